@@ -1,0 +1,52 @@
+package wire
+
+// FirstSeq is the sequence number of the first packet of a session, each way.
+const FirstSeq Seq = 1
+
+// Received is the receiver's side of acknowledgement: which packets may still be applied and which were.
+// The zero Received has seen nothing; what came before FirstSeq counts as applied, so that a session
+// without loss never spends bytes on its history.
+type Received struct {
+	ack Ack
+	any bool
+}
+
+// Accepts reports whether packet s is news: not applied yet and not more than Window older than the newest.
+func (r *Received) Accepts(s Seq) bool {
+	r.begin()
+	if s.Newer(r.ack.Latest) {
+		return true
+	}
+	applied, known := r.ack.Has(s)
+	return known && !applied
+}
+
+// Applied notes that packet s was applied completely. Only then may it be acknowledged: a packet that
+// was merely received would let the sender take for known what the receiver does not hold.
+func (r *Received) Applied(s Seq) {
+	r.begin()
+	r.any = true
+	switch {
+	case s.Newer(r.ack.Latest):
+		d := uint(uint16(s - r.ack.Latest))
+		if d > Window {
+			r.ack.History = 0
+		} else {
+			r.ack.History = r.ack.History<<d | 1<<(d-1) // the shift by 64 gives 0, as it must
+		}
+		r.ack.Latest = s
+	default:
+		if d := uint(uint16(r.ack.Latest - s)); d >= 1 && d <= Window {
+			r.ack.History |= 1 << (d - 1)
+		}
+	}
+}
+
+func (r *Received) begin() {
+	if !r.any {
+		r.ack = Ack{Latest: FirstSeq - 1, History: ^uint64(0)}
+	}
+}
+
+// Ack returns what to tell the sender; ok is false before the first packet.
+func (r *Received) Ack() (a Ack, ok bool) { return r.ack, r.any }

@@ -1,0 +1,181 @@
+// Package wire is the bytes of a datagram: bits, prefix codes, sequence numbers, the packet header,
+// acknowledgements and the log of what each packet carried. Layouts: docs/PROTOCOL.md.
+package wire
+
+import "math/bits"
+
+// MaxDatagram is the largest datagram in bytes, headers of this protocol included. It fits the
+// smallest path of the transports: Chromium's WebTransport takes 1,215 bytes.
+const MaxDatagram = 1150
+
+// Overhead is what is charged for each datagram beyond its bytes: UDP, IPv4 and Ethernet headers.
+const Overhead = 42
+
+// A BitWriter appends bits to a byte slice, least significant bit first.
+// The zero BitWriter is ready after Reset.
+type BitWriter struct {
+	buf   []byte
+	start int // length of buf at Reset
+	acc   uint64
+	n     uint // bits in acc, at most 7 between calls
+}
+
+// Reset makes w append to b, which it takes over until Bytes is called.
+func (w *BitWriter) Reset(b []byte) { *w = BitWriter{buf: b, start: len(b)} }
+
+// Len returns the number of bits written since Reset.
+func (w *BitWriter) Len() int { return (len(w.buf)-w.start)*8 + int(w.n) }
+
+// Bits appends the low n bits of v, 0 <= n <= 64.
+func (w *BitWriter) Bits(v uint64, n int) {
+	if n > 56 {
+		w.Bits(v, 32)
+		v, n = v>>32, n-32
+	}
+	w.acc |= (v & (1<<uint(n) - 1)) << w.n
+	w.n += uint(n)
+	for w.n >= 8 {
+		w.buf = append(w.buf, byte(w.acc))
+		w.acc >>= 8
+		w.n -= 8
+	}
+}
+
+// Bool appends one bit.
+func (w *BitWriter) Bool(v bool) {
+	var b uint64
+	if v {
+		b = 1
+	}
+	w.Bits(b, 1)
+}
+
+// Uvarint appends v in the Exp-Golomb code of order k: short for v < 1<<k, two bits more for each doubling.
+// v must be below 1<<56.
+func (w *BitWriter) Uvarint(v uint64, k int) {
+	v += 1 << uint(k)
+	extra := bits.Len64(v) - 1 - k
+	w.Bits(1<<uint(extra)-1, extra+1) // extra ones, then a zero
+	w.Bits(v, k+extra)                // the leading one is implied
+}
+
+// Varint appends a signed v: whether it is zero, its sign, and its magnitude by Uvarint of order k.
+func (w *BitWriter) Varint(v int64, k int) {
+	if v == 0 {
+		w.Bits(0, 1)
+		return
+	}
+	w.Bits(1, 1)
+	neg := v < 0
+	if neg {
+		v = -v
+	}
+	w.Bool(neg)
+	w.Uvarint(uint64(v-1), k)
+}
+
+// A Mark is a place in a BitWriter to return to.
+type Mark struct {
+	len int
+	acc uint64
+	n   uint
+}
+
+// Mark remembers the present place.
+func (w *BitWriter) Mark() Mark { return Mark{len(w.buf), w.acc, w.n} }
+
+// Rewind forgets everything written since m was taken.
+func (w *BitWriter) Rewind(m Mark) { w.buf, w.acc, w.n = w.buf[:m.len], m.acc, m.n }
+
+// Bytes pads the last byte with zero bits and returns the whole slice.
+func (w *BitWriter) Bytes() []byte {
+	if w.n > 0 {
+		w.buf = append(w.buf, byte(w.acc))
+		w.acc, w.n = 0, 0
+	}
+	return w.buf
+}
+
+// A BitReader reads what a BitWriter wrote. Reading past the end returns zeros and makes Bad true, for good.
+type BitReader struct {
+	buf []byte
+	pos int
+	acc uint64
+	n   uint
+	bad bool
+}
+
+// Reset makes r read b, which is not retained beyond the reading.
+func (r *BitReader) Reset(b []byte) { *r = BitReader{buf: b} }
+
+// Bad reports whether a read went past the end or met an impossible code.
+func (r *BitReader) Bad() bool { return r.bad }
+
+// Fail makes r Bad: the caller met a value that no encoder writes.
+func (r *BitReader) Fail() { r.bad = true }
+
+// Left returns the number of whole and partial bits not read yet.
+func (r *BitReader) Left() int { return (len(r.buf)-r.pos)*8 + int(r.n) }
+
+// Bits reads n bits, 0 <= n <= 64.
+func (r *BitReader) Bits(n int) uint64 {
+	if n > 56 {
+		lo := r.Bits(32)
+		return lo | r.Bits(n-32)<<32
+	}
+	for r.n < uint(n) {
+		if r.pos >= len(r.buf) {
+			r.bad = true
+			r.acc, r.n = 0, 0
+			return 0
+		}
+		r.acc |= uint64(r.buf[r.pos]) << r.n
+		r.pos++
+		r.n += 8
+	}
+	v := r.acc & (1<<uint(n) - 1)
+	r.acc >>= uint(n)
+	r.n -= uint(n)
+	return v
+}
+
+// Bool reads one bit.
+func (r *BitReader) Bool() bool { return r.Bits(1) != 0 }
+
+// Uvarint reads an Exp-Golomb code of order k.
+func (r *BitReader) Uvarint(k int) uint64 {
+	extra := 0
+	for r.Bits(1) != 0 {
+		if extra++; extra+k >= 57 {
+			r.bad = true
+			return 0
+		}
+	}
+	if r.bad {
+		return 0
+	}
+	return r.Bits(k+extra) + 1<<uint(k+extra) - 1<<uint(k)
+}
+
+// Varint reads what BitWriter.Varint wrote.
+func (r *BitReader) Varint(k int) int64 {
+	if !r.Bool() {
+		return 0
+	}
+	neg := r.Bool()
+	v := int64(r.Uvarint(k)) + 1
+	if r.bad {
+		return 0
+	}
+	if neg {
+		return -v
+	}
+	return v
+}
+
+// Rest returns the bytes after the current bit, the partial byte given up.
+func (r *BitReader) Rest() []byte {
+	r.pos -= int(r.n / 8)
+	r.acc, r.n = 0, 0
+	return r.buf[r.pos:]
+}
