@@ -1,0 +1,400 @@
+package clock
+
+import "time"
+
+// How an Estimator weighs its samples.
+const (
+	// Window is how far back an Estimator normally looks; LongWindow when nothing in Window came near the best
+	// known delays, as after an outage.
+	Window     = 60 * time.Second
+	LongWindow = 120 * time.Second
+	// MaxSkew is the largest difference in rate between two clocks that is believed possible, in parts per billion.
+	MaxSkew = 500_000
+	// MaxExchange is the longest time between our stamp and the arrival of its echo that is used.
+	MaxExchange = 60 * time.Second
+
+	blockSpan  = 500 * time.Millisecond // the best sample of each direction per block is kept
+	blockCount = int(LongWindow / blockSpan)
+	solveEvery = 250 * time.Millisecond
+	crossing   = 5 * time.Millisecond // beyond this negative width a clock has been stepped
+	nearBest   = 3 * time.Millisecond // of the best line: good enough to trust Window alone
+	// What a slope of b costs: 0.2 ms * (b / 100 ppm)^2 = b^2/50000 ns for b in ppb.
+	slopeCost = 50_000
+	// Instants beyond this are refused, so that no difference of two overflows.
+	maxInstant = Time(1) << 60
+	// Samples further than this from the best cannot decide a line; capped so that a product with 1e9 fits.
+	maxExcess = 4 * time.Second
+)
+
+// An Estimator finds the offset between a remote clock and the local one from stamps on packets that flow anyway.
+//
+// Queues only ever add delay, so each direction bounds the offset from one side: what the request
+// shows, u = t1 - t0, is never below it, and what the answer shows, l = t2 - t3, never above. Per half second the least u and the
+// greatest l are kept. Over a minute two parallel lines of slope b, one under all u and one over
+// all l, form a corridor; b is the one that makes it widest, less a small cost for large slopes (the
+// clocks' drift); the estimate is the middle. This uses the best of each
+// direction separately, so the path need not be idle both ways at once. A sample that crosses the corridor by 5 ms
+// cannot come from these clocks: one was set, and everything before is forgotten.
+//
+// The middle is right when the least delays of both directions are equal. If they are not, the error is half their
+// difference, which nothing inside the network can see; Bound includes it, Likely does not.
+//
+// The zero Estimator is ready. It never allocates and is not safe for concurrent use.
+type Estimator struct {
+	ring [blockCount]block
+	head int // newest
+	n    int
+
+	known    bool
+	solvedAt Time // local time to which offset, up and lo belong
+	up, lo   time.Duration
+	offset   time.Duration
+	skew     int64 // ppb: how much faster the remote clock runs
+	bound    time.Duration
+	likely   time.Duration
+
+	least    time.Duration
+	smoothed time.Duration
+	hasRTT   bool
+
+	remote   Time // newest remote instant and the local instant of its arrival, for Receive
+	remoteAt Time
+	seen     bool
+
+	refused, resets uint64
+}
+
+// block holds the best samples of blockSpan; x is the local instant that a sample belongs to.
+type block struct {
+	index        int64
+	hasU, hasL   bool
+	ux, lx       Time
+	u, l         time.Duration
+	leastRTT     time.Duration
+	hasLeastRTTs bool
+}
+
+// Seed tells the Estimator the remote time at about the local time given, from a message that carries it in full, so
+// that Receive can place 32-bit stamps. It is no sample.
+func (e *Estimator) Seed(local, remote Time) {
+	e.remote, e.remoteAt, e.seen = remote, local, true
+}
+
+// Receive takes in one packet: t3 is when it arrived here; sent is the stamp on it; echo is our
+// own latest stamp that the peer had received, and hold how long before sending. Stamps are placed nearest
+// to what is expected, so they may wrap (every 71.6 minutes) as often as they like, provided that a
+// packet comes every half hour or Seed is called.
+// It reports whether the packet was used, like Exchange.
+func (e *Estimator) Receive(t3 Time, sent, echo Stamp, hold time.Duration) bool {
+	if t3 < -maxInstant || t3 > maxInstant {
+		e.refused++
+		return false
+	}
+	t2 := e.place(t3, sent)
+	t0 := t3.Near(echo)
+	return e.Exchange(t0, t2.Add(-hold), t2, t3)
+}
+
+// ReceiveOneWay takes in a packet without an echo. Alone it bounds the offset only from below, but it keeps the lower line
+// exact.
+func (e *Estimator) ReceiveOneWay(t3 Time, sent Stamp) bool {
+	if t3 < -maxInstant || t3 > maxInstant {
+		e.refused++
+		return false
+	}
+	return e.OneWay(e.place(t3, sent), t3)
+}
+
+func (e *Estimator) place(t3 Time, sent Stamp) Time {
+	expect := Time(0)
+	if e.seen {
+		expect = e.remote.Add(t3.Sub(e.remoteAt))
+	} else {
+		return Time(int64(sent) * 1000)
+	}
+	return expect.Near(sent)
+}
+
+// Exchange takes in the four instants of a round trip: t0 sent here (local clock), t1 received there, t2 answered there (remote
+// clock), t3 received here. It reports whether they were used; they are refused if the peer claims to have held the
+// packet for a negative time or longer than the round trip, or if the round trip took more than MaxExchange.
+func (e *Estimator) Exchange(t0, t1, t2, t3 Time) bool {
+	if !sane(t0) || !sane(t1) || !sane(t2) || !sane(t3) {
+		e.refused++
+		return false
+	}
+	total, hold := t3.Sub(t0), t2.Sub(t1)
+	rtt := total - hold
+	if total < 0 || total > MaxExchange || hold < 0 || rtt < -time.Millisecond { // a hold of 2 s at 500 ppm
+		e.refused++
+		return false
+	}
+	rtt = max(rtt, 0)
+	u, l := t1.Sub(t0), t2.Sub(t3)
+	if e.known && (u < e.line(e.lo, t0)-crossing || l > e.line(e.up, t3)+crossing) {
+		e.restart()
+	}
+	b := e.block(t3)
+	if !b.hasU || u < b.u {
+		b.hasU, b.u, b.ux = true, u, t0
+	}
+	if !b.hasL || l > b.l {
+		b.hasL, b.l, b.lx = true, l, t3
+	}
+	if !b.hasLeastRTTs || rtt < b.leastRTT {
+		b.leastRTT, b.hasLeastRTTs = rtt, true
+	}
+	if !e.hasRTT {
+		e.hasRTT, e.smoothed = true, rtt
+	} else {
+		e.smoothed += (rtt - e.smoothed) / 8 // RFC 6298 section 2.3
+	}
+	e.remote, e.remoteAt, e.seen = t2, t3, true
+	e.maybeSolve(t3)
+	return true
+}
+
+// OneWay takes in a packet that was sent there at t2 (remote clock) and arrived here at t3.
+func (e *Estimator) OneWay(t2, t3 Time) bool {
+	if !sane(t2) || !sane(t3) {
+		e.refused++
+		return false
+	}
+	l := t2.Sub(t3)
+	if e.known && l > e.line(e.up, t3)+crossing {
+		e.restart()
+	}
+	b := e.block(t3)
+	if !b.hasL || l > b.l {
+		b.hasL, b.l, b.lx = true, l, t3
+	}
+	e.remote, e.remoteAt, e.seen = t2, t3, true
+	e.maybeSolve(t3)
+	return true
+}
+
+func sane(t Time) bool { return t > -maxInstant && t < maxInstant }
+
+// line returns a line's value at the local time x, given its value at solvedAt.
+func (e *Estimator) line(at time.Duration, x Time) time.Duration {
+	return at + perBillion(x.Sub(e.solvedAt), e.skew)
+}
+
+func (e *Estimator) restart() {
+	e.n, e.known, e.hasRTT = 0, false, false
+	e.skew = 0
+	e.resets++
+}
+
+// block returns the block that a sample arriving at t belongs to: the newest one, or a new one.
+func (e *Estimator) block(t Time) *block {
+	index := int64(t) / int64(blockSpan)
+	if e.n > 0 {
+		if b := &e.ring[e.head]; index <= b.index {
+			return b
+		}
+		e.head = (e.head + 1) % blockCount
+	}
+	e.n = min(e.n+1, blockCount)
+	e.ring[e.head] = block{index: index}
+	return &e.ring[e.head]
+}
+
+// warmup is the number of blocks during which every sample is solved for at once.
+const warmup = 8
+
+func (e *Estimator) maybeSolve(now Time) {
+	if !e.known || e.n <= warmup || now.Sub(e.solvedAt) >= solveEvery {
+		e.solve(now)
+	}
+}
+
+// fit is a corridor: the two lines at now, their slope, and how far the third best samples lie off them.
+type fit struct {
+	ok           bool
+	skew         int64
+	up, lo       time.Duration
+	upGap, loGap time.Duration
+}
+
+func (e *Estimator) solve(now Time) {
+	f := e.corridor(now, LongWindow)
+	if !f.ok {
+		return
+	}
+	if e.ring[(e.head-e.n+1+blockCount)%blockCount].index < int64(now.Add(-Window))/int64(blockSpan) && e.near(now, f) {
+		f = e.corridor(now, Window)
+	}
+	e.known, e.solvedAt, e.skew, e.up, e.lo = true, now, f.skew, f.up, f.lo
+	e.offset = f.lo + (f.up-f.lo)/2
+	e.likely = (f.upGap+f.loGap)/2 + 50*time.Microsecond
+
+	// The hard bound: no drift within MaxSkew, however it wanders, moves the offset past a sample by more
+	// than MaxSkew times the sample's age.
+	hi, lo := time.Duration(1<<62), -time.Duration(1<<62)
+	e.least = MaxExchange
+	for i := range e.n {
+		b := &e.ring[(e.head-i+blockCount)%blockCount]
+		if b.hasU {
+			hi = min(hi, b.u+perBillion(now.Sub(b.ux), MaxSkew))
+		}
+		if b.hasL {
+			lo = max(lo, b.l-perBillion(now.Sub(b.lx), MaxSkew))
+		}
+		if b.hasLeastRTTs && now.Sub(b.lx) <= Window {
+			e.least = min(e.least, b.leastRTT)
+		}
+	}
+	if hi < lo { // stepped by less than crossing: both edges are off by at most their distance
+		hi, lo = lo, hi
+	}
+	e.offset = min(max(e.offset, lo), hi)
+	e.bound = max(hi-e.offset, e.offset-lo)
+	e.likely = min(e.likely, e.bound)
+}
+
+// near reports whether both directions had a sample near the lines of f within Window.
+func (e *Estimator) near(now Time, f fit) bool {
+	u, l := false, false
+	for i := range e.n {
+		b := &e.ring[(e.head-i+blockCount)%blockCount]
+		if b.hasU && now.Sub(b.ux) <= Window && b.u+perBillion(now.Sub(b.ux), f.skew) <= f.up+nearBest {
+			u = true
+		}
+		if b.hasL && now.Sub(b.lx) <= Window && b.l+perBillion(now.Sub(b.lx), f.skew) >= f.lo-nearBest {
+			l = true
+		}
+	}
+	return u && l
+}
+
+// corridor finds the slope that makes the corridor through the samples of the last span widest, less the
+// slope's cost. Width less cost is concave in the slope, so its derivative, which the two touching samples give
+// exactly, is bisected in whole parts per billion.
+func (e *Estimator) corridor(now Time, span time.Duration) fit {
+	var baseU, baseL time.Duration
+	us, ls := 0, 0
+	for i := range e.n {
+		b := &e.ring[(e.head-i+blockCount)%blockCount]
+		if b.hasU && now.Sub(b.ux) <= span {
+			if us == 0 || b.u < baseU {
+				baseU = b.u
+			}
+			us++
+		}
+		if b.hasL && now.Sub(b.lx) <= span {
+			if ls == 0 || b.l > baseL {
+				baseL = b.l
+			}
+			ls++
+		}
+	}
+	if us == 0 || ls == 0 {
+		return fit{}
+	}
+	low, high := int64(-MaxSkew), int64(MaxSkew)
+	for low < high {
+		mid := low + (high-low)/2
+		ui, li := e.touch(now, span, baseU, baseL, mid)
+		// d/db of (up - lo) is (x of l) - (x of u) per 1e9; of the cost 2b/slopeCost.
+		gain := int64(e.ring[li].lx-e.ring[ui].ux)*(slopeCost/2) - mid*1e9
+		if gain > 0 {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	f := fit{ok: true, skew: low}
+	ui, li := e.touch(now, span, baseU, baseL, low)
+	f.up = e.ring[ui].u + perBillion(now.Sub(e.ring[ui].ux), low)
+	f.lo = e.ring[li].l + perBillion(now.Sub(e.ring[li].lx), low)
+	f.upGap, f.loGap = e.gaps(now, span, f)
+	return f
+}
+
+// touch returns the blocks whose samples the lines of slope b touch.
+func (e *Estimator) touch(now Time, span time.Duration, baseU, baseL time.Duration, b int64) (ui, li int) {
+	const far = int64(1) << 62
+	bestU, bestL := far, -far
+	for i := range e.n {
+		at := (e.head - i + blockCount) % blockCount
+		k := &e.ring[at]
+		if k.hasU && now.Sub(k.ux) <= span {
+			if v := int64(min(k.u-baseU, maxExcess))*1e9 + int64(now.Sub(k.ux))*b; v < bestU {
+				bestU, ui = v, at
+			}
+		}
+		if k.hasL && now.Sub(k.lx) <= span {
+			if v := int64(max(k.l-baseL, -maxExcess))*1e9 + int64(now.Sub(k.lx))*b; v > bestL {
+				bestL, li = v, at
+			}
+		}
+	}
+	return ui, li
+}
+
+// gaps returns how far behind the best sample of each direction the third best lies: about the queueing that
+// the best one may still hide.
+func (e *Estimator) gaps(now Time, span time.Duration, f fit) (u, l time.Duration) {
+	const far = time.Duration(1) << 62
+	us, ls := [3]time.Duration{far, far, far}, [3]time.Duration{far, far, far}
+	for i := range e.n {
+		b := &e.ring[(e.head-i+blockCount)%blockCount]
+		if b.hasU && now.Sub(b.ux) <= span {
+			insert(&us, b.u+perBillion(now.Sub(b.ux), f.skew)-f.up)
+		}
+		if b.hasL && now.Sub(b.lx) <= span {
+			insert(&ls, f.lo-b.l-perBillion(now.Sub(b.lx), f.skew))
+		}
+	}
+	return us[2], ls[2]
+}
+
+func insert(s *[3]time.Duration, v time.Duration) {
+	switch {
+	case v < s[0]:
+		s[0], s[1], s[2] = v, s[0], s[1]
+	case v < s[1]:
+		s[1], s[2] = v, s[1]
+	case v < s[2]:
+		s[2] = v
+	}
+}
+
+// Offset returns how far the remote clock is ahead of the local one, as of the newest solution; false before
+// both directions have been seen.
+func (e *Estimator) Offset() (time.Duration, bool) { return e.offset, e.known }
+
+// At returns the remote time at the local time given, and how far it can be off.
+func (e *Estimator) At(local Time) (remote Time, bound time.Duration, ok bool) {
+	if !e.known {
+		return 0, 0, false
+	}
+	age := local.Sub(e.solvedAt)
+	return local.Add(e.line(e.offset, local)), e.bound + perBillion(max(age, -age), 2*MaxSkew), true
+}
+
+// Bound returns the largest possible error of Offset, whatever the path does in either direction, given that the two
+// clocks' rates differ by at most MaxSkew.
+func (e *Estimator) Bound() time.Duration { return e.bound }
+
+// Likely returns the error to expect when the least delays of both directions are equal: half of what
+// the best samples of each direction still differ by. No promise, unlike Bound.
+func (e *Estimator) Likely() time.Duration { return e.likely }
+
+// Skew returns how much faster than the local clock the remote one runs, in parts per billion.
+func (e *Estimator) Skew() int64 { return e.skew }
+
+// RTT returns the least round trip of the last Window and the smoothed one, the peer's hold taken off.
+func (e *Estimator) RTT() (least, smoothed time.Duration) {
+	if !e.hasRTT {
+		return 0, 0
+	}
+	return e.least, e.smoothed
+}
+
+// Resets returns how often a sample contradicted everything before it, and Refused how many were unusable.
+func (e *Estimator) Resets() uint64 { return e.resets }
+
+// Refused returns the number of samples that no honest path can produce.
+func (e *Estimator) Refused() uint64 { return e.refused }

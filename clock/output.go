@@ -1,0 +1,108 @@
+package clock
+
+import "time"
+
+// How an Output follows its estimate.
+const (
+	// StepLimit is the error beyond which an Output jumps forward, or asks for a Step backwards.
+	StepLimit = 250 * time.Millisecond
+
+	acquisition = time.Second            // after the first estimate: free to step
+	slewTime    = 500 * time.Millisecond // time constant of a correction
+)
+
+// An Output is the clock that a client reads: server time that runs smoothly and never goes back, while the
+// estimate under it jumps with each better sample.
+//
+// In the first second after the first estimate it follows at once, also backwards. Later it runs at most 0.5 % too fast or
+// too slow; 2 % while the error is above 10 ms, 10 % above 50 ms. It jumps forward over errors beyond
+// StepLimit. Backwards it never jumps: Behind reports such an error, and Step, called by whoever can
+// clear what was dated with the wrong time, takes the new one.
+//
+// Reading is arithmetic: no allocation, no request. Not safe for concurrent use.
+type Output struct {
+	src     *Estimator
+	running bool
+	begun   Time // local time of the first estimate
+	local   Time // of the last reading
+	out     Time
+	err     time.Duration // estimate minus output at the last reading
+}
+
+// NewOutput returns a clock that follows e.
+func NewOutput(e *Estimator) *Output { return &Output{src: e} }
+
+// Now returns the server's time at the local time given. Before the first estimate it returns local itself. A local time
+// older than that of the last call gives the same result as that.
+func (o *Output) Now(local Time) Time {
+	target, _, ok := o.src.At(local)
+	if !ok && !o.running {
+		return local
+	}
+	if !o.running {
+		o.running, o.begun, o.local, o.out, o.err = true, local, local, target, 0
+		return target
+	}
+	dt := local.Sub(o.local)
+	if dt <= 0 {
+		return o.out
+	}
+	o.local = local
+	o.out = o.out.Add(dt)
+	if ok {
+		o.out = o.out.Add(perBillion(dt, o.src.skew))
+		o.steer(dt, target)
+	}
+	return o.out
+}
+
+func (o *Output) steer(dt time.Duration, target Time) {
+	err := target.Sub(o.out)
+	switch {
+	case o.local.Sub(o.begun) <= acquisition, err > StepLimit:
+		o.out, o.err = target, 0
+		return
+	}
+	most := dt / 200
+	switch {
+	case err > 50*time.Millisecond || err < -50*time.Millisecond:
+		most = dt / 10
+	case err > 10*time.Millisecond || err < -10*time.Millisecond:
+		most = dt / 50
+	}
+	fix := err
+	if dt < slewTime {
+		fix = time.Duration(mulDivTrunc(int64(err), int64(dt), int64(slewTime)))
+	}
+	fix = min(max(fix, -most), most)
+	o.out = o.out.Add(fix)
+	o.err = err - fix
+}
+
+// Error returns how far the estimate was ahead of the clock at the last reading: what is still to be slewed.
+func (o *Output) Error() time.Duration { return o.err }
+
+// Behind reports whether the clock is so far ahead of its estimate that slewing would take longer than
+// StepLimit times ten: the server restarted its clock, or the local one jumped. Step resolves it.
+func (o *Output) Behind() bool { return o.err < -StepLimit }
+
+// Step takes the estimate at once, in either direction.
+func (o *Output) Step(local Time) {
+	if target, _, ok := o.src.At(local); ok {
+		o.running, o.local, o.out, o.err = true, local, target, 0
+		o.begun = min(o.begun, local)
+	}
+}
+
+// perBillion returns d*ppb/1e9 without overflow for |ppb| <= 1e9.
+func perBillion(d time.Duration, ppb int64) time.Duration {
+	return time.Duration(int64(d)/1e9*ppb + int64(d)%1e9*ppb/1e9)
+}
+
+// mulDivTrunc returns a*b/d rounded toward zero, b >= 0, d > 0.
+func mulDivTrunc(a, b, d int64) int64 {
+	if a < 0 {
+		return mulDivCeil(a, b, d)
+	}
+	return mulDivFloor(a, b, d)
+}

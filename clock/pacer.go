@@ -1,0 +1,134 @@
+package clock
+
+import "time"
+
+// Limits of a Pacer.
+const (
+	// MaxBurst is the most ticks that one call of Due hands out.
+	MaxBurst = 2
+	// MaxStretch is the longest period under load, as a multiple of Step.
+	MaxStretch = 8
+
+	paceParts    = 4 // parts of the second over which load is averaged
+	pacePart     = time.Second / paceParts
+	paceHighLoad = 900 // per mille of the period: above, ticks get longer
+	paceLowLoad  = 700 // below, they get shorter again
+	paceAimLoad  = 800 // where both stop
+	// The period changes by at most 1/80 per part, that is 5 % a second.
+	paceSlope = 80
+)
+
+// A Pacer says when the next tick is due. It keeps to a plan with one tick every Period; it is told the
+// time and how long ticks took, and never reads a clock.
+//
+// Overload is answered with longer ticks, never with a burst. A late plan is made up for with at most two ticks at
+// once, and only while there is time to spare; debt beyond that is forgiven: the plan moves. When the ticks
+// of the last second took more than 90 % of their periods, the period grows, by at most 5 % a second; it
+// shrinks again below 70 %.
+//
+// Set Step before the first call. Not safe for concurrent use; owned by the loop that runs the ticks.
+type Pacer struct {
+	// Step is the nominal period of a tick. Outside [MinPeriod, MaxPeriod] it counts as the nearer of both.
+	Step time.Duration
+
+	started bool
+	next    Time
+	period  time.Duration
+	first   Time // planned time of the first tick of the last Due
+
+	busy, span [paceParts]time.Duration // of the last parts, ring
+	part       int
+	parts      int // how many of the ring are filled
+}
+
+func (p *Pacer) step() time.Duration { return min(max(p.Step, MinPeriod), MaxPeriod) }
+
+// Due returns how many ticks to run now: 0 or 1, or 2 after a stall that is not overload.
+func (p *Pacer) Due(now Time) int {
+	if !p.started {
+		p.started, p.next, p.period = true, now, p.step()
+	}
+	late := now.Sub(p.next)
+	if late < 0 {
+		return 0
+	}
+	n := 1
+	switch {
+	case p.loadPerMille() > paceHighLoad:
+		p.next = now // next = max(planned, done): nothing is made up for under overload
+	case late >= MaxBurst*p.period:
+		p.next = now.Add(-(MaxBurst - 1) * p.period)
+		n = MaxBurst
+	case late >= p.period:
+		n = MaxBurst
+	}
+	p.first = p.next
+	p.next = p.next.Add(time.Duration(n) * p.period)
+	return n
+}
+
+// Planned returns the time for which the i-th tick of the last Due was planned, i from 0. It is never in the
+// future, it always increases, and it is evenly spaced where the loop that calls Due is not: announce it as the
+// server time of the tick.
+func (p *Pacer) Planned(i int) Time { return p.first.Add(time.Duration(i) * p.period) }
+
+// Next returns when the next tick is planned: how long the loop may sleep. It is 0 before the first Due.
+func (p *Pacer) Next() Time { return p.next }
+
+// Period returns the present length of a tick, in whole microseconds unless Step is not.
+func (p *Pacer) Period() time.Duration {
+	if p.period == 0 {
+		return p.step()
+	}
+	return p.period
+}
+
+// Late reports whether the next tick is more than half a period overdue, the moment at which a server whose
+// tick hangs should tell its clients so with a packet that carries nothing else.
+func (p *Pacer) Late(now Time) bool { return p.started && now.Sub(p.next) > p.period/2 }
+
+// Load returns the share of their periods that the ticks of the last second took; above 1 they took longer.
+func (p *Pacer) Load() float64 { return float64(p.loadPerMille()) / 1000 }
+
+func (p *Pacer) loadPerMille() int64 {
+	var busy, span time.Duration
+	for i := range p.parts {
+		busy += p.busy[i]
+		span += p.span[i]
+	}
+	if span < pacePart { // too little is known
+		return 0
+	}
+	return int64(busy) * 1000 / int64(span)
+}
+
+// Ran reports how long one tick took, from its begin to the point where the loop was free again. Call it once per tick.
+func (p *Pacer) Ran(busy time.Duration) {
+	busy = min(max(busy, 0), time.Minute)
+	if p.parts == 0 {
+		p.parts = 1
+	}
+	p.busy[p.part] += busy
+	p.span[p.part] += p.Period()
+	if p.span[p.part] < pacePart {
+		return
+	}
+	p.adjust()
+	p.part = (p.part + 1) % paceParts
+	p.parts = min(p.parts+1, paceParts)
+	p.busy[p.part], p.span[p.part] = 0, 0
+}
+
+func (p *Pacer) adjust() {
+	step, load := p.step(), p.loadPerMille()
+	want := p.Period()
+	switch {
+	case load > paceHighLoad:
+		want = want * time.Duration(min(load, 10*paceAimLoad)) / paceAimLoad
+	case load < paceLowLoad:
+		want = want * time.Duration(max(load, 1)) / paceAimLoad
+	}
+	slope := max(p.Period()/paceSlope, time.Microsecond)
+	want = min(max(want, p.Period()-slope), p.Period()+slope).Round(time.Microsecond)
+	p.period = min(max(want, step), step*MaxStretch, MaxPeriod)
+}
