@@ -1,0 +1,137 @@
+package geom
+
+import "math"
+
+// Rect is a rectangle with sides along the axes, edges included. It is well formed if no
+// coordinate of Min is above that of Max; a Rect of no width or height is a line or a point.
+type Rect struct{ Min, Max Vec2 }
+
+// Contains reports whether p is in r or on its edge.
+func (r Rect) Contains(p Vec2) bool {
+	return p.X >= r.Min.X && p.X <= r.Max.X && p.Y >= r.Min.Y && p.Y <= r.Max.Y
+}
+
+// Clamp returns the point of r that is nearest to p. The result lies in a well-formed r whatever
+// p is: a coordinate that is NaN gives that of Min.
+func (r Rect) Clamp(p Vec2) Vec2 {
+	return Vec2{Clamp(p.X, r.Min.X, r.Max.X), Clamp(p.Y, r.Min.Y, r.Max.Y)}
+}
+
+// Random returns a point in r, each place equally likely.
+func (r Rect) Random(rand *Rand) Vec2 {
+	x := rand.Range(r.Min.X, r.Max.X)
+	return Vec2{x, rand.Range(r.Min.Y, r.Max.Y)}
+}
+
+// Size returns the width and height of r.
+func (r Rect) Size() Vec2 { return r.Max.Sub(r.Min) }
+
+// Center returns the middle of r.
+func (r Rect) Center() Vec2 { return r.Min.Lerp(r.Max, 0.5) }
+
+// Expand returns r grown by d on each side. A negative d shrinks it, at most to its centre.
+func (r Rect) Expand(d float64) Rect {
+	c := r.Center()
+	return Rect{
+		Min: Vec2{min(r.Min.X-d, max(c.X, r.Min.X)), min(r.Min.Y-d, max(c.Y, r.Min.Y))},
+		Max: Vec2{max(r.Max.X+d, min(c.X, r.Max.X)), max(r.Max.Y+d, min(c.Y, r.Max.Y))},
+	}
+}
+
+// Overlaps reports whether r and o have a point in common.
+func (r Rect) Overlaps(o Rect) bool {
+	return r.Min.X <= o.Max.X && o.Min.X <= r.Max.X && r.Min.Y <= o.Max.Y && o.Min.Y <= r.Max.Y
+}
+
+// Box returns r as a wall that stands from height z0 to z1.
+func (r Rect) Box(z0, z1 float64) Box { return Box{r.Min.At(z0), r.Max.At(z1)} }
+
+// Circle is a disc, edge included.
+type Circle struct {
+	Center Vec2
+	Radius float64 // a negative or NaN radius holds no point
+}
+
+// Contains reports whether p is in c or on its edge.
+func (c Circle) Contains(p Vec2) bool { return p.Sub(c.Center).Len() <= c.Radius }
+
+// Overlaps reports whether c and o have a point in common.
+func (c Circle) Overlaps(o Circle) bool {
+	return c.Radius >= 0 && o.Radius >= 0 && o.Center.Sub(c.Center).Len() <= c.Radius+o.Radius
+}
+
+// OverlapsRect reports whether c and r have a point in common.
+func (c Circle) OverlapsRect(r Rect) bool { return c.Contains(r.Clamp(c.Center)) }
+
+// Segment is the straight line between two points, both included.
+type Segment struct{ A, B Vec2 }
+
+// Closest returns the point of s that is nearest to p.
+func (s Segment) Closest(p Vec2) Vec2 {
+	d := s.B.Sub(s.A)
+	l2 := d.Len2()
+	if !(l2 > 0) {
+		return s.A
+	}
+	return s.A.Lerp(s.B, Clamp(p.Sub(s.A).Dot(d)/l2, 0, 1))
+}
+
+// Box is a block with sides along the axes, faces included.
+type Box struct{ Min, Max Vec3 }
+
+// Contains reports whether p is in b or on its surface.
+func (b Box) Contains(p Vec3) bool {
+	return b.Floor().Contains(p.XY()) && p.Z >= b.Min.Z && p.Z <= b.Max.Z
+}
+
+// Clamp returns the point of b that is nearest to p; NaN coordinates give those of Min.
+func (b Box) Clamp(p Vec3) Vec3 {
+	return Vec3{Clamp(p.X, b.Min.X, b.Max.X), Clamp(p.Y, b.Min.Y, b.Max.Y), Clamp(p.Z, b.Min.Z, b.Max.Z)}
+}
+
+// Floor returns b as seen from above.
+func (b Box) Floor() Rect { return Rect{b.Min.XY(), b.Max.XY()} }
+
+// Size returns the extent of b along each axis.
+func (b Box) Size() Vec3 { return b.Max.Sub(b.Min) }
+
+// Center returns the middle of b.
+func (b Box) Center() Vec3 { return b.Min.Lerp(b.Max, 0.5) }
+
+// Ray is a straight line with a beginning and a length, such as a shot in the plane.
+// A ray with a negative or NaN Len hits nothing; Len may be +Inf.
+type Ray struct {
+	From Vec2
+	Dir  Angle
+	Len  float64
+}
+
+// At returns the point of r at distance d from its beginning.
+func (r Ray) At(d float64) Vec2 { return r.From.Add(r.Dir.Dir().Mul(d)) }
+
+// End returns the point where r ends.
+func (r Ray) End() Vec2 { return r.At(r.Len) }
+
+// Circle reports where r meets the disc around c: the distance from its beginning, 0 if it begins
+// inside. If it does not, the distance is Len.
+func (r Ray) Circle(c Vec2, radius float64) (dist float64, ok bool) {
+	if !(r.Len >= 0) || !(radius >= 0) {
+		return r.Len, false
+	}
+	m := c.Sub(r.From)
+	if m.Len() <= radius {
+		return 0, true
+	}
+	d := r.Dir.Dir()
+	// The foot of the perpendicular from c, and its length: a difference of squares of that keeps
+	// its digits when c is far away, the textbook's quadratic does not.
+	foot, off := m.Dot(d), d.Cross(m)
+	if !(foot > 0) || !(math.Abs(off) <= radius) {
+		return r.Len, false
+	}
+	dist = max(0, foot-math.Sqrt(float64((radius-off)*(radius+off))))
+	if !(dist <= r.Len) {
+		return r.Len, false
+	}
+	return dist, true
+}
