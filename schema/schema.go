@@ -1,0 +1,777 @@
+// Package schema says what the network sees of a Go struct: its properties, how finely each is kept,
+// who receives it and how it is drawn. Everything else (history, wire, motion) works on the integers
+// that a Kind extracts, so that no later stage ever rounds again.
+//
+// A field's tag is `net:"class[,precision][,word...]"`:
+//
+//	class   Go types                    precision            meaning
+//	pos     geom.Vec2, geom.Vec3        1/256mm 1mm 1cm 1m   a place in metres
+//	vel     geom.Vec2, geom.Vec3        1cm/s                a velocity in metres per second
+//	angle   geom.Angle                  1deg, 16bit          a direction
+//	float   float64                     0.1                  any number, in steps
+//	int     int, int8..int64, uint8..   0..999               a ranged integer, both ends included
+//	bool    bool
+//	tick    clock.Tick (game.Tick)                           a tick number
+//	handle  a uint32 type (game.ID)                          another entity
+//	text    string                      12                   at most so many bytes, 31 at most
+//	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc
+//	press   bool                                             commands: an edge; never repeated, moved to the next tick when late
+//
+// Words: others=P (precision that observers receive), draw=linear|hermite|step, to=owner, server
+// (never sent), kept (predicted, never sent), group=0..3.
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/bits"
+	"reflect"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// Limits of a kind.
+const (
+	MaxProps  = 64
+	MaxGroups = 4
+	MaxText   = 31 // bytes of a text property
+	MaxComps  = 96 // integer components of a kind
+)
+
+// Class is what a property means.
+type Class uint8
+
+// The classes.
+const (
+	Pos Class = iota
+	Vel
+	Angle
+	Float
+	Int
+	Bool
+	Tick
+	Handle
+	Text
+	Stick
+	Press
+)
+
+var classNames = [...]string{"pos", "vel", "angle", "float", "int", "bool", "tick", "handle", "text", "stick", "press"}
+
+func (c Class) String() string { return classNames[c] }
+
+// Audience is who receives a property.
+type Audience uint8
+
+// The audiences. What is not sent to a client cannot be read by it, however much it cheats.
+const (
+	Everyone Audience = iota
+	Owner             // the player whose avatar it is
+	Server            // nobody
+	Kept              // nobody, but the owner's prediction computes it too
+)
+
+// Draw is how a property is drawn between two records.
+type Draw uint8
+
+// The drawing modes.
+const (
+	Step    Draw = iota // the older record's value until the newer record's time
+	Linear              // a straight line
+	Hermite             // a cubic through both places with the velocities of both
+)
+
+// Prop is one property of a kind: a field of the struct as 1 to 8 integers.
+type Prop struct {
+	Name     string
+	Class    Class
+	Audience Audience
+	Draw     Draw
+	Group    int
+	Comps    int     // integer components: x, y, z
+	Sim      float64 // steps per unit in simulation, or steps per turn for angles
+	Obs      float64 // the same for observers; at most Sim
+	Min, Max int64   // of an Int
+	Turn     int64   // observer steps per turn; 0 if not an angle
+	SimTurn  int64   // the same in simulation
+	At       int     // index of the first component among the simulation integers
+	ObsAt    int     // the same among the observer integers; -1 if observers do not receive it
+	Tangent  int     // for Hermite: index in Props of the velocity
+	TangentQ int64   // for Hermite: observer position steps per tick and velocity step, in 1/1<<32
+	bits     int     // width of the absolute value where it is bounded; 0 otherwise
+	k        int     // order of the code of differences
+	absK     int     // order of the code of unbounded absolute values
+	offset   uintptr
+	typ      reflect.Kind
+	fields   int // float64 fields for pos, vel, stick
+}
+
+// Group is a set of properties that travel in one atomic record.
+type Group struct {
+	Props  []int // indices into Kind.Props, observers' properties only
+	At, N  int   // the group's range among the observer integers
+	Moving bool  // has properties that are drawn between records
+}
+
+// Kind is the schema of one struct type.
+type Kind struct {
+	Name   string
+	Type   reflect.Type
+	Rate   int // ticks per second
+	Props  []Prop
+	Groups []Group
+	Owned  []int // properties that the owner receives, in order
+	Sims   int   // number of simulation integers
+	Obs    int   // number of observer integers
+	PlaceX int   // observer component of the first pos property's x, or -1; y follows it
+}
+
+// New reads the schema of struct type t from its tags. All wrong tags are reported in one error.
+// rate is the tick rate in Hz: the default precision of velocities is relative to a tick.
+func New(name string, t reflect.Type, rate int) (*Kind, error) {
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("schema: %s is a %s, want a struct", name, t)
+	}
+	if rate < 1 || rate > 1000 {
+		return nil, fmt.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
+	}
+	k := &Kind{Name: name, Type: t, Rate: rate, PlaceX: -1}
+	var errs []error
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, ok := f.Tag.Lookup("net")
+		if !ok {
+			errs = append(errs, fmt.Errorf("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server", t.Name(), f.Name, example(f.Type), serverExample(f.Type)))
+			continue
+		}
+		p, err := parse(f, tag, rate)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s.%s `net:%q`: %w; an example that works: `net:%q`", t.Name(), f.Name, tag, err, example(f.Type)))
+			continue
+		}
+		k.Props = append(k.Props, p)
+	}
+	if len(k.Props) > MaxProps {
+		errs = append(errs, fmt.Errorf("%s has %d properties, at most %d fit a kind", t.Name(), len(k.Props), MaxProps))
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("schema: %s: %w", name, errors.Join(errs...))
+	}
+	return k, k.layout()
+}
+
+func (k *Kind) layout() error {
+	vel := -1
+	for i := range k.Props {
+		p := &k.Props[i]
+		p.At, p.ObsAt = k.Sims, -1
+		k.Sims += p.Comps
+		if p.Audience == Everyone || p.Audience == Owner {
+			k.Owned = append(k.Owned, i)
+		}
+		if p.Class == Vel && p.Audience == Everyone && vel < 0 {
+			vel = i
+		}
+	}
+	for g := range MaxGroups {
+		group := Group{At: k.Obs}
+		for i := range k.Props {
+			p := &k.Props[i]
+			if p.Group != g || p.Audience != Everyone {
+				continue
+			}
+			p.ObsAt = k.Obs
+			k.Obs += p.Comps
+			group.Props = append(group.Props, i)
+			group.Moving = group.Moving || p.Draw != Step
+			if p.Class == Pos && k.PlaceX < 0 {
+				k.PlaceX = p.ObsAt
+			}
+		}
+		group.N = k.Obs - group.At
+		if group.N > 0 || g == 0 {
+			k.Groups = append(k.Groups, group)
+		}
+	}
+	for g := range k.Groups { // groups without members leave no hole
+		for _, i := range k.Groups[g].Props {
+			k.Props[i].Group = g
+		}
+	}
+	if k.Sims > MaxComps {
+		return fmt.Errorf("schema: %s has %d integers, at most %d fit a kind", k.Name, k.Sims, MaxComps)
+	}
+	for i := range k.Props {
+		p := &k.Props[i]
+		if p.Draw != Hermite {
+			continue
+		}
+		if vel < 0 || k.Props[vel].Comps != p.Comps || k.Props[vel].Group != p.Group {
+			return fmt.Errorf("schema: %s: %s draws hermite and needs a vel property of %d components for everyone in its group", k.Name, p.Name, p.Comps)
+		}
+		p.Tangent = vel
+		p.TangentQ = round(p.Obs / float64(k.Props[vel].Obs*float64(k.Rate)) * (1 << 32))
+	}
+	return nil
+}
+
+func example(t reflect.Type) string {
+	switch {
+	case t.Kind() == reflect.Struct:
+		return "pos,others=1cm"
+	case t.Kind() == reflect.Float64 && t.Name() == "Angle":
+		return "angle,1deg"
+	case t.Kind() == reflect.Float64:
+		return "float,0.1"
+	case t.Kind() == reflect.Bool:
+		return "bool"
+	case t.Kind() == reflect.String:
+		return "text,12"
+	case t.Name() == "Tick":
+		return "tick"
+	case t.Name() == "ID":
+		return "handle"
+	}
+	return "int,0..100"
+}
+
+func serverExample(t reflect.Type) string { return example(t) + ",server" }
+
+// floatFields returns how many float64 fields a vector type has, 0 if it is none.
+func floatFields(t reflect.Type) int {
+	if t.Kind() != reflect.Struct || t.NumField() < 2 || t.NumField() > 3 {
+		return 0
+	}
+	for i := range t.NumField() {
+		if t.Field(i).Type.Kind() != reflect.Float64 {
+			return 0
+		}
+	}
+	return t.NumField()
+}
+
+func parse(f reflect.StructField, tag string, rate int) (Prop, error) {
+	words := strings.Split(tag, ",")
+	p := Prop{Name: f.Name, offset: f.Offset, typ: f.Type.Kind(), Group: -1, Comps: 1, ObsAt: -1, k: 2, absK: 8}
+	class := -1
+	for i, n := range classNames {
+		if n == words[0] {
+			class = i
+		}
+	}
+	if class < 0 {
+		return p, fmt.Errorf("unknown class %q, want one of %s", words[0], strings.Join(classNames[:], " "))
+	}
+	p.Class = Class(class)
+	if err := p.fits(f.Type); err != nil {
+		return p, err
+	}
+	p.defaults(rate)
+	others, precise := false, false
+	for _, w := range words[1:] {
+		key, val, _ := strings.Cut(w, "=")
+		switch {
+		case key == "others":
+			v, err := p.precision(val)
+			if err != nil {
+				return p, err
+			}
+			p.Obs, others = v, true
+		case key == "draw":
+			switch {
+			case val == "step":
+				p.Draw = Step
+			case val == "linear" && p.Class <= Float:
+				p.Draw = Linear
+			case val == "hermite" && p.Class == Pos:
+				p.Draw = Hermite
+			default:
+				return p, fmt.Errorf("draw=%s does not fit class %s", val, p.Class)
+			}
+		case w == "to=owner":
+			p.Audience = Owner
+		case w == "server":
+			p.Audience = Server
+		case w == "kept":
+			p.Audience = Kept
+		case key == "group":
+			n, err := strconv.Atoi(val)
+			if err != nil || n < 0 || n >= MaxGroups {
+				return p, fmt.Errorf("group=%s is outside 0..%d", val, MaxGroups-1)
+			}
+			p.Group = n
+		case !precise && w != "":
+			v, err := p.precision(w)
+			if err != nil {
+				return p, err
+			}
+			precise, p.Sim = true, v
+		default:
+			return p, fmt.Errorf("unknown word %q", w)
+		}
+	}
+	if p.Class == Text && !precise || p.Class == Int && !precise || p.Class == Float && !precise {
+		return p, fmt.Errorf("class %s needs a precision", p.Class)
+	}
+	if precise && !others && (p.Sim < p.Obs || p.Class == Angle || p.Class == Stick || p.Class == Float) {
+		p.Obs = p.Sim
+	}
+	if p.Obs > p.Sim {
+		return p, fmt.Errorf("others is finer than the simulation: %v against %v steps a unit", p.Obs, p.Sim)
+	}
+	p.finish()
+	return p, nil
+}
+
+func (p *Prop) fits(t reflect.Type) error {
+	ok, want := false, ""
+	switch p.Class {
+	case Pos, Vel:
+		p.fields = floatFields(t)
+		p.Comps = p.fields
+		ok, want = p.fields > 0, "geom.Vec2 or geom.Vec3"
+	case Stick:
+		p.fields = floatFields(t)
+		p.Comps = p.fields
+		ok, want = p.fields == 2, "geom.Vec2"
+	case Angle, Float:
+		ok, want = t.Kind() == reflect.Float64, "geom.Angle or float64"
+	case Int:
+		switch t.Kind() {
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32:
+			ok = true
+		}
+		want = "an integer type"
+	case Bool, Press:
+		ok, want = t.Kind() == reflect.Bool, "bool"
+	case Tick, Handle:
+		ok, want = t.Kind() == reflect.Uint32, "game.Tick or game.ID"
+	case Text:
+		ok, want = t.Kind() == reflect.String, "string"
+	}
+	if !ok {
+		return fmt.Errorf("class %s does not fit Go type %s, want %s", p.Class, t, want)
+	}
+	return nil
+}
+
+func (p *Prop) defaults(rate int) {
+	p.Sim, p.Obs = 1, 1
+	switch p.Class {
+	case Pos:
+		p.Sim, p.Obs, p.Draw, p.k, p.absK = 256000, 100, Linear, 4, 12
+	case Vel:
+		p.Sim, p.Obs, p.Draw, p.k, p.absK = 256000/float64(rate), 100, Linear, 4, 8
+	case Angle:
+		p.Sim, p.Obs, p.Draw, p.k = 65536, 65536, Linear, 3
+	case Float:
+		p.Draw = Linear
+	case Stick:
+		p.Sim, p.Obs = 15, 15
+	}
+	if p.Class > Angle && p.Class != Float && p.Class != Stick {
+		p.Draw = Step
+	}
+}
+
+// precision parses the precision word of the property's class into steps per unit.
+func (p *Prop) precision(w string) (float64, error) {
+	bad := func(want string) (float64, error) {
+		return 0, fmt.Errorf("precision %q, want %s", w, want)
+	}
+	number := func(s string) (float64, bool) {
+		num, den, frac := strings.Cut(s, "/")
+		v, err := strconv.ParseFloat(num, 64)
+		if frac && err == nil {
+			d, err2 := strconv.ParseFloat(den, 64)
+			v, err = v/d, err2
+		}
+		return v, err == nil && v > 0 && !math.IsInf(v, 0)
+	}
+	length := func(s string) (float64, bool) {
+		for _, u := range [...]struct {
+			suffix string
+			per    float64
+		}{{"mm", 1000}, {"cm", 100}, {"m", 1}} {
+			if v, found := strings.CutSuffix(s, u.suffix); found {
+				n, ok := number(v)
+				return u.per / n, ok && u.per/n >= 1e-3 && u.per/n <= 1e9
+			}
+		}
+		return 0, false
+	}
+	switch p.Class {
+	case Pos:
+		if v, ok := length(w); ok {
+			return v, nil
+		}
+		return bad("a length such as 1cm, 1mm or 1/256mm")
+	case Vel:
+		if s, ok := strings.CutSuffix(w, "/s"); ok {
+			if v, ok := length(s); ok {
+				return v, nil
+			}
+		}
+		return bad("a speed such as 1cm/s")
+	case Angle:
+		if s, ok := strings.CutSuffix(w, "deg"); ok {
+			if v, ok := number(s); ok && 360/v >= 2 && 360/v <= 1<<24 {
+				return math.Floor(360/v + 0.5), nil
+			}
+		}
+		if s, ok := strings.CutSuffix(w, "bit"); ok {
+			if n, err := strconv.Atoi(s); err == nil && n >= 1 && n <= 24 {
+				return float64(int64(1) << uint(n)), nil
+			}
+		}
+		return bad("an angle such as 1deg, or 8bit up to 24bit")
+	case Stick:
+		if s, ok := strings.CutSuffix(w, "bit"); ok {
+			if n, err := strconv.Atoi(s); err == nil && n >= 2 && n <= 16 {
+				return float64(int64(1)<<uint(n-1) - 1), nil
+			}
+		}
+		return bad("2bit up to 16bit")
+	case Float:
+		if v, ok := number(w); ok {
+			return 1 / v, nil
+		}
+		return bad("a step such as 0.1")
+	case Int:
+		lo, hi, found := strings.Cut(w, "..")
+		a, err1 := strconv.ParseInt(lo, 10, 64)
+		b, err2 := strconv.ParseInt(hi, 10, 64)
+		if !found || err1 != nil || err2 != nil || a > b || a < math.MinInt32 || b > math.MaxInt32 {
+			return bad("a range such as 0..999 within 32 bits")
+		}
+		if p.typ == reflect.Uint8 && (a < 0 || b > 255) || p.typ == reflect.Int8 && (a < -128 || b > 127) {
+			return bad("a range that fits the Go type")
+		}
+		p.Min, p.Max = a, b
+		return 1, nil
+	case Text:
+		n, err := strconv.Atoi(w)
+		if err != nil || n < 1 || n > MaxText {
+			return bad(fmt.Sprintf("a number of bytes, 1 to %d", MaxText))
+		}
+		p.Max, p.Comps = int64(n), (n+3)/4
+		return 1, nil
+	}
+	return bad("none for class " + p.Class.String())
+}
+
+func (p *Prop) finish() {
+	switch p.Class {
+	case Angle:
+		p.SimTurn, p.Turn = int64(p.Sim), int64(p.Obs)
+		p.bits = bits.Len64(uint64(p.Turn - 1))
+	case Int:
+		p.bits = bits.Len64(uint64(p.Max - p.Min))
+	case Bool, Press:
+		p.bits = 1
+	case Text:
+		p.bits = 32
+	case Stick:
+		p.bits = bits.Len64(uint64(2 * p.Obs))
+	case Tick:
+		p.k, p.absK = 4, 6
+	case Handle:
+		p.k, p.absK = 6, 10
+	}
+	if p.Group < 0 {
+		switch {
+		case p.Class == Pos || p.Class == Vel || p.Class == Angle:
+			p.Group = 0
+		case p.Class == Text:
+			p.Group = 2
+		default:
+			p.Group = 1
+		}
+	}
+}
+
+// Hash identifies the schema text s; equal texts speak the same wire format.
+func Hash(s string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(s))
+	return h.Sum64()
+}
+
+// Text describes the kind in a line per property, for hashes and for naming differences.
+func (k *Kind) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s rate=%d\n", k.Name, k.Rate)
+	for i := range k.Props {
+		p := &k.Props[i]
+		if p.Audience == Server {
+			continue // never on the wire
+		}
+		fmt.Fprintf(&b, " %s %s x%d sim=%s obs=%s range=%d..%d to=%d draw=%d group=%d\n", p.Name, p.Class, p.Comps,
+			strconv.FormatFloat(p.Sim, 'g', -1, 64), strconv.FormatFloat(p.Obs, 'g', -1, 64), p.Min, p.Max, p.Audience, p.Draw, p.Group)
+	}
+	return b.String()
+}
+
+// round gives the nearest integer, kept inside what int64 and float64 both hold exactly; NaN becomes 0.
+func round(v float64) int64 {
+	const most = 1 << 52
+	switch {
+	case v != v:
+		return 0
+	case v >= most:
+		return most
+	case v <= -most:
+		return -most
+	}
+	return int64(math.Floor(float64(v) + 0.5)) // the conversion keeps the caller's product from being fused
+}
+
+func wrap(v, turn int64) int64 {
+	if v %= turn; v < 0 {
+		v += turn
+	}
+	return v
+}
+
+const twoPi = 2 * math.Pi
+
+// Extract writes the simulation integers of the struct at p into dst, which holds Sims of them.
+func (k *Kind) Extract(p unsafe.Pointer, dst []int64) {
+	for i := range k.Props {
+		q := &k.Props[i]
+		q.extract(unsafe.Add(p, q.offset), dst[q.At:q.At+q.Comps])
+	}
+}
+
+func (q *Prop) extract(p unsafe.Pointer, dst []int64) {
+	switch q.Class {
+	case Pos, Vel:
+		for c := range dst {
+			dst[c] = round(*(*float64)(unsafe.Add(p, c*8)) * q.Sim)
+		}
+	case Stick:
+		x, y := *(*float64)(p), *(*float64)(unsafe.Add(p, 8))
+		if n := float64(x*x) + float64(y*y); n > 1 {
+			n = math.Sqrt(n)
+			x, y = x/n, y/n
+		}
+		dst[0], dst[1] = clamp(round(x*q.Sim), -int64(q.Sim), int64(q.Sim)), clamp(round(y*q.Sim), -int64(q.Sim), int64(q.Sim))
+	case Angle:
+		dst[0] = wrap(round(*(*float64)(p)/twoPi*q.Sim), q.SimTurn)
+	case Float:
+		dst[0] = round(*(*float64)(p) * q.Sim)
+	case Int:
+		dst[0] = clamp(q.loadInt(p), q.Min, q.Max)
+	case Bool, Press:
+		dst[0] = 0
+		if *(*bool)(p) {
+			dst[0] = 1
+		}
+	case Tick, Handle:
+		dst[0] = int64(*(*uint32)(p))
+	case Text:
+		s := *(*string)(p)
+		if int64(len(s)) > q.Max {
+			s = s[:q.Max]
+		}
+		for c := range dst {
+			var v int64
+			for j := range 4 {
+				if i := c*4 + j; i < len(s) {
+					v |= int64(s[i]) << (8 * j)
+				}
+			}
+			dst[c] = v
+		}
+	}
+}
+
+func clamp(v, lo, hi int64) int64 { return min(max(v, lo), hi) }
+
+func (q *Prop) loadInt(p unsafe.Pointer) int64 {
+	switch q.typ {
+	case reflect.Int:
+		return int64(*(*int)(p))
+	case reflect.Int8:
+		return int64(*(*int8)(p))
+	case reflect.Int16:
+		return int64(*(*int16)(p))
+	case reflect.Int32:
+		return int64(*(*int32)(p))
+	case reflect.Int64:
+		return *(*int64)(p)
+	case reflect.Uint8:
+		return int64(*(*uint8)(p))
+	case reflect.Uint16:
+		return int64(*(*uint16)(p))
+	}
+	return int64(*(*uint32)(p))
+}
+
+func (q *Prop) storeInt(p unsafe.Pointer, v int64) {
+	switch q.typ {
+	case reflect.Int:
+		*(*int)(p) = int(v)
+	case reflect.Int8:
+		*(*int8)(p) = int8(v)
+	case reflect.Int16:
+		*(*int16)(p) = int16(v)
+	case reflect.Int32:
+		*(*int32)(p) = int32(v)
+	case reflect.Int64:
+		*(*int64)(p) = v
+	case reflect.Uint8:
+		*(*uint8)(p) = uint8(v)
+	case reflect.Uint16:
+		*(*uint16)(p) = uint16(v)
+	default:
+		*(*uint32)(p) = uint32(v)
+	}
+}
+
+// Store writes simulation integers into the struct at p: the state as the rules see it, on the grid.
+func (k *Kind) Store(p unsafe.Pointer, src []int64) {
+	for i := range k.Props {
+		q := &k.Props[i]
+		q.store(unsafe.Add(p, q.offset), src[q.At:q.At+q.Comps])
+	}
+}
+
+func (q *Prop) store(p unsafe.Pointer, src []int64) {
+	switch q.Class {
+	case Pos, Vel, Stick:
+		for c := range src {
+			*(*float64)(unsafe.Add(p, c*8)) = float64(src[c]) / q.Sim
+		}
+	case Angle:
+		*(*float64)(p) = turnToAngle(src[0], q.SimTurn)
+	case Float:
+		*(*float64)(p) = float64(src[0]) / q.Sim
+	case Int:
+		q.storeInt(p, src[0])
+	case Bool, Press:
+		*(*bool)(p) = src[0] != 0
+	case Tick, Handle:
+		*(*uint32)(p) = uint32(src[0])
+	case Text:
+		q.storeText(p, src)
+	}
+}
+
+func (q *Prop) storeText(p unsafe.Pointer, src []int64) {
+	var b [4 * ((MaxText + 3) / 4)]byte
+	n := 0
+	for c := range src {
+		for j := range 4 {
+			if ch := byte(src[c] >> (8 * j)); ch != 0 {
+				b[n] = ch
+				n++
+			}
+		}
+	}
+	if s := (*string)(p); *s != string(b[:n]) { // the comparison does not allocate
+		*s = strings.ToValidUTF8(string(b[:n]), "")
+	}
+}
+
+// turnToAngle maps 0..turn-1 to radians in (-pi, pi].
+func turnToAngle(v, turn int64) float64 {
+	if 2*v > turn {
+		v -= turn
+	}
+	return float64(float64(v) / float64(turn) * twoPi)
+}
+
+// Observe derives the observer integers dst from the simulation integers src.
+func (k *Kind) Observe(src []int64, dst []int32) {
+	for i := range k.Props {
+		q := &k.Props[i]
+		if q.ObsAt < 0 {
+			continue
+		}
+		for c := range q.Comps {
+			v := src[q.At+c]
+			switch {
+			case q.SimTurn > 0 && q.SimTurn != q.Turn:
+				v = wrap((2*v*q.Turn+q.SimTurn)/(2*q.SimTurn), q.Turn)
+			case q.Sim != q.Obs:
+				v = round(float64(v) / (q.Sim / q.Obs))
+			}
+			switch q.Class {
+			case Tick, Handle, Text:
+				dst[q.ObsAt+c] = int32(uint32(v))
+			default:
+				dst[q.ObsAt+c] = int32(clamp(v, math.MinInt32, math.MaxInt32))
+			}
+		}
+	}
+}
+
+// SubSteps is the resolution of drawn values: 1/256 of an observer step.
+const SubSteps = 256
+
+// StoreDrawn writes drawn values, observer integers in 1/SubSteps, into the struct at p. Properties that
+// observers do not receive become zero.
+func (k *Kind) StoreDrawn(p unsafe.Pointer, drawn []int64) {
+	for i := range k.Props {
+		q := &k.Props[i]
+		f := unsafe.Add(p, q.offset)
+		if q.ObsAt < 0 {
+			var zero [8]int64
+			q.store(f, zero[:q.Comps])
+			continue
+		}
+		src := drawn[q.ObsAt : q.ObsAt+q.Comps]
+		switch q.Class {
+		case Pos, Vel, Stick:
+			for c := range src {
+				*(*float64)(unsafe.Add(f, c*8)) = float64(src[c]) / (q.Obs * SubSteps)
+			}
+		case Angle:
+			*(*float64)(f) = turnToAngle(src[0], q.Turn*SubSteps)
+		case Float:
+			*(*float64)(f) = float64(src[0]) / (q.Obs * SubSteps)
+		default:
+			var v [8]int64
+			for c := range src {
+				v[c] = src[c] >> 8
+				if q.Class == Text || q.Class == Tick || q.Class == Handle {
+					v[c] &= math.MaxUint32
+				}
+			}
+			q.store(f, v[:len(src)])
+		}
+	}
+}
+
+// Clamp forces simulation integers that came from outside into what Extract could have made.
+func (k *Kind) Clamp(v []int64) {
+	for i := range k.Props {
+		q := &k.Props[i]
+		s := v[q.At : q.At+q.Comps]
+		switch q.Class {
+		case Angle:
+			s[0] = wrap(s[0], q.SimTurn)
+		case Int:
+			s[0] = clamp(s[0], q.Min, q.Max)
+		case Bool, Press:
+			s[0] &= 1
+		case Tick, Handle:
+			s[0] &= math.MaxUint32
+		case Stick:
+			m := int64(q.Sim)
+			s[0], s[1] = clamp(s[0], -m, m), clamp(s[1], -m, m)
+			if n := float64(s[0]*s[0]) + float64(s[1]*s[1]); n > q.Sim*q.Sim { // rounding may leave the disc by half a step
+				n = q.Sim / math.Sqrt(n)
+				s[0], s[1] = clamp(round(float64(s[0])*n), -m, m), clamp(round(float64(s[1])*n), -m, m)
+			}
+		default:
+			for c := range s {
+				s[c] = clamp(s[c], -1<<52, 1<<52)
+			}
+		}
+	}
+}

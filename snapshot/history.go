@@ -1,0 +1,270 @@
+// Package snapshot keeps what is true (History, once for all clients), what one client is known to hold of
+// it (View, on the server, never a copy of values) and what that client holds (Store). Between them travel
+// records: the coded state of one group of one entity, as a difference from a state that the client is known
+// to hold, or absolute where the history no longer has that state.
+package snapshot
+
+import (
+	"fmt"
+
+	"meanwhile/clock"
+	"meanwhile/schema"
+)
+
+// HistoryTicks is how many ticks a History remembers. Both sides know it: a record against an older
+// baseline is absolute.
+const HistoryTicks = 128
+
+// OwnerGroup is the index of the group that only an entity's owner receives, at simulation precision.
+const OwnerGroup = schema.MaxGroups
+
+// restTicks is how many ticks a group must stay unchanged before it is said to rest: more than the
+// longest interval between two packets at the usual rates would only delay the flag.
+const restTicks = 6
+
+// Entity is the shared history of one entity. Its values live here once, however many clients see it.
+type Entity struct {
+	ID      uint32
+	Kind    int
+	Owned   bool // some client owns it and receives the owner's record
+	Spawned clock.Tick
+	X, Y    int32 // place now, in observer steps of the kind's first pos property
+	Placed  bool  // has such a property
+
+	alive      bool
+	lastTick   clock.Tick
+	changed    []clock.Tick // per property: last tick at which observers' integers changed
+	ownChanged []clock.Tick // the same for the owner's
+	group      [schema.MaxGroups + 1]groupTimes
+	obs        []int32 // ring of HistoryTicks rows
+	own        []int64 // ring of HistoryTicks rows, where owned
+}
+
+type groupTimes struct {
+	changed clock.Tick // newest change of anything a record of this group says
+	moved   clock.Tick // newest change of a value
+	start   clock.Tick // first movement after the newest rest
+	cut     clock.Tick // newest teleport
+	rest    bool
+	restAt  clock.Tick // when rest last changed
+}
+
+// Cut returns the tick of the entity's newest teleport, or 0.
+func (e *Entity) Cut() clock.Tick { return e.group[0].cut }
+
+// Alive reports whether the entity has not been removed.
+func (e *Entity) Alive() bool { return e.alive }
+
+// A History holds the recent past of every entity. Entities are addressed by a dense index that is
+// reused after removal; IDs never are. Not safe for concurrent writing; reading is.
+type History struct {
+	kinds []*schema.Kind
+	ents  []Entity
+	free  []int32
+	pend  []int32 // removed, waiting until no rewind can ask for them
+	index map[uint32]int32
+	tick  clock.Tick
+	row   []int32 // scratch
+}
+
+// NewHistory returns an empty History of the given kinds.
+func NewHistory(kinds []*schema.Kind) *History {
+	return &History{kinds: kinds, index: map[uint32]int32{}}
+}
+
+// Tick returns the newest recorded tick.
+func (h *History) Tick() clock.Tick { return h.tick }
+
+// Len returns the bound of entity indices.
+func (h *History) Len() int { return len(h.ents) }
+
+// At returns the entity with a dense index.
+func (h *History) At(i int32) *Entity { return &h.ents[i] }
+
+// Kind returns the schema of an entity.
+func (h *History) Kind(e *Entity) *schema.Kind { return h.kinds[e.Kind] }
+
+// Find returns the dense index of an entity that is alive.
+func (h *History) Find(id uint32) (int32, bool) {
+	i, ok := h.index[id]
+	return i, ok
+}
+
+// Begin starts the recording of a tick. Ticks must rise.
+func (h *History) Begin(tick clock.Tick) {
+	if tick <= h.tick {
+		panic(fmt.Sprintf("snapshot: tick %d recorded after %d", tick, h.tick))
+	}
+	h.tick = tick
+	keep := h.pend[:0]
+	for _, i := range h.pend {
+		if e := &h.ents[i]; e.lastTick+HistoryTicks < tick {
+			h.free = append(h.free, i)
+		} else {
+			keep = append(keep, i)
+		}
+	}
+	h.pend = keep
+}
+
+// Add starts the history of a new entity at the tick that Begin named. Its first Record must follow.
+func (h *History) Add(id uint32, kind int, owned bool) int32 {
+	var i int32
+	if n := len(h.free); n > 0 {
+		i, h.free = h.free[n-1], h.free[:n-1]
+	} else {
+		i = int32(len(h.ents))
+		h.ents = append(h.ents, Entity{})
+	}
+	e, k := &h.ents[i], h.kinds[kind]
+	old := *e
+	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, Placed: k.PlaceX >= 0}
+	e.changed = sized(old.changed, len(k.Props))
+	e.obs = sized(old.obs, HistoryTicks*k.Obs)
+	if owned {
+		e.ownChanged = sized(old.ownChanged, len(k.Props))
+		e.own = sized(old.own, HistoryTicks*k.Sims)
+	}
+	h.index[id] = i
+	return i
+}
+
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// Remove ends an entity's life. Its past stays readable for HistoryTicks.
+func (h *History) Remove(i int32) {
+	e := &h.ents[i]
+	if !e.alive {
+		return
+	}
+	e.alive, e.lastTick = false, h.tick
+	delete(h.index, e.ID)
+	h.pend = append(h.pend, i)
+}
+
+// Record notes the simulation integers of an entity at the current tick; cut says that it was moved
+// there by teleport. sim is not retained.
+func (h *History) Record(i int32, sim []int64, cut bool) {
+	e := &h.ents[i]
+	k := h.kinds[e.Kind]
+	now := h.tick
+	first := e.Spawned == now
+	prev, row := e.obsRow(k, now-1), e.obsRow(k, now)
+	k.Observe(sim, row)
+	for gi := range k.Groups {
+		g, gt := &k.Groups[gi], &e.group[gi]
+		same := true
+		for c := g.At; c < g.At+g.N; c++ {
+			if row[c] != prev[c] {
+				same = false
+				break
+			}
+		}
+		if first {
+			gt.changed, gt.moved = now, now
+			for _, p := range g.Props {
+				e.changed[p] = now
+			}
+			continue
+		}
+		if !same {
+			for _, pi := range g.Props {
+				p := &k.Props[pi]
+				for c := p.ObsAt; c < p.ObsAt+p.Comps; c++ {
+					if row[c] != prev[c] {
+						e.changed[pi] = now
+						break
+					}
+				}
+			}
+			gt.changed, gt.moved = now, now
+			if gt.rest {
+				gt.rest, gt.restAt, gt.start = false, now, now
+			}
+		}
+		if cut && g.Moving {
+			gt.cut, gt.changed = now, now
+		}
+		if same && g.Moving && !gt.rest && now-gt.moved >= restTicks {
+			gt.rest, gt.restAt, gt.changed = true, now, now
+		}
+	}
+	if k.PlaceX >= 0 {
+		e.X, e.Y = row[k.PlaceX], row[k.PlaceX+1]
+	}
+	if !e.Owned {
+		return
+	}
+	old, own := e.ownRow(k, now-1), e.ownRow(k, now)
+	copy(own, sim)
+	gt := &e.group[OwnerGroup]
+	for _, pi := range k.Owned {
+		p := &k.Props[pi]
+		for c := p.At; c < p.At+p.Comps; c++ {
+			if first || own[c] != old[c] {
+				e.ownChanged[pi], gt.changed = now, now
+				break
+			}
+		}
+	}
+	if cut {
+		gt.cut, gt.changed = now, now
+	}
+}
+
+func (e *Entity) obsRow(k *schema.Kind, t clock.Tick) []int32 {
+	at := int(t%HistoryTicks) * k.Obs
+	return e.obs[at : at+k.Obs]
+}
+
+func (e *Entity) ownRow(k *schema.Kind, t clock.Tick) []int64 {
+	at := int(t%HistoryTicks) * k.Sims
+	return e.own[at : at+k.Sims]
+}
+
+// holds reports whether the history still has the entity's state at tick t.
+func (h *History) holds(e *Entity, t clock.Tick) bool {
+	last := h.tick
+	if !e.alive {
+		last = e.lastTick
+	}
+	return t >= e.Spawned && t <= last && h.tick-t < HistoryTicks
+}
+
+// Values writes the observer integers of group g of an entity at tick t into dst, or the simulation
+// integers where g is OwnerGroup. ok is false if the history no longer, or not yet, has them.
+func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int64, ok bool) {
+	e := &h.ents[i]
+	k := h.kinds[e.Kind]
+	if !h.holds(e, t) || g == OwnerGroup && !e.Owned {
+		return nil, false
+	}
+	if g == OwnerGroup {
+		return append(dst[:0], e.ownRow(k, t)...), true
+	}
+	dst = dst[:0]
+	for _, v := range e.obsRow(k, t)[k.Groups[g].At : k.Groups[g].At+k.Groups[g].N] {
+		dst = append(dst, int64(v))
+	}
+	return dst, true
+}
+
+// Times returns what a record of group g at the current tick says about time besides its values, to a
+// client that holds the group as of tick base.
+func (e *Entity) Times(g int, base clock.Tick) (cut, start clock.Tick, rest bool) {
+	gt := &e.group[g]
+	if gt.cut > base {
+		cut = gt.cut
+	}
+	if gt.start > base {
+		start = gt.start
+	}
+	return cut, start, gt.rest
+}

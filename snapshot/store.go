@@ -1,0 +1,323 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+
+	"meanwhile/clock"
+	"meanwhile/motion"
+	"meanwhile/schema"
+	"meanwhile/wire"
+)
+
+// Errors of Store.Read besides those of package wire. The packet is dropped and not acknowledged.
+var (
+	ErrBaseline = errors.New("snapshot: record against a state that is not held")
+	ErrSlot     = errors.New("snapshot: record for a slot that holds nothing")
+)
+
+// HeldStates is how many states of a group a client keeps: the baseline that the server named last, and the newest.
+const HeldStates = 32
+
+// Group is what a client holds of one group of one entity: states by rising tick.
+type Group struct {
+	states []motion.State
+	pin    clock.Tick // the newest baseline that the server named
+}
+
+// Newest returns the newest state, or nil.
+func (g *Group) Newest() *motion.State {
+	if len(g.states) == 0 {
+		return nil
+	}
+	return &g.states[len(g.states)-1]
+}
+
+// At returns the state of exactly tick t, or nil.
+func (g *Group) At(t clock.Tick) *motion.State {
+	for i := len(g.states) - 1; i >= 0 && g.states[i].Tick >= t; i-- {
+		if g.states[i].Tick == t {
+			return &g.states[i]
+		}
+	}
+	return nil
+}
+
+// Around returns the states around playout time t: a is the newest at or before it, or the oldest there is;
+// b the next one, nil if there is none. Both are nil if nothing is held.
+func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
+	for i := len(g.states) - 1; i >= 0; i-- {
+		if g.states[i].Tick.Frac() <= t {
+			return &g.states[i], b
+		}
+		b = &g.states[i]
+	}
+	return b, nil
+}
+
+// insert keeps a copy of s in order. A state that is held already, or older than all where there is no
+// room, is left out.
+func (g *Group) insert(s *motion.State) {
+	at := len(g.states)
+	for at > 0 && g.states[at-1].Tick >= s.Tick {
+		at--
+	}
+	if at < len(g.states) && g.states[at].Tick == s.Tick {
+		return
+	}
+	if len(g.states) == HeldStates {
+		out := 0
+		if g.states[0].Tick == g.pin {
+			out = 1
+		}
+		if at <= out {
+			return
+		}
+		vals := g.states[out].Vals
+		copy(g.states[out:], g.states[out+1:at])
+		at--
+		g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Vals: append(vals[:0], s.Vals...)}
+		return
+	}
+	g.states = g.states[:len(g.states)+1] // within the capacity, see newGroup
+	spare := g.states[len(g.states)-1].Vals
+	copy(g.states[at+1:], g.states[at:])
+	g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Vals: append(spare[:0], s.Vals...)}
+}
+
+// Held is one entity as a client holds it.
+type Held struct {
+	ID     uint32
+	Kind   int
+	Mine   bool
+	Since  clock.Tick // tick of the first record held
+	Groups [OwnerGroup + 1]Group
+
+	slot  uint16
+	alive bool
+}
+
+// A Store is what one client holds of the world. The zero Store is not usable; see NewStore.
+type Store struct {
+	kinds []*schema.Kind
+	slots [Slots]*Held
+	gone  [Slots]clock.Tick // when the slot's last life was said to have ended, heard of its beginning or not
+	alive []*Held           // by rising ID
+	spare []*Held
+
+	ops   []op
+	arena []int64
+	// Applied, where set, is called for each state taken in; for tests that compare it with the truth.
+	Applied func(e *Held, g int, s *motion.State)
+}
+
+type op struct {
+	slot  uint16
+	kind  int
+	id    uint32
+	what  uint8 // opUpdate, opSight, opGone
+	mine  bool
+	group int
+	base  clock.Tick
+	state motion.State
+}
+
+const (
+	opUpdate = iota
+	opSight
+	opGone
+)
+
+// NewStore returns an empty Store.
+func NewStore(kinds []*schema.Kind) *Store { return &Store{kinds: kinds} }
+
+// Entities returns what is held, by rising ID. The slice is valid until the next Read.
+func (s *Store) Entities() []*Held { return s.alive }
+
+// Find returns the entity with an ID, or nil.
+func (s *Store) Find(id uint32) *Held {
+	lo, hi := 0, len(s.alive)
+	for lo < hi {
+		m := (lo + hi) / 2
+		if s.alive[m].ID < id {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo < len(s.alive) && s.alive[lo].ID == id {
+		return s.alive[lo]
+	}
+	return nil
+}
+
+// Read takes in the entries of one packet of the given tick. It commits all of them or, with an error, none.
+func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
+	s.ops, s.arena = s.ops[:0], s.arena[:0]
+	for r.Bool() {
+		if len(s.ops) > Slots*(OwnerGroup+1) {
+			return fmt.Errorf("%w: more than %d entries", wire.ErrMalformed, len(s.ops))
+		}
+		if err := s.readEntry(r, tick); err != nil {
+			return err
+		}
+	}
+	if r.Bad() {
+		return wire.ErrTruncated
+	}
+	for i := range s.ops {
+		s.commit(&s.ops[i], tick)
+	}
+	return nil
+}
+
+func (s *Store) readEntry(r *wire.BitReader, tick clock.Tick) error {
+	n := uint16(r.Bits(slotsB))
+	for i := range s.ops {
+		if s.ops[i].slot == n {
+			return fmt.Errorf("%w: slot %d twice", wire.ErrMalformed, n)
+		}
+	}
+	held := s.slots[n]
+	if !r.Bool() {
+		if r.Bad() {
+			return wire.ErrTruncated
+		}
+		if held == nil || !held.alive && tick > s.gone[n] {
+			return ErrSlot
+		}
+		k := s.kinds[held.Kind]
+		groups := uint64(1 << OwnerGroup)
+		if !held.Mine {
+			if groups = r.Bits(len(k.Groups)); groups == 0 {
+				if r.Bad() {
+					return wire.ErrTruncated
+				}
+				return fmt.Errorf("%w: update of no group", wire.ErrMalformed)
+			}
+		}
+		return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held)
+	}
+	if r.Bool() {
+		s.ops = append(s.ops, op{slot: n, what: opGone})
+		return nil
+	}
+	kind, id := r.Uvarint(kindK), r.Uvarint(idK)
+	mine := r.Bool()
+	if r.Bad() {
+		return wire.ErrTruncated
+	}
+	if kind >= uint64(len(s.kinds)) || id == 0 || id > 1<<32-1 {
+		return fmt.Errorf("%w: first sight of kind %d of %d, id %d", wire.ErrMalformed, kind, len(s.kinds), id)
+	}
+	groups := uint64(1)<<uint(len(s.kinds[kind].Groups)) - 1
+	if mine {
+		groups = 1 << OwnerGroup
+	}
+	return s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil)
+}
+
+func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Held) error {
+	k := s.kinds[o.kind]
+	for g := range OwnerGroup + 1 {
+		if groups>>g&1 == 0 {
+			continue
+		}
+		o.group = g
+		at := len(s.arena)
+		n := k.Sims
+		if g != OwnerGroup {
+			n = k.Groups[g].N
+		}
+		for range n {
+			s.arena = append(s.arena, 0)
+		}
+		o.state.Vals = s.arena[at : at+n : at+n]
+		var lookup func(clock.Tick) *motion.State
+		if held != nil {
+			lookup = held.Groups[g].At
+		}
+		var err error
+		if o.base, err = readGroup(r, k, g, tick, held != nil, lookup, &o.state); err != nil {
+			return err
+		}
+		s.ops = append(s.ops, o)
+	}
+	return nil
+}
+
+func (s *Store) commit(o *op, tick clock.Tick) {
+	h := s.slots[o.slot]
+	switch o.what {
+	case opGone:
+		s.gone[o.slot] = max(s.gone[o.slot], tick)
+		if h != nil && h.alive && tick > h.Since {
+			h.alive = false
+			s.unlist(h)
+		}
+		return
+	case opSight:
+		if tick <= s.gone[o.slot] {
+			return // sent before it went, arrived after
+		}
+		if h == nil || !h.alive || h.ID != o.id {
+			h = s.enter(o, tick)
+		}
+	case opUpdate:
+		if h == nil || !h.alive {
+			return
+		}
+	}
+	g := &h.Groups[o.group]
+	g.pin = max(g.pin, o.base)
+	g.insert(&o.state)
+	if s.Applied != nil {
+		s.Applied(h, o.group, &o.state)
+	}
+}
+
+// enter starts a new life of a slot.
+func (s *Store) enter(o *op, tick clock.Tick) *Held {
+	if old := s.slots[o.slot]; old != nil {
+		if old.alive {
+			s.unlist(old)
+		}
+		s.spare = append(s.spare, old)
+	}
+	if double := s.Find(o.id); double != nil { // it came back into sight before the end of its old slot was heard
+		double.alive = false
+		s.gone[double.slot] = max(s.gone[double.slot], tick)
+		s.unlist(double)
+	}
+	var h *Held
+	if n := len(s.spare); n > 0 {
+		h, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		h = &Held{}
+		for g := range h.Groups {
+			h.Groups[g].states = make([]motion.State, 0, HeldStates)
+		}
+	}
+	for g := range h.Groups {
+		h.Groups[g].states, h.Groups[g].pin = h.Groups[g].states[:0], 0
+	}
+	h.ID, h.Kind, h.Mine, h.Since, h.slot, h.alive = o.id, o.kind, o.mine, tick, o.slot, true
+	s.slots[o.slot] = h
+	at := len(s.alive)
+	for at > 0 && s.alive[at-1].ID > h.ID {
+		at--
+	}
+	s.alive = append(s.alive, nil)
+	copy(s.alive[at+1:], s.alive[at:])
+	s.alive[at] = h
+	return h
+}
+
+func (s *Store) unlist(h *Held) {
+	for i, e := range s.alive {
+		if e == h {
+			s.alive = append(s.alive[:i], s.alive[i+1:]...)
+			return
+		}
+	}
+}

@@ -1,0 +1,374 @@
+package snapshot
+
+import (
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/wire"
+)
+
+// Slots is the size of a client's slot space. A slot lingers after its entity is gone until no packet
+// that speaks of its old life can still be applied, so there are twice as many as visible entities.
+const Slots = 1 << slotsB
+
+type phase uint8
+
+const (
+	empty   phase = iota
+	sight         // first sight is being sent; nothing acknowledged yet
+	live          // the client is known to hold a state of every group
+	leaving       // gone is being sent
+	resting       // gone is acknowledged; waits until it may be reused
+)
+
+type slot struct {
+	ent     int32
+	id      uint32
+	phase   phase
+	mine    bool
+	life    uint16 // which use of the slot this is, to tell acknowledgements of earlier ones apart
+	said    bool   // the present use was mentioned in some packet
+	mention wire.Seq
+	since   clock.Tick // when the entity entered the slot
+	acked   [OwnerGroup + 1]clock.Tick
+	sent    [OwnerGroup + 1]clock.Tick // newest record sent, acked or in flight
+	sentAt  [OwnerGroup + 1]clock.Time
+}
+
+// A View is what one client is known to hold: per slot and group the acknowledged tick. It never copies
+// values. Owned by the client's encoder; distinct Views may be used concurrently.
+type View struct {
+	h     *History
+	slots [Slots]slot
+	index map[int32]uint16 // entity to slot, live or in first sight
+	used  []uint16         // slots that are not empty
+	next  uint16           // where the search for an empty slot goes on: the longest unused first
+	// Resyncs counts how often the client asked for everything anew.
+	Resyncs int
+}
+
+// NewView returns the View of a client that holds nothing.
+func NewView(h *History) *View { return &View{h: h, index: map[int32]uint16{}} }
+
+// Has reports whether entity i has a slot that is not leaving.
+func (v *View) Has(i int32) bool { _, ok := v.index[i]; return ok }
+
+// Slot returns the slot of entity i.
+func (v *View) Slot(i int32) (uint16, bool) { s, ok := v.index[i]; return s, ok }
+
+// Enter gives entity i a slot; mine says that the client owns it. It returns false if there is no free one.
+func (v *View) Enter(i int32, mine bool) bool {
+	if v.Has(i) {
+		return true
+	}
+	for range Slots {
+		v.next = (v.next + 1) % Slots
+		if s := &v.slots[v.next]; s.phase == empty {
+			*s = slot{ent: i, id: v.h.At(i).ID, phase: sight, mine: mine, life: s.life + 1, since: v.h.Tick()}
+			v.index[i] = v.next
+			v.used = append(v.used, v.next)
+			return true
+		}
+	}
+	return false
+}
+
+// Leave takes entity i out of the client's sight. Its content stops at once; its identity lingers until
+// the client has acknowledged that it is gone.
+func (v *View) Leave(i int32) {
+	n, ok := v.index[i]
+	if !ok {
+		return
+	}
+	delete(v.index, i)
+	s := &v.slots[n]
+	if !s.said {
+		s.phase = empty
+		v.drop(n)
+		return
+	}
+	s.phase = leaving
+	s.sent[0], s.sentAt[0] = 0, 0
+}
+
+func (v *View) drop(n uint16) {
+	for i, u := range v.used {
+		if u == n {
+			v.used = append(v.used[:i], v.used[i+1:]...)
+			return
+		}
+	}
+}
+
+// Resync forgets what the client holds: it said that a baseline is gone. All goes out anew, by budget.
+func (v *View) Resync() {
+	v.Resyncs++
+	for _, n := range v.used {
+		s := &v.slots[n]
+		switch s.phase {
+		case live, sight:
+			s.phase, s.life = sight, s.life+1
+			clear(s.acked[:])
+			clear(s.sent[:])
+		}
+	}
+}
+
+// Reclaim empties slots that no acceptable packet can mention any more: latest is the newest packet that the
+// client has acknowledged, and it refuses what is more than wire.Window older.
+func (v *View) Reclaim(latest wire.Seq) {
+	keep := v.used[:0]
+	for _, n := range v.used {
+		s := &v.slots[n]
+		if s.phase == resting && int16(latest-s.mention) > wire.Window {
+			s.phase = empty
+			continue
+		}
+		keep = append(keep, n)
+	}
+	v.used = keep
+}
+
+// ref describes an entry of a packet in the packet log.
+//
+//	bits 0..8 slot, 9..13 groups, 14 gone, 16..31 life
+func ref(n uint16, groups uint32, gone bool, life uint16) uint32 {
+	r := uint32(n) | groups<<9 | uint32(life)<<16
+	if gone {
+		r |= 1 << 14
+	}
+	return r
+}
+
+// RefSlot returns the slot and the groups of a packet log's entry, and whether it still speaks of the
+// present use of the slot.
+func (v *View) RefSlot(r uint32) (n uint16, groups uint32, current bool) {
+	n = uint16(r & (Slots - 1))
+	return n, r >> 9 & 31, v.slots[n].life == uint16(r>>16)
+}
+
+// Delivered notes that the client applied a packet.
+func (v *View) Delivered(p *wire.Packet) {
+	for _, r := range p.Refs {
+		n, groups, current := v.RefSlot(r)
+		s := &v.slots[n]
+		if !current || s.phase == empty || s.phase == resting {
+			continue
+		}
+		if r>>14&1 != 0 {
+			if s.phase == leaving {
+				s.phase = resting
+			}
+			continue
+		}
+		for g := range s.acked {
+			if groups>>g&1 != 0 && p.Tick > s.acked[g] {
+				s.acked[g] = p.Tick
+				s.sent[g] = max(s.sent[g], p.Tick)
+			}
+		}
+		if s.phase == sight {
+			s.phase = live
+		}
+	}
+}
+
+// Missing notes that a packet is taken for lost: what it said becomes due again unless a newer one said it too.
+func (v *View) Missing(p *wire.Packet) {
+	for _, r := range p.Refs {
+		n, groups, current := v.RefSlot(r)
+		s := &v.slots[n]
+		if !current {
+			continue
+		}
+		if r>>14&1 != 0 {
+			if s.phase == leaving && s.sent[0] == p.Tick {
+				s.sent[0] = 0
+			}
+			continue
+		}
+		for g := range s.sent {
+			if groups>>g&1 != 0 && s.sent[g] == p.Tick {
+				s.sent[g] = s.acked[g]
+			}
+		}
+	}
+}
+
+// groupsOf returns the set of groups that the client of slot s receives.
+func (v *View) groupsOf(s *slot, e *Entity) uint32 {
+	if s.mine {
+		return 1 << OwnerGroup
+	}
+	return 1<<uint(len(v.h.kinds[e.Kind].Groups)) - 1
+}
+
+// Due describes what a slot has to say.
+type Due struct {
+	Slot   uint16
+	Ent    int32
+	First  bool // first sight
+	Gone   bool
+	Mine   bool
+	groups uint32
+	Stale  int // ticks since a record of it was sent last
+}
+
+// Pending appends to dst what is due now, in slot order of entry: first sights, groups that changed since
+// what the client is known to hold and are not on their way, removals. What was sent and neither
+// acknowledged nor lost becomes due again after rto.
+func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
+	tick := v.h.Tick()
+	for _, n := range v.used {
+		s := &v.slots[n]
+		switch s.phase {
+		case leaving:
+			if s.sent[0] == 0 || now.Sub(s.sentAt[0]) > rto {
+				dst = append(dst, Due{Slot: n, Ent: s.ent, Gone: true, Mine: s.mine})
+			}
+		case sight, live:
+			e := v.h.At(s.ent)
+			all := v.groupsOf(s, e)
+			var groups uint32
+			stale := clock.Tick(1)
+			for g := range s.acked {
+				if all>>g&1 == 0 {
+					continue
+				}
+				changed := e.group[g].changed
+				// A first sight costs several records, so it is not repeated for a mere change.
+				fresh := changed > s.sent[g] && (s.phase == live || s.sent[g] == 0)
+				if changed > s.acked[g] && (fresh || now.Sub(s.sentAt[g]) > rto) {
+					groups |= 1 << g
+					stale = max(stale, tick-max(s.sent[g], s.since))
+				}
+			}
+			if groups == 0 {
+				continue
+			}
+			if s.phase == sight {
+				groups = all
+			}
+			dst = append(dst, Due{Slot: n, Ent: s.ent, First: s.phase == sight, Mine: s.mine, groups: groups, Stale: int(stale)})
+		}
+	}
+	return dst
+}
+
+// Unacked reports whether anything is due or on its way: until it is false the client may hold less than
+// the newest state.
+func (v *View) Unacked() bool {
+	for _, n := range v.used {
+		s := &v.slots[n]
+		switch s.phase {
+		case leaving, sight:
+			return true
+		case live:
+			e := v.h.At(s.ent)
+			all := v.groupsOf(s, e)
+			for g := range s.acked {
+				if all>>g&1 != 0 && e.group[g].changed > s.acked[g] {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Append writes the entry of d to w. The caller rewinds w if it has grown beyond the budget, and otherwise
+// calls Commit; nothing changes before that.
+func (v *View) Append(w *wire.BitWriter, d *Due) {
+	s := &v.slots[d.Slot]
+	w.Bool(true)
+	w.Bits(uint64(d.Slot), slotsB)
+	if d.Gone {
+		w.Bits(0b11, 2)
+		return
+	}
+	e := v.h.At(s.ent)
+	k := v.h.kinds[e.Kind]
+	if d.First {
+		w.Bits(0b01, 2)
+		w.Uvarint(uint64(e.Kind), kindK)
+		w.Uvarint(uint64(e.ID), idK)
+		w.Bool(s.mine)
+	} else {
+		w.Bits(0, 1)
+		if !s.mine {
+			w.Bits(uint64(d.groups), len(k.Groups))
+		}
+	}
+	for g := range s.acked {
+		if d.groups>>g&1 == 0 {
+			continue
+		}
+		base := s.acked[g]
+		if d.First {
+			base = 0
+		}
+		v.h.appendGroup(w, e, k, g, base)
+	}
+}
+
+// Commit notes that the entry of d rides in packet p.
+func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
+	s := &v.slots[d.Slot]
+	s.said, s.mention = true, p.Seq
+	p.Refs = append(p.Refs, ref(d.Slot, d.groups, d.Gone, s.life))
+	if d.Gone {
+		s.sent[0], s.sentAt[0] = p.Tick, now
+		return
+	}
+	for g := range s.sent {
+		if d.groups>>g&1 != 0 {
+			s.sent[g], s.sentAt[g] = p.Tick, now
+		}
+	}
+}
+
+// Held returns the ticks of the records of group g of entity i that the client held at a time when the
+// newest packet that it had applied was newest, and that lie around playout time t: a at or before it (0 if
+// none is remembered), b after it (0 if none). Records of packets that log knows as applied count.
+func (v *View) Held(log *wire.Log, i int32, g int, newest wire.Seq, t clock.TickFrac) (a, b clock.Tick) {
+	n, ok := v.index[i]
+	if !ok {
+		return 0, 0
+	}
+	log.Newest(newest, func(p *wire.Packet) bool {
+		if !p.Applied() {
+			return true
+		}
+		for _, r := range p.Refs {
+			m, groups, current := v.RefSlot(r)
+			if m != n || !current || groups>>g&1 == 0 {
+				continue
+			}
+			if p.Tick.Frac() <= t {
+				a = p.Tick
+				return false
+			}
+			if b == 0 || p.Tick < b {
+				b = p.Tick
+			}
+		}
+		return true
+	})
+	if a == 0 { // older than the log: what it held last before is its acknowledged state, if that is old enough
+		if ack := v.slots[n].acked[g]; ack != 0 && ack.Frac() <= t {
+			a = ack
+		}
+	}
+	return a, b
+}
+
+// AckedTick returns the acknowledged tick of group g of entity i, 0 if there is none.
+func (v *View) AckedTick(i int32, g int) clock.Tick {
+	if n, ok := v.index[i]; ok {
+		return v.slots[n].acked[g]
+	}
+	return 0
+}
+
+// Count returns how many entities have a slot and how many slots are taken in any way.
+func (v *View) Count() (entities, slots int) { return len(v.index), len(v.used) }
