@@ -33,9 +33,9 @@ func (a Angle) norm() Angle {
 		hi, lo = twoSum(halfPiHi, hi, halfPiLo+lo)
 	case 2:
 		if hi > 0 {
-			hi, lo = twoSum(-2*halfPiHi, hi, lo-2*halfPiLo)
+			hi, lo = twoSum(-piHi, hi, lo-piLo)
 		} else {
-			hi, lo = twoSum(2*halfPiHi, hi, lo+2*halfPiLo)
+			hi, lo = twoSum(piHi, hi, lo+piLo)
 		}
 	case 3:
 		hi, lo = twoSum(-halfPiHi, hi, lo-halfPiLo)
@@ -81,7 +81,7 @@ func (a Angle) Lerp(b Angle, t float64) Angle {
 }
 
 // Degrees returns a in degrees.
-func (a Angle) Degrees() float64 { return float64(a) * (180 / math.Pi) }
+func (a Angle) Degrees() float64 { return float64(float64(a) * (180 / math.Pi)) }
 
 // Finite reports whether a is a finite number.
 func (a Angle) Finite() bool { return finite(float64(a)) }

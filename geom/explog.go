@@ -51,9 +51,9 @@ func exp(hi, lo float64) float64 {
 func scale(y float64, k int) float64 {
 	switch {
 	case k > 1023:
-		y, k = y*0x1p1023, k-1023
+		y, k = float64(y*0x1p1023), k-1023
 	case k < -1022:
-		y, k = y*0x1p-200, k+200
+		y, k = float64(y*0x1p-200), k+200
 		return float64(y * math.Float64frombits(uint64(k+1023)<<52)) // the one rounding of a subnormal
 	}
 	return float64(y * math.Float64frombits(uint64(k+1023)<<52))
@@ -78,13 +78,13 @@ func Log(x float64) float64 {
 func logParts(x float64) (hi, lo float64) {
 	k := 0
 	if x < 0x1p-1022 { // subnormal
-		x, k = x*0x1p54, -54
+		x, k = float64(x*0x1p54), -54
 	}
 	b := math.Float64bits(x)
 	k += int(b>>52) - 1023
 	m := math.Float64frombits(b&(1<<52-1) | 1023<<52)
 	if m > sqrtTwo {
-		m, k = m*0.5, k+1
+		m, k = float64(m*0.5), k+1
 	}
 	// x = m·2^k and log m = 2 atanh s = 2s + 2s³/3 + 2s⁵/5 + ..., s = (m-1)/(m+1), |s| < 0.172.
 	// The first two terms are worked out in pairs of floats, the others are below 2^-12 of them.
@@ -94,7 +94,7 @@ func logParts(x float64) (hi, lo float64) {
 	ph, pl := twoProd(s, den)
 	sLo := (((f - ph) - pl) - float64(s*denLo)) / den
 	z, zLo := twoProd(s, s)
-	zLo += 2 * float64(s*sLo)
+	zLo += float64(2 * float64(s*sLo))
 
 	const twoThirds, twoThirdsLo = 2.0 / 3, 0x1.5555555555555p-55
 	c, cLo := twoProd(s, z)
@@ -114,9 +114,9 @@ func logParts(x float64) (hi, lo float64) {
 	p = float64(p*z) + 2/5.0
 	tail := float64(float64(c*z) * p)
 
-	hi, lo = twoSum(float64(float64(k)*ln2Hi), 2*s, 0)
+	hi, lo = twoSum(float64(float64(k)*ln2Hi), float64(2*s), 0)
 	hi, t = twoSum(hi, t, 0)
-	return twoSum(hi, (lo+t)+((2*sLo+tLo)+(tail+float64(float64(k)*ln2Lo))), 0)
+	return twoSum(hi, (lo+t)+((float64(2*sLo)+tLo)+(tail+float64(float64(k)*ln2Lo))), 0)
 }
 
 // Pow returns x^y, right to 1 ulp (2 where the result is subnormal). Special cases are as in
@@ -164,13 +164,3 @@ func Pow(x, y float64) float64 {
 func oddInteger(y float64) bool {
 	return math.Abs(y) < 1<<53 && math.Floor(y) == y && int64(y)&1 == 1
 }
-
-// Norm returns a number of the standard normal distribution: mean 0, standard deviation 1.
-func (r *Rand) Norm() float64 {
-	// Box and Muller, 1958. 1 - [0, 1) is never 0.
-	d := math.Sqrt(-2 * Log(1-r.Float64()))
-	return float64(d * Cos(2*math.Pi*r.Float64()))
-}
-
-// Exp returns a number of the exponential distribution with mean 1.
-func (r *Rand) Exp() float64 { return -Log(1 - r.Float64()) }

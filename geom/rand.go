@@ -41,7 +41,7 @@ func (r *Rand) Uint64() uint64 {
 }
 
 // Float64 returns a number in [0, 1), a multiple of 2^-53.
-func (r *Rand) Float64() float64 { return float64(r.Uint64()>>11) * 0x1p-53 }
+func (r *Rand) Float64() float64 { return float64(float64(r.Uint64()>>11) * 0x1p-53) }
 
 // IntN returns a number in [0, n), each equally likely, and 0 if n is not positive.
 func (r *Rand) IntN(n int) int {
@@ -86,6 +86,16 @@ func (r *Rand) Disc(radius float64) Vec2 {
 	d := math.Sqrt(r.Float64())
 	return r.Dir().Mul(float64(d * radius))
 }
+
+// Norm returns a number of the standard normal distribution: mean 0, standard deviation 1.
+func (r *Rand) Norm() float64 {
+	// Box and Muller, 1958. 1 - [0, 1) is never 0.
+	d := math.Sqrt(float64(-2 * Log(1-r.Float64())))
+	return float64(d * Cos(float64(2*math.Pi*r.Float64())))
+}
+
+// Exp returns a number of the exponential distribution with mean 1.
+func (r *Rand) Exp() float64 { return -Log(1 - r.Float64()) }
 
 // Shuffle puts n elements into random order, each order equally likely, by calls of swap.
 func (r *Rand) Shuffle(n int, swap func(i, j int)) {

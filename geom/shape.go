@@ -1,7 +1,5 @@
 package geom
 
-import "math"
-
 // Rect is a rectangle with sides along the axes, edges included. It is well formed if no
 // coordinate of Min is above that of Max; a Rect of no width or height is a line or a point.
 type Rect struct{ Min, Max Vec2 }
@@ -38,6 +36,11 @@ func (r Rect) Expand(d float64) Rect {
 	}
 }
 
+// grow is Expand for a d that is not negative.
+func (r Rect) grow(d float64) Rect {
+	return Rect{Vec2{r.Min.X - d, r.Min.Y - d}, Vec2{r.Max.X + d, r.Max.Y + d}}
+}
+
 // Overlaps reports whether r and o have a point in common.
 func (r Rect) Overlaps(o Rect) bool {
 	return r.Min.X <= o.Max.X && o.Min.X <= r.Max.X && r.Min.Y <= o.Max.Y && o.Min.Y <= r.Max.Y
@@ -60,6 +63,9 @@ func (c Circle) Overlaps(o Circle) bool {
 	return c.Radius >= 0 && o.Radius >= 0 && o.Center.Sub(c.Center).Len() <= c.Radius+o.Radius
 }
 
+// frame returns the smallest Rect around c.
+func (c Circle) frame() Rect { return Rect{c.Center, c.Center}.grow(c.Radius) }
+
 // OverlapsRect reports whether c and r have a point in common.
 func (c Circle) OverlapsRect(r Rect) bool { return c.Contains(r.Clamp(c.Center)) }
 
@@ -74,6 +80,14 @@ func (s Segment) Closest(p Vec2) Vec2 {
 		return s.A
 	}
 	return s.A.Lerp(s.B, Clamp(p.Sub(s.A).Dot(d)/l2, 0, 1))
+}
+
+// frame returns the smallest Rect around s.
+func (s Segment) frame() Rect {
+	return Rect{
+		Min: Vec2{min(s.A.X, s.B.X), min(s.A.Y, s.B.Y)},
+		Max: Vec2{max(s.A.X, s.B.X), max(s.A.Y, s.B.Y)},
+	}
 }
 
 // Box is a block with sides along the axes, faces included.
@@ -97,41 +111,3 @@ func (b Box) Size() Vec3 { return b.Max.Sub(b.Min) }
 
 // Center returns the middle of b.
 func (b Box) Center() Vec3 { return b.Min.Lerp(b.Max, 0.5) }
-
-// Ray is a straight line with a beginning and a length, such as a shot in the plane.
-// A ray with a negative or NaN Len hits nothing; Len may be +Inf.
-type Ray struct {
-	From Vec2
-	Dir  Angle
-	Len  float64
-}
-
-// At returns the point of r at distance d from its beginning.
-func (r Ray) At(d float64) Vec2 { return r.From.Add(r.Dir.Dir().Mul(d)) }
-
-// End returns the point where r ends.
-func (r Ray) End() Vec2 { return r.At(r.Len) }
-
-// Circle reports where r meets the disc around c: the distance from its beginning, 0 if it begins
-// inside. If it does not, the distance is Len.
-func (r Ray) Circle(c Vec2, radius float64) (dist float64, ok bool) {
-	if !(r.Len >= 0) || !(radius >= 0) {
-		return r.Len, false
-	}
-	m := c.Sub(r.From)
-	if m.Len() <= radius {
-		return 0, true
-	}
-	d := r.Dir.Dir()
-	// The foot of the perpendicular from c, and its length: a difference of squares of that keeps
-	// its digits when c is far away, the textbook's quadratic does not.
-	foot, off := m.Dot(d), d.Cross(m)
-	if !(foot > 0) || !(math.Abs(off) <= radius) {
-		return r.Len, false
-	}
-	dist = max(0, foot-math.Sqrt(float64((radius-off)*(radius+off))))
-	if !(dist <= r.Len) {
-		return r.Len, false
-	}
-	return dist, true
-}

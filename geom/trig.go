@@ -61,6 +61,9 @@ func Tan(x float64) float64 {
 // sinKernel is the sine of hi+lo for |hi| <= π/4 and |lo| <= ulp(hi)/2. The coefficients are those
 // of the series, 1/3!, 1/5!, ...; the first one left out, x^18/19!, is 1e-19 of the result.
 func sinKernel(hi, lo float64) float64 {
+	if hi == 0 {
+		return hi // keeps the sign of a zero
+	}
 	z := float64(hi * hi)
 	p := 1 / 355687428096000.0
 	p = float64(p*z) - 1/1307674368000.0
@@ -85,7 +88,7 @@ func cosKernel(hi, lo float64) float64 {
 	p = float64(p*z) + 1/40320.0
 	p = float64(p*z) - 1/720.0
 	p = float64(p*z) + 1/24.0
-	half := z * 0.5
+	half := float64(z * 0.5)
 	w := 1 - half // what this rounding loses goes into the small terms
 	return w + (((1 - w) - half) + (float64(float64(z*z)*p) - float64(hi*lo)))
 }
@@ -98,6 +101,8 @@ const (
 
 	halfPiHi = 0x1.921fb54442d18p+0 // the nearest float64
 	halfPiLo = 0x1.1a62633145c07p-54
+	piHi     = 2 * halfPiHi
+	piLo     = 2 * halfPiLo
 
 	twoOverPi = 0x1.45f306dc9c883p-1
 )
@@ -256,14 +261,14 @@ func Atan2(y, x float64) float64 {
 		num, den = ax, ay
 	}
 	if den > 0x1p1000 { // so that nothing below overflows
-		num, den = num*0x1p-100, den*0x1p-100
+		num, den = float64(num*0x1p-100), float64(den*0x1p-100)
 	} else if den < 0x1p-900 { // nor underflows without need
-		num, den = num*0x1p100, den*0x1p100
+		num, den = float64(num*0x1p100), float64(den*0x1p100)
 	}
 	// num/den is in [0, 1]. With c the nearest eighth, atan(num/den) = atan(c) + atan(t) where
 	// t = (num - c·den) / (den + c·num) is at most 1/15.
 	i := math.Floor(float64(num/den*8) + 0.5)
-	c := i * 0.125
+	c := float64(i * 0.125)
 	t := (num - float64(c*den)) / (den + float64(c*num))
 	z := float64(t * t)
 	p := 1 / 17.0
@@ -282,7 +287,7 @@ func Atan2(y, x float64) float64 {
 		hi, lo = twoSum(halfPiHi, -hi, halfPiLo-lo)
 	}
 	if math.Signbit(x) {
-		hi, lo = twoSum(2*halfPiHi, -hi, 2*halfPiLo-lo)
+		hi, lo = twoSum(piHi, -hi, piLo-lo)
 	}
 	return math.Copysign(hi+lo, y)
 }
@@ -322,9 +327,9 @@ func hypotSlow(x, y float64) float64 {
 	case x == 0 && y == 0:
 		return 0
 	case max(x, y) < 1:
-		x, y = x*0x1p600, y*0x1p600
-		return math.Sqrt(float64(x*x)+float64(y*y)) * 0x1p-600
+		x, y = float64(x*0x1p600), float64(y*0x1p600)
+		return float64(math.Sqrt(float64(x*x)+float64(y*y)) * 0x1p-600)
 	}
-	x, y = x*0x1p-600, y*0x1p-600
-	return math.Sqrt(float64(x*x)+float64(y*y)) * 0x1p600
+	x, y = float64(x*0x1p-600), float64(y*0x1p-600)
+	return float64(math.Sqrt(float64(x*x)+float64(y*y)) * 0x1p600)
 }

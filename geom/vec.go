@@ -52,11 +52,10 @@ func (v Vec2) unitSlow() Vec2 {
 		return Vec2{}
 	case math.IsInf(m, 1):
 		v = Vec2{infSign(v.X), infSign(v.Y)}
-	case m < 1: // twice, because 1/m of a subnormal m would overflow
-		v = v.Mul(0x1p511)
-		v = v.Mul(0x1p511 / max(1, m*0x1p1022))
+	case m < 1: // powers of two only, so that scaling rounds nothing that counts
+		v = v.Mul(0x1p600)
 	default:
-		v = Vec2{v.X / m, v.Y / m}
+		v = v.Mul(0x1p-600)
 	}
 	l := math.Sqrt(v.Len2())
 	return Vec2{v.X / l, v.Y / l}
@@ -109,7 +108,7 @@ func (v Vec2) Rotate(a Angle) Vec2 {
 func (v Vec2) Perp() Vec2 { return Vec2{-v.Y, v.X} }
 
 // Reflect returns v mirrored at a wall with the unit normal n: what bounces off with full force.
-func (v Vec2) Reflect(n Vec2) Vec2 { return v.Sub(n.Mul(2 * v.Dot(n))) }
+func (v Vec2) Reflect(n Vec2) Vec2 { return v.Sub(n.Mul(float64(2 * v.Dot(n)))) }
 
 // Along returns the part of v that is parallel to a wall with the unit normal n.
 func (v Vec2) Along(n Vec2) Vec2 { return v.Sub(n.Mul(v.Dot(n))) }
@@ -199,11 +198,10 @@ func (v Vec3) unitSlow() Vec3 {
 		return Vec3{}
 	case math.IsInf(m, 1):
 		v = Vec3{infSign(v.X), infSign(v.Y), infSign(v.Z)}
-	case m < 1: // twice, because 1/m of a subnormal m would overflow
-		v = v.Mul(0x1p511)
-		v = v.Mul(0x1p511 / max(1, m*0x1p1022))
+	case m < 1:
+		v = v.Mul(0x1p600)
 	default:
-		v = Vec3{v.X / m, v.Y / m, v.Z / m}
+		v = v.Mul(0x1p-600)
 	}
 	l := math.Sqrt(v.Len2())
 	return Vec3{v.X / l, v.Y / l, v.Z / l}
