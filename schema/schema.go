@@ -127,6 +127,8 @@ type Kind struct {
 	Sims   int   // number of simulation integers
 	Obs    int   // number of observer integers
 	PlaceX int   // observer component of the first pos property's x, or -1; y follows it
+
+	PlaceMM float64 // millimetres of one observer step of that property
 }
 
 // New reads the schema of struct type t from its tags. All wrong tags are reported in one error.
@@ -188,7 +190,7 @@ func (k *Kind) layout() error {
 			group.Props = append(group.Props, i)
 			group.Moving = group.Moving || p.Draw != Step
 			if p.Class == Pos && k.PlaceX < 0 {
-				k.PlaceX = p.ObsAt
+				k.PlaceX, k.PlaceMM = p.ObsAt, 1000/p.Obs
 			}
 		}
 		group.N = k.Obs - group.At

@@ -6,6 +6,7 @@ package snapshot
 
 import (
 	"fmt"
+	"math"
 
 	"meanwhile/clock"
 	"meanwhile/schema"
@@ -28,7 +29,7 @@ type Entity struct {
 	Kind    int
 	Owned   bool // some client owns it and receives the owner's record
 	Spawned clock.Tick
-	X, Y    int32 // place now, in observer steps of the kind's first pos property
+	X, Y    int32 // place now in millimetres, of the kind's first pos property; saturated
 	Placed  bool  // has such a property
 
 	alive      bool
@@ -197,7 +198,7 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 		}
 	}
 	if k.PlaceX >= 0 {
-		e.X, e.Y = row[k.PlaceX], row[k.PlaceX+1]
+		e.X, e.Y = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM)
 	}
 	if !e.Owned {
 		return
@@ -217,6 +218,11 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	if cut {
 		gt.cut, gt.changed = now, now
 	}
+}
+
+func millimetres(v int32, mm float64) int32 {
+	f := math.Floor(float64(float64(v) * mm))
+	return int32(min(max(f, math.MinInt32), math.MaxInt32))
 }
 
 func (e *Entity) obsRow(k *schema.Kind, t clock.Tick) []int32 {

@@ -1,0 +1,293 @@
+// Package game is the contract between Meanwhile and the rules of a game. Rules are plain functions over a
+// World; the same compiled functions run on the server, in a player's prediction and in tests.
+//
+// Join, Leave and Referee run on the server alone. Act runs one command of one player: at once as a prediction
+// in that player's client, for good on the server. Step moves what nobody commands. Rules are deterministic:
+// they use geom instead of math's trigonometry, World.Rand instead of math/rand, and no clock but World.Tick.
+package game
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"meanwhile/clock"
+	"meanwhile/geom"
+	"meanwhile/schema"
+)
+
+// ID names an entity for the whole life of a world. It is never reused; 0 names nothing.
+type ID uint32
+
+// Tick numbers the fixed steps of the simulation.
+type Tick = clock.Tick
+
+// Limits of a definition.
+const (
+	MaxKinds  = 64
+	MaxEvents = 64
+	MaxRate   = 240 // ticks a second
+	MaxName   = 32  // bytes of a game's, kind's or event's name
+)
+
+// DefaultSend is how many times a second a client is sent records at most, where Definition.Send is 0.
+const DefaultSend = 20
+
+// DefaultSee is how many entities a player knows of at most, where Definition.See is 0.
+const DefaultSee = 250
+
+type kindInfo struct {
+	name string
+	typ  reflect.Type
+}
+
+// AnyKind is a Kind of any type. It is implemented by Kind alone.
+type AnyKind interface{ kind() *kindInfo }
+
+// Kind is a typed handle on all entities whose state is a T. It holds no world, so it can be a package
+// variable. Methods that take a World panic if the kind is not listed in the world's definition.
+type Kind[T any] struct{ info *kindInfo }
+
+// NewKind declares a kind of entity. Names are for pages, logs and the schema; they must differ within a game.
+func NewKind[T any](name string) Kind[T] {
+	return Kind[T]{&kindInfo{name, reflect.TypeFor[T]()}}
+}
+
+func (k Kind[T]) kind() *kindInfo { return k.info }
+
+// Kinds lists kinds for a Definition.
+func Kinds(k ...AnyKind) []AnyKind { return k }
+
+// Spawn makes an entity with the state v and returns its ID. In a client's prediction it makes nothing and
+// returns 0: the entity arrives from the server.
+func (k Kind[T]) Spawn(w *World, v T) ID {
+	return w.spawn(w.store(k.info), unsafe.Pointer(&v))
+}
+
+// Get returns the state of entity id: the present state on the server and of what a client predicts, the
+// newest known state of all others in a client. It never returns nil: if there is no such entity, and for
+// what a client does not predict, writes through the pointer are discarded and counted.
+// The pointer is valid until the callback returns.
+func (k Kind[T]) Get(w *World, id ID) *T {
+	return (*T)(w.get(w.store(k.info), id))
+}
+
+// Has reports whether entity id exists, is of this kind and, in a client, is known.
+func (k Kind[T]) Has(w *World, id ID) bool {
+	_, ok := w.store(k.info).find(id)
+	return ok
+}
+
+// Len returns the number of entities of this kind.
+func (k Kind[T]) Len(w *World) int {
+	s := w.store(k.info)
+	n := len(s.recs)
+	for _, r := range s.recs {
+		if r.hidden != 0 {
+			n--
+		}
+	}
+	return n
+}
+
+// All ranges over the entities of this kind by rising ID, with pointers like those of Get. Entities spawned
+// during the range are not visited; those despawned during the callback still are.
+func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
+	s := w.store(k.info)
+	return func(yield func(ID, *T) bool) {
+		n := len(s.recs)
+		for i := 0; i < n; i++ {
+			r := s.recs[i]
+			if r.hidden != 0 {
+				continue
+			}
+			w.touch(s, r)
+			if !yield(r.id, (*T)(r.ptr)) {
+				return
+			}
+		}
+	}
+}
+
+// Seen ranges over copies of the others of this kind exactly as player me saw them when the present command
+// was made: in the player's client as they are drawn, on the server rewound to the same moment. It is the
+// whole of lag compensation. Properties that observers do not receive are zero. me itself is left out.
+func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
+	s := w.store(k.info)
+	return func(yield func(ID, T) bool) {
+		if w.seer == nil {
+			return
+		}
+		var v T
+		w.seer.Seen(s.index, me, func(id ID, drawn []int64) bool {
+			s.schema.StoreDrawn(unsafe.Pointer(&v), drawn)
+			return yield(id, v)
+		})
+	}
+}
+
+// AnyEvent is an Event of any type. It is implemented by Event alone.
+type AnyEvent interface{ event() *kindInfo }
+
+// Event is a typed handle on things that happen once: shots, deaths, goals.
+type Event[T any] struct{ info *kindInfo }
+
+// NewEvent declares an event with a payload of type T.
+func NewEvent[T any](name string) Event[T] {
+	return Event[T]{&kindInfo{name, reflect.TypeFor[T]()}}
+}
+
+func (e Event[T]) event() *kindInfo { return e.info }
+
+// Events lists events for a Definition.
+func Events(e ...AnyEvent) []AnyEvent { return e }
+
+// Emit tells everyone who can see the place at, once, when they see who act that far. Its actor's own client,
+// if it predicted the event, saw it at once and is not told again.
+func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
+	w.emit(e.info, actor, at, unsafe.Pointer(&v))
+}
+
+// Definition is a game: its rules and what the network must know of them.
+type Definition[C any] struct {
+	Name string // letters, digits and dashes
+	Rate int    // ticks per second; 0: 30
+	Send int    // records per second and client at most; 0: DefaultSend
+	See  int    // entities that a player knows of at most; 0: DefaultSee
+
+	Kinds  []AnyKind
+	Events []AnyEvent
+
+	// Static identifies the world that is not networked, such as the map: client and server must agree.
+	Static uint64
+
+	Join    func(w *World, name string) ID // a player arrives: spawn its avatar
+	Leave   func(w *World, me ID)          // a player has left; nil: its avatar is despawned
+	Act     func(w *World, me ID, c C)     // one command of one player
+	Step    func(w *World)                 // what nobody commands; may be nil
+	Referee func(w *World)                 // after all commands of a tick, server only; may be nil
+	Bot     func(w *World, me ID) C        // plays from what a player knows; may be nil
+}
+
+// Rules is a compiled Definition: what servers and clients work with. It does not change and may be shared.
+type Rules struct {
+	Name    string
+	Rate    int
+	Send    int
+	See     int
+	Kinds   []*schema.Kind
+	Events  []*schema.Kind
+	Command *schema.Kind
+	Text    string // the schema in readable form; both sides must have the same
+	Hash    uint64 // of Text
+
+	kindInfos  []*kindInfo
+	eventInfos []*kindInfo
+	join       func(w *World, name string) ID
+	leave      func(w *World, me ID)
+	act        func(w *World, me ID, c []int64)
+	step       func(w *World)
+	referee    func(w *World)
+	bot        func(w *World, me ID, c []int64)
+}
+
+// HasBot reports whether the game can play itself.
+func (r *Rules) HasBot() bool { return r.bot != nil }
+
+// Rules compiles the definition. Every mistake in it is reported in one error.
+func (d *Definition[C]) Rules() (*Rules, error) {
+	r := &Rules{Name: d.Name, Rate: d.Rate, Send: d.Send, See: d.See, join: d.Join, leave: d.Leave, step: d.Step, referee: d.Referee}
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if r.Rate == 0 {
+		r.Rate = 30
+	}
+	if r.Send == 0 {
+		r.Send = min(DefaultSend, max(r.Rate, 1))
+	}
+	if r.See == 0 {
+		r.See = DefaultSee
+	}
+	if !goodName(d.Name) {
+		fail("Name %q is not 1 to %d lower-case letters, digits and dashes", d.Name, MaxName)
+	}
+	if r.Rate < 1 || r.Rate > MaxRate {
+		fail("Rate %d is outside [1, %d] ticks a second", d.Rate, MaxRate)
+		r.Rate = 30
+	}
+	if r.Send < 1 || r.Send > r.Rate {
+		fail("Send %d is outside [1, Rate %d]", d.Send, r.Rate)
+	}
+	if r.See < 1 || r.See > DefaultSee {
+		fail("See %d is outside [1, %d]", d.See, DefaultSee)
+	}
+	if d.Join == nil || d.Act == nil {
+		fail("Join and Act must be set")
+	}
+	if len(d.Kinds) < 1 || len(d.Kinds) > MaxKinds || len(d.Events) > MaxEvents {
+		fail("%d kinds and %d events; 1 to %d kinds and at most %d events fit a game", len(d.Kinds), len(d.Events), MaxKinds, MaxEvents)
+	}
+	names := map[string]bool{}
+	compile := func(what, name string, t reflect.Type) *schema.Kind {
+		if !goodName(name) || names[what+name] {
+			fail("%s %q: names are 1 to %d lower-case letters, digits and dashes, and differ", what, name, MaxName)
+		}
+		names[what+name] = true
+		k, err := schema.New(name, t, r.Rate)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		return k
+	}
+	for _, k := range d.Kinds {
+		r.kindInfos = append(r.kindInfos, k.kind())
+		r.Kinds = append(r.Kinds, compile("kind", k.kind().name, k.kind().typ))
+	}
+	for _, e := range d.Events {
+		r.eventInfos = append(r.eventInfos, e.event())
+		r.Events = append(r.Events, compile("event", e.event().name, e.event().typ))
+	}
+	r.Command = compile("command", "command", reflect.TypeFor[C]())
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("game: %s: %w", d.Name, errors.Join(errs...))
+	}
+	r.act = func(w *World, me ID, ints []int64) {
+		var c C
+		r.Command.Store(unsafe.Pointer(&c), ints)
+		d.Act(w, me, c)
+	}
+	if d.Bot != nil {
+		r.bot = func(w *World, me ID, ints []int64) {
+			c := d.Bot(w, me)
+			r.Command.Extract(unsafe.Pointer(&c), ints)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(d.Static, 16) + "\n")
+	for _, k := range r.Kinds {
+		b.WriteString("kind " + k.Text())
+	}
+	for _, k := range r.Events {
+		b.WriteString("event " + k.Text())
+	}
+	b.WriteString(r.Command.Text())
+	r.Text = b.String()
+	r.Hash = schema.Hash(r.Text)
+	return r, nil
+}
+
+func goodName(s string) bool {
+	if s == "" || len(s) > MaxName {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
