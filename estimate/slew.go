@@ -1,0 +1,70 @@
+package estimate
+
+import "time"
+
+// Overdue slows a playout clock down while what should have come has not, before there is nothing left to play.
+// The zero Overdue is the default.
+type Overdue struct {
+	// Share is how much of the slack (what is buffered beyond the typical) may pass before the full slow-down, in
+	// (0, 1]. Zero means 0.3. Smaller brakes earlier.
+	Share float64
+	// Most is the full slow-down, in [0, 1]. Zero means 0.5.
+	Most float64
+}
+
+const overdueSlack = 5 * time.Millisecond // over 1.1 x typical before anything counts as late
+
+// Slow returns by which share of its speed the clock is to run slower, in [0, Most]. All spans are above the floor: age that of the
+// newest information, delay the present playout delay, typical and target those of the Estimator. It is 0 until the age exceeds what
+// is usual, and when the delay is already so long (over MaxTarget, or 2.5 times the target) that
+// slowing would ride an outage instead of bridging a hitch.
+func (o Overdue) Slow(age, delay, typical, target time.Duration) float64 {
+	late := age - typical - typical/10 - overdueSlack
+	if late <= 0 || delay > min(MaxTarget, target*5/2) {
+		return 0
+	}
+	share, most := o.Share, o.Most
+	if !(share > 0 && share <= 1) {
+		share = 0.3
+	}
+	if !(most > 0 && most <= 1) {
+		most = 0.5
+	}
+	slack := float64(share * float64(delay-typical))
+	if slack <= float64(late) {
+		return most
+	}
+	return float64(most * (float64(late) / slack))
+}
+
+// Slew moves a delay towards its target no faster than can be borne.
+type Slew struct {
+	UpMost, DownMost float64       // largest change per unit of time, as a share
+	UpTime, DownTime time.Duration // an error is worked off in about this time
+}
+
+// PlayoutSlew moves a playout delay: a tenth of real time at most, growing faster than shrinking. InputSlew moves an
+// input lead.
+var (
+	PlayoutSlew = Slew{UpMost: 0.10, DownMost: 0.10, UpTime: 300 * time.Millisecond, DownTime: time.Second}
+	InputSlew   = Slew{UpMost: 0.10, DownMost: 0.03, UpTime: 200 * time.Millisecond, DownTime: time.Second}
+)
+
+// Step returns have moved towards want during dt. It never passes want.
+func (s Slew) Step(have, want, dt time.Duration) time.Duration {
+	off := want - have
+	if off == 0 || dt <= 0 {
+		return have
+	}
+	most, span := s.UpMost, s.UpTime
+	if off < 0 {
+		most, span = s.DownMost, s.DownTime
+	}
+	part := 1.0
+	if span > dt {
+		part = float64(dt) / float64(span)
+	}
+	step := time.Duration(float64(part * float64(off)))
+	limit := time.Duration(float64(most * float64(dt)))
+	return have + min(max(step, -limit), limit)
+}
