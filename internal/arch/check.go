@@ -20,6 +20,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"meanwhile/internal/exact/lint"
 )
 
 // File is one Go source file. Path is relative to the root of the module, with slashes.
@@ -118,6 +120,12 @@ func (c *checker) add(at token.Pos, why, format string, args ...any) {
 	c.findings = append(c.findings, Finding{Pos: c.fset.Position(at), What: fmt.Sprintf(format, args...), Why: why})
 }
 
+// mustBePure reports whether the rules of the core hold for a file of a room that declares package name: in the core,
+// and in the rules of the sample games, which run on server, client and in tests as the core does. Programs are not bound.
+func mustBePure(f File, own, name string) bool {
+	return !strings.HasSuffix(f.Path, "_test.go") && (isCore(own) || own == "examples" && name != "main")
+}
+
 // file checks one file by its syntax, whatever platform it is for, and files it under its package for the checks by type.
 func (c *checker) file(f File) {
 	tree, err := parser.ParseFile(c.fset, f.Path, f.Src, parser.ParseComments)
@@ -136,9 +144,7 @@ func (c *checker) file(f File) {
 		return
 	}
 	test := strings.HasSuffix(f.Path, "_test.go")
-	// The rules of the sample games run on server, client and in tests, as the core does; their programs do not.
-	rules := own == "examples" && tree.Name.Name != "main"
-	pure := !test && (isCore(own) || rules)
+	pure := mustBePure(f, own, tree.Name.Name)
 	for _, spec := range tree.Imports {
 		if to, err := strconv.Unquote(spec.Path.Value); err == nil {
 			c.imported(spec, to, pkg, own, line, test, pure)
@@ -254,7 +260,7 @@ func (c *checker) pure(tree *ast.File) {
 					c.add(n.Pos(), call.why, "use of %s.%s", from, name)
 				}
 			}
-			if from == "math" && !has(exactMath, name) {
+			if from == "math" && !has(mathConstants, name) && !slices.Contains(lint.Exact, name) {
 				c.add(n.Pos(), whyMath, "use of math.%s", name)
 			}
 		}

@@ -103,13 +103,10 @@ var calls = []struct {
 
 const whyOrder = "the order differs from run to run: sort the keys, or write \"" + orderMark + "<why it cannot matter>\" on this line or the one before"
 
-// exactMath lists the functions of package math whose result is the correctly rounded one, hence equal on every
-// platform, and its constants. All other functions are computed from products that some compilers fuse and others
-// do not, or in assembly on some machines only.
-const exactMath = `Abs Ceil Copysign Dim FMA Float32bits Float32frombits Float64bits Float64frombits Floor Frexp Inf IsInf IsNaN
-	Ldexp Max Min Mod Modf NaN Nextafter Nextafter32 Remainder Round RoundToEven Signbit Sqrt Trunc
-	E Pi Phi Sqrt2 SqrtE SqrtPi SqrtPhi Ln2 Log2E Ln10 Log10E MaxFloat32 MaxFloat64 SmallestNonzeroFloat32 SmallestNonzeroFloat64
-	MaxInt MinInt MaxInt8 MinInt8 MaxInt16 MinInt16 MaxInt32 MinInt32 MaxInt64 MinInt64 MaxUint MaxUint8 MaxUint16 MaxUint32 MaxUint64`
+// mathConstants lists the constants of package math. Of its functions only those in lint.Exact are the same everywhere.
+const mathConstants = `E Pi Phi Sqrt2 SqrtE SqrtPi SqrtPhi Ln2 Log2E Ln10 Log10E MaxFloat32 MaxFloat64 SmallestNonzeroFloat32
+	SmallestNonzeroFloat64 MaxInt MinInt MaxInt8 MinInt8 MaxInt16 MinInt16 MaxInt32 MinInt32 MaxInt64 MinInt64 MaxUint MaxUint8
+	MaxUint16 MaxUint32 MaxUint64`
 
 const whyMath = "its last bit differs between amd64, arm64 and wasm, and prediction would differ with it: use geom's"
 
