@@ -1,0 +1,310 @@
+// The arena's page: joins the game, turns the keyboard, the mouse and fingers into commands, and hands what it sees to the
+// scene, the panel and the ribbon.
+import { join } from "/meanwhile.js"
+import { Scene, COLOR } from "/scene.js"
+import { Panel, readAddress, settingsOf } from "/panel.js"
+import { Ribbon } from "/ribbon.js"
+
+// ---- Names: the only place that knows what the rules call things -------------------------------------------------------
+
+const players = world => world.player ?? []
+
+/** A player as the scene draws it. */
+const readPlayer = (p, into) => Object.assign(into, {
+  id: p.id, mine: p.mine, cut: p.cut, held: p.held,
+  x: p.pos.x, y: p.pos.y, z: p.pos.z ?? 0, vx: p.vel?.x ?? 0, vy: p.vel?.y ?? 0,
+  aim: p.aim ?? 0, health: p.health ?? 100, alive: p.alive ?? true, crouch: p.crouch ?? false,
+  name: p.name || `Player ${p.id}`, score: p.score ?? 0, deaths: p.deaths ?? 0, ammo: p.ammo,
+})
+
+/** Things without a name: {type, x, y, z, ...}. */
+function readThings(world, out) {
+  out.length = 0
+  for (const b of world.ball ?? []) out.push({ type: "ball", ...b.pos, radius: 0.45 })
+  for (const r of world.rocket ?? []) out.push({ type: "rocket", ...r.pos, vx: r.vel?.x ?? 0, vy: r.vel?.y ?? 0, vz: r.vel?.z ?? 0, mine: r.mine, radius: 0.12 })
+  for (const c of world.cart ?? []) out.push({ type: "cart", x: c.pos.x, y: c.pos.y, z: c.pos.z ?? 0, angle: c.angle ?? c.yaw, radius: 0.8, tall: 0.8 })
+  return out
+}
+
+/** The round: {left in seconds, label}, or null when the rules have none. phase 0 warm-up, 1 play, 2 result. */
+function readRound(world, stats, rate) {
+  const r = world.round?.[0]
+  if (!r) return null
+  const left = r.left ?? (r.ends - (stats.tick ?? 0)) / rate
+  return { left: Math.max(0, left), label: ["Warm-up", "", "Next round"][r.phase ?? 1] ?? "" }
+}
+
+const toCommand = ({ move, aim, pitch, jump, crouch, fire }) => ({ move, aim, pitch, jump, crouch, fire })
+
+/** Events: what each is called, and what of it the page needs. */
+const EVENTS = {
+  shot: e => shot(e.from, e.to, e.hit, e.entity, e.mine),
+  frag: e => frag(e.killer, e.victim),
+  blast: e => blast(e.pos, e.radius ?? 3), // a rocket
+}
+
+// ---- The page ----------------------------------------------------------------------------------------------------------
+
+const $ = id => document.getElementById(id)
+const state = readAddress()
+const panel = new Panel(state)
+const canvas = $("view")
+const EYE = 1.22 // metres from the feet to where a standing player shoots from
+
+let g, scene, ribbon
+const seen = new Map() // players by id, as readPlayer made them
+const list = [], things = []
+const names = new Map()
+
+g = await join({ canvas, view: null, autopilot: state.bot, transport: state.transport, settings: settingsOf(state) })
+globalThis.g = g // for the console
+scene = new Scene(g.ctx)
+ribbon = new Ribbon($("ribbon"))
+panel.attach(g)
+canvas.focus({ preventScroll: true })
+
+try {
+  const response = await fetch("/arena/map.json")
+  if (!response.ok) throw new Error(`${response.status}`)
+  scene.build(await response.json())
+} catch (e) {
+  console.error("arena: the map could not be loaded:", e)
+}
+
+g.camera = { toWorld: (x, y) => scene.eye.ground(x, y, aimHeight()) }
+Object.assign(g.on, EVENTS)
+g.command = command
+g.draw = draw
+
+// ---- Commands ----------------------------------------------------------------------------------------------------------
+
+const mine = () => g.me && seen.get(g.me.id)
+const aimHeight = () => (g.me?.pos?.z ?? 0) + (g.me?.crouch ? EYE * 0.64 : EYE)
+
+/** Where the aim is in the world: the player under the pointer, or the plane of the gun. */
+function aimPoint() {
+  const { mouse } = g, z = aimHeight(), me = g.me?.pos
+  if (mouse.stick && me) return { x: me.x + mouse.stick.x * 12, y: me.y + mouse.stick.y * 12 / Math.sin(1), z } // the ground is foreshortened
+  let best = null, least = 1.7
+  for (const p of seen.values()) {
+    if (p.mine || !p.alive) continue
+    const a = scene.eye.at(p.x, p.y, p.z + 0.95), off = Math.hypot(a.x - mouse.x, (a.y - mouse.y) * 0.6) / (0.4 * a.s)
+    if (off < least) { least = off; best = p }
+  }
+  const ground = scene.eye.ground(mouse.x, mouse.y, z)
+  if (!best) return { ...ground, z }
+  // Towards the target's own height, through the point under the pointer.
+  const there = scene.eye.ground(mouse.x, mouse.y, best.z + 0.95)
+  return { ...there, z: best.z + 0.95 }
+}
+
+function command() {
+  const me = g.me.pos, p = aimPoint(), dx = p.x - me.x, dy = p.y - me.y
+  return toCommand({
+    move: g.keys.wasd,
+    aim: Math.atan2(dy, dx),
+    pitch: Math.atan2(p.z - aimHeight(), Math.hypot(dx, dy)),
+    jump: g.keys.space,
+    crouch: g.keys.shift || g.keys.has("KeyC"),
+    fire: g.mouse.pressed,
+  })
+}
+
+// ---- What happened -----------------------------------------------------------------------------------------------------
+
+function shot(from, to, hit, shooter, isMine) {
+  const a = scene.avatars.get(shooter)
+  if (a && Math.hypot(a.x - from.x, a.y - from.y) < 1.5) from = scene.muzzle({ ...a, aim: Math.atan2(to.y - a.y, to.x - a.x) })
+  scene.shot({ ...from }, { ...to }, hit, isMine, g.now)
+  if (isMine && hit) scene.marker = 1
+}
+
+function blast(at, radius) {
+  scene.ring(at, COLOR.other, radius, 350, g.now)
+  scene.burst(at, "#ffe8cd", 40, 9, { x: 0, y: 0 }, g.now)
+}
+
+const nameOf = id => names.get(id) ?? "Someone"
+
+function frag(killer, victim) {
+  const v = seen.get(victim)
+  if (v) {
+    const at = { x: v.x, y: v.y, z: v.z + 0.9 }
+    scene.burst(at, v.mine ? COLOR.mine : COLOR.other, 26, 6, { x: 0, y: 0 }, g.now)
+    scene.burst(at, COLOR.hit, 14, 5, { x: 0, y: 0 }, g.now)
+    scene.ring({ x: v.x, y: v.y, z: 0 }, COLOR.hit, 2.4, 450, g.now)
+  }
+  const line = document.createElement("p"), me = g.me?.id
+  const who = id => {
+    const b = document.createElement("b")
+    b.textContent = nameOf(id)
+    if (id === me) b.className = "me"
+    return b
+  }
+  line.innerHTML = `<svg viewBox="0 0 15 9"><path d="M0 4.5h13M9.5 1l3.5 3.5L9.5 8"/></svg>`
+  if (killer && killer !== victim) line.prepend(who(killer))
+  line.append(who(victim))
+  if (me !== undefined && (killer === me || victim === me)) line.className = "mine"
+  $("feed").append(line)
+  while ($("feed").childElementCount > 5) $("feed").firstChild.remove()
+  setTimeout(() => line.classList.add("old"), 5000)
+  setTimeout(() => line.remove(), 5600)
+}
+
+// ---- Drawing -----------------------------------------------------------------------------------------------------------
+
+let last = 0, hudAt = 0
+function draw(world) {
+  const { now } = g, dt = Math.min(100, now - (last || now - 16))
+  last = now
+  list.length = 0
+  for (const p of players(world)) {
+    let s = seen.get(p.id)
+    if (!s) seen.set(p.id, s = {})
+    list.push(readPlayer(p, s))
+    names.set(p.id, s.name)
+  }
+  if (seen.size > list.length) for (const [id, s] of seen) if (!list.includes(s)) seen.delete(id)
+
+  const me = mine(), below = $("timeline").offsetHeight
+  const pointer = !g.autopilot && !g.touch
+  const lead = { x: 0, y: 0 }
+  if (me && pointer) { // look a little towards the aim
+    lead.x = Math.max(-4, Math.min(4, (g.mouse.x - g.width / 2) / scene.eye.scale * 0.22)) || 0
+    lead.y = Math.max(-4, Math.min(4, (g.mouse.y - (g.height - below) / 2) / scene.eye.scale * 0.26)) || 0
+  }
+  scene.draw({
+    width: g.width, height: g.height, below, now, dt, players: list, things: readThings(world, things),
+    truth: state.ghost ? truth.now(now) : null, me: me?.id, cut: me?.cut,
+    focus: me ? { x: me.x, y: me.y } : null, lead,
+    aim: me && !g.autopilot ? aimPoint() : null,
+    crosshair: pointer ? { x: g.mouse.x, y: g.mouse.y } : null,
+  })
+  $("stage").classList.toggle("aiming", pointer)
+  ribbon.draw(g.stats, g.packets)
+  panel.measure(g)
+  if (now - hudAt > 120) {
+    hudAt = now
+    hud(world, me)
+  }
+  if (state.ghost !== truth.wanted) truth.want(state.ghost)
+}
+
+function set(id, text) {
+  const e = $(id)
+  if (e.textContent !== text) e.textContent = text
+}
+
+function hud(world, me) {
+  const round = readRound(world, g.stats, g.layout.rate)
+  $("clock").hidden = !round
+  if (round) {
+    const s = Math.ceil(round.left)
+    set("time", `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`)
+    set("phase", round.label)
+    $("clock").classList.toggle("soon", s <= 10)
+  }
+  $("vitals").hidden = !me
+  if (me) {
+    set("health", String(Math.max(0, Math.round(me.health))))
+    $("healthbar").style.width = `${Math.max(0, me.health)}%`
+    $("health").parentElement.classList.toggle("low", me.health <= 35)
+    $("ammo").parentElement.hidden = me.ammo === undefined
+    if (me.ammo !== undefined) set("ammo", String(me.ammo))
+    $("ammo").parentElement.classList.toggle("low", me.ammo === 0)
+  }
+  $("dead").hidden = !me || me.alive
+  const best = list.slice().sort((a, b) => b.score - a.score || a.id - b.id), top = best.slice(0, 8)
+  if (me && !top.includes(me)) top[7] = me
+  $("scores").hidden = !top.length
+  const rows = $("scores").firstElementChild
+  while (rows.childElementCount > top.length) rows.lastChild.remove()
+  top.forEach((p, i) => {
+    let row = rows.children[i]
+    if (!row) {
+      row = document.createElement("li")
+      row.append(document.createElement("span"), document.createElement("b"))
+      rows.append(row)
+    }
+    if (row.firstChild.textContent !== p.name) row.firstChild.textContent = p.name
+    if (row.lastChild.textContent !== String(p.score)) row.lastChild.textContent = p.score
+    row.className = (p.mine ? "mine" : "") + (p.alive ? "" : " gone")
+  })
+  hint(me)
+}
+
+// ---- Who drives, and the hint ------------------------------------------------------------------------------------------
+
+let hintKind = "", takenAt = 0
+function hint(me) {
+  if (state.bot && !g.autopilot) { // someone has touched something
+    state.bot = false
+    takenAt = g.now
+    panel.remember()
+  }
+  const touch = g.touch || matchMedia("(pointer: coarse)").matches
+  const kind = !me ? "" : g.autopilot ? "bot" : g.now - takenAt < 9000 ? "keys" : ""
+  $("jump").hidden = !touch || !me || g.autopilot
+  if (kind + touch === hintKind) return
+  hintKind = kind + touch
+  const box = $("hint")
+  const keys = touch ? "<b>Left thumb</b> moves<i>·</i><b>right thumb</b> aims and fires"
+    : "<kbd>W</kbd><kbd>A</kbd><kbd>S</kbd><kbd>D</kbd> move<i>·</i><kbd>Space</kbd> jump<i>·</i><kbd>Mouse</kbd> aim, click to shoot"
+  if (kind === "bot") box.innerHTML = (touch ? "A bot plays for you. Tap to take over.<br>" : "A bot plays until you touch a key<i>·</i>") + keys
+  if (kind === "keys") box.innerHTML = keys + (touch ? "" : "<i>·</i><kbd>Shift</kbd> crouch")
+  if (kind) box.hidden = false
+  box.classList.toggle("gone", !kind)
+}
+$("jump").addEventListener("pointerdown", e => { e.preventDefault(); g.keys.press("Space") })
+for (const end of ["pointerup", "pointercancel", "pointerleave"]) $("jump").addEventListener(end, () => g.keys.release("Space"))
+
+// ---- The truth ---------------------------------------------------------------------------------------------------------
+
+/**
+ * The server's own positions, past every technique and past the network panel: a WebSocket on /truth that sends
+ * Float32 [tick, n, n times id, x, y, z] about thirty times a second. Between two of them it is carried on in a line.
+ */
+const truth = {
+  wanted: 0, socket: null, at: 0, list: [], timer: 0,
+
+  want(on) {
+    this.wanted = on
+    clearTimeout(this.timer)
+    this.socket?.close()
+    this.socket = null
+    this.list = []
+    if (!on) return
+    const url = new URL("/truth", location.href)
+    url.protocol = url.protocol.replace("http", "ws")
+    url.searchParams.set("room", g.options.room)
+    const socket = this.socket = new WebSocket(url)
+    socket.binaryType = "arraybuffer"
+    socket.onmessage = e => { if (socket === this.socket && e.data.byteLength % 4 === 0) this.take(new Float32Array(e.data)) }
+    socket.onclose = () => { if (socket === this.socket) this.timer = setTimeout(() => this.want(this.wanted), 1000) }
+  },
+
+  take(f) {
+    const now = performance.now(), dt = now - this.at, before = new Map(this.list.map(t => [t.id, t]))
+    this.at = now
+    this.list = []
+    for (let i = 2, n = Math.min(f[1], (f.length - 2) / 4); n > 0; n--, i += 4) {
+      const t = { id: f[i], px: f[i + 1], py: f[i + 2], pz: f[i + 3], vx: 0, vy: 0, vz: 0, x: 0, y: 0, z: 0 }, b = before.get(t.id)
+      if (b && dt > 5 && Math.hypot(t.px - b.px, t.py - b.py) < 2) {
+        t.vx = (t.px - b.px) / dt
+        t.vy = (t.py - b.py) / dt
+        t.vz = (t.pz - b.pz) / dt
+      }
+      this.list.push(t)
+    }
+  },
+
+  now() {
+    const ms = Math.min(50, performance.now() - this.at)
+    for (const t of this.list) {
+      t.x = t.px + t.vx * ms
+      t.y = t.py + t.vy * ms
+      t.z = Math.max(0, t.pz + t.vz * ms)
+    }
+    return this.list
+  },
+}

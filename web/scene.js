@@ -1,0 +1,732 @@
+// The arena as it is seen: from above at an angle, in perspective, on Canvas 2D. Everything here is drawn from numbers in
+// metres (x right, y down the screen, z up) and knows nothing of the network.
+
+/** Colours carry meaning and are the same everywhere on the page. */
+export const COLOR = {
+  mine: "#56b4e9", // the own avatar: prediction
+  other: "#d7dee8", // everybody else: playout
+  truth: "#e8b339", // the server's own, unseen by any technique
+  hit: "#ff5d73",
+  floor: "#131a24", void: "#0a0d12", line: "150, 180, 220",
+}
+const MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
+const SANS = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+const ELEVATION = 57 * Math.PI / 180 // of the camera above the horizon
+const SIN = Math.sin(ELEVATION), COS = Math.cos(ELEVATION)
+const DISTANCE = 44 // metres from the camera to what it looks at
+const NEAR = 4
+const RADIUS = 0.4, STANDING = 1.8, CROUCHING = 1.15, GUN = 0.68 // of an avatar; the gun's height is a share of its height
+const SUN = { x: 0.42, y: 0.3 } // where the shadow of one metre of wall falls
+
+/** A perspective camera that looks north and down. */
+export class Eye {
+  constructor() {
+    this.x = this.y = 0 // what it looks at
+    this.width = this.height = 1
+    this.middle = 1 // screen y of what it looks at
+    this.focal = 1
+    this.point = { x: 0, y: 0, s: 1 }
+  }
+
+  /** Fits a stage of this size (CSS px). below: pixels at the bottom that something else covers. */
+  fit(width, height, below) {
+    this.width = width
+    this.height = height
+    this.middle = (height - below) / 2
+    this.scale = Math.sqrt(width * (height - below)) / 27.5 // CSS px a metre where it looks
+    this.focal = this.scale * DISTANCE
+  }
+
+  /** Projects to CSS px; s is pixels a metre there. The result is reused by the next call. */
+  at(x, y, z) {
+    const dy = y - this.y
+    let depth = DISTANCE - dy * COS - z * SIN
+    if (depth < NEAR) depth = NEAR
+    const s = this.focal / depth, p = this.point
+    p.x = this.width / 2 + (x - this.x) * s
+    p.y = this.middle + (dy * SIN - z * COS) * s
+    p.s = s
+    return p
+  }
+
+  /** The point of the plane at height z under a screen point. */
+  ground(sx, sy, z) {
+    const u = (sx - this.width / 2) / this.focal, v = (sy - this.middle) / this.focal
+    // s = focal/depth; v*depth = dy*SIN - z*COS, depth = DISTANCE - dy*COS - z*SIN
+    const dy = (v * (DISTANCE - z * SIN) + z * COS) / (SIN + v * COS)
+    const depth = DISTANCE - dy * COS - z * SIN
+    return { x: this.x + u * depth, y: this.y + dy }
+  }
+
+  /** Ground x of the camera itself decides which side of a box is seen. */
+  seesWest(box) { return this.x < box.x0 }
+  seesEast(box) { return this.x > box.x1 }
+}
+
+/** Something that takes part in the painter's order: an axis-parallel box with draw(). */
+class Solid {
+  constructor(x0, y0, z0, x1, y1, z1, draw) {
+    Object.assign(this, { x0, y0, z0, x1, y1, z1, draw, left: 0, right: 0, top: 0, bottom: 0, mark: 0 })
+  }
+  set(x0, y0, z0, x1, y1, z1) {
+    this.x0 = x0; this.y0 = y0; this.z0 = z0; this.x1 = x1; this.y1 = y1; this.z1 = z1
+  }
+  /** Screen bounds, generously. */
+  bound(eye) {
+    const a = eye.at(this.x0, this.y0, this.z1), al = a.x, at = a.y
+    const b = eye.at(this.x1, this.y0, this.z1), br = b.x, bt = b.y
+    const c = eye.at(this.x0, this.y1, this.z0), cl = c.x, cb = c.y
+    const d = eye.at(this.x1, this.y1, this.z0), dr = d.x, db = d.y
+    const e = eye.at(this.x0, this.y1, this.z1), el = e.x
+    const f = eye.at(this.x1, this.y1, this.z1), fr = f.x
+    this.left = Math.min(al, cl, el) - 2
+    this.right = Math.max(br, dr, fr) + 2
+    this.top = Math.min(at, bt) - 2
+    this.bottom = Math.max(cb, db) + 2
+  }
+  get seen() { return this.right > this.left }
+}
+
+const EPS = 0.02
+/** Whether a must be painted before b: a plane parts them and the camera is on b's side. */
+function behind(a, b, eye) {
+  if (a.y1 <= b.y0 + EPS) return true // the camera looks from the south
+  if (b.y1 <= a.y0 + EPS) return false
+  if (a.z1 <= b.z0 + EPS) return true // and from above
+  if (b.z1 <= a.z0 + EPS) return false
+  if (a.x1 <= b.x0 + EPS) return eye.x > (a.x1 + b.x0) / 2
+  if (b.x1 <= a.x0 + EPS) return eye.x < (b.x1 + a.x0) / 2
+  return a.y0 + a.y1 < b.y0 + b.y1
+}
+
+/** Sorts solids back to front, depth first over what overlaps on the screen. */
+function paintOrder(solids, eye, out, round) {
+  out.length = 0
+  const visit = a => {
+    a.mark = round
+    for (const b of solids) {
+      if (b.mark === round || b.left > a.right || b.right < a.left || b.top > a.bottom || b.bottom < a.top) continue
+      if (behind(b, a, eye)) visit(b)
+    }
+    out.push(a)
+  }
+  for (const s of solids) if (s.mark !== round) visit(s)
+  return out
+}
+
+/** A round soft light, drawn once and stamped wherever it is needed. */
+function glow(color, size = 64) {
+  const c = document.createElement("canvas")
+  c.width = c.height = size
+  const x = c.getContext("2d"), g = x.createRadialGradient(size / 2, size / 2, 0, size / 2, size / 2, size / 2)
+  g.addColorStop(0, color)
+  g.addColorStop(0.35, color.replace(/[\d.]+\)$/, "0.28)"))
+  g.addColorStop(1, color.replace(/[\d.]+\)$/, "0)"))
+  x.fillStyle = g
+  x.fillRect(0, 0, size, size)
+  return c
+}
+
+const mix = (a, b, t) => a + (b - a) * t
+/** Approaches a target by half in this many milliseconds, whatever the rate of frames. */
+const ease = (from, to, ms, half) => to + (from - to) * Math.pow(0.5, ms / half)
+
+export class Scene {
+  constructor(ctx) {
+    this.ctx = ctx
+    this.eye = new Eye()
+    this.size = [60, 40]
+    this.walls = []
+    this.avatars = new Map()
+    this.tracers = []
+    this.sparks = []
+    this.rings = []
+    this.order = []
+    this.round = 0
+    this.lights = { mine: glow("rgba(86, 180, 233, 0.9)"), other: glow("rgba(255, 240, 220, 0.9)"), hit: glow("rgba(255, 93, 115, 0.9)"), truth: glow("rgba(232, 179, 57, 0.9)") }
+    this.hurt = 0 // red at the edges, fading
+    this.marker = 0 // cross at the aim, fading
+  }
+
+  /** Takes the map: {size: [w, h], walls: [{min: [x, y], max: [x, y], height}]}. */
+  build(map) {
+    this.size = map.size
+    this.eye.x = map.size[0] / 2
+    this.eye.y = map.size[1] / 2
+    this.walls = map.walls.map(w => {
+      const box = new Solid(w.min[0], w.min[1], 0, w.max[0], w.max[1], w.height)
+      box.draw = () => this.wall(box)
+      return box
+    })
+  }
+
+  /** Height of what one stands on at (x, y), being at height z. */
+  standing(x, y, z) {
+    let top = 0
+    for (const w of this.walls) if (x > w.x0 - 0.2 && x < w.x1 + 0.2 && y > w.y0 - 0.2 && y < w.y1 + 0.2 && w.z1 <= z + 0.3 && w.z1 > top) top = w.z1
+    return top
+  }
+
+  // ---- What happened ----
+
+  shot(from, to, hit, mine, now) {
+    this.tracers.push({ from, to, mine, hit, at: now })
+    if (this.tracers.length > 96) this.tracers.shift()
+    const dx = from.x - to.x, dy = from.y - to.y, len = Math.hypot(dx, dy) || 1
+    this.burst(to, hit ? COLOR.hit : "#cfe0f5", hit ? 14 : 9, hit ? 4.5 : 5.5, { x: dx / len, y: dy / len }, now)
+  }
+
+  burst(at, color, n, speed, toward, now) {
+    for (let i = 0; i < n; i++) {
+      const a = Math.random() * 2 * Math.PI, v = speed * (0.25 + Math.random())
+      this.sparks.push({
+        x: at.x, y: at.y, z: at.z, color, at: now, life: 180 + 320 * Math.random(),
+        vx: Math.cos(a) * v * 0.6 + toward.x * v * 0.7, vy: Math.sin(a) * v * 0.6 + toward.y * v * 0.7, vz: Math.random() * v * 0.8,
+      })
+    }
+    if (this.sparks.length > 600) this.sparks.splice(0, this.sparks.length - 600)
+  }
+
+  ring(at, color, radius, life, now) { this.rings.push({ x: at.x, y: at.y, z: at.z, color, radius, life, at: now }) }
+
+  // ---- Drawing ----
+
+  /** One frame. stage: {width, height, below, now, dt, players, truth, focus, lead, aim, crosshair, things}. */
+  draw(stage) {
+    const { ctx, eye } = this, { now, dt } = stage
+    eye.fit(stage.width, stage.height, stage.below)
+    if (stage.focus) {
+      const half = stage.cut ? 1e-6 : 45, margin = 3
+      eye.x = ease(eye.x, Math.max(margin, Math.min(this.size[0] - margin, stage.focus.x + stage.lead.x)), dt, half)
+      eye.y = ease(eye.y, Math.max(margin, Math.min(this.size[1] - margin, stage.focus.y + stage.lead.y)), dt, half)
+    }
+    this.floor(stage)
+    this.update(stage)
+    for (const a of this.avatars.values()) if (a.alive) this.shadow(a)
+    this.drawRings(now)
+
+    const solids = this.solids ??= []
+    solids.length = 0
+    const add = s => {
+      s.bound(eye)
+      if (s.right > 0 && s.left < stage.width && s.bottom > 0 && s.top < stage.height) solids.push(s)
+    }
+    for (const w of this.walls) add(w)
+    for (const a of this.avatars.values()) if (a.alive) add(a.solid)
+    for (const t of stage.things) add(this.thing(t))
+    for (const s of paintOrder(solids, eye, this.order, ++this.round)) s.draw()
+
+    const me = stage.me && this.avatars.get(stage.me)
+    if (me?.alive) this.xray(me)
+    if (stage.truth) this.drawTruth(stage.truth)
+    this.drawTracers(now)
+    this.drawSparks(now, dt)
+    if (me?.alive && stage.crosshair) this.aimLine(me, stage.aim)
+    for (const a of this.avatars.values()) if (a.alive && a.id !== stage.me) this.plate(a)
+    this.vignette(stage)
+    if (stage.crosshair) this.crosshair(stage.crosshair, dt)
+    this.hurt = ease(this.hurt, 0, dt, 130)
+  }
+
+  floor({ width, height }) {
+    const { ctx, eye } = this, [w, h] = this.size
+    ctx.fillStyle = COLOR.void
+    ctx.fillRect(0, 0, width, height)
+    this.quad(0, 0, w, h, 0)
+    const light = ctx.createRadialGradient(width / 2, eye.middle, 0, width / 2, eye.middle, Math.max(width, height) * 0.62)
+    light.addColorStop(0, "#1b2532")
+    light.addColorStop(0.55, "#141c27")
+    light.addColorStop(1, "#0e141c")
+    ctx.fillStyle = light
+    ctx.fill()
+
+    const a = eye.ground(0, 0, 0), b = eye.ground(width, 0, 0), c = eye.ground(width, height, 0)
+    const x0 = Math.max(0, a.x), x1 = Math.min(w, b.x), y0 = Math.max(0, a.y), y1 = Math.min(h, c.y)
+    for (const [step, alpha] of [[2, 0.045], [10, 0.1]]) {
+      ctx.strokeStyle = `rgba(${COLOR.line}, ${alpha})`
+      ctx.lineWidth = 1
+      ctx.beginPath()
+      for (let x = Math.ceil(x0 / step) * step; x <= x1; x += step) this.edge(x, y0, 0, x, y1, 0)
+      for (let y = Math.ceil(y0 / step) * step; y <= y1; y += step) this.edge(x0, y, 0, x1, y, 0)
+      ctx.stroke()
+    }
+    // The middle of the place.
+    ctx.strokeStyle = `rgba(${COLOR.line}, 0.13)`
+    ctx.lineWidth = 1.5
+    for (const r of [3.2, 3.5]) { this.circle(w / 2, h / 2, 0, r); ctx.stroke() }
+    // Its border: a low kerb of light.
+    this.quad(0, 0, w, h, 0)
+    ctx.strokeStyle = `rgba(${COLOR.line}, 0.35)`
+    ctx.lineWidth = 1.5
+    ctx.stroke()
+
+    // Shadows of the walls, all in one path so that they do not add up; a dark seam where a wall meets the floor.
+    ctx.save()
+    this.quad(0, 0, w, h, 0)
+    ctx.clip()
+    ctx.beginPath()
+    for (const k of this.walls) {
+      const dx = SUN.x * k.z1, dy = SUN.y * k.z1
+      this.polygon([[k.x0, k.y0], [k.x1, k.y0], [k.x1 + dx, k.y0 + dy], [k.x1 + dx, k.y1 + dy], [k.x0 + dx, k.y1 + dy], [k.x0, k.y1]], 0)
+    }
+    ctx.fillStyle = "rgba(3, 5, 9, 0.42)"
+    ctx.fill()
+    ctx.strokeStyle = "rgba(3, 5, 9, 0.16)"
+    ctx.lineJoin = "round"
+    ctx.beginPath()
+    for (const k of this.walls) this.polygon([[k.x0, k.y0], [k.x1, k.y0], [k.x1, k.y1], [k.x0, k.y1]], 0)
+    for (const width of [0.9, 0.45]) { ctx.lineWidth = width * eye.scale; ctx.stroke() }
+    ctx.restore()
+  }
+
+  wall(w) {
+    const { ctx, eye } = this, { x0, y0, x1, y1, z1: z } = w
+    const side = eye.seesWest(w) ? x0 : eye.seesEast(w) ? x1 : null
+    if (side !== null) {
+      ctx.beginPath()
+      this.corner(side, y0, 0, true); this.corner(side, y0, z); this.corner(side, y1, z); this.corner(side, y1, 0)
+      ctx.closePath()
+      ctx.fillStyle = side === x0 ? "#2a3648" : "#18202c" // the light comes from the west
+      ctx.fill()
+    }
+    // South face: darker towards the floor.
+    const up = eye.at(x0, y1, z).y, down = eye.at(x0, y1, 0).y
+    const g = ctx.createLinearGradient(0, up, 0, down)
+    g.addColorStop(0, "#263245")
+    g.addColorStop(1, "#151c27")
+    ctx.beginPath()
+    this.corner(x0, y1, 0, true); this.corner(x0, y1, z); this.corner(x1, y1, z); this.corner(x1, y1, 0)
+    ctx.closePath()
+    ctx.fillStyle = g
+    ctx.fill()
+    // Top: the higher the lighter.
+    const l = Math.min(1, z / 3)
+    this.quad(x0, y0, x1, y1, z)
+    ctx.fillStyle = `rgb(${mix(44, 62, l) | 0}, ${mix(57, 78, l) | 0}, ${mix(76, 102, l) | 0})`
+    ctx.fill()
+    ctx.lineWidth = 1
+    ctx.strokeStyle = "rgba(190, 215, 245, 0.16)"
+    ctx.stroke()
+    ctx.strokeStyle = "rgba(200, 222, 250, 0.5)" // the edge that catches the light
+    ctx.beginPath()
+    this.edge(x0, y1, z, x1, y1, z)
+    ctx.stroke()
+  }
+
+  /** Takes this frame's players into what is drawn of them. */
+  update({ players, now, dt }) {
+    for (const a of this.avatars.values()) a.here = false
+    for (const p of players) {
+      let a = this.avatars.get(p.id)
+      if (!a) {
+        a = { id: p.id, tall: STANDING, health: p.health, flash: 0, bornAt: now, alive: false }
+        a.solid = new Solid(0, 0, 0, 0, 0, 0, () => this.avatar(a))
+        this.avatars.set(p.id, a)
+      }
+      if (p.alive && !a.alive) a.bornAt = now
+      if (p.health < a.health && a.alive) {
+        a.flash = 1
+        if (p.mine) this.hurt = Math.min(1, this.hurt + (a.health - p.health) / 45)
+      }
+      Object.assign(a, { here: true, x: p.x, y: p.y, z: p.z, aim: p.aim, vx: p.vx, vy: p.vy, mine: p.mine, name: p.name, health: p.health, alive: p.alive, held: p.held, color: p.color })
+      a.tall = ease(a.tall, p.crouch ? CROUCHING : STANDING, dt, 35)
+      a.flash = ease(a.flash, 0, dt, 60)
+      a.ground = this.standing(p.x, p.y, p.z)
+      a.solid.set(p.x - RADIUS, p.y - RADIUS, p.z, p.x + RADIUS, p.y + RADIUS, p.z + a.tall)
+    }
+    for (const [id, a] of this.avatars) if (!a.here) this.avatars.delete(id)
+  }
+
+  shadow(a) {
+    const { ctx, eye } = this, high = Math.max(0, a.z - a.ground)
+    const p = eye.at(a.x + SUN.x * 0.15, a.y + SUN.y * 0.15, a.ground), r = RADIUS * p.s * (1.35 - Math.min(0.5, high * 0.2))
+    ctx.fillStyle = `rgba(2, 4, 8, ${0.55 - Math.min(0.25, high * 0.12)})`
+    ctx.beginPath()
+    ctx.ellipse(p.x, p.y, r, r * SIN, 0, 0, 7)
+    ctx.fill()
+    if (a.mine) {
+      ctx.strokeStyle = "rgba(86, 180, 233, 0.75)"
+      ctx.lineWidth = 1.5
+      ctx.beginPath()
+      ctx.ellipse(p.x, p.y, RADIUS * p.s * 1.75, RADIUS * p.s * 1.75 * SIN, 0, 0, 7)
+      ctx.stroke()
+      const light = this.lights.mine, s = 2.6 * p.s
+      ctx.globalCompositeOperation = "lighter"
+      ctx.globalAlpha = 0.22
+      ctx.drawImage(light, p.x - s, p.y - s * SIN, 2 * s, 2 * s * SIN)
+      ctx.globalAlpha = 1
+      ctx.globalCompositeOperation = "source-over"
+    }
+    if (high > 0.15) { // how high: a plumb line to the shadow
+      const q = eye.at(a.x, a.y, a.z), qx = q.x, qy = q.y
+      ctx.strokeStyle = a.mine ? "rgba(86, 180, 233, 0.55)" : "rgba(215, 222, 232, 0.4)"
+      ctx.lineWidth = 1
+      ctx.setLineDash([3, 3])
+      ctx.beginPath()
+      ctx.moveTo(p.x, p.y)
+      ctx.lineTo(qx, qy)
+      ctx.stroke()
+      ctx.setLineDash([])
+    }
+  }
+
+  /** The capsule's outline as a path; more widens it by pixels. */
+  capsule(x, y, z, tall, more = 0) {
+    const { ctx, eye } = this
+    const f = eye.at(x, y, z + RADIUS), fx = f.x, fy = f.y, fr = RADIUS * f.s + more
+    const h = eye.at(x, y, z + tall - RADIUS), hx = h.x, hy = h.y, hr = RADIUS * h.s + more
+    ctx.beginPath()
+    ctx.arc(hx, hy, hr, Math.PI, 0)
+    ctx.arc(fx, fy, fr, 0, Math.PI)
+    ctx.closePath()
+    return this.shape = { fx, fy, fr, hx, hy, hr }
+  }
+
+  avatar(a) {
+    const { ctx, eye } = this
+    const fx = Math.cos(a.aim), fy = Math.sin(a.aim)
+    if (fy < 0.1) this.gun(a, fx, fy)
+    // Dark rim, then the body: light from the west, as on the walls.
+    this.capsule(a.x, a.y, a.z, a.tall, 1.6)
+    ctx.fillStyle = "#080b10"
+    ctx.fill()
+    const { hx, hy, hr, fy: bottom, fr } = this.capsule(a.x, a.y, a.z, a.tall)
+    const body = ctx.createLinearGradient(hx - hr, 0, hx + hr, 0)
+    const tones = a.mine ? ["#8fd3fa", "#56b4e9", "#24658e"] : a.color ?? ["#f4f7fb", "#c3ccd8", "#6c7889"]
+    body.addColorStop(0.05, tones[0])
+    body.addColorStop(0.42, tones[1])
+    body.addColorStop(1, tones[2])
+    ctx.fillStyle = body
+    ctx.fill()
+    const shade = ctx.createLinearGradient(0, hy, 0, bottom + fr)
+    shade.addColorStop(0.2, "rgba(8, 11, 16, 0)")
+    shade.addColorStop(1, "rgba(8, 11, 16, 0.55)")
+    ctx.fillStyle = shade
+    ctx.fill()
+    if (a.flash > 0.03) {
+      ctx.globalAlpha = Math.min(1, a.flash)
+      ctx.fillStyle = COLOR.hit
+      ctx.fill()
+      ctx.globalAlpha = 1
+    }
+    // The visor says where it looks; it goes round the head and is hidden behind it.
+    if (fy > -0.55) {
+      const front = Math.max(0.25, (fy + 0.55) / 1.55)
+      const v = eye.at(a.x + fx * RADIUS * 0.62, a.y + fy * RADIUS * 0.62, a.z + a.tall - RADIUS * 0.85)
+      ctx.save()
+      this.capsule(a.x, a.y, a.z, a.tall)
+      ctx.clip()
+      ctx.fillStyle = a.mine ? "#0b2231" : "#1a222e"
+      ctx.beginPath()
+      ctx.ellipse(v.x, v.y, RADIUS * v.s * (0.3 + 0.36 * front), RADIUS * v.s * (0.2 + 0.12 * front), 0, 0, 7)
+      ctx.fill()
+      ctx.fillStyle = a.mine ? "rgba(190, 232, 255, 0.85)" : "rgba(255, 255, 255, 0.55)"
+      ctx.beginPath()
+      ctx.ellipse(v.x - RADIUS * v.s * 0.16, v.y - RADIUS * v.s * 0.08, RADIUS * v.s * 0.16, RADIUS * v.s * 0.07, 0, 0, 7)
+      ctx.fill()
+      ctx.restore()
+    }
+    if (fy >= 0.1) this.gun(a, fx, fy)
+  }
+
+  /** The muzzle is here. */
+  muzzle(a, far = 0.85) {
+    const fx = Math.cos(a.aim), fy = Math.sin(a.aim)
+    return { x: a.x + fx * far - fy * 0.24, y: a.y + fy * far + fx * 0.24, z: a.z + a.tall * GUN }
+  }
+
+  gun(a) {
+    const { ctx, eye } = this, m = this.muzzle(a), b = this.muzzle(a, 0.1)
+    const p = eye.at(b.x, b.y, b.z), px = p.x, py = p.y, q = eye.at(m.x, m.y, m.z)
+    ctx.lineCap = "round"
+    ctx.strokeStyle = "#080b10"
+    ctx.lineWidth = 0.26 * q.s
+    ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
+    ctx.strokeStyle = a.mine ? "#9fd0ee" : "#8d99aa"
+    ctx.lineWidth = 0.13 * q.s
+    ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
+    ctx.lineCap = "butt"
+  }
+
+  /** The own outline shows through walls. */
+  xray(a) {
+    const { ctx } = this
+    this.capsule(a.x, a.y, a.z, a.tall)
+    ctx.strokeStyle = "rgba(86, 180, 233, 0.4)"
+    ctx.lineWidth = 1.25
+    ctx.stroke()
+  }
+
+  /** Where the server has everybody now, and how far that is from what is drawn. */
+  drawTruth(truth) {
+    const { ctx, eye } = this
+    for (const t of truth) {
+      const a = this.avatars.get(t.id)
+      if (a && !a.alive) continue
+      const p = eye.at(t.x, t.y, t.z), px = p.x, py = p.y, r = RADIUS * p.s * 1.2
+      ctx.strokeStyle = COLOR.truth
+      if (a) {
+        const q = eye.at(a.x, a.y, a.z)
+        if (Math.hypot(q.x - px, q.y - py) > 3) {
+          ctx.lineWidth = 1
+          ctx.globalAlpha = 0.7
+          ctx.setLineDash([2, 3])
+          ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
+          ctx.setLineDash([])
+        }
+      }
+      ctx.globalAlpha = 0.55
+      ctx.lineWidth = 1
+      ctx.beginPath(); ctx.ellipse(px, py, r, r * SIN, 0, 0, 7); ctx.stroke()
+      this.capsule(t.x, t.y, t.z, a?.tall ?? STANDING)
+      ctx.globalAlpha = 0.09
+      ctx.fillStyle = COLOR.truth
+      ctx.fill()
+      ctx.globalAlpha = 0.95
+      ctx.lineWidth = 1.6
+      ctx.stroke()
+      ctx.globalAlpha = 1
+    }
+  }
+
+  /** Name and health above a head. */
+  plate(a) {
+    const { ctx, eye } = this, p = eye.at(a.x, a.y, a.z + a.tall)
+    const size = Math.max(10, Math.min(13, 0.42 * p.s)), y = p.y - 0.32 * p.s - 4
+    ctx.font = `500 ${size}px ${SANS}`
+    ctx.textAlign = "center"
+    ctx.textBaseline = "alphabetic"
+    ctx.lineWidth = 3
+    ctx.lineJoin = "round"
+    ctx.strokeStyle = "rgba(8, 11, 16, 0.75)"
+    const lift = a.health < 100 ? 7 : 0
+    ctx.strokeText(a.name, p.x, y - lift)
+    ctx.fillStyle = "rgba(215, 222, 232, 0.82)"
+    ctx.fillText(a.name, p.x, y - lift)
+    if (lift) {
+      const w = 34, x = p.x - w / 2
+      ctx.fillStyle = "rgba(8, 11, 16, 0.75)"
+      ctx.fillRect(x - 1, y - 4, w + 2, 5)
+      ctx.fillStyle = a.health > 35 ? COLOR.other : COLOR.hit
+      ctx.fillRect(x, y - 3, w * Math.max(0, a.health) / 100, 3)
+    }
+  }
+
+  drawTracers(now) {
+    const { ctx, eye } = this
+    ctx.globalCompositeOperation = "lighter"
+    ctx.lineCap = "round"
+    this.tracers = this.tracers.filter(t => now - t.at < 190)
+    for (const t of this.tracers) {
+      const age = (now - t.at) / 190, fade = (1 - age) * (1 - age)
+      // The bullet's light runs along the way in the first third; what stays is its trace.
+      const run = Math.min(1, age * 3), back = Math.max(0, age * 1.6 - 0.45)
+      const p = eye.at(mix(t.from.x, t.to.x, back), mix(t.from.y, t.to.y, back), mix(t.from.z, t.to.z, back)), px = p.x, py = p.y
+      const q = eye.at(mix(t.from.x, t.to.x, run), mix(t.from.y, t.to.y, run), mix(t.from.z, t.to.z, run)), s = q.s
+      const rgb = t.mine ? "150, 215, 255" : "255, 232, 205"
+      const g = ctx.createLinearGradient(px, py, q.x, q.y)
+      g.addColorStop(0, `rgba(${rgb}, 0)`)
+      g.addColorStop(0.25, `rgba(${rgb}, ${0.18 * fade})`)
+      g.addColorStop(1, `rgba(${rgb}, ${0.95 * fade})`)
+      ctx.strokeStyle = g
+      for (const [width, alpha] of [[0.3, 0.25], [0.075, 1]]) {
+        ctx.globalAlpha = alpha
+        ctx.lineWidth = Math.max(1, width * s)
+        ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
+      }
+      ctx.globalAlpha = fade
+      if (age < 0.35) this.light(t.from, t.mine ? "mine" : "other", 0.75 * (1 - age))
+      if (run === 1) this.light(t.to, t.hit ? "hit" : "other", t.hit ? 0.9 : 0.5)
+    }
+    ctx.globalAlpha = 1
+    ctx.lineCap = "butt"
+    ctx.globalCompositeOperation = "source-over"
+  }
+
+  light(at, name, metres) {
+    const p = this.eye.at(at.x, at.y, at.z), r = metres * p.s
+    this.ctx.drawImage(this.lights[name], p.x - r, p.y - r, 2 * r, 2 * r)
+  }
+
+  drawSparks(now, dt) {
+    const { ctx, eye } = this, s = dt / 1000
+    this.sparks = this.sparks.filter(k => now - k.at < k.life)
+    ctx.globalCompositeOperation = "lighter"
+    ctx.lineCap = "round"
+    for (const k of this.sparks) {
+      k.vz -= 14 * s
+      k.x += k.vx * s
+      k.y += k.vy * s
+      k.z += k.vz * s
+      if (k.z < 0.03) { k.z = 0.03; k.vz *= -0.4; k.vx *= 0.7; k.vy *= 0.7 }
+      const p = eye.at(k.x, k.y, k.z), px = p.x, py = p.y
+      const q = eye.at(k.x - k.vx * 0.022, k.y - k.vy * 0.022, k.z - k.vz * 0.022)
+      ctx.globalAlpha = 1 - (now - k.at) / k.life
+      ctx.strokeStyle = k.color
+      ctx.lineWidth = Math.max(1, 0.055 * p.s)
+      ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
+    }
+    ctx.globalAlpha = 1
+    ctx.lineCap = "butt"
+    ctx.globalCompositeOperation = "source-over"
+  }
+
+  drawRings(now) {
+    const { ctx } = this
+    this.rings = this.rings.filter(r => now - r.at < r.life)
+    for (const r of this.rings) {
+      const t = (now - r.at) / r.life
+      this.circle(r.x, r.y, r.z, r.radius * (1 - Math.pow(1 - t, 3)))
+      ctx.strokeStyle = r.color
+      ctx.globalAlpha = (1 - t) * 0.8
+      ctx.lineWidth = 3 * (1 - t) + 0.5
+      ctx.stroke()
+    }
+    ctx.globalAlpha = 1
+  }
+
+  /** Balls, rockets and carts: {type, x, y, z, ...}. */
+  thing(t) {
+    const { ctx, eye } = this, r = t.radius ?? 0.3
+    const solid = new Solid(t.x - r, t.y - r, t.z, t.x + r, t.y + r, t.z + (t.tall ?? 2 * r))
+    solid.draw = () => {
+      const g = eye.at(t.x, t.y, this.standing(t.x, t.y, t.z))
+      ctx.fillStyle = "rgba(2, 4, 8, 0.5)"
+      ctx.beginPath(); ctx.ellipse(g.x, g.y, r * g.s * 1.1, r * g.s * 1.1 * SIN, 0, 0, 7); ctx.fill()
+      if (t.type === "cart") return this.crate(t)
+      const p = eye.at(t.x, t.y, t.z + r), s = r * p.s
+      if (t.type === "rocket") {
+        ctx.globalCompositeOperation = "lighter"
+        this.light({ x: t.x, y: t.y, z: t.z + r }, t.mine ? "mine" : "other", 1.1)
+        const q = eye.at(t.x - t.vx * 0.06, t.y - t.vy * 0.06, t.z + r - (t.vz ?? 0) * 0.06)
+        ctx.strokeStyle = t.mine ? "rgba(150, 215, 255, 0.8)" : "rgba(255, 232, 205, 0.8)"
+        ctx.lineCap = "round"
+        ctx.lineWidth = 0.16 * q.s
+        ctx.beginPath(); ctx.moveTo(q.x, q.y)
+        const e = eye.at(t.x, t.y, t.z + r)
+        ctx.lineTo(e.x, e.y); ctx.stroke()
+        ctx.lineCap = "butt"
+        ctx.globalCompositeOperation = "source-over"
+        return
+      }
+      const b = ctx.createRadialGradient(p.x - s * 0.4, p.y - s * 0.45, s * 0.1, p.x, p.y, s)
+      b.addColorStop(0, "#ffffff")
+      b.addColorStop(0.5, "#b9c4d2")
+      b.addColorStop(1, "#465265")
+      ctx.fillStyle = b
+      ctx.beginPath(); ctx.arc(p.x, p.y, s, 0, 7); ctx.fill()
+    }
+    return solid
+  }
+
+  crate(t) {
+    const { ctx } = this, c = Math.cos(t.angle ?? 0), s = Math.sin(t.angle ?? 0), w = t.width ?? 0.7, d = t.depth ?? 0.5, h = t.tall ?? 0.8
+    const at = (u, v) => [t.x + u * c - v * s, t.y + u * s + v * c]
+    const q = [at(-w, -d), at(w, -d), at(w, d), at(-w, d)]
+    for (let i = 0; i < 4; i++) {
+      const a = q[i], b = q[(i + 1) % 4]
+      if (a[0] <= b[0]) continue // its outside looks north
+      ctx.beginPath()
+      this.corner(a[0], a[1], t.z, true); this.corner(b[0], b[1], t.z); this.corner(b[0], b[1], t.z + h); this.corner(a[0], a[1], t.z + h)
+      ctx.closePath()
+      ctx.fillStyle = i % 2 ? "#3a4557" : "#2c3646"
+      ctx.fill()
+    }
+    ctx.beginPath()
+    this.polygon(q, t.z + h)
+    ctx.fillStyle = "#5d6b80"
+    ctx.fill()
+    ctx.strokeStyle = "rgba(220, 235, 255, 0.45)"
+    ctx.lineWidth = 1
+    ctx.stroke()
+  }
+
+  aimLine(me, aim) {
+    if (!aim) return
+    const { ctx, eye } = this, m = this.muzzle(me)
+    const p = eye.at(m.x, m.y, m.z), px = p.x, py = p.y, q = eye.at(aim.x, aim.y, aim.z)
+    const g = ctx.createLinearGradient(px, py, q.x, q.y)
+    g.addColorStop(0, "rgba(86, 180, 233, 0.3)")
+    g.addColorStop(1, "rgba(86, 180, 233, 0.05)")
+    ctx.strokeStyle = g
+    ctx.lineWidth = 1
+    ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
+  }
+
+  vignette({ width, height }) {
+    const { ctx } = this
+    if (!this.edgeDark || this.edgeDark.width !== width || this.edgeDark.height !== height) {
+      const g = ctx.createRadialGradient(width / 2, height / 2, Math.min(width, height) * 0.42, width / 2, height / 2, Math.hypot(width, height) * 0.56)
+      g.addColorStop(0, "rgba(5, 7, 11, 0)")
+      g.addColorStop(1, "rgba(5, 7, 11, 0.62)")
+      this.edgeDark = { width, height, g }
+      const r = ctx.createRadialGradient(width / 2, height / 2, Math.min(width, height) * 0.38, width / 2, height / 2, Math.hypot(width, height) * 0.55)
+      r.addColorStop(0, "rgba(255, 93, 115, 0)")
+      r.addColorStop(1, "rgba(255, 93, 115, 0.55)")
+      this.edgeRed = r
+    }
+    ctx.fillStyle = this.edgeDark.g
+    ctx.fillRect(0, 0, width, height)
+    if (this.hurt > 0.02) {
+      ctx.globalAlpha = Math.min(1, this.hurt)
+      ctx.fillStyle = this.edgeRed
+      ctx.fillRect(0, 0, width, height)
+      ctx.globalAlpha = 1
+    }
+  }
+
+  crosshair({ x, y }, dt) {
+    const { ctx } = this
+    this.marker = ease(this.marker, 0, dt, 90)
+    ctx.lineCap = "round"
+    for (const [color, width] of [["rgba(5, 7, 11, 0.7)", 4], [COLOR.other, 1.75]]) {
+      ctx.strokeStyle = color
+      ctx.lineWidth = width
+      ctx.beginPath()
+      for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) { ctx.moveTo(x + dx * 6, y + dy * 6); ctx.lineTo(x + dx * 11, y + dy * 11) }
+      ctx.stroke()
+    }
+    ctx.fillStyle = COLOR.other
+    ctx.beginPath(); ctx.arc(x, y, 1.4, 0, 7); ctx.fill()
+    if (this.marker > 0.05) {
+      ctx.globalAlpha = Math.min(1, this.marker * 1.5)
+      ctx.strokeStyle = COLOR.hit
+      ctx.lineWidth = 2.25
+      ctx.beginPath()
+      for (const [dx, dy] of [[1, 1], [-1, 1], [1, -1], [-1, -1]]) { ctx.moveTo(x + dx * 7, y + dy * 7); ctx.lineTo(x + dx * 14, y + dy * 14) }
+      ctx.stroke()
+      ctx.globalAlpha = 1
+    }
+    ctx.lineCap = "butt"
+  }
+
+  // ---- Paths ----
+
+  corner(x, y, z, first) {
+    const p = this.eye.at(x, y, z)
+    if (first) this.ctx.moveTo(p.x, p.y)
+    else this.ctx.lineTo(p.x, p.y)
+  }
+  edge(ax, ay, az, bx, by, bz) {
+    this.corner(ax, ay, az, true)
+    this.corner(bx, by, bz)
+  }
+  polygon(points, z) {
+    points.forEach(([x, y], i) => this.corner(x, y, z, i === 0))
+    this.ctx.closePath()
+  }
+  quad(x0, y0, x1, y1, z) {
+    this.ctx.beginPath()
+    this.polygon([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], z)
+  }
+  circle(x, y, z, r) {
+    const { ctx } = this
+    ctx.beginPath()
+    for (let i = 0; i < 40; i++) {
+      const a = i * Math.PI / 20
+      this.corner(x + r * Math.cos(a), y + r * Math.sin(a), z, i === 0)
+    }
+    ctx.closePath()
+  }
+}
