@@ -32,6 +32,28 @@ func TestRepository(t *testing.T) {
 	}
 }
 
+// TestReadmeNamesEveryRoom keeps the README's table in step with the list of rooms, in its order.
+func TestReadmeNamesEveryRoom(t *testing.T) {
+	b, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(b), "| package | what it is |")
+	for _, side := range rooms {
+		for _, r := range side {
+			if r == "internal" { // its rooms are for ourselves
+				continue
+			}
+			at := strings.Index(text, "`"+r)
+			if at < 0 {
+				t.Errorf("the README does not name `%s`, or not in the order of the rooms", r)
+				continue
+			}
+			text = text[at:]
+		}
+	}
+}
+
 // unrounded lists the rooms of the core that TestArithmeticIsExact does not hold yet. It may only become shorter.
 var unrounded = []string{"netsim", "schema"}
 
