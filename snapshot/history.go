@@ -48,6 +48,17 @@ type groupTimes struct {
 	cut     clock.Tick // newest teleport
 	rest    bool
 	restAt  clock.Tick // when rest last changed
+
+	cuts, starts   [timesKept]clock.Tick // the newest ones, for rewinding
+	nCuts, nStarts int
+}
+
+// timesKept is how many teleports and starts of movement a rewind can look back on.
+const timesKept = 4
+
+func remember(ring *[timesKept]clock.Tick, n *int, t clock.Tick) {
+	ring[*n%timesKept] = t
+	*n++
 }
 
 // Cut returns the tick of the entity's newest teleport, or 0.
@@ -188,10 +199,12 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 			gt.changed, gt.moved = now, now
 			if gt.rest {
 				gt.rest, gt.restAt, gt.start = false, now, now
+				remember(&gt.starts, &gt.nStarts, now)
 			}
 		}
 		if cut && g.Moving {
 			gt.cut, gt.changed = now, now
+			remember(&gt.cuts, &gt.nCuts, now)
 		}
 		if same && g.Moving && !gt.rest && now-gt.moved >= restTicks {
 			gt.rest, gt.restAt, gt.changed = true, now, now
@@ -260,6 +273,24 @@ func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int6
 		dst = append(dst, int64(v))
 	}
 	return dst, true
+}
+
+// ChangedIn returns the newest tick at which group g changed.
+func (e *Entity) ChangedIn(g int) clock.Tick { return e.group[g].moved }
+
+// TimesAt returns the newest teleport and start of movement of group g up to tick t, as a record of tick t
+// said them; 0 for those that the short memory of the history has lost.
+func (e *Entity) TimesAt(g int, t clock.Tick) (cut, start clock.Tick) {
+	gt := &e.group[g]
+	for i := range gt.cuts {
+		if c := gt.cuts[i]; c <= t && c > cut {
+			cut = c
+		}
+		if s := gt.starts[i]; s <= t && s > start {
+			start = s
+		}
+	}
+	return cut, start
 }
 
 // Times returns what a record of group g at the current tick says about time besides its values, to a

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"meanwhile/clock"
@@ -89,6 +91,32 @@ func (v *View) Leave(i int32) {
 	}
 	s.phase = leaving
 	s.sent[0], s.sentAt[0] = 0, 0
+}
+
+// Retain lets go of every entity that keep does not want.
+func (v *View) Retain(keep func(i int32) bool) {
+	for j := len(v.used) - 1; j >= 0; j-- {
+		if s := &v.slots[v.used[j]]; (s.phase == sight || s.phase == live) && !keep(s.ent) {
+			v.Leave(s.ent)
+		}
+	}
+}
+
+// Each calls f for every entity in sight by rising ID; f returns false to stop.
+func (v *View) Each(scratch []int32, f func(i int32) bool) []int32 {
+	scratch = scratch[:0]
+	for _, n := range v.used {
+		if s := &v.slots[n]; s.phase == sight || s.phase == live {
+			scratch = append(scratch, s.ent)
+		}
+	}
+	slices.SortFunc(scratch, func(a, b int32) int { return cmp.Compare(v.h.At(a).ID, v.h.At(b).ID) })
+	for _, i := range scratch {
+		if !f(i) {
+			break
+		}
+	}
+	return scratch
 }
 
 func (v *View) drop(n uint16) {
@@ -211,7 +239,8 @@ type Due struct {
 	Gone   bool
 	Mine   bool
 	groups uint32
-	Stale  int // ticks since a record of it was sent last
+	Stale  int   // ticks since a record of it was sent last
+	Score  int64 // for the caller's ordering
 }
 
 // Pending appends to dst what is due now, in slot order of entry: first sights, groups that changed since

@@ -26,6 +26,9 @@ func (w *BitWriter) Reset(b []byte) { *w = BitWriter{buf: b, start: len(b)} }
 // Len returns the number of bits written since Reset.
 func (w *BitWriter) Len() int { return (len(w.buf)-w.start)*8 + int(w.n) }
 
+// Size returns the length in bytes that Bytes would give now, what was in the slice at Reset included.
+func (w *BitWriter) Size() int { return len(w.buf) + int(w.n+7)/8 }
+
 // Bits appends the low n bits of v, 0 <= n <= 64.
 func (w *BitWriter) Bits(v uint64, n int) {
 	if n > 56 {

@@ -1,0 +1,712 @@
+// Package client is one player's side of a connection as a pure core: datagrams, commands and the time in;
+// datagrams, pictures and events out. Transports, goroutines and clocks belong to the edge.
+//
+// A frame is Frame(now), then one Tick for each of Due() ticks, then Draw and Events, then Encode.
+// Not safe for concurrent use.
+package client
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/estimate"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/lane"
+	"meanwhile/motion"
+	"meanwhile/playout"
+	"meanwhile/predict"
+	"meanwhile/schema"
+	"meanwhile/session"
+	"meanwhile/snapshot"
+	"meanwhile/wire"
+)
+
+// Limits.
+const (
+	// MaxInbox is how many datagrams wait for the next frame; the oldest are dropped beyond it.
+	MaxInbox = 256
+	// MaxTicks is how many commands one frame makes at most; after a longer pause the rest is skipped.
+	MaxTicks = 8
+	// KeepAlive is how long a silent client waits before it sends an empty packet.
+	KeepAlive = 10 * time.Second
+	// idleAfter is how many equal commands make a client idle.
+	idleAfter = 30
+	// takeBack is how long after the server has run the command that hid an entity it may still be shown as gone, before
+	// it is shown again.
+	takeBack = 500 * time.Millisecond
+)
+
+// Config tunes a Client. The zero Config is a sound default.
+type Config struct {
+	// Playout is a fixed playout delay above the path's floor; 0 adapts.
+	Playout time.Duration
+	// NoPrediction runs commands on the server only: to show what prediction is worth.
+	NoPrediction bool
+	// NoInterpolation draws others at their newest record: to show what playout is worth.
+	NoInterpolation bool
+}
+
+// Stats is what a client knows of its own state.
+type Stats struct {
+	Received     uint64 // datagrams applied
+	Bytes        uint64 // of them, wire.Overhead per datagram included
+	Sent         uint64
+	SentBytes    uint64
+	Malformed    uint64
+	Duplicate    uint64
+	Foreign      uint64 // of another session
+	NoBaseline   uint64 // dropped because a baseline is gone
+	InboxDropped uint64
+	Confirmed    uint64  // own states that the server sent
+	Corrections  uint64  // of them, those that differed from the prediction
+	Replayed     uint64  // ticks that were run again
+	LastOff      float64 // metres by which the newest correction moved the avatar
+	Starved      uint64  // ticks for which the server had no command, as far as it told
+	Hitches      uint64
+	RTT          time.Duration // smoothed
+	LeastRTT     time.Duration
+	Bound        time.Duration // of the error of the estimate of server time
+	Delay        time.Duration // playout delay: server time minus playout time
+	DelayTarget  time.Duration // above the path's floor
+	Age          time.Duration // of the newest record held, above the floor
+	Lead         time.Duration // command time minus server time
+	Synced       bool
+}
+
+type held struct {
+	at   clock.Time
+	data []byte
+}
+
+// Event is something that happened, to be shown now.
+type Event struct {
+	Event int // index in the game's Events
+	Actor game.ID
+	Tick  clock.Tick
+	Vals  []int64 // simulation integers of the payload
+	Own   bool    // predicted here
+}
+
+// Client is one player's side. See New.
+type Client struct {
+	rules   *game.Rules
+	cfg     Config
+	welcome session.Welcome
+	eng     *game.Engine
+	store   *snapshot.Store
+	now     clock.Time
+
+	inbox []held
+	spare [][]byte
+
+	est      clock.Estimator
+	out      *clock.Output
+	line     clock.Timeline
+	play     *playout.Clock
+	playT    clock.TickFrac
+	newest   wire.Seq // newest packet applied
+	fresh    bool     // records came since the world was brought up to date
+	starved4 uint8
+
+	recv    wire.Received
+	log     wire.Log
+	mustAck bool
+	resync  bool
+	lost    int // packets dropped in a row for a lost baseline
+	lane    lane.Receiver
+	hold    lane.Hold
+	events  []Event
+	vals    [][]int64
+
+	echo   clock.Stamp
+	echoAt clock.Time
+	echoed bool
+
+	me       game.ID
+	meKind   int
+	own      *predict.Predictor[[]int64, game.Command]
+	smooth   predict.Smoother
+	frameDt  float64
+	lead     time.Duration
+	leadEst  *estimate.Estimator
+	floorMin [2]time.Duration
+	floorAt  clock.Time
+	cmdTick  clock.Tick // newest command made
+	cmdAcked clock.Tick
+	due      int
+	same     int
+	idleSeq  wire.Seq // packet that said idle, 0 while commands flow
+	idleSaid bool     // the server knows
+	lastSent clock.Time
+	sentCmd  clock.Tick
+
+	seer  seer
+	cmds  []game.Command
+	buf   []byte
+	w     wire.BitWriter
+	drawn []int64
+	stats Stats
+
+	// OnConfirm, where set, is called for each own state that the server sent: its tick and what it meant.
+	OnConfirm func(tick clock.Tick, o predict.Outcome, off float64)
+}
+
+// New returns the client of a connection that was welcomed. It fails if the welcome does not fit the rules.
+func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*Client, error) {
+	if w.History != snapshot.HistoryTicks {
+		return nil, fmt.Errorf("client: the server's history is %d ticks, this client's %d", w.History, snapshot.HistoryTicks)
+	}
+	if w.Game != rules.Name {
+		return nil, fmt.Errorf("client: the server plays %q, this client %q", w.Game, rules.Name)
+	}
+	play, err := playout.New(playout.Config{Fixed: cfg.Playout, Interval: time.Second / time.Duration(rules.Send)})
+	if err != nil {
+		return nil, err
+	}
+	leadEst, err := estimate.New(estimate.Config{FixedPrice: 10 * time.Millisecond, Margin: 4 * time.Millisecond, Interval: 10 * time.Millisecond})
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{rules: rules, cfg: cfg, welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
+		play: play, leadEst: leadEst, lastSent: local - clock.Time(time.Hour), now: local}
+	c.out = clock.NewOutput(&c.est)
+	c.est.Seed(local, w.ServerTime)
+	c.line.Update(w.Tick, w.ServerTime, w.Period)
+	c.own = predict.New[[]int64, game.Command](model{c})
+	c.seer.c = c
+	most := 1
+	for _, k := range rules.Kinds {
+		most = max(most, k.Obs)
+	}
+	c.drawn = make([]int64, most)
+	return c, nil
+}
+
+// Receive queues one datagram that arrived at the given local time; data is copied. It is applied by the next Frame.
+func (c *Client) Receive(arrival clock.Time, data []byte) {
+	if len(c.inbox) >= MaxInbox {
+		c.spare = append(c.spare, c.inbox[0].data)
+		copy(c.inbox, c.inbox[1:])
+		c.inbox = c.inbox[:len(c.inbox)-1]
+		c.stats.InboxDropped++
+	}
+	var b []byte
+	if n := len(c.spare); n > 0 {
+		b, c.spare = c.spare[n-1][:0], c.spare[:n-1]
+	}
+	c.inbox = append(c.inbox, held{arrival, append(b, data...)})
+}
+
+// Frame takes in what arrived, moves the timelines on to now and says how many commands are due.
+func (c *Client) Frame(now clock.Time) (due int) {
+	c.frameDt = min(max(now.Sub(c.now).Seconds(), 0), 1)
+	dt := now.Sub(c.now)
+	c.now = now
+	for i := range c.inbox {
+		c.apply(c.inbox[i].at, c.inbox[i].data)
+		c.spare = append(c.spare, c.inbox[i].data)
+	}
+	c.inbox = c.inbox[:0]
+	if t := c.play.Advance(now); t != 0 {
+		c.playT = max(c.playT, c.line.TickAt(t))
+	}
+	if c.fresh {
+		c.refresh()
+		c.fresh = false
+	}
+	if c.own.Debt() > 0 && c.me != 0 {
+		c.stats.Replayed += uint64(c.own.Catch())
+	}
+	c.smooth.Step(c.frameDt)
+	c.moveLead(dt)
+	c.due = 0
+	if _, known := c.est.Offset(); known {
+		if t := c.line.TickAt(c.out.Now(now).Add(c.lead)).Tick(); t > c.cmdTick {
+			if n := t - c.cmdTick; c.cmdTick == 0 || n > MaxTicks {
+				c.cmdTick = t - 1
+			}
+			c.due = int(t - c.cmdTick)
+		}
+	}
+	return c.due
+}
+
+// Tick makes the command of the next due tick from the game's command vals and predicts it.
+func (c *Client) Tick(vals []int64) {
+	if c.due <= 0 {
+		return
+	}
+	c.due--
+	c.cmdTick++
+	before := c.own.Command(c.cmdTick - 1)
+	changed := before == nil
+	for i := range vals {
+		if !changed && before.Vals[i] != vals[i] {
+			changed = true
+		}
+	}
+	cmd := c.own.Push(c.cmdTick)
+	cmd.Tick, cmd.Seen, cmd.Newest = c.cmdTick, c.playT, c.newest
+	cmd.Vals = append(cmd.Vals[:0], vals...)
+	for i := range c.rules.Command.Props {
+		if p := &c.rules.Command.Props[i]; p.Class == schema.Press && vals[p.At] != 0 {
+			changed = true
+		}
+	}
+	if c.same++; changed {
+		c.same, c.idleSeq, c.idleSaid = 0, 0, false
+	}
+	if c.me != 0 {
+		c.own.Catch()
+	}
+	c.collect()
+}
+
+// Bot makes the next due command by the game's Bot.
+func (c *Client) Bot() error {
+	cmd := c.eng.Rules().Command
+	if len(c.buf) < 0 {
+		return nil
+	}
+	vals := make([]int64, cmd.Sims)
+	if c.me != 0 {
+		c.eng.SetTick(c.cmdTick + 1)
+		c.putOwn(c.cmdTick)
+		c.seer.t = c.playT
+		if err := c.eng.Bot(c.me, vals, &c.seer); err != nil {
+			return err
+		}
+	}
+	c.Tick(vals)
+	return nil
+}
+
+func (c *Client) putOwn(t clock.Tick) {
+	if s := c.own.State(t); s != nil {
+		c.eng.PutOwned(c.me, c.meKind, *s)
+	}
+}
+
+// apply takes in one datagram, whole or not at all.
+func (c *Client) apply(at clock.Time, data []byte) {
+	h, n, err := wire.DecodeHeader(data)
+	switch {
+	case err != nil || !h.Server:
+		c.stats.Malformed++
+		return
+	case h.Session != c.welcome.Session:
+		c.stats.Foreign++
+		return
+	case !c.recv.Accepts(h.Seq):
+		c.stats.Duplicate++
+		return
+	}
+	var r wire.BitReader
+	r.Reset(data[n:])
+	fb := c.readFeedback(&r, h.Tick)
+	if r.Bad() {
+		c.stats.Malformed++
+		return
+	}
+	if err := c.store.Read(&r, h.Tick); err != nil {
+		if errors.Is(err, snapshot.ErrBaseline) || errors.Is(err, snapshot.ErrSlot) {
+			c.stats.NoBaseline++
+			if c.lost++; c.lost > resyncAfter {
+				c.resync, c.mustAck = true, true
+			}
+		} else {
+			c.stats.Malformed++
+		}
+		return
+	}
+	if rest := r.Rest(); len(rest) > 0 {
+		if _, err := c.lane.Read(rest); err != nil {
+			c.stats.Malformed++ // its records are sound and taken in; unacknowledged, both come again
+			return
+		}
+	}
+	c.lost, c.resync = 0, false
+	newest := int16(h.Seq-c.newest) > 0
+	c.recv.Applied(h.Seq)
+	c.stats.Received++
+	c.stats.Bytes += uint64(len(data) + wire.Overhead)
+	c.mustAck = c.mustAck || h.Elicits
+	c.fresh = true
+	if h.HasEcho {
+		hold := time.Duration((uint32(h.Stamp)-uint32(h.EchoAt))&(1<<24-1)) * time.Microsecond
+		c.est.Receive(at, h.Stamp, h.Echo, hold)
+	} else {
+		c.est.ReceiveOneWay(at, h.Stamp)
+	}
+	period := h.Period
+	if period == 0 {
+		period = c.welcome.Period
+	}
+	expect := c.out.Now(at)
+	if _, known := c.est.Offset(); !known {
+		_, expect, _ = c.line.Newest()
+	}
+	tickTime := expect.Near(h.Time)
+	c.line.Update(h.Tick, tickTime, period)
+	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet)
+	if newest {
+		c.newest = h.Seq
+		c.echo, c.echoAt, c.echoed = h.Stamp, at, true
+		c.takeFeedback(&fb, at)
+	}
+	if h.HasAck {
+		c.log.Acked(h.Ack, c.delivered, func(*wire.Packet) {})
+	}
+	for {
+		m, ok := c.lane.Next()
+		if !ok {
+			break
+		}
+		for !c.hold.Put(m) {
+			c.show(c.hold.Pop())
+		}
+	}
+}
+
+// resyncAfter is how many packets in a row may name a baseline that is gone before everything is asked for anew.
+const resyncAfter = 16
+
+func (c *Client) delivered(p *wire.Packet) {
+	if c.idleSeq != 0 && p.Seq == c.idleSeq {
+		c.idleSaid = true
+	}
+}
+
+type feedback struct {
+	acked   clock.Tick
+	slack   int64
+	slacked bool
+	starved uint8
+}
+
+func (c *Client) readFeedback(r *wire.BitReader, tick clock.Tick) (f feedback) {
+	if r.Bool() {
+		f.acked = clock.Tick(max(int64(tick)-r.Varint(4), 0))
+	}
+	if f.slacked = r.Bool(); f.slacked {
+		f.slack = r.Varint(5)
+	}
+	f.starved = uint8(r.Bits(4))
+	return f
+}
+
+func (c *Client) takeFeedback(f *feedback, at clock.Time) {
+	c.cmdAcked = max(c.cmdAcked, min(f.acked, c.cmdTick))
+	if n := (f.starved - c.starved4) & 15; n > 0 && c.stats.Synced {
+		c.stats.Starved += uint64(n)
+	}
+	c.starved4 = f.starved
+	if !f.slacked {
+		return
+	}
+	slack := time.Duration(f.slack) * c.welcome.Period / 16
+	need := c.lead - slack // the transit of the slowest new command, a constant included
+	if at.Sub(c.floorAt) > 15*time.Second {
+		c.floorAt, c.floorMin[0], c.floorMin[1] = at, c.floorMin[1], need
+	}
+	c.floorMin[0], c.floorMin[1] = min(c.floorMin[0], need), min(c.floorMin[1], need)
+	if !c.stats.Synced {
+		c.stats.Synced = true
+		c.floorMin = [2]time.Duration{need, need}
+	}
+	c.leadEst.Observe(at, need-c.floorMin[0])
+}
+
+// moveLead moves the command time towards what the server's feedback asks for: just in time.
+func (c *Client) moveLead(dt time.Duration) {
+	least, _ := c.est.RTT()
+	want := least/2 + 30*time.Millisecond
+	if c.stats.Synced {
+		want = c.floorMin[0] + c.leadEst.Target()
+	}
+	if !c.stats.Synced || c.lead == 0 || want-c.lead > 250*time.Millisecond {
+		c.lead = want
+		return
+	}
+	c.lead = estimate.InputSlew.Step(c.lead, want, dt)
+}
+
+// refresh brings the world that rules see up to the newest records, and the prediction to the newest own one.
+func (c *Client) refresh() {
+	c.eng.Retain(func(id game.ID) bool { return c.store.Find(uint32(id)) != nil })
+	me := game.ID(0)
+	for _, e := range c.store.Entities() {
+		k := c.rules.Kinds[e.Kind]
+		if e.Mine {
+			if s := e.Groups[snapshot.OwnerGroup].Newest(); s != nil {
+				me = game.ID(e.ID)
+				c.confirm(e, k, s)
+			}
+			continue
+		}
+		drawn := c.drawn[:k.Obs]
+		for g := range k.Groups {
+			s := e.Groups[g].Newest()
+			if s == nil {
+				continue
+			}
+			for i, v := range s.Vals {
+				drawn[k.Groups[g].At+i] = v * schema.SubSteps
+			}
+		}
+		c.eng.PutKnown(game.ID(e.ID), e.Kind, drawn)
+	}
+	if me != c.me {
+		c.me = me
+	}
+	// What a confirmed command hid stays hidden while the news of its end may be on its way.
+	if base := c.own.Base(); base > 0 {
+		grace := clock.Tick(takeBack / c.welcome.Period)
+		if base > grace {
+			c.eng.Unhide(1, base-grace)
+		}
+	}
+}
+
+func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
+	if game.ID(e.ID) != c.me {
+		c.own.Reset()
+		c.smooth.Clear()
+		c.me, c.meKind = game.ID(e.ID), e.Kind
+		if c.cfg.NoPrediction {
+			c.eng.PutOwned(c.me, c.meKind, s.Vals)
+		}
+	}
+	if c.cfg.NoPrediction {
+		c.eng.PutOwned(c.me, c.meKind, s.Vals)
+		return
+	}
+	if s.Tick <= c.own.Base() {
+		return
+	}
+	before, had := c.place(k)
+	old := c.own.State(s.Tick)
+	off := 0.0
+	if old != nil {
+		off = c.distance(k, *old, s.Vals)
+	}
+	o := c.own.Confirm(s.Tick, &s.Vals)
+	c.stats.Confirmed++
+	c.stats.Replayed += uint64(o.Replayed)
+	if c.cmdTick < c.own.Last() {
+		c.cmdTick = c.own.Last()
+	}
+	if o.Corrected {
+		c.stats.Corrections++
+		c.stats.LastOff = off
+		if after, ok := c.place(k); had && ok {
+			if s.Cut > 0 && s.Tick-s.Cut < 30 {
+				c.smooth.Clear()
+			} else {
+				c.smooth.Add(before.Sub(after))
+			}
+		}
+	}
+	if c.OnConfirm != nil {
+		c.OnConfirm(s.Tick, o, off)
+	}
+	c.collect()
+}
+
+// place returns where the avatar is drawn without smoothing.
+func (c *Client) place(k *schema.Kind) (geom.Vec3, bool) {
+	a, b, u := c.between()
+	if b == nil {
+		return geom.Vec3{}, false
+	}
+	return placeOf(k, a, b, u), true
+}
+
+func placeOf(k *schema.Kind, a, b []int64, u int64) (v geom.Vec3) {
+	if k.PlaceX < 0 {
+		return
+	}
+	for i := range k.Props {
+		p := &k.Props[i]
+		if p.Class != schema.Pos || p.ObsAt != k.PlaceX {
+			continue
+		}
+		at := func(c int) float64 {
+			if c >= p.Comps {
+				return 0
+			}
+			from, to := a[p.At+c], b[p.At+c]
+			return (float64(from) + float64(float64(to-from)*float64(u)/65536)) / p.Sim
+		}
+		return geom.Vec3{X: at(0), Y: at(1), Z: at(2)}
+	}
+	return
+}
+
+func (c *Client) distance(k *schema.Kind, a, b []int64) float64 {
+	return placeOf(k, a, a, 0).Sub(placeOf(k, b, b, 0)).Len()
+}
+
+// between returns the own states before and after the moment that is drawn, and how far between them it is.
+func (c *Client) between() (a, b []int64, u int64) {
+	t := c.cmdTick
+	sb := c.own.State(t)
+	for sb == nil && t > c.own.Base() && t > 0 { // debt: draw what is computed
+		t--
+		sb = c.own.State(t)
+	}
+	if sb == nil {
+		return nil, nil, 0
+	}
+	sa := c.own.State(t - 1)
+	if sa == nil {
+		return *sb, *sb, 65536
+	}
+	f := int64(c.line.TickAt(c.out.Now(c.now).Add(c.lead)) - c.cmdTick.Frac())
+	return *sa, *sb, min(max(f, 0), clock.FracPerTick) << 8
+}
+
+// collect moves what predicted rules emitted to the events to be shown now.
+func (c *Client) collect() {
+	for _, e := range c.eng.Events() {
+		c.events = append(c.events, Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: append([]int64(nil), e.Vals...), Own: true})
+	}
+	c.eng.Drain()
+}
+
+// Events returns what is to be shown in this frame: what this player's own commands did, at once, and what
+// others did, at the moment at which they are drawn doing it.
+func (c *Client) Events() []Event {
+	for {
+		m, ok := c.hold.Take(func(_ uint32, t clock.Tick) bool { return t.Frac() <= c.playT })
+		if !ok {
+			break
+		}
+		c.show(m)
+	}
+	ev := c.events
+	c.events = nil
+	return ev
+}
+
+func (c *Client) show(m lane.Message) {
+	if int(m.Kind) >= len(c.rules.Events) {
+		c.stats.Malformed++
+		return
+	}
+	k := c.rules.Events[m.Kind]
+	vals := make([]int64, k.Sims)
+	var r wire.BitReader
+	r.Reset(m.Body)
+	for i := range k.Props {
+		p := &k.Props[i]
+		for at := p.At; at < p.At+p.Comps; at++ {
+			vals[at] = p.ReadAbsolute(&r, false, int64(m.Tick))
+		}
+	}
+	if r.Bad() {
+		c.stats.Malformed++
+		return
+	}
+	c.events = append(c.events, Event{Event: int(m.Kind), Actor: game.ID(m.Entity), Tick: m.Tick, Vals: vals})
+}
+
+// Encode returns the next datagram to send, or nil. It is valid until the next call; its stamp may be patched.
+func (c *Client) Encode(now clock.Time) []byte {
+	due := c.cmdTick > c.sentCmd && !c.idleSaid
+	if !due && !c.mustAck && now.Sub(c.lastSent) < KeepAlive {
+		_, known := c.est.Offset()
+		if known || now.Sub(c.lastSent) < hello {
+			return nil
+		}
+	}
+	c.sentCmd = c.cmdTick
+	p := c.log.Sent(now, c.cmdTick, func(*wire.Packet) {})
+	h := wire.Header{Session: c.welcome.Session, Seq: p.Seq, Stamp: now.Stamp(), Resync: c.resync}
+	h.Ack, h.HasAck = c.recv.Ack()
+	if c.echoed {
+		h.HasEcho, h.Echo, h.EchoAt = true, c.echo, c.echoAt.Stamp()
+		c.echoed = false
+	}
+	h.Idle = c.same >= idleAfter
+	if h.Idle && c.idleSeq == 0 {
+		c.idleSeq = p.Seq
+	}
+	c.cmds = c.cmds[:0]
+	if c.cmdTick > 0 && !c.idleSaid {
+		from := max(c.cmdAcked+1, c.cmdTick-min(c.cmdTick-1, maxRepeat-1))
+		for t := from; t <= c.cmdTick; t++ {
+			if cmd := c.own.Command(t); cmd != nil {
+				c.cmds = append(c.cmds, *cmd)
+			} else {
+				c.cmds = c.cmds[:0]
+			}
+		}
+	}
+	h.Elicits = len(c.cmds) > 0 || !c.stats.Synced
+	w := &c.w
+	w.Reset(h.Append(c.buf[:0]))
+	game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
+	b := w.Bytes()
+	c.buf = b
+	c.log.Charge(p, len(b))
+	c.mustAck, c.lastSent = false, now
+	c.stats.Sent++
+	c.stats.SentBytes += uint64(len(b) + wire.Overhead)
+	return b
+}
+
+const (
+	maxRepeat = 40 // commands repeated in one packet at most
+	hello     = 50 * time.Millisecond
+)
+
+// Me returns the player's avatar, 0 before it is known.
+func (c *Client) Me() game.ID { return c.me }
+
+// World returns the world as rules see it in this client.
+func (c *Client) World() *game.World { return c.eng.World() }
+
+// Store returns what is held, for drawing and tests.
+func (c *Client) Store() *snapshot.Store { return c.store }
+
+// Playout returns the playout time of this frame in tick time.
+func (c *Client) Playout() clock.TickFrac { return c.playT }
+
+// CommandTick returns the tick of the newest command.
+func (c *Client) CommandTick() clock.Tick { return c.cmdTick }
+
+// ServerTime returns the estimated time of the server at a local time.
+func (c *Client) ServerTime(local clock.Time) clock.Time { return c.out.Now(local) }
+
+// ServerTick returns the estimated tick time of the server now.
+func (c *Client) ServerTick() clock.TickFrac { return c.line.TickAt(c.out.Now(c.now)) }
+
+// SetPlayout changes the fixed playout delay; 0 adapts.
+func (c *Client) SetPlayout(d time.Duration) error { return c.play.SetFixed(d) }
+
+// SetTechniques switches prediction and interpolation, to show what they are worth.
+func (c *Client) SetTechniques(prediction, interpolation bool) {
+	if c.cfg.NoPrediction != !prediction {
+		c.own.Reset()
+		c.smooth.Clear()
+	}
+	c.cfg.NoPrediction, c.cfg.NoInterpolation = !prediction, !interpolation
+	c.fresh = true
+}
+
+// Stats returns what the client knows of its own state.
+func (c *Client) Stats() Stats {
+	s := c.stats
+	s.LeastRTT, s.RTT = c.est.RTT()
+	s.Bound = c.est.Bound()
+	s.DelayTarget, s.Age = c.play.Target(), c.play.Age(c.now)
+	if t := c.play.Now(); t != 0 {
+		s.Delay = c.out.Now(c.now).Sub(t)
+	}
+	s.Lead, s.Hitches = c.lead, c.play.Hitches()
+	return s
+}

@@ -1,0 +1,176 @@
+package client
+
+import (
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/motion"
+	"meanwhile/schema"
+	"meanwhile/snapshot"
+)
+
+// Entity is one entity as it is to be drawn.
+type Entity struct {
+	ID   game.ID
+	Kind int
+	Mine bool
+	// Vals are the kind's properties as numbers, see schema.Kind.AppendDrawn; valid during the call.
+	Vals []float64
+	// Drawn are the integers behind them, of what is not mine.
+	Drawn []int64
+	// Held is what is known of it.
+	Held *snapshot.Held
+}
+
+// Draw calls f for every entity in sight by kind and rising ID: the player's own avatar predicted, with its
+// fading error, everything else at the playout time. What a predicted command removed is left out.
+func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
+	var e Entity
+	for kind, k := range c.rules.Kinds {
+		for _, h := range c.store.Entities() {
+			if h.Kind != kind || c.eng.Hidden(game.ID(h.ID)) {
+				continue
+			}
+			e = Entity{ID: game.ID(h.ID), Kind: kind, Mine: h.Mine, Held: h}
+			if h.Mine {
+				var ok bool
+				if vals, ok = c.drawOwn(vals[:0], h, k); !ok {
+					continue
+				}
+			} else {
+				drawn, ok := c.drawAt(h, c.playT)
+				if !ok {
+					continue
+				}
+				e.Drawn = drawn
+				vals = k.AppendDrawn(vals[:0], drawn)
+			}
+			e.Vals = vals
+			f(&e)
+		}
+	}
+	return vals
+}
+
+func (c *Client) drawOwn(vals []float64, h *snapshot.Held, k *schema.Kind) ([]float64, bool) {
+	a, b, u := c.between()
+	if c.cfg.NoPrediction || b == nil || game.ID(h.ID) != c.me {
+		s := h.Groups[snapshot.OwnerGroup].Newest()
+		if s == nil {
+			return vals, false
+		}
+		return k.AppendExact(vals, nil, s.Vals, 65536), true
+	}
+	vals = k.AppendExact(vals, a, b, u)
+	off := c.smooth.Error()
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Class == schema.Pos && p.ObsAt == k.PlaceX && k.PlaceX >= 0 {
+			for j, d := range [3]float64{off.X, off.Y, off.Z} {
+				if j < p.Comps {
+					vals[p.At+j] += d
+				}
+			}
+		}
+	}
+	return vals, true
+}
+
+// drawAt draws an entity at a playout time; ok is false if no record of some group is held.
+func (c *Client) drawAt(h *snapshot.Held, t clock.TickFrac) (drawn []int64, ok bool) {
+	k := c.rules.Kinds[h.Kind]
+	drawn = c.drawn[:k.Obs]
+	for g := range k.Groups {
+		group := &k.Groups[g]
+		if group.N == 0 {
+			continue
+		}
+		a, b := h.Groups[g].Around(t)
+		if c.cfg.NoInterpolation {
+			a, b = h.Groups[g].Newest(), nil
+		}
+		if a == nil {
+			return nil, false
+		}
+		motion.Draw(k, group, a, b, t, drawn[group.At:group.At+group.N])
+	}
+	return drawn, true
+}
+
+// OwnOffset returns the fading error of the avatar's prediction that is added to its place.
+func (c *Client) OwnOffset() geom.Vec3 { return c.smooth.Error() }
+
+// seer answers what this player sees at a playout time.
+type seer struct {
+	c *Client
+	t clock.TickFrac
+}
+
+// Seen implements game.Seer.
+func (s *seer) Seen(kind int, me game.ID, yield func(id game.ID, drawn []int64) bool) {
+	for _, h := range s.c.store.Entities() {
+		if h.Kind != kind || game.ID(h.ID) == me || h.Mine {
+			continue
+		}
+		if drawn, ok := s.c.drawAt(h, s.t); ok && !yield(game.ID(h.ID), drawn) {
+			return
+		}
+	}
+}
+
+// model lets package predict run the game's rules over the avatar's simulation integers.
+type model struct{ c *Client }
+
+func (m model) Copy(dst, src *[]int64) { *dst = append((*dst)[:0], *src...) }
+
+func (m model) kind() *schema.Kind { return m.c.rules.Kinds[m.c.meKind] }
+
+func (m model) Same(server, predicted *[]int64) bool {
+	k := m.kind()
+	for _, i := range k.Owned {
+		p := &k.Props[i]
+		for c := p.At; c < p.At+p.Comps; c++ {
+			if (*server)[c] != (*predicted)[c] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (m model) Adopt(dst, server, predicted *[]int64) {
+	k := m.kind()
+	if len(*dst) != k.Sims {
+		*dst = make([]int64, k.Sims)
+	}
+	for _, i := range k.Owned {
+		p := &k.Props[i]
+		copy((*dst)[p.At:p.At+p.Comps], (*server)[p.At:p.At+p.Comps])
+	}
+}
+
+func (m model) Repeat(dst, src *game.Command) {
+	k := m.c.rules.Command
+	tick := dst.Tick
+	*dst = game.Command{Tick: tick, Vals: append(dst.Vals[:0], src.Vals...), Seen: src.Seen, Newest: src.Newest}
+	for len(dst.Vals) < k.Sims {
+		dst.Vals = append(dst.Vals, 0)
+	}
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Class == schema.Press {
+			dst.Vals[p.At] = 0
+		}
+	}
+}
+
+func (m model) Run(tick clock.Tick, cmd *game.Command, s *[]int64, replay bool) {
+	c := m.c
+	c.eng.SetTick(tick)
+	c.eng.Unhide(tick, tick) // its removals are decided anew
+	c.eng.PutOwned(c.me, c.meKind, *s)
+	c.seer.t = cmd.Seen
+	c.eng.Act(c.me, cmd.Vals, &c.seer, replay)
+	c.eng.Step(replay)
+	if _, sims := c.eng.Sims(c.me); sims != nil {
+		*s = append((*s)[:0], sims...)
+	}
+}

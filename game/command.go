@@ -1,0 +1,153 @@
+package game
+
+import (
+	"fmt"
+
+	"meanwhile/clock"
+	"meanwhile/schema"
+	"meanwhile/wire"
+)
+
+// A Command is a player's intent for one tick, as it travels: integers, and what its player had on the screen.
+type Command struct {
+	Tick   Tick
+	Vals   []int64        // the command's simulation integers
+	Seen   clock.TickFrac // playout time of the picture that the player reacted to; 0: none
+	Newest wire.Seq       // newest packet whose records were in that picture
+}
+
+// MaxCommands is how many commands one packet repeats at most: those of the last second at 60 Hz.
+const MaxCommands = 64
+
+// Orders of the codes of AppendCommands.
+const (
+	countK = 2
+	firstK = 12 // how far the playout time lies behind the command
+	seenK  = 3  // by how much its advance differs from a tick
+	packK  = 0  // by how many packets the newest one moved on
+)
+
+// AppendCommands writes commands of consecutive ticks, oldest first. latest is the packet that the same
+// datagram acknowledges as newest.
+//
+//	count      Exp-Golomb of order 2
+//	tick       32 bits, of the last command; none follows if count is 0
+//	per command
+//	  same     1 bit: the properties are those of the command before
+//	  props    per property a presence bit and, if set, its absolute value; absent ones are those of the
+//	           command before, or zero in the first
+//	  seen     first: 1 bit whether there is one, then tick*256-seen by Exp-Golomb of order 12;
+//	           later: its advance minus 256, signed, of order 3
+//	  newest   first: latest-newest, 7 bits; later: its advance, Exp-Golomb of order 0
+func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wire.Seq) {
+	w.Uvarint(uint64(len(cmds)), countK)
+	if len(cmds) == 0 {
+		return
+	}
+	w.Bits(uint64(cmds[len(cmds)-1].Tick), 32)
+	for i := range cmds {
+		c := &cmds[i]
+		same := i > 0
+		for j := 0; same && j < len(c.Vals); j++ {
+			same = c.Vals[j] == cmds[i-1].Vals[j]
+		}
+		w.Bool(same)
+		if !same {
+			for pi := range k.Props {
+				p := &k.Props[pi]
+				present := false
+				for j := p.At; j < p.At+p.Comps; j++ {
+					before := int64(0)
+					if i > 0 {
+						before = cmds[i-1].Vals[j]
+					}
+					present = present || c.Vals[j] != before
+				}
+				w.Bool(present)
+				for j := p.At; present && j < p.At+p.Comps; j++ {
+					p.AppendAbsolute(w, c.Vals[j], false, int64(c.Tick))
+				}
+			}
+		}
+		if i == 0 {
+			w.Bool(c.Seen > 0)
+			if c.Seen > 0 {
+				w.Uvarint(uint64(max(c.Tick.Frac()-c.Seen, 0)), firstK)
+			}
+			w.Bits(uint64(min(max(latest-c.Newest, 0), 127)), 7)
+			continue
+		}
+		if cmds[0].Seen > 0 {
+			w.Varint(int64(c.Seen-cmds[i-1].Seen)-clock.FracPerTick, seenK)
+		}
+		w.Uvarint(uint64(uint16(c.Newest-cmds[i-1].Newest)), packK)
+	}
+}
+
+// ReadCommands reads what AppendCommands wrote into dst, whose Vals are reused. Values are clamped to what
+// the schema allows. On an error nothing in dst may be used.
+func ReadCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.Seq) ([]Command, error) {
+	n := r.Uvarint(countK)
+	if r.Bad() {
+		return nil, wire.ErrTruncated
+	}
+	if n > MaxCommands {
+		return nil, fmt.Errorf("%w: %d commands, at most %d fit a packet", wire.ErrMalformed, n, MaxCommands)
+	}
+	if n == 0 {
+		return dst[:0], nil
+	}
+	last := Tick(r.Bits(32))
+	if last < Tick(n) {
+		return nil, fmt.Errorf("%w: %d commands up to tick %d", wire.ErrMalformed, n, last)
+	}
+	if cap(dst) < int(n) {
+		dst = append(dst[:cap(dst)], make([]Command, int(n)-cap(dst))...)
+	}
+	dst = dst[:n]
+	for i := range dst {
+		c := &dst[i]
+		c.Tick = last - Tick(len(dst)-1-i)
+		if cap(c.Vals) < k.Sims {
+			c.Vals = make([]int64, k.Sims)
+		}
+		c.Vals = c.Vals[:k.Sims]
+		if i > 0 {
+			copy(c.Vals, dst[i-1].Vals)
+		} else {
+			clear(c.Vals)
+		}
+		if !r.Bool() {
+			for pi := range k.Props {
+				p := &k.Props[pi]
+				if !r.Bool() {
+					continue
+				}
+				for j := p.At; j < p.At+p.Comps; j++ {
+					c.Vals[j] = p.ReadAbsolute(r, false, int64(c.Tick))
+				}
+			}
+			k.Clamp(c.Vals)
+		}
+		if i == 0 {
+			c.Seen = 0
+			if r.Bool() {
+				c.Seen = c.Tick.Frac() - clock.TickFrac(min(r.Uvarint(firstK), 1<<40))
+			}
+			c.Newest = latest - wire.Seq(r.Bits(7))
+		} else {
+			c.Seen = 0
+			if dst[0].Seen > 0 {
+				c.Seen = dst[i-1].Seen + clock.FracPerTick + clock.TickFrac(min(max(r.Varint(seenK), -1<<40), 1<<40))
+			}
+			c.Newest = dst[i-1].Newest + wire.Seq(r.Uvarint(packK))
+		}
+		if r.Bad() {
+			return nil, wire.ErrTruncated
+		}
+		if c.Seen < 0 || c.Seen > c.Tick.Frac() {
+			c.Seen = 0 // a claim that no honest client makes
+		}
+	}
+	return dst, nil
+}

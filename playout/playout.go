@@ -1,0 +1,169 @@
+// Package playout decides which past moment a client draws everybody else at: as late as needed, so that it
+// lies between records that have arrived, and no later.
+package playout
+
+import (
+	"fmt"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/estimate"
+)
+
+// Limits.
+const (
+	// MaxDelay is the largest playout delay above the path's floor.
+	MaxDelay = estimate.MaxTarget
+	// hitch is how long nothing newer may be there to draw before it counts, and again.
+	hitch      = 16700 * time.Microsecond
+	hitchAgain = 250 * time.Millisecond
+	// resync is the error beyond which the clock jumps instead of running faster.
+	resync = time.Second
+)
+
+// Config tunes a Clock. The zero Config adapts.
+type Config struct {
+	// Fixed is a constant delay above the path's floor; 0 adapts. At most MaxDelay.
+	Fixed time.Duration
+	// Interval is the usual spacing of packets; 0 means 50 ms.
+	Interval time.Duration
+}
+
+// A Clock is the one playout time of a client. It never runs back. Not safe for concurrent use.
+type Clock struct {
+	cfg     Config
+	ages    estimate.Ages
+	est     *estimate.Estimator
+	overdue estimate.Overdue
+
+	running bool
+	local   clock.Time // of the last Advance
+	t       clock.Time // playout time, server's clock
+	starved time.Duration
+	counted time.Duration // starved time up to which hitches were counted
+	hitches uint64
+	slow    float64
+	silent  bool
+}
+
+// New returns a stopped Clock; it runs from the second packet on. It fails on a Config outside its bounds.
+func New(cfg Config) (*Clock, error) {
+	if err := check(cfg.Fixed); err != nil {
+		return nil, err
+	}
+	est, err := estimate.New(estimate.Config{Interval: cfg.Interval})
+	if err != nil {
+		return nil, fmt.Errorf("playout: %w", err)
+	}
+	return &Clock{cfg: cfg, est: est}, nil
+}
+
+func check(fixed time.Duration) error {
+	if fixed < 0 || fixed > MaxDelay {
+		return fmt.Errorf("playout: Fixed %v is outside [0, %v]", fixed, MaxDelay)
+	}
+	return nil
+}
+
+// SetFixed changes the constant delay; 0 adapts.
+func (c *Clock) SetFixed(d time.Duration) error {
+	if err := check(d); err != nil {
+		return err
+	}
+	c.cfg.Fixed = d
+	return nil
+}
+
+// Arrive takes in that a state dated stamp, on the server's clock, arrived at local. quiet says that the
+// server is silent from then on until something changes.
+func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
+	x, fresh, counts := c.ages.Arrive(local, stamp)
+	if !fresh {
+		return
+	}
+	if counts {
+		c.est.Observe(local, x)
+	}
+	if c.silent = quiet; quiet {
+		c.ages.Quiet()
+	}
+	c.starved, c.counted = 0, 0
+}
+
+// Target returns the delay above the path's floor that is aimed at.
+func (c *Clock) Target() time.Duration {
+	if c.cfg.Fixed > 0 {
+		return c.cfg.Fixed
+	}
+	return c.est.Target()
+}
+
+// Advance moves the playout time on to the local instant given and returns it, on the server's clock; 0 before
+// anything arrived.
+func (c *Clock) Advance(local clock.Time) clock.Time {
+	newest, known := c.ages.Newest()
+	if !known {
+		return 0
+	}
+	floor := c.ages.Floor()
+	want := c.Target()
+	if !c.running {
+		c.running, c.local = true, local
+		c.t = max(local.Add(-floor-want), 0)
+		return c.t
+	}
+	dt := local.Sub(c.local)
+	if dt <= 0 {
+		return c.t
+	}
+	c.local = local
+	have := local.Add(-dt).Sub(c.t) - floor // the delay before this step
+	if off := have - want; off > resync {
+		c.t = local.Add(-floor - want)
+		return c.t
+	} else if off < -resync {
+		return c.t // the server's clock stands far behind: wait for it
+	}
+	moved := estimate.PlayoutSlew.Step(have, want, dt) - have
+	c.slow = 0
+	if !c.silent {
+		c.slow = c.overdue.Slow(c.ages.Age(local), have, c.est.Typical(), want)
+		if c.cfg.Fixed > 0 {
+			c.slow = 0
+		}
+	}
+	step := dt - moved - time.Duration(float64(c.slow*float64(dt)))
+	if dry := c.t >= newest && !c.silent; dry {
+		c.starved += dt
+		if have < want {
+			step = 0 // the delay grows for free while there is nothing to draw
+		}
+		if c.starved > hitch && c.counted == 0 || c.counted > 0 && c.starved-c.counted > hitchAgain {
+			c.hitches++
+			c.counted = c.starved
+			c.est.Hitch(1)
+		}
+	}
+	c.t = c.t.Add(max(step, 0))
+	return c.t
+}
+
+// Now returns the playout time of the last Advance.
+func (c *Clock) Now() clock.Time { return c.t }
+
+// Delay returns how far the playout time lies behind the newest that could be known: the delay above the floor.
+func (c *Clock) Delay() time.Duration {
+	if !c.running {
+		return 0
+	}
+	return c.local.Sub(c.t) - c.ages.Floor()
+}
+
+// Age returns how old the newest state held is, above the floor.
+func (c *Clock) Age(local clock.Time) time.Duration { return c.ages.Age(local) }
+
+// Hitches returns how often there was nothing newer to draw.
+func (c *Clock) Hitches() uint64 { return c.hitches }
+
+// Slow returns by which share the clock runs slower at present to bridge a gap.
+func (c *Clock) Slow() float64 { return c.slow }

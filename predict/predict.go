@@ -1,0 +1,198 @@
+// Package predict runs a player's own commands at once and corrects the result when the server's answer
+// differs: a ring of commands and the states they led to, replay, and smoothing of what is drawn.
+package predict
+
+import (
+	"meanwhile/clock"
+	"meanwhile/geom"
+)
+
+// RingTicks is how many ticks of commands and states a Predictor keeps.
+const RingTicks = 1024
+
+// MaxReplay is how many ticks one Confirm or Catch replays at most; the rest is left as debt for the next frame.
+const MaxReplay = 64
+
+// A Model says how states and commands of a game are handled.
+type Model[S, C any] interface {
+	// Copy makes dst equal to src, reusing dst's memory.
+	Copy(dst, src *S)
+	// Same reports whether the server's state equals the predicted one, bit for bit, in what the server sends.
+	Same(server, predicted *S) bool
+	// Adopt makes dst the server's state, with what the server does not send taken from the predicted one.
+	Adopt(dst, server, predicted *S)
+	// Repeat makes dst the command that the server assumes where none arrived after src: no presses.
+	Repeat(dst, src *C)
+	// Run turns the state before tick into the state after it. replay says that the tick ran before.
+	Run(tick clock.Tick, c *C, s *S, replay bool)
+}
+
+type slot[S, C any] struct {
+	tick  clock.Tick
+	cmd   C
+	state S
+	valid bool // state is computed
+}
+
+// A Predictor is not safe for concurrent use.
+type Predictor[S, C any] struct {
+	m     Model[S, C]
+	ring  []slot[S, C]
+	last  clock.Tick // newest command
+	done  clock.Tick // newest state that is computed without a gap from base
+	base  clock.Tick // newest confirmed state, 0: none
+	seen  clock.Tick // newest tick whose first run is over: later runs are replays
+	blank C
+}
+
+// New returns an empty Predictor.
+func New[S, C any](m Model[S, C]) *Predictor[S, C] {
+	return &Predictor[S, C]{m: m, ring: make([]slot[S, C], RingTicks)}
+}
+
+// Last returns the tick of the newest command, 0 before the first.
+func (p *Predictor[S, C]) Last() clock.Tick { return p.last }
+
+func (p *Predictor[S, C]) at(t clock.Tick) *slot[S, C] { return &p.ring[t%RingTicks] }
+
+// Push makes room for the command of a tick later than Last and returns it to be filled in. Ticks that are
+// skipped get what the server assumes. Run follows.
+func (p *Predictor[S, C]) Push(t clock.Tick) *C {
+	if p.last != 0 && t > p.last+1 {
+		from := max(p.last+1, t-min(t, RingTicks/2))
+		src := &p.at(p.last).cmd
+		for s := from; s < t; s++ {
+			sl := p.at(s)
+			sl.tick, sl.valid = s, false
+			p.m.Repeat(&sl.cmd, src)
+			src = &sl.cmd
+		}
+	}
+	sl := p.at(t)
+	sl.tick, sl.valid = t, false
+	p.last = t
+	return &sl.cmd
+}
+
+// Command returns the command of a tick, nil if it is not kept.
+func (p *Predictor[S, C]) Command(t clock.Tick) *C {
+	if sl := p.at(t); t != 0 && sl.tick == t && t <= p.last {
+		return &sl.cmd
+	}
+	return nil
+}
+
+// State returns the predicted state after a tick, nil if there is none.
+func (p *Predictor[S, C]) State(t clock.Tick) *S {
+	if sl := p.at(t); t != 0 && sl.tick == t && sl.valid {
+		return &sl.state
+	}
+	return nil
+}
+
+// Outcome says what a confirmed state meant for the prediction.
+type Outcome struct {
+	Stale     bool // older than one confirmed before: ignored
+	Unknown   bool // nothing had been predicted for that tick: taken over
+	Corrected bool // the prediction was wrong
+	Replayed  int  // ticks that were run again
+}
+
+// Confirm takes in the server's state after tick t. Wrong predictions are replaced and everything later is
+// run again, MaxReplay ticks at most; Catch continues.
+func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
+	if t <= p.base {
+		return Outcome{Stale: true}
+	}
+	predicted := p.State(t)
+	if predicted != nil && p.m.Same(server, predicted) {
+		p.base = t
+		return Outcome{}
+	}
+	o := Outcome{Corrected: predicted != nil, Unknown: predicted == nil}
+	sl := p.at(t)
+	if sl.tick != t { // no command of ours: the server ran ahead of us
+		sl.tick = t
+		p.m.Repeat(&sl.cmd, &p.blank)
+	}
+	from := &sl.state
+	p.m.Adopt(&sl.state, server, from)
+	sl.valid = true
+	p.base, p.done = t, t
+	if t > p.last {
+		p.last = t
+	}
+	o.Replayed = p.Catch()
+	return o
+}
+
+// Catch computes states that are still missing up to the newest command, MaxReplay ticks at most, and
+// returns how many it ran.
+func (p *Predictor[S, C]) Catch() int {
+	n := 0
+	if p.base == 0 {
+		return 0
+	}
+	for p.done < p.last && n < MaxReplay {
+		t := p.done + 1
+		from, to := p.at(p.done), p.at(t)
+		if to.tick != t || from.tick != p.done {
+			p.base, p.done = 0, 0 // the ring was overrun: wait for the next confirmed state
+			return n
+		}
+		p.m.Copy(&to.state, &from.state)
+		p.m.Run(t, &to.cmd, &to.state, t <= p.seen)
+		p.seen = max(p.seen, t)
+		to.valid = true
+		p.done = t
+		n++
+	}
+	return n
+}
+
+// Debt returns how many ticks are not computed yet.
+func (p *Predictor[S, C]) Debt() int { return int(p.last - min(p.done, p.last)) }
+
+// Base returns the newest confirmed tick.
+func (p *Predictor[S, C]) Base() clock.Tick { return p.base }
+
+// Reset forgets the states; commands stay.
+func (p *Predictor[S, C]) Reset() { p.base, p.done = 0, 0 }
+
+// A Smoother hides corrections: the error of what is drawn fades instead of jumping. The zero Smoother
+// is the default.
+type Smoother struct {
+	// Tau is the time constant of the fading in seconds; 0 means 0.1.
+	Tau float64
+	// Snap is the distance in metres beyond which the error is not hidden; 0 means 2.
+	Snap float64
+	err  geom.Vec3
+}
+
+// Add takes in that what is drawn would jump by d, from the old place minus the new one.
+func (s *Smoother) Add(d geom.Vec3) {
+	snap := s.Snap
+	if snap == 0 {
+		snap = 2
+	}
+	if s.err = s.err.Add(d); s.err.Len() > snap {
+		s.err = geom.Vec3{}
+	}
+}
+
+// Clear forgets the error, at teleports.
+func (s *Smoother) Clear() { s.err = geom.Vec3{} }
+
+// Step fades the error over dt seconds and returns what to add to the place that is drawn. The result does
+// not depend on how a span is divided into frames.
+func (s *Smoother) Step(dt float64) geom.Vec3 {
+	tau := s.Tau
+	if tau == 0 {
+		tau = 0.1
+	}
+	s.err = s.err.Mul(geom.Exp(-dt / tau))
+	return s.err
+}
+
+// Error returns what Step returned last.
+func (s *Smoother) Error() geom.Vec3 { return s.err }

@@ -1,0 +1,468 @@
+package server
+
+import (
+	"slices"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/interest"
+	"meanwhile/lane"
+	"meanwhile/rate"
+	"meanwhile/schema"
+	"meanwhile/snapshot"
+	"meanwhile/wire"
+)
+
+// PlayerStats is what happened to one player's commands and packets.
+type PlayerStats struct {
+	Starved    uint64 // ticks without a command of their own
+	Late       uint64 // commands that arrived after their tick
+	Moved      uint64 // presses of late commands, run at the next tick
+	TooEarly   uint64 // commands further ahead than MaxAhead ticks
+	Clamped    uint64 // commands whose playout time was outside the rewind's bounds
+	Sent       uint64 // datagrams
+	SentBytes  uint64 // wire.Overhead per datagram included
+	Records    uint64 // entries of entities
+	MaxWindow  int    // most bytes in any one second
+	Events     uint64 // events sent
+	EventsLost uint64 // events that did not fit the queue
+	RTT        time.Duration
+}
+
+// conn is one player's connection.
+type conn struct {
+	s       *Server
+	id      PlayerID
+	session uint16
+	name    string
+	avatar  game.ID
+	ent     int32
+	joined  clock.Tick
+	heard   clock.Time
+	phase   int // spreads clients over ticks
+
+	recv    wire.Received
+	log     wire.Log
+	view    *snapshot.View
+	lane    *lane.Sender
+	window  *rate.Window
+	rtt     rate.RTT
+	mustAck bool
+	lastOut clock.Time
+	quiet   bool // the last packet promised silence
+
+	echo   clock.Stamp
+	echoAt clock.Time
+	echoed bool
+
+	ring    [cmdWindow]game.Command
+	got     [cmdWindow]clock.Tick // tick whose command ring holds at that place
+	acked   clock.Tick            // all commands up to here arrived or are of no use any more
+	last    game.Command          // the newest command that ran
+	lastAt  clock.Tick
+	idle    bool // the client said that its commands stay as they are
+	presses []int64
+	pressed bool
+	pressT  clock.TickFrac
+	pressN  wire.Seq
+	slack   int64 // least slack of new commands since it was last reported, in 1/256 ticks
+	slacked bool
+	scratch []game.Command
+	run     game.Command
+
+	stats PlayerStats
+	seer  seer
+}
+
+// Receive takes in one datagram of a player; data is not retained. Whatever is wrong with it is counted and
+// changes nothing.
+func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
+	_, c := s.find(p)
+	if c == nil {
+		s.drops.Unknown++
+		return
+	}
+	h, n, err := wire.DecodeHeader(data)
+	switch {
+	case err != nil || h.Server:
+		s.drops.Malformed++
+		return
+	case h.Session != c.session:
+		s.drops.Session++
+		return
+	case !c.recv.Accepts(h.Seq):
+		s.drops.Duplicate++
+		return
+	}
+	var r wire.BitReader
+	r.Reset(data[n:])
+	cmds, err := game.ReadCommands(&r, s.rules.Command, c.scratch, h.Ack.Latest)
+	if err != nil {
+		s.drops.Malformed++
+		return
+	}
+	c.scratch = cmds[:cap(cmds)]
+	if h.HasAck && !c.log.Acked(h.Ack, c.delivered, c.missing) {
+		s.drops.HostileAck++
+		return
+	}
+	c.recv.Applied(h.Seq)
+	c.heard = arrival
+	if h.HasAck {
+		c.view.Reclaim(h.Ack.Latest)
+	}
+	if h.Resync {
+		c.view.Resync()
+	}
+	if a, _ := c.recv.Ack(); a.Latest == h.Seq { // the newest, so its stamp is the one to echo
+		c.echo, c.echoAt, c.echoed = h.Stamp, arrival, true
+		c.idle = h.Idle
+	}
+	if h.HasEcho {
+		sent := arrival.Near(h.Echo)
+		held := h.Arrival(arrival.Near(h.Stamp)) // both on the client's clock, so only their difference counts
+		if rtt := arrival.Sub(sent) - arrival.Near(h.Stamp).Sub(held); rtt > 0 && rtt < 10*time.Second {
+			c.rtt.Sample(arrival, rtt)
+		}
+	}
+	c.mustAck = c.mustAck || h.Elicits
+	for i := range cmds {
+		c.take(&cmds[i], arrival)
+	}
+}
+
+func (c *conn) delivered(p *wire.Packet) {
+	c.view.Delivered(p)
+	c.lane.Delivered(uint16(p.Seq))
+}
+
+func (c *conn) missing(p *wire.Packet) {
+	c.view.Missing(p)
+	c.lane.Lost(uint16(p.Seq))
+}
+
+// take stores one command, or, if it is late, the presses in it.
+func (c *conn) take(cmd *game.Command, arrival clock.Time) {
+	t := cmd.Tick
+	if t <= c.acked {
+		return // seen before
+	}
+	if t > c.s.tick+MaxAhead {
+		c.stats.TooEarly++
+		return
+	}
+	at := t % cmdWindow
+	if c.got[at] == t {
+		return
+	}
+	if t+cmdWindow/2 <= c.s.tick {
+		return
+	}
+	c.got[at] = t
+	slack := int64(t.Frac()) - int64(c.s.tick.Frac()) - int64(arrival.Sub(c.s.now))*clock.FracPerTick/int64(c.s.period)
+	if !c.slacked || slack < c.slack {
+		c.slack, c.slacked = slack, true
+	}
+	if t > c.s.tick {
+		slot := &c.ring[at]
+		slot.Tick, slot.Seen, slot.Newest = t, cmd.Seen, cmd.Newest
+		slot.Vals = append(slot.Vals[:0], cmd.Vals...)
+	} else {
+		c.stats.Late++
+		c.moveEdges(cmd)
+	}
+	c.advance()
+}
+
+// advance moves the acknowledged tick over what arrived and over what is too old to matter.
+func (c *conn) advance() {
+	for c.got[(c.acked+1)%cmdWindow] == c.acked+1 {
+		c.acked++
+	}
+	if old := c.s.tick; old > cmdWindow/4 && c.acked < old-cmdWindow/4 {
+		c.acked = old - cmdWindow/4
+		for c.got[(c.acked+1)%cmdWindow] == c.acked+1 {
+			c.acked++
+		}
+	}
+}
+
+// moveEdges keeps the presses of a late command for the next tick: a click must not die because its packet
+// was late. Movement of a late command is lost; it was repeated in its place.
+func (c *conn) moveEdges(cmd *game.Command) {
+	k := c.s.rules.Command
+	moved := false
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Class == schema.Press && cmd.Vals[p.At] != 0 {
+			if c.presses == nil {
+				c.presses = make([]int64, k.Sims)
+			}
+			c.presses[p.At] = 1
+			moved = true
+		}
+	}
+	if moved {
+		c.stats.Moved++
+		if !c.pressed {
+			c.pressT, c.pressN = cmd.Seen, cmd.Newest
+		}
+		c.pressed = true
+	}
+}
+
+// due returns the command to run at the server's tick: the player's own, or, when it is starved, its last
+// movement for RepeatFor and then a neutral one. Presses are never repeated.
+func (c *conn) due() *game.Command {
+	k, t := c.s.rules.Command, c.s.tick
+	run := &c.run
+	run.Tick = t
+	if own := &c.ring[t%cmdWindow]; own.Tick == t && t != 0 {
+		run.Vals = append(run.Vals[:0], own.Vals...)
+		run.Seen, run.Newest = own.Seen, own.Newest
+		c.last.Vals = append(c.last.Vals[:0], own.Vals...)
+		c.last.Seen, c.last.Newest, c.lastAt = own.Seen, own.Newest, t
+	} else {
+		run.Vals = append(run.Vals[:0], c.last.Vals...)
+		run.Seen, run.Newest = 0, c.last.Newest
+		if c.last.Seen != 0 {
+			run.Seen = c.last.Seen + clock.TickFrac(t-c.lastAt)*clock.FracPerTick
+		}
+		for i := range k.Props {
+			if p := &k.Props[i]; p.Class == schema.Press {
+				run.Vals[p.At] = 0
+			}
+		}
+		if !c.idle {
+			c.stats.Starved++
+			if time.Duration(t-c.lastAt)*c.s.period > RepeatFor {
+				for i := range k.Props {
+					if p := &k.Props[i]; p.Class == schema.Stick {
+						run.Vals[p.At], run.Vals[p.At+1] = 0, 0
+					}
+				}
+			}
+		}
+	}
+	if c.pressed {
+		for i, v := range c.presses {
+			if v != 0 {
+				run.Vals[i] = 1
+				c.presses[i] = 0
+			}
+		}
+		run.Seen, run.Newest = c.pressT, c.pressN
+		c.pressed = false
+	}
+	c.advance()
+	c.seer.begin(c, run)
+	return run
+}
+
+// rto is how long after sending something counts as not arrived, RFC 6298.
+func (c *conn) rto() time.Duration { return c.rtt.Timeout() }
+
+// encode writes this tick's datagram, if one is due.
+func (c *conn) encode(out *Outbox) {
+	s := c.s
+	c.events()
+	r := s.rules
+	turn := (int(s.tick) + c.phase) * r.Send
+	if turn/r.Rate == (turn-r.Send)/r.Rate { // Send times in Rate ticks, spread evenly
+		return
+	}
+	now := s.now
+	c.see(out)
+	rto := c.rto()
+	c.log.Expire(now.Add(-2*rto), c.missing)
+	out.due = c.view.Pending(now, rto, out.due[:0])
+	due := out.due
+	laneDue := c.lane.Due(now, rto)
+	if len(due) == 0 && !laneDue && !c.mustAck && now.Sub(c.lastOut) < KeepAlive {
+		return
+	}
+	room := min(wire.MaxDatagram, c.window.Room(now))
+	if share := s.cfg.Budget*3/(2*r.Send) - wire.Overhead; room > share { // half more than an even share, so that a burst is worked off
+		room = share
+	}
+	if room < wire.MaxHeader+16 {
+		return // the budget is spent; what is due waits and grows in priority
+	}
+	s.prioritise(c, due)
+
+	begin := len(out.buf)
+	p := c.log.Sent(now, s.tick, c.missing)
+	h := wire.Header{Session: c.session, Seq: p.Seq, Stamp: now.Stamp(), Elicits: len(due) > 0 || laneDue,
+		Server: true, Tick: s.tick, Time: now.Stamp()}
+	h.Ack, h.HasAck = c.recv.Ack()
+	if c.echoed {
+		h.HasEcho, h.Echo, h.EchoAt = true, c.echo, c.echoAt.Stamp()
+		c.echoed = false
+	}
+	h.NextDue = wire.DueWithin(time.Second / time.Duration(r.Send) * 5 / 4)
+	if len(due) == 0 && !laneDue && !c.view.Unacked() {
+		h.NextDue = wire.Quiet
+	}
+	w := &out.w
+	w.Reset(h.Append(out.buf))
+	c.feedback(w)
+	sent := 0
+	for i := range due {
+		m := w.Mark()
+		c.view.Append(w, &due[i])
+		if w.Size()-begin+1 > room {
+			w.Rewind(m)
+			if i > 0 && !due[i].First {
+				break
+			}
+			continue // a large first sight may not fit where a small record does
+		}
+		c.view.Commit(&due[i], p, now)
+		sent++
+	}
+	w.Bool(false)
+	b := w.Bytes()
+	b = c.lane.Append(b, uint16(p.Seq), room-(len(b)-begin), now, rto)
+	out.buf = b
+	size := len(b) - begin
+	c.log.Charge(p, size)
+	c.window.Spend(now, size)
+	c.mustAck, c.lastOut = false, now
+	c.stats.Sent++
+	c.stats.SentBytes += uint64(size + wire.Overhead)
+	c.stats.Records += uint64(sent)
+	c.stats.MaxWindow = max(c.stats.MaxWindow, c.window.Used(now))
+	out.outs = append(out.outs, outgoing{c.id, begin, len(b)})
+}
+
+// feedback writes what the client needs to time its commands.
+//
+//	1 bit      whether commands arrived at all; then tick-acked, signed, of order 4
+//	1 bit      whether new ones arrived since; then the least slack in 1/16 tick, signed, of order 5
+//	4 bits     starved ticks so far, modulo 16
+func (c *conn) feedback(w *wire.BitWriter) {
+	w.Bool(c.acked != 0)
+	if c.acked != 0 {
+		w.Varint(int64(c.s.tick)-int64(c.acked), 4)
+	}
+	w.Bool(c.slacked)
+	if c.slacked {
+		w.Varint(min(max(c.slack/16, -1<<14), 1<<14), 5)
+		c.slacked = false
+	}
+	w.Bits(c.stats.Starved&15, 4)
+}
+
+// see brings the client's slots in line with what it may know: its own avatar, everything without a place,
+// and the nearest others.
+func (c *conn) see(out *Outbox) {
+	s := c.s
+	h := s.hist
+	if c.ent >= 0 {
+		c.view.Enter(c.ent, true)
+	}
+	for _, i := range s.always {
+		c.view.Enter(i, i == c.ent)
+	}
+	x, y := int32(0), int32(0)
+	if c.ent >= 0 {
+		e := h.At(c.ent)
+		x, y = e.X, e.Y
+	}
+	out.near = s.grid.Nearest(x, y, s.rules.See+hysteresis(s.rules.See), out.near[:0])
+	seen := 0
+	for rank, n := range out.near {
+		if rank < s.rules.See {
+			if c.view.Enter(n.Index, n.Index == c.ent) {
+				seen++
+			}
+		} else if c.view.Has(n.Index) {
+			seen++
+		}
+	}
+	ents, _ := c.view.Count()
+	if ents > seen+len(s.always)+1 || c.ent < 0 {
+		c.forget(out)
+	}
+}
+
+// hysteresis is how many ranks beyond the last a visible entity may fall before it is let go.
+func hysteresis(see int) int { return max(see/16, 1) }
+
+// forget takes out of sight what is no longer near.
+func (c *conn) forget(out *Outbox) {
+	keep := func(i int32) bool {
+		if i == c.ent || !c.s.hist.At(i).Placed {
+			return true
+		}
+		return slices.ContainsFunc(out.near, func(n interest.Neighbour) bool { return n.Index == i })
+	}
+	c.view.Retain(keep)
+}
+
+// events queues what happened in this tick and can be seen from here.
+func (c *conn) events() {
+	s := c.s
+	for i := range s.eng.Events() {
+		e := &s.eng.Events()[i]
+		if e.ByActor && e.Actor == c.avatar {
+			continue // its client predicted it and has shown it already
+		}
+		if e.Actor != 0 && e.Actor != c.avatar {
+			j, ok := s.hist.Find(uint32(e.Actor))
+			if ok && !c.view.Has(j) {
+				continue
+			}
+		}
+		var body [lane.PartSize]byte
+		w := wire.BitWriter{}
+		w.Reset(body[:0])
+		k := s.rules.Events[e.Event]
+		for pi := range k.Props {
+			p := &k.Props[pi]
+			for at := p.At; at < p.At+p.Comps; at++ {
+				p.AppendAbsolute(&w, e.Vals[at], false, int64(e.Tick))
+			}
+		}
+		if err := c.lane.Send(lane.Message{Tick: e.Tick, Entity: uint32(e.Actor), Kind: uint8(e.Event), Body: w.Bytes()}); err != nil {
+			c.stats.EventsLost++
+		} else {
+			c.stats.Events++
+		}
+	}
+}
+
+// Stats returns what happened to a player's commands and packets.
+func (s *Server) Stats(p PlayerID) (PlayerStats, bool) {
+	_, c := s.find(p)
+	if c == nil {
+		return PlayerStats{}, false
+	}
+	st := c.stats
+	st.RTT = c.rtt.Smoothed()
+	return st, true
+}
+
+// Avatar returns a player's avatar, 0 before it appeared.
+func (s *Server) Avatar(p PlayerID) game.ID {
+	if _, c := s.find(p); c != nil {
+		return c.avatar
+	}
+	return 0
+}
+
+// Session returns the session number of a player, for the host's routing.
+func (s *Server) Session(p PlayerID) uint16 {
+	if _, c := s.find(p); c != nil {
+		return c.session
+	}
+	return 0
+}
+
+// View returns what a player is known to hold, for tests and tools.
+func (s *Server) View(p PlayerID) *snapshot.View {
+	if _, c := s.find(p); c != nil {
+		return c.view
+	}
+	return nil
+}

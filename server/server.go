@@ -1,0 +1,356 @@
+// Package server is the authoritative side of one world as a pure core: datagrams and the time in, datagrams
+// out. Transports, goroutines and clocks belong to package host.
+//
+// A tick is Begin (run the commands, the rules, record), Encode for ranges of clients, which may run
+// concurrently, and End. Not safe for concurrent use otherwise.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/interest"
+	"meanwhile/lane"
+	"meanwhile/rate"
+	"meanwhile/session"
+	"meanwhile/snapshot"
+	"meanwhile/wire"
+)
+
+// Limits and defaults.
+const (
+	MaxClients     = 4096
+	DefaultClients = 256
+	DefaultBudget  = 8000 // bytes a second down to one client, Overhead per datagram included: 64 kbit/s
+	MinBudget      = 1000
+	MaxBudget      = 4 << 20
+
+	// KeepAlive is how long a silent side waits before it sends an empty packet: UDP bindings of home routers
+	// and QUIC's idle timer last 30 s.
+	KeepAlive = 10 * time.Second
+	// Timeout is how long a client may be silent before it counts as gone.
+	Timeout = 35 * time.Second
+
+	// RepeatFor is how long the movement of a starved player goes on before it stands still.
+	RepeatFor = 250 * time.Millisecond
+	// DefaultRewind bounds how far back a shot is judged, beyond what the network itself costs.
+	DefaultRewind = 250 * time.Millisecond
+	// MaxRewind is the largest rewind that may be configured; the history reaches further.
+	MaxRewind = time.Second
+
+	cmdWindow = 128 // ticks of commands that are kept: buffered ahead and remembered behind
+	// MaxAhead is how many ticks ahead of the present commands are buffered; later ones are refused.
+	MaxAhead = 64
+)
+
+// Config tunes a Server. The zero Config is a sound default.
+type Config struct {
+	// Seed draws the randomness of Act and Step; clients are told it.
+	Seed uint64
+	// Secret draws that of Join and Referee. It should be random in production.
+	Secret uint64
+	// Clients is how many players may be connected at once; 0 means DefaultClients, at most MaxClients.
+	Clients int
+	// Budget is the bytes a second sent to one client at most, wire.Overhead per datagram included, in any one second.
+	// 0 means DefaultBudget; MinBudget to MaxBudget.
+	Budget int
+	// Rewind bounds how far back a shot is judged, beyond what the shooter's network costs; 0 means DefaultRewind,
+	// at most MaxRewind; negative switches lag compensation off.
+	Rewind time.Duration
+	// Room is the name of the world.
+	Room string
+}
+
+// PlayerID numbers a connected player. It is never 0 and never reused.
+type PlayerID uint32
+
+// Errors of Connect.
+var (
+	ErrFull = errors.New("server: the world is full")
+	ErrName = errors.New("server: unusable player name")
+)
+
+// Drops counts datagrams that had no effect, by reason. None of them changed any state.
+type Drops struct {
+	Unknown    uint64 // from a player that is not connected
+	Malformed  uint64 // not decodable
+	Session    uint64 // of another session
+	Duplicate  uint64 // applied before, or too old
+	HostileAck uint64 // acknowledges what was never sent
+}
+
+// Server is one world. See New.
+type Server struct {
+	rules   *game.Rules
+	cfg     Config
+	eng     *game.Engine
+	hist    *snapshot.History
+	clients []*conn // by PlayerID
+	nextID  PlayerID
+	tick    clock.Tick
+	now     clock.Time // server time of the tick
+	period  time.Duration
+	grid    *interest.Grid
+	always  []int32 // entities without a place: everyone knows them
+	drops   Drops
+	joins   []*conn
+	faults  []error
+	rec     func(id game.ID, kind int, sims []int64, cut, owned bool)
+	quit    []PlayerID
+}
+
+// New returns a world at tick 0. It fails on a Config outside its bounds.
+func New(rules *game.Rules, cfg Config) (*Server, error) {
+	if cfg.Clients == 0 {
+		cfg.Clients = DefaultClients
+	}
+	if cfg.Budget == 0 {
+		cfg.Budget = DefaultBudget
+	}
+	if cfg.Rewind == 0 {
+		cfg.Rewind = DefaultRewind
+	}
+	if cfg.Clients < 1 || cfg.Clients > MaxClients {
+		return nil, fmt.Errorf("server: Clients %d is outside [1, %d]", cfg.Clients, MaxClients)
+	}
+	if cfg.Budget < MinBudget || cfg.Budget > MaxBudget {
+		return nil, fmt.Errorf("server: Budget %d is outside [%d, %d] bytes a second", cfg.Budget, MinBudget, MaxBudget)
+	}
+	if cfg.Rewind > MaxRewind {
+		return nil, fmt.Errorf("server: Rewind %v is above %v", cfg.Rewind, MaxRewind)
+	}
+	grid, err := interest.NewGrid(gridCell)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{rules: rules, cfg: cfg, eng: game.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Kinds),
+		nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
+	s.rec = s.record
+	return s, nil
+}
+
+// gridCell is the side of an interest cell in millimetres.
+const gridCell = 16000
+
+// Rules returns the game that is played.
+func (s *Server) Rules() *game.Rules { return s.rules }
+
+// World returns the world as rules see it; valid between End and the next Begin, for reading.
+func (s *Server) World() *game.World { return s.eng.World() }
+
+// Engine returns the driver of the world, for tests.
+func (s *Server) Engine() *game.Engine { return s.eng }
+
+// History returns the shared history, for reading between End and the next Begin.
+func (s *Server) History() *snapshot.History { return s.hist }
+
+// Tick returns the newest computed tick.
+func (s *Server) Tick() clock.Tick { return s.tick }
+
+// Now returns the server time of the newest tick.
+func (s *Server) Now() clock.Time { return s.now }
+
+// Period returns the nominal tick period.
+func (s *Server) Period() time.Duration { return s.period }
+
+// Drops returns the counts of datagrams that had no effect.
+func (s *Server) Drops() Drops { return s.drops }
+
+// Players returns the number of connected players.
+func (s *Server) Players() int { return len(s.clients) }
+
+// Connect lets a player in. Its avatar appears with the next tick.
+func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome, error) {
+	if len(s.clients) >= s.cfg.Clients {
+		return 0, session.Welcome{}, fmt.Errorf("%w: %d players of %d", ErrFull, len(s.clients), s.cfg.Clients)
+	}
+	if len(name) > session.MaxName {
+		return 0, session.Welcome{}, fmt.Errorf("%w: %d bytes, at most %d", ErrName, len(name), session.MaxName)
+	}
+	sender, err := lane.NewSender(lane.Config{})
+	if err != nil {
+		return 0, session.Welcome{}, err
+	}
+	window, err := rate.NewWindow(rate.BytesPerSecond(s.cfg.Budget))
+	if err != nil {
+		return 0, session.Welcome{}, err
+	}
+	id := s.nextID
+	s.nextID++
+	c := &conn{s: s, id: id, session: uint16(id)*40503 + 1, name: name, view: snapshot.NewView(s.hist), lane: sender,
+		window: window, heard: now, phase: int(id) % s.rules.Rate, ent: -1}
+	c.last.Vals = make([]int64, s.rules.Command.Sims)
+	s.clients = append(s.clients, c)
+	s.joins = append(s.joins, c)
+	return id, session.Welcome{Session: c.session, Player: uint32(id), Tick: s.tick, ServerTime: s.now, Period: s.period,
+		SendRate: uint16(s.rules.Send), Seed: s.cfg.Seed, History: snapshot.HistoryTicks, BudgetDown: uint32(s.cfg.Budget) * 8,
+		Room: s.cfg.Room, Game: s.rules.Name}, nil
+}
+
+func (s *Server) find(p PlayerID) (int, *conn) {
+	lo, hi := 0, len(s.clients)
+	for lo < hi {
+		m := (lo + hi) / 2
+		if s.clients[m].id < p {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo < len(s.clients) && s.clients[lo].id == p {
+		return lo, s.clients[lo]
+	}
+	return -1, nil
+}
+
+// Disconnect takes a player out. Its avatar goes with the next tick.
+func (s *Server) Disconnect(p PlayerID) {
+	i, c := s.find(p)
+	if c == nil {
+		return
+	}
+	s.clients = append(s.clients[:i], s.clients[i+1:]...)
+	if c.avatar != 0 {
+		s.quit = append(s.quit, PlayerID(c.avatar))
+	}
+	for j, w := range s.joins {
+		if w == c {
+			s.joins = append(s.joins[:j], s.joins[j+1:]...)
+			break
+		}
+	}
+}
+
+// Silent appends to dst the players that have not been heard of for Timeout; the host disconnects them.
+func (s *Server) Silent(now clock.Time, dst []PlayerID) []PlayerID {
+	for _, c := range s.clients {
+		if now.Sub(c.heard) > Timeout {
+			dst = append(dst, c.id)
+		}
+	}
+	return dst
+}
+
+// Faults returns errors of the game's own code (panics) since the last call.
+func (s *Server) Faults() []error {
+	f := s.faults
+	s.faults = nil
+	return f
+}
+
+func (s *Server) fault(err error) {
+	if err != nil && len(s.faults) < 100 {
+		s.faults = append(s.faults, err)
+	}
+}
+
+// Begin computes the next tick, whose instant is now: the planned one, not that of a late wake-up.
+func (s *Server) Begin(now clock.Time) {
+	s.tick++
+	s.now = now
+	s.eng.SetTick(s.tick)
+	for _, id := range s.quit {
+		s.fault(s.eng.Leave(game.ID(id)))
+	}
+	s.quit = s.quit[:0]
+	for _, c := range s.joins {
+		id, err := s.eng.Join(c.name)
+		s.fault(err)
+		c.avatar = id
+		c.joined = s.tick
+	}
+	s.joins = s.joins[:0]
+	n := len(s.clients)
+	for i := range n { // whose turn is first rotates, so that nobody always wins a tie
+		c := s.clients[(i+int(s.tick))%n]
+		if c.avatar == 0 || c.joined == s.tick {
+			continue
+		}
+		cmd := c.due()
+		s.fault(s.eng.Act(c.avatar, cmd.Vals, &c.seer, false))
+		c.seer.done()
+	}
+	s.fault(s.eng.Step(false))
+	s.fault(s.eng.Referee())
+	s.hist.Begin(s.tick)
+	for _, id := range s.eng.Removed() {
+		if i, ok := s.hist.Find(uint32(id)); ok {
+			s.hist.Remove(i)
+			for _, c := range s.clients {
+				c.view.Leave(i)
+			}
+		}
+		for _, c := range s.clients {
+			if c.avatar == id {
+				c.avatar, c.ent = 0, -1 // the rules removed an avatar whose player is here: it watches
+			}
+		}
+	}
+	s.grid.Reset()
+	s.always = s.always[:0]
+	s.eng.Each(s.rec)
+	s.grid.Build()
+}
+
+func (s *Server) record(id game.ID, kind int, sims []int64, cut, owned bool) {
+	i, ok := s.hist.Find(uint32(id))
+	if !ok {
+		i = s.hist.Add(uint32(id), kind, owned)
+		if owned {
+			for _, c := range s.clients {
+				if c.avatar == id {
+					c.ent = i
+				}
+			}
+		}
+	}
+	s.hist.Record(i, sims, cut)
+	if e := s.hist.At(i); e.Placed {
+		s.grid.Insert(i, e.X, e.Y)
+	} else {
+		s.always = append(s.always, i)
+	}
+}
+
+// Clients returns the bound of the ranges that Encode takes.
+func (s *Server) Clients() int { return len(s.clients) }
+
+// Encode writes the datagrams of this tick for the clients numbered from up to to. Distinct ranges may run
+// concurrently, each with its own Outbox; the result does not depend on how clients are divided.
+func (s *Server) Encode(from, to int, out *Outbox) {
+	for _, c := range s.clients[from:to] {
+		c.encode(out)
+	}
+}
+
+// End finishes the tick.
+func (s *Server) End() { s.eng.Drain() }
+
+// Outbox collects datagrams. The zero Outbox is ready.
+type Outbox struct {
+	buf  []byte
+	outs []outgoing
+	due  []snapshot.Due
+	near []interest.Neighbour
+	w    wire.BitWriter
+}
+
+type outgoing struct {
+	to       PlayerID
+	from, at int
+}
+
+// Reset empties the Outbox; datagrams that it returned are no longer valid.
+func (o *Outbox) Reset() { o.buf, o.outs = o.buf[:0], o.outs[:0] }
+
+// Len returns the number of datagrams.
+func (o *Outbox) Len() int { return len(o.outs) }
+
+// At returns datagram i and whom it is for. The slice may be changed in place, to patch its stamp.
+func (o *Outbox) At(i int) (PlayerID, []byte) {
+	x := o.outs[i]
+	return x.to, o.buf[x.from:x.at:x.at]
+}
