@@ -1,0 +1,332 @@
+package interest
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// random is splitmix64: the same crowds on every machine.
+type random uint64
+
+func (r *random) next() uint64 {
+	*r += 0x9E3779B97F4A7C15
+	z := uint64(*r)
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+func (r *random) n(n int) int { return int(r.next() % uint64(n)) }
+
+// crowd returns n points of a kilometre, in millimetres: spread evenly, or ("hot") four fifths
+// of them in a disc of 100 m radius.
+func crowd(n int, hot bool) []point {
+	r := random(n)
+	points := make([]point, 0, n)
+	for i := range n {
+		x, y := r.n(1_000_000), r.n(1_000_000)
+		for hot && i%5 != 0 {
+			dx, dy := r.n(200_000)-100_000, r.n(200_000)-100_000
+			if dx*dx+dy*dy < 100_000*100_000 {
+				x, y = 500_000+dx, 500_000+dy
+				break
+			}
+		}
+		points = append(points, point{int32(x), int32(y), int32(i)})
+	}
+	return points
+}
+
+func newGrid(t testing.TB, cell int32, points []point) *Grid {
+	g, err := NewGrid(cell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(g, points)
+	return g
+}
+
+func fill(g *Grid, points []point) {
+	g.Reset()
+	for _, p := range points {
+		g.Insert(p.index, p.x, p.y)
+	}
+	g.Build()
+}
+
+// obvious is Nearest by sorting everything.
+func obvious(points []point, x, y int32, n int) []Neighbour {
+	var all []Neighbour
+	for _, p := range points {
+		dx, dy := big.NewInt(int64(p.x)-int64(x)), big.NewInt(int64(p.y)-int64(y))
+		d := dx.Add(dx.Mul(dx, dx), dy.Mul(dy, dy))
+		d2 := int64(math.MaxInt64)
+		if d.IsInt64() {
+			d2 = d.Int64()
+		}
+		all = append(all, Neighbour{d2, p.index})
+	}
+	slices.SortFunc(all, compareNeighbours)
+	return all[:max(0, min(n, len(all)))]
+}
+
+// seeds: R18
+func TestNearestEqualsObvious(t *testing.T) {
+	coordinate := rapid.OneOf(
+		rapid.Int32Range(-20, 20),
+		rapid.Int32Range(-100_000, 100_000),
+		rapid.Int32(),
+		rapid.SampledFrom([]int32{math.MinInt32, math.MinInt32 + 1, -1 << 30, -1, 0, 1, 1 << 30, math.MaxInt32 - 1, math.MaxInt32}),
+	)
+	g := newGrid(t, 1, nil)
+	var dst []Neighbour
+	rapid.Check(t, func(t *rapid.T) {
+		g.least = uint(rapid.IntRange(0, 31).Draw(t, "log of the cell"))
+		x, y := coordinate, coordinate
+		if rapid.Bool().Draw(t, "tiny world") { // many at the same place
+			x, y = rapid.Int32Range(-3, 3), rapid.Int32Range(-3, 3)
+		}
+		var points []point
+		for i := range rapid.IntRange(0, 60).Draw(t, "points") {
+			points = append(points, point{x.Draw(t, "x"), y.Draw(t, "y"), int32(i)})
+		}
+		if rapid.Bool().Draw(t, "crowd") { // and more of them in one or two discs
+			r := random(rapid.Uint64().Draw(t, "seed"))
+			cx, cy := int64(coordinate.Draw(t, "centre x")), int64(coordinate.Draw(t, "centre y"))
+			size := 1 << rapid.IntRange(0, 31).Draw(t, "log of the size")
+			for range rapid.IntRange(0, 1000).Draw(t, "crowd") {
+				px, py := clamp(cx+int64(r.n(size))), clamp(cy+int64(r.n(size)))
+				points = append(points, point{px, py, int32(len(points))})
+			}
+		}
+		if rapid.Bool().Draw(t, "backwards") {
+			slices.Reverse(points)
+		}
+		fill(g, points)
+		for range 3 {
+			px, py := coordinate.Draw(t, "at x"), coordinate.Draw(t, "at y")
+			if len(points) > 0 && rapid.Bool().Draw(t, "at a point") {
+				p := points[rapid.IntRange(0, len(points)-1).Draw(t, "which")]
+				px, py = p.x, p.y
+			}
+			n := rapid.OneOf(rapid.IntRange(-1, 20), rapid.IntRange(0, len(points)+5)).Draw(t, "n")
+			dst = g.Nearest(px, py, n, dst)
+			if want := obvious(points, px, py, n); !slices.Equal(dst, want) {
+				t.Fatalf("Nearest(%d, %d, %d) of %d:\n got %v\nwant %v", px, py, n, len(points), dst, want)
+			}
+		}
+	})
+}
+
+func clamp(v int64) int32 { return int32(min(max(v, math.MinInt32), math.MaxInt32)) }
+
+// The shapes of worlds that hurt some grid.
+func TestNearestShapes(t *testing.T) {
+	line := make([]point, 3000)
+	diagonal := make([]point, 3000)
+	corners := make([]point, 2000)
+	parked := crowd(2000, false)
+	onePlace := make([]point, 2000)
+	towns := make([]point, 2000)
+	spiral := make([]point, 1500) // distances grow by half an octave each: no bucket fits
+	r := random(1)
+	for i := range line {
+		line[i] = point{int32(i * 1000), 5, int32(i)}
+		diagonal[i] = point{int32(i*700 - 1e6), int32(i * 700), int32(i)}
+	}
+	for i := range corners {
+		corners[i] = point{[]int32{math.MinInt32, math.MaxInt32}[i&1], []int32{math.MinInt32, math.MaxInt32}[i>>1&1], int32(i)}
+		onePlace[i] = point{77, -77, int32(len(onePlace) - i)}
+		towns[i] = point{int32(i%10*400_000_000-2_000_000_000) + int32(r.n(100_000)), int32(r.n(100_000)), int32(i)}
+		if i%16 == 0 {
+			parked[i] = point{math.MinInt32, math.MinInt32, int32(i)}
+		}
+	}
+	for i := range spiral {
+		spiral[i] = point{int32(1 << (i % 31)), int32(i), int32(i)}
+	}
+	for _, c := range []struct {
+		name   string
+		points []point
+	}{
+		{"uniform", crowd(2000, false)}, {"hot", crowd(2000, true)}, {"line", line}, {"diagonal", diagonal}, {"corners", corners},
+		{"parked far away", parked}, {"one place", onePlace}, {"towns", towns}, {"spiral", spiral}, {"one", line[:1]}, {"none", nil},
+	} {
+		for _, cell := range []int32{1, 1000, math.MaxInt32} {
+			g := newGrid(t, cell, c.points)
+			if g.Len() != len(c.points) || g.rows*g.cols > max(leastCells, cellsPerPoint*len(c.points)) {
+				t.Errorf("%s: %d points, %d cells", c.name, g.Len(), g.rows*g.cols)
+			}
+			var dst []Neighbour
+			for i := range 20 {
+				x, y := int32(r.next()), int32(r.next())
+				if i > 3 && len(c.points) > 0 {
+					p := c.points[r.n(len(c.points))]
+					x, y = p.x, p.y
+				}
+				for _, n := range []int{1, 10, 250, len(c.points) - 1, len(c.points), len(c.points) + 1} {
+					dst = g.Nearest(x, y, n, dst)
+					if want := obvious(c.points, x, y, n); !slices.Equal(dst, want) {
+						t.Fatalf("%s, cell %d: Nearest(%d, %d, %d) differs", c.name, cell, x, y, n)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A few points parked at the end of the world do not make the cells of the others coarse.
+func TestWindow(t *testing.T) {
+	points := crowd(1000, false)
+	g := newGrid(t, 1, points)
+	want := g.shift
+	for i := range 50 {
+		points[i*20].x, points[i*20].y = math.MaxInt32, math.MinInt32
+	}
+	fill(g, points)
+	if g.shift > want+1 {
+		t.Errorf("cells of %d units, without parked points %d", 1<<g.shift, 1<<want)
+	}
+}
+
+func TestNewGrid(t *testing.T) {
+	for _, cell := range []int32{0, -1, math.MinInt32} {
+		if _, err := NewGrid(cell); err == nil {
+			t.Errorf("NewGrid(%d) succeeded", cell)
+		} else if want := fmt.Sprintf("interest: cell %d is not positive", cell); err.Error() != want {
+			t.Errorf("got %q, want %q", err, want)
+		}
+	}
+	g := newGrid(t, math.MaxInt32, nil)
+	if got := g.Nearest(0, 0, 5, nil); len(got) != 0 {
+		t.Errorf("an empty grid found %v", got)
+	}
+	g.Insert(3, 1, 2)
+	if got := g.Nearest(0, 0, 5, nil); len(got) != 0 {
+		t.Errorf("found %v before Build", got)
+	}
+	g.Build()
+	g.Reset()
+	if got, want := g.Nearest(0, 0, 5, nil), []Neighbour{{5, 3}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v: Reset changes nothing before Build", got, want)
+	}
+}
+
+func TestDistance2(t *testing.T) {
+	for _, c := range []struct{ dx, dy, want int64 }{
+		{0, 0, 0}, {3, -4, 25}, {1<<31 - 1, 1<<31 - 1, 2 * (1<<31 - 1) * (1<<31 - 1)},
+		{1 << 31, 1 << 31, math.MaxInt64}, // 1<<63
+		{3037000499, 0, 3037000499 * 3037000499},
+		{3037000500, 0, math.MaxInt64},
+		{1<<32 - 1, -(1<<32 - 1), math.MaxInt64},
+		{0, -(1<<32 - 1), math.MaxInt64},
+	} {
+		if got := distance2(c.dx, c.dy); got != c.want {
+			t.Errorf("distance2(%d, %d) = %d, want %d", c.dx, c.dy, got, c.want)
+		}
+	}
+}
+
+// seeds: R17
+func TestSet(t *testing.T) {
+	var s Set
+	var c Changes
+	step := func(name string, near []int32, n, margin int, allow func(int32) bool, visible, entered, left []int32) {
+		t.Helper()
+		var ns []Neighbour
+		for i, index := range near {
+			ns = append(ns, Neighbour{int64(i), index})
+		}
+		var got []int32
+		for _, v := range s.Update(ns, n, margin, allow, &c) {
+			got = append(got, v.Index)
+			if near[v.Dist2] != v.Index {
+				t.Errorf("%s: %d has the distance of %d", name, v.Index, near[v.Dist2])
+			}
+		}
+		if !slices.Equal(got, visible) || !slices.Equal(c.Entered, entered) || !slices.Equal(c.Left, left) {
+			t.Errorf("%s: sees %v, entered %v, left %v; want %v, %v, %v", name, got, c.Entered, c.Left, visible, entered, left)
+		}
+		slices.Sort(got)
+		if members := s.Append(nil); !slices.Equal(members, got) || s.Len() != len(got) {
+			t.Errorf("%s: members %v, Len %d; want %v", name, members, s.Len(), got)
+		}
+	}
+	list := func(v ...int32) []int32 { return v }
+	step("first", list(7, 300, 2, 64), 3, 1, nil, list(7, 300, 2), list(7, 300, 2), nil)
+	step("no change", list(2, 300, 7, 64), 3, 1, nil, list(2, 300, 7), nil, nil)
+	step("4th stays", list(2, 64, 300, 7), 3, 1, nil, list(2, 64, 300, 7), list(64), nil)
+	step("5th leaves", list(2, 64, 300, 1, 7), 3, 1, nil, list(2, 64, 300), nil, list(7))
+	step("4th does not enter", list(2, 64, 300, 7), 3, 1, nil, list(2, 64, 300), nil, nil)
+	step("forbidden leaves at once and takes no rank", list(2, 64, 300, 7), 3, 1, func(i int32) bool { return i != 64 }, list(2, 300, 7), list(7), list(64))
+	s.Remove(300)
+	s.Remove(300)
+	s.Remove(1 << 30)
+	step("removed, and back", list(300, 2, 7), 3, 1, nil, list(300, 2, 7), list(300), nil)
+	step("no candidate any more", list(300), 3, 1, nil, list(300), nil, list(2, 7))
+	step("twice the same", list(300, 300, 1), 2, 0, nil, list(300, 1), list(1), nil)
+	step("nobody", list(300, 1), -1, -5, nil, nil, nil, list(1, 300))
+	step("far index", list(100_000), 1, 0, nil, list(100_000), list(100_000), nil)
+	s.Clear()
+	step("cleared", nil, 1, 0, nil, nil, nil, nil)
+	var other Set // a Changes serves several sets
+	other.Update([]Neighbour{{0, 5}}, 1, 0, nil, &c)
+	if !other.Has(5) || other.Has(100_000) || other.Has(6) || !slices.Equal(c.Entered, list(5)) || len(c.Left) > 0 {
+		t.Errorf("other: %v, %+v", other, c)
+	}
+}
+
+func TestSetProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s Set
+		var c Changes
+		was := map[int32]bool{}
+		for range rapid.IntRange(1, 20).Draw(t, "updates") {
+			indexes := rapid.SliceOfDistinct(rapid.Int32Range(0, 150), func(v int32) int32 { return v }).Draw(t, "near")
+			n, margin := rapid.IntRange(0, 40).Draw(t, "n"), rapid.IntRange(0, 20).Draw(t, "margin")
+			hidden := rapid.Int32Range(1, 10).Draw(t, "hidden")
+			allow := func(i int32) bool { return i%hidden != 1 }
+			var near []Neighbour
+			for i, v := range indexes {
+				near = append(near, Neighbour{int64(i), v})
+			}
+			now, rank := map[int32]bool{}, 0
+			var visible, entered []int32
+			for _, v := range indexes {
+				if !allow(v) {
+					continue
+				}
+				if rank < n || rank < n+margin && was[v] {
+					now[v] = true
+					visible = append(visible, v)
+					if !was[v] {
+						entered = append(entered, v)
+					}
+				}
+				rank++
+			}
+			var left []int32
+			for v := range was {
+				if !now[v] {
+					left = append(left, v)
+				}
+			}
+			slices.Sort(left)
+			got := s.Update(near, n, margin, allow, &c)
+			for i, v := range got {
+				if i >= len(visible) || v.Index != visible[i] || !s.Has(v.Index) {
+					t.Fatalf("sees %v, want %v", got, visible)
+				}
+			}
+			if len(got) != len(visible) || s.Len() != len(visible) || !slices.Equal(c.Entered, entered) || !slices.Equal(c.Left, left) {
+				t.Fatalf("sees %v, entered %v, left %v; want %v, %v, %v", got, c.Entered, c.Left, visible, entered, left)
+			}
+			was = now
+		}
+	})
+}
