@@ -34,7 +34,8 @@ type Pacer struct {
 	started bool
 	next    Time
 	period  time.Duration
-	first   Time // planned time of the first tick of the last Due
+	first   Time          // planned time of the first tick of the last Due
+	gap     time.Duration // between its ticks
 
 	busy, span [paceParts]time.Duration // of the last parts, ring
 	part       int
@@ -62,7 +63,7 @@ func (p *Pacer) Due(now Time) int {
 	case late >= p.period:
 		n = MaxBurst
 	}
-	p.first = p.next
+	p.first, p.gap = p.next, p.period
 	p.next = p.next.Add(time.Duration(n) * p.period)
 	return n
 }
@@ -70,7 +71,7 @@ func (p *Pacer) Due(now Time) int {
 // Planned returns the time for which the i-th tick of the last Due was planned, i from 0. It is never in the
 // future, it always increases, and it is evenly spaced where the loop that calls Due is not: announce it as the
 // server time of the tick.
-func (p *Pacer) Planned(i int) Time { return p.first.Add(time.Duration(i) * p.period) }
+func (p *Pacer) Planned(i int) Time { return p.first.Add(time.Duration(i) * p.gap) }
 
 // Next returns when the next tick is planned: how long the loop may sleep. It is 0 before the first Due.
 func (p *Pacer) Next() Time { return p.next }

@@ -141,7 +141,7 @@ func (e *Estimator) close() {
 		e.blocks++
 		e.hist.Add(e.worst)
 		if e.cfg.FixedPrice == 0 {
-			step := priceGain * (float64(e.hitches) - e.cfg.Budget/blocksPerMinute)
+			step := float64(priceGain * (float64(e.hitches) - e.cfg.Budget/blocksPerMinute))
 			e.price = min(max(float64(e.price*geom.Exp(step)), float64(MinPrice)), float64(MaxPrice))
 		}
 		e.typical = e.hist.Quantile(0.5)

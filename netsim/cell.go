@@ -108,7 +108,7 @@ func (c Cell) outageMean() float64 {
 	if k > 0.999 && k < 1.001 {
 		return a + float64(a*geom.Log(b/a))
 	}
-	return a + float64(a/(k-1))*(1-geom.Exp(float64((1-k)*geom.Log(b/a))))
+	return a + float64(float64(a/(k-1))*(1-geom.Exp(float64((1-k)*geom.Log(b/a)))))
 }
 
 // open returns the share of time in which the link is not stopped. Stops begin at random while it is open.

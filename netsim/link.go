@@ -15,7 +15,7 @@ type Link struct {
 	now   clock.Time // of the newest Send
 	seed  uint64
 
-	loss, jitter, duplicate, pause, cross geom.Rand
+	loss, jitter, duplicate, pause, cross, phase geom.Rand
 
 	bad      bool       // state of the loss model
 	last     clock.Time // newest arrival, to keep order
@@ -72,6 +72,7 @@ func NewLink(seed uint64, cfg LinkConfig) (*Link, error) {
 		duplicate: geom.NewRand(seed, forDuplicate),
 		pause:     geom.NewRand(seed, forPause),
 		cross:     geom.NewRand(seed, forCross),
+		phase:     geom.NewRand(seed, forPhase),
 	}
 	l.startCapacity()
 	l.startPauses()
@@ -267,7 +268,7 @@ func (l *Link) enqueue(t clock.Time, size int) (clock.Time, bool) {
 	}
 	// An opportunity serves what waits when it comes; what it does not use is lost.
 	for from := max(t, l.busy); l.opp < from; {
-		l.opp, l.credit = l.source.next()
+		l.nextOpportunity()
 	}
 	for need := size; ; {
 		if need <= l.credit {
@@ -275,10 +276,17 @@ func (l *Link) enqueue(t clock.Time, size int) (clock.Time, bool) {
 			break
 		}
 		need -= l.credit
-		l.opp, l.credit = l.source.next()
+		l.nextOpportunity()
 	}
 	l.queue.join(l.opp, size)
 	return l.opp, true
+}
+
+// nextOpportunity moves to the source's next millisecond. Sources know no finer time, and senders that
+// keep to round times would always meet the same phase of it, so the instant within it is random.
+func (l *Link) nextOpportunity() {
+	at, bytes := l.source.next()
+	l.opp, l.credit = at.Add(time.Duration(l.phase.IntN(int(cellSlot)))), bytes
 }
 
 // departures are the bytes in a queue by the time at which they leave: a ring that grows with the

@@ -15,6 +15,7 @@ const (
 	forCross
 	forCell
 	forFade
+	forPhase
 )
 
 // exponential returns a span with the given mean, of an exponential distribution.
