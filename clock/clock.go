@@ -1,4 +1,6 @@
-// Package clock holds the units of time that everything else is told: ticks, instants and wire stamps.
+// Package clock holds the units of time that everything else is told, ticks, instants and wire stamps, and what
+// relates them: an [Estimator] of a remote clock from two-way stamps, an [Output] that reads it smoothly, a [Timeline]
+// between ticks and server time, and a [Pacer] that says when ticks are due. Nothing here reads a clock.
 package clock
 
 import "time"

@@ -39,7 +39,7 @@ func ExampleTimeline() {
 func ExamplePacer() {
 	p := clock.Pacer{Step: 50 * time.Millisecond}
 	ms := clock.Time(time.Millisecond)
-	for _, now := range []clock.Time{0, 20 * ms, 51 * ms, 210 * ms, 210 * ms} {
+	for _, now := range []clock.Time{0, 20 * ms, 51 * ms, 190 * ms, 950 * ms} {
 		n := p.Due(now)
 		fmt.Println(time.Duration(now), "due", n, "next", time.Duration(p.Next()))
 	}
@@ -47,6 +47,6 @@ func ExamplePacer() {
 	// 0s due 1 next 50ms
 	// 20ms due 0 next 50ms
 	// 51ms due 1 next 100ms
-	// 210ms due 2 next 200ms
-	// 210ms due 1 next 250ms
+	// 190ms due 2 next 200ms
+	// 950ms due 2 next 1s
 }
