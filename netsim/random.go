@@ -20,7 +20,7 @@ const (
 
 // exponential returns a span with the given mean, of an exponential distribution.
 func exponential(r *geom.Rand, mean time.Duration) time.Duration {
-	return time.Duration(float64(mean) * -geom.Log(1-r.Float64()))
+	return time.Duration(float64(float64(mean) * -geom.Log(1-r.Float64())))
 }
 
 // normal draws from N(0, 1) by the polar method (Marsaglia and Bray 1964).
@@ -35,7 +35,7 @@ func normal(r *geom.Rand) float64 {
 
 // pareto returns a span of a Pareto distribution with the given shape, at least low, cut off at high.
 func pareto(r *geom.Rand, low, high time.Duration, shape float64) time.Duration {
-	x := float64(low) * geom.Exp(-geom.Log(1-r.Float64())/shape)
+	x := float64(float64(low) * geom.Exp(-geom.Log(1-r.Float64())/shape))
 	if !(x < float64(high)) {
 		return high
 	}
