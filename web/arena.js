@@ -166,15 +166,15 @@ function draw(world) {
   }
   if (seen.size > list.length) for (const [id, s] of seen) if (!list.includes(s)) seen.delete(id)
 
-  const me = mine(), below = $("timeline").offsetHeight
+  const me = mine()
   const pointer = !g.autopilot && !g.touch
   const lead = { x: 0, y: 0 }
   if (me && pointer) { // look a little towards the aim
     lead.x = Math.max(-4, Math.min(4, (g.mouse.x - g.width / 2) / scene.eye.scale * 0.22)) || 0
-    lead.y = Math.max(-4, Math.min(4, (g.mouse.y - (g.height - below) / 2) / scene.eye.scale * 0.26)) || 0
+    lead.y = Math.max(-4, Math.min(4, (g.mouse.y - g.height / 2) / scene.eye.scale * 0.26)) || 0
   }
   scene.draw({
-    width: g.width, height: g.height, below, now, dt, players: list, things: readThings(world, things),
+    width: g.width, height: g.height, now, dt, players: list, things: readThings(world, things),
     truth: state.ghost ? truth.now(now) : null, me: me?.id, cut: me?.cut,
     focus: me ? { x: me.x, y: me.y } : null, lead,
     aim: me && !g.autopilot ? aimPoint() : null,
@@ -237,8 +237,8 @@ function hud(world, me) {
 
 let hintKind = "", takenAt = 0
 function hint(me) {
-  if (state.bot && !g.autopilot) { // someone has touched something
-    state.bot = false
+  if (state.bot !== g.autopilot) { // someone has touched something, or given it back
+    state.bot = g.autopilot
     takenAt = g.now
     panel.remember()
   }

@@ -5,7 +5,7 @@ const HISTORY = 300, SAMPLE_MS = 100 // 30 s
 /** Ranges and switches by id: the engine's setting, its default, and how a value reads. */
 const CONTROLS = {
   delay: { setting: "delayMs", initial: 0, text: v => `${v} ms` },
-  jitter: { setting: "jitterMs", initial: 0, text: v => v ? `up to ${v} ms` : "none" },
+  jitter: { setting: "jitterMs", initial: 0, text: v => v ? `0–${v} ms` : "none" },
   loss: { setting: "lossPct", initial: 0, text: v => `${v} %` },
   playout: { setting: "playoutMs", initial: 0, text: v => v ? `${v} ms` : "automatic" },
   predict: { setting: "predict", initial: 1 },
@@ -26,9 +26,9 @@ const PRESETS = [
 
 const GRAPHS = [
   { unit: "ms", least: 60, series: [{ name: "Round trip", stat: "rttMs", color: "#9fb0c4", fill: true }] },
-  { unit: "ms", least: 120, series: [{ name: "Playout delay", stat: "delayMs", color: "#d7dee8", fill: true }, { name: "Age of the newest", stat: "ageMs", color: "#6b7a8f" }] },
+  { unit: "ms", least: 120, series: [{ name: "Playout", stat: "delayMs", color: "#d7dee8", fill: true }, { name: "age", stat: "ageMs", color: "#8a99ae" }] },
   { unit: "kB/s", least: 4, scale: 1 / 1000, digits: 1, series: [{ name: "Down", stat: "downBps", color: "#d7dee8", fill: true }, { name: "Up", stat: "upBps", color: "#56b4e9" }] },
-  { unit: "cm", least: 10, digits: 0, count: "corrections", series: [{ name: "Correction of your avatar", stat: "correctionCm", color: "#56b4e9", fill: true, peak: true }] },
+  { unit: "cm", least: 10, digits: 0, series: [{ name: "Correction", stat: "correctionCm", color: "#56b4e9", fill: true, peak: true }] },
 ]
 
 const $ = id => document.getElementById(id)
@@ -70,6 +70,7 @@ export class Panel {
     $("panelbutton").addEventListener("click", () => this.open(!$("panel").classList.contains("open")))
     document.addEventListener("keydown", e => { if (e.key === "Escape") this.open(false) })
     $("view").addEventListener("pointerdown", () => this.open(false))
+    $("bot").addEventListener("click", () => { if (this.g) this.g.autopilot = !this.g.autopilot })
     this.show()
   }
 
@@ -156,7 +157,7 @@ export class Panel {
     link.lastChild.textContent = names[g.transport] ?? (g.config.local ? "in this page" : "no connection")
     link.title = g.transport === "websocket" && !self.isSecureContext
       ? "WebSocket, because the page was not loaded over https or from localhost: there browsers offer no WebTransport" : "How this page is connected"
-    $("rtt").textContent = g.transport || g.config.local ? `${Math.round(stats.rttMs ?? 0)} ms round trip` : ""
+    $("bot").textContent = g.autopilot ? "Play yourself" : "Let a bot play"
     $("build").textContent = [g.layout.game, `${g.layout.rate} ticks a second`, `tick ${Math.floor(stats.tick ?? 0)}`].join(" · ")
   }
   turn = 0
@@ -173,7 +174,7 @@ class Graph {
     const row = document.createElement("p")
     this.values = spec.series.map(s => {
       const span = document.createElement("span"), b = document.createElement("b")
-      span.style.setProperty("--c", s.color)
+      if (spec.series.length > 1) b.style.color = s.color
       span.append(`${s.name} `, b)
       row.append(span)
       return b
@@ -183,7 +184,6 @@ class Graph {
     parent.append(this.box)
     this.ctx = this.canvas.getContext("2d")
     this.data = spec.series.map(() => new Float32Array(HISTORY))
-    this.counts = new Float32Array(HISTORY)
     this.n = 0
     this.top = spec.least
     this.canvas.addEventListener("pointermove", e => {
@@ -199,8 +199,6 @@ class Graph {
       const v = s.peak ? peaks[s.stat] : stats[s.stat]
       this.data[i][HISTORY - 1] = (v > 0 ? v : 0) * (this.spec.scale ?? 1)
     })
-    this.counts.copyWithin(0, 1)
-    this.counts[HISTORY - 1] = stats[this.spec.count] ?? 0
     this.n = Math.min(HISTORY, this.n + 1)
   }
 
@@ -244,8 +242,8 @@ class Graph {
       ctx.beginPath(); ctx.moveTo(x(at), 0); ctx.lineTo(x(at), h); ctx.stroke()
     }
     this.data.forEach((d, s) => {
-      this.values[s].textContent = `${d[at].toFixed(spec.digits ?? 0)} ${spec.unit}`
-      if (spec.count && s === 0) this.values[s].textContent += `, ${this.counts[at]} so far`
+      const unit = s === this.data.length - 1 ? ` ${spec.unit}` : ""
+      this.values[s].textContent = d[at].toFixed(spec.digits ?? 0) + unit
       if (cursor !== null) { ctx.fillStyle = spec.series[s].color; ctx.beginPath(); ctx.arc(x(at), y(d[at]), 2.5, 0, 7); ctx.fill() }
     })
   }

@@ -29,12 +29,12 @@ export class Eye {
     this.point = { x: 0, y: 0, s: 1 }
   }
 
-  /** Fits a stage of this size (CSS px). below: pixels at the bottom that something else covers. */
-  fit(width, height, below) {
+  /** Fits a stage of this size (CSS px). */
+  fit(width, height) {
     this.width = width
     this.height = height
-    this.middle = (height - below) / 2
-    this.scale = Math.sqrt(width * (height - below)) / 27.5 // CSS px a metre where it looks
+    this.middle = height / 2
+    this.scale = Math.sqrt(width * height) / 26.5 // CSS px a metre where it looks
     this.focal = this.scale * DISTANCE
   }
 
@@ -192,14 +192,16 @@ export class Scene {
 
   // ---- Drawing ----
 
-  /** One frame. stage: {width, height, below, now, dt, players, truth, focus, lead, aim, crosshair, things}. */
+  /** One frame. stage: {width, height, now, dt, players, truth, focus, lead, aim, crosshair, things}. */
   draw(stage) {
     const { ctx, eye } = this, { now, dt } = stage
-    eye.fit(stage.width, stage.height, stage.below)
+    eye.fit(stage.width, stage.height)
     if (stage.focus) {
-      const half = stage.cut ? 1e-6 : 45, margin = 3
-      eye.x = ease(eye.x, Math.max(margin, Math.min(this.size[0] - margin, stage.focus.x + stage.lead.x)), dt, half)
-      eye.y = ease(eye.y, Math.max(margin, Math.min(this.size[1] - margin, stage.focus.y + stage.lead.y)), dt, half)
+      const half = stage.cut ? 1e-6 : 45, far = eye.ground(0, 0, 0), near = eye.ground(0, stage.height, 0)
+      const within = (v, before, after, size) => before + after > size ? (size + before - after) / 2 : Math.max(before, Math.min(size - after, v))
+      const side = 0.62 * (eye.x - near.x)
+      eye.x = ease(eye.x, within(stage.focus.x + stage.lead.x, side, side, this.size[0]), dt, half)
+      eye.y = ease(eye.y, within(stage.focus.y + stage.lead.y, 0.6 * (eye.y - far.y), 0.6 * (near.y - eye.y), this.size[1]), dt, half)
     }
     this.floor(stage)
     this.update(stage)
@@ -272,11 +274,11 @@ export class Scene {
     }
     ctx.fillStyle = "rgba(3, 5, 9, 0.42)"
     ctx.fill()
-    ctx.strokeStyle = "rgba(3, 5, 9, 0.16)"
+    ctx.strokeStyle = "rgba(3, 5, 9, 0.075)"
     ctx.lineJoin = "round"
     ctx.beginPath()
     for (const k of this.walls) this.polygon([[k.x0, k.y0], [k.x1, k.y0], [k.x1, k.y1], [k.x0, k.y1]], 0)
-    for (const width of [0.9, 0.45]) { ctx.lineWidth = width * eye.scale; ctx.stroke() }
+    for (const width of [1.15, 0.85, 0.6, 0.4, 0.2]) { ctx.lineWidth = width * eye.scale; ctx.stroke() }
     ctx.restore()
   }
 
@@ -410,23 +412,27 @@ export class Scene {
       ctx.fill()
       ctx.globalAlpha = 1
     }
-    // The visor says where it looks; it goes round the head and is hidden behind it.
-    if (fy > -0.55) {
-      const front = Math.max(0.25, (fy + 0.55) / 1.55)
-      const v = eye.at(a.x + fx * RADIUS * 0.62, a.y + fy * RADIUS * 0.62, a.z + a.tall - RADIUS * 0.85)
-      ctx.save()
-      this.capsule(a.x, a.y, a.z, a.tall)
-      ctx.clip()
-      ctx.fillStyle = a.mine ? "#0b2231" : "#1a222e"
+    // The crown catches the light; the visor says where it looks, goes round the head and is hidden behind it.
+    ctx.save()
+    this.capsule(a.x, a.y, a.z, a.tall)
+    ctx.clip()
+    ctx.fillStyle = "rgba(255, 255, 255, 0.2)"
+    ctx.beginPath()
+    ctx.ellipse(hx - hr * 0.12, hy - hr * 0.45, hr * 0.62, hr * 0.36, 0, 0, 7)
+    ctx.fill()
+    if (fy > -0.62) {
+      const front = Math.min(1, (fy + 0.62) / 1.2), v = eye.at(a.x + fx * RADIUS * 0.7, a.y + fy * RADIUS * 0.7, a.z + a.tall - RADIUS * 0.92)
+      ctx.fillStyle = a.mine ? "#0a2233" : "#161d28"
       ctx.beginPath()
-      ctx.ellipse(v.x, v.y, RADIUS * v.s * (0.3 + 0.36 * front), RADIUS * v.s * (0.2 + 0.12 * front), 0, 0, 7)
+      ctx.ellipse(v.x, v.y, hr * (0.34 + 0.44 * front), hr * (0.16 + 0.14 * front), fx * (fy < 0 ? -0.25 : 0.12), 0, 7)
       ctx.fill()
-      ctx.fillStyle = a.mine ? "rgba(190, 232, 255, 0.85)" : "rgba(255, 255, 255, 0.55)"
+      ctx.strokeStyle = a.mine ? "rgba(160, 220, 255, 0.5)" : "rgba(255, 255, 255, 0.28)"
+      ctx.lineWidth = Math.max(0.75, hr * 0.09)
       ctx.beginPath()
-      ctx.ellipse(v.x - RADIUS * v.s * 0.16, v.y - RADIUS * v.s * 0.08, RADIUS * v.s * 0.16, RADIUS * v.s * 0.07, 0, 0, 7)
-      ctx.fill()
-      ctx.restore()
+      ctx.ellipse(v.x, v.y, hr * (0.34 + 0.44 * front), hr * (0.16 + 0.14 * front), fx * (fy < 0 ? -0.25 : 0.12), Math.PI * 1.1, Math.PI * 1.75)
+      ctx.stroke()
     }
+    ctx.restore()
     if (fy >= 0.1) this.gun(a, fx, fy)
   }
 

@@ -62,6 +62,8 @@
 //                                 error "" = joined; retryMs 0 = do not try again (another version: the sentence says what differs)
 //   message(bytes)                every later stream message
 //   lost(nowMs)                   the connection closed; the page is making another
+//   dropped(seq)                  the datagram with this sequence number (offset 3, uint16 LE) never left the browser: not a loss on
+//                                 the path. May be missing
 //   receive(bytes, arrivalMs)     queues a datagram, applied by the next frame; arrivalMs may be later than that frame's nowMs
 //   frame(nowMs, shownMs) -> due  takes packets in, advances the timelines; due = commands to ask for now. shownMs <= nowMs is the
 //                                 display's own time of this frame: evenly spaced, so the better one to draw by. Called at least
@@ -676,6 +678,9 @@ class Connection {
         for (let i = 0; i < message.list.length; i += 2) game.call("receive", new Uint8Array(message.list[i]), message.list[i + 1])
         this.worker.postMessage({ do: "took", n: this.n, count: message.list.length / 2 })
         return game.beat()
+      case "dropped":
+        if (game.engine.dropped) for (const seq of message.seqs) game.call("dropped", seq)
+        return
       case "message": return game.call("message", new Uint8Array(message.bytes))
       case "counts":
         this.dropped = message

@@ -21,6 +21,7 @@
 //   {did: "datagrams", list: [bytes, arrivalMs, bytes, arrivalMs, ...]}
 //   {did: "lost", reason}                         the winner closed; nothing more comes
 //   {did: "failed", reasons: {webtransport, websocket}}   nobody was welcomed
+//   {did: "dropped", seqs: [seq]}                 datagrams that never left: the engine must not blame the path for them
 //   {did: "counts", ...}                          what was dropped and why, when it changed, once a second
 //   {did: "clock", sent, now}
 //
@@ -35,11 +36,13 @@ const HELLO_GAP_MS = 1500
 /** A race without a welcome ends after this long. Chromium gives up on a blackholed handshake later than this. */
 const RACE_MS = 9000
 /** Bytes of one stream message, either way. A longer one ends the connection: the peer is not ours. */
-const MAX_MESSAGE = 1 << 20
-/** Bytes of one datagram either way; larger ones are dropped and counted. */
-const MAX_DATAGRAM = 1200
-/** Where the send stamp stands in a datagram: uint32 LE, microseconds since the epoch, wrapping. */
-const STAMP_AT = 5
+const MAX_MESSAGE = 64 << 10
+/** Bytes of one datagram either way; others are dropped and counted. */
+const MIN_DATAGRAM = 9, MAX_DATAGRAM = 1150
+/** Where a datagram's sequence number stands, uint16 LE, and its send stamp, uint32 LE: microseconds since the epoch, wrapping. */
+const SEQ_AT = 3, STAMP_AT = 5
+/** How long a farewell may take: what the stream still holds, and the other side's reason. */
+const LINGER_MS = 2000
 /** Datagrams that may wait for WebTransport's writer; then the oldest is dropped: the newest knows more. */
 const MAX_WAITING = 16
 /** Bytes that may wait inside a WebSocket before datagrams are dropped instead of queued behind them. */
@@ -52,9 +55,16 @@ const MAX_POSTED = 256
 let epochMs = 0
 const clock = () => performance.timeOrigin - epochMs + performance.now()
 
-const counts = { staleUp: 0, heldUp: 0, largeUp: 0, largeDown: 0, pageDown: 0, unsentUp: 0 }
+// What was dropped. Up: stale (displaced by newer ones), held (too many wait for their release), size, unsent (refused by the
+// browser). Down: size, page (displaced, because the page did not take what had arrived).
+const counts = { staleUp: 0, heldUp: 0, sizeUp: 0, unsentUp: 0, sizeDown: 0, pageDown: 0 }
 let countsChanged = false
 const count = name => { counts[name]++; countsChanged = true }
+/** Counts an outgoing datagram as dropped and tells the engine. */
+function drop(bytes, name) {
+  count(name)
+  if (bytes.byteLength >= MIN_DATAGRAM) postMessage({ did: "dropped", n: number, seqs: [new DataView(bytes).getUint16(SEQ_AT, true)] })
+}
 
 const reasonOf = e => (e && (e.message || e.reason || e.name)) || String(e || "closed")
 
@@ -89,9 +99,7 @@ const framed = bytes => {
   return frame
 }
 
-const stamp = bytes => {
-  if (bytes.byteLength >= STAMP_AT + 4) new DataView(bytes).setUint32(STAMP_AT, Math.floor(clock() * 1000) >>> 0, true)
-}
+const stamp = bytes => new DataView(bytes).setUint32(STAMP_AT, Math.floor(clock() * 1000) >>> 0, true)
 
 // A link is one transport's attempt: {name, message(bytes), datagram(bytes, stamped), close()}. It reports
 // through on: opened(), message(ArrayBuffer), datagram(ArrayBuffer, arrivalMs), closed(reason) at most once.
@@ -108,7 +116,11 @@ function webTransport(target, on) {
     try { session?.close() } catch { /* already closed, or never opened */ }
     on.closed(reason)
   }
-  function close() { over = true; try { session?.close() } catch { /* as above */ } }
+  async function close() { // the stream's end tells the server that this is all
+    over = true
+    await Promise.race([stream?.then(w => w.close()), new Promise(r => setTimeout(r, LINGER_MS))]).catch(() => {})
+    try { session?.close() } catch { /* as above */ }
+  }
 
   function message(bytes) {
     if (bytes.byteLength > MAX_MESSAGE) return end(`refused to send a stream message of ${bytes.byteLength} bytes, beyond ${MAX_MESSAGE}`)
@@ -125,7 +137,10 @@ function webTransport(target, on) {
     try {
       for (;;) {
         const { value, done } = await reader.read()
-        if (done) return end("the server closed the stream")
+        if (done) { // the reason comes with the session's end
+          stream.then(w => w.close()).catch(() => {})
+          return setTimeout(() => end("the server closed the connection"), LINGER_MS)
+        }
         if (!over) messages.push(value)
       }
     } catch (e) { end(reasonOf(e)) }
@@ -133,7 +148,7 @@ function webTransport(target, on) {
 
   function datagram(bytes, stamped) {
     waiting.push(bytes, stamped)
-    if (waiting.length > 2 * MAX_WAITING) { waiting.splice(0, 2); count("staleUp") }
+    if (waiting.length > 2 * MAX_WAITING) drop(waiting.splice(0, 2)[0], "staleUp")
     if (!pumping) pump()
   }
   // The stamp is patched when the writer is ready, right before the bytes are handed over.
@@ -145,7 +160,7 @@ function webTransport(target, on) {
         if (over || !waiting.length) break
         const bytes = waiting.shift(), stamped = waiting.shift()
         if (!stamped) stamp(bytes)
-        writer.write(new Uint8Array(bytes)).catch(() => count("unsentUp")) // too large for this path, or closed
+        writer.write(new Uint8Array(bytes)).catch(() => drop(bytes, "unsentUp")) // too large for this path, or closed
       }
     } catch (e) { end(reasonOf(e)) }
     pumping = false
@@ -155,7 +170,7 @@ function webTransport(target, on) {
     const options = { requireUnreliable: true }
     if (target.hashes?.length) options.serverCertificateHashes = target.hashes.map(value => ({ algorithm: "sha-256", value }))
     session = new WebTransport(target.url, options)
-    session.closed.then(() => end("the server closed the session"), e => end(reasonOf(e)))
+    session.closed.then(info => end(info?.reason || "the server closed the connection"), e => end(reasonOf(e)))
     await session.ready
     if (over) return
     const d = session.datagrams
@@ -192,7 +207,7 @@ function webSocket(url, on) {
     name: "websocket",
     message: bytes => send(1, bytes),
     datagram(bytes, stamped) {
-      if (socket.bufferedAmount > MAX_BUFFERED) return count("staleUp")
+      if (socket.bufferedAmount > MAX_BUFFERED) return drop(bytes, "staleUp")
       if (!stamped) stamp(bytes)
       send(0, bytes)
     },
@@ -222,7 +237,7 @@ const turn = new MessageChannel()
 let batch = [], turning = false, posted = 0
 turn.port1.onmessage = () => { turning = false; deliver() }
 function arrived(bytes, arrivalMs) {
-  if (bytes.byteLength > MAX_DATAGRAM) return count("largeDown")
+  if (bytes.byteLength < MIN_DATAGRAM || bytes.byteLength > MAX_DATAGRAM) return count("sizeDown")
   batch.push(bytes, arrivalMs)
   if (batch.length > 2 * MAX_POSTED) { batch.splice(0, 2); count("pageDown") }
   if (!turning) { turning = true; turn.port2.postMessage(0) }
@@ -340,9 +355,9 @@ const held = []
 let holdTimer = 0
 function send(bytes, releaseMs, stamped) {
   if (!winner) return
-  if (bytes.byteLength > MAX_DATAGRAM) return count("largeUp")
+  if (bytes.byteLength < MIN_DATAGRAM || bytes.byteLength > MAX_DATAGRAM) return count("sizeUp")
   if (!(releaseMs > clock())) return winner.datagram(bytes, stamped)
-  if (held.length >= MAX_HELD) return count("heldUp")
+  if (held.length >= MAX_HELD) return drop(bytes, "heldUp")
   let i = held.length
   while (i > 0 && held[i - 1][0] > releaseMs) i--
   held.splice(i, 0, [releaseMs, bytes, stamped])

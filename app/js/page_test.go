@@ -1,0 +1,270 @@
+package js_test
+
+import (
+	"fmt"
+	"image/color"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+
+	"meanwhile/app/js"
+	"meanwhile/internal/browser"
+)
+
+// site serves a page that plays with a stand-in engine. config is /meanwhile.json and may change while it runs.
+type site struct {
+	*httptest.Server
+	mux *http.ServeMux
+
+	mu     sync.Mutex
+	config string
+}
+
+func newSite(t *testing.T) *site {
+	s := &site{config: local, mux: http.NewServeMux()}
+	lib := http.FileServerFS(js.Files)
+	for _, name := range []string{"/meanwhile.js", "/transport.js", "/{$}"} {
+		s.mux.Handle(name, lib)
+	}
+	for url, file := range map[string]string{
+		"/game.js": "../../examples/zap/web/game.js", "/open.html": "testdata/open.html", "/testdata/zap.js": "testdata/zap.js", "/testdata/bridge.js": "testdata/bridge.js",
+	} {
+		s.mux.HandleFunc(url, func(w http.ResponseWriter, r *http.Request) {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			w.Header().Set("Content-Type", map[string]string{".js": "text/javascript", ".html": "text/html"}[path.Ext(file)])
+			w.Write(b)
+		})
+	}
+	s.mux.HandleFunc("/meanwhile.json", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !strings.HasPrefix(s.config, "{") {
+			http.Error(w, s.config, http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, s.config)
+	})
+	s.Server = httptest.NewServer(s.mux)
+	t.Cleanup(s.Server.Close)
+	return s
+}
+
+func (s *site) set(config string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.config = config
+}
+
+// local plays without a server.
+const local = `{"game": "zap", "local": true, "engine": "/testdata/zap.js", "schema": "1"}`
+
+// notice is what the page says over the canvas, as an expression of the page.
+const notice = `(() => { const n = document.querySelector(".meanwhile-notice"); return n.classList.contains("quiet") ? "" : n.innerText.trim() })()`
+
+// The quickstart's page, word for word.
+func TestQuickstart(t *testing.T) {
+	s := newSite(t)
+	p := browser.New(t)
+	p.Open(s.URL)
+	p.WaitFor("engine.commands.length > 3")
+
+	// It fills the window and follows the own avatar: 40 metres across 1280 pixels are 32 a metre.
+	img := p.Screenshot("zap")
+	for _, at := range []struct {
+		x, y int
+		what string
+		want color.RGBA
+	}{
+		{640, 390, "the own avatar", color.RGBA{0x56, 0xb4, 0xe9, 255}},
+		{640 + 6*32, 400 - 10, "another avatar, 6 m to the right", color.RGBA{0xd7, 0xde, 0xe8, 255}},
+		{640 - 10*32, 400 - 6*32, "a gem, 10 m to the left and 6 m up", color.RGBA{0xe8, 0xb3, 0x39, 255}},
+		{20, 20, "the ground", color.RGBA{0x0b, 0x0f, 0x14, 255}},
+	} {
+		if r, g, b, _ := img.At(at.x, at.y).RGBA(); uint8(r>>8) != at.want.R || uint8(g>>8) != at.want.G || uint8(b>>8) != at.want.B {
+			t.Errorf("%s at %d, %d is %02x%02x%02x, want %02x%02x%02x", at.what, at.x, at.y, r>>8, g>>8, b>>8, at.want.R, at.want.G, at.want.B)
+		}
+	}
+
+	// W is up the screen, which is towards smaller y; W and D together are no faster than either.
+	var moved []float64
+	p.KeyDown("KeyW")
+	p.Eval("engine.commands.length = 0", nil)
+	p.WaitFor("engine.commands.length > 1")
+	if p.Eval("engine.commands.at(-1)", &moved); moved[1] != 0 || moved[2] != -1 {
+		t.Errorf("W moves by %v, want 0, -1", moved[1:3])
+	}
+	p.KeyDown("KeyD")
+	p.Eval("engine.commands.length = 0", nil)
+	p.WaitFor("engine.commands.length > 1")
+	if p.Eval("engine.commands.at(-1)", &moved); moved[1] < 0.70 || moved[1] > 0.71 || moved[2] > -0.70 || moved[2] < -0.71 {
+		t.Errorf("W and D move by %v", moved[1:3])
+	}
+	p.KeyUp("KeyW")
+	p.KeyUp("KeyD")
+
+	// The mouse aims from the avatar, which is in the middle.
+	var aim float64
+	p.MouseMove(640, 700)
+	p.Eval("engine.commands.length = 0", nil)
+	p.WaitFor("engine.commands.length > 1")
+	if p.Eval("engine.commands.at(-1)[3]", &aim); aim < 1.55 || aim > 1.59 {
+		t.Errorf("the mouse below the avatar aims at %v, want pi/2", aim)
+	}
+}
+
+func TestPage(t *testing.T) {
+	s := newSite(t)
+	p := browser.New(t)
+	p.Open(s.URL + "/open.html")
+	p.WaitFor("g.me")
+
+	t.Run("objects stay", func(t *testing.T) {
+		p.Eval("window.kept = {me: g.me, pos: g.me.pos, list: g.world.pilot, gem: g.world.gem[3]}", nil)
+		var x float64
+		p.Eval("g.me.pos.x", &x)
+		p.KeyDown("KeyD")
+		p.WaitFor(fmt.Sprintf("g.me.pos.x > %v + 1", x))
+		p.KeyUp("KeyD")
+		var same bool
+		p.Eval("kept.me === g.me && kept.pos === g.me.pos && kept.list === g.world.pilot && kept.gem === g.world.gem[3] && g.me === g.world.pilot[0] && g.me.mine && !g.world.pilot[1].mine", &same)
+		if !same {
+			t.Error("an object of the world was replaced")
+		}
+		var other struct{ Name, Ammo string }
+		p.Eval("({Name: g.world.pilot[1].name, Ammo: String(g.world.pilot[1].ammo)})", &other)
+		if other.Name != "bob" || other.Ammo != "undefined" {
+			t.Errorf("the other is %+v; its name is bob and its ammunition is not for us", other)
+		}
+	})
+
+	t.Run("a world larger than the buffer", func(t *testing.T) {
+		p.Eval("engine.gems = 3000", nil)
+		p.WaitFor("g.world.gem.length === 3000")
+		p.Eval("engine.gems = 2", nil)
+		p.WaitFor("g.world.gem.length === 2 && g.world.gem[1].id === 21")
+	})
+
+	t.Run("a click between two ticks fires once", func(t *testing.T) {
+		p.Eval("engine.commands.length = 0; zaps.length = 0", nil)
+		p.Eval(`{ const c = document.querySelector("canvas"), e = { bubbles: true, button: 0, pointerId: 1, clientX: 900, clientY: 400 }
+			c.dispatchEvent(new PointerEvent("pointerdown", e)); c.dispatchEvent(new PointerEvent("pointerup", e)) }`, nil)
+		p.WaitFor("engine.commands.length > 5 && zaps.length > 0")
+		var fired []float64
+		p.Eval("engine.commands.filter(c => c[4]).map(c => c[0])", &fired)
+		if len(fired) != 1 || fired[0] <= 0 {
+			t.Errorf("commands that fire have press times %v, want one after 0", fired)
+		}
+		var now float64
+		if p.Eval("g.now", &now); len(fired) == 1 && (fired[0] > now || fired[0] < now-60_000) {
+			t.Errorf("pressed at %v, but it is %v", fired[0], now)
+		}
+		var zap struct {
+			N    int
+			Mine bool
+			To   struct{ X, Y float64 }
+		}
+		if p.Eval("({N: zaps.length, Mine: zaps[0].mine, To: zaps[0].to})", &zap); zap.N != 1 || !zap.Mine || zap.To.X == 0 {
+			t.Errorf("events %+v", zap)
+		}
+	})
+
+	t.Run("without an avatar nobody is asked", func(t *testing.T) {
+		p.Eval("engine.gone = true", nil)
+		p.WaitFor("g.me === undefined")
+		var before, after int
+		p.Eval("asked", &before)
+		p.Eval("engine.commands.length = 0", nil)
+		p.WaitFor("engine.commands.length > 3 && engine.commands.every(c => c.every(v => v === 0))")
+		if p.Eval("asked", &after); after != before {
+			t.Errorf("g.command was asked %d times", after-before)
+		}
+		p.Eval("engine.gone = false", nil)
+		p.WaitFor("g.me")
+	})
+
+	t.Run("hidden", func(t *testing.T) {
+		p.Hide()
+		p.WaitFor("engine.settings.away === 1")
+		p.Show()
+		p.WaitFor("engine.settings.away === 0")
+	})
+
+	t.Run("resized", func(t *testing.T) {
+		p.Resize(500, 300)
+		p.WaitFor("g.width === 500 && g.canvas.width === 500 * devicePixelRatio && g.canvas.height === 300 * devicePixelRatio")
+		p.Resize(browser.Width, browser.Height)
+	})
+
+	t.Run("silence is said and taken back", func(t *testing.T) {
+		p.Eval("g.transport = 'websocket'; engine.state = 3", nil)
+		p.WaitFor(notice + ` === "Nothing has arrived for 2.3 s"`)
+		p.Eval("engine.state = 1", nil)
+		p.WaitFor(notice + ` === ""`)
+	})
+
+	t.Run("settings", func(t *testing.T) {
+		var refused string
+		if p.Eval(`g.set("delayMs", 80) + g.set("nonsense", 1)`, &refused); refused != "there is no setting nonsense" {
+			t.Errorf("refused with %q", refused)
+		}
+		p.WaitFor("engine.settings.delayMs === 80")
+	})
+
+	t.Run("mistakes of the page are shown", func(t *testing.T) {
+		p.Eval("g.command = () => ({ aim: 'north' })", nil)
+		p.WaitFor(notice + ` === "g.command: aim is not a number"`)
+		p.Eval("g.draw = () => nothing.here()", nil)
+		p.WaitFor(notice + ` === "g.draw: ReferenceError: nothing is not defined"`)
+		p.WaitFor("engine.ticks > 0 && !g.stopped")
+		if got := p.Errors(); len(got) != 1 || !strings.Contains(got[0], "nothing is not defined") {
+			t.Errorf("errors %q", got)
+		}
+	})
+
+	t.Run("an engine that dies", func(t *testing.T) {
+		p.Eval("engine.dies = 'index out of range [3]'", nil)
+		p.WaitFor(notice + `.startsWith("The game stopped in this browser: index out of range [3]")`)
+		p.WaitFor("g.stopped")
+		if got := p.Errors(); len(got) != 1 {
+			t.Errorf("errors %q", got)
+		}
+	})
+}
+
+func TestStarting(t *testing.T) {
+	p := browser.New(t)
+	t.Run("a bot drives until someone touches a key", func(t *testing.T) {
+		p.Open(newSite(t).URL + "/open.html?autopilot")
+		p.WaitFor("g.me && engine.commands.length > 3")
+		var n int
+		if p.Eval("asked", &n); n != 0 {
+			t.Errorf("the page was asked for %d commands while a bot drives", n)
+		}
+		p.WaitFor("engine.config.settings.autopilot === 1 && g.autopilot")
+		p.Press("KeyW")
+		p.WaitFor("!g.autopilot && engine.settings.autopilot === 0 && asked > 0")
+	})
+	// What does not start says why in a sentence.
+	for _, c := range []struct{ name, config, want string }{
+		{"no server", "The room is closed for today.", "The room is closed for today."},
+		{"no engine", `{"game": "zap", "local": true, "engine": "/testdata/none.js"}`, "The game could not start:"},
+		{"no program", `{"game": "zap", "local": true, "wasm": "/none.wasm", "exec": "/testdata/zap.js"}`, "The game could not start:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t)
+			s.set(c.config)
+			p.Open(s.URL + "/open.html")
+			p.WaitFor("failure !== ''")
+			p.WaitFor(notice + fmt.Sprintf(".startsWith(%q)", c.want))
+			p.Errors() // the browser complains of what is missing as well
+		})
+	}
+}
