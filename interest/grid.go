@@ -23,7 +23,7 @@ const (
 // to each other in memory, and a table of sums counts those in any rectangle of cells with four
 // reads. The cells cover the points that are not far off; the outermost cells also hold everything
 // beyond them, so a few points parked at the end of the world do not make all cells coarse.
-// Memory is at most 60 bytes a point, wherever the points are, and is reused.
+// Memory is about 60 bytes a point at most, wherever the points are, and is reused.
 type Grid struct {
 	least uint // log2 of the smallest cell edge
 
@@ -306,13 +306,7 @@ func bounds(a []Neighbour) (lo, hi int64) {
 // ones: at most eight levels deep, because each is at least 256 times narrower or has few elements.
 func sortFirst(a, tmp []Neighbour, n int, lo, hi int64) {
 	if len(a) <= smallSort {
-		for i, v := range a {
-			j := i
-			for ; j > 0 && v.before(a[j-1]); j-- {
-				a[j] = a[j-1]
-			}
-			a[j] = v
-		}
+		sortInto(a, a)
 		return
 	}
 	if lo == hi {
@@ -350,11 +344,18 @@ func sortFirst(a, tmp []Neighbour, n int, lo, hi int64) {
 		}
 		begin = next
 	}
-	for i, v := range tmp[:end] {
+	sortInto(a, tmp[:end])
+}
+
+// sortInto sorts a to the front of dst by insertion: fast if a is short or almost sorted. The two
+// may be the same.
+func sortInto(dst, a []Neighbour) {
+	dst = dst[:len(a)]
+	for i, v := range a {
 		j := i
-		for ; j > 0 && v.before(a[j-1]); j-- {
-			a[j] = a[j-1]
+		for ; j > 0 && v.before(dst[j-1]); j-- {
+			dst[j] = dst[j-1]
 		}
-		a[j] = v
+		dst[j] = v
 	}
 }

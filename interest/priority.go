@@ -121,11 +121,8 @@ func (k Key) ID() uint32 { return uint32(k) }
 const scoreBuckets = 29 * 16
 
 func scoreBucket(score uint32) int {
-	if score < 16 {
-		return int(score)
-	}
-	e := bits.Len32(score) - 5
-	return e<<4 + int(score>>e)
+	e := uint(bits.Len32(score|16)) - 5
+	return int(e<<4 + uint(score>>(e&31)))
 }
 
 // leastScore returns the least score in a bucket.
@@ -146,16 +143,20 @@ func Select(keys []Key, k int, dst []Key) []Key {
 	if k <= 0 {
 		return dst
 	}
-	var at [scoreBuckets]uint32
+	var at [512]uint32 // scoreBuckets, and a size that needs no bounds checks
+	top := Key(math.MaxUint64)
 	for _, key := range keys {
-		at[scoreBucket(key.Score())]++
+		at[scoreBucket(key.Score())&511]++
+		top = min(top, key)
 	}
 	// Turn counts into places, from the best bucket down to the one where k is reached.
-	total := uint32(0)
-	b := scoreBuckets - 1
+	total, most := uint32(0), uint32(0)
+	first := scoreBucket(top.Score())
+	b := first
 	for ; b > 0; b-- {
 		n := at[b]
 		at[b] = total
+		most = max(most, n)
 		if total += n; uint64(total) >= uint64(k) {
 			break
 		}
@@ -164,18 +165,20 @@ func Select(keys []Key, k int, dst []Key) []Key {
 		return dst
 	}
 	last := MakeKey(leastScore(max(b, 1)), math.MaxUint32)
-	dst = slices.Grow(dst, int(total))[:total]
-	for _, key := range keys {
-		if key <= last {
-			place := &at[scoreBucket(key.Score())]
-			dst[*place] = key
-			*place++
-		}
+	// Pick them without a branch, because which they are is noise, then put them into their places.
+	dst = slices.Grow(dst, 2*int(total)+1)[:2*int(total)+1]
+	picked := dst[total:]
+	for _, key := range picked[:pick(keys, last, picked)] {
+		place := &at[scoreBucket(key.Score())&511]
+		dst[*place] = key
+		*place++
 	}
+	dst = dst[:total]
 	// Sort within buckets: large ones by themselves, then all of it by insertion.
-	begin := uint32(0)
-	for b := scoreBuckets - 1; begin < total; b-- {
-		if end := at[b]; end > begin {
+	if most > smallSort {
+		begin := uint32(0)
+		for b := first; begin < total; b-- {
+			end := at[b]
 			if end-begin > smallSort {
 				slices.Sort(dst[begin:end])
 			}
@@ -190,4 +193,18 @@ func Select(keys []Key, k int, dst []Key) []Key {
 		dst[j] = v
 	}
 	return dst[:min(k, len(dst))]
+}
+
+// pick copies the keys up to last to dst, which has room for one more, and returns how many there are.
+//
+//go:noinline
+func pick(keys []Key, last Key, dst []Key) int {
+	m := 0
+	for _, key := range keys {
+		dst[m] = key
+		if key <= last {
+			m++
+		}
+	}
+	return m
 }
