@@ -3,7 +3,7 @@ package interest
 import (
 	"fmt"
 	"math"
-	"math/big"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -63,13 +63,12 @@ func fill(g *Grid, points []point) {
 func obvious(points []point, x, y int32, n int) []Neighbour {
 	var all []Neighbour
 	for _, p := range points {
-		dx, dy := big.NewInt(int64(p.x)-int64(x)), big.NewInt(int64(p.y)-int64(y))
-		d := dx.Add(dx.Mul(dx, dx), dy.Mul(dy, dy))
-		d2 := int64(math.MaxInt64)
-		if d.IsInt64() {
-			d2 = d.Int64()
+		dx, dy := int64(p.x)-int64(x), int64(p.y)-int64(y)
+		d, carry := bits.Add64(uint64(dx*dx), uint64(dy*dy), 0) // squares are below 1<<64
+		if carry != 0 || d > math.MaxInt64 {
+			d = math.MaxInt64
 		}
-		all = append(all, Neighbour{d2, p.index})
+		all = append(all, Neighbour{int64(d), p.index})
 	}
 	slices.SortFunc(all, compareNeighbours)
 	return all[:max(0, min(n, len(all)))]
