@@ -1,7 +1,7 @@
 // The arena's page: joins the game, turns the keyboard, the mouse and fingers into commands, and hands what it sees to the
 // scene, the panel and the ribbon.
 import { join } from "/meanwhile.js"
-import { Scene, COLOR } from "/scene.js"
+import { Scene, COLOR, FORESHORTENED } from "/scene.js"
 import { Panel, readAddress, settingsOf } from "/panel.js"
 import { Ribbon } from "/ribbon.js"
 
@@ -84,7 +84,7 @@ const aimHeight = () => (g.me?.pos?.z ?? 0) + (g.me?.crouch ? EYE * 0.64 : EYE)
 /** Where the aim is in the world: the player under the pointer, or the plane of the gun. */
 function aimPoint() {
   const { mouse } = g, z = aimHeight(), me = g.me?.pos
-  if (mouse.stick && me) return { x: me.x + mouse.stick.x * 12, y: me.y + mouse.stick.y * 12 / Math.sin(1), z } // the ground is foreshortened
+  if (mouse.stick && me) return { x: me.x + mouse.stick.x * 12, y: me.y + mouse.stick.y * 12 / FORESHORTENED, z }
   let best = null, least = 1.7
   for (const p of seen.values()) {
     if (p.mine || !p.alive) continue

@@ -70,6 +70,7 @@ export class Panel {
     $("panelbutton").addEventListener("click", () => this.open(!$("panel").classList.contains("open")))
     document.addEventListener("keydown", e => { if (e.key === "Escape") this.open(false) })
     $("view").addEventListener("pointerdown", () => this.open(false))
+    $("panel").addEventListener("pointerup", () => setTimeout(() => $("view").focus({ preventScroll: true }))) // space jumps again
     $("bot").addEventListener("click", () => { if (this.g) this.g.autopilot = !this.g.autopilot })
     this.show()
   }

@@ -119,10 +119,13 @@ export class Ribbon {
       ctx.fillStyle = COLOR.truth
       ctx.fillText("the server’s now", xn, bottom + 14)
       ctx.textAlign = "left"
-      ctx.fillStyle = "rgba(133, 147, 166, 0.9)"
       ctx.font = `11px ${SANS}`
-      ctx.fillText("server", 14, top + 10)
-      ctx.fillText("this page", 14, bottom - 9)
+      for (const [text, y] of [["server", top], ["this page", bottom]]) {
+        ctx.fillStyle = "#0c1016"
+        ctx.fillRect(10, y - 8, ctx.measureText(text).width + 10, 16)
+        ctx.fillStyle = "rgba(133, 147, 166, 0.95)"
+        ctx.fillText(text, 15, y)
+      }
     }
   }
 }

@@ -14,6 +14,8 @@ const SANS = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica 
 
 const ELEVATION = 57 * Math.PI / 180 // of the camera above the horizon
 const SIN = Math.sin(ELEVATION), COS = Math.cos(ELEVATION)
+/** How much of a metre towards the north is left on the screen, in the middle of it. */
+export const FORESHORTENED = SIN
 const DISTANCE = 44 // metres from the camera to what it looks at
 const NEAR = 4
 const RADIUS = 0.4, STANDING = 1.8, CROUCHING = 1.15, GUN = 0.68 // of an avatar; the gun's height is a share of its height

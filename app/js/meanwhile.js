@@ -38,6 +38,20 @@
 // the same as long as the entity is here. During g.command g.me holds the newest predicted tick, during g.draw what is drawn.
 // On a touch screen the left half moves, the right half aims (drag) and fires (drag far, or tap a place).
 //
+// THE SERVER'S SIDE: /meanwhile.json
+//
+// Asked for when the page opens, with ?room= if there is one, and again before each reconnection (certificates rotate):
+//   game          its name
+//   schema        any text that differs when the page and the server could not play together; a changed one reloads the page
+//   wasm          address of the program, for example "/zap.wasm"; wasmBytes its size as the page sees it (unpacked), for the
+//                 progress bar; exec Go's wasm_exec.js, default "/wasm_exec.js"
+//   webtransport  {url, hashes: [SHA-256 of a certificate, as hex, base64 or an array of bytes]}, or null
+//   websocket     url, or null. Both urls may be whole, a path of this server, or ":port/path" on this host
+//   local         true: no transport at all, the engine plays alone
+//   engine        address of a JavaScript module whose boot(config) returns an engine, in place of WebAssembly
+// An answer other than 200 is shown to the person: its first line, as plain text. Serve every file with the headers
+// Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp, or the browser makes its clock coarse.
+//
 // THE ENGINE'S SIDE: THE BRIDGE, VERSION 1
 //
 // The engine is a Go program compiled to WebAssembly. Before its main first blocks it sets the global __meanwhile to an
@@ -356,9 +370,11 @@ class Input {
     this.stick = null
     this.onuse = () => {}
 
-    const typing = e => /^(INPUT|TEXTAREA|SELECT|BUTTON|A)$/.test(e.target.tagName) && !e.target.matches("input[type=range]")
+    // Text fields keep all keys, other controls of the page those that work them.
+    const taken = e => e.target.matches?.("textarea, select, [contenteditable], input:not([type=range], [type=checkbox], [type=radio], [type=button])")
+      || e.target.matches?.("input, button, a") && /^(Space|Enter|Arrow)/.test(e.code)
     on(window, "keydown", e => {
-      if (e.ctrlKey || e.metaKey || e.altKey || typing(e) && e.code !== "Escape") return
+      if (e.ctrlKey || e.metaKey || e.altKey || taken(e)) return
       if (e.code === "Space" || e.code.startsWith("Arrow")) e.preventDefault()
       if (e.repeat || /^(Control|Alt|Meta|F\d|Escape|Tab)/.test(e.code)) return
       this.press(e.code, e.timeStamp)

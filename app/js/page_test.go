@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path"
 	"strings"
 	"sync"
@@ -267,4 +268,31 @@ func TestStarting(t *testing.T) {
 			p.Errors() // the browser complains of what is missing as well
 		})
 	}
+}
+
+// A real program in WebAssembly behind the bridge: it is fetched, starts, plays, and its panic is told.
+func TestWebAssembly(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir+"/engine.wasm", "testdata/engine/main.go")
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t)
+	s.mux.Handle("/engine.wasm", http.FileServer(http.Dir(dir)))
+	s.mux.Handle("/wasm_exec.js", http.FileServer(http.Dir(strings.TrimSpace(string(root))+"/lib/wasm")))
+	s.set(`{"game": "zap", "local": true, "wasm": "/engine.wasm", "schema": "1"}`)
+	p := browser.New(t)
+	p.Open(s.URL + "/open.html")
+	p.WaitFor("g.me && g.me.mine && g.me.name === 'ann' && g.stats.tick > 3 && !globalThis.__meanwhile")
+	p.KeyDown("KeyS")
+	p.WaitFor("g.me.pos.y > 1 && g.me.pos.x === 0")
+	p.KeyUp("KeyS")
+	p.Eval("g.set('die', 1)", nil)
+	p.WaitFor(notice + `.startsWith("The game stopped in this browser: panic: as the test asked")`)
+	p.Errors()
 }
