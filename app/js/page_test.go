@@ -177,6 +177,28 @@ func TestPage(t *testing.T) {
 		}
 	})
 
+	t.Run("fingers", func(t *testing.T) {
+		p.Eval(`window.finger = (type, id, x, y) => document.querySelector("canvas").dispatchEvent(new PointerEvent(type,
+			{ bubbles: true, pointerType: "touch", pointerId: id, clientX: x, clientY: y }))`, nil)
+		// The left thumb moves: 26 px to the right of where it was put is half a stick.
+		p.Eval(`finger("pointerdown", 11, 200, 500); finger("pointermove", 11, 226, 500); engine.commands.length = 0`, nil)
+		p.WaitFor("engine.commands.some(c => c[1] === 0.5 && c[2] === 0 && c[4] === 0)")
+		// The right thumb aims, and fires when it is dragged far.
+		p.Eval(`finger("pointerdown", 12, 900, 500); finger("pointermove", 12, 900, 480); engine.commands.length = 0`, nil)
+		p.WaitFor("engine.commands.some(c => c[1] === 0.5 && Math.abs(c[3] + Math.PI / 2) < 1e-9 && c[4] === 0)")
+		p.Eval(`finger("pointermove", 12, 860, 500); engine.commands.length = 0`, nil)
+		p.WaitFor("engine.commands.some(c => Math.abs(c[3] - Math.PI) < 1e-9 && c[4] === 1)")
+		p.Eval(`finger("pointerup", 11, 226, 500); finger("pointerup", 12, 860, 500); engine.commands.length = 0`, nil)
+		p.WaitFor("engine.commands.some(c => c[1] === 0 && c[4] === 0)")
+		// A tap on the right fires once, at the place.
+		p.Eval(`engine.commands.length = 0; finger("pointerdown", 13, 1000, 400); finger("pointerup", 13, 1000, 400)`, nil)
+		p.WaitFor("engine.commands.length > 4")
+		var aims []float64
+		if p.Eval("engine.commands.filter(c => c[4]).map(c => c[3])", &aims); len(aims) != 1 || aims[0] < -0.01 || aims[0] > 0.01 {
+			t.Errorf("the tap to the right fired at %v, want once at 0", aims)
+		}
+	})
+
 	t.Run("without an avatar nobody is asked", func(t *testing.T) {
 		p.Eval("engine.gone = true", nil)
 		p.WaitFor("g.me === undefined")
