@@ -150,6 +150,8 @@ type Client struct {
 	drawn []int64
 	stats Stats
 
+	botVals []int64
+
 	// OnConfirm, where set, is called for each own state that the server sent: its tick and what it meant.
 	OnConfirm func(tick clock.Tick, o predict.Outcome, off float64)
 }
@@ -265,23 +267,21 @@ func (c *Client) Tick(vals []int64) {
 	c.collect()
 }
 
-// Bot makes the next due command by the game's Bot.
-func (c *Client) Bot() error {
-	cmd := c.eng.Rules().Command
-	if len(c.buf) < 0 {
-		return nil
+// Think makes the next due command by a bot, which sees what a player on this connection would.
+func (c *Client) Think(bot game.BotFunc) error {
+	if c.botVals == nil {
+		c.botVals = make([]int64, c.rules.Command.Sims)
 	}
-	vals := make([]int64, cmd.Sims)
+	clear(c.botVals)
+	var err error
 	if c.me != 0 {
 		c.eng.SetTick(c.cmdTick + 1)
 		c.putOwn(c.cmdTick)
 		c.seer.t = c.playT
-		if err := c.eng.Bot(c.me, vals, &c.seer); err != nil {
-			return err
-		}
+		err = c.eng.Think(bot, c.me, c.botVals, &c.seer)
 	}
-	c.Tick(vals)
-	return nil
+	c.Tick(c.botVals)
+	return err
 }
 
 func (c *Client) putOwn(t clock.Tick) {
@@ -496,8 +496,9 @@ func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
 	o := c.own.Confirm(s.Tick, &s.Vals)
 	c.stats.Confirmed++
 	c.stats.Replayed += uint64(o.Replayed)
-	if c.cmdTick < c.own.Last() {
+	if c.cmdTick < c.own.Last() { // the server is ahead of our commands: those of its past are of no use to it
 		c.cmdTick = c.own.Last()
+		c.cmdAcked = c.cmdTick
 	}
 	if o.Corrected {
 		c.stats.Corrections++
@@ -663,6 +664,20 @@ const (
 	maxRepeat = 40 // commands repeated in one packet at most
 	hello     = 50 * time.Millisecond
 )
+
+// Confirmed returns the newest tick of which the server's state of the avatar is known.
+func (c *Client) Confirmed() clock.Tick { return c.own.Base() }
+
+// Own returns the predicted simulation integers of the avatar after a tick, not to be kept; nil if not known.
+func (c *Client) Own(t clock.Tick) []int64 {
+	if s := c.own.State(t); s != nil {
+		return *s
+	}
+	return nil
+}
+
+// Reach returns the newest tick at which a predicted command reached beyond the player's own avatar.
+func (c *Client) Reach() clock.Tick { return c.eng.Reach(c.me) }
 
 // Me returns the player's avatar, 0 before it is known.
 func (c *Client) Me() game.ID { return c.me }

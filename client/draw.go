@@ -111,7 +111,8 @@ func (s *seer) Seen(kind int, me game.ID, yield func(id game.ID, drawn []int64) 
 		if h.Kind != kind || game.ID(h.ID) == me || h.Mine {
 			continue
 		}
-		if drawn, ok := s.c.drawAt(h, s.t); ok && !yield(game.ID(h.ID), drawn) {
+		drawn, ok := s.c.drawAt(h, s.t)
+		if ok && !yield(game.ID(h.ID), drawn) {
 			return
 		}
 	}
@@ -148,9 +149,8 @@ func (m model) Adopt(dst, server, predicted *[]int64) {
 	}
 }
 
-func (m model) Repeat(dst, src *game.Command) {
+func (m model) Repeat(tick clock.Tick, dst, src *game.Command) {
 	k := m.c.rules.Command
-	tick := dst.Tick
 	*dst = game.Command{Tick: tick, Vals: append(dst.Vals[:0], src.Vals...), Seen: src.Seen, Newest: src.Newest}
 	for len(dst.Vals) < k.Sims {
 		dst.Vals = append(dst.Vals, 0)

@@ -1,6 +1,8 @@
 package game
 
 import (
+	"unsafe"
+
 	"meanwhile/geom"
 	"meanwhile/schema"
 )
@@ -85,15 +87,26 @@ func (e *Engine) Referee() error {
 	return w.run(Refereeing, 0, w.secret, func() { w.rules.referee(w) })
 }
 
-// Bot asks the rules' Bot for a command, into cmd. Whatever it writes to the world is undone.
-func (e *Engine) Bot(id ID, cmd []int64, seer Seer) error {
+// A BotFunc writes the command of a bot, as simulation integers, into cmd.
+type BotFunc func(w *World, me ID, cmd []int64)
+
+// BotOf returns f as a BotFunc of rules whose command type is C.
+func BotOf[C any](r *Rules, f func(w *World, me ID) C) BotFunc {
+	return func(w *World, me ID, cmd []int64) {
+		c := f(w, me)
+		r.Command.Extract(unsafe.Pointer(&c), cmd)
+	}
+}
+
+// Bot returns the game's own bot, nil if it has none.
+func (r *Rules) Bot() BotFunc { return r.bot }
+
+// Think asks a bot for a command, into cmd. Whatever it writes to the world is undone.
+func (e *Engine) Think(bot BotFunc, id ID, cmd []int64, seer Seer) error {
 	w := e.w
 	clear(cmd)
-	if w.rules.bot == nil {
-		return nil
-	}
 	w.seer = seer
-	err := w.run(Thinking, id, w.seed, func() { w.rules.bot(w, id, cmd) })
+	err := w.run(Thinking, id, w.seed, func() { bot(w, id, cmd) })
 	w.seer = nil
 	return err
 }
@@ -143,6 +156,16 @@ func (e *Engine) Foreign(id ID) Tick {
 	for _, s := range e.w.stores {
 		if r, ok := s.find(id); ok {
 			return r.foreign
+		}
+	}
+	return 0
+}
+
+// Reach returns the newest tick at which an avatar's own command changed, or tried to change, something else.
+func (e *Engine) Reach(id ID) Tick {
+	for _, s := range e.w.stores {
+		if r := s.any(id); r != nil {
+			return r.reach
 		}
 	}
 	return 0

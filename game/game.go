@@ -192,11 +192,8 @@ type Rules struct {
 	act        func(w *World, me ID, c []int64)
 	step       func(w *World)
 	referee    func(w *World)
-	bot        func(w *World, me ID, c []int64)
+	bot        BotFunc
 }
-
-// HasBot reports whether the game can play itself.
-func (r *Rules) HasBot() bool { return r.bot != nil }
 
 // Rules compiles the definition. Every mistake in it is reported in one error.
 func (d *Definition[C]) Rules() (*Rules, error) {
@@ -261,10 +258,7 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 		d.Act(w, me, c)
 	}
 	if d.Bot != nil {
-		r.bot = func(w *World, me ID, ints []int64) {
-			c := d.Bot(w, me)
-			r.Command.Extract(unsafe.Pointer(&c), ints)
-		}
+		r.bot = BotOf(r, d.Bot)
 	}
 	var b strings.Builder
 	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(d.Static, 16) + "\n")

@@ -70,6 +70,7 @@ type rec struct {
 	cut     bool
 	hidden  Tick // in a client: despawned by the predicted command of that tick
 	foreign Tick // on the server: newest tick at which someone else's command or the referee changed it
+	reach   Tick // newest tick at which its own command changed, or tried to change, something else
 }
 
 type touched struct {
@@ -264,6 +265,7 @@ func (w *World) settle() {
 		r.touched = false
 		if !w.server && !r.owned {
 			if r.dead {
+				w.reached()
 				r.dead = false // what a client does not own it may only hide
 				if w.phase == Acting || w.phase == Stepping {
 					r.hidden = w.tick
@@ -287,8 +289,9 @@ func (w *World) settle() {
 		}
 		s.schema.Store(r.ptr, r.sims)
 		r.dead = r.dead && w.server
-		if changed && w.server && r.id != w.actor && w.phase != Stepping {
+		if (changed || r.dead) && w.server && r.id != w.actor && w.phase != Stepping {
 			r.foreign = w.tick
+			w.reached()
 		}
 	}
 	if w.server && w.phase != Thinking {
@@ -302,6 +305,18 @@ func (w *World) settle() {
 	w.touched = w.touched[:0]
 }
 
+// reached notes that the acting player's command reached beyond its own avatar, where a client can only guess.
+func (w *World) reached() {
+	if w.phase != Acting {
+		return
+	}
+	for _, s := range w.stores {
+		if r := s.any(w.actor); r != nil {
+			r.reach = w.tick
+		}
+	}
+}
+
 // restore undoes writes to what a client does not predict.
 func (w *World) restore(s *store, r *rec) {
 	vals := w.ints[:s.schema.Sims]
@@ -310,6 +325,7 @@ func (w *World) restore(s *store, r *rec) {
 	same := s.scratchEqual(vals, r.ptr)
 	if !same {
 		w.stats.Discarded++
+		w.reached()
 	}
 }
 

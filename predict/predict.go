@@ -21,8 +21,8 @@ type Model[S, C any] interface {
 	Same(server, predicted *S) bool
 	// Adopt makes dst the server's state, with what the server does not send taken from the predicted one.
 	Adopt(dst, server, predicted *S)
-	// Repeat makes dst the command that the server assumes where none arrived after src: no presses.
-	Repeat(dst, src *C)
+	// Repeat makes dst the command that the server assumes for a tick where none arrived after src: no presses.
+	Repeat(tick clock.Tick, dst, src *C)
 	// Run turns the state before tick into the state after it. replay says that the tick ran before.
 	Run(tick clock.Tick, c *C, s *S, replay bool)
 }
@@ -64,7 +64,7 @@ func (p *Predictor[S, C]) Push(t clock.Tick) *C {
 		for s := from; s < t; s++ {
 			sl := p.at(s)
 			sl.tick, sl.valid = s, false
-			p.m.Repeat(&sl.cmd, src)
+			p.m.Repeat(s, &sl.cmd, src)
 			src = &sl.cmd
 		}
 	}
@@ -113,7 +113,7 @@ func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	sl := p.at(t)
 	if sl.tick != t { // no command of ours: the server ran ahead of us
 		sl.tick = t
-		p.m.Repeat(&sl.cmd, &p.blank)
+		p.m.Repeat(t, &sl.cmd, &p.blank)
 	}
 	from := &sl.state
 	p.m.Adopt(&sl.state, server, from)

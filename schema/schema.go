@@ -560,7 +560,8 @@ func (q *Prop) extract(p unsafe.Pointer, dst []int64) {
 			n = math.Sqrt(n)
 			x, y = x/n, y/n
 		}
-		dst[0], dst[1] = clamp(round(x*q.Sim), -int64(q.Sim), int64(q.Sim)), clamp(round(y*q.Sim), -int64(q.Sim), int64(q.Sim))
+		dst[0], dst[1] = round(x*q.Sim), round(y*q.Sim)
+		q.intoDisc(dst)
 	case Angle:
 		dst[0] = wrap(round(*(*float64)(p)/twoPi*q.Sim), q.SimTurn)
 	case Float:
@@ -749,6 +750,24 @@ func (k *Kind) StoreDrawn(p unsafe.Pointer, drawn []int64) {
 	}
 }
 
+// intoDisc brings a stick into its disc, in whole steps. Rounding may leave the disc by half a step, and sender
+// and receiver must agree on what that becomes: doing it twice changes nothing.
+func (q *Prop) intoDisc(s []int64) {
+	m := int64(q.Sim)
+	s[0], s[1] = clamp(s[0], -m, m), clamp(s[1], -m, m)
+	for s[0]*s[0]+s[1]*s[1] > m*m {
+		big := 0
+		if max(s[1], -s[1]) > max(s[0], -s[0]) {
+			big = 1
+		}
+		if s[big] > 0 {
+			s[big]--
+		} else {
+			s[big]++
+		}
+	}
+}
+
 // Clamp forces simulation integers that came from outside into what Extract could have made.
 func (k *Kind) Clamp(v []int64) {
 	for i := range k.Props {
@@ -764,12 +783,7 @@ func (k *Kind) Clamp(v []int64) {
 		case Tick, Handle:
 			s[0] &= math.MaxUint32
 		case Stick:
-			m := int64(q.Sim)
-			s[0], s[1] = clamp(s[0], -m, m), clamp(s[1], -m, m)
-			if n := float64(s[0]*s[0]) + float64(s[1]*s[1]); n > q.Sim*q.Sim { // rounding may leave the disc by half a step
-				n = q.Sim / math.Sqrt(n)
-				s[0], s[1] = clamp(round(float64(s[0])*n), -m, m), clamp(round(float64(s[1])*n), -m, m)
-			}
+			q.intoDisc(s)
 		default:
 			for c := range s {
 				s[c] = clamp(s[c], -1<<52, 1<<52)

@@ -16,18 +16,19 @@ import (
 
 // PlayerStats is what happened to one player's commands and packets.
 type PlayerStats struct {
-	Starved    uint64 // ticks without a command of their own
-	Late       uint64 // commands that arrived after their tick
-	Moved      uint64 // presses of late commands, run at the next tick
-	TooEarly   uint64 // commands further ahead than MaxAhead ticks
-	Clamped    uint64 // commands whose playout time was outside the rewind's bounds
-	Sent       uint64 // datagrams
-	SentBytes  uint64 // wire.Overhead per datagram included
-	Records    uint64 // entries of entities
-	MaxWindow  int    // most bytes in any one second
-	Events     uint64 // events sent
-	EventsLost uint64 // events that did not fit the queue
-	RTT        time.Duration
+	Starved     uint64 // ticks without a command of their own
+	Late        uint64 // commands that arrived after their tick
+	Moved       uint64 // presses of late commands, run at the next tick
+	TooEarly    uint64 // commands further ahead than MaxAhead ticks
+	Clamped     uint64 // commands whose playout time was outside the rewind's bounds
+	Sent        uint64 // datagrams
+	SentBytes   uint64 // wire.Overhead per datagram included
+	Records     uint64 // entries of entities
+	MaxWindow   int    // most bytes in any one second
+	Events      uint64 // events sent
+	EventsLost  uint64 // events that did not fit the queue
+	RTT         time.Duration
+	LastStarved clock.Tick // newest tick that ran without its own command
 }
 
 // conn is one player's connection.
@@ -57,9 +58,10 @@ type conn struct {
 	echoed bool
 
 	ring    [cmdWindow]game.Command
-	got     [cmdWindow]clock.Tick // tick whose command ring holds at that place
-	acked   clock.Tick            // all commands up to here arrived or are of no use any more
-	last    game.Command          // the newest command that ran
+	early   [cmdWindow]time.Duration // how long the command at that place will have waited for its tick
+	got     [cmdWindow]clock.Tick    // tick whose command ring holds at that place
+	acked   clock.Tick               // all commands up to here arrived or are of no use any more
+	last    game.Command             // the newest command that ran
 	lastAt  clock.Tick
 	idle    bool // the client said that its commands stay as they are
 	presses []int64
@@ -168,6 +170,7 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 		slot := &c.ring[at]
 		slot.Tick, slot.Seen, slot.Newest = t, cmd.Seen, cmd.Newest
 		slot.Vals = append(slot.Vals[:0], cmd.Vals...)
+		c.early[at] = max(time.Duration(slack)*c.s.period/clock.FracPerTick, 0)
 	} else {
 		c.stats.Late++
 		c.moveEdges(cmd)
@@ -233,8 +236,11 @@ func (c *conn) due() *game.Command {
 				run.Vals[p.At] = 0
 			}
 		}
-		if !c.idle {
+		if c.idle {
+			c.acked = max(c.acked, t) // it said that nothing changes
+		} else {
 			c.stats.Starved++
+			c.stats.LastStarved = t
 			if time.Duration(t-c.lastAt)*c.s.period > RepeatFor {
 				for i := range k.Props {
 					if p := &k.Props[i]; p.Class == schema.Stick {
@@ -252,10 +258,14 @@ func (c *conn) due() *game.Command {
 			}
 		}
 		run.Seen, run.Newest = c.pressT, c.pressN
-		c.pressed = false
+		c.pressed, c.stats.LastStarved = false, t // not the command that was predicted
 	}
 	c.advance()
-	c.seer.begin(c, run)
+	waited := time.Duration(0)
+	if c.lastAt == t {
+		waited = c.early[t%cmdWindow]
+	}
+	c.seer.begin(c, run, waited)
 	return run
 }
 
@@ -447,6 +457,14 @@ func (s *Server) Stats(p PlayerID) (PlayerStats, bool) {
 func (s *Server) Avatar(p PlayerID) game.ID {
 	if _, c := s.find(p); c != nil {
 		return c.avatar
+	}
+	return 0
+}
+
+// Heard returns when the newest datagram of a player arrived.
+func (s *Server) Heard(p PlayerID) clock.Time {
+	if _, c := s.find(p); c != nil {
+		return c.heard
 	}
 	return 0
 }

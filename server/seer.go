@@ -22,15 +22,12 @@ type seer struct {
 	drawn  []int64
 }
 
-// begin prepares for a command. The playout time is a claim: it is clamped to what the rewind allows beyond
-// the time that the player's own network and the client's minimum delay account for.
-func (v *seer) begin(c *conn, cmd *game.Command) {
+// begin prepares for a command, which waited for its tick. The playout time is a claim: it is clamped to what the
+// rewind allows beyond the round trip and the wait, which the server measured itself.
+func (v *seer) begin(c *conn, cmd *game.Command, waited time.Duration) {
 	v.c, v.t, v.newest, v.off = c, cmd.Seen, cmd.Newest, c.s.cfg.Rewind < 0
 	now := c.s.tick.Frac()
-	back := c.s.cfg.Rewind + c.rtt.Least() // the network is not charged: it is measured, not claimed
-	if most := time.Duration(snapshot.HistoryTicks-2) * c.s.period; back > most {
-		back = most
-	}
+	back := min(c.s.cfg.Rewind+c.rtt.Smoothed()+waited, MaxRewind, time.Duration(snapshot.HistoryTicks-2)*c.s.period)
 	floor := now - clock.TickFrac(int64(back)*clock.FracPerTick/int64(c.s.period))
 	switch {
 	case v.t == 0: // no picture was stated: judge by the present
@@ -89,21 +86,17 @@ func (v *seer) Seen(kind int, me game.ID, yield func(id game.ID, drawn []int64) 
 	})
 }
 
-// state rebuilds what a record of tick t said. A resting thing's last record may lie beyond the history; its
-// values are then those of the oldest tick that is still there, for nothing changed since.
+// state rebuilds what a record of tick t said. A record may be older than the history, of a thing that rested
+// since: its values are then those of the oldest tick that is still there.
 func (v *seer) state(i int32, g int, t clock.Tick, scratch int) (motion.State, bool) {
 	h := v.c.s.hist
-	vals, ok := h.Values(i, g, t, v.vals[scratch])
-	if !ok {
-		oldest := max(h.At(i).Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1))
-		if t < oldest && h.At(i).ChangedIn(g) <= t {
-			vals, ok = h.Values(i, g, oldest, v.vals[scratch])
-		}
-	}
+	e := h.At(i)
+	at := max(t, e.Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1))
+	vals, ok := h.Values(i, g, at, v.vals[scratch])
 	if !ok {
 		return motion.State{}, false
 	}
 	v.vals[scratch] = vals
-	cut, start := h.At(i).TimesAt(g, t)
+	cut, start := e.TimesAt(g, t)
 	return motion.State{Tick: t, Cut: cut, Start: start, Vals: vals}, true
 }

@@ -36,9 +36,10 @@ const (
 
 	// RepeatFor is how long the movement of a starved player goes on before it stands still.
 	RepeatFor = 250 * time.Millisecond
-	// DefaultRewind bounds how far back a shot is judged, beyond what the network itself costs.
-	DefaultRewind = 250 * time.Millisecond
-	// MaxRewind is the largest rewind that may be configured; the history reaches further.
+	// DefaultRewind bounds how far back a shot is judged, beyond the shooter's round trip and the time that the
+	// command waited for its tick; both are measured by the server, not claimed.
+	DefaultRewind = 500 * time.Millisecond
+	// MaxRewind bounds all of it together, however slow a client is or pretends to be.
 	MaxRewind = time.Second
 
 	cmdWindow = 128 // ticks of commands that are kept: buffered ahead and remembered behind
@@ -57,7 +58,7 @@ type Config struct {
 	// Budget is the bytes a second sent to one client at most, wire.Overhead per datagram included, in any one second.
 	// 0 means DefaultBudget; MinBudget to MaxBudget.
 	Budget int
-	// Rewind bounds how far back a shot is judged, beyond what the shooter's network costs; 0 means DefaultRewind,
+	// Rewind bounds how far back a shot is judged, beyond the shooter's measured network; 0 means DefaultRewind,
 	// at most MaxRewind; negative switches lag compensation off.
 	Rewind time.Duration
 	// Room is the name of the world.

@@ -54,7 +54,7 @@ type groupTimes struct {
 }
 
 // timesKept is how many teleports and starts of movement a rewind can look back on.
-const timesKept = 4
+const timesKept = 16
 
 func remember(ring *[timesKept]clock.Tick, n *int, t clock.Tick) {
 	ring[*n%timesKept] = t
