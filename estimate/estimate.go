@@ -247,14 +247,17 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	}
 	q = min(max(q, 0), 1)
 	sum := 0.0
-	lower := time.Duration(0)
+	lower, most := time.Duration(0), time.Duration(0)
 	for i, w := range h.weight {
-		if w > 0 && sum+w >= q {
-			part := min(max((q-sum)/w, 0), 1)
-			return lower + time.Duration(float64(part*float64(edges[i]-lower)))
+		if w > 0 {
+			if sum+w >= q {
+				part := min(max((q-sum)/w, 0), 1)
+				return lower + time.Duration(float64(part*float64(edges[i]-lower)))
+			}
+			most = edges[i]
 		}
 		sum += w
 		lower = edges[i]
 	}
-	return lower
+	return most // the weights may sum to a little less than 1
 }

@@ -1,9 +1,10 @@
 // Package rate keeps what a sender may put on a path.
 //
 // A [Window] holds the promise that no second carries more than a budget; a [Bucket] is the gentler
-// promise of a mean; [RTT] estimates the round trip and the time after which a packet counts as lost; a [Gate]
-// keeps the queues under the program empty by limiting what is in flight. All are told the time,
-// allocate nothing, and are not safe for concurrent use; each belongs to one connection.
+// promise of a mean; [RTT] estimates the round trip and the time after which a packet counts as lost; a [Capacity]
+// estimates what rate the path carries, between a floor and a ceiling; a [Gate] keeps the queues under the program empty by
+// limiting what is in flight. All are told the time, allocate nothing once made, and are not safe for concurrent use; each
+// belongs to one connection.
 package rate
 
 import (
