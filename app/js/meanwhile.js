@@ -80,8 +80,8 @@
 //                                 the path. May be missing
 //   receive(bytes, arrivalMs)     queues a datagram, applied by the next frame; arrivalMs may be later than that frame's nowMs
 //   frame(nowMs, shownMs) -> due  takes packets in, advances the timelines; due = commands to ask for now. shownMs <= nowMs is the
-//                                 display's own time of this frame: evenly spaced, so the better one to draw by. Called at least
-//                                 every 500 ms in a hidden tab (setting away is then 1): keep-alives go out from here
+//                                 display's own time of this frame: evenly spaced, so the better one to draw by. In a hidden tab
+//                                 (setting away is then 1) it is called about once a second: keep-alives go out from here
 //   me(into) -> floats            the own avatar as of the newest predicted tick: kind's index, id, flags, values; 0 = none
 //   tick(command)                 runs one command: float 0 = instant of the first press in it (0: none), then the fields' floats.
 //                                 All zero when there is no avatar. With autopilot on, the engine asks the game's bot instead
