@@ -92,6 +92,36 @@ func TestSkew(t *testing.T) {
 	}
 }
 
+// A crystal that warms up and cools down again: its rate goes from +20 to -20 ppm and back in two minutes. On a path whose floors
+// differ by 10 ms, half of that is what nobody can know; the bound covers it.
+func TestWanderAndAsymmetry(t *testing.T) {
+	var e clock.Estimator
+	r := geom.NewRand(1)
+	remote := func(t clock.Time) clock.Time {
+		x := int64(t) % 120e9 // the offset is a parabola up, then one down: at most 20 ppm x 60 s / 4 = 0.3 ms
+		if x < 60e9 {
+			return t.Add(time.Second + time.Duration(x/1000*((60e9-x)/1000)/3_000_000_000))
+		}
+		x -= 60e9
+		return t.Add(time.Second - time.Duration(x/1000*((60e9-x)/1000)/3_000_000_000))
+	}
+	worst := time.Duration(0)
+	for t0 := clock.Time(0); t0 < 400e9; t0 += 1e9 {
+		feed(&e, &r, t0, t0+1e9, remote, 25*time.Millisecond, 15*time.Millisecond, 3*time.Millisecond)
+		at, bound, _ := e.At(t0 + 1e9)
+		off := at.Sub(remote(t0 + 1e9))
+		if off.Abs() > bound {
+			t.Fatalf("at %v: off by %v, bound %v", t0, off, bound)
+		}
+		if t0 > 20e9 {
+			worst = max(worst, (off - 5*time.Millisecond).Abs())
+		}
+	}
+	if worst > 500*time.Microsecond || e.Resets() != 0 {
+		t.Errorf("beside the asymmetry off by up to %v, %d resets", worst, e.Resets())
+	}
+}
+
 // A clock that is set by two seconds, either of them, either way, is found out by the next exchange.
 func TestSteppedClock(t *testing.T) {
 	for _, step := range []time.Duration{2 * time.Second, -2 * time.Second, 20 * time.Millisecond, -20 * time.Millisecond} {

@@ -161,13 +161,18 @@ type cell struct {
 	openAt       int64 // no opportunities before this slot
 }
 
-func newCell(c Cell, seed uint64) *cell {
-	s := &cell{Cell: c, rates: geom.NewRand(seed, forCell), stops: geom.NewRand(seed, forFade), ms: -1}
+// newCell returns a cell whose first opportunity lies at start or later.
+func newCell(c Cell, seed uint64, start clock.Time) *cell {
+	from := int64(start) / int64(cellSlot)
+	s := &cell{Cell: c, rates: geom.NewRand(seed, forCell), stops: geom.NewRand(seed, forFade), ms: from - 1, openAt: from}
 	s.slow, s.fast = newWander(c.Slow, &s.rates), newWander(c.Fast, &s.rates)
 	perMS := float64(c.Mean) / (8 * OpportunityBytes * 1000)
 	s.mean = perMS / c.open()
 	s.center = float64(-0.5 * (float64(c.Slow.Sigma*c.Slow.Sigma) + float64(c.Fast.Sigma*c.Fast.Sigma)))
-	s.fadeAt, s.outageAt = s.wait(c.FadesPerMinute, 0), s.wait(c.OutagesPerMinute, 0)
+	s.fadeAt, s.outageAt = s.wait(c.FadesPerMinute, from), s.wait(c.OutagesPerMinute, from)
+	if from%int64(cellStep/cellSlot) != 0 {
+		s.adjust() // else next does
+	}
 	return s
 }
 

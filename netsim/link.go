@@ -120,9 +120,9 @@ func (l *Link) startCapacity() {
 	l.busy = max(l.busy, l.queue.last())
 	switch {
 	case l.cfg.Cell.Mean != 0:
-		l.source = newCell(l.cfg.Cell, l.seed)
+		l.source = newCell(l.cfg.Cell, l.seed, l.now)
 	case l.cfg.Trace != nil:
-		l.source = newPlayer(l.cfg.Trace, l.cfg.TraceStart)
+		l.source = newPlayer(l.cfg.Trace, l.cfg.TraceStart, l.now)
 	}
 	l.startCross()
 }

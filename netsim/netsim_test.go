@@ -175,7 +175,7 @@ func TestCells(t *testing.T) {
 	} {
 		const span = 20 * 60_000 // ms
 		counts := make([]float64, span)
-		s := newCell(c.cell, 11)
+		s := newCell(c.cell, 11, 0)
 		last, total, gaps := int64(0), 0.0, [3]float64{}
 		for {
 			at, bytes := s.next()
@@ -389,7 +389,7 @@ func FuzzReadTrace(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p, last := newPlayer(tr, 3*time.Millisecond), clock.Time(-1)
+		p, last := newPlayer(tr, 3*time.Millisecond, 0), clock.Time(-1)
 		for range 3 * len(tr.opps) {
 			at, bytes := p.next()
 			if at < last || bytes < OpportunityBytes {
@@ -481,6 +481,20 @@ func TestSet(t *testing.T) {
 	set(func(c *LinkConfig) { c.Loss.InGood = 1 })
 	if got := at(600); got != 0 {
 		t.Errorf("all lost, but %v", got)
+	}
+	// Capacities that are set in the middle of a match begin there.
+	slot := int64(at(3_600_000)) // nothing, lost
+	set(func(c *LinkConfig) { c.Loss.InGood, c.Delay, c.Cell = 0, 0, evdoDown })
+	if got := at(3_600_001); got < 3_600_001 || got > 3_603_000 || slot != 0 {
+		t.Errorf("with a Cell: %v", got)
+	}
+	tr, err := ReadTrace(strings.NewReader("5\n20\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set(func(c *LinkConfig) { c.Cell, c.Trace = Cell{}, tr })
+	if got := at(3_700_000); got < 3_700_000 || got > 3_700_020 {
+		t.Errorf("with a Trace: %v", got)
 	}
 	before := l.Config()
 	bad := before

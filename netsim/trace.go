@@ -103,10 +103,11 @@ type player struct {
 	base int64 // ms to add
 }
 
-func newPlayer(t *Trace, start time.Duration) *player {
+// newPlayer returns a player that plays what lies skip into the trace at start.
+func newPlayer(t *Trace, skip time.Duration, start clock.Time) *player {
 	p := &player{Trace: t}
-	from := int64(start/time.Millisecond) % t.period
-	p.base = -from
+	from := int64(skip/time.Millisecond) % t.period
+	p.base = int64(start)/int64(time.Millisecond) - from
 	for p.i < len(t.opps) && t.opps[p.i].ms < from {
 		p.i++
 	}
