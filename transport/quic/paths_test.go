@@ -1,0 +1,317 @@
+package quic
+
+import (
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/transport"
+	"meanwhile/transport/cert"
+	"meanwhile/transport/internal/conntest"
+	"meanwhile/transport/internal/overquic"
+	"meanwhile/wire"
+
+	"github.com/quic-go/quic-go"
+)
+
+// Native clients and browsers meet on one UDP port.
+func TestBothOnOnePort(t *testing.T) {
+	l, c := serve(t, Config{})
+	native := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dialNative(ctx, l, pins(t, c)...) }}
+	web := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dialWeb(ctx, l, "", pins(t, c)...) }}
+	for range 2 {
+		for _, n := range []conntest.Network{native, web} {
+			client, server := conntest.Connect(t, n, true)
+			if client.Name() != server.Name() {
+				t.Errorf("a %s client met a %s server", client.Name(), server.Name())
+			}
+			client.Send(conntest.Datagram(1, 100))
+			if _, _, err := server.Receive(conntest.Context(t)); err != nil {
+				t.Error(err)
+			}
+			if s := server.Stats(); s.PacketsReceived == 0 || s.PacketBytesReceived < 100 || s.CongestionWindow == 0 || s.RTT <= 0 {
+				t.Errorf("%s: packets are not counted: %+v", server.Name(), s)
+			}
+		}
+	}
+	if n := l.Counts(); n.Accepted != 4 || n.RefusedCrowded+n.RefusedBacklog+n.RefusedSession+n.RefusedSilent+n.RefusedProtocol != 0 {
+		t.Errorf("%+v", n)
+	}
+}
+
+// A relay stands between clients and a server and can fall silent in either direction.
+type relay struct {
+	socket *net.UDPConn
+	server *net.UDPAddr
+	dark   atomic.Bool
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex
+	legs map[string]*net.UDPConn
+}
+
+func newRelay(t testing.TB, server string) *relay {
+	t.Helper()
+	to, err := net.ResolveUDPAddr("udp", server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{socket: s, server: to, legs: map[string]*net.UDPConn{}}
+	r.wg.Go(r.up)
+	t.Cleanup(func() {
+		s.Close()
+		r.mu.Lock()
+		for _, leg := range r.legs {
+			leg.Close()
+		}
+		r.mu.Unlock()
+		r.wg.Wait()
+	})
+	return r
+}
+
+func (r *relay) up() {
+	buf := make([]byte, 2048)
+	for {
+		n, from, err := r.socket.ReadFromUDP(buf)
+		if err != nil {
+			return
+		}
+		r.mu.Lock()
+		leg := r.legs[from.String()]
+		if leg == nil {
+			if leg, err = net.DialUDP("udp", nil, r.server); err != nil {
+				r.mu.Unlock()
+				return
+			}
+			r.legs[from.String()] = leg
+			r.wg.Go(func() {
+				buf := make([]byte, 2048)
+				for {
+					n, err := leg.Read(buf)
+					if err != nil {
+						return
+					}
+					if !r.dark.Load() {
+						_, _ = r.socket.WriteToUDP(buf[:n], from)
+					}
+				}
+			})
+		}
+		r.mu.Unlock()
+		if !r.dark.Load() {
+			_, _ = leg.Write(buf[:n])
+		}
+	}
+}
+
+// A peer that goes dark never blocks Send: what the path does not take is displaced by newer
+// datagrams and reported. When the peer stays away, the connection ends.
+func TestPeerGoneDark(t *testing.T) {
+	for _, name := range []string{"quic", "webtransport"} {
+		t.Run(name, func(t *testing.T) {
+			l, c := serve(t, Config{IdleTimeout: time.Second})
+			r := newRelay(t, l.Addr())
+			addr := r.socket.LocalAddr().String()
+			n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) {
+				if name == "quic" {
+					return Dial(ctx, addr, DialConfig{Clock: conntest.Clock, TLS: cert.Pin(pins(t, c)...)})
+				}
+				return dialWebAt(ctx, addr, cert.Pin(pins(t, c)...))
+			}}
+			_, server := conntest.Connect(t, n, true)
+			r.dark.Store(true)
+			var (
+				seq     wire.Seq
+				dropped []wire.Seq
+			)
+			conntest.Until(t, "the path is full", func() bool {
+				for range 20 { // nobody acknowledges: what does not fit the window stays
+					seq++
+					server.Send(conntest.Datagram(seq, transport.MaxDatagram))
+				}
+				dropped = server.Dropped(dropped)
+				return len(dropped) > 50
+			})
+			for i, s := range dropped[1:] {
+				if !s.Newer(dropped[i]) {
+					t.Fatalf("reports %d and %d are %d and %d", i, i+1, dropped[i], s)
+				}
+			}
+			if s := server.Stats(); s.DroppedOld == 0 || s.Sent+s.DroppedOld+transport.Mailbox+1 < uint64(seq) {
+				t.Errorf("of %d: %+v", seq, s)
+			}
+			conntest.Wait(t, server.Done(), "the server never notices")
+			if !strings.Contains(server.Err().Error(), "silent") {
+				t.Error(server.Err())
+			}
+		})
+	}
+}
+
+// The certificate changes while the server runs: who is in stays in, who knows the new fingerprint
+// comes in, who knows only the old one does not.
+func TestCertificateChangesLive(t *testing.T) {
+	var days atomic.Int64
+	start := time.Now()
+	own, err := cert.NewSelfSigned(cert.Config{Now: func() time.Time { return start.Add(time.Duration(days.Load()) * 24 * time.Hour) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, _ := serve(t, Config{Certificate: own.GetCertificate})
+	dial := func(pin ...cert.Fingerprint) conntest.Network {
+		return conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dialNative(ctx, l, pin...) }}
+	}
+	first := pins(t, own)
+	client, server := conntest.Connect(t, dial(first...), true)
+	days.Store(3)
+	ahead := pins(t, own) // a page loaded now knows both
+	days.Store(5)
+	second := pins(t, own)
+	if len(first) != 1 || len(ahead) != 2 || len(second) != 1 || ahead[0] != first[0] || ahead[1] != second[0] {
+		t.Fatalf("published %v, then %v, then %v", first, ahead, second)
+	}
+	if _, err := dialNative(conntest.Context(t), l, first...); !errors.Is(err, cert.ErrNotPinned) {
+		t.Errorf("the old fingerprint still opens: %v", err)
+	}
+	conntest.Connect(t, dial(ahead...), true)
+	conntest.Connect(t, dial(second...), true)
+	client.Send(conntest.Datagram(1, 20))
+	if _, _, err := server.Receive(conntest.Context(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// tooLarge is a path whose packets are smaller than our datagrams.
+type tooLarge struct{ sent atomic.Int64 }
+
+func (p *tooLarge) SendDatagram(b []byte) error {
+	if len(b) > 1000 {
+		return &quic.DatagramTooLargeError{MaxDatagramPayloadSize: 1000}
+	}
+	p.sent.Add(1)
+	return nil
+}
+
+func (p *tooLarge) ReceiveDatagram(ctx context.Context) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// nothing is a stream on which nothing comes.
+type nothing struct{ closed chan struct{} }
+
+func (n nothing) Read([]byte) (int, error)    { <-n.closed; return 0, net.ErrClosed }
+func (n nothing) Write(b []byte) (int, error) { return len(b), nil }
+func (n nothing) Close() error                { return nil }
+
+func TestPathThatTakesOnlySmallDatagrams(t *testing.T) {
+	d, s := &tooLarge{}, nothing{make(chan struct{})}
+	p := &overquic.Path{Datagrams: d, Stream: s, End: func(string) { close(s.closed) }}
+	l := transport.NewLink(transport.LinkConfig{Name: "quic", Clock: conntest.Clock}, p, p.ReadMessages)
+	l.Send(conntest.Datagram(1, transport.MaxDatagram))
+	l.Send(conntest.Datagram(2, 1000))
+	conntest.Until(t, "the small one", func() bool { return d.sent.Load() == 1 })
+	if r := l.Dropped(nil); len(r) != 1 || r[0] != 1 || l.Err() != nil {
+		t.Errorf("reports %v, %v; want [1] and an open connection", r, l.Err())
+	}
+	conntest.End(t, l)
+}
+
+// Nothing is left running when a listener and its clients have ended.
+func TestNothingIsLeft(t *testing.T) {
+	before := runtime.NumGoroutine()
+	l, c := serve(t, Config{})
+	var clients []transport.Conn
+	for i := range 6 {
+		n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) {
+			if i%2 == 0 {
+				return dialNative(ctx, l, pins(t, c)...)
+			}
+			return dialWeb(ctx, l, "", pins(t, c)...)
+		}}
+		client, _ := conntest.Connect(t, n, i%3 > 0)
+		clients = append(clients, client)
+	}
+	_, _ = raw(t, l, transport.ALPN)
+	l.Close("over")
+	for _, c := range clients {
+		conntest.Wait(t, c.Done(), "a client stays")
+	}
+	conntest.Until(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before+4 }) // the raw client's
+}
+
+func TestConfig(t *testing.T) {
+	if _, err := Listen(Config{}); err == nil || !strings.Contains(err.Error(), "Clock") {
+		t.Error(err)
+	}
+	own, err := cert.NewSelfSigned(cert.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range []string{"nonsense", "127.0.0.1:99999", "203.0.113.1:1"} {
+		if _, err := Listen(Config{Addr: addr, Clock: conntest.Clock, Certificate: own.GetCertificate}); err == nil || !strings.HasPrefix(err.Error(), "quic: ") {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+	if _, err := Dial(context.Background(), "127.0.0.1:1", DialConfig{}); err == nil {
+		t.Error("no clock")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := Dial(ctx, "127.0.0.1:1", DialConfig{Clock: conntest.Clock}); err == nil {
+		t.Error("nobody is there")
+	}
+	if _, err := Dial(ctx, "no port", DialConfig{Clock: conntest.Clock}); err == nil || !strings.Contains(err.Error(), "no port") {
+		t.Error(err)
+	}
+}
+
+func benchmarkDatagrams(b *testing.B, dial func(context.Context, *Listener, *cert.SelfSigned) (transport.Conn, error)) {
+	l, c := serve(b, Config{})
+	n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, l, c) }}
+	client, server := conntest.Connect(b, n, true)
+	arrived := make(chan struct{}, 1)
+	server.Deliver(func([]byte, clock.Time) {
+		select {
+		case arrived <- struct{}{}:
+		default:
+		}
+	})
+	d := conntest.Datagram(1, 200)
+	lost := time.NewTicker(100 * time.Millisecond) // a busy machine's kernel may drop one
+	defer lost.Stop()
+	b.ReportAllocs()
+	for b.Loop() {
+		client.Send(d)
+		select {
+		case <-arrived:
+		case <-lost.C:
+		}
+	}
+}
+
+// One datagram across the loopback, from Send to Deliver.
+func BenchmarkDatagram(b *testing.B) {
+	b.Run("quic", func(b *testing.B) {
+		benchmarkDatagrams(b, func(ctx context.Context, l *Listener, c *cert.SelfSigned) (transport.Conn, error) {
+			return dialNative(ctx, l, pins(b, c)...)
+		})
+	})
+	b.Run("webtransport", func(b *testing.B) {
+		benchmarkDatagrams(b, func(ctx context.Context, l *Listener, c *cert.SelfSigned) (transport.Conn, error) {
+			return dialWeb(ctx, l, "", pins(b, c)...)
+		})
+	})
+}

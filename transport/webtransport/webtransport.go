@@ -1,0 +1,203 @@
+// Package webtransport carries a connection in a WebTransport session over HTTP/3, as browsers do.
+// Dial is a client for tests and load; the server's half is used by package quic, which serves
+// WebTransport and native QUIC on one port. What goes over the wire is in package transport.
+package webtransport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	wt "github.com/quic-go/webtransport-go"
+
+	"meanwhile/transport"
+	"meanwhile/transport/internal/overquic"
+)
+
+// ALPN is the application protocol of HTTP/3.
+const ALPN = http3.NextProtoH3
+
+// Bounds of a session. Safari accepts no session of a server that does not announce all three, so
+// none may be zero; the QUIC connection below has tighter ones.
+const (
+	maxStreams    = 4
+	maxUniStreams = 4
+	maxData       = 256 << 10
+	maxHeader     = 8 << 10
+	// goodbye is how long a session that we close may take to tell the client so before the
+	// connection below it is closed too.
+	goodbye = 250 * time.Millisecond
+)
+
+func sessionConfig() *wt.Config {
+	return &wt.Config{MaxIncomingStreams: maxStreams, MaxIncomingUniStreams: maxUniStreams, MaxIncomingData: maxData}
+}
+
+// A Server upgrades HTTP/3 connections to sessions.
+type Server struct {
+	inner *wt.Server
+}
+
+// NewServer returns a Server that lets pages of the origins in at path and calls accept with each
+// session, in a goroutine of its own; the context is that of the QUIC connection. refuse is called
+// with the reason for each request that is turned away.
+func NewServer(path string, origins transport.Origins, accept func(context.Context, *Session), refuse func(error)) *Server {
+	s := &Server{}
+	mux := http.NewServeMux()
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodConnect {
+			http.Error(w, "this is a WebTransport endpoint", http.StatusMethodNotAllowed)
+			return
+		}
+		if o := r.Header.Get("Origin"); !origins.Allow(o, r.Host) {
+			refuse(fmt.Errorf("webtransport: origin %q is not allowed", o))
+			http.Error(w, "origin not allowed", http.StatusForbidden)
+			return
+		}
+		session, err := s.inner.Upgrade(w, r)
+		if err != nil {
+			refuse(fmt.Errorf("webtransport: %w", err))
+			http.Error(w, "not a WebTransport request", http.StatusBadRequest)
+			return
+		}
+		accept(r.Context(), &Session{session})
+	})
+	s.inner = &wt.Server{
+		H3: &http3.Server{
+			Handler: mux, MaxHeaderBytes: maxHeader,
+		},
+		Config: sessionConfig(),
+		// The handler above has looked already; the default would refuse pages from another port.
+		CheckOrigin:       func(*http.Request) bool { return true },
+		ReorderingTimeout: transport.HelloTimeout,
+	}
+	return s
+}
+
+// ServeConn serves a QUIC connection whose protocol is ALPN, until it ends.
+func (s *Server) ServeConn(c *quic.Conn) error { return s.inner.ServeQUICConn(c) }
+
+// Close ends all connections at once.
+func (s *Server) Close() error { return s.inner.Close() }
+
+// A Session is a WebTransport session whose stream is not open yet.
+type Session struct{ inner *wt.Session }
+
+// Accept waits for the client's stream and makes a connection of the session. conn is the QUIC
+// connection that the session is on, which ends with it.
+func (s *Session) Accept(ctx context.Context, conn *quic.Conn, cfg transport.LinkConfig) (*transport.Link, error) {
+	stream, err := s.inner.AcceptStream(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("webtransport: waiting for the client's stream: %w", err)
+	}
+	return link(s.inner, conn, stream, cfg, nil), nil
+}
+
+// Close ends the session.
+func (s *Session) Close(reason string) {
+	_ = s.inner.CloseWithError(wt.SessionErrorCode(overquic.CodeRefused), transport.CutReason(reason))
+}
+
+func link(session *wt.Session, conn *quic.Conn, stream *wt.Stream, cfg transport.LinkConfig, after func()) *transport.Link {
+	p := &overquic.Path{
+		Conn: conn, Datagrams: session, Stream: stream,
+		Told: func(error) (string, bool) { return told(session) },
+		End: func(reason string) {
+			// The session carries the reason. Whoever closes it leaves the connection below to the
+			// other, who so can read it.
+			first := session.Context().Err() == nil
+			_ = session.CloseWithError(wt.SessionErrorCode(overquic.CodeClosed), reason)
+			if first {
+				select {
+				case <-conn.Context().Done():
+				case <-time.After(goodbye):
+				}
+			}
+			_ = conn.CloseWithError(overquic.CodeClosed, reason)
+			if after != nil {
+				after()
+			}
+		},
+	}
+	cfg.Name, cfg.Remote, cfg.HalfClose = "webtransport", session.RemoteAddr().String(), true
+	return transport.NewLink(cfg, p, p.ReadDatagrams, p.ReadMessages)
+}
+
+// told returns the reason with which the peer closed the session, if it did. The parts of a session
+// fail with errors of their own a moment before the session knows its reason.
+func told(session *wt.Session) (string, bool) {
+	select {
+	case <-session.Context().Done():
+	case <-time.After(goodbye):
+		return "", false
+	}
+	_, err := session.OpenStream() // a closed session opens none, and says why
+	var closed *wt.SessionError
+	if errors.As(err, &closed) && closed.Remote {
+		return closed.Message, true
+	}
+	return "", false
+}
+
+// DialConfig says how to reach a server.
+type DialConfig struct {
+	// Clock stamps datagrams. It must be set.
+	Clock transport.Clock
+	// TLS trusts the server, for instance cert.Pin. Nil trusts the system's authorities.
+	TLS *tls.Config
+	// Origin is sent as the page's origin. Empty sends none, like any program.
+	Origin string
+	// IdleTimeout ends the connection when the server is silent for so long; 0 means the default.
+	IdleTimeout time.Duration
+}
+
+// Dial opens a session at address, such as https://127.0.0.1:4433/meanwhile, and the stream in it. The
+// server learns of the connection with the first message. ctx bounds the dialling only.
+func Dial(ctx context.Context, address string, cfg DialConfig) (transport.Conn, error) {
+	if cfg.Clock == nil {
+		return nil, errors.New("webtransport: DialConfig.Clock must be set")
+	}
+	tlsConf := &tls.Config{}
+	if cfg.TLS != nil {
+		tlsConf = cfg.TLS.Clone()
+	}
+	tlsConf.NextProtos = []string{ALPN}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" {
+		return nil, fmt.Errorf("webtransport: %q is no address of the form https://host:port/path", address)
+	}
+	conn, end, err := overquic.Dial(ctx, u.Host, tlsConf, overquic.Config(cfg.IdleTimeout, 0))
+	if err != nil {
+		return nil, fmt.Errorf("webtransport: dialling %s: %w", address, err)
+	}
+	fail := func(what string, err error) error {
+		_ = conn.CloseWithError(overquic.CodeClosed, "")
+		end()
+		return fmt.Errorf("webtransport: %s %s: %w", what, address, err)
+	}
+	header := http.Header{}
+	if cfg.Origin != "" {
+		header.Set("Origin", cfg.Origin)
+	}
+	// Not the Dial of wt.Transport: it ends the connection with the session, and so loses the reason.
+	d := &wt.Transport{Config: sessionConfig()}
+	client, err := d.NewClientConn(conn)
+	if err != nil {
+		return nil, fail("dialling", err)
+	}
+	_, session, err := client.Dial(ctx, address, header)
+	if err != nil {
+		return nil, fail("opening a session at", err)
+	}
+	stream, err := session.OpenStreamSync(ctx)
+	if err != nil {
+		return nil, fail("opening the stream at", err)
+	}
+	return link(session, conn, stream, transport.LinkConfig{Clock: cfg.Clock}, end), nil
+}
