@@ -14,6 +14,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -191,7 +192,7 @@ func (c *checker) imported(spec *ast.ImportSpec, to, pkg, own string, line int, 
 	default:
 		allowed := thirdParty[own]
 		if test {
-			allowed = append(slices.Clone(allowed), thirdPartyTests...)
+			allowed = slices.Concat(append(slices.Collect(maps.Values(thirdParty)), thirdPartyTests)...)
 		}
 		if !withinAny(to, allowed) {
 			why := "the room " + own + " is not among those that use this module; see thirdParty in internal/arch and docs/adr/0002-dependencies.md"

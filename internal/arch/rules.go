@@ -52,12 +52,8 @@ var thirdParty = map[string][]string{
 	"internal":  {"github.com/tetratelabs/wazero", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto", "github.com/andybalholm/brotli"},
 }
 
-// thirdPartyTests names the modules that test files of every room may import beside those of their room.
-var thirdPartyTests = []string{
-	"pgregory.net/rapid",
-	"github.com/chromedp/chromedp", "github.com/chromedp/cdproto",
-	"github.com/tetratelabs/wazero",
-}
+// thirdPartyTests names the modules that only test files import. They may import those of every room, too.
+var thirdPartyTests = []string{"pgregory.net/rapid"}
 
 // refusal is a standard package, with all below it, that pure packages do not import.
 type refusal struct {
