@@ -151,6 +151,7 @@ type Client struct {
 	stats Stats
 
 	botVals []int64
+	turns   uint64 // of the store, when the world was last brought up to date
 
 	// OnConfirm, where set, is called for each own state that the server sent: its tick and what it meant.
 	OnConfirm func(tick clock.Tick, o predict.Outcome, off float64)
@@ -375,7 +376,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 const resyncAfter = 16
 
 func (c *Client) delivered(p *wire.Packet) {
-	if c.idleSeq != 0 && p.Seq == c.idleSeq {
+	if c.idleSeq != 0 && !c.idleSeq.Newer(p.Seq) { // this one or a later one: all of them say idle
 		c.idleSaid = true
 	}
 }
@@ -436,10 +437,20 @@ func (c *Client) moveLead(dt time.Duration) {
 
 // refresh brings the world that rules see up to the newest records, and the prediction to the newest own one.
 func (c *Client) refresh() {
-	c.eng.Retain(func(id game.ID) bool { return c.store.Find(uint32(id)) != nil })
+	if n := c.store.Turns(); n != c.turns {
+		c.turns = n
+		c.eng.Retain(func(id game.ID) bool { return c.store.Find(uint32(id)) != nil })
+	}
 	me := game.ID(0)
 	for _, e := range c.store.Entities() {
 		k := c.rules.Kinds[e.Kind]
+		if !e.Fresh {
+			if e.Mine {
+				me = game.ID(e.ID)
+			}
+			continue
+		}
+		e.Fresh = false
 		if e.Mine {
 			if s := e.Groups[snapshot.OwnerGroup].Newest(); s != nil {
 				me = game.ID(e.ID)

@@ -91,6 +91,7 @@ type Held struct {
 	Kind   int
 	Mine   bool
 	Since  clock.Tick // tick of the first record held
+	Fresh  bool       // a state was taken in since the owner of the Store cleared this
 	Groups [OwnerGroup + 1]Group
 
 	slot  uint16
@@ -107,6 +108,7 @@ type Store struct {
 
 	ops   []op
 	arena []int64
+	turns uint64
 	// Applied, where set, is called for each state taken in; for tests that compare it with the truth.
 	Applied func(e *Held, g int, s *motion.State)
 }
@@ -133,6 +135,9 @@ func NewStore(kinds []*schema.Kind) *Store { return &Store{kinds: kinds} }
 
 // Entities returns what is held, by rising ID. The slice is valid until the next Read.
 func (s *Store) Entities() []*Held { return s.alive }
+
+// Turns counts how often an entity came or went.
+func (s *Store) Turns() uint64 { return s.turns }
 
 // Find returns the entity with an ID, or nil.
 func (s *Store) Find(id uint32) *Held {
@@ -271,6 +276,7 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 	g := &h.Groups[o.group]
 	g.pin = max(g.pin, o.base)
 	g.insert(&o.state)
+	h.Fresh = true
 	if s.Applied != nil {
 		s.Applied(h, o.group, &o.state)
 	}
@@ -303,6 +309,7 @@ func (s *Store) enter(o *op, tick clock.Tick) *Held {
 	}
 	h.ID, h.Kind, h.Mine, h.Since, h.slot, h.alive = o.id, o.kind, o.mine, tick, o.slot, true
 	s.slots[o.slot] = h
+	s.turns++
 	at := len(s.alive)
 	for at > 0 && s.alive[at-1].ID > h.ID {
 		at--
@@ -314,6 +321,7 @@ func (s *Store) enter(o *op, tick clock.Tick) *Held {
 }
 
 func (s *Store) unlist(h *Held) {
+	s.turns++
 	for i, e := range s.alive {
 		if e == h {
 			s.alive = append(s.alive[:i], s.alive[i+1:]...)
