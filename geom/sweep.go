@@ -54,7 +54,9 @@ func (w Walls) Sweep(c Circle, delta Vec2) (Hit, bool) {
 		Min: Vec2{min(c.Center.X, c.Center.X+delta.X), min(c.Center.Y, c.Center.Y+delta.Y)},
 		Max: Vec2{max(c.Center.X, c.Center.X+delta.X), max(c.Center.Y, c.Center.Y+delta.Y)},
 	}
-	frame = frame.grow(c.Radius)
+	// The hair covers what rounding may move a wall that is just touched.
+	size := math.Abs(frame.Min.X) + math.Abs(frame.Min.Y) + math.Abs(frame.Max.X) + math.Abs(frame.Max.Y)
+	frame = frame.grow(c.Radius + float64(0x1p-48*(size+c.Radius)))
 	for i := range w.Rects {
 		if !frame.Overlaps(w.Rects[i]) {
 			continue
@@ -99,17 +101,30 @@ func (c Circle) SweepRect(delta Vec2, r Rect) (Hit, bool) {
 		return Hit{}, false
 	}
 	at := p.Add(delta.Mul(t))
-	corner := r.Clamp(at)
-	n := Vec2{}
+	near := r.Clamp(at)
+	off, n := at.Sub(near), Vec2{}
 	switch {
-	case corner.X != at.X && corner.Y != at.Y: // entered beside both: nothing but that corner can be next
-		return c.SweepCircle(delta, Circle{Center: corner})
-	case tx > ty || tx == ty && corner.X != at.X:
-		n.X = -math.Copysign(1, delta.X)
+	case off.X != 0 && off.Y != 0: // beside both sides: nothing but that corner can be next
+		return c.SweepCircle(delta, Circle{Center: near})
+	case off.X != 0:
+		n.X = side(off.X)
+	case off.Y != 0:
+		n.Y = side(off.Y)
+	case tx > ty: // no radius to speak of
+		n.X = -side(delta.X)
 	default:
-		n.Y = -math.Copysign(1, delta.Y)
+		n.Y = -side(delta.Y)
 	}
 	return Hit{Share: t, Normal: n}, into(delta, n)
+}
+
+// side returns 1 for positive x and -1 for others. Unlike math.Copysign it does not look at the
+// sign of a NaN, which is not the same on every machine.
+func side(x float64) float64 {
+	if x > 0 {
+		return 1
+	}
+	return -1
 }
 
 // SweepCircle reports where c, moving by delta, first touches o; see Walls.Sweep.
@@ -153,8 +168,9 @@ func (c Circle) SweepSegment(delta Vec2, s Segment) (Hit, bool) {
 		}
 		return Hit{Normal: n}, into(delta, n)
 	}
-	if height > c.Radius && into(delta, n) {
-		share := (height - c.Radius) / -delta.Dot(n)
+	if into(delta, n) {
+		// Rounding may call the line touched and s not: then share is 0, and foot decides.
+		share := max(0, (height-c.Radius)/-delta.Dot(n))
 		foot := c.Center.Add(delta.Mul(share)).Sub(s.A).Dot(along)
 		if share <= 1 && foot >= 0 && foot <= along.Len2() {
 			return Hit{Share: share, Normal: n}, true
@@ -201,10 +217,11 @@ const (
 
 // Slide moves a circle of radius r from pos by delta, and where it meets a wall, along the wall.
 // It returns where the centre arrives: never through a wall however long delta is, no farther
-// than delta, and with a gap of Skin to the walls it met.
+// than delta, and with a gap of Skin to the walls it met. A passage must be 2r + 2·Skin wide.
 //
-// A circle that overlaps walls from the beginning is first pushed out, the nearest way. One that
-// fits nowhere near stays in a wall. If r is negative or anything is not finite, Slide returns pos.
+// A circle that overlaps walls from the beginning is first pushed out; see Free. One that moves
+// within the gap is also pushed back to its edge, at most by Skin, but one that stands is left
+// alone. If r is negative or anything is not finite, Slide returns pos.
 func Slide(pos, delta Vec2, r float64, walls []Rect) Vec2 {
 	return Walls{Rects: walls}.Slide(pos, delta, r)
 }
@@ -214,11 +231,13 @@ func (w Walls) Slide(pos, delta Vec2, r float64) Vec2 {
 	if !(r >= 0) || !finite(r) || !pos.Finite() || !delta.Finite() {
 		return pos
 	}
-	pos = w.Free(pos, r)
+	if delta == (Vec2{}) {
+		return w.Free(pos, r)
+	}
+	// Only from the inner half of the gap: rounding does not get there in one step, so that
+	// pushing does not disturb every step of a way along a wall.
+	pos = w.free(pos, r+Skin/2, Skin/2)
 	for range maxSlides {
-		if delta == (Vec2{}) {
-			break
-		}
 		hit, ok := w.Sweep(Circle{pos, r + Skin}, delta)
 		if !ok {
 			return pos.Add(delta)
@@ -230,42 +249,57 @@ func (w Walls) Slide(pos, delta Vec2, r float64) Vec2 {
 }
 
 // Free returns pos if a circle of radius r there overlaps no wall, and otherwise a place nearby
-// where it does not, if a few pushes, each out of the wall it is deepest in, lead to one.
-func (w Walls) Free(pos Vec2, r float64) Vec2 {
+// where it does not and has a gap of Skin. It gets there by a few pushes, each the shortest way
+// out of the wall that the circle is deepest in; if they lead to no such place, Free returns the
+// best on the way, where the circle is the least deep in walls.
+func (w Walls) Free(pos Vec2, r float64) Vec2 { return w.free(pos, r, Skin) }
+
+// free is Free with any gap.
+func (w Walls) free(pos Vec2, r, gap float64) Vec2 {
+	best, least := pos, math.Inf(1)
 	for range maxPushes {
-		deepest, out := 0.0, Vec2{}
-		push := func(dist float64, n Vec2) {
-			if depth := r - dist; depth > deepest {
-				deepest, out = depth, n
-			}
+		depth, out := w.deepest(pos, r)
+		if depth < least {
+			best, least = pos, depth
 		}
-		for i := range w.Rects {
-			if w.Rects[i].grow(r).Contains(pos) {
-				push(rectDistance(pos, w.Rects[i]))
-			}
-		}
-		for i := range w.Segments {
-			way := pos.Sub(w.Segments[i].Closest(pos))
-			n := way.Unit()
-			if n == (Vec2{}) {
-				n = w.Segments[i].B.Sub(w.Segments[i].A).Unit().Perp()
-			}
-			push(way.Len(), n)
-		}
-		for i := range w.Circles {
-			if c := w.Circles[i]; c.Radius >= 0 {
-				way := pos.Sub(c.Center)
-				n := way.Unit()
-				if n == (Vec2{}) {
-					n = Vec2{X: 1}
-				}
-				push(way.Len()-c.Radius, n)
-			}
-		}
-		if !(deepest > 0) {
+		if !(depth > 0) {
 			break
 		}
-		pos = pos.Add(out.Mul(deepest + Skin))
+		pos = pos.Add(out.Mul(depth + gap))
 	}
-	return pos
+	return best
+}
+
+// deepest returns how deep a circle is in the wall that it is deepest in, 0 if in none, and the
+// unit vector that leads out.
+func (w Walls) deepest(pos Vec2, r float64) (depth float64, out Vec2) {
+	for i := range w.Rects {
+		if !w.Rects[i].grow(r).Contains(pos) {
+			continue
+		}
+		if dist, n := rectDistance(pos, w.Rects[i]); r-dist > depth {
+			depth, out = r-dist, n
+		}
+	}
+	for i := range w.Segments {
+		s := w.Segments[i]
+		way := pos.Sub(s.Closest(pos))
+		dist := way.Len()
+		if r-dist > depth {
+			if depth, out = r-dist, way.Unit(); out == (Vec2{}) {
+				out = s.B.Sub(s.A).Unit().Perp()
+			}
+		}
+	}
+	for i := range w.Circles {
+		c := w.Circles[i]
+		way := pos.Sub(c.Center)
+		dist := way.Len() - c.Radius
+		if c.Radius >= 0 && r-dist > depth {
+			if depth, out = r-dist, way.Unit(); out == (Vec2{}) {
+				out = Vec2{X: 1}
+			}
+		}
+	}
+	return depth, out
 }

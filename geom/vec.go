@@ -24,7 +24,7 @@ func (v Vec2) Dot(w Vec2) float64 { return float64(v.X*w.X) + float64(v.Y*w.Y) }
 // Cross returns |v| |w| sin of the angle from v to w: positive if w lies to the left of v.
 func (v Vec2) Cross(w Vec2) float64 { return float64(v.X*w.Y) - float64(v.Y*w.X) }
 
-// Len returns the length of v, right to 1 ulp for every finite v whose length is finite.
+// Len returns the length of v, right to 1.5 ulp for every finite v whose length is finite.
 func (v Vec2) Len() float64 { return Hypot(v.X, v.Y) }
 
 // Len2 returns the square of the length of v. It overflows to +Inf for lengths above 1e154.

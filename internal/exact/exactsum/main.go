@@ -6,8 +6,9 @@
 //	GOARCH=arm64 go run -exec qemu-aarch64-static ./internal/exact/exactsum
 //	GOOS=wasip1 GOARCH=wasm go build -o exactsum.wasm ./internal/exact/exactsum   # for any WASI runtime
 //
-// With the argument "control" it prints instead a hash of arithmetic that is left to the compiler,
-// which is not the same on every machine.
+// With a number as its argument it draws other inputs, with that number as seed. With the argument
+// "control" it prints instead a hash of arithmetic that is left to the compiler, which is not the
+// same on every machine.
 package main
 
 import (
@@ -18,10 +19,17 @@ import (
 )
 
 func main() {
-	const seed, n = 1, exact.Rounds
-	if len(os.Args) == 2 && os.Args[1] == "control" {
+	seed, n := uint64(1), exact.Rounds
+	if len(os.Args) > 1 && os.Args[1] == "control" {
 		line("control", exact.Control(seed, n))
 		return
+	}
+	if len(os.Args) > 1 {
+		var err error
+		if seed, err = strconv.ParseUint(os.Args[1], 10, 64); err != nil {
+			os.Stderr.WriteString("exactsum: " + os.Args[1] + " is neither a seed nor \"control\"\n")
+			os.Exit(2)
+		}
 	}
 	sums := exact.Sums(seed, n)
 	for _, s := range sums {
