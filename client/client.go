@@ -86,8 +86,9 @@ type Event struct {
 	Event int // index in the game's Events
 	Actor game.ID
 	Tick  clock.Tick
-	Vals  []int64 // simulation integers of the payload
-	Own   bool    // predicted here
+	Vals  []int64   // simulation integers of the payload
+	Own   bool      // predicted here
+	At    geom.Vec2 // where, as predicted; of own events only
 }
 
 // Client is one player's side. See New.
@@ -584,7 +585,7 @@ func (c *Client) between() (a, b []int64, u int64) {
 // collect moves what predicted rules emitted to the events to be shown now.
 func (c *Client) collect() {
 	for _, e := range c.eng.Events() {
-		c.events = append(c.events, Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: append([]int64(nil), e.Vals...), Own: true})
+		c.events = append(c.events, Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: append([]int64(nil), e.Vals...), Own: true, At: e.At})
 	}
 	c.eng.Drain()
 }

@@ -63,11 +63,9 @@ type conn struct {
 	acked   clock.Tick               // all commands up to here arrived or are of no use any more
 	last    game.Command             // the newest command that ran
 	lastAt  clock.Tick
-	idle    bool // the client said that its commands stay as they are
-	presses []int64
+	idle    bool         // the client said that its commands stay as they are
+	press   game.Command // a late press that waits for the next tick
 	pressed bool
-	pressT  clock.TickFrac
-	pressN  wire.Seq
 	slack   int64 // least slack of new commands since it was last reported, in 1/256 ticks
 	slacked bool
 	scratch []game.Command
@@ -191,26 +189,24 @@ func (c *conn) advance() {
 	}
 }
 
-// moveEdges keeps the presses of a late command for the next tick: a click must not die because its packet
-// was late. Movement of a late command is lost; it was repeated in its place.
+// moveEdges keeps the presses of a late command for the next tick, with its aim and its view: a click must not die
+// because its packet was late, and it was aimed at what was on the screen then. Its movement is lost; the server
+// repeated another in its place. Of several late presses the first counts, as it would have in time.
 func (c *conn) moveEdges(cmd *game.Command) {
 	k := c.s.rules.Command
-	moved := false
+	if time.Duration(c.s.tick-cmd.Tick)*c.s.period > RepeatFor {
+		return // too old to be honoured
+	}
 	for i := range k.Props {
 		if p := &k.Props[i]; p.Class == schema.Press && cmd.Vals[p.At] != 0 {
-			if c.presses == nil {
-				c.presses = make([]int64, k.Sims)
+			c.stats.Moved++
+			if !c.pressed {
+				c.pressed = true
+				c.press.Vals = append(c.press.Vals[:0], cmd.Vals...)
+				c.press.Seen, c.press.Newest = cmd.Seen, cmd.Newest
 			}
-			c.presses[p.At] = 1
-			moved = true
+			return
 		}
-	}
-	if moved {
-		c.stats.Moved++
-		if !c.pressed {
-			c.pressT, c.pressN = cmd.Seen, cmd.Newest
-		}
-		c.pressed = true
 	}
 }
 
@@ -251,13 +247,15 @@ func (c *conn) due() *game.Command {
 		}
 	}
 	if c.pressed {
-		for i, v := range c.presses {
-			if v != 0 {
-				run.Vals[i] = 1
-				c.presses[i] = 0
+		for i := range k.Props {
+			p := &k.Props[i]
+			if p.Class == schema.Press {
+				run.Vals[p.At] |= c.press.Vals[p.At]
+			} else if p.Class == schema.Angle {
+				run.Vals[p.At] = c.press.Vals[p.At]
 			}
 		}
-		run.Seen, run.Newest = c.pressT, c.pressN
+		run.Seen, run.Newest = c.press.Seen, c.press.Newest
 		c.pressed, c.stats.LastStarved = false, t // not the command that was predicted
 	}
 	c.advance()

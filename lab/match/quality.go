@@ -16,14 +16,17 @@ import (
 // Quality is how well a match could be played.
 type Quality struct {
 	// Agreement is the share of predicted events of players' own commands (shots and the like) that the server
-	// decided at the same tick with exactly the same payload: what the shooter was shown is what happened.
+	// decided too, with the same outcome: what the shooter was shown is what happened. Names, numbers and flags of
+	// the payload must be equal, places lie within 30 cm. Shots whose command came late are honoured within 250 ms with the
+	// view they were fired at; LateShots counts those.
 	Agreement float64
 	Shots     int // predicted events that count for Agreement
+	LateShots int
 	// Interrupted are predicted events that do not count: before the server ran the command, someone else had
 	// killed, moved or otherwise changed the player, which no client can foresee.
 	Interrupted int
-	// CutOff are predicted events that do not count because less than a second before, the player's network had
-	// carried nothing for 500 ms, one way or the other. OutageShare is the share of drawn time in which nothing came to it for as long.
+	// CutOff are predicted events that do not count because less than a second before, nothing had come from the
+	// player for server.RepeatFor, after which its avatar is no longer carried on, or nothing to it for 500 ms. OutageShare is the share of drawn time in which nothing came to it for as long.
 	CutOff      int
 	OutageShare float64
 	// HitchesPerMin is how often, per minute in which a moving thing was drawn, it was drawn for more than
@@ -59,6 +62,7 @@ type quality struct {
 	startServer server.PlayerStats
 
 	agreed, disagreed int
+	late              int
 	interrupted       int
 	cutOff            int
 	outage            time.Duration
@@ -214,6 +218,7 @@ func (s *Sim) Quality() Quality {
 		r.CleanMispredictions += q.clean
 		r.Events += q.events
 		r.Interrupted += q.interrupted
+		r.LateShots += q.late
 		r.CutOff += q.cutOff
 		out, drawn = out+q.outage, drawn+q.drawn
 		if p.Client == nil {

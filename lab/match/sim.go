@@ -32,6 +32,7 @@ type Sim struct {
 	outs    []server.Outbox
 	hash    uint64
 	pending map[clock.Tick][]predicted // by the tick at which the server will decide
+	late    []predicted
 	started bool
 	measure clock.Time // when measuring began
 
@@ -260,30 +261,63 @@ func (p *Player) frame() bool {
 func (s *Sim) compare() {
 	tick := s.Server.Tick()
 	for _, p := range s.players {
-		if p.Client != nil && (s.Loop.Now().Sub(s.Server.Heard(p.ID)) > outage || p.Client.Stats().Age > outage) {
+		if p.Client != nil && (s.Loop.Now().Sub(s.Server.Heard(p.ID)) > server.RepeatFor || p.Client.Stats().Age > outage) {
 			p.cutAt = s.Loop.Now()
 		}
 	}
-	for _, w := range s.pending[tick] {
-		agreed, decided := false, false
-		for i := range s.Server.Engine().Events() {
-			e := &s.Server.Engine().Events()[i]
-			same := e.ByActor && e.Actor == w.e.Actor && e.Event == w.e.Event
-			decided = decided || same
-			agreed = agreed || same && sameOutcome(s.Rules.Events[e.Event], e.Vals, w.e.Vals)
-		}
+	late := s.late[:0]
+	for _, w := range s.late { // presses that came too late for their own tick are run a little later
 		switch {
-		case agreed:
+		case s.decided(&w) == agreed:
 			w.p.q.agreed++
-		case s.interrupted(&w, tick, decided):
+			w.p.q.late++
+		case tick-w.e.Tick < clock.Tick(server.RepeatFor/s.Server.Period()):
+			late = append(late, w)
+		default:
+			w.p.q.disagreed++
+		}
+	}
+	s.late = late
+	for _, w := range s.pending[tick] {
+		verdict := s.decided(&w)
+		st, _ := s.Server.Stats(w.p.ID)
+		switch {
+		case verdict == agreed:
+			w.p.q.agreed++
+		case s.interrupted(&w, tick, verdict == otherwise):
 			w.p.q.interrupted++
 		case w.p.cutAt != 0 && s.Loop.Now().Sub(w.p.cutAt) < aftermath:
 			w.p.q.cutOff++
+		case verdict == nothing && st.LastStarved == tick:
+			s.late = append(s.late, w)
 		default:
 			w.p.q.disagreed++
 		}
 	}
 	delete(s.pending, tick)
+}
+
+type verdict uint8
+
+const (
+	nothing   verdict = iota // the server decided no such event in this tick
+	otherwise                // it did, with another outcome
+	agreed
+)
+
+// decided returns what the server decided in this tick of an event that a client predicted.
+func (s *Sim) decided(w *predicted) verdict {
+	v := nothing
+	for i := range s.Server.Engine().Events() {
+		e := &s.Server.Engine().Events()[i]
+		if !e.ByActor || e.Actor != w.e.Actor || e.Event != w.e.Event {
+			continue
+		}
+		if v = otherwise; sameOutcome(s.Rules.Events[e.Event], e.Vals, w.e.Vals, outcomeSlack+e.At.Sub(w.e.At).Len()) {
+			return agreed
+		}
+	}
+	return v
 }
 
 // outage is how long a path must carry nothing before that is an outage, which no delay bridges: it is counted apart.
@@ -293,18 +327,19 @@ const outage = 500 * time.Millisecond
 const aftermath = time.Second
 
 // outcomeSlack is how far apart places of one event may lie, in metres, to count as the same outcome: half an avatar. A
-// starved tick moves the shooter by centimetres; whom the shot hit is what matters.
+// starved tick moves the shooter by centimetres; whom the shot hit is what matters. What the shooter itself was
+// moved between its prediction and the server's decision is added.
 const outcomeSlack = 0.3
 
 // sameOutcome compares two payloads: numbers, names and flags exactly, places and directions nearly.
-func sameOutcome(k *schema.Kind, a, b []int64) bool {
+func sameOutcome(k *schema.Kind, a, b []int64, slack float64) bool {
 	for i := range k.Props {
 		p := &k.Props[i]
 		for c := p.At; c < p.At+p.Comps; c++ {
 			d := float64(max(a[c]-b[c], b[c]-a[c]))
 			switch p.Class {
 			case schema.Pos, schema.Vel:
-				if d > outcomeSlack*p.Sim {
+				if d > slack*p.Sim {
 					return false
 				}
 			case schema.Angle:
