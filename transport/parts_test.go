@@ -1,0 +1,240 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"meanwhile/wire"
+)
+
+func limit(n int) func() int { return func() int { return n } }
+
+func TestFrames(t *testing.T) {
+	var stream []byte
+	messages := []string{"", "a", "hello", strings.Repeat("x", 1000)}
+	for _, m := range messages {
+		stream = AppendFrame(stream, []byte(m))
+	}
+	if want := []byte{0, 0, 0, 0, 1, 0, 0, 0, 'a', 5, 0, 0, 0, 'h'}; !bytes.HasPrefix(stream, want) {
+		t.Fatalf("stream begins with %x, want %x", stream[:len(want)], want)
+	}
+	r := bytes.NewReader(stream)
+	for _, m := range messages {
+		if got, err := ReadFrame(r, limit(1000)); err != nil || string(got) != m {
+			t.Fatalf("%q, %v; want %q", got, err, m)
+		}
+	}
+	if _, err := ReadFrame(r, limit(1000)); err != io.EOF {
+		t.Error(err)
+	}
+	// Cut anywhere, a stream ends with EOF between frames and with an error inside them.
+	for n := range stream {
+		r := bytes.NewReader(stream[:n])
+		whole := 0
+		for _, m := range messages {
+			if _, err := ReadFrame(r, limit(1000)); err == nil {
+				whole += FrameHeader + len(m)
+			} else if want := map[bool]error{true: io.EOF, false: io.ErrUnexpectedEOF}[whole == n]; err != want {
+				t.Fatalf("cut to %d bytes: %v, want %v", n, err, want)
+			} else {
+				break
+			}
+		}
+	}
+	if _, err := ReadFrame(bytes.NewReader(stream), limit(0)); err != nil {
+		t.Error(err)
+	}
+	if _, err := ReadFrame(bytes.NewReader(stream[FrameHeader:]), limit(0)); !errors.Is(err, ErrTooLarge) {
+		t.Error(err)
+	}
+}
+
+func FuzzReadFrame(f *testing.F) {
+	f.Add(AppendFrame(nil, []byte("hello")))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bytes.NewReader(b)
+		for {
+			m, err := ReadFrame(r, limit(MaxMessage))
+			if err != nil {
+				return
+			}
+			if at := len(b) - r.Len(); !bytes.Equal(AppendFrame(nil, m), b[at-len(m)-FrameHeader:at]) {
+				t.Fatalf("%x read as %x", b, m)
+			}
+		}
+	})
+}
+
+// The mailbox against the obvious: a list of which only the last two are kept.
+func TestMailbox(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMailbox()
+		var (
+			waiting, dropped []wire.Seq
+			buf              []byte
+			seq              wire.Seq
+		)
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				seq++
+				if displaced := m.put(datagram(seq)); displaced != (len(waiting) == Mailbox) {
+					t.Fatalf("displaced %v with %d waiting", displaced, len(waiting))
+				}
+				if waiting = append(waiting, seq); len(waiting) > Mailbox {
+					dropped, waiting = append(dropped, waiting[0]), waiting[1:]
+				}
+			},
+			"take": func(t *rapid.T) {
+				b, ok := m.take(buf)
+				if buf = b; ok != (len(waiting) > 0) {
+					t.Fatalf("took %v with %d waiting", ok, len(waiting))
+				}
+				if ok {
+					if !bytes.Equal(b, datagram(waiting[0])) {
+						t.Fatalf("took %x, want %d", b, waiting[0])
+					}
+					waiting = waiting[1:]
+				}
+			},
+			"reports": func(t *rapid.T) {
+				want := dropped[max(0, len(dropped)-DropReports):]
+				if got := m.reports(nil); fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Fatalf("reports %v, want %v", got, want)
+				}
+				dropped = nil
+			},
+		})
+	})
+}
+
+func TestOrigins(t *testing.T) {
+	listed := Origins{"https://Play.example", "http://localhost:*", "http://[::1]:8080"}
+	for _, c := range []struct {
+		list         Origins
+		origin, host string
+		want         bool
+	}{
+		{nil, "", "game.example:4433", true}, // not a page
+		{nil, "https://game.example", "game.example:4433", true},
+		{nil, "http://localhost:8080", "localhost:4433", true},
+		{nil, "http://LOCALHOST:8080", "localhost", true},
+		{nil, "http://[::1]:8080", "[::1]:4433", true},
+		{nil, "http://localhost:8080", "127.0.0.1:4433", false},
+		{nil, "https://evil.example", "game.example", false},
+		{nil, "https://game.example.evil.example", "game.example", false},
+		{nil, "null", "game.example", false},
+		{Origins{}, "https://game.example", "game.example", false},
+		{Origins{}, "", "game.example", true},
+		{listed, "https://play.example", "127.0.0.1:1", true},
+		{listed, "https://play.example:444", "127.0.0.1:1", false},
+		{listed, "http://play.example", "127.0.0.1:1", false},
+		{listed, "http://localhost:1234", "127.0.0.1:1", true},
+		{listed, "http://localhost", "127.0.0.1:1", true},
+		{listed, "https://localhost:1234", "127.0.0.1:1", false},
+		{listed, "http://localhost.evil.example:1234", "127.0.0.1:1", false},
+		{listed, "http://[::1]:8080", "127.0.0.1:1", true},
+		{listed, "http://[::1]:8081", "127.0.0.1:1", false},
+		{listed, "http://localhost:*", "127.0.0.1:1", true}, // no browser has such a page
+		{Origins{"*"}, "null", "127.0.0.1:1", true},
+		{Origins{"*"}, "https://any.example", "127.0.0.1:1", true},
+		{listed, "http://user@localhost:1", "127.0.0.1:1", false},
+		{listed, "http://localhost:1/path", "127.0.0.1:1", false},
+	} {
+		if got := c.list.Allow(c.origin, c.host); got != c.want {
+			t.Errorf("%q: page %q at %q: %v, want %v", c.list, c.origin, c.host, got, c.want)
+		}
+	}
+}
+
+func TestGate(t *testing.T) {
+	g := NewGate(5, 2)
+	enter := func(addr string, want bool) func() {
+		t.Helper()
+		leave, ok := g.Enter(addr)
+		if ok != want {
+			t.Fatalf("%s: %v, want %v, with %d inside", addr, ok, want, g.Visitors())
+		}
+		return leave
+	}
+	first := enter("203.0.113.1:1000", true)
+	if !g.Crowded("203.0.113.1:9") || g.Crowded("203.0.113.2:9") {
+		t.Error("one of two places taken is a crowd, none is not")
+	}
+	enter("203.0.113.1:1001", true)
+	enter("203.0.113.1:1002", false)
+	enter("[2001:db8:1:2::1]:1", true)
+	enter("[2001:db8:1:2:ffff::9]:1", true)
+	enter("[2001:db8:1:2:abcd::9]:1", false) // the same /64
+	enter("[2001:db8:1:3::1]:1", true)
+	enter("203.0.113.2:1", false) // full
+	if g.Visitors() != 5 || g.Refused() != 3 || !g.Crowded("203.0.113.9:1") {
+		t.Errorf("%d inside, %d refused", g.Visitors(), g.Refused())
+	}
+	first()
+	first() // once is enough
+	enter("203.0.113.1:1003", true)
+	enter("[::ffff:203.0.113.1]:1", false) // the same address in IPv6 clothes
+
+	g = NewGate(5, 2)
+	for range 5 {
+		enter("127.0.0.1:1", true) // the machine itself is bounded by the whole only
+	}
+	enter("127.0.0.1:1", false)
+	g = NewGate(5, 2)
+	enter("nonsense", true)
+	enter("more nonsense", true)
+	enter("and more", false)
+	if g := NewGate(0, -1); g.most != MaxVisitors || g.mostPerAddress != MaxVisitorsPerAddress {
+		t.Error(g)
+	}
+}
+
+func TestGateForgetsAddresses(t *testing.T) {
+	g := NewGate(10, 0)
+	for i := range 10_000 {
+		leave, ok := g.Enter(fmt.Sprintf("203.0.%d.%d:1", i/256, i%256))
+		if !ok {
+			t.Fatal(i)
+		}
+		leave()
+	}
+	if len(g.by) != 0 {
+		t.Errorf("%d addresses remembered", len(g.by))
+	}
+}
+
+func TestCutReason(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                     "",
+		"short":                                "short",
+		strings.Repeat("x", 200):               strings.Repeat("x", MaxReason),
+		strings.Repeat("x", MaxReason-1) + "é": strings.Repeat("x", MaxReason-1),
+		"a\xffb":                               "a\ufffdb",
+	} {
+		if got := CutReason(in); got != want || !utf8.ValidString(got) {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCloseErrorText(t *testing.T) {
+	for want, e := range map[string]CloseError{
+		"transport: closed here":                 {},
+		"transport: closed here: tired":          {Reason: "tired"},
+		"transport: closed by the peer: go away": {Reason: "go away", Remote: true},
+		"transport: closed by the peer":          {Remote: true},
+		"transport: closed here: EOF after 3":    {Reason: "EOF after 3", Cause: io.EOF},
+	} {
+		if e.Error() != want || !errors.Is(&e, ErrClosed) || errors.Is(&e, io.EOF) != (e.Cause != nil) {
+			t.Errorf("%q, want %q", e.Error(), want)
+		}
+	}
+}

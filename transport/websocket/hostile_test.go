@@ -1,0 +1,294 @@
+package websocket
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	ws "github.com/coder/websocket"
+
+	"meanwhile/clock"
+	"meanwhile/transport"
+	"meanwhile/transport/cert"
+	"meanwhile/transport/internal/conntest"
+	"meanwhile/wire"
+)
+
+// raw dials as somebody who does not use our client, and returns the server's end too.
+func raw(t testing.TB, s *Server, url string) (*ws.Conn, transport.Conn) {
+	t.Helper()
+	c, _, err := ws.Dial(conntest.Context(t), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.CloseNow() })
+	server, err := s.Accept(conntest.Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, server
+}
+
+func TestGarbage(t *testing.T) {
+	s, url := serve(t, Config{})
+	for _, c := range []struct {
+		name string
+		kind ws.MessageType
+		b    []byte
+		want string
+	}{
+		{"text", ws.MessageText, []byte("hello"), "text or empty"},
+		{"empty", ws.MessageBinary, nil, "text or empty"},
+		{"another first byte", ws.MessageBinary, []byte{2, 1, 2, 3}, "begins with 2"},
+		{"a datagram of 4 kB", ws.MessageBinary, make([]byte, 4<<10), "a datagram of more than 2046 bytes"},
+		{"a large early message", ws.MessageBinary, append([]byte{PrefixMessage}, make([]byte, transport.MaxEarlyMessage+1)...), "bound of 8192"},
+		{"a huge message", ws.MessageBinary, append([]byte{PrefixMessage}, make([]byte, 4<<20)...), "bound of 8192"},
+	} {
+		conn, server := raw(t, s, url)
+		_ = conn.Write(conntest.Context(t), c.kind, c.b) // the huge one is cut off on the way
+		var closed ws.CloseError
+		if _, _, err := conn.Read(conntest.Context(t)); errors.As(err, &closed) && !strings.Contains(closed.Reason, c.want) {
+			t.Errorf("%s: closed with %q, want %q", c.name, closed.Reason, c.want)
+		} else if err == nil {
+			t.Errorf("%s: answered", c.name)
+		}
+		conntest.Wait(t, server.Done(), c.name+" is borne")
+		if !strings.Contains(server.Err().Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, server.Err(), c.want)
+		}
+	}
+}
+
+func TestOddButAllowed(t *testing.T) {
+	s, url := serve(t, Config{})
+	conn, server := raw(t, s, url)
+	server.Admit()
+	ctx := conntest.Context(t)
+	for _, n := range []int{0, transport.MinDatagram - 1, transport.MaxDatagram + 1, 2046} {
+		if err := conn.Write(ctx, ws.MessageBinary, make([]byte, 1+n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conntest.Until(t, "all counted", func() bool { return server.Stats().IgnoredSize == 4 })
+	w, err := conn.Writer(ctx, ws.MessageBinary) // a message in pieces
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range [][]byte{{PrefixMessage}, []byte("hel"), []byte("lo")} {
+		if _, err := w.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := server.ReceiveMessage(ctx); err != nil || string(m) != "hello" {
+		t.Errorf("%q, %v", m, err)
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	s, url := serve(t, Config{Origins: transport.Origins{"https://play.example"}})
+	for origin, ok := range map[string]bool{"": true, "https://play.example": true, "https://evil.example": false} {
+		c, err := Dial(conntest.Context(t), url, DialConfig{Clock: conntest.Clock, Origin: origin})
+		if (err == nil) != ok {
+			t.Errorf("origin %q: %v", origin, err)
+		}
+		if err == nil {
+			conntest.End(t, c)
+		}
+	}
+	if n := s.Counts(); n.RefusedOrigin != 1 || n.Accepted != 2 {
+		t.Errorf("%+v", n)
+	}
+}
+
+func TestOtherRequests(t *testing.T) {
+	s, url := serve(t, Config{})
+	r, err := http.Get("http" + strings.TrimPrefix(url, "ws"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	if r.StatusCode != http.StatusUpgradeRequired || s.Counts().RefusedProtocol != 1 || s.Visitors() != 0 {
+		t.Errorf("%s, %+v, %d visitors", r.Status, s.Counts(), s.Visitors())
+	}
+}
+
+func TestFloodIsBounded(t *testing.T) {
+	const most = 4
+	s, url := serve(t, Config{Gate: transport.NewGate(most, 0), HelloTimeout: 2 * time.Second})
+	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
+	conntest.Connect(t, n, true)
+	refused := 0
+	for range 12 {
+		c, _, err := ws.Dial(conntest.Context(t), url, nil)
+		if err != nil {
+			refused++
+			continue
+		}
+		defer c.CloseNow()
+		if v := s.Visitors(); v > most {
+			t.Fatalf("%d visitors, bound %d", v, most)
+		}
+	}
+	if refused != 12-most {
+		t.Errorf("%d refused, want %d", refused, 12-most)
+	}
+	conntest.Until(t, "the flood ebbs", func() bool { return s.Visitors() == 0 })
+	for range most { // the dead ones still wait to be accepted
+		if _, err := s.Accept(conntest.Context(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conntest.Connect(t, n, true)
+}
+
+// A peer that reads nothing never blocks Send, and is found out.
+func TestPeerThatDoesNotRead(t *testing.T) {
+	s, url := serve(t, Config{IdleTimeout: time.Second})
+	socket, err := net.Dial("tcp", strings.TrimPrefix(url, "ws://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	_ = socket.(*net.TCPConn).SetReadBuffer(8 << 10)
+	fmt.Fprintf(socket, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+	if r, err := http.ReadResponse(bufio.NewReaderSize(socket, 16), nil); err != nil || r.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatal(r, err)
+	}
+	server, err := s.Accept(conntest.Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Admit()
+	var (
+		seq     wire.Seq
+		dropped []wire.Seq
+	)
+	conntest.Until(t, "the kernel takes no more", func() bool {
+		for range 20 {
+			seq++
+			server.Send(conntest.Datagram(seq, transport.MaxDatagram))
+		}
+		dropped = server.Dropped(dropped)
+		return len(dropped) > 1000
+	})
+	t.Logf("TCP swallowed %d of %d datagrams", server.Stats().Sent, seq)
+	for i, q := range dropped[1:] {
+		if !q.Newer(dropped[i]) {
+			t.Fatalf("reports %d and %d are %d and %d", i, i+1, dropped[i], q)
+		}
+	}
+	conntest.Wait(t, server.Done(), "nobody notices")
+	if !strings.Contains(server.Err().Error(), "silent") {
+		t.Error(server.Err())
+	}
+}
+
+// A quiet peer that answers is kept.
+func TestQuietPeerIsKept(t *testing.T) {
+	s, url := serve(t, Config{IdleTimeout: 300 * time.Millisecond})
+	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
+	client, server := conntest.Connect(t, n, true)
+	time.Sleep(time.Second)
+	client.Send(conntest.Datagram(1, 20))
+	if _, _, err := server.Receive(conntest.Context(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOverTLS(t *testing.T) {
+	own, err := cert.NewSelfSigned(cert.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := NewServer(Config{Clock: conntest.Clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: own.GetCertificate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &http.Server{Handler: s, ErrorLog: log.New(io.Discard, "", 0)} // it complains of the refused client
+	go h.Serve(ln)
+	t.Cleanup(func() { s.Close("test is over"); h.Close() })
+	f, err := own.Fingerprints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "wss://" + ln.Addr().String()
+	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) {
+		return Dial(ctx, url, DialConfig{Clock: conntest.Clock, TLS: cert.Pin(f...)})
+	}}
+	client, server := conntest.Connect(t, n, true)
+	client.Send(conntest.Datagram(1, 20))
+	if _, _, err := server.Receive(conntest.Context(t)); err != nil {
+		t.Error(err)
+	}
+	if _, err := Dial(conntest.Context(t), url, DialConfig{Clock: conntest.Clock, TLS: cert.Pin(cert.Fingerprint{1})}); !errors.Is(err, cert.ErrNotPinned) {
+		t.Error(err)
+	}
+}
+
+func TestNothingIsLeft(t *testing.T) {
+	before := runtime.NumGoroutine()
+	s, err := NewServer(Config{Clock: conntest.Clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) {
+		return dial(ctx, "ws"+strings.TrimPrefix(h.URL, "http"))
+	}}
+	var clients []transport.Conn
+	for i := range 4 {
+		client, _ := conntest.Connect(t, n, i > 0)
+		clients = append(clients, client)
+	}
+	s.Close("over")
+	for _, c := range clients {
+		conntest.Wait(t, c.Done(), "a client stays")
+	}
+	h.Close()
+	conntest.Until(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before })
+}
+
+func TestConfig(t *testing.T) {
+	if _, err := NewServer(Config{}); err == nil {
+		t.Error("no clock")
+	}
+	if _, err := Dial(context.Background(), "ws://127.0.0.1:1", DialConfig{}); err == nil {
+		t.Error("no clock")
+	}
+	if _, err := Dial(context.Background(), "ftp://127.0.0.1:1", DialConfig{Clock: conntest.Clock}); err == nil {
+		t.Error("ftp")
+	}
+}
+
+// One datagram across the loopback, from Send to Deliver.
+func BenchmarkDatagram(b *testing.B) {
+	s, url := serve(b, Config{})
+	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
+	client, server := conntest.Connect(b, n, true)
+	arrived := make(chan struct{}, 1)
+	server.Deliver(func([]byte, clock.Time) { arrived <- struct{}{} })
+	d := conntest.Datagram(1, 200)
+	b.ReportAllocs()
+	for b.Loop() {
+		client.Send(d)
+		<-arrived
+	}
+}
