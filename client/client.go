@@ -552,7 +552,7 @@ func placeOf(k *schema.Kind, a, b []int64, u int64) (v geom.Vec3) {
 				return 0
 			}
 			from, to := a[p.At+c], b[p.At+c]
-			return (float64(from) + float64(float64(to-from)*float64(u)/65536)) / p.Sim
+			return (float64(from) + float64(float64(to-from)*float64(u))/65536) / p.Sim
 		}
 		return geom.Vec3{X: at(0), Y: at(1), Z: at(2)}
 	}

@@ -18,7 +18,7 @@ func (k *Kind) AppendDrawn(dst []float64, drawn []int64) []float64 {
 				case q.Class == Tick || q.Class == Handle || q.Class == Text:
 					v = float64(uint32(d >> 8))
 				case q.Class == Pos || q.Class == Vel || q.Class == Float || q.Class == Stick:
-					v = float64(d) / (q.Obs * SubSteps)
+					v = float64(d) / float64(q.Obs*SubSteps)
 				default:
 					v = float64(d >> 8)
 				}

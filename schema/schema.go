@@ -215,7 +215,7 @@ func (k *Kind) layout() error {
 			return fmt.Errorf("schema: %s: %s draws hermite and needs a vel property of %d components for everyone in its group", k.Name, p.Name, p.Comps)
 		}
 		p.Tangent = vel
-		p.TangentQ = round(p.Obs / float64(k.Props[vel].Obs*float64(k.Rate)) * (1 << 32))
+		p.TangentQ = round(float64(p.Obs / float64(k.Props[vel].Obs*float64(k.Rate)) * (1 << 32)))
 	}
 	return nil
 }
@@ -477,7 +477,7 @@ func (p *Prop) finish() {
 	case Text:
 		p.bits = 32
 	case Stick:
-		p.bits = bits.Len64(uint64(2 * p.Obs))
+		p.bits = bits.Len64(uint64(float64(2 * p.Obs)))
 	case Tick:
 		p.k, p.absK = 4, 6
 	case Handle:
@@ -528,7 +528,7 @@ func round(v float64) int64 {
 	case v <= -most:
 		return -most
 	}
-	return int64(math.Floor(float64(v) + 0.5)) // the conversion keeps the caller's product from being fused
+	return int64(math.Floor(v + 0.5))
 }
 
 func wrap(v, turn int64) int64 {
@@ -552,7 +552,7 @@ func (q *Prop) extract(p unsafe.Pointer, dst []int64) {
 	switch q.Class {
 	case Pos, Vel:
 		for c := range dst {
-			dst[c] = round(*(*float64)(unsafe.Add(p, c*8)) * q.Sim)
+			dst[c] = round(float64(*(*float64)(unsafe.Add(p, c*8)) * q.Sim))
 		}
 	case Stick:
 		x, y := *(*float64)(p), *(*float64)(unsafe.Add(p, 8))
@@ -560,12 +560,12 @@ func (q *Prop) extract(p unsafe.Pointer, dst []int64) {
 			n = math.Sqrt(n)
 			x, y = x/n, y/n
 		}
-		dst[0], dst[1] = round(x*q.Sim), round(y*q.Sim)
+		dst[0], dst[1] = round(float64(x*q.Sim)), round(float64(y*q.Sim))
 		q.intoDisc(dst)
 	case Angle:
-		dst[0] = wrap(round(*(*float64)(p)/twoPi*q.Sim), q.SimTurn)
+		dst[0] = wrap(round(float64(*(*float64)(p)/twoPi*q.Sim)), q.SimTurn)
 	case Float:
-		dst[0] = round(*(*float64)(p) * q.Sim)
+		dst[0] = round(float64(*(*float64)(p) * q.Sim))
 	case Int:
 		dst[0] = clamp(q.loadInt(p), q.Min, q.Max)
 	case Bool, Press:
@@ -731,12 +731,12 @@ func (k *Kind) StoreDrawn(p unsafe.Pointer, drawn []int64) {
 		switch q.Class {
 		case Pos, Vel, Stick:
 			for c := range src {
-				*(*float64)(unsafe.Add(f, c*8)) = float64(src[c]) / (q.Obs * SubSteps)
+				*(*float64)(unsafe.Add(f, c*8)) = float64(src[c]) / float64(q.Obs*SubSteps)
 			}
 		case Angle:
 			*(*float64)(f) = turnToAngle(src[0], q.Turn*SubSteps)
 		case Float:
-			*(*float64)(f) = float64(src[0]) / (q.Obs * SubSteps)
+			*(*float64)(f) = float64(src[0]) / float64(q.Obs*SubSteps)
 		default:
 			var v [8]int64
 			for c := range src {

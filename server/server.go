@@ -272,7 +272,6 @@ func (s *Server) Begin(now clock.Time) {
 		}
 		cmd := c.due()
 		s.fault(s.eng.Act(c.avatar, cmd.Vals, &c.seer, false))
-		c.seer.done()
 	}
 	s.fault(s.eng.Step(false))
 	s.fault(s.eng.Referee())

@@ -1,0 +1,126 @@
+// Package rewind answers on the server what one client saw: which records it held, and how it drew them. What can be
+// hit is a pure function of records that arrived and of one playout time that each command states, and the server
+// knows both, so it recomputes the picture with the client's own maths instead of guessing from latencies.
+package rewind
+
+import (
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/motion"
+	"meanwhile/schema"
+	"meanwhile/snapshot"
+	"meanwhile/wire"
+)
+
+// Reason says why a playout time was used that differs from the stated one.
+type Reason uint8
+
+// The reasons.
+const (
+	Exact  Reason = iota // the stated one
+	None                 // none was stated: the present is used
+	TooOld               // further back than Bound: that far is used
+	Future               // not drawn yet: the present is used
+	Off                  // lag compensation is switched off: the present is used
+)
+
+func (r Reason) String() string {
+	return [...]string{"exact", "none stated", "too old", "in the future", "switched off"}[r]
+}
+
+// A Receipt says what a command was judged by.
+type Receipt struct {
+	Stated clock.TickFrac // playout time that the client claims was on its screen, 0: none
+	Used   clock.TickFrac
+	Newest wire.Seq // newest packet that it claims to have applied by then
+	Reason Reason
+}
+
+// Judge turns a claim into what is used: a playout time between now-bound and now. Both now and the period are the
+// server's; the claim can only choose among pasts that the bound allows.
+func Judge(stated clock.TickFrac, newest wire.Seq, now clock.Tick, bound, period time.Duration) Receipt {
+	r := Receipt{Stated: stated, Used: stated, Newest: newest}
+	present := now.Frac()
+	oldest := max(present-clock.TickFrac(int64(max(bound, 0))*clock.FracPerTick/int64(period)), 0)
+	switch {
+	case bound < 0:
+		r.Used, r.Reason = present, Off
+	case stated == 0:
+		r.Used, r.Reason = present, None
+	case stated > present:
+		r.Used, r.Reason = present, Future
+	case stated < oldest:
+		r.Used, r.Reason = oldest, TooOld
+	}
+	return r
+}
+
+// A Rewinder draws the past for one client. It reuses its memory; not safe for concurrent use.
+type Rewinder struct {
+	History *snapshot.History
+	View    *snapshot.View
+	Log     *wire.Log
+
+	list  []int32
+	vals  [2][]int64
+	drawn []int64
+}
+
+// Each calls f for every entity of a kind that the client had in sight at the moment of a receipt, by rising
+// ID, with the values that it drew: observer integers in 1/schema.SubSteps, valid during the call. f returns false to stop.
+// What the client did not hold yet is left out. Entity self is left out too.
+func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func(id uint32, drawn []int64) bool) {
+	if cap(r.drawn) < k.Obs {
+		r.drawn = make([]int64, k.Obs)
+	}
+	r.list = r.View.Each(r.list, func(i int32) bool {
+		e := r.History.At(i)
+		if e.Kind != kind || i == self {
+			return true
+		}
+		drawn := r.drawn[:k.Obs]
+		for g := range k.Groups {
+			group := &k.Groups[g]
+			a, b := clock.Tick(0), clock.Tick(0)
+			if at.Reason == Off {
+				a = r.History.Tick()
+			} else {
+				a, b = r.View.Held(r.Log, i, g, at.Newest, at.Used)
+			}
+			if a == 0 { // drawn before its first record, it stood where that one put it
+				a, b = b, 0
+			}
+			if a == 0 {
+				return true
+			}
+			from, ok := r.state(i, g, a, 0)
+			if !ok {
+				return true
+			}
+			var to *motion.State
+			if b != 0 {
+				if s, ok := r.state(i, g, b, 1); ok {
+					to = &s
+				}
+			}
+			motion.Draw(k, group, &from, to, at.Used, drawn[group.At:group.At+group.N])
+		}
+		return f(e.ID, drawn)
+	})
+}
+
+// state rebuilds what a record of tick t said. A record may be older than the history, of a thing that rested
+// since: its values are then those of the oldest tick that is still there.
+func (r *Rewinder) state(i int32, g int, t clock.Tick, scratch int) (motion.State, bool) {
+	h := r.History
+	e := h.At(i)
+	at := max(t, e.Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1))
+	vals, ok := h.Values(i, g, at, r.vals[scratch])
+	if !ok {
+		return motion.State{}, false
+	}
+	r.vals[scratch] = vals
+	cut, start := e.TimesAt(g, t)
+	return motion.State{Tick: t, Cut: cut, Start: start, Vals: vals}, true
+}
