@@ -26,6 +26,7 @@ type PlayerStats struct {
 	Records     uint64 // entries of entities
 	MaxWindow   int    // most bytes in any one second
 	Events      uint64 // events sent
+	Choked      uint64 // packets held back because too much was under way
 	EventsLost  uint64 // events that did not fit the queue
 	RTT         time.Duration
 	LastStarved clock.Tick // newest tick that ran without its own command
@@ -51,7 +52,7 @@ type conn struct {
 	rtt     rate.RTT
 	mustAck bool
 	lastOut clock.Time
-	quiet   bool // the last packet promised silence
+	far     int64 // squared distance in millimetres up to which everything is in sight, -1: no limit
 
 	echo   clock.Stamp
 	echoAt clock.Time
@@ -289,6 +290,10 @@ func (c *conn) encode(out *Outbox) {
 	if len(due) == 0 && !laneDue && !c.mustAck && now.Sub(c.lastOut) < KeepAlive {
 		return
 	}
+	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(s.cfg.Budget), c.rtt.Least()) {
+		c.stats.Choked++
+		return // more on the path would only stand in a queue, and be old when it arrives
+	}
 	room := min(wire.MaxDatagram, c.window.Room(now))
 	if share := s.cfg.Budget*3/(2*r.Send) - wire.Overhead; room > share { // half more than an even share, so that a burst is worked off
 		room = share
@@ -306,6 +311,9 @@ func (c *conn) encode(out *Outbox) {
 	if c.echoed {
 		h.HasEcho, h.Echo, h.EchoAt = true, c.echo, c.echoAt.Stamp()
 		c.echoed = false
+	}
+	if s.current != s.period {
+		h.Period = s.current
 	}
 	h.NextDue = wire.DueWithin(time.Second / time.Duration(r.Send) * 5 / 4)
 	if len(due) == 0 && !laneDue && !c.view.Unacked() {
@@ -333,7 +341,7 @@ func (c *conn) encode(out *Outbox) {
 	b = c.lane.Append(b, uint16(p.Seq), room-(len(b)-begin), now, rto)
 	out.buf = b
 	size := len(b) - begin
-	c.log.Charge(p, size)
+	c.log.Charge(p, size+wire.Overhead)
 	c.window.Spend(now, size)
 	c.mustAck, c.lastOut = false, now
 	c.stats.Sent++
@@ -379,6 +387,10 @@ func (c *conn) see(out *Outbox) {
 	}
 	out.near = s.grid.Nearest(x, y, s.rules.See+hysteresis(s.rules.See), out.near[:0])
 	seen := 0
+	c.far = -1
+	if len(out.near) > s.rules.See {
+		c.far = out.near[s.rules.See-1].Dist2
+	}
 	for rank, n := range out.near {
 		if rank < s.rules.See {
 			if c.view.Enter(n.Index, n.Index == c.ent) {
@@ -416,11 +428,8 @@ func (c *conn) events() {
 		if e.ByActor && e.Actor == c.avatar {
 			continue // its client predicted it and has shown it already
 		}
-		if e.Actor != 0 && e.Actor != c.avatar {
-			j, ok := s.hist.Find(uint32(e.Actor))
-			if ok && !c.view.Has(j) {
-				continue
-			}
+		if !c.witnesses(e) {
+			continue
 		}
 		var body [lane.PartSize]byte
 		w := wire.BitWriter{}
@@ -440,6 +449,23 @@ func (c *conn) events() {
 	}
 }
 
+// witnesses reports whether the player may know of an event: it knows its actor, or, where there is none any
+// more, the place lies no further away than what it sees.
+func (c *conn) witnesses(e *game.Emitted) bool {
+	if e.Actor == c.avatar {
+		return true
+	}
+	if i, ok := c.s.hist.Find(uint32(e.Actor)); ok {
+		return c.view.Has(i)
+	}
+	if c.ent < 0 {
+		return c.far < 0
+	}
+	me := c.s.hist.At(c.ent)
+	dx, dy := float64(me.X)-float64(e.At.X*1000), float64(me.Y)-float64(e.At.Y*1000)
+	return c.far < 0 || float64(dx*dx)+float64(dy*dy) <= float64(c.far)
+}
+
 // Stats returns what happened to a player's commands and packets.
 func (s *Server) Stats(p PlayerID) (PlayerStats, bool) {
 	_, c := s.find(p)
@@ -457,6 +483,14 @@ func (s *Server) Avatar(p PlayerID) game.ID {
 		return c.avatar
 	}
 	return 0
+}
+
+// Dropped notes that the transport threw a player's datagram away before it reached the path: what it said is
+// due again at once.
+func (s *Server) Dropped(p PlayerID, seq wire.Seq) {
+	if _, c := s.find(p); c != nil {
+		c.log.Drop(seq, c.missing)
+	}
 }
 
 // Heard returns when the newest datagram of a player arrived.

@@ -92,8 +92,9 @@ type Server struct {
 	clients []*conn // by PlayerID
 	nextID  PlayerID
 	tick    clock.Tick
-	now     clock.Time // server time of the tick
-	period  time.Duration
+	now     clock.Time    // server time of the tick
+	period  time.Duration // nominal
+	current time.Duration // announced
 	grid    *interest.Grid
 	always  []int32 // entities without a place: everyone knows them
 	drops   Drops
@@ -129,7 +130,7 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	}
 	s := &Server{rules: rules, cfg: cfg, eng: game.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Kinds),
 		nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
-	s.rec = s.record
+	s.current, s.rec = s.period, s.record
 	return s, nil
 }
 
@@ -156,6 +157,12 @@ func (s *Server) Now() clock.Time { return s.now }
 
 // Period returns the nominal tick period.
 func (s *Server) Period() time.Duration { return s.period }
+
+// SetPeriod announces that ticks take longer, or shorter again, than the nominal period from now on. What
+// packets can carry bounds it.
+func (s *Server) SetPeriod(d time.Duration) {
+	s.current = min(max(d.Truncate(time.Microsecond), clock.MinPeriod), clock.MaxPeriod)
+}
 
 // Drops returns the counts of datagrams that had no effect.
 func (s *Server) Drops() Drops { return s.drops }
