@@ -18,7 +18,7 @@ const (
 // An infinite angle has no direction: it gives NaN.
 func (a Angle) Norm() Angle {
 	if a > -Pi && a <= Pi {
-		return a
+		return Angle(float64(a))
 	}
 	return a.norm()
 }
@@ -62,6 +62,7 @@ func (a Angle) Toward(target, maxDelta Angle) Angle {
 	if !(maxDelta > 0) {
 		return a.Norm()
 	}
+	maxDelta = Angle(float64(maxDelta))
 	d := a.Diff(target)
 	switch {
 	case d > maxDelta:

@@ -14,7 +14,7 @@ const (
 
 // Exp returns e^x, right to 1 ulp (2 where the result is subnormal). It overflows to +Inf above
 // 709.78 and underflows to 0 below -745.13.
-func Exp(x float64) float64 { return exp(x, 0) }
+func Exp(x float64) float64 { return exp(float64(x), 0) }
 
 // exp returns the exponential of hi+lo, where |lo| <= ulp(hi)/2.
 func exp(hi, lo float64) float64 {
@@ -62,6 +62,7 @@ func scale(y float64, k int) float64 {
 // Log returns the natural logarithm of x, right to 1 ulp. Log(0) is -Inf, that of a negative
 // number NaN.
 func Log(x float64) float64 {
+	x = float64(x)
 	switch {
 	case x == 0:
 		return math.Inf(-1)
@@ -122,6 +123,7 @@ func logParts(x float64) (hi, lo float64) {
 // Pow returns x^y, right to 1 ulp (2 where the result is subnormal). Special cases are as in
 // math.Pow: x^0 and 1^y are 1, a negative x with a fractional y gives NaN.
 func Pow(x, y float64) float64 {
+	x, y = float64(x), float64(y)
 	switch {
 	case y == 0 || x == 1:
 		return 1

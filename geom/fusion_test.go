@@ -58,6 +58,15 @@ func TestMachineCodeIsNotFused(t *testing.T) {
 				t.Errorf("float64(x*y)+z was fused:\n%s", seen)
 			}
 
+			// Game code may give products to geom's functions as they come, inlined or not.
+			_, lines, err := lint.Fused(".", "./testdata/products", target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, line := range lines {
+				t.Error(line)
+			}
+
 			functions, lines, err := lint.Fused(".", ".", target)
 			if err != nil {
 				t.Fatal(err)
@@ -69,6 +78,17 @@ func TestMachineCodeIsNotFused(t *testing.T) {
 				t.Error(line)
 			}
 		})
+	}
+}
+
+func TestProductsAreGivenToEverything(t *testing.T) {
+	needGo(t)
+	unused, used, err := lint.Unused(".", "./testdata/products", "meanwhile/geom")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(unused) > 0 || used < 100 {
+		t.Errorf("testdata/products uses %d functions of geom and leaves out %v", used, unused)
 	}
 }
 

@@ -62,6 +62,7 @@ func (r *Rand) IntN(n int) int {
 
 // Range returns a number in [a, b), and a if b is not above a.
 func (r *Rand) Range(a, b float64) float64 {
+	a, b = float64(a), float64(b)
 	f := r.Float64() // drawn in any case, so that the numbers after it do not depend on a and b
 	if !(b > a) {
 		return a

@@ -61,7 +61,7 @@ func rayDisc(from, d Vec2, length float64, c Vec2, radius float64) (dist float64
 	if !(foot > 0) || !(math.Abs(off) <= radius) {
 		return length, false
 	}
-	dist = max(0, foot-math.Sqrt(float64((radius-off)*(radius+off))))
+	dist = max(0, foot-math.Sqrt(float64(sub(radius, off)*add(radius, off))))
 	if !(dist <= length) {
 		return length, false
 	}
@@ -86,7 +86,7 @@ func slab(from, d, lo, hi, t0, t1 float64) (float64, float64) {
 		}
 		return 1, 0
 	}
-	a, b := (lo-from)/d, (hi-from)/d
+	a, b := sub(lo, from)/d, sub(hi, from)/d
 	if d < 0 {
 		a, b = b, a
 	}
@@ -150,7 +150,7 @@ func (r Ray3) Cylinder(base Vec3, radius, height float64) (dist float64, ok bool
 	if !(radius >= 0) {
 		return r.Len, false
 	}
-	t0, t1 := slab(r.From.Z, r.Dir.Z, base.Z, base.Z+height, 0, r.Len)
+	t0, t1 := slab(r.From.Z, r.Dir.Z, base.Z, add(base.Z, height), 0, r.Len)
 	if !(t0 <= t1) {
 		return r.Len, false
 	}
@@ -168,7 +168,7 @@ func (r Ray3) Cylinder(base Vec3, radius, height float64) (dist float64, ok bool
 	if !(math.Abs(off) <= radius) {
 		return r.Len, false
 	}
-	half := math.Sqrt(float64((radius - off) * (radius + off)))
+	half := math.Sqrt(float64(sub(radius, off) * add(radius, off)))
 	t0, t1 = max(t0, (foot-half)/speed), min(t1, (foot+half)/speed)
 	if !(t0 <= t1) {
 		return r.Len, false
@@ -189,7 +189,7 @@ func (r Ray3) Sphere(c Vec3, radius float64) (dist float64, ok bool) {
 	if !(foot > 0) || !(off <= radius) {
 		return r.Len, false
 	}
-	dist = max(0, foot-math.Sqrt(float64((radius-off)*(radius+off))))
+	dist = max(0, foot-math.Sqrt(float64(sub(radius, off)*add(radius, off))))
 	if !(dist <= r.Len) {
 		return r.Len, false
 	}

@@ -31,14 +31,14 @@ func (r Rect) Center() Vec2 { return r.Min.Lerp(r.Max, 0.5) }
 func (r Rect) Expand(d float64) Rect {
 	c := r.Center()
 	return Rect{
-		Min: Vec2{min(r.Min.X-d, max(c.X, r.Min.X)), min(r.Min.Y-d, max(c.Y, r.Min.Y))},
-		Max: Vec2{max(r.Max.X+d, min(c.X, r.Max.X)), max(r.Max.Y+d, min(c.Y, r.Max.Y))},
+		Min: Vec2{min(sub(r.Min.X, d), max(c.X, r.Min.X)), min(sub(r.Min.Y, d), max(c.Y, r.Min.Y))},
+		Max: Vec2{max(add(r.Max.X, d), min(c.X, r.Max.X)), max(add(r.Max.Y, d), min(c.Y, r.Max.Y))},
 	}
 }
 
 // grow is Expand for a d that is not negative.
 func (r Rect) grow(d float64) Rect {
-	return Rect{Vec2{r.Min.X - d, r.Min.Y - d}, Vec2{r.Max.X + d, r.Max.Y + d}}
+	return Rect{Vec2{sub(r.Min.X, d), sub(r.Min.Y, d)}, Vec2{add(r.Max.X, d), add(r.Max.Y, d)}}
 }
 
 // Overlaps reports whether r and o have a point in common.
@@ -60,7 +60,7 @@ func (c Circle) Contains(p Vec2) bool { return p.Sub(c.Center).Len() <= c.Radius
 
 // Overlaps reports whether c and o have a point in common.
 func (c Circle) Overlaps(o Circle) bool {
-	return c.Radius >= 0 && o.Radius >= 0 && o.Center.Sub(c.Center).Len() <= c.Radius+o.Radius
+	return c.Radius >= 0 && o.Radius >= 0 && o.Center.Sub(c.Center).Len() <= add(c.Radius, o.Radius)
 }
 
 // frame returns the smallest Rect around c.

@@ -50,13 +50,10 @@ func into(delta, n Vec2) bool { return delta.Dot(n) < -float64(grazing*delta.Len
 func (w Walls) Sweep(c Circle, delta Vec2) (Hit, bool) {
 	best, ok := Hit{Share: 1}, false
 	// Everything that the circle passes over lies in this frame.
-	frame := Rect{
-		Min: Vec2{min(c.Center.X, c.Center.X+delta.X), min(c.Center.Y, c.Center.Y+delta.Y)},
-		Max: Vec2{max(c.Center.X, c.Center.X+delta.X), max(c.Center.Y, c.Center.Y+delta.Y)},
-	}
+	frame := Segment{c.Center, c.Center.Add(delta)}.frame()
 	// The hair covers what rounding may move a wall that is just touched.
 	size := math.Abs(frame.Min.X) + math.Abs(frame.Min.Y) + math.Abs(frame.Max.X) + math.Abs(frame.Max.Y)
-	frame = frame.grow(c.Radius + float64(0x1p-48*(size+c.Radius)))
+	frame = frame.grow(add(c.Radius, float64(0x1p-48*add(size, c.Radius))))
 	for i := range w.Rects {
 		if !frame.Overlaps(w.Rects[i]) {
 			continue
@@ -132,7 +129,7 @@ func (c Circle) SweepCircle(delta Vec2, o Circle) (Hit, bool) {
 	if !(c.Radius >= 0) || !(o.Radius >= 0) {
 		return Hit{}, false
 	}
-	reach := c.Radius + o.Radius
+	reach := add(c.Radius, o.Radius)
 	way := c.Center.Sub(o.Center)
 	if way.Len() <= reach {
 		n := way.Unit()
@@ -170,7 +167,7 @@ func (c Circle) SweepSegment(delta Vec2, s Segment) (Hit, bool) {
 	}
 	if into(delta, n) {
 		// Rounding may call the line touched and s not: then share is 0, and foot decides.
-		share := max(0, (height-c.Radius)/-delta.Dot(n))
+		share := max(0, sub(height, c.Radius)/-delta.Dot(n))
 		foot := c.Center.Add(delta.Mul(share)).Sub(s.A).Dot(along)
 		if share <= 1 && foot >= 0 && foot <= along.Len2() {
 			return Hit{Share: share, Normal: n}, true
@@ -190,14 +187,14 @@ func rectDistance(p Vec2, r Rect) (float64, Vec2) {
 	if d := way.Len(); d > 0 {
 		return d, way.Unit()
 	}
-	best, n := p.X-r.Min.X, Vec2{X: -1}
-	if d := r.Max.X - p.X; d < best {
+	best, n := sub(p.X, r.Min.X), Vec2{X: -1}
+	if d := sub(r.Max.X, p.X); d < best {
 		best, n = d, Vec2{X: 1}
 	}
-	if d := p.Y - r.Min.Y; d < best {
+	if d := sub(p.Y, r.Min.Y); d < best {
 		best, n = d, Vec2{Y: -1}
 	}
-	if d := r.Max.Y - p.Y; d < best {
+	if d := sub(r.Max.Y, p.Y); d < best {
 		best, n = d, Vec2{Y: 1}
 	}
 	return -best, n
@@ -228,6 +225,7 @@ func Slide(pos, delta Vec2, r float64, walls []Rect) Vec2 {
 
 // Slide is like the function Slide, for walls of all shapes.
 func (w Walls) Slide(pos, delta Vec2, r float64) Vec2 {
+	r = float64(r)
 	if !(r >= 0) || !finite(r) || !pos.Finite() || !delta.Finite() {
 		return pos
 	}
@@ -252,7 +250,7 @@ func (w Walls) Slide(pos, delta Vec2, r float64) Vec2 {
 // where it does not and has a gap of Skin. It gets there by a few pushes, each the shortest way
 // out of the wall that the circle is deepest in; if they lead to no such place, Free returns the
 // best on the way, where the circle is the least deep in walls.
-func (w Walls) Free(pos Vec2, r float64) Vec2 { return w.free(pos, r, Skin) }
+func (w Walls) Free(pos Vec2, r float64) Vec2 { return w.free(pos, float64(r), Skin) }
 
 // free is Free with any gap.
 func (w Walls) free(pos Vec2, r, gap float64) Vec2 {
@@ -294,7 +292,7 @@ func (w Walls) deepest(pos Vec2, r float64) (depth float64, out Vec2) {
 	for i := range w.Circles {
 		c := w.Circles[i]
 		way := pos.Sub(c.Center)
-		dist := way.Len() - c.Radius
+		dist := sub(way.Len(), c.Radius)
 		if c.Radius >= 0 && r-dist > depth {
 			if depth, out = r-dist, way.Unit(); out == (Vec2{}) {
 				out = Vec2{X: 1}

@@ -110,6 +110,7 @@ const (
 // reduce writes x as k quarter turns and a rest hi+lo with |hi| <= π/4 (and a hair), |lo| <= ulp(hi)/2.
 // It returns k mod 4. For infinities and NaN the rest is NaN.
 func reduce(x float64) (quarter int, hi, lo float64) {
+	x = float64(x)
 	a := math.Abs(x)
 	if a <= math.Pi/4 {
 		return 0, x, 0
@@ -224,6 +225,7 @@ var atanTable = [9][2]float64{
 // Atan2 returns the direction of (x, y) in [-π, π], right to 2 ulp. Zeros and infinities are as
 // in math.Atan2; NaN gives NaN.
 func Atan2(y, x float64) float64 {
+	x, y = float64(x), float64(y)
 	ax, ay := math.Abs(x), math.Abs(y)
 	switch {
 	case !(ax <= math.MaxFloat64 && ay <= math.MaxFloat64): // infinite or NaN
@@ -286,10 +288,10 @@ func Atan2(y, x float64) float64 {
 func Atan(x float64) float64 { return Atan2(x, 1) }
 
 // Asin returns the angle in [-π/2, π/2] whose sine is x, right to 3 ulp; NaN outside [-1, 1].
-func Asin(x float64) float64 { return Atan2(x, math.Sqrt(float64((1-x)*(1+x)))) }
+func Asin(x float64) float64 { return Atan2(x, math.Sqrt(float64(sub(1, x)*add(1, x)))) }
 
 // Acos returns the angle in [0, π] whose cosine is x, right to 3 ulp; NaN outside [-1, 1].
-func Acos(x float64) float64 { return Atan2(math.Sqrt(float64((1-x)*(1+x))), x) }
+func Acos(x float64) float64 { return Atan2(math.Sqrt(float64(sub(1, x)*add(1, x))), x) }
 
 // Sqrt returns the square root of x, correctly rounded as IEEE 754 wants it; NaN if x is negative.
 func Sqrt(x float64) float64 { return math.Sqrt(x) }

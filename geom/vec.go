@@ -7,16 +7,16 @@ import "math"
 type Vec2 struct{ X, Y float64 }
 
 // Add returns v + w.
-func (v Vec2) Add(w Vec2) Vec2 { return Vec2{v.X + w.X, v.Y + w.Y} }
+func (v Vec2) Add(w Vec2) Vec2 { return Vec2{add(v.X, w.X), add(v.Y, w.Y)} }
 
 // Sub returns v - w: the way from w to v.
-func (v Vec2) Sub(w Vec2) Vec2 { return Vec2{v.X - w.X, v.Y - w.Y} }
+func (v Vec2) Sub(w Vec2) Vec2 { return Vec2{sub(v.X, w.X), sub(v.Y, w.Y)} }
 
 // Mul returns v with both coordinates multiplied by s.
 func (v Vec2) Mul(s float64) Vec2 { return Vec2{float64(v.X * s), float64(v.Y * s)} }
 
 // Neg returns -v.
-func (v Vec2) Neg() Vec2 { return Vec2{-v.X, -v.Y} }
+func (v Vec2) Neg() Vec2 { return Vec2{-float64(v.X), -float64(v.Y)} }
 
 // Dot returns the scalar product: |v| |w| cos of the angle between them.
 func (v Vec2) Dot(w Vec2) float64 { return float64(v.X*w.X) + float64(v.Y*w.Y) }
@@ -105,7 +105,7 @@ func (v Vec2) Rotate(a Angle) Vec2 {
 }
 
 // Perp returns v turned counter-clockwise by a quarter turn, exactly.
-func (v Vec2) Perp() Vec2 { return Vec2{-v.Y, v.X} }
+func (v Vec2) Perp() Vec2 { return Vec2{-float64(v.Y), float64(v.X)} }
 
 // Reflect returns v mirrored at a wall with the unit normal n: what bounces off with full force.
 func (v Vec2) Reflect(n Vec2) Vec2 { return v.Sub(n.Mul(float64(2 * v.Dot(n)))) }
@@ -132,16 +132,16 @@ func (v Vec2) Angle() Angle {
 func (v Vec2) Finite() bool { return finite(v.X) && finite(v.Y) }
 
 // At returns the point at height z above v.
-func (v Vec2) At(z float64) Vec3 { return Vec3{v.X, v.Y, z} }
+func (v Vec2) At(z float64) Vec3 { return Vec3{float64(v.X), float64(v.Y), float64(z)} }
 
 // Vec3 is a point or a direction in space. X and Y span the ground as in Vec2, Z points up.
 type Vec3 struct{ X, Y, Z float64 }
 
 // Add returns v + w.
-func (v Vec3) Add(w Vec3) Vec3 { return Vec3{v.X + w.X, v.Y + w.Y, v.Z + w.Z} }
+func (v Vec3) Add(w Vec3) Vec3 { return Vec3{add(v.X, w.X), add(v.Y, w.Y), add(v.Z, w.Z)} }
 
 // Sub returns v - w: the way from w to v.
-func (v Vec3) Sub(w Vec3) Vec3 { return Vec3{v.X - w.X, v.Y - w.Y, v.Z - w.Z} }
+func (v Vec3) Sub(w Vec3) Vec3 { return Vec3{sub(v.X, w.X), sub(v.Y, w.Y), sub(v.Z, w.Z)} }
 
 // Mul returns v with all coordinates multiplied by s.
 func (v Vec3) Mul(s float64) Vec3 {
@@ -149,7 +149,7 @@ func (v Vec3) Mul(s float64) Vec3 {
 }
 
 // Neg returns -v.
-func (v Vec3) Neg() Vec3 { return Vec3{-v.X, -v.Y, -v.Z} }
+func (v Vec3) Neg() Vec3 { return Vec3{-float64(v.X), -float64(v.Y), -float64(v.Z)} }
 
 // Dot returns the scalar product: |v| |w| cos of the angle between them.
 func (v Vec3) Dot(w Vec3) float64 {
@@ -239,7 +239,7 @@ func (v Vec3) Lerp(w Vec3, t float64) Vec3 {
 }
 
 // XY returns v as seen from above.
-func (v Vec3) XY() Vec2 { return Vec2{v.X, v.Y} }
+func (v Vec3) XY() Vec2 { return Vec2{float64(v.X), float64(v.Y)} }
 
 // Yaw returns the direction of v on the ground, in (-π, π], and 0 if v is vertical.
 func (v Vec3) Yaw() Angle { return v.XY().Angle() }
@@ -266,9 +266,9 @@ func Direction(yaw, pitch Angle) Vec3 {
 // itself at every t if they are equal.
 func Lerp(a, b, t float64) float64 {
 	if t == 1 {
-		return b
+		return float64(b)
 	}
-	return a + float64((b-a)*t)
+	return add(a, float64(sub(b, a)*t))
 }
 
 // Clamp returns the number in [lo, hi] that is nearest to x; lo if x is NaN or hi is below lo.
@@ -282,4 +282,9 @@ func Clamp(x, lo, hi float64) float64 {
 	return lo
 }
 
-func finite(x float64) bool { return x-x == 0 }
+func finite(x float64) bool { return sub(x, x) == 0 }
+
+// add and sub are for functions that may be inlined where their arguments are products: they
+// round what they are given, so that a product is not fused with the sum.
+func add(a, b float64) float64 { return float64(a) + float64(b) }
+func sub(a, b float64) float64 { return float64(a) - float64(b) }

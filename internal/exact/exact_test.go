@@ -4,16 +4,10 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"go/ast"
-	"go/importer"
-	"go/parser"
-	"go/token"
-	"go/types"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +15,7 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"meanwhile/internal/exact"
+	"meanwhile/internal/exact/lint"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/sums.txt")
@@ -158,47 +153,14 @@ func TestNothingIsLeftOut(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("NOT CHECKED: no go command")
 	}
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "exact.go", nil, 0)
+	unused, used, err := lint.Unused(".", ".", "meanwhile/geom")
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Importer: importer.ForCompiler(fset, "source", nil)}
-	pkg, err := conf.Check("meanwhile/internal/exact", fset, []*ast.File{f}, info)
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range unused {
+		t.Errorf("%s is hashed nowhere", name)
 	}
-	used := map[string]bool{}
-	for _, o := range info.Uses {
-		if fn, ok := o.(*types.Func); ok {
-			used[fn.FullName()] = true
-		}
-	}
-	i := slices.IndexFunc(pkg.Imports(), func(p *types.Package) bool { return p.Path() == "meanwhile/geom" })
-	scope := pkg.Imports()[i].Scope()
-	checked := 0
-	check := func(fn *types.Func) {
-		if fn.Exported() {
-			checked++
-			if !used[fn.FullName()] {
-				t.Errorf("%s is hashed nowhere", fn.FullName())
-			}
-		}
-	}
-	for _, name := range scope.Names() {
-		switch o := scope.Lookup(name).(type) {
-		case *types.Func:
-			check(o)
-		case *types.TypeName:
-			if named, ok := o.Type().(*types.Named); ok {
-				for m := range named.Methods() {
-					check(m)
-				}
-			}
-		}
-	}
-	if checked < 100 {
-		t.Errorf("found %d functions in geom, expected above 100", checked)
+	if used < 100 {
+		t.Errorf("hashes %d functions of geom, expected above 100", used)
 	}
 }

@@ -49,9 +49,61 @@ func (f Finding) String() string { return f.Pos.String() + ": " + f.Text }
 //   - complex products and quotients, which cannot be written exactly;
 //   - functions of package math that are not in Exact, and any use of math/cmplx.
 func Sources(dir string, patterns ...string) ([]Finding, error) {
+	var found []Finding
+	err := load(dir, patterns, func(fset *token.FileSet, p *types.Package, info *types.Info, files []*ast.File) {
+		for _, f := range files {
+			found = append(found, file(fset, info, f)...)
+		}
+	})
+	return found, err
+}
+
+// Unused lists the exported functions and methods of the package with import path callee that the
+// package caller, as seen from dir, does not mention, and counts those it does.
+func Unused(dir, caller, callee string) (unused []string, used int, err error) {
+	err = load(dir, []string{caller}, func(_ *token.FileSet, p *types.Package, info *types.Info, _ []*ast.File) {
+		mentioned := map[*types.Func]bool{}
+		for _, o := range info.Uses {
+			if fn, ok := o.(*types.Func); ok {
+				mentioned[fn] = true
+			}
+		}
+		check := func(fn *types.Func) {
+			switch {
+			case !fn.Exported():
+			case mentioned[fn]:
+				used++
+			default:
+				unused = append(unused, fn.FullName())
+			}
+		}
+		for _, imported := range p.Imports() {
+			if imported.Path() != callee {
+				continue
+			}
+			scope := imported.Scope()
+			for _, name := range scope.Names() {
+				switch o := scope.Lookup(name).(type) {
+				case *types.Func:
+					check(o)
+				case *types.TypeName:
+					if named, ok := o.Type().(*types.Named); ok {
+						for m := range named.Methods() {
+							check(m)
+						}
+					}
+				}
+			}
+		}
+	})
+	return unused, used, err
+}
+
+// load type-checks the packages that the patterns name, and calls visit with each.
+func load(dir string, patterns []string, visit func(*token.FileSet, *types.Package, *types.Info, []*ast.File)) error {
 	pkgs, err := list(dir, patterns)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	exports := map[string]string{}
 	for _, p := range pkgs {
@@ -64,7 +116,6 @@ func Sources(dir string, patterns ...string) ([]Finding, error) {
 		}
 		return os.Open(exports[path])
 	})
-	var found []Finding
 	for _, p := range pkgs {
 		if p.DepOnly {
 			continue
@@ -73,19 +124,18 @@ func Sources(dir string, patterns ...string) ([]Finding, error) {
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 			if err != nil {
-				return nil, fmt.Errorf("lint: %w", err)
+				return fmt.Errorf("lint: %w", err)
 			}
 			files = append(files, f)
 		}
 		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}}
-		if _, err := (&types.Config{Importer: imp}).Check(p.ImportPath, fset, files, info); err != nil {
-			return nil, fmt.Errorf("lint: %w", err)
+		checked, err := (&types.Config{Importer: imp}).Check(p.ImportPath, fset, files, info)
+		if err != nil {
+			return fmt.Errorf("lint: %w", err)
 		}
-		for _, f := range files {
-			found = append(found, file(fset, info, f)...)
-		}
+		visit(fset, checked, info, files)
 	}
-	return found, nil
+	return nil
 }
 
 type pkg struct {
