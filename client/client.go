@@ -8,6 +8,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"meanwhile/clock"
@@ -152,6 +153,7 @@ type Client struct {
 	stats Stats
 
 	botVals []int64
+	away    bool
 	turns   uint64 // of the store, when the world was last brought up to date
 
 	// OnConfirm, where set, is called for each own state that the server sent: its tick and what it meant.
@@ -238,6 +240,35 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	return c.due
 }
 
+// SetAway says that nobody is looking: the tab is hidden, the machine is about to sleep. From the next Tick on commands are
+// neutral, whatever the page asks for, and the server is told that they stay so, which is no starvation.
+func (c *Client) SetAway(away bool) { c.away = away }
+
+// neutral turns a command into one that stands still: no movement, no presses; aim stays.
+func (c *Client) neutral(vals []int64) {
+	k := c.rules.Command
+	for i := range k.Props {
+		switch p := &k.Props[i]; p.Class {
+		case schema.Stick, schema.Press, schema.Bool:
+			clear(vals[p.At : p.At+p.Comps])
+		}
+	}
+}
+
+// differs reports whether a command is news: not that of the tick before, or with a press, which is never repeated.
+func (c *Client) differs(cmd *game.Command) bool {
+	before := c.own.Command(cmd.Tick - 1)
+	if before == nil || !slices.Equal(before.Vals, cmd.Vals) {
+		return true
+	}
+	for i := range c.rules.Command.Props {
+		if p := &c.rules.Command.Props[i]; p.Class == schema.Press && cmd.Vals[p.At] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Tick makes the command of the next due tick from the game's command vals and predicts it.
 func (c *Client) Tick(vals []int64) {
 	if c.due <= 0 {
@@ -245,23 +276,19 @@ func (c *Client) Tick(vals []int64) {
 	}
 	c.due--
 	c.cmdTick++
-	before := c.own.Command(c.cmdTick - 1)
-	changed := before == nil
-	for i := range vals {
-		if !changed && before.Vals[i] != vals[i] {
-			changed = true
-		}
-	}
 	cmd := c.own.Push(c.cmdTick)
 	cmd.Tick, cmd.Seen, cmd.Newest = c.cmdTick, c.playT, c.newest
 	cmd.Vals = append(cmd.Vals[:0], vals...)
-	for i := range c.rules.Command.Props {
-		if p := &c.rules.Command.Props[i]; p.Class == schema.Press && vals[p.At] != 0 {
-			changed = true
-		}
+	c.rules.Command.Clamp(cmd.Vals) // as the server will: both must run the same
+	if c.away {
+		c.neutral(cmd.Vals)
 	}
-	if c.same++; changed {
+	c.same++
+	if c.differs(cmd) {
 		c.same, c.idleSeq, c.idleSaid = 0, 0, false
+	}
+	if c.away {
+		c.same = max(c.same, idleAfter)
 	}
 	if c.me != 0 {
 		c.own.Catch()
