@@ -219,6 +219,15 @@ func TestAccuracy(t *testing.T) {
 		{"Norm corner", 1, func(x float64) float64 { return float64(Angle(x).Norm()) }, norm, corner},
 		{"Atan", 2, Atan, func(x float64) *big.Float { return bigAtan2(x, 1) }, small},
 		{"Asin", 3, Asin, asin, func(r *Rand) float64 { return r.Range(-0.9999, 0.9999) }},
+		{"Acos", 3, Acos, func(x float64) *big.Float {
+			half := new(big.Float).SetMantExp(piLong, -1)
+			return half.Sub(half, asin(x))
+		}, func(r *Rand) float64 { return r.Range(-0.9999, 0.9999) }},
+		{"Vec3.Len", 2, func(x float64) float64 { return Vec3{x, 1, -0.3}.Len() }, func(x float64) *big.Float {
+			l := bigHypot(x, 1)
+			z := bigFloat(0.3)
+			return l.Sqrt(l.Add(l.Mul(l, l), z.Mul(z, z)))
+		}, small},
 		{"Exp", 1, Exp, func(x float64) *big.Float { return bigExp(bigFloat(x)) }, exponent},
 		{"Exp small", 1, Exp, func(x float64) *big.Float { return bigExp(bigFloat(x)) }, unit},
 		{"Exp tiny", 2, Exp, func(x float64) *big.Float { return bigExp(bigFloat(x)) }, func(r *Rand) float64 { return r.Range(-745.1, -708) }},
