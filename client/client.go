@@ -48,6 +48,8 @@ type Config struct {
 	NoPrediction bool
 	// NoInterpolation draws others at their newest record: to show what playout is worth.
 	NoInterpolation bool
+	// NoRewind asks the server to judge by the present: to show what lag compensation is worth.
+	NoRewind bool
 }
 
 // Stats is what a client knows of its own state.
@@ -111,6 +113,7 @@ type Client struct {
 	playT    clock.TickFrac
 	newest   wire.Seq // newest packet applied
 	fresh    bool     // records came since the world was brought up to date
+	quiet    bool     // the newest packet said that the server is silent until something changes
 	starved4 uint8
 
 	recv    wire.Received
@@ -384,6 +387,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	if newest {
 		c.newest = h.Seq
 		c.echo, c.echoAt, c.echoed = h.Stamp, at, true
+		c.quiet = h.NextDue == wire.Quiet
 		c.takeFeedback(&fb, at)
 	}
 	if h.HasAck {
@@ -681,6 +685,9 @@ func (c *Client) Encode(now clock.Time) []byte {
 		for t := from; t <= c.cmdTick; t++ {
 			if cmd := c.own.Command(t); cmd != nil {
 				c.cmds = append(c.cmds, *cmd)
+				if c.cfg.NoRewind {
+					c.cmds[len(c.cmds)-1].Seen = 0
+				}
 			} else {
 				c.cmds = c.cmds[:0]
 			}
