@@ -112,8 +112,8 @@ func (p *Player) look(sample bool) {
 		q.ages++
 	}
 	q.drawn += frame
-	cut := c.Stats().Age > outage
-	if cut {
+	out := c.Stats().Age > outage
+	if out {
 		q.outage += frame
 	}
 	p.vals = c.Draw(p.vals, func(e *client.Entity) {
@@ -138,15 +138,16 @@ func (p *Player) look(sample bool) {
 			q.tracks[e.ID] = tr
 		}
 		ent := h.At(i)
-		if tr.seen+1 == p.frames && ent.Cut() == tr.cut {
+		cut, _ := ent.TimesAt(g, t.Tick()) // the newest teleport that is drawn by now
+		if tr.seen+1 == p.frames && cut == tr.cut {
 			d := math.Hypot(x-tr.x, y-tr.y)
 			if want := math.Hypot(tx-tr.tx, ty-tr.ty); d > 2*want+0.05 {
 				q.jolts++
 			}
 		}
-		tr.x, tr.y, tr.tx, tr.ty, tr.seen, tr.cut = x, y, tx, ty, p.frames, ent.Cut()
+		tr.x, tr.y, tr.tx, tr.ty, tr.seen, tr.cut = x, y, tx, ty, p.frames, cut
 		newest := e.Held.Groups[g].Newest()
-		if moving && !cut {
+		if moving && !out {
 			q.moving += frame
 			if newest.Tick.Frac() < t {
 				tr.starved += frame
