@@ -1,0 +1,40 @@
+package schema
+
+import "math"
+
+// FromFloats is AppendExact's way back, for commands that a page makes: it rounds numbers, in order of properties and
+// components, onto the simulation grid and into what the schema allows. src and dst hold Floats numbers. Whatever src holds,
+// infinities and NaN too, dst is what Extract could have made. Texts become empty.
+func (k *Kind) FromFloats(src []float64, dst []int64) {
+	for i := range k.Props {
+		q := &k.Props[i]
+		in, out := src[q.At:q.At+q.Comps], dst[q.At:q.At+q.Comps]
+		switch q.Class {
+		case Stick:
+			x, y := in[0], in[1]
+			if n := float64(x*x) + float64(y*y); n > 1 {
+				n = math.Sqrt(n)
+				x, y = x/n, y/n
+			}
+			out[0], out[1] = round(float64(x*q.Sim)), round(float64(y*q.Sim))
+		case Angle:
+			out[0] = round(float64(in[0] / twoPi * q.Sim))
+		case Bool, Press:
+			out[0] = 0
+			if in[0] != 0 && in[0] == in[0] {
+				out[0] = 1
+			}
+		case Int:
+			out[0] = round(in[0])
+		case Tick, Handle:
+			out[0] = clamp(round(in[0]), 0, math.MaxUint32)
+		case Text:
+			clear(out)
+		default:
+			for c := range out {
+				out[c] = round(float64(in[c] * q.Sim))
+			}
+		}
+	}
+	k.Clamp(dst)
+}
