@@ -52,6 +52,7 @@ type conn struct {
 	rtt     rate.RTT
 	mustAck bool
 	lastOut clock.Time
+	crowded bool  // slots are short: they become free as packets flow, so packets must flow
 	far     int64 // squared distance in millimetres up to which everything is in sight, -1: no limit
 
 	echo   clock.Stamp
@@ -287,7 +288,7 @@ func (c *conn) encode(out *Outbox) {
 	out.due = c.view.Pending(now, rto, out.due[:0])
 	due := out.due
 	laneDue := c.lane.Due(now, rto)
-	if len(due) == 0 && !laneDue && !c.mustAck && now.Sub(c.lastOut) < KeepAlive {
+	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && now.Sub(c.lastOut) < KeepAlive {
 		return
 	}
 	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(s.cfg.Budget), c.rtt.Least()) {
@@ -305,7 +306,7 @@ func (c *conn) encode(out *Outbox) {
 
 	begin := len(out.buf)
 	p := c.log.Sent(now, s.tick, c.missing)
-	h := wire.Header{Session: c.session, Seq: p.Seq, Stamp: now.Stamp(), Elicits: len(due) > 0 || laneDue,
+	h := wire.Header{Session: c.session, Seq: p.Seq, Stamp: now.Stamp(), Elicits: len(due) > 0 || laneDue || c.crowded,
 		Server: true, Tick: s.tick, Time: now.Stamp()}
 	h.Ack, h.HasAck = c.recv.Ack()
 	if c.echoed {
@@ -387,7 +388,7 @@ func (c *conn) see(out *Outbox) {
 	}
 	out.near = s.grid.Nearest(x, y, s.rules.See+hysteresis(s.rules.See), out.near[:0])
 	seen := 0
-	c.far = -1
+	c.far, c.crowded = -1, false
 	if len(out.near) > s.rules.See {
 		c.far = out.near[s.rules.See-1].Dist2
 	}
@@ -395,6 +396,8 @@ func (c *conn) see(out *Outbox) {
 		if rank < s.rules.See {
 			if c.view.Enter(n.Index, n.Index == c.ent) {
 				seen++
+			} else {
+				c.crowded = true
 			}
 		} else if c.view.Has(n.Index) {
 			seen++

@@ -101,7 +101,7 @@ type Server struct {
 	joins   []*conn
 	faults  []error
 	rec     func(id game.ID, kind int, sims []int64, cut, owned bool)
-	quit    []PlayerID
+	quit    []game.ID // avatars of players who left
 }
 
 // New returns a world at tick 0. It fails on a Config outside its bounds.
@@ -222,7 +222,7 @@ func (s *Server) Disconnect(p PlayerID) {
 	}
 	s.clients = append(s.clients[:i], s.clients[i+1:]...)
 	if c.avatar != 0 {
-		s.quit = append(s.quit, PlayerID(c.avatar))
+		s.quit = append(s.quit, c.avatar)
 	}
 	for j, w := range s.joins {
 		if w == c {
@@ -261,7 +261,7 @@ func (s *Server) Begin(now clock.Time) {
 	s.now = now
 	s.eng.SetTick(s.tick)
 	for _, id := range s.quit {
-		s.fault(s.eng.Leave(game.ID(id)))
+		s.fault(s.eng.Leave(id))
 	}
 	s.quit = s.quit[:0]
 	for _, c := range s.joins {
