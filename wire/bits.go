@@ -2,7 +2,10 @@
 // acknowledgements and the log of what each packet carried. Layouts: docs/PROTOCOL.md.
 package wire
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // MaxDatagram is the largest datagram in bytes, headers of this protocol included. It fits the
 // smallest path of the transports: Chromium's WebTransport takes 1,215 bytes.
@@ -17,7 +20,7 @@ type BitWriter struct {
 	buf   []byte
 	start int // length of buf at Reset
 	acc   uint64
-	n     uint // bits in acc, at most 7 between calls
+	n     uint // bits in acc, at most 31 between calls
 }
 
 // Reset makes w append to b, which it takes over until Bytes is called.
@@ -31,16 +34,15 @@ func (w *BitWriter) Size() int { return len(w.buf) + int(w.n+7)/8 }
 
 // Bits appends the low n bits of v, 0 <= n <= 64.
 func (w *BitWriter) Bits(v uint64, n int) {
-	if n > 56 {
+	if n > 32 {
 		w.Bits(v, 32)
 		v, n = v>>32, n-32
 	}
 	w.acc |= (v & (1<<uint(n) - 1)) << w.n
-	w.n += uint(n)
-	for w.n >= 8 {
-		w.buf = append(w.buf, byte(w.acc))
-		w.acc >>= 8
-		w.n -= 8
+	if w.n += uint(n); w.n >= 32 {
+		w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(w.acc))
+		w.acc >>= 32
+		w.n -= 32
 	}
 }
 
@@ -53,16 +55,21 @@ func (w *BitWriter) Bool(v bool) {
 	w.Bits(b, 1)
 }
 
-// Uvarint appends v in the Exp-Golomb code of order k: short for v < 1<<k, two bits more for each doubling.
-// v must be below 1<<56.
+// Uvarint appends v in the Exp-Golomb code of order k: k+1 bits for v < 1<<k, two bits more for each doubling
+// beyond. v must be below 1<<56 and k at most 56.
 func (w *BitWriter) Uvarint(v uint64, k int) {
 	v += 1 << uint(k)
 	extra := bits.Len64(v) - 1 - k
+	if n := 2*extra + 1 + k; n <= 32 {
+		w.Bits(1<<uint(extra)-1|(v&(1<<uint(k+extra)-1))<<uint(extra+1), n)
+		return
+	}
 	w.Bits(1<<uint(extra)-1, extra+1) // extra ones, then a zero
 	w.Bits(v, k+extra)                // the leading one is implied
 }
 
-// Varint appends a signed v: whether it is zero, its sign, and its magnitude by Uvarint of order k.
+// Varint appends a signed v: whether it is not zero, whether it is negative, and its magnitude minus one by Uvarint
+// of order k. The magnitude must not exceed 1<<56.
 func (w *BitWriter) Varint(v int64, k int) {
 	if v == 0 {
 		w.Bits(0, 1)
@@ -92,14 +99,15 @@ func (w *BitWriter) Rewind(m Mark) { w.buf, w.acc, w.n = w.buf[:m.len], m.acc, m
 
 // Bytes pads the last byte with zero bits and returns the whole slice.
 func (w *BitWriter) Bytes() []byte {
-	if w.n > 0 {
+	for ; w.n > 0; w.n -= min(w.n, 8) {
 		w.buf = append(w.buf, byte(w.acc))
-		w.acc, w.n = 0, 0
+		w.acc >>= 8
 	}
 	return w.buf
 }
 
-// A BitReader reads what a BitWriter wrote. Reading past the end returns zeros and makes Bad true, for good.
+// A BitReader reads what a BitWriter wrote. Reading past the end returns zeros and makes Bad true, for good; so a
+// decoder may read a whole message and ask once.
 type BitReader struct {
 	buf []byte
 	pos int
@@ -117,24 +125,24 @@ func (r *BitReader) Bad() bool { return r.bad }
 // Fail makes r Bad: the caller met a value that no encoder writes.
 func (r *BitReader) Fail() { r.bad = true }
 
-// Left returns the number of whole and partial bits not read yet.
+// Left returns the number of bits not read yet, padding included.
 func (r *BitReader) Left() int { return (len(r.buf)-r.pos)*8 + int(r.n) }
 
-// Bits reads n bits, 0 <= n <= 64.
+// Bits reads n bits, 0 <= n <= 64; of what it reads past the end of the slice, nothing is used.
 func (r *BitReader) Bits(n int) uint64 {
 	if n > 56 {
-		lo := r.Bits(32)
-		return lo | r.Bits(n-32)<<32
+		lo, hi := r.Bits(32), r.Bits(n-32)
+		if r.bad {
+			return 0
+		}
+		return lo | hi<<32
 	}
-	for r.n < uint(n) {
-		if r.pos >= len(r.buf) {
+	if r.n < uint(n) {
+		if r.fill(); r.n < uint(n) {
 			r.bad = true
 			r.acc, r.n = 0, 0
 			return 0
 		}
-		r.acc |= uint64(r.buf[r.pos]) << r.n
-		r.pos++
-		r.n += 8
 	}
 	v := r.acc & (1<<uint(n) - 1)
 	r.acc >>= uint(n)
@@ -142,22 +150,50 @@ func (r *BitReader) Bits(n int) uint64 {
 	return v
 }
 
+// fill loads bytes until acc holds at least 56 bits, or all there are. Bits of acc above the first n are those of the
+// next byte or zero: loading that byte again changes none.
+func (r *BitReader) fill() {
+	if r.pos+8 <= len(r.buf) {
+		r.acc |= binary.LittleEndian.Uint64(r.buf[r.pos:]) << r.n
+		r.pos += int(63-r.n) / 8
+		r.n |= 56
+		return
+	}
+	r.acc &= 1<<r.n - 1
+	for ; r.n <= 56 && r.pos < len(r.buf); r.pos++ {
+		r.acc |= uint64(r.buf[r.pos]) << r.n
+		r.n += 8
+	}
+}
+
 // Bool reads one bit.
 func (r *BitReader) Bool() bool { return r.Bits(1) != 0 }
 
-// Uvarint reads an Exp-Golomb code of order k.
+// Uvarint reads an Exp-Golomb code of order k. A code that no BitWriter writes makes r Bad.
 func (r *BitReader) Uvarint(k int) uint64 {
-	extra := 0
-	for r.Bits(1) != 0 {
-		if extra++; extra+k >= 57 {
-			r.bad = true
-			return 0
+	if r.n < 32 {
+		r.fill()
+	}
+	extra := bits.TrailingZeros64(^r.acc)
+	if uint(extra) < r.n && extra+k < 57 {
+		r.acc >>= uint(extra) + 1
+		r.n -= uint(extra) + 1
+	} else { // a code without an end, cut short or longer than what is loaded
+		extra = 0
+		for r.Bits(1) != 0 {
+			if extra++; extra+k >= 57 {
+				r.bad = true
+			}
+			if r.bad {
+				return 0
+			}
 		}
 	}
+	v := r.Bits(k+extra) + 1<<uint(k+extra) - 1<<uint(k)
 	if r.bad {
 		return 0
 	}
-	return r.Bits(k+extra) + 1<<uint(k+extra) - 1<<uint(k)
+	return v
 }
 
 // Varint reads what BitWriter.Varint wrote.

@@ -9,10 +9,12 @@ import (
 	"meanwhile/clock"
 )
 
-// Seq is a packet sequence number. It wraps; compare with Newer, never with <.
+// Seq is a packet sequence number, one more for each packet of a direction of a session. It wraps; compare with
+// Newer, never with <.
 type Seq uint16
 
-// Newer reports whether s was sent after u, given that they are less than 1<<15 packets apart.
+// Newer reports whether s was sent after u, given that they are less than 1<<15 packets apart. Of two that are
+// exactly so far apart neither is newer.
 func (s Seq) Newer(u Seq) bool { return int16(s-u) > 0 }
 
 // Errors of decoders. Callers count them by reason.
@@ -66,7 +68,7 @@ var dueMicros = func() (t [15]int64) {
 	return t
 }()
 
-// DueWithin returns the least code whose span is at least d.
+// DueWithin returns the least code whose span is at least d, or that of the longest span if none is: 1 to 14.
 func DueWithin(d time.Duration) Due {
 	for i := 1; i < 15; i++ {
 		if time.Duration(dueMicros[i])*time.Microsecond >= d {
@@ -92,7 +94,7 @@ func (d Due) Span() time.Duration {
 //	3       2     Seq
 //	5       4     Stamp, microseconds of the sender's clock, patched by the edge
 //	        2     Ack.Latest, if acknowledgements follow
-//	        0..8  Ack.History, cut after the last byte that is not all ones or all zeros beyond the start
+//	        0..8  Ack.History in 0, 2, 4 or 8 bytes, as few as leave only ones unsaid
 //	        4     Echo: the newest stamp received from the peer, if an echo follows
 //	        3     EchoAt: when that stamp arrived, low 24 bits of microseconds of the sender's clock
 //	        4     Tick, from servers only, like the rest
@@ -118,7 +120,7 @@ type Header struct {
 	Tick    clock.Tick
 	Time    clock.Stamp
 	NextDue Due
-	Period  time.Duration // 0: the nominal period; at most MaxPeriod, whole microseconds
+	Period  time.Duration // 0: the nominal period; Append keeps whole microseconds, MaxPeriod at most
 }
 
 // MaxPeriod bounds the tick period that a header can carry.
@@ -163,7 +165,7 @@ func ackWidth(h uint64) uint {
 // MaxHeader is the size in bytes of the longest header.
 const MaxHeader = 9 + 2 + 8 + 7 + 9 + 3
 
-// Append encodes h.
+// Append encodes h. Fields without their flag (Ack without HasAck, Tick without Server) are left out.
 func (h *Header) Append(b []byte) []byte {
 	var flags byte
 	set := func(c bool, f byte) {
@@ -200,7 +202,7 @@ func (h *Header) Append(b []byte) []byte {
 	if h.Server {
 		b = le.AppendUint32(b, uint32(h.Tick))
 		b = le.AppendUint32(b, uint32(h.Time))
-		us := int64(h.Period / time.Microsecond)
+		us := int64(min(max(h.Period, 0), MaxPeriod) / time.Microsecond)
 		if us == 0 {
 			return append(b, byte(h.NextDue&15))
 		}

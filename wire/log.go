@@ -36,18 +36,19 @@ func (p *Packet) Applied() bool { return p.state == applied }
 // The zero Log is ready; the first packet is FirstSeq. Not safe for concurrent use.
 type Log struct {
 	ring    [LogSize]Packet
-	next    Seq // sequence number of the next packet, minus FirstSeq
-	checked Seq // all before it, counted like next, are settled for good
-	flying  int // bytes in flight
-	highest Seq // newest acknowledged, counted like next
-	any     bool
+	next    Seq  // sequence number of the next packet, minus FirstSeq
+	checked Seq  // all before it, counted like next, are settled or forgotten; at most LogSize behind next
+	flying  int  // bytes in flight
+	highest Seq  // newest acknowledged, counted like next
+	any     bool // highest is set and recent enough to be compared with
+	long    bool // half the range of sequence numbers has been sent: any number may lie in the past
 }
 
 // NextSeq returns the sequence number that Sent will give out.
 func (l *Log) NextSeq() Seq { return l.next + FirstSeq }
 
-// Sent starts the entry of the next packet. The caller appends to Refs; the entry stays valid until
-// LogSize packets later. An entry that is overwritten while in flight counts as lost.
+// Sent starts the entry of the next packet. The caller appends to Refs and calls Charge; the entry stays
+// valid until LogSize packets later. An entry that is overwritten while in flight counts as lost.
 func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *Packet {
 	p := &l.ring[l.next%LogSize]
 	if p.state == inFlight {
@@ -55,7 +56,15 @@ func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *P
 		lostPacket(p)
 	}
 	*p = Packet{Seq: l.NextSeq(), Sent: now, Tick: tick, Refs: p.Refs[:0], state: inFlight}
-	l.next++
+	if l.next++; l.next == 1<<15 {
+		l.long = true
+	}
+	if l.next-l.checked > LogSize {
+		l.checked = l.next - LogSize // the entry above was the oldest
+	}
+	if l.next-l.highest > 1<<14 {
+		l.any = false // before the distance to it turns round: an ack after so long starts anew
+	}
 	return p
 }
 
@@ -83,10 +92,11 @@ func (l *Log) Get(s Seq) *Packet {
 
 // Acked takes in what the peer acknowledges. It calls delivered, oldest packet first, for each packet
 // newly known to have been applied (also one that was taken for lost before: late acknowledgements count)
-// and then missing for each newly taken for lost. It returns false, and changes nothing, if a names a
-// packet that was not sent: then the peer is not what it claims to be.
+// and then missing for each newly taken for lost. It returns false, and changes nothing, if the newest packet
+// that a names was not sent: then the peer is not what it claims to be. The number before FirstSeq is no packet
+// but an honest thing to say.
 func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
-	if int16(a.Latest-l.NextSeq()) >= 0 { // newer than anything sent
+	if back := l.NextSeq() - 1 - a.Latest; back >= 1<<15 || !l.long && back > l.next {
 		return false
 	}
 	for d := Window; d >= 0; d-- {
