@@ -206,7 +206,7 @@ func (l *Listener) session(ctx context.Context, s *webtransport.Session) {
 	}
 	if v.taken.Swap(true) {
 		l.n.session.Add(1)
-		s.Close("one session a connection")
+		s.Refuse(v.conn.Load(), "one session a connection")
 		return
 	}
 	c := v.conn.Load()
@@ -214,10 +214,7 @@ func (l *Listener) session(ctx context.Context, s *webtransport.Session) {
 		ctx, cancel := context.WithTimeout(l.ctx, l.cfg.HelloTimeout)
 		defer cancel()
 		return s.Accept(ctx, c, cfg)
-	}, func(reason string) {
-		s.Close(reason)
-		_ = c.CloseWithError(overquic.CodeRefused, reason)
-	})
+	}, func(reason string) { s.Refuse(c, reason) })
 }
 
 // join makes a connection of what open returns, or refuses it.

@@ -6,6 +6,7 @@ package webtransport
 import (
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/quic-go/quicvarint"
 	wt "github.com/quic-go/webtransport-go"
 
 	"meanwhile/transport"
@@ -66,7 +68,7 @@ func NewServer(path string, origins transport.Origins, accept func(context.Conte
 			http.Error(w, "not a WebTransport request", http.StatusBadRequest)
 			return
 		}
-		accept(r.Context(), &Session{session})
+		accept(r.Context(), &Session{session, w.(http3.HTTPStreamer).HTTPStream()})
 	})
 	s.inner = &wt.Server{
 		H3: &http3.Server{
@@ -87,7 +89,10 @@ func (s *Server) ServeConn(c *quic.Conn) error { return s.inner.ServeQUICConn(c)
 func (s *Server) Close() error { return s.inner.Close() }
 
 // A Session is a WebTransport session whose stream is not open yet.
-type Session struct{ inner *wt.Session }
+type Session struct {
+	inner   *wt.Session
+	connect *http3.Stream // the one that the session began on
+}
 
 // Accept waits for the client's stream and makes a connection of the session. conn is the QUIC
 // connection that the session is on, which ends with it.
@@ -96,34 +101,39 @@ func (s *Session) Accept(ctx context.Context, conn *quic.Conn, cfg transport.Lin
 	if err != nil {
 		return nil, fmt.Errorf("webtransport: waiting for the client's stream: %w", err)
 	}
-	return link(s.inner, conn, stream, cfg, nil), nil
+	return link(s.inner, conn, stream, cfg, func(reason string) { s.end(conn, overquic.CodeClosed, reason) }), nil
 }
 
-// Close ends the session.
-func (s *Session) Close(reason string) {
-	_ = s.inner.CloseWithError(wt.SessionErrorCode(overquic.CodeRefused), transport.CutReason(reason))
+// Refuse ends the session and the connection below it.
+func (s *Session) Refuse(conn *quic.Conn, reason string) { s.end(conn, overquic.CodeRefused, reason) }
+
+// end tells the client that the session ends, and why, with a capsule on the session's stream
+// (draft-ietf-webtrans-http3, section 6), and then ends the connection.
+//
+// CloseWithError of webtransport-go v0.13.0 writes that capsule too, but asks the client in the same
+// packet to send no more; Chromium reads that first and forgets the reason (webtransport-go issues 242
+// and 359). The stream must not be finished behind the capsule, as it should: the library may have
+// a capsule of its own to write, takes the failure for an error, and resets the stream. It also resets
+// it when Chromium ends its side, so over a path of less than a millisecond the reason can get lost.
+func (s *Session) end(conn *quic.Conn, code quic.ApplicationErrorCode, reason string) {
+	const closeSession = 0x2843
+	reason = transport.CutReason(reason)
+	capsule := quicvarint.Append(nil, closeSession)
+	capsule = quicvarint.Append(capsule, uint64(4+len(reason)))
+	capsule = binary.BigEndian.AppendUint32(capsule, uint32(code))
+	if s.inner.Context().Err() == nil && s.connect.TryWriteAll(append(capsule, reason...)) == nil {
+		select { // not when it ends the session: its page may not know yet, and would learn of the connection first
+		case <-conn.Context().Done():
+		case <-time.After(goodbye):
+		}
+	}
+	_ = conn.CloseWithError(code, reason)
 }
 
-func link(session *wt.Session, conn *quic.Conn, stream *wt.Stream, cfg transport.LinkConfig, after func()) *transport.Link {
+func link(session *wt.Session, conn *quic.Conn, stream *wt.Stream, cfg transport.LinkConfig, end func(reason string)) *transport.Link {
 	p := &overquic.Path{
-		Conn: conn, Datagrams: session, Stream: stream,
+		Conn: conn, Datagrams: session, Stream: stream, End: end,
 		Told: func(error) (string, bool) { return told(session) },
-		End: func(reason string) {
-			// The session carries the reason. Whoever closes it leaves the connection below to the
-			// other, who so can read it.
-			first := session.Context().Err() == nil
-			_ = session.CloseWithError(wt.SessionErrorCode(overquic.CodeClosed), reason)
-			if first {
-				select {
-				case <-conn.Context().Done():
-				case <-time.After(goodbye):
-				}
-			}
-			_ = conn.CloseWithError(overquic.CodeClosed, reason)
-			if after != nil {
-				after()
-			}
-		},
 	}
 	cfg.Name, cfg.Remote, cfg.HalfClose = "webtransport", session.RemoteAddr().String(), true
 	return transport.NewLink(cfg, p, p.ReadDatagrams, p.ReadMessages)
@@ -199,5 +209,16 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (transport.Conn, 
 	if err != nil {
 		return nil, fail("opening the stream at", err)
 	}
-	return link(session, conn, stream, transport.LinkConfig{Clock: cfg.Clock}, end), nil
+	return link(session, conn, stream, transport.LinkConfig{Clock: cfg.Clock}, func(reason string) {
+		first := session.Context().Err() == nil
+		_ = session.CloseWithError(wt.SessionErrorCode(overquic.CodeClosed), reason)
+		if first {
+			select { // the server ends the connection when it has read the reason
+			case <-conn.Context().Done():
+			case <-time.After(goodbye):
+			}
+		}
+		_ = conn.CloseWithError(overquic.CodeClosed, reason)
+		end()
+	}), nil
 }
