@@ -52,6 +52,10 @@ type conn struct {
 	rtt     rate.RTT
 	mustAck bool
 	lastOut clock.Time
+
+	quietSeq  wire.Seq // first packet that promised silence since something changed, 0: none
+	quietSaid bool     // the client knows
+
 	crowded bool  // slots are short: they become free as packets flow, so packets must flow
 	far     int64 // squared distance in millimetres up to which everything is in sight, -1: no limit
 
@@ -137,6 +141,9 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 func (c *conn) delivered(p *wire.Packet) {
 	c.view.Delivered(p)
 	c.lane.Delivered(uint16(p.Seq))
+	if c.quietSeq != 0 && !c.quietSeq.Newer(p.Seq) { // this one or a later one: all of them say quiet
+		c.quietSaid = true
+	}
 }
 
 func (c *conn) missing(p *wire.Packet) {
@@ -288,7 +295,14 @@ func (c *conn) encode(out *Outbox) {
 	out.due = c.view.Pending(now, rto, out.due[:0])
 	due := out.due
 	laneDue := c.lane.Due(now, rto)
-	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && now.Sub(c.lastOut) < KeepAlive {
+	rest := len(due) == 0 && !laneDue && !c.crowded && !c.view.Unacked()
+	if !rest {
+		c.quietSeq, c.quietSaid = 0, false
+	}
+	// When everything has come to rest the client is told so, until it says that it knows: what follows is not a network
+	// that has failed.
+	tell := rest && !c.quietSaid && (c.quietSeq == 0 || now.Sub(c.lastOut) >= rto)
+	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && !tell && now.Sub(c.lastOut) < KeepAlive {
 		return
 	}
 	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(s.cfg.Budget), c.rtt.Least()) {
@@ -306,7 +320,7 @@ func (c *conn) encode(out *Outbox) {
 
 	begin := len(out.buf)
 	p := c.log.Sent(now, s.tick, c.missing)
-	h := wire.Header{Session: c.session, Seq: p.Seq, Stamp: now.Stamp(), Elicits: len(due) > 0 || laneDue || c.crowded,
+	h := wire.Header{Session: c.session, Seq: p.Seq, Stamp: now.Stamp(), Elicits: len(due) > 0 || laneDue || c.crowded || rest && !c.quietSaid,
 		Server: true, Tick: s.tick, Time: now.Stamp()}
 	h.Ack, h.HasAck = c.recv.Ack()
 	if c.echoed {
@@ -317,8 +331,11 @@ func (c *conn) encode(out *Outbox) {
 		h.Period = s.current
 	}
 	h.NextDue = wire.DueWithin(time.Second / time.Duration(r.Send) * 5 / 4)
-	if len(due) == 0 && !laneDue && !c.view.Unacked() {
+	if rest {
 		h.NextDue = wire.Quiet
+		if c.quietSeq == 0 {
+			c.quietSeq = p.Seq
+		}
 	}
 	w := &out.w
 	w.Reset(h.Append(out.buf))
