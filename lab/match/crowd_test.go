@@ -1,6 +1,7 @@
 package match
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,15 +17,18 @@ func TestHundredBotsNeverDiverge(t *testing.T) {
 		seeds, span = seeds[:1], 5*time.Second
 	}
 	for _, seed := range seeds {
-		s := crowd(t, seed, 100, 1, netsim.Ocean)
-		s.Run(span)
-		if err := s.Diverged(); err != nil {
-			t.Fatalf("%v\nreplay: seed %d", err, seed)
-		}
-		compared, old := s.Checked()
-		t.Logf("seed %d: %d states compared, %d too old; bytes hash to %x", seed, compared, old, s.Hash())
-		if compared < 100_000 {
-			t.Errorf("seed %d: only %d states compared", seed, compared)
-		}
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			t.Parallel()
+			s := crowd(t, seed, 100, 1, netsim.Ocean)
+			s.Run(span)
+			if err := s.Diverged(); err != nil {
+				t.Fatalf("%v\nreplay: go test ./lab/match -run '%s'", err, t.Name())
+			}
+			compared, old := s.Checked()
+			t.Logf("%d states compared, %d too old; bytes hash to %x", compared, old, s.Hash())
+			if compared < 100_000 {
+				t.Errorf("only %d states compared", compared)
+			}
+		})
 	}
 }
