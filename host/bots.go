@@ -1,0 +1,176 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/session"
+	"meanwhile/transport"
+	"meanwhile/wire"
+)
+
+// botSpacing is how far apart the bots of a room join, so that a new room fills up rather than begins with a crowd in
+// one place.
+const botSpacing = 120 * time.Millisecond
+
+// botNames are what bots are called, in an order that differs from room to room. The first one more than there are
+// names is called "Ada 2".
+var botNames = [...]string{
+	"Ada", "Alan", "Barbara", "Bjarne", "Claude", "Dana", "Dennis", "Edsger", "Frances", "Grace", "Hedy", "Ivan",
+	"Joan", "John", "Karen", "Ken", "Leslie", "Linus", "Lotfi", "Mary", "Niklaus", "Olga", "Paul", "Radia",
+	"Rob", "Rosa", "Sophie", "Tim", "Tony", "Vint", "Whit", "Yuri",
+}
+
+// botName returns the name of the i-th bot of a room.
+func botName(room string, i int) string {
+	parts := make([]uint64, len(room))
+	for j := range parts {
+		parts[j] = uint64(room[j])
+	}
+	rand := geom.NewRand(parts...)
+	n := len(botNames)
+	name := botNames[(rand.IntN(n)+(i%n)*11)%n] // 11 and n have no common divisor
+	if i >= n {
+		return fmt.Sprintf("%s %d", name, 1+i/n)
+	}
+	return name
+}
+
+// A crowd is the bots of one room. Each is a real client core that knows what its player would know; all are driven by
+// one goroutine, once a tick.
+type crowd struct {
+	r    *room
+	bots []*bot
+}
+
+// A bot is one of them, and its own end of the connection.
+type bot struct {
+	c     *client.Client
+	p     *player
+	mail  queue // datagrams from the room
+	clock transport.Clock
+	spare []byte
+}
+
+// Send implements peer.
+func (b *bot) Send(datagram []byte) {
+	now := b.clock()
+	wire.PatchStamp(datagram, now.Stamp())
+	b.mail.put(datagram, now)
+}
+
+// SendMessage implements peer: bots take no interest in words.
+func (b *bot) SendMessage([]byte) error { return nil }
+
+// Close implements peer.
+func (b *bot) Close(string) { b.mail.close() }
+
+// run plays until ctx ends or the room does.
+func (c *crowd) run(ctx context.Context) {
+	r := c.r
+	defer func() {
+		if v := recover(); v != nil {
+			err := caught(v)
+			r.log.Error("the bots of this room have failed", "panic", err.value, "stack", string(err.stack))
+			for _, b := range c.bots {
+				select {
+				case r.leaves <- leaving{b.p.id, err}:
+				case <-r.done:
+				}
+			}
+		}
+	}()
+	rules := r.h.cfg.Rules
+	faults := faultLog{log: r.log.With("bots", true)}
+	ticker := time.NewTicker(time.Second / time.Duration(rules.Rate))
+	defer ticker.Stop()
+	next := r.h.clock()
+	for came := 0; ; {
+		now := r.h.clock()
+		for came < r.h.cfg.Bots && now >= next {
+			if !c.join(ctx, botName(r.name, came)) {
+				return
+			}
+			came++
+			next = next.Add(botSpacing)
+		}
+		stay := c.bots[:0]
+		for _, b := range c.bots {
+			if b.mail.isClosed() {
+				continue
+			}
+			stay = append(stay, b)
+			if err := b.play(rules.Bot(), now); err != nil {
+				r.n.faults.Add(1)
+				faults.add(err, now)
+			}
+		}
+		clear(c.bots[len(stay):])
+		c.bots = stay
+		faults.flush(now)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// join brings one more bot in, and reports whether the room still runs.
+func (c *crowd) join(ctx context.Context, name string) bool {
+	r := c.r
+	b := &bot{clock: r.h.clock}
+	var welcome session.Welcome
+	j := &joining{name: name, peer: b, bot: true, answer: make(chan error, 1), ready: func(p *player, w session.Welcome) { b.p, welcome = p, w }}
+	select {
+	case r.joins <- j:
+	case <-ctx.Done():
+		return false
+	case <-r.done:
+		return false
+	}
+	select {
+	case err := <-j.answer:
+		if err == nil {
+			b.c, err = client.New(r.h.cfg.Rules, welcome, r.h.clock(), client.Config{})
+		}
+		if err != nil {
+			r.log.Warn("a bot could not join", "name", name, "error", err)
+			return true
+		}
+		c.bots = append(c.bots, b)
+		return true
+	case <-ctx.Done():
+		return false
+	case <-r.done:
+		return false
+	}
+}
+
+// play is one frame of a bot.
+func (b *bot) play(brain game.BotFunc, now clock.Time) (err error) {
+	for ok := true; ok; {
+		var at clock.Time
+		if b.spare, at, ok = b.mail.take(b.spare); ok {
+			b.c.Receive(at, b.spare)
+		}
+	}
+	due := b.c.Frame(now)
+	for range due {
+		if e := b.c.Think(brain); e != nil {
+			err = e
+		}
+	}
+	b.c.Events()
+	if d := b.c.Encode(now); d != nil {
+		at := b.clock()
+		wire.PatchStamp(d, at.Stamp())
+		b.p.in.put(d, at)
+	}
+	return err
+}

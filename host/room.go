@@ -1,0 +1,386 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/geom"
+	"meanwhile/server"
+	"meanwhile/session"
+)
+
+const (
+	// joinQueue is how many players wait for a room to let them in between two ticks. More are told to come back.
+	joinQueue = 64
+	// lookEvery is how often a room looks for silent players and publishes its counters.
+	lookEvery = time.Second
+)
+
+// A room is one world and the loop that runs it. The loop alone touches the world and the players; datagrams wait in
+// the players' queues for the next tick.
+type room struct {
+	h     *Host
+	name  string
+	log   *slog.Logger
+	srv   *server.Server
+	pacer clock.Pacer
+
+	players map[server.PlayerID]*player
+	order   []*player // by rising id
+	humans  int
+	empty   clock.Time // since when no human is here, if humans is 0
+	looked  clock.Time
+	silent  []server.PlayerID
+	spare   []byte
+	batch   batch
+	faults  faultLog
+	n       roomCounters
+
+	joins  chan *joining
+	leaves chan leaving
+	calls  chan func() // from tests and tools: run by the loop between two ticks
+	done   chan struct{}
+	why    session.Refusal // for whoever comes too late; set before done is closed
+
+	pending int // players on their way in; guarded by h.mu
+
+	truth watchers
+
+	pub struct {
+		sync.Mutex
+		RoomStats
+	}
+}
+
+// A player is somebody in a room.
+type player struct {
+	id      server.PlayerID
+	name    string
+	peer    peer
+	bot     bool
+	nonce   [session.KeySize]byte
+	account uint64
+	joined  clock.Time
+	log     *slog.Logger
+
+	in              queue
+	sent, sentBytes atomic.Uint64
+}
+
+// A peer is what a room needs of a connection. transport.Conn is one, and so is a bot.
+type peer interface {
+	// Send sends a datagram, or drops it: it never blocks, and it does not retain the slice.
+	Send(datagram []byte)
+	// SendMessage queues a reliable message.
+	SendMessage(message []byte) error
+	// Close ends the connection without waiting.
+	Close(reason string)
+}
+
+// joining asks a room to let somebody in.
+type joining struct {
+	name    string
+	peer    peer
+	bot     bool
+	nonce   [session.KeySize]byte
+	account uint64
+	where   []slog.Attr
+	// ready is called by the room's loop when the player is in, before the first datagram is sent to it.
+	ready func(p *player, w session.Welcome)
+	// taken is set by whoever is first: the loop, which will answer, or who asked, which no longer waits.
+	taken  atomic.Bool
+	answer chan error // buffered: the loop never waits for who asked. A session.Refusal, or nil
+}
+
+type leaving struct {
+	id  server.PlayerID
+	why error
+}
+
+// newRoom makes the world of a room; run starts it.
+func newRoom(h *Host, name string) (*room, error) {
+	secret, seed, err := h.seeds(name)
+	if err != nil {
+		return nil, err
+	}
+	srv, err := server.New(h.cfg.Rules, server.Config{
+		Seed: seed, Secret: secret, Clients: h.cfg.Players + h.cfg.Bots, Budget: h.cfg.Budget, Rewind: h.cfg.Rewind, Room: name,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &room{
+		h: h, name: name, srv: srv, log: h.log.With("room", name),
+		players: make(map[server.PlayerID]*player),
+		joins:   make(chan *joining, joinQueue), leaves: make(chan leaving), calls: make(chan func()),
+		done: make(chan struct{}),
+	}
+	r.pacer.Step = srv.Period()
+	r.batch.r = r
+	r.faults.log = r.log
+	return r, nil
+}
+
+// seeds draws the randomness of a room: what clients predict with, and what stays here.
+func (h *Host) seeds(name string) (secret, seed uint64, err error) {
+	if h.cfg.Seed == 0 {
+		return randomPair()
+	}
+	parts := []uint64{h.cfg.Seed}
+	for _, c := range []byte(name) {
+		parts = append(parts, uint64(c))
+	}
+	rand := geom.NewRand(parts...)
+	return rand.Uint64(), rand.Uint64(), nil
+}
+
+// run is the loop of a room, until ctx ends, the world fails or nobody has been here for the grace time.
+func (r *room) run(ctx context.Context) {
+	r.log.Info("room opened")
+	opened := r.h.clock()
+	r.empty, r.looked = opened, opened
+	bots, stop := context.WithCancel(context.Background())
+	var crew sync.WaitGroup
+	if r.h.cfg.Bots > 0 {
+		crew.Go(func() { (&crowd{r: r}).run(bots) })
+	}
+
+	why := r.loop(ctx)
+
+	r.why = why
+	for len(r.order) > 0 {
+		r.drop(r.order[0], why)
+	}
+	r.truth.close()
+	r.publish(r.h.clock())
+	close(r.done)
+	stop()
+	crew.Wait()
+	r.h.ended(r, why)
+	r.log.Info("room closed", "reason", why.Text, "age", r.h.clock().Sub(opened).Round(time.Millisecond))
+}
+
+// loop runs the world and says why it ended.
+func (r *room) loop(ctx context.Context) session.Refusal {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	broken := session.Refusal{Code: session.InternalError, Text: "the world of this room has failed; join again"}
+	// The first tick comes before the first player, so that everybody is welcomed with the present time.
+	if !r.due() {
+		return broken
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return session.Refusal{Code: session.ShuttingDown, Text: farewell}
+		case j := <-r.joins:
+			if j.taken.CompareAndSwap(false, true) {
+				j.answer <- r.join(j)
+			}
+		case l := <-r.leaves:
+			r.leave(l)
+		case f := <-r.calls:
+			f()
+		case <-timer.C:
+			if !r.due() {
+				return broken
+			}
+			now := r.h.clock()
+			if now.Sub(r.looked) >= lookEvery {
+				r.look(now)
+			}
+			if r.humans == 0 && now.Sub(r.empty) >= r.h.cfg.Grace && r.h.retire(r) {
+				return session.Refusal{Code: session.NoRoom, Text: "nobody was here"}
+			}
+			timer.Reset(max(r.pacer.Next().Sub(r.h.clock()), 0))
+		}
+	}
+}
+
+// due runs the ticks that are due and reports whether the world still works.
+func (r *room) due() bool {
+	for i := range r.pacer.Due(r.h.clock()) {
+		began := r.h.clock()
+		if err := r.tick(r.pacer.Planned(i)); err != nil {
+			r.n.failed.Store(true)
+			r.log.Error("the world of this room has failed", "tick", r.srv.Tick(), "panic", err.value, "stack", string(err.stack))
+			return false
+		}
+		took := r.h.clock().Sub(began)
+		r.pacer.Ran(took)
+		r.n.ran(took)
+		r.h.metrics.tick(took)
+	}
+	return true
+}
+
+// tick runs one tick, whose instant is now. A panic that the core did not catch is returned.
+func (r *room) tick(now clock.Time) (err *failure) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = caught(v)
+		}
+	}()
+	for _, p := range r.order {
+		for ok := true; ok; {
+			var at clock.Time
+			if r.spare, at, ok = p.in.take(r.spare); ok {
+				r.srv.Receive(p.id, at, r.spare)
+			}
+		}
+	}
+	r.srv.Begin(now)
+	if err := r.batch.run(r.h.pool, r.srv.Clients()); err != nil {
+		return err
+	}
+	r.srv.End()
+	for _, f := range r.srv.Faults() {
+		r.n.faults.Add(1)
+		r.faults.add(f, now)
+	}
+	r.truth.publish(r, now)
+	return nil
+}
+
+// join lets a player in.
+func (r *room) join(j *joining) error {
+	now := r.h.clock()
+	if !j.bot {
+		r.displace(j)
+		if r.humans >= r.h.cfg.Players {
+			return session.Refusal{Code: session.RoomFull, Text: fmt.Sprintf("room %s has its %d players", r.name, r.humans)}
+		}
+	}
+	id, welcome, err := r.srv.Connect(now, j.name)
+	if err != nil {
+		r.log.Warn("a player could not be connected", "error", err)
+		return session.Refusal{Code: session.RoomFull, Text: err.Error()}
+	}
+	p := &player{id: id, name: j.name, peer: j.peer, bot: j.bot, nonce: j.nonce, account: j.account, joined: now}
+	p.log = slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(id)), slog.String("name", j.name)}, j.where...)))
+	r.players[id] = p
+	r.order = append(r.order, p) // ids rise
+	if !j.bot {
+		r.humans++
+		p.log.Info("player joined")
+	}
+	r.n.joined(p)
+	j.ready(p, welcome)
+	return nil
+}
+
+// displace puts out whoever is the same player as one who joins: the newest connection wins. A client that tries two
+// transports at once says the same nonce on both.
+func (r *room) displace(j *joining) {
+	for _, p := range slices.Clone(r.order) {
+		if p.bot {
+			continue
+		}
+		if p.nonce == j.nonce && j.nonce != [session.KeySize]byte{} || p.account == j.account && j.account != 0 {
+			r.drop(p, session.Refusal{Code: session.TakenOver, Text: "you joined again from elsewhere"})
+		}
+	}
+}
+
+// leave takes out a player whose connection has ended.
+func (r *room) leave(l leaving) {
+	if p := r.players[l.id]; p != nil {
+		r.remove(p, l.why.Error())
+	}
+}
+
+// drop tells a player why it is put out, and puts it out.
+func (r *room) drop(p *player, why session.Refusal) {
+	if b, err := why.Append(nil); err == nil {
+		_ = p.peer.SendMessage(b) // if it does not arrive, the reason of Close may
+	}
+	p.peer.Close(reason(why))
+	r.remove(p, why.Text)
+}
+
+// reason is what Close says for a refusal.
+func reason(why session.Refusal) string {
+	if why.Text == "" {
+		return why.Code.String()
+	}
+	return why.Text
+}
+
+// remove forgets a player.
+func (r *room) remove(p *player, why string) {
+	r.srv.Disconnect(p.id)
+	delete(r.players, p.id)
+	r.order = slices.DeleteFunc(r.order, func(q *player) bool { return q == p })
+	p.in.close()
+	r.n.left(p)
+	if p.bot {
+		return
+	}
+	now := r.h.clock()
+	if r.humans--; r.humans == 0 {
+		r.empty = now
+	}
+	p.log.Info("player left", "reason", why, "stayed", now.Sub(p.joined).Round(time.Millisecond))
+}
+
+// look puts out players that have gone silent, and publishes the counters.
+func (r *room) look(now clock.Time) {
+	r.looked = now
+	r.silent = r.srv.Silent(now, r.silent[:0])
+	for _, id := range r.silent {
+		if p := r.players[id]; p != nil {
+			r.n.silent.Add(1)
+			r.drop(p, session.Refusal{Code: session.Removed, Text: fmt.Sprintf("nothing was heard from you for %v", server.Timeout)})
+		}
+	}
+	r.faults.flush(now)
+	r.publish(now)
+}
+
+// call runs f in the loop between two ticks, unless the room has ended.
+func (r *room) call(f func()) bool {
+	ran := make(chan struct{})
+	select {
+	case r.calls <- func() { defer close(ran); f() }:
+		<-ran
+		return true
+	case <-r.done:
+		return false
+	}
+}
+
+// faultLog writes what went wrong in the rules to the log, at most once in faultEvery.
+type faultLog struct {
+	log  *slog.Logger
+	last clock.Time
+	held error
+	n    int
+}
+
+// faultEvery is the least time between two lines on faults of one room. Rules that panic do so at every tick.
+const faultEvery = 5 * time.Second
+
+func (f *faultLog) add(err error, now clock.Time) {
+	f.held = err
+	f.n++
+	if f.last == 0 {
+		f.write(now)
+	}
+}
+
+func (f *faultLog) flush(now clock.Time) {
+	if f.n > 0 && now.Sub(f.last) >= faultEvery {
+		f.write(now)
+	}
+}
+
+func (f *faultLog) write(now clock.Time) {
+	f.log.Error("the rules went wrong", "error", f.held, "times", f.n)
+	f.last, f.n, f.held = max(now, 1), 0, nil
+}

@@ -1,0 +1,269 @@
+package host
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"meanwhile/clock"
+	"meanwhile/server"
+	"meanwhile/session"
+)
+
+// Totals counts what happened, in one room or in all rooms that a host ever had.
+type Totals struct {
+	Joined, Left  uint64 // humans
+	Ticks         uint64
+	Busy          time.Duration // spent in ticks
+	Longest       time.Duration // tick
+	Faults        uint64        // callbacks of the rules that panicked
+	Silent        uint64        // players put out because nothing was heard from them
+	Received      uint64        // datagrams taken from players' queues
+	Displaced     uint64        // datagrams that newer ones displaced in a player's queue
+	Sent          uint64        // datagrams handed to connections
+	SentBytes     uint64        // of them, without any header of the transport
+	StrayMessages uint64        // reliable messages that nobody asked for
+	Drops         server.Drops  // datagrams that changed nothing, by reason
+}
+
+func (t *Totals) add(u Totals) {
+	t.Joined += u.Joined
+	t.Left += u.Left
+	t.Ticks += u.Ticks
+	t.Busy += u.Busy
+	t.Longest = max(t.Longest, u.Longest)
+	t.Faults += u.Faults
+	t.Silent += u.Silent
+	t.Received += u.Received
+	t.Displaced += u.Displaced
+	t.Sent += u.Sent
+	t.SentBytes += u.SentBytes
+	t.StrayMessages += u.StrayMessages
+	t.Drops.Unknown += u.Drops.Unknown
+	t.Drops.Malformed += u.Drops.Malformed
+	t.Drops.Session += u.Drops.Session
+	t.Drops.Duplicate += u.Drops.Duplicate
+	t.Drops.HostileAck += u.Drops.HostileAck
+}
+
+// RoomStats is what is known of one room, at most a second old.
+type RoomStats struct {
+	Name    string
+	Players int // humans
+	Bots    int
+	Tick    clock.Tick
+	Period  time.Duration // of a tick; above the game's own under overload
+	Load    float64       // share of their periods that the ticks of the last second took
+	Totals
+}
+
+// Stats is what a host knows of itself.
+type Stats struct {
+	Rooms    []RoomStats // open ones, by name
+	Players  int         // humans in them
+	Bots     int
+	Greeting int // connections that have not been let in or refused yet
+
+	Opened, Closed, Failed uint64 // rooms so far; failed ones are closed too
+	Accepted               uint64 // connections
+	Hellos                 uint64 // first messages that could be read
+	Refused                map[session.Code]uint64
+	Totals                 // of all rooms, closed ones included
+}
+
+// roomCounters are written by a room's loop and read by anybody.
+type roomCounters struct {
+	joins, leaves, faults, silent, stray atomic.Uint64
+	ticks                                atomic.Uint64
+	busy, longest                        atomic.Int64
+	failed                               atomic.Bool
+	sent, bytes, received, displaced     uint64 // of players that have left; the loop's own
+}
+
+func (n *roomCounters) ran(took time.Duration) {
+	n.ticks.Add(1)
+	n.busy.Add(int64(took))
+	if int64(took) > n.longest.Load() {
+		n.longest.Store(int64(took))
+	}
+}
+
+func (n *roomCounters) joined(p *player) {
+	if !p.bot {
+		n.joins.Add(1)
+	}
+}
+
+func (n *roomCounters) left(p *player) {
+	taken, dropped := p.in.counts()
+	n.received += taken
+	n.displaced += dropped
+	n.sent += p.sent.Load()
+	n.bytes += p.sentBytes.Load()
+	if !p.bot {
+		n.leaves.Add(1)
+	}
+}
+
+// publish makes the counters of the loop visible to others.
+func (r *room) publish(clock.Time) {
+	s := RoomStats{
+		Name: r.name, Players: r.humans, Bots: len(r.order) - r.humans, Tick: r.srv.Tick(), Period: r.pacer.Period(), Load: r.pacer.Load(),
+		Totals: Totals{
+			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes, Drops: r.srv.Drops(),
+		},
+	}
+	for _, p := range r.order {
+		taken, dropped := p.in.counts()
+		s.Received += taken
+		s.Displaced += dropped
+		s.Sent += p.sent.Load()
+		s.SentBytes += p.sentBytes.Load()
+	}
+	r.pub.Lock()
+	r.pub.RoomStats = s
+	r.pub.Unlock()
+}
+
+// stats returns what was published last, with what needs no publishing.
+func (r *room) stats() RoomStats {
+	r.pub.Lock()
+	s := r.pub.RoomStats
+	r.pub.Unlock()
+	s.Name = r.name
+	s.Joined, s.Left = r.n.joins.Load(), r.n.leaves.Load()
+	s.Ticks, s.Busy, s.Longest = r.n.ticks.Load(), time.Duration(r.n.busy.Load()), time.Duration(r.n.longest.Load())
+	s.Faults, s.Silent, s.StrayMessages = r.n.faults.Load(), r.n.silent.Load(), r.n.stray.Load()
+	return s
+}
+
+// hostCounters counts what happens before somebody is in a room, and what closed rooms leave behind.
+type hostCounters struct {
+	accepted, hellos atomic.Uint64
+	greeting         atomic.Int64
+
+	mu                     sync.Mutex
+	refused                map[session.Code]uint64
+	opened, closed, failed uint64
+	past                   Totals // of closed rooms
+}
+
+// Stats returns a consistent enough copy of the counters.
+func (h *Host) Stats() Stats {
+	s := Stats{Greeting: int(h.n.greeting.Load()), Accepted: h.n.accepted.Load(), Hellos: h.n.hellos.Load()}
+	// Closing moves a room from the open ones to the past under both locks, so it is counted once.
+	h.mu.Lock()
+	h.n.mu.Lock()
+	s.Opened, s.Closed, s.Failed, s.Totals = h.n.opened, h.n.closed, h.n.failed, h.n.past
+	s.Refused = make(map[session.Code]uint64, len(h.n.refused))
+	for c, n := range h.n.refused {
+		s.Refused[c] = n
+	}
+	h.n.mu.Unlock()
+	for r := range h.alive {
+		s.Rooms = append(s.Rooms, r.stats())
+	}
+	h.mu.Unlock()
+	slices.SortFunc(s.Rooms, func(a, b RoomStats) int { return strings.Compare(a.Name, b.Name) })
+	for _, r := range s.Rooms {
+		s.Players += r.Players
+		s.Bots += r.Bots
+		s.Totals.add(r.Totals)
+	}
+	return s
+}
+
+// metrics is what Prometheus is told. Rooms are named by strangers, so none of it is by room.
+type metrics struct {
+	registry *prometheus.Registry
+	ticks    prometheus.Histogram
+}
+
+func newMetrics(h *Host) *metrics {
+	m := &metrics{registry: prometheus.NewRegistry(), ticks: prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "meanwhile_tick_seconds", Help: "How long a tick of a room took, encoding included.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .002, .004, .008, .016, .033, .066, .133, .5, 2},
+	})}
+	m.registry.MustRegister(m.ticks, &collector{h}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) tick(took time.Duration) { m.ticks.Observe(took.Seconds()) }
+
+// Metrics serves the counters in the format of Prometheus.
+func (h *Host) Metrics() http.Handler {
+	return promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{})
+}
+
+// collector turns Stats into metrics when it is asked.
+type collector struct{ h *Host }
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("meanwhile_"+name, help, labels, nil)
+}
+
+var (
+	descRooms     = desc("rooms", "Open rooms.")
+	descPlayers   = desc("players", "Players in them.", "what")
+	descGreeting  = desc("greeting", "Connections that have not been let in or refused yet.")
+	descOpened    = desc("rooms_total", "Rooms by what happened to them.", "what")
+	descAccepted  = desc("connections_total", "Connections accepted.")
+	descJoined    = desc("joined_total", "Players let in.")
+	descRefused   = desc("refused_total", "Players refused, by reason.", "reason")
+	descFaults    = desc("faults_total", "Callbacks of the rules that panicked.")
+	descLoad      = desc("load", "Greatest share of their periods that the ticks of a room took in the last second.")
+	descReceived  = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
+	descSent      = desc("sent_datagrams_total", "Datagrams handed to connections.")
+	descSentBytes = desc("sent_bytes_total", "Bytes of datagrams handed to connections, without headers of transports.")
+	descSilent    = desc("silent_total", "Players put out because nothing was heard from them.")
+)
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	s := c.h.Stats()
+	put := func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, t, v, labels...)
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) { put(d, prometheus.GaugeValue, v, labels...) }
+	count := func(d *prometheus.Desc, v uint64, labels ...string) {
+		put(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	load := 0.0
+	for _, r := range s.Rooms {
+		load = max(load, r.Load)
+	}
+	gauge(descRooms, float64(len(s.Rooms)))
+	gauge(descPlayers, float64(s.Players), "human")
+	gauge(descPlayers, float64(s.Bots), "bot")
+	gauge(descGreeting, float64(s.Greeting))
+	gauge(descLoad, load)
+	count(descOpened, s.Opened, "opened")
+	count(descOpened, s.Closed, "closed")
+	count(descOpened, s.Failed, "failed")
+	count(descAccepted, s.Accepted)
+	count(descJoined, s.Joined)
+	for code := session.Malformed; code <= session.InternalError; code++ {
+		count(descRefused, s.Refused[code], code.String())
+	}
+	count(descFaults, s.Faults)
+	count(descSilent, s.Silent)
+	count(descReceived, s.Received, "taken")
+	count(descReceived, s.Displaced, "displaced")
+	count(descReceived, s.Drops.Malformed, "malformed")
+	count(descReceived, s.Drops.Duplicate, "duplicate")
+	count(descReceived, s.Drops.Session, "other session")
+	count(descReceived, s.Drops.HostileAck, "hostile acknowledgement")
+	count(descReceived, s.Drops.Unknown, "unknown player")
+	count(descSent, s.Sent)
+	count(descSentBytes, s.SentBytes)
+}
