@@ -109,10 +109,3 @@ func (in *Intake) Close(reason string) {
 	in.mu.Unlock()
 	in.wg.Wait()
 }
-
-// Open is how many connections are open, those included that wait for Accept.
-func (in *Intake) Open() int {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return len(in.open)
-}

@@ -258,7 +258,9 @@ func TestArrivalsAreBounded(t *testing.T) {
 	}
 }
 
-func TestQueueIsBounded(t *testing.T) {
+func TestQueueIsBounded(t *testing.T) { synctest.Test(t, testQueueIsBounded) } // Close takes its time
+
+func testQueueIsBounded(t *testing.T) {
 	f := newFake()
 	f.stuck = make(chan struct{})
 	l := NewLink(LinkConfig{Clock: func() clock.Time { return 0 }}, f, f.read)

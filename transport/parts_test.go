@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -155,6 +157,10 @@ func TestOrigins(t *testing.T) {
 }
 
 func TestGate(t *testing.T) {
+	synctest.Test(t, testGate)
+}
+
+func testGate(t *testing.T) {
 	g := NewGate(5, 2)
 	enter := func(addr string, want bool) func() {
 		t.Helper()
@@ -179,7 +185,9 @@ func TestGate(t *testing.T) {
 		t.Errorf("%d inside, %d refused", g.Visitors(), g.Refused())
 	}
 	first()
-	first() // once is enough
+	first()                          // once is enough
+	enter("203.0.113.1:1003", false) // too soon
+	time.Sleep(EntryRefill / 2)
 	enter("203.0.113.1:1003", true)
 	enter("[::ffff:203.0.113.1]:1", false) // the same address in IPv6 clothes
 
@@ -195,6 +203,34 @@ func TestGate(t *testing.T) {
 	if g := NewGate(0, -1); g.most != MaxVisitors || g.mostPerAddress != MaxVisitorsPerAddress {
 		t.Error(g)
 	}
+}
+
+// An address that comes and goes all the time gets in at a bounded rate, and others are not held up.
+func TestGateBoundsEntries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(0, 0)
+		in := 0
+		for range 10_000 { // ten seconds
+			if leave, ok := g.Enter("203.0.113.1:1"); ok {
+				in++
+				leave()
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if want := MaxVisitorsPerAddress + MaxVisitorsPerAddress*int(10*time.Second)/int(EntryRefill); in < want-1 || in > want+1 {
+			t.Errorf("%d entries in ten seconds, want %d", in, want)
+		}
+		if !g.Crowded("203.0.113.1:2") || g.Crowded("203.0.113.2:1") {
+			t.Error("the pushy one need not prove its address, or another must")
+		}
+		if _, ok := g.Enter("203.0.113.2:1"); !ok {
+			t.Error("another address is held up")
+		}
+		time.Sleep(time.Minute)
+		if g.Crowded("203.0.113.1:2") {
+			t.Error("never forgiven")
+		}
+	})
 }
 
 func TestGateForgetsAddresses(t *testing.T) {

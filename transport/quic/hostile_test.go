@@ -265,6 +265,8 @@ func TestGarbageOnTheSocket(t *testing.T) {
 }
 
 func TestSilentVisitorsAreSentAway(t *testing.T) {
+	t.Parallel()
+
 	l, _ := serve(t, Config{HelloTimeout: time.Second})
 	for protocol, want := range map[string]string{transport.ALPN: "no stream within 1s", webtransport.ALPN: "no session within 1s"} {
 		if reason := closedFor(t, mustRaw(t, l, protocol)); reason != want {
@@ -280,6 +282,8 @@ func TestSilentVisitorsAreSentAway(t *testing.T) {
 // A flood of visitors who never say anything fills the Gate and nothing else; when it ebbs, players
 // come in again. Those who are in are not disturbed.
 func TestFloodIsBounded(t *testing.T) {
+	t.Parallel()
+
 	const most = 6
 	gate := transport.NewGate(most, 0)
 	l, c := serve(t, Config{Gate: gate, HelloTimeout: 2 * time.Second})

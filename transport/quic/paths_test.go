@@ -119,8 +119,11 @@ func (r *relay) up() {
 // A peer that goes dark never blocks Send: what the path does not take is displaced by newer
 // datagrams and reported. When the peer stays away, the connection ends.
 func TestPeerGoneDark(t *testing.T) {
+	t.Parallel()
+
 	for _, name := range []string{"quic", "webtransport"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			l, c := serve(t, Config{IdleTimeout: time.Second})
 			r := newRelay(t, l.Addr())
 			addr := r.socket.LocalAddr().String()
@@ -314,4 +317,34 @@ func BenchmarkDatagram(b *testing.B) {
 			return dialWeb(ctx, l, "", pins(b, c)...)
 		})
 	})
+}
+
+// What an idle connection holds: both ends, in heap and stacks, and in goroutines.
+func BenchmarkIdle(b *testing.B) {
+	for _, name := range []string{"quic", "webtransport"} {
+		b.Run(name, func(b *testing.B) {
+			l, c := serve(b, Config{})
+			n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) {
+				if name == "quic" {
+					return dialNative(ctx, l, pins(b, c)...)
+				}
+				return dialWeb(ctx, l, "", pins(b, c)...)
+			}}
+			conntest.Connect(b, n, true)
+			held := func() (bytes, goroutines int) {
+				runtime.GC()
+				runtime.GC()
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return int(m.HeapAlloc + m.StackInuse), runtime.NumGoroutine()
+			}
+			bytes, goroutines := held()
+			for b.Loop() { // meant for -benchtime 200x
+				conntest.Connect(b, n, true)
+			}
+			more, with := held()
+			b.ReportMetric(float64(more-bytes)/float64(b.N)/1000, "pair-kB")
+			b.ReportMetric(float64(with-goroutines)/float64(b.N), "pair-goroutines")
+		})
+	}
 }

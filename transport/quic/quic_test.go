@@ -54,6 +54,8 @@ func dialWebAt(ctx context.Context, addr string, t *tls.Config) (transport.Conn,
 }
 
 func TestNative(t *testing.T) {
+	t.Parallel()
+
 	conntest.Run(t, "quic", func(t testing.TB, hello time.Duration) conntest.Network {
 		l, c := serve(t, Config{HelloTimeout: hello})
 		return conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) {
@@ -63,6 +65,8 @@ func TestNative(t *testing.T) {
 }
 
 func TestWebTransport(t *testing.T) {
+	t.Parallel()
+
 	conntest.Run(t, "webtransport", func(t testing.TB, hello time.Duration) conntest.Network {
 		l, c := serve(t, Config{HelloTimeout: hello})
 		return conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) {

@@ -41,6 +41,8 @@ func raw(t testing.TB, s *Server, url string) (*ws.Conn, transport.Conn) {
 }
 
 func TestGarbage(t *testing.T) {
+	t.Parallel()
+
 	s, url := serve(t, Config{})
 	for _, c := range []struct {
 		name string
@@ -127,6 +129,8 @@ func TestOtherRequests(t *testing.T) {
 }
 
 func TestFloodIsBounded(t *testing.T) {
+	t.Parallel()
+
 	const most = 4
 	s, url := serve(t, Config{Gate: transport.NewGate(most, 0), HelloTimeout: 2 * time.Second})
 	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
@@ -157,6 +161,8 @@ func TestFloodIsBounded(t *testing.T) {
 
 // A peer that reads nothing never blocks Send, and is found out.
 func TestPeerThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+
 	s, url := serve(t, Config{IdleTimeout: time.Second})
 	socket, err := net.Dial("tcp", strings.TrimPrefix(url, "ws://"))
 	if err != nil {
@@ -199,6 +205,8 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 
 // A quiet peer that answers is kept.
 func TestQuietPeerIsKept(t *testing.T) {
+	t.Parallel()
+
 	s, url := serve(t, Config{IdleTimeout: 300 * time.Millisecond})
 	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
 	client, server := conntest.Connect(t, n, true)

@@ -32,6 +32,8 @@ func dial(ctx context.Context, url string) (transport.Conn, error) {
 }
 
 func TestConn(t *testing.T) {
+	t.Parallel()
+
 	conntest.Run(t, "websocket", func(t testing.TB, hello time.Duration) conntest.Network {
 		s, url := serve(t, Config{HelloTimeout: hello})
 		return conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
