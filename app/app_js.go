@@ -1,0 +1,196 @@
+//go:build js && wasm
+
+// Package app makes a program of a game. Compiled to WebAssembly it is the browser's client, which the page's library
+// meanwhile.js loads and drives; natively it is server, page, bots and flags.
+package app
+
+import (
+	"syscall/js"
+	"unsafe"
+
+	"meanwhile/app/internal/bridge"
+	"meanwhile/game"
+	"meanwhile/wire"
+)
+
+// Main runs the game as the engine of the page that loaded it, and does not return. Mistakes in the definition are told to the page.
+func Main[C any](def *game.Definition[C]) {
+	rules, err := def.Rules()
+	offer(&engine{rules: rules, err: err, datagram: make([]byte, 2*wire.MaxDatagram)})
+	select {}
+}
+
+// engine is the bridge as JavaScript calls it.
+type engine struct {
+	rules    *game.Rules
+	err      error
+	b        *bridge.Bridge // nil before start
+	send     js.Value
+	datagram []byte
+	floats   []float64 // of a command
+
+	uint8Array js.Value
+}
+
+// offer sets the global that the page takes the engine from.
+func offer(e *engine) {
+	e.uint8Array = js.Global().Get("Uint8Array")
+	object := js.Global().Get("Object").New()
+	for name, f := range map[string]func(args []js.Value) any{
+		"start": e.start, "hello": e.hello, "welcome": e.welcome, "message": e.message, "lost": e.lost, "dropped": e.dropped,
+		"receive": e.receive, "frame": e.frame, "me": e.me, "tick": e.tick, "draw": e.draw, "texts": e.texts,
+		"setting": e.setting, "leave": e.leave,
+	} {
+		object.Set(name, js.FuncOf(func(_ js.Value, args []js.Value) any { return f(args) }))
+	}
+	js.Global().Set("__meanwhile", object)
+}
+
+func (e *engine) start(args []js.Value) any {
+	refuse := func(err string) any { return map[string]any{"error": err, "layout": ""} }
+	if e.err != nil {
+		return refuse(e.err.Error())
+	}
+	config := js.Global().Get("JSON").Call("parse", args[0])
+	if v := config.Get("bridge"); v.Type() != js.TypeNumber || v.Int() != bridge.Version {
+		return refuse("The game's program speaks another version of the bridge than this page. Reload the page.")
+	}
+	e.send = args[1]
+	crypto, console := js.Global().Get("crypto"), js.Global().Get("console")
+	b, err := bridge.New(e.rules, bridge.Config{
+		Game: text(config.Get("game")), Room: text(config.Get("room")), Name: text(config.Get("name")),
+		Random: func(into []byte) {
+			js.CopyBytesToGo(into, crypto.Call("getRandomValues", e.uint8Array.New(len(into))))
+		},
+		Send: func(d []byte, releaseMs float64, stamped bool) {
+			e.send.Invoke(e.bytes(d), releaseMs, stamped)
+		},
+		Complain: func(s string) { console.Call("error", s) },
+	})
+	if err != nil {
+		return refuse(err.Error())
+	}
+	e.b = b
+	if settings := config.Get("settings"); settings.Type() == js.TypeObject {
+		names := js.Global().Get("Object").Call("keys", settings)
+		for i := range names.Length() {
+			name := names.Index(i).String()
+			if refused := e.set(name, settings.Get(name)); refused != "" {
+				console.Call("warn", refused)
+			}
+		}
+	}
+	return map[string]any{"error": "", "layout": b.Layout()}
+}
+
+// text is the string that v is, or "".
+func text(v js.Value) string {
+	if v.Type() != js.TypeString {
+		return ""
+	}
+	return v.String()
+}
+
+// bytes returns a new array of the page's with a copy of b.
+func (e *engine) bytes(b []byte) js.Value {
+	into := e.uint8Array.New(len(b))
+	js.CopyBytesToJS(into, b)
+	return into
+}
+
+// take returns a copy of the page's bytes.
+func take(v js.Value) []byte {
+	b := make([]byte, v.Length())
+	js.CopyBytesToGo(b, v)
+	return b
+}
+
+func (e *engine) hello([]js.Value) any { return e.bytes(e.b.Hello()) }
+
+func (e *engine) welcome(args []js.Value) any {
+	sentence, retry := e.b.Welcome(take(args[0]), args[2].Float())
+	return map[string]any{"error": sentence, "retryMs": retry}
+}
+
+func (e *engine) message(args []js.Value) any { return e.b.Message(take(args[0])) }
+
+func (e *engine) lost([]js.Value) any {
+	e.b.Lost()
+	return nil
+}
+
+func (e *engine) dropped(args []js.Value) any { return nil }
+
+func (e *engine) receive(args []js.Value) any {
+	n := js.CopyBytesToGo(e.datagram, args[0])
+	e.b.Receive(e.datagram[:n], args[1].Float())
+	return nil
+}
+
+func (e *engine) frame(args []js.Value) any { return e.b.Frame(args[0].Float(), args[1].Float()) }
+
+func (e *engine) me(args []js.Value) any {
+	n, _ := copyFloats(args[0], e.b.Me())
+	return n
+}
+
+func (e *engine) tick(args []js.Value) any {
+	n := args[0].Length() / 8
+	if len(e.floats) < n {
+		e.floats = make([]float64, n)
+	}
+	js.CopyBytesToGo(raw(e.floats), args[0])
+	e.b.Tick(e.floats[:n])
+	return nil
+}
+
+func (e *engine) draw(args []js.Value) any {
+	n, fits := copyFloats(args[0], e.b.Draw())
+	if fits {
+		e.b.Drawn()
+	}
+	return n
+}
+
+func (e *engine) texts([]js.Value) any { return e.b.Texts() }
+
+func (e *engine) setting(args []js.Value) any { return e.set(text(args[0]), args[1]) }
+
+func (e *engine) set(name string, v js.Value) string {
+	switch v.Type() {
+	case js.TypeNumber:
+		return e.b.Set(name, v.Float())
+	case js.TypeBoolean:
+		if v.Bool() {
+			return e.b.Set(name, 1)
+		}
+		return e.b.Set(name, 0)
+	case js.TypeString:
+		return e.b.SetText(name, v.String())
+	}
+	return name + " is neither a number nor a text."
+}
+
+func (e *engine) leave([]js.Value) any {
+	e.b.Leave()
+	return nil
+}
+
+// copyFloats copies f into a Uint8Array of the page if it fits. WebAssembly and the page's float64s are both little-endian.
+func copyFloats(into js.Value, f []float64) (n int, fits bool) {
+	if len(f) == 0 {
+		return 0, true
+	}
+	if fits = into.Length() >= 8*len(f); fits {
+		js.CopyBytesToJS(into, raw(f))
+	}
+	return len(f), fits
+}
+
+// raw returns the bytes of f.
+func raw(f []float64) []byte {
+	if len(f) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&f[0])), 8*len(f))
+}

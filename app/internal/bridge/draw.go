@@ -1,0 +1,281 @@
+package bridge
+
+import (
+	"math"
+
+	"meanwhile/client"
+	"meanwhile/clock"
+	"meanwhile/snapshot"
+)
+
+const headFloats = 8
+
+// Draw returns the world as it is drawn now, as the page reads it. It is valid until the next call of any method, and the same until Drawn or the
+// next Frame.
+func (b *Bridge) Draw() []float64 {
+	if !b.composed {
+		b.compose()
+		b.composed = true
+	}
+	return b.out
+}
+
+// Drawn says that the page has what Draw returned: its events and packets have been told.
+func (b *Bridge) Drawn() {
+	b.pending, b.flights = b.pending[:0], b.flights[:0]
+	b.composed = false
+	if c := b.picture; c != nil {
+		b.lastT = c.Playout()
+		b.lastTick, _, _ = c.Newest()
+		b.ownCut = b.newestCut(c)
+	}
+}
+
+func (b *Bridge) compose() {
+	if len(b.texts.list) > maxTexts {
+		b.texts.reset()
+	}
+	c := b.client
+	if b.previous != nil && (c.Me() != 0 || b.now.Sub(b.welcomed) > keepPicture) {
+		b.previous = nil
+		b.lastT, b.lastTick, b.ownCut = 0, 0, 0
+	}
+	b.picture = c
+	if b.previous != nil {
+		b.picture = b.previous
+	}
+	b.takeEvents()
+	var head [headFloats]float64
+	b.out = append(b.out[:0], head[:]...)
+	b.stats()
+	b.kind, b.count = -1, 0
+	if b.picture != nil {
+		b.vals = b.picture.Draw(b.vals, b.each)
+	}
+	b.begin(len(b.kinds))
+	for i := range b.pending {
+		b.event(&b.pending[i])
+	}
+	for i := range b.flights {
+		f := &b.flights[i]
+		b.out = append(b.out, f.up, f.sent, f.arrived, f.bytes)
+	}
+	me := 0.0
+	if b.picture != nil {
+		me = float64(b.picture.Me())
+	}
+	copy(b.out, []float64{Version, float64(len(b.out)), me, b.texts.version, float64(len(statNames)), float64(len(b.kinds)),
+		float64(len(b.pending)), float64(len(b.flights))})
+}
+
+// begin ends the list of the present kind and begins those up to the next one, of which the last stays open.
+func (b *Bridge) begin(kind int) {
+	for b.kind < kind {
+		if b.kind >= 0 {
+			b.out[b.counted] = float64(b.count)
+		}
+		if b.kind++; b.kind < len(b.kinds) {
+			b.counted, b.count = len(b.out), 0
+			b.out = append(b.out, 0)
+		}
+	}
+}
+
+// entity writes one entity. Client.Draw gives them by kind and rising ID.
+func (b *Bridge) entity(e *client.Entity) {
+	b.begin(e.Kind)
+	b.count++
+	b.out = append(b.out, float64(e.ID), b.flags(e))
+	b.values(&b.kinds[e.Kind], e.Vals, e.Mine)
+}
+
+func (b *Bridge) flags(e *client.Entity) (f flag) {
+	c := b.picture
+	if e.Mine {
+		f = flagMine
+		if b.set.predict {
+			f += flagPredicted
+		}
+		if s := e.Held.Groups[snapshot.OwnerGroup].Newest(); s != nil && s.Cut > b.ownCut && b.lastTick > 0 {
+			f += flagCut
+		}
+		return f
+	}
+	t, cut, held := c.Playout(), false, false
+	k := b.kinds[e.Kind].kind
+	for g := range k.Groups {
+		if !k.Groups[g].Moving {
+			continue
+		}
+		newest := e.Held.Groups[g].Newest()
+		if newest == nil {
+			continue
+		}
+		if !b.set.interpolate {
+			cut = cut || newest.Cut > b.lastTick && b.lastTick > 0
+			continue
+		}
+		held = held || !newest.Rest && newest.Tick.Frac() < t
+		if b.lastT > 0 {
+			x, y := e.Held.Groups[g].Around(t)
+			cut = cut || x != nil && b.passed(x.Cut, t) || y != nil && b.passed(y.Cut, t)
+		}
+	}
+	if cut {
+		f += flagCut
+	}
+	if held {
+		f += flagHeld
+	}
+	return f
+}
+
+// passed reports whether playout has passed a teleport since the last picture.
+func (b *Bridge) passed(cut clock.Tick, t clock.TickFrac) bool {
+	return cut > 0 && cut.Frac() > b.lastT && cut.Frac() <= t
+}
+
+// newestCut returns the tick of the newest teleport that the server told of the avatar.
+func (b *Bridge) newestCut(c *client.Client) clock.Tick {
+	if h := c.Store().Find(uint32(c.Me())); h != nil && h.Mine {
+		if s := h.Groups[snapshot.OwnerGroup].Newest(); s != nil {
+			return max(s.Cut, b.ownCut)
+		}
+	}
+	return b.ownCut
+}
+
+// values writes the properties of an entity or event from their simulation floats.
+func (b *Bridge) values(l *kindLayout, vals []float64, mine bool) {
+	for i := range l.props {
+		p := &l.props[i]
+		switch v := vals[p.at : p.at+p.comps]; {
+		case p.private && !mine:
+			for range p.floats() {
+				b.out = append(b.out, math.NaN())
+			}
+		case p.text:
+			b.out = append(b.out, b.texts.of(v))
+		default:
+			b.out = append(b.out, v...)
+		}
+	}
+}
+
+// event is one that waits to be drawn.
+type event struct {
+	client.Event
+	key float64 // tells it from all others of this page
+}
+
+// takeEvents takes over what the client has to show now.
+func (b *Bridge) takeEvents() {
+	if b.client == nil || !b.joined {
+		return
+	}
+	for _, e := range b.client.Events() {
+		if len(b.pending) >= maxEvents {
+			b.pending = append(b.pending[:0], b.pending[1:]...)
+		}
+		b.key++
+		b.pending = append(b.pending, event{e, b.key})
+	}
+}
+
+func (b *Bridge) event(e *event) {
+	f := 0.0
+	if e.Own || e.Actor != 0 && e.Actor == b.client.Me() {
+		f = flagMine
+	}
+	l := &b.events[e.Event.Event]
+	b.out = append(b.out, float64(e.Event.Event), e.key, float64(e.Actor), f)
+	b.vals = l.kind.AppendExact(b.vals[:0], nil, e.Vals, 65536)
+	b.values(l, b.vals, true)
+}
+
+// Me returns the own avatar as of the newest predicted tick: its kind, id, flags and values; nothing while there is none.
+// It is valid until the next call of any method.
+func (b *Bridge) Me() []float64 {
+	c := b.client
+	if c == nil || !b.joined {
+		return nil
+	}
+	vals, kind, ok := c.AppendMe(b.vals[:0])
+	b.vals = vals
+	if !ok {
+		return nil
+	}
+	f := flagMine
+	if b.set.predict {
+		f += flagPredicted
+	}
+	out := b.out
+	b.out = append(b.me[:0], float64(kind), float64(c.Me()), f)
+	b.values(&b.kinds[kind], vals, true)
+	b.me, b.out = b.out, out
+	return b.me
+}
+
+// stats writes what statNames names.
+func (b *Bridge) stats() {
+	at := len(b.out)
+	b.out = append(b.out, make([]float64, len(statNames))...)
+	v := b.out[at:]
+	c := b.client
+	v[18], v[19] = float64(b.state()), spanMs(b.silence)
+	if c == nil {
+		return
+	}
+	s := c.Stats()
+	tick, when, period := c.Newest()
+	v[0], v[1] = float64(tick), spanMs(period)
+	if s.Synced && b.joined {
+		now := b.shown
+		age := c.ServerTime(now).Sub(when)
+		if c.Quiet() {
+			age = min(age, s.LeastRTT/2) // what was new then still is
+		}
+		v[2], v[3] = millis(now.Add(s.Lead)), millis(now)
+		v[4], v[5] = millis(now.Add(-age)), millis(now.Add(-s.Delay))
+		v[9], v[10], v[11] = spanMs(s.Delay), spanMs(age), spanMs(s.Lead)
+	}
+	v[6], v[7], v[8] = spanMs(s.RTT), spanMs(s.LeastRTT), spanMs(s.Bound)
+	v[12], v[13] = float64(b.down.second(b.now)), float64(b.up.second(b.now))
+	v[14], v[15] = float64(s.Corrections), 100*c.OwnOffset().Len()
+	v[16], v[17] = float64(s.Hitches), float64(s.Starved)
+}
+
+// flight is a datagram of the page's ribbon of timelines.
+type flight struct{ up, sent, arrived, bytes float64 }
+
+// maxFlights is how many datagrams are told a frame; the oldest are dropped beyond it.
+const maxFlights = 256
+
+func (b *Bridge) fly(f flight) {
+	if len(b.flights) >= maxFlights {
+		b.flights = append(b.flights[:0], b.flights[1:]...)
+	}
+	b.flights = append(b.flights, f)
+}
+
+// flew notes a datagram from the server, which arrived at the instant at, or never; when it was sent is read off its stamp, by the estimate of the
+// server's clock.
+func (b *Bridge) flew(data []byte, at clock.Time, arrived float64) {
+	if !b.set.packets || len(data) < stampEnd {
+		return
+	}
+	b.fly(flight{0, min(millis(b.sentAt(data, at)), millis(at)), arrived, float64(len(data))})
+}
+
+// rose notes a datagram to the server that leaves at release.
+func (b *Bridge) rose(d []byte, release clock.Time) {
+	if b.set.packets {
+		b.fly(flight{1, millis(b.now), millis(max(release, b.now.Add(b.client.Stats().LeastRTT/2))), float64(len(d))})
+	}
+}
+
+func (b *Bridge) lostUp(d []byte) {
+	if b.set.packets {
+		b.fly(flight{1, millis(b.now), math.NaN(), float64(len(d))})
+	}
+}
