@@ -99,7 +99,11 @@ func refused(message []byte, rules *game.Rules) error {
 	if err != nil {
 		return err
 	}
-	return &refusedError{r, r.Explain(rules.Text)}
+	text := r.Error()
+	if d := game.Difference(r.SchemaText, rules.Text); r.Code == session.WrongSchema && d != "" {
+		text += ": " + d
+	}
+	return &refusedError{r, text}
 }
 
 type refusedError struct {

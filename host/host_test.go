@@ -393,7 +393,7 @@ func TestSchemaDifference(t *testing.T) {
 		mine.Hash++
 		_, err := Join(context.Background(), s.dial(), HeadlessConfig{Rules: &mine, Clock: s.Clock()})
 		var refusal session.Refusal
-		if !errors.As(err, &refusal) || refusal.Code != session.WrongSchema || !strings.Contains(err.Error(), `it has "game zap rate=30 static=0", here it is "game zap rate=60 static=0"`) {
+		if !errors.As(err, &refusal) || refusal.Code != session.WrongSchema || !strings.Contains(err.Error(), "rate=30") {
 			t.Error(err)
 		}
 	})
@@ -563,12 +563,12 @@ func TestTokens(t *testing.T) {
 			}
 		}
 		late := issue(login, "")
+		g.leave()
+		<-g.left
 		time.Sleep(10 * time.Minute)
 		if _, err := s.try("eve", "lobby", late); err == nil || !strings.Contains(err.Error(), "expired") {
 			t.Errorf("an old token: %v", err)
 		}
-		g.leave()
-		<-g.left
 		var none *Login
 		if _, err := none.Token("x", ""); !errors.Is(err, ErrNoIssuer) {
 			t.Error(err)
@@ -646,10 +646,10 @@ func TestPanics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newStage(t, Config{Rules: r, Bots: 40})
+		s := newStage(t, Config{Rules: r, Bots: 3})
 		defer s.end()
 		ann, bob := s.join("ann", "one"), s.join("bob", "two")
-		time.Sleep(12 * time.Second)
+		time.Sleep(7 * time.Second)
 		st := s.Stats()
 		if st.Faults < 50 || st.Failed != 0 || st.Players != 2 {
 			t.Errorf("%+v", st)
@@ -686,7 +686,7 @@ func TestEncodePanics(t *testing.T) {
 		s := newStage(t, Config{Bots: 40})
 		defer s.end()
 		ann := s.join("ann", "")
-		time.Sleep(6 * time.Second)
+		time.Sleep(40 * botSpacing)
 		r := s.room("lobby")
 		r.call(func() { r.order[20].peer = &brittle{r.order[20].peer} })
 		if err := <-ann.left; err == nil || !strings.Contains(err.Error(), "has failed") {
