@@ -106,14 +106,13 @@ type seer struct {
 }
 
 // Seen implements game.Seer.
-func (s *seer) Seen(kind int, me game.ID, yield func(id game.ID, drawn []int64) bool) {
+func (s *seer) Seen(kind int, me game.ID, dst *game.Sight) {
 	for _, h := range s.c.store.Entities() {
 		if h.Kind != kind || game.ID(h.ID) == me || h.Mine {
 			continue
 		}
-		drawn, ok := s.c.drawAt(h, s.t)
-		if ok && !yield(game.ID(h.ID), drawn) {
-			return
+		if drawn, ok := s.c.drawAt(h, s.t); ok {
+			dst.Add(game.ID(h.ID), drawn)
 		}
 	}
 }

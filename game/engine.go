@@ -1,6 +1,8 @@
 package game
 
 import (
+	"fmt"
+	"slices"
 	"unsafe"
 
 	"meanwhile/geom"
@@ -12,7 +14,7 @@ type Engine struct{ w *World }
 
 // NewServer returns the engine of an authoritative world. Clients are told seed; secret stays.
 func NewServer(r *Rules, seed, secret uint64) *Engine {
-	return &Engine{newWorld(r, true, seed, secret)}
+	return &Engine{newWorld(r, true, seed, mixSeed(seed, secret))} // worlds differ even where nobody chose a secret
 }
 
 // NewClient returns the engine of what one client knows.
@@ -30,31 +32,42 @@ func (e *Engine) Stats() Stats { return e.w.stats }
 // SetTick says which tick is computed next.
 func (e *Engine) SetTick(t Tick) { e.w.tick = t }
 
-// Join lets a player in and returns its avatar; it is marked as owned.
+// Join lets a player in and returns its avatar; it is marked as owned. The avatar is 0 if Join returned 0, for one who only
+// watches, or failed: it panicked, or returned an entity that it had not spawned, of which it is told by the error.
 func (e *Engine) Join(name string) (ID, error) {
 	var id ID
 	w := e.w
-	err := w.run(Joining, 0, mixSeed(w.secret, uint64(w.nextID)), func() { id = w.rules.join(w, name) })
-	for _, s := range w.stores {
-		if r, ok := s.find(id); ok {
-			r.owned = true
+	if err := w.run(Joining, 0, mixSeed(w.secret, uint64(w.nextID)), func() { id = w.rules.join(w, name) }); err != nil {
+		return 0, err
+	}
+	if id == 0 {
+		return 0, nil
+	}
+	if slices.Contains(w.spawned[w.spawnedBefore:], id) {
+		for _, s := range w.stores {
+			if r := s.any(id); r != nil {
+				r.owned = true
+				return id, nil
+			}
 		}
 	}
-	return id, err
+	return 0, fmt.Errorf("game: Join of game %q returned %d, which is no entity that it spawned", w.rules.Name, id)
 }
 
 func mixSeed(a, b uint64) uint64 { r := geom.NewRand(a, b); return r.Uint64() }
 
-// Leave takes a player out.
+// Leave takes a player out. Where the rules' Leave panics, or there is none, the avatar is despawned.
 func (e *Engine) Leave(id ID) error {
 	w := e.w
-	return w.run(Leaving, id, w.secret, func() {
-		if w.rules.leave != nil {
-			w.rules.leave(w, id)
-		} else {
-			w.Despawn(id)
-		}
-	})
+	despawn := func() { w.Despawn(id) }
+	if w.rules.leave == nil {
+		return w.run(Leaving, id, w.secret, despawn)
+	}
+	err := w.run(Leaving, id, w.secret, func() { w.rules.leave(w, id) })
+	if err != nil {
+		w.run(Leaving, id, w.secret, despawn) // cannot fail
+	}
+	return err
 }
 
 // Act runs one command. In a client, replay says that it was predicted before. A panic drops the command.
@@ -144,7 +157,7 @@ func (e *Engine) Each(f func(id ID, kind int, sims []int64, cut, owned bool)) {
 // Sims returns the simulation integers of an entity, not to be kept, or nil.
 func (e *Engine) Sims(id ID) (kind int, sims []int64) {
 	for _, s := range e.w.stores {
-		if r, ok := s.find(id); ok {
+		if r := s.any(id); r != nil {
 			return s.index, r.sims
 		}
 	}
@@ -154,7 +167,7 @@ func (e *Engine) Sims(id ID) (kind int, sims []int64) {
 // Foreign returns the newest tick at which an avatar was changed by others than its own command.
 func (e *Engine) Foreign(id ID) Tick {
 	for _, s := range e.w.stores {
-		if r, ok := s.find(id); ok {
+		if r := s.any(id); r != nil {
 			return r.foreign
 		}
 	}
@@ -190,6 +203,7 @@ func (e *Engine) PutKnown(id ID, kind int, drawn []int64) {
 	if r == nil {
 		r = s.insert(id)
 	}
+	r.owned = false
 	copy(r.drawn, drawn)
 	s.schema.StoreDrawn(r.ptr, r.drawn)
 }

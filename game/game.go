@@ -45,6 +45,14 @@ type kindInfo struct {
 	typ  reflect.Type
 }
 
+// title names a handle in messages, also one that NewKind or NewEvent did not make.
+func (i *kindInfo) title() string {
+	if i == nil {
+		return "the zero value"
+	}
+	return i.name
+}
+
 // AnyKind is a Kind of any type. It is implemented by Kind alone.
 type AnyKind interface{ kind() *kindInfo }
 
@@ -78,7 +86,7 @@ func (k Kind[T]) Get(w *World, id ID) *T {
 
 // Has reports whether entity id exists, is of this kind and, in a client, is known.
 func (k Kind[T]) Has(w *World, id ID) bool {
-	_, ok := w.store(k.info).find(id)
+	_, ok := w.find(w.store(k.info), id)
 	return ok
 }
 
@@ -87,7 +95,7 @@ func (k Kind[T]) Len(w *World) int {
 	s := w.store(k.info)
 	n := len(s.recs)
 	for _, r := range s.recs {
-		if r.hidden != 0 {
+		if w.isHidden(r) {
 			n--
 		}
 	}
@@ -97,12 +105,12 @@ func (k Kind[T]) Len(w *World) int {
 // All ranges over the entities of this kind by rising ID, with pointers like those of Get. Entities spawned
 // during the range are not visited; those despawned during the callback still are.
 func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
-	s := w.store(k.info)
-	return func(yield func(ID, *T) bool) {
+	return func(yield func(ID, *T) bool) { // so small that it is inlined, and a range allocates nothing
+		s := w.store(k.info)
 		n := len(s.recs)
 		for i := 0; i < n; i++ {
 			r := s.recs[i]
-			if r.hidden != 0 {
+			if w.isHidden(r) {
 				continue
 			}
 			w.touch(s, r)
@@ -117,16 +125,20 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 // was made: in the player's client as they are drawn, on the server rewound to the same moment. It is the
 // whole of lag compensation. Properties that observers do not receive are zero. me itself is left out.
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
-	s := w.store(k.info)
 	return func(yield func(ID, T) bool) {
+		s := w.store(k.info)
 		if w.seer == nil {
 			return
 		}
+		at := w.look(s, me)
 		var v T
-		w.seer.Seen(s.index, me, func(id ID, drawn []int64) bool {
-			s.schema.StoreDrawn(unsafe.Pointer(&v), drawn)
-			return yield(id, v)
-		})
+		for i, id := range at.ids {
+			s.schema.StoreDrawn(unsafe.Pointer(&v), at.drawn[i*s.schema.Obs:(i+1)*s.schema.Obs])
+			if !yield(id, v) {
+				break
+			}
+		}
+		w.looks-- // a panic leaves it to the next callback
 	}
 }
 
@@ -240,11 +252,19 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 		}
 		return k
 	}
-	for _, k := range d.Kinds {
+	for i, k := range d.Kinds {
+		if k == nil || k.kind() == nil {
+			fail("Kinds[%d] was not made by NewKind", i)
+			continue
+		}
 		r.kindInfos = append(r.kindInfos, k.kind())
 		r.Kinds = append(r.Kinds, compile("kind", k.kind().name, k.kind().typ))
 	}
-	for _, e := range d.Events {
+	for i, e := range d.Events {
+		if e == nil || e.event() == nil {
+			fail("Events[%d] was not made by NewEvent", i)
+			continue
+		}
 		r.eventInfos = append(r.eventInfos, e.event())
 		r.Events = append(r.Events, compile("event", e.event().name, e.event().typ))
 	}
@@ -252,10 +272,11 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("game: %s: %w", d.Name, errors.Join(errs...))
 	}
+	act := d.Act // a copy, like all else: a Definition that is changed later changes nothing
 	r.act = func(w *World, me ID, ints []int64) {
 		var c C
 		r.Command.Store(unsafe.Pointer(&c), ints)
-		d.Act(w, me, c)
+		act(w, me, c)
 	}
 	if d.Bot != nil {
 		r.bot = BotOf(r, d.Bot)

@@ -3,6 +3,8 @@ package game
 import (
 	"fmt"
 	"reflect"
+	"runtime/debug"
+	"slices"
 	"unsafe"
 
 	"meanwhile/geom"
@@ -23,6 +25,8 @@ type World struct {
 	actor   ID
 	replay  bool // a command is predicted again: what happens only once is left out
 	seer    Seer
+	sights  []*Sight // of the ranges over Seen that are open
+	looks   int
 	touched []touched
 	nextID  ID
 	spawned []ID
@@ -31,13 +35,15 @@ type World struct {
 	spare   [][]int64
 	ints    []int64
 	stats   Stats
+
+	spawnedBefore, emittedBefore int // lengths when the callback began
 }
 
 // Stats counts what rules did that had no effect.
 type Stats struct {
-	Discarded uint64 // writes to entities that are not predicted, or not there
-	Unspawned uint64 // spawns during prediction
-	Panics    uint64 // callbacks that panicked
+	Discarded uint64 // entities that were written to and are not predicted, or not there
+	Unspawned uint64 // spawns during prediction, or by a bot
+	Panics    uint64 // callbacks that panicked and were undone
 }
 
 // Phase is the callback that runs.
@@ -54,9 +60,34 @@ const (
 	Thinking // a bot
 )
 
-// Seer answers what a player saw. drawn holds observer integers in 1/schema.SubSteps, valid during yield.
+// Seer answers what a player saw.
 type Seer interface {
-	Seen(kind int, me ID, yield func(id ID, drawn []int64) bool)
+	// Seen adds to dst every entity of a kind that player me saw, by rising ID, me itself left out.
+	Seen(kind int, me ID, dst *Sight)
+}
+
+// A Sight collects what a player saw of one kind.
+type Sight struct {
+	ids   []ID
+	drawn []int64
+}
+
+// Add notes an entity and what was drawn of it: observer integers in 1/schema.SubSteps, which are copied.
+func (s *Sight) Add(id ID, drawn []int64) {
+	s.ids = append(s.ids, id)
+	s.drawn = append(s.drawn, drawn...)
+}
+
+// look asks the seer. Ranges over what was seen may be nested, so each has memory of its own.
+func (w *World) look(s *store, me ID) *Sight {
+	if w.looks == len(w.sights) {
+		w.sights = append(w.sights, &Sight{})
+	}
+	at := w.sights[w.looks]
+	w.looks++
+	at.ids, at.drawn = at.ids[:0], at.drawn[:0]
+	w.seer.Seen(s.index, me, at)
+	return at
 }
 
 type rec struct {
@@ -67,7 +98,8 @@ type rec struct {
 	owned   bool    // in a client: predicted; on the server: some player's avatar
 	touched bool
 	dead    bool
-	cut     bool
+	cut     bool // teleported in this tick
+	cutNow  bool // by the present callback
 	hidden  Tick // in a client: despawned by the predicted command of that tick
 	foreign Tick // on the server: newest tick at which someone else's command or the referee changed it
 	reach   Tick // newest tick at which its own command changed, or tried to change, something else
@@ -85,15 +117,21 @@ type store struct {
 	recs    []*rec // by rising ID
 	pool    []*rec
 	scratch unsafe.Pointer // what Get returns for entities that are not there
-	blank   []int64
+	lent    bool           // Get returned it in the present callback
+	blank   []int64        // zeros
+	zero    []int64        // what Extract makes of a zero state: a range may begin above 0
+	ints    []int64
 }
 
 func newWorld(r *Rules, server bool, seed, secret uint64) *World {
 	w := &World{rules: r, server: server, seed: seed, secret: secret, nextID: 1}
 	most := 1
 	for i, k := range r.Kinds {
-		w.stores = append(w.stores, &store{index: i, info: r.kindInfos[i], schema: k,
-			scratch: reflect.New(k.Type).UnsafePointer(), blank: make([]int64, k.Sims)})
+		s := &store{index: i, info: r.kindInfos[i], schema: k, scratch: reflect.New(k.Type).UnsafePointer(),
+			blank: make([]int64, k.Sims), zero: make([]int64, k.Sims), ints: make([]int64, k.Sims)}
+		k.Store(s.scratch, s.blank)
+		k.Extract(s.scratch, s.zero)
+		w.stores = append(w.stores, s)
 		most = max(most, k.Sims)
 	}
 	w.ints = make([]int64, most)
@@ -106,15 +144,19 @@ func (w *World) store(info *kindInfo) *store {
 			return s
 		}
 	}
-	panic(fmt.Sprintf("game: kind %q is not listed in the Kinds of game %q", info.name, w.rules.Name))
+	panic(fmt.Sprintf("game: kind %q is not listed in the Kinds of game %q", info.title(), w.rules.Name))
 }
 
-func (s *store) find(id ID) (*rec, bool) {
-	if r := s.any(id); r != nil && r.hidden == 0 {
+func (w *World) find(s *store, id ID) (*rec, bool) {
+	if r := s.any(id); r != nil && !w.isHidden(r) {
 		return r, true
 	}
 	return nil, false
 }
+
+// isHidden reports whether a predicted command despawned an entity by now. In a replay it is still there for the
+// commands before that one, which may reach it earlier than they did at first.
+func (w *World) isHidden(r *rec) bool { return r.hidden != 0 && r.hidden <= w.tick }
 
 func (s *store) insert(id ID) *rec {
 	var r *rec
@@ -159,7 +201,7 @@ func (w *World) Rand() *geom.Rand { return &w.rand }
 // has not removed yet, and shows it again if the server does not agree.
 func (w *World) Despawn(id ID) {
 	for _, s := range w.stores {
-		if r, ok := s.find(id); ok {
+		if r, ok := w.find(s, id); ok {
 			w.touch(s, r)
 			r.dead = true
 			return
@@ -170,8 +212,9 @@ func (w *World) Despawn(id ID) {
 // Cut marks that an entity was moved by teleport in this tick: nobody draws it as a slide.
 func (w *World) Cut(id ID) {
 	for _, s := range w.stores {
-		if r, ok := s.find(id); ok {
-			r.cut = true
+		if r, ok := w.find(s, id); ok {
+			w.touch(s, r)
+			r.cutNow = true
 			return
 		}
 	}
@@ -185,16 +228,33 @@ func (w *World) touch(s *store, r *rec) {
 }
 
 func (w *World) get(s *store, id ID) unsafe.Pointer {
-	if r, ok := s.find(id); ok {
+	if r, ok := w.find(s, id); ok {
 		w.touch(s, r)
 		return r.ptr
 	}
-	s.schema.Store(s.scratch, s.blank)
+	w.wipe(s)
+	s.lent = true
 	return s.scratch
 }
 
+// wipe counts what was written to an entity that is not there, and undoes it.
+func (w *World) wipe(s *store) {
+	if !s.lent {
+		return
+	}
+	s.lent = false
+	s.schema.Extract(s.scratch, s.ints)
+	if !slices.Equal(s.ints, s.zero) {
+		w.stats.Discarded++
+		if !w.server {
+			w.reached()
+		}
+	}
+	s.schema.Store(s.scratch, s.blank)
+}
+
 func (w *World) spawn(s *store, v unsafe.Pointer) ID {
-	if !w.server {
+	if !w.server || w.phase == Thinking {
 		w.stats.Unspawned++
 		return 0
 	}
@@ -218,12 +278,15 @@ type Emitted struct {
 }
 
 func (w *World) emit(info *kindInfo, actor ID, at geom.Vec2, v unsafe.Pointer) {
-	if w.replay || w.phase == Thinking {
-		return
-	}
+	byActor := w.phase == Acting && w.actor == actor
 	for i, e := range w.rules.eventInfos {
 		if e != info {
 			continue
+		}
+		// What is not predicted by the actor itself comes from the server, to everyone: shown here as well, it
+		// would be seen twice.
+		if w.replay || w.phase == Thinking || !w.server && !byActor {
+			return
 		}
 		var vals []int64
 		if n := len(w.spare); n > 0 {
@@ -234,21 +297,37 @@ func (w *World) emit(info *kindInfo, actor ID, at geom.Vec2, v unsafe.Pointer) {
 			vals = append(vals, 0)
 		}
 		k.Extract(v, vals)
-		w.events = append(w.events, Emitted{Event: i, Tick: w.tick, Actor: actor, At: at, Vals: vals, ByActor: w.phase == Acting && w.actor == actor})
+		w.events = append(w.events, Emitted{Event: i, Tick: w.tick, Actor: actor, At: at, Vals: vals, ByActor: byActor})
 		return
 	}
-	panic(fmt.Sprintf("game: event %q is not listed in the Events of game %q", info.name, w.rules.Name))
+	panic(fmt.Sprintf("game: event %q is not listed in the Events of game %q", info.title(), w.rules.Name))
 }
 
-// run calls one callback, then puts all that it touched onto the simulation grid. A panic is returned as an
-// error; what the callback did until then stays.
+// PanicError says that a callback of a game's rules panicked. Nothing that the callback did has happened.
+type PanicError struct {
+	Game  string
+	Phase string // Join, Leave, Act, Step, Referee or Bot
+	Tick  Tick
+	Actor ID // whom Leave, Act or Bot was for
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("game: %s of game %q panicked at tick %d: %v", e.Phase, e.Game, e.Tick, e.Value)
+}
+
+// run calls one callback, then puts all that it touched onto the simulation grid. A panic is returned as a PanicError and
+// undoes the callback: half a command is no state that rules have ever to deal with.
 func (w *World) run(p Phase, actor ID, seed uint64, f func()) (err error) {
 	w.phase, w.actor = p, actor
 	w.rand = geom.NewRand(seed, uint64(w.tick), uint64(actor), uint64(p))
+	w.spawnedBefore, w.emittedBefore, w.looks = len(w.spawned), len(w.events), 0
 	defer func() {
 		if v := recover(); v != nil {
 			w.stats.Panics++
-			err = fmt.Errorf("game: %s of game %q panicked at tick %d: %v", phaseNames[p], w.rules.Name, w.tick, v)
+			err = &PanicError{w.rules.Name, phaseNames[p], w.tick, actor, v, debug.Stack()}
+			w.undo()
 		}
 		w.settle()
 		w.phase, w.actor = Idle, 0
@@ -257,12 +336,47 @@ func (w *World) run(p Phase, actor ID, seed uint64, f func()) (err error) {
 	return nil
 }
 
+// undo takes back what the present callback did. IDs that it spawned are not given out again.
+func (w *World) undo() {
+	for _, t := range w.touched {
+		t.r.touched, t.r.dead, t.r.cutNow = false, false, false
+		if w.server || t.r.owned {
+			t.s.schema.Store(t.r.ptr, t.r.sims)
+		} else {
+			t.s.schema.StoreDrawn(t.r.ptr, t.r.drawn)
+		}
+	}
+	w.touched = w.touched[:0]
+	for _, id := range w.spawned[w.spawnedBefore:] {
+		for _, s := range w.stores {
+			if r := s.any(id); r != nil {
+				s.remove(r)
+			}
+		}
+	}
+	w.spawned = w.spawned[:w.spawnedBefore]
+	for i := range w.events[w.emittedBefore:] {
+		w.spare = append(w.spare, w.events[w.emittedBefore+i].Vals)
+	}
+	w.events = w.events[:w.emittedBefore]
+	for _, s := range w.stores {
+		if s.lent {
+			s.lent = false
+			s.schema.Store(s.scratch, s.blank)
+		}
+	}
+}
+
 var phaseNames = [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "Bot"}
 
 func (w *World) settle() {
+	for _, s := range w.stores {
+		w.wipe(s)
+	}
 	for i := 0; i < len(w.touched); i++ {
 		s, r := w.touched[i].s, w.touched[i].r
-		r.touched = false
+		cut := r.cutNow
+		r.touched, r.cutNow = false, false
 		if !w.server && !r.owned {
 			if r.dead {
 				w.reached()
@@ -276,9 +390,10 @@ func (w *World) settle() {
 		}
 		if w.phase == Thinking {
 			s.schema.Store(r.ptr, r.sims)
-			r.dead, r.cut = false, false
+			r.dead = false
 			continue
 		}
+		r.cut = r.cut || cut && w.server
 		vals := w.ints[:s.schema.Sims]
 		s.schema.Extract(r.ptr, vals)
 		changed := false
@@ -322,22 +437,9 @@ func (w *World) restore(s *store, r *rec) {
 	vals := w.ints[:s.schema.Sims]
 	s.schema.Extract(r.ptr, vals)
 	s.schema.StoreDrawn(r.ptr, r.drawn)
-	same := s.scratchEqual(vals, r.ptr)
-	if !same {
+	s.schema.Extract(r.ptr, s.ints)
+	if !slices.Equal(vals, s.ints) {
 		w.stats.Discarded++
 		w.reached()
 	}
-}
-
-func (s *store) scratchEqual(vals []int64, p unsafe.Pointer) bool {
-	s.schema.Extract(p, s.blank)
-	same := true
-	for c := range vals {
-		if vals[c] != s.blank[c] {
-			same = false
-			break
-		}
-	}
-	clear(s.blank)
-	return same
 }

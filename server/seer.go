@@ -31,12 +31,13 @@ func (v *seer) begin(c *conn, cmd *game.Command, waited time.Duration) {
 }
 
 // Seen implements game.Seer.
-func (v *seer) Seen(kind int, me game.ID, yield func(id game.ID, drawn []int64) bool) {
+func (v *seer) Seen(kind int, me game.ID, dst *game.Sight) {
 	self := int32(-1)
 	if i, ok := v.c.s.hist.Find(uint32(me)); ok {
 		self = i
 	}
 	v.rewind.Each(kind, v.c.s.rules.Kinds[kind], self, v.receipt, func(id uint32, drawn []int64) bool {
-		return yield(game.ID(id), drawn)
+		dst.Add(game.ID(id), drawn)
+		return true
 	})
 }

@@ -1,0 +1,885 @@
+package game_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"meanwhile/game"
+	"meanwhile/geom"
+)
+
+type crab struct {
+	Pos   geom.Vec2  `net:"pos"`
+	Aim   geom.Angle `net:"angle,8bit"`
+	Score int        `net:"int,0..999"`
+	Level int        `net:"int,1..9"` // a range that zero lies outside of
+	Name  string     `net:"text,12"`
+	Shell int        `net:"int,0..9,to=owner"`
+	Mood  int        `net:"int,0..9,server"`
+	Crawl int        `net:"int,0..9,kept"`
+}
+
+type rock struct {
+	Pos geom.Vec2 `net:"pos,1cm"`
+	Hot bool      `net:"bool"`
+}
+
+type ping struct {
+	N int `net:"int,0..255"`
+}
+
+type pinch struct {
+	Move geom.Vec2  `net:"stick,5bit"`
+	Aim  geom.Angle `net:"angle,8bit"`
+	Snap bool       `net:"press"`
+}
+
+var (
+	crabs  = game.NewKind[crab]("crab")
+	rocks  = game.NewKind[rock]("rock")
+	ghosts = game.NewKind[rock]("ghost") // not listed
+	pings  = game.NewEvent[ping]("ping")
+	pongs  = game.NewEvent[ping]("pong") // not listed
+)
+
+// beach is a game whose callbacks a test fills in.
+type beach struct {
+	join    func(w *game.World, name string) game.ID
+	leave   func(w *game.World, me game.ID)
+	act     func(w *game.World, me game.ID, c pinch)
+	step    func(w *game.World)
+	referee func(w *game.World)
+	bot     func(w *game.World, me game.ID) pinch
+}
+
+func (b *beach) rules(t testing.TB) *game.Rules {
+	t.Helper()
+	d := game.Definition[pinch]{
+		Name: "beach", Rate: 30, Kinds: game.Kinds(crabs, rocks), Events: game.Events(pings),
+		Join:    func(w *game.World, name string) game.ID { return b.join(w, name) },
+		Act:     func(w *game.World, me game.ID, c pinch) { b.act(w, me, c) },
+		Step:    func(w *game.World) { b.step(w) },
+		Referee: func(w *game.World) { b.referee(w) },
+		Bot:     func(w *game.World, me game.ID) pinch { return b.bot(w, me) },
+	}
+	if b.leave != nil {
+		d.Leave = b.leave
+	}
+	r, err := d.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// server returns a world at tick 1 with two crabs, 1 and 2.
+func (b *beach) server(t testing.TB) *game.Engine {
+	t.Helper()
+	b.join = func(w *game.World, name string) game.ID {
+		return crabs.Spawn(w, crab{Name: name, Level: 1, Pos: geom.Vec2{X: float64(crabs.Len(w))}})
+	}
+	e := game.NewServer(b.rules(t), 11, 22)
+	e.SetTick(1)
+	for _, name := range []string{"ann", "bob"} {
+		if _, err := e.Join(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.Drain()
+	return e
+}
+
+// client returns a client's world that owns crab 1 and knows crab 2 and rock 3.
+func (b *beach) client(t testing.TB) *game.Engine {
+	t.Helper()
+	r := b.rules(t)
+	e := game.NewClient(r, 11)
+	e.SetTick(1)
+	sims := make([]int64, r.Kinds[0].Sims)
+	sims[r.Kinds[0].Props[3].At] = 1
+	e.PutOwned(1, 0, sims)
+	drawn := make([]int64, r.Kinds[0].Obs)
+	e.PutKnown(2, 0, drawn)
+	e.PutKnown(3, 1, make([]int64, r.Kinds[1].Obs))
+	return e
+}
+
+// run calls f as the command of crab 1.
+func (b *beach) run(t testing.TB, e *game.Engine, f func(w *game.World)) error {
+	t.Helper()
+	b.act = func(w *game.World, me game.ID, c pinch) { f(w) }
+	return e.Act(1, make([]int64, e.Rules().Command.Sims), nil, false)
+}
+
+// must is run for callbacks that succeed.
+func (b *beach) must(t testing.TB, e *game.Engine, f func(w *game.World)) {
+	t.Helper()
+	if err := b.run(t, e, f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func panicText(f func()) (s string) {
+	defer func() { s = fmt.Sprint(recover()) }()
+	f()
+	return
+}
+
+func TestDefinitionErrors(t *testing.T) {
+	join := func(w *game.World, name string) game.ID { return 0 }
+	act := func(w *game.World, me game.ID, c pinch) {}
+	good := func() game.Definition[pinch] {
+		return game.Definition[pinch]{Name: "beach", Kinds: game.Kinds(crabs), Join: join, Act: act}
+	}
+	if _, err := (&game.Definition[pinch]{Name: "beach", Kinds: game.Kinds(crabs), Join: join, Act: act}).Rules(); err != nil {
+		t.Fatalf("the least definition: %v", err)
+	}
+	many := func(n int) (k []game.AnyKind) {
+		for i := range n {
+			k = append(k, game.NewKind[rock](fmt.Sprint("rock-", i)))
+		}
+		return k
+	}
+	for name, c := range map[string]struct {
+		change func(d *game.Definition[pinch])
+		want   string
+	}{
+		"no name":         {func(d *game.Definition[pinch]) { d.Name = "" }, `Name "" is not 1 to 32 lower-case letters, digits and dashes`},
+		"upper case":      {func(d *game.Definition[pinch]) { d.Name = "Beach" }, `Name "Beach" is not`},
+		"long name":       {func(d *game.Definition[pinch]) { d.Name = strings.Repeat("x", 33) }, `is not 1 to 32`},
+		"negative rate":   {func(d *game.Definition[pinch]) { d.Rate = -1 }, "Rate -1 is outside [1, 240] ticks a second"},
+		"high rate":       {func(d *game.Definition[pinch]) { d.Rate = 241 }, "Rate 241 is outside [1, 240]"},
+		"send above rate": {func(d *game.Definition[pinch]) { d.Rate, d.Send = 10, 11 }, "Send 11 is outside [1, Rate 10]"},
+		"negative send":   {func(d *game.Definition[pinch]) { d.Send = -1 }, "Send -1 is outside [1, Rate 30]"},
+		"see":             {func(d *game.Definition[pinch]) { d.See = 251 }, "See 251 is outside [1, 250]"},
+		"no join":         {func(d *game.Definition[pinch]) { d.Join = nil }, "Join and Act must be set"},
+		"no act":          {func(d *game.Definition[pinch]) { d.Act = nil }, "Join and Act must be set"},
+		"no kinds":        {func(d *game.Definition[pinch]) { d.Kinds = nil }, "0 kinds and 0 events; 1 to 64 kinds"},
+		"65 kinds":        {func(d *game.Definition[pinch]) { d.Kinds = many(65) }, "65 kinds and 0 events"},
+		"kind twice":      {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, crabs) }, `kind "crab": names are`},
+		"kind's name":     {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[rock]("a b")) }, `kind "a b": names are`},
+		"zero kind":       {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, game.Kind[rock]{}) }, "Kinds[1] was not made by NewKind"},
+		"nil kind":        {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, nil) }, "Kinds[1] was not made by NewKind"},
+		"zero event":      {func(d *game.Definition[pinch]) { d.Events = game.Events(game.Event[ping]{}) }, "Events[0] was not made by NewEvent"},
+		"untagged field":  {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[struct{ X int }]("box")) }, ".X has no net tag"},
+		"not a struct":    {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[int]("number")) }, "schema: number is a int, want a struct"},
+	} {
+		d := good()
+		c.change(&d)
+		r, err := d.Rules()
+		if err == nil || !strings.HasPrefix(err.Error(), "game: "+d.Name+": ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want it to say %q", name, err, c.want)
+		}
+		if r != nil {
+			t.Errorf("%s: rules in spite of an error", name)
+		}
+	}
+
+	// All mistakes are in one error.
+	d := game.Definition[struct{ Fire bool }]{Name: "?", Rate: 999, Kinds: game.Kinds(game.NewKind[struct{ X int }]("box"), game.NewKind[struct {
+		Y float64 `net:"pos"`
+	}]("bag"))}
+	_, err := d.Rules()
+	for _, want := range []string{`Name "?"`, "Rate 999", "Join and Act", ".X has no net tag", `.Y `, ".Fire has no net tag"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("one error for all: got %v, want it to say %q", err, want)
+		}
+	}
+}
+
+// Rules do not change with the Definition that they were made of.
+func TestRulesAreACopy(t *testing.T) {
+	ran := ""
+	d := game.Definition[pinch]{Name: "beach", Kinds: game.Kinds(crabs),
+		Join: func(w *game.World, name string) game.ID { return crabs.Spawn(w, crab{}) },
+		Act:  func(w *game.World, me game.ID, c pinch) { ran = "old" }}
+	r, err := d.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Act = func(w *game.World, me game.ID, c pinch) { ran = "new" }
+	e := game.NewServer(r, 1, 2)
+	id, _ := e.Join("ann")
+	if err := e.Act(id, make([]int64, r.Command.Sims), nil, false); err != nil || ran != "old" {
+		t.Errorf("ran the %s Act, %v", ran, err)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	r := new(beach).rules(t)
+	if r.Rate != 30 || r.Send != game.DefaultSend || r.See != game.DefaultSee {
+		t.Errorf("rate %d send %d see %d", r.Rate, r.Send, r.See)
+	}
+	d := game.Definition[pinch]{Name: "slow", Rate: 5, Kinds: game.Kinds(rocks),
+		Join: func(w *game.World, name string) game.ID { return 0 }, Act: func(w *game.World, me game.ID, c pinch) {}}
+	if r, err := d.Rules(); err != nil || r.Send != 5 {
+		t.Errorf("5 ticks a second: %+v, %v", r, err)
+	}
+	if d.Rate = 7; d.Name != "slow" {
+		t.Fatal()
+	}
+	a, _ := d.Rules()
+	d.Static = 9
+	if b, _ := d.Rules(); a.Hash == b.Hash || !strings.Contains(b.Text, "static=9") {
+		t.Error("the static world is not part of the hash")
+	}
+}
+
+func TestSpawnGetDespawn(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	var id game.ID
+	b.must(t, e, func(w *game.World) {
+		id = rocks.Spawn(w, rock{Pos: geom.Vec2{X: 1.2345, Y: 2}})
+		if r := rocks.Get(w, id); r.Pos.X != 1.23 { // simulated in centimetres
+			t.Errorf("a spawned rock lies at %v, off the grid", r.Pos)
+		}
+		rocks.Get(w, id).Pos.X = 3.456
+		if r := rocks.Get(w, id); r.Pos.X != 3.456 {
+			t.Errorf("what a callback wrote reads %v within it", r.Pos.X)
+		}
+	})
+	if id != 3 || rocks.Get(e.World(), id).Pos.X != 3.46 {
+		t.Errorf("rock %d lies at %v after the callback, want 3.46", id, rocks.Get(e.World(), id).Pos.X)
+	}
+	if got := e.Spawned(); !slices.Equal(got, []game.ID{3}) {
+		t.Errorf("spawned %v", got)
+	}
+	b.must(t, e, func(w *game.World) {
+		r := rocks.Get(w, id)
+		w.Despawn(id)
+		w.Despawn(id) // twice is once
+		w.Despawn(99) // nothing
+		if !rocks.Has(w, id) || rocks.Len(w) != 1 || rocks.Get(w, id) != r {
+			t.Error("a rock that is despawned is gone before the callback returns")
+		}
+	})
+	if rocks.Has(e.World(), id) || rocks.Len(e.World()) != 0 || !slices.Equal(e.Removed(), []game.ID{3}) {
+		t.Errorf("after the callback: %d rocks, removed %v", rocks.Len(e.World()), e.Removed())
+	}
+	e.Drain()
+	b.must(t, e, func(w *game.World) {
+		if next := rocks.Spawn(w, rock{}); next != 4 {
+			t.Errorf("ID %d was given out again", next)
+		}
+		w.Despawn(4)
+	})
+	if !slices.Equal(e.Spawned(), []game.ID{4}) || !slices.Equal(e.Removed(), []game.ID{4}) || rocks.Len(e.World()) != 0 {
+		t.Errorf("spawned and despawned in one callback: %v, %v, %d left", e.Spawned(), e.Removed(), rocks.Len(e.World()))
+	}
+	if crabs.Has(e.World(), 4) || rocks.Has(e.World(), 1) || rocks.Has(e.World(), 0) {
+		t.Error("Has mixes up kinds")
+	}
+}
+
+// Get never returns nil; what is written to something that is not there is gone, and counted.
+func TestGetOfNothing(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	b.must(t, e, func(w *game.World) {
+		c := crabs.Get(w, 99)
+		if *c != (crab{}) {
+			t.Errorf("nothing is %+v", *c)
+		}
+		crabs.Get(w, 0).Score = 5
+		if got := crabs.Get(w, 99); got.Score != 0 {
+			t.Errorf("what was written to one nothing shows in another: %+v", *got)
+		}
+		crabs.Get(w, 99).Name = "late"
+	})
+	if n := e.Stats().Discarded; n != 2 {
+		t.Errorf("%d discarded, want 2", n)
+	}
+	b.must(t, e, func(w *game.World) { // reading costs nothing
+		if crabs.Get(w, 99).Name != "" {
+			t.Error("nothing kept a name")
+		}
+	})
+	if n := e.Stats().Discarded; n != 2 {
+		t.Errorf("%d discarded after a mere look, want 2", n)
+	}
+}
+
+// Pointers stay valid while a range spawns; what it spawns is not visited, what it despawns still is.
+func TestSpawningAndDespawningDuringARange(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	b.must(t, e, func(w *game.World) {
+		for i := range 10 {
+			rocks.Spawn(w, rock{Pos: geom.Vec2{X: float64(i)}})
+		}
+	})
+	var visited []game.ID
+	b.must(t, e, func(w *game.World) {
+		first := rocks.Get(w, 3)
+		for id, r := range rocks.All(w) {
+			visited = append(visited, id)
+			for range 50 {
+				rocks.Spawn(w, rock{Pos: geom.Vec2{X: 100}})
+			}
+			w.Despawn(id + 1)
+			r.Hot = true
+		}
+		first.Pos.Y = 7 // still the rock's state
+	})
+	if want := []game.ID{3, 4, 5, 6, 7, 8, 9, 10, 11, 12}; !slices.Equal(visited, want) {
+		t.Errorf("visited %v, want %v", visited, want)
+	}
+	if r := rocks.Get(e.World(), 3); r.Pos.Y != 7 || !r.Hot {
+		t.Errorf("a pointer taken before 500 spawns wrote elsewhere: %+v", *r)
+	}
+	if n := rocks.Len(e.World()); n != 500 { // 10 + 500 - 9 others and the first that was spawned
+		t.Errorf("%d rocks are left", n)
+	}
+}
+
+func TestRangeOrderAndBreak(t *testing.T) {
+	b := &beach{}
+	e := b.client(t)
+	for _, id := range []game.ID{70, 5, 33, 4, 90} { // as news come in
+		e.PutKnown(id, 1, make([]int64, e.Rules().Kinds[1].Obs))
+	}
+	var got []game.ID
+	b.must(t, e, func(w *game.World) {
+		for id := range rocks.All(w) {
+			if got = append(got, id); id == 70 {
+				break
+			}
+		}
+	})
+	if want := []game.ID{3, 4, 5, 33, 70}; !slices.Equal(got, want) {
+		t.Errorf("visited %v, want %v: a range goes by rising ID", got, want)
+	}
+}
+
+func TestUnlistedHandles(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	var zero game.Kind[rock]
+	for name, c := range map[string]struct {
+		f    func(w *game.World)
+		want string
+	}{
+		"Spawn": {func(w *game.World) { ghosts.Spawn(w, rock{}) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"Get":   {func(w *game.World) { ghosts.Get(w, 1) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"Has":   {func(w *game.World) { ghosts.Has(w, 1) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"Len":   {func(w *game.World) { ghosts.Len(w) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"All": {func(w *game.World) {
+			for range ghosts.All(w) {
+			}
+		}, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"Seen": {func(w *game.World) {
+			for range ghosts.Seen(w, 1) {
+			}
+		}, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"Emit":    {func(w *game.World) { pongs.Emit(w, 1, geom.Vec2{}, ping{}) }, `game: event "pong" is not listed in the Events of game "beach"`},
+		"no kind": {func(w *game.World) { zero.Get(w, 1) }, `game: kind "the zero value" is not listed in the Kinds of game "beach"`},
+	} {
+		if got := panicText(func() { c.f(e.World()) }); got != c.want {
+			t.Errorf("%s: panic %q, want %q", name, got, c.want)
+		}
+		if err := b.run(t, e, c.f); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s in a callback: %v", name, err)
+		}
+	}
+}
+
+// A panic undoes its callback, names itself and leaves the world as good as before.
+func TestPanicUndoesItsCallback(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	b.must(t, e, func(w *game.World) { rocks.Spawn(w, rock{}) })
+	e.Drain()
+	err := b.run(t, e, func(w *game.World) {
+		crabs.Get(w, 1).Score = 100
+		for _, c := range crabs.All(w) {
+			c.Pos.X = 50
+		}
+		w.Cut(2)
+		w.Despawn(3)
+		id := rocks.Spawn(w, rock{})
+		rocks.Get(w, id).Hot = true
+		crabs.Get(w, 99).Score = 1
+		pings.Emit(w, 1, geom.Vec2{}, ping{1})
+		var none []int
+		_ = none[w.Tick()]
+	})
+	var p *game.PanicError
+	if !errors.As(err, &p) || p.Phase != "Act" || p.Tick != 1 || p.Actor != 1 || len(p.Stack) == 0 ||
+		!strings.Contains(err.Error(), `game: Act of game "beach" panicked at tick 1: runtime error: index out of range [1] with length 0`) {
+		t.Fatalf("got %v", err)
+	}
+	w := e.World()
+	if c := crabs.Get(w, 1); c.Score != 0 || c.Pos.X != 0 || crabs.Get(w, 2).Pos.X != 1 {
+		t.Errorf("half a command happened: %+v", *c)
+	}
+	if rocks.Len(w) != 1 || len(e.Spawned())+len(e.Removed())+len(e.Events()) != 0 || e.Foreign(2) != 0 {
+		t.Errorf("%d rocks, spawned %v, removed %v, events %v, foreign %d", rocks.Len(w), e.Spawned(), e.Removed(), e.Events(), e.Foreign(2))
+	}
+	e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {
+		if cut {
+			t.Errorf("entity %d is cut", id)
+		}
+	})
+	if s := e.Stats(); s.Panics != 1 || s.Discarded != 0 {
+		t.Errorf("stats %+v", s)
+	}
+	b.must(t, e, func(w *game.World) { // and on it goes
+		crabs.Get(w, 1).Score++
+		if id := rocks.Spawn(w, rock{}); id != 5 {
+			t.Errorf("ID %d", id)
+		}
+	})
+	if crabs.Get(w, 1).Score != 1 || rocks.Len(w) != 2 {
+		t.Error("the world did not go on")
+	}
+}
+
+func TestJoinAndLeave(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	b.join = func(w *game.World, name string) game.ID { crabs.Spawn(w, crab{}); panic(name) }
+	if id, err := e.Join("eve"); id != 0 || err == nil || crabs.Len(e.World()) != 2 {
+		t.Errorf("a Join that panics: %d, %v, %d crabs", id, err, crabs.Len(e.World()))
+	}
+	b.join = func(w *game.World, name string) game.ID { return 2 }
+	if id, err := e.Join("eve"); id != 0 || err == nil || err.Error() != `game: Join of game "beach" returned 2, which is no entity that it spawned` {
+		t.Errorf("a Join that returns another's avatar: %d, %v", id, err)
+	}
+	b.join = func(w *game.World, name string) game.ID { return 0 }
+	if id, err := e.Join("eve"); id != 0 || err != nil {
+		t.Errorf("one who only watches: %d, %v", id, err)
+	}
+	if err := e.Leave(1); err != nil || crabs.Has(e.World(), 1) {
+		t.Errorf("without a Leave the avatar stays: %v", err)
+	}
+
+	b = &beach{leave: func(w *game.World, me game.ID) {}}
+	e = b.server(t)
+	if err := e.Leave(1); err != nil || !crabs.Has(e.World(), 1) {
+		t.Errorf("the rules' Leave kept the avatar: %v", err)
+	}
+	b = &beach{leave: func(w *game.World, me game.ID) { panic("no") }}
+	e = b.server(t)
+	if err := e.Leave(1); err == nil || crabs.Has(e.World(), 1) {
+		t.Errorf("a Leave that panics: %v, avatar there: %v", err, crabs.Has(e.World(), 1))
+	}
+}
+
+// What a client does not predict it cannot change; reading it is fine.
+func TestClientDiscardsForeignWrites(t *testing.T) {
+	b := &beach{}
+	e := b.client(t)
+	b.must(t, e, func(w *game.World) {
+		crabs.Get(w, 1).Score = 7
+		for id, c := range crabs.All(w) {
+			if id == 2 && c.Score != 0 {
+				t.Error("not as known")
+			}
+		}
+		if rocks.Spawn(w, rock{}) != 0 {
+			t.Error("a prediction spawned")
+		}
+	})
+	if s := e.Stats(); s.Discarded != 0 || s.Unspawned != 1 || e.Reach(1) != 0 {
+		t.Errorf("stats %+v, reach %d", s, e.Reach(1))
+	}
+	b.must(t, e, func(w *game.World) {
+		crabs.Get(w, 2).Score = 7
+		w.Cut(2)
+	})
+	w := e.World()
+	if crabs.Get(w, 1).Score != 7 || crabs.Get(w, 2).Score != 0 {
+		t.Errorf("own %+v, other %+v", *crabs.Get(w, 1), *crabs.Get(w, 2))
+	}
+	if s := e.Stats(); s.Discarded != 1 || e.Reach(1) != 1 {
+		t.Errorf("stats %+v, reach %d", s, e.Reach(1))
+	}
+	b.must(t, e, func(w *game.World) { w.Despawn(1) })
+	if !crabs.Has(w, 1) {
+		t.Error("a prediction despawned its own avatar")
+	}
+}
+
+// A predicted despawn hides; earlier commands, run again, still find the thing, later ones do not.
+func TestPredictedDespawn(t *testing.T) {
+	b := &beach{}
+	e := b.client(t)
+	take := func(tick game.Tick) (found bool) {
+		e.SetTick(tick)
+		b.must(t, e, func(w *game.World) {
+			if found = rocks.Has(w, 3); found {
+				w.Despawn(3)
+			}
+		})
+		return found
+	}
+	if !take(10) || take(11) || !e.Hidden(3) {
+		t.Fatal("a rock was taken twice, or not at all")
+	}
+	for _, r := range rocks.All(e.World()) {
+		t.Errorf("a taken rock is listed: %v", *r)
+	}
+	if rocks.Len(e.World()) != 0 {
+		t.Error("a taken rock counts")
+	}
+	e.Unhide(10, 10) // command 8 is run again, and now reaches it
+	if !take(8) || take(9) || take(10) || !e.Hidden(3) {
+		t.Error("replay from tick 8")
+	}
+	e.SetTick(7)
+	if !rocks.Has(e.World(), 3) {
+		t.Error("before the command that took it, it was there")
+	}
+	e.SetTick(11)
+	e.Unhide(8, 8)
+	if !rocks.Has(e.World(), 3) || e.Hidden(3) {
+		t.Error("not taken back")
+	}
+}
+
+// A bot leaves no trace, on either side.
+func TestThinkLeavesNoTrace(t *testing.T) {
+	for name, e := range map[string]func(b *beach) *game.Engine{
+		"server": func(b *beach) *game.Engine { return b.server(t) },
+		"client": func(b *beach) *game.Engine { return b.client(t) },
+	} {
+		b := &beach{}
+		e := e(b)
+		b.bot = func(w *game.World, me game.ID) pinch {
+			c := crabs.Get(w, me)
+			c.Score, c.Name = 9, "mallory"
+			crabs.Get(w, 2).Score = 9
+			crabs.Get(w, 77).Score = 9
+			w.Despawn(2)
+			w.Cut(2)
+			pings.Emit(w, me, geom.Vec2{}, ping{})
+			if rocks.Spawn(w, rock{}) != 0 {
+				t.Errorf("%s: a bot spawned", name)
+			}
+			return pinch{Move: geom.Vec2{X: 3, Y: 4}, Snap: true}
+		}
+		cmd := make([]int64, e.Rules().Command.Sims)
+		if err := e.Think(e.Rules().Bot(), 1, cmd, nil); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(cmd, []int64{9, 12, 0, 1}) { // (3, 4) on the unit disc in 15 steps
+			t.Errorf("%s: command %v", name, cmd)
+		}
+		w := e.World()
+		if c := crabs.Get(w, 1); c.Score != 0 || c.Name == "mallory" || crabs.Get(w, 2).Score != 0 || !crabs.Has(w, 2) {
+			t.Errorf("%s: a bot wrote: %+v", name, *c)
+		}
+		e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {
+			if cut {
+				t.Errorf("%s: entity %d is cut", name, id)
+			}
+		})
+		if len(e.Events())+len(e.Spawned())+len(e.Removed()) != 0 {
+			t.Errorf("%s: events %v, spawned %v, removed %v", name, e.Events(), e.Spawned(), e.Removed())
+		}
+	}
+}
+
+// Randomness depends on the world, the tick, who acts and the phase, and on nothing else. A client's Act draws what the
+// server's does; Join and Referee draw from the secret.
+func TestRand(t *testing.T) {
+	type key struct {
+		seed, secret uint64
+		tick         game.Tick
+		actor        game.ID
+		phase        string
+	}
+	draws := map[uint64]key{}
+	draw := func(k key, e *game.Engine, b *beach) uint64 {
+		var v uint64
+		note := func(w *game.World) {
+			v = w.Rand().Uint64()
+			w.Rand().Uint64() // draws of one callback do not move another's
+		}
+		b.act = func(w *game.World, me game.ID, c pinch) { note(w) }
+		b.step, b.referee = note, note
+		b.join = func(w *game.World, name string) game.ID { note(w); return 0 }
+		e.SetTick(k.tick)
+		cmd := make([]int64, e.Rules().Command.Sims)
+		switch k.phase {
+		case "act":
+			e.Act(k.actor, cmd, nil, false)
+		case "step":
+			e.Step(false)
+		case "referee":
+			e.Referee()
+		case "join":
+			e.Join("x")
+		}
+		return v
+	}
+	for _, seed := range []uint64{1, 2} {
+		for _, secret := range []uint64{1, 3} {
+			b := &beach{}
+			server := game.NewServer(b.rules(t), seed, secret)
+			client := game.NewClient(b.rules(t), seed)
+			for _, tick := range []game.Tick{1, 2} {
+				for _, k := range []key{{seed, secret, tick, 1, "act"}, {seed, secret, tick, 2, "act"}, {seed, secret, tick, 0, "step"},
+					{seed, secret, tick, 0, "referee"}, {seed, secret, tick, 0, "join"}} {
+					v := draw(k, server, b)
+					if again := draw(k, server, b); again != v {
+						t.Errorf("%+v: %x, then %x", k, v, again)
+					}
+					known := k.phase == "act" || k.phase == "step"
+					if known && draw(k, client, b) != v {
+						t.Errorf("%+v: the client draws something else", k)
+					}
+					if before, ok := draws[v]; ok && !(known && before.phase == k.phase && before.tick == k.tick && before.actor == k.actor && before.seed == k.seed) {
+						t.Errorf("%+v draws what %+v draws", k, before)
+					}
+					draws[v] = k
+				}
+			}
+		}
+	}
+}
+
+// Only what an actor's own command emitted is shown by its client; the server tells the rest.
+//
+// seeds: B5
+func TestWhoShowsAnEvent(t *testing.T) {
+	emitAll := func(w *game.World) {
+		pings.Emit(w, 1, geom.Vec2{X: 1}, ping{1}) // its own
+		pings.Emit(w, 2, geom.Vec2{X: 2}, ping{2}) // about another
+	}
+	for name, c := range map[string]struct {
+		client  bool
+		replay  bool
+		inStep  bool
+		want    []int64
+		byActor []bool
+	}{
+		"server's Act":    {want: []int64{1, 2}, byActor: []bool{true, false}},
+		"server's Step":   {inStep: true, want: []int64{1, 2}, byActor: []bool{false, false}},
+		"client's Act":    {client: true, want: []int64{1}, byActor: []bool{true}},
+		"client's replay": {client: true, replay: true},
+		"client's Step":   {client: true, inStep: true},
+	} {
+		b := &beach{step: emitAll, act: func(w *game.World, me game.ID, c pinch) { emitAll(w) }}
+		e := b.server(t)
+		if c.client {
+			e = b.client(t)
+		}
+		if c.inStep {
+			e.Step(c.replay)
+		} else {
+			e.Act(1, make([]int64, e.Rules().Command.Sims), nil, c.replay)
+		}
+		var got []int64
+		var byActor []bool
+		for _, ev := range e.Events() {
+			got, byActor = append(got, ev.Vals[0]), append(byActor, ev.ByActor)
+			if ev.At.X != float64(ev.Vals[0]) || ev.Tick != 1 || ev.Actor != game.ID(ev.Vals[0]) {
+				t.Errorf("%s: %+v", name, ev)
+			}
+		}
+		if !slices.Equal(got, c.want) || !slices.Equal(byActor, c.byActor) {
+			t.Errorf("%s: events %v by actor %v, want %v %v", name, got, byActor, c.want, c.byActor)
+		}
+	}
+}
+
+// Who changed an avatar, for those who judge predictions.
+func TestForeignAndReach(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	e.SetTick(5)
+	b.must(t, e, func(w *game.World) { crabs.Get(w, 1).Score = 1 })
+	if e.Foreign(1) != 0 || e.Reach(1) != 0 {
+		t.Error("its own command is not foreign")
+	}
+	e.SetTick(6)
+	b.must(t, e, func(w *game.World) { crabs.Get(w, 2).Score = 1 })
+	if e.Foreign(2) != 6 || e.Reach(1) != 6 || e.Foreign(1) != 0 {
+		t.Errorf("foreign %d, reach %d", e.Foreign(2), e.Reach(1))
+	}
+	e.SetTick(7)
+	b.referee = func(w *game.World) { crabs.Get(w, 1).Score = 9 }
+	e.Referee()
+	if e.Foreign(1) != 7 {
+		t.Errorf("the referee: %d", e.Foreign(1))
+	}
+	e.SetTick(8)
+	b.step = func(w *game.World) {
+		for _, c := range crabs.All(w) {
+			c.Score++
+		}
+	}
+	e.Step(false)
+	if e.Foreign(1) != 7 || e.Foreign(2) != 6 {
+		t.Error("Step runs on both sides")
+	}
+}
+
+func TestCutLastsOneTick(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	b.must(t, e, func(w *game.World) { w.Cut(2); w.Cut(99) })
+	cuts := func() (got []game.ID) {
+		e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {
+			if cut {
+				got = append(got, id)
+			}
+		})
+		return got
+	}
+	if got := cuts(); !slices.Equal(got, []game.ID{2}) {
+		t.Errorf("cut %v", got)
+	}
+	if got := cuts(); len(got) != 0 {
+		t.Errorf("still cut %v", got)
+	}
+}
+
+// State goes onto the grid however wild the rules' numbers are.
+func TestWildNumbers(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e300, math.MaxFloat64} {
+		b.must(t, e, func(w *game.World) {
+			c := crabs.Get(w, 1)
+			c.Pos = geom.Vec2{X: v, Y: -v}
+			c.Aim, c.Score, c.Level = geom.Angle(v), math.MaxInt, math.MinInt
+			c.Name = "\xff\xfe a name that is far too long"
+		})
+		c := *crabs.Get(e.World(), 1)
+		if c.Pos.X != c.Pos.X || math.IsInf(c.Pos.X, 0) || c.Aim != c.Aim || c.Score != 999 || c.Level != 1 || len(c.Name) > 12 {
+			t.Errorf("%v: %+v", v, c)
+		}
+		b.must(t, e, func(w *game.World) {}) // stable: nothing moves without being touched
+		if again := *crabs.Get(e.World(), 1); again != c {
+			t.Errorf("%v: %+v became %+v", v, c, again)
+		}
+	}
+}
+
+// sight is a Seer that saw the same things all the time.
+type sight struct{ ids []game.ID }
+
+func (s *sight) Seen(kind int, me game.ID, dst *game.Sight) {
+	drawn := make([]int64, 8)
+	for _, id := range s.ids {
+		if id != me {
+			drawn[0] = int64(id) * 100 * 256 // centimetres, in 1/256
+			dst.Add(id, drawn[:3])
+		}
+	}
+}
+
+func TestSeen(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	var got []string
+	b.act = func(w *game.World, me game.ID, c pinch) {
+		for id, r := range rocks.Seen(w, me) {
+			for other, o := range rocks.Seen(w, me) { // ranges may be nested
+				if other == 9 {
+					break
+				}
+				got = append(got, fmt.Sprint(id, other, r.Pos.X, o.Pos.X))
+			}
+			r.Pos.X = 77 // a copy
+		}
+	}
+	cmd := make([]int64, e.Rules().Command.Sims)
+	if err := e.Act(1, cmd, &sight{[]game.ID{1, 5, 7, 9}}, false); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"5 5 5 5", "5 7 5 7", "7 5 7 5", "7 7 7 7", "9 5 9 5", "9 7 9 7"}
+	if !slices.Equal(got, want) {
+		t.Errorf("seen %q, want %q", got, want)
+	}
+	got = nil
+	b.step = func(w *game.World) {
+		for id := range rocks.Seen(w, 1) {
+			t.Errorf("Step saw %d: nobody looks", id)
+		}
+	}
+	if err := e.Step(false); err != nil {
+		t.Fatal(err)
+	}
+	panics := true
+	b.act = func(w *game.World, me game.ID, c pinch) {
+		for id := range rocks.Seen(w, me) {
+			got = append(got, fmt.Sprint(id))
+			if panics {
+				panic("within a range")
+			}
+		}
+	}
+	for range 3 {
+		e.Act(1, cmd, &sight{[]game.ID{5, 7}}, false)
+		panics = false
+	}
+	if !slices.Equal(got, []string{"5", "5", "7", "5", "7"}) {
+		t.Errorf("after a panic within a range: %q", got)
+	}
+}
+
+// A steady tick of rules allocates nothing.
+func TestActAllocatesNothing(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	b.must(t, e, func(w *game.World) {
+		for i := range 100 {
+			rocks.Spawn(w, rock{Pos: geom.Vec2{X: float64(i)}})
+		}
+	})
+	b.act = func(w *game.World, me game.ID, c pinch) {
+		p := crabs.Get(w, me)
+		p.Pos = p.Pos.Add(c.Move.Mul(w.Dt()))
+		for id, r := range rocks.All(w) {
+			if r.Pos.Sub(p.Pos).Len() < 0.1 {
+				w.Despawn(id)
+				rocks.Spawn(w, rock{Pos: geom.Vec2{X: w.Rand().Float64()}})
+			}
+		}
+		for _, other := range crabs.Seen(w, me) {
+			p.Aim = other.Pos.Angle()
+		}
+		crabs.Get(w, 999)
+		pings.Emit(w, me, p.Pos, ping{w.Rand().IntN(255)})
+	}
+	b.step = func(w *game.World) {
+		for _, r := range rocks.All(w) {
+			r.Hot = !r.Hot
+		}
+	}
+	b.referee = func(w *game.World) {}
+	cmd := make([]int64, e.Rules().Command.Sims)
+	seen := &quietSight{}
+	tick := game.Tick(1)
+	run := func() {
+		tick++
+		e.SetTick(tick)
+		cmd[0] = int64(tick % 15)
+		e.Act(1, cmd, seen, false)
+		e.Step(false)
+		e.Referee()
+		e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {})
+		e.Drain()
+	}
+	for range 100 {
+		run()
+	}
+	if n := testing.AllocsPerRun(200, run); n != 0 {
+		t.Errorf("%v allocations per tick, want 0", n)
+	}
+}
+
+type quietSight struct{ drawn [16]int64 }
+
+func (s *quietSight) Seen(kind int, me game.ID, dst *game.Sight) {
+	dst.Add(2, s.drawn[:7])
+	dst.Add(3, s.drawn[:7])
+}
