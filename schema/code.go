@@ -103,7 +103,7 @@ func (q *Prop) ReadDelta(r *wire.BitReader, base int64, obs bool) int64 {
 // put integers into a client that no server could have.
 func (q *Prop) canonical(v int64, obs bool) int64 {
 	if !obs {
-		return clamp(v, -1<<53, 1<<53)
+		return clamp(v, -MaxValue, MaxValue)
 	}
 	return int64(int32(v))
 }
@@ -123,13 +123,16 @@ func simBits(turn int64) int {
 	return n
 }
 
+// maxFiner keeps the order of a code within what package wire writes.
+const maxFiner = 40
+
 // finer is how many more bits a difference has in simulation precision than in observer precision.
 func (q *Prop) finer(obs bool) int {
 	if obs || q.SimTurn > 0 {
 		return 0
 	}
 	n := 0
-	for r := q.Sim / q.Obs; r >= 2; r /= 2 {
+	for r := q.Sim / q.Obs; r >= 2 && n < maxFiner; r /= 2 {
 		n++
 	}
 	return n

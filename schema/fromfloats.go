@@ -11,12 +11,7 @@ func (k *Kind) FromFloats(src []float64, dst []int64) {
 		in, out := src[q.At:q.At+q.Comps], dst[q.At:q.At+q.Comps]
 		switch q.Class {
 		case Stick:
-			x, y := in[0], in[1]
-			if n := float64(x*x) + float64(y*y); n > 1 {
-				n = math.Sqrt(n)
-				x, y = x/n, y/n
-			}
-			out[0], out[1] = round(float64(x*q.Sim)), round(float64(y*q.Sim))
+			q.stick(in[0], in[1], out)
 		case Angle:
 			out[0] = round(float64(in[0] / twoPi * q.Sim))
 		case Bool, Press:

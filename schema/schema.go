@@ -5,20 +5,27 @@
 // A field's tag is `net:"class[,precision][,word...]"`:
 //
 //	class   Go types                    precision            meaning
-//	pos     geom.Vec2, geom.Vec3        1/256mm 1mm 1cm 1m   a place in metres
-//	vel     geom.Vec2, geom.Vec3        1cm/s                a velocity in metres per second
-//	angle   geom.Angle                  1deg, 16bit          a direction
+//	pos     geom.Vec2, geom.Vec3        1/256mm 1mm 1cm 1m   a place in metres; without a precision 1/256 mm
+//	vel     geom.Vec2, geom.Vec3        1cm/s                a velocity in metres per second; without: 1/256 mm a tick
+//	angle   geom.Angle, float64         1deg, 16bit          a direction in radians; without: 16 bits
 //	float   float64                     0.1                  any number, in steps
-//	int     int, int8..int64, uint8..   0..999               a ranged integer, both ends included
+//	int     every integer type          0..999               a ranged integer, both ends included
 //	bool    bool
 //	tick    clock.Tick (game.Tick)                           a tick number
 //	handle  a uint32 type (game.ID)                          another entity
-//	text    string                      12                   at most so many bytes, 31 at most
-//	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc
+//	text    string                      12                   at most so many bytes of UTF-8, 31 at most, without zeros
+//	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc; without: 5 bits
 //	press   bool                                             commands: an edge; never repeated, moved to the next tick when late
 //
-// Words: others=P (precision that observers receive), draw=linear|hermite|step, to=owner, server
-// (never sent), kept (predicted, never sent), group=0..3.
+// The precision is that of the simulation: the state is rounded to it after each step, and the owner of an entity
+// receives exactly that. Words, in any order after the class, each at most once:
+//
+//	others=P                    the coarser precision that observers receive: pos, vel, angle, float; without it pos and
+//	                            vel are 1 cm and 1 cm/s or the simulation's, whichever is coarser
+//	draw=linear|hermite|step    how it is drawn between two records; hermite needs a vel beside the pos
+//	to=owner, server, kept      who receives it, instead of everyone: its owner; nobody; nobody, but the owner's
+//	                            prediction computes it too
+//	group=0..3                  the atomic record that it travels in; without it movement, state and text are apart
 package schema
 
 import (
@@ -30,6 +37,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 )
 
@@ -39,6 +47,10 @@ const (
 	MaxGroups = 4
 	MaxText   = 31 // bytes of a text property
 	MaxComps  = 96 // integer components of a kind
+
+	// MaxValue bounds the magnitude of every simulation integer: 1.1 million kilometres at the default precision.
+	// What is beyond stops there. Up to it rounding a value that lies on the grid gives that value again.
+	MaxValue = 1 << 48
 )
 
 // Class is what a property means.
@@ -91,7 +103,7 @@ type Prop struct {
 	Audience Audience
 	Draw     Draw
 	Group    int
-	Comps    int     // integer components: x, y, z
+	Comps    int     // integer components: x, y, z, or a text in groups of four bytes
 	Sim      float64 // steps per unit in simulation, or steps per turn for angles
 	Obs      float64 // the same for observers; at most Sim
 	Min, Max int64   // of an Int
@@ -134,8 +146,8 @@ type Kind struct {
 // New reads the schema of struct type t from its tags. All wrong tags are reported in one error.
 // rate is the tick rate in Hz: the default precision of velocities is relative to a tick.
 func New(name string, t reflect.Type, rate int) (*Kind, error) {
-	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("schema: %s is a %s, want a struct", name, t)
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("schema: %s is a %v, want a struct", name, t)
 	}
 	if rate < 1 || rate > 1000 {
 		return nil, fmt.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
@@ -145,13 +157,18 @@ func New(name string, t reflect.Type, rate int) (*Kind, error) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, ok := f.Tag.Lookup("net")
+		works := example(f.Type)
+		if works == "" {
+			errs = append(errs, fmt.Errorf("%s.%s has the type %s, which no class fits; %s", t.Name(), f.Name, f.Type, fitting))
+			continue
+		}
 		if !ok {
-			errs = append(errs, fmt.Errorf("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server", t.Name(), f.Name, example(f.Type), serverExample(f.Type)))
+			errs = append(errs, fmt.Errorf("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server", t.Name(), f.Name, works, works+",server"))
 			continue
 		}
 		p, err := parse(f, tag, rate)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s.%s `net:%q`: %w; an example that works: `net:%q`", t.Name(), f.Name, tag, err, example(f.Type)))
+			errs = append(errs, fmt.Errorf("%s.%s `net:%q`: %w; an example that works: `net:%q`", t.Name(), f.Name, tag, err, works))
 			continue
 		}
 		k.Props = append(k.Props, p)
@@ -162,7 +179,10 @@ func New(name string, t reflect.Type, rate int) (*Kind, error) {
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("schema: %s: %w", name, errors.Join(errs...))
 	}
-	return k, k.layout()
+	if err := k.layout(); err != nil {
+		return nil, err
+	}
+	return k, nil
 }
 
 func (k *Kind) layout() error {
@@ -194,9 +214,12 @@ func (k *Kind) layout() error {
 			}
 		}
 		group.N = k.Obs - group.At
-		if group.N > 0 || g == 0 {
+		if group.N > 0 {
 			k.Groups = append(k.Groups, group)
 		}
+	}
+	if len(k.Groups) == 0 {
+		k.Groups = append(k.Groups, Group{}) // a record must say that the thing is there
 	}
 	for g := range k.Groups { // groups without members leave no hole
 		for _, i := range k.Groups[g].Props {
@@ -208,7 +231,7 @@ func (k *Kind) layout() error {
 	}
 	for i := range k.Props {
 		p := &k.Props[i]
-		if p.Draw != Hermite {
+		if p.Draw != Hermite || p.Audience != Everyone {
 			continue
 		}
 		if vel < 0 || k.Props[vel].Comps != p.Comps || k.Props[vel].Group != p.Group {
@@ -220,27 +243,55 @@ func (k *Kind) layout() error {
 	return nil
 }
 
+// fitting says what can be networked.
+const fitting = "use geom.Vec2, geom.Vec3, geom.Angle, float64, an integer type, bool, string, game.Tick or game.ID; keep other things outside of entities"
+
+// example returns a tag that works for a Go type, or "" if none does.
 func example(t reflect.Type) string {
-	switch {
-	case t.Kind() == reflect.Struct:
+	switch k := t.Kind(); {
+	case floatFields(t) > 0:
 		return "pos,others=1cm"
-	case t.Kind() == reflect.Float64 && t.Name() == "Angle":
+	case k == reflect.Float64 && t.Name() == "Angle":
 		return "angle,1deg"
-	case t.Kind() == reflect.Float64:
+	case k == reflect.Float64:
 		return "float,0.1"
-	case t.Kind() == reflect.Bool:
+	case k == reflect.Bool:
 		return "bool"
-	case t.Kind() == reflect.String:
+	case k == reflect.String:
 		return "text,12"
-	case t.Name() == "Tick":
+	case k == reflect.Uint32 && t.Name() == "Tick":
 		return "tick"
-	case t.Name() == "ID":
+	case k == reflect.Uint32 && t.Name() == "ID":
 		return "handle"
 	}
-	return "int,0..100"
+	if _, _, ok := intRange(t.Kind()); ok {
+		return "int,0..100"
+	}
+	return ""
 }
 
-func serverExample(t reflect.Type) string { return example(t) + ",server" }
+// intRange returns the least and the largest value of an integer type, as far as an int64 goes.
+func intRange(k reflect.Kind) (least, most int64, ok bool) {
+	switch k {
+	case reflect.Int, reflect.Int64:
+		return math.MinInt64, math.MaxInt64, true
+	case reflect.Int8:
+		return math.MinInt8, math.MaxInt8, true
+	case reflect.Int16:
+		return math.MinInt16, math.MaxInt16, true
+	case reflect.Int32:
+		return math.MinInt32, math.MaxInt32, true
+	case reflect.Uint, reflect.Uint64:
+		return 0, math.MaxInt64, true
+	case reflect.Uint8:
+		return 0, math.MaxUint8, true
+	case reflect.Uint16:
+		return 0, math.MaxUint16, true
+	case reflect.Uint32:
+		return 0, math.MaxUint32, true
+	}
+	return 0, 0, false
+}
 
 // floatFields returns how many float64 fields a vector type has, 0 if it is none.
 func floatFields(t reflect.Type) int {
@@ -272,17 +323,26 @@ func parse(f reflect.StructField, tag string, rate int) (Prop, error) {
 		return p, err
 	}
 	p.defaults(rate)
-	others, precise := false, false
+	others, precise, drawn, told := false, false, false, false
+	audience := func(a Audience) error {
+		if told {
+			return errors.New("to=owner, server and kept exclude each other")
+		}
+		p.Audience, told = a, true
+		return nil
+	}
 	for _, w := range words[1:] {
-		key, val, _ := strings.Cut(w, "=")
+		key, val, said := strings.Cut(w, "=")
+		var err error
 		switch {
-		case key == "others":
-			v, err := p.precision(val)
-			if err != nil {
-				return p, err
+		case key == "others" && said && !others:
+			if p.Class > Float {
+				return p, fmt.Errorf("others=%s: observers receive class %s as it is", val, p.Class)
 			}
-			p.Obs, others = v, true
-		case key == "draw":
+			p.Obs, err = p.precision(val)
+			others = true
+		case key == "draw" && said && !drawn:
+			drawn = true
 			switch {
 			case val == "step":
 				p.Draw = Step
@@ -291,28 +351,28 @@ func parse(f reflect.StructField, tag string, rate int) (Prop, error) {
 			case val == "hermite" && p.Class == Pos:
 				p.Draw = Hermite
 			default:
-				return p, fmt.Errorf("draw=%s does not fit class %s", val, p.Class)
+				err = fmt.Errorf("draw=%s does not fit class %s", val, p.Class)
 			}
 		case w == "to=owner":
-			p.Audience = Owner
+			err = audience(Owner)
 		case w == "server":
-			p.Audience = Server
+			err = audience(Server)
 		case w == "kept":
-			p.Audience = Kept
-		case key == "group":
-			n, err := strconv.Atoi(val)
-			if err != nil || n < 0 || n >= MaxGroups {
-				return p, fmt.Errorf("group=%s is outside 0..%d", val, MaxGroups-1)
+			err = audience(Kept)
+		case key == "group" && said && p.Group < 0:
+			n, e := strconv.Atoi(val)
+			if e != nil || n < 0 || n >= MaxGroups {
+				err = fmt.Errorf("group=%s is outside 0..%d", val, MaxGroups-1)
 			}
 			p.Group = n
-		case !precise && w != "":
-			v, err := p.precision(w)
-			if err != nil {
-				return p, err
-			}
-			precise, p.Sim = true, v
+		case !precise && !said && w != "":
+			p.Sim, err = p.precision(w)
+			precise = true
 		default:
-			return p, fmt.Errorf("unknown word %q", w)
+			err = fmt.Errorf("unknown or repeated word %q, want a precision, others=, draw=, group=, to=owner, server or kept", w)
+		}
+		if err != nil {
+			return p, err
 		}
 	}
 	if p.Class == Text && !precise || p.Class == Int && !precise || p.Class == Float && !precise {
@@ -342,10 +402,7 @@ func (p *Prop) fits(t reflect.Type) error {
 	case Angle, Float:
 		ok, want = t.Kind() == reflect.Float64, "geom.Angle or float64"
 	case Int:
-		switch t.Kind() {
-		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Uint16, reflect.Uint32:
-			ok = true
-		}
+		_, _, ok = intRange(t.Kind())
 		want = "an integer type"
 	case Bool, Press:
 		ok, want = t.Kind() == reflect.Bool, "bool"
@@ -438,10 +495,10 @@ func (p *Prop) precision(w string) (float64, error) {
 		}
 		return bad("2bit up to 16bit")
 	case Float:
-		if v, ok := number(w); ok {
+		if v, ok := number(w); ok && v >= 1e-9 && v <= 1e9 {
 			return 1 / v, nil
 		}
-		return bad("a step such as 0.1")
+		return bad("a step such as 0.1, from 1e-9 to 1e9")
 	case Int:
 		lo, hi, found := strings.Cut(w, "..")
 		a, err1 := strconv.ParseInt(lo, 10, 64)
@@ -449,8 +506,8 @@ func (p *Prop) precision(w string) (float64, error) {
 		if !found || err1 != nil || err2 != nil || a > b || a < math.MinInt32 || b > math.MaxInt32 {
 			return bad("a range such as 0..999 within 32 bits")
 		}
-		if p.typ == reflect.Uint8 && (a < 0 || b > 255) || p.typ == reflect.Int8 && (a < -128 || b > 127) {
-			return bad("a range that fits the Go type")
+		if least, most, _ := intRange(p.typ); a < least || b > most {
+			return bad(fmt.Sprintf("a range that fits Go type %s", p.typ))
 		}
 		p.Min, p.Max = a, b
 		return 1, nil
@@ -517,16 +574,16 @@ func (k *Kind) Text() string {
 	return b.String()
 }
 
-// round gives the nearest integer, kept inside what int64 and float64 both hold exactly; NaN becomes 0.
+// round gives the nearest integer, half a step upwards, within MaxValue; NaN becomes 0. The product with the steps per
+// unit has at most two roundings by 2^-53 of a value below 2^48, so a value from the grid never ends half a step away.
 func round(v float64) int64 {
-	const most = 1 << 52
 	switch {
 	case v != v:
 		return 0
-	case v >= most:
-		return most
-	case v <= -most:
-		return -most
+	case v >= MaxValue:
+		return MaxValue
+	case v <= -MaxValue:
+		return -MaxValue
 	}
 	return int64(math.Floor(v + 0.5))
 }
@@ -555,13 +612,7 @@ func (q *Prop) extract(p unsafe.Pointer, dst []int64) {
 			dst[c] = round(float64(*(*float64)(unsafe.Add(p, c*8)) * q.Sim))
 		}
 	case Stick:
-		x, y := *(*float64)(p), *(*float64)(unsafe.Add(p, 8))
-		if n := float64(x*x) + float64(y*y); n > 1 {
-			n = math.Sqrt(n)
-			x, y = x/n, y/n
-		}
-		dst[0], dst[1] = round(float64(x*q.Sim)), round(float64(y*q.Sim))
-		q.intoDisc(dst)
+		q.stick(*(*float64)(p), *(*float64)(unsafe.Add(p, 8)), dst)
 	case Angle:
 		dst[0] = wrap(round(float64(*(*float64)(p)/twoPi*q.Sim)), q.SimTurn)
 	case Float:
@@ -576,21 +627,46 @@ func (q *Prop) extract(p unsafe.Pointer, dst []int64) {
 	case Tick, Handle:
 		dst[0] = int64(*(*uint32)(p))
 	case Text:
-		s := *(*string)(p)
-		if int64(len(s)) > q.Max {
-			s = s[:q.Max]
+		packText(dst, *(*string)(p), int(q.Max))
+	}
+}
+
+// packText writes s, four bytes to an integer, as Store gives it back: valid UTF-8 without zero bytes, cut between two
+// characters where it is longer than most.
+func packText(dst []int64, s string, most int) {
+	clear(dst)
+	n := 0
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		char := s[:size]
+		s = s[size:]
+		if r == 0 || r == utf8.RuneError && size == 1 {
+			continue
 		}
-		for c := range dst {
-			var v int64
-			for j := range 4 {
-				if i := c*4 + j; i < len(s) {
-					v |= int64(s[i]) << (8 * j)
-				}
-			}
-			dst[c] = v
+		if n+size > most {
+			return
+		}
+		for i := range size {
+			dst[n/4] |= int64(char[i]) << (8 * uint(n%4))
+			n++
 		}
 	}
 }
+
+// unpackText writes the bytes of a packed text into b and returns how many there are, zeros left out.
+func unpackText(b *[textBytes]byte, src []int64) (n int) {
+	for _, v := range src {
+		for j := range 4 {
+			if ch := byte(v >> (8 * j)); ch != 0 {
+				b[n] = ch
+				n++
+			}
+		}
+	}
+	return n
+}
+
+const textBytes = (MaxText + 3) / 4 * 4
 
 func clamp(v, lo, hi int64) int64 { return min(max(v, lo), hi) }
 
@@ -606,6 +682,10 @@ func (q *Prop) loadInt(p unsafe.Pointer) int64 {
 		return int64(*(*int32)(p))
 	case reflect.Int64:
 		return *(*int64)(p)
+	case reflect.Uint:
+		return int64(min(*(*uint)(p), math.MaxInt32)) // no range ends beyond
+	case reflect.Uint64:
+		return int64(min(*(*uint64)(p), math.MaxInt32))
 	case reflect.Uint8:
 		return int64(*(*uint8)(p))
 	case reflect.Uint16:
@@ -626,6 +706,10 @@ func (q *Prop) storeInt(p unsafe.Pointer, v int64) {
 		*(*int32)(p) = int32(v)
 	case reflect.Int64:
 		*(*int64)(p) = v
+	case reflect.Uint:
+		*(*uint)(p) = uint(v)
+	case reflect.Uint64:
+		*(*uint64)(p) = uint64(v)
 	case reflect.Uint8:
 		*(*uint8)(p) = uint8(v)
 	case reflect.Uint16:
@@ -665,16 +749,8 @@ func (q *Prop) store(p unsafe.Pointer, src []int64) {
 }
 
 func (q *Prop) storeText(p unsafe.Pointer, src []int64) {
-	var b [4 * ((MaxText + 3) / 4)]byte
-	n := 0
-	for c := range src {
-		for j := range 4 {
-			if ch := byte(src[c] >> (8 * j)); ch != 0 {
-				b[n] = ch
-				n++
-			}
-		}
-	}
+	var b [textBytes]byte
+	n := unpackText(&b, src)
 	if s := (*string)(p); *s != string(b[:n]) { // the comparison does not allocate
 		*s = strings.ToValidUTF8(string(b[:n]), "")
 	}
@@ -750,12 +826,26 @@ func (k *Kind) StoreDrawn(p unsafe.Pointer, drawn []int64) {
 	}
 }
 
+// stick rounds a direction, shortened to length 1 where it is longer.
+func (q *Prop) stick(x, y float64, dst []int64) {
+	if n := float64(x*x) + float64(y*y); n > 1 {
+		n = math.Sqrt(n)
+		x, y = x/n, y/n
+	}
+	dst[0], dst[1] = round(float64(x*q.Sim)), round(float64(y*q.Sim))
+	q.intoDisc(dst)
+}
+
 // intoDisc brings a stick into its disc, in whole steps. Rounding may leave the disc by half a step, and sender
 // and receiver must agree on what that becomes: doing it twice changes nothing.
 func (q *Prop) intoDisc(s []int64) {
 	m := int64(q.Sim)
 	s[0], s[1] = clamp(s[0], -m, m), clamp(s[1], -m, m)
-	for s[0]*s[0]+s[1]*s[1] > m*m {
+	if n2 := s[0]*s[0] + s[1]*s[1]; n2 > (m+2)*(m+2) { // no rounding of ours: shorten it, towards zero
+		n := int64(math.Sqrt(float64(n2))) + 1
+		s[0], s[1] = s[0]*m/n, s[1]*m/n
+	}
+	for s[0]*s[0]+s[1]*s[1] > m*m { // at most a few times
 		big := 0
 		if max(s[1], -s[1]) > max(s[0], -s[0]) {
 			big = 1
@@ -768,7 +858,7 @@ func (q *Prop) intoDisc(s []int64) {
 	}
 }
 
-// Clamp forces simulation integers that came from outside into what Extract could have made.
+// Clamp forces simulation integers that came from outside, v holding Sims of them, into what Extract could have made.
 func (k *Kind) Clamp(v []int64) {
 	for i := range k.Props {
 		q := &k.Props[i]
@@ -784,9 +874,13 @@ func (k *Kind) Clamp(v []int64) {
 			s[0] &= math.MaxUint32
 		case Stick:
 			q.intoDisc(s)
+		case Text:
+			var b [textBytes]byte
+			n := unpackText(&b, s)
+			packText(s, unsafe.String(&b[0], n), int(q.Max))
 		default:
 			for c := range s {
-				s[c] = clamp(s[c], -1<<52, 1<<52)
+				s[c] = clamp(s[c], -MaxValue, MaxValue)
 			}
 		}
 	}
