@@ -18,8 +18,9 @@ const (
 	solveEvery = 250 * time.Millisecond
 	crossing   = 5 * time.Millisecond // beyond this negative width a clock has been stepped
 	nearBest   = 3 * time.Millisecond // of the best line: good enough to trust Window alone
-	// What a slope of b costs: 0.2 ms * (b / 100 ppm)^2 = b^2/50000 ns for b in ppb.
-	slopeCost = 50_000
+	// What a slope of b costs: 0.1 ms * (b / 100 ppm)^2 = b^2/100000 ns for b in ppb. Twice that makes a crystal that is
+	// off by 200 ppm cost up to 0.7 ms in the first minute; half of it lets late stamps tilt the corridor.
+	slopeCost = 100_000
 	// Instants beyond this are refused, so that no difference of two overflows.
 	maxInstant = Time(1) << 60
 	// Samples further than this from the best cannot decide a line; capped so that a product with 1e9 fits.
@@ -233,7 +234,10 @@ func (e *Estimator) solve(now Time) {
 	}
 	e.known, e.solvedAt, e.skew, e.up, e.lo = true, now, f.skew, f.up, f.lo
 	e.offset = f.lo + (f.up-f.lo)/2
-	e.likely = 2*(f.upGap+f.loGap) + 50*time.Microsecond
+	e.likely = MaxExchange // until there are three samples of each direction; capped by the bound below
+	if f.upGap < MaxExchange && f.loGap < MaxExchange {
+		e.likely = 2*(f.upGap+f.loGap) + 50*time.Microsecond
+	}
 
 	// The hard bound: no drift within MaxSkew, however it wanders, moves the offset past a sample by more
 	// than MaxSkew times the sample's age.

@@ -7,16 +7,16 @@ const (
 	// StepLimit is the error beyond which an Output jumps forward, or asks for a Step backwards.
 	StepLimit = 250 * time.Millisecond
 
-	acquisition = time.Second            // after the first estimate: free to step
+	acquisition = time.Second            // after the first estimate: free to jump forward and to stand still
 	slewTime    = 500 * time.Millisecond // time constant of a correction
 )
 
 // An Output is the clock that a client reads: server time that runs smoothly and never goes back, while the
 // estimate under it jumps with each better sample.
 //
-// In the first second after the first estimate it follows at once, also backwards. Later it runs at most 0.5 % too fast or
-// too slow; 2 % while the error is above 10 ms, 10 % above 50 ms. It jumps forward over errors beyond
-// StepLimit. Backwards it never jumps: Behind reports such an error, and Step, called by whoever can
+// In the first second after the first estimate it follows at once, and stands still where the estimate falls behind it. Later it
+// runs at most 0.5 % too fast or too slow; 2 % while the error is above 10 ms, 10 % above 50 ms. It jumps forward over
+// errors beyond StepLimit. Backwards it never jumps: Behind reports such an error, and Step, called by whoever can
 // clear what was dated with the wrong time, takes the new one.
 //
 // Reading is arithmetic: no allocation, no request. Not safe for concurrent use.
@@ -48,19 +48,21 @@ func (o *Output) Now(local Time) Time {
 		return o.out
 	}
 	o.local = local
+	before := o.out
 	o.out = o.out.Add(dt)
 	if ok {
 		o.out = o.out.Add(perBillion(dt, o.src.skew))
-		o.steer(dt, target)
+		o.steer(dt, before, target)
 	}
 	return o.out
 }
 
-func (o *Output) steer(dt time.Duration, target Time) {
+func (o *Output) steer(dt time.Duration, before, target Time) {
 	err := target.Sub(o.out)
 	switch {
 	case o.local.Sub(o.begun) <= acquisition, err > StepLimit:
-		o.out, o.err = target, 0
+		o.out = max(before, target)
+		o.err = target.Sub(o.out)
 		return
 	}
 	most := dt / 200
