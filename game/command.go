@@ -16,6 +16,36 @@ type Command struct {
 	Newest wire.Seq       // newest packet whose records were in that picture
 }
 
+// Unpress clears the presses of a command: where a command is repeated, an edge must not be.
+func Unpress(k *schema.Kind, vals []int64) {
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Class == schema.Press {
+			vals[p.At] = 0
+		}
+	}
+}
+
+// Neutral turns a command into that of someone who lets go of everything: no movement, nothing pressed or held. Aim and
+// choices stay as they are.
+func Neutral(k *schema.Kind, vals []int64) {
+	for i := range k.Props {
+		switch p := &k.Props[i]; p.Class {
+		case schema.Stick, schema.Press, schema.Bool:
+			clear(vals[p.At : p.At+p.Comps])
+		}
+	}
+}
+
+// Pressed reports whether a command has a press.
+func Pressed(k *schema.Kind, vals []int64) bool {
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Class == schema.Press && vals[p.At] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // MaxCommands is how many commands one packet repeats at most: those of the last second at 60 Hz.
 const MaxCommands = 64
 
@@ -98,6 +128,9 @@ func ReadCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.
 		return dst[:0], nil
 	}
 	last := Tick(r.Bits(32))
+	if r.Bad() {
+		return nil, wire.ErrTruncated
+	}
 	if last < Tick(n) {
 		return nil, fmt.Errorf("%w: %d commands up to tick %d", wire.ErrMalformed, n, last)
 	}
@@ -117,7 +150,9 @@ func ReadCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.
 		} else {
 			clear(c.Vals)
 		}
-		if !r.Bool() {
+		if same := r.Bool(); same && i == 0 {
+			return nil, fmt.Errorf("%w: the first command is said to be that of the tick before", wire.ErrMalformed)
+		} else if !same {
 			for pi := range k.Props {
 				p := &k.Props[pi]
 				if !r.Bool() {

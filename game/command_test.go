@@ -1,0 +1,264 @@
+package game_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/schema"
+	"meanwhile/wire"
+)
+
+// order is a command with a property of every class.
+type order struct {
+	Move   geom.Vec2  `net:"stick,5bit"`
+	Aim    geom.Angle `net:"angle,16bit"`
+	Fire   bool       `net:"press"`
+	Run    bool       `net:"bool"`
+	Weapon int        `net:"int,1..9"`
+	Target game.ID    `net:"handle"`
+	Since  game.Tick  `net:"tick"`
+	At     geom.Vec2  `net:"pos,1cm"`
+	Zoom   float64    `net:"float,0.1"`
+	Say    string     `net:"text,8"`
+}
+
+func orderKind(t testing.TB) *schema.Kind {
+	t.Helper()
+	d := game.Definition[order]{Name: "orders", Kinds: game.Kinds(rocks),
+		Join: func(w *game.World, name string) game.ID { return 0 }, Act: func(w *game.World, me game.ID, c order) {}}
+	r, err := d.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Command
+}
+
+// Commands arrive as they were sent, with what each player saw, however far that lies back.
+func TestCommandsRoundTrip(t *testing.T) {
+	k := orderKind(t)
+	var scratch []game.Command
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, game.MaxCommands).Draw(t, "commands")
+		last := game.Tick(rapid.Uint32Range(64, 1<<32-1).Draw(t, "tick"))
+		latest := wire.Seq(rapid.Uint16().Draw(t, "latest"))
+		seen := clock.TickFrac(0)
+		if n > 0 && rapid.Bool().Draw(t, "sees") {
+			first := (last - game.Tick(n-1)).Frac()
+			seen = first - clock.TickFrac(rapid.Int64Range(0, min(1<<20, int64(first)-1)).Draw(t, "ago"))
+		}
+		newest := latest - wire.Seq(rapid.IntRange(0, 127).Draw(t, "packets"))
+		var cmds []game.Command
+		for i := range n {
+			c := game.Command{Tick: last - game.Tick(n-1-i), Seen: seen, Newest: newest}
+			if i > 0 && rapid.Bool().Draw(t, "same") {
+				c.Vals = cmds[i-1].Vals
+			} else {
+				for range k.Sims {
+					c.Vals = append(c.Vals, rapid.Int64Range(-1<<40, 1<<40).Draw(t, "value"))
+				}
+				k.Clamp(c.Vals)
+			}
+			cmds = append(cmds, c)
+			if seen > 0 {
+				seen += clock.TickFrac(rapid.Int64Range(0, 300).Draw(t, "advance"))
+				seen = min(seen, (c.Tick + 1).Frac())
+			}
+			newest += wire.Seq(rapid.IntRange(0, int(min(latest-newest, 3))).Draw(t, "new"))
+		}
+		var w wire.BitWriter
+		w.Reset(nil)
+		game.AppendCommands(&w, k, cmds, latest)
+		bits := w.Len()
+		w.Bits(0b101, 3) // what follows is not read
+		var r wire.BitReader
+		r.Reset(w.Bytes())
+		got, err := game.ReadCommands(&r, k, scratch, latest)
+		if err != nil || len(got) != n {
+			t.Fatalf("%d of %d commands, %v", len(got), n, err)
+		}
+		if r.Bits(3) != 0b101 {
+			t.Fatalf("not %d bits were read", bits)
+		}
+		scratch = got[:cap(got)]
+		for i, c := range got {
+			if w := &cmds[i]; c.Tick != w.Tick || c.Seen != w.Seen || c.Newest != w.Newest || !slices.Equal(c.Vals, w.Vals) {
+				t.Fatalf("command %d: got %+v, want %+v", i, c, *w)
+			}
+		}
+	})
+}
+
+func TestReadCommandsRefuses(t *testing.T) {
+	k := orderKind(t)
+	cmd := func(tick game.Tick) game.Command {
+		c := game.Command{Tick: tick, Vals: make([]int64, k.Sims), Seen: tick.Frac() - 700, Newest: 9}
+		for i := range c.Vals {
+			c.Vals[i] = int64(i + 1)
+		}
+		k.Clamp(c.Vals)
+		return c
+	}
+	encode := func(cmds ...game.Command) []byte {
+		var w wire.BitWriter
+		w.Reset(nil)
+		game.AppendCommands(&w, k, cmds, 10)
+		return w.Bytes()
+	}
+	read := func(b []byte) ([]game.Command, error) {
+		var r wire.BitReader
+		r.Reset(b)
+		return game.ReadCommands(&r, k, nil, 10)
+	}
+	whole := encode(cmd(100), cmd(101), cmd(102))
+	for n := range len(whole) {
+		if _, err := read(whole[:n]); !errors.Is(err, wire.ErrTruncated) {
+			t.Errorf("the first %d of %d bytes: %v", n, len(whole), err)
+		}
+	}
+	many := make([]game.Command, game.MaxCommands+1)
+	for i := range many {
+		many[i] = cmd(game.Tick(200 + i))
+	}
+	if _, err := read(encode(many...)); !errors.Is(err, wire.ErrMalformed) || err.Error() != "wire: datagram says what no encoder writes: 65 commands, at most 64 fit a packet" {
+		t.Errorf("65 commands: %v", err)
+	}
+	var w wire.BitWriter
+	w.Reset(nil)
+	w.Uvarint(3, 2)
+	w.Bits(2, 32)
+	if _, err := read(append(w.Bytes(), whole...)); !errors.Is(err, wire.ErrMalformed) {
+		t.Errorf("three commands up to tick 2: %v", err)
+	}
+
+	// Lies about what was seen are no error: the command counts, the claim does not.
+	late := cmd(100)
+	late.Seen = 101 * clock.FracPerTick
+	ahead := cmd(101)
+	ahead.Seen = late.Seen + 3*clock.FracPerTick
+	got, err := read(encode(late, ahead))
+	if err != nil || got[0].Seen > got[0].Tick.Frac() || got[1].Seen > got[1].Tick.Frac() {
+		t.Errorf("views of the future: %+v, %v", got, err)
+	}
+}
+
+// Whatever arrives is refused, or is a command that a player could have made.
+func FuzzReadCommands(f *testing.F) {
+	k := orderKind(f)
+	for n := range 4 {
+		var cmds []game.Command
+		for i := range n {
+			c := game.Command{Tick: game.Tick(50 + i), Vals: make([]int64, k.Sims), Seen: game.Tick(40 + i).Frac(), Newest: 7}
+			for j := range c.Vals {
+				c.Vals[j] = int64(i * j)
+			}
+			k.Clamp(c.Vals)
+			cmds = append(cmds, c)
+		}
+		var w wire.BitWriter
+		w.Reset(nil)
+		game.AppendCommands(&w, k, cmds, 9)
+		f.Add(w.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var r wire.BitReader
+		r.Reset(b)
+		cmds, err := game.ReadCommands(&r, k, nil, 9)
+		if err != nil {
+			if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) {
+				t.Fatalf("refused with %v", err)
+			}
+			return
+		}
+		if len(cmds) > game.MaxCommands {
+			t.Fatalf("%d commands", len(cmds))
+		}
+		for i := range cmds {
+			c := &cmds[i]
+			if i > 0 && c.Tick != cmds[i-1].Tick+1 || c.Tick == 0 {
+				t.Fatalf("tick %d after %d", c.Tick, cmds[max(i-1, 0)].Tick)
+			}
+			clamped := slices.Clone(c.Vals)
+			k.Clamp(clamped)
+			if !slices.Equal(clamped, c.Vals) {
+				t.Fatalf("values %v, which no player can make", c.Vals)
+			}
+			if c.Seen < 0 || c.Seen > c.Tick.Frac() {
+				t.Fatalf("command of tick %d saw %d", c.Tick, c.Seen)
+			}
+		}
+		var w wire.BitWriter // what was read can be told again
+		w.Reset(nil)
+		game.AppendCommands(&w, k, cmds, 9)
+		again := bytes.Clone(w.Bytes())
+		r.Reset(again)
+		if cmds2, err := game.ReadCommands(&r, k, nil, 9); err != nil || len(cmds2) != len(cmds) {
+			t.Fatalf("told again: %d of %d, %v", len(cmds2), len(cmds), err)
+		}
+	})
+}
+
+func TestUnpressNeutralPressed(t *testing.T) {
+	k := orderKind(t)
+	at := func(name string) int {
+		for i := range k.Props {
+			if k.Props[i].Name == name {
+				return k.Props[i].At
+			}
+		}
+		t.Fatalf("no property %s", name)
+		return 0
+	}
+	vals := make([]int64, k.Sims)
+	for i := range vals {
+		vals[i] = 3
+	}
+	vals[at("Fire")], vals[at("Run")] = 1, 1
+	if !game.Pressed(k, vals) {
+		t.Error("a press is not seen")
+	}
+	want := slices.Clone(vals)
+	want[at("Fire")] = 0
+	if game.Unpress(k, vals); !slices.Equal(vals, want) || game.Pressed(k, vals) {
+		t.Errorf("unpressed: %v, want %v", vals, want)
+	}
+	vals[at("Fire")] = 1
+	want[at("Move")], want[at("Move")+1], want[at("Run")] = 0, 0, 0
+	if game.Neutral(k, vals); !slices.Equal(vals, want) {
+		t.Errorf("neutral: %v, want %v", vals, want)
+	}
+}
+
+// Reading reuses its memory.
+func TestReadCommandsAllocatesNothing(t *testing.T) {
+	k := orderKind(t)
+	var cmds []game.Command
+	for i := range 10 {
+		cmds = append(cmds, game.Command{Tick: game.Tick(10 + i), Vals: make([]int64, k.Sims), Seen: game.Tick(5 + i).Frac()})
+		k.Clamp(cmds[i].Vals)
+	}
+	var w wire.BitWriter
+	var r wire.BitReader
+	var scratch []game.Command
+	var buf []byte
+	n := testing.AllocsPerRun(100, func() {
+		w.Reset(buf[:0])
+		game.AppendCommands(&w, k, cmds, 3)
+		buf = w.Bytes()
+		r.Reset(buf)
+		got, err := game.ReadCommands(&r, k, scratch, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scratch = got
+	})
+	if n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}
