@@ -1,0 +1,398 @@
+package arena
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"unsafe"
+
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/schema"
+)
+
+// put writes a command as the simulation integers in which it travels.
+func put(r *game.Rules, c Cmd, into []int64) { r.Command.Extract(unsafe.Pointer(&c), into) }
+
+// hall is a server's world without a network.
+type hall struct {
+	t     *testing.T
+	rules *game.Rules
+	e     *game.Engine
+	tick  game.Tick
+	seen  map[game.ID]Player // what shooters see instead of the present
+}
+
+func newHall(t *testing.T) *hall {
+	t.Helper()
+	rules, err := Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hall{t: t, rules: rules, e: game.NewServer(rules, 3, 4), seen: map[game.ID]Player{}}
+	h.pass(1)
+	return h
+}
+
+// pass lets n ticks go by without commands.
+func (h *hall) pass(n int) {
+	for range n {
+		h.step(0, Cmd{})
+	}
+}
+
+// step is one tick with a command of one player, 0: nobody. It returns the events.
+func (h *hall) step(id game.ID, c Cmd) []game.Emitted {
+	h.t.Helper()
+	h.e.Drain()
+	h.tick++
+	h.e.SetTick(h.tick)
+	if id != 0 {
+		cmd := make([]int64, h.rules.Command.Sims)
+		put(h.rules, c, cmd)
+		if err := h.e.Act(id, cmd, h, false); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	if err := h.e.Referee(); err != nil {
+		h.t.Fatal(err)
+	}
+	return h.e.Events()
+}
+
+func (h *hall) join(x, y, z float64) game.ID {
+	h.t.Helper()
+	id, err := h.e.Join("someone")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	p := h.get(id)
+	p.Pos, p.Aim = geom.Vec3{X: x, Y: y, Z: z}, 0
+	return id
+}
+
+func (h *hall) get(id game.ID) *Player { return Players.Get(h.e.World(), id) }
+
+// Seen implements game.Seer: the present, unless h.seen says otherwise.
+func (h *hall) Seen(kind int, me game.ID, dst *game.Sight) {
+	k := h.rules.Kinds[kind]
+	sims, obs, drawn := make([]int64, k.Sims), make([]int32, k.Obs), make([]int64, k.Obs)
+	for id, p := range Players.All(h.e.World()) {
+		if id == me {
+			continue
+		}
+		v := *p
+		if s, ok := h.seen[id]; ok {
+			v = s
+		}
+		k.Extract(unsafe.Pointer(&v), sims)
+		k.Observe(sims, obs)
+		for i := range obs {
+			drawn[i] = int64(obs[i]) * schema.SubSteps
+		}
+		dst.Add(id, drawn)
+	}
+}
+
+// shots returns what was fired.
+func (h *hall) shots(events []game.Emitted) (all []Shot) {
+	for _, e := range events {
+		if e.Event == 0 {
+			var s Shot
+			h.rules.Events[0].Store(unsafe.Pointer(&s), e.Vals)
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// The rifle fires at its pace, reloads by itself, and never fires what it does not have.
+//
+// seeds: B7
+func TestMagazine(t *testing.T) {
+	h := newHall(t)
+	me := h.join(30, 20, 0)
+	h.pass(Cooldown)
+	var fired []game.Tick
+	for range 1500 {
+		if n := len(h.shots(h.step(me, Cmd{Fire: true}))); n == 1 {
+			fired = append(fired, h.tick)
+		} else if n > 1 {
+			t.Fatalf("tick %d: %d shots at once", h.tick, n)
+		}
+		if p := h.get(me); p.Ammo < 0 || p.Ammo > Magazine || p.Ammo+p.Spare+len(fired) != Magazine+StartSpare {
+			t.Fatalf("tick %d: %d and %d rounds left after %d shots", h.tick, p.Ammo, p.Spare, len(fired))
+		}
+	}
+	if len(fired) != Magazine+StartSpare {
+		t.Fatalf("%d shots, want %d", len(fired), Magazine+StartSpare)
+	}
+	for i := 1; i < len(fired); i++ {
+		want := game.Tick(Cooldown)
+		if i%Magazine == 0 {
+			want = Reload
+		}
+		if d := fired[i] - fired[i-1]; d != want {
+			t.Errorf("shot %d came %d ticks after the last, want %d", i, d, want)
+		}
+	}
+	h.get(me).Spare = 5 // from a pack
+	if h.step(me, Cmd{Fire: true}); h.get(me).Ammo != 4 {
+		t.Errorf("with 5 new rounds it holds %d after a shot, want 4", h.get(me).Ammo)
+	}
+}
+
+// A shot that came a little late, by the network's fault, does not put the beat off; a pause does begin a new one.
+func TestBeat(t *testing.T) {
+	h := newHall(t)
+	me := h.join(30, 20, 0)
+	at := func(n game.Tick) bool {
+		for h.tick+1 < n {
+			h.step(me, Cmd{})
+		}
+		return len(h.shots(h.step(me, Cmd{Fire: true}))) == 1
+	}
+	for _, c := range []struct {
+		tick  game.Tick
+		fires bool
+	}{{100, true}, {107, false}, {108, true}, {119, true}, {123, false}, {124, true}, {160, true}, {167, false}, {168, true}} {
+		if fires := at(c.tick); fires != c.fires {
+			t.Errorf("tick %d: fires %v, want %v", c.tick, fires, c.fires)
+		}
+	}
+	h.pass(Breather + Cooldown)
+	if h.step(me, Cmd{}); h.get(me).Ammo != Magazine {
+		t.Errorf("after a breather the magazine holds %d", h.get(me).Ammo)
+	}
+}
+
+// Who is hit is decided by what the shooter saw: where somebody stood, whether crouched, whether alive.
+//
+// seeds: B16
+func TestCover(t *testing.T) {
+	const away = 0.3 // from the wall's face to the hull's
+	for _, c := range []struct {
+		name         string
+		from         geom.Vec3
+		there        geom.Vec3
+		aim          geom.Angle
+		me, it       bool // crouch
+		dead, behind bool
+		hit          bool
+	}{
+		{name: "in the open", from: geom.Vec3{X: 27, Y: 20}, there: geom.Vec3{X: 33, Y: 20}, hit: true},
+		{name: "beside it", from: geom.Vec3{X: 27, Y: 20}, there: geom.Vec3{X: 33, Y: 20.8}},
+		{name: "dead", from: geom.Vec3{X: 27, Y: 20}, there: geom.Vec3{X: 33, Y: 20}, dead: true},
+		{name: "in the back", from: geom.Vec3{X: 27, Y: 20}, there: geom.Vec3{X: 33, Y: 20}, aim: geom.Pi},
+		{name: "jumping", from: geom.Vec3{X: 27, Y: 20}, there: geom.Vec3{X: 33, Y: 20, Z: 1.3}, hit: true},
+		// The cover at x 24 to 28, y 15 to 16 is 1 m high.
+		{name: "over a low wall", from: geom.Vec3{X: 26, Y: 20}, there: geom.Vec3{X: 26, Y: 15 - Radius - away}, aim: -geom.Pi / 2, hit: true},
+		{name: "crouched behind it", from: geom.Vec3{X: 26, Y: 20}, there: geom.Vec3{X: 26, Y: 15 - Radius - away}, aim: -geom.Pi / 2, it: true},
+		{name: "crouching in front of it", from: geom.Vec3{X: 26, Y: 16.6}, there: geom.Vec3{X: 26, Y: 12}, aim: -geom.Pi / 2, me: true},
+		{name: "on top of it", from: geom.Vec3{X: 26, Y: 20}, there: geom.Vec3{X: 26, Y: 15.5, Z: low}, aim: -geom.Pi / 2, hit: true},
+		{name: "from on top of it, crouched on the far side", from: geom.Vec3{X: 26, Y: 15.5, Z: low}, there: geom.Vec3{X: 26, Y: 12}, aim: -geom.Pi / 2, it: true, hit: true},
+		// The tower at x 4 to 7, y 18 to 21 is 2.2 m high, the screen at x 15 to 16.2 is 2.6 m.
+		{name: "down from a tower", from: geom.Vec3{X: 5.5, Y: 20.5, Z: middle}, there: geom.Vec3{X: 5.5, Y: 30}, aim: geom.Pi / 2, hit: true},
+		{name: "up to a tower", from: geom.Vec3{X: 5.5, Y: 30}, there: geom.Vec3{X: 5.5, Y: 20.8, Z: middle}, aim: -geom.Pi / 2, hit: true},
+		{name: "behind a tower", from: geom.Vec3{X: 5.5, Y: 30}, there: geom.Vec3{X: 5.5, Y: 17}, aim: -geom.Pi / 2},
+		{name: "behind a screen", from: geom.Vec3{X: 12, Y: 20}, there: geom.Vec3{X: 18, Y: 20}},
+	} {
+		h := newHall(t)
+		me, it := h.join(c.from.X, c.from.Y, c.from.Z), h.join(50, 30, 0)
+		p := h.get(me)
+		if p.Gun = gunStanding; c.me {
+			p.Gun = gunCrouching
+		}
+		h.seen[it] = Player{Pos: c.there, Crouch: c.it, Alive: !c.dead}
+		shots := h.shots(h.step(me, Cmd{Aim: c.aim, Crouch: c.me, Fire: true}))
+		if len(shots) != 1 {
+			t.Fatalf("%s: %d shots", c.name, len(shots))
+		}
+		hurt := h.get(it).Health < MaxHealth
+		if s := shots[0]; (s.Hit == it) != c.hit || hurt != c.hit {
+			t.Errorf("%s: hit %d at %v, hurt %v; want %v", c.name, s.Hit, s.To, hurt, c.hit)
+		}
+	}
+}
+
+// The nearest in the way is hit, and a bullet that meets nobody ends at a wall.
+func TestBulletsEnd(t *testing.T) {
+	h := newHall(t)
+	me, far, close := h.join(24, 20, 0), h.join(34, 20, 0), h.join(29, 20.1, 0)
+	s := h.shots(h.step(me, Cmd{Fire: true, Crouch: true}))[0]
+	if s.Hit != close || h.get(far).Health != MaxHealth || h.get(close).Health != MaxHealth-Damage {
+		t.Errorf("hit %d of %d and %d", s.Hit, close, far)
+	}
+	h.get(close).Pos.Y, h.get(far).Pos.Y = 30, 30
+	h.pass(Cooldown)
+	h.get(me).Vel = geom.Vec3{}
+	s = h.shots(h.step(me, Cmd{Fire: true}))[0] // the screen at x 37.3
+	if !near(s.To.X, 37.3, 0.01) || s.To.Dist(geom.Vec3{X: 37.3, Y: 20, Z: gunStanding}) > 0.2 {
+		t.Errorf("the bullet ended at %v", s.To)
+	}
+	h.get(me).Pos = geom.Vec3{X: 30, Y: 38}
+	h.pass(Cooldown)
+	if s = h.shots(h.step(me, Cmd{Fire: true, Aim: geom.Pi / 2}))[0]; !near(s.To.Y, 38+Range, 0.05) {
+		t.Errorf("over the southern wall the bullet flew to %v", s.To)
+	}
+}
+
+func TestDeath(t *testing.T) {
+	h := newHall(t)
+	me, it := h.join(27, 20, 0), h.join(31, 20, 0)
+	var frags int
+	for i := 0; h.get(it).Alive; i++ {
+		for _, e := range h.step(me, Cmd{Fire: true, Crouch: true}) {
+			if e.Event == 1 {
+				var f Frag
+				h.rules.Events[1].Store(unsafe.Pointer(&f), e.Vals)
+				if frags++; f != (Frag{me, it}) {
+					t.Errorf("frag %+v", f)
+				}
+			}
+		}
+		if i > 100 {
+			t.Fatal("it does not die")
+		}
+	}
+	died := h.tick
+	if a, b := h.get(me), h.get(it); frags != 1 || a.Score != 1 || a.Deaths != 0 || b.Deaths != 1 || b.Health != 0 {
+		t.Errorf("%d frags; killer %d:%d, victim %d:%d", frags, a.Score, a.Deaths, b.Score, b.Deaths)
+	}
+	before := h.get(it).Pos
+	h.step(it, Cmd{Move: geom.Vec2{X: 1}, Jump: true, Fire: true})
+	if p := h.get(it); p.Pos != before || p.Ammo != Magazine {
+		t.Errorf("the dead moved to %v and hold %d rounds", p.Pos, p.Ammo)
+	}
+	for !h.get(it).Alive {
+		h.pass(1)
+	}
+	if p := h.get(it); h.tick-died != RespawnAfter || p.Health != MaxHealth || p.Pos == before || p.Pos.Z != 0 || blocked(p.Pos.XY(), 0) {
+		t.Errorf("back after %d ticks at %v with health %d", h.tick-died, p.Pos, p.Health)
+	}
+	cut := false
+	h.e.Each(func(id game.ID, _ int, _ []int64, c, _ bool) { cut = cut || id == it && c })
+	if !cut {
+		t.Error("the way to the new place would be drawn as a slide")
+	}
+}
+
+func TestPacks(t *testing.T) {
+	h := newHall(t)
+	if n := Packs.Len(h.e.World()); n != len(pads) {
+		t.Fatalf("%d packs lie about, want %d", n, len(pads))
+	}
+	me := h.join(pads[0].pos.X+0.5, pads[0].pos.Y, 0) // health
+	if h.step(me, Cmd{}); Packs.Len(h.e.World()) != len(pads) {
+		t.Error("somebody in good health took a health pack")
+	}
+	h.get(me).Health = 30
+	if h.step(me, Cmd{}); Packs.Len(h.e.World()) != len(pads)-1 || h.get(me).Health != 80 {
+		t.Errorf("health %d", h.get(me).Health)
+	}
+	for i := range pads {
+		if pads[i].sort == AmmoPack {
+			h.get(me).Pos = pads[i].pos
+			break
+		}
+	}
+	if h.step(me, Cmd{}); h.get(me).Spare != StartSpare+AmmoInPack {
+		t.Errorf("%d rounds in spare", h.get(me).Spare)
+	}
+	h.get(me).Pos = open.At(0)
+	h.pass(RefillEvery)
+	if n := Packs.Len(h.e.World()); n != len(pads) {
+		t.Errorf("%d packs after a while, want %d", n, len(pads))
+	}
+}
+
+func TestRounds(t *testing.T) {
+	h := newHall(t)
+	me := h.join(30, 20, 0)
+	round := func() *Round {
+		for _, r := range Rounds.All(h.e.World()) {
+			return r
+		}
+		t.Fatal("no round")
+		return nil
+	}
+	h.get(me).Score, h.get(me).Deaths = 5, 3
+	ends := game.Tick(1 + WarmUpTicks)
+	for i, c := range []struct {
+		number, phase int
+		lasts         game.Tick
+	}{{1, WarmUp, 0}, {1, Play, RoundTicks}, {1, Result, ResultTicks}, {2, Play, RoundTicks}, {2, Result, ResultTicks}, {3, Play, RoundTicks}} {
+		ends += c.lasts
+		if r := round(); r.Number != c.number || r.Phase != c.phase || r.Ends != ends {
+			t.Fatalf("phase %d, tick %d: %+v, want number %d, phase %d, ends %d", i, h.tick, *r, c.number, c.phase, ends)
+		}
+		if c.number == 2 && c.phase == Play && (h.get(me).Score != 0 || h.get(me).Deaths != 0) {
+			t.Errorf("scores of the last round stand: %+v", h.get(me))
+		}
+		// The first and the last tick of the phase: whether the rifle works.
+		fires := func() bool {
+			h.get(me).Ready, h.get(me).Ammo = 0, Magazine
+			return len(h.shots(h.step(me, Cmd{Fire: true}))) == 1
+		}
+		if got := fires(); got != (c.phase != Result) {
+			t.Errorf("phase %d: at its begin, tick %d, the rifle works: %v", i, h.tick, got)
+		}
+		h.pass(int(ends-h.tick) - 2)
+		if got := fires(); got != (c.phase != Result) || h.tick+1 != ends {
+			t.Errorf("phase %d: at its end, tick %d, the rifle works: %v", i, h.tick, got)
+		}
+	}
+}
+
+// The page gets everything that it draws, and other maps are refused.
+func TestMapJSON(t *testing.T) {
+	var m struct {
+		Size  [2]float64
+		Walls []struct {
+			Min, Max [2]float64
+			Height   float64
+		}
+		Packs []struct {
+			Pos  [3]float64
+			Sort int
+		}
+		Avatar struct{ Radius, Standing, Crouching, GunStanding, GunCrouching float64 }
+	}
+	d := json.NewDecoder(bytes.NewReader(MapJSON()))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&m); err != nil {
+		t.Fatalf("%v in %s", err, MapJSON())
+	}
+	if m.Size != [2]float64{Width, Depth} || len(m.Walls) != len(boxes) || len(m.Packs) != len(pads) || m.Avatar.Radius != Radius {
+		t.Errorf("the map is %+v", m)
+	}
+	for i, w := range m.Walls {
+		if b := boxes[i]; w.Min != [2]float64{b.Min.X, b.Min.Y} || w.Max != [2]float64{b.Max.X, b.Max.Y} || w.Height != b.Max.Z {
+			t.Errorf("wall %d is %+v, want %+v", i, w, b)
+		}
+	}
+	if Game.Static == 0 || Game.Static != mapHash() {
+		t.Errorf("the map's hash is %x", Game.Static)
+	}
+}
+
+// The command has what the first article's has: where to, which way it looks, buttons. Its duration is a tick, and the moment
+// that its player saw travels beside it, see game.Command.
+//
+// seeds: B2
+func TestCommand(t *testing.T) {
+	h := newHall(t)
+	want := Cmd{Move: geom.Vec2{X: -1}, Aim: 45 * geom.Degree, Jump: true, Crouch: true, Fire: true}
+	vals := make([]int64, h.rules.Command.Sims)
+	put(h.rules, want, vals)
+	var got Cmd
+	h.rules.Command.Store(unsafe.Pointer(&got), vals)
+	if got != want {
+		t.Errorf("%+v arrives as %+v", want, got)
+	}
+	for _, word := range []string{"Move stick", "Aim angle", "Jump press", "Crouch bool", "Fire press"} {
+		if !bytes.Contains([]byte(h.rules.Command.Text()), []byte(word)) {
+			t.Errorf("no %q in %s", word, h.rules.Command.Text())
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package arena
+
+import (
+	"meanwhile/game"
+	"meanwhile/geom"
+)
+
+// How bots play. They remember nothing: what they do follows from what a player on their connection would know at this
+// moment, and from hashes of who they are and of the time, which stand in for moods.
+const (
+	botSight   = 28.0 // metres
+	botNear    = 5.0  // closer than that they step back
+	botFar     = 12.0 // farther than that they come closer
+	botReacts  = 0.28 // seconds for which they do not trust their eyes when somebody comes into sight
+	botTurn    = 7.0  // radians a second at most
+	botEase    = 0.2  // share of what is left of a turn in one tick
+	botLooks   = 0.25 // radians to either side while they run
+	botHurt    = 45   // health below which they look for a pack
+	botDetour  = 9.0  // metres that they go for a pack that is of use
+	botCorner  = 0.9  // metres from a low wall at which they jump
+	tagSkill   = 1    // names of their hashes
+	tagStrafe  = 2
+	tagJump    = 3
+	tagCrouch  = 4
+	tagBurst   = 5
+	tagRoam    = 6
+	tagHunt    = 7
+	tagUnstuck = 8
+	tagWobble  = 9
+)
+
+// mood returns random numbers that stay the same for a span of ticks, begun at another moment by each bot.
+func mood(me game.ID, tag uint64, now game.Tick, span int) geom.Rand {
+	return geom.NewRand(uint64(me), tag, (uint64(now)+uint64(me)*37)/uint64(span))
+}
+
+// Bot plays from what a player on that connection would know, and no more.
+func Bot(w *game.World, me game.ID) (c Cmd) {
+	p, now := Players.Get(w, me), w.Tick()
+	if !p.Alive {
+		c.Aim = p.Aim + geom.Angle(wobble(me, now)*0.02)
+		return c
+	}
+	c.Aim = p.Aim
+	enemy, sees := target(w, me, p)
+	var errand *goal
+	if errand = packFor(w, p, sees); errand == nil && !sees {
+		errand = roam(w, me, p)
+	}
+	switch {
+	case errand != nil:
+		c.Move = errand.way(p.Pos.XY(), p.Pos.Z)
+	case sees:
+		c.Move = duel(me, p, &enemy, now)
+	}
+	if sees {
+		c.Aim, c.Fire = aim(me, p, &enemy, now)
+		cr := mood(me, tagCrouch, now, 70)
+		c.Crouch = errand == nil && cr.Chance(0.15)
+		j := mood(me, tagJump, now, 50)
+		c.Jump = errand == nil && j.Chance(0.15) && (uint64(now)+uint64(me)*37)%50 < 4
+	} else if c.Move != (geom.Vec2{}) {
+		c.Aim = turned(p.Aim, c.Move.Angle()+geom.Angle(float64(wobble(me, now)*botLooks)))
+	}
+	if c.Move != (geom.Vec2{}) {
+		c.Jump = c.Jump || step(p, c.Move)
+		if u := mood(me, tagUnstuck, now, 20); p.Vel.XY().Len() < 0.5 && u.Chance(0.5) { // stands although it wants to go
+			c.Move = c.Move.Rotate(geom.Angle(u.Range(-1.5, 1.5)))
+		}
+	}
+	return c
+}
+
+// target returns the enemy to fight: near, in front, in sight.
+func target(w *game.World, me game.ID, p *Player) (enemy Player, ok bool) {
+	best, eye := botSight, muzzle(p)
+	for _, o := range Players.Seen(w, me) {
+		if !o.Alive {
+			continue
+		}
+		way := o.Pos.XY().Sub(p.Pos.XY())
+		off := float64(p.Aim.Diff(way.Angle()))
+		cost := way.Len() + float64(4*max(off, -off))
+		if cost < best && exposed(eye, &o) {
+			best, enemy, ok = cost, o, true
+		}
+	}
+	return enemy, ok
+}
+
+// exposed reports whether a bullet from eye can reach somebody.
+func exposed(eye geom.Vec3, o *Player) bool {
+	for _, share := range marks {
+		if free(eye, o.Pos.Add(geom.Vec3{Z: float64(share * tall(o.Crouch))})) {
+			return true
+		}
+	}
+	return false
+}
+
+// aim turns towards the enemy as a hand does: late, at a limited speed, and never quite still; and pulls the trigger
+// in bursts once it points there.
+func aim(me game.ID, p *Player, enemy *Player, now game.Tick) (geom.Angle, bool) {
+	skill := mood(me, tagSkill, 0, 1)
+	lag, shake := skill.Range(0.1, 0.18), skill.Range(0.035, 0.09)
+	at := enemy.Pos.XY().Sub(enemy.Vel.XY().Mul(lag)).Sub(p.Pos.XY())
+	aim := turned(p.Aim, at.Angle()+geom.Angle(float64(wobble(me, now)*shake)))
+
+	off := float64(aim.Diff(enemy.Pos.XY().Sub(p.Pos.XY()).Angle()))
+	close := max(off, -off) < 0.05+Radius/max(at.Len(), Radius)
+	then := p.Pos.Sub(p.Vel.Mul(botReacts)).Add(geom.Vec3{Z: p.Gun})
+	before := *enemy
+	before.Pos = before.Pos.Sub(before.Vel.Mul(botReacts))
+	burst := mood(me, tagBurst, now, 24)
+	return aim, close && burst.Chance(0.6) && exposed(then, &before)
+}
+
+// turned moves an aim a tick's worth towards where it should be: fast at first, then ever slower.
+func turned(aim, want geom.Angle) geom.Angle {
+	const most = float64(botTurn) / Rate
+	return (aim + geom.Angle(geom.Clamp(float64(float64(aim.Diff(want))*botEase), -most, most))).Norm()
+}
+
+// wobble is smooth noise in about [-1.5, 1.5]: a slow part and a quick one.
+func wobble(me game.ID, now game.Tick) float64 {
+	smooth := func(tag uint64, span int) float64 {
+		at := func(d game.Tick) float64 {
+			r := mood(me, tag, now+d, span)
+			return r.Range(-1, 1)
+		}
+		u := float64((uint64(now)+uint64(me)*37)%uint64(span)) / float64(span)
+		return geom.Lerp(at(0), at(game.Tick(span)), float64(u*u)*(3-2*u))
+	}
+	return smooth(tagWobble, 34) + float64(smooth(tagWobble+1, 11)/2)
+}
+
+// duel moves in a fight: sideways, now to one side and now to the other, and at arm's length.
+func duel(me game.ID, p *Player, enemy *Player, now game.Tick) geom.Vec2 {
+	way := enemy.Pos.XY().Sub(p.Pos.XY())
+	ahead := way.Unit()
+	s := mood(me, tagStrafe, now, 42)
+	side := ahead.Perp()
+	if s.Chance(0.5) {
+		side = side.Neg()
+	}
+	move := side
+	switch d := way.Len(); {
+	case d > botFar:
+		move = side.Mul(0.5).Add(ahead)
+	case d < botNear:
+		move = side.Sub(ahead)
+	}
+	move = move.Unit()
+	if at := p.Pos.XY(); !passable(at, at.Add(move.Mul(1.2)), p.Pos.Z) { // a wall: to the other side
+		move = move.Sub(side.Mul(2 * move.Dot(side)))
+		if !passable(at, at.Add(move.Mul(1.2)), p.Pos.Z) {
+			move = ahead
+		}
+	}
+	return move
+}
+
+// packFor returns where to go for a pack, nil if none is worth it.
+func packFor(w *game.World, p *Player, fights bool) (best *goal) {
+	least := 0.0
+	for _, k := range Packs.All(w) {
+		reach := 0.0
+		switch {
+		case k.Pad >= len(pads):
+			continue
+		case k.Sort == HealthPack && p.Health < botHurt, k.Sort == AmmoPack && p.Ammo+p.Spare < Magazine/2:
+			reach = Width
+		case !fights && (k.Sort == HealthPack && p.Health < MaxHealth || k.Sort == AmmoPack && p.Spare < StartSpare):
+			reach = botDetour
+		}
+		if d := goals[k.Pad].from(p.Pos.XY()); reach-d > least {
+			best, least = &goals[k.Pad], reach-d
+		}
+	}
+	return best
+}
+
+// roam returns where to go without anything better to do: towards the nearest enemy, or just somewhere.
+func roam(w *game.World, me game.ID, p *Player) *goal {
+	now := w.Tick()
+	if h := mood(me, tagHunt, now, 240); h.Chance(0.7) {
+		at, least := geom.Vec2{}, float64(Width+Depth)
+		for id, o := range Players.All(w) {
+			if d := o.Pos.Dist(p.Pos); id != me && o.Alive && d < least {
+				at, least = o.Pos.XY(), d
+			}
+		}
+		if least < Width {
+			best, near := &goals[0], float64(Width+Depth)
+			for i := range goals[len(pads):] {
+				g := &goals[len(pads)+i]
+				if d := g.at.XY().Dist(at); d < near {
+					best, near = g, d
+				}
+			}
+			if best.from(p.Pos.XY()) > 2 {
+				return best
+			}
+		}
+	}
+	r := mood(me, tagRoam, now, 300)
+	return &goals[r.IntN(len(goals))]
+}
+
+// step reports whether it takes a jump to go on.
+func step(p *Player, move geom.Vec2) bool {
+	if !grounded(p) {
+		return false
+	}
+	ray := geom.Ray{From: p.Pos.XY(), Dir: move.Angle(), Len: botCorner}
+	for i := range boxes {
+		if h := boxes[i].Max.Z; h > p.Pos.Z+StepUp && h <= p.Pos.Z+climbable {
+			if _, ok := ray.Rect(boxes[i].Floor()); ok {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,217 @@
+package arena
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/netsim"
+	"meanwhile/schema"
+	"meanwhile/server"
+)
+
+// Twelve bots on bad networks: what one predicts comes true, what one sees one hits, what moves moves smoothly.
+//
+// seeds: B7 U5
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		profile   netsim.Profile
+		agreement float64
+		hitches   float64 // a minute
+		viewCm    float64
+	}{{netsim.HotelWiFi, 0.98, 2, 3}, {netsim.Ocean, 0.97, 4, 3}} {
+		s := crowd(t, 11, 12, c.profile)
+		s.Run(10 * time.Second)
+		s.Measure()
+		span := 30 * time.Second
+		if testing.Short() {
+			span /= 3
+		}
+		s.Run(span)
+		q := s.Quality()
+		t.Logf("%s: %+v", c.profile.Name, q)
+		if err := s.Diverged(); err != nil {
+			t.Errorf("%s: %v", c.profile.Name, err)
+		}
+		if q.CleanMispredictions != 0 {
+			t.Errorf("%s: %d predictions were wrong without anybody's doing", c.profile.Name, q.CleanMispredictions)
+		}
+		if q.Agreement < c.agreement || q.HitchesPerMin > c.hitches || q.ViewErrorP95 > c.viewCm/100 || q.Shots < 100 {
+			t.Errorf("%s: not playable: %+v", c.profile.Name, q)
+		}
+		// Once all stand still, each client's magazine, cooldown and clock of the round are the server's.
+		s.Still()
+		s.Run(5 * time.Second)
+		for _, p := range s.Players() {
+			mine, truth := *Players.Get(p.Client.World(), p.Me()), *Players.Get(s.Server.World(), p.Me())
+			if mine.Ammo != truth.Ammo || mine.Spare != truth.Spare || mine.Ready != truth.Ready || mine.Gun != truth.Gun || mine.Pos != truth.Pos {
+				t.Errorf("%s: %s believes to be %+v, but is %+v", c.profile.Name, p.Name, mine, truth)
+			}
+			var theirs, ours Round
+			for _, r := range Rounds.All(p.Client.World()) {
+				theirs = *r
+			}
+			for _, r := range Rounds.All(s.Server.World()) {
+				ours = *r
+			}
+			if theirs != ours {
+				t.Errorf("%s: %s has the round %+v, the server %+v", c.profile.Name, p.Name, theirs, ours)
+			}
+		}
+	}
+}
+
+// The height of the muzzle is never sent: each client computes it along with every command, and it is the server's.
+//
+// seeds: B6
+func TestKept(t *testing.T) {
+	t.Parallel()
+	s := crowd(t, 4, 6, netsim.Ocean)
+	s.Run(5 * time.Second)
+	k := s.Rules.Kinds[0]
+	gun := -1
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Name == "Gun" && p.Audience == schema.Kept {
+			gun = p.At
+		}
+	}
+	same, moved, all := 0, 0, 0
+	truth := map[game.Tick]map[game.ID]int64{}
+	for range 20 * Rate {
+		s.Run(time.Second / Rate)
+		now := map[game.ID]int64{}
+		for id := range Players.All(s.Server.World()) {
+			_, sims := s.Server.Engine().Sims(id)
+			now[id] = sims[gun]
+		}
+		truth[s.Server.Tick()] = now
+		for _, p := range s.Players() {
+			own := p.Client.Own(p.Client.Confirmed())
+			then, ok := truth[p.Client.Confirmed()]
+			if own == nil || !ok {
+				continue
+			}
+			all++
+			if own[gun] == then[p.Me()] {
+				same++
+			}
+			if own[gun] != int64(gunStanding*100) {
+				moved++
+			}
+		}
+	}
+	if all < 1000 || moved < all/100 || same < all*98/100 {
+		t.Errorf("of %d states %d had the server's muzzle, %d not at rest", all, same, moved)
+	}
+}
+
+// Who dies comes back elsewhere, and nobody ever sees anybody slide there: what is drawn is always near a place where
+// its owner was not long before.
+//
+// seeds: B13
+func TestNobodySlides(t *testing.T) {
+	t.Parallel()
+	s := crowd(t, 6, 6, netsim.Ocean)
+	s.Run(3 * time.Second)
+	type trail struct {
+		at [2 * Rate]geom.Vec3
+		n  int
+	}
+	trails := map[game.ID]*trail{}
+	drawn, cuts := 0, 0
+	var vals []float64
+	for range 25 * Rate {
+		s.Run(time.Second / Rate)
+		for id, p := range Players.All(s.Server.World()) {
+			tr := trails[id]
+			if tr == nil {
+				tr = &trail{}
+				trails[id] = tr
+			}
+			if tr.n > 0 && tr.at[(tr.n-1)%len(tr.at)].Dist(p.Pos) > 1 {
+				cuts++
+			}
+			tr.at[tr.n%len(tr.at)] = p.Pos
+			tr.n++
+		}
+		for _, p := range s.Players() {
+			vals = p.Client.Draw(vals, func(e *client.Entity) {
+				tr := trails[e.ID]
+				if e.Kind != 0 || e.Mine || tr == nil || tr.n < len(tr.at) {
+					return
+				}
+				at, least := geom.Vec3{X: e.Vals[0], Y: e.Vals[1], Z: e.Vals[2]}, 1e9
+				for _, was := range tr.at {
+					least = min(least, was.Dist(at))
+				}
+				if drawn++; least > 1 {
+					t.Errorf("tick %d: %s sees player %d at %v, %v m from everywhere it was", s.Server.Tick(), p.Name, e.ID, at, least)
+				}
+			})
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	if drawn < 10000 || cuts < 5 {
+		t.Errorf("%d drawn, %d teleports", drawn, cuts)
+	}
+}
+
+func TestSameBytesTwice(t *testing.T) {
+	t.Parallel()
+	var hashes [3]uint64
+	for i, seed := range []uint64{5, 5, 6} {
+		s := crowd(t, seed, 8, netsim.Ocean)
+		s.Run(8 * time.Second)
+		hashes[i] = s.Hash()
+	}
+	if hashes[0] != hashes[1] || hashes[0] == hashes[2] {
+		t.Errorf("seeds 5, 5 and 6 hash to %x", hashes)
+	}
+}
+
+// A hundred in one world: all see all, correctly.
+//
+// seeds: P10
+func TestHundred(t *testing.T) {
+	t.Parallel()
+	n, span := 100, 10*time.Second
+	if testing.Short() {
+		n, span = 40, 5*time.Second
+	}
+	s := crowd(t, 1, n, netsim.HotelWiFi)
+	s.Run(span)
+	if err := s.Diverged(); err != nil {
+		t.Fatal(err)
+	}
+	compared, tooOld := s.Checked()
+	if compared < uint64(n*n)*20 || tooOld > compared/100 {
+		t.Errorf("%d states were compared with the truth, %d were too old", compared, tooOld)
+	}
+	for _, p := range s.Players() {
+		if got := Players.Len(p.Client.World()); got != n {
+			t.Errorf("%s sees %d players, want %d", p.Name, got, n)
+		}
+		if st, _ := s.Server.Stats(p.ID); st.MaxWindow > server.DefaultBudget {
+			t.Errorf("%s was sent %d bytes in a second, at most %d are allowed", p.Name, st.MaxWindow, server.DefaultBudget)
+		}
+	}
+	// Where each is seen, by those near, is about where it was: the budget goes to what is close.
+	far := 0
+	for _, p := range s.Players() {
+		me := Players.Get(s.Server.World(), p.Me()).Pos
+		for id, o := range Players.All(p.Client.World()) {
+			truth := Players.Get(s.Server.World(), id).Pos
+			if id != p.Me() && truth.Dist(me) < 10 && o.Pos.Dist(truth) > 5 {
+				far++
+			}
+		}
+	}
+	if far > n/2 {
+		t.Errorf("%d sights of somebody near are more than 5 m off", far)
+	}
+}

@@ -1,0 +1,186 @@
+package arena
+
+import "meanwhile/geom"
+
+// Bots find their way by distance fields: for each of a number of goals, how far it is from every cell of a grid of one
+// metre. They are computed once, when the program starts.
+const (
+	cells      = Width * Depth
+	climbable  = 1.25 // metres that a jump takes one up
+	climbCost  = 30   // tenths of a metre that a jump onto something counts beside the way
+	goalEvery  = 6    // metres between goals all over the place
+	farAway    = 1 << 15
+	roomToWalk = Radius + 0.05
+)
+
+type distances [cells]uint16
+
+// goal is a place with its field.
+type goal struct {
+	at  geom.Vec3
+	far distances // tenths of a metre
+}
+
+var (
+	heights = survey()
+	// goals begins with the pads, in their order.
+	goals = chart()
+)
+
+func center(c int) geom.Vec2 {
+	return geom.Vec2{X: float64(c%Width) + 0.5, Y: float64(c/Width) + 0.5}
+}
+
+func cellAt(p geom.Vec2) int {
+	return min(max(int(p.Y), 0), Depth-1)*Width + min(max(int(p.X), 0), Width-1)
+}
+
+// survey returns the height at which one stands in each cell, or farAway where nobody can.
+func survey() (h [cells]float64) {
+	for c := range h {
+		h[c] = floorAt(center(c), high, roomToWalk)
+		if !field.Contains(center(c)) || h[c] >= high {
+			h[c] = farAway
+		}
+	}
+	return h
+}
+
+// steps are the eight ways out of a cell, straight ones first.
+var steps = [8][3]int{{1, 0, 10}, {-1, 0, 10}, {0, 1, 10}, {0, -1, 10}, {1, 1, 14}, {-1, 1, 14}, {1, -1, 14}, {-1, -1, 14}}
+
+// beside returns the cell one step away.
+func beside(c int, s [3]int) (int, bool) {
+	x, y := c%Width+s[0], c/Width+s[1]
+	return y*Width + x, x >= 0 && x < Width && y >= 0 && y < Depth
+}
+
+// toll returns what it costs to go from cell a by step s, if one can.
+func toll(a int, s [3]int) (b, cost int, ok bool) {
+	if b, ok = beside(a, s); !ok || heights[b]-heights[a] > climbable || heights[a] == farAway {
+		return b, 0, false
+	}
+	if s[0] != 0 && s[1] != 0 { // no cutting of corners
+		for _, half := range [2][3]int{{s[0], 0}, {0, s[1]}} {
+			if c, _ := beside(a, half); heights[c] > max(heights[a], heights[b]) {
+				return b, 0, false
+			}
+		}
+	}
+	if cost = s[2]; heights[b]-heights[a] > StepUp {
+		cost += climbCost
+	}
+	return b, cost, true
+}
+
+func chart() []goal {
+	var all []goal
+	for _, p := range pads {
+		all = append(all, goal{at: p.pos})
+	}
+	for y := goalEvery / 2; y < Depth; y += goalEvery {
+		for x := goalEvery / 2; x < Width; x += goalEvery {
+			if c := y*Width + x; heights[c] == 0 {
+				all = append(all, goal{at: center(c).At(0)})
+			}
+		}
+	}
+	for i := range all {
+		all[i].spread()
+	}
+	return all
+}
+
+// spread fills in the field, from the goal outwards.
+func (g *goal) spread() {
+	for c := range g.far {
+		g.far[c] = farAway
+	}
+	first := cellAt(g.at.XY())
+	g.far[first] = 0
+	queue, waits := []int{first}, [cells]bool{}
+	for len(queue) > 0 {
+		b := queue[0]
+		queue = queue[1:]
+		waits[b] = false
+		for _, s := range steps { // who can come here, and at what cost
+			a, ok := beside(b, [3]int{-s[0], -s[1]})
+			if !ok {
+				continue
+			}
+			to, cost, ok := toll(a, s)
+			if !ok || to != b || g.far[b]+uint16(cost) >= g.far[a] {
+				continue
+			}
+			if g.far[a] = g.far[b] + uint16(cost); !waits[a] {
+				waits[a] = true
+				queue = append(queue, a)
+			}
+		}
+	}
+}
+
+// from returns how far the goal is, in metres.
+func (g *goal) from(p geom.Vec2) float64 {
+	_, d := g.nearest(p)
+	return float64(d) / 10
+}
+
+// nearest returns the best cell at or beside p: p's own may be one that nobody can stand in the middle of.
+func (g *goal) nearest(p geom.Vec2) (cell int, d uint16) {
+	cell = cellAt(p)
+	if d = g.far[cell]; d < farAway {
+		return cell, d
+	}
+	for _, s := range steps {
+		if c, ok := beside(cell, s); ok && g.far[c] < d {
+			cell, d = c, g.far[c]
+		}
+	}
+	return cell, d
+}
+
+// lookahead is how many cells of the way a bot sees at once, to cut corners.
+const lookahead = 6
+
+// way returns the direction from p, at height z, to the goal; zero at the goal.
+func (g *goal) way(p geom.Vec2, z float64) geom.Vec2 {
+	cell, d := g.nearest(p)
+	if d == 0 {
+		return toward(p, g.at.XY())
+	}
+	target := center(cell)
+	for i := range lookahead {
+		best, least := cell, g.far[cell]
+		for _, s := range steps {
+			if c, cost, ok := toll(cell, s); ok && g.far[c] < least && g.far[c]+uint16(cost) <= g.far[cell] {
+				best, least = c, g.far[c]
+			}
+		}
+		if best == cell || i > 0 && !passable(p, center(best), z) {
+			break
+		}
+		cell, target = best, center(best)
+	}
+	return toward(p, target)
+}
+
+func toward(from, to geom.Vec2) geom.Vec2 {
+	if way := to.Sub(from); way.Len() > 0.2 {
+		return way.Unit()
+	}
+	return geom.Vec2{}
+}
+
+// passable reports whether one can run straight from one point to another, jumping onto what is low enough.
+func passable(from, to geom.Vec2, z float64) bool {
+	ray := geom.RayTo(from, to)
+	for i := range boxes {
+		if boxes[i].Max.Z > z+climbable {
+			if _, ok := ray.Rect(boxes[i].Floor().Expand(roomToWalk)); ok {
+				return false
+			}
+		}
+	}
+	return true
+}
