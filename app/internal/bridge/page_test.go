@@ -1,0 +1,420 @@
+package bridge_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"image/color"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"meanwhile/app/js"
+	"meanwhile/examples/zap"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/host"
+	"meanwhile/internal/browser"
+	"meanwhile/transport"
+	"meanwhile/transport/cert"
+	"meanwhile/transport/quic"
+	"meanwhile/transport/websocket"
+)
+
+// The program of the quickstart for the browser, built once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "meanwhile-zap-")
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/zap.wasm", "meanwhile/examples/zap/cmd/zap")
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	if out, err := build.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("%w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, _ := program(); dir != "" {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// site is a whole server of the quickstart: rooms, transports, and the page word for word.
+type site struct {
+	*httptest.Server
+	t   *testing.T
+	mux *http.ServeMux
+
+	mu     sync.Mutex
+	config map[string]any
+	stop   func()
+}
+
+// newSite serves a page to play on. start begins to let players in.
+func newSite(t *testing.T) *site {
+	if testing.Short() {
+		t.Skip("builds a program for the browser")
+	}
+	if _, ok := browser.Find(); ok {
+		if _, err := program(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir, _ := program()
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, mux: http.NewServeMux(), stop: func() {}, config: map[string]any{"game": "zap", "schema": "1", "wasm": "/zap.wasm"}}
+	lib := http.FileServerFS(js.Files)
+	for _, name := range []string{"/meanwhile.js", "/transport.js", "/{$}"} {
+		s.mux.Handle(name, lib)
+	}
+	file := func(url, name string) {
+		s.mux.HandleFunc(url, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, name) })
+	}
+	file("/game.js", "../../../examples/zap/web/game.js")
+	file("/test.html", "testdata/test.html")
+	file("/zap.wasm", filepath.Join(dir, "zap.wasm"))
+	file("/wasm_exec.js", filepath.Join(strings.TrimSpace(string(root)), "lib/wasm/wasm_exec.js"))
+	s.mux.HandleFunc("/meanwhile.json", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		json.NewEncoder(w).Encode(s.config)
+	})
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
+		w.Header().Set("Cross-Origin-Embedder-Policy", "require-corp")
+		s.mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		s.stop()
+		s.Server.Close()
+	})
+	return s
+}
+
+func (s *site) set(key string, value any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.config[key] = value
+}
+
+// start lets players in, until stop or the end of the test.
+func (s *site) start(rules *game.Rules, bots int) *host.Host {
+	t := s.t
+	t.Helper()
+	h, err := host.New(host.Config{Rules: rules, Bots: bots, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := cert.NewSelfSigned(cert.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	udp, err := quic.Listen(quic.Config{Clock: h.Clock(), Certificate: own.GetCertificate, Origins: transport.Origins{s.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws, err := websocket.NewServer(websocket.Config{Clock: h.Clock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prints, err := own.Fingerprints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hashes []string
+	for _, f := range prints {
+		hashes = append(hashes, f.String())
+	}
+	path := fmt.Sprintf("%s/%d", transport.Path, len(s.config)) // a mux forgets nothing
+	s.mux.Handle(path, ws)
+	s.set("websocket", path)
+	s.set("webtransport", map[string]any{"url": "https://" + udp.Addr() + transport.Path, "hashes": hashes})
+	s.set("server "+path, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- h.Run(ctx, udp, ws) }()
+	s.stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		s.stop = func() {}
+	}
+	return h
+}
+
+// notice is what the page says over the canvas, as an expression of the page.
+const notice = `(() => { const n = document.querySelector(".meanwhile-notice"); return n.classList.contains("quiet") ? "" : n.innerText.trim() })()`
+
+func rules(t *testing.T, def *game.Definition[zap.Cmd]) *game.Rules {
+	r, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The quickstart, whole: its page, its program, its server, in a browser.
+func TestQuickstart(t *testing.T) {
+	s := newSite(t)
+	s.start(rules(t, &zap.Game), 3)
+	p := browser.New(t)
+	p.Open(s.URL)
+	p.WaitFor(notice + ` === "" && document.querySelector("canvas").width === 1280`)
+	mine := color.RGBA{0x56, 0xb4, 0xe9, 255}
+	p.WaitFor(`(() => { // the veil is gone, and the avatar in the middle of a world with others
+		if (getComputedStyle(document.querySelector(".meanwhile-notice")).opacity !== "0") return false
+		const d = document.querySelector("canvas").getContext("2d").getImageData(0, 0, 1280, 800).data
+		let others = 0
+		for (let i = 0; i < d.length; i += 4) if (d[i] === 0xd7 && d[i + 1] === 0xde) others++
+		const mid = 4 * (400 * 1280 + 640)
+		return d[mid] === 0x56 && d[mid + 1] === 0xb4 && others > 1500
+	})()`)
+	img := p.Screenshot("bots")
+	if r, g, b, _ := img.At(640, 400).RGBA(); uint8(r>>8) != mine.R || uint8(g>>8) != mine.G || uint8(b>>8) != mine.B {
+		t.Errorf("the middle of the page is %02x%02x%02x, not the own avatar", r>>8, g>>8, b>>8)
+	}
+	others := 0
+	for x := range browser.Width {
+		for y := range browser.Height {
+			if r, g, b, _ := img.At(x, y).RGBA(); r>>8 == 0xd7 && g>>8 == 0xde && b>>8 == 0xe8 {
+				others++
+			}
+		}
+	}
+	if others < 500 {
+		t.Errorf("%d pixels of others", others)
+	}
+}
+
+// fresh opens the page under test and waits until it plays.
+func fresh(p *browser.Page, s *site, query string) {
+	p.Open(s.URL + "/test.html" + query)
+	p.WaitFor("failure || g.me && g.stats.state === 1 && g.stats.serverMs > 0")
+}
+
+func number(p *browser.Page, js string) (v float64) {
+	p.Eval(js, &v)
+	return v
+}
+
+func words(p *browser.Page, js string) (v string) {
+	p.Eval(js, &v)
+	return v
+}
+
+func TestPlaying(t *testing.T) {
+	s := newSite(t)
+	s.start(rules(t, &zap.Game), 4)
+	p := browser.New(t)
+	fresh(p, s, "?name=Ann")
+
+	t.Run("over WebTransport", func(t *testing.T) {
+		if got := words(p, "g.transport"); got != "webtransport" {
+			t.Errorf("connected by %q", got)
+		}
+	})
+
+	// The key goes into the next command and the next command into the next picture, whatever the network is like.
+	// Two ticks: the picture lies between the newest two.
+	t.Run("the own avatar moves at once", func(t *testing.T) {
+		for _, delay := range []int{0, 300} {
+			p.Eval(fmt.Sprintf("g.set('delayMs', %d)", delay), nil)
+			p.WaitFor(fmt.Sprintf("g.stats.rttMs > %d && g.stats.rttMs < %d", 2*delay-20, 2*delay+200))
+			p.Eval(`window.trial = new Promise(done => {
+				const draw = g.draw, command = g.command, x = g.me.pos.x, code = x < 20 ? "KeyD" : "KeyA"
+				let ticks = 0
+				g.command = () => { ticks++; return command() }
+				g.keys.press(code)
+				g.draw = w => {
+					draw(w)
+					if (Math.abs(g.me.pos.x - x) < 0.01 && ticks < 60) return
+					g.draw = draw
+					g.command = command
+					setTimeout(() => { g.keys.release(code); done(ticks) }, 500)
+				}
+			})`, nil)
+			if ticks := number(p, "trial"); ticks > 2 {
+				t.Errorf("with %d ms each way the avatar moved after %v commands", delay, ticks)
+			}
+		}
+		p.Eval("g.set('delayMs', 0)", nil)
+	})
+
+	t.Run("hidden and back", func(t *testing.T) {
+		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)
+		p.WaitFor("Math.abs(g.me.vel.x) > 8")
+		p.Hide()
+		p.WaitFor("g.stats.state === 1") // of the last picture
+		p.Eval("new Promise(r => setTimeout(r, 4000))", nil)
+		before := number(p, "g.stats.starved")
+		p.Show()
+		p.WaitFor("g.stats.state === 1 && g.me && Math.abs(g.me.vel.x) < 0.01")
+		p.Eval("g.keys.press('KeyW'); g.keys.press('KeyS')", nil)
+		p.Eval("g.keys.release('KeyW'); g.keys.release('KeyS')", nil)
+		p.Eval("new Promise(r => setTimeout(r, 1000))", nil)
+		if n := number(p, "g.stats.starved") - before; n > 15 {
+			t.Errorf("%v commands were missed by a page that was away", n)
+		}
+		y := number(p, "g.me.pos.y")
+		p.Eval("window.way = g.me.pos.y < 12 ? 'KeyS' : 'KeyW'; g.keys.press(way)", nil)
+		p.WaitFor(fmt.Sprintf("Math.abs(g.me.pos.y - %v) > 2", y))
+		p.Eval("g.keys.release(way)", nil)
+	})
+
+	t.Run("two pages see each other", func(t *testing.T) {
+		q := p.NewWindow()
+		fresh(q, s, "?name=Bob")
+		ann, bob := number(p, "g.me.id"), number(q, "g.me.id")
+		if ann == bob {
+			t.Fatalf("both are %v", ann)
+		}
+		for _, c := range []struct {
+			p, of *browser.Page
+			id    float64
+		}{{p, q, ann}, {q, p, bob}} {
+			c.p.Eval("window.way = g.me.pos.x < 20 ? 'KeyD' : 'KeyA'; g.keys.press(way)", nil)
+			at := number(c.p, "g.me.pos.x")
+			c.of.WaitFor(fmt.Sprintf("g.world.pilot.some(p => p.id === %v && !p.mine && p.ammo === undefined && Math.abs(p.pos.x - %v) > 2)", c.id, at))
+			c.p.Eval("g.keys.release(way)", nil)
+			c.p.WaitFor("Math.abs(g.me.vel.x) < 0.01")
+			c.of.WaitFor(fmt.Sprintf("Math.abs(g.world.pilot.find(p => p.id === %v).pos.x - %v) < 0.05", c.id, number(c.p, "g.me.pos.x")))
+		}
+		p.Screenshot("ann")
+		q.Screenshot("bob")
+		q.Eval("g.leave()", nil)
+		p.WaitFor(fmt.Sprintf("!g.world.pilot.some(p => p.id === %v)", bob))
+	})
+
+	t.Run("a shot is seen once", func(t *testing.T) {
+		p.Eval("g.me && (zaps.length = 0)", nil)
+		p.WaitFor("g.me.ammo > 0 || (g.autopilot = true, false)") // a bot finds more
+		p.Eval("g.autopilot = false; zaps.length = 0", nil)
+		p.MouseMove(900, 300)
+		p.MouseDown(browser.Left)
+		p.MouseUp(browser.Left)
+		p.WaitFor("zaps.some(z => z.mine)")
+		p.Eval("new Promise(r => setTimeout(r, 500))", nil)
+		if n := number(p, "zaps.filter(z => z.mine).length"); n != 1 {
+			t.Errorf("%v shots", n)
+		}
+		if n := number(p, "new Set(zaps.map(z => z.key)).size - zaps.length"); n != 0 {
+			t.Errorf("%v keys are not unique", -n)
+		}
+		p.WaitFor("zaps.some(z => !z.mine && z.entity > 0)") // the bots shoot too
+	})
+
+	t.Run("the network panel", func(t *testing.T) {
+		p.Eval("g.autopilot = true", nil)
+		p.Eval("g.set('delayMs', 80)", nil)
+		p.WaitFor("g.stats.rttMs > 160 && g.stats.delayMs > 80")
+		p.Eval("window.flown = []; { const draw = g.draw; g.draw = w => { draw(w); flown.push(...g.packets) } }", nil)
+		p.Eval("g.set('delayMs', 0); g.set('profile', 'ocean')", nil)
+		p.WaitFor("flown.some(f => f.up && f.arrivedMs - f.sentMs > 75) && flown.some(f => !f.up && f.arrivedMs - f.sentMs > 70) && flown.some(f => Number.isNaN(f.arrivedMs))")
+		if got := words(p, "g.set('profile', 'moon')"); got != `There is no network "moon".` {
+			t.Errorf("refused with %q", got)
+		}
+		p.Eval("g.set('profile', '')", nil)
+		p.WaitFor("g.stats.rttMs < 60")
+		p.Eval("g.autopilot = false", nil)
+	})
+
+	t.Run("the techniques", func(t *testing.T) {
+		for _, c := range []string{"predict", "interpolate", "lagcomp"} {
+			if refused := words(p, fmt.Sprintf("g.set('%s', 0)", c)); refused != "" {
+				t.Error(refused)
+			}
+		}
+		p.WaitFor("g.me && !g.me.predicted")
+		for _, c := range []string{"predict", "interpolate", "lagcomp"} {
+			p.Eval(fmt.Sprintf("g.set('%s', 1)", c), nil)
+		}
+		p.WaitFor("g.me && g.me.predicted")
+	})
+
+	t.Run("what it costs", func(t *testing.T) {
+		p.Eval("g.autopilot = true; for (const k in costs) costs[k] = 0", nil)
+		p.WaitFor("costs.frames > 200")
+		t.Logf("milliseconds a frame: %s", words(p, "JSON.stringify(Object.fromEntries(Object.entries(costs).map(([k, v]) => [k, k === 'frames' || k === 'most' ? v : +(v / costs.frames).toFixed(3)])))"))
+	})
+}
+
+func TestConnecting(t *testing.T) {
+	p := browser.New(t)
+	t.Run("UDP is blocked", func(t *testing.T) {
+		s := newSite(t)
+		s.start(rules(t, &zap.Game), 1)
+		black, err := net.ListenPacket("udp", "127.0.0.1:0") // swallows everything
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer black.Close()
+		s.set("webtransport", map[string]any{"url": "https://" + black.LocalAddr().String() + transport.Path, "hashes": []string{strings.Repeat("00", 32)}})
+		fresh(p, s, "")
+		if got := words(p, "g.transport"); got != "websocket" {
+			t.Errorf("connected by %q", got)
+		}
+		x := number(p, "g.me.pos.x")
+		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)
+		p.WaitFor(fmt.Sprintf("Math.abs(g.me.pos.x - %v) > 3", x))
+		p.Errors() // of the handshake that failed
+	})
+
+	t.Run("other rules", func(t *testing.T) {
+		other := zap.Game
+		other.Kinds = game.Kinds(zap.Pilots, zap.Gems, game.NewKind[wall]("wall"))
+		s := newSite(t)
+		s.start(rules(t, &other), 0)
+		p.Open(s.URL + "/test.html")
+		p.WaitFor("failure")
+		const want = "The server plays another version of zap: wall exists there and not here."
+		if got := words(p, "failure"); got != want {
+			t.Errorf("failed with %q", got)
+		}
+		if got := words(p, notice); !strings.HasPrefix(got, want) {
+			t.Errorf("the page says %q", got)
+		}
+		p.Screenshot("refused")
+	})
+
+	t.Run("another game", func(t *testing.T) {
+		s := newSite(t)
+		s.set("game", "chess")
+		p.Open(s.URL + "/test.html")
+		p.WaitFor(`failure === "This page's program plays zap, but the server plays chess. Reload the page."`)
+	})
+
+	t.Run("the server restarts", func(t *testing.T) {
+		s := newSite(t)
+		s.start(rules(t, &zap.Game), 2)
+		fresh(p, s, "?name=Ann")
+		p.Eval("window.before = { me: g.me, pilots: g.world.pilot, id: g.me.id }", nil)
+		s.stop()
+		p.WaitFor(notice + `.startsWith("Connection lost. Reconnecting")`)
+		p.WaitFor("g.stats.state === 0 && g.world.pilot.length > 1") // the last picture stays
+		p.Screenshot("reconnecting")
+		s.start(rules(t, &zap.Game), 2)
+		p.WaitFor(notice + ` === "" && g.stats.state === 1 && g.me && g.me.mine`)
+		x := number(p, "g.me.pos.x")
+		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)
+		p.WaitFor(fmt.Sprintf("Math.abs(g.me.pos.x - %v) > 3", x))
+		p.Errors()
+	})
+}
+
+type wall struct {
+	Pos geom.Vec2 `net:"pos"`
+}
