@@ -36,7 +36,8 @@ type Sim struct {
 	started bool
 	measure clock.Time // when measuring began
 
-	diverged   []string
+	diverged   []string // the first few
+	divergent  uint64
 	checked    uint64
 	unchecked  uint64
 	faults     []error
@@ -395,7 +396,10 @@ func (p *Player) check(e *snapshot.Held, g int, st *motion.State) {
 			}
 		}
 	}
-	if !slices.Equal(want, st.Vals) && len(s.diverged) < 10 {
+	if slices.Equal(want, st.Vals) {
+		return
+	}
+	if s.divergent++; len(s.diverged) < 10 {
 		s.diverged = append(s.diverged, fmt.Sprintf("%s: entity %d group %d tick %d: client %v, server %v", p.Name, e.ID, g, st.Tick, st.Vals, want))
 	}
 }
@@ -410,6 +414,9 @@ func (s *Sim) Diverged() error {
 	}
 	return nil
 }
+
+// Divergences returns how many states that any client took in differed from the server's.
+func (s *Sim) Divergences() uint64 { return s.divergent }
 
 // Checked returns how many states were compared with the truth, and how many were too old to be.
 func (s *Sim) Checked() (compared, tooOld uint64) { return s.checked, s.unchecked }

@@ -1,0 +1,271 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"meanwhile/examples/arena"
+	"meanwhile/examples/zap"
+	"meanwhile/game"
+	"meanwhile/lab/match"
+	"meanwhile/netsim"
+	"meanwhile/server"
+)
+
+var (
+	arenaExperiment = &experiment{
+		name:  "arena",
+		about: "whole matches of the arena, 12 bots on one kind of network: everything at once",
+		notes: `Twelve bots play the arena, all on the profile's network, three matches (seeds) pooled; the first ten seconds, in which clocks and
+delays settle, do not count. <b>view_error</b> is between what was drawn and the truth at the same playout time; <b>error_now</b> between it and the
+truth that could be known at best (server time minus the path's floor and one send interval). <b>view_age</b> is how far behind server time the
+picture was, the path's floor included. A <b>hitch</b> is more than 16.7 ms in which a moving thing is drawn not between two received records, one
+more per further 250 ms; times in which nothing came for half a second are outages and counted apart. A <b>jolt</b> is a drawn step of more than twice
+the true one plus 5 cm. <b>agreement</b> is the share of predicted shots that the server decided with the same outcome; shots of commands that came late are
+honoured, interrupted ones (the shooter was killed or moved before) do not count. <b>down</b> and <b>up</b> count 42 bytes for each
+datagram; <b>max_window_bits</b> is the most in any one second to any player. At the end all bots stand still: every client must come to hold exactly the
+server's state (<b>converged</b>), and then no state bytes flow (<b>state_bytes_at_rest</b>, in ten seconds). <b>divergences</b> counts states
+that any client took in and that differed from the truth of their tick; <b>clean_mispredictions</b> counts corrections of a prediction
+that nobody outside had influenced.`,
+		takes:    byProfile | byPolicy | byTrace,
+		profiles: netsim.Profiles(),
+		policies: []string{ours},
+		run:      runArena,
+	}
+	hundredExperiment = &experiment{
+		name:  "hundred",
+		about: "a hundred bots in one world on the ocean: no state that a client takes in may ever differ",
+		notes: `A hundred bots play in one world, all on the profile's network. Every state that any client takes in is compared with the history of the
+server at that tick (<b>states_compared</b>; those whose tick the history no longer holds are <b>too_old</b>). <b>same_bytes</b> says that
+a repetition, and one with four workers encoding, sent exactly the same bytes both ways.`,
+		takes:    byProfile | byPolicy,
+		profiles: []netsim.Profile{netsim.Ocean},
+		policies: []string{ours},
+		run:      runHundred,
+	}
+)
+
+// ours is the name of this project's own policy in every table.
+const ours = "meanwhile"
+
+// newMatch returns a match of n bots on one kind of network.
+func newMatch(rules *game.Rules, seed uint64, n, workers int, p netsim.Profile) (*match.Sim, error) {
+	s, err := match.NewSim(rules, seed, server.Config{})
+	if err != nil {
+		return nil, err
+	}
+	s.Workers = workers
+	for i := range n {
+		if _, err := s.Join(fmt.Sprint("bot", i), p, rules.Bot()); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+const (
+	arenaBots = 12
+	settle    = 20 * time.Second // until a world of bots that stand still is at rest: packs come back, the dead too
+	restFor   = 10 * time.Second
+)
+
+// matchResult is what came out of one match.
+type matchResult struct {
+	q           match.Quality
+	divergences uint64
+	converged   error
+	restBytes   uint64
+	fault       error
+}
+
+func playArena(seed uint64, p netsim.Profile, span time.Duration) (res matchResult, err error) {
+	rules, err := arena.Game.Rules()
+	if err != nil {
+		return res, err
+	}
+	s, err := newMatch(rules, seed, arenaBots, 1, p)
+	if err != nil {
+		return res, err
+	}
+	s.Run(match.Warmup)
+	s.Measure()
+	s.Run(span)
+	res.q = s.Quality()
+	s.Still()
+	s.Run(settle)
+	res.converged = s.Converged()
+	res.restBytes = stateBytes(s, restFor)
+	res.divergences = s.Divergences()
+	res.fault = s.Diverged()
+	return res, nil
+}
+
+// stateBytes lets a match run and returns the bytes, with Overhead, of the datagrams that carried records.
+func stateBytes(s *match.Sim, span time.Duration) (sum uint64) {
+	type sent struct{ records, bytes uint64 }
+	before := make([]sent, len(s.Players()))
+	for t := time.Duration(0); t <= span; t += s.Server.Period() {
+		for i, p := range s.Players() {
+			st, _ := s.Server.Stats(p.ID)
+			if t > 0 && st.Records > before[i].records {
+				sum += st.SentBytes - before[i].bytes
+			}
+			before[i] = sent{st.Records, st.SentBytes}
+		}
+		s.Run(s.Server.Period())
+	}
+	return sum
+}
+
+func runArena(r *run) error {
+	span, seeds := time.Minute, r.seeds(3)
+	if r.quick {
+		span, seeds = 10*time.Second, seeds[:1]
+	}
+	var failed []error
+	for _, p := range r.profiles {
+		got, err := each(len(seeds), func(i int) (matchResult, error) { return playArena(seeds[i], p, span) })
+		if err != nil {
+			return err
+		}
+		var all []match.Quality
+		var divergences, rest uint64
+		converged := true
+		for i, m := range got {
+			all = append(all, m.q)
+			divergences += m.divergences
+			rest += m.restBytes
+			converged = converged && m.converged == nil
+			if err := errors.Join(m.fault, m.converged); err != nil {
+				failed = append(failed, fmt.Errorf("lab: arena on %s, seed %d: %w; replay: meanwhile lab arena --profile %s --seed %d", p.Name, seeds[i], err, p.Name, seeds[i]))
+			}
+		}
+		q := pool(all)
+		r.emit(Row{r.name, p.Name, ours, r.seed,
+			r.params(Value{"seeds", len(seeds)}, Value{"players", arenaBots}, Value{"match_s", int(span.Seconds())}),
+			Values{
+				{"view_error_p95_cm", q.ViewErrorP95 * 100}, {"error_now_p95_cm", q.ErrorNowP95 * 100}, {"view_age_ms", ms(q.ViewAge)},
+				{"hitches_per_min", q.HitchesPerMin}, {"outage_share", q.OutageShare}, {"jolts_per_min", q.JoltsPerMin},
+				{"shots", q.Shots}, {"agreement", q.Agreement}, {"late_shots", q.LateShots}, {"interrupted", q.Interrupted}, {"cut_off", q.CutOff},
+				{"down_kbps", q.DownKbps}, {"up_kbps", q.UpKbps}, {"max_window_bits", q.MaxWindowBits},
+				{"clean_mispredictions", q.CleanMispredictions}, {"corrections_p99_cm", q.CorrectionP99 * 100},
+				{"starved_share", q.StarvedShare}, {"touched_share", q.TouchedShare},
+				{"divergences", divergences}, {"converged", number(converged)}, {"state_bytes_at_rest", rest},
+			}})
+	}
+	return errors.Join(failed...)
+}
+
+// number returns a yes or no as metrics hold it.
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// pool joins the qualities of several equally long matches. Quantiles are averaged, the worst second is the worst of all.
+func pool(all []match.Quality) (sum match.Quality) {
+	n := float64(len(all))
+	agreed := 0.0
+	for _, q := range all {
+		agreed += q.Agreement * float64(q.Shots)
+		sum.Shots += q.Shots
+		sum.LateShots += q.LateShots
+		sum.Interrupted += q.Interrupted
+		sum.CutOff += q.CutOff
+		sum.OutageShare += q.OutageShare / n
+		sum.HitchesPerMin += q.HitchesPerMin / n
+		sum.JoltsPerMin += q.JoltsPerMin / n
+		sum.ViewErrorP95 += q.ViewErrorP95 / n
+		sum.ErrorNowP95 += q.ErrorNowP95 / n
+		sum.ViewAge += q.ViewAge / time.Duration(len(all))
+		sum.CleanMispredictions += q.CleanMispredictions
+		sum.CorrectionP99 += q.CorrectionP99 / n
+		sum.StarvedShare += q.StarvedShare / n
+		sum.TouchedShare += q.TouchedShare / n
+		sum.DownKbps += q.DownKbps / n
+		sum.UpKbps += q.UpKbps / n
+		sum.MaxWindowBits = max(sum.MaxWindowBits, q.MaxWindowBits)
+	}
+	sum.Agreement = 1
+	if sum.Shots > 0 {
+		sum.Agreement = agreed / float64(sum.Shots)
+	}
+	return sum
+}
+
+const (
+	crowdBots   = 100
+	crowdRepeat = 5 * time.Second // of virtual time that is played three times for same_bytes
+)
+
+func runHundred(r *run) error {
+	span, seeds := 5*time.Minute, r.seeds(10)
+	switch {
+	case r.quick:
+		span, seeds = 5*time.Second, seeds[:1]
+	case r.brief:
+		span, seeds = time.Minute, seeds[:min(3, len(seeds))]
+	}
+	rules, err := zap.Game.Rules()
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, p := range r.profiles {
+		same := true
+		hashes, err := each(3, func(i int) (uint64, error) {
+			s, err := newMatch(rules, seeds[0], crowdBots, []int{1, 1, 4}[i], p)
+			if err != nil {
+				return 0, err
+			}
+			s.Run(crowdRepeat)
+			return s.Hash(), nil
+		})
+		if err != nil {
+			return err
+		}
+		same = hashes[0] == hashes[1] && hashes[1] == hashes[2]
+		if !same {
+			failed = append(failed, fmt.Errorf("lab: hundred on %s, seed %d: bytes hash to %x, again to %x, with 4 workers to %x", p.Name, seeds[0], hashes[0], hashes[1], hashes[2]))
+		}
+		type result struct {
+			compared, old, divergences, hash uint64
+			bits                             int
+			fault                            error
+		}
+		got, err := each(len(seeds), func(i int) (res result, err error) {
+			s, err := newMatch(rules, seeds[i], crowdBots, 1, p)
+			if err != nil {
+				return res, err
+			}
+			s.Run(span)
+			res.compared, res.old = s.Checked()
+			res.divergences, res.fault, res.hash = s.Divergences(), s.Diverged(), s.Hash()
+			for _, pl := range s.Players() {
+				st, _ := s.Server.Stats(pl.ID)
+				res.bits = max(res.bits, st.MaxWindow*8)
+			}
+			return res, nil
+		})
+		if err != nil {
+			return err
+		}
+		for i, m := range got {
+			if m.fault != nil {
+				failed = append(failed, fmt.Errorf("lab: hundred on %s, seed %d: %w; replay: meanwhile lab hundred --profile %s --seed %d", p.Name, seeds[i], m.fault, p.Name, seeds[i]))
+			}
+			r.emit(Row{r.name, p.Name, ours, seeds[i],
+				r.params(Value{"game", rules.Name}, Value{"players", crowdBots}, Value{"match_s", int(span.Seconds())}),
+				Values{
+					{"states_compared", m.compared}, {"too_old", m.old}, {"divergences", m.divergences}, {"max_window_bits", m.bits},
+					{"same_bytes", number(same)}, {"bytes_hash", m.hash >> 32},
+				}})
+		}
+	}
+	return errors.Join(failed...)
+}

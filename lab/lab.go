@@ -1,0 +1,382 @@
+// Package lab runs experiments: the real cores of this project on simulated networks, in virtual time, beside what others
+// do. Every figure in the documents is a row that one of them prints, and a command prints it again.
+//
+// [Main] is the program `meanwhile lab`. One seed gives one result on every machine, whatever the number of cores.
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meanwhile/netsim"
+)
+
+// An experiment is a way to measure something.
+type experiment struct {
+	name  string
+	about string // one line
+	notes string // how its metrics are defined, for readers of the report
+	takes flags  // which flags narrow or feed it
+	// profiles are those of a run without --profile, policies all that --policy can name, rates those of a run without --rate.
+	profiles []netsim.Profile
+	policies []string
+	rates    []int
+	run      func(r *run) error
+}
+
+// flags are the ones that not every experiment can use; --seed, --quick and --json all do.
+type flags uint
+
+const (
+	byProfile flags = 1 << iota
+	byPolicy
+	byRate
+	byTrace
+)
+
+// experiments lists what there is, in the order of reports.
+var experiments = []*experiment{clockExperiment, arenaExperiment, hundredExperiment}
+
+// run is one run of an experiment.
+type run struct {
+	*experiment
+	profiles []netsim.Profile
+	chosen   []string // policies
+	rates    []int
+	trace    string // names of the recorded capacities in place of the profile's own
+	seed     uint64
+	oneSeed  bool // --seed was given
+	quick    bool
+	drawing  bool // figures are wanted
+	brief    bool // part of a larger run: minutes, not half an hour
+	gate     bool // for the gate: only what has limits
+	emit     func(Row)
+	figures  []figure
+}
+
+// wants reports whether rows of a policy are asked for.
+func (r *run) wants(policy string) bool { return slices.Contains(r.chosen, policy) }
+
+// seeds returns the seeds of a run that pools n.
+func (r *run) seeds(n int) []uint64 {
+	if r.oneSeed {
+		n = 1
+	}
+	s := make([]uint64, n)
+	for i := range s {
+		s[i] = r.seed + uint64(i)
+	}
+	return s
+}
+
+// Exit statuses of Main.
+const (
+	exitOK    = 0
+	exitShort = 1 // something fell short, or writing failed
+	exitUsage = 2 // unknown names or flags, unreadable or malformed files
+)
+
+const usage = `usage: meanwhile lab NAME [flags]       run an experiment, print its table
+       meanwhile lab all --out DIR     run all, write one HTML report with every table and figure
+       meanwhile lab gate [--quick]    check what must hold, exit 1 naming what fell short
+       meanwhile lab --list            name the experiments
+
+flags: --json               one JSON object per row and nothing else
+       --quick              seconds instead of minutes, fewer seeds
+       --seed N             one seed
+       --profile NAME,...   network paths
+       --policy NAME,...    policies
+       --rate HZ            packets a second
+       --trace-down FILE    recorded capacity in place of the profile's, server to client
+       --trace-up FILE      the same, client to server
+       --motion FILE        recorded movement
+`
+
+// command is what the arguments ask for.
+type command struct {
+	name                       string
+	json, list, quick, help    bool
+	profile, policy            []string
+	seed                       uint64
+	hasSeed                    bool
+	rate                       int
+	motion, traceUp, traceDown string
+	out                        string
+}
+
+// usageError is a mistake in the arguments or in a file that they name.
+type usageError struct{ error }
+
+func badUsage(format string, args ...any) error {
+	return usageError{fmt.Errorf("lab: "+format, args...)}
+}
+
+// Main runs the laboratory with the arguments after its name, writes rows to stdout and trouble to stderr, and returns the
+// exit status: 0; 1 when something fell short; 2 with one sentence when the arguments or a file are unusable.
+func Main(args []string, stdout, stderr io.Writer) int {
+	err := main(args, stdout)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, err)
+	if errors.As(err, &usageError{}) {
+		return exitUsage
+	}
+	return exitShort
+}
+
+func main(args []string, stdout io.Writer) error {
+	c, err := parse(args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.help:
+		_, err := io.WriteString(stdout, usage)
+		return err
+	case c.list:
+		return list(stdout)
+	case c.name == "":
+		return badUsage("name an experiment, or --list to see what there is")
+	case c.out != "" && c.name != "all":
+		return badUsage("--out belongs to all")
+	case c.name == "all":
+		return all(c, stdout)
+	case c.name == "gate":
+		return gate(c, stdout)
+	}
+	e := byName(c.name)
+	if e == nil {
+		return badUsage("no experiment %q; there are: %s", c.name, strings.Join(names(), " "))
+	}
+	r, err := e.prepare(c)
+	if err != nil {
+		return err
+	}
+	var rows []Row
+	var failed error
+	r.emit = func(row Row) {
+		rows = append(rows, row)
+		if c.json && failed == nil {
+			_, failed = stdout.Write(append(row.JSON(), '\n'))
+		}
+	}
+	if err := e.run(r); err != nil {
+		return err
+	}
+	if failed != nil || c.json {
+		return failed
+	}
+	for i, t := range tables(rows) {
+		if i > 0 {
+			fmt.Fprintln(stdout)
+		}
+		if err := t.write(stdout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func byName(name string) *experiment {
+	for _, e := range experiments {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+func names() []string {
+	var n []string
+	for _, e := range experiments {
+		n = append(n, e.name)
+	}
+	return n
+}
+
+func list(w io.Writer) error {
+	wide := 0
+	for _, e := range experiments {
+		wide = max(wide, len(e.name))
+	}
+	for _, e := range experiments {
+		if _, err := fmt.Fprintf(w, "%-*s  %s\n", wide, e.name, e.about); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parse(args []string) (command, error) {
+	c := command{seed: 1}
+	on := map[string]*bool{"json": &c.json, "list": &c.list, "quick": &c.quick, "help": &c.help, "h": &c.help}
+	texts := map[string]*string{"motion": &c.motion, "trace-up": &c.traceUp, "trace-down": &c.traceDown, "out": &c.out}
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		if !strings.HasPrefix(arg, "-") || arg == "-" {
+			if c.name != "" {
+				return c, badUsage("%q beside %q: one experiment at a time", arg, c.name)
+			}
+			c.name = arg
+			continue
+		}
+		name, value, has := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		if b := on[name]; b != nil {
+			if has {
+				return c, badUsage("--%s takes no value", name)
+			}
+			*b = true
+			continue
+		}
+		known := texts[name] != nil || slices.Contains([]string{"profile", "policy", "seed", "rate"}, name)
+		if !known {
+			return c, badUsage("no flag %s; lab --help shows what there is", arg)
+		}
+		if !has {
+			if len(args) == 0 || strings.HasPrefix(args[0], "--") {
+				return c, badUsage("--%s needs a value", name)
+			}
+			value, args = args[0], args[1:]
+		}
+		if value == "" {
+			return c, badUsage("--%s needs a value", name)
+		}
+		switch name {
+		case "profile":
+			c.profile = append(c.profile, strings.Split(value, ",")...)
+		case "policy":
+			c.policy = append(c.policy, strings.Split(value, ",")...)
+		case "seed":
+			n, err := strconv.ParseUint(value, 10, 63)
+			if err != nil {
+				return c, badUsage("--seed %s is not a whole number in [0, %d]", value, int64(1<<63-1))
+			}
+			c.seed, c.hasSeed = n, true
+		case "rate":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < minRate || n > maxRate {
+				return c, badUsage("--rate %s is not a whole number of packets a second in [%d, %d]", value, minRate, maxRate)
+			}
+			c.rate = n
+		default:
+			*texts[name] = value
+		}
+	}
+	return c, nil
+}
+
+// Bounds of --rate.
+const (
+	minRate = 1
+	maxRate = 240
+)
+
+// defaultTraced is the profile whose capacity recorded ones replace without --profile.
+const defaultTraced = "lte-a"
+
+// prepare checks a command against what the experiment can use, and reads its files.
+func (e *experiment) prepare(c command) (*run, error) {
+	for _, f := range []struct {
+		flag  string
+		given bool
+		need  flags
+	}{
+		{"--profile", len(c.profile) > 0, byProfile},
+		{"--policy", len(c.policy) > 0, byPolicy},
+		{"--rate", c.rate != 0, byRate},
+		{"--trace-up", c.traceUp != "", byTrace},
+		{"--trace-down", c.traceDown != "", byTrace},
+	} {
+		if f.given && e.takes&f.need == 0 {
+			return nil, badUsage("%s has no use for %s", e.name, f.flag)
+		}
+	}
+	if c.motion != "" {
+		return nil, badUsage("%s has no use for --motion", e.name)
+	}
+	r := &run{experiment: e, profiles: e.profiles, chosen: e.policies, rates: e.rates, seed: c.seed, oneSeed: c.hasSeed, quick: c.quick}
+	if len(c.policy) > 0 {
+		r.chosen = nil
+		for _, p := range e.policies { // in their own order
+			if slices.Contains(c.policy, p) {
+				r.chosen = append(r.chosen, p)
+			}
+		}
+		for _, p := range c.policy {
+			if !slices.Contains(e.policies, p) {
+				return nil, badUsage("%s has no policy %q; there are: %s", e.name, p, strings.Join(e.policies, " "))
+			}
+		}
+	}
+	if c.rate != 0 {
+		r.rates = []int{c.rate}
+	}
+	traced := c.traceUp != "" || c.traceDown != ""
+	if traced && len(c.profile) == 0 {
+		c.profile = []string{defaultTraced}
+	}
+	if len(c.profile) > 0 {
+		r.profiles = nil
+		for _, name := range c.profile {
+			p, err := netsim.ByName(name)
+			if err != nil {
+				return nil, usageError{err}
+			}
+			r.profiles = append(r.profiles, p)
+		}
+	}
+	if traced {
+		var used []string
+		down, err := readTrace(c.traceDown, &used)
+		if err != nil {
+			return nil, err
+		}
+		up, err := readTrace(c.traceUp, &used)
+		if err != nil {
+			return nil, err
+		}
+		r.trace = strings.Join(used, "+")
+		for i := range r.profiles {
+			r.profiles[i] = r.profiles[i].WithTraces(down, up)
+			if err := r.profiles[i].Validate(); err != nil {
+				return nil, usageError{err}
+			}
+		}
+	}
+	return r, nil
+}
+
+// readTrace reads a recorded capacity; "" is none.
+func readTrace(name string, used *[]string) (*netsim.Trace, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("lab: %w", err)}
+	}
+	defer f.Close()
+	t, err := netsim.ReadTrace(f)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("lab: %s: %w", name, err)}
+	}
+	*used = append(*used, filepath.Base(name))
+	return t, nil
+}
+
+// params begins the parameters of a row with the trace, where there is one.
+func (r *run) params(vals ...Value) Values {
+	var p Values
+	if r.trace != "" {
+		p.put("trace", r.trace)
+	}
+	return append(p, vals...)
+}

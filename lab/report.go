@@ -1,0 +1,171 @@
+package lab
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// section is the report of one experiment.
+type section struct {
+	*experiment
+	command string
+	rows    []Row
+	figures []figure
+	failed  error
+}
+
+// all runs every experiment that can use the flags and writes one page.
+func all(c command, stdout io.Writer) error {
+	if c.out == "" {
+		return badUsage("all needs --out DIR for its report")
+	}
+	if err := os.MkdirAll(c.out, 0o777); err != nil {
+		return usageError{fmt.Errorf("lab: --out: %w", err)}
+	}
+	var runs []*run
+	for _, e := range experiments {
+		r, err := e.prepare(c.only(e.takes))
+		if err != nil {
+			return err
+		}
+		runs = append(runs, r)
+	}
+	var sections []section
+	var failed []string
+	for _, r := range runs {
+		r.drawing, r.brief = true, true
+		s := section{experiment: r.experiment, command: "meanwhile lab " + r.name}
+		if c.quick {
+			s.command += " --quick"
+		}
+		var broken error
+		r.emit = func(row Row) {
+			s.rows = append(s.rows, row)
+			if c.json && broken == nil {
+				_, broken = stdout.Write(append(row.JSON(), '\n'))
+			}
+		}
+		s.failed = r.run(r)
+		if broken != nil {
+			return broken
+		}
+		if s.failed != nil {
+			failed = append(failed, s.failed.Error())
+		}
+		s.figures = r.figures
+		sections = append(sections, s)
+		if !c.json {
+			fmt.Fprintf(stdout, "%s: %d rows\n", r.name, len(s.rows))
+		}
+	}
+	page, err := report(sections)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(c.out, "report.html")
+	if err := os.WriteFile(name, page, 0o666); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	if !c.json {
+		fmt.Fprintln(stdout, name)
+	}
+	if failed != nil {
+		return fmt.Errorf("%s", strings.Join(failed, "\n"))
+	}
+	return nil
+}
+
+// only returns the command without the flags that an experiment has no use for.
+func (c command) only(takes flags) command {
+	if takes&byProfile == 0 {
+		c.profile = nil
+	}
+	if takes&byPolicy == 0 {
+		c.policy = nil
+	}
+	if takes&byRate == 0 {
+		c.rate = 0
+	}
+	if takes&byTrace == 0 {
+		c.traceDown, c.traceUp = "", ""
+	}
+	return c
+}
+
+const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:78rem;padding:0 1rem;color:#222}
+h1,h2{line-height:1.2}h2{margin-top:3rem;border-top:1px solid #ccc;padding-top:1rem}
+table{border-collapse:collapse;font-size:12px;font-variant-numeric:tabular-nums}
+td,th{padding:.15rem .5rem;border-bottom:1px solid #e4e4e4;text-align:left;white-space:nowrap}
+th{position:sticky;top:0;background:#f6f6f6}td.n,th.n{text-align:right}tr.ours{background:#eaf3fa}
+.wide{overflow-x:auto;max-height:40rem}code{background:#f3f3f3;padding:.1rem .3rem}figure{margin:1rem 0}svg{max-width:100%;height:auto}
+.bad{color:#a00}nav a{margin-right:1rem}p.notes{max-width:60rem;color:#444}`
+
+// report returns one page with everything in it: no scripts, nothing loaded from elsewhere.
+func report(sections []section) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Meanwhile: laboratory</title>\n<style>" + style + "</style>\n")
+	b.WriteString("<h1>Meanwhile: laboratory</h1>\n<p>Every row is printed again, with <code>--json</code> as one object per line, by the command above its table. " +
+		"Everything runs in virtual time: one seed gives the same numbers on every machine.</p>\n<nav>")
+	for _, s := range sections {
+		fmt.Fprintf(&b, `<a href="#%s">%s</a>`, s.name, s.name)
+	}
+	b.WriteString("</nav>\n")
+	for _, s := range sections {
+		fmt.Fprintf(&b, "<h2 id=\"%s\">%s</h2>\n<p>%s.</p>\n<p><code>%s</code></p>\n", s.name, s.name, html.EscapeString(upperFirst(s.about)), html.EscapeString(s.command))
+		if s.failed != nil {
+			fmt.Fprintf(&b, "<p class=\"bad\">%s</p>\n", html.EscapeString(s.failed.Error()))
+		}
+		fmt.Fprintf(&b, "<p class=\"notes\">%s</p>\n", s.notes)
+		for _, f := range s.figures {
+			svg, err := f.svg()
+			if err != nil {
+				return nil, err
+			}
+			b.WriteString("<figure>\n")
+			b.Write(svg)
+			b.WriteString("</figure>\n")
+		}
+		for _, t := range tables(s.rows) {
+			t.html(&b)
+		}
+	}
+	b.WriteString("</html>\n")
+	return b.Bytes(), nil
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func (t *table) html(b *bytes.Buffer) {
+	b.WriteString("<div class=\"wide\"><table>\n<tr>")
+	class := func(c int) string {
+		if t.numeric[c] {
+			return ` class="n"`
+		}
+		return ""
+	}
+	policy := -1
+	for c, name := range t.columns {
+		if name == "policy" {
+			policy = c
+		}
+		fmt.Fprintf(b, "<th%s>%s</th>", class(c), html.EscapeString(name))
+	}
+	b.WriteString("</tr>\n")
+	for _, line := range t.rows {
+		row := "<tr>"
+		if policy >= 0 && line[policy] == ours {
+			row = `<tr class="ours">`
+		}
+		b.WriteString(row)
+		for c, cell := range line {
+			fmt.Fprintf(b, "<td%s>%s</td>", class(c), html.EscapeString(cell))
+		}
+		b.WriteString("</tr>\n")
+	}
+	b.WriteString("</table></div>\n")
+}
