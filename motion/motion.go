@@ -18,8 +18,8 @@ type State struct {
 }
 
 // Between says how b follows a at playout time t: the fraction of the way in 1/65536, from 0 (a) to
-// 65536 (b). Teleports are never drawn as a slide: before the cut a shows, from it on b. A thing that
-// rested after a stays there until its movement began.
+// 65536 (b), rounded down. Teleports are never drawn as a slide: before the cut a shows, from it on b. A thing that
+// rested after a stays there until the tick before its first movement, where it still was.
 func Between(a, b *State, t clock.TickFrac) int64 {
 	from, to := a.Tick.Frac(), b.Tick.Frac()
 	if t >= to {
@@ -41,8 +41,9 @@ func Between(a, b *State, t clock.TickFrac) int64 {
 }
 
 // Draw writes the values of group g of kind k at playout time t, which lies between a and b, into dst:
-// observer integers in 1/schema.SubSteps. With b nil, or t outside [a, b], the nearer one is held: what
-// can be hit is never extrapolated.
+// observer integers in 1/schema.SubSteps, rounded down. dst holds g.N of them. With b nil, or t outside [a, b], the
+// nearer one is held: what can be hit is never extrapolated. Values of any size give a result between both; a and b
+// hold g.N values within 32 bits, as a decoder leaves them.
 func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []int64) {
 	u := int64(0)
 	if b == nil {
@@ -99,7 +100,8 @@ func tangent(v int64, a, b *State, p *schema.Prop) int64 {
 
 // hermite evaluates the cubic through pa and pb with tangents ma and mb (steps over the interval) at
 // u/65536, in 1/SubSteps. Tangents are limited to three times the chord and to its direction, which keeps the
-// curve between its ends (Fritsch and Carlson, 1980): a bad velocity never draws a place beyond both records.
+// curve between its ends (Fritsch and Carlson, 1980), up to the rounding of the powers of u, which the last line
+// takes off: a bad velocity never draws a place beyond both records.
 func hermite(pa, pb, ma, mb, u int64) int64 {
 	d := pb - pa
 	ma, mb = limit(ma, d), limit(mb, d)
@@ -108,7 +110,8 @@ func hermite(pa, pb, ma, mb, u int64) int64 {
 	h01 := 3*u2 - 2*u3
 	h10 := u3 - 2*u2 + u
 	h11 := u3 - u2
-	return pa*schema.SubSteps + (h01*d+h10*ma+h11*mb)>>8
+	v := pa*schema.SubSteps + (h01*d+h10*ma+h11*mb)>>8
+	return min(max(v, min(pa, pb)*schema.SubSteps), max(pa, pb)*schema.SubSteps)
 }
 
 func limit(m, d int64) int64 {
