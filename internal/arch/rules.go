@@ -45,7 +45,7 @@ const lastCore = "client"
 var thirdParty = map[string][]string{
 	"transport": {"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go", "github.com/coder/websocket"},
 	"host":      {"github.com/prometheus/client_golang"},
-	"app":       {"github.com/alecthomas/kong", "github.com/andybalholm/brotli", "github.com/prometheus/client_golang"},
+	"app":       {"github.com/alecthomas/kong", "github.com/coder/websocket", "github.com/andybalholm/brotli", "github.com/prometheus/client_golang"},
 	"web":       {"github.com/andybalholm/brotli"},
 	"lab":       {"gonum.org/v1/plot"},
 	"cmd":       {"github.com/alecthomas/kong", "github.com/andybalholm/brotli", "github.com/prometheus/client_golang"},

@@ -1,0 +1,124 @@
+//go:build !js
+
+// Package app makes a program of a game. Natively it is server, page, bots and flags; compiled to WebAssembly it is the
+// browser's client, which the page's library meanwhile.js loads and drives.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"meanwhile/app/site"
+	"meanwhile/game"
+	"meanwhile/host"
+)
+
+// options are the flags of a game's program.
+type options struct {
+	Addr    string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen: TCP for the page, the UDP port of the same number for players."`
+	Bots    int    `default:"${bots}" help:"Bots in each room."`
+	Room    string `default:"${room}" help:"Room of players who name none."`
+	Rooms   int    `default:"${rooms}" help:"Rooms open at once, at most."`
+	Players int    `default:"${players}" help:"Players in a room, at most."`
+	Web     string `placeholder:"DIR" help:"Folder of the page: game.js, or a whole page with index.html. Without it, the nearest folder web from the program's source up."`
+	Open    bool   `help:"Open the page in a browser."`
+	Verbose bool   `short:"v" help:"Log more than warnings."`
+}
+
+// Main runs a game: the server with its page and bots, as the flags say, until it is interrupted. Compiled for the browser it is
+// the page's engine. It does not return.
+func Main[C any](def *game.Definition[C]) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	rules, err := def.Rules()
+	code := run(ctx, def.Name, rules, err, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is Main, and returns the exit status: 0, 1 if something failed, 2 if the program is used or written wrongly.
+func run(ctx context.Context, name string, rules *game.Rules, err error, args []string, stdout, stderr io.Writer) int {
+	say := func(err error) { fmt.Fprintln(stderr, site.Sentence(name, err)) }
+	if err != nil {
+		say(err)
+		return 2
+	}
+	var o options
+	bots := 3
+	if rules.Bot() == nil {
+		bots = 0
+	}
+	vars := map[string]string{"room": host.DefaultRoom, "rooms": fmt.Sprint(host.DefaultRooms), "players": fmt.Sprint(host.DefaultPlayers), "bots": fmt.Sprint(bots)}
+	_, code, done := site.Parse(&o, name, "A game made with Meanwhile.", vars, args, stdout, stderr)
+	if done {
+		return code
+	}
+
+	var pages []fs.FS
+	source, sourceErr := site.FindSource()
+	web := o.Web
+	if web == "" && sourceErr == nil {
+		web, _ = source.Web()
+	}
+	if web != "" {
+		root, err := os.OpenRoot(web)
+		if err != nil {
+			say(fmt.Errorf("the folder of the page cannot be read: %w", err))
+			return 2
+		}
+		defer root.Close()
+		pages = append(pages, root.FS())
+	}
+	s, err := site.Listen(site.Config{
+		Addr: o.Addr, Pages: pages,
+		Host:    host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players, Log: site.Logger(stderr, o.Verbose)},
+		Metrics: site.IsLocal(o.Addr),
+	})
+	if err != nil {
+		say(err)
+		return site.Status(err)
+	}
+	program, err := client(ctx, rules.Name, pages, source, sourceErr, stderr)
+	if err != nil {
+		s.Close()
+		if ctx.Err() != nil {
+			return 0
+		}
+		say(err)
+		return 1
+	}
+	if len(pages) == 0 {
+		fmt.Fprintf(stderr, "%s: no page: no folder web with game.js was found from %s up; name one with --web\n", name, source.Main)
+	}
+	return site.Run(ctx, s, program, name, o.Open, stdout, stderr)
+}
+
+// client returns the program for browsers: what lies ready beside the page, or what is built from the source.
+func client(ctx context.Context, name string, pages []fs.FS, source site.Source, sourceErr error, stderr io.Writer) (*site.Program, error) {
+	for _, tree := range pages {
+		p, err := site.Prebuilt(tree, name)
+		switch {
+		case err == nil:
+			fmt.Fprintf(stderr, "using the %s.wasm beside the page\n", name)
+			return p, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	if sourceErr != nil {
+		return nil, fmt.Errorf("%w, so the page's program cannot be built; put %s.wasm and wasm_exec.js into the folder of --web", sourceErr, name)
+	}
+	p, err := site.Build(ctx, source.Main, name, stderr)
+	var failed *site.BuildError
+	if errors.As(err, &failed) {
+		fmt.Fprintln(stderr, failed.Output)
+		return nil, fmt.Errorf("building %s for the browser failed", filepath.Base(source.Main))
+	}
+	return p, err
+}

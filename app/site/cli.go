@@ -1,0 +1,111 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"meanwhile/host"
+)
+
+// What the programs have in common that serve a site: flags, sentences and exit statuses.
+
+// Parse reads a command line into target, a pointer to a struct with tags of kong. When done is set, the program ends
+// with the status code: help was asked for (0), or the command line is wrong (2, and stderr has a sentence).
+func Parse(target any, name, about string, vars map[string]string, args []string, stdout, stderr io.Writer) (parsed *kong.Context, code int, done bool) {
+	helped := false
+	k, err := kong.New(target, kong.Name(name), kong.Description(about), kong.Vars(vars), kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		panic(err) // the struct is wrong, which every test sees
+	}
+	parsed, err = k.Parse(args)
+	if helped {
+		return nil, 0, true
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, Sentence(name, err)+"; see "+name+" --help")
+		return nil, 2, true
+	}
+	return parsed, 0, false
+}
+
+// Sentence is an error as a person reads it.
+func Sentence(name string, err error) string {
+	text := err.Error()
+	for _, pkg := range []string{"site: ", "host: ", "game: "} {
+		text = strings.TrimPrefix(text, pkg)
+	}
+	return name + ": " + text
+}
+
+// Status is the exit status for an error of Listen: 2 if what was asked for cannot be, 1 if it is only not to be had now.
+func Status(err error) int {
+	var addr *AddrError
+	if errors.As(err, &addr) && CheckAddr(addr.Addr) == nil {
+		return 1
+	}
+	return 2
+}
+
+// IsLocal reports whether an address to listen on can be reached from this machine alone.
+func IsLocal(addr string) bool {
+	name, _, err := net.SplitHostPort(addr)
+	ip := net.ParseIP(name)
+	return err == nil && (name == "localhost" || ip != nil && ip.IsLoopback())
+}
+
+// Logger returns a logger of text for people.
+func Logger(w io.Writer, verbose bool) *slog.Logger {
+	level := slog.LevelWarn
+	if verbose {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// Run prints the address of a site, opens it if asked to, and serves until ctx ends. It returns the exit status.
+func Run(ctx context.Context, s *Site, p *Program, name string, open bool, stdout, stderr io.Writer) int {
+	fmt.Fprintln(stdout, s.URL())
+	if note := s.Note(); note != "" {
+		fmt.Fprintln(stderr, note)
+	}
+	if open {
+		if err := OpenBrowser(s.URL()); err != nil {
+			fmt.Fprintf(stderr, "%s: no browser could be opened: %v\n", name, err)
+		}
+	}
+	if err := s.Serve(ctx, p); err != nil {
+		fmt.Fprintln(stderr, Sentence(name, err))
+		if !errors.Is(err, host.ErrStuck) {
+			return 1
+		}
+	}
+	return 0
+}
+
+// OpenBrowser opens a page in the person's browser.
+func OpenBrowser(url string) error {
+	var cmd *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		cmd = exec.Command("open", url)
+	case "windows":
+		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", url)
+	default:
+		cmd = exec.Command("xdg-open", url)
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // ends with the opener, which is at once, or with this program
+	return nil
+}

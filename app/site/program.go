@@ -1,0 +1,328 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/andybalholm/brotli"
+)
+
+// A Program is a game's client in WebAssembly and what a page needs to run it.
+type Program struct {
+	wasm, exec *asset
+}
+
+// NewProgram returns a Program made of the WebAssembly, of the same packed with brotli, and of the file wasm_exec.js of
+// the Go version that compiled it. One of wasm and br may be nil.
+func NewProgram(wasm, br, exec []byte) (*Program, error) {
+	if wasm == nil {
+		var err error
+		if wasm, err = io.ReadAll(io.LimitReader(brotli.NewReader(bytes.NewReader(br)), maxFile)); err != nil {
+			return nil, fmt.Errorf("site: unpacking the program: %w", err)
+		}
+	}
+	if !bytes.HasPrefix(wasm, []byte("\x00asm")) {
+		return nil, errors.New("site: the program is not WebAssembly")
+	}
+	if len(exec) == 0 {
+		return nil, errors.New("site: wasm_exec.js is missing")
+	}
+	return &Program{newAsset(types[".wasm"], wasm, br), newAsset(types[".js"], exec, nil)}, nil
+}
+
+// Size is the size of the WebAssembly in bytes, as it is and packed with brotli.
+func (p *Program) Size() (plain, packed int) { return len(p.wasm.raw), len(p.wasm.brotli()) }
+
+// ErrNoSource reports that the source of the running program is not to be found.
+var ErrNoSource = errors.New("site: the source of this program is not on this machine")
+
+// Source says where the running program comes from.
+type Source struct {
+	Main string // folder of its package main
+	Root string // folder of its module's go.mod
+}
+
+// FindSource finds the source of the running program: where it was compiled, or in or above the working directory. It
+// fails with ErrNoSource, as for a program that was moved to another machine.
+func FindSource() (Source, error) {
+	var tried []string
+	// Compiled without -trimpath, the program knows where its main function is.
+	pc := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pc[:runtime.Callers(0, pc)])
+	for more := true; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); f.Function != "main.main" {
+			continue
+		}
+		dir := filepath.Dir(f.File)
+		if root, ok := moduleAbove(dir); ok && filepath.IsAbs(dir) {
+			return Source{dir, root}, nil
+		}
+		tried = append(tried, dir)
+	}
+	info, ok := debug.ReadBuildInfo()
+	wd, err := os.Getwd()
+	if !ok || err != nil || info.Main.Path == "" {
+		return Source{}, ErrNoSource
+	}
+	// Otherwise it knows the names of its package and module.
+	for dir := wd; ; {
+		root, ok := moduleAbove(dir)
+		if !ok {
+			return Source{}, fmt.Errorf("%w: it is neither in %s nor in or above %s", ErrNoSource, strings.Join(tried, ", "), wd)
+		}
+		if moduleName(root) == info.Main.Path {
+			below := strings.TrimPrefix(strings.TrimPrefix(info.Path, info.Main.Path), "/")
+			if main := filepath.Join(root, filepath.FromSlash(below)); isDir(main) {
+				return Source{main, root}, nil
+			}
+		}
+		dir = filepath.Dir(root)
+	}
+}
+
+// moduleAbove returns the nearest folder at or above dir that has a go.mod.
+func moduleAbove(dir string) (string, bool) {
+	for {
+		if info, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil && info.Mode().IsRegular() {
+			return dir, true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", false
+		}
+		dir = up
+	}
+}
+
+// moduleName returns the path in the module line of a go.mod.
+func moduleName(root string) string {
+	b, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(b)) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+			name, _, _ = strings.Cut(name, "//")
+			return strings.Trim(strings.TrimSpace(name), `"`)
+		}
+	}
+	return ""
+}
+
+func isDir(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// Web returns the folder of the game's page: the nearest folder called web, with a game.js or an index.html, from the
+// folder of package main up to that of the module.
+func (s Source) Web() (string, bool) {
+	for dir := s.Main; ; dir = filepath.Dir(dir) {
+		web := filepath.Join(dir, "web")
+		for _, name := range []string{"game.js", "index.html"} {
+			if info, err := os.Stat(filepath.Join(web, name)); err == nil && info.Mode().IsRegular() {
+				return web, true
+			}
+		}
+		if dir == s.Root || dir == filepath.Dir(dir) {
+			return "", false
+		}
+	}
+}
+
+// ErrNoToolchain reports that there is no Go toolchain to build with.
+var ErrNoToolchain = errors.New("site: the page's program must be built, but there is no Go toolchain on this machine: install Go from https://go.dev/dl/")
+
+// A BuildError is the failure of a build. Output is what the compiler said.
+type BuildError struct {
+	Dir    string
+	Output string
+	Err    error
+}
+
+func (e *BuildError) Error() string {
+	return fmt.Sprintf("site: building %s for the browser failed: %v", e.Dir, e.Err)
+}
+
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// builds is the folder for what was built before, in os.UserCacheDir.
+const builds = "meanwhile"
+
+// keptBuilds and keptPacks are how many programs the cache keeps, and how many packed ones; the oldest go first.
+const (
+	keptBuilds = 12
+	keptPacks  = 24
+)
+
+// Build compiles the package main in a folder for the browser, with the Go toolchain of this machine, and packs it. Both
+// steps are skipped for what has not changed. A line on progress goes to progress. Failures are ErrNoToolchain, a
+// *BuildError, or those of files.
+func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program, error) {
+	tool, err := toolchain()
+	if err != nil {
+		return nil, err
+	}
+	env := append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+		// Set by go run and go test for the program's own machine.
+		return strings.HasPrefix(v, "GOOS=") || strings.HasPrefix(v, "GOARCH=") || strings.HasPrefix(v, "GOROOT=")
+	}), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
+	run := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, tool, args...)
+		cmd.Dir, cmd.Env = dir, env
+		cmd.WaitDelay = 5 * time.Second
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil {
+			if ctx.Err() != nil {
+				return "", context.Cause(ctx)
+			}
+			return "", &BuildError{dir, strings.TrimSpace(errs.String()), err}
+		}
+		return strings.TrimSpace(out.String()), nil
+	}
+	root, err := run("env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	start, err := os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js"))
+	if err != nil {
+		return nil, fmt.Errorf("site: this Go toolchain has no wasm_exec.js: %w", err)
+	}
+
+	cache, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	sum := newAsset("", []byte(dir), nil).hash[:16]
+	out := filepath.Join(cache, sum+"-"+name+".wasm")
+	fmt.Fprintf(progress, "building %s.wasm ... ", name)
+	began := time.Now()
+	// The go command leaves an up-to-date file alone. It works on a copy, so that two programs that start at once do not
+	// write to the same file.
+	work := fmt.Sprintf("%s.%d", out, os.Getpid())
+	defer os.Remove(work)
+	if old, err := os.ReadFile(out); err == nil {
+		_ = os.WriteFile(work, old, 0o755)
+	}
+	if _, err := run("build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", work, "."); err != nil {
+		fmt.Fprintln(progress, "failed")
+		return nil, err
+	}
+	wasm, err := os.ReadFile(work)
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Rename(work, out) // if it fails, the next build takes longer
+	prune(cache, "*.wasm", keptBuilds)
+	p, err := NewProgram(wasm, nil, start)
+	if err != nil {
+		return nil, err
+	}
+	p.pack(cache)
+	plain, packed := p.Size()
+	fmt.Fprintf(progress, "%.1f MB, %.2f MB packed, %v\n", float64(plain)/1e6, float64(packed)/1e6, time.Since(began).Round(10*time.Millisecond))
+	return p, nil
+}
+
+// toolchain returns the path of the go command.
+func toolchain() (string, error) {
+	if tool, err := exec.LookPath("go"); err == nil {
+		return tool, nil
+	}
+	name := "go"
+	if runtime.GOOS == "windows" {
+		name = "go.exe"
+	}
+	//nolint:staticcheck // the place of the toolchain that built this program is the best guess that is left
+	if root := runtime.GOROOT(); root != "" {
+		if tool := filepath.Join(root, "bin", name); isFile(tool) {
+			return tool, nil
+		}
+	}
+	return "", ErrNoToolchain
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// cacheDir returns the folder for what was built, which it makes.
+func cacheDir() (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		base = os.TempDir() // a service without a home
+	}
+	dir := filepath.Join(base, builds)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("site: a folder for what is built: %w", err)
+	}
+	return dir, nil
+}
+
+// pack packs the WebAssembly, or takes it packed from the cache, where it is kept by its content.
+func (p *Program) pack(cache string) {
+	name := filepath.Join(cache, fmt.Sprintf("%s-%d.br", p.wasm.hash[:32], brotliLevel))
+	if br, err := os.ReadFile(name); err == nil && len(br) > 0 {
+		again, err := io.ReadAll(io.LimitReader(brotli.NewReader(bytes.NewReader(br)), maxFile))
+		if err == nil && bytes.Equal(again, p.wasm.raw) {
+			p.wasm.br.once.Do(func() { p.wasm.br.b = br })
+			now := time.Now()
+			_ = os.Chtimes(name, now, now)
+			return
+		}
+	}
+	work := fmt.Sprintf("%s.%d", name, os.Getpid())
+	if err := os.WriteFile(work, p.wasm.brotli(), 0o644); err == nil {
+		err = os.Rename(work, name)
+	}
+	_ = os.Remove(work)
+	prune(cache, "*.br", keptPacks)
+}
+
+// prune keeps the newest files whose names fit a pattern.
+func prune(cache, pattern string, keep int) {
+	list, err := filepath.Glob(filepath.Join(cache, pattern))
+	if err != nil || len(list) <= keep {
+		return
+	}
+	age := func(name string) time.Time {
+		info, err := os.Stat(name)
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(list, func(a, b string) int { return age(b).Compare(age(a)) })
+	for _, name := range list[keep:] {
+		_ = os.Remove(name)
+	}
+}
+
+// Prebuilt returns the program that lies in a tree of files beside the page: NAME.wasm and wasm_exec.js. It reports
+// fs.ErrNotExist if the first of them is missing.
+func Prebuilt(tree fs.FS, name string) (*Program, error) {
+	wasm, err := fs.ReadFile(tree, name+".wasm")
+	if err != nil {
+		return nil, err
+	}
+	start, err := fs.ReadFile(tree, "wasm_exec.js")
+	if err != nil {
+		return nil, fmt.Errorf("site: %s.wasm needs the wasm_exec.js of the Go that built it beside it: %w", name, err)
+	}
+	return NewProgram(wasm, nil, start)
+}

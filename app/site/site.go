@@ -1,0 +1,410 @@
+// Package site serves one game: its page, the game's program in WebAssembly, and the sockets on which players come in.
+// It is what package app and the program meanwhile have in common.
+package site
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"meanwhile/app/js"
+	"meanwhile/host"
+	"meanwhile/session"
+	"meanwhile/transport"
+	"meanwhile/transport/cert"
+	"meanwhile/transport/quic"
+	ws "meanwhile/transport/websocket"
+)
+
+// Limits of HTTP.
+const (
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 60 * time.Second
+	writeTimeout  = 5 * time.Minute // of a file, on the slowest network that could still play
+	maxHeader     = 16 << 10
+	endPatience   = 2 * time.Second
+	truthTimeout  = 2 * time.Second // of one truth; who takes longer is let go
+)
+
+// Config describes a Site. Host.Rules and Addr must be set.
+type Config struct {
+	// Host is the host's config. Log is the site's too.
+	Host host.Config
+	// Addr is the TCP address of the page and of WebSocket, "host:port". QUIC and WebTransport get the UDP port of the
+	// same number if it is free, and any other if not.
+	Addr string
+	// Pages are the trees that hold the page's files, the most important first. The library's own come last.
+	Pages []fs.FS
+	// Handlers answer further addresses, by patterns of http.ServeMux.
+	Handlers map[string]http.Handler
+	// Truth offers /truth, where the server's own positions can be watched: for demonstrations, since it helps cheats.
+	Truth bool
+	// Metrics offers /metrics to Prometheus.
+	Metrics bool
+}
+
+// A Site is the sockets of a game and the handlers behind them. See Listen.
+type Site struct {
+	cfg     Config
+	log     *slog.Logger
+	host    *host.Host
+	tcp     net.Listener
+	udp     *quic.Listener
+	ws      *ws.Server
+	cert    *cert.SelfSigned
+	origins transport.Origins
+	program atomic.Pointer[Program]
+	feeds   sync.WaitGroup // handlers that http.Server no longer knows
+}
+
+// An AddrError is an address on which the site cannot listen. It is a sentence for a person.
+type AddrError struct {
+	Addr string
+	Text string
+	Err  error
+}
+
+func (e *AddrError) Error() string { return e.Text }
+func (e *AddrError) Unwrap() error { return e.Err }
+
+// CheckAddr says what is wrong with an address to listen on.
+func CheckAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return &AddrError{addr, fmt.Sprintf("%q is not an address of the form host:port, such as 127.0.0.1:8080 or :8080", addr), err}
+	}
+	return nil
+}
+
+// wsaAddrInUse is EADDRINUSE on Windows.
+const wsaAddrInUse = syscall.Errno(10048)
+
+// Listen opens the sockets of a site. An address that cannot be had is an *AddrError. Serve or Close must follow.
+func Listen(cfg Config) (*Site, error) {
+	if err := CheckAddr(cfg.Addr); err != nil {
+		return nil, err
+	}
+	if cfg.Host.Log == nil {
+		cfg.Host.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Site{cfg: cfg, log: cfg.Host.Log}
+	var err error
+	if s.host, err = host.New(cfg.Host); err != nil {
+		return nil, err
+	}
+	if s.tcp, err = net.Listen("tcp", cfg.Addr); err != nil {
+		return nil, unusable(cfg.Addr, err)
+	}
+	if err := s.listen(); err != nil {
+		_ = s.tcp.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// unusable explains why an address cannot be listened on.
+func unusable(addr string, err error) error {
+	text := fmt.Sprintf("cannot listen on %s: %v; choose another address with --addr", addr, err)
+	var errno syscall.Errno
+	if errors.As(err, &errno) && (errno == syscall.EADDRINUSE || errno == wsaAddrInUse) {
+		text = fmt.Sprintf("%s is in use by another program; stop that one or choose another address with --addr", addr)
+	} else if errors.As(err, &errno) && errno == syscall.EACCES {
+		text = fmt.Sprintf("this user may not listen on %s; choose a port above 1023 with --addr", addr)
+	}
+	return &AddrError{addr, text, err}
+}
+
+// listen opens what stands beside the TCP socket.
+func (s *Site) listen() error {
+	name, _, _ := net.SplitHostPort(s.cfg.Addr) // looked at before
+	ip, port, err := net.SplitHostPort(s.tcp.Addr().String())
+	if err != nil {
+		return err
+	}
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	if name != "" && !s.local() {
+		hosts = append(hosts, name)
+	}
+	if s.cert, err = cert.NewSelfSigned(cert.Config{Hosts: hosts}); err != nil {
+		return err
+	}
+	// A page from localhost connects to 127.0.0.1, which is another host: QUIC tries one address only.
+	s.origins = transport.Origins{"self", "http://localhost:" + port, "http://127.0.0.1:" + port, "http://[::1]:" + port}
+	gate := transport.NewGate(0, 0)
+	open := func(addr string) (*quic.Listener, error) {
+		return quic.Listen(quic.Config{
+			Addr: addr, Clock: s.host.Clock(), Certificate: s.cert.GetCertificate, Origins: s.origins, Gate: gate, HelloTimeout: s.cfg.Host.HelloTimeout,
+		})
+	}
+	if s.udp, err = open(net.JoinHostPort(ip, port)); err != nil {
+		s.log.Info("the UDP port is taken; another one is used", "port", port, "error", err)
+		if s.udp, err = open(net.JoinHostPort(ip, "0")); err != nil {
+			return unusable(s.cfg.Addr, err)
+		}
+	}
+	s.ws, err = ws.NewServer(ws.Config{Clock: s.host.Clock(), Origins: s.origins, Gate: gate, HelloTimeout: s.cfg.Host.HelloTimeout})
+	if err != nil {
+		s.udp.Close("")
+	}
+	return err
+}
+
+// local reports whether only this machine reaches the site.
+func (s *Site) local() bool {
+	a, ok := s.tcp.Addr().(*net.TCPAddr)
+	return ok && a.IP.IsLoopback()
+}
+
+// Host returns the host, for its counters.
+func (s *Site) Host() *host.Host { return s.host }
+
+// URL is the address of the page on this machine.
+func (s *Site) URL() string {
+	a, ok := s.tcp.Addr().(*net.TCPAddr)
+	if !ok {
+		return "http://" + s.tcp.Addr().String() + "/"
+	}
+	ip := a.IP.String()
+	switch {
+	case a.IP.IsUnspecified():
+		ip = "127.0.0.1"
+	case a.Zone != "":
+		ip += "%25" + a.Zone
+	}
+	return "http://" + net.JoinHostPort(ip, strconv.Itoa(a.Port)) + "/"
+}
+
+// Note is what somebody should know who gives the address to others, or "".
+func (s *Site) Note() string {
+	if s.local() {
+		return ""
+	}
+	return "Over plain http, browsers on other machines have no WebTransport and play over WebSocket; put https in front for it."
+}
+
+// QUIC is the UDP address of native clients and WebTransport.
+func (s *Site) QUIC() string { return s.udp.Addr() }
+
+// Fingerprints returns what clients may pin.
+func (s *Site) Fingerprints() ([]cert.Fingerprint, error) { return s.cert.Fingerprints() }
+
+// Close releases the sockets of a site that is not served.
+func (s *Site) Close() {
+	_ = s.tcp.Close()
+	s.udp.Close("")
+	s.ws.Close("")
+}
+
+// Serve serves until ctx ends, then tells the players and returns when everything has ended. program may be nil: then
+// the page is told that there is none, and only native clients play.
+func (s *Site) Serve(ctx context.Context, program *Program) error {
+	s.program.Store(program)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	h := &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := h.Serve(s.tcp); !errors.Is(err, http.ErrServerClosed) {
+			cancel(fmt.Errorf("site: %w", err))
+		}
+	})
+	err := s.host.Run(ctx, s.udp, s.ws)
+	cause := context.Cause(ctx)
+	cancel(nil) // if it was the host that failed
+	end, done := context.WithTimeout(context.Background(), endPatience)
+	defer done()
+	if h.Shutdown(end) != nil {
+		_ = h.Close()
+	}
+	serving.Wait()
+	s.feeds.Wait()
+	if err == nil && cause != nil && strings.HasPrefix(cause.Error(), "site: ") {
+		err = cause
+	}
+	return err
+}
+
+// handler answers everything that comes over HTTP.
+func (s *Site) handler() http.Handler {
+	mux := http.NewServeMux()
+	name := s.cfg.Host.Rules.Name
+	mux.HandleFunc("GET /meanwhile.json", s.config)
+	mux.HandleFunc("GET /"+name+".wasm", s.part(func(p *Program) *asset { return p.wasm }))
+	mux.HandleFunc("GET /wasm_exec.js", s.part(func(p *Program) *asset { return p.exec }))
+	mux.Handle(transport.Path, s.ws)
+	if s.cfg.Truth {
+		mux.HandleFunc("GET /truth", s.truth)
+	}
+	if s.cfg.Metrics {
+		mux.Handle("GET /metrics", s.host.Metrics())
+	}
+	for pattern, h := range s.cfg.Handlers {
+		mux.Handle(pattern, h)
+	}
+	mux.Handle("/", &files{trees: append(append([]fs.FS(nil), s.cfg.Pages...), js.Files), log: s.log})
+	return headers(mux)
+}
+
+// headers adds what every answer has. With the first two the browser gives pages a fine clock.
+func headers(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Embedder-Policy", "require-corp")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// part serves a part of the program.
+func (s *Site) part(of func(*Program) *asset) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		p := s.program.Load()
+		if p == nil {
+			http.Error(w, noProgram, http.StatusNotFound)
+			return
+		}
+		of(p).ServeHTTP(w, r)
+	}
+}
+
+const noProgram = "This server has no program for browsers; it serves native clients only."
+
+// pageConfig is /meanwhile.json; its meaning is at the head of meanwhile.js.
+type pageConfig struct {
+	Game         string        `json:"game"`
+	Room         string        `json:"room"`
+	Schema       string        `json:"schema"`
+	Wasm         string        `json:"wasm"`
+	WasmBytes    int           `json:"wasmBytes"`
+	Exec         string        `json:"exec"`
+	WebTransport *webTransport `json:"webtransport"`
+	WebSocket    string        `json:"websocket"`
+}
+
+type webTransport struct {
+	URL    string   `json:"url"`
+	Hashes []string `json:"hashes"`
+}
+
+// config answers /meanwhile.json.
+func (s *Site) config(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	refuse := func(status int, text string) { http.Error(w, text, status) }
+	p := s.program.Load()
+	if p == nil {
+		refuse(http.StatusNotFound, noProgram)
+		return
+	}
+	asked := r.URL.Query().Get("room")
+	room, err := s.host.Room(asked)
+	if err != nil {
+		text := strings.TrimPrefix(err.Error(), "host: ")
+		status := http.StatusServiceUnavailable
+		if asked != "" && host.CheckRoom(asked) != nil {
+			status = http.StatusNotFound
+		}
+		refuse(status, sentence(text))
+		return
+	}
+	prints, err := s.cert.Fingerprints()
+	if err != nil {
+		s.log.Error("no certificate", "error", err)
+		refuse(http.StatusInternalServerError, "The server has no certificate.")
+		return
+	}
+	_, port, err := net.SplitHostPort(s.udp.Addr())
+	if err != nil {
+		refuse(http.StatusInternalServerError, "The server does not know its port.")
+		return
+	}
+	rules := s.cfg.Host.Rules
+	c := pageConfig{
+		Game: rules.Name, Room: room,
+		// Other rules, another protocol or another program: the page has to be loaded again.
+		Schema: fmt.Sprintf("%d-%016x-%s", session.Version, rules.Hash, p.wasm.hash[:16]),
+		Wasm:   "/" + rules.Name + ".wasm", WasmBytes: len(p.wasm.raw), Exec: "/wasm_exec.js",
+		WebTransport: &webTransport{URL: ":" + port + transport.Path}, WebSocket: transport.Path,
+	}
+	for _, f := range prints {
+		c.WebTransport.Hashes = append(c.WebTransport.Hashes, f.String())
+	}
+	w.Header().Set("Content-Type", types[".json"])
+	_ = json.NewEncoder(w).Encode(c)
+}
+
+// sentence makes a sentence of an error's text.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+// truth answers /truth: Float32, little-endian: [tick, n, n times id, x, y, z], about thirty times a second.
+func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
+	s.feeds.Add(1) // http.Server still knows the request, and so nobody waits for feeds yet
+	defer s.feeds.Done()
+	if o := r.Header.Get("Origin"); !s.origins.Allow(o, r.Host) {
+		http.Error(w, "not from this page", http.StatusForbidden)
+		return
+	}
+	watch, err := s.host.Watch(r.URL.Query().Get("room"))
+	if err != nil {
+		http.Error(w, sentence(strings.TrimPrefix(err.Error(), "host: ")), http.StatusNotFound)
+		return
+	}
+	defer watch.Close()
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // origins are checked above
+	if err != nil {
+		return
+	}
+	defer conn.CloseNow()
+	ctx := conn.CloseRead(r.Context())
+	var b []byte
+	for {
+		t, err := watch.Next(ctx)
+		if err != nil {
+			_ = conn.Close(websocket.StatusGoingAway, "the room has ended")
+			return
+		}
+		b = b[:0]
+		put := func(v float64) { b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v))) }
+		put(float64(t.Tick))
+		put(float64(len(t.Avatars)))
+		for _, a := range t.Avatars {
+			put(float64(a.ID))
+			put(a.At.X)
+			put(a.At.Y)
+			put(a.At.Z)
+		}
+		bounded, cancel := context.WithTimeout(ctx, truthTimeout)
+		err = conn.Write(bounded, websocket.MessageBinary, b)
+		cancel()
+		if err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package host
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/session"
+	"meanwhile/transport"
+	"meanwhile/transport/cert"
+	"meanwhile/transport/quic"
+	"meanwhile/transport/websocket"
+	"meanwhile/transport/webtransport"
+)
+
+// Players over every real transport play in one room, then stand still and hold the same world.
+func TestLoopback(t *testing.T) {
+	h, err := New(Config{Rules: rules(t), Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := cert.NewSelfSigned(cert.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate := transport.NewGate(0, 0)
+	udp, err := quic.Listen(quic.Config{Clock: h.Clock(), Certificate: certificate.GetCertificate, Gate: gate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := websocket.NewServer(websocket.Config{Clock: h.Clock(), Gate: gate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(tcp)
+	defer web.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.Run(ctx, udp, tcp) }()
+
+	prints, err := certificate.Fingerprints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock, pin := h.Clock(), cert.Pin(prints...)
+	s := &stage{Host: h, t: t}
+	var guests []*visitor
+	for name, dial := range map[string]func() (transport.Conn, error){
+		"quic": func() (transport.Conn, error) { return quic.Dial(ctx, udp.Addr(), quic.DialConfig{Clock: clock, TLS: pin}) },
+		"webtransport": func() (transport.Conn, error) {
+			return webtransport.Dial(ctx, "https://"+udp.Addr()+transport.Path, webtransport.DialConfig{Clock: clock, TLS: pin})
+		},
+		"websocket": func() (transport.Conn, error) {
+			return websocket.Dial(ctx, strings.Replace(web.URL, "http", "ws", 1)+transport.Path, websocket.DialConfig{Clock: clock})
+		},
+	} {
+		conn, err := dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Join(ctx, conn, HeadlessConfig{Rules: h.Rules(), Clock: clock, Name: name, Bot: h.Rules().Bot()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &visitor{Headless: p, left: make(chan error, 1)}
+		go func() { g.left <- p.Run(context.Background()) }()
+		guests = append(guests, g)
+	}
+	time.Sleep(2 * time.Second)
+	for _, g := range guests {
+		g.SetBot(nil)
+	}
+	for i := 0; ; i++ {
+		time.Sleep(100 * time.Millisecond)
+		if err = s.converged("lobby", guests...); err == nil {
+			break
+		} else if i == 100 {
+			t.Fatal(err)
+		}
+	}
+	for _, g := range guests {
+		g.Do(func(c *client.Client) {
+			st, name := c.Stats(), g.Conn().Name()
+			if st.Malformed+st.Foreign != 0 || st.Received < 20 || st.Confirmed < 10 || !st.Synced {
+				t.Errorf("%s: %+v", name, st)
+			}
+			t.Logf("%-12s round trip %v, clock to %v, %d of %d predictions corrected", name, st.RTT, st.Bound, st.Corrections, st.Confirmed)
+		})
+	}
+	if st := h.Stats(); st.Players != 3 || st.Drops.Malformed+st.Drops.HostileAck+st.Faults != 0 {
+		t.Errorf("%+v", st)
+	}
+
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for _, g := range guests {
+		if err := <-g.left; err == nil || !strings.Contains(err.Error(), session.ShuttingDown.String()) {
+			t.Errorf("%s was told %v", g.Conn().Name(), err)
+		}
+	}
+}
