@@ -596,12 +596,8 @@ func (c *Client) distance(k *schema.Kind, a, b []int64) float64 {
 
 // between returns the own states before and after the moment that is drawn, and how far between them it is.
 func (c *Client) between() (a, b []int64, u int64) {
-	t := c.cmdTick
+	t := min(c.cmdTick, c.own.Done()) // with debt, what is computed
 	sb := c.own.State(t)
-	for sb == nil && t > c.own.Base() && t > 0 { // debt: draw what is computed
-		t--
-		sb = c.own.State(t)
-	}
 	if sb == nil {
 		return nil, nil, 0
 	}

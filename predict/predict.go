@@ -1,5 +1,17 @@
 // Package predict runs a player's own commands at once and corrects the result when the server's answer
 // differs: a ring of commands and the states they led to, replay, and smoothing of what is drawn.
+//
+// A frame pushes the commands that are due and calls Catch, which runs them. What the server says of some earlier tick goes
+// to Confirm: if it is what was predicted, nothing happens, and otherwise its state takes the place of the wrong one and every
+// later command is run again, up to now. How commands and states look is the caller's affair, told by a Model.
+//
+//	base           done            last
+//	 |  confirmed   |  computed     |  newest command
+//	-+--------------+---------------+---> ticks
+//	   may be wrong   debt
+//
+// Invariants: base <= done <= last unless done is 0, which means that there is nothing to go on from; base never falls
+// except by Reset, so what the server says late or twice never moves a player back.
 package predict
 
 import (
@@ -19,7 +31,8 @@ type Model[S, C any] interface {
 	Copy(dst, src *S)
 	// Same reports whether the server's state equals the predicted one, bit for bit, in what the server sends.
 	Same(server, predicted *S) bool
-	// Adopt makes dst the server's state, with what the server does not send taken from the predicted one.
+	// Adopt makes dst the server's state, with what the server does not send taken from the predicted one. dst may be the
+	// predicted one, and that may be a zero S.
 	Adopt(dst, server, predicted *S)
 	// Repeat makes dst the command that the server assumes for a tick where none arrived after src: no presses.
 	Repeat(tick clock.Tick, dst, src *C)
@@ -34,18 +47,19 @@ type slot[S, C any] struct {
 	valid bool // state is computed
 }
 
-// A Predictor is not safe for concurrent use.
+// A Predictor holds one player's commands and what they lead to. It is not safe for concurrent use.
 type Predictor[S, C any] struct {
 	m     Model[S, C]
 	ring  []slot[S, C]
 	last  clock.Tick // newest command
-	done  clock.Tick // newest state that is computed without a gap from base
+	done  clock.Tick // newest state that is computed without a gap from base; 0: none
 	base  clock.Tick // newest confirmed state, 0: none
 	seen  clock.Tick // newest tick whose first run is over: later runs are replays
 	blank C
+	spare C
 }
 
-// New returns an empty Predictor.
+// New returns an empty Predictor. Its ring of RingTicks commands and states is all the memory that it takes.
 func New[S, C any](m Model[S, C]) *Predictor[S, C] {
 	return &Predictor[S, C]{m: m, ring: make([]slot[S, C], RingTicks)}
 }
@@ -56,8 +70,12 @@ func (p *Predictor[S, C]) Last() clock.Tick { return p.last }
 func (p *Predictor[S, C]) at(t clock.Tick) *slot[S, C] { return &p.ring[t%RingTicks] }
 
 // Push makes room for the command of a tick later than Last and returns it to be filled in. Ticks that are
-// skipped get what the server assumes. Run follows.
+// skipped get what the server assumes, RingTicks/2 of them at most. Catch follows. For a tick that is not later, what
+// it returns is of no use to anyone.
 func (p *Predictor[S, C]) Push(t clock.Tick) *C {
+	if t <= p.last {
+		return &p.spare
+	}
 	if p.last != 0 && t > p.last+1 {
 		from := max(p.last+1, t-min(t, RingTicks/2))
 		src := &p.at(p.last).cmd
@@ -82,9 +100,10 @@ func (p *Predictor[S, C]) Command(t clock.Tick) *C {
 	return nil
 }
 
-// State returns the predicted state after a tick, nil if there is none.
+// State returns the predicted state after a tick, nil if there is none. While there is debt, ticks beyond it have none: what
+// was computed for them followed from a state that was wrong.
 func (p *Predictor[S, C]) State(t clock.Tick) *S {
-	if sl := p.at(t); t != 0 && sl.tick == t && sl.valid {
+	if sl := p.at(t); t != 0 && t <= p.done && sl.tick == t && sl.valid {
 		return &sl.state
 	}
 	return nil
@@ -92,7 +111,7 @@ func (p *Predictor[S, C]) State(t clock.Tick) *S {
 
 // Outcome says what a confirmed state meant for the prediction.
 type Outcome struct {
-	Stale     bool // older than one confirmed before: ignored
+	Stale     bool // no newer than one confirmed before, or too old to be compared: ignored
 	Unknown   bool // nothing had been predicted for that tick: taken over
 	Corrected bool // the prediction was wrong
 	Replayed  int  // ticks that were run again
@@ -103,6 +122,9 @@ type Outcome struct {
 func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	if t <= p.base {
 		return Outcome{Stale: true}
+	}
+	if p.last >= RingTicks && t <= p.last-RingTicks {
+		return Outcome{Stale: true} // its place in the ring is that of a command which is still needed
 	}
 	predicted := p.State(t)
 	if predicted != nil && p.m.Same(server, predicted) {
@@ -115,13 +137,15 @@ func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 		sl.tick = t
 		p.m.Repeat(t, &sl.cmd, &p.blank)
 	}
-	from := &sl.state
-	p.m.Adopt(&sl.state, server, from)
+	if predicted == nil { // what the server does not send is at its newest in the newest state
+		if newest := p.State(p.done); newest != nil && newest != &sl.state {
+			p.m.Copy(&sl.state, newest)
+		}
+	}
+	p.m.Adopt(&sl.state, server, &sl.state)
 	sl.valid = true
 	p.base, p.done = t, t
-	if t > p.last {
-		p.last = t
-	}
+	p.last = max(p.last, t)
 	o.Replayed = p.Catch()
 	return o
 }
@@ -130,14 +154,11 @@ func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 // returns how many it ran.
 func (p *Predictor[S, C]) Catch() int {
 	n := 0
-	if p.base == 0 {
-		return 0
-	}
-	for p.done < p.last && n < MaxReplay {
+	for p.done != 0 && p.done < p.last && n < MaxReplay {
 		t := p.done + 1
 		from, to := p.at(p.done), p.at(t)
 		if to.tick != t || from.tick != p.done {
-			p.base, p.done = 0, 0 // the ring was overrun: wait for the next confirmed state
+			p.done = 0 // the ring was overrun: wait for the next confirmed state
 			return n
 		}
 		p.m.Copy(&to.state, &from.state)
@@ -150,14 +171,27 @@ func (p *Predictor[S, C]) Catch() int {
 	return n
 }
 
-// Debt returns how many ticks are not computed yet.
-func (p *Predictor[S, C]) Debt() int { return int(p.last - min(p.done, p.last)) }
+// Debt returns how many ticks Catch has still to compute; 0 while there is nothing to go on from.
+func (p *Predictor[S, C]) Debt() int {
+	if p.done == 0 {
+		return 0
+	}
+	return int(p.last - p.done)
+}
+
+// Done returns the newest tick whose state is computed, 0 if there is none.
+func (p *Predictor[S, C]) Done() clock.Tick { return p.done }
 
 // Base returns the newest confirmed tick.
 func (p *Predictor[S, C]) Base() clock.Tick { return p.base }
 
-// Reset forgets the states; commands stay.
-func (p *Predictor[S, C]) Reset() { p.base, p.done = 0, 0 }
+// Reset forgets the states, for another avatar; commands stay.
+func (p *Predictor[S, C]) Reset() {
+	p.base, p.done = 0, 0
+	for i := range p.ring {
+		p.ring[i].valid = false
+	}
+}
 
 // A Smoother hides corrections: the error of what is drawn fades instead of jumping. The zero Smoother
 // is the default.
