@@ -2,7 +2,6 @@ package netsim
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"meanwhile/clock"
@@ -50,51 +49,50 @@ const (
 )
 
 func (c Cell) validate() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("netsim: Cell."+format, args...)) }
+	f := faults{where: "netsim: Cell."}
 	if c.Mean < MinRate || c.Mean > 200_000_000 {
-		bad("Mean %d bit/s is outside [%d, %d]", c.Mean, MinRate, 200_000_000)
+		f.add("Mean %d bit/s is outside [%d, %d]", c.Mean, MinRate, 200_000_000)
 	}
 	if !(c.Grant >= 1 && c.Grant <= 32) {
-		bad("Grant %v is outside [1, 32]", c.Grant)
+		f.add("Grant %v is outside [1, 32]", c.Grant)
 	}
 	for _, w := range []struct {
 		name string
 		Wander
 	}{{"Slow", c.Slow}, {"Fast", c.Fast}} {
 		if !(w.Sigma >= 0 && w.Sigma <= 2) {
-			bad("%s.Sigma %v is outside [0, 2]", w.name, w.Sigma)
+			f.add("%s.Sigma %v is outside [0, 2]", w.name, w.Sigma)
 		}
 		if w.Sigma > 0 && (w.Time < cellStep || w.Time > 10*time.Minute) {
-			bad("%s.Time %v is outside [%v, %v]", w.name, w.Time, cellStep, 10*time.Minute)
+			f.add("%s.Time %v is outside [%v, %v]", w.name, w.Time, cellStep, 10*time.Minute)
 		}
 	}
 	if !(c.FadesPerMinute >= 0 && c.FadesPerMinute <= 1000) {
-		bad("FadesPerMinute %v is outside [0, 1000]", c.FadesPerMinute)
+		f.add("FadesPerMinute %v is outside [0, 1000]", c.FadesPerMinute)
 	}
 	if c.FadeMean < 0 || c.FadeMean > MaxDelay {
-		bad("FadeMean %v is outside [0, %v]", c.FadeMean, MaxDelay)
+		f.add("FadeMean %v is outside [0, %v]", c.FadeMean, MaxDelay)
 	}
 	if !(c.OutagesPerMinute >= 0 && c.OutagesPerMinute <= 100) {
-		bad("OutagesPerMinute %v is outside [0, 100]", c.OutagesPerMinute)
+		f.add("OutagesPerMinute %v is outside [0, 100]", c.OutagesPerMinute)
 	}
 	if c.OutagesPerMinute > 0 {
 		if c.OutageMin < cellSlot || c.OutageMin > c.OutageMax {
-			bad("OutageMin %v is outside [%v, OutageMax %v]", c.OutageMin, cellSlot, c.OutageMax)
+			f.add("OutageMin %v is outside [%v, OutageMax %v]", c.OutageMin, cellSlot, c.OutageMax)
 		}
 		if c.OutageMax > MaxDelay {
-			bad("OutageMax %v is above %v", c.OutageMax, MaxDelay)
+			f.add("OutageMax %v is above %v", c.OutageMax, MaxDelay)
 		}
 		if !(c.OutageShape >= 0.2 && c.OutageShape <= 5) {
-			bad("OutageShape %v is outside [0.2, 5]", c.OutageShape)
+			f.add("OutageShape %v is outside [0.2, 5]", c.OutageShape)
 		}
 	}
-	if len(errs) == 0 {
+	if len(f.errs) == 0 {
 		if open := c.open(); open < 0.1 {
-			bad("Fades and Outages leave %.3f of the time, less than 0.1", open)
+			f.add("Fades and Outages leave %.3f of the time, less than 0.1", open)
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(f.errs...)
 }
 
 // outageMean returns the mean length of an outage: of the Pareto distribution with minimum a, cut off at b
