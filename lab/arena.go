@@ -10,7 +10,9 @@ import (
 	"meanwhile/game"
 	"meanwhile/lab/match"
 	"meanwhile/netsim"
+	"meanwhile/schema"
 	"meanwhile/server"
+	"meanwhile/snapshot"
 )
 
 var (
@@ -66,8 +68,10 @@ func newMatch(rules *game.Rules, seed uint64, n, workers int, p netsim.Profile) 
 
 const (
 	arenaBots = 12
-	settle    = 20 * time.Second // until a world of bots that stand still is at rest: packs come back, the dead too
+	settle    = 15 * time.Second // until a world of bots that stand still is at rest: packs come back, the dead too
+	catchUp   = 30 * time.Second // for the clients to know it, outages included
 	restFor   = 10 * time.Second
+	restTries = 12 // the arena's packs may disturb some
 )
 
 // matchResult is what came out of one match.
@@ -94,26 +98,68 @@ func playArena(seed uint64, p netsim.Profile, span time.Duration) (res matchResu
 	res.q = s.Quality()
 	s.Still()
 	s.Run(settle)
-	res.converged = s.Converged()
-	res.restBytes = stateBytes(s, restFor)
+	res.restBytes, res.converged = rest(s)
 	res.divergences = s.Divergences()
 	res.fault = s.Diverged()
 	return res, nil
 }
 
-// stateBytes lets a match run and returns the bytes, with Overhead, of the datagrams that carried records.
-func stateBytes(s *match.Sim, span time.Duration) (sum uint64) {
-	type sent struct{ records, bytes uint64 }
-	before := make([]sent, len(s.Players()))
-	for t := time.Duration(0); t <= span; t += s.Server.Period() {
-		for i, p := range s.Players() {
-			st, _ := s.Server.Stats(p.ID)
-			if t > 0 && st.Records > before[i].records {
-				sum += st.SentBytes - before[i].bytes
+// rest lets a match whose bots stand still run until every client holds exactly what the server says, and then for restFor in which the
+// world does not change by itself (in the arena packs come back and rounds end). It returns why the clients did not come to
+// hold it, and the bytes, with Overhead, of the datagrams that carried records meanwhile.
+func rest(s *match.Sim) (bytes uint64, err error) {
+	for range restTries {
+		for wait := time.Duration(0); ; wait += time.Second / 2 {
+			if err = s.Converged(); err == nil || wait >= catchUp {
+				break
 			}
-			before[i] = sent{st.Records, st.SentBytes}
+			s.Run(time.Second / 2)
 		}
-		s.Run(s.Server.Period())
+		if err != nil {
+			return 0, err
+		}
+		before := fingerprint(s)
+		changed := false
+		bytes = 0
+		records, sent := make([]uint64, len(s.Players())), make([]uint64, len(s.Players()))
+		for t := time.Duration(0); t <= restFor && !changed; t += s.Server.Period() {
+			for i, p := range s.Players() {
+				st, _ := s.Server.Stats(p.ID)
+				if t > 0 && st.Records > records[i] {
+					bytes += st.SentBytes - sent[i]
+				}
+				records[i], sent[i] = st.Records, st.SentBytes
+			}
+			s.Run(s.Server.Period())
+			changed = fingerprint(s) != before
+		}
+		if !changed {
+			return bytes, nil
+		}
+	}
+	return bytes, fmt.Errorf("lab: the world never was at rest for %v", restFor)
+}
+
+// fingerprint identifies the state of the whole world as clients may know it.
+func fingerprint(s *match.Sim) uint64 {
+	const prime = 1099511628211
+	h := s.Server.History()
+	sum := uint64(14695981039346656037)
+	var buf [schema.MaxComps]int64
+	for i := range int32(h.Len()) {
+		e := h.At(i)
+		if !e.Alive() {
+			continue
+		}
+		sum = (sum ^ uint64(e.ID)) * prime
+		for g := range snapshot.OwnerGroup + 1 {
+			if g < len(h.Kind(e).Groups) || g == snapshot.OwnerGroup && e.Owned {
+				vals, _ := h.Values(i, g, h.Tick(), buf[:0])
+				for _, v := range vals {
+					sum = (sum ^ uint64(v)) * prime
+				}
+			}
+		}
 	}
 	return sum
 }

@@ -167,21 +167,16 @@ func main(args []string, stdout io.Writer) error {
 			_, failed = stdout.Write(append(row.JSON(), '\n'))
 		}
 	}
-	if err := e.run(r); err != nil {
-		return err
+	err = e.run(r)
+	if c.json {
+		return errors.Join(err, failed)
 	}
-	if failed != nil || c.json {
-		return failed
-	}
-	for i, t := range tables(rows) {
-		if i > 0 {
-			fmt.Fprintln(stdout)
-		}
+	for _, t := range tables(rows) { // also when something fell short
 		if err := t.write(stdout); err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
 }
 
 func byName(name string) *experiment {
