@@ -210,8 +210,26 @@ type Rules struct {
 // Rules compiles the definition. Every mistake in it is reported in one error.
 func (d *Definition[C]) Rules() (*Rules, error) {
 	r := &Rules{Name: d.Name, Rate: d.Rate, Send: d.Send, See: d.See, join: d.Join, leave: d.Leave, step: d.Step, referee: d.Referee}
+	if err := r.compile(d.Kinds, d.Events, reflect.TypeFor[C](), d.Act != nil, d.Static); err != nil {
+		return nil, err
+	}
+	act := d.Act // a copy, like all else: a Definition that is changed later changes nothing
+	r.act = func(w *World, me ID, ints []int64) {
+		var c C
+		r.Command.Store(unsafe.Pointer(&c), ints)
+		act(w, me, c)
+	}
+	if d.Bot != nil {
+		r.bot = BotOf(r, d.Bot)
+	}
+	return r, nil
+}
+
+// compile is what of Rules does not depend on the type of commands: generic code stands in a program once for each.
+func (r *Rules) compile(kinds []AnyKind, events []AnyEvent, command reflect.Type, acts bool, static uint64) error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	rate, send, see := r.Rate, r.Send, r.See // as the Definition has them
 	if r.Rate == 0 {
 		r.Rate = 30
 	}
@@ -221,24 +239,24 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 	if r.See == 0 {
 		r.See = DefaultSee
 	}
-	if !goodName(d.Name) {
-		fail("Name %q is not 1 to %d lower-case letters, digits and dashes", d.Name, MaxName)
+	if !goodName(r.Name) {
+		fail("Name %q is not 1 to %d lower-case letters, digits and dashes", r.Name, MaxName)
 	}
 	if r.Rate < 1 || r.Rate > MaxRate {
-		fail("Rate %d is outside [1, %d] ticks a second", d.Rate, MaxRate)
+		fail("Rate %d is outside [1, %d] ticks a second", rate, MaxRate)
 		r.Rate = 30
 	}
 	if r.Send < 1 || r.Send > r.Rate {
-		fail("Send %d is outside [1, Rate %d]", d.Send, r.Rate)
+		fail("Send %d is outside [1, Rate %d]", send, r.Rate)
 	}
 	if r.See < 1 || r.See > DefaultSee {
-		fail("See %d is outside [1, %d]", d.See, DefaultSee)
+		fail("See %d is outside [1, %d]", see, DefaultSee)
 	}
-	if d.Join == nil || d.Act == nil {
+	if r.join == nil || !acts {
 		fail("Join and Act must be set")
 	}
-	if len(d.Kinds) < 1 || len(d.Kinds) > MaxKinds || len(d.Events) > MaxEvents {
-		fail("%d kinds and %d events; 1 to %d kinds and at most %d events fit a game", len(d.Kinds), len(d.Events), MaxKinds, MaxEvents)
+	if len(kinds) < 1 || len(kinds) > MaxKinds || len(events) > MaxEvents {
+		fail("%d kinds and %d events; 1 to %d kinds and at most %d events fit a game", len(kinds), len(events), MaxKinds, MaxEvents)
 	}
 	names := map[string]bool{}
 	compile := func(what, name string, t reflect.Type) *schema.Kind {
@@ -252,7 +270,7 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 		}
 		return k
 	}
-	for i, k := range d.Kinds {
+	for i, k := range kinds {
 		if k == nil || k.kind() == nil {
 			fail("Kinds[%d] was not made by NewKind", i)
 			continue
@@ -260,7 +278,7 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 		r.kindInfos = append(r.kindInfos, k.kind())
 		r.Kinds = append(r.Kinds, compile("kind", k.kind().name, k.kind().typ))
 	}
-	for i, e := range d.Events {
+	for i, e := range events {
 		if e == nil || e.event() == nil {
 			fail("Events[%d] was not made by NewEvent", i)
 			continue
@@ -268,21 +286,12 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 		r.eventInfos = append(r.eventInfos, e.event())
 		r.Events = append(r.Events, compile("event", e.event().name, e.event().typ))
 	}
-	r.Command = compile("command", "command", reflect.TypeFor[C]())
+	r.Command = compile("command", "command", command)
 	if len(errs) > 0 {
-		return nil, fmt.Errorf("game: %s: %w", d.Name, errors.Join(errs...))
-	}
-	act := d.Act // a copy, like all else: a Definition that is changed later changes nothing
-	r.act = func(w *World, me ID, ints []int64) {
-		var c C
-		r.Command.Store(unsafe.Pointer(&c), ints)
-		act(w, me, c)
-	}
-	if d.Bot != nil {
-		r.bot = BotOf(r, d.Bot)
+		return fmt.Errorf("game: %s: %w", r.Name, errors.Join(errs...))
 	}
 	var b strings.Builder
-	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(d.Static, 16) + "\n")
+	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(static, 16) + "\n")
 	for _, k := range r.Kinds {
 		b.WriteString("kind " + k.Text())
 	}
@@ -292,7 +301,7 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 	b.WriteString(r.Command.Text())
 	r.Text = b.String()
 	r.Hash = schema.Hash(r.Text)
-	return r, nil
+	return nil
 }
 
 func goodName(s string) bool {
