@@ -1,5 +1,18 @@
 // Package playout decides which past moment a client draws everybody else at: as late as needed, so that it
 // lies between records that have arrived, and no later.
+//
+// The playout time runs like a clock, behind the newest that could be known by a delay that is either fixed or chosen by package
+// estimate. All spans here lie above the path's floor, the least that a packet takes: what a delay of 0 would draw is the newest
+// that can be known at all.
+//
+//	playout time      newest held      server time less the floor
+//	     |------------------|------------------|------> server's clock
+//	     |<- age to spare ->|<- age of newest ->|
+//	     |<---------------- delay ------------->|
+//
+// The delay follows its target by running up to a tenth faster or slower. When what should have come is overdue the clock
+// slows before it runs dry; when it is dry it stands still until the delay has reached its target, and then goes on: what
+// can be hit is held where the newest record put it, never extrapolated. A gap of more than a second is jumped over.
 package playout
 
 import (
@@ -29,7 +42,7 @@ type Config struct {
 	Interval time.Duration
 }
 
-// A Clock is the one playout time of a client. It never runs back. Not safe for concurrent use.
+// A Clock is the one playout time of a client. It never runs back, except by Reset. Not safe for concurrent use.
 type Clock struct {
 	cfg     Config
 	ages    estimate.Ages
@@ -46,7 +59,8 @@ type Clock struct {
 	silent  bool
 }
 
-// New returns a stopped Clock; it runs from the second packet on. It fails on a Config outside its bounds.
+// New returns a stopped Clock. It runs from the first Advance after a packet on, the whole delay behind that packet: the first
+// state is drawn for so long. It fails on a Config outside its bounds.
 func New(cfg Config) (*Clock, error) {
 	if err := check(cfg.Fixed); err != nil {
 		return nil, err
@@ -101,28 +115,32 @@ func (c *Clock) Target() time.Duration {
 // Advance moves the playout time on to the local instant given and returns it, on the server's clock; 0 before
 // anything arrived.
 func (c *Clock) Advance(local clock.Time) clock.Time {
-	newest, known := c.ages.Newest()
-	if !known {
-		return 0
+	if newest, known := c.ages.Newest(); known {
+		c.advance(local, newest)
+		return c.Now()
 	}
+	return 0
+}
+
+func (c *Clock) advance(local, newest clock.Time) {
 	floor := c.ages.Floor()
 	want := c.Target()
 	if !c.running {
 		c.running, c.local = true, local
-		c.t = max(local.Add(-floor-want), 0)
-		return c.t
+		c.t = local.Add(-floor - want) // before the match began, where that has only just happened
+		return
 	}
 	dt := local.Sub(c.local)
 	if dt <= 0 {
-		return c.t
+		return
 	}
 	c.local = local
 	have := local.Add(-dt).Sub(c.t) - floor // the delay before this step
 	if off := have - want; off > resync {
 		c.t = local.Add(-floor - want)
-		return c.t
+		return
 	} else if off < -resync {
-		return c.t // the server's clock stands far behind: wait for it
+		return // the server's clock stands far behind: wait for it
 	}
 	moved := estimate.PlayoutSlew.Step(have, want, dt) - have
 	c.slow = 0
@@ -133,11 +151,11 @@ func (c *Clock) Advance(local clock.Time) clock.Time {
 		}
 	}
 	step := dt - moved - time.Duration(float64(c.slow*float64(dt)))
+	if have < want && !c.silent {
+		step = min(step, max(newest.Sub(c.t), 0)) // the delay grows for free while there is nothing to draw
+	}
 	if dry := c.t >= newest && !c.silent; dry {
 		c.starved += dt
-		if have < want {
-			step = 0 // the delay grows for free while there is nothing to draw
-		}
 		if c.starved > hitch && c.counted == 0 || c.counted > 0 && c.starved-c.counted > hitchAgain {
 			c.hitches++
 			c.counted = c.starved
@@ -145,11 +163,23 @@ func (c *Clock) Advance(local clock.Time) clock.Time {
 		}
 	}
 	c.t = c.t.Add(max(step, 0))
-	return c.t
 }
 
-// Now returns the playout time of the last Advance.
-func (c *Clock) Now() clock.Time { return c.t }
+// Reset forgets all arrivals, for a clock that was set: the next packet starts anew, and the playout time may lie before that
+// of the last Advance. What was learned of the path's jitter stays.
+func (c *Clock) Reset() {
+	c.ages.Reset()
+	c.running, c.silent = false, false
+	c.starved, c.counted, c.slow = 0, 0, 0
+}
+
+// Now returns the playout time of the last Advance: 0 before anything arrived, and at least 1 ns then.
+func (c *Clock) Now() clock.Time {
+	if !c.running {
+		return 0
+	}
+	return max(c.t, 1)
+}
 
 // Delay returns how far the playout time lies behind the newest that could be known: the delay above the floor.
 func (c *Clock) Delay() time.Duration {
