@@ -8,25 +8,37 @@ import (
 // How bots play. They remember nothing: what they do follows from what a player on their connection would know at this
 // moment, and from hashes of who they are and of the time, which stand in for moods.
 const (
-	botSight   = 28.0 // metres
-	botNear    = 5.0  // closer than that they step back
-	botFar     = 12.0 // farther than that they come closer
-	botReacts  = 0.28 // seconds for which they do not trust their eyes when somebody comes into sight
-	botTurn    = 7.0  // radians a second at most
-	botEase    = 0.2  // share of what is left of a turn in one tick
-	botLooks   = 0.25 // radians to either side while they run
-	botHurt    = 45   // health below which they look for a pack
-	botDetour  = 9.0  // metres that they go for a pack that is of use
-	botCorner  = 0.9  // metres from a low wall at which they jump
-	tagSkill   = 1    // names of their hashes
-	tagStrafe  = 2
-	tagJump    = 3
-	tagCrouch  = 4
-	tagBurst   = 5
-	tagRoam    = 6
-	tagHunt    = 7
-	tagUnstuck = 8
-	tagWobble  = 9
+	botSight  = 28.0 // metres
+	botNear   = 5.0  // closer than that they step back
+	botFar    = 12.0 // farther than that they come closer
+	botReacts = 0.35 // seconds for which they do not trust their eyes when somebody comes into sight
+	botTurn   = 7.0  // radians a second at most
+	botEase   = 0.2  // share of what is left of a turn in one tick
+	botLooks  = 0.25 // radians to either side while they run
+	botLoose  = 0.12 // radians beside a hull at which they fire all the same
+	botBurst  = 24   // ticks of a burst, or of holding fire
+	botHurt   = 45   // health below which they look for a pack
+	botDetour = 9.0  // metres that they go for a pack that is of use
+	botCorner = 0.9  // metres from a low wall at which they jump
+)
+
+// A bot's skill lies between these: seconds by which its aim trails who moves sideways, and how far it shakes, in radians.
+const (
+	quickHand, slowHand  = 0.12, 0.22
+	steadyHand, wildHand = 0.06, 0.14
+)
+
+// Names of the hashes that stand in for moods.
+const (
+	tagSkill = 1 + iota
+	tagStrafe
+	tagJump
+	tagCrouch
+	tagBurst
+	tagRoam
+	tagHunt
+	tagUnstuck
+	tagWobble // and the next
 )
 
 // mood returns random numbers that stay the same for a span of ticks, begun at another moment by each bot.
@@ -102,17 +114,17 @@ func exposed(eye geom.Vec3, o *Player) bool {
 // in bursts once it points there.
 func aim(me game.ID, p *Player, enemy *Player, now game.Tick) (geom.Angle, bool) {
 	skill := mood(me, tagSkill, 0, 1)
-	lag, shake := skill.Range(0.1, 0.18), skill.Range(0.035, 0.09)
+	lag, shake := skill.Range(quickHand, slowHand), skill.Range(steadyHand, wildHand)
 	at := enemy.Pos.XY().Sub(enemy.Vel.XY().Mul(lag)).Sub(p.Pos.XY())
 	aim := turned(p.Aim, at.Angle()+geom.Angle(float64(wobble(me, now)*shake)))
 
 	off := float64(aim.Diff(enemy.Pos.XY().Sub(p.Pos.XY()).Angle()))
-	close := max(off, -off) < 0.05+Radius/max(at.Len(), Radius)
+	close := max(off, -off) < botLoose+Radius/max(at.Len(), Radius)
 	then := p.Pos.Sub(p.Vel.Mul(botReacts)).Add(geom.Vec3{Z: p.Gun})
 	before := *enemy
 	before.Pos = before.Pos.Sub(before.Vel.Mul(botReacts))
-	burst := mood(me, tagBurst, now, 24)
-	return aim, close && burst.Chance(0.6) && exposed(then, &before)
+	burst := mood(me, tagBurst, now, botBurst)
+	return aim, close && burst.Chance(0.45) && exposed(then, &before)
 }
 
 // turned moves an aim a tick's worth towards where it should be: fast at first, then ever slower.

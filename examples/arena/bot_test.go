@@ -110,7 +110,7 @@ func TestBotsReachPacks(t *testing.T) {
 // Bots are worth fighting: they find each other, hit and miss, die and come back, and are rarely stuck.
 func TestBotsFight(t *testing.T) {
 	t.Parallel()
-	s := crowd(t, 9, 8, netsim.Fiber)
+	s := crowd(t, 9, 10, netsim.Fiber)
 	s.Run(5 * time.Second)
 	shots, hits, still, air, crouched, all := 0, 0, 0, 0, 0, 0
 	health := map[game.ID]int{}
