@@ -74,7 +74,7 @@
 //                                 send it on two transports, the second one later: same bytes, so the same player.
 //   welcome(bytes, transport, nowMs) -> {error: string, retryMs: number}     the first stream message from the server.
 //                                 error "" = joined; retryMs 0 = do not try again (another version: the sentence says what differs)
-//   message(bytes)                every later stream message
+//   message(bytes) -> string      every later stream message; "" or undefined, or why the server sends us away for good
 //   lost(nowMs)                   the connection closed; the page is making another
 //   dropped(seq)                  the datagram with this sequence number (offset 3, uint16 LE) never left the browser: not a loss on
 //                                 the path. May be missing
@@ -697,7 +697,13 @@ class Connection {
       case "dropped":
         if (game.engine.dropped) for (const seq of message.seqs) game.call("dropped", seq)
         return
-      case "message": return game.call("message", new Uint8Array(message.bytes))
+      case "message": {
+        const away = game.call("message", new Uint8Array(message.bytes))
+        if (!away) return
+        this.worker.postMessage({ do: "close" })
+        this.transport = game.transport = ""
+        return this.refused(away)
+      }
       case "counts":
         this.dropped = message
         return

@@ -320,6 +320,22 @@ func TestTransports(t *testing.T) {
 		p.WaitFor(fmt.Sprintf(`%s.replace(/\s+Reload$/, "") === %q`, notice, sentence))
 	})
 
+	t.Run("sent away for good", func(t *testing.T) {
+		s := newSite(t)
+		peer := newPeer(s, func(string, string) string { return "welcome" })
+		s.set(online("null", socket, "1"))
+		open(t, s, "")
+		transport(t)
+		p.Eval(`g.connection.heard({ did: "message", n: g.connection.n, bytes: new TextEncoder().encode("hello").buffer })`, nil)
+		p.WaitFor(`engine.heard.at(-1)[1] === "hello" && g.transport === "websocket"`)
+		p.Eval(`g.connection.heard({ did: "message", n: g.connection.n, bytes: new TextEncoder().encode("away You joined again elsewhere.").buffer })`, nil)
+		p.WaitFor(notice + `.startsWith("You joined again elsewhere.")`)
+		p.Eval("new Promise(r => setTimeout(r, 600))", nil)
+		if n := peer.hellos.Load(); n != 1 || p.Text("button") != "Reload" {
+			t.Errorf("%d hellos; the page must not come back by itself", n)
+		}
+	})
+
 	t.Run("refused for now", func(t *testing.T) {
 		var asked atomic.Int32
 		s := newSite(t)

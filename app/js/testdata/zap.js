@@ -39,7 +39,11 @@ class Zap extends Bridge {
     if (text.startsWith("later ")) return { error: text.slice(6), retryMs: 100 }
     return { error: "", retryMs: 0 }
   }
-  message(bytes) { this.heard.push(["message", new TextDecoder().decode(bytes)]) }
+  message(bytes) {
+    const text = new TextDecoder().decode(bytes)
+    this.heard.push(["message", text])
+    return text.startsWith("away ") ? text.slice(5) : ""
+  }
   lost() { this.heard.push(["lost"]) }
   leave() { this.heard.push(["leave"]) }
   receive(bytes, arrivalMs) { this.received.push([bytes[9], new DataView(bytes.buffer, bytes.byteOffset).getUint32(5, true), arrivalMs]) }
