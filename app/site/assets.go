@@ -226,3 +226,8 @@ func (f *files) keep(contentType string, raw []byte) *asset {
 	f.kept[key] = a
 	return a
 }
+
+// Static serves one content, packed as the browser likes it.
+func Static(contentType string, content []byte) http.Handler {
+	return newAsset(contentType, content, nil)
+}

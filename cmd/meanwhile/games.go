@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"meanwhile/app/site"
+	"meanwhile/examples/arena"
+	"meanwhile/game"
+	"meanwhile/web"
+)
+
+// A gameEntry is a game that this program can serve.
+type gameEntry struct {
+	name     string
+	rules    func() (*game.Rules, error)
+	pages    []fs.FS
+	handlers map[string]http.Handler
+	client   string // folder of the client's package main, below the module
+	// embedded returns the client that this program carries, if it carries one.
+	embedded func() (br, exec []byte, schema string, ok bool)
+}
+
+// games are those that there are.
+var games = []gameEntry{{
+	name: "arena", rules: arena.Game.Rules, pages: []fs.FS{web.Files},
+	handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
+	client:   "web/client", embedded: web.Client,
+}}
+
+// planned are games that are to come.
+var planned = []string{"plaza", "invasion"}
+
+// A usageError is a mistake in the command line: exit status 2.
+type usageError struct{ error }
+
+// findGame returns the game of a name.
+func findGame(name string) (*gameEntry, error) {
+	var names []string
+	for i := range games {
+		if games[i].name == name {
+			return &games[i], nil
+		}
+		names = append(names, games[i].name)
+	}
+	what := fmt.Sprintf("there is no game %q", name)
+	for _, p := range planned {
+		if p == name {
+			what = fmt.Sprintf("the game %s is not built yet", name)
+		}
+	}
+	return nil, usageError{fmt.Errorf("%s; there is %s", what, strings.Join(names, ", "))}
+}
+
+// program returns the client of a game for browsers. Built from the source it is always that of these rules, so the one that
+// this program carries serves where there is no source or no toolchain.
+func (g *gameEntry) program(ctx context.Context, rules *game.Rules, stderr io.Writer) (*site.Program, error) {
+	source, err := site.FindSource()
+	if err == nil {
+		var p *site.Program
+		if p, err = site.Build(ctx, filepath.Join(source.Root, filepath.FromSlash(g.client)), g.name, stderr); err == nil {
+			return p, nil
+		}
+	}
+	var failed *site.BuildError
+	if errors.As(err, &failed) {
+		fmt.Fprintln(stderr, failed.Output)
+		return nil, err
+	}
+	if br, exec, schema, ok := g.embedded(); ok && schema == fmt.Sprintf("%016x", rules.Hash) {
+		return site.NewProgram(nil, br, exec)
+	}
+	return nil, err
+}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/host"
+	"meanwhile/transport"
+	"meanwhile/transport/cert"
+	"meanwhile/transport/quic"
+	"meanwhile/transport/websocket"
+	"meanwhile/transport/webtransport"
+)
+
+// Bounds of a load.
+const (
+	maxLoad     = 2000
+	maxLoadTime = time.Hour
+	// joinEvery is the time between two players that join: a server greets so many at once only.
+	joinEvery = 10 * time.Millisecond
+	// joinTimeout is how long one of them may take.
+	joinTimeout = 15 * time.Second
+)
+
+// load is the command line of meanwhile load.
+type load struct {
+	URL       string        `arg:"" optional:"" default:"http://127.0.0.1:8080/" help:"Address of the server's page."`
+	Players   int           `short:"n" default:"10" help:"How many players; at most ${loadmax}."`
+	For       time.Duration `default:"10s" help:"How long they play, after the last has joined."`
+	Transport string        `default:"quic" help:"quic, webtransport or websocket."`
+	Room      string        `help:"Room to play in; the server chooses if none is named."`
+	Remote    bool          `help:"The server is not on this machine, and I may load it."`
+	JSON      bool          `name:"json" help:"Print one JSON object."`
+}
+
+// loadResult is what a load prints. Rates are means over all players.
+type loadResult struct {
+	Game      string  `json:"game"`
+	Room      string  `json:"room"`
+	Transport string  `json:"transport"`
+	Players   int     `json:"players"` // wanted
+	Joined    int     `json:"joined"`
+	Lost      int     `json:"lost"` // of them, those whose connection ended before its time
+	Seconds   float64 `json:"seconds"`
+	UpHz      float64 `json:"up_hz"` // datagrams a second and player
+	DownHz    float64 `json:"down_hz"`
+	UpKbps    float64 `json:"up_kbps"` // 42 bytes a datagram included
+	DownKbps  float64 `json:"down_kbps"`
+	RTT50     float64 `json:"rtt_p50_ms"`
+	RTT99     float64 `json:"rtt_p99_ms"`
+	Delay50   float64 `json:"playout_delay_p50_ms"`
+	Delay99   float64 `json:"playout_delay_p99_ms"`
+	Hitches   float64 `json:"hitches_per_min"`
+	Starved   float64 `json:"starved_per_min"`
+	Confirmed uint64  `json:"confirmed"` // own states that the server sent
+	Corrected uint64  `json:"corrected"` // of them, those that differed from the prediction
+	Error     string  `json:"error,omitempty"`
+}
+
+// server is what a server says of itself.
+type server struct {
+	Game         string
+	Room         string
+	WebTransport struct {
+		URL    string
+		Hashes []string
+	}
+	WebSocket string
+}
+
+func (l *load) run(ctx context.Context, stdout io.Writer) error {
+	if l.Players < 1 || l.Players > maxLoad {
+		return usageError{fmt.Errorf("--players %d is outside [1, %d]", l.Players, maxLoad)}
+	}
+	if l.For <= 0 || l.For > maxLoadTime {
+		return usageError{fmt.Errorf("--for %v is outside (0, %v]", l.For, maxLoadTime)}
+	}
+	if l.Transport != "quic" && l.Transport != "webtransport" && l.Transport != "websocket" {
+		return usageError{fmt.Errorf("there is no transport %q; there are quic, webtransport and websocket", l.Transport)}
+	}
+	base, err := url.Parse(l.URL)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return usageError{fmt.Errorf("%q is not an address such as http://127.0.0.1:8080/", l.URL)}
+	}
+	if !l.Remote && !loopback(base.Hostname()) {
+		return usageError{fmt.Errorf("%s is not this machine; say --remote if you may load it", base.Hostname())}
+	}
+	target, err := l.ask(ctx, base)
+	if err != nil {
+		return err
+	}
+	g, err := findGame(target.Game)
+	if err != nil {
+		return fmt.Errorf("the server plays %s, which this program does not know", target.Game)
+	}
+	rules, err := g.rules()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	now := func() clock.Time { return clock.Time(time.Since(start)) }
+	dial, err := l.dialer(base, target, now)
+	if err != nil {
+		return err
+	}
+	r := l.play(ctx, rules, now, dial)
+	r.Game, r.Room, r.Transport, r.Players = target.Game, target.Room, l.Transport, l.Players
+	r.print(stdout, l)
+	if r.Joined == 0 {
+		return fmt.Errorf("nobody could join: %s", r.Error)
+	}
+	return nil
+}
+
+// loopback reports whether a host name is this machine's.
+func loopback(name string) bool {
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// ask fetches what the server says of itself.
+func (l *load) ask(ctx context.Context, base *url.URL) (*server, error) {
+	u := base.JoinPath("meanwhile.json")
+	if l.Room != "" {
+		u.RawQuery = url.Values{"room": {l.Room}}.Encode()
+	}
+	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
+	response, err := c.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("no server answers at %s: %w", base, errors.Unwrap(err))
+	}
+	defer response.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the server at %s says: %s", base, strings.TrimSpace(string(b)))
+	}
+	s := &server{}
+	if err := json.Unmarshal(b, s); err != nil || s.Game == "" {
+		return nil, fmt.Errorf("what answers at %s is no server of a game", base)
+	}
+	return s, nil
+}
+
+// dialer returns what connects to the server.
+func (l *load) dialer(base *url.URL, s *server, now transport.Clock) (func(context.Context) (transport.Conn, error), error) {
+	if l.Transport == "websocket" {
+		u, err := base.Parse(s.WebSocket)
+		if err != nil {
+			return nil, fmt.Errorf("the server's WebSocket address %q cannot be read", s.WebSocket)
+		}
+		u.Scheme = strings.Replace(u.Scheme, "http", "ws", 1)
+		return func(ctx context.Context) (transport.Conn, error) {
+			return websocket.Dial(ctx, u.String(), websocket.DialConfig{Clock: now})
+		}, nil
+	}
+	address := s.WebTransport.URL // ":port/path" on this host, or whole
+	if strings.HasPrefix(address, ":") {
+		name := base.Hostname()
+		if name == "localhost" {
+			name = "127.0.0.1" // QUIC tries one address only
+		}
+		if strings.Contains(name, ":") {
+			name = "[" + name + "]"
+		}
+		address = "https://" + name + address
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("the server's WebTransport address %q cannot be read", s.WebTransport.URL)
+	}
+	var prints []cert.Fingerprint
+	for _, hash := range s.WebTransport.Hashes {
+		if len(hash) != hex.EncodedLen(len(cert.Fingerprint{})) {
+			return nil, fmt.Errorf("the server's certificate hash %q cannot be read", hash)
+		}
+		var f cert.Fingerprint
+		if n, err := hex.Decode(f[:], []byte(hash)); err != nil || n != len(f) {
+			return nil, fmt.Errorf("the server's certificate hash %q cannot be read", hash)
+		}
+		prints = append(prints, f)
+	}
+	pin := cert.Pin(prints...)
+	if l.Transport == "webtransport" {
+		return func(ctx context.Context) (transport.Conn, error) {
+			return webtransport.Dial(ctx, address, webtransport.DialConfig{Clock: now, TLS: pin})
+		}, nil
+	}
+	return func(ctx context.Context) (transport.Conn, error) {
+		return quic.Dial(ctx, u.Host, quic.DialConfig{Clock: now, TLS: pin})
+	}, nil
+}
+
+// play lets the players in, lets them play, and returns what they saw.
+func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock, dial func(context.Context) (transport.Conn, error)) *loadResult {
+	r := &loadResult{}
+	playing, stop := context.WithCancel(ctx)
+	defer stop()
+	var (
+		mu      sync.Mutex
+		players []*host.Headless
+		running sync.WaitGroup
+		joining sync.WaitGroup
+	)
+	ticker := time.NewTicker(joinEvery)
+	defer ticker.Stop()
+	for i := range l.Players {
+		joining.Go(func() {
+			bounded, cancel := context.WithTimeout(ctx, joinTimeout)
+			defer cancel()
+			conn, err := dial(bounded)
+			var p *host.Headless
+			if err == nil {
+				p, err = host.Join(bounded, conn, host.HeadlessConfig{Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot()})
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				r.Error = err.Error()
+				return
+			}
+			players = append(players, p)
+			running.Go(func() {
+				if err := p.Run(playing); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					r.Lost++
+					r.Error = err.Error()
+				}
+			})
+		})
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+	joining.Wait()
+	look := func() []client.Stats {
+		all := make([]client.Stats, len(players))
+		for i, p := range players {
+			p.Do(func(c *client.Client) { all[i] = c.Stats() })
+		}
+		return all
+	}
+	before, began := look(), time.Now()
+	select {
+	case <-time.After(l.For):
+	case <-ctx.Done():
+	}
+	after, span := look(), time.Since(began)
+	stop()
+	running.Wait()
+	r.Joined, r.Seconds = len(players), span.Seconds()
+	r.sum(before, after)
+	return r
+}
+
+// sum makes means and percentiles.
+func (r *loadResult) sum(before, after []client.Stats) {
+	if len(after) == 0 || r.Seconds <= 0 {
+		return
+	}
+	per := 1 / (r.Seconds * float64(len(after)))
+	var rtts, delays []float64
+	for i, a := range after {
+		b := before[i]
+		r.UpHz += float64(a.Sent-b.Sent) * per
+		r.DownHz += float64(a.Received-b.Received) * per
+		r.UpKbps += float64(a.SentBytes-b.SentBytes) * per * 8 / 1000
+		r.DownKbps += float64(a.Bytes-b.Bytes) * per * 8 / 1000
+		r.Hitches += float64(a.Hitches-b.Hitches) * per * 60
+		r.Starved += float64(a.Starved-b.Starved) * per * 60
+		r.Confirmed += a.Confirmed - b.Confirmed
+		r.Corrected += a.Corrections - b.Corrections
+		rtts = append(rtts, a.RTT.Seconds()*1000)
+		delays = append(delays, a.Delay.Seconds()*1000)
+	}
+	at := func(list []float64, q float64) float64 {
+		slices.Sort(list)
+		return list[int(q*float64(len(list)-1)+0.5)]
+	}
+	r.RTT50, r.RTT99 = at(rtts, 0.5), at(rtts, 0.99)
+	r.Delay50, r.Delay99 = at(delays, 0.5), at(delays, 0.99)
+}
+
+func (r *loadResult) print(w io.Writer, l *load) {
+	if l.JSON {
+		_ = json.NewEncoder(w).Encode(r)
+		return
+	}
+	fmt.Fprintf(w, "%d of %d players joined room %s of %s over %s, %d were lost\n", r.Joined, r.Players, r.Room, r.Game, r.Transport, r.Lost)
+	if r.Joined == 0 {
+		return
+	}
+	fmt.Fprintf(w, "for %.1f s, each   up  %6.1f datagrams/s %7.1f kbit/s\n", r.Seconds, r.UpHz, r.UpKbps)
+	fmt.Fprintf(w, "                  down %6.1f datagrams/s %7.1f kbit/s\n", r.DownHz, r.DownKbps)
+	fmt.Fprintf(w, "round trip         p50 %6.2f ms, p99 %.2f ms\n", r.RTT50, r.RTT99)
+	fmt.Fprintf(w, "playout delay      p50 %6.1f ms, p99 %.1f ms\n", r.Delay50, r.Delay99)
+	fmt.Fprintf(w, "hitches %.2f a minute, starved ticks %.2f a minute, %d of %d own states corrected\n", r.Hitches, r.Starved, r.Corrected, r.Confirmed)
+	if r.Error != "" {
+		fmt.Fprintf(w, "last error: %s\n", r.Error)
+	}
+}

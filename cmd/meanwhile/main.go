@@ -1,0 +1,138 @@
+// Command meanwhile shows, serves, loads and measures games made with Meanwhile.
+//
+//	meanwhile demo          a server with bots, and a page that shows what netcode does
+//	meanwhile serve GAME    a dedicated server
+//	meanwhile load [URL]    headless players over real sockets
+//	meanwhile lab NAME      experiments in virtual time
+//	meanwhile bench NAME    what the engine costs
+//
+// Exit status: 0; 1 when something failed; 2 with one sentence when the command line is wrong.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"meanwhile/app/site"
+	"meanwhile/host"
+	"meanwhile/lab"
+)
+
+const name = "meanwhile"
+
+type commands struct {
+	Demo struct {
+		Addr    string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen: TCP for the page, the UDP port of the same number for players."`
+		Game    string `default:"arena" help:"arena, plaza or invasion."`
+		Bots    int    `default:"7" help:"Bots in each room."`
+		Open    bool   `help:"Open the page in a browser."`
+		Verbose bool   `short:"v" help:"Log more than warnings."`
+	} `cmd:"" help:"Start server, bots and page on this machine, and print the address."`
+
+	Serve struct {
+		Game    string        `arg:"" help:"arena, plaza or invasion."`
+		Addr    string        `default:":8080" placeholder:"HOST:PORT" help:"Where to listen: TCP for the page, the UDP port of the same number for players."`
+		Bots    int           `default:"0" help:"Bots in each room."`
+		Players int           `default:"${players}" help:"Players in a room, at most."`
+		Rooms   int           `default:"${rooms}" help:"Rooms open at once, at most."`
+		Room    string        `default:"${room}" help:"Room of players who name none."`
+		Grace   time.Duration `default:"${grace}" help:"How long a room without players stays open."`
+		Metrics bool          `help:"Offer /metrics to Prometheus."`
+		Verbose bool          `short:"v" help:"Log more than warnings."`
+	} `cmd:"" help:"Run a dedicated server."`
+
+	Load load `cmd:"" help:"Run headless players over real sockets, and print what they saw."`
+
+	Lab struct {
+		Args []string `arg:"" optional:"" passthrough:"" help:"See meanwhile lab --list."`
+	} `cmd:"" passthrough:"" help:"Run experiments in virtual time."`
+
+	Bench struct {
+		Args []string `arg:"" optional:"" passthrough:""`
+	} `cmd:"" passthrough:"" help:"Measure what the engine costs."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is main, and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var c commands
+	vars := map[string]string{"players": fmt.Sprint(host.DefaultPlayers), "rooms": fmt.Sprint(host.DefaultRooms), "room": host.DefaultRoom,
+		"grace": host.DefaultGrace.String(), "loadmax": fmt.Sprint(maxLoad)}
+	parsed, code, done := site.Parse(&c, name, "Netcode for Go: a demonstration, servers, load and measurements.", vars, args, stdout, stderr)
+	if done {
+		return code
+	}
+	var err error
+	switch parsed.Command() {
+	case "demo":
+		d := &c.Demo
+		return serve(ctx, d.Game, d.Open, site.Config{
+			Addr: d.Addr, Truth: true, Metrics: site.IsLocal(d.Addr), Host: host.Config{Bots: d.Bots, Log: site.Logger(stderr, d.Verbose)},
+		}, stdout, stderr)
+	case "serve <game>":
+		s := &c.Serve
+		return serve(ctx, s.Game, false, site.Config{
+			Addr: s.Addr, Metrics: s.Metrics,
+			Host: host.Config{Bots: s.Bots, Players: s.Players, Rooms: s.Rooms, Room: s.Room, Grace: s.Grace, Log: site.Logger(stderr, s.Verbose)},
+		}, stdout, stderr)
+	case "load", "load <url>":
+		err = c.Load.run(ctx, stdout)
+	case "lab", "lab <args>":
+		return lab.Main(c.Lab.Args, stdout, stderr)
+	case "bench", "bench <args>":
+		err = usageError{errors.New("bench is not built yet; experiments in virtual time are: see meanwhile lab --list")}
+	default:
+		panic("meanwhile: no code for the command " + parsed.Command())
+	}
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(stderr, site.Sentence(name, err))
+	if errors.As(err, new(usageError)) {
+		return 2
+	}
+	return 1
+}
+
+// serve serves a game until ctx ends, and returns the exit status.
+func serve(ctx context.Context, which string, open bool, cfg site.Config, stdout, stderr io.Writer) int {
+	say := func(err error) { fmt.Fprintln(stderr, site.Sentence(name, err)) }
+	g, err := findGame(which)
+	if err != nil {
+		say(err)
+		return 2
+	}
+	rules, err := g.rules()
+	if err != nil {
+		say(err)
+		return 1
+	}
+	cfg.Host.Rules, cfg.Pages, cfg.Handlers = rules, g.pages, g.handlers
+	s, err := site.Listen(cfg)
+	if err != nil {
+		say(err)
+		return site.Status(err)
+	}
+	program, err := g.program(ctx, rules, stderr)
+	if err != nil {
+		s.Close()
+		if ctx.Err() != nil {
+			return 0
+		}
+		say(err)
+		return 1
+	}
+	return site.Run(ctx, s, program, name, open, stdout, stderr)
+}
