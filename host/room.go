@@ -336,7 +336,10 @@ func (r *room) look(now clock.Time) {
 	for _, id := range r.silent {
 		if p := r.players[id]; p != nil {
 			r.n.silent.Add(1)
-			r.drop(p, session.Refusal{Code: session.Removed, Text: fmt.Sprintf("nothing was heard from you for %v", server.Timeout)})
+			// No refusal: a machine that slept would read it when it wakes, and it may come back.
+			why := fmt.Sprintf("nothing was heard from you for %v", server.Timeout)
+			p.peer.Close(why)
+			r.remove(p, why)
 		}
 	}
 	r.faults.flush(now)
