@@ -258,15 +258,22 @@ func (c *Client) neutral(vals []int64) {
 	}
 }
 
-// differs reports whether a command is news: not that of the tick before, or with a press, which is never repeated.
+// differs reports whether a command is news: not that of the tick before, or not one that may stand for what follows.
 func (c *Client) differs(cmd *game.Command) bool {
 	before := c.own.Command(cmd.Tick - 1)
 	if before == nil || !slices.Equal(before.Vals, cmd.Vals) {
 		return true
 	}
 	for i := range c.rules.Command.Props {
-		if p := &c.rules.Command.Props[i]; p.Class == schema.Press && cmd.Vals[p.At] != 0 {
-			return true
+		switch p := &c.rules.Command.Props[i]; p.Class {
+		case schema.Press: // never repeated
+			if cmd.Vals[p.At] != 0 {
+				return true
+			}
+		case schema.Stick: // who runs must go on saying so, or an outage would let it run for ever
+			if cmd.Vals[p.At] != 0 || cmd.Vals[p.At+1] != 0 {
+				return true
+			}
 		}
 	}
 	return false
@@ -288,6 +295,9 @@ func (c *Client) Tick(vals []int64) {
 	}
 	c.same++
 	if c.differs(cmd) {
+		if c.idleSaid { // the ticks since were as the server was told: they are not sent late
+			c.cmdAcked = max(c.cmdAcked, c.cmdTick-1)
+		}
 		c.same, c.idleSeq, c.idleSaid = 0, 0, false
 	}
 	if c.away {

@@ -154,16 +154,13 @@ func (c *conn) missing(p *wire.Packet) {
 // take stores one command, or, if it is late, the presses in it.
 func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 	t := cmd.Tick
-	if t <= c.acked {
-		return // seen before
-	}
 	if t > c.s.tick+MaxAhead {
 		c.stats.TooEarly++
 		return
 	}
 	at := t % cmdWindow
 	if c.got[at] == t {
-		return
+		return // seen before
 	}
 	if t+cmdWindow/2 <= c.s.tick {
 		return
@@ -180,6 +177,7 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 		c.early[at] = max(time.Duration(slack)*c.s.period/clock.FracPerTick, 0)
 	} else {
 		c.stats.Late++
+		c.stats.LastStarved = max(c.stats.LastStarved, c.s.tick) // also where idleness was assumed until now
 		c.moveEdges(cmd)
 	}
 	c.advance()
