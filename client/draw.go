@@ -107,11 +107,15 @@ type seer struct {
 
 // Seen implements game.Seer.
 func (s *seer) Seen(kind int, me game.ID, dst *game.Sight) {
+	t := s.t
+	if t == 0 {
+		t = 1 << 62 // nothing was drawn yet: the newest, as the server will take it
+	}
 	for _, h := range s.c.store.Entities() {
 		if h.Kind != kind || game.ID(h.ID) == me || h.Mine {
 			continue
 		}
-		if drawn, ok := s.c.drawAt(h, s.t); ok {
+		if drawn, ok := s.c.drawAt(h, t); ok {
 			dst.Add(game.ID(h.ID), drawn)
 		}
 	}

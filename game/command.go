@@ -66,8 +66,8 @@ const (
 //	  same     1 bit: the properties are those of the command before
 //	  props    per property a presence bit and, if set, its absolute value; absent ones are those of the
 //	           command before, or zero in the first
-//	  seen     first: 1 bit whether there is one, then tick*256-seen by Exp-Golomb of order 12;
-//	           later: its advance minus 256, signed, of order 3
+//	  seen     where the command before has none: 1 bit whether there is one, then tick*256-seen by Exp-Golomb of
+//	           order 12; else: its advance minus 256, signed, of order 3
 //	  newest   first: latest-newest, 7 bits; later: its advance, Exp-Golomb of order 0
 func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wire.Seq) {
 	w.Uvarint(uint64(len(cmds)), countK)
@@ -99,18 +99,16 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wi
 				}
 			}
 		}
-		if i == 0 {
-			w.Bool(c.Seen > 0)
-			if c.Seen > 0 {
-				w.Uvarint(uint64(max(c.Tick.Frac()-c.Seen, 0)), firstK)
-			}
-			w.Bits(uint64(min(max(latest-c.Newest, 0), 127)), 7)
-			continue
-		}
-		if cmds[0].Seen > 0 {
+		if i > 0 && cmds[i-1].Seen > 0 {
 			w.Varint(int64(c.Seen-cmds[i-1].Seen)-clock.FracPerTick, seenK)
+		} else if w.Bool(c.Seen > 0); c.Seen > 0 {
+			w.Uvarint(uint64(max(c.Tick.Frac()-c.Seen, 0)), firstK)
 		}
-		w.Uvarint(uint64(uint16(c.Newest-cmds[i-1].Newest)), packK)
+		if i == 0 {
+			w.Bits(uint64(min(latest-c.Newest, 127)), 7)
+		} else {
+			w.Uvarint(uint64(uint16(c.Newest-cmds[i-1].Newest)), packK)
+		}
 	}
 }
 
@@ -164,17 +162,15 @@ func ReadCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.
 			}
 			k.Clamp(c.Vals)
 		}
+		c.Seen = 0
+		if i > 0 && dst[i-1].Seen > 0 {
+			c.Seen = dst[i-1].Seen + clock.FracPerTick + clock.TickFrac(min(max(r.Varint(seenK), -1<<40), 1<<40))
+		} else if r.Bool() {
+			c.Seen = c.Tick.Frac() - clock.TickFrac(min(r.Uvarint(firstK), 1<<40))
+		}
 		if i == 0 {
-			c.Seen = 0
-			if r.Bool() {
-				c.Seen = c.Tick.Frac() - clock.TickFrac(min(r.Uvarint(firstK), 1<<40))
-			}
 			c.Newest = latest - wire.Seq(r.Bits(7))
 		} else {
-			c.Seen = 0
-			if dst[0].Seen > 0 {
-				c.Seen = dst[i-1].Seen + clock.FracPerTick + clock.TickFrac(min(max(r.Varint(seenK), -1<<40), 1<<40))
-			}
 			c.Newest = dst[i-1].Newest + wire.Seq(r.Uvarint(packK))
 		}
 		if r.Bad() {

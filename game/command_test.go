@@ -66,7 +66,9 @@ func TestCommandsRoundTrip(t *testing.T) {
 				k.Clamp(c.Vals)
 			}
 			cmds = append(cmds, c)
-			if seen > 0 {
+			if seen == 0 && rapid.IntRange(0, 5).Draw(t, "begins to see") == 0 {
+				seen = c.Tick.Frac() - 1
+			} else if seen > 0 {
 				seen += clock.TickFrac(rapid.Int64Range(0, 300).Draw(t, "advance"))
 				seen = min(seen, (c.Tick + 1).Frac())
 			}
