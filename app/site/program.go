@@ -84,7 +84,7 @@ func FindSource() (Source, error) {
 			return Source{}, fmt.Errorf("%w: it is neither in %s nor in or above %s", ErrNoSource, strings.Join(tried, ", "), wd)
 		}
 		if moduleName(root) == info.Main.Path {
-			below := strings.TrimPrefix(strings.TrimPrefix(info.Path, info.Main.Path), "/")
+			below := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(info.Path, ".test"), info.Main.Path), "/")
 			if main := filepath.Join(root, filepath.FromSlash(below)); isDir(main) {
 				return Source{main, root}, nil
 			}
@@ -172,7 +172,7 @@ const (
 // steps are skipped for what has not changed. A line on progress goes to progress. Failures are ErrNoToolchain, a
 // *BuildError, or those of files.
 func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program, error) {
-	tool, err := toolchain()
+	tool, err := toolchain(runtime.GOROOT())
 	if err != nil {
 		return nil, err
 	}
@@ -238,8 +238,9 @@ func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program,
 	return p, nil
 }
 
-// toolchain returns the path of the go command.
-func toolchain() (string, error) {
+// toolchain returns the path of the go command: that of the search path, or that in root, where the toolchain was that
+// built this program.
+func toolchain(root string) (string, error) {
 	if tool, err := exec.LookPath("go"); err == nil {
 		return tool, nil
 	}
@@ -247,11 +248,8 @@ func toolchain() (string, error) {
 	if runtime.GOOS == "windows" {
 		name = "go.exe"
 	}
-	//nolint:staticcheck // the place of the toolchain that built this program is the best guess that is left
-	if root := runtime.GOROOT(); root != "" {
-		if tool := filepath.Join(root, "bin", name); isFile(tool) {
-			return tool, nil
-		}
+	if tool := filepath.Join(root, "bin", name); root != "" && isFile(tool) {
+		return tool, nil
 	}
 	return "", ErrNoToolchain
 }

@@ -1,0 +1,110 @@
+//go:build !js
+
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"meanwhile/examples/zap"
+)
+
+// start runs the quickstart's program with arguments and returns what it did.
+func start(t *testing.T, ctx context.Context, stdout io.Writer, args ...string) (code int, stderr string) {
+	t.Helper()
+	rules, err := zap.Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var errs bytes.Buffer
+	code = run(ctx, "zap", rules, nil, args, stdout, &errs)
+	return code, errs.String()
+}
+
+func TestSentences(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	addr := taken.Addr().String()
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"--flubber", 2, "zap: unknown flag --flubber; see zap --help"},
+		{"extra", 2, "zap: unexpected argument extra; see zap --help"},
+		{"--addr here", 2, `zap: "here" is not an address of the form host:port, such as 127.0.0.1:8080 or :8080`},
+		{"--addr " + addr, 1, "zap: " + addr + " is in use by another program; stop that one or choose another address with --addr"},
+		{"--web /nonexistent", 2, "zap: the folder of the page cannot be read: open /nonexistent: no such file or directory"},
+		{"--bots 5000", 2, "zap: Bots 5000 is outside [0, 1024]"},
+		{"--room A", 2, `zap: room "A": names of rooms are lower-case letters, digits and dashes`},
+	} {
+		var out bytes.Buffer
+		code, got := start(t, context.Background(), &out, strings.Fields(c.args)...)
+		if code != c.code || strings.TrimSuffix(got, "\n") != c.want || out.Len() > 0 {
+			t.Errorf("zap %s: status %d, %q; want %d, %q", c.args, code, got, c.code, c.want)
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := run(context.Background(), "zap", nil, errors.New("game: zap: Pilot.Pos has a bad tag"), nil, &out, &errs); code != 2 || errs.String() != "zap: zap: Pilot.Pos has a bad tag\n" {
+		t.Errorf("status %d, %q", code, errs.String())
+	}
+	if code, _ := start(t, context.Background(), &out, "--help"); code != 0 || !strings.Contains(out.String(), "--addr=HOST:PORT") {
+		t.Errorf("status %d, %s", code, out.String())
+	}
+}
+
+// What lies beside the page is served and not built; the program ends when it is interrupted.
+func TestPrebuilt(t *testing.T) {
+	web := t.TempDir()
+	for name, text := range map[string]string{"zap.wasm": "\x00asm", "wasm_exec.js": "//", "game.js": "// the page"} {
+		if err := os.WriteFile(filepath.Join(web, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, w := io.Pipe()
+	type end struct {
+		code int
+		text string
+	}
+	done := make(chan end, 1)
+	go func() {
+		code, text := start(t, ctx, w, "--addr", "127.0.0.1:0", "--web", web)
+		w.Close()
+		done <- end{code, text}
+	}()
+	line := make([]byte, 100)
+	n, err := r.Read(line)
+	if err != nil {
+		t.Fatal(err, <-done)
+	}
+	url := strings.TrimSpace(string(line[:n]))
+	for name, want := range map[string]string{"game.js": "// the page", "zap.wasm": "\x00asm", "": "/game.js"} {
+		response, err := http.Get(url + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	cancel()
+	if e := <-done; e.code != 0 || e.text != "using the zap.wasm beside the page\n" {
+		t.Errorf("status %d, %q", e.code, e.text)
+	}
+}
