@@ -75,9 +75,10 @@ export class Panel {
     this.show()
   }
 
-  /** The engine is there: more networks to choose from, and somebody to tell. */
+  /** The engine is there: real networks to choose from instead of rough ones, and somebody to tell. */
   attach(g) {
     this.g = g
+    if (g.layout.profiles?.length) for (const { b } of this.presets.splice(1)) b.remove()
     for (const p of g.layout.profiles ?? []) {
       const about = { profile: p.name, delay: p.delayMs, jitter: p.jitterMs, loss: p.lossPct }
       this.presets.push(this.chip(p.title, () => this.choose(about), about))
