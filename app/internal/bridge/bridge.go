@@ -44,6 +44,9 @@ const (
 	retryLater = 5000
 )
 
+// ownRace is how long after a welcome the other transport of the same race may still be let in, and put this one out.
+const ownRace = 10 * time.Second
+
 // Config is what a page starts an engine with.
 type Config struct {
 	// Game is what the server of the page plays, Room and Name what the player would like; all may be empty.
@@ -147,12 +150,12 @@ func (s sentence) Error() string { return string(s) }
 
 // clean makes s fit a message: valid UTF-8 without control characters, at most so many bytes.
 func clean(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
+	s = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == utf8.RuneError {
 			return -1
 		}
 		return r
-	}, s)
+	}, s))
 	for len(s) > most {
 		_, n := utf8.DecodeLastRuneInString(s)
 		s = s[:len(s)-n]
@@ -261,6 +264,9 @@ func (b *Bridge) Message(msg []byte) string {
 		return "" // of a newer server
 	}
 	say, retry := b.refusal(msg)
+	if r, err := session.DecodeRefusal(msg); err == nil && r.Code == session.TakenOver && b.now.Sub(b.welcomed) < ownRace {
+		return "" // by ourselves: the other transport of a race was let in as well, and later
+	}
 	if retry > 0 {
 		return ""
 	}
@@ -349,6 +355,19 @@ func (b *Bridge) Tick(floats []float64) {
 	}
 	if b.due == 0 {
 		b.flush()
+	}
+}
+
+// farewell makes the command of the next tick a little early, the one that tells the server that this page goes away: the next frame
+// of a hidden page may be a second away.
+func (b *Bridge) farewell() {
+	if b.client == nil || !b.joined {
+		return
+	}
+	_, _, period := b.client.Newest()
+	next := millis(b.now.Add(period))
+	for range b.Frame(next, next) {
+		b.Tick(nil)
 	}
 }
 

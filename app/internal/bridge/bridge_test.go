@@ -35,7 +35,8 @@ type page struct {
 	id     server.PlayerID
 	offset clock.Time // the page's clock minus the server's
 	delay  time.Duration
-	hidden bool
+	hidden bool // no frames are drawn
+	frozen bool // nothing runs at all
 	gone   bool
 	layout layout
 	input  func(me []float64) []float64 // command after the press; nil: nothing
@@ -192,6 +193,9 @@ func (p *page) frame() bool {
 		return false
 	}
 	now := p.now()
+	if p.frozen {
+		return true
+	}
 	if p.hidden && p.frames%60 != 0 {
 		p.frames++
 		return true

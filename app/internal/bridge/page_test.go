@@ -5,155 +5,96 @@ import (
 	"encoding/json"
 	"fmt"
 	"image/color"
+	"io"
+	"io/fs"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	"meanwhile/app/js"
+	"meanwhile/app/site"
 	"meanwhile/examples/zap"
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/host"
 	"meanwhile/internal/browser"
 	"meanwhile/transport"
-	"meanwhile/transport/cert"
-	"meanwhile/transport/quic"
-	"meanwhile/transport/websocket"
 )
 
-// The program of the quickstart for the browser, built once.
-var program = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "meanwhile-zap-")
-	if err != nil {
-		return "", err
-	}
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/zap.wasm", "meanwhile/examples/zap/cmd/zap")
-	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
-	if out, err := build.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("%w\n%s", err, out)
-	}
-	return dir, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, _ := program(); dir != "" {
-		os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
-
-// site is a whole server of the quickstart: rooms, transports, and the page word for word.
-type site struct {
-	*httptest.Server
-	t   *testing.T
-	mux *http.ServeMux
-
-	mu     sync.Mutex
-	config map[string]any
-	stop   func()
-}
-
-// newSite serves a page to play on. start begins to let players in.
-func newSite(t *testing.T) *site {
-	if testing.Short() {
-		t.Skip("builds a program for the browser")
-	}
-	if _, ok := browser.Find(); ok {
-		if _, err := program(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	dir, _ := program()
-	root, err := exec.Command("go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &site{t: t, mux: http.NewServeMux(), stop: func() {}, config: map[string]any{"game": "zap", "schema": "1", "wasm": "/zap.wasm"}}
-	lib := http.FileServerFS(js.Files)
-	for _, name := range []string{"/meanwhile.js", "/transport.js", "/{$}"} {
-		s.mux.Handle(name, lib)
-	}
-	file := func(url, name string) {
-		s.mux.HandleFunc(url, func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, name) })
-	}
-	file("/game.js", "../../../examples/zap/web/game.js")
-	file("/test.html", "testdata/test.html")
-	file("/zap.wasm", filepath.Join(dir, "zap.wasm"))
-	file("/wasm_exec.js", filepath.Join(strings.TrimSpace(string(root)), "lib/wasm/wasm_exec.js"))
-	s.mux.HandleFunc("/meanwhile.json", func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		json.NewEncoder(w).Encode(s.config)
-	})
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
-		w.Header().Set("Cross-Origin-Embedder-Policy", "require-corp")
-		s.mux.ServeHTTP(w, r)
-	}))
-	t.Cleanup(func() {
-		s.stop()
-		s.Server.Close()
-	})
-	return s
-}
-
-func (s *site) set(key string, value any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.config[key] = value
-}
-
-// start lets players in, until stop or the end of the test.
-func (s *site) start(rules *game.Rules, bots int) *host.Host {
-	t := s.t
+// program is the quickstart's, for the browser. Building takes no time when nothing has changed.
+func program(t *testing.T) *site.Program {
 	t.Helper()
-	h, err := host.New(host.Config{Rules: rules, Bots: bots, Seed: 7})
+	p, err := site.Build(t.Context(), "../../../examples/zap/cmd/zap", "zap", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := cert.NewSelfSigned(cert.Config{})
+	return p
+}
+
+// server is a whole server of the quickstart: rooms, transports, and the page word for word. It runs until stop or the end of the
+// test.
+type server struct {
+	URL  string
+	stop func()
+}
+
+// serve runs a server. addr is that of an earlier one, or "".
+func serve(t *testing.T, rules *game.Rules, bots int, addr string) *server {
+	t.Helper()
+	p := program(t)
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	var s *site.Site
+	// UDP goes into a black hole, or the server plays something else: as /meanwhile.json, with changes.
+	black, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	udp, err := quic.Listen(quic.Config{Clock: h.Clock(), Certificate: own.GetCertificate, Origins: transport.Origins{s.URL}})
+	t.Cleanup(func() { black.Close() })
+	changed := func(change func(config map[string]any)) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			answer, err := http.Get(s.URL() + "meanwhile.json")
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadGateway)
+				return
+			}
+			defer answer.Body.Close()
+			var config map[string]any
+			if err := json.NewDecoder(answer.Body).Decode(&config); err != nil {
+				http.Error(w, err.Error(), http.StatusBadGateway)
+				return
+			}
+			change(config)
+			json.NewEncoder(w).Encode(config)
+		})
+	}
+	s, err = site.Listen(site.Config{
+		Addr: addr, Pages: []fs.FS{os.DirFS("testdata"), os.DirFS("../../../examples/zap/web")},
+		Host: host.Config{Rules: rules, Bots: bots, Seed: 7},
+		Handlers: map[string]http.Handler{
+			"/blocked.json": changed(func(c map[string]any) {
+				c["webtransport"] = map[string]any{"url": "https://" + black.LocalAddr().String() + transport.Path, "hashes": []string{strings.Repeat("00", 32)}}
+			}),
+			"/chess.json": changed(func(c map[string]any) { c["game"] = "chess" }),
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ws, err := websocket.NewServer(websocket.Config{Clock: h.Clock()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	prints, err := own.Fingerprints()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var hashes []string
-	for _, f := range prints {
-		hashes = append(hashes, f.String())
-	}
-	path := fmt.Sprintf("%s/%d", transport.Path, len(s.config)) // a mux forgets nothing
-	s.mux.Handle(path, ws)
-	s.set("websocket", path)
-	s.set("webtransport", map[string]any{"url": "https://" + udp.Addr() + transport.Path, "hashes": hashes})
-	s.set("server "+path, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
-	go func() { done <- h.Run(ctx, udp, ws) }()
-	s.stop = func() {
+	go func() { done <- s.Serve(ctx, p) }()
+	stop := sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		s.stop = func() {}
-	}
-	return h
+	})
+	t.Cleanup(stop)
+	return &server{s.URL(), stop}
 }
 
 // notice is what the page says over the canvas, as an expression of the page.
@@ -169,9 +110,8 @@ func rules(t *testing.T, def *game.Definition[zap.Cmd]) *game.Rules {
 
 // The quickstart, whole: its page, its program, its server, in a browser.
 func TestQuickstart(t *testing.T) {
-	s := newSite(t)
-	s.start(rules(t, &zap.Game), 3)
 	p := browser.New(t)
+	s := serve(t, rules(t, &zap.Game), 3, "")
 	p.Open(s.URL)
 	p.WaitFor(notice + ` === "" && document.querySelector("canvas").width === 1280`)
 	mine := color.RGBA{0x56, 0xb4, 0xe9, 255}
@@ -201,8 +141,8 @@ func TestQuickstart(t *testing.T) {
 }
 
 // fresh opens the page under test and waits until it plays.
-func fresh(p *browser.Page, s *site, query string) {
-	p.Open(s.URL + "/test.html" + query)
+func fresh(p *browser.Page, s *server, query string) {
+	p.Open(s.URL + "test.html" + query)
 	p.WaitFor("failure || g.me && g.stats.state === 1 && g.stats.serverMs > 0")
 }
 
@@ -217,9 +157,8 @@ func words(p *browser.Page, js string) (v string) {
 }
 
 func TestPlaying(t *testing.T) {
-	s := newSite(t)
-	s.start(rules(t, &zap.Game), 4)
 	p := browser.New(t)
+	s := serve(t, rules(t, &zap.Game), 4, "")
 	fresh(p, s, "?name=Ann")
 
 	t.Run("over WebTransport", func(t *testing.T) {
@@ -257,10 +196,9 @@ func TestPlaying(t *testing.T) {
 	t.Run("hidden and back", func(t *testing.T) {
 		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)
 		p.WaitFor("Math.abs(g.me.vel.x) > 8")
-		p.Hide()
-		p.WaitFor("g.stats.state === 1") // of the last picture
-		p.Eval("new Promise(r => setTimeout(r, 4000))", nil)
 		before := number(p, "g.stats.starved")
+		p.Hide()
+		p.Eval("new Promise(r => setTimeout(r, 4000))", nil)
 		p.Show()
 		p.WaitFor("g.stats.state === 1 && g.me && Math.abs(g.me.vel.x) < 0.01")
 		p.Eval("g.keys.press('KeyW'); g.keys.press('KeyS')", nil)
@@ -355,15 +293,8 @@ func TestPlaying(t *testing.T) {
 func TestConnecting(t *testing.T) {
 	p := browser.New(t)
 	t.Run("UDP is blocked", func(t *testing.T) {
-		s := newSite(t)
-		s.start(rules(t, &zap.Game), 1)
-		black, err := net.ListenPacket("udp", "127.0.0.1:0") // swallows everything
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer black.Close()
-		s.set("webtransport", map[string]any{"url": "https://" + black.LocalAddr().String() + transport.Path, "hashes": []string{strings.Repeat("00", 32)}})
-		fresh(p, s, "")
+		s := serve(t, rules(t, &zap.Game), 1, "")
+		fresh(p, s, "?config=/blocked.json")
 		if got := words(p, "g.transport"); got != "websocket" {
 			t.Errorf("connected by %q", got)
 		}
@@ -376,9 +307,8 @@ func TestConnecting(t *testing.T) {
 	t.Run("other rules", func(t *testing.T) {
 		other := zap.Game
 		other.Kinds = game.Kinds(zap.Pilots, zap.Gems, game.NewKind[wall]("wall"))
-		s := newSite(t)
-		s.start(rules(t, &other), 0)
-		p.Open(s.URL + "/test.html")
+		s := serve(t, rules(t, &other), 0, "")
+		p.Open(s.URL + "test.html")
 		p.WaitFor("failure")
 		const want = "The server plays another version of zap: wall exists there and not here."
 		if got := words(p, "failure"); got != want {
@@ -391,22 +321,20 @@ func TestConnecting(t *testing.T) {
 	})
 
 	t.Run("another game", func(t *testing.T) {
-		s := newSite(t)
-		s.set("game", "chess")
-		p.Open(s.URL + "/test.html")
+		s := serve(t, rules(t, &zap.Game), 0, "")
+		p.Open(s.URL + "test.html?config=/chess.json")
 		p.WaitFor(`failure === "This page's program plays zap, but the server plays chess. Reload the page."`)
 	})
 
 	t.Run("the server restarts", func(t *testing.T) {
-		s := newSite(t)
-		s.start(rules(t, &zap.Game), 2)
+		s := serve(t, rules(t, &zap.Game), 2, "")
 		fresh(p, s, "?name=Ann")
 		p.Eval("window.before = { me: g.me, pilots: g.world.pilot, id: g.me.id }", nil)
 		s.stop()
 		p.WaitFor(notice + `.startsWith("Connection lost. Reconnecting")`)
 		p.WaitFor("g.stats.state === 0 && g.world.pilot.length > 1") // the last picture stays
 		p.Screenshot("reconnecting")
-		s.start(rules(t, &zap.Game), 2)
+		serve(t, rules(t, &zap.Game), 2, strings.Trim(strings.TrimPrefix(s.URL, "http:"), "/"))
 		p.WaitFor(notice + ` === "" && g.stats.state === 1 && g.me && g.me.mine`)
 		x := number(p, "g.me.pos.x")
 		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)

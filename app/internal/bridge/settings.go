@@ -60,9 +60,15 @@ func (b *Bridge) Set(name string, v float64) string {
 	}
 	switch name {
 	case "away":
+		if s.away == on {
+			return ""
+		}
 		s.away = on
 		if c != nil {
 			c.SetAway(on)
+		}
+		if on {
+			b.farewell()
 		}
 	case "autopilot":
 		if on && b.rules.Bot() == nil {
@@ -131,14 +137,11 @@ var offered = [...]struct {
 	name, title         string
 	delay, jitter, loss float64
 }{
-	{"fiber", "Fibre line", 12, 1, 0.05},
-	{"wifi", "Crowded Wi-Fi", 15, 15, 0.5},
+	{"wifi", "Hotel Wi-Fi", 15, 15, 0.5},
 	{"burst", "Bursts of loss", 25, 5, 2.5},
-	{"lte-a", "LTE in a city", 20, 60, 0},
-	{"lte-b", "LTE in a suburb", 20, 90, 0},
+	{"ocean", "Across an ocean", 75, 30, 5},
 	{"lte-c", "LTE in a train", 20, 150, 0},
 	{"evdo", "3G", 40, 150, 0},
-	{"ocean", "Across an ocean", 75, 30, 5},
 }
 
 // shim is the network panel's network: it sits outside the stamps, so that the client takes what it does for the

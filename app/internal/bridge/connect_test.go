@@ -1,0 +1,288 @@
+package bridge
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/examples/zap"
+	"meanwhile/game"
+	"meanwhile/session"
+)
+
+// Whatever a server may say first, and later, in place of a welcome.
+func TestRefusals(t *testing.T) {
+	p := newWorld(t, &zap.Game).page("ann", nil)
+	own := p.w.rules.Text
+	encode := func(r session.Refusal) []byte {
+		b, err := r.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	newer := encode(session.Refusal{Code: session.WrongVersion})
+	newer[1] = 9
+	for _, c := range []struct {
+		name string
+		msg  []byte
+		want string
+		late bool // try again
+		stay bool // as a later message: come back
+	}{
+		{"other rules", encode(session.Refusal{Code: session.WrongSchema, SchemaText: strings.Replace(own, "Aim angle x1 sim=360", "Aim angle x1 sim=180", 1)}),
+			"The server plays another version of zap: pilot.Aim has sim=180 there and sim=360 here.", false, false},
+		{"other rules, unsaid", encode(session.Refusal{Code: session.WrongSchema}), "The server plays another version of zap. Reload the page.", false, false},
+		{"a newer server", newer, "The server speaks version 9 of the protocol, this page version 1. Reload the page.", false, false},
+		{"full", encode(session.Refusal{Code: session.RoomFull, Text: "Room lobby has its 8 players."}), "Room lobby has its 8 players.", true, true},
+		{"about to end", encode(session.Refusal{Code: session.ShuttingDown}), "The server refused: server is shutting down.", true, true},
+		{"put out", encode(session.Refusal{Code: session.Removed, Text: "Enough."}), "Enough.", false, false},
+		{"elsewhere", encode(session.Refusal{Code: session.TakenOver}), "The server refused: joined again elsewhere.", false, true},
+		{"cut short", newer[:5], "The server refused, but its reason cannot be read (session: message is truncated).", true, true},
+		{"noise", []byte("hello"), "The server's answer is not one of ours (session: message is of kind 104, want 2).", true, true},
+		{"nothing", nil, "The server's answer is not one of ours (session: message is truncated).", true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			say, retry := p.Welcome(c.msg, p.now())
+			if say != c.want || retry > 0 != c.late {
+				t.Errorf("%q, again after %v ms; want %q, %v", say, retry, c.want, c.late)
+			}
+			if later := p.Message(c.msg); (later == "") != c.stay || later != "" && later != c.want {
+				t.Errorf("as a later message %q", later)
+			}
+			p.joined = true
+		})
+	}
+	p.w.run(ownRace + time.Second)
+	if say := p.Message(encode(session.Refusal{Code: session.TakenOver, Text: "You joined elsewhere."})); say != "You joined elsewhere." {
+		t.Errorf("taken over much later: %q", say)
+	}
+}
+
+// A race says the same hello twice; the next join says another, and what to resume.
+func TestHello(t *testing.T) {
+	w := newWorld(t, &zap.Game)
+	p := w.page("  Zoë\x00\x1b[31m "+strings.Repeat("ü", 40), nil)
+	read := func() session.Hello {
+		h, err := session.DecodeHello(p.Hello())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	first, again := read(), read()
+	if first.Nonce != again.Nonce || first.Nonce == [16]byte{} {
+		t.Errorf("nonces %x and %x of one join", first.Nonce, again.Nonce)
+	}
+	if want := "Zoë[31m " + strings.Repeat("ü", 19); first.Name != want {
+		t.Errorf("the name became %q, %d bytes, want %q", first.Name, len(first.Name), want)
+	}
+	p.connect()
+	if third := read(); third.Nonce == first.Nonce {
+		t.Error("two joins with one nonce")
+	}
+	p.welcome.Resume = [16]byte{5}
+	w.run(2 * time.Second)
+	if h := read(); h.Resume != [16]byte{5} || h.Newest == 0 {
+		t.Errorf("asks to resume %x after packet %d", h.Resume, h.Newest)
+	}
+	if _, err := New(w.rules, Config{Room: strings.Repeat("x", 65)}); err == nil || err.Error() != "The name of the room is 65 bytes long; at most 64 are possible." {
+		t.Errorf("a room with a long name: %v", err)
+	}
+	if _, err := New(w.rules, Config{Game: "chess"}); err == nil {
+		t.Error("another game was taken")
+	}
+}
+
+// The last picture stays until the new connection has one; then everybody is there again.
+func TestReconnect(t *testing.T) {
+	w := newWorld(t, &zap.Game)
+	p, other := w.page("ann", nil), w.page("bob", nil)
+	other.input = func([]float64) []float64 { return []float64{math.Sin(other.now() / 300), 0, 0, 0} }
+	w.run(3 * time.Second)
+	blank := 0
+	p.each = func() {
+		if len(p.world["pilot"]) < 2 || p.mine() == nil {
+			blank++
+		}
+	}
+	old := p.mine().id
+	w.srv.Disconnect(p.id)
+	delete(w.pages, p.id)
+	p.Lost()
+	w.run(time.Second)
+	if p.stats["state"] != float64(connecting) {
+		t.Errorf("state %v without a connection", p.stats["state"])
+	}
+	sent := p.sent
+	w.run(time.Second)
+	if p.sent != sent {
+		t.Error("datagrams into nowhere")
+	}
+	p.connect()
+	w.run(2 * time.Second)
+	if blank > 0 {
+		t.Errorf("%d pictures without everybody", blank)
+	}
+	if me := p.mine(); me.id == old || p.stats["state"] != float64(playing) {
+		t.Errorf("avatar %v, state %v", me.id, p.stats["state"])
+	}
+	if n := len(p.world["pilot"]); n != 2 {
+		t.Errorf("%d pilots", n)
+	}
+}
+
+// A session that the server kept goes on where it was.
+func TestResumed(t *testing.T) {
+	w := newWorld(t, &zap.Game)
+	p := w.page("ann", nil)
+	w.run(2 * time.Second)
+	before := p.client
+	p.Lost()
+	w.run(300 * time.Millisecond)
+	again := p.welcome
+	again.Resumed = true
+	msg, err := again.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if say, _ := p.Welcome(msg, p.now()); say != "" {
+		t.Fatal(say)
+	}
+	if p.client != before {
+		t.Error("what was known is forgotten")
+	}
+	p.input = func([]float64) []float64 { return []float64{0, 1, 0, 0} }
+	y := p.mine().props["pos"][1]
+	w.run(time.Second)
+	if p.mine().props["pos"][1] < y+1 && y < 20 {
+		t.Error("does not move")
+	}
+}
+
+// Nothing to tell is not silence, and silence is not a machine that slept.
+func TestState(t *testing.T) {
+	w := newWorld(t, &zap.Game)
+	p := w.page("ann", nil)
+	w.run(2 * time.Second)
+	for range 20 {
+		w.run(time.Second)
+		if s := p.stats["state"]; s != float64(playing) {
+			t.Fatalf("state %v while nothing happens, %v ms after the last datagram", s, p.stats["silentMs"])
+		}
+	}
+	p.input = func([]float64) []float64 { return []float64{math.Sin(p.now() / 300), 0, 0, 0} }
+	w.run(2 * time.Second)
+	p.Set("lossPct", 100)
+	w.run(1500 * time.Millisecond)
+	if s := p.stats["state"]; s != float64(silent) {
+		t.Errorf("state %v when nothing has arrived for %v ms", s, p.stats["silentMs"])
+	}
+	w.run(10 * time.Second)
+	if s := p.stats["state"]; s != float64(lost) {
+		t.Errorf("state %v when nothing has arrived for %v ms", s, p.stats["silentMs"])
+	}
+	p.Set("lossPct", 0)
+	w.run(2 * time.Second)
+	if s := p.stats["state"]; s != float64(playing) {
+		t.Errorf("state %v when all is well again", s)
+	}
+
+	// A pause of minutes between two frames, as of a machine that slept.
+	p.frozen = true
+	w.run(3 * time.Minute)
+	p.frozen = false
+	w.run(time.Second / 30)
+	if s := p.stats["state"]; s != float64(playing) {
+		t.Errorf("state %v right after sleep", s)
+	}
+	w.run(2 * time.Second)
+	before := p.mine().props["pos"][0]
+	w.run(300 * time.Millisecond)
+	if p.mine().props["pos"][0] == before {
+		t.Error("does not move after sleep")
+	}
+}
+
+// A hidden tab stands still, costs the server nothing that it would count as starved, and comes back at once.
+func TestAway(t *testing.T) {
+	w := newWorld(t, &zap.Game)
+	p, other := w.page("ann", nil), w.page("bob", nil)
+	p.input = func([]float64) []float64 { return []float64{math.Sin(p.now() / 300), math.Cos(p.now() / 300), 0, 0} }
+	w.run(3 * time.Second)
+	starved := func() uint64 {
+		s, ok := w.srv.Stats(p.id)
+		if !ok {
+			t.Fatal("the server does not know the page")
+		}
+		return s.Starved
+	}
+	seen := func() []float64 {
+		for _, e := range other.world["pilot"] {
+			if e.id == p.mine().id {
+				return e.props["vel"]
+			}
+		}
+		t.Fatal("ann is not to be seen")
+		return nil
+	}
+	before := starved()
+	p.hidden = true
+	p.Set("away", 1)
+	w.run(2 * time.Second)
+	if v := seen(); v[0] != 0 || v[1] != 0 {
+		t.Errorf("a page that is away moves at %v m/s", v)
+	}
+	w.run(2 * time.Minute)
+	if n := starved() - before; n > 3 {
+		t.Errorf("%d commands were starved by a page that is away", n)
+	}
+	p.hidden = false
+	p.Set("away", 0)
+	was := p.mine().props["pos"]
+	w.run(200 * time.Millisecond)
+	if now := p.mine().props["pos"]; now[0] == was[0] && now[1] == was[1] {
+		t.Error("does not move 200 ms after the return")
+	}
+	if p.stats["state"] != float64(playing) {
+		t.Errorf("state %v after the return", p.stats["state"])
+	}
+	corrections := p.stats["corrections"]
+	w.run(2 * time.Second)
+	if n := p.stats["corrections"] - corrections; n > 3 {
+		t.Errorf("%v corrections in two seconds after the return", n)
+	}
+	if v := seen(); v[0] == 0 && v[1] == 0 {
+		t.Error("others do not see it move")
+	}
+}
+
+// What a page could not use is refused when it starts, by name.
+func TestUnusable(t *testing.T) {
+	type hidden struct {
+		Held bool `net:"bool"`
+	}
+	type spoken struct {
+		Say string `net:"text,8"`
+	}
+	for _, c := range []struct {
+		def  interface{ Rules() (*game.Rules, error) }
+		want string
+	}{
+		{&game.Definition[zap.Cmd]{Name: "g", Kinds: game.Kinds(game.NewKind[hidden]("thing")), Join: join, Act: func(*game.World, game.ID, zap.Cmd) {}},
+			"thing.Held would hide the held that each object has in the page; give it another name."},
+		{&game.Definition[spoken]{Name: "g", Kinds: game.Kinds(zap.Gems), Join: join, Act: func(*game.World, game.ID, spoken) {}},
+			"The command's field Say is a text; a page can send numbers only."},
+	} {
+		rules, err := c.def.Rules()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(rules, Config{}); err == nil || err.Error() != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+func join(*game.World, string) game.ID { return 0 }
