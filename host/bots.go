@@ -21,7 +21,7 @@ const botSpacing = 120 * time.Millisecond
 // botNames are what bots are called, in an order that differs from room to room. The first one more than there are
 // names is called "Ada 2".
 var botNames = [...]string{
-	"Ada", "Alan", "Barbara", "Bjarne", "Claude", "Dana", "Dennis", "Edsger", "Frances", "Grace", "Hedy", "Ivan",
+	"Ada", "Alan", "Barbara", "Bjarne", "Clara", "Dana", "Dennis", "Edsger", "Frances", "Grace", "Hedy", "Ivan",
 	"Joan", "John", "Karen", "Ken", "Leslie", "Linus", "Lotfi", "Mary", "Niklaus", "Olga", "Paul", "Radia",
 	"Rob", "Rosa", "Sophie", "Tim", "Tony", "Vint", "Whit", "Yuri",
 }

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/examples/arena"
+	"meanwhile/internal/browser"
+)
+
+func TestSentences(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := taken.Addr().String()
+	defer taken.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + free.Addr().String() + "/"
+	free.Close()
+	for _, c := range []struct {
+		args string
+		code int
+		want string // of the one line on stderr
+	}{
+		{"", 2, `expected one of "demo", "serve", "load", "lab", "bench"`},
+		{"frob", 2, "unexpected argument frob"},
+		{"demo --frob", 2, "unknown flag --frob"},
+		{"demo extra", 2, "unexpected argument extra"},
+		{"demo --game plaza", 2, "the game plaza is not built yet; there is arena"},
+		{"demo --game chess", 2, `there is no game "chess"; there is arena`},
+		{"demo --addr here", 2, `"here" is not an address of the form host:port`},
+		{"demo --addr " + addr, 1, addr + " is in use by another program"},
+		{"demo --bots=-1", 2, "Bots -1 is outside [0, 1024]"},
+		{"serve", 2, `expected "<game>"`},
+		{"serve invasion", 2, "the game invasion is not built yet"},
+		{"serve arena --addr " + addr, 1, addr + " is in use"},
+		{"serve arena --players 0x", 2, "--players"},
+		{"serve arena --addr 127.0.0.1:0 --room A", 2, `room "A"`},
+		{"load --players 0", 2, "--players 0 is outside [1, 2000]"},
+		{"load --for 2h", 2, "--for 2h0m0s is outside (0, 1h0m0s]"},
+		{"load --transport pigeon", 2, `there is no transport "pigeon"; there are quic, webtransport and websocket`},
+		{"load ftp://127.0.0.1", 2, "is not an address such as"},
+		{"load http://192.0.2.1:8080/", 2, "192.0.2.1 is not this machine"},
+		{"load " + nobody, 1, "no server answers at " + nobody},
+		{"lab nonsense", 2, `no experiment "nonsense"`},
+		{"bench", 2, "bench is not built yet"},
+	} {
+		var out, errs bytes.Buffer
+		code := run(context.Background(), strings.Fields(c.args), &out, &errs)
+		if code != c.code || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 || out.Len() > 0 {
+			t.Errorf("meanwhile %s: status %d, %q, %q; want %d, %q", c.args, code, out.String(), errs.String(), c.code, c.want)
+		}
+	}
+	for _, args := range []string{"--help", "demo --help", "load -h", "lab --list"} {
+		var out, errs bytes.Buffer
+		if code := run(context.Background(), strings.Fields(args), &out, &errs); code != 0 || out.Len() == 0 || errs.Len() > 0 {
+			t.Errorf("meanwhile %s: status %d, %q, %q", args, code, out.String(), errs.String())
+		}
+	}
+}
+
+// demo runs the demonstration until the test ends and returns its address.
+func demo(t *testing.T, args ...string) string {
+	ctx, cancel := context.WithCancel(context.Background())
+	r, w := io.Pipe()
+	var errs bytes.Buffer
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, append([]string{"demo", "--addr", "127.0.0.1:0"}, args...), w, &errs)
+		w.Close()
+	}()
+	lines := bufio.NewScanner(r)
+	if !lines.Scan() {
+		t.Fatalf("status %d: %s", <-done, errs.String())
+	}
+	t.Cleanup(func() {
+		cancel()
+		if code := <-done; code != 0 {
+			t.Errorf("status %d: %s", code, errs.String())
+		}
+		if lines.Scan() {
+			t.Errorf("more than one line was printed: %q", lines.Text())
+		}
+	})
+	return lines.Text()
+}
+
+// Headless players over every transport play with the bots of the demonstration.
+func TestDemoAndLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program for the browser")
+	}
+	url := demo(t, "--bots", "2")
+	for name, want := range map[string]string{"": "arena.js", "arena/map.json": string(arena.MapJSON()), "meanwhile.json": `"game":"arena"`, "metrics": "meanwhile_rooms 0"} {
+		response, err := http.Get(url + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil || response.StatusCode != 200 || !strings.Contains(string(b), want) {
+			t.Errorf("%s: %s, %v, %.200s", name, response.Status, err, b)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	for _, transport := range []string{"quic", "webtransport", "websocket"} {
+		var out, errs bytes.Buffer
+		if code := run(context.Background(), []string{"load", url, "-n", "3", "--for", "1s", "--transport", transport, "--json", "--room", transport}, &out, &errs); code != 0 {
+			t.Errorf("%s: status %d, %s", transport, code, errs.String())
+			continue
+		}
+		var r loadResult
+		if err := json.Unmarshal(out.Bytes(), &r); err != nil || r.Joined != 3 || r.Lost != 0 || r.Game != "arena" || r.Room != transport || r.UpHz < 5 || r.DownHz < 5 || r.Confirmed == 0 {
+			t.Errorf("%s: %+v, %v", transport, r, err)
+		}
+	}
+	var out, errs bytes.Buffer
+	if code := run(context.Background(), []string{"load", url, "-n", "1", "--for", "100ms"}, &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "1 of 1 players joined room lobby of arena over quic, 0 were lost\n") {
+		t.Errorf("status %d, %s%s", code, out.String(), errs.String())
+	}
+}
+
+// The demonstration in a browser: it plays itself over WebTransport, and knows the truth.
+func TestDemoInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a browser")
+	}
+	p := browser.New(t)
+	p.Open(demo(t))
+	p.WaitFor("g.me && g.transport === 'webtransport' && g.world.player.length === 8")
+	var moved bool
+	p.Eval("new Promise(done => { const { x, y } = g.me.pos; setInterval(() => Math.hypot(g.me.pos.x - x, g.me.pos.y - y) > 1 && done(true), 50) })", &moved)
+	if !moved {
+		t.Error("the demonstration does not play itself")
+	}
+	var truth []float64
+	p.Eval(`new Promise((done, failed) => {
+		const socket = new WebSocket("/truth?room=" + g.options.room)
+		socket.binaryType = "arraybuffer"
+		socket.onerror = failed
+		socket.onmessage = e => { done([...new Float32Array(e.data)]); socket.close() }
+	})`, &truth)
+	if len(truth) != 2+4*8 || truth[0] < 1 || truth[1] != 8 {
+		t.Errorf("the truth is %v", truth)
+	}
+	p.Click("#ghost")
+	time.Sleep(time.Second)
+	p.Screenshot("demo")
+	var stats map[string]any
+	p.Eval("Object.fromEntries(Object.entries(g.stats).map(([k, v]) => [k, Number.isFinite(v) ? Math.round(100 * v) / 100 : String(v)]))", &stats)
+	t.Log(stats)
+}
