@@ -33,7 +33,7 @@ type Entity struct {
 	Placed  bool  // has such a property
 
 	alive      bool
-	lastTick   clock.Tick
+	lastTick   clock.Tick   // newest tick that Record noted
 	changed    []clock.Tick // per property: last tick at which observers' integers changed
 	ownChanged []clock.Tick // the same for the owner's
 	group      [schema.MaxGroups + 1]groupTimes
@@ -47,22 +47,43 @@ type groupTimes struct {
 	start   clock.Tick // first movement after the newest rest
 	cut     clock.Tick // newest teleport
 	rest    bool
-	restAt  clock.Tick // when rest last changed
 
-	cuts, starts   [timesKept]clock.Tick // the newest ones, for rewinding
-	nCuts, nStarts int
+	cuts, starts marks // the teleports and starts that the history remembers, for rewinding
 }
 
-// timesKept is how many teleports and starts of movement a rewind can look back on.
-const timesKept = 16
+// marks is a set of ticks of the last HistoryTicks.
+type marks [HistoryTicks / 64]uint64
 
-func remember(ring *[timesKept]clock.Tick, n *int, t clock.Tick) {
-	ring[*n%timesKept] = t
-	*n++
+// put notes whether tick t, the newest, is in the set.
+func (m *marks) put(t clock.Tick, in bool) {
+	w, bit := &m[t%HistoryTicks/64], uint64(1)<<(t%64)
+	if *w &^= bit; in {
+		*w |= bit
+	}
+}
+
+// newest returns the newest tick of the set up to t, 0 if there is none; now is the tick of the newest put.
+func (m *marks) newest(t, now clock.Tick) clock.Tick {
+	for t = min(t, now); t > 0 && now-t < HistoryTicks; {
+		if m[t%HistoryTicks/64]<<(63-t%64) == 0 { // nothing from here to the beginning of the word
+			t -= min(t, t%64+1)
+			continue
+		}
+		if m[t%HistoryTicks/64]>>(t%64)&1 != 0 {
+			return t
+		}
+		t--
+	}
+	return 0
 }
 
 // Cut returns the tick of the entity's newest teleport, or 0.
-func (e *Entity) Cut() clock.Tick { return e.group[0].cut }
+func (e *Entity) Cut() (newest clock.Tick) {
+	for g := range e.group {
+		newest = max(newest, e.group[g].cut)
+	}
+	return newest
+}
 
 // Alive reports whether the entity has not been removed.
 func (e *Entity) Alive() bool { return e.alive }
@@ -102,10 +123,11 @@ func (h *History) Find(id uint32) (int32, bool) {
 	return i, ok
 }
 
-// Begin starts the recording of a tick. Ticks must rise.
+// Begin starts the recording of a tick: any but 0 is the first, then they follow one another. Until the next Begin each
+// living entity must be recorded once.
 func (h *History) Begin(tick clock.Tick) {
-	if tick <= h.tick {
-		panic(fmt.Sprintf("snapshot: tick %d recorded after %d", tick, h.tick))
+	if tick == 0 || h.tick != 0 && tick != h.tick+1 {
+		panic(fmt.Sprintf("snapshot: tick %d begins after tick %d", tick, h.tick))
 	}
 	h.tick = tick
 	keep := h.pend[:0]
@@ -150,13 +172,13 @@ func sized[T any](s []T, n int) []T {
 	return s
 }
 
-// Remove ends an entity's life. Its past stays readable for HistoryTicks.
+// Remove ends an entity's life. Its past, up to the newest Record, stays readable for HistoryTicks.
 func (h *History) Remove(i int32) {
 	e := &h.ents[i]
 	if !e.alive {
 		return
 	}
-	e.alive, e.lastTick = false, h.tick
+	e.alive = false
 	delete(h.index, e.ID)
 	h.pend = append(h.pend, i)
 }
@@ -168,6 +190,7 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	k := h.kinds[e.Kind]
 	now := h.tick
 	first := e.Spawned == now
+	e.lastTick = now
 	prev, row := e.obsRow(k, now-1), e.obsRow(k, now)
 	k.Observe(sim, row)
 	for gi := range k.Groups {
@@ -198,16 +221,16 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 			}
 			gt.changed, gt.moved = now, now
 			if gt.rest {
-				gt.rest, gt.restAt, gt.start = false, now, now
-				remember(&gt.starts, &gt.nStarts, now)
+				gt.rest, gt.start = false, now
 			}
 		}
 		if cut && g.Moving {
 			gt.cut, gt.changed = now, now
-			remember(&gt.cuts, &gt.nCuts, now)
 		}
+		gt.cuts.put(now, gt.cut == now)
+		gt.starts.put(now, gt.start == now)
 		if same && g.Moving && !gt.rest && now-gt.moved >= restTicks {
-			gt.rest, gt.restAt, gt.changed = true, now, now
+			gt.rest, gt.changed = true, now
 		}
 	}
 	if k.PlaceX >= 0 {
@@ -219,6 +242,9 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	old, own := e.ownRow(k, now-1), e.ownRow(k, now)
 	copy(own, sim)
 	gt := &e.group[OwnerGroup]
+	if first {
+		gt.changed = now // also where the owner receives nothing but that it is there
+	}
 	for _, pi := range k.Owned {
 		p := &k.Props[pi]
 		for c := p.At; c < p.At+p.Comps; c++ {
@@ -250,11 +276,7 @@ func (e *Entity) ownRow(k *schema.Kind, t clock.Tick) []int64 {
 
 // holds reports whether the history still has the entity's state at tick t.
 func (h *History) holds(e *Entity, t clock.Tick) bool {
-	last := h.tick
-	if !e.alive {
-		last = e.lastTick
-	}
-	return t >= e.Spawned && t <= last && h.tick-t < HistoryTicks
+	return t >= e.Spawned && t <= e.lastTick && h.tick-t < HistoryTicks
 }
 
 // Values writes the observer integers of group g of an entity at tick t into dst, or the simulation
@@ -279,22 +301,14 @@ func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int6
 func (e *Entity) ChangedIn(g int) clock.Tick { return e.group[g].moved }
 
 // TimesAt returns the newest teleport and start of movement of group g up to tick t, as a record of tick t
-// said them; 0 for those that the short memory of the history has lost.
+// said them; 0 for those before the ticks that the history remembers.
 func (e *Entity) TimesAt(g int, t clock.Tick) (cut, start clock.Tick) {
 	gt := &e.group[g]
-	for i := range gt.cuts {
-		if c := gt.cuts[i]; c <= t && c > cut {
-			cut = c
-		}
-		if s := gt.starts[i]; s <= t && s > start {
-			start = s
-		}
-	}
-	return cut, start
+	return gt.cuts.newest(t, e.lastTick), gt.starts.newest(t, e.lastTick)
 }
 
 // Times returns what a record of group g at the current tick says about time besides its values, to a
-// client that holds the group as of tick base.
+// client that holds the group as of tick base: the newest teleport and start of movement after base, or 0.
 func (e *Entity) Times(g int, base clock.Tick) (cut, start clock.Tick, rest bool) {
 	gt := &e.group[g]
 	if gt.cut > base {

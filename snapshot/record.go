@@ -16,17 +16,18 @@ const (
 	slotsB = 9 // bits of a slot number
 )
 
-// appendGroup writes one group of e at the history's tick for a client that holds it as of base (0: nothing).
-func (h *History) appendGroup(w *wire.BitWriter, e *Entity, k *schema.Kind, g int, base clock.Tick) {
+// appendGroup writes one group of e at the history's tick for a client that is known to hold it as of base. With base 0
+// the record stands alone; it says what happened since the given tick, as the client may hold an earlier one like it
+// without our knowing.
+func (h *History) appendGroup(w *wire.BitWriter, e *Entity, k *schema.Kind, g int, base, since clock.Tick) {
 	now := h.tick
 	owner := g == OwnerGroup
 	if base != 0 {
 		w.Uvarint(uint64(now-base), ageK)
 	}
 	if owner || k.Groups[g].Moving {
-		since := base
-		if base == 0 {
-			since = now // nothing came before a first sight
+		if base != 0 {
+			since = base
 		}
 		cut, start, rest := e.Times(g, since)
 		special := cut != 0 || start != 0

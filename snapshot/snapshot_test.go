@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,6 +44,13 @@ func kinds(t testing.TB) []*schema.Kind {
 	return out
 }
 
+// fact names what was true of one group of one entity at one tick.
+type fact struct {
+	id   uint32
+	g    int
+	tick clock.Tick
+}
+
 type rng uint64
 
 func (r *rng) next() uint64 {
@@ -58,6 +66,14 @@ func (r *rng) chance(p float64) bool { return float64(r.next()>>11)/(1<<53) < p 
 type flight struct {
 	at   int // step of arrival
 	data []byte
+	pic  *picture // up only: what was on the client's screen
+}
+
+// picture is which records of each entity and group were drawn from at a playout time.
+type picture struct {
+	newest wire.Seq
+	t      clock.TickFrac
+	pairs  map[[2]uint32][2]clock.Tick
 }
 
 // duel is one server history, one client, and a path that loses, reorders, repeats and stops.
@@ -70,9 +86,12 @@ type duel struct {
 	log    wire.Log
 	recv   wire.Received
 	sims   map[int32][]int64 // naive truth: newest values
-	truth  map[string][]int64
+	truth  map[fact][]int64
 	down   []flight
-	up     []flight // 10 bytes: an ack
+	up     []flight // a header with an ack
+	delay  int      // steps; 0: anything, in any order
+	fixed  bool     // nothing comes or goes once there are enough
+	judged int      // pairs of records that server and client agree on
 	step   int
 	nextID uint32
 	dead   map[uint32]bool
@@ -87,14 +106,14 @@ type duel struct {
 func newDuel(t testing.TB, seed uint64) *duel {
 	ks := kinds(t)
 	h := NewHistory(ks)
-	d := &duel{t: t, rng: rng(seed), h: h, v: NewView(h), s: NewStore(ks), sims: map[int32][]int64{}, truth: map[string][]int64{},
+	d := &duel{t: t, rng: rng(seed), h: h, v: NewView(h), s: NewStore(ks), sims: map[int32][]int64{}, truth: map[fact][]int64{},
 		wanted: map[int32]bool{}, drops: map[error]int{}, loss: 0.1}
 	d.s.Applied = func(e *Held, g int, st *motion.State) {
-		want, ok := d.truth[fmt.Sprint(e.ID, "/", g, "/", st.Tick)]
+		want, ok := d.truth[fact{e.ID, g, st.Tick}]
 		if !ok {
 			t.Fatalf("client holds entity %d group %d at tick %d, which never was", e.ID, g, st.Tick)
 		}
-		if !reflect.DeepEqual(want, append([]int64{}, st.Vals...)) {
+		if !slices.Equal(want, st.Vals) {
 			t.Fatalf("step %d: entity %d group %d tick %d: client holds %v, truth is %v", d.step, e.ID, g, st.Tick, st.Vals, want)
 		}
 		d.checks++
@@ -121,6 +140,9 @@ func (d *duel) tick(moving bool, budgetBits int, send bool) {
 		}
 		for i := int32(0); int(i) < d.h.Len(); i++ { // by index: the same order in every run
 			if d.sims[i] == nil {
+				continue
+			}
+			if d.fixed {
 				continue
 			}
 			if d.h.At(i).ID != 1 && d.rng.chance(0.01) {
@@ -161,7 +183,7 @@ func (d *duel) tick(moving bool, budgetBits int, send bool) {
 						}
 					}
 				}
-				d.truth[fmt.Sprint(e.ID, "/", g, "/", tick)] = vals
+				d.truth[fact{e.ID, g, tick}] = vals
 			}
 		}
 		if d.wanted[i] {
@@ -231,9 +253,55 @@ func (d *duel) send(now clock.Time, tick clock.Tick, budgetBits int) {
 	if d.outage > 0 || d.rng.chance(d.loss) {
 		return
 	}
-	d.down = append(d.down, flight{d.step + 1 + d.rng.n(6), data})
-	if d.rng.chance(0.05) {
-		d.down = append(d.down, flight{d.step + 1 + d.rng.n(70), data})
+	d.down = append(d.down, flight{at: d.transit(), data: data})
+	if d.delay == 0 && d.rng.chance(0.05) {
+		d.down = append(d.down, flight{at: d.step + 1 + d.rng.n(70), data: data})
+	}
+}
+
+// transit draws when something that leaves now arrives.
+func (d *duel) transit() int {
+	if d.delay > 0 {
+		return d.step + d.delay
+	}
+	return d.step + 1 + d.rng.n(6)
+}
+
+// picture notes what the client draws at some moment of the last second.
+func (d *duel) picture(newest wire.Seq) *picture {
+	p := &picture{newest: newest, t: clock.TickFrac(max(int(clock.Tick(d.step).Frac())-d.rng.n(30*clock.FracPerTick), 1)), pairs: map[[2]uint32][2]clock.Tick{}}
+	for _, e := range d.s.Entities() {
+		for g := range e.Groups {
+			if a, b := e.Groups[g].Around(p.t); a != nil {
+				pair := [2]clock.Tick{a.Tick}
+				if b != nil {
+					pair[1] = b.Tick
+				}
+				p.pairs[[2]uint32{e.ID, uint32(g)}] = pair
+			}
+		}
+	}
+	return p
+}
+
+// judge compares a picture with what the server takes it for.
+func (d *duel) judge(p *picture) {
+	for i := range int32(d.h.Len()) {
+		e := d.h.At(i)
+		if !d.v.Has(i) {
+			continue
+		}
+		for g := range OwnerGroup + 1 {
+			a, b := d.v.Held(&d.log, i, g, p.newest, p.t)
+			if a == 0 {
+				a, b = b, 0
+			}
+			drawn := p.pairs[[2]uint32{e.ID, uint32(g)}]
+			if got := [2]clock.Tick{a, b}; got != drawn {
+				d.t.Fatalf("step %d: at %d, packet %d, entity %d group %d was drawn from records %v, the server takes it for %v", d.step, p.t, p.newest, e.ID, g, drawn, got)
+			}
+			d.judged++
+		}
 	}
 }
 
@@ -275,7 +343,11 @@ func (d *duel) receive(now clock.Time) {
 	d.down = keep
 	if a, ok := d.recv.Ack(); ok && d.outage == 0 && !d.rng.chance(d.loss) {
 		h := wire.Header{HasAck: true, Ack: a}
-		d.up = append(d.up, flight{d.step + 1 + d.rng.n(6), h.Append(nil)})
+		f := flight{at: d.transit(), data: h.Append(nil)}
+		if d.delay > 0 && d.rng.chance(0.03) {
+			f.pic = d.picture(a.Latest)
+		}
+		d.up = append(d.up, f)
 	}
 	keepUp := d.up[:0]
 	for _, f := range d.up {
@@ -291,6 +363,9 @@ func (d *duel) receive(now clock.Time) {
 			d.t.Fatal("an honest ack was refused")
 		}
 		d.v.Reclaim(h.Ack.Latest)
+		if f.pic != nil {
+			d.judge(f.pic)
+		}
 	}
 	d.up = keepUp
 }
@@ -313,8 +388,8 @@ func (d *duel) settled() error {
 			if e.Owned != (g == OwnerGroup) || !e.Owned && g >= len(d.h.kinds[e.Kind].Groups) {
 				continue
 			}
-			want := d.truth[fmt.Sprint(e.ID, "/", g, "/", d.h.Tick())]
-			if st := held.Groups[g].Newest(); st == nil || !reflect.DeepEqual(append([]int64{}, st.Vals...), want) {
+			want := d.truth[fact{e.ID, g, d.h.Tick()}]
+			if st := held.Groups[g].Newest(); st == nil || !slices.Equal(st.Vals, want) {
 				return fmt.Errorf("entity %d group %d: held %v, truth %v", e.ID, g, st, want)
 			}
 		}
@@ -366,5 +441,33 @@ func TestClientHoldsTheTruth(t *testing.T) {
 			t.Errorf("seed %d: only %d states compared", seed, d.checks)
 		}
 		t.Logf("seed %d: %d states compared, %d packets dropped for a lost baseline, %d slots used", seed, d.checks, d.drops[ErrBaseline], len(d.v.used))
+	}
+}
+
+// What the server takes a client's picture to be drawn from is what it was drawn from: for each entity and group the records
+// around the playout time, under loss and outages, for things that moved on after a long rest, and with little in a packet.
+func TestServerKnowsWhatWasSeen(t *testing.T) {
+	steps := 3000
+	if testing.Short() {
+		steps = 800
+	}
+	for seed := uint64(1); seed <= 6; seed++ {
+		d := newDuel(t, seed)
+		d.delay = []int{1, 3, 8}[seed%3]
+		d.loss = []float64{0, 0.2}[seed%2]
+		d.fixed = true
+		quiet := 0
+		for range steps {
+			if d.loss > 0 && d.rng.chance(0.002) {
+				d.outage = d.rng.n(100)
+			}
+			if quiet--; d.rng.chance(0.005) {
+				quiet = 100 + d.rng.n(200) // longer than the log remembers, in packets
+			}
+			d.tick(quiet <= 0, []int{8 * 1000, 8 * 60}[seed%2], d.rng.chance(0.7))
+		}
+		if d.judged < steps {
+			t.Errorf("seed %d: only %d pairs compared", seed, d.judged)
+		}
 	}
 }

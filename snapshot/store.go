@@ -16,8 +16,9 @@ var (
 	ErrSlot     = errors.New("snapshot: record for a slot that holds nothing")
 )
 
-// HeldStates is how many states of a group a client keeps: the baseline that the server named last, and the newest.
-const HeldStates = 32
+// HeldStates is how many states of a group a client keeps: the baseline that the server named last, and the newest. The
+// server may name any state that it knows of, so they must last for a round trip: 3.2 s at 20 records a second.
+const HeldStates = 64
 
 // Group is what a client holds of one group of one entity: states by rising tick.
 type Group struct {
@@ -79,7 +80,11 @@ func (g *Group) insert(s *motion.State) {
 		g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Vals: append(vals[:0], s.Vals...)}
 		return
 	}
-	g.states = g.states[:len(g.states)+1] // within the capacity, see newGroup
+	if len(g.states) < cap(g.states) {
+		g.states = g.states[:len(g.states)+1] // one of a former life, whose memory is used again
+	} else {
+		g.states = append(g.states, motion.State{})
+	}
 	spare := g.states[len(g.states)-1].Vals
 	copy(g.states[at+1:], g.states[at:])
 	g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Vals: append(spare[:0], s.Vals...)}
@@ -98,7 +103,7 @@ type Held struct {
 	alive bool
 }
 
-// A Store is what one client holds of the world. The zero Store is not usable; see NewStore.
+// A Store is what one client holds of the world. The zero Store is not usable; see NewStore. Not safe for concurrent use.
 type Store struct {
 	kinds []*schema.Kind
 	slots [Slots]*Held
@@ -156,7 +161,9 @@ func (s *Store) Find(id uint32) *Held {
 	return nil
 }
 
-// Read takes in the entries of one packet of the given tick. It commits all of them or, with an error, none.
+// Read takes in the entries of one packet of the given tick, from r up to the bit that ends them. It commits all of them or,
+// with an error, none. The errors are those of package wire, ErrBaseline and ErrSlot; with any of them the packet must not
+// be acknowledged. Bytes of any kind are refused or taken in within the bounds of memory; they never make it panic.
 func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 	s.ops, s.arena = s.ops[:0], s.arena[:0]
 	for r.Bool() {
@@ -265,7 +272,10 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 		if tick <= s.gone[o.slot] {
 			return // sent before it went, arrived after
 		}
-		if h == nil || !h.alive || h.ID != o.id {
+		if h == nil || !h.alive || h.ID != o.id || h.Kind != o.kind || h.Mine != o.mine {
+			if double := s.Find(o.id); double != nil && double.slot != o.slot && double.Since > tick {
+				return // from a former life in this slot, overtaken by the beginning of the next one in another
+			}
 			h = s.enter(o, tick)
 		}
 	case opUpdate:
@@ -300,9 +310,6 @@ func (s *Store) enter(o *op, tick clock.Tick) *Held {
 		h, s.spare = s.spare[n-1], s.spare[:n-1]
 	} else {
 		h = &Held{}
-		for g := range h.Groups {
-			h.Groups[g].states = make([]motion.State, 0, HeldStates)
-		}
 	}
 	for g := range h.Groups {
 		h.Groups[g].states, h.Groups[g].pin = h.Groups[g].states[:0], 0

@@ -2,6 +2,8 @@ package snapshot
 
 import (
 	"cmp"
+	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -128,13 +130,13 @@ func (v *View) drop(n uint16) {
 	}
 }
 
-// Resync forgets what the client holds: it said that a baseline is gone. All goes out anew, by budget.
+// Resync forgets what the client is known to hold: it said that a baseline is gone. All goes out anew, by budget. What is
+// on its way as a first sight needs no baseline and goes on, so that a client may repeat its wish until it is heard.
 func (v *View) Resync() {
 	v.Resyncs++
 	for _, n := range v.used {
 		s := &v.slots[n]
-		switch s.phase {
-		case live, sight:
+		if s.phase == live {
 			s.phase, s.life = sight, s.life+1
 			clear(s.acked[:])
 			clear(s.sent[:])
@@ -159,13 +161,32 @@ func (v *View) Reclaim(latest wire.Seq) {
 
 // ref describes an entry of a packet in the packet log.
 //
-//	bits 0..8 slot, 9..13 groups, 14 gone, 16..31 life
+//	bits 0..8 slot, 9..13 groups, 14 gone, 15 based long ago, 16..31 life
+//
+// If it is based long ago, a word for each of its groups follows: the tick of the baseline.
 func ref(n uint16, groups uint32, gone bool, life uint16) uint32 {
 	r := uint32(n) | groups<<9 | uint32(life)<<16
 	if gone {
-		r |= 1 << 14
+		r |= refGone
 	}
 	return r
+}
+
+const (
+	refGone  = 1 << 14
+	refBased = 1 << 15
+)
+
+// longAgo is the age in ticks from which on the log keeps the baseline of a record: when it is asked what lay around a
+// moment before that record, the packet that carried the baseline may have left the log.
+const longAgo = 16
+
+// words returns how many words the entry beginning with r takes.
+func words(r uint32) int {
+	if r&refBased == 0 {
+		return 1
+	}
+	return 1 + bits.OnesCount32(r>>9&31)
 }
 
 // RefSlot returns the slot and the groups of a packet log's entry, and whether it still speaks of the
@@ -177,13 +198,14 @@ func (v *View) RefSlot(r uint32) (n uint16, groups uint32, current bool) {
 
 // Delivered notes that the client applied a packet.
 func (v *View) Delivered(p *wire.Packet) {
-	for _, r := range p.Refs {
+	for i := 0; i < len(p.Refs); i += words(p.Refs[i]) {
+		r := p.Refs[i]
 		n, groups, current := v.RefSlot(r)
 		s := &v.slots[n]
 		if !current || s.phase == empty || s.phase == resting {
 			continue
 		}
-		if r>>14&1 != 0 {
+		if r&refGone != 0 {
 			if s.phase == leaving {
 				s.phase = resting
 			}
@@ -203,13 +225,14 @@ func (v *View) Delivered(p *wire.Packet) {
 
 // Missing notes that a packet is taken for lost: what it said becomes due again unless a newer one said it too.
 func (v *View) Missing(p *wire.Packet) {
-	for _, r := range p.Refs {
+	for i := 0; i < len(p.Refs); i += words(p.Refs[i]) {
+		r := p.Refs[i]
 		n, groups, current := v.RefSlot(r)
 		s := &v.slots[n]
 		if !current {
 			continue
 		}
-		if r>>14&1 != 0 {
+		if r&refGone != 0 {
 			if s.phase == leaving && s.sent[0] == p.Tick {
 				s.sent[0] = 0
 			}
@@ -257,6 +280,9 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 			}
 		case sight, live:
 			e := v.h.At(s.ent)
+			if !e.alive || e.ID != s.id {
+				continue // gone without our being told, see Leave: there is nothing to say that would be true
+			}
 			all := v.groupsOf(s, e)
 			var groups uint32
 			stale := clock.Tick(1)
@@ -336,7 +362,7 @@ func (v *View) Append(w *wire.BitWriter, d *Due) {
 		if d.First {
 			base = 0
 		}
-		v.h.appendGroup(w, e, k, g, base)
+		v.h.appendGroup(w, e, k, g, base, s.since)
 	}
 }
 
@@ -344,7 +370,24 @@ func (v *View) Append(w *wire.BitWriter, d *Due) {
 func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
 	s := &v.slots[d.Slot]
 	s.said, s.mention = true, p.Seq
+	at := len(p.Refs)
 	p.Refs = append(p.Refs, ref(d.Slot, d.groups, d.Gone, s.life))
+	if !d.First && !d.Gone {
+		oldest := p.Tick
+		for g, acked := range s.acked {
+			if d.groups>>g&1 != 0 {
+				oldest = min(oldest, acked)
+			}
+		}
+		if p.Tick-oldest >= longAgo {
+			p.Refs[at] |= refBased
+			for g, acked := range s.acked {
+				if d.groups>>g&1 != 0 {
+					p.Refs = append(p.Refs, uint32(acked))
+				}
+			}
+		}
+	}
 	if d.Gone {
 		s.sent[0], s.sentAt[0] = p.Tick, now
 		return
@@ -356,37 +399,49 @@ func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
 	}
 }
 
-// Held returns the ticks of the records of group g of entity i that the client held at a time when the
-// newest packet that it had applied was newest, and that lie around playout time t: a at or before it (0 if
-// none is remembered), b after it (0 if none). Records of packets that log knows as applied count.
+// Held returns the ticks of the records of group g of entity i that the client held when newest was the newest packet that
+// it had applied, and that lie around playout time t: a at or before it, b after it, each 0 if it held none. Records of
+// packets up to newest that log knows as applied count, so it is right for what the log remembers. Where a is older than
+// that, it is what a record in the log was based on, or, if there is none, what the client is known to hold.
 func (v *View) Held(log *wire.Log, i int32, g int, newest wire.Seq, t clock.TickFrac) (a, b clock.Tick) {
 	n, ok := v.index[i]
 	if !ok {
 		return 0, 0
 	}
-	log.Newest(newest, func(p *wire.Packet) bool {
-		if !p.Applied() {
-			return true
+	last := clock.Tick(math.MaxUint32) // tick of packet newest
+	if p := log.Get(newest); p != nil {
+		last = p.Tick
+	}
+	before := clock.Tick(0)
+	held := func(tick clock.Tick) { // the client held that state at some time: did it then?
+		if tick <= last && tick.Frac() <= t {
+			before = max(before, tick)
 		}
-		for _, r := range p.Refs {
+	}
+	held(v.slots[n].acked[g])
+	log.Newest(log.NextSeq()-1, func(p *wire.Packet) bool {
+		for j := 0; j < len(p.Refs); j += words(p.Refs[j]) {
+			r := p.Refs[j]
 			m, groups, current := v.RefSlot(r)
 			if m != n || !current || groups>>g&1 == 0 {
 				continue
 			}
-			if p.Tick.Frac() <= t {
-				a = p.Tick
-				return false
-			}
-			if b == 0 || p.Tick < b {
+			if p.Applied() && !p.Seq.Newer(newest) {
+				if p.Tick.Frac() <= t {
+					a = p.Tick
+					return false
+				}
 				b = p.Tick
 			}
+			if r&refBased != 0 { // whether this record arrived or not, it held what it was based on
+				held(clock.Tick(p.Refs[j+1+bits.OnesCount32(groups&(1<<g-1))]))
+			}
+			break
 		}
 		return true
 	})
-	if a == 0 { // older than the log: what it held last before is its acknowledged state, if that is old enough
-		if ack := v.slots[n].acked[g]; ack != 0 && ack.Frac() <= t {
-			a = ack
-		}
+	if a == 0 {
+		a = before
 	}
 	return a, b
 }
