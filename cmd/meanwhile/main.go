@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "lab", "lab <args>":
 		return lab.Main(c.Lab.Args, stdout, stderr)
 	case "bench", "bench <args>":
-		err = usageError{errors.New("bench is not built yet; experiments in virtual time are: see meanwhile lab --list")}
+		err = runBench(ctx, c.Bench.Args, stdout, stderr)
 	default:
 		panic("meanwhile: no code for the command " + parsed.Command())
 	}

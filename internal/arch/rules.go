@@ -48,7 +48,7 @@ var thirdParty = map[string][]string{
 	"app":       {"github.com/alecthomas/kong", "github.com/coder/websocket", "github.com/andybalholm/brotli", "github.com/prometheus/client_golang"},
 	"web":       {"github.com/andybalholm/brotli"},
 	"lab":       {"gonum.org/v1/plot"},
-	"cmd":       {"github.com/alecthomas/kong", "github.com/andybalholm/brotli", "github.com/prometheus/client_golang"},
+	"cmd":       {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto", "github.com/alecthomas/kong", "github.com/andybalholm/brotli", "github.com/prometheus/client_golang"},
 	"internal":  {"github.com/tetratelabs/wazero", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto", "github.com/andybalholm/brotli"},
 }
 

@@ -1,0 +1,166 @@
+// Package bench measures what a person waits for: it starts the real site and plays it in a real browser.
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// Programs are the browsers that are tried, in order.
+var programs = [...]string{"chromium", "chromium-browser", "google-chrome", "chrome"}
+
+// ErrNoBrowser says that there is nothing to measure with.
+var ErrNoBrowser = errors.New("bench: no browser; install Chromium (apt-get install chromium) or set MEANWHILE_BROWSER")
+
+// PageResult is what one fresh browser saw of a page.
+type PageResult struct {
+	Browser     string
+	PlayableMS  []float64 // from the first byte of the page to the first picture with the own avatar, per load
+	KeyTicks    []float64 // ticks from a key press to the first picture in which the avatar has moved, per press
+	KeyMS       []float64 // the same in milliseconds
+	TransferKB  float64   // of the program in WebAssembly, as it came over the wire
+	Transport   string
+	Corrections float64
+	PlayoutMS   float64
+}
+
+// limit bounds one step; a page that is not playable by then is broken.
+const limit = 60 * time.Second
+
+// watch runs in the page before its own scripts: it notes when the avatar is drawn first.
+const watch = `(() => {
+  const tell = {}
+  globalThis.bench = tell
+  const look = () => {
+    const g = globalThis.g
+    if (g?.me && g.draw && tell.playable === undefined) tell.playable = performance.now() - performance.getEntriesByType("navigation")[0].responseStart
+    if (tell.pending && g?.me && g.me.pos.x !== tell.pending.x) {
+      tell.moved = { ticks: tell.n - tell.pending.n, ms: performance.now() - tell.pending.at }
+      tell.pending = null
+    }
+    requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+  addEventListener("keydown", () => { if (tell.armed) { tell.armed = false; tell.pending = { n: tell.n, at: performance.now(), x: globalThis.g.me.pos.x } } }, true)
+  tell.arm = () => {
+    const g = globalThis.g
+    if (!tell.n) {
+      tell.n = 1
+      const command = g.command
+      g.command = () => { tell.n++; return command() }
+    }
+    tell.moved = null
+    tell.armed = true
+  }
+})()`
+
+// Page opens url in fresh browsers, loads times, and presses keys presses times in the last one.
+func Page(ctx context.Context, url string, loads, presses int) (PageResult, error) {
+	var r PageResult
+	program, err := find()
+	if err != nil {
+		return r, err
+	}
+	for i := range loads {
+		if err := load(ctx, program, url, &r, i == loads-1, presses); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+func find() (string, error) {
+	names := programs[:]
+	if name := os.Getenv("MEANWHILE_BROWSER"); name != "" {
+		names = []string{name}
+	}
+	for _, n := range names {
+		if p, err := exec.LookPath(n); err == nil {
+			return p, nil
+		}
+	}
+	return "", ErrNoBrowser
+}
+
+func load(ctx context.Context, program, url string, r *PageResult, last bool, presses int) error {
+	profile, err := os.MkdirTemp("", "meanwhile-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(profile)
+	opts := []chromedp.ExecAllocatorOption{chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.WindowSize(1280, 800), chromedp.WSURLReadTimeout(limit)}
+	for _, f := range [...]string{"headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync"} {
+		opts = append(opts, chromedp.Flag(f, true))
+	}
+	alloc, kill := chromedp.NewExecAllocator(ctx, opts...)
+	defer kill()
+	quiet := func(string, ...any) {}
+	tab, closeTab := chromedp.NewContext(alloc, chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet))
+	defer closeTab()
+	if err := chromedp.Run(tab); err != nil {
+		return fmt.Errorf("bench: start %s: %w", program, err)
+	}
+	within, cancel := context.WithTimeout(tab, limit)
+	defer cancel()
+	var playable float64
+	var product string
+	err = chromedp.Run(within,
+		chromedp.ActionFunc(func(ctx context.Context) error {
+			_, err := page.AddScriptToEvaluateOnNewDocument(watch).Do(ctx)
+			return err
+		}),
+		chromedp.Navigate(url),
+		chromedp.Poll("bench.playable", &playable, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit)),
+		chromedp.Evaluate("navigator.userAgent.match(/Chrom[a-z]*\\/[0-9.]+/)?.[0] ?? navigator.userAgent", &product),
+		chromedp.Evaluate(`(performance.getEntriesByType("resource").find(e => e.name.includes(".wasm"))?.transferSize ?? 0) / 1024`, &r.TransferKB),
+	)
+	if err != nil {
+		return fmt.Errorf("bench: %s did not become playable in %v: %w", url, limit, err)
+	}
+	r.Browser = product
+	r.PlayableMS = append(r.PlayableMS, playable)
+	if !last {
+		return nil
+	}
+	for i := range presses {
+		key, code := "d", "KeyD"
+		if i%2 == 1 {
+			key, code = "a", "KeyA"
+		}
+		press := func(kind input.KeyType) chromedp.Action {
+			return input.DispatchKeyEvent(kind).WithKey(key).WithCode(code).WithWindowsVirtualKeyCode(int64(code[3]))
+		}
+		var moved struct{ Ticks, MS float64 }
+		err := chromedp.Run(within, chromedp.Sleep(700*time.Millisecond), chromedp.Evaluate("bench.arm()", nil), press(input.KeyDown),
+			chromedp.Poll("bench.moved", &moved, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(10*time.Second)),
+			press(input.KeyUp))
+		if err != nil {
+			return fmt.Errorf("bench: the avatar did not move within 10 s of key %s: %w", code, err)
+		}
+		if i > 0 { // the first press takes over from the bot
+			r.KeyTicks, r.KeyMS = append(r.KeyTicks, moved.Ticks), append(r.KeyMS, moved.MS)
+		}
+	}
+	return chromedp.Run(within,
+		chromedp.Evaluate("document.querySelector('#link em')?.textContent ?? ''", &r.Transport),
+		chromedp.Evaluate("g.stats.corrections ?? 0", &r.Corrections),
+		chromedp.Evaluate("g.stats.delayMs ?? 0", &r.PlayoutMS))
+}
+
+// Median returns the middle of v, 0 for none.
+func Median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(v))
+	return s[len(s)/2]
+}
