@@ -112,7 +112,7 @@ func client(ctx context.Context, name string, pages []fs.FS, source site.Source,
 		}
 	}
 	if sourceErr != nil {
-		return nil, fmt.Errorf("%w, so the page's program cannot be built; put %s.wasm and wasm_exec.js into the folder of --web", sourceErr, name)
+		return nil, fmt.Errorf("%w; put %s.wasm and wasm_exec.js into the folder of --web", sourceErr, name)
 	}
 	p, err := site.Build(ctx, source.Main, name, stderr)
 	var failed *site.BuildError

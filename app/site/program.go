@@ -46,7 +46,7 @@ func NewProgram(wasm, br, exec []byte) (*Program, error) {
 func (p *Program) Size() (plain, packed int) { return len(p.wasm.raw), len(p.wasm.brotli()) }
 
 // ErrNoSource reports that the source of the running program is not to be found.
-var ErrNoSource = errors.New("site: the source of this program is not on this machine")
+var ErrNoSource = errors.New("site: the page's program cannot be built, for the source of this program is not on this machine")
 
 // Source says where the running program comes from.
 type Source struct {
@@ -57,7 +57,6 @@ type Source struct {
 // FindSource finds the source of the running program: where it was compiled, or in or above the working directory. It
 // fails with ErrNoSource, as for a program that was moved to another machine.
 func FindSource() (Source, error) {
-	var tried []string
 	// Compiled without -trimpath, the program knows where its main function is.
 	pc := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pc[:runtime.Callers(0, pc)])
@@ -70,7 +69,6 @@ func FindSource() (Source, error) {
 		if root, ok := moduleAbove(dir); ok && filepath.IsAbs(dir) {
 			return Source{dir, root}, nil
 		}
-		tried = append(tried, dir)
 	}
 	info, ok := debug.ReadBuildInfo()
 	wd, err := os.Getwd()
@@ -81,7 +79,7 @@ func FindSource() (Source, error) {
 	for dir := wd; ; {
 		root, ok := moduleAbove(dir)
 		if !ok {
-			return Source{}, fmt.Errorf("%w: it is neither in %s nor in or above %s", ErrNoSource, strings.Join(tried, ", "), wd)
+			return Source{}, fmt.Errorf("%w: it is not in or above %s", ErrNoSource, wd)
 		}
 		if moduleName(root) == info.Main.Path {
 			below := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(info.Path, ".test"), info.Main.Path), "/")
