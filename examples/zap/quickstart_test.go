@@ -17,53 +17,43 @@ import (
 	"meanwhile/internal/browser"
 )
 
-// checkout is the folder of this repository's go.mod.
-const checkout = "../.."
-
-// quickstart makes the game a module of its own, as the README tells a newcomer to, and returns its folder.
-func quickstart(t *testing.T) string {
-	dir := filepath.Join(t.TempDir(), "zap")
-	for to, from := range map[string]string{
-		"zap/zap.go": "zap.go", "zap/zap_test.go": "zap_test.go", "cmd/zap/main.go": "cmd/zap/main.go", "web/game.js": "web/game.js",
-	} {
-		b, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if to == "cmd/zap/main.go" {
-			b = bytes.Replace(b, []byte(`"meanwhile/examples/zap"`), []byte("\n\t\"zap/zap\""), 1)
-		}
-		to = filepath.Join(dir, to)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, err := filepath.Abs(checkout)
+// script returns the commands of the README's section "Your first game", with this repository in the place of ../meanwhile.
+func script(t *testing.T) []string {
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{
-		{"mod", "init", "zap"},
-		{"mod", "edit", "-require", "meanwhile@v0.0.0", "-replace", "meanwhile=" + root},
-		{"mod", "tidy"},
-		{"build", "-buildvcs=false", "./..."},
-		{"vet", "./..."},
-		{"build", "-buildvcs=false", "-o", "zap.out", "./cmd/zap"},
-	} {
-		cmd := exec.Command("go", args...)
-		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			offline := strings.Contains(string(out), "dial tcp") || strings.Contains(string(out), "module lookup disabled")
-			if args[1] == "tidy" && offline && os.Getenv("CI") == "" {
-				t.Skipf("go mod tidy needs modules that are not on this machine: %s", out)
-			}
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
-		}
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	return dir
+	_, section, _ := strings.Cut(string(readme), "\n## Your first game\n")
+	_, block, _ := strings.Cut(section, "\n```\n")
+	block, _, ok := strings.Cut(block, "\n```\n")
+	if !ok {
+		t.Fatal("the README has no commands under \"Your first game\"")
+	}
+	return strings.Split(strings.ReplaceAll(block, "../meanwhile", root), "\n")
+}
+
+// quickstart makes the game a module of its own, as the README tells a newcomer to, and returns its folder.
+func quickstart(t *testing.T) string {
+	parent := t.TempDir()
+	lines := script(t)
+	if last := lines[len(lines)-1]; last != "go run ./cmd/zap" {
+		t.Fatalf("the last command is %q", last)
+	}
+	lines[len(lines)-1] = "go build -buildvcs=false -o zap.out ./cmd/zap && go build ./... && go vet ./..."
+	cmd := exec.Command("bash", "-ec", strings.Join(lines, "\n"))
+	cmd.Dir, cmd.Env = parent, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		offline := strings.Contains(string(out), "dial tcp") || strings.Contains(string(out), "module lookup disabled")
+		if offline && os.Getenv("CI") == "" {
+			t.Skipf("go mod tidy needs modules that are not on this machine: %s", out)
+		}
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return filepath.Join(parent, "zap")
 }
 
 // A newcomer's module compiles, runs, and is played in a browser.
