@@ -1,0 +1,339 @@
+package bridge
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"meanwhile/examples/zap"
+	"meanwhile/game"
+	"meanwhile/geom"
+)
+
+// A game of people with names who walk, teleport and shout.
+type person struct {
+	Pos    geom.Vec2 `net:"pos,others=1cm"`
+	Name   string    `net:"text,16"`
+	Secret int       `net:"int,0..9,server"`
+	Pass   string    `net:"text,8,to=owner"`
+	Legs   int       `net:"int,0..999,kept"`
+}
+
+type shout struct {
+	Text string    `net:"text,12"`
+	At   geom.Vec2 `net:"pos"`
+}
+
+type orders struct {
+	Move  geom.Vec2 `net:"stick,5bit"`
+	Leap  bool      `net:"press"`
+	Shout bool      `net:"press"`
+}
+
+var (
+	people = game.NewKind[person]("person")
+	shouts = game.NewEvent[shout]("shout")
+	crowd  = game.Definition[orders]{
+		Name: "crowd", Rate: 30, Kinds: game.Kinds(people), Events: game.Events(shouts),
+		Join: func(w *game.World, name string) game.ID {
+			return people.Spawn(w, person{Pos: geom.Vec2{X: 10, Y: 10}, Name: name, Pass: "s3cret", Secret: 7})
+		},
+		Act: func(w *game.World, me game.ID, c orders) {
+			p := people.Get(w, me)
+			p.Pos = p.Pos.Add(c.Move.Mul(5 * w.Dt()))
+			p.Legs = (p.Legs + 1) % 1000
+			if c.Leap {
+				p.Pos.X += 50
+				w.Cut(me)
+			}
+			if c.Shout {
+				shouts.Emit(w, me, p.Pos, shout{Text: "hey " + p.Name, At: p.Pos})
+			}
+		},
+	}
+)
+
+// press lets a page press something once.
+func (p *page) press(i int) {
+	was := p.input
+	p.input = func(me []float64) []float64 {
+		p.input = was
+		cmd := make([]float64, 4)
+		cmd[i] = 1
+		return cmd
+	}
+}
+
+func (p *page) other() *entity {
+	for i := range p.world["person"] {
+		if e := &p.world["person"][i]; int(e.flags)&1 == 0 {
+			return e
+		}
+	}
+	return nil
+}
+
+func (p *page) text(v []float64) string {
+	var list []string
+	if err := json.Unmarshal([]byte(p.Texts()), &list); err != nil {
+		p.w.t.Fatal(err)
+	}
+	if list[0] != "" {
+		p.w.t.Fatalf("text 0 is %q", list[0])
+	}
+	return list[int(v[0])]
+}
+
+func TestTexts(t *testing.T) {
+	w := newWorld(t, &crowd)
+	ann, bob := w.page(`Ann "the" \x`, nil), w.page("Bob", nil)
+	w.run(2 * time.Second)
+	if got := fmt.Sprint(ann.layout.Kinds[0].Properties); got != "[{pos vec2} {name text} {pass text} {legs number}]" {
+		t.Errorf("properties %s", got)
+	}
+	if got := bob.text(bob.other().props["name"]); got != `Ann "the" \x` {
+		t.Errorf("bob reads %q", got)
+	}
+	if v := bob.other().props; !math.IsNaN(v["pass"][0]) || !math.IsNaN(v["legs"][0]) {
+		t.Errorf("bob knows of ann %v", v)
+	}
+	var mine *entity
+	for i := range ann.world["person"] {
+		if e := &ann.world["person"][i]; int(e.flags)&1 != 0 {
+			mine = e
+		}
+	}
+	if ann.text(mine.props["pass"]) != "s3cret" || mine.props["legs"][0] < 30 {
+		t.Errorf("ann knows of herself %v", mine.props)
+	}
+	version := ann.texts.version
+	for i := range maxTexts { // names of people who came and went
+		ann.texts.of([]float64{float64(i + 1)})
+	}
+	w.run(time.Second)
+	if ann.texts.version <= version || len(ann.texts.list) > 10 {
+		t.Errorf("%d texts are kept", len(ann.texts.list))
+	}
+	if got := ann.text(ann.other().props["name"]); got != "Bob" {
+		t.Errorf("ann reads %q", got)
+	}
+}
+
+// Each event is drawn once, at once by who caused it, with a key that no other has.
+func TestEvents(t *testing.T) {
+	w := newWorld(t, &crowd)
+	ann, bob := w.page("Ann", nil), w.page("Bob", nil)
+	w.run(2 * time.Second)
+	for range 5 {
+		ann.press(3)
+		ann.events = nil
+		w.run(80 * time.Millisecond)
+		if len(ann.events) != 1 || ann.events[0].flags != flagMine {
+			t.Fatalf("80 ms after she shouted ann has heard %+v", ann.events)
+		}
+		w.run(time.Second)
+		if len(ann.events) != 1 {
+			t.Fatalf("ann has heard %+v", ann.events)
+		}
+	}
+	if len(bob.events) != 5 {
+		t.Fatalf("bob has heard %d of 5", len(bob.events))
+	}
+	keys := map[float64]bool{}
+	for _, e := range bob.events {
+		keys[e.key] = true
+		if e.name != "shout" || e.flags != 0 || e.entity != bob.other().id || bob.text(e.fields["text"]) != "hey Ann" || math.Abs(e.fields["at"][0]-10) > 0.01 {
+			t.Errorf("bob has heard %+v, %q", e, bob.text(e.fields["text"]))
+		}
+	}
+	if len(keys) != 5 {
+		t.Errorf("keys %v", keys)
+	}
+	// In a hidden tab nobody listens; on its return it does not hear it all at once.
+	bob.hidden = true
+	bob.Set("away", 1)
+	for range 5 {
+		ann.press(3)
+		w.run(2 * time.Second)
+	}
+	bob.events = nil
+	bob.hidden = false
+	bob.Set("away", 0)
+	w.run(time.Second)
+	if len(bob.events) > 1 {
+		t.Errorf("after his return bob hears %d shouts", len(bob.events))
+	}
+	// A picture that did not fit consumed nothing.
+	bob.events = nil
+	ann.press(3)
+	w.run(40 * time.Millisecond)
+	for range 60 {
+		bob.Frame(bob.now(), bob.now())
+		if f := bob.Draw(); f[6] == 1 {
+			if again := slices.Clone(bob.Draw()); again[6] != 1 {
+				t.Error("the event is gone before it was drawn")
+			}
+			bob.take()
+			break
+		}
+		w.run(10 * time.Millisecond)
+	}
+	if len(bob.events) != 1 {
+		t.Errorf("bob has heard %d", len(bob.events))
+	}
+}
+
+// A teleport is flagged in the picture in which it shows, and in no other; nobody is drawn on the way.
+func TestCut(t *testing.T) {
+	for _, interpolate := range []float64{1, 0} {
+		w := newWorld(t, &crowd)
+		ann, bob := w.page("Ann", nil), w.page("Bob", map[string]float64{"interpolate": interpolate})
+		ann.input = func([]float64) []float64 { return []float64{0, math.Sin(ann.now() / 500), 0, 0} }
+		w.run(3 * time.Second)
+		jumps, cuts, between, held := 0, 0, 0, 0
+		x := bob.other().props["pos"][0]
+		bob.each = func() {
+			e := bob.other()
+			now := e.props["pos"][0]
+			if math.Abs(now-x) > 10 {
+				jumps++
+				if int(e.flags)&int(flagCut) == 0 {
+					t.Errorf("a jump by %v without a flag", now-x)
+				}
+			}
+			if int(e.flags)&int(flagCut) != 0 {
+				cuts++
+			}
+			if int(e.flags)&int(flagHeld) != 0 {
+				held++
+			}
+			if math.Mod(now, 50) > 11 {
+				between++
+			}
+			x = now
+		}
+		for range 4 {
+			w.run(1300 * time.Millisecond)
+			ann.press(2)
+		}
+		w.run(time.Second)
+		if jumps != 4 || cuts != 4 || between != 0 {
+			t.Errorf("interpolate %v: %d jumps, %d flags, %d pictures on the way", interpolate, jumps, cuts, between)
+		}
+		if held > 3 {
+			t.Errorf("interpolate %v: %d pictures past the newest record on a perfect network", interpolate, held)
+		}
+		held = 0
+		bob.Set("lossPct", 100)
+		w.run(700 * time.Millisecond)
+		if interpolate == 1 && held < 10 {
+			t.Errorf("%d pictures past the newest record while nothing arrives", held)
+		}
+	}
+}
+
+// The own teleport by somebody else, here by the server's own decision, is flagged too.
+func TestOwnCut(t *testing.T) {
+	def := crowd
+	leap := false
+	def.Referee = func(w *game.World) {
+		if leap {
+			for id, p := range people.All(w) {
+				p.Pos.X += 30
+				w.Cut(id)
+			}
+			leap = false
+		}
+	}
+	w := newWorld(t, &def)
+	p := w.page("Ann", nil)
+	p.input = func([]float64) []float64 { return []float64{0, math.Sin(p.now() / 500), 0, 0} }
+	w.run(3 * time.Second)
+	jumps, cuts := 0, 0
+	x := p.world["person"][0].props["pos"][0]
+	p.each = func() {
+		e := p.world["person"][0]
+		if int(e.flags)&int(flagCut) != 0 {
+			cuts++
+		}
+		if now := e.props["pos"][0]; math.Abs(now-x) > 10 {
+			jumps++
+			x = now
+			if int(e.flags)&int(flagCut) == 0 {
+				t.Errorf("a jump to %v without a flag", now)
+			}
+		}
+	}
+	for range 3 {
+		leap = true
+		w.run(2 * time.Second)
+	}
+	if jumps != 3 || cuts != 3 {
+		t.Errorf("%d jumps, %d flags", jumps, cuts)
+	}
+}
+
+// A frame of a page makes no garbage to speak of.
+func TestFramesDoNotAllocate(t *testing.T) {
+	w := newWorld(t, &zap.Game)
+	p := w.page("ann", map[string]float64{"autopilot": 1})
+	for range 7 {
+		w.page("bot", map[string]float64{"autopilot": 1})
+	}
+	w.run(10 * time.Second)
+	var before, after runtime.MemStats
+	var allocs, bytes, frames uint64
+	arrive := p.Bridge
+	cmd := make([]float64, 5)
+	p.frozen = true // this test calls
+	for range 300 {
+		w.run(time.Second / 60)
+		runtime.ReadMemStats(&before)
+		for range arrive.Frame(p.now(), p.now()) {
+			arrive.Me()
+			arrive.Tick(cmd)
+		}
+		arrive.Draw()
+		arrive.Drawn()
+		runtime.ReadMemStats(&after)
+		allocs += after.Mallocs - before.Mallocs
+		bytes += after.TotalAlloc - before.TotalAlloc
+		frames++
+	}
+	t.Logf("%.2f allocations, %.0f bytes a frame", float64(allocs)/float64(frames), float64(bytes)/float64(frames))
+	if allocs > 8*frames {
+		t.Errorf("%.1f allocations a frame", float64(allocs)/float64(frames))
+	}
+}
+
+func BenchmarkFrame(b *testing.B) {
+	for _, n := range []int{8, 32} {
+		b.Run(fmt.Sprintf("players=%d", n), func(b *testing.B) {
+			w := newWorld(b, &zap.Game)
+			p := w.page("ann", map[string]float64{"autopilot": 1})
+			for range n - 1 {
+				w.page("bot", map[string]float64{"autopilot": 1})
+			}
+			w.run(5 * time.Second)
+			p.frozen = true
+			cmd := make([]float64, 5)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				b.StopTimer()
+				w.run(time.Second / 60)
+				b.StartTimer()
+				for range p.Frame(p.now(), p.now()) {
+					p.Me()
+					p.Tick(cmd)
+				}
+				p.Draw()
+				p.Drawn()
+			}
+		})
+	}
+}
