@@ -387,7 +387,17 @@ func (h *Host) enter(ctx context.Context, conn transport.Conn, hello *session.He
 			return nil, nil, session.Refusal{Code: session.Busy, Text: fmt.Sprintf("room %s did not answer in time", r.name)}
 		}
 	}
-	return r, in, <-j.answer // the loop is about to
+	select { // the loop is about to answer
+	case err := <-j.answer:
+		return r, in, err
+	case <-r.done: // or has answered, or failed over it
+	}
+	select {
+	case err := <-j.answer:
+		return r, in, err
+	default:
+		return nil, nil, r.why
+	}
 }
 
 // open returns the room of a name, with a place kept so that it does not end before entered is called.

@@ -658,7 +658,7 @@ func TestPanics(t *testing.T) {
 			t.Errorf("%d lines in the log on %d faults", n, st.Faults)
 		}
 		one := s.room("one")
-		one.call(func() { one.srv.History().Begin(one.srv.Tick() + 10) }) // now the next tick cannot be recorded
+		one.call(func() { one.srv.History().Begin(one.srv.Tick() + 1) }) // now the next tick cannot be recorded
 		var refusal session.Refusal
 		if err := <-ann.left; !errors.As(err, &refusal) || refusal.Code != session.InternalError {
 			t.Errorf("ann was told %v", err)
@@ -668,12 +668,22 @@ func TestPanics(t *testing.T) {
 		if st.Failed != 1 || st.Players != 1 || len(st.Rooms) != 1 || st.Rooms[0].Name != "two" {
 			t.Errorf("%+v", st)
 		}
-		if !strings.Contains(s.log.String(), "recorded after") {
+		if !strings.Contains(s.log.String(), "begins after") {
 			t.Error("the log does not say what happened")
 		}
 		ann = s.join("ann", "one") // a new world
 		time.Sleep(time.Second)
-		ann.leave()
+		one = s.room("one")
+		select { // and one that fails between two ticks, while somebody joins
+		case one.calls <- func() { one.joins <- &joining{}; panic("between two ticks") }:
+		case <-one.done:
+		}
+		if _, err := s.try("eve", "one", nil); err == nil || !strings.Contains(err.Error(), "has failed") {
+			t.Errorf("eve was told %v", err)
+		}
+		if st := s.Stats(); st.Failed != 2 {
+			t.Errorf("%+v", st)
+		}
 		bob.leave()
 		<-ann.left
 		<-bob.left

@@ -49,7 +49,9 @@ func TestLoopback(t *testing.T) {
 	s := &stage{Host: h, t: t}
 	var guests []*visitor
 	for name, dial := range map[string]func() (transport.Conn, error){
-		"quic": func() (transport.Conn, error) { return quic.Dial(ctx, udp.Addr(), quic.DialConfig{Clock: clock, TLS: pin}) },
+		"quic": func() (transport.Conn, error) {
+			return quic.Dial(ctx, udp.Addr(), quic.DialConfig{Clock: clock, TLS: pin})
+		},
 		"webtransport": func() (transport.Conn, error) {
 			return webtransport.Dial(ctx, "https://"+udp.Addr()+transport.Path, webtransport.DialConfig{Clock: clock, TLS: pin})
 		},

@@ -154,11 +154,10 @@ func (r *room) run(ctx context.Context) {
 	why := r.loop(ctx)
 
 	r.why = why
-	for len(r.order) > 0 {
-		r.drop(r.order[0], why)
+	for _, p := range slices.Clone(r.order) {
+		r.part(p, why)
 	}
 	r.truth.close()
-	r.publish(r.h.clock())
 	close(r.done)
 	stop()
 	crew.Wait()
@@ -166,11 +165,29 @@ func (r *room) run(ctx context.Context) {
 	r.log.Info("room closed", "reason", why.Text, "age", r.h.clock().Sub(opened).Round(time.Millisecond))
 }
 
-// loop runs the world and says why it ended.
-func (r *room) loop(ctx context.Context) session.Refusal {
+// part drops a player when its room ends. The world may be broken, but everybody must be told.
+func (r *room) part(p *player, why session.Refusal) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.log.Error("a player could not be taken out of a world that has ended", "player", p.id, "panic", v)
+			p.peer.Close(reason(why))
+		}
+	}()
+	r.drop(p, why)
+}
+
+// loop runs the world and says why it ended. A panic of anything that it calls ends this world, not the process.
+func (r *room) loop(ctx context.Context) (why session.Refusal) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	broken := session.Refusal{Code: session.InternalError, Text: "the world of this room has failed; join again"}
+	defer func() {
+		if v := recover(); v != nil {
+			r.failed(caught(v))
+			why = broken
+		}
+		r.publish(r.h.clock())
+	}()
 	// The first tick comes before the first player, so that everybody is welcomed with the present time.
 	if !r.due() {
 		return broken
@@ -208,8 +225,7 @@ func (r *room) due() bool {
 	for i := range r.pacer.Due(r.h.clock()) {
 		began := r.h.clock()
 		if err := r.tick(r.pacer.Planned(i)); err != nil {
-			r.n.failed.Store(true)
-			r.log.Error("the world of this room has failed", "tick", r.srv.Tick(), "panic", err.value, "stack", string(err.stack))
+			r.failed(err)
 			return false
 		}
 		took := r.h.clock().Sub(began)
@@ -218,6 +234,11 @@ func (r *room) due() bool {
 		r.h.metrics.tick(took)
 	}
 	return true
+}
+
+// failed writes down why the world of this room ends.
+func (r *room) failed(err *failure) {
+	r.log.Error("the world of this room has failed", "tick", r.srv.Tick(), "panic", err.value, "stack", string(err.stack))
 }
 
 // tick runs one tick, whose instant is now. A panic that the core did not catch is returned.

@@ -83,7 +83,6 @@ type roomCounters struct {
 	joins, leaves, faults, silent, stray atomic.Uint64
 	ticks                                atomic.Uint64
 	busy, longest                        atomic.Int64
-	failed                               atomic.Bool
 	sent, bytes, received, displaced     uint64 // of players that have left; the loop's own
 }
 

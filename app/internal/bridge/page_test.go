@@ -1,3 +1,5 @@
+//go:build !js
+
 package bridge_test
 
 import (
@@ -284,6 +286,7 @@ func TestPlaying(t *testing.T) {
 	})
 
 	t.Run("what it costs", func(t *testing.T) {
+		t.Logf("joined after %.0f ms, playable after %.0f ms", number(p, "joinedMs"), number(p, "playableMs"))
 		p.Eval("g.autopilot = true; for (const k in costs) costs[k] = 0", nil)
 		p.WaitFor("costs.frames > 200")
 		t.Logf("milliseconds a frame: %s", words(p, "JSON.stringify(Object.fromEntries(Object.entries(costs).map(([k, v]) => [k, k === 'frames' || k === 'most' ? v : +(v / costs.frames).toFixed(3)])))"))
