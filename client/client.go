@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"meanwhile/clock"
-	"meanwhile/estimate"
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/lane"
@@ -135,10 +134,7 @@ type Client struct {
 	own      *predict.Predictor[[]int64, game.Command]
 	smooth   predict.Smoother
 	frameDt  float64
-	lead     time.Duration
-	leadEst  *estimate.Estimator
-	floorMin [2]time.Duration
-	floorAt  clock.Time
+	lead     *Lead
 	cmdTick  clock.Tick // newest command made
 	cmdAcked clock.Tick
 	due      int
@@ -175,12 +171,12 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	if err != nil {
 		return nil, err
 	}
-	leadEst, err := estimate.New(estimate.Config{FixedPrice: 10 * time.Millisecond, Margin: 4 * time.Millisecond, Interval: 10 * time.Millisecond})
+	lead, err := NewLead(LeadConfig{})
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{rules: rules, cfg: cfg, welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
-		play: play, leadEst: leadEst, lastSent: local - clock.Time(time.Hour), now: local}
+		play: play, lead: lead, lastSent: local - clock.Time(time.Hour), now: local}
 	c.out = clock.NewOutput(&c.est)
 	c.est.Seed(local, w.ServerTime)
 	c.line.Update(w.Tick, w.ServerTime, w.Period)
@@ -230,10 +226,11 @@ func (c *Client) Frame(now clock.Time) (due int) {
 		c.stats.Replayed += uint64(c.own.Catch())
 	}
 	c.smooth.Step(c.frameDt)
-	c.moveLead(dt)
+	least, _ := c.est.RTT()
+	lead := c.lead.Move(dt, least)
 	c.due = 0
 	if _, known := c.est.Offset(); known {
-		if t := c.line.TickAt(c.out.Now(now).Add(c.lead)).Tick(); t > c.cmdTick {
+		if t := c.line.TickAt(c.out.Now(now).Add(lead)).Tick(); t > c.cmdTick {
 			if n := t - c.cmdTick; c.cmdTick == 0 || n > MaxTicks {
 				c.cmdTick = t - 1
 			}
@@ -286,6 +283,7 @@ func (c *Client) Tick(vals []int64) {
 	}
 	c.due--
 	c.cmdTick++
+	c.lead.Made(c.cmdTick, c.line.TimeOf(c.cmdTick.Frac()).Sub(c.out.Now(c.now)))
 	cmd := c.own.Push(c.cmdTick)
 	cmd.Tick, cmd.Seen, cmd.Newest = c.cmdTick, c.playT, c.newest
 	cmd.Vals = append(cmd.Vals[:0], vals...)
@@ -398,7 +396,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		c.newest = h.Seq
 		c.echo, c.echoAt, c.echoed = h.Stamp, at, true
 		c.quiet = h.NextDue == wire.Quiet
-		c.takeFeedback(&fb, at)
+		c.takeFeedback(&fb, at, period)
 	}
 	if h.HasAck {
 		c.log.Acked(h.Ack, c.delivered, func(*wire.Packet) {})
@@ -441,40 +439,16 @@ func (c *Client) readFeedback(r *wire.BitReader, tick clock.Tick) (f feedback) {
 	return f
 }
 
-func (c *Client) takeFeedback(f *feedback, at clock.Time) {
+// takeFeedback takes in what the server said of the commands, at the local time at, when a tick took so long.
+func (c *Client) takeFeedback(f *feedback, at clock.Time, period time.Duration) {
 	c.cmdAcked = max(c.cmdAcked, min(f.acked, c.cmdTick))
-	if n := (f.starved - c.starved4) & 15; n > 0 && c.stats.Synced {
+	if n := (f.starved - c.starved4) & 15; n > 0 && c.lead.Synced() {
 		c.stats.Starved += uint64(n)
 	}
 	c.starved4 = f.starved
-	if !f.slacked {
-		return
+	if f.slacked {
+		c.lead.Feedback(at, min(f.acked, c.cmdTick), time.Duration(f.slack)*period/16)
 	}
-	slack := time.Duration(f.slack) * c.welcome.Period / 16
-	need := c.lead - slack // the transit of the slowest new command, a constant included
-	if at.Sub(c.floorAt) > 15*time.Second {
-		c.floorAt, c.floorMin[0], c.floorMin[1] = at, c.floorMin[1], need
-	}
-	c.floorMin[0], c.floorMin[1] = min(c.floorMin[0], need), min(c.floorMin[1], need)
-	if !c.stats.Synced {
-		c.stats.Synced = true
-		c.floorMin = [2]time.Duration{need, need}
-	}
-	c.leadEst.Observe(at, need-c.floorMin[0])
-}
-
-// moveLead moves the command time towards what the server's feedback asks for: just in time.
-func (c *Client) moveLead(dt time.Duration) {
-	least, _ := c.est.RTT()
-	want := least/2 + 30*time.Millisecond
-	if c.stats.Synced {
-		want = c.floorMin[0] + c.leadEst.Target()
-	}
-	if !c.stats.Synced || c.lead == 0 || want-c.lead > 250*time.Millisecond {
-		c.lead = want
-		return
-	}
-	c.lead = estimate.InputSlew.Step(c.lead, want, dt)
 }
 
 // refresh brings the world that rules see up to the newest records, and the prediction to the newest own one.
@@ -615,7 +589,7 @@ func (c *Client) between() (a, b []int64, u int64) {
 	if sa == nil {
 		return *sb, *sb, 65536
 	}
-	f := int64(c.line.TickAt(c.out.Now(c.now).Add(c.lead)) - c.cmdTick.Frac())
+	f := int64(c.line.TickAt(c.out.Now(c.now).Add(c.lead.Now())) - c.cmdTick.Frac())
 	return *sa, *sb, min(max(f, 0), clock.FracPerTick) << 8
 }
 
@@ -699,7 +673,7 @@ func (c *Client) Encode(now clock.Time) []byte {
 			}
 		}
 	}
-	h.Elicits = len(c.cmds) > 0 || !c.stats.Synced
+	h.Elicits = len(c.cmds) > 0 || !c.lead.Synced()
 	w := &c.w
 	w.Reset(h.Append(c.buf[:0]))
 	game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
@@ -774,6 +748,6 @@ func (c *Client) Stats() Stats {
 	if t := c.play.Now(); t != 0 {
 		s.Delay = c.out.Now(c.now).Sub(t)
 	}
-	s.Lead, s.Hitches = c.lead, c.play.Hitches()
+	s.Lead, s.Synced, s.Hitches = c.lead.Now(), c.lead.Synced(), c.play.Hitches()
 	return s
 }
