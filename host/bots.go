@@ -42,7 +42,7 @@ func botName(room string, i int) string {
 }
 
 // A crowd is the bots of one room. Each is a real client core that knows what its player would know; all are driven by
-// one goroutine, once a tick.
+// one goroutine, once after each tick of the room: so they are never late for the next one.
 type crowd struct {
 	r    *room
 	bots []*bot
@@ -87,8 +87,6 @@ func (c *crowd) run(ctx context.Context) {
 	}()
 	rules := r.h.cfg.Rules
 	faults := faultLog{log: r.log.With("bots", true)}
-	ticker := time.NewTicker(time.Second / time.Duration(rules.Rate))
-	defer ticker.Stop()
 	next := r.h.clock()
 	for came := 0; ; {
 		now := r.h.clock()
@@ -116,7 +114,7 @@ func (c *crowd) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-r.ticked:
 		}
 	}
 }

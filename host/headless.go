@@ -29,12 +29,17 @@ type HeadlessConfig struct {
 	Token []byte
 	// Bot makes the commands. Nil makes none: the avatar stands still.
 	Bot game.BotFunc
+	// FrameRate is how many frames a second it lives by; 0 means DefaultFrameRate.
+	FrameRate int
 	// Client is that of the core.
 	Client client.Config
 }
 
-// A Headless is a player without a screen, for load, tests and tools: a client core over a connection, driven once a
-// tick. See Join.
+// DefaultFrameRate is that of most screens.
+const DefaultFrameRate = 60
+
+// A Headless is a player without a screen, for load, tests and tools: a client core over a connection, driven as often
+// as a screen would be. See Join.
 type Headless struct {
 	cfg  HeadlessConfig
 	id   server.PlayerID
@@ -63,6 +68,9 @@ func Join(ctx context.Context, conn transport.Conn, cfg HeadlessConfig) (*Headle
 func join(ctx context.Context, conn transport.Conn, cfg HeadlessConfig) (*Headless, error) {
 	if cfg.Rules == nil || cfg.Clock == nil {
 		return nil, errors.New("host: HeadlessConfig.Rules and HeadlessConfig.Clock must be set")
+	}
+	if cfg.FrameRate <= 0 {
+		cfg.FrameRate = DefaultFrameRate
 	}
 	hello := session.Hello{Schema: cfg.Rules.Hash, Room: cfg.Room, Name: cfg.Name, Token: cfg.Token}
 	if _, err := io.ReadFull(rand.Reader, hello.Nonce[:]); err != nil {
@@ -119,8 +127,7 @@ func (e *refusedError) Unwrap() error { return e.refusal }
 func (p *Headless) Run(ctx context.Context) error {
 	var reading sync.WaitGroup
 	reading.Go(p.read)
-	rate := p.cfg.Rules.Rate
-	ticker := time.NewTicker(time.Second / time.Duration(rate))
+	ticker := time.NewTicker(time.Second / time.Duration(p.cfg.FrameRate))
 	defer ticker.Stop()
 	var err error
 	for err == nil && ctx.Err() == nil {

@@ -125,6 +125,7 @@ func (s *stage) join(name, room string) *visitor {
 }
 
 func (s *stage) try(name, room string, tok []byte) (*visitor, error) {
+	time.Sleep(3 * time.Millisecond) // or its frames would fall on the instants of ticks, and either could come first
 	p, err := Join(context.Background(), s.dial(), HeadlessConfig{
 		Rules: s.cfg.Rules, Clock: s.Clock(), Name: name, Room: room, Bot: s.cfg.Rules.Bot(), Token: tok,
 	})
@@ -674,9 +675,9 @@ func TestPanics(t *testing.T) {
 		ann = s.join("ann", "one") // a new world
 		time.Sleep(time.Second)
 		one = s.room("one")
-		select { // and one that fails between two ticks, while somebody joins
-		case one.calls <- func() { one.joins <- &joining{}; panic("between two ticks") }:
-		case <-one.done:
+		one.calls <- func() { // which fails between two ticks, while somebody waits to join
+			time.Sleep(time.Second)
+			panic("between two ticks")
 		}
 		if _, err := s.try("eve", "one", nil); err == nil || !strings.Contains(err.Error(), "has failed") {
 			t.Errorf("eve was told %v", err)

@@ -44,7 +44,8 @@ type room struct {
 
 	joins  chan *joining
 	leaves chan leaving
-	calls  chan func() // from tests and tools: run by the loop between two ticks
+	calls  chan func()   // from tests and tools: run by the loop between two ticks
+	ticked chan struct{} // holds a token after a tick, for the bots
 	done   chan struct{}
 	why    session.Refusal // for whoever comes too late; set before done is closed
 
@@ -119,7 +120,7 @@ func newRoom(h *Host, name string) (*room, error) {
 		h: h, name: name, srv: srv, log: h.log.With("room", name),
 		players: make(map[server.PlayerID]*player),
 		joins:   make(chan *joining, joinQueue), leaves: make(chan leaving), calls: make(chan func()),
-		done: make(chan struct{}),
+		ticked: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	r.pacer.Step = srv.Period()
 	r.batch.r = r
@@ -266,6 +267,10 @@ func (r *room) tick(now clock.Time) (err *failure) {
 		r.faults.add(f, now)
 	}
 	r.truth.publish(r, now)
+	select {
+	case r.ticked <- struct{}{}:
+	default: // the bots have not caught up with the last one
+	}
 	return nil
 }
 
