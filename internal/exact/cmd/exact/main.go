@@ -23,6 +23,8 @@ type part struct {
 
 var parts = []part{
 	{"geom", func() uint64 { return exact.Digest(1, exact.Rounds) }},
+	{"wire", wireSum},
+	{"lab", labSum},
 }
 
 func main() {
