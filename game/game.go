@@ -133,6 +133,9 @@ func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 		at := w.look(s, me)
 		var v T
 		for i, id := range at.ids {
+			if r := s.any(id); r != nil {
+				v = *(*T)(r.ptr) // all of it is overwritten, but a text that is the same needs no new memory
+			}
 			s.schema.StoreDrawn(unsafe.Pointer(&v), at.drawn[i*s.schema.Obs:(i+1)*s.schema.Obs])
 			if !yield(id, v) {
 				break

@@ -58,6 +58,9 @@ type conn struct {
 
 	crowded bool  // slots are short: they become free as packets flow, so packets must flow
 	far     int64 // squared distance in millimetres up to which everything is in sight, -1: no limit
+	x, y    int32 // where the avatar is, or was last, in millimetres
+	need    int   // bytes of a record that waits for the budget to have so many
+	resync  clock.Time
 
 	echo   clock.Stamp
 	echoAt clock.Time
@@ -65,14 +68,14 @@ type conn struct {
 
 	ring    [cmdWindow]game.Command
 	early   [cmdWindow]time.Duration // how long the command at that place will have waited for its tick
-	got     [cmdWindow]clock.Tick    // tick whose command ring holds at that place
+	got     [cmdWindow]clock.Tick    // tick whose command arrived, at that place
+	excused [cmdWindow]clock.Tick    // tick that ran without a command, as the client had said that nothing changes
+	begun   bool                     // some command arrived
 	acked   clock.Tick               // all commands up to here arrived or are of no use any more
 	last    game.Command             // the newest command that ran
-	lastAt  clock.Tick
-	idle    bool         // the client said that its commands stay as they are
-	press   game.Command // a late press that waits for the next tick
-	pressed bool
-	slack   int64 // least slack of new commands since it was last reported, in 1/256 ticks
+	idle    bool                     // the client said that its commands stay as they are
+	press   game.Command             // a late press that waits for the next tick, if its Tick is not 0
+	slack   int64                    // least slack of new commands since it was last reported, in 1/256 ticks
 	slacked bool
 	scratch []game.Command
 	run     game.Command
@@ -91,7 +94,7 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	}
 	h, n, err := wire.DecodeHeader(data)
 	switch {
-	case err != nil || h.Server:
+	case err != nil || h.Server || len(data) > wire.MaxDatagram:
 		s.drops.Malformed++
 		return
 	case h.Session != c.session:
@@ -118,8 +121,9 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	if h.HasAck {
 		c.view.Reclaim(h.Ack.Latest)
 	}
-	if h.Resync {
+	if h.Resync && (c.view.Resyncs == 0 || arrival.Sub(c.resync) > c.rto()) { // it says so until the answer has come
 		c.view.Resync()
+		c.resync = arrival
 	}
 	if a, _ := c.recv.Ack(); a.Latest == h.Seq { // the newest, so its stamp is the one to echo
 		c.echo, c.echoAt, c.echoed = h.Stamp, arrival, true
@@ -151,6 +155,13 @@ func (c *conn) missing(p *wire.Packet) {
 	c.lane.Lost(uint16(p.Seq))
 }
 
+// set makes dst a copy of src, reusing its memory.
+func set(dst, src *game.Command) {
+	vals := append(dst.Vals[:0], src.Vals...)
+	*dst = *src
+	dst.Vals = vals
+}
+
 // take stores one command, or, if it is late, the presses in it.
 func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 	t := cmd.Tick
@@ -165,16 +176,17 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 	if t+cmdWindow/2 <= c.s.tick {
 		return
 	}
+	if !c.begun {
+		c.begun, c.acked = true, max(c.acked, t-1) // nothing came before the first
+	}
 	c.got[at] = t
-	slack := int64(t.Frac()) - int64(c.s.tick.Frac()) - int64(arrival.Sub(c.s.now))*clock.FracPerTick/int64(c.s.period)
+	slack := int64(t.Frac()) - int64(c.s.tick.Frac()) - int64(arrival.Sub(c.s.now))*clock.FracPerTick/int64(c.s.current)
 	if !c.slacked || slack < c.slack {
 		c.slack, c.slacked = slack, true
 	}
 	if t > c.s.tick {
-		slot := &c.ring[at]
-		slot.Tick, slot.Seen, slot.Newest = t, cmd.Seen, cmd.Newest
-		slot.Vals = append(slot.Vals[:0], cmd.Vals...)
-		c.early[at] = max(time.Duration(slack)*c.s.period/clock.FracPerTick, 0)
+		set(&c.ring[at], cmd)
+		c.early[at] = max(time.Duration(slack)*c.s.current/clock.FracPerTick, 0)
 	} else {
 		c.stats.Late++
 		c.stats.LastStarved = max(c.stats.LastStarved, c.s.tick) // also where idleness was assumed until now
@@ -183,15 +195,17 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 	c.advance()
 }
 
-// advance moves the acknowledged tick over what arrived and over what is too old to matter.
+// advance moves the acknowledged tick over what arrived and over what is too old to matter. Ticks that were excused count
+// only once a later command has arrived: until then one of theirs may be under way, and must be sent again if it is lost.
 func (c *conn) advance() {
-	for c.got[(c.acked+1)%cmdWindow] == c.acked+1 {
-		c.acked++
+	if old := c.s.tick; old > cmdWindow/4 {
+		c.acked = max(c.acked, old-cmdWindow/4)
 	}
-	if old := c.s.tick; old > cmdWindow/4 && c.acked < old-cmdWindow/4 {
-		c.acked = old - cmdWindow/4
-		for c.got[(c.acked+1)%cmdWindow] == c.acked+1 {
-			c.acked++
+	for t := c.acked + 1; ; t++ {
+		if c.got[t%cmdWindow] == t {
+			c.acked = t
+		} else if c.excused[t%cmdWindow] != t {
+			return
 		}
 	}
 }
@@ -200,21 +214,18 @@ func (c *conn) advance() {
 // because its packet was late, and it was aimed at what was on the screen then. Its movement is lost; the server
 // repeated another in its place. Of several late presses the first counts, as it would have in time.
 func (c *conn) moveEdges(cmd *game.Command) {
-	k := c.s.rules.Command
-	if time.Duration(c.s.tick-cmd.Tick)*c.s.period > RepeatFor {
-		return // too old to be honoured
+	if c.tooLate(cmd.Tick) || !game.Pressed(c.s.rules.Command, cmd.Vals) {
+		return
 	}
-	for i := range k.Props {
-		if p := &k.Props[i]; p.Class == schema.Press && cmd.Vals[p.At] != 0 {
-			c.stats.Moved++
-			if !c.pressed {
-				c.pressed = true
-				c.press.Vals = append(c.press.Vals[:0], cmd.Vals...)
-				c.press.Seen, c.press.Newest = cmd.Seen, cmd.Newest
-			}
-			return
-		}
+	c.stats.Moved++
+	if c.press.Tick == 0 || c.tooLate(c.press.Tick) {
+		set(&c.press, cmd)
 	}
+}
+
+// tooLate reports whether a press of tick t is too old to be honoured.
+func (c *conn) tooLate(t clock.Tick) bool {
+	return t < c.s.tick && time.Duration(c.s.tick-t)*c.s.period > RepeatFor
 }
 
 // due returns the command to run at the server's tick: the player's own, or, when it is starved, its last
@@ -222,52 +233,46 @@ func (c *conn) moveEdges(cmd *game.Command) {
 func (c *conn) due() *game.Command {
 	k, t := c.s.rules.Command, c.s.tick
 	run := &c.run
-	run.Tick = t
-	if own := &c.ring[t%cmdWindow]; own.Tick == t && t != 0 {
-		run.Vals = append(run.Vals[:0], own.Vals...)
-		run.Seen, run.Newest = own.Seen, own.Newest
-		c.last.Vals = append(c.last.Vals[:0], own.Vals...)
-		c.last.Seen, c.last.Newest, c.lastAt = own.Seen, own.Newest, t
+	if own := &c.ring[t%cmdWindow]; own.Tick == t {
+		set(run, own)
+		set(&c.last, own)
 	} else {
-		run.Vals = append(run.Vals[:0], c.last.Vals...)
-		run.Seen, run.Newest = 0, c.last.Newest
-		if c.last.Seen != 0 {
-			run.Seen = c.last.Seen + clock.TickFrac(t-c.lastAt)*clock.FracPerTick
+		seen := c.last.Seen
+		if seen != 0 {
+			seen += clock.TickFrac(t-c.last.Tick) * clock.FracPerTick // as if it had gone on looking
 		}
-		for i := range k.Props {
-			if p := &k.Props[i]; p.Class == schema.Press {
-				run.Vals[p.At] = 0
-			}
-		}
+		set(run, &c.last)
+		run.Tick, run.Seen = t, seen
+		game.Unpress(k, run.Vals)
 		if c.idle {
-			c.acked = max(c.acked, t) // it said that nothing changes
+			c.excused[t%cmdWindow] = t
 		} else {
 			c.stats.Starved++
 			c.stats.LastStarved = t
-			if time.Duration(t-c.lastAt)*c.s.period > RepeatFor {
-				for i := range k.Props {
-					if p := &k.Props[i]; p.Class == schema.Stick {
-						run.Vals[p.At], run.Vals[p.At+1] = 0, 0
-					}
-				}
+			if time.Duration(t-c.last.Tick)*c.s.period > RepeatFor {
+				game.Neutral(k, run.Vals)
 			}
 		}
 	}
-	if c.pressed {
+	if c.press.Tick != 0 && !c.tooLate(c.press.Tick) {
 		for i := range k.Props {
 			p := &k.Props[i]
-			if p.Class == schema.Press {
-				run.Vals[p.At] |= c.press.Vals[p.At]
-			} else if p.Class == schema.Angle {
-				run.Vals[p.At] = c.press.Vals[p.At]
+			at := run.Vals[p.At : p.At+p.Comps]
+			switch late := c.press.Vals[p.At : p.At+p.Comps]; p.Class {
+			case schema.Stick, schema.Bool: // movement, and what is held, is that of now
+			case schema.Press:
+				at[0] |= late[0]
+			default: // what it aimed with, and at what
+				copy(at, late)
 			}
 		}
 		run.Seen, run.Newest = c.press.Seen, c.press.Newest
-		c.pressed, c.stats.LastStarved = false, t // not the command that was predicted
+		c.stats.LastStarved = t // not the command that was predicted
 	}
+	c.press.Tick = 0
 	c.advance()
 	waited := time.Duration(0)
-	if c.lastAt == t {
+	if c.last.Tick == t {
 		waited = c.early[t%cmdWindow]
 	}
 	c.seer.begin(c, run, waited)
@@ -280,10 +285,10 @@ func (c *conn) rto() time.Duration { return c.rtt.Timeout() }
 // encode writes this tick's datagram, if one is due.
 func (c *conn) encode(out *Outbox) {
 	s := c.s
-	c.events()
+	c.events(out)
 	r := s.rules
-	turn := (int(s.tick) + c.phase) * r.Send
-	if turn/r.Rate == (turn-r.Send)/r.Rate { // Send times in Rate ticks, spread evenly
+	turn := (int(s.tick) + c.phase) * s.send
+	if turn/r.Rate == (turn-s.send)/r.Rate { // send times in Rate ticks, spread evenly
 		return
 	}
 	now := s.now
@@ -308,12 +313,11 @@ func (c *conn) encode(out *Outbox) {
 		return // more on the path would only stand in a queue, and be old when it arrives
 	}
 	room := min(wire.MaxDatagram, c.window.Room(now))
-	if share := s.cfg.Budget*3/(2*r.Send) - wire.Overhead; room > share { // half more than an even share, so that a burst is worked off
-		room = share
-	}
-	if room < wire.MaxHeader+16 {
+	if room < max(wire.MaxHeader+leastBody, c.need) {
 		return // the budget is spent; what is due waits and grows in priority
 	}
+	c.need = 0
+	share := min(room, max(s.cfg.Budget*3/(2*s.send)-wire.Overhead, wire.MaxHeader+leastBody)) // half more than an even share, so that a burst is worked off
 	s.prioritise(c, due)
 
 	begin := len(out.buf)
@@ -328,7 +332,7 @@ func (c *conn) encode(out *Outbox) {
 	if s.current != s.period {
 		h.Period = s.current
 	}
-	h.NextDue = wire.DueWithin(time.Second / time.Duration(r.Send) * 5 / 4)
+	h.NextDue = wire.DueWithin(time.Second / time.Duration(s.send) * 5 / 4)
 	if rest {
 		h.NextDue = wire.Quiet
 		if c.quietSeq == 0 {
@@ -338,12 +342,24 @@ func (c *conn) encode(out *Outbox) {
 	w := &out.w
 	w.Reset(h.Append(out.buf))
 	c.feedback(w)
-	sent := 0
+	sent, reserve := 0, 0
+	if laneDue { // events have a share of their own, and now and then room for a large one
+		if reserve = share / 4; p.Seq%4 == 0 {
+			reserve = min(lane.MinRoom, share*3/4)
+		}
+	}
 	for i := range due {
+		limit := share - reserve
+		if sent == 0 {
+			limit = room // a large record may use what others left
+		}
 		m := w.Mark()
 		c.view.Append(w, &due[i])
-		if w.Size()-begin+1 > room {
+		if size := w.Size() - begin + 1; size > limit {
 			w.Rewind(m)
+			if i == 0 && size <= min(wire.MaxDatagram, s.cfg.Budget-wire.Overhead) {
+				c.need = size // it is the most urgent: small ones must not use up what it waits for
+			}
 			if i > 0 && !due[i].First {
 				break
 			}
@@ -354,7 +370,10 @@ func (c *conn) encode(out *Outbox) {
 	}
 	w.Bool(false)
 	b := w.Bytes()
-	b = c.lane.Append(b, uint16(p.Seq), room-(len(b)-begin), now, rto)
+	if p.Seq%4 == 0 {
+		share = room
+	}
+	b = c.lane.Append(b, uint16(p.Seq), share-(len(b)-begin), now, rto)
 	out.buf = b
 	size := len(b) - begin
 	c.log.Charge(p, size+wire.Overhead)
@@ -396,30 +415,33 @@ func (c *conn) see(out *Outbox) {
 	for _, i := range s.always {
 		c.view.Enter(i, i == c.ent)
 	}
-	x, y := int32(0), int32(0)
 	if c.ent >= 0 {
 		e := h.At(c.ent)
-		x, y = e.X, e.Y
+		c.x, c.y = e.X, e.Y
 	}
-	out.near = s.grid.Nearest(x, y, s.rules.See+hysteresis(s.rules.See), out.near[:0])
-	seen := 0
+	out.near = s.grid.Nearest(c.x, c.y, s.rules.See+hysteresis(s.rules.See), out.near[:0])
 	c.far, c.crowded = -1, false
 	if len(out.near) > s.rules.See {
 		c.far = out.near[s.rules.See-1].Dist2
 	}
+	known := len(s.always) // of those that are to be known, how many are
+	if c.ent >= 0 && h.At(c.ent).Placed {
+		known++
+	}
 	for rank, n := range out.near {
-		if rank < s.rules.See {
-			if c.view.Enter(n.Index, n.Index == c.ent) {
-				seen++
-			} else {
-				c.crowded = true
+		switch {
+		case n.Index == c.ent:
+		case rank >= s.rules.See:
+			if c.view.Has(n.Index) {
+				known++
 			}
-		} else if c.view.Has(n.Index) {
-			seen++
+		case c.view.Enter(n.Index, false):
+			known++
+		default:
+			c.crowded = true
 		}
 	}
-	ents, _ := c.view.Count()
-	if ents > seen+len(s.always)+1 || c.ent < 0 {
+	if ents, _ := c.view.Count(); ents > known || c.crowded {
 		c.forget(out)
 	}
 }
@@ -439,27 +461,32 @@ func (c *conn) forget(out *Outbox) {
 }
 
 // events queues what happened in this tick and can be seen from here.
-func (c *conn) events() {
+func (c *conn) events(out *Outbox) {
 	s := c.s
 	for i := range s.eng.Events() {
 		e := &s.eng.Events()[i]
 		if e.ByActor && e.Actor == c.avatar {
 			continue // its client predicted it and has shown it already
 		}
-		if !c.witnesses(e) {
+		tell, name := c.witnesses(e)
+		if !tell {
 			continue
 		}
-		var body [lane.PartSize]byte
-		w := wire.BitWriter{}
-		w.Reset(body[:0])
+		actor := uint32(0)
+		if name {
+			actor = uint32(e.Actor)
+		}
+		w := &out.w
+		w.Reset(out.body[:0])
 		k := s.rules.Events[e.Event]
 		for pi := range k.Props {
 			p := &k.Props[pi]
 			for at := p.At; at < p.At+p.Comps; at++ {
-				p.AppendAbsolute(&w, e.Vals[at], false, int64(e.Tick))
+				p.AppendAbsolute(w, e.Vals[at], false, int64(e.Tick))
 			}
 		}
-		if err := c.lane.Send(lane.Message{Tick: e.Tick, Entity: uint32(e.Actor), Kind: uint8(e.Event), Body: w.Bytes()}); err != nil {
+		out.body = w.Bytes()
+		if err := c.lane.Send(lane.Message{Tick: e.Tick, Entity: actor, Kind: uint8(e.Event), Body: out.body}); err != nil {
 			c.stats.EventsLost++
 		} else {
 			c.stats.Events++
@@ -467,21 +494,21 @@ func (c *conn) events() {
 	}
 }
 
-// witnesses reports whether the player may know of an event: it knows its actor, or, where there is none any
-// more, the place lies no further away than what it sees.
-func (c *conn) witnesses(e *game.Emitted) bool {
-	if e.Actor == c.avatar {
-		return true
+// witnesses reports whether the player may learn of an event, and by whom it was: it knows the actor, itself included, or the place
+// lies no further away than what it sees. Of an actor that it does not see it does not learn that it exists.
+func (c *conn) witnesses(e *game.Emitted) (tell, name bool) {
+	if e.Actor == c.avatar && e.Actor != 0 {
+		return true, true
 	}
-	if i, ok := c.s.hist.Find(uint32(e.Actor)); ok {
-		return c.view.Has(i)
+	i, alive := c.s.hist.Find(uint32(e.Actor))
+	if alive && c.view.Has(i) {
+		return true, true
 	}
-	if c.ent < 0 {
-		return c.far < 0
+	if c.far < 0 {
+		return true, !alive
 	}
-	me := c.s.hist.At(c.ent)
-	dx, dy := float64(me.X)-float64(e.At.X*1000), float64(me.Y)-float64(e.At.Y*1000)
-	return c.far < 0 || float64(dx*dx)+float64(dy*dy) <= float64(c.far)
+	dx, dy := float64(c.x)-float64(e.At.X*1000), float64(c.y)-float64(e.At.Y*1000)
+	return float64(dx*dx)+float64(dy*dy) <= float64(c.far), !alive
 }
 
 // Stats returns what happened to a player's commands and packets.

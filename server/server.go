@@ -94,6 +94,7 @@ type Server struct {
 	tick    clock.Tick
 	now     clock.Time    // server time of the tick
 	period  time.Duration // nominal
+	send    int           // packets a second to one client at most
 	current time.Duration // announced
 	grid    *interest.Grid
 	always  []int32 // entities without a place: everyone knows them
@@ -131,8 +132,16 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	s := &Server{rules: rules, cfg: cfg, eng: game.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Kinds),
 		nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
 	s.current, s.rec = s.period, s.record
+	s.send = min(rules.Send, max(cfg.Budget/packetWorth, 2))
 	return s, nil
 }
+
+// packetWorth is how many bytes, overhead included, a packet should be able to hold: with a small budget fewer packets go
+// out, or their headers would eat it.
+const packetWorth = 240
+
+// leastBody is the room in bytes, after the longest header, with which a packet is worth sending.
+const leastBody = 16
 
 // gridCell is the side of an interest cell in millimetres.
 const gridCell = 16000
@@ -194,7 +203,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	s.clients = append(s.clients, c)
 	s.joins = append(s.joins, c)
 	return id, session.Welcome{Session: c.session, Player: uint32(id), Tick: s.tick, ServerTime: s.now, Period: s.period,
-		SendRate: uint16(s.rules.Send), Seed: s.cfg.Seed, History: snapshot.HistoryTicks, BudgetDown: uint32(s.cfg.Budget) * 8,
+		SendRate: uint16(s.send), Seed: s.cfg.Seed, History: snapshot.HistoryTicks, BudgetDown: uint32(s.cfg.Budget) * 8,
 		Room: s.cfg.Room, Game: s.rules.Name}, nil
 }
 
@@ -343,6 +352,7 @@ type Outbox struct {
 	due  []snapshot.Due
 	near []interest.Neighbour
 	w    wire.BitWriter
+	body []byte // of an event
 }
 
 type outgoing struct {
