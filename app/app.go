@@ -11,9 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"meanwhile/app/site"
 	"meanwhile/game"
@@ -35,7 +33,7 @@ type options struct {
 // Main runs a game: the server with its page and bots, as the flags say, until it is interrupted. Compiled for the browser it is
 // the page's engine. It does not return.
 func Main[C any](def *game.Definition[C]) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := site.Interrupted()
 	rules, err := def.Rules()
 	code := run(ctx, def.Name, rules, err, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

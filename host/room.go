@@ -187,7 +187,7 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 			r.failed(caught(v))
 			why = broken
 		}
-		r.publish(r.h.clock())
+		r.publish()
 	}()
 	// The first tick comes before the first player, so that everybody is welcomed with the present time.
 	if !r.due() {
@@ -369,7 +369,7 @@ func (r *room) look(now clock.Time) {
 		}
 	}
 	r.faults.flush(now)
-	r.publish(now)
+	r.publish()
 }
 
 // call runs f in the loop between two ticks, unless the room has ended.

@@ -15,6 +15,7 @@ import (
 	"meanwhile/clock"
 	"meanwhile/server"
 	"meanwhile/session"
+	"meanwhile/transport"
 )
 
 // Totals counts what happened, in one room or in all rooms that a host ever had.
@@ -29,6 +30,7 @@ type Totals struct {
 	Displaced     uint64        // datagrams that newer ones displaced in a player's queue
 	Sent          uint64        // datagrams handed to connections
 	SentBytes     uint64        // of them, without any header of the transport
+	Blocked       uint64        // of them, those that newer ones displaced because the path did not take them
 	StrayMessages uint64        // reliable messages that nobody asked for
 	Drops         server.Drops  // datagrams that changed nothing, by reason
 }
@@ -45,6 +47,7 @@ func (t *Totals) add(u Totals) {
 	t.Displaced += u.Displaced
 	t.Sent += u.Sent
 	t.SentBytes += u.SentBytes
+	t.Blocked += u.Blocked
 	t.StrayMessages += u.StrayMessages
 	t.Drops.Unknown += u.Drops.Unknown
 	t.Drops.Malformed += u.Drops.Malformed
@@ -83,7 +86,8 @@ type roomCounters struct {
 	joins, leaves, faults, silent, stray atomic.Uint64
 	ticks                                atomic.Uint64
 	busy, longest                        atomic.Int64
-	sent, bytes, received, displaced     uint64 // of players that have left; the loop's own
+	// Of players that have left; the loop's own.
+	sent, bytes, blocked, received, displaced uint64
 }
 
 func (n *roomCounters) ran(took time.Duration) {
@@ -106,17 +110,26 @@ func (n *roomCounters) left(p *player) {
 	n.displaced += dropped
 	n.sent += p.sent.Load()
 	n.bytes += p.sentBytes.Load()
+	n.blocked += p.blocked()
 	if !p.bot {
 		n.leaves.Add(1)
 	}
 }
 
+// blocked is how many datagrams the connection dropped because the path was slower than they came.
+func (p *player) blocked() uint64 {
+	if c, ok := p.peer.(transport.Conn); ok {
+		return c.Stats().DroppedOld
+	}
+	return 0
+}
+
 // publish makes the counters of the loop visible to others.
-func (r *room) publish(clock.Time) {
+func (r *room) publish() {
 	s := RoomStats{
 		Name: r.name, Players: r.humans, Bots: len(r.order) - r.humans, Tick: r.srv.Tick(), Period: r.pacer.Period(), Load: r.pacer.Load(),
 		Totals: Totals{
-			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes, Drops: r.srv.Drops(),
+			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes, Blocked: r.n.blocked, Drops: r.srv.Drops(),
 		},
 	}
 	for _, p := range r.order {
@@ -125,6 +138,7 @@ func (r *room) publish(clock.Time) {
 		s.Displaced += dropped
 		s.Sent += p.sent.Load()
 		s.SentBytes += p.sentBytes.Load()
+		s.Blocked += p.blocked()
 	}
 	r.pub.Lock()
 	r.pub.RoomStats = s
@@ -221,6 +235,7 @@ var (
 	descReceived  = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
 	descSent      = desc("sent_datagrams_total", "Datagrams handed to connections.")
 	descSentBytes = desc("sent_bytes_total", "Bytes of datagrams handed to connections, without headers of transports.")
+	descBlocked   = desc("blocked_datagrams_total", "Datagrams that newer ones displaced because the path did not take them.")
 	descSilent    = desc("silent_total", "Players put out because nothing was heard from them.")
 )
 
@@ -265,4 +280,5 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	count(descReceived, s.Drops.Unknown, "unknown player")
 	count(descSent, s.Sent)
 	count(descSentBytes, s.SentBytes)
+	count(descBlocked, s.Blocked)
 }

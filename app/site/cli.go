@@ -7,16 +7,25 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
-
-	"meanwhile/host"
 )
 
 // What the programs have in common that serve a site: flags, sentences and exit statuses.
+
+// Interrupted returns a context that ends when the program is told to end, and then no longer stands in the way of being
+// told a second time.
+func Interrupted() (ctx context.Context, stop context.CancelFunc) {
+	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
 
 // Parse reads a command line into target, a pointer to a struct with tags of kong. When done is set, the program ends
 // with the status code: help was asked for (0), or the command line is wrong (2, and stderr has a sentence).
@@ -85,9 +94,7 @@ func Run(ctx context.Context, s *Site, p *Program, name string, open bool, stdou
 	}
 	if err := s.Serve(ctx, p); err != nil {
 		fmt.Fprintln(stderr, Sentence(name, err))
-		if !errors.Is(err, host.ErrStuck) {
-			return 1
-		}
+		return 1
 	}
 	return 0
 }

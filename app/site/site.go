@@ -217,21 +217,24 @@ func (s *Site) Close() {
 // the page is told that there is none, and only native clients play.
 func (s *Site) Serve(ctx context.Context, program *Program) error {
 	s.program.Store(program)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	h := &http.Server{
 		Handler: s.handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	var serving sync.WaitGroup
+	var (
+		serving sync.WaitGroup
+		failed  error // of HTTP, which ends everything
+	)
 	serving.Go(func() {
 		if err := h.Serve(s.tcp); !errors.Is(err, http.ErrServerClosed) {
-			cancel(fmt.Errorf("site: %w", err))
+			failed = fmt.Errorf("site: %w", err)
+			cancel()
 		}
 	})
 	err := s.host.Run(ctx, s.udp, s.ws)
-	cause := context.Cause(ctx)
-	cancel(nil) // if it was the host that failed
+	cancel() // if it was the host that failed
 	end, done := context.WithTimeout(context.Background(), endPatience)
 	defer done()
 	if h.Shutdown(end) != nil {
@@ -239,10 +242,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	}
 	serving.Wait()
 	s.feeds.Wait()
-	if err == nil && cause != nil && strings.HasPrefix(cause.Error(), "site: ") {
-		err = cause
-	}
-	return err
+	return errors.Join(err, failed)
 }
 
 // handler answers everything that comes over HTTP.
