@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"fmt"
+
 	"meanwhile/clock"
 	"meanwhile/motion"
 	"meanwhile/schema"
@@ -108,8 +110,11 @@ func readGroup(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, based b
 	var base *motion.State
 	if based {
 		age := r.Uvarint(ageK)
-		if r.Bad() || age == 0 || age >= uint64(now) {
-			return 0, wire.ErrMalformed
+		if r.Bad() {
+			return 0, wire.ErrTruncated
+		}
+		if age == 0 || age >= uint64(now) {
+			return 0, fmt.Errorf("%w: a baseline %d ticks before tick %d", wire.ErrMalformed, age, now)
 		}
 		baseTick = now - clock.Tick(age)
 		if base = lookup(baseTick); base == nil {

@@ -32,7 +32,7 @@ type gem struct {
 	On  bool `net:"bool"`
 }
 
-func kinds(t testing.TB) []*schema.Kind {
+func kinds(t failer) []*schema.Kind {
 	var out []*schema.Kind
 	for _, v := range []any{walker{}, gem{}} {
 		k, err := schema.New(reflect.TypeOf(v).Name(), reflect.TypeOf(v), 30)

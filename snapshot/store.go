@@ -111,6 +111,7 @@ type Store struct {
 	alive []*Held           // by rising ID
 	spare []*Held
 
+	named [Slots / 64]uint64 // slots that the packet at hand has spoken of
 	ops   []op
 	arena []int64
 	turns uint64
@@ -165,11 +166,8 @@ func (s *Store) Find(id uint32) *Held {
 // with an error, none. The errors are those of package wire, ErrBaseline and ErrSlot; with any of them the packet must not
 // be acknowledged. Bytes of any kind are refused or taken in within the bounds of memory; they never make it panic.
 func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
-	s.ops, s.arena = s.ops[:0], s.arena[:0]
-	for r.Bool() {
-		if len(s.ops) > Slots*(OwnerGroup+1) {
-			return fmt.Errorf("%w: more than %d entries", wire.ErrMalformed, len(s.ops))
-		}
+	s.ops, s.arena, s.named = s.ops[:0], s.arena[:0], [Slots / 64]uint64{}
+	for r.Bool() { // each slot at most once, so this ends
 		if err := s.readEntry(r, tick); err != nil {
 			return err
 		}
@@ -185,11 +183,10 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 
 func (s *Store) readEntry(r *wire.BitReader, tick clock.Tick) error {
 	n := uint16(r.Bits(slotsB))
-	for i := range s.ops {
-		if s.ops[i].slot == n {
-			return fmt.Errorf("%w: slot %d twice", wire.ErrMalformed, n)
-		}
+	if s.named[n/64]>>(n%64)&1 != 0 {
+		return fmt.Errorf("%w: slot %d twice", wire.ErrMalformed, n)
 	}
+	s.named[n/64] |= 1 << (n % 64)
 	held := s.slots[n]
 	if !r.Bool() {
 		if r.Bad() {

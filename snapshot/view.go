@@ -47,6 +47,9 @@ type View struct {
 	index map[int32]uint16 // entity to slot, live or in first sight
 	used  []uint16         // slots that are not empty
 	next  uint16           // where the search for an empty slot goes on: the longest unused first
+	look  look
+	// version counts what may change the result of a look.
+	version uint64
 	// Resyncs counts how often the client asked for everything anew.
 	Resyncs int
 }
@@ -71,6 +74,7 @@ func (v *View) Enter(i int32, mine bool) bool {
 			*s = slot{ent: i, id: v.h.At(i).ID, phase: sight, mine: mine, life: s.life + 1, since: v.h.Tick()}
 			v.index[i] = v.next
 			v.used = append(v.used, v.next)
+			v.version++
 			return true
 		}
 	}
@@ -85,6 +89,7 @@ func (v *View) Leave(i int32) {
 		return
 	}
 	delete(v.index, i)
+	v.version++
 	s := &v.slots[n]
 	if !s.said {
 		s.phase = empty
@@ -134,6 +139,7 @@ func (v *View) drop(n uint16) {
 // on its way as a first sight needs no baseline and goes on, so that a client may repeat its wish until it is heard.
 func (v *View) Resync() {
 	v.Resyncs++
+	v.version++
 	for _, n := range v.used {
 		s := &v.slots[n]
 		if s.phase == live {
@@ -157,6 +163,7 @@ func (v *View) Reclaim(latest wire.Seq) {
 		keep = append(keep, n)
 	}
 	v.used = keep
+	v.version++
 }
 
 // ref describes an entry of a packet in the packet log.
@@ -198,6 +205,7 @@ func (v *View) RefSlot(r uint32) (n uint16, groups uint32, current bool) {
 
 // Delivered notes that the client applied a packet.
 func (v *View) Delivered(p *wire.Packet) {
+	v.version++
 	for i := 0; i < len(p.Refs); i += words(p.Refs[i]) {
 		r := p.Refs[i]
 		n, groups, current := v.RefSlot(r)
@@ -369,6 +377,7 @@ func (v *View) Append(w *wire.BitWriter, d *Due) {
 // Commit notes that the entry of d rides in packet p.
 func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
 	s := &v.slots[d.Slot]
+	v.version++
 	s.said, s.mention = true, p.Seq
 	at := len(p.Refs)
 	p.Refs = append(p.Refs, ref(d.Slot, d.groups, d.Gone, s.life))
@@ -403,47 +412,104 @@ func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
 // it had applied, and that lie around playout time t: a at or before it, b after it, each 0 if it held none. Records of
 // packets up to newest that log knows as applied count, so it is right for what the log remembers. Where a is older than
 // that, it is what a record in the log was based on, or, if there is none, what the client is known to hold.
+//
+// Asking for all entities at one t costs one walk through the log. Not safe for concurrent use.
 func (v *View) Held(log *wire.Log, i int32, g int, newest wire.Seq, t clock.TickFrac) (a, b clock.Tick) {
 	n, ok := v.index[i]
 	if !ok {
 		return 0, 0
 	}
+	l := &v.look
+	if key := (lookKey{log, log.NextSeq(), newest, t, v.version}); l.key != key || l.pairs == nil {
+		v.lookAt(key)
+	}
+	p := &l.pairs[int(l.at[n])*(OwnerGroup+1)+g]
+	if p.a == 0 {
+		return p.before, p.b
+	}
+	return p.a, p.b
+}
+
+// look is what Held found for one moment: for all slots in use, as the log is walked through only once.
+type look struct {
+	key   lookKey
+	at    []uint16 // slot to place among pairs
+	pairs []lookPair
+}
+
+type lookKey struct {
+	log          *wire.Log
+	next, newest wire.Seq
+	t            clock.TickFrac
+	version      uint64
+}
+
+type lookPair struct {
+	a, b   clock.Tick // around t
+	before clock.Tick // the newest state before the log that it is known to have held
+}
+
+func (v *View) lookAt(key lookKey) {
+	l := &v.look
+	l.key = key
+	if l.at == nil {
+		l.at = make([]uint16, Slots)
+	}
+	l.pairs = l.pairs[:0]
 	last := clock.Tick(math.MaxUint32) // tick of packet newest
-	if p := log.Get(newest); p != nil {
+	if p := key.log.Get(key.newest); p != nil {
 		last = p.Tick
 	}
-	before := clock.Tick(0)
-	held := func(tick clock.Tick) { // the client held that state at some time: did it then?
-		if tick <= last && tick.Frac() <= t {
-			before = max(before, tick)
+	held := func(p *lookPair, tick clock.Tick) { // the client held that state at some time: did it then?
+		if tick <= last && tick.Frac() <= key.t {
+			p.before = max(p.before, tick)
 		}
 	}
-	held(v.slots[n].acked[g])
-	log.Newest(log.NextSeq()-1, func(p *wire.Packet) bool {
+	left := 0                           // pairs whose a is not known
+	since := clock.Tick(math.MaxUint32) // when the first of them came into sight
+	for j, n := range v.used {
+		l.at[n] = uint16(j)
+		for _, acked := range v.slots[n].acked {
+			var p lookPair
+			if held(&p, acked); p.before != 0 {
+				p.a = p.before // it holds nothing newer: nothing to look for
+			} else if acked != 0 {
+				left++
+				since = min(since, v.slots[n].since)
+			}
+			l.pairs = append(l.pairs, p)
+		}
+	}
+	key.log.Newest(key.next-1, func(p *wire.Packet) bool {
+		if left == 0 || p.Tick < since {
+			return false
+		}
+		drawn := p.Applied() && !p.Seq.Newer(key.newest)
 		for j := 0; j < len(p.Refs); j += words(p.Refs[j]) {
 			r := p.Refs[j]
-			m, groups, current := v.RefSlot(r)
-			if m != n || !current || groups>>g&1 == 0 {
+			n, groups, current := v.RefSlot(r)
+			if s := &v.slots[n]; !current || s.phase != sight && s.phase != live {
 				continue
 			}
-			if p.Applied() && !p.Seq.Newer(newest) {
-				if p.Tick.Frac() <= t {
-					a = p.Tick
-					return false
+			base := j + 1
+			for ; groups != 0; groups &= groups - 1 {
+				pair := &l.pairs[int(l.at[n])*(OwnerGroup+1)+bits.TrailingZeros32(groups)]
+				switch {
+				case pair.a != 0:
+				case drawn && p.Tick.Frac() <= key.t:
+					pair.a = p.Tick
+					left--
+				case drawn:
+					pair.b = p.Tick
 				}
-				b = p.Tick
+				if r&refBased != 0 { // whether this record arrived or not, the client held what it was based on
+					held(pair, clock.Tick(p.Refs[base]))
+					base++
+				}
 			}
-			if r&refBased != 0 { // whether this record arrived or not, it held what it was based on
-				held(clock.Tick(p.Refs[j+1+bits.OnesCount32(groups&(1<<g-1))]))
-			}
-			break
 		}
 		return true
 	})
-	if a == 0 {
-		a = before
-	}
-	return a, b
 }
 
 // AckedTick returns the acknowledged tick of group g of entity i, 0 if there is none.

@@ -1,0 +1,96 @@
+package snapshot
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"meanwhile/motion"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata; a changed vector is a protocol change")
+
+// One record of each kind, pinned: name, tick, bytes, and what a client makes of them. They change only together with
+// docs/PROTOCOL.md and the version of the protocol.
+func TestRecordVectors(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# The records of a walker and a gem (see kinds in snapshot_test.go) from first sight to the end, one packet after\n" +
+		"# the other: name, tick, bytes, and what a client that has read all before them makes of them.\n")
+	p := newPair(t)
+	p.s.Applied = func(e *Held, g int, s *motion.State) {
+		fmt.Fprintf(&b, "  slot %d: entity %d of kind %d, own %v, group %d: %v", e.slot, e.ID, e.Kind, e.Mine, g, s.Vals)
+		if s.Cut != 0 {
+			fmt.Fprintf(&b, ", teleported at %d", s.Cut)
+		}
+		if s.Start != 0 {
+			fmt.Fprintf(&b, ", moves since %d", s.Start)
+		}
+		if s.Rest {
+			b.WriteString(", rests")
+		}
+		b.WriteString("\n")
+	}
+	write := func(name string) {
+		t.Helper()
+		p.due = p.v.Pending(p.now, 10*rto, p.due[:0])
+		k := p.write(plenty)
+		fmt.Fprintf(&b, "\n%s\n  tick %d: %x\n", name, k.tick, k.body)
+		p.mustArrive(k)
+		p.ack()
+		for _, n := range p.v.used {
+			if s := &p.v.slots[n]; s.phase == resting {
+				fmt.Fprintf(&b, "  slot %d: its end is known\n", n)
+			}
+		}
+	}
+	p.rest(99)
+	p.begin()
+	gem, walker := p.spawn(gemKind, false), p.spawn(walkerKind, true)
+	p.sims[gem][x], p.sims[gem][y] = 150, -20
+	copy(p.sims[walker], []int64{256000, -512000, 0, 4000, 90, 100, 'Z' | 'o'<<8 | 0xc3<<16 | 0xab<<24, 0, 0, 30, 130, 9})
+	p.record()
+	write("nothing in sight")
+	p.v.Enter(gem, false)
+	write("a gem comes into sight")
+	p.v.Enter(walker, true)
+	write("the client's own walker")
+	p.begin()
+	p.sims[gem][x] += 3
+	p.sims[walker][walkerAmmo]--
+	p.record()
+	write("one property of each has changed")
+	for range restTicks {
+		p.begin()
+		p.record()
+	}
+	write("the gem has come to rest")
+	p.rest(3 * HistoryTicks)
+	p.begin()
+	p.sims[gem][x] -= 250
+	p.record()
+	write("it moves again: absolute, since the history has forgotten the baseline")
+	p.begin()
+	p.sims[gem][x], p.sims[gem][gemOn] = 90000, 1
+	p.record(gem)
+	p.rest(1)
+	write("both of its groups have changed, and it was teleported a tick ago")
+	p.v.Leave(gem)
+	write("the gem is gone")
+	other := p.h.At(walker)
+	_ = other
+	const path = "testdata/records.txt"
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("records are\n%swant\n%s", b.String(), want)
+	}
+}

@@ -1,0 +1,333 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"meanwhile/clock"
+	"meanwhile/motion"
+	"meanwhile/wire"
+)
+
+func stateOf(tick clock.Tick, vals []int64) motion.State { return motion.State{Tick: tick, Vals: vals} }
+
+// image is everything that a Store holds, as one string: two that are equal are in the same state.
+func image(s *Store) string {
+	var b []byte
+	num := func(vs ...int64) {
+		for _, v := range vs {
+			b = binary.AppendVarint(b, v)
+		}
+	}
+	yes := func(v bool) int64 {
+		if v {
+			return 1
+		}
+		return 0
+	}
+	num(int64(s.turns), int64(len(s.spare)))
+	for n, h := range s.slots {
+		if num(int64(s.gone[n]), yes(h != nil)); h == nil {
+			continue
+		}
+		num(int64(h.ID), int64(h.Kind), yes(h.Mine), int64(h.Since), yes(h.alive), int64(h.slot), yes(h.Fresh))
+		for g := range h.Groups {
+			num(int64(h.Groups[g].pin), int64(len(h.Groups[g].states)))
+			for _, st := range h.Groups[g].states {
+				num(int64(st.Tick), int64(st.Cut), int64(st.Start), yes(st.Rest))
+				num(st.Vals...)
+			}
+		}
+	}
+	for _, h := range s.alive {
+		num(int64(h.ID), int64(h.slot))
+	}
+	return string(b)
+}
+
+// sound checks what always holds of a Store.
+func sound(s *Store) error {
+	for i, h := range s.alive {
+		switch {
+		case !h.alive || s.slots[h.slot] != h:
+			return fmt.Errorf("entity %d is listed but not in its slot", h.ID)
+		case i > 0 && s.alive[i-1].ID >= h.ID:
+			return fmt.Errorf("entity %d is listed after %d", h.ID, s.alive[i-1].ID)
+		case s.Find(h.ID) != h:
+			return fmt.Errorf("entity %d is not found", h.ID)
+		}
+	}
+	n := 0
+	for at, h := range s.slots {
+		if h == nil {
+			continue
+		}
+		if h.slot != uint16(at) || slices.Contains(s.spare, h) {
+			return fmt.Errorf("slot %d holds what belongs elsewhere", at)
+		}
+		if h.alive {
+			n++
+		}
+		k := s.kinds[h.Kind]
+		for g := range h.Groups {
+			want := k.Sims
+			if g < len(k.Groups) {
+				want = k.Groups[g].N
+			}
+			states := h.Groups[g].states
+			if len(states) > HeldStates {
+				return fmt.Errorf("%d states", len(states))
+			}
+			for i, st := range states {
+				if len(st.Vals) != want || i > 0 && states[i-1].Tick >= st.Tick || st.Cut > st.Tick || st.Start > st.Tick {
+					return fmt.Errorf("slot %d group %d holds %+v", at, g, st)
+				}
+			}
+		}
+	}
+	if n != len(s.alive) {
+		return fmt.Errorf("%d are alive, %d are listed", n, len(s.alive))
+	}
+	return nil
+}
+
+// replay leads clients into the midst of a match, by the packets that led one there.
+type replay struct {
+	t       testing.TB
+	pair    *pair
+	packets []*packet
+}
+
+// newReplay returns a replay and the packets that come next. Slots 1 and 4 hold walkers, of which the first is the client's
+// own, 2, 3 and 6 gems, at tick 7; later one comes and one goes and is back.
+func newReplay(t testing.TB) (*replay, []*packet) {
+	p := newPair(t)
+	r := &replay{t: t, pair: p}
+	var next []*packet
+	for n := range 13 {
+		p.begin()
+		var cut []int32
+		switch n {
+		case 0:
+			for n := range 6 {
+				p.v.Enter(p.spawn(n%2, n == 0), n == 0)
+			}
+		case 4:
+			cut = p.ents[:2]
+		case 7:
+			p.v.Leave(p.ents[3])
+		case 8:
+			p.v.Enter(p.ents[3], false)
+			p.v.Enter(p.spawn(walkerKind, false), false)
+		}
+		for _, i := range p.ents {
+			p.sims[i][x] += int64(1000 * n)
+			p.sims[i][gemOn] ^= 1
+		}
+		p.record(cut...)
+		k := p.send(plenty)
+		if n >= 7 {
+			next = append(next, k)
+			continue
+		}
+		p.mustArrive(k)
+		p.ack()
+		r.packets = append(r.packets, k)
+	}
+	return r, next
+}
+
+func (r *replay) store() *Store {
+	s := NewStore(r.pair.h.kinds)
+	var br wire.BitReader
+	for _, k := range r.packets {
+		br.Reset(k.body)
+		if err := s.Read(&br, k.tick); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// read feeds one packet of any bytes to a Store and checks that it was taken in whole, or not at all.
+func read(s *Store, tick clock.Tick, body []byte) error {
+	before := image(s)
+	var r wire.BitReader
+	r.Reset(body)
+	err := s.Read(&r, tick)
+	if err != nil {
+		if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) && !errors.Is(err, ErrBaseline) && !errors.Is(err, ErrSlot) {
+			return fmt.Errorf("refused with %w", err)
+		}
+		if after := image(s); after != before {
+			return fmt.Errorf("refused with %w, but changed from %x to %x", err, before, after)
+		}
+	}
+	return sound(s)
+}
+
+// Every packet, cut anywhere, is refused and changes nothing; whole, it is taken in.
+func TestCutPackets(t *testing.T) {
+	r, next := newReplay(t)
+	s := r.store()
+	for _, k := range next {
+		before := image(s)
+		for n := range k.body {
+			var br wire.BitReader
+			br.Reset(k.body[:n])
+			if err := s.Read(&br, k.tick); !errors.Is(err, wire.ErrTruncated) || image(s) != before {
+				t.Fatalf("tick %d cut to %d of %d bytes: %v, changed: %v", k.tick, n, len(k.body), err, image(s) != before)
+			}
+		}
+		if err := read(s, k.tick, k.body); err != nil {
+			t.Fatal(err)
+		}
+		if image(s) == before {
+			t.Fatalf("tick %d changed nothing", k.tick)
+		}
+	}
+}
+
+// Packets with bits turned over, and packets of noise, never make a client panic and never are taken in half.
+func TestMutatedPackets(t *testing.T) {
+	r, next := newReplay(t)
+	rounds := 4000
+	if testing.Short() {
+		rounds = 400
+	}
+	g := rng(3)
+	s := r.store()
+	taken := 0
+	for n := range rounds {
+		if n%50 == 0 {
+			s = r.store()
+		}
+		k := next[g.n(len(next))]
+		body := slices.Clone(k.body)
+		if n%5 == 0 {
+			for i := range body {
+				body[i] = byte(g.next())
+			}
+		} else {
+			for range 1 + g.n(4) {
+				body[g.n(len(body))] ^= 1 << g.n(8)
+			}
+		}
+		tick := k.tick
+		if g.chance(0.2) {
+			tick = clock.Tick(g.next()) >> g.n(32)
+		}
+		before := s.turns
+		if err := read(s, tick, body); err != nil {
+			t.Fatalf("round %d: tick %d, %x: %v", n, tick, body, err)
+		}
+		if s.turns != before {
+			taken++
+		}
+	}
+	if taken == 0 {
+		t.Error("no mutation was taken in, so nothing was tried")
+	}
+}
+
+// hand writes packets that no server writes.
+func hand(write func(w *wire.BitWriter)) []byte {
+	var w wire.BitWriter
+	w.Reset(nil)
+	write(&w)
+	w.Bool(false)
+	return append(w.Bytes(), make([]byte, 64)...)
+}
+
+func TestRefusals(t *testing.T) {
+	entry := func(w *wire.BitWriter, slot uint64) { w.Bool(true); w.Bits(slot, slotsB) }
+	gone := func(w *wire.BitWriter, slot uint64) { entry(w, slot); w.Bits(0b11, 2) }
+	sight := func(w *wire.BitWriter, slot, kind, id uint64, mine bool) {
+		entry(w, slot)
+		w.Bits(0b01, 2)
+		w.Uvarint(kind, kindK)
+		w.Uvarint(id, idK)
+		w.Bool(mine)
+	}
+	for _, c := range []struct {
+		name  string
+		write func(w *wire.BitWriter)
+		want  error
+	}{
+		{"nothing", func(w *wire.BitWriter) {}, nil},
+		{"the end of what never was", func(w *wire.BitWriter) { gone(w, 500) }, nil},
+		{"a slot twice", func(w *wire.BitWriter) { gone(w, 500); gone(w, 500) }, wire.ErrMalformed},
+		{"an empty slot", func(w *wire.BitWriter) { entry(w, 500); w.Bits(0, 1) }, ErrSlot},
+		{"no group", func(w *wire.BitWriter) { entry(w, 2); w.Bits(0, 1); w.Bits(0, 3) }, wire.ErrMalformed},
+		{"a baseline of this tick", func(w *wire.BitWriter) { entry(w, 2); w.Bits(0, 1); w.Bits(1, 2); w.Uvarint(0, ageK) }, wire.ErrMalformed},
+		{"a baseline before time began", func(w *wire.BitWriter) { entry(w, 2); w.Bits(0, 1); w.Bits(1, 2); w.Uvarint(20, ageK) }, wire.ErrMalformed},
+		{"a baseline that is not held", func(w *wire.BitWriter) { entry(w, 2); w.Bits(0, 1); w.Bits(1, 2); w.Uvarint(5, ageK) }, ErrBaseline},
+		{"an unknown kind", func(w *wire.BitWriter) { sight(w, 500, 2, 90, false) }, wire.ErrMalformed},
+		{"no identity", func(w *wire.BitWriter) { sight(w, 500, 1, 0, false) }, wire.ErrMalformed},
+		{"an identity beyond 32 bits", func(w *wire.BitWriter) { sight(w, 500, 1, 1<<32, false) }, wire.ErrMalformed},
+		{"a teleport before time began", func(w *wire.BitWriter) {
+			sight(w, 500, 1, 90, false)
+			w.Bits(0b11, 2)
+			w.Uvarint(20, agoK)
+		}, wire.ErrTruncated},
+		{"a first sight", func(w *wire.BitWriter) { sight(w, 500, 1, 90, false); w.Bits(0, 8) }, nil},
+		{"a first sight of the same entity in two slots", func(w *wire.BitWriter) {
+			sight(w, 500, 1, 90, false)
+			w.Bits(0, 4) // no flags, no rest, no place, not on
+			sight(w, 501, 1, 90, false)
+			w.Bits(0, 4)
+		}, nil},
+		{"another kind in a slot that is in use", func(w *wire.BitWriter) { sight(w, 2, 0, 2, false); w.Bits(0, 30) }, nil},
+		{"an own one that was another's", func(w *wire.BitWriter) { sight(w, 2, 1, 2, true); w.Bits(0, 30) }, nil},
+	} {
+		r, _ := newReplay(t)
+		s := r.store()
+		const tick = 20
+		body := hand(c.write)
+		before := image(s)
+		var br wire.BitReader
+		br.Reset(body)
+		if err := s.Read(&br, tick); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		} else if (image(s) == before) != (c.want != nil || c.name == "nothing") {
+			t.Errorf("%s: changed: %v", c.name, image(s) != before)
+		}
+		if err := sound(s); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		// And the client goes on: any update of any slot is refused or taken in.
+		g := rng(1)
+		for range 300 {
+			body := hand(func(w *wire.BitWriter) {
+				entry(w, uint64(g.n(8)))
+				w.Bits(0, 1)
+				w.Bits(g.next(), 3)
+				w.Uvarint(uint64(1+g.n(20)), ageK)
+				w.Bits(g.next(), 60)
+			})
+			if err := read(s, tick+1, body); err != nil {
+				t.Fatalf("%s, then %x: %v", c.name, body, err)
+			}
+		}
+	}
+}
+
+// FuzzStoreRead reads any bytes as a packet for a client in the midst of a match.
+func FuzzStoreRead(f *testing.F) {
+	r, next := newReplay(f)
+	for _, k := range next {
+		f.Add(uint32(k.tick), k.body, k.body)
+	}
+	f.Add(uint32(1<<32-1), []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, []byte{})
+	f.Fuzz(func(t *testing.T, tick uint32, first, second []byte) {
+		s := r.store()
+		for i, body := range [][]byte{first, second} {
+			if err := read(s, clock.Tick(tick)+clock.Tick(i), body); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
