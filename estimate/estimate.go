@@ -40,7 +40,8 @@ type Config struct {
 	Interval time.Duration
 	// Margin is added to each target. In [0, MaxTarget].
 	Margin time.Duration
-	// Budget is how many hitches a minute the price aims at, in [0, 60]. Zero means 1. It is not used with FixedPrice.
+	// Budget is how many hitches a minute the price aims at, in [0, 60]. Zero means 1.1, which leaves about one: what is felt before the
+	// price has settled counts, too. It is not used with FixedPrice.
 	Budget float64
 	// FixedPrice is how much delay one hitch a minute less is worth. Zero lets Budget move the price; at most
 	// MaxPrice.
@@ -53,7 +54,7 @@ const (
 	MinPrice   = 6 * time.Millisecond
 	MaxPrice   = 300 * time.Millisecond
 
-	priceGain = 0.3 // change of the price's logarithm per hitch over budget
+	priceGain = 0.2 // change of the price's logarithm per hitch over budget
 )
 
 // An Estimator finds the delay above the floor that is worth it.
@@ -93,7 +94,7 @@ func New(cfg Config) (*Estimator, error) {
 		e.cfg.Interval = 50 * time.Millisecond
 	}
 	if e.cfg.Budget == 0 {
-		e.cfg.Budget = 1
+		e.cfg.Budget = 1.1
 	}
 	e.Reset()
 	return e, nil
@@ -140,7 +141,7 @@ func (e *Estimator) close() {
 	if e.worst > 0 { // otherwise the block held outages only
 		e.blocks++
 		e.hist.Add(e.worst)
-		if e.cfg.FixedPrice == 0 {
+		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the target was not the price's choice
 			step := float64(priceGain * (float64(e.hitches) - e.cfg.Budget/blocksPerMinute))
 			e.price = min(max(float64(e.price*geom.Exp(step)), float64(MinPrice)), float64(MaxPrice))
 		}
@@ -179,11 +180,11 @@ var edges = func() (e [Buckets]time.Duration) {
 	return e
 }()
 
-// forgetting is the least weight of a new value, 1 - exp(-Block/minute): what is a minute old has lost 63 % of its weight.
-const forgetting = 0.00829871
+// forgetting is the least weight of a new value, 1 - exp(-Block/90 s): what is a minute and a half old has lost 63 % of its weight.
+const forgetting = 0.00554016
 
 // A Histogram holds the distribution of spans in buckets that grow by a tenth. The first values have equal weight; later
-// ones let the older fade, with a time constant of 120 values. The zero Histogram is empty.
+// ones let the older fade, with a time constant of 180 values. The zero Histogram is empty.
 type Histogram struct {
 	weight [Buckets]float64 // sums to 1 once there is a value
 	n      uint32

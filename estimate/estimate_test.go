@@ -129,11 +129,11 @@ func TestHistogramForgets(t *testing.T) {
 	for range 1000 {
 		h.Add(300 * ms)
 	}
-	for range 120 { // a minute of blocks
+	for range 180 { // a minute and a half of blocks
 		h.Add(50 * ms)
 	}
 	if got := h.Above(100 * ms); math.Abs(got-math.Exp(-1)) > 0.003 {
-		t.Errorf("a minute later %v of the past are left, want 1/e", got)
+		t.Errorf("a minute and a half later %v of the past are left, want 1/e", got)
 	}
 }
 
@@ -177,17 +177,23 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// The price of a minute without hitches falls by e^0.3 at a budget of 1; two hitches in a block raise it by e^0.6.
+// The price of a minute without hitches falls by e^0.2 at a budget of 1; two hitches in a block raise it by e^0.4. What happens
+// before the target is the price's choice does not move it.
 func TestBudget(t *testing.T) {
-	e, _ := New(Config{})
-	at := blocks(e, 0, 121, 50*ms)
-	if got, want := float64(e.Price())/float64(StartPrice), math.Exp(-0.3); math.Abs(got-want) > 1e-6 {
+	e, _ := New(Config{Budget: 1})
+	e.Hitch(7)
+	at := blocks(e, 0, settled+1, 50*ms)
+	if e.Price() != StartPrice {
+		t.Errorf("before there was a choice the price became %v", e.Price())
+	}
+	at = blocks(e, at, 120, 50*ms)
+	if got, want := float64(e.Price())/float64(StartPrice), math.Exp(-0.2); math.Abs(got-want) > 1e-6 {
 		t.Errorf("after a quiet minute the price is %v of the first, want %v", got, want)
 	}
 	before := e.Price()
 	e.Hitch(2)
 	at = blocks(e, at, 2, 50*ms)
-	if got, want := float64(e.Price())/float64(before), math.Exp(0.6-0.3*2/120); math.Abs(got-want) > 1e-6 {
+	if got, want := float64(e.Price())/float64(before), math.Exp(0.4-0.2*2/120); math.Abs(got-want) > 1e-6 {
 		t.Errorf("after two hitches the price is %v of before, want %v", got, want)
 	}
 	// An outage forgives the hitches in it and teaches nothing.
@@ -195,7 +201,7 @@ func TestBudget(t *testing.T) {
 	e.Hitch(5)
 	e.Observe(clock.Time(at)*clock.Time(Block), MaxTarget+1)
 	at = blocks(e, at+1, 2, 50*ms)
-	if got, want := float64(e.Price())/float64(before), math.Exp(-0.3*2/120); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
+	if got, want := float64(e.Price())/float64(before), math.Exp(-0.2*2/120); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
 		t.Errorf("an outage moved the price by %v, the target to %v", got, e.Target())
 	}
 	for range 100 {
@@ -206,9 +212,9 @@ func TestBudget(t *testing.T) {
 		t.Errorf("many hitches: price %v", e.Price())
 	}
 	e.Hitch(-1000)
-	blocks(e, at, 2000, 50*ms)
+	blocks(e, at, 2500, 50*ms)
 	if e.Price() != MinPrice {
-		t.Errorf("a quarter of an hour without: price %v", e.Price())
+		t.Errorf("twenty minutes without: price %v", e.Price())
 	}
 	f, _ := New(Config{FixedPrice: 10 * ms})
 	f.Hitch(50)
@@ -356,9 +362,9 @@ func TestOverdue(t *testing.T) {
 	}{
 		{"usual", 50 * ms, 200 * ms, 50 * ms, 200 * ms, 0},
 		{"at 1.1 x typical + 5 ms", 60 * ms, 200 * ms, 50 * ms, 200 * ms, 0},
-		// e = 75-60 = 15, slack 0.2*(200-50) = 30: half of the half
-		{"half way", 75 * ms, 200 * ms, 50 * ms, 200 * ms, 0.25},
-		{"all of the slack", 90 * ms, 200 * ms, 50 * ms, 200 * ms, 0.5},
+		// e = 75-60 = 15, slack 0.25*(170-50) = 30: half of the half
+		{"half way", 75 * ms, 170 * ms, 50 * ms, 200 * ms, 0.25},
+		{"all of the slack", 98 * ms, 200 * ms, 50 * ms, 200 * ms, 0.5},
 		{"more", 190 * ms, 200 * ms, 50 * ms, 200 * ms, 0.5},
 		{"no slack at all", 90 * ms, 40 * ms, 50 * ms, 200 * ms, 0.5},
 		{"already 2.5 x the target", 190 * ms, 251 * ms, 50 * ms, 100 * ms, 0},

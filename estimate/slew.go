@@ -6,7 +6,7 @@ import "time"
 // The zero Overdue is the default.
 type Overdue struct {
 	// Share is how much of the slack (what is buffered beyond the typical) may pass before the full slow-down, in
-	// (0, 1]. Zero means 0.2. Smaller brakes earlier.
+	// (0, 1]. Zero means 0.25. Smaller brakes earlier.
 	Share float64
 	// Most is the full slow-down, in [0, 1]. Zero means 0.5.
 	Most float64
@@ -25,7 +25,7 @@ func (o Overdue) Slow(age, delay, typical, target time.Duration) float64 {
 	}
 	share, most := o.Share, o.Most
 	if !(share > 0 && share <= 1) {
-		share = 0.2
+		share = 0.25
 	}
 	if !(most > 0 && most <= 1) {
 		most = 0.5

@@ -40,6 +40,8 @@ type Config struct {
 	Fixed time.Duration
 	// Interval is the usual spacing of packets; 0 means 50 ms.
 	Interval time.Duration
+	// Budget is how many hitches a minute adaption aims at; 0 means the estimate's default of 1.
+	Budget float64
 }
 
 // A Clock is the one playout time of a client. It never runs back, except by Reset. Not safe for concurrent use.
@@ -65,7 +67,7 @@ func New(cfg Config) (*Clock, error) {
 	if err := check(cfg.Fixed); err != nil {
 		return nil, err
 	}
-	est, err := estimate.New(estimate.Config{Interval: cfg.Interval})
+	est, err := estimate.New(estimate.Config{Interval: cfg.Interval, Budget: cfg.Budget})
 	if err != nil {
 		return nil, fmt.Errorf("playout: %w", err)
 	}
