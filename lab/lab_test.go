@@ -164,6 +164,8 @@ func TestContract(t *testing.T) {
 		params  string
 	}{
 		{"clock --quick --profile wifi", "p50_ms p95_ms p99_ms backward_steps converge_ms bound_width_p99_ms bound_violations", "rate_hz drift_ppm late_stamp_ms"},
+		{"playout --quick --profile fiber,wifi --seed 3", "mean_delay_ms oracle_ms ratio hitches_per_min outages_per_min outage_share warp", "rate_hz"},
+		{"tradeoff --quick --profile fiber --policy meanwhile,mirror", "mean_delay_ms hitches_per_min warp", "rate_hz setting tuned"},
 		{"arena --quick --profile fiber --seed 4", "view_error_p95_cm error_now_p95_cm view_age_ms hitches_per_min jolts_per_min agreement down_kbps up_kbps " +
 			"divergences clean_mispredictions max_window_bits state_bytes_at_rest converged", "players"},
 	} {
@@ -232,5 +234,146 @@ func TestRivalClocks(t *testing.T) {
 		if (bound - 20*time.Millisecond).Abs() > 20*time.Microsecond {
 			t.Errorf("%s claims to be within %v", c.Name, bound)
 		}
+	}
+}
+
+// A hitch is two frames of 16.67 ms in a row, or more; then one more for each further 250 ms. After 33.3 ms that is at 300 ms (18
+// frames): 17 are 283.3 ms, exactly 250 more.
+func TestHitches(t *testing.T) {
+	for _, c := range []struct{ frames, want int }{{0, 0}, {1, 0}, {2, 1}, {17, 1}, {18, 2}, {33, 2}, {34, 3}} {
+		if got := hitches(c.frames); got != c.want {
+			t.Errorf("%d frames: %d hitches, want %d", c.frames, got, c.want)
+		}
+	}
+}
+
+// gaps is a stream without jitter, with frames on whole 1/60 s from 5 ms on, in which snapshots are missing in the given spans.
+func gaps(rate int, span time.Duration, missing ...[2]time.Duration) *stream {
+	s := &stream{interval: time.Second / time.Duration(rate), span: span, floor: 20 * time.Millisecond}
+	for t := clock.Time(s.interval); t < clock.Time(span); t = t.Add(s.interval) {
+		lost := false
+		for _, m := range missing {
+			lost = lost || t >= clock.Time(m[0]) && t < clock.Time(m[1])
+		}
+		if !lost {
+			s.arrivals = append(s.arrivals, arrival{t.Add(s.floor), t})
+		}
+	}
+	for t := clock.Time(5e6); t < clock.Time(span); t = t.Add(playoutFrame) {
+		s.frames = append(s.frames, t)
+	}
+	s.index()
+	return s
+}
+
+// On a path without jitter, with snapshots 50 ms apart, the frames here see ages of 1.7, 18.3 and 35 ms: a delay of 20 ms leaves one
+// starved frame at a time, which is no hitch.
+func TestOracle(t *testing.T) {
+	calm := gaps(20, 70*time.Second)
+	free := calm.oracle(1)
+	if free < 18 || free > 20.1 { // one hitch a minute may save a little
+		t.Errorf("without gaps: %v ms", free)
+	}
+	if got := calm.oracle(0); got != 20 {
+		t.Errorf("without gaps and hitches: %v ms", got)
+	}
+	// One gap of 250 ms in a minute is the one hitch that is allowed. A second costs delay, but only around it: to be 250 ms later takes 1 s
+	// at 25 % and 5 s back at 5 %, on average 125 ms in 6 of 60 s, 12.5 ms.
+	one := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 30250 * time.Millisecond})
+	if got := one.oracle(1); got > free+0.01 {
+		t.Errorf("one gap costs %v ms", got-free)
+	}
+	two := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 30250 * time.Millisecond}, [2]time.Duration{50 * time.Second, 50250 * time.Millisecond})
+	if got := two.oracle(1) - free; got < 11 || got > 13 {
+		t.Errorf("the second gap costs %v ms", got)
+	}
+	if got := two.oracle(0) - calm.oracle(0); got < 23 || got > 26 {
+		t.Errorf("both gaps cost %v ms", got)
+	}
+	// A gap beyond 500 ms is an outage: it costs nothing and is counted apart.
+	out := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 31 * time.Second})
+	if got := out.oracle(0); got > calm.oracle(0)+0.01 || out.outages != 1 || out.beyond < 500*time.Millisecond || out.beyond > 560*time.Millisecond {
+		t.Errorf("an outage: %v ms, %d counted, %v", got, out.outages, out.beyond)
+	}
+}
+
+// No policy within the oracle's limits does better than it.
+func TestOracleIsBelowUs(t *testing.T) {
+	for _, p := range []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.CityLTE} {
+		s, err := newStream(5, p, 20, 2*time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		player, err := ourVariant(20, 0).new()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := s.play(player)
+		if least := s.oracle(got.perMinute()); least > got.meanDelay() {
+			t.Errorf("%s: the oracle needs %v ms, we %v", p.Name, least, got.meanDelay())
+		}
+	}
+}
+
+// still draws one moment for ever, back steps back each second: neither can hide from the count.
+type still struct{ t clock.Time }
+
+func (s *still) Arrive(_, stamp clock.Time) {
+	if s.t == 0 {
+		s.t = stamp
+	}
+}
+func (s *still) Advance(clock.Time) clock.Time { return s.t }
+
+type back struct{}
+
+func (back) Arrive(_, _ clock.Time) {}
+func (back) Advance(local clock.Time) clock.Time {
+	return local - 400e6 + local%1e9/10 // a tenth too fast, and once a second 100 ms back
+}
+
+func TestFreezingCounts(t *testing.T) {
+	s := gaps(20, 70*time.Second)
+	minutes := s.measured().Minutes()
+	if got := s.play(&still{}); float64(got.hitches) < 200*minutes { // four a second, but one for the first frames
+		t.Errorf("standing still for a minute counts as %d hitches", got.hitches)
+	}
+	if got := s.play(back{}); float64(got.hitches) < 59*minutes {
+		t.Errorf("stepping back counts as %d hitches", got.hitches)
+	}
+}
+
+// On an ideal path each rule comes to the delay that its own formula says.
+func TestRivalPlayers(t *testing.T) {
+	s := gaps(20, 40*time.Second)
+	for name, want := range map[string][2]float64{ // ms, at their published numbers
+		"fixed":             {50, 50}, // set below
+		"gaffer":            {350, 350},
+		"intervals":         {150, 150},
+		"geckos":            {150, 150},
+		"mirror":            {60, 110}, // two intervals behind the newest, which is 0 to 50 ms old
+		"lightyear":         {101, 102},
+		"ramjee-4":          {45, 56},
+		"moon":              {49, 51},
+		"neteq":             {60, 60}, // the bucket of 40 to 60 ms
+		"ryzom":             {200, 200},
+		"kansal-karandikar": {45, 56},
+	} {
+		for _, f := range rival.Players() {
+			if f.Name != name {
+				continue
+			}
+			knob := f.Shipped
+			if knob == 0 {
+				knob = 50
+			}
+			p := s.play(f.New(knob, s.interval))
+			if d := p.meanDelay(); d < want[0]-1 || d > want[1]+1 {
+				t.Errorf("%s: %v ms, want %v", name, d, want)
+			}
+		}
+	}
+	if len(rival.Players()) != 11 {
+		t.Error("a rival without a test")
 	}
 }
