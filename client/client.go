@@ -149,6 +149,7 @@ type Client struct {
 	buf   []byte
 	w     wire.BitWriter
 	drawn []int64
+	shown Entity // the one that Draw hands over
 	stats Stats
 
 	botVals []int64
@@ -385,7 +386,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	if period == 0 {
 		period = c.welcome.Period
 	}
-	expect := c.out.Now(at)
+	expect := c.out.Now(c.now) // near enough to place a stamp; reading the clock at the arrival would move it past this frame
 	if _, known := c.est.Offset(); !known {
 		_, expect, _ = c.line.Newest()
 	}

@@ -25,13 +25,13 @@ type Entity struct {
 // Draw calls f for every entity in sight by kind and rising ID: the player's own avatar predicted, with its
 // fading error, everything else at the playout time. What a predicted command removed is left out.
 func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
-	var e Entity
+	e := &c.shown
 	for kind, k := range c.rules.Kinds {
 		for _, h := range c.store.Entities() {
 			if h.Kind != kind || c.eng.Hidden(game.ID(h.ID)) {
 				continue
 			}
-			e = Entity{ID: game.ID(h.ID), Kind: kind, Mine: h.Mine, Held: h}
+			*e = Entity{ID: game.ID(h.ID), Kind: kind, Mine: h.Mine, Held: h}
 			if h.Mine {
 				var ok bool
 				if vals, ok = c.drawOwn(vals[:0], h, k); !ok {
@@ -46,7 +46,7 @@ func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
 				vals = k.AppendDrawn(vals[:0], drawn)
 			}
 			e.Vals = vals
-			f(&e)
+			f(e)
 		}
 	}
 	return vals

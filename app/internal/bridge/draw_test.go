@@ -337,3 +337,44 @@ func BenchmarkFrame(b *testing.B) {
 		})
 	}
 }
+
+// Frames are called late and unevenly, and datagrams come in between; what is drawn by the display's own time is even all the
+// same.
+func TestDrawnEvenly(t *testing.T) {
+	def := crowd
+	def.Act = func(w *game.World, me game.ID, c orders) {
+		p := people.Get(w, me)
+		p.Pos.X += 9 * w.Dt()
+	}
+	w := newWorld(t, &def)
+	p := w.page("Ann", nil)
+	w.page("Bob", nil)
+	w.run(5 * time.Second)
+	p.frozen = true
+	late := geom.NewRand(7)
+	var last, most float64
+	for i := range 600 {
+		shown := p.now()
+		delay := time.Duration(late.Range(0, 7) * 1e6)
+		w.run(delay)
+		for range p.Frame(p.now(), shown) {
+			p.Tick(make([]float64, 5))
+		}
+		p.take()
+		x := 0.0
+		for _, e := range p.world["person"] {
+			if int(e.flags)&1 != 0 {
+				x = e.props["pos"][0]
+			}
+		}
+		if step := math.Abs(x - last - 9./60); i > 60 {
+			most = max(most, step)
+		}
+		last = x
+		w.run(time.Second/60 - delay)
+	}
+	t.Logf("steps of 15 cm are wrong by up to %.2f cm", 100*most)
+	if most > 0.004 {
+		t.Errorf("steps of 15 cm are wrong by up to %.1f cm", 100*most)
+	}
+}

@@ -142,6 +142,15 @@ func TestQuickstart(t *testing.T) {
 	}
 }
 
+// The program must not grow unnoticed: with brotli's best level, which takes seconds, it is a sixth smaller than this.
+func TestProgramIsSmall(t *testing.T) {
+	plain, packed := program(t).Size()
+	t.Logf("%d bytes, %d packed quickly", plain, packed)
+	if packed > 1_000_000 {
+		t.Errorf("the quickstart's program has %d bytes even when packed", packed)
+	}
+}
+
 // fresh opens the page under test and waits until it plays.
 func fresh(p *browser.Page, s *server, query string) {
 	p.Open(s.URL + "test.html" + query)
