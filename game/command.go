@@ -57,8 +57,9 @@ const (
 	packK  = 0  // by how many packets the newest one moved on
 )
 
-// AppendCommands writes commands of consecutive ticks, oldest first. latest is the packet that the same
-// datagram acknowledges as newest.
+// AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. latest is the packet that the same
+// datagram acknowledges as newest. A playout time after the command's own tick is written as that tick, a newest packet more
+// than 127 before latest as the one 127 before.
 //
 //	count      Exp-Golomb of order 2
 //	tick       32 bits, of the last command; none follows if count is 0
@@ -68,13 +69,15 @@ const (
 //	           command before, or zero in the first
 //	  seen     where the command before has none: 1 bit whether there is one, then tick*256-seen by Exp-Golomb of
 //	           order 12; else: its advance minus 256, signed, of order 3
-//	  newest   first: latest-newest, 7 bits; later: its advance, Exp-Golomb of order 0
+//	  newest   first: latest-newest, 7 bits; later: its advance, modulo 2^16, Exp-Golomb of order 0
 func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wire.Seq) {
 	w.Uvarint(uint64(len(cmds)), countK)
 	if len(cmds) == 0 {
 		return
 	}
 	w.Bits(uint64(cmds[len(cmds)-1].Tick), 32)
+	var seen clock.TickFrac // of the command before, as the reader has it
+	var newest wire.Seq
 	for i := range cmds {
 		c := &cmds[i]
 		same := i > 0
@@ -99,16 +102,19 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wi
 				}
 			}
 		}
-		if i > 0 && cmds[i-1].Seen > 0 {
-			w.Varint(int64(c.Seen-cmds[i-1].Seen)-clock.FracPerTick, seenK)
-		} else if w.Bool(c.Seen > 0); c.Seen > 0 {
-			w.Uvarint(uint64(max(c.Tick.Frac()-c.Seen, 0)), firstK)
+		s := min(max(c.Seen, 0), c.Tick.Frac())
+		if i > 0 && seen > 0 {
+			w.Varint(int64(s-seen)-clock.FracPerTick, seenK)
+		} else if w.Bool(s > 0); s > 0 {
+			w.Uvarint(uint64(c.Tick.Frac()-s), firstK)
 		}
+		back := min(latest-c.Newest, 127)
 		if i == 0 {
-			w.Bits(uint64(min(latest-c.Newest, 127)), 7)
+			w.Bits(uint64(back), 7)
 		} else {
-			w.Uvarint(uint64(uint16(c.Newest-cmds[i-1].Newest)), packK)
+			w.Uvarint(uint64(latest-back-newest), packK)
 		}
+		seen, newest = s, latest-back
 	}
 }
 

@@ -1,0 +1,130 @@
+package game_test
+
+import (
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/wire"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata; a changed vector is a protocol change")
+
+func commandText(c *game.Command) string {
+	return fmt.Sprintf("tick %d seen %d newest %d %v", c.Tick, c.Seen, c.Newest, c.Vals)
+}
+
+// Commands as bytes, pinned. They change only together with docs/PROTOCOL.md and the version of the protocol.
+func TestCommandVectors(t *testing.T) {
+	k := orderKind(t)
+	order := func(tick game.Tick, seen clock.TickFrac, newest wire.Seq, at map[int]int64) game.Command {
+		c := game.Command{Tick: tick, Seen: seen, Newest: newest, Vals: make([]int64, k.Sims)}
+		for i, v := range at {
+			c.Vals[i] = v
+		}
+		k.Clamp(c.Vals)
+		return c
+	}
+	const moveX, moveY, aim, fire, weapon = 0, 1, 2, 3, 5
+	run := map[int]int64{moveX: 15, aim: 16384}
+	shoot := map[int]int64{moveX: 15, aim: 16390, fire: 1, weapon: 2}
+	var b strings.Builder
+	b.WriteString("# Commands in a datagram that acknowledges packet 40 as newest: name, bytes, and each command: its tick, the playout\n" +
+		"# time of the picture in 1/256 ticks, the newest packet in it, and its integers.\n")
+	for _, c := range []struct {
+		name string
+		cmds []game.Command
+	}{
+		{"none", nil},
+		{"one that does nothing, without a picture", []game.Command{order(100, 0, 40, nil)}},
+		{"one that runs", []game.Command{order(100, 95*256+7, 38, run)}},
+		{"runs on, then shoots", []game.Command{order(100, 95*256+7, 38, run), order(101, 96*256+7, 38, run), order(102, 97*256+9, 40, shoot)}},
+		{"the picture comes with the second one", []game.Command{order(100, 0, 40, nil), order(101, 90*256, 40, nil), order(102, 91*256, 40, nil)}},
+		{"a picture of the future and one of long ago are cut", []game.Command{order(100, 100*256+50, 0xff00, run), order(101, 101*256+50, 40, run)}},
+	} {
+		var w wire.BitWriter
+		w.Reset(nil)
+		game.AppendCommands(&w, k, c.cmds, 40)
+		fmt.Fprintf(&b, "\n%s\n  %x\n", c.name, w.Bytes())
+		var r wire.BitReader
+		r.Reset(w.Bytes())
+		got, err := game.ReadCommands(&r, k, nil, 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range got {
+			fmt.Fprintf(&b, "  %s\n", commandText(&got[i]))
+		}
+	}
+	const path = "testdata/commands.txt"
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(text) {
+		t.Errorf("commands are\n%swant\n%s", b.String(), text)
+	}
+	for block := range strings.SplitSeq(string(text), "\n\n") {
+		lines := strings.Split(strings.TrimSpace(block), "\n")
+		if strings.HasPrefix(lines[0], "#") {
+			continue
+		}
+		data, err := hex.DecodeString(strings.TrimSpace(lines[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r wire.BitReader
+		r.Reset(data)
+		got, err := game.ReadCommands(&r, k, nil, 40)
+		if err != nil || len(got) != len(lines)-2 {
+			t.Errorf("%s: %d commands, %v", lines[0], len(got), err)
+			continue
+		}
+		for i := range got {
+			if text := commandText(&got[i]); text != strings.TrimSpace(lines[i+2]) {
+				t.Errorf("%s: command %d is %s", lines[0], i, text)
+			}
+		}
+	}
+}
+
+// Claims that cannot be written are cut, and what follows them is read all the same.
+func TestCommandsBeyondTheirLimits(t *testing.T) {
+	k := orderKind(t)
+	var cmds []game.Command
+	for i := range game.Tick(6) {
+		c := game.Command{Tick: 100 + i, Seen: (100 + i).Frac() + clock.TickFrac(i*200) - 300, Newest: wire.Seq(60000 + 1000*uint16(i)), Vals: make([]int64, k.Sims)}
+		k.Clamp(c.Vals)
+		cmds = append(cmds, c)
+	}
+	var w wire.BitWriter
+	w.Reset(nil)
+	game.AppendCommands(&w, k, cmds, 64990)
+	w.Bits(0x15, 5)
+	var r wire.BitReader
+	r.Reset(w.Bytes())
+	got, err := game.ReadCommands(&r, k, nil, 64990)
+	if err != nil || len(got) != len(cmds) || r.Bits(5) != 0x15 {
+		t.Fatalf("%d commands, %v", len(got), err)
+	}
+	for i := range got {
+		want := cmds[i]
+		want.Seen = min(want.Seen, want.Tick.Frac())
+		if back := 64990 - want.Newest; back > 127 {
+			want.Newest = 64990 - 127
+		}
+		if commandText(&got[i]) != commandText(&want) {
+			t.Errorf("command %d: %s, want %s", i, commandText(&got[i]), commandText(&want))
+		}
+	}
+}
