@@ -16,6 +16,7 @@ type InputReport struct {
 	Fresh   bool          // commands arrived that had not before
 	Slack   time.Duration // least time by which they preceded their ticks, negative if one came too late
 	Newest  time.Duration // the same of the newest one
+	Acked   clock.Tick    // newest tick whose command, and all before, arrived
 	Starved int           // ticks without a command since the report before that arrived
 }
 
@@ -105,7 +106,7 @@ func (l *LightyearLead) Exchange(x Exchange) {
 		l.srtt, l.dev = rtt, rtt/2
 		return
 	}
-	most := max(min(l.srtt+3*l.dev, 3*l.srtt, l.srtt+float64(500*time.Millisecond)), 1.2*l.srtt)
+	most := max(min(l.srtt+float64(3*l.dev), 3*l.srtt, l.srtt+float64(500*time.Millisecond)), 1.2*l.srtt)
 	off := min(rtt, most) - l.srtt
 	l.srtt += off / 12
 	l.dev += (math.Abs(off) - l.dev) / 6
@@ -115,7 +116,7 @@ func (l *LightyearLead) Report(InputReport) {}
 
 func (l *LightyearLead) Move(dt time.Duration) time.Duration {
 	jitter := l.dev / 2
-	want := time.Duration(l.srtt/2+4*jitter) + 3*InputTick
+	want := time.Duration(l.srtt/2+float64(4*jitter)) + 3*InputTick
 	if (want - l.lead).Abs() > InputTick {
 		l.lead = approach(l.lead, want, dt, 0.1)
 	}
