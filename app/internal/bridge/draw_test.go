@@ -284,7 +284,7 @@ func TestFramesDoNotAllocate(t *testing.T) {
 	for range 7 {
 		w.page("bot", map[string]float64{"autopilot": 1})
 	}
-	w.run(10 * time.Second)
+	w.run(60 * time.Second)
 	var before, after runtime.MemStats
 	var allocs, bytes, frames uint64
 	arrive := p.Bridge
@@ -305,7 +305,7 @@ func TestFramesDoNotAllocate(t *testing.T) {
 		frames++
 	}
 	t.Logf("%.2f allocations, %.0f bytes a frame", float64(allocs)/float64(frames), float64(bytes)/float64(frames))
-	if allocs > 8*frames {
+	if allocs > 2*frames { // those of this test among them
 		t.Errorf("%.1f allocations a frame", float64(allocs)/float64(frames))
 	}
 }
