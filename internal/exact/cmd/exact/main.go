@@ -24,6 +24,7 @@ type part struct {
 var parts = []part{
 	{"geom", func() uint64 { return exact.Digest(1, exact.Rounds) }},
 	{"wire", wireSum},
+	{"records", recordSum},
 	{"lab", labSum},
 }
 
