@@ -25,6 +25,15 @@ func Unpress(k *schema.Kind, vals []int64) {
 	}
 }
 
+// Still takes the movement out of a command: its sticks stand in the middle.
+func Still(k *schema.Kind, vals []int64) {
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Class == schema.Stick {
+			clear(vals[p.At : p.At+p.Comps])
+		}
+	}
+}
+
 // Neutral turns a command into that of someone who lets go of everything: no movement, nothing pressed or held. Aim and
 // choices stay as they are.
 func Neutral(k *schema.Kind, vals []int64) {

@@ -35,12 +35,19 @@ type Receipt struct {
 	Used   clock.TickFrac
 	Newest wire.Seq // newest packet that it claims to have applied by then
 	Reason Reason
+	// Oldest is the oldest state that anything which moved since is judged by. A client chooses what it acknowledges, so
+	// without this bound one that withholds acknowledgements would choose how old its targets are.
+	Oldest clock.Tick
 }
+
+// MaxGap is how much older than the playout time the record may be that something is drawn from while it moves: more than
+// that between two records is an outage, of which a shooter may not make use.
+const MaxGap = time.Second
 
 // Judge turns a claim into what is used: a playout time between now-bound and now. Both now and the period are the
 // server's; the claim can only choose among pasts that the bound allows.
 func Judge(stated clock.TickFrac, newest wire.Seq, now clock.Tick, bound, period time.Duration) Receipt {
-	r := Receipt{Stated: stated, Used: stated, Newest: newest}
+	r := Receipt{Stated: stated, Used: stated, Newest: newest, Oldest: now}
 	present := now.Frac()
 	oldest := max(present-clock.TickFrac(int64(max(bound, 0))*clock.FracPerTick/int64(period)), 0)
 	switch {
@@ -52,6 +59,9 @@ func Judge(stated clock.TickFrac, newest wire.Seq, now clock.Tick, bound, period
 		r.Used, r.Reason = present, Future
 	case stated < oldest:
 		r.Used, r.Reason = oldest, TooOld
+	}
+	if r.Reason != Off {
+		r.Oldest = max(r.Used-clock.TickFrac(int64(MaxGap)*clock.FracPerTick/int64(period)), 0).Tick()
 	}
 	return r
 }
@@ -94,13 +104,13 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			if a == 0 {
 				return true
 			}
-			from, ok := r.state(i, g, a, 0)
+			from, ok := r.state(i, g, a, at.Oldest, 0)
 			if !ok {
 				return true
 			}
 			var to *motion.State
 			if b != 0 {
-				if s, ok := r.state(i, g, b, 1); ok {
+				if s, ok := r.state(i, g, b, at.Oldest, 1); ok {
 					to = &s
 				}
 			}
@@ -111,11 +121,15 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 }
 
 // state rebuilds what a record of tick t said. A record may be older than the history, of a thing that rested
-// since: its values are then those of the oldest tick that is still there.
-func (r *Rewinder) state(i int32, g int, t clock.Tick, scratch int) (motion.State, bool) {
+// since: its values are then those of the oldest tick that is still there. If the thing moved since a record that is older
+// than the oldest state allowed, it is judged by that state.
+func (r *Rewinder) state(i int32, g int, t, oldest clock.Tick, scratch int) (motion.State, bool) {
 	h := r.History
 	e := h.At(i)
 	at := max(t, e.Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1))
+	if t < oldest && e.ChangedIn(g) > t {
+		at = max(at, min(oldest, h.Tick()))
+	}
 	vals, ok := h.Values(i, g, at, r.vals[scratch])
 	if !ok {
 		return motion.State{}, false

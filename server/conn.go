@@ -51,6 +51,7 @@ type conn struct {
 	window  *rate.Window
 	rtt     rate.RTT
 	mustAck bool
+	recheck bool // something else than the player's own command ran: its prediction may be wrong
 	lastOut clock.Time
 
 	quietSeq  wire.Seq // first packet that promised silence since something changed, 0: none
@@ -131,6 +132,9 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	}
 	if h.HasEcho {
 		sent := arrival.Near(h.Echo)
+		if p := c.log.Get(h.Ack.Latest); !h.HasAck || p == nil || sent < p.Sent.Add(-time.Millisecond) || sent > p.Sent.Add(maxQueued) {
+			sent = arrival // an echo of no stamp that was sent: a claim
+		}
 		held := h.Arrival(arrival.Near(h.Stamp)) // both on the client's clock, so only their difference counts
 		if rtt := arrival.Sub(sent) - arrival.Near(h.Stamp).Sub(held); rtt > 0 && rtt < 10*time.Second {
 			c.rtt.Sample(arrival, rtt)
@@ -190,6 +194,10 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 	} else {
 		c.stats.Late++
 		c.stats.LastStarved = max(c.stats.LastStarved, c.s.tick) // also where idleness was assumed until now
+		c.recheck = true
+		if t > c.last.Tick {
+			set(&c.last, cmd) // too late to run, but the newest that is known of what the player wants
+		}
 		c.moveEdges(cmd)
 	}
 	c.advance()
@@ -249,9 +257,13 @@ func (c *conn) due() *game.Command {
 		} else {
 			c.stats.Starved++
 			c.stats.LastStarved = t
+			c.recheck = true
 			if time.Duration(t-c.last.Tick)*c.s.period > RepeatFor {
 				game.Neutral(k, run.Vals)
 			}
+		}
+		if time.Duration(t-c.last.Tick)*c.s.period > RepeatFor {
+			game.Still(k, run.Vals) // also where it says that it idles: who idles does not run
 		}
 	}
 	if c.press.Tick != 0 && !c.tooLate(c.press.Tick) {
@@ -268,6 +280,7 @@ func (c *conn) due() *game.Command {
 		}
 		run.Seen, run.Newest = c.press.Seen, c.press.Newest
 		c.stats.LastStarved = t // not the command that was predicted
+		c.recheck = true
 	}
 	c.press.Tick = 0
 	c.advance()
@@ -278,6 +291,9 @@ func (c *conn) due() *game.Command {
 	c.seer.begin(c, run, waited)
 	return run
 }
+
+// maxQueued is how long after encoding a datagram may have been stamped by the edge.
+const maxQueued = 250 * time.Millisecond
 
 // rto is how long after sending something counts as not arrived, RFC 6298.
 func (c *conn) rto() time.Duration { return c.rtt.Timeout() }

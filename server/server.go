@@ -39,7 +39,8 @@ const (
 	// DefaultRewind bounds how far back a shot is judged, beyond the shooter's round trip and the time that the
 	// command waited for its tick; both are measured by the server, not claimed.
 	DefaultRewind = 500 * time.Millisecond
-	// MaxRewind bounds all of it together, however slow a client is or pretends to be.
+	// MaxRewind bounds all of it together, however slow a client is or pretends to be. What moved is judged by a state that
+	// is at most rewind.MaxGap older than that, whatever a client acknowledges.
 	MaxRewind = time.Second
 
 	cmdWindow = 128 // ticks of commands that are kept: buffered ahead and remembered behind
@@ -308,6 +309,12 @@ func (s *Server) Begin(now clock.Time) {
 	s.grid.Reset()
 	s.always = s.always[:0]
 	s.eng.Each(s.rec)
+	for _, c := range s.clients {
+		if c.recheck && c.ent >= 0 {
+			s.hist.Touch(c.ent)
+			c.recheck = false
+		}
+	}
 	s.grid.Build()
 }
 

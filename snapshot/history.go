@@ -123,6 +123,14 @@ func (h *History) Find(id uint32) (int32, bool) {
 	return i, ok
 }
 
+// Touch makes the owner's record of an entity due once more although nothing in it changed: its owner may have
+// predicted a change that did not come. It follows Record in the same tick.
+func (h *History) Touch(i int32) {
+	if e := &h.ents[i]; e.Owned {
+		e.group[OwnerGroup].changed = h.tick
+	}
+}
+
 // Begin starts the recording of a tick: any but 0 is the first, then they follow one another. Until the next Begin each
 // living entity must be recorded once.
 func (h *History) Begin(tick clock.Tick) {
