@@ -184,6 +184,16 @@ func (e *Engine) Reach(id ID) Tick {
 	return 0
 }
 
+// Took returns the newest tick at which a predicted command of an avatar despawned something, in a client.
+func (e *Engine) Took(id ID) Tick {
+	for _, s := range e.w.stores {
+		if r := s.any(id); r != nil {
+			return r.took
+		}
+	}
+	return 0
+}
+
 // PutOwned sets, in a client, the exact state of what it predicts, making it if need be.
 func (e *Engine) PutOwned(id ID, kind int, sims []int64) {
 	s := e.w.stores[kind]

@@ -102,6 +102,7 @@ type rec struct {
 	cutNow  bool // by the present callback
 	hidden  Tick // in a client: despawned by the predicted command of that tick
 	foreign Tick // on the server: newest tick at which someone else's command or the referee changed it
+	took    Tick // newest tick at which its own predicted command despawned something
 	reach   Tick // newest tick at which its own command changed, or tried to change, something else
 }
 
@@ -380,6 +381,7 @@ func (w *World) settle() {
 		if !w.server && !r.owned {
 			if r.dead {
 				w.reached()
+				w.takes()
 				r.dead = false // what a client does not own it may only hide
 				if w.phase == Acting || w.phase == Stepping {
 					r.hidden = w.tick
@@ -428,6 +430,15 @@ func (w *World) reached() {
 	for _, s := range w.stores {
 		if r := s.any(w.actor); r != nil {
 			r.reach = w.tick
+		}
+	}
+}
+
+// takes notes that the acting player's predicted command despawned something, which another may have got first.
+func (w *World) takes() {
+	for _, s := range w.stores {
+		if r := s.any(w.actor); r != nil {
+			r.took = w.tick
 		}
 	}
 }

@@ -50,6 +50,7 @@ type predicted struct {
 	e    client.Event
 	base clock.Tick // newest state that the client knew of its avatar
 	from []int64    // the avatar's state before the command, as predicted
+	took bool       // the command despawned something, as predicted: others may have been quicker
 }
 
 // Player is one simulated player.
@@ -244,7 +245,8 @@ func (p *Player) frame() bool {
 			p.q.disagreed++ // too late to be run at its tick
 			continue
 		}
-		s.pending[e.Tick] = append(s.pending[e.Tick], predicted{p, e, c.Confirmed(), slices.Clone(c.Own(e.Tick - 1))})
+		e.Vals = slices.Clone(e.Vals)
+		s.pending[e.Tick] = append(s.pending[e.Tick], predicted{p, e, c.Confirmed(), slices.Clone(c.Own(e.Tick - 1)), c.Took() == e.Tick})
 	}
 	p.frames++
 	if s.measuring() {
@@ -358,14 +360,13 @@ func sameOutcome(k *schema.Kind, a, b []int64, slack float64) bool {
 }
 
 // interrupted reports whether others changed the player between what its client knew and the command, or took
-// what it was about to take: then rules that are the same on both sides, run on the same command, decided no
-// such event. A command that did not come in time is the player's network's fault, and counts.
+// what it was about to take. A command that did not come in time is the player's network's fault, and counts.
 func (s *Sim) interrupted(w *predicted, tick clock.Tick, decided bool) bool {
 	if st, ok := s.Server.Stats(w.p.ID); !ok || st.LastStarved > w.base {
 		return false
 	}
 	i, ok := s.Server.History().Find(uint32(w.e.Actor))
-	if !ok || !decided {
+	if !ok || !decided && w.took {
 		return true // killed, or forestalled
 	}
 	var buf [schema.MaxComps]int64
@@ -486,6 +487,16 @@ func (s *Sim) Converged() error {
 		}
 		if v.Unacked() {
 			return fmt.Errorf("match: %s has not acknowledged everything", p.Name)
+		}
+		if i, ok := h.Find(uint32(p.Client.Me())); ok { // what it predicts of itself counts too
+			own := p.Client.Own(p.Client.CommandTick())
+			truth, _ := h.Values(i, snapshot.OwnerGroup, h.Tick(), nil)
+			k := s.Rules.Kinds[h.At(i).Kind]
+			for _, pi := range k.Owned {
+				if q := &k.Props[pi]; own != nil && !slices.Equal(own[q.At:q.At+q.Comps], truth[q.At:q.At+q.Comps]) {
+					return fmt.Errorf("match: %s predicts %s %v of itself, truth %v", p.Name, q.Name, own[q.At:q.At+q.Comps], truth[q.At:q.At+q.Comps])
+				}
+			}
 		}
 		seen, _ := v.Count()
 		if n := len(p.Client.Store().Entities()); n != seen {
