@@ -76,6 +76,9 @@ type Stats struct {
 	Age          time.Duration // of the newest record held, above the floor
 	Lead         time.Duration // command time minus server time
 	Synced       bool
+	Steps        uint64 // how often a clock was set: the local one, or the server's
+	Faults       uint64 // predicted commands that panicked in the game's rules
+	EventsLost   uint64 // events that nobody asked for in time
 }
 
 type held struct {
@@ -122,8 +125,11 @@ type Client struct {
 	lost    int // packets dropped in a row for a lost baseline
 	lane    lane.Receiver
 	hold    lane.Hold
-	events  []Event
-	vals    [][]int64
+	events  *eventList // for the next call of Events
+	later   eventList  // own ones that wait for the server's state, where nothing is predicted
+
+	laterSpare  eventList
+	shownEvents *eventList // what Events returned last
 
 	echo   clock.Stamp
 	echoAt clock.Time
@@ -168,7 +174,14 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	if w.Game != rules.Name {
 		return nil, fmt.Errorf("client: the server plays %q, this client %q", w.Game, rules.Name)
 	}
-	play, err := playout.New(playout.Config{Fixed: cfg.Playout, Interval: time.Second / time.Duration(rules.Send)})
+	if w.Period < clock.MinPeriod || w.Period > clock.MaxPeriod {
+		return nil, fmt.Errorf("client: the welcome's tick period %v is outside [%v, %v]", w.Period, clock.MinPeriod, clock.MaxPeriod)
+	}
+	rate := rules.Send
+	if w.SendRate > 0 {
+		rate = int(w.SendRate)
+	}
+	play, err := playout.New(playout.Config{Fixed: cfg.Playout, Interval: min(time.Second/time.Duration(rate), playout.MaxDelay)})
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +190,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 		return nil, err
 	}
 	c := &Client{rules: rules, cfg: cfg, welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
-		play: play, lead: lead, lastSent: local - clock.Time(time.Hour), now: local}
+		play: play, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
 	c.out = clock.NewOutput(&c.est)
 	c.est.Seed(local, w.ServerTime)
 	c.line.Update(w.Tick, w.ServerTime, w.Period)
@@ -193,6 +206,10 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 
 // Receive queues one datagram that arrived at the given local time; data is copied. It is applied by the next Frame.
 func (c *Client) Receive(arrival clock.Time, data []byte) {
+	if len(data) > wire.MaxDatagram {
+		c.stats.Malformed++
+		return
+	}
 	if len(c.inbox) >= MaxInbox {
 		c.spare = append(c.spare, c.inbox[0].data)
 		copy(c.inbox, c.inbox[1:])
@@ -216,6 +233,7 @@ func (c *Client) Frame(now clock.Time) (due int) {
 		c.spare = append(c.spare, c.inbox[i].data)
 	}
 	c.inbox = c.inbox[:0]
+	c.follow(now, dt)
 	if t := c.play.Advance(now); t != 0 {
 		c.playT = max(c.playT, c.line.TickAt(t))
 	}
@@ -225,6 +243,7 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	}
 	if c.own.Debt() > 0 && c.me != 0 {
 		c.stats.Replayed += uint64(c.own.Catch())
+		c.collect()
 	}
 	c.smooth.Step(c.frameDt)
 	least, _ := c.est.RTT()
@@ -234,6 +253,7 @@ func (c *Client) Frame(now clock.Time) (due int) {
 		if t := c.line.TickAt(c.out.Now(now).Add(lead)).Tick(); t > c.cmdTick {
 			if n := t - c.cmdTick; c.cmdTick == 0 || n > MaxTicks {
 				c.cmdTick = t - 1
+				c.cmdAcked = max(c.cmdAcked, c.cmdTick) // what was skipped would only come late
 			}
 			c.due = int(t - c.cmdTick)
 		}
@@ -241,20 +261,27 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	return c.due
 }
 
+// follow notices when a clock was set, this one or the server's: what was dated by the wrong time is made anew.
+func (c *Client) follow(now clock.Time, dt time.Duration) {
+	c.out.Now(now)
+	if !c.out.Behind() && dt > -clock.StepLimit {
+		return
+	}
+	c.out.Step(now)
+	c.play.Reset()
+	c.playT = 0
+	c.stats.Steps++
+	if t := c.line.TickAt(c.out.Now(now).Add(c.lead.Now())).Tick(); t < c.cmdTick {
+		c.cmdTick = t
+		c.own.Truncate(t)
+		c.lead.Truncate(t)
+		c.cmdAcked, c.sentCmd = min(c.cmdAcked, t), min(c.sentCmd, t)
+	}
+}
+
 // SetAway says that nobody is looking: the tab is hidden, the machine is about to sleep. From the next Tick on commands are
 // neutral, whatever the page asks for, and the server is told that they stay so, which is no starvation.
 func (c *Client) SetAway(away bool) { c.away = away }
-
-// neutral turns a command into one that stands still: no movement, no presses; aim stays.
-func (c *Client) neutral(vals []int64) {
-	k := c.rules.Command
-	for i := range k.Props {
-		switch p := &k.Props[i]; p.Class {
-		case schema.Stick, schema.Press, schema.Bool:
-			clear(vals[p.At : p.At+p.Comps])
-		}
-	}
-}
 
 // differs reports whether a command is news: not that of the tick before, or not one that may stand for what follows.
 func (c *Client) differs(cmd *game.Command) bool {
@@ -287,10 +314,13 @@ func (c *Client) Tick(vals []int64) {
 	c.lead.Made(c.cmdTick, c.line.TimeOf(c.cmdTick.Frac()).Sub(c.out.Now(c.now)))
 	cmd := c.own.Push(c.cmdTick)
 	cmd.Tick, cmd.Seen, cmd.Newest = c.cmdTick, c.playT, c.newest
-	cmd.Vals = append(cmd.Vals[:0], vals...)
+	cmd.Vals = append(cmd.Vals[:0], vals[:min(len(vals), c.rules.Command.Sims)]...)
+	for len(cmd.Vals) < c.rules.Command.Sims {
+		cmd.Vals = append(cmd.Vals, 0)
+	}
 	c.rules.Command.Clamp(cmd.Vals) // as the server will: both must run the same
 	if c.away {
-		c.neutral(cmd.Vals)
+		game.Neutral(c.rules.Command, cmd.Vals)
 	}
 	c.same++
 	if c.differs(cmd) {
@@ -317,7 +347,9 @@ func (c *Client) Think(bot game.BotFunc) error {
 	var err error
 	if c.me != 0 {
 		c.eng.SetTick(c.cmdTick + 1)
-		c.putOwn(c.cmdTick)
+		if c.putOwn(c.cmdTick); c.cfg.NoPrediction {
+			c.putOwn(c.own.Base()) // what it has on its screen
+		}
 		c.seer.t = c.playT
 		err = c.eng.Think(bot, c.me, c.botVals, &c.seer)
 	}
@@ -458,23 +490,17 @@ func (c *Client) refresh() {
 		c.turns = n
 		c.eng.Retain(func(id game.ID) bool { return c.store.Find(uint32(id)) != nil })
 	}
-	me := game.ID(0)
+	var avatar *snapshot.Held // the newest, should a server name several
 	for _, e := range c.store.Entities() {
 		k := c.rules.Kinds[e.Kind]
+		if e.Mine {
+			avatar = e
+			continue
+		}
 		if !e.Fresh {
-			if e.Mine {
-				me = game.ID(e.ID)
-			}
 			continue
 		}
 		e.Fresh = false
-		if e.Mine {
-			if s := e.Groups[snapshot.OwnerGroup].Newest(); s != nil {
-				me = game.ID(e.ID)
-				c.confirm(e, k, s)
-			}
-			continue
-		}
 		drawn := c.drawn[:k.Obs]
 		for g := range k.Groups {
 			s := e.Groups[g].Newest()
@@ -487,8 +513,11 @@ func (c *Client) refresh() {
 		}
 		c.eng.PutKnown(game.ID(e.ID), e.Kind, drawn)
 	}
-	if me != c.me {
-		c.me = me
+	if avatar == nil {
+		c.me = 0
+	} else if s := avatar.Groups[snapshot.OwnerGroup].Newest(); s != nil && (avatar.Fresh || c.me != game.ID(avatar.ID) || c.meKind != avatar.Kind) {
+		avatar.Fresh = false
+		c.confirm(avatar, c.rules.Kinds[avatar.Kind], s)
 	}
 	// What a confirmed command hid stays hidden while the news of its end may be on its way.
 	if base := c.own.Base(); base > 0 {
@@ -500,19 +529,13 @@ func (c *Client) refresh() {
 }
 
 func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
-	if game.ID(e.ID) != c.me {
+	if game.ID(e.ID) != c.me || e.Kind != c.meKind {
 		c.own.Reset()
 		c.smooth.Clear()
 		c.me, c.meKind = game.ID(e.ID), e.Kind
-		if c.cfg.NoPrediction {
-			c.eng.PutOwned(c.me, c.meKind, s.Vals)
-		}
 	}
-	if c.cfg.NoPrediction {
-		c.eng.PutOwned(c.me, c.meKind, s.Vals)
-		return
-	}
-	if s.Tick <= c.own.Base() {
+	known := c.own.Base()
+	if s.Tick <= known {
 		return
 	}
 	before, had := c.place(k)
@@ -532,8 +555,8 @@ func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
 		c.stats.Corrections++
 		c.stats.LastOff = off
 		if after, ok := c.place(k); had && ok {
-			if s.Cut > 0 && s.Tick-s.Cut < 30 {
-				c.smooth.Clear()
+			if s.Cut > known {
+				c.smooth.Clear() // a teleport that was not foreseen
 			} else {
 				c.smooth.Add(before.Sub(after))
 			}
@@ -594,16 +617,48 @@ func (c *Client) between() (a, b []int64, u int64) {
 	return *sa, *sb, min(max(f, 0), clock.FracPerTick) << 8
 }
 
-// collect moves what predicted rules emitted to the events to be shown now.
+// MaxEvents is how many events wait for Events to be called; the oldest are dropped beyond it.
+const MaxEvents = 512
+
+// eventList is a list of events with memory of its own for what they hold.
+type eventList struct {
+	list []Event
+	vals []int64
+}
+
+func (l *eventList) clear() { l.list, l.vals = l.list[:0], l.vals[:0] }
+
+// add appends an event with room for n integers, and returns those.
+func (l *eventList) add(e Event, n int) []int64 {
+	at := len(l.vals)
+	for range n {
+		l.vals = append(l.vals, 0)
+	}
+	e.Vals = l.vals[at : at+n : at+n]
+	l.list = append(l.list, e)
+	return e.Vals
+}
+
+// collect moves what predicted rules emitted to the events to be shown now, or, without prediction, to those that are shown once the
+// server's state of their tick has come.
 func (c *Client) collect() {
-	for _, e := range c.eng.Events() {
-		c.events = append(c.events, Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: append([]int64(nil), e.Vals...), Own: true, At: e.At})
+	for i := range c.eng.Events() {
+		e := &c.eng.Events()[i]
+		to := c.events
+		if c.cfg.NoPrediction {
+			to = &c.later
+		}
+		if len(to.list) >= MaxEvents {
+			c.stats.EventsLost++
+			continue
+		}
+		copy(to.add(Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Own: true, At: e.At}, len(e.Vals)), e.Vals)
 	}
 	c.eng.Drain()
 }
 
 // Events returns what is to be shown in this frame: what this player's own commands did, at once, and what
-// others did, at the moment at which they are drawn doing it.
+// others did, at the moment at which they are drawn doing it. It is valid until the next call.
 func (c *Client) Events() []Event {
 	for {
 		m, ok := c.hold.Take(func(_ uint32, t clock.Tick) bool { return t.Frac() <= c.playT })
@@ -612,18 +667,41 @@ func (c *Client) Events() []Event {
 		}
 		c.show(m)
 	}
+	if len(c.later.list) > 0 {
+		c.release()
+	}
 	ev := c.events
-	c.events = nil
-	return ev
+	c.events, c.shownEvents = c.shownEvents, ev
+	c.events.clear()
+	return ev.list
 }
 
+// release shows own events that waited for the server, and keeps those that still wait.
+func (c *Client) release() {
+	keep := &c.laterSpare
+	keep.clear()
+	for _, e := range c.later.list {
+		to := c.events
+		if e.Tick > c.own.Base() && c.cfg.NoPrediction {
+			to = keep
+		}
+		copy(to.add(e, len(e.Vals)), e.Vals)
+	}
+	c.later, c.laterSpare = c.laterSpare, c.later
+}
+
+// show reads an event that the server sent.
 func (c *Client) show(m lane.Message) {
 	if int(m.Kind) >= len(c.rules.Events) {
 		c.stats.Malformed++
 		return
 	}
+	if len(c.events.list) >= MaxEvents {
+		c.stats.EventsLost++
+		return
+	}
 	k := c.rules.Events[m.Kind]
-	vals := make([]int64, k.Sims)
+	vals := c.events.add(Event{Event: int(m.Kind), Actor: game.ID(m.Entity), Tick: m.Tick}, k.Sims)
 	var r wire.BitReader
 	r.Reset(m.Body)
 	for i := range k.Props {
@@ -632,11 +710,11 @@ func (c *Client) show(m lane.Message) {
 			vals[at] = p.ReadAbsolute(&r, false, int64(m.Tick))
 		}
 	}
+	k.Clamp(vals)
 	if r.Bad() {
 		c.stats.Malformed++
-		return
+		c.events.list = c.events.list[:len(c.events.list)-1]
 	}
-	c.events = append(c.events, Event{Event: int(m.Kind), Actor: game.ID(m.Entity), Tick: m.Tick, Vals: vals})
 }
 
 // Encode returns the next datagram to send, or nil. It is valid until the next call; its stamp may be patched.
@@ -662,8 +740,9 @@ func (c *Client) Encode(now clock.Time) []byte {
 	}
 	c.cmds = c.cmds[:0]
 	if c.cmdTick > 0 && !c.idleSaid {
-		from := max(c.cmdAcked+1, c.cmdTick-min(c.cmdTick-1, maxRepeat-1))
-		for t := from; t <= c.cmdTick; t++ {
+		n := min(c.cmdTick-min(c.cmdAcked, c.cmdTick), maxRepeat)
+		for i := range n {
+			t := c.cmdTick - (n - 1 - i)
 			if cmd := c.own.Command(t); cmd != nil {
 				c.cmds = append(c.cmds, *cmd)
 				if c.cfg.NoRewind {
@@ -677,7 +756,13 @@ func (c *Client) Encode(now clock.Time) []byte {
 	h.Elicits = len(c.cmds) > 0 || !c.lead.Synced()
 	w := &c.w
 	w.Reset(h.Append(c.buf[:0]))
+	head := w.Mark()
 	game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
+	for w.Size() > wire.MaxDatagram && len(c.cmds) > 1 { // large commands: the newest matter most
+		w.Rewind(head)
+		c.cmds = c.cmds[(len(c.cmds)+1)/2:]
+		game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
+	}
 	b := w.Bytes()
 	c.buf = b
 	c.log.Charge(p, len(b))
@@ -732,10 +817,7 @@ func (c *Client) SetPlayout(d time.Duration) error { return c.play.SetFixed(d) }
 
 // SetTechniques switches prediction and interpolation, to show what they are worth.
 func (c *Client) SetTechniques(prediction, interpolation bool) {
-	if c.cfg.NoPrediction != !prediction {
-		c.own.Reset()
-		c.smooth.Clear()
-	}
+	c.smooth.Clear()
 	c.cfg.NoPrediction, c.cfg.NoInterpolation = !prediction, !interpolation
 	c.fresh = true
 }

@@ -28,7 +28,7 @@ func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
 	e := &c.shown
 	for kind, k := range c.rules.Kinds {
 		for _, h := range c.store.Entities() {
-			if h.Kind != kind || c.eng.Hidden(game.ID(h.ID)) {
+			if h.Kind != kind || !c.cfg.NoPrediction && c.eng.Hidden(game.ID(h.ID)) {
 				continue
 			}
 			*e = Entity{ID: game.ID(h.ID), Kind: kind, Mine: h.Mine, Held: h}
@@ -171,8 +171,12 @@ func (m model) Run(tick clock.Tick, cmd *game.Command, s *[]int64, replay bool) 
 	c.eng.Unhide(tick, tick) // its removals are decided anew
 	c.eng.PutOwned(c.me, c.meKind, *s)
 	c.seer.t = cmd.Seen
-	c.eng.Act(c.me, cmd.Vals, &c.seer, replay)
-	c.eng.Step(replay)
+	if c.eng.Act(c.me, cmd.Vals, &c.seer, replay) != nil {
+		c.stats.Faults++
+	}
+	if c.eng.Step(replay) != nil {
+		c.stats.Faults++
+	}
 	if _, sims := c.eng.Sims(c.me); sims != nil {
 		*s = append((*s)[:0], sims...)
 	}

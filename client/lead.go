@@ -73,6 +73,9 @@ func (l *Lead) Made(tick clock.Tick, ahead time.Duration) {
 	l.lost += (l.lead - ahead - l.lost) / leadLag
 }
 
+// Truncate forgets the commands after a tick: they are made anew, as a clock was set.
+func (l *Lead) Truncate(tick clock.Tick) { l.made, l.acked = min(l.made, tick), min(l.acked, tick) }
+
 // Feedback takes in what the server said at the local time at: it has all commands up to acked, and the least time by which those that were
 // new preceded their ticks is slack, negative if one came after it.
 func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
@@ -83,6 +86,9 @@ func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 		return
 	}
 	took := l.ahead[oldest%leadRing] - slack
+	if took < -leadJump {
+		return // before it was made: a clock was set since
+	}
 	if !l.synced {
 		l.synced, l.floor, l.floorAt = true, [2]time.Duration{took, took}, at
 	}

@@ -185,6 +185,23 @@ func (p *Predictor[S, C]) Done() clock.Tick { return p.done }
 // Base returns the newest confirmed tick.
 func (p *Predictor[S, C]) Base() clock.Tick { return p.base }
 
+// Truncate forgets the commands after tick t and what they led to, for a clock that was set: the next Push may be of tick t+1. A t
+// that is not older than Last changes nothing.
+func (p *Predictor[S, C]) Truncate(t clock.Tick) {
+	if t >= p.last {
+		return
+	}
+	p.last, p.done, p.seen = t, min(p.done, t), min(p.seen, t)
+	if p.base > t {
+		p.base, p.done = t, 0
+	}
+	if sl := p.at(t); sl.tick != t {
+		p.done = 0
+		sl.tick, sl.valid = t, false
+		p.m.Repeat(t, &sl.cmd, &p.blank)
+	}
+}
+
 // Reset forgets the states, for another avatar; commands stay.
 func (p *Predictor[S, C]) Reset() {
 	p.base, p.done = 0, 0

@@ -70,8 +70,6 @@ type conn struct {
 	ring    [cmdWindow]game.Command
 	early   [cmdWindow]time.Duration // how long the command at that place will have waited for its tick
 	got     [cmdWindow]clock.Tick    // tick whose command arrived, at that place
-	excused [cmdWindow]clock.Tick    // tick that ran without a command, as the client had said that nothing changes
-	begun   bool                     // some command arrived
 	acked   clock.Tick               // all commands up to here arrived or are of no use any more
 	last    game.Command             // the newest command that ran
 	idle    bool                     // the client said that its commands stay as they are
@@ -129,6 +127,9 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	if a, _ := c.recv.Ack(); a.Latest == h.Seq { // the newest, so its stamp is the one to echo
 		c.echo, c.echoAt, c.echoed = h.Stamp, arrival, true
 		c.idle = h.Idle
+		if len(cmds) > 0 { // it repeats all that it does not know to have arrived: what lies before will never come
+			c.acked = max(c.acked, min(cmds[0].Tick-1, s.tick+MaxAhead))
+		}
 	}
 	if h.HasEcho {
 		sent := arrival.Near(h.Echo)
@@ -180,9 +181,6 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 	if t+cmdWindow/2 <= c.s.tick {
 		return
 	}
-	if !c.begun {
-		c.begun, c.acked = true, max(c.acked, t-1) // nothing came before the first
-	}
 	c.got[at] = t
 	slack := int64(t.Frac()) - int64(c.s.tick.Frac()) - int64(arrival.Sub(c.s.now))*clock.FracPerTick/int64(c.s.current)
 	if !c.slacked || slack < c.slack {
@@ -203,18 +201,14 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 	c.advance()
 }
 
-// advance moves the acknowledged tick over what arrived and over what is too old to matter. Ticks that were excused count
-// only once a later command has arrived: until then one of theirs may be under way, and must be sent again if it is lost.
+// advance moves the acknowledged tick over what arrived and over what is too old to matter. Ticks that ran on the client's word that
+// nothing changes do not count: a command of theirs may be under way, and must be sent again if it is lost.
 func (c *conn) advance() {
 	if old := c.s.tick; old > cmdWindow/4 {
 		c.acked = max(c.acked, old-cmdWindow/4)
 	}
-	for t := c.acked + 1; ; t++ {
-		if c.got[t%cmdWindow] == t {
-			c.acked = t
-		} else if c.excused[t%cmdWindow] != t {
-			return
-		}
+	for c.got[(c.acked+1)%cmdWindow] == c.acked+1 {
+		c.acked++
 	}
 }
 
@@ -252,9 +246,7 @@ func (c *conn) due() *game.Command {
 		set(run, &c.last)
 		run.Tick, run.Seen = t, seen
 		game.Unpress(k, run.Vals)
-		if c.idle {
-			c.excused[t%cmdWindow] = t
-		} else {
+		if !c.idle {
 			c.stats.Starved++
 			c.stats.LastStarved = t
 			c.recheck = true
