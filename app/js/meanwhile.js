@@ -93,6 +93,7 @@
 //           flags: 1 mine, 2 cut, 4 predicted (drawn in command time), 8 held (drawn past its newest record)
 //           a text's value is an index into texts; NaN = this client may not know it
 //       E times: index of the event, key, entity id (0 = none), flags (1 mine, 2 taken back), values; each is written by one draw only
+//           and what happened while the tab was hidden by none
 //       P times: direction (0 down, 1 up), sentMs, arrivedMs (NaN = lost, where known), bytes; for the demo's timelines, at most
 //           256 a frame, none unless setting packets is 1
 //   texts() -> JSON [string]      asked for when its version changes; index 0 is ""
