@@ -177,7 +177,7 @@ func (h *Host) Room(name string) (string, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.rooms[name] == nil && len(h.rooms) >= h.cfg.Rooms {
+	if h.rooms[name] == nil && len(h.rooms) >= h.cfg.Rooms && name != h.cfg.Room {
 		return "", fmt.Errorf("host: all %d rooms are taken", h.cfg.Rooms)
 	}
 	return name, nil
@@ -409,7 +409,7 @@ func (h *Host) open(name string) (*room, error) {
 	}
 	r := h.rooms[name]
 	if r == nil {
-		if len(h.rooms) >= h.cfg.Rooms {
+		if len(h.rooms) >= h.cfg.Rooms && name != h.cfg.Room { // whoever fills the rooms does not lock the door of the house
 			return nil, session.Refusal{Code: session.Busy, Text: fmt.Sprintf("all %d rooms are taken", h.cfg.Rooms)}
 		}
 		var err error

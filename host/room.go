@@ -274,6 +274,19 @@ func (r *room) tick(now clock.Time) (err *failure) {
 	return nil
 }
 
+// guestName returns a name for who says none that nobody else here has: Guest, Guest 2, Guest 3.
+func (r *room) guestName() string {
+	for n := 1; ; n++ {
+		name := guest
+		if n > 1 {
+			name = fmt.Sprintf("%s %d", guest, n)
+		}
+		if !slices.ContainsFunc(r.order, func(p *player) bool { return p.name == name }) {
+			return name
+		}
+	}
+}
+
 // join lets a player in.
 func (r *room) join(j *joining) error {
 	now := r.h.clock()
@@ -282,6 +295,9 @@ func (r *room) join(j *joining) error {
 		if r.humans >= r.h.cfg.Players {
 			return session.Refusal{Code: session.RoomFull, Text: fmt.Sprintf("room %s has its %d players", r.name, r.humans)}
 		}
+	}
+	if j.name == guest {
+		j.name = r.guestName()
 	}
 	id, welcome, err := r.srv.Connect(now, j.name)
 	if err != nil {

@@ -214,6 +214,8 @@ function hud(world, me) {
     $("ammo").parentElement.classList.toggle("low", me.ammo === 0)
   }
   $("dead").hidden = !me || me.alive
+  const more = list.length - 8
+  setMore(more)
   const best = list.slice().sort((a, b) => b.score - a.score || a.id - b.id), top = best.slice(0, 8)
   if (me && !top.includes(me)) top[7] = me
   $("scores").hidden = !top.length
@@ -232,6 +234,15 @@ function hud(world, me) {
   })
   hint(me)
 }
+
+/** Says how many players the list leaves out. */
+function setMore(n) {
+  const text = n > 0 ? `and ${n} more` : ""
+  if ($("scores").dataset.more !== text) $("scores").dataset.more = text
+}
+
+// Without a connection nothing of the game is true any more, so nothing is said about it.
+setInterval(() => document.body.classList.toggle("offline", g.stats.state === 0 || g.stats.state === 4 || !g.me), 250)
 
 // ---- Who drives, and the hint ------------------------------------------------------------------------------------------
 

@@ -67,6 +67,7 @@ export class Panel {
       input.addEventListener("input", () => this.choose({ [id]: input.type === "checkbox" ? +input.checked : +input.value }))
     }
     this.presets = PRESETS.map(p => this.chip(p.title, () => this.choose({ delay: p.delay, jitter: p.jitter, loss: p.loss }), p))
+    $("presets").style.visibility = "hidden" // until it is known which networks there are
     $("panelbutton").addEventListener("click", () => this.open(!$("panel").classList.contains("open")))
     document.addEventListener("keydown", e => { if (e.key === "Escape") this.open(false) })
     $("view").addEventListener("pointerdown", () => this.open(false))
@@ -78,6 +79,7 @@ export class Panel {
   /** The engine is there: real networks to choose from instead of rough ones, and somebody to tell. */
   attach(g) {
     this.g = g
+    $("presets").style.visibility = ""
     if (g.layout.profiles?.length) for (const { b } of this.presets.splice(1)) b.remove()
     for (const p of g.layout.profiles ?? []) {
       const about = { profile: p.name, delay: p.delayMs, jitter: p.jitterMs, loss: p.lossPct }

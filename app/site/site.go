@@ -34,6 +34,7 @@ import (
 // Limits of HTTP.
 const (
 	headerTimeout = 5 * time.Second
+	readTimeout   = 10 * time.Second // of a whole request: nothing that is asked for here has a body
 	idleTimeout   = 60 * time.Second
 	writeTimeout  = 5 * time.Minute // of a file, on the slowest network that could still play
 	maxHeader     = 16 << 10
@@ -155,7 +156,7 @@ func (s *Site) listen() error {
 		})
 	}
 	if s.udp, err = open(net.JoinHostPort(ip, port)); err != nil {
-		s.log.Info("the UDP port is taken; another one is used", "port", port, "error", err)
+		s.log.Warn("the UDP port is taken; another one is used, which a firewall may not let through", "port", port, "error", err)
 		if s.udp, err = open(net.JoinHostPort(ip, "0")); err != nil {
 			return unusable(s.cfg.Addr, err)
 		}
@@ -220,7 +221,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	h := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
+		Handler: s.handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	var (
