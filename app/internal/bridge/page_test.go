@@ -112,8 +112,8 @@ func rules(t *testing.T, def *game.Definition[zap.Cmd]) *game.Rules {
 
 // The quickstart, whole: its page, its program, its server, in a browser.
 func TestQuickstart(t *testing.T) {
-	p := browser.New(t)
 	s := serve(t, rules(t, &zap.Game), 3, "")
+	p := browser.New(t) // after the site, so that it is closed before it
 	p.Open(s.URL)
 	p.WaitFor(notice + ` === "" && document.querySelector("canvas").width === 1280`)
 	mine := color.RGBA{0x56, 0xb4, 0xe9, 255}
@@ -168,8 +168,8 @@ func words(p *browser.Page, js string) (v string) {
 }
 
 func TestPlaying(t *testing.T) {
-	p := browser.New(t)
 	s := serve(t, rules(t, &zap.Game), 4, "")
+	p := browser.New(t) // after the site, so that it is closed before it
 	fresh(p, s, "?name=Ann")
 
 	t.Run("over WebTransport", func(t *testing.T) {
