@@ -137,8 +137,9 @@ func TestDemoInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a browser")
 	}
-	p := browser.New(t)
-	p.Open(demo(t))
+	url := demo(t)
+	p := browser.New(t) // after the site, so that it is closed before it
+	p.Open(url)
 	p.WaitFor("g.me && g.transport === 'webtransport' && g.world.player.length === 8")
 	var moved bool
 	p.Eval("new Promise(done => { const { x, y } = g.me.pos; setInterval(() => Math.hypot(g.me.pos.x - x, g.me.pos.y - y) > 1 && done(true), 50) })", &moved)
