@@ -44,7 +44,16 @@ a repetition, and one with four workers encoding, sent exactly the same bytes bo
 		takes:    byProfile | byPolicy,
 		profiles: []netsim.Profile{netsim.Ocean},
 		policies: []string{ours},
-		run:      runHundred,
+		run:      func(r *run) error { return runHundred(r, 3, time.Minute) },
+	}
+	soakExperiment = &experiment{
+		name:     "soak",
+		about:    "the hundred bots for ten times five minutes; takes half an hour, and is not part of all",
+		notes:    "As hundred, longer.",
+		takes:    byProfile | byPolicy,
+		profiles: []netsim.Profile{netsim.Ocean},
+		policies: []string{ours},
+		run:      func(r *run) error { return runHundred(r, 10, 5*time.Minute) },
 	}
 )
 
@@ -249,13 +258,10 @@ const (
 	crowdRepeat = 5 * time.Second // of virtual time that is played three times for same_bytes
 )
 
-func runHundred(r *run) error {
-	span, seeds := 5*time.Minute, r.seeds(10)
-	switch {
-	case r.quick:
+func runHundred(r *run, matches int, span time.Duration) error {
+	seeds := r.seeds(matches)
+	if r.quick {
 		span, seeds = 5*time.Second, seeds[:1]
-	case r.brief:
-		span, seeds = time.Minute, seeds[:min(3, len(seeds))]
 	}
 	rules, err := zap.Game.Rules()
 	if err != nil {
@@ -277,7 +283,7 @@ func runHundred(r *run) error {
 		}
 		same = hashes[0] == hashes[1] && hashes[1] == hashes[2]
 		if !same {
-			failed = append(failed, fmt.Errorf("lab: hundred on %s, seed %d: bytes hash to %x, again to %x, with 4 workers to %x", p.Name, seeds[0], hashes[0], hashes[1], hashes[2]))
+			failed = append(failed, fmt.Errorf("lab: %s on %s, seed %d: bytes hash to %x, again to %x, with 4 workers to %x", r.name, p.Name, seeds[0], hashes[0], hashes[1], hashes[2]))
 		}
 		type result struct {
 			compared, old, divergences, hash uint64
@@ -303,7 +309,7 @@ func runHundred(r *run) error {
 		}
 		for i, m := range got {
 			if m.fault != nil {
-				failed = append(failed, fmt.Errorf("lab: hundred on %s, seed %d: %w; replay: meanwhile lab hundred --profile %s --seed %d", p.Name, seeds[i], m.fault, p.Name, seeds[i]))
+				failed = append(failed, fmt.Errorf("lab: %s on %s, seed %d: %w; replay: meanwhile lab %s --profile %s --seed %d", r.name, p.Name, seeds[i], m.fault, r.name, p.Name, seeds[i]))
 			}
 			r.emit(Row{r.name, p.Name, ours, seeds[i],
 				r.params(Value{"game", rules.Name}, Value{"players", crowdBots}, Value{"match_s", int(span.Seconds())}),

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -19,6 +20,7 @@ type figure struct {
 	lines       []line
 	dots        bool    // points with lines between them
 	clip        float64 // values beyond are drawn at it; 0: none are
+	log         bool    // y by powers of ten
 	marks       []mark
 }
 
@@ -45,7 +47,13 @@ var palette = []color.RGBA{
 func (f figure) svg() ([]byte, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.title, f.x, f.y
-	p.Legend.Top = true
+	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		style.Font.Variant = "Sans"
+	}
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2)
+	if f.log {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	}
 	p.Add(plotter.NewGrid())
 	others := 0
 	type drawn struct {
@@ -109,8 +117,14 @@ func (f figure) svg() ([]byte, error) {
 		p.Add(level)
 		p.Legend.Add(m.name, level)
 	}
-	c := vgsvg.New(vg.Points(720), vg.Points(360))
-	p.Draw(draw.New(c))
+	c := vgsvg.New(vg.Points(820), vg.Points(360))
+	// The legend stands to the right of the plot, not over it.
+	const beside = 150
+	legendAt := p.Legend
+	p.Legend = plot.NewLegend()
+	whole := draw.New(c)
+	p.Draw(draw.Crop(whole, 0, -vg.Points(beside), 0, 0))
+	legendAt.Draw(draw.Crop(whole, vg.Points(820-beside+8), 0, 0, -vg.Points(24)))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, err
@@ -120,5 +134,6 @@ func (f figure) svg() ([]byte, error) {
 	if i := bytes.Index(out, []byte("<svg")); i > 0 {
 		out = out[i:]
 	}
+	out = bytes.ReplaceAll(out, []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,sans-serif"))
 	return out, nil
 }

@@ -24,6 +24,13 @@ func (l limit) String() string {
 	return fmt.Sprintf("%s %s %s", l.metric, word, Value{"", l.bound}.text())
 }
 
+func (l limit) holds(got float64) bool {
+	if l.atLeast {
+		return got >= l.bound
+	}
+	return got <= l.bound
+}
+
 func most(experiment, profile, metric string, bound float64) limit {
 	return limit{experiment, profile, nil, metric, false, bound}
 }
@@ -76,42 +83,40 @@ func gate(c command, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		r.brief, r.gate, r.chosen = true, true, []string{ours}
+		r.chosen = []string{ours}
 		r.emit = func(row Row) { rows = append(rows, row) }
 		if err := r.run(r); err != nil {
 			short = append(short, err.Error())
 		}
 	}
-	var verdicts []Row
+	var verdicts []Row // the worst row of each limit
 	for _, l := range limits {
-		checked := false
+		checked := 0
+		var worst Row
+		var least float64
 		for _, row := range rows {
-			if !l.applies(row) {
-				continue
-			}
 			got, ok := row.Metrics.Get(l.metric)
-			if !ok {
+			if !l.applies(row) || !ok {
 				continue
 			}
-			checked = true
-			held := got <= l.bound
-			if l.atLeast {
-				held = got >= l.bound
+			if !l.holds(got) {
+				short = append(short, fmt.Sprintf("lab: gate: %s on %s, seed %d%s: %s is %s, must be %s", l.experiment, onPath(row.Profile), row.Seed,
+					row.settings(), l.metric, Value{"", got}.text(), strings.TrimPrefix(l.String(), l.metric+" ")))
 			}
-			side := "at_most"
-			if l.atLeast {
-				side = "at_least"
-			}
-			params := append(Values{{"experiment", l.experiment}, {"metric", l.metric}}, row.Params...)
-			verdicts = append(verdicts, Row{"gate", row.Profile, ours, row.Seed, params, Values{{"got", got}, {side, l.bound}, {"held", number(held)}}})
-			if !held {
-				short = append(short, fmt.Sprintf("lab: gate: %s on %s, seed %d: %s is %s, must be %s", l.experiment, name(row.Profile), row.Seed, l.metric, Value{"", got}.text(),
-					strings.TrimPrefix(l.String(), l.metric+" ")))
+			if checked++; checked == 1 || l.atLeast == (got < least) && got != least {
+				worst, least = row, got
 			}
 		}
-		if !checked {
-			short = append(short, fmt.Sprintf("lab: gate: nothing to check %s of %s %s against", l, l.experiment, l.profile))
+		if checked == 0 {
+			short = append(short, fmt.Sprintf("lab: gate: nothing to check %s of %s on %s against", l, l.experiment, onPath(l.profile)))
+			continue
 		}
+		side := "at_most"
+		if l.atLeast {
+			side = "at_least"
+		}
+		params := append(Values{{"of", l.experiment}, {"metric", l.metric}, {"rows", checked}}, worst.Params...)
+		verdicts = append(verdicts, Row{"gate", worst.Profile, ours, worst.Seed, params, Values{{"worst", least}, {side, l.bound}, {"held", number(l.holds(least))}}})
 	}
 	if c.json {
 		for _, v := range verdicts {
@@ -121,14 +126,13 @@ func gate(c command, stdout io.Writer) error {
 		}
 	} else {
 		for _, v := range verdicts {
-			v.Params = v.Params[:2]
-			got, side := v.Metrics[0], v.Metrics[1]
 			word := "ok   "
 			if held, _ := v.Metrics.Get("held"); held == 0 {
 				word = "SHORT"
 			}
-			if _, err := fmt.Fprintf(stdout, "%s %-8s %-8s %-24s %12s  %s %s\n", word, v.Params[0].text(), v.Profile, v.Params[1].text(), got.short(),
-				strings.ReplaceAll(side.Name, "_", " "), side.text()); err != nil {
+			got, side := v.Metrics[0], v.Metrics[1]
+			if _, err := fmt.Fprintf(stdout, "%s %-8s %-8s %-24s %9s  %-8s %-7s worst of %s%s\n", word, v.Params[0].text(), v.Profile, v.Params[1].text(), got.short(),
+				strings.ReplaceAll(side.Name, "_", " "), side.text(), v.Params[2].text(), v.settings()); err != nil {
 				return err
 			}
 		}
@@ -139,9 +143,21 @@ func gate(c command, stdout io.Writer) error {
 	return nil
 }
 
-func name(profile string) string {
+func onPath(profile string) string {
 	if profile == "" {
-		return "no path"
+		return "all paths"
 	}
 	return profile
+}
+
+// settings returns the parameters that tell rows of one profile apart.
+func (r Row) settings() string {
+	text := ""
+	for _, p := range r.Params {
+		switch p.Name {
+		case "rate_hz", "drift_ppm", "late_stamp_ms", "game":
+			text += ", " + p.Name + " " + p.text()
+		}
+	}
+	return text
 }

@@ -41,7 +41,7 @@ const (
 )
 
 // experiments lists what there is, in the order of reports.
-var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, inputExperiment, arenaExperiment, hundredExperiment}
+var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, inputExperiment, arenaExperiment, hundredExperiment, soakExperiment}
 
 // run is one run of an experiment.
 type run struct {
@@ -54,8 +54,6 @@ type run struct {
 	oneSeed  bool // --seed was given
 	quick    bool
 	drawing  bool // figures are wanted
-	brief    bool // part of a larger run: minutes, not half an hour
-	gate     bool // for the gate: only what has limits
 	emit     func(Row)
 	figures  []figure
 }

@@ -378,3 +378,57 @@ func TestRivalPlayers(t *testing.T) {
 		t.Error("a rival without a test")
 	}
 }
+
+// The gate names what falls short, and a limit that nothing was checked against.
+func TestGate(t *testing.T) {
+	before := quickLimits
+	defer func() { quickLimits = before }()
+	quickLimits = []limit{most("clock", "fiber", "p99_ms", 0.7).with(inTime), least("clock", "", "bound_width_p99_ms", 0.1)}
+	if status, out, errs := lab("gate", "--quick"); status != 0 || errs != "" || strings.Count(out, "ok ") != 2 {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	quickLimits = []limit{most("clock", "wifi", "p99_ms", 0.001).with(inTime), most("clock", "fiber", "backward_steps", 0), most("clock", "dsl", "p99_ms", 1), most("clock", "fiber", "p98_ms", 1)}
+	status, out, errs := lab("gate", "--quick")
+	if status != 1 || strings.Count(errs, "\n") != 3 || !strings.Contains(errs, "lab: gate: clock on wifi, seed 1, rate_hz 10, drift_ppm 50, late_stamp_ms 0: p99_ms is 0.") ||
+		!strings.Contains(errs, "must be at most 0.001") || !strings.Contains(errs, "nothing to check p99_ms at most 1 of clock on dsl against") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	if strings.Count(out, "SHORT") != 1 || strings.Count(out, "ok ") != 1 {
+		t.Error(out)
+	}
+	status, out, _ = lab("gate", "--quick", "--json")
+	var o object
+	if err := json.Unmarshal([]byte(strings.SplitN(out, "\n", 2)[0]), &o); err != nil || status != 1 || o.Experiment != "gate" || o.Params["metric"] != "p99_ms" || o.Metrics["held"] != 0 {
+		t.Errorf("status %d, %v in %s", status, err, out)
+	}
+}
+
+// One page with every table and figure, that loads nothing.
+func TestReport(t *testing.T) {
+	before := experiments
+	defer func() { experiments = before }()
+	experiments = []*experiment{clockExperiment, tradeoffExperiment}
+	dir := filepath.Join(t.TempDir(), "deep", "report")
+	status, out, errs := lab("all", "--quick", "--out", dir, "--profile", "fiber,wifi")
+	if status != 0 || errs != "" {
+		t.Fatalf("status %d, %s", status, errs)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	if err != nil || !strings.Contains(out, "report.html") {
+		t.Fatal(err, out)
+	}
+	text := string(page)
+	for _, want := range []string{"<h2 id=\"clock\">", "<h2 id=\"tradeoff\">", "meanwhile lab clock --quick --profile fiber,wifi", "<table>", "<tr class=\"ours\">"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if n := strings.Count(text, "<svg"); n != 3 { // a clock figure per profile, and the curve
+		t.Errorf("%d figures", n)
+	}
+	for _, not := range []string{"<script", "<link", "src=", "url(", "<?xml"} {
+		if strings.Contains(text, not) {
+			t.Errorf("the page has %s", not)
+		}
+	}
+}

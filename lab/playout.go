@@ -228,6 +228,9 @@ func tradeoffPolicies() []string {
 	return p
 }
 
+// leastDrawn stands for no hitches at all on a logarithmic scale.
+const leastDrawn = 0.01
+
 // ourBudgets are the budgets of hitches a minute at which our curve is drawn.
 var ourBudgets = []float64{0.25, 0.5, 1, 2, 4, 8, 16}
 
@@ -271,7 +274,7 @@ func runTradeoff(r *run) error {
 			r.emit(Row{r.name, "mean", v.policy, r.seed, params,
 				Values{{"mean_delay_ms", p.meanDelay()}, {"hitches_per_min", p.perMinute()}, {"warp", p.meanWarp()}}})
 			if !tuned {
-				curve[v.policy] = append(curve[v.policy], xy{p.meanDelay(), math.Log10(max(p.perMinute(), 0.01))})
+				curve[v.policy] = append(curve[v.policy], xy{p.meanDelay(), max(p.perMinute(), leastDrawn)})
 			}
 		}
 		if r.wants(ours) {
@@ -326,8 +329,8 @@ func runTradeoff(r *run) error {
 		}
 		r.figures = append(r.figures, figure{
 			title: fmt.Sprintf("Playout delay against hitches, %d Hz, mean over the profiles", rate),
-			x:     "mean delay above the floor, ms", y: "hitches a minute, log10", lines: lines, dots: true,
-			marks: []mark{{"one a minute", 0}},
+			x:     "mean delay above the floor, ms", y: "hitches a minute (none: 0.01)", lines: lines, dots: true, log: true,
+			marks: []mark{{"one a minute", 1}},
 		})
 	}
 	return nil

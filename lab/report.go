@@ -29,6 +29,9 @@ func all(c command, stdout io.Writer) error {
 	}
 	var runs []*run
 	for _, e := range experiments {
+		if e == soakExperiment {
+			continue
+		}
 		r, err := e.prepare(c.only(e.takes))
 		if err != nil {
 			return err
@@ -38,11 +41,8 @@ func all(c command, stdout io.Writer) error {
 	var sections []section
 	var failed []string
 	for _, r := range runs {
-		r.drawing, r.brief = true, true
-		s := section{experiment: r.experiment, command: "meanwhile lab " + r.name}
-		if c.quick {
-			s.command += " --quick"
-		}
+		r.drawing = true
+		s := section{experiment: r.experiment, command: "meanwhile lab " + r.name + c.only(r.takes).flags()}
 		var broken error
 		r.emit = func(row Row) {
 			s.rows = append(s.rows, row)
@@ -95,6 +95,28 @@ func (c command) only(takes flags) command {
 		c.traceDown, c.traceUp = "", ""
 	}
 	return c
+}
+
+// flags returns the flags of the command as they are typed.
+func (c command) flags() (s string) {
+	if c.quick {
+		s += " --quick"
+	}
+	for _, f := range []struct{ name, value string }{
+		{"profile", strings.Join(c.profile, ",")}, {"policy", strings.Join(c.policy, ",")},
+		{"trace-down", c.traceDown}, {"trace-up", c.traceUp}, {"motion", c.motion},
+	} {
+		if f.value != "" {
+			s += " --" + f.name + " " + f.value
+		}
+	}
+	if c.hasSeed {
+		s += fmt.Sprintf(" --seed %d", c.seed)
+	}
+	if c.rate != 0 {
+		s += fmt.Sprintf(" --rate %d", c.rate)
+	}
+	return s
 }
 
 const style = `body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:78rem;padding:0 1rem;color:#222}
