@@ -72,21 +72,22 @@ type Rewinder struct {
 	View    *snapshot.View
 	Log     *wire.Log
 
-	list  []int32
+	list  []uint16
 	vals  [2][]int64
 	drawn []int64
 }
 
-// Each calls f for every entity of a kind that the client had in sight at the moment of a receipt, by rising
-// ID, with the values that it drew: observer integers in 1/schema.SubSteps, valid during the call. f returns false to stop.
+// Each calls f for every entity of a kind that the client showed at the moment of a receipt, also those that have died or left its sight
+// since, by rising ID, with the values that it drew: observer integers in 1/schema.SubSteps, valid during the call. f returns false to stop.
 // What the client did not hold yet is left out. Entity self is left out too.
 func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func(id uint32, drawn []int64) bool) {
 	if cap(r.drawn) < k.Obs {
 		r.drawn = make([]int64, k.Obs)
 	}
-	r.list = r.View.Each(r.list, func(i int32) bool {
+	last := uint32(0)
+	r.list = r.View.Shown(at.Newest, r.list, func(n uint16, i int32) bool {
 		e := r.History.At(i)
-		if e.Kind != kind || i == self {
+		if e.Kind != kind || i == self || e.ID == last || at.Reason == Off && !e.Alive() {
 			return true
 		}
 		drawn := r.drawn[:k.Obs]
@@ -96,7 +97,7 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			if at.Reason == Off {
 				a = r.History.Tick()
 			} else {
-				a, b = r.View.Held(r.Log, i, g, at.Newest, at.Used)
+				a, b = r.View.HeldIn(r.Log, n, g, at.Newest, at.Used)
 			}
 			if a == 0 { // drawn before its first record, it stood where that one put it
 				a, b = b, 0
@@ -116,6 +117,7 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			}
 			motion.Draw(k, group, &from, to, at.Used, drawn[group.At:group.At+group.N])
 		}
+		last = e.ID
 		return f(e.ID, drawn)
 	})
 }

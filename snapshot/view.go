@@ -33,6 +33,7 @@ type slot struct {
 	life    uint16 // which use of the slot this is, to tell acknowledgements of earlier ones apart
 	said    bool   // the present use was mentioned in some packet
 	mention wire.Seq
+	end     wire.Seq   // oldest packet known to be applied that said that the entity is gone; where resting
 	since   clock.Tick // when the entity entered the slot
 	acked   [OwnerGroup + 1]clock.Tick
 	sent    [OwnerGroup + 1]clock.Tick // newest record sent, acked or in flight
@@ -126,6 +127,48 @@ func (v *View) Each(scratch []int32, f func(i int32) bool) []int32 {
 	return scratch
 }
 
+// shown reports whether the client showed the entity of slot n when newest was the newest packet that it had applied: it is in sight, or
+// the client had not heard of its end.
+func (v *View) shown(n uint16, newest wire.Seq) bool {
+	switch s := &v.slots[n]; s.phase {
+	case sight, live:
+		return true
+	case leaving:
+		return v.h.At(s.ent).ID == s.id
+	case resting:
+		return s.end.Newer(newest) && v.h.At(s.ent).ID == s.id
+	}
+	return false
+}
+
+// Shown calls f for every entity that the client showed when newest was the newest packet that it had applied, by rising ID: those
+// in sight, and those of whose end it had not heard, be it that they are dead or have left its sight. One that came back meanwhile is
+// there twice, first as it is now. f is given the slot, for HeldIn, and returns false to stop.
+func (v *View) Shown(newest wire.Seq, scratch []uint16, f func(n uint16, i int32) bool) []uint16 {
+	scratch = scratch[:0]
+	for _, n := range v.used {
+		if v.shown(n, newest) {
+			scratch = append(scratch, n)
+		}
+	}
+	slices.SortFunc(scratch, func(a, b uint16) int {
+		p, q := &v.slots[a], &v.slots[b]
+		if p.id != q.id {
+			return cmp.Compare(p.id, q.id)
+		}
+		if p.phase != q.phase {
+			return cmp.Compare(p.phase, q.phase)
+		}
+		return cmp.Compare(a, b)
+	})
+	for _, n := range scratch {
+		if !f(n, v.slots[n].ent) {
+			break
+		}
+	}
+	return scratch
+}
+
 func (v *View) drop(n uint16) {
 	for i, u := range v.used {
 		if u == n {
@@ -210,13 +253,16 @@ func (v *View) Delivered(p *wire.Packet) {
 		r := p.Refs[i]
 		n, groups, current := v.RefSlot(r)
 		s := &v.slots[n]
-		if !current || s.phase == empty || s.phase == resting {
+		if !current || s.phase == empty {
 			continue
 		}
 		if r&refGone != 0 {
-			if s.phase == leaving {
-				s.phase = resting
+			if s.phase == leaving || s.phase == resting && s.end.Newer(p.Seq) {
+				s.phase, s.end = resting, p.Seq
 			}
+			continue
+		}
+		if s.phase == resting {
 			continue
 		}
 		for g := range s.acked {
@@ -419,6 +465,11 @@ func (v *View) Held(log *wire.Log, i int32, g int, newest wire.Seq, t clock.Tick
 	if !ok {
 		return 0, 0
 	}
+	return v.HeldIn(log, n, g, newest, t)
+}
+
+// HeldIn does the same for a slot that Shown gave.
+func (v *View) HeldIn(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.TickFrac) (a, b clock.Tick) {
 	l := &v.look
 	if key := (lookKey{log, log.NextSeq(), newest, t, v.version}); l.key != key || l.pairs == nil {
 		v.lookAt(key)
@@ -469,9 +520,11 @@ func (v *View) lookAt(key lookKey) {
 	since := clock.Tick(math.MaxUint32) // when the first of them came into sight
 	for j, n := range v.used {
 		l.at[n] = uint16(j)
+		shown := v.shown(n, key.newest)
 		for _, acked := range v.slots[n].acked {
 			var p lookPair
-			if held(&p, acked); p.before != 0 {
+			if !shown {
+			} else if held(&p, acked); p.before != 0 {
 				p.a = p.before // it holds nothing newer: nothing to look for
 			} else if acked != 0 {
 				left++
@@ -488,7 +541,7 @@ func (v *View) lookAt(key lookKey) {
 		for j := 0; j < len(p.Refs); j += words(p.Refs[j]) {
 			r := p.Refs[j]
 			n, groups, current := v.RefSlot(r)
-			if s := &v.slots[n]; !current || s.phase != sight && s.phase != live {
+			if !current || !v.shown(n, key.newest) {
 				continue
 			}
 			base := j + 1
