@@ -306,6 +306,7 @@ func TestConnecting(t *testing.T) {
 	p := browser.New(t)
 	t.Run("UDP is blocked", func(t *testing.T) {
 		s := serve(t, rules(t, &zap.Game), 1, "")
+		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
 		fresh(p, s, "?config=/blocked.json")
 		if got := words(p, "g.transport"); got != "websocket" {
 			t.Errorf("connected by %q", got)
@@ -320,6 +321,7 @@ func TestConnecting(t *testing.T) {
 		other := zap.Game
 		other.Kinds = game.Kinds(zap.Pilots, zap.Gems, game.NewKind[wall]("wall"))
 		s := serve(t, rules(t, &other), 0, "")
+		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
 		p.Open(s.URL + "test.html")
 		p.WaitFor("failure")
 		const want = "The server plays another version of zap: wall exists there and not here."
@@ -334,12 +336,14 @@ func TestConnecting(t *testing.T) {
 
 	t.Run("another game", func(t *testing.T) {
 		s := serve(t, rules(t, &zap.Game), 0, "")
+		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
 		p.Open(s.URL + "test.html?config=/chess.json")
 		p.WaitFor(`failure === "This page's program plays zap, but the server plays chess. Reload the page."`)
 	})
 
 	t.Run("the server restarts", func(t *testing.T) {
 		s := serve(t, rules(t, &zap.Game), 2, "")
+		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
 		fresh(p, s, "?name=Ann")
 		p.Eval("window.before = { me: g.me, pilots: g.world.pilot, id: g.me.id }", nil)
 		s.stop()
@@ -351,7 +355,8 @@ func TestConnecting(t *testing.T) {
 		x := number(p, "g.me.pos.x")
 		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)
 		p.WaitFor(fmt.Sprintf("Math.abs(g.me.pos.x - %v) > 3", x))
-		p.Errors()
+		p.Open("about:blank") // before the second site ends, too
+		p.Errors()            // of the time between the two
 	})
 }
 
