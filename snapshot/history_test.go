@@ -186,8 +186,6 @@ func TestTimesAt(t *testing.T) {
 }
 
 // Insertion against a sorted list that forgets the oldest but the pinned one.
-//
-// seeds: S3
 func TestHeldStates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var g Group

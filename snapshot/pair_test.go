@@ -195,8 +195,6 @@ func (p *pair) newest(i int32, g int) *motion.State {
 }
 
 // The rest flag arrives, after that nothing is sent however long it lasts, and the first movement says when it began.
-//
-// seeds: R44
 func TestRest(t *testing.T) {
 	p := newPair(t)
 	var i int32
@@ -412,7 +410,7 @@ func TestClientSilentBeyondTheHistory(t *testing.T) {
 
 // An outage of 30 s in both directions, while things come, go and move: afterwards the client holds the truth and no slot is lost.
 //
-// seeds: R46 R17
+// seeds: R46
 func TestLongOutage(t *testing.T) {
 	d := newDuel(t, 77)
 	for range 200 {
@@ -438,8 +436,6 @@ func TestLongOutage(t *testing.T) {
 
 // More entities than slots: as many as there are slots come into sight, the others when slots are free again, and none is
 // given to two.
-//
-// seeds: R17
 func TestSlotsRunOut(t *testing.T) {
 	p := newPair(t)
 	p.begin()
@@ -528,8 +524,6 @@ func TestSlotsRunOut(t *testing.T) {
 }
 
 // 255 in sight, a quarter of which leaves and comes back in each second, under loss: the slots suffice, and the client follows.
-//
-// seeds: R17 R46
 func TestComingAndGoing(t *testing.T) {
 	p := newPair(t)
 	r := rng(5)

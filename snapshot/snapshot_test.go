@@ -408,7 +408,7 @@ func (d *duel) settled() error {
 //
 // seeds: R46 R25 R17 R36
 func TestClientHoldsTheTruth(t *testing.T) {
-	steps := 4000
+	steps := 3000
 	if testing.Short() {
 		steps = 800
 	}
@@ -447,7 +447,7 @@ func TestClientHoldsTheTruth(t *testing.T) {
 // What the server takes a client's picture to be drawn from is what it was drawn from: for each entity and group the records
 // around the playout time, under loss and outages, for things that moved on after a long rest, and with little in a packet.
 func TestServerKnowsWhatWasSeen(t *testing.T) {
-	steps := 3000
+	steps := 2000
 	if testing.Short() {
 		steps = 800
 	}
