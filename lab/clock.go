@@ -22,7 +22,8 @@ most: a request leaves up to that long after it was stamped, an arrival is notic
 is how much faster the client's crystal runs. <b>backward_steps</b> counts readings that were less than the one before. <b>converge_ms</b> is from the
 first request until the error stays within 5 ms (with late stamps 5 ms more) for ten seconds; the whole run if it never does. <b>bound_width</b> is the
 width of the interval in which the clock says that the true time lies, <b>bound_violations</b> the readings for which it did not; rivals, which publish no bound, are
-taken to claim half of the round trip that they go by. <b>likely</b> is the narrower interval for paths whose least delays are equal both ways; it is no promise.`,
+taken to claim half of the round trip that they go by. <b>likely</b> is the narrower interval for paths whose least delays are equal both ways; it is no
+promise. <b>skew_p99</b> is the error of the estimated difference in rate after the first minute.`,
 	takes:    byProfile | byPolicy | byRate | byTrace,
 	profiles: seven,
 	policies: clockPolicies(),
@@ -135,10 +136,11 @@ type clockResult struct {
 	violations int
 	likely     []float64 // ms; ours only
 	unlikely   int
-	trail      []xy // signed error in ms over seconds, thinned out
+	skews      []float64 // ppm, absolute errors after the first minute; ours only
+	trail      []xy      // signed error in ms over seconds, thinned out
 }
 
-func runOneClock(c rival.Clock, trips []trip, span, within time.Duration, local func(clock.Time) clock.Time) (res clockResult) {
+func runOneClock(c rival.Clock, trips []trip, span, within time.Duration, drift int, local func(clock.Time) clock.Time) (res clockResult) {
 	var last clock.Time
 	begun := false
 	good := clock.Time(-1) // since when the error is within
@@ -170,6 +172,9 @@ func runOneClock(c rival.Clock, trips []trip, span, within time.Duration, local 
 			res.likely = append(res.likely, 2*ms(likely))
 			if off.Abs() > likely {
 				res.unlikely++
+			}
+			if t >= clock.Time(time.Minute) { // the server's clock is slow by what the client's is fast
+				res.skews = append(res.skews, math.Abs(float64(ours.est.Skew())/1000+float64(drift)))
 			}
 		}
 		if off.Abs() > within {
@@ -218,7 +223,7 @@ func runClock(r *run) error {
 					}
 					var all []clockResult
 					for _, policy := range r.chosen {
-						all = append(all, runOneClock(makers[policy](), trips, span, withinClock+c.late*5/8, local))
+						all = append(all, runOneClock(makers[policy](), trips, span, withinClock+c.late*5/8, c.drift, local))
 					}
 					return all, nil
 				})
@@ -232,6 +237,7 @@ func runClock(r *run) error {
 						sum.errors = append(sum.errors, x.errors...)
 						sum.widths = append(sum.widths, x.widths...)
 						sum.likely = append(sum.likely, x.likely...)
+						sum.skews = append(sum.skews, x.skews...)
 						sum.backward += x.backward
 						sum.violations += x.violations
 						sum.unlikely += x.unlikely
@@ -247,6 +253,9 @@ func runClock(r *run) error {
 					if policy == ours {
 						m = append(m, Value{"likely_width_p99_ms", quantile(sum.likely, 0.99)},
 							Value{"likely_violations_share", float64(sum.unlikely) / float64(max(len(sum.likely), 1))})
+						if len(sum.skews) > 0 {
+							m.put("skew_p99_ppm", quantile(sum.skews, 0.99))
+						}
 					}
 					r.emit(Row{r.name, p.Name, policy, r.seed,
 						r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"drift_ppm", c.drift}, Value{"late_stamp_ms", ms(c.late)}, Value{"run_s", int(span.Seconds())}), m})
