@@ -777,6 +777,33 @@ func TestSendRateIsIndependentOfTickRate(t *testing.T) {
 	}
 }
 
+// On a path without jitter no command is late, however frames lie to ticks and however many there are: the lead settles, and
+// does not swing between commands made a frame too late and a frame early.
+func TestLeadSettles(t *testing.T) {
+	for _, fps := range []int{25, 30, 48, 60, 75, 144} {
+		d := newDuo(t, new(sky).rules(t))
+		for i := range 6 { // of different phase
+			d.join(clock.Time(1+i%2)*ms, Config{}).fps = fps
+			d.now += 5 * ms
+		}
+		d.tick = d.now
+		d.run(12 * time.Second)
+		var before [6]uint64
+		for i, p := range d.sides {
+			st, _ := d.s.Stats(p.id)
+			before[i] = st.Starved
+		}
+		d.run(10 * time.Second)
+		for i, p := range d.sides {
+			st, _ := d.s.Stats(p.id)
+			most := 33*time.Millisecond + 2*time.Second/time.Duration(fps) // two frames and a little
+			if n := st.Starved - before[i]; n > 0 || p.c.Stats().Lead > most {
+				t.Errorf("%d fps, player %d: %d ticks of 300 starved, lead %v", fps, i, n, p.c.Stats().Lead)
+			}
+		}
+	}
+}
+
 // Datagrams stay within what a path carries, however large a command is.
 func TestLargeCommandsFit(t *testing.T) {
 	type essay struct {

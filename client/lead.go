@@ -47,6 +47,7 @@ type Lead struct {
 	floor   [2]time.Duration
 	floorAt clock.Time
 	synced  bool
+	frame   time.Duration // usual length
 }
 
 // NewLead returns a Lead that has heard nothing. It fails on a LeadConfig outside its bounds.
@@ -102,8 +103,18 @@ func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 // Move moves the lead on by dt and returns it. least is the least round trip known, which decides until the server has said more.
 func (l *Lead) Move(dt, least time.Duration) time.Duration {
 	want := least/2 + firstLead
+	l.frame += (min(dt, 4*l.frame+time.Millisecond) - l.frame) / leadLag // not that of a frame that hung
 	if l.synced {
-		want = l.floor[0] + l.est.Target() + l.lost
+		// Commands are made at frames, so how long before its tick one is made moves in steps of a frame. Of these the least that
+		// suffices is kept: between two steps the lead would swing to and fro, and every other command come too late.
+		switch off := l.floor[0] + l.est.Target() + l.lost - l.lead; {
+		case off > 0:
+			want = l.lead + off
+		case off < -l.frame:
+			want = l.lead + off + l.frame
+		default:
+			want = l.lead
+		}
 	}
 	if !l.synced || l.lead == 0 || want-l.lead > leadJump {
 		l.lead = want

@@ -406,7 +406,7 @@ func (c *conn) feedback(w *wire.BitWriter) {
 	}
 	w.Bool(c.slacked)
 	if c.slacked {
-		w.Varint(min(max(c.slack/16, -1<<14), 1<<14), 5)
+		w.Varint(min(max(c.slack>>4, -1<<14), 1<<14), 5) // rounded down: one that was late by little was late
 		c.slacked = false
 	}
 	w.Bits(c.stats.Starved&15, 4)
