@@ -287,8 +287,12 @@ func (c *conn) due() *game.Command {
 // maxQueued is how long after encoding a datagram may have been stamped by the edge.
 const maxQueued = 250 * time.Millisecond
 
-// rto is how long after sending something counts as not arrived, RFC 6298.
-func (c *conn) rto() time.Duration { return c.rtt.Timeout() }
+// rto is how long after sending something counts as not arrived: the timeout of RFC 6298, but not much more than two
+// round trips and at most a second. After an outage the deviation is large for long, and the last record before a rest, which no
+// later packet reveals as lost, would wait for it; sending it once too often costs a few bytes.
+func (c *conn) rto() time.Duration {
+	return min(c.rtt.Timeout(), max(2*c.rtt.Smoothed()+100*time.Millisecond, rate.MinTimeout), time.Second)
+}
 
 // encode writes this tick's datagram, if one is due.
 func (c *conn) encode(out *Outbox) {
