@@ -112,6 +112,7 @@ type Client struct {
 	out      *clock.Output
 	line     clock.Timeline
 	play     *playout.Clock
+	spacing  time.Duration // usual, of packets
 	playT    clock.TickFrac
 	newest   wire.Seq // newest packet applied
 	fresh    bool     // records came since the world was brought up to date
@@ -181,7 +182,8 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	if w.SendRate > 0 {
 		rate = int(w.SendRate)
 	}
-	play, err := playout.New(playout.Config{Fixed: cfg.Playout, Interval: min(time.Second/time.Duration(rate), playout.MaxDelay)})
+	spacing := time.Second / time.Duration(rate)
+	play, err := playout.New(playout.Config{Fixed: cfg.Playout, Interval: min(spacing, playout.MaxDelay)})
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +192,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 		return nil, err
 	}
 	c := &Client{rules: rules, cfg: cfg, welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
-		play: play, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
+		play: play, spacing: spacing, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
 	c.out = clock.NewOutput(&c.est)
 	c.est.Seed(local, w.ServerTime)
 	c.line.Update(w.Tick, w.ServerTime, w.Period)
@@ -228,6 +230,7 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	c.frameDt = min(max(now.Sub(c.now).Seconds(), 0), 1)
 	dt := now.Sub(c.now)
 	c.now = now
+	drawn, _, _ := c.line.Newest() // nothing beyond it was drawn by now
 	for i := range c.inbox {
 		c.apply(c.inbox[i].at, c.inbox[i].data)
 		c.spare = append(c.spare, c.inbox[i].data)
@@ -235,7 +238,9 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	c.inbox = c.inbox[:0]
 	c.follow(now, dt)
 	if t := c.play.Advance(now); t != 0 {
-		c.playT = max(c.playT, c.line.TickAt(t))
+		// Beyond what was received, ticks were only supposed to run on. A server that stalled has not run them: then the playout time goes back,
+		// to where the picture has stood still since.
+		c.playT = max(min(c.playT, drawn.Frac()), c.line.TickAt(t))
 	}
 	if c.fresh {
 		c.refresh()
@@ -259,6 +264,21 @@ func (c *Client) Frame(now clock.Time) (due int) {
 		}
 	}
 	return c.due
+}
+
+// paced tells the playout clock what a packet says of how regularly the server works: how long it really took for the ticks since the newest
+// packet before, how long it will take for the next ones, and how long after its instant the tick left. A tick that is
+// computed for longer than its period delays the next.
+func (c *Client) paced(at clock.Time, h *wire.Header, tickTime clock.Time, period time.Duration) {
+	tick, before, _ := c.line.Newest()
+	if tick == 0 || h.Tick <= tick {
+		return
+	}
+	usual := c.welcome.Period
+	hold := min(time.Duration(int32(h.Stamp-h.Time))*time.Microsecond, clock.MaxPeriod) // both stamps are of the server's clock
+	late := tickTime.Sub(before) - time.Duration(h.Tick-tick)*usual
+	longer := int64(min(max(period, hold), clock.MaxPeriod) - usual)
+	c.play.Paced(at, late, time.Duration(int64(c.spacing)*longer/int64(usual)), hold)
 }
 
 // follow notices when a clock was set, this one or the server's: what was dated by the wrong time is made anew.
@@ -423,6 +443,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		_, expect, _ = c.line.Newest()
 	}
 	tickTime := expect.Near(h.Time)
+	c.paced(at, &h, tickTime, period)
 	c.line.Update(h.Tick, tickTime, period)
 	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet)
 	if newest {

@@ -36,6 +36,8 @@ type Pacer struct {
 	period  time.Duration
 	first   Time          // planned time of the first tick of the last Due
 	gap     time.Duration // between its ticks
+	newest  Time          // planned time of the newest tick
+	apart   [3]time.Duration
 
 	busy, span [paceParts]time.Duration // of the last parts, ring
 	part       int
@@ -48,6 +50,7 @@ func (p *Pacer) step() time.Duration { return min(max(p.Step, MinPeriod), MaxPer
 func (p *Pacer) Due(now Time) int {
 	if !p.started {
 		p.started, p.next, p.period = true, now, p.step()
+		p.newest = now.Add(-p.period)
 	}
 	late := now.Sub(p.next)
 	if late < 0 {
@@ -64,6 +67,10 @@ func (p *Pacer) Due(now Time) int {
 		n = MaxBurst
 	}
 	p.first, p.gap = p.next, p.period
+	for i := range n {
+		p.apart[2], p.apart[1], p.apart[0] = p.apart[1], p.apart[0], p.Planned(i).Sub(p.newest)
+		p.newest = p.Planned(i)
+	}
 	p.next = p.next.Add(time.Duration(n) * p.period)
 	return n
 }
@@ -82,6 +89,13 @@ func (p *Pacer) Period() time.Duration {
 		return p.step()
 	}
 	return p.period
+}
+
+// Spacing returns how far apart ticks really are: the median of the last three distances, or the period if that is longer. It is what to announce:
+// under overload it is at once what the period only comes to, and a single stall does not move it.
+func (p *Pacer) Spacing() time.Duration {
+	a, b, c := p.apart[0], p.apart[1], p.apart[2]
+	return min(max(p.Period(), min(max(a, b), max(b, c), max(a, c))), MaxPeriod)
 }
 
 // Late reports whether the next tick is more than half a period overdue, the moment at which a server whose

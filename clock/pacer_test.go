@@ -106,6 +106,32 @@ func TestPacerStretchesUnderLoad(t *testing.T) {
 	}
 }
 
+// What is announced is true at once under overload, and a stall does not move it.
+func TestPacerSpacing(t *testing.T) {
+	p := clock.Pacer{Step: 50 * time.Millisecond}
+	if p.Spacing() != p.Step {
+		t.Errorf("before the first tick: %v", p.Spacing())
+	}
+	light := func(clock.Time) time.Duration { return 5 * time.Millisecond }
+	load(&p, 0, 10e9, light)
+	p.Due(10.3e9) // a stall of 300 ms
+	if p.Spacing() != p.Step {
+		t.Errorf("after a stall: %v", p.Spacing())
+	}
+	load(&p, 10.3e9, 20e9, light)
+	at := clock.Time(20e9)
+	for i := range 8 { // ticks of 90 ms
+		for range p.Due(at) {
+			p.Ran(90 * time.Millisecond)
+			at = at.Add(90 * time.Millisecond)
+		}
+		at = max(at, p.Next())
+		if s := p.Spacing(); i > 5 && (s < 80*time.Millisecond || s > 100*time.Millisecond) {
+			t.Errorf("tick %d of 90 ms: the spacing is %v, the period %v", i, s, p.Period())
+		}
+	}
+}
+
 func TestPacerLimits(t *testing.T) {
 	p := clock.Pacer{Step: 20 * time.Millisecond}
 	load(&p, 0, 1e12, func(clock.Time) time.Duration { return time.Minute })

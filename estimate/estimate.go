@@ -136,6 +136,9 @@ func (e *Estimator) Observe(now clock.Time, x time.Duration) {
 // Hitch reports that n hitches were felt since the last observation.
 func (e *Estimator) Hitch(n int) { e.pending = min(max(e.pending+n, 0), 100) }
 
+// Excuse takes back the hitches reported since the last observation: their cause is not what is observed here.
+func (e *Estimator) Excuse() { e.pending = 0 }
+
 // close ends a block.
 func (e *Estimator) close() {
 	if e.worst > 0 { // otherwise the block held outages only

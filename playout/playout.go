@@ -30,6 +30,11 @@ const (
 	// hitch is how long nothing newer may be there to draw before it counts, and again.
 	hitch      = 16700 * time.Microsecond
 	hitchAgain = 250 * time.Millisecond
+	// A delay that what the server said makes too short, by more than hurryFrom, is made good within about hurryTime, growing by half of
+	// real time at most.
+	hurry     = 0.5
+	hurryTime = 100 * time.Millisecond
+	hurryFrom = 10 * time.Millisecond
 	// resync is the error beyond which the clock jumps instead of running faster.
 	resync = time.Second
 )
@@ -59,6 +64,16 @@ type Clock struct {
 	hitches uint64
 	slow    float64
 	silent  bool
+	pace    pace
+}
+
+// pace is what is known of how regularly the server works, all beyond the usual.
+type pace struct {
+	late   time.Duration    // of what came with the newest packet: by how much the server itself was late with it
+	expect time.Duration    // the same of what comes next, as far as it is foreseen
+	least  [2]time.Duration // least time from a state to its sending, of the present and of the last FloorWindow
+	since  clock.Time       // when the present one began
+	known  bool
 }
 
 // New returns a stopped Clock. It runs from the first Advance after a packet on, the whole delay behind that packet: the first
@@ -98,7 +113,11 @@ func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 		return
 	}
 	if counts {
-		c.est.Observe(local, x)
+		path := x - min(c.pace.late, x)
+		if want := c.est.Target(); x > want && path <= want {
+			c.est.Excuse() // what was felt is the server's doing: more delay for the path's sake would not have spared it
+		}
+		c.est.Observe(local, path)
 	}
 	if c.silent = quiet; quiet {
 		c.ages.Quiet()
@@ -106,12 +125,32 @@ func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 	c.starved, c.counted = 0, 0
 }
 
+// Paced takes in what a packet says of how regularly the server works, in spans by the server's clock; it is called before Arrive. late is by
+// how much more than usual the ticks since the packet before took, next by how much more those until the next packet will take, as far
+// as is known, and hold how long after the instant of its state the packet left. Lateness of the server is no jitter of the path: it is
+// added to the delay as long as the server says so, and not learned.
+func (c *Clock) Paced(local clock.Time, late, next, hold time.Duration) {
+	p := &c.pace
+	if !p.known || local.Sub(p.since) > estimate.FloorWindow {
+		p.least[1], p.least[0], p.since = p.least[0], hold, local
+		if !p.known {
+			p.known, p.least[1] = true, hold
+		}
+	}
+	p.least[0] = min(p.least[0], hold)
+	over := limit(hold - min(p.least[0], p.least[1]))
+	p.late = limit(late) + over
+	p.expect = limit(limit(next) + over)
+}
+
+func limit(d time.Duration) time.Duration { return min(max(d, 0), MaxDelay) }
+
 // Target returns the delay above the path's floor that is aimed at.
 func (c *Clock) Target() time.Duration {
 	if c.cfg.Fixed > 0 {
 		return c.cfg.Fixed
 	}
-	return c.est.Target()
+	return min(c.est.Target()+c.pace.expect, MaxDelay)
 }
 
 // Advance moves the playout time on to the local instant given and returns it, on the server's clock; 0 before
@@ -147,7 +186,11 @@ func (c *Clock) advance(local, newest clock.Time) {
 	moved := estimate.PlayoutSlew.Step(have, want, dt) - have
 	c.slow = 0
 	if !c.silent {
-		c.slow = c.overdue.Slow(c.ages.Age(local), have, c.est.Typical(), want)
+		more := c.pace.expect
+		c.slow = c.overdue.Slow(c.ages.Age(local)-more, have-more, c.est.Typical(), want-more)
+		if short := want - have; more > 0 && short > hurryFrom {
+			c.slow = max(c.slow, min(hurry, float64(short)/float64(hurryTime)))
+		}
 		if c.cfg.Fixed > 0 {
 			c.slow = 0
 		}
@@ -172,7 +215,7 @@ func (c *Clock) advance(local, newest clock.Time) {
 func (c *Clock) Reset() {
 	c.ages.Reset()
 	c.running, c.silent = false, false
-	c.starved, c.counted, c.slow = 0, 0, 0
+	c.starved, c.counted, c.slow, c.pace = 0, 0, 0, pace{}
 }
 
 // Now returns the playout time of the last Advance: 0 before anything arrived, and at least 1 ns then.

@@ -169,9 +169,12 @@ func (s *Server) Now() clock.Time { return s.now }
 func (s *Server) Period() time.Duration { return s.period }
 
 // SetPeriod announces that ticks take longer, or shorter again, than the nominal period from now on. What
-// packets can carry bounds it.
+// packets can carry bounds it: whole microseconds. A host announces its pacer's Spacing before each tick.
 func (s *Server) SetPeriod(d time.Duration) {
 	s.current = min(max(d.Truncate(time.Microsecond), clock.MinPeriod), clock.MaxPeriod)
+	if s.current == s.period.Truncate(time.Microsecond) {
+		s.current = s.period // as it is when nothing is announced
+	}
 }
 
 // Drops returns the counts of datagrams that had no effect.
@@ -201,6 +204,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	c := &conn{s: s, id: id, session: uint16(id)*40503 + 1, name: name, view: snapshot.NewView(s.hist), lane: sender,
 		window: window, heard: now, phase: int(id) % s.rules.Rate, ent: -1}
 	c.last.Vals = make([]int64, s.rules.Command.Sims)
+	s.rules.Command.Clamp(c.last.Vals) // zeros may lie outside a range
 	s.clients = append(s.clients, c)
 	s.joins = append(s.joins, c)
 	return id, session.Welcome{Session: c.session, Player: uint32(id), Tick: s.tick, ServerTime: s.now, Period: s.period,
