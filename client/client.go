@@ -1,8 +1,13 @@
 // Package client is one player's side of a connection as a pure core: datagrams, commands and the time in;
 // datagrams, pictures and events out. Transports, goroutines and clocks belong to the edge.
 //
-// A frame is Frame(now), then one Tick for each of Due() ticks, then Draw and Events, then Encode.
+// A frame is Frame(now), then one Tick for each of the commands that are due, then Draw and Events, then Encode.
 // Not safe for concurrent use.
+//
+// Three times are at work. Commands are made ahead of the server, by what the server says they need to be there in time (Lead), and are
+// predicted at once by the same rules that the server runs (package predict). Everybody else is drawn in the past, between records that
+// really arrived (package playout). And the server's own time is estimated from stamps on every packet (package clock). After a pause, a
+// hidden tab, or when a clock was set, all three start anew where they should be.
 package client
 
 import (
@@ -253,6 +258,9 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	c.smooth.Step(c.frameDt)
 	least, _ := c.est.RTT()
 	lead := c.lead.Move(dt, least)
+	if !c.lead.Synced() {
+		lead += c.welcome.Period // or, where frames are as long as ticks, none is ever made that the server could speak of
+	}
 	c.due = 0
 	if _, known := c.est.Offset(); known {
 		if t := c.line.TickAt(c.out.Now(now).Add(lead)).Tick(); t > c.cmdTick {

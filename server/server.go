@@ -3,6 +3,14 @@
 //
 // A tick is Begin (run the commands, the rules, record), Encode for ranges of clients, which may run
 // concurrently, and End. Not safe for concurrent use otherwise.
+//
+// Commands are run at the tick that they were made for, each at most once; whose turn is first rotates. One that comes too late is not run
+// any more, but its presses are, at the next tick, with their aim and the view that they were made in. A player of whom nothing comes
+// goes on moving for RepeatFor and then stands still. Everything that a client says is a claim: it is checked, bounded and
+// counted, and can neither move state outside the rules nor reach another player.
+//
+// A client is sent what it may see, the nearest first, within a budget that holds in any one second; what does not fit waits and grows in
+// priority. It is told again whatever it has not acknowledged, until it has, and then nothing more.
 package server
 
 import (

@@ -1192,3 +1192,61 @@ func TestOwnersAloneGetTheirOwn(t *testing.T) {
 		t.Errorf("own state %v, owner's record of another %v", mine.Vals, other.Groups[snapshot.OwnerGroup].Newest())
 	}
 }
+
+// Lag compensation can be switched off for a whole server: then everyone is judged by the present.
+//
+// seeds: B17
+func TestRewindSwitchedOff(t *testing.T) {
+	for _, rewind := range []time.Duration{0, -1} {
+		n := newNest(t, Config{Rewind: rewind})
+		seen := 0.0
+		n.act = func(w *game.World, me game.ID, c antCmd) {
+			p := ants.Get(w, me)
+			if p.Name == "runner" {
+				p.Pos = geom.Vec2{X: float64(w.Tick())}
+				return
+			}
+			for _, other := range ants.Seen(w, me) {
+				seen = other.Pos.X
+			}
+		}
+		p, q := n.connect("shooter"), n.connect("runner")
+		for range 40 {
+			cmd := command(n.s.Tick()+1, antCmd{})
+			cmd.Seen = (n.s.Tick() - min(n.s.Tick(), 5)).Frac() // draws 5 ticks ago
+			cmd.Newest, _ = func() (wire.Seq, bool) { a, ok := p.recv.Ack(); return a.Latest, ok }()
+			p.send(cmd)
+			q.send(command(n.s.Tick()+1, antCmd{}))
+			n.tick(func(id PlayerID, b []byte) {
+				if id == p.id {
+					p.take(b)
+				}
+			})
+		}
+		want := float64(n.s.Tick()) - 6 // the command was made a tick before
+		if rewind < 0 {
+			want = float64(n.s.Tick()) - 1 // others have not moved yet in this tick
+		}
+		if seen != want && seen != want+1 {
+			t.Errorf("Rewind %v: at tick %d the other is seen at %v, want %v", rewind, n.s.Tick(), seen, want)
+		}
+	}
+}
+
+// One who never acknowledges anything costs bounded memory: what does not fit its queue of events is dropped and counted.
+func TestEventsOfADeafClientAreBounded(t *testing.T) {
+	n := newNest(t, Config{})
+	n.referee = func(w *game.World) {
+		for range 20 {
+			bites.Emit(w, 0, geom.Vec2{}, bite{1, "crunch"})
+		}
+	}
+	p := n.connect("ann")
+	for range 200 {
+		n.tick(nil)
+	}
+	st, _ := n.s.Stats(p.id)
+	if _, c := n.s.find(p.id); c.lane.Pending() > lane.DefaultMaxParts || st.Events+st.EventsLost != 200*20 || st.EventsLost < 3000 {
+		t.Errorf("%d events wait, %d were queued, %d dropped", c.lane.Pending(), st.Events, st.EventsLost)
+	}
+}
