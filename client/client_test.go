@@ -649,6 +649,66 @@ func TestClockSteps(t *testing.T) {
 	}
 }
 
+// What the server does not send is kept through corrections: how far down the player ducks is as the server has it, although it
+// says nothing of it.
+//
+// seeds: B6
+func TestKeptFieldsSurviveCorrections(t *testing.T) {
+	k := &sky{referee: func(w *game.World) {
+		if w.Tick()%20 == 0 {
+			for _, p := range pilots.All(w) {
+				p.Pos.Y += 0.2
+			}
+		}
+	}}
+	d := newDuo(t, k.rules(t))
+	p := d.join(60*ms, Config{})
+	p.play = func() []int64 { return []int64{15, 0, 0, 0, int64(p.c.CommandTick() / 25 % 2)} }
+	d.run(3 * time.Second)
+	at := d.rules.Kinds[0].Props[7].At
+	p.corrections = 0
+	compared, highest := 0, int64(0)
+	ours := map[clock.Tick]int64{}
+	p.frame = func() {
+		tick := p.c.CommandTick()
+		ours[tick] = p.c.Own(tick)[at]
+		highest = max(highest, ours[tick])
+	}
+	d.after = func() {
+		_, sims := d.s.Engine().Sims(d.s.Avatar(p.id))
+		if v, ok := ours[d.s.Tick()]; ok {
+			if compared++; v != sims[at] {
+				t.Fatalf("tick %d: ducks %d, the server says %d", d.s.Tick(), v, sims[at])
+			}
+		}
+	}
+	d.run(6 * time.Second)
+	if p.corrections < 5 || compared < 150 || highest < 10 {
+		t.Errorf("%d corrections, %d ticks compared, ducked by %d at most", p.corrections, compared, highest)
+	}
+}
+
+// A fixed playout delay is kept, on top of what the path takes.
+//
+// seeds: B11
+func TestFixedPlayout(t *testing.T) {
+	for _, fixed := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 350 * time.Millisecond} {
+		d := newDuo(t, new(sky).rules(t))
+		a, _ := d.join(40*ms, Config{Playout: fixed}), d.join(10*ms, Config{})
+		d.run(4 * time.Second)
+		if got, want := a.c.Stats().Delay, fixed+40*time.Millisecond; got < want-3*time.Millisecond || got > want+3*time.Millisecond {
+			t.Errorf("fixed %v on a path of 40 ms: the picture is %v behind the server, want %v", fixed, got, want)
+		}
+		if err := a.c.SetPlayout(0); err != nil {
+			t.Fatal(err)
+		}
+		d.run(6 * time.Second)
+		if got := a.c.Stats().Delay; got > 200*time.Millisecond {
+			t.Errorf("adaptive again: %v behind", got)
+		}
+	}
+}
+
 // While nobody looks, commands are neutral, and that is no starvation.
 func TestAway(t *testing.T) {
 	d := newDuo(t, new(sky).rules(t))
@@ -902,10 +962,11 @@ func TestSteadyFrameAllocatesNothing(t *testing.T) {
 	a.paused = true         // its frames are made here
 	var vals []float64
 	cmd := []int64{0, 0, 0, 0, 0}
+	bot := d.rules.Bot()
 	var counted, frames uint64
 	old := runtime.GOMAXPROCS(1) // others' allocations are not ours
 	defer runtime.GOMAXPROCS(old)
-	for range 300 {
+	for n := range 400 {
 		d.run(17 * time.Millisecond)
 		now := d.now + a.offset
 		var before, after runtime.MemStats
@@ -913,7 +974,11 @@ func TestSteadyFrameAllocatesNothing(t *testing.T) {
 		for range a.c.Frame(now) {
 			cmd[0], cmd[2] = (cmd[0]+1)%15, (cmd[2]+1)%255
 			cmd[3] = (cmd[3] + 1) % 2
-			a.c.Tick(cmd)
+			if n%2 == 0 {
+				a.c.Tick(cmd)
+			} else {
+				a.c.Think(bot)
+			}
 		}
 		vals = a.c.Draw(vals, func(e *Entity) {})
 		a.c.Events()

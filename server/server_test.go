@@ -791,6 +791,7 @@ func TestDisconnectAndReturn(t *testing.T) {
 // Three hundred players come and go all the time, and nothing grows.
 func TestChurnDoesNotGrow(t *testing.T) {
 	n := newNest(t, Config{Clients: 300})
+	n.s.rules.See = 60
 	r := geom.NewRand(5)
 	peers := map[PlayerID]*peer{}
 	var order []PlayerID
