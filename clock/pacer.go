@@ -39,6 +39,7 @@ type Pacer struct {
 	newest  Time          // planned time of the newest tick
 	apart   [3]time.Duration
 
+	took       time.Duration            // by the newest tick
 	busy, span [paceParts]time.Duration // of the last parts, ring
 	part       int
 	parts      int // how many of the ring are filled
@@ -58,8 +59,8 @@ func (p *Pacer) Due(now Time) int {
 	}
 	n := 1
 	switch {
-	case p.loadPerMille() > paceHighLoad:
-		p.next = now // next = max(planned, done): nothing is made up for under overload
+	case p.loadPerMille() > paceHighLoad || p.took > p.period:
+		p.next = now // next = max(planned, done): nothing is made up for under overload, nor after a tick that overran
 	case late >= MaxBurst*p.period:
 		p.next = now.Add(-(MaxBurst - 1) * p.period)
 		n = MaxBurst
@@ -120,6 +121,7 @@ func (p *Pacer) loadPerMille() int64 {
 // Ran reports how long one tick took, from its begin to the point where the loop was free again. Call it once per tick.
 func (p *Pacer) Ran(busy time.Duration) {
 	busy = min(max(busy, 0), time.Minute)
+	p.took = busy
 	if p.parts == 0 {
 		p.parts = 1
 	}

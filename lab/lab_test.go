@@ -167,6 +167,7 @@ func TestContract(t *testing.T) {
 		{"playout --quick --profile fiber,wifi --seed 3", "mean_delay_ms oracle_ms ratio hitches_per_min outages_per_min outage_share warp", "rate_hz"},
 		{"tradeoff --quick --profile fiber --policy meanwhile,mirror", "mean_delay_ms hitches_per_min warp", "rate_hz setting tuned"},
 		{"input --quick --profile wifi", "mean_lead_ms starved_per_min speed_deviation", "rate_hz"},
+		{"ticks --quick", "delay_growth_ms hitches_per_min ticks_lost", "load rate_hz"},
 		{"arena --quick --profile fiber --seed 4", "view_error_p95_cm error_now_p95_cm view_age_ms hitches_per_min jolts_per_min agreement down_kbps up_kbps " +
 			"divergences clean_mispredictions max_window_bits state_bytes_at_rest converged", "players"},
 	} {
