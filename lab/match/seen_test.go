@@ -173,7 +173,7 @@ func TestRewindIsWhatWasSeen(t *testing.T) {
 		}
 		t.Logf("%s see %d: %d commands in time, %d not, %d unknown: %d entities alike, %d different, %d missing, %d extra", c.profile.Name, c.see, commands, untimely, unknown, same, differ, missing, extra)
 		most := 0
-		if c.see == 5 { // 8 in 2 million: a packet overtaken by another, and the datagram lost that would have said so
+		if c.see == 5 { // 8 in half a million: a packet overtaken by another, and the datagram lost that would have said so
 			most = 3
 		}
 		if differ+extra+missing > most || same < 20_000 {
