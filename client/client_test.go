@@ -380,7 +380,7 @@ func TestPredictionIsImmediateAndExact(t *testing.T) {
 // Whatever is lost, repeated or reordered, and however often the prediction is corrected: a shot is shown once to each, at once to
 // who fired it; and what Step emits is shown once as well.
 //
-// seeds: B5 S2
+// seeds: B5
 func TestEventsAreShownOnce(t *testing.T) {
 	for seed := uint64(1); seed <= 4; seed++ {
 		k := &sky{}

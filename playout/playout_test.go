@@ -96,8 +96,6 @@ func TestFixedDelays(t *testing.T) {
 
 // Whatever arrives in whatever order, the playout time never runs back, never by more than a tenth too fast unless it jumps a
 // second, and does not pass the newest state while its delay is short of the target.
-//
-// seeds: S3
 func TestMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Config{}

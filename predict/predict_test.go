@@ -153,8 +153,6 @@ func TestAgainstNaive(t *testing.T) {
 }
 
 // Once a clean server has caught up, whatever went wrong before leaves no trace.
-//
-// seeds: P9
 func TestRecoversFromAnything(t *testing.T) {
 	p, _ := newPath()
 	truth := walk{hash: 9}

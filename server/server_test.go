@@ -623,8 +623,6 @@ func TestHostileDatagrams(t *testing.T) {
 
 // No second, wherever it begins, carries more than the budget, events and churn included; and with the least of budgets still
 // everything becomes known.
-//
-// seeds: B14
 func TestBudgetHoldsInAnySecond(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		budget := rapid.SampledFrom([]int{MinBudget, 1625, 3000, DefaultBudget, 50_000}).Draw(rt, "budget")
