@@ -64,6 +64,9 @@ func (b *bot) Send(datagram []byte) {
 	b.mail.put(datagram, now)
 }
 
+// Dropped implements peer: what does not fit a bot's queue is lost on its way.
+func (b *bot) Dropped(seqs []wire.Seq) []wire.Seq { return seqs }
+
 // SendMessage implements peer: bots take no interest in words.
 func (b *bot) SendMessage([]byte) error { return nil }
 

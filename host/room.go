@@ -13,6 +13,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/server"
 	"meanwhile/session"
+	"meanwhile/wire"
 )
 
 const (
@@ -38,6 +39,7 @@ type room struct {
 	looked  clock.Time
 	silent  []server.PlayerID
 	spare   []byte
+	seqs    []wire.Seq
 	batch   batch
 	faults  faultLog
 	n       roomCounters
@@ -78,6 +80,8 @@ type player struct {
 type peer interface {
 	// Send sends a datagram, or drops it: it never blocks, and it does not retain the slice.
 	Send(datagram []byte)
+	// Dropped appends the sequence numbers of datagrams that Send dropped since the last call.
+	Dropped(seqs []wire.Seq) []wire.Seq
 	// SendMessage queues a reliable message.
 	SendMessage(message []byte) error
 	// Close ends the connection without waiting.
@@ -225,6 +229,7 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 func (r *room) due() bool {
 	for i := range r.pacer.Due(r.h.clock()) {
 		began := r.h.clock()
+		r.srv.SetPeriod(r.pacer.Spacing())
 		if err := r.tick(r.pacer.Planned(i)); err != nil {
 			r.failed(err)
 			return false
@@ -255,6 +260,10 @@ func (r *room) tick(now clock.Time) (err *failure) {
 			if r.spare, at, ok = p.in.take(r.spare); ok {
 				r.srv.Receive(p.id, at, r.spare)
 			}
+		}
+		r.seqs = p.peer.Dropped(r.seqs[:0])
+		for _, seq := range r.seqs { // they are due again at once, and no loss of the path
+			r.srv.Dropped(p.id, seq)
 		}
 	}
 	r.srv.Begin(now)
