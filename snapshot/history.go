@@ -17,7 +17,7 @@ import (
 const HistoryTicks = 128
 
 // OwnerGroup is the index of the group that only an entity's owner receives, at simulation precision.
-const OwnerGroup = schema.MaxGroups
+const OwnerGroup = schema.OwnerGroup
 
 // restTicks is how many ticks a group must stay unchanged before it is said to rest: more than the
 // longest interval between two packets at the usual rates would only delay the flag.

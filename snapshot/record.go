@@ -46,60 +46,37 @@ func (h *History) appendGroup(w *wire.BitWriter, e *Entity, k *schema.Kind, g in
 		}
 		w.Bool(rest)
 	}
-	delta := base != 0 && h.holds(e, base)
 	if owner {
-		var old []int64
-		if delta {
-			old = e.ownRow(k, base)
-		}
-		row := e.ownRow(k, now)
-		for _, pi := range k.Owned {
-			p := &k.Props[pi]
-			if !appendPresence(w, base, e.ownChanged[pi], row[p.At:p.At+p.Comps]) {
-				continue
-			}
-			for c := p.At; c < p.At+p.Comps; c++ {
-				if delta {
-					p.AppendDelta(w, row[c], old[c], false)
-				} else {
-					p.AppendAbsolute(w, row[c], false, int64(now))
-				}
-			}
-		}
-		return
-	}
-	var old []int32
-	if delta {
-		old = e.obsRow(k, base)
-	}
-	row := e.obsRow(k, now)
-	for _, pi := range k.Groups[g].Props {
-		p := &k.Props[pi]
-		if !appendPresence(w, base, e.changed[pi], row[p.ObsAt:p.ObsAt+p.Comps]) {
-			continue
-		}
-		for c := p.ObsAt; c < p.ObsAt+p.Comps; c++ {
-			if delta {
-				p.AppendDelta(w, int64(row[c]), int64(old[c]), true)
-			} else {
-				p.AppendAbsolute(w, int64(row[c]), true, int64(now))
-			}
-		}
+		appendBody(w, h, e, k, g, base, e.ownRow, e.ownChanged)
+	} else {
+		appendBody(w, h, e, k, g, base, e.obsRow, e.changed)
 	}
 }
 
-// appendPresence writes the presence bit of a property and returns it: against a baseline, whether it
-// changed since; at first sight, whether it is not all zero.
-func appendPresence[T int32 | int64](w *wire.BitWriter, base, changed clock.Tick, vals []T) bool {
-	present := changed > base
+// appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero.
+func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, base clock.Tick,
+	row func(*schema.Kind, clock.Tick) []T, changed []clock.Tick) {
+	now := h.tick
+	at, n := 0, k.Width(g)
+	if g != OwnerGroup {
+		at = k.Groups[g].At
+	}
+	cur := row(k, now)[at : at+n]
+	var b schema.Base[T]
+	if base != 0 && h.holds(e, base) {
+		b.Vals, b.Age = row(k, base)[at:at+n], now-base
+	}
+	set := uint64(0)
 	if base == 0 {
-		present = false
-		for _, v := range vals {
-			present = present || v != 0
+		set = schema.Nonzero(k, g, cur)
+	} else {
+		for _, i := range k.Members(g) {
+			if changed[i] > base {
+				set |= 1 << i
+			}
 		}
 	}
-	w.Bool(present)
-	return present
+	schema.AppendBody(w, k, g, cur, &b, set, now)
 }
 
 // readGroup reads what appendGroup wrote. base is nil at first sight; lookup finds the named baseline among
@@ -132,38 +109,17 @@ func readGroup(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, based b
 		}
 		dst.Rest = r.Bool()
 	}
-	delta := based && now-baseTick < HistoryTicks
-	props, at := k.Owned, 0
-	n := k.Sims
-	if !owner {
-		props, at, n = k.Groups[g].Props, k.Groups[g].At, k.Groups[g].N
-	}
-	dst.Vals = dst.Vals[:n]
+	dst.Vals = dst.Vals[:k.Width(g)]
+	var from schema.Base[int64]
 	if base != nil {
 		copy(dst.Vals, base.Vals)
+		if now-baseTick < HistoryTicks {
+			from.Vals, from.Age = base.Vals, now-baseTick
+		}
 	} else {
 		clear(dst.Vals)
 	}
-	for _, pi := range props {
-		p := &k.Props[pi]
-		if !r.Bool() {
-			continue
-		}
-		first := p.ObsAt - at
-		if owner {
-			first = p.At
-		}
-		for c := first; c < first+p.Comps; c++ {
-			if delta {
-				dst.Vals[c] = p.ReadDelta(r, base.Vals[c], !owner)
-			} else {
-				dst.Vals[c] = p.ReadAbsolute(r, !owner, int64(now))
-			}
-		}
-		if r.Bad() {
-			return 0, wire.ErrTruncated
-		}
-	}
+	schema.ReadBody(r, k, g, dst.Vals, &from, now)
 	if r.Bad() {
 		return 0, wire.ErrTruncated
 	}
