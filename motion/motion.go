@@ -14,25 +14,27 @@ type State struct {
 	Cut   clock.Tick // the newest teleport up to Tick that the sender still had to tell of, or 0
 	Start clock.Tick // the tick at which the newest movement up to Tick began after rest, or 0
 	Rest  bool       // the thing rests: silence from here on is not starvation
+	Bound uint8      // class of how soon the next record comes at the latest, see Wait
 	Vals  []int64    // observer integers of the group
 }
 
 // Between says how b follows a at playout time t: the fraction of the way in 1/65536, from 0 (a) to
-// 65536 (b), rounded down. Teleports are never drawn as a slide: before the cut a shows, from it on b. A thing that
-// rested after a stays there until the tick before its first movement, where it still was.
+// 65536 (b), rounded down. Each is reached when it is Shown. Teleports are never drawn as a slide: before the cut a shows, from it on b.
+// A thing that rested after a stays there until the tick before its first movement, where it still was; how far back it is drawn
+// changes at once while it rests.
 func Between(a, b *State, t clock.TickFrac) int64 {
-	from, to := a.Tick.Frac(), b.Tick.Frac()
+	from, to := a.Shown(), b.Shown()
 	if t >= to {
 		return 65536
 	}
 	if b.Cut > a.Tick {
-		if t >= b.Cut.Frac() {
+		if t >= b.CutShown() {
 			return 65536
 		}
 		return 0
 	}
 	if b.Start > a.Tick+1 {
-		from = (b.Start - 1).Frac()
+		from = max(from, (b.Start-1).Frac()+Wait(b.Bound).Frac())
 	}
 	if t <= from {
 		return 0

@@ -91,6 +91,14 @@ func TestBetween(t *testing.T) {
 
 		{"nonsense: begins after the newer", motion.State{Tick: 14, Start: 90}, clock.Tick(13).Frac(), 0},
 		{"nonsense: of the same tick", motion.State{Tick: 10}, clock.Tick(10).Frac(), 65536},
+
+		{"later: before", motion.State{Tick: 14, Bound: 4}, clock.Tick(10).Frac(), 0},
+		{"later: half of 4+4 ticks", motion.State{Tick: 14, Bound: 4}, clock.Tick(14).Frac(), 32768},
+		{"later: at the newer", motion.State{Tick: 14, Bound: 4}, clock.Tick(18).Frac(), 65536},
+		{"later: a cut is later too", motion.State{Tick: 14, Cut: 12, Bound: 4}, clock.Tick(16).Frac() - 1, 0},
+		{"later: at a cut", motion.State{Tick: 14, Cut: 12, Bound: 4}, clock.Tick(16).Frac(), 65536},
+		{"later: still resting, 4 ticks more at once", motion.State{Tick: 14, Start: 13, Bound: 4}, clock.Tick(16).Frac(), 0},
+		{"later: half of the two ticks that it moves", motion.State{Tick: 14, Start: 13, Bound: 4}, clock.Tick(17).Frac(), 32768},
 	} {
 		if got := motion.Between(a, &c.b, c.t); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
@@ -422,4 +430,72 @@ func BenchmarkDraw(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/entity")
 	})
+}
+
+// Whatever classes the records of a moving thing have, what is drawn passes through them in order, never runs back, and, where the sender lets
+// the bound fall by no more than a third of the time between two records, never by more than half faster than it was.
+func TestTimeOfAThingNeverRunsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		states := []motion.State{{Tick: 1}}
+		tame := rapid.Bool().Draw(t, "tame")
+		for range rapid.IntRange(1, 20).Draw(t, "records") {
+			last := states[len(states)-1]
+			gap := clock.Tick(rapid.IntRange(1, 40).Draw(t, "gap"))
+			s := motion.State{Tick: last.Tick + gap, Bound: uint8(rapid.IntRange(0, motion.Bounds-1).Draw(t, "class"))}
+			if w := motion.Wait(last.Bound); tame && w > gap/3 {
+				s.Bound = max(s.Bound, motion.Class(w-gap/3))
+			}
+			states = append(states, s)
+		}
+		held := states // or a part of them, where packets are lost
+		held = slices.DeleteFunc(slices.Clone(held), func(s motion.State) bool { return s.Tick > 1 && rapid.IntRange(0, 3).Draw(t, "lost") == 0 })
+		at := func(p clock.TickFrac) int64 { // the tick that is drawn, in 1/65536
+			var b *motion.State
+			for i := len(held) - 1; i >= 0; i-- {
+				a := &held[i]
+				if a.Shown() > p {
+					b = a
+					continue
+				}
+				if b == nil {
+					return int64(a.Tick) << 16
+				}
+				return int64(a.Tick)<<16 + int64(b.Tick-a.Tick)*motion.Between(a, b, p)
+			}
+			return 1 << 16
+		}
+		before := at(0)
+		for p := clock.TickFrac(0); p < held[len(held)-1].Shown()+512; p += 64 {
+			now := at(p)
+			if now < before {
+				t.Fatalf("at %d tick %d/65536 is drawn, before it was %d: %+v", p, now, before, held)
+			}
+			if most := int64(64*256*3/2 + 256); tame && now-before > most {
+				t.Fatalf("at %d the drawn tick moves by %d/65536 in a quarter of a tick: %+v", p, now-before, held)
+			}
+			before = now
+		}
+		for i := range held {
+			s := &held[i]
+			skipped := slices.ContainsFunc(held[i+1:], func(n motion.State) bool { return n.Shown() <= s.Shown() })
+			if got := at(s.Shown()); !skipped && got != int64(s.Tick)<<16 {
+				t.Fatalf("when tick %d is shown, %d/65536 is drawn: %+v", s.Tick, got, held)
+			}
+		}
+	})
+}
+
+func TestClasses(t *testing.T) {
+	for c := range uint8(motion.Bounds) {
+		w := motion.Wait(c)
+		if got := motion.Class(w); got != c {
+			t.Errorf("class of %d ticks: %d, want %d", w, got, c)
+		}
+		if c > 0 && motion.Class(motion.Wait(c-1)+1) != c {
+			t.Errorf("one tick more than class %d is not class %d", c-1, c)
+		}
+	}
+	if motion.Wait(200) != motion.Wait(motion.Bounds-1) || motion.Class(1<<31) != motion.Bounds-1 {
+		t.Error("beyond the last class it is not the last")
+	}
 }

@@ -93,25 +93,26 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 		drawn := r.drawn[:k.Obs]
 		for g := range k.Groups {
 			group := &k.Groups[g]
-			a, b := clock.Tick(0), clock.Tick(0)
+			var a, b snapshot.Mark
 			if at.Reason == Off {
-				a = r.History.Tick()
+				a.Tick = r.History.Tick()
 			} else {
 				a, b = r.View.HeldIn(r.Log, n, g, at.Newest, at.Used)
 			}
-			if a == 0 { // drawn before its first record, it stood where that one put it
-				a, b = b, 0
+			if a.Tick == 0 { // drawn before its first record, it stood where that one put it
+				a, b = b, snapshot.Mark{}
 			}
-			if a == 0 {
+			if a.Tick == 0 {
 				return true
 			}
-			from, ok := r.state(i, g, a, at.Oldest, 0)
+			oldest := at.Oldest - min(at.Oldest, motion.Wait(max(a.Bound, b.Bound))) // it is shown that much later
+			from, ok := r.state(i, g, a, oldest, 0)
 			if !ok {
 				return true
 			}
 			var to *motion.State
-			if b != 0 {
-				if s, ok := r.state(i, g, b, at.Oldest, 1); ok {
+			if b.Tick != 0 {
+				if s, ok := r.state(i, g, b, oldest, 1); ok {
 					to = &s
 				}
 			}
@@ -122,11 +123,11 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 	})
 }
 
-// state rebuilds what a record of tick t said. A record may be older than the history, of a thing that rested
+// state rebuilds what a record said. A record may be older than the history, of a thing that rested
 // since: its values are then those of the oldest tick that is still there. If the thing moved since a record that is older
 // than the oldest state allowed, it is judged by that state.
-func (r *Rewinder) state(i int32, g int, t, oldest clock.Tick, scratch int) (motion.State, bool) {
-	h := r.History
+func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scratch int) (motion.State, bool) {
+	h, t := r.History, m.Tick
 	e := h.At(i)
 	at := max(t, e.Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1))
 	if t < oldest && e.ChangedIn(g) > t {
@@ -138,5 +139,5 @@ func (r *Rewinder) state(i int32, g int, t, oldest clock.Tick, scratch int) (mot
 	}
 	r.vals[scratch] = vals
 	cut, start := e.TimesAt(g, t)
-	return motion.State{Tick: t, Cut: cut, Start: start, Vals: vals}, true
+	return motion.State{Tick: t, Cut: cut, Start: start, Bound: m.Bound, Vals: vals}, true
 }

@@ -105,7 +105,7 @@ func TestNoAllocations(t *testing.T) {
 	seen := 0
 	look := func() {
 		scratch = c.v.Each(scratch, func(i int32) bool {
-			if a, _ := c.v.Held(&c.log, i, 0, c.log.NextSeq()-1, (c.tick - 2).Frac()); a != 0 {
+			if a, _ := c.v.Held(&c.log, i, 0, c.log.NextSeq()-1, (c.tick - 2).Frac()); a.Tick != 0 {
 				seen++
 			}
 			return true

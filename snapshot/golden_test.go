@@ -30,11 +30,18 @@ func TestRecordVectors(t *testing.T) {
 		if s.Rest {
 			b.WriteString(", rests")
 		}
+		if s.Bound != 0 {
+			fmt.Fprintf(&b, ", bound class %d", s.Bound)
+		}
 		b.WriteString("\n")
 	}
+	bound := uint8(0)
 	write := func(name string) {
 		t.Helper()
 		p.due = p.v.Pending(p.now, 10*rto, p.due[:0])
+		for i := range p.due {
+			p.due[i].Bound = bound
+		}
 		k := p.write(plenty)
 		fmt.Fprintf(&b, "\n%s\n  tick %d: %x\n", name, k.tick, k.body)
 		p.mustArrive(k)
@@ -76,6 +83,15 @@ func TestRecordVectors(t *testing.T) {
 	p.record(gem)
 	p.rest(1)
 	write("both of its groups have changed, and it was teleported a tick ago")
+	bound = 7
+	p.begin()
+	p.sims[gem][x], p.sims[gem][gemOn] = 89998, 0
+	p.record()
+	write("the next records will take up to eleven ticks longer")
+	p.begin()
+	p.sims[gem][x]--
+	p.record()
+	write("and those after them")
 	p.v.Leave(gem)
 	write("the gem is gone")
 	other := p.h.At(walker)

@@ -37,7 +37,7 @@ func image(s *Store) string {
 		for g := range h.Groups {
 			num(int64(h.Groups[g].pin), int64(len(h.Groups[g].states)))
 			for _, st := range h.Groups[g].states {
-				num(int64(st.Tick), int64(st.Cut), int64(st.Start), yes(st.Rest))
+				num(int64(st.Tick), int64(st.Cut), int64(st.Start), yes(st.Rest), int64(st.Bound))
 				num(st.Vals...)
 			}
 		}
@@ -82,7 +82,7 @@ func sound(s *Store) error {
 				return fmt.Errorf("%d states", len(states))
 			}
 			for i, st := range states {
-				if len(st.Vals) != want || i > 0 && states[i-1].Tick >= st.Tick || st.Cut > st.Tick || st.Start > st.Tick {
+				if len(st.Vals) != want || i > 0 && states[i-1].Tick >= st.Tick || st.Cut > st.Tick || st.Start > st.Tick || st.Bound >= motion.Bounds {
 					return fmt.Errorf("slot %d group %d holds %+v", at, g, st)
 				}
 			}
@@ -276,10 +276,16 @@ func TestRefusals(t *testing.T) {
 		{"a first sight", func(w *wire.BitWriter) { sight(w, 500, 1, 90, false); w.Bits(0, 8) }, nil},
 		{"a first sight of the same entity in two slots", func(w *wire.BitWriter) {
 			sight(w, 500, 1, 90, false)
-			w.Bits(0, 4) // no flags, no rest, no place, not on
+			w.Bits(0, 6) // no flags, no rest, the same bound, no place; the same bound, not on
 			sight(w, 501, 1, 90, false)
-			w.Bits(0, 4)
+			w.Bits(0, 6)
 		}, nil},
+		{"another bound that is the same", func(w *wire.BitWriter) {
+			sight(w, 500, 1, 90, false)
+			w.Bits(0, 2)
+			w.Bool(true)
+			w.Bits(0, boundB)
+		}, wire.ErrMalformed},
 		{"another kind in a slot that is in use", func(w *wire.BitWriter) { sight(w, 2, 0, 2, false); w.Bits(0, 30) }, nil},
 		{"an own one that was another's", func(w *wire.BitWriter) { sight(w, 2, 1, 2, true); w.Bits(0, 30) }, nil},
 	} {

@@ -303,7 +303,7 @@ func TestCutsAndFirstSight(t *testing.T) {
 		t.Errorf("just before the teleport it is drawn %d/65536 of the way", got)
 	}
 	p.ack()
-	if a, b := p.v.Held(&p.log, i, 0, again.seq, (cut-1).Frac()+100); a != first.tick || b != again.tick {
+	if a, b := p.v.Held(&p.log, i, 0, again.seq, (cut-1).Frac()+100); a.Tick != first.tick || b.Tick != again.tick {
 		t.Errorf("the server takes it to be drawn from %d and %d, not %d and %d", a, b, first.tick, again.tick)
 	}
 	cutAt, _ := p.h.At(i).TimesAt(0, again.tick)

@@ -16,12 +16,13 @@ const (
 	kindK  = 3
 	idK    = 10
 	slotsB = 9 // bits of a slot number
+	boundB = 4 // bits of a bound's class
 )
 
 // appendGroup writes one group of e at the history's tick for a client that is known to hold it as of base. With base 0
 // the record stands alone; it says what happened since the given tick, as the client may hold an earlier one like it
-// without our knowing.
-func (h *History) appendGroup(w *wire.BitWriter, e *Entity, k *schema.Kind, g int, base, since clock.Tick) {
+// without our knowing. bound is the class of when the next record comes, was that of the baseline.
+func (h *History) appendGroup(w *wire.BitWriter, e *Entity, k *schema.Kind, g int, base, since clock.Tick, bound, was uint8) {
 	now := h.tick
 	owner := g == OwnerGroup
 	if base != 0 {
@@ -45,6 +46,12 @@ func (h *History) appendGroup(w *wire.BitWriter, e *Entity, k *schema.Kind, g in
 			}
 		}
 		w.Bool(rest)
+	}
+	if !owner && moves(k) {
+		other := bound != was
+		if w.Bool(other); other {
+			w.Bits(uint64(bound), boundB)
+		}
 	}
 	if owner {
 		appendBody(w, h, e, k, g, base, e.ownRow, e.ownChanged)
@@ -79,6 +86,16 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 	schema.AppendBody(w, k, g, cur, &b, set, now)
 }
 
+// moves reports whether records of a kind say when the next one comes: some group of it is drawn between records.
+func moves(k *schema.Kind) bool {
+	for g := range k.Groups {
+		if k.Groups[g].Moving {
+			return true
+		}
+	}
+	return false
+}
+
 // readGroup reads what appendGroup wrote. base is nil at first sight; lookup finds the named baseline among
 // the held states and returns nil if it is not there.
 func readGroup(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, based bool, lookup func(clock.Tick) *motion.State, dst *motion.State) (baseTick clock.Tick, err error) {
@@ -108,6 +125,17 @@ func readGroup(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, based b
 			}
 		}
 		dst.Rest = r.Bool()
+	}
+	if !owner && moves(k) {
+		if base != nil {
+			dst.Bound = base.Bound
+		}
+		if r.Bool() {
+			was := dst.Bound
+			if dst.Bound = uint8(r.Bits(boundB)); dst.Bound == was && !r.Bad() {
+				return 0, fmt.Errorf("%w: bound %d said to be another", wire.ErrMalformed, was)
+			}
+		}
 	}
 	dst.Vals = dst.Vals[:k.Width(g)]
 	var from schema.Base[int64]

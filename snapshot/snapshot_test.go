@@ -73,7 +73,7 @@ type flight struct {
 type picture struct {
 	newest wire.Seq
 	t      clock.TickFrac
-	pairs  map[[2]uint32][2]clock.Tick
+	pairs  map[[2]uint32][2]Mark
 }
 
 // duel is one server history, one client, and a path that loses, reorders, repeats and stops.
@@ -239,6 +239,9 @@ func (d *duel) send(now clock.Time, tick clock.Tick, budgetBits int) {
 	w.Reset([]byte{byte(seq), byte(seq >> 8), byte(tick), byte(tick >> 8), byte(tick >> 16)})
 	d.rngShuffle(due)
 	for i := range due {
+		if d.rng.chance(0.2) {
+			due[i].Bound = uint8(d.rng.n(motion.Bounds))
+		}
 		m := w.Mark()
 		d.v.Append(&w, &due[i])
 		if w.Len() > budgetBits {
@@ -269,13 +272,13 @@ func (d *duel) transit() int {
 
 // picture notes what the client draws at some moment of the last second.
 func (d *duel) picture(newest wire.Seq) *picture {
-	p := &picture{newest: newest, t: clock.TickFrac(max(int(clock.Tick(d.step).Frac())-d.rng.n(30*clock.FracPerTick), 1)), pairs: map[[2]uint32][2]clock.Tick{}}
+	p := &picture{newest: newest, t: clock.TickFrac(max(int(clock.Tick(d.step).Frac())-d.rng.n(30*clock.FracPerTick), 1)), pairs: map[[2]uint32][2]Mark{}}
 	for _, e := range d.s.Entities() {
 		for g := range e.Groups {
 			if a, b := e.Groups[g].Around(p.t); a != nil {
-				pair := [2]clock.Tick{a.Tick}
+				pair := [2]Mark{{a.Tick, a.Bound}}
 				if b != nil {
-					pair[1] = b.Tick
+					pair[1] = Mark{b.Tick, b.Bound}
 				}
 				p.pairs[[2]uint32{e.ID, uint32(g)}] = pair
 			}
@@ -293,11 +296,11 @@ func (d *duel) judge(p *picture) {
 		}
 		for g := range OwnerGroup + 1 {
 			a, b := d.v.Held(&d.log, i, g, p.newest, p.t)
-			if a == 0 {
-				a, b = b, 0
+			if a.Tick == 0 {
+				a, b = b, Mark{}
 			}
 			drawn := p.pairs[[2]uint32{e.ID, uint32(g)}]
-			if got := [2]clock.Tick{a, b}; got != drawn {
+			if got := [2]Mark{a, b}; got != drawn {
 				d.t.Fatalf("step %d: at %d, packet %d, entity %d group %d was drawn from records %v, the server takes it for %v", d.step, p.t, p.newest, e.ID, g, drawn, got)
 			}
 			d.judged++

@@ -44,11 +44,11 @@ func (g *Group) At(t clock.Tick) *motion.State {
 	return nil
 }
 
-// Around returns the states around playout time t: a is the newest at or before it, or the oldest there is;
+// Around returns the states that are shown around playout time t: a is the newest at or before it, or the oldest there is;
 // b the next one, nil if there is none. Both are nil if nothing is held.
 func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
 	for i := len(g.states) - 1; i >= 0; i-- {
-		if g.states[i].Tick.Frac() <= t {
+		if g.states[i].Shown() <= t {
 			return &g.states[i], b
 		}
 		b = &g.states[i]
@@ -77,7 +77,7 @@ func (g *Group) insert(s *motion.State) {
 		vals := g.states[out].Vals
 		copy(g.states[out:], g.states[out+1:at])
 		at--
-		g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Vals: append(vals[:0], s.Vals...)}
+		g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Vals: append(vals[:0], s.Vals...)}
 		return
 	}
 	if len(g.states) < cap(g.states) {
@@ -87,7 +87,7 @@ func (g *Group) insert(s *motion.State) {
 	}
 	spare := g.states[len(g.states)-1].Vals
 	copy(g.states[at+1:], g.states[at:])
-	g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Vals: append(spare[:0], s.Vals...)}
+	g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Vals: append(spare[:0], s.Vals...)}
 }
 
 // Held is one entity as a client holds it.

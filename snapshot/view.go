@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/motion"
 	"meanwhile/wire"
 )
 
@@ -30,7 +31,7 @@ type slot struct {
 	id      uint32
 	phase   phase
 	mine    bool
-	life    uint16 // which use of the slot this is, to tell acknowledgements of earlier ones apart
+	life    uint16 // which use of the slot this is, modulo 2^lifeB, to tell acknowledgements of earlier ones apart
 	said    bool   // the present use was mentioned in some packet
 	mention wire.Seq
 	end     wire.Seq   // oldest packet known to be applied that said that the entity is gone; where resting
@@ -38,6 +39,9 @@ type slot struct {
 	acked   [OwnerGroup + 1]clock.Tick
 	sent    [OwnerGroup + 1]clock.Tick // newest record sent, acked or in flight
 	sentAt  [OwnerGroup + 1]clock.Time
+	bounds  [OwnerGroup + 1]uint8 // classes that the acknowledged records said
+	bound   uint8                 // class that the newest record said, in flight or not
+	told    clock.Tick            // the tick of that record
 }
 
 // A View is what one client is known to hold: per slot and group the acknowledged tick. It never copies
@@ -72,7 +76,7 @@ func (v *View) Enter(i int32, mine bool) bool {
 	for range Slots {
 		v.next = (v.next + 1) % Slots
 		if s := &v.slots[v.next]; s.phase == empty {
-			*s = slot{ent: i, id: v.h.At(i).ID, phase: sight, mine: mine, life: s.life + 1, since: v.h.Tick()}
+			*s = slot{ent: i, id: v.h.At(i).ID, phase: sight, mine: mine, life: next(s.life), since: v.h.Tick()}
 			v.index[i] = v.next
 			v.used = append(v.used, v.next)
 			v.version++
@@ -186,8 +190,9 @@ func (v *View) Resync() {
 	for _, n := range v.used {
 		s := &v.slots[n]
 		if s.phase == live {
-			s.phase, s.life = sight, s.life+1
+			s.phase, s.life = sight, next(s.life)
 			clear(s.acked[:])
+			clear(s.bounds[:])
 			clear(s.sent[:])
 		}
 	}
@@ -211,11 +216,12 @@ func (v *View) Reclaim(latest wire.Seq) {
 
 // ref describes an entry of a packet in the packet log.
 //
-//	bits 0..8 slot, 9..13 groups, 14 gone, 15 based long ago, 16..31 life
+//	bits 0..8 slot, 9..13 groups, 14 gone, 15 based long ago, 16..27 life, 28..31 class of the bound
 //
-// If it is based long ago, a word for each of its groups follows: the tick of the baseline.
-func ref(n uint16, groups uint32, gone bool, life uint16) uint32 {
-	r := uint32(n) | groups<<9 | uint32(life)<<16
+// If it is based long ago, a word for each of its groups follows: how many ticks before the packet the baseline is in bits 0..27, its
+// class in bits 28..31.
+func ref(n uint16, groups uint32, gone bool, life uint16, bound uint8) uint32 {
+	r := uint32(n) | groups<<9 | uint32(life)<<16 | uint32(bound)<<28
 	if gone {
 		r |= refGone
 	}
@@ -225,7 +231,20 @@ func ref(n uint16, groups uint32, gone bool, life uint16) uint32 {
 const (
 	refGone  = 1 << 14
 	refBased = 1 << 15
+	lifeB    = 12 // more lives than packets that the log remembers
+	maxAge   = 1<<28 - 1
 )
+
+func next(life uint16) uint16 { return (life + 1) & (1<<lifeB - 1) }
+
+// A Mark names a record: its tick, and the class of the bound that it said, which decides when it is shown.
+type Mark struct {
+	Tick  clock.Tick // 0: none
+	Bound uint8
+}
+
+// shown returns the playout time at which the record is drawn as it is.
+func (m Mark) shown() clock.TickFrac { return (&motion.State{Tick: m.Tick, Bound: m.Bound}).Shown() }
 
 // longAgo is the age in ticks from which on the log keeps the baseline of a record: when it is asked what lay around a
 // moment before that record, the packet that carried the baseline may have left the log.
@@ -243,7 +262,7 @@ func words(r uint32) int {
 // present use of the slot.
 func (v *View) RefSlot(r uint32) (n uint16, groups uint32, current bool) {
 	n = uint16(r & (Slots - 1))
-	return n, r >> 9 & 31, v.slots[n].life == uint16(r>>16)
+	return n, r >> 9 & 31, v.slots[n].life == uint16(r>>16)&(1<<lifeB-1)
 }
 
 // Delivered notes that the client applied a packet.
@@ -267,7 +286,7 @@ func (v *View) Delivered(p *wire.Packet) {
 		}
 		for g := range s.acked {
 			if groups>>g&1 != 0 && p.Tick > s.acked[g] {
-				s.acked[g] = p.Tick
+				s.acked[g], s.bounds[g] = p.Tick, uint8(r>>28)
 				s.sent[g] = max(s.sent[g], p.Tick)
 			}
 		}
@@ -318,6 +337,10 @@ type Due struct {
 	groups uint32
 	Stale  int   // ticks since a record of it was sent last
 	Score  int64 // for the caller's ordering
+	// Bound is the class of how soon the next record of it comes, see motion.Wait: that of the newest record said, unless the caller
+	// changes it before Append. Nothing keeps the caller from breaking its word.
+	Bound uint8
+	Told  clock.Tick // the tick of the newest record said, 0: none
 }
 
 // Pending appends to dst what is due now, in slot order of entry: first sights, groups that changed since
@@ -358,7 +381,7 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 			if s.phase == sight {
 				groups = all
 			}
-			dst = append(dst, Due{Slot: n, Ent: s.ent, First: s.phase == sight, Mine: s.mine, groups: groups, Stale: int(stale)})
+			dst = append(dst, Due{Slot: n, Ent: s.ent, First: s.phase == sight, Mine: s.mine, groups: groups, Stale: int(stale), Bound: s.bound, Told: s.told})
 		}
 	}
 	return dst
@@ -412,12 +435,20 @@ func (v *View) Append(w *wire.BitWriter, d *Due) {
 		if d.groups>>g&1 == 0 {
 			continue
 		}
-		base := s.acked[g]
+		base, was := s.acked[g], s.bounds[g]
 		if d.First {
-			base = 0
+			base, was = 0, 0
 		}
-		v.h.appendGroup(w, e, k, g, base, s.since)
+		v.h.appendGroup(w, e, k, g, base, s.since, v.bound(s, d), was)
 	}
+}
+
+// bound returns the class that the records of d say: 0 where they have no room for one.
+func (v *View) bound(s *slot, d *Due) uint8 {
+	if s.mine || d.Gone || !moves(v.h.kinds[v.h.At(s.ent).Kind]) {
+		return 0
+	}
+	return min(d.Bound, motion.Bounds-1)
 }
 
 // Commit notes that the entry of d rides in packet p.
@@ -426,7 +457,7 @@ func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
 	v.version++
 	s.said, s.mention = true, p.Seq
 	at := len(p.Refs)
-	p.Refs = append(p.Refs, ref(d.Slot, d.groups, d.Gone, s.life))
+	p.Refs = append(p.Refs, ref(d.Slot, d.groups, d.Gone, s.life, v.bound(s, d)))
 	if !d.First && !d.Gone {
 		oldest := p.Tick
 		for g, acked := range s.acked {
@@ -438,7 +469,7 @@ func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
 			p.Refs[at] |= refBased
 			for g, acked := range s.acked {
 				if d.groups>>g&1 != 0 {
-					p.Refs = append(p.Refs, uint32(acked))
+					p.Refs = append(p.Refs, min(uint32(p.Tick-acked), maxAge)|uint32(s.bounds[g])<<28)
 				}
 			}
 		}
@@ -447,6 +478,7 @@ func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
 		s.sent[0], s.sentAt[0] = p.Tick, now
 		return
 	}
+	s.bound, s.told = v.bound(s, d), p.Tick
 	for g := range s.sent {
 		if d.groups>>g&1 != 0 {
 			s.sent[g], s.sentAt[g] = p.Tick, now
@@ -454,28 +486,28 @@ func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
 	}
 }
 
-// Held returns the ticks of the records of group g of entity i that the client held when newest was the newest packet that
-// it had applied, and that lie around playout time t: a at or before it, b after it, each 0 if it held none. Records of
+// Held returns the records of group g of entity i that the client held when newest was the newest packet that
+// it had applied, and that are shown around playout time t: a at or before it, b after it, each none if it held none. Records of
 // packets up to newest that log knows as applied count, so it is right for what the log remembers. Where a is older than
 // that, it is what a record in the log was based on, or, if there is none, what the client is known to hold.
 //
 // Asking for all entities at one t costs one walk through the log. Not safe for concurrent use.
-func (v *View) Held(log *wire.Log, i int32, g int, newest wire.Seq, t clock.TickFrac) (a, b clock.Tick) {
+func (v *View) Held(log *wire.Log, i int32, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {
 	n, ok := v.index[i]
 	if !ok {
-		return 0, 0
+		return
 	}
 	return v.HeldIn(log, n, g, newest, t)
 }
 
 // HeldIn does the same for a slot that Shown gave.
-func (v *View) HeldIn(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.TickFrac) (a, b clock.Tick) {
+func (v *View) HeldIn(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {
 	l := &v.look
 	if key := (lookKey{log, log.NextSeq(), newest, t, v.version}); l.key != key || l.pairs == nil {
 		v.lookAt(key)
 	}
 	p := &l.pairs[int(l.at[n])*(OwnerGroup+1)+g]
-	if p.a == 0 {
+	if p.a.Tick == 0 {
 		return p.before, p.b
 	}
 	return p.a, p.b
@@ -496,8 +528,8 @@ type lookKey struct {
 }
 
 type lookPair struct {
-	a, b   clock.Tick // around t
-	before clock.Tick // the newest state before the log that it is known to have held
+	a, b   Mark // around t
+	before Mark // the newest state before the log that it is known to have held
 }
 
 func (v *View) lookAt(key lookKey) {
@@ -511,9 +543,9 @@ func (v *View) lookAt(key lookKey) {
 	if p := key.log.Get(key.newest); p != nil {
 		last = p.Tick
 	}
-	held := func(p *lookPair, tick clock.Tick) { // the client held that state at some time: did it then?
-		if tick <= last && tick.Frac() <= key.t {
-			p.before = max(p.before, tick)
+	held := func(p *lookPair, m Mark) { // the client held that state at some time: did it then?
+		if m.Tick > p.before.Tick && m.Tick <= last && m.shown() <= key.t {
+			p.before = m
 		}
 	}
 	left := 0                           // pairs whose a is not known
@@ -521,10 +553,10 @@ func (v *View) lookAt(key lookKey) {
 	for j, n := range v.used {
 		l.at[n] = uint16(j)
 		shown := v.shown(n, key.newest)
-		for _, acked := range v.slots[n].acked {
+		for g, acked := range v.slots[n].acked {
 			var p lookPair
 			if !shown {
-			} else if held(&p, acked); p.before != 0 {
+			} else if held(&p, Mark{acked, v.slots[n].bounds[g]}); p.before.Tick != 0 {
 				p.a = p.before // it holds nothing newer: nothing to look for
 			} else if acked != 0 {
 				left++
@@ -544,19 +576,20 @@ func (v *View) lookAt(key lookKey) {
 			if !current || !v.shown(n, key.newest) {
 				continue
 			}
-			base := j + 1
+			base, mark := j+1, Mark{p.Tick, uint8(r >> 28)}
 			for ; groups != 0; groups &= groups - 1 {
 				pair := &l.pairs[int(l.at[n])*(OwnerGroup+1)+bits.TrailingZeros32(groups)]
 				switch {
-				case pair.a != 0:
-				case drawn && p.Tick.Frac() <= key.t:
-					pair.a = p.Tick
+				case pair.a.Tick != 0:
+				case drawn && mark.shown() <= key.t:
+					pair.a = mark
 					left--
 				case drawn:
-					pair.b = p.Tick
+					pair.b = mark
 				}
 				if r&refBased != 0 { // whether this record arrived or not, the client held what it was based on
-					held(pair, clock.Tick(p.Refs[base]))
+					w := p.Refs[base]
+					held(pair, Mark{p.Tick - clock.Tick(w&maxAge), uint8(w >> 28)})
 					base++
 				}
 			}

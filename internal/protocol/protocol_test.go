@@ -19,6 +19,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/lane"
+	"meanwhile/motion"
 	"meanwhile/schema"
 	"meanwhile/server"
 	"meanwhile/snapshot"
@@ -254,6 +255,13 @@ func TestNumbers(t *testing.T) {
 	if client.KeepAlive != server.KeepAlive {
 		t.Errorf("clients keep alive every %v, servers every %v", client.KeepAlive, server.KeepAlive)
 	}
+	var waits []string
+	for c := range uint8(motion.Bounds) {
+		waits = append(waits, fmt.Sprint(motion.Wait(c)))
+	}
+	if list := strings.Join(waits, ", ") + " ticks"; !strings.Contains(strings.Join(strings.Fields(string(text)), " "), list) {
+		t.Errorf("the document does not say that the bounds are %s", list)
+	}
 	for d := wire.Due(1); d < wire.Quiet; d++ {
 		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), fmt.Sprintf(" %d: %g ms", d, float64(d.Span().Microseconds())/1000)) {
 			t.Errorf("the document does not say that next-due code %d is %v", d, d.Span())
@@ -319,6 +327,7 @@ type held struct {
 	id, kind uint64
 	mine     bool
 	states   map[int]map[clock.Tick][]int64 // by group
+	bounds   map[int]map[clock.Tick]uint64
 }
 
 func newDissector(t *testing.T, doc string) *dissector {
@@ -545,7 +554,7 @@ func (d *dissector) entry(rules *game.Rules) {
 		return
 	}
 	d.note("a first sight")
-	h := &held{states: map[int]map[clock.Tick][]int64{}}
+	h := &held{states: map[int]map[clock.Tick][]int64{}, bounds: map[int]map[clock.Tick]uint64{}}
 	h.kind = d.r.Uvarint(3)
 	d.note("kind %d: %s", h.kind, rules.Kinds[h.kind].Name)
 	h.id = d.r.Uvarint(10)
@@ -573,6 +582,10 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based bool) {
 			moving = moving || p.Draw != schema.Step
 		}
 	}
+	paced := false
+	for _, p := range k.Props {
+		paced = paced || obs && p.Draw != schema.Step && p.Audience == schema.Everyone
+	}
 	base := clock.Tick(0)
 	if based {
 		base = d.h.Tick - clock.Tick(d.r.Uvarint(3))
@@ -595,6 +608,18 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based bool) {
 		}
 		rest := d.r.Bool()
 		d.note("rests: %v", rest)
+	}
+	bound := uint64(0)
+	if based {
+		bound = h.bounds[g][base]
+	}
+	switch {
+	case !paced:
+	case d.r.Bool():
+		bound = d.r.Bits(4)
+		d.note("bound class %d", bound)
+	default:
+		d.note("bound class %d still", bound)
 	}
 	delta := based && d.h.Tick-base < 128
 	old := h.states[g][base]
@@ -632,9 +657,9 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based bool) {
 		}
 	}
 	if h.states[g] == nil {
-		h.states[g] = map[clock.Tick][]int64{}
+		h.states[g], h.bounds[g] = map[clock.Tick][]int64{}, map[clock.Tick]uint64{}
 	}
-	h.states[g][d.h.Tick] = vals
+	h.states[g][d.h.Tick], h.bounds[g][d.h.Tick] = vals, bound
 }
 
 // finer is how much higher the order is in simulation precision, by the document.
@@ -773,7 +798,7 @@ func (d *dissector) agrees(s *snapshot.Store) error {
 			if g == ownerGroup { // the client has places for what is not sent, too
 				vals = vals[:len(states[newest.Tick])]
 			}
-			if !slices.Equal(vals, states[newest.Tick]) {
+			if !slices.Equal(vals, states[newest.Tick]) || uint64(newest.Bound) != h.bounds[g][newest.Tick] {
 				return fmt.Errorf("slot %d group %d: %v by the document, a client holds %v", n, g, states, newest)
 			}
 		}

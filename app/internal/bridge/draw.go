@@ -115,10 +115,10 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 			cut = cut || newest.Cut > b.lastTick && b.lastTick > 0
 			continue
 		}
-		held = held || !newest.Rest && newest.Tick.Frac() < t
+		held = held || !newest.Rest && newest.Shown() < t
 		if b.lastT > 0 {
 			x, y := e.Held.Groups[g].Around(t)
-			cut = cut || x != nil && b.passed(x.Cut, t) || y != nil && b.passed(y.Cut, t)
+			cut = cut || x != nil && b.passed(x.CutShown(), t) || y != nil && b.passed(y.CutShown(), t)
 		}
 	}
 	if cut {
@@ -131,8 +131,8 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 }
 
 // passed reports whether playout has passed a teleport since the last picture.
-func (b *Bridge) passed(cut clock.Tick, t clock.TickFrac) bool {
-	return cut > 0 && cut.Frac() > b.lastT && cut.Frac() <= t
+func (b *Bridge) passed(cut, t clock.TickFrac) bool {
+	return cut > 0 && cut > b.lastT && cut <= t
 }
 
 // newestCut returns the tick of the newest teleport that the server told of the avatar.
