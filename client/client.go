@@ -131,6 +131,7 @@ type Client struct {
 	lost    int // packets dropped in a row for a lost baseline
 	lane    lane.Receiver
 	hold    lane.Hold
+	texts   snapshot.Texts
 	events  *eventList // for the next call of Events
 	later   eventList  // own ones that wait for the server's state, where nothing is predicted
 
@@ -468,6 +469,15 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		if !ok {
 			break
 		}
+		if m.Kind == snapshot.TextMessage {
+			if c.texts.Read(m.Body) != nil {
+				c.stats.Malformed++
+			}
+			for _, e := range c.store.Entities() {
+				e.Fresh = e.Fresh || !e.Mine // it may be called so
+			}
+			continue
+		}
 		for !c.hold.Put(m) {
 			c.show(c.hold.Pop())
 		}
@@ -540,6 +550,7 @@ func (c *Client) refresh() {
 				drawn[k.Groups[g].At+i] = v * schema.SubSteps
 			}
 		}
+		c.texts.Spell(k, drawn)
 		c.eng.PutKnown(game.ID(e.ID), e.Kind, drawn)
 	}
 	if avatar == nil {

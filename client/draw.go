@@ -93,6 +93,7 @@ func (c *Client) drawAt(h *snapshot.Held, t clock.TickFrac) (drawn []int64, ok b
 		}
 		motion.Draw(k, group, a, b, t, drawn[group.At:group.At+group.N])
 	}
+	c.texts.Spell(k, drawn)
 	return drawn, true
 }
 

@@ -119,6 +119,7 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			motion.Draw(k, group, &from, to, at.Used, drawn[group.At:group.At+group.N])
 		}
 		last = e.ID
+		r.History.Spell(k, drawn)
 		return f(e.ID, drawn)
 	})
 }

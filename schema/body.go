@@ -68,7 +68,7 @@ func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, bas
 			continue
 		}
 		at := q.place(k, g)
-		for c := at; c < at+q.Comps; c++ {
+		for c := at; c < at+q.comps(obs); c++ {
 			if base.Vals != nil {
 				q.AppendDelta(w, int64(cur[c]), int64(base.Vals[c]), obs)
 			} else {
@@ -88,7 +88,7 @@ func ReadBody[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base 
 			continue
 		}
 		at := q.place(k, g)
-		for c := at; c < at+q.Comps; c++ {
+		for c := at; c < at+q.comps(obs); c++ {
 			if base.Vals != nil {
 				dst[c] = T(q.ReadDelta(r, int64(base.Vals[c]), obs))
 			} else {

@@ -12,6 +12,8 @@ func (q *Prop) AppendAbsolute(w *wire.BitWriter, v int64, obs bool, tick int64) 
 		w.Bits(uint64(v), simBits(q.SimTurn))
 	case q.Class == Stick:
 		w.Bits(uint64(v+int64(q.Sim)), q.bits)
+	case q.Ref && obs:
+		w.Uvarint(uint64(uint32(v)), refK)
 	case q.bits > 0:
 		w.Bits(uint64(v)&(1<<uint(q.bits)-1), q.bits)
 	case q.Class == Tick:
@@ -46,6 +48,13 @@ func (q *Prop) ReadAbsolute(r *wire.BitReader, obs bool, tick int64) int64 {
 		if v = int64(r.Bits(q.bits)) - int64(q.Sim); v > int64(q.Sim) {
 			r.Fail()
 		}
+	case q.Ref && obs:
+		n := r.Uvarint(refK)
+		if n >= MaxRefs {
+			r.Fail()
+			n = 0
+		}
+		v = int64(n)
 	case q.bits > 0:
 		v = int64(r.Bits(q.bits))
 	case q.Class == Tick:
@@ -97,6 +106,20 @@ func (q *Prop) ReadDelta(r *wire.BitReader, base int64, obs bool) int64 {
 		return q.Min
 	}
 	return q.canonical(base+d, obs)
+}
+
+// MaxRefs bounds the numbers that stand for texts; 0 stands for none.
+const MaxRefs = 4096
+
+// refK is the order of the code of such a number: 7 bits up to 63.
+const refK = 6
+
+// comps returns how many integers of the property travel in a record.
+func (q *Prop) comps(obs bool) int {
+	if obs && q.Ref {
+		return 1
+	}
+	return q.Comps
 }
 
 // canonical folds a decoded value into the range that the history holds, so that garbage cannot

@@ -25,6 +25,8 @@
 //	draw=linear|hermite|step    how it is drawn between two records; hermite needs a vel beside the pos
 //	to=owner, server, kept      who receives it, instead of everyone: its owner; nobody; nobody, but the owner's
 //	                            prediction computes it too
+//	ref                         text: observers receive a number for it, and the text itself once, reliably; until that has
+//	                            arrived they see none. For names that come into sight again and again
 //	group=0..3                  the atomic record that it travels in; without it movement, state and text are apart
 package schema
 
@@ -111,6 +113,7 @@ type Prop struct {
 	SimTurn  int64   // the same in simulation
 	At       int     // index of the first component among the simulation integers
 	ObsAt    int     // the same among the observer integers; -1 if observers do not receive it
+	Ref      bool    // a Text that observers receive as a number: the first of its observer integers, the others being 0
 	Tangent  int     // for Hermite: index in Props of the velocity
 	TangentQ int64   // for Hermite: observer position steps per tick and velocity step, in 1/1<<32
 	bits     int     // width of the absolute value where it is bounded; 0 otherwise
@@ -138,6 +141,7 @@ type Kind struct {
 	Owned  []int // properties that the owner receives, in order
 	Sims   int   // number of simulation integers
 	Obs    int   // number of observer integers
+	Refs   bool  // observers receive some text as a number
 	PlaceX int   // observer component of the first pos property's x, or -1; y follows it
 
 	PlaceMM float64 // millimetres of one observer step of that property
@@ -206,6 +210,7 @@ func (k *Kind) layout() error {
 				continue
 			}
 			p.ObsAt = k.Obs
+			k.Refs = k.Refs || p.Ref
 			k.Obs += p.Comps
 			group.Props = append(group.Props, i)
 			group.Moving = group.Moving || p.Draw != Step
@@ -353,6 +358,10 @@ func parse(f reflect.StructField, tag string, rate int) (Prop, error) {
 			default:
 				err = fmt.Errorf("draw=%s does not fit class %s", val, p.Class)
 			}
+		case w == "ref" && !p.Ref:
+			if p.Ref = true; p.Class != Text {
+				err = fmt.Errorf("ref does not fit class %s, only text", p.Class)
+			}
 		case w == "to=owner":
 			err = audience(Owner)
 		case w == "server":
@@ -369,7 +378,7 @@ func parse(f reflect.StructField, tag string, rate int) (Prop, error) {
 			p.Sim, err = p.precision(w)
 			precise = true
 		default:
-			err = fmt.Errorf("unknown or repeated word %q, want a precision, others=, draw=, group=, to=owner, server or kept", w)
+			err = fmt.Errorf("unknown or repeated word %q, want a precision, others=, draw=, group=, ref, to=owner, server or kept", w)
 		}
 		if err != nil {
 			return p, err
@@ -568,10 +577,18 @@ func (k *Kind) Text() string {
 		if p.Audience == Server {
 			continue // never on the wire
 		}
-		fmt.Fprintf(&b, " %s %s x%d sim=%s obs=%s range=%d..%d to=%d draw=%d group=%d\n", p.Name, p.Class, p.Comps,
-			strconv.FormatFloat(p.Sim, 'g', -1, 64), strconv.FormatFloat(p.Obs, 'g', -1, 64), p.Min, p.Max, p.Audience, p.Draw, p.Group)
+		fmt.Fprintf(&b, " %s %s x%d sim=%s obs=%s range=%d..%d to=%d draw=%d group=%d%s\n", p.Name, p.Class, p.Comps,
+			strconv.FormatFloat(p.Sim, 'g', -1, 64), strconv.FormatFloat(p.Obs, 'g', -1, 64), p.Min, p.Max, p.Audience, p.Draw, p.Group, p.words())
 	}
 	return b.String()
+}
+
+// words are what Text says at the end of a property's line, where there is something to say.
+func (q *Prop) words() string {
+	if q.Ref {
+		return " ref"
+	}
+	return ""
 }
 
 // round gives the nearest integer, half a step upwards, within MaxValue; NaN becomes 0. The product with the steps per

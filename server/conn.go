@@ -382,6 +382,9 @@ func (c *conn) encode(out *Outbox) {
 	}
 	w.Bool(false)
 	b := w.Bytes()
+	out.body = c.view.Untold(out.body, func(body []byte) bool { // a queue that is full is tried again with the next packet
+		return c.lane.Send(lane.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Body: body}) == nil
+	})
 	if p.Seq%4 == 0 {
 		share = room
 	}

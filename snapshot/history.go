@@ -98,6 +98,7 @@ type History struct {
 	index map[uint32]int32
 	tick  clock.Tick
 	row   []int32 // scratch
+	texts texts
 }
 
 // NewHistory returns an empty History of the given kinds.
@@ -187,6 +188,9 @@ func (h *History) Remove(i int32) {
 		return
 	}
 	e.alive = false
+	if k := h.kinds[e.Kind]; k.Refs && e.lastTick != 0 {
+		h.unrefer(k, e.obsRow(k, e.lastTick))
+	}
 	delete(h.index, e.ID)
 	h.pend = append(h.pend, i)
 }
@@ -201,6 +205,13 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	e.lastTick = now
 	prev, row := e.obsRow(k, now-1), e.obsRow(k, now)
 	k.Observe(sim, row)
+	if k.Refs {
+		before := prev
+		if first {
+			before = nil
+		}
+		h.refer(k, row, before)
+	}
 	for gi := range k.Groups {
 		g, gt := &k.Groups[gi], &e.group[gi]
 		same := true

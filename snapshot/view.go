@@ -53,6 +53,7 @@ type View struct {
 	used  []uint16         // slots that are not empty
 	next  uint16           // where the search for an empty slot goes on: the longest unused first
 	look  look
+	texts toldTexts
 	// version counts what may change the result of a look.
 	version uint64
 	// Resyncs counts how often the client asked for everything anew.
@@ -479,9 +480,14 @@ func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
 		return
 	}
 	s.bound, s.told = v.bound(s, d), p.Tick
+	e := v.h.At(s.ent)
+	k := v.h.kinds[e.Kind]
 	for g := range s.sent {
 		if d.groups>>g&1 != 0 {
 			s.sent[g], s.sentAt[g] = p.Tick, now
+			if k.Refs && g != OwnerGroup {
+				v.want(k, g, e.obsRow(k, v.h.tick))
+			}
 		}
 	}
 }

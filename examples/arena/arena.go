@@ -60,7 +60,7 @@ type Player struct {
 	Health int        `net:"int,0..100"`
 	Score  int        `net:"int,0..999"`
 	Deaths int        `net:"int,0..999"`
-	Name   string     `net:"text,12"`
+	Name   string     `net:"text,12,ref"`
 	Crouch bool       `net:"bool"`
 	Alive  bool       `net:"bool"`
 

@@ -3,6 +3,7 @@
 package protocol_test
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"flag"
 	"fmt"
@@ -34,7 +35,7 @@ const document = "../../docs/PROTOCOL.md"
 type Kite struct {
 	Pos  geom.Vec2  `net:"pos,others=1cm"`
 	Aim  geom.Angle `net:"angle,8bit"`
-	Name string     `net:"text,4"`
+	Name string     `net:"text,4,ref"`
 	Line int        `net:"int,0..99,to=owner"`
 }
 
@@ -240,6 +241,7 @@ func TestNumbers(t *testing.T) {
 		"groups of a kind":            schema.MaxGroups,
 		"integers of a kind":          schema.MaxComps,
 		"bytes of a text":             schema.MaxText,
+		"texts by reference":          schema.MaxRefs - 1,
 		"parts of a lane in flight":   lane.Window,
 		"bytes of a part":             lane.PartSize,
 		"bytes of a message":          lane.MaxMessage,
@@ -321,6 +323,7 @@ type dissector struct {
 	at      int // bits of body that are written down
 	h       wire.Header
 	slots   map[uint64]*held
+	lane    lane.Receiver
 }
 
 type held struct {
@@ -474,13 +477,17 @@ func (d *dissector) down(rules *game.Rules) {
 		fmt.Fprintf(&d.b, "%-32s padding\n", d.body[d.at-pad:d.at])
 	}
 	if len(rest) > 0 {
-		var in lane.Receiver
+		in := &d.lane
 		n, err := in.Read(rest)
 		if err != nil || n != len(rest) {
 			d.t.Fatalf("lane section: %d bytes, %v", n, err)
 		}
 		fmt.Fprintf(&d.b, "%-32x lane section\n", rest)
 		for m, ok := in.Next(); ok; m, ok = in.Next() {
+			if m.Kind == snapshot.TextMessage {
+				fmt.Fprintf(&d.b, "%-32x text %d is %q\n", m.Body, binary.LittleEndian.Uint16(m.Body), m.Body[2:])
+				continue
+			}
 			k := rules.Events[m.Kind]
 			fmt.Fprintf(&d.b, "%-32x event %s of tick %d by entity %d", m.Body, k.Name, m.Tick, m.Entity)
 			d.r.Reset(m.Body)
@@ -637,6 +644,7 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based bool) {
 		for c := range p.Comps {
 			v := before[c]
 			switch {
+			case p.Ref && obs && c > 0: // the number alone travels
 			case present && delta:
 				v = d.difference(p, before[c], obs)
 			case present:
@@ -687,9 +695,17 @@ func turn(p *schema.Prop, obs bool) int64 {
 	return p.SimTurn
 }
 
+// class is the row of the table that the property goes by.
+func (d *dissector) class(p *schema.Prop, obs bool) class {
+	if p.Ref && obs {
+		return d.classes["ref"]
+	}
+	return d.classes[p.Class.String()]
+}
+
 // alone reads a value by itself.
 func (d *dissector) alone(p *schema.Prop, obs bool, tick clock.Tick) int64 {
-	c := d.classes[p.Class.String()]
+	c := d.class(p, obs)
 	switch c.kind {
 	case "signed":
 		return d.r.Varint(c.order + finer(p, obs))
@@ -718,7 +734,7 @@ func (d *dissector) alone(p *schema.Prop, obs bool, tick clock.Tick) int64 {
 
 // difference reads a value as the difference from another.
 func (d *dissector) difference(p *schema.Prop, before int64, obs bool) int64 {
-	c := d.classes[p.Class.String()]
+	c := d.class(p, obs)
 	if c.difference < 0 {
 		return d.alone(p, obs, 0)
 	}

@@ -1,0 +1,49 @@
+package arena
+
+import (
+	"testing"
+	"unsafe"
+
+	"meanwhile/clock"
+	"meanwhile/geom"
+	"meanwhile/schema"
+	"meanwhile/snapshot"
+	"meanwhile/wire"
+)
+
+// What a player costs that comes into sight: everything that others learn of it, half of which (its score, its deaths, the crouch and
+// its aim) is as it was when it joined. The name goes apart, once.
+func TestFirstSight(t *testing.T) {
+	rules, err := Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := rules.Kinds[0]
+	h := snapshot.NewHistory(rules.Kinds)
+	v := snapshot.NewView(h)
+	h.Begin(100)
+	i := h.Add(300, 0, false)
+	p := Player{Pos: geom.Vec3{X: 31.4, Y: 17.2, Z: 2.5}, Vel: geom.Vec3{X: -3.1, Y: 4.2}, Health: 75, Name: "Wilhelmina", Alive: true}
+	sims := make([]int64, k.Sims)
+	k.Extract(unsafe.Pointer(&p), sims)
+	h.Record(i, sims, false)
+	v.Enter(i, false)
+	var w wire.BitWriter
+	w.Reset(nil)
+	due := v.Pending(clock.Time(1), 0, nil)
+	v.Append(&w, &due[0])
+	var log wire.Log
+	v.Commit(&due[0], log.Sent(1, 100, nil), 1)
+	name := 0
+	v.Untold(nil, func(body []byte) bool { name += len(body); return true })
+	props := ""
+	for _, q := range k.Props {
+		if q.Audience == schema.Everyone {
+			props += " " + q.Name
+		}
+	}
+	t.Logf("first sight of%s: %d bits, and once the name: %d bytes", props, w.Len(), name)
+	if w.Len() > 250 || name != 2+len(p.Name) {
+		t.Errorf("a first sight takes %d bits, want at most 250; the name %d bytes", w.Len(), name)
+	}
+}
