@@ -57,11 +57,7 @@ func TestTwoAvatarsOfAHostileServer(t *testing.T) {
 		var w wire.BitWriter
 		w.Reset(hd.Append(nil))
 		w.Bits(0, 6)
-		for _, d := range v.Pending(now, time.Hour, nil) {
-			v.Append(&w, &d)
-			v.Commit(&d, p, now)
-		}
-		w.Bool(false)
+		new(snapshot.Writer).All(&w, v, v.Pending(now, time.Hour, nil), p, now)
 		v.Delivered(p)
 		c.Receive(clock.Time(n)*clock.Time(period), w.Bytes())
 		c.Frame(clock.Time(n)*clock.Time(period) + 1)

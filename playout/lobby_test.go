@@ -280,11 +280,7 @@ func TestPlaceBesideARecord(t *testing.T) {
 		due := v.Pending(now, time.Second, nil)
 		var w wire.BitWriter
 		w.Reset(nil)
-		for i := range due {
-			v.Append(&w, &due[i])
-			v.Commit(&due[i], p, now)
-		}
-		w.Bool(false)
+		new(snapshot.Writer).All(&w, v, due, p, now)
 		if tick > 2 { // first sights are over
 			bits += w.Len()
 			places += len(due)

@@ -105,10 +105,7 @@ func (g *gallery) step(send, arrive bool) wire.Seq {
 	p := g.log.Sent(0, g.tick, g.v.Missing)
 	var w wire.BitWriter
 	w.Reset(nil)
-	for _, d := range g.v.Pending(clock.Time(g.tick)*clock.Time(time.Second), time.Millisecond, nil) {
-		g.v.Append(&w, &d)
-		g.v.Commit(&d, p, 0)
-	}
+	new(snapshot.Writer).All(&w, g.v, g.v.Pending(clock.Time(g.tick)*clock.Time(time.Second), time.Millisecond, nil), p, 0)
 	if arrive {
 		if !g.log.Acked(wire.Ack{Latest: p.Seq}, g.v.Delivered, g.v.Missing) {
 			g.t.Fatal("ack refused")

@@ -352,23 +352,24 @@ func (c *conn) encode(out *Outbox) {
 		}
 	}
 	w := &out.w
-	w.Reset(h.Append(out.buf))
+	head := h.Append(out.buf)
+	outer := (len(head) - begin) * 8 // bits around the entries
+	w.Reset(head)
 	c.feedback(w)
+	outer += w.Len()
 	sent, reserve := 0, 0
 	if laneDue { // events have a share of their own, and now and then room for a large one
 		if reserve = share / 4; p.Seq%4 == 0 {
 			reserve = min(lane.MinRoom, share*3/4)
 		}
 	}
+	out.entries.Begin(c.view, due, (share-reserve)*8-outer)
 	for i := range due {
 		limit := share - reserve
 		if sent == 0 {
 			limit = room // a large record may use what others left
 		}
-		m := w.Mark()
-		c.view.Append(w, &due[i])
-		if size := w.Size() - begin + 1; size > limit {
-			w.Rewind(m)
+		if size := (outer + out.entries.Try(&due[i]) + 7) / 8; size > limit {
 			if i == 0 && size <= min(wire.MaxDatagram, s.cfg.Budget-wire.Overhead) {
 				c.need = size // it is the most urgent: small ones must not use up what it waits for
 			}
@@ -377,10 +378,10 @@ func (c *conn) encode(out *Outbox) {
 			}
 			continue // a large first sight may not fit where a small record does
 		}
-		c.view.Commit(&due[i], p, now)
+		out.entries.Keep()
 		sent++
 	}
-	w.Bool(false)
+	out.entries.End(w, p, now)
 	b := w.Bytes()
 	out.body = c.view.Untold(out.body, func(body []byte) bool { // a queue that is full is tried again with the next packet
 		return c.lane.Send(lane.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Body: body}) == nil

@@ -372,6 +372,8 @@ type Outbox struct {
 	near []interest.Neighbour
 	w    wire.BitWriter
 	body []byte // of an event
+
+	entries snapshot.Writer
 }
 
 type outgoing struct {

@@ -48,18 +48,17 @@ func (c *crowd) encode() {
 		k := c.next()
 		k.seq, k.tick, k.entries = entry.Seq, c.tick, 0
 		c.w.Reset(k.body[:0])
+		const room = (wire.MaxDatagram - 40) * 8
+		c.x.Begin(c.v, due, room)
 		for i := range due {
-			m := c.w.Mark()
-			c.v.Append(&c.w, &due[i])
-			if c.w.Size() > wire.MaxDatagram-40 {
-				c.w.Rewind(m)
+			if c.x.Try(&due[i]) > room {
 				break
 			}
-			c.v.Commit(&due[i], entry, c.now)
+			c.x.Keep()
 			k.entries++
 		}
 		due = due[k.entries:]
-		c.w.Bool(false)
+		c.x.End(&c.w, entry, c.now)
 		k.body = c.w.Bytes()
 		c.log.Charge(entry, len(k.body))
 		c.records += k.entries

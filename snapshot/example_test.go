@@ -28,6 +28,7 @@ func Example() {
 	kinds := []*schema.Kind{kind}
 	history := snapshot.NewHistory(kinds) // shared by all clients
 	view := snapshot.NewView(history)     // what one client is known to hold
+	var writer snapshot.Writer
 	var log wire.Log
 	store := snapshot.NewStore(kinds) // the client
 	var received wire.Received
@@ -55,11 +56,13 @@ func Example() {
 		packet := log.Sent(now, tick, view.Missing)
 		var w wire.BitWriter
 		w.Reset(nil)
-		for i := range due { // ordered and cut to a budget by the caller
-			view.Append(&w, &due[i])
-			view.Commit(&due[i], packet, now)
+		writer.Begin(view, due, 8*wire.MaxDatagram)
+		for i := range due { // ordered by the caller
+			if writer.Try(&due[i]) <= 8*wire.MaxDatagram {
+				writer.Keep()
+			}
 		}
-		w.Bool(false)
+		writer.End(&w, packet, now)
 		body := w.Bytes()
 
 		var r wire.BitReader
@@ -77,7 +80,7 @@ func Example() {
 	}
 	// Output:
 	// tick 1: 15 bytes, x is 10 cm, rests: false
-	// tick 2: 4 bytes, x is 20 cm, rests: false
-	// tick 3: 4 bytes, x is 30 cm, rests: false
+	// tick 2: 3 bytes, x is 20 cm, rests: false
+	// tick 3: 3 bytes, x is 30 cm, rests: false
 	// tick 9: 3 bytes, x is 30 cm, rests: true
 }

@@ -92,6 +92,7 @@ func (e *Entity) Alive() bool { return e.alive }
 // reused after removal; IDs never are. Not safe for concurrent writing; reading is.
 type History struct {
 	kinds []*schema.Kind
+	usual []int // of each kind the group that ordinary updates are of
 	ents  []Entity
 	free  []int32
 	pend  []int32 // removed, waiting until no rewind can ask for them
@@ -103,7 +104,7 @@ type History struct {
 
 // NewHistory returns an empty History of the given kinds.
 func NewHistory(kinds []*schema.Kind) *History {
-	return &History{kinds: kinds, index: map[uint32]int32{}}
+	return &History{kinds: kinds, usual: usualGroups(kinds), index: map[uint32]int32{}}
 }
 
 // Tick returns the newest recorded tick.
@@ -276,6 +277,7 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	if cut {
 		gt.cut, gt.changed = now, now
 	}
+	gt.cuts.put(now, gt.cut == now)
 }
 
 func millimetres(v int32, mm float64) int32 {

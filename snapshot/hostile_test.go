@@ -234,65 +234,111 @@ func TestMutatedPackets(t *testing.T) {
 }
 
 // hand writes packets that no server writes.
-func hand(write func(w *wire.BitWriter)) []byte {
+type hand struct {
+	wire.BitWriter
+	entries, next uint64
+	usual         bool
+}
+
+// entry begins one.
+func (w *hand) entry(slot uint64) {
+	w.entries++
+	w.Uvarint(slot-w.next, 7)
+	w.next = slot + 1
+}
+
+// update begins one that names its groups.
+func (w *hand) update(slot, groups uint64, n int) { w.entry(slot); w.Bits(0b01, 2); w.Bits(groups, n) }
+
+// against is a record's baseline, so many ticks ago, and the state so many ticks before that.
+func (w *hand) against(age, gap uint64) {
+	w.Bits(0b11, 2)
+	w.Uvarint(age-1, ageK)
+	w.Uvarint(gap, gapK)
+}
+
+func (w *hand) gone(slot uint64) { w.entry(slot); w.Bits(0b111, 3) }
+
+func (w *hand) sight(slot, kind, id uint64, mine bool) {
+	w.entry(slot)
+	w.Bits(0b011, 3)
+	w.Uvarint(kind, kindK)
+	w.Uvarint(id, idK)
+	w.Bool(mine)
+}
+
+func byHand(write func(w *hand)) []byte {
+	var h hand
+	h.Reset(nil)
+	write(&h)
+	n := h.Len()
+	entries := h.Bytes()
 	var w wire.BitWriter
 	w.Reset(nil)
-	write(&w)
-	w.Bool(false)
+	if w.Uvarint(h.entries, countK); h.entries > 0 {
+		w.Bits(7, gapB)
+		if w.Bool(h.usual); h.usual {
+			w.Uvarint(4, usualAgeK) // five ticks ago, and four before that
+			w.Uvarint(4, usualGapK)
+		}
+	}
+	w.Copy(entries, 0, n)
 	return append(w.Bytes(), make([]byte, 64)...)
 }
 
 func TestRefusals(t *testing.T) {
-	entry := func(w *wire.BitWriter, slot uint64) { w.Bool(true); w.Bits(slot, slotsB) }
-	gone := func(w *wire.BitWriter, slot uint64) { entry(w, slot); w.Bits(0b11, 2) }
-	sight := func(w *wire.BitWriter, slot, kind, id uint64, mine bool) {
-		entry(w, slot)
-		w.Bits(0b01, 2)
-		w.Uvarint(kind, kindK)
-		w.Uvarint(id, idK)
-		w.Bool(mine)
+	const tick = 20
+	var newest uint64 // state held in slot 1
+	{
+		r, _ := newReplay(t)
+		newest = uint64(r.store().slots[1].Groups[0].Newest().Tick)
 	}
 	for _, c := range []struct {
 		name  string
-		write func(w *wire.BitWriter)
+		write func(w *hand)
 		want  error
 	}{
-		{"nothing", func(w *wire.BitWriter) {}, nil},
-		{"the end of what never was", func(w *wire.BitWriter) { gone(w, 500) }, nil},
-		{"a slot twice", func(w *wire.BitWriter) { gone(w, 500); gone(w, 500) }, wire.ErrMalformed},
-		{"an empty slot", func(w *wire.BitWriter) { entry(w, 500); w.Bits(0, 1) }, ErrSlot},
-		{"no group", func(w *wire.BitWriter) { entry(w, 2); w.Bits(0, 1); w.Bits(0, 3) }, wire.ErrMalformed},
-		{"a baseline of this tick", func(w *wire.BitWriter) { entry(w, 2); w.Bits(0, 1); w.Bits(1, 2); w.Uvarint(0, ageK) }, wire.ErrMalformed},
-		{"a baseline before time began", func(w *wire.BitWriter) { entry(w, 2); w.Bits(0, 1); w.Bits(1, 2); w.Uvarint(20, ageK) }, wire.ErrMalformed},
-		{"a baseline that is not held", func(w *wire.BitWriter) { entry(w, 2); w.Bits(0, 1); w.Bits(1, 2); w.Uvarint(5, ageK) }, ErrBaseline},
-		{"an unknown kind", func(w *wire.BitWriter) { sight(w, 500, 2, 90, false) }, wire.ErrMalformed},
-		{"no identity", func(w *wire.BitWriter) { sight(w, 500, 1, 0, false) }, wire.ErrMalformed},
-		{"an identity beyond 32 bits", func(w *wire.BitWriter) { sight(w, 500, 1, 1<<32, false) }, wire.ErrMalformed},
-		{"a teleport before time began", func(w *wire.BitWriter) {
-			sight(w, 500, 1, 90, false)
+		{"nothing", func(w *hand) {}, nil},
+		{"the end of what never was", func(w *hand) { w.gone(500) }, nil},
+		{"a slot beyond the last", func(w *hand) { w.gone(511); w.gone(512) }, wire.ErrMalformed},
+		{"more entries than slots", func(w *hand) { w.entries = 513 }, wire.ErrMalformed},
+		{"an empty slot", func(w *hand) { w.update(500, 0, 0) }, ErrSlot},
+		{"an ordinary update of an empty slot", func(w *hand) { w.entry(500); w.Bits(0, 1) }, ErrSlot},
+		{"no group", func(w *hand) { w.update(1, 0, 2) }, wire.ErrMalformed},
+		{"a baseline before time began", func(w *hand) { w.update(1, 1, 2); w.against(20, 0) }, wire.ErrMalformed},
+		{"a baseline that is not held", func(w *hand) { w.update(1, 1, 2); w.against(5, 0) }, ErrBaseline},
+		{"the usual baseline, which is not held", func(w *hand) { w.usual = true; w.entry(1); w.Bits(0, 1) }, ErrBaseline},
+		{"a state before the baseline that is not held", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 30) }, ErrBaseline},
+		{"a state before the baseline from before time began", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 50) }, ErrBaseline},
+		{"a state too long before the baseline", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 64) }, wire.ErrMalformed},
+		{"an ordinary update", func(w *hand) { w.entry(1); w.Bits(0, 1); w.Bits(0, 8) }, nil},
+		{"an unknown kind", func(w *hand) { w.sight(500, 2, 90, false) }, wire.ErrMalformed},
+		{"no identity", func(w *hand) { w.sight(500, 1, 0, false) }, wire.ErrMalformed},
+		{"an identity beyond 32 bits", func(w *hand) { w.sight(500, 1, 1<<32, false) }, wire.ErrMalformed},
+		{"a teleport before time began", func(w *hand) {
+			w.sight(500, 1, 90, false)
 			w.Bits(0b11, 2)
 			w.Uvarint(20, agoK)
 		}, wire.ErrTruncated},
-		{"a first sight", func(w *wire.BitWriter) { sight(w, 500, 1, 90, false); w.Bits(0, 8) }, nil},
-		{"a first sight of the same entity in two slots", func(w *wire.BitWriter) {
-			sight(w, 500, 1, 90, false)
+		{"a first sight", func(w *hand) { w.sight(500, 1, 90, false); w.Bits(0, 8) }, nil},
+		{"a first sight of the same entity in two slots", func(w *hand) {
+			w.sight(500, 1, 90, false)
 			w.Bits(0, 6) // no flags, no rest, the same bound, no place; the same bound, not on
-			sight(w, 501, 1, 90, false)
+			w.sight(501, 1, 90, false)
 			w.Bits(0, 6)
 		}, nil},
-		{"another bound that is the same", func(w *wire.BitWriter) {
-			sight(w, 500, 1, 90, false)
+		{"another bound that is the same", func(w *hand) {
+			w.sight(500, 1, 90, false)
 			w.Bits(0, 2)
 			w.Bool(true)
 			w.Bits(0, boundB)
 		}, wire.ErrMalformed},
-		{"another kind in a slot that is in use", func(w *wire.BitWriter) { sight(w, 2, 0, 2, false); w.Bits(0, 30) }, nil},
-		{"an own one that was another's", func(w *wire.BitWriter) { sight(w, 2, 1, 2, true); w.Bits(0, 30) }, nil},
+		{"another kind in a slot that is in use", func(w *hand) { w.sight(1, 0, 2, false); w.Bits(0, 30) }, nil},
+		{"an own one that was another's", func(w *hand) { w.sight(1, 1, 2, true); w.Bits(0, 30) }, nil},
 	} {
 		r, _ := newReplay(t)
 		s := r.store()
-		const tick = 20
-		body := hand(c.write)
+		body := byHand(c.write)
 		before := image(s)
 		var br wire.BitReader
 		br.Reset(body)
@@ -307,11 +353,13 @@ func TestRefusals(t *testing.T) {
 		// And the client goes on: any update of any slot is refused or taken in.
 		g := rng(1)
 		for range 300 {
-			body := hand(func(w *wire.BitWriter) {
-				entry(w, uint64(g.n(8)))
-				w.Bits(0, 1)
-				w.Bits(g.next(), 3)
-				w.Uvarint(uint64(1+g.n(20)), ageK)
+			body := byHand(func(w *hand) {
+				w.usual = g.chance(0.5)
+				if w.entry(uint64(g.n(8))); g.chance(0.5) {
+					w.Bits(0b01, 2)
+					w.Bits(g.next(), 3)
+					w.against(uint64(1+g.n(20)), uint64(g.n(8)))
+				}
 				w.Bits(g.next(), 60)
 			})
 			if err := read(s, tick+1, body); err != nil {

@@ -34,6 +34,7 @@ type pair struct {
 	ents []int32
 	id   uint32
 	due  []Due
+	x    Writer
 	w    wire.BitWriter
 	r    wire.BitReader
 }
@@ -119,17 +120,18 @@ func (p *pair) write(bits int) *packet {
 	entry := p.log.Sent(p.now, p.tick, p.v.Missing)
 	out := &packet{seq: entry.Seq, tick: p.tick}
 	p.w.Reset(nil)
+	p.x.Begin(p.v, p.due, bits)
 	for i := range p.due {
-		m := p.w.Mark()
-		p.v.Append(&p.w, &p.due[i])
-		if p.w.Len()+1 > bits {
-			p.w.Rewind(m)
+		if p.x.Try(&p.due[i]) > bits {
 			break
 		}
-		p.v.Commit(&p.due[i], entry, p.now)
+		p.x.Keep()
 		out.entries++
 	}
-	p.w.Bool(false)
+	promised := p.x.Size()
+	if p.x.End(&p.w, entry, p.now); p.w.Len() > promised {
+		p.t.Fatalf("%d entries take %d bits, promised were %d", out.entries, p.w.Len(), promised)
+	}
 	out.body = p.w.Bytes()
 	p.log.Charge(entry, len(out.body))
 	return out
@@ -634,10 +636,9 @@ func TestOwnedKindWithoutProperties(t *testing.T) {
 	v.Enter(j, false)
 	var w wire.BitWriter
 	w.Reset(nil)
-	for _, d := range v.Pending(0, 0, nil) {
-		v.Append(&w, &d)
-	}
-	w.Bool(false)
+	due := v.Pending(0, 0, nil)
+	var x Writer
+	x.All(&w, v, due, new(wire.Log).Sent(0, 1, nil), 0)
 	var r wire.BitReader
 	r.Reset(w.Bytes())
 	if err := s.Read(&r, 1); err != nil || s.Find(5) == nil || !s.Find(5).Mine || s.Find(6) == nil {

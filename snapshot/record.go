@@ -9,81 +9,135 @@ import (
 	"meanwhile/wire"
 )
 
-// Codes of a record's parts.
+// Codes of a packet's entries and of a record's header.
 const (
-	ageK   = 3 // order of the code of a baseline's age
-	agoK   = 3 // order of the code of how long ago a cut or start was
-	kindK  = 3
-	idK    = 10
-	slotsB = 9 // bits of a slot number
-	boundB = 4 // bits of a bound's class
+	countK    = 2 // order of the code of how many entries there are
+	gapB      = 3 // bits of the order of the code of how many slots lie between two entries
+	usualAgeK = 2 // orders of the codes of the usual baseline
+	usualGapK = 1
+	ageK      = 3 // order of the code of a baseline's age
+	gapK      = 2 // order of the code of how long before the baseline the state before it is
+	agoK      = 3 // order of the code of how long ago a cut or start was
+	kindK     = 3
+	idK       = 10
+	boundB    = 4 // bits of a bound's class
 )
 
-// appendGroup writes one group of e at the history's tick for a client that is known to hold it as of base. With base 0
-// the record stands alone; it says what happened since the given tick, as the client may hold an earlier one like it
-// without our knowing. bound is the class of when the next record comes, was that of the baseline.
-func (h *History) appendGroup(w *wire.BitWriter, e *Entity, k *schema.Kind, g int, base, since clock.Tick, bound, was uint8) {
-	now := h.tick
-	owner := g == OwnerGroup
-	if base != 0 {
-		w.Uvarint(uint64(now-base), ageK)
+// priorTicks is how old the state before the baseline may be at most to be used: a client that takes in one record a tick still has it.
+const priorTicks = HeldStates - 1
+
+// ref says what a record's differences are taken from.
+type ref struct {
+	base  clock.Tick // 0: nothing, a first sight
+	prior clock.Tick // the state known to be held before it; 0: none, or too old
+	found bool       // they are the newest two states that the client holds, so it finds them by itself
+}
+
+// usual is the reference that most records of a packet have, said once.
+type usual struct {
+	age, gap clock.Tick // age 0: what the client finds by itself
+}
+
+func (u usual) is(r *ref, now clock.Tick) bool {
+	if u.age == 0 {
+		return r.found
 	}
-	if owner || k.Groups[g].Moving {
-		if base != 0 {
-			since = base
+	return r.base != 0 && now-r.base == u.age && r.gap() == u.gap
+}
+
+// gap returns how long before the baseline the state before it is, 0 if there is none.
+func (r *ref) gap() clock.Tick {
+	if r.prior == 0 {
+		return 0
+	}
+	return r.base - r.prior
+}
+
+// header is what a record says beside its values.
+type header struct {
+	ref
+	cut, start clock.Tick
+	rest       bool
+	bound, was uint8 // class of when the next record comes, and that of the baseline
+}
+
+// plain reports whether the header says nothing but what it is a difference from.
+func (h *header) plain() bool { return h.cut == 0 && h.start == 0 && !h.rest && h.bound == h.was }
+
+// append writes the header of a record of group g. What it is a difference from is said only in updates.
+func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick, u usual) {
+	if h.base != 0 {
+		switch {
+		case u.is(&h.ref, now):
+			w.Bits(0, 1)
+		case h.found:
+			w.Bits(0b01, 2)
+		default:
+			w.Bits(0b11, 2)
+			w.Uvarint(uint64(now-h.base)-1, ageK)
+			w.Uvarint(uint64(h.gap()), gapK)
 		}
-		cut, start, rest := e.Times(g, since)
-		special := cut != 0 || start != 0
+	}
+	if g == OwnerGroup || k.Groups[g].Moving {
+		special := h.cut != 0 || h.start != 0
 		w.Bool(special)
 		if special {
-			w.Bool(cut != 0)
-			if cut != 0 {
-				w.Uvarint(uint64(now-cut), agoK)
+			w.Bool(h.cut != 0)
+			if h.cut != 0 {
+				w.Uvarint(uint64(now-h.cut), agoK)
 			}
-			w.Bool(start != 0)
-			if start != 0 {
-				w.Uvarint(uint64(now-start), agoK)
+			w.Bool(h.start != 0)
+			if h.start != 0 {
+				w.Uvarint(uint64(now-h.start), agoK)
 			}
 		}
-		w.Bool(rest)
+		w.Bool(h.rest)
 	}
-	if !owner && moves(k) {
-		other := bound != was
+	if g != OwnerGroup && moves(k) {
+		other := h.bound != h.was
 		if w.Bool(other); other {
-			w.Bits(uint64(bound), boundB)
+			w.Bits(uint64(h.bound), boundB)
 		}
-	}
-	if owner {
-		appendBody(w, h, e, k, g, base, e.ownRow, e.ownChanged)
-	} else {
-		appendBody(w, h, e, k, g, base, e.obsRow, e.changed)
 	}
 }
 
 // appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero.
-func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, base clock.Tick,
-	row func(*schema.Kind, clock.Tick) []T, changed []clock.Tick) {
+func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, hd *header,
+	rows []T, width int, changed []clock.Tick) {
 	now := h.tick
 	at, n := 0, k.Width(g)
 	if g != OwnerGroup {
 		at = k.Groups[g].At
 	}
-	cur := row(k, now)[at : at+n]
+	row := func(t clock.Tick) []T {
+		from := int(t%HistoryTicks)*width + at
+		return rows[from : from+n : from+n]
+	}
+	cur := row(now)
 	var b schema.Base[T]
-	if base != 0 && h.holds(e, base) {
-		b.Vals, b.Age = row(k, base)[at:at+n], now-base
+	if hd.base != 0 && h.holds(e, hd.base) {
+		b.Vals, b.Age = row(hd.base), now-hd.base
+		if hd.prior != 0 && hd.cut == 0 && !e.cutBetween(g, hd.prior, hd.base) && h.holds(e, hd.prior) {
+			b.Prior, b.Gap = row(hd.prior), hd.base-hd.prior
+		}
 	}
 	set := uint64(0)
-	if base == 0 {
+	if hd.base == 0 {
 		set = schema.Nonzero(k, g, cur)
 	} else {
 		for _, i := range k.Members(g) {
-			if changed[i] > base {
+			if changed[i] > hd.base {
 				set |= 1 << i
 			}
 		}
 	}
 	schema.AppendBody(w, k, g, cur, &b, set, now)
+}
+
+// cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it says nothing of what comes after.
+func (e *Entity) cutBetween(g int, a, b clock.Tick) bool {
+	gt := &e.group[g]
+	return gt.cut > a && gt.cuts.newest(b, e.lastTick) > a
 }
 
 // moves reports whether records of a kind say when the next one comes: some group of it is drawn between records.
@@ -96,26 +150,52 @@ func moves(k *schema.Kind) bool {
 	return false
 }
 
-// readGroup reads what appendGroup wrote. base is nil at first sight; lookup finds the named baseline among
-// the held states and returns nil if it is not there.
-func readGroup(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, based bool, lookup func(clock.Tick) *motion.State, dst *motion.State) (baseTick clock.Tick, err error) {
-	owner := g == OwnerGroup
-	*dst = motion.State{Tick: now, Vals: dst.Vals}
-	var base *motion.State
-	if based {
-		age := r.Uvarint(ageK)
-		if r.Bad() {
-			return 0, wire.ErrTruncated
-		}
-		if age == 0 || age >= uint64(now) {
-			return 0, fmt.Errorf("%w: a baseline %d ticks before tick %d", wire.ErrMalformed, age, now)
-		}
-		baseTick = now - clock.Tick(age)
-		if base = lookup(baseTick); base == nil {
-			return 0, ErrBaseline
+// usualGroup returns the group that an ordinary update is of: the first that is drawn between records.
+func usualGroup(k *schema.Kind) int {
+	for g := range k.Groups {
+		if k.Groups[g].Moving {
+			return g
 		}
 	}
-	if owner || k.Groups[g].Moving {
+	return 0
+}
+
+func usualGroups(kinds []*schema.Kind) []int {
+	of := make([]int, len(kinds))
+	for i, k := range kinds {
+		of[i] = usualGroup(k)
+	}
+	return of
+}
+
+// readHeader reads what header.append wrote into dst, and finds the states that the record is a difference from.
+func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, held *Group, ordinary bool, dst *motion.State) (base, prior *motion.State, err error) {
+	*dst = motion.State{Tick: now, Vals: dst.Vals}
+	if held != nil {
+		switch {
+		case ordinary || !r.Bool():
+			base, prior, err = u.find(held, now)
+		case !r.Bool():
+			base, prior, err = usual{}.find(held, now)
+		default:
+			age, gap := r.Uvarint(ageK), r.Uvarint(gapK)
+			if r.Bad() {
+				return nil, nil, wire.ErrTruncated
+			}
+			if age+1 >= uint64(now) || gap > priorTicks {
+				return nil, nil, fmt.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that", wire.ErrMalformed, age, now, gap)
+			}
+			base, prior, err = usual{clock.Tick(age) + 1, clock.Tick(gap)}.find(held, now)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		dst.Bound = base.Bound
+	}
+	if ordinary {
+		return base, prior, nil
+	}
+	if g == OwnerGroup || k.Groups[g].Moving {
 		if r.Bool() {
 			if r.Bool() {
 				dst.Cut = ago(r, now)
@@ -126,32 +206,58 @@ func readGroup(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, based b
 		}
 		dst.Rest = r.Bool()
 	}
-	if !owner && moves(k) {
-		if base != nil {
-			dst.Bound = base.Bound
-		}
-		if r.Bool() {
-			was := dst.Bound
-			if dst.Bound = uint8(r.Bits(boundB)); dst.Bound == was && !r.Bad() {
-				return 0, fmt.Errorf("%w: bound %d said to be another", wire.ErrMalformed, was)
-			}
+	if g != OwnerGroup && moves(k) && r.Bool() {
+		was := dst.Bound
+		if dst.Bound = uint8(r.Bits(boundB)); dst.Bound == was && !r.Bad() {
+			return nil, nil, fmt.Errorf("%w: bound %d said to be another", wire.ErrMalformed, was)
 		}
 	}
+	if r.Bad() {
+		return nil, nil, wire.ErrTruncated
+	}
+	return base, prior, nil
+}
+
+// find returns the states that a reference names.
+func (u usual) find(held *Group, now clock.Tick) (base, prior *motion.State, err error) {
+	if u.age == 0 {
+		return held.newest(now)
+	}
+	if u.age >= now {
+		return nil, nil, ErrBaseline
+	}
+	if base = held.At(now - u.age); base == nil {
+		return nil, nil, ErrBaseline
+	}
+	if u.gap != 0 && u.gap < base.Tick {
+		prior = held.At(base.Tick - u.gap)
+	}
+	if u.gap != 0 && prior == nil {
+		return nil, nil, ErrBaseline
+	}
+	return base, prior, nil
+}
+
+// readBody reads a record's body into dst, whose header has been read.
+func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion.State) error {
 	dst.Vals = dst.Vals[:k.Width(g)]
 	var from schema.Base[int64]
 	if base != nil {
 		copy(dst.Vals, base.Vals)
-		if now-baseTick < HistoryTicks {
-			from.Vals, from.Age = base.Vals, now-baseTick
+		if dst.Tick-base.Tick < HistoryTicks {
+			from.Vals, from.Age = base.Vals, dst.Tick-base.Tick
+			if prior != nil && dst.Cut == 0 && base.Cut <= prior.Tick {
+				from.Prior, from.Gap = prior.Vals, base.Tick-prior.Tick
+			}
 		}
 	} else {
 		clear(dst.Vals)
 	}
-	schema.ReadBody(r, k, g, dst.Vals, &from, now)
+	schema.ReadBody(r, k, g, dst.Vals, &from, dst.Tick)
 	if r.Bad() {
-		return 0, wire.ErrTruncated
+		return wire.ErrTruncated
 	}
-	return baseTick, nil
+	return nil
 }
 
 func ago(r *wire.BitReader, now clock.Tick) clock.Tick {

@@ -83,6 +83,7 @@ type duel struct {
 	h      *History
 	v      *View
 	s      *Store
+	x      Writer
 	log    wire.Log
 	recv   wire.Received
 	sims   map[int32][]int64 // naive truth: newest values
@@ -238,19 +239,20 @@ func (d *duel) send(now clock.Time, tick clock.Tick, budgetBits int) {
 	var w wire.BitWriter
 	w.Reset([]byte{byte(seq), byte(seq >> 8), byte(tick), byte(tick >> 8), byte(tick >> 16)})
 	d.rngShuffle(due)
+	d.x.Begin(d.v, due, budgetBits)
 	for i := range due {
 		if d.rng.chance(0.2) {
 			due[i].Bound = uint8(d.rng.n(motion.Bounds))
 		}
-		m := w.Mark()
-		d.v.Append(&w, &due[i])
-		if w.Len() > budgetBits {
-			w.Rewind(m)
+		if d.x.Try(&due[i]) > budgetBits {
 			break
 		}
-		d.v.Commit(&due[i], p, now)
+		d.x.Keep()
 	}
-	w.Bool(false)
+	promised, before := d.x.Size(), w.Len()
+	if d.x.End(&w, p, now); w.Len()-before > promised {
+		d.t.Fatalf("step %d: a packet of %d bits, promised were %d", d.step, w.Len()-before, promised)
+	}
 	data := w.Bytes()
 	d.log.Charge(p, len(data))
 	if d.outage > 0 || d.rng.chance(d.loss) {

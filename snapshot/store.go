@@ -3,6 +3,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"meanwhile/clock"
 	"meanwhile/motion"
@@ -24,6 +25,7 @@ const HeldStates = 64
 type Group struct {
 	states []motion.State
 	pin    clock.Tick // the newest baseline that the server named
+	forgot clock.Tick // the newest tick of which a state was let go, or not kept for want of room
 }
 
 // Newest returns the newest state, or nil.
@@ -56,6 +58,26 @@ func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
 	return b, nil
 }
 
+// newest returns the newest state before a tick, and the one before that if it is recent enough to be used. It refuses to
+// if a state that belongs there has been let go.
+func (g *Group) newest(before clock.Tick) (base, prior *motion.State, err error) {
+	i := len(g.states) - 1
+	for i >= 0 && g.states[i].Tick >= before {
+		i--
+	}
+	if i < 0 || g.forgot > g.states[i].Tick {
+		return nil, nil, ErrBaseline
+	}
+	base = &g.states[i]
+	if i > 0 && before-g.states[i-1].Tick <= priorTicks {
+		prior = &g.states[i-1]
+	}
+	if g.forgot != 0 && before-min(g.forgot, before) <= priorTicks && (prior == nil || g.forgot > prior.Tick) {
+		return nil, nil, ErrBaseline
+	}
+	return base, prior, nil
+}
+
 // insert keeps a copy of s in order. A state that is held already, or older than all where there is no
 // room, is left out.
 func (g *Group) insert(s *motion.State) {
@@ -72,8 +94,10 @@ func (g *Group) insert(s *motion.State) {
 			out = 1
 		}
 		if at <= out {
+			g.forgot = max(g.forgot, s.Tick)
 			return
 		}
+		g.forgot = max(g.forgot, g.states[out].Tick)
 		vals := g.states[out].Vals
 		copy(g.states[out:], g.states[out+1:at])
 		at--
@@ -106,12 +130,12 @@ type Held struct {
 // A Store is what one client holds of the world. The zero Store is not usable; see NewStore. Not safe for concurrent use.
 type Store struct {
 	kinds []*schema.Kind
+	usual []int // of each kind the group that ordinary updates are of
 	slots [Slots]*Held
 	gone  [Slots]clock.Tick // when the slot's last life was said to have ended, heard of its beginning or not
 	alive []*Held           // by rising ID
 	spare []*Held
 
-	named [Slots / 64]uint64 // slots that the packet at hand has spoken of
 	ops   []op
 	arena []int64
 	turns uint64
@@ -137,7 +161,7 @@ const (
 )
 
 // NewStore returns an empty Store.
-func NewStore(kinds []*schema.Kind) *Store { return &Store{kinds: kinds} }
+func NewStore(kinds []*schema.Kind) *Store { return &Store{kinds: kinds, usual: usualGroups(kinds)} }
 
 // Entities returns what is held, by rising ID. The slice is valid until the next Read.
 func (s *Store) Entities() []*Held { return s.alive }
@@ -166,10 +190,27 @@ func (s *Store) Find(id uint32) *Held {
 // with an error, none. The errors are those of package wire, ErrBaseline and ErrSlot; with any of them the packet must not
 // be acknowledged. Bytes of any kind are refused or taken in within the bounds of memory; they never make it panic.
 func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
-	s.ops, s.arena, s.named = s.ops[:0], s.arena[:0], [Slots / 64]uint64{}
-	for r.Bool() { // each slot at most once, so this ends
-		if err := s.readEntry(r, tick); err != nil {
-			return err
+	s.ops, s.arena = s.ops[:0], s.arena[:0]
+	if n := r.Uvarint(countK); n > Slots {
+		return fmt.Errorf("%w: %d entries for %d slots", wire.ErrMalformed, n, Slots)
+	} else if n > 0 {
+		order := int(r.Bits(gapB))
+		var u usual
+		if r.Bool() {
+			u.age, u.gap = clock.Tick(min(r.Uvarint(usualAgeK), math.MaxUint32-1))+1, clock.Tick(min(r.Uvarint(usualGapK), math.MaxUint32))
+		}
+		slot := uint64(0)
+		for range n {
+			if slot += r.Uvarint(order); slot >= Slots || r.Bad() {
+				if r.Bad() {
+					return wire.ErrTruncated
+				}
+				return fmt.Errorf("%w: slot %d of %d", wire.ErrMalformed, slot, Slots)
+			}
+			if err := s.readEntry(r, uint16(slot), tick, u); err != nil {
+				return err
+			}
+			slot++
 		}
 	}
 	if r.Bad() {
@@ -181,14 +222,9 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 	return nil
 }
 
-func (s *Store) readEntry(r *wire.BitReader, tick clock.Tick) error {
-	n := uint16(r.Bits(slotsB))
-	if s.named[n/64]>>(n%64)&1 != 0 {
-		return fmt.Errorf("%w: slot %d twice", wire.ErrMalformed, n)
-	}
-	s.named[n/64] |= 1 << (n % 64)
+func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual) error {
 	held := s.slots[n]
-	if !r.Bool() {
+	if ordinary := !r.Bool(); ordinary || !r.Bool() {
 		if r.Bad() {
 			return wire.ErrTruncated
 		}
@@ -197,7 +233,11 @@ func (s *Store) readEntry(r *wire.BitReader, tick clock.Tick) error {
 		}
 		k := s.kinds[held.Kind]
 		groups := uint64(1 << OwnerGroup)
-		if !held.Mine {
+		switch {
+		case held.Mine:
+		case ordinary:
+			groups = 1 << s.usual[held.Kind]
+		default:
 			if groups = r.Bits(len(k.Groups)); groups == 0 {
 				if r.Bad() {
 					return wire.ErrTruncated
@@ -205,7 +245,7 @@ func (s *Store) readEntry(r *wire.BitReader, tick clock.Tick) error {
 				return fmt.Errorf("%w: update of no group", wire.ErrMalformed)
 			}
 		}
-		return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held)
+		return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, u, ordinary)
 	}
 	if r.Bool() {
 		s.ops = append(s.ops, op{slot: n, what: opGone})
@@ -223,32 +263,35 @@ func (s *Store) readEntry(r *wire.BitReader, tick clock.Tick) error {
 	if mine {
 		groups = 1 << OwnerGroup
 	}
-	return s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil)
+	return s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, u, false)
 }
 
-func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Held) error {
+func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Held, u usual, ordinary bool) error {
 	k := s.kinds[o.kind]
 	for g := range OwnerGroup + 1 {
 		if groups>>g&1 == 0 {
 			continue
 		}
 		o.group = g
-		at := len(s.arena)
-		n := k.Sims
-		if g != OwnerGroup {
-			n = k.Groups[g].N
-		}
+		at, n := len(s.arena), k.Width(g)
 		for range n {
 			s.arena = append(s.arena, 0)
 		}
 		o.state.Vals = s.arena[at : at+n : at+n]
-		var lookup func(clock.Tick) *motion.State
+		var from *Group
 		if held != nil {
-			lookup = held.Groups[g].At
+			from = &held.Groups[g]
 		}
-		var err error
-		if o.base, err = readGroup(r, k, g, tick, held != nil, lookup, &o.state); err != nil {
+		base, prior, err := u.readHeader(r, k, g, tick, from, ordinary, &o.state)
+		if err == nil {
+			err = readBody(r, k, g, base, prior, &o.state)
+		}
+		if err != nil {
 			return err
+		}
+		o.base = 0
+		if base != nil {
+			o.base = base.Tick
 		}
 		s.ops = append(s.ops, o)
 	}
@@ -309,7 +352,7 @@ func (s *Store) enter(o *op, tick clock.Tick) *Held {
 		h = &Held{}
 	}
 	for g := range h.Groups {
-		h.Groups[g].states, h.Groups[g].pin = h.Groups[g].states[:0], 0
+		h.Groups[g] = Group{states: h.Groups[g].states[:0]}
 	}
 	h.ID, h.Kind, h.Mine, h.Since, h.slot, h.alive = o.id, o.kind, o.mine, tick, o.slot, true
 	s.slots[o.slot] = h

@@ -99,13 +99,15 @@ func (c *town) send(share int) {
 	p := c.log.Sent(c.now(), c.tick, c.missing)
 	var w wire.BitWriter
 	w.Reset(nil)
+	var x Writer
+	x.Begin(c.v, due, plenty)
 	for i := range due {
 		if i%8 < share {
-			c.v.Append(&w, &due[i])
-			c.v.Commit(&due[i], p, c.now())
+			x.Try(&due[i])
+			x.Keep()
 		}
 	}
-	w.Bool(false)
+	x.End(&w, p, c.now())
 	b := w.Bytes()
 	c.scratch = c.v.Untold(c.scratch, func(body []byte) bool {
 		return c.lane.Send(lane.Message{Kind: TextMessage, AtOnce: true, Body: body}) == nil

@@ -9,12 +9,13 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/motion"
+	"meanwhile/schema"
 	"meanwhile/wire"
 )
 
 // Slots is the size of a client's slot space. A slot lingers after its entity is gone until no packet
 // that speaks of its old life can still be applied, so there are twice as many as visible entities.
-const Slots = 1 << slotsB
+const Slots = 512
 
 type phase uint8
 
@@ -36,22 +37,66 @@ type slot struct {
 	mention wire.Seq
 	end     wire.Seq   // oldest packet known to be applied that said that the entity is gone; where resting
 	since   clock.Tick // when the entity entered the slot
-	acked   [OwnerGroup + 1]clock.Tick
-	sent    [OwnerGroup + 1]clock.Tick // newest record sent, acked or in flight
-	sentAt  [OwnerGroup + 1]clock.Time
-	bounds  [OwnerGroup + 1]uint8 // classes that the acknowledged records said
-	bound   uint8                 // class that the newest record said, in flight or not
-	told    clock.Tick            // the tick of that record
+	vague   bool       // the client may hold states of this use of the slot that are not accounted for: it asked for a resync
+	bound   uint8      // class that the newest record said, in flight or not
+	told    clock.Tick // the tick of that record
+	groups  [schema.MaxGroups]known
 }
+
+// known is what is known of one group of what the client holds. An owner's record takes the place of group 0.
+type known struct {
+	acked  clock.Tick // the newest state that the client is known to hold; 0: none
+	prior  clock.Tick // the newest one before it that was known to be held when acked became so; 0: none
+	last   clock.Tick // newest record said; 0: none
+	before clock.Tick // the one said before that; 0: none
+	sentAt uint32     // when last was said, in units of 1<<msB ns
+	lost   bool       // last is taken for lost
+	bound  uint8      // class that the acknowledged record said
+}
+
+// msB makes 1.05 ms of a nanosecond clock, which wraps after 52 days.
+const msB = 20
+
+// sent returns the newest record said that is acknowledged or under way.
+func (k *known) sent() clock.Tick {
+	if k.lost {
+		return k.acked
+	}
+	return k.last
+}
+
+// overdue reports whether what was said last should have been answered by now.
+func (k *known) overdue(now clock.Time, rto time.Duration) bool {
+	return uint32(now>>msB)-k.sentAt > uint32(rto>>msB)
+}
+
+func (k *known) say(tick clock.Tick, now clock.Time) {
+	k.last, k.before, k.sentAt, k.lost = tick, k.last, uint32(now>>msB), false
+}
+
+// ref returns what the next record is taken from.
+func (k *known) ref(now clock.Tick, vague bool) ref {
+	r := ref{base: k.acked}
+	if k.prior != 0 && now-k.prior <= priorTicks {
+		r.prior = k.prior
+	}
+	// The client holds nothing newer than the baseline if nothing newer was said. The state that it holds before that is
+	// known too, if none, or only one, was said before, or all of them so long ago that none counts.
+	r.found = k.last == k.acked && (k.before == k.prior && (k.before != 0 || !vague) || k.before != 0 && now-k.before > priorTicks)
+	return r
+}
+
+// place returns where among a slot's groups group g is.
+func place(g int) int { return g % schema.MaxGroups }
 
 // A View is what one client is known to hold: per slot and group the acknowledged tick. It never copies
 // values. Owned by the client's encoder; distinct Views may be used concurrently.
 type View struct {
 	h     *History
-	slots [Slots]slot
+	slots []slot // as many as were ever used at once
+	taken [Slots / 64]uint64
 	index map[int32]uint16 // entity to slot, live or in first sight
 	used  []uint16         // slots that are not empty
-	next  uint16           // where the search for an empty slot goes on: the longest unused first
 	look  look
 	texts toldTexts
 	// version counts what may change the result of a look.
@@ -74,17 +119,29 @@ func (v *View) Enter(i int32, mine bool) bool {
 	if v.Has(i) {
 		return true
 	}
-	for range Slots {
-		v.next = (v.next + 1) % Slots
-		if s := &v.slots[v.next]; s.phase == empty {
-			*s = slot{ent: i, id: v.h.At(i).ID, phase: sight, mine: mine, life: next(s.life), since: v.h.Tick()}
-			v.index[i] = v.next
-			v.used = append(v.used, v.next)
-			v.version++
-			return true
+	for w, set := range v.taken {
+		if set == math.MaxUint64 {
+			continue
 		}
+		n := uint16(w<<6 + bits.TrailingZeros64(^set)) // the first: slots close together are told apart in few bits
+		if int(n) == len(v.slots) {
+			v.slots = append(v.slots, slot{})
+		}
+		s := &v.slots[n]
+		*s = slot{ent: i, id: v.h.At(i).ID, phase: sight, mine: mine, life: next(s.life), since: v.h.Tick()}
+		v.taken[w] |= 1 << (n % 64)
+		v.index[i] = n
+		v.used = append(v.used, n)
+		v.version++
+		return true
 	}
 	return false
+}
+
+// empty frees a slot.
+func (v *View) empty(n uint16) {
+	v.slots[n].phase = empty
+	v.taken[n/64] &^= 1 << (n % 64)
 }
 
 // Leave takes entity i out of the client's sight. Its content stops at once; its identity lingers until
@@ -98,12 +155,12 @@ func (v *View) Leave(i int32) {
 	v.version++
 	s := &v.slots[n]
 	if !s.said {
-		s.phase = empty
+		v.empty(n)
 		v.drop(n)
 		return
 	}
 	s.phase = leaving
-	s.sent[0], s.sentAt[0] = 0, 0
+	s.groups[0].last, s.groups[0].lost = 0, true
 }
 
 // Retain lets go of every entity that keep does not want.
@@ -191,10 +248,8 @@ func (v *View) Resync() {
 	for _, n := range v.used {
 		s := &v.slots[n]
 		if s.phase == live {
-			s.phase, s.life = sight, next(s.life)
-			clear(s.acked[:])
-			clear(s.bounds[:])
-			clear(s.sent[:])
+			s.phase, s.life, s.vague = sight, next(s.life), true
+			clear(s.groups[:])
 		}
 	}
 }
@@ -206,7 +261,7 @@ func (v *View) Reclaim(latest wire.Seq) {
 	for _, n := range v.used {
 		s := &v.slots[n]
 		if s.phase == resting && int16(latest-s.mention) > wire.Window {
-			s.phase = empty
+			v.empty(n)
 			continue
 		}
 		keep = append(keep, n)
@@ -215,13 +270,13 @@ func (v *View) Reclaim(latest wire.Seq) {
 	v.version++
 }
 
-// ref describes an entry of a packet in the packet log.
+// ref32 describes an entry of a packet in the packet log.
 //
 //	bits 0..8 slot, 9..13 groups, 14 gone, 15 based long ago, 16..27 life, 28..31 class of the bound
 //
 // If it is based long ago, a word for each of its groups follows: how many ticks before the packet the baseline is in bits 0..27, its
 // class in bits 28..31.
-func ref(n uint16, groups uint32, gone bool, life uint16, bound uint8) uint32 {
+func ref32(n uint16, groups uint32, gone bool, life uint16, bound uint8) uint32 {
 	r := uint32(n) | groups<<9 | uint32(life)<<16 | uint32(bound)<<28
 	if gone {
 		r |= refGone
@@ -285,10 +340,10 @@ func (v *View) Delivered(p *wire.Packet) {
 		if s.phase == resting {
 			continue
 		}
-		for g := range s.acked {
-			if groups>>g&1 != 0 && p.Tick > s.acked[g] {
-				s.acked[g], s.bounds[g] = p.Tick, uint8(r>>28)
-				s.sent[g] = max(s.sent[g], p.Tick)
+		for ; groups != 0; groups &= groups - 1 {
+			if k := &s.groups[place(bits.TrailingZeros32(groups))]; p.Tick > k.acked {
+				k.acked, k.prior, k.bound = p.Tick, k.acked, uint8(r>>28)
+				k.lost = k.lost && k.last != p.Tick
 			}
 		}
 		if s.phase == sight {
@@ -307,14 +362,17 @@ func (v *View) Missing(p *wire.Packet) {
 			continue
 		}
 		if r&refGone != 0 {
-			if s.phase == leaving && s.sent[0] == p.Tick {
-				s.sent[0] = 0
+			if s.phase == leaving && s.groups[0].last == p.Tick {
+				s.groups[0].lost = true
 			}
 			continue
 		}
-		for g := range s.sent {
-			if groups>>g&1 != 0 && s.sent[g] == p.Tick {
-				s.sent[g] = s.acked[g]
+		if s.phase == leaving {
+			continue
+		}
+		for ; groups != 0; groups &= groups - 1 {
+			if k := &s.groups[place(bits.TrailingZeros32(groups))]; k.last == p.Tick && k.acked < p.Tick {
+				k.lost = true
 			}
 		}
 	}
@@ -339,7 +397,7 @@ type Due struct {
 	Stale  int   // ticks since a record of it was sent last
 	Score  int64 // for the caller's ordering
 	// Bound is the class of how soon the next record of it comes, see motion.Wait: that of the newest record said, unless the caller
-	// changes it before Append. Nothing keeps the caller from breaking its word.
+	// changes it before Writer.Try. Nothing keeps the caller from breaking its word.
 	Bound uint8
 	Told  clock.Tick // the tick of the newest record said, 0: none
 }
@@ -353,7 +411,7 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 		s := &v.slots[n]
 		switch s.phase {
 		case leaving:
-			if s.sent[0] == 0 || now.Sub(s.sentAt[0]) > rto {
+			if k := &s.groups[0]; k.lost || k.overdue(now, rto) {
 				dst = append(dst, Due{Slot: n, Ent: s.ent, Gone: true, Mine: s.mine})
 			}
 		case sight, live:
@@ -364,16 +422,15 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 			all := v.groupsOf(s, e)
 			var groups uint32
 			stale := clock.Tick(1)
-			for g := range s.acked {
-				if all>>g&1 == 0 {
-					continue
-				}
-				changed := e.group[g].changed
+			for set := all; set != 0; set &= set - 1 {
+				g := bits.TrailingZeros32(set)
+				k := &s.groups[place(g)]
+				changed, sent := e.group[g].changed, k.sent()
 				// A first sight costs several records, so it is not repeated for a mere change.
-				fresh := changed > s.sent[g] && (s.phase == live || s.sent[g] == 0)
-				if changed > s.acked[g] && (fresh || now.Sub(s.sentAt[g]) > rto) {
+				fresh := changed > sent && (s.phase == live || sent == 0)
+				if changed > k.acked && (fresh || k.overdue(now, rto)) {
 					groups |= 1 << g
-					stale = max(stale, tick-max(s.sent[g], s.since))
+					stale = max(stale, tick-max(sent, s.since))
 				}
 			}
 			if groups == 0 {
@@ -399,49 +456,14 @@ func (v *View) Unacked() bool {
 		case live:
 			e := v.h.At(s.ent)
 			all := v.groupsOf(s, e)
-			for g := range s.acked {
-				if all>>g&1 != 0 && e.group[g].changed > s.acked[g] {
+			for ; all != 0; all &= all - 1 {
+				if g := bits.TrailingZeros32(all); e.group[g].changed > s.groups[place(g)].acked {
 					return true
 				}
 			}
 		}
 	}
 	return false
-}
-
-// Append writes the entry of d to w. The caller rewinds w if it has grown beyond the budget, and otherwise
-// calls Commit; nothing changes before that.
-func (v *View) Append(w *wire.BitWriter, d *Due) {
-	s := &v.slots[d.Slot]
-	w.Bool(true)
-	w.Bits(uint64(d.Slot), slotsB)
-	if d.Gone {
-		w.Bits(0b11, 2)
-		return
-	}
-	e := v.h.At(s.ent)
-	k := v.h.kinds[e.Kind]
-	if d.First {
-		w.Bits(0b01, 2)
-		w.Uvarint(uint64(e.Kind), kindK)
-		w.Uvarint(uint64(e.ID), idK)
-		w.Bool(s.mine)
-	} else {
-		w.Bits(0, 1)
-		if !s.mine {
-			w.Bits(uint64(d.groups), len(k.Groups))
-		}
-	}
-	for g := range s.acked {
-		if d.groups>>g&1 == 0 {
-			continue
-		}
-		base, was := s.acked[g], s.bounds[g]
-		if d.First {
-			base, was = 0, 0
-		}
-		v.h.appendGroup(w, e, k, g, base, s.since, v.bound(s, d), was)
-	}
 }
 
 // bound returns the class that the records of d say: 0 where they have no room for one.
@@ -452,43 +474,38 @@ func (v *View) bound(s *slot, d *Due) uint8 {
 	return min(d.Bound, motion.Bounds-1)
 }
 
-// Commit notes that the entry of d rides in packet p.
-func (v *View) Commit(d *Due, p *wire.Packet, now clock.Time) {
+// commit notes that the entry of d rides in packet p.
+func (v *View) commit(d *Due, p *wire.Packet, now clock.Time) {
 	s := &v.slots[d.Slot]
 	v.version++
 	s.said, s.mention = true, p.Seq
 	at := len(p.Refs)
-	p.Refs = append(p.Refs, ref(d.Slot, d.groups, d.Gone, s.life, v.bound(s, d)))
-	if !d.First && !d.Gone {
-		oldest := p.Tick
-		for g, acked := range s.acked {
-			if d.groups>>g&1 != 0 {
-				oldest = min(oldest, acked)
-			}
-		}
-		if p.Tick-oldest >= longAgo {
-			p.Refs[at] |= refBased
-			for g, acked := range s.acked {
-				if d.groups>>g&1 != 0 {
-					p.Refs = append(p.Refs, min(uint32(p.Tick-acked), maxAge)|uint32(s.bounds[g])<<28)
-				}
-			}
-		}
-	}
+	p.Refs = append(p.Refs, ref32(d.Slot, d.groups, d.Gone, s.life, v.bound(s, d)))
 	if d.Gone {
-		s.sent[0], s.sentAt[0] = p.Tick, now
+		s.groups[0].say(p.Tick, now)
 		return
+	}
+	oldest := p.Tick
+	for set := d.groups; set != 0 && !d.First; set &= set - 1 {
+		oldest = min(oldest, s.groups[place(bits.TrailingZeros32(set))].acked)
+	}
+	long := p.Tick-oldest >= longAgo
+	if long {
+		p.Refs[at] |= refBased
 	}
 	s.bound, s.told = v.bound(s, d), p.Tick
 	e := v.h.At(s.ent)
-	k := v.h.kinds[e.Kind]
-	for g := range s.sent {
-		if d.groups>>g&1 != 0 {
-			s.sent[g], s.sentAt[g] = p.Tick, now
-			if k.Refs && g != OwnerGroup {
-				v.want(k, g, e.obsRow(k, v.h.tick))
-			}
+	kind := v.h.kinds[e.Kind]
+	for set := d.groups; set != 0; set &= set - 1 {
+		g := bits.TrailingZeros32(set)
+		k := &s.groups[place(g)]
+		if long {
+			p.Refs = append(p.Refs, min(uint32(p.Tick-k.acked), maxAge)|uint32(k.bound)<<28)
 		}
+		if kind.Refs && g != OwnerGroup {
+			v.want(kind, g, e.obsRow(kind, v.h.tick))
+		}
+		k.say(p.Tick, now)
 	}
 }
 
@@ -508,11 +525,14 @@ func (v *View) Held(log *wire.Log, i int32, g int, newest wire.Seq, t clock.Tick
 
 // HeldIn does the same for a slot that Shown gave.
 func (v *View) HeldIn(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {
+	if v.slots[n].mine != (g == OwnerGroup) {
+		return
+	}
 	l := &v.look
 	if key := (lookKey{log, log.NextSeq(), newest, t, v.version}); l.key != key || l.pairs == nil {
 		v.lookAt(key)
 	}
-	p := &l.pairs[int(l.at[n])*(OwnerGroup+1)+g]
+	p := &l.pairs[int(l.at[n])*schema.MaxGroups+place(g)]
 	if p.a.Tick == 0 {
 		return p.before, p.b
 	}
@@ -559,12 +579,13 @@ func (v *View) lookAt(key lookKey) {
 	for j, n := range v.used {
 		l.at[n] = uint16(j)
 		shown := v.shown(n, key.newest)
-		for g, acked := range v.slots[n].acked {
+		for g := range schema.MaxGroups {
+			k := &v.slots[n].groups[g]
 			var p lookPair
 			if !shown {
-			} else if held(&p, Mark{acked, v.slots[n].bounds[g]}); p.before.Tick != 0 {
+			} else if held(&p, Mark{k.acked, k.bound}); p.before.Tick != 0 {
 				p.a = p.before // it holds nothing newer: nothing to look for
-			} else if acked != 0 {
+			} else if k.acked != 0 {
 				left++
 				since = min(since, v.slots[n].since)
 			}
@@ -584,7 +605,7 @@ func (v *View) lookAt(key lookKey) {
 			}
 			base, mark := j+1, Mark{p.Tick, uint8(r >> 28)}
 			for ; groups != 0; groups &= groups - 1 {
-				pair := &l.pairs[int(l.at[n])*(OwnerGroup+1)+bits.TrailingZeros32(groups)]
+				pair := &l.pairs[int(l.at[n])*schema.MaxGroups+place(bits.TrailingZeros32(groups))]
 				switch {
 				case pair.a.Tick != 0:
 				case drawn && mark.shown() <= key.t:
@@ -607,7 +628,10 @@ func (v *View) lookAt(key lookKey) {
 // AckedTick returns the acknowledged tick of group g of entity i, 0 if there is none.
 func (v *View) AckedTick(i int32, g int) clock.Tick {
 	if n, ok := v.index[i]; ok {
-		return v.slots[n].acked[g]
+		s := &v.slots[n]
+		if s.mine == (g == OwnerGroup) {
+			return s.groups[place(g)].acked
+		}
 	}
 	return 0
 }

@@ -68,6 +68,28 @@ func (w *BitWriter) Uvarint(v uint64, k int) {
 	w.Bits(v, k+extra)                // the leading one is implied
 }
 
+// UvarintBits returns how many bits Uvarint takes for v.
+func UvarintBits(v uint64, k int) int {
+	return 2*(bits.Len64(v+1<<uint(k))-1-k) + 1 + k
+}
+
+// Copy appends n bits of b, from bit at on. All of them lie in b.
+func (w *BitWriter) Copy(b []byte, at, n int) {
+	for n > 0 {
+		i, take := at>>3, min(n, 32)
+		var v uint64
+		if i+8 <= len(b) {
+			v = binary.LittleEndian.Uint64(b[i:])
+		} else {
+			for j := len(b) - 1; j >= i; j-- {
+				v = v<<8 | uint64(b[j])
+			}
+		}
+		w.Bits(v>>uint(at&7), take)
+		at, n = at+take, n-take
+	}
+}
+
 // Varint appends a signed v: whether it is not zero, whether it is negative, and its magnitude minus one by Uvarint
 // of order k. The magnitude must not exceed 1<<56.
 func (w *BitWriter) Varint(v int64, k int) {

@@ -31,9 +31,8 @@ func TestFirstSight(t *testing.T) {
 	var w wire.BitWriter
 	w.Reset(nil)
 	due := v.Pending(clock.Time(1), 0, nil)
-	v.Append(&w, &due[0])
 	var log wire.Log
-	v.Commit(&due[0], log.Sent(1, 100, nil), 1)
+	new(snapshot.Writer).All(&w, v, due, log.Sent(1, 100, nil), 1)
 	name := 0
 	v.Untold(nil, func(body []byte) bool { name += len(body); return true })
 	props := ""

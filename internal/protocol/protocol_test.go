@@ -323,6 +323,8 @@ type dissector struct {
 	at      int // bits of body that are written down
 	h       wire.Header
 	slots   map[uint64]*held
+	age     clock.Tick // of the datagram's usual baseline; 0: the newest held
+	gap     clock.Tick // from the state before it to it
 	lane    lane.Receiver
 }
 
@@ -463,10 +465,7 @@ func (d *dissector) down(rules *game.Rules) {
 	}
 	v := d.r.Bits(4)
 	d.note("feedback: %d ticks without a command, modulo 16", v)
-	for d.r.Bool() {
-		d.entry(rules)
-	}
-	d.note("no more entries")
+	d.entries(rules)
 	if d.r.Bad() {
 		d.t.Fatal("cut short")
 	}
@@ -530,18 +529,63 @@ func owned(k *schema.Kind) (ps []*schema.Prop) {
 
 const ownerGroup = 4
 
-func (d *dissector) entry(rules *game.Rules) {
-	n := d.r.Bits(9)
+func (d *dissector) entries(rules *game.Rules) {
+	n := d.r.Uvarint(2)
+	d.note("entries: %d", n)
+	if n == 0 {
+		return
+	}
+	order := int(d.r.Bits(3))
+	d.note("distances of order %d", order)
+	d.age, d.gap = 0, 0
+	if d.r.Bool() {
+		d.age = clock.Tick(d.r.Uvarint(2)) + 1
+		d.gap = clock.Tick(d.r.Uvarint(1))
+		d.note("the usual baseline: tick %d, before it %d", d.h.Tick-d.age, d.h.Tick-d.age-d.gap)
+	} else {
+		d.note("the usual baseline: the newest held")
+	}
+	slot := uint64(0)
+	for range n {
+		slot += d.r.Uvarint(order)
+		d.entry(rules, slot)
+		slot++
+	}
+}
+
+// newest returns the newest state that is held of a group before a tick, 0 if there is none.
+func (h *held) newest(g int, before clock.Tick) (newest clock.Tick) {
+	for t := range h.states[g] {
+		if t < before {
+			newest = max(newest, t)
+		}
+	}
+	return newest
+}
+
+func (d *dissector) entry(rules *game.Rules, n uint64) {
 	d.note("entry for slot %d", n)
-	if !d.r.Bool() {
+	ordinary := !d.r.Bool()
+	if ordinary || !d.r.Bool() {
 		h := d.slots[n]
 		if h == nil {
 			d.t.Fatalf("an update of slot %d, which is empty", n)
 		}
 		k := rules.Kinds[h.kind]
-		d.note("an update of what it holds: entity %d", h.id)
+		if ordinary {
+			d.note("an ordinary update: entity %d", h.id)
+		} else {
+			d.note("an update: entity %d", h.id)
+		}
 		set := []int{ownerGroup}
-		if !h.mine {
+		if ordinary && !h.mine {
+			set = []int{0}
+			for g, props := range slices.Backward(groups(k)) {
+				if slices.ContainsFunc(props, func(p *schema.Prop) bool { return p.Draw != schema.Step }) {
+					set[0] = g
+				}
+			}
+		} else if !h.mine {
 			set = nil
 			for g := range groups(k) {
 				if d.r.Bool() {
@@ -551,7 +595,7 @@ func (d *dissector) entry(rules *game.Rules) {
 			d.note("groups %v", set)
 		}
 		for _, g := range set {
-			d.record(k, h, g, true)
+			d.record(k, h, g, true, ordinary)
 		}
 		return
 	}
@@ -571,15 +615,15 @@ func (d *dissector) entry(rules *game.Rules) {
 	d.slots[n] = h
 	k := rules.Kinds[h.kind]
 	if h.mine {
-		d.record(k, h, ownerGroup, false)
+		d.record(k, h, ownerGroup, false, false)
 		return
 	}
 	for g := range groups(k) {
-		d.record(k, h, g, false)
+		d.record(k, h, g, false, false)
 	}
 }
 
-func (d *dissector) record(k *schema.Kind, h *held, g int, based bool) {
+func (d *dissector) record(k *schema.Kind, h *held, g int, based, ordinary bool) {
 	obs := g != ownerGroup
 	props, name := owned(k), "its owner's record"
 	moving := true
@@ -595,12 +639,30 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based bool) {
 	}
 	base := clock.Tick(0)
 	if based {
-		base = d.h.Tick - clock.Tick(d.r.Uvarint(3))
-		d.note("%s, against tick %d", name, base)
+		age, gap := d.age, d.gap
+		if !ordinary && d.r.Bool() {
+			if age, gap = 0, 0; d.r.Bool() {
+				age = clock.Tick(d.r.Uvarint(3)) + 1
+				gap = clock.Tick(d.r.Uvarint(2))
+			}
+		}
+		prior := clock.Tick(0)
+		if base = d.h.Tick - age; age == 0 {
+			base = h.newest(g, d.h.Tick)
+			if prior = h.newest(g, base); d.h.Tick-prior > 63 {
+				prior = 0
+			}
+		} else if gap != 0 {
+			prior = base - gap
+		}
+		if prior != 0 && h.states[g][prior] == nil {
+			d.t.Fatalf("a state of tick %d before the baseline, which is not held", prior)
+		}
+		d.note("%s, against tick %d, before it %d", name, base, prior)
 	} else {
 		d.note("%s", name)
 	}
-	if moving {
+	if moving && !ordinary {
 		if d.r.Bool() {
 			cut, start := "", ""
 			if d.r.Bool() {
@@ -621,7 +683,7 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based bool) {
 		bound = h.bounds[g][base]
 	}
 	switch {
-	case !paced:
+	case !paced || ordinary:
 	case d.r.Bool():
 		bound = d.r.Bits(4)
 		d.note("bound class %d", bound)

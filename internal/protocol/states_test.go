@@ -102,9 +102,7 @@ func (c *scene) step(happens string, change func(), arrives bool) {
 		p := c.log.Sent(c.now, c.tick, c.v.Missing)
 		var w wire.BitWriter
 		w.Reset(nil)
-		c.v.Append(&w, &due[0])
-		c.v.Commit(&due[0], p, c.now)
-		w.Bool(false)
+		new(snapshot.Writer).All(&w, c.v, due[:1], p, c.now)
 		_, _, rest := c.h.At(c.i).Times(0, c.tick)
 		switch {
 		case due[0].Gone:

@@ -74,6 +74,7 @@ func recordSum() uint64 {
 	kinds := []*schema.Kind{things}
 	history := snapshot.NewHistory(kinds)
 	view, store := snapshot.NewView(history), snapshot.NewStore(kinds)
+	var writer snapshot.Writer
 	var log wire.Log
 	var received wire.Received
 	var state [count]thing
@@ -110,13 +111,14 @@ func recordSum() uint64 {
 		packet := log.Sent(now, tick, view.Missing)
 		var w wire.BitWriter
 		w.Reset(nil)
+		writer.Begin(view, due, 1<<20)
 		for i := range due {
 			if r.Chance(0.7) { // as if a budget left it out
-				view.Append(&w, &due[i])
-				view.Commit(&due[i], packet, now)
+				writer.Try(&due[i])
+				writer.Keep()
 			}
 		}
-		w.Bool(false)
+		writer.End(&w, packet, now)
 		body := w.Bytes()
 		h.Write(body)
 		if r.Chance(0.1) {
