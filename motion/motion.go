@@ -50,12 +50,20 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 	u := int64(0)
 	if b == nil {
 		b = a
-	} else {
-		u = Between(a, b, t)
+	} else if u = Between(a, b, t); u > 0 && u < 65536 && Jumps(k, g, a.Vals, b.Vals) {
+		u = 0
 	}
 	for _, i := range g.Props {
 		p := &k.Props[i]
 		at := p.ObsAt - g.At
+		if p.Draw == schema.Reckon {
+			reckon(k, g, p, a, b, t, u, dst)
+			continue
+		}
+		if p.Class == schema.Quat && u > 0 && u < 65536 && p.Draw != schema.Step {
+			turned(p, a.Vals[at:at+3], b.Vals[at:at+3], u, dst[at:at+3])
+			continue
+		}
 		for c := range p.Comps {
 			va, vb := a.Vals[at+c], b.Vals[at+c]
 			out := &dst[at+c]
@@ -66,6 +74,9 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 				*out = vb * schema.SubSteps
 			case p.Draw == schema.Step:
 				*out = va * schema.SubSteps
+			case p.Class == schema.View && c == 1: // looking up and down never goes over the back
+				va, vb = upward(va, p.Turn), upward(vb, p.Turn)
+				*out = mod(va*schema.SubSteps+(vb-va)*u>>8, p.Turn*schema.SubSteps)
 			case p.Turn > 0:
 				d := vb - va
 				if d = mod(d, p.Turn); 2*d > p.Turn {
@@ -80,6 +91,39 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 			}
 		}
 	}
+}
+
+// Jumps reports whether two records of a group are never joined by a line, as if a teleport lay between them: they are further
+// apart than a property's Warp, or relative to different parents.
+func Jumps(k *schema.Kind, g *schema.Group, a, b []int64) bool {
+	if k.Parent >= 0 {
+		if at := k.Props[k.Parent].ObsAt - g.At; at >= 0 && at < g.N && a[at] != b[at] {
+			return true
+		}
+	}
+	for _, i := range g.Warps {
+		p := &k.Props[i]
+		sum := int64(0)
+		for c := p.ObsAt - g.At; c < p.ObsAt-g.At+p.Comps; c++ {
+			d := b[c] - a[c]
+			if d > p.Warp || d < -p.Warp {
+				return true
+			}
+			sum += d * d
+		}
+		if sum > p.Warp*p.Warp {
+			return true
+		}
+	}
+	return false
+}
+
+// upward makes an angle of a turn one of [-turn/2, turn/2].
+func upward(v, turn int64) int64 {
+	if v = mod(v, turn); 2*v > turn {
+		v -= turn
+	}
+	return v
 }
 
 func mod(v, m int64) int64 {

@@ -6,10 +6,14 @@ import "meanwhile/wire"
 // tick is the packet's tick, to which tick numbers are relative.
 func (q *Prop) AppendAbsolute(w *wire.BitWriter, v int64, obs bool, tick int64) {
 	switch {
-	case q.Class == Int:
-		w.Bits(uint64(v-q.Min), q.bits)
-	case q.Class == Angle && !obs:
+	case q.ranged():
+		least, most := q.bounds(obs)
+		w.Bits(uint64(v-least), simBits(most-least+1))
+	case q.SimTurn > 0 && !obs:
 		w.Bits(uint64(v), simBits(q.SimTurn))
+	case q.Class == Quat:
+		base, m := q.quatScale(obs)
+		w.Bits(uint64(v+m), simBits(base)+1)
 	case q.Class == Stick:
 		w.Bits(uint64(v+int64(q.Sim)), q.bits)
 	case q.Ref && obs:
@@ -32,15 +36,21 @@ func (q *Prop) AppendAbsolute(w *wire.BitWriter, v int64, obs bool, tick int64) 
 func (q *Prop) ReadAbsolute(r *wire.BitReader, obs bool, tick int64) int64 {
 	var v int64
 	switch {
-	case q.Class == Int:
-		if v = int64(r.Bits(q.bits)) + q.Min; v > q.Max {
+	case q.ranged():
+		least, most := q.bounds(obs)
+		if v = int64(r.Bits(simBits(most-least+1))) + least; v > most {
 			r.Fail()
 		}
-	case q.Class == Angle && !obs:
+	case q.SimTurn > 0 && !obs:
 		if v = int64(r.Bits(simBits(q.SimTurn))); v >= q.SimTurn {
 			r.Fail()
 		}
-	case q.Class == Angle:
+	case q.Class == Quat:
+		base, m := q.quatScale(obs)
+		if v = int64(r.Bits(simBits(base)+1)) - m; v > base+m {
+			r.Fail()
+		}
+	case q.SimTurn > 0:
 		if v = int64(r.Bits(q.bits)); v >= q.Turn {
 			r.Fail()
 		}
@@ -73,10 +83,10 @@ func (q *Prop) ReadAbsolute(r *wire.BitReader, obs bool, tick int64) int64 {
 func (q *Prop) AppendDelta(w *wire.BitWriter, v, base int64, obs bool) {
 	d := v - base
 	switch {
-	case q.Class == Bool || q.Class == Press || q.Class == Text || q.Class == Stick:
+	case q.Class.whole():
 		q.AppendAbsolute(w, v, obs, 0)
 		return
-	case q.Class == Angle:
+	case q.SimTurn > 0:
 		turn := q.turn(obs)
 		if d = wrap(d, turn); 2*d > turn {
 			d -= turn
@@ -89,21 +99,29 @@ func (q *Prop) AppendDelta(w *wire.BitWriter, v, base int64, obs bool) {
 
 // ReadDelta reads what AppendDelta wrote against the same base.
 func (q *Prop) ReadDelta(r *wire.BitReader, base int64, obs bool) int64 {
-	if q.Class == Bool || q.Class == Press || q.Class == Text || q.Class == Stick {
+	if q.Class.whole() {
 		return q.ReadAbsolute(r, obs, 0)
 	}
 	d := r.Varint(q.k + q.finer(obs))
-	switch q.Class {
-	case Angle:
+	switch {
+	case q.SimTurn > 0:
 		return wrap(base+d, q.turn(obs))
-	case Tick, Handle:
+	case q.Class == Tick || q.Class == Handle:
 		return q.canonical(int64(uint32(int64(uint32(base))+d)), obs)
-	case Int:
-		if v := base + d; v >= q.Min && v <= q.Max {
+	case q.Class == Quat:
+		turn, m := q.quatScale(obs)
+		if v := base + d; v >= -m && v <= turn+m {
 			return v
 		}
 		r.Fail()
-		return q.Min
+		return 0
+	case q.ranged():
+		least, most := q.bounds(obs)
+		if v := base + d; v >= least && v <= most {
+			return v
+		}
+		r.Fail()
+		return least
 	}
 	return q.canonical(base+d, obs)
 }
@@ -129,6 +147,13 @@ func (q *Prop) canonical(v int64, obs bool) int64 {
 		return clamp(v, -MaxValue, MaxValue)
 	}
 	return int64(int32(v))
+}
+
+func (q *Prop) quatScale(obs bool) (base, m int64) {
+	if obs {
+		return quatScale(q.Obs, 1)
+	}
+	return quatScale(q.Sim, 1)
 }
 
 func (q *Prop) turn(obs bool) int64 {

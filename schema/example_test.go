@@ -56,6 +56,6 @@ func ExampleNew_mistakes() {
 	_, err := schema.New("lamp", reflect.TypeFor[lamp](), 30)
 	fmt.Println(err)
 	// Output:
-	// schema: lamp: lamp.On `net:"boolean"`: unknown class "boolean", want one of pos vel angle float int bool tick handle text stick press; an example that works: `net:"bool"`
+	// schema: lamp: lamp.On `net:"boolean"`: unknown class "boolean", want one of pos vel angle float int bool tick handle text stick press view quat spin enum bytes; an example that works: `net:"bool"`
 	// lamp.Level has no net tag; write for example `net:"int,0..100"`, or `net:"int,0..100,server"` if it never leaves the server
 }

@@ -1,6 +1,10 @@
 package schema
 
-import "math"
+import (
+	"math"
+
+	"meanwhile/geom"
+)
 
 // FromFloats is AppendExact's way back, for commands that a page makes: it rounds numbers, in order of properties and
 // components, onto the simulation grid and into what the schema allows. src and dst hold Floats numbers. Whatever src holds,
@@ -14,12 +18,22 @@ func (k *Kind) FromFloats(src []float64, dst []int64) {
 			q.stick(in[0], in[1], out)
 		case Angle:
 			out[0] = round(float64(in[0] / twoPi * q.Sim))
+		case View:
+			q.view(in[0], in[1], out)
+		case Quat:
+			base, m := quatScale(q.Sim, 1)
+			n := float64(in[0]*in[0]) + float64(in[1]*in[1]) + float64(in[2]*in[2])
+			roundQuat(geom.Quat{W: math.Sqrt(max(1-n, 0)), X: in[0], Y: in[1], Z: in[2]}, base, m, out)
+		case Bytes:
+			for c := range out {
+				out[c] = round(in[c])
+			}
 		case Bool, Press:
 			out[0] = 0
 			if in[0] != 0 && in[0] == in[0] {
 				out[0] = 1
 			}
-		case Int:
+		case Int, Enum:
 			out[0] = round(in[0])
 		case Tick, Handle:
 			out[0] = clamp(round(in[0]), 0, math.MaxUint32)

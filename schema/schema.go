@@ -8,38 +8,56 @@
 //	pos     geom.Vec2, geom.Vec3        1/256mm 1mm 1cm 1m   a place in metres; without a precision 1/256 mm
 //	vel     geom.Vec2, geom.Vec3        1cm/s                a velocity in metres per second; without: 1/256 mm a tick
 //	angle   geom.Angle, float64         1deg, 16bit          a direction in radians; without: 16 bits
-//	float   float64                     0.1                  any number, in steps
+//	view    geom.View                   1deg, 16bit          yaw and pitch in radians, pitch kept within a quarter turn
+//	quat    geom.Quat                   4bit up to 20bit     a rotation in space: bits of each of three numbers; without: 16 bits
+//	spin    geom.Vec3, geom.Angle       1deg/s               an angular velocity in radians per second; without: 1/65536 turn a tick
+//	float   float64                     0.1                  any number, in steps; a range 0..5 beside it bounds it
 //	int     every integer type          0..999               a ranged integer, both ends included
+//	enum    every integer type          idle|walk|run        one of these words, the first being 0
 //	bool    bool
 //	tick    clock.Tick (game.Tick)                           a tick number
 //	handle  a uint32 type (game.ID)                          another entity
 //	text    string                      12                   at most so many bytes of UTF-8, 31 at most, without zeros
+//	bytes   an array of 1 to 32 bytes                        bytes as they are
 //	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc; without: 5 bits
 //	press   bool                                             commands: an edge; never repeated, moved to the next tick when late
 //
 // The precision is that of the simulation: the state is rounded to it after each step, and the owner of an entity
 // receives exactly that. Words, in any order after the class, each at most once:
 //
-//	others=P                    the coarser precision that observers receive: pos, vel, angle, float; without it pos and
-//	                            vel are 1 cm and 1 cm/s or the simulation's, whichever is coarser
-//	draw=linear|hermite|step    how it is drawn between two records; hermite needs a vel beside the pos
+//	others=P                    the coarser precision that observers receive: pos, vel, angle, view, quat, spin, float; without it
+//	                            pos and vel are 1 cm and 1 cm/s, quat 9 bits and spin 1deg/s, or the simulation's where that is coarser
+//	P@D                         after others=: the precision of those who are D or further away, 4cm@30m: twice, four times, ... as
+//	                            coarse as that before it; three at most, and three distances in a kind
+//	draw=linear|hermite|step    how it is drawn between two records; hermite needs a vel beside the pos. Angles, views and quaternions
+//	                            are always drawn the short way round
+//	draw=dr:10cm                dead reckoning of a pos by its vel, an angle by its spin (draw=dr:2deg): drawn on from the newest
+//	                            record, and sent only when that is wrong by more
+//	warp=2m                     a pos: two records further apart than that are not joined by a line, as if it had been moved there
+//	slow=1cm/s                  pos, vel, angle, spin: the least speed that matters; a precision that would stall it is refused
 //	to=owner, server, kept      who receives it, instead of everyone: its owner; nobody; nobody, but the owner's
 //	                            prediction computes it too
+//	to=team                     only those whose avatar's team is that of this entity
+//	team                        an int, enum or handle: the team that the entity belongs to, 0 being none
+//	parent                      a handle: the entity that the first pos is relative to, 0 being none
 //	ref                         text: observers receive a number for it, and the text itself once, reliably; until that has
 //	                            arrived they see none. For names that come into sight again and again
-//	group=0..3                  the atomic record that it travels in; without it movement, state and text are apart
+//	far=50m                     nobody further away receives it
+//	group=0..3                  the atomic record that it travels in; without it movement, state and text are apart. What has another
+//	                            audience or another distance than the rest of its group travels in a record of its own
+//
+// A Kind is made from the tags of a struct by New, or from the same words without reflection by Build.
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math"
-	"math/bits"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 	"unsafe"
 )
 
@@ -47,8 +65,11 @@ import (
 const (
 	MaxProps  = 64
 	MaxGroups = 4
-	MaxText   = 31 // bytes of a text property
-	MaxComps  = 96 // integer components of a kind
+	MaxText   = 31  // bytes of a text property
+	MaxBytes  = 32  // bytes of a bytes property
+	MaxNames  = 256 // names of an enum
+	MaxComps  = 96  // integer components of a kind
+	MaxLevels = 4   // precisions by distance
 
 	// MaxValue bounds the magnitude of every simulation integer: 1.1 million kilometres at the default precision.
 	// What is beyond stops there. Up to it rounding a value that lies on the grid gives that value again.
@@ -71,11 +92,38 @@ const (
 	Text
 	Stick
 	Press
+	View
+	Quat
+	Spin
+	Enum
+	Bytes
 )
 
-var classNames = [...]string{"pos", "vel", "angle", "float", "int", "bool", "tick", "handle", "text", "stick", "press"}
+// NumClasses is how many classes there are.
+const NumClasses = int(Bytes) + 1
+
+var classNames = [NumClasses]string{"pos", "vel", "angle", "float", "int", "bool", "tick", "handle", "text", "stick", "press", "view", "quat", "spin", "enum", "bytes"}
 
 func (c Class) String() string { return classNames[c] }
+
+// graded reports whether values of the class come in steps of some size: observers may receive coarser ones, and there are
+// values between two of them.
+func (c Class) graded() bool {
+	switch c {
+	case Pos, Vel, Angle, Float, View, Quat, Spin:
+		return true
+	}
+	return false
+}
+
+// whole reports whether the class has no differences: values are always written by themselves.
+func (c Class) whole() bool {
+	switch c {
+	case Bool, Press, Text, Stick, Enum, Bytes:
+		return true
+	}
+	return false
+}
 
 // Audience is who receives a property.
 type Audience uint8
@@ -86,6 +134,7 @@ const (
 	Owner             // the player whose avatar it is
 	Server            // nobody
 	Kept              // nobody, but the owner's prediction computes it too
+	Team              // players whose avatar is of the entity's team
 )
 
 // Draw is how a property is drawn between two records.
@@ -94,8 +143,9 @@ type Draw uint8
 // The drawing modes.
 const (
 	Step    Draw = iota // the older record's value until the newer record's time
-	Linear              // a straight line
+	Linear              // a straight line, or the short way round
 	Hermite             // a cubic through both places with the velocities of both
+	Reckon              // dead reckoning: on from the older record by its velocity
 )
 
 // Prop is one property of a kind: a field of the struct as 1 to 8 integers.
@@ -105,46 +155,78 @@ type Prop struct {
 	Audience Audience
 	Draw     Draw
 	Group    int
-	Comps    int     // integer components: x, y, z, or a text in groups of four bytes
-	Sim      float64 // steps per unit in simulation, or steps per turn for angles
-	Obs      float64 // the same for observers; at most Sim
-	Min, Max int64   // of an Int
-	Turn     int64   // observer steps per turn; 0 if not an angle
-	SimTurn  int64   // the same in simulation
-	At       int     // index of the first component among the simulation integers
-	ObsAt    int     // the same among the observer integers; -1 if observers do not receive it
-	Ref      bool    // a Text that observers receive as a number: the first of its observer integers, the others being 0
-	Tangent  int     // for Hermite: index in Props of the velocity
-	TangentQ int64   // for Hermite: observer position steps per tick and velocity step, in 1/1<<32
-	bits     int     // width of the absolute value where it is bounded; 0 otherwise
-	k        int     // order of the code of differences
-	absK     int     // order of the code of unbounded absolute values
-	offset   uintptr
-	typ      reflect.Kind
-	fields   int // float64 fields for pos, vel, stick
+	Comps    int              // integer components: x, y, z; yaw, pitch; a rotation in three; or a text in groups of four bytes
+	Sim      float64          // steps per unit in simulation: metre, m/s, rad/s or 1; steps per turn of angles; 2 to the bits of a Quat
+	Obs      float64          // the same for observers; at most Sim
+	Min, Max int64            // of an Int, an Enum, or a Float that has a range, in simulation steps; Max is the bytes of a Text or Bytes
+	Names    string           // of an Enum: its words, with | between them
+	Turn     int64            // observer steps per turn; 0 if not an Angle or View
+	SimTurn  int64            // the same in simulation
+	At       int              // index of the first component among the simulation integers
+	ObsAt    int              // the same among the observer integers; -1 if observers do not receive it
+	Tangent  int              // for Hermite and Reckon: index in Props of the velocity
+	TangentQ int64            // for Hermite and Reckon: observer steps per tick and velocity step, in 1/1<<32
+	Bound    int64            // for Reckon: by how many observer steps it may be wrong
+	Warp     int64            // observer steps: records further apart are not joined; 0: all are
+	Far      float64          // metres: nobody further away receives it; 0: no limit
+	Shift    [MaxLevels]uint8 // at each level of the kind: by how many bits observers' integers are coarser
+	Ref      bool             // a Text that observers receive as a number: the first of its observer integers, the others being 0
+	IsTeam   bool             // the entity's team
+	IsParent bool             // what the first pos is relative to
+
+	obsMin, obsMax int64 // Min and Max in observer steps
+	bits           int   // width of the absolute value where it is bounded; 0 otherwise
+	k              int   // order of the code of differences
+	absK           int   // order of the code of unbounded absolute values
+	offset         uintptr
+	typ            reflect.Kind
+	width          int // bytes in each component of a Bytes
+
+	tag     string // for messages
+	works   string // a tag that fits the type
+	levels  [MaxLevels - 1]level
+	far     int     // how many of levels there are
+	slow    float64 // units per second
+	slowest string  // the same, as written
+	within  string  // bound of dead reckoning, as written
+}
+
+// A level is a coarser precision from some distance on.
+type level struct {
+	from  float64 // metres
+	shift uint8
 }
 
 // Group is a set of properties that travel in one atomic record.
 type Group struct {
-	Props  []int // indices into Kind.Props, observers' properties only
-	At, N  int   // the group's range among the observer integers
-	Moving bool  // has properties that are drawn between records
+	Props    []int    // indices into Kind.Props, observers' properties only
+	At, N    int      // the group's range among the observer integers
+	Moving   bool     // has properties that are drawn between records
+	Audience Audience // Everyone or Team
+	Far      float64  // metres: nobody further away receives it; 0: no limit
+	Warps    []int    // those of Props that have a Warp
 }
 
 // Kind is the schema of one struct type.
 type Kind struct {
 	Name   string
-	Type   reflect.Type
-	Rate   int // ticks per second
+	Type   reflect.Type // nil if the kind was built without reflection
+	Rate   int          // ticks per second
 	Props  []Prop
 	Groups []Group
 	Owned  []int // properties that the owner receives, in order
 	Sims   int   // number of simulation integers
 	Obs    int   // number of observer integers
-	Refs   bool  // observers receive some text as a number
 	PlaceX int   // observer component of the first pos property's x, or -1; y follows it
 
 	PlaceMM float64 // millimetres of one observer step of that property
+
+	Place  int       // index in Props of that property, or -1
+	Facing int       // index of the quat, angle or view by which things that are relative to such an entity are turned, or -1
+	Parent int       // index of the handle of the entity that the first pos is relative to, or -1
+	Team   int       // index of the property that names the entity's team, or -1
+	Refs   bool      // observers receive some text as a number
+	Levels []float64 // metres at which the levels after the first begin, rising; Prop.Shift says what each is
 }
 
 // New reads the schema of struct type t from its tags. All wrong tags are reported in one error.
@@ -153,412 +235,295 @@ func New(name string, t reflect.Type, rate int) (*Kind, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("schema: %s is a %v, want a struct", name, t)
 	}
-	if rate < 1 || rate > 1000 {
-		return nil, fmt.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
-	}
-	k := &Kind{Name: name, Type: t, Rate: rate, PlaceX: -1}
-	var errs []error
+	b := builder(name, t.Name(), rate)
+	b.kind.Type = t
 	for i := range t.NumField() {
 		f := t.Field(i)
 		tag, ok := f.Tag.Lookup("net")
-		works := example(f.Type)
-		if works == "" {
-			errs = append(errs, fmt.Errorf("%s.%s has the type %s, which no class fits; %s", t.Name(), f.Name, f.Type, fitting))
-			continue
-		}
-		if !ok {
-			errs = append(errs, fmt.Errorf("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server", t.Name(), f.Name, works, works+",server"))
-			continue
-		}
-		p, err := parse(f, tag, rate)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s.%s `net:%q`: %w; an example that works: `net:%q`", t.Name(), f.Name, tag, err, works))
-			continue
-		}
-		k.Props = append(k.Props, p)
+		b.add(f.Name, tag, ok, f.Offset, typeOf(f.Type))
 	}
+	return b.Kind()
+}
+
+// Builder makes a Kind field by field, as New does from a struct type.
+type Builder struct {
+	kind  *Kind
+	title string // of the struct, in messages
+	err   error  // makes all else meaningless
+	errs  []error
+	base  unsafe.Pointer
+	size  uintptr
+}
+
+func builder(name, title string, rate int) *Builder {
+	b := &Builder{kind: &Kind{Name: name, Rate: rate, PlaceX: -1, Place: -1, Facing: -1, Parent: -1, Team: -1}, title: title}
+	if rate < 1 || rate > 1000 {
+		b.err = fmt.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
+	}
+	return b
+}
+
+func (b *Builder) add(name, tag string, tagged bool, offset uintptr, t goType) {
+	if b.err != nil {
+		return
+	}
+	works := t.example()
+	switch {
+	case works == "":
+		b.errs = append(b.errs, fmt.Errorf("%s.%s has the type %s, which no class fits; %s", b.title, name, t.name, fitting))
+		return
+	case !tagged:
+		b.errs = append(b.errs, fmt.Errorf("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server", b.title, name, works, works+",server"))
+		return
+	}
+	p := Prop{Name: name, offset: offset, tag: tag, works: works}
+	if err := p.parse(t, b.kind.Rate); err != nil {
+		b.wrong(&p, err)
+		return
+	}
+	b.kind.Props = append(b.kind.Props, p)
+}
+
+func (b *Builder) wrong(p *Prop, err error) {
+	b.errs = append(b.errs, fmt.Errorf("%s.%s `net:%q`: %w; an example that works: `net:%q`", b.title, p.Name, p.tag, err, p.works))
+}
+
+// Kind returns the finished kind, or every mistake that was made in one error.
+func (b *Builder) Kind() (*Kind, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	k := b.kind
 	if len(k.Props) > MaxProps {
-		errs = append(errs, fmt.Errorf("%s has %d properties, at most %d fit a kind", t.Name(), len(k.Props), MaxProps))
+		b.errs = append(b.errs, fmt.Errorf("%s has %d properties, at most %d fit a kind", b.title, len(k.Props), MaxProps))
 	}
-	if len(errs) > 0 {
-		return nil, fmt.Errorf("schema: %s: %w", name, errors.Join(errs...))
+	if len(b.errs) == 0 { // what follows is about properties beside each other
+		b.layout()
 	}
-	if err := k.layout(); err != nil {
-		return nil, err
+	if len(b.errs) > 0 {
+		return nil, fmt.Errorf("schema: %s: %w", k.Name, errors.Join(b.errs...))
 	}
 	return k, nil
 }
 
-func (k *Kind) layout() error {
-	vel := -1
+// observed reports whether anyone but the owner receives the property.
+func (p *Prop) observed() bool { return p.Audience == Everyone || p.Audience == Team }
+
+func (b *Builder) layout() {
+	k := b.kind
 	for i := range k.Props {
 		p := &k.Props[i]
 		p.At, p.ObsAt = k.Sims, -1
 		k.Sims += p.Comps
-		if p.Audience == Everyone || p.Audience == Owner {
+		if p.observed() || p.Audience == Owner {
 			k.Owned = append(k.Owned, i)
 		}
-		if p.Class == Vel && p.Audience == Everyone && vel < 0 {
-			vel = i
+		switch {
+		case p.IsTeam && k.Team >= 0:
+			b.wrong(p, fmt.Errorf("%s names the entity's team already", k.Props[k.Team].Name))
+		case p.IsTeam:
+			k.Team = i
+		}
+		switch {
+		case p.IsParent && k.Parent >= 0:
+			b.wrong(p, fmt.Errorf("%s names the parent already", k.Props[k.Parent].Name))
+		case p.IsParent:
+			k.Parent = i
+		}
+		if p.Class == Pos && p.Audience == Everyone && k.Place < 0 {
+			k.Place = i
+		}
+		if (p.Class == Quat || p.Class == Angle || p.Class == View) && p.Audience == Everyone && k.Facing < 0 {
+			k.Facing = i
 		}
 	}
-	for g := range MaxGroups {
-		group := Group{At: k.Obs}
-		for i := range k.Props {
-			p := &k.Props[i]
-			if p.Group != g || p.Audience != Everyone {
-				continue
-			}
-			p.ObsAt = k.Obs
-			k.Refs = k.Refs || p.Ref
-			k.Obs += p.Comps
-			group.Props = append(group.Props, i)
-			group.Moving = group.Moving || p.Draw != Step
-			if p.Class == Pos && k.PlaceX < 0 {
-				k.PlaceX, k.PlaceMM = p.ObsAt, 1000/p.Obs
+	if k.Sims > MaxComps {
+		b.errs = append(b.errs, fmt.Errorf("%s has %d integers, at most %d fit a kind", k.Name, k.Sims, MaxComps))
+	}
+	b.levels()
+	b.groups()
+	for i := range k.Props {
+		p := &k.Props[i]
+		if p.Audience == Team && k.Team < 0 {
+			b.wrong(p, errors.New("to=team needs a property with the word team, which says whose team"))
+		}
+		if p.IsParent && (k.Place < 0 || k.Props[k.Place].Group != p.Group) {
+			b.wrong(p, errors.New("a parent needs a pos for everyone in its group, which is relative to it"))
+		}
+		if p.slow > 0 {
+			if err := k.stalls(p); err != nil {
+				b.wrong(p, err)
 			}
 		}
-		group.N = k.Obs - group.At
-		if group.N > 0 {
-			k.Groups = append(k.Groups, group)
+		if (p.Draw == Hermite || p.Draw == Reckon) && p.observed() {
+			if err := k.tangent(p); err != nil {
+				b.wrong(p, err)
+			}
 		}
 	}
-	if len(k.Groups) == 0 {
-		k.Groups = append(k.Groups, Group{}) // a record must say that the thing is there
+}
+
+// groups gives every combination of group number, audience and distance a record of its own.
+func (b *Builder) groups() {
+	k := b.kind
+	order := func(p, q *Prop) int {
+		return cmp.Or(cmp.Compare(p.Group, q.Group), cmp.Compare(p.Audience, q.Audience), cmp.Compare(p.Far, q.Far))
+	}
+	var props []int
+	for i := range k.Props {
+		if k.Props[i].observed() {
+			props = append(props, i)
+		}
+	}
+	slices.SortStableFunc(props, func(i, j int) int { return order(&k.Props[i], &k.Props[j]) })
+	for at, i := range props {
+		p := &k.Props[i]
+		if at == 0 || order(&k.Props[props[at-1]], p) != 0 {
+			k.Groups = append(k.Groups, Group{At: k.Obs, Audience: p.Audience, Far: p.Far})
+		}
+		g := &k.Groups[len(k.Groups)-1]
+		p.ObsAt = k.Obs
+		k.Obs += p.Comps
+		k.Refs = k.Refs || p.Ref
+		g.N += p.Comps
+		g.Props = append(g.Props, i)
+		g.Moving = g.Moving || p.Draw != Step
+		if p.Warp > 0 {
+			g.Warps = append(g.Warps, i)
+		}
 	}
 	for g := range k.Groups { // groups without members leave no hole
 		for _, i := range k.Groups[g].Props {
 			k.Props[i].Group = g
 		}
 	}
-	if k.Sims > MaxComps {
-		return fmt.Errorf("schema: %s has %d integers, at most %d fit a kind", k.Name, k.Sims, MaxComps)
+	if len(k.Groups) > MaxGroups {
+		b.errs = append(b.errs, fmt.Errorf("%s has %d groups by number, audience and distance, at most %d fit a kind", b.title, len(k.Groups), MaxGroups))
+	}
+	if len(k.Groups) == 0 {
+		k.Groups = append(k.Groups, Group{}) // a record must say that the thing is there
+	}
+	if k.Place >= 0 {
+		k.PlaceX, k.PlaceMM = k.Props[k.Place].ObsAt, 1000/k.Props[k.Place].Obs
+	}
+}
+
+// levels merges the distances of all properties.
+func (b *Builder) levels() {
+	k := b.kind
+	for i := range k.Props {
+		for _, l := range k.Props[i].levels[:k.Props[i].far] {
+			if !slices.Contains(k.Levels, l.from) {
+				k.Levels = append(k.Levels, l.from)
+			}
+		}
+	}
+	slices.Sort(k.Levels)
+	if len(k.Levels) >= MaxLevels {
+		b.errs = append(b.errs, fmt.Errorf("%s has %d distances at which precisions change, at most %d fit a kind: %v m", b.title, len(k.Levels), MaxLevels-1, k.Levels))
+		return
 	}
 	for i := range k.Props {
 		p := &k.Props[i]
-		if p.Draw != Hermite || p.Audience != Everyone {
-			continue
+		for n, from := range k.Levels {
+			p.Shift[n+1] = p.Shift[n]
+			for _, l := range p.levels[:p.far] {
+				if l.from == from {
+					p.Shift[n+1] = l.shift
+				}
+			}
 		}
-		if vel < 0 || k.Props[vel].Comps != p.Comps || k.Props[vel].Group != p.Group {
-			return fmt.Errorf("schema: %s: %s draws hermite and needs a vel property of %d components for everyone in its group", k.Name, p.Name, p.Comps)
-		}
-		p.Tangent = vel
-		p.TangentQ = round(float64(p.Obs / float64(k.Props[vel].Obs*float64(k.Rate)) * (1 << 32)))
 	}
-	return nil
 }
 
-// fitting says what can be networked.
-const fitting = "use geom.Vec2, geom.Vec3, geom.Angle, float64, an integer type, bool, string, game.Tick or game.ID; keep other things outside of entities"
-
-// example returns a tag that works for a Go type, or "" if none does.
-func example(t reflect.Type) string {
-	switch k := t.Kind(); {
-	case floatFields(t) > 0:
-		return "pos,others=1cm"
-	case k == reflect.Float64 && t.Name() == "Angle":
-		return "angle,1deg"
-	case k == reflect.Float64:
-		return "float,0.1"
-	case k == reflect.Bool:
-		return "bool"
-	case k == reflect.String:
-		return "text,12"
-	case k == reflect.Uint32 && t.Name() == "Tick":
-		return "tick"
-	case k == reflect.Uint32 && t.Name() == "ID":
-		return "handle"
+// Level returns which of the kind's precisions those receive who are so many metres away.
+func (k *Kind) Level(metres float64) int {
+	n := 0
+	for n < len(k.Levels) && metres >= k.Levels[n] {
+		n++
 	}
-	if _, _, ok := intRange(t.Kind()); ok {
-		return "int,0..100"
-	}
-	return ""
+	return n
 }
 
-// intRange returns the least and the largest value of an integer type, as far as an int64 goes.
-func intRange(k reflect.Kind) (least, most int64, ok bool) {
-	switch k {
-	case reflect.Int, reflect.Int64:
-		return math.MinInt64, math.MaxInt64, true
-	case reflect.Int8:
-		return math.MinInt8, math.MaxInt8, true
-	case reflect.Int16:
-		return math.MinInt16, math.MaxInt16, true
-	case reflect.Int32:
-		return math.MinInt32, math.MaxInt32, true
-	case reflect.Uint, reflect.Uint64:
-		return 0, math.MaxInt64, true
-	case reflect.Uint8:
-		return 0, math.MaxUint8, true
-	case reflect.Uint16:
-		return 0, math.MaxUint16, true
-	case reflect.Uint32:
-		return 0, math.MaxUint32, true
+// stalls reports a precision in which the slowest movement that matters would stand still (docs/adr/0015).
+//
+// A place moves by slow/rate in a tick. Rounded to whole steps it advances by at least one only if a step is no longer than that.
+// A velocity that friction of 1/s takes down loses slow/rate in a tick; what is less than half a step, or half a step exactly, is
+// rounded away, and it glides for ever.
+func (k *Kind) stalls(p *Prop) error {
+	tick := p.slow / float64(k.Rate) // units in one tick at that speed
+	per := p.Sim                     // steps in a unit
+	if p.Class == Angle {
+		per /= twoPi
 	}
-	return 0, 0, false
-}
-
-// floatFields returns how many float64 fields a vector type has, 0 if it is none.
-func floatFields(t reflect.Type) int {
-	if t.Kind() != reflect.Struct || t.NumField() < 2 || t.NumField() > 3 {
-		return 0
-	}
-	for i := range t.NumField() {
-		if t.Field(i).Type.Kind() != reflect.Float64 {
-			return 0
+	if p.Class == Vel || p.Class == Spin {
+		if float64(float64(2*tick)*per) > 1 {
+			return nil
 		}
+		return fmt.Errorf("a step of %s is too coarse for slow=%s at %d Hz: friction of 1/s takes away %s in a tick, of which half a step or less is rounded away for ever; write a precision of %s or finer",
+			p.amount(1/per, 3), p.slowest, k.Rate, p.amount(tick, 3), p.advice(float64(1.999*tick)))
 	}
-	return t.NumField()
-}
-
-func parse(f reflect.StructField, tag string, rate int) (Prop, error) {
-	words := strings.Split(tag, ",")
-	p := Prop{Name: f.Name, offset: f.Offset, typ: f.Type.Kind(), Group: -1, Comps: 1, ObsAt: -1, k: 2, absK: 8}
-	class := -1
-	for i, n := range classNames {
-		if n == words[0] {
-			class = i
-		}
-	}
-	if class < 0 {
-		return p, fmt.Errorf("unknown class %q, want one of %s", words[0], strings.Join(classNames[:], " "))
-	}
-	p.Class = Class(class)
-	if err := p.fits(f.Type); err != nil {
-		return p, err
-	}
-	p.defaults(rate)
-	others, precise, drawn, told := false, false, false, false
-	audience := func(a Audience) error {
-		if told {
-			return errors.New("to=owner, server and kept exclude each other")
-		}
-		p.Audience, told = a, true
+	if float64(tick*per) >= 1-1e-9 {
 		return nil
 	}
-	for _, w := range words[1:] {
-		key, val, said := strings.Cut(w, "=")
-		var err error
+	return fmt.Errorf("a step of %s is too coarse for slow=%s at %d Hz, which is %s a tick; write a precision of %s or finer",
+		p.amount(1/per, 3), p.slowest, k.Rate, p.amount(tick, 3), p.advice(tick))
+}
+
+// tangent finds the velocity that draws p.
+func (k *Kind) tangent(p *Prop) error {
+	class, what, comps := Vel, "a vel", p.Comps
+	if p.Class == Angle {
+		class, what = Spin, "a spin"
+	}
+	how := "hermite"
+	if p.Draw == Reckon {
+		how = "dr"
+	}
+	for i := range k.Props {
+		v := &k.Props[i]
+		if v.Class != class || v.Comps != comps || !v.observed() || v.Group != p.Group {
+			continue
+		}
+		p.Tangent = i
+		per := p.Obs
+		if p.Class == Angle {
+			per /= twoPi
+		}
+		p.TangentQ = round(float64(per / float64(v.Obs*float64(k.Rate)) * (1 << 32)))
+		return nil
+	}
+	return fmt.Errorf("draws %s and needs %s property of %d components for everyone in its group", how, what, comps)
+}
+
+// Plain returns an error if a property has words that only make sense for entities: commands and events have no place, no
+// distance and no team.
+func (k *Kind) Plain() error {
+	var errs []error
+	for i := range k.Props {
+		p := &k.Props[i]
+		word := ""
 		switch {
-		case key == "others" && said && !others:
-			if p.Class > Float {
-				return p, fmt.Errorf("others=%s: observers receive class %s as it is", val, p.Class)
-			}
-			p.Obs, err = p.precision(val)
-			others = true
-		case key == "draw" && said && !drawn:
-			drawn = true
-			switch {
-			case val == "step":
-				p.Draw = Step
-			case val == "linear" && p.Class <= Float:
-				p.Draw = Linear
-			case val == "hermite" && p.Class == Pos:
-				p.Draw = Hermite
-			default:
-				err = fmt.Errorf("draw=%s does not fit class %s", val, p.Class)
-			}
-		case w == "ref" && !p.Ref:
-			if p.Ref = true; p.Class != Text {
-				err = fmt.Errorf("ref does not fit class %s, only text", p.Class)
-			}
-		case w == "to=owner":
-			err = audience(Owner)
-		case w == "server":
-			err = audience(Server)
-		case w == "kept":
-			err = audience(Kept)
-		case key == "group" && said && p.Group < 0:
-			n, e := strconv.Atoi(val)
-			if e != nil || n < 0 || n >= MaxGroups {
-				err = fmt.Errorf("group=%s is outside 0..%d", val, MaxGroups-1)
-			}
-			p.Group = n
-		case !precise && !said && w != "":
-			p.Sim, err = p.precision(w)
-			precise = true
+		case p.IsParent:
+			word = "parent"
+		case p.IsTeam:
+			word = "team"
+		case p.Audience == Team:
+			word = "to=team"
+		case p.Far > 0:
+			word = "far="
+		case p.Warp > 0:
+			word = "warp="
+		case p.far > 0:
+			word = "@ distances"
+		case p.Draw == Reckon:
+			word = "draw=dr"
 		default:
-			err = fmt.Errorf("unknown or repeated word %q, want a precision, others=, draw=, group=, ref, to=owner, server or kept", w)
+			continue
 		}
-		if err != nil {
-			return p, err
-		}
+		errs = append(errs, fmt.Errorf("schema: %s: %s `net:%q`: %s is for entities only; an example that works: `net:%q`", k.Name, p.Name, p.tag, word, p.works))
 	}
-	if p.Class == Text && !precise || p.Class == Int && !precise || p.Class == Float && !precise {
-		return p, fmt.Errorf("class %s needs a precision", p.Class)
-	}
-	if precise && !others && (p.Sim < p.Obs || p.Class == Angle || p.Class == Stick || p.Class == Float) {
-		p.Obs = p.Sim
-	}
-	if p.Obs > p.Sim {
-		return p, fmt.Errorf("others is finer than the simulation: %v against %v steps a unit", p.Obs, p.Sim)
-	}
-	p.finish()
-	return p, nil
-}
-
-func (p *Prop) fits(t reflect.Type) error {
-	ok, want := false, ""
-	switch p.Class {
-	case Pos, Vel:
-		p.fields = floatFields(t)
-		p.Comps = p.fields
-		ok, want = p.fields > 0, "geom.Vec2 or geom.Vec3"
-	case Stick:
-		p.fields = floatFields(t)
-		p.Comps = p.fields
-		ok, want = p.fields == 2, "geom.Vec2"
-	case Angle, Float:
-		ok, want = t.Kind() == reflect.Float64, "geom.Angle or float64"
-	case Int:
-		_, _, ok = intRange(t.Kind())
-		want = "an integer type"
-	case Bool, Press:
-		ok, want = t.Kind() == reflect.Bool, "bool"
-	case Tick, Handle:
-		ok, want = t.Kind() == reflect.Uint32, "game.Tick or game.ID"
-	case Text:
-		ok, want = t.Kind() == reflect.String, "string"
-	}
-	if !ok {
-		return fmt.Errorf("class %s does not fit Go type %s, want %s", p.Class, t, want)
-	}
-	return nil
-}
-
-func (p *Prop) defaults(rate int) {
-	p.Sim, p.Obs = 1, 1
-	switch p.Class {
-	case Pos:
-		p.Sim, p.Obs, p.Draw, p.k, p.absK = 256000, 100, Linear, 4, 12
-	case Vel:
-		p.Sim, p.Obs, p.Draw, p.k, p.absK = 256000/float64(rate), 100, Linear, 4, 8
-	case Angle:
-		p.Sim, p.Obs, p.Draw, p.k = 65536, 65536, Linear, 3
-	case Float:
-		p.Draw = Linear
-	case Stick:
-		p.Sim, p.Obs = 15, 15
-	}
-	if p.Class > Angle && p.Class != Float && p.Class != Stick {
-		p.Draw = Step
-	}
-}
-
-// precision parses the precision word of the property's class into steps per unit.
-func (p *Prop) precision(w string) (float64, error) {
-	bad := func(want string) (float64, error) {
-		return 0, fmt.Errorf("precision %q, want %s", w, want)
-	}
-	number := func(s string) (float64, bool) {
-		num, den, frac := strings.Cut(s, "/")
-		v, err := strconv.ParseFloat(num, 64)
-		if frac && err == nil {
-			d, err2 := strconv.ParseFloat(den, 64)
-			v, err = v/d, err2
-		}
-		return v, err == nil && v > 0 && !math.IsInf(v, 0)
-	}
-	length := func(s string) (float64, bool) {
-		for _, u := range [...]struct {
-			suffix string
-			per    float64
-		}{{"mm", 1000}, {"cm", 100}, {"m", 1}} {
-			if v, found := strings.CutSuffix(s, u.suffix); found {
-				n, ok := number(v)
-				return u.per / n, ok && u.per/n >= 1e-3 && u.per/n <= 1e9
-			}
-		}
-		return 0, false
-	}
-	switch p.Class {
-	case Pos:
-		if v, ok := length(w); ok {
-			return v, nil
-		}
-		return bad("a length such as 1cm, 1mm or 1/256mm")
-	case Vel:
-		if s, ok := strings.CutSuffix(w, "/s"); ok {
-			if v, ok := length(s); ok {
-				return v, nil
-			}
-		}
-		return bad("a speed such as 1cm/s")
-	case Angle:
-		if s, ok := strings.CutSuffix(w, "deg"); ok {
-			if v, ok := number(s); ok && 360/v >= 2 && 360/v <= 1<<24 {
-				return math.Floor(360/v + 0.5), nil
-			}
-		}
-		if s, ok := strings.CutSuffix(w, "bit"); ok {
-			if n, err := strconv.Atoi(s); err == nil && n >= 1 && n <= 24 {
-				return float64(int64(1) << uint(n)), nil
-			}
-		}
-		return bad("an angle such as 1deg, or 8bit up to 24bit")
-	case Stick:
-		if s, ok := strings.CutSuffix(w, "bit"); ok {
-			if n, err := strconv.Atoi(s); err == nil && n >= 2 && n <= 16 {
-				return float64(int64(1)<<uint(n-1) - 1), nil
-			}
-		}
-		return bad("2bit up to 16bit")
-	case Float:
-		if v, ok := number(w); ok && v >= 1e-9 && v <= 1e9 {
-			return 1 / v, nil
-		}
-		return bad("a step such as 0.1, from 1e-9 to 1e9")
-	case Int:
-		lo, hi, found := strings.Cut(w, "..")
-		a, err1 := strconv.ParseInt(lo, 10, 64)
-		b, err2 := strconv.ParseInt(hi, 10, 64)
-		if !found || err1 != nil || err2 != nil || a > b || a < math.MinInt32 || b > math.MaxInt32 {
-			return bad("a range such as 0..999 within 32 bits")
-		}
-		if least, most, _ := intRange(p.typ); a < least || b > most {
-			return bad(fmt.Sprintf("a range that fits Go type %s", p.typ))
-		}
-		p.Min, p.Max = a, b
-		return 1, nil
-	case Text:
-		n, err := strconv.Atoi(w)
-		if err != nil || n < 1 || n > MaxText {
-			return bad(fmt.Sprintf("a number of bytes, 1 to %d", MaxText))
-		}
-		p.Max, p.Comps = int64(n), (n+3)/4
-		return 1, nil
-	}
-	return bad("none for class " + p.Class.String())
-}
-
-func (p *Prop) finish() {
-	switch p.Class {
-	case Angle:
-		p.SimTurn, p.Turn = int64(p.Sim), int64(p.Obs)
-		p.bits = bits.Len64(uint64(p.Turn - 1))
-	case Int:
-		p.bits = bits.Len64(uint64(p.Max - p.Min))
-	case Bool, Press:
-		p.bits = 1
-	case Text:
-		p.bits = 32
-	case Stick:
-		p.bits = bits.Len64(uint64(float64(2 * p.Obs)))
-	case Tick:
-		p.k, p.absK = 4, 6
-	case Handle:
-		p.k, p.absK = 6, 10
-	}
-	if p.Group < 0 {
-		switch {
-		case p.Class == Pos || p.Class == Vel || p.Class == Angle:
-			p.Group = 0
-		case p.Class == Text:
-			p.Group = 2
-		default:
-			p.Group = 1
-		}
-	}
+	return errors.Join(errs...)
 }
 
 // Hash identifies the schema text s; equal texts speak the same wire format.
@@ -571,334 +536,47 @@ func Hash(s string) uint64 {
 // Text describes the kind in a line per property, for hashes and for naming differences.
 func (k *Kind) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s rate=%d\n", k.Name, k.Rate)
+	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	b.WriteString(k.Name + " rate=" + strconv.Itoa(k.Rate))
+	for i, m := range k.Levels {
+		b.WriteString([]string{" levels=", ","}[min(i, 1)] + num(m))
+	}
+	b.WriteString("\n")
 	for i := range k.Props {
 		p := &k.Props[i]
 		if p.Audience == Server {
 			continue // never on the wire
 		}
-		fmt.Fprintf(&b, " %s %s x%d sim=%s obs=%s range=%d..%d to=%d draw=%d group=%d%s\n", p.Name, p.Class, p.Comps,
-			strconv.FormatFloat(p.Sim, 'g', -1, 64), strconv.FormatFloat(p.Obs, 'g', -1, 64), p.Min, p.Max, p.Audience, p.Draw, p.Group, p.words())
+		fmt.Fprintf(&b, " %s %s x%d sim=%s obs=%s range=%d..%d to=%d draw=%d group=%d", p.Name, p.Class, p.Comps,
+			num(p.Sim), num(p.Obs), p.Min, p.Max, p.Audience, p.Draw, p.Group)
+		if p.Names != "" {
+			b.WriteString(" names=" + p.Names)
+		}
+		if p.Draw == Reckon {
+			b.WriteString(" dr=" + strconv.FormatInt(p.Bound, 10))
+		}
+		if p.Warp > 0 {
+			b.WriteString(" warp=" + strconv.FormatInt(p.Warp, 10))
+		}
+		if p.Far > 0 {
+			b.WriteString(" far=" + num(p.Far))
+		}
+		for l := range k.Levels {
+			if p.far == 0 {
+				break
+			}
+			b.WriteString([]string{" shift=", ","}[min(l, 1)] + strconv.Itoa(int(p.Shift[l+1])))
+		}
+		if p.Ref {
+			b.WriteString(" ref")
+		}
+		if p.IsParent {
+			b.WriteString(" parent")
+		}
+		if p.IsTeam {
+			b.WriteString(" team")
+		}
+		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// words are what Text says at the end of a property's line, where there is something to say.
-func (q *Prop) words() string {
-	if q.Ref {
-		return " ref"
-	}
-	return ""
-}
-
-// round gives the nearest integer, half a step upwards, within MaxValue; NaN becomes 0. The product with the steps per
-// unit has at most two roundings by 2^-53 of a value below 2^48, so a value from the grid never ends half a step away.
-func round(v float64) int64 {
-	switch {
-	case v != v:
-		return 0
-	case v >= MaxValue:
-		return MaxValue
-	case v <= -MaxValue:
-		return -MaxValue
-	}
-	return int64(math.Floor(v + 0.5))
-}
-
-func wrap(v, turn int64) int64 {
-	if v %= turn; v < 0 {
-		v += turn
-	}
-	return v
-}
-
-const twoPi = 2 * math.Pi
-
-// Extract writes the simulation integers of the struct at p into dst, which holds Sims of them.
-func (k *Kind) Extract(p unsafe.Pointer, dst []int64) {
-	for i := range k.Props {
-		q := &k.Props[i]
-		q.extract(unsafe.Add(p, q.offset), dst[q.At:q.At+q.Comps])
-	}
-}
-
-func (q *Prop) extract(p unsafe.Pointer, dst []int64) {
-	switch q.Class {
-	case Pos, Vel:
-		for c := range dst {
-			dst[c] = round(float64(*(*float64)(unsafe.Add(p, c*8)) * q.Sim))
-		}
-	case Stick:
-		q.stick(*(*float64)(p), *(*float64)(unsafe.Add(p, 8)), dst)
-	case Angle:
-		dst[0] = wrap(round(float64(*(*float64)(p)/twoPi*q.Sim)), q.SimTurn)
-	case Float:
-		dst[0] = round(float64(*(*float64)(p) * q.Sim))
-	case Int:
-		dst[0] = clamp(q.loadInt(p), q.Min, q.Max)
-	case Bool, Press:
-		dst[0] = 0
-		if *(*bool)(p) {
-			dst[0] = 1
-		}
-	case Tick, Handle:
-		dst[0] = int64(*(*uint32)(p))
-	case Text:
-		packText(dst, *(*string)(p), int(q.Max))
-	}
-}
-
-// packText writes s, four bytes to an integer, as Store gives it back: valid UTF-8 without zero bytes, cut between two
-// characters where it is longer than most.
-func packText(dst []int64, s string, most int) {
-	clear(dst)
-	n := 0
-	for len(s) > 0 {
-		r, size := utf8.DecodeRuneInString(s)
-		char := s[:size]
-		s = s[size:]
-		if r == 0 || r == utf8.RuneError && size == 1 {
-			continue
-		}
-		if n+size > most {
-			return
-		}
-		for i := range size {
-			dst[n/4] |= int64(char[i]) << (8 * uint(n%4))
-			n++
-		}
-	}
-}
-
-// unpackText writes the bytes of a packed text into b and returns how many there are, zeros left out.
-func unpackText(b *[textBytes]byte, src []int64) (n int) {
-	for _, v := range src {
-		for j := range 4 {
-			if ch := byte(v >> (8 * j)); ch != 0 {
-				b[n] = ch
-				n++
-			}
-		}
-	}
-	return n
-}
-
-const textBytes = (MaxText + 3) / 4 * 4
-
-func clamp(v, lo, hi int64) int64 { return min(max(v, lo), hi) }
-
-func (q *Prop) loadInt(p unsafe.Pointer) int64 {
-	switch q.typ {
-	case reflect.Int:
-		return int64(*(*int)(p))
-	case reflect.Int8:
-		return int64(*(*int8)(p))
-	case reflect.Int16:
-		return int64(*(*int16)(p))
-	case reflect.Int32:
-		return int64(*(*int32)(p))
-	case reflect.Int64:
-		return *(*int64)(p)
-	case reflect.Uint:
-		return int64(min(*(*uint)(p), math.MaxInt32)) // no range ends beyond
-	case reflect.Uint64:
-		return int64(min(*(*uint64)(p), math.MaxInt32))
-	case reflect.Uint8:
-		return int64(*(*uint8)(p))
-	case reflect.Uint16:
-		return int64(*(*uint16)(p))
-	}
-	return int64(*(*uint32)(p))
-}
-
-func (q *Prop) storeInt(p unsafe.Pointer, v int64) {
-	switch q.typ {
-	case reflect.Int:
-		*(*int)(p) = int(v)
-	case reflect.Int8:
-		*(*int8)(p) = int8(v)
-	case reflect.Int16:
-		*(*int16)(p) = int16(v)
-	case reflect.Int32:
-		*(*int32)(p) = int32(v)
-	case reflect.Int64:
-		*(*int64)(p) = v
-	case reflect.Uint:
-		*(*uint)(p) = uint(v)
-	case reflect.Uint64:
-		*(*uint64)(p) = uint64(v)
-	case reflect.Uint8:
-		*(*uint8)(p) = uint8(v)
-	case reflect.Uint16:
-		*(*uint16)(p) = uint16(v)
-	default:
-		*(*uint32)(p) = uint32(v)
-	}
-}
-
-// Store writes simulation integers into the struct at p: the state as the rules see it, on the grid.
-func (k *Kind) Store(p unsafe.Pointer, src []int64) {
-	for i := range k.Props {
-		q := &k.Props[i]
-		q.store(unsafe.Add(p, q.offset), src[q.At:q.At+q.Comps])
-	}
-}
-
-func (q *Prop) store(p unsafe.Pointer, src []int64) {
-	switch q.Class {
-	case Pos, Vel, Stick:
-		for c := range src {
-			*(*float64)(unsafe.Add(p, c*8)) = float64(src[c]) / q.Sim
-		}
-	case Angle:
-		*(*float64)(p) = turnToAngle(src[0], q.SimTurn)
-	case Float:
-		*(*float64)(p) = float64(src[0]) / q.Sim
-	case Int:
-		q.storeInt(p, src[0])
-	case Bool, Press:
-		*(*bool)(p) = src[0] != 0
-	case Tick, Handle:
-		*(*uint32)(p) = uint32(src[0])
-	case Text:
-		q.storeText(p, src)
-	}
-}
-
-func (q *Prop) storeText(p unsafe.Pointer, src []int64) {
-	var b [textBytes]byte
-	n := unpackText(&b, src)
-	if s := (*string)(p); *s != string(b[:n]) { // the comparison does not allocate
-		*s = strings.ToValidUTF8(string(b[:n]), "")
-	}
-}
-
-// turnToAngle maps 0..turn-1 to radians in (-pi, pi].
-func turnToAngle(v, turn int64) float64 {
-	if 2*v > turn {
-		v -= turn
-	}
-	return float64(float64(v) / float64(turn) * twoPi)
-}
-
-// Observe derives the observer integers dst from the simulation integers src.
-func (k *Kind) Observe(src []int64, dst []int32) {
-	for i := range k.Props {
-		q := &k.Props[i]
-		if q.ObsAt < 0 {
-			continue
-		}
-		for c := range q.Comps {
-			v := src[q.At+c]
-			switch {
-			case q.SimTurn > 0 && q.SimTurn != q.Turn:
-				v = wrap((2*v*q.Turn+q.SimTurn)/(2*q.SimTurn), q.Turn)
-			case q.Sim != q.Obs:
-				v = round(float64(v) / (q.Sim / q.Obs))
-			}
-			switch q.Class {
-			case Tick, Handle, Text:
-				dst[q.ObsAt+c] = int32(uint32(v))
-			default:
-				dst[q.ObsAt+c] = int32(clamp(v, math.MinInt32, math.MaxInt32))
-			}
-		}
-	}
-}
-
-// SubSteps is the resolution of drawn values: 1/256 of an observer step.
-const SubSteps = 256
-
-// StoreDrawn writes drawn values, observer integers in 1/SubSteps, into the struct at p. Properties that
-// observers do not receive become zero.
-func (k *Kind) StoreDrawn(p unsafe.Pointer, drawn []int64) {
-	for i := range k.Props {
-		q := &k.Props[i]
-		f := unsafe.Add(p, q.offset)
-		if q.ObsAt < 0 {
-			var zero [8]int64
-			q.store(f, zero[:q.Comps])
-			continue
-		}
-		src := drawn[q.ObsAt : q.ObsAt+q.Comps]
-		switch q.Class {
-		case Pos, Vel, Stick:
-			for c := range src {
-				*(*float64)(unsafe.Add(f, c*8)) = float64(src[c]) / float64(q.Obs*SubSteps)
-			}
-		case Angle:
-			*(*float64)(f) = turnToAngle(src[0], q.Turn*SubSteps)
-		case Float:
-			*(*float64)(f) = float64(src[0]) / float64(q.Obs*SubSteps)
-		default:
-			var v [8]int64
-			for c := range src {
-				v[c] = src[c] >> 8
-				if q.Class == Text || q.Class == Tick || q.Class == Handle {
-					v[c] &= math.MaxUint32
-				}
-			}
-			q.store(f, v[:len(src)])
-		}
-	}
-}
-
-// stick rounds a direction, shortened to length 1 where it is longer.
-func (q *Prop) stick(x, y float64, dst []int64) {
-	if n := float64(x*x) + float64(y*y); n > 1 {
-		n = math.Sqrt(n)
-		x, y = x/n, y/n
-	}
-	dst[0], dst[1] = round(float64(x*q.Sim)), round(float64(y*q.Sim))
-	q.intoDisc(dst)
-}
-
-// intoDisc brings a stick into its disc, in whole steps. Rounding may leave the disc by half a step, and sender
-// and receiver must agree on what that becomes: doing it twice changes nothing.
-func (q *Prop) intoDisc(s []int64) {
-	m := int64(q.Sim)
-	s[0], s[1] = clamp(s[0], -m, m), clamp(s[1], -m, m)
-	if n2 := s[0]*s[0] + s[1]*s[1]; n2 > (m+2)*(m+2) { // no rounding of ours: shorten it, towards zero
-		n := int64(math.Sqrt(float64(n2))) + 1
-		s[0], s[1] = s[0]*m/n, s[1]*m/n
-	}
-	for s[0]*s[0]+s[1]*s[1] > m*m { // at most a few times
-		big := 0
-		if max(s[1], -s[1]) > max(s[0], -s[0]) {
-			big = 1
-		}
-		if s[big] > 0 {
-			s[big]--
-		} else {
-			s[big]++
-		}
-	}
-}
-
-// Clamp forces simulation integers that came from outside, v holding Sims of them, into what Extract could have made.
-func (k *Kind) Clamp(v []int64) {
-	for i := range k.Props {
-		q := &k.Props[i]
-		s := v[q.At : q.At+q.Comps]
-		switch q.Class {
-		case Angle:
-			s[0] = wrap(s[0], q.SimTurn)
-		case Int:
-			s[0] = clamp(s[0], q.Min, q.Max)
-		case Bool, Press:
-			s[0] &= 1
-		case Tick, Handle:
-			s[0] &= math.MaxUint32
-		case Stick:
-			q.intoDisc(s)
-		case Text:
-			var b [textBytes]byte
-			n := unpackText(&b, s)
-			packText(s, unsafe.String(&b[0], n), int(q.Max))
-		default:
-			for c := range s {
-				s[c] = clamp(s[c], -MaxValue, MaxValue)
-			}
-		}
-	}
 }

@@ -44,6 +44,33 @@ type everything struct {
 	Secret int        `net:"int,0..9,server"`
 }
 
+// Gait is an integer type of the rules.
+type Gait uint8
+
+// rigid has the properties of what turns in space, and the classes that came later.
+type rigid struct {
+	Team    ID         `net:"handle,team"`
+	Car     ID         `net:"handle,parent"`
+	Pos     geom.Vec3  `net:"pos,1mm,others=1cm,4cm@30m,16cm@100m,draw=dr:10cm,warp=3m,slow=10cm/s"`
+	Vel     geom.Vec3  `net:"vel,others=1cm/s,2cm/s@100m"`
+	Turn    geom.Quat  `net:"quat,others=9bit,8bit@30m"`
+	Spin    geom.Vec3  `net:"spin,others=2deg/s"`
+	Look    geom.View  `net:"view,14bit,others=8bit"`
+	Heading geom.Angle `net:"angle,2deg,draw=dr:4deg"`
+	Rate    float64    `net:"spin,1deg/s"`
+	Gait    Gait       `net:"enum,idle|walk|run,group=1"`
+	Gear    int        `net:"enum,park|drive,far=50m"`
+	Skin    [9]byte    `net:"bytes,group=1"`
+	Key     [1]byte    `net:"bytes,to=owner"`
+	Blob    [32]byte   `net:"bytes,group=1"`
+	Heat    float64    `net:"float,0.25,-20..60,others=1"`
+	Plan    uint16     `net:"int,0..9,to=team"`
+	Own     geom.Quat  `net:"quat,20bit,to=owner"`
+	Rough   geom.Quat  `net:"quat,4bit,others=4bit,draw=step"`
+	Fine    geom.View  `net:"view,3deg,others=6deg"`
+	Kept    geom.Angle `net:"spin,kept"`
+}
+
 func kindOf[T any](t testing.TB) *schema.Kind {
 	t.Helper()
 	k, err := schema.New(strings.ToLower(reflect.TypeFor[T]().Name()), reflect.TypeFor[T](), 60)
@@ -179,6 +206,10 @@ func (r *random) fill(v reflect.Value) {
 			f.SetBool(r.next()%2 == 0)
 		case reflect.String:
 			f.SetString(r.text())
+		case reflect.Array:
+			for j := range f.Len() {
+				f.Index(j).SetUint(r.next() % 256)
+			}
 		default:
 			if f.CanInt() {
 				f.SetInt(int64(r.next()) >> (r.next() % 64))
@@ -286,18 +317,22 @@ func observed(k *schema.Kind, sims, obs []int64) error {
 		for c := 0; q.ObsAt >= 0 && c < q.Comps; c++ {
 			v, o := sims[q.At+c], obs[q.ObsAt+c]
 			switch q.Class {
-			case schema.Pos, schema.Vel, schema.Float, schema.Angle:
+			case schema.Pos, schema.Vel, schema.Float, schema.Angle, schema.Spin, schema.View:
 				exact := new(big.Rat).SetInt64(v)
 				exact.Mul(exact, new(big.Rat).SetFloat64(q.Obs)).Quo(exact, new(big.Rat).SetFloat64(q.Sim))
 				off, _ := exact.Sub(exact, new(big.Rat).SetInt64(o)).Float64()
-				if q.Class == schema.Angle {
+				if q.Turn > 0 {
 					off = math.Remainder(off, float64(q.Turn))
 				}
 				saturated := o == math.MaxInt32 && off > 0 || o == math.MinInt32 && off < 0
 				if math.Abs(off) > 0.5+1e-6 && !saturated {
 					return fmt.Errorf("%s: %d of %v steps a unit is observed as %d of %v, off by %v", q.Name, v, q.Sim, o, q.Obs, off)
 				}
-			case schema.Tick, schema.Handle, schema.Text:
+			case schema.Quat:
+				if err := observedQuat(q, sims[q.At:q.At+3], obs[q.ObsAt:q.ObsAt+3]); err != nil {
+					return err
+				}
+			case schema.Tick, schema.Handle, schema.Text, schema.Bytes:
 				if uint32(o) != uint32(v) {
 					return fmt.Errorf("%s: %d is observed as %d", q.Name, v, o)
 				}
@@ -311,18 +346,39 @@ func observed(k *schema.Kind, sims, obs []int64) error {
 	return nil
 }
 
-func TestPromises(t *testing.T) {
-	k := kindOf[everything](t)
-	rapid.Check(t, func(t *rapid.T) {
-		if err := promises(k, rapid.Uint64().Draw(t, "seed")); err != nil {
-			t.Fatal(err)
+// observedQuat compares the rotations themselves: three components off by half a step each, and the fourth by what follows.
+func observedQuat(q *schema.Prop, sims, obs []int64) error {
+	steps := func(per float64) (base, m int64) { return int64(per), int64(per)/2 - 1 }
+	base, m := steps(q.Sim)
+	a := schema.UnpackQuat(sims, base, m)
+	to, most := steps(q.Obs)
+	b := schema.UnpackQuat(obs, to, most)
+	for i := range a {
+		x, y := float64(a[i])/float64(m), float64(b[i])/float64(most)
+		if math.Abs(x-y) > 2.6/float64(most) {
+			return fmt.Errorf("%s: %v of %v is observed as %v of %v", q.Name, sims, q.Sim, obs, q.Obs)
 		}
-	})
+	}
+	return nil
+}
+
+func TestPromises(t *testing.T) {
+	for _, k := range []*schema.Kind{kindOf[everything](t), kindOf[rigid](t)} {
+		rapid.Check(t, func(t *rapid.T) {
+			if err := promises(k, rapid.Uint64().Draw(t, "seed")); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
 }
 
 // The extremes of each property, against each other.
 func TestCodesOfExtremes(t *testing.T) {
-	k := kindOf[everything](t)
+	extremes(t, kindOf[everything](t))
+	extremes(t, kindOf[rigid](t))
+}
+
+func extremes(t *testing.T, k *schema.Kind) {
 	for i := range k.Props {
 		q := &k.Props[i]
 		values := []int64{-schema.MaxValue, -1 << 32, math.MinInt32, -1, 0, 1, math.MaxInt32, math.MaxUint32, schema.MaxValue}
@@ -482,10 +538,15 @@ func TestStoredTextsAreValid(t *testing.T) {
 
 // The bits of each class of value, pinned. They change only together with docs/PROTOCOL.md and the version.
 func TestCodeVectors(t *testing.T) {
-	k := kindOf[everything](t)
 	var b strings.Builder
 	b.WriteString("# Values as bits, in the order in which they are written, at tick 1000: property, who reads it, value, by itself;\n" +
 		"# then the value that the difference is taken from, and the difference.\n")
+	codeVectors(&b, kindOf[everything](t))
+	codeVectors(&b, kindOf[rigid](t))
+	golden(t, "testdata/codes.txt", b.String())
+}
+
+func codeVectors(b *strings.Builder, k *schema.Kind) {
 	for i := range k.Props {
 		q := &k.Props[i]
 		for _, obs := range []bool{true, false} {
@@ -514,11 +575,10 @@ func TestCodeVectors(t *testing.T) {
 				absolute := bitString(&w)
 				w.Reset(nil)
 				q.AppendDelta(&w, x, y, obs)
-				fmt.Fprintf(&b, "%s %s %s %d %s from %d %s\n", q.Name, q.Class, who, x, absolute, y, bitString(&w))
+				fmt.Fprintf(b, "%s %s %s %d %s from %d %s\n", q.Name, q.Class, who, x, absolute, y, bitString(&w))
 			}
 		}
 	}
-	golden(t, "testdata/codes.txt", b.String())
 }
 
 func bitString(w *wire.BitWriter) string {
@@ -535,7 +595,8 @@ func bitString(w *wire.BitWriter) string {
 // FuzzRead reads every property from any bytes: the result is a value that a history could hold, or the reader is bad,
 // and a value that was accepted is read again when it is written.
 func FuzzRead(f *testing.F) {
-	k := kindOf[everything](f)
+	kinds := []*schema.Kind{kindOf[everything](f), kindOf[rigid](f)}
+	k := kinds[0]
 	var w wire.BitWriter
 	w.Reset(nil)
 	for i := range k.Props {
@@ -545,7 +606,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(strings.Repeat("\xff", 300)), uint32(1), int64(math.MinInt64))
 	f.Add([]byte{}, uint32(0), int64(0))
 	f.Fuzz(func(t *testing.T, data []byte, tick uint32, seed int64) {
-		for _, obs := range []bool{true, false} {
+		for i := range 4 {
+			k, obs := kinds[i/2], i%2 == 0
 			var r wire.BitReader
 			r.Reset(data)
 			base := make([]int64, k.Sims)
@@ -570,9 +632,12 @@ func FuzzRead(f *testing.F) {
 					}
 					bad := obs && v != int64(int32(v)) || v < -schema.MaxValue || v > schema.MaxValue
 					switch q.Class {
-					case schema.Int:
+					case schema.Int, schema.Enum:
 						bad = bad || v < q.Min || v > q.Max
-					case schema.Angle:
+					case schema.Quat:
+						per := map[bool]float64{true: q.Obs, false: q.Sim}[obs]
+						bad = bad || float64(v) <= -per/2 || float64(v) >= per+per/2
+					case schema.Angle, schema.View:
 						turn := q.SimTurn
 						if obs {
 							turn = q.Turn
@@ -602,9 +667,14 @@ func alone(q schema.Prop) schema.Prop {
 }
 
 func TestNoAllocations(t *testing.T) {
-	k := kindOf[everything](t)
+	noAllocations[everything](t)
+	noAllocations[rigid](t)
+}
+
+func noAllocations[T any](t *testing.T) {
+	k := kindOf[T](t)
 	r := random(1)
-	e := everything{}
+	var e T
 	r.fill(reflect.ValueOf(&e).Elem())
 	sims, row, drawn := make([]int64, k.Sims), make([]int32, k.Obs), make([]int64, k.Obs)
 	numbers := make([]float64, 0, k.Floats())
@@ -619,6 +689,11 @@ func TestNoAllocations(t *testing.T) {
 		k.Observe(sims, row)
 		for i, v := range row {
 			drawn[i] = int64(v) * schema.SubSteps
+		}
+		for i := range k.Props {
+			if q := &k.Props[i]; q.ObsAt >= 0 {
+				row[q.ObsAt] = q.Coarsen(row[q.ObsAt], 1)
+			}
 		}
 		numbers = k.AppendExact(k.AppendDrawn(numbers[:0], drawn)[:0], sims, sims, 9)
 		w.Reset(buf)

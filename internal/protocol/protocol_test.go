@@ -337,7 +337,7 @@ type held struct {
 
 func newDissector(t *testing.T, doc string) *dissector {
 	d := &dissector{t: t, classes: map[string]class{}, slots: map[uint64]*held{}}
-	for _, m := range regexp.MustCompile(`(?m)^\| ([a-z, ]+) \| ([0-9]+|-) \| (signed|unsigned|bits|range|disc|ticks|words)[^|]*?(?:, order ([0-9]+))? \|`).FindAllStringSubmatch(doc, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\| ([a-z, ]+) \| ([0-9]+|-) \| (signed|unsigned|bits|range|disc|ticks|words|rotation)[^|]*?(?:, order ([0-9]+))? \|`).FindAllStringSubmatch(doc, -1) {
 		c := class{difference: -1, kind: m[3]}
 		if m[2] != "-" {
 			c.difference, _ = strconv.Atoi(m[2])
@@ -347,7 +347,8 @@ func newDissector(t *testing.T, doc string) *dissector {
 			d.classes[name] = c
 		}
 	}
-	for c := schema.Pos; c <= schema.Press; c++ {
+	for i := range schema.NumClasses {
+		c := schema.Class(i)
 		if _, ok := d.classes[c.String()]; !ok {
 			t.Fatalf("the document's table of classes lacks %s", c)
 		}
@@ -734,7 +735,7 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based, ordinary bool)
 
 // finer is how much higher the order is in simulation precision, by the document.
 func finer(p *schema.Prop, obs bool) (n int) {
-	if obs || p.Class == schema.Angle {
+	if obs || p.SimTurn > 0 {
 		return 0
 	}
 	for r := p.Sim / p.Obs; r >= 2; r /= 2 {
@@ -774,12 +775,18 @@ func (d *dissector) alone(p *schema.Prop, obs bool, tick clock.Tick) int64 {
 	case "unsigned":
 		return int64(d.r.Uvarint(c.order))
 	case "bits":
-		if p.Class == schema.Angle {
+		if p.SimTurn > 0 {
 			return int64(d.r.Bits(bitsFor(turn(p, obs) - 1)))
 		}
 		return int64(d.r.Bits(1))
 	case "range":
 		return p.Min + int64(d.r.Bits(bitsFor(p.Max-p.Min)))
+	case "rotation":
+		per := p.Sim
+		if obs {
+			per = p.Obs
+		}
+		return int64(d.r.Bits(bitsFor(int64(per)))) - int64(per)/2 + 1
 	case "disc":
 		return int64(d.r.Bits(bitsFor(2*int64(p.Sim)))) - int64(p.Sim)
 	case "ticks":
@@ -788,6 +795,9 @@ func (d *dissector) alone(p *schema.Prop, obs bool, tick clock.Tick) int64 {
 		}
 		return int64(uint32(int64(tick) + d.r.Varint(c.order)))
 	case "words":
+		if p.Class == schema.Bytes {
+			return int64(d.r.Bits(8 * ((int(p.Max) + p.Comps - 1) / p.Comps)))
+		}
 		return int64(d.r.Bits(32))
 	}
 	d.t.Fatalf("class %s", p.Class)
@@ -801,7 +811,7 @@ func (d *dissector) difference(p *schema.Prop, before int64, obs bool) int64 {
 		return d.alone(p, obs, 0)
 	}
 	v := before + d.r.Varint(c.difference+finer(p, obs))
-	if p.Class == schema.Angle {
+	if p.SimTurn > 0 {
 		t := turn(p, obs)
 		v = (v%t + t) % t
 	}

@@ -25,6 +25,9 @@ func (n *N) ray() geom.Ray          { return geom.Ray{From: n.v(), Dir: n.a(), L
 func (n *N) ray3() geom.Ray3        { return geom.Ray3{From: n.v3(), Dir: n.w3(), Len: n.E * n.F} }
 func (n *N) sum(f float64)          { n.A += f }
 func (n *N) sum2(v geom.Vec2)       { n.A += v.X; n.B -= v.Y }
+func (n *N) q() geom.Quat           { return geom.Quat{W: n.A * n.B, X: n.C * n.D, Y: n.E * n.F, Z: n.G * n.H} }
+func (n *N) q2() geom.Quat          { return geom.Quat{W: n.E * n.F, X: n.G * n.H, Y: n.A * n.D, Z: n.B * n.C} }
+func (n *N) sumQ(q geom.Quat)       { n.A += q.W; n.B -= q.X; n.C += q.Y; n.D -= q.Z }
 func (n *N) sum3(v geom.Vec3)       { n.A += v.X; n.B -= v.Y; n.C += v.Z }
 func (n *N) sumA(a geom.Angle)      { n.A += float64(a) }
 func (n *N) sumR(r geom.Rect)       { n.sum2(r.Min); n.sum2(r.Max) }
@@ -110,6 +113,17 @@ func Vecs3(n *N) {
 	n.sumA(n.v3().Pitch())
 	n.yes(n.v3().Finite())
 	n.sum3(geom.Direction(n.a(), n.b()))
+}
+
+func Quats(n *N) {
+	n.sumQ(geom.Around(n.v3(), n.a()))
+	n.sumQ(n.q().Unit())
+	n.sumQ(n.q().Mul(n.q2()))
+	n.sumQ(n.q().Conj())
+	n.sum3(n.q().Rotate(n.v3()))
+	n.sumQ(n.q().Spun(n.v3(), n.z()))
+	n.sum(n.q().Dot(n.q2()))
+	n.sum3(geom.View{Yaw: n.a(), Pitch: n.b()}.Dir())
 }
 
 func Shapes(n *N) {

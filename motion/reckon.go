@@ -1,0 +1,169 @@
+package motion
+
+import (
+	"math"
+
+	"meanwhile/clock"
+	"meanwhile/geom"
+	"meanwhile/schema"
+)
+
+// Limits of dead reckoning.
+const (
+	// MaxForward is how far a record is drawn on by its velocity; then it stands. A sender repeats itself before.
+	MaxForward = 256 // ticks
+
+	// Converge is how long a newer record takes to replace what was drawn on from the one before it.
+	Converge = 8 // ticks
+)
+
+// reckon draws a property that is dead reckoned: on from a by its velocity and, where a b is known, over to b within its last
+// Converge ticks, so that there is no step at b. At and after b it is drawn on from b. u is Between's fraction.
+func reckon(k *schema.Kind, g *schema.Group, p *schema.Prop, a, b *State, t clock.TickFrac, u int64, dst []int64) {
+	at := p.ObsAt - g.At
+	out := dst[at : at+p.Comps]
+	if a == b || u == 65536 {
+		forward(k, g, p, b, t, out)
+		return
+	}
+	forward(k, g, p, a, t, out)
+	if b.Cut > a.Tick || Jumps(k, g, a.Vals, b.Vals) {
+		return
+	}
+	last := b.Tick.Frac()
+	from := max(last-Converge*clock.FracPerTick, a.Tick.Frac())
+	if b.Start > a.Tick+1 {
+		from = max(from, min(b.Start-1, b.Tick-1).Frac())
+	}
+	if t <= from {
+		return
+	}
+	var end [3]int64
+	forward(k, g, p, a, last, end[:p.Comps])
+	w := int64(t-from) << 16 / int64(last-from)
+	for c := range out {
+		d := b.Vals[at+c]*schema.SubSteps - end[c]
+		if p.Turn > 0 {
+			d = upward(d, p.Turn*schema.SubSteps)
+			out[c] = mod(out[c]+d*w>>16, p.Turn*schema.SubSteps)
+			continue
+		}
+		out[c] += d * w >> 16
+	}
+}
+
+// forward draws p at t on from s by its velocity, in 1/schema.SubSteps.
+func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, t clock.TickFrac, out []int64) {
+	at, vel := p.ObsAt-g.At, k.Props[p.Tangent].ObsAt-g.At
+	dt := int64(min(max(t-s.Tick.Frac(), 0), MaxForward*clock.FracPerTick))
+	if s.Rest {
+		dt = 0
+	}
+	for c := range out {
+		v := min(max(s.Vals[vel+c], -1<<24), 1<<24)
+		q := min(p.TangentQ, 1<<36)
+		// velocity steps x (steps per tick and velocity step, /2^32) x dt/256 ticks, in 1/256 steps
+		d := v * q >> 16 * dt >> 16
+		out[c] = s.Vals[at+c]*schema.SubSteps + d
+		if p.Turn > 0 {
+			out[c] = mod(out[c], p.Turn*schema.SubSteps)
+		}
+	}
+}
+
+// Forward writes the values of group g at t as drawn on from the record s alone, into dst: observer integers in 1/schema.SubSteps.
+// Properties that are dead reckoned go on by their velocity, all others stay. It is what a receiver of s sees as long as nothing else
+// arrives.
+func Forward(k *schema.Kind, g *schema.Group, s *State, t clock.TickFrac, dst []int64) {
+	Draw(k, g, s, nil, t, dst)
+}
+
+// Strays reports whether a receiver whose newest record of the group is s sees a dead reckoned property wrong by more than its Bound
+// at tick now, where its values really are vals: then a record is due. Properties that are not dead reckoned do not count.
+func Strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick) bool {
+	if now >= s.Tick+MaxForward && !s.Rest {
+		return true // it would stand
+	}
+	for _, i := range g.Props {
+		p := &k.Props[i]
+		if p.Draw != schema.Reckon {
+			continue
+		}
+		var at [3]int64
+		forward(k, g, p, s, now.Frac(), at[:p.Comps])
+		var d [3]int64
+		for c := range p.Comps {
+			d[c] = vals[p.ObsAt-g.At+c]*schema.SubSteps - at[c]
+			if p.Turn > 0 {
+				d[c] = upward(d[c], p.Turn*schema.SubSteps)
+			}
+		}
+		if length(d) > p.Bound*schema.SubSteps {
+			return true
+		}
+	}
+	return false
+}
+
+// Error is how far apart the place of a kind is in two sets of its observer integers, in those steps: the visible error of who has
+// one and should have the other. Without a place it is 0. Differences are taken within 2^30 steps.
+func Error(k *schema.Kind, a, b []int64) int64 {
+	if k.Place < 0 {
+		return 0
+	}
+	p := &k.Props[k.Place]
+	var d [3]int64
+	for c := range p.Comps {
+		d[c] = b[p.ObsAt+c] - a[p.ObsAt+c]
+	}
+	return length(d)
+}
+
+// length is the length of a vector rounded down, each component kept within 2^30.
+func length(d [3]int64) int64 {
+	sum := int64(0)
+	for _, v := range d {
+		v = min(max(v, -1<<30), 1<<30)
+		sum += v * v
+	}
+	return root(sum)
+}
+
+// Attach turns the drawn place of a child, which is relative to its parent, into one of the world: turned as the parent is and moved to
+// where the parent is. child and parent are drawn values of whole entities, observer integers in 1/schema.SubSteps, both at the
+// parent's playout time; the child's own rotation stays relative. A parent without a place changes nothing.
+func Attach(ck *schema.Kind, child []int64, pk *schema.Kind, parent []int64) {
+	if ck.Place < 0 || pk.Place < 0 {
+		return
+	}
+	c, p := &ck.Props[ck.Place], &pk.Props[pk.Place]
+	var v geom.Vec3
+	v.X, v.Y = float64(child[c.ObsAt]), float64(child[c.ObsAt+1])
+	if c.Comps == 3 {
+		v.Z = float64(child[c.ObsAt+2])
+	}
+	if f := pk.Facing; f >= 0 {
+		q := &pk.Props[f]
+		switch {
+		case q.Class == schema.Quat:
+			base, m := q.QuatScale()
+			r := schema.UnpackQuat(parent[q.ObsAt:q.ObsAt+3], base, m)
+			v = geom.Quat{W: float64(r[0]), X: float64(r[1]), Y: float64(r[2]), Z: float64(r[3])}.Unit().Rotate(v)
+		default: // about the upright axis
+			yaw := geom.Angle(float64(float64(parent[q.ObsAt])/float64(q.Turn*schema.SubSteps)) * float64(geom.Turn))
+			v = v.XY().Rotate(yaw).At(v.Z)
+		}
+	}
+	ratio := c.Obs / p.Obs // child steps in a step of the parent's
+	at := [3]float64{v.X, v.Y, v.Z}
+	for i := range c.Comps {
+		w := at[i]
+		if i < p.Comps {
+			w = float64(w) + float64(float64(parent[p.ObsAt+i])*ratio)
+		}
+		child[c.ObsAt+i] = nearest(min(max(w, -1<<50), 1<<50))
+	}
+}
+
+// nearest rounds half a step upwards; v is at most 2^50.
+func nearest(v float64) int64 { return int64(math.Floor(v + 0.5)) }
