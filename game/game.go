@@ -41,8 +41,9 @@ const DefaultSend = 20
 const DefaultSee = 250
 
 type kindInfo struct {
-	name string
-	typ  reflect.Type
+	name   string
+	typ    reflect.Type
+	urgent bool // an event that others give way to
 }
 
 // title names a handle in messages, also one that NewKind or NewEvent did not make.
@@ -62,7 +63,7 @@ type Kind[T any] struct{ info *kindInfo }
 
 // NewKind declares a kind of entity. Names are for pages, logs and the schema; they must differ within a game.
 func NewKind[T any](name string) Kind[T] {
-	return Kind[T]{&kindInfo{name, reflect.TypeFor[T]()}}
+	return Kind[T]{&kindInfo{name: name, typ: reflect.TypeFor[T]()}}
 }
 
 func (k Kind[T]) kind() *kindInfo { return k.info }
@@ -153,7 +154,12 @@ type Event[T any] struct{ info *kindInfo }
 
 // NewEvent declares an event with a payload of type T.
 func NewEvent[T any](name string) Event[T] {
-	return Event[T]{&kindInfo{name, reflect.TypeFor[T]()}}
+	return Event[T]{&kindInfo{name: name, typ: reflect.TypeFor[T]()}}
+}
+
+// NewUrgentEvent declares an event that others give way to: where more happens than a player's network carries, shots go before deaths are lost.
+func NewUrgentEvent[T any](name string) Event[T] {
+	return Event[T]{&kindInfo{name: name, typ: reflect.TypeFor[T](), urgent: true}}
 }
 
 func (e Event[T]) event() *kindInfo { return e.info }
@@ -209,6 +215,9 @@ type Rules struct {
 	referee    func(w *World)
 	bot        BotFunc
 }
+
+// Urgent reports whether events of number i are such that others give way to.
+func (r *Rules) Urgent(i int) bool { return r.eventInfos[i].urgent }
 
 // Rules compiles the definition. Every mistake in it is reported in one error.
 func (d *Definition[C]) Rules() (*Rules, error) {

@@ -51,6 +51,8 @@ type Sender struct {
 	notes    []note // ring of maxNotes, grown on demand
 	noteHead int
 	noted    int
+
+	dropped uint64 // messages that gave way
 }
 
 // An item is a part in the sender's queue.
@@ -63,6 +65,7 @@ type item struct {
 	flags  uint8
 	kind   uint8
 	length uint8
+	prio   uint8
 }
 
 // A note says which parts rode in one packet.
@@ -89,24 +92,24 @@ func NewSender(cfg Config) (*Sender, error) {
 	return &Sender{cfg: cfg}, nil
 }
 
-// Send queues m, whose Body is copied and whose ID is ignored. It fails with ErrTooLong or
-// ErrFull and then queues nothing.
+// Send queues m, whose Body is copied and whose ID is ignored. Where the queue is full, messages of lower priority that have not begun to
+// go out are dropped for it, the least urgent ones first and of those the oldest. It fails with ErrTooLong or ErrFull and then changes nothing.
 func (s *Sender) Send(m Message) error {
 	if len(m.Body) > MaxMessage {
 		return exceeds(ErrTooLong, "bytes", int64(len(m.Body)), MaxMessage)
 	}
-	if n := s.Bytes() + len(m.Body); n > s.cfg.MaxBytes {
-		return exceeds(ErrFull, "bytes", int64(n), int64(s.cfg.MaxBytes))
-	}
 	parts := max(1, (len(m.Body)+PartSize-1)/PartSize)
-	if n := s.count + parts; n > s.cfg.MaxParts {
-		return exceeds(ErrFull, "parts", int64(n), int64(s.cfg.MaxParts))
+	if over := s.count + parts - s.cfg.MaxParts; over > 0 && !s.giveWay(m.Priority, over, s.Bytes()+len(m.Body)-s.cfg.MaxBytes) {
+		return exceeds(ErrFull, "parts", int64(s.count+parts), int64(s.cfg.MaxParts))
+	}
+	if over := s.Bytes() + len(m.Body) - s.cfg.MaxBytes; over > 0 && !s.giveWay(m.Priority, 0, over) {
+		return exceeds(ErrFull, "bytes", int64(s.Bytes()+len(m.Body)), int64(s.cfg.MaxBytes))
 	}
 	s.grow(parts, len(m.Body))
 	offset := s.bodyEnd
 	s.write(m.Body)
 	for rest, start := len(m.Body), true; ; start = false {
-		it := item{offset: offset, length: uint8(min(rest, PartSize))}
+		it := item{offset: offset, length: uint8(min(rest, PartSize)), prio: m.Priority}
 		if start {
 			it.flags, it.tick, it.entity, it.kind = flagStart, m.Tick, m.Entity, m.Kind
 			if m.AtOnce {
@@ -130,6 +133,64 @@ func (s *Sender) Send(m Message) error {
 	s.starts++
 	return nil
 }
+
+// giveWay drops messages of a priority below prio until so many parts and bytes are free, and reports whether it could; if not, nothing has
+// changed. What went out keeps its number, and so does all that was queued before it.
+func (s *Sender) giveWay(prio uint8, parts, size int) bool {
+	fixed := bits.Len64(s.sent) // parts before it
+	for fixed > 0 && fixed < s.count && s.at(fixed).flags&flagStart == 0 {
+		fixed++ // the rest of a message that has begun to go out
+	}
+	havePar, haveSize := 0, 0
+	for i := fixed; i < s.count; i++ {
+		if it := s.at(i); it.prio < prio {
+			havePar++
+			haveSize += int(it.length)
+		}
+	}
+	if havePar < parts || haveSize < size {
+		return false
+	}
+	for parts > 0 || size > 0 {
+		from := -1 // the oldest of the least urgent
+		for i := fixed; i < s.count; i++ {
+			if it := s.at(i); it.flags&flagStart != 0 && (from < 0 || it.prio < s.at(from).prio) {
+				from = i
+			}
+		}
+		n, bytes := s.cut(from)
+		parts -= n
+		size -= bytes
+	}
+	return true
+}
+
+// cut takes the message that begins with part base+i, of which nothing went out, out of the queue.
+func (s *Sender) cut(i int) (parts, size int) {
+	first := s.at(i).offset
+	for more := true; more; parts++ {
+		it := s.at(i + parts)
+		size += int(it.length)
+		more = it.flags&flagMore != 0
+	}
+	for k := i + parts; k < s.count; k++ {
+		it := *s.at(k)
+		it.offset -= uint64(size)
+		*s.at(k - parts) = it
+	}
+	mask := len(s.body) - 1
+	for to := first; size > 0 && to+uint64(size) < s.bodyEnd; to++ {
+		s.body[int(to)&mask] = s.body[int(to+uint64(size))&mask]
+	}
+	s.count -= parts
+	s.bodyEnd -= uint64(size)
+	s.starts--
+	s.dropped++
+	return parts, size
+}
+
+// Dropped returns how many messages gave way to more urgent ones.
+func (s *Sender) Dropped() uint64 { return s.dropped }
 
 // grow makes room for more parts and body bytes.
 func (s *Sender) grow(parts, size int) {

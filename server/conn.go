@@ -384,7 +384,7 @@ func (c *conn) encode(out *Outbox) {
 	out.entries.End(w, p, now)
 	b := w.Bytes()
 	out.body = c.view.Untold(out.body, func(body []byte) bool { // a queue that is full is tried again with the next packet
-		return c.lane.Send(lane.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Body: body}) == nil
+		return c.queue(lane.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Priority: vital, Body: body})
 	})
 	if p.Seq%4 == 0 {
 		share = room
@@ -502,12 +502,33 @@ func (c *conn) events(out *Outbox) {
 			}
 		}
 		out.body = w.Bytes()
-		if err := c.lane.Send(lane.Message{Tick: e.Tick, Entity: actor, Kind: uint8(e.Event), Body: out.body}); err != nil {
-			c.stats.EventsLost++
-		} else {
+		m := lane.Message{Tick: e.Tick, Entity: actor, Kind: uint8(e.Event), Priority: plain, Body: out.body}
+		if s.rules.Urgent(e.Event) {
+			m.Priority = urgent
+		}
+		if c.queue(m) {
 			c.stats.Events++
+		} else {
+			c.stats.EventsLost++
 		}
 	}
+}
+
+// Priorities on the lane: what gives way where its queue is full.
+const (
+	plain  = iota // events
+	urgent        // events that others give way to
+	vital         // what later records count on
+)
+
+// queue sends m on the lane. Events that give way to it are lost.
+func (c *conn) queue(m lane.Message) bool {
+	before := c.lane.Dropped()
+	err := c.lane.Send(m)
+	lost := c.lane.Dropped() - before
+	c.stats.Events -= lost
+	c.stats.EventsLost += lost
+	return err == nil
 }
 
 // witnesses reports whether the player may learn of an event, and by whom it was: it knows the actor, itself included, or the place

@@ -64,6 +64,7 @@ var (
 	crumbs = game.NewKind[crumb]("crumb")
 	hives  = game.NewKind[hive]("hive")
 	bites  = game.NewEvent[bite]("bite")
+	alarms = game.NewUrgentEvent[bite]("alarm")
 )
 
 // ran is one command as the rules saw it.
@@ -89,7 +90,7 @@ type nest struct {
 
 func (n *nest) def() *game.Definition[antCmd] {
 	return &game.Definition[antCmd]{
-		Name: "nest", Rate: 20, Kinds: game.Kinds(ants, crumbs, hives), Events: game.Events(bites),
+		Name: "nest", Rate: 20, Kinds: game.Kinds(ants, crumbs, hives), Events: game.Events(bites, alarms),
 		Join: func(w *game.World, name string) game.ID {
 			if n.join != nil {
 				return n.join(w, name)
@@ -1247,5 +1248,43 @@ func TestEventsOfADeafClientAreBounded(t *testing.T) {
 	st, _ := n.s.Stats(p.id)
 	if _, c := n.s.find(p.id); c.lane.Pending() > lane.DefaultMaxParts || st.Events+st.EventsLost != 200*20 || st.EventsLost < 3000 {
 		t.Errorf("%d events wait, %d were queued, %d dropped", c.lane.Pending(), st.Events, st.EventsLost)
+	}
+}
+
+// More happens than the budget carries: what is urgent arrives all the same, all of it, in order, while the rest is dropped and counted.
+func TestUrgentEventsSurviveAFlood(t *testing.T) {
+	n := newNest(t, Config{Budget: 2000})
+	ticks := 0
+	n.referee = func(w *game.World) {
+		if ticks++; ticks > 300 {
+			return
+		}
+		for range 20 {
+			bites.Emit(w, 0, geom.Vec2{}, bite{1, "crunch"})
+		}
+		if ticks%10 == 0 {
+			alarms.Emit(w, 0, geom.Vec2{}, bite{ticks / 10, "fire"})
+		}
+	}
+	p := n.connect("ann")
+	for range 300 + 1200 {
+		n.tick(func(id PlayerID, b []byte) { p.take(b) })
+		p.send(command(n.s.Tick()+2, antCmd{}))
+	}
+	var heard []int64
+	for _, m := range p.events {
+		if m.Kind == 1 {
+			var r wire.BitReader
+			r.Reset(m.Body)
+			heard = append(heard, n.s.Engine().Rules().Events[1].Props[0].ReadAbsolute(&r, false, int64(m.Tick)))
+		}
+	}
+	for i, v := range heard {
+		if v != int64(i+1) {
+			t.Fatalf("alarms arrive as %v", heard)
+		}
+	}
+	if st, _ := n.s.Stats(p.id); len(heard) != 30 || st.EventsLost < 1000 || st.Events+st.EventsLost != 300*20+30 || int(st.Events) != len(p.events) {
+		t.Errorf("%d alarms of 30 arrived, %d events queued, %d arrived, %d lost", len(heard), st.Events, len(p.events), st.EventsLost)
 	}
 }

@@ -116,7 +116,7 @@ var (
 	Packs   = game.NewKind[Pack]("pack")
 	Rounds  = game.NewKind[Round]("round")
 	Shots   = game.NewEvent[Shot]("shot")
-	Frags   = game.NewEvent[Frag]("frag")
+	Frags   = game.NewUrgentEvent[Frag]("frag")
 
 	Game = game.Definition[Cmd]{
 		Name: "arena", Rate: Rate, Send: 20,
