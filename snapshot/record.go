@@ -101,9 +101,10 @@ func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick
 	}
 }
 
-// appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero.
+// appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero. age and gap are
+// those of schema.Base.
 func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, hd *header,
-	rows []T, width int, changed []clock.Tick) {
+	rows []T, width int, changed []clock.Tick) (age, gap clock.Tick) {
 	now := h.tick
 	at, n := 0, k.Width(g)
 	if g != OwnerGroup {
@@ -132,6 +133,7 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 		}
 	}
 	schema.AppendBody(w, k, g, cur, &b, set, now)
+	return b.Age, b.Gap
 }
 
 // cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it says nothing of what comes after.
@@ -238,8 +240,8 @@ func (u usual) find(held *Group, now clock.Tick) (base, prior *motion.State, err
 	return base, prior, nil
 }
 
-// readBody reads a record's body into dst, whose header has been read.
-func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion.State) error {
+// readBody reads a record's body into dst, whose header has been read. age and gap are those of schema.Base.
+func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion.State) (age, gap clock.Tick, err error) {
 	dst.Vals = dst.Vals[:k.Width(g)]
 	var from schema.Base[int64]
 	if base != nil {
@@ -255,9 +257,9 @@ func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion
 	}
 	schema.ReadBody(r, k, g, dst.Vals, &from, dst.Tick)
 	if r.Bad() {
-		return wire.ErrTruncated
+		return 0, 0, wire.ErrTruncated
 	}
-	return nil
+	return from.Age, from.Gap, nil
 }
 
 func ago(r *wire.BitReader, now clock.Tick) clock.Tick {

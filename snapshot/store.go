@@ -141,6 +141,7 @@ type Store struct {
 	turns uint64
 	// Applied, where set, is called for each state taken in; for tests that compare it with the truth.
 	Applied func(e *Held, g int, s *motion.State)
+	coded   func(id uint32, g int, age, gap clock.Tick) // for tests: what the differences of a record are taken from
 }
 
 type op struct {
@@ -283,11 +284,15 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 			from = &held.Groups[g]
 		}
 		base, prior, err := u.readHeader(r, k, g, tick, from, ordinary, &o.state)
-		if err == nil {
-			err = readBody(r, k, g, base, prior, &o.state)
-		}
 		if err != nil {
 			return err
+		}
+		age, gap, err := readBody(r, k, g, base, prior, &o.state)
+		if err != nil {
+			return err
+		}
+		if s.coded != nil {
+			s.coded(o.id, g, age, gap)
 		}
 		o.base = 0
 		if base != nil {

@@ -24,6 +24,7 @@ type Writer struct {
 	try   kept
 	cost  int // bits that try adds
 	votes [8]vote
+	coded func(id uint32, g int, age, gap clock.Tick) // for tests: what the differences of a record are taken from
 }
 
 // kept is an entry without the distance that comes before it.
@@ -269,10 +270,14 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Due) header 
 }
 
 func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
+	var age, gap clock.Tick
 	if g == OwnerGroup {
-		appendBody(&x.w, x.v.h, e, k, g, hd, e.own, k.Sims, e.ownChanged)
+		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, e.own, k.Sims, e.ownChanged)
 	} else {
-		appendBody(&x.w, x.v.h, e, k, g, hd, e.obs, k.Obs, e.changed)
+		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, e.obs, k.Obs, e.changed)
+	}
+	if x.coded != nil {
+		x.coded(e.ID, g, age, gap)
 	}
 }
 
