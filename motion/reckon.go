@@ -23,23 +23,23 @@ func reckon(k *schema.Kind, g *schema.Group, p *schema.Prop, a, b *State, t cloc
 	at := p.ObsAt - g.At
 	out := dst[at : at+p.Comps]
 	if a == b || u == 65536 {
-		forward(k, g, p, b, t, out)
+		forward(k, g, p, b, t-b.Shown(), out)
 		return
 	}
-	forward(k, g, p, a, t, out)
+	forward(k, g, p, a, t-a.Shown(), out)
 	if b.Cut > a.Tick || Jumps(k, g, a.Vals, b.Vals) {
 		return
 	}
-	last := b.Tick.Frac()
-	from := max(last-Converge*clock.FracPerTick, a.Tick.Frac())
+	last := b.Shown()
+	from := max(last-Converge*clock.FracPerTick, a.Shown())
 	if b.Start > a.Tick+1 {
-		from = max(from, min(b.Start-1, b.Tick-1).Frac())
+		from = max(from, (b.Start-1).Frac()+Wait(b.Bound).Frac())
 	}
-	if t <= from {
+	if t <= from || t >= last {
 		return
 	}
 	var end [3]int64
-	forward(k, g, p, a, last, end[:p.Comps])
+	forward(k, g, p, a, last-a.Shown(), end[:p.Comps])
 	w := int64(t-from) << 16 / int64(last-from)
 	for c := range out {
 		d := b.Vals[at+c]*schema.SubSteps - end[c]
@@ -52,10 +52,10 @@ func reckon(k *schema.Kind, g *schema.Group, p *schema.Prop, a, b *State, t cloc
 	}
 }
 
-// forward draws p at t on from s by its velocity, in 1/schema.SubSteps.
-func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, t clock.TickFrac, out []int64) {
+// forward draws p on from s by its velocity for so long, in 1/schema.SubSteps.
+func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, after clock.TickFrac, out []int64) {
 	at, vel := p.ObsAt-g.At, k.Props[p.Tangent].ObsAt-g.At
-	dt := int64(min(max(t-s.Tick.Frac(), 0), MaxForward*clock.FracPerTick))
+	dt := int64(min(max(after, 0), MaxForward*clock.FracPerTick))
 	if s.Rest {
 		dt = 0
 	}
@@ -71,17 +71,10 @@ func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, t clock.
 	}
 }
 
-// Forward writes the values of group g at t as drawn on from the record s alone, into dst: observer integers in 1/schema.SubSteps.
-// Properties that are dead reckoned go on by their velocity, all others stay. It is what a receiver of s sees as long as nothing else
-// arrives.
-func Forward(k *schema.Kind, g *schema.Group, s *State, t clock.TickFrac, dst []int64) {
-	Draw(k, g, s, nil, t, dst)
-}
-
 // Strays reports whether a receiver whose newest record of the group is s sees a dead reckoned property wrong by more than its Bound
 // at tick now, where its values really are vals: then a record is due. Properties that are not dead reckoned do not count.
 func Strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick) bool {
-	if now >= s.Tick+MaxForward && !s.Rest {
+	if now < s.Tick || now-s.Tick >= MaxForward && !s.Rest {
 		return true // it would stand
 	}
 	for _, i := range g.Props {
@@ -90,7 +83,7 @@ func Strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.T
 			continue
 		}
 		var at [3]int64
-		forward(k, g, p, s, now.Frac(), at[:p.Comps])
+		forward(k, g, p, s, (now - s.Tick).Frac(), at[:p.Comps])
 		var d [3]int64
 		for c := range p.Comps {
 			d[c] = vals[p.ObsAt-g.At+c]*schema.SubSteps - at[c]
