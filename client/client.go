@@ -23,6 +23,7 @@ import (
 	"meanwhile/motion"
 	"meanwhile/playout"
 	"meanwhile/predict"
+	"meanwhile/rate"
 	"meanwhile/schema"
 	"meanwhile/session"
 	"meanwhile/snapshot"
@@ -37,6 +38,25 @@ const (
 	MaxTicks = 8
 	// KeepAlive is how long a silent client waits before it sends an empty packet.
 	KeepAlive = 10 * time.Second
+	// longestFlight is how long a packet may go unanswered before it counts as lost.
+	longestFlight = 5 * time.Second
+	// ackSpan is how much longer than the round trip an acknowledgement may take: they ride in what the server sends anyway, some of which is lost.
+	ackSpan = 200 * time.Millisecond
+	// trickle is how long at most nothing is sent because too much is unanswered: whether a path that stood still carries again shows only so.
+	trickle = 200 * time.Millisecond
+	// MaxSendRate bounds Config.SendRate.
+	MaxSendRate = 240
+	// DefaultUp is how many bytes a second are sent up at most, wire.Overhead per datagram included, where the welcome names no budget.
+	DefaultUp = rate.BytesPerSecond(16000)
+	// leastUp is what is always sent, if there is something to send, however little the path seems to carry.
+	leastUp = rate.BytesPerSecond(800)
+	// firstUp is what is sent before anything is known of the path.
+	firstUp = rate.BytesPerSecond(4500)
+	// slowUp is the rate below which not every packet repeats all commands.
+	slowUp = rate.BytesPerSecond(4000)
+	// repeatAll is how many packets with commands pass at most from one that repeats all that are not known to have arrived to the next. The
+	// others only repeat those that can still be in time.
+	repeatAll = 4
 	// idleAfter is how many equal commands make a client idle.
 	idleAfter = 30
 	// takeBack is how long after the server has run the command that hid an entity it may still be shown as gone, before
@@ -48,6 +68,9 @@ const (
 type Config struct {
 	// Playout is a fixed playout delay above the path's floor; 0 adapts.
 	Playout time.Duration
+	// SendRate is how many packets with commands are sent a second at most; 0 sends one with each new command. Each carries all commands
+	// that are new or may be lost, so fewer packets only make commands wait.
+	SendRate int
 	// NoPrediction runs commands on the server only: to show what prediction is worth.
 	NoPrediction bool
 	// NoInterpolation draws others at their newest record: to show what playout is worth.
@@ -82,6 +105,7 @@ type Stats struct {
 	Lead         time.Duration // command time minus server time
 	Synced       bool
 	Steps        uint64 // how often a clock was set: the local one, or the server's
+	UpRate       int    // bytes a second that the way up carries, as far as is known
 	Faults       uint64 // predicted commands that panicked in the game's rules
 	EventsLost   uint64 // events that nobody asked for in time
 }
@@ -142,6 +166,15 @@ type Client struct {
 	echoAt clock.Time
 	echoed bool
 
+	path     *rate.Capacity // what the way up carries
+	rtt      rate.RTT
+	down     rate.OneWay
+	nextSend clock.Time
+	wait     time.Duration // from the newest packet to the next
+	sentLast clock.Tick    // newest command of the packet before the newest with commands
+	packets  uint          // with commands, since all were repeated
+	missed   bool          // one is known to be lost since
+
 	me       game.ID
 	meKind   int
 	own      *predict.Predictor[[]int64, game.Command]
@@ -165,9 +198,11 @@ type Client struct {
 	shown Entity // the one that Draw hands over
 	stats Stats
 
-	botVals []int64
-	away    bool
-	turns   uint64 // of the store, when the world was last brought up to date
+	botVals  []int64
+	away     bool
+	awaySaid bool     // the server knows
+	awaySeq  wire.Seq // first packet that said so
+	turns    uint64   // of the store, when the world was last brought up to date
 
 	// OnConfirm, where set, is called for each own state that the server sent: its tick and what it meant.
 	OnConfirm func(tick clock.Tick, o predict.Outcome, off float64)
@@ -184,11 +219,22 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	if w.Period < clock.MinPeriod || w.Period > clock.MaxPeriod {
 		return nil, fmt.Errorf("client: the welcome's tick period %v is outside [%v, %v]", w.Period, clock.MinPeriod, clock.MaxPeriod)
 	}
-	rate := rules.Send
+	send := rules.Send
 	if w.SendRate > 0 {
-		rate = int(w.SendRate)
+		send = int(w.SendRate)
 	}
-	spacing := time.Second / time.Duration(rate)
+	spacing := time.Second / time.Duration(send)
+	if cfg.SendRate < 0 || cfg.SendRate > MaxSendRate {
+		return nil, fmt.Errorf("client: SendRate %d is outside [0, %d] packets a second", cfg.SendRate, MaxSendRate)
+	}
+	up := rate.BytesPerSecond(w.BudgetUp / 8)
+	if up == 0 {
+		up = DefaultUp
+	}
+	path, err := rate.NewCapacity(rate.CapacityConfig{Floor: min(leastUp, max(up, rate.MinBudget)), Ceiling: min(max(up, rate.MinBudget), rate.MaxBudget), Start: min(firstUp, max(up, rate.MinBudget))})
+	if err != nil {
+		return nil, err
+	}
 	play, err := playout.New(playout.Config{Fixed: cfg.Playout, Interval: min(spacing, playout.MaxDelay)})
 	if err != nil {
 		return nil, err
@@ -198,7 +244,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 		return nil, err
 	}
 	c := &Client{rules: rules, cfg: cfg, welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
-		play: play, spacing: spacing, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
+		path: path, awaySaid: true, play: play, spacing: spacing, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
 	c.out = clock.NewOutput(&c.est)
 	c.est.Seed(local, w.ServerTime)
 	c.line.Update(w.Tick, w.ServerTime, w.Period)
@@ -298,6 +344,8 @@ func (c *Client) follow(now clock.Time, dt time.Duration) {
 	}
 	c.out.Step(now)
 	c.play.Reset()
+	c.rtt, c.down, c.nextSend = rate.RTT{}, rate.OneWay{}, now
+	c.path.Restart()
 	c.playT = 0
 	c.stats.Steps++
 	if t := c.line.TickAt(c.out.Now(now).Add(c.lead.Now())).Tick(); t < c.cmdTick {
@@ -310,7 +358,14 @@ func (c *Client) follow(now clock.Time, dt time.Duration) {
 
 // SetAway says that nobody is looking: the tab is hidden, the machine is about to sleep. From the next Tick on commands are
 // neutral, whatever the page asks for, and the server is told that they stay so, which is no starvation.
-func (c *Client) SetAway(away bool) { c.away = away }
+//
+// While somebody is away the server sends little. On return the timelines go on from where they should be by then, and nothing of what was
+// missed is made up for.
+func (c *Client) SetAway(away bool) {
+	if away != c.away {
+		c.away, c.awaySaid, c.awaySeq = away, false, 0
+	}
+}
 
 // differs reports whether a command is news: not that of the tick before, or not one that may stand for what follows.
 func (c *Client) differs(cmd *game.Command) bool {
@@ -437,9 +492,15 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	c.stats.Bytes += uint64(len(data) + wire.Overhead)
 	c.mustAck = c.mustAck || h.Elicits
 	c.fresh = true
+	stood := c.down.Queued(at, at.Sub(at.Near(h.Stamp)))
 	if h.HasEcho {
 		hold := time.Duration((uint32(h.Stamp)-uint32(h.EchoAt))&(1<<24-1)) * time.Microsecond
 		c.est.Receive(at, h.Stamp, h.Echo, hold)
+		if rtt := at.Sub(at.Near(h.Echo)) - hold; rtt > 0 && rtt < rate.MaxTimeout {
+			c.rtt.Sample(at, rtt)
+			// What stood in a queue on the way down is no queue that less up would shorten.
+			c.path.Sample(at, max(rtt-stood, min(c.rtt.Least(), rtt)))
+		}
 	} else {
 		c.est.ReceiveOneWay(at, h.Stamp)
 	}
@@ -454,7 +515,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	tickTime := expect.Near(h.Time)
 	c.paced(at, &h, tickTime, period)
 	c.line.Update(h.Tick, tickTime, period)
-	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet)
+	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet || c.away || !c.awaySaid) // little is sent to who is away: that is no jitter
 	if newest {
 		c.newest = h.Seq
 		c.echo, c.echoAt, c.echoed = h.Stamp, at, true
@@ -462,7 +523,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		c.takeFeedback(&fb, at, period)
 	}
 	if h.HasAck {
-		c.log.Acked(h.Ack, c.delivered, func(*wire.Packet) {})
+		c.log.Acked(h.Ack, c.delivered, c.missing)
 	}
 	for {
 		m, ok := c.lane.Next()
@@ -487,7 +548,19 @@ func (c *Client) apply(at clock.Time, data []byte) {
 // resyncAfter is how many packets in a row may name a baseline that is gone before everything is asked for anew.
 const resyncAfter = 16
 
+// unanswered takes in that nothing was heard of a packet, which is no loss yet: in an outage nothing is.
+func (c *Client) unanswered(*wire.Packet) { c.missed = true }
+
+func (c *Client) missing(*wire.Packet) {
+	c.missed = true
+	c.path.Missing(c.now)
+}
+
 func (c *Client) delivered(p *wire.Packet) {
+	c.path.Delivered(c.now, p.Size, -1)
+	if c.awaySeq != 0 && !c.awaySeq.Newer(p.Seq) {
+		c.awaySaid = true
+	}
 	if c.idleSeq != 0 && !c.idleSeq.Newer(p.Seq) { // this one or a later one: all of them say idle
 		c.idleSaid = true
 	}
@@ -759,15 +832,23 @@ func (c *Client) show(m lane.Message) {
 
 // Encode returns the next datagram to send, or nil. It is valid until the next call; its stamp may be patched.
 func (c *Client) Encode(now clock.Time) []byte {
-	due := c.cmdTick > c.sentCmd && !c.idleSaid
+	due := c.cmdTick > c.sentCmd && !c.idleSaid || !c.awaySaid
 	if !due && !c.mustAck && now.Sub(c.lastSent) < KeepAlive {
 		_, known := c.est.Offset()
 		if known || now.Sub(c.lastSent) < hello {
 			return nil
 		}
 	}
-	c.sentCmd = c.cmdTick
-	p := c.log.Sent(now, c.cmdTick, func(*wire.Packet) {})
+	c.log.Expire(now.Add(-longestFlight), c.unanswered)
+	budget := c.path.Rate()
+	if now < c.nextSend && c.nextSend.Sub(now) <= time.Second ||
+		c.log.InFlight() > rate.Limit(budget, c.rtt.Least()+ackSpan) && now.Sub(c.lastSent) < trickle && now >= c.lastSent {
+		if c.wait > c.cfg.gap() {
+			c.path.Limited()
+		}
+		return nil // what is new goes with the next one
+	}
+	p := c.log.Sent(now, c.cmdTick, c.unanswered)
 	h := wire.Header{Session: c.welcome.Session, Seq: p.Seq, Stamp: now.Stamp(), Resync: c.resync}
 	h.Ack, h.HasAck = c.recv.Ack()
 	if c.echoed {
@@ -778,9 +859,22 @@ func (c *Client) Encode(now clock.Time) []byte {
 	if h.Idle && c.idleSeq == 0 {
 		c.idleSeq = p.Seq
 	}
+	if !c.awaySaid && c.awaySeq == 0 {
+		c.awaySeq = p.Seq
+	}
+	up := game.Uplink{Away: c.away}
 	c.cmds = c.cmds[:0]
 	if c.cmdTick > 0 && !c.idleSaid {
 		n := min(c.cmdTick-min(c.cmdAcked, c.cmdTick), maxRepeat)
+		if h.Idle {
+			n = max(n, 1) // it stands for all that follow, also where all of them come too late to be run
+		}
+		if few := c.timely(now); few < n && c.slow(budget) && c.packets < repeatAll-1 && !c.missed {
+			n, up.Sparse = few, true
+			c.packets++
+		} else {
+			c.packets, c.missed = 0, false
+		}
 		for i := range n {
 			t := c.cmdTick - (n - 1 - i)
 			if cmd := c.own.Command(t); cmd != nil {
@@ -789,28 +883,56 @@ func (c *Client) Encode(now clock.Time) []byte {
 					c.cmds[len(c.cmds)-1].Seen = 0
 				}
 			} else {
-				c.cmds = c.cmds[:0]
+				c.cmds, up.Sparse = c.cmds[:0], true
 			}
 		}
+	}
+	if c.sentCmd < c.cmdTick {
+		c.sentLast, c.sentCmd = c.sentCmd, c.cmdTick
 	}
 	h.Elicits = len(c.cmds) > 0 || !c.lead.Synced()
 	w := &c.w
 	w.Reset(h.Append(c.buf[:0]))
 	head := w.Mark()
+	up.Append(w)
 	game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
 	for w.Size() > wire.MaxDatagram && len(c.cmds) > 1 { // large commands: the newest matter most
 		w.Rewind(head)
 		c.cmds = c.cmds[(len(c.cmds)+1)/2:]
+		up.Append(w)
 		game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
 	}
 	b := w.Bytes()
 	c.buf = b
-	c.log.Charge(p, len(b))
+	c.log.Charge(p, len(b)+wire.Overhead)
+	c.wait = max(time.Duration(p.Size)*time.Second/time.Duration(budget), c.cfg.gap())
+	c.nextSend = max(c.nextSend.Add(c.wait), now)
 	c.mustAck, c.lastSent = false, now
 	c.stats.Sent++
 	c.stats.SentBytes += uint64(len(b) + wire.Overhead)
 	return b
 }
+
+// gap is the time from one packet to the next that SendRate asks for.
+func (cfg *Config) gap() time.Duration {
+	if cfg.SendRate == 0 {
+		return 0
+	}
+	return time.Second / time.Duration(cfg.SendRate)
+}
+
+// slow reports whether what is repeated in vain takes from what is new.
+func (c *Client) slow(budget rate.BytesPerSecond) bool { return budget < slowUp }
+
+// timely returns how many of the newest commands are to be repeated because they can still be there in time, if they were lost: those whose tick
+// the server has not run when this packet arrives, and those that went out only once.
+func (c *Client) timely(now clock.Time) clock.Tick {
+	first := c.line.TickAt(c.out.Now(now).Add(c.rtt.Least() / 2)).Tick()
+	return c.cmdTick - min(max(first, spareTicks)-spareTicks, c.sentLast, c.cmdTick)
+}
+
+// spareTicks is by how many ticks timely may be wrong: ways differ, and ticks are not run at once.
+const spareTicks = 2
 
 const (
 	maxRepeat = 40 // commands repeated in one packet at most
@@ -871,6 +993,7 @@ func (c *Client) Stats() Stats {
 	if t := c.play.Now(); t != 0 {
 		s.Delay = c.out.Now(c.now).Sub(t)
 	}
+	s.UpRate = int(c.path.Rate())
 	s.Lead, s.Synced, s.Hitches = c.lead.Now(), c.lead.Synced(), c.play.Hitches()
 	return s
 }

@@ -66,6 +66,28 @@ const (
 	packK  = 0  // by how many packets the newest one moved on
 )
 
+// An Uplink is what a client says before its commands.
+//
+//	1 bit   Away
+//	1 bit   Sparse
+type Uplink struct {
+	Away   bool // nobody looks: little needs to be sent
+	Sparse bool // older commands than those in this datagram may still come; otherwise the server need not wait for any
+}
+
+// Append writes u.
+func (u Uplink) Append(w *wire.BitWriter) {
+	w.Bool(u.Away)
+	w.Bool(u.Sparse)
+}
+
+// ReadUplink reads what Append wrote. Where the datagram is cut short the reader says so.
+func ReadUplink(r *wire.BitReader) (u Uplink) {
+	u.Away = r.Bool()
+	u.Sparse = r.Bool()
+	return u
+}
+
 // AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. latest is the packet that the same
 // datagram acknowledges as newest. A playout time after the command's own tick is written as that tick, a newest packet more
 // than 127 before latest as the one 127 before.

@@ -19,14 +19,24 @@ const (
 	fullLoss = 0.15
 	calmLoss = 0.08
 	lossSpan = 32
+	// Beyond this a queue is full that shows no gradient any more, or there is nothing to carry at all: the rate becomes what gets through.
+	heavyLoss = 0.4
+
+	// mostOne bounds what of a queue is excused as the time that one packet takes.
+	mostOne = 120 * time.Millisecond
 
 	growth     = 21 // twentieths: 5 % a round
 	growthUnit = 20
 	shrink     = 17 // twentieths: by 15 % a round
-	// A queue must have lasted this many rounds: a radio's pause is no lack of capacity.
+	// A queue must have lasted this many rounds and so long: a radio's pause is no lack of capacity.
 	fullRounds = 3
+	fullFor    = 700 * time.Millisecond
 	// When a queue makes it shrink and less was delivered, it goes there at once, less 1/drainShare to drain the queue, but not below a half.
 	drainShare = 8
+
+	shownParts = 4 // of what was delivered in a short time
+	shownPart  = time.Second / 16
+	shownFor   = 8 * time.Second // for one to two of these the most counts
 
 	carriedParts = 8 // of a second, over which what was delivered is added up
 	carriedPart  = time.Second / carriedParts
@@ -57,11 +67,21 @@ type Capacity struct {
 	least    time.Duration // round trip of the present round
 	samples  int
 	full     int // rounds in a row with a queue
+	fullAt   clock.Time
+	cut      bool // the rate was cut for want of capacity before
 	limited  bool
 	draining clock.Time // no second cut before this
 
 	carried [carriedParts]int64 // bytes delivered, by part
 	part    int64               // index of the newest
+
+	quick       [shownParts]int64 // bytes delivered, by part
+	shownAt     int64
+	heard, mute clock.Time // of the newest packet, and of the newest after a pause
+	best        [2]int64   // most in quick, of the present and of the last shownFor
+	bestAt      clock.Time
+
+	largest int64 // packet delivered of late, in bytes
 
 	outcomes uint32 // of the last packets, bit set: lost
 	known    int    // how many
@@ -101,15 +121,34 @@ func (c *Capacity) Limited() { c.limited = true }
 // peer's hold; a negative round trip is none.
 func (c *Capacity) Delivered(now clock.Time, size int, rtt time.Duration) {
 	c.outcome(false)
+	c.show(now, int64(max(size, 0)))
+	c.largest = max(c.largest, int64(size))
 	c.carry(now, int64(max(size, 0)))
 	if rtt >= 0 {
-		c.rtt.Sample(now, rtt)
-		if c.samples == 0 || rtt < c.least {
-			c.least = rtt
-		}
-		c.samples++
+		c.sample(now, rtt)
 	}
 	c.advance(now)
+}
+
+// Restart forgets all but the rate, for a clock that was set.
+func (c *Capacity) Restart() { *c = Capacity{cfg: c.cfg, rate: c.rate} }
+
+// Sample takes in a round trip that no newly delivered packet showed. Where the queue of the way back is known it should be taken off, or it is
+// taken for one of ours: see OneWay.
+func (c *Capacity) Sample(now clock.Time, rtt time.Duration) {
+	if rtt < 0 {
+		return
+	}
+	c.sample(now, rtt)
+	c.advance(now)
+}
+
+func (c *Capacity) sample(now clock.Time, rtt time.Duration) {
+	c.rtt.Sample(now, rtt)
+	if c.samples == 0 || rtt < c.least {
+		c.least = rtt
+	}
+	c.samples++
 }
 
 // Missing takes in a packet that is taken for lost.
@@ -150,25 +189,43 @@ func (c *Capacity) advance(now clock.Time) {
 		return
 	}
 	queue, loss := c.least-c.rtt.Least(), c.Loss()
-	if queue > fullQueue {
-		c.full++
+	// On a slow path the time that one packet takes differs from that of another by more than a queue elsewhere.
+	one := min(time.Duration(c.largest)*time.Second/time.Duration(c.rate), mostOne)
+	c.largest -= c.largest / growthUnit
+	if queue > max(fullQueue, one) {
+		if c.full++; c.full == 1 {
+			c.fullAt = now
+		}
 	} else {
 		c.full = 0
 	}
+	full := c.full >= fullRounds && now.Sub(c.fullAt) >= fullFor
 	switch {
-	case c.full >= fullRounds || loss > fullLoss:
+	case full || loss > fullLoss:
 		if now < c.draining { // the last cut has not shown yet
 			break
 		}
-		rate := c.rate * shrink / growthUnit
-		if c.full >= fullRounds {
-			carried := c.carry(now, 0)
-			rate = min(rate, max(carried-carried/drainShare, c.rate/2))
+		rate, carried := c.rate*shrink/growthUnit, c.carry(now, 0)
+		heavy := loss > heavyLoss && c.known >= lossSpan/2
+		switch {
+		case full:
+			rate = min(rate, carried-carried/drainShare)
+		case heavy:
+			rate = min(rate, c.rate-int64(float64(float64(c.rate)*loss)))
+		default: // where this much arrives, a little less is no cure for what is lost
+			rate = max(rate, min(c.rate, carried+carried/2))
 		}
+		most := c.rate / 2
+		if !c.cut {
+			most = c.rate / 8 // the first rate was nobody's measurement
+		}
+		shown := c.shown()
+		rate = max(rate, most, min(c.rate, shown-shown/drainShare))
+		c.cut = c.cut || full || heavy
 		c.rate = max(rate, int64(c.cfg.Floor))
 		c.draining = now.Add(min(c.rtt.Smoothed()+queue, MaxTimeout))
 		c.outcomes, c.known, c.lost = 0, 0, 0
-	case c.limited && queue < calmQueue && loss < calmLoss:
+	case c.limited && queue < max(calmQueue, one/2) && loss < calmLoss:
 		c.rate = min(c.rate*growth/growthUnit+1, int64(c.cfg.Ceiling))
 	}
 	c.limited, c.samples = false, 0
@@ -188,6 +245,39 @@ func (c *Capacity) carry(now clock.Time, bytes int64) (sum int64) {
 		sum += b
 	}
 	return sum
+}
+
+// show adds bytes delivered at now to what the path has shown to carry in a short time. A path that stood still and then delivers at once what
+// had piled up is a radio's: it carries more than it is asked for, and a lower rate would not have shortened the queue. What is learned only after
+// a pause of acknowledgements says nothing of when it arrived.
+func (c *Capacity) show(now clock.Time, bytes int64) {
+	if since := now.Sub(c.heard); since > shownPart {
+		c.mute = now
+	}
+	c.heard = now
+	if now == c.mute {
+		return
+	}
+	part := max(int64(now)/int64(shownPart), c.shownAt)
+	for range min(part-c.shownAt, shownParts) {
+		c.shownAt++
+		c.quick[c.shownAt%shownParts] = 0
+	}
+	c.shownAt = part
+	c.quick[part%shownParts] += bytes
+	if now.Sub(c.bestAt) > shownFor {
+		c.best[1], c.best[0], c.bestAt = c.best[0], 0, now
+	}
+	var sum int64
+	for _, b := range c.quick {
+		sum += b
+	}
+	c.best[0] = max(c.best[0], sum)
+}
+
+// shown returns the highest rate at which the path was seen to deliver for shownParts*shownPart, of late.
+func (c *Capacity) shown() int64 {
+	return max(max(c.best[0], c.best[1])-c.largest, 0) * int64(time.Second) / int64(shownParts*shownPart)
 }
 
 // span is the length of a round.

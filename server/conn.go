@@ -28,6 +28,7 @@ type PlayerStats struct {
 	Events      uint64 // events sent
 	Choked      uint64 // packets held back because too much was under way
 	EventsLost  uint64 // events that did not fit the queue
+	DownRate    int    // bytes a second that the path carries, as far as is known
 	RTT         time.Duration
 	LastStarved clock.Tick // newest tick that ran without its own command
 }
@@ -50,6 +51,9 @@ type conn struct {
 	lane    *lane.Sender
 	window  *rate.Window
 	rtt     rate.RTT
+	path    *rate.Capacity // what the way down carries
+	up      rate.OneWay
+	send    int // packets a second at most, as the path allows
 	mustAck bool
 	recheck bool // something else than the player's own command ran: its prediction may be wrong
 	lastOut clock.Time
@@ -72,6 +76,7 @@ type conn struct {
 	got     [cmdWindow]clock.Tick    // tick whose command arrived, at that place
 	acked   clock.Tick               // all commands up to here arrived or are of no use any more
 	last    game.Command             // the newest command that ran
+	away    bool                     // nobody looks at what the client draws
 	idle    bool                     // the client said that its commands stay as they are
 	press   game.Command             // a late press that waits for the next tick, if its Tick is not 0
 	slack   int64                    // least slack of new commands since it was last reported, in 1/256 ticks
@@ -105,6 +110,7 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	}
 	var r wire.BitReader
 	r.Reset(data[n:])
+	up := game.ReadUplink(&r)
 	cmds, err := game.ReadCommands(&r, s.rules.Command, c.scratch, h.Ack.Latest)
 	if err != nil {
 		s.drops.Malformed++
@@ -117,6 +123,7 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	}
 	c.recv.Applied(h.Seq)
 	c.heard = arrival
+	stood := c.up.Queued(arrival, arrival.Sub(arrival.Near(h.Stamp)))
 	if h.HasAck {
 		c.view.Reclaim(h.Ack.Latest)
 	}
@@ -127,7 +134,8 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	if a, _ := c.recv.Ack(); a.Latest == h.Seq { // the newest, so its stamp is the one to echo
 		c.echo, c.echoAt, c.echoed = h.Stamp, arrival, true
 		c.idle = h.Idle
-		if len(cmds) > 0 { // it repeats all that it does not know to have arrived: what lies before will never come
+		c.away = up.Away
+		if len(cmds) > 0 && !up.Sparse { // it repeats all that it does not know to have arrived: what lies before will never come
 			c.acked = max(c.acked, min(cmds[0].Tick-1, s.tick+MaxAhead))
 		}
 	}
@@ -139,6 +147,8 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 		held := h.Arrival(arrival.Near(h.Stamp)) // both on the client's clock, so only their difference counts
 		if rtt := arrival.Sub(sent) - arrival.Near(h.Stamp).Sub(held); rtt > 0 && rtt < 10*time.Second {
 			c.rtt.Sample(arrival, rtt)
+			// What stood in a queue on the way up is no queue that less down would shorten.
+			c.path.Sample(arrival, max(rtt-stood, min(c.rtt.Least(), rtt)))
 		}
 	}
 	c.mustAck = c.mustAck || h.Elicits
@@ -148,6 +158,7 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 }
 
 func (c *conn) delivered(p *wire.Packet) {
+	c.path.Delivered(c.heard, p.Size, -1)
 	c.view.Delivered(p)
 	c.lane.Delivered(uint16(p.Seq))
 	if c.quietSeq != 0 && !c.quietSeq.Newer(p.Seq) { // this one or a later one: all of them say quiet
@@ -156,6 +167,12 @@ func (c *conn) delivered(p *wire.Packet) {
 }
 
 func (c *conn) missing(p *wire.Packet) {
+	c.path.Missing(max(c.heard, c.s.now))
+	c.dropped(p)
+}
+
+// dropped takes in that a packet is to be said again, which says nothing of the path: it never got there, or nothing was heard of it.
+func (c *conn) dropped(p *wire.Packet) {
 	c.view.Missing(p)
 	c.lane.Lost(uint16(p.Seq))
 }
@@ -179,6 +196,9 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 		return // seen before
 	}
 	if t+cmdWindow/2 <= c.s.tick {
+		if t > c.last.Tick {
+			set(&c.last, cmd) // for who idles: it is the newest that is known of what the player wants
+		}
 		return
 	}
 	c.got[at] = t
@@ -299,14 +319,19 @@ func (c *conn) encode(out *Outbox) {
 	s := c.s
 	c.events(out)
 	r := s.rules
-	turn := (int(s.tick) + c.phase) * s.send
-	if turn/r.Rate == (turn-s.send)/r.Rate { // send times in Rate ticks, spread evenly
+	budget := int(c.path.Rate())
+	if c.send = s.sends(budget); c.away {
+		c.send = 1
+	}
+	turn := (int(s.tick) + c.phase) * c.send
+	if turn/r.Rate == (turn-c.send)/r.Rate { // send times in Rate ticks, spread evenly
 		return
 	}
 	now := s.now
+	_ = c.window.SetBudget(rate.BytesPerSecond(budget)) // within its bounds, as those of the path are
 	c.see(out)
 	rto := c.rto()
-	c.log.Expire(now.Add(-2*rto), c.missing)
+	c.log.Expire(now.Add(-2*rto), c.dropped) // unanswered: an outage, maybe, and what it holds back still comes
 	out.due = c.view.Pending(now, rto, out.due[:0])
 	due := out.due
 	laneDue := c.lane.Due(now, rto)
@@ -320,20 +345,21 @@ func (c *conn) encode(out *Outbox) {
 	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && !tell && now.Sub(c.lastOut) < KeepAlive {
 		return
 	}
-	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(s.cfg.Budget), c.rtt.Least()) {
+	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), c.rtt.Least()) {
 		c.stats.Choked++
 		return // more on the path would only stand in a queue, and be old when it arrives
 	}
 	room := min(wire.MaxDatagram, c.window.Room(now))
 	if room < max(wire.MaxHeader+leastBody, c.need) {
+		c.path.Limited()
 		return // the budget is spent; what is due waits and grows in priority
 	}
 	c.need = 0
-	share := min(room, max(s.cfg.Budget*3/(2*s.send)-wire.Overhead, wire.MaxHeader+leastBody)) // half more than an even share, so that a burst is worked off
+	share := min(room, max(budget*3/(2*c.send)-wire.Overhead, wire.MaxHeader+leastBody)) // half more than an even share, so that a burst is worked off
 	s.prioritise(c, due)
 
 	begin := len(out.buf)
-	p := c.log.Sent(now, s.tick, c.missing)
+	p := c.log.Sent(now, s.tick, c.dropped)
 	h := wire.Header{Session: c.session, Seq: p.Seq, Stamp: now.Stamp(), Elicits: len(due) > 0 || laneDue || c.crowded || rest && !c.quietSaid,
 		Server: true, Tick: s.tick, Time: now.Stamp()}
 	h.Ack, h.HasAck = c.recv.Ack()
@@ -344,7 +370,7 @@ func (c *conn) encode(out *Outbox) {
 	if s.current != s.period {
 		h.Period = s.current
 	}
-	h.NextDue = wire.DueWithin(time.Second / time.Duration(s.send) * 5 / 4)
+	h.NextDue = wire.DueWithin(time.Second / time.Duration(c.send) * 5 / 4)
 	if rest {
 		h.NextDue = wire.Quiet
 		if c.quietSeq == 0 {
@@ -370,7 +396,8 @@ func (c *conn) encode(out *Outbox) {
 			limit = room // a large record may use what others left
 		}
 		if size := (outer + out.entries.Try(&due[i]) + 7) / 8; size > limit {
-			if i == 0 && size <= min(wire.MaxDatagram, s.cfg.Budget-wire.Overhead) {
+			c.path.Limited()
+			if i == 0 && size <= min(wire.MaxDatagram, budget-wire.Overhead) {
 				c.need = size // it is the most urgent: small ones must not use up what it waits for
 			}
 			if i > 0 && !due[i].First {
@@ -555,7 +582,7 @@ func (s *Server) Stats(p PlayerID) (PlayerStats, bool) {
 		return PlayerStats{}, false
 	}
 	st := c.stats
-	st.RTT = c.rtt.Smoothed()
+	st.RTT, st.DownRate = c.rtt.Smoothed(), int(c.path.Rate())
 	return st, true
 }
 
@@ -571,7 +598,7 @@ func (s *Server) Avatar(p PlayerID) game.ID {
 // due again at once.
 func (s *Server) Dropped(p PlayerID, seq wire.Seq) {
 	if _, c := s.find(p); c != nil {
-		c.log.Drop(seq, c.missing)
+		c.log.Drop(seq, c.dropped)
 	}
 }
 

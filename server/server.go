@@ -141,9 +141,12 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	s := &Server{rules: rules, cfg: cfg, eng: game.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Kinds),
 		nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
 	s.current, s.rec = s.period, s.record
-	s.send = min(rules.Send, max(cfg.Budget/packetWorth, 2))
+	s.send = s.sends(cfg.Budget)
 	return s, nil
 }
+
+// sends is how many packets a second go out at most where so many bytes may.
+func (s *Server) sends(budget int) int { return min(s.rules.Send, max(budget/packetWorth, 2)) }
 
 // packetWorth is how many bytes, overhead included, a packet should be able to hold: with a small budget fewer packets go
 // out, or their headers would eat it.
@@ -207,10 +210,14 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	if err != nil {
 		return 0, session.Welcome{}, err
 	}
+	path, err := rate.NewCapacity(rate.CapacityConfig{Floor: MinBudget, Ceiling: rate.BytesPerSecond(s.cfg.Budget)})
+	if err != nil {
+		return 0, session.Welcome{}, err
+	}
 	id := s.nextID
 	s.nextID++
 	c := &conn{s: s, id: id, session: uint16(id)*40503 + 1, name: name, view: snapshot.NewView(s.hist), lane: sender,
-		window: window, heard: now, phase: int(id) % s.rules.Rate, ent: -1}
+		window: window, path: path, send: s.send, heard: now, phase: int(id) % s.rules.Rate, ent: -1}
 	c.last.Vals = make([]int64, s.rules.Command.Sims)
 	s.rules.Command.Clamp(c.last.Vals) // zeros may lie outside a range
 	s.clients = append(s.clients, c)

@@ -221,6 +221,7 @@ func (p *peer) packetWith(change func(h *wire.Header), cmds ...game.Command) []b
 	h.Ack, h.HasAck = p.recv.Ack()
 	change(&h)
 	p.w.Reset(h.Append(nil))
+	game.Uplink{}.Append(&p.w)
 	game.AppendCommands(&p.w, p.n.s.rules.Command, cmds, h.Ack.Latest)
 	return p.w.Bytes()
 }

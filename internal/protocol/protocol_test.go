@@ -136,6 +136,7 @@ func TestExamples(t *testing.T) {
 		h := wire.Header{Session: session, Seq: seq, Stamp: now.Stamp() + 10_000, Elicits: true, HasAck: acked > 0, Ack: wire.Ack{Latest: acked, History: ^uint64(0)}}
 		var w wire.BitWriter
 		w.Reset(h.Append(nil))
+		game.Uplink{}.Append(&w)
 		game.AppendCommands(&w, rules.Command, cmds, acked)
 		return w.Bytes()
 	}
@@ -821,6 +822,8 @@ func (d *dissector) difference(p *schema.Prop, before int64, obs bool) int64 {
 func (d *dissector) up(rules *game.Rules) {
 	d.header()
 	k := rules.Command
+	d.note("away: %v", d.r.Bool())
+	d.note("older commands may still come: %v", d.r.Bool())
 	n := d.r.Uvarint(2)
 	d.note("%d commands", n)
 	if n == 0 {
