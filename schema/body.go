@@ -15,6 +15,8 @@ type Base[T int32 | int64] struct {
 	Prior []T        // the acknowledged state before it; nil: none
 	Age   clock.Tick // ticks from Vals to the record
 	Gap   clock.Tick // ticks from Prior to Vals
+
+	Viewer *Viewer // a place that both sides know; nil: none
 }
 
 // Members returns the properties that a record of group g has, in their order.
@@ -68,6 +70,10 @@ func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, bas
 			continue
 		}
 		at := q.place(k, g)
+		if base.Vals == nil && base.Viewer != nil && q.Near && obs {
+			appendNear(w, q, cur[at:at+q.Comps], base.Viewer)
+			continue
+		}
 		for c := at; c < at+q.comps(obs); c++ {
 			if base.Vals != nil {
 				q.AppendDelta(w, int64(cur[c]), int64(base.Vals[c]), obs)
@@ -88,6 +94,10 @@ func ReadBody[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base 
 			continue
 		}
 		at := q.place(k, g)
+		if base.Vals == nil && base.Viewer != nil && q.Near && obs {
+			readNear(r, q, dst[at:at+q.Comps], base.Viewer)
+			continue
+		}
 		for c := at; c < at+q.comps(obs); c++ {
 			if base.Vals != nil {
 				dst[c] = T(q.ReadDelta(r, int64(base.Vals[c]), obs))

@@ -42,6 +42,8 @@
 //	parent                      a handle: the entity that the first pos is relative to, 0 being none
 //	ref                         text: observers receive a number for it, and the text itself once, reliably; until that has
 //	                            arrived they see none. For names that come into sight again and again
+//	wire=near                   pos: where its value stands by itself, 16 bits a coordinate do while it is near the one who looks: 327 m
+//	                            at 1 cm. For worlds much larger than what is seen of them
 //	far=50m                     nobody further away receives it
 //	group=0..3                  the atomic record that it travels in; without it movement, state and text are apart. What has another
 //	                            audience or another distance than the rest of its group travels in a record of its own
@@ -171,6 +173,7 @@ type Prop struct {
 	Far      float64          // metres: nobody further away receives it; 0: no limit
 	Shift    [MaxLevels]uint8 // at each level of the kind: by how many bits observers' integers are coarser
 	Ref      bool             // a Text that observers receive as a number: the first of its observer integers, the others being 0
+	Near     bool             // a Pos that is coded beside the viewer where it stands by itself
 	IsTeam   bool             // the entity's team
 	IsParent bool             // what the first pos is relative to
 
@@ -226,6 +229,7 @@ type Kind struct {
 	Parent int       // index of the handle of the entity that the first pos is relative to, or -1
 	Team   int       // index of the property that names the entity's team, or -1
 	Refs   bool      // observers receive some text as a number
+	Near   bool      // some pos that observers receive is coded beside the viewer
 	Levels []float64 // metres at which the levels after the first begin, rising; Prop.Shift says what each is
 }
 
@@ -385,6 +389,7 @@ func (b *Builder) groups() {
 		p.ObsAt = k.Obs
 		k.Obs += p.Comps
 		k.Refs = k.Refs || p.Ref
+		k.Near = k.Near || p.Near
 		g.N += p.Comps
 		g.Props = append(g.Props, i)
 		g.Moving = g.Moving || p.Draw != Step
@@ -569,6 +574,9 @@ func (k *Kind) Text() string {
 		}
 		if p.Ref {
 			b.WriteString(" ref")
+		}
+		if p.Near {
+			b.WriteString(" near")
 		}
 		if p.IsParent {
 			b.WriteString(" parent")

@@ -173,7 +173,7 @@ func (p *Prop) defaults(rate int) {
 }
 
 // words are what may stand behind the class.
-const words = "a precision, others=, draw=, warp=, slow=, far=, group=, ref, team, parent, to=owner, to=team, server or kept"
+const words = "a precision, others=, draw=, warp=, slow=, far=, group=, wire=near, ref, team, parent, to=owner, to=team, server or kept"
 
 func (p *Prop) parse(t goType, rate int) error {
 	p.typ, p.Group, p.Comps, p.ObsAt, p.k, p.absK = t.kind, -1, 1, -1, 2, 8
@@ -244,6 +244,10 @@ func (p *Prop) parse(t goType, rate int) error {
 		case w == "ref" && !p.Ref:
 			if p.Ref = true; p.Class != Text {
 				err = fmt.Errorf("ref does not fit class %s, only text", p.Class)
+			}
+		case key == "wire" && has && !p.Near:
+			if p.Near = true; val != "near" || p.Class != Pos {
+				err = fmt.Errorf("wire=%s does not fit class %s: only wire=near does, for a pos", val, p.Class)
 			}
 		case w == "team" && !p.IsTeam:
 			if p.IsTeam = true; p.Class != Int && p.Class != Enum && p.Class != Handle {

@@ -57,6 +57,7 @@ func TestTags(t *testing.T) {
 		{0, "int,7..7", schema.Prop{Class: schema.Int, Comps: 1, Sim: 1, Obs: 1, Min: 7, Max: 7, Group: 1}},
 		{false, "bool", schema.Prop{Class: schema.Bool, Comps: 1, Sim: 1, Obs: 1, Group: 1}},
 		{clock.Tick(0), "tick,to=owner", schema.Prop{Class: schema.Tick, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Owner}},
+		{v2, "pos,16mm,wire=near", schema.Prop{Class: schema.Pos, Comps: 2, Sim: 62.5, Obs: 62.5, Draw: schema.Linear, Near: true}},
 		{"", "text,9,ref", schema.Prop{Class: schema.Text, Comps: 3, Sim: 1, Obs: 1, Max: 9, Group: 2, Ref: true}},
 		{ID(0), "handle,server", schema.Prop{Class: schema.Handle, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Server}},
 		{"", "text,12", schema.Prop{Class: schema.Text, Comps: 3, Sim: 1, Obs: 1, Max: 12, Group: 2}},
@@ -74,7 +75,7 @@ func TestTags(t *testing.T) {
 		if p.Audience == schema.Everyone {
 			w.Group = 0 // the only group there is
 		}
-		got := schema.Prop{Class: p.Class, Comps: p.Comps, Sim: p.Sim, Obs: p.Obs, SimTurn: p.SimTurn, Turn: p.Turn, Draw: p.Draw, Min: p.Min, Max: p.Max, Group: p.Group, Audience: p.Audience, Ref: p.Ref}
+		got := schema.Prop{Class: p.Class, Comps: p.Comps, Sim: p.Sim, Obs: p.Obs, SimTurn: p.SimTurn, Turn: p.Turn, Draw: p.Draw, Min: p.Min, Max: p.Max, Group: p.Group, Audience: p.Audience, Ref: p.Ref, Near: p.Near}
 		if got != w {
 			t.Errorf("%T %s: %+v, want %+v", c.v, c.tag, got, w)
 		}
@@ -149,6 +150,9 @@ func TestWrongTags(t *testing.T) {
 		{0.0, "angle,8bit,others=9bit", "others is finer than the simulation: 512 against 256 steps a unit"},
 		{0, "int,0..9,others=0..3", "others=0..3: observers receive class int as it is"},
 		{"", "text,9,others=3", "others=3: observers receive class text as it is"},
+		{v2, "pos,wire=far", "wire=far does not fit class pos: only wire=near does, for a pos"},
+		{v2, "vel,wire=near", "wire=near does not fit class vel: only wire=near does, for a pos"},
+		{v2, "pos,wire=near,wire=near", `unknown or repeated word "wire=near"`},
 		{v2, "pos,ref", "ref does not fit class pos, only text"},
 		{"", "text,9,ref,ref", `unknown or repeated word "ref"`},
 		{v2, "stick,8bit,others=4bit", "others=4bit: observers receive class stick as it is"},

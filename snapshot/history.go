@@ -99,12 +99,13 @@ type History struct {
 	index map[uint32]int32
 	tick  clock.Tick
 	row   []int32 // scratch
+	near  bool    // some place is coded beside the viewer
 	texts texts
 }
 
 // NewHistory returns an empty History of the given kinds.
 func NewHistory(kinds []*schema.Kind) *History {
-	return &History{kinds: kinds, usual: usualGroups(kinds), index: map[uint32]int32{}}
+	return &History{kinds: kinds, usual: usualGroups(kinds), near: anyNear(kinds), index: map[uint32]int32{}}
 }
 
 // Tick returns the newest recorded tick.

@@ -20,7 +20,10 @@ const (
 	agoK      = 3 // order of the code of how long ago a cut or start was
 	kindK     = 3
 	idK       = 10
-	boundB    = 4 // bits of a bound's class
+	viewerK   = 2 // order of the code of how old the viewer's place is
+
+	viewerSlotB = 9 // bits of its slot
+	boundB      = 4 // bits of a bound's class
 )
 
 // priorTicks is how old the state before the baseline may be at most to be used: a client that takes in one record a tick still has it.
@@ -104,7 +107,7 @@ func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick
 // appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero. age and gap are
 // those of schema.Base.
 func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, hd *header,
-	rows []T, width int, changed []clock.Tick) (age, gap clock.Tick) {
+	viewer *schema.Viewer, rows []T, width int, changed []clock.Tick) (age, gap clock.Tick) {
 	now := h.tick
 	at, n := 0, k.Width(g)
 	if g != OwnerGroup {
@@ -115,7 +118,7 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 		return rows[from : from+n : from+n]
 	}
 	cur := row(now)
-	var b schema.Base[T]
+	b := schema.Base[T]{Viewer: viewer}
 	if hd.base != 0 && h.holds(e, hd.base) {
 		b.Vals, b.Age = row(hd.base), now-hd.base
 		if hd.prior != 0 && hd.cut == 0 && !e.cutBetween(g, hd.prior, hd.base) && h.holds(e, hd.prior) {
@@ -241,9 +244,9 @@ func (u usual) find(held *Group, now clock.Tick) (base, prior *motion.State, err
 }
 
 // readBody reads a record's body into dst, whose header has been read. age and gap are those of schema.Base.
-func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion.State) (age, gap clock.Tick, err error) {
+func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion.State, viewer *schema.Viewer) (age, gap clock.Tick, err error) {
 	dst.Vals = dst.Vals[:k.Width(g)]
-	var from schema.Base[int64]
+	from := schema.Base[int64]{Viewer: viewer}
 	if base != nil {
 		copy(dst.Vals, base.Vals)
 		if dst.Tick-base.Tick < HistoryTicks {

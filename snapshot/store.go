@@ -136,6 +136,10 @@ type Store struct {
 	alive []*Held           // by rising ID
 	spare []*Held
 
+	near   bool          // some place is coded beside the viewer
+	sees   bool          // the packet at hand says where the viewer is
+	viewer schema.Viewer // that place
+
 	ops   []op
 	arena []int64
 	turns uint64
@@ -162,7 +166,9 @@ const (
 )
 
 // NewStore returns an empty Store.
-func NewStore(kinds []*schema.Kind) *Store { return &Store{kinds: kinds, usual: usualGroups(kinds)} }
+func NewStore(kinds []*schema.Kind) *Store {
+	return &Store{kinds: kinds, usual: usualGroups(kinds), near: anyNear(kinds)}
+}
 
 // Entities returns what is held, by rising ID. The slice is valid until the next Read.
 func (s *Store) Entities() []*Held { return s.alive }
@@ -199,6 +205,11 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 		var u usual
 		if r.Bool() {
 			u.age, u.gap = clock.Tick(min(r.Uvarint(usualAgeK), math.MaxUint32-1))+1, clock.Tick(min(r.Uvarint(usualGapK), math.MaxUint32))
+		}
+		if s.sees = false; s.near {
+			if err := s.readViewer(r, tick); err != nil {
+				return err
+			}
 		}
 		slot := uint64(0)
 		for range n {
@@ -287,7 +298,11 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 		if err != nil {
 			return err
 		}
-		age, gap, err := readBody(r, k, g, base, prior, &o.state)
+		var viewer *schema.Viewer
+		if s.sees {
+			viewer = &s.viewer
+		}
+		age, gap, err := readBody(r, k, g, base, prior, &o.state, viewer)
 		if err != nil {
 			return err
 		}

@@ -25,12 +25,16 @@ type Writer struct {
 	cost  int // bits that try adds
 	votes [8]vote
 	coded func(id uint32, g int, age, gap clock.Tick) // for tests: what the differences of a record are taken from
+
+	viewer schema.Viewer
+	sight  viewerAt // which place that is
 }
 
 // kept is an entry without the distance that comes before it.
 type kept struct {
 	d       *Due
 	at, len int // bits in w
+	near    bool
 }
 
 type vote struct {
@@ -46,6 +50,7 @@ func (x *Writer) Begin(v *View, due []Due, bits int) {
 	x.v = v
 	x.w.Reset(x.w.Bytes()[:0])
 	x.mark = x.w.Mark()
+	x.sight = v.viewer(&x.viewer)
 	x.size, x.kept, x.set = 0, x.kept[:0], [Slots / 64]uint64{}
 	n := min(len(due), max(bits/32, 1))
 	x.order = 0
@@ -101,8 +106,9 @@ func (x *Writer) choose(due []Due) usual {
 func (x *Writer) Try(d *Due) int {
 	x.w.Rewind(x.mark)
 	at := x.w.Len()
+	x.viewer.Asked = false
 	x.entry(d)
-	x.try = kept{d, at, x.w.Len() - at}
+	x.try = kept{d, at, x.w.Len() - at, x.viewer.Asked}
 	x.cost = x.try.len
 	slot, before, after := int(d.Slot), x.before(int(d.Slot)), x.from(int(d.Slot)+1)
 	x.cost += x.distance(before, slot)
@@ -121,7 +127,7 @@ func (x *Writer) head(n int) int {
 	if n == 0 {
 		return size
 	}
-	size += gapB + 1
+	size += gapB + 1 + x.sight.bits(x.v.h)
 	if u := x.usual; u.age != 0 {
 		size += wire.UvarintBits(uint64(u.age)-1, usualAgeK) + wire.UvarintBits(uint64(u.gap), usualGapK)
 	}
@@ -183,6 +189,13 @@ func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
 	if u := x.usual; u.age != 0 {
 		w.Uvarint(uint64(u.age)-1, usualAgeK)
 		w.Uvarint(uint64(u.gap), usualGapK)
+	}
+	if x.v.h.near {
+		near := false
+		for i := range x.kept {
+			near = near || x.kept[i].near
+		}
+		x.sight.append(w, near)
 	}
 	last := -1
 	for slot := x.from(0); slot < Slots; slot = x.from(slot + 1) {
@@ -270,11 +283,15 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Due) header 
 }
 
 func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
+	var viewer *schema.Viewer
+	if x.sight.known {
+		viewer = &x.viewer
+	}
 	var age, gap clock.Tick
 	if g == OwnerGroup {
-		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, e.own, k.Sims, e.ownChanged)
+		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, viewer, e.own, k.Sims, e.ownChanged)
 	} else {
-		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, e.obs, k.Obs, e.changed)
+		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, viewer, e.obs, k.Obs, e.changed)
 	}
 	if x.coded != nil {
 		x.coded(e.ID, g, age, gap)

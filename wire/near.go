@@ -32,3 +32,8 @@ func FullCoordinate(short uint16, viewer int32) int32 {
 	delta := int32(int16(short-Short(viewer))) << shortBits // the sign is that of the shorter way round
 	return int32(damped + uint32(delta))
 }
+
+// Nearest does the same for coordinates in steps of any size: it returns the one nearest to ref, modulo 1<<32, whose low 16 bits are given.
+func Nearest(low uint16, ref int32) int32 {
+	return int32(uint32(ref) + uint32(int32(int16(low-uint16(ref)))))
+}
