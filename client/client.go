@@ -96,18 +96,21 @@ type Stats struct {
 	LastOff      float64 // metres by which the newest correction moved the avatar
 	Starved      uint64  // ticks for which the server had no command, as far as it told
 	Hitches      uint64
-	RTT          time.Duration // smoothed
-	LeastRTT     time.Duration
-	Bound        time.Duration // of the error of the estimate of server time
-	Delay        time.Duration // playout delay: server time minus playout time
-	DelayTarget  time.Duration // above the path's floor
-	Age          time.Duration // of the newest record held, above the floor
-	Lead         time.Duration // command time minus server time
-	Synced       bool
-	Steps        uint64 // how often a clock was set: the local one, or the server's
-	UpRate       int    // bytes a second that the way up carries, as far as is known
-	Faults       uint64 // predicted commands that panicked in the game's rules
-	EventsLost   uint64 // events that nobody asked for in time
+	// EntityHitches counts what single entities stood still for want of a record while they moved: beside Hitches, in which the playout
+	// time stands still for all of them.
+	EntityHitches uint64
+	RTT           time.Duration // smoothed
+	LeastRTT      time.Duration
+	Bound         time.Duration // of the error of the estimate of server time
+	Delay         time.Duration // playout delay: server time minus playout time
+	DelayTarget   time.Duration // above the path's floor
+	Age           time.Duration // of the newest record held, above the floor
+	Lead          time.Duration // command time minus server time
+	Synced        bool
+	Steps         uint64 // how often a clock was set: the local one, or the server's
+	UpRate        int    // bytes a second that the way up carries, as far as is known
+	Faults        uint64 // predicted commands that panicked in the game's rules
+	EventsLost    uint64 // events that nobody asked for in time
 }
 
 type held struct {
@@ -143,9 +146,10 @@ type Client struct {
 	play     *playout.Clock
 	spacing  time.Duration // usual, of packets
 	playT    clock.TickFrac
-	newest   wire.Seq // newest packet applied
-	fresh    bool     // records came since the world was brought up to date
-	quiet    bool     // the newest packet said that the server is silent until something changes
+	lastT    clock.TickFrac // of the frame before
+	newest   wire.Seq       // newest packet applied
+	fresh    bool           // records came since the world was brought up to date
+	quiet    bool           // the newest packet said that the server is silent until something changes
 	starved4 uint8
 
 	recv    wire.Received
@@ -289,6 +293,7 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	}
 	c.inbox = c.inbox[:0]
 	c.follow(now, dt)
+	c.lastT = c.playT
 	if t := c.play.Advance(now); t != 0 {
 		// Beyond what was received, ticks were only supposed to run on. A server that stalled has not run them: then the playout time goes back,
 		// to where the picture has stood still since.
@@ -613,6 +618,7 @@ func (c *Client) refresh() {
 			continue
 		}
 		e.Fresh = false
+		c.starved(e, k)
 		drawn := c.drawn[:k.Obs]
 		for g := range k.Groups {
 			s := e.Groups[g].Newest()
@@ -774,7 +780,13 @@ func (c *Client) collect() {
 // others did, at the moment at which they are drawn doing it. It is valid until the next call.
 func (c *Client) Events() []Event {
 	for {
-		m, ok := c.hold.Take(func(_ uint32, t clock.Tick) bool { return t.Frac() <= c.playT })
+		m, ok := c.hold.Take(func(id uint32, t clock.Tick) bool {
+			at := c.playT
+			if h := c.store.Find(id); h != nil {
+				at, _ = c.TimeOf(h)
+			}
+			return t.Frac() <= at
+		})
 		if !ok {
 			break
 		}
@@ -961,6 +973,9 @@ func (c *Client) World() *game.World { return c.eng.World() }
 
 // Store returns what is held, for drawing and tests.
 func (c *Client) Store() *snapshot.Store { return c.store }
+
+// SendRate returns how many packets a second the server said that it sends.
+func (c *Client) SendRate() int { return int(time.Second / c.spacing) }
 
 // Playout returns the playout time of this frame in tick time.
 func (c *Client) Playout() clock.TickFrac { return c.playT }

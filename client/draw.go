@@ -1,6 +1,9 @@
 package client
 
 import (
+	"slices"
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
@@ -96,6 +99,53 @@ func (c *Client) drawAt(h *snapshot.Held, t clock.TickFrac) (drawn []int64, ok b
 	c.texts.Spell(k, drawn)
 	return drawn, true
 }
+
+// TimeOf returns the tick time that an entity is drawn at in this frame: the playout time, or earlier where the server said that
+// records of it take longer. ok is false if nothing of it is drawn between records.
+func (c *Client) TimeOf(h *snapshot.Held) (t clock.TickFrac, ok bool) {
+	k := c.rules.Kinds[h.Kind]
+	for g := range k.Groups {
+		if !k.Groups[g].Moving || h.Mine {
+			continue
+		}
+		if a, b := h.Groups[g].Around(c.playT); a != nil {
+			return motion.Time(a, b, c.playT), true
+		}
+	}
+	return c.playT, false
+}
+
+// starved counts what an entity, of which records were taken in just now, stood still for want of them: from when the newest record before was
+// drawn as it is until the last frame. That is known only now, since who does not move needs no record.
+func (c *Client) starved(h *snapshot.Held, k *schema.Kind) {
+	for g := range k.Groups {
+		if !k.Groups[g].Moving {
+			continue
+		}
+		a, b := h.Groups[g].Since(h.Looked)
+		if newest := h.Groups[g].Newest(); newest != nil {
+			h.Looked = newest.Tick
+		}
+		if a == nil || b == nil || b.Cut > a.Tick || slices.Equal(a.Vals, b.Vals) {
+			return
+		}
+		from := a.Shown()
+		if b.Start > a.Tick+1 {
+			from = max(from, (b.Start-1).Frac()+motion.Wait(b.Bound).Frac())
+		}
+		dry := time.Duration(int64(c.lastT-from) * int64(c.welcome.Period) / clock.FracPerTick)
+		if dry > hitch {
+			c.stats.EntityHitches += 1 + uint64((dry-hitch)/hitchAgain)
+		}
+		return
+	}
+}
+
+// What is drawn past its newest record, though it moves, for longer than hitch counts, and again for each further hitchAgain.
+const (
+	hitch      = 16700 * time.Microsecond
+	hitchAgain = 250 * time.Millisecond
+)
 
 // OwnOffset returns the fading error of the avatar's prediction that is added to its place.
 func (c *Client) OwnOffset() geom.Vec3 { return c.smooth.Error() }

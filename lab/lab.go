@@ -41,7 +41,7 @@ const (
 )
 
 // experiments lists what there is, in the order of reports.
-var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, inputExperiment, ticksExperiment, arenaExperiment, hundredExperiment, soakExperiment}
+var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, inputExperiment, ticksExperiment, entitiesExperiment, arenaExperiment, hundredExperiment, soakExperiment}
 
 // run is one run of an experiment.
 type run struct {

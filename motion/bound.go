@@ -37,3 +37,24 @@ func (s *State) CutShown() clock.TickFrac {
 	}
 	return s.Cut.Frac() + Wait(s.Bound).Frac()
 }
+
+// Time returns the tick time that a thing is drawn at, at playout time t between a and b as Between takes them; b may be nil, then it
+// runs on beyond a. For what is shown together with the thing, as its events are.
+func Time(a, b *State, t clock.TickFrac) clock.TickFrac {
+	if b == nil {
+		return t - Wait(a.Bound).Frac()
+	}
+	late := Wait(b.Bound).Frac()
+	from, to, at := a.Shown(), b.Shown(), a.Tick.Frac()
+	if b.Start > a.Tick+1 {
+		at = min((b.Start - 1).Frac(), b.Tick.Frac())
+		from = max(from, at+late)
+	}
+	switch {
+	case t >= to:
+		return t - late
+	case t <= from:
+		return min(max(t-late, a.Tick.Frac()), at)
+	}
+	return at + (b.Tick.Frac()-at)*(t-from)/(to-from)
+}

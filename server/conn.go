@@ -53,7 +53,9 @@ type conn struct {
 	rtt     rate.RTT
 	path    *rate.Capacity // what the way down carries
 	up      rate.OneWay
-	send    int // packets a second at most, as the path allows
+	send    int      // packets a second at most, as the path allows
+	answer  rate.RTT // from sending to the acknowledgement: besides the path, what the client waits for a frame and for something to say
+	newest  wire.Seq // newest packet whose answer was measured
 	mustAck bool
 	recheck bool // something else than the player's own command ran: its prediction may be wrong
 	lastOut clock.Time
@@ -64,7 +66,8 @@ type conn struct {
 	crowded bool  // slots are short: they become free as packets flow, so packets must flow
 	far     int64 // squared distance in millimetres up to which everything is in sight, -1: no limit
 	x, y    int32 // where the avatar is, or was last, in millimetres
-	need    int   // bytes of a record that waits for the budget to have so many
+	pace    pace
+	need    int // bytes of a record that waits for the budget to have so many
 	resync  clock.Time
 
 	echo   clock.Stamp
@@ -126,6 +129,10 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	stood := c.up.Queued(arrival, arrival.Sub(arrival.Near(h.Stamp)))
 	if h.HasAck {
 		c.view.Reclaim(h.Ack.Latest)
+		if p := c.log.Get(h.Ack.Latest); p != nil && h.Ack.Latest.Newer(c.newest) {
+			c.newest = h.Ack.Latest
+			c.answer.Sample(arrival, arrival.Sub(p.Sent))
+		}
 	}
 	if h.Resync && (c.view.Resyncs == 0 || arrival.Sub(c.resync) > c.rto()) { // it says so until the answer has come
 		c.view.Resync()
@@ -311,8 +318,12 @@ const maxQueued = 250 * time.Millisecond
 // round trips and at most a second. After an outage the deviation is large for long, and the last record before a rest, which no
 // later packet reveals as lost, would wait for it; sending it once too often costs a few bytes.
 func (c *conn) rto() time.Duration {
-	return min(c.rtt.Timeout(), max(2*c.rtt.Smoothed()+100*time.Millisecond, rate.MinTimeout), time.Second)
+	return min(c.answer.Timeout(), max(2*c.answer.Smoothed()+100*time.Millisecond, rate.MinTimeout), time.Second)
 }
+
+// patience is what may stand in queues below us beyond rate.GateSlack. A packet that comes half a second late can still be drawn, see
+// playout.MaxDelay; one that was held back while the path stood still comes later than if it had stood in a queue.
+const patience = 400 * time.Millisecond
 
 // encode writes this tick's datagram, if one is due.
 func (c *conn) encode(out *Outbox) {
@@ -345,7 +356,7 @@ func (c *conn) encode(out *Outbox) {
 	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && !tell && now.Sub(c.lastOut) < KeepAlive {
 		return
 	}
-	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), c.rtt.Least()) {
+	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), c.answer.Least()+patience) {
 		c.stats.Choked++
 		return // more on the path would only stand in a queue, and be old when it arrives
 	}
@@ -355,7 +366,7 @@ func (c *conn) encode(out *Outbox) {
 		return // the budget is spent; what is due waits and grows in priority
 	}
 	c.need = 0
-	share := min(room, max(budget*3/(2*c.send)-wire.Overhead, wire.MaxHeader+leastBody)) // half more than an even share, so that a burst is worked off
+	share := min(room, max(c.evenly(now, budget)-wire.Overhead, wire.MaxHeader+leastBody))
 	s.prioritise(c, due)
 
 	begin := len(out.buf)
@@ -384,7 +395,8 @@ func (c *conn) encode(out *Outbox) {
 	c.feedback(w)
 	outer += w.Len()
 	sent, reserve := 0, 0
-	if laneDue { // events have a share of their own, and now and then room for a large one
+	moving, movingBits, firstBits := 0, 0, 0 // records of what moves, and first sights
+	if laneDue {                             // events have a share of their own, and now and then room for a large one
 		if reserve = share / 4; p.Seq%4 == 0 {
 			reserve = min(lane.MinRoom, share*3/4)
 		}
@@ -395,7 +407,8 @@ func (c *conn) encode(out *Outbox) {
 		if sent == 0 {
 			limit = room // a large record may use what others left
 		}
-		if size := (outer + out.entries.Try(&due[i]) + 7) / 8; size > limit {
+		before, with := out.entries.Size(), out.entries.Try(&due[i])
+		if size := (outer + with + 7) / 8; size > limit {
 			c.path.Limited()
 			if i == 0 && size <= min(wire.MaxDatagram, budget-wire.Overhead) {
 				c.need = size // it is the most urgent: small ones must not use up what it waits for
@@ -407,6 +420,12 @@ func (c *conn) encode(out *Outbox) {
 		}
 		out.entries.Keep()
 		sent++
+		switch bits := with - before; {
+		case due[i].First:
+			firstBits += bits
+		case due[i].Moves:
+			moving, movingBits = moving+1, movingBits+bits
+		}
 	}
 	out.entries.End(w, p, now)
 	b := w.Bytes()
@@ -419,6 +438,7 @@ func (c *conn) encode(out *Outbox) {
 	b = c.lane.Append(b, uint16(p.Seq), share-(len(b)-begin), now, rto)
 	out.buf = b
 	size := len(b) - begin
+	c.pace.spends(moving, movingBits, (size+wire.Overhead)*8-movingBits-firstBits, min(budget/c.send, wire.MaxDatagram+wire.Overhead)*8)
 	c.log.Charge(p, size+wire.Overhead)
 	c.window.Spend(now, size)
 	c.mustAck, c.lastOut = false, now
@@ -427,6 +447,14 @@ func (c *conn) encode(out *Outbox) {
 	c.stats.Records += uint64(sent)
 	c.stats.MaxWindow = max(c.stats.MaxWindow, c.window.Used(now))
 	out.outs = append(out.outs, outgoing{c.id, begin, len(b)})
+}
+
+// evenly returns the bytes for this packet, overhead included: an even share of the budget, and up to half a share more where the last second
+// left much of it, so that a burst is worked off. Not where it left little: one packet that has more leaves a later one without, second
+// after second.
+func (c *conn) evenly(now clock.Time, budget int) int {
+	even := budget / c.send
+	return even + min(max(budget*3/4-c.window.Used(now), 0)/4, even/2)
 }
 
 // feedback writes what the client needs to time its commands.

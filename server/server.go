@@ -70,6 +70,9 @@ type Config struct {
 	// Rewind bounds how far back a shot is judged, beyond the shooter's measured network; 0 means DefaultRewind,
 	// at most MaxRewind; negative switches lag compensation off.
 	Rewind time.Duration
+	// NoBounds announces no bounds: everything is drawn as if records of it came with every packet, and which go first is decided by how long
+	// they waited over how far away they are alone. To show what bounds are worth.
+	NoBounds bool
 	// Room is the name of the world.
 	Room string
 }

@@ -78,6 +78,17 @@ func (g *Group) newest(before clock.Tick) (base, prior *motion.State, err error)
 	return base, prior, nil
 }
 
+// Since returns the newest state up to tick t and the next newer one, nil where there is none.
+func (g *Group) Since(t clock.Tick) (a, b *motion.State) {
+	for i := len(g.states) - 1; i >= 0; i-- {
+		if g.states[i].Tick <= t {
+			return &g.states[i], b
+		}
+		b = &g.states[i]
+	}
+	return nil, b
+}
+
 // insert keeps a copy of s in order. A state that is held already, or older than all where there is no
 // room, is left out.
 func (g *Group) insert(s *motion.State) {
@@ -121,6 +132,7 @@ type Held struct {
 	Mine   bool
 	Since  clock.Tick // tick of the first record held
 	Fresh  bool       // a state was taken in since the owner of the Store cleared this
+	Looked clock.Tick // for the owner of the Store: up to where it has looked at what moves
 	Groups [OwnerGroup + 1]Group
 
 	slot  uint16
@@ -374,7 +386,7 @@ func (s *Store) enter(o *op, tick clock.Tick) *Held {
 	for g := range h.Groups {
 		h.Groups[g] = Group{states: h.Groups[g].states[:0]}
 	}
-	h.ID, h.Kind, h.Mine, h.Since, h.slot, h.alive = o.id, o.kind, o.mine, tick, o.slot, true
+	h.ID, h.Kind, h.Mine, h.Since, h.Looked, h.slot, h.alive = o.id, o.kind, o.mine, tick, 0, o.slot, true
 	s.slots[o.slot] = h
 	s.turns++
 	at := len(s.alive)

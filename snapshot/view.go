@@ -396,10 +396,15 @@ type Due struct {
 	groups uint32
 	Stale  int   // ticks since a record of it was sent last
 	Score  int64 // for the caller's ordering
+	// Moves says that what is due moves or has just stopped: records of it carry a bound. Age is then how many ticks ago a record of it
+	// was sent last, or it came into sight, and Start says that it rested until now.
+	Moves bool
+	Age   int
+	Start bool
 	// Bound is the class of how soon the next record of it comes, see motion.Wait: that of the newest record said, unless the caller
 	// changes it before Writer.Try. Nothing keeps the caller from breaking its word.
 	Bound uint8
-	Told  clock.Tick // the tick of the newest record said, 0: none
+	Told  clock.Tick // the tick of the record that said it, 0: none
 }
 
 // Pending appends to dst what is due now, in slot order of entry: first sights, groups that changed since
@@ -420,6 +425,8 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 				continue // gone without our being told, see Leave: there is nothing to say that would be true
 			}
 			all := v.groupsOf(s, e)
+			d := Due{Slot: n, Ent: s.ent, First: s.phase == sight, Mine: s.mine, Bound: s.bound, Told: s.told}
+			kind := v.h.kinds[e.Kind]
 			var groups uint32
 			stale := clock.Tick(1)
 			for set := all; set != 0; set &= set - 1 {
@@ -430,7 +437,11 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 				fresh := changed > sent && (s.phase == live || sent == 0)
 				if changed > k.acked && (fresh || k.overdue(now, rto)) {
 					groups |= 1 << g
-					stale = max(stale, tick-max(sent, s.since))
+					old := tick - max(sent, s.since)
+					stale = max(stale, old)
+					if !s.mine && kind.Groups[g].Moving {
+						d.Moves, d.Age, d.Start = true, int(old), e.group[g].start > sent
+					}
 				}
 			}
 			if groups == 0 {
@@ -439,7 +450,8 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 			if s.phase == sight {
 				groups = all
 			}
-			dst = append(dst, Due{Slot: n, Ent: s.ent, First: s.phase == sight, Mine: s.mine, groups: groups, Stale: int(stale), Bound: s.bound, Told: s.told})
+			d.groups, d.Stale = groups, int(stale)
+			dst = append(dst, d)
 		}
 	}
 	return dst

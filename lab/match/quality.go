@@ -107,10 +107,6 @@ func (p *Player) look(sample bool) {
 	best := s.Server.Now().Add(s.Loop.Now().Sub(s.Server.Now()) - floor - time.Second/time.Duration(s.Rules.Send))
 	bestFrac := clock.TickFrac(int64(best) * clock.FracPerTick / int64(s.Server.Period()))
 	nowFrac := s.Server.Tick().Frac() + clock.TickFrac(int64(s.Loop.Now().Sub(s.Server.Now()))*clock.FracPerTick/int64(s.Server.Period()))
-	if sample {
-		q.age += time.Duration(int64(nowFrac-t) * int64(s.Server.Period()) / clock.FracPerTick)
-		q.ages++
-	}
 	q.drawn += frame
 	out := c.Stats().Age > outage
 	if out {
@@ -126,6 +122,11 @@ func (p *Player) look(sample bool) {
 			return
 		}
 		g := groupOf(k)
+		t, _ := c.TimeOf(e.Held)
+		if sample {
+			q.age += time.Duration(int64(nowFrac-t) * int64(s.Server.Period()) / clock.FracPerTick)
+			q.ages++
+		}
 		x := float64(e.Drawn[k.PlaceX]) / schema.SubSteps * k.PlaceMM / 1000
 		y := float64(e.Drawn[k.PlaceX+1]) / schema.SubSteps * k.PlaceMM / 1000
 		tx, ty, moving, ok := truth(s.Server, i, k, g, t)

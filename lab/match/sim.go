@@ -60,6 +60,9 @@ type Player struct {
 	Client  *client.Client // nil until it was let in
 	ID      server.PlayerID
 
+	// OnFrame, where set, is called at the end of each of its frames.
+	OnFrame func()
+
 	sim    *Sim
 	bot    game.BotFunc
 	still  bool
@@ -256,6 +259,9 @@ func (p *Player) frame() bool {
 		s.mix(b)
 		p.up.Push(now, b)
 		p.pump(p.up, now)
+	}
+	if p.OnFrame != nil {
+		p.OnFrame()
 	}
 	return true
 }
