@@ -18,16 +18,23 @@ type LeadConfig struct {
 
 // Defaults of a LeadConfig.
 const (
-	DefaultLeadPrice  = 10 * time.Millisecond
+	DefaultLeadPrice  = 9500 * time.Microsecond
 	DefaultLeadMargin = 4 * time.Millisecond
 )
 
 const (
-	firstLead = 40 * time.Millisecond  // on top of half the round trip, until the server has said more
-	leadJump  = 250 * time.Millisecond // the lead jumps where it is too short by more
-	leadFloor = 15 * time.Second       // the least transit of the last one to two of these counts
-	leadRing  = 256                    // ticks of which it is kept how far ahead they were made
-	leadLag   = 64                     // commands over which the loss to frames is averaged
+	firstLead   = 50 * time.Millisecond  // on top of half the round trip, or of the floor, until enough is known
+	leadJump    = 250 * time.Millisecond // the lead jumps where it is too short by more
+	leadFloor   = 15 * time.Second       // the least transit of the last one to two of these counts
+	leadRing    = 256                    // ticks of which it is kept how far ahead they were made
+	leadPause   = 10 * time.Second       // no more passes between two reports
+	leadSettles = time.Second            // of reports, until their floor is believed: the first may come out of an outage
+	leadLearns  = 2 * time.Second        // of reports, until a lead is chosen from them
+	leadEvery   = 250 * time.Millisecond // a lead is chosen anew
+	leadWorth   = 3 * time.Millisecond   // a better lead must be better by so much
+	leadLag     = 64                     // frames, or commands, of a mean
+	leadTurn    = 16                     // commands in which the phase is found
+	leadGrain   = 2 * time.Millisecond   // between leads that are looked at, where frames do not say
 )
 
 // A Lead decides how far ahead of the server's time a client makes its commands: so far that each is there when its tick
@@ -35,19 +42,30 @@ const (
 // player does for everybody else.
 //
 // The server says by how much new commands preceded their ticks, the client knows how long before their ticks it made them, and the
-// difference is how long they took: through loss, queues and waiting to be repeated. That does not depend on the lead, so an Estimator can
-// weigh what any lead would have cost. Not safe for concurrent use.
+// difference is how long they took: through loss, queues and waiting to be repeated. That does not depend on the lead, so for any lead an
+// estimate.Rises knows how often it would have starved, and the Lead takes the one at which a millisecond more is no longer worth the starving that it spares.
+//
+// Commands are made at frames. Where frames and ticks keep step, how long before its tick a command is made moves in steps of a frame,
+// whatever the lead; so only such leads are weighed against each other, and the chosen one is kept in the middle of its step: at the edge every other
+// command would come a frame too late. Not safe for concurrent use.
 type Lead struct {
-	est     *estimate.Estimator
+	cfg     LeadConfig
+	rises   estimate.Rises
 	lead    time.Duration
-	lost    time.Duration // what a command loses of the lead because commands are made at frames: its mean
 	ahead   [leadRing]time.Duration
 	made    clock.Tick // newest command
 	acked   clock.Tick // newest that the server is known to have
 	floor   [2]time.Duration
-	floorAt clock.Time
 	synced  bool
+	at      clock.Time    // of the newest report
+	age     time.Duration // since the first report, the setting of clocks aside
+	floorAt time.Duration // ages
+	chosen  time.Duration
+	target  time.Duration // what commands are to have above the floor
+	learned bool
 	frame   time.Duration // usual length
+	phase   time.Duration // what commands have is this and a number of frames
+	scatter time.Duration // mean distance of what they have from that
 }
 
 // NewLead returns a Lead that has heard nothing. It fails on a LeadConfig outside its bounds.
@@ -58,11 +76,13 @@ func NewLead(cfg LeadConfig) (*Lead, error) {
 	if cfg.Margin == 0 {
 		cfg.Margin = DefaultLeadMargin
 	}
-	est, err := estimate.New(estimate.Config{FixedPrice: cfg.Price, Margin: cfg.Margin, Interval: 10 * time.Millisecond})
-	if err != nil {
-		return nil, fmt.Errorf("client: lead: %w", err)
+	if cfg.Price < 0 || cfg.Price > estimate.MaxPrice {
+		return nil, fmt.Errorf("client: LeadConfig.Price %v is outside [0, %v]", cfg.Price, estimate.MaxPrice)
 	}
-	return &Lead{est: est}, nil
+	if cfg.Margin < 0 || cfg.Margin > estimate.MaxTarget {
+		return nil, fmt.Errorf("client: LeadConfig.Margin %v is outside [0, %v]", cfg.Margin, estimate.MaxTarget)
+	}
+	return &Lead{cfg: cfg, target: firstLead}, nil
 }
 
 // Made notes that the command of a tick was made, so long before the tick is run. Ticks rise; those left out had no command.
@@ -71,7 +91,17 @@ func (l *Lead) Made(tick clock.Tick, ahead time.Duration) {
 		l.ahead[t%leadRing] = ahead
 	}
 	l.ahead[tick%leadRing], l.made = ahead, tick
-	l.lost += (l.lead - ahead - l.lost) / leadLag
+	if l.frame > 0 {
+		off := (ahead - l.phase) % l.frame
+		switch half := l.frame / 2; {
+		case off > half:
+			off -= l.frame
+		case off < -half:
+			off += l.frame
+		}
+		l.phase += off / leadTurn
+		l.scatter += (off.Abs() - l.scatter) / leadLag
+	}
 }
 
 // Truncate forgets the commands after a tick: they are made anew, as a clock was set.
@@ -91,30 +121,52 @@ func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 		return // before it was made: a clock was set since
 	}
 	if !l.synced {
-		l.synced, l.floor, l.floorAt = true, [2]time.Duration{took, took}, at
+		l.synced, l.floor, l.at = true, [2]time.Duration{took, took}, at
 	}
-	if at.Sub(l.floorAt) > leadFloor {
-		l.floorAt, l.floor[0], l.floor[1] = at, l.floor[1], took
+	l.age += min(max(at.Sub(l.at), 0), leadPause)
+	l.at = at
+	if l.age-l.floorAt > leadFloor {
+		l.floorAt, l.floor[0], l.floor[1] = l.age, l.floor[1], took
 	}
 	l.floor[0], l.floor[1] = min(l.floor[0], took), min(l.floor[1], took)
-	l.est.Observe(at, took-l.floor[0])
+	x := took - l.floor[0]
+	l.rises.Observe(clock.Time(l.age), x)
+	if !l.learned {
+		l.target = max(l.target, min(x, estimate.RisesMost))
+	}
+	if l.age >= leadLearns && l.age-l.chosen >= leadEvery {
+		l.choose()
+		l.chosen = l.age
+	}
+}
+
+// choose finds the target.
+func (l *Lead) choose() {
+	// Where frames do not keep step with ticks, what commands have is spread evenly over a frame: four times its mean distance from
+	// the middle. Half of that is the least.
+	margin := min(l.cfg.Margin+2*l.scatter, estimate.MaxTarget/2)
+	first, step := margin, leadGrain
+	have := l.target
+	if l.frame > leadGrain && l.scatter < l.frame/8 {
+		step = l.frame
+		if first += (l.phase - l.floor[0] - margin) % step; first < margin {
+			first += step
+		}
+		have = max(first+(have-first+step/2)/step*step, first) // the same one, though the phase moves on
+	}
+	best, cost := l.rises.Cheapest(l.cfg.Price, margin, first, step)
+	if !l.learned || cost+float64(leadWorth) < l.rises.Cost(have, margin, l.cfg.Price) {
+		have = best
+	}
+	l.target, l.learned = have, true
 }
 
 // Move moves the lead on by dt and returns it. least is the least round trip known, which decides until the server has said more.
 func (l *Lead) Move(dt, least time.Duration) time.Duration {
 	want := least/2 + firstLead
-	l.frame += (min(dt, 4*l.frame+time.Millisecond) - l.frame) / leadLag // not that of a frame that hung
-	if l.synced {
-		// Commands are made at frames, so how long before its tick one is made moves in steps of a frame. Of these the least that
-		// suffices is kept: between two steps the lead would swing to and fro, and every other command come too late.
-		switch off := l.floor[0] + l.est.Target() + l.lost - l.lead; {
-		case off > 0:
-			want = l.lead + off
-		case off < -l.frame:
-			want = l.lead + off + l.frame
-		default:
-			want = l.lead
-		}
+	l.frame += (min(max(dt, 0), 4*l.frame+time.Millisecond) - l.frame) / leadLag // not one that hung, or in which a clock was set
+	if l.age >= leadSettles {
+		want = l.floor[0] + l.target + l.frame/2
 	}
 	if !l.synced || l.lead == 0 || want-l.lead > leadJump {
 		l.lead = want

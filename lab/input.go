@@ -15,7 +15,7 @@ import (
 
 var inputExperiment = &experiment{
 	name:  "input",
-	about: "how far ahead of the server a client makes its commands, and how often one comes too late, beside five other rules",
+	about: "how far ahead of the server a client makes its commands, and how often one comes too late, beside five other rules and an oracle",
 	notes: `A client makes a command for each tick of 1/60 s, at frames of 1/60 s whose clock drifts, and sends rate_hz packets a second, each with all
 commands that are not acknowledged; the server answers with 20 packets a second on the lossy way down: what it has, by how much new commands were early or late, how many
 ticks were starved. All policies read our clock, so that the lead alone differs. Everything counts from the tenth second on. <b>mean_lead</b> is from the frame at which a command was made
@@ -24,7 +24,8 @@ runs of starved ticks, long ones once; <b>outages_per_min</b> counts those of th
 <b>starved_share</b> is of ticks. <b>speed_deviation</b> is the mean of |speed - 1| of the command time over all frames. How long a command takes does not depend on its
 lead, so any lead can be judged afterwards: <b>lead_at_6</b> is the mean lead of the same policy with one constant, the same on all profiles of the run, added or taken off,
 so that the mean over the profiles comes to 6 starved runs a minute; missing where half a second more does not get there. Policy best-constant is the one lead, chosen for each run by one who knows how
-long each command will take, with the least lead + 10 ms per starved run a minute, the price that ours pays; frames do not hold it up. Rows of profile "mean" are means over the profiles.`,
+long each command will take, with the least lead + 10 ms per starved run a minute, a price near ours; frames do not hold it up. Policy oracle knows as much and moves its lead, by at most +9 % and -3 % of real time, at the
+same price, at everybody's frames. Rows of profile "mean" are means over the profiles.`,
 	takes:    byProfile | byPolicy | byRate | byTrace,
 	profiles: seven,
 	policies: inputPolicies(),
@@ -32,15 +33,18 @@ long each command will take, with the least lead + 10 ms per starved run a minut
 	run:      runInput,
 }
 
-// bestConstant is the policy that knows the future and holds one lead.
-const bestConstant = "best-constant"
+// Policies that know the future: one holds one lead, the other moves it.
+const (
+	bestConstant = "best-constant"
+	oracleLead   = "oracle"
+)
 
 func inputPolicies() []string {
 	p := []string{ours}
 	for _, l := range rival.Leads() {
 		p = append(p, l.Name)
 	}
-	return append(p, bestConstant)
+	return append(p, bestConstant, oracleLead)
 }
 
 // The model's client and server.
@@ -87,6 +91,9 @@ func newLead(policy string) (rival.Lead, error) {
 		if l.Name == policy {
 			return l.New(), nil
 		}
+	}
+	if policy == oracleLead {
+		return &rival.FixedLead{Extra: 100 * time.Millisecond}, nil
 	}
 	l, err := client.NewLead(client.LeadConfig{})
 	return &ourLead{Lead: l}, err
@@ -441,8 +448,11 @@ func runInput(r *run) error {
 				if err != nil {
 					return inputResult{}, err
 				}
-				if policy == bestConstant {
+				switch policy {
+				case bestConstant:
 					return one.best(), nil
+				case oracleLead:
+					return one.oracle(inputPrice), nil
 				}
 				return one.result(), nil
 			})
