@@ -501,6 +501,9 @@ func (k *Kind) tangent(p *Prop) error {
 	return fmt.Errorf("draws %s and needs %s property of %d components for everyone in its group", how, what, comps)
 }
 
+// Words returns the words of an Enum, the first of which is 0.
+func (p *Prop) Words() []string { return strings.Split(p.Names, "|") }
+
 // Plain returns an error if a property has words that only make sense for entities: commands and events have no place, no
 // distance and no team.
 func (k *Kind) Plain() error {

@@ -34,7 +34,7 @@
 // g.set(name, value)                 a setting; returns the refusal's sentence or ""
 // g.leave()                          goes away for good
 // Each entity has id, mine, cut (moved without a way since the last frame: a teleport), predicted and its properties;
-// vec2 is {x, y}, vec3 {x, y, z}. A property that this client may not know is undefined. The object of an entity stays
+// vec2 is {x, y}, vec3 {x, y, z}, view {yaw, pitch}, quat {x, y, z, w}, enum its word, bytes an array. A property that this client may not know is undefined. The object of an entity stays
 // the same as long as the entity is here. During g.command g.me holds the newest predicted tick, during g.draw what is drawn.
 // On a touch screen the left half moves, the right half aims (drag) and fires (drag far, or tap a place).
 //
@@ -68,8 +68,9 @@
 //       message(bytes: Uint8Array) sends a message on the reliable stream.
 //       layout: JSON {game, rate, kinds: [{name, properties: [field]}], events: [{name, fields: [field]}],
 //           command: [field], stats: [name], profiles: [{name, title, delayMs, jitterMs, lossPct}]}
-//           field {name, type}; type is vec2 (2 floats), vec3 (3), angle, number, bool, text (1 each), in commands also press
-//           (1). Names are as JavaScript sees them: pos, not Pos. rate is ticks per second. stats and profiles may be empty.
+//           field {name, type}; type is vec2 (2 floats), vec3 (3), view (2: yaw, pitch), quat (3: x, y, z of the one whose w is not
+//           negative), angle, number, bool, text (1 each), enum (1, with names: [word]), bytes (with length n: k = ceil(n/4) floats
+//           of ceil(n/k) bytes each, the first byte lowest), in commands also press (1). Names are as JavaScript sees them: pos, not Pos. rate is ticks per second. stats and profiles may be empty.
 //   hello() -> Uint8Array         the first stream message of the next connection, with what is needed to resume. A race may
 //                                 send it on two transports, the second one later: same bytes, so the same player.
 //   welcome(bytes, transport, nowMs) -> {error: string, retryMs: number}     the first stream message from the server.
@@ -117,7 +118,8 @@
 //   silentMs                      since the last datagram
 
 const BRIDGE = 1
-const SIZES = { vec2: 2, vec3: 3, angle: 1, number: 1, bool: 1, text: 1, press: 1 }
+const PARTS = { vec2: ["x", "y"], vec3: ["x", "y", "z"], view: ["yaw", "pitch"], quat: ["x", "y", "z"] }
+const SIZES = { vec2: 2, vec3: 3, view: 2, quat: 3, angle: 1, number: 1, bool: 1, text: 1, enum: 1, bytes: 0, press: 1 }
 const HEADER = 8
 const MINE = 1, CUT = 2, PREDICTED = 4, HELD = 8
 const TAKEN_BACK = 2
@@ -152,27 +154,29 @@ class Fields {
   constructor(list) {
     this.list = list
     this.size = 0
-    for (const { name, type } of list) {
+    for (const { name, type, length } of list) {
       if (!(type in SIZES)) throw new Sentence(`The engine describes ${name} as ${type}, which this page does not know. Reload the page.`)
-      this.size += SIZES[type]
+      this.size += type === "bytes" ? Math.ceil(length / 4) : SIZES[type]
     }
   }
 
   /** Writes the values at floats[at...] into object, in place. */
   read(object, floats, at, texts) {
-    for (const { name, type } of this.list) {
-      const v = floats[at++]
-      if (type === "vec2" || type === "vec3") {
-        if (v !== v) object[name] = undefined
-        else {
-          const p = object[name] ??= type === "vec2" ? { x: 0, y: 0 } : { x: 0, y: 0, z: 0 }
-          p.x = v
-          p.y = floats[at]
-          if (type === "vec3") p.z = floats[at + 1]
-        }
-        at += SIZES[type] - 1
-      } else if (v !== v) object[name] = undefined
-      else object[name] = type === "bool" ? v !== 0 : type === "text" ? texts[v] ?? "" : v
+    for (const { name, type, names, length } of this.list) {
+      const v = floats[at], parts = PARTS[type]
+      if (type === "bytes") {
+        const words = Math.ceil(length / 4), width = Math.ceil(length / words)
+        object[name] = v !== v ? undefined : Array.from({ length }, (_, i) => floats[at + Math.floor(i / width)] >>> 8 * (i % width) & 255)
+        at += words
+        continue
+      }
+      if (v !== v) object[name] = undefined
+      else if (parts) {
+        const p = object[name] ??= {}
+        for (let i = 0; i < parts.length; i++) p[parts[i]] = floats[at + i]
+        if (type === "quat") p.w = Math.sqrt(Math.max(0, 1 - p.x * p.x - p.y * p.y - p.z * p.z))
+      } else object[name] = type === "bool" ? v !== 0 : type === "text" ? texts[v] ?? "" : type === "enum" ? names[v] : v
+      at += SIZES[type]
     }
     return at
   }
@@ -185,11 +189,20 @@ class Fields {
       if (v !== v) { bad = name; v = 0 }
       floats[at++] = v
     }
-    for (const { name, type } of this.list) {
+    for (const { name, type, names, length } of this.list) {
       const v = object[name]
-      put(type === "vec2" || type === "vec3" ? v?.x : v, name)
-      if (type === "vec2" || type === "vec3") put(v?.y, name)
-      if (type === "vec3") put(v?.z, name)
+      if (type === "bytes") {
+        const words = Math.ceil(length / 4), width = Math.ceil(length / words)
+        for (let w = 0; w < words; w++) {
+          let sum = 0
+          for (let i = 0; i < width && w * width + i < length; i++) sum += (v?.[w * width + i] & 255) * 256 ** i
+          put(sum, name)
+        }
+      } else if (type === "quat") {
+        const n = Math.hypot(v?.x ?? 0, v?.y ?? 0, v?.z ?? 0, v?.w ?? 0) * (v?.w < 0 ? -1 : 1) || 1
+        for (const part of PARTS.quat) put((v?.[part] ?? 0) / n, name)
+      } else if (PARTS[type]) for (const part of PARTS[type]) put(v?.[part], name)
+      else put(type === "enum" && typeof v === "string" ? (names.includes(v) ? names.indexOf(v) : NaN) : v, name)
     }
     return bad
   }

@@ -86,11 +86,21 @@ func nameOf(field string) string {
 
 func typeOf(p *schema.Prop, command bool) string {
 	switch p.Class {
-	case schema.Pos, schema.Vel, schema.Stick:
-		if p.Comps == 3 {
+	case schema.Pos, schema.Vel, schema.Stick, schema.Spin:
+		switch p.Comps {
+		case 2:
+			return "vec2"
+		case 3:
 			return "vec3"
 		}
-		return "vec2"
+	case schema.View:
+		return "view"
+	case schema.Quat:
+		return "quat"
+	case schema.Enum:
+		return "enum"
+	case schema.Bytes:
+		return "bytes"
 	case schema.Angle:
 		return "angle"
 	case schema.Bool:
@@ -162,6 +172,16 @@ func (j *jsonWriter) fields(name string, k *schema.Kind, command bool) {
 		j.open('{')
 		j.key("name").text(nameOf(p.Name))
 		j.key("type").text(typeOf(p, command))
+		switch p.Class {
+		case schema.Enum:
+			j.key("names").open('[')
+			for _, word := range p.Words() {
+				j.text(word)
+			}
+			j.close(']')
+		case schema.Bytes:
+			j.key("length").number(float64(p.Max))
+		}
 		j.close('}')
 	}
 	j.close(']')

@@ -30,6 +30,16 @@ type thing struct {
 	Name  string     `net:"text,12"`
 	Ammo  uint16     `net:"int,0..30,to=owner"`
 	Gun   float64    `net:"float,0.01,kept"`
+
+	Car  geom.Vec3  `net:"pos,1mm,others=1cm,4cm@30m,draw=dr:20cm,warp=40m"`
+	Turn geom.Quat  `net:"quat,20bit,others=11bit,10bit@30m"`
+	Spin geom.Vec3  `net:"spin"`
+	Look geom.View  `net:"view,14bit,others=8bit"`
+	Head geom.Angle `net:"angle,1deg,draw=dr:2deg"`
+	Rate geom.Angle `net:"spin,2deg/s"`
+	Gait uint8      `net:"enum,idle|walk|run"`
+	Skin [9]byte    `net:"bytes,group=1"`
+	Load float64    `net:"float,0.3,-20..60,others=1.2"`
 }
 
 type stick struct {
@@ -98,10 +108,17 @@ func recordSum() uint64 {
 			default:
 				t.Vel = t.Vel.Add(geom.Vec3{X: r.Range(-1, 1), Y: r.Range(-1, 1), Z: r.Range(-1, 1)}).Limit(12)
 				t.Pos = t.Pos.Add(t.Vel.Mul(1.0 / 60))
+				t.Turn = t.Turn.Mul(geom.Around(geom.Vec3{X: any(), Y: any(), Z: 1}, geom.Angle(r.Range(-0.2, 0.2)))).Unit()
+				t.Spin, t.Rate = geom.Vec3{X: r.Range(-3, 3), Z: any()}, geom.Angle(r.Range(-3, 3))
+				t.Turn, t.Head = t.Turn.Spun(t.Spin.Limit(3), 1.0/60), t.Head+t.Rate/60
+				t.Car = t.Car.Add(t.Turn.Rotate(t.Vel).Mul(1.0 / 60))
+				t.Look = geom.View{Yaw: geom.Angle(any()), Pitch: t.Pitch}
 				t.Yaw, t.Pitch = geom.Angle(any()), t.Pitch+geom.Angle(r.Range(-0.1, 0.1))
 			}
 			if r.Chance(0.05) && !rests {
 				t.Heat, t.Score, t.Until, t.Enemy, t.Name, t.Ammo = any(), r.IntN(2000)-500, tick+clock.Tick(r.IntN(300)), uint32(r.Uint64()), names[r.IntN(len(names))], uint16(r.IntN(40))
+				t.Gait, t.Load = uint8(r.IntN(4)), any()
+				t.Skin[r.IntN(9)] = byte(r.Uint64())
 			}
 			things.Extract(unsafe.Pointer(t), sims)
 			things.Store(unsafe.Pointer(t), sims)
@@ -143,10 +160,23 @@ func recordSum() uint64 {
 				motion.Draw(things, group, a, b, at, drawn[group.At:group.At+group.N])
 			}
 			fmt.Fprint(h, drawn)
+			for g := range things.Groups {
+				if s := e.Groups[g].Newest(); s != nil {
+					fmt.Fprint(h, motion.Strays(things, &things.Groups[g], s, s.Vals, tick))
+				}
+			}
+			child := append([]int64(nil), drawn...)
+			motion.Attach(things, child, things, drawn)
+			for i := range things.Props {
+				if q := &things.Props[i]; q.ObsAt >= 0 {
+					fmt.Fprint(h, q.Coarsen(int32(drawn[q.ObsAt]>>8), 1))
+				}
+			}
+			fmt.Fprint(h, child, motion.Error(things, child, drawn))
 			num(things.AppendDrawn(nil, drawn)...)
 			var t thing
 			things.StoreDrawn(unsafe.Pointer(&t), drawn)
-			num(t.Pos.X, t.Vel.Y, float64(t.Yaw), t.Heat)
+			num(t.Pos.X, t.Vel.Y, float64(t.Yaw), t.Heat, t.Turn.W, t.Turn.Z, t.Spin.X, float64(t.Look.Pitch), t.Car.Y)
 		}
 	}
 	return h.Sum64()
