@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -64,6 +65,19 @@ func TestTags(t *testing.T) {
 		{"", "text,31,group=1,kept", schema.Prop{Class: schema.Text, Comps: 8, Sim: 1, Obs: 1, Max: 31, Group: 1, Audience: schema.Kept}},
 		{v2, "stick", schema.Prop{Class: schema.Stick, Comps: 2, Sim: 15, Obs: 15, Group: 1}}, // -15..15 fits 5 bits
 		{v2, "stick,8bit", schema.Prop{Class: schema.Stick, Comps: 2, Sim: 127, Obs: 127, Group: 1}},
+		{geom.View{}, "view", schema.Prop{Class: schema.View, Comps: 2, Sim: 65536, Obs: 65536, SimTurn: 65536, Turn: 65536, Draw: schema.Linear}},
+		{geom.View{}, "view,1deg,others=2deg", schema.Prop{Class: schema.View, Comps: 2, Sim: 360, Obs: 180, SimTurn: 360, Turn: 180, Draw: schema.Linear}},
+		{geom.Quat{}, "quat", schema.Prop{Class: schema.Quat, Comps: 3, Sim: 65536, Obs: 512, Draw: schema.Linear}},
+		{geom.Quat{}, "quat,8bit", schema.Prop{Class: schema.Quat, Comps: 3, Sim: 256, Obs: 256, Draw: schema.Linear}},
+		{geom.Quat{}, "quat,20bit,others=16bit,draw=step", schema.Prop{Class: schema.Quat, Comps: 3, Sim: 1 << 20, Obs: 65536}},
+		{v3, "spin,1deg/s", schema.Prop{Class: schema.Spin, Comps: 3, Sim: 360 / (2 * math.Pi), Obs: 360 / (2 * math.Pi), Draw: schema.Linear}},
+		{geom.Angle(0), "spin,2deg/s", schema.Prop{Class: schema.Spin, Comps: 1, Sim: 180 / (2 * math.Pi), Obs: 180 / (2 * math.Pi), Draw: schema.Linear}},
+		{uint8(0), "enum,idle|walk|run", schema.Prop{Class: schema.Enum, Comps: 1, Sim: 1, Obs: 1, Max: 2, Group: 1, Names: "idle|walk|run"}},
+		{[4]byte{}, "bytes", schema.Prop{Class: schema.Bytes, Comps: 1, Sim: 1, Obs: 1, Max: 4, Group: 2}},
+		{[32]byte{}, "bytes,kept", schema.Prop{Class: schema.Bytes, Comps: 8, Sim: 1, Obs: 1, Max: 32, Group: 2, Audience: schema.Kept}},
+		{0.0, "float,0.5,-2..3", schema.Prop{Class: schema.Float, Comps: 1, Sim: 2, Obs: 2, Min: -4, Max: 6, Draw: schema.Linear, Group: 1}},
+		{0.0, "float,-2..3,0.5", schema.Prop{Class: schema.Float, Comps: 1, Sim: 2, Obs: 2, Min: -4, Max: 6, Draw: schema.Linear, Group: 1}},
+		{ID(0), "handle,team,to=owner", schema.Prop{Class: schema.Handle, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Owner, IsTeam: true}},
 		{false, "press", schema.Prop{Class: schema.Press, Comps: 1, Sim: 1, Obs: 1, Group: 1}},
 	} {
 		k, err := one(c.v, c.tag)
@@ -75,7 +89,7 @@ func TestTags(t *testing.T) {
 		if p.Audience == schema.Everyone {
 			w.Group = 0 // the only group there is
 		}
-		got := schema.Prop{Class: p.Class, Comps: p.Comps, Sim: p.Sim, Obs: p.Obs, SimTurn: p.SimTurn, Turn: p.Turn, Draw: p.Draw, Min: p.Min, Max: p.Max, Group: p.Group, Audience: p.Audience, Ref: p.Ref, Near: p.Near}
+		got := schema.Prop{Class: p.Class, Comps: p.Comps, Sim: p.Sim, Obs: p.Obs, SimTurn: p.SimTurn, Turn: p.Turn, Draw: p.Draw, Min: p.Min, Max: p.Max, Group: p.Group, Names: p.Names, IsTeam: p.IsTeam, Audience: p.Audience, Ref: p.Ref, Near: p.Near}
 		if got != w {
 			t.Errorf("%T %s: %+v, want %+v", c.v, c.tag, got, w)
 		}
@@ -84,7 +98,7 @@ func TestTags(t *testing.T) {
 
 // For each mistake the error names struct, field and tag, says what is wrong, and gives an example, which works.
 func TestWrongTags(t *testing.T) {
-	v2 := geom.Vec2{}
+	v2, v3 := geom.Vec2{}, geom.Vec3{}
 	for _, c := range []struct {
 		v         any
 		tag, want string
@@ -138,6 +152,59 @@ func TestWrongTags(t *testing.T) {
 		{v2, "stick,17bit", `precision "17bit", want 2bit up to 16bit`},
 		{false, "bool,1", `precision "1", want none for class bool`},
 		{clock.Tick(0), "tick,5", `precision "5", want none for class tick`},
+
+		{v2, "view", "class view does not fit Go type geom.Vec2, want geom.View"},
+		{geom.View{}, "pos", "class pos does not fit Go type geom.View, want geom.Vec2 or geom.Vec3"},
+		{v3, "quat", "class quat does not fit Go type geom.Vec3, want geom.Quat"},
+		{v2, "spin", "class spin does not fit Go type geom.Vec2, want geom.Vec3, geom.Angle or float64"},
+		{"", "enum,a|b", "class enum does not fit Go type string, want an integer type"},
+		{"", "bytes", "class bytes does not fit Go type string, want an array of 1 to 32 bytes"},
+		{geom.Quat{}, "quat,3bit", `precision "3bit", want 4bit up to 20bit`},
+		{geom.Quat{}, "quat,21bit", `precision "21bit", want 4bit up to 20bit`},
+		{v3, "spin,1deg", `precision "1deg", want an angular velocity such as 1deg/s`},
+		{0, "enum", "class enum needs its words, such as idle|walk|run"},
+		{0, "enum,", `unknown or repeated word ""`},
+		{0, "enum,a||b", `precision "a||b", want 1 to 256 words such as idle|walk|run, of letters, digits, - and _`},
+		{0, "enum,a b|c", `precision "a b|c", want 1 to 256 words`},
+		{0, "enum,a|b|a", `precision "a|b|a", want each word once, and a stands there twice`},
+		{[5]byte{}, "bytes,5", `precision "5", want none for class bytes`},
+		{0.0, "float,0.5,3..2", `range "3..2", want one such as 0..5`},
+		{0.0, "float,0.5,0..NaN", `range "0..NaN", want one`},
+		{0.0, "float,0.5,0..1,0..2", `unknown or repeated word "0..2"`},
+		{0.0, "float,1,0..0.1", "a range of 0..0.1 has to be a step at least"},
+		{0.0, "float,1e-9,0..5", "for observers at most 32 bits"},
+
+		{v2, "pos,2cm@30m", `precision "2cm@30m", want a length`},
+		{v2, "pos,others=1cm,3cm@30m", "3cm@30m: want rising distances, and precisions that are 2, 4, 8, ... up to 65536 times as coarse as others=, rising too"},
+		{v2, "pos,others=1cm,1cm@30m", "1cm@30m: want rising distances"},
+		{v2, "pos,others=1cm,4cm@30m,2cm@60m", "2cm@60m: want rising distances"},
+		{v2, "pos,others=1cm,2cm@30m,4cm@30m", "4cm@30m: want rising distances"},
+		{v2, "pos,others=1cm,2cm@30", `2cm@30: distance "30", want one such as 50m, from 1mm to 1000km`},
+		{v2, "pos,others=1cm,2@30m", `2@30m: precision "2", want a length`},
+		{v2, "pos,others=1cm,2cm@1m,4cm@2m,8cm@3m,16cm@4m", "16cm@4m: at most 3 distances fit a property"},
+		{v2, "pos,to=owner,others=1cm,2cm@1m", "@ distances is about what others receive, and they do not receive it"},
+		{v2, "pos,draw=dr", "draw=dr needs a bound, by how much it may be wrong, such as draw=dr:10cm or draw=dr:2deg"},
+		{v2, "pos,draw=dr:", `draw=dr:: precision "", want a length`},
+		{v2, "pos,draw=dr:2deg", `draw=dr:2deg: precision "2deg", want a length`},
+		{v2, "pos,draw=dr:1mm", "draw=dr:1mm is 0 steps of what observers receive, want 1 to 2^30"},
+		{v2, "pos,server,draw=dr:1m", "draw=dr is about what others receive, and they do not receive it"},
+		{v2, "vel,draw=dr:1cm/s", "draw=dr:1cm/s does not fit class vel"},
+		{v2, "pos,warp=0m", `distance "0m", want one such as 50m`},
+		{v2, "pos,warp=2m,warp=3m", `unknown or repeated word "warp=3m"`},
+		{v2, "vel,warp=2m", "warp=2m does not fit class vel: it is the distance of a pos"},
+		{v2, "pos,others=1m,warp=10cm", "warp=0.1m is 0 steps of what observers receive, want 1 to 2^30"},
+		{v2, "pos,kept,warp=2m", "warp= is about what others receive"},
+		{v2, "pos,far=", `distance "", want one such as 50m`},
+		{0, "int,0..9,far=2000km", `distance "2000km", want one such as 50m, from 1mm to 1000km`},
+		{0, "int,0..9,server,far=2m", "far= is about what others receive"},
+		{v2, "pos,slow=1cm", "slow=1cm, want a speed such as 1cm/s"},
+		{0.0, "angle,slow=1cm/s", "slow=1cm/s, want a speed such as 1deg/s"},
+		{0, "int,0..9,slow=1cm/s", "slow=1cm/s does not fit class int, want pos, vel, angle or spin"},
+		{v2, "pos,1cm,slow=1cm/s", "a step of 10mm is too coarse for slow=1cm/s at 30 Hz, which is 0.333mm a tick; write a precision of 0.33mm or finer"},
+		{v2, "pos,team", "team does not fit class pos, want int, enum or handle"},
+		{0, "int,0..9,parent", "parent does not fit class int, want handle"},
+		{ID(0), "handle,parent", "a parent needs a pos for everyone in its group, which is relative to it"},
+		{ID(0), "handle,parent,server", "parent is about what others receive"},
 
 		{v2, "pos,1cm,1mm", `unknown or repeated word "1mm"`},
 		{v2, "pos,", `unknown or repeated word ""`},
@@ -349,11 +416,12 @@ func TestTextAndHash(t *testing.T) {
 // FuzzTag: no tag makes New panic, and a kind that it accepts keeps its promises.
 func FuzzTag(f *testing.F) {
 	for _, tag := range []string{"pos,others=1cm,draw=linear", "vel,1/256mm/s", "angle,8bit,others=3deg", "float,0.1,group=2", "int,-9..9,to=owner", "bool,server",
-		"tick", "handle,kept", "text,7", "stick,16bit", "press", "pos,1/0cm", "int,..", "float,1e-9,others=1e9", "pos,0x1p-20m,others=999m", "angle,=,", "int,-2147483648..2147483647"} {
+		"tick", "handle,kept", "text,7", "stick,16bit", "press", "pos,1/0cm", "int,..", "float,1e-9,others=1e9", "pos,0x1p-20m,others=999m", "angle,=,", "int,-2147483648..2147483647", "quat,9bit,others=4bit,4bit@1m", "view,1deg,others=2deg,4deg@5m",
+		"spin,2deg/s,slow=1deg/s", "enum,a|b|c,team", "bytes", "float,1,-5..5", "handle,parent", "pos,far=1km,warp=2m,draw=dr:1cm", "pos,slow=1mm/s,others=1cm,2cm@9m,4cm@10m,8cm@11m"} {
 		f.Add(tag)
 	}
 	f.Fuzz(func(t *testing.T, tag string) {
-		for _, v := range []any{geom.Vec2{}, geom.Vec3{}, 0.0, 0, int8(0), uint16(0), uint32(0), false, ""} {
+		for _, v := range []any{geom.Vec2{}, geom.Vec3{}, geom.View{}, geom.Quat{}, 0.0, 0, int8(0), uint16(0), uint32(0), false, "", [5]byte{}} {
 			typ := oneType(v, tag)
 			k, err := schema.New("fuzzed", typ, 30)
 			if err != nil {
