@@ -296,7 +296,7 @@ func TestPlaceBesideARecord(t *testing.T) {
 	}
 	ours := float64(bits) / float64(places)
 	t.Logf("a place: %d bits, as a message %d; a record with slot and flags, 1 cm: %.1f bits", 8*wire.PlaceBytes, 8*wire.PlaceMessageBytes, ours)
-	if places != 250*58 || ours > 8*wire.PlaceMessageBytes/3 {
+	if places != 250*58 || ours > 8*wire.PlaceMessageBytes/6 {
 		t.Errorf("%d records of %.1f bits", places, ours)
 	}
 }

@@ -20,7 +20,7 @@ const (
 
 // Place says where the player with a number is, in the format of the lobby of 255 players that drew with package playout's
 // Interpolator first: plain, byte aligned, with nothing left out. It is here to be spoken and to be compared with: a record of
-// package snapshot says the same in a third of the bits, as a test in playout prints.
+// package snapshot says the same in a sixth of the bits, as a test in playout prints.
 //
 //	offset  size  field
 //	0       1     User: the player's number
