@@ -46,22 +46,26 @@ type Config struct {
 	// FixedPrice is how much delay one hitch a minute less is worth. Zero lets Budget move the price; at most
 	// MaxPrice.
 	FixedPrice time.Duration
+	// Slows is how the clock that keeps the delay slows down for what is overdue, nil if it does not. What that bridges needs no
+	// delay: the price is then weighed against what each gap would have needed of it, see Overdue.Need.
+	Slows *Overdue
 }
 
 // The price of one hitch a minute, in delay: where it begins and how far the budget may move it.
 const (
-	StartPrice = 20 * time.Millisecond
+	StartPrice = 21 * time.Millisecond
 	MinPrice   = 6 * time.Millisecond
 	MaxPrice   = 300 * time.Millisecond
 
-	priceGain = 0.2 // change of the price's logarithm per hitch over budget
+	priceGain = 0.15 // change of the price's logarithm per hitch over budget
 )
 
 // An Estimator finds the delay above the floor that is worth it.
 type Estimator struct {
 	cfg     Config
-	hist    Histogram
-	price   float64 // nanoseconds
+	hist    Histogram // of the blocks' worst values
+	needs   Histogram // of the delay that they need, where the clock slows down for them
+	price   float64   // nanoseconds
 	target  time.Duration
 	typical time.Duration
 
@@ -89,6 +93,10 @@ func New(cfg Config) (*Estimator, error) {
 	}
 	if cfg.FixedPrice < 0 || cfg.FixedPrice > MaxPrice {
 		return nil, fmt.Errorf("estimate: FixedPrice %v is outside [0, %v]", cfg.FixedPrice, MaxPrice)
+	}
+	if cfg.Slows != nil {
+		slows := *cfg.Slows
+		e.cfg.Slows = &slows
 	}
 	if e.cfg.Interval == 0 {
 		e.cfg.Interval = 50 * time.Millisecond
@@ -149,8 +157,17 @@ func (e *Estimator) close() {
 			e.price = min(max(float64(e.price*geom.Exp(step)), float64(MinPrice)), float64(MaxPrice))
 		}
 		e.typical = e.hist.Quantile(0.5)
+		weigh := &e.hist
+		if e.cfg.Slows != nil {
+			weigh = &e.needs
+			if need := e.cfg.Slows.Need(e.worst, e.typical); need < e.worst {
+				weigh.Spread(need)
+			} else {
+				weigh.Add(need) // the usual, which is known well
+			}
+		}
 		if e.blocks >= settled {
-			e.target = min(e.hist.Cheapest(float64(e.price*blocksPerMinute))+e.cfg.Margin, MaxTarget)
+			e.target = min(weigh.Cheapest(float64(e.price*blocksPerMinute))+e.cfg.Margin, MaxTarget)
 		}
 	}
 	e.worst, e.hitches = 0, 0
@@ -207,7 +224,22 @@ func bucket(x time.Duration) int {
 }
 
 // Add takes in one value.
-func (h *Histogram) Add(x time.Duration) {
+func (h *Histogram) Add(x time.Duration) { h.weight[bucket(x)] += h.fade() }
+
+// spread is what the bucket of a value, its neighbours and theirs get of it.
+var spread = [5]float64{1. / 8, 1. / 4, 1. / 4, 1. / 4, 1. / 8}
+
+// Spread takes in one value as if it had been seen about a tenth smaller and larger, too: the tail of a distribution of which few values
+// are known has no gaps then.
+func (h *Histogram) Spread(x time.Duration) {
+	share, b := h.fade(), bucket(x)
+	for k, part := range spread {
+		h.weight[min(max(b+k-len(spread)/2, 0), Buckets-1)] += float64(share * part)
+	}
+}
+
+// fade makes room for one value and returns its weight.
+func (h *Histogram) fade() float64 {
 	share := max(1/float64(h.n+1), forgetting)
 	if h.n < 1<<31 {
 		h.n++
@@ -215,7 +247,7 @@ func (h *Histogram) Add(x time.Duration) {
 	for i := range h.weight {
 		h.weight[i] = float64(h.weight[i] * (1 - share))
 	}
-	h.weight[bucket(x)] += share
+	return share
 }
 
 // Len returns how many values were added.

@@ -177,7 +177,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// The price of a minute without hitches falls by e^0.2 at a budget of 1; two hitches in a block raise it by e^0.4. What happens
+// The price of a minute without hitches falls by e^0.15 at a budget of 1; two hitches in a block raise it by e^0.3. What happens
 // before the target is the price's choice does not move it.
 func TestBudget(t *testing.T) {
 	e, _ := New(Config{Budget: 1})
@@ -187,13 +187,13 @@ func TestBudget(t *testing.T) {
 		t.Errorf("before there was a choice the price became %v", e.Price())
 	}
 	at = blocks(e, at, 120, 50*ms)
-	if got, want := float64(e.Price())/float64(StartPrice), math.Exp(-0.2); math.Abs(got-want) > 1e-6 {
+	if got, want := float64(e.Price())/float64(StartPrice), math.Exp(-0.15); math.Abs(got-want) > 1e-6 {
 		t.Errorf("after a quiet minute the price is %v of the first, want %v", got, want)
 	}
 	before := e.Price()
 	e.Hitch(2)
 	at = blocks(e, at, 2, 50*ms)
-	if got, want := float64(e.Price())/float64(before), math.Exp(0.4-0.2*2/120); math.Abs(got-want) > 1e-6 {
+	if got, want := float64(e.Price())/float64(before), math.Exp(0.3-0.15*2/120); math.Abs(got-want) > 1e-6 {
 		t.Errorf("after two hitches the price is %v of before, want %v", got, want)
 	}
 	// An outage forgives the hitches in it and teaches nothing.
@@ -201,7 +201,7 @@ func TestBudget(t *testing.T) {
 	e.Hitch(5)
 	e.Observe(clock.Time(at)*clock.Time(Block), MaxTarget+1)
 	at = blocks(e, at+1, 2, 50*ms)
-	if got, want := float64(e.Price())/float64(before), math.Exp(-0.2*2/120); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
+	if got, want := float64(e.Price())/float64(before), math.Exp(-0.15*2/120); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
 		t.Errorf("an outage moved the price by %v, the target to %v", got, e.Target())
 	}
 	for range 100 {
@@ -212,9 +212,9 @@ func TestBudget(t *testing.T) {
 		t.Errorf("many hitches: price %v", e.Price())
 	}
 	e.Hitch(-1000)
-	blocks(e, at, 2500, 50*ms)
+	blocks(e, at, 3500, 50*ms)
 	if e.Price() != MinPrice {
-		t.Errorf("twenty minutes without: price %v", e.Price())
+		t.Errorf("half an hour minutes without: price %v", e.Price())
 	}
 	f, _ := New(Config{FixedPrice: 10 * ms})
 	f.Hitch(50)
@@ -362,9 +362,9 @@ func TestOverdue(t *testing.T) {
 	}{
 		{"usual", 50 * ms, 200 * ms, 50 * ms, 200 * ms, 0},
 		{"at 1.1 x typical + 5 ms", 60 * ms, 200 * ms, 50 * ms, 200 * ms, 0},
-		// e = 75-60 = 15, slack 0.25*(170-50) = 30: half of the half
-		{"half way", 75 * ms, 170 * ms, 50 * ms, 200 * ms, 0.25},
-		{"all of the slack", 98 * ms, 200 * ms, 50 * ms, 200 * ms, 0.5},
+		// e = 75-60 = 15, slack 0.3*(150-50) = 30: half of the half
+		{"half way", 75 * ms, 150 * ms, 50 * ms, 200 * ms, 0.25},
+		{"all of the slack", 105 * ms, 200 * ms, 50 * ms, 200 * ms, 0.5},
 		{"more", 190 * ms, 200 * ms, 50 * ms, 200 * ms, 0.5},
 		{"no slack at all", 90 * ms, 40 * ms, 50 * ms, 200 * ms, 0.5},
 		{"already 2.5 x the target", 190 * ms, 251 * ms, 50 * ms, 100 * ms, 0},
@@ -376,6 +376,63 @@ func TestOverdue(t *testing.T) {
 	}
 	if got := (Overdue{Share: 0.4, Most: 0.3}).Slow(90*ms, 200*ms, 50*ms, 200*ms); math.Abs(got-0.15) > 1e-9 {
 		t.Errorf("with its own limits: %v", got)
+	}
+}
+
+// With the delay that Need names, and not with 2 ms less, a clock that slows down draws until the gap ends.
+func TestNeed(t *testing.T) {
+	const step = 50 * time.Microsecond
+	for _, o := range []Overdue{{}, {Share: 0.1}, {Share: 1, Most: 0.3}} {
+		// lasts returns the age at which a clock with this delay has nothing left to draw.
+		lasts := func(delay, typical time.Duration) time.Duration {
+			age, have := time.Duration(0), delay
+			for ; age < have && age < time.Second; age += step {
+				// The slack is taken at the delay that the gap began with, as Need does.
+				have += time.Duration(o.Slow(age, delay, typical, MaxTarget) * float64(step))
+			}
+			return age
+		}
+		for typical := 5 * ms; typical <= 300*ms; typical += 17 * ms {
+			before := time.Duration(0)
+			for age := time.Duration(0); age <= MaxTarget; age += 3 * ms {
+				need := o.Need(age, typical)
+				if need < 0 || need > age || need < before-time.Microsecond || need < min(age, typical) {
+					t.Fatalf("%+v: age %v, typical %v: %v, and %v for 3 ms less", o, age, typical, need, before)
+				}
+				before = need
+				if need == age {
+					continue
+				}
+				if got := lasts(need+ms, typical); got < age {
+					t.Fatalf("%+v: with %v, typical %v, it lasts until %v, not %v", o, need, typical, got, age)
+				}
+				if got := lasts(need-2*ms, typical); got > age {
+					t.Fatalf("%+v: with 2 ms less than %v, typical %v, it still lasts until %v, not %v", o, need, typical, got, age)
+				}
+			}
+		}
+	}
+}
+
+// A clock that slows down needs less delay for the same gaps, and what is usual just as much.
+func TestSlows(t *testing.T) {
+	for _, rare := range []time.Duration{50 * ms, 250 * ms} {
+		plain, _ := New(Config{FixedPrice: 20 * ms})
+		slows, _ := New(Config{FixedPrice: 20 * ms, Slows: &Overdue{}})
+		for i := range 400 {
+			x := 50 * ms
+			if i%4 == 0 {
+				x = rare
+			}
+			blocks(plain, i, 1, x)
+			blocks(slows, i, 1, x)
+		}
+		if rare == 50*ms && slows.Target() != plain.Target() || rare > 50*ms && (slows.Target() > plain.Target()*9/10 || slows.Target() < 60*ms) {
+			t.Errorf("at times %v: %v, and %v for a clock that does not slow down", rare, slows.Target(), plain.Target())
+		}
+		if slows.Typical() != plain.Typical() {
+			t.Errorf("typical %v and %v", slows.Typical(), plain.Typical())
+		}
 	}
 }
 

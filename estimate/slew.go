@@ -1,12 +1,15 @@
 package estimate
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Overdue slows a playout clock down while what should have come has not, before there is nothing left to play.
 // The zero Overdue is the default.
 type Overdue struct {
 	// Share is how much of the slack (what is buffered beyond the typical) may pass before the full slow-down, in
-	// (0, 1]. Zero means 0.25. Smaller brakes earlier.
+	// (0, 1]. Zero means 0.3. Smaller brakes earlier.
 	Share float64
 	// Most is the full slow-down, in [0, 1]. Zero means 0.5.
 	Most float64
@@ -23,18 +26,43 @@ func (o Overdue) Slow(age, delay, typical, target time.Duration) float64 {
 	if late <= 0 || delay > min(MaxTarget, target*5/2) {
 		return 0
 	}
-	share, most := o.Share, o.Most
-	if !(share > 0 && share <= 1) {
-		share = 0.25
-	}
-	if !(most > 0 && most <= 1) {
-		most = 0.5
-	}
+	share, most := o.limits()
 	slack := float64(share * float64(delay-typical))
 	if slack <= float64(late) {
 		return most
 	}
 	return float64(most * (float64(late) / slack))
+}
+
+// Need returns the least delay with which a clock that slows down so gets over a gap: information that becomes age old, where the Estimator finds typical
+// usual. It is age itself up to where the slowing begins, and then less: from the delay v on the full slow-down bridges
+// v + Most x (age - begin - half of where it is not yet full), which must reach age.
+func (o Overdue) Need(age, typical time.Duration) time.Duration {
+	late := age - typical - typical/10 - overdueSlack
+	if late <= 0 {
+		return age
+	}
+	share, most := o.limits()
+	a, t, l := float64(age), float64(typical), float64(late)
+	half := float64(float64(most*share) / 2)
+	v := (a - float64(most*l) - float64(half*t)) / (1 - half)
+	if ramp := float64(share * (v - t)); l < ramp || v <= t {
+		// The gap ends before the slow-down is full: v + most late^2 / (2 share (v - typical)) = age.
+		b := a - t
+		v = t + (b+math.Sqrt(max(float64(b*b)-float64(2*float64(most*float64(l*l)))/share, 0)))/2
+	}
+	return min(time.Duration(v), age)
+}
+
+func (o Overdue) limits() (share, most float64) {
+	share, most = o.Share, o.Most
+	if !(share > 0 && share <= 1) {
+		share = 0.3
+	}
+	if !(most > 0 && most <= 1) {
+		most = 0.5
+	}
+	return share, most
 }
 
 // Slew moves a delay towards its target no faster than can be borne.

@@ -82,11 +82,13 @@ func New(cfg Config) (*Clock, error) {
 	if err := check(cfg.Fixed); err != nil {
 		return nil, err
 	}
-	est, err := estimate.New(estimate.Config{Interval: cfg.Interval, Budget: cfg.Budget})
+	c := &Clock{cfg: cfg}
+	est, err := estimate.New(estimate.Config{Interval: cfg.Interval, Budget: cfg.Budget, Slows: &c.overdue})
 	if err != nil {
 		return nil, fmt.Errorf("playout: %w", err)
 	}
-	return &Clock{cfg: cfg, est: est}, nil
+	c.est = est
+	return c, nil
 }
 
 func check(fixed time.Duration) error {
