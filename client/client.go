@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/estimate"
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/lane"
@@ -113,6 +114,11 @@ type Stats struct {
 	EventsLost    uint64 // events that nobody asked for in time
 }
 
+// ranAt says which command the server had run last as of a tick, where commands are queued.
+type ranAt struct{ tick, cmd clock.Tick }
+
+const ranTicks = 128
+
 type held struct {
 	at   clock.Time
 	data []byte
@@ -185,6 +191,9 @@ type Client struct {
 	smooth   predict.Smoother
 	frameDt  float64
 	lead     *Lead
+	queued   bool          // commands are run when they come: they need no lead
+	trip     time.Duration // then: how long they take, which is the lead
+	ran      [ranTicks]ranAt
 	cmdTick  clock.Tick // newest command made
 	cmdAcked clock.Tick
 	due      int
@@ -249,6 +258,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	}
 	c := &Client{rules: rules, cfg: cfg, welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
 		path: path, awaySaid: true, play: play, spacing: spacing, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
+	c.queued = rules.Mode == game.Queued
 	c.out = clock.NewOutput(&c.est)
 	c.est.Seed(local, w.ServerTime)
 	c.line.Update(w.Tick, w.ServerTime, w.Period)
@@ -310,7 +320,13 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	c.smooth.Step(c.frameDt)
 	least, _ := c.est.RTT()
 	lead := c.lead.Move(dt, least)
-	if !c.lead.Synced() {
+	if c.queued {
+		if c.trip == 0 {
+			c.trip = least / 2
+		}
+		c.trip = estimate.InputSlew.Step(c.trip, least/2, dt)
+		lead = c.trip
+	} else if !c.lead.Synced() {
 		lead += c.welcome.Period // or, where frames are as long as ticks, none is ever made that the server could speak of
 	}
 	c.due = 0
@@ -324,6 +340,14 @@ func (c *Client) Frame(now clock.Time) (due int) {
 		}
 	}
 	return c.due
+}
+
+// ahead is command time minus server time.
+func (c *Client) ahead() time.Duration {
+	if c.queued {
+		return c.trip
+	}
+	return c.lead.Now()
 }
 
 // paced tells the playout clock what a packet says of how regularly the server works: how long it really took for the ticks since the newest
@@ -353,7 +377,7 @@ func (c *Client) follow(now clock.Time, dt time.Duration) {
 	c.path.Restart()
 	c.playT = 0
 	c.stats.Steps++
-	if t := c.line.TickAt(c.out.Now(now).Add(c.lead.Now())).Tick(); t < c.cmdTick {
+	if t := c.line.TickAt(c.out.Now(now).Add(c.ahead())).Tick(); t < c.cmdTick {
 		c.cmdTick = t
 		c.own.Truncate(t)
 		c.lead.Truncate(t)
@@ -491,6 +515,9 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		}
 	}
 	c.lost, c.resync = 0, false
+	if fb.ran != 0 {
+		c.ran[h.Tick%ranTicks] = ranAt{h.Tick, fb.ran}
+	}
 	newest := int16(h.Seq-c.newest) > 0
 	c.recv.Applied(h.Seq)
 	c.stats.Received++
@@ -576,6 +603,7 @@ type feedback struct {
 	slack   int64
 	slacked bool
 	starved uint8
+	ran     clock.Tick // newest queued command that was run, 0: none
 }
 
 func (c *Client) readFeedback(r *wire.BitReader, tick clock.Tick) (f feedback) {
@@ -586,6 +614,9 @@ func (c *Client) readFeedback(r *wire.BitReader, tick clock.Tick) (f feedback) {
 		f.slack = r.Varint(5)
 	}
 	f.starved = uint8(r.Bits(4))
+	if c.queued && r.Bool() {
+		f.ran = clock.Tick(max(int64(tick)-r.Varint(3), 0))
+	}
 	return f
 }
 
@@ -654,16 +685,24 @@ func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
 		c.me, c.meKind = game.ID(e.ID), e.Kind
 	}
 	known := c.own.Base()
-	if s.Tick <= known {
+	tick := s.Tick // of the newest command that is in this state
+	if c.queued {
+		at := &c.ran[s.Tick%ranTicks]
+		if at.tick != s.Tick {
+			return // none has run yet
+		}
+		tick = at.cmd
+	}
+	if tick <= known {
 		return
 	}
 	before, had := c.place(k)
-	old := c.own.State(s.Tick)
+	old := c.own.State(tick)
 	off := 0.0
 	if old != nil {
 		off = c.distance(k, *old, s.Vals)
 	}
-	o := c.own.Confirm(s.Tick, &s.Vals)
+	o := c.own.Confirm(tick, &s.Vals)
 	c.stats.Confirmed++
 	c.stats.Replayed += uint64(o.Replayed)
 	if c.cmdTick < c.own.Last() { // the server is ahead of our commands: those of its past are of no use to it
@@ -682,7 +721,7 @@ func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
 		}
 	}
 	if c.OnConfirm != nil {
-		c.OnConfirm(s.Tick, o, off)
+		c.OnConfirm(tick, o, off)
 	}
 	c.collect()
 }
@@ -732,7 +771,7 @@ func (c *Client) between() (a, b []int64, u int64) {
 	if sa == nil {
 		return *sb, *sb, 65536
 	}
-	f := int64(c.line.TickAt(c.out.Now(c.now).Add(c.lead.Now())) - c.cmdTick.Frac())
+	f := int64(c.line.TickAt(c.out.Now(c.now).Add(c.ahead())) - c.cmdTick.Frac())
 	return *sa, *sb, min(max(f, 0), clock.FracPerTick) << 8
 }
 
@@ -877,11 +916,14 @@ func (c *Client) Encode(now clock.Time) []byte {
 	up := game.Uplink{Away: c.away}
 	c.cmds = c.cmds[:0]
 	if c.cmdTick > 0 && !c.idleSaid {
-		n := min(c.cmdTick-min(c.cmdAcked, c.cmdTick), maxRepeat)
+		n := c.cmdTick - min(c.cmdAcked, c.cmdTick)
+		if n = min(n, maxRepeat); c.queued {
+			n = min(c.cmdTick-min(c.cmdAcked, c.cmdTick), game.MaxCommands) // each of them is to be run
+		}
 		if h.Idle {
 			n = max(n, 1) // it stands for all that follow, also where all of them come too late to be run
 		}
-		if few := c.timely(now); few < n && c.slow(budget) && c.packets < repeatAll-1 && !c.missed {
+		if few := c.timely(now); few < n && !c.queued && c.slow(budget) && c.packets < repeatAll-1 && !c.missed {
 			n, up.Sparse = few, true
 			c.packets++
 		} else {
@@ -1009,6 +1051,6 @@ func (c *Client) Stats() Stats {
 		s.Delay = c.out.Now(c.now).Sub(t)
 	}
 	s.UpRate = int(c.path.Rate())
-	s.Lead, s.Synced, s.Hitches = c.lead.Now(), c.lead.Synced(), c.play.Hitches()
+	s.Lead, s.Synced, s.Hitches = c.ahead(), c.lead.Synced(), c.play.Hitches()
 	return s
 }

@@ -173,6 +173,18 @@ func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 	w.emit(e.info, actor, at, unsafe.Pointer(&v))
 }
 
+// A CommandMode says when the server runs a player's commands.
+type CommandMode uint8
+
+const (
+	// Timed runs each command at the tick that it was made for, or never. Who does not get through in time goes on moving for a moment.
+	Timed CommandMode = iota
+	// Queued runs each command exactly once, in order, as soon as it is there: at its own tick as far as Act can see, which may lie somewhat before
+	// the present one, or after it. Who does not get through stands still, and catches up when it does, by a bounded time. Step is no part of
+	// that: it runs once in each tick of the server, so in a game with queued commands it should leave avatars alone.
+	Queued
+)
+
 // Definition is a game: its rules and what the network must know of them.
 type Definition[C any] struct {
 	Name string // letters, digits and dashes
@@ -182,6 +194,9 @@ type Definition[C any] struct {
 
 	Kinds  []AnyKind
 	Events []AnyEvent
+
+	// Commands is when the server runs a player's commands: Timed, unless it is Queued.
+	Commands CommandMode
 
 	// Static identifies the world that is not networked, such as the map: client and server must agree.
 	Static uint64
@@ -203,8 +218,9 @@ type Rules struct {
 	Kinds   []*schema.Kind
 	Events  []*schema.Kind
 	Command *schema.Kind
-	Text    string // the schema in readable form; both sides must have the same
-	Hash    uint64 // of Text
+	Mode    CommandMode // of commands
+	Text    string      // the schema in readable form; both sides must have the same
+	Hash    uint64      // of Text
 
 	kindInfos  []*kindInfo
 	eventInfos []*kindInfo
@@ -221,7 +237,7 @@ func (r *Rules) Urgent(i int) bool { return r.eventInfos[i].urgent }
 
 // Rules compiles the definition. Every mistake in it is reported in one error.
 func (d *Definition[C]) Rules() (*Rules, error) {
-	r := &Rules{Name: d.Name, Rate: d.Rate, Send: d.Send, See: d.See, join: d.Join, leave: d.Leave, step: d.Step, referee: d.Referee}
+	r := &Rules{Mode: d.Commands, Name: d.Name, Rate: d.Rate, Send: d.Send, See: d.See, join: d.Join, leave: d.Leave, step: d.Step, referee: d.Referee}
 	if err := r.compile(d.Kinds, d.Events, reflect.TypeFor[C](), d.Act != nil, d.Static); err != nil {
 		return nil, err
 	}
@@ -263,6 +279,9 @@ func (r *Rules) compile(kinds []AnyKind, events []AnyEvent, command reflect.Type
 	}
 	if r.See < 1 || r.See > DefaultSee {
 		fail("See %d is outside [1, %d]", see, DefaultSee)
+	}
+	if r.Mode > Queued {
+		fail("Commands %d is neither Timed nor Queued", r.Mode)
 	}
 	if r.join == nil || !acts {
 		fail("Join and Act must be set")
@@ -310,7 +329,11 @@ func (r *Rules) compile(kinds []AnyKind, events []AnyEvent, command reflect.Type
 		return fmt.Errorf("game: %s: %w", r.Name, errors.Join(errs...))
 	}
 	var b strings.Builder
-	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(static, 16) + "\n")
+	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(static, 16))
+	if r.Mode == Queued {
+		b.WriteString(" commands=queued")
+	}
+	b.WriteString("\n")
 	for _, k := range r.Kinds {
 		b.WriteString("kind " + k.Text())
 	}

@@ -18,6 +18,7 @@ import (
 type PlayerStats struct {
 	Starved     uint64 // ticks without a command of their own
 	Late        uint64 // commands that arrived after their tick
+	Expired     uint64 // queued commands that were not run: too much to catch up on
 	Moved       uint64 // presses of late commands, run at the next tick
 	TooEarly    uint64 // commands further ahead than MaxAhead ticks
 	Clamped     uint64 // commands whose playout time was outside the rewind's bounds
@@ -85,6 +86,7 @@ type conn struct {
 	slack   int64                    // least slack of new commands since it was last reported, in 1/256 ticks
 	slacked bool
 	scratch []game.Command
+	line    queue
 	run     game.Command
 
 	stats PlayerStats
@@ -140,6 +142,9 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	}
 	if a, _ := c.recv.Ack(); a.Latest == h.Seq { // the newest, so its stamp is the one to echo
 		c.echo, c.echoAt, c.echoed = h.Stamp, arrival, true
+		if s.rules.Mode == game.Queued && len(cmds) > 0 && !up.Sparse {
+			c.queueFrom(cmds[0].Tick, c.idle && !h.Idle)
+		}
 		c.idle = h.Idle
 		c.away = up.Away
 		if len(cmds) > 0 && !up.Sparse { // it repeats all that it does not know to have arrived: what lies before will never come
@@ -212,6 +217,10 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 	slack := int64(t.Frac()) - int64(c.s.tick.Frac()) - int64(arrival.Sub(c.s.now))*clock.FracPerTick/int64(c.s.current)
 	if !c.slacked || slack < c.slack {
 		c.slack, c.slacked = slack, true
+	}
+	if c.s.rules.Mode == game.Queued {
+		c.enqueue(cmd, arrival)
+		return
 	}
 	if t > c.s.tick {
 		set(&c.ring[at], cmd)
@@ -462,6 +471,7 @@ func (c *conn) evenly(now clock.Time, budget int) int {
 //	1 bit      whether commands arrived at all; then tick-acked, signed, of order 4
 //	1 bit      whether new ones arrived since; then the least slack in 1/16 tick, signed, of order 5
 //	4 bits     starved ticks so far, modulo 16
+//	1 bit      where commands are queued: whether any ran; then tick minus the newest that did, signed, of order 3
 func (c *conn) feedback(w *wire.BitWriter) {
 	w.Bool(c.acked != 0)
 	if c.acked != 0 {
@@ -473,7 +483,14 @@ func (c *conn) feedback(w *wire.BitWriter) {
 		c.slacked = false
 	}
 	w.Bits(c.stats.Starved&15, 4)
+	if c.s.rules.Mode == game.Queued {
+		if w.Bool(c.line.ran != 0); c.line.ran != 0 {
+			w.Varint(int64(c.s.tick)-int64(c.line.ran), ranK)
+		}
+	}
 }
+
+const ranK = 3 // order of the code of how far the newest command that ran lies behind the tick
 
 // see brings the client's slots in line with what it may know: its own avatar, everything without a place,
 // and the nearest others.

@@ -4,7 +4,7 @@
 // A tick is Begin (run the commands, the rules, record), Encode for ranges of clients, which may run
 // concurrently, and End. Not safe for concurrent use otherwise.
 //
-// Commands are run at the tick that they were made for, each at most once; whose turn is first rotates. One that comes too late is not run
+// Commands are run as the game asks for, queued (game.Queued) or timed: at the tick that they were made for, each at most once; whose turn is first rotates. One that comes too late is not run
 // any more, but its presses are, at the next tick, with their aim and the view that they were made in. A player of whom nothing comes
 // goes on moving for RepeatFor and then stands still. Everything that a client says is a claim: it is checked, bounded and
 // counted, and can neither move state outside the rules nor reach another player.
@@ -307,6 +307,10 @@ func (s *Server) Begin(now clock.Time) {
 	for i := range n { // whose turn is first rotates, so that nobody always wins a tie
 		c := s.clients[(i+int(s.tick))%n]
 		if c.avatar == 0 || c.joined == s.tick {
+			continue
+		}
+		if s.rules.Mode == game.Queued {
+			s.runQueued(c)
 			continue
 		}
 		cmd := c.due()

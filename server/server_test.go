@@ -82,6 +82,7 @@ type nest struct {
 	out     Outbox
 	ran     []ran // only if keep
 	keep    bool
+	queued  bool
 	act     func(w *game.World, me game.ID, c antCmd)
 	step    func(w *game.World)
 	referee func(w *game.World)
@@ -121,10 +122,14 @@ func (n *nest) def() *game.Definition[antCmd] {
 	}
 }
 
-func newNest(t testing.TB, cfg Config) *nest {
+func newNest(t testing.TB, cfg Config) *nest { return newNestOf(t, cfg, game.Timed) }
+
+func newNestOf(t testing.TB, cfg Config, mode game.CommandMode) *nest {
 	t.Helper()
-	n := &nest{t: t}
-	rules, err := n.def().Rules()
+	n := &nest{t: t, queued: mode == game.Queued}
+	d := n.def()
+	d.Commands = mode
+	rules, err := d.Rules()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,6 +167,7 @@ type peer struct {
 	lane    lane.Receiver
 	events  []lane.Message
 	acked   clock.Tick
+	ran     clock.Tick // newest queued command that ran
 	dropped int
 	w       wire.BitWriter
 }
@@ -193,6 +199,9 @@ func (p *peer) take(b []byte) wire.Header {
 		r.Varint(5)
 	}
 	r.Bits(4)
+	if p.n.queued && r.Bool() {
+		p.ran = h.Tick - clock.Tick(r.Varint(3))
+	}
 	if err := p.store.Read(&r, h.Tick); err != nil {
 		p.dropped++
 		return h

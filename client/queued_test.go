@@ -1,0 +1,153 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/geom"
+)
+
+// A runner's state depends on every command that ever ran, on its order and on its tick.
+type runner struct {
+	Pos geom.Vec2 `net:"pos,others=1cm"`
+	Sum int       `net:"int,0..999983,to=owner"`
+	Ran int       `net:"int,0..999999,to=owner"`
+}
+
+type step struct {
+	Move geom.Vec2 `net:"stick,5bit"`
+	N    int       `net:"int,0..999"`
+	Jump bool      `net:"press"`
+}
+
+var runners = game.NewKind[runner]("runner")
+
+func track(t testing.TB, rate int) *game.Rules {
+	t.Helper()
+	d := game.Definition[step]{
+		Name: "track", Rate: rate, Send: min(rate, 20), Kinds: game.Kinds(runners), Commands: game.Queued,
+		Join: func(w *game.World, name string) game.ID { return runners.Spawn(w, runner{}) },
+		Act: func(w *game.World, me game.ID, c step) {
+			r := runners.Get(w, me)
+			r.Pos = r.Pos.Add(c.Move.Mul(5 * w.Dt()))
+			r.Sum = (r.Sum*31 + c.N*7 + int(w.Tick())) % 999983
+			if c.Jump {
+				r.Sum = (r.Sum + w.Rand().IntN(1000)) % 999983
+			}
+			r.Ran++
+		},
+		Bot: func(w *game.World, me game.ID) step {
+			r := geom.NewRand(uint64(me), uint64(w.Tick()))
+			return step{Move: geom.Angle(w.Tick() / 10).Dir(), N: r.IntN(1000), Jump: r.Chance(0.2)}
+		},
+	}
+	rules, err := d.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// Queued commands are predicted exactly, however the path loses, repeats and reorders: each runs once, in order, at the tick that it was predicted
+// at, and none has to be corrected. They need no lead.
+//
+// seeds: P6
+func TestQueuedPredictionIsExact(t *testing.T) {
+	for seed := range uint64(8) {
+		d := newDuo(t, track(t, 60))
+		p := d.join(clock.Time(10+10*seed)*ms, Config{})
+		p.path = lossy(seed, 0.15)
+		d.run(5 * time.Second)
+		p.corrections, p.confirmed = 0, 0
+		before, _ := d.s.Stats(p.id)
+		ran := runners.Get(d.s.World(), p.c.Me()).Ran
+		d.run(20 * time.Second)
+		after, _ := d.s.Stats(p.id)
+		if p.corrections > 0 || p.confirmed < 100 {
+			t.Errorf("seed %d: %d of %d predictions were corrected", seed, p.corrections, p.confirmed)
+		}
+		if n := runners.Get(d.s.World(), p.c.Me()).Ran - ran; n < 1185 || n > 1215 || after.Expired != before.Expired {
+			t.Errorf("seed %d: %d commands ran in 1200 ticks, %d were passed over", seed, n, after.Expired-before.Expired)
+		}
+		if st := p.c.Stats(); st.Lead > time.Duration(p.delay)+20*time.Millisecond {
+			t.Errorf("seed %d: commands are made %v ahead on a path of %v", seed, st.Lead, time.Duration(p.delay))
+		}
+	}
+}
+
+// The same after rests, in which nothing is sent, and after pauses, in which nothing is made.
+func TestQueuedAfterSilence(t *testing.T) {
+	d := newDuo(t, track(t, 60))
+	p := d.join(40*ms, Config{})
+	p.path = lossy(3, 0.1)
+	busy := true
+	p.play = func() []int64 {
+		if busy {
+			return []int64{15, 0, int64(p.c.CommandTick()) % 1000, 0}
+		}
+		return []int64{0, 0, 5, 0}
+	}
+	d.run(5 * time.Second)
+	for _, rest := range []time.Duration{200 * time.Millisecond, 700 * time.Millisecond, 2 * time.Second, 12 * time.Second} {
+		busy = false
+		d.run(rest)
+		busy = true
+		p.corrections = 0
+		d.run(3 * time.Second)
+		if p.corrections > 0 {
+			t.Errorf("after %v of rest %d predictions were corrected", rest, p.corrections)
+		}
+	}
+	for _, pause := range []time.Duration{200 * time.Millisecond, 2 * time.Second, 30 * time.Second} {
+		p.paused = true
+		d.run(pause)
+		p.paused = false
+		d.run(2 * time.Second)
+		p.corrections = 0
+		d.run(3 * time.Second)
+		if p.corrections > 0 || p.confirmed == 0 {
+			t.Errorf("two seconds after a pause of %v %d predictions were corrected", pause, p.corrections)
+		}
+		if off := d.s.Tick() - p.c.Confirmed(); off > 30 {
+			t.Errorf("after a pause of %v the newest confirmed command is of %d ticks ago", pause, off)
+		}
+	}
+}
+
+// How many packets carry the commands changes nothing but how long they take: each runs once, in order, and none is corrected.
+//
+// seeds: P7
+func TestQueuedSendRate(t *testing.T) {
+	for _, rate := range []int{30, 64} {
+		for _, hz := range []int{2, 5, 10, 20, 64, 128} {
+			d := newDuo(t, track(t, rate))
+			p := d.join(40*ms, Config{SendRate: hz})
+			p.fps = 128
+			d.run(8 * time.Second)
+			p.corrections, p.confirmed = 0, 0
+			sent, before := p.c.Stats().Sent, clock.Tick(0)
+			waits, n := clock.Tick(0), clock.Tick(0)
+			d.after = func() {
+				if c := p.c.CommandTick(); c > before {
+					before = c
+					waits += c - min(p.c.Confirmed(), c)
+					n++
+				}
+			}
+			st0, _ := d.s.Stats(p.id)
+			d.run(10 * time.Second)
+			st1, _ := d.s.Stats(p.id)
+			packets := p.c.Stats().Sent - sent
+			t.Logf("%d ticks, %d packets asked for: %.1f packets a second, commands confirmed after %v, %d passed over", rate, hz, float64(packets)/10,
+				(time.Duration(waits) * d.s.Period() / time.Duration(max(n, 1))).Round(time.Millisecond), st1.Expired-st0.Expired)
+			if hz > 2 && (p.corrections > 0 || st1.Expired != st0.Expired) || p.confirmed == 0 {
+				t.Errorf("%d ticks and %d packets a second: %d of %d predictions corrected, %d passed over", rate, hz, p.corrections, p.confirmed, st1.Expired-st0.Expired)
+			}
+			if most := uint64(min(hz, 128)*10 + 5); packets > most {
+				t.Errorf("%d packets a second were asked for, %d went in ten", hz, packets)
+			}
+		}
+	}
+}
