@@ -15,6 +15,7 @@ type State struct {
 	Start clock.Tick // the tick at which the newest movement up to Tick began after rest, or 0
 	Rest  bool       // the thing rests: silence from here on is not starvation
 	Bound uint8      // class of how soon the next record comes at the latest, see Wait
+	Level uint8      // how coarse the values are, see schema.Kind.Levels
 	Vals  []int64    // observer integers of the group
 }
 

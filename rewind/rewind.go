@@ -139,6 +139,7 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 		return motion.State{}, false
 	}
 	r.vals[scratch] = vals
+	schema.Coarsen(h.Kind(e), g, int(m.Level), vals)
 	cut, start := e.TimesAt(g, t)
 	return motion.State{Tick: t, Cut: cut, Start: start, Bound: m.Bound, Vals: vals}, true
 }

@@ -231,6 +231,8 @@ type Kind struct {
 	Refs   bool      // observers receive some text as a number
 	Near   bool      // some pos that observers receive is coded beside the viewer
 	Levels []float64 // metres at which the levels after the first begin, rising; Prop.Shift says what each is
+
+	coarse []*Kind // by which records of the levels after the first are coded
 }
 
 // New reads the schema of struct type t from its tags. All wrong tags are reported in one error.
@@ -307,6 +309,7 @@ func (b *Builder) Kind() (*Kind, error) {
 	if len(b.errs) > 0 {
 		return nil, fmt.Errorf("schema: %s: %w", k.Name, errors.Join(b.errs...))
 	}
+	k.coarse = k.coarser()
 	return k, nil
 }
 

@@ -517,6 +517,7 @@ func (c *conn) see(out *Outbox) {
 		known++
 	}
 	for rank, n := range out.near {
+		c.view.Distance(n.Index, n.Dist2)
 		switch {
 		case n.Index == c.ent:
 		case rank >= s.rules.See:
@@ -524,6 +525,7 @@ func (c *conn) see(out *Outbox) {
 				known++
 			}
 		case c.view.Enter(n.Index, false):
+			c.view.Distance(n.Index, n.Dist2)
 			known++
 		default:
 			c.crowded = true

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"meanwhile/motion"
+	"meanwhile/schema"
 )
 
 var update = flag.Bool("update", false, "rewrite the files in testdata; a changed vector is a protocol change")
@@ -19,7 +20,7 @@ func TestRecordVectors(t *testing.T) {
 	b.WriteString("# The records of a walker and a gem (see kinds in snapshot_test.go) from first sight to the end, one packet after\n" +
 		"# the other: name, tick, bytes, and what a client that has read all before them makes of them.\n")
 	p := newPair(t)
-	p.s.Applied = func(e *Held, g int, s *motion.State) {
+	applied := func(e *Held, g int, s *motion.State) {
 		fmt.Fprintf(&b, "  slot %d: entity %d of kind %d, own %v, group %d: %v", e.slot, e.ID, e.Kind, e.Mine, g, s.Vals)
 		if s.Cut != 0 {
 			fmt.Fprintf(&b, ", teleported at %d", s.Cut)
@@ -33,8 +34,12 @@ func TestRecordVectors(t *testing.T) {
 		if s.Bound != 0 {
 			fmt.Fprintf(&b, ", bound class %d", s.Bound)
 		}
+		if s.Level != 0 {
+			fmt.Fprintf(&b, ", level %d", s.Level)
+		}
 		b.WriteString("\n")
 	}
+	p.s.Applied = applied
 	bound := uint8(0)
 	write := func(name string) {
 		t.Helper()
@@ -94,8 +99,30 @@ func TestRecordVectors(t *testing.T) {
 	write("and those after them")
 	p.v.Leave(gem)
 	write("the gem is gone")
-	other := p.h.At(walker)
-	_ = other
+	p = pairOf(t, []*schema.Kind{mustKind[cart](t)})
+	p.s.Applied, bound = applied, 0
+	p.rest(9)
+	p.begin()
+	c := p.spawn(0, false)
+	copy(p.sims[c], []int64{30*256000 + 77777, -1234567, 8533 * 5, 0, 300 << 8, 20000, 7})
+	p.record()
+	p.v.Enter(c, false)
+	p.v.Distance(c, 40_000*40_000)
+	write("a cart (see soak_test.go) comes into sight 40 m away")
+	p.begin()
+	p.sims[c][x] += 256000
+	p.sims[c][cartTilt] += 300
+	p.record()
+	write("it moves")
+	p.begin()
+	p.record()
+	p.v.Distance(c, 20_000*20_000)
+	write("now it is 20 m away")
+	p.begin()
+	p.sims[c][x] += 256000
+	p.record()
+	p.v.Distance(c, 200_000*200_000)
+	write("200 m")
 	const path = "testdata/records.txt"
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {

@@ -92,7 +92,7 @@ func (e *Entity) Alive() bool { return e.alive }
 // reused after removal; IDs never are. Not safe for concurrent writing; reading is.
 type History struct {
 	kinds []*schema.Kind
-	usual []int // of each kind the group that ordinary updates are of
+	rules []rules // of each kind
 	ents  []Entity
 	free  []int32
 	pend  []int32 // removed, waiting until no rewind can ask for them
@@ -105,7 +105,7 @@ type History struct {
 
 // NewHistory returns an empty History of the given kinds.
 func NewHistory(kinds []*schema.Kind) *History {
-	return &History{kinds: kinds, usual: usualGroups(kinds), near: anyNear(kinds), index: map[uint32]int32{}}
+	return &History{kinds: kinds, rules: rulesOf(kinds), near: anyNear(kinds), index: map[uint32]int32{}}
 }
 
 // Tick returns the newest recorded tick.

@@ -54,8 +54,9 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-func newPair(t failer) *pair {
-	ks := kinds(t)
+func newPair(t failer) *pair { return pairOf(t, kinds(t)) }
+
+func pairOf(t failer, ks []*schema.Kind) *pair {
 	h := NewHistory(ks)
 	return &pair{t: t, h: h, v: NewView(h), s: NewStore(ks), sims: map[int32][]int64{}}
 }

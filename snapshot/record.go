@@ -24,6 +24,7 @@ const (
 
 	viewerSlotB = 9 // bits of its slot
 	boundB      = 4 // bits of a bound's class
+	levelB      = 2 // bits of a level
 )
 
 // priorTicks is how old the state before the baseline may be at most to be used: a client that takes in one record a tick still has it.
@@ -62,10 +63,14 @@ type header struct {
 	cut, start clock.Tick
 	rest       bool
 	bound, was uint8 // class of when the next record comes, and that of the baseline
+	// how coarse the values are, and those of the baseline and the state before it
+	level, baseLevel, priorLevel uint8
 }
 
 // plain reports whether the header says nothing but what it is a difference from.
-func (h *header) plain() bool { return h.cut == 0 && h.start == 0 && !h.rest && h.bound == h.was }
+func (h *header) plain() bool {
+	return h.cut == 0 && h.start == 0 && !h.rest && h.bound == h.was && h.level == h.baseLevel
+}
 
 // append writes the header of a record of group g. What it is a difference from is said only in updates.
 func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick, u usual) {
@@ -102,6 +107,12 @@ func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick
 			w.Bits(uint64(h.bound), boundB)
 		}
 	}
+	if len(k.Levels) > 0 && k.Graded(g) {
+		other := h.level != h.baseLevel
+		if w.Bool(other); other {
+			w.Bits(uint64(h.level), levelB)
+		}
+	}
 }
 
 // appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero. age and gap are
@@ -135,8 +146,46 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 			}
 		}
 	}
-	schema.AppendBody(w, k, g, cur, &b, set, now)
+	if hd.level != 0 || hd.baseLevel != 0 {
+		coarseBody(w, k, g, hd, cur, &b, set, now)
+	} else {
+		schema.AppendBody(w, k, g, cur, &b, set, now)
+	}
 	return b.Age, b.Gap
+}
+
+// coarseBody is the end of appendBody where a level is not the first. The client holds the baseline as coarse as it was told it, and
+// both sides round it on to the record's level; if that is a finer one, its digits are those of the coarser.
+func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, g int, hd *header, cur []T, b *schema.Base[T], set uint64, now clock.Tick) {
+	var rows [3][schema.MaxComps]T
+	row := func(i int, vals []T, was uint8) []T {
+		if vals == nil {
+			return nil
+		}
+		r := rows[i][:copy(rows[i][:], vals)]
+		schema.Coarsen(k, g, int(was), r)
+		schema.Coarsen(k, g, int(hd.level), r)
+		return r
+	}
+	fresh := row(0, cur, hd.level)
+	coarse := schema.Base[T]{Vals: row(1, b.Vals, hd.baseLevel), Prior: row(2, b.Prior, hd.priorLevel), Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
+	switch {
+	case hd.base == 0:
+		set = schema.Nonzero(k, g, fresh)
+	case coarse.Vals != nil:
+		set = schema.Differ(k, g, fresh, coarse.Vals)
+	case hd.level != hd.baseLevel:
+		set |= k.Shifted(g, int(hd.level), int(hd.baseLevel))
+	}
+	level := int(hd.level)
+	schema.Shrink(k, g, level, fresh)
+	if coarse.Vals != nil {
+		schema.Shrink(k, g, level, coarse.Vals)
+	}
+	if coarse.Prior != nil {
+		schema.Shrink(k, g, level, coarse.Prior)
+	}
+	schema.AppendBody(w, k.At(level), g, fresh, &coarse, set, now)
 }
 
 // cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it says nothing of what comes after.
@@ -153,24 +202,6 @@ func moves(k *schema.Kind) bool {
 		}
 	}
 	return false
-}
-
-// usualGroup returns the group that an ordinary update is of: the first that is drawn between records.
-func usualGroup(k *schema.Kind) int {
-	for g := range k.Groups {
-		if k.Groups[g].Moving {
-			return g
-		}
-	}
-	return 0
-}
-
-func usualGroups(kinds []*schema.Kind) []int {
-	of := make([]int, len(kinds))
-	for i, k := range kinds {
-		of[i] = usualGroup(k)
-	}
-	return of
 }
 
 // readHeader reads what header.append wrote into dst, and finds the states that the record is a difference from.
@@ -195,7 +226,7 @@ func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Ti
 		if err != nil {
 			return nil, nil, err
 		}
-		dst.Bound = base.Bound
+		dst.Bound, dst.Level = base.Bound, base.Level
 	}
 	if ordinary {
 		return base, prior, nil
@@ -215,6 +246,13 @@ func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Ti
 		was := dst.Bound
 		if dst.Bound = uint8(r.Bits(boundB)); dst.Bound == was && !r.Bad() {
 			return nil, nil, fmt.Errorf("%w: bound %d said to be another", wire.ErrMalformed, was)
+		}
+	}
+	if len(k.Levels) > 0 && k.Graded(g) && r.Bool() {
+		was := dst.Level
+		dst.Level = uint8(r.Bits(levelB))
+		if (dst.Level == was || int(dst.Level) > len(k.Levels)) && !r.Bad() {
+			return nil, nil, fmt.Errorf("%w: level %d after %d of %d", wire.ErrMalformed, dst.Level, was, len(k.Levels))
 		}
 	}
 	if r.Bad() {
@@ -258,11 +296,35 @@ func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion
 	} else {
 		clear(dst.Vals)
 	}
-	schema.ReadBody(r, k, g, dst.Vals, &from, dst.Tick)
+	if dst.Level != 0 || base != nil && base.Level != 0 {
+		readCoarse(r, k, g, &from, dst)
+	} else {
+		schema.ReadBody(r, k, g, dst.Vals, &from, dst.Tick)
+	}
 	if r.Bad() {
 		return 0, 0, wire.ErrTruncated
 	}
 	return from.Age, from.Gap, nil
+}
+
+// readCoarse is the end of readBody where a level is not the first.
+func readCoarse(r *wire.BitReader, k *schema.Kind, g int, from *schema.Base[int64], dst *motion.State) {
+	var rows [2][schema.MaxComps]int64
+	level := int(dst.Level)
+	row := func(i int, vals []int64) []int64 {
+		if vals == nil {
+			return nil
+		}
+		r := rows[i][:copy(rows[i][:], vals)]
+		schema.Coarsen(k, g, level, r)
+		schema.Shrink(k, g, level, r)
+		return r
+	}
+	coarse := schema.Base[int64]{Vals: row(0, from.Vals), Prior: row(1, from.Prior), Age: from.Age, Gap: from.Gap, Viewer: from.Viewer}
+	schema.Coarsen(k, g, level, dst.Vals)
+	schema.Shrink(k, g, level, dst.Vals)
+	schema.ReadBody(r, k.At(level), g, dst.Vals, &coarse, dst.Tick)
+	schema.Grow(k, g, level, dst.Vals)
 }
 
 func ago(r *wire.BitReader, now clock.Tick) clock.Tick {

@@ -278,9 +278,9 @@ func (d *duel) picture(newest wire.Seq) *picture {
 	for _, e := range d.s.Entities() {
 		for g := range e.Groups {
 			if a, b := e.Groups[g].Around(p.t); a != nil {
-				pair := [2]Mark{{a.Tick, a.Bound}}
+				pair := [2]Mark{{a.Tick, a.Bound, a.Level}}
 				if b != nil {
-					pair[1] = Mark{b.Tick, b.Bound}
+					pair[1] = Mark{b.Tick, b.Bound, b.Level}
 				}
 				p.pairs[[2]uint32{e.ID, uint32(g)}] = pair
 			}

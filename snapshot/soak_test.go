@@ -40,10 +40,29 @@ type soak struct {
 	tried    uint64 // sum of what the entry tried last is coded from
 	sum      uint64
 
-	records, states, priors, misled int
+	records, states, coarse, priors, misled int
+
+	want []int32
+	far  map[int32]int // millimetres
 
 	refused map[error]int
 }
+
+// cart is told the coarser the further away it is.
+type cart struct {
+	Pos  vec2    `net:"pos,others=1cm,4cm@30m,64cm@100m"`
+	Vel  vec2    `net:"vel,others=1cm/s,8cm/s@30m"`
+	Yaw  float64 `net:"angle,others=8bit,6bit@30m"`
+	Tilt float64 `net:"angle,others=1deg,8deg@50m"`
+	Load int     `net:"int,0..9"`
+}
+
+const (
+	cartKind = 2
+	cartYaw  = 4
+	cartTilt = 5
+	cartLoad = 6
+)
 
 // past is what was true of an entity.
 type past struct {
@@ -64,7 +83,7 @@ type soakPacket struct {
 }
 
 func newSoak(t *testing.T, seed uint64) *soak {
-	c := &soak{t: t, rng: rng(seed), kinds: kinds(t), sims: map[int32][]int64{}, fast: map[int32]bool{}, truth: map[uint32]*past{}, refused: map[error]int{}}
+	c := &soak{t: t, rng: rng(seed), kinds: append(kinds(t), mustKind[cart](t)), sims: map[int32][]int64{}, fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}, refused: map[error]int{}}
 	c.h = NewHistory(c.kinds)
 	c.v, c.s = NewView(c.h), NewStore(c.kinds)
 	mix := func(id uint32, g int, age, gap clock.Tick) uint64 {
@@ -100,16 +119,22 @@ func (c *soak) compare(e *Held, g int, st *motion.State) {
 		return
 	}
 	gr := &k.Groups[g]
-	for i, want := range p.obs[st.Tick%256][gr.At : gr.At+gr.N] {
-		if st.Vals[i] != int64(want) {
-			c.t.Fatalf("tick %d: entity %d group %d at tick %d: held %v, was %v", c.tick, e.ID, g, st.Tick, st.Vals, p.obs[st.Tick%256][gr.At:gr.At+gr.N])
+	want := append(c.want[:0], p.obs[st.Tick%256][gr.At:gr.At+gr.N]...)
+	c.want = want
+	if st.Level != 0 {
+		c.coarse++
+		schema.Coarsen(k, g, int(st.Level), want)
+	}
+	for i := range want {
+		if st.Vals[i] != int64(want[i]) {
+			c.t.Fatalf("tick %d: entity %d group %d level %d at tick %d: held %v, was %v", c.tick, e.ID, g, st.Level, st.Tick, st.Vals, want)
 		}
 	}
 }
 
 func (c *soak) spawn() {
 	c.ids++
-	kind, owned := c.rng.n(2), c.ids == 1
+	kind, owned := c.rng.n(3), c.ids == 1
 	if owned {
 		kind = walkerKind
 	}
@@ -117,6 +142,7 @@ func (c *soak) spawn() {
 	k := c.kinds[kind]
 	c.sims[i] = make([]int64, k.Sims)
 	c.fast[i] = c.ids%3 != 0
+	c.far[i] = c.rng.n(160_000)
 	c.ents = append(c.ents, i)
 	p := &past{kind: kind}
 	for t := range p.obs {
@@ -157,6 +183,14 @@ func (c *soak) world(moving bool) {
 					sim[walkerAmmo] = int64(c.rng.n(51))
 				}
 				sim[4] = int64(c.rng.n(360))
+			} else if e.Kind == cartKind {
+				sim[x] += int64(c.rng.n(20001)) - 8000
+				sim[walkerVelX] = int64(c.rng.n(2001)) - 1000
+				sim[cartYaw] = (sim[cartYaw] + int64(c.rng.n(600))) % k.Props[2].SimTurn
+				sim[cartTilt] = (sim[cartTilt] + int64(c.rng.n(900))) % k.Props[3].SimTurn
+				if c.rng.chance(0.05) {
+					sim[cartLoad] = int64(c.rng.n(10))
+				}
 			} else {
 				sim[x] += int64(c.rng.n(21)) - 10
 				if c.rng.chance(0.1) {
@@ -177,6 +211,11 @@ func (c *soak) world(moving bool) {
 		} else if n < 60 || c.v.Has(i) {
 			c.v.Enter(i, e.Owned)
 		}
+		if moving {
+			c.far[i] += c.rng.n(8001) - 4000
+			c.far[i] = min(max(c.far[i], 0), 160_000)
+		}
+		c.v.Distance(i, int64(c.far[i])*int64(c.far[i]))
 	}
 	if c.tick%256 == 0 {
 		for id := range c.truth {
@@ -391,14 +430,17 @@ func TestSoak(t *testing.T) {
 				now := *st
 				now.Tick = c.tick // what it holds is true now
 				c.compare(e, g, &now)
+				if want := c.v.level(&c.v.slots[e.slot], g); st.Level != want {
+					t.Errorf("entity %d group %d is held at level %d, want %d", id, g, st.Level, want)
+				}
 			}
 		}
 	}
 	if held != len(c.s.Entities()) || held == 0 {
 		t.Errorf("%d entities are held, %d should be", len(c.s.Entities()), held)
 	}
-	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, 0 differ; %d packets refused for a baseline, %d for a slot; with a state before the baseline: %.0f %%; acknowledged but not kept: %d",
-		c.records, moved, c.ids, c.states, c.refused[ErrBaseline], c.refused[ErrSlot], 100*float64(c.priors)/float64(c.records), c.misled)
+	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, %d of them coarse, 0 differ; %d packets refused for a baseline, %d for a slot; with a state before the baseline: %.0f %%; acknowledged but not kept: %d",
+		c.records, moved, c.ids, c.states, c.coarse, c.refused[ErrBaseline], c.refused[ErrSlot], 100*float64(c.priors)/float64(c.records), c.misled)
 	if c.refused[ErrSlot] > 0 {
 		t.Errorf("%d packets spoke of slots that held nothing", c.refused[ErrSlot])
 	}

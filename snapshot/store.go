@@ -112,7 +112,7 @@ func (g *Group) insert(s *motion.State) {
 		vals := g.states[out].Vals
 		copy(g.states[out:], g.states[out+1:at])
 		at--
-		g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Vals: append(vals[:0], s.Vals...)}
+		g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Level: s.Level, Vals: append(vals[:0], s.Vals...)}
 		return
 	}
 	if len(g.states) < cap(g.states) {
@@ -122,7 +122,7 @@ func (g *Group) insert(s *motion.State) {
 	}
 	spare := g.states[len(g.states)-1].Vals
 	copy(g.states[at+1:], g.states[at:])
-	g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Vals: append(spare[:0], s.Vals...)}
+	g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Level: s.Level, Vals: append(spare[:0], s.Vals...)}
 }
 
 // Held is one entity as a client holds it.
@@ -142,7 +142,7 @@ type Held struct {
 // A Store is what one client holds of the world. The zero Store is not usable; see NewStore. Not safe for concurrent use.
 type Store struct {
 	kinds []*schema.Kind
-	usual []int // of each kind the group that ordinary updates are of
+	rules []rules // of each kind
 	slots [Slots]*Held
 	gone  [Slots]clock.Tick // when the slot's last life was said to have ended, heard of its beginning or not
 	alive []*Held           // by rising ID
@@ -179,7 +179,7 @@ const (
 
 // NewStore returns an empty Store.
 func NewStore(kinds []*schema.Kind) *Store {
-	return &Store{kinds: kinds, usual: usualGroups(kinds), near: anyNear(kinds)}
+	return &Store{kinds: kinds, rules: rulesOf(kinds), near: anyNear(kinds)}
 }
 
 // Entities returns what is held, by rising ID. The slice is valid until the next Read.
@@ -260,7 +260,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 		switch {
 		case held.Mine:
 		case ordinary:
-			groups = 1 << s.usual[held.Kind]
+			groups = 1 << s.rules[held.Kind].usual
 		default:
 			if groups = r.Bits(len(k.Groups)); groups == 0 {
 				if r.Bad() {

@@ -30,6 +30,7 @@ const (
 type slot struct {
 	ent     int32
 	id      uint32
+	kind    uint8
 	phase   phase
 	mine    bool
 	life    uint16 // which use of the slot this is, modulo 2^lifeB, to tell acknowledgements of earlier ones apart
@@ -38,6 +39,7 @@ type slot struct {
 	end     wire.Seq   // oldest packet known to be applied that said that the entity is gone; where resting
 	since   clock.Tick // when the entity entered the slot
 	vague   bool       // the client may hold states of this use of the slot that are not accounted for: it asked for a resync
+	level   uint8      // how coarse the client is to be told it
 	bound   uint8      // class that the newest record said, in flight or not
 	told    clock.Tick // the tick of that record
 	groups  [schema.MaxGroups]known
@@ -52,6 +54,8 @@ type known struct {
 	sentAt uint32     // when last was said, in units of 1<<msB ns
 	lost   bool       // last is taken for lost
 	bound  uint8      // class that the acknowledged record said
+	// how coarse acked, prior and last are
+	level, priorLevel, lastLevel uint8
 }
 
 // msB makes 1.05 ms of a nanosecond clock, which wraps after 52 days.
@@ -70,8 +74,16 @@ func (k *known) overdue(now clock.Time, rto time.Duration) bool {
 	return uint32(now>>msB)-k.sentAt > uint32(rto>>msB)
 }
 
-func (k *known) say(tick clock.Tick, now clock.Time) {
-	k.last, k.before, k.sentAt, k.lost = tick, k.last, uint32(now>>msB), false
+func (k *known) say(tick clock.Tick, level uint8, now clock.Time) {
+	k.last, k.before, k.lastLevel, k.sentAt, k.lost = tick, k.last, level, uint32(now>>msB), false
+}
+
+// sentLevel returns how coarse the state of sent is.
+func (k *known) sentLevel() uint8 {
+	if k.lost {
+		return k.level
+	}
+	return k.lastLevel
 }
 
 // ref returns what the next record is taken from.
@@ -128,7 +140,7 @@ func (v *View) Enter(i int32, mine bool) bool {
 			v.slots = append(v.slots, slot{})
 		}
 		s := &v.slots[n]
-		*s = slot{ent: i, id: v.h.At(i).ID, phase: sight, mine: mine, life: next(s.life), since: v.h.Tick()}
+		*s = slot{ent: i, id: v.h.At(i).ID, kind: uint8(v.h.At(i).Kind), phase: sight, mine: mine, life: next(s.life), since: v.h.Tick()}
 		v.taken[w] |= 1 << (n % 64)
 		v.index[i] = n
 		v.used = append(v.used, n)
@@ -136,6 +148,26 @@ func (v *View) Enter(i int32, mine bool) bool {
 		return true
 	}
 	return false
+}
+
+// level returns how coarse the client of a slot is to be told group g.
+func (v *View) level(s *slot, g int) uint8 {
+	if s.level == 0 || v.h.rules[s.kind].graded>>uint(g)&1 == 0 {
+		return 0
+	}
+	return s.level
+}
+
+// Distance says how far from the client entity i is now, in square millimetres: the further away, the coarser it may be told.
+func (v *View) Distance(i int32, square int64) {
+	n, ok := v.index[i]
+	if !ok {
+		return
+	}
+	s := &v.slots[n]
+	if r := &v.h.rules[s.kind]; len(r.levels) > 0 && !s.mine {
+		s.level = r.level(s.level, square)
+	}
 }
 
 // empty frees a slot.
@@ -272,12 +304,12 @@ func (v *View) Reclaim(latest wire.Seq) {
 
 // ref32 describes an entry of a packet in the packet log.
 //
-//	bits 0..8 slot, 9..13 groups, 14 gone, 15 based long ago, 16..27 life, 28..31 class of the bound
+//	bits 0..8 slot, 9..13 groups, 14 gone, 15 based long ago, 16..25 life, 26..27 level, 28..31 class of the bound
 //
-// If it is based long ago, a word for each of its groups follows: how many ticks before the packet the baseline is in bits 0..27, its
-// class in bits 28..31.
-func ref32(n uint16, groups uint32, gone bool, life uint16, bound uint8) uint32 {
-	r := uint32(n) | groups<<9 | uint32(life)<<16 | uint32(bound)<<28
+// If it is based long ago, a word for each of its groups follows: how many ticks before the packet the baseline is in bits 0..25, its
+// level in bits 26..27, its class in bits 28..31.
+func ref32(n uint16, groups uint32, gone bool, life uint16, level, bound uint8) uint32 {
+	r := uint32(n) | groups<<9 | uint32(life)<<16 | uint32(level)<<26 | uint32(bound)<<28
 	if gone {
 		r |= refGone
 	}
@@ -287,8 +319,8 @@ func ref32(n uint16, groups uint32, gone bool, life uint16, bound uint8) uint32 
 const (
 	refGone  = 1 << 14
 	refBased = 1 << 15
-	lifeB    = 12 // more lives than packets that the log remembers
-	maxAge   = 1<<28 - 1
+	lifeB    = 10 // more lives than packets that the log remembers
+	maxAge   = 1<<26 - 1
 )
 
 func next(life uint16) uint16 { return (life + 1) & (1<<lifeB - 1) }
@@ -297,6 +329,7 @@ func next(life uint16) uint16 { return (life + 1) & (1<<lifeB - 1) }
 type Mark struct {
 	Tick  clock.Tick // 0: none
 	Bound uint8
+	Level uint8 // how coarse its values are, see schema.Kind.Levels
 }
 
 // shown returns the playout time at which the record is drawn as it is.
@@ -342,7 +375,11 @@ func (v *View) Delivered(p *wire.Packet) {
 		}
 		for ; groups != 0; groups &= groups - 1 {
 			if k := &s.groups[place(bits.TrailingZeros32(groups))]; p.Tick > k.acked {
-				k.acked, k.prior, k.bound = p.Tick, k.acked, uint8(r>>28)
+				k.prior, k.priorLevel = k.acked, k.level
+				k.acked, k.level, k.bound = p.Tick, 0, uint8(r>>28)
+				if v.h.rules[s.kind].graded>>uint(bits.TrailingZeros32(groups))&1 != 0 {
+					k.level = uint8(r>>26) & 3
+				}
 				k.lost = k.lost && k.last != p.Tick
 			}
 		}
@@ -435,7 +472,12 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 				changed, sent := e.group[g].changed, k.sent()
 				// A first sight costs several records, so it is not repeated for a mere change.
 				fresh := changed > sent && (s.phase == live || sent == 0)
-				if changed > k.acked && (fresh || k.overdue(now, rto)) {
+				due := changed > k.acked
+				if level := v.level(s, g); level != 0 || k.level != 0 {
+					fresh = fresh || level != k.sentLevel() && s.phase == live
+					due = level != k.level || due && (s.phase != live || v.h.visible(e, g, k.acked, level))
+				}
+				if due && (fresh || k.overdue(now, rto)) {
 					groups |= 1 << g
 					old := tick - max(sent, s.since)
 					stale = max(stale, old)
@@ -469,7 +511,8 @@ func (v *View) Unacked() bool {
 			e := v.h.At(s.ent)
 			all := v.groupsOf(s, e)
 			for ; all != 0; all &= all - 1 {
-				if g := bits.TrailingZeros32(all); e.group[g].changed > s.groups[place(g)].acked {
+				g := bits.TrailingZeros32(all)
+				if k := &s.groups[place(g)]; e.group[g].changed > k.acked || v.level(s, g) != k.level {
 					return true
 				}
 			}
@@ -492,9 +535,9 @@ func (v *View) commit(d *Due, p *wire.Packet, now clock.Time) {
 	v.version++
 	s.said, s.mention = true, p.Seq
 	at := len(p.Refs)
-	p.Refs = append(p.Refs, ref32(d.Slot, d.groups, d.Gone, s.life, v.bound(s, d)))
+	p.Refs = append(p.Refs, ref32(d.Slot, d.groups, d.Gone, s.life, s.level, v.bound(s, d)))
 	if d.Gone {
-		s.groups[0].say(p.Tick, now)
+		s.groups[0].say(p.Tick, 0, now)
 		return
 	}
 	oldest := p.Tick
@@ -512,12 +555,12 @@ func (v *View) commit(d *Due, p *wire.Packet, now clock.Time) {
 		g := bits.TrailingZeros32(set)
 		k := &s.groups[place(g)]
 		if long {
-			p.Refs = append(p.Refs, min(uint32(p.Tick-k.acked), maxAge)|uint32(k.bound)<<28)
+			p.Refs = append(p.Refs, min(uint32(p.Tick-k.acked), maxAge)|uint32(k.level)<<26|uint32(k.bound)<<28)
 		}
 		if kind.Refs && g != OwnerGroup {
 			v.want(kind, g, e.obsRow(kind, v.h.tick))
 		}
-		k.say(p.Tick, now)
+		k.say(p.Tick, v.level(s, g), now)
 	}
 }
 
@@ -595,7 +638,7 @@ func (v *View) lookAt(key lookKey) {
 			k := &v.slots[n].groups[g]
 			var p lookPair
 			if !shown {
-			} else if held(&p, Mark{k.acked, k.bound}); p.before.Tick != 0 {
+			} else if held(&p, Mark{k.acked, k.bound, k.level}); p.before.Tick != 0 {
 				p.a = p.before // it holds nothing newer: nothing to look for
 			} else if k.acked != 0 {
 				left++
@@ -615,7 +658,7 @@ func (v *View) lookAt(key lookKey) {
 			if !current || !v.shown(n, key.newest) {
 				continue
 			}
-			base, mark := j+1, Mark{p.Tick, uint8(r >> 28)}
+			base, mark := j+1, Mark{p.Tick, uint8(r >> 28), uint8(r>>26) & 3}
 			for ; groups != 0; groups &= groups - 1 {
 				pair := &l.pairs[int(l.at[n])*schema.MaxGroups+place(bits.TrailingZeros32(groups))]
 				switch {
@@ -628,7 +671,7 @@ func (v *View) lookAt(key lookKey) {
 				}
 				if r&refBased != 0 { // whether this record arrived or not, the client held what it was based on
 					w := p.Refs[base]
-					held(pair, Mark{p.Tick - clock.Tick(w&maxAge), uint8(w >> 28)})
+					held(pair, Mark{p.Tick - clock.Tick(w&maxAge), uint8(w >> 28), uint8(w>>26) & 3})
 					base++
 				}
 			}

@@ -244,7 +244,7 @@ func (x *Writer) entry(d *Due) {
 		u = x.usual
 		g := OwnerGroup
 		if !s.mine {
-			g = h.usual[e.Kind]
+			g = h.rules[e.Kind].usual
 		}
 		if d.groups == 1<<uint(g) {
 			if hd := v.header(s, e, k, g, d); hd.plain() && u.is(&hd.ref, h.tick) {
@@ -269,11 +269,12 @@ func (x *Writer) entry(d *Due) {
 // header returns what the record of group g says beside its values. At first sight that is what happened since the entity came into
 // sight, as the client may hold an earlier copy without our knowing.
 func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Due) header {
-	hd := header{bound: v.bound(s, d)}
+	hd := header{bound: v.bound(s, d), level: v.level(s, g)}
 	since := s.since
 	if !d.First {
 		known := &s.groups[place(g)]
 		hd.ref, hd.was = known.ref(v.h.tick, s.vague), known.bound
+		hd.baseLevel, hd.priorLevel = known.level, known.priorLevel
 		since = hd.base
 	}
 	if g == OwnerGroup || k.Groups[g].Moving {

@@ -1,0 +1,142 @@
+package schema
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// At returns the kind by which records of a level are coded: observers' integers count its own, coarser steps.
+func (k *Kind) At(level int) *Kind {
+	if level == 0 || len(k.coarse) == 0 {
+		return k
+	}
+	return k.coarse[min(level, len(k.coarse))-1]
+}
+
+// coarser derives the kinds of all levels but the first. Whatever Kind makes of the finished properties it makes of theirs, too.
+func (k *Kind) coarser() (kinds []*Kind) {
+	for level := 1; level <= len(k.Levels); level++ {
+		c := *k
+		c.Props = slices.Clone(k.Props)
+		for i := range c.Props {
+			q := &c.Props[i]
+			s := q.steps(level)
+			q.Obs /= float64(int64(1) << s)
+			q.Turn >>= s
+			q.absK = max(q.absK-int(s), min(q.absK, 2))
+			switch {
+			case s == 0:
+			case q.Turn > 0:
+				q.bits = bits.Len64(uint64(q.Turn - 1))
+			case q.ranged():
+				q.obsMin, q.obsMax = 0, (q.obsMax-q.obsMin)>>s
+				q.bits = bits.Len64(uint64(q.obsMax))
+			}
+		}
+		kinds = append(kinds, &c)
+	}
+	return kinds
+}
+
+// steps returns by how many bits the integers of a level are shorter on the wire. Turns that are no whole number of coarse steps, and
+// rotations, which have more in them than their components, are as long as ever.
+func (q *Prop) steps(level int) uint8 {
+	s := q.Shift[level]
+	if q.Class == Quat || q.Turn&(1<<s-1) != 0 {
+		return 0
+	}
+	return s
+}
+
+// Graded reports whether some property of group g is coarser at some level.
+func (k *Kind) Graded(g int) bool {
+	if g == OwnerGroup {
+		return false
+	}
+	for _, i := range k.Groups[g].Props {
+		if k.Props[i].Shift[len(k.Levels)] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Coarsen rounds the observer integers of group g to the precision of a level.
+func Coarsen[T int32 | int64](k *Kind, g, level int, vals []T) {
+	if level == 0 {
+		return
+	}
+	for _, i := range k.Groups[g].Props {
+		q := &k.Props[i]
+		if q.Shift[level] == 0 {
+			continue
+		}
+		at := q.ObsAt - k.Groups[g].At
+		for c := at; c < at+q.Comps; c++ {
+			vals[c] = T(q.Coarsen(int32(vals[c]), level))
+		}
+	}
+}
+
+// Differ returns the set of the properties of group g that are not the same in a and b.
+func Differ[T int32 | int64](k *Kind, g int, a, b []T) (set uint64) {
+	for _, i := range k.Members(g) {
+		q := &k.Props[i]
+		at := q.place(k, g)
+		for c := at; c < at+q.Comps; c++ {
+			if a[c] != b[c] {
+				set |= 1 << i
+				break
+			}
+		}
+	}
+	return set
+}
+
+// Shifted returns the set of the properties of group g that are not as coarse at two levels.
+func (k *Kind) Shifted(g, a, b int) (set uint64) {
+	for _, i := range k.Groups[g].Props {
+		if q := &k.Props[i]; q.Shift[a] != q.Shift[b] {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// Shrink turns observer integers of group g, rounded to a level, into steps of At(level).
+func Shrink[T int32 | int64](k *Kind, g, level int, vals []T) {
+	for _, i := range k.Groups[g].Props {
+		q := &k.Props[i]
+		s := q.steps(level)
+		if s == 0 {
+			continue
+		}
+		least := int64(0)
+		if q.ranged() {
+			least = q.obsMin
+		}
+		at := q.ObsAt - k.Groups[g].At
+		for c := at; c < at+q.Comps; c++ {
+			vals[c] = T((int64(vals[c]) - least) >> s)
+		}
+	}
+}
+
+// Grow undoes Shrink.
+func Grow[T int32 | int64](k *Kind, g, level int, vals []T) {
+	for _, i := range k.Groups[g].Props {
+		q := &k.Props[i]
+		s := q.steps(level)
+		if s == 0 {
+			continue
+		}
+		least := int64(0)
+		if q.ranged() {
+			least = q.obsMin
+		}
+		at := q.ObsAt - k.Groups[g].At
+		for c := at; c < at+q.Comps; c++ {
+			vals[c] = T(int32(int64(vals[c])<<s + least))
+		}
+	}
+}
