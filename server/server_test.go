@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -27,12 +28,12 @@ import (
 type ant struct {
 	Pos    geom.Vec2 `net:"pos"`
 	Score  int       `net:"int,0..9999"`
-	Name   string    `net:"text,16"`
+	Name   string    `net:"text,16,ref"`
 	Secret int       `net:"int,0..99,to=owner"`
 }
 
 type crumb struct {
-	Pos  geom.Vec2 `net:"pos,1cm"`
+	Pos  geom.Vec2 `net:"pos,1cm,wire=near"`
 	Size int       `net:"int,0..99"`
 }
 
@@ -166,6 +167,8 @@ type peer struct {
 	store   *snapshot.Store
 	lane    lane.Receiver
 	events  []lane.Message
+	texts   snapshot.Texts
+	told    int // names that it was told
 	acked   clock.Tick
 	ran     clock.Tick // newest queued command that ran
 	dropped int
@@ -212,6 +215,13 @@ func (p *peer) take(b []byte) wire.Header {
 		}
 	}
 	for m, ok := p.lane.Next(); ok; m, ok = p.lane.Next() {
+		if m.Kind == snapshot.TextMessage {
+			if err := p.texts.Read(m.Body); err != nil {
+				p.n.t.Fatal(err)
+			}
+			p.told++
+			continue
+		}
 		m.Body = bytes.Clone(m.Body)
 		p.events = append(p.events, m)
 	}
@@ -1296,5 +1306,68 @@ func TestUrgentEventsSurviveAFlood(t *testing.T) {
 	}
 	if st, _ := n.s.Stats(p.id); len(heard) != 30 || st.EventsLost < 1000 || st.Events+st.EventsLost != 300*20+30 || int(st.Events) != len(p.events) {
 		t.Errorf("%d alarms of 30 arrived, %d events queued, %d arrived, %d lost", len(heard), st.Events, len(p.events), st.EventsLost)
+	}
+}
+
+// Names go by reference: a player is told what those in its sight are called and nobody else's name, each once, however often its bearer
+// comes into sight.
+func TestNamesGoOnce(t *testing.T) {
+	n := newNest(t, Config{})
+	const players = 6
+	var peers []*peer
+	for i := range players {
+		peers = append(peers, n.connect(fmt.Sprintf("player number %d", i)))
+	}
+	kind := n.s.rules.Kinds[0]
+	run := func(see int) {
+		n.s.rules.See = see
+		for range 300 {
+			n.tick(func(id PlayerID, b []byte) {
+				for _, p := range peers {
+					if p.id == id {
+						p.take(b)
+					}
+				}
+			})
+			for _, p := range peers {
+				p.send(command(n.s.Tick()+2, antCmd{}))
+			}
+		}
+	}
+	others := func(p *peer) (list []*snapshot.Held) {
+		for _, e := range p.store.Entities() {
+			if !e.Mine {
+				list = append(list, e)
+			}
+		}
+		return list
+	}
+	run(2)
+	for i, p := range peers {
+		if seen := len(others(p)); seen == 0 || seen > 2 || p.told != seen {
+			t.Errorf("player %d sees %d others and was told %d names", i, seen, p.told)
+		}
+	}
+	for _, see := range []int{60, 2, 60} {
+		run(see)
+	}
+	first := peers[0].store.Entities()[0].ID
+	for i, p := range peers {
+		if len(others(p)) != players-1 || p.told != players-1 {
+			t.Errorf("player %d sees %d others and was told %d names", i, len(others(p)), p.told)
+		}
+		for _, e := range others(p) {
+			drawn := make([]int64, kind.Obs)
+			for g := range kind.Groups {
+				for c, v := range e.Groups[g].Newest().Vals {
+					drawn[kind.Groups[g].At+c] = v * schema.SubSteps
+				}
+			}
+			p.texts.Spell(kind, drawn)
+			var a ant
+			if kind.StoreDrawn(unsafe.Pointer(&a), drawn); a.Name != fmt.Sprintf("player number %d", e.ID-first) {
+				t.Errorf("player %d sees %d as %q", i, e.ID, a.Name)
+			}
+		}
 	}
 }

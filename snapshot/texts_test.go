@@ -441,3 +441,34 @@ func FuzzTexts(f *testing.F) {
 		}
 	})
 }
+
+// What could not be sent is offered again, and what was sent is not.
+func TestUntoldIsOfferedAgain(t *testing.T) {
+	c := newTown(t)
+	c.step(func() {
+		for _, name := range []string{"Ada", "Grace", "Edsger"} {
+			c.v.Enter(c.spawn(citizen{Name: name}), false)
+		}
+	})
+	var w wire.BitWriter
+	var x Writer
+	w.Reset(nil)
+	x.All(&w, c.v, c.v.Pending(c.now(), rto, nil), c.log.Sent(c.now(), c.tick, c.missing), c.now())
+	var got []string
+	offer := func(room int) {
+		c.v.Untold(nil, func(body []byte) bool {
+			if room == 0 {
+				return false
+			}
+			room--
+			got = append(got, string(body[2:]))
+			return true
+		})
+	}
+	for _, room := range []int{0, 1, 0, 1, 9, 9} {
+		offer(room)
+	}
+	if fmt.Sprint(got) != "[Ada Grace Edsger]" {
+		t.Errorf("told of %v", got)
+	}
+}
