@@ -13,6 +13,7 @@ const (
 	// MaxExchange is the longest time between our stamp and the arrival of its echo that is used.
 	MaxExchange = 60 * time.Second
 
+	slowSkew   = 50_000                 // ppb by which the slope may be off, for Estimated
 	blockSpan  = 500 * time.Millisecond // the best sample of each direction per block is kept
 	blockCount = int(LongWindow / blockSpan)
 	solveEvery = 250 * time.Millisecond
@@ -53,6 +54,7 @@ type Estimator struct {
 	skew     int64 // ppb: slope of the lines
 	rate     int64 // ppb: the same over LongWindow
 	bound    time.Duration
+	corr     time.Duration // from the offset to the farther line
 	likely   time.Duration
 
 	least    time.Duration
@@ -138,10 +140,10 @@ func (e *Estimator) Exchange(t0, t1, t2, t3 Time) bool {
 		e.restart()
 	}
 	b := e.block(t3)
-	if !b.hasU || u < b.u {
+	if !b.hasU || u < b.u || u == b.u && t0 > b.ux {
 		b.hasU, b.u, b.ux = true, u, t0
 	}
-	if !b.hasL || l > b.l {
+	if !b.hasL || l > b.l || l == b.l && t3 > b.lx {
 		b.hasL, b.l, b.lx = true, l, t3
 	}
 	if !b.hasLeastRTTs || rtt < b.leastRTT {
@@ -168,7 +170,7 @@ func (e *Estimator) OneWay(t2, t3 Time) bool {
 		e.restart()
 	}
 	b := e.block(t3)
-	if !b.hasL || l > b.l {
+	if !b.hasL || l > b.l || l == b.l && t3 > b.lx {
 		b.hasL, b.l, b.lx = true, l, t3
 	}
 	e.remote, e.remoteAt, e.seen = t2, t3, true
@@ -260,6 +262,7 @@ func (e *Estimator) solve(now Time) {
 	}
 	e.offset = min(max(e.offset, lo), hi)
 	e.bound = max(hi-e.offset, e.offset-lo)
+	e.corr = max(f.up-e.offset, e.offset-f.lo, 0)
 	e.likely = min(e.likely, e.bound)
 }
 
@@ -406,6 +409,12 @@ func (e *Estimator) At(local Time) (remote Time, bound time.Duration, ok bool) {
 // Bound returns the largest possible error of Offset, whatever the path does in either direction, given that the two
 // clocks' rates differ by at most MaxSkew.
 func (e *Estimator) Bound() time.Duration { return e.bound }
+
+// Estimated returns how far At can be off at the local time given if the two clocks' rates change slowly: half the corridor, and
+// 50 ppm of the time since it was found. It is narrower than Bound where the best samples are old, as it trusts the slope.
+func (e *Estimator) Estimated(local Time) time.Duration {
+	return e.corr + perBillion(local.Sub(e.solvedAt).Abs(), slowSkew)
+}
 
 // Likely returns what the error stays below about 19 times in 20 when the least delays of both directions are
 // equal, judged by how much the three best samples of each direction still differ. No promise, unlike Bound.

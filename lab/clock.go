@@ -23,7 +23,8 @@ is how much faster the client's crystal runs. <b>backward_steps</b> counts readi
 first request until the error stays within 5 ms (with late stamps 5 ms more) for ten seconds; the whole run if it never does. <b>bound_width</b> is the
 width of the interval in which the clock says that the true time lies, <b>bound_violations</b> the readings for which it did not; rivals, which publish no bound, are
 taken to claim half of the round trip that they go by. <b>likely</b> is the narrower interval for paths whose least delays are equal both ways; it is no
-promise. <b>skew_p99</b> is the error of the estimated difference in rate after the first minute.`,
+promise. <b>estimated</b> is half the corridor + the distance of what is read + 50 ppm of the time since the corridor was found, as a width, from the fifth second
+on. <b>wander_ppm</b> is by how much the rate of the client's crystal changes, evenly, up and down in two minutes. <b>skew_p99</b> is the error of the estimated difference in rate after the first minute.`,
 	takes:    byProfile | byPolicy | byRate | byTrace,
 	profiles: seven,
 	policies: clockPolicies(),
@@ -49,6 +50,9 @@ const (
 	clockFrame  = time.Second / 60
 	withinClock = 5 * time.Millisecond // counts as converged
 	staysFor    = 10 * time.Second
+
+	estimatedFrom = 5 * time.Second
+	wanderHalf    = time.Minute // the rate wanders from one end to the other
 )
 
 // ourClock is the project's own: what a client reads.
@@ -136,11 +140,13 @@ type clockResult struct {
 	violations int
 	likely     []float64 // ms; ours only
 	unlikely   int
+	estimated  []float64 // ms, widths from the fifth second on; ours only
+	beyond     int       // readings outside of that
 	skews      []float64 // ppm, absolute errors after the first minute; ours only
 	trail      []xy      // signed error in ms over seconds, thinned out
 }
 
-func runOneClock(c rival.Clock, trips []trip, span, within time.Duration, drift int, local func(clock.Time) clock.Time) (res clockResult) {
+func runOneClock(c rival.Clock, trips []trip, span, within time.Duration, drift int, steady bool, local func(clock.Time) clock.Time) (res clockResult) {
 	var last clock.Time
 	begun := false
 	good := clock.Time(-1) // since when the error is within
@@ -173,7 +179,14 @@ func runOneClock(c rival.Clock, trips []trip, span, within time.Duration, drift 
 			if off.Abs() > likely {
 				res.unlikely++
 			}
-			if t >= clock.Time(time.Minute) { // the server's clock is slow by what the client's is fast
+			if t >= clock.Time(estimatedFrom) {
+				estimated := ours.est.Estimated(local(t)) + ours.out.Error().Abs()
+				res.estimated = append(res.estimated, 2*ms(estimated))
+				if off.Abs() > estimated {
+					res.beyond++
+				}
+			}
+			if steady && t >= clock.Time(time.Minute) { // the server's clock is slow by what the client's is fast
 				res.skews = append(res.skews, math.Abs(float64(ours.est.Skew())/1000+float64(drift)))
 			}
 		}
@@ -194,16 +207,34 @@ func runOneClock(c rival.Clock, trips []trip, span, within time.Duration, drift 
 
 // clockCase is one setting of the experiment.
 type clockCase struct {
-	drift int // ppm
-	late  time.Duration
+	drift  int // ppm
+	late   time.Duration
+	wander int // ppm
+}
+
+// local returns a client's clock that is ahead by begin: of a rate that is off by drift, and wanders around that.
+func (c clockCase) local(begin clock.Time) func(clock.Time) clock.Time {
+	return func(t clock.Time) clock.Time {
+		l := begin + t + t/1_000_000*clock.Time(c.drift)
+		if c.wander == 0 {
+			return l
+		}
+		// A rate that falls evenly from +wander to -wander is a parabola: wander * x(T-x)/T; then the same below.
+		x := t % clock.Time(2*wanderHalf)
+		sign := clock.Time(c.wander)
+		if x >= clock.Time(wanderHalf) {
+			x, sign = x-clock.Time(wanderHalf), -sign
+		}
+		return l + sign*(x/1000*((clock.Time(wanderHalf)-x)/1000)/clock.Time(wanderHalf))
+	}
 }
 
 func runClock(r *run) error {
 	span, seeds := 300*time.Second, r.seeds(3)
-	cases := []clockCase{{0, 0}, {50, 0}, {-200, 0}, {50, 8 * time.Millisecond}}
+	cases := []clockCase{{drift: 0}, {drift: 50}, {drift: -200}, {drift: 50, late: 8 * time.Millisecond}, {drift: 50, wander: 20}}
 	if r.quick {
 		span, seeds = 60*time.Second, seeds[:1]
-		cases = []clockCase{{50, 0}, {50, 8 * time.Millisecond}}
+		cases = []clockCase{{drift: 50}, {drift: 50, late: 8 * time.Millisecond}, {drift: 50, wander: 20}}
 	}
 	makers := map[string]func() rival.Clock{ours: func() rival.Clock { return newOurClock() }}
 	for _, c := range rival.Clocks() {
@@ -216,14 +247,14 @@ func runClock(r *run) error {
 				got, err := each(len(seeds), func(i int) ([]clockResult, error) {
 					rng := geom.NewRand(seeds[i], 98)
 					begin := clock.Time(rng.IntN(int(time.Hour)))
-					local := func(t clock.Time) clock.Time { return begin + t + t/1_000_000*clock.Time(c.drift) }
+					local := c.local(begin)
 					trips, err := clockTrips(seeds[i], p, rate, span, c.late, local)
 					if err != nil {
 						return nil, err
 					}
 					var all []clockResult
 					for _, policy := range r.chosen {
-						all = append(all, runOneClock(makers[policy](), trips, span, withinClock+c.late*5/8, c.drift, local))
+						all = append(all, runOneClock(makers[policy](), trips, span, withinClock+c.late*5/8, c.drift, c.wander == 0, local))
 					}
 					return all, nil
 				})
@@ -238,6 +269,8 @@ func runClock(r *run) error {
 						sum.widths = append(sum.widths, x.widths...)
 						sum.likely = append(sum.likely, x.likely...)
 						sum.skews = append(sum.skews, x.skews...)
+						sum.estimated = append(sum.estimated, x.estimated...)
+						sum.beyond += x.beyond
 						sum.backward += x.backward
 						sum.violations += x.violations
 						sum.unlikely += x.unlikely
@@ -252,15 +285,17 @@ func runClock(r *run) error {
 					}
 					if policy == ours {
 						m = append(m, Value{"likely_width_p99_ms", quantile(sum.likely, 0.99)},
-							Value{"likely_violations_share", float64(sum.unlikely) / float64(max(len(sum.likely), 1))})
+							Value{"likely_violations_share", float64(sum.unlikely) / float64(max(len(sum.likely), 1))},
+							Value{"estimated_width_p50_ms", quantile(sum.estimated, 0.5)}, Value{"estimated_width_p99_ms", quantile(sum.estimated, 0.99)},
+							Value{"estimated_violations", sum.beyond})
 						if len(sum.skews) > 0 {
 							m.put("skew_p99_ppm", quantile(sum.skews, 0.99))
 						}
 					}
 					r.emit(Row{r.name, p.Name, policy, r.seed,
-						r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"drift_ppm", c.drift}, Value{"late_stamp_ms", ms(c.late)}, Value{"run_s", int(span.Seconds())}), m})
+						r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"drift_ppm", c.drift}, Value{"late_stamp_ms", ms(c.late)}, Value{"wander_ppm", c.wander}, Value{"run_s", int(span.Seconds())}), m})
 				}
-				if r.drawing && rate == r.rates[0] && c == (clockCase{50, 0}) {
+				if r.drawing && rate == r.rates[0] && c == (clockCase{drift: 50}) {
 					r.clockFigure(p.Name, c, got[0])
 				}
 			}

@@ -5,6 +5,7 @@ func alwaysLimits() []limit {
 	return []limit{
 		most("clock", "", "backward_steps", 0),
 		most("clock", "", "bound_violations", 0),
+		most("clock", "", "estimated_violations", 0),
 
 		// A state that a client takes in is the server's state of that tick; a prediction that nobody outside influenced is what
 		// the server computes; the last state arrives, and then nothing flows; the budget of 64 kbit/s is kept.
