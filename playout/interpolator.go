@@ -92,7 +92,8 @@ func (p *Interpolator) Reset(place geom.Vec2) {
 // Push takes in a state that arrived at now. It reports false, and changes nothing, if the state is of no use: it is held
 // already, or lies before what has been drawn by now. It fails with ErrNotReset.
 //
-// Sequence numbers wrap; one counts as newer if it is less than 1<<15 ahead of what is drawn.
+// Sequence numbers wrap; one counts as newer if it is less than 1<<15 ahead of what is drawn. A gap in them is drawn for as long as it says, so who
+// relays the places of players whom it does not trust checks that numbers do not run ahead.
 func (p *Interpolator) Push(now clock.Time, seq wire.Seq, place geom.Vec2) (bool, error) {
 	if p.n == 0 {
 		return false, ErrNotReset

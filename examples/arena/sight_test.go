@@ -13,6 +13,8 @@ import (
 
 // What a player costs that comes into sight: everything that others learn of it, half of which (its score, its deaths, the crouch and
 // its aim) is as it was when it joined. The name goes apart, once.
+//
+// seeds: X12
 func TestFirstSight(t *testing.T) {
 	rules, err := Game.Rules()
 	if err != nil {
