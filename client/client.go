@@ -95,6 +95,7 @@ type Stats struct {
 	Corrections  uint64  // of them, those that differed from the prediction
 	Replayed     uint64  // ticks that were run again
 	LastOff      float64 // metres by which the newest correction moved the avatar
+	Heartbeats   uint64  // by which the server said that a tick is late
 	Starved      uint64  // ticks for which the server had no command, as far as it told
 	Hitches      uint64
 	// EntityHitches counts what single entities stood still for want of a record while they moved: beside Hitches, in which the playout
@@ -149,6 +150,7 @@ type Client struct {
 	est      clock.Estimator
 	out      *clock.Output
 	line     clock.Timeline
+	late     time.Duration // by which the server said that its next tick is overdue
 	play     *playout.Clock
 	spacing  time.Duration // usual, of packets
 	playT    clock.TickFrac
@@ -331,7 +333,7 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	}
 	c.due = 0
 	if _, known := c.est.Offset(); known {
-		if t := c.line.TickAt(c.out.Now(now).Add(lead)).Tick(); t > c.cmdTick {
+		if t := c.line.TickAt(c.out.Now(now).Add(lead - c.late)).Tick(); t > c.cmdTick {
 			if n := t - c.cmdTick; c.cmdTick == 0 || n > MaxTicks {
 				c.cmdTick = t - 1
 				c.cmdAcked = max(c.cmdAcked, c.cmdTick) // what was skipped would only come late
@@ -345,9 +347,9 @@ func (c *Client) Frame(now clock.Time) (due int) {
 // ahead is command time minus server time.
 func (c *Client) ahead() time.Duration {
 	if c.queued {
-		return c.trip
+		return c.trip - c.late
 	}
-	return c.lead.Now()
+	return c.lead.Now() - c.late
 }
 
 // paced tells the playout clock what a packet says of how regularly the server works: how long it really took for the ticks since the newest
@@ -363,6 +365,28 @@ func (c *Client) paced(at clock.Time, h *wire.Header, tickTime clock.Time, perio
 	late := tickTime.Sub(before) - time.Duration(h.Tick-tick)*usual
 	longer := int64(min(max(period, hold), clock.MaxPeriod) - usual)
 	c.play.Paced(at, late, time.Duration(int64(c.spacing)*longer/int64(usual)), hold)
+}
+
+// overdue takes in a heartbeat: the tick after the newest one should have been run by now, and has not. Until it has, command time stands still
+// by as much, as more commands would only wait, and playout slows before it has nothing left to draw.
+func (c *Client) overdue(at clock.Time, h *wire.Header) {
+	tick, began, period := c.line.Newest()
+	if tick == 0 || h.Tick < tick || c.idleSaid {
+		return // it has been overtaken, or nobody commands anything
+	}
+	if h.Tick > tick { // the packet of that tick was lost, or there was none
+		if period = h.Period; period == 0 {
+			period = c.welcome.Period
+		}
+		began = began.Near(h.Time)
+		c.line.Update(h.Tick, began, period)
+	}
+	c.est.ReceiveOneWay(at, h.Stamp)
+	late := min(began.Near(h.Stamp).Sub(began)-period, clock.MaxPeriod)
+	if late > c.late {
+		c.late = late
+		c.play.Overdue(late)
+	}
 }
 
 // follow notices when a clock was set, this one or the server's: what was dated by the wrong time is made anew.
@@ -486,6 +510,13 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	case h.Session != c.welcome.Session:
 		c.stats.Foreign++
 		return
+	case h.Heartbeat:
+		if c.stats.Heartbeats++; len(data) > n {
+			c.stats.Malformed++
+		} else {
+			c.overdue(at, &h)
+		}
+		return
 	case !c.recv.Accepts(h.Seq):
 		c.stats.Duplicate++
 		return
@@ -546,7 +577,9 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	}
 	tickTime := expect.Near(h.Time)
 	c.paced(at, &h, tickTime, period)
-	c.line.Update(h.Tick, tickTime, period)
+	if c.line.Update(h.Tick, tickTime, period) {
+		c.late = 0
+	}
 	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet || c.away || !c.awaySaid) // little is sent to who is away: that is no jitter
 	if newest {
 		c.newest = h.Seq

@@ -54,6 +54,7 @@ type room struct {
 	pending int // players on their way in; guarded by h.mu
 
 	truth watchers
+	heart heart
 
 	pub struct {
 		sync.Mutex
@@ -127,6 +128,7 @@ func newRoom(h *Host, name string) (*room, error) {
 		ticked: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	r.pacer.Step = srv.Period()
+	r.heart.clock = h.clock
 	r.batch.r = r
 	r.faults.log = r.log
 	return r, nil
@@ -155,6 +157,8 @@ func (r *room) run(ctx context.Context) {
 	if r.h.cfg.Bots > 0 {
 		crew.Go(func() { (&crowd{r: r}).run(bots) })
 	}
+
+	crew.Go(func() { r.heart.run(bots) })
 
 	why := r.loop(ctx)
 
@@ -236,6 +240,7 @@ func (r *room) due() bool {
 		}
 		took := r.h.clock().Sub(began)
 		r.pacer.Ran(took)
+		r.heart.set(r.srv.Tick(), r.pacer.Planned(i), max(r.pacer.Next(), r.h.clock()), r.pacer.Spacing())
 		r.n.ran(took)
 		r.h.metrics.tick(took)
 	}
@@ -322,6 +327,7 @@ func (r *room) join(j *joining) error {
 		p.log.Info("player joined")
 	}
 	r.n.joined(p)
+	r.heart.players(r)
 	j.ready(p, welcome)
 	return nil
 }
@@ -369,6 +375,7 @@ func (r *room) remove(p *player, why string) {
 	delete(r.players, p.id)
 	r.order = slices.DeleteFunc(r.order, func(q *player) bool { return q == p })
 	p.in.close()
+	r.heart.players(r)
 	r.n.left(p)
 	if p.bot {
 		return

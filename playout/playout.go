@@ -145,6 +145,9 @@ func (c *Clock) Paced(local clock.Time, late, next, hold time.Duration) {
 	p.expect = limit(limit(next) + over)
 }
 
+// Overdue takes in that the server said that its next tick is late by so much already: what comes next will be at least as late.
+func (c *Clock) Overdue(d time.Duration) { c.pace.expect = max(c.pace.expect, limit(d)) }
+
 func limit(d time.Duration) time.Duration { return min(max(d, 0), MaxDelay) }
 
 // Target returns the delay above the path's floor that is aimed at.

@@ -191,6 +191,13 @@ func (s *Server) SetPeriod(d time.Duration) {
 	}
 }
 
+// AppendHeartbeat writes the datagram by which the edge tells the client of a session that the tick after the given one is overdue: while a tick
+// is computed, or hangs, nothing else can be said. at is the server time of the tick, period what was announced with it; the stamp is the edge's.
+func AppendHeartbeat(b []byte, session uint16, tick clock.Tick, at clock.Time, period time.Duration) []byte {
+	h := wire.Header{Session: session, Server: true, Heartbeat: true, Tick: tick, Time: at.Stamp(), Period: period}
+	return h.Append(b)
+}
+
 // Drops returns the counts of datagrams that had no effect.
 func (s *Server) Drops() Drops { return s.drops }
 

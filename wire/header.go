@@ -99,7 +99,7 @@ func (d Due) Span() time.Duration {
 //	        3     EchoAt: when that stamp arrived, low 24 bits of microseconds of the sender's clock
 //	        4     Tick, from servers only, like the rest
 //	        4     Time: server time of that tick, as a stamp
-//	        1     NextDue in the low 4 bits; bit 7: Period follows
+//	        1     NextDue in the low 4 bits; bit 6: Heartbeat; bit 7: Period follows
 //	        3     Period of a tick in microseconds, where it is not the nominal one
 type Header struct {
 	Session uint16
@@ -120,8 +120,13 @@ type Header struct {
 	Tick    clock.Tick
 	Time    clock.Stamp
 	NextDue Due
-	Period  time.Duration // 0: the nominal period; Append keeps whole microseconds, MaxPeriod at most
+	// Heartbeat says that the tick after Tick is overdue. Nothing follows the header, Seq is 0 and no number of its own: a heartbeat is neither
+	// acknowledged nor ever sent again.
+	Heartbeat bool
+	Period    time.Duration // 0: the nominal period; Append keeps whole microseconds, MaxPeriod at most
 }
+
+const heartbeatBit = 0x40
 
 // MaxPeriod bounds the tick period that a header can carry.
 const MaxPeriod = (1<<24 - 1) * time.Microsecond
@@ -203,10 +208,14 @@ func (h *Header) Append(b []byte) []byte {
 		b = le.AppendUint32(b, uint32(h.Tick))
 		b = le.AppendUint32(b, uint32(h.Time))
 		us := int64(min(max(h.Period, 0), MaxPeriod) / time.Microsecond)
-		if us == 0 {
-			return append(b, byte(h.NextDue&15))
+		due := byte(h.NextDue & 15)
+		if h.Heartbeat {
+			due |= heartbeatBit
 		}
-		b = append(b, byte(h.NextDue&15)|0x80, byte(us), byte(us>>8), byte(us>>16))
+		if us == 0 {
+			return append(b, due)
+		}
+		b = append(b, due|0x80, byte(us), byte(us>>8), byte(us>>16))
 	}
 	return b
 }
@@ -262,7 +271,8 @@ func DecodeHeader(b []byte) (h Header, n int, err error) {
 		due := b[n+8]
 		n += 9
 		h.NextDue = Due(due & 15)
-		if due&0x70 != 0 {
+		h.Heartbeat = due&heartbeatBit != 0
+		if due&0x30 != 0 || h.Heartbeat && (h.Seq != 0 || flags&^(flagServer) != 0 || h.NextDue != 0) {
 			return Header{}, 0, fmt.Errorf("%w: next-due byte %#x", ErrMalformed, due)
 		}
 		if due&0x80 != 0 {

@@ -104,6 +104,7 @@ var headers = []struct {
 	{"one of the last 64 is missing", Header{Session: 7, Seq: 4, Stamp: 1, HasAck: true, Ack: Ack{Latest: 302, History: ^uint64(0) &^ (1 << 63)}}},
 	{"nothing before arrived", Header{Session: 7, Seq: 5, Stamp: 1, HasAck: true, Ack: Ack{Latest: 303}}},
 	{"from a server, at the nominal period", Header{Session: 7, Seq: 6, Stamp: 1, Elicits: true, Server: true, Tick: 0x01020304, Time: 0x05060708, NextDue: 5}},
+	{"from a server whose tick is late", Header{Session: 7, Stamp: 90, Server: true, Heartbeat: true, Tick: 9, Time: 10, Period: 50 * time.Millisecond}},
 	{"from a server, stretched tick, silent from here on", Header{Session: 7, Seq: 7, Stamp: 1, Server: true, Tick: 9, Time: 10, NextDue: Quiet, Period: 50 * time.Millisecond}},
 	{"the longest", Header{Session: 0xffff, Seq: 0xffff, Stamp: 0xffffffff, Elicits: true, Idle: true, Resync: true, HasAck: true, Ack: Ack{Latest: 0xffff},
 		HasEcho: true, Echo: 0xffffffff, EchoAt: 0xffffff, Server: true, Tick: 0xffffffff, Time: 0xffffffff, NextDue: Quiet, Period: MaxPeriod}},
@@ -116,7 +117,7 @@ func (h *Header) String() string {
 	for _, f := range []struct {
 		set  bool
 		name string
-	}{{h.Elicits, "elicits"}, {h.Idle, "idle"}, {h.Resync, "resync"}} {
+	}{{h.Heartbeat, "heartbeat"}, {h.Elicits, "elicits"}, {h.Idle, "idle"}, {h.Resync, "resync"}} {
 		if f.set {
 			b.WriteString(" " + f.name)
 		}
@@ -193,6 +194,9 @@ func TestMalformedHeaders(t *testing.T) {
 		{"a width of 4 that 2 would do for", "24" + head + "0100 00ff ffff", "ack history 0xffffffffffffff00 in 4 bytes"},
 		{"a width of 8 that 4 would do for", "34" + head + "0100 ffff 00ff ffffffff", "ack history 0xffffffffff00ffff in 8 bytes"},
 		{"unknown bits beside the next due", "01" + head + "01000000 00000000 10", "next-due byte 0x10"},
+		{"a heartbeat with a number", "01 0000 0100 00000000 01000000 00000000 40", "next-due byte 0x40"},
+		{"a heartbeat that asks for an answer", "03" + head + "01000000 00000000 40", "next-due byte 0x40"},
+		{"a heartbeat that promises", "01" + head + "01000000 00000000 45", "next-due byte 0x45"},
 		{"a period of nothing", "01" + head + "01000000 00000000 80 000000", "tick period 0"},
 	} {
 		b, err := hex.DecodeString(strings.ReplaceAll(c.data, " ", ""))

@@ -419,6 +419,9 @@ func (d *dissector) header() {
 		if h.NextDue == wire.Quiet {
 			due = "silent until something changes"
 		}
+		if h.Heartbeat {
+			due = "heartbeat"
+		}
 		line(1, "%s", due)
 		if h.Period > 0 {
 			line(3, "tick period %d us", h.Period.Microseconds())

@@ -1,0 +1,62 @@
+package host
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/clock"
+)
+
+// While a tick hangs, players are told half a period after it should have come; their commands wait for it, and when it is over nobody has
+// run ahead. Without a late tick nobody is told anything.
+//
+// seeds: R16
+func TestHeartbeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var takes atomic.Int64
+		s := newStage(t, Config{Rules: slowRules(t, 20, &takes), Players: 4})
+		defer s.end()
+		ann := s.join("ann", "")
+		defer func() { ann.leave(); <-ann.left }()
+		takes.Store(int64(5 * time.Millisecond))
+		time.Sleep(10 * time.Second)
+		look := func() (beats uint64, made, newest clock.Tick) {
+			ann.Do(func(c *client.Client) {
+				beats, made = c.Stats().Heartbeats, c.CommandTick()
+				newest, _, _ = c.Newest()
+			})
+			return
+		}
+		if beats, _, _ := look(); beats != 0 {
+			t.Errorf("%d heartbeats while no tick was late", beats)
+		}
+		takes.Store(int64(time.Second))
+		time.Sleep(60 * time.Millisecond) // into the tick that takes a second
+		takes.Store(int64(5 * time.Millisecond))
+		_, before, _ := look()
+		time.Sleep(150 * time.Millisecond)
+		if beats, _, _ := look(); beats == 0 {
+			t.Error("nobody was told of a tick that hangs for 100 ms and more")
+		}
+		time.Sleep(600 * time.Millisecond)
+		beats, made, newest := look()
+		if beats < 5 || beats > 9 {
+			t.Errorf("%d heartbeats in three quarters of a second", beats)
+		}
+		if n := made - before; n > 7 { // 15 would be due
+			t.Errorf("%d commands were made for ticks after %d, of which none was run", n, newest)
+		}
+		time.Sleep(3 * time.Second)
+		if after, _, _ := look(); after > beats+6 {
+			t.Errorf("%d heartbeats went on after the tick", after-beats)
+		}
+		ann.Do(func(c *client.Client) {
+			if st := c.Stats(); st.Lead > 150*time.Millisecond {
+				t.Errorf("two seconds later commands are made %v ahead", st.Lead)
+			}
+		})
+	})
+}
