@@ -119,7 +119,7 @@ func (c *Client) TimeOf(h *snapshot.Held) (t clock.TickFrac, ok bool) {
 // drawn as it is until the last frame. That is known only now, since who does not move needs no record.
 func (c *Client) starved(h *snapshot.Held, k *schema.Kind) {
 	for g := range k.Groups {
-		if !k.Groups[g].Moving {
+		if !k.Groups[g].Moving || k.Groups[g].Reckoned != 0 { // what is dead reckoned goes on
 			continue
 		}
 		a, b := h.Groups[g].Since(h.Looked)

@@ -208,6 +208,7 @@ type Group struct {
 	Audience Audience // Everyone or Team
 	Far      float64  // metres: nobody further away receives it; 0: no limit
 	Warps    []int    // those of Props that have a Warp
+	Reckoned uint64   // set of indices into Kind.Props: those that are dead reckoned, and the velocities by which they go on
 }
 
 // Kind is the schema of one struct type.
@@ -363,7 +364,7 @@ func (b *Builder) layout() {
 			}
 		}
 		if (p.Draw == Hermite || p.Draw == Reckon) && p.observed() {
-			if err := k.tangent(p); err != nil {
+			if err := k.tangent(i); err != nil {
 				b.wrong(p, err)
 			}
 		}
@@ -478,8 +479,9 @@ func (k *Kind) stalls(p *Prop) error {
 		p.amount(1/per, 3), p.slowest, k.Rate, p.amount(tick, 3), p.advice(tick))
 }
 
-// tangent finds the velocity that draws p.
-func (k *Kind) tangent(p *Prop) error {
+// tangent finds the velocity that draws the property at an index.
+func (k *Kind) tangent(at int) error {
+	p := &k.Props[at]
 	class, what, comps := Vel, "a vel", p.Comps
 	if p.Class == Angle {
 		class, what = Spin, "a spin"
@@ -494,6 +496,9 @@ func (k *Kind) tangent(p *Prop) error {
 			continue
 		}
 		p.Tangent = i
+		if p.Draw == Reckon {
+			k.Groups[p.Group].Reckoned |= 1<<at | 1<<i
+		}
 		per := p.Obs
 		if p.Class == Angle {
 			per /= twoPi

@@ -111,6 +111,7 @@ type View struct {
 	used  []uint16         // slots that are not empty
 	look  look
 	texts toldTexts
+	vals  [2][]int64 // scratch of strays
 	// version counts what may change the result of a look.
 	version uint64
 	// Resyncs counts how often the client asked for everything anew.
@@ -472,12 +473,16 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 				changed, sent := e.group[g].changed, k.sent()
 				// A first sight costs several records, so it is not repeated for a mere change.
 				fresh := changed > sent && (s.phase == live || sent == 0)
-				due := changed > k.acked
-				if level := v.level(s, g); level != 0 || k.level != 0 {
+				due, level := changed > k.acked, v.level(s, g)
+				if level != 0 || k.level != 0 {
 					fresh = fresh || level != k.sentLevel() && s.phase == live
 					due = level != k.level || due && (s.phase != live || v.h.visible(e, g, k.acked, level))
 				}
-				if due && (fresh || k.overdue(now, rto)) {
+				due = due && (fresh || k.overdue(now, rto))
+				if due && g != OwnerGroup && kind.Groups[g].Reckoned != 0 && sent != 0 && level == k.sentLevel() && (sent == k.acked || !k.overdue(now, rto)) {
+					due = v.strays(s.ent, kind, g, sent, level)
+				}
+				if due {
 					groups |= 1 << g
 					old := tick - max(sent, s.since)
 					stale = max(stale, old)
@@ -497,6 +502,29 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 		}
 	}
 	return dst
+}
+
+// strays reports whether group g of entity i, which has dead reckoned properties, has something to say to who was sent its state of
+// a tick at a level: they stray from what it is drawn by, another property changed, it was moved, or it came to rest or began to move.
+func (v *View) strays(i int32, k *schema.Kind, g int, sent clock.Tick, level uint8) bool {
+	e, group := v.h.At(i), &k.Groups[g]
+	gt := &e.group[g]
+	if gt.cut > sent || gt.start > sent || gt.rest && gt.changed > sent {
+		return true
+	}
+	for _, p := range group.Props {
+		if group.Reckoned>>p&1 == 0 && e.changed[p] > sent {
+			return true
+		}
+	}
+	was, ok := v.h.Values(i, g, sent, v.vals[0])
+	if !ok {
+		return true
+	}
+	schema.Coarsen(k, g, int(level), was)
+	is, _ := v.h.Values(i, g, v.h.tick, v.vals[1])
+	v.vals = [2][]int64{was, is}
+	return motion.Strays(k, group, &motion.State{Tick: sent, Vals: was}, is, v.h.tick)
 }
 
 // Unacked reports whether anything is due or on its way: until it is false the client may hold less than

@@ -1,0 +1,170 @@
+package snapshot
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"meanwhile/clock"
+	"meanwhile/motion"
+	"meanwhile/schema"
+)
+
+// boat is dead reckoned within 20 cm; its flag has nothing to do with that.
+type boat struct {
+	Pos  vec2 `net:"pos,1mm,others=1cm,draw=dr:20cm"`
+	Vel  vec2 `net:"vel,1cm/s"`
+	Flag int  `net:"int,0..9,group=0"`
+}
+
+func boats(t failer) *pair {
+	k, err := schema.New("boat", reflect.TypeFor[boat](), 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ks := []*schema.Kind{k}
+	h := NewHistory(ks)
+	return &pair{t: t, h: h, v: NewView(h), s: NewStore(ks), sims: map[int32][]int64{}}
+}
+
+// sailed is what came of a voyage.
+type sailed struct {
+	records int
+	worst   float64 // cm between where the client, drawing the present, has it and where it is
+}
+
+// sail plays a boat for so many ticks over a path that takes delay ticks each way and loses a share of packets. Until stop it
+// sails, weaving by so much; then it stops.
+func sail(t *testing.T, delay int, loss, weave float64, stop, ticks clock.Tick) (sailed, *pair, int32) {
+	p := boats(t)
+	type flight struct {
+		at clock.Tick
+		k  *packet
+	}
+	var down []flight
+	var up []clock.Tick
+	var out sailed
+	var boat int32
+	r := rng(7)
+	pos := [2]float64{}
+	for tick := clock.Tick(1); tick <= ticks; tick++ {
+		p.begin()
+		if tick == 1 {
+			boat = p.spawn(0, false)
+			p.v.Enter(boat, false)
+		}
+		way := weave * math.Sin(float64(tick)/30)
+		vel := [2]float64{500 * math.Cos(way), 500 * math.Sin(way)} // cm/s
+		if tick >= stop {
+			vel = [2]float64{}
+		}
+		for c := range vel {
+			pos[c] += vel[c] / 30 * 10 // mm
+			p.sims[boat][c], p.sims[boat][2+c] = int64(math.Floor(pos[c]+0.5)), int64(math.Floor(vel[c]+0.5))
+		}
+		p.record()
+		if k := p.send(plenty); k != nil {
+			out.records++
+			if !r.chance(loss) {
+				down = append(down, flight{tick + clock.Tick(delay), k})
+			}
+		}
+		for len(down) > 0 && down[0].at <= tick {
+			p.mustArrive(down[0].k)
+			down, up = down[1:], append(up, tick+clock.Tick(delay))
+		}
+		for len(up) > 0 && up[0] <= tick {
+			up = up[1:]
+			p.ack()
+		}
+		if held := p.s.Find(p.h.At(boat).ID); held != nil {
+			s := held.Groups[0].Newest()
+			dst := make([]int64, 5)
+			k := p.h.kinds[0]
+			motion.Draw(k, &k.Groups[0], s, nil, tick.Frac(), dst)
+			d := math.Hypot(float64(dst[0])/256-pos[0]/10, float64(dst[1])/256-pos[1]/10)
+			out.worst = max(out.worst, d)
+		}
+	}
+	return out, p, boat
+}
+
+// A straight sailer is sent in fewer than one tick of twenty, one that weaves more often; without delay neither is ever seen further
+// off than the bound and the rounding, with delay by what it can do meanwhile, and after the stop both sides are equal and silent.
+//
+// seeds: R6
+func TestReckonedIsSentWhenItStrays(t *testing.T) {
+	const stop, end = 1500, 1800
+	for _, c := range []struct {
+		name        string
+		delay       int
+		loss, weave float64
+		share       float64
+		worst       float64 // cm
+	}{
+		{"straight", 0, 0, 0, 0.01, 21.5},
+		{"weaving", 0, 0, 0.6, 0.2, 21.5},
+		{"straight, far away, with loss", 3, 0.1, 0, 0.02, 21.5 + 3*500/30}, // it stops
+		{"weaving, far away, with loss", 3, 0.1, 0.6, 0.3, 200},
+	} {
+		got, p, i := sail(t, c.delay, c.loss, c.weave, stop, end)
+		if share := float64(got.records) / stop; share > c.share || got.worst > c.worst {
+			t.Errorf("%s: sent in %.1f %% of the ticks, at most %.1f cm off; want %v %% and %v cm", c.name, 100*share, got.worst, 100*c.share, c.worst)
+		}
+		now, _ := p.h.Values(i, 0, p.tick, nil)
+		if s := p.newest(i, 0); !slices.Equal(s.Vals, now) || !s.Rest || p.v.Unacked() {
+			t.Errorf("%s: the client ends with %+v, the server with %v", c.name, s, now)
+		}
+		t.Logf("%s: %.2f %% of the ticks, %.1f cm", c.name, 100*float64(got.records)/stop, got.worst)
+	}
+}
+
+// What is not dead reckoned, a teleport, and a state that the history forgets are said at once.
+func TestReckonedSaysTheRest(t *testing.T) {
+	p := boats(t)
+	var i int32
+	sent := func(change func(), cut ...int32) bool {
+		p.begin()
+		if change != nil {
+			change()
+		}
+		p.sims[i][0] += 100 // 3 m/s, as it says
+		p.record(cut...)
+		k := p.send(plenty)
+		if k != nil {
+			p.mustArrive(k)
+			p.ack()
+		}
+		return k != nil
+	}
+	if !sent(func() { i = p.spawn(0, false); p.sims[i][2] = 300; p.v.Enter(i, false) }) {
+		t.Error("no first sight")
+	}
+	for range 20 {
+		if sent(nil) {
+			t.Errorf("tick %d: sent as it goes on", p.tick)
+		}
+	}
+	if !sent(func() { p.sims[i][4] = 5 }) || p.newest(i, 0).Vals[4] != 5 {
+		t.Error("the flag is not sent")
+	}
+	if !sent(func() { p.sims[i][0] += 10 }, i) || p.newest(i, 0).Cut != p.tick {
+		t.Error("a teleport is not sent")
+	}
+	if sent(func() { p.sims[i][0] += 150 }) {
+		t.Error("15 cm off is sent")
+	}
+	if !sent(func() { p.sims[i][0] += 150 }) {
+		t.Error("30 cm off is not sent")
+	}
+	n := 0
+	for range 4 * HistoryTicks {
+		if sent(nil) {
+			n++
+		}
+	}
+	if n != 4 {
+		t.Errorf("sent %d times in %d ticks, want once each time that the history forgets", n, 4*HistoryTicks)
+	}
+}
