@@ -272,29 +272,29 @@ func gaps(rate int, span time.Duration, missing ...[2]time.Duration) *stream {
 // starved frame at a time, which is no hitch.
 func TestOracle(t *testing.T) {
 	calm := gaps(20, 70*time.Second)
-	free := calm.oracle(1)
+	free := calm.oracle(1, 0)
 	if free < 18 || free > 20.1 { // one hitch a minute may save a little
 		t.Errorf("without gaps: %v ms", free)
 	}
-	if got := calm.oracle(0); got != 20 {
+	if got := calm.oracle(0, 0); got != 20 {
 		t.Errorf("without gaps and hitches: %v ms", got)
 	}
 	// One gap of 250 ms in a minute is the one hitch that is allowed. A second costs delay, but only around it: to be 250 ms later takes 1 s
 	// at 25 % and 5 s back at 5 %, on average 125 ms in 6 of 60 s, 12.5 ms.
 	one := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 30250 * time.Millisecond})
-	if got := one.oracle(1); got > free+0.01 {
+	if got := one.oracle(1, 0); got > free+0.01 {
 		t.Errorf("one gap costs %v ms", got-free)
 	}
 	two := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 30250 * time.Millisecond}, [2]time.Duration{50 * time.Second, 50250 * time.Millisecond})
-	if got := two.oracle(1) - free; got < 11 || got > 13 {
+	if got := two.oracle(1, 0) - free; got < 11 || got > 13 {
 		t.Errorf("the second gap costs %v ms", got)
 	}
-	if got := two.oracle(0) - calm.oracle(0); got < 23 || got > 26 {
+	if got := two.oracle(0, 0) - calm.oracle(0, 0); got < 23 || got > 26 {
 		t.Errorf("both gaps cost %v ms", got)
 	}
 	// A gap beyond 500 ms is an outage: it costs nothing and is counted apart.
 	out := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 31 * time.Second})
-	if got := out.oracle(0); got > calm.oracle(0)+0.01 || out.outages != 1 || out.beyond < 500*time.Millisecond || out.beyond > 560*time.Millisecond {
+	if got := out.oracle(0, 0); got > calm.oracle(0, 0)+0.01 || out.outages != 1 || out.beyond < 500*time.Millisecond || out.beyond > 560*time.Millisecond {
 		t.Errorf("an outage: %v ms, %d counted, %v", got, out.outages, out.beyond)
 	}
 }
@@ -310,8 +310,8 @@ func TestOracleIsBelowUs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := s.play(player)
-		if least := s.oracle(got.perMinute()); least > got.meanDelay() {
+		got := s.play(player, 0)
+		if least := s.oracle(got.perMinute(), 0); least > got.meanDelay() {
 			t.Errorf("%s: the oracle needs %v ms, we %v", p.Name, least, got.meanDelay())
 		}
 	}
@@ -337,10 +337,10 @@ func (back) Advance(local clock.Time) clock.Time {
 func TestFreezingCounts(t *testing.T) {
 	s := gaps(20, 70*time.Second)
 	minutes := s.measured().Minutes()
-	if got := s.play(&still{}); float64(got.hitches) < 200*minutes { // four a second, but one for the first frames
+	if got := s.play(&still{}, 0); float64(got.hitches) < 200*minutes { // four a second, but one for the first frames
 		t.Errorf("standing still for a minute counts as %d hitches", got.hitches)
 	}
-	if got := s.play(back{}); float64(got.hitches) < 59*minutes {
+	if got := s.play(back{}, 0); float64(got.hitches) < 59*minutes {
 		t.Errorf("stepping back counts as %d hitches", got.hitches)
 	}
 }
@@ -369,7 +369,7 @@ func TestRivalPlayers(t *testing.T) {
 			if knob == 0 {
 				knob = 50
 			}
-			p := s.play(f.New(knob, s.interval))
+			p := s.play(f.New(knob, s.interval), 0)
 			if d := p.meanDelay(); d < want[0]-1 || d > want[1]+1 {
 				t.Errorf("%s: %v ms, want %v", name, d, want)
 			}

@@ -19,11 +19,12 @@ const (
 	oracleDown   = int(oracleStep / 20 / oracleGrain)
 )
 
-// oracle returns the least mean delay above the floor, in ms, at no more than perMinute hitches a minute.
+// oracle returns the least mean delay above the floor, in ms, at no more than perMinute hitches a minute, for one who may draw so far
+// beyond the newest snapshot.
 //
 // A price on hitches finds the corners of the lower hull of (hitches, delay); between two of them the straight line is taken, which no
 // schedule can be below, so the result is a lower bound of the best.
-func (s *stream) oracle(perMinute float64) float64 {
+func (s *stream) oracle(perMinute float64, beyond time.Duration) float64 {
 	// cost[k][d]: hitches in step k at delay level d.
 	from := clock.Time(playoutSkip)
 	steps := int(s.measured() / oracleStep)
@@ -36,7 +37,7 @@ func (s *stream) oracle(perMinute float64) float64 {
 		end, _ := slices.BinarySearch(s.frames, p.at)
 		row := cost[k*oracleLevels : (k+1)*oracleLevels]
 		for d := range row {
-			dry := p.stamp.Add(s.floor + time.Duration(d)*oracleGrain) // from here on there is nothing to draw at this delay
+			dry := p.stamp.Add(s.floor + beyond + time.Duration(d)*oracleGrain) // from here on there is nothing to draw at this delay
 			if dry >= p.at {
 				break
 			}

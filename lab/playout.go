@@ -19,7 +19,8 @@ delay above the least one-way delay of the run. A frame is starved when nothing 
 (a rule that stands still, or steps back); a <b>hitch</b> is more than 16.7 ms of starved frames in a row, one more per further 250 ms. Peaks of the snapshots' age above
 floor + 500 ms are <b>outages</b>: no delay bridges them, they are counted apart. <b>warp</b> is the mean of |speed - 1| while the picture
 moves. <b>oracle</b> is the least mean delay with at most one hitch a minute for one who knows everything in advance; <b>ratio</b> is mean_delay / oracle.
-Rows of profile "mean" are means over the profiles. Rivals run as published and, as NAME-tuned, with their one number
+With <b>extrapolate_ms</b> a frame is starved only that far beyond the newest snapshot, for the oracle of that row, too;
+<b>extrapolated_share</b> is the share of frames for which what is drawn is guessed (never what can be hit). Rows of profile "mean" are means over the profiles. Rivals run as published and, as NAME-tuned, with their one number
 (<b>setting</b>) set once for all profiles so that the mean over the seven is one hitch a minute; experiment tradeoff finds that number. None of
 our numbers is tuned per profile, and held-1 to held-8 were never used for tuning.`,
 	takes:    byProfile | byPolicy | byRate | byTrace,
@@ -49,6 +50,7 @@ type variant struct {
 	policy  string
 	setting string
 	new     func() (rival.Player, error)
+	beyond  time.Duration // how far beyond the newest snapshot it may draw
 }
 
 // ourVariant is the project's own rule; budget 0 is its default.
@@ -60,13 +62,24 @@ func ourVariant(rate int, budget float64) variant {
 	return variant{ours, setting, func() (rival.Player, error) {
 		c, err := playout.New(playout.Config{Interval: time.Second / time.Duration(rate), Budget: budget})
 		return ourPlayer{c}, err
-	}}
+	}, 0}
 }
+
+// guessing is ours where what is drawn may be extrapolated.
+func guessing(rate int, beyond time.Duration) variant {
+	return variant{ours, "", func() (rival.Player, error) {
+		c, err := playout.New(playout.Config{Interval: time.Second / time.Duration(rate), Extrapolate: beyond})
+		return ourPlayer{c}, err
+	}, beyond}
+}
+
+// guess is how far the rows with extrapolation go.
+const guess = playout.MaxExtrapolate
 
 func rivalVariant(f rival.Family, policy string, rate int, knob float64) variant {
 	return variant{policy, f.Knob + " " + short(knob), func() (rival.Player, error) {
 		return f.New(knob, time.Second/time.Duration(rate)), nil
-	}}
+	}, 0}
 }
 
 func short(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
@@ -76,6 +89,9 @@ func (r *run) variants(rate int) []variant {
 	var all []variant
 	if r.wants(ours) {
 		all = append(all, ourVariant(rate, 0))
+		if rate == 20 {
+			all = append(all, guessing(rate, guess))
+		}
 	}
 	for _, f := range rival.Players() {
 		if f.Shipped != 0 && r.wants(f.Name) {
@@ -91,8 +107,9 @@ func (r *run) variants(rate int) []variant {
 // playedOn is what all policies did on one profile.
 type playedOn struct {
 	results []played // by variant
-	oracle  float64
-	outages float64 // a minute
+	oracle  float64  // for those that hold
+	guesser float64  // for those that may extrapolate
+	outages float64  // a minute
 	share   float64
 }
 
@@ -102,7 +119,12 @@ func (r *run) playOn(p netsim.Profile, rate int, seeds []uint64, span time.Durat
 		if err != nil {
 			return one, err
 		}
-		one.oracle = s.oracle(1)
+		one.oracle = s.oracle(1, 0)
+		for _, v := range all {
+			if v.beyond > 0 {
+				one.guesser = s.oracle(1, v.beyond)
+			}
+		}
 		one.outages = float64(s.outages) / s.measured().Minutes()
 		one.share = s.beyond.Seconds() / s.measured().Seconds()
 		for _, v := range all {
@@ -110,7 +132,7 @@ func (r *run) playOn(p netsim.Profile, rate int, seeds []uint64, span time.Durat
 			if err != nil {
 				return one, err
 			}
-			one.results = append(one.results, s.play(player))
+			one.results = append(one.results, s.play(player, v.beyond))
 		}
 		return one, nil
 	})
@@ -121,6 +143,7 @@ func (r *run) playOn(p netsim.Profile, rate int, seeds []uint64, span time.Durat
 	sum.results = make([]played, len(all))
 	for i, one := range got {
 		sum.oracle += one.oracle / n
+		sum.guesser += one.guesser / n
 		sum.outages += one.outages / n
 		sum.share += one.share / n
 		for k := range all {
@@ -147,7 +170,7 @@ func runPlayout(r *run) error {
 			return badUsage("rivals are tuned for 10, 20 and 60 packets a second, not for %d", rate)
 		}
 		params := func(v variant) Values {
-			p := r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"run_s", int(span.Seconds())})
+			p := r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"run_s", int(span.Seconds())}, Value{"extrapolate_ms", ms(v.beyond)})
 			if v.setting != "" {
 				p.put("setting", v.setting)
 			}
@@ -161,12 +184,13 @@ func runPlayout(r *run) error {
 				return err
 			}
 			for k, v := range all {
-				r.emit(Row{r.name, p.Name, v.policy, r.seed, params(v), on.metrics(k)})
+				r.emit(Row{r.name, p.Name, v.policy, r.seed, params(v), on.metrics(k, v)})
 				mean.results[k].add(on.results[k])
 				worst[k] = max(worst[k], on.results[k].perMinute())
 			}
 			n := float64(len(r.profiles))
 			mean.oracle += on.oracle / n
+			mean.guesser += on.guesser / n
 			mean.outages += on.outages / n
 			mean.share += on.share / n
 			if r.drawing && rate == 20 {
@@ -175,25 +199,35 @@ func runPlayout(r *run) error {
 		}
 		if len(r.profiles) > 1 {
 			for k, v := range all {
-				r.emit(Row{r.name, "mean", v.policy, r.seed, params(v), append(mean.metrics(k), Value{"worst_hitches_per_min", worst[k]})})
+				r.emit(Row{r.name, "mean", v.policy, r.seed, params(v), append(mean.metrics(k, v), Value{"worst_hitches_per_min", worst[k]})})
 			}
 		}
 	}
 	return nil
 }
 
-func (on playedOn) metrics(k int) Values {
-	p := on.results[k]
-	return Values{
-		{"mean_delay_ms", p.meanDelay()}, {"oracle_ms", on.oracle}, {"ratio", p.meanDelay() / max(on.oracle, 1e-3)},
+func (on playedOn) metrics(k int, v variant) Values {
+	p, oracle := on.results[k], on.oracle
+	if v.beyond > 0 {
+		oracle = on.guesser
+	}
+	m := Values{
+		{"mean_delay_ms", p.meanDelay()}, {"oracle_ms", oracle}, {"ratio", p.meanDelay() / max(oracle, 1e-3)},
 		{"hitches_per_min", p.perMinute()}, {"outages_per_min", on.outages}, {"outage_share", on.share}, {"warp", p.meanWarp()},
 	}
+	if v.beyond > 0 {
+		m.put("extrapolated_share", float64(p.guessed)/float64(max(p.frames, 1)))
+	}
+	return m
 }
 
 // delayFigure draws the delay over time of a few policies.
 func (r *run) delayFigure(profile string, rate int, all []variant, on playedOn) {
 	var lines []line
 	for k, v := range all {
+		if v.beyond > 0 {
+			continue
+		}
 		switch v.policy {
 		case ours, "mirror", "ramjee-4", "fixed" + tunedName:
 			lines = append(lines, line{v.policy, on.results[k].trail})
@@ -260,7 +294,7 @@ func runTradeoff(r *run) error {
 				if err != nil {
 					return played{}, err
 				}
-				return streams[i].play(p), nil
+				return streams[i].play(p, 0), nil
 			})
 			for _, g := range got {
 				sum.add(g)

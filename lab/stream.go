@@ -158,12 +158,13 @@ type played struct {
 	warp    float64 // sum over frames of |speed - 1|, where it did not stand still for want of snapshots
 	frames  int
 	moving  int
+	guessed int // frames drawn beyond the newest snapshot
 	hitches int
 	trail   []xy // delay in ms over seconds, thinned out
 }
 
-// play runs a policy over the stream.
-func (s *stream) play(p rival.Player) (res played) {
+// play runs a policy over the stream that may draw so far beyond the newest snapshot.
+func (s *stream) play(p rival.Player, beyond time.Duration) (res played) {
 	next := 0
 	starved := 0
 	var last, furthest clock.Time
@@ -175,7 +176,8 @@ func (s *stream) play(p rival.Player) (res played) {
 		t := p.Advance(s.local(f))
 		before := last
 		last = t
-		seen := min(t, s.newest[i]) // a rule may run on beyond what has arrived; what is drawn does not
+		last := s.newest[i].Add(beyond)
+		seen := min(t, last) // a rule may run on beyond what has arrived; what is drawn does not
 		again := seen <= furthest
 		furthest = max(furthest, seen)
 		if i < s.begin {
@@ -184,7 +186,10 @@ func (s *stream) play(p rival.Player) (res played) {
 		delay := f.Sub(t) - s.floor
 		res.delay += ms(delay)
 		res.frames++
-		if t >= s.newest[i] || again { // nothing newer is there, or what was drawn before is drawn again
+		if t > s.newest[i] && beyond > 0 {
+			res.guessed++
+		}
+		if t >= last || again { // nothing newer is there, or what was drawn before is drawn again
 			if !s.outage[i] {
 				starved++
 				if hitches(starved) > hitches(starved-1) {
@@ -208,6 +213,7 @@ func (p *played) add(q played) {
 	p.warp += q.warp
 	p.frames += q.frames
 	p.moving += q.moving
+	p.guessed += q.guessed
 	p.hitches += q.hitches
 }
 

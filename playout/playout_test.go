@@ -2,12 +2,14 @@ package playout
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"meanwhile/clock"
+	"meanwhile/estimate"
 )
 
 const (
@@ -15,7 +17,10 @@ const (
 	frame = 16 * ms
 )
 
-func newClock(t testing.TB, cfg Config) *Clock {
+func newClock(t interface {
+	Helper()
+	Fatal(...any)
+}, cfg Config) *Clock {
 	t.Helper()
 	c, err := New(cfg)
 	if err != nil {
@@ -31,6 +36,8 @@ func TestConfig(t *testing.T) {
 	}{
 		{Config{Fixed: -1}, "playout: Fixed -1ns is outside [0, 500ms]"},
 		{Config{Fixed: MaxDelay + 1}, "playout: Fixed 500.000001ms is outside [0, 500ms]"},
+		{Config{Extrapolate: -1}, "playout: Extrapolate -1ns is outside [0, 100ms]"},
+		{Config{Extrapolate: MaxExtrapolate + 1}, "playout: Extrapolate 100.000001ms is outside [0, 100ms]"},
 		{Config{Interval: -1}, "playout: estimate: Interval -1ns is outside [0, 500ms]"},
 		{Config{Interval: time.Second}, "playout: estimate: Interval 1s is outside [0, 500ms]"},
 	} {
@@ -65,7 +72,10 @@ func TestBeforeTheFirstPacket(t *testing.T) {
 //
 // seeds: B11 S4
 func TestFixedDelays(t *testing.T) {
-	for _, fixed := range []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 350 * time.Millisecond} {
+	if d := Intervals(3, 100*time.Millisecond); d != 300*time.Millisecond || Intervals(-1, 1) != 0 || Intervals(1e300, 1<<62) != MaxDelay || Intervals(math.NaN(), 1) != 0 {
+		t.Errorf("three intervals of 100 ms are %v", d)
+	}
+	for _, fixed := range []time.Duration{HalfLife, HalfLifeSafe, Lobby, Intervals(3, 50*time.Millisecond)} {
 		for _, interval := range []clock.Time{50 * ms, 100 * ms} {
 			for _, way := range []clock.Time{0, 35 * ms, 2000 * ms} { // one-way delay and clock difference: both are the floor
 				c := newClock(t, Config{Fixed: fixed})
@@ -189,6 +199,114 @@ func TestQuietIsNotStarvation(t *testing.T) {
 	}
 	if c.Hitches() != 0 || c.Target() > target {
 		t.Errorf("%d hitches, target from %v to %v", c.Hitches(), target, c.Target())
+	}
+}
+
+// Who stood for 5 s and walks on is drawn walking as soon as the delay says, and the pause teaches nothing: the target, and what is
+// drawn from then on, are those of a clock that saw no pause.
+//
+// seeds: R44
+func TestPauseThenWalk(t *testing.T) {
+	never := func(clock.Time) bool { return false }
+	c := newClock(t, Config{})
+	deliver(c, 1000*ms, 20000*ms, never, nil)
+	target := c.Target()
+	stop := 20000 * ms
+	c.Arrive(stop, stop, true)
+	for now := stop; now < stop+5000*ms; now += 10 * ms {
+		c.Advance(now)
+	}
+	start := stop + 5000*ms
+	shown := clock.Time(0) // when the first step was drawn
+	deliver(c, start, start+3000*ms, never, func(now clock.Time) {
+		if shown == 0 && c.Now() >= start {
+			shown = now
+		}
+	})
+	if lag := shown - start - clock.Time(target); lag > 50*ms {
+		t.Errorf("the first step is drawn %v after it could be, with a delay of %v", lag, target)
+	}
+	if c.Target() != target || c.Hitches() != 0 {
+		t.Errorf("the target went from %v to %v, with %d hitches", target, c.Target(), c.Hitches())
+	}
+}
+
+// However far off stamps and arrivals are, neither the target nor the delay after a jump lies outside [0, MaxDelay], and time does not
+// run back.
+func TestHostileStamps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := Config{Extrapolate: time.Duration(rapid.IntRange(0, 100).Draw(t, "extrapolate ms")) * time.Millisecond}
+		c, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, before := clock.Time(rapid.Int64Range(0, 1<<40).Draw(t, "start")), clock.Time(0)
+		for range rapid.IntRange(1, 300).Draw(t, "packets") {
+			now += clock.Time(rapid.Int64Range(0, int64(time.Second)).Draw(t, "dt"))
+			stamp := clock.Time(rapid.Int64Range(-1<<60, 1<<60).Draw(t, "stamp"))
+			if rapid.Bool().Draw(t, "near") {
+				stamp = now - stamp%clock.Time(time.Second)
+			}
+			c.Arrive(now, stamp, rapid.IntRange(0, 9).Draw(t, "quiet") == 0)
+			got := c.Advance(now)
+			if got < before || c.Target() < 0 || c.Target() > MaxDelay {
+				t.Fatalf("target %v, time from %v to %v", c.Target(), before, got)
+			}
+			before = got
+		}
+	})
+}
+
+// A clock of the client that is off by hours changes no delay, and neither do duplicates nor packets that were overtaken by newer ones once the
+// floor is known.
+func TestShiftsAndCopies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shift := clock.Time(rapid.Int64Range(0, int64(2*time.Hour)/int64(estimate.FloorWindow)).Draw(t, "shift")) * clock.Time(estimate.FloorWindow)
+		plain, other := newClock(t, Config{}), newClock(t, Config{})
+		var sent []clock.Time
+		for now := 1000 * ms; now < 60000*ms; now += 10 * ms {
+			if now%(50*ms) == 0 && rapid.IntRange(0, 9).Draw(t, "lost") > 0 {
+				stamp := now - 5*ms - clock.Time(rapid.IntRange(0, 40).Draw(t, "jitter"))*ms
+				sent = append(sent, stamp)
+				plain.Arrive(now, stamp, false)
+				other.Arrive(now+shift, stamp, false)
+				if old := sent[rapid.IntRange(0, len(sent)-1).Draw(t, "copy")]; old < stamp {
+					other.Arrive(now+shift, old, false)
+				}
+				other.Arrive(now+shift, stamp, false)
+			}
+			a, b := plain.Advance(now), other.Advance(now+shift)
+			if a != b || plain.Delay() != other.Delay() || plain.Hitches() != other.Hitches() {
+				t.Fatalf("at %v: %v with %v, and shifted by %v: %v with %v", now, a, plain.Delay(), shift, b, other.Delay())
+			}
+		}
+	})
+}
+
+// With extrapolation the delay is shorter by what it spares, a gap within it is no hitch, and one beyond it is.
+//
+// seeds: B12
+func TestExtrapolate(t *testing.T) {
+	bad := func(at clock.Time) bool { return at%(2000*ms) > 1800*ms } // 200 ms without a state every 2 s
+	hold, guess := newClock(t, Config{}), newClock(t, Config{Extrapolate: 100 * time.Millisecond})
+	if hold.Target()-guess.Target() != 100*time.Millisecond {
+		t.Errorf("at the start the targets are %v and %v", hold.Target(), guess.Target())
+	}
+	for _, c := range []*Clock{hold, guess} {
+		deliver(c, 1000*ms, 120000*ms, bad, nil)
+	}
+	if less := hold.Target() - guess.Target(); less < 50*time.Millisecond || less > 110*time.Millisecond {
+		t.Errorf("targets %v, and %v with 100 ms of extrapolation", hold.Target(), guess.Target())
+	}
+	for _, c := range []struct {
+		gap  clock.Time // the delay is 100 ms and 100 ms may be guessed: so much less runs dry
+		want uint64
+	}{{50 * ms, 0}, {200 * ms, 0}, {250 * ms, 1}, {450 * ms, 1}, {500 * ms, 2}} {
+		p := newClock(t, Config{Fixed: 100 * time.Millisecond, Extrapolate: 100 * time.Millisecond})
+		deliver(p, 1000*ms, 4000*ms, func(at clock.Time) bool { return at > 2000*ms && at < 2000*ms+c.gap }, nil)
+		if p.Hitches() != c.want {
+			t.Errorf("a gap of %v: %d hitches, want %d", c.gap, p.Hitches(), c.want)
+		}
 	}
 }
 
