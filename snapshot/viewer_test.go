@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"meanwhile/clock"
+	"meanwhile/geom"
 	"meanwhile/motion"
 	"meanwhile/schema"
 	"meanwhile/wire"
@@ -18,7 +19,7 @@ type traveller struct {
 }
 
 type creature struct {
-	Pos  struct{ X, Y, Z float64 } `net:"pos,16mm,wire=near"`
+	Pos  struct{ X, Y, Z float64 } `net:"pos,16mm,others=16mm,64mm@400m,256mm@2000m,wire=near"`
 	Sort int                       `net:"int,0..9"`
 }
 
@@ -36,7 +37,7 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 	if testing.Short() {
 		seeds = 4
 	}
-	states, near, wrong := 0, 0, 0
+	states, levels, near, wrong := 0, 0, 0, 0
 	for seed := range seeds {
 		r := rng(seed + 1)
 		between := func(a, b float64) float64 { return a + (b-a)*float64(r.next()>>11)/(1<<53) }
@@ -63,7 +64,12 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 			if g != 0 {
 				return
 			}
-			if want := truth[e.ID][s.Tick]; [3]int64(s.Vals[:3]) != want {
+			want := truth[e.ID][s.Tick]
+			if coarse := want[:]; s.Level > 0 {
+				schema.Coarsen(kinds[1], 0, int(s.Level), coarse)
+				levels++
+			}
+			if [3]int64(s.Vals[:3]) != want {
 				t.Fatalf("seed %d tick %d: creature %d is at %v, true is %v", seed, s.Tick, e.ID, s.Vals[:3], want)
 			}
 			states++
@@ -134,6 +140,15 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 				}
 				truth[e][tick] = [3]int64{int64(row[0]), int64(row[1]), int64(row[2])}
 			}
+			for _, i := range order {
+				d := int64(0)
+				if away := geom.Hypot(others[i].Pos.X-me.Pos.X, others[i].Pos.Y-me.Pos.Y); away < 1e6 {
+					d = int64(away * 1000)
+				} else {
+					d = 1e9
+				}
+				v.Distance(i, d*d)
+			}
 			record(mine, unsafe.Pointer(&me), cut)
 			for _, i := range order {
 				if r.n(8) == 0 {
@@ -196,8 +211,8 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 			log.Expire(now.Add(-2*rto), v.Missing)
 		}
 	}
-	t.Logf("%d states, %d entries beside the viewer, 0 wrong; beside where the client believes to be: %d wrong", states, near, wrong)
-	if near < 1000 || wrong < 100 {
+	t.Logf("%d states, %d of them coarser, %d entries beside the viewer, 0 wrong; beside where the client believes to be: %d wrong", states, levels, near, wrong)
+	if levels < 1000 || near < 1000 || wrong < 100 {
 		t.Errorf("%d states, %d entries beside the viewer, %d would be wrong: the test says little", states, near, wrong)
 	}
 }
