@@ -687,6 +687,7 @@ func (c *Client) refresh() {
 		for g := range k.Groups {
 			s := e.Groups[g].Newest()
 			if s == nil {
+				clear(drawn[k.Groups[g].At : k.Groups[g].At+k.Groups[g].N])
 				continue
 			}
 			for i, v := range s.Vals {

@@ -91,6 +91,10 @@ func (c *Client) drawAt(h *snapshot.Held, t clock.TickFrac) (drawn []int64, ok b
 		if c.cfg.NoInterpolation {
 			a, b = h.Groups[g].Newest(), nil
 		}
+		if a == nil && k.Limited(g) {
+			clear(drawn[group.At : group.At+group.N]) // not for us
+			continue
+		}
 		if a == nil {
 			return nil, false
 		}

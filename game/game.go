@@ -296,12 +296,8 @@ func (r *Rules) compile(kinds []AnyKind, events []AnyEvent, command reflect.Type
 		}
 		names[what+name] = true
 		k, err := schema.New(name, t, r.Rate)
-		switch {
-		case err != nil:
-		case what != "kind":
+		if err == nil && what != "kind" {
 			err = k.Plain()
-		default:
-			err = served(k)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -343,17 +339,6 @@ func (r *Rules) compile(kinds []AnyKind, events []AnyEvent, command reflect.Type
 	b.WriteString(r.Command.Text())
 	r.Text = b.String()
 	r.Hash = schema.Hash(r.Text)
-	return nil
-}
-
-// served refuses what a schema can say and servers do not do yet: they would send everyone what is for a team or for those who
-// are near.
-func served(k *schema.Kind) error {
-	for i := range k.Groups {
-		if g := &k.Groups[i]; g.Audience == schema.Team {
-			return fmt.Errorf("kind %s has properties with to=team, which servers do not keep from others yet", k.Name)
-		}
-	}
 	return nil
 }
 

@@ -102,6 +102,10 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			if a.Tick == 0 { // drawn before its first record, it stood where that one put it
 				a, b = b, snapshot.Mark{}
 			}
+			if a.Tick == 0 && k.Limited(g) {
+				clear(drawn[group.At : group.At+group.N]) // the client was not told
+				continue
+			}
 			if a.Tick == 0 {
 				return true
 			}

@@ -61,6 +61,11 @@ func (k *Kind) Graded(g int) bool {
 	return false
 }
 
+// Limited reports whether group g is for a team, or for those who are near. Its properties are zero for all others.
+func (k *Kind) Limited(g int) bool {
+	return g != OwnerGroup && (k.Groups[g].Audience == Team || k.Groups[g].Far > 0)
+}
+
 // Coarsen rounds the observer integers of group g to the precision of a level.
 func Coarsen[T int32 | int64](k *Kind, g, level int, vals []T) {
 	if level == 0 {

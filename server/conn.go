@@ -352,6 +352,11 @@ func (c *conn) encode(out *Outbox) {
 	c.see(out)
 	rto := c.rto()
 	c.log.Expire(now.Add(-2*rto), c.dropped) // unanswered: an outage, maybe, and what it holds back still comes
+	team := int64(0)
+	if c.ent >= 0 {
+		team = s.hist.At(c.ent).Team
+	}
+	c.view.Team(team)
 	out.due = c.view.Pending(now, rto, out.due[:0])
 	due := out.due
 	laneDue := c.lane.Due(now, rto)

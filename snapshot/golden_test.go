@@ -104,7 +104,7 @@ func TestRecordVectors(t *testing.T) {
 	p.rest(9)
 	p.begin()
 	c := p.spawn(0, false)
-	copy(p.sims[c], []int64{30*256000 + 77777, -1234567, 8533 * 5, 0, 300 << 8, 20000, 7})
+	copy(p.sims[c], []int64{30*256000 + 77777, -1234567, 8533 * 5, 0, 300 << 8, 20000, 7, 50, 1, 33})
 	p.record()
 	p.v.Enter(c, false)
 	p.v.Distance(c, 40_000*40_000)
@@ -122,7 +122,16 @@ func TestRecordVectors(t *testing.T) {
 	p.sims[c][x] += 256000
 	p.record()
 	p.v.Distance(c, 200_000*200_000)
-	write("200 m")
+	p.v.Team(1)
+	write("200 m, too far for one group; the client has joined the cart's team")
+	p.begin()
+	p.record()
+	write("told what only its team is told, at the next tick")
+	p.begin()
+	p.sims[c][cartPlan] = 34
+	p.record()
+	p.v.Team(2)
+	write("the client has changed sides")
 	const path = "testdata/records.txt"
 	if *update {
 		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {

@@ -31,6 +31,7 @@ type Entity struct {
 	Spawned clock.Tick
 	X, Y    int32 // place now in millimetres, of the kind's first pos property; saturated
 	Placed  bool  // has such a property
+	Team    int64 // that the kind's team property says, 0: none
 
 	alive      bool
 	lastTick   clock.Tick   // newest tick that Record noted
@@ -256,6 +257,9 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	}
 	if k.PlaceX >= 0 {
 		e.X, e.Y = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM)
+	}
+	if k.Team >= 0 {
+		e.Team = sim[k.Props[k.Team].At]
 	}
 	if !e.Owned {
 		return

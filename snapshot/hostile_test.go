@@ -9,6 +9,7 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/motion"
+	"meanwhile/schema"
 	"meanwhile/wire"
 )
 
@@ -101,10 +102,10 @@ type replay struct {
 	packets []*packet
 }
 
-// newReplay returns a replay and the packets that come next. Slots 1 and 4 hold walkers, of which the first is the client's
-// own, 2, 3 and 6 gems, at tick 7; later one comes and one goes and is back.
+// newReplay returns a replay and the packets that come next. Slots 0, 2 and 4 hold walkers, of which the first is the client's
+// own, 1, 3 and 5 gems, 6 a cart of its team, at tick 7; later one comes, one goes and is back, and the cart goes away and changes sides.
 func newReplay(t testing.TB) (*replay, []*packet) {
-	p := newPair(t)
+	p := pairOf(t, append(kinds(t), mustKind[cart](t)))
 	r := &replay{t: t, pair: p}
 	var next []*packet
 	for n := range 13 {
@@ -115,10 +116,20 @@ func newReplay(t testing.TB) (*replay, []*packet) {
 			for n := range 6 {
 				p.v.Enter(p.spawn(n%2, n == 0), n == 0)
 			}
+			i := p.spawn(cartKind, false)
+			p.sims[i][cartSide] = 1
+			p.v.Team(1)
+			p.v.Enter(i, false)
+			p.v.Distance(i, 0)
+		case 2, 9:
+			p.v.Distance(p.ents[6], int64(n)*1e9) // 45 m and 95 m
 		case 4:
 			cut = p.ents[:2]
 		case 7:
 			p.v.Leave(p.ents[3])
+			p.sims[p.ents[6]][cartSide] = 2
+		case 10:
+			p.sims[p.ents[6]][cartSide] = 1
 		case 8:
 			p.v.Enter(p.ents[3], false)
 			p.v.Enter(p.spawn(walkerKind, false), false)
@@ -257,7 +268,14 @@ func (w *hand) against(age, gap uint64) {
 	w.Uvarint(gap, gapK)
 }
 
-func (w *hand) gone(slot uint64) { w.entry(slot); w.Bits(0b111, 3) }
+func (w *hand) gone(slot uint64) { w.entry(slot); w.Bits(0b0111, 4) }
+
+// forget tells the client to forget groups.
+func (w *hand) forget(slot, groups uint64) {
+	w.entry(slot)
+	w.Bits(0b1111, 4)
+	w.Bits(groups, schema.MaxGroups)
+}
 
 func (w *hand) sight(slot, kind, id uint64, mine bool) {
 	w.entry(slot)
@@ -312,7 +330,13 @@ func TestRefusals(t *testing.T) {
 		{"a state before the baseline from before time began", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 50) }, ErrBaseline},
 		{"a state too long before the baseline", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 64) }, wire.ErrMalformed},
 		{"an ordinary update", func(w *hand) { w.entry(1); w.Bits(0, 1); w.Bits(0, 8) }, nil},
-		{"an unknown kind", func(w *hand) { w.sight(500, 2, 90, false) }, wire.ErrMalformed},
+		{"no group to forget", func(w *hand) { w.forget(1, 0) }, wire.ErrMalformed},
+		{"a group to forget that all receive", func(w *hand) { w.forget(1, 1) }, wire.ErrMalformed},
+		{"a group to forget of an empty slot", func(w *hand) { w.forget(500, 1) }, ErrSlot},
+		{"groups to forget", func(w *hand) { w.forget(6, 0b1100) }, nil},
+		{"a first sight without a group that all receive", func(w *hand) { w.sight(500, 2, 90, false); w.Bits(0b1110, 4) }, wire.ErrMalformed},
+		{"a level beyond the last", func(w *hand) { w.sight(500, 2, 90, false); w.Bits(0b0011, 4); w.Bits(0b000, 3); w.Bits(0b001, 3) }, wire.ErrMalformed},
+		{"an unknown kind", func(w *hand) { w.sight(500, 3, 90, false) }, wire.ErrMalformed},
 		{"no identity", func(w *hand) { w.sight(500, 1, 0, false) }, wire.ErrMalformed},
 		{"an identity beyond 32 bits", func(w *hand) { w.sight(500, 1, 1<<32, false) }, wire.ErrMalformed},
 		{"a teleport before time began", func(w *hand) {

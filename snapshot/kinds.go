@@ -11,6 +11,8 @@ import (
 type rules struct {
 	usual  int     // the group that ordinary updates are of: the first that is drawn between records
 	graded uint32  // groups that are coarser at some level
+	limits []limit // of groups that not everyone receives
+	places bool    // entities of the kind have a place
 	levels []reach // where the levels after the first begin
 }
 
@@ -26,6 +28,22 @@ func reachOf(metres float64) reach {
 		return int64(float64(m * m))
 	}
 	return reach{square(metres), square(float64(metres * 0.875))}
+}
+
+// limit says who receives a group.
+type limit struct {
+	group uint32 // a set of this one
+	team  bool   // only those of the entity's team
+	far   bool   // only those within reach
+	reach
+}
+
+// limited returns the set of groups that not everyone receives.
+func (r *rules) limited() (set uint32) {
+	for i := range r.limits {
+		set |= r.limits[i].group
+	}
+	return set
 }
 
 // level returns the level for a distance, where it is one now.
@@ -48,7 +66,15 @@ func rulesOf(kinds []*schema.Kind) []rules {
 			if k.Graded(g) {
 				r.graded |= 1 << g
 			}
+			if k.Limited(g) {
+				l := limit{group: 1 << g, team: k.Groups[g].Audience == schema.Team}
+				if far := k.Groups[g].Far; far > 0 {
+					l.far, l.reach = true, reachOf(far)
+				}
+				r.limits = append(r.limits, l)
+			}
 		}
+		r.places = k.PlaceX >= 0
 		for _, m := range k.Levels {
 			r.levels = append(r.levels, reachOf(m))
 		}

@@ -33,6 +33,7 @@ type soak struct {
 	truth map[uint32]*past
 	ids   uint32
 
+	moving   bool
 	down, up []*soakPacket
 	spare    []*soakPacket
 	outage   [2]int // ticks that the path down and up stays dead
@@ -44,6 +45,8 @@ type soak struct {
 
 	want []int32
 	far  map[int32]int // millimetres
+	team int64
+	kept int // groups that the client does not hold in the end, as it is not to
 
 	refused map[error]int
 }
@@ -55,6 +58,9 @@ type cart struct {
 	Yaw  float64 `net:"angle,others=8bit,6bit@30m"`
 	Tilt float64 `net:"angle,others=1deg,8deg@50m"`
 	Load int     `net:"int,0..9"`
+	Fuel int     `net:"int,0..99,far=70m"`
+	Side int     `net:"int,0..2,server,team"`
+	Plan int     `net:"int,0..99,to=team"`
 }
 
 const (
@@ -62,6 +68,9 @@ const (
 	cartYaw  = 4
 	cartTilt = 5
 	cartLoad = 6
+	cartFuel = 7
+	cartSide = 8
+	cartPlan = 9
 )
 
 // past is what was true of an entity.
@@ -91,6 +100,9 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		return r.next()
 	}
 	c.x.coded = func(id uint32, g int, age, gap clock.Tick) {
+		if i, _ := c.h.Find(id); !c.entitled(i, g) {
+			c.t.Fatalf("tick %d: a record of entity %d group %d, %d mm away, for team %d", c.tick, id, g, c.far[i], c.team)
+		}
 		c.tried += mix(id, g, age, gap)
 		if gap != 0 {
 			c.priors++
@@ -132,6 +144,27 @@ func (c *soak) compare(e *Held, g int, st *motion.State) {
 	}
 }
 
+// entitled reports whether the client may know group g of an entity.
+func (c *soak) entitled(i int32, g int) bool {
+	k := c.h.Kind(c.h.At(i))
+	if g == OwnerGroup {
+		return true
+	}
+	for _, p := range k.Groups[g].Props {
+		switch k.Props[p].Name {
+		case "Fuel":
+			if c.far[i] > 70_000 {
+				return false
+			}
+		case "Plan":
+			if side := c.sims[i][cartSide]; side == 0 || side != c.team {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func (c *soak) spawn() {
 	c.ids++
 	kind, owned := c.rng.n(3), c.ids == 1
@@ -152,6 +185,7 @@ func (c *soak) spawn() {
 }
 
 func (c *soak) world(moving bool) {
+	c.moving = moving
 	c.tick++
 	c.h.Begin(c.tick)
 	if moving {
@@ -190,6 +224,12 @@ func (c *soak) world(moving bool) {
 				sim[cartTilt] = (sim[cartTilt] + int64(c.rng.n(900))) % k.Props[3].SimTurn
 				if c.rng.chance(0.05) {
 					sim[cartLoad] = int64(c.rng.n(10))
+				}
+				if c.rng.chance(0.1) {
+					sim[cartFuel], sim[cartPlan] = int64(c.rng.n(100)), int64(c.rng.n(100))
+				}
+				if c.rng.chance(0.003) {
+					sim[cartSide] = int64(c.rng.n(3))
 				}
 			} else {
 				sim[x] += int64(c.rng.n(21)) - 10
@@ -246,6 +286,10 @@ func (c *soak) arrival() clock.Tick {
 func (c *soak) send(bits int) {
 	now := clock.Time(c.tick) * tickTime
 	c.log.Expire(now-clock.Time(2*rto), c.v.Missing)
+	if c.rng.chance(0.01) && c.moving {
+		c.team = int64(c.rng.n(3))
+	}
+	c.v.Team(c.team)
 	c.due = c.v.Pending(now, rto, c.due[:0])
 	if len(c.due) == 0 {
 		return
@@ -365,7 +409,7 @@ func (c *soak) believed() {
 			if s.mine {
 				g = OwnerGroup
 			}
-			if k := &s.groups[place(g)]; e.Groups[g].At(k.acked) == nil {
+			if k := &s.groups[place(g)]; k.acked != 0 && !k.out && e.Groups[g].At(k.acked) == nil {
 				c.misled++ // it came too late to be kept, or made room since; a record against it will be refused
 			}
 		}
@@ -426,7 +470,16 @@ func TestSoak(t *testing.T) {
 		}
 		held++
 		for g := range e.Groups {
-			if st := e.Groups[g].Newest(); st != nil {
+			st := e.Groups[g].Newest()
+			if expect := e.Mine && g == OwnerGroup || !e.Mine && g < len(c.kinds[e.Kind].Groups) && c.entitled(i, g); expect && st == nil && !(c.far[i] > 61_250 && c.h.Kind(c.h.At(i)).Groups[g].Far > 0) { // it comes in at 7/8 of its reach
+				t.Errorf("entity %d group %d is not held", id, g)
+			} else if !expect && g < len(c.kinds[e.Kind].Groups) {
+				c.kept++
+			}
+			if st != nil {
+				if !e.Mine && !c.entitled(i, g) {
+					t.Errorf("entity %d group %d is held, but not for the client", id, g)
+				}
 				now := *st
 				now.Tick = c.tick // what it holds is true now
 				c.compare(e, g, &now)
@@ -441,6 +494,9 @@ func TestSoak(t *testing.T) {
 	}
 	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, %d of them coarse, 0 differ; %d packets refused for a baseline, %d for a slot; with a state before the baseline: %.0f %%; acknowledged but not kept: %d",
 		c.records, moved, c.ids, c.states, c.coarse, c.refused[ErrBaseline], c.refused[ErrSlot], 100*float64(c.priors)/float64(c.records), c.misled)
+	if c.kept == 0 {
+		t.Error("nothing was kept from the client")
+	}
 	if c.refused[ErrSlot] > 0 {
 		t.Errorf("%d packets spoke of slots that held nothing", c.refused[ErrSlot])
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"meanwhile/clock"
 	"meanwhile/motion"
@@ -25,6 +26,7 @@ const HeldStates = 64
 type Group struct {
 	states []motion.State
 	pin    clock.Tick // the newest baseline that the server named
+	gone   clock.Tick // what is no newer than this must be forgotten
 	forgot clock.Tick // the newest tick of which a state was let go, or not kept for want of room
 }
 
@@ -92,6 +94,9 @@ func (g *Group) Since(t clock.Tick) (a, b *motion.State) {
 // insert keeps a copy of s in order. A state that is held already, or older than all where there is no
 // room, is left out.
 func (g *Group) insert(s *motion.State) {
+	if s.Tick <= g.gone {
+		return
+	}
 	at := len(g.states)
 	for at > 0 && g.states[at-1].Tick >= s.Tick {
 		at--
@@ -175,6 +180,7 @@ const (
 	opUpdate = iota
 	opSight
 	opGone
+	opForget
 )
 
 // NewStore returns an empty Store.
@@ -272,7 +278,22 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 		return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, u, ordinary)
 	}
 	if r.Bool() {
-		s.ops = append(s.ops, op{slot: n, what: opGone})
+		if !r.Bool() {
+			s.ops = append(s.ops, op{slot: n, what: opGone})
+			return nil
+		}
+		groups := r.Bits(schema.MaxGroups)
+		switch {
+		case r.Bad():
+			return wire.ErrTruncated
+		case held == nil || !held.alive && tick > s.gone[n]:
+			return ErrSlot
+		case groups == 0 || held.Mine || groups&^uint64(s.rules[held.Kind].limited()) != 0:
+			return fmt.Errorf("%w: groups %#b of entity %d to be forgotten", wire.ErrMalformed, groups, held.ID)
+		}
+		for ; groups != 0; groups &= groups - 1 {
+			s.ops = append(s.ops, op{slot: n, what: opForget, id: held.ID, group: bits.TrailingZeros64(groups)})
+		}
 		return nil
 	}
 	kind, id := r.Uvarint(kindK), r.Uvarint(idK)
@@ -284,10 +305,26 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 		return fmt.Errorf("%w: first sight of kind %d of %d, id %d", wire.ErrMalformed, kind, len(s.kinds), id)
 	}
 	groups := uint64(1)<<uint(len(s.kinds[kind].Groups)) - 1
-	if mine {
+	switch {
+	case mine:
 		groups = 1 << OwnerGroup
+	case len(s.rules[kind].limits) > 0:
+		told := r.Bits(len(s.kinds[kind].Groups))
+		if (told|uint64(s.rules[kind].limited()))&groups != groups || told == 0 {
+			if r.Bad() {
+				return wire.ErrTruncated
+			}
+			return fmt.Errorf("%w: first sight of groups %#b of %#b", wire.ErrMalformed, told, groups)
+		}
+		groups = told
 	}
-	return s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, u, false)
+	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, u, false); err != nil || mine {
+		return err
+	}
+	for untold := uint64(s.rules[kind].limited()) &^ groups; untold != 0; untold &= untold - 1 {
+		s.ops = append(s.ops, op{slot: n, what: opForget, id: uint32(id), group: bits.TrailingZeros64(untold)})
+	}
+	return nil
 }
 
 func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Held, u usual, ordinary bool) error {
@@ -303,7 +340,7 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 		}
 		o.state.Vals = s.arena[at : at+n : at+n]
 		var from *Group
-		if held != nil {
+		if held != nil && (ordinary || !k.Limited(g) || !r.Bool()) {
 			from = &held.Groups[g]
 		}
 		base, prior, err := u.readHeader(r, k, g, tick, from, ordinary, &o.state)
@@ -350,6 +387,22 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 			}
 			h = s.enter(o, tick)
 		}
+	case opForget:
+		if h == nil || !h.alive || h.ID != o.id {
+			return
+		}
+		g := &h.Groups[o.group]
+		g.gone = max(g.gone, tick)
+		n := 0
+		for n < len(g.states) && g.states[n].Tick <= tick {
+			n++
+		}
+		for i := n; i < len(g.states); i++ { // each memory of values stays in one place
+			g.states[i-n], g.states[i] = g.states[i], g.states[i-n]
+		}
+		g.states = g.states[:len(g.states)-n]
+		h.Fresh = true
+		return
 	case opUpdate:
 		if h == nil || !h.alive {
 			return

@@ -38,8 +38,8 @@ type slot struct {
 	mention wire.Seq
 	end     wire.Seq   // oldest packet known to be applied that said that the entity is gone; where resting
 	since   clock.Tick // when the entity entered the slot
-	vague   bool       // the client may hold states of this use of the slot that are not accounted for: it asked for a resync
 	level   uint8      // how coarse the client is to be told it
+	near    uint8      // groups that have a distance within which the client is
 	bound   uint8      // class that the newest record said, in flight or not
 	told    clock.Tick // the tick of that record
 	groups  [schema.MaxGroups]known
@@ -52,6 +52,9 @@ type known struct {
 	last   clock.Tick // newest record said; 0: none
 	before clock.Tick // the one said before that; 0: none
 	sentAt uint32     // when last was said, in units of 1<<msB ns
+	gone   clock.Tick // when it was last said that the client must forget the group; 0: never
+	out    bool       // that must be said, or was and is not acknowledged: last is when
+	vague  bool       // the client may hold states that are not accounted for: it asked for a resync, or was to forget them
 	lost   bool       // last is taken for lost
 	bound  uint8      // class that the acknowledged record said
 	// how coarse acked, prior and last are
@@ -87,14 +90,17 @@ func (k *known) sentLevel() uint8 {
 }
 
 // ref returns what the next record is taken from.
-func (k *known) ref(now clock.Tick, vague bool) ref {
+func (k *known) ref(now clock.Tick) ref {
 	r := ref{base: k.acked}
+	if k.acked == 0 {
+		return r
+	}
 	if k.prior != 0 && now-k.prior <= priorTicks {
 		r.prior = k.prior
 	}
 	// The client holds nothing newer than the baseline if nothing newer was said. The state that it holds before that is
 	// known too, if none, or only one, was said before, or all of them so long ago that none counts.
-	r.found = k.last == k.acked && (k.before == k.prior && (k.before != 0 || !vague) || k.before != 0 && now-k.before > priorTicks)
+	r.found = k.last == k.acked && (k.before == k.prior && (k.before != 0 || !k.vague) || k.before != 0 && now-k.before > priorTicks)
 	return r
 }
 
@@ -108,7 +114,8 @@ type View struct {
 	slots []slot // as many as were ever used at once
 	taken [Slots / 64]uint64
 	index map[int32]uint16 // entity to slot, live or in first sight
-	used  []uint16         // slots that are not empty
+	team  int64
+	used  []uint16 // slots that are not empty
 	look  look
 	texts toldTexts
 	vals  [2][]int64 // scratch of strays
@@ -142,6 +149,9 @@ func (v *View) Enter(i int32, mine bool) bool {
 		}
 		s := &v.slots[n]
 		*s = slot{ent: i, id: v.h.At(i).ID, kind: uint8(v.h.At(i).Kind), phase: sight, mine: mine, life: next(s.life), since: v.h.Tick()}
+		if r := &v.h.rules[s.kind]; !r.places {
+			s.near = math.MaxUint8 // nowhere is everywhere
+		}
 		v.taken[w] |= 1 << (n % 64)
 		v.index[i] = n
 		v.used = append(v.used, n)
@@ -166,8 +176,19 @@ func (v *View) Distance(i int32, square int64) {
 		return
 	}
 	s := &v.slots[n]
-	if r := &v.h.rules[s.kind]; len(r.levels) > 0 && !s.mine {
+	r := &v.h.rules[s.kind]
+	if s.mine || !r.places {
+		return
+	}
+	if len(r.levels) > 0 {
 		s.level = r.level(s.level, square)
+	}
+	for i := range r.limits {
+		if l := &r.limits[i]; l.far && square > l.from {
+			s.near &^= uint8(l.group)
+		} else if l.far && square < l.until {
+			s.near |= uint8(l.group)
+		}
 	}
 }
 
@@ -281,8 +302,10 @@ func (v *View) Resync() {
 	for _, n := range v.used {
 		s := &v.slots[n]
 		if s.phase == live {
-			s.phase, s.life, s.vague = sight, next(s.life), true
-			clear(s.groups[:])
+			s.phase, s.life = sight, next(s.life)
+			for g := range s.groups {
+				s.groups[g] = known{vague: true}
+			}
 		}
 	}
 }
@@ -365,6 +388,14 @@ func (v *View) Delivered(p *wire.Packet) {
 		if !current || s.phase == empty {
 			continue
 		}
+		if r&refGone != 0 && groups != 0 {
+			for ; groups != 0 && s.phase == live; groups &= groups - 1 {
+				if k := &s.groups[bits.TrailingZeros32(groups)]; k.out {
+					*k = known{gone: k.last, vague: true}
+				}
+			}
+			continue
+		}
 		if r&refGone != 0 {
 			if s.phase == leaving || s.phase == resting && s.end.Newer(p.Seq) {
 				s.phase, s.end = resting, p.Seq
@@ -375,7 +406,7 @@ func (v *View) Delivered(p *wire.Packet) {
 			continue
 		}
 		for ; groups != 0; groups &= groups - 1 {
-			if k := &s.groups[place(bits.TrailingZeros32(groups))]; p.Tick > k.acked {
+			if k := &s.groups[place(bits.TrailingZeros32(groups))]; p.Tick > k.acked && p.Tick > k.gone && !k.out {
 				k.prior, k.priorLevel = k.acked, k.level
 				k.acked, k.level, k.bound = p.Tick, 0, uint8(r>>28)
 				if v.h.rules[s.kind].graded>>uint(bits.TrailingZeros32(groups))&1 != 0 {
@@ -399,7 +430,7 @@ func (v *View) Missing(p *wire.Packet) {
 		if !current {
 			continue
 		}
-		if r&refGone != 0 {
+		if r&refGone != 0 && groups == 0 {
 			if s.phase == leaving && s.groups[0].last == p.Tick {
 				s.groups[0].lost = true
 			}
@@ -421,7 +452,41 @@ func (v *View) groupsOf(s *slot, e *Entity) uint32 {
 	if s.mine {
 		return 1 << OwnerGroup
 	}
-	return 1<<uint(len(v.h.kinds[e.Kind].Groups)) - 1
+	all := uint32(1)<<uint(len(v.h.kinds[e.Kind].Groups)) - 1
+	limits := v.h.rules[s.kind].limits
+	for i := range limits {
+		l := &limits[i]
+		if l.far && uint32(s.near)&l.group == 0 || l.team && (e.Team == 0 || e.Team != v.team) {
+			all &^= l.group
+		}
+	}
+	return all
+}
+
+// Team says of which team the client's player is; 0: of none.
+func (v *View) Team(team int64) { v.team = team }
+
+// forget returns the groups of a slot that the client must be told to forget now, of those that are not in the set all of groups that it
+// receives; and lets those that it receives again begin anew.
+func (v *View) forget(s *slot, all uint32, now clock.Time, rto time.Duration) (groups uint32) {
+	for set := v.h.rules[s.kind].limited(); set != 0; set &= set - 1 {
+		k := &s.groups[bits.TrailingZeros32(set)]
+		switch {
+		case all&(set&-set) == 0:
+			if s.phase == sight {
+				break // what a first sight does not tell is not there
+			}
+			if !k.out && k.last != 0 {
+				k.out, k.lost = true, true
+			}
+			if k.out && (k.lost || k.overdue(now, rto)) {
+				groups |= set & -set
+			}
+		case k.out:
+			*k = known{gone: k.last, vague: true}
+		}
+	}
+	return groups
 }
 
 // Due describes what a slot has to say.
@@ -463,6 +528,12 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 				continue // gone without our being told, see Leave: there is nothing to say that would be true
 			}
 			all := v.groupsOf(s, e)
+			if limited := !s.mine && len(v.h.rules[s.kind].limits) > 0; limited {
+				if groups := v.forget(s, all, now, rto); groups != 0 {
+					dst = append(dst, Due{Slot: n, Ent: s.ent, Gone: true, groups: groups})
+					continue
+				}
+			}
 			d := Due{Slot: n, Ent: s.ent, First: s.phase == sight, Mine: s.mine, Bound: s.bound, Told: s.told}
 			kind := v.h.kinds[e.Kind]
 			var groups uint32
@@ -533,11 +604,19 @@ func (v *View) Unacked() bool {
 	for _, n := range v.used {
 		s := &v.slots[n]
 		switch s.phase {
-		case leaving, sight:
+		case leaving:
 			return true
-		case live:
+		case sight, live:
 			e := v.h.At(s.ent)
 			all := v.groupsOf(s, e)
+			if s.phase == sight && all != 0 {
+				return true
+			}
+			for set := v.h.rules[s.kind].limited() &^ all; set != 0 && !s.mine; set &= set - 1 {
+				if s.groups[bits.TrailingZeros32(set)].last != 0 {
+					return true
+				}
+			}
 			for ; all != 0; all &= all - 1 {
 				g := bits.TrailingZeros32(all)
 				if k := &s.groups[place(g)]; e.group[g].changed > k.acked || v.level(s, g) != k.level {
@@ -564,8 +643,15 @@ func (v *View) commit(d *Due, p *wire.Packet, now clock.Time) {
 	s.said, s.mention = true, p.Seq
 	at := len(p.Refs)
 	p.Refs = append(p.Refs, ref32(d.Slot, d.groups, d.Gone, s.life, s.level, v.bound(s, d)))
-	if d.Gone {
+	if d.Gone && d.groups == 0 {
 		s.groups[0].say(p.Tick, 0, now)
+		return
+	}
+	for set := d.groups; set != 0 && d.Gone; set &= set - 1 {
+		k := &s.groups[bits.TrailingZeros32(set)]
+		k.say(p.Tick, 0, now)
+	}
+	if d.Gone {
 		return
 	}
 	oldest := p.Tick
@@ -575,6 +661,14 @@ func (v *View) commit(d *Due, p *wire.Packet, now clock.Time) {
 	long := p.Tick-oldest >= longAgo
 	if long {
 		p.Refs[at] |= refBased
+	}
+	if d.First {
+		for set := v.h.rules[s.kind].limited() &^ d.groups; set != 0; set &= set - 1 {
+			if k := &s.groups[bits.TrailingZeros32(set)]; k.last != 0 && !s.mine {
+				k.out = true
+				k.say(p.Tick, 0, now)
+			}
+		}
 	}
 	s.bound, s.told = v.bound(s, d), p.Tick
 	e := v.h.At(s.ent)
@@ -683,7 +777,7 @@ func (v *View) lookAt(key lookKey) {
 		for j := 0; j < len(p.Refs); j += words(p.Refs[j]) {
 			r := p.Refs[j]
 			n, groups, current := v.RefSlot(r)
-			if !current || !v.shown(n, key.newest) {
+			if !current || r&refGone != 0 || !v.shown(n, key.newest) {
 				continue
 			}
 			base, mark := j+1, Mark{p.Tick, uint8(r >> 28), uint8(r>>26) & 3}

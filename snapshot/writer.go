@@ -76,7 +76,10 @@ func (x *Writer) choose(due []Due) usual {
 		}
 		s := &x.v.slots[d.Slot]
 		k := &s.groups[place(bits.TrailingZeros32(d.groups))]
-		r := k.ref(now, s.vague)
+		r := k.ref(now)
+		if r.base == 0 {
+			continue
+		}
 		if r.found {
 			found++
 		}
@@ -229,6 +232,9 @@ func (x *Writer) entry(d *Due) {
 	s := &v.slots[d.Slot]
 	if d.Gone {
 		w.Bits(0b111, 3)
+		if w.Bool(d.groups != 0); d.groups != 0 {
+			w.Bits(uint64(d.groups), schema.MaxGroups)
+		}
 		return
 	}
 	h := v.h
@@ -239,7 +245,9 @@ func (x *Writer) entry(d *Due) {
 		w.Bits(0b011, 3)
 		w.Uvarint(uint64(e.Kind), kindK)
 		w.Uvarint(uint64(e.ID), idK)
-		w.Bool(s.mine)
+		if w.Bool(s.mine); !s.mine && len(h.rules[s.kind].limits) > 0 {
+			w.Bits(uint64(d.groups), len(k.Groups))
+		}
 	} else {
 		u = x.usual
 		g := OwnerGroup
@@ -247,7 +255,7 @@ func (x *Writer) entry(d *Due) {
 			g = h.rules[e.Kind].usual
 		}
 		if d.groups == 1<<uint(g) {
-			if hd := v.header(s, e, k, g, d); hd.plain() && u.is(&hd.ref, h.tick) {
+			if hd := v.header(s, e, k, g, d); hd.base != 0 && hd.plain() && u.is(&hd.ref, h.tick) {
 				w.Bits(0, 1)
 				x.body(e, k, g, &hd)
 				return
@@ -261,6 +269,9 @@ func (x *Writer) entry(d *Due) {
 	for set := d.groups; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
 		hd := v.header(s, e, k, g, d)
+		if !d.First && k.Limited(g) {
+			w.Bool(hd.base == 0)
+		}
 		hd.append(w, k, g, h.tick, u)
 		x.body(e, k, g, &hd)
 	}
@@ -273,9 +284,11 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Due) header 
 	since := s.since
 	if !d.First {
 		known := &s.groups[place(g)]
-		hd.ref, hd.was = known.ref(v.h.tick, s.vague), known.bound
+		hd.ref, hd.was = known.ref(v.h.tick), known.bound
 		hd.baseLevel, hd.priorLevel = known.level, known.priorLevel
-		since = hd.base
+		if since = hd.base; since == 0 {
+			since = max(s.since, known.gone)
+		}
 	}
 	if g == OwnerGroup || k.Groups[g].Moving {
 		hd.cut, hd.start, hd.rest = e.Times(g, since)

@@ -605,6 +605,9 @@ func (d *dissector) entry(rules *game.Rules, n uint64) {
 		return
 	}
 	if d.r.Bool() {
+		if d.r.Bool() {
+			d.t.Fatal("groups to be forgotten, where no kind has limited ones")
+		}
 		d.note("gone: entity %d", d.slots[n].id)
 		delete(d.slots, n)
 		return

@@ -519,6 +519,9 @@ func (s *Sim) Converged() error {
 					continue
 				}
 				want, _ := h.Values(i, g, h.Tick(), nil)
+				if st.Level != 0 {
+					schema.Coarsen(s.Rules.Kinds[e.Kind], g, int(st.Level), want)
+				}
 				if g == snapshot.OwnerGroup {
 					k := s.Rules.Kinds[e.Kind]
 					for pi := range k.Props {
