@@ -109,7 +109,7 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			if a.Tick == 0 {
 				return true
 			}
-			oldest := at.Oldest - min(at.Oldest, motion.Wait(max(a.Bound, b.Bound))) // it is shown that much later
+			oldest := at.Oldest - min(at.Oldest, 2*motion.Wait(max(a.Bound, b.Bound))) // it is shown that much later, and comes so much less often
 			from, ok := r.state(i, g, a, oldest, 0)
 			if !ok {
 				return true
