@@ -12,7 +12,6 @@ import (
 	"meanwhile/lab/match"
 	"meanwhile/motion"
 	"meanwhile/netsim"
-	"meanwhile/schema"
 	"meanwhile/server"
 	"meanwhile/snapshot"
 )
@@ -23,7 +22,7 @@ var entitiesExperiment = &experiment{
 	notes: `One player stands among 200 walkers that move for five seconds and rest for three, in the mean, at distances from 5 to 100 m, equally many for
 each factor of distance. A real server sends 20 packets a second, each with room for updates_per_tick of them on average; a real client holds what arrives. <b>meanwhile</b> is drawn as it
 is: the server announces with each record how soon the next one comes. Rivals see the same records arrive, with or without the schedule that keeps announced bounds (<b>schedule</b>):
-<b>global-2</b> draws everything two send intervals back; <b>ryzom</b> takes the 80th percentile of the entity's last 25 intervals and a tick, <b>ryzom-rest</b> with rests
+<b>global</b> is our client with a server that announces nothing: one adaptive delay for all; <b>global-2</b> draws everything two send intervals back; <b>ryzom</b> takes the 80th percentile of the entity's last 25 intervals and a tick, <b>ryzom-rest</b> with rests
 among the intervals; <b>q95</b> the 95th percentile and what our client allows for the path; <b>price</b> our estimator with its budget, one for each entity. Rivals know the server's clock
 and the path's floor, retime at once at rest, follow their target within half and one and a half times real time, and get the same addition for all entities, <b>margin_ms</b>: the least
 from a list with which they have at most one hitch per entity-minute on each path, or the largest. <b>delay</b> is from when the drawn state was true, above the path's floor, while the thing moves. A <b>hitch</b> is more than
@@ -31,7 +30,7 @@ from a list with which they have at most one hitch per entity-minute on each pat
 the drawn time of what moves runs faster or slower than real time, in the mean.`,
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, mustProfile("lte-b")},
-	policies: []string{ours, "global-2", "ryzom", "ryzom-rest", "q95", "price"},
+	policies: []string{ours, "global", "global-2", "ryzom", "ryzom-rest", "q95", "price"},
 	run:      runEntities,
 }
 
@@ -147,6 +146,7 @@ type onlooker struct {
 	own           crowdScore
 	ents          map[game.ID]*crowdEntity
 	hooked        bool
+	tick          clock.Tick
 	every         int // ticks from packet to packet, rounded up
 	promised      int // records that were announced by the one before
 	broken        int // of them, those that came later than that
@@ -159,6 +159,7 @@ type onlooker struct {
 type crowdEntity struct {
 	radius  float64
 	index   int32
+	moved   [snapshot.HistoryTicks]bool // by tick
 	newest  clock.Tick
 	rest    bool
 	bound   uint8
@@ -415,13 +416,15 @@ func (o *onlooker) frame() {
 	srv := o.sim.Server
 	now := srv.Tick().Frac() + clock.TickFrac(int64(o.sim.Loop.Now().Sub(srv.Now())-o.floor)*clock.FracPerTick/int64(crowdPeriod))
 	measured := o.began > 0 && c.Stats().Age < 500*time.Millisecond
-	k := o.sim.Rules.Kinds[0]
-	var a, b [schema.MaxComps]int64
 	moves := func(e *crowdEntity, t clock.TickFrac) bool {
-		n := min(t.Tick(), h.Tick()-1)
-		was, ok := h.Values(e.index, 0, n, a[:0])
-		is, ok2 := h.Values(e.index, 0, n+1, b[:0])
-		return ok && ok2 && (was[k.PlaceX] != is[k.PlaceX] || was[k.PlaceX+1] != is[k.PlaceX+1])
+		n := min(t.Tick()+1, h.Tick())
+		return h.Tick()-n < snapshot.HistoryTicks && e.moved[n%snapshot.HistoryTicks]
+	}
+	if h.Tick() != o.tick {
+		o.tick = h.Tick()
+		for _, e := range o.ents {
+			e.moved[o.tick%snapshot.HistoryTicks] = h.At(e.index).ChangedIn(0) == o.tick
+		}
 	}
 	for _, held := range c.Store().Entities() {
 		if held.Mine {
@@ -465,22 +468,21 @@ func runEntities(r *run) error {
 	}
 	var rivals []string
 	for _, p := range r.chosen {
-		if p != ours {
+		if p != ours && p != "global" {
 			rivals = append(rivals, p)
 		}
 	}
-	for _, updates := range []int{20, 40} {
+	for _, updates := range []int{40, 20} {
+		if r.quick && updates != 40 {
+			continue
+		}
 		budgets, err := each(len(r.profiles), func(i int) (int, error) { return crowdBudget(r.profiles[i], updates) })
 		if err != nil {
 			return err
 		}
-		schedules := []string{"announced"}
-		if len(rivals) > 0 && !r.quick {
-			schedules = append(schedules, "priority")
-		}
-		for _, schedule := range schedules {
+		for _, schedule := range []string{"announced", "priority"} {
 			noBounds := schedule == "priority"
-			if !noBounds && !r.wants(ours) && r.quick {
+			if noBounds && len(rivals) == 0 && !r.wants("global") {
 				continue
 			}
 			results, err := each(len(r.profiles)*len(seeds), func(i int) (*onlooker, error) {
@@ -489,8 +491,12 @@ func runEntities(r *run) error {
 			if err != nil {
 				return err
 			}
+			if noBounds && r.wants("global") {
+				o := &entityRows{r, updates, schedule, seeds, results}
+				o.emit("global", 0, func(w *onlooker) *crowdScore { return &w.own })
+			}
 			o := &entityRows{r, updates, schedule, seeds, results}
-			if r.wants(ours) {
+			if r.wants(ours) && !noBounds {
 				o.emit(ours, 0, func(w *onlooker) *crowdScore { return &w.own })
 			}
 			for i, name := range rivals {

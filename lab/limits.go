@@ -30,6 +30,7 @@ var (
 	at60Hz  = append(Values{{"rate_hz", 60}}, held...)
 	at10Hz  = append(Values{{"rate_hz", 10}}, held...)
 	guesses = Values{{"rate_hz", 20}, {"extrapolate_ms", 100.0}}
+	of40    = Values{{"updates_per_tick", 40}}
 )
 
 // gateLimits are what `lab gate` holds. Time has its targets; the floors of agreement and the ceilings of hitches in the arena stand
@@ -61,6 +62,11 @@ var gateLimits = append(alwaysLimits(),
 	most("input", "mean", "speed_deviation", 0.005),
 	most("input", "fiber", "mean_lead_ms", 34),
 
+	most("entities", "mean", "mean_delay_ms", 430).with(of40),
+	most("entities", "mean", "hitches_per_entity_min", 1.2).with(of40),
+	most("entities", "fiber", "broken_share", 0.01).with(of40),
+	least("entities", "mean", "records_per_s", 770).with(of40),
+
 	least("arena", "lan", "agreement", 0.996),
 	least("arena", "fiber", "agreement", 0.996),
 	least("arena", "wifi", "agreement", 0.988),
@@ -88,6 +94,10 @@ var gateLimits = append(alwaysLimits(),
 
 // quickLimits are those of `lab gate --quick`: seconds of each match, so the floors lie lower.
 var quickLimits = append(alwaysLimits(),
+	most("entities", "mean", "mean_delay_ms", 450),
+	most("entities", "mean", "hitches_per_entity_min", 1.5),
+	most("entities", "fiber", "broken_share", 0.01),
+
 	most("clock", "fiber", "p99_ms", 0.7).with(inTime),
 	most("clock", "wifi", "p99_ms", 0.7).with(inTime),
 	most("clock", "", "p99_ms", 4),
