@@ -205,13 +205,15 @@ type Client struct {
 	lastSent clock.Time
 	sentCmd  clock.Tick
 
-	seer  seer
-	cmds  []game.Command
-	buf   []byte
-	w     wire.BitWriter
-	drawn []int64
-	shown Entity // the one that Draw hands over
-	stats Stats
+	seer     seer
+	cmds     []game.Command
+	buf      []byte
+	w        wire.BitWriter
+	drawn    []int64
+	rides    [maxRides][]int64 // drawn parents of what is drawn
+	rideVals []float64
+	shown    Entity // the one that Draw hands over
+	stats    Stats
 
 	botVals  []int64
 	away     bool
@@ -271,6 +273,9 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 		most = max(most, k.Obs)
 	}
 	c.drawn = make([]int64, most)
+	for i := range c.rides {
+		c.rides[i] = make([]int64, most)
+	}
 	return c, nil
 }
 

@@ -26,7 +26,8 @@ type Entity struct {
 }
 
 // Draw calls f for every entity in sight by kind and rising ID: the player's own avatar predicted, with its
-// fading error, everything else at the playout time. What a predicted command removed is left out.
+// fading error, everything else at the playout time. What is relative to a parent is drawn where that is, and left out if its parent is not in
+// sight. What a predicted command removed is left out.
 func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
 	e := &c.shown
 	for kind, k := range c.rules.Kinds {
@@ -37,12 +38,12 @@ func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
 			*e = Entity{ID: game.ID(h.ID), Kind: kind, Mine: h.Mine, Held: h}
 			if h.Mine {
 				var ok bool
-				if vals, ok = c.drawOwn(vals[:0], h, k); !ok {
+				if vals, ok = c.drawOwn(vals[:0], h, k); !ok || !c.attachOwn(k, vals) {
 					continue
 				}
 			} else {
 				drawn, ok := c.drawAt(h, c.playT)
-				if !ok {
+				if !ok || !c.attach(k, drawn, c.playT, 0) {
 					continue
 				}
 				e.Drawn = drawn
@@ -82,23 +83,8 @@ func (c *Client) drawOwn(vals []float64, h *snapshot.Held, k *schema.Kind) ([]fl
 func (c *Client) drawAt(h *snapshot.Held, t clock.TickFrac) (drawn []int64, ok bool) {
 	k := c.rules.Kinds[h.Kind]
 	drawn = c.drawn[:k.Obs]
-	for g := range k.Groups {
-		group := &k.Groups[g]
-		if group.N == 0 {
-			continue
-		}
-		a, b := h.Groups[g].Around(t)
-		if c.cfg.NoInterpolation {
-			a, b = h.Groups[g].Newest(), nil
-		}
-		if a == nil && k.Limited(g) {
-			clear(drawn[group.At : group.At+group.N]) // not for us
-			continue
-		}
-		if a == nil {
-			return nil, false
-		}
-		motion.Draw(k, group, a, b, t, drawn[group.At:group.At+group.N])
+	if !c.drawInto(h, t, drawn) {
+		return nil, false
 	}
 	c.texts.Spell(k, drawn)
 	return drawn, true

@@ -22,8 +22,7 @@ func (k *Kind) FromFloats(src []float64, dst []int64) {
 			q.view(in[0], in[1], out)
 		case Quat:
 			base, m := quatScale(q.Sim, 1)
-			n := float64(in[0]*in[0]) + float64(in[1]*in[1]) + float64(in[2]*in[2])
-			roundQuat(geom.Quat{W: math.Sqrt(max(1-n, 0)), X: in[0], Y: in[1], Z: in[2]}, base, m, out)
+			roundQuat(upQuat(in), base, m, out)
 		case Bytes:
 			for c := range out {
 				out[c] = round(in[c])
@@ -46,4 +45,38 @@ func (k *Kind) FromFloats(src []float64, dst []int64) {
 		}
 	}
 	k.Clamp(dst)
+}
+
+// FromExact gives the drawn values (1/SubSteps) of the places, rotations and handles among numbers as AppendExact makes them, for what
+// is relative to an entity of which only those are known. All else becomes 0. src holds Floats numbers, dst Obs integers.
+func (k *Kind) FromExact(src []float64, dst []int64) {
+	for i := range k.Props {
+		q := &k.Props[i]
+		if q.ObsAt < 0 {
+			continue
+		}
+		in, out := src[q.At:q.At+q.Comps], dst[q.ObsAt:q.ObsAt+q.Comps]
+		clear(out)
+		switch q.Class {
+		case Pos:
+			for c := range out {
+				out[c] = round(float64(in[c] * float64(q.Obs*SubSteps)))
+			}
+		case Angle, View:
+			for c := range out {
+				out[c] = wrap(round(float64(in[c]/twoPi*float64(q.Turn*SubSteps))), q.Turn*SubSteps)
+			}
+		case Quat:
+			base, m := q.QuatScale()
+			roundQuat(upQuat(in), base, m, out)
+		case Handle:
+			out[0] = clamp(round(in[0]), 0, math.MaxUint32) * SubSteps
+		}
+	}
+}
+
+// upQuat is upright's way back.
+func upQuat(v []float64) geom.Quat {
+	n := float64(v[0]*v[0]) + float64(v[1]*v[1]) + float64(v[2]*v[2])
+	return geom.Quat{W: math.Sqrt(max(1-n, 0)), X: v[0], Y: v[1], Z: v[2]}
 }

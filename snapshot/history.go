@@ -257,6 +257,12 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	}
 	if k.PlaceX >= 0 {
 		e.X, e.Y = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM)
+		if k.Parent >= 0 && k.Props[k.Parent].ObsAt >= 0 {
+			// Where its parent is, as near as distances need it: that of this tick or the one before, and without its turn.
+			if j, ok := h.index[uint32(row[k.Props[k.Parent].ObsAt])]; ok && j != i {
+				e.X, e.Y = addMillimetres(e.X, h.ents[j].X), addMillimetres(e.Y, h.ents[j].Y)
+			}
+		}
 	}
 	if k.Team >= 0 {
 		e.Team = sim[k.Props[k.Team].At]
@@ -288,6 +294,10 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 func millimetres(v int32, mm float64) int32 {
 	f := math.Floor(float64(float64(v) * mm))
 	return int32(min(max(f, math.MinInt32), math.MaxInt32))
+}
+
+func addMillimetres(a, b int32) int32 {
+	return int32(min(max(int64(a)+int64(b), math.MinInt32), math.MaxInt32))
 }
 
 func (e *Entity) obsRow(k *schema.Kind, t clock.Tick) []int32 {

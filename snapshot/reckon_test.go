@@ -168,3 +168,40 @@ func TestReckonedSaysTheRest(t *testing.T) {
 		t.Errorf("sent %d times in %d ticks, want once each time that the history forgets", n, 4*HistoryTicks)
 	}
 }
+
+// rider stands on a boat.
+type rider struct {
+	On  uint32 `net:"handle,parent"`
+	Pos vec2   `net:"pos,1cm"`
+}
+
+// Who is relative to a parent is found where the parent is.
+func TestPlaceOnAParent(t *testing.T) {
+	p := boats(t)
+	k, err := schema.New("rider", reflect.TypeFor[rider](), 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.h = NewHistory(append(p.h.kinds, k))
+	p.begin()
+	on := p.spawn(0, false)
+	i := p.spawn(1, false)
+	p.sims[on][0], p.sims[on][1] = 50_000, -7_000 // mm
+	p.sims[i][0], p.sims[i][1], p.sims[i][2] = int64(p.h.At(on).ID), 200, 300
+	p.record()
+	if e := p.h.At(i); e.X != 52_000 || e.Y != -4_000 {
+		t.Errorf("it is at %d %d mm, want 52000 -4000", e.X, e.Y)
+	}
+	p.begin()
+	p.sims[i][0] = 0
+	p.record()
+	if e := p.h.At(i); e.X != 2_000 || e.Y != 3_000 {
+		t.Errorf("on nothing it is at %d %d mm, want 2000 3000", e.X, e.Y)
+	}
+	p.begin()
+	p.sims[i][0] = int64(p.h.At(i).ID) // itself
+	p.record()
+	if e := p.h.At(i); e.X != 2_000 {
+		t.Errorf("on itself it is at %d mm", e.X)
+	}
+}
