@@ -53,7 +53,7 @@ type Config struct {
 
 // The price of one hitch a minute, in delay: where it begins and how far the budget may move it.
 const (
-	StartPrice = 21 * time.Millisecond
+	StartPrice = 20 * time.Millisecond
 	MinPrice   = 6 * time.Millisecond
 	MaxPrice   = 300 * time.Millisecond
 

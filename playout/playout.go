@@ -11,8 +11,9 @@
 //	     |<---------------- delay ------------->|
 //
 // The delay follows its target by running up to a tenth faster or slower. When what should have come is overdue the clock
-// slows before it runs dry; when it is dry it stands still until the delay has reached its target, and then goes on: what
-// can be hit is held where the newest record put it, never extrapolated. A gap of more than a second is jumped over.
+// slows before it runs dry; when it is dry it stands still until the delay has reached two and a half times its target (a fixed one just
+// its length), and then goes on: what comes next is drawn from where the picture stood. What can be hit is held where the newest record put
+// it, never extrapolated. A gap of more than a second is jumped over.
 //
 // A client that draws things which nobody can hit may guess where they are for a bounded time beyond the newest record
 // (Config.Extrapolate): the delay is then chosen so much shorter.
@@ -245,10 +246,11 @@ func (c *Clock) advance(local, newest clock.Time) {
 		}
 	}
 	step := dt - moved - time.Duration(float64(c.slow*float64(dt)))
-	if have < want && !c.silent {
+	dry := c.t >= last && !c.silent
+	if grow := have < want || dry && c.cfg.Fixed == 0 && have < min(MaxDelay, want*5/2); grow && !c.silent {
 		step = min(step, max(last.Sub(c.t), 0)) // the delay grows for free while there is nothing to draw
 	}
-	if dry := c.t >= last && !c.silent; dry {
+	if dry {
 		c.starved += dt
 		if c.starved > hitch && c.counted == 0 || c.counted > 0 && c.starved-c.counted > hitchAgain {
 			c.hitches++

@@ -231,6 +231,21 @@ func TestPauseThenWalk(t *testing.T) {
 	}
 }
 
+// Who has run dry goes on from where the picture stood, not from where the clock would be by now.
+func TestGoesOnFromWhereItStood(t *testing.T) {
+	c := newClock(t, Config{})
+	deliver(c, 1000*ms, 20000*ms, func(at clock.Time) bool { return at > 19500*ms }, nil)
+	target, newest := c.Target(), 19500*ms
+	for now := 20000 * ms; c.Delay() < 2*target; now += 10 * ms {
+		if got := c.Advance(now); got > newest {
+			t.Fatalf("with a delay of %v, target %v, the clock is at %v, beyond the newest state", c.Delay(), target, got)
+		}
+		if now > 21000*ms {
+			t.Fatalf("the delay is %v", c.Delay())
+		}
+	}
+}
+
 // However far off stamps and arrivals are, neither the target nor the delay after a jump lies outside [0, MaxDelay], and time does not
 // run back.
 func TestHostileStamps(t *testing.T) {
