@@ -1,0 +1,107 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/estimate"
+	"pgregory.net/rapid"
+)
+
+func TestLeadConfig(t *testing.T) {
+	for _, c := range []struct {
+		cfg LeadConfig
+		ok  bool
+	}{
+		{LeadConfig{}, true},
+		{LeadConfig{Price: estimate.MaxPrice, Margin: estimate.MaxTarget}, true},
+		{LeadConfig{Price: -1}, false},
+		{LeadConfig{Price: estimate.MaxPrice + 1}, false},
+		{LeadConfig{Margin: -1}, false},
+		{LeadConfig{Margin: estimate.MaxTarget + 1}, false},
+	} {
+		if l, err := NewLead(c.cfg); (err == nil) != c.ok || (l != nil) != c.ok {
+			t.Errorf("%+v: %v", c.cfg, err)
+		}
+	}
+}
+
+// Whatever a server reports, the lead grows by at most a tenth of real time and shrinks by at most 3 %; it jumps forward only where it is too short by
+// more than 250 ms, and never back.
+func TestLeadMoves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		l, err := NewLead(LeadConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, tick := clock.Time(0), clock.Tick(0)
+		least := time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "least"))
+		before := l.Move(16*time.Millisecond, least)
+		honest := rapid.Bool().Draw(t, "honest")
+		for range 400 {
+			dt := time.Duration(rapid.Int64Range(1e6, 5e7).Draw(t, "dt"))
+			now += clock.Time(dt)
+			tick++
+			l.Made(tick, before-time.Duration(rapid.Int64Range(0, 16e6).Draw(t, "lost")))
+			if rapid.IntRange(0, 2).Draw(t, "reports") == 0 {
+				slack := before - time.Duration(rapid.Int64Range(0, 6e8).Draw(t, "took"))
+				if !honest && rapid.IntRange(0, 9).Draw(t, "lies") == 0 {
+					slack = time.Duration(rapid.Int64Range(-2e10, 2e10).Draw(t, "slack"))
+				}
+				l.Feedback(now, tick-min(tick, clock.Tick(rapid.Uint32Range(0, 5).Draw(t, "behind"))), slack)
+			}
+			after := l.Move(dt, least)
+			if moved := after - before; moved < -dt*3/100-1 || moved > dt/10+1 && moved <= leadJump {
+				t.Fatalf("in %v the lead moved from %v to %v", dt, before, after)
+			}
+			before = after
+		}
+	})
+}
+
+// Each command takes 30 ms, every 100th 90 ms: at 60 of them a second that is 36 starved runs a minute, worth a longer lead; at one in 2400 it is not.
+// Frames and ticks keep step, so the lead is one that frames allow.
+func TestLeadIsWorthIt(t *testing.T) {
+	const frame = time.Second / 60
+	for _, c := range []struct {
+		every    int
+		from, to time.Duration // of what commands have
+	}{{100, 90 * time.Millisecond, 112 * time.Millisecond}, {2400, 30 * time.Millisecond, 54 * time.Millisecond}} {
+		l, err := NewLead(LeadConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ahead := time.Duration(0)
+		for i := 1; i <= 60*120; i++ {
+			now := clock.Time(i) * clock.Time(frame)
+			lead := l.Move(frame, 60*time.Millisecond)
+			const phase = 5 * time.Millisecond
+			ahead = phase + (lead-phase)/frame*frame
+			l.Made(clock.Tick(i), ahead)
+			took := 30 * time.Millisecond
+			if i%c.every == 0 {
+				took = 90 * time.Millisecond
+			}
+			l.Feedback(now, clock.Tick(i), ahead-took)
+		}
+		if ahead < c.from || ahead > c.to {
+			t.Errorf("one of %d takes 60 ms longer: commands have %v, want %v to %v", c.every, ahead, c.from, c.to)
+		}
+	}
+}
+
+func TestLeadAllocs(t *testing.T) {
+	l, err := NewLead(LeadConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := clock.Tick(0)
+	if n := testing.AllocsPerRun(1000, func() {
+		tick++
+		l.Made(tick, l.Move(16*time.Millisecond, 50*time.Millisecond))
+		l.Feedback(clock.Time(tick)*16e6, tick, 10*time.Millisecond)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
