@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -130,4 +131,37 @@ func TestQuatIntegers(t *testing.T) {
 			t.Errorf("%v is %v, want %v", c.q, got, c.want)
 		}
 	}
+}
+
+// How values are rounded, for clients in other languages: testdata/rounded.txt has, for properties of each graded class, simulation
+// integers, what observers receive of them, and what of that is left at coarser levels.
+func TestRoundingVectors(t *testing.T) {
+	k := kindOf[rigid](t)
+	var b strings.Builder
+	b.WriteString("# Values as simulation integers, as observers receive them, and at the coarser levels of the kind in rigid.txt: property, integers.\n")
+	r := random(5)
+	sims, row := make([]int64, k.Sims), make([]int32, k.Obs)
+	for range 6 {
+		for i := range sims {
+			sims[i] = int64(r.next()) >> (40 + r.next()%22)
+		}
+		k.Clamp(sims)
+		k.Observe(sims, row)
+		for i := range k.Props {
+			q := &k.Props[i]
+			if q.ObsAt < 0 || q.Sim == q.Obs && q.Shift == [schema.MaxLevels]uint8{} {
+				continue
+			}
+			fmt.Fprintf(&b, "%s %v observed %v", q.Name, sims[q.At:q.At+q.Comps], row[q.ObsAt:q.ObsAt+q.Comps])
+			for level := 1; level <= len(k.Levels) && q.Shift[level] > 0; level++ {
+				var coarse []int32
+				for _, v := range row[q.ObsAt : q.ObsAt+q.Comps] {
+					coarse = append(coarse, q.Coarsen(v, level))
+				}
+				fmt.Fprintf(&b, " level %d %v", level, coarse)
+			}
+			b.WriteString("\n")
+		}
+	}
+	golden(t, "testdata/rounded.txt", b.String())
 }

@@ -347,11 +347,11 @@ func sameOutcome(k *schema.Kind, a, b []int64, slack float64) bool {
 		for c := p.At; c < p.At+p.Comps; c++ {
 			d := float64(max(a[c]-b[c], b[c]-a[c]))
 			switch p.Class {
-			case schema.Pos, schema.Vel:
+			case schema.Pos, schema.Vel, schema.Spin:
 				if d > slack*p.Sim {
 					return false
 				}
-			case schema.Angle:
+			case schema.Angle, schema.View:
 				if d > p.Sim/64 && d < p.Sim*63/64 {
 					return false
 				}
