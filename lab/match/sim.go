@@ -395,8 +395,10 @@ func (p *Player) check(e *snapshot.Held, g int, st *motion.State) {
 		return
 	}
 	s.checked++
-	if g == snapshot.OwnerGroup {
-		k := s.Rules.Kinds[e.Kind]
+	k := s.Rules.Kinds[e.Kind]
+	if g != snapshot.OwnerGroup {
+		schema.Coarsen(k, g, int(st.Level), want) // who is far away is told less
+	} else {
 		for pi := range k.Props {
 			if q := &k.Props[pi]; q.Audience == schema.Server || q.Audience == schema.Kept {
 				clear(want[q.At : q.At+q.Comps])
