@@ -79,8 +79,8 @@ func Example() {
 		fmt.Printf("tick %d: %d bytes, x is %d cm, rests: %v\n", tick, len(body), state.Vals[0], state.Rest)
 	}
 	// Output:
-	// tick 1: 15 bytes, x is 10 cm, rests: false
-	// tick 2: 3 bytes, x is 20 cm, rests: false
-	// tick 3: 3 bytes, x is 30 cm, rests: false
-	// tick 9: 3 bytes, x is 30 cm, rests: true
+	// tick 1: 14 bytes, x is 10 cm, rests: false
+	// tick 2: 2 bytes, x is 20 cm, rests: false
+	// tick 3: 2 bytes, x is 30 cm, rests: false
+	// tick 9: 2 bytes, x is 30 cm, rests: true
 }

@@ -249,6 +249,7 @@ type hand struct {
 	wire.BitWriter
 	entries, next uint64
 	usual         bool
+	order         uint64 // of distances, where it is not 7
 }
 
 // entry begins one.
@@ -259,27 +260,34 @@ func (w *hand) entry(slot uint64) {
 }
 
 // update begins one that names its groups.
-func (w *hand) update(slot, groups uint64, n int) { w.entry(slot); w.Bits(0b01, 2); w.Bits(groups, n) }
+func (w *hand) update(slot, groups uint64, n int) {
+	w.entry(slot)
+	general.append(&w.BitWriter)
+	w.Bits(groups, n)
+}
 
 // against is a record's baseline, so many ticks ago, and the state so many ticks before that.
 func (w *hand) against(age, gap uint64) {
-	w.Bits(0b11, 2)
+	w.Bool(true)
+	if w.usual {
+		w.Bool(true)
+	}
 	w.Uvarint(age-1, ageK)
 	w.Uvarint(gap, gapK)
 }
 
-func (w *hand) gone(slot uint64) { w.entry(slot); w.Bits(0b0111, 4) }
+func (w *hand) gone(slot uint64) { w.entry(slot); isGone.append(&w.BitWriter) }
 
 // forget tells the client to forget groups.
 func (w *hand) forget(slot, groups uint64) {
 	w.entry(slot)
-	w.Bits(0b1111, 4)
+	mustForget.append(&w.BitWriter)
 	w.Bits(groups, schema.MaxGroups)
 }
 
 func (w *hand) sight(slot, kind, id uint64, mine bool) {
 	w.entry(slot)
-	w.Bits(0b011, 3)
+	firstSight.append(&w.BitWriter)
 	w.Uvarint(kind, kindK)
 	w.Uvarint(id, idK)
 	w.Bool(mine)
@@ -294,7 +302,7 @@ func byHand(write func(w *hand)) []byte {
 	var w wire.BitWriter
 	w.Reset(nil)
 	if w.Uvarint(h.entries, countK); h.entries > 0 {
-		w.Bits(7, gapB)
+		w.Uvarint(max(h.order, 7), orderK)
 		if w.Bool(h.usual); h.usual {
 			w.Uvarint(4, usualAgeK) // five ticks ago, and four before that
 			w.Uvarint(4, usualGapK)
@@ -320,6 +328,7 @@ func TestRefusals(t *testing.T) {
 		{"the end of what never was", func(w *hand) { w.gone(500) }, nil},
 		{"a slot beyond the last", func(w *hand) { w.gone(511); w.gone(512) }, wire.ErrMalformed},
 		{"more entries than slots", func(w *hand) { w.entries = 513 }, wire.ErrMalformed},
+		{"an order of distances beyond the last", func(w *hand) { w.order = 8; w.gone(0) }, wire.ErrMalformed},
 		{"an empty slot", func(w *hand) { w.update(500, 0, 0) }, ErrSlot},
 		{"an ordinary update of an empty slot", func(w *hand) { w.entry(500); w.Bits(0, 1) }, ErrSlot},
 		{"no group", func(w *hand) { w.update(1, 0, 2) }, wire.ErrMalformed},
@@ -380,7 +389,7 @@ func TestRefusals(t *testing.T) {
 			body := byHand(func(w *hand) {
 				w.usual = g.chance(0.5)
 				if w.entry(uint64(g.n(8))); g.chance(0.5) {
-					w.Bits(0b01, 2)
+					general.append(&w.BitWriter)
 					w.Bits(g.next(), 3)
 					w.against(uint64(1+g.n(20)), uint64(g.n(8)))
 				}

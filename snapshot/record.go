@@ -12,7 +12,8 @@ import (
 // Codes of a packet's entries and of a record's header.
 const (
 	countK    = 2 // order of the code of how many entries there are
-	gapB      = 3 // bits of the order of the code of how many slots lie between two entries
+	orderK    = 0 // order of the code of the order of the code of how many slots lie between two entries
+	maxOrder  = 7
 	usualAgeK = 2 // orders of the codes of the usual baseline
 	usualGapK = 1
 	ageK      = 3 // order of the code of a baseline's age
@@ -26,6 +27,29 @@ const (
 	boundB      = 4 // bits of a bound's class
 	levelB      = 2 // bits of a level
 )
+
+// form is what an entry begins with: so many ones, and a zero, which the last one does without.
+type form int
+
+const (
+	ordinary form = iota // an update of the usual group, against the usual baseline, with nothing special
+	oddly                // the same against another baseline, which it names
+	general              // an update that says all about itself
+	firstSight
+	isGone
+	mustForget
+
+	generalUsual // a general one against the usual baseline
+)
+
+func (f form) append(w *wire.BitWriter) { w.Bits(1<<uint(f)-1, min(int(f)+1, int(mustForget))) }
+
+func readForm(r *wire.BitReader) (f form) {
+	for f < mustForget && r.Bool() {
+		f++
+	}
+	return f
+}
 
 // priorTicks is how old the state before the baseline may be at most to be used: a client that takes in one record a tick still has it.
 const priorTicks = HeldStates - 1
@@ -57,6 +81,18 @@ func (r *ref) gap() clock.Tick {
 	return r.base - r.prior
 }
 
+// append writes a reference that is not the usual one.
+func (r *ref) append(w *wire.BitWriter, now clock.Tick, u usual) {
+	if u.age != 0 {
+		w.Bool(!r.found)
+		if r.found {
+			return
+		}
+	}
+	w.Uvarint(uint64(now-r.base)-1, ageK)
+	w.Uvarint(uint64(r.gap()), gapK)
+}
+
 // header is what a record says beside its values.
 type header struct {
 	ref
@@ -75,15 +111,9 @@ func (h *header) plain() bool {
 // append writes the header of a record of group g. What it is a difference from is said only in updates.
 func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick, u usual) {
 	if h.base != 0 {
-		switch {
-		case u.is(&h.ref, now):
-			w.Bits(0, 1)
-		case h.found:
-			w.Bits(0b01, 2)
-		default:
-			w.Bits(0b11, 2)
-			w.Uvarint(uint64(now-h.base)-1, ageK)
-			w.Uvarint(uint64(h.gap()), gapK)
+		usual := u.is(&h.ref, now)
+		if w.Bool(!usual); !usual {
+			h.ref.append(w, now, u)
 		}
 	}
 	if g == OwnerGroup || k.Groups[g].Moving {
@@ -205,30 +235,26 @@ func moves(k *schema.Kind) bool {
 }
 
 // readHeader reads what header.append wrote into dst, and finds the states that the record is a difference from.
-func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, held *Group, ordinary bool, dst *motion.State) (base, prior *motion.State, err error) {
+func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, held *Group, how form, dst *motion.State) (base, prior *motion.State, err error) {
 	*dst = motion.State{Tick: now, Vals: dst.Vals}
 	if held != nil {
-		switch {
-		case ordinary || !r.Bool():
+		if how == general && !r.Bool() {
+			how = generalUsual
+		}
+		if r.Bad() {
+			return nil, nil, wire.ErrTruncated
+		}
+		if how == ordinary || how == generalUsual {
 			base, prior, err = u.find(held, now)
-		case !r.Bool():
-			base, prior, err = usual{}.find(held, now)
-		default:
-			age, gap := r.Uvarint(ageK), r.Uvarint(gapK)
-			if r.Bad() {
-				return nil, nil, wire.ErrTruncated
-			}
-			if age+1 >= uint64(now) || gap > priorTicks {
-				return nil, nil, fmt.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that", wire.ErrMalformed, age, now, gap)
-			}
-			base, prior, err = usual{clock.Tick(age) + 1, clock.Tick(gap)}.find(held, now)
+		} else {
+			base, prior, err = u.readRef(r, now, held)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		dst.Bound, dst.Level = base.Bound, base.Level
 	}
-	if ordinary {
+	if how == ordinary || how == oddly {
 		return base, prior, nil
 	}
 	if g == OwnerGroup || k.Groups[g].Moving {
@@ -259,6 +285,24 @@ func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Ti
 		return nil, nil, wire.ErrTruncated
 	}
 	return base, prior, nil
+}
+
+// readRef reads what ref.append wrote.
+func (u usual) readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motion.State, err error) {
+	if u.age != 0 && !r.Bool() {
+		if r.Bad() {
+			return nil, nil, wire.ErrTruncated
+		}
+		return usual{}.find(held, now)
+	}
+	age, gap := r.Uvarint(ageK), r.Uvarint(gapK)
+	if r.Bad() {
+		return nil, nil, wire.ErrTruncated
+	}
+	if age+1 >= uint64(now) || gap > priorTicks {
+		return nil, nil, fmt.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that", wire.ErrMalformed, age+1, now, gap)
+	}
+	return usual{clock.Tick(age) + 1, clock.Tick(gap)}.find(held, now)
 }
 
 // find returns the states that a reference names.

@@ -99,7 +99,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		r := rng(uint64(id)<<32 | uint64(g)<<16 | uint64(age)<<8 | uint64(gap))
 		return r.next()
 	}
-	c.x.coded = func(id uint32, g int, age, gap clock.Tick) {
+	c.x.coded = func(id uint32, g int, age, gap clock.Tick, _ int) {
 		if i, _ := c.h.Find(id); !c.entitled(i, g) {
 			c.t.Fatalf("tick %d: a record of entity %d group %d, %d mm away, for team %d", c.tick, id, g, c.far[i], c.team)
 		}

@@ -219,7 +219,10 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 	if n := r.Uvarint(countK); n > Slots {
 		return fmt.Errorf("%w: %d entries for %d slots", wire.ErrMalformed, n, Slots)
 	} else if n > 0 {
-		order := int(r.Bits(gapB))
+		order := r.Uvarint(orderK)
+		if order > maxOrder {
+			return fmt.Errorf("%w: distances of order %d, at most %d", wire.ErrMalformed, order, maxOrder)
+		}
 		var u usual
 		if r.Bool() {
 			u.age, u.gap = clock.Tick(min(r.Uvarint(usualAgeK), math.MaxUint32-1))+1, clock.Tick(min(r.Uvarint(usualGapK), math.MaxUint32))
@@ -231,7 +234,7 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 		}
 		slot := uint64(0)
 		for range n {
-			if slot += r.Uvarint(order); slot >= Slots || r.Bad() {
+			if slot += r.Uvarint(int(order)); slot >= Slots || r.Bad() {
 				if r.Bad() {
 					return wire.ErrTruncated
 				}
@@ -254,7 +257,8 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 
 func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual) error {
 	held := s.slots[n]
-	if ordinary := !r.Bool(); ordinary || !r.Bool() {
+	how := readForm(r)
+	if how <= general {
 		if r.Bad() {
 			return wire.ErrTruncated
 		}
@@ -265,7 +269,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 		groups := uint64(1 << OwnerGroup)
 		switch {
 		case held.Mine:
-		case ordinary:
+		case how != general:
 			groups = 1 << s.rules[held.Kind].usual
 		default:
 			if groups = r.Bits(len(k.Groups)); groups == 0 {
@@ -275,13 +279,16 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 				return fmt.Errorf("%w: update of no group", wire.ErrMalformed)
 			}
 		}
-		return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, u, ordinary)
+		return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, u, how)
 	}
-	if r.Bool() {
-		if !r.Bool() {
-			s.ops = append(s.ops, op{slot: n, what: opGone})
-			return nil
+	switch how {
+	case isGone:
+		if r.Bad() {
+			return wire.ErrTruncated
 		}
+		s.ops = append(s.ops, op{slot: n, what: opGone})
+		return nil
+	case mustForget:
 		groups := r.Bits(schema.MaxGroups)
 		switch {
 		case r.Bad():
@@ -318,7 +325,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 		}
 		groups = told
 	}
-	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, u, false); err != nil || mine {
+	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, u, how); err != nil || mine {
 		return err
 	}
 	for untold := uint64(s.rules[kind].limited()) &^ groups; untold != 0; untold &= untold - 1 {
@@ -327,7 +334,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 	return nil
 }
 
-func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Held, u usual, ordinary bool) error {
+func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Held, u usual, how form) error {
 	k := s.kinds[o.kind]
 	for g := range OwnerGroup + 1 {
 		if groups>>g&1 == 0 {
@@ -340,10 +347,10 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 		}
 		o.state.Vals = s.arena[at : at+n : at+n]
 		var from *Group
-		if held != nil && (ordinary || !k.Limited(g) || !r.Bool()) {
+		if held != nil && (how != general || !k.Limited(g) || !r.Bool()) {
 			from = &held.Groups[g]
 		}
-		base, prior, err := u.readHeader(r, k, g, tick, from, ordinary, &o.state)
+		base, prior, err := u.readHeader(r, k, g, tick, from, how, &o.state)
 		if err != nil {
 			return err
 		}

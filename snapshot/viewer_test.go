@@ -300,7 +300,7 @@ func TestViewerHostile(t *testing.T) {
 		var w wire.BitWriter
 		w.Reset(nil)
 		w.Uvarint(1, countK)
-		w.Bits(0, gapB)
+		w.Uvarint(0, orderK)
 		w.Bool(false)
 		w.Bool(true)
 		w.Bits(c.slot, viewerSlotB)

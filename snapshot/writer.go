@@ -24,7 +24,7 @@ type Writer struct {
 	try   kept
 	cost  int // bits that try adds
 	votes [8]vote
-	coded func(id uint32, g int, age, gap clock.Tick) // for tests: what the differences of a record are taken from
+	coded func(id uint32, g int, age, gap clock.Tick, bits int) // for tests: what the differences of a record are taken from, and the size of its body
 
 	viewer schema.Viewer
 	sight  viewerAt // which place that is
@@ -62,7 +62,7 @@ func (x *Writer) Begin(v *View, due []Due, bits int) {
 
 // orderFor returns the best order of the code of distances with a mean.
 func orderFor(mean int) int {
-	return min(max(bits.Len(uint(max(mean, 0)*3/4))-1, 0), 1<<gapB-1)
+	return min(max(bits.Len(uint(max(mean, 0)*3/4))-1, 0), maxOrder)
 }
 
 // choose returns the reference of most of what is due.
@@ -130,7 +130,7 @@ func (x *Writer) head(n int) int {
 	if n == 0 {
 		return size
 	}
-	size += gapB + 1 + x.sight.bits(x.v.h)
+	size += wire.UvarintBits(uint64(x.order), orderK) + 1 + x.sight.bits(x.v.h)
 	if u := x.usual; u.age != 0 {
 		size += wire.UvarintBits(uint64(u.age)-1, usualAgeK) + wire.UvarintBits(uint64(u.gap), usualGapK)
 	}
@@ -187,7 +187,7 @@ func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
 	x.w.Rewind(x.mark)
 	b := x.w.Bytes()
 	order := x.best()
-	w.Bits(uint64(order), gapB)
+	w.Uvarint(uint64(order), orderK)
 	w.Bool(x.usual.age != 0)
 	if u := x.usual; u.age != 0 {
 		w.Uvarint(uint64(u.age)-1, usualAgeK)
@@ -213,8 +213,8 @@ func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
 // best returns the order that codes the distances in the fewest bits.
 func (x *Writer) best() int {
 	best, least := x.order, 0
-	for order := max(x.order-1, 0); order <= min(x.order+1, 1<<gapB-1); order++ {
-		size, last := 0, -1
+	for order := max(x.order-1, 0); order <= min(x.order+1, maxOrder); order++ {
+		size, last := wire.UvarintBits(uint64(order), orderK), -1
 		for slot := x.from(0); slot < Slots; slot = x.from(slot + 1) {
 			size += wire.UvarintBits(uint64(slot-last-1), order)
 			last = slot
@@ -231,8 +231,10 @@ func (x *Writer) entry(d *Due) {
 	v, w := x.v, &x.w
 	s := &v.slots[d.Slot]
 	if d.Gone {
-		w.Bits(0b111, 3)
-		if w.Bool(d.groups != 0); d.groups != 0 {
+		if d.groups == 0 {
+			isGone.append(w)
+		} else {
+			mustForget.append(w)
 			w.Bits(uint64(d.groups), schema.MaxGroups)
 		}
 		return
@@ -242,7 +244,7 @@ func (x *Writer) entry(d *Due) {
 	k := h.kinds[e.Kind]
 	var u usual
 	if d.First {
-		w.Bits(0b011, 3)
+		firstSight.append(w)
 		w.Uvarint(uint64(e.Kind), kindK)
 		w.Uvarint(uint64(e.ID), idK)
 		if w.Bool(s.mine); !s.mine && len(h.rules[s.kind].limits) > 0 {
@@ -255,13 +257,18 @@ func (x *Writer) entry(d *Due) {
 			g = h.rules[e.Kind].usual
 		}
 		if d.groups == 1<<uint(g) {
-			if hd := v.header(s, e, k, g, d); hd.base != 0 && hd.plain() && u.is(&hd.ref, h.tick) {
-				w.Bits(0, 1)
+			if hd := v.header(s, e, k, g, d); hd.base != 0 && hd.plain() {
+				if u.is(&hd.ref, h.tick) {
+					ordinary.append(w)
+				} else {
+					oddly.append(w)
+					hd.ref.append(w, h.tick, u)
+				}
 				x.body(e, k, g, &hd)
 				return
 			}
 		}
-		w.Bits(0b01, 2)
+		general.append(w)
 		if !s.mine {
 			w.Bits(uint64(d.groups), len(k.Groups))
 		}
@@ -302,13 +309,14 @@ func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
 		viewer = &x.viewer
 	}
 	var age, gap clock.Tick
+	at := x.w.Len()
 	if g == OwnerGroup {
 		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, viewer, e.own, k.Sims, e.ownChanged)
 	} else {
 		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, viewer, e.obs, k.Obs, e.changed)
 	}
 	if x.coded != nil {
-		x.coded(e.ID, g, age, gap)
+		x.coded(e.ID, g, age, gap, x.w.Len()-at)
 	}
 }
 

@@ -540,7 +540,7 @@ func (d *dissector) entries(rules *game.Rules) {
 	if n == 0 {
 		return
 	}
-	order := int(d.r.Bits(3))
+	order := int(d.r.Uvarint(0))
 	d.note("distances of order %d", order)
 	d.age, d.gap = 0, 0
 	if d.r.Bool() {
@@ -570,15 +570,19 @@ func (h *held) newest(g int, before clock.Tick) (newest clock.Tick) {
 
 func (d *dissector) entry(rules *game.Rules, n uint64) {
 	d.note("entry for slot %d", n)
-	ordinary := !d.r.Bool()
-	if ordinary || !d.r.Bool() {
+	ones := 0
+	for ones < 5 && d.r.Bool() {
+		ones++
+	}
+	ordinary := ones < 2
+	if ones <= 2 {
 		h := d.slots[n]
 		if h == nil {
 			d.t.Fatalf("an update of slot %d, which is empty", n)
 		}
 		k := rules.Kinds[h.kind]
 		if ordinary {
-			d.note("an ordinary update: entity %d", h.id)
+			d.note("an ordinary update%s: entity %d", []string{"", " against another baseline"}[ones], h.id)
 		} else {
 			d.note("an update: entity %d", h.id)
 		}
@@ -600,14 +604,14 @@ func (d *dissector) entry(rules *game.Rules, n uint64) {
 			d.note("groups %v", set)
 		}
 		for _, g := range set {
-			d.record(k, h, g, true, ordinary)
+			d.record(k, h, g, true, ordinary, ones == 1)
 		}
 		return
 	}
-	if d.r.Bool() {
-		if d.r.Bool() {
-			d.t.Fatal("groups to be forgotten, where no kind has limited ones")
-		}
+	if ones == 5 {
+		d.t.Fatal("groups to be forgotten, where no kind has limited ones")
+	}
+	if ones == 4 {
 		d.note("gone: entity %d", d.slots[n].id)
 		delete(d.slots, n)
 		return
@@ -623,15 +627,15 @@ func (d *dissector) entry(rules *game.Rules, n uint64) {
 	d.slots[n] = h
 	k := rules.Kinds[h.kind]
 	if h.mine {
-		d.record(k, h, ownerGroup, false, false)
+		d.record(k, h, ownerGroup, false, false, false)
 		return
 	}
 	for g := range groups(k) {
-		d.record(k, h, g, false, false)
+		d.record(k, h, g, false, false, false)
 	}
 }
 
-func (d *dissector) record(k *schema.Kind, h *held, g int, based, ordinary bool) {
+func (d *dissector) record(k *schema.Kind, h *held, g int, based, ordinary, oddly bool) {
 	obs := g != ownerGroup
 	props, name := owned(k), "its owner's record"
 	moving := true
@@ -648,8 +652,8 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based, ordinary bool)
 	base := clock.Tick(0)
 	if based {
 		age, gap := d.age, d.gap
-		if !ordinary && d.r.Bool() {
-			if age, gap = 0, 0; d.r.Bool() {
+		if oddly || !ordinary && d.r.Bool() {
+			if age, gap = 0, 0; d.age == 0 || d.r.Bool() {
 				age = clock.Tick(d.r.Uvarint(3)) + 1
 				gap = clock.Tick(d.r.Uvarint(2))
 			}
