@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"meanwhile/lab/movement"
 	"meanwhile/netsim"
 )
 
@@ -38,10 +39,11 @@ const (
 	byPolicy
 	byRate
 	byTrace
+	byMotion
 )
 
 // experiments lists what there is, in the order of reports.
-var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, inputExperiment, ticksExperiment, entitiesExperiment, arenaExperiment, hundredExperiment, soakExperiment}
+var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, arenaExperiment, hundredExperiment, soakExperiment}
 
 // run is one run of an experiment.
 type run struct {
@@ -56,6 +58,10 @@ type run struct {
 	drawing  bool // figures are wanted
 	emit     func(Row)
 	figures  []figure
+
+	motion     []*movement.Recording // recorded movement in place of generated
+	training   []*movement.Recording // what records' tables are made from in place of the shipped ones
+	tablesFile string
 }
 
 // wants reports whether rows of a policy are asked for.
@@ -82,6 +88,7 @@ const (
 
 const usage = `usage: meanwhile lab NAME [flags]       run an experiment, print its table
        meanwhile lab all --out DIR     run all, write one HTML report with every table and figure
+       meanwhile lab train --motion FILE,... --out FILE   make tables for records from recorded movement
        meanwhile lab gate [--quick]    check what must hold, exit 1 naming what fell short
        meanwhile lab --list            name the experiments
 
@@ -93,7 +100,9 @@ flags: --json               one JSON object per row and nothing else
        --rate HZ            packets a second
        --trace-down FILE    recorded capacity in place of the profile's, server to client
        --trace-up FILE      the same, client to server
-       --motion FILE        recorded movement
+       --motion FILE,...    recorded movement in place of generated
+       --train FILE,...     codec: make the tables of records from these, not the shipped ones
+       --tables FILE        codec: read the tables of records from a file
 `
 
 // command is what the arguments ask for.
@@ -105,6 +114,7 @@ type command struct {
 	hasSeed                    bool
 	rate                       int
 	motion, traceUp, traceDown string
+	train, tables              string
 	out                        string
 }
 
@@ -142,8 +152,10 @@ func main(args []string, stdout io.Writer) error {
 		return list(stdout)
 	case c.name == "":
 		return badUsage("name an experiment, or --list to see what there is")
+	case c.name == "train":
+		return trainTables(c, stdout)
 	case c.out != "" && c.name != "all":
-		return badUsage("--out belongs to all")
+		return badUsage("--out belongs to all and train")
 	case c.name == "all":
 		return all(c, stdout)
 	case c.name == "gate":
@@ -210,7 +222,7 @@ func list(w io.Writer) error {
 func parse(args []string) (command, error) {
 	c := command{seed: 1}
 	on := map[string]*bool{"json": &c.json, "list": &c.list, "quick": &c.quick, "help": &c.help, "h": &c.help}
-	texts := map[string]*string{"motion": &c.motion, "trace-up": &c.traceUp, "trace-down": &c.traceDown, "out": &c.out}
+	texts := map[string]*string{"motion": &c.motion, "train": &c.train, "tables": &c.tables, "trace-up": &c.traceUp, "trace-down": &c.traceDown, "out": &c.out}
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -287,15 +299,22 @@ func (e *experiment) prepare(c command) (*run, error) {
 		{"--rate", c.rate != 0, byRate},
 		{"--trace-up", c.traceUp != "", byTrace},
 		{"--trace-down", c.traceDown != "", byTrace},
+		{"--motion", c.motion != "", byMotion},
+		{"--train", c.train != "", byMotion},
+		{"--tables", c.tables != "", byMotion},
 	} {
 		if f.given && e.takes&f.need == 0 {
 			return nil, badUsage("%s has no use for %s", e.name, f.flag)
 		}
 	}
-	if c.motion != "" {
-		return nil, badUsage("%s has no use for --motion", e.name)
+	r := &run{experiment: e, profiles: e.profiles, chosen: e.policies, rates: e.rates, seed: c.seed, oneSeed: c.hasSeed, quick: c.quick, tablesFile: c.tables}
+	var err error
+	if r.motion, err = openMotion(c.motion); err != nil {
+		return nil, err
 	}
-	r := &run{experiment: e, profiles: e.profiles, chosen: e.policies, rates: e.rates, seed: c.seed, oneSeed: c.hasSeed, quick: c.quick}
+	if r.training, err = openMotion(c.train); err != nil {
+		return nil, err
+	}
 	if len(c.policy) > 0 {
 		r.chosen = nil
 		for _, p := range e.policies { // in their own order

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"math/bits"
+
 	"meanwhile/clock"
 	"meanwhile/wire"
 )
@@ -58,55 +60,386 @@ func Nonzero[T int32 | int64](k *Kind, g int, vals []T) (set uint64) {
 	return set
 }
 
-// AppendBody writes the body of a record, all of it but what package snapshot says about it: the presence of each property
-// of group g, and the values in cur of those in the set changed. tick is the record's.
-func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick) {
-	obs := g != OwnerGroup
-	for _, i := range k.Members(g) {
-		q := &k.Props[i]
-		present := changed>>uint(i)&1 != 0
-		w.Bool(present)
-		if !present {
+// A part is one component as it will be coded: what it differs from, and how the difference is written.
+type part struct {
+	code *wire.Code
+	want int64 // what is expected
+	turn int64 // steps of a turn, 0 if not an angle
+	at   int32 // among the group's integers
+	raw  uint8 // low bits that are written as they are
+	neg  bool  // the difference changes its sign
+	as   role
+}
+
+// A role says how a component is coded when the usual set is.
+type role uint8
+
+const (
+	loud   role = iota // by its code
+	quiet              // not at all if one bit says that all of these are as expected
+	silent             // not at all, unless the lead says otherwise
+)
+
+// Shares in 1/256 of what is as expected.
+const (
+	quietShare  = 160 // from which a component is quiet
+	silentShare = 240 // down to which all silent ones together may come
+)
+
+// parts are those components of a record's usual set that do not depend on others of the same record.
+type parts struct {
+	list  [maxModelled]part
+	n     int
+	lead  int  // index of the first that is loud; -1 if there is none
+	quiet bool // a bit says whether the quiet ones are as expected
+}
+
+// add appends the components of property i.
+func add[T int32 | int64](ps *parts, s *sight, k *Kind, g, i int, base *Base[T], cur []T) {
+	b := &k.bodies[g]
+	look(s, k, g, i, base, cur)
+	q := &k.Props[i]
+	at := q.place(k, g)
+	for j := range q.Comps {
+		e := s.guess(b, i, j, int64(base.Vals[at+j]))
+		m := &k.coded.models[e.Model]
+		c := m.octaves[e.Octave][m.context[e.Context]]
+		p := &ps.list[ps.n]
+		*p = part{code: m.codes[c], want: e.Value(int64(m.damp[e.Context])), turn: e.Turn, at: int32(at + j), raw: uint8(e.Raw), neg: e.Neg}
+		if e.Raw == 0 && m.zero[c] >= quietShare {
+			p.as = role(m.zero[c]) // until cast
+		}
+		ps.n++
+	}
+}
+
+// gather lists the components of a set of properties, and casts them. led says that one of them may lead.
+func gather[T int32 | int64](ps *parts, s *sight, k *Kind, g int, set uint64, led bool, base *Base[T], cur []T) {
+	ps.n, ps.lead = 0, -1
+	for _, i := range k.bodies[g].order {
+		if set>>uint(i)&1 != 0 {
+			add(ps, s, k, g, i, base, cur)
+		}
+	}
+	for j := range ps.list[:ps.n] {
+		if led && ps.list[j].as == loud {
+			ps.lead = j
+			break
+		}
+	}
+	all, left := 256, 0
+	for j := range ps.list[:ps.n] {
+		p := &ps.list[j]
+		if p.as == loud {
 			continue
 		}
-		at := q.place(k, g)
-		if base.Vals == nil && base.Viewer != nil && q.Near && obs {
-			appendNear(w, q, cur[at:at+q.Comps], base.Viewer)
+		if with := all * int(p.as) >> 8; ps.lead >= 0 && with >= silentShare {
+			all, p.as = with, silent
 			continue
 		}
-		for c := at; c < at+q.comps(obs); c++ {
-			if base.Vals != nil {
-				q.AppendDelta(w, int64(cur[c]), int64(base.Vals[c]), obs)
-			} else {
-				q.AppendAbsolute(w, int64(cur[c]), obs, int64(tick))
+		p.as = quiet
+		left++
+	}
+	if ps.quiet = left > 1 || led && ps.lead < 0; !ps.quiet && left > 0 { // a bit for one says no more than its code
+		for j := range ps.list[:ps.n] {
+			if p := &ps.list[j]; p.as == quiet {
+				p.as = loud
 			}
 		}
 	}
 }
 
+// AppendBody writes the body of a record, all of it but what package snapshot says about it: the presence of each property
+// of group g, and the values in cur of those in the set changed; what is not in the set is as in base. tick is the record's.
+func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick) {
+	b := &k.bodies[g]
+	if base.Vals == nil || b.usual == 0 {
+		appendSet(w, k.Members(g), changed)
+		for _, i := range b.order {
+			if changed>>uint(i)&1 != 0 {
+				appendPlain(w, k, g, i, cur, base, tick)
+			}
+		}
+		return
+	}
+	var ps parts
+	var diffs [maxModelled]int64
+	var off [silent + 1]bool // whether some of a role are not as expected
+	s := b.see(base.Age, base.Gap, base.Prior != nil)
+	watch(b, &s, k, g, base, cur)
+	gather(&ps, &s, k, g, b.alone, true, base, cur)
+	for j := range ps.list[:ps.n] {
+		p := &ps.list[j]
+		diffs[j] = difference(p, cur[p.at])
+		off[p.as] = off[p.as] || diffs[j] != 0
+	}
+	// The usual set may tell of what did not change, too. It costs little if what did is about as much.
+	told := changed&^b.usual == 0 && 2*bits.OnesCount64(changed) >= bits.OnesCount64(b.usual)
+	if changed == 0 {
+		told = b.alone == b.usual && !off[loud] && !off[quiet] && !off[silent]
+	}
+	if ps.quiet {
+		w.Bool(told && !off[quiet])
+	}
+	if !told {
+		w.Symbol(ps.list[max(ps.lead, 0)].code, wire.Other)
+		if ps.lead >= 0 {
+			w.Bits(1, 1)
+		}
+		appendSet(w, k.Members(g), changed)
+		for _, i := range b.order {
+			switch {
+			case changed>>uint(i)&1 == 0:
+			case b.usual>>uint(i)&1 == 0:
+				appendPlain(w, k, g, i, cur, base, tick)
+			default:
+				appendParts(w, &ps, &s, k, g, i, base, cur)
+			}
+		}
+		return
+	}
+	if ps.lead >= 0 {
+		if off[silent] {
+			w.Symbol(ps.list[ps.lead].code, wire.Other)
+			w.Bits(0, 1)
+		}
+		ps.list[ps.lead].append(w, diffs[ps.lead])
+	}
+	off[loud] = true
+	for j := range ps.list[:ps.n] {
+		if p := &ps.list[j]; j != ps.lead && off[p.as] {
+			p.append(w, diffs[j])
+		}
+	}
+	if b.usual != b.alone {
+		gather(&ps, &s, k, g, b.usual&^b.alone, false, base, cur)
+		off[quiet] = !ps.quiet
+		for j := range ps.list[:ps.n] {
+			p := &ps.list[j]
+			diffs[j] = difference(p, cur[p.at])
+			off[quiet] = off[quiet] || p.as == quiet && diffs[j] != 0
+		}
+		if ps.quiet {
+			w.Bool(!off[quiet])
+		}
+		for j := range ps.list[:ps.n] {
+			if p := &ps.list[j]; off[p.as] {
+				p.append(w, diffs[j])
+			}
+		}
+	}
+}
+
+// appendParts writes the components of a property, each by its code.
+func appendParts[T int32 | int64](w *wire.BitWriter, ps *parts, s *sight, k *Kind, g, i int, base *Base[T], cur []T) {
+	ps.n = 0
+	add(ps, s, k, g, i, base, cur)
+	for j := range ps.list[:ps.n] {
+		p := &ps.list[j]
+		p.append(w, difference(p, cur[p.at]))
+	}
+}
+
+// difference is what is coded of v: modulo 1<<32 for observers, the short way for angles.
+func difference[T int32 | int64](p *part, v T) int64 {
+	d := int64(v) - p.want
+	if p.turn > 0 {
+		if d = wrap(d, p.turn); 2*d > p.turn {
+			d -= p.turn
+		}
+	} else {
+		d = int64(T(d))
+	}
+	if p.neg {
+		return -d
+	}
+	return d
+}
+
+// append writes a difference. Its low raw bits go as they are; the rest of it is rounded down.
+func (p *part) append(w *wire.BitWriter, d int64) {
+	w.Coded(p.code, d>>p.raw)
+	w.Bits(uint64(d), int(p.raw))
+}
+
+// read reads a difference.
+func (p *part) read(r *wire.BitReader) (d int64, other bool) {
+	d, other = r.Coded(p.code)
+	if !other {
+		d = d<<p.raw | int64(r.Bits(int(p.raw)))
+	}
+	return d, other
+}
+
+// value is what the difference came from.
+func (p *part) value(d int64, obs bool) int64 {
+	if p.neg {
+		d = -d
+	}
+	switch {
+	case p.turn > 0:
+		return wrap(p.want+d%p.turn, p.turn)
+	case obs:
+		return int64(int32(p.want + d))
+	}
+	return clamp(p.want+d, -MaxValue, MaxValue)
+}
+
 // ReadBody reads what AppendBody wrote into dst, which holds what the properties are whose values do not follow. The caller asks r
 // whether it is Bad.
 func ReadBody[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick) {
+	b := &k.bodies[g]
 	obs := g != OwnerGroup
-	for _, i := range k.Members(g) {
-		q := &k.Props[i]
-		if !r.Bool() {
-			continue
-		}
-		at := q.place(k, g)
-		if base.Vals == nil && base.Viewer != nil && q.Near && obs {
-			readNear(r, q, dst[at:at+q.Comps], base.Viewer)
-			continue
-		}
-		for c := at; c < at+q.comps(obs); c++ {
-			if base.Vals != nil {
-				dst[c] = T(q.ReadDelta(r, int64(base.Vals[c]), obs))
-			} else {
-				dst[c] = T(q.ReadAbsolute(r, obs, int64(tick)))
+	if base.Vals == nil || b.usual == 0 {
+		changed := readSet(r, k.Members(g))
+		for _, i := range b.order {
+			if changed>>uint(i)&1 != 0 && !r.Bad() {
+				readPlain(r, k, g, i, dst, base, tick)
 			}
 		}
-		if r.Bad() {
+		return
+	}
+	var ps parts
+	s := b.see(base.Age, base.Gap, base.Prior != nil)
+	watch(b, &s, k, g, base, dst)
+	gather(&ps, &s, k, g, b.alone, true, base, dst)
+	var off [silent + 1]bool
+	off[loud], off[quiet] = true, true
+	if ps.quiet {
+		off[quiet] = !r.Bool()
+	}
+	first, told := int64(0), true
+	lead := ps.lead
+	if lead < 0 && off[quiet] {
+		lead = 0
+	}
+	if lead >= 0 {
+		var other bool
+		if first, other = ps.list[lead].read(r); other {
+			if told = ps.lead >= 0 && !r.Bool(); told {
+				off[silent] = true
+				if first, other = ps.list[lead].read(r); other {
+					r.Fail()
+				}
+			}
+		}
+	}
+	if !told {
+		changed := readSet(r, k.Members(g))
+		for _, i := range b.order {
+			switch {
+			case changed>>uint(i)&1 == 0 || r.Bad():
+			case b.usual>>uint(i)&1 == 0:
+				readPlain(r, k, g, i, dst, base, tick)
+			default:
+				readParts(r, &ps, &s, k, g, i, base, dst)
+			}
+		}
+		return
+	}
+	for j := range ps.list[:ps.n] {
+		p, d, other := &ps.list[j], int64(0), false
+		switch {
+		case j == lead:
+			d = first
+		case off[p.as]:
+			if d, other = p.read(r); other {
+				r.Fail()
+			}
+		}
+		dst[p.at] = T(p.value(d, obs))
+	}
+	if b.usual != b.alone && !r.Bad() {
+		gather(&ps, &s, k, g, b.usual&^b.alone, false, base, dst)
+		off[quiet] = !ps.quiet || !r.Bool()
+		for j := range ps.list[:ps.n] {
+			p, d, other := &ps.list[j], int64(0), false
+			if off[p.as] {
+				if d, other = p.read(r); other {
+					r.Fail()
+				}
+			}
+			dst[p.at] = T(p.value(d, obs))
+		}
+	}
+}
+
+func readParts[T int32 | int64](r *wire.BitReader, ps *parts, s *sight, k *Kind, g, i int, base *Base[T], dst []T) {
+	ps.n = 0
+	add(ps, s, k, g, i, base, dst)
+	for j := range ps.list[:ps.n] {
+		p := &ps.list[j]
+		d, other := p.read(r)
+		if other {
+			r.Fail()
+		}
+		dst[p.at] = T(p.value(d, g != OwnerGroup))
+	}
+}
+
+// appendPlain writes the components of a property that has no model, or no baseline.
+func appendPlain[T int32 | int64](w *wire.BitWriter, k *Kind, g, i int, cur []T, base *Base[T], tick clock.Tick) {
+	q, obs := &k.Props[i], g != OwnerGroup
+	at := q.place(k, g)
+	if base.Vals == nil && base.Viewer != nil && q.Near && obs {
+		appendNear(w, q, cur[at:at+q.Comps], base.Viewer)
+		return
+	}
+	for c := at; c < at+q.comps(obs); c++ {
+		if base.Vals != nil {
+			q.AppendDelta(w, int64(cur[c]), int64(base.Vals[c]), obs)
+		} else {
+			q.AppendAbsolute(w, int64(cur[c]), obs, int64(tick))
+		}
+	}
+}
+
+func readPlain[T int32 | int64](r *wire.BitReader, k *Kind, g, i int, dst []T, base *Base[T], tick clock.Tick) {
+	q, obs := &k.Props[i], g != OwnerGroup
+	at := q.place(k, g)
+	if base.Vals == nil && base.Viewer != nil && q.Near && obs {
+		readNear(r, q, dst[at:at+q.Comps], base.Viewer)
+		return
+	}
+	for c := at; c < at+q.comps(obs); c++ {
+		if base.Vals != nil {
+			dst[c] = T(q.ReadDelta(r, int64(base.Vals[c]), obs))
+		} else {
+			dst[c] = T(q.ReadAbsolute(r, obs, int64(tick)))
+		}
+	}
+}
+
+// appendSet writes which of a group's properties are in a set: that it is one, and which; or bit by bit. A group of one property
+// has the bit alone.
+func appendSet(w *wire.BitWriter, members []int, set uint64) {
+	if len(members) > 1 {
+		one := bits.OnesCount64(set) == 1
+		if w.Bool(one); one {
+			for at, i := range members {
+				if set>>uint(i)&1 != 0 {
+					w.Bits(uint64(at), bits.Len(uint(len(members)-1)))
+				}
+			}
 			return
 		}
 	}
+	for _, i := range members {
+		w.Bits(set>>uint(i)&1, 1)
+	}
+}
+
+func readSet(r *wire.BitReader, members []int) (set uint64) {
+	if len(members) > 1 && r.Bool() {
+		at := int(r.Bits(bits.Len(uint(len(members) - 1))))
+		if at >= len(members) {
+			r.Fail()
+			return 0
+		}
+		return 1 << uint(members[at])
+	}
+	for _, i := range members {
+		set |= r.Bits(1) << uint(i)
+	}
+	return set
 }

@@ -33,6 +33,7 @@ func (k *Kind) coarser() (kinds []*Kind) {
 				q.bits = bits.Len64(uint64(q.obsMax))
 			}
 		}
+		c.plan()
 		kinds = append(kinds, &c)
 	}
 	return kinds

@@ -234,6 +234,8 @@ type Kind struct {
 	Levels []float64 // metres at which the levels after the first begin, rising; Prop.Shift says what each is
 
 	coarse []*Kind // by which records of the levels after the first are coded
+	bodies []body  // how the records of each group are coded
+	coded  *Tables
 }
 
 // New reads the schema of struct type t from its tags. All wrong tags are reported in one error.
@@ -310,6 +312,7 @@ func (b *Builder) Kind() (*Kind, error) {
 	if len(b.errs) > 0 {
 		return nil, fmt.Errorf("schema: %s: %w", k.Name, errors.Join(b.errs...))
 	}
+	k.plan()
 	k.coarse = k.coarser()
 	return k, nil
 }

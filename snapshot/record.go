@@ -176,7 +176,7 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 			}
 		}
 	}
-	if hd.level != 0 || hd.baseLevel != 0 {
+	if hd.level != 0 || hd.baseLevel != 0 || b.Prior != nil && hd.priorLevel != 0 {
 		coarseBody(w, k, g, hd, cur, &b, set, now)
 	} else {
 		schema.AppendBody(w, k, g, cur, &b, set, now)
@@ -248,6 +248,9 @@ func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Ti
 			base, prior, err = u.find(held, now)
 		} else {
 			base, prior, err = u.readRef(r, now, held)
+		}
+		if err != nil && r.Bad() {
+			err = wire.ErrTruncated
 		}
 		if err != nil {
 			return nil, nil, err

@@ -327,6 +327,7 @@ type dissector struct {
 	age     clock.Tick // of the datagram's usual baseline; 0: the newest held
 	gap     clock.Tick // from the state before it to it
 	lane    lane.Receiver
+	tables  map[string]*codeTable
 }
 
 type held struct {
@@ -334,6 +335,7 @@ type held struct {
 	mine     bool
 	states   map[int]map[clock.Tick][]int64 // by group
 	bounds   map[int]map[clock.Tick]uint64
+	cuts     map[int]map[clock.Tick]clock.Tick
 }
 
 func newDissector(t *testing.T, doc string) *dissector {
@@ -578,7 +580,7 @@ func (d *dissector) entry(rules *game.Rules, n uint64) {
 	if ones <= 2 {
 		h := d.slots[n]
 		if h == nil {
-			d.t.Fatalf("an update of slot %d, which is empty", n)
+			d.t.Fatalf("an update of slot %d, which is empty, after\n%s", n, d.b.String())
 		}
 		k := rules.Kinds[h.kind]
 		if ordinary {
@@ -617,7 +619,7 @@ func (d *dissector) entry(rules *game.Rules, n uint64) {
 		return
 	}
 	d.note("a first sight")
-	h := &held{states: map[int]map[clock.Tick][]int64{}, bounds: map[int]map[clock.Tick]uint64{}}
+	h := &held{states: map[int]map[clock.Tick][]int64{}, bounds: map[int]map[clock.Tick]uint64{}, cuts: map[int]map[clock.Tick]clock.Tick{}}
 	h.kind = d.r.Uvarint(3)
 	d.note("kind %d: %s", h.kind, rules.Kinds[h.kind].Name)
 	h.id = d.r.Uvarint(10)
@@ -649,7 +651,7 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based, ordinary, oddl
 	for _, p := range k.Props {
 		paced = paced || obs && p.Draw != schema.Step && p.Audience == schema.Everyone
 	}
-	base := clock.Tick(0)
+	base, before, cut := clock.Tick(0), clock.Tick(0), clock.Tick(0)
 	if based {
 		age, gap := d.age, d.gap
 		if oddly || !ordinary && d.r.Bool() {
@@ -670,20 +672,22 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based, ordinary, oddl
 		if prior != 0 && h.states[g][prior] == nil {
 			d.t.Fatalf("a state of tick %d before the baseline, which is not held", prior)
 		}
+		before = prior
 		d.note("%s, against tick %d, before it %d", name, base, prior)
 	} else {
 		d.note("%s", name)
 	}
 	if moving && !ordinary {
 		if d.r.Bool() {
-			cut, start := "", ""
+			jump, start := "", ""
 			if d.r.Bool() {
-				cut = fmt.Sprint(", teleported at tick ", d.h.Tick-clock.Tick(d.r.Uvarint(3)))
+				cut = d.h.Tick - clock.Tick(d.r.Uvarint(3))
+				jump = fmt.Sprint(", teleported at tick ", cut)
 			}
 			if d.r.Bool() {
 				start = fmt.Sprint(", moves since tick ", d.h.Tick-clock.Tick(d.r.Uvarint(3)))
 			}
-			d.note("special%s%s", cut, start)
+			d.note("special%s%s", jump, start)
 		} else {
 			d.note("nothing special")
 		}
@@ -708,40 +712,19 @@ func (d *dissector) record(k *schema.Kind, h *held, g int, based, ordinary, oddl
 		d.t.Fatalf("a record against tick %d, which is not held", base)
 	}
 	var vals []int64
-	for _, p := range props {
-		present := d.r.Bool()
-		before := make([]int64, p.Comps)
-		if based {
-			copy(before, old[len(vals):])
+	if delta {
+		var prior []int64
+		if before != 0 && cut == 0 && h.cuts[g][base] <= before {
+			prior = h.states[g][before]
 		}
-		var line []int64
-		for c := range p.Comps {
-			v := before[c]
-			switch {
-			case p.Ref && obs && c > 0: // the number alone travels
-			case present && delta:
-				v = d.difference(p, before[c], obs)
-			case present:
-				v = d.alone(p, obs, d.h.Tick)
-			}
-			line = append(line, v)
-		}
-		vals = append(vals, line...)
-		switch {
-		case !present && based:
-			d.note("%s as before", p.Name)
-		case !present:
-			d.note("%s zero", p.Name)
-		case delta:
-			d.note("%s %v after %v", p.Name, line, before)
-		default:
-			d.note("%s %v", p.Name, line)
-		}
+		vals = d.changed(k, obs, props, old, prior, d.h.Tick-base, base-before)
+	} else {
+		vals = d.whole(obs, props, old)
 	}
 	if h.states[g] == nil {
-		h.states[g], h.bounds[g] = map[clock.Tick][]int64{}, map[clock.Tick]uint64{}
+		h.states[g], h.bounds[g], h.cuts[g] = map[clock.Tick][]int64{}, map[clock.Tick]uint64{}, map[clock.Tick]clock.Tick{}
 	}
-	h.states[g][d.h.Tick], h.bounds[g][d.h.Tick] = vals, bound
+	h.states[g][d.h.Tick], h.bounds[g][d.h.Tick], h.cuts[g][d.h.Tick] = vals, bound, cut
 }
 
 // finer is how much higher the order is in simulation precision, by the document.

@@ -1,0 +1,269 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/lab/movement"
+	"meanwhile/lab/train"
+	"meanwhile/schema"
+	"meanwhile/wire"
+)
+
+var codecExperiment = &experiment{
+	name:  "codec",
+	about: "bits of a record of something that moved, beside its entropy and what others spend",
+	notes: `Everything that moves is sampled every 50 ms and sent as often, each record as a difference from the state ack_age_ticks earlier, which the client has
+acknowledged, as it has the one before that. Records of what did not change are not sent and do not count. <b>body</b> is what package schema writes; <b>slot</b> is the rest of the
+entry that package snapshot writes in a packet: which entity, against which baseline, flags; <b>bits_per_record</b> is both. <b>packet</b> is the share of the packet's
+header, 42 bytes of UDP, IP and Ethernet included, when all that moved at one moment goes into one packet. <b>entropy</b> is the body's: for each component, the empirical
+conditional entropy, in this movement, of the symbol that it is coded by, given the context that it is coded in (model, context, octave, and the age), plus the bits that follow
+the symbol as they are. Every record is decoded again and compared. <b>plain</b> is the format that this project had before: differences from the baseline in Exp-Golomb
+codes. <b>float32</b> is 32 bits a number and no header. <b>ryzom</b> is that game's position record of 65 bits: 16 mm, no direction, one length at every age. <b>mirror</b> is our reading of that library's
+differences in bytes: 1 cm zigzag varints against the same baseline, a direction equalised to ours, and four bytes for object, length, mask and baseline. <b>article</b> is the 16-byte message of the
+article on interpolation: two coordinates and no direction.`,
+	takes:    byPolicy | byMotion,
+	policies: []string{ours, "plain", "mirror", "ryzom", "article", "float32"},
+	run:      runCodec,
+}
+
+var ackAges = []int{1, 3, 6}
+
+// codecStep is the time between two records.
+const codecStep = 50 * time.Millisecond
+
+// precisionsOf returns what is measured of a sort; the first is what the others are compared at.
+func precisionsOf(s movement.Sort) []movement.Precision {
+	if s == movement.Cars {
+		return []movement.Precision{movement.FineCars}
+	}
+	return []movement.Precision{movement.Fine, {Pos: "1mm", Angle: "12bit"}, {Pos: "8cm", Angle: "6bit"}}
+}
+
+func runCodec(r *run) error {
+	tables, err := r.tables()
+	if err != nil {
+		return err
+	}
+	var all []*movement.Movement
+	for _, rec := range r.motion {
+		all = append(all, rec.At(codecStep))
+	}
+	if r.motion == nil {
+		length, things := 120*time.Second, 8
+		if r.quick {
+			length, things = 40*time.Second, 4
+		}
+		for s := range movement.Sort(movement.Sorts) {
+			all = append(all, movement.Generate(s, things, length, codecStep, 60, r.seed+1000))
+		}
+	}
+	for _, m := range all {
+		for i, p := range precisionsOf(m.Sort) {
+			if i > 0 && r.quick {
+				break
+			}
+			k, err := movement.Kind(m.Sort, p, int(time.Second/codecStep))
+			if err != nil {
+				return err
+			}
+			if tables != nil {
+				k.Use(tables)
+			}
+			for _, age := range ackAges {
+				if err := codecRows(r, m, p, k, age, i == 0); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// tables returns the tables that the flags ask for, nil for the shipped ones.
+func (r *run) tables() (*schema.Tables, error) {
+	var text string
+	switch {
+	case r.tablesFile != "":
+		b, err := os.ReadFile(r.tablesFile)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("lab: %w", err)}
+		}
+		text = string(b)
+	case r.training != nil:
+		var err error
+		if text, err = train.Tables(r.training, aboutTables(r.training)); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, nil
+	}
+	t, err := schema.ParseTables(text)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("lab: %s: %w", r.tablesFile, err)}
+	}
+	return t, nil
+}
+
+// codecRows measures a movement at one age.
+func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kind, age int, rivals bool) error {
+	var (
+		records, body, plain, mirror int
+		entropy                      = newEntropy()
+	)
+	var w wire.BitWriter
+	buf := make([]byte, 0, 4096)
+	dst := make([]int32, k.Obs)
+	for _, track := range m.Tracks {
+		_, rows := movement.Values(k, track)
+		for i := age + 1; i < len(rows); i++ {
+			base := schema.Base[int32]{Vals: rows[i-age], Prior: rows[i-age-1], Age: clock.Tick(age), Gap: 1}
+			cur := rows[i]
+			if slices.Equal(cur, base.Vals) {
+				continue
+			}
+			records++
+			tick := clock.Tick(i)
+			w.Reset(buf[:0])
+			schema.AppendBody(&w, k, 0, cur, &base, differing(k, cur, base.Vals), tick)
+			body += w.Len()
+			var rd wire.BitReader
+			rd.Reset(w.Bytes())
+			copy(dst, base.Vals)
+			schema.ReadBody(&rd, k, 0, dst, &base, tick)
+			if rd.Bad() || !slices.Equal(dst, cur) {
+				return fmt.Errorf("lab: codec: %s: %v from %v was decoded as %v", m.Name, cur, base.Vals, dst)
+			}
+			schema.Guesses(k, 0, cur, &base, func(e *schema.Guess, _ int, v int32) {
+				entropy.add(e, schema.Difference(e, v, k.Damping(e)))
+			})
+			w.Reset(buf[:0])
+			plain += plainBits(&w, k, cur, base.Vals)
+			mirror += mirrorBits(k, cur, base.Vals)
+		}
+	}
+	if records == 0 {
+		return nil
+	}
+	n := float64(records)
+	row := func(policy string, params Values, metrics ...Value) {
+		if r.wants(policy) && (policy == ours || rivals) {
+			r.emit(Row{"codec", "", policy, r.seed, append(Values{{"movement", m.Name}, {"precision", precisionText(p, m.Sort)}, {"ack_age_ticks", age}}, params...), metrics})
+		}
+	}
+	bodyBits := float64(body) / n
+	row(ours, nil, Value{"body_bits", bodyBits}, Value{"entropy_bits", entropy.bits() / n}, Value{"records", records})
+	const plainHeader = 1 + 9 + 1 + 1 + 4 + 1 + 1 // more, slot, kind of entry, group, age, special, rest
+	row("plain", nil, Value{"bits_per_record", float64(plain)/n + plainHeader}, Value{"body_bits", float64(plain) / n}, Value{"slot_bits", plainHeader}, Value{"records", records})
+	row("mirror", nil, Value{"bits_per_record", float64(mirror)/n + 32}, Value{"body_bits", float64(mirror) / n}, Value{"slot_bits", 32}, Value{"records", records})
+	row("ryzom", nil, Value{"bits_per_record", 65}, Value{"body_bits", 48}, Value{"slot_bits", 17}, Value{"records", records})
+	row("article", nil, Value{"bits_per_record", 128}, Value{"body_bits", 64}, Value{"slot_bits", 64}, Value{"records", records})
+	row("float32", nil, Value{"bits_per_record", 32 * k.Obs}, Value{"body_bits", 32 * k.Obs}, Value{"slot_bits", 0}, Value{"records", records})
+	return nil
+}
+
+func precisionText(p movement.Precision, s movement.Sort) string {
+	switch s {
+	case movement.Walkers:
+		return p.Pos
+	case movement.Cars:
+		return p.Pos + " " + p.Vel + " 3x" + p.Angle
+	}
+	return p.Pos + " " + p.Angle
+}
+
+// differing is the set of the properties whose values differ.
+func differing(k *schema.Kind, a, b []int32) (set uint64) {
+	for _, i := range k.Members(0) {
+		q := &k.Props[i]
+		if !slices.Equal(a[q.ObsAt:q.ObsAt+q.Comps], b[q.ObsAt:q.ObsAt+q.Comps]) {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// plainBits is the length of a body without models: a bit for the presence of each property, and differences in Exp-Golomb codes.
+func plainBits(w *wire.BitWriter, k *schema.Kind, cur, base []int32) int {
+	set := differing(k, cur, base)
+	for _, i := range k.Members(0) {
+		q := &k.Props[i]
+		w.Bool(set>>i&1 != 0)
+		for c := q.ObsAt; c < q.ObsAt+q.Comps && set>>i&1 != 0; c++ {
+			q.AppendDelta(w, int64(cur[c]), int64(base[c]), true)
+		}
+	}
+	return w.Len()
+}
+
+// mirrorBits is the length of differences in bytes: one up to 240, two up to 2287, three up to 67,823.
+func mirrorBits(k *schema.Kind, cur, base []int32) (n int) {
+	set := differing(k, cur, base)
+	for _, i := range k.Members(0) {
+		q := &k.Props[i]
+		if set>>i&1 == 0 {
+			continue
+		}
+		for c := q.ObsAt; c < q.ObsAt+q.Comps; c++ {
+			if q.Turn > 0 {
+				n += int(math.Ceil(math.Log2(float64(q.Turn))))
+				continue
+			}
+			d := int64(cur[c]) - int64(base[c])
+			switch z := uint64(d<<1 ^ d>>63); {
+			case z <= 240:
+				n += 8
+			case z <= 2287:
+				n += 16
+			case z <= 67823:
+				n += 24
+			default:
+				n += 40
+			}
+		}
+	}
+	return n
+}
+
+// An entropyCount gathers symbols by what they are coded given.
+type entropyCount struct {
+	symbols map[[3]int]*[wire.Symbols]int
+	order   [][3]int
+	rest    int // bits that follow symbols as they are
+}
+
+func newEntropy() *entropyCount { return &entropyCount{symbols: map[[3]int]*[wire.Symbols]int{}} }
+
+func (c *entropyCount) add(e *schema.Guess, d int64) {
+	key := [3]int{int(e.Model), e.Context, e.Octave}
+	h := c.symbols[key]
+	if h == nil {
+		h = new([wire.Symbols]int)
+		c.symbols[key] = h
+		c.order = append(c.order, key)
+	}
+	s, n := wire.Bucket(d >> e.Raw)
+	h[s]++
+	c.rest += n + e.Raw
+}
+
+// bits is the entropy of all that was added.
+func (c *entropyCount) bits() float64 {
+	sum := float64(c.rest)
+	for _, key := range c.order {
+		total := 0
+		for _, n := range c.symbols[key] {
+			total += n
+		}
+		for _, n := range c.symbols[key] {
+			if n > 0 {
+				sum -= float64(n) * math.Log2(float64(n)/float64(total))
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,465 @@
+package schema
+
+import (
+	"math"
+	"math/bits"
+
+	"meanwhile/clock"
+)
+
+// A model is what is expected of a component before it is coded: the value to differ from, and which code table to use. Both come from the
+// baseline alone, and from what was coded before it in the same record, so both sides compute them. All of it is integers;
+// docs/PROTOCOL.md, "Bodies", has the rules.
+
+// Model is the kind of movement that a component makes.
+type Model uint8
+
+// The models. What has none is coded as [Prop.AppendDelta] does.
+const (
+	Level       Model = iota // horizontal component of a place
+	Height                   // third component of a place
+	LevelDriven              // the same two of a place whose velocity is in the record
+	HeightDriven
+	Speed    // horizontal component of a velocity
+	Climb    // third component of a velocity
+	Turning  // angle
+	Figure   // float
+	OwnPlace // owner's place with its velocity
+	OwnSpeed // owner's velocity
+	Models   = iota
+)
+
+var modelNames = [Models]string{"level", "height", "level-driven", "height-driven", "speed", "climb", "turning", "figure", "own-place", "own-speed"}
+
+func (m Model) String() string { return modelNames[m] }
+
+const noModel = Model(Models)
+
+// Limits of classes, in units of the real world so that tick rates and precisions do not matter. A value's class is how many of them
+// it reaches.
+var (
+	spanLimits    = [...]int64{42, 60, 95, 140, 195, 260, 370, 520, 740, 1050, 1480, 2100}        // milliseconds
+	levelLimits   = [...]int64{10, 40, 90, 160, 280, 420, 700, 960, 1040, 1200, 1500, 2000, 2400} // cm/s
+	heightLimits  = [...]int64{15, 50, 90, 150, 240, 350, 500, 700, 900}                          // cm/s
+	pushLimits    = [...]int64{30, 100, 250, 500, 900, 1500, 2500, 4000, 8000}                    // cm/s a second
+	changeLimits  = [...]int64{2, 5, 12, 25, 45, 75, 120, 250, 500}                               // cm/s
+	turningLimits = [...]int64{14, 42, 70, 98, 140, 196, 280, 420, 600, 900, 1400}                // degrees a second
+	spans         = Spans
+	coarseLevel   = [...]uint8{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2} // of three, from the level's class
+	speedLevel    = [...]uint8{0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 7} // of eight
+)
+
+// Spans is how many classes of time there are; contexts are numbered by them first.
+const Spans = len(spanLimits) + 1
+
+// Numbers of contexts.
+var contexts = [Models]int{
+	Level:        spans * (len(levelLimits) + 2) * 3,
+	Height:       spans * (2*len(heightLimits) + 2) * 3,
+	LevelDriven:  spans * (len(changeLimits) + 1) * 3,
+	HeightDriven: spans * (len(changeLimits) + 1) * 3,
+	Speed:        spans * (len(pushLimits) + 2) * 8,
+	Climb:        spans * (len(pushLimits) + 2) * 8,
+	Turning:      spans * (len(turningLimits) + 2) * 4,
+	Figure:       spans * 16,
+	OwnPlace:     spans * 24,
+	OwnSpeed:     spans * 24,
+}
+
+// Contexts returns how many contexts a model has.
+func (m Model) Contexts() int { return contexts[m] }
+
+// Octaves by which a step may be finer or coarser than the steps that a model's tables were made for: 1 cm, 1 cm/s, 1/256 turn.
+// Finer bits than that are coded as they are.
+const (
+	finestOctave   = -4
+	coarsestOctave = 8
+	Octaves        = coarsestOctave - finestOctave + 1
+)
+
+// maxModelled is how many components of a group have a model at most; properties beyond have none.
+const maxModelled = 24
+
+// coder is how a property is coded in one precision.
+type coder struct {
+	model  Model   // of the first component
+	octave int     // index into a table's octaves
+	raw    int     // low bits of a difference that are coded as they are
+	turn   int64   // steps of a turn, 0 if not an angle
+	limits []int64 // of the component's class, in steps a tick, 16 bits after the point
+	rise   []int64 // the same for the third
+	push   []int64
+	change []int64
+	vel    int   // index of the velocity in Props, -1 without
+	ratio  int64 // steps of place a tick and step of velocity, 20 bits after the point
+}
+
+// body is how the records of one group are coded.
+type body struct {
+	order  []int                  // indices of properties: velocities, then places, then the others
+	alone  uint64                 // those of them that are coded without regard to others of the record
+	usual  uint64                 // those with a model
+	place  int                    // index of the property whose movement is context of others: a velocity or a place; -1
+	coders []coder                // by property
+	spans  [len(spanLimits)]int64 // limits of age x (age + gap), in ticks
+}
+
+// plan settles how each group is coded.
+func (k *Kind) plan() {
+	k.coded = shipped
+	k.bodies = make([]body, MaxGroups+1)
+	for g := range k.bodies {
+		if g < len(k.Groups) || g == OwnerGroup {
+			k.bodies[g] = k.planGroup(g)
+		}
+	}
+}
+
+func (k *Kind) planGroup(g int) body {
+	b := body{place: -1, coders: make([]coder, len(k.Props))}
+	rate := float64(k.Rate)
+	for i, ms := range spanLimits {
+		b.spans[i] = int64(math.Ceil(float64(float64(float64(ms*ms)*rate)*rate) / 1e6))
+	}
+	own := g == OwnerGroup
+	vel, n := -1, 0
+	rank := func(i int) int {
+		switch k.Props[i].Class {
+		case Vel:
+			return 0
+		case Pos:
+			return 1
+		}
+		return 2
+	}
+	for r := range 3 {
+		for _, i := range k.Members(g) {
+			if rank(i) == r {
+				b.order = append(b.order, i)
+			}
+		}
+	}
+	for _, i := range b.order {
+		q, c := &k.Props[i], &b.coders[i]
+		c.model, c.vel = noModel, -1
+		steps, natural := q.Obs, 100.0
+		if own {
+			steps = q.Sim
+		}
+		limits := func(of []int64, per float64) []int64 { // in steps a tick
+			l := make([]int64, len(of))
+			for j, v := range of {
+				l[j] = int64(math.Ceil(float64(float64(float64(v)*per) * 65536)))
+			}
+			return l
+		}
+		switch q.Class {
+		case Vel:
+			c.model = Speed
+			if own {
+				c.model = OwnSpeed
+			}
+			if vel < 0 {
+				vel = i
+			}
+			c.limits = limits(levelLimits[:], steps/100) // of a velocity, not of a way in a tick
+			c.push = limits(pushLimits[:], steps/100/rate)
+			c.change = limits(changeLimits[:], steps/100)
+		case Pos:
+			c.model = Level
+			c.limits = limits(levelLimits[:], steps/100/rate)
+			c.rise = limits(heightLimits[:], steps/100/rate)
+			if vel >= 0 && k.Props[vel].Comps == q.Comps {
+				c.vel = vel
+				from := k.Props[vel].Obs
+				c.model = LevelDriven
+				if own {
+					from = k.Props[vel].Sim
+					c.model = OwnPlace
+				}
+				c.ratio = round(float64(steps / float64(from*rate) * (1 << 20)))
+				if c.ratio < 1 || c.ratio > 1<<24 {
+					c.vel, c.model = -1, Level
+				}
+			}
+		case Angle, View:
+			c.model = Turning
+			natural = 256
+			c.turn = q.turn(!own)
+			steps = float64(c.turn)
+			c.limits = limits(turningLimits[:], steps/360/rate)
+		case Float, Spin:
+			if !q.ranged() {
+				c.model = Figure
+				natural = steps // of no known unit
+			}
+		}
+		if n += q.Comps; c.model == noModel || n > maxModelled {
+			n -= q.Comps
+			c.model = noModel
+			continue
+		}
+		b.usual |= 1 << uint(i)
+		if c.model != LevelDriven && c.model != OwnPlace {
+			b.alone |= 1 << uint(i)
+		}
+		if b.place < 0 && (q.Class == Vel || q.Class == Pos) {
+			b.place = i
+		}
+		if c.model != OwnPlace && c.model != OwnSpeed {
+			c.octave = octave(natural / steps)
+		}
+	}
+	return b
+}
+
+// octave returns the base-2 logarithm of v, to the nearest integer: halves of an octave begin at 1.5 times a power of two.
+func octave(v float64) int {
+	f, e := math.Frexp(v) // f in [0.5, 1)
+	if f >= 0.75 {
+		return e
+	}
+	return e - 1
+}
+
+// class returns how many of the limits, times n, the magnitude of v reaches.
+func class(v int64, n int64, limits []int64) (c int) {
+	v = min(max(v, -v), 1<<40) << 16
+	for _, l := range limits {
+		if v >= l*n {
+			c++
+		}
+	}
+	return c
+}
+
+// sight is what one record's models see of its baseline.
+type sight struct {
+	age, gap  int64
+	span, old int      // classes of age and gap, and of age alone
+	known     bool     // there is a state before the baseline
+	level     int      // class of the horizontal speed, of the property being coded; 0 unknown
+	mover     int      // class of the horizontal speed of the group's place, of four
+	d         [3]int64 // by how much the components changed from the state before the baseline to it
+	from, to  [3]int64 // velocity in the baseline and in the record
+	rising    int      // class of three
+	change    int      // class of three
+}
+
+func (b *body) see(age, gap clock.Tick, known bool) (s sight) {
+	s.age, s.gap, s.known = int64(min(age, 1<<10)), int64(min(gap, 1<<10)), known
+	if !known {
+		s.gap = 1
+	}
+	of := func(v int64) (c int) {
+		for _, l := range b.spans {
+			if v >= l {
+				c++
+			}
+		}
+		return c
+	}
+	s.old = of(s.age * s.age)
+	if s.span = s.old; known {
+		s.span = of(s.age * (s.age + s.gap))
+	}
+	return s
+}
+
+// A Guess is what is expected of one component.
+type Guess struct {
+	Model   Model
+	Context int
+	Octave  int   // index, 0 for the finest
+	Raw     int   // low bits of the difference that are coded as they are
+	Base    int64 // the value in the baseline, or where its velocity leads to
+	Drift   int64 // what is added to Base in eighths of Over, by the context's damping
+	Over    int64
+	Neg     bool  // the difference changes its sign before it is coded
+	Turn    int64 // steps of a turn, 0 if not an angle
+}
+
+// look prepares s for the components of property i. cur holds the record's velocities where they are coded before i.
+func look[T int32 | int64](s *sight, k *Kind, g, i int, base *Base[T], cur []T) {
+	b := &k.bodies[g]
+	c, at, n := &b.coders[i], k.Props[i].place(k, g), k.Props[i].Comps
+	s.d = [3]int64{}
+	if s.known {
+		for j := range min(n, 3) {
+			s.d[j] = clamp(int64(base.Vals[at+j])-int64(base.Prior[at+j]), -1<<40, 1<<40)
+		}
+	}
+	switch c.model {
+	case Level:
+		s.level, s.rising = 0, 0
+		if s.known {
+			s.level = 1 + class(span2(s.d[0], s.d[1]), s.gap, c.limits)
+			if n > 2 && s.d[2] != 0 {
+				s.rising = 1 + min(class(s.d[2], s.gap, c.rise[2:4]), 1)
+			}
+		}
+	case Speed, OwnSpeed:
+		s.level = 1 + class(span2(int64(base.Vals[at]), int64(base.Vals[at+1])), 1, c.limits)
+	case LevelDriven, OwnPlace:
+		v := k.Props[c.vel].place(k, g)
+		most := int64(0)
+		for j := range min(n, 3) {
+			s.from[j], s.to[j] = int64(base.Vals[v+j]), int64(cur[v+j])
+			d := s.to[j] - s.from[j]
+			most = max(most, d, -d)
+		}
+		s.change = min(class(most, 1, b.coders[c.vel].change[3:7]), 4) / 2
+	}
+}
+
+// watch prepares s with the movement that is context of others.
+func watch[T int32 | int64](b *body, s *sight, k *Kind, g int, base *Base[T], cur []T) {
+	if b.place >= 0 {
+		look(s, k, g, b.place, base, cur)
+		s.mover = 0
+		if s.level > 0 {
+			s.mover = 1 + int(coarseLevel[s.level-1])
+		}
+	}
+}
+
+// span2 is about the length of (x, y): at most 8 % too long, 3 % too short.
+func span2(x, y int64) int64 {
+	x, y = max(x, -x), max(y, -y)
+	return max(x, y) + 3*min(x, y)>>3
+}
+
+// guess says what is expected of component j of property i, which look has prepared; base is its value in the baseline.
+func (s *sight) guess(b *body, i, j int, base int64) Guess {
+	c := &b.coders[i]
+	q := Guess{Model: c.model, Base: base, Over: 1, Turn: c.turn}
+	q.Octave = c.octave - finestOctave
+	if q.Octave < 0 {
+		q.Octave, q.Raw = 0, -q.Octave
+	}
+	q.Octave = min(q.Octave, Octaves-1)
+	d, from, to := s.d[j], s.from[j], s.to[j]
+	switch c.model {
+	case Level:
+		if j == 2 {
+			q.Model = Height
+			v := 0
+			if s.known {
+				if v = class(d, s.gap, c.rise); d < 0 {
+					v = len(heightLimits) - v
+				} else {
+					v += len(heightLimits)
+				}
+				v++
+			}
+			q.Context = (s.span*(2*len(heightLimits)+2)+v)*3 + int(coarseLevel[max(s.level-1, 0)])
+		} else {
+			q.Context = (s.span*(len(levelLimits)+2)+s.level)*3 + s.rising
+			q.Neg = d < 0
+		}
+		q.drift(s, d)
+	case Speed:
+		if j == 2 {
+			q.Model = Climb
+		}
+		v := 0
+		if s.known {
+			v = 1 + class(d, s.gap, c.push)
+		}
+		q.Context = (s.span*(len(pushLimits)+2)+v)*8 + int(speedLevel[max(s.level-1, 0)])
+		q.Neg = d < 0
+		q.drift(s, d)
+	case LevelDriven:
+		if j == 2 {
+			q.Model = HeightDriven
+		}
+		q.Context = (s.old*(len(changeLimits)+1)+class(to-from, 1, b.coders[c.vel].change))*3 + s.change
+		q.Neg = to < from
+		q.Base += travel(from, to, s.age, s.age, c.ratio)
+	case OwnPlace:
+		q.Context = s.old*24 + min(bits.Len64(uint64(max(to-from, from-to))), 23)
+		q.Neg = to < from
+		q.Base += travel(from, to, s.age-1, s.age+1, c.ratio)
+	case OwnSpeed:
+		v := 0
+		if s.known {
+			v = 1 + min(bits.Len64(uint64(max(d, -d)*s.age/s.gap)), 22)
+		}
+		q.Context = s.old*24 + v
+		q.Neg = d < 0
+		q.drift(s, d)
+	case Turning:
+		v := 0
+		if s.known {
+			if d %= c.turn; d < 0 {
+				d += c.turn
+			}
+			if 2*d > c.turn {
+				d -= c.turn
+			}
+			v = 1 + class(d, s.gap, c.limits)
+		}
+		q.Context = (s.span*(len(turningLimits)+2)+v)*4 + s.mover
+		q.Neg = d < 0
+		q.drift(s, d)
+	case Figure:
+		v := 0
+		if s.known {
+			v = 1 + min(bits.Len64(uint64(max(d, -d)*s.age/s.gap)), 14)
+		}
+		q.Context = s.span*16 + v
+		q.Neg = d < 0
+		q.drift(s, d)
+	}
+	return q
+}
+
+// drift sets what the baseline's own movement adds: d in gap ticks, over age.
+func (q *Guess) drift(s *sight, d int64) {
+	q.Drift, q.Over = d*s.age, s.gap
+}
+
+// travel is the way of something whose velocity went from one to the other, with their weights in half ticks; rounded to the nearest.
+func travel(from, to, w, x, ratio int64) int64 {
+	const most = 1 << 24
+	from, to = min(max(from, -most), most), min(max(to, -most), most)
+	return ((from*w+to*x)*ratio + 1<<20) >> 21 // below 1<<60
+}
+
+// Value is the value that is expected with a damping of eighths.
+func (q *Guess) Value(eighths int64) int64 {
+	v, n := q.Drift*eighths, 8*q.Over
+	if v < 0 {
+		v = -((-v + n/2) / n)
+	} else if v > 0 {
+		v = (v + n/2) / n
+	}
+	return q.Base + v
+}
+
+// Guesses calls f with what is expected of each component that has a model, for those who make tables: its number among the group's
+// integers, and its value.
+func Guesses[T int32 | int64](k *Kind, g int, cur []T, base *Base[T], f func(e *Guess, at int, v T)) {
+	b := &k.bodies[g]
+	s := b.see(base.Age, base.Gap, base.Prior != nil)
+	watch(b, &s, k, g, base, cur)
+	for _, i := range b.order {
+		if b.coders[i].model == noModel {
+			continue
+		}
+		look(&s, k, g, i, base, cur)
+		at := k.Props[i].place(k, g)
+		for j := range k.Props[i].Comps {
+			e := s.guess(b, i, j, int64(base.Vals[at+j]))
+			f(&e, at+j, cur[at+j])
+		}
+	}
+}
+
+// Difference returns what is coded of v under a damping of eighths, the bits that follow as they are included.
+func Difference[T int32 | int64](e *Guess, v T, eighths int64) int64 {
+	return difference(&part{want: e.Value(eighths), turn: e.Turn, neg: e.Neg}, v)
+}
+
+// Damping returns the eighths by which the kind's tables damp what is guessed.
+func (k *Kind) Damping(e *Guess) int64 { return int64(k.coded.models[e.Model].damp[e.Context]) }

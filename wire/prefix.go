@@ -1,0 +1,178 @@
+package wire
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Symbols of a Code for differences. Zero has the first; a magnitude m > 0 in bucket i has 2i-1, with a minus sign 2i.
+// Magnitudes 1 to 3 are buckets of their own; from 4 on there are two buckets to an octave, from 1<<10 on one, and the rest of
+// the magnitude follows as it is. From 1<<26 on bucket 36 is followed by an Exp-Golomb code.
+const (
+	// Symbols is how many there are.
+	Symbols = 74
+	// Other is the symbol that means no difference, but what the user of the code likes.
+	Other = Symbols - 1
+
+	fineOctave   = 2  // first octave with two buckets
+	coarseOctave = 10 // first octave with one
+	lastOctave   = 26 // first octave without
+	escape       = 36 // bucket beyond
+	escapeK      = 20 // order of the code after it
+)
+
+// MaxCode is the longest code of a symbol in bits.
+const MaxCode = 14
+
+const firstBits = 8 // of a code that one look-up resolves
+
+// A Code is a prefix code of Symbols symbols: canonical, so that the lengths say all. Shorter codes come first, among equal
+// lengths the lower symbol; codes count upwards, and their highest bit is written first.
+type Code struct {
+	enc    [Symbols]uint16 // the bits as they are written, lowest first
+	len    [Symbols]uint8
+	first  [1 << firstBits]uint16 // symbol | length<<8, or second part: its place | longCode
+	second []uint16               // symbol | length<<8 by the bits after the first
+	more   uint                   // bits that index second
+}
+
+const longCode = 1 << 15
+
+// NewCode builds a Code from the length of each symbol, 1 to MaxCode. The lengths must fill the space of codes.
+func NewCode(lens []uint8) (*Code, error) {
+	if len(lens) != Symbols {
+		return nil, fmt.Errorf("wire: a code of %d symbols, want %d", len(lens), Symbols)
+	}
+	var count [MaxCode + 1]int
+	longest, space := 0, 0
+	for s, n := range lens {
+		if n < 1 || n > MaxCode {
+			return nil, fmt.Errorf("wire: symbol %d has a code of %d bits, outside [1, %d]", s, n, MaxCode)
+		}
+		count[n]++
+		longest = max(longest, int(n))
+		space += 1 << (MaxCode - n)
+	}
+	if space != 1<<MaxCode {
+		return nil, fmt.Errorf("wire: the lengths of a code fill %d of %d", space, 1<<MaxCode)
+	}
+	var next [MaxCode + 2]uint32
+	for n := 1; n <= MaxCode; n++ {
+		next[n+1] = (next[n] + uint32(count[n])) << 1
+	}
+	c := &Code{more: uint(max(longest-firstBits, 0))}
+	for s, n := range lens {
+		code := uint16(bits.Reverse32(next[n]) >> (32 - n))
+		next[n]++
+		c.enc[s], c.len[s] = code, n
+		entry := uint16(s) | uint16(n)<<8
+		if n <= firstBits {
+			for i := int(code); i < len(c.first); i += 1 << n {
+				c.first[i] = entry
+			}
+			continue
+		}
+		at := &c.first[code&(1<<firstBits-1)]
+		if *at == 0 {
+			*at = uint16(len(c.second)) | longCode
+			c.second = append(c.second, make([]uint16, 1<<c.more)...)
+		}
+		part := c.second[*at&^longCode:][:1<<c.more]
+		for i := int(code >> firstBits); i < len(part); i += 1 << (n - firstBits) {
+			part[i] = entry
+		}
+	}
+	return c, nil
+}
+
+// Len returns the length of symbol s in bits.
+func (c *Code) Len(s int) int { return int(c.len[s]) }
+
+// Bucket returns the symbol of a difference and how many bits follow it; for what is beyond the last bucket, an estimate.
+func Bucket(v int64) (symbol, more int) {
+	s, _, n := bucket(v)
+	if n < 0 {
+		return s, 2 * bits.Len64(uint64(max(v, -v)))
+	}
+	return s, n
+}
+
+// bucket returns the symbol of a difference, the bits that follow and their number; -1 for an Exp-Golomb code of them.
+func bucket(v int64) (symbol int, rest uint64, n int) {
+	m, sign := uint64(v), 1
+	if v < 0 {
+		m, sign = uint64(-v), 0
+	}
+	if m < 4 {
+		return max(2*int(m)-sign, 0), 0, 0
+	}
+	switch o := bits.Len64(m) - 1; {
+	case o < coarseOctave:
+		i := 2*o + int(m>>(o-1)&1)
+		return 2*i - sign, m & (1<<(o-1) - 1), o - 1
+	case o < lastOctave:
+		return 2*(o+coarseOctave) - sign, m & (1<<o - 1), o
+	}
+	return 2*escape - sign, m - 1<<lastOctave, -1
+}
+
+// Symbol appends symbol s of code c.
+func (w *BitWriter) Symbol(c *Code, s int) { w.Bits(uint64(c.enc[s]), int(c.len[s])) }
+
+// Coded appends a difference by code c. Its magnitude must be below 1<<56.
+func (w *BitWriter) Coded(c *Code, v int64) {
+	s, rest, n := bucket(v)
+	if n < 0 {
+		w.Symbol(c, s)
+		w.Uvarint(rest, escapeK)
+		return
+	}
+	w.Bits(uint64(c.enc[s])|rest<<c.len[s], int(c.len[s])+n)
+}
+
+// Symbol reads a symbol of code c.
+func (r *BitReader) Symbol(c *Code) int {
+	if r.n < MaxCode {
+		r.fill()
+	}
+	e := c.first[r.acc&(1<<firstBits-1)]
+	if e&longCode != 0 {
+		e = c.second[uint(e&^longCode)+uint(r.acc>>firstBits)&(1<<c.more-1)]
+	}
+	n := uint(e >> 8)
+	if n > r.n {
+		r.bad = true
+		r.acc, r.n = 0, 0
+		return 0
+	}
+	r.acc >>= n
+	r.n -= n
+	return int(e & 0xff)
+}
+
+// Coded reads a difference by code c; other reports that it was the symbol Other instead.
+func (r *BitReader) Coded(c *Code) (v int64, other bool) {
+	s := r.Symbol(c)
+	i := (s + 1) / 2
+	switch {
+	case i < 4:
+		v = int64(i)
+	case i < 2*coarseOctave:
+		o := i / 2
+		v = int64(2+i&1)<<(o-1) | int64(r.Bits(o-1))
+	case i < escape:
+		o := i - coarseOctave
+		v = 1<<o | int64(r.Bits(o))
+	case s == Other:
+		return 0, true
+	default:
+		v = int64(r.Uvarint(escapeK)) + 1<<lastOctave
+	}
+	if r.bad {
+		return 0, false
+	}
+	if s&1 == 0 {
+		v = -v
+	}
+	return v, false
+}
