@@ -14,7 +14,7 @@ const (
 	MaxForward = 256 // ticks
 
 	// Converge is how long a newer record takes to replace what was drawn on from the one before it.
-	Converge = 8 // ticks
+	Converge = 4 // ticks; a record that is known for less when it is due to be shown makes a step
 )
 
 // reckon draws a property that is dead reckoned: on from a by its velocity and, where a b is known, over to b within its last

@@ -64,7 +64,7 @@ func TestReckon(t *testing.T) {
 		{"at most so far", boatAt(100, 0, 300, 0, 0), nil, 1e6, 10 * motion.MaxForward, 0},
 		{"at rest", rests, nil, 110, 0, 0},
 		{"long before the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 300, 15, 0), 112, 120, 12},
-		{"half way to the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 300, 15, 0), 116, 160 + 0.5*(280-200), 16 + 0.5*(15-20)},
+		{"half way to the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 300, 15, 0), 118, 180 + 0.5*(280-200), 18 + 0.5*(15-20)},
 		{"at the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 300, 15, 0), 120, 280, 15},
 		{"beyond the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 600, 15, 60), 125, 280 + 100, 25},
 		{"close records", boatAt(100, 0, 300, 0, 0), boatAt(104, 80, 300, 0, 0), 102, 20 + 0.5*40, 0},
