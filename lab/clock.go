@@ -317,7 +317,7 @@ func quantile(v []float64, q float64) float64 {
 func (r *run) clockFigure(profile string, c clockCase, got []clockResult) {
 	var lines []line
 	for k, policy := range r.chosen {
-		lines = append(lines, line{policy, got[k].trail})
+		lines = append(lines, line{name: policy, at: got[k].trail})
 	}
 	r.figures = append(r.figures, figure{
 		title: fmt.Sprintf("Clock error over time, %s, drift %d ppm", profile, c.drift),

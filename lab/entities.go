@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -26,7 +28,7 @@ is: the server announces with each record how soon the next one comes. Rivals se
 among the intervals; <b>q95</b> the 95th percentile and what our client allows for the path; <b>price</b> our estimator with its budget, one for each entity. Rivals know the server's clock
 and the path's floor, retime at once at rest, follow their target within half and one and a half times real time, and get the same addition for all entities, <b>margin_ms</b>: the least
 from a list with which they have at most one hitch per entity-minute on each path, or the largest. <b>delay</b> is from when the drawn state was true, above the path's floor, while the thing moves. A <b>hitch</b> is more than
-16.7 ms drawn at or past the newest record while it moves, one more per further 250 ms; times in which nothing came for half a second do not count. <b>speed_deviation</b> is by how much
+16.7 ms drawn at or past the newest record while it moves, one more per further 250 ms; times in which nothing came for half a second do not count. <b>broken_share</b> is how many records of what moves come later than announced, <b>early_share</b> how many sooner. <b>speed_deviation</b> is by how much
 the drawn time of what moves runs faster or slower than real time, in the mean.`,
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, mustProfile("lte-b")},
@@ -150,6 +152,7 @@ type onlooker struct {
 	every         int // ticks from packet to packet, rounded up
 	promised      int // records that were announced by the one before
 	broken        int // of them, those that came later than that
+	early         int // those that came earlier
 	brokenBy      int // ticks
 	began         clock.Time
 	before, stats server.PlayerStats
@@ -166,6 +169,8 @@ type crowdEntity struct {
 	x, y    int64
 	track   crowdTrack
 	guesses []crowdGuess // by rival
+	// Intervals between records while it moves, in ms over seconds, and what was announced for them.
+	measured, announced []xy
 }
 
 // crowdTrack follows the drawn time of one thing under one policy.
@@ -393,6 +398,11 @@ func (o *onlooker) hook() {
 		}
 		if gap > 0 && !e.rest && o.began > 0 && (st.Vals[0] != e.x || st.Vals[1] != e.y) {
 			o.promised++
+			if int(gap) < o.every+int(motion.Wait(e.bound)) {
+				o.early++
+			}
+			e.measured = append(e.measured, xy{float64(o.sim.Loop.Now().Sub(o.began)) / 1e9, ms(time.Duration(gap) * crowdPeriod)})
+			e.announced = append(e.announced, xy{e.measured[len(e.measured)-1].x, ms(time.Duration(o.every+int(motion.Wait(e.bound))) * crowdPeriod)})
 			if over := int(gap) - o.every - int(motion.Wait(e.bound)); over > 0 {
 				o.broken++
 				o.brokenBy += over
@@ -498,6 +508,9 @@ func runEntities(r *run) error {
 			o := &entityRows{r, updates, schedule, seeds, results}
 			if r.wants(ours) && !noBounds {
 				o.emit(ours, 0, func(w *onlooker) *crowdScore { return &w.own })
+				if r.drawing {
+					r.figures = append(r.figures, o.results[0].intervals(r.profiles[0].Name, updates))
+				}
 			}
 			for i, name := range rivals {
 				m := 0
@@ -535,19 +548,57 @@ func (o *entityRows) emit(policy string, margin time.Duration, of func(w *onlook
 	all := 0.0
 	for i, p := range o.r.profiles {
 		var s crowdScore
-		records, span, broken, promised := 0.0, 0.0, 0.0, 0.0
+		records, span, broken, early, promised := 0.0, 0.0, 0.0, 0.0, 0.0
 		for j := range o.seeds {
 			w := o.results[i*len(o.seeds)+j]
 			s.add(of(w))
 			records += float64(w.stats.Records - w.before.Records)
 			broken += float64(w.broken)
+			early += float64(w.early)
 			promised += float64(w.promised)
 			span += w.sim.Loop.Now().Sub(w.began).Seconds()
 		}
 		all += records / span / float64(len(o.r.profiles))
-		o.r.emit(Row{o.r.name, p.Name, policy, o.r.seed, params, append(s.metrics(), Value{"records_per_s", records / span}, Value{"broken_share", broken / max(promised, 1)})})
+		o.r.emit(Row{o.r.name, p.Name, policy, o.r.seed, params, append(s.metrics(), Value{"records_per_s", records / span}, Value{"broken_share", broken / max(promised, 1)}, Value{"early_share", early / max(promised, 1)})})
 	}
 	if len(o.r.profiles) > 1 {
 		o.r.emit(Row{o.r.name, "mean", policy, o.r.seed, params, append(o.pooled(of).metrics(), Value{"records_per_s", all})})
 	}
+}
+
+// intervals draws, for a walker that is near, one further off and one far away, what was announced and what came: figure 7 of the article
+// on Ryzom.
+func (o *onlooker) intervals(profile string, updates int) figure {
+	f := figure{
+		title: fmt.Sprintf("Interval between records, measured and announced, %s, %d records a tick", profile, updates),
+		x:     "seconds", y: "ms", dots: true,
+	}
+	for _, at := range []float64{6, 25, 90} {
+		var best *crowdEntity
+		for _, id := range slices.Sorted(maps.Keys(o.ents)) {
+			if e := o.ents[id]; len(e.measured) > 1 && (best == nil || math.Abs(e.radius-at) < math.Abs(best.radius-at)) {
+				best = e
+			}
+		}
+		if best == nil {
+			continue
+		}
+		const shown = 20.0 // seconds
+		cut := func(v []xy) []xy {
+			var kept []xy
+			for i, p := range v {
+				if p.x > shown {
+					break
+				}
+				if i > 0 && p.x-v[i-1].x > 2*p.y/1000 { // it stood in between
+					kept = append(kept, gap)
+				}
+				kept = append(kept, p)
+			}
+			return kept
+		}
+		name := fmt.Sprintf("%.0f m, ", best.radius)
+		f.lines = append(f.lines, line{name: name + "measured", at: cut(best.measured)}, line{name: name + "announced", at: cut(best.announced), dashed: true})
+	}
+	return f
 }

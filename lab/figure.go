@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -25,8 +26,33 @@ type figure struct {
 }
 
 type line struct {
-	name string
-	at   []xy
+	name   string
+	at     []xy // a point that is not a number interrupts the line
+	dashed bool // in the colour of the line before, without points
+}
+
+// gap interrupts a line.
+var gap = xy{math.NaN(), math.NaN()}
+
+// roundTicks puts about six marks at round numbers.
+type roundTicks struct{}
+
+func (roundTicks) Ticks(low, high float64) (t []plot.Tick) {
+	if !(high > low) {
+		return plot.DefaultTicks{}.Ticks(low, high)
+	}
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/3)))
+	for _, by := range []float64{5, 2} {
+		if (high-low)/(step*by) >= 4 {
+			step *= by
+			break
+		}
+	}
+	for i := math.Ceil(low/step - 1e-9); i*step <= high*(1+1e-9); i++ {
+		at := i*step + 0 // no minus zero
+		t = append(t, plot.Tick{Value: at, Label: strconv.FormatFloat(at, 'g', 6, 64)})
+	}
+	return t
 }
 
 type xy struct{ x, y float64 }
@@ -51,6 +77,9 @@ func (f figure) svg() ([]byte, error) {
 		style.Font.Variant = "Sans"
 	}
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2)
+	p.Title.Padding, p.X.Label.Padding, p.Y.Label.Padding = vg.Points(8), vg.Points(4), vg.Points(4)
+	p.Title.TextStyle.Font.Size = vg.Points(12)
+	p.X.Tick.Marker, p.Y.Tick.Marker = roundTicks{}, roundTicks{}
 	if f.log {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
 	}
@@ -70,40 +99,58 @@ func (f figure) svg() ([]byte, error) {
 		}
 	}
 	for _, l := range order {
-		pts := make(plotter.XYs, 0, len(l.at))
-		for _, q := range l.at {
-			y := q.y
-			if f.clip > 0 {
-				y = min(max(y, -f.clip), f.clip)
-			}
-			if math.IsNaN(q.x) || math.IsNaN(y) || math.IsInf(q.x, 0) || math.IsInf(y, 0) {
-				continue
-			}
-			pts = append(pts, plotter.XY{X: q.x, Y: y})
-		}
-		if len(pts) == 0 {
-			continue
-		}
 		c, width := palette[0], vg.Points(2)
 		if l.name != ours {
-			others++
-			c, width = palette[1+(others-1)%(len(palette)-1)], vg.Points(1)
+			if !l.dashed {
+				others++
+			}
+			c, width = palette[1+max(others-1, 0)%(len(palette)-1)], vg.Points(1)
 		}
-		pl, err := plotter.NewLine(pts)
-		if err != nil {
-			return nil, fmt.Errorf("lab: figure %q: %w", f.title, err)
-		}
-		pl.Color, pl.Width = c, width
-		p.Add(pl)
-		if f.dots {
-			sc, err := plotter.NewScatter(pts)
+		var first plot.Thumbnailer
+		for at := 0; at < len(l.at); at++ {
+			var pts plotter.XYs
+			for ; at < len(l.at); at++ {
+				x, y := l.at[at].x, l.at[at].y
+				if f.clip > 0 {
+					y = min(max(y, -f.clip), f.clip)
+				}
+				if math.IsNaN(x) || math.IsNaN(y) || math.IsInf(x, 0) || math.IsInf(y, 0) {
+					break
+				}
+				pts = append(pts, plotter.XY{X: x, Y: y})
+			}
+			if len(pts) == 0 {
+				continue
+			}
+			pl, err := plotter.NewLine(pts)
 			if err != nil {
 				return nil, fmt.Errorf("lab: figure %q: %w", f.title, err)
 			}
-			sc.Color, sc.Radius, sc.Shape = c, vg.Points(2.5), draw.CircleGlyph{}
-			p.Add(sc)
+			pl.Color, pl.Width = c, width
+			if l.dashed {
+				pl.Dashes, pl.StepStyle = []vg.Length{vg.Points(4), vg.Points(2)}, plotter.PreStep
+			}
+			p.Add(pl)
+			if first == nil {
+				first = pl
+			}
+			if f.dots && !l.dashed {
+				sc, err := plotter.NewScatter(pts)
+				if err != nil {
+					return nil, fmt.Errorf("lab: figure %q: %w", f.title, err)
+				}
+				sc.Color, sc.Radius, sc.Shape = c, vg.Points(2.5), draw.CircleGlyph{}
+				p.Add(sc)
+			}
 		}
-		legend = append(legend, drawn{l.name, pl})
+		if first != nil {
+			legend = append(legend, drawn{l.name, first})
+		}
+	}
+	if f.log {
+		p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
+	} else if p.Y.Min > 0 {
+		p.Y.Min = 0 // a length is compared from its beginning
 	}
 	if n := len(legend); n > 0 && legend[n-1].name == ours {
 		legend = append([]drawn{legend[n-1]}, legend[:n-1]...)
@@ -123,7 +170,7 @@ func (f figure) svg() ([]byte, error) {
 	legendAt := p.Legend
 	p.Legend = plot.NewLegend()
 	whole := draw.New(c)
-	p.Draw(draw.Crop(whole, 0, -vg.Points(beside), 0, 0))
+	p.Draw(draw.Crop(whole, 0, -vg.Points(beside), 0, -vg.Points(6)))
 	legendAt.Draw(draw.Crop(whole, vg.Points(820-beside+8), 0, 0, -vg.Points(24)))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {

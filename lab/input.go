@@ -467,7 +467,7 @@ func runInput(r *run) error {
 				}
 				all[k] = append(all[k], sum)
 				if len(got[k].trail) > 0 {
-					lines = append(lines, line{policy, got[k].trail})
+					lines = append(lines, line{name: policy, at: got[k].trail})
 				}
 			}
 			if r.drawing {

@@ -230,7 +230,7 @@ func (r *run) delayFigure(profile string, rate int, all []variant, on playedOn) 
 		}
 		switch v.policy {
 		case ours, "mirror", "ramjee-4", "fixed" + tunedName:
-			lines = append(lines, line{v.policy, on.results[k].trail})
+			lines = append(lines, line{name: v.policy, at: on.results[k].trail})
 		}
 	}
 	r.figures = append(r.figures, figure{
@@ -320,7 +320,7 @@ func runTradeoff(r *run) error {
 				}
 				emit(v, p, false)
 			}
-			lines = append(lines, line{ours, curve[ours]})
+			lines = append(lines, line{name: ours, at: curve[ours]})
 		}
 		for _, f := range rival.Players() {
 			if f.Low >= f.High || !r.wants(f.Name) {
@@ -359,7 +359,7 @@ func runTradeoff(r *run) error {
 				return err
 			}
 			emit(v, p, true)
-			lines = append(lines, line{f.Name, curve[f.Name]})
+			lines = append(lines, line{name: f.Name, at: curve[f.Name]})
 		}
 		r.figures = append(r.figures, figure{
 			title: fmt.Sprintf("Playout delay against hitches, %d Hz, mean over the profiles", rate),

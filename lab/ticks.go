@@ -348,7 +348,7 @@ func runTicks(r *run) error {
 					r.emit(Row{r.name, p.Name, policy, r.seed,
 						r.params(Value{"load", load}, Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"run_s", int(span.Seconds())}),
 						sum.metrics(&steady[k], rate)})
-					lines = append(lines, line{policy, part[0].trail})
+					lines = append(lines, line{name: policy, at: part[0].trail})
 				}
 				if r.drawing && rate == r.rates[0] {
 					r.figures = append(r.figures, figure{
