@@ -3,8 +3,10 @@ package snapshot
 import (
 	"slices"
 	"testing"
+	"unsafe"
 
 	"meanwhile/clock"
+	"meanwhile/wire"
 )
 
 // What an update of a moving thing takes beside its values: slot, flags, age, groups and its share of what stands before the first
@@ -91,5 +93,23 @@ func TestLayoutBits(t *testing.T) {
 		if layout > c.bound {
 			t.Errorf("%s: %.2f bits, want at most %.1f", c.name, layout, c.bound)
 		}
+	}
+}
+
+// What a server keeps of what one client with 250 things in sight holds, everything but the packet log.
+func TestViewSize(t *testing.T) {
+	c := newCrowd(t, 250)
+	v := c.v
+	size := int(unsafe.Sizeof(*v)) + cap(v.slots)*int(unsafe.Sizeof(slot{})) + cap(v.known)*int(unsafe.Sizeof(known{})) +
+		cap(v.used)*2 + cap(v.look.at)*2 + cap(v.look.pairs)*int(unsafe.Sizeof(lookPair{})) + len(v.index)*16
+	log := 0
+	for s := c.log.NextSeq() - wire.LogSize; s != c.log.NextSeq(); s++ {
+		if p := c.log.Get(s); p != nil {
+			log += cap(p.Refs) * 4
+		}
+	}
+	t.Logf("%d bytes, of which %d a slot; its log refers to records in %d bytes", size, unsafe.Sizeof(slot{})+uintptr(v.most)*unsafe.Sizeof(known{}), log)
+	if size > 48<<10 {
+		t.Errorf("a view takes %d bytes", size)
 	}
 }

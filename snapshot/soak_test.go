@@ -409,7 +409,7 @@ func (c *soak) believed() {
 			if s.mine {
 				g = OwnerGroup
 			}
-			if k := &s.groups[place(g)]; k.acked != 0 && !k.out && e.Groups[g].At(k.acked) == nil {
+			if k := &c.v.of(s)[place(g)]; k.acked != 0 && !k.out && e.Groups[g].At(k.acked) == nil {
 				c.misled++ // it came too late to be kept, or made room since; a record against it will be refused
 			}
 		}

@@ -42,7 +42,7 @@ type slot struct {
 	near    uint8      // groups that have a distance within which the client is
 	bound   uint8      // class that the newest record said, in flight or not
 	told    clock.Tick // the tick of that record
-	groups  [schema.MaxGroups]known
+	n       uint16     // its number
 }
 
 // known is what is known of one group of what the client holds. An owner's record takes the place of group 0.
@@ -104,6 +104,12 @@ func (k *known) ref(now clock.Tick) ref {
 	return r
 }
 
+// of returns what is known of the groups of a slot.
+func (v *View) of(s *slot) []known {
+	at := int(s.n) * v.most
+	return v.known[at : at+v.most : at+v.most]
+}
+
 // place returns where among a slot's groups group g is.
 func place(g int) int { return g % schema.MaxGroups }
 
@@ -111,7 +117,9 @@ func place(g int) int { return g % schema.MaxGroups }
 // values. Owned by the client's encoder; distinct Views may be used concurrently.
 type View struct {
 	h     *History
-	slots []slot // as many as were ever used at once
+	slots []slot  // as many as were ever used at once
+	known []known // of each slot as many as the kind with the most groups has
+	most  int
 	taken [Slots / 64]uint64
 	index map[int32]uint16 // entity to slot, live or in first sight
 	team  int64
@@ -126,7 +134,13 @@ type View struct {
 }
 
 // NewView returns the View of a client that holds nothing.
-func NewView(h *History) *View { return &View{h: h, index: map[int32]uint16{}} }
+func NewView(h *History) *View {
+	v := &View{h: h, index: map[int32]uint16{}, most: 1}
+	for _, k := range h.kinds {
+		v.most = max(v.most, len(k.Groups))
+	}
+	return v
+}
 
 // Has reports whether entity i has a slot that is not leaving.
 func (v *View) Has(i int32) bool { _, ok := v.index[i]; return ok }
@@ -146,9 +160,13 @@ func (v *View) Enter(i int32, mine bool) bool {
 		n := uint16(w<<6 + bits.TrailingZeros64(^set)) // the first: slots close together are told apart in few bits
 		if int(n) == len(v.slots) {
 			v.slots = append(v.slots, slot{})
+			for range v.most {
+				v.known = append(v.known, known{})
+			}
 		}
 		s := &v.slots[n]
-		*s = slot{ent: i, id: v.h.At(i).ID, kind: uint8(v.h.At(i).Kind), phase: sight, mine: mine, life: next(s.life), since: v.h.Tick()}
+		*s = slot{ent: i, id: v.h.At(i).ID, kind: uint8(v.h.At(i).Kind), phase: sight, mine: mine, life: next(s.life), since: v.h.Tick(), n: n}
+		clear(v.of(s))
 		if r := &v.h.rules[s.kind]; !r.places {
 			s.near = math.MaxUint8 // nowhere is everywhere
 		}
@@ -214,7 +232,7 @@ func (v *View) Leave(i int32) {
 		return
 	}
 	s.phase = leaving
-	s.groups[0].last, s.groups[0].lost = 0, true
+	v.of(s)[0].last, v.of(s)[0].lost = 0, true
 }
 
 // Retain lets go of every entity that keep does not want.
@@ -303,8 +321,8 @@ func (v *View) Resync() {
 		s := &v.slots[n]
 		if s.phase == live {
 			s.phase, s.life = sight, next(s.life)
-			for g := range s.groups {
-				s.groups[g] = known{vague: true}
+			for g := range v.of(s) {
+				v.of(s)[g] = known{vague: true}
 			}
 		}
 	}
@@ -390,7 +408,7 @@ func (v *View) Delivered(p *wire.Packet) {
 		}
 		if r&refGone != 0 && groups != 0 {
 			for ; groups != 0 && s.phase == live; groups &= groups - 1 {
-				if k := &s.groups[bits.TrailingZeros32(groups)]; k.out {
+				if k := &v.of(s)[bits.TrailingZeros32(groups)]; k.out {
 					*k = known{gone: k.last, vague: true}
 				}
 			}
@@ -406,7 +424,7 @@ func (v *View) Delivered(p *wire.Packet) {
 			continue
 		}
 		for ; groups != 0; groups &= groups - 1 {
-			if k := &s.groups[place(bits.TrailingZeros32(groups))]; p.Tick > k.acked && p.Tick > k.gone && !k.out {
+			if k := &v.of(s)[place(bits.TrailingZeros32(groups))]; p.Tick > k.acked && p.Tick > k.gone && !k.out {
 				k.prior, k.priorLevel = k.acked, k.level
 				k.acked, k.level, k.bound = p.Tick, 0, uint8(r>>28)
 				if v.h.rules[s.kind].graded>>uint(bits.TrailingZeros32(groups))&1 != 0 {
@@ -431,8 +449,8 @@ func (v *View) Missing(p *wire.Packet) {
 			continue
 		}
 		if r&refGone != 0 && groups == 0 {
-			if s.phase == leaving && s.groups[0].last == p.Tick {
-				s.groups[0].lost = true
+			if s.phase == leaving && v.of(s)[0].last == p.Tick {
+				v.of(s)[0].lost = true
 			}
 			continue
 		}
@@ -440,7 +458,7 @@ func (v *View) Missing(p *wire.Packet) {
 			continue
 		}
 		for ; groups != 0; groups &= groups - 1 {
-			if k := &s.groups[place(bits.TrailingZeros32(groups))]; k.last == p.Tick && k.acked < p.Tick {
+			if k := &v.of(s)[place(bits.TrailingZeros32(groups))]; k.last == p.Tick && k.acked < p.Tick {
 				k.lost = true
 			}
 		}
@@ -470,7 +488,7 @@ func (v *View) Team(team int64) { v.team = team }
 // receives; and lets those that it receives again begin anew.
 func (v *View) forget(s *slot, all uint32, now clock.Time, rto time.Duration) (groups uint32) {
 	for set := v.h.rules[s.kind].limited(); set != 0; set &= set - 1 {
-		k := &s.groups[bits.TrailingZeros32(set)]
+		k := &v.of(s)[bits.TrailingZeros32(set)]
 		switch {
 		case all&(set&-set) == 0:
 			if s.phase == sight {
@@ -517,9 +535,10 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 	tick := v.h.Tick()
 	for _, n := range v.used {
 		s := &v.slots[n]
+		of := v.of(s)
 		switch s.phase {
 		case leaving:
-			if k := &s.groups[0]; k.lost || k.overdue(now, rto) {
+			if k := &of[0]; k.lost || k.overdue(now, rto) {
 				dst = append(dst, Due{Slot: n, Ent: s.ent, Gone: true, Mine: s.mine})
 			}
 		case sight, live:
@@ -528,29 +547,33 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 				continue // gone without our being told, see Leave: there is nothing to say that would be true
 			}
 			all := v.groupsOf(s, e)
-			if limited := !s.mine && len(v.h.rules[s.kind].limits) > 0; limited {
+			if !s.mine && len(v.h.rules[s.kind].limits) > 0 {
 				if groups := v.forget(s, all, now, rto); groups != 0 {
 					dst = append(dst, Due{Slot: n, Ent: s.ent, Gone: true, groups: groups})
 					continue
 				}
 			}
-			d := Due{Slot: n, Ent: s.ent, First: s.phase == sight, Mine: s.mine, Bound: s.bound, Told: s.told}
-			kind := v.h.kinds[e.Kind]
 			var groups uint32
-			stale := clock.Tick(1)
+			stale, age, moves, started := clock.Tick(1), clock.Tick(0), false, false
 			for set := all; set != 0; set &= set - 1 {
 				g := bits.TrailingZeros32(set)
-				k := &s.groups[place(g)]
+				k := &of[place(g)]
 				changed, sent := e.group[g].changed, k.sent()
 				// A first sight costs several records, so it is not repeated for a mere change.
 				fresh := changed > sent && (s.phase == live || sent == 0)
-				due, level := changed > k.acked, v.level(s, g)
+				due, level := changed > k.acked, uint8(0)
+				if s.level != 0 {
+					level = v.level(s, g)
+				}
 				if level != 0 || k.level != 0 {
 					fresh = fresh || level != k.sentLevel() && s.phase == live
 					due = level != k.level || due && (s.phase != live || v.h.visible(e, g, k.acked, level))
 				}
-				due = due && (fresh || k.overdue(now, rto))
-				if due && g != OwnerGroup && kind.Groups[g].Reckoned != 0 && sent != 0 && level == k.sentLevel() && (sent == k.acked || !k.overdue(now, rto)) {
+				if due = due && (fresh || k.overdue(now, rto)); !due {
+					continue
+				}
+				kind := v.h.kinds[e.Kind]
+				if g != OwnerGroup && kind.Groups[g].Reckoned != 0 && sent != 0 && level == k.sentLevel() && (sent == k.acked || !k.overdue(now, rto)) {
 					due = v.strays(s.ent, kind, g, sent, level)
 				}
 				if due {
@@ -558,7 +581,7 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 					old := tick - max(sent, s.since)
 					stale = max(stale, old)
 					if !s.mine && kind.Groups[g].Moving {
-						d.Moves, d.Age, d.Start = true, int(old), e.group[g].start > sent
+						moves, age, started = true, old, e.group[g].start > sent
 					}
 				}
 			}
@@ -568,8 +591,8 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 			if s.phase == sight {
 				groups = all
 			}
-			d.groups, d.Stale = groups, int(stale)
-			dst = append(dst, d)
+			dst = append(dst, Due{Slot: n, Ent: s.ent, First: s.phase == sight, Mine: s.mine, Bound: s.bound, Told: s.told,
+				groups: groups, Stale: int(stale), Moves: moves, Age: int(age), Start: started})
 		}
 	}
 	return dst
@@ -613,13 +636,13 @@ func (v *View) Unacked() bool {
 				return true
 			}
 			for set := v.h.rules[s.kind].limited() &^ all; set != 0 && !s.mine; set &= set - 1 {
-				if s.groups[bits.TrailingZeros32(set)].last != 0 {
+				if v.of(s)[bits.TrailingZeros32(set)].last != 0 {
 					return true
 				}
 			}
 			for ; all != 0; all &= all - 1 {
 				g := bits.TrailingZeros32(all)
-				if k := &s.groups[place(g)]; e.group[g].changed > k.acked || v.level(s, g) != k.level {
+				if k := &v.of(s)[place(g)]; e.group[g].changed > k.acked || v.level(s, g) != k.level {
 					return true
 				}
 			}
@@ -644,11 +667,11 @@ func (v *View) commit(d *Due, p *wire.Packet, now clock.Time) {
 	at := len(p.Refs)
 	p.Refs = append(p.Refs, ref32(d.Slot, d.groups, d.Gone, s.life, s.level, v.bound(s, d)))
 	if d.Gone && d.groups == 0 {
-		s.groups[0].say(p.Tick, 0, now)
+		v.of(s)[0].say(p.Tick, 0, now)
 		return
 	}
 	for set := d.groups; set != 0 && d.Gone; set &= set - 1 {
-		k := &s.groups[bits.TrailingZeros32(set)]
+		k := &v.of(s)[bits.TrailingZeros32(set)]
 		k.say(p.Tick, 0, now)
 	}
 	if d.Gone {
@@ -656,7 +679,7 @@ func (v *View) commit(d *Due, p *wire.Packet, now clock.Time) {
 	}
 	oldest := p.Tick
 	for set := d.groups; set != 0 && !d.First; set &= set - 1 {
-		oldest = min(oldest, s.groups[place(bits.TrailingZeros32(set))].acked)
+		oldest = min(oldest, v.of(s)[place(bits.TrailingZeros32(set))].acked)
 	}
 	long := p.Tick-oldest >= longAgo
 	if long {
@@ -664,7 +687,7 @@ func (v *View) commit(d *Due, p *wire.Packet, now clock.Time) {
 	}
 	if d.First {
 		for set := v.h.rules[s.kind].limited() &^ d.groups; set != 0; set &= set - 1 {
-			if k := &s.groups[bits.TrailingZeros32(set)]; k.last != 0 && !s.mine {
+			if k := &v.of(s)[bits.TrailingZeros32(set)]; k.last != 0 && !s.mine {
 				k.out = true
 				k.say(p.Tick, 0, now)
 			}
@@ -675,7 +698,7 @@ func (v *View) commit(d *Due, p *wire.Packet, now clock.Time) {
 	kind := v.h.kinds[e.Kind]
 	for set := d.groups; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
-		k := &s.groups[place(g)]
+		k := &v.of(s)[place(g)]
 		if long {
 			p.Refs = append(p.Refs, min(uint32(p.Tick-k.acked), maxAge)|uint32(k.level)<<26|uint32(k.bound)<<28)
 		}
@@ -702,14 +725,14 @@ func (v *View) Held(log *wire.Log, i int32, g int, newest wire.Seq, t clock.Tick
 
 // HeldIn does the same for a slot that Shown gave.
 func (v *View) HeldIn(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {
-	if v.slots[n].mine != (g == OwnerGroup) {
+	if v.slots[n].mine != (g == OwnerGroup) || place(g) >= v.most {
 		return
 	}
 	l := &v.look
 	if key := (lookKey{log, log.NextSeq(), newest, t, v.version}); l.key != key || l.pairs == nil {
 		v.lookAt(key)
 	}
-	p := &l.pairs[int(l.at[n])*schema.MaxGroups+place(g)]
+	p := &l.pairs[int(l.at[n])*v.most+place(g)]
 	if p.a.Tick == 0 {
 		return p.before, p.b
 	}
@@ -756,8 +779,8 @@ func (v *View) lookAt(key lookKey) {
 	for j, n := range v.used {
 		l.at[n] = uint16(j)
 		shown := v.shown(n, key.newest)
-		for g := range schema.MaxGroups {
-			k := &v.slots[n].groups[g]
+		for g := range v.most {
+			k := &v.of(&v.slots[n])[g]
 			var p lookPair
 			if !shown {
 			} else if held(&p, Mark{k.acked, k.bound, k.level}); p.before.Tick != 0 {
@@ -782,7 +805,7 @@ func (v *View) lookAt(key lookKey) {
 			}
 			base, mark := j+1, Mark{p.Tick, uint8(r >> 28), uint8(r>>26) & 3}
 			for ; groups != 0; groups &= groups - 1 {
-				pair := &l.pairs[int(l.at[n])*schema.MaxGroups+place(bits.TrailingZeros32(groups))]
+				pair := &l.pairs[int(l.at[n])*v.most+place(bits.TrailingZeros32(groups))]
 				switch {
 				case pair.a.Tick != 0:
 				case drawn && mark.shown() <= key.t:
@@ -806,8 +829,8 @@ func (v *View) lookAt(key lookKey) {
 func (v *View) AckedTick(i int32, g int) clock.Tick {
 	if n, ok := v.index[i]; ok {
 		s := &v.slots[n]
-		if s.mine == (g == OwnerGroup) {
-			return s.groups[place(g)].acked
+		if s.mine == (g == OwnerGroup) && place(g) < v.most {
+			return v.of(s)[place(g)].acked
 		}
 	}
 	return 0

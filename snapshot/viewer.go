@@ -52,7 +52,7 @@ func (v *View) viewer(to *schema.Viewer) (a viewerAt) {
 		}
 		e := h.At(s.ent)
 		k := h.kinds[e.Kind]
-		t := s.groups[place(OwnerGroup)].acked
+		t := v.of(s)[place(OwnerGroup)].acked
 		if k.Place < 0 || t == 0 || t >= h.tick {
 			continue
 		}

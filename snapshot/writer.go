@@ -75,7 +75,7 @@ func (x *Writer) choose(due []Due) usual {
 			continue
 		}
 		s := &x.v.slots[d.Slot]
-		k := &s.groups[place(bits.TrailingZeros32(d.groups))]
+		k := &x.v.of(s)[place(bits.TrailingZeros32(d.groups))]
 		r := k.ref(now)
 		if r.base == 0 {
 			continue
@@ -290,7 +290,7 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Due) header 
 	hd := header{bound: v.bound(s, d), level: v.level(s, g)}
 	since := s.since
 	if !d.First {
-		known := &s.groups[place(g)]
+		known := &v.of(s)[place(g)]
 		hd.ref, hd.was = known.ref(v.h.tick), known.bound
 		hd.baseLevel, hd.priorLevel = known.level, known.priorLevel
 		if since = hd.base; since == 0 {
