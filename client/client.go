@@ -326,7 +326,10 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	}
 	c.smooth.Step(c.frameDt)
 	least, _ := c.est.RTT()
-	lead := c.lead.Move(dt, least)
+	lead := c.lead.Now()
+	if !c.away || lead == 0 {
+		lead = c.lead.Move(dt, least)
+	}
 	if c.queued {
 		if c.trip == 0 {
 			c.trip = least / 2
@@ -665,7 +668,7 @@ func (c *Client) takeFeedback(f *feedback, at clock.Time, period time.Duration) 
 		c.stats.Starved += uint64(n)
 	}
 	c.starved4 = f.starved
-	if f.slacked {
+	if f.slacked && !c.away && c.awaySaid { // what a hidden page makes comes when it may
 		c.lead.Feedback(at, min(f.acked, c.cmdTick), time.Duration(f.slack)*period/16)
 	}
 }

@@ -994,3 +994,53 @@ func TestSteadyFrameAllocatesNothing(t *testing.T) {
 		t.Errorf("%.2f allocations in a frame, want 0", mean)
 	}
 }
+
+// A hidden tab runs a frame a second, if any: its player stands still and starves nobody, the server sends it little, and what is learned
+// of the path is not spoiled. On return the picture is where it should be within a moment, each thing at its newest, and no commands are made up for.
+func TestHiddenAndBack(t *testing.T) {
+	for _, hidden := range []time.Duration{3 * time.Second, 40 * time.Second} {
+		d := newDuo(t, new(sky).rules(t))
+		a, _ := d.join(40*ms, Config{}), d.join(20*ms, Config{})
+		d.run(6 * time.Second)
+		usual := a.c.Stats()
+		a.c.SetAway(true)
+		d.run(300 * time.Millisecond) // a page says so before its frames stop
+		a.fps = 1
+		a.next = d.now + 1000*ms
+		d.run(2 * time.Second)
+		x := pilots.Get(d.s.World(), a.c.Me()).Pos
+		before, _ := d.s.Stats(a.id)
+		d.run(hidden)
+		after, _ := d.s.Stats(a.id)
+		if n := after.Sent - before.Sent; n > uint64(hidden/time.Second)+2 {
+			t.Errorf("hidden for %v: %d packets were sent to it", hidden, n)
+		}
+		if y := pilots.Get(d.s.World(), a.c.Me()).Pos; x != y || after.Starved != before.Starved {
+			t.Errorf("hidden for %v: moved from %v to %v, starved %d ticks", hidden, x, y, after.Starved-before.Starved)
+		}
+		a.c.SetAway(false)
+		a.fps, a.next = 60, d.now
+		made, at := a.c.CommandTick(), d.s.Tick()
+		hitches := a.c.Stats().Hitches
+		most := 0
+		a.frame = func() {
+			n := int(a.c.CommandTick() - made)
+			made = a.c.CommandTick()
+			if d.s.Tick() > at+1 {
+				most = max(most, n)
+			}
+		}
+		d.run(400 * time.Millisecond)
+		if st := a.c.Stats(); st.Age > 150*time.Millisecond || st.Delay > usual.Delay+100*time.Millisecond || st.Lead > usual.Lead+60*time.Millisecond {
+			t.Errorf("0.4 s after %v: newest state %v old, drawn %v behind (%v before), commands %v ahead (%v before)", hidden, st.Age, st.Delay, usual.Delay, st.Lead, usual.Lead)
+		}
+		if most > MaxTicks {
+			t.Errorf("after %v: %d commands in one frame", hidden, most)
+		}
+		d.run(3 * time.Second)
+		if st := a.c.Stats(); st.Hitches > hitches+1 || st.DelayTarget > usual.DelayTarget+40*time.Millisecond {
+			t.Errorf("after %v: %d hitches, delay %v above the floor aimed at, %v before", hidden, st.Hitches-hitches, st.DelayTarget, usual.DelayTarget)
+		}
+		a.healthy("after a hidden tab")
+	}
+}
