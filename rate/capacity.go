@@ -30,6 +30,8 @@ const (
 	shrink     = 17 // twentieths: by 15 % a round
 	// A queue must have lasted this many rounds and so long: a radio's pause is no lack of capacity.
 	fullRounds = 3
+	moonCuts   = 4 // after so many cuts a long path is believed to be long
+	longPath   = 500 * time.Millisecond
 	fullFor    = 700 * time.Millisecond
 	// When a queue makes it shrink and less was delivered, it goes there at once, less 1/drainShare to drain the queue, but not below a half.
 	drainShare = 8
@@ -68,7 +70,8 @@ type Capacity struct {
 	samples  int
 	full     int // rounds in a row with a queue
 	fullAt   clock.Time
-	cut      bool // the rate was cut for want of capacity before
+	mark     int64 // what was delivered when the rate was last cut for a queue
+	cuts     int   // for want of capacity
 	limited  bool
 	draining clock.Time // no second cut before this
 
@@ -188,7 +191,11 @@ func (c *Capacity) advance(now clock.Time) {
 	if now < c.round || c.samples == 0 {
 		return
 	}
-	queue, loss := c.least-c.rtt.Least(), c.Loss()
+	empty := c.rtt.Least()
+	if c.cuts < moonCuts { // a path that takes so long from the first packet on is full of them, or the moon's
+		empty = min(empty, longPath)
+	}
+	queue, loss := c.least-empty, c.Loss()
 	// On a slow path the time that one packet takes differs from that of another by more than a queue elsewhere.
 	one := min(time.Duration(c.largest)*time.Second/time.Duration(c.rate), mostOne)
 	c.largest -= c.largest / growthUnit
@@ -199,16 +206,17 @@ func (c *Capacity) advance(now clock.Time) {
 	} else {
 		c.full = 0
 	}
-	full := c.full >= fullRounds && now.Sub(c.fullAt) >= fullFor
+	full := (c.full >= fullRounds || c.cuts < moonCuts && empty == longPath && c.full > 1) && now.Sub(c.fullAt) >= fullFor
+	heavy := loss > heavyLoss && c.known >= lossSpan/2
 	switch {
-	case full || loss > fullLoss:
+	case full || loss > fullLoss && c.known == lossSpan || heavy:
 		if now < c.draining { // the last cut has not shown yet
 			break
 		}
 		rate, carried := c.rate*shrink/growthUnit, c.carry(now, 0)
-		heavy := loss > heavyLoss && c.known >= lossSpan/2
 		switch {
 		case full:
+			c.mark = carried
 			rate = min(rate, carried-carried/drainShare)
 		case heavy:
 			rate = min(rate, c.rate-int64(float64(float64(c.rate)*loss)))
@@ -216,17 +224,23 @@ func (c *Capacity) advance(now clock.Time) {
 			rate = max(rate, min(c.rate, carried+carried/2))
 		}
 		most := c.rate / 2
-		if !c.cut {
+		if c.cuts == 0 {
 			most = c.rate / 8 // the first rate was nobody's measurement
 		}
 		shown := c.shown()
 		rate = max(rate, most, min(c.rate, shown-shown/drainShare))
-		c.cut = c.cut || full || heavy
+		if full || heavy {
+			c.cuts++
+		}
 		c.rate = max(rate, int64(c.cfg.Floor))
 		c.draining = now.Add(min(c.rtt.Smoothed()+queue, MaxTimeout))
 		c.outcomes, c.known, c.lost = 0, 0, 0
 	case c.limited && queue < max(calmQueue, one/2) && loss < calmLoss:
-		c.rate = min(c.rate*growth/growthUnit+1, int64(c.cfg.Ceiling))
+		grown := c.rate*growth/growthUnit + 1
+		if c.mark > 0 && grown > c.mark-c.mark/10 && grown < 2*c.mark { // where a queue came of it the last time: no haste
+			grown = c.rate + c.rate/100 + 1
+		}
+		c.rate = min(grown, int64(c.cfg.Ceiling))
 	}
 	c.limited, c.samples = false, 0
 	c.round = now.Add(c.span())
