@@ -518,7 +518,11 @@ func TestPredictedDespawn(t *testing.T) {
 				if s.in != locked {
 					t.Errorf("loss %v, %s: gem %d is in view: %v, exists: %v", loss, name, id, s.in, locked)
 				}
-				if most := 1; s.came > most && !locked {
+				most := 1
+				if loss > 0.1 { // the news of its end may be lost more often than takeBack waits for
+					most = 2
+				}
+				if s.came > most && !locked {
 					t.Errorf("loss %v, %s: gem %d, which is gone, came into view %d times", loss, name, id, s.came)
 				}
 				if locked && s.came > 1 {

@@ -53,6 +53,7 @@ type conn struct {
 	window  *rate.Window
 	rtt     rate.RTT
 	path    *rate.Capacity // what the way down carries
+	tight   clock.Time     // until then something is likely not to fit
 	up      rate.OneWay
 	send    int      // packets a second at most, as the path allows
 	answer  rate.RTT // from sending to the acknowledgement: besides the path, what the client waits for a frame and for something to say
@@ -340,8 +341,13 @@ func (c *conn) encode(out *Outbox) {
 	c.events(out)
 	r := s.rules
 	budget := int(c.path.Rate())
-	if c.send = s.sends(budget); c.away {
+	switch {
+	case c.away:
 		c.send = 1
+	case s.now < c.tight:
+		c.send = s.sends(budget)
+	default:
+		c.send = s.send // what is due fits anyway
 	}
 	turn := (int(s.tick) + c.phase) * c.send
 	if turn/r.Rate == (turn-c.send)/r.Rate { // send times in Rate ticks, spread evenly
@@ -376,7 +382,7 @@ func (c *conn) encode(out *Outbox) {
 	}
 	room := min(wire.MaxDatagram, c.window.Room(now))
 	if room < max(wire.MaxHeader+leastBody, c.need) {
-		c.path.Limited()
+		c.limited(now)
 		return // the budget is spent; what is due waits and grows in priority
 	}
 	c.need = 0
@@ -423,7 +429,7 @@ func (c *conn) encode(out *Outbox) {
 		}
 		before, with := out.entries.Size(), out.entries.Try(&due[i])
 		if size := (outer + with + 7) / 8; size > limit {
-			c.path.Limited()
+			c.limited(now)
 			if i == 0 && size <= min(wire.MaxDatagram, budget-wire.Overhead) {
 				c.need = size // it is the most urgent: small ones must not use up what it waits for
 			}
@@ -469,6 +475,15 @@ func (c *conn) encode(out *Outbox) {
 func (c *conn) evenly(now clock.Time, budget int) int {
 	even := budget / c.send
 	return even + min(max(budget*3/4-c.window.Used(now), 0)/4, even/2)
+}
+
+// tightFor is for how long fewer packets are sent after something did not fit.
+const tightFor = 5 * time.Second
+
+// limited notes that something was due that did not fit.
+func (c *conn) limited(now clock.Time) {
+	c.tight = now.Add(tightFor)
+	c.path.Limited()
 }
 
 // feedback writes what the client needs to time its commands.
