@@ -29,7 +29,7 @@ among the intervals; <b>q95</b> the 95th percentile and what our client allows f
 and the path's floor, retime at once at rest, follow their target within half and one and a half times real time, and get the same addition for all entities, <b>margin_ms</b>: the least
 from a list with which they have at most one hitch per entity-minute on each path, or the largest. <b>delay</b> is from when the drawn state was true, above the path's floor, while the thing moves. A <b>hitch</b> is more than
 16.7 ms drawn at or past the newest record while it moves, one more per further 250 ms; times in which nothing came for half a second do not count. <b>broken_share</b> is how many records of what moves come later than announced, <b>early_share</b> how many sooner. <b>speed_deviation</b> is by how much
-the drawn time of what moves runs faster or slower than real time, in the mean.`,
+the drawn time of what moves runs faster or slower than real time, in the mean; <b>speed_variance</b> is the variance of that speed with the times in which it stands still.`,
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, mustProfile("lte-b")},
 	policies: []string{ours, "global", "global-2", "ryzom", "ryzom-rest", "q95", "price"},
@@ -176,6 +176,7 @@ type crowdEntity struct {
 // crowdTrack follows the drawn time of one thing under one policy.
 type crowdTrack struct {
 	last             clock.TickFrac
+	shown            clock.TickFrac // last as far as there was something to draw, while it moved
 	starved, counted time.Duration
 }
 
@@ -187,6 +188,7 @@ type crowdScore struct {
 	hitches              int
 	speed                float64
 	speeds               int
+	drawn                spread // speed of what is drawn, standing still for want of records included
 	nearMoving, farMoves time.Duration
 	nearHitches          int
 }
@@ -210,6 +212,11 @@ func (s *crowdScore) see(tr *crowdTrack, e *crowdEntity, t, now clock.TickFrac, 
 		s.far += ms
 		s.fars++
 	}
+	shown := min(t, e.newest.Frac())
+	if tr.shown > 0 {
+		s.drawn.add(max(float64(shown)-float64(tr.shown), 0) * crowdPeriod.Seconds() / clock.FracPerTick / frame.Seconds())
+	}
+	tr.shown = shown
 	if t >= e.newest.Frac()-1 {
 		tr.starved += frame
 		if tr.starved > 16700*time.Microsecond && tr.counted == 0 || tr.counted > 0 && tr.starved-tr.counted > 250*time.Millisecond {
@@ -225,6 +232,16 @@ func (s *crowdScore) see(tr *crowdTrack, e *crowdEntity, t, now clock.TickFrac, 
 	}
 }
 
+// spread adds up values for their variance.
+type spread struct{ n, sum, squares float64 }
+
+func (s *spread) add(x float64) { s.n, s.sum, s.squares = s.n+1, s.sum+x, s.squares+x*x }
+
+func (s *spread) variance() float64 {
+	n := max(s.n, 1)
+	return max(s.squares/n-s.sum/n*s.sum/n, 0)
+}
+
 func (s *crowdScore) add(o *crowdScore) {
 	s.moving += o.moving
 	s.delay += o.delay
@@ -236,6 +253,7 @@ func (s *crowdScore) add(o *crowdScore) {
 	s.hitches += o.hitches
 	s.speed += o.speed
 	s.speeds += o.speeds
+	s.drawn = spread{s.drawn.n + o.drawn.n, s.drawn.sum + o.drawn.sum, s.drawn.squares + o.drawn.squares}
 }
 
 func (s *crowdScore) mean() float64     { return s.delay / float64(max(s.frames, 1)) }
@@ -244,7 +262,7 @@ func (s *crowdScore) hitching() float64 { return float64(s.hitches) / max(s.movi
 func (s *crowdScore) metrics() Values {
 	return Values{{"mean_delay_ms", s.mean()}, {"hitches_per_entity_min", s.hitching()},
 		{"near_delay_ms", s.near / float64(max(s.nears, 1))}, {"far_delay_ms", s.far / float64(max(s.fars, 1))},
-		{"speed_deviation", s.speed / float64(max(s.speeds, 1))}}
+		{"speed_deviation", s.speed / float64(max(s.speeds, 1))}, {"speed_variance", s.drawn.variance()}}
 }
 
 // crowdMargins are what rivals may add for all entities.
@@ -448,7 +466,7 @@ func (o *onlooker) frame() {
 		if moving := moves(e, t); moving && measured {
 			o.own.see(&e.track, e, t, now, false)
 		} else {
-			e.track.starved, e.track.counted = 0, 0
+			e.track.starved, e.track.counted, e.track.shown = 0, 0, 0
 		}
 		e.track.last = t
 		for i, r := range o.rivals {
@@ -463,7 +481,7 @@ func (o *onlooker) frame() {
 						g.est.Hitch(1)
 					}
 				} else {
-					tr.starved, tr.counted = 0, 0
+					tr.starved, tr.counted, tr.shown = 0, 0, 0
 				}
 				tr.last = t
 			}

@@ -1,0 +1,31 @@
+package lab
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/netsim"
+)
+
+// Records come when the budget reaches for them: the client is told how soon, in nearly all cases soon enough, and what it draws goes at
+// an even pace. Who draws everything two send intervals back lets far things stop and go.
+//
+// seeds: R41 R42
+func TestAnnouncedIntervals(t *testing.T) {
+	budget, err := crowdBudget(netsim.Fiber, 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := watch(netsim.Fiber, 9, budget, false, []string{"global-2"}, 20*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.promised < 5000 || o.broken*20 > o.promised {
+		t.Errorf("%d of %d records came later than announced", o.broken, o.promised)
+	}
+	ours, naive := o.own.drawn.variance(), o.rivals[0].scores[0].drawn.variance()
+	if ours > naive/2 {
+		t.Errorf("the variance of drawn speeds is %v, and %v where everything is two intervals back", ours, naive)
+	}
+	t.Logf("broken %d of %d, early %d; variance of speed %.4f and %.4f", o.broken, o.promised, o.early, ours, naive)
+}
