@@ -29,7 +29,7 @@ among the intervals; <b>q95</b> the 95th percentile and what our client allows f
 and the path's floor, retime at once at rest, follow their target within half and one and a half times real time, and get the same addition for all entities, <b>margin_ms</b>: the least
 from a list with which they have at most one hitch per entity-minute on each path, or the largest. <b>delay</b> is from when the drawn state was true, above the path's floor, while the thing moves. A <b>hitch</b> is more than
 16.7 ms drawn at or past the newest record while it moves, one more per further 250 ms; times in which nothing came for half a second do not count. <b>broken_share</b> is how many records of what moves come later than announced, <b>early_share</b> how many sooner. <b>speed_deviation</b> is by how much
-the drawn time of what moves runs faster or slower than real time, in the mean; <b>speed_variance</b> is the variance of that speed with the times in which it stands still.`,
+the drawn time of what moves runs faster or slower than real time, in the mean, standing still and jumping on included; <b>speed_variance</b> is the variance of that speed.`,
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, mustProfile("lte-b")},
 	policies: []string{ours, "global", "global-2", "ryzom", "ryzom-rest", "q95", "price"},
@@ -149,11 +149,11 @@ type onlooker struct {
 	ents          map[game.ID]*crowdEntity
 	hooked        bool
 	tick          clock.Tick
-	every         int // ticks from packet to packet, rounded up
-	promised      int // records that were announced by the one before
-	broken        int // of them, those that came later than that
-	early         int // those that came earlier
-	brokenBy      int // ticks
+	hitches       uint64 // that the client counted before
+	every         int    // ticks from packet to packet, rounded up
+	promised      int    // records that were announced by the one before
+	broken        int    // of them, those that came later than that
+	early         int    // and those that came sooner
 	began         clock.Time
 	before, stats server.PlayerStats
 }
@@ -175,22 +175,19 @@ type crowdEntity struct {
 
 // crowdTrack follows the drawn time of one thing under one policy.
 type crowdTrack struct {
-	last             clock.TickFrac
 	shown            clock.TickFrac // last as far as there was something to draw, while it moved
 	starved, counted time.Duration
 }
 
 // crowdScore adds up what was drawn.
 type crowdScore struct {
-	moving               time.Duration
-	delay, near, far     float64 // milliseconds x frames
-	frames, nears, fars  int
-	hitches              int
-	speed                float64
-	speeds               int
-	drawn                spread // speed of what is drawn, standing still for want of records included
-	nearMoving, farMoves time.Duration
-	nearHitches          int
+	moving              time.Duration
+	delay, near, far    float64 // milliseconds x frames
+	frames, nears, fars int
+	hitches             int
+	speed               float64
+	speeds              int
+	drawn               spread // speed of what is drawn, standing still for want of records included
 }
 
 const (
@@ -199,7 +196,7 @@ const (
 )
 
 // see takes in one frame of a thing that moves, drawn at tick time t, at tick time now less the floor.
-func (s *crowdScore) see(tr *crowdTrack, e *crowdEntity, t, now clock.TickFrac, rest bool) {
+func (s *crowdScore) see(tr *crowdTrack, e *crowdEntity, t, now clock.TickFrac) {
 	const frame = time.Second / 60
 	s.moving += frame
 	ms := float64(now-t) * crowdPeriod.Seconds() * 1000 / clock.FracPerTick
@@ -214,7 +211,10 @@ func (s *crowdScore) see(tr *crowdTrack, e *crowdEntity, t, now clock.TickFrac, 
 	}
 	shown := min(t, e.newest.Frac())
 	if tr.shown > 0 {
-		s.drawn.add(max(float64(shown)-float64(tr.shown), 0) * crowdPeriod.Seconds() / clock.FracPerTick / frame.Seconds())
+		rate := max(float64(shown)-float64(tr.shown), 0) * crowdPeriod.Seconds() / clock.FracPerTick / frame.Seconds()
+		s.drawn.add(rate)
+		s.speed += math.Abs(rate - 1)
+		s.speeds++
 	}
 	tr.shown = shown
 	if t >= e.newest.Frac()-1 {
@@ -225,10 +225,6 @@ func (s *crowdScore) see(tr *crowdTrack, e *crowdEntity, t, now clock.TickFrac, 
 		}
 	} else {
 		tr.starved, tr.counted = 0, 0
-		if tr.last > 0 {
-			s.speed += math.Abs(float64(t-tr.last)*crowdPeriod.Seconds()/clock.FracPerTick/frame.Seconds() - 1)
-			s.speeds++
-		}
 	}
 }
 
@@ -372,7 +368,7 @@ func watch(p netsim.Profile, seed uint64, budget int, noBounds bool, rivals []st
 	o.player.OnFrame = o.frame
 	s.Run(crowdSettle)
 	o.before, _ = s.Server.Stats(o.player.ID)
-	o.began = s.Loop.Now()
+	o.began, o.hitches = s.Loop.Now(), o.player.Client.Stats().EntityHitches
 	s.Run(span)
 	o.stats, _ = s.Server.Stats(o.player.ID)
 	return o, s.Diverged()
@@ -421,9 +417,8 @@ func (o *onlooker) hook() {
 			}
 			e.measured = append(e.measured, xy{float64(o.sim.Loop.Now().Sub(o.began)) / 1e9, ms(time.Duration(gap) * crowdPeriod)})
 			e.announced = append(e.announced, xy{e.measured[len(e.measured)-1].x, ms(time.Duration(o.every+int(motion.Wait(e.bound))) * crowdPeriod)})
-			if over := int(gap) - o.every - int(motion.Wait(e.bound)); over > 0 {
+			if int(gap) > o.every+int(motion.Wait(e.bound)) {
 				o.broken++
-				o.brokenBy += over
 			}
 		}
 		e.bound, e.x, e.y = st.Bound, st.Vals[0], st.Vals[1]
@@ -464,11 +459,10 @@ func (o *onlooker) frame() {
 			continue
 		}
 		if moving := moves(e, t); moving && measured {
-			o.own.see(&e.track, e, t, now, false)
+			o.own.see(&e.track, e, t, now)
 		} else {
 			e.track.starved, e.track.counted, e.track.shown = 0, 0, 0
 		}
-		e.track.last = t
 		for i, r := range o.rivals {
 			g := &e.guesses[i]
 			g.follow(e.rest)
@@ -477,13 +471,12 @@ func (o *onlooker) frame() {
 				tr := &g.track[m]
 				if measured && moves(e, t) {
 					hitches := r.scores[m].hitches
-					if r.scores[m].see(tr, e, t, now, e.rest); m == 0 && g.est != nil && r.scores[m].hitches > hitches {
+					if r.scores[m].see(tr, e, t, now); m == 0 && g.est != nil && r.scores[m].hitches > hitches {
 						g.est.Hitch(1)
 					}
 				} else {
 					tr.starved, tr.counted, tr.shown = 0, 0, 0
 				}
-				tr.last = t
 			}
 		}
 	}

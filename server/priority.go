@@ -29,7 +29,7 @@ type pace struct {
 const (
 	scaleB  = 28
 	costs   = 1 << 10
-	spare   = 61         // of 64 parts of what fits are promised: starts and first sights come between
+	spare   = 60         // of 64 parts of what fits are promised: starts and first sights come between
 	firstly = 80 * costs // bits of a record, before any was written
 
 	// nearBy is the distance in millimetres below which nearness gives no more priority.
@@ -144,6 +144,8 @@ func (s *Server) prioritise(c *conn, due []snapshot.Due) {
 	}
 	switch {
 	case s.cfg.NoBounds:
+	case load > p.room*3/2: // a crowd has come, or this is the beginning
+		p.scale = min(2*p.scale, mostScale)
 	case load > p.room*spare/64:
 		p.scale = min(p.scale+p.scale/8, mostScale)
 	case less <= p.room*spare/64:

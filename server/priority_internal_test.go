@@ -1,0 +1,87 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/motion"
+	"meanwhile/snapshot"
+)
+
+// From record to record, whatever is wanted and whichever of them are lost, the bound grows by no more than the time between them, so that the
+// drawn time runs at half of real time at least, and shrinks by no more than a third of it, so that it runs half faster at most.
+func TestBoundsChangeSlowly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := &Server{tick: 1}
+		d := snapshot.Due{}
+		type told struct {
+			at, wait clock.Tick
+		}
+		var all []told
+		for range rapid.IntRange(2, 60).Draw(t, "records") {
+			want := uint8(rapid.IntRange(0, motion.Bounds-1).Draw(t, "class"))
+			d.Bound = s.announce(&d, want)
+			d.Told = s.tick
+			all = append(all, told{s.tick, motion.Wait(d.Bound)})
+			s.tick += clock.Tick(rapid.IntRange(1, 50).Draw(t, "ticks"))
+		}
+		for i, a := range all {
+			for _, b := range all[i+1:] {
+				gap := b.at - a.at
+				if b.wait > a.wait+gap || b.wait+gap/3 < a.wait {
+					t.Fatalf("from %d ticks at %d to %d ticks at %d", a.wait, a.at, b.wait, b.at)
+				}
+			}
+		}
+	})
+}
+
+// What is wanted is what is announced while the room lasts, after a rest at once, and the least class that is enough for it is found
+// at any rates.
+func TestClassOfAPeriod(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := rapid.IntRange(1, 240).Draw(t, "rate")
+		send := rapid.IntRange(1, rate).Draw(t, "send")
+		var p pace
+		p.plan(rate, send, motion.Bounds-1)
+		want := int64(rapid.IntRange(0, 16*500).Draw(t, "want"))
+		class, share := p.class(want)
+		if share <= 0 || share > costs {
+			t.Fatalf("a share of %d/%d packets", share, costs)
+		}
+		comes := func(c uint8) int64 { return p.packets[c] * p.every } // when the last packet leaves that keeps the word
+		if comes(class) < want && class < motion.Bounds-1 || class > 0 && comes(class-1) >= want {
+			t.Fatalf("class %d for %d/16 ticks: %d; the class before: %d", class, want, comes(class), comes(max(class, 1)-1))
+		}
+		if most := (p.first + int64(motion.Wait(class))) * 16; comes(class) > most {
+			t.Fatalf("class %d: the record comes after %d/16 ticks, later than %d", class, comes(class), most)
+		}
+	})
+	s := &Server{tick: 100}
+	d := snapshot.Due{Told: 99, Bound: 15, Start: true}
+	if got := s.announce(&d, 2); got != 2 {
+		t.Errorf("after a rest class %d is announced, not 2", got)
+	}
+}
+
+// The longest bound leaves the history room for a rewind.
+func TestLongestBound(t *testing.T) {
+	for _, c := range []struct {
+		rate, send int
+		rewind     bool
+		most       clock.Tick
+	}{{60, 20, true, 36}, {30, 20, true, 48}, {20, 20, true, 48}, {20, 20, false, 48}, {60, 20, false, 48}} {
+		cfg := Config{Rewind: -1}
+		if c.rewind {
+			cfg.Rewind = DefaultRewind
+		}
+		s := &Server{rules: &game.Rules{Rate: c.rate}, cfg: cfg, period: time.Second / time.Duration(c.rate)}
+		if got := motion.Wait(s.lastClass(c.send)); got != c.most {
+			t.Errorf("%d ticks and %d packets a second, rewind %v: %d ticks, want %d", c.rate, c.send, c.rewind, got, c.most)
+		}
+	}
+}
