@@ -25,10 +25,14 @@ const HeldStates = 64
 // Group is what a client holds of one group of one entity: states by rising tick.
 type Group struct {
 	states []motion.State
-	pin    clock.Tick // the newest baseline that the server named
-	gone   clock.Tick // what is no newer than this must be forgotten
-	forgot clock.Tick // the newest tick of which a state was let go, or not kept for want of room
+	memory []motion.State // once there are HeldStates: where states is a window that moves on with each new one
+	pin    clock.Tick     // the newest baseline that the server named
+	gone   clock.Tick     // what is no newer than this must be forgotten
+	forgot clock.Tick     // the newest tick of which a state was let go, or not kept for want of room
 }
+
+// slack is how far the window moves before it begins anew.
+const slack = 16
 
 // Newest returns the newest state, or nil.
 func (g *Group) Newest() *motion.State {
@@ -115,6 +119,24 @@ func (g *Group) insert(s *motion.State) {
 		}
 		g.forgot = max(g.forgot, g.states[out].Tick)
 		vals := g.states[out].Vals
+		if at == len(g.states) { // the usual case: nothing but the first one moves
+			if out == 1 {
+				g.states[1] = g.states[0]
+			}
+			g.states[0] = motion.State{} // no memory of values is in two places
+			if len(g.states) < cap(g.states) && g.memory != nil {
+				g.states = g.states[1:]
+			} else {
+				if g.memory == nil {
+					g.memory = make([]motion.State, HeldStates+slack)
+				}
+				n := copy(g.memory, g.states[1:])
+				clear(g.memory[n:])
+				g.states = g.memory[:n]
+			}
+			g.states = append(g.states, motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Level: s.Level, Vals: append(vals[:0], s.Vals...)})
+			return
+		}
 		copy(g.states[out:], g.states[out+1:at])
 		at--
 		g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Level: s.Level, Vals: append(vals[:0], s.Vals...)}
@@ -444,7 +466,11 @@ func (s *Store) enter(o *op, tick clock.Tick) *Held {
 		h = &Held{}
 	}
 	for g := range h.Groups {
-		h.Groups[g] = Group{states: h.Groups[g].states[:0]}
+		old := &h.Groups[g]
+		if old.memory != nil {
+			old.states = old.memory
+		}
+		*old = Group{states: old.states[:0], memory: old.memory}
 	}
 	h.ID, h.Kind, h.Mine, h.Since, h.Looked, h.slot, h.alive = o.id, o.kind, o.mine, tick, 0, o.slot, true
 	s.slots[o.slot] = h
