@@ -81,6 +81,7 @@ func (h *hash) num(vs ...float64) {
 func (h *hash) angle(a geom.Angle) { h.num(float64(a)) }
 func (h *hash) vec2(v geom.Vec2)   { h.num(v.X, v.Y) }
 func (h *hash) vec3(v geom.Vec3)   { h.num(v.X, v.Y, v.Z) }
+func (h *hash) quat(q geom.Quat)   { h.num(q.W, q.X, q.Y, q.Z) }
 func (h *hash) rect(r geom.Rect)   { h.num(r.Min.X, r.Min.Y, r.Max.X, r.Max.Y) }
 
 func (h *hash) yes(ok bool) {
@@ -148,6 +149,13 @@ func (in *input) angle() geom.Angle {
 
 func (in *input) any2() geom.Vec2 { return geom.Vec2{X: in.any(), Y: in.any()} }
 func (in *input) any3() geom.Vec3 { return geom.Vec3{X: in.any(), Y: in.any(), Z: in.any()} }
+
+func (in *input) quat() geom.Quat {
+	return geom.Quat{W: in.near(), X: in.near(), Y: in.near(), Z: in.near()}
+}
+func (in *input) anyQuat() geom.Quat {
+	return geom.Quat{W: in.any(), X: in.any(), Y: in.any(), Z: in.any()}
+}
 
 func (in *input) rect() geom.Rect {
 	p := in.vec2()
@@ -291,6 +299,8 @@ var groups = []struct {
 		h.vec2(in.rect().Random(&r))
 		r.Shuffle(8, func(i, j int) { h.word(uint64(i)<<8 | uint64(j)) })
 	}},
+	{"rotations", func(in *input, h *hash) { quat(in, h, in.quat().Unit(), in.quat().Unit()) }},
+	{"rotations of any size", func(in *input, h *hash) { quat(in, h, in.anyQuat(), in.anyQuat()) }},
 }
 
 func vec2(in *input, h *hash, v, w geom.Vec2) {
@@ -333,4 +343,17 @@ func vec3(in *input, h *hash, v, w geom.Vec3) {
 	h.yes(v.Finite())
 	h.vec3(geom.Direction(in.angle(), in.angle()))
 	h.vec3(v.Mul(s).Add(w.Mul(0.3)).Sub(v.Cross(w)))
+}
+
+func quat(in *input, h *hash, q, r geom.Quat) {
+	v := in.vec3()
+	h.quat(geom.Around(v, in.angle()))
+	h.quat(q.Unit())
+	h.quat(q.Mul(r))
+	h.quat(q.Conj())
+	h.quat(q.Spun(v, in.unit()))
+	h.num(q.Dot(r))
+	h.vec3(q.Rotate(v))
+	h.vec3(geom.View{Yaw: in.angle(), Pitch: in.angle()}.Dir())
+	h.vec3(q.Mul(r).Rotate(v).Add(v.Mul(in.near())))
 }
