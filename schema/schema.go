@@ -52,12 +52,10 @@
 package schema
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -377,19 +375,31 @@ func (b *Builder) layout() {
 // groups gives every combination of group number, audience and distance a record of its own.
 func (b *Builder) groups() {
 	k := b.kind
-	order := func(p, q *Prop) int {
-		return cmp.Or(cmp.Compare(p.Group, q.Group), cmp.Compare(p.Audience, q.Audience), cmp.Compare(p.Far, q.Far))
+	type key struct {
+		group    int
+		audience Audience
+		far      float64
+	}
+	of := func(i int) key { return key{k.Props[i].Group, k.Props[i].Audience, k.Props[i].Far} }
+	before := func(a, b key) bool {
+		if a.group != b.group || a.audience != b.audience {
+			return a.group < b.group || a.group == b.group && a.audience < b.audience
+		}
+		return a.far < b.far
 	}
 	var props []int
 	for i := range k.Props {
-		if k.Props[i].observed() {
-			props = append(props, i)
+		if !k.Props[i].observed() {
+			continue
+		}
+		props = append(props, i) // sorted in: there are few, and package slices would be 5 kB more of each page's program
+		for j := len(props) - 1; j > 0 && before(of(i), of(props[j-1])); j-- {
+			props[j], props[j-1] = props[j-1], i
 		}
 	}
-	slices.SortStableFunc(props, func(i, j int) int { return order(&k.Props[i], &k.Props[j]) })
 	for at, i := range props {
 		p := &k.Props[i]
-		if at == 0 || order(&k.Props[props[at-1]], p) != 0 {
+		if at == 0 || of(props[at-1]) != of(i) {
 			k.Groups = append(k.Groups, Group{At: k.Obs, Audience: p.Audience, Far: p.Far})
 		}
 		g := &k.Groups[len(k.Groups)-1]
@@ -425,12 +435,15 @@ func (b *Builder) levels() {
 	k := b.kind
 	for i := range k.Props {
 		for _, l := range k.Props[i].levels[:k.Props[i].far] {
-			if !slices.Contains(k.Levels, l.from) {
-				k.Levels = append(k.Levels, l.from)
+			at := 0
+			for at < len(k.Levels) && k.Levels[at] < l.from {
+				at++
+			}
+			if at == len(k.Levels) || k.Levels[at] != l.from {
+				k.Levels = append(k.Levels[:at], append([]float64{l.from}, k.Levels[at:]...)...)
 			}
 		}
 	}
-	slices.Sort(k.Levels)
 	if len(k.Levels) >= MaxLevels {
 		b.errs = append(b.errs, fmt.Errorf("%s has %d distances at which precisions change, at most %d fit a kind: %v m", b.title, len(k.Levels), MaxLevels-1, k.Levels))
 		return
@@ -556,9 +569,11 @@ func Hash(s string) uint64 {
 func (k *Kind) Text() string {
 	var b strings.Builder
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	b.WriteString(k.Name + " rate=" + strconv.Itoa(k.Rate))
-	for i, m := range k.Levels {
-		b.WriteString([]string{" levels=", ","}[min(i, 1)] + num(m))
+	fmt.Fprintf(&b, "%s rate=%d", k.Name, k.Rate)
+	word := " levels="
+	for _, m := range k.Levels {
+		fmt.Fprint(&b, word, num(m))
+		word = ","
 	}
 	b.WriteString("\n")
 	for i := range k.Props {
@@ -568,35 +583,21 @@ func (k *Kind) Text() string {
 		}
 		fmt.Fprintf(&b, " %s %s x%d sim=%s obs=%s range=%d..%d to=%d draw=%d group=%d", p.Name, p.Class, p.Comps,
 			num(p.Sim), num(p.Obs), p.Min, p.Max, p.Audience, p.Draw, p.Group)
-		if p.Names != "" {
-			b.WriteString(" names=" + p.Names)
+		shifts, sep := "", ""
+		for l := 1; p.far > 0 && l <= len(k.Levels); l++ {
+			shifts, sep = shifts+sep+strconv.Itoa(int(p.Shift[l])), ","
 		}
-		if p.Draw == Reckon {
-			b.WriteString(" dr=" + strconv.FormatInt(p.Bound, 10))
-		}
-		if p.Warp > 0 {
-			b.WriteString(" warp=" + strconv.FormatInt(p.Warp, 10))
-		}
-		if p.Far > 0 {
-			b.WriteString(" far=" + num(p.Far))
-		}
-		for l := range k.Levels {
-			if p.far == 0 {
-				break
+		for _, w := range [...]struct {
+			said bool
+			word string
+			val  any
+		}{
+			{p.Names != "", " names=", p.Names}, {p.Draw == Reckon, " dr=", p.Bound}, {p.Warp > 0, " warp=", p.Warp}, {p.Far > 0, " far=", num(p.Far)},
+			{shifts != "", " shift=", shifts}, {p.Ref, " ref", ""}, {p.Near, " near", ""}, {p.IsParent, " parent", ""}, {p.IsTeam, " team", ""},
+		} {
+			if w.said {
+				fmt.Fprintf(&b, "%s%v", w.word, w.val)
 			}
-			b.WriteString([]string{" shift=", ","}[min(l, 1)] + strconv.Itoa(int(p.Shift[l+1])))
-		}
-		if p.Ref {
-			b.WriteString(" ref")
-		}
-		if p.Near {
-			b.WriteString(" near")
-		}
-		if p.IsParent {
-			b.WriteString(" parent")
-		}
-		if p.IsTeam {
-			b.WriteString(" team")
 		}
 		b.WriteString("\n")
 	}
