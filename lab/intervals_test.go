@@ -29,3 +29,35 @@ func TestAnnouncedIntervals(t *testing.T) {
 	}
 	t.Logf("broken %d of %d, early %d; variance of speed %.4f and %.4f", o.broken, o.promised, o.early, ours, naive)
 }
+
+// Guessing beyond the newest snapshot shows a runner closer to where he is now, and jolts at his turns; nothing is drawn that was not there when
+// it holds.
+//
+// seeds: B8
+func TestExtrapolationAgainstInterpolation(t *testing.T) {
+	s, err := newStream(3, netsim.HotelWiFi, 20, 90*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := newRunner(3, 90*time.Second)
+	mean := func(v []float64) (sum float64) {
+		for _, x := range v {
+			sum += x / float64(len(v))
+		}
+		return sum
+	}
+	hold, err := s.draw("interpolate", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guessed, err := s.draw("extrapolate", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, g := mean(hold.now), mean(guessed.now); g > h*2/3 {
+		t.Errorf("error now %.1f cm, and %.1f with extrapolation", h, g)
+	}
+	if h, g := mean(hold.view), mean(guessed.view); g < h || guessed.jolts < hold.jolts*5/4 {
+		t.Errorf("error of what is drawn %.2f cm and %d jolts, and %.2f cm and %d with extrapolation", h, hold.jolts, g, guessed.jolts)
+	}
+}

@@ -1,0 +1,193 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/geom"
+	"meanwhile/netsim"
+	"meanwhile/playout"
+)
+
+var extrapolateExperiment = &experiment{
+	name:  "extrapolate",
+	about: "what guessing beyond the newest snapshot wins and costs: error and jolts beside interpolation, on a runner who turns at any time",
+	notes: `A runner of 6 m/s turns by up to 135 degrees about twice a second and stops now and then; snapshots say where it is 20 times a second. <b>interpolate</b> holds
+the newest place when nothing newer is there; <b>extrapolate</b> goes on from the last two places for 100 ms at most, and <b>blend</b> does the same but works the step
+that comes with the next snapshot off within 100 ms. All have our playout clock, the last two with a delay that counts on it. <b>view_error</b> is from where the runner was at the time that is drawn, <b>error_now</b>
+from where it was when a packet sent at once and not delayed by anything but the floor would tell of; a <b>jolt</b> is a frame in which the drawn step differs by more than 5 cm from the
+true one over the same time. Movement as kind as a straight line would hide what a guess costs; what can be hit is never extrapolated.`,
+	takes:    byProfile | byTrace,
+	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.BurstLoss, netsim.CityLTE},
+	run:      runExtrapolate,
+}
+
+// runner is where somebody is, by time.
+type runner struct {
+	at []geom.Vec2 // every runnerStep
+}
+
+const runnerStep = 5 * time.Millisecond
+
+func newRunner(seed uint64, span time.Duration) *runner {
+	r, rng := &runner{}, geom.NewRand(seed, 94)
+	var pos geom.Vec2
+	dir, speed := 0.0, 6.0
+	for t := time.Duration(0); t <= span+time.Second; t += runnerStep {
+		if rng.Chance(2 * runnerStep.Seconds()) {
+			dir += (rng.Float64()*2 - 1) * 0.75 * math.Pi
+			speed = 6
+			if rng.Chance(0.15) {
+				speed = 0
+			}
+		}
+		r.at = append(r.at, pos)
+		pos.X += math.Cos(dir) * speed * runnerStep.Seconds()
+		pos.Y += math.Sin(dir) * speed * runnerStep.Seconds()
+	}
+	return r
+}
+
+func (r *runner) where(t clock.Time) geom.Vec2 {
+	u := float64(max(t, 0)) / float64(runnerStep)
+	i := min(int(u), len(r.at)-2)
+	return lerp(r.at[i], r.at[i+1], u-float64(i))
+}
+
+func lerp(a, b geom.Vec2, u float64) geom.Vec2 {
+	return geom.Vec2{X: a.X + (b.X-a.X)*u, Y: a.Y + (b.Y-a.Y)*u}
+}
+
+// drawnRun is what one way to draw did.
+type drawnRun struct {
+	view, now []float64 // cm by frame
+	jolts     int
+	delay     float64
+	frames    int
+	trail     []xy
+}
+
+const blendTime = 100 * time.Millisecond
+
+func (s *stream) draw(way string, r *runner) (res drawnRun, err error) {
+	cfg := playout.Config{Interval: s.interval}
+	if way != "interpolate" {
+		cfg.Extrapolate = guess
+	}
+	c, err := playout.New(cfg)
+	if err != nil {
+		return res, err
+	}
+	var held []clock.Time // stamps, rising
+	next := 0
+	var lastT clock.Time
+	var last, off geom.Vec2
+	place := func(t clock.Time) geom.Vec2 {
+		i, _ := slices.BinarySearch(held, t)
+		switch {
+		case i < len(held) && (i == 0 || held[i] == t):
+			return r.where(held[i])
+		case i < len(held):
+			a, b := held[i-1], held[i]
+			return lerp(r.where(a), r.where(b), float64(t-a)/float64(b-a))
+		case way == "interpolate" || len(held) < 2:
+			return r.where(held[len(held)-1])
+		}
+		a, b := held[len(held)-2], held[len(held)-1]
+		return lerp(r.where(a), r.where(b), 1+float64(min(t-b, clock.Time(guess)))/float64(b-a))
+	}
+	for i, f := range s.frames {
+		var before geom.Vec2
+		if len(held) > 0 {
+			before = place(lastT)
+		}
+		for ; next < len(s.arrivals) && s.arrivals[next].at <= f; next++ {
+			a := s.arrivals[next]
+			c.Arrive(s.local(a.at), a.stamp, false)
+			if at, found := slices.BinarySearch(held, a.stamp); !found {
+				held = slices.Insert(held, at, a.stamp)
+			}
+		}
+		if len(held) > 64 {
+			held = slices.Delete(held, 0, len(held)-64)
+		}
+		t := c.Advance(s.local(f))
+		if t == 0 || len(held) == 0 {
+			continue
+		}
+		p := place(t)
+		if way == "blend" && lastT > 0 {
+			step := place(lastT) // what has come since says something else of the last frame: that is worked off
+			off.X, off.Y = off.X+before.X-step.X, off.Y+before.Y-step.Y
+			fade := math.Exp(-3 * playoutFrame.Seconds() / blendTime.Seconds())
+			off = geom.Vec2{X: off.X * fade, Y: off.Y * fade}
+			p.X, p.Y = p.X+off.X, p.Y+off.Y
+		}
+		if i >= s.begin && !s.outage[i] && lastT > 0 {
+			truth, was := r.where(t), r.where(lastT)
+			res.view = append(res.view, 100*math.Hypot(p.X-truth.X, p.Y-truth.Y))
+			now := r.where(f.Add(-s.floor))
+			res.now = append(res.now, 100*math.Hypot(p.X-now.X, p.Y-now.Y))
+			if 100*math.Hypot(p.X-last.X-(truth.X-was.X), p.Y-last.Y-(truth.Y-was.Y)) > 5 {
+				res.jolts++
+			}
+			res.delay += ms(f.Sub(t) - s.floor)
+			res.frames++
+			if f < clock.Time(playoutSkip+10*time.Second) {
+				res.trail = append(res.trail, xy{float64(f) / 1e9, res.now[len(res.now)-1]})
+			}
+		}
+		last, lastT = p, t
+	}
+	return res, nil
+}
+
+func runExtrapolate(r *run) error {
+	span, seeds := 300*time.Second, r.seeds(4)
+	if r.quick {
+		span, seeds = 60*time.Second, seeds[:1]
+	}
+	ways := []string{"interpolate", "extrapolate", "blend"}
+	for _, p := range r.profiles {
+		var lines []line
+		for _, way := range ways {
+			got, err := each(len(seeds), func(i int) (drawnRun, error) {
+				s, err := newStream(seeds[i], p, 20, span)
+				if err != nil {
+					return drawnRun{}, err
+				}
+				return s.draw(way, newRunner(seeds[i], span))
+			})
+			if err != nil {
+				return err
+			}
+			var sum drawnRun
+			for _, g := range got {
+				sum.view, sum.now = append(sum.view, g.view...), append(sum.now, g.now...)
+				sum.jolts, sum.delay, sum.frames = sum.jolts+g.jolts, sum.delay+g.delay, sum.frames+g.frames
+			}
+			slices.Sort(sum.view)
+			slices.Sort(sum.now)
+			at := func(v []float64, q float64) float64 { return v[int(q*float64(len(v)-1))] }
+			beyond := guess
+			if way == "interpolate" {
+				beyond = 0
+			}
+			r.emit(Row{r.name, p.Name, way, r.seed, r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", 20}, Value{"run_s", int(span.Seconds())}, Value{"extrapolate_ms", ms(beyond)}), Values{
+				{"mean_delay_ms", sum.delay / float64(max(sum.frames, 1))},
+				{"view_error_p50_cm", at(sum.view, 0.5)}, {"view_error_p95_cm", at(sum.view, 0.95)}, {"view_error_p99_cm", at(sum.view, 0.99)},
+				{"error_now_p50_cm", at(sum.now, 0.5)}, {"error_now_p95_cm", at(sum.now, 0.95)},
+				{"jolts_per_min", float64(sum.jolts) / (time.Duration(max(sum.frames, 1)) * playoutFrame).Minutes()},
+			}})
+			lines = append(lines, line{name: way, at: got[0].trail})
+		}
+		r.figures = append(r.figures, figure{
+			title: fmt.Sprintf("How far a runner is drawn from where it is, %s, 20 Hz", p.Name),
+			x:     "seconds", y: "cm (300 clipped)", lines: lines, clip: 300,
+		})
+	}
+	return nil
+}
