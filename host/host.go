@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"runtime"
 	"strings"
 	"sync"
@@ -34,6 +35,8 @@ const (
 	MaxRooms     = 4096
 	// DefaultPlayers is how many humans fit a room.
 	DefaultPlayers = 64
+	// DefaultPlayersPerAddress is how many humans may play from one address: a school behind one router.
+	DefaultPlayersPerAddress = 64
 	// MaxBots is how many bots may be asked for in a room.
 	MaxBots = 1024
 	// DefaultGrace is how long a room without players stays open.
@@ -57,6 +60,9 @@ type Config struct {
 	Rooms int
 	// Players is how many humans fit a room; 0 means DefaultPlayers. With Bots, at most server.MaxClients.
 	Players int
+	// PlayersPerAddress is how many humans may play from one address, in all rooms together; 0 means DefaultPlayersPerAddress. Those of this
+	// machine are not counted.
+	PlayersPerAddress int
 	// Bots is how many of the game's own bots join each room; at most MaxBots.
 	Bots int
 	// Room is where players go who name none; empty means DefaultRoom.
@@ -91,6 +97,7 @@ type Host struct {
 	mu    sync.Mutex
 	ctx   context.Context // of the rooms; nil unless Run runs
 	rooms map[string]*room
+	from  map[netip.Addr]int // humans by origin
 	alive map[*room]struct{} // those in rooms, and those that are about to end
 	wg    sync.WaitGroup     // of the rooms
 }
@@ -105,6 +112,9 @@ func New(cfg Config) (*Host, error) {
 	}
 	if cfg.Players == 0 {
 		cfg.Players = DefaultPlayers
+	}
+	if cfg.PlayersPerAddress == 0 {
+		cfg.PlayersPerAddress = DefaultPlayersPerAddress
 	}
 	if cfg.Room == "" {
 		cfg.Room = DefaultRoom
@@ -129,6 +139,8 @@ func New(cfg Config) (*Host, error) {
 		return nil, fmt.Errorf("host: Bots %d is outside [0, %d]", cfg.Bots, MaxBots)
 	case cfg.Players < 1 || cfg.Players+cfg.Bots > server.MaxClients:
 		return nil, fmt.Errorf("host: Players %d is outside [1, %d]", cfg.Players, server.MaxClients-cfg.Bots)
+	case cfg.PlayersPerAddress < 1:
+		return nil, fmt.Errorf("host: PlayersPerAddress %d is below 1", cfg.PlayersPerAddress)
 	case cfg.Grace < 0 || cfg.HelloTimeout < 0:
 		return nil, fmt.Errorf("host: Grace %v and HelloTimeout %v must not be negative", cfg.Grace, cfg.HelloTimeout)
 	case cfg.Bots > 0 && cfg.Rules.Bot() == nil:
@@ -140,7 +152,7 @@ func New(cfg Config) (*Host, error) {
 	if _, err := server.New(cfg.Rules, server.Config{Budget: cfg.Budget, Rewind: cfg.Rewind}); err != nil {
 		return nil, err
 	}
-	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room), alive: make(map[*room]struct{})}
+	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room), alive: make(map[*room]struct{}), from: make(map[netip.Addr]int)}
 	h.n.refused = make(map[session.Code]uint64)
 	h.metrics = newMetrics(h)
 	return h, nil
@@ -257,7 +269,13 @@ func (h *Host) accept(ctx context.Context, l transport.Listener, greeting *sync.
 // greet lets a connection in or refuses it, and returns when it has ended.
 func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	h.n.greeting.Add(1)
-	r, p, err := h.admit(ctx, conn)
+	leave, err := h.count(conn.Remote())
+	var r *room
+	var p *player
+	if err == nil {
+		defer leave()
+		r, p, err = h.admit(ctx, conn)
+	}
 	h.n.greeting.Add(-1)
 	if err != nil {
 		h.refuse(conn, err)
@@ -269,6 +287,27 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 		}
 	}
 	<-conn.Done()
+}
+
+// count counts a connection under its address until leave is called, or says that there are too many.
+func (h *Host) count(remote string) (leave func(), err error) {
+	a, counted := transport.Origin(remote)
+	if !counted {
+		return func() {}, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := h.from[a]; n >= h.cfg.PlayersPerAddress {
+		return nil, session.Refusal{Code: session.Busy, Text: fmt.Sprintf("%d players come from your address already", n)}
+	}
+	h.from[a]++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.from[a]--; h.from[a] == 0 {
+			delete(h.from, a)
+		}
+	}, nil
 }
 
 // refuse says why, and closes the connection.

@@ -73,6 +73,13 @@ func origin(address string) (netip.Addr, bool) {
 	return a, true
 }
 
+// Origin returns what clients from address ("host:port") are counted under: an IPv4 address, or an IPv6 network of 64 bits. ok is false for those
+// that are not told apart by their address: of this machine, or in words of another kind.
+func Origin(address string) (a netip.Addr, ok bool) {
+	a, ok = origin(address)
+	return a, ok && !a.IsUnspecified()
+}
+
 // Enter lets a visitor in from address ("host:port"), or refuses. leave must be called when it has
 // been admitted or has gone; more calls are harmless.
 func (g *Gate) Enter(address string) (leave func(), ok bool) {
