@@ -15,7 +15,7 @@ import (
 var soakRecords = flag.Int("records", 0, "records of TestSoak; 0: 200,000, or 40,000 with -short")
 
 // soak is a world whose client sits behind a bad path: 10 % loss each way, packets that overtake each other and come twice, outages up to
-// 30 s. Things come and go, rest, are teleported, and more of them are in sight than fit a packet.
+// 30 s. Now and then it asks for everything anew. Things come and go, rest, are teleported, and more of them are in sight than fit a packet.
 type soak struct {
 	t     *testing.T
 	rng   rng
@@ -441,6 +441,9 @@ func TestSoak(t *testing.T) {
 			default:
 				c.outage = [2]int{n, n}
 			}
+		}
+		if c.rng.chance(0.001) {
+			c.v.Resync() // for no reason: the client holds everything
 		}
 		c.world(true)
 		c.receive()
