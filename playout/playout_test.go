@@ -325,6 +325,30 @@ func TestExtrapolate(t *testing.T) {
 	}
 }
 
+// As long as no gap is longer than the delay, what is drawn lies between two states that have arrived.
+//
+// seeds: R10
+func TestDrawsBetweenWhatArrived(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		delay := clock.Time(rapid.IntRange(100, 500).Draw(t, "delay ms")) * ms
+		c := newClock(t, Config{Fixed: time.Duration(delay)})
+		first, newest := 1000*ms, clock.Time(0)
+		for now, next := first, first; now < first+5000*ms; now += 5 * ms {
+			if now >= next {
+				c.Arrive(now, now, false)
+				newest = now
+				next = now + clock.Time(rapid.Int64Range(1, int64(delay/ms)/5).Draw(t, "gap"))*5*ms
+			}
+			if got := c.Advance(now); got > newest || now >= first+delay && got < first {
+				t.Fatalf("at %v: %v is not between %v and %v", now, got, first, newest)
+			}
+		}
+		if c.Hitches() != 0 {
+			t.Fatalf("%d hitches", c.Hitches())
+		}
+	})
+}
+
 // After a pause of the program the clock is where it would have been; after a gap of more than a second too.
 func TestJumpsOverPauses(t *testing.T) {
 	for _, pause := range []clock.Time{1500 * ms, 2000 * ms, 30000 * ms} {
