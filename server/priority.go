@@ -29,7 +29,7 @@ type pace struct {
 const (
 	scaleB  = 28
 	costs   = 1 << 10
-	spare   = 60         // of 64 parts of what fits are promised: starts and first sights come between
+	spare   = 59         // of 64 parts of what fits are promised: starts and first sights come between
 	firstly = 80 * costs // bits of a record, before any was written
 
 	// nearBy is the distance in millimetres below which nearness gives no more priority.

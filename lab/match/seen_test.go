@@ -126,9 +126,9 @@ func TestRewindIsWhatWasSeen(t *testing.T) {
 		profile netsim.Profile
 		see     int // entities known at most: with few, they come and go all the time
 		herd    int // besides the players
-		budget  int // with a small one and a herd, records come now and then, and are announced so
+		budget  int // with a small one and a herd, records come now and then, and are announced so; not so small that lost ones make gaps above rewind.MaxGap
 	}{{netsim.Fiber, 250, 0, 0}, {netsim.Ocean, 250, 0, 0}, {netsim.Ocean, 5, 0, 0}, {netsim.HotelWiFi, 250, 0, 0},
-		{netsim.Fiber, 250, 90, 2400}, {netsim.Ocean, 250, 80, 4000}, {netsim.HotelWiFi, 250, 90, 2400}} {
+		{netsim.Fiber, 250, 90, 2400}, {netsim.Ocean, 250, 80, 6000}, {netsim.HotelWiFi, 250, 90, 2400}} {
 		h := &hunt{}
 		rules, err := h.rules(c.see, c.herd)
 		if err != nil {
@@ -207,9 +207,6 @@ func TestRewindIsWhatWasSeen(t *testing.T) {
 		most := 0
 		if c.see == 5 { // 8 in half a million: a packet overtaken by another, and the datagram lost that would have said so
 			most = 3
-		}
-		if c.herd > 0 && c.profile.Name == netsim.Ocean.Name { // lost records, again and again: what is further apart than rewind.MaxGap is an outage
-			most = same / 2000
 		}
 		if differ+extra+missing > most || same < 20_000 {
 			t.Errorf("%s see %d: %d entities alike, %d different, %d missing, %d not drawn", c.profile.Name, c.see, same, differ, missing, extra)
