@@ -100,14 +100,20 @@ func add[T int32 | int64](ps *parts, s *sight, k *Kind, g, i int, base *Base[T],
 	look(s, k, g, i, base, cur)
 	q := &k.Props[i]
 	at := q.place(k, g)
+	c := &b.coders[i]
+	var e Guess
 	for j := range q.Comps {
-		e := s.guess(b, i, j, int64(base.Vals[at+j]))
-		m := &k.coded.models[e.Model]
-		c := m.octaves[e.Octave][m.context[e.Context]]
+		s.guess(&e, c, j, int64(base.Vals[at+j]))
+		t := &c.tabs[0]
+		if j == 2 {
+			t = &c.tabs[1]
+		}
+		code := t.context[e.Context]
 		p := &ps.list[ps.n]
-		*p = part{code: m.codes[c], want: e.Value(int64(m.damp[e.Context])), turn: e.Turn, at: int32(at + j), raw: uint8(e.Raw), neg: e.Neg}
-		if e.Raw == 0 && m.zero[c] >= quietShare {
-			p.as = role(m.zero[c]) // until cast
+		p.code, p.want, p.turn, p.at = t.codes[code], e.Value(int64(t.damp[e.Context])), c.turn, int32(at+j)
+		p.raw, p.neg, p.as = uint8(c.raw), e.Neg, loud
+		if zero := t.zero[code]; zero >= quietShare && c.raw == 0 {
+			p.as = role(zero) // until cast
 		}
 		ps.n++
 	}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"meanwhile/clock"
+	"meanwhile/wire"
 )
 
 // A model is what is expected of a component before it is coded: the value to differ from, and which code table to use. Both come from the
@@ -83,8 +84,10 @@ const maxModelled = 24
 // coder is how a property is coded in one precision.
 type coder struct {
 	model  Model   // of the first component
-	octave int     // index into a table's octaves
+	tabs   [2]tab  // of the model, and of a third component
+	index  int     // of the octave in tables
 	raw    int     // low bits of a difference that are coded as they are
+	octave int     // by which its steps are coarser than the model's own
 	turn   int64   // steps of a turn, 0 if not an angle
 	limits []int64 // of the component's class, in steps a tick, 16 bits after the point
 	rise   []int64 // the same for the third
@@ -106,13 +109,38 @@ type body struct {
 
 // plan settles how each group is coded.
 func (k *Kind) plan() {
-	k.coded = shipped
 	k.bodies = make([]body, MaxGroups+1)
 	for g := range k.bodies {
 		if g < len(k.Groups) || g == OwnerGroup {
 			k.bodies[g] = k.planGroup(g)
 		}
 	}
+	k.Use(shipped)
+}
+
+// A tab is a model's table as it is at one octave.
+type tab struct {
+	context, damp, zero []uint8
+	codes               []*wire.Code
+}
+
+// at returns the table of a model at an octave.
+func (t *Tables) at(m Model, octave int) (v tab) {
+	of := &t.models[m]
+	v.context, v.damp = of.context, of.damp
+	for _, c := range of.octaves[octave] {
+		v.codes, v.zero = append(v.codes, of.codes[c]), append(v.zero, of.zero[c])
+	}
+	return v
+}
+
+// third is the model of a third component.
+func (m Model) third() Model {
+	switch m {
+	case Level, LevelDriven, Speed:
+		return m + 1
+	}
+	return m
 }
 
 func (k *Kind) planGroup(g int) body {
@@ -178,6 +206,7 @@ func (k *Kind) planGroup(g int) body {
 					c.model = OwnPlace
 				}
 				c.ratio = round(float64(steps / float64(from*rate) * (1 << 20)))
+				c.change = b.coders[vel].change
 				if c.ratio < 1 || c.ratio > 1<<24 {
 					c.vel, c.model = -1, Level
 				}
@@ -209,6 +238,8 @@ func (k *Kind) planGroup(g int) body {
 		if c.model != OwnPlace && c.model != OwnSpeed {
 			c.octave = octave(natural / steps)
 		}
+		c.index, c.raw = max(c.octave-finestOctave, 0), max(finestOctave-c.octave, 0)
+		c.index = min(c.index, Octaves-1)
 	}
 	return b
 }
@@ -225,10 +256,8 @@ func octave(v float64) int {
 // class returns how many of the limits, times n, the magnitude of v reaches.
 func class(v int64, n int64, limits []int64) (c int) {
 	v = min(max(v, -v), 1<<40) << 16
-	for _, l := range limits {
-		if v >= l*n {
-			c++
-		}
+	for c < len(limits) && v >= limits[c]*n {
+		c++
 	}
 	return c
 }
@@ -252,10 +281,8 @@ func (b *body) see(age, gap clock.Tick, known bool) (s sight) {
 		s.gap = 1
 	}
 	of := func(v int64) (c int) {
-		for _, l := range b.spans {
-			if v >= l {
-				c++
-			}
+		for c < len(b.spans) && v >= b.spans[c] {
+			c++
 		}
 		return c
 	}
@@ -330,14 +357,8 @@ func span2(x, y int64) int64 {
 }
 
 // guess says what is expected of component j of property i, which look has prepared; base is its value in the baseline.
-func (s *sight) guess(b *body, i, j int, base int64) Guess {
-	c := &b.coders[i]
-	q := Guess{Model: c.model, Base: base, Over: 1, Turn: c.turn}
-	q.Octave = c.octave - finestOctave
-	if q.Octave < 0 {
-		q.Octave, q.Raw = 0, -q.Octave
-	}
-	q.Octave = min(q.Octave, Octaves-1)
+func (s *sight) guess(q *Guess, c *coder, j int, base int64) {
+	q.Model, q.Base, q.Drift, q.Over, q.Neg = c.model, base, 0, 1, false
 	d, from, to := s.d[j], s.from[j], s.to[j]
 	switch c.model {
 	case Level:
@@ -373,7 +394,7 @@ func (s *sight) guess(b *body, i, j int, base int64) Guess {
 		if j == 2 {
 			q.Model = HeightDriven
 		}
-		q.Context = (s.old*(len(changeLimits)+1)+class(to-from, 1, b.coders[c.vel].change))*3 + s.change
+		q.Context = (s.old*(len(changeLimits)+1)+class(to-from, 1, c.change))*3 + s.change
 		q.Neg = to < from
 		q.Base += travel(from, to, s.age, s.age, c.ratio)
 	case OwnPlace:
@@ -391,11 +412,10 @@ func (s *sight) guess(b *body, i, j int, base int64) Guess {
 	case Turning:
 		v := 0
 		if s.known {
-			if d %= c.turn; d < 0 {
-				d += c.turn
-			}
 			if 2*d > c.turn {
 				d -= c.turn
+			} else if 2*d <= -c.turn {
+				d += c.turn
 			}
 			v = 1 + class(d, s.gap, c.limits)
 		}
@@ -411,7 +431,6 @@ func (s *sight) guess(b *body, i, j int, base int64) Guess {
 		q.Neg = d < 0
 		q.drift(s, d)
 	}
-	return q
 }
 
 // drift sets what the baseline's own movement adds: d in gap ticks, over age.
@@ -429,6 +448,12 @@ func travel(from, to, w, x, ratio int64) int64 {
 // Value is the value that is expected with a damping of eighths.
 func (q *Guess) Value(eighths int64) int64 {
 	v, n := q.Drift*eighths, 8*q.Over
+	if q.Over == 1 { // as below
+		if v < 0 {
+			return q.Base - (4-v)>>3
+		}
+		return q.Base + (v+4)>>3
+	}
 	if v < 0 {
 		v = -((-v + n/2) / n)
 	} else if v > 0 {
@@ -450,7 +475,9 @@ func Guesses[T int32 | int64](k *Kind, g int, cur []T, base *Base[T], f func(e *
 		look(&s, k, g, i, base, cur)
 		at := k.Props[i].place(k, g)
 		for j := range k.Props[i].Comps {
-			e := s.guess(b, i, j, int64(base.Vals[at+j]))
+			var e Guess
+			s.guess(&e, &b.coders[i], j, int64(base.Vals[at+j]))
+			e.Octave, e.Raw, e.Turn = b.coders[i].index, b.coders[i].raw, b.coders[i].turn
 			f(&e, at+j, cur[at+j])
 		}
 	}

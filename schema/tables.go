@@ -172,7 +172,14 @@ func (t *Tables) String() string { return t.text }
 // the default ones.
 func (k *Kind) Use(t *Tables) {
 	k.coded = t
+	for g := range k.bodies {
+		for i := range k.bodies[g].coders {
+			if c := &k.bodies[g].coders[i]; k.bodies[g].usual>>i&1 != 0 {
+				c.tabs = [2]tab{t.at(c.model, c.index), t.at(c.model.third(), c.index)}
+			}
+		}
+	}
 	for _, c := range k.coarse {
-		c.coded = t
+		c.Use(t)
 	}
 }
