@@ -11,6 +11,7 @@ import (
 	"meanwhile/lab/movement"
 	"meanwhile/lab/train"
 	"meanwhile/schema"
+	"meanwhile/snapshot"
 	"meanwhile/wire"
 )
 
@@ -19,8 +20,9 @@ var codecExperiment = &experiment{
 	about: "bits of a record of something that moved, beside its entropy and what others spend",
 	notes: `Everything that moves is sampled every 50 ms and sent as often, each record as a difference from the state ack_age_ticks earlier, which the client has
 acknowledged, as it has the one before that. Records of what did not change are not sent and do not count. <b>body</b> is what package schema writes; <b>slot</b> is the rest of the
-entry that package snapshot writes in a packet: which entity, against which baseline, flags; <b>bits_per_record</b> is both. <b>packet</b> is the share of the packet's
-header, 42 bytes of UDP, IP and Ethernet included, when all that moved at one moment goes into one packet. <b>entropy</b> is the body's: for each component, the empirical
+entry that package snapshot writes in a packet: which entity, against which baseline, flags; <b>bits_per_record</b> is both. <b>packet</b> is the share of what a packet has
+once, 42 bytes of UDP, IP and Ethernet included, when all that moved at one moment goes into one packet; <b>head</b> of those are the bits before the first entry (how many there
+are, the baseline that they have in common). <b>entropy</b> is the body's: for each component, the empirical
 conditional entropy, in this movement, of the symbol that it is coded by, given the context that it is coded in (model, context, octave, and the age), plus the bits that follow
 the symbol as they are. Every record is decoded again and compared. <b>plain</b> is the format that this project had before: differences from the baseline in Exp-Golomb
 codes. <b>float32</b> is 32 bits a number and no header. <b>ryzom</b> is that game's position record of 65 bits: 16 mm, no direction, one length at every age. <b>mirror</b> is our reading of that library's
@@ -156,7 +158,12 @@ func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kin
 		}
 	}
 	bodyBits := float64(body) / n
-	row(ours, nil, Value{"body_bits", bodyBits}, Value{"entropy_bits", entropy.bits() / n}, Value{"records", records})
+	slot, head, packet, err := slotBits(m, k, age)
+	if err != nil {
+		return err
+	}
+	row(ours, nil, Value{"bits_per_record", bodyBits + slot}, Value{"body_bits", bodyBits}, Value{"slot_bits", slot}, Value{"head_bits", head}, Value{"packet_bits", packet},
+		Value{"entropy_bits", entropy.bits() / n}, Value{"records", records})
 	const plainHeader = 1 + 9 + 1 + 1 + 4 + 1 + 1 // more, slot, kind of entry, group, age, special, rest
 	row("plain", nil, Value{"bits_per_record", float64(plain)/n + plainHeader}, Value{"body_bits", float64(plain) / n}, Value{"slot_bits", plainHeader}, Value{"records", records})
 	row("mirror", nil, Value{"bits_per_record", float64(mirror)/n + 32}, Value{"body_bits", float64(mirror) / n}, Value{"slot_bits", 32}, Value{"records", records})
@@ -164,6 +171,100 @@ func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kin
 	row("article", nil, Value{"bits_per_record", 128}, Value{"body_bits", 64}, Value{"slot_bits", 64}, Value{"records", records})
 	row("float32", nil, Value{"bits_per_record", 32 * k.Obs}, Value{"body_bits", 32 * k.Obs}, Value{"slot_bits", 0}, Value{"records", records})
 	return nil
+}
+
+// slotBits lets a history, a view and a writer send the movement, acknowledged so many ticks later, and returns what they write beside bodies
+// for each record, and its share of the packet's header. What is told for the first time or the last does not count, nor do packets with it.
+func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet float64, err error) {
+	type thing struct {
+		from int // tick
+		sim  [][]int64
+		obs  [][]int32
+		ent  int32
+		on   bool
+	}
+	var things []thing
+	last := 0
+	first := slices.Min(m.Starts)
+	for i, track := range m.Tracks {
+		if len(track) <= 4*age {
+			continue
+		}
+		sim, obs := movement.Values(k, track)
+		things = append(things, thing{from: m.Starts[i] - first + 1, sim: sim, obs: obs})
+		last = max(last, m.Starts[i]-first+1+len(track))
+	}
+	h := snapshot.NewHistory([]*schema.Kind{k})
+	v := snapshot.NewView(h)
+	var log wire.Log
+	var x snapshot.Writer
+	var w, body wire.BitWriter
+	var due []snapshot.Due
+	buf, bodyBuf := make([]byte, 0, 1<<14), make([]byte, 0, 1<<10)
+	var sent []wire.Seq // by tick
+	header := wire.Header{Server: true, HasAck: true, HasEcho: true}
+	headerBits := 8 * (len(header.Append(nil)) + wire.Overhead)
+	records, bits, heads, packets := 0, 0, 0, 0
+	of := map[int32]*thing{}
+	for tick := 1; tick < last; tick++ {
+		now := clock.Time(tick) * clock.Time(codecStep)
+		h.Begin(clock.Tick(tick))
+		for i := range things {
+			t := &things[i]
+			switch n := tick - t.from; {
+			case n == 0:
+				t.ent, t.on = h.Add(uint32(i+1), 0, false), true
+				v.Enter(t.ent, false)
+				of[t.ent] = t
+				fallthrough
+			case n > 0 && n < len(t.sim):
+				h.Record(t.ent, t.sim[n], false)
+			case t.on:
+				v.Leave(t.ent)
+				h.Remove(t.ent)
+				t.on = false
+			}
+		}
+		sent = append(sent, 0)
+		if at := tick - age; at > 0 && sent[at-1] != 0 {
+			log.Acked(wire.Ack{Latest: sent[at-1] - 1, History: ^uint64(0)}, v.Delivered, v.Missing)
+			v.Reclaim(sent[at-1] - 1)
+		}
+		if due = v.Pending(now, time.Second, due[:0]); len(due) == 0 {
+			continue
+		}
+		counts, bodies := true, 0
+		for i := range due {
+			d := &due[i]
+			t := of[d.Ent]
+			n := tick - t.from
+			if counts = counts && !d.First && !d.Gone && n > 2*age && int(v.AckedTick(d.Ent, 0)) == tick-age; !counts {
+				break
+			}
+			base := schema.Base[int32]{Vals: t.obs[n-age], Prior: t.obs[n-age-1], Age: clock.Tick(age), Gap: 1}
+			if slices.Equal(t.obs[n], base.Vals) {
+				counts = false // it is said that it rests
+				break
+			}
+			body.Reset(bodyBuf[:0])
+			schema.AppendBody(&body, k, 0, t.obs[n], &base, differing(k, t.obs[n], base.Vals), clock.Tick(tick))
+			bodies += body.Len()
+		}
+		p := log.Sent(now, clock.Tick(tick), v.Missing)
+		sent[tick-1] = p.Seq + 1
+		w.Reset(buf[:0])
+		x.All(&w, v, due, p, now)
+		if counts {
+			records, packets = records+len(due), packets+1
+			bits += w.Len() - x.Head() - bodies
+			heads += x.Head()
+		}
+	}
+	if records == 0 {
+		return 0, 0, 0, fmt.Errorf("lab: codec: %s has no packet that can be counted at age %d", m.Name, age)
+	}
+	n := float64(records)
+	return float64(bits) / n, float64(heads) / n, float64(heads+headerBits*packets) / n, nil
 }
 
 func precisionText(p movement.Precision, s movement.Sort) string {

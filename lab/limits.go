@@ -7,6 +7,17 @@ func alwaysLimits() []limit {
 		most("clock", "", "bound_violations", 0),
 		most("clock", "", "estimated_violations", 0),
 
+		// Bits of generated movement may not slip: all of a record but the share of its packet.
+		most("codec", "", "bits_per_record", 6.3).with(moving("generated-walkers", "1cm", 1)),
+		most("codec", "", "bits_per_record", 8.9).with(moving("generated-walkers", "1cm", 3)),
+		most("codec", "", "bits_per_record", 11).with(moving("generated-walkers", "1cm", 6)),
+		most("codec", "", "bits_per_record", 16.2).with(moving("generated-shooters", "1cm 8bit", 1)),
+		most("codec", "", "bits_per_record", 25.2).with(moving("generated-shooters", "1cm 8bit", 3)),
+		most("codec", "", "bits_per_record", 31.2).with(moving("generated-shooters", "1cm 8bit", 6)),
+		most("codec", "", "bits_per_record", 27.5).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 1)),
+		most("codec", "", "bits_per_record", 37.8).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 3)),
+		most("codec", "", "bits_per_record", 47.6).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 6)),
+
 		// A state that a client takes in is the server's state of that tick; a prediction that nobody outside influenced is what
 		// the server computes; the last state arrives, and then nothing flows; the budget of 64 kbit/s is kept.
 		most("arena", "", "divergences", 0),
@@ -32,6 +43,11 @@ var (
 	guesses = Values{{"rate_hz", 20}, {"extrapolate_ms", 100.0}}
 	of40    = Values{{"updates_per_tick", 40}}
 )
+
+// moving names rows of codec.
+func moving(movement, precision string, age int) Values {
+	return Values{{"movement", movement}, {"precision", precision}, {"ack_age_ticks", age}}
+}
 
 // gateLimits are what `lab gate` holds. Time has its targets; the floors of agreement and the ceilings of hitches in the arena stand
 // where the code is now, with room for other seeds. They move when it gets better, never back.

@@ -124,6 +124,9 @@ func (x *Writer) Try(d *Due) int {
 // Size returns how many bits the entries kept take, all included.
 func (x *Writer) Size() int { return x.head(len(x.kept)) + x.size }
 
+// Head returns how many of those stand before the first entry: a packet has them once.
+func (x *Writer) Head() int { return x.head(len(x.kept)) }
+
 // head returns the bits before the first entry.
 func (x *Writer) head(n int) int {
 	size := wire.UvarintBits(uint64(n), countK)

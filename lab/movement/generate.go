@@ -30,7 +30,7 @@ func Generate(s Sort, things int, length, step time.Duration, rate int, seed uin
 				track = append(track, at)
 			}
 		}
-		m.Tracks = append(m.Tracks, track)
+		m.Tracks, m.Starts = append(m.Tracks, track), append(m.Starts, 0)
 	}
 	return m
 }

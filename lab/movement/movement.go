@@ -43,6 +43,7 @@ type Movement struct {
 	Sort   Sort
 	Step   time.Duration
 	Tracks [][]Sample // each without a gap, a teleport or a death
+	Starts []int      // when each begins, in steps
 }
 
 // Samples returns how many samples there are.
@@ -171,9 +172,10 @@ func (rec *Recording) At(step time.Duration) *Movement {
 	dt := step.Seconds()
 	for _, rows := range rec.tracks {
 		var track []Sample
+		start := 0
 		end := func() {
 			if len(track) > 1 {
-				m.Tracks = append(m.Tracks, track)
+				m.Tracks, m.Starts = append(m.Tracks, track), append(m.Starts, start)
 			}
 			track = nil
 		}
@@ -190,7 +192,9 @@ func (rec *Recording) At(step time.Duration) *Movement {
 				end()
 				continue
 			}
-			track = append(track, rec.between(rows, i, t))
+			if track = append(track, rec.between(rows, i, t)); len(track) == 1 {
+				start = n
+			}
 		}
 		end()
 	}
