@@ -25,7 +25,7 @@ const PRESETS = [
 ]
 
 const GRAPHS = [
-  { unit: "ms", least: 60, series: [{ name: "Round trip", stat: "rttMs", color: "#9fb0c4", fill: true }] },
+  { unit: "ms", least: 60, series: [{ name: "Round trip", stat: "rttMs", color: "#9fb0c4", fill: true }, { name: "±", stat: "clockBoundMs", color: "#8a99ae" }] },
   { unit: "ms", least: 120, series: [{ name: "Playout", stat: "delayMs", color: "#d7dee8", fill: true }, { name: "age", stat: "ageMs", color: "#8a99ae" }] },
   { unit: "kB/s", least: 4, scale: 1 / 1000, digits: 1, series: [{ name: "Down", stat: "downBps", color: "#d7dee8", fill: true }, { name: "Up", stat: "upBps", color: "#56b4e9" }] },
   { unit: "cm", least: 10, digits: 0, series: [{ name: "Correction", stat: "correctionCm", color: "#56b4e9", fill: true, peak: true }] },
