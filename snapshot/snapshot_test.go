@@ -105,7 +105,7 @@ type duel struct {
 }
 
 func newDuel(t testing.TB, seed uint64) *duel {
-	ks := kinds(t)
+	ks := append(kinds(t), mustKind[cart](t))
 	h := NewHistory(ks)
 	d := &duel{t: t, rng: rng(seed), h: h, v: NewView(h), s: NewStore(ks), sims: map[int32][]int64{}, truth: map[fact][]int64{},
 		wanted: map[int32]bool{}, drops: map[error]int{}, loss: 0.1}
@@ -113,6 +113,10 @@ func newDuel(t testing.TB, seed uint64) *duel {
 		want, ok := d.truth[fact{e.ID, g, st.Tick}]
 		if !ok {
 			t.Fatalf("client holds entity %d group %d at tick %d, which never was", e.ID, g, st.Tick)
+		}
+		if st.Level != 0 {
+			want = slices.Clone(want)
+			schema.Coarsen(ks[e.Kind], g, int(st.Level), want)
 		}
 		if !slices.Equal(want, st.Vals) {
 			t.Fatalf("step %d: entity %d group %d tick %d: client holds %v, truth is %v", d.step, e.ID, g, st.Tick, st.Vals, want)
@@ -129,7 +133,7 @@ func (d *duel) tick(moving bool, budgetBits int, send bool) {
 	if moving {
 		if len(d.sims) < 40 && d.rng.chance(0.5) || len(d.sims) == 0 {
 			d.nextID++
-			kind, owned := d.rng.n(2), d.nextID == 1
+			kind, owned := d.rng.n(3), d.nextID == 1
 			if owned {
 				kind = 0
 			}
@@ -189,6 +193,10 @@ func (d *duel) tick(moving bool, budgetBits int, send bool) {
 		}
 		if d.wanted[i] {
 			d.v.Enter(i, e.Owned)
+			if moving && d.rng.chance(0.02) {
+				far := int64(d.rng.n(150_000))
+				d.v.Distance(i, far*far)
+			}
 		} else {
 			d.v.Leave(i)
 		}
@@ -230,6 +238,7 @@ func (d *duel) mutate(kind int, sim []int64, p float64) {
 }
 
 func (d *duel) send(now clock.Time, tick clock.Tick, budgetBits int) {
+	d.v.Team(1)
 	due := d.v.Pending(now, 300*time.Millisecond, nil)
 	if len(due) == 0 {
 		return
@@ -242,7 +251,7 @@ func (d *duel) send(now clock.Time, tick clock.Tick, budgetBits int) {
 	d.x.Begin(d.v, due, budgetBits)
 	for i := range due {
 		if d.rng.chance(0.2) {
-			due[i].Bound = uint8(d.rng.n(motion.Bounds))
+			due[i].Bound = uint8(d.rng.n(motion.Bounds - 2)) // a client that is sent a record in each tick holds those of 64 ticks
 		}
 		if d.x.Try(&due[i]) > budgetBits {
 			break
@@ -297,6 +306,9 @@ func (d *duel) judge(p *picture) {
 			continue
 		}
 		for g := range OwnerGroup + 1 {
+			if g < len(d.h.Kind(e).Groups) && d.h.Kind(e).Limited(g) {
+				continue // what the client had to forget meanwhile is drawn no more
+			}
 			a, b := d.v.Held(&d.log, i, g, p.newest, p.t)
 			if a.Tick == 0 {
 				a, b = b, Mark{}
@@ -394,6 +406,12 @@ func (d *duel) settled() error {
 				continue
 			}
 			want := d.truth[fact{e.ID, g, d.h.Tick()}]
+			if d.h.Kind(e).Limited(g) && held.Groups[g].Newest() == nil {
+				continue
+			}
+			if st := held.Groups[g].Newest(); st != nil && st.Level != 0 {
+				schema.Coarsen(d.h.Kind(e), g, int(st.Level), want)
+			}
 			if st := held.Groups[g].Newest(); st == nil || !slices.Equal(st.Vals, want) {
 				return fmt.Errorf("entity %d group %d: held %v, truth %v", e.ID, g, st, want)
 			}

@@ -782,7 +782,7 @@ func (v *View) lookAt(key lookKey) {
 		for g := range v.most {
 			k := &v.of(&v.slots[n])[g]
 			var p lookPair
-			if !shown {
+			if !shown || k.out { // what must be forgotten is not drawn
 			} else if held(&p, Mark{k.acked, k.bound, k.level}); p.before.Tick != 0 {
 				p.a = p.before // it holds nothing newer: nothing to look for
 			} else if k.acked != 0 {
@@ -803,11 +803,16 @@ func (v *View) lookAt(key lookKey) {
 			if !current || r&refGone != 0 || !v.shown(n, key.newest) {
 				continue
 			}
-			base, mark := j+1, Mark{p.Tick, uint8(r >> 28), uint8(r>>26) & 3}
+			base, graded := j+1, v.h.rules[v.slots[n].kind].graded
 			for ; groups != 0; groups &= groups - 1 {
 				pair := &l.pairs[int(l.at[n])*v.most+place(bits.TrailingZeros32(groups))]
+				k := &v.of(&v.slots[n])[place(bits.TrailingZeros32(groups))]
+				mark := Mark{Tick: p.Tick, Bound: uint8(r >> 28)}
+				if graded&groups&-groups != 0 {
+					mark.Level = uint8(r>>26) & 3
+				}
 				switch {
-				case pair.a.Tick != 0:
+				case pair.a.Tick != 0 || k.acked == 0 || k.out || p.Tick <= k.gone: // found, or forgotten since
 				case drawn && mark.shown() <= key.t:
 					pair.a = mark
 					left--
@@ -816,7 +821,9 @@ func (v *View) lookAt(key lookKey) {
 				}
 				if r&refBased != 0 { // whether this record arrived or not, the client held what it was based on
 					w := p.Refs[base]
-					held(pair, Mark{p.Tick - clock.Tick(w&maxAge), uint8(w >> 28), uint8(w>>26) & 3})
+					if m := (Mark{p.Tick - clock.Tick(w&maxAge), uint8(w >> 28), uint8(w>>26) & 3}); !k.out && m.Tick > k.gone {
+						held(pair, m)
+					}
 					base++
 				}
 			}
