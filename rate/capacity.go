@@ -70,8 +70,9 @@ type Capacity struct {
 	samples  int
 	full     int // rounds in a row with a queue
 	fullAt   clock.Time
-	mark     int64 // what was delivered when the rate was last cut for a queue
-	cuts     int   // for want of capacity
+	mark     int64         // what was delivered when the rate was last cut for a queue
+	before   time.Duration // queue at the last cut, if that was for a queue
+	cuts     int           // for want of capacity
 	limited  bool
 	draining clock.Time // no second cut before this
 
@@ -213,6 +214,13 @@ func (c *Capacity) advance(now clock.Time) {
 		if now < c.draining { // the last cut has not shown yet
 			break
 		}
+		if full && c.cuts > 0 && queue > c.before-c.before/16 && c.before > 0 { // less did not shorten it: the path has become longer
+			c.rtt, c.full, c.before = RTT{}, 0, 0
+			break
+		}
+		if c.before = 0; full {
+			c.before = queue
+		}
 		rate, carried := c.rate*shrink/growthUnit, c.carry(now, 0)
 		switch {
 		case full:
@@ -224,7 +232,7 @@ func (c *Capacity) advance(now clock.Time) {
 			rate = max(rate, min(c.rate, carried+carried/2))
 		}
 		most := c.rate / 2
-		if c.cuts == 0 {
+		if c.cuts == 0 && empty == longPath {
 			most = c.rate / 8 // the first rate was nobody's measurement
 		}
 		shown := c.shown()
