@@ -64,8 +64,8 @@ func Nonzero[T int32 | int64](k *Kind, g int, vals []T) (set uint64) {
 type part struct {
 	code *wire.Code
 	want int64 // what is expected
-	turn int64 // steps of a turn, 0 if not an angle
-	at   int32 // among the group's integers
+	turn int32 // steps of a turn, 0 if not an angle
+	at   uint8 // among the group's integers
 	raw  uint8 // low bits that are written as they are
 	neg  bool  // the difference changes its sign
 	as   role
@@ -110,7 +110,7 @@ func add[T int32 | int64](ps *parts, s *sight, k *Kind, g, i int, base *Base[T],
 		}
 		code := t.context[e.Context]
 		p := &ps.list[ps.n]
-		p.code, p.want, p.turn, p.at = t.codes[code], e.Value(int64(t.damp[e.Context])), c.turn, int32(at+j)
+		p.code, p.want, p.turn, p.at = t.codes[code], e.Value(int64(t.damp[e.Context])), int32(c.turn), uint8(at+j)
 		p.raw, p.neg, p.as = uint8(c.raw), e.Neg, loud
 		if zero := t.zero[code]; zero >= quietShare && c.raw == 0 {
 			p.as = role(zero) // until cast
@@ -250,8 +250,9 @@ func appendParts[T int32 | int64](w *wire.BitWriter, ps *parts, s *sight, k *Kin
 func difference[T int32 | int64](p *part, v T) int64 {
 	d := int64(v) - p.want
 	if p.turn > 0 {
-		if d = wrap(d, p.turn); 2*d > p.turn {
-			d -= p.turn
+		turn := int64(p.turn)
+		if d = wrap(d, turn); 2*d > turn {
+			d -= turn
 		}
 	} else {
 		d = int64(T(d))
@@ -284,7 +285,7 @@ func (p *part) value(d int64, obs bool) int64 {
 	}
 	switch {
 	case p.turn > 0:
-		return wrap(p.want+d%p.turn, p.turn)
+		return wrap(p.want+d, int64(p.turn)) // both are below 1<<57
 	case obs:
 		return int64(int32(p.want + d))
 	}

@@ -485,7 +485,7 @@ func Guesses[T int32 | int64](k *Kind, g int, cur []T, base *Base[T], f func(e *
 
 // Difference returns what is coded of v under a damping of eighths, the bits that follow as they are included.
 func Difference[T int32 | int64](e *Guess, v T, eighths int64) int64 {
-	return difference(&part{want: e.Value(eighths), turn: e.Turn, neg: e.Neg}, v)
+	return difference(&part{want: e.Value(eighths), turn: int32(e.Turn), neg: e.Neg}, v)
 }
 
 // Damping returns the eighths by which the kind's tables damp what is guessed.

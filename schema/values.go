@@ -25,6 +25,9 @@ func round(v float64) int64 {
 }
 
 func wrap(v, turn int64) int64 {
+	if turn&(turn-1) == 0 { // as most are
+		return v & (turn - 1)
+	}
 	if v %= turn; v < 0 {
 		v += turn
 	}
