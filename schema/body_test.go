@@ -238,8 +238,17 @@ func TestTablesRefused(t *testing.T) {
 			t.Errorf("%s: read", name)
 		}
 	}
-	if tb, err := schema.ParseTables(good); err != nil || tb.String() != good {
-		t.Errorf("%v", err)
+	tb, err := schema.ParseTables(good)
+	if err != nil || tb.String() != good {
+		t.Fatal(err)
+	}
+	k := bodyKind[mover](t, 20)
+	before := k.Text()
+	if k.Use(tb); k.Text() == before || !strings.Contains(k.Text(), " tables=") {
+		t.Errorf("tables of one's own leave the text as it is:\n%s", k.Text())
+	}
+	if k.Use(schema.DefaultTables()); k.Text() != before {
+		t.Errorf("default tables are named:\n%s", k.Text())
 	}
 }
 

@@ -575,6 +575,9 @@ func (k *Kind) Text() string {
 		fmt.Fprint(&b, word, num(m))
 		word = ","
 	}
+	if k.coded != shipped {
+		fmt.Fprintf(&b, " tables=%016x", Hash(k.coded.text))
+	}
 	b.WriteString("\n")
 	for i := range k.Props {
 		p := &k.Props[i]

@@ -168,7 +168,7 @@ func ParseTables(text string) (*Tables, error) {
 // String returns the text that the tables were read from.
 func (t *Tables) String() string { return t.text }
 
-// Use makes records of k be coded by t. Both sides must: the text of a kind, which its hash is taken of, names tables other than
+// Use makes records of k be coded by t, on both sides or none: from then on the kind's text, and so its hash, names tables other than
 // the default ones.
 func (k *Kind) Use(t *Tables) {
 	k.coded = t
