@@ -6,9 +6,12 @@ import "meanwhile/clock"
 // thing while it moves, see Wait.
 const Bounds = 16
 
+// LongestWait is the Wait of the last class, in ticks.
+const LongestWait = 113
+
 // waits has the classes: each is about a third more than the one before, so that sixteen reach from every
 // packet to more than five seconds at 20 ticks a second.
-var waits = [Bounds]clock.Tick{0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 85, 113}
+var waits = [Bounds]clock.Tick{0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 85, LongestWait}
 
 // Wait returns how many ticks later than the playout time a record of a class is shown, which is by how much the next one may come later
 // than with the next packet. Class 0 is 0: a record in every packet. Classes beyond the last count as the last.

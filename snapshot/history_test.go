@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meanwhile/clock"
+	"meanwhile/motion"
 	"meanwhile/schema"
 )
 
@@ -270,5 +271,57 @@ func TestHeldStates(t *testing.T) {
 				}
 			},
 		})
+	})
+}
+
+// What is shown late is held longer: with any bounds, and records as often as can be, a client draws the last HeldStates-2 ticks from what it
+// would draw them from if it never let go of anything. When bounds are short again it holds no more than it did.
+func TestHeldForLongBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var g Group
+		var all []motion.State
+		tick, most := clock.Tick(0), 0
+		put := func(s motion.State) {
+			all = append(all, s)
+			g.insert(&s)
+			most = max(most, len(g.states))
+			for back := range clock.Tick(HeldStates - 1) {
+				at := (tick - min(back, tick)).Frac()
+				var want *motion.State
+				for i := range all {
+					if all[i].Shown() <= at {
+						want = &all[i]
+					}
+				}
+				a, _ := g.Around(at)
+				if want == nil {
+					want = &all[0]
+				}
+				if a == nil || a.Tick != want.Tick || !slices.Equal(a.Vals, want.Vals) {
+					t.Fatalf("at tick %d, newest %d: drawn from %+v, not from %d", at.Tick(), tick, a, want.Tick)
+				}
+			}
+		}
+		for range rapid.IntRange(1, 4).Draw(t, "spells") {
+			bound := rapid.Uint8Range(0, motion.Bounds-1).Draw(t, "class")
+			mixed := rapid.Bool().Draw(t, "mixed")
+			for range rapid.IntRange(1, 250).Draw(t, "records") {
+				if mixed {
+					bound = rapid.Uint8Range(0, motion.Bounds-1).Draw(t, "class")
+				}
+				tick++
+				if g.pin = max(g.pin, tick-min(tick, 20)); rapid.IntRange(0, 9).Draw(t, "gap") == 0 {
+					tick += clock.Tick(rapid.Uint32Range(0, 5).Draw(t, "ticks"))
+				}
+				put(motion.State{Tick: tick, Bound: bound, Vals: []int64{int64(tick)}})
+			}
+		}
+		for range HeldStates + 2 {
+			tick++
+			put(motion.State{Tick: tick, Vals: []int64{int64(tick)}})
+		}
+		if most > MostStates || len(g.states) > HeldStates {
+			t.Fatalf("%d states were held, %d are", most, len(g.states))
+		}
 	})
 }

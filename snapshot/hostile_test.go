@@ -79,7 +79,7 @@ func sound(s *Store) error {
 				want = k.Groups[g].N
 			}
 			states := h.Groups[g].states
-			if len(states) > HeldStates {
+			if len(states) > MostStates {
 				return fmt.Errorf("%d states", len(states))
 			}
 			for i, st := range states {

@@ -20,12 +20,19 @@ var (
 
 // HeldStates is how many states of a group a client keeps: the baseline that the server named last, and the newest. The
 // server may name any state that it knows of, so they must last for a round trip: 3.2 s at 20 records a second.
-const HeldStates = 64
+//
+// A record with a long bound is shown late, and where records come often all the same, older states than these are still to be drawn. They
+// are kept until the next one is shown at a playout time that lies HeldStates-2 ticks before the newest, so that as much of the past can be
+// drawn whatever the bound: MostStates at most, if a record with the longest bound came in each tick.
+const (
+	HeldStates = 64
+	MostStates = HeldStates + motion.LongestWait
+)
 
 // Group is what a client holds of one group of one entity: states by rising tick.
 type Group struct {
 	states []motion.State
-	memory []motion.State // once there are HeldStates: where states is a window that moves on with each new one
+	memory []motion.State // once there are many: where states is a window that moves on with each new one
 	pin    clock.Tick     // the newest baseline that the server named
 	gone   clock.Tick     // what is no newer than this must be forgotten
 	forgot clock.Tick     // the newest tick of which a state was let go, or not kept for want of room
@@ -95,6 +102,40 @@ func (g *Group) Since(t clock.Tick) (a, b *motion.State) {
 	return nil, b
 }
 
+// spares reports whether the state at place out, or s if it comes before, may be let go when s comes in at place at: what may still be
+// drawn is drawn from newer ones.
+func (g *Group) spares(s *motion.State, at, out int) bool {
+	n := len(g.states)
+	if n >= MostStates {
+		return true
+	}
+	floor := (max(g.states[n-1].Tick, s.Tick) - (HeldStates - 2)).Frac()
+	if at > out && s.Shown() <= floor {
+		return true
+	}
+	for i := min(at, out+1); i < n; i++ { // the first, but for long bounds
+		if g.states[i].Shown() <= floor {
+			return true
+		}
+	}
+	return false
+}
+
+// slide moves the window of states to the beginning of its memory, of which there is more if there must be.
+func (g *Group) slide() {
+	n := len(g.states)
+	if n+slack > len(g.memory) {
+		room := HeldStates
+		if n >= HeldStates {
+			room = n + n/4
+		}
+		g.memory = make([]motion.State, room+slack)
+	}
+	copy(g.memory, g.states)
+	clear(g.memory[n:])
+	g.states = g.memory[:n]
+}
+
 // insert keeps a copy of s in order. A state that is held already, or older than all where there is no
 // room, is left out.
 func (g *Group) insert(s *motion.State) {
@@ -108,46 +149,39 @@ func (g *Group) insert(s *motion.State) {
 	if at < len(g.states) && g.states[at].Tick == s.Tick {
 		return
 	}
-	if len(g.states) == HeldStates {
+	var spare []int64 // values of a state that was let go
+	for len(g.states) >= HeldStates {
 		out := 0
 		if g.states[0].Tick == g.pin {
 			out = 1
+		}
+		if !g.spares(s, at, out) {
+			break
 		}
 		if at <= out {
 			g.forgot = max(g.forgot, s.Tick)
 			return
 		}
 		g.forgot = max(g.forgot, g.states[out].Tick)
-		vals := g.states[out].Vals
-		if at == len(g.states) { // the usual case: nothing but the first one moves
-			if out == 1 {
-				g.states[1] = g.states[0]
-			}
-			g.states[0] = motion.State{} // no memory of values is in two places
-			if len(g.states) < cap(g.states) && g.memory != nil {
-				g.states = g.states[1:]
-			} else {
-				if g.memory == nil {
-					g.memory = make([]motion.State, HeldStates+slack)
-				}
-				n := copy(g.memory, g.states[1:])
-				clear(g.memory[n:])
-				g.states = g.memory[:n]
-			}
-			g.states = append(g.states, motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Level: s.Level, Vals: append(vals[:0], s.Vals...)})
-			return
+		spare = g.states[out].Vals
+		if out == 1 {
+			g.states[1] = g.states[0]
 		}
-		copy(g.states[out:], g.states[out+1:at])
+		g.states[0] = motion.State{} // no memory of values is in two places
+		g.states = g.states[1:]
 		at--
-		g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Level: s.Level, Vals: append(vals[:0], s.Vals...)}
-		return
+	}
+	if len(g.states) == cap(g.states) && (g.memory != nil || len(g.states) >= HeldStates-1) {
+		g.slide()
 	}
 	if len(g.states) < cap(g.states) {
 		g.states = g.states[:len(g.states)+1] // one of a former life, whose memory is used again
 	} else {
 		g.states = append(g.states, motion.State{})
 	}
-	spare := g.states[len(g.states)-1].Vals
+	if spare == nil {
+		spare = g.states[len(g.states)-1].Vals
+	}
 	copy(g.states[at+1:], g.states[at:])
 	g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Level: s.Level, Vals: append(spare[:0], s.Vals...)}
 }
@@ -467,7 +501,9 @@ func (s *Store) enter(o *op, tick clock.Tick) *Held {
 	}
 	for g := range h.Groups {
 		old := &h.Groups[g]
-		if old.memory != nil {
+		if len(old.memory) > HeldStates+slack { // a rare life that took much: the next one need not
+			old.states, old.memory = nil, nil
+		} else if old.memory != nil {
 			old.states = old.memory
 		}
 		*old = Group{states: old.states[:0], memory: old.memory}

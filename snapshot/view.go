@@ -523,7 +523,8 @@ type Due struct {
 	Age   int
 	Start bool
 	// Bound is the class of how soon the next record of it comes, see motion.Wait: that of the newest record said, unless the caller
-	// changes it before Writer.Try. Nothing keeps the caller from breaking its word.
+	// changes it before Writer.Try. Nothing keeps the caller from breaking its word. Classes beyond 13 (64 ticks) are said as 13: what is drawn
+	// later than that is older than what the server remembers.
 	Bound uint8
 	Told  clock.Tick // the tick of the record that said it, 0: none
 }
@@ -651,12 +652,21 @@ func (v *View) Unacked() bool {
 	return false
 }
 
+// lastBound is the last class that is said. Where records come often all the same, one with a longer bound would still be drawn when neither
+// the history nor the log of packets reaches back to it, and the server could not tell any more what the client shows.
+var lastBound = func() (c uint8) {
+	for int(motion.Wait(c+1)) <= min(HistoryTicks, wire.LogSize)-HeldStates {
+		c++
+	}
+	return c
+}()
+
 // bound returns the class that the records of d say: 0 where they have no room for one.
 func (v *View) bound(s *slot, d *Due) uint8 {
 	if s.mine || d.Gone || !moves(v.h.kinds[v.h.At(s.ent).Kind]) {
 		return 0
 	}
-	return min(d.Bound, motion.Bounds-1)
+	return min(d.Bound, lastBound)
 }
 
 // commit notes that the entry of d rides in packet p.

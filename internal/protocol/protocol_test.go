@@ -250,6 +250,8 @@ func TestNumbers(t *testing.T) {
 		"keep-alive":                  server.KeepAlive,
 		"client counts as gone after": server.Timeout,
 		"states held by a client":     snapshot.HeldStates,
+
+		"states held by a client at most": snapshot.MostStates,
 	} {
 		if got := rows[name]; got != fmt.Sprint(want) {
 			t.Errorf("the document says %q of %q, the code %v", got, name, want)
