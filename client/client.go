@@ -147,10 +147,15 @@ type Client struct {
 	inbox []held
 	spare [][]byte
 
-	est      clock.Estimator
-	out      *clock.Output
-	line     clock.Timeline
-	late     time.Duration // by which the server said that its next tick is overdue
+	est   clock.Estimator
+	out   *clock.Output
+	line  clock.Timeline
+	late  time.Duration // by which the server said that its next tick is overdue
+	beat  clock.Tick    // the tick before that one
+	paced struct {      // the newest packet's
+		tick clock.Tick
+		at   clock.Time
+	}
 	play     *playout.Clock
 	spacing  time.Duration // usual, of packets
 	playT    clock.TickFrac
@@ -360,35 +365,51 @@ func (c *Client) ahead() time.Duration {
 	return c.lead.Now() - c.late
 }
 
-// paced tells the playout clock what a packet says of how regularly the server works: how long it really took for the ticks since the newest
+// lastingly is the part of a tick's period by which it may change without regard to commands that were made before.
+const lastingly = 16
+
+// pace tells the playout clock what a packet says of how regularly the server works: how long it really took for the ticks since the newest
 // packet before, how long it will take for the next ones, and how long after its instant the tick left. A tick that is
 // computed for longer than its period delays the next.
-func (c *Client) paced(at clock.Time, h *wire.Header, tickTime clock.Time, period time.Duration) {
-	tick, before, _ := c.line.Newest()
-	if tick == 0 || h.Tick <= tick {
+func (c *Client) pace(at clock.Time, h *wire.Header, tickTime clock.Time, period time.Duration) {
+	before := c.paced
+	if h.Tick <= before.tick {
 		return
 	}
-	usual := c.welcome.Period
 	hold := min(time.Duration(int32(h.Stamp-h.Time))*time.Microsecond, clock.MaxPeriod) // both stamps are of the server's clock
-	late := tickTime.Sub(before) - time.Duration(h.Tick-tick)*usual
-	longer := int64(min(max(period, hold), clock.MaxPeriod) - usual)
-	c.play.Paced(at, late, time.Duration(int64(c.spacing)*longer/int64(usual)), hold)
+	c.paced.tick, c.paced.at = h.Tick, tickTime
+	if before.tick != 0 {
+		usual := c.welcome.Period
+		late := tickTime.Sub(before.at) - time.Duration(h.Tick-before.tick)*usual
+		longer := int64(min(max(period, hold), clock.MaxPeriod) - usual)
+		c.play.Paced(at, late, time.Duration(int64(c.spacing)*longer/int64(usual)), hold)
+	}
+	if _, _, before := c.line.Newest(); c.line.Update(h.Tick, tickTime, period) && (period-before).Abs() > before/lastingly {
+		c.lead.Remapped()
+	}
+	if newest, _, _ := c.line.Newest(); h.Tick == newest {
+		if c.late = 0; c.beat == h.Tick { // it was told that this tick is computed for longer than its period: the next has begun no sooner than this left
+			c.late = max(hold-period, 0)
+		}
+	}
 }
 
-// overdue takes in a heartbeat: the tick after the newest one should have been run by now, and has not. Until it has, command time stands still
+// overdue takes in a heartbeat: the tick after the one that it names should have begun by now, and has not. Until it has, command time stands still
 // by as much, as more commands would only wait, and playout slows before it has nothing left to draw.
 func (c *Client) overdue(at clock.Time, h *wire.Header) {
 	tick, began, period := c.line.Newest()
 	if tick == 0 || h.Tick < tick || c.idleSaid {
 		return // it has been overtaken, or nobody commands anything
 	}
-	if h.Tick > tick { // the packet of that tick was lost, or there was none
+	if h.Tick > tick { // its packet is still to come, or was lost, or there is none
 		if period = h.Period; period == 0 {
 			period = c.welcome.Period
 		}
 		began = began.Near(h.Time)
 		c.line.Update(h.Tick, began, period)
+		c.late = 0
 	}
+	c.beat = h.Tick
 	c.est.ReceiveOneWay(at, h.Stamp)
 	late := min(began.Near(h.Stamp).Sub(began)-period, clock.MaxPeriod)
 	if late > c.late {
@@ -584,10 +605,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		_, expect, _ = c.line.Newest()
 	}
 	tickTime := expect.Near(h.Time)
-	c.paced(at, &h, tickTime, period)
-	if c.line.Update(h.Tick, tickTime, period) {
-		c.late = 0
-	}
+	c.pace(at, &h, tickTime, period)
 	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet || c.away || !c.awaySaid) // little is sent to who is away: that is no jitter
 	if newest {
 		c.newest = h.Seq

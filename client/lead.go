@@ -54,6 +54,7 @@ type Lead struct {
 	lead    time.Duration
 	ahead   [leadRing]time.Duration
 	made    clock.Tick // newest command
+	from    clock.Tick // commands before it say nothing
 	acked   clock.Tick // newest that the server is known to have
 	floor   [2]time.Duration
 	synced  bool
@@ -105,7 +106,13 @@ func (l *Lead) Made(tick clock.Tick, ahead time.Duration) {
 }
 
 // Truncate forgets the commands after a tick: they are made anew, as a clock was set.
-func (l *Lead) Truncate(tick clock.Tick) { l.made, l.acked = min(l.made, tick), min(l.acked, tick) }
+func (l *Lead) Truncate(tick clock.Tick) {
+	l.made, l.acked, l.from = min(l.made, tick), min(l.acked, tick), min(l.from, tick+1)
+}
+
+// Remapped says that ticks take longer or shorter than was thought when the commands up to now were made: how long before their ticks that
+// was is known no more.
+func (l *Lead) Remapped() { l.from = l.made + 1 }
 
 // Feedback takes in what the server said at the local time at: it has all commands up to acked, and the least time by which those that were
 // new preceded their ticks is slack, negative if one came after it.
@@ -113,7 +120,7 @@ func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 	// Commands that come together waited together, the oldest longest.
 	oldest := min(max(l.acked+1, acked-min(acked, leadRing-1)), acked)
 	l.acked = max(l.acked, acked)
-	if oldest == 0 || oldest > l.made || l.made-oldest >= leadRing {
+	if oldest == 0 || oldest < l.from || oldest > l.made || l.made-oldest >= leadRing {
 		return
 	}
 	took := l.ahead[oldest%leadRing] - slack

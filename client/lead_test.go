@@ -91,6 +91,38 @@ func TestLeadIsWorthIt(t *testing.T) {
 	}
 }
 
+// What commands had that were made when ticks were thought to be half as long is no measure of what they took.
+func TestLeadRemapped(t *testing.T) {
+	l, err := NewLead(LeadConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const frame = 20 * time.Millisecond
+	var now clock.Time
+	made := clock.Tick(0)
+	report := func(ahead, slack time.Duration) {
+		now += clock.Time(frame)
+		made++
+		l.Made(made, ahead)
+		l.Feedback(now, made-min(made, 5), slack)
+		l.Move(frame, 40*time.Millisecond)
+	}
+	for range 500 {
+		report(80*time.Millisecond, 40*time.Millisecond)
+	}
+	before := l.floor[0]
+	l.Remapped()
+	for range 5 { // of those that were under way
+		report(130*time.Millisecond, 140*time.Millisecond)
+	}
+	for range 500 {
+		report(130*time.Millisecond, 90*time.Millisecond)
+	}
+	if l.floor[0] != before || before != 40*time.Millisecond {
+		t.Errorf("the least that a command took was %v, then %v, want 40 ms", before, l.floor[0])
+	}
+}
+
 func TestLeadAllocs(t *testing.T) {
 	l, err := NewLead(LeadConfig{})
 	if err != nil {

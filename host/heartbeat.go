@@ -16,15 +16,16 @@ const (
 	heartbeats = 50
 )
 
-// A heart tells the players of a room that a tick is overdue: by more than half a period after it was planned, while the room's loop computes or
-// hangs and can tell nobody. It has a goroutine of its own. What it says it has from the loop, which sets it after each tick.
+// A heart tells the players of a room that a tick is overdue: that it has not begun half a period after it was planned, while the room's loop
+// computes the one before or hangs and can tell nobody. It has a goroutine of its own. What it says it has from the loop, which tells it
+// of each tick that begins: ticks that all take long begin in time, as their longer period is planned.
 type heart struct {
 	clock func() clock.Time
 
 	mu    sync.Mutex
-	beats []beat // human players
-	tick  clock.Tick
-	at    clock.Time    // of the tick
+	beats []beat        // human players
+	tick  clock.Tick    // newest that has begun
+	at    clock.Time    // its instant
 	usual time.Duration // between ticks
 	due   clock.Time    // when the next tick is overdue
 	told  int           // heartbeats since the tick
@@ -37,12 +38,12 @@ type beat struct {
 	peer    peer
 }
 
-// set is told of a tick that was run, and when the next one is planned.
-func (h *heart) set(tick clock.Tick, at, next clock.Time, usual time.Duration) {
+// begins is told of a tick that begins, whose instant is at, and how far apart ticks are at present.
+func (h *heart) begins(tick clock.Tick, at clock.Time, usual time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tick, h.at, h.usual, h.told = tick, at, usual, 0
-	h.due = next.Add(usual / 2)
+	h.due = at.Add(usual + usual/2)
 }
 
 // players is told who is to be told.

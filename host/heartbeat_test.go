@@ -8,7 +8,48 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/clock"
+	"meanwhile/server"
 )
+
+// In a game of 60 ticks a second, one that hangs for a second costs nobody more commands than those that nobody could make in time: when it is over they go on
+// where the server does, not where it would have been by then.
+//
+// seeds: R16
+func TestAfterAHang(t *testing.T) {
+	for _, hang := range []time.Duration{150 * time.Millisecond, 500 * time.Millisecond, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var takes atomic.Int64
+			s := newStage(t, Config{Rules: slowRules(t, 60, &takes), Players: 4})
+			defer s.end()
+			ann := s.join("ann", "")
+			defer func() { ann.leave(); <-ann.left }()
+			takes.Store(int64(5 * time.Millisecond))
+			time.Sleep(10 * time.Second)
+			before := s.stats(t)
+			takes.Store(int64(hang))
+			time.Sleep(60 * time.Millisecond) // into the tick that hangs
+			takes.Store(int64(5 * time.Millisecond))
+			time.Sleep(hang + 3*time.Second)
+			if after := s.stats(t); after.Starved > before.Starved+2 || after.TooEarly > before.TooEarly {
+				t.Errorf("a tick of %v: %d starved, %d commands came too early", hang, after.Starved-before.Starved, after.TooEarly-before.TooEarly)
+			}
+			ann.Do(func(c *client.Client) {
+				if n := c.Stats().Heartbeats; n == 0 {
+					t.Error("nobody was told")
+				}
+			})
+		})
+	}
+}
+
+// stats is what the default room's server knows of its first player.
+func (s *stage) stats(t *testing.T) (st server.PlayerStats) {
+	r := s.room(DefaultRoom)
+	if !r.call(func() { st, _ = r.srv.Stats(r.order[0].id) }) {
+		t.Fatal("the room has ended")
+	}
+	return st
+}
 
 // While a tick hangs, players are told half a period after it should have come; their commands wait for it, and when it is over nobody has
 // run ahead. Without a late tick nobody is told anything.

@@ -81,8 +81,17 @@ func TestOverload(t *testing.T) {
 		takes.Store(int64(20 * time.Millisecond))
 		watch(20 * time.Second)
 		usual := watch(10 * time.Second)
+		before := s.stats(t)
 		takes.Store(int64(100 * time.Millisecond))
 		loaded := watch(10 * time.Second)
+		if n := s.stats(t).Starved - before.Starved; n > 2 {
+			t.Errorf("%d ticks of the overload had no command of their own", n)
+		}
+		ann.Do(func(c *client.Client) {
+			if n := c.Stats().Heartbeats; n > 5 { // once it is announced, ticks of 100 ms are not late
+				t.Errorf("%d heartbeats", n)
+			}
+		})
 		takes.Store(int64(20 * time.Millisecond))
 		after := watch(15 * time.Second)
 

@@ -233,14 +233,15 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 func (r *room) due() bool {
 	for i := range r.pacer.Due(r.h.clock()) {
 		began := r.h.clock()
-		r.srv.SetPeriod(r.pacer.Spacing())
-		if err := r.tick(r.pacer.Planned(i)); err != nil {
+		planned, spacing := r.pacer.Planned(i), r.pacer.Spacing()
+		r.srv.SetPeriod(spacing)
+		r.heart.begins(r.srv.Tick()+1, planned, spacing)
+		if err := r.tick(planned); err != nil {
 			r.failed(err)
 			return false
 		}
 		took := r.h.clock().Sub(began)
 		r.pacer.Ran(took)
-		r.heart.set(r.srv.Tick(), r.pacer.Planned(i), max(r.pacer.Next(), r.h.clock()), r.pacer.Spacing())
 		r.n.ran(took)
 		r.h.metrics.tick(took)
 	}
