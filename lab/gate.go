@@ -155,7 +155,7 @@ func (r Row) settings() string {
 	text := ""
 	for _, p := range r.Params {
 		switch p.Name {
-		case "rate_hz", "drift_ppm", "late_stamp_ms", "wander_ppm", "game":
+		case "rate_hz", "drift_ppm", "late_stamp_ms", "wander_ppm", "game", "movement", "precision", "ack_age_ticks":
 			text += ", " + p.Name + " " + p.text()
 		}
 	}
