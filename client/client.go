@@ -12,7 +12,6 @@ package client
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"meanwhile/estimate"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/fault"
 	"meanwhile/lane"
 	"meanwhile/motion"
 	"meanwhile/playout"
@@ -233,13 +233,13 @@ type Client struct {
 // New returns the client of a connection that was welcomed. It fails if the welcome does not fit the rules.
 func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*Client, error) {
 	if w.History != snapshot.HistoryTicks {
-		return nil, fmt.Errorf("client: the server's history is %d ticks, this client's %d", w.History, snapshot.HistoryTicks)
+		return nil, fault.Errorf("client: the server's history is %d ticks, this client's %d", w.History, snapshot.HistoryTicks)
 	}
 	if w.Game != rules.Name {
-		return nil, fmt.Errorf("client: the server plays %q, this client %q", w.Game, rules.Name)
+		return nil, fault.Errorf("client: the server plays %q, this client %q", w.Game, rules.Name)
 	}
 	if w.Period < clock.MinPeriod || w.Period > clock.MaxPeriod {
-		return nil, fmt.Errorf("client: the welcome's tick period %v is outside [%v, %v]", w.Period, clock.MinPeriod, clock.MaxPeriod)
+		return nil, fault.Errorf("client: the welcome's tick period %v is outside [%v, %v]", w.Period, clock.MinPeriod, clock.MaxPeriod)
 	}
 	send := rules.Send
 	if w.SendRate > 0 {
@@ -247,7 +247,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	}
 	spacing := time.Second / time.Duration(send)
 	if cfg.SendRate < 0 || cfg.SendRate > MaxSendRate {
-		return nil, fmt.Errorf("client: SendRate %d is outside [0, %d] packets a second", cfg.SendRate, MaxSendRate)
+		return nil, fault.Errorf("client: SendRate %d is outside [0, %d] packets a second", cfg.SendRate, MaxSendRate)
 	}
 	up := rate.BytesPerSecond(w.BudgetUp / 8)
 	if up == 0 {

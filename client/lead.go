@@ -1,11 +1,11 @@
 package client
 
 import (
-	"fmt"
 	"time"
 
 	"meanwhile/clock"
 	"meanwhile/estimate"
+	"meanwhile/internal/fault"
 )
 
 // LeadConfig tunes a Lead. The zero LeadConfig is a sound default.
@@ -78,10 +78,10 @@ func NewLead(cfg LeadConfig) (*Lead, error) {
 		cfg.Margin = DefaultLeadMargin
 	}
 	if cfg.Price < 0 || cfg.Price > estimate.MaxPrice {
-		return nil, fmt.Errorf("client: LeadConfig.Price %v is outside [0, %v]", cfg.Price, estimate.MaxPrice)
+		return nil, fault.Errorf("client: LeadConfig.Price %v is outside [0, %v]", cfg.Price, estimate.MaxPrice)
 	}
 	if cfg.Margin < 0 || cfg.Margin > estimate.MaxTarget {
-		return nil, fmt.Errorf("client: LeadConfig.Margin %v is outside [0, %v]", cfg.Margin, estimate.MaxTarget)
+		return nil, fault.Errorf("client: LeadConfig.Margin %v is outside [0, %v]", cfg.Margin, estimate.MaxTarget)
 	}
 	return &Lead{cfg: cfg, target: firstLead}, nil
 }

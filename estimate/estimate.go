@@ -15,11 +15,11 @@
 package estimate
 
 import (
-	"fmt"
 	"time"
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/fault"
 )
 
 // Properties of an Estimator.
@@ -83,16 +83,16 @@ type Estimator struct {
 func New(cfg Config) (*Estimator, error) {
 	e := &Estimator{cfg: cfg}
 	if cfg.Interval < 0 || cfg.Interval > MaxTarget {
-		return nil, fmt.Errorf("estimate: Interval %v is outside [0, %v]", cfg.Interval, MaxTarget)
+		return nil, fault.Errorf("estimate: Interval %v is outside [0, %v]", cfg.Interval, MaxTarget)
 	}
 	if cfg.Margin < 0 || cfg.Margin > MaxTarget {
-		return nil, fmt.Errorf("estimate: Margin %v is outside [0, %v]", cfg.Margin, MaxTarget)
+		return nil, fault.Errorf("estimate: Margin %v is outside [0, %v]", cfg.Margin, MaxTarget)
 	}
 	if !(cfg.Budget >= 0 && cfg.Budget <= 60) {
-		return nil, fmt.Errorf("estimate: Budget %v a minute is outside [0, 60]", cfg.Budget)
+		return nil, fault.Errorf("estimate: Budget %v a minute is outside [0, 60]", cfg.Budget)
 	}
 	if cfg.FixedPrice < 0 || cfg.FixedPrice > MaxPrice {
-		return nil, fmt.Errorf("estimate: FixedPrice %v is outside [0, %v]", cfg.FixedPrice, MaxPrice)
+		return nil, fault.Errorf("estimate: FixedPrice %v is outside [0, %v]", cfg.FixedPrice, MaxPrice)
 	}
 	if cfg.Slows != nil {
 		slows := *cfg.Slows

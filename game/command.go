@@ -1,9 +1,8 @@
 package game
 
 import (
-	"fmt"
-
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 	"meanwhile/schema"
 	"meanwhile/wire"
 )
@@ -157,7 +156,7 @@ func ReadCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.
 		return nil, wire.ErrTruncated
 	}
 	if n > MaxCommands {
-		return nil, fmt.Errorf("%w: %d commands, at most %d fit a packet", wire.ErrMalformed, n, MaxCommands)
+		return nil, fault.Errorf("%w: %d commands, at most %d fit a packet", wire.ErrMalformed, n, MaxCommands)
 	}
 	if n == 0 {
 		return dst[:0], nil
@@ -167,7 +166,7 @@ func ReadCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.
 		return nil, wire.ErrTruncated
 	}
 	if last < Tick(n) {
-		return nil, fmt.Errorf("%w: %d commands up to tick %d", wire.ErrMalformed, n, last)
+		return nil, fault.Errorf("%w: %d commands up to tick %d", wire.ErrMalformed, n, last)
 	}
 	if cap(dst) < int(n) {
 		dst = append(dst[:cap(dst)], make([]Command, int(n)-cap(dst))...)
@@ -186,7 +185,7 @@ func ReadCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.
 			clear(c.Vals)
 		}
 		if same := r.Bool(); same && i == 0 {
-			return nil, fmt.Errorf("%w: the first command is said to be that of the tick before", wire.ErrMalformed)
+			return nil, fault.Errorf("%w: the first command is said to be that of the tick before", wire.ErrMalformed)
 		} else if !same {
 			for pi := range k.Props {
 				p := &k.Props[pi]

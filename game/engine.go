@@ -1,11 +1,11 @@
 package game
 
 import (
-	"fmt"
 	"slices"
 	"unsafe"
 
 	"meanwhile/geom"
+	"meanwhile/internal/fault"
 	"meanwhile/schema"
 )
 
@@ -51,7 +51,7 @@ func (e *Engine) Join(name string) (ID, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("game: Join of game %q returned %d, which is no entity that it spawned", w.rules.Name, id)
+	return 0, fault.Errorf("game: Join of game %q returned %d, which is no entity that it spawned", w.rules.Name, id)
 }
 
 func mixSeed(a, b uint64) uint64 { r := geom.NewRand(a, b); return r.Uint64() }

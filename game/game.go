@@ -8,7 +8,6 @@ package game
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 	"reflect"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/fault"
 	"meanwhile/schema"
 )
 
@@ -257,7 +257,7 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 // compile is what of Rules does not depend on the type of commands: generic code stands in a program once for each.
 func (r *Rules) compile(kinds []AnyKind, events []AnyEvent, command reflect.Type, acts bool, static uint64) error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fault.Errorf(format, args...)) }
 	rate, send, see := r.Rate, r.Send, r.See // as the Definition has them
 	if r.Rate == 0 {
 		r.Rate = 30
@@ -323,7 +323,7 @@ func (r *Rules) compile(kinds []AnyKind, events []AnyEvent, command reflect.Type
 	}
 	r.Command = compile("command", "command", command)
 	if len(errs) > 0 {
-		return fmt.Errorf("game: %s: %w", r.Name, errors.Join(errs...))
+		return fault.Errorf("game: %s: %w", r.Name, errors.Join(errs...))
 	}
 	var b strings.Builder
 	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(static, 16))

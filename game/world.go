@@ -1,13 +1,12 @@
 package game
 
 import (
-	"fmt"
 	"reflect"
-	"runtime/debug"
 	"slices"
 	"unsafe"
 
 	"meanwhile/geom"
+	"meanwhile/internal/fault"
 	"meanwhile/schema"
 )
 
@@ -145,7 +144,7 @@ func (w *World) store(info *kindInfo) *store {
 			return s
 		}
 	}
-	panic(fmt.Sprintf("game: kind %q is not listed in the Kinds of game %q", info.title(), w.rules.Name))
+	panic(fault.Sprintf("game: kind %q is not listed in the Kinds of game %q", info.title(), w.rules.Name))
 }
 
 func (w *World) find(s *store, id ID) (*rec, bool) {
@@ -301,7 +300,7 @@ func (w *World) emit(info *kindInfo, actor ID, at geom.Vec2, v unsafe.Pointer) {
 		w.events = append(w.events, Emitted{Event: i, Tick: w.tick, Actor: actor, At: at, Vals: vals, ByActor: byActor})
 		return
 	}
-	panic(fmt.Sprintf("game: event %q is not listed in the Events of game %q", info.title(), w.rules.Name))
+	panic(fault.Sprintf("game: event %q is not listed in the Events of game %q", info.title(), w.rules.Name))
 }
 
 // PanicError says that a callback of a game's rules panicked. Nothing that the callback did has happened.
@@ -311,11 +310,11 @@ type PanicError struct {
 	Tick  Tick
 	Actor ID // whom Leave, Act or Bot was for
 	Value any
-	Stack []byte
+	Stack []byte // nil in a browser
 }
 
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("game: %s of game %q panicked at tick %d: %v", e.Phase, e.Game, e.Tick, e.Value)
+	return fault.Sprintf("game: %s of game %q panicked at tick %d: %v", e.Phase, e.Game, e.Tick, e.Value)
 }
 
 // run calls one callback, then puts all that it touched onto the simulation grid. A panic is returned as a PanicError and
@@ -327,7 +326,7 @@ func (w *World) run(p Phase, actor ID, seed uint64, f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			w.stats.Panics++
-			err = &PanicError{w.rules.Name, phaseNames[p], w.tick, actor, v, debug.Stack()}
+			err = &PanicError{w.rules.Name, phaseNames[p], w.tick, actor, v, stack()}
 			w.undo()
 		}
 		w.settle()

@@ -2,8 +2,9 @@ package netsim
 
 import (
 	"errors"
-	"fmt"
 	"time"
+
+	"meanwhile/internal/fault"
 )
 
 // Limits of a LinkConfig.
@@ -127,7 +128,7 @@ type faults struct {
 
 //go:noinline
 func (f *faults) add(format string, args ...any) {
-	f.errs = append(f.errs, fmt.Errorf(f.where+format, args...))
+	f.errs = append(f.errs, fault.Errorf(f.where+format, args...))
 }
 
 //go:noinline

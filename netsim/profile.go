@@ -2,11 +2,11 @@ package netsim
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"meanwhile/geom"
+	"meanwhile/internal/fault"
 )
 
 // A Profile is a kind of path: both directions. It is a value; change a copy as you like.
@@ -19,10 +19,10 @@ type Profile struct {
 func (p Profile) Validate() error {
 	var errs []error
 	if err := p.Down.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("profile %q, down: %w", p.Name, err))
+		errs = append(errs, fault.Errorf("profile %q, down: %w", p.Name, err))
 	}
 	if err := p.Up.Validate(); err != nil {
-		errs = append(errs, fmt.Errorf("profile %q, up: %w", p.Name, err))
+		errs = append(errs, fault.Errorf("profile %q, up: %w", p.Name, err))
 	}
 	return errors.Join(errs...)
 }
@@ -215,5 +215,5 @@ func ByName(name string) (Profile, error) {
 			return p, nil
 		}
 	}
-	return Profile{}, fmt.Errorf("netsim: no profile %q; there are: %s", name, strings.Join(Names(), " "))
+	return Profile{}, fault.Errorf("netsim: no profile %q; there are: %s", name, strings.Join(Names(), " "))
 }

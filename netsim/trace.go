@@ -3,12 +3,12 @@ package netsim
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"strconv"
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 )
 
 // Limits of ReadTrace.
@@ -47,16 +47,16 @@ func ReadTrace(r io.Reader) (*Trace, error) {
 		ms, err := strconv.ParseInt(string(text), 10, 64)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("netsim: trace line %d: %.20q is not a whole number of milliseconds", line, text)
+			return nil, fault.Errorf("netsim: trace line %d: %q is not a whole number of milliseconds", line, text[:min(20, len(text))])
 		case ms < 0 || ms > int64(MaxTraceSpan/time.Millisecond):
-			return nil, fmt.Errorf("netsim: trace line %d: %d ms is outside [0, %v]", line, ms, MaxTraceSpan)
+			return nil, fault.Errorf("netsim: trace line %d: %d ms is outside [0, %v]", line, ms, MaxTraceSpan)
 		case t.total == MaxTraceLines:
-			return nil, fmt.Errorf("netsim: trace line %d: more than %d lines", line, MaxTraceLines)
+			return nil, fault.Errorf("netsim: trace line %d: more than %d lines", line, MaxTraceLines)
 		}
 		n := len(t.opps)
 		switch {
 		case n > 0 && ms < t.opps[n-1].ms:
-			return nil, fmt.Errorf("netsim: trace line %d: %d ms comes after %d ms", line, ms, t.opps[n-1].ms)
+			return nil, fault.Errorf("netsim: trace line %d: %d ms comes after %d ms", line, ms, t.opps[n-1].ms)
 		case n > 0 && ms == t.opps[n-1].ms:
 			t.opps[n-1].count++
 		default:
@@ -66,16 +66,16 @@ func ReadTrace(r io.Reader) (*Trace, error) {
 	}
 	if err := scan.Err(); err != nil {
 		if errors.Is(err, bufio.ErrTooLong) {
-			return nil, fmt.Errorf("netsim: trace line %d: longer than %d bytes", line+1, bufio.MaxScanTokenSize)
+			return nil, fault.Errorf("netsim: trace line %d: longer than %d bytes", line+1, bufio.MaxScanTokenSize)
 		}
-		return nil, fmt.Errorf("netsim: trace line %d: %w", line+1, err)
+		return nil, fault.Errorf("netsim: trace line %d: %w", line+1, err)
 	}
 	if len(t.opps) == 0 {
 		return nil, errors.New("netsim: trace: no lines")
 	}
 	t.period = t.opps[len(t.opps)-1].ms
 	if t.period == 0 {
-		return nil, fmt.Errorf("netsim: trace line %d: the last time, which is the period, is 0 ms; it must be above 0", line)
+		return nil, fault.Errorf("netsim: trace line %d: the last time, which is the period, is 0 ms; it must be above 0", line)
 	}
 	return t, nil
 }

@@ -2,11 +2,11 @@ package playout
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/fault"
 	"meanwhile/wire"
 )
 
@@ -66,10 +66,10 @@ type placeAt struct {
 // NewInterpolator returns an Interpolator that waits for Reset. It fails on a Config outside its bounds.
 func NewInterpolator(cfg InterpolatorConfig) (*Interpolator, error) {
 	if cfg.Interval < 0 || cfg.Interval > maxSpan {
-		return nil, fmt.Errorf("playout: Interval %v is outside [0, %v]", cfg.Interval, maxSpan)
+		return nil, fault.Errorf("playout: Interval %v is outside [0, %v]", cfg.Interval, maxSpan)
 	}
 	if cfg.StartDelay > maxSpan {
-		return nil, fmt.Errorf("playout: StartDelay %v is more than %v", cfg.StartDelay, maxSpan)
+		return nil, fault.Errorf("playout: StartDelay %v is more than %v", cfg.StartDelay, maxSpan)
 	}
 	return &Interpolator{interval: cfg.Interval, start: cfg.StartDelay}, nil
 }

@@ -20,11 +20,11 @@
 package playout
 
 import (
-	"fmt"
 	"time"
 
 	"meanwhile/clock"
 	"meanwhile/estimate"
+	"meanwhile/internal/fault"
 )
 
 // Limits.
@@ -112,12 +112,12 @@ func New(cfg Config) (*Clock, error) {
 		return nil, err
 	}
 	if cfg.Extrapolate < 0 || cfg.Extrapolate > MaxExtrapolate {
-		return nil, fmt.Errorf("playout: Extrapolate %v is outside [0, %v]", cfg.Extrapolate, MaxExtrapolate)
+		return nil, fault.Errorf("playout: Extrapolate %v is outside [0, %v]", cfg.Extrapolate, MaxExtrapolate)
 	}
 	c := &Clock{cfg: cfg}
 	est, err := estimate.New(estimate.Config{Interval: cfg.Interval, Budget: cfg.Budget, Slows: &c.overdue})
 	if err != nil {
-		return nil, fmt.Errorf("playout: %w", err)
+		return nil, fault.Errorf("playout: %w", err)
 	}
 	c.est = est
 	return c, nil
@@ -125,7 +125,7 @@ func New(cfg Config) (*Clock, error) {
 
 func check(fixed time.Duration) error {
 	if fixed < 0 || fixed > MaxDelay {
-		return fmt.Errorf("playout: Fixed %v is outside [0, %v]", fixed, MaxDelay)
+		return fault.Errorf("playout: Fixed %v is outside [0, %v]", fixed, MaxDelay)
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
 package rate
 
 import (
-	"fmt"
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 )
 
 // How a Capacity reacts, once per round: a round trip, and at least MinRound.
@@ -101,13 +101,13 @@ func NewCapacity(cfg CapacityConfig) (*Capacity, error) {
 		return nil, err
 	}
 	if cfg.Floor > cfg.Ceiling {
-		return nil, fmt.Errorf("rate: Floor %d B/s is above Ceiling %d B/s", cfg.Floor, cfg.Ceiling)
+		return nil, fault.Errorf("rate: Floor %d B/s is above Ceiling %d B/s", cfg.Floor, cfg.Ceiling)
 	}
 	if cfg.Start == 0 {
 		cfg.Start = cfg.Ceiling
 	}
 	if cfg.Start < cfg.Floor || cfg.Start > cfg.Ceiling {
-		return nil, fmt.Errorf("rate: Start %d B/s is outside [Floor %d B/s, Ceiling %d B/s]", cfg.Start, cfg.Floor, cfg.Ceiling)
+		return nil, fault.Errorf("rate: Start %d B/s is outside [Floor %d B/s, Ceiling %d B/s]", cfg.Start, cfg.Floor, cfg.Ceiling)
 	}
 	return &Capacity{cfg: cfg, rate: int64(cfg.Start)}, nil
 }

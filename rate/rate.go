@@ -8,10 +8,10 @@
 package rate
 
 import (
-	"fmt"
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 	"meanwhile/wire"
 )
 
@@ -29,7 +29,7 @@ const (
 
 func (b BytesPerSecond) validate(name string) error {
 	if b < MinBudget || b > MaxBudget {
-		return fmt.Errorf("rate: %s %d B/s is outside [%d, %d]", name, b, MinBudget, MaxBudget)
+		return fault.Errorf("rate: %s %d B/s is outside [%d, %d]", name, b, MinBudget, MaxBudget)
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func NewBucket(rate BytesPerSecond, burst int) (*Bucket, error) {
 		return nil, err
 	}
 	if burst < 1 || burst > int(MaxBudget) {
-		return nil, fmt.Errorf("rate: burst %d B is outside [1, %d]", burst, int(MaxBudget))
+		return nil, fault.Errorf("rate: burst %d B is outside [1, %d]", burst, int(MaxBudget))
 	}
 	return &Bucket{rate: int64(rate), burst: int64(burst), tokens: int64(burst) * int64(time.Second)}, nil
 }

@@ -1,12 +1,12 @@
 package schema
 
 import (
-	"fmt"
 	"reflect"
 	"unsafe"
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/fault"
 )
 
 // Build begins a Kind without reflection, for programs that must be small. sample is any value of the struct type; the fields that
@@ -55,7 +55,7 @@ func Integer[T ~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint1
 
 // Array is a field whose type is an array of bytes: Array(r.Key[:]).
 func Array(b []byte) Field {
-	return Field{unsafe.Pointer(unsafe.SliceData(b)), goType{name: fmt.Sprintf("[%d]uint8", len(b)), kind: reflect.Array, n: len(b)}}
+	return Field{unsafe.Pointer(unsafe.SliceData(b)), goType{name: fault.Sprintf("[%d]uint8", len(b)), kind: reflect.Array, n: len(b)}}
 }
 
 // Add adds a field with the words of its tag. field points to it: to a geom.Vec2, Vec3, View, Quat or Angle, a float64, bool, string,
@@ -104,12 +104,12 @@ func (b *Builder) Add(name string, field any, tag string) *Builder {
 		f = Integer(p)
 	}
 	if f.at == nil {
-		b.errs = append(b.errs, fmt.Errorf("%s.%s is added as a %T, want a pointer to a field, or Integer or Array of one", b.title, name, field))
+		b.errs = append(b.errs, fault.Errorf("%s.%s is added as a %T, want a pointer to a field, or Integer or Array of one", b.title, name, field))
 		return b
 	}
 	offset := uintptr(f.at) - uintptr(b.base)
 	if offset >= b.size { // also where it lies before the sample
-		b.errs = append(b.errs, fmt.Errorf("%s.%s is added with a pointer that does not point into the sample", b.title, name))
+		b.errs = append(b.errs, fault.Errorf("%s.%s is added with a pointer that does not point into the sample", b.title, name))
 		return b
 	}
 	b.add(name, tag, true, offset, f.t)

@@ -53,12 +53,13 @@ package schema
 
 import (
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"reflect"
 	"strconv"
 	"strings"
 	"unsafe"
+
+	"meanwhile/internal/fault"
 )
 
 // Limits of a kind.
@@ -240,7 +241,7 @@ type Kind struct {
 // rate is the tick rate in Hz: the default precision of velocities is relative to a tick.
 func New(name string, t reflect.Type, rate int) (*Kind, error) {
 	if t == nil || t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("schema: %s is a %v, want a struct", name, t)
+		return nil, fault.Errorf("schema: %s is a %v, want a struct", name, t)
 	}
 	b := builder(name, t.Name(), rate)
 	b.kind.Type = t
@@ -265,7 +266,7 @@ type Builder struct {
 func builder(name, title string, rate int) *Builder {
 	b := &Builder{kind: &Kind{Name: name, Rate: rate, PlaceX: -1, Place: -1, Facing: -1, Parent: -1, Team: -1}, title: title}
 	if rate < 1 || rate > 1000 {
-		b.err = fmt.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
+		b.err = fault.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
 	}
 	return b
 }
@@ -277,10 +278,10 @@ func (b *Builder) add(name, tag string, tagged bool, offset uintptr, t goType) {
 	works := t.example()
 	switch {
 	case works == "":
-		b.errs = append(b.errs, fmt.Errorf("%s.%s has the type %s, which no class fits; %s", b.title, name, t.name, fitting))
+		b.errs = append(b.errs, fault.Errorf("%s.%s has the type %s, which no class fits; %s", b.title, name, t.name, fitting))
 		return
 	case !tagged:
-		b.errs = append(b.errs, fmt.Errorf("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server", b.title, name, works, works+",server"))
+		b.errs = append(b.errs, fault.Errorf("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server", b.title, name, works, works+",server"))
 		return
 	}
 	p := Prop{Name: name, offset: offset, tag: tag, works: works}
@@ -292,7 +293,7 @@ func (b *Builder) add(name, tag string, tagged bool, offset uintptr, t goType) {
 }
 
 func (b *Builder) wrong(p *Prop, err error) {
-	b.errs = append(b.errs, fmt.Errorf("%s.%s `net:%q`: %w; an example that works: `net:%q`", b.title, p.Name, p.tag, err, p.works))
+	b.errs = append(b.errs, fault.Errorf("%s.%s `net:%q`: %w; an example that works: `net:%q`", b.title, p.Name, p.tag, err, p.works))
 }
 
 // Kind returns the finished kind, or every mistake that was made in one error.
@@ -302,13 +303,13 @@ func (b *Builder) Kind() (*Kind, error) {
 	}
 	k := b.kind
 	if len(k.Props) > MaxProps {
-		b.errs = append(b.errs, fmt.Errorf("%s has %d properties, at most %d fit a kind", b.title, len(k.Props), MaxProps))
+		b.errs = append(b.errs, fault.Errorf("%s has %d properties, at most %d fit a kind", b.title, len(k.Props), MaxProps))
 	}
 	if len(b.errs) == 0 { // what follows is about properties beside each other
 		b.layout()
 	}
 	if len(b.errs) > 0 {
-		return nil, fmt.Errorf("schema: %s: %w", k.Name, errors.Join(b.errs...))
+		return nil, fault.Errorf("schema: %s: %w", k.Name, errors.Join(b.errs...))
 	}
 	k.plan()
 	k.coarse = k.coarser()
@@ -329,13 +330,13 @@ func (b *Builder) layout() {
 		}
 		switch {
 		case p.IsTeam && k.Team >= 0:
-			b.wrong(p, fmt.Errorf("%s names the entity's team already", k.Props[k.Team].Name))
+			b.wrong(p, fault.Errorf("%s names the entity's team already", k.Props[k.Team].Name))
 		case p.IsTeam:
 			k.Team = i
 		}
 		switch {
 		case p.IsParent && k.Parent >= 0:
-			b.wrong(p, fmt.Errorf("%s names the parent already", k.Props[k.Parent].Name))
+			b.wrong(p, fault.Errorf("%s names the parent already", k.Props[k.Parent].Name))
 		case p.IsParent:
 			k.Parent = i
 		}
@@ -347,7 +348,7 @@ func (b *Builder) layout() {
 		}
 	}
 	if k.Sims > MaxComps {
-		b.errs = append(b.errs, fmt.Errorf("%s has %d integers, at most %d fit a kind", k.Name, k.Sims, MaxComps))
+		b.errs = append(b.errs, fault.Errorf("%s has %d integers, at most %d fit a kind", k.Name, k.Sims, MaxComps))
 	}
 	b.levels()
 	b.groups()
@@ -420,7 +421,7 @@ func (b *Builder) groups() {
 		}
 	}
 	if len(k.Groups) > MaxGroups {
-		b.errs = append(b.errs, fmt.Errorf("%s has %d groups by number, audience and distance, at most %d fit a kind", b.title, len(k.Groups), MaxGroups))
+		b.errs = append(b.errs, fault.Errorf("%s has %d groups by number, audience and distance, at most %d fit a kind", b.title, len(k.Groups), MaxGroups))
 	}
 	if len(k.Groups) == 0 {
 		k.Groups = append(k.Groups, Group{}) // a record must say that the thing is there
@@ -445,7 +446,7 @@ func (b *Builder) levels() {
 		}
 	}
 	if len(k.Levels) >= MaxLevels {
-		b.errs = append(b.errs, fmt.Errorf("%s has %d distances at which precisions change, at most %d fit a kind: %v m", b.title, len(k.Levels), MaxLevels-1, k.Levels))
+		b.errs = append(b.errs, fault.Errorf("%s has %d distances at which precisions change, at most %d fit a kind: %v m", b.title, len(k.Levels), MaxLevels-1, k.Levels))
 		return
 	}
 	for i := range k.Props {
@@ -485,13 +486,13 @@ func (k *Kind) stalls(p *Prop) error {
 		if float64(float64(2*tick)*per) > 1 {
 			return nil
 		}
-		return fmt.Errorf("a step of %s is too coarse for slow=%s at %d Hz: friction of 1/s takes away %s in a tick, of which half a step or less is rounded away for ever; write a precision of %s or finer",
+		return fault.Errorf("a step of %s is too coarse for slow=%s at %d Hz: friction of 1/s takes away %s in a tick, of which half a step or less is rounded away for ever; write a precision of %s or finer",
 			p.amount(1/per, 3), p.slowest, k.Rate, p.amount(tick, 3), p.advice(float64(1.999*tick)))
 	}
 	if float64(tick*per) >= 1-1e-9 {
 		return nil
 	}
-	return fmt.Errorf("a step of %s is too coarse for slow=%s at %d Hz, which is %s a tick; write a precision of %s or finer",
+	return fault.Errorf("a step of %s is too coarse for slow=%s at %d Hz, which is %s a tick; write a precision of %s or finer",
 		p.amount(1/per, 3), p.slowest, k.Rate, p.amount(tick, 3), p.advice(tick))
 }
 
@@ -522,7 +523,7 @@ func (k *Kind) tangent(at int) error {
 		p.TangentQ = round(float64(per / float64(v.Obs*float64(k.Rate)) * (1 << 32)))
 		return nil
 	}
-	return fmt.Errorf("draws %s and needs %s property of %d components for everyone in its group", how, what, comps)
+	return fault.Errorf("draws %s and needs %s property of %d components for everyone in its group", how, what, comps)
 }
 
 // Words returns the words of an Enum, the first of which is 0.
@@ -553,7 +554,7 @@ func (k *Kind) Plain() error {
 		default:
 			continue
 		}
-		errs = append(errs, fmt.Errorf("schema: %s: %s `net:%q`: %s is for entities only; an example that works: `net:%q`", k.Name, p.Name, p.tag, word, p.works))
+		errs = append(errs, fault.Errorf("schema: %s: %s `net:%q`: %s is for entities only; an example that works: `net:%q`", k.Name, p.Name, p.tag, word, p.works))
 	}
 	return errors.Join(errs...)
 }
@@ -567,42 +568,58 @@ func Hash(s string) uint64 {
 
 // Text describes the kind in a line per property, for hashes and for naming differences.
 func (k *Kind) Text() string {
-	var b strings.Builder
+	var b []byte
+	word := func(parts ...string) {
+		for _, p := range parts {
+			b = append(b, p...)
+		}
+	}
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	fmt.Fprintf(&b, "%s rate=%d", k.Name, k.Rate)
-	word := " levels="
+	whole := func(v int64) string { return strconv.FormatInt(v, 10) }
+	word(k.Name, " rate=", whole(int64(k.Rate)))
+	sep := " levels="
 	for _, m := range k.Levels {
-		fmt.Fprint(&b, word, num(m))
-		word = ","
+		word(sep, num(m))
+		sep = ","
 	}
 	if k.coded != shipped {
-		fmt.Fprintf(&b, " tables=%016x", Hash(k.coded.text))
+		hash := strconv.FormatUint(Hash(k.coded.text), 16)
+		word(" tables=", "0000000000000000"[len(hash):], hash)
 	}
-	b.WriteString("\n")
+	word("\n")
 	for i := range k.Props {
 		p := &k.Props[i]
 		if p.Audience == Server {
 			continue // never on the wire
 		}
-		fmt.Fprintf(&b, " %s %s x%d sim=%s obs=%s range=%d..%d to=%d draw=%d group=%d", p.Name, p.Class, p.Comps,
-			num(p.Sim), num(p.Obs), p.Min, p.Max, p.Audience, p.Draw, p.Group)
-		shifts, sep := "", ""
+		word(" ", p.Name, " ", p.Class.String(), " x", whole(int64(p.Comps)), " sim=", num(p.Sim), " obs=", num(p.Obs),
+			" range=", whole(p.Min), "..", whole(p.Max), " to=", whole(int64(p.Audience)), " draw=", whole(int64(p.Draw)), " group=", whole(int64(p.Group)))
+		if p.Names != "" {
+			word(" names=", p.Names)
+		}
+		if p.Draw == Reckon {
+			word(" dr=", whole(p.Bound))
+		}
+		if p.Warp > 0 {
+			word(" warp=", whole(p.Warp))
+		}
+		if p.Far > 0 {
+			word(" far=", num(p.Far))
+		}
+		sep := " shift="
 		for l := 1; p.far > 0 && l <= len(k.Levels); l++ {
-			shifts, sep = shifts+sep+strconv.Itoa(int(p.Shift[l])), ","
+			word(sep, whole(int64(p.Shift[l])))
+			sep = ","
 		}
 		for _, w := range [...]struct {
 			said bool
 			word string
-			val  any
-		}{
-			{p.Names != "", " names=", p.Names}, {p.Draw == Reckon, " dr=", p.Bound}, {p.Warp > 0, " warp=", p.Warp}, {p.Far > 0, " far=", num(p.Far)},
-			{shifts != "", " shift=", shifts}, {p.Ref, " ref", ""}, {p.Near, " near", ""}, {p.IsParent, " parent", ""}, {p.IsTeam, " team", ""},
-		} {
+		}{{p.Ref, " ref"}, {p.Near, " near"}, {p.IsParent, " parent"}, {p.IsTeam, " team"}} {
 			if w.said {
-				fmt.Fprintf(&b, "%s%v", w.word, w.val)
+				word(w.word)
 			}
 		}
-		b.WriteString("\n")
+		word("\n")
 	}
-	return b.String()
+	return string(b)
 }

@@ -2,10 +2,10 @@ package schema
 
 import (
 	_ "embed"
-	"encoding/hex"
-	"fmt"
+	"strconv"
 	"strings"
 
+	"meanwhile/internal/fault"
 	"meanwhile/wire"
 )
 
@@ -66,19 +66,19 @@ func ParseTables(text string) (*Tables, error) {
 			}
 		}
 		if len(m.context) != n || len(m.damp) != n || len(m.codes) == 0 || len(m.zero) != len(m.codes) || octave != Octaves {
-			return fmt.Errorf("schema: tables: model %s has %d contexts, %d dampings, %d codes, %d shares and %d octaves; want %d, as many, some, as many and %d",
+			return fault.Errorf("schema: tables: model %s has %d contexts, %d dampings, %d codes, %d shares and %d octaves; want %d, as many, some, as many and %d",
 				name, len(m.context), len(m.damp), len(m.codes), len(m.zero), octave, n, Octaves)
 		}
 		for _, list := range append(m.octaves[:], m.context) {
 			for _, c := range list {
 				if int(c) >= len(m.codes) {
-					return fmt.Errorf("schema: tables: model %s names code %c of %d", name, 'A'+c, len(m.codes))
+					return fault.Errorf("schema: tables: model %s names code %c of %d", name, 'A'+c, len(m.codes))
 				}
 			}
 		}
 		for _, list := range m.octaves {
 			if len(list) != len(m.codes) {
-				return fmt.Errorf("schema: tables: model %s has %d codes but %d in an octave", name, len(m.codes), len(list))
+				return fault.Errorf("schema: tables: model %s has %d codes but %d in an octave", name, len(m.codes), len(list))
 			}
 		}
 		return nil
@@ -101,12 +101,12 @@ func ParseTables(text string) (*Tables, error) {
 				}
 			}
 			if m == nil {
-				return nil, fmt.Errorf("schema: tables: model %q is unknown or there twice", value)
+				return nil, fault.Errorf("schema: tables: model %q is unknown or there twice", value)
 			}
 			continue
 		}
 		if m == nil {
-			return nil, fmt.Errorf("schema: tables: %q stands before the first model", word)
+			return nil, fault.Errorf("schema: tables: %q stands before the first model", word)
 		}
 		low, high := byte('A'), byte('A'+maxCodes-1)
 		switch word {
@@ -116,11 +116,13 @@ func ParseTables(text string) (*Tables, error) {
 			low, high = '0', 'e'
 		}
 		if word == "zero" {
-			b, err := hex.DecodeString(value)
-			if err != nil {
-				return nil, fmt.Errorf("schema: tables: zero: %w", err)
+			for ; value != ""; value = value[min(2, len(value)):] {
+				share, err := strconv.ParseUint(value[:min(2, len(value))], 16, 8)
+				if err != nil || len(value) == 1 {
+					return nil, fault.Errorf("schema: tables: zero: %q are not two hexadecimal digits", value[:min(2, len(value))])
+				}
+				m.zero = append(m.zero, uint8(share))
 			}
-			m.zero = b
 			continue
 		}
 		list := []byte(value)
@@ -129,7 +131,7 @@ func ParseTables(text string) (*Tables, error) {
 				c -= 'a' - '9' - 1
 			}
 			if c < low || c > high || list[i] < low || list[i] > high {
-				return nil, fmt.Errorf("schema: tables: %q in a line of %s", list[i], word)
+				return nil, fault.Errorf("schema: tables: %q in a line of %s", list[i], word)
 			}
 			list[i] = c - low
 		}
@@ -140,7 +142,7 @@ func ParseTables(text string) (*Tables, error) {
 			m.context = append(m.context, list...)
 		case "octave":
 			if octave == Octaves {
-				return nil, fmt.Errorf("schema: tables: more than %d octaves", Octaves)
+				return nil, fault.Errorf("schema: tables: more than %d octaves", Octaves)
 			}
 			m.octaves[octave] = list
 			octave++
@@ -151,7 +153,7 @@ func ParseTables(text string) (*Tables, error) {
 			}
 			m.codes = append(m.codes, c)
 		default:
-			return nil, fmt.Errorf("schema: tables: unknown word %q", word)
+			return nil, fault.Errorf("schema: tables: unknown word %q", word)
 		}
 	}
 	if err := done(); err != nil {
@@ -159,7 +161,7 @@ func ParseTables(text string) (*Tables, error) {
 	}
 	for i := range t.models {
 		if t.models[i].codes == nil {
-			return nil, fmt.Errorf("schema: tables: model %s is missing", Model(i))
+			return nil, fault.Errorf("schema: tables: model %s is missing", Model(i))
 		}
 	}
 	return t, nil

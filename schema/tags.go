@@ -2,12 +2,13 @@ package schema
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"reflect"
 	"strconv"
 	"strings"
+
+	"meanwhile/internal/fault"
 )
 
 // fitting says what can be networked.
@@ -139,14 +140,14 @@ func (p *Prop) fits(t goType) error {
 	case Text:
 		ok, want = t.kind == reflect.String, "string"
 	case Bytes:
-		ok, want = t.kind == reflect.Array && t.n >= 1 && t.n <= MaxBytes, fmt.Sprintf("an array of 1 to %d bytes", MaxBytes)
+		ok, want = t.kind == reflect.Array && t.n >= 1 && t.n <= MaxBytes, fault.Sprintf("an array of 1 to %d bytes", MaxBytes)
 		if ok { // in as few integers as hold four bytes each, equally full
 			p.Comps = (t.n + 3) / 4
 			p.width, p.Max = (t.n+p.Comps-1)/p.Comps, int64(t.n)
 		}
 	}
 	if !ok {
-		return fmt.Errorf("class %s does not fit Go type %s, want %s", p.Class, t.name, want)
+		return fault.Errorf("class %s does not fit Go type %s, want %s", p.Class, t.name, want)
 	}
 	return nil
 }
@@ -185,7 +186,7 @@ func (p *Prop) parse(t goType, rate int) error {
 		}
 	}
 	if class < 0 {
-		return fmt.Errorf("unknown class %q, want one of %s", said[0], strings.Join(classNames[:], " "))
+		return fault.Errorf("unknown class %q, want one of %s", said[0], strings.Join(classNames[:], " "))
 	}
 	p.Class = Class(class)
 	if err := p.fits(t); err != nil {
@@ -208,7 +209,7 @@ func (p *Prop) parse(t goType, rate int) error {
 		switch {
 		case key == "others" && has && !others:
 			if !p.Class.graded() {
-				return fmt.Errorf("others=%s: observers receive class %s as it is", val, p.Class)
+				return fault.Errorf("others=%s: observers receive class %s as it is", val, p.Class)
 			}
 			p.Obs, err = p.precision(val)
 			others = true
@@ -230,11 +231,11 @@ func (p *Prop) parse(t goType, rate int) error {
 					err = errors.New("draw=dr needs a bound, by how much it may be wrong, such as draw=dr:10cm or draw=dr:2deg")
 				}
 			default:
-				err = fmt.Errorf("draw=%s does not fit class %s", val, p.Class)
+				err = fault.Errorf("draw=%s does not fit class %s", val, p.Class)
 			}
 		case key == "warp" && has && warp == 0:
 			if warp, err = metres(val); err == nil && p.Class != Pos {
-				err = fmt.Errorf("warp=%s does not fit class %s: it is the distance of a pos", val, p.Class)
+				err = fault.Errorf("warp=%s does not fit class %s: it is the distance of a pos", val, p.Class)
 			}
 		case key == "far" && has && p.Far == 0:
 			p.Far, err = metres(val)
@@ -243,19 +244,19 @@ func (p *Prop) parse(t goType, rate int) error {
 			p.slowest = val
 		case w == "ref" && !p.Ref:
 			if p.Ref = true; p.Class != Text {
-				err = fmt.Errorf("ref does not fit class %s, only text", p.Class)
+				err = fault.Errorf("ref does not fit class %s, only text", p.Class)
 			}
 		case key == "wire" && has && !p.Near:
 			if p.Near = true; val != "near" || p.Class != Pos {
-				err = fmt.Errorf("wire=%s does not fit class %s: only wire=near does, for a pos", val, p.Class)
+				err = fault.Errorf("wire=%s does not fit class %s: only wire=near does, for a pos", val, p.Class)
 			}
 		case w == "team" && !p.IsTeam:
 			if p.IsTeam = true; p.Class != Int && p.Class != Enum && p.Class != Handle {
-				err = fmt.Errorf("team does not fit class %s, want int, enum or handle", p.Class)
+				err = fault.Errorf("team does not fit class %s, want int, enum or handle", p.Class)
 			}
 		case w == "parent" && !p.IsParent:
 			if p.IsParent = true; p.Class != Handle {
-				err = fmt.Errorf("parent does not fit class %s, want handle", p.Class)
+				err = fault.Errorf("parent does not fit class %s, want handle", p.Class)
 			}
 		case w == "to=owner":
 			err = audience(Owner)
@@ -268,7 +269,7 @@ func (p *Prop) parse(t goType, rate int) error {
 		case key == "group" && has && p.Group < 0:
 			n, e := strconv.Atoi(val)
 			if e != nil || n < 0 || n >= MaxGroups {
-				err = fmt.Errorf("group=%s is outside 0..%d", val, MaxGroups-1)
+				err = fault.Errorf("group=%s is outside 0..%d", val, MaxGroups-1)
 			}
 			p.Group = n
 		case p.Class == Float && strings.Contains(w, "..") && !ranged:
@@ -277,13 +278,13 @@ func (p *Prop) parse(t goType, rate int) error {
 			lo, e1 = strconv.ParseFloat(a, 64)
 			hi, e2 = strconv.ParseFloat(b, 64)
 			if ranged = true; e1 != nil || e2 != nil || !(lo < hi) || !(hi-lo <= math.MaxFloat64) {
-				err = fmt.Errorf("range %q, want one such as 0..5", w)
+				err = fault.Errorf("range %q, want one such as 0..5", w)
 			}
 		case !precise && !has && w != "":
 			p.Sim, err = p.precision(w)
 			precise = true
 		default:
-			err = fmt.Errorf("unknown or repeated word %q, want %s", w, words)
+			err = fault.Errorf("unknown or repeated word %q, want %s", w, words)
 		}
 		if err != nil {
 			return err
@@ -292,7 +293,7 @@ func (p *Prop) parse(t goType, rate int) error {
 	switch p.Class {
 	case Text, Int, Float:
 		if !precise {
-			return fmt.Errorf("class %s needs a precision", p.Class)
+			return fault.Errorf("class %s needs a precision", p.Class)
 		}
 	case Enum:
 		if !precise {
@@ -306,7 +307,7 @@ func (p *Prop) parse(t goType, rate int) error {
 		p.Obs = min(p.Obs, p.Sim)
 	}
 	if p.Obs > p.Sim {
-		return fmt.Errorf("others is finer than the simulation: %v against %v steps a unit", p.Obs, p.Sim)
+		return fault.Errorf("others is finer than the simulation: %v against %v steps a unit", p.Obs, p.Sim)
 	}
 	if err := p.distances(far); err != nil {
 		return err
@@ -327,7 +328,7 @@ func (p *Prop) sense() error {
 		said bool
 	}{{"far=", p.Far > 0}, {"warp=", p.Warp > 0}, {"@ distances", p.far > 0}, {"draw=dr", p.Draw == Reckon}, {"parent", p.IsParent}} {
 		if w.said {
-			return fmt.Errorf("%s is about what others receive, and they do not receive it", w.word)
+			return fault.Errorf("%s is about what others receive, and they do not receive it", w.word)
 		}
 	}
 	return nil
@@ -339,11 +340,11 @@ func (p *Prop) distances(said []string) error {
 		precision, distance, _ := strings.Cut(w, "@")
 		per, err := p.precision(precision)
 		if err != nil {
-			return fmt.Errorf("%s: %w", w, err)
+			return fault.Errorf("%s: %w", w, err)
 		}
 		from, err := metres(distance)
 		if err != nil {
-			return fmt.Errorf("%s: %w", w, err)
+			return fault.Errorf("%s: %w", w, err)
 		}
 		shift, ratio := 0, p.Obs/per
 		for ratio > 1.5 && shift < 16 {
@@ -351,10 +352,10 @@ func (p *Prop) distances(said []string) error {
 			shift++
 		}
 		if p.far == len(p.levels) {
-			return fmt.Errorf("%s: at most %d distances fit a property", w, len(p.levels))
+			return fault.Errorf("%s: at most %d distances fit a property", w, len(p.levels))
 		}
 		if last := p.far - 1; shift == 0 || math.Abs(ratio-1) > 1e-9 || last >= 0 && (from <= p.levels[last].from || uint8(shift) <= p.levels[last].shift) {
-			return fmt.Errorf("%s: want rising distances, and precisions that are 2, 4, 8, ... up to 65536 times as coarse as others=, rising too", w)
+			return fault.Errorf("%s: want rising distances, and precisions that are 2, 4, 8, ... up to 65536 times as coarse as others=, rising too", w)
 		}
 		p.levels[p.far] = level{from, uint8(shift)}
 		p.far++
@@ -399,7 +400,7 @@ func metres(s string) (float64, error) {
 			break
 		}
 	}
-	return 0, fmt.Errorf("distance %q, want one such as 50m, from 1mm to 1000km", s)
+	return 0, fault.Errorf("distance %q, want one such as 50m, from 1mm to 1000km", s)
 }
 
 // speed parses what slow= says, in units per second.
@@ -410,15 +411,15 @@ func (p *Prop) speed(s string) (float64, error) {
 		if n, ok := length(v); ok && per {
 			return 1 / n, nil
 		}
-		return 0, fmt.Errorf("slow=%s, want a speed such as 1cm/s", s)
+		return 0, fault.Errorf("slow=%s, want a speed such as 1cm/s", s)
 	case Angle, Spin:
 		v, deg := strings.CutSuffix(v, "deg")
 		if n, ok := number(v); ok && per && deg && n >= 1e-6 && n <= 1e6 {
 			return float64(n * (twoPi / 360)), nil
 		}
-		return 0, fmt.Errorf("slow=%s, want a speed such as 1deg/s", s)
+		return 0, fault.Errorf("slow=%s, want a speed such as 1deg/s", s)
 	}
-	return 0, fmt.Errorf("slow=%s does not fit class %s, want pos, vel, angle or spin", s, p.Class)
+	return 0, fault.Errorf("slow=%s does not fit class %s, want pos, vel, angle or spin", s, p.Class)
 }
 
 // amount writes an amount of the property's unit with so many digits.
@@ -453,7 +454,7 @@ func (p *Prop) advice(v float64) string {
 // precision parses the precision word of the property's class into steps per unit.
 func (p *Prop) precision(w string) (float64, error) {
 	bad := func(want string) (float64, error) {
-		return 0, fmt.Errorf("precision %q, want %s", w, want)
+		return 0, fault.Errorf("precision %q, want %s", w, want)
 	}
 	bit := func(least, most int) int {
 		if s, ok := strings.CutSuffix(w, "bit"); ok {
@@ -490,7 +491,7 @@ func (p *Prop) precision(w string) (float64, error) {
 		if n := bit(minQuat, maxQuat); n > 0 {
 			return float64(int64(1) << uint(n)), nil
 		}
-		return bad(fmt.Sprintf("%dbit up to %dbit", minQuat, maxQuat))
+		return bad(fault.Sprintf("%dbit up to %dbit", minQuat, maxQuat))
 	case Spin:
 		if s, ok := strings.CutSuffix(w, "deg/s"); ok {
 			if v, ok := number(s); ok && v >= 1e-6 && v <= 1e6 {
@@ -516,7 +517,7 @@ func (p *Prop) precision(w string) (float64, error) {
 			return bad("a range such as 0..999 within 32 bits")
 		}
 		if least, most, _ := intRange(p.typ); a < least || b > most {
-			return bad(fmt.Sprintf("a range that fits Go type %s", p.typ))
+			return bad(fault.Sprintf("a range that fits Go type %s", p.typ))
 		}
 		p.Min, p.Max = a, b
 		return 1, nil
@@ -524,7 +525,7 @@ func (p *Prop) precision(w string) (float64, error) {
 		names := strings.Split(w, "|")
 		for i, n := range names {
 			if !goodWord(n) || i >= MaxNames {
-				return bad(fmt.Sprintf("1 to %d words such as idle|walk|run, of letters, digits, - and _", MaxNames))
+				return bad(fault.Sprintf("1 to %d words such as idle|walk|run, of letters, digits, - and _", MaxNames))
 			}
 			for _, other := range names[:i] {
 				if n == other {
@@ -533,14 +534,14 @@ func (p *Prop) precision(w string) (float64, error) {
 			}
 		}
 		if _, most, _ := intRange(p.typ); int64(len(names))-1 > most {
-			return bad(fmt.Sprintf("as many words as fit Go type %s", p.typ))
+			return bad(fault.Sprintf("as many words as fit Go type %s", p.typ))
 		}
 		p.Names, p.Max = w, int64(len(names))-1
 		return 1, nil
 	case Text:
 		n, err := strconv.Atoi(w)
 		if err != nil || n < 1 || n > MaxText {
-			return bad(fmt.Sprintf("a number of bytes, 1 to %d", MaxText))
+			return bad(fault.Sprintf("a number of bytes, 1 to %d", MaxText))
 		}
 		p.Max, p.Comps = int64(n), (n+3)/4
 		return 1, nil
@@ -571,7 +572,7 @@ func (p *Prop) finish(lo, hi float64, ranged bool, warp float64) error {
 			p.Min, p.Max = round(float64(lo*p.Sim)), round(float64(hi*p.Sim))
 			p.obsMin, p.obsMax = p.observe(p.Min), p.observe(p.Max)
 			if p.Min >= p.Max || p.obsMin < math.MinInt32 || p.obsMax > math.MaxInt32 {
-				return fmt.Errorf("a range of %v..%v has to be a step at least, and for observers at most 32 bits", lo, hi)
+				return fault.Errorf("a range of %v..%v has to be a step at least, and for observers at most 32 bits", lo, hi)
 			}
 			p.bits = bits.Len64(uint64(p.obsMax - p.obsMin))
 		}
@@ -593,16 +594,16 @@ func (p *Prop) finish(lo, hi float64, ranged bool, warp float64) error {
 	}
 	if warp > 0 {
 		if p.Warp = round(float64(warp * p.Obs)); p.Warp < 1 || p.Warp > 1<<30 {
-			return fmt.Errorf("warp=%vm is %d steps of what observers receive, want 1 to 2^30", warp, p.Warp)
+			return fault.Errorf("warp=%vm is %d steps of what observers receive, want 1 to 2^30", warp, p.Warp)
 		}
 	}
 	if p.Draw == Reckon {
 		per, err := p.precision(p.within)
 		if err != nil {
-			return fmt.Errorf("draw=dr:%s: %w", p.within, err)
+			return fault.Errorf("draw=dr:%s: %w", p.within, err)
 		}
 		if p.Bound = round(p.Obs / per); p.Bound < 1 || p.Bound > 1<<30 {
-			return fmt.Errorf("draw=dr:%s is %d steps of what observers receive, want 1 to 2^30", p.within, p.Bound)
+			return fault.Errorf("draw=dr:%s is %d steps of what observers receive, want 1 to 2^30", p.within, p.Bound)
 		}
 	}
 	if p.Group < 0 {

@@ -3,9 +3,10 @@ package session
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"meanwhile/internal/fault"
 )
 
 // A codec reads or writes a message field by field with the same calls, so that a message is
@@ -21,7 +22,7 @@ type codec struct {
 
 func (c *codec) fail(format string, args ...any) {
 	if c.err == nil {
-		c.err = fmt.Errorf("session: "+format, args...)
+		c.err = fault.Errorf("session: "+format, args...)
 	}
 }
 

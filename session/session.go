@@ -16,10 +16,10 @@
 package session
 
 import (
-	"fmt"
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 	"meanwhile/wire"
 )
 
@@ -65,7 +65,7 @@ const MaxMessage = 2 + 2 + (2 + MaxText) + (2 + MaxSchemaText)
 type VersionError struct{ Got, Want uint8 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("session: the peer speaks protocol version %d, this program version %d", e.Got, e.Want)
+	return fault.Sprintf("session: the peer speaks protocol version %d, this program version %d", e.Got, e.Want)
 }
 
 // header codes the first two bytes.
@@ -242,7 +242,7 @@ func (c Code) String() string {
 	if int(c) < len(codeNames) && c > 0 {
 		return codeNames[c]
 	}
-	return fmt.Sprintf("code %d", uint16(c))
+	return fault.Sprintf("code %d", uint16(c))
 }
 
 // Refusal is the server's last message to a client that it does not let in or does not keep. Its

@@ -5,10 +5,10 @@
 package snapshot
 
 import (
-	"fmt"
 	"math"
 
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 	"meanwhile/schema"
 )
 
@@ -139,7 +139,7 @@ func (h *History) Touch(i int32) {
 // living entity must be recorded once.
 func (h *History) Begin(tick clock.Tick) {
 	if tick == 0 || h.tick != 0 && tick != h.tick+1 {
-		panic(fmt.Sprintf("snapshot: tick %d begins after tick %d", tick, h.tick))
+		panic(fault.Sprintf("snapshot: tick %d begins after tick %d", tick, h.tick))
 	}
 	h.tick = tick
 	keep := h.pend[:0]

@@ -1,9 +1,8 @@
 package snapshot
 
 import (
-	"fmt"
-
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 	"meanwhile/motion"
 	"meanwhile/schema"
 	"meanwhile/wire"
@@ -274,14 +273,14 @@ func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Ti
 	if g != OwnerGroup && moves(k) && r.Bool() {
 		was := dst.Bound
 		if dst.Bound = uint8(r.Bits(boundB)); dst.Bound == was && !r.Bad() {
-			return nil, nil, fmt.Errorf("%w: bound %d said to be another", wire.ErrMalformed, was)
+			return nil, nil, fault.Errorf("%w: bound %d said to be another", wire.ErrMalformed, was)
 		}
 	}
 	if len(k.Levels) > 0 && k.Graded(g) && r.Bool() {
 		was := dst.Level
 		dst.Level = uint8(r.Bits(levelB))
 		if (dst.Level == was || int(dst.Level) > len(k.Levels)) && !r.Bad() {
-			return nil, nil, fmt.Errorf("%w: level %d after %d of %d", wire.ErrMalformed, dst.Level, was, len(k.Levels))
+			return nil, nil, fault.Errorf("%w: level %d after %d of %d", wire.ErrMalformed, dst.Level, was, len(k.Levels))
 		}
 	}
 	if r.Bad() {
@@ -303,7 +302,7 @@ func (u usual) readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, pr
 		return nil, nil, wire.ErrTruncated
 	}
 	if age+1 >= uint64(now) || gap > priorTicks {
-		return nil, nil, fmt.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that", wire.ErrMalformed, age+1, now, gap)
+		return nil, nil, fault.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that", wire.ErrMalformed, age+1, now, gap)
 	}
 	return usual{clock.Tick(age) + 1, clock.Tick(gap)}.find(held, now)
 }

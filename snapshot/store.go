@@ -2,11 +2,11 @@ package snapshot
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 	"meanwhile/motion"
 	"meanwhile/schema"
 	"meanwhile/wire"
@@ -273,11 +273,11 @@ func (s *Store) Find(id uint32) *Held {
 func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 	s.ops, s.arena = s.ops[:0], s.arena[:0]
 	if n := r.Uvarint(countK); n > Slots {
-		return fmt.Errorf("%w: %d entries for %d slots", wire.ErrMalformed, n, Slots)
+		return fault.Errorf("%w: %d entries for %d slots", wire.ErrMalformed, n, Slots)
 	} else if n > 0 {
 		order := r.Uvarint(orderK)
 		if order > maxOrder {
-			return fmt.Errorf("%w: distances of order %d, at most %d", wire.ErrMalformed, order, maxOrder)
+			return fault.Errorf("%w: distances of order %d, at most %d", wire.ErrMalformed, order, maxOrder)
 		}
 		var u usual
 		if r.Bool() {
@@ -294,7 +294,7 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 				if r.Bad() {
 					return wire.ErrTruncated
 				}
-				return fmt.Errorf("%w: slot %d of %d", wire.ErrMalformed, slot, Slots)
+				return fault.Errorf("%w: slot %d of %d", wire.ErrMalformed, slot, Slots)
 			}
 			if err := s.readEntry(r, uint16(slot), tick, u); err != nil {
 				return err
@@ -332,7 +332,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 				if r.Bad() {
 					return wire.ErrTruncated
 				}
-				return fmt.Errorf("%w: update of no group", wire.ErrMalformed)
+				return fault.Errorf("%w: update of no group", wire.ErrMalformed)
 			}
 		}
 		return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, u, how)
@@ -352,7 +352,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 		case held == nil || !held.alive && tick > s.gone[n]:
 			return ErrSlot
 		case groups == 0 || held.Mine || groups&^uint64(s.rules[held.Kind].limited()) != 0:
-			return fmt.Errorf("%w: groups %#b of entity %d to be forgotten", wire.ErrMalformed, groups, held.ID)
+			return fault.Errorf("%w: groups %#b of entity %d to be forgotten", wire.ErrMalformed, groups, held.ID)
 		}
 		for ; groups != 0; groups &= groups - 1 {
 			s.ops = append(s.ops, op{slot: n, what: opForget, id: held.ID, group: bits.TrailingZeros64(groups)})
@@ -365,7 +365,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 		return wire.ErrTruncated
 	}
 	if kind >= uint64(len(s.kinds)) || id == 0 || id > 1<<32-1 {
-		return fmt.Errorf("%w: first sight of kind %d of %d, id %d", wire.ErrMalformed, kind, len(s.kinds), id)
+		return fault.Errorf("%w: first sight of kind %d of %d, id %d", wire.ErrMalformed, kind, len(s.kinds), id)
 	}
 	groups := uint64(1)<<uint(len(s.kinds[kind].Groups)) - 1
 	switch {
@@ -377,7 +377,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 			if r.Bad() {
 				return wire.ErrTruncated
 			}
-			return fmt.Errorf("%w: first sight of groups %#b of %#b", wire.ErrMalformed, told, groups)
+			return fault.Errorf("%w: first sight of groups %#b of %#b", wire.ErrMalformed, told, groups)
 		}
 		groups = told
 	}

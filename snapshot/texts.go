@@ -2,11 +2,11 @@ package snapshot
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"unicode/utf8"
 
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 	"meanwhile/schema"
 	"meanwhile/wire"
 )
@@ -243,16 +243,16 @@ type Texts struct{ list []packed }
 // Read takes in the body of a TextMessage. It fails, and changes nothing, on what no server writes.
 func (t *Texts) Read(body []byte) error {
 	if len(body) < 3 {
-		return fmt.Errorf("%w: a text of %d bytes, it has at least 3", wire.ErrTruncated, len(body))
+		return fault.Errorf("%w: a text of %d bytes, it has at least 3", wire.ErrTruncated, len(body))
 	}
 	n, text := binary.LittleEndian.Uint16(body), body[2:]
 	if n == 0 || n >= schema.MaxRefs || len(text) > schema.MaxText || !utf8.Valid(text) {
-		return fmt.Errorf("%w: text %d of %d bytes", wire.ErrMalformed, n, len(text))
+		return fault.Errorf("%w: text %d of %d bytes", wire.ErrMalformed, n, len(text))
 	}
 	var p packed
 	for i, c := range text {
 		if c == 0 {
-			return fmt.Errorf("%w: a zero in text %d", wire.ErrMalformed, n)
+			return fault.Errorf("%w: a zero in text %d", wire.ErrMalformed, n)
 		}
 		p[i/4] |= int32(uint32(c) << (8 * (i % 4)))
 	}

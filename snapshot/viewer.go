@@ -1,10 +1,10 @@
 package snapshot
 
 import (
-	"fmt"
 	"slices"
 
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 	"meanwhile/schema"
 	"meanwhile/wire"
 )
@@ -80,7 +80,7 @@ func (s *Store) readViewer(r *wire.BitReader, tick clock.Tick) error {
 		return wire.ErrTruncated
 	}
 	if ago+1 >= uint64(tick) {
-		return fmt.Errorf("%w: a viewer %d ticks before tick %d", wire.ErrMalformed, ago+1, tick)
+		return fault.Errorf("%w: a viewer %d ticks before tick %d", wire.ErrMalformed, ago+1, tick)
 	}
 	held := s.slots[slot]
 	if held == nil || !held.Mine {
@@ -91,7 +91,7 @@ func (s *Store) readViewer(r *wire.BitReader, tick clock.Tick) error {
 		return ErrBaseline
 	}
 	if s.viewer, s.sees = s.kinds[held.Kind].Viewer(st.Vals); !s.sees {
-		return fmt.Errorf("%w: a viewer without a place", wire.ErrMalformed)
+		return fault.Errorf("%w: a viewer without a place", wire.ErrMalformed)
 	}
 	return nil
 }

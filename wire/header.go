@@ -3,10 +3,10 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/internal/fault"
 )
 
 // Seq is a packet sequence number, one more for each packet of a direction of a session. It wraps; compare with
@@ -224,7 +224,7 @@ func (h *Header) Append(b []byte) []byte {
 // ErrTruncated or ErrMalformed; b is not retained.
 func DecodeHeader(b []byte) (h Header, n int, err error) {
 	if len(b) < 9 {
-		return Header{}, 0, fmt.Errorf("%w: %d bytes, the header has at least 9", ErrTruncated, len(b))
+		return Header{}, 0, fault.Errorf("%w: %d bytes, the header has at least 9", ErrTruncated, len(b))
 	}
 	le := binary.LittleEndian
 	flags := b[0]
@@ -238,7 +238,7 @@ func DecodeHeader(b []byte) (h Header, n int, err error) {
 	if h.HasAck {
 		need += 2 + ackBytes[width]
 	} else if width != 0 {
-		return Header{}, 0, fmt.Errorf("%w: ack width %d without an ack", ErrMalformed, width)
+		return Header{}, 0, fault.Errorf("%w: ack width %d without an ack", ErrMalformed, width)
 	}
 	if h.HasEcho {
 		need += 7
@@ -247,7 +247,7 @@ func DecodeHeader(b []byte) (h Header, n int, err error) {
 		need += 9
 	}
 	if len(b) < n+need {
-		return Header{}, 0, fmt.Errorf("%w: %d bytes, flags %#x ask for %d", ErrTruncated, len(b), flags, n+need)
+		return Header{}, 0, fault.Errorf("%w: %d bytes, flags %#x ask for %d", ErrTruncated, len(b), flags, n+need)
 	}
 	if h.HasAck {
 		h.Ack.Latest = Seq(le.Uint16(b[n:]))
@@ -258,7 +258,7 @@ func DecodeHeader(b []byte) (h Header, n int, err error) {
 		}
 		n += ackBytes[width]
 		if ackWidth(h.Ack.History) != uint(width) {
-			return Header{}, 0, fmt.Errorf("%w: ack history %#x in %d bytes", ErrMalformed, h.Ack.History, ackBytes[width])
+			return Header{}, 0, fault.Errorf("%w: ack history %#x in %d bytes", ErrMalformed, h.Ack.History, ackBytes[width])
 		}
 	}
 	if h.HasEcho {
@@ -273,15 +273,15 @@ func DecodeHeader(b []byte) (h Header, n int, err error) {
 		h.NextDue = Due(due & 15)
 		h.Heartbeat = due&heartbeatBit != 0
 		if due&0x30 != 0 || h.Heartbeat && (h.Seq != 0 || flags&^(flagServer) != 0 || h.NextDue != 0) {
-			return Header{}, 0, fmt.Errorf("%w: next-due byte %#x", ErrMalformed, due)
+			return Header{}, 0, fault.Errorf("%w: next-due byte %#x", ErrMalformed, due)
 		}
 		if due&0x80 != 0 {
 			if len(b) < n+3 {
-				return Header{}, 0, fmt.Errorf("%w: %d bytes, the period needs %d", ErrTruncated, len(b), n+3)
+				return Header{}, 0, fault.Errorf("%w: %d bytes, the period needs %d", ErrTruncated, len(b), n+3)
 			}
 			us := int64(b[n]) | int64(b[n+1])<<8 | int64(b[n+2])<<16
 			if us == 0 {
-				return Header{}, 0, fmt.Errorf("%w: tick period 0", ErrMalformed)
+				return Header{}, 0, fault.Errorf("%w: tick period 0", ErrMalformed)
 			}
 			h.Period = time.Duration(us) * time.Microsecond
 			n += 3

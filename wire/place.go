@@ -2,8 +2,9 @@ package wire
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math"
+
+	"meanwhile/internal/fault"
 )
 
 // Sizes in bytes of a Place by itself and as a message.
@@ -54,13 +55,13 @@ func (p Place) Append(b []byte) []byte {
 // where a coordinate is not a finite number: nothing could be drawn between that and another.
 func DecodePlace(b []byte) (p Place, n int, err error) {
 	if len(b) < PlaceBytes {
-		return Place{}, 0, fmt.Errorf("%w: %d bytes, a place has %d", ErrTruncated, len(b), PlaceBytes)
+		return Place{}, 0, fault.Errorf("%w: %d bytes, a place has %d", ErrTruncated, len(b), PlaceBytes)
 	}
 	le := binary.LittleEndian
 	p = Place{User: b[0], Seq: Seq(le.Uint16(b[1:])), X: math.Float32frombits(le.Uint32(b[3:])), Y: math.Float32frombits(le.Uint32(b[7:]))}
 	for _, v := range [...]float32{p.X, p.Y} {
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-			return Place{}, 0, fmt.Errorf("%w: coordinate %v of a place", ErrMalformed, v)
+			return Place{}, 0, fault.Errorf("%w: coordinate %v of a place", ErrMalformed, v)
 		}
 	}
 	return p, PlaceBytes, nil
@@ -76,13 +77,13 @@ func (p Place) AppendMessage(b []byte) []byte {
 // or ErrMalformed.
 func DecodePlaceMessage(b []byte) (p Place, n int, err error) {
 	if len(b) < PlaceMessageBytes {
-		return Place{}, 0, fmt.Errorf("%w: %d bytes, the message of a place has %d", ErrTruncated, len(b), PlaceMessageBytes)
+		return Place{}, 0, fault.Errorf("%w: %d bytes, the message of a place has %d", ErrTruncated, len(b), PlaceMessageBytes)
 	}
 	if kind := binary.LittleEndian.Uint16(b); kind != placeKind {
-		return Place{}, 0, fmt.Errorf("%w: message of kind %d, a place is %d", ErrMalformed, kind, placeKind)
+		return Place{}, 0, fault.Errorf("%w: message of kind %d, a place is %d", ErrMalformed, kind, placeKind)
 	}
 	if b[13] != placeFooter || b[14] != 0 || b[15] != 0 {
-		return Place{}, 0, fmt.Errorf("%w: the message of a place ends with %x", ErrMalformed, b[13:16])
+		return Place{}, 0, fault.Errorf("%w: the message of a place ends with %x", ErrMalformed, b[13:16])
 	}
 	if p, _, err = DecodePlace(b[2:]); err != nil {
 		return Place{}, 0, err

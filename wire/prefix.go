@@ -1,8 +1,9 @@
 package wire
 
 import (
-	"fmt"
 	"math/bits"
+
+	"meanwhile/internal/fault"
 )
 
 // Symbols of a Code for differences. Zero has the first; a magnitude m > 0 in bucket i has 2i-1, with a minus sign 2i.
@@ -41,20 +42,20 @@ const longCode = 1 << 15
 // NewCode builds a Code from the length of each symbol, 1 to MaxCode. The lengths must fill the space of codes.
 func NewCode(lens []uint8) (*Code, error) {
 	if len(lens) != Symbols {
-		return nil, fmt.Errorf("wire: a code of %d symbols, want %d", len(lens), Symbols)
+		return nil, fault.Errorf("wire: a code of %d symbols, want %d", len(lens), Symbols)
 	}
 	var count [MaxCode + 1]int
 	longest, space := 0, 0
 	for s, n := range lens {
 		if n < 1 || n > MaxCode {
-			return nil, fmt.Errorf("wire: symbol %d has a code of %d bits, outside [1, %d]", s, n, MaxCode)
+			return nil, fault.Errorf("wire: symbol %d has a code of %d bits, outside [1, %d]", s, n, MaxCode)
 		}
 		count[n]++
 		longest = max(longest, int(n))
 		space += 1 << (MaxCode - n)
 	}
 	if space != 1<<MaxCode {
-		return nil, fmt.Errorf("wire: the lengths of a code fill %d of %d", space, 1<<MaxCode)
+		return nil, fault.Errorf("wire: the lengths of a code fill %d of %d", space, 1<<MaxCode)
 	}
 	var next [MaxCode + 2]uint32
 	for n := 1; n <= MaxCode; n++ {

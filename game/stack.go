@@ -1,0 +1,8 @@
+//go:build !js
+
+package game
+
+import "runtime/debug"
+
+// stack is what led to a panic.
+func stack() []byte { return debug.Stack() }
