@@ -72,6 +72,9 @@ type Config struct {
 	// SendRate is how many packets with commands are sent a second at most; 0 sends one with each new command. Each carries all commands
 	// that are new or may be lost, so fewer packets only make commands wait.
 	SendRate int
+	// Extrapolate is how far beyond their newest record entities of kinds that are game.Guessed may be drawn: they are drawn so much closer to the
+	// present than everything else, though no closer than the path lets anybody know. At most playout.MaxExtrapolate; 0 draws them as the others.
+	Extrapolate time.Duration
 	// NoPrediction runs commands on the server only: to show what prediction is worth.
 	NoPrediction bool
 	// NoInterpolation draws others at their newest record: to show what playout is worth.
@@ -160,6 +163,9 @@ type Client struct {
 	spacing  time.Duration // usual, of packets
 	playT    clock.TickFrac
 	lastT    clock.TickFrac // of the frame before
+	guessT   clock.TickFrac // what is guessed is drawn at
+	lastG    clock.TickFrac // of the frame before
+	guess    clock.TickFrac // no further beyond a record than this, in ticks; 0: nothing is guessed
 	newest   wire.Seq       // newest packet applied
 	fresh    bool           // records came since the world was brought up to date
 	quiet    bool           // the newest packet said that the server is silent until something changes
@@ -215,6 +221,7 @@ type Client struct {
 	buf      []byte
 	w        wire.BitWriter
 	drawn    []int64
+	before   []int64           // what was drawn in the last picture
 	rides    [maxRides][]int64 // drawn parents of what is drawn
 	rideVals []float64
 	shown    Entity // the one that Draw hands over
@@ -265,7 +272,10 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{rules: rules, cfg: cfg, welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
+	if cfg.Extrapolate < 0 || cfg.Extrapolate > playout.MaxExtrapolate {
+		return nil, fault.Errorf("client: Extrapolate %v is outside [0, %v]", cfg.Extrapolate, playout.MaxExtrapolate)
+	}
+	c := &Client{rules: rules, cfg: cfg, guess: clock.TickFrac(int64(cfg.Extrapolate) * clock.FracPerTick / int64(w.Period)), welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
 		path: path, awaySaid: true, play: play, spacing: spacing, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
 	c.queued = rules.Mode == game.Queued
 	c.out = clock.NewOutput(&c.est)
@@ -281,6 +291,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	for i := range c.rides {
 		c.rides[i] = make([]int64, most)
 	}
+	c.before = make([]int64, most)
 	return c, nil
 }
 
@@ -315,11 +326,12 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	}
 	c.inbox = c.inbox[:0]
 	c.follow(now, dt)
-	c.lastT = c.playT
+	c.lastT, c.lastG = c.playT, c.guessT
 	if t := c.play.Advance(now); t != 0 {
 		// Beyond what was received, ticks were only supposed to run on. A server that stalled has not run them: then the playout time goes back,
 		// to where the picture has stood still since.
 		c.playT = max(min(c.playT, drawn.Frac()), c.line.TickAt(t))
+		c.guessT = max(c.playT, c.line.TickAt(t.Add(min(c.cfg.Extrapolate, max(c.play.Delay(), 0)))))
 	}
 	if c.fresh {
 		c.refresh()

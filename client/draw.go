@@ -42,7 +42,7 @@ func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
 					continue
 				}
 			} else {
-				drawn, ok := c.drawAt(h, c.playT)
+				drawn, ok := c.picture(h)
 				if !ok || !c.attach(k, drawn, c.playT, 0) {
 					continue
 				}
@@ -90,24 +90,32 @@ func (c *Client) drawAt(h *snapshot.Held, t clock.TickFrac) (drawn []int64, ok b
 	return drawn, true
 }
 
-// TimeOf returns the tick time that an entity is drawn at in this frame: the playout time, or earlier where the server said that
-// records of it take longer. ok is false if nothing of it is drawn between records.
+// TimeOf returns the tick time that an entity is drawn at in this frame: the playout time, earlier where the server said that
+// records of it take longer, later where it is guessed. ok is false if nothing of it is drawn between records.
 func (c *Client) TimeOf(h *snapshot.Held) (t clock.TickFrac, ok bool) {
 	k := c.rules.Kinds[h.Kind]
+	at := c.playT
+	if c.guesses(k) {
+		at = c.guessT
+	}
 	for g := range k.Groups {
 		if !k.Groups[g].Moving || h.Mine {
 			continue
 		}
-		if a, b := h.Groups[g].Around(c.playT); a != nil {
-			return motion.Time(a, b, c.playT), true
+		if a, b := h.Groups[g].Around(at); a != nil {
+			return motion.Time(a, b, at), true
 		}
 	}
-	return c.playT, false
+	return at, false
 }
 
 // starved counts what an entity, of which records were taken in just now, stood still for want of them: from when the newest record before was
 // drawn as it is until the last frame. That is known only now, since who does not move needs no record.
 func (c *Client) starved(h *snapshot.Held, k *schema.Kind) {
+	last := c.lastT
+	if c.guesses(k) {
+		last = c.lastG - c.guess
+	}
 	for g := range k.Groups {
 		if !k.Groups[g].Moving || k.Groups[g].Reckoned != 0 { // what is dead reckoned goes on
 			continue
@@ -123,7 +131,7 @@ func (c *Client) starved(h *snapshot.Held, k *schema.Kind) {
 		if b.Start > a.Tick+1 {
 			from = max(from, (b.Start-1).Frac()+motion.Wait(b.Bound).Frac())
 		}
-		dry := time.Duration(int64(c.lastT-from) * int64(c.welcome.Period) / clock.FracPerTick)
+		dry := time.Duration(int64(last-from) * int64(c.welcome.Period) / clock.FracPerTick)
 		if dry > hitch {
 			c.stats.EntityHitches += 1 + uint64((dry-hitch)/hitchAgain)
 		}

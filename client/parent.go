@@ -10,8 +10,8 @@ import (
 // maxRides is how many entities may stand on top of each other: a rider on a horse on a ferry are two.
 const maxRides = 4
 
-// attach takes the drawn values of an entity that is relative to a parent into the world: to where its parent is drawn at the same
-// playout time, turned with it. ok is false if the parent is not known here, as then nobody can say where it is. What is
+// attach takes the drawn values of an entity that is relative to a parent into the world: to where its parent is drawn in this picture, which is at
+// playout time t unless it is guessed, turned with it. ok is false if the parent is not known here, as then nobody can say where it is. What is
 // relative to nothing stays as it is.
 func (c *Client) attach(k *schema.Kind, drawn []int64, t clock.TickFrac, depth int) (ok bool) {
 	if k.Parent < 0 {
@@ -32,7 +32,7 @@ func (c *Client) attach(k *schema.Kind, drawn []int64, t clock.TickFrac, depth i
 			return false
 		}
 		pk.FromExact(c.rideVals, parent)
-	} else if !c.drawInto(h, t, parent) {
+	} else if !c.pictureInto(h, t, parent) {
 		return false
 	}
 	if !c.attach(pk, parent, t, depth+1) {

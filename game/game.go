@@ -41,9 +41,10 @@ const DefaultSend = 20
 const DefaultSee = 250
 
 type kindInfo struct {
-	name   string
-	typ    reflect.Type
-	urgent bool // an event that others give way to
+	name    string
+	typ     reflect.Type
+	urgent  bool // an event that others give way to
+	guessed bool // a kind that clients may draw beyond its newest record
 }
 
 // title names a handle in messages, also one that NewKind or NewEvent did not make.
@@ -62,9 +63,21 @@ type AnyKind interface{ kind() *kindInfo }
 type Kind[T any] struct{ info *kindInfo }
 
 // NewKind declares a kind of entity. Names are for pages, logs and the schema; they must differ within a game.
-func NewKind[T any](name string) Kind[T] {
-	return Kind[T]{&kindInfo{name: name, typ: reflect.TypeFor[T]()}}
+func NewKind[T any](name string, options ...KindOption) Kind[T] {
+	i := &kindInfo{name: name, typ: reflect.TypeFor[T]()}
+	for _, o := range options {
+		o(i)
+	}
+	return Kind[T]{i}
 }
+
+// A KindOption is a choice about all entities of a kind.
+type KindOption func(*kindInfo)
+
+// Guessed lets clients that are told to (client.Config.Extrapolate) draw entities of the kind beyond their newest record, where they would be
+// if they went on as they did: closer to where they are now, and wrong at every turn. What is guessed cannot be hit, since nobody could say
+// again what was seen: Seen of such a kind panics. So is what rides on it, drawn where that is. Such a kind has no parent itself.
+func Guessed(i *kindInfo) { i.guessed = true }
 
 func (k Kind[T]) kind() *kindInfo { return k.info }
 
@@ -125,10 +138,13 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 // Seen ranges over copies of the others of this kind exactly as player me saw them when the present command
 // was made: in the player's client as they are drawn, on the server rewound to the same moment. It is the
 // whole of lag compensation. Properties that observers do not receive are zero, and places that are relative to a parent stay so: seen at
-// the same moment, the parent says where that is. me itself is left out.
+// the same moment, the parent says where that is. me itself is left out. It panics for a kind that is Guessed.
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		s := w.store(k.info)
+		if k.info.guessed {
+			panic("game: Seen of kind " + k.info.name + ", which is Guessed: what is guessed cannot be hit")
+		}
 		if w.seer == nil {
 			return
 		}
@@ -311,7 +327,13 @@ func (r *Rules) compile(kinds []AnyKind, events []AnyEvent, command reflect.Type
 			continue
 		}
 		r.kindInfos = append(r.kindInfos, k.kind())
-		r.Kinds = append(r.Kinds, compile("kind", k.kind().name, k.kind().typ))
+		kind := compile("kind", k.kind().name, k.kind().typ)
+		if r.Kinds = append(r.Kinds, kind); kind == nil || !k.kind().guessed {
+			continue
+		}
+		if kind.Guessed = true; kind.Parent >= 0 {
+			fail("kind %q is Guessed and has a parent: what rides is drawn where its parent is", k.kind().name)
+		}
 	}
 	for i, e := range events {
 		if e == nil || e.event() == nil {

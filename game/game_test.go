@@ -356,6 +356,43 @@ func TestRangeOrderAndBreak(t *testing.T) {
 	}
 }
 
+// What clients may guess cannot be hit: rules that try to are stopped at once, on both sides. It is part of the schema.
+func TestGuessedKinds(t *testing.T) {
+	type child struct {
+		On  game.ID   `net:"handle,parent"`
+		Pos geom.Vec2 `net:"pos"`
+	}
+	rules := func(kinds ...game.AnyKind) (*game.Rules, error) {
+		def := game.Definition[pinch]{Name: "sky", Kinds: kinds, Join: func(w *game.World, name string) game.ID { return 0 },
+			Act: func(w *game.World, me game.ID, c pinch) {}}
+		return def.Rules()
+	}
+	clouds := game.NewKind[rock]("cloud", game.Guessed)
+	r, err := rules(clouds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := rules(game.NewKind[rock]("cloud"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Hash == plain.Hash || !r.Kinds[0].Guessed || plain.Kinds[0].Guessed {
+		t.Errorf("the schema does not tell: %s", r.Text)
+	}
+	const want = "game: Seen of kind cloud, which is Guessed: what is guessed cannot be hit"
+	for _, e := range []*game.Engine{game.NewServer(r, 1, 2), game.NewClient(r, 1)} {
+		if got := panicText(func() {
+			for range clouds.Seen(e.World(), 1) {
+			}
+		}); got != want {
+			t.Errorf("panic %q, want %q", got, want)
+		}
+	}
+	if _, err := rules(game.NewKind[child]("child", game.Guessed)); err == nil || !strings.Contains(err.Error(), "has a parent") {
+		t.Errorf("a guessed kind with a parent: %v", err)
+	}
+}
+
 func TestUnlistedHandles(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)

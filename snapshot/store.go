@@ -36,6 +36,9 @@ type Group struct {
 	pin    clock.Tick     // the newest baseline that the server named
 	gone   clock.Tick     // what is no newer than this must be forgotten
 	forgot clock.Tick     // the newest tick of which a state was let go, or not kept for want of room
+
+	// Fade is for the owner of the Store, who may draw beyond what is held; nil in each new life.
+	Fade *motion.Fade
 }
 
 // slack is how far the window moves before it begins anew.
