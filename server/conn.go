@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -84,14 +85,28 @@ type conn struct {
 	away    bool                     // nobody looks at what the client draws
 	idle    bool                     // the client said that its commands stay as they are
 	press   game.Command             // a late press that waits for the next tick, if its Tick is not 0
-	slack   int64                    // least slack of new commands since it was last reported, in 1/256 ticks
+	slack   int64                    // least slack of new commands that was not reported yet, or in vain, in 1/256 ticks
 	slacked bool
+	told    [wire.LogSize]int16 // by packet, what it reported of that in 1/16 ticks, or untold
 	scratch []game.Command
 	line    queue
 	run     game.Command
 
 	stats PlayerStats
 	seer  seer
+}
+
+// untold is that nothing was reported, mostSlack what is reported of more.
+const (
+	untold    = math.MinInt16
+	mostSlack = 1 << 14
+)
+
+// slacks notes the slack of new commands, to be reported.
+func (c *conn) slacks(slack int64) {
+	if !c.slacked || slack < c.slack {
+		c.slack, c.slacked = slack, true
+	}
 }
 
 // Receive takes in one datagram of a player; data is not retained. Whatever is wrong with it is counted and
@@ -123,12 +138,14 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 		return
 	}
 	c.scratch = cmds[:cap(cmds)]
+	heard := c.heard
+	c.heard = arrival // what is acknowledged is known from now on
 	if h.HasAck && !c.log.Acked(h.Ack, c.delivered, c.missing) {
+		c.heard = heard
 		s.drops.HostileAck++
 		return
 	}
 	c.recv.Applied(h.Seq)
-	c.heard = arrival
 	stood := c.up.Queued(arrival, arrival.Sub(arrival.Near(h.Stamp)))
 	if h.HasAck {
 		c.view.Reclaim(h.Ack.Latest)
@@ -182,6 +199,9 @@ func (c *conn) delivered(p *wire.Packet) {
 func (c *conn) missing(p *wire.Packet) {
 	c.path.Missing(max(c.heard, c.s.now))
 	c.dropped(p)
+	if t := c.told[p.Seq%wire.LogSize]; t != untold { // the path's worst moments are those in which reports of them are lost
+		c.slacks(int64(t) << 4)
+	}
 }
 
 // dropped takes in that a packet is to be said again, which says nothing of the path: it never got there, or nothing was heard of it.
@@ -216,9 +236,7 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 	}
 	c.got[at] = t
 	slack := int64(t.Frac()) - int64(c.s.tick.Frac()) - int64(arrival.Sub(c.s.now))*clock.FracPerTick/int64(c.s.current)
-	if !c.slacked || slack < c.slack {
-		c.slack, c.slacked = slack, true
-	}
+	c.slacks(slack)
 	if c.s.rules.Mode == game.Queued {
 		c.enqueue(cmd, arrival)
 		return
@@ -321,6 +339,9 @@ func (c *conn) due() *game.Command {
 	return run
 }
 
+// toldBy is how many packets later at the latest an acknowledgement shows that one was lost: three, and one between ticks.
+const toldBy = 4
+
 // maxQueued is how long after encoding a datagram may have been stamped by the edge.
 const maxQueued = 250 * time.Millisecond
 
@@ -357,7 +378,8 @@ func (c *conn) encode(out *Outbox) {
 	_ = c.window.SetBudget(rate.BytesPerSecond(budget)) // within its bounds, as those of the path are
 	c.see(out)
 	rto := c.rto()
-	c.log.Expire(now.Add(-2*rto), c.dropped) // unanswered: an outage, maybe, and what it holds back still comes
+	// Unanswered: an outage, maybe, and what it holds back still comes. Not before later packets can have told that this one was lost.
+	c.log.Expire(now.Add(-max(2*rto, rto+toldBy*time.Second/time.Duration(c.send))), c.dropped)
 	team := int64(0)
 	if c.ent >= 0 {
 		team = s.hist.At(c.ent).Team
@@ -412,7 +434,7 @@ func (c *conn) encode(out *Outbox) {
 	head := h.Append(out.buf)
 	outer := (len(head) - begin) * 8 // bits around the entries
 	w.Reset(head)
-	c.feedback(w)
+	c.feedback(w, p.Seq)
 	outer += w.Len()
 	sent, reserve := 0, 0
 	moving, movingBits, firstBits := 0, 0, 0 // records of what moves, and first sights
@@ -489,18 +511,20 @@ func (c *conn) limited(now clock.Time) {
 // feedback writes what the client needs to time its commands.
 //
 //	1 bit      whether commands arrived at all; then tick-acked, signed, of order 4
-//	1 bit      whether new ones arrived since; then the least slack in 1/16 tick, signed, of order 5
+//	1 bit      whether new ones arrived since, or a packet that said so was lost; then the least slack in 1/16 tick, signed, of order 5
 //	4 bits     starved ticks so far, modulo 16
 //	1 bit      where commands are queued: whether any ran; then tick minus the newest that did, signed, of order 3
-func (c *conn) feedback(w *wire.BitWriter) {
+func (c *conn) feedback(w *wire.BitWriter, seq wire.Seq) {
 	w.Bool(c.acked != 0)
 	if c.acked != 0 {
 		w.Varint(int64(c.s.tick)-int64(c.acked), 4)
 	}
 	w.Bool(c.slacked)
+	c.told[seq%wire.LogSize] = untold
 	if c.slacked {
-		w.Varint(min(max(c.slack>>4, -1<<14), 1<<14), 5) // rounded down: one that was late by little was late
-		c.slacked = false
+		slack := min(max(c.slack>>4, -mostSlack), mostSlack) // rounded down: one that was late by little was late
+		w.Varint(slack, 5)
+		c.told[seq%wire.LogSize], c.slacked = int16(slack), false
 	}
 	w.Bits(c.stats.Starved&15, 4)
 	if c.s.rules.Mode == game.Queued {

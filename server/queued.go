@@ -98,6 +98,7 @@ func (c *conn) next() *game.Command {
 			set(&c.run, &c.last)
 			c.run.Tick, c.run.Seen = t, 0
 			game.Unpress(c.s.rules.Command, c.run.Vals)
+			game.Still(c.s.rules.Command, c.run.Vals) // who idles does not run, whatever it said before
 			c.seer.begin(c, &c.run, 0)
 			return &c.run
 		case t < q.from: // the client passed over it, too

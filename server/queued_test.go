@@ -8,6 +8,7 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/game"
+	"meanwhile/geom"
 	"meanwhile/wire"
 )
 
@@ -93,6 +94,12 @@ func TestQueuedIsNoSpeedHack(t *testing.T) {
 		"back and forth": func(i int, now, last clock.Tick) (from, to clock.Tick) {
 			return now + clock.Tick(i*7%25) - 12, now + clock.Tick(i*7%25)
 		},
+		"idles now and then": func(i int, now, last clock.Tick) (from, to clock.Tick) {
+			if i%30 != 29 {
+				return 1, 0
+			}
+			return now - 12, now + 5
+		},
 		"the end of time": func(i int, now, last clock.Tick) (from, to clock.Tick) { return 1<<32 - 30, 1<<32 - 1 },
 	} {
 		n := newNestOf(t, Config{}, game.Queued)
@@ -112,7 +119,7 @@ func TestQueuedIsNoSpeedHack(t *testing.T) {
 			if last = to; last > n.s.Tick()+64 {
 				last = n.s.Tick() + 64
 			}
-			p.send(cmds...)
+			n.s.Receive(p.id, n.now, p.packetWith(func(h *wire.Header) { h.Idle = name == "idles now and then" && i%10 < 7 }, cmds...))
 			n.ran = n.ran[:0]
 			n.tick(nil)
 			counts = append(counts, len(n.ran))
@@ -128,6 +135,28 @@ func TestQueuedIsNoSpeedHack(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Who says that nothing changes while it runs does not go on running in silence.
+func TestQueuedIdleDoesNotRun(t *testing.T) {
+	n := newNestOf(t, Config{}, game.Queued)
+	n.keep = true
+	p := n.connect("eve")
+	for range 3 {
+		n.tick(nil)
+	}
+	n.s.Receive(p.id, n.now, p.packetWith(func(h *wire.Header) { h.Idle = true }, command(n.s.Tick()+1, antCmd{Move: geom.Vec2{X: 1}})))
+	for range 50 {
+		n.tick(nil)
+	}
+	for i, r := range n.ran {
+		if moves := r.c.Move != (geom.Vec2{}); moves != (i == 0) {
+			t.Fatalf("command %d of %d moves by %v", i, len(n.ran), r.c.Move)
+		}
+	}
+	if len(n.ran) < 30 {
+		t.Errorf("%d commands ran", len(n.ran))
 	}
 }
 

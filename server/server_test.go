@@ -171,6 +171,7 @@ type peer struct {
 	told    int // names that it was told
 	acked   clock.Tick
 	ran     clock.Tick // newest queued command that ran
+	slacks  []int64    // what each datagram said of the least slack, in 1/16 ticks
 	dropped int
 	w       wire.BitWriter
 }
@@ -199,7 +200,7 @@ func (p *peer) take(b []byte) wire.Header {
 		p.acked = max(p.acked, clock.Tick(int64(h.Tick)-r.Varint(4)))
 	}
 	if r.Bool() {
-		r.Varint(5)
+		p.slacks = append(p.slacks, r.Varint(5))
 	}
 	r.Bits(4)
 	if p.n.queued && r.Bool() {
@@ -526,6 +527,40 @@ func TestIdleTicksAreNotAcknowledged(t *testing.T) {
 	}
 	if p.acked < to {
 		t.Errorf("acknowledged up to %d, want %d: idle ticks in between are no gap", p.acked, to)
+	}
+}
+
+// What a lost datagram said of how late commands came is said again as soon as it is known to be lost, once.
+func TestSlackIsReportedAgain(t *testing.T) {
+	n := newNest(t, Config{})
+	p := n.connect("ann")
+	for i := range 80 {
+		tick := n.s.Tick() + 3
+		if i != 40 { // that of its tick comes two ticks late, with the next one
+			p.send(command(tick, antCmd{}))
+		} else {
+			p.send()
+		}
+		if i == 45 {
+			p.send(command(tick-5, antCmd{}), command(tick-4, antCmd{}), command(tick-3, antCmd{}), command(tick-2, antCmd{}),
+				command(tick-1, antCmd{}), command(tick, antCmd{}))
+		}
+		n.tick(func(_ PlayerID, b []byte) {
+			if i != 45 { // the datagram that reports it is lost
+				p.take(b)
+			}
+		})
+	}
+	told := 0
+	for _, s := range p.slacks {
+		if s == -2*16 {
+			told++
+		} else if s != 3*16 {
+			t.Errorf("a slack of %d/16 ticks", s)
+		}
+	}
+	if told != 1 {
+		t.Errorf("of the command that was two ticks late the client was told %d times", told)
 	}
 }
 
