@@ -36,6 +36,8 @@ type Truth struct {
 type Avatar struct {
 	ID game.ID
 	At geom.Vec3 // metres
+	// Carries is what the server takes the path to the player to carry, bytes a second; at most the budget.
+	Carries int
 }
 
 // A Watch is somebody who is told the truth, for tools and demonstrations: players must not have one.
@@ -124,7 +126,8 @@ func (ws *watchers) publish(r *room, now clock.Time) {
 		k := r.srv.Rules().Kinds[kind]
 		ws.floats = k.AppendExact(ws.floats[:0], nil, sims, 0)
 		if at, ok := place(k, ws.floats); ok {
-			t.Avatars = append(t.Avatars, Avatar{id, at})
+			st, _ := r.srv.Stats(p.id)
+			t.Avatars = append(t.Avatars, Avatar{id, at, st.DownRate})
 		}
 	}
 	for w := range ws.list {

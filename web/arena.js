@@ -11,7 +11,7 @@ const players = world => world.player ?? []
 
 /** A player as the scene draws it. */
 const readPlayer = (p, into) => Object.assign(into, {
-  id: p.id, mine: p.mine, cut: p.cut, held: p.held,
+  id: p.id, mine: p.mine, cut: p.cut, held: p.held, lateMs: p.lateMs ?? 0,
   x: p.pos.x, y: p.pos.y, z: p.pos.z ?? 0, vx: p.vel?.x ?? 0, vy: p.vel?.y ?? 0,
   aim: p.aim ?? 0, health: p.health ?? 100, alive: p.alive ?? true, crouch: p.crouch ?? false,
   name: p.name || `Player ${p.id}`, score: p.score ?? 0, deaths: p.deaths ?? 0, ammo: p.ammo,
@@ -181,7 +181,7 @@ function draw(world) {
     crosshair: pointer ? { x: g.mouse.x, y: g.mouse.y } : null,
   })
   $("stage").classList.toggle("aiming", pointer)
-  ribbon.draw(g.stats, g.packets)
+  ribbon.draw(g.stats, g.packets, list)
   panel.measure(g)
   if (now - hudAt > 120) {
     hudAt = now

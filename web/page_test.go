@@ -1,13 +1,19 @@
 package web_test
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"meanwhile/app/js"
+	"meanwhile/app/site"
+	"meanwhile/examples/arena"
+	"meanwhile/host"
 	"meanwhile/internal/browser"
 	"meanwhile/web"
 )
@@ -106,4 +112,106 @@ func TestArena(t *testing.T) {
 	p.Click("#panelbutton")
 	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'visible'")
 	p.Screenshot("phone")
+}
+
+// live serves the demonstration: the arena with bots, and a page whose client is the real one.
+func live(t *testing.T) string {
+	program, err := site.Build(t.Context(), "client", "arena", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := arena.Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := site.Listen(site.Config{
+		Addr: "127.0.0.1:0", Truth: true, Pages: []fs.FS{web.Files},
+		Host:     host.Config{Rules: rules, Bots: 7, Seed: 3},
+		Handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- s.Serve(ctx, program) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL()
+}
+
+// What is measured is told, and follows the network: delay, age and bound on this machine and on LTE in a train, where the picture keeps
+// moving; an outage is said plainly.
+func TestMeasures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs a browser")
+	}
+	url := live(t)
+	p := browser.New(t) // after the site, so that it is closed before it
+	p.Open(url)
+	p.Eval(`(window.measure = name => {
+		const row = [...document.querySelectorAll(".measure")].find(r => r.firstChild.textContent === name)
+		return row.querySelector("b").textContent
+	}, window.number = name => parseFloat(measure(name).replace("±", "")), 0)`, nil)
+	p.WaitFor("globalThis.g?.me && g.world.player.length === 8 && number('Playout delay') > 0 && number('Clock known to') < 8 && number('Playout delay') < 250")
+	for name, unit := range map[string]string{"Playout delay": " ms", "it aims at": " ms", "Newest record": " ms old", "Clock known to": " ms", "Command lead": " ms",
+		"Round trip": " ms", "Correction": " cm", "Hitches": " single", "Down": " kbit/s", "Up": " kbit/s"} {
+		var got string
+		if p.Eval(fmt.Sprintf("measure(%q)", name), &got); !strings.HasSuffix(got, unit) || len(got) == len(unit) {
+			t.Errorf("%s reads %q, want a number of%s", name, got, unit)
+		}
+	}
+	p.WaitFor("measure('Down').includes(' of ')") // what the server takes the path to carry
+
+	// A train: the path is at least 40 ms longer, and stands still now and then.
+	var before float64
+	p.Eval("number('Playout delay')", &before)
+	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "LTE in a train").click()`, nil)
+	p.WaitFor("location.search === '?profile=lte-c' && g.stats.rttMs > 40")
+	p.WaitFor("number('Clock known to') > 8 && number('Newest record') > 20")
+	p.WaitFor(fmt.Sprintf("number('Playout delay') > %v", before+20))
+	var ages int
+	p.Eval(`new Promise(done => {
+		const seen = new Set(), timer = setInterval(() => { seen.add(measure("Newest record")); if (seen.size > 5) { clearInterval(timer); done(seen.size) } }, 50)
+	})`, &ages)
+
+	// Others move, frame by frame; never through a wall.
+	var moved struct{ Frames, Moving, Through float64 }
+	p.Eval(`new Promise(async done => {
+		const walls = (await (await fetch("/arena/map.json")).json()).walls, draw = g.draw, last = new Map()
+		const inside = q => walls.some(w => q.pos.z < w.height - 0.1 && ["x", "y"].every((c, i) => q.pos[c] > w.min[i] + 0.1 && q.pos[c] < w.max[i] - 0.1))
+		const got = { Frames: 0, Moving: 0, Through: 0 }
+		g.draw = world => {
+			draw(world)
+			for (const q of world.player) {
+				const was = last.get(q.id)
+				if (!q.mine && was && Math.hypot(q.pos.x - was.x, q.pos.y - was.y) > 1e-3) got.Moving++
+				if (inside(q)) got.Through++
+				last.set(q.id, { ...q.pos })
+			}
+			if (++got.Frames === 240) { g.draw = draw; done(got) }
+		}
+	})`, &moved)
+	if moved.Moving < 240 || moved.Through > 0 {
+		t.Errorf("of 240 frames: %+v", moved)
+	}
+
+	// An outage is said, and that it is over.
+	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "1 s outage").click()`, nil)
+	const notice = `document.querySelector(".meanwhile-notice:not(.quiet)")?.innerText ?? ""`
+	p.WaitFor(`(` + notice + `).startsWith("Nothing from the server for 0.")`)
+	p.Screenshot("outage")
+	p.WaitFor(`(` + notice + `).startsWith("The server was silent for ")`)
+	p.WaitFor(`(` + notice + `) === ""`)
+	p.Screenshot("train")
+
+	// A delay as games have it: a setting like all others.
+	p.Eval(`{ const s = document.getElementById("playout"); s.value = 200; s.dispatchEvent(new Event("input", { bubbles: true })) }`, nil)
+	p.WaitFor("location.search === '?profile=lte-c&playout=200' && Math.abs(g.stats.targetMs - 200) < 1")
+	p.Open(url + "?playout=350")
+	p.WaitFor("globalThis.g?.me && Math.abs(g.stats.targetMs - 350) < 1 && document.getElementById('playout').selectedOptions[0].text.includes('lobby')")
 }

@@ -1,13 +1,15 @@
 // The side panel: what the person may change, what is measured, and the address that remembers all of it.
 
 const HISTORY = 300, SAMPLE_MS = 100 // 30 s
+const OUTAGE_MS = 1000
+const SETTLE_MS = 700
 
 /** Ranges and switches by id: the engine's setting, its default, and how a value reads. */
 const CONTROLS = {
   delay: { setting: "delayMs", initial: 0, text: v => `${v} ms` },
   jitter: { setting: "jitterMs", initial: 0, text: v => v ? `0–${v} ms` : "none" },
   loss: { setting: "lossPct", initial: 0, text: v => `${v} %` },
-  playout: { setting: "playoutMs", initial: 0, text: v => v ? `${v} ms` : "automatic" },
+  playout: { setting: "playoutMs", initial: 0 },
   predict: { setting: "predict", initial: 1 },
   interpolate: { setting: "interpolate", initial: 1 },
   lagcomp: { setting: "lagcomp", initial: 1 },
@@ -24,12 +26,38 @@ const PRESETS = [
   { title: "Hopeless", delay: 250, jitter: 200, loss: 20 },
 ]
 
-const GRAPHS = [
-  { unit: "ms", least: 60, series: [{ name: "Round trip", stat: "rttMs", color: "#9fb0c4", fill: true }, { name: "±", stat: "clockBoundMs", color: "#8a99ae" }] },
-  { unit: "ms", least: 120, series: [{ name: "Playout", stat: "delayMs", color: "#d7dee8", fill: true }, { name: "age", stat: "ageMs", color: "#8a99ae" }] },
-  { unit: "kB/s", least: 4, scale: 1 / 1000, digits: 1, series: [{ name: "Down", stat: "downBps", color: "#d7dee8", fill: true }, { name: "Up", stat: "upBps", color: "#56b4e9" }] },
-  { unit: "cm", least: 10, digits: 0, series: [{ name: "Correction", stat: "correctionCm", color: "#56b4e9", fill: true, peak: true }] },
+const ms = v => `${Math.round(v)} ms`
+const kbit = v => Math.round(v / 125)
+const OTHER = "#d7dee8", MINE = "#56b4e9", PLAIN = "#9fb0c4", HIT = "#ff5d73"
+
+/**
+ * What is measured: a line each. read makes its numbers from the stats, the first of which is filled, the others are thin lines; text says them.
+ * least is what the graph's height is at least; peak keeps the largest of the frames between two samples; bars shows what was added.
+ */
+const MEASURES = [
+  { name: "Playout delay", about: "How far behind the server’s now others are drawn, so that a record is there before it is needed.",
+    color: OTHER, least: 120, read: s => [s.delayMs, aim(s)], text: v => ms(v[0]) },
+  { name: "it aims at", sub: true, about: "The delay to which playout speeds up or slows down: the least that keeps to about one hitch a minute.",
+    color: OTHER, least: 120, read: s => [aim(s)], text: v => ms(v[0]) },
+  { name: "Newest record", about: "Its age: how long ago the server made the newest record that has arrived. It grows while nothing comes.",
+    color: PLAIN, least: 120, read: s => [s.ageMs], text: v => `${ms(v[0])} old` },
+  { name: "Clock known to", about: "By so much the estimate of the server’s clock can be wrong at most, whatever the path does: about half of the shortest round trip.",
+    color: PLAIN, least: 10, read: s => [s.clockBoundMs], text: v => `± ${v[0] < 9.95 ? v[0].toFixed(1) : Math.round(v[0])} ms` },
+  { name: "Command lead", about: "How far your commands are stamped ahead of the server’s now, so that each is there when its tick runs.",
+    color: MINE, least: 60, read: s => [s.leadMs], text: v => ms(v[0]) },
+  { name: "Correction", about: "How far your avatar is drawn from where the server has put it; it fades.",
+    color: MINE, least: 10, peak: true, read: s => [s.correctionCm], text: v => `${Math.round(v[0])} cm` },
+  { name: "Round trip", about: "To the server and back, smoothed.",
+    color: PLAIN, least: 60, read: s => [s.rttMs], text: v => ms(v[0]) },
+  { name: "Hitches", about: "How often others stood still because nothing newer had come: all at once, and single ones whose own records were late.",
+    color: HIT, least: 1, bars: true, read: s => [s.hitches, s.entityHitches], text: v => `${v[0]} + ${v[1]} single` },
+  { name: "Down", about: "What you get, of what the server takes the path to carry; it allows itself no more than its budget.",
+    color: OTHER, least: 3000, read: (s, carries) => [s.downBps, carries], text: v => `${kbit(v[0])}${v[1] ? ` of ${kbit(v[1])}` : ""} kbit/s` },
+  { name: "Up", about: "What you send, of what your path is found to carry.",
+    color: MINE, least: 3000, read: s => [s.upBps, s.upCarriesBps], text: v => `${kbit(v[0])}${v[1] ? ` of ${kbit(v[1])}` : ""} kbit/s` },
 ]
+/** The target is told above the path's least; here it is counted from the server's now, as the delay is. */
+const aim = s => s.targetMs > 0 ? s.targetMs + (s.rttMinMs ?? 0) / 2 : 0
 
 const $ = id => document.getElementById(id)
 
@@ -38,7 +66,7 @@ export function readAddress() {
   const q = new URLSearchParams(location.search), state = {}
   for (const id in CONTROLS) {
     const v = q.get(id), n = Number(v)
-    const input = $(id), max = input.type === "checkbox" ? 1 : +input.max
+    const input = $(id), max = input.type === "checkbox" ? 1 : +(input.max || 500)
     state[id] = v === null || !(n >= 0) ? CONTROLS[id].initial : Math.min(n, max)
   }
   state.profile = q.get("profile") ?? ""
@@ -58,10 +86,11 @@ export class Panel {
   constructor(state) {
     this.state = state
     this.g = null
-    this.graphs = GRAPHS.map(spec => new Graph(spec, $("graphs"), this))
+    this.graphs = MEASURES.map(spec => new Graph(spec, $("graphs"), this))
     this.cursor = null // index of the sample under the pointer, shared by all graphs
     this.sampledAt = 0
-    this.peaks = {}
+    this.settled = Infinity
+    this.carries = 0 // bytes a second that the server takes the way to us to carry, 0 = not known
     for (const id in CONTROLS) {
       const input = $(id)
       input.addEventListener("input", () => this.choose({ [id]: input.type === "checkbox" ? +input.checked : +input.value }))
@@ -71,7 +100,9 @@ export class Panel {
     $("panelbutton").addEventListener("click", () => this.open(!$("panel").classList.contains("open")))
     document.addEventListener("keydown", e => { if (e.key === "Escape") this.open(false) })
     $("view").addEventListener("pointerdown", () => this.open(false))
-    $("panel").addEventListener("pointerup", () => setTimeout(() => $("view").focus({ preventScroll: true }))) // space jumps again
+    const back = () => setTimeout(() => $("view").focus({ preventScroll: true })) // space jumps again
+    $("panel").addEventListener("pointerup", e => { if (e.target !== $("playout")) back() }) // the list would close
+    $("playout").addEventListener("change", back)
     $("bot").addEventListener("click", () => { if (this.g) this.g.autopilot = !this.g.autopilot })
     this.show()
   }
@@ -84,8 +115,31 @@ export class Panel {
     for (const p of g.layout.profiles ?? []) {
       const about = { profile: p.name, delay: p.delayMs, jitter: p.jitterMs, loss: p.lossPct }
       this.presets.push(this.chip(p.title, () => this.choose(about), about))
+      if (p.name === this.state.profile) Object.assign(this.state, about)
+    }
+    const { b } = this.chip("1 s outage", () => {
+      g.set("outageMs", OUTAGE_MS)
+      b.setAttribute("aria-pressed", true)
+      setTimeout(() => b.setAttribute("aria-pressed", false), OUTAGE_MS)
+    })
+    b.className = "cut"
+    b.title = "Nothing gets through for a second, in either direction"
+    if (g.config.truth) setTimeout(() => this.askCarries())
+    else if (!g.config.local) { // this server keeps it to itself
+      $("ghost").disabled = true
+      this.state.ghost = 0
     }
     this.show()
+  }
+
+  /** What the server takes the way to us to carry only the server knows; it is asked past the network panel, once a second. */
+  async askCarries() {
+    const { g } = this
+    if (!document.hidden && g.me) {
+      const response = await fetch(`/truth?room=${encodeURIComponent(g.options.room ?? "")}`).catch(() => null)
+      this.carries = response?.ok ? (await response.json())[g.me?.id] ?? 0 : 0
+    }
+    setTimeout(() => this.askCarries(), 1000)
   }
 
   open(on) {
@@ -120,12 +174,16 @@ export class Panel {
     for (const id in CONTROLS) {
       const input = $(id)
       if (input.type === "checkbox") input.checked = !!state[id]
-      else {
+      else if (input.options) {
+        if (![...input.options].some(o => +o.value === state[id])) input.append(new Option(`${state[id]} ms`, state[id]))
+        input.value = state[id]
+      } else {
         input.value = state[id]
         input.style.setProperty("--at", `${100 * state[id] / input.max}%`)
-        input.closest("label").querySelector("output").textContent = CONTROLS[id].text(state[id])
+        input.closest("label").querySelector("output").textContent = (state.profile && state[id] ? "≈ " : "") + CONTROLS[id].text(state[id])
       }
     }
+    $("profile").textContent = state.profile ? "each way, roughly" : "each way"
     for (const { b, about } of this.presets) {
       b.setAttribute("aria-pressed", state.profile ? about.profile === state.profile : !about.profile && NETWORK.every(id => about[id] === state[id]))
     }
@@ -134,7 +192,7 @@ export class Panel {
   remember() {
     const q = new URLSearchParams(location.search), { state } = this
     for (const id in CONTROLS) {
-      if (state[id] === CONTROLS[id].initial) q.delete(id)
+      if (state[id] === CONTROLS[id].initial || state.profile && NETWORK.includes(id)) q.delete(id)
       else q.set(id, state[id])
     }
     if (state.profile) q.set("profile", state.profile)
@@ -148,11 +206,12 @@ export class Panel {
   /** Once a frame. */
   measure(g) {
     const { stats, now } = g
-    for (const graph of GRAPHS) for (const s of graph.series) if (s.peak) this.peaks[s.stat] = Math.max(this.peaks[s.stat] ?? 0, stats[s.stat] ?? 0)
+    for (const graph of this.graphs) graph.see(stats, this.carries)
     if (now - this.sampledAt < SAMPLE_MS) return
     this.sampledAt = now
-    for (const graph of this.graphs) graph.sample(stats, this.peaks)
-    this.peaks = {}
+    if (!(stats.serverMs > 0)) this.settled = now + SETTLE_MS
+    if (now < this.settled) return // the first estimates would flatten all that follows
+    for (const graph of this.graphs) graph.sample()
     this.draw()
     if (++this.turn % 3) return
     const names = { webtransport: "WebTransport", websocket: "WebSocket" }
@@ -166,89 +225,99 @@ export class Panel {
   }
   turn = 0
 
-  draw() { for (const graph of this.graphs) graph.draw(this.cursor) }
+  draw() {
+    for (const graph of this.graphs) graph.draw(this.cursor)
+    const ago = this.cursor === null ? 0 : (HISTORY - 1 - this.cursor) * SAMPLE_MS / 1000
+    $("when").textContent = ago ? `${ago.toFixed(1)} s ago` : "now"
+  }
 }
 
-/** One small graph of the last 30 seconds; all share a cursor. */
+/** One line: a name, the last 30 seconds, the number. All lines share a cursor. */
 class Graph {
   constructor(spec, parent, panel) {
     this.spec = spec
-    this.box = document.createElement("div")
-    this.box.className = "graph"
-    const row = document.createElement("p")
-    this.values = spec.series.map(s => {
-      const span = document.createElement("span"), b = document.createElement("b")
-      if (spec.series.length > 1) b.style.color = s.color
-      span.append(`${s.name} `, b)
-      row.append(span)
-      return b
-    })
-    this.canvas = document.createElement("canvas")
-    this.box.append(row, this.canvas)
-    parent.append(this.box)
+    const row = document.createElement("div")
+    row.className = spec.sub ? "measure sub" : "measure"
+    row.title = spec.about
+    row.innerHTML = "<span></span><canvas></canvas><b></b><small></small>"
+    ;[this.name, this.canvas, this.value, this.about] = row.children
+    this.name.textContent = spec.name
+    this.about.textContent = spec.about
+    this.value.style.color = spec.color
+    parent.append(row)
     this.ctx = this.canvas.getContext("2d")
-    this.data = spec.series.map(() => new Float32Array(HISTORY))
+    this.data = spec.read({}).map(() => new Float32Array(HISTORY))
+    this.now = this.data.map(() => 0)
     this.n = 0
     this.top = spec.least
     this.canvas.addEventListener("pointermove", e => {
-      panel.cursor = Math.round(e.offsetX / this.canvas.clientWidth * (HISTORY - 1))
+      panel.cursor = Math.max(0, Math.min(HISTORY - 1, Math.round(e.offsetX / this.canvas.clientWidth * (HISTORY - 1))))
       panel.draw()
     })
     this.canvas.addEventListener("pointerleave", () => { panel.cursor = null; panel.draw() })
   }
 
-  sample(stats, peaks) {
-    this.spec.series.forEach((s, i) => {
-      this.data[i].copyWithin(0, 1)
-      const v = s.peak ? peaks[s.stat] : stats[s.stat]
-      this.data[i][HISTORY - 1] = (v > 0 ? v : 0) * (this.spec.scale ?? 1)
+  /** Once a frame. */
+  see(stats, carries) {
+    this.spec.read(stats, carries).forEach((v, i) => {
+      v = v > 0 ? v : 0
+      this.now[i] = this.spec.peak && this.seen ? Math.max(this.now[i], v) : v
     })
+    this.seen = true
+  }
+
+  sample() {
+    this.data.forEach((d, i) => {
+      if (!this.n) d.fill(this.now[i]) // what was before is not an increase
+      d.copyWithin(0, 1)
+      d[HISTORY - 1] = this.now[i]
+    })
+    this.seen = false
     this.n = Math.min(HISTORY, this.n + 1)
   }
 
   draw(cursor) {
-    const { ctx, canvas, spec } = this, ratio = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight
+    const { ctx, canvas, spec, data } = this, ratio = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight
     if (canvas.width !== Math.round(w * ratio)) canvas.width = Math.round(w * ratio)
     if (canvas.height !== Math.round(h * ratio)) canvas.height = Math.round(h * ratio)
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0)
     ctx.clearRect(0, 0, w, h)
-    let most = spec.least
-    for (const d of this.data) for (let i = HISTORY - this.n; i < HISTORY; i++) if (d[i] > most) most = d[i]
-    most *= 1.12
-    this.top += (most - this.top) * (most > this.top ? 0.5 : 0.08)
-    const x = i => i / (HISTORY - 1) * w, y = v => h - 1.5 - v / this.top * (h - 4)
-    ctx.strokeStyle = "rgba(150, 180, 220, 0.12)"
+    const first = HISTORY - this.n, x = i => i / (HISTORY - 1) * w
     ctx.lineWidth = 1
+    ctx.strokeStyle = "rgba(150, 180, 220, 0.14)"
     ctx.beginPath()
     ctx.moveTo(0, h - 0.5); ctx.lineTo(w, h - 0.5)
-    for (let i = HISTORY - 100; i > 0; i -= 100) { ctx.moveTo(x(i), 2); ctx.lineTo(x(i), h) }
     ctx.stroke()
-    this.data.forEach((d, s) => {
-      const { color, fill } = spec.series[s], first = HISTORY - this.n
-      ctx.beginPath()
-      for (let i = first; i < HISTORY; i++) i === first ? ctx.moveTo(x(i), y(d[i])) : ctx.lineTo(x(i), y(d[i]))
-      ctx.strokeStyle = color
-      ctx.lineWidth = 1.3
-      ctx.lineJoin = "round"
-      ctx.stroke()
-      if (!fill || !this.n) return
-      ctx.lineTo(w, h)
-      ctx.lineTo(x(first), h)
-      const g = ctx.createLinearGradient(0, 0, 0, h)
-      g.addColorStop(0, color + "40")
-      g.addColorStop(1, color + "05")
-      ctx.fillStyle = g
-      ctx.fill()
-    })
+    if (spec.bars) {
+      data.forEach((d, s) => {
+        ctx.fillStyle = spec.color + (s ? "90" : "")
+        for (let i = first + 1; i < HISTORY; i++) if (d[i] > d[i - 1]) ctx.fillRect(x(i) - 1, s ? h * 0.45 : 1, 2, h)
+      })
+    } else {
+      let most = spec.least
+      for (const d of data) for (let i = first; i < HISTORY; i++) if (d[i] > most) most = d[i]
+      most *= 1.08
+      this.top += (most - this.top) * (most > this.top ? 0.5 : 0.08)
+      const y = v => h - 1 - v / this.top * (h - 3)
+      data.forEach((d, s) => {
+        ctx.beginPath()
+        for (let i = first; i < HISTORY; i++) i === first ? ctx.moveTo(x(i), y(d[i])) : ctx.lineTo(x(i), y(d[i]))
+        ctx.strokeStyle = s ? spec.color + "70" : spec.color
+        ctx.lineWidth = s ? 1 : 1.2
+        ctx.lineJoin = "round"
+        ctx.stroke()
+        if (s || !this.n) return
+        ctx.lineTo(w, h)
+        ctx.lineTo(x(first), h)
+        ctx.fillStyle = spec.color + "22"
+        ctx.fill()
+      })
+    }
     const at = cursor ?? HISTORY - 1
     if (cursor !== null) {
-      ctx.strokeStyle = "rgba(215, 222, 232, 0.5)"
-      ctx.beginPath(); ctx.moveTo(x(at), 0); ctx.lineTo(x(at), h); ctx.stroke()
+      ctx.fillStyle = "rgba(215, 222, 232, 0.6)"
+      ctx.fillRect(x(at) - 0.5, 0, 1, h)
     }
-    this.data.forEach((d, s) => {
-      const unit = s === this.data.length - 1 ? ` ${spec.unit}` : ""
-      this.values[s].textContent = d[at].toFixed(spec.digits ?? 0) + unit
-      if (cursor !== null) { ctx.fillStyle = spec.series[s].color; ctx.beginPath(); ctx.arc(x(at), y(d[at]), 2.5, 0, 7); ctx.fill() }
-    })
+    this.value.textContent = cursor !== null && at < first ? "" : spec.text(data.map(d => d[at]))
   }
 }

@@ -4,12 +4,15 @@ import { COLOR } from "/scene.js"
 
 const SANS = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 const KEEP = 512 // packets
+const SILENCE = 250 // ms without a packet that are pointed out
+const LONGEST = 2500 // ms of silence that make the axis longer
 
 export class Ribbon {
   constructor(canvas) {
     this.canvas = canvas
     this.ctx = canvas.getContext("2d")
     this.packets = []
+    this.arrived = [] // when packets came, in order
     this.past = 600
     this.future = 200
     this.delay = this.lead = 0
@@ -26,8 +29,8 @@ export class Ribbon {
     this.ratio = ratio
   }
 
-  /** Draws the timelines of stats, taking in this frame's packets. */
-  draw(stats, packets) {
+  /** Draws the timelines of stats, taking in this frame's packets; others are what is drawn at playout time, or lateMs after it. */
+  draw(stats, packets, others) {
     const { ctx, width, height } = this, now = stats.serverMs
     if (this.ratio !== (window.devicePixelRatio || 1)) this.fit()
     for (const p of packets) this.packets.push({ ...p })
@@ -37,7 +40,8 @@ export class Ribbon {
     const delay = now - stats.playoutMs, lead = stats.commandMs - now
     this.delay += (delay - this.delay) * 0.1
     this.lead += (lead - this.lead) * 0.1
-    this.past += (Math.max(420, 1.35 * this.delay + 160) - this.past) * 0.04
+    const silent = stats.state === 2 ? 0 : stats.silentMs ?? 0
+    this.past += (Math.max(420, 1.35 * this.delay + 160, Math.min(LONGEST, 1.2 * silent)) - this.past) * 0.04
     this.future += (Math.max(170, 1.25 * this.lead + 110) - this.future) * 0.04
     const small = height < 84, top = small ? 20 : 32, bottom = height - (small ? 12 : 24)
     const k = width / (this.past + this.future), x = ms => width - (this.future + now - ms) * k
@@ -62,6 +66,29 @@ export class Ribbon {
       ctx.moveTo(tx, bottom - 2); ctx.lineTo(tx, bottom + 3)
     }
     ctx.stroke()
+
+    // When nothing came: between two arrivals, and since the last.
+    const gap = (from, to, label) => {
+      if (to - from < SILENCE) return
+      const a = x(from), b = x(to)
+      ctx.fillStyle = "rgba(255, 93, 115, 0.16)"
+      ctx.fillRect(a, bottom - 9, b - a, 9)
+      ctx.fillStyle = COLOR.hit
+      ctx.fillRect(a, bottom - 1, b - a, 2)
+      if (b - a < 120) return
+      ctx.font = `10.5px ${SANS}`
+      ctx.textAlign = "center"
+      ctx.textBaseline = "alphabetic"
+      const text = `${label} ${((to - from) / 1000).toFixed(1)} s`, half = ctx.measureText(text).width / 2 + 4, mid = (Math.max(a, 70) + b) / 2
+      ctx.fillStyle = "#0c1016"
+      ctx.fillRect(mid - half, bottom - 23, 2 * half, 13)
+      ctx.fillStyle = COLOR.hit
+      ctx.fillText(text, mid, bottom - 13)
+    }
+    this.arrived.push(...packets.filter(p => !p.up && p.arrivedMs > 0).map(p => p.arrivedMs).sort((a, b) => a - b))
+    while (this.arrived.length > 1 && this.arrived[1] < now - this.past) this.arrived.shift()
+    for (let i = 1; i < this.arrived.length; i++) gap(this.arrived[i - 1], this.arrived[i], "nothing came for")
+    if (this.arrived.length && silent > 0) gap(this.arrived.at(-1), now, "nothing for")
 
     // Packets.
     for (const p of this.packets) {
@@ -103,21 +130,25 @@ export class Ribbon {
     ctx.fillStyle = COLOR.other
     ctx.beginPath(); ctx.moveTo(newest, top - 1); ctx.lineTo(newest - 4, top - 7); ctx.lineTo(newest + 4, top - 7); ctx.closePath(); ctx.fill()
 
+    // Others whose records come seldom are drawn later than playout time.
+    ctx.fillStyle = COLOR.other
+    for (const o of others) if (!o.mine && o.lateMs > 0) ctx.fillRect(x(stats.playoutMs - o.lateMs) - 0.75, (top + bottom) / 2 - 6, 1.5, 12)
+
     const ms = v => `${Math.round(v)} ms`
     ctx.font = `500 11.5px ${SANS}`
     ctx.textBaseline = "middle"
     const ly = small ? 8 : 14
     ctx.textAlign = "right"
     ctx.fillStyle = COLOR.other
-    ctx.fillText(small ? `others −${ms(this.delay)}` : `what you see of others, ${ms(this.delay)} ago`, Math.max(xp + 4, small ? 90 : 210), ly)
+    ctx.fillText(small ? `others −${ms(this.delay)}` : `playout time: others as they were ${ms(this.delay)} ago`, Math.max(xp + 4, small ? 90 : 290), ly)
     ctx.textAlign = "left"
     ctx.fillStyle = COLOR.mine
-    const label = small ? `you +${ms(this.lead)}` : `you, ${ms(this.lead)} ahead`
+    const label = small ? `you +${ms(this.lead)}` : `command time: you, ${ms(this.lead)} ahead`
     ctx.fillText(label, Math.min(xc - 4, width - ctx.measureText(label).width - 8), ly)
     if (!small) {
       ctx.textAlign = "center"
       ctx.fillStyle = COLOR.truth
-      ctx.fillText("the server’s now", xn, bottom + 14)
+      ctx.fillText("server time: now", xn, bottom + 14)
       ctx.textAlign = "left"
       ctx.font = `11px ${SANS}`
       for (const [text, y] of [["server", top], ["this page", bottom]]) {

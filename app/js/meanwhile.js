@@ -33,7 +33,8 @@
 // g.transport g.layout g.autopilot   "webtransport" or "websocket"; what the game is made of; who drives
 // g.set(name, value)                 a setting; returns the refusal's sentence or ""
 // g.leave()                          goes away for good
-// Each entity has id, mine, cut (moved without a way since the last frame: a teleport), predicted and its properties;
+// Each entity has id, mine, cut (moved without a way since the last frame: a teleport), predicted, lateMs (drawn so much later than
+// playout time) and its properties;
 // vec2 is {x, y}, vec3 {x, y, z}, view {yaw, pitch}, quat {x, y, z, w}, enum its word, bytes an array. A property that this client may not know is undefined. The object of an entity stays
 // the same as long as the entity is here. During g.command g.me holds the newest predicted tick, during g.draw what is drawn.
 // On a touch screen the left half moves, the right half aims (drag) and fires (drag far, or tap a place).
@@ -47,6 +48,7 @@
 //                 progress bar; exec Go's wasm_exec.js, default "/wasm_exec.js"
 //   webtransport  {url, hashes: [SHA-256 of a certificate, as hex, base64 or an array of bytes]}, or null
 //   websocket     url, or null. Both urls may be whole, a path of this server, or ":port/path" on this host
+//   truth         true: /truth tells where the server has everybody
 //   local         true: no transport at all, the engine plays alone
 //   engine        address of a JavaScript module whose boot(config) returns an engine, in place of WebAssembly
 // An answer other than 200 is shown to the person: its first line, as plain text. Serve every file with the headers
@@ -91,7 +93,8 @@
 //       0 version 1 | 1 floats in all | 2 own id, 0 = none | 3 version of texts | 4 stats S | 5 kinds K | 6 events E | 7 packets P
 //       S stats, in the order of layout.stats
 //       K times, in the order of layout.kinds: n, then n times id, flags, values; sorted by id
-//           flags: 1 mine, 2 cut, 4 predicted (drawn in command time), 8 held (drawn past its newest record)
+//           flags: 1 mine, 2 cut, 4 predicted (drawn in command time), 8 held (drawn past its newest record), plus 16 times the
+//           whole milliseconds by which it is drawn later than the others, since its records come seldom (lateMs)
 //           a text's value is an index into texts; NaN = this client may not know it
 //       E times: index of the event, key, entity id (0 = none), flags (1 mine, 2 taken back), values; each is written by one draw only
 //           and what happened while the tab was hidden by none
@@ -101,6 +104,7 @@
 //   setting(name, value) -> string  "" or why it was refused. value is number or string. Names that the page and the demo use:
 //       away 0|1  autopilot 0|1  packets 0|1
 //       delayMs jitterMs lossPct (each direction; loss in bursts of mean 1)  profile (name of layout.profiles; "" = by the sliders)
+//       outageMs (for so long from now nothing gets through in either direction)
 //       playoutMs (0 = automatic)  predict 0|1  interpolate 0|1  lagcomp 0|1
 //   leave(nowMs)                  the page goes: tell the server (through send), so that nobody waits for us
 //
@@ -114,8 +118,11 @@
 //   downBps upBps                 bytes in the last second, 42 per datagram included
 //   corrections correctionCm      mispredictions so far; the fading error of the own avatar now
 //   hitches starved               drawn without a record to draw towards, so far; commands that came too late, so far
-//   state                         0 connecting, 1 playing, 2 away, 3 silent (nothing for 1 s), 4 lost (give up this connection)
+//   state                         0 connecting, 1 playing, 2 away, 3 silent (nothing for 0.5 s), 4 lost (give up this connection)
 //   silentMs                      since the last datagram
+//   targetMs                      playout delay aimed at, above the path's least
+//   entityHitches                 single entities that were drawn without a record to draw towards, so far
+//   upCarriesBps                  bytes a second that the way up carries, as far as is known, and at most what is needed
 
 const BRIDGE = 1
 const PARTS = { vec2: ["x", "y"], vec3: ["x", "y", "z"], view: ["yaw", "pitch"], quat: ["x", "y", "z"] }
@@ -123,10 +130,12 @@ const SIZES = { vec2: 2, vec3: 3, view: 2, quat: 3, angle: 1, number: 1, bool: 1
 const HEADER = 8
 const MINE = 1, CUT = 2, PREDICTED = 4, HELD = 8
 const TAKEN_BACK = 2
-const LOST = 4
+const SILENT = 3, LOST = 4
 const RETRY_MS = [0, 250, 500, 1000, 2000, 4000]
 /** How long the winner of a race is believed to win the next one. */
 const REMEMBER_MS = 10 * 60_000
+/** How long it is said that there was silence. */
+const NOTE_MS = 1200
 /** Beats of a hidden tab; browsers stretch them to a second or more. */
 const AWAY_BEAT_MS = 500
 
@@ -243,7 +252,7 @@ class World {
       for (let i = 0; i < n; i++) {
         const id = floats[at++], flags = floats[at++]
         let entry = known.get(id)
-        if (!entry) known.set(id, entry = { object: { id, mine: false, cut: false, predicted: false, held: false }, frame })
+        if (!entry) known.set(id, entry = { object: { id, mine: false, cut: false, predicted: false, held: false, lateMs: 0 }, frame })
         entry.frame = frame
         const object = entry.object
         this.flag(object, flags)
@@ -287,6 +296,7 @@ class World {
     object.cut = (flags & CUT) !== 0
     object.predicted = (flags & PREDICTED) !== 0
     object.held = (flags & HELD) !== 0
+    object.lateMs = flags >> 4
   }
 }
 
@@ -1031,8 +1041,13 @@ class Game {
     }
     const { state, silentMs } = this.stats
     if (state === LOST) this.connection?.renew()
-    if (this.transport && state === 3) this.notice.show("banner", `Nothing has arrived for ${(silentMs / 1000).toFixed(1)} s`)
-    else if (this.transport && /^Nothing/.test(this.notice.text)) this.notice.hide()
+    if (this.transport && state === SILENT) {
+      this.silentMs = silentMs
+      this.notice.show("banner", `Nothing from the server for ${(silentMs / 1000).toFixed(1)} s`)
+    } else if (this.transport && /^Nothing from/.test(this.notice.text)) { // stays long enough to be read
+      this.notice.show("banner", `The server was silent for ${(this.silentMs / 1000).toFixed(1)} s`)
+      this.silentAt = now
+    } else if (/^The server was silent/.test(this.notice.text) && now - this.silentAt > NOTE_MS) this.notice.hide()
 
     const { ctx, ratio } = this
     if (this.ownCamera && this.camera === this.ownCamera) {

@@ -228,7 +228,7 @@ func TestPage(t *testing.T) {
 
 	t.Run("silence is said and taken back", func(t *testing.T) {
 		p.Eval("g.transport = 'websocket'; engine.state = 3", nil)
-		p.WaitFor(notice + ` === "Nothing has arrived for 2.3 s"`)
+		p.WaitFor(notice + ` === "Nothing from the server for 2.3 s"`)
 		p.Eval("engine.state = 1", nil)
 		p.WaitFor(notice + ` === ""`)
 	})

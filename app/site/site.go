@@ -23,6 +23,7 @@ import (
 	"github.com/coder/websocket"
 
 	"meanwhile/app/js"
+	"meanwhile/game"
 	"meanwhile/host"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -303,6 +304,7 @@ type pageConfig struct {
 	Exec         string        `json:"exec"`
 	WebTransport *webTransport `json:"webtransport"`
 	WebSocket    string        `json:"websocket"`
+	Truth        bool          `json:"truth,omitempty"`
 }
 
 type webTransport struct {
@@ -347,7 +349,7 @@ func (s *Site) config(w http.ResponseWriter, r *http.Request) {
 		// Other rules, another protocol or another program: the page has to be loaded again.
 		Schema: fmt.Sprintf("%d-%016x-%s", session.Version, rules.Hash, p.wasm.hash[:16]),
 		Wasm:   "/" + rules.Name + ".wasm", WasmBytes: len(p.wasm.raw), Exec: "/wasm_exec.js",
-		WebTransport: &webTransport{URL: ":" + port + transport.Path}, WebSocket: transport.Path,
+		WebTransport: &webTransport{URL: ":" + port + transport.Path}, WebSocket: transport.Path, Truth: s.cfg.Truth,
 	}
 	for _, f := range prints {
 		c.WebTransport.Hashes = append(c.WebTransport.Hashes, f.String())
@@ -364,7 +366,8 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 
-// truth answers /truth: Float32, little-endian: [tick, n, n times id, x, y, z], about thirty times a second.
+// truth answers /truth: on a WebSocket Float32, little-endian: [tick, n, n times id, x, y, z], about thirty times a second. To a plain request
+// it tells once what the server takes the paths to carry: {"id": bytes a second}.
 func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 	s.feeds.Add(1) // http.Server still knows the request, and so nobody waits for feeds yet
 	defer s.feeds.Done()
@@ -378,6 +381,23 @@ func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer watch.Close()
+	if r.Header.Get("Upgrade") == "" {
+		ctx, cancel := context.WithTimeout(r.Context(), truthTimeout)
+		defer cancel()
+		t, err := watch.Next(ctx)
+		if err != nil {
+			http.Error(w, "The room has ended.", http.StatusNotFound)
+			return
+		}
+		carries := map[game.ID]int{}
+		for _, a := range t.Avatars {
+			carries[a.ID] = a.Carries
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		_ = json.NewEncoder(w).Encode(carries)
+		return
+	}
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true}) // origins are checked above
 	if err != nil {
 		return

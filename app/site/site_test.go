@@ -324,6 +324,17 @@ func TestTruth(t *testing.T) {
 			}
 		}
 	}
+	// A plain request is told what the paths carry.
+	r, b := get(t, s.URL()+"truth?room=lobby")
+	var carries map[string]int
+	if err := json.Unmarshal(b, &carries); err != nil || r.StatusCode != http.StatusOK || len(carries) != 3 {
+		t.Fatalf("%s, %s: %v", r.Status, b, err)
+	}
+	for id, bps := range carries {
+		if bps < 1000 || bps > 8000 {
+			t.Errorf("the path to %s carries %d bytes a second", id, bps)
+		}
+	}
 	// The site ends while the truth is watched: serve's cleanup waits for it.
 }
 

@@ -27,10 +27,10 @@ const (
 	// maxLate is how long before its call a frame may be shown: pages that hang for longer are shown the present.
 	maxLate = 40 * time.Millisecond
 	// maxStep is the silence that one pause between frames counts as: a machine that slept has not listened.
-	maxStep = 500 * time.Millisecond
+	maxStep = 300 * time.Millisecond
 	// silentAfter and lostAfter are how long nothing may arrive before the page is told that the server is silent, and that the
 	// connection should be made anew; the quiet ones count while the server said that there is nothing to tell.
-	silentAfter, quietSilentAfter = time.Second, client.KeepAlive + 3*time.Second
+	silentAfter, quietSilentAfter = 500 * time.Millisecond, client.KeepAlive + 3*time.Second
 	lostAfter, quietLostAfter     = 10 * time.Second, 3 * client.KeepAlive
 	// keepPicture is how long the last picture of a lost connection stays while the new one has nothing to show.
 	keepPicture = time.Second
@@ -78,6 +78,7 @@ const (
 	flagCut       flag = 2
 	flagPredicted flag = 4
 	flagHeld      flag = 8
+	lateUnit      flag = 16 // of the milliseconds above the flags
 )
 
 // Bridge is one page's engine. See New.
@@ -286,6 +287,10 @@ func (b *Bridge) Receive(data []byte, arrivalMs float64) {
 		return
 	}
 	at := instant(arrivalMs)
+	if at < b.shim.cut {
+		b.flew(data, at, math.NaN())
+		return
+	}
 	if !b.shim.active {
 		b.deliver(data, at)
 		return
@@ -378,6 +383,10 @@ func (b *Bridge) flush() {
 		return
 	}
 	b.up.add(b.now, len(d)+wire.Overhead)
+	if b.now < b.shim.cut {
+		b.lostUp(d)
+		return
+	}
 	if !b.shim.active {
 		b.rose(d, b.now)
 		b.cfg.Send(d, 0, false)

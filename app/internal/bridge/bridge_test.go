@@ -421,6 +421,22 @@ func TestShim(t *testing.T) {
 
 	p.Set("delayMs", 0)
 	p.Set("lossPct", 0)
+	w.run(2 * time.Second)
+	p.Set("outageMs", 1000)
+	p.flown = nil
+	w.run(950 * time.Millisecond)
+	for _, f := range p.flown {
+		if !math.IsNaN(f[2]) && f[1] > p.now()-900 {
+			t.Errorf("%v got through an outage", f)
+		}
+	}
+	if ms := p.stats["silentMs"]; ms < 700 || p.stats["state"] != float64(silent) {
+		t.Errorf("silent for %v ms in an outage, state %v", ms, p.stats["state"])
+	}
+	w.run(time.Second)
+	if p.stats["state"] != float64(playing) {
+		t.Errorf("state %v after an outage", p.stats["state"])
+	}
 	w.run(40 * time.Second)
 	if rtt := p.stats["rttMs"]; rtt > 60 {
 		t.Errorf("round trip of %v ms long after the panel was cleared", rtt)

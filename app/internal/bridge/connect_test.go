@@ -175,7 +175,7 @@ func TestState(t *testing.T) {
 	p.input = func([]float64) []float64 { return []float64{math.Sin(p.now() / 300), 0, 0, 0} }
 	w.run(2 * time.Second)
 	p.Set("lossPct", 100)
-	w.run(1500 * time.Millisecond)
+	w.run(time.Second)
 	if s := p.stats["state"]; s != float64(silent) {
 		t.Errorf("state %v when nothing has arrived for %v ms", s, p.stats["silentMs"])
 	}

@@ -127,6 +127,10 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 	if held {
 		f += flagHeld
 	}
+	if at, ok := c.TimeOf(e.Held); ok && at < t { // the server said that records of it take longer
+		_, _, period := c.Newest()
+		f += lateUnit * math.Round(float64(t-at)/clock.FracPerTick*spanMs(period))
+	}
 	return f
 }
 
@@ -243,6 +247,7 @@ func (b *Bridge) stats() {
 	v[12], v[13] = float64(b.down.second(b.now)), float64(b.up.second(b.now))
 	v[14], v[15] = float64(s.Corrections), 100*c.OwnOffset().Len()
 	v[16], v[17] = float64(s.Hitches), float64(s.Starved)
+	v[20], v[21], v[22] = spanMs(s.DelayTarget), float64(s.EntityHitches), float64(s.UpRate)
 }
 
 // flight is a datagram of the page's ribbon of timelines.

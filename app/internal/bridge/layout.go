@@ -29,7 +29,7 @@ func (p *propLayout) floats() int {
 
 // reserved are the names that the page gives an object itself.
 var (
-	reservedOfEntity = []string{"id", "mine", "cut", "predicted", "held"}
+	reservedOfEntity = []string{"id", "mine", "cut", "predicted", "held", "lateMs"}
 	reservedOfEvent  = []string{"key", "entity", "mine"}
 )
 
@@ -120,6 +120,7 @@ func typeOf(p *schema.Prop, command bool) string {
 var statNames = [...]string{
 	"tick", "periodMs", "commandMs", "serverMs", "newestMs", "playoutMs", "rttMs", "rttMinMs", "clockBoundMs", "delayMs", "ageMs", "leadMs",
 	"downBps", "upBps", "corrections", "correctionCm", "hitches", "starved", "state", "silentMs",
+	"targetMs", "entityHitches", "upCarriesBps",
 }
 
 // Layout describes the game to the page, as JSON.

@@ -46,7 +46,7 @@ func (b *Bridge) Set(name string, v float64) string {
 	switch name {
 	case "away", "autopilot", "packets", "predict", "interpolate", "lagcomp":
 		refused = within(1)
-	case "delayMs", "jitterMs":
+	case "delayMs", "jitterMs", "outageMs":
 		refused = within(maxDelayMs)
 	case "lossPct":
 		refused = within(maxLossPct)
@@ -87,6 +87,8 @@ func (b *Bridge) Set(name string, v float64) string {
 	case "lossPct":
 		b.shim.loss = v / 100
 		return b.reshape()
+	case "outageMs":
+		b.shim.cut = b.now.Add(time.Duration(v * 1e6))
 	case "playoutMs":
 		s.playout = time.Duration(v * 1e6)
 		if c != nil {
@@ -142,6 +144,7 @@ var offered = [...]struct {
 	{"ocean", "Across an ocean", 75, 30, 5},
 	{"lte-c", "LTE in a train", 20, 150, 0},
 	{"evdo", "3G", 40, 150, 0},
+	{"modem", "Modem, 13 kbit/s", 120, 0, 0},
 }
 
 // shim is the network panel's network: it sits outside the stamps, so that the client takes what it does for the
@@ -149,7 +152,8 @@ var offered = [...]struct {
 type shim struct {
 	delay, jitter time.Duration
 	loss          float64
-	profile       string // "": by the three above
+	profile       string     // "": by the three above
+	cut           clock.Time // until then nothing gets through in either direction
 	active        bool
 	path          *netsim.Path // nil until it is first used
 }
