@@ -10,8 +10,12 @@ import (
 
 // Limits of dead reckoning.
 const (
-	// MaxForward is how far a record is drawn on by its velocity; then it stands. A sender repeats itself before.
-	MaxForward = 256 // ticks
+	// MaxForward is how far a record is drawn on by its velocity; then it stands. A record that is drawn on so far is still in the
+	// server's history when a shot at what was drawn is judged.
+	MaxForward = 80 // ticks
+
+	// Repeat is after how long a sender repeats itself though nothing strays: if that is lost, there is time for another one.
+	Repeat = MaxForward / 2
 
 	// Converge is how long a newer record takes to replace what was drawn on from the one before it.
 	Converge = 4 // ticks; a record that is known for less when it is due to be shown makes a step
@@ -72,10 +76,11 @@ func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, after cl
 }
 
 // Strays reports whether a receiver whose newest record of the group is s sees a dead reckoned property wrong by more than its Bound
-// at tick now, where its values really are vals: then a record is due. Properties that are not dead reckoned do not count.
+// at tick now, where its values really are vals: then a record is due, as it is after Repeat anyway. Properties that are not dead
+// reckoned do not count.
 func Strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick) bool {
-	if now < s.Tick || now-s.Tick >= MaxForward && !s.Rest {
-		return true // it would stand
+	if now < s.Tick {
+		return true
 	}
 	for _, i := range g.Props {
 		p := &k.Props[i]

@@ -131,7 +131,7 @@ func sail(k *schema.Kind, steer func(tick clock.Tick, b *boat)) (share, most flo
 		for i, v := range row {
 			vals[i] = int64(v)
 		}
-		if sent == nil || motion.Strays(k, &k.Groups[0], sent, vals, tick) {
+		if sent == nil || tick-sent.Tick >= motion.Repeat || motion.Strays(k, &k.Groups[0], sent, vals, tick) {
 			sent = &motion.State{Tick: tick, Vals: append([]int64(nil), vals...)}
 			n++
 		}
@@ -179,8 +179,8 @@ func TestStrays(t *testing.T) {
 		{"11 cm off", s, 111, 10, 110, true},
 		{"3 degrees off", s, 100, 7, 110, false},
 		{"4 degrees off", s, 100, 6, 110, true},
-		{"as long as it is drawn on", s, 2550, 255, 100 + motion.MaxForward - 1, false},
-		{"as soon as it stands", s, 2560, 256, 100 + motion.MaxForward, true},
+		{"as long as it is drawn on", s, 10 * motion.MaxForward, motion.MaxForward, 100 + motion.MaxForward, false},
+		{"once it stands", s, 10 * (motion.MaxForward + 2), motion.MaxForward, 100 + motion.MaxForward + 2, true},
 		{"at rest for long", rests, 0, 0, 5000, false},
 		{"no longer at rest", rests, 11, 0, 101, true},
 		{"of the future", s, 0, 0, 99, true},

@@ -109,7 +109,11 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			if a.Tick == 0 {
 				return true
 			}
-			oldest := at.Oldest - min(at.Oldest, 2*motion.Wait(max(a.Bound, b.Bound))) // it is shown that much later, and comes so much less often
+			slack := 2 * motion.Wait(max(a.Bound, b.Bound)) // it is shown that much later, and comes so much less often
+			if group.Reckoned != 0 {
+				slack += motion.MaxForward // silence is no outage
+			}
+			oldest := at.Oldest - min(at.Oldest, slack)
 			from, ok := r.state(i, g, a, oldest, 0)
 			if !ok {
 				return true
@@ -135,7 +139,8 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 	h, t := r.History, m.Tick
 	e := h.At(i)
 	at := max(t, e.Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1))
-	if t < oldest && e.ChangedIn(g) > t {
+	moved := e.ChangedIn(g) > t
+	if t < oldest && moved {
 		at = max(at, min(oldest, h.Tick()))
 	}
 	vals, ok := h.Values(i, g, at, r.vals[scratch])
@@ -145,5 +150,11 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 	r.vals[scratch] = vals
 	schema.Coarsen(h.Kind(e), g, int(m.Level), vals)
 	cut, start := e.TimesAt(g, t)
-	return motion.State{Tick: t, Cut: cut, Start: start, Bound: m.Bound, Vals: vals}, true
+	s := motion.State{Tick: t, Cut: cut, Start: start, Bound: m.Bound, Vals: vals}
+	if h.Kind(e).Groups[g].Reckoned != 0 { // drawn on from where and when it was so
+		if s.Rest = e.RestedAt(g, t); moved {
+			s.Tick, s.Rest = at, e.RestedAt(g, at)
+		}
+	}
+	return s, true
 }

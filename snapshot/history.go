@@ -49,7 +49,7 @@ type groupTimes struct {
 	cut     clock.Tick // newest teleport
 	rest    bool
 
-	cuts, starts marks // the teleports and starts that the history remembers, for rewinding
+	cuts, starts, rests marks // the teleports, starts and ticks at rest that the history remembers, for rewinding
 }
 
 // marks is a set of ticks of the last HistoryTicks.
@@ -254,6 +254,7 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 		if same && g.Moving && !gt.rest && now-gt.moved >= restTicks {
 			gt.rest, gt.changed = true, now
 		}
+		gt.rests.put(now, gt.rest)
 	}
 	if k.PlaceX >= 0 {
 		e.X, e.Y = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM)
@@ -341,6 +342,16 @@ func (e *Entity) ChangedIn(g int) clock.Tick { return e.group[g].moved }
 func (e *Entity) TimesAt(g int, t clock.Tick) (cut, start clock.Tick) {
 	gt := &e.group[g]
 	return gt.cuts.newest(t, e.lastTick), gt.starts.newest(t, e.lastTick)
+}
+
+// RestedAt reports whether group g was at rest at tick t, as a record of tick t said it. Of a tick before those that the history remembers only a rest
+// that lasts is known.
+func (e *Entity) RestedAt(g int, t clock.Tick) bool {
+	gt := &e.group[g]
+	if t+HistoryTicks <= e.lastTick {
+		return gt.rest && gt.moved+restTicks <= t
+	}
+	return gt.rests.newest(t, e.lastTick) == t
 }
 
 // Times returns what a record of group g at the current tick says about time besides its values, to a

@@ -129,9 +129,13 @@ type View struct {
 	vals  [2][]int64 // scratch of strays
 	// version counts what may change the result of a look.
 	version uint64
+	missed  clock.Tick // when a packet was last taken for lost; 0: never
 	// Resyncs counts how often the client asked for everything anew.
 	Resyncs int
 }
+
+// lately is for how many ticks a lost packet says something about those to come.
+const lately = 512
 
 // NewView returns the View of a client that holds nothing.
 func NewView(h *History) *View {
@@ -439,8 +443,12 @@ func (v *View) Delivered(p *wire.Packet) {
 	}
 }
 
+// loses reports whether a packet was lost lately.
+func (v *View) loses() bool { return v.missed != 0 && v.h.tick-v.missed < lately }
+
 // Missing notes that a packet is taken for lost: what it said becomes due again unless a newer one said it too.
 func (v *View) Missing(p *wire.Packet) {
+	v.missed = v.h.tick
 	for i := 0; i < len(p.Refs); i += words(p.Refs[i]) {
 		r := p.Refs[i]
 		n, groups, current := v.RefSlot(r)
@@ -575,7 +583,11 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 				}
 				kind := v.h.kinds[e.Kind]
 				if g != OwnerGroup && kind.Groups[g].Reckoned != 0 && sent != 0 && level == k.sentLevel() && (sent == k.acked || !k.overdue(now, rto)) {
-					due = v.strays(s.ent, kind, g, sent, level)
+					due = tick-sent >= motion.Repeat || v.strays(s.ent, kind, g, sent, level)
+					if !due && v.loses() && k.acked != 0 && sent != k.acked && k.before == k.acked && level == k.level {
+						// A lost correction would be missed for a round trip and more: here they come twice.
+						due = v.strays(s.ent, kind, g, k.acked, level)
+					}
 				}
 				if due {
 					groups |= 1 << g
