@@ -1,9 +1,8 @@
 package client
 
 import (
-	"time"
-
 	"meanwhile/clock"
+	"meanwhile/internal/time"
 	"meanwhile/snapshot"
 	"meanwhile/wire"
 )

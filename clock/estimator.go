@@ -1,6 +1,6 @@
 package clock
 
-import "time"
+import "meanwhile/internal/time"
 
 // How an Estimator weighs its samples.
 const (

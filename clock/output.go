@@ -1,6 +1,6 @@
 package clock
 
-import "time"
+import "meanwhile/internal/time"
 
 // How an Output follows its estimate.
 const (

@@ -1,6 +1,6 @@
 package clock
 
-import "time"
+import "meanwhile/internal/time"
 
 // Limits of a Pacer.
 const (

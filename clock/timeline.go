@@ -2,7 +2,8 @@ package clock
 
 import (
 	"math/bits"
-	"time"
+
+	"meanwhile/internal/time"
 )
 
 // TickFrac is a position on the tick axis in 1/256 tick. Everything that a game can see is dated in it,

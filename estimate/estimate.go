@@ -15,11 +15,10 @@
 package estimate
 
 import (
-	"time"
-
 	"meanwhile/clock"
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
+	"meanwhile/internal/time"
 )
 
 // Properties of an Estimator.

@@ -2,7 +2,8 @@ package estimate
 
 import (
 	"math"
-	"time"
+
+	"meanwhile/internal/time"
 )
 
 // Overdue slows a playout clock down while what should have come has not, before there is nothing left to play.

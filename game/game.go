@@ -43,6 +43,7 @@ const DefaultSee = 250
 type kindInfo struct {
 	name    string
 	typ     reflect.Type
+	fresh   func() unsafe.Pointer // a new zero value
 	urgent  bool // an event that others give way to
 	guessed bool // a kind that clients may draw beyond its newest record
 }
@@ -64,7 +65,7 @@ type Kind[T any] struct{ info *kindInfo }
 
 // NewKind declares a kind of entity. Names are for pages, logs and the schema; they must differ within a game.
 func NewKind[T any](name string, options ...KindOption) Kind[T] {
-	i := &kindInfo{name: name, typ: reflect.TypeFor[T]()}
+	i := &kindInfo{name: name, typ: reflect.TypeFor[T](), fresh: fresh[T]}
 	for _, o := range options {
 		o(i)
 	}
@@ -78,6 +79,9 @@ type KindOption func(*kindInfo)
 // if they went on as they did: closer to where they are now, and wrong at every turn. What is guessed cannot be hit, since nobody could say
 // again what was seen: Seen of such a kind panics. So is what rides on it, drawn where that is. Such a kind has no parent itself.
 func Guessed(i *kindInfo) { i.guessed = true }
+
+// fresh is reflect.New, which would bring calls by reflection into a browser's program.
+func fresh[T any]() unsafe.Pointer { return unsafe.Pointer(new(T)) }
 
 func (k Kind[T]) kind() *kindInfo { return k.info }
 

@@ -1,7 +1,6 @@
 package game
 
 import (
-	"reflect"
 	"slices"
 	"unsafe"
 
@@ -127,7 +126,7 @@ func newWorld(r *Rules, server bool, seed, secret uint64) *World {
 	w := &World{rules: r, server: server, seed: seed, secret: secret, nextID: 1}
 	most := 1
 	for i, k := range r.Kinds {
-		s := &store{index: i, info: r.kindInfos[i], schema: k, scratch: reflect.New(k.Type).UnsafePointer(),
+		s := &store{index: i, info: r.kindInfos[i], schema: k, scratch: r.kindInfos[i].fresh(),
 			blank: make([]int64, k.Sims), zero: make([]int64, k.Sims), ints: make([]int64, k.Sims)}
 		k.Store(s.scratch, s.blank)
 		k.Extract(s.scratch, s.zero)
@@ -164,7 +163,7 @@ func (s *store) insert(id ID) *rec {
 		r, s.pool = s.pool[n-1], s.pool[:n-1]
 		*r = rec{id: id, ptr: r.ptr, sims: r.sims, drawn: r.drawn}
 	} else {
-		r = &rec{id: id, ptr: reflect.New(s.schema.Type).UnsafePointer(), sims: make([]int64, s.schema.Sims), drawn: make([]int64, s.schema.Obs)}
+		r = &rec{id: id, ptr: s.info.fresh(), sims: make([]int64, s.schema.Sims), drawn: make([]int64, s.schema.Obs)}
 	}
 	at := len(s.recs)
 	for at > 0 && s.recs[at-1].id > id {

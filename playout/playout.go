@@ -20,11 +20,10 @@
 package playout
 
 import (
-	"time"
-
 	"meanwhile/clock"
 	"meanwhile/estimate"
 	"meanwhile/internal/fault"
+	"meanwhile/internal/time"
 )
 
 // Limits.

@@ -1,8 +1,7 @@
 package rate
 
 import (
-	"time"
-
+	"meanwhile/internal/time"
 	"meanwhile/wire"
 )
 

@@ -8,10 +8,9 @@
 package rate
 
 import (
-	"time"
-
 	"meanwhile/clock"
 	"meanwhile/internal/fault"
+	"meanwhile/internal/time"
 	"meanwhile/wire"
 )
 

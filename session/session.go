@@ -16,10 +16,9 @@
 package session
 
 import (
-	"time"
-
 	"meanwhile/clock"
 	"meanwhile/internal/fault"
+	"meanwhile/internal/time"
 	"meanwhile/wire"
 )
 
