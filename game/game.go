@@ -44,8 +44,8 @@ type kindInfo struct {
 	name    string
 	typ     reflect.Type
 	fresh   func() unsafe.Pointer // a new zero value
-	urgent  bool // an event that others give way to
-	guessed bool // a kind that clients may draw beyond its newest record
+	urgent  bool                  // an event that others give way to
+	guessed bool                  // a kind that clients may draw beyond its newest record
 }
 
 // title names a handle in messages, also one that NewKind or NewEvent did not make.

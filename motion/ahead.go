@@ -1,7 +1,6 @@
 package motion
 
 import (
-	"time"
 
 	"meanwhile/clock"
 	"meanwhile/schema"
