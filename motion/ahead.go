@@ -1,8 +1,8 @@
 package motion
 
 import (
-
 	"meanwhile/clock"
+	"meanwhile/internal/time"
 	"meanwhile/schema"
 )
 
