@@ -4,6 +4,7 @@
 package rewind
 
 import (
+	"slices"
 	"time"
 
 	"meanwhile/clock"
@@ -72,8 +73,12 @@ type Rewinder struct {
 	View    *snapshot.View
 	Log     *wire.Log
 
+	// Newer counts what was drawn again from a state that is newer than what the client showed, and differs, as that was older than Receipt.Oldest. A shooter who was cut off, or from whom too much was held back, is judged so, by entity and group.
+	Newer uint64
+
 	list  []uint16
 	vals  [2][]int64
+	was   []int64
 	drawn []int64
 }
 
@@ -148,6 +153,9 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 		return motion.State{}, false
 	}
 	r.vals[scratch] = vals
+	if at > t && e.ChangedIn(g) > t && !r.same(i, g, t, vals) {
+		r.Newer++
+	}
 	schema.Coarsen(h.Kind(e), g, int(m.Level), vals)
 	cut, start := e.TimesAt(g, t)
 	s := motion.State{Tick: t, Cut: cut, Start: start, Bound: m.Bound, Vals: vals}
@@ -157,4 +165,12 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 		}
 	}
 	return s, true
+}
+
+// same reports whether a group was at tick t, or at the oldest tick that the history still has, as it is in vals.
+func (r *Rewinder) same(i int32, g int, t clock.Tick, vals []int64) bool {
+	h := r.History
+	was, ok := h.Values(i, g, max(t, h.At(i).Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1)), r.was)
+	r.was = was
+	return ok && slices.Equal(was, vals)
 }

@@ -23,6 +23,7 @@ type PlayerStats struct {
 	Moved       uint64 // presses of late commands, run at the next tick
 	TooEarly    uint64 // commands further ahead than MaxAhead ticks
 	Clamped     uint64 // commands whose playout time was outside the rewind's bounds
+	Newer       uint64 // things that they were judged by in a newer state than was shown, which was too old, see rewind.MaxGap
 	Sent        uint64 // datagrams
 	SentBytes   uint64 // wire.Overhead per datagram included
 	Records     uint64 // entries of entities
@@ -673,6 +674,7 @@ func (s *Server) Stats(p PlayerID) (PlayerStats, bool) {
 		return PlayerStats{}, false
 	}
 	st := c.stats
+	st.Newer = c.seer.rewind.Newer
 	st.RTT, st.DownRate = c.rtt.Smoothed(), int(c.path.Rate())
 	return st, true
 }
