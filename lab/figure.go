@@ -55,6 +55,29 @@ func (roundTicks) Ticks(low, high float64) (t []plot.Tick) {
 	return t
 }
 
+// powerTicks puts marks at powers of ten, and small ones between, none of them outside the axis, which would make room for it.
+type powerTicks struct{}
+
+func (powerTicks) Ticks(low, high float64) (t []plot.Tick) {
+	if !(low > 0 && high > low) {
+		return plot.DefaultTicks{}.Ticks(low, high)
+	}
+	for e := math.Floor(math.Log10(low) - 1e-9); e <= math.Log10(high)+1e-9; e++ {
+		for i := 1.0; i < 10; i++ {
+			at := i * math.Pow(10, e)
+			if at < low*(1-1e-9) || at > high*(1+1e-9) {
+				continue
+			}
+			tick := plot.Tick{Value: min(max(at, low), high)}
+			if i == 1 {
+				tick.Label = strconv.FormatFloat(at, 'g', 6, 64)
+			}
+			t = append(t, tick)
+		}
+	}
+	return t
+}
+
 type xy struct{ x, y float64 }
 
 // mark is a level worth pointing out.
@@ -81,7 +104,7 @@ func (f figure) svg() ([]byte, error) {
 	p.Title.TextStyle.Font.Size = vg.Points(12)
 	p.X.Tick.Marker, p.Y.Tick.Marker = roundTicks{}, roundTicks{}
 	if f.log {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, powerTicks{}
 	}
 	p.Add(plotter.NewGrid())
 	others := 0

@@ -113,7 +113,8 @@ func (s *Server) prioritise(c *conn, due []snapshot.Due) {
 		}
 		dist := int64(0)
 		if e.Placed {
-			dx, dy := x-int64(e.X), y-int64(e.Y)
+			at := s.carrier(e) // what rides is as late as what carries it, or both would come apart where it steps off
+			dx, dy := x-int64(at.X), y-int64(at.Y)
 			dist = max(dx, -dx) + max(dy, -dy) // Manhattan: near enough, and cheap
 		}
 		dist += nearBy
@@ -192,3 +193,17 @@ func (s *Server) lastClass(send int) uint8 {
 
 // usualTrip is the round trip up to which shots at what is far away are judged by what was drawn, to the bit.
 const usualTrip = 200 * time.Millisecond
+
+// carrier returns what an entity stands on, at the bottom of all, or the entity itself.
+func (s *Server) carrier(e *snapshot.Entity) *snapshot.Entity {
+	for range maxCarriers {
+		if e.On < 0 {
+			break
+		}
+		e = s.hist.At(e.On)
+	}
+	return e
+}
+
+// maxCarriers is how many entities may stand on top of each other, as in package client.
+const maxCarriers = 4

@@ -8,6 +8,7 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/game"
+	"meanwhile/geom"
 	"meanwhile/motion"
 	"meanwhile/snapshot"
 )
@@ -83,5 +84,48 @@ func TestLongestBound(t *testing.T) {
 		if got := motion.Wait(s.lastClass(c.send)); got != c.most {
 			t.Errorf("%d ticks and %d packets a second, rewind %v: %d ticks, want %d", c.rate, c.send, c.rewind, got, c.most)
 		}
+	}
+}
+
+// What rides on something is announced, and so drawn, as late as that: where it steps off, both are shown at the same time.
+func TestRidersAreAsLateAsTheirParents(t *testing.T) {
+	type ship struct {
+		Pos geom.Vec2 `net:"pos"`
+	}
+	type rider struct {
+		On  game.ID   `net:"handle,parent"`
+		Pos geom.Vec2 `net:"pos"`
+	}
+	type cmd struct {
+		Go bool `net:"bool"`
+	}
+	def := game.Definition[cmd]{Name: "sea", Rate: 60, Kinds: game.Kinds(game.NewKind[ship]("ship"), game.NewKind[rider]("rider")),
+		Join: func(w *game.World, name string) game.ID { return 0 }, Act: func(w *game.World, me game.ID, c cmd) {}}
+	rules, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(rules, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &conn{s: s, ent: -1, send: 20}
+	s.tick = 1
+	s.hist.Begin(1)
+	metres := func(i int, m float64) int64 { return int64(m * rules.Kinds[i].Props[rules.Kinds[i].Place].Sim) }
+	far, man, bird, swimmer := s.hist.Add(1, 0, false), s.hist.Add(2, 1, false), s.hist.Add(3, 1, false), s.hist.Add(4, 1, false)
+	s.hist.Record(far, []int64{metres(0, 60), 0}, false)
+	s.hist.Record(man, []int64{1, metres(1, 40), 0}, false)
+	s.hist.Record(bird, []int64{2, metres(1, 40), 0}, false)
+	s.hist.Record(swimmer, []int64{0, metres(1, 100), 0}, false)
+	c.pace.scale = 1 << 15
+	due := []snapshot.Due{{Ent: far, Moves: true}, {Ent: man, Moves: true}, {Ent: bird, Moves: true}, {Ent: swimmer, Moves: true}}
+	s.prioritise(c, due)
+	class := map[int32]uint8{}
+	for _, d := range due {
+		class[d.Ent] = d.Bound
+	}
+	if class[far] == 0 || class[man] != class[far] || class[bird] != class[far] || class[swimmer] == class[far] {
+		t.Errorf("classes %v of the ship, who stands on it, what sits on them, and who swims 40 m beside", class)
 	}
 }

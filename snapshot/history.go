@@ -31,6 +31,7 @@ type Entity struct {
 	Spawned clock.Tick
 	X, Y    int32 // place now in millimetres, of the kind's first pos property; saturated
 	Placed  bool  // has such a property
+	On      int32 // index of the parent that its place is relative to, -1: none that is there
 	Team    int64 // that the kind's team property says, 0: none
 
 	alive      bool
@@ -164,7 +165,7 @@ func (h *History) Add(id uint32, kind int, owned bool) int32 {
 	}
 	e, k := &h.ents[i], h.kinds[kind]
 	old := *e
-	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, Placed: k.PlaceX >= 0}
+	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, Placed: k.PlaceX >= 0, On: -1}
 	e.changed = sized(old.changed, len(k.Props))
 	e.obs = sized(old.obs, HistoryTicks*k.Obs)
 	if owned {
@@ -257,10 +258,11 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 		gt.rests.put(now, gt.rest)
 	}
 	if k.PlaceX >= 0 {
-		e.X, e.Y = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM)
+		e.X, e.Y, e.On = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM), -1
 		if k.Parent >= 0 && k.Props[k.Parent].ObsAt >= 0 {
 			// Where its parent is, as near as distances need it: that of this tick or the one before, and without its turn.
 			if j, ok := h.index[uint32(row[k.Props[k.Parent].ObsAt])]; ok && j != i {
+				e.On = j
 				e.X, e.Y = addMillimetres(e.X, h.ents[j].X), addMillimetres(e.Y, h.ents[j].Y)
 			}
 		}
