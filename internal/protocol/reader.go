@@ -1,0 +1,1211 @@
+// Package protocol reads datagrams by docs/PROTOCOL.md and nothing else: it imports nothing of this module, and takes the code tables
+// and the classes of values from the files that the document names. It is what a client in another language would be, without any haste:
+// tests hold the document to the code with it.
+package protocol
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// OwnerGroup is the number that a Reader gives to an owner's record, which is of no group.
+const OwnerGroup = 4
+
+// Slots is how many slots there are.
+const Slots = 512
+
+// A Prop is a line of the schema text.
+type Prop struct {
+	Name, Class    string
+	Comps          int
+	Sim, Obs       float64
+	Min, Max       int64
+	To, Draw       int
+	Group          int
+	Far            bool
+	Ref, Near      bool
+	Shift          [4]int // at each level
+	obsMin, obsMax int64
+	lower          int // by how much the order of what is by itself is lower, at a level
+}
+
+// A Kind is a kind of entities, an event or the command.
+type Kind struct {
+	Name   string
+	Rate   int
+	Tables string // hash of its tables, empty: those of the document
+	Levels int
+	Props  []Prop
+}
+
+// A Schema is what a schema text says.
+type Schema struct {
+	Kinds, Events []*Kind
+	Command       *Kind
+	Queued, Near  bool
+}
+
+// ParseSchema reads a schema text.
+func ParseSchema(text string) (*Schema, error) {
+	s := &Schema{}
+	var k *Kind
+	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			return nil, errors.New("protocol: an empty line in the schema text")
+		}
+		if line[0] != ' ' {
+			k = &Kind{}
+			for _, w := range words {
+				name, val, _ := strings.Cut(w, "=")
+				switch name {
+				case "rate":
+					k.Rate, _ = strconv.Atoi(val)
+				case "levels":
+					k.Levels = strings.Count(val, ",") + 1
+				case "tables":
+					k.Tables = val
+				}
+			}
+			switch words[0] {
+			case "game":
+				s.Queued = words[len(words)-1] == "commands=queued"
+			case "kind":
+				k.Name = words[1]
+				s.Kinds = append(s.Kinds, k)
+			case "event":
+				k.Name = words[1]
+				s.Events = append(s.Events, k)
+			case "command":
+				s.Command = k
+			default:
+				return nil, fmt.Errorf("protocol: a line of the schema text begins with %q", words[0])
+			}
+			continue
+		}
+		p := Prop{Name: words[0], Class: words[1]}
+		for _, w := range words[2:] {
+			name, val, _ := strings.Cut(w, "=")
+			var err error
+			switch name {
+			case "sim":
+				p.Sim, err = strconv.ParseFloat(val, 64)
+			case "obs":
+				p.Obs, err = strconv.ParseFloat(val, 64)
+			case "range":
+				_, err = fmt.Sscanf(val, "%d..%d", &p.Min, &p.Max)
+			case "to":
+				p.To, err = strconv.Atoi(val)
+			case "draw":
+				p.Draw, err = strconv.Atoi(val)
+			case "group":
+				p.Group, err = strconv.Atoi(val)
+			case "far":
+				p.Far = true
+			case "ref":
+				p.Ref = true
+			case "near":
+				p.Near, s.Near = true, true
+			case "shift":
+				for i, v := range strings.Split(val, ",") {
+					p.Shift[i+1], err = strconv.Atoi(v)
+				}
+			case "names", "dr", "warp", "parent", "team": // nothing that the wire depends on
+			default:
+				if p.Comps, err = strconv.Atoi(strings.TrimPrefix(name, "x")); name[0] != 'x' {
+					err = errors.New("unknown")
+				}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("protocol: %s %q: %w", p.Name, w, err)
+			}
+		}
+		p.obsMin, p.obsMax = p.Min, p.Max
+		if p.Class == "float" {
+			p.obsMin, p.obsMax = p.observed(p.Min), p.observed(p.Max)
+		}
+		k.Props = append(k.Props, p)
+	}
+	return s, nil
+}
+
+// observed rounds a value of the simulation to the observers' precision.
+func (p *Prop) observed(v int64) int64 {
+	if p.Sim == p.Obs {
+		return v
+	}
+	return int64(math.Floor(float64(v)/(p.Sim/p.Obs) + 0.5))
+}
+
+func (p *Prop) angle() bool  { return p.Class == "angle" || p.Class == "view" }
+func (p *Prop) ranged() bool { return p.Class == "int" || p.Class == "enum" || p.bounded() }
+
+// bounded is a float with a range.
+func (p *Prop) bounded() bool { return p.Class == "float" && p.Min != p.Max }
+func (p *Prop) limited() bool { return p.To == 4 || p.Far }
+func (p *Prop) shared() bool  { return p.To == 0 || p.To == 4 }
+
+// bytes is how many bytes of a text or of bytes are in each integer.
+func (p *Prop) bytes() int {
+	if p.Class == "text" {
+		return 4
+	}
+	return (int(p.Max) + p.Comps - 1) / p.Comps
+}
+
+func (p *Prop) turn(obs bool) int64 {
+	if !p.angle() {
+		return 0
+	}
+	return int64(p.steps(obs))
+}
+
+func (p *Prop) steps(obs bool) float64 {
+	if obs {
+		return p.Obs
+	}
+	return p.Sim
+}
+
+// members returns the properties of a group, or of an owner's record.
+func (k *Kind) members(g int) (ps []*Prop) {
+	for i := range k.Props {
+		p := &k.Props[i]
+		if g == OwnerGroup && (p.shared() || p.To == 1) || g != OwnerGroup && p.shared() && p.Group == g {
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
+// groups returns how many groups there are.
+func (k *Kind) groups() (n int) {
+	n = 1
+	for i := range k.Props {
+		if p := &k.Props[i]; p.shared() {
+			n = max(n, p.Group+1)
+		}
+	}
+	return n
+}
+
+func (k *Kind) has(g int, is func(*Prop) bool) bool { return slices.ContainsFunc(k.members(g), is) }
+func (k *Kind) limited(g int) bool                  { return g != OwnerGroup && k.has(g, (*Prop).limited) }
+func (k *Kind) moving(g int) bool {
+	return g == OwnerGroup || k.has(g, func(p *Prop) bool { return p.Draw != 0 })
+}
+func (k *Kind) graded(g int) bool {
+	return g != OwnerGroup && k.Levels > 0 && k.has(g, func(p *Prop) bool { return p.Shift[k.Levels] > 0 })
+}
+
+// paced reports whether some group is drawn between records.
+func (k *Kind) paced() bool {
+	for g := range k.groups() {
+		if k.moving(g) {
+			return true
+		}
+	}
+	return false
+}
+
+// usual returns the group of ordinary updates.
+func (k *Kind) usual() int {
+	for g := range k.groups() {
+		if k.moving(g) {
+			return g
+		}
+	}
+	return 0
+}
+
+// A State is what a record said.
+type State struct {
+	Tick, Cut, Start int64
+	Rest             bool
+	Bound, Level     int
+	Vals             []int64
+}
+
+// An Entity is what a slot holds.
+type Entity struct {
+	ID, Kind int
+	Mine     bool
+	Since    int64
+	Alive    bool
+	Groups   [OwnerGroup + 1]Group
+}
+
+// A Group has states by rising tick.
+type Group struct {
+	States []State
+	forgot int64
+}
+
+func (g *Group) at(tick int64) *State {
+	for i := range g.States {
+		if g.States[i].Tick == tick {
+			return &g.States[i]
+		}
+	}
+	return nil
+}
+
+// before returns the newest state before a tick.
+func (g *Group) before(tick int64) (s *State) {
+	for i := range g.States {
+		if g.States[i].Tick < tick {
+			s = &g.States[i]
+		}
+	}
+	return s
+}
+
+// A Header is what precedes the bits of a datagram.
+type Header struct {
+	Flags        byte
+	Session, Seq uint16
+	Stamp        uint32
+	Latest       uint16
+	History      uint64
+	Tick         int64
+}
+
+type class struct {
+	difference int // order; -1: by itself
+	kind       string
+	order      int
+}
+
+// A Reader holds what a client would hold. Out, where set, is told what every bit means.
+type Reader struct {
+	Schema   *Schema
+	Out      *strings.Builder
+	Head     Header
+	Slots    [Slots]*Entity
+	Messages []Message // of the datagram read last, in order of their numbers
+
+	gone    [Slots]int64
+	tables  map[string]*codeTable
+	classes map[string]class
+	data    []byte
+	bits    bitReader
+	noted   int
+	age     int64 // of the usual baseline; 0: the newest held
+	gap     int64
+	near    bool // the datagram names a viewer
+	viewer  [3]int64
+	ops     []func()
+	lane    laneReader
+}
+
+var classRow = regexp.MustCompile(`(?m)^\| ([a-z, ]+) \| ([0-9]+|-) \| (signed|unsigned|bits|range|disc|ticks|words|rotation)[^|]*?(?:, order ([0-9]+))? \|`)
+
+// NewReader returns a Reader that holds nothing. It takes the text of the document, for its table of classes, and that of the code tables.
+func NewReader(document, tables string, s *Schema) (*Reader, error) {
+	r := &Reader{Schema: s, classes: map[string]class{}}
+	for _, m := range classRow.FindAllStringSubmatch(document, -1) {
+		c := class{difference: -1, kind: m[3]}
+		if m[2] != "-" {
+			c.difference, _ = strconv.Atoi(m[2])
+		}
+		c.order, _ = strconv.Atoi(m[4])
+		for _, name := range strings.Split(m[1], ", ") {
+			r.classes[name] = c
+		}
+	}
+	for _, list := range [][]*Kind{s.Kinds, s.Events, {s.Command}} {
+		for _, k := range list {
+			if k == nil {
+				continue // a part of a schema
+			}
+			for i := range k.Props {
+				if _, ok := r.classes[k.Props[i].Class]; !ok {
+					return nil, fmt.Errorf("protocol: the document's table of classes lacks %s", k.Props[i].Class)
+				}
+			}
+			if k.Tables != "" {
+				return nil, fmt.Errorf("protocol: kind %s has tables of its own", k.Name)
+			}
+		}
+	}
+	var err error
+	r.tables, err = readTables(tables)
+	return r, err
+}
+
+// refusal is what a datagram is refused for.
+type refusal struct{ error }
+
+func refuse(format string, args ...any) { panic(refusal{fmt.Errorf("protocol: "+format, args...)}) }
+
+func (r *Reader) caught(err *error) {
+	if e := recover(); e != nil {
+		why, ok := e.(refusal)
+		if !ok {
+			panic(e)
+		}
+		*err = why.error
+	}
+}
+
+// A bitReader reads bits, the lowest of each byte first.
+type bitReader struct {
+	data []byte
+	at   int
+}
+
+func (b *bitReader) bit() uint64 {
+	if b.at >= 8*len(b.data) {
+		refuse("cut short")
+	}
+	v := b.data[b.at/8] >> (b.at % 8) & 1
+	b.at++
+	return uint64(v)
+}
+
+func (b *bitReader) is() bool { return b.bit() == 1 }
+
+func (b *bitReader) n(n int) (v uint64) {
+	for i := range n {
+		v |= b.bit() << i
+	}
+	return v
+}
+
+func (b *bitReader) unsigned(k int) int64 {
+	e := 0
+	for b.is() {
+		if e++; e+k > 56 {
+			refuse("a number of more than 56 bits")
+		}
+	}
+	return int64(b.n(k+e) | 1<<(k+e) - 1<<k)
+}
+
+func (b *bitReader) signed(k int) int64 {
+	if !b.is() {
+		return 0
+	}
+	negative := b.is()
+	if m := b.unsigned(k) + 1; negative {
+		return -m
+	} else {
+		return m
+	}
+}
+
+// note writes down what the bits since the last note mean.
+func (r *Reader) note(format string, args ...any) {
+	if r.Out == nil {
+		return
+	}
+	var text strings.Builder
+	for i := r.noted; i < r.bits.at; i++ {
+		text.WriteByte('0' + r.bits.data[i/8]>>(i%8)&1)
+	}
+	r.noted = r.bits.at
+	list := text.String()
+	switch {
+	case len(list) > 32:
+		list = fmt.Sprintf("%s..(%d bits)", list[:16], len(list))
+	case list == "":
+		list = "-"
+	}
+	fmt.Fprintf(r.Out, "%-32s %s\n", list, fmt.Sprintf(format, args...))
+}
+
+// Start begins a datagram with its header.
+func (r *Reader) Start(data []byte) (err error) {
+	defer r.caught(&err)
+	r.data = slices.Clone(data)
+	if r.Out != nil {
+		for rest := data; len(rest) > 0; {
+			n := min(len(rest), 24)
+			fmt.Fprintf(r.Out, "%x\n", rest[:n])
+			rest = rest[n:]
+		}
+		r.Out.WriteString("\n")
+	}
+	at := 0
+	field := func(size int, say func(v uint64) string) uint64 {
+		if at+size > len(data) {
+			refuse("cut short")
+		}
+		var b [8]byte
+		copy(b[:], data[at:at+size])
+		v := binary.LittleEndian.Uint64(b[:])
+		if r.Out != nil {
+			fmt.Fprintf(r.Out, "%-18s %s\n", hex.EncodeToString(data[at:at+size]), say(v))
+		}
+		at += size
+		return v
+	}
+	as := func(format string) func(uint64) string {
+		return func(v uint64) string { return fmt.Sprintf(format, v) }
+	}
+	h := &r.Head
+	*h = Header{}
+	width := 0
+	h.Flags = byte(field(1, func(v uint64) string {
+		var names []string
+		for i, name := range []string{"server", "elicits", "ack", "echo", "", "", "idle", "resync"} {
+			if name != "" && v>>i&1 != 0 {
+				names = append(names, name)
+			}
+		}
+		if v&4 != 0 {
+			names = append(names, fmt.Sprintf("history of %d bytes", []int{0, 2, 4, 8}[v>>4&3]))
+		}
+		return "flags: " + strings.Join(names, ", ")
+	}))
+	width = []int{0, 2, 4, 8}[h.Flags>>4&3]
+	h.Session = uint16(field(2, as("session %d")))
+	h.Seq = uint16(field(2, as("sequence number %d")))
+	h.Stamp = uint32(field(4, as("sent at %d us")))
+	if h.Flags&4 != 0 {
+		h.Latest = uint16(field(2, as("newest packet applied: %d")))
+		h.History = math.MaxUint64
+		if width > 0 {
+			left := uint64(math.MaxUint64) << (8 * width)
+			h.History = left | field(width, func(v uint64) string {
+				var missing []string
+				for i := range 64 {
+					if (v|left)>>i&1 == 0 {
+						missing = append(missing, strconv.Itoa(int(h.Latest)-1-i))
+					}
+				}
+				return "of the 64 before not applied: " + strings.Join(missing, " ")
+			})
+		}
+	}
+	if h.Flags&8 != 0 {
+		field(4, as("echo of the stamp %d us"))
+		field(3, as("which arrived at %d us, modulo 2^24"))
+	}
+	if h.Flags&1 != 0 {
+		h.Tick = int64(field(4, as("tick %d")))
+		field(4, as("its server time: %d us"))
+		due := field(1, func(v uint64) string {
+			us := int64(10000)
+			for range int(v&15) - 1 {
+				us = us * 3 / 2
+			}
+			switch {
+			case v&0x40 != 0:
+				return "heartbeat"
+			case v&15 == 15:
+				return "silent until something changes"
+			case v&15 == 0:
+				us = 0
+			}
+			return fmt.Sprintf("next packet within %g ms", float64(us)/1000)
+		})
+		if due&0x80 != 0 {
+			field(3, as("tick period %d us"))
+		}
+	}
+	r.bits = bitReader{data: data[at:]}
+	r.noted = 0
+	return nil
+}
+
+// Down reads a datagram of a server, all of it or, with an error, none.
+func (r *Reader) Down(data []byte) (err error) {
+	defer r.caught(&err)
+	if err := r.Start(data); err != nil {
+		return err
+	}
+	b, tick := &r.bits, r.Head.Tick
+	if b.is() {
+		v := b.signed(4)
+		r.note("feedback: commands arrived up to tick %d", tick-v)
+	} else {
+		r.note("feedback: no command has arrived")
+	}
+	if b.is() {
+		v := b.signed(5)
+		r.note("feedback: the tightest new one was %d/16 ticks early", v)
+	} else {
+		r.note("feedback: no new one")
+	}
+	v := b.n(4)
+	r.note("feedback: %d ticks without a command, modulo 16", v)
+	if r.Schema.Queued {
+		if b.is() {
+			v := b.signed(3)
+			r.note("feedback: the newest command that ran was of tick %d", tick-v)
+		} else {
+			r.note("feedback: no command has run")
+		}
+	}
+	r.ops = r.ops[:0]
+	r.entries()
+	if pad := -b.at & 7; pad > 0 {
+		b.n(pad)
+		r.note("padding")
+	}
+	r.Messages = r.Messages[:0]
+	if rest := b.data[b.at/8:]; len(rest) > 0 {
+		if r.Out != nil {
+			fmt.Fprintf(r.Out, "%-32x lane section\n", rest)
+		}
+		r.section(rest)
+	}
+	for _, op := range r.ops {
+		op()
+	}
+	r.tellMessages()
+	return nil
+}
+
+func (r *Reader) entries() {
+	b := &r.bits
+	n := b.unsigned(2)
+	r.note("entries: %d", n)
+	if n == 0 {
+		return
+	}
+	if n > Slots {
+		refuse("%d entries", n)
+	}
+	order := b.unsigned(0)
+	if order > 7 {
+		refuse("distances of order %d", order)
+	}
+	r.note("distances of order %d", order)
+	r.age, r.gap = 0, 0
+	if b.is() {
+		r.age = b.unsigned(2) + 1
+		r.gap = b.unsigned(1)
+		r.note("the usual baseline: tick %d, before it %d", r.Head.Tick-r.age, r.Head.Tick-r.age-r.gap)
+	} else {
+		r.note("the usual baseline: the newest held")
+	}
+	if r.near = false; r.Schema.Near {
+		r.readViewer()
+	}
+	slot := int64(0)
+	for range n {
+		if slot += b.unsigned(int(order)); slot >= Slots {
+			refuse("slot %d", slot)
+		}
+		r.entry(int(slot))
+		slot++
+	}
+}
+
+// readViewer reads what places are told beside.
+func (r *Reader) readViewer() {
+	if r.near = r.bits.is(); !r.near {
+		r.note("no place is told beside the viewer")
+		return
+	}
+	slot := r.bits.n(9)
+	tick := r.Head.Tick - 1 - r.bits.unsigned(2)
+	e := r.Slots[slot]
+	if e == nil || !e.Mine {
+		refuse("a viewer in slot %d", slot)
+	}
+	s := e.Groups[OwnerGroup].at(tick)
+	if s == nil {
+		refuse("a viewer at tick %d, which is not held", tick)
+	}
+	at, ok := 0, false
+	for _, p := range r.Schema.Kinds[e.Kind].members(OwnerGroup) {
+		if ok = p.Class == "pos" && p.To == 0; ok {
+			r.viewer = [3]int64{}
+			for c := range p.Comps {
+				r.viewer[c] = int64(math.Floor(float64(s.Vals[at+c]*1000) / p.Sim))
+			}
+			break
+		}
+		at += p.Comps
+	}
+	if !ok {
+		refuse("a viewer without a place")
+	}
+	r.note("beside the viewer in slot %d as of tick %d: %v mm", slot, tick, r.viewer)
+}
+
+// taken brings states into order.
+func (g *Group) take(s State) {
+	if s.Tick <= g.forgot || g.at(s.Tick) != nil {
+		return
+	}
+	g.States = append(g.States, s)
+	slices.SortFunc(g.States, func(a, b State) int { return int(a.Tick - b.Tick) })
+	if len(g.States) > 400 { // more than may be named
+		g.States = slices.Clone(g.States[100:])
+	}
+}
+
+func (r *Reader) entry(n int) {
+	b, tick := &r.bits, r.Head.Tick
+	r.note("entry for slot %d", n)
+	ones := 0
+	for ones < 5 && b.is() {
+		ones++
+	}
+	e := r.Slots[n]
+	if (ones <= 2 || ones == 5) && (e == nil || !e.Alive && tick > r.gone[n]) {
+		refuse("slot %d holds nothing", n)
+	}
+	switch ones {
+	case 0, 1, 2:
+		k := r.Schema.Kinds[e.Kind]
+		if ones < 2 {
+			r.note("an ordinary update%s: entity %d", []string{"", " against another baseline"}[ones], e.ID)
+		} else {
+			r.note("an update: entity %d", e.ID)
+		}
+		set := []int{OwnerGroup}
+		if !e.Mine {
+			if set = []int{k.usual()}; ones == 2 {
+				set = r.someGroups(k.groups())
+				r.note("groups %v", set)
+			}
+		}
+		for _, g := range set {
+			s := r.record(k, &e.Groups[g], g, true, ones)
+			r.ops = append(r.ops, func() {
+				if e.Alive {
+					e.Groups[g].take(s)
+				}
+			})
+		}
+	case 3:
+		r.note("a first sight")
+		r.sight(n)
+	case 4:
+		if e != nil {
+			r.note("gone: entity %d", e.ID)
+		}
+		r.ops = append(r.ops, func() {
+			r.gone[n] = max(r.gone[n], tick)
+			if e := r.Slots[n]; e != nil && e.Alive && tick > e.Since {
+				e.Alive = false
+			}
+		})
+	case 5:
+		set := r.someGroups(4)
+		r.note("entity %d: groups %v must be forgotten", e.ID, set)
+		for _, g := range set {
+			if e.Mine || !r.Schema.Kinds[e.Kind].limited(g) {
+				refuse("group %d, which is not limited, to be forgotten", g)
+			}
+		}
+		id := e.ID
+		r.ops = append(r.ops, func() { r.forget(n, id, set) })
+	}
+}
+
+func (r *Reader) someGroups(n int) (set []int) {
+	for g := range n {
+		if r.bits.is() {
+			set = append(set, g)
+		}
+	}
+	if len(set) == 0 {
+		refuse("no group")
+	}
+	return set
+}
+
+func (r *Reader) forget(n, id int, set []int) {
+	e := r.Slots[n]
+	if e == nil || !e.Alive || e.ID != id {
+		return
+	}
+	for _, i := range set {
+		g := &e.Groups[i]
+		g.forgot = max(g.forgot, r.Head.Tick)
+		g.States = slices.DeleteFunc(g.States, func(s State) bool { return s.Tick <= r.Head.Tick })
+	}
+}
+
+func (r *Reader) sight(n int) {
+	b, tick := &r.bits, r.Head.Tick
+	kind := b.unsigned(3)
+	if int(kind) >= len(r.Schema.Kinds) {
+		refuse("kind %d", kind)
+	}
+	k := r.Schema.Kinds[kind]
+	r.note("kind %d: %s", kind, k.Name)
+	id := b.unsigned(10)
+	if id == 0 || id >= 1<<32 {
+		refuse("entity %d", id)
+	}
+	r.note("entity %d", id)
+	mine := b.is()
+	r.note("the client's own: %v", mine)
+	var set, untold []int
+	limited := false
+	for g := range k.groups() {
+		limited = limited || k.limited(g)
+		set = append(set, g)
+	}
+	switch {
+	case mine:
+		set = []int{OwnerGroup}
+	case limited:
+		set = r.someGroups(k.groups())
+		r.note("groups %v", set)
+		for g := range k.groups() {
+			if !slices.Contains(set, g) {
+				if untold = append(untold, g); !k.limited(g) {
+					refuse("a first sight without group %d", g)
+				}
+			}
+		}
+	}
+	var states []State
+	for _, g := range set {
+		states = append(states, r.record(k, nil, g, false, 3))
+	}
+	r.ops = append(r.ops, func() {
+		if tick <= r.gone[n] {
+			return // it went since
+		}
+		e := r.Slots[n]
+		if e == nil || !e.Alive || e.ID != int(id) || e.Kind != int(kind) || e.Mine != mine {
+			for other, o := range r.Slots {
+				if o != nil && o.Alive && o.ID == int(id) && other != n {
+					if o.Since > tick {
+						return // from an earlier life, overtaken by a later one
+					}
+					o.Alive, r.gone[other] = false, max(r.gone[other], tick)
+				}
+			}
+			e = &Entity{ID: int(id), Kind: int(kind), Mine: mine, Since: tick, Alive: true}
+			r.Slots[n] = e
+		}
+		for i, g := range set {
+			e.Groups[g].take(states[i])
+		}
+		if len(untold) > 0 {
+			r.forget(n, int(id), untold)
+		}
+	})
+}
+
+// record reads a record of group g, of which held has the states.
+func (r *Reader) record(k *Kind, held *Group, g int, based bool, ones int) State {
+	b, tick := &r.bits, r.Head.Tick
+	obs, name := g != OwnerGroup, fmt.Sprint("record of group ", g)
+	if !obs {
+		name = "its owner's record"
+	}
+	ordinary := ones < 2
+	s := State{Tick: tick}
+	alone := ""
+	if based && !ordinary && k.limited(g) && b.is() {
+		based, alone = false, ", by itself"
+	}
+	var base, prior *State
+	if based {
+		base, prior = r.baseline(held, ordinary, ones == 1)
+		before := int64(0)
+		if prior != nil {
+			before = prior.Tick
+		}
+		s.Bound, s.Level = base.Bound, base.Level
+		r.note("%s, against tick %d, before it %d", name, base.Tick, before)
+	} else {
+		r.note("%s%s", name, alone)
+	}
+	ago := func() int64 {
+		n := b.unsigned(3)
+		if n >= tick {
+			refuse("a tick before 1")
+		}
+		return tick - n
+	}
+	if !ordinary && k.moving(g) {
+		if b.is() {
+			jump, start := "", ""
+			if b.is() {
+				s.Cut = ago()
+				jump = fmt.Sprint(", teleported at tick ", s.Cut)
+			}
+			if b.is() {
+				s.Start = ago()
+				start = fmt.Sprint(", moves since tick ", s.Start)
+			}
+			r.note("special%s%s", jump, start)
+		} else {
+			r.note("nothing special")
+		}
+		s.Rest = b.is()
+		r.note("rests: %v", s.Rest)
+	}
+	if !ordinary && obs && k.paced() {
+		still := " still"
+		if b.is() {
+			s.Bound, still = int(b.n(4)), ""
+		}
+		r.note("bound class %d%s", s.Bound, still)
+	}
+	if !ordinary && k.graded(g) {
+		still := " still"
+		if b.is() {
+			if s.Level, still = int(b.n(2)), ""; s.Level > k.Levels {
+				refuse("level %d of %d", s.Level, k.Levels)
+			}
+		}
+		r.note("level %d%s", s.Level, still)
+	}
+	r.body(k, g, base, prior, &s)
+	return s
+}
+
+// baseline finds what a record is a difference from, and the state before it.
+func (r *Reader) baseline(held *Group, ordinary, other bool) (base, prior *State) {
+	b, tick := &r.bits, r.Head.Tick
+	age, gap := r.age, r.gap
+	if other || !ordinary && b.is() {
+		if age, gap = 0, 0; r.age == 0 || b.is() {
+			age = b.unsigned(3) + 1
+			if gap = b.unsigned(2); gap > 63 {
+				refuse("a state %d ticks before the baseline", gap)
+			}
+		}
+	}
+	if age == 0 {
+		if base = held.before(tick); base == nil {
+			refuse("a baseline, and nothing is held")
+		}
+		if prior = held.before(base.Tick); prior != nil && tick-prior.Tick > 63 {
+			prior = nil
+		}
+		return base, prior
+	}
+	if base = held.at(tick - age); base == nil {
+		refuse("a baseline of tick %d, which is not held", tick-age)
+	}
+	if gap > 0 {
+		if prior = held.at(base.Tick - gap); prior == nil {
+			refuse("a state of tick %d before the baseline, which is not held", base.Tick-gap)
+		}
+	}
+	return base, prior
+}
+
+// body reads the values of a record.
+func (r *Reader) body(k *Kind, g int, base, prior *State, s *State) {
+	obs, props := g != OwnerGroup, k.members(g)
+	level := s.Level
+	var old, older []int64
+	if base != nil {
+		old = k.coarsened(props, base.Vals, level)
+	}
+	if prior != nil && s.Cut == 0 && base.Cut <= prior.Tick {
+		older = k.coarsened(props, prior.Vals, level)
+	}
+	if level > 0 {
+		props, old, older = atLevel(props, level), shrunk(props, old, level), shrunk(props, older, level)
+	}
+	c := coding{kind: k, obs: obs, props: props, at: places(props)}
+	if base != nil && s.Tick-base.Tick < 128 {
+		c.base, c.prior, c.age = old, older, s.Tick-base.Tick
+		if older != nil {
+			c.gap = base.Tick - prior.Tick
+		}
+		s.Vals = r.changed(&c)
+	} else {
+		s.Vals = r.whole(&c, old)
+	}
+	if level > 0 {
+		s.Vals = grown(k.members(g), s.Vals, level)
+	}
+}
+
+// places says where the integers of each property begin.
+func places(props []*Prop) map[string]int {
+	at, n := map[string]int{}, 0
+	for _, p := range props {
+		at[p.Name] = n
+		n += p.Comps
+	}
+	at[""] = n
+	return at
+}
+
+// coarsened rounds values to a level.
+func (k *Kind) coarsened(props []*Prop, vals []int64, level int) []int64 {
+	vals = slices.Clone(vals)
+	at := 0
+	for _, p := range props {
+		for range p.Comps {
+			vals[at] = p.coarsen(vals[at], level)
+			at++
+		}
+	}
+	return vals
+}
+
+func (p *Prop) coarsen(v int64, level int) int64 {
+	s := p.Shift[level]
+	if s == 0 {
+		return v
+	}
+	from, least, most := int64(0), int64(math.MinInt32), int64(math.MaxInt32)
+	switch {
+	case p.Class == "quat":
+		b := int64(p.Obs)
+		if v > b/2 {
+			from = b
+		}
+		least, most = -(b/2 - 1), b/2-1
+	case p.ranged():
+		from, least, most = p.obsMin, 0, p.obsMax-p.obsMin
+	}
+	v = (v - from + 1<<(s-1)) >> s << s
+	for v > most {
+		v -= 1 << s
+	}
+	for v < least {
+		v += 1 << s
+	}
+	if p.angle() && v >= int64(p.Obs) {
+		v = 0
+	}
+	return v + from
+}
+
+// shorter says by how many bits the integers of a level are shorter on the wire.
+func (p *Prop) shorter(level int) int {
+	if s := p.Shift[level]; p.Class != "quat" && !(p.angle() && int64(p.Obs)&(1<<s-1) != 0) {
+		return s
+	}
+	return 0
+}
+
+func atLevel(props []*Prop, level int) (ps []*Prop) {
+	for _, p := range props {
+		q, s := *p, p.shorter(level)
+		q.Obs /= float64(int64(1) << s)
+		q.lower = s
+		if s > 0 && q.ranged() {
+			q.obsMin, q.obsMax = 0, (p.obsMax-p.obsMin)>>s
+		}
+		ps = append(ps, &q)
+	}
+	return ps
+}
+
+func (p *Prop) floor(s int) int64 {
+	if s > 0 && p.ranged() {
+		return p.obsMin
+	}
+	return 0
+}
+
+func shrunk(props []*Prop, vals []int64, level int) []int64 {
+	at := 0
+	for _, p := range props {
+		s := p.shorter(level)
+		for range p.Comps {
+			if vals != nil {
+				vals[at] = (vals[at] - p.floor(s)) >> s
+			}
+			at++
+		}
+	}
+	return vals
+}
+
+func grown(props []*Prop, vals []int64, level int) []int64 {
+	at := 0
+	for _, p := range props {
+		s := p.shorter(level)
+		for range p.Comps {
+			vals[at] = int64(int32(vals[at]<<s + p.floor(s)))
+			at++
+		}
+	}
+	return vals
+}
+
+func (r *Reader) class(p *Prop, obs bool) class {
+	if p.Ref && obs {
+		return r.classes["ref"]
+	}
+	return r.classes[p.Class]
+}
+
+// finer is how much higher orders are in simulation precision.
+func finer(p *Prop, obs bool) (n int) {
+	if obs || p.angle() {
+		return 0
+	}
+	for q := p.Sim / p.Obs; q >= 2 && n < 40; q /= 2 {
+		n++
+	}
+	return n
+}
+
+func width(most int64) int { return bits.Len64(uint64(most)) }
+
+// alone reads a value by itself.
+func (r *Reader) alone(p *Prop, obs bool, tick int64) int64 {
+	b, c := &r.bits, r.class(p, obs)
+	kind := c.kind
+	if p.bounded() {
+		kind = "range"
+	}
+	var v int64
+	switch kind {
+	case "signed":
+		order := c.order
+		if p.lower > 0 {
+			order = max(order-p.lower, 2)
+		}
+		return b.signed(order + finer(p, obs))
+	case "unsigned":
+		v = b.unsigned(c.order)
+	case "bits":
+		if p.angle() {
+			v = int64(b.n(width(p.turn(obs) - 1)))
+			if v >= p.turn(obs) {
+				refuse("an angle of %d", v)
+			}
+			return v
+		}
+		v = int64(b.n(1))
+	case "range":
+		least, most := p.Min, p.Max
+		if obs {
+			least, most = p.obsMin, p.obsMax
+		}
+		if v = least + int64(b.n(width(most-least))); v > most {
+			refuse("%d beyond %d", v, most)
+		}
+		return v
+	case "rotation":
+		per := int64(p.steps(obs))
+		return int64(b.n(width(per))) - (per/2 - 1)
+	case "disc":
+		return int64(b.n(width(2*int64(p.Sim)))) - int64(p.Sim)
+	case "ticks":
+		if !b.is() {
+			v = int64(uint32(tick + b.signed(c.order)))
+		}
+	case "words":
+		v = int64(b.n(8 * p.bytes()))
+	}
+	if obs {
+		v = int64(int32(v))
+	}
+	return v
+}
+
+// difference reads a value as the difference from another.
+func (r *Reader) difference(p *Prop, before int64, obs bool) int64 {
+	c := r.class(p, obs)
+	if c.difference < 0 {
+		return r.alone(p, obs, 0)
+	}
+	d := r.bits.signed(c.difference + finer(p, obs))
+	switch {
+	case p.angle():
+		t := p.turn(obs)
+		return ((before+d)%t + t) % t
+	case p.Class == "tick" || p.Class == "handle":
+		before = int64(uint32(int64(uint32(before)) + d))
+		if d = 0; obs {
+			before = int64(int32(before))
+		}
+	}
+	return before + d
+}
+
+// Up reads a datagram of a client.
+func (r *Reader) Up(data []byte) (err error) {
+	defer r.caught(&err)
+	if err := r.Start(data); err != nil {
+		return err
+	}
+	b, k := &r.bits, r.Schema.Command
+	r.note("away: %v", b.is())
+	r.note("older commands may still come: %v", b.is())
+	n := b.unsigned(2)
+	r.note("%d commands", n)
+	if n == 0 {
+		return nil
+	}
+	last := int64(b.n(32))
+	r.note("the last of them of tick %d", last)
+	vals := map[string][]int64{}
+	for i := range k.Props {
+		vals[k.Props[i].Name] = make([]int64, k.Props[i].Comps)
+	}
+	seen, newest := int64(0), uint16(0)
+	for i := range n {
+		tick := last - (n - 1 - i)
+		if b.is() {
+			r.note("tick %d: the same", tick)
+		} else {
+			r.note("tick %d:", tick)
+			for pi := range k.Props {
+				p := &k.Props[pi]
+				if !b.is() {
+					r.note("  %s as before", p.Name)
+					continue
+				}
+				for c := range p.Comps {
+					vals[p.Name][c] = r.alone(p, false, tick)
+				}
+				r.note("  %s %v", p.Name, vals[p.Name])
+			}
+		}
+		switch {
+		case seen > 0:
+			seen += 256 + b.signed(3)
+			r.note("  seen at %d/256 ticks", seen)
+		case b.is():
+			seen = tick*256 - b.unsigned(12)
+			r.note("  seen at %d/256 ticks", seen)
+		default:
+			r.note("  no picture")
+		}
+		if i == 0 {
+			newest = r.Head.Latest - uint16(b.n(7))
+		} else {
+			newest += uint16(b.unsigned(0))
+		}
+		r.note("  with packet %d", newest)
+	}
+	return nil
+}
+
+// Messages of a lane that are no events.
+const textMessage = 255
+
+func (r *Reader) tellMessages() {
+	if r.Out == nil {
+		return
+	}
+	for _, m := range r.Messages {
+		if m.Kind == textMessage {
+			fmt.Fprintf(r.Out, "%-32x text %d is %q\n", m.Body, binary.LittleEndian.Uint16(m.Body), m.Body[2:])
+			continue
+		}
+		k := r.Schema.Events[m.Kind]
+		fmt.Fprintf(r.Out, "%-32x event %s of tick %d by entity %d", m.Body, k.Name, m.Tick, m.Entity)
+		r.bits = bitReader{data: m.Body}
+		for i := range k.Props {
+			for range k.Props[i].Comps {
+				fmt.Fprintf(r.Out, ", %s %d", k.Props[i].Name, r.alone(&k.Props[i], false, m.Tick))
+			}
+		}
+		r.Out.WriteString("\n")
+	}
+}
