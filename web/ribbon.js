@@ -140,7 +140,8 @@ export class Ribbon {
     const ly = small ? 8 : 14
     ctx.textAlign = "right"
     ctx.fillStyle = COLOR.other
-    ctx.fillText(small ? `others −${ms(this.delay)}` : `playout time: others as they were ${ms(this.delay)} ago`, Math.max(xp + 4, small ? 90 : 290), ly)
+    const seen = small ? `others −${ms(this.delay)}` : `playout time: others as they were ${ms(this.delay)} ago`
+    ctx.fillText(seen, Math.max(xp + 4, ctx.measureText(seen).width + 8), ly)
     ctx.textAlign = "left"
     ctx.fillStyle = COLOR.mine
     const label = small ? `you +${ms(this.lead)}` : `command time: you, ${ms(this.lead)} ahead`

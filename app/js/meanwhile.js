@@ -118,7 +118,7 @@
 //   downBps upBps                 bytes in the last second, 42 per datagram included
 //   corrections correctionCm      mispredictions so far; the fading error of the own avatar now
 //   hitches starved               drawn without a record to draw towards, so far; commands that came too late, so far
-//   state                         0 connecting, 1 playing, 2 away, 3 silent (nothing for 0.5 s), 4 lost (give up this connection)
+//   state                         0 connecting, 1 playing, 2 away, 3 silent (nothing for 0.7 s), 4 lost (give up this connection)
 //   silentMs                      since the last datagram
 //   targetMs                      playout delay aimed at, above the path's least
 //   entityHitches                 single entities that were drawn without a record to draw towards, so far

@@ -30,7 +30,7 @@ const (
 	maxStep = 300 * time.Millisecond
 	// silentAfter and lostAfter are how long nothing may arrive before the page is told that the server is silent, and that the
 	// connection should be made anew; the quiet ones count while the server said that there is nothing to tell.
-	silentAfter, quietSilentAfter = 500 * time.Millisecond, client.KeepAlive + 3*time.Second
+	silentAfter, quietSilentAfter = 700 * time.Millisecond, client.KeepAlive + 3*time.Second
 	lostAfter, quietLostAfter     = 10 * time.Second, 3 * client.KeepAlive
 	// keepPicture is how long the last picture of a lost connection stays while the new one has nothing to show.
 	keepPicture = time.Second

@@ -5,6 +5,7 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/clock"
+	"meanwhile/motion"
 	"meanwhile/snapshot"
 )
 
@@ -118,7 +119,7 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 		held = held || !newest.Rest && newest.Shown() < t
 		if b.lastT > 0 {
 			x, y := e.Held.Groups[g].Around(t)
-			cut = cut || x != nil && b.passed(x.CutShown(), t) || y != nil && b.passed(y.CutShown(), t)
+			cut = cut || x != nil && b.passed(x, t) || y != nil && b.passed(y, t)
 		}
 	}
 	if cut {
@@ -134,9 +135,10 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 	return f
 }
 
-// passed reports whether playout has passed a teleport since the last picture.
-func (b *Bridge) passed(cut, t clock.TickFrac) bool {
-	return cut > 0 && cut > b.lastT && cut <= t
+// passed reports whether playout has passed the teleport that a state tells of since the last picture, or had before anything was known of it.
+func (b *Bridge) passed(s *motion.State, t clock.TickFrac) bool {
+	shown := s.CutShown()
+	return shown > 0 && shown <= t && (shown > b.lastT || s.Cut > b.lastTick)
 }
 
 // newestCut returns the tick of the newest teleport that the server told of the avatar.

@@ -227,6 +227,14 @@ func TestCut(t *testing.T) {
 		if held > 3 {
 			t.Errorf("interpolate %v: %d pictures past the newest record on a perfect network", interpolate, held)
 		}
+		// Nor without one if playout was past it when it became known, after an outage.
+		bob.Set("outageMs", 2500)
+		w.run(1300 * time.Millisecond)
+		ann.press(2)
+		w.run(3 * time.Second)
+		if jumps != 5 || cuts != 5 {
+			t.Errorf("interpolate %v, after an outage: %d jumps, %d flags", interpolate, jumps, cuts)
+		}
 		held = 0
 		bob.Set("lossPct", 100)
 		w.run(700 * time.Millisecond)
