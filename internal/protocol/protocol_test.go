@@ -3,7 +3,10 @@ package protocol_test
 import (
 	"flag"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -169,6 +172,7 @@ func TestExamples(t *testing.T) {
 	s.Disconnect(bo)
 	forAda, _ = tick()
 	show("gone", forAda)
+	skiffExamples(t, examples)
 	if s.Drops() != (server.Drops{}) {
 		t.Errorf("the server dropped datagrams: %+v", s.Drops())
 	}
@@ -211,6 +215,32 @@ func replace(t *testing.T, doc, name, text string) string {
 		t.Fatalf("the example %q does not end", name)
 	}
 	return before + begin + text + "```\n" + after
+}
+
+// The reader knows nothing but the document and the files that it names.
+func TestReaderImports(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range f.Imports {
+			if n++; strings.HasPrefix(i.Path.Value, `"meanwhile/`) || strings.Contains(i.Path.Value, ".") {
+				t.Errorf("%s imports %s", name, i.Path.Value)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no file was looked at")
+	}
 }
 
 // Limits that the document states are those of the code.
