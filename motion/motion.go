@@ -97,11 +97,24 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 // Jumps reports whether two records of a group are never joined by a line, as if a teleport lay between them: they are further
 // apart than a property's Warp, or relative to different parents.
 func Jumps(k *schema.Kind, g *schema.Group, a, b []int64) bool {
-	if k.Parent >= 0 {
-		if at := k.Props[k.Parent].ObsAt - g.At; at >= 0 && at < g.N && a[at] != b[at] {
-			return true
-		}
+	return moved(k, g, a, b) || apart(k, g, a, b)
+}
+
+// Warped reports whether two records of a group are further apart than a property's Warp, and relative to the same parent.
+func Warped(k *schema.Kind, g *schema.Group, a, b []int64) bool {
+	return apart(k, g, a, b) && !moved(k, g, a, b)
+}
+
+// moved reports whether two records are relative to different parents.
+func moved(k *schema.Kind, g *schema.Group, a, b []int64) bool {
+	if k.Parent < 0 {
+		return false
 	}
+	at := k.Props[k.Parent].ObsAt - g.At
+	return at >= 0 && at < g.N && a[at] != b[at]
+}
+
+func apart(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	for _, i := range g.Warps {
 		p := &k.Props[i]
 		sum := int64(0)

@@ -6,6 +6,7 @@ import (
 	"meanwhile/client"
 	"meanwhile/clock"
 	"meanwhile/motion"
+	"meanwhile/schema"
 	"meanwhile/snapshot"
 )
 
@@ -87,7 +88,7 @@ func (b *Bridge) entity(e *client.Entity) {
 	b.begin(e.Kind)
 	b.count++
 	b.out = append(b.out, float64(e.ID), b.flags(e))
-	b.values(&b.kinds[e.Kind], e.Vals, e.Mine)
+	b.values(&b.kinds[e.Kind], e.Vals, e)
 }
 
 func (b *Bridge) flags(e *client.Entity) (f flag) {
@@ -113,13 +114,13 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 			continue
 		}
 		if !b.set.interpolate {
-			cut = cut || newest.Cut > b.lastTick && b.lastTick > 0
+			cut = cut || b.lastTick > 0 && (newest.Cut > b.lastTick || newest.Tick > b.lastTick && b.warped(k, g, e.Held, newest, newest.Shown()-1))
 			continue
 		}
-		held = held || !newest.Rest && newest.Shown() < t
+		held = held || !newest.Rest && newest.Shown() < t && k.Groups[g].Reckoned == 0 // what is dead reckoned is drawn so
 		if b.lastT > 0 {
 			x, y := e.Held.Groups[g].Around(t)
-			cut = cut || x != nil && b.passed(x, t) || y != nil && b.passed(y, t)
+			cut = cut || x != nil && b.passed(x, t) || y != nil && b.passed(y, t) || x.Shown() <= t && b.warped(k, g, e.Held, x, b.lastT)
 		}
 	}
 	if cut {
@@ -141,6 +142,25 @@ func (b *Bridge) passed(s *motion.State, t clock.TickFrac) bool {
 	return shown > 0 && shown <= t && (shown > b.lastT || s.Cut > b.lastTick)
 }
 
+// warped reports whether what is drawn jumped, as one of the records from s back to those that were drawn at since is further from the one
+// before than its kind's warp=.
+func (b *Bridge) warped(k *schema.Kind, g int, held *snapshot.Held, s *motion.State, since clock.TickFrac) bool {
+	if len(k.Groups[g].Warps) == 0 {
+		return false
+	}
+	for s.Shown() > since {
+		before, _ := held.Groups[g].Around(s.Shown() - 1)
+		if before.Shown() >= s.Shown() {
+			return false
+		}
+		if motion.Warped(k, &k.Groups[g], before.Vals, s.Vals) {
+			return true
+		}
+		s = before
+	}
+	return false
+}
+
 // newestCut returns the tick of the newest teleport that the server told of the avatar.
 func (b *Bridge) newestCut(c *client.Client) clock.Tick {
 	if h := c.Store().Find(uint32(c.Me())); h != nil && h.Mine {
@@ -151,12 +171,12 @@ func (b *Bridge) newestCut(c *client.Client) clock.Tick {
 	return b.ownCut
 }
 
-// values writes the properties of an entity or event from their simulation floats.
-func (b *Bridge) values(l *kindLayout, vals []float64, mine bool) {
+// values writes the properties of an entity or event from their simulation floats; of is the entity, nil if it may be known whole.
+func (b *Bridge) values(l *kindLayout, vals []float64, of *client.Entity) {
 	for i := range l.props {
 		p := &l.props[i]
 		switch v := vals[p.at : p.at+p.comps]; {
-		case p.private && !mine:
+		case of != nil && !of.Mine && (p.private || p.limited && of.Held.Groups[p.group].Newest() == nil):
 			for range p.floats() {
 				b.out = append(b.out, math.NaN())
 			}
@@ -196,7 +216,7 @@ func (b *Bridge) event(e *event) {
 	l := &b.events[e.Event.Event]
 	b.out = append(b.out, float64(e.Event.Event), e.key, float64(e.Actor), f)
 	b.vals = l.kind.AppendExact(b.vals[:0], nil, e.Vals, 65536)
-	b.values(l, b.vals, true)
+	b.values(l, b.vals, nil)
 }
 
 // Me returns the own avatar as of the newest predicted tick: its kind, id, flags and values; nothing while there is none.
@@ -217,7 +237,7 @@ func (b *Bridge) Me() []float64 {
 	}
 	out := b.out
 	b.out = append(b.me[:0], float64(kind), float64(c.Me()), f)
-	b.values(&b.kinds[kind], vals, true)
+	b.values(&b.kinds[kind], vals, nil)
 	b.me, b.out = b.out, out
 	return b.me
 }

@@ -17,6 +17,8 @@ type propLayout struct {
 	at, comps int  // where its simulation floats are
 	text      bool // written as an index into the texts
 	private   bool // others may not know it
+	limited   bool // only a team, or who is near, knows it: who holds its group
+	group     int
 }
 
 // floats is how many numbers the page gets.
@@ -71,7 +73,7 @@ func layoutOf(k *schema.Kind, reserved []string) (kindLayout, error) {
 			}
 		}
 		l.props = append(l.props, propLayout{at: p.At, comps: p.Comps, text: p.Class == schema.Text,
-			private: p.Audience != schema.Everyone})
+			private: p.ObsAt < 0, limited: p.ObsAt >= 0 && k.Limited(p.Group), group: p.Group})
 	}
 	return l, nil
 }
