@@ -1048,3 +1048,33 @@ func TestHiddenAndBack(t *testing.T) {
 		a.healthy("after a hidden tab")
 	}
 }
+
+// A fast path on which no answers come is not given up: there commands flow on, and hardly a tick starves. Waiting for the answers would starve the
+// avatar whenever the way down stands still.
+func TestUnansweredFlowsOn(t *testing.T) {
+	d := newDuo(t, (&sky{rate: 60}).rules(t))
+	p := d.join(40*ms, Config{})
+	var mute bool
+	var last, gap clock.Time
+	p.path = func(up bool) []clock.Time {
+		switch {
+		case up:
+			if mute {
+				gap = max(gap, d.now-last)
+			}
+			last = d.now
+		case mute:
+			return nil
+		}
+		return []clock.Time{0}
+	}
+	d.run(20 * time.Second)
+	before, _ := d.s.Stats(p.id)
+	mute = true
+	d.run(1500 * time.Millisecond)
+	after, _ := d.s.Stats(p.id)
+	t.Logf("longest gap %v, %d of 90 ticks starved", time.Duration(gap), after.Starved-before.Starved)
+	if most := clock.Time(trickle) + 18*ms; gap > most || after.Starved-before.Starved > 6 {
+		t.Errorf("without answers for 1.5 s: a gap of %v, at most %v is right, and %d of 90 ticks starved", time.Duration(gap), time.Duration(most), after.Starved-before.Starved)
+	}
+}
