@@ -44,7 +44,7 @@
 //	                            arrived they see none. For names that come into sight again and again
 //	wire=near                   pos: where its value stands by itself, 16 bits a coordinate do while it is near the one who looks: 327 m
 //	                            at 1 cm. For worlds much larger than what is seen of them
-//	far=50m                     nobody further away receives it
+//	far=50m                     nobody further away than that from the first pos receives it; not for that pos itself
 //	group=0..3                  the atomic record that it travels in; without it movement, state and text are apart. What has another
 //	                            audience or another distance than the rest of its group travels in a record of its own
 //
@@ -362,6 +362,9 @@ func (b *Builder) layout() {
 		}
 		if p.IsParent && (k.Place < 0 || k.Props[k.Place].Group != p.Group) {
 			b.wrong(p, errors.New("a parent needs a pos for everyone in its group, which is relative to it"))
+		}
+		if i == k.Place && p.Far > 0 {
+			b.wrong(p, errors.New("far= is measured from the first pos for everyone, so all who know of the entity receive that one; leave it out, or give far= to what else they need not know"))
 		}
 		if p.slow > 0 {
 			if err := k.stalls(p); err != nil {

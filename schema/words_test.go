@@ -23,7 +23,7 @@ func TestTextOfEveryWord(t *testing.T) {
 	base := "Pos pos,others=1cm;Vel vel;Who handle;Side int,0..3,team;Go enum,idle|run"
 	seen := map[string]string{}
 	for _, change := range []string{"", "Who handle,parent", "Pos pos,others=1cm,2cm@30m", "Pos pos,others=1cm,4cm@30m", "Pos pos,others=1cm,2cm@31m", "Pos pos,others=1cm,warp=2m",
-		"Pos pos,others=1cm,far=50m", "Pos pos,others=1cm,draw=dr:5cm", "Pos pos,others=1cm,draw=dr:6cm", "Side int,0..3", "Go enum,idle|walk", "Go enum,run|idle", "Who handle,to=team"} {
+		"Go enum,idle|run,far=50m", "Pos pos,others=1cm,draw=dr:5cm", "Pos pos,others=1cm,draw=dr:6cm", "Side int,0..3", "Go enum,idle|walk", "Go enum,run|idle", "Who handle,to=team"} {
 		tags := map[string]string{}
 		for _, part := range append(strings.Split(base, ";"), change) {
 			name, tag, _ := strings.Cut(part, " ")
@@ -184,6 +184,8 @@ func TestWordsTogether(t *testing.T) {
 		{"a parent elsewhere", 30, []string{"P pos", "A handle,parent,group=1"}, "a parent needs a pos for everyone in its group"},
 		{"dead reckoning without a velocity", 30, []string{"P pos,draw=dr:1m"}, "draws dr and needs a vel property of 2 components for everyone in its group"},
 		{"dead reckoning of an angle without a spin", 30, []string{"A angle,draw=dr:5deg", "V vel"}, "draws dr and needs a spin property of 1 components"},
+		{"a place that not all receive", 30, []string{"A int,0..3", "P pos,far=5m"}, "far= is measured from the first pos for everyone"},
+		{"a second place that not all receive", 30, []string{"P pos", "Q pos,far=5m"}, ""},
 		{"four groups", 30, []string{"A pos", "B bool", "C text,3", "D bool,group=3"}, ""},
 		{"five groups", 30, []string{"A pos", "B bool", "C text,3", "D bool,group=3", "E bool,far=9m"}, "has 5 groups by number, audience and distance, at most 4 fit a kind"},
 		{"three distances", 30, []string{"A pos,others=1cm,2cm@10m,4cm@20m", "B vel,others=1cm/s,2cm/s@15m"}, ""},
@@ -285,7 +287,7 @@ func TestLevels(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	for _, c := range []struct{ tag, want string }{
-		{"pos", ""}, {"pos,others=1cm", ""}, {"pos,server", ""}, {"pos,far=9m", "far= is for entities only"}, {"pos,warp=9m", "warp= is for entities only"},
+		{"pos", ""}, {"pos,others=1cm", ""}, {"pos,server", ""}, {"int,0..9,far=9m", "far= is for entities only"}, {"pos,warp=9m", "warp= is for entities only"},
 		{"pos,others=1cm,2cm@9m", "@ distances is for entities only"}, {"int,0..9,team", "team is for entities only"},
 	} {
 		k, err := structOf(30, "A "+c.tag)
