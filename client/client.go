@@ -64,8 +64,10 @@ const (
 	// idleAfter is how many equal commands make a client idle.
 	idleAfter = 30
 	// takeBack is how long after the server has run the command that hid an entity it may still be shown as gone, before
-	// it is shown again.
-	takeBack = 500 * time.Millisecond
+	// it is shown again. Where packets were lost since, the news of its end may have been in one of them, and be lost again:
+	// then it may take up to takeBackLossy.
+	takeBack      = 500 * time.Millisecond
+	takeBackLossy = 2 * time.Second
 )
 
 // Config tunes a Client. The zero Config is a sound default.
@@ -170,6 +172,7 @@ type Client struct {
 	lastG    clock.TickFrac // of the frame before
 	guess    clock.TickFrac // no further beyond a record than this, in ticks; 0: nothing is guessed
 	newest   wire.Seq       // newest packet applied
+	gap      clock.Tick     // of the newest packet that came without the one before it
 	fresh    bool           // records came since the world was brought up to date
 	quiet    bool           // the newest packet said that the server is silent until something changes
 	starved4 uint8
@@ -623,6 +626,9 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	c.pace(at, &h, tickTime, period)
 	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet || c.away || !c.awaySaid) // little is sent to who is away: that is no jitter
 	if newest {
+		if h.Seq != c.newest+1 {
+			c.gap = h.Tick
+		}
 		c.newest = h.Seq
 		c.echo, c.echoAt, c.echoed = h.Stamp, at, true
 		c.quiet = h.NextDue == wire.Quiet
@@ -747,6 +753,9 @@ func (c *Client) refresh() {
 	// What a confirmed command hid stays hidden while the news of its end may be on its way.
 	if base := c.own.Base(); base > 0 {
 		grace := clock.Tick(takeBack / c.welcome.Period)
+		if c.gap+grace > base && c.gap > 0 {
+			grace = clock.Tick(takeBackLossy / c.welcome.Period)
+		}
 		if base > grace {
 			c.eng.Unhide(1, base-grace)
 		}

@@ -475,7 +475,11 @@ func (p *side) watchGems() map[game.ID]*sight {
 // A gem that a prediction took is gone at once and stays away if the server agrees, also if someone else got it; if the server does
 // not let it go, it comes back. It never flickers.
 func TestPredictedDespawn(t *testing.T) {
-	for _, loss := range []float64{0, 0.2} {
+	for _, c := range []struct {
+		loss float64
+		seed uint64
+	}{{0, 0}, {0.2, 3}, {0.2, 5}, {0.2, 7}, {0.2, 9}, {0.2, 11}, {0.2, 13}, {0.2, 15}, {0.2, 17}, {0.2, 19}, {0.2, 21}} {
+		loss, seed := c.loss, c.seed
 		k := &sky{}
 		k.referee = func(w *game.World) {
 			if w.Tick() == 1 {
@@ -500,7 +504,7 @@ func TestPredictedDespawn(t *testing.T) {
 			t.Fatalf("%d and %d gems in sight", len(seenA), len(seenB))
 		}
 		if loss > 0 {
-			a.path, b.path = lossy(3, loss), lossy(4, loss)
+			a.path, b.path = lossy(seed, loss), lossy(seed+1, loss)
 		}
 		up := func() []int64 { return []int64{0, 15, 0, 0, 0} }
 		a.play, b.play = up, up
@@ -518,11 +522,7 @@ func TestPredictedDespawn(t *testing.T) {
 				if s.in != locked {
 					t.Errorf("loss %v, %s: gem %d is in view: %v, exists: %v", loss, name, id, s.in, locked)
 				}
-				most := 1
-				if loss > 0.1 { // the news of its end may be lost more often than takeBack waits for
-					most = 2
-				}
-				if s.came > most && !locked {
+				if s.came > 1 && !locked {
 					t.Errorf("loss %v, %s: gem %d, which is gone, came into view %d times", loss, name, id, s.came)
 				}
 				if locked && s.came > 1 {
