@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"meanwhile/client"
 	"meanwhile/examples/arena"
 	"meanwhile/examples/zap"
 	"meanwhile/game"
@@ -29,10 +30,11 @@ honoured, interrupted ones (the shooter was killed or moved before) do not count
 datagram; <b>max_window_bits</b> is the most in any one second to any player. At the end all bots stand still: every client must come to hold exactly the
 server's state (<b>converged</b>), and then no state bytes flow (<b>state_bytes_at_rest</b>, in ten seconds). <b>divergences</b> counts states
 that any client took in and that differed from the truth of their tick; <b>clean_mispredictions</b> counts corrections of a prediction
-that nobody outside had influenced.`,
+that nobody outside had influenced. Policy send-30, where it is asked for, is meanwhile with clients that send at most 30 packets with commands a second.`,
 		takes:    byProfile | byPolicy | byTrace,
 		profiles: netsim.Profiles(),
 		policies: []string{ours},
+		asked:    []string{halfUp},
 		run:      runArena,
 	}
 	hundredExperiment = &experiment{
@@ -59,6 +61,12 @@ a repetition, and one with four workers encoding, sent exactly the same bytes bo
 
 // ours is the name of this project's own policy in every table.
 const ours = "meanwhile"
+
+// halfUp sends a packet up every other frame.
+const (
+	halfUp     = "send-30"
+	halfUpRate = 30
+)
 
 // newMatch returns a match of n bots on one kind of network.
 func newMatch(rules *game.Rules, seed uint64, n, workers int, p netsim.Profile) (*match.Sim, error) {
@@ -92,7 +100,7 @@ type matchResult struct {
 	fault       error
 }
 
-func playArena(seed uint64, p netsim.Profile, span time.Duration) (res matchResult, err error) {
+func playArena(seed uint64, p netsim.Profile, cfg client.Config, span time.Duration) (res matchResult, err error) {
 	rules, err := arena.Game.Rules()
 	if err != nil {
 		return res, err
@@ -101,6 +109,7 @@ func playArena(seed uint64, p netsim.Profile, span time.Duration) (res matchResu
 	if err != nil {
 		return res, err
 	}
+	s.Client = cfg
 	s.Run(match.Warmup)
 	s.Measure()
 	s.Run(span)
@@ -179,8 +188,12 @@ func runArena(r *run) error {
 		span, seeds = 10*time.Second, seeds[:1]
 	}
 	var failed []error
-	for _, p := range r.profiles {
-		got, err := each(len(seeds), func(i int) (matchResult, error) { return playArena(seeds[i], p, span) })
+	for i := range len(r.profiles) * len(r.chosen) {
+		p, policy, cfg := r.profiles[i/len(r.chosen)], r.chosen[i%len(r.chosen)], client.Config{}
+		if policy == halfUp {
+			cfg.SendRate = halfUpRate
+		}
+		got, err := each(len(seeds), func(i int) (matchResult, error) { return playArena(seeds[i], p, cfg, span) })
 		if err != nil {
 			return err
 		}
@@ -197,7 +210,7 @@ func runArena(r *run) error {
 			}
 		}
 		q := pool(all)
-		r.emit(Row{r.name, p.Name, ours, r.seed,
+		r.emit(Row{r.name, p.Name, policy, r.seed,
 			r.params(Value{"seeds", len(seeds)}, Value{"players", arenaBots}, Value{"match_s", int(span.Seconds())}),
 			Values{
 				{"view_error_p95_cm", q.ViewErrorP95 * 100}, {"error_now_p95_cm", q.ErrorNowP95 * 100}, {"view_age_ms", ms(q.ViewAge)},

@@ -24,9 +24,10 @@ type experiment struct {
 	about string // one line
 	notes string // how its metrics are defined, for readers of the report
 	takes flags  // which flags narrow or feed it
-	// profiles are those of a run without --profile, policies all that --policy can name, rates those of a run without --rate.
+	// profiles are those of a run without --profile, policies those of a run without --policy, rates those of a run without --rate.
 	profiles []netsim.Profile
 	policies []string
+	asked    []string // more policies, which run only where --policy names them
 	rates    []int
 	run      func(r *run) error
 }
@@ -317,14 +318,15 @@ func (e *experiment) prepare(c command) (*run, error) {
 	}
 	if len(c.policy) > 0 {
 		r.chosen = nil
-		for _, p := range e.policies { // in their own order
+		all := slices.Concat(e.policies, e.asked)
+		for _, p := range all { // in their own order
 			if slices.Contains(c.policy, p) {
 				r.chosen = append(r.chosen, p)
 			}
 		}
 		for _, p := range c.policy {
-			if !slices.Contains(e.policies, p) {
-				return nil, badUsage("%s has no policy %q; there are: %s", e.name, p, strings.Join(e.policies, " "))
+			if !slices.Contains(all, p) {
+				return nil, badUsage("%s has no policy %q; there are: %s", e.name, p, strings.Join(all, " "))
 			}
 		}
 	}

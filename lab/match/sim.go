@@ -24,7 +24,8 @@ type Sim struct {
 	Loop    netsim.Loop
 	Rules   *game.Rules
 	Server  *server.Server
-	Workers int // ranges of clients that are encoded concurrently; 0 means 1
+	Workers int           // ranges of clients that are encoded concurrently; 0 means 1
+	Client  client.Config // of all who join from now on
 
 	seed    uint64
 	players []*Player
@@ -140,7 +141,7 @@ func (p *Player) connect() {
 	trip, _ := p.down.Send(s.Loop.Now(), 100) // shaped like any packet; lost ones are repeated by the reliable stream
 	at := max(trip[0], s.Loop.Now().Add(20*time.Millisecond))
 	s.Loop.At(at, func() {
-		c, err := client.New(s.Rules, w, p.local(s.Loop.Now()), client.Config{})
+		c, err := client.New(s.Rules, w, p.local(s.Loop.Now()), s.Client)
 		if err != nil {
 			s.faults = append(s.faults, err)
 			return
