@@ -35,7 +35,9 @@ func TestCommandVectors(t *testing.T) {
 	shoot := map[int]int64{moveX: 15, aim: 16390, fire: 1, weapon: 2}
 	var b strings.Builder
 	b.WriteString("# Commands in a datagram that acknowledges packet 40 as newest: name, bytes, and each command: its tick, the playout\n" +
-		"# time of the picture in 1/256 ticks, the newest packet in it, and its integers.\n")
+		"# time of the picture in 1/256 ticks, the newest packet in it, and its integers. The command, as schema text:\n")
+	_, props, _ := strings.Cut(strings.TrimSuffix(k.Text(), "\n"), "\n")
+	fmt.Fprintf(&b, "# command rate=%d\n# %s\n", k.Rate, strings.ReplaceAll(props, "\n", "\n# "))
 	for _, c := range []struct {
 		name string
 		cmds []game.Command

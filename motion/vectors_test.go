@@ -59,7 +59,14 @@ var ways = []struct {
 func TestVectors(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# What is drawn at 30 ticks a second: way; values of the older record and of the newer one, with its ticks of cut, start, bound and R where it rests;\n" +
-		"# playout time in 1/256 ticks; drawn values in 1/256 steps. A - is no newer record.\n")
+		"# playout time in 1/256 ticks; drawn values in 1/256 steps. A - is no newer record. The kinds, as schema text:\n")
+	for _, way := range ways {
+		k, err := schema.New(way.name, reflect.TypeOf(way.of), 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString("# kind " + strings.ReplaceAll(strings.TrimSuffix(k.Text(), "\n"), "\n", "\n# ") + "\n")
+	}
 	pairs := map[string][][2][]int64{
 		"step":           {{{0, 5}, {100, -5}}},
 		"line":           {{{0, 5}, {100, -5}}, {{-1, 7}, {0, 7}}},

@@ -52,7 +52,9 @@ func changedSet(k *schema.Kind, g int, a, b []int32) (set uint64) {
 func TestBodyVectors(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Bodies of records: kind and tick rate, ages in ticks of the baseline and from the state before to it, then the integers of\n" +
-		"# that state, of the baseline and of the record, and the body, lowest bit first.\n")
+		"# that state, of the baseline and of the record, and the body, lowest bit first. The kinds, as schema text:\n")
+	b.WriteString(inComments("kind " + bodyKind[mover](t, 20).Text()))
+	b.WriteString(inComments("kind driver" + strings.TrimPrefix(bodyKind[driver](t, 60).Text(), "mover")))
 	for _, c := range []struct {
 		kind       string
 		k          *schema.Kind
@@ -99,6 +101,11 @@ func TestBodyVectors(t *testing.T) {
 	if b.String() != string(want) {
 		t.Errorf("bodies are\n%s", b.String())
 	}
+}
+
+// inComments makes comments of lines, for files of vectors.
+func inComments(s string) string {
+	return "# " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n# ") + "\n"
 }
 
 // record is a random record of a kind: states as a game makes them, and now and then anything.

@@ -540,7 +540,9 @@ func TestStoredTextsAreValid(t *testing.T) {
 func TestCodeVectors(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Values as bits, in the order in which they are written, at tick 1000: property, who reads it, value, by itself;\n" +
-		"# then the value that the difference is taken from, and the difference.\n")
+		"# then the value that the difference is taken from, and the difference. The kinds, as schema text:\n")
+	b.WriteString(inComments("kind " + kindOf[everything](t).Text()))
+	b.WriteString(inComments("kind " + kindOf[rigid](t).Text()))
 	codeVectors(&b, kindOf[everything](t))
 	codeVectors(&b, kindOf[rigid](t))
 	golden(t, "testdata/codes.txt", b.String())

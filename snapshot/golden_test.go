@@ -17,9 +17,15 @@ var update = flag.Bool("update", false, "rewrite the files in testdata; a change
 // docs/PROTOCOL.md and the version of the protocol.
 func TestRecordVectors(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# The records of a walker and a gem (see kinds in snapshot_test.go) from first sight to the end, one packet after\n" +
-		"# the other: name, tick, bytes, and what a client that has read all before them makes of them.\n")
+	b.WriteString("# The records of a walker and a gem from first sight to the end, one packet after the other: name, tick, bytes from the number of entries on,\n" +
+		"# and what a client that has read all before them makes of them. The kinds, as schema text:\n")
+	describe := func(kinds []*schema.Kind) {
+		for _, k := range kinds {
+			b.WriteString("# kind " + strings.ReplaceAll(strings.TrimSuffix(k.Text(), "\n"), "\n", "\n# ") + "\n")
+		}
+	}
 	p := newPair(t)
+	describe(p.v.h.kinds)
 	applied := func(e *Held, g int, s *motion.State) {
 		fmt.Fprintf(&b, "  slot %d: entity %d of kind %d, own %v, group %d: %v", e.slot, e.ID, e.Kind, e.Mine, g, s.Vals)
 		if s.Cut != 0 {
@@ -100,6 +106,8 @@ func TestRecordVectors(t *testing.T) {
 	p.v.Leave(gem)
 	write("the gem is gone")
 	p = pairOf(t, []*schema.Kind{mustKind[cart](t)})
+	b.WriteString("\n# Another client, which sees a cart:\n")
+	describe(p.v.h.kinds)
 	p.s.Applied, bound = applied, 0
 	p.rest(9)
 	p.begin()
@@ -108,7 +116,7 @@ func TestRecordVectors(t *testing.T) {
 	p.record()
 	p.v.Enter(c, false)
 	p.v.Distance(c, 40_000*40_000)
-	write("a cart (see soak_test.go) comes into sight 40 m away")
+	write("a cart comes into sight 40 m away")
 	p.begin()
 	p.sims[c][x] += 256000
 	p.sims[c][cartTilt] += 300

@@ -566,6 +566,60 @@ func (r *Reader) Down(data []byte) (err error) {
 	return nil
 }
 
+// Entries reads what a datagram of a tick says from the number of entries on, without a lane section.
+func (r *Reader) Entries(tick int64, data []byte) (err error) {
+	defer r.caught(&err)
+	r.Head = Header{Tick: tick}
+	r.bits, r.noted, r.ops = bitReader{data: data}, 0, r.ops[:0]
+	r.entries()
+	for _, op := range r.ops {
+		op()
+	}
+	return nil
+}
+
+// Value reads a value by itself, at a tick.
+func (r *Reader) Value(p *Prop, observer bool, tick int64, data []byte) (v int64, size int, err error) {
+	defer r.caught(&err)
+	r.bits = bitReader{data: data}
+	v = r.alone(p, observer, tick)
+	return v, r.bits.at, nil
+}
+
+// Change reads a value as the difference from another.
+func (r *Reader) Change(p *Prop, observer bool, from int64, data []byte) (v int64, size int, err error) {
+	defer r.caught(&err)
+	r.bits = bitReader{data: data}
+	v = r.difference(p, from, observer)
+	return v, r.bits.at, nil
+}
+
+// Rounded returns what observers at a level receive of a value of the simulation.
+func (p *Prop) Rounded(v int64, level int) int64 {
+	switch t := p.turn(true); {
+	case t > 0 && p.Sim != p.Obs:
+		v = (2*v*t + int64(p.Sim)) / (2 * int64(p.Sim)) % t
+	case p.Class == "quat":
+		m, n := int64(p.Sim)/2-1, int64(p.Obs)/2-1
+		digit := int64(0)
+		if v > int64(p.Sim)/2 {
+			v, digit = v-int64(p.Sim), int64(p.Obs)
+		}
+		v = min(floorDiv(2*v*n+m, 2*m), n) + digit
+	default:
+		v = min(max(p.observed(v), math.MinInt32), math.MaxInt32)
+	}
+	return p.coarsen(v, level)
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
 func (r *Reader) entries() {
 	b := &r.bits
 	n := b.unsigned(2)
@@ -1133,13 +1187,35 @@ func (r *Reader) Up(data []byte) (err error) {
 	if err := r.Start(data); err != nil {
 		return err
 	}
+	r.note("away: %v", r.bits.is())
+	r.note("older commands may still come: %v", r.bits.is())
+	r.readCommands(r.Head.Latest)
+	return nil
+}
+
+// A Command is one of a datagram.
+type Command struct {
+	Tick, Seen int64
+	Newest     uint16
+	Vals       []int64
+}
+
+// Commands reads what a datagram that acknowledges a packet as the newest says from the number of commands on.
+func (r *Reader) Commands(latest uint16, data []byte) (list []Command, err error) {
+	defer r.caught(&err)
+	r.bits = bitReader{data: data}
+	return r.readCommands(latest), nil
+}
+
+func (r *Reader) readCommands(latest uint16) (list []Command) {
 	b, k := &r.bits, r.Schema.Command
-	r.note("away: %v", b.is())
-	r.note("older commands may still come: %v", b.is())
 	n := b.unsigned(2)
 	r.note("%d commands", n)
 	if n == 0 {
 		return nil
+	}
+	if n > 64 {
+		refuse("%d commands", n)
 	}
 	last := int64(b.n(32))
 	r.note("the last of them of tick %d", last)
@@ -1177,13 +1253,18 @@ func (r *Reader) Up(data []byte) (err error) {
 			r.note("  no picture")
 		}
 		if i == 0 {
-			newest = r.Head.Latest - uint16(b.n(7))
+			newest = latest - uint16(b.n(7))
 		} else {
 			newest += uint16(b.unsigned(0))
 		}
 		r.note("  with packet %d", newest)
+		c := Command{Tick: tick, Seen: seen, Newest: newest}
+		for i := range k.Props {
+			c.Vals = append(c.Vals, vals[k.Props[i].Name]...)
+		}
+		list = append(list, c)
 	}
-	return nil
+	return list
 }
 
 // Messages of a lane that are no events.
