@@ -29,6 +29,7 @@ type riderCmd struct {
 func TestParents(t *testing.T) {
 	ferries, riders, crates := game.NewKind[ferry]("ferry"), game.NewKind[cargo]("rider"), game.NewKind[cargo]("crate")
 	var boat, crate, bird, lost game.ID
+	seen := map[game.Tick][]geom.Vec3{} // where the crate was seen, by each run of a command: predictions and the server's
 	def := game.Definition[riderCmd]{
 		Name: "ferries", Kinds: game.Kinds(ferries, riders, crates),
 		Join: func(w *game.World, name string) game.ID {
@@ -39,7 +40,20 @@ func TestParents(t *testing.T) {
 			lost = crates.Spawn(w, cargo{On: 77777, Pos: geom.Vec2{Y: 0.5}})
 			return me
 		},
-		Act: func(w *game.World, me game.ID, c riderCmd) {},
+		Act: func(w *game.World, me game.ID, c riderCmd) {
+			for id, o := range crates.Seen(w, me) {
+				at, ok := w.SeenOn(me, o.On, o.Pos.At(0))
+				if own, there := w.On(o.On, o.Pos.At(0)); ok && id != bird && (!there || at.Dist(own) > 20) {
+					t.Errorf("crate %d was seen at %v and is at %v, %v", id, at, own, there)
+				}
+				if id == lost && ok || id != lost && !ok {
+					t.Errorf("crate %d is seen in the world: %v", id, ok)
+				}
+				if id == crate && c.Hop {
+					seen[w.Tick()] = append(seen[w.Tick()], at)
+				}
+			}
+		},
 		Step: func(w *game.World) {
 			for _, f := range ferries.All(w) {
 				f.Head = (f.Head + geom.Angle(0.5*w.Dt())).Norm()
@@ -53,7 +67,7 @@ func TestParents(t *testing.T) {
 	}
 	d := newDuo(t, rules)
 	p := d.join(40*ms, Config{})
-	p.play = func() []int64 { return []int64{0} }
+	p.play = func() []int64 { return []int64{1} }
 	checks := 0
 	for range 200 {
 		d.run(17 * time.Millisecond)
@@ -81,6 +95,17 @@ func TestParents(t *testing.T) {
 		if at[lost] != nil {
 			t.Fatal("what stands on nothing known is drawn")
 		}
+	}
+	runs := 0
+	for tick, all := range seen {
+		for _, at := range all[1:] {
+			if runs++; at != all[0] {
+				t.Fatalf("tick %d: the crate was seen at %v by one run and at %v by another", tick, all[0], at)
+			}
+		}
+	}
+	if runs < 80 {
+		t.Errorf("only %d places seen twice", runs)
 	}
 	if checks < 100 {
 		t.Errorf("only %d pictures had all of them", checks)

@@ -141,8 +141,8 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 
 // Seen ranges over copies of the others of this kind exactly as player me saw them when the present command
 // was made: in the player's client as they are drawn, on the server rewound to the same moment. It is the
-// whole of lag compensation. Properties that observers do not receive are zero, and places that are relative to a parent stay so: seen at
-// the same moment, the parent says where that is. me itself is left out. It panics for a kind that is Guessed.
+// whole of lag compensation. Properties that observers do not receive are zero, and places that are relative to a parent stay so:
+// World.SeenOn says where that was. me itself is left out. It panics for a kind that is Guessed.
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		s := w.store(k.info)

@@ -32,6 +32,7 @@ type World struct {
 	events  []Emitted
 	spare   [][]int64
 	ints    []int64
+	floats  []float64 // values of what carries something
 	stats   Stats
 
 	spawnedBefore, emittedBefore int // lengths when the callback began

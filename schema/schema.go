@@ -39,7 +39,7 @@
 //	                            prediction computes it too
 //	to=team                     only those whose avatar's team is that of this entity
 //	team                        an int, enum or handle: the team that the entity belongs to, 0 being none
-//	parent                      a handle: the entity that the first pos is relative to, 0 being none
+//	parent                      a handle: the entity that the first pos is relative to, 0 being none; see game.World.On
 //	ref                         text: observers receive a number for it, and the text itself once, reliably; until that has
 //	                            arrived they see none. For names that come into sight again and again
 //	wire=near                   pos: where its value stands by itself, 16 bits a coordinate do while it is near the one who looks: 327 m
