@@ -106,13 +106,44 @@ func TestArena(t *testing.T) {
 	p.KeyUp("Space")
 	p.MouseUp(browser.Left)
 
+	// Nothing runs over the edge or into its neighbour, and on screens of usual size all of the panel is in sight.
+	for _, size := range [][2]int{{1024, 768}, {1280, 800}, {1440, 900}, {1920, 1080}} {
+		p.Resize(size[0], size[1])
+		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width < innerWidth", size[0]))
+		var tight string
+		if p.Eval(tightness, &tight); tight != "" {
+			t.Errorf("at %v: %s", size, tight)
+		}
+		var over int
+		if p.Eval("document.getElementById('panel').scrollHeight - document.getElementById('panel').clientHeight", &over); over > 0 {
+			t.Errorf("at %v the panel is %d pixels too high", size, over)
+		}
+	}
+
 	// Small screens have the panel behind a button.
 	p.Resize(390, 844)
 	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'hidden' && g.width === 390")
 	p.Click("#panelbutton")
 	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'visible'")
+	var tight string
+	if p.Eval(tightness, &tight); tight != "" {
+		t.Errorf("on a telephone: %s", tight)
+	}
 	p.Screenshot("phone")
 }
+
+// tightness tells, as an expression of the page, what of the panel leaves it to the right or reaches into what comes next.
+const tightness = `(() => {
+	const right = document.getElementById("panel").getBoundingClientRect().right, bad = []
+	for (const e of document.querySelectorAll("#presets button, .switch, .pick, .measure b")) {
+		if (e.getBoundingClientRect().right > right - 10 || e.scrollWidth > e.clientWidth + 1) bad.push(e.innerText + " is too wide")
+	}
+	const rows = [...document.querySelectorAll(".measure")], bottom = r => Math.max(...[...r.children].map(c => c.getBoundingClientRect().bottom))
+	for (let i = 1; i < rows.length; i++) {
+		if (rows[i].firstChild.getBoundingClientRect().top < bottom(rows[i - 1]) - 4) bad.push(rows[i].innerText + " stands on the line before")
+	}
+	return bad.join("; ")
+})()`
 
 // live serves the demonstration: the arena with bots, and a page whose client is the real one.
 func live(t *testing.T) string {

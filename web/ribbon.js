@@ -5,6 +5,7 @@ import { COLOR } from "/scene.js"
 const SANS = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 const KEEP = 512 // packets
 const SILENCE = 250 // ms without a packet that are pointed out
+const TOLD = 400 // ms of it that are put into words
 const LONGEST = 2500 // ms of silence that make the axis longer
 
 export class Ribbon {
@@ -75,7 +76,7 @@ export class Ribbon {
       ctx.fillRect(a, bottom - 9, b - a, 9)
       ctx.fillStyle = COLOR.hit
       ctx.fillRect(a, bottom - 1, b - a, 2)
-      if (b - a < 120) return
+      if (b - a < 130 || to - from < TOLD) return
       ctx.font = `10.5px ${SANS}`
       ctx.textAlign = "center"
       ctx.textBaseline = "alphabetic"
