@@ -139,6 +139,9 @@ const NOTE_MS = 1200
 /** Beats of a hidden tab; browsers stretch them to a second or more. */
 const AWAY_BEAT_MS = 500
 
+/** Notes how far the start has come, for the browser's own tools and for meanwhile bench page. */
+const reached = step => performance.mark(`meanwhile ${step}`)
+
 const epochMs = Math.floor(performance.timeOrigin + performance.now())
 const clock = () => performance.timeOrigin - epochMs + performance.now()
 
@@ -589,6 +592,8 @@ class Notice {
 async function startEngine(config, progress) {
   if (config.engine) return (await import(new URL(config.engine, location.href))).boot(config) // a module in place of WebAssembly
   if (typeof WebAssembly === "undefined") throw new Sentence("This browser cannot run WebAssembly, which the game is made of.")
+  const fetched = fetch(config.wasm)
+  fetched.catch(() => {}) // it is waited for below
   await import(new URL(config.exec ?? "/wasm_exec.js", location.href))
   const lines = [], write = globalThis.fs.writeSync
   globalThis.fs.writeSync = (fd, bytes) => { // the panic's first line is worth showing
@@ -596,7 +601,7 @@ async function startEngine(config, progress) {
     if (lines.length < 40) lines.push(text)
     return write(fd, bytes)
   }
-  const response = await fetch(config.wasm)
+  const response = await fetched
   if (!response.ok) throw new Sentence(`The game's program ${config.wasm} could not be loaded (${response.status} ${response.statusText}).`)
   const total = config.wasmBytes || (response.headers.get("Content-Encoding") ? 0 : +response.headers.get("Content-Length"))
   const count = async reader => {
@@ -609,8 +614,10 @@ async function startEngine(config, progress) {
   count(response.clone().body.getReader()).catch(() => {})
   const go = new globalThis.Go()
   const { instance } = await WebAssembly.instantiateStreaming(response, go.importObject)
+  reached("compiled")
   delete globalThis.__meanwhile
   go.run(instance)
+  reached("started")
   const engine = globalThis.__meanwhile
   delete globalThis.__meanwhile
   if (!engine) throw new Sentence("The game's program started, but did not offer itself to this page.")
@@ -740,6 +747,7 @@ class Connection {
         }
         this.attempts = 1
         this.transport = game.transport = message.transport
+        if (!this.everJoined) reached("joined")
         this.everJoined = true
         remember(message.transport)
         game.notice.hide()
@@ -869,6 +877,7 @@ class Game {
     this.notice.show("veil", "Loading…", { progress: null })
     const { options } = this
     const config = this.config = await loadConfig(options)
+    reached("configured")
     this.notice.show("veil", `Loading ${config.game}…`, { progress: 0 })
     const connection = this.connection = config.local ? null : new Connection(this)
     const [engine] = await Promise.all([
@@ -898,6 +907,7 @@ class Game {
     if (connection) {
       this.notice.show("veil", "Connecting…", { progress: null })
       connection.attempt()
+      reached("connecting")
       await connection.joined
     } else this.notice.hide()
     this.playing = true

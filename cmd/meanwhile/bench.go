@@ -113,11 +113,15 @@ func benchPage(ctx context.Context, quick bool, stderr io.Writer) (lab.Row, erro
 	if err := w.Close(); err != nil {
 		return lab.Row{}, err
 	}
+	var steps lab.Values
+	for i, name := range bench.Steps {
+		steps = append(steps, lab.Value{Name: name + "_ms", V: bench.Median(r.Steps[i])})
+	}
 	return lab.Row{Experiment: "page", Policy: "meanwhile",
 		Params: lab.Values{{Name: "browser", V: r.Browser}, {Name: "loads", V: loads}, {Name: "transport", V: r.Transport}},
-		Metrics: lab.Values{
+		Metrics: append(lab.Values{
 			{Name: "playable_ms", V: bench.Median(r.PlayableMS)}, {Name: "playable_max_ms", V: slices.Max(r.PlayableMS)},
 			{Name: "wasm_brotli_kb", V: float64(best.Len()) / 1000}, {Name: "wasm_kb", V: float64(len(raw)) / 1000},
 			{Name: "key_to_state_ticks", V: bench.Median(r.KeyTicks)}, {Name: "key_to_state_max_ticks", V: slices.Max(r.KeyTicks)}, {Name: "key_to_state_ms", V: bench.Median(r.KeyMS)},
-		}}, nil
+		}, steps...)}, nil
 }

@@ -24,14 +24,19 @@ var ErrNoBrowser = errors.New("bench: no browser; install Chromium (apt-get inst
 // PageResult is what one fresh browser saw of a page.
 type PageResult struct {
 	Browser     string
-	PlayableMS  []float64 // from the first byte of the page to the first picture with the own avatar, per load
-	KeyTicks    []float64 // ticks from a key press to the first picture in which the avatar has moved, per press
-	KeyMS       []float64 // the same in milliseconds
-	TransferKB  float64   // of the program in WebAssembly, as it came over the wire
+	PlayableMS  []float64             // from the first byte of the page to the first picture with the own avatar, per load
+	Steps       [len(Steps)][]float64 // when each of Steps was reached, from the first byte too, per load
+	KeyTicks    []float64             // ticks from a key press to the first picture in which the avatar has moved, per press
+	KeyMS       []float64             // the same in milliseconds
+	TransferKB  float64               // of the program in WebAssembly, as it came over the wire
 	Transport   string
 	Corrections float64
 	PlayoutMS   float64
 }
+
+// Steps are the marks of meanwhile.js on the way there: the configuration was read, the program was fetched and compiled, it
+// ran and offered itself, the connection was asked for, the server's welcome was taken.
+var Steps = [...]string{"configured", "compiled", "started", "connecting", "joined"}
 
 // limit bounds one step; a page that is not playable by then is broken.
 const limit = 60 * time.Second
@@ -112,6 +117,7 @@ func load(ctx context.Context, program, url string, r *PageResult, last bool, pr
 	within, cancel := context.WithTimeout(tab, limit)
 	defer cancel()
 	var playable float64
+	var steps map[string]float64
 	var product string
 	err = chromedp.Run(within,
 		chromedp.ActionFunc(func(ctx context.Context) error {
@@ -120,6 +126,7 @@ func load(ctx context.Context, program, url string, r *PageResult, last bool, pr
 		}),
 		chromedp.Navigate(url),
 		chromedp.Poll("bench.playable", &playable, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit)),
+		chromedp.Evaluate(`(t0 => Object.fromEntries(performance.getEntriesByType("mark").map(m => [m.name, m.startTime - t0])))(performance.getEntriesByType("navigation")[0].responseStart)`, &steps),
 		chromedp.Evaluate("navigator.userAgent.match(/Chrom[a-z]*\\/[0-9.]+/)?.[0] ?? navigator.userAgent", &product),
 		chromedp.Evaluate(`(performance.getEntriesByType("resource").find(e => e.name.includes(".wasm"))?.transferSize ?? 0) / 1024`, &r.TransferKB),
 	)
@@ -128,6 +135,9 @@ func load(ctx context.Context, program, url string, r *PageResult, last bool, pr
 	}
 	r.Browser = product
 	r.PlayableMS = append(r.PlayableMS, playable)
+	for i, name := range Steps {
+		r.Steps[i] = append(r.Steps[i], steps["meanwhile "+name])
+	}
 	if !last {
 		return nil
 	}
