@@ -264,7 +264,7 @@ func (s *Site) handler() http.Handler {
 	for pattern, h := range s.cfg.Handlers {
 		mux.Handle(pattern, h)
 	}
-	mux.Handle("/", &files{trees: append(append([]fs.FS(nil), s.cfg.Pages...), js.Files), log: s.log})
+	mux.Handle("/", s.ahead(&files{trees: append(append([]fs.FS(nil), s.cfg.Pages...), js.Files), log: s.log}))
 	return headers(mux)
 }
 
@@ -276,6 +276,17 @@ func headers(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Embedder-Policy", "require-corp")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ahead lets the browser fetch the program while it still reads the page and the page's scripts.
+func (s *Site) ahead(next http.Handler) http.Handler {
+	links := []string{"</" + s.cfg.Host.Rules.Name + ".wasm>; rel=preload; as=fetch; crossorigin", "</wasm_exec.js>; rel=modulepreload"}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if (strings.HasSuffix(r.URL.Path, "/") || strings.HasSuffix(r.URL.Path, ".html")) && s.program.Load() != nil {
+			w.Header()["Link"] = links
+		}
 		next.ServeHTTP(w, r)
 	})
 }
