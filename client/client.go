@@ -990,7 +990,8 @@ func (c *Client) Encode(now clock.Time) []byte {
 		h.HasEcho, h.Echo, h.EchoAt = true, c.echo, c.echoAt.Stamp()
 		c.echoed = false
 	}
-	h.Idle = c.same >= idleAfter
+	// Where each command is to be run, none may be left behind that differs.
+	h.Idle = c.same >= idleAfter && (!c.queued || c.cmdTick-min(c.cmdAcked, c.cmdTick) <= clock.Tick(c.same)+1)
 	if h.Idle && c.idleSeq == 0 {
 		c.idleSeq = p.Seq
 	}
@@ -1034,9 +1035,13 @@ func (c *Client) Encode(now clock.Time) []byte {
 	head := w.Mark()
 	up.Append(w)
 	game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
-	for w.Size() > wire.MaxDatagram && len(c.cmds) > 1 { // large commands: the newest matter most
+	for w.Size() > wire.MaxDatagram && len(c.cmds) > 1 { // large commands
 		w.Rewind(head)
-		c.cmds = c.cmds[(len(c.cmds)+1)/2:]
+		if c.queued { // the oldest go first: the others would have to wait for them
+			c.cmds = c.cmds[:len(c.cmds)*3/4]
+		} else { // the newest matter most
+			c.cmds = c.cmds[(len(c.cmds)+1)/2:]
+		}
 		up.Append(w)
 		game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
 	}

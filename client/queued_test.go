@@ -151,3 +151,70 @@ func TestQueuedSendRate(t *testing.T) {
 		}
 	}
 }
+
+// A wide command does not fit a packet more than a few times.
+type wide struct {
+	A int `net:"int,0..1000000000"`
+	B int `net:"int,0..1000000000"`
+	C int `net:"int,0..1000000000"`
+	D int `net:"int,0..1000000000"`
+	E int `net:"int,0..1000000000"`
+	F int `net:"int,0..1000000000"`
+	G int `net:"int,0..1000000000"`
+	H int `net:"int,0..1000000000"`
+	I int `net:"int,0..1000000000"`
+	J int `net:"int,0..1000000000"`
+	K int `net:"int,0..1000000000"`
+	L int `net:"int,0..1000000000"`
+	M int `net:"int,0..1000000000"`
+	N int `net:"int,0..1000000000"`
+	O int `net:"int,0..1000000000"`
+	P int `net:"int,0..1000000000"`
+}
+
+// Where all commands that a path lost do not fit one packet, the oldest go first: what comes after them waits, and each runs once.
+//
+// seeds: P6
+func TestQueuedWideCommands(t *testing.T) {
+	def := game.Definition[wide]{
+		Name: "wide", Rate: 60, Send: 20, Kinds: game.Kinds(runners), Commands: game.Queued,
+		Join: func(w *game.World, name string) game.ID { return runners.Spawn(w, runner{}) },
+		Act: func(w *game.World, me game.ID, c wide) {
+			r := runners.Get(w, me)
+			r.Sum = (r.Sum*31 + (c.A^c.P)%1000 + int(w.Tick())) % 999983
+			r.Ran++
+		},
+		Bot: func(w *game.World, me game.ID) (c wide) {
+			r := geom.NewRand(uint64(me), uint64(w.Tick()))
+			for _, p := range []*int{&c.A, &c.B, &c.C, &c.D, &c.E, &c.F, &c.G, &c.H, &c.I, &c.J, &c.K, &c.L, &c.M, &c.N, &c.O, &c.P} {
+				*p = r.IntN(1_000_000_000)
+			}
+			return c
+		},
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDuo(t, rules)
+	p := d.join(30*ms, Config{})
+	d.run(5 * time.Second)
+	for range 10 {
+		p.corrections = 0
+		before, _ := d.s.Stats(p.id)
+		ran := runners.Get(d.s.World(), p.c.Me()).Ran
+		p.path = func(up bool) []clock.Time {
+			if up {
+				return nil
+			}
+			return []clock.Time{0}
+		}
+		d.run(370 * time.Millisecond) // some 22 commands of 60 bytes, where 1,200 bytes fit
+		p.path = nil
+		d.run(1630 * time.Millisecond)
+		after, _ := d.s.Stats(p.id)
+		if n := runners.Get(d.s.World(), p.c.Me()).Ran - ran; p.corrections > 0 || n < 118 || n > 122 || after.Expired != before.Expired {
+			t.Errorf("%d corrections, %d commands ran in 120 ticks, %d were passed over", p.corrections, n, after.Expired-before.Expired)
+		}
+	}
+}
