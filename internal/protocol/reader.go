@@ -32,6 +32,8 @@ type Prop struct {
 	Group          int
 	Far            bool
 	Ref, Near      bool
+	Parent         bool
+	Warp           int64
 	Shift          [4]int // at each level
 	obsMin, obsMax int64
 	lower          int // by how much the order of what is by itself is lower, at a level
@@ -118,7 +120,11 @@ func ParseSchema(text string) (*Schema, error) {
 				for i, v := range strings.Split(val, ",") {
 					p.Shift[i+1], err = strconv.Atoi(v)
 				}
-			case "names", "dr", "warp", "parent", "team": // nothing that the wire depends on
+			case "parent":
+				p.Parent = true
+			case "warp":
+				p.Warp, err = strconv.ParseInt(val, 10, 64)
+			case "names", "dr", "team": // neither what is sent nor what is drawn depends on them
 			default:
 				if p.Comps, err = strconv.Atoi(strings.TrimPrefix(name, "x")); name[0] != 'x' {
 					err = errors.New("unknown")

@@ -232,6 +232,42 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
+	for _, b := range vectors(t, "../../motion/testdata/drawn.txt") {
+		d := newReader(t, b.schema)
+		for _, line := range b.lines {
+			l := lists(t, line)
+			from, to := &protocol.State{Vals: l[0]}, (*protocol.State)(nil)
+			name, rest, _ := strings.Cut(line, " ")
+			before, said, _ := strings.Cut(rest, "] ")
+			if _, err := fmt.Sscan(before, &from.Tick); err != nil {
+				t.Fatal(err)
+			}
+			var at int64
+			said, when, _ := strings.Cut(said, " at ")
+			if _, err := fmt.Sscan(when, &at); err != nil {
+				t.Fatal(err)
+			}
+			if said != "-" {
+				to = &protocol.State{Vals: l[1], Rest: strings.HasSuffix(said, " R")}
+				_, after, _ := strings.Cut(said, "] ")
+				if _, err := fmt.Sscan(said, &to.Tick); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := fmt.Sscan(after, &to.Cut, &to.Start, &to.Bound); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, k := range d.Schema.Kinds {
+				if k.Name != name {
+					continue
+				}
+				if got := protocol.Draw(k, 0, from, to, at); fmt.Sprint(got) != fmt.Sprint(l[len(l)-1]) {
+					t.Errorf("%s: drawn %d", line, got)
+				}
+				n++
+			}
+		}
+	}
 	if n < 500 {
 		t.Errorf("only %d vectors", n)
 	}
