@@ -101,7 +101,8 @@ type Server struct {
 	cfg     Config
 	eng     *game.Engine
 	hist    *snapshot.History
-	clients []*conn // by PlayerID
+	look    snapshot.Look // of the rewind, one command after the other
+	clients []*conn       // by PlayerID
 	nextID  PlayerID
 	tick    clock.Tick
 	now     clock.Time    // server time of the tick
@@ -228,6 +229,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	s.nextID++
 	c := &conn{s: s, id: id, session: uint16(id)*40503 + 1, name: name, view: snapshot.NewView(s.hist), lane: sender,
 		window: window, path: path, send: s.send, heard: now, phase: int(id) % s.rules.Rate, ent: -1}
+	c.view.Share(&s.look)
 	c.last.Vals = make([]int64, s.rules.Command.Sims)
 	s.rules.Command.Clamp(c.last.Vals) // zeros may lie outside a range
 	s.clients = append(s.clients, c)

@@ -124,7 +124,7 @@ type View struct {
 	index map[int32]uint16 // entity to slot, live or in first sight
 	team  int64
 	used  []uint16 // slots that are not empty
-	look  look
+	look  *Look
 	texts toldTexts
 	vals  [2][]int64 // scratch of strays
 	// version counts what may change the result of a look.
@@ -136,6 +136,10 @@ type View struct {
 
 // lately is for how many ticks a lost packet says something about those to come.
 const lately = 512
+
+// Share lets the View use l for what Held needs, 21 kB for a client that sees 250 things. Views that share it must not be asked at once. Without it a
+// View has its own.
+func (v *View) Share(l *Look) { v.look = l }
 
 // NewView returns the View of a client that holds nothing.
 func NewView(h *History) *View {
@@ -750,8 +754,11 @@ func (v *View) HeldIn(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.T
 	if v.slots[n].mine != (g == OwnerGroup) || place(g) >= v.most {
 		return
 	}
-	l := &v.look
-	if key := (lookKey{log, log.NextSeq(), newest, t, v.version}); l.key != key || l.pairs == nil {
+	if v.look == nil {
+		v.look = &Look{}
+	}
+	l := v.look
+	if key := (lookKey{v, log, log.NextSeq(), newest, t, v.version}); l.key != key {
 		v.lookAt(key)
 	}
 	p := &l.pairs[int(l.at[n])*v.most+place(g)]
@@ -761,14 +768,15 @@ func (v *View) HeldIn(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.T
 	return p.a, p.b
 }
 
-// look is what Held found for one moment: for all slots in use, as the log is walked through only once.
-type look struct {
+// Look is what Held found for one moment of one View: for all slots in use, as the log is walked through only once.
+type Look struct {
 	key   lookKey
 	at    []uint16 // slot to place among pairs
 	pairs []lookPair
 }
 
 type lookKey struct {
+	view         *View
 	log          *wire.Log
 	next, newest wire.Seq
 	t            clock.TickFrac
@@ -781,7 +789,7 @@ type lookPair struct {
 }
 
 func (v *View) lookAt(key lookKey) {
-	l := &v.look
+	l := v.look
 	l.key = key
 	if l.at == nil {
 		l.at = make([]uint16, Slots)
