@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"meanwhile/app/js"
 	"meanwhile/app/site"
@@ -203,7 +204,7 @@ func TestMeasures(t *testing.T) {
 	p.Eval("number('Playout delay')", &before)
 	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "LTE in a train").click()`, nil)
 	p.WaitFor("location.search === '?profile=lte-c' && g.stats.rttMs > 40")
-	p.WaitFor("number('Clock known to') > 8 && number('Newest record') > 20")
+	p.WaitLonger("number('Clock known to') > 8 && number('Newest record') > 20", time.Minute) // what was known of the path before ages
 	p.WaitFor(fmt.Sprintf("number('Playout delay') > %v", before+20))
 	var ages int
 	p.Eval(`new Promise(done => {

@@ -83,11 +83,15 @@ type happened struct {
 }
 
 func newWorld(t testing.TB, def interface{ Rules() (*game.Rules, error) }) *world {
+	return newWorldOf(t, def, server.Config{Seed: 1, Secret: 2})
+}
+
+func newWorldOf(t testing.TB, def interface{ Rules() (*game.Rules, error) }, cfg server.Config) *world {
 	rules, err := def.Rules()
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv, err := server.New(rules, server.Config{Seed: 1, Secret: 2})
+	srv, err := server.New(rules, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

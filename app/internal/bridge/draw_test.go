@@ -12,6 +12,7 @@ import (
 	"meanwhile/examples/zap"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/server"
 )
 
 // A game of people with names who walk, teleport and shout.
@@ -241,6 +242,32 @@ func TestCut(t *testing.T) {
 		if interpolate == 1 && held < 10 {
 			t.Errorf("%d pictures past the newest record while nothing arrives", held)
 		}
+	}
+}
+
+// Where the budget does not reach for everybody in each packet, the page is told how much later somebody is drawn.
+func TestLate(t *testing.T) {
+	w := newWorldOf(t, &crowd, server.Config{Seed: 1, Secret: 2, Budget: 1000})
+	var pages []*page
+	for i := range 44 {
+		p := w.page("P", nil)
+		p.input = func([]float64) []float64 {
+			return []float64{math.Sin(p.now()/400 + float64(i)), math.Cos(p.now()/300 + float64(i)), 0, 0}
+		}
+		pages = append(pages, p)
+	}
+	w.run(6 * time.Second)
+	late, most := 0, 0
+	for _, e := range pages[0].world["person"] {
+		if ms := int(e.flags) / int(lateUnit); ms > 0 {
+			if late++; int(e.flags)&int(flagMine) != 0 {
+				t.Errorf("the own avatar is drawn %d ms late", ms)
+			}
+			most = max(most, ms)
+		}
+	}
+	if late == 0 || most < 15 || most > 1000 {
+		t.Errorf("%d of %d are drawn later, by up to %d ms", late, len(pages[0].world["person"]), most)
 	}
 }
 
