@@ -164,18 +164,20 @@ type Client struct {
 		tick clock.Tick
 		at   clock.Time
 	}
-	play     *playout.Clock
-	spacing  time.Duration // usual, of packets
-	playT    clock.TickFrac
-	lastT    clock.TickFrac // of the frame before
-	guessT   clock.TickFrac // what is guessed is drawn at
-	lastG    clock.TickFrac // of the frame before
-	guess    clock.TickFrac // no further beyond a record than this, in ticks; 0: nothing is guessed
-	newest   wire.Seq       // newest packet applied
-	gap      clock.Tick     // of the newest packet that came without the one before it
-	fresh    bool           // records came since the world was brought up to date
-	quiet    bool           // the newest packet said that the server is silent until something changes
-	starved4 uint8
+	play       *playout.Clock
+	spacing    time.Duration // usual, of packets
+	playT      clock.TickFrac
+	lastT      clock.TickFrac // of the frame before
+	guessT     clock.TickFrac // what is guessed is drawn at
+	lastG      clock.TickFrac // of the frame before
+	every      clock.Tick     // ticks from packet to packet, rounded up
+	guess      clock.TickFrac // no further beyond a record than this, in ticks; 0: nothing is guessed
+	newest     wire.Seq       // newest packet applied
+	newestTick clock.Tick     // its tick
+	gap        clock.Tick     // of the newest packet that came without the one before it
+	fresh      bool           // records came since the world was brought up to date
+	quiet      bool           // the newest packet said that the server is silent until something changes
+	starved4   uint8
 
 	recv    wire.Received
 	log     wire.Log
@@ -281,7 +283,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	if cfg.Extrapolate < 0 || cfg.Extrapolate > playout.MaxExtrapolate {
 		return nil, fault.Errorf("client: Extrapolate %v is outside [0, %v]", cfg.Extrapolate, playout.MaxExtrapolate)
 	}
-	c := &Client{rules: rules, cfg: cfg, guess: clock.TickFrac(int64(cfg.Extrapolate) * clock.FracPerTick / int64(w.Period)), welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
+	c := &Client{rules: rules, cfg: cfg, guess: clock.TickFrac(int64(cfg.Extrapolate) * clock.FracPerTick / int64(w.Period)), every: clock.Tick((spacing + w.Period*15/16) / w.Period), welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
 		path: path, awaySaid: true, play: play, spacing: spacing, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
 	c.queued = rules.Mode == game.Queued
 	c.out = clock.NewOutput(&c.est)
@@ -629,7 +631,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		if h.Seq != c.newest+1 {
 			c.gap = h.Tick
 		}
-		c.newest = h.Seq
+		c.newest, c.newestTick = h.Seq, h.Tick
 		c.echo, c.echoAt, c.echoed = h.Stamp, at, true
 		c.quiet = h.NextDue == wire.Quiet
 		c.takeFeedback(&fb, at, period)

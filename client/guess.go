@@ -59,6 +59,10 @@ func (c *Client) beyond(held *snapshot.Group, k *schema.Kind, g *schema.Group, t
 		motion.Draw(k, g, a, b, t, dst)
 		return
 	}
+	if next := a.Tick + motion.Wait(a.Bound) + c.every; c.newestTick >= next { // a record was announced by then: that there is none says that it stands
+		motion.Draw(k, g, a, nil, t, dst)
+		return
+	}
 	before, _ := held.Since(a.Tick - 1)
 	motion.Ahead(k, g, before, a, t, c.guess, dst)
 }

@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
+	"meanwhile/client"
 	"meanwhile/clock"
+	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/lab/match"
 	"meanwhile/netsim"
 	"meanwhile/playout"
+	"meanwhile/server"
 )
 
 var extrapolateExperiment = &experiment{
@@ -17,7 +22,9 @@ var extrapolateExperiment = &experiment{
 	about: "what guessing beyond the newest snapshot wins and costs: error and jolts beside interpolation, on a runner who turns at any time",
 	notes: `A runner of 6 m/s turns by up to 135 degrees about twice a second and stops now and then; snapshots say where it is 20 times a second. <b>interpolate</b> holds
 the newest place when nothing newer is there; <b>extrapolate</b> goes on from the last two places for 100 ms at most, and <b>blend</b> does the same but works the step
-that comes with the next snapshot off within 100 ms. All have our playout clock, the last two with a delay that counts on it. <b>view_error</b> is from where the runner was at the time that is drawn, <b>error_now</b>
+that comes with the next snapshot off within 100 ms. All three have our playout clock, the last two with a delay that counts on it. <b>client</b> is a
+real client of a real server, whose runner is of a kind that is guessed, and <b>client-hold</b> the same client told to guess nothing: their delay is that of what can be hit, less the
+100 ms. <b>view_error</b> is from where the runner was at the time that is drawn, <b>error_now</b>
 from where it was when a packet sent at once and not delayed by anything but the floor would tell of; a <b>jolt</b> is a frame in which the drawn step differs by more than 5 cm from the
 true one over the same time. Movement as kind as a straight line would hide what a guess costs; what can be hit is never extrapolated.`,
 	takes:    byProfile | byTrace,
@@ -150,11 +157,14 @@ func runExtrapolate(r *run) error {
 	if r.quick {
 		span, seeds = 60*time.Second, seeds[:1]
 	}
-	ways := []string{"interpolate", "extrapolate", "blend"}
+	ways := []string{"interpolate", "extrapolate", "blend", "client-hold", "client"}
 	for _, p := range r.profiles {
 		var lines []line
 		for _, way := range ways {
 			got, err := each(len(seeds), func(i int) (drawnRun, error) {
+				if strings.HasPrefix(way, "client") {
+					return watchRunner(seeds[i], p, way == "client", span)
+				}
 				s, err := newStream(seeds[i], p, 20, span)
 				if err != nil {
 					return drawnRun{}, err
@@ -173,7 +183,7 @@ func runExtrapolate(r *run) error {
 			slices.Sort(sum.now)
 			at := func(v []float64, q float64) float64 { return v[int(q*float64(len(v)-1))] }
 			beyond := guess
-			if way == "interpolate" {
+			if way == "interpolate" || way == "client-hold" {
 				beyond = 0
 			}
 			r.emit(Row{r.name, p.Name, way, r.seed, r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", 20}, Value{"run_s", int(span.Seconds())}, Value{"extrapolate_ms", ms(beyond)}), Values{
@@ -182,7 +192,9 @@ func runExtrapolate(r *run) error {
 				{"error_now_p50_cm", at(sum.now, 0.5)}, {"error_now_p95_cm", at(sum.now, 0.95)},
 				{"jolts_per_min", float64(sum.jolts) / (time.Duration(max(sum.frames, 1)) * playoutFrame).Minutes()},
 			}})
-			lines = append(lines, line{name: way, at: got[0].trail})
+			if !strings.HasPrefix(way, "client") {
+				lines = append(lines, line{name: way, at: got[0].trail})
+			}
 		}
 		r.figures = append(r.figures, figure{
 			title: fmt.Sprintf("How far a runner is drawn from where it is, %s, 20 Hz", p.Name),
@@ -190,4 +202,81 @@ func runExtrapolate(r *run) error {
 		})
 	}
 	return nil
+}
+
+type guessedRunner struct {
+	Pos geom.Vec2 `net:"pos,others=1mm"`
+}
+
+type guessedWatcher struct {
+	Name string `net:"text,12"`
+}
+
+type guessedCommand struct {
+	Blink bool `net:"press"`
+}
+
+// watchRunner lets a real client watch the runner.
+func watchRunner(seed uint64, p netsim.Profile, guessing bool, span time.Duration) (res drawnRun, err error) {
+	const rate = 60
+	run := newRunner(seed, span)
+	runners, watchers := game.NewKind[guessedRunner]("runner", game.Guessed), game.NewKind[guessedWatcher]("watcher")
+	def := game.Definition[guessedCommand]{
+		Name: "run", Rate: rate, Send: 20, Kinds: game.Kinds(runners, watchers),
+		Join: func(w *game.World, name string) game.ID {
+			runners.Spawn(w, guessedRunner{})
+			return watchers.Spawn(w, guessedWatcher{})
+		},
+		Act: func(w *game.World, me game.ID, c guessedCommand) {},
+		Referee: func(w *game.World) {
+			for _, r := range runners.All(w) {
+				r.Pos = run.where(clock.Time(w.Tick()) * clock.Time(time.Second) / rate)
+			}
+		},
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		return res, err
+	}
+	s, err := match.NewSim(rules, seed, server.Config{})
+	if err != nil {
+		return res, err
+	}
+	player, err := s.Join("watcher", p, nil)
+	if err != nil {
+		return res, err
+	}
+	if guessing {
+		s.Client.Extrapolate = guess
+	}
+	period := s.Server.Period()
+	at := func(t clock.TickFrac) geom.Vec2 {
+		return run.where(clock.Time(int64(t) * int64(time.Second) / (rate * clock.FracPerTick)))
+	}
+	var last geom.Vec2
+	var lastT clock.TickFrac
+	var vals []float64
+	player.OnFrame = func() {
+		c := player.Client
+		vals = c.Draw(vals, func(e *client.Entity) {
+			if e.Kind != 0 {
+				return
+			}
+			t, _ := c.TimeOf(e.Held)
+			drawn := geom.Vec2{X: e.Vals[0], Y: e.Vals[1]}
+			now := s.Server.Tick().Frac() + clock.TickFrac(int64(s.Loop.Now().Sub(s.Server.Now())-p.Down.Delay)*clock.FracPerTick/int64(period))
+			if s.Loop.Now() > clock.Time(playoutSkip) && c.Stats().Age < outagePeak && lastT > 0 {
+				res.view = append(res.view, 100*drawn.Sub(at(t)).Len())
+				res.now = append(res.now, 100*drawn.Sub(at(now)).Len())
+				if 100*drawn.Sub(last).Sub(at(t).Sub(at(lastT))).Len() > 5 {
+					res.jolts++
+				}
+				res.delay += float64(now-t) * 1000 / (rate * clock.FracPerTick)
+				res.frames++
+			}
+			last, lastT = drawn, t
+		})
+	}
+	s.Run(span)
+	return res, s.Diverged()
 }

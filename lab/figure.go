@@ -55,24 +55,19 @@ func (roundTicks) Ticks(low, high float64) (t []plot.Tick) {
 	return t
 }
 
-// powerTicks puts marks at powers of ten, and small ones between, none of them outside the axis, which would make room for it.
+// powerTicks names the powers of ten of an axis that shows logarithms, with small marks between. plot.LogScale would do, but makes room above for
+// the axis' name as if that stood half way up the values.
 type powerTicks struct{}
 
 func (powerTicks) Ticks(low, high float64) (t []plot.Tick) {
-	if !(low > 0 && high > low) {
-		return plot.DefaultTicks{}.Ticks(low, high)
-	}
-	for e := math.Floor(math.Log10(low) - 1e-9); e <= math.Log10(high)+1e-9; e++ {
+	for e := math.Floor(low); e <= high; e++ {
 		for i := 1.0; i < 10; i++ {
-			at := i * math.Pow(10, e)
-			if at < low*(1-1e-9) || at > high*(1+1e-9) {
-				continue
+			if at := e + math.Log10(i); at >= low && at <= high {
+				t = append(t, plot.Tick{Value: at})
 			}
-			tick := plot.Tick{Value: min(max(at, low), high)}
-			if i == 1 {
-				tick.Label = strconv.FormatFloat(at, 'g', 6, 64)
-			}
-			t = append(t, tick)
+		}
+		if e >= low {
+			t = append(t, plot.Tick{Value: e, Label: strconv.FormatFloat(math.Pow(10, e), 'g', 6, 64)})
 		}
 	}
 	return t
@@ -104,7 +99,7 @@ func (f figure) svg() ([]byte, error) {
 	p.Title.TextStyle.Font.Size = vg.Points(12)
 	p.X.Tick.Marker, p.Y.Tick.Marker = roundTicks{}, roundTicks{}
 	if f.log {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, powerTicks{}
+		p.Y.Tick.Marker = powerTicks{}
 	}
 	p.Add(plotter.NewGrid())
 	others := 0
@@ -136,6 +131,9 @@ func (f figure) svg() ([]byte, error) {
 				x, y := l.at[at].x, l.at[at].y
 				if f.clip > 0 {
 					y = min(max(y, -f.clip), f.clip)
+				}
+				if f.log {
+					y = math.Log10(y)
 				}
 				if math.IsNaN(x) || math.IsNaN(y) || math.IsInf(x, 0) || math.IsInf(y, 0) {
 					break
@@ -171,7 +169,7 @@ func (f figure) svg() ([]byte, error) {
 		}
 	}
 	if f.log {
-		p.Y.Max = math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
+		p.Y.Min, p.Y.Max = math.Floor(p.Y.Min), math.Ceil(p.Y.Max)
 	} else if p.Y.Min > 0 {
 		p.Y.Min = 0 // a length is compared from its beginning
 	}
@@ -182,6 +180,9 @@ func (f figure) svg() ([]byte, error) {
 		p.Legend.Add(d.name, d.thumb)
 	}
 	for _, m := range f.marks {
+		if f.log {
+			m.y = math.Log10(m.y)
+		}
 		level := plotter.NewFunction(func(float64) float64 { return m.y })
 		level.Color, level.Dashes = color.Gray{120}, []vg.Length{vg.Points(4), vg.Points(4)}
 		p.Add(level)
@@ -193,7 +194,7 @@ func (f figure) svg() ([]byte, error) {
 	legendAt := p.Legend
 	p.Legend = plot.NewLegend()
 	whole := draw.New(c)
-	p.Draw(draw.Crop(whole, 0, -vg.Points(beside), 0, -vg.Points(6)))
+	p.Draw(draw.Crop(whole, vg.Points(4), -vg.Points(beside), 0, -vg.Points(6)))
 	legendAt.Draw(draw.Crop(whole, vg.Points(820-beside+8), 0, 0, -vg.Points(24)))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {

@@ -63,6 +63,7 @@ type conn struct {
 	mustAck bool
 	recheck bool // something else than the player's own command ran: its prediction may be wrong
 	lastOut clock.Time
+	lastDue clock.Time // when it last had something to say
 
 	quietSeq  wire.Seq // first packet that promised silence since something changed, 0: none
 	quietSaid bool     // the client knows
@@ -396,7 +397,13 @@ func (c *conn) encode(out *Outbox) {
 	// When everything has come to rest the client is told so, until it says that it knows: what follows is not a network
 	// that has failed.
 	tell := rest && !c.quietSaid && (c.quietSeq == 0 || now.Sub(c.lastOut) >= rto)
-	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && !tell && now.Sub(c.lastOut) < KeepAlive {
+	// Until then packets go on as each one promised the next, though there is nothing to say: the client would take the pause before
+	// silence can be told for jitter of its path. In an outage there is no end of it to wait for.
+	if len(due) > 0 {
+		c.lastDue = now
+	}
+	goOn := !rest && now.Sub(c.lastDue) < goOnFor
+	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && !tell && !goOn && now.Sub(c.lastOut) < KeepAlive {
 		return
 	}
 	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), c.answer.Least()+patience) {
@@ -491,6 +498,9 @@ func (c *conn) encode(out *Outbox) {
 	c.stats.MaxWindow = max(c.stats.MaxWindow, c.window.Used(now))
 	out.outs = append(out.outs, outgoing{c.id, begin, len(b)})
 }
+
+// goOnFor is for how long packets follow one another after the last one that had something to say, at most.
+const goOnFor = 500 * time.Millisecond
 
 // evenly returns the bytes for this packet, overhead included: an even share of the budget, and up to half a share more where the last second
 // left much of it, so that a burst is worked off. Not where it left little: one packet that has more leaves a later one without, second
