@@ -29,6 +29,7 @@ type heart struct {
 	usual time.Duration // between ticks
 	due   clock.Time    // when the next tick is overdue
 	told  int           // heartbeats since the tick
+	size  int           // of the newest, in bytes
 	sent  uint64
 }
 
@@ -38,12 +39,15 @@ type beat struct {
 	peer    peer
 }
 
-// begins is told of a tick that begins, whose instant is at, and how far apart ticks are at present.
-func (h *heart) begins(tick clock.Tick, at clock.Time, usual time.Duration) {
+// begins is told of a tick that begins, whose instant is at, and how far apart ticks are at present. It returns how many heartbeats each player got
+// since the one before, and their size in bytes.
+func (h *heart) begins(tick clock.Tick, at clock.Time, usual time.Duration) (told, size int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	told, size = h.told, h.size
 	h.tick, h.at, h.usual, h.told = tick, at, usual, 0
 	h.due = at.Add(usual + usual/2)
+	return told, size
 }
 
 // players is told who is to be told.
@@ -91,6 +95,7 @@ func (h *heart) beat(buf []byte) (time.Duration, []byte) {
 		b.peer.Send(buf)
 	}
 	h.told++
+	h.size = len(buf)
 	h.sent += uint64(len(h.beats))
 	h.due = now.Add(heartbeatEvery)
 	return heartbeatEvery, buf

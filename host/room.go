@@ -235,7 +235,13 @@ func (r *room) due() bool {
 		began := r.h.clock()
 		planned, spacing := r.pacer.Planned(i), r.pacer.Spacing()
 		r.srv.SetPeriod(spacing)
-		r.heart.begins(r.srv.Tick()+1, planned, spacing)
+		if told, size := r.heart.begins(r.srv.Tick()+1, planned, spacing); told > 0 {
+			for _, p := range r.order {
+				for n := 0; n < told && !p.bot; n++ {
+					r.srv.Spent(p.id, planned, size)
+				}
+			}
+		}
 		if err := r.tick(planned); err != nil {
 			r.failed(err)
 			return false

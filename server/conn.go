@@ -705,6 +705,14 @@ func (s *Server) Dropped(p PlayerID, seq wire.Seq) {
 	}
 }
 
+// Spent charges a player's budget for a datagram of size bytes that the edge sent itself, a heartbeat.
+func (s *Server) Spent(p PlayerID, now clock.Time, size int) {
+	if _, c := s.find(p); c != nil {
+		c.window.Spend(now, size)
+		c.stats.MaxWindow = max(c.stats.MaxWindow, c.window.Used(now))
+	}
+}
+
 // Heard returns when the newest datagram of a player arrived.
 func (s *Server) Heard(p PlayerID) clock.Time {
 	if _, c := s.find(p); c != nil {

@@ -530,6 +530,29 @@ func TestIdleTicksAreNotAcknowledged(t *testing.T) {
 	}
 }
 
+// What the edge sends in the server's place is of the same budget.
+func TestSpentCounts(t *testing.T) {
+	n := newNest(t, Config{Budget: MinBudget})
+	p := n.connect("ann")
+	n.tick(nil)
+	for range 20 {
+		n.s.Spent(p.id, n.now, MinBudget/20-wire.Overhead)
+	}
+	n.s.Spent(99, n.now, 1) // nobody
+	first, began := 0, n.s.Tick()
+	for range 30 {
+		p.send(command(n.s.Tick()+3, antCmd{Move: geom.Vec2{X: 1}}))
+		n.tick(func(PlayerID, []byte) {
+			if first == 0 {
+				first = int(n.s.Tick() - began)
+			}
+		})
+	}
+	if st, _ := n.s.Stats(p.id); first < 20 || st.MaxWindow > MinBudget {
+		t.Errorf("the next datagram came %d ticks of 20 a second later; %d bytes in one second of %d", first, st.MaxWindow, MinBudget)
+	}
+}
+
 // What a lost datagram said of how late commands came is said again as soon as it is known to be lost, once.
 func TestSlackIsReportedAgain(t *testing.T) {
 	n := newNest(t, Config{})
