@@ -779,7 +779,7 @@ func TestMetrics(t *testing.T) {
 		rec := httptest.NewRecorder()
 		s.Metrics().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
 		for _, want := range []string{
-			"meanwhile_rooms 1\n", `meanwhile_players{what="human"} 1`, `meanwhile_players{what="bot"} 2`, "meanwhile_joined_total 1\n",
+			"meanwhile_rooms 1\n", `meanwhile_players{what="human"} 1`, `meanwhile_players{what="bot"} 2`, "meanwhile_joined_total 1\n", "meanwhile_nameless_total 0\n",
 			`meanwhile_refused_total{reason="room is full"} 0`, "meanwhile_tick_seconds_count 9", "go_goroutines",
 		} {
 			if !strings.Contains(rec.Body.String(), want) {

@@ -32,6 +32,7 @@ type Totals struct {
 	SentBytes     uint64        // of them, without any header of the transport
 	Blocked       uint64        // of them, those that newer ones displaced because the path did not take them
 	StrayMessages uint64        // reliable messages that nobody asked for
+	Nameless      uint64        // texts by reference that had no number left, in entities times ticks: nobody is told of them
 	Drops         server.Drops  // datagrams that changed nothing, by reason
 }
 
@@ -49,6 +50,7 @@ func (t *Totals) add(u Totals) {
 	t.SentBytes += u.SentBytes
 	t.Blocked += u.Blocked
 	t.StrayMessages += u.StrayMessages
+	t.Nameless += u.Nameless
 	t.Drops.Unknown += u.Drops.Unknown
 	t.Drops.Malformed += u.Drops.Malformed
 	t.Drops.Session += u.Drops.Session
@@ -130,6 +132,7 @@ func (r *room) publish() {
 		Name: r.name, Players: r.humans, Bots: len(r.order) - r.humans, Tick: r.srv.Tick(), Period: r.pacer.Period(), Load: r.pacer.Load(),
 		Totals: Totals{
 			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes, Blocked: r.n.blocked, Drops: r.srv.Drops(),
+			Nameless: r.srv.History().TextOverflow(),
 		},
 	}
 	for _, p := range r.order {
@@ -236,6 +239,7 @@ var (
 	descSent      = desc("sent_datagrams_total", "Datagrams handed to connections.")
 	descSentBytes = desc("sent_bytes_total", "Bytes of datagrams handed to connections, without headers of transports.")
 	descBlocked   = desc("blocked_datagrams_total", "Datagrams that newer ones displaced because the path did not take them.")
+	descNameless  = desc("nameless_total", "Texts by reference that had no number left, in entities times ticks.")
 	descSilent    = desc("silent_total", "Players put out because nothing was heard from them.")
 )
 
@@ -271,6 +275,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	count(descFaults, s.Faults)
 	count(descSilent, s.Silent)
+	count(descNameless, s.Nameless)
 	count(descReceived, s.Received, "taken")
 	count(descReceived, s.Displaced, "displaced")
 	count(descReceived, s.Drops.Malformed, "malformed")

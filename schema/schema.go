@@ -41,7 +41,7 @@
 //	team                        an int, enum or handle: the team that the entity belongs to, 0 being none
 //	parent                      a handle: the entity that the first pos is relative to, 0 being none; see game.World.On
 //	ref                         text: observers receive a number for it, and the text itself once, reliably; until that has
-//	                            arrived they see none. For names that come into sight again and again
+//	                            arrived they see none. For names that come into sight again and again; the owner's own record has the text itself
 //	wire=near                   pos: where its value stands by itself, 16 bits a coordinate do while it is near the one who looks: 327 m
 //	                            at 1 cm. For worlds much larger than what is seen of them
 //	far=50m                     nobody further away than that from the first pos receives it; not for that pos itself
