@@ -45,6 +45,8 @@ type Config struct {
 	// FixedPrice is how much delay one hitch a minute less is worth. Zero lets Budget move the price; at most
 	// MaxPrice.
 	FixedPrice time.Duration
+	// Start is the price that Budget begins to move, at most MaxPrice. Zero means StartPrice.
+	Start time.Duration
 	// Slows is how the clock that keeps the delay slows down for what is overdue, nil if it does not. What that bridges needs no
 	// delay: the price is then weighed against what each gap would have needed of it, see Overdue.Need.
 	Slows *Overdue
@@ -52,11 +54,14 @@ type Config struct {
 
 // The price of one hitch a minute, in delay: where it begins and how far the budget may move it.
 const (
-	StartPrice = 20 * time.Millisecond
+	StartPrice = 28 * time.Millisecond
 	MinPrice   = 6 * time.Millisecond
 	MaxPrice   = 300 * time.Millisecond
 
-	priceGain = 0.15 // change of the price's logarithm per hitch over budget
+	priceGain = 0.15 // change of the price's logarithm per hitch over budget, in the long run
+	// A match lasts minutes, and a price that moves so slowly learns little in one. It begins where a bad path needs it and moves three
+	// times as fast at first: on a good path it has come down within two minutes.
+	priceHaste, priceHastens = 2, 240 // blocks
 )
 
 // An Estimator finds the delay above the floor that is worth it.
@@ -93,6 +98,12 @@ func New(cfg Config) (*Estimator, error) {
 	if cfg.FixedPrice < 0 || cfg.FixedPrice > MaxPrice {
 		return nil, fault.Errorf("estimate: FixedPrice %v is outside [0, %v]", cfg.FixedPrice, MaxPrice)
 	}
+	if cfg.Start == 0 {
+		e.cfg.Start = StartPrice
+	}
+	if cfg.Start < 0 || cfg.Start > MaxPrice {
+		return nil, fault.Errorf("estimate: Start %v is outside [0, %v]", cfg.Start, MaxPrice)
+	}
 	if cfg.Slows != nil {
 		slows := *cfg.Slows
 		e.cfg.Slows = &slows
@@ -109,7 +120,7 @@ func New(cfg Config) (*Estimator, error) {
 
 // Reset forgets everything, for a new path.
 func (e *Estimator) Reset() {
-	*e = Estimator{cfg: e.cfg, price: float64(StartPrice)}
+	*e = Estimator{cfg: e.cfg, price: float64(e.cfg.Start)}
 	if e.cfg.FixedPrice > 0 {
 		e.price = float64(e.cfg.FixedPrice)
 	}
@@ -152,7 +163,8 @@ func (e *Estimator) close() {
 		e.blocks++
 		e.hist.Add(e.worst)
 		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the target was not the price's choice
-			step := float64(priceGain * (float64(e.hitches) - e.cfg.Budget/blocksPerMinute))
+			gain := priceGain * (1 + priceHaste*priceHastens/(priceHastens+float64(e.blocks)))
+			step := float64(gain * (float64(e.hitches) - e.cfg.Budget/blocksPerMinute))
 			e.price = min(max(float64(e.price*geom.Exp(step)), float64(MinPrice)), float64(MaxPrice))
 		}
 		e.typical = e.hist.Quantile(0.5)

@@ -177,23 +177,29 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// The price of a minute without hitches falls by e^0.15 at a budget of 1; two hitches in a block raise it by e^0.3. What happens
-// before the target is the price's choice does not move it.
+// The price of a minute without hitches falls by e^0.15 at a budget of 1, and two hitches in a block raise it by e^0.3: nearly three times as much at
+// first, less and less more. What happens before the target is the price's choice does not move it.
 func TestBudget(t *testing.T) {
 	e, _ := New(Config{Budget: 1})
+	moves := func(from, n int, hitches float64) (sum float64) { // of the price's logarithm, in blocks from on
+		for b := from; b < from+n; b++ {
+			sum -= 0.15 / 120 * (1 + 2*240/(240+float64(b)))
+		}
+		return sum + hitches*0.15*(1+2*240/(240+float64(from+n-1)))
+	}
 	e.Hitch(7)
 	at := blocks(e, 0, settled+1, 50*ms)
 	if e.Price() != StartPrice {
 		t.Errorf("before there was a choice the price became %v", e.Price())
 	}
 	at = blocks(e, at, 120, 50*ms)
-	if got, want := float64(e.Price())/float64(StartPrice), math.Exp(-0.15); math.Abs(got-want) > 1e-6 {
+	if got, want := float64(e.Price())/float64(StartPrice), math.Exp(moves(settled+1, 120, 0)); math.Abs(got-want) > 1e-6 {
 		t.Errorf("after a quiet minute the price is %v of the first, want %v", got, want)
 	}
 	before := e.Price()
 	e.Hitch(2)
 	at = blocks(e, at, 2, 50*ms)
-	if got, want := float64(e.Price())/float64(before), math.Exp(0.3-0.15*2/120); math.Abs(got-want) > 1e-6 {
+	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+121, 2, 2)); math.Abs(got-want) > 1e-6 {
 		t.Errorf("after two hitches the price is %v of before, want %v", got, want)
 	}
 	// An outage forgives the hitches in it and teaches nothing.
@@ -201,7 +207,7 @@ func TestBudget(t *testing.T) {
 	e.Hitch(5)
 	e.Observe(clock.Time(at)*clock.Time(Block), MaxTarget+1)
 	at = blocks(e, at+1, 2, 50*ms)
-	if got, want := float64(e.Price())/float64(before), math.Exp(-0.15*2/120); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
+	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+123, 2, 0)); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
 		t.Errorf("an outage moved the price by %v, the target to %v", got, e.Target())
 	}
 	for range 100 {

@@ -33,6 +33,8 @@ const (
 	// MaxExtrapolate is the farthest beyond the newest state that anything is guessed, that of QuakeWorld: players of shooters are then off by
 	// three quarters of a metre in one of twenty cases.
 	MaxExtrapolate = 100 * time.Millisecond
+	// guessPrice is what a hitch costs at first where guessing bridges most gaps.
+	guessPrice = 20 * time.Millisecond
 	// hitch is how long nothing newer may be there to draw before it counts, and again.
 	hitch      = 16700 * time.Microsecond
 	hitchAgain = 250 * time.Millisecond
@@ -114,7 +116,11 @@ func New(cfg Config) (*Clock, error) {
 		return nil, fault.Errorf("playout: Extrapolate %v is outside [0, %v]", cfg.Extrapolate, MaxExtrapolate)
 	}
 	c := &Clock{cfg: cfg}
-	est, err := estimate.New(estimate.Config{Interval: cfg.Interval, Budget: cfg.Budget, Slows: &c.overdue})
+	start := estimate.StartPrice
+	if cfg.Extrapolate > 0 {
+		start = guessPrice
+	}
+	est, err := estimate.New(estimate.Config{Interval: cfg.Interval, Budget: cfg.Budget, Start: start, Slows: &c.overdue})
 	if err != nil {
 		return nil, fault.Errorf("playout: %w", err)
 	}
