@@ -163,7 +163,7 @@ func (e *Estimator) close() {
 		e.blocks++
 		e.hist.Add(e.worst)
 		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the target was not the price's choice
-			gain := priceGain * (1 + priceHaste*priceHastens/(priceHastens+float64(e.blocks)))
+			gain := float64(priceGain * (1 + priceHaste*priceHastens/(priceHastens+float64(e.blocks))))
 			step := float64(gain * (float64(e.hitches) - e.cfg.Budget/blocksPerMinute))
 			e.price = min(max(float64(e.price*geom.Exp(step)), float64(MinPrice)), float64(MaxPrice))
 		}
