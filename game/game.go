@@ -77,7 +77,8 @@ type KindOption func(*kindInfo)
 
 // Guessed lets clients that are told to (client.Config.Extrapolate) draw entities of the kind beyond their newest record, where they would be
 // if they went on as they did: closer to where they are now, and wrong at every turn. What is guessed cannot be hit, since nobody could say
-// again what was seen: Seen of such a kind panics. So is what rides on it, drawn where that is. Such a kind has no parent itself.
+// again what was seen: Seen of such a kind panics, and World.SeenOn knows no place of what rides on one, which is drawn where that is drawn.
+// Such a kind has no parent itself.
 func Guessed(i *kindInfo) { i.guessed = true }
 
 // fresh is reflect.New, which would bring calls by reflection into a browser's program.

@@ -9,7 +9,7 @@ import (
 
 // Records come when the budget reaches for them: the client is told how soon, in nearly all cases soon enough, and what it draws goes at
 // an even pace. Who draws everything two send intervals back lets far things stop and go. Of R41 it holds the stalls, at most 5 %, and not
-// its 80 to 95 % that are predicted too long, as a guess must: most come just when the server said.
+// its 80 to 95 % that are predicted too long, as a guess must: half come just when the server said, nearly all others sooner.
 //
 // seeds: R41 R42
 func TestAnnouncedIntervals(t *testing.T) {
