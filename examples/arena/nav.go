@@ -73,6 +73,22 @@ func toll(a int, s [3]int) (b, cost int, ok bool) {
 	return b, cost, true
 }
 
+// An arc is a step into a cell: where from, and what it costs; 0 if one cannot.
+type arc struct{ from, cost uint16 }
+
+// arrivals returns the arcs into every cell. All fields are made of them: asking toll each time took most of a program's start.
+func arrivals() *[cells][len(steps)]arc {
+	all := new([cells][len(steps)]arc)
+	for a := range cells {
+		for i, s := range steps {
+			if b, cost, ok := toll(a, s); ok {
+				all[b][i] = arc{uint16(a), uint16(cost)}
+			}
+		}
+	}
+	return all
+}
+
 func chart() []goal {
 	var all []goal
 	for _, p := range pads {
@@ -85,36 +101,32 @@ func chart() []goal {
 			}
 		}
 	}
+	arcs := arrivals()
 	for i := range all {
-		all[i].spread()
+		all[i].spread(arcs)
 	}
 	return all
 }
 
 // spread fills in the field, from the goal outwards.
-func (g *goal) spread() {
+func (g *goal) spread(arcs *[cells][len(steps)]arc) {
 	for c := range g.far {
 		g.far[c] = farAway
 	}
 	first := cellAt(g.at.XY())
 	g.far[first] = 0
-	queue, waits := []int{first}, [cells]bool{}
+	queue, waits := []uint16{uint16(first)}, [cells]bool{}
 	for len(queue) > 0 {
 		b := queue[0]
 		queue = queue[1:]
 		waits[b] = false
-		for _, s := range steps { // who can come here, and at what cost
-			a, ok := beside(b, [3]int{-s[0], -s[1]})
-			if !ok {
+		for _, s := range arcs[b] {
+			if s.cost == 0 || g.far[b]+s.cost >= g.far[s.from] {
 				continue
 			}
-			to, cost, ok := toll(a, s)
-			if !ok || to != b || g.far[b]+uint16(cost) >= g.far[a] {
-				continue
-			}
-			if g.far[a] = g.far[b] + uint16(cost); !waits[a] {
-				waits[a] = true
-				queue = append(queue, a)
+			if g.far[s.from] = g.far[b] + s.cost; !waits[s.from] {
+				waits[s.from] = true
+				queue = append(queue, s.from)
 			}
 		}
 	}
