@@ -13,7 +13,9 @@ type rules struct {
 	graded uint32  // groups that are coarser at some level
 	limits []limit // of groups that not everyone receives
 	places bool    // entities of the kind have a place
-	levels []reach // where the levels after the first begin
+
+	reckoned bool    // something in the kind is dead reckoned
+	levels   []reach // where the levels after the first begin
 }
 
 // reach is a distance in square millimetres, and a somewhat shorter one: what was beyond the former must come within the latter, so that
@@ -63,6 +65,7 @@ func rulesOf(kinds []*schema.Kind) []rules {
 			if k.Groups[g].Moving {
 				r.usual = g
 			}
+			r.reckoned = r.reckoned || k.Groups[g].Reckoned != 0
 			if k.Graded(g) {
 				r.graded |= 1 << g
 			}

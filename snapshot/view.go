@@ -529,7 +529,8 @@ type Due struct {
 	groups uint32
 	Stale  int   // ticks since a record of it was sent last
 	Score  int64 // for the caller's ordering
-	// Moves says that what is due moves or has just stopped: records of it carry a bound. Age is then how many ticks ago a record of it
+	// Moves says that what is due moves or has just stopped: records of it carry a bound. Kinds that are dead reckoned need none, as they
+	// are drawn on without a record, and would be drawn back and forth where it changed. Age is then how many ticks ago a record of it
 	// was sent last, or it came into sight, and Start says that it rested until now.
 	Moves bool
 	Age   int
@@ -597,7 +598,7 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 					groups |= 1 << g
 					old := tick - max(sent, s.since)
 					stale = max(stale, old)
-					if !s.mine && kind.Groups[g].Moving {
+					if !s.mine && kind.Groups[g].Moving && !v.h.rules[s.kind].reckoned {
 						moves, age, started = true, old, e.group[g].start > sent
 					}
 				}
