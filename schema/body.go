@@ -86,6 +86,9 @@ const (
 	silentShare = 240 // down to which all silent ones together may come
 )
 
+// mostTold is how many components are told that did not change before the set of those that did is.
+const mostTold = 12
+
 // parts are those components of a record's usual set that do not depend on others of the same record.
 type parts struct {
 	list  [maxModelled]part
@@ -179,8 +182,16 @@ func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, bas
 		diffs[j] = difference(p, cur[p.at])
 		off[p.as] = off[p.as] || diffs[j] != 0
 	}
-	// The usual set may tell of what did not change, too. It costs little if what did is about as much.
-	told := changed&^b.usual == 0 && 2*bits.OnesCount64(changed) >= bits.OnesCount64(b.usual)
+	// The usual set may tell of what did not change, too. A component of it takes a bit or less as a rule, to say what changed about
+	// as many as mostTold.
+	told := changed&^b.usual == 0
+	if told && changed != b.usual {
+		n := 0
+		for left := b.usual &^ changed; left != 0; left &= left - 1 {
+			n += k.Props[bits.TrailingZeros64(left)].Comps
+		}
+		told = n <= mostTold
+	}
 	if changed == 0 {
 		told = b.alone == b.usual && !off[loud] && !off[quiet] && !off[silent]
 	}

@@ -82,5 +82,5 @@ func Example() {
 	// tick 1: 14 bytes, x is 10 cm, rests: false
 	// tick 2: 3 bytes, x is 20 cm, rests: false
 	// tick 3: 2 bytes, x is 30 cm, rests: false
-	// tick 9: 3 bytes, x is 30 cm, rests: true
+	// tick 9: 4 bytes, x is 30 cm, rests: true
 }

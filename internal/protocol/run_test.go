@@ -128,6 +128,13 @@ func harbour(mode game.CommandMode) game.Definition[helm] {
 					continue
 				case 1:
 					b.Mark = (b.Mark + 1).Norm()
+				case 2, 3, 4, 5, 6, 7, 8, 9:
+					if id%4 == 1 {
+						b.Pos.Z += 0.4
+					}
+				}
+				if id%4 == 1 { // it is towed, on the level as a rule
+					b.Pos.X += 6 * w.Dt()
 				}
 				if id%2 == 0 {
 					b.Pos.Z += 0.03 * geom.Sin(float64(w.Tick())/9+float64(id))

@@ -57,11 +57,11 @@ func walker(r *rand.Rand, dt float64) func() Sample {
 			}
 		}
 		v += min(max(want-v, -3*dt), 2*dt)
-		sway += (-sway/2 + r.NormFloat64()*1.5) * dt * 5
-		turn := math.Remainder(geom.Atan2(dy, dx)+sway*0.3-s.Yaw, 2*math.Pi)
+		sway += float64((-sway/2 + float64(r.NormFloat64()*1.5)) * dt * 5)
+		turn := math.Remainder(geom.Atan2(dy, dx)+float64(sway*0.3)-s.Yaw, 2*math.Pi)
 		s.Yaw += min(max(turn, -2*dt), 2*dt)
-		s.X += v * geom.Cos(s.Yaw) * dt
-		s.Y += v * geom.Sin(s.Yaw) * dt
+		s.X += float64(v * geom.Cos(s.Yaw) * dt)
+		s.Y += float64(v * geom.Sin(s.Yaw) * dt)
 		return s
 	}
 }
@@ -82,7 +82,7 @@ func shooter(r *rand.Rand, dt float64) func() Sample {
 	keys, look := 0.0, 0.0
 	return func() Sample {
 		if keys -= dt; keys <= 0 { // other keys
-			keys = 0.1 + r.ExpFloat64()*0.5
+			keys = 0.1 + float64(r.ExpFloat64()*0.5)
 			forward, strafe = float64(r.IntN(4)-1), float64(r.IntN(3)-1)
 			forward = min(forward, 1)
 			jump = r.IntN(10) < 4
@@ -91,7 +91,7 @@ func shooter(r *rand.Rand, dt float64) func() Sample {
 			}
 		}
 		if look -= dt; look <= 0 { // another thing to look at
-			look = 0.05 + r.ExpFloat64()*0.4
+			look = 0.05 + float64(r.ExpFloat64()*0.4)
 			aimRate = r.NormFloat64() * 1.5
 			if r.IntN(5) == 0 {
 				flick = r.NormFloat64() * 1.2
@@ -106,10 +106,10 @@ func shooter(r *rand.Rand, dt float64) func() Sample {
 				aim = geom.Atan2(side/2-s.Y, side/2-s.X)
 			}
 		}
-		aim += aimRate*dt + flick*dt*10
-		flick -= flick * dt * 10
+		aim += float64(aimRate*dt) + float64(flick*dt*10)
+		flick -= float64(flick * dt * 10)
 		s.Yaw = math.Mod(aim+20*math.Pi, 2*math.Pi)
-		wx, wy := forward*geom.Cos(aim)+strafe*geom.Sin(aim), forward*geom.Sin(aim)-strafe*geom.Cos(aim)
+		wx, wy := float64(forward*geom.Cos(aim))+float64(strafe*geom.Sin(aim)), float64(forward*geom.Sin(aim))-float64(strafe*geom.Cos(aim))
 		if n := geom.Hypot(wx, wy); n > 0 {
 			wx, wy = wx/n, wy/n
 		}
@@ -119,17 +119,17 @@ func shooter(r *rand.Rand, dt float64) func() Sample {
 			if jump {
 				s.VZ = 8.4
 			} else if v := geom.Hypot(s.VX, s.VY); v > 0 {
-				f := max(v-max(v, 3.1)*4*dt, 0) / v
+				f := max(v-float64(max(v, 3.1)*4*dt), 0) / v
 				s.VX, s.VY = s.VX*f, s.VY*f
 			}
 		} else {
 			wishing = 0.94
 		}
-		if add := min(wishing-(s.VX*wx+s.VY*wy), accel*10*dt); add > 0 && (wx != 0 || wy != 0) {
-			s.VX, s.VY = s.VX+add*wx, s.VY+add*wy
+		if add := min(wishing-(float64(s.VX*wx)+float64(s.VY*wy)), accel*10*dt); add > 0 && (wx != 0 || wy != 0) {
+			s.VX, s.VY = s.VX+float64(add*wx), s.VY+float64(add*wy)
 		}
-		s.VZ -= 25 * dt
-		x, y := s.X+s.VX*dt, s.Y+s.VY*dt
+		s.VZ -= float64(25 * dt)
+		x, y := s.X+float64(s.VX*dt), s.Y+float64(s.VY*dt)
 		if x < 0 || x > side || floor(x, s.Y) > s.Z+0.56 { // a wall, or a step too high
 			x, s.VX = s.X, 0
 		}
@@ -137,7 +137,7 @@ func shooter(r *rand.Rand, dt float64) func() Sample {
 			y, s.VY = s.Y, 0
 		}
 		s.X, s.Y = x, y
-		if s.Z += s.VZ * dt; s.Z <= floor(x, y) {
+		if s.Z += float64(s.VZ * dt); s.Z <= floor(x, y) {
 			s.Z, s.VZ = floor(x, y), 0
 		}
 		return s
@@ -151,39 +151,39 @@ func car(r *rand.Rand, dt float64) func() Sample {
 	wheel, spinP, spinR, drift := 0.0, 0.0, 0.0, 0.0
 	return func() Sample {
 		if keys -= dt; keys <= 0 {
-			keys = 0.15 + r.ExpFloat64()*0.6
-			steer, throttle = r.NormFloat64()*0.8, r.Float64()*1.6-0.4
+			keys = 0.15 + float64(r.ExpFloat64()*0.6)
+			steer, throttle = r.NormFloat64()*0.8, float64(r.Float64()*1.6)-0.4
 			if r.IntN(3) == 0 {
 				steer = 0
 			}
 			if s.Z <= 0.17 && r.IntN(10) == 0 {
-				s.VZ = 5 + r.Float64()*4
+				s.VZ = 5 + float64(r.Float64()*4)
 				spinP, spinR = r.NormFloat64()*2, r.NormFloat64()*2
 			}
 			if out := geom.Hypot(s.X-side/2, s.Y-side/2); out > side*0.45 {
 				steer = math.Copysign(1.5, math.Remainder(geom.Atan2(side/2-s.Y, side/2-s.X)-s.Yaw, 2*math.Pi))
 			}
 		}
-		wheel += (steer - wheel) * dt * 8
+		wheel += float64((steer - wheel) * dt * 8)
 		if s.Z <= 0.17 {
-			speed = min(max(speed+throttle*12*dt-speed*0.3*dt, -8), 23)
-			s.Yaw += wheel * min(math.Abs(speed)/8, 1.6) * dt
-			drift += (s.Yaw - drift) * min(dt*6, 1)
+			speed = min(max(speed+float64(throttle*12*dt)-float64(speed*0.3*dt), -8), 23)
+			s.Yaw += float64(wheel * min(math.Abs(speed)/8, 1.6) * dt)
+			drift += float64((s.Yaw - drift) * min(dt*6, 1))
 			s.VX, s.VY = speed*geom.Cos(drift), speed*geom.Sin(drift)
 			s.Pitch, s.Roll = s.Pitch*0.9, math.Remainder(s.Roll, 2*math.Pi)*0.9
 		} else {
-			s.Yaw += wheel * dt
+			s.Yaw += float64(wheel * dt)
 			drift = geom.Atan2(s.VY, s.VX)
 			if speed < 0 {
 				drift += math.Pi
 			}
 			drift = s.Yaw + math.Remainder(drift-s.Yaw, 2*math.Pi)
-			s.Pitch += spinP * dt
-			s.Roll += spinR * dt
+			s.Pitch += float64(spinP * dt)
+			s.Roll += float64(spinR * dt)
 		}
-		s.VZ -= 6.5 * dt
-		s.X, s.Y = s.X+s.VX*dt, s.Y+s.VY*dt
-		if s.Z += s.VZ * dt; s.Z <= 0.17 {
+		s.VZ -= float64(6.5 * dt)
+		s.X, s.Y = s.X+float64(s.VX*dt), s.Y+float64(s.VY*dt)
+		if s.Z += float64(s.VZ * dt); s.Z <= 0.17 {
 			s.Z, s.VZ = 0.17, 0
 		}
 		return s

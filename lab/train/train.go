@@ -206,8 +206,8 @@ func Tables(recs []*movement.Recording, about string) (string, error) {
 	return t.text(about), nil
 }
 
-// otherShare is the probability that is kept for symbol Other.
-const otherShare = 1.0 / 96
+// otherShare is the probability that is kept for symbol Other. Every code pays for it, and only a record's first may use it.
+const otherShare = 1.0 / 256
 
 // smooth returns probabilities: of the histogram, with a little of everywhere's, and something for each symbol.
 func smooth(h, around *histogram, pull float64) (p histogram) {
@@ -231,8 +231,8 @@ func smooth(h, around *histogram, pull float64) (p histogram) {
 
 // codesOf is how many codes a model has.
 var codesOf = [schema.Models]int{
-	schema.Level: 28, schema.Height: 24, schema.LevelDriven: 16, schema.HeightDriven: 16, schema.Speed: 26, schema.Climb: 20,
-	schema.Turning: 26, schema.Figure: 12, schema.OwnPlace: 16, schema.OwnSpeed: 16,
+	schema.Level: 32, schema.Height: 32, schema.LevelDriven: 20, schema.HeightDriven: 24, schema.Speed: 32, schema.Climb: 28,
+	schema.Turning: 34, schema.Figure: 1, schema.OwnPlace: 16, schema.OwnSpeed: 16, // no recording has a figure
 }
 
 // choose settles the damping and the code of each context.
