@@ -13,13 +13,13 @@ package client
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"meanwhile/clock"
 	"meanwhile/estimate"
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 	"meanwhile/lane"
 	"meanwhile/motion"
 	"meanwhile/playout"

@@ -2,11 +2,11 @@ package client
 
 import (
 	"slices"
+	"time"
 
 	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/internal/time"
 	"meanwhile/motion"
 	"meanwhile/schema"
 	"meanwhile/snapshot"

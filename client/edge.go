@@ -1,8 +1,9 @@
 package client
 
 import (
+	"time"
+
 	"meanwhile/clock"
-	"meanwhile/internal/time"
 	"meanwhile/snapshot"
 	"meanwhile/wire"
 )

@@ -1,10 +1,11 @@
 package client
 
 import (
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/estimate"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 )
 
 // LeadConfig tunes a Lead. The zero LeadConfig is a sound default.

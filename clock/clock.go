@@ -3,7 +3,7 @@
 // between ticks and server time, and a [Pacer] that says when ticks are due. Nothing here reads a clock.
 package clock
 
-import "meanwhile/internal/time"
+import "time"
 
 // Tick numbers fixed simulation steps. A match starts at tick 1; 0 means "no tick".
 // At 60 Hz the range lasts 828 days, so ticks are ordered plainly and never wrap.

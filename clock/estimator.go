@@ -1,6 +1,6 @@
 package clock
 
-import "meanwhile/internal/time"
+import "time"
 
 // How an Estimator weighs its samples.
 const (

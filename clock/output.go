@@ -1,6 +1,6 @@
 package clock
 
-import "meanwhile/internal/time"
+import "time"
 
 // How an Output follows its estimate.
 const (

@@ -1,6 +1,6 @@
 package clock
 
-import "meanwhile/internal/time"
+import "time"
 
 // Limits of a Pacer.
 const (

@@ -3,7 +3,7 @@ package clock
 import (
 	"math/bits"
 
-	"meanwhile/internal/time"
+	"time"
 )
 
 // TickFrac is a position on the tick axis in 1/256 tick. Everything that a game can see is dated in it,

@@ -1,8 +1,9 @@
 package estimate
 
 import (
+	"time"
+
 	"meanwhile/clock"
-	"meanwhile/internal/time"
 )
 
 // FloorWindow is how far back Ages looks for the least delay, in parts of a fifteenth.

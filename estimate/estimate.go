@@ -15,10 +15,11 @@
 package estimate
 
 import (
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 )
 
 // Properties of an Estimator.

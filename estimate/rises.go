@@ -1,9 +1,10 @@
 package estimate
 
 import (
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/geom"
-	"meanwhile/internal/time"
 )
 
 // Rises counts, for every lead that one might have had, how often what was needed rose above it. Each time is a stretch of starved

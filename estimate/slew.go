@@ -3,7 +3,7 @@ package estimate
 import (
 	"math"
 
-	"meanwhile/internal/time"
+	"time"
 )
 
 // Overdue slows a playout clock down while what should have come has not, before there is nothing left to play.

@@ -3,9 +3,9 @@ package lane
 import (
 	"encoding/binary"
 	"math/bits"
+	"time"
 
 	"meanwhile/clock"
-	"meanwhile/internal/time"
 )
 
 // Defaults and bounds of Config.

@@ -1,8 +1,9 @@
 package motion
 
 import (
+	"time"
+
 	"meanwhile/clock"
-	"meanwhile/internal/time"
 	"meanwhile/schema"
 )
 

@@ -2,10 +2,10 @@ package netsim
 
 import (
 	"errors"
+	"time"
 
 	"meanwhile/clock"
 	"meanwhile/geom"
-	"meanwhile/internal/time"
 )
 
 // Cell is a cellular link's capacity as a random process, in opportunities to deliver up to

@@ -2,9 +2,9 @@ package netsim
 
 import (
 	"errors"
+	"time"
 
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 )
 
 // Limits of a LinkConfig.

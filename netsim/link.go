@@ -1,9 +1,10 @@
 package netsim
 
 import (
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/geom"
-	"meanwhile/internal/time"
 )
 
 // A Link is one direction of a path. It decides when each datagram arrives; it does not hold the bytes

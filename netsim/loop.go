@@ -1,8 +1,9 @@
 package netsim
 
 import (
+	"time"
+
 	"meanwhile/clock"
-	"meanwhile/internal/time"
 )
 
 // A Loop is virtual time: a queue of events, run in the order of their times and, at equal times, in

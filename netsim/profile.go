@@ -3,10 +3,10 @@ package netsim
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 )
 
 // A Profile is a kind of path: both directions. It is a value; change a copy as you like.

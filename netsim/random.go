@@ -1,8 +1,9 @@
 package netsim
 
 import (
+	"time"
+
 	"meanwhile/geom"
-	"meanwhile/internal/time"
 )
 
 // Streams of a link: one per concern, so that changing one parameter leaves the others' numbers as they were.

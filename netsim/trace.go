@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"time"
 
 	"meanwhile/clock"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 )
 
 // Limits of ReadTrace.

@@ -2,11 +2,11 @@ package playout
 
 import (
 	"errors"
+	"time"
 
 	"meanwhile/clock"
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 	"meanwhile/wire"
 )
 

@@ -20,10 +20,11 @@
 package playout
 
 import (
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/estimate"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 )
 
 // Limits.

@@ -1,9 +1,10 @@
 package rate
 
 import (
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 )
 
 // How a Capacity reacts, once per round: a round trip, and at least MinRound.

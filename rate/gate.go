@@ -1,7 +1,8 @@
 package rate
 
 import (
-	"meanwhile/internal/time"
+	"time"
+
 	"meanwhile/wire"
 )
 

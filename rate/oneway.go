@@ -1,8 +1,9 @@
 package rate
 
 import (
+	"time"
+
 	"meanwhile/clock"
-	"meanwhile/internal/time"
 )
 
 // A OneWay tells how long packets stand in queues on one way of a path. Clocks of two machines differ by an unknown amount, so what a

@@ -8,9 +8,10 @@
 package rate
 
 import (
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 	"meanwhile/wire"
 )
 

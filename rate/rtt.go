@@ -1,8 +1,9 @@
 package rate
 
 import (
+	"time"
+
 	"meanwhile/clock"
-	"meanwhile/internal/time"
 )
 
 // Bounds of RTT. RFC 6298 section 2.4 asks for a timeout of at least 1 s because a stray TCP retransmission halves a

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	_ "embed"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,9 @@ type table struct {
 	zero    []uint8 // of each code, how much of what it codes is as expected, in 1/256
 	octaves [Octaves][]uint8
 }
+
+//go:embed tables.txt
+var tablesText string
 
 var shipped = func() *Tables {
 	t, err := ParseTables(tablesText)

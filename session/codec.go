@@ -3,10 +3,10 @@ package session
 import (
 	"encoding/binary"
 	"errors"
+	"time"
 	"unicode/utf8"
 
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 )
 
 // A codec reads or writes a message field by field with the same calls, so that a message is

@@ -16,9 +16,10 @@
 package session
 
 import (
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 	"meanwhile/wire"
 )
 

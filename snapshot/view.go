@@ -5,9 +5,9 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"time"
 
 	"meanwhile/clock"
-	"meanwhile/internal/time"
 	"meanwhile/motion"
 	"meanwhile/schema"
 	"meanwhile/wire"

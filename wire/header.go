@@ -3,10 +3,10 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
+	"time"
 
 	"meanwhile/clock"
 	"meanwhile/internal/fault"
-	"meanwhile/internal/time"
 )
 
 // Seq is a packet sequence number, one more for each packet of a direction of a session. It wraps; compare with

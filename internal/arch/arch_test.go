@@ -508,7 +508,7 @@ func split(archive string) (files []File) {
 }
 
 // TestBrowserProgramIsLean holds what docs/adr/0020-small-program.md says: these packages and what lies below them would be a
-// sixth of the program that a player waits for.
+// twelfth of the program that a player waits for.
 func TestBrowserProgramIsLean(t *testing.T) {
 	list := exec.Command("go", "list", "-deps", "../../web/client", "../../examples/zap/cmd/zap")
 	list.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
@@ -516,9 +516,9 @@ func TestBrowserProgramIsLean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, heavy := range []string{"fmt", "time", "os", "embed", "encoding/json", "log", "math/big", "regexp"} {
+	for _, heavy := range []string{"fmt", "os", "encoding/json", "log", "math/big", "regexp"} {
 		if slices.Contains(strings.Fields(string(out)), heavy) {
-			t.Errorf("a browser's program imports %s; internal/fault and internal/time stand in for fmt and time", heavy)
+			t.Errorf("a browser's program imports %s; internal/fault stands in for fmt", heavy)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // rooms above it in this list, never of one below. Rooms on one line stand side by side and do not import
 // each other. A room holds all packages under its folder, unless a longer name in this list claims them.
 var rooms = [][]string{
-	{"internal/fault", "internal/time"}, // what stands in for large standard packages in browsers
+	{"internal/fault"}, // what stands in for package fmt in browsers
 	{"geom"},
 	{"clock"},
 	{"netsim"},

@@ -9,12 +9,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"meanwhile/client"
 	"meanwhile/clock"
 	"meanwhile/game"
-	"meanwhile/internal/time"
 	"meanwhile/session"
 	"meanwhile/wire"
 )

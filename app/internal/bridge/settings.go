@@ -3,10 +3,10 @@ package bridge
 import (
 	"encoding/binary"
 	"strconv"
+	"time"
 
 	"meanwhile/client"
 	"meanwhile/clock"
-	"meanwhile/internal/time"
 	"meanwhile/netsim"
 	"meanwhile/playout"
 	"meanwhile/wire"
