@@ -16,7 +16,7 @@
 //	enum    every integer type          idle|walk|run        one of these words, the first being 0
 //	bool    bool
 //	tick    clock.Tick (game.Tick)                           a tick number
-//	handle  a uint32 type (game.ID)                          another entity
+//	handle  a uint32 type (game.ID)                          another entity; who receives it learns that number, in sight or not
 //	text    string                      12                   at most so many bytes of UTF-8, 31 at most, without zeros
 //	bytes   an array of 1 to 32 bytes                        bytes as they are
 //	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc; without: 5 bits
