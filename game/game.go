@@ -78,7 +78,8 @@ type KindOption func(*kindInfo)
 // Guessed lets clients that are told to (client.Config.Extrapolate) draw entities of the kind beyond their newest record, where they would be
 // if they went on as they did: closer to where they are now, and wrong at every turn. What is guessed cannot be hit, since nobody could say
 // again what was seen: Seen of such a kind panics, and World.SeenOn knows no place of what rides on one, which is drawn where that is drawn.
-// Such a kind has no parent itself.
+// Such a kind has no parent itself. What is dead reckoned in it (draw=dr) is sent once, and drawn on by all clients for as long as it
+// goes on as it did: projectiles.
 func Guessed(i *kindInfo) { i.guessed = true }
 
 // fresh is reflect.New, which would bring calls by reflection into a browser's program.

@@ -2,6 +2,7 @@ package motion
 
 import (
 	"math"
+	"slices"
 
 	"meanwhile/clock"
 	"meanwhile/geom"
@@ -17,9 +18,21 @@ const (
 	// Repeat is after how long a sender repeats itself though nothing strays: if that is lost, there is time for another one.
 	Repeat = MaxForward / 2
 
+	// MaxFlight takes the place of MaxForward where nobody can be hit (schema.Kind.Guessed): no server has to know later what was drawn, so a
+	// projectile is told once for as long as it flies. Half of it takes the place of Repeat.
+	MaxFlight = 1 << 14 // ticks; four and a half minutes at 60 Hz
+
 	// Converge is how long a newer record takes to replace what was drawn on from the one before it.
 	Converge = 4 // ticks; a record that is known for less when it is due to be shown makes a step
 )
+
+// Reach is how far a record of a kind is drawn on: MaxForward or MaxFlight. Its sender repeats itself after half of that.
+func Reach(k *schema.Kind) clock.Tick {
+	if k.Guessed {
+		return MaxFlight
+	}
+	return MaxForward
+}
 
 // reckon draws a property that is dead reckoned: on from a by its velocity and, where a b is known, over to b within its last
 // Converge ticks, so that there is no step at b. At and after b it is drawn on from b. u is Between's fraction.
@@ -59,15 +72,16 @@ func reckon(k *schema.Kind, g *schema.Group, p *schema.Prop, a, b *State, t cloc
 // forward draws p on from s by its velocity for so long, in 1/schema.SubSteps.
 func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, after clock.TickFrac, out []int64) {
 	at, vel := p.ObsAt-g.At, k.Props[p.Tangent].ObsAt-g.At
-	dt := int64(min(max(after, 0), MaxForward*clock.FracPerTick))
+	dt := int64(min(max(after, 0), Reach(k).Frac()))
 	if s.Rest {
 		dt = 0
 	}
 	for c := range out {
 		v := min(max(s.Vals[vel+c], -1<<24), 1<<24)
 		q := min(p.TangentQ, 1<<36)
-		// velocity steps x (steps per tick and velocity step, /2^32) x dt/256 ticks, in 1/256 steps
-		d := v * q >> 16 * dt >> 16
+		// velocity steps x (steps per tick and velocity step, /2^32) x dt/256 ticks, in 1/256 steps; v q >> 16 is kept within 2^24 steps a
+		// tick, so that nothing overflows within MaxFlight
+		d := min(max(v*q>>16, -1<<40), 1<<40) * dt >> 16
 		out[c] = s.Vals[at+c]*schema.SubSteps + d
 		if p.Turn > 0 {
 			out[c] = mod(out[c], p.Turn*schema.SubSteps)
@@ -79,6 +93,27 @@ func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, after cl
 // at tick now, where its values really are vals: then a record is due, as it is after Repeat anyway. Properties that are not dead
 // reckoned do not count.
 func Strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick) bool {
+	return strays(k, g, s, vals, now, schema.SubSteps)
+}
+
+// Flies reports whether the dead reckoned properties of a group go on as they did at s: their velocities are the same, and they stray
+// from there by no more than half their Bound. Then whoever has a record from in between draws them as right as Strays wants.
+func Flies(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick) bool {
+	for _, i := range g.Props {
+		p := &k.Props[i]
+		if p.Draw != schema.Reckon {
+			continue
+		}
+		v := &k.Props[p.Tangent]
+		if at := v.ObsAt - g.At; !slices.Equal(s.Vals[at:at+v.Comps], vals[at:at+v.Comps]) {
+			return false
+		}
+	}
+	return !strays(k, g, s, vals, now, schema.SubSteps/2)
+}
+
+// strays is Strays with a bound of so many 1/schema.SubSteps for each step of Bound.
+func strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick, of int64) bool {
 	if now < s.Tick {
 		return true
 	}
@@ -96,7 +131,7 @@ func Strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.T
 				d[c] = upward(d[c], p.Turn*schema.SubSteps)
 			}
 		}
-		if length(d) > p.Bound*schema.SubSteps {
+		if length(d) > p.Bound*of {
 			return true
 		}
 	}

@@ -192,6 +192,44 @@ func TestStrays(t *testing.T) {
 	}
 }
 
+// What nobody can hit is drawn on for as long as a projectile flies, and nothing overflows; it flies while it keeps its velocities and half its bounds.
+func TestFlies(t *testing.T) {
+	k := kind(t, boat{}, 30)
+	k.Guessed = true
+	s := boatAt(100, 0, 300, 0, 30)
+	for _, c := range []struct {
+		after clock.Tick
+		want  int64
+	}{{motion.MaxForward + 1, 10 * (motion.MaxForward + 1)}, {motion.MaxFlight, 10 * motion.MaxFlight}, {motion.MaxFlight + 9, 10 * motion.MaxFlight}} {
+		if got := drawBoat(k, s, nil, (100 + c.after).Frac())[boatX]; max(got-256*c.want, 256*c.want-got) > 256 {
+			t.Errorf("after %d ticks it is drawn at %d cm, want %d", c.after, got/256, c.want)
+		}
+	}
+	for _, v := range []int64{1 << 40, -1 << 40} {
+		k.Props[0].TangentQ = 1 << 40
+		if got := drawBoat(k, boatAt(1, 0, v, 0, 0), nil, 1<<30)[boatX]; (got > 0) != (v > 0) {
+			t.Errorf("at %d cm/s it is drawn at %d", v, got)
+		}
+	}
+	k = kind(t, boat{}, 30)
+	for _, c := range []struct {
+		name          string
+		x, vx, yaw, w int64
+		want          bool
+	}{
+		{"as it did", 100, 300, 10, 30, true},
+		{"5 cm off", 105, 300, 10, 30, true},
+		{"6 cm off", 106, 300, 10, 30, false},
+		{"faster", 100, 301, 10, 30, false},
+		{"2 degrees off", 100, 300, 12, 30, false},
+		{"turns faster", 100, 300, 10, 31, false},
+	} {
+		if got := motion.Flies(k, &k.Groups[0], s, []int64{c.x, 0, c.vx, 0, c.yaw, c.w, 5}, 110); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // warper has a place that is not drawn over more than 2 m, and may be relative to another entity.
 type warper struct {
 	On  uint32    `net:"handle,parent"`

@@ -6,9 +6,11 @@ package snapshot
 
 import (
 	"math"
+	"slices"
 
 	"meanwhile/clock"
 	"meanwhile/internal/fault"
+	"meanwhile/motion"
 	"meanwhile/schema"
 )
 
@@ -41,6 +43,7 @@ type Entity struct {
 	group      [schema.MaxGroups + 1]groupTimes
 	obs        []int32 // ring of HistoryTicks rows
 	own        []int64 // ring of HistoryTicks rows, where owned
+	flown      []int64 // observers' values at the beginning of each group's flight
 }
 
 type groupTimes struct {
@@ -48,6 +51,7 @@ type groupTimes struct {
 	moved   clock.Tick // newest change of a value
 	start   clock.Tick // first movement after the newest rest
 	cut     clock.Tick // newest teleport
+	flight  clock.Tick // where nobody can be hit: since then what is dead reckoned flies as it did in Entity.flown
 	rest    bool
 
 	cuts, starts, rests marks // the teleports, starts and ticks at rest that the history remembers, for rewinding
@@ -168,12 +172,20 @@ func (h *History) Add(id uint32, kind int, owned bool) int32 {
 	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, Placed: k.PlaceX >= 0, On: -1}
 	e.changed = sized(old.changed, len(k.Props))
 	e.obs = sized(old.obs, HistoryTicks*k.Obs)
+	if k.Guessed && reckons(k) {
+		e.flown = sized(old.flown, k.Obs)
+	}
 	if owned {
 		e.ownChanged = sized(old.ownChanged, len(k.Props))
 		e.own = sized(old.own, HistoryTicks*k.Sims)
 	}
 	h.index[id] = i
 	return i
+}
+
+// reckons reports whether anything of a kind is dead reckoned.
+func reckons(k *schema.Kind) bool {
+	return slices.ContainsFunc(k.Groups, func(g schema.Group) bool { return g.Reckoned != 0 })
 }
 
 func sized[T any](s []T, n int) []T {
@@ -227,6 +239,7 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 		}
 		if first {
 			gt.changed, gt.moved = now, now
+			e.fly(h, k, gi)
 			for _, p := range g.Props {
 				e.changed[p] = now
 			}
@@ -256,6 +269,7 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 			gt.rest, gt.changed = true, now
 		}
 		gt.rests.put(now, gt.rest)
+		e.fly(h, k, gi)
 	}
 	if k.PlaceX >= 0 {
 		e.X, e.Y, e.On = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM), -1
@@ -292,6 +306,24 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 		gt.cut, gt.changed = now, now
 	}
 	gt.cuts.put(now, gt.cut == now)
+}
+
+// fly notes whether what is dead reckoned in group g flies on as it did: a record of a projectile may be older than the history.
+func (e *Entity) fly(h *History, k *schema.Kind, g int) {
+	group, gt := &k.Groups[g], &e.group[g]
+	if e.flown == nil || group.Reckoned == 0 {
+		return
+	}
+	var buf [schema.MaxComps]int64
+	is := buf[:0]
+	for _, v := range e.obsRow(k, h.tick)[group.At : group.At+group.N] {
+		is = append(is, int64(v))
+	}
+	from := e.flown[group.At : group.At+group.N]
+	if gt.flight == 0 || gt.cut == h.tick || !motion.Flies(k, group, &motion.State{Tick: gt.flight, Vals: from}, is, h.tick) {
+		gt.flight = h.tick
+		copy(from, is)
+	}
 }
 
 func millimetres(v int32, mm float64) int32 {

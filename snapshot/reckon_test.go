@@ -120,6 +120,79 @@ func TestReckonedIsSentWhenItStrays(t *testing.T) {
 	}
 }
 
+// What nobody can hit is told once for as long as it goes on as it did, longer than the history reaches back, also where acknowledgements come
+// later than they are waited for; what it does then is told at once, over lost packets too.
+func TestFlightIsSentOnce(t *testing.T) {
+	const turn, stop, end = 5000, 5200, 5600
+	for _, loss := range []float64{0, 0.3} {
+		p := boats(t)
+		p.h.kinds[0].Guessed = true
+		type flight struct {
+			at clock.Tick
+			k  *packet
+		}
+		var down []flight
+		var up []clock.Tick
+		var i int32
+		r := rng(9)
+		flying, turning := 0, 0
+		for tick := clock.Tick(1); tick <= end; tick++ {
+			p.begin()
+			if tick == 1 {
+				i = p.spawn(0, false)
+				p.sims[i][2] = 600 // cm/s, 20 cm a tick
+				p.v.Enter(i, false)
+			}
+			switch sim := p.sims[i]; {
+			case tick < turn:
+				sim[0] += 200
+			case tick < stop:
+				sim[2], sim[3] = 0, 300
+				sim[1] += 100
+			default:
+				sim[3] = 0
+			}
+			p.record()
+			if k := p.send(plenty); k != nil {
+				switch {
+				case tick > 200 && tick < turn:
+					flying++
+				case tick >= turn && tick < stop:
+					turning++
+				}
+				if !r.chance(loss) {
+					down = append(down, flight{tick + 9, k})
+				}
+			}
+			for len(down) > 0 && down[0].at <= tick {
+				p.mustArrive(down[0].k)
+				down, up = down[1:], append(up, tick+9)
+			}
+			for len(up) > 0 && up[0] <= tick {
+				up = up[1:]
+				p.ack()
+			}
+			held := p.s.Find(p.h.At(i).ID)
+			if tick < 200 || tick >= turn && tick < turn+120 || tick >= stop && tick < stop+120 {
+				continue // it is being told
+			}
+			dst := make([]int64, 5)
+			k := p.h.kinds[0]
+			motion.Draw(k, &k.Groups[0], held.Groups[0].Newest(), nil, tick.Frac(), dst)
+			if d := math.Hypot(float64(dst[0])/256-float64(p.sims[i][0])/10, float64(dst[1])/256-float64(p.sims[i][1])/10); d > 20.5 {
+				t.Fatalf("loss %v, tick %d: drawn %.1f cm off", loss, tick, d)
+			}
+		}
+		if flying != 0 || turning == 0 || loss == 0 && turning > 8 {
+			t.Errorf("loss %v: %d records in a straight flight, want 0, and %d after a turn", loss, flying, turning)
+		}
+		now, _ := p.h.Values(i, 0, p.tick, nil)
+		if s := p.newest(i, 0); !slices.Equal(s.Vals, now) || !s.Rest || p.v.Unacked() {
+			t.Errorf("loss %v: the client ends with %+v, the server with %v", loss, s, now)
+		}
+	}
+}
+
 // What is not dead reckoned and a teleport are said at once, and what strays nowhere is repeated.
 func TestReckonedSaysTheRest(t *testing.T) {
 	p := boats(t)

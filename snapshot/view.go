@@ -587,8 +587,11 @@ func (v *View) Pending(now clock.Time, rto time.Duration, dst []Due) []Due {
 					continue
 				}
 				kind := v.h.kinds[e.Kind]
-				if g != OwnerGroup && kind.Groups[g].Reckoned != 0 && sent != 0 && level == k.sentLevel() && (sent == k.acked || !k.overdue(now, rto)) {
-					due = tick-sent >= motion.Repeat || v.strays(s.ent, kind, g, sent, level)
+				// In a flight what was sent is not said again for want of an ack, as acks may come late: what is known to be held does.
+				flies := e.group[g].flight != 0 && k.acked >= e.group[g].flight && level == k.level
+				if g != OwnerGroup && kind.Groups[g].Reckoned != 0 && sent != 0 && level == k.sentLevel() && (sent == k.acked || !k.overdue(now, rto) || flies) {
+					due = tick-sent >= motion.Reach(kind)/2 || v.strays(s.ent, kind, g, sent, level) ||
+						sent != k.acked && k.overdue(now, rto) && v.strays(s.ent, kind, g, k.acked, level)
 					if !due && v.loses() && k.acked != 0 && sent != k.acked && k.before == k.acked && level == k.level {
 						// A lost correction would be missed for a round trip and more: here they come twice.
 						due = v.strays(s.ent, kind, g, k.acked, level)
@@ -628,6 +631,9 @@ func (v *View) strays(i int32, k *schema.Kind, g int, sent clock.Tick, level uin
 		if group.Reckoned>>p&1 == 0 && e.changed[p] > sent {
 			return true
 		}
+	}
+	if level == 0 && gt.flight != 0 && sent >= gt.flight {
+		return false
 	}
 	was, ok := v.h.Values(i, g, sent, v.vals[0])
 	if !ok {
