@@ -67,7 +67,7 @@ type part struct {
 	turn int32 // steps of a turn, 0 if not an angle
 	at   uint8 // among the group's integers
 	raw  uint8 // low bits that are written as they are
-	neg  bool  // the difference changes its sign
+	neg  uint8 // 1: the difference changes its sign
 	as   role
 }
 
@@ -91,7 +91,7 @@ const mostTold = 12
 
 // parts are those components of a record's usual set that do not depend on others of the same record.
 type parts struct {
-	list  [maxModelled]part
+	list  []part // room for all that the group has
 	n     int
 	lead  int  // index of the first that is loud; -1 if there is none
 	quiet bool // a bit says whether the quiet ones are as expected
@@ -100,23 +100,23 @@ type parts struct {
 // add appends the components of property i.
 func add[T int32 | int64](ps *parts, s *sight, k *Kind, g, i int, base *Base[T], cur []T) {
 	b := &k.bodies[g]
-	look(s, k, g, i, base, cur)
-	q := &k.Props[i]
-	at := q.place(k, g)
+	look(s, b, i, base, cur)
 	c := &b.coders[i]
+	at := c.at
 	var e Guess
-	for j := range q.Comps {
+	for j := range c.n {
 		s.guess(&e, c, j, int64(base.Vals[at+j]))
 		t := &c.tabs[0]
 		if j == 2 {
 			t = &c.tabs[1]
 		}
-		code := t.context[e.Context]
+		choice := t.choices[e.Context]
+		coding := &t.codings[choice.code]
 		p := &ps.list[ps.n]
-		p.code, p.want, p.turn, p.at = t.codes[code], e.Value(int64(t.damp[e.Context])), int32(c.turn), uint8(at+j)
-		p.raw, p.neg, p.as = uint8(c.raw), e.Neg, loud
-		if zero := t.zero[code]; zero >= quietShare && c.raw == 0 {
-			p.as = role(zero) // until cast
+		p.code, p.want, p.turn, p.at = coding.code, e.Value(int64(choice.damp)), int32(c.turn), uint8(at+j)
+		p.raw, p.neg, p.as = uint8(c.raw), bit(e.Neg), loud
+		if coding.zero >= quietShare && c.raw == 0 {
+			p.as = role(coding.zero) // until cast
 		}
 		ps.n++
 	}
@@ -171,11 +171,27 @@ func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, bas
 		}
 		return
 	}
-	var ps parts
+	if b.modelled <= fewModelled {
+		var list [fewModelled]part
+		var diffs [fewModelled]int64
+		appendUsual(w, k, g, cur, base, changed, tick, list[:], diffs[:])
+		return
+	}
+	var list [maxModelled]part
 	var diffs [maxModelled]int64
+	appendUsual(w, k, g, cur, base, changed, tick, list[:], diffs[:])
+}
+
+// fewModelled components are what most groups have at most: the room for them is soon cleared.
+const fewModelled = 9
+
+// appendUsual is AppendBody where there is a baseline and some properties have a model; it works in list and diffs.
+func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick, list []part, diffs []int64) {
+	b := &k.bodies[g]
+	ps := parts{list: list}
 	var off [silent + 1]bool // whether some of a role are not as expected
 	s := b.see(base.Age, base.Gap, base.Prior != nil)
-	watch(b, &s, k, g, base, cur)
+	watch(b, &s, base, cur)
 	gather(&ps, &s, k, g, b.alone, true, base, cur)
 	for j := range ps.list[:ps.n] {
 		p := &ps.list[j]
@@ -247,6 +263,14 @@ func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, bas
 	}
 }
 
+// bit is 1 for true.
+func bit(v bool) uint8 {
+	if v {
+		return 1
+	}
+	return 0
+}
+
 // appendParts writes the components of a property, each by its code.
 func appendParts[T int32 | int64](w *wire.BitWriter, ps *parts, s *sight, k *Kind, g, i int, base *Base[T], cur []T) {
 	ps.n = 0
@@ -268,22 +292,22 @@ func difference[T int32 | int64](p *part, v T) int64 {
 	} else {
 		d = int64(T(d))
 	}
-	if p.neg {
-		return -d
-	}
-	return d
+	minus := -int64(p.neg)
+	return (d ^ minus) - minus
 }
 
 // append writes a difference. Its low raw bits go as they are; the rest of it is rounded down.
 func (p *part) append(w *wire.BitWriter, d int64) {
 	w.Coded(p.code, d>>p.raw)
-	w.Bits(uint64(d), int(p.raw))
+	if p.raw > 0 {
+		w.Bits(uint64(d), int(p.raw))
+	}
 }
 
 // read reads a difference.
 func (p *part) read(r *wire.BitReader) (d int64, other bool) {
 	d, other = r.Coded(p.code)
-	if !other {
+	if p.raw > 0 && !other {
 		d = d<<p.raw | int64(r.Bits(int(p.raw)))
 	}
 	return d, other
@@ -291,9 +315,8 @@ func (p *part) read(r *wire.BitReader) (d int64, other bool) {
 
 // value is what the difference came from.
 func (p *part) value(d int64, obs bool) int64 {
-	if p.neg {
-		d = -d
-	}
+	minus := -int64(p.neg)
+	d = (d ^ minus) - minus
 	switch {
 	case p.turn > 0:
 		return wrap(p.want+d, int64(p.turn)) // both are below 1<<57
@@ -307,7 +330,6 @@ func (p *part) value(d int64, obs bool) int64 {
 // whether it is Bad.
 func ReadBody[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick) {
 	b := &k.bodies[g]
-	obs := g != OwnerGroup
 	if base.Vals == nil || b.usual == 0 {
 		changed := readSet(r, k.Members(g))
 		for _, i := range b.order {
@@ -317,9 +339,21 @@ func ReadBody[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base 
 		}
 		return
 	}
-	var ps parts
+	if b.modelled <= fewModelled {
+		var list [fewModelled]part
+		readUsual(r, k, g, dst, base, tick, list[:])
+		return
+	}
+	var list [maxModelled]part
+	readUsual(r, k, g, dst, base, tick, list[:])
+}
+
+// readUsual reads what appendUsual wrote.
+func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick, list []part) {
+	b, obs := &k.bodies[g], g != OwnerGroup
+	ps := parts{list: list}
 	s := b.see(base.Age, base.Gap, base.Prior != nil)
-	watch(b, &s, k, g, base, dst)
+	watch(b, &s, base, dst)
 	gather(&ps, &s, k, g, b.alone, true, base, dst)
 	var off [silent + 1]bool
 	off[loud], off[quiet] = true, true

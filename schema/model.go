@@ -84,6 +84,7 @@ const maxModelled = 24
 // coder is how a property is coded in one precision.
 type coder struct {
 	model  Model   // of the first component
+	at, n  int     // its components among the group's integers
 	tabs   [2]tab  // of the model, and of a third component
 	index  int     // of the octave in tables
 	raw    int     // low bits of a difference that are coded as they are
@@ -93,18 +94,20 @@ type coder struct {
 	rise   []int64 // the same for the third
 	push   []int64
 	change []int64
-	vel    int   // index of the velocity in Props, -1 without
+	vel    int // index of the velocity in Props, -1 without
+	velAt  int
 	ratio  int64 // steps of place a tick and step of velocity, 20 bits after the point
 }
 
 // body is how the records of one group are coded.
 type body struct {
-	order  []int                  // indices of properties: velocities, then places, then the others
-	alone  uint64                 // those of them that are coded without regard to others of the record
-	usual  uint64                 // those with a model
-	place  int                    // index of the property whose movement is context of others: a velocity or a place; -1
-	coders []coder                // by property
-	spans  [len(spanLimits)]int64 // limits of age x (age + gap), in ticks
+	order    []int                  // indices of properties: velocities, then places, then the others
+	alone    uint64                 // those of them that are coded without regard to others of the record
+	usual    uint64                 // those with a model
+	modelled int                    // how many components they have
+	place    int                    // index of the property whose movement is context of others: a velocity or a place; -1
+	coders   []coder                // by property
+	spans    [len(spanLimits)]int64 // limits of age x (age + gap), in ticks
 }
 
 // plan settles how each group is coded.
@@ -120,16 +123,25 @@ func (k *Kind) plan() {
 
 // A tab is a model's table as it is at one octave.
 type tab struct {
-	context, damp, zero []uint8
-	codes               []*wire.Code
+	choices []choice // by context
+	codings []coding
+}
+
+// A choice is what a context chooses.
+type choice struct{ code, damp uint8 }
+
+// A coding is a code and the share of 256 in which it codes no difference.
+type coding struct {
+	code *wire.Code
+	zero uint8
 }
 
 // at returns the table of a model at an octave.
-func (t *Tables) at(m Model, octave int) (v tab) {
+func (t *Tables) at(m Model, octave int) tab {
 	of := &t.models[m]
-	v.context, v.damp = of.context, of.damp
+	v := tab{choices: of.choices}
 	for _, c := range of.octaves[octave] {
-		v.codes, v.zero = append(v.codes, of.codes[c]), append(v.zero, of.zero[c])
+		v.codings = append(v.codings, coding{of.codes[c], of.zero[c]})
 	}
 	return v
 }
@@ -170,6 +182,7 @@ func (k *Kind) planGroup(g int) body {
 	for _, i := range b.order {
 		q, c := &k.Props[i], &b.coders[i]
 		c.model, c.vel = noModel, -1
+		c.at, c.n = q.place(k, g), q.Comps
 		steps, natural := q.Obs, 100.0
 		if own {
 			steps = q.Sim
@@ -198,7 +211,7 @@ func (k *Kind) planGroup(g int) body {
 			c.limits = limits(levelLimits[:], steps/100/rate)
 			c.rise = limits(heightLimits[:], steps/100/rate)
 			if vel >= 0 && k.Props[vel].Comps == q.Comps {
-				c.vel = vel
+				c.vel, c.velAt = vel, b.coders[vel].at
 				from := k.Props[vel].Obs
 				c.model = LevelDriven
 				if own {
@@ -241,6 +254,7 @@ func (k *Kind) planGroup(g int) body {
 		c.index, c.raw = max(c.octave-finestOctave, 0), max(finestOctave-c.octave, 0)
 		c.index = min(c.index, Octaves-1)
 	}
+	b.modelled = n
 	return b
 }
 
@@ -256,6 +270,9 @@ func octave(v float64) int {
 // class returns how many of the limits, times n, the magnitude of v reaches.
 func class(v int64, n int64, limits []int64) (c int) {
 	v = min(max(v, -v), 1<<40) << 16
+	for c+4 <= len(limits) && v >= limits[c+3]*n { // they rise
+		c += 4
+	}
 	for c < len(limits) && v >= limits[c]*n {
 		c++
 	}
@@ -264,6 +281,7 @@ func class(v int64, n int64, limits []int64) (c int) {
 
 // sight is what one record's models see of its baseline.
 type sight struct {
+	looked    int // index of the property that d, level and rising are of; -1: none
 	age, gap  int64
 	span, old int      // classes of age and gap, and of age alone
 	known     bool     // there is a state before the baseline
@@ -276,6 +294,7 @@ type sight struct {
 }
 
 func (b *body) see(age, gap clock.Tick, known bool) (s sight) {
+	s.looked = -1
 	s.age, s.gap, s.known = int64(min(age, 1<<10)), int64(min(gap, 1<<10)), known
 	if !known {
 		s.gap = 1
@@ -307,13 +326,18 @@ type Guess struct {
 }
 
 // look prepares s for the components of property i. cur holds the record's velocities where they are coded before i.
-func look[T int32 | int64](s *sight, k *Kind, g, i int, base *Base[T], cur []T) {
-	b := &k.bodies[g]
-	c, at, n := &b.coders[i], k.Props[i].place(k, g), k.Props[i].Comps
-	s.d = [3]int64{}
+func look[T int32 | int64](s *sight, b *body, i int, base *Base[T], cur []T) {
+	if s.looked == i {
+		return
+	}
+	c := &b.coders[i]
+	at, n := c.at, c.n
+	s.looked = i
+	s.d[0], s.d[1], s.d[2] = 0, 0, 0
 	if s.known {
+		vals, prior := base.Vals[at:at+n], base.Prior[at:at+n]
 		for j := range min(n, 3) {
-			s.d[j] = clamp(int64(base.Vals[at+j])-int64(base.Prior[at+j]), -1<<40, 1<<40)
+			s.d[j] = clamp(int64(vals[j])-int64(prior[j]), -1<<40, 1<<40)
 		}
 	}
 	switch c.model {
@@ -328,7 +352,8 @@ func look[T int32 | int64](s *sight, k *Kind, g, i int, base *Base[T], cur []T) 
 	case Speed, OwnSpeed:
 		s.level = 1 + class(span2(int64(base.Vals[at]), int64(base.Vals[at+1])), 1, c.limits)
 	case LevelDriven, OwnPlace:
-		v := k.Props[c.vel].place(k, g)
+		v := c.velAt
+		s.looked = -1 // it depends on what is coded
 		most := int64(0)
 		for j := range min(n, 3) {
 			s.from[j], s.to[j] = int64(base.Vals[v+j]), int64(cur[v+j])
@@ -340,9 +365,9 @@ func look[T int32 | int64](s *sight, k *Kind, g, i int, base *Base[T], cur []T) 
 }
 
 // watch prepares s with the movement that is context of others.
-func watch[T int32 | int64](b *body, s *sight, k *Kind, g int, base *Base[T], cur []T) {
+func watch[T int32 | int64](b *body, s *sight, base *Base[T], cur []T) {
 	if b.place >= 0 {
-		look(s, k, g, b.place, base, cur)
+		look(s, b, b.place, base, cur)
 		s.mover = 0
 		if s.level > 0 {
 			s.mover = 1 + int(coarseLevel[s.level-1])
@@ -447,19 +472,14 @@ func travel(from, to, w, x, ratio int64) int64 {
 
 // Value is the value that is expected with a damping of eighths.
 func (q *Guess) Value(eighths int64) int64 {
-	v, n := q.Drift*eighths, 8*q.Over
-	if q.Over == 1 { // as below
-		if v < 0 {
-			return q.Base - (4-v)>>3
-		}
-		return q.Base + (v+4)>>3
+	v := q.Drift * eighths
+	minus := v >> 63 // the sign is as good as random: no branches
+	if v = (v ^ minus) - minus; q.Over == 1 {
+		v = (v + 4) >> 3
+	} else {
+		v = (v + 4*q.Over) / (8 * q.Over)
 	}
-	if v < 0 {
-		v = -((-v + n/2) / n)
-	} else if v > 0 {
-		v = (v + n/2) / n
-	}
-	return q.Base + v
+	return q.Base + (v ^ minus) - minus
 }
 
 // Guesses calls f with what is expected of each component that has a model, for those who make tables: its number among the group's
@@ -467,12 +487,12 @@ func (q *Guess) Value(eighths int64) int64 {
 func Guesses[T int32 | int64](k *Kind, g int, cur []T, base *Base[T], f func(e *Guess, at int, v T)) {
 	b := &k.bodies[g]
 	s := b.see(base.Age, base.Gap, base.Prior != nil)
-	watch(b, &s, k, g, base, cur)
+	watch(b, &s, base, cur)
 	for _, i := range b.order {
 		if b.coders[i].model == noModel {
 			continue
 		}
-		look(&s, k, g, i, base, cur)
+		look(&s, b, i, base, cur)
 		at := k.Props[i].place(k, g)
 		for j := range k.Props[i].Comps {
 			var e Guess
@@ -485,8 +505,8 @@ func Guesses[T int32 | int64](k *Kind, g int, cur []T, base *Base[T], f func(e *
 
 // Difference returns what is coded of v under a damping of eighths, the bits that follow as they are included.
 func Difference[T int32 | int64](e *Guess, v T, eighths int64) int64 {
-	return difference(&part{want: e.Value(eighths), turn: int32(e.Turn), neg: e.Neg}, v)
+	return difference(&part{want: e.Value(eighths), turn: int32(e.Turn), neg: bit(e.Neg)}, v)
 }
 
 // Damping returns the eighths by which the kind's tables damp what is guessed.
-func (k *Kind) Damping(e *Guess) int64 { return int64(k.coded.models[e.Model].damp[e.Context]) }
+func (k *Kind) Damping(e *Guess) int64 { return int64(k.coded.models[e.Model].choices[e.Context].damp) }

@@ -25,11 +25,11 @@ type Tables struct {
 }
 
 type table struct {
-	context []uint8 // which of the codes
-	damp    []uint8
-	codes   []*wire.Code
-	zero    []uint8 // of each code, how much of what it codes is as expected, in 1/256
-	octaves [Octaves][]uint8
+	context, damp []uint8 // as they are read
+	choices       []choice
+	codes         []*wire.Code
+	zero          []uint8 // of each code, how much of what it codes is as expected, in 1/256
+	octaves       [Octaves][]uint8
 }
 
 //go:embed tables.txt
@@ -80,6 +80,10 @@ func ParseTables(text string) (*Tables, error) {
 			if len(list) != len(m.codes) {
 				return fault.Errorf("schema: tables: model %s has %d codes but %d in an octave", name, len(m.codes), len(list))
 			}
+		}
+		m.choices = make([]choice, len(m.context))
+		for i := range m.choices {
+			m.choices[i] = choice{m.context[i], m.damp[i]}
 		}
 		return nil
 	}

@@ -100,10 +100,8 @@ func Bucket(v int64) (symbol, more int) {
 
 // bucket returns the symbol of a difference, the bits that follow and their number; -1 for an Exp-Golomb code of them.
 func bucket(v int64) (symbol int, rest uint64, n int) {
-	m, sign := uint64(v), 1
-	if v < 0 {
-		m, sign = uint64(-v), 0
-	}
+	minus := v >> 63
+	m, sign := uint64((v^minus)-minus), int(1+minus)
 	if m < 4 {
 		return max(2*int(m)-sign, 0), 0, 0
 	}
@@ -151,29 +149,57 @@ func (r *BitReader) Symbol(c *Code) int {
 	return int(e & 0xff)
 }
 
+// buckets tell of each symbol its least difference and how many bits follow it, lowest first.
+var buckets = func() (of [Symbols]struct {
+	least int32
+	more  uint8
+}) {
+	for s := range of {
+		i := (s + 1) / 2
+		b := &of[s]
+		switch {
+		case i < 4:
+			b.least = int32(i)
+		case i < 2*coarseOctave:
+			b.more = uint8(i/2 - 1)
+			b.least = int32(2+i&1) << b.more
+		case i < escape:
+			b.more = uint8(i - coarseOctave)
+			b.least = 1 << b.more
+		}
+	}
+	return of
+}()
+
 // Coded reads a difference by code c; other reports that it was the symbol Other instead.
 func (r *BitReader) Coded(c *Code) (v int64, other bool) {
-	s := r.Symbol(c)
-	i := (s + 1) / 2
-	switch {
-	case i < 4:
-		v = int64(i)
-	case i < 2*coarseOctave:
-		o := i / 2
-		v = int64(2+i&1)<<(o-1) | int64(r.Bits(o-1))
-	case i < escape:
-		o := i - coarseOctave
-		v = 1<<o | int64(r.Bits(o))
-	case s == Other:
-		return 0, true
-	default:
-		v = int64(r.Uvarint(escapeK)) + 1<<lastOctave
+	if r.n < MaxCode+lastOctave {
+		r.fill()
 	}
-	if r.bad {
+	acc := r.acc
+	e := c.first[acc&(1<<firstBits-1)]
+	if e&longCode != 0 {
+		e = c.second[uint(e&^longCode)+uint(acc>>firstBits)&(1<<c.more-1)]
+	}
+	s, size := int(e&0xff), uint(e>>8)
+	b := &buckets[s]
+	all := size + uint(b.more)
+	if all > r.n {
+		r.bad = true
+		r.acc, r.n = 0, 0
 		return 0, false
 	}
-	if s&1 == 0 {
-		v = -v
+	v = int64(b.least) + int64(acc>>(size&63)&(1<<(b.more&63)-1))
+	r.acc >>= all & 63
+	r.n -= all
+	if s >= 2*escape-1 {
+		if s == Other {
+			return 0, true
+		}
+		if v = int64(r.Uvarint(escapeK)) + 1<<lastOctave; r.bad {
+			return 0, false
+		}
 	}
-	return v, false
+	minus := int64(s&1) - 1
+	return (v ^ minus) - minus, false
 }
