@@ -14,9 +14,9 @@ func alwaysLimits() []limit {
 		most("codec", "", "bits_per_record", 16.2).with(moving("generated-shooters", "1cm 8bit", 1)),
 		most("codec", "", "bits_per_record", 25.2).with(moving("generated-shooters", "1cm 8bit", 3)),
 		most("codec", "", "bits_per_record", 31.2).with(moving("generated-shooters", "1cm 8bit", 6)),
-		most("codec", "", "bits_per_record", 27.5).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 1)),
+		most("codec", "", "bits_per_record", 25.7).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 1)),
 		most("codec", "", "bits_per_record", 37.8).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 3)),
-		most("codec", "", "bits_per_record", 47.6).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 6)),
+		most("codec", "", "bits_per_record", 47).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 6)),
 
 		// A state that a client takes in is the server's state of that tick; a prediction that nobody outside influenced is what
 		// the server computes; the last state arrives, and then nothing flows; the budget of 64 kbit/s is kept.
