@@ -224,16 +224,17 @@ type Client struct {
 	lastSent clock.Time
 	sentCmd  clock.Tick
 
-	seer     seer
-	cmds     []game.Command
-	buf      []byte
-	w        wire.BitWriter
-	drawn    []int64
-	before   []int64           // what was drawn in the last picture
-	rides    [maxRides][]int64 // drawn parents of what is drawn
-	rideVals []float64
-	shown    Entity // the one that Draw hands over
-	stats    Stats
+	seer      seer
+	cmds      []game.Command
+	buf       []byte
+	w         wire.BitWriter
+	drawn     []int64
+	before    []int64           // what was drawn in the last picture
+	rides     [maxRides][]int64 // drawn parents of what is drawn
+	rideVals  []float64
+	placeVals []float64
+	shown     Entity // the one that Draw hands over
+	stats     Stats
 
 	botVals  []int64
 	away     bool
@@ -520,6 +521,7 @@ func (c *Client) Tick(vals []int64) {
 	}
 	if c.me != 0 {
 		c.own.Catch()
+		c.board()
 	}
 	c.collect()
 }
@@ -812,38 +814,47 @@ func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
 	c.collect()
 }
 
-// place returns where the avatar is drawn without smoothing.
+// place returns where in the world the avatar is drawn without smoothing.
 func (c *Client) place(k *schema.Kind) (geom.Vec3, bool) {
 	a, b, u := c.between()
 	if b == nil {
 		return geom.Vec3{}, false
 	}
-	return placeOf(k, a, b, u), true
+	return c.placeOf(k, a, b, u)
 }
 
-func placeOf(k *schema.Kind, a, b []int64, u int64) (v geom.Vec3) {
-	if k.PlaceX < 0 {
-		return
+// placeOf returns where in the world an avatar is drawn that is between a and b; ok is false if its parent is not known.
+func (c *Client) placeOf(k *schema.Kind, a, b []int64, u int64) (v geom.Vec3, ok bool) {
+	p := ownPlace(k)
+	if p == nil {
+		return v, true
 	}
-	for i := range k.Props {
-		p := &k.Props[i]
-		if p.Class != schema.Pos || p.ObsAt != k.PlaceX {
-			continue
+	to := [3]*float64{&v.X, &v.Y, &v.Z}
+	if relative(k, b) {
+		c.placeVals = k.AppendExact(c.placeVals[:0], a, b, u)
+		if !c.attachOwn(k, c.placeVals) {
+			return v, false
 		}
-		at := func(c int) float64 {
-			if c >= p.Comps {
-				return 0
-			}
-			from, to := a[p.At+c], b[p.At+c]
-			return (float64(from) + float64(float64(to-from)*float64(u))/65536) / p.Sim
+		for j := range p.Comps {
+			*to[j] = c.placeVals[p.At+j]
 		}
-		return geom.Vec3{X: at(0), Y: at(1), Z: at(2)}
+		return v, true
 	}
-	return
+	for j := range p.Comps {
+		from := a[p.At+j]
+		*to[j] = (float64(from) + float64(float64(b[p.At+j]-from)*float64(u))/65536) / p.Sim
+	}
+	return v, true
 }
 
+// distance returns how far two states of the avatar are apart. Such as are relative to different parents are as far apart as they are drawn.
 func (c *Client) distance(k *schema.Kind, a, b []int64) float64 {
-	return placeOf(k, a, a, 0).Sub(placeOf(k, b, b, 0)).Len()
+	from, ok := c.placeOf(k, a, a, 0)
+	to, there := c.placeOf(k, b, b, 0)
+	if !ok || !there {
+		return 0
+	}
+	return to.Sub(from).Len()
 }
 
 // between returns the own states before and after the moment that is drawn, and how far between them it is.
@@ -854,7 +865,7 @@ func (c *Client) between() (a, b []int64, u int64) {
 		return nil, nil, 0
 	}
 	sa := c.own.State(t - 1)
-	if sa == nil {
+	if sa == nil || apart(c.rules.Kinds[c.meKind], *sa, *sb) {
 		return *sb, *sb, 65536
 	}
 	f := int64(c.line.TickAt(c.out.Now(c.now).Add(c.ahead())) - c.cmdTick.Frac())

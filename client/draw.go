@@ -41,6 +41,14 @@ func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
 				if vals, ok = c.drawOwn(vals[:0], h, k); !ok || !c.attachOwn(k, vals) {
 					continue
 				}
+				if p := ownPlace(k); p != nil {
+					off := c.fading(h)
+					for j, d := range [3]float64{off.X, off.Y, off.Z} {
+						if j < p.Comps {
+							vals[p.At+j] += d
+						}
+					}
+				}
 			} else {
 				drawn, ok := c.picture(h)
 				if !ok || !c.attach(k, drawn, c.playT, 0) {
@@ -56,27 +64,43 @@ func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
 	return vals
 }
 
+// drawOwn appends the numbers of what the player owns, without its fading error and relative to its parent.
 func (c *Client) drawOwn(vals []float64, h *snapshot.Held, k *schema.Kind) ([]float64, bool) {
 	a, b, u := c.between()
-	if c.cfg.NoPrediction || b == nil || game.ID(h.ID) != c.me {
+	if !c.predicts(h) {
 		s := h.Groups[snapshot.OwnerGroup].Newest()
 		if s == nil {
 			return vals, false
 		}
 		return k.AppendExact(vals, nil, s.Vals, 65536), true
 	}
-	vals = k.AppendExact(vals, a, b, u)
-	off := c.smooth.Error()
+	return k.AppendExact(vals, a, b, u), true
+}
+
+// predicts reports whether an entity is drawn as it is predicted.
+func (c *Client) predicts(h *snapshot.Held) bool {
+	return !c.cfg.NoPrediction && game.ID(h.ID) == c.me && c.own.State(min(c.cmdTick, c.own.Done())) != nil
+}
+
+// fading returns the error that is added to the place of what the player owns, in the world.
+func (c *Client) fading(h *snapshot.Held) geom.Vec3 {
+	if !c.predicts(h) {
+		return geom.Vec3{}
+	}
+	return c.smooth.Error()
+}
+
+// ownPlace returns the property that says where an entity is, nil if none does.
+func ownPlace(k *schema.Kind) *schema.Prop {
+	if k.PlaceX < 0 {
+		return nil
+	}
 	for i := range k.Props {
-		if p := &k.Props[i]; p.Class == schema.Pos && p.ObsAt == k.PlaceX && k.PlaceX >= 0 {
-			for j, d := range [3]float64{off.X, off.Y, off.Z} {
-				if j < p.Comps {
-					vals[p.At+j] += d
-				}
-			}
+		if p := &k.Props[i]; p.Class == schema.Pos && p.ObsAt == k.PlaceX {
+			return p
 		}
 	}
-	return vals, true
+	return nil
 }
 
 // drawAt draws an entity at a playout time; ok is false if no record of some group is held.

@@ -25,20 +25,25 @@ func (c *Client) NewestPacket() wire.Seq { return c.newest }
 // Quiet reports whether the server said that it is silent until something changes, KeepAlive at most.
 func (c *Client) Quiet() bool { return c.quiet }
 
-// AppendMe appends the properties of the player's avatar as of the newest command, without smoothing, and says which it is.
-// ok is false, and nothing appended, while there is none.
+// AppendMe appends the properties of the player's avatar as of the newest command, without smoothing, and says which it is. What is relative
+// to a parent is where that is drawn. ok is false, and nothing appended, while there is none.
 func (c *Client) AppendMe(vals []float64) (_ []float64, kind int, ok bool) {
 	h := c.store.Find(uint32(c.me))
 	if c.me == 0 || h == nil || !h.Mine {
 		return vals, 0, false
 	}
 	k := c.rules.Kinds[h.Kind]
-	if _, b, _ := c.between(); b != nil && !c.cfg.NoPrediction {
-		return k.AppendExact(vals, nil, b, 65536), h.Kind, true
+	_, now, _ := c.between()
+	if now == nil || c.cfg.NoPrediction {
+		s := h.Groups[snapshot.OwnerGroup].Newest()
+		if s == nil {
+			return vals, 0, false
+		}
+		now = s.Vals
 	}
-	s := h.Groups[snapshot.OwnerGroup].Newest()
-	if s == nil {
-		return vals, 0, false
+	n := len(vals)
+	if vals = k.AppendExact(vals, nil, now, 65536); !c.attachOwn(k, vals[n:]) {
+		return vals[:n], 0, false
 	}
-	return k.AppendExact(vals, nil, s.Vals, 65536), h.Kind, true
+	return vals, h.Kind, true
 }

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"math"
+
 	"meanwhile/clock"
 	"meanwhile/motion"
 	"meanwhile/schema"
@@ -37,6 +39,14 @@ func (c *Client) attach(k *schema.Kind, drawn []int64, t clock.TickFrac, depth i
 	}
 	if !c.attach(pk, parent, t, depth+1) {
 		return false
+	}
+	if p := ownPlace(pk); h.Mine && p != nil {
+		off := c.fading(h)
+		for j, d := range [3]float64{off.X, off.Y, off.Z} {
+			if j < p.Comps {
+				parent[p.ObsAt+j] += int64(math.Round(float64(float64(d*p.Obs) * schema.SubSteps)))
+			}
+		}
 	}
 	motion.Attach(k, drawn, pk, parent)
 	return true
@@ -81,4 +91,29 @@ func (c *Client) drawInto(h *snapshot.Held, t clock.TickFrac, drawn []int64) boo
 		motion.Draw(k, group, a, b, t, drawn[group.At:group.At+group.N])
 	}
 	return true
+}
+
+// relative reports whether a state of a kind is relative to another entity.
+func relative(k *schema.Kind, sims []int64) bool {
+	return k.Parent >= 0 && sims[k.Props[k.Parent].At] != 0
+}
+
+// apart reports whether two states are relative to different entities: there is no way from one place to the other.
+func apart(k *schema.Kind, a, b []int64) bool {
+	return k.Parent >= 0 && a[k.Props[k.Parent].At] != b[k.Props[k.Parent].At]
+}
+
+// board lets the picture go on where it was when the newest command put the avatar onto another entity, or off it: others are drawn in the past, and
+// so is what carries it.
+func (c *Client) board() {
+	k := c.rules.Kinds[c.meKind]
+	a, b := c.own.State(c.cmdTick-1), c.own.State(c.cmdTick)
+	if a == nil || b == nil || !apart(k, *a, *b) {
+		return
+	}
+	from, ok := c.placeOf(k, *a, *a, 0)
+	to, there := c.placeOf(k, *b, *b, 0)
+	if ok && there {
+		c.smooth.Add(from.Sub(to))
+	}
 }

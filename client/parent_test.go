@@ -115,3 +115,87 @@ func TestParents(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+type hopCmd struct {
+	Move geom.Vec2 `net:"stick"`
+	Hop  bool      `net:"press"`
+}
+
+// Whoever boards and leaves what moves is drawn on a way without jumps, although the ferry is drawn in the past, and although the client, which
+// knows only the newest record of the ferry, boards elsewhere on it than the server. What a page asks for is where that is, too.
+func TestBoarding(t *testing.T) {
+	ferries, riders := game.NewKind[ferry]("ferry"), game.NewKind[cargo]("rider")
+	def := game.Definition[hopCmd]{
+		Name: "boarding", Kinds: game.Kinds(ferries, riders),
+		Join: func(w *game.World, name string) game.ID {
+			ferries.Spawn(w, ferry{Pos: geom.Vec2{X: 100, Y: 50}})
+			return riders.Spawn(w, cargo{Pos: geom.Vec2{X: 99, Y: 50}})
+		},
+		Act: func(w *game.World, me game.ID, c hopCmd) {
+			r := riders.Get(w, me)
+			at, ok := w.On(r.On, r.Pos.At(0))
+			r.Pos = r.Pos.Add(c.Move.Mul(4 * w.Dt()))
+			switch {
+			case !c.Hop || !ok:
+			case r.On != 0:
+				r.On, r.Pos = 0, at.XY()
+			default:
+				for id, f := range ferries.All(w) {
+					r.On, r.Pos = id, at.XY().Sub(f.Pos).Rotate(-f.Head)
+				}
+			}
+		},
+		Step: func(w *game.World) {
+			for _, f := range ferries.All(w) {
+				f.Head = (f.Head + geom.Angle(0.5*w.Dt())).Norm()
+				f.Pos = f.Pos.Add(f.Head.Dir().Mul(3 * w.Dt()))
+			}
+		},
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDuo(t, rules)
+	p := d.join(40*ms, Config{})
+	tick, steer, hops := 0, 0, 0
+	p.play = func() []int64 {
+		cmd := make([]int64, rules.Command.Sims)
+		if tick++; tick%25 == 0 {
+			cmd[2] = 1
+			hops++
+		}
+		if steer = tick / 40 % 3; steer > 0 {
+			cmd[0] = int64(2*steer - 3)
+		}
+		return cmd
+	}
+	d.run(2000 * time.Millisecond)
+	var last geom.Vec2
+	boarded, far := 0, 0.0
+	on := game.ID(0)
+	for i := range 1500 {
+		d.run(17 * time.Millisecond)
+		p.c.Draw(nil, func(e *Entity) {
+			if !e.Mine {
+				return
+			}
+			at := geom.Vec2{X: e.Vals[1], Y: e.Vals[2]}
+			if i > 0 {
+				far = max(far, at.Dist(last))
+			}
+			if id := game.ID(e.Vals[0]); id != on {
+				on = id
+				boarded++
+			}
+			last = at
+			if me, _, ok := p.c.AppendMe(nil); !ok || at.Dist(geom.Vec2{X: me[1], Y: me[2]}) > 1.5 {
+				t.Fatalf("drawn at %v, and at %v for the page", at, me)
+			}
+		})
+	}
+	if far > 0.25 || boarded < 20 || p.c.Stats().LastOff > 2 {
+		t.Errorf("%d changes of what it is on, drawn up to %.2f m from one picture to the next, corrected by %.2f m", boarded, far, p.c.Stats().LastOff)
+	}
+	t.Logf("%d changes, %.3f m at most from picture to picture; %d hops, %+v", boarded, far, hops, p.c.Stats().Corrections)
+}
