@@ -380,6 +380,36 @@ func TestRivalPlayers(t *testing.T) {
 	}
 }
 
+// One command sets predictors side by side on the same arrivals: by how late each draws, and how often it stalls. Ours is not behind any in both.
+//
+// seeds: R43
+func TestPredictorsSideBySide(t *testing.T) {
+	type cost struct{ delay, stalls float64 }
+	table, oracle := map[string]cost{}, 0.0
+	for _, o := range rows(t, "playout", "--quick", "--profile", "wifi") {
+		if o.Params["extrapolate_ms"] != 0.0 {
+			continue
+		}
+		if oracle == 0 {
+			oracle = o.Metrics["oracle_ms"]
+		}
+		if o.Metrics["oracle_ms"] != oracle || oracle == 0 {
+			t.Errorf("%s: the oracle needs %v ms, beside others %v: not the same arrivals", o.Policy, o.Metrics["oracle_ms"], oracle)
+		}
+		table[o.Policy] = cost{o.Metrics["mean_delay_ms"], o.Metrics["hitches_per_min"]}
+	}
+	us, ok := table[ours]
+	for _, name := range []string{"ryzom", "kansal-karandikar", "ramjee-4", "moon", "neteq", "mirror", "fixed" + tunedName} {
+		c, known := table[name]
+		if !ok || !known || c.delay <= 0 {
+			t.Fatalf("%s is missing: %v", name, table)
+		}
+		if c.delay <= us.delay && c.stalls <= us.stalls {
+			t.Errorf("%s: %.0f ms and %.2f a minute, ours %.0f ms and %.2f", name, c.delay, c.stalls, us.delay, us.stalls)
+		}
+	}
+}
+
 // The gate names what falls short, and a limit that nothing was checked against.
 func TestGate(t *testing.T) {
 	before := quickLimits

@@ -1,0 +1,92 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/geom"
+)
+
+type dasher struct {
+	Pos geom.Vec2 `net:"pos,others=1mm"`
+}
+
+// Nothing comes from the server for a while, again and again. Whoever runs is drawn as far as the newest place that was told and waits exactly there, never
+// beyond and never back. Of "no jump when it goes on" it holds what the delay covers: then he is drawn running evenly as if nothing had been. Beyond that the
+// delay is kept short instead (it grows to two and a half times its target while the picture stands), and the rest of the way is made up for in one or two frames.
+//
+// seeds: R14
+func TestWaitsWhenStarved(t *testing.T) {
+	const speed = 6.0
+	const cuts = 5
+	for _, c := range []struct {
+		gap    clock.Time
+		fixed  time.Duration
+		waits  int // frames at least, in all cuts
+		jumps  int // frames at most
+		within float64
+	}{
+		{1000 * ms, 0, 60 * cuts / 2, 3 * cuts, 6},
+		{400 * ms, 200 * time.Millisecond, 60 * cuts / 10, 3 * cuts, 2},
+		{400 * ms, 500 * time.Millisecond, 0, 0, 0},
+	} {
+		dashers := game.NewKind[dasher]("dasher")
+		var id game.ID
+		def := game.Definition[riderCmd]{
+			Name: "outage", Rate: 60, Send: 20, Kinds: game.Kinds(dashers),
+			Join: func(w *game.World, name string) game.ID {
+				id = dashers.Spawn(w, dasher{})
+				return dashers.Spawn(w, dasher{Pos: geom.Vec2{X: 50}})
+			},
+			Act:     func(w *game.World, me game.ID, c riderCmd) {},
+			Referee: func(w *game.World) { dashers.Get(w, id).Pos.X += speed * w.Dt() },
+		}
+		rules, err := def.Rules()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := newDuo(t, rules)
+		p := d.join(40*ms, Config{Playout: c.fixed})
+		p.play = func() []int64 { return []int64{0} }
+		p.path = func(up bool) []clock.Time {
+			if !up && d.now%(8000*ms) > 8000*ms-c.gap {
+				return nil
+			}
+			return []clock.Time{0}
+		}
+		d.run(6 * time.Second) // before the first cut
+		const step = 17 * time.Millisecond
+		last, waits, jumps, longest := -1.0, 0, 0, 0.0
+		for end := d.now.Add(8 * cuts * time.Second); d.now < end; {
+			d.run(step)
+			var x float64
+			p.c.Draw(nil, func(e *Entity) {
+				if e.ID == id {
+					x = e.Vals[0]
+				}
+			})
+			told := float64(p.c.store.Find(uint32(id)).Groups[0].Newest().Vals[0]) / 1000
+			switch s := x - last; {
+			case x > told+0.0005:
+				t.Fatalf("gap %v: at %v drawn at %.3f m, the newest that was told is %.3f", c.gap, d.now, x, told)
+			case last < 0:
+			case s < 0:
+				t.Fatalf("gap %v: at %v drawn at %.3f m after %.3f", c.gap, d.now, x, last)
+			case s == 0:
+				if waits++; x != told {
+					t.Fatalf("gap %v: at %v waits at %.3f m, told was %.3f", c.gap, d.now, x, told)
+				}
+			case s > 2*speed*step.Seconds():
+				jumps++
+				longest = max(longest, s)
+			}
+			last = x
+		}
+		t.Logf("gap %v, delay %v: waited in %d frames, %d jumps of %.2f m at most", c.gap, c.fixed, waits, jumps, longest)
+		if waits < c.waits || c.waits == 0 && waits > 0 || jumps > c.jumps || longest > c.within {
+			t.Errorf("gap %v, delay %v: waited in %d frames, want %d; %d jumps of %.2f m at most, want %d of %v", c.gap, c.fixed, waits, c.waits, jumps, longest, c.jumps, c.within)
+		}
+	}
+}
