@@ -1,10 +1,13 @@
 package arena
 
 import (
+	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"meanwhile/client"
+	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netsim"
@@ -14,7 +17,7 @@ import (
 
 // Twelve bots on bad networks: what one predicts comes true, what one sees one hits, what moves moves smoothly.
 //
-// seeds: B7 U5
+// seeds: B7
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -57,6 +60,83 @@ func TestMatch(t *testing.T) {
 				t.Errorf("%s: %s has the round %+v, the server %+v", c.profile.Name, p.Name, theirs, ours)
 			}
 		}
+	}
+}
+
+// Timers are ticks, told once; how much is left of them anybody can say who knows the server's tick. At each frame of each client, on whatever
+// network, the clock of the round is within a tick of the server's; so is, at the tick of its command, the moment from which its rifle may fire.
+//
+// seeds: U5
+func TestTimersAgree(t *testing.T) {
+	t.Parallel()
+	s := crowd(t, 9, 0, netsim.LAN)
+	for _, p := range []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.HotelWiFi, netsim.Ocean, netsim.CityLTE, netsim.TrainLTE} {
+		if _, err := s.Join(p.Name, p, s.Rules.Bot()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Run(15 * time.Second)
+	k := s.Rules.Kinds[0]
+	ready := k.Props[slices.IndexFunc(k.Props, func(p schema.Prop) bool { return p.Name == "Ready" })].At
+	type key struct {
+		player game.ID
+		tick   game.Tick
+	}
+	believed := map[key]int64{}
+	frames, off, worst := 0, 0, 0.0
+	for _, p := range s.Players() {
+		p.OnFrame = func() {
+			c := p.Client
+			if own := c.Own(c.CommandTick()); own != nil {
+				if k := (key{c.Me(), c.CommandTick()}); believed[k] == 0 {
+					believed[k] = own[ready]
+				}
+			}
+			var theirs, ours Round
+			for _, r := range Rounds.All(c.World()) {
+				theirs = *r
+			}
+			for _, r := range Rounds.All(s.Server.World()) {
+				ours = *r
+			}
+			now := float64(s.Server.Tick()) + float64(s.Loop.Now().Sub(s.Server.Now()))/float64(s.Server.Period())
+			left := float64(theirs.Ends) - float64(c.ServerTick())/clock.FracPerTick
+			if frames++; theirs.Number == ours.Number && theirs.Phase == ours.Phase {
+				d := math.Abs(left - (float64(ours.Ends) - now))
+				if worst = max(worst, d); d > 1 {
+					off++
+				}
+			}
+		}
+	}
+	var alike, nearly, apart int
+	for range 30 * Rate {
+		s.Run(time.Second / Rate)
+		for _, p := range s.Players() {
+			k := key{p.Me(), s.Server.Tick()}
+			st, _ := s.Server.Stats(p.ID)
+			if max(st.LastStarved, s.Server.Engine().Foreign(k.player))+Rate >= k.tick { // commands came late, or it was hit, died or came back
+				continue
+			}
+			if guess, ok := believed[k]; ok {
+				_, sims := s.Server.Engine().Sims(k.player)
+				switch d := guess - sims[ready]; {
+				case d == 0:
+					alike++
+				case d*d == 1:
+					nearly++
+				default:
+					apart++
+				}
+			}
+		}
+	}
+	t.Logf("%d frames, the clock of the round %.2f ticks off at most; cooldowns %d alike, %d a tick apart, %d further", frames, worst, alike, nearly, apart)
+	if frames < 10_000 || off > 0 {
+		t.Errorf("in %d of %d frames the clock of the round was more than a tick off, %.2f at most", off, frames, worst)
+	}
+	if alike < 3000 || apart*1000 > alike {
+		t.Errorf("cooldowns: %d alike, %d a tick apart, %d further", alike, nearly, apart)
 	}
 }
 
