@@ -90,3 +90,57 @@ func TestWaitsWhenStarved(t *testing.T) {
 		}
 	}
 }
+
+// The server runs no tick for half a second, and then goes on where it was. What is drawn waits at the newest that was told, and goes on from there: the
+// world stood, so there is nothing to make up for but the way of one send interval, somewhere in which it stood.
+//
+// seeds: R16
+func TestServerStalls(t *testing.T) {
+	const speed = 6.0
+	dashers := game.NewKind[dasher]("dasher")
+	var id game.ID
+	def := game.Definition[riderCmd]{
+		Name: "stall", Rate: 60, Send: 20, Kinds: game.Kinds(dashers),
+		Join: func(w *game.World, name string) game.ID {
+			id = dashers.Spawn(w, dasher{})
+			return dashers.Spawn(w, dasher{Pos: geom.Vec2{X: 50}})
+		},
+		Act:     func(w *game.World, me game.ID, c riderCmd) {},
+		Referee: func(w *game.World) { dashers.Get(w, id).Pos.X += speed * w.Dt() },
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDuo(t, rules)
+	p := d.join(40*ms, Config{})
+	p.play = func() []int64 { return []int64{0} }
+	d.run(6 * time.Second)
+	const step = 17 * time.Millisecond
+	last, waits, longest := -1.0, 0, 0.0
+	for i := range 4 * 60 {
+		if i == 60 {
+			d.tick += 500 * ms
+		}
+		d.run(step)
+		var x float64
+		p.c.Draw(nil, func(e *Entity) {
+			if e.ID == id {
+				x = e.Vals[0]
+			}
+		})
+		if told := float64(p.c.store.Find(uint32(id)).Groups[0].Newest().Vals[0]) / 1000; x > told+0.0005 || x < last {
+			t.Fatalf("frame %d: drawn at %.3f m after %.3f, told was %.3f", i, x, last, told)
+		}
+		if last >= 0 {
+			if longest = max(longest, x-last); x == last {
+				waits++
+			}
+		}
+		last = x
+	}
+	t.Logf("waited in %d frames, at most %.3f m in one", waits, longest)
+	if most := speed * (step + time.Second/20).Seconds(); waits < 20 || longest > most {
+		t.Errorf("waited in %d frames, want about 28; at most %.3f m in one, want %.3f", waits, longest, most)
+	}
+}

@@ -71,6 +71,50 @@ func load(p *clock.Pacer, from, until clock.Time, cost func(clock.Time) time.Dur
 	return ticks, burst
 }
 
+// One stall of half a second in ten seconds, a tick that hangs or a process that sleeps. Not "tick count exact": of the 30 ticks that could not be run in time all are
+// given up, but one that may come at once after a sleep. What is exact is that no more is lost, and that none is hurried after.
+//
+// seeds: R16
+func TestPacerAfterAStall(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		hangs        bool
+		ticks, burst int
+	}{{"a tick hangs", true, 600 - 30 + 1, 1}, {"the process sleeps", false, 600 - 30 + 1, 2}} {
+		p := clock.Pacer{Step: time.Second / 60}
+		stalled := false
+		now, end := clock.Time(0), msec(10_000)
+		ticks, most := 0, 0
+		var planned []clock.Time
+		for now < end {
+			n := p.Due(now)
+			most = max(most, n)
+			for i := range n {
+				planned = append(planned, p.Planned(i))
+				took := 2 * time.Millisecond
+				if c.hangs && !stalled && now > msec(5000) {
+					stalled, took = true, 500*time.Millisecond
+				}
+				p.Ran(took)
+				now = now.Add(took)
+				ticks++
+			}
+			if now = max(now, p.Next()); !c.hangs && !stalled && now > msec(5000) {
+				stalled, now = true, now+msec(500)
+			}
+		}
+		if ticks < c.ticks-1 || ticks > c.ticks+1 || most != c.burst || p.Period() != time.Second/60 {
+			t.Errorf("%s: %d ticks, want %d; %d at once, want %d; period %v", c.name, ticks, c.ticks, most, c.burst, p.Period())
+		}
+		for i := range planned[1:] { // what clients are told: evenly spaced but for the stall
+			if d := planned[i+1].Sub(planned[i]); d < time.Second/60-time.Microsecond {
+				t.Errorf("%s: tick %d is planned %v after the one before", c.name, i+1, d)
+			}
+		}
+		t.Logf("%s: %d ticks, %d at once", c.name, ticks, most)
+	}
+}
+
 func TestPacerStretchesUnderLoad(t *testing.T) {
 	p := clock.Pacer{Step: 50 * time.Millisecond}
 	light := func(clock.Time) time.Duration { return 5 * time.Millisecond }
