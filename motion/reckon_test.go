@@ -356,7 +356,7 @@ func TestBounceKeepsItsPeak(t *testing.T) {
 	k := kind(t, ball{}, 60)
 	const delay = 12 // ticks of 1/60 s
 	height := func(tick float64) float64 {
-		s := math.Mod(tick/60, 0.8) // up and down again in 0.8 s: 4 m/s against 10 m/s^2
+		s := math.Mod(tick/60, 0.8)              // up and down again in 0.8 s: 4 m/s against 10 m/s^2
 		return float64(400*s) - float64(500*s*s) // no product fuses: the figure is the same on every machine
 	}
 	var history []*motion.State
