@@ -13,6 +13,10 @@ const maxRides = 4
 // On takes a place that is relative to parent, which the word parent in a tag names, into the world: turned as the parent is and moved to where
 // it is, and so on if that is relative to another. A parent of 0 is the world itself. ok is false if a parent is not there or, in a client, not
 // known; a client that does not predict it knows its newest record.
+//
+// A game in the plane adds and drops the height:
+//
+//	at, ok := w.On(r.On, r.Pos.At(0)) // at.XY()
 func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.carry(0, parent, at, false)
 }

@@ -75,7 +75,7 @@ func NewKind[T any](name string, options ...KindOption) Kind[T] {
 // A KindOption is a choice about all entities of a kind.
 type KindOption func(*kindInfo)
 
-// Guessed lets clients that are told to (client.Config.Extrapolate) draw entities of the kind beyond their newest record, where they would be
+// Guessed is an option of NewKind: NewKind[Rocket]("rocket", Guessed). It lets clients that are told to (client.Config.Extrapolate) draw entities of the kind beyond their newest record, where they would be
 // if they went on as they did: closer to where they are now, and wrong at every turn. What is guessed cannot be hit, since nobody could say
 // again what was seen: Seen of such a kind panics, and World.SeenOn knows no place of what rides on one, which is drawn where that is drawn.
 // Such a kind has no parent itself. What is dead reckoned in it (draw=dr) is sent once, and drawn on by all clients for as long as it

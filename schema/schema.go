@@ -48,6 +48,9 @@
 //	group=0..3                  the atomic record that it travels in; without it movement, state and text are apart. What has another
 //	                            audience or another distance than the rest of its group travels in a record of its own
 //
+// What rules move a little in each tick wants a fine precision, or it stands still: at 30 ticks a second a place kept in steps of 1 cm is not
+// moved by less than 15 cm/s. Leave the precision out there and write others=; slow= has New check it. Fields may be unexported.
+//
 // A Kind is made from the tags of a struct by New, or from the same words without reflection by Build.
 package schema
 
@@ -287,7 +290,8 @@ func (b *Builder) add(name, tag string, tagged bool, offset uintptr, t goType) {
 		b.errs = append(b.errs, fault.Errorf("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server", b.title, name, works, works+",server"))
 		return
 	}
-	p := Prop{Name: name, offset: offset, tag: tag, works: works}
+	class, _, _ := strings.Cut(tag, ",")
+	p := Prop{Name: name, offset: offset, tag: tag, works: t.exampleOf(class)}
 	if err := p.parse(t, b.kind.Rate); err != nil {
 		b.wrong(&p, err)
 		return

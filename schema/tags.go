@@ -54,6 +54,26 @@ func (t goType) view() bool { return t.kind == reflect.Struct && t.shape == "Yaw
 
 func (t goType) quat() bool { return t.kind == reflect.Struct && t.shape == "WXYZ" }
 
+// exampleOf returns a tag of a class that works for a Go type, or any other that does where the class does not fit the type.
+func (t goType) exampleOf(class string) string {
+	_, most, integer := intRange(t.kind)
+	switch {
+	case class == "vel" && t.vector() > 0:
+		return "vel,others=1cm/s"
+	case class == "stick" && t.vector() == 2:
+		return "stick,5bit"
+	case class == "spin" && (t.vector() == 3 || t.kind == reflect.Float64):
+		return "spin,1deg/s"
+	case class == "angle" && t.kind == reflect.Float64:
+		return "angle,1deg"
+	case class == "enum" && integer && most >= 2:
+		return "enum,idle|walk|run"
+	case class == "press" && t.kind == reflect.Bool:
+		return "press"
+	}
+	return t.example()
+}
+
 // example returns a tag that works for a Go type, or "" if none does.
 func (t goType) example() string {
 	switch {

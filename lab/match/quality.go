@@ -34,13 +34,15 @@ type Quality struct {
 	HitchesPerMin float64
 	// ViewErrorP95 is between what was drawn and the truth at the same playout time, ErrorNowP95 between it and the
 	// truth at the time that could be known at best (server time minus the path's floor and one send interval), in
-	// metres. ViewAge is how far behind server time the picture was.
+	// metres. ViewAge is how far behind server time the picture was. What rides on something (the word parent) is not measured.
 	ViewErrorP95, ErrorNowP95 float64
 	ViewAge                   time.Duration
 	// JoltsPerMin counts frames in which a thing was drawn to move more than twice as far as the truth did over
 	// the same advance of playout time, plus 5 cm, without a cut.
 	JoltsPerMin float64
-	// CleanMispredictions are corrections without outside influence: they must not happen.
+	// CleanMispredictions are corrections without outside influence: they must not happen in rules that go by the own avatar, what does not
+	// move and Seen. Who goes by where others are now (Get, All, World.On) is corrected: a client knows only their newest record. With queued
+	// commands an influence may be counted a tick too early, and the correction is then taken for a clean one.
 	CleanMispredictions    int
 	Corrections            int
 	CorrectionP99          float64 // metres
@@ -115,6 +117,10 @@ func (p *Player) look(sample bool) {
 	p.vals = c.Draw(p.vals, func(e *client.Entity) {
 		k := s.Rules.Kinds[e.Kind]
 		if e.Mine || k.PlaceX < 0 || !k.Groups[0].Moving {
+			return
+		}
+		if k.Parent >= 0 && e.Drawn[k.Props[k.Parent].ObsAt] != 0 { // drawn in the world, while its truth is relative
+			delete(q.tracks, e.ID)
 			return
 		}
 		i, ok := h.Find(uint32(e.ID))
