@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"meanwhile/clock"
 	"meanwhile/motion"
 	"meanwhile/schema"
@@ -190,6 +192,112 @@ func TestFlightIsSentOnce(t *testing.T) {
 		if s := p.newest(i, 0); !slices.Equal(s.Vals, now) || !s.Rest || p.v.Unacked() {
 			t.Errorf("loss %v: the client ends with %+v, the server with %v", loss, s, now)
 		}
+	}
+}
+
+// However something flies, turns, stands and jumps, and whatever is lost or comes late, both ways: what is held is what was, drawn within the bound where nothing
+// happened since all is known and nobody can hit it, and in the end exactly what is, in silence.
+func TestReckonedProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := boats(t)
+		p.h.kinds[0].Guessed = rapid.Bool().Draw(t, "guessed")
+		loss := rapid.SampledFrom([]float64{0, 0.1, 0.4}).Draw(t, "loss")
+		delay := clock.Tick(rapid.IntRange(0, 20).Draw(t, "delay"))
+		r := rng(rapid.IntRange(1, 1<<20).Draw(t, "seed"))
+		type flight struct {
+			at clock.Tick
+			k  *packet
+		}
+		var down []flight
+		var up []clock.Tick
+		var i int32
+		changed := clock.Tick(0) // when something happened that nobody can foresee
+		tick := func(change func(sim []int64) (cut bool)) {
+			p.begin()
+			if p.tick == 1 {
+				i = p.spawn(0, false)
+				p.v.Enter(i, false)
+			}
+			sim := p.sims[i]
+			for c := range 2 { // cm/s and mm: 30 ticks a second
+				sim[c] += sim[2+c] / 3
+			}
+			if change != nil {
+				if changed = p.tick; change(sim) {
+					p.record(i)
+				} else {
+					p.record()
+				}
+			} else {
+				p.record()
+			}
+			if k := p.send(plenty); k != nil && !r.chance(loss) {
+				down = append(down, flight{p.tick + delay, k})
+			}
+			for len(down) > 0 && down[0].at <= p.tick {
+				p.mustArrive(down[0].k)
+				if down = down[1:]; !r.chance(loss) {
+					up = append(up, p.tick+delay)
+				}
+			}
+			for len(up) > 0 && up[0] <= p.tick {
+				up = up[1:]
+				p.ack()
+			}
+			if p.tick < changed+400 || !p.h.kinds[0].Guessed { // else it stands when two repetitions are lost
+				return
+			}
+			held, k, dst := p.s.Find(p.h.At(i).ID), p.h.kinds[0], make([]int64, 5)
+			motion.Draw(k, &k.Groups[0], held.Groups[0].Newest(), nil, p.tick.Frac(), dst)
+			if d := math.Hypot(float64(dst[0])/256-float64(sim[0])/10, float64(dst[1])/256-float64(sim[1])/10); d > 21.5 {
+				t.Fatalf("tick %d: drawn %.1f cm off, the last change was at %d", p.tick, d, changed)
+			}
+		}
+		speed := func() int64 { return int64(r.n(400)-200) * 3 }
+		for range rapid.IntRange(1, 8).Draw(t, "changes") {
+			what := rapid.SampledFrom([]string{"turn", "stand", "jump", "flag"}).Draw(t, "what")
+			tick(func(sim []int64) bool {
+				switch what {
+				case "turn":
+					sim[2], sim[3] = speed(), speed()
+				case "stand":
+					sim[2], sim[3] = 0, 0
+				case "jump":
+					sim[0] += int64(r.n(20_000))
+				case "flag":
+					sim[4] = (sim[4] + 1) % 10
+				}
+				return what == "jump"
+			})
+			for range rapid.SampledFrom([]int{1, 5, 60, 200, 700}).Draw(t, "ticks") {
+				tick(nil)
+			}
+		}
+		tick(func(sim []int64) bool { sim[2], sim[3] = 0, 0; return false })
+		for range 1500 {
+			tick(nil)
+		}
+		now, _ := p.h.Values(i, 0, p.tick, nil)
+		if s := p.newest(i, 0); !slices.Equal(s.Vals, now) || !s.Rest || p.v.Unacked() {
+			t.Errorf("the client ends with %+v, the server with %v", s, now)
+		}
+	})
+}
+
+// Noting that something flies on costs no memory.
+func TestFlightAllocs(t *testing.T) {
+	p := boats(t)
+	p.h.kinds[0].Guessed = true
+	p.begin()
+	i := p.spawn(0, false)
+	p.record()
+	sim := p.sims[i]
+	if n := testing.AllocsPerRun(100, func() {
+		p.h.Begin(p.h.Tick() + 1)
+		sim[0] += 100
+		p.h.Record(i, sim, false)
+	}); n != 0 {
+		t.Errorf("%v allocations a tick", n)
 	}
 }
 
