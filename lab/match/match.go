@@ -3,6 +3,7 @@
 package match
 
 import (
+	"errors"
 	"flag"
 	"time"
 
@@ -48,6 +49,9 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 	t.Cleanup(func() {
 		if err := sim.Diverged(); err != nil {
 			t.Errorf("%v", err)
+			if rules := (*game.PanicError)(nil); errors.As(err, &rules) {
+				t.Logf("%s", rules.Stack)
+			}
 		}
 		if t.Failed() {
 			t.Logf("replay: go test -run '^%s$' -match.seed=%d", t.Name(), seed)

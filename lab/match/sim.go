@@ -420,7 +420,7 @@ func (s *Sim) Diverged() error {
 		return fmt.Errorf("match: clients diverged: %v", s.diverged)
 	}
 	if len(s.faults) > 0 {
-		return fmt.Errorf("match: %v", s.faults[0])
+		return fmt.Errorf("match: %w", s.faults[0])
 	}
 	return nil
 }
