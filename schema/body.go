@@ -67,8 +67,9 @@ type part struct {
 	turn int32 // steps of a turn, 0 if not an angle
 	at   uint8 // among the group's integers
 	raw  uint8 // low bits that are written as they are
-	neg  uint8 // 1: the difference changes its sign
 	as   role
+
+	minus int8 // -1: the difference changes its sign; 0
 }
 
 // A role says how a component is coded when the usual set is.
@@ -93,43 +94,54 @@ const mostTold = 12
 type parts struct {
 	list  []part // room for all that the group has
 	n     int
+	shy   bool // not all are loud
 	lead  int  // index of the first that is loud; -1 if there is none
 	quiet bool // a bit says whether the quiet ones are as expected
 }
 
 // add appends the components of property i.
-func add[T int32 | int64](ps *parts, s *sight, k *Kind, g, i int, base *Base[T], cur []T) {
-	b := &k.bodies[g]
-	look(s, b, i, base, cur)
+func add[T int32 | int64](ps *parts, s *sight, b *body, i int, base *Base[T], cur []T) {
+	if s.looked != i {
+		look(s, b, i, base, cur)
+	}
 	c := &b.coders[i]
-	at := c.at
-	var e Guess
-	for j := range c.n {
-		s.guess(&e, c, j, int64(base.Vals[at+j]))
-		t := &c.tabs[0]
+	vals := base.Vals[c.at : c.at+c.n]
+	list := ps.list[ps.n : ps.n+c.n]
+	ps.n += c.n
+	t, shy := &c.tabs[0], loud
+	for j := range list {
 		if j == 2 {
 			t = &c.tabs[1]
 		}
-		choice := t.choices[e.Context]
+		context, way, drift, minus := s.guess(c, j)
+		choice := t.choices[context]
 		coding := &t.codings[choice.code]
-		p := &ps.list[ps.n]
-		p.code, p.want, p.turn, p.at = coding.code, e.Value(int64(choice.damp)), int32(c.turn), uint8(at+j)
-		p.raw, p.neg, p.as = uint8(c.raw), bit(e.Neg), loud
-		if coding.zero >= quietShare && c.raw == 0 {
-			p.as = role(coding.zero) // until cast
-		}
-		ps.n++
+		p := &list[j]
+		p.code, p.turn, p.at = coding.code, int32(c.turn), uint8(c.at+j)
+		p.want = int64(vals[j]) + way + damped(drift, int64(choice.damp), s.gap)
+		p.raw, p.minus, p.as = uint8(c.raw), int8(minus), coding.zero
+		shy |= coding.zero
 	}
+	ps.shy = ps.shy || shy != loud
 }
 
 // gather lists the components of a set of properties, and casts them. led says that one of them may lead.
-func gather[T int32 | int64](ps *parts, s *sight, k *Kind, g int, set uint64, led bool, base *Base[T], cur []T) {
-	ps.n, ps.lead = 0, -1
-	for _, i := range k.bodies[g].order {
+func gather[T int32 | int64](ps *parts, s *sight, b *body, set uint64, led bool, base *Base[T], cur []T) {
+	ps.n, ps.shy, ps.lead, ps.quiet = 0, false, -1, false
+	for _, i := range b.order {
 		if set>>uint(i)&1 != 0 {
-			add(ps, s, k, g, i, base, cur)
+			add(ps, s, b, i, base, cur)
 		}
 	}
+	if ps.shy || ps.n == 0 {
+		ps.cast(led)
+	} else if led {
+		ps.lead = 0
+	}
+}
+
+// cast says who leads and who is quiet or silent.
+func (ps *parts) cast(led bool) {
 	for j := range ps.list[:ps.n] {
 		if led && ps.list[j].as == loud {
 			ps.lead = j
@@ -190,9 +202,10 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, ba
 	b := &k.bodies[g]
 	ps := parts{list: list}
 	var off [silent + 1]bool // whether some of a role are not as expected
-	s := b.see(base.Age, base.Gap, base.Prior != nil)
+	var s sight
+	s.see(b, base.Age, base.Gap, base.Prior != nil)
 	watch(b, &s, base, cur)
-	gather(&ps, &s, k, g, b.alone, true, base, cur)
+	gather(&ps, &s, b, b.alone, true, base, cur)
 	for j := range ps.list[:ps.n] {
 		p := &ps.list[j]
 		diffs[j] = difference(p, cur[p.at])
@@ -245,7 +258,7 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, ba
 		}
 	}
 	if b.usual != b.alone {
-		gather(&ps, &s, k, g, b.usual&^b.alone, false, base, cur)
+		gather(&ps, &s, b, b.usual&^b.alone, false, base, cur)
 		off[quiet] = !ps.quiet
 		for j := range ps.list[:ps.n] {
 			p := &ps.list[j]
@@ -274,7 +287,7 @@ func bit(v bool) uint8 {
 // appendParts writes the components of a property, each by its code.
 func appendParts[T int32 | int64](w *wire.BitWriter, ps *parts, s *sight, k *Kind, g, i int, base *Base[T], cur []T) {
 	ps.n = 0
-	add(ps, s, k, g, i, base, cur)
+	add(ps, s, &k.bodies[g], i, base, cur)
 	for j := range ps.list[:ps.n] {
 		p := &ps.list[j]
 		p.append(w, difference(p, cur[p.at]))
@@ -292,7 +305,7 @@ func difference[T int32 | int64](p *part, v T) int64 {
 	} else {
 		d = int64(T(d))
 	}
-	minus := -int64(p.neg)
+	minus := int64(p.minus)
 	return (d ^ minus) - minus
 }
 
@@ -315,7 +328,7 @@ func (p *part) read(r *wire.BitReader) (d int64, other bool) {
 
 // value is what the difference came from.
 func (p *part) value(d int64, obs bool) int64 {
-	minus := -int64(p.neg)
+	minus := int64(p.minus)
 	d = (d ^ minus) - minus
 	switch {
 	case p.turn > 0:
@@ -352,9 +365,10 @@ func ReadBody[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base 
 func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick, list []part) {
 	b, obs := &k.bodies[g], g != OwnerGroup
 	ps := parts{list: list}
-	s := b.see(base.Age, base.Gap, base.Prior != nil)
+	var s sight
+	s.see(b, base.Age, base.Gap, base.Prior != nil)
 	watch(b, &s, base, dst)
-	gather(&ps, &s, k, g, b.alone, true, base, dst)
+	gather(&ps, &s, b, b.alone, true, base, dst)
 	var off [silent + 1]bool
 	off[loud], off[quiet] = true, true
 	if ps.quiet {
@@ -402,7 +416,7 @@ func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base
 		dst[p.at] = T(p.value(d, obs))
 	}
 	if b.usual != b.alone && !r.Bad() {
-		gather(&ps, &s, k, g, b.usual&^b.alone, false, base, dst)
+		gather(&ps, &s, b, b.usual&^b.alone, false, base, dst)
 		off[quiet] = !ps.quiet || !r.Bool()
 		for j := range ps.list[:ps.n] {
 			p, d, other := &ps.list[j], int64(0), false
@@ -418,7 +432,7 @@ func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base
 
 func readParts[T int32 | int64](r *wire.BitReader, ps *parts, s *sight, k *Kind, g, i int, base *Base[T], dst []T) {
 	ps.n = 0
-	add(ps, s, k, g, i, base, dst)
+	add(ps, s, &k.bodies[g], i, base, dst)
 	for j := range ps.list[:ps.n] {
 		p := &ps.list[j]
 		d, other := p.read(r)

@@ -83,17 +83,17 @@ const maxModelled = 24
 
 // coder is how a property is coded in one precision.
 type coder struct {
-	model  Model   // of the first component
-	at, n  int     // its components among the group's integers
-	tabs   [2]tab  // of the model, and of a third component
-	index  int     // of the octave in tables
-	raw    int     // low bits of a difference that are coded as they are
-	octave int     // by which its steps are coarser than the model's own
-	turn   int64   // steps of a turn, 0 if not an angle
-	limits []int64 // of the component's class, in steps a tick, 16 bits after the point
-	rise   []int64 // the same for the third
-	push   []int64
-	change []int64
+	model  Model  // of the first component
+	at, n  int    // its components among the group's integers
+	tabs   [2]tab // of the model, and of a third component
+	index  int    // of the octave in tables
+	raw    int    // low bits of a difference that are coded as they are
+	octave int    // by which its steps are coarser than the model's own
+	turn   int64  // steps of a turn, 0 if not an angle
+	limits scale  // of the component's class, in steps a tick, 16 bits after the point
+	rise   scale  // the same for the third
+	push   scale
+	change scale
 	vel    int // index of the velocity in Props, -1 without
 	velAt  int
 	ratio  int64 // steps of place a tick and step of velocity, 20 bits after the point
@@ -101,13 +101,13 @@ type coder struct {
 
 // body is how the records of one group are coded.
 type body struct {
-	order    []int                  // indices of properties: velocities, then places, then the others
-	alone    uint64                 // those of them that are coded without regard to others of the record
-	usual    uint64                 // those with a model
-	modelled int                    // how many components they have
-	place    int                    // index of the property whose movement is context of others: a velocity or a place; -1
-	coders   []coder                // by property
-	spans    [len(spanLimits)]int64 // limits of age x (age + gap), in ticks
+	order    []int   // indices of properties: velocities, then places, then the others
+	alone    uint64  // those of them that are coded without regard to others of the record
+	usual    uint64  // those with a model
+	modelled int     // how many components they have
+	place    int     // index of the property whose movement is context of others: a velocity or a place; -1
+	coders   []coder // by property
+	spans    scale   // of age x (age + gap), in ticks
 }
 
 // plan settles how each group is coded.
@@ -130,18 +130,22 @@ type tab struct {
 // A choice is what a context chooses.
 type choice struct{ code, damp uint8 }
 
-// A coding is a code and the share of 256 in which it codes no difference.
+// A coding is a code and the share of 256 in which it codes no difference, where that is quietShare or more.
 type coding struct {
 	code *wire.Code
-	zero uint8
+	zero role // until it is cast; loud if it never is another
 }
 
-// at returns the table of a model at an octave.
-func (t *Tables) at(m Model, octave int) tab {
+// at returns the table of a model at an octave, raw bits of which are coded as they are.
+func (t *Tables) at(m Model, octave, raw int) tab {
 	of := &t.models[m]
 	v := tab{choices: of.choices}
 	for _, c := range of.octaves[octave] {
-		v.codings = append(v.codings, coding{of.codes[c], of.zero[c]})
+		as := loud
+		if raw == 0 && of.zero[c] >= quietShare {
+			as = role(of.zero[c])
+		}
+		v.codings = append(v.codings, coding{of.codes[c], as})
 	}
 	return v
 }
@@ -158,9 +162,11 @@ func (m Model) third() Model {
 func (k *Kind) planGroup(g int) body {
 	b := body{place: -1, coders: make([]coder, len(k.Props))}
 	rate := float64(k.Rate)
+	var spans [len(spanLimits)]int64
 	for i, ms := range spanLimits {
-		b.spans[i] = int64(math.Ceil(float64(float64(float64(ms*ms)*rate)*rate) / 1e6))
+		spans[i] = int64(math.Ceil(float64(float64(float64(ms*ms)*rate)*rate) / 1e6))
 	}
+	b.spans = newScale(spans[:])
 	own := g == OwnerGroup
 	vel, n := -1, 0
 	rank := func(i int) int {
@@ -187,12 +193,12 @@ func (k *Kind) planGroup(g int) body {
 		if own {
 			steps = q.Sim
 		}
-		limits := func(of []int64, per float64) []int64 { // in steps a tick
+		limits := func(of []int64, per float64) scale { // in steps a tick
 			l := make([]int64, len(of))
 			for j, v := range of {
 				l[j] = int64(math.Ceil(float64(float64(float64(v)*per) * 65536)))
 			}
-			return l
+			return newScale(l)
 		}
 		switch q.Class {
 		case Vel:
@@ -267,16 +273,46 @@ func octave(v float64) int {
 	return e - 1
 }
 
-// class returns how many of the limits, times n, the magnitude of v reaches.
-func class(v int64, n int64, limits []int64) (c int) {
-	v = min(max(v, -v), 1<<40) << 16
-	for c+4 <= len(limits) && v >= limits[c+3]*n { // they rise
-		c += 4
+// A scale has the limits of classes, which rise. A value's class is how many of them it reaches.
+type scale struct {
+	limits []int64
+	start  [4 * (scaleBits + 1)]uint8 // class of the least value of each quarter of an octave
+}
+
+const scaleBits = 57 // of the largest value
+
+func newScale(limits []int64) scale {
+	s := scale{limits: append(limits, math.MaxInt64)} // which ends every search
+	c := 0
+	for i := 4 * 3; i < len(s.start); i++ {
+		least := int64(4|i&3) << (i/4 - 3)
+		if i < 4*4 {
+			least = int64(i & 3) // the lowest octave has all that is below, too
+		}
+		for least >= limits[min(c, len(limits)-1)] && c < len(limits) {
+			c++
+		}
+		s.start[i] = uint8(c)
 	}
-	for c < len(limits) && v >= limits[c]*n {
+	return s
+}
+
+// of returns the class of v, 0 <= v < 1<<scaleBits.
+func (s *scale) of(v int64) int {
+	octave := uint(bits.Len64(uint64(v) | 4))
+	c := int(s.start[octave*4+uint(v)>>((octave-3)&63)&3])
+	for v >= s.limits[c] {
 		c++
 	}
 	return c
+}
+
+// class returns the class of the magnitude of v / n, with 16 bits after the point.
+func (s *scale) class(v, n int64) int {
+	if v = min(max(v, -v), 1<<40) << 16; n > 1 {
+		v /= n
+	}
+	return s.of(v)
 }
 
 // sight is what one record's models see of its baseline.
@@ -286,6 +322,8 @@ type sight struct {
 	span, old int      // classes of age and gap, and of age alone
 	known     bool     // there is a state before the baseline
 	level     int      // class of the horizontal speed, of the property being coded; 0 unknown
+	climb     int      // class of the third component's speed
+	context   int      // of the components that share theirs
 	mover     int      // class of the horizontal speed of the group's place, of four
 	d         [3]int64 // by how much the components changed from the state before the baseline to it
 	from, to  [3]int64 // velocity in the baseline and in the record
@@ -293,23 +331,16 @@ type sight struct {
 	change    int      // class of three
 }
 
-func (b *body) see(age, gap clock.Tick, known bool) (s sight) {
+func (s *sight) see(b *body, age, gap clock.Tick, known bool) {
 	s.looked = -1
 	s.age, s.gap, s.known = int64(min(age, 1<<10)), int64(min(gap, 1<<10)), known
 	if !known {
 		s.gap = 1
 	}
-	of := func(v int64) (c int) {
-		for c < len(b.spans) && v >= b.spans[c] {
-			c++
-		}
-		return c
-	}
-	s.old = of(s.age * s.age)
+	s.old = b.spans.of(s.age * s.age)
 	if s.span = s.old; known {
-		s.span = of(s.age * (s.age + s.gap))
+		s.span = b.spans.of(s.age * (s.age + s.gap))
 	}
-	return s
 }
 
 // A Guess is what is expected of one component.
@@ -327,9 +358,6 @@ type Guess struct {
 
 // look prepares s for the components of property i. cur holds the record's velocities where they are coded before i.
 func look[T int32 | int64](s *sight, b *body, i int, base *Base[T], cur []T) {
-	if s.looked == i {
-		return
-	}
 	c := &b.coders[i]
 	at, n := c.at, c.n
 	s.looked = i
@@ -342,15 +370,17 @@ func look[T int32 | int64](s *sight, b *body, i int, base *Base[T], cur []T) {
 	}
 	switch c.model {
 	case Level:
-		s.level, s.rising = 0, 0
+		s.level, s.climb, s.rising = 0, 0, 0
 		if s.known {
-			s.level = 1 + class(span2(s.d[0], s.d[1]), s.gap, c.limits)
-			if n > 2 && s.d[2] != 0 {
-				s.rising = 1 + min(class(s.d[2], s.gap, c.rise[2:4]), 1)
+			s.level = 1 + c.limits.class(span2(s.d[0], s.d[1]), s.gap)
+			if n > 2 {
+				s.climb = c.rise.class(s.d[2], s.gap)
+				s.rising = int(bit(s.d[2] != 0) + bit(s.climb > 2))
 			}
 		}
+		s.context = (s.span*(len(levelLimits)+2)+s.level)*3 + s.rising
 	case Speed, OwnSpeed:
-		s.level = 1 + class(span2(int64(base.Vals[at]), int64(base.Vals[at+1])), 1, c.limits)
+		s.level = 1 + c.limits.class(span2(int64(base.Vals[at]), int64(base.Vals[at+1])), 1)
 	case LevelDriven, OwnPlace:
 		v := c.velAt
 		s.looked = -1 // it depends on what is coded
@@ -360,7 +390,7 @@ func look[T int32 | int64](s *sight, b *body, i int, base *Base[T], cur []T) {
 			d := s.to[j] - s.from[j]
 			most = max(most, d, -d)
 		}
-		s.change = min(class(most, 1, b.coders[c.vel].change[3:7]), 4) / 2
+		s.change = min(max(b.coders[c.vel].change.class(most, 1)-3, 0), 4) / 2
 	}
 }
 
@@ -381,59 +411,39 @@ func span2(x, y int64) int64 {
 	return max(x, y) + 3*min(x, y)>>3
 }
 
-// guess says what is expected of component j of property i, which look has prepared; base is its value in the baseline.
-func (s *sight) guess(q *Guess, c *coder, j int, base int64) {
-	q.Model, q.Base, q.Drift, q.Over, q.Neg = c.model, base, 0, 1, false
-	d, from, to := s.d[j], s.from[j], s.to[j]
+// guess says what is expected of component j of a property, which look has prepared: its context; the way that its velocity leads beyond
+// its value in the baseline; the drift, gap times the way that its movement before the baseline leads, to be damped; and -1 if the
+// difference changes its sign, else 0.
+func (s *sight) guess(c *coder, j int) (context int, way, drift, minus int64) {
+	d := s.d[j]
 	switch c.model {
 	case Level:
-		if j == 2 {
-			q.Model = Height
-			v := 0
-			if s.known {
-				if v = class(d, s.gap, c.rise); d < 0 {
-					v = len(heightLimits) - v
-				} else {
-					v += len(heightLimits)
-				}
-				v++
-			}
-			q.Context = (s.span*(2*len(heightLimits)+2)+v)*3 + int(coarseLevel[max(s.level-1, 0)])
-		} else {
-			q.Context = (s.span*(len(levelLimits)+2)+s.level)*3 + s.rising
-			q.Neg = d < 0
-		}
-		q.drift(s, d)
-	case Speed:
-		if j == 2 {
-			q.Model = Climb
+		if j < 2 {
+			return s.context, 0, d * s.age, d >> 63
 		}
 		v := 0
 		if s.known {
-			v = 1 + class(d, s.gap, c.push)
+			v = (s.climb ^ int(d>>63)) - int(d>>63) + len(heightLimits) + 1
 		}
-		q.Context = (s.span*(len(pushLimits)+2)+v)*8 + int(speedLevel[max(s.level-1, 0)])
-		q.Neg = d < 0
-		q.drift(s, d)
+		return (s.span*(2*len(heightLimits)+2)+v)*3 + int(coarseLevel[max(s.level-1, 0)]), 0, d * s.age, 0
+	case Speed:
+		v := 0
+		if s.known {
+			v = 1 + c.push.class(d, s.gap)
+		}
+		return (s.span*(len(pushLimits)+2)+v)*8 + int(speedLevel[max(s.level-1, 0)]), 0, d * s.age, d >> 63
 	case LevelDriven:
-		if j == 2 {
-			q.Model = HeightDriven
-		}
-		q.Context = (s.old*(len(changeLimits)+1)+class(to-from, 1, c.change))*3 + s.change
-		q.Neg = to < from
-		q.Base += travel(from, to, s.age, s.age, c.ratio)
+		from, to := s.from[j], s.to[j]
+		return (s.old*(len(changeLimits)+1)+c.change.class(to-from, 1))*3 + s.change, travel(from, to, s.age, s.age, c.ratio), 0, (to - from) >> 63
 	case OwnPlace:
-		q.Context = s.old*24 + min(bits.Len64(uint64(max(to-from, from-to))), 23)
-		q.Neg = to < from
-		q.Base += travel(from, to, s.age-1, s.age+1, c.ratio)
+		from, to := s.from[j], s.to[j]
+		return s.old*24 + min(bits.Len64(uint64(max(to-from, from-to))), 23), travel(from, to, s.age-1, s.age+1, c.ratio), 0, (to - from) >> 63
 	case OwnSpeed:
 		v := 0
 		if s.known {
 			v = 1 + min(bits.Len64(uint64(max(d, -d)*s.age/s.gap)), 22)
 		}
-		q.Context = s.old*24 + v
-		q.Neg = d < 0
-		q.drift(s, d)
+		return s.old*24 + v, 0, d * s.age, d >> 63
 	case Turning:
 		v := 0
 		if s.known {
@@ -442,25 +452,17 @@ func (s *sight) guess(q *Guess, c *coder, j int, base int64) {
 			} else if 2*d <= -c.turn {
 				d += c.turn
 			}
-			v = 1 + class(d, s.gap, c.limits)
+			v = 1 + c.limits.class(d, s.gap)
 		}
-		q.Context = (s.span*(len(turningLimits)+2)+v)*4 + s.mover
-		q.Neg = d < 0
-		q.drift(s, d)
+		return (s.span*(len(turningLimits)+2)+v)*4 + s.mover, 0, d * s.age, d >> 63
 	case Figure:
 		v := 0
 		if s.known {
 			v = 1 + min(bits.Len64(uint64(max(d, -d)*s.age/s.gap)), 14)
 		}
-		q.Context = s.span*16 + v
-		q.Neg = d < 0
-		q.drift(s, d)
+		return s.span*16 + v, 0, d * s.age, d >> 63
 	}
-}
-
-// drift sets what the baseline's own movement adds: d in gap ticks, over age.
-func (q *Guess) drift(s *sight, d int64) {
-	q.Drift, q.Over = d*s.age, s.gap
+	return 0, 0, 0, 0
 }
 
 // travel is the way of something whose velocity went from one to the other, with their weights in half ticks; rounded to the nearest.
@@ -470,34 +472,46 @@ func travel(from, to, w, x, ratio int64) int64 {
 	return ((from*w+to*x)*ratio + 1<<20) >> 21 // below 1<<60
 }
 
-// Value is the value that is expected with a damping of eighths.
-func (q *Guess) Value(eighths int64) int64 {
-	v := q.Drift * eighths
+// damped is drift x eighths / (8 x over), to the nearest.
+func damped(drift, eighths, over int64) int64 {
+	v := drift * eighths
 	minus := v >> 63 // the sign is as good as random: no branches
-	if v = (v ^ minus) - minus; q.Over == 1 {
+	if v = (v ^ minus) - minus; over == 1 {
 		v = (v + 4) >> 3
 	} else {
-		v = (v + 4*q.Over) / (8 * q.Over)
+		v = (v + 4*over) / (8 * over)
 	}
-	return q.Base + (v ^ minus) - minus
+	return (v ^ minus) - minus
 }
+
+// Value is the value that is expected with a damping of eighths.
+func (q *Guess) Value(eighths int64) int64 { return q.Base + damped(q.Drift, eighths, q.Over) }
 
 // Guesses calls f with what is expected of each component that has a model, for those who make tables: its number among the group's
 // integers, and its value.
 func Guesses[T int32 | int64](k *Kind, g int, cur []T, base *Base[T], f func(e *Guess, at int, v T)) {
 	b := &k.bodies[g]
-	s := b.see(base.Age, base.Gap, base.Prior != nil)
+	var s sight
+	s.see(b, base.Age, base.Gap, base.Prior != nil)
 	watch(b, &s, base, cur)
 	for _, i := range b.order {
 		if b.coders[i].model == noModel {
 			continue
 		}
-		look(&s, b, i, base, cur)
+		if s.looked != i {
+			look(&s, b, i, base, cur)
+		}
 		at := k.Props[i].place(k, g)
 		for j := range k.Props[i].Comps {
-			var e Guess
-			s.guess(&e, &b.coders[i], j, int64(base.Vals[at+j]))
-			e.Octave, e.Raw, e.Turn = b.coders[i].index, b.coders[i].raw, b.coders[i].turn
+			c := &b.coders[i]
+			context, way, drift, minus := s.guess(c, j)
+			e := Guess{
+				Model: c.model, Context: context, Octave: c.index, Raw: c.raw, Turn: c.turn,
+				Base: int64(base.Vals[at+j]) + way, Drift: drift, Over: s.gap, Neg: minus < 0,
+			}
+			if j == 2 {
+				e.Model = c.model.third()
+			}
 			f(&e, at+j, cur[at+j])
 		}
 	}
@@ -505,7 +519,7 @@ func Guesses[T int32 | int64](k *Kind, g int, cur []T, base *Base[T], f func(e *
 
 // Difference returns what is coded of v under a damping of eighths, the bits that follow as they are included.
 func Difference[T int32 | int64](e *Guess, v T, eighths int64) int64 {
-	return difference(&part{want: e.Value(eighths), turn: int32(e.Turn), neg: bit(e.Neg)}, v)
+	return difference(&part{want: e.Value(eighths), turn: int32(e.Turn), minus: -int8(bit(e.Neg))}, v)
 }
 
 // Damping returns the eighths by which the kind's tables damp what is guessed.

@@ -181,7 +181,7 @@ func (k *Kind) Use(t *Tables) {
 	for g := range k.bodies {
 		for i := range k.bodies[g].coders {
 			if c := &k.bodies[g].coders[i]; k.bodies[g].usual>>i&1 != 0 {
-				c.tabs = [2]tab{t.at(c.model, c.index), t.at(c.model.third(), c.index)}
+				c.tabs = [2]tab{t.at(c.model, c.index, c.raw), t.at(c.model.third(), c.index, c.raw)}
 			}
 		}
 	}

@@ -40,10 +40,15 @@ func (w *BitWriter) Bits(v uint64, n int) {
 	}
 	w.acc |= (v & (1<<uint(n) - 1)) << w.n
 	if w.n += uint(n); w.n >= 32 {
-		w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(w.acc))
-		w.acc >>= 32
-		w.n -= 32
+		w.flush()
 	}
+}
+
+// flush moves 32 bits to the slice.
+func (w *BitWriter) flush() {
+	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(w.acc))
+	w.acc >>= 32
+	w.n -= 32
 }
 
 // Bool appends one bit.

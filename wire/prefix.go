@@ -30,8 +30,7 @@ const firstBits = 8 // of a code that one look-up resolves
 // A Code is a prefix code of Symbols symbols: canonical, so that the lengths say all. Shorter codes come first, among equal
 // lengths the lower symbol; codes count upwards, and their highest bit is written first.
 type Code struct {
-	enc    [Symbols]uint16 // the bits as they are written, lowest first
-	len    [Symbols]uint8
+	enc    [Symbols]uint32        // the bits as they are written, lowest first | length<<16
 	first  [1 << firstBits]uint16 // symbol | length<<8, or second part: its place | longCode
 	second []uint16               // symbol | length<<8 by the bits after the first
 	more   uint                   // bits that index second
@@ -65,7 +64,7 @@ func NewCode(lens []uint8) (*Code, error) {
 	for s, n := range lens {
 		code := uint16(bits.Reverse32(next[n]) >> (32 - n))
 		next[n]++
-		c.enc[s], c.len[s] = code, n
+		c.enc[s] = uint32(code) | uint32(n)<<16
 		entry := uint16(s) | uint16(n)<<8
 		if n <= firstBits {
 			for i := int(code); i < len(c.first); i += 1 << n {
@@ -87,7 +86,7 @@ func NewCode(lens []uint8) (*Code, error) {
 }
 
 // Len returns the length of symbol s in bits.
-func (c *Code) Len(s int) int { return int(c.len[s]) }
+func (c *Code) Len(s int) int { return int(c.enc[s] >> 16) }
 
 // Bucket returns the symbol of a difference and how many bits follow it; for what is beyond the last bucket, an estimate.
 func Bucket(v int64) (symbol, more int) {
@@ -98,25 +97,39 @@ func Bucket(v int64) (symbol, more int) {
 	return s, n
 }
 
+// octaves tell of each length in bits of a magnitude the symbol of its first bucket with a plus sign, the bit that chooses among two
+// buckets, if any, and how many bits follow.
+var octaves = func() (of [lastOctave + 1]struct{ symbol, half, more uint8 }) {
+	for n := range of {
+		o := &of[n]
+		o.half = 63          // above all bits
+		switch b := n - 1; { // the highest bit
+		case b < 0:
+		case b < fineOctave-1:
+			o.symbol = 1
+		case b < coarseOctave:
+			o.symbol, o.half, o.more = uint8(4*b-1), uint8(b-1), uint8(b-1)
+		default:
+			o.symbol, o.more = uint8(2*(b+coarseOctave)-1), uint8(b)
+		}
+	}
+	return of
+}()
+
 // bucket returns the symbol of a difference, the bits that follow and their number; -1 for an Exp-Golomb code of them.
 func bucket(v int64) (symbol int, rest uint64, n int) {
 	minus := v >> 63
-	m, sign := uint64((v^minus)-minus), int(1+minus)
-	if m < 4 {
-		return max(2*int(m)-sign, 0), 0, 0
+	m := uint64((v ^ minus) - minus)
+	size := bits.Len64(m)
+	if size >= len(octaves) {
+		return 2*escape - 1 - int(minus), m - 1<<lastOctave, -1
 	}
-	switch o := bits.Len64(m) - 1; {
-	case o < coarseOctave:
-		i := 2*o + int(m>>(o-1)&1)
-		return 2*i - sign, m & (1<<(o-1) - 1), o - 1
-	case o < lastOctave:
-		return 2*(o+coarseOctave) - sign, m & (1<<o - 1), o
-	}
-	return 2*escape - sign, m - 1<<lastOctave, -1
+	o := &octaves[size]
+	return int(o.symbol) + int(m>>(o.half&63)&1)<<1 - int(minus), m & (1<<(o.more&63) - 1), int(o.more)
 }
 
 // Symbol appends symbol s of code c.
-func (w *BitWriter) Symbol(c *Code, s int) { w.Bits(uint64(c.enc[s]), int(c.len[s])) }
+func (w *BitWriter) Symbol(c *Code, s int) { w.Bits(uint64(c.enc[s]&0xffff), c.Len(s)) }
 
 // Coded appends a difference by code c. Its magnitude must be below 1<<56.
 func (w *BitWriter) Coded(c *Code, v int64) {
@@ -126,7 +139,17 @@ func (w *BitWriter) Coded(c *Code, v int64) {
 		w.Uvarint(rest, escapeK)
 		return
 	}
-	w.Bits(uint64(c.enc[s])|rest<<c.len[s], int(c.len[s])+n)
+	e := c.enc[s]
+	size := uint(e >> 16)
+	rest = uint64(e&0xffff) | rest<<(size&63)
+	if size += uint(n); size > 32 {
+		w.Bits(rest, int(size))
+		return
+	}
+	w.acc |= rest << (w.n & 63)
+	if w.n += size; w.n >= 32 {
+		w.flush()
+	}
 }
 
 // Symbol reads a symbol of code c.
