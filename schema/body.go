@@ -101,25 +101,29 @@ type parts struct {
 
 // add appends the components of property i.
 func add[T int32 | int64](ps *parts, s *sight, b *body, i int, base *Base[T], cur []T) {
-	if s.looked != i {
-		look(s, b, i, base, cur)
-	}
+	look(s, b, i, base, cur)
 	c := &b.coders[i]
 	vals := base.Vals[c.at : c.at+c.n]
-	list := ps.list[ps.n : ps.n+c.n]
+	list := ps.list[ps.n:][:len(vals)]
 	ps.n += c.n
-	t, shy := &c.tabs[0], loud
-	for j := range list {
+	t, shy, way := &c.tabs[0], loud, int64(0)
+	var choice choice
+	var coding *coding
+	for j := range vals {
 		if j == 2 {
 			t = &c.tabs[1]
 		}
-		context, way, drift, minus := s.guess(c, j)
-		choice := t.choices[context]
-		coding := &t.codings[choice.code]
+		d := s.d[j]
+		if j != 1 || c.model != Level { // whose horizontal components share their context
+			var context int
+			context, way = s.guess(c, j, d)
+			choice = t.choices[context]
+			coding = &t.codings[choice.code]
+		}
 		p := &list[j]
 		p.code, p.turn, p.at = coding.code, int32(c.turn), uint8(c.at+j)
-		p.want = int64(vals[j]) + way + damped(drift, int64(choice.damp), s.gap)
-		p.raw, p.minus, p.as = uint8(c.raw), int8(minus), coding.zero
+		p.want = int64(vals[j]) + way + damped(d*s.age&c.drifts, int64(choice.damp), s.gap)
+		p.raw, p.minus, p.as = uint8(c.raw), int8(d>>63)&t.flips, coding.zero
 		shy |= coding.zero
 	}
 	ps.shy = ps.shy || shy != loud
@@ -204,7 +208,6 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, ba
 	var off [silent + 1]bool // whether some of a role are not as expected
 	var s sight
 	s.see(b, base.Age, base.Gap, base.Prior != nil)
-	watch(b, &s, base, cur)
 	gather(&ps, &s, b, b.alone, true, base, cur)
 	for j := range ps.list[:ps.n] {
 		p := &ps.list[j]
@@ -249,12 +252,13 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, ba
 			w.Symbol(ps.list[ps.lead].code, wire.Other)
 			w.Bits(0, 1)
 		}
-		ps.list[ps.lead].append(w, diffs[ps.lead])
+		p := &ps.list[ps.lead]
+		w.Coded(p.code, diffs[ps.lead], uint(p.raw))
 	}
 	off[loud] = true
 	for j := range ps.list[:ps.n] {
 		if p := &ps.list[j]; j != ps.lead && off[p.as] {
-			p.append(w, diffs[j])
+			w.Coded(p.code, diffs[j], uint(p.raw))
 		}
 	}
 	if b.usual != b.alone {
@@ -270,7 +274,7 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, ba
 		}
 		for j := range ps.list[:ps.n] {
 			if p := &ps.list[j]; off[p.as] {
-				p.append(w, diffs[j])
+				w.Coded(p.code, diffs[j], uint(p.raw))
 			}
 		}
 	}
@@ -290,7 +294,7 @@ func appendParts[T int32 | int64](w *wire.BitWriter, ps *parts, s *sight, k *Kin
 	add(ps, s, &k.bodies[g], i, base, cur)
 	for j := range ps.list[:ps.n] {
 		p := &ps.list[j]
-		p.append(w, difference(p, cur[p.at]))
+		w.Coded(p.code, difference(p, cur[p.at]), uint(p.raw))
 	}
 }
 
@@ -307,23 +311,6 @@ func difference[T int32 | int64](p *part, v T) int64 {
 	}
 	minus := int64(p.minus)
 	return (d ^ minus) - minus
-}
-
-// append writes a difference. Its low raw bits go as they are; the rest of it is rounded down.
-func (p *part) append(w *wire.BitWriter, d int64) {
-	w.Coded(p.code, d>>p.raw)
-	if p.raw > 0 {
-		w.Bits(uint64(d), int(p.raw))
-	}
-}
-
-// read reads a difference.
-func (p *part) read(r *wire.BitReader) (d int64, other bool) {
-	d, other = r.Coded(p.code)
-	if p.raw > 0 && !other {
-		d = d<<p.raw | int64(r.Bits(int(p.raw)))
-	}
-	return d, other
 }
 
 // value is what the difference came from.
@@ -367,7 +354,6 @@ func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base
 	ps := parts{list: list}
 	var s sight
 	s.see(b, base.Age, base.Gap, base.Prior != nil)
-	watch(b, &s, base, dst)
 	gather(&ps, &s, b, b.alone, true, base, dst)
 	var off [silent + 1]bool
 	off[loud], off[quiet] = true, true
@@ -381,10 +367,11 @@ func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base
 	}
 	if lead >= 0 {
 		var other bool
-		if first, other = ps.list[lead].read(r); other {
+		p := &ps.list[lead]
+		if first, other = r.Coded(p.code, uint(p.raw)); other {
 			if told = ps.lead >= 0 && !r.Bool(); told {
 				off[silent] = true
-				if first, other = ps.list[lead].read(r); other {
+				if first, other = r.Coded(p.code, uint(p.raw)); other {
 					r.Fail()
 				}
 			}
@@ -409,7 +396,7 @@ func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base
 		case j == lead:
 			d = first
 		case off[p.as]:
-			if d, other = p.read(r); other {
+			if d, other = r.Coded(p.code, uint(p.raw)); other {
 				r.Fail()
 			}
 		}
@@ -421,7 +408,7 @@ func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base
 		for j := range ps.list[:ps.n] {
 			p, d, other := &ps.list[j], int64(0), false
 			if off[p.as] {
-				if d, other = p.read(r); other {
+				if d, other = r.Coded(p.code, uint(p.raw)); other {
 					r.Fail()
 				}
 			}
@@ -435,7 +422,7 @@ func readParts[T int32 | int64](r *wire.BitReader, ps *parts, s *sight, k *Kind,
 	add(ps, s, &k.bodies[g], i, base, dst)
 	for j := range ps.list[:ps.n] {
 		p := &ps.list[j]
-		d, other := p.read(r)
+		d, other := r.Coded(p.code, uint(p.raw))
 		if other {
 			r.Fail()
 		}

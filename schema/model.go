@@ -86,6 +86,7 @@ type coder struct {
 	model  Model  // of the first component
 	at, n  int    // its components among the group's integers
 	tabs   [2]tab // of the model, and of a third component
+	drifts int64  // -1: the movement before the baseline goes on; 0: the velocity says where it leads
 	index  int    // of the octave in tables
 	raw    int    // low bits of a difference that are coded as they are
 	octave int    // by which its steps are coarser than the model's own
@@ -125,6 +126,7 @@ func (k *Kind) plan() {
 type tab struct {
 	choices []choice // by context
 	codings []coding
+	flips   int8 // -1: what follows a step down changes its sign, so that codes see it as one up; 0
 }
 
 // A choice is what a context chooses.
@@ -140,6 +142,9 @@ type coding struct {
 func (t *Tables) at(m Model, octave, raw int) tab {
 	of := &t.models[m]
 	v := tab{choices: of.choices}
+	if m != Height {
+		v.flips = -1
+	}
 	for _, c := range of.octaves[octave] {
 		as := loud
 		if raw == 0 && of.zero[c] >= quietShare {
@@ -257,6 +262,9 @@ func (k *Kind) planGroup(g int) body {
 		if c.model != OwnPlace && c.model != OwnSpeed {
 			c.octave = octave(natural / steps)
 		}
+		if c.drifts = -1; c.vel >= 0 {
+			c.drifts = 0
+		}
 		c.index, c.raw = max(c.octave-finestOctave, 0), max(finestOctave-c.octave, 0)
 		c.index = min(c.index, Octaves-1)
 	}
@@ -317,7 +325,6 @@ func (s *scale) class(v, n int64) int {
 
 // sight is what one record's models see of its baseline.
 type sight struct {
-	looked    int // index of the property that d, level and rising are of; -1: none
 	age, gap  int64
 	span, old int      // classes of age and gap, and of age alone
 	known     bool     // there is a state before the baseline
@@ -325,14 +332,13 @@ type sight struct {
 	climb     int      // class of the third component's speed
 	context   int      // of the components that share theirs
 	mover     int      // class of the horizontal speed of the group's place, of four
-	d         [3]int64 // by how much the components changed from the state before the baseline to it
+	d         [3]int64 // by how much the components changed from the state before the baseline to it; of a driven place, its velocity since
 	from, to  [3]int64 // velocity in the baseline and in the record
 	rising    int      // class of three
 	change    int      // class of three
 }
 
 func (s *sight) see(b *body, age, gap clock.Tick, known bool) {
-	s.looked = -1
 	s.age, s.gap, s.known = int64(min(age, 1<<10)), int64(min(gap, 1<<10)), known
 	if !known {
 		s.gap = 1
@@ -357,12 +363,12 @@ type Guess struct {
 }
 
 // look prepares s for the components of property i. cur holds the record's velocities where they are coded before i.
+// The group's place comes before all that have its movement for a context.
 func look[T int32 | int64](s *sight, b *body, i int, base *Base[T], cur []T) {
 	c := &b.coders[i]
 	at, n := c.at, c.n
-	s.looked = i
 	s.d[0], s.d[1], s.d[2] = 0, 0, 0
-	if s.known {
+	if s.known && c.vel < 0 {
 		vals, prior := base.Vals[at:at+n], base.Prior[at:at+n]
 		for j := range min(n, 3) {
 			s.d[j] = clamp(int64(vals[j])-int64(prior[j]), -1<<40, 1<<40)
@@ -373,35 +379,38 @@ func look[T int32 | int64](s *sight, b *body, i int, base *Base[T], cur []T) {
 		s.level, s.climb, s.rising = 0, 0, 0
 		if s.known {
 			s.level = 1 + c.limits.class(span2(s.d[0], s.d[1]), s.gap)
+			if i == b.place {
+				s.mover = 1 + int(coarseLevel[s.level-1])
+			}
 			if n > 2 {
 				s.climb = c.rise.class(s.d[2], s.gap)
 				s.rising = int(bit(s.d[2] != 0) + bit(s.climb > 2))
 			}
 		}
 		s.context = (s.span*(len(levelLimits)+2)+s.level)*3 + s.rising
+	case Turning:
+		for j := range min(n, 3) {
+			if d := &s.d[j]; 2**d > c.turn {
+				*d -= c.turn
+			} else if 2**d <= -c.turn {
+				*d += c.turn
+			}
+		}
 	case Speed, OwnSpeed:
 		s.level = 1 + c.limits.class(span2(int64(base.Vals[at]), int64(base.Vals[at+1])), 1)
+		if i == b.place {
+			s.mover = 1 + int(coarseLevel[s.level-1])
+		}
 	case LevelDriven, OwnPlace:
 		v := c.velAt
-		s.looked = -1 // it depends on what is coded
 		most := int64(0)
 		for j := range min(n, 3) {
 			s.from[j], s.to[j] = int64(base.Vals[v+j]), int64(cur[v+j])
 			d := s.to[j] - s.from[j]
+			s.d[j] = d
 			most = max(most, d, -d)
 		}
 		s.change = min(max(b.coders[c.vel].change.class(most, 1)-3, 0), 4) / 2
-	}
-}
-
-// watch prepares s with the movement that is context of others.
-func watch[T int32 | int64](b *body, s *sight, base *Base[T], cur []T) {
-	if b.place >= 0 {
-		look(s, b, b.place, base, cur)
-		s.mover = 0
-		if s.level > 0 {
-			s.mover = 1 + int(coarseLevel[s.level-1])
-		}
 	}
 }
 
@@ -411,58 +420,49 @@ func span2(x, y int64) int64 {
 	return max(x, y) + 3*min(x, y)>>3
 }
 
-// guess says what is expected of component j of a property, which look has prepared: its context; the way that its velocity leads beyond
-// its value in the baseline; the drift, gap times the way that its movement before the baseline leads, to be damped; and -1 if the
-// difference changes its sign, else 0.
-func (s *sight) guess(c *coder, j int) (context int, way, drift, minus int64) {
-	d := s.d[j]
+// guess says what is expected of component j of a property, which look has prepared and which last changed by d: its context, and the way
+// that its velocity leads beyond its value in the baseline.
+func (s *sight) guess(c *coder, j int, d int64) (context int, way int64) {
 	switch c.model {
 	case Level:
 		if j < 2 {
-			return s.context, 0, d * s.age, d >> 63
+			return s.context, 0
 		}
 		v := 0
 		if s.known {
 			v = (s.climb ^ int(d>>63)) - int(d>>63) + len(heightLimits) + 1
 		}
-		return (s.span*(2*len(heightLimits)+2)+v)*3 + int(coarseLevel[max(s.level-1, 0)]), 0, d * s.age, 0
+		return (s.span*(2*len(heightLimits)+2)+v)*3 + int(coarseLevel[max(s.level-1, 0)]), 0
 	case Speed:
 		v := 0
 		if s.known {
 			v = 1 + c.push.class(d, s.gap)
 		}
-		return (s.span*(len(pushLimits)+2)+v)*8 + int(speedLevel[max(s.level-1, 0)]), 0, d * s.age, d >> 63
+		return (s.span*(len(pushLimits)+2)+v)*8 + int(speedLevel[max(s.level-1, 0)]), 0
 	case LevelDriven:
-		from, to := s.from[j], s.to[j]
-		return (s.old*(len(changeLimits)+1)+c.change.class(to-from, 1))*3 + s.change, travel(from, to, s.age, s.age, c.ratio), 0, (to - from) >> 63
+		return (s.old*(len(changeLimits)+1)+c.change.class(d, 1))*3 + s.change, travel(s.from[j], s.to[j], s.age, s.age, c.ratio)
 	case OwnPlace:
-		from, to := s.from[j], s.to[j]
-		return s.old*24 + min(bits.Len64(uint64(max(to-from, from-to))), 23), travel(from, to, s.age-1, s.age+1, c.ratio), 0, (to - from) >> 63
+		return s.old*24 + min(bits.Len64(uint64(max(d, -d))), 23), travel(s.from[j], s.to[j], s.age-1, s.age+1, c.ratio)
 	case OwnSpeed:
 		v := 0
 		if s.known {
 			v = 1 + min(bits.Len64(uint64(max(d, -d)*s.age/s.gap)), 22)
 		}
-		return s.old*24 + v, 0, d * s.age, d >> 63
+		return s.old*24 + v, 0
 	case Turning:
 		v := 0
 		if s.known {
-			if 2*d > c.turn {
-				d -= c.turn
-			} else if 2*d <= -c.turn {
-				d += c.turn
-			}
 			v = 1 + c.limits.class(d, s.gap)
 		}
-		return (s.span*(len(turningLimits)+2)+v)*4 + s.mover, 0, d * s.age, d >> 63
+		return (s.span*(len(turningLimits)+2)+v)*4 + s.mover, 0
 	case Figure:
 		v := 0
 		if s.known {
 			v = 1 + min(bits.Len64(uint64(max(d, -d)*s.age/s.gap)), 14)
 		}
-		return s.span*16 + v, 0, d * s.age, d >> 63
+		return s.span*16 + v, 0
 	}
-	return 0, 0, 0, 0
+	return 0, 0
 }
 
 // travel is the way of something whose velocity went from one to the other, with their weights in half ticks; rounded to the nearest.
@@ -493,21 +493,19 @@ func Guesses[T int32 | int64](k *Kind, g int, cur []T, base *Base[T], f func(e *
 	b := &k.bodies[g]
 	var s sight
 	s.see(b, base.Age, base.Gap, base.Prior != nil)
-	watch(b, &s, base, cur)
 	for _, i := range b.order {
 		if b.coders[i].model == noModel {
 			continue
 		}
-		if s.looked != i {
-			look(&s, b, i, base, cur)
-		}
+		look(&s, b, i, base, cur)
 		at := k.Props[i].place(k, g)
 		for j := range k.Props[i].Comps {
 			c := &b.coders[i]
-			context, way, drift, minus := s.guess(c, j)
+			d, t := s.d[j], &c.tabs[j/2]
+			context, way := s.guess(c, j, d)
 			e := Guess{
 				Model: c.model, Context: context, Octave: c.index, Raw: c.raw, Turn: c.turn,
-				Base: int64(base.Vals[at+j]) + way, Drift: drift, Over: s.gap, Neg: minus < 0,
+				Base: int64(base.Vals[at+j]) + way, Drift: d * s.age & c.drifts, Over: s.gap, Neg: d < 0 && t.flips != 0,
 			}
 			if j == 2 {
 				e.Model = c.model.third()

@@ -184,8 +184,13 @@ func (r *BitReader) fill() {
 		r.acc |= binary.LittleEndian.Uint64(r.buf[r.pos:]) << r.n
 		r.pos += int(63-r.n) / 8
 		r.n |= 56
-		return
+	} else if r.pos < len(r.buf) {
+		r.fillLast()
 	}
+}
+
+// fillLast is fill where fewer than eight bytes are left.
+func (r *BitReader) fillLast() {
 	r.acc &= 1<<r.n - 1
 	for ; r.n <= 56 && r.pos < len(r.buf); r.pos++ {
 		r.acc |= uint64(r.buf[r.pos]) << r.n

@@ -131,12 +131,17 @@ func bucket(v int64) (symbol int, rest uint64, n int) {
 // Symbol appends symbol s of code c.
 func (w *BitWriter) Symbol(c *Code, s int) { w.Bits(uint64(c.enc[s]&0xffff), c.Len(s)) }
 
-// Coded appends a difference by code c. Its magnitude must be below 1<<56.
-func (w *BitWriter) Coded(c *Code, v int64) {
-	s, rest, n := bucket(v)
-	if n < 0 {
-		w.Symbol(c, s)
-		w.Uvarint(rest, escapeK)
+// Coded appends a difference by code c. Its magnitude must be below 1<<56. Its low raw bits go as they are, after the code of the rest of
+// it, which is rounded down.
+func (w *BitWriter) Coded(c *Code, v int64, raw uint) {
+	s, rest, n := bucket(v >> (raw & 63))
+	if n < 0 || raw > 0 {
+		if w.Symbol(c, s); n < 0 {
+			w.Uvarint(rest, escapeK)
+		} else {
+			w.Bits(rest, n)
+		}
+		w.Bits(uint64(v), int(raw))
 		return
 	}
 	e := c.enc[s]
@@ -194,8 +199,8 @@ var buckets = func() (of [Symbols]struct {
 	return of
 }()
 
-// Coded reads a difference by code c; other reports that it was the symbol Other instead.
-func (r *BitReader) Coded(c *Code) (v int64, other bool) {
+// Coded reads a difference by code c with its low raw bits; other reports that it was the symbol Other instead.
+func (r *BitReader) Coded(c *Code, raw uint) (v int64, other bool) {
 	if r.n < MaxCode+lastOctave {
 		r.fill()
 	}
@@ -224,5 +229,8 @@ func (r *BitReader) Coded(c *Code) (v int64, other bool) {
 		}
 	}
 	minus := int64(s&1) - 1
-	return (v ^ minus) - minus, false
+	if v = (v ^ minus) - minus; raw > 0 {
+		v = v<<(raw&63) | int64(r.Bits(int(raw)))
+	}
+	return v, false
 }

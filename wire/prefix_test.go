@@ -96,7 +96,7 @@ func TestCodedDifferences(t *testing.T) {
 	for _, v := range vals {
 		var w BitWriter
 		w.Reset(nil)
-		w.Coded(c, v)
+		w.Coded(c, v, 0)
 		size := w.Len()
 		s, more := Bucket(v)
 		seen[s] = true
@@ -105,8 +105,14 @@ func TestCodedDifferences(t *testing.T) {
 		}
 		var rd BitReader
 		rd.Reset(w.Bytes())
-		if got, other := rd.Coded(c); got != v || other || rd.Bad() || len(w.buf)*8-rd.Left() != size {
+		if got, other := rd.Coded(c, 0); got != v || other || rd.Bad() || len(w.buf)*8-rd.Left() != size {
 			t.Errorf("%d is read as %d", v, got)
+		}
+		w.Reset(nil)
+		w.Coded(c, v, 5)
+		rd.Reset(w.Bytes())
+		if got, other := rd.Coded(c, 5); got != v || other || rd.Bad() {
+			t.Errorf("%d with 5 raw bits is read as %d", v, got)
 		}
 	}
 	if len(seen) != Symbols-1 {
@@ -117,7 +123,7 @@ func TestCodedDifferences(t *testing.T) {
 	w.Symbol(c, Other)
 	var rd BitReader
 	rd.Reset(w.Bytes())
-	if _, other := rd.Coded(c); !other {
+	if _, other := rd.Coded(c, 0); !other {
 		t.Error("the symbol that means no difference is read as one")
 	}
 }
@@ -146,18 +152,18 @@ func FuzzCoded(f *testing.F) {
 		var r BitReader
 		r.Reset(b)
 		for range 20 {
-			v, other := r.Coded(c)
+			v, other := r.Coded(c, 0)
 			if r.Bad() {
 				return
 			}
 			var w BitWriter
 			w.Reset(nil)
-			if w.Coded(c, v); other {
+			if w.Coded(c, v, 0); other {
 				continue
 			}
 			var again BitReader
 			again.Reset(w.Bytes())
-			if got, _ := again.Coded(c); got != v {
+			if got, _ := again.Coded(c, 0); got != v {
 				t.Fatalf("%d comes back as %d", v, got)
 			}
 		}
