@@ -208,7 +208,12 @@ type Client struct {
 
 	me       game.ID
 	meKind   int
-	own      *predict.Predictor[[]int64, game.Command]
+	own      *predict.Predictor[ownState, game.Command]
+	truth    ownState   // the newest state that was confirmed, as the server said it
+	told     clock.Tick // the server's tick of it
+	cutSaid  clock.Tick // newest teleport that the server told of
+	cutDrawn clock.Tick // newest teleport before what is drawn of the avatar
+	cuts     uint64
 	smooth   predict.Smoother
 	frameDt  float64
 	lead     *Lead
@@ -290,7 +295,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	c.out = clock.NewOutput(&c.est)
 	c.est.Seed(local, w.ServerTime)
 	c.line.Update(w.Tick, w.ServerTime, w.Period)
-	c.own = predict.New[[]int64, game.Command](model{c})
+	c.own = predict.New[ownState, game.Command](model{c})
 	c.seer.c = c
 	most := 1
 	for _, k := range rules.Kinds {
@@ -348,6 +353,7 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	}
 	if c.own.Debt() > 0 && c.me != 0 {
 		c.stats.Replayed += uint64(c.own.Catch())
+		c.leap()
 		c.collect()
 	}
 	c.smooth.Step(c.frameDt)
@@ -520,8 +526,9 @@ func (c *Client) Tick(vals []int64) {
 		c.same = max(c.same, idleAfter)
 	}
 	if c.me != 0 {
-		c.own.Catch()
-		c.board()
+		if c.own.Catch(); !c.leap() {
+			c.board()
+		}
 	}
 	c.collect()
 }
@@ -547,7 +554,7 @@ func (c *Client) Think(bot game.BotFunc) error {
 
 func (c *Client) putOwn(t clock.Tick) {
 	if s := c.own.State(t); s != nil {
-		c.eng.PutOwned(c.me, c.meKind, *s)
+		c.eng.PutOwned(c.me, c.meKind, s.vals)
 	}
 }
 
@@ -771,6 +778,13 @@ func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
 		c.own.Reset()
 		c.smooth.Clear()
 		c.me, c.meKind = game.ID(e.ID), e.Kind
+		c.truth.cut, c.told, c.cutSaid, c.cutDrawn = 0, 0, 0, 0
+	}
+	if s.Cut > c.cutSaid {
+		if c.cfg.NoPrediction && c.told > 0 {
+			c.cuts++
+		}
+		c.cutSaid = s.Cut
 	}
 	known := c.own.Base()
 	tick := s.Tick // of the newest command that is in this state
@@ -788,9 +802,21 @@ func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
 	old := c.own.State(tick)
 	off := 0.0
 	if old != nil {
-		off = c.distance(k, *old, s.Vals)
+		off = c.distance(k, old.vals, s.Vals)
 	}
-	o := c.own.Confirm(tick, &s.Vals)
+	c.truth.vals = s.Vals
+	if s.Cut > c.told && c.told > 0 { // since the state before
+		switch {
+		case !c.queued:
+			c.truth.cut = s.Cut
+		case old != nil && old.cut > known: // by which of the commands since then, only the prediction knows
+			c.truth.cut = old.cut
+		default:
+			c.truth.cut = tick
+		}
+	}
+	c.told = s.Tick
+	o := c.own.Confirm(tick, &c.truth)
 	c.stats.Confirmed++
 	c.stats.Replayed += uint64(o.Replayed)
 	if c.cmdTick < c.own.Last() { // the server is ahead of our commands: those of its past are of no use to it
@@ -801,13 +827,10 @@ func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
 		c.stats.Corrections++
 		c.stats.LastOff = off
 		if after, ok := c.place(k); had && ok {
-			if s.Cut > known {
-				c.smooth.Clear() // a teleport that was not foreseen
-			} else {
-				c.smooth.Add(before.Sub(after))
-			}
+			c.smooth.Add(before.Sub(after))
 		}
 	}
+	c.leap() // nothing fades across a teleport that was not foreseen, or was in vain
 	if c.OnConfirm != nil {
 		c.OnConfirm(tick, o, off)
 	}
@@ -865,11 +888,25 @@ func (c *Client) between() (a, b []int64, u int64) {
 		return nil, nil, 0
 	}
 	sa := c.own.State(t - 1)
-	if sa == nil || apart(c.rules.Kinds[c.meKind], *sa, *sb) {
-		return *sb, *sb, 65536
+	if sa == nil || sa.cut != sb.cut || apart(c.rules.Kinds[c.meKind], sa.vals, sb.vals) {
+		return sb.vals, sb.vals, 65536
 	}
 	f := int64(c.line.TickAt(c.out.Now(c.now).Add(c.ahead())) - c.cmdTick.Frac())
-	return *sa, *sb, min(max(f, 0), clock.FracPerTick) << 8
+	return sa.vals, sb.vals, min(max(f, 0), clock.FracPerTick) << 8
+}
+
+// leap takes in that the avatar is drawn on the other side of a teleport than before, and reports whether it is: nothing fades across it.
+func (c *Client) leap() bool {
+	s := c.own.State(min(c.cmdTick, c.own.Done()))
+	if s == nil || s.cut == c.cutDrawn {
+		return false
+	}
+	c.cutDrawn = s.cut
+	c.smooth.Clear()
+	if !c.cfg.NoPrediction {
+		c.cuts++
+	}
+	return true
 }
 
 // MaxEvents is how many events wait for Events to be called; the oldest are dropped beyond it.
@@ -1109,10 +1146,14 @@ func (c *Client) Confirmed() clock.Tick { return c.own.Base() }
 // Own returns the predicted simulation integers of the avatar after a tick, not to be kept; nil if not known.
 func (c *Client) Own(t clock.Tick) []int64 {
 	if s := c.own.State(t); s != nil {
-		return *s
+		return s.vals
 	}
 	return nil
 }
+
+// Cuts returns how often what is drawn of the avatar was teleported: by a predicted command at once, by others when the server's word of it came,
+// and when a teleport that was predicted turned out not to be, or to have been at another tick.
+func (c *Client) Cuts() uint64 { return c.cuts }
 
 // Reach returns the newest tick at which a predicted command reached beyond the player's own avatar.
 func (c *Client) Reach() clock.Tick { return c.eng.Reach(c.me) }

@@ -194,19 +194,28 @@ func (s *seer) Seen(kind int, me game.ID, dst *game.Sight) {
 	}
 }
 
+// ownState is a state of the avatar: its simulation integers, and the newest command that teleported it, 0 for none. What replays a command decides anew
+// whether it does.
+type ownState struct {
+	vals []int64
+	cut  clock.Tick
+}
+
 // model lets package predict run the game's rules over the avatar's simulation integers.
 type model struct{ c *Client }
 
-func (m model) Copy(dst, src *[]int64) { *dst = append((*dst)[:0], *src...) }
+func (m model) Copy(dst, src *ownState) {
+	dst.vals, dst.cut = append(dst.vals[:0], src.vals...), src.cut
+}
 
 func (m model) kind() *schema.Kind { return m.c.rules.Kinds[m.c.meKind] }
 
-func (m model) Same(server, predicted *[]int64) bool {
+func (m model) Same(server, predicted *ownState) bool {
 	k := m.kind()
 	for _, i := range k.Owned {
 		p := &k.Props[i]
 		for c := p.At; c < p.At+p.Comps; c++ {
-			if (*server)[c] != (*predicted)[c] {
+			if server.vals[c] != predicted.vals[c] {
 				return false
 			}
 		}
@@ -214,14 +223,15 @@ func (m model) Same(server, predicted *[]int64) bool {
 	return true
 }
 
-func (m model) Adopt(dst, server, predicted *[]int64) {
+func (m model) Adopt(dst, server, predicted *ownState) {
 	k := m.kind()
-	if len(*dst) != k.Sims {
-		*dst = make([]int64, k.Sims)
+	dst.cut = server.cut
+	if len(dst.vals) != k.Sims {
+		dst.vals = make([]int64, k.Sims)
 	}
 	for _, i := range k.Owned {
 		p := &k.Props[i]
-		copy((*dst)[p.At:p.At+p.Comps], (*server)[p.At:p.At+p.Comps])
+		copy(dst.vals[p.At:p.At+p.Comps], server.vals[p.At:p.At+p.Comps])
 	}
 }
 
@@ -238,11 +248,11 @@ func (m model) Repeat(tick clock.Tick, dst, src *game.Command) {
 	}
 }
 
-func (m model) Run(tick clock.Tick, cmd *game.Command, s *[]int64, replay bool) {
+func (m model) Run(tick clock.Tick, cmd *game.Command, s *ownState, replay bool) {
 	c := m.c
 	c.eng.SetTick(tick)
 	c.eng.Unhide(tick, tick) // its removals are decided anew
-	c.eng.PutOwned(c.me, c.meKind, *s)
+	c.eng.PutOwned(c.me, c.meKind, s.vals)
 	c.seer.t = cmd.Seen
 	if c.eng.Act(c.me, cmd.Vals, &c.seer, replay) != nil {
 		c.stats.Faults++
@@ -251,6 +261,9 @@ func (m model) Run(tick clock.Tick, cmd *game.Command, s *[]int64, replay bool) 
 		c.stats.Faults++
 	}
 	if _, sims := c.eng.Sims(c.me); sims != nil {
-		*s = append((*s)[:0], sims...)
+		s.vals = append(s.vals[:0], sims...)
+	}
+	if c.eng.WasCut(c.me) {
+		s.cut = tick
 	}
 }

@@ -108,11 +108,11 @@ func apart(k *schema.Kind, a, b []int64) bool {
 func (c *Client) board() {
 	k := c.rules.Kinds[c.meKind]
 	a, b := c.own.State(c.cmdTick-1), c.own.State(c.cmdTick)
-	if a == nil || b == nil || !apart(k, *a, *b) {
+	if a == nil || b == nil || !apart(k, a.vals, b.vals) {
 		return
 	}
-	from, ok := c.placeOf(k, *a, *a, 0)
-	to, there := c.placeOf(k, *b, *b, 0)
+	from, ok := c.placeOf(k, a.vals, a.vals, 0)
+	to, there := c.placeOf(k, b.vals, b.vals, 0)
 	if ok && there {
 		c.smooth.Add(from.Sub(to))
 	}

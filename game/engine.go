@@ -30,7 +30,11 @@ func (e *Engine) Rules() *Rules { return e.w.rules }
 func (e *Engine) Stats() Stats { return e.w.stats }
 
 // SetTick says which tick is computed next.
-func (e *Engine) SetTick(t Tick) { e.w.tick = t }
+func (e *Engine) SetTick(t Tick) { e.w.tick, e.w.now = t, t }
+
+// SetCommandTick says at which tick the next command runs as far as rules can see, where commands are queued. What it does happens to everybody else,
+// and to Foreign, Reach and Emitted, in the tick of SetTick, which follows to end it.
+func (e *Engine) SetCommandTick(t Tick) { e.w.tick = t }
 
 // Join lets a player in and returns its avatar; it is marked as owned. The avatar is 0 if Join returned 0, for one who only
 // watches, or failed: it panicked, or returned an entity that it had not spawned, of which it is told by the error.
@@ -164,7 +168,7 @@ func (e *Engine) Sims(id ID) (kind int, sims []int64) {
 	return 0, nil
 }
 
-// Foreign returns the newest tick at which an avatar was changed by others than its own command.
+// Foreign returns the newest tick, of those that SetTick said, at which an avatar was changed by others than its own command.
 func (e *Engine) Foreign(id ID) Tick {
 	for _, s := range e.w.stores {
 		if r := s.any(id); r != nil {
@@ -194,6 +198,16 @@ func (e *Engine) Took(id ID) Tick {
 	return 0
 }
 
+// WasCut reports, in a client, whether predicted rules teleported an entity since PutOwned.
+func (e *Engine) WasCut(id ID) bool {
+	for _, s := range e.w.stores {
+		if r := s.any(id); r != nil {
+			return r.cut
+		}
+	}
+	return false
+}
+
 // PutOwned sets, in a client, the exact state of what it predicts, making it if need be.
 func (e *Engine) PutOwned(id ID, kind int, sims []int64) {
 	s := e.w.stores[kind]
@@ -201,7 +215,7 @@ func (e *Engine) PutOwned(id ID, kind int, sims []int64) {
 	if r == nil {
 		r = s.insert(id)
 	}
-	r.owned = true
+	r.owned, r.cut = true, false
 	copy(r.sims, sims)
 	s.schema.Store(r.ptr, r.sims)
 }

@@ -746,14 +746,25 @@ func TestForeignAndReach(t *testing.T) {
 	if e.Foreign(1) != 7 {
 		t.Errorf("the referee: %d", e.Foreign(1))
 	}
-	e.SetTick(8)
+	e.SetTick(10)
+	e.SetCommandTick(8) // a queued command, of a tick before
+	b.must(t, e, func(w *game.World) {
+		if crabs.Get(w, 2).Score = 3; w.Tick() != 8 {
+			t.Errorf("a command of tick 8 runs at %d", w.Tick())
+		}
+	})
+	e.SetTick(10)
+	if e.Foreign(2) != 10 || e.Reach(1) != 10 {
+		t.Errorf("queued: foreign %d, reach %d, not the tick that it ran in", e.Foreign(2), e.Reach(1))
+	}
+	e.SetTick(11)
 	b.step = func(w *game.World) {
 		for _, c := range crabs.All(w) {
 			c.Score++
 		}
 	}
 	e.Step(false)
-	if e.Foreign(1) != 7 || e.Foreign(2) != 6 {
+	if e.Foreign(1) != 7 || e.Foreign(2) != 10 {
 		t.Error("Step runs on both sides")
 	}
 }

@@ -14,7 +14,8 @@ import (
 type World struct {
 	rules   *Rules
 	stores  []*store
-	tick    Tick
+	tick    Tick // that rules see
+	now     Tick // that is computed: another one while a queued command runs
 	server  bool
 	seed    uint64 // of Act and Step: known to clients, so that their prediction draws the same numbers
 	secret  uint64 // of Join and Referee
@@ -97,7 +98,7 @@ type rec struct {
 	owned   bool    // in a client: predicted; on the server: some player's avatar
 	touched bool
 	dead    bool
-	cut     bool // teleported in this tick
+	cut     bool // teleported in this tick; in a client since PutOwned
 	cutNow  bool // by the present callback
 	hidden  Tick // in a client: despawned by the predicted command of that tick
 	foreign Tick // on the server: newest tick at which someone else's command or the referee changed it
@@ -297,7 +298,7 @@ func (w *World) emit(info *kindInfo, actor ID, at geom.Vec2, v unsafe.Pointer) {
 			vals = append(vals, 0)
 		}
 		k.Extract(v, vals)
-		w.events = append(w.events, Emitted{Event: i, Tick: w.tick, Actor: actor, At: at, Vals: vals, ByActor: byActor})
+		w.events = append(w.events, Emitted{Event: i, Tick: w.now, Actor: actor, At: at, Vals: vals, ByActor: byActor})
 		return
 	}
 	panic(fault.Sprintf("game: event %q is not listed in the Events of game %q", info.title(), w.rules.Name))
@@ -394,7 +395,7 @@ func (w *World) settle() {
 			r.dead = false
 			continue
 		}
-		r.cut = r.cut || cut && w.server
+		r.cut = r.cut || cut
 		vals := w.ints[:s.schema.Sims]
 		s.schema.Extract(r.ptr, vals)
 		changed := false
@@ -406,7 +407,7 @@ func (w *World) settle() {
 		s.schema.Store(r.ptr, r.sims)
 		r.dead = r.dead && w.server
 		if (changed || r.dead) && w.server && r.id != w.actor && w.phase != Stepping {
-			r.foreign = w.tick
+			r.foreign = w.now
 			w.reached()
 		}
 	}
@@ -428,7 +429,7 @@ func (w *World) reached() {
 	}
 	for _, s := range w.stores {
 		if r := s.any(w.actor); r != nil {
-			r.reach = w.tick
+			r.reach = w.now
 		}
 	}
 }

@@ -116,12 +116,8 @@ func (c *conn) next() *game.Command {
 func (s *Server) runQueued(c *conn) {
 	ran := 0
 	for cmd := c.next(); cmd != nil; cmd = c.next() {
-		s.eng.SetTick(cmd.Tick)
-		from := len(s.eng.Events())
+		s.eng.SetCommandTick(cmd.Tick)
 		s.fault(s.eng.Act(c.avatar, cmd.Vals, &c.seer, false))
-		for i := range s.eng.Events()[from:] {
-			s.eng.Events()[from+i].Tick = s.tick // when it happened to everybody else
-		}
 		ran++
 	}
 	s.eng.SetTick(s.tick)

@@ -18,7 +18,8 @@ type Quality struct {
 	// Agreement is the share of predicted events of players' own commands (shots and the like) that the server
 	// decided too, with the same outcome: what the shooter was shown is what happened. Names, numbers and flags of
 	// the payload must be equal, places lie within 30 cm. Shots whose command came late are honoured within 250 ms with the
-	// view they were fired at; LateShots counts those.
+	// view they were fired at; LateShots counts those. Queued commands are decided in other ticks than their own, by which
+	// this looks for them: of such games it says too little.
 	Agreement float64
 	Shots     int // predicted events that count for Agreement
 	LateShots int
@@ -41,8 +42,7 @@ type Quality struct {
 	// the same advance of playout time, plus 5 cm, without a cut.
 	JoltsPerMin float64
 	// CleanMispredictions are corrections without outside influence: they must not happen in rules that go by the own avatar, what does not
-	// move and Seen. Who goes by where others are now (Get, All, World.On) is corrected: a client knows only their newest record. With queued
-	// commands an influence may be counted a tick too early, and the correction is then taken for a clean one.
+	// move and Seen. Who goes by where others are now (Get, All, World.On) is corrected: a client knows only their newest record.
 	CleanMispredictions    int
 	Corrections            int
 	CorrectionP99          float64 // metres
@@ -59,7 +59,8 @@ type Quality struct {
 
 type quality struct {
 	since       clock.Time
-	base        clock.Tick
+	base        clock.Tick // newest command that was confirmed
+	told        clock.Tick // the server's tick of the state that confirmed it
 	start       client.Stats
 	startServer server.PlayerStats
 

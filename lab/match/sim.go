@@ -431,19 +431,29 @@ func (s *Sim) Divergences() uint64 { return s.divergent }
 // Checked returns how many states were compared with the truth, and how many were too old to be.
 func (s *Sim) Checked() (compared, tooOld uint64) { return s.checked, s.unchecked }
 
+// Told returns the server's tick of the newest state of its avatar that the player's client was told.
+func (p *Player) Told() clock.Tick {
+	if h := p.Client.Store().Find(uint32(p.Client.Me())); h != nil {
+		if s := h.Groups[snapshot.OwnerGroup].Newest(); s != nil {
+			return s.Tick
+		}
+	}
+	return 0
+}
+
 // confirmed sorts the server's answers to predictions.
 func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	if o.Stale || o.Unknown || !p.sim.measuring() {
-		p.q.base = t
+		p.q.base, p.q.told = t, p.Told()
 		return
 	}
 	st, _ := p.sim.Server.Stats(p.ID)
 	eng := p.sim.Server.Engine()
-	since := p.q.base
-	p.q.base = t
+	since, told := p.q.base, p.q.told // of commands, and of the server: it runs queued ones in other ticks than their own
+	p.q.base, p.q.told = t, p.Told()
 	p.q.confirmed++
-	starved := st.LastStarved > since
-	touched := eng.Foreign(p.Client.Me()) > since || eng.Reach(p.Client.Me()) > since || p.Client.Reach() > since
+	starved := st.LastStarved > told
+	touched := eng.Foreign(p.Client.Me()) > told || eng.Reach(p.Client.Me()) > told || p.Client.Reach() > since
 	switch {
 	case starved:
 		p.q.starvedConfirms++
@@ -468,7 +478,7 @@ func (s *Sim) Measure() {
 	s.measure = s.Loop.Now()
 	clear(s.pending)
 	for _, p := range s.players {
-		p.q = quality{base: p.q.base, since: s.measure}
+		p.q = quality{base: p.q.base, told: p.q.told, since: s.measure}
 		if p.Client != nil {
 			p.q.start = p.Client.Stats()
 		}

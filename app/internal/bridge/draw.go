@@ -29,7 +29,7 @@ func (b *Bridge) Drawn() {
 	if c := b.picture; c != nil {
 		b.lastT = c.Playout()
 		b.lastTick, _, _ = c.Newest()
-		b.ownCut = b.newestCut(c)
+		b.ownCuts = c.Cuts()
 	}
 }
 
@@ -40,7 +40,7 @@ func (b *Bridge) compose() {
 	c := b.client
 	if b.previous != nil && (c.Me() != 0 || b.now.Sub(b.welcomed) > keepPicture) {
 		b.previous = nil
-		b.lastT, b.lastTick, b.ownCut = 0, 0, 0
+		b.lastT, b.lastTick, b.ownCuts = 0, 0, 0
 	}
 	b.picture = c
 	if b.previous != nil {
@@ -98,7 +98,7 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 		if b.set.predict {
 			f += flagPredicted
 		}
-		if s := e.Held.Groups[snapshot.OwnerGroup].Newest(); s != nil && s.Cut > b.ownCut && b.lastTick > 0 {
+		if c.Cuts() != b.ownCuts && b.lastTick > 0 {
 			f += flagCut
 		}
 		return f
@@ -159,16 +159,6 @@ func (b *Bridge) warped(k *schema.Kind, g int, held *snapshot.Held, s *motion.St
 		s = before
 	}
 	return false
-}
-
-// newestCut returns the tick of the newest teleport that the server told of the avatar.
-func (b *Bridge) newestCut(c *client.Client) clock.Tick {
-	if h := c.Store().Find(uint32(c.Me())); h != nil && h.Mine {
-		if s := h.Groups[snapshot.OwnerGroup].Newest(); s != nil {
-			return max(s.Cut, b.ownCut)
-		}
-	}
-	return b.ownCut
 }
 
 // values writes the properties of an entity or event from their simulation floats; of is the entity, nil if it may be known whole.

@@ -312,6 +312,36 @@ func TestOwnCut(t *testing.T) {
 	}
 }
 
+// The own teleport by an own command is flagged in the frame in which it is drawn, once, and drawn nowhere on the way.
+func TestOwnLeap(t *testing.T) {
+	w := newWorld(t, &crowd)
+	p := w.page("Ann", nil)
+	p.input = func([]float64) []float64 { return []float64{0, math.Sin(p.now() / 500), 0, 0} }
+	w.run(3 * time.Second)
+	jumps, cuts := 0, 0
+	x := p.world["person"][0].props["pos"][0]
+	p.each = func() {
+		e := p.world["person"][0]
+		flagged := int(e.flags)&int(flagCut) != 0
+		if flagged {
+			cuts++
+		}
+		off := math.Abs(e.props["pos"][0] - x)
+		if x = e.props["pos"][0]; off > 1 {
+			if jumps++; !flagged || math.Abs(off-50) > 1 {
+				t.Errorf("a jump by %v, flagged %v", off, flagged)
+			}
+		}
+	}
+	for range 4 {
+		p.press(2)
+		w.run(time.Second)
+	}
+	if jumps != 4 || cuts != 4 {
+		t.Errorf("%d jumps, %d flags", jumps, cuts)
+	}
+}
+
 // A frame of a page makes no garbage to speak of.
 func TestFramesDoNotAllocate(t *testing.T) {
 	w := newWorld(t, &zap.Game)
