@@ -3,11 +3,13 @@ package client
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/snapshot"
 )
 
 type walker struct {
@@ -156,7 +158,7 @@ func TestOwnTeleports(t *testing.T) {
 					}
 					x, y = now, nowY
 				}
-				d.run(20 * time.Second)
+				d.run(36 * time.Second) // once around the ring of states
 				if predicted < 3 || early != predicted {
 					t.Errorf("%d teleports predicted, %d told at once", predicted, early)
 				}
@@ -167,8 +169,27 @@ func TestOwnTeleports(t *testing.T) {
 					t.Errorf("%d jumps, %d flags, %d predicted", jumps, flags, predicted)
 				}
 				t.Logf("%d jumps, %d flags, %d predicted, %d corrections", jumps, flags, predicted, p.corrections)
-				if n := testing.AllocsPerRun(20, func() { vals = p.c.Draw(vals, func(*Entity) {}); p.c.leap() }); n != 0 {
-					t.Errorf("%v allocations", n)
+				if n := testing.AllocsPerRun(20, func() { vals = p.c.Draw(vals, func(*Entity) {}) }); n != 0 {
+					t.Errorf("%v allocations in a picture", n)
+				}
+				held := p.c.store.Find(uint32(p.c.Me()))
+				s := *held.Groups[snapshot.OwnerGroup].Newest()
+				s.Vals = slices.Clone(s.Vals)
+				replayed := p.c.stats.Replayed
+				if n := testing.AllocsPerRun(20, func() { // wrong, and teleported, in the answer to one command after the other
+					p.c.own.Push(p.c.own.Last() + 1).Vals = p.c.own.Command(p.c.own.Last() - 1).Vals
+					p.c.own.Catch()
+					p.c.cmdTick = p.c.own.Last()
+					s.Tick++
+					s.Vals[0]++
+					s.Cut = s.Tick
+					p.c.ran[s.Tick%ranTicks] = ranAt{s.Tick, p.c.own.Base() + 1}
+					p.c.confirm(held, rules.Kinds[held.Kind], &s)
+				}); n != 0 {
+					t.Errorf("%v allocations in a correction", n)
+				}
+				if n := p.c.stats.Replayed - replayed; n < 20 {
+					t.Errorf("%d ticks replayed", n)
 				}
 			})
 		}
