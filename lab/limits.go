@@ -105,9 +105,7 @@ var gateLimits = append(alwaysLimits(),
 	most("arena", "lte-a", "hitches_per_min", 2),
 	most("arena", "lte-b", "hitches_per_min", 2),
 	most("arena", "lte-c", "hitches_per_min", 3),
-	// What stood still as an outage on evdo, 4.4 % of the time, is shorter now and then counts as a hitch (0.75 a minute when the limit was 2), in a
-	// picture that is 80 ms younger: all three are held.
-	most("arena", "evdo", "hitches_per_min", 2.6),
+	most("arena", "evdo", "hitches_per_min", 2),
 	most("arena", "evdo", "outage_share", 0.025),
 	most("arena", "evdo", "view_age_ms", 420),
 	most("arena", "lan", "view_error_p95_cm", 1),

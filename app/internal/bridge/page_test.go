@@ -186,29 +186,21 @@ func TestPlaying(t *testing.T) {
 		for _, delay := range []int{0, 300} {
 			p.Eval(fmt.Sprintf("g.set('delayMs', %d)", delay), nil)
 			p.WaitFor(fmt.Sprintf("g.stats.rttMs > %d && g.stats.rttMs < %d", 2*delay-20, 2*delay+200))
-			// The least of three: a frame that a busy machine skipped holds two commands.
-			least := math.Inf(1)
-			for range 3 {
-				p.Eval(`window.trial = new Promise(done => {
-					const draw = g.draw, command = g.command, x = g.me.pos.x, code = x < 20 ? "KeyD" : "KeyA"
-					let ticks = 0
-					g.command = () => { ticks++; return command() }
-					g.keys.press(code)
-					g.draw = w => {
-						draw(w)
-						if (Math.abs(g.me.pos.x - x) < 0.01 && ticks < 60) return
-						g.draw = draw
-						g.command = command
-						setTimeout(() => { g.keys.release(code); done(ticks) }, 500)
-					}
-				})`, nil)
-				if least = min(least, number(p, "trial")); least <= 2 {
-					break
+			p.Eval(`window.trial = new Promise(done => {
+				const draw = g.draw, command = g.command, x = g.me.pos.x, code = x < 20 ? "KeyD" : "KeyA"
+				let ticks = 0
+				g.command = () => { ticks++; return command() }
+				g.keys.press(code)
+				g.draw = w => {
+					draw(w)
+					if (Math.abs(g.me.pos.x - x) < 0.01 && ticks < 60) return
+					g.draw = draw
+					g.command = command
+					setTimeout(() => { g.keys.release(code); done(ticks) }, 500)
 				}
-				p.WaitFor("Math.abs(g.me.vel.x) < 0.01")
-			}
-			if least > 2 {
-				t.Errorf("with %d ms each way the avatar moved after %v commands", delay, least)
+			})`, nil)
+			if ticks := number(p, "trial"); ticks > 2 {
+				t.Errorf("with %d ms each way the avatar moved after %v commands", delay, ticks)
 			}
 		}
 		p.Eval("g.set('delayMs', 0)", nil)
@@ -225,7 +217,7 @@ func TestPlaying(t *testing.T) {
 		p.Eval("g.keys.press('KeyW'); g.keys.press('KeyS')", nil)
 		p.Eval("g.keys.release('KeyW'); g.keys.release('KeyS')", nil)
 		p.Eval("new Promise(r => setTimeout(r, 1000))", nil)
-		if n := number(p, "g.stats.starved") - before; n > 30 { // of 120
+		if n := number(p, "g.stats.starved") - before; n > 15 {
 			t.Errorf("%v commands were missed by a page that was away", n)
 		}
 		y := number(p, "g.me.pos.y")
