@@ -32,21 +32,7 @@ func TestWaitsWhenStarved(t *testing.T) {
 		{400 * ms, 200 * time.Millisecond, 60 * cuts / 10, 3 * cuts, 2},
 		{400 * ms, 500 * time.Millisecond, 0, 0, 0},
 	} {
-		dashers := game.NewKind[dasher]("dasher")
-		var id game.ID
-		def := game.Definition[riderCmd]{
-			Name: "outage", Rate: 60, Send: 20, Kinds: game.Kinds(dashers),
-			Join: func(w *game.World, name string) game.ID {
-				id = dashers.Spawn(w, dasher{})
-				return dashers.Spawn(w, dasher{Pos: geom.Vec2{X: 50}})
-			},
-			Act:     func(w *game.World, me game.ID, c riderCmd) {},
-			Referee: func(w *game.World) { dashers.Get(w, id).Pos.X += speed * w.Dt() },
-		}
-		rules, err := def.Rules()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rules, id := dash(t, speed)
 		d := newDuo(t, rules)
 		p := d.join(40*ms, Config{Playout: c.fixed})
 		p.play = func() []int64 { return []int64{0} }
@@ -63,11 +49,11 @@ func TestWaitsWhenStarved(t *testing.T) {
 			d.run(step)
 			var x float64
 			p.c.Draw(nil, func(e *Entity) {
-				if e.ID == id {
+				if e.ID == *id {
 					x = e.Vals[0]
 				}
 			})
-			told := float64(p.c.store.Find(uint32(id)).Groups[0].Newest().Vals[0]) / 1000
+			told := float64(p.c.store.Find(uint32(*id)).Groups[0].Newest().Vals[0]) / 1000
 			switch s := x - last; {
 			case x > told+0.0005:
 				t.Fatalf("gap %v: at %v drawn at %.3f m, the newest that was told is %.3f", c.gap, d.now, x, told)
@@ -97,21 +83,7 @@ func TestWaitsWhenStarved(t *testing.T) {
 // seeds: R16
 func TestServerStalls(t *testing.T) {
 	const speed = 6.0
-	dashers := game.NewKind[dasher]("dasher")
-	var id game.ID
-	def := game.Definition[riderCmd]{
-		Name: "stall", Rate: 60, Send: 20, Kinds: game.Kinds(dashers),
-		Join: func(w *game.World, name string) game.ID {
-			id = dashers.Spawn(w, dasher{})
-			return dashers.Spawn(w, dasher{Pos: geom.Vec2{X: 50}})
-		},
-		Act:     func(w *game.World, me game.ID, c riderCmd) {},
-		Referee: func(w *game.World) { dashers.Get(w, id).Pos.X += speed * w.Dt() },
-	}
-	rules, err := def.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules, id := dash(t, speed)
 	d := newDuo(t, rules)
 	p := d.join(40*ms, Config{})
 	p.play = func() []int64 { return []int64{0} }
@@ -125,11 +97,11 @@ func TestServerStalls(t *testing.T) {
 		d.run(step)
 		var x float64
 		p.c.Draw(nil, func(e *Entity) {
-			if e.ID == id {
+			if e.ID == *id {
 				x = e.Vals[0]
 			}
 		})
-		if told := float64(p.c.store.Find(uint32(id)).Groups[0].Newest().Vals[0]) / 1000; x > told+0.0005 || x < last {
+		if told := float64(p.c.store.Find(uint32(*id)).Groups[0].Newest().Vals[0]) / 1000; x > told+0.0005 || x < last {
 			t.Fatalf("frame %d: drawn at %.3f m after %.3f, told was %.3f", i, x, last, told)
 		}
 		if last >= 0 {
@@ -143,4 +115,24 @@ func TestServerStalls(t *testing.T) {
 	if most := speed * (step + time.Second/20).Seconds(); waits < 20 || longest > most {
 		t.Errorf("waited in %d frames, want about 28; at most %.3f m in one, want %.3f", waits, longest, most)
 	}
+}
+
+// dash returns the rules of a world in which somebody dashes along at so many metres a second, and where its ID stands once a player has joined.
+func dash(t *testing.T, speed float64) (*game.Rules, *game.ID) {
+	dashers := game.NewKind[dasher]("dasher")
+	id := new(game.ID)
+	def := game.Definition[riderCmd]{
+		Name: "dash", Rate: 60, Send: 20, Kinds: game.Kinds(dashers),
+		Join: func(w *game.World, name string) game.ID {
+			*id = dashers.Spawn(w, dasher{})
+			return dashers.Spawn(w, dasher{Pos: geom.Vec2{X: 50}})
+		},
+		Act:     func(w *game.World, me game.ID, c riderCmd) {},
+		Referee: func(w *game.World) { dashers.Get(w, *id).Pos.X += float64(speed * w.Dt()) },
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules, id
 }

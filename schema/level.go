@@ -117,10 +117,7 @@ func Shrink[T int32 | int64](k *Kind, g, level int, vals []T) {
 		if s == 0 {
 			continue
 		}
-		least := int64(0)
-		if q.ranged() {
-			least = q.obsMin
-		}
+		least := q.least()
 		at := q.ObsAt - k.Groups[g].At
 		for c := at; c < at+q.Comps; c++ {
 			vals[c] = T((int64(vals[c]) - least) >> s)
@@ -136,13 +133,18 @@ func Grow[T int32 | int64](k *Kind, g, level int, vals []T) {
 		if s == 0 {
 			continue
 		}
-		least := int64(0)
-		if q.ranged() {
-			least = q.obsMin
-		}
+		least := q.least()
 		at := q.ObsAt - k.Groups[g].At
 		for c := at; c < at+q.Comps; c++ {
 			vals[c] = T(int32(int64(vals[c])<<s + least))
 		}
 	}
+}
+
+// least is the observer integer that coarser steps are counted from.
+func (q *Prop) least() int64 {
+	if q.ranged() {
+		return q.obsMin
+	}
+	return 0
 }

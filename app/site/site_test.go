@@ -187,7 +187,7 @@ func TestFolder(t *testing.T) {
 	write("secret.txt", "secret")
 	write("web/game.js", "one")
 	if err := os.Symlink("../secret.txt", filepath.Join(dir, "web", "link.txt")); err != nil {
-		t.Skip(err)
+		t.Skipf("NOT CHECKED: no symbolic links here: %v", err)
 	}
 	root, err := os.OpenRoot(filepath.Join(dir, "web"))
 	if err != nil {
