@@ -232,6 +232,21 @@ func TestPathThatTakesOnlySmallDatagrams(t *testing.T) {
 	conntest.End(t, l)
 }
 
+// Who waits for datagrams is woken by the end of the QUIC connection, even when the session above it
+// forgets to: both sides saying goodbye at once has made quic-go v0.64.1 do that.
+func TestReaderEndsWithTheConnection(t *testing.T) {
+	l, _ := serve(t, Config{})
+	c := mustRaw(t, l, transport.ALPN)
+	s := nothing{make(chan struct{})}
+	p := &overquic.Path{Conn: c, Datagrams: &tooLarge{}, Stream: s, End: func(string) { close(s.closed) }}
+	link := transport.NewLink(transport.LinkConfig{Name: "quic", Clock: conntest.Clock}, p, p.ReadDatagrams, p.ReadMessages)
+	_ = c.CloseWithError(overquic.CodeClosed, "enough")
+	conntest.Wait(t, link.Done(), "the reader outlives its connection")
+	if e := link.Err(); e == nil || !strings.Contains(e.Error(), "enough") {
+		t.Errorf("the link says %v", e)
+	}
+}
+
 // Nothing is left running when a listener and its clients have ended.
 func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()

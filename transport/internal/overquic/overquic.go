@@ -144,9 +144,15 @@ func (p *Path) Measure(s *transport.Stats) {
 
 // ReadDatagrams is a reader for transport.NewLink.
 func (p *Path) ReadDatagrams(l *transport.Link) error {
+	// With the connection's own context: a session's stream that both sides end at once can be
+	// forgotten by quic-go v0.64.1 without waking who waits for its datagrams.
+	ctx := p.Conn.Context()
 	for {
-		b, err := p.Datagrams.ReceiveDatagram(context.Background()) // ends with the connection
+		b, err := p.Datagrams.ReceiveDatagram(ctx)
 		if err != nil {
+			if ended := context.Cause(ctx); ended != nil { // says who closed it, and why
+				err = ended
+			}
 			return lost(err)
 		}
 		l.Arrived(b, true, l.Now())
