@@ -2,18 +2,15 @@ package game_test
 
 import (
 	"encoding/hex"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"meanwhile/clock"
 	"meanwhile/game"
+	"meanwhile/internal/golden"
 	"meanwhile/wire"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata; a changed vector is a protocol change")
 
 func commandText(c *game.Command) string {
 	return fmt.Sprintf("tick %d seen %d newest %d %v", c.Tick, c.Seen, c.Newest, c.Vals)
@@ -63,20 +60,8 @@ func TestCommandVectors(t *testing.T) {
 			fmt.Fprintf(&b, "  %s\n", commandText(&got[i]))
 		}
 	}
-	const path = "testdata/commands.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(text) {
-		t.Errorf("commands are\n%swant\n%s", b.String(), text)
-	}
-	for block := range strings.SplitSeq(string(text), "\n\n") {
+	text := golden.Check(t, "testdata/commands.txt", b.String())
+	for block := range strings.SplitSeq(text, "\n\n") {
 		lines := strings.Split(strings.TrimSpace(block), "\n")
 		if strings.HasPrefix(lines[0], "#") {
 			continue

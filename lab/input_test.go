@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"meanwhile/internal/golden"
 	"meanwhile/lab/rival"
 	"meanwhile/netsim"
 )
@@ -18,7 +19,7 @@ func TestInputGolden(t *testing.T) {
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d: %s", status, errs)
 	}
-	golden(t, "input.golden", shape(out))
+	golden.Check(t, "testdata/input.golden", shape(out))
 }
 
 // shape returns rows with every metric replaced by 0.

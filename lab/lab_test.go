@@ -3,7 +3,6 @@ package lab
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,11 +10,10 @@ import (
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/internal/golden"
 	"meanwhile/lab/rival"
 	"meanwhile/netsim"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata")
 
 // lab runs the program.
 func lab(args ...string) (status int, stdout, stderr string) {
@@ -24,29 +22,12 @@ func lab(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), errs.String()
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (-update rewrites it); got:\n%s", name, got)
-	}
-}
-
 func TestList(t *testing.T) {
 	status, out, errs := lab("--list")
 	if status != 0 || errs != "" {
 		t.Errorf("status %d, %s", status, errs)
 	}
-	golden(t, "list.golden", out)
+	golden.Check(t, "testdata/list.golden", out)
 	if status, out, _ := lab("--help"); status != 0 || out != usage {
 		t.Errorf("--help: status %d, %s", status, out)
 	}
@@ -102,7 +83,7 @@ func TestRefusals(t *testing.T) {
 		}
 		all.WriteString(strings.ReplaceAll("lab "+strings.Join(args, " ")+"\n  "+errs, dir, "DIR"))
 	}
-	golden(t, "refusals.golden", all.String())
+	golden.Check(t, "testdata/refusals.golden", all.String())
 }
 
 // object is a row as readers take it.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/internal/golden"
 	"meanwhile/netsim"
 )
 
@@ -13,7 +14,7 @@ func TestTicksGolden(t *testing.T) {
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d: %s", status, errs)
 	}
-	golden(t, "ticks.golden", shape(out))
+	golden.Check(t, "testdata/ticks.golden", shape(out))
 }
 
 // What overload and stalls may cost: a server at twice what it can do for ten seconds of a minute, or one that stands still.

@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata")
 
 const rto = 200 * time.Millisecond
 
@@ -437,18 +434,7 @@ func TestGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  part %d flags %d kind %d tick %d entity %d: %d bytes %.40q\n", p.number, p.flags, p.kind, p.tick, p.entity, len(p.body), p.body)
 		}
 	}
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("the wire format changed (go test -update rewrites %s):\n%s", path, b.String())
-	}
+	golden.Check(t, path, b.String())
 }
 
 func FuzzSection(f *testing.F) {

@@ -3,7 +3,6 @@ package motion_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/golden"
 	"meanwhile/motion"
 	"meanwhile/schema"
 )
@@ -403,15 +403,7 @@ func TestBounceKeepsItsPeak(t *testing.T) {
 	if low < 10 || high > 75 { // the records go from 0 to 80 cm
 		t.Errorf("two points reach %.1f to %.1f cm: nothing is cut off", low, high)
 	}
-	const path = "testdata/bounce.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(fig.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(path); err != nil || string(want) != fig.String() {
-		t.Errorf("%s differs: %v", path, err)
-	}
+	golden.Check(t, "testdata/bounce.txt", fig.String())
 }
 
 func TestNoAllocationsOfTurnsAndReckoning(t *testing.T) {

@@ -1,7 +1,6 @@
 package motion_test
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"slices"
@@ -150,5 +149,3 @@ func ExampleDraw_rotation() {
 }
 
 var sample body
-
-var update = flag.Bool("update", false, "rewrite the files in testdata")

@@ -2,13 +2,13 @@ package motion_test
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/golden"
 	"meanwhile/motion"
 	"meanwhile/schema"
 )
@@ -102,13 +102,5 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	const path = "testdata/drawn.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want, err := os.ReadFile(path); err != nil || string(want) != b.String() {
-		t.Errorf("%s differs: %v", path, err)
-	}
+	golden.Check(t, "testdata/drawn.txt", b.String())
 }

@@ -2,22 +2,19 @@ package netsim
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"hash/fnv"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"pgregory.net/rapid"
-)
 
-var update = flag.Bool("update", false, "rewrite testdata/arrivals.txt")
+	"meanwhile/clock"
+	"meanwhile/internal/golden"
+)
 
 func all() []Profile { return append(Profiles(), held[:]...) }
 
@@ -63,19 +60,7 @@ func TestGolden(t *testing.T) {
 			fmt.Fprintf(&b, "%016x %s %s\n", h.Sum64(), p.Name, d.name)
 		}
 	}
-	golden := filepath.Join("testdata", "arrivals.txt")
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("arrivals are\n%swant\n%s", b.String(), want)
-	}
+	golden.Check(t, "testdata/arrivals.txt", b.String())
 }
 
 func TestSeeds(t *testing.T) {

@@ -3,8 +3,6 @@ package schema_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +10,7 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/golden"
 	"meanwhile/schema"
 	"meanwhile/wire"
 )
@@ -88,19 +87,7 @@ func TestBodyVectors(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "\n%s\n  %s %d Hz, age %d, gap %d\n  %d %d %d\n  %s\n", c.explicitly, c.kind, c.k.Rate, c.age, c.gap, c.a, c.b, c.c, bits)
 	}
-	file := filepath.Join("testdata", "bodies.txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("bodies are\n%s", b.String())
-	}
+	golden.Check(t, "testdata/bodies.txt", b.String())
 }
 
 // inComments makes comments of lines, for files of vectors.

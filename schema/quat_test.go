@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meanwhile/geom"
+	"meanwhile/internal/golden"
 	"meanwhile/schema"
 )
 
@@ -164,5 +165,5 @@ func TestRoundingVectors(t *testing.T) {
 			b.WriteString("\n")
 		}
 	}
-	golden(t, "testdata/rounded.txt", b.String())
+	golden.Check(t, "testdata/rounded.txt", b.String())
 }

@@ -2,20 +2,17 @@ package schema_test
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"math"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/golden"
 	"meanwhile/schema"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata; a changed vector is a protocol change")
 
 // id is a handle as package game declares it, which this package cannot import.
 type ID uint32
@@ -267,26 +264,10 @@ func TestAllMistakesAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	golden(t, "testdata/mistakes.txt", err.Error()+"\n")
+	golden.Check(t, "testdata/mistakes.txt", err.Error()+"\n")
 	var joined interface{ Unwrap() []error }
 	if !errors.As(err, &joined) || len(joined.Unwrap()) != 7 {
 		t.Errorf("%d errors, want one for each of 7 fields", len(joined.Unwrap()))
-	}
-}
-
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%swant\n%s", path, got, want)
 	}
 }
 
@@ -391,7 +372,7 @@ func TestTextAndHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "testdata/everything.txt", fmt.Sprintf("%shash %016x\n", k.Text(), schema.Hash(k.Text())))
+	golden.Check(t, "testdata/everything.txt", fmt.Sprintf("%shash %016x\n", k.Text(), schema.Hash(k.Text())))
 	if strings.Contains(k.Text(), "Secret") {
 		t.Error("the text names what never leaves the server")
 	}

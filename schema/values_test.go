@@ -17,6 +17,7 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/golden"
 	"meanwhile/schema"
 	"meanwhile/wire"
 )
@@ -545,7 +546,7 @@ func TestCodeVectors(t *testing.T) {
 	b.WriteString(inComments("kind " + kindOf[rigid](t).Text()))
 	codeVectors(&b, kindOf[everything](t))
 	codeVectors(&b, kindOf[rigid](t))
-	golden(t, "testdata/codes.txt", b.String())
+	golden.Check(t, "testdata/codes.txt", b.String())
 }
 
 func codeVectors(b *strings.Builder, k *schema.Kind) {

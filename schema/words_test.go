@@ -13,13 +13,14 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/golden"
 	"meanwhile/schema"
 )
 
 // What each word makes of a property is in the text that both sides compare.
 func TestTextOfEveryWord(t *testing.T) {
 	k := kindOf[rigid](t)
-	golden(t, "testdata/rigid.txt", fmt.Sprintf("%shash %016x\n", k.Text(), schema.Hash(k.Text())))
+	golden.Check(t, "testdata/rigid.txt", fmt.Sprintf("%shash %016x\n", k.Text(), schema.Hash(k.Text())))
 	base := "Pos pos,others=1cm;Vel vel;Who handle;Side int,0..3,team;Go enum,idle|run"
 	seen := map[string]string{}
 	for _, change := range []string{"", "Who handle,parent", "Pos pos,others=1cm,2cm@30m", "Pos pos,others=1cm,4cm@30m", "Pos pos,others=1cm,2cm@31m", "Pos pos,others=1cm,warp=2m",

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -13,9 +11,8 @@ import (
 	"time"
 
 	"meanwhile/clock"
+	"meanwhile/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden vectors; a changed vector is a protocol change")
 
 var (
 	hello = Hello{
@@ -70,23 +67,12 @@ func TestGolden(t *testing.T) {
 	for _, v := range vectors {
 		path := filepath.Join("testdata", v.name+".hex")
 		got := mustEncode(t, v.m)
-		if *update {
-			if err := os.WriteFile(path, []byte(dump(got)), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := hex.DecodeString(strings.Join(strings.Fields(string(text)), ""))
+		text := golden.Check(t, path, dump(got))
+		kept, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s encodes as\n%swant\n%s", v.name, dump(got), text)
-		}
-		m, err := v.decode(want)
+		m, err := v.decode(kept)
 		if err != nil || !reflect.DeepEqual(m, v.m) {
 			t.Errorf("%s decodes as %+v, %v", v.name, m, err)
 		}

@@ -1,17 +1,14 @@
 package snapshot
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
+	"meanwhile/internal/golden"
 	"meanwhile/motion"
 	"meanwhile/schema"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata; a changed vector is a protocol change")
 
 // One record of each kind, pinned: name, tick, bytes, and what a client makes of them. They change only together with
 // docs/PROTOCOL.md and the version of the protocol.
@@ -140,17 +137,5 @@ func TestRecordVectors(t *testing.T) {
 	p.record()
 	p.v.Team(2)
 	write("the client has changed sides")
-	const path = "testdata/records.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("records are\n%swant\n%s", b.String(), want)
-	}
+	golden.Check(t, "testdata/records.txt", b.String())
 }

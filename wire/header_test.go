@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -14,9 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"meanwhile/clock"
+	"meanwhile/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the files in testdata; a changed vector is a protocol change")
 
 // seeds: S1
 func TestNewer(t *testing.T) {
@@ -141,20 +138,8 @@ func TestHeaderVectors(t *testing.T) {
 	for _, c := range headers {
 		fmt.Fprintf(&b, "\n%s\n  %x\n  %v\n", c.name, c.h.Append(nil), &c.h)
 	}
-	const path = "testdata/headers.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(text) {
-		t.Errorf("headers encode as\n%swant\n%s", b.String(), text)
-	}
-	for block := range strings.SplitSeq(string(text), "\n\n") {
+	text := golden.Check(t, "testdata/headers.txt", b.String())
+	for block := range strings.SplitSeq(text, "\n\n") {
 		lines := strings.Split(block, "\n")
 		if strings.HasPrefix(lines[0], "#") {
 			continue

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"strings"
 	"testing"
+
+	"meanwhile/internal/golden"
 )
 
 // The places of the vectors.
@@ -32,20 +33,8 @@ func TestPlaceVectors(t *testing.T) {
 	for _, c := range places {
 		fmt.Fprintf(&b, "\n%s\n  %x\n  %x\n  user %d seq %d x %v y %v\n", c.name, c.p.Append(nil), c.p.AppendMessage(nil), c.p.User, c.p.Seq, c.p.X, c.p.Y)
 	}
-	const path = "testdata/places.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(text) {
-		t.Errorf("places encode as\n%swant\n%s", b.String(), text)
-	}
-	blocks := strings.Split(string(text), "\n\n")[1:]
+	text := golden.Check(t, "testdata/places.txt", b.String())
+	blocks := strings.Split(text, "\n\n")[1:]
 	for i, block := range blocks {
 		lines := strings.Split(block, "\n")
 		for j, decode := range []func([]byte) (Place, int, error){DecodePlace, DecodePlaceMessage} {

@@ -3,7 +3,6 @@ package exact_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,9 +15,8 @@ import (
 
 	"meanwhile/internal/exact"
 	"meanwhile/internal/exact/lint"
+	"meanwhile/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/sums.txt")
 
 // The sums are pinned, so that a test run on any machine checks that machine. They change when
 // geom computes something else, which old clients and new servers would then disagree about.
@@ -28,19 +26,7 @@ func TestSums(t *testing.T) {
 	for _, s := range append(sums, exact.Sum{Name: "all", Hash: exact.Fold(sums)}) {
 		b.WriteString(hex(s.Hash) + " " + s.Name + "\n")
 	}
-	golden := filepath.Join("testdata", "sums.txt")
-	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("on %s/%s geom computes\n%swant\n%s", runtime.GOOS, runtime.GOARCH, b.String(), want)
-	}
+	golden.Check(t, "testdata/sums.txt", b.String())
 	if d := exact.Digest(1, exact.Rounds); d != exact.Fold(sums) {
 		t.Errorf("Digest gives %x, the sums fold to %x", d, exact.Fold(sums))
 	}

@@ -1,7 +1,6 @@
 package protocol_test
 
 import (
-	"flag"
 	"fmt"
 	"go/parser"
 	"go/token"
@@ -18,6 +17,7 @@ import (
 	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/golden"
 	"meanwhile/internal/protocol"
 	"meanwhile/lane"
 	"meanwhile/motion"
@@ -26,8 +26,6 @@ import (
 	"meanwhile/snapshot"
 	"meanwhile/wire"
 )
-
-var update = flag.Bool("update", false, "rewrite the examples of docs/PROTOCOL.md; a changed example is a protocol change")
 
 const document = "../../docs/PROTOCOL.md"
 
@@ -177,7 +175,7 @@ func TestExamples(t *testing.T) {
 		t.Errorf("the server dropped datagrams: %+v", s.Drops())
 	}
 
-	if *update {
+	if golden.Updating() {
 		for name, text := range examples {
 			doc = replace(t, doc, name, text)
 		}

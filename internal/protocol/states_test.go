@@ -10,6 +10,7 @@ import (
 
 	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/internal/golden"
 	"meanwhile/schema"
 	"meanwhile/snapshot"
 	"meanwhile/wire"
@@ -250,7 +251,7 @@ func TestStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(text)
-	if *update {
+	if golden.Updating() {
 		for name, text := range examples {
 			doc = replace(t, doc, name, text)
 		}

@@ -5,16 +5,13 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"meanwhile/internal/golden"
 	"meanwhile/session"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden vectors; a changed vector is a protocol change")
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
@@ -76,19 +73,7 @@ func TestGolden(t *testing.T) {
 	i, v := newPair(t)
 	b := issue(t, i, grant, 0)
 	const path = "testdata/token.hex"
-	if *update {
-		if err := os.WriteFile(path, []byte(hex.EncodeToString(i.PublicKey())+"\n"+hex.EncodeToString(b)+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Fields(string(text)) // the public key, then the token
-	if len(lines) != 2 || lines[0] != hex.EncodeToString(i.PublicKey()) || lines[1] != hex.EncodeToString(b) {
-		t.Errorf("%s:\n%s\ngot\n%x\n%x", path, text, i.PublicKey(), b)
-	}
+	golden.Check(t, path, hex.EncodeToString(i.PublicKey())+"\n"+hex.EncodeToString(b)+"\n")
 	if _, err := v.Verify(b, "", now); err != nil {
 		t.Error(err)
 	}

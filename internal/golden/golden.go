@@ -1,0 +1,51 @@
+// Package golden compares what a test makes with a file that is kept in testdata. It is for tests only.
+//
+//	golden.Check(t, "testdata/headers.txt", b.String())
+package golden
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the files in testdata; a changed vector is a protocol change")
+
+// Updating reports whether -update was given, for tests that keep their files themselves.
+func Updating() bool { return *update }
+
+// Check compares got with the file, tells the first line that differs, and returns what the file holds.
+// With -update it writes the file first.
+func Check(t testing.TB, file, got string) string {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept := string(text); kept != got {
+		n, g, k := difference(got, kept)
+		t.Errorf("%s differs in line %d (-update rewrites it)\ngot  %s\nkept %s", file, n, g, k)
+	}
+	return string(text)
+}
+
+// difference returns the number of the first line that two different texts do not share, and both forms of it.
+func difference(a, b string) (line int, in, other string) {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for line < len(x) && line < len(y) && x[line] == y[line] {
+		line++
+	}
+	at := func(lines []string) string {
+		if line < len(lines) {
+			return lines[line]
+		}
+		return "(ends)"
+	}
+	return line + 1, at(x), at(y)
+}

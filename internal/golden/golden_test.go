@@ -1,0 +1,54 @@
+package golden
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// complaints is a test that only keeps what it is told.
+type complaints struct {
+	testing.TB
+	said []string
+}
+
+func (c *complaints) Helper() {}
+
+func (c *complaints) Errorf(format string, args ...any) {
+	c.said = append(c.said, fmt.Sprintf(format, args...))
+}
+
+func TestCheck(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kept.txt")
+	if err := os.WriteFile(file, []byte("one\ntwo\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ got, want string }{
+		{"one\ntwo\n", ""},
+		{"one\n2\n", " differs in line 2 (-update rewrites it)\ngot  2\nkept two"},
+		{"one\ntwo\nthree\n", " differs in line 3 (-update rewrites it)\ngot  three\nkept "},
+		{"one", " differs in line 2 (-update rewrites it)\ngot  (ends)\nkept two"},
+	} {
+		var said complaints
+		said.TB = t
+		if kept := Check(&said, file, c.got); kept != "one\ntwo\n" {
+			t.Errorf("the file holds %q", kept)
+		}
+		switch {
+		case c.want == "" && len(said.said) != 0:
+			t.Errorf("%q: %q", c.got, said.said)
+		case c.want != "" && (len(said.said) != 1 || said.said[0] != file+c.want):
+			t.Errorf("%q: %q, want %q", c.got, said.said, file+c.want)
+		}
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	defer func(u bool) { *update = u }(*update)
+	*update = true
+	file := filepath.Join(t.TempDir(), "new.txt")
+	if kept := Check(t, file, "made\n"); kept != "made\n" || !Updating() {
+		t.Errorf("the file holds %q", kept)
+	}
+}
