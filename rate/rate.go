@@ -3,7 +3,7 @@
 // A [Window] holds the promise that no second carries more than a budget; a [Bucket] is the gentler
 // promise of a mean; [RTT] estimates the round trip and the time after which a packet counts as lost; a [Capacity]
 // estimates what rate the path carries, between a floor and a ceiling; a [Gate] keeps the queues under the program empty by
-// limiting what is in flight. All are told the time, allocate nothing once made, and are not safe for concurrent use; each
+// limiting what is in flight. All are told the time, allocate nothing once made (a Window: once a second has held as many datagrams), and are not safe for concurrent use; each
 // belongs to one connection.
 package rate
 
@@ -54,8 +54,12 @@ type Window struct {
 	budget      int
 	sum         int
 	first, used int
-	at          [windowSlots]clock.Time
-	bytes       [windowSlots]uint32
+	slots       []windowSlot // ring of a power of two, as many as there ever were at once, windowSlots at most
+}
+
+type windowSlot struct {
+	at    clock.Time
+	bytes uint32
 }
 
 // NewWindow returns an empty Window with the given budget, in [MinBudget, MaxBudget].
@@ -94,17 +98,26 @@ func (w *Window) Spend(now clock.Time, size int) bool {
 	}
 	w.sum += cost
 	if w.used > 0 {
-		if last := (w.first + w.used - 1) % windowSlots; w.at[last] == now || w.used == windowSlots {
-			w.at[last] = now
-			w.bytes[last] += uint32(cost)
+		if last := w.slot(w.used - 1); last.at == now || w.used == windowSlots {
+			last.at = now
+			last.bytes += uint32(cost)
 			return true
 		}
 	}
-	i := (w.first + w.used) % windowSlots
-	w.at[i], w.bytes[i] = now, uint32(cost)
+	if w.used == len(w.slots) {
+		grown := make([]windowSlot, max(2*w.used, 8))
+		for i := range w.used {
+			grown[i] = *w.slot(i)
+		}
+		w.first, w.slots = 0, grown
+	}
+	*w.slot(w.used) = windowSlot{now, uint32(cost)}
 	w.used++
 	return true
 }
+
+// slot returns the i-th oldest datagram that is kept.
+func (w *Window) slot(i int) *windowSlot { return &w.slots[(w.first+i)&(len(w.slots)-1)] }
 
 // When returns the first instant, not before now, at which a datagram of size bytes fits, if none is sent until then; false if it never
 // does because it is larger than the budget.
@@ -115,9 +128,9 @@ func (w *Window) When(now clock.Time, size int) (clock.Time, bool) {
 		return now, true
 	}
 	for i := range w.used {
-		at := (w.first + i) % windowSlots
-		if need -= int(w.bytes[at]); need <= 0 {
-			return w.at[at].Add(w.span()), true
+		s := w.slot(i)
+		if need -= int(s.bytes); need <= 0 {
+			return s.at.Add(w.span()), true
 		}
 	}
 	return 0, false
@@ -135,13 +148,13 @@ func (w *Window) newest() clock.Time {
 	if w.used == 0 {
 		return -1 << 63
 	}
-	return w.at[(w.first+w.used-1)%windowSlots]
+	return w.slot(w.used - 1).at
 }
 
 func (w *Window) forget(now clock.Time) {
-	for w.used > 0 && now.Sub(w.at[w.first]) >= w.span() {
-		w.sum -= int(w.bytes[w.first])
-		w.first = (w.first + 1) % windowSlots
+	for w.used > 0 && now.Sub(w.slot(0).at) >= w.span() {
+		w.sum -= int(w.slot(0).bytes)
+		w.first = (w.first + 1) & (len(w.slots) - 1)
 		w.used--
 	}
 }

@@ -79,23 +79,18 @@ type conn struct {
 	echoAt clock.Time
 	echoed bool
 
-	ring    [cmdWindow]game.Command
-	early   [cmdWindow]time.Duration // how long the command at that place will have waited for its tick
-	got     [cmdWindow]clock.Tick    // tick whose command arrived, at that place
-	acked   clock.Tick               // all commands up to here arrived or are of no use any more
-	last    game.Command             // the newest command that ran
-	away    bool                     // nobody looks at what the client draws
-	idle    bool                     // the client said that its commands stay as they are
-	press   game.Command             // a late press that waits for the next tick, if its Tick is not 0
-	slack   int64                    // least slack of new commands that was not reported yet, or in vain, in 1/256 ticks
+	inbox   inbox
+	acked   clock.Tick   // all commands up to here arrived or are of no use any more
+	last    game.Command // the newest command that ran
+	away    bool         // nobody looks at what the client draws
+	idle    bool         // the client said that its commands stay as they are
+	press   game.Command // a late press that waits for the next tick, if its Tick is not 0
+	slack   int64        // least slack of new commands that was not reported yet, or in vain, in 1/256 ticks
 	slacked bool
 	told    [wire.LogSize]int16 // by packet, what it reported of that in 1/16 ticks, or untold
-	scratch []game.Command
 	line    queue
-	run     game.Command
 
 	stats PlayerStats
-	seer  seer
 }
 
 // untold is that nothing was reported, mostSlack what is reported of more.
@@ -134,12 +129,12 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	var r wire.BitReader
 	r.Reset(data[n:])
 	up := game.ReadUplink(&r)
-	cmds, err := game.ReadCommands(&r, s.rules.Command, c.scratch, h.Ack.Latest)
+	cmds, err := game.ReadCommands(&r, s.rules.Command, s.scratch, h.Ack.Latest)
 	if err != nil {
 		s.drops.Malformed++
 		return
 	}
-	c.scratch = cmds[:cap(cmds)]
+	s.scratch = cmds[:cap(cmds)]
 	heard := c.heard
 	c.heard = arrival // what is acknowledged is known from now on
 	if h.HasAck && !c.log.Acked(h.Ack, c.delivered, c.missing) {
@@ -226,8 +221,7 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 		c.stats.TooEarly++
 		return
 	}
-	at := t % cmdWindow
-	if c.got[at] == t {
+	if c.inbox.arrived(t) {
 		return // seen before
 	}
 	if t+cmdWindow/2 <= c.s.tick {
@@ -236,7 +230,7 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 		}
 		return
 	}
-	c.got[at] = t
+	c.inbox.arrive(t)
 	slack := int64(t.Frac()) - int64(c.s.tick.Frac()) - int64(arrival.Sub(c.s.now))*clock.FracPerTick/int64(c.s.current)
 	c.slacks(slack)
 	if c.s.rules.Mode == game.Queued {
@@ -244,8 +238,7 @@ func (c *conn) take(cmd *game.Command, arrival clock.Time) {
 		return
 	}
 	if t > c.s.tick {
-		set(&c.ring[at], cmd)
-		c.early[at] = max(time.Duration(slack)*c.s.current/clock.FracPerTick, 0)
+		c.inbox.put(cmd, max(time.Duration(slack)*c.s.current/clock.FracPerTick, 0), c.s.tick)
 	} else {
 		c.stats.Late++
 		c.stats.LastStarved = max(c.stats.LastStarved, c.s.tick) // also where idleness was assumed until now
@@ -264,7 +257,7 @@ func (c *conn) advance() {
 	if old := c.s.tick; old > cmdWindow/4 {
 		c.acked = max(c.acked, old-cmdWindow/4)
 	}
-	for c.got[(c.acked+1)%cmdWindow] == c.acked+1 {
+	for c.inbox.arrived(c.acked + 1) {
 		c.acked++
 	}
 }
@@ -291,10 +284,10 @@ func (c *conn) tooLate(t clock.Tick) bool {
 // movement for RepeatFor and then a neutral one. Presses are never repeated.
 func (c *conn) due() *game.Command {
 	k, t := c.s.rules.Command, c.s.tick
-	run := &c.run
-	if own := &c.ring[t%cmdWindow]; own.Tick == t {
-		set(run, own)
-		set(&c.last, own)
+	run := &c.s.run
+	waited, own := c.inbox.take(t, run)
+	if own {
+		set(&c.last, run)
 	} else {
 		seen := c.last.Seen
 		if seen != 0 {
@@ -333,11 +326,7 @@ func (c *conn) due() *game.Command {
 	}
 	c.press.Tick = 0
 	c.advance()
-	waited := time.Duration(0)
-	if c.last.Tick == t {
-		waited = c.early[t%cmdWindow]
-	}
-	c.seer.begin(c, run, waited)
+	c.s.seer.begin(c, run, waited)
 	return run
 }
 
@@ -684,7 +673,6 @@ func (s *Server) Stats(p PlayerID) (PlayerStats, bool) {
 		return PlayerStats{}, false
 	}
 	st := c.stats
-	st.Newer = c.seer.rewind.Newer
 	st.RTT, st.DownRate = c.rtt.Smoothed(), int(c.path.Rate())
 	return st, true
 }

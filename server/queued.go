@@ -46,14 +46,12 @@ func (c *conn) queueFrom(first clock.Tick, idled bool) {
 
 // enqueue stores a command until its turn comes.
 func (c *conn) enqueue(cmd *game.Command, arrival clock.Time) {
-	at := cmd.Tick % cmdWindow
 	if cmd.Tick <= c.line.ran {
 		c.stats.Late++
 		return
 	}
-	set(&c.ring[at], cmd)
-	c.early[at] = time.Duration(arrival)
-	for c.got[(c.acked+1)%cmdWindow] == c.acked+1 {
+	c.inbox.put(cmd, time.Duration(arrival), c.line.ran)
+	for c.inbox.arrived(c.acked + 1) {
 		c.acked++
 	}
 }
@@ -70,8 +68,8 @@ func (c *conn) next() *game.Command {
 		if t > now+c.ticks(queuedAhead) {
 			return nil
 		}
-		own := &c.ring[t%cmdWindow]
-		here := c.got[t%cmdWindow] == t && own.Tick == t
+		run := &c.s.run
+		arrival, here := c.inbox.take(t, run)
 		switch {
 		case t+credit < now && !c.idle && t >= q.fillTo: // more than may be caught up on
 			q.ran = t
@@ -84,10 +82,9 @@ func (c *conn) next() *game.Command {
 			continue
 		case here:
 			q.ran = t
-			set(&c.run, own)
-			set(&c.last, own)
-			c.seer.begin(c, &c.run, c.s.now.Sub(clock.Time(c.early[t%cmdWindow])))
-			return &c.run
+			set(&c.last, run)
+			c.s.seer.begin(c, run, c.s.now.Sub(clock.Time(arrival)))
+			return run
 		case t < q.fillTo || c.idle && t+credit <= now: // as the client said that it would be
 			if t+2*cmdWindow < now { // nobody is told of each tick of a long rest
 				q.ran = now - 2*cmdWindow
@@ -95,12 +92,12 @@ func (c *conn) next() *game.Command {
 				continue
 			}
 			q.ran = t
-			set(&c.run, &c.last)
-			c.run.Tick, c.run.Seen = t, 0
-			game.Unpress(c.s.rules.Command, c.run.Vals)
-			game.Still(c.s.rules.Command, c.run.Vals) // who idles does not run, whatever it said before
-			c.seer.begin(c, &c.run, 0)
-			return &c.run
+			set(run, &c.last)
+			run.Tick, run.Seen = t, 0
+			game.Unpress(c.s.rules.Command, run.Vals)
+			game.Still(c.s.rules.Command, run.Vals) // who idles does not run, whatever it said before
+			c.s.seer.begin(c, run, 0)
+			return run
 		case t < q.from: // the client passed over it, too
 			q.ran = t
 			if t+cmdWindow < q.from {
@@ -117,7 +114,7 @@ func (s *Server) runQueued(c *conn) {
 	ran := 0
 	for cmd := c.next(); cmd != nil; cmd = c.next() {
 		s.eng.SetCommandTick(cmd.Tick)
-		s.fault(s.eng.Act(c.avatar, cmd.Vals, &c.seer, false))
+		s.fault(s.eng.Act(c.avatar, cmd.Vals, &s.seer, false))
 		ran++
 	}
 	s.eng.SetTick(s.tick)

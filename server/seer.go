@@ -8,7 +8,7 @@ import (
 	"meanwhile/snapshot"
 )
 
-// seer answers what one player saw when it made the command that runs now.
+// seer answers what a player saw when it made the command that runs now.
 type seer struct {
 	c       *conn
 	rewind  rewind.Rewinder
@@ -40,4 +40,5 @@ func (v *seer) Seen(kind int, me game.ID, dst *game.Sight) {
 		dst.Add(game.ID(id), drawn)
 		return true
 	})
+	v.c.stats.Newer, v.rewind.Newer = v.c.stats.Newer+v.rewind.Newer, 0
 }

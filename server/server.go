@@ -102,7 +102,10 @@ type Server struct {
 	eng     *game.Engine
 	hist    *snapshot.History
 	look    snapshot.Look // of the rewind, one command after the other
-	clients []*conn       // by PlayerID
+	seer    seer          // the same
+	scratch []game.Command
+	run     game.Command // the one that runs
+	clients []*conn      // by PlayerID
 	nextID  PlayerID
 	tick    clock.Tick
 	now     clock.Time    // server time of the tick
@@ -323,7 +326,7 @@ func (s *Server) Begin(now clock.Time) {
 			continue
 		}
 		cmd := c.due()
-		s.fault(s.eng.Act(c.avatar, cmd.Vals, &c.seer, false))
+		s.fault(s.eng.Act(c.avatar, cmd.Vals, &s.seer, false))
 	}
 	s.fault(s.eng.Step(false))
 	s.fault(s.eng.Referee())

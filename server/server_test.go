@@ -402,8 +402,8 @@ func TestLatePressKeepsItsAim(t *testing.T) {
 		t.Errorf("ran %+v, want %+v with the late aim", got, want)
 	}
 	_, c := n.s.find(p.id)
-	if c.seer.receipt.Stated != late.Seen || c.seer.receipt.Reason != 0 {
-		t.Errorf("judged by %+v, want the view of the late press, %d", c.seer.receipt, late.Seen)
+	if c.s.seer.receipt.Stated != late.Seen || c.s.seer.receipt.Reason != 0 {
+		t.Errorf("judged by %+v, want the view of the late press, %d", c.s.seer.receipt, late.Seen)
 	}
 	st, _ := n.s.Stats(p.id)
 	if st.Moved != 1 || st.Late != 3 || st.LastStarved != n.s.Tick() {

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/wire"
+)
+
+// An inbox gives back each command that waits, once as often as it is asked, whatever comes in between, and knows which ticks came.
+func TestInbox(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b inbox
+		waits, came := map[clock.Tick]game.Command{}, map[clock.Tick]bool{}
+		ran, newest := clock.Tick(rapid.IntRange(1, 300).Draw(t, "start")), clock.Tick(0)
+		var got game.Command
+		t.Repeat(map[string]func(*rapid.T){
+			"put": func(t *rapid.T) {
+				tick := ran + clock.Tick(rapid.IntRange(1, MaxAhead).Draw(t, "ahead"))
+				c := game.Command{Tick: tick, Vals: []int64{int64(tick), rapid.Int64().Draw(t, "value")}, Seen: tick.Frac() - 700, Newest: wire.Seq(tick)}
+				b.arrive(tick)
+				b.put(&c, time.Duration(tick)*2, ran)
+				waits[tick], came[tick], newest = c, true, max(newest, tick)
+			},
+			"run": func(t *rapid.T) {
+				for range rapid.IntRange(1, 40).Draw(t, "ticks") {
+					ran++
+					early, ok := b.take(ran, &got)
+					want, here := waits[ran]
+					if ok != here {
+						t.Fatalf("command %d is there: %v, want %v", ran, ok, here)
+					}
+					if ok && (early != time.Duration(ran)*2 || got.Tick != ran || got.Seen != want.Seen || got.Newest != want.Newest || !slices.Equal(got.Vals, want.Vals)) {
+						t.Fatalf("command %d is %+v, want %+v", ran, got, want)
+					}
+				}
+			},
+			"": func(t *rapid.T) {
+				for tick := newest + 3; tick > 0 && newest-min(tick, newest) < cmdWindow; tick-- {
+					if b.arrived(tick) != came[tick] {
+						t.Fatalf("tick %d came: %v, want %v", tick, b.arrived(tick), came[tick])
+					}
+				}
+				if len(b.held) > cmdWindow {
+					t.Fatalf("room for %d commands", len(b.held))
+				}
+			},
+		})
+	})
+}

@@ -1,0 +1,278 @@
+package server
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/lane"
+	"meanwhile/wire"
+)
+
+// The crowd whose memory is measured: who walks, in three dimensions, and in the second world has something that changes by itself.
+type (
+	stroller struct {
+		Pos  geom.Vec3  `net:"pos,others=1cm"`
+		Yaw  geom.Angle `net:"angle,8bit"`
+		Ammo int        `net:"int,0..99,to=owner"`
+	}
+	citizen struct {
+		Pos    geom.Vec3  `net:"pos,others=1cm"`
+		Yaw    geom.Angle `net:"angle,8bit"`
+		Health int        `net:"int,0..100,group=1"`
+		Ammo   int        `net:"int,0..99,to=owner"`
+	}
+	stroll struct {
+		Move geom.Vec2  `net:"stick,8bit"`
+		Aim  geom.Angle `net:"angle,12bit"`
+		Fire bool       `net:"press"`
+	}
+	shot struct {
+		Aim geom.Angle `net:"angle,8bit"`
+	}
+)
+
+const (
+	memoryClients = 200
+	memoryOthers  = 100
+	memorySeen    = 250
+)
+
+// crowdRules is the game of that crowd; groups is 1 or 2.
+func crowdRules(t testing.TB, groups int) *game.Rules {
+	t.Helper()
+	strollers, citizens, shots := game.NewKind[stroller]("stroller"), game.NewKind[citizen]("citizen"), game.NewEvent[shot]("shot")
+	home := func(r *geom.Rand) geom.Vec3 { return geom.Vec3{X: r.Range(-80, 80), Y: r.Range(-80, 80)} }
+	walk := func(pos *geom.Vec3, yaw *geom.Angle, c stroll, dt float64) {
+		*yaw = c.Aim
+		pos.X += float64(c.Move.X*3) * dt
+		pos.Y += float64(c.Move.Y*3) * dt
+	}
+	seen := 0
+	d := game.Definition[stroll]{Name: "crowd", Rate: 30, Send: 20, See: memorySeen, Events: game.Events(shots)}
+	fire := func(w *game.World, me game.ID, at geom.Vec3, c stroll) {
+		if c.Fire {
+			shots.Emit(w, me, geom.Vec2{X: at.X, Y: at.Y}, shot{Aim: c.Aim})
+		}
+	}
+	wander := func(w *game.World, id game.ID) stroll {
+		a := float64((uint64(id)*2654435761 + uint64(w.Tick())/64) % 7)
+		return stroll{Move: geom.Vec2{X: geom.Cos(a), Y: geom.Sin(a)}, Aim: geom.Angle(a)}
+	}
+	if groups == 1 {
+		d.Kinds = game.Kinds(strollers)
+		d.Join = func(w *game.World, name string) game.ID { return strollers.Spawn(w, stroller{Pos: home(w.Rand())}) }
+		d.Act = func(w *game.World, me game.ID, c stroll) {
+			p := strollers.Get(w, me)
+			walk(&p.Pos, &p.Yaw, c, w.Dt())
+			fire(w, me, p.Pos, c)
+			if c.Fire {
+				for range strollers.Seen(w, me) {
+					seen++
+				}
+			}
+		}
+		d.Step = func(w *game.World) {
+			for id, p := range strollers.All(w) {
+				if id > memoryClients {
+					walk(&p.Pos, &p.Yaw, wander(w, id), w.Dt())
+				}
+			}
+		}
+	} else {
+		d.Kinds = game.Kinds(citizens)
+		d.Join = func(w *game.World, name string) game.ID { return citizens.Spawn(w, citizen{Pos: home(w.Rand())}) }
+		d.Act = func(w *game.World, me game.ID, c stroll) {
+			p := citizens.Get(w, me)
+			walk(&p.Pos, &p.Yaw, c, w.Dt())
+			fire(w, me, p.Pos, c)
+			if c.Fire {
+				for range citizens.Seen(w, me) {
+					seen++
+				}
+			}
+		}
+		d.Step = func(w *game.World) {
+			for id, p := range citizens.All(w) {
+				if id > memoryClients {
+					walk(&p.Pos, &p.Yaw, wander(w, id), w.Dt())
+				}
+				if (uint64(w.Tick())+uint64(id)*7)%97 == 0 {
+					p.Health = (p.Health + 13) % 101
+				}
+			}
+		}
+	}
+	d.Referee = func(w *game.World) {
+		if groups == 1 && strollers.Len(w) == memoryClients {
+			for range memoryOthers {
+				strollers.Spawn(w, stroller{Pos: home(w.Rand())})
+			}
+		}
+		if groups == 2 && citizens.Len(w) == memoryClients {
+			for range memoryOthers {
+				citizens.Spawn(w, citizen{Pos: home(w.Rand())})
+			}
+		}
+	}
+	rules, err := d.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// walker is the far end of one connection: what it is sent comes after three ticks, one packet in fifty is lost, and what it says takes three too.
+type walker struct {
+	id      PlayerID
+	session uint16
+	recv    wire.Received
+	seq     wire.Seq
+	lane    lane.Receiver
+	rng     geom.Rand
+	aim     int64
+	flying  []flyingPacket
+	spare   []flyingPacket
+}
+
+type flyingPacket struct {
+	at  clock.Tick
+	seq wire.Seq // that it takes in, if up is nil
+	up  []byte
+}
+
+// memoryOf plays for a span and returns how much heap a server keeps for each client: what becomes free when all of them are taken out.
+// Their avatars stay: those are of the world.
+func memoryOf(t testing.TB, groups, budget int, span time.Duration) (perClient float64) {
+	t.Helper()
+	rules := crowdRules(t, groups)
+	s, err := New(rules, Config{Budget: budget})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walkers []*walker
+	for i := range memoryClients {
+		id, w, err := s.Connect(0, fmt.Sprint(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		walkers = append(walkers, &walker{id: id, session: w.Session, seq: wire.FirstSeq - 1, rng: geom.NewRand(46, uint64(i), 1)})
+	}
+	var out Outbox
+	var w wire.BitWriter
+	now := clock.Time(0)
+	cmds := make([]game.Command, 8)
+	for i := range cmds {
+		cmds[i].Vals = make([]int64, rules.Command.Sims)
+	}
+	for tick := clock.Tick(1); tick <= clock.Tick(span/s.Period()); tick++ {
+		now = now.Add(s.Period())
+		for _, p := range walkers {
+			keep := p.flying[:0]
+			for _, f := range p.flying {
+				switch {
+				case f.at > tick:
+					keep = append(keep, f)
+					continue
+				case f.up != nil:
+					s.Receive(p.id, now, f.up)
+				case p.recv.Accepts(f.seq):
+					p.recv.Applied(f.seq)
+				}
+				p.spare = append(p.spare, f)
+			}
+			p.flying = keep
+			if tick%3 != 0 { // twenty packets with what they repeat, a second
+				p.seq++
+				h := wire.Header{Session: p.session, Seq: p.seq, Stamp: now.Stamp(), Elicits: true}
+				h.Ack, h.HasAck = p.recv.Ack()
+				for i := range cmds {
+					c := &cmds[i]
+					c.Tick = tick + clock.Tick(i)
+					c.Seen, c.Newest = (c.Tick - min(c.Tick-1, 9)).Frac(), h.Ack.Latest
+					turn := (int64(c.Tick)/20 + int64(p.id)*5) % 16
+					c.Vals[0], c.Vals[1], c.Vals[2], c.Vals[3] = turn*8-64, 64-turn*4, turn*256, 0
+					if (int(c.Tick)+int(p.id)*3)%600 == 0 {
+						c.Vals[3] = 1
+					}
+				}
+				var up []byte
+				if n := len(p.spare); n > 0 {
+					up = p.spare[n-1].up[:0]
+					p.spare = p.spare[:n-1]
+				}
+				w.Reset(h.Append(up))
+				game.Uplink{}.Append(&w)
+				game.AppendCommands(&w, rules.Command, cmds, h.Ack.Latest)
+				if !p.rng.Chance(0.02) {
+					p.flying = append(p.flying, flyingPacket{at: tick + 2, up: w.Bytes()})
+				}
+			}
+		}
+		s.Begin(now)
+		out.Reset()
+		s.Encode(0, s.Clients(), &out)
+		for i := range out.Len() {
+			id, b := out.At(i)
+			p := walkers[id-1]
+			h, _, err := wire.DecodeHeader(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !p.rng.Chance(0.02) {
+				p.flying = append(p.flying, flyingPacket{at: tick + 2, seq: h.Seq})
+			}
+		}
+		s.End()
+		if f := s.Faults(); len(f) > 0 {
+			t.Fatal(f)
+		}
+	}
+	seen := 0
+	for _, c := range s.clients {
+		n, _ := c.view.Count()
+		seen += n
+	}
+	if seen/memoryClients < memorySeen {
+		t.Fatalf("%d in sight, want %d", seen/memoryClients, memorySeen)
+	}
+	before := heap()
+	for len(s.clients) > 0 {
+		s.Disconnect(s.clients[len(s.clients)-1].id)
+	}
+	s.clients, s.joins, s.quit = nil, nil, nil
+	after := heap()
+	runtime.KeepAlive(walkers)
+	runtime.KeepAlive(&out)
+	return float64(before-after) / memoryClients
+}
+
+// heap returns the bytes of what can be reached.
+func heap() int64 {
+	var m runtime.MemStats
+	for range 3 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// What a server keeps for each of 200 clients with 250 things in sight each, after a minute of play: everything but the transport and the world that
+// all share.
+func BenchmarkClientMemory(b *testing.B) {
+	for _, budget := range []int{13, 64} {
+		for groups := 1; groups <= 2; groups++ {
+			b.Run(fmt.Sprintf("kbit=%d/groups=%d", budget, groups), func(b *testing.B) {
+				sum := 0.0
+				for range b.N {
+					sum += memoryOf(b, groups, budget*1000/8, time.Minute)
+				}
+				b.ReportMetric(sum/float64(b.N), "B/client")
+			})
+		}
+	}
+}
