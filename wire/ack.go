@@ -28,17 +28,11 @@ func (r *Received) Applied(s Seq) {
 	r.any = true
 	switch {
 	case s.Newer(r.ack.Latest):
-		d := uint(uint16(s - r.ack.Latest))
-		if d > Window {
-			r.ack.History = 0
-		} else {
-			r.ack.History = r.ack.History<<d | 1<<(d-1) // the shift by 64 gives 0, as it must
-		}
+		d := uint16(s - r.ack.Latest)
+		r.ack.History = r.ack.History<<d | 1<<(d-1) // a shift by 64 or more gives 0, as it must
 		r.ack.Latest = s
-	default:
-		if d := uint(uint16(r.ack.Latest - s)); d >= 1 && d <= Window {
-			r.ack.History |= 1 << (d - 1)
-		}
+	case s != r.ack.Latest:
+		r.ack.History |= 1 << uint16(r.ack.Latest-s-1) // beyond the window nothing
 	}
 }
 

@@ -112,6 +112,21 @@ func TestLosslessAcksAreShort(t *testing.T) {
 	}
 }
 
+// Before the first packet of a session, and whichever call comes first, what lies before FirstSeq is no news.
+func TestReceivedBegins(t *testing.T) {
+	for _, s := range []Seq{0, 65535, 65535 - Window, 40000, 1 << 15} {
+		var r Received
+		if r.Accepts(s) {
+			t.Errorf("packet %d is news to a session that begins", s)
+		}
+	}
+	var r Received
+	r.Applied(FirstSeq + 1)
+	if a, ok := r.Ack(); !ok || a.Latest != FirstSeq+1 || a.History != ^uint64(1) || !r.Accepts(FirstSeq) || r.Accepts(FirstSeq-1) {
+		t.Errorf("after packet %d alone: %+v, accepts the first %v, the one before %v", FirstSeq+1, a, r.Accepts(FirstSeq), r.Accepts(FirstSeq-1))
+	}
+}
+
 func BenchmarkReceived(b *testing.B) {
 	var r Received
 	s := FirstSeq

@@ -191,7 +191,6 @@ func (r *BitReader) fill() {
 
 // fillLast is fill where fewer than eight bytes are left.
 func (r *BitReader) fillLast() {
-	r.acc &= 1<<r.n - 1
 	for ; r.n <= 56 && r.pos < len(r.buf); r.pos++ {
 		r.acc |= uint64(r.buf[r.pos]) << r.n
 		r.n += 8

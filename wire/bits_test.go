@@ -175,16 +175,16 @@ func TestRest(t *testing.T) {
 		for range n {
 			w.Bool(true)
 		}
-		b := append(w.Bytes(), "tail"...)
+		b := append(w.Bytes(), "tail, and more than a word"...)
 		var r BitReader
 		r.Reset(b)
 		for range n {
 			r.Bool()
 		}
-		if got := string(r.Rest()); got != "tail" {
+		if got := string(r.Rest()); got != "tail, and more than a word" {
 			t.Errorf("after %d bits: %q", n, got)
 		}
-		if r.Left() != 32 || r.Bits(8) != 't' {
+		if r.Left() != 26*8 || r.Bits(8) != 't' {
 			t.Errorf("after %d bits: Rest does not leave r at the tail", n)
 		}
 	}

@@ -220,6 +220,45 @@ func TestLogAfterLongSilence(t *testing.T) {
 	}
 }
 
+// Once half the range of numbers has been sent any of them may lie in the past: an honest ack that reaches back across the wrap is
+// taken, one of a packet that was never sent is not.
+func TestLogAcrossTheWrap(t *testing.T) {
+	var l Log
+	var x told
+	for i := range 1<<16 + 2 {
+		l.Sent(clock.Time(i), 1, x.f("lost"))
+		a := Ack{Latest: l.NextSeq() - 1, History: ^uint64(0)}
+		if i >= Window {
+			a.Latest -= Window / 2 // half a window late, as on a long path
+		}
+		if !l.Acked(a, x.f("delivered"), x.f("lost")) {
+			t.Fatalf("after %d packets an ack of %d is refused", i+1, a.Latest)
+		}
+		if p := l.Get(a.Latest); !p.Applied() || l.Get(l.NextSeq()-1).Applied() != (i < Window) {
+			t.Fatalf("after %d packets an ack of %d: applied %v, the last one %v", i+1, a.Latest, p.Applied(), l.Get(l.NextSeq()-1).Applied())
+		}
+		if l.Acked(Ack{Latest: l.NextSeq()}, x.f("delivered"), x.f("lost")) {
+			t.Fatalf("after %d packets an ack of the next is taken", i+1)
+		}
+		if x = x[:0]; i == 1<<15 && !l.long {
+			t.Fatal("half the range is not noticed")
+		}
+	}
+}
+
+// Newest begins where it is told to and ends where the one who looks has seen enough.
+func TestNewestStops(t *testing.T) {
+	var l Log
+	for range 20 {
+		l.Sent(0, 1, nil)
+	}
+	var seen []Seq
+	l.Newest(15, func(p *Packet) bool { seen = append(seen, p.Seq); return p.Seq > 13 })
+	if !slices.Equal(seen, []Seq{15, 14, 13}) {
+		t.Errorf("seen %v, want 15, 14, 13", seen)
+	}
+}
+
 // Late acknowledgements count: what was taken for lost and had arrived is reported as delivered, once.
 func TestLateAck(t *testing.T) {
 	var l Log

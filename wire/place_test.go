@@ -45,6 +45,9 @@ func TestPlaceVectors(t *testing.T) {
 			if p, n, err := decode(append(data, 0xaa)); p != places[i].p || n != len(data) || err != nil {
 				t.Errorf("%s: decodes as %+v in %d bytes, %v", lines[0], p, n, err)
 			}
+			if p, n, err := decode(data); p != places[i].p || n != len(data) || err != nil {
+				t.Errorf("%s, nothing behind it: decodes as %+v in %d bytes, %v", lines[0], p, n, err)
+			}
 			for cut := range data {
 				if p, n, err := decode(data[:cut]); p != (Place{}) || n != 0 || !errors.Is(err, ErrTruncated) {
 					t.Errorf("%s cut to %d bytes: %+v, %d, %v", lines[0], cut, p, n, err)
