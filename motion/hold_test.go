@@ -107,7 +107,7 @@ func TestWhatTheOlderShowsIsOver(t *testing.T) {
 		told := *b
 		told.Cut, told.Start = clock.Tick(rapid.IntRange(0, 100).Draw(t, "cut")), clock.Tick(rapid.IntRange(0, 101).Draw(t, "start"))
 		if rapid.Bool().Draw(t, "just then") {
-			told.Cut, told.Start = 100, 101
+			told.Cut, told.Start = 100, clock.Tick(rapid.IntRange(99, 101).Draw(t, "just"))
 		}
 		at := clock.Tick(99).Frac() + clock.TickFrac(rapid.IntRange(0, 140*clock.FracPerTick).Draw(t, "time"))
 		got, want := make([]int64, foreComps), make([]int64, foreComps)
@@ -276,8 +276,53 @@ func TestFadeOfEachClass(t *testing.T) {
 	f.Reset()
 	f.Draw(k, g, rec, 7, 5, nil, make([]int64, foreComps))
 	said[forePos] = 200 * 256
+	now := slices.Clone(said)
+	if f.Draw(k, g, rec, 8, 5, said, now); now[forePos] != 0 { // twice at one moment: it stands where it stood
+		t.Errorf("no time passes and it moves to %d", now[forePos])
+	}
 	if f.Draw(k, g, rec, 8, 4, said, said); said[forePos] != 200*256 {
 		t.Errorf("a picture of before the last fades: %d", said[forePos])
+	}
+}
+
+// A rotation that steps steps, and looking about goes the short way also over south, where up and down never do.
+func TestStepsAndSouth(t *testing.T) {
+	k := kind(t, fore{}, 30)
+	at := func(tick clock.Tick, turn, yaw, pitch int64) *motion.State {
+		s := &motion.State{Tick: tick, Vals: make([]int64, foreComps)}
+		s.Vals[foreTurn], s.Vals[foreFix], s.Vals[foreLook], s.Vals[foreLook+1] = turn, turn, yaw, pitch
+		return s
+	}
+	for _, c := range []struct {
+		from, to   *motion.State
+		yaw, pitch int64 // half way
+	}{
+		{at(100, 0, 170, 350), at(102, 100, 190, 20), 180, 5},
+		{at(100, 0, 350, 20), at(102, 100, 20, 350), 5, 5},
+		{at(100, 0, 190, 280), at(102, 100, 170, 80), 180, 0},
+	} {
+		dst := make([]int64, foreComps)
+		motion.Draw(k, &k.Groups[0], c.from, c.to, clock.Tick(101).Frac(), dst)
+		if dst[foreFix] != 0 || dst[foreTurn] == 0 || dst[foreTurn] >= 100*256 || dst[foreLook] != c.yaw*256 || dst[foreLook+1] != c.pitch*256 {
+			t.Errorf("half way from %v to %v: %v", c.from.Vals[foreTurn:foreYaw], c.to.Vals[foreTurn:foreYaw], dst[foreTurn:foreYaw])
+		}
+	}
+}
+
+// A receiver's angle strays the short way round; between records closer than Converge it leaves the older one as it is.
+func TestReckonAcrossNorthAndBetweenCloseRecords(t *testing.T) {
+	k := kind(t, boat{}, 30)
+	s := boatAt(100, 0, 0, 359, 0)
+	for yaw, want := range map[int64]bool{356: false, 355: true, 0: false, 2: false, 3: true, 179: true} {
+		if got := motion.Strays(k, &k.Groups[0], s, []int64{0, 0, 0, 0, yaw, 0, 1}, 105); got != want {
+			t.Errorf("at %d degrees instead of 359: strays %v", yaw, got)
+		}
+	}
+	a, b := boatAt(100, 0, 300, 0, 0), boatAt(102, 100, 300, 0, 0) // 80 cm off
+	for f, want := range map[clock.TickFrac]int64{0: 0, 256: 10 + 40, 512: 100} {
+		if got := drawBoat(k, a, b, clock.Tick(100).Frac()+f)[boatX]; max(got-want*256, want*256-got) > 256 {
+			t.Errorf("%d/256 ticks after the older: at %d cm, want %d", f, got/256, want)
+		}
 	}
 }
 
