@@ -28,8 +28,8 @@ func NewIntake() *Intake {
 	return &Intake{queue: make(chan *Link, Backlog), closed: make(chan struct{}), open: make(map[*Link]struct{})}
 }
 
-// Join makes a connection with start, which gets cfg with an OnDone that must stay in it, and queues
-// it for Accept. It fails with ErrClosed before start is called, with the error of start, or with
+// Join makes a connection with start, which must hand the cfg that it gets to NewLink, and queues it
+// for Accept. It fails with ErrClosed before start is called, with the error of start, or with
 // ErrBusy, in which case the connection is closed.
 func (in *Intake) Join(cfg LinkConfig, start func(LinkConfig) (*Link, error)) error {
 	in.mu.Lock()
@@ -42,11 +42,7 @@ func (in *Intake) Join(cfg LinkConfig, start func(LinkConfig) (*Link, error)) er
 
 	var l *Link
 	known := make(chan struct{}) // l is set: the connection may end before start returns
-	done := cfg.OnDone
-	cfg.OnDone = func() {
-		if done != nil {
-			done()
-		}
+	cfg.ended = func() {
 		<-known
 		in.mu.Lock()
 		delete(in.open, l)

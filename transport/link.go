@@ -50,6 +50,10 @@ type LinkConfig struct {
 	// OnAdmit and OnDone are called once each, if not nil: when the visitor is admitted, and right
 	// before Done is closed.
 	OnAdmit, OnDone func()
+
+	// ended is the Intake's: it is called right after Done is closed, so that whoever waits for the
+	// Intake finds Done closed.
+	ended func()
 }
 
 // A Link is a Conn made of a Carrier. It owns the goroutines of the connection: one that sends
@@ -474,6 +478,9 @@ func (l *Link) shut() {
 		l.cfg.OnDone()
 	}
 	close(l.done)
+	if l.cfg.ended != nil {
+		l.cfg.ended()
+	}
 }
 
 // Done implements Conn.

@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"meanwhile/clock"
 	"meanwhile/wire"
 )
 
@@ -244,6 +245,27 @@ func TestGateForgetsAddresses(t *testing.T) {
 	}
 	if len(g.by) != 0 {
 		t.Errorf("%d addresses remembered", len(g.by))
+	}
+}
+
+// Whoever waited for an Intake to close finds every connection's Done closed.
+func TestIntakeOutlivesItsConnections(t *testing.T) {
+	for range 2000 {
+		in := NewIntake()
+		var l *Link
+		if err := in.Join(LinkConfig{Clock: func() clock.Time { return 0 }}, func(cfg LinkConfig) (*Link, error) {
+			f := newFake()
+			l = NewLink(cfg, f, f.read)
+			return l, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		in.Close("over")
+		select {
+		case <-l.Done():
+		default:
+			t.Fatal("Close returned before the connection had ended")
+		}
 	}
 }
 
