@@ -682,6 +682,7 @@ func TestPanics(t *testing.T) {
 		if _, err := s.try("eve", "one", nil); err == nil || !strings.Contains(err.Error(), "has failed") {
 			t.Errorf("eve was told %v", err)
 		}
+		synctest.Wait() // eve is told before the room is counted
 		if st := s.Stats(); st.Failed != 2 {
 			t.Errorf("%+v", st)
 		}

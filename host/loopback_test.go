@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -15,6 +16,23 @@ import (
 	"meanwhile/transport/websocket"
 	"meanwhile/transport/webtransport"
 )
+
+// patience bounds every wait in real time. It says that something hangs, never that it is slow.
+const patience = 30 * time.Second
+
+// until waits until ok returns nil.
+func until(t testing.TB, what string, ok func() error) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		err := ok()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("never happened: %s: %v", what, err)
+		}
+	}
+}
 
 // Players over every real transport play in one room, then stand still and hold the same world.
 func TestLoopback(t *testing.T) {
@@ -71,28 +89,37 @@ func TestLoopback(t *testing.T) {
 		go func() { g.left <- p.Run(context.Background()) }()
 		guests = append(guests, g)
 	}
-	time.Sleep(2 * time.Second)
+	// However slow the machine is: everybody has played a while, and then nobody moves.
+	for _, g := range guests {
+		until(t, g.Conn().Name()+" plays", func() (err error) {
+			g.Do(func(c *client.Client) {
+				if st := c.Stats(); st.Received < 20 || st.Confirmed < 10 || !st.Synced {
+					err = fmt.Errorf("%+v", st)
+				}
+			})
+			return err
+		})
+	}
 	for _, g := range guests {
 		g.SetBot(nil)
 	}
-	for i := 0; ; i++ {
-		time.Sleep(100 * time.Millisecond)
-		if err = s.converged("lobby", guests...); err == nil {
-			break
-		} else if i == 100 {
-			t.Fatal(err)
-		}
-	}
+	until(t, "all hold the same world", func() error { return s.converged("lobby", guests...) })
 	for _, g := range guests {
 		g.Do(func(c *client.Client) {
 			st, name := c.Stats(), g.Conn().Name()
-			if st.Malformed+st.Foreign != 0 || st.Received < 20 || st.Confirmed < 10 || !st.Synced {
+			if st.Malformed+st.Foreign != 0 {
 				t.Errorf("%s: %+v", name, st)
 			}
 			t.Logf("%-12s round trip %v, clock to %v, %d of %d predictions corrected", name, st.RTT, st.Bound, st.Corrections, st.Confirmed)
 		})
 	}
-	if st := h.Stats(); st.Players != 3 || st.Drops.Malformed+st.Drops.HostileAck+st.Faults != 0 {
+	until(t, "three players are counted", func() error { // which is done once a second
+		if n := h.Stats().Players; n != 3 {
+			return fmt.Errorf("%d players", n)
+		}
+		return nil
+	})
+	if st := h.Stats(); st.Drops.Malformed+st.Drops.HostileAck+st.Faults != 0 {
 		t.Errorf("%+v", st)
 	}
 
