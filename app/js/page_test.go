@@ -76,6 +76,7 @@ func TestQuickstart(t *testing.T) {
 	p := browser.New(t)
 	p.Open(s.URL)
 	p.WaitFor("engine.commands.length > 3")
+	p.WaitFor(`getComputedStyle(document.querySelector(".meanwhile-notice")).opacity === "0"`) // the veil has faded
 
 	// It fills the window and follows the own avatar: 40 metres across 1280 pixels are 32 a metre.
 	img := p.Screenshot("zap")

@@ -26,6 +26,7 @@ import (
 // counts. Both of its transports speak to the same counters.
 type peer struct {
 	answer func(transport, hello string) string // "" says nothing
+	late   chan struct{}                        // if not nil, WebSockets open when it is closed: the other transport wins on any machine
 	hellos atomic.Int32
 	grams  atomic.Int32
 
@@ -51,6 +52,13 @@ func (s *peer) opened(f func()) {
 }
 
 func (s *peer) websocket(w http.ResponseWriter, r *http.Request) {
+	if s.late != nil {
+		select {
+		case <-s.late:
+		case <-r.Context().Done():
+			return
+		}
+	}
 	c, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return
@@ -210,6 +218,8 @@ func TestTransports(t *testing.T) {
 	t.Run("both", func(t *testing.T) {
 		s := newSite(t)
 		peer := newPeer(s, welcome)
+		peer.late = make(chan struct{}) // the head start is a matter of time, and a busy machine may need more of it
+		t.Cleanup(func() { close(peer.late) })
 		s.set(online(peer.webtransport(t, s.URL), socket, "1"))
 		open(t, s, "")
 		if got := transport(t); got != "webtransport" {
@@ -275,12 +285,17 @@ func TestTransports(t *testing.T) {
 
 	t.Run("the first answers nothing", func(t *testing.T) {
 		s := newSite(t)
+		late := make(chan struct{})
+		heard := sync.OnceFunc(func() { close(late) })
+		t.Cleanup(heard)
 		peer := newPeer(s, func(transport, hello string) string {
 			if transport == "webtransport" {
+				heard()
 				return ""
 			}
 			return "welcome"
 		})
+		peer.late = late // the first is the one that answers nothing
 		s.set(online(peer.webtransport(t, s.URL), socket, "1"))
 		open(t, s, "")
 		if got := transport(t); got != "websocket" {

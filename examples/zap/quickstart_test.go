@@ -156,6 +156,10 @@ func TestQuickstart(t *testing.T) {
 // play opens the page as a newcomer would, and walks.
 func play(t *testing.T, url string, said func() string) {
 	p := browser.New(t)
+	// Over WebTransport alone: on a busy machine WebSocket could win.
+	p.Before(`Worker = class extends Worker {
+		postMessage(order, ...rest) { super.postMessage(order.do === "connect" ? { ...order, websocket: null } : order, ...rest) }
+	}`)
 	p.Open(url)
 	// The own avatar stays in the middle of the window, and what is around it moves when a key is held.
 	mine := func() bool {
@@ -163,12 +167,15 @@ func play(t *testing.T, url string, said func() string) {
 		r, g, b, _ := img.At(browser.Width/2, browser.Height/2-10).RGBA()
 		return fmt.Sprintf("%02x%02x%02x", r>>8, g>>8, b>>8) == "56b4e9"
 	}
-	for i := 0; !mine(); i++ {
-		if i == 100 {
-			t.Fatal("the own avatar is not in the middle of the window")
+	inTheMiddle := func(when string) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); !mine(); time.Sleep(100 * time.Millisecond) { // a shot may cover it for a moment
+			if time.Now().After(end) {
+				t.Fatalf("the own avatar is not in the middle of the window %s", when)
+			}
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
+	inTheMiddle("at first")
 	if !strings.Contains(said(), "msg=\"player joined\"") || !strings.Contains(said(), "transport=webtransport") {
 		t.Errorf("nobody joined over WebTransport:\n%s", said())
 	}
@@ -178,7 +185,5 @@ func play(t *testing.T, url string, said func() string) {
 	time.Sleep(500 * time.Millisecond)
 	p.MouseUp(browser.Left)
 	p.KeyUp("KeyD")
-	if !mine() {
-		t.Error("the avatar was lost on the way")
-	}
+	inTheMiddle("after a walk")
 }

@@ -248,6 +248,15 @@ func (p *Page) Open(url string) {
 	}
 }
 
+// Before runs a script in every page that is opened later, before the page's own scripts.
+func (p *Page) Before(js string) {
+	p.t.Helper()
+	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := page.AddScriptToEvaluateOnNewDocument(js).Do(ctx)
+		return err
+	}))
+}
+
 // Resize sets the size of the page's content in CSS pixels.
 func (p *Page) Resize(width, height int) {
 	p.t.Helper()

@@ -9,12 +9,17 @@ import (
 	"image/color"
 	"io"
 	"io/fs"
+	"log"
 	"math"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,13 +49,38 @@ type server struct {
 	stop func()
 }
 
-// serve runs a server. addr is that of an earlier one, or "".
-func serve(t *testing.T, rules *game.Rules, bots int, addr string) *server {
+// A door is an address that stays while the server behind it comes and goes: a port that was given back
+// may be another program's by the time it is wanted again.
+type door struct {
+	URL    string
+	server atomic.Pointer[url.URL]
+}
+
+func newDoor(t *testing.T, server string) *door {
+	d := &door{}
+	d.to(server)
+	// The host that the page asked for is kept, so that the page is no stranger to the server.
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(d.server.Load()); r.Out.Host = r.In.Host },
+		ErrorLog: log.New(io.Discard, "", 0)}
+	h := httptest.NewServer(proxy)
+	t.Cleanup(h.Close)
+	d.URL = h.URL + "/"
+	return d
+}
+
+// to leads to a server.
+func (d *door) to(server string) {
+	u, err := url.Parse(server)
+	if err != nil {
+		panic(err)
+	}
+	d.server.Store(u)
+}
+
+// serve runs a server.
+func serve(t *testing.T, rules *game.Rules, bots int) *server {
 	t.Helper()
 	p := program(t)
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
 	var s *site.Site
 	// UDP goes into a black hole, or the server plays something else: as /meanwhile.json, with changes.
 	black, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -76,7 +106,7 @@ func serve(t *testing.T, rules *game.Rules, bots int, addr string) *server {
 		})
 	}
 	s, err = site.Listen(site.Config{
-		Addr: addr, Pages: []fs.FS{os.DirFS("testdata"), os.DirFS("../../../examples/zap/web")},
+		Addr: "127.0.0.1:0", Pages: []fs.FS{os.DirFS("testdata"), os.DirFS("../../../examples/zap/web")},
 		Host: host.Config{Rules: rules, Bots: bots, Seed: 7},
 		Handlers: map[string]http.Handler{
 			"/blocked.json": changed(func(c map[string]any) {
@@ -114,7 +144,7 @@ func rules(t *testing.T, def *game.Definition[zap.Cmd]) *game.Rules {
 
 // The quickstart, whole: its page, its program, its server, in a browser.
 func TestQuickstart(t *testing.T) {
-	s := serve(t, rules(t, &zap.Game), 3, "")
+	s := serve(t, rules(t, &zap.Game), 3)
 	p := browser.New(t) // after the site, so that it is closed before it
 	p.Open(s.URL)
 	p.WaitFor(notice + ` === "" && document.querySelector("canvas").width === 1280`)
@@ -170,9 +200,9 @@ func words(p *browser.Page, js string) (v string) {
 }
 
 func TestPlaying(t *testing.T) {
-	s := serve(t, rules(t, &zap.Game), 4, "")
-	p := browser.New(t) // after the site, so that it is closed before it
-	fresh(p, s, "?name=Ann")
+	s := serve(t, rules(t, &zap.Game), 4)
+	p := browser.New(t)                             // after the site, so that it is closed before it
+	fresh(p, s, "?name=Ann&transport=webtransport") // or WebSocket could win on a busy machine
 
 	t.Run("over WebTransport", func(t *testing.T) {
 		if got := words(p, "g.transport"); got != "webtransport" {
@@ -181,45 +211,56 @@ func TestPlaying(t *testing.T) {
 	})
 
 	// The key goes into the next command and the next command into the next picture, whatever the network is like.
-	// Two ticks: the picture lies between the newest two.
+	// Two ticks: the picture lies between the newest two. A busy machine may draw none before there are more.
 	t.Run("the own avatar moves at once", func(t *testing.T) {
 		for _, delay := range []int{0, 300} {
 			p.Eval(fmt.Sprintf("g.set('delayMs', %d)", delay), nil)
-			p.WaitFor(fmt.Sprintf("g.stats.rttMs > %d && g.stats.rttMs < %d", 2*delay-20, 2*delay+200))
+			p.WaitFor(fmt.Sprintf("g.stats.rttMs > %d", 2*delay-20))
+			p.WaitFor("Math.abs(g.me.vel.x) < 0.01")
 			p.Eval(`window.trial = new Promise(done => {
 				const draw = g.draw, command = g.command, x = g.me.pos.x, code = x < 20 ? "KeyD" : "KeyA"
-				let ticks = 0
+				let ticks = 0, still = 0 // commands since the key, and those of the last picture in which nothing had moved
 				g.command = () => { ticks++; return command() }
 				g.keys.press(code)
 				g.draw = w => {
 					draw(w)
-					if (Math.abs(g.me.pos.x - x) < 0.01 && ticks < 60) return
+					const late = still >= 2 && ticks > still
+					if (!late && Math.abs(g.me.pos.x - x) < 0.01) {
+						still = ticks
+						return
+					}
 					g.draw = draw
 					g.command = command
-					setTimeout(() => { g.keys.release(code); done(ticks) }, 500)
+					setTimeout(() => { g.keys.release(code); done(late ? still : 0) }, 500)
 				}
 			})`, nil)
-			if ticks := number(p, "trial"); ticks > 2 {
-				t.Errorf("with %d ms each way the avatar moved after %v commands", delay, ticks)
+			if still := number(p, "trial"); still > 0 {
+				t.Errorf("with %d ms each way the avatar was drawn where it was after %v commands", delay, still)
 			}
 		}
 		p.Eval("g.set('delayMs', 0)", nil)
 	})
 
 	t.Run("hidden and back", func(t *testing.T) {
+		// What is told of a page that draws nothing.
+		p.Eval(`window.look = () => {
+			if (g.call("draw", g.bytes) <= g.floats.length) g.model.take(g.floats, () => g.engine.texts())
+			return g.stats
+		}`, nil)
 		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)
 		p.WaitFor("Math.abs(g.me.vel.x) > 8")
-		before := number(p, "g.stats.starved")
 		p.Hide()
-		p.Eval("new Promise(r => setTimeout(r, 4000))", nil)
+		p.Eval("window.since = look().serverMs", nil)
+		p.WaitFor("look().newestMs > since + 500") // the server knows by now that the page is away, and the page what came before
+		before := number(p, "g.stats.starved")
+		p.WaitFor("look().newestMs > since + 4500")
+		if n := number(p, "g.stats.starved") - before; n > 15 {
+			t.Errorf("%v commands were missed by a page that was away", n)
+		}
 		p.Show()
 		p.WaitFor("g.stats.state === 1 && g.me && Math.abs(g.me.vel.x) < 0.01")
 		p.Eval("g.keys.press('KeyW'); g.keys.press('KeyS')", nil)
 		p.Eval("g.keys.release('KeyW'); g.keys.release('KeyS')", nil)
-		p.Eval("new Promise(r => setTimeout(r, 1000))", nil)
-		if n := number(p, "g.stats.starved") - before; n > 15 {
-			t.Errorf("%v commands were missed by a page that was away", n)
-		}
 		y := number(p, "g.me.pos.y")
 		p.Eval("window.way = g.me.pos.y < 12 ? 'KeyS' : 'KeyW'; g.keys.press(way)", nil)
 		p.WaitFor(fmt.Sprintf("Math.abs(g.me.pos.y - %v) > 2", y))
@@ -258,9 +299,10 @@ func TestPlaying(t *testing.T) {
 	})
 
 	t.Run("a shot is seen once", func(t *testing.T) {
-		p.Eval("g.me && (zaps.length = 0)", nil)
-		p.WaitFor("g.me.ammo > 0 || (g.autopilot = true, false)") // a bot finds more
-		p.Eval("g.autopilot = false; zaps.length = 0", nil)
+		// A bot finds ammunition; the server agrees that it is there, and the weapon has cooled down.
+		p.WaitFor(`g.me.ammo === 0 ? (g.autopilot = true, false) : g.autopilot ? (g.autopilot = false, window.since = g.stats.serverMs, false)
+			: !(g.stats.newestMs < window.since + 500) && g.stats.tick > g.me.ready`)
+		p.Eval("zaps.length = 0", nil)
 		p.MouseMove(900, 300)
 		p.MouseDown(browser.Left)
 		p.MouseUp(browser.Left)
@@ -285,8 +327,8 @@ func TestPlaying(t *testing.T) {
 		if got := words(p, "g.set('profile', 'moon')"); got != `There is no network "moon".` {
 			t.Errorf("refused with %q", got)
 		}
-		p.Eval("g.set('profile', '')", nil)
-		p.WaitFor("g.stats.rttMs < 60")
+		p.Eval("g.set('profile', ''); window.cleared = g.now", nil)
+		p.WaitFor("[true, false].every(up => flown.some(f => f.up === up && f.sentMs > cleared && f.arrivedMs - f.sentMs < 50))")
 		p.Eval("g.autopilot = false", nil)
 	})
 
@@ -314,7 +356,7 @@ func TestPlaying(t *testing.T) {
 func TestConnecting(t *testing.T) {
 	p := browser.New(t)
 	t.Run("UDP is blocked", func(t *testing.T) {
-		s := serve(t, rules(t, &zap.Game), 1, "")
+		s := serve(t, rules(t, &zap.Game), 1)
 		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
 		fresh(p, s, "?config=/blocked.json")
 		if got := words(p, "g.transport"); got != "websocket" {
@@ -329,7 +371,7 @@ func TestConnecting(t *testing.T) {
 	t.Run("other rules", func(t *testing.T) {
 		other := zap.Game
 		other.Kinds = game.Kinds(zap.Pilots, zap.Gems, game.NewKind[wall]("wall"))
-		s := serve(t, rules(t, &other), 0, "")
+		s := serve(t, rules(t, &other), 0)
 		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
 		p.Open(s.URL + "test.html")
 		p.WaitFor("failure")
@@ -344,22 +386,23 @@ func TestConnecting(t *testing.T) {
 	})
 
 	t.Run("another game", func(t *testing.T) {
-		s := serve(t, rules(t, &zap.Game), 0, "")
+		s := serve(t, rules(t, &zap.Game), 0)
 		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
 		p.Open(s.URL + "test.html?config=/chess.json")
 		p.WaitFor(`failure === "This page's program plays zap, but the server plays chess. Reload the page."`)
 	})
 
 	t.Run("the server restarts", func(t *testing.T) {
-		s := serve(t, rules(t, &zap.Game), 2, "")
+		s := serve(t, rules(t, &zap.Game), 2)
+		door := newDoor(t, s.URL)
 		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
-		fresh(p, s, "?name=Ann")
+		fresh(p, &server{URL: door.URL}, "?name=Ann")
 		p.Eval("window.before = { me: g.me, pilots: g.world.pilot, id: g.me.id }", nil)
 		s.stop()
 		p.WaitFor(notice + `.startsWith("Connection lost. Reconnecting")`)
 		p.WaitFor("g.stats.state === 0 && g.world.pilot.length > 1") // the last picture stays
 		p.Screenshot("reconnecting")
-		serve(t, rules(t, &zap.Game), 2, strings.Trim(strings.TrimPrefix(s.URL, "http:"), "/"))
+		door.to(serve(t, rules(t, &zap.Game), 2).URL)
 		p.WaitFor(notice + ` === "" && g.stats.state === 1 && g.me && g.me.mine`)
 		x := number(p, "g.me.pos.x")
 		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)
