@@ -27,6 +27,8 @@ func TestConn(t *testing.T) {
 	conntest.Run(t, "memory", open)
 }
 
+func TestHelloTimeout(t *testing.T) { conntest.HelloTimeout(t, open) }
+
 // In virtual time, over paths that delay: stamps and arrivals tell the delay exactly.
 func TestFilterInVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

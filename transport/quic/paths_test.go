@@ -6,9 +6,9 @@ import (
 	"net"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"meanwhile/clock"
@@ -46,120 +46,54 @@ func TestBothOnOnePort(t *testing.T) {
 	}
 }
 
-// A relay stands between clients and a server and can fall silent in either direction.
-type relay struct {
-	socket *net.UDPConn
-	server *net.UDPAddr
-	dark   atomic.Bool
-	wg     sync.WaitGroup
-
-	mu   sync.Mutex
-	legs map[string]*net.UDPConn
-}
-
-func newRelay(t testing.TB, server string) *relay {
-	t.Helper()
-	to, err := net.ResolveUDPAddr("udp", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &relay{socket: s, server: to, legs: map[string]*net.UDPConn{}}
-	r.wg.Go(r.up)
-	t.Cleanup(func() {
-		s.Close()
-		r.mu.Lock()
-		for _, leg := range r.legs {
-			leg.Close()
-		}
-		r.mu.Unlock()
-		r.wg.Wait()
-	})
-	return r
-}
-
-func (r *relay) up() {
-	buf := make([]byte, 2048)
-	for {
-		n, from, err := r.socket.ReadFromUDP(buf)
-		if err != nil {
-			return
-		}
-		r.mu.Lock()
-		leg := r.legs[from.String()]
-		if leg == nil {
-			if leg, err = net.DialUDP("udp", nil, r.server); err != nil {
-				r.mu.Unlock()
-				return
-			}
-			r.legs[from.String()] = leg
-			r.wg.Go(func() {
-				buf := make([]byte, 2048)
-				for {
-					n, err := leg.Read(buf)
-					if err != nil {
-						return
-					}
-					if !r.dark.Load() {
-						_, _ = r.socket.WriteToUDP(buf[:n], from)
-					}
-				}
-			})
-		}
-		r.mu.Unlock()
-		if !r.dark.Load() {
-			_, _ = leg.Write(buf[:n])
-		}
-	}
-}
-
 // A peer that goes dark never blocks Send: what the path does not take is displaced by newer
 // datagrams and reported. When the peer stays away, the connection ends.
 func TestPeerGoneDark(t *testing.T) {
-	t.Parallel()
-
 	for _, name := range []string{"quic", "webtransport"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			l, c := serve(t, Config{IdleTimeout: time.Second})
-			r := newRelay(t, l.Addr())
-			addr := r.socket.LocalAddr().String()
-			n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) {
-				if name == "quic" {
-					return Dial(ctx, addr, DialConfig{Clock: conntest.Clock, TLS: cert.Pin(pins(t, c)...)})
-				}
-				return dialWebAt(ctx, addr, cert.Pin(pins(t, c)...))
-			}}
-			_, server := conntest.Connect(t, n, true)
-			r.dark.Store(true)
-			var (
-				seq     wire.Seq
-				dropped []wire.Seq
-			)
-			conntest.Until(t, "the path is full", func() bool {
-				for range 20 { // nobody acknowledges: what does not fit the window stays
-					seq++
-					server.Send(conntest.Datagram(seq, transport.MaxDatagram))
-				}
-				dropped = server.Dropped(dropped)
-				return len(dropped) > 50
-			})
-			for i, s := range dropped[1:] {
-				if !s.Newer(dropped[i]) {
-					t.Fatalf("reports %d and %d are %d and %d", i, i+1, dropped[i], s)
-				}
-			}
-			if s := server.Stats(); s.DroppedOld == 0 || s.Sent+s.DroppedOld+transport.Mailbox+1 < uint64(seq) {
-				t.Errorf("of %d: %+v", seq, s)
-			}
-			conntest.Wait(t, server.Done(), "the server never notices")
-			if !strings.Contains(server.Err().Error(), "silent") {
-				t.Error(server.Err())
-			}
-		})
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { testPeerGoneDark(t, name) }) })
+	}
+}
+
+func testPeerGoneDark(t *testing.T, name string) {
+	const idle = time.Second
+	b := inBubble(t, Config{IdleTimeout: idle})
+	n := b.native()
+	if name == "webtransport" {
+		n = b.web()
+	}
+	_, server := conntest.Connect(t, n, true)
+	time.Sleep(time.Minute)
+	if err := server.Err(); err != nil {
+		t.Fatalf("a quiet peer is not kept: %v", err)
+	}
+	b.router.dark.Store(true)
+	start := time.Now()
+	var (
+		seq     wire.Seq
+		dropped []wire.Seq
+	)
+	conntest.Until(t, "the path is full", func() bool {
+		for range 20 { // nobody acknowledges: what does not fit the window stays
+			seq++
+			server.Send(conntest.Datagram(seq, transport.MaxDatagram))
+		}
+		dropped = server.Dropped(dropped)
+		return len(dropped) > 50
+	})
+	for i, s := range dropped[1:] {
+		if !s.Newer(dropped[i]) {
+			t.Fatalf("reports %d and %d are %d and %d", i, i+1, dropped[i], s)
+		}
+	}
+	if s := server.Stats(); s.DroppedOld == 0 || s.Sent+s.DroppedOld+transport.Mailbox+1 < uint64(seq) {
+		t.Errorf("of %d: %+v", seq, s)
+	}
+	conntest.Wait(t, server.Done(), "the server never notices")
+	if !strings.Contains(server.Err().Error(), "silent") {
+		t.Error(server.Err())
+	}
+	if d := time.Since(start); d > 2*idle {
+		t.Errorf("noticed after %v", d)
 	}
 }
 

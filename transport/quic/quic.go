@@ -38,6 +38,8 @@ type Config struct {
 	// HelloTimeout bounds the handshake, and then the time until a client is admitted; IdleTimeout
 	// ends connections whose peer is silent. 0 means the defaults of package transport.
 	HelloTimeout, IdleTimeout time.Duration
+
+	socket net.PacketConn // of tests that need no kernel; nil opens one at Addr
 }
 
 // Counts says what a Listener did with those who came.
@@ -54,7 +56,7 @@ type Counts struct {
 type Listener struct {
 	cfg    Config
 	gate   *transport.Gate
-	socket *net.UDPConn
+	socket net.PacketConn
 	tr     *quic.Transport
 	ln     *quic.Listener
 	web    *webtransport.Server
@@ -107,8 +109,10 @@ func Listen(cfg Config) (*Listener, error) {
 	if l.gate == nil {
 		l.gate = transport.NewGate(0, 0)
 	}
-	if l.socket, err = net.ListenUDP("udp", addr); err != nil {
-		return nil, fmt.Errorf("quic: %w", err)
+	if l.socket = cfg.socket; l.socket == nil {
+		if l.socket, err = net.ListenUDP("udp", addr); err != nil {
+			return nil, fmt.Errorf("quic: %w", err)
+		}
 	}
 	l.tr = &quic.Transport{
 		Conn: l.socket,

@@ -2,13 +2,18 @@ package quic
 
 import (
 	"context"
-	"crypto/tls"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/testutils/simnet"
 
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/internal/conntest"
+	"meanwhile/transport/internal/overquic"
 	"meanwhile/transport/webtransport"
 )
 
@@ -49,10 +54,6 @@ func dialWeb(ctx context.Context, l *Listener, origin string, pin ...cert.Finger
 		webtransport.DialConfig{Clock: conntest.Clock, TLS: cert.Pin(pin...), Origin: origin})
 }
 
-func dialWebAt(ctx context.Context, addr string, t *tls.Config) (transport.Conn, error) {
-	return webtransport.Dial(ctx, "https://"+addr+transport.Path, webtransport.DialConfig{Clock: conntest.Clock, TLS: t})
-}
-
 func TestNative(t *testing.T) {
 	t.Parallel()
 
@@ -72,5 +73,69 @@ func TestWebTransport(t *testing.T) {
 		return conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) {
 			return dialWeb(ctx, l, "", pins(t, c)...)
 		}}
+	})
+}
+
+// A bubbleNet is a Listener and its clients in a bubble of synctest, where time is virtual: packets
+// go from hand to hand.
+type bubbleNet struct {
+	*Listener
+	pins   []cert.Fingerprint
+	router ether
+	ports  int
+}
+
+// An ether is what packets travel through.
+type ether struct {
+	simnet.PerfectRouter
+	dark atomic.Bool // nothing arrives any more
+}
+
+func (e *ether) SendPacket(p simnet.Packet) error {
+	if e.dark.Load() {
+		return nil
+	}
+	return e.PerfectRouter.SendPacket(p)
+}
+
+// inBubble returns a Listener that is reached without sockets.
+func inBubble(t testing.TB, cfg Config) *bubbleNet {
+	t.Helper()
+	n := &bubbleNet{}
+	cfg.socket = n.socket()
+	l, c := serve(t, cfg)
+	n.Listener, n.pins = l, pins(t, c)
+	return n
+}
+
+// socket returns one more socket of this machine.
+func (n *bubbleNet) socket() net.PacketConn {
+	n.ports++
+	return simnet.NewBlockingSimConn(&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: n.ports}, &n.router)
+}
+
+func (n *bubbleNet) native() conntest.Network {
+	return conntest.Network{Listener: n, Dial: func(ctx context.Context) (transport.Conn, error) {
+		return dialNative(overquic.From(ctx, n.socket()), n.Listener, n.pins...)
+	}}
+}
+
+func (n *bubbleNet) web() conntest.Network {
+	return conntest.Network{Listener: n, Dial: func(ctx context.Context) (transport.Conn, error) {
+		return dialWeb(overquic.From(ctx, n.socket()), n.Listener, "", n.pins...)
+	}}
+}
+
+// raw dials as somebody who does not use our client.
+func (n *bubbleNet) raw(t testing.TB, protocol string) (*quic.Conn, error) {
+	return rawFrom(t, overquic.From(conntest.Context(t), n.socket()), n.Listener, protocol)
+}
+
+func TestHelloTimeout(t *testing.T) {
+	conntest.HelloTimeout(t, func(t testing.TB, hello time.Duration) conntest.Network {
+		return inBubble(t, Config{HelloTimeout: hello}).native()
+	})
+	conntest.HelloTimeout(t, func(t testing.TB, hello time.Duration) conntest.Network {
+		return inBubble(t, Config{HelloTimeout: hello}).web()
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	ws "github.com/coder/websocket"
@@ -128,21 +129,21 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
-func TestFloodIsBounded(t *testing.T) {
-	t.Parallel()
+// A flood of visitors fills the Gate and nothing else, and ebbs when none of them says hello.
+func TestFloodIsBounded(t *testing.T) { synctest.Test(t, testFloodIsBounded) }
 
+func testFloodIsBounded(t *testing.T) {
 	const most = 4
-	s, url := serve(t, Config{Gate: transport.NewGate(most, 0), HelloTimeout: 2 * time.Second})
-	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
-	conntest.Connect(t, n, true)
+	s, n := inBubble(t, Config{Gate: transport.NewGate(most, 0), HelloTimeout: 2 * time.Second})
+	conntest.Connect(t, n.Network, true)
 	refused := 0
 	for range 12 {
-		c, _, err := ws.Dial(conntest.Context(t), url, nil)
+		c, err := n.Dial(conntest.Context(t))
 		if err != nil {
 			refused++
 			continue
 		}
-		defer c.CloseNow()
+		t.Cleanup(func() { conntest.End(t, c) })
 		if v := s.Visitors(); v > most {
 			t.Fatalf("%d visitors, bound %d", v, most)
 		}
@@ -150,20 +151,24 @@ func TestFloodIsBounded(t *testing.T) {
 	if refused != 12-most {
 		t.Errorf("%d refused, want %d", refused, 12-most)
 	}
-	conntest.Until(t, "the flood ebbs", func() bool { return s.Visitors() == 0 })
+	time.Sleep(2*time.Second + 1)
+	synctest.Wait()
+	if v := s.Visitors(); v != 0 {
+		t.Errorf("%d visitors stay", v)
+	}
 	for range most { // the dead ones still wait to be accepted
 		if _, err := s.Accept(conntest.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	conntest.Connect(t, n, true)
+	conntest.Connect(t, n.Network, true)
 }
 
-// A peer that reads nothing never blocks Send, and is found out.
+// A peer that reads nothing never blocks Send: what TCP does not take is displaced by what is newer.
 func TestPeerThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 
-	s, url := serve(t, Config{IdleTimeout: time.Second})
+	s, url := serve(t, Config{})
 	socket, err := net.Dial("tcp", strings.TrimPrefix(url, "ws://"))
 	if err != nil {
 		t.Fatal(err)
@@ -197,23 +202,36 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 			t.Fatalf("reports %d and %d are %d and %d", i, i+1, dropped[i], q)
 		}
 	}
-	conntest.Wait(t, server.Done(), "nobody notices")
-	if !strings.Contains(server.Err().Error(), "silent") {
-		t.Error(server.Err())
-	}
 }
 
-// A quiet peer that answers is kept.
-func TestQuietPeerIsKept(t *testing.T) {
-	t.Parallel()
-
-	s, url := serve(t, Config{IdleTimeout: 300 * time.Millisecond})
-	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
-	client, server := conntest.Connect(t, n, true)
-	time.Sleep(time.Second)
-	client.Send(conntest.Datagram(1, 20))
-	if _, _, err := server.Receive(conntest.Context(t)); err != nil {
-		t.Error(err)
+// A peer that is silent is found out, also when it takes nothing that is sent to it; a quiet one that
+// answers is kept.
+func TestIdle(t *testing.T) {
+	const idle = 3 * time.Second
+	for _, takes := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			_, n := inBubble(t, Config{IdleTimeout: idle})
+			client, server := conntest.Connect(t, n.Network, true)
+			time.Sleep(time.Minute)
+			client.Send(conntest.Datagram(1, 20))
+			if _, _, err := server.Receive(conntest.Context(t)); err != nil {
+				t.Fatal(err)
+			}
+			n.up.Store(true)
+			n.down.Store(!takes)
+			start := time.Now()
+			for seq := wire.Seq(2); server.Err() == nil && time.Since(start) < 2*idle; seq++ {
+				server.Send(conntest.Datagram(seq, transport.MaxDatagram))
+				time.Sleep(time.Millisecond)
+			}
+			if err := server.Err(); err == nil || !strings.Contains(err.Error(), "silent") {
+				t.Errorf("a silent peer that takes what comes: %v: %v", takes, err)
+			}
+			if d := time.Since(start); d > idle+idle/3 {
+				t.Errorf("found out after %v", d)
+			}
+			conntest.Wait(t, server.Done(), "the connection does not end")
+		})
 	}
 }
 

@@ -39,3 +39,10 @@ func TestConn(t *testing.T) {
 		return conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
 	})
 }
+
+func TestHelloTimeout(t *testing.T) {
+	conntest.HelloTimeout(t, func(t testing.TB, hello time.Duration) conntest.Network {
+		_, n := inBubble(t, Config{HelloTimeout: hello})
+		return n.Network
+	})
+}

@@ -9,6 +9,15 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
+// socketKey finds the socket in a context that From made.
+type socketKey struct{}
+
+// From returns a context with which Dial takes this socket and makes none: for tests that need no
+// kernel, and so run in virtual time.
+func From(ctx context.Context, socket net.PacketConn) context.Context {
+	return context.WithValue(ctx, socketKey{}, socket)
+}
+
 // Dial opens a QUIC connection from a socket of its own; close closes that socket, after the
 // connection. addr is "host:port"; ctx bounds the dialling only.
 func Dial(ctx context.Context, addr string, t *tls.Config, q *quic.Config) (c *quic.Conn, close func(), err error) {
@@ -20,13 +29,15 @@ func Dial(ctx context.Context, addr string, t *tls.Config, q *quic.Config) (c *q
 	if err != nil {
 		return nil, nil, err
 	}
-	network := "udp4"
-	if remote.IP.To4() == nil {
-		network = "udp6"
-	}
-	socket, err := net.ListenUDP(network, nil)
-	if err != nil {
-		return nil, nil, err
+	socket, given := ctx.Value(socketKey{}).(net.PacketConn)
+	if !given {
+		network := "udp4"
+		if remote.IP.To4() == nil {
+			network = "udp6"
+		}
+		if socket, err = net.ListenUDP(network, nil); err != nil {
+			return nil, nil, err
+		}
 	}
 	if t.ServerName == "" {
 		t = t.Clone()
