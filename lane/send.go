@@ -138,7 +138,7 @@ func (s *Sender) Send(m Message) error {
 // changed. What went out keeps its number, and so does all that was queued before it.
 func (s *Sender) giveWay(prio uint8, parts, size int) bool {
 	fixed := bits.Len64(s.sent) // parts before it
-	for fixed > 0 && fixed < s.count && s.at(fixed).flags&flagStart == 0 {
+	for fixed < s.count && s.at(fixed).flags&flagStart == 0 {
 		fixed++ // the rest of a message that has begun to go out
 	}
 	havePar, haveSize := 0, 0
