@@ -443,6 +443,17 @@ func (v *View) Delivered(p *wire.Packet) {
 		}
 		if s.phase == sight {
 			s.phase = live
+			v.replaced(n, p.Seq)
+		}
+	}
+}
+
+// replaced notes that the client heard of the end of what slot n has in another slot, if it was there: it came back into sight before that
+// was known, and packet seq told of it again. A client has an entity once.
+func (v *View) replaced(n uint16, seq wire.Seq) {
+	for _, o := range v.used {
+		if s := &v.slots[o]; s.phase == leaving && s.id == v.slots[n].id && o != n {
+			s.phase, s.end = resting, seq
 		}
 	}
 }
