@@ -181,6 +181,12 @@ func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program,
 	run := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, tool, args...)
 		cmd.Dir, cmd.Env = dir, env
+		cmd.Cancel = func() error { // killed, it would leave its files behind
+			if cmd.Process.Signal(os.Interrupt) == nil {
+				return nil
+			}
+			return cmd.Process.Kill()
+		}
 		cmd.WaitDelay = 5 * time.Second
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs

@@ -393,9 +393,7 @@ func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 	}
 	defer watch.Close()
 	if r.Header.Get("Upgrade") == "" {
-		ctx, cancel := context.WithTimeout(r.Context(), truthTimeout)
-		defer cancel()
-		t, err := watch.Next(ctx)
+		t, err := watch.Next(r.Context()) // however long the tick takes
 		if err != nil {
 			http.Error(w, "The room has ended.", http.StatusNotFound)
 			return

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -277,8 +278,7 @@ func TestConfig(t *testing.T) {
 func TestTruth(t *testing.T) {
 	s := serve(t, Config{Truth: true, Host: host.Config{Bots: 2}}, fake(t))
 	url := "ws" + strings.TrimPrefix(s.URL(), "http") + "truth"
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
+	ctx := t.Context()
 	if _, r, err := websocket.Dial(ctx, url, nil); err == nil || r.StatusCode != http.StatusNotFound {
 		t.Fatalf("truth of a room that is not open: %v", err)
 	}
@@ -291,9 +291,13 @@ func TestTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Join(ctx, conn, host.HeadlessConfig{Rules: rules(t), Clock: now}); err != nil {
+	player, err := host.Join(ctx, conn, host.HeadlessConfig{Rules: rules(t), Clock: now})
+	if err != nil {
 		t.Fatal(err)
 	}
+	var playing sync.WaitGroup // or it would be put out for its silence
+	playing.Go(func() { _ = player.Run(ctx) })
+	t.Cleanup(playing.Wait)
 	if _, r, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://evil.example"}}}); err == nil || r.StatusCode != http.StatusForbidden {
 		t.Fatalf("truth for a stranger's page: %v", err)
 	}
