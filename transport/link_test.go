@@ -134,12 +134,15 @@ func TestBlockedPath(t *testing.T) {
 	})
 }
 
-func TestReportsAreBounded(t *testing.T) {
+func TestReportsAreBounded(t *testing.T) { synctest.Test(t, testReportsAreBounded) }
+
+func testReportsAreBounded(t *testing.T) {
 	f := newFake()
 	f.block = make(chan struct{})
 	l := NewLink(LinkConfig{Clock: func() clock.Time { return 0 }}, f, f.read)
 	for s := wire.Seq(1); s <= 500; s++ {
 		l.Send(datagram(s))
+		synctest.Wait() // the first one sits in SendDatagram
 	}
 	d := l.Dropped([]wire.Seq{7}) // appends
 	s := l.Stats()

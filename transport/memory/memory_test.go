@@ -94,7 +94,9 @@ func TestHelloTimeoutInVirtualTime(t *testing.T) {
 }
 
 // Clients that nobody accepts, and visitors beyond the gate, are turned away at once.
-func TestTurnedAway(t *testing.T) {
+func TestTurnedAway(t *testing.T) { synctest.Test(t, testTurnedAway) } // or their time could be over
+
+func testTurnedAway(t *testing.T) {
 	l, err := memory.Listen(memory.Config{Client: conntest.Clock, Server: conntest.Clock, Gate: transport.NewGate(transport.Backlog+1, 0)})
 	if err != nil {
 		t.Fatal(err)

@@ -119,9 +119,14 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
-func TestOneSessionAConnection(t *testing.T) {
-	l, _ := serve(t, Config{})
-	c := mustRaw(t, l, webtransport.ALPN)
+func TestOneSessionAConnection(t *testing.T) { synctest.Test(t, testOneSessionAConnection) }
+
+func testOneSessionAConnection(t *testing.T) {
+	l := inBubble(t, Config{})
+	c, err := l.raw(t, webtransport.ALPN)
+	if err != nil {
+		t.Fatal(err)
+	}
 	client, err := (&wt.Transport{Config: &wt.Config{MaxIncomingStreams: 1, MaxIncomingData: 1000}}).NewClientConn(c)
 	if err != nil {
 		t.Fatal(err)
@@ -324,13 +329,17 @@ func testFloodIsBounded(t *testing.T) {
 // A crowded gate makes newcomers prove their address first (RFC 9000, section 8.1.2), which costs
 // them a round trip and keeps forged addresses out.
 func TestCrowdedGateAsksForTheAddress(t *testing.T) {
-	gate := transport.NewGate(4, 0)
-	l, c := serve(t, Config{Gate: gate})
-	mustRaw(t, l, transport.ALPN)
-	mustRaw(t, l, transport.ALPN)
-	if !gate.Crowded(l.Addr()) {
-		t.Fatal("two of four are not a crowd")
-	}
-	n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dialNative(ctx, l, pins(t, c)...) }}
-	conntest.Connect(t, n, true)
+	synctest.Test(t, func(t *testing.T) {
+		gate := transport.NewGate(4, 0)
+		l := inBubble(t, Config{Gate: gate})
+		for range 2 {
+			if _, err := l.raw(t, transport.ALPN); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !gate.Crowded(l.Addr()) {
+			t.Fatal("two of four are not a crowd")
+		}
+		conntest.Connect(t, l.native(), true)
+	})
 }

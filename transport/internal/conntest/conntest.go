@@ -135,13 +135,13 @@ func Run(t *testing.T, name string, open Factory) {
 		{"listener", listener},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n := open(t, 0)
+			n := open(t, patience) // nobody is sent away because the machine is busy
 			t.Cleanup(func() { n.Close("test is over") })
 			c.check(t, n)
 		})
 	}
 	t.Run("name", func(t *testing.T) {
-		n := open(t, 0)
+		n := open(t, patience)
 		defer n.Close("test is over")
 		client, server := Connect(t, n, true)
 		if client.Name() != name || server.Name() != name || client.Remote() == "" || server.Remote() == "" {
