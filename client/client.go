@@ -167,6 +167,7 @@ type Client struct {
 	starved4   uint8
 
 	recv    wire.Received
+	heard   wire.Heard
 	log     wire.Log
 	mustAck bool
 	resync  bool

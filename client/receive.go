@@ -50,6 +50,14 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		c.stats.Duplicate++
 		return
 	}
+	agreed, known := uint64(0), true
+	if h.HasAck {
+		agreed, known = c.heard.Agreed(h.Tick, h.Ack.Latest)
+	}
+	if !known {
+		c.stats.NoBaseline++ // seconds late: what it says is old
+		return
+	}
 	var r wire.BitReader
 	r.Reset(data[n:])
 	fb := c.readFeedback(&r, h.Tick)
@@ -57,7 +65,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		c.stats.Malformed++
 		return
 	}
-	if err := c.store.Read(&r, h.Tick); err != nil {
+	if err := c.store.Read(&r, h.Tick, agreed); err != nil {
 		if errors.Is(err, snapshot.ErrBaseline) || errors.Is(err, snapshot.ErrSlot) {
 			c.stats.NoBaseline++
 			if c.lost++; c.lost > resyncAfter {
@@ -80,6 +88,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	}
 	newest := int16(h.Seq-c.newest) > 0
 	c.recv.Applied(h.Seq)
+	c.heard.Applied(h.Tick, c.log.NextSeq())
 	c.stats.Received++
 	c.stats.Bytes += uint64(len(data) + wire.Overhead)
 	c.mustAck = c.mustAck || h.Elicits

@@ -287,7 +287,7 @@ func TestPlaceBesideARecord(t *testing.T) {
 		}
 		var r wire.BitReader
 		r.Reset(w.Bytes())
-		if err := store.Read(&r, tick); err != nil {
+		if err := store.Read(&r, tick, ^uint64(0)); err != nil {
 			t.Fatal(err)
 		}
 		received.Applied(p.Seq)

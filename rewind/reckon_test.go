@@ -35,12 +35,15 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 	view := snapshot.NewView(h)
 	var log wire.Log
 	var received wire.Received
+	var heard wire.Heard
+	var sent, got wire.Seq // the client's packets: its newest, and the newest that the server has
 	r := Rewinder{History: h, View: view, Log: &log}
 	type flight struct {
-		at   clock.Tick
-		seq  wire.Seq
-		tick clock.Tick
-		body []byte
+		at     clock.Tick
+		seq    wire.Seq
+		tick   clock.Tick
+		latest wire.Seq // the client's newest packet that the server had
+		body   []byte
 	}
 	var down []flight
 	type ack struct {
@@ -84,7 +87,7 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 			w.Reset(nil)
 			writer.All(&w, view, due, p, now)
 			if random.Float64() > 0.2 {
-				down = append(down, flight{tick + delay, p.Seq, tick, slices.Clone(w.Bytes())})
+				down = append(down, flight{tick + delay, p.Seq, tick, got, slices.Clone(w.Bytes())})
 			}
 		}
 		for len(down) > 0 && down[0].at <= tick {
@@ -92,18 +95,22 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 			down = down[1:]
 			var b wire.BitReader
 			b.Reset(f.body)
-			if err := store.Read(&b, f.tick); err != nil {
+			agreed, _ := heard.Agreed(f.tick, f.latest)
+			if err := store.Read(&b, f.tick, agreed); err != nil {
 				continue
 			}
 			received.Applied(f.seq)
+			heard.Applied(f.tick, sent+1)
 			newest = f.seq
 			if a, ok := received.Ack(); ok {
 				up = append(up, ack{tick + delay, a})
+				sent++
 			}
 		}
 		for len(up) > 0 && up[0].at <= tick { // the command that says what was on the screen comes with the ack
 			log.Acked(up[0].Ack, view.Delivered, view.Missing)
 			up = up[1:]
+			got++
 		}
 		held := store.Find(7)
 		if held == nil || len(up) > 0 || len(down) > 0 {

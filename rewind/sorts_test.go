@@ -113,7 +113,7 @@ func TestEachDrawsWhatTheClientDrew(t *testing.T) {
 		if chance(0.8) {
 			var b wire.BitReader
 			b.Reset(out.Bytes())
-			if err := store.Read(&b, tick); err != nil {
+			if err := store.Read(&b, tick, ^uint64(0)); err != nil {
 				t.Fatalf("tick %d: %v", tick, err)
 			}
 			received.Applied(p.Seq)

@@ -392,6 +392,9 @@ func (c *conn) encode(out *Outbox) {
 		c.lastDue = now
 	}
 	goOn := !rest && now.Sub(c.lastDue) < goOnFor
+	if p := c.log.Get(c.log.NextSeq() - 1); p != nil && p.Tick == s.tick {
+		return // what both sides know of earlier packets goes by ticks: one packet each
+	}
 	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && !tell && !goOn && now.Sub(c.lastOut) < KeepAlive {
 		return
 	}

@@ -163,6 +163,7 @@ type peer struct {
 	id      PlayerID
 	welcome session.Welcome
 	recv    wire.Received
+	heard   wire.Heard
 	seq     wire.Seq
 	store   *snapshot.Store
 	lane    lane.Receiver
@@ -206,7 +207,11 @@ func (p *peer) take(b []byte) wire.Header {
 	if p.n.queued && r.Bool() {
 		p.ran = h.Tick - clock.Tick(r.Varint(3))
 	}
-	if err := p.store.Read(&r, h.Tick); err != nil {
+	agreed := uint64(0)
+	if h.HasAck {
+		agreed, _ = p.heard.Agreed(h.Tick, h.Ack.Latest)
+	}
+	if err := p.store.Read(&r, h.Tick, agreed); err != nil {
 		p.dropped++
 		return h
 	}
@@ -227,6 +232,7 @@ func (p *peer) take(b []byte) wire.Header {
 		p.events = append(p.events, m)
 	}
 	p.recv.Applied(h.Seq)
+	p.heard.Applied(h.Tick, p.seq+1)
 	return h
 }
 

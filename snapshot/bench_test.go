@@ -46,7 +46,7 @@ func (c *crowd) encode() {
 	for due := c.due; len(due) > 0; {
 		entry := c.log.Sent(c.now, c.tick, c.v.Missing)
 		k := c.next()
-		k.seq, k.tick, k.entries = entry.Seq, c.tick, 0
+		k.seq, k.tick, k.latest, k.entries = entry.Seq, c.tick, c.got, 0
 		c.w.Reset(k.body[:0])
 		const room = (wire.MaxDatagram - 40) * 8
 		c.x.Begin(c.v, due, room)

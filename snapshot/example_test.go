@@ -32,6 +32,7 @@ func Example() {
 	var log wire.Log
 	store := snapshot.NewStore(kinds) // the client
 	var received wire.Received
+	var heard wire.Heard // what the client had applied when it sent each of its own packets, which number as the server's here
 
 	sheep := Sheep{Name: "Dolly"}
 	var index int32
@@ -67,11 +68,13 @@ func Example() {
 
 		var r wire.BitReader
 		r.Reset(body)
-		if err := store.Read(&r, tick); err != nil {
+		agreed, _ := heard.Agreed(tick, packet.Seq-1)
+		if err := store.Read(&r, tick, agreed); err != nil {
 			fmt.Println(err) // count it; do not acknowledge
 			continue
 		}
 		received.Applied(packet.Seq)
+		heard.Applied(tick, packet.Seq)
 		ack, _ := received.Ack()
 		log.Acked(ack, view.Delivered, view.Missing)
 
@@ -79,8 +82,8 @@ func Example() {
 		fmt.Printf("tick %d: %d bytes, x is %d cm, rests: %v\n", tick, len(body), state.Vals[0], state.Rest)
 	}
 	// Output:
-	// tick 1: 14 bytes, x is 10 cm, rests: false
-	// tick 2: 3 bytes, x is 20 cm, rests: false
-	// tick 3: 2 bytes, x is 30 cm, rests: false
+	// tick 1: 15 bytes, x is 10 cm, rests: false
+	// tick 2: 2 bytes, x is 20 cm, rests: false
+	// tick 3: 1 bytes, x is 30 cm, rests: false
 	// tick 9: 4 bytes, x is 30 cm, rests: true
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"meanwhile/clock"
@@ -151,12 +152,15 @@ func newReplay(t testing.TB) (*replay, []*packet) {
 	return r, next
 }
 
+// agreedAt is what both sides know at a tick: that the packets up to that of tick 7 were applied.
+func agreedAt(tick clock.Tick) uint64 { return ^uint64(0) << (tick - min(tick, 7)) }
+
 func (r *replay) store() *Store {
 	s := NewStore(r.pair.h.kinds)
 	var br wire.BitReader
 	for _, k := range r.packets {
 		br.Reset(k.body)
-		if err := s.Read(&br, k.tick); err != nil {
+		if err := s.Read(&br, k.tick, agreedAt(k.tick)); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -168,7 +172,7 @@ func read(s *Store, tick clock.Tick, body []byte) error {
 	before := image(s)
 	var r wire.BitReader
 	r.Reset(body)
-	err := s.Read(&r, tick)
+	err := s.Read(&r, tick, agreedAt(tick))
 	if err != nil {
 		if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) && !errors.Is(err, ErrBaseline) && !errors.Is(err, ErrSlot) {
 			return fmt.Errorf("refused with %w", err)
@@ -189,7 +193,7 @@ func TestCutPackets(t *testing.T) {
 		for n := range k.body {
 			var br wire.BitReader
 			br.Reset(k.body[:n])
-			if err := s.Read(&br, k.tick); !errors.Is(err, wire.ErrTruncated) || image(s) != before {
+			if err := s.Read(&br, k.tick, agreedAt(k.tick)); !errors.Is(err, wire.ErrTruncated) || image(s) != before {
 				t.Fatalf("tick %d cut to %d of %d bytes: %v, changed: %v", k.tick, n, len(k.body), err, image(s) != before)
 			}
 		}
@@ -246,17 +250,28 @@ func TestMutatedPackets(t *testing.T) {
 
 // hand writes packets that no server writes.
 type hand struct {
-	wire.BitWriter
-	entries, next uint64
-	usual         bool
-	order         uint64 // of distances, where it is not 7
+	wire.BitWriter          // other entries than ordinary ones
+	entries, next  uint64   // of them
+	shape          shape    // of the list of ordinary ones
+	list           []uint64 // distances in it
+	order          int      // of their code
+	bodies         wire.BitWriter
 }
+
+// heldTop is the number after the highest slot of the newest packet of newReplay.
+const heldTop = 7
 
 // entry begins one.
 func (w *hand) entry(slot uint64) {
 	w.entries++
-	w.Uvarint(slot-w.next, 7)
+	w.Uvarint(slot-w.next, 5)
 	w.next = slot + 1
+}
+
+// ordinary has an ordinary update of a slot so far after the one before, whose body begins with 8 zeros.
+func (w *hand) ordinary(distance uint64) {
+	w.list = append(w.list, distance)
+	w.bodies.Bits(0, 8)
 }
 
 // update begins one that names its groups.
@@ -269,9 +284,6 @@ func (w *hand) update(slot, groups uint64, n int) {
 // against is a record's baseline, so many ticks ago, and the state so many ticks before that.
 func (w *hand) against(age, gap uint64) {
 	w.Bool(true)
-	if w.usual {
-		w.Bool(true)
-	}
 	w.Uvarint(age-1, ageK)
 	w.Uvarint(gap, gapK)
 }
@@ -294,23 +306,42 @@ func (w *hand) sight(slot, kind, id uint64, mine bool) {
 }
 
 func byHand(write func(w *hand)) []byte {
-	var h hand
+	h := hand{order: 7}
 	h.Reset(nil)
+	h.bodies.Reset(nil)
 	write(&h)
-	n := h.Len()
-	entries := h.Bytes()
+	n, bodies := h.Len(), h.bodies.Len()
+	entries, last := h.Bytes(), h.bodies.Bytes()
 	var w wire.BitWriter
 	w.Reset(nil)
-	if w.Uvarint(h.entries, countK); h.entries > 0 {
-		w.Uvarint(max(h.order, 7), orderK)
-		if w.Bool(h.usual); h.usual {
-			w.Uvarint(4, usualAgeK) // five ticks ago, and four before that
-			w.Uvarint(4, usualGapK)
+	if w.Bool(h.shape != likeBefore); h.shape != likeBefore {
+		w.Bool(h.shape == changed)
+		w.Uvarint(h.entries, othersK)
+		if h.shape == changed {
+			h.order = sparse(heldTop)
+			w.Uvarint(uint64(len(h.list)), changesK)
+		} else {
+			w.Uvarint(uint64(len(h.list)), countK)
+		}
+		if h.entries > 0 {
+			w.Bool(true)
+			w.Bits(5, orderB)
+		}
+		if h.shape == plainly && len(h.list) > 0 {
+			w.Bool(true)
+			w.Bits(uint64(h.order), orderB)
 		}
 	}
 	w.Copy(entries, 0, n)
+	for _, d := range h.list {
+		w.Uvarint(d, h.order)
+	}
+	w.Copy(last, 0, bodies)
 	return append(w.Bytes(), make([]byte, 64)...)
 }
+
+// agreesOnNothing is the name of a case in which the server knew nothing of what the client holds.
+const agreesOnNothing = "nothing is agreed on"
 
 func TestRefusals(t *testing.T) {
 	const tick = 20
@@ -328,17 +359,24 @@ func TestRefusals(t *testing.T) {
 		{"the end of what never was", func(w *hand) { w.gone(500) }, nil},
 		{"a slot beyond the last", func(w *hand) { w.gone(511); w.gone(512) }, wire.ErrMalformed},
 		{"more entries than slots", func(w *hand) { w.entries = 513 }, wire.ErrMalformed},
-		{"an order of distances beyond the last", func(w *hand) { w.order = 8; w.gone(0) }, wire.ErrMalformed},
+		{"more ordinary updates than slots", func(w *hand) { w.list = make([]uint64, 513) }, wire.ErrMalformed},
+		{"an ordinary update of a slot beyond the last", func(w *hand) { w.ordinary(512) }, wire.ErrMalformed},
+		{"a slot twice", func(w *hand) { w.gone(1); w.ordinary(1) }, wire.ErrMalformed},
+		{"the slots of the packet before", func(w *hand) { w.shape = likeBefore }, nil},
+		{"those and another", func(w *hand) { w.shape = changed; w.ordinary(500) }, ErrSlot},
+		{"those but for one that is gone", func(w *hand) { w.shape = changed; w.gone(1) }, nil},
+		{"those but for one that is gone, which then is there all the same", func(w *hand) { w.shape = changed; w.gone(1); w.ordinary(1) }, wire.ErrMalformed},
 		{"an empty slot", func(w *hand) { w.update(500, 0, 0) }, ErrSlot},
-		{"an ordinary update of an empty slot", func(w *hand) { w.entry(500); w.Bits(0, 1) }, ErrSlot},
+		{"an ordinary update of an empty slot", func(w *hand) { w.ordinary(500) }, ErrSlot},
 		{"no group", func(w *hand) { w.update(1, 0, 2) }, wire.ErrMalformed},
 		{"a baseline before time began", func(w *hand) { w.update(1, 1, 2); w.against(20, 0) }, wire.ErrMalformed},
 		{"a baseline that is not held", func(w *hand) { w.update(1, 1, 2); w.against(5, 0) }, ErrBaseline},
-		{"the usual baseline, which is not held", func(w *hand) { w.usual = true; w.entry(1); w.Bits(0, 1) }, ErrBaseline},
+		{agreesOnNothing, func(w *hand) { w.ordinary(1) }, ErrBaseline},
+		{agreesOnNothing + ", nor on a packet", func(w *hand) { w.shape = likeBefore }, ErrBaseline},
 		{"a state before the baseline that is not held", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 30) }, ErrBaseline},
 		{"a state before the baseline from before time began", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 50) }, ErrBaseline},
 		{"a state too long before the baseline", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 64) }, wire.ErrMalformed},
-		{"an ordinary update", func(w *hand) { w.entry(1); w.Bits(0, 1); w.Bits(0, 8) }, nil},
+		{"an ordinary update", func(w *hand) { w.ordinary(1) }, nil},
 		{"no group to forget", func(w *hand) { w.forget(1, 0) }, wire.ErrMalformed},
 		{"a group to forget that all receive", func(w *hand) { w.forget(1, 1) }, wire.ErrMalformed},
 		{"a group to forget of an empty slot", func(w *hand) { w.forget(500, 1) }, ErrSlot},
@@ -372,10 +410,13 @@ func TestRefusals(t *testing.T) {
 		r, _ := newReplay(t)
 		s := r.store()
 		body := byHand(c.write)
-		before := image(s)
+		before, agreed := image(s), agreedAt(tick)
+		if strings.HasPrefix(c.name, agreesOnNothing) {
+			agreed = 0
+		}
 		var br wire.BitReader
 		br.Reset(body)
-		if err := s.Read(&br, tick); !errors.Is(err, c.want) {
+		if err := s.Read(&br, tick, agreed); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		} else if (image(s) == before) != (c.want != nil || c.name == "nothing") {
 			t.Errorf("%s: changed: %v", c.name, image(s) != before)
@@ -387,13 +428,16 @@ func TestRefusals(t *testing.T) {
 		g := rng(1)
 		for range 300 {
 			body := byHand(func(w *hand) {
-				w.usual = g.chance(0.5)
-				if w.entry(uint64(g.n(8))); g.chance(0.5) {
+				if w.shape = shape(g.n(3)); g.chance(0.5) {
+					w.entry(uint64(g.n(8)))
 					general.append(&w.BitWriter)
 					w.Bits(g.next(), 3)
 					w.against(uint64(1+g.n(20)), uint64(g.n(8)))
+					w.Bits(g.next(), 60)
+				} else {
+					w.ordinary(uint64(g.n(8)))
 				}
-				w.Bits(g.next(), 60)
+				w.bodies.Bits(g.next(), 60)
 			})
 			if err := read(s, tick+1, body); err != nil {
 				t.Fatalf("%s, then %x: %v", c.name, body, err)

@@ -20,13 +20,13 @@ func TestLayoutBits(t *testing.T) {
 		loss            float64
 		bound           float64
 	}{
-		{"12, all, acknowledged at once", 12, 12, 1, 0, 0, 3},
-		{"12, all, age 3", 12, 12, 1, 3, 0, 3.4},
-		{"8, all, age 6", 8, 8, 3, 6, 0, 4.2},
-		{"12, all, age 3, a tenth lost", 12, 12, 1, 3, 0.1, 3.5},
-		{"250, 18 of them, age 3", 250, 18, 1, 3, 0, 7.3},
-		{"250, 60 of them, age 3", 250, 60, 1, 3, 0, 7},
-		{"250, 18 of them, age 6, a tenth lost", 250, 18, 3, 6, 0.1, 9.5},
+		{"12, all, acknowledged at once", 12, 12, 1, 0, 0, 0.1},
+		{"12, all, age 3", 12, 12, 1, 3, 0, 0.1},
+		{"8, all, age 6", 8, 8, 3, 6, 0, 0.2},
+		{"12, all, age 3, a tenth lost", 12, 12, 1, 3, 0.1, 0.2},
+		{"250, 18 of them, age 3", 250, 18, 1, 3, 0, 6.1},
+		{"250, 60 of them, age 3", 250, 60, 1, 3, 0, 3.8},
+		{"250, 18 of them, age 6, a tenth lost", 250, 18, 3, 6, 0.1, 6.5},
 	} {
 		p := newPair(t)
 		r := rng(7)
@@ -63,7 +63,7 @@ func TestLayoutBits(t *testing.T) {
 			p.due = p.v.Pending(p.now, rto, p.due[:0])
 			slices.SortFunc(p.due, func(a, b Due) int { return int(b.Stale - a.Stale + int(waits[b.Ent]-waits[a.Ent])) })
 			entry := p.log.Sent(p.now, p.tick, p.v.Missing)
-			k := &packet{seq: entry.Seq, tick: p.tick}
+			k := &packet{seq: entry.Seq, tick: p.tick, latest: p.got}
 			fit := c.fit
 			if p.tick < 200 {
 				fit = c.entities // until all are known

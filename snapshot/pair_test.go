@@ -29,20 +29,24 @@ type pair struct {
 	log  wire.Log
 	recv wire.Received
 	tick clock.Tick
-	now  clock.Time
-	sims map[int32][]int64
-	ents []int32
-	id   uint32
-	due  []Due
-	x    Writer
-	w    wire.BitWriter
-	r    wire.BitReader
+
+	heard   wire.Heard
+	up, got wire.Seq // newest packet that the client sent, and that the server has
+	now     clock.Time
+	sims    map[int32][]int64
+	ents    []int32
+	id      uint32
+	due     []Due
+	x       Writer
+	w       wire.BitWriter
+	r       wire.BitReader
 }
 
 // packet is one that was sent; it arrives or not, and maybe later.
 type packet struct {
 	seq     wire.Seq
 	tick    clock.Tick
+	latest  wire.Seq // the client's newest packet when it was sent
 	entries int
 	body    []byte
 }
@@ -119,7 +123,7 @@ func (p *pair) send(bits int) *packet {
 
 func (p *pair) write(bits int) *packet {
 	entry := p.log.Sent(p.now, p.tick, p.v.Missing)
-	out := &packet{seq: entry.Seq, tick: p.tick}
+	out := &packet{seq: entry.Seq, tick: p.tick, latest: p.got}
 	p.w.Reset(nil)
 	p.x.Begin(p.v, p.due, bits)
 	for i := range p.due {
@@ -143,11 +147,16 @@ func (p *pair) arrive(k *packet) error {
 	if !p.recv.Accepts(k.seq) {
 		return errOld
 	}
+	agreed, known := p.heard.Agreed(k.tick, k.latest)
+	if !known {
+		return errOld
+	}
 	p.r.Reset(k.body)
-	if err := p.s.Read(&p.r, k.tick); err != nil {
+	if err := p.s.Read(&p.r, k.tick, agreed); err != nil {
 		return err
 	}
 	p.recv.Applied(k.seq)
+	p.heard.Applied(k.tick, p.up+1)
 	return nil
 }
 
@@ -164,6 +173,8 @@ func (p *pair) mustArrive(k *packet) {
 func (p *pair) ack() {
 	p.t.Helper()
 	if a, ok := p.recv.Ack(); ok {
+		p.up++
+		p.got = p.up
 		if !p.log.Acked(a, p.v.Delivered, p.v.Missing) {
 			p.t.Fatal("an honest ack was refused")
 		}
@@ -642,7 +653,7 @@ func TestOwnedKindWithoutProperties(t *testing.T) {
 	x.All(&w, v, due, new(wire.Log).Sent(0, 1, nil), 0)
 	var r wire.BitReader
 	r.Reset(w.Bytes())
-	if err := s.Read(&r, 1); err != nil || s.Find(5) == nil || !s.Find(5).Mine || s.Find(6) == nil {
+	if err := s.Read(&r, 1, 0); err != nil || s.Find(5) == nil || !s.Find(5).Mine || s.Find(6) == nil {
 		t.Errorf("%v, the client holds %v", err, s.Entities())
 	}
 }
@@ -670,7 +681,7 @@ func TestResync(t *testing.T) {
 		return p.send(plenty)
 	}
 	for range 3 {
-		if err := p.arrive(move()); !errors.Is(err, ErrSlot) {
+		if err := p.arrive(move()); !errors.Is(err, ErrBaseline) {
 			t.Fatalf("an update of what is not held: %v", err)
 		}
 	}
@@ -782,9 +793,11 @@ func TestLongRoundTrip(t *testing.T) {
 		}
 		a, _ := p.recv.Ack()
 		up = append(up, a)
+		p.up++
 		if len(up) > way {
 			p.log.Acked(up[0], p.v.Delivered, p.v.Missing)
 			up = up[1:]
+			p.got++
 		}
 	}
 	if st := p.newest(i, 0); p.tick-st.Tick != way {

@@ -10,35 +10,33 @@ import (
 
 // Codes of a packet's entries and of a record's header.
 const (
-	countK    = 2 // order of the code of how many entries there are
-	orderK    = 0 // order of the code of the order of the code of how many slots lie between two entries
-	maxOrder  = 7
-	usualAgeK = 2 // orders of the codes of the usual baseline
-	usualGapK = 1
-	ageK      = 3 // order of the code of a baseline's age
-	gapK      = 2 // order of the code of how long before the baseline the state before it is
-	agoK      = 3 // order of the code of how long ago a cut or start was
-	kindK     = 3
-	idK       = 10
-	viewerK   = 2 // order of the code of how old the viewer's place is
+	othersK  = 0 // order of the code of how many entries there are that are no ordinary updates
+	countK   = 2 // order of the code of how many ordinary ones there are
+	changesK = 0 // order of the code of how many slots differ from those of an earlier packet
+	orderB   = 3 // bits of the order of the code of how many slots lie between two
+	maxOrder = 1<<orderB - 1
+	ageK     = 3 // order of the code of a baseline's age
+	gapK     = 2 // order of the code of how long before the baseline the state before it is
+	agoK     = 3 // order of the code of how long ago a cut or start was
+	kindK    = 3
+	idK      = 10
+	viewerK  = 2 // order of the code of how old the viewer's place is
 
 	viewerSlotB = 9 // bits of its slot
 	boundB      = 4 // bits of a bound's class
 	levelB      = 2 // bits of a level
 )
 
-// form is what an entry begins with: so many ones, and a zero, which the last one does without.
+// form is what an entry that is no ordinary update begins with: so many ones, and a zero, which the last one does without.
 type form int
 
 const (
-	ordinary form = iota // an update of the usual group, against the usual baseline, with nothing special
-	oddly                // the same against another baseline, which it names
-	general              // an update that says all about itself
+	general form = iota // an update that says all about itself
 	firstSight
 	isGone
 	mustForget
 
-	generalUsual // a general one against the usual baseline
+	ordinary // an update of the usual group, against what both sides agree on, with nothing special: nothing but a body
 )
 
 func (f form) append(w *wire.BitWriter) { w.Bits(1<<uint(f)-1, min(int(f)+1, int(mustForget))) }
@@ -50,26 +48,16 @@ func readForm(r *wire.BitReader) (f form) {
 	return f
 }
 
-// priorTicks is how old the state before the baseline may be at most to be used: a client that takes in one record a tick still has it.
-const priorTicks = HeldStates - 1
+// priorTicks is how old the state before the baseline may be at most to be used: a client that takes in one record a tick still has it,
+// and both sides agree on what it holds.
+const priorTicks = wire.AgreedTicks - 1
 
 // ref says what a record's differences are taken from.
 type ref struct {
 	base  clock.Tick // 0: nothing, a first sight
 	prior clock.Tick // the state known to be held before it; 0: none, or too old
-	found bool       // they are the newest two states that the client holds, so it finds them by itself
-}
-
-// usual is the reference that most records of a packet have, said once.
-type usual struct {
-	age, gap clock.Tick // age 0: what the client finds by itself
-}
-
-func (u usual) is(r *ref, now clock.Tick) bool {
-	if u.age == 0 {
-		return r.found
-	}
-	return r.base != 0 && now-r.base == u.age && r.gap() == u.gap
+	// agreed says that they are the newest two states of which the client can tell that the server knows that it holds them
+	agreed bool
 }
 
 // gap returns how long before the baseline the state before it is, 0 if there is none.
@@ -78,18 +66,6 @@ func (r *ref) gap() clock.Tick {
 		return 0
 	}
 	return r.base - r.prior
-}
-
-// append writes a reference that is not the usual one.
-func (r *ref) append(w *wire.BitWriter, now clock.Tick, u usual) {
-	if u.age != 0 {
-		w.Bool(!r.found)
-		if r.found {
-			return
-		}
-	}
-	w.Uvarint(uint64(now-r.base)-1, ageK)
-	w.Uvarint(uint64(r.gap()), gapK)
 }
 
 // header is what a record says beside its values.
@@ -108,11 +84,11 @@ func (h *header) plain() bool {
 }
 
 // append writes the header of a record of group g. What it is a difference from is said only in updates.
-func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick, u usual) {
+func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick) {
 	if h.base != 0 {
-		usual := u.is(&h.ref, now)
-		if w.Bool(!usual); !usual {
-			h.ref.append(w, now, u)
+		if w.Bool(!h.agreed); !h.agreed {
+			w.Uvarint(uint64(now-h.base)-1, ageK)
+			w.Uvarint(uint64(h.gap()), gapK)
 		}
 	}
 	if g == OwnerGroup || k.Groups[g].Moving {
@@ -234,29 +210,22 @@ func moves(k *schema.Kind) bool {
 }
 
 // readHeader reads what header.append wrote into dst, and finds the states that the record is a difference from.
-func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, held *Group, how form, dst *motion.State) (base, prior *motion.State, err error) {
+func readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, agreed uint64, held *Group, how form, dst *motion.State) (base, prior *motion.State, err error) {
 	*dst = motion.State{Tick: now, Vals: dst.Vals}
 	if held != nil {
-		if how == general && !r.Bool() {
-			how = generalUsual
-		}
-		if r.Bad() {
-			return nil, nil, wire.ErrTruncated
-		}
-		if how == ordinary || how == generalUsual {
-			base, prior, err = u.find(held, now)
-		} else {
-			base, prior, err = u.readRef(r, now, held)
-		}
-		if err != nil && r.Bad() {
+		if how == general && r.Bool() {
+			base, prior, err = readRef(r, now, held)
+		} else if r.Bad() {
 			err = wire.ErrTruncated
+		} else {
+			base, prior, err = held.agreed(now, agreed)
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		dst.Bound, dst.Level = base.Bound, base.Level
 	}
-	if how == ordinary || how == oddly {
+	if how == ordinary {
 		return base, prior, nil
 	}
 	if g == OwnerGroup || k.Groups[g].Moving {
@@ -289,14 +258,8 @@ func (u usual) readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Ti
 	return base, prior, nil
 }
 
-// readRef reads what ref.append wrote.
-func (u usual) readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motion.State, err error) {
-	if u.age != 0 && !r.Bool() {
-		if r.Bad() {
-			return nil, nil, wire.ErrTruncated
-		}
-		return usual{}.find(held, now)
-	}
+// readRef reads a reference that is told, and finds its states.
+func readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motion.State, err error) {
 	age, gap := r.Uvarint(ageK), r.Uvarint(gapK)
 	if r.Bad() {
 		return nil, nil, wire.ErrTruncated
@@ -304,24 +267,13 @@ func (u usual) readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, pr
 	if age+1 >= uint64(now) || gap > priorTicks {
 		return nil, nil, fault.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that", wire.ErrMalformed, age+1, now, gap)
 	}
-	return usual{clock.Tick(age) + 1, clock.Tick(gap)}.find(held, now)
-}
-
-// find returns the states that a reference names.
-func (u usual) find(held *Group, now clock.Tick) (base, prior *motion.State, err error) {
-	if u.age == 0 {
-		return held.newest(now)
-	}
-	if u.age >= now {
+	if base = held.At(now - clock.Tick(age) - 1); base == nil {
 		return nil, nil, ErrBaseline
 	}
-	if base = held.At(now - u.age); base == nil {
-		return nil, nil, ErrBaseline
+	if gap != 0 && clock.Tick(gap) < base.Tick {
+		prior = held.At(base.Tick - clock.Tick(gap))
 	}
-	if u.gap != 0 && u.gap < base.Tick {
-		prior = held.At(base.Tick - u.gap)
-	}
-	if u.gap != 0 && prior == nil {
+	if gap != 0 && prior == nil {
 		return nil, nil, ErrBaseline
 	}
 	return base, prior, nil

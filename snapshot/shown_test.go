@@ -59,7 +59,7 @@ func TestWhoCameBackIsShownOnce(t *testing.T) {
 		if c.arrive {
 			var r wire.BitReader
 			r.Reset(w.Bytes())
-			if err := s.Read(&r, h.Tick()); err != nil {
+			if err := s.Read(&r, h.Tick(), ^uint64(0)); err != nil {
 				t.Fatal(err)
 			}
 			received.Applied(p.Seq)

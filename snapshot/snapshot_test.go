@@ -86,6 +86,9 @@ type duel struct {
 	x      Writer
 	log    wire.Log
 	recv   wire.Received
+	heard  wire.Heard
+	sentUp wire.Seq          // the client's newest packet
+	gotUp  wire.Seq          // the newest of them that the server has
 	sims   map[int32][]int64 // naive truth: newest values
 	truth  map[fact][]int64
 	down   []flight
@@ -247,7 +250,7 @@ func (d *duel) send(now clock.Time, tick clock.Tick, budgetBits int) {
 	seq := d.log.NextSeq()
 	p := d.log.Sent(now, tick, d.v.Missing)
 	var w wire.BitWriter
-	w.Reset([]byte{byte(seq), byte(seq >> 8), byte(tick), byte(tick >> 8), byte(tick >> 16)})
+	w.Reset([]byte{byte(seq), byte(seq >> 8), byte(tick), byte(tick >> 8), byte(tick >> 16), byte(d.gotUp), byte(d.gotUp >> 8)})
 	d.rngShuffle(due)
 	d.x.Begin(d.v, due, budgetBits)
 	for i := range due {
@@ -346,8 +349,12 @@ func (d *duel) receive(now clock.Time) {
 		}
 		tick := clock.Tick(f.data[2]) | clock.Tick(f.data[3])<<8 | clock.Tick(f.data[4])<<16
 		var r wire.BitReader
-		r.Reset(f.data[5:])
-		if err := d.s.Read(&r, tick); err != nil {
+		r.Reset(f.data[7:])
+		agreed, known := d.heard.Agreed(tick, wire.Seq(uint16(f.data[5])|uint16(f.data[6])<<8))
+		if !known {
+			continue
+		}
+		if err := d.s.Read(&r, tick, agreed); err != nil {
 			switch {
 			case errors.Is(err, ErrBaseline):
 				d.drops[ErrBaseline]++
@@ -357,10 +364,12 @@ func (d *duel) receive(now clock.Time) {
 			continue
 		}
 		d.recv.Applied(seq)
+		d.heard.Applied(tick, d.sentUp+1)
 	}
 	d.down = keep
 	if a, ok := d.recv.Ack(); ok && d.outage == 0 && !d.rng.chance(d.loss) {
-		h := wire.Header{HasAck: true, Ack: a}
+		d.sentUp++
+		h := wire.Header{HasAck: true, Ack: a, Seq: d.sentUp}
 		f := flight{at: d.transit(), data: h.Append(nil)}
 		if d.delay > 0 && d.rng.chance(0.03) {
 			f.pic = d.picture(a.Latest)
@@ -379,6 +388,9 @@ func (d *duel) receive(now clock.Time) {
 		}
 		if !d.log.Acked(h.Ack, d.v.Delivered, d.v.Missing) {
 			d.t.Fatal("an honest ack was refused")
+		}
+		if h.Seq.Newer(d.gotUp) {
+			d.gotUp = h.Seq
 		}
 		d.v.Reclaim(h.Ack.Latest)
 		if f.pic != nil {

@@ -26,6 +26,9 @@ type soak struct {
 	x     Writer
 	log   wire.Log
 	recv  wire.Received
+	heard wire.Heard
+	sent  wire.Seq // the client's newest packet
+	got   wire.Seq // the newest of them that the server has
 	tick  clock.Tick
 	ents  []int32
 	sims  map[int32][]int64
@@ -41,7 +44,8 @@ type soak struct {
 	tried    uint64 // sum of what the entry tried last is coded from
 	sum      uint64
 
-	records, states, coarse, priors, misled int
+	records, states, coarse, priors, misled, late int
+	shapes                                        [3]int // of packets
 
 	want []int32
 	far  map[int32]int // millimetres
@@ -87,7 +91,8 @@ type soakPacket struct {
 	tick clock.Tick
 	at   clock.Tick // arrives
 	body []byte
-	sum  uint64 // of what its records are coded from
+	last wire.Seq // the client's newest packet, or down the newest that the server had
+	sum  uint64   // of what its records are coded from
 	ack  wire.Ack
 }
 
@@ -188,7 +193,8 @@ func (c *soak) world(moving bool) {
 	c.moving = moving
 	c.tick++
 	c.h.Begin(c.tick)
-	if moving {
+	calm := moving && c.tick/500%4 == 3 // all goes on as it does
+	if moving && !calm {
 		if len(c.ents) < 90 && c.rng.chance(0.2) || len(c.ents) == 0 {
 			c.spawn()
 		}
@@ -204,7 +210,9 @@ func (c *soak) world(moving bool) {
 	for n, i := range c.ents {
 		e, sim := c.h.At(i), c.sims[i]
 		k, cut := c.kinds[e.Kind], false
-		if moves := (int(c.tick)/200+int(e.ID))%4 != 0; moving && moves && (c.fast[i] || c.tick%7 == 0) { // each rests now and then
+		if moves := calm || (int(c.tick)/200+int(e.ID))%4 != 0; calm {
+			sim[x] += 30_000 + int64(c.rng.n(3000))
+		} else if moving && moves && (c.fast[i] || c.tick%7 == 0) { // each rests now and then
 			if e.Kind == walkerKind {
 				sim[walkerVelX] += int64(c.rng.n(2001)) - 1000
 				sim[walkerVelX+1] += int64(c.rng.n(2001)) - 1000
@@ -246,12 +254,12 @@ func (c *soak) world(moving bool) {
 		p.tick[c.tick%256] = c.tick
 		k.Observe(sim, p.obs[c.tick%256])
 		copy(p.own[c.tick%256], sim)
-		if moving && e.ID != 1 && c.rng.chance(0.004) && c.v.Has(i) {
+		if moving && !calm && e.ID != 1 && c.rng.chance(0.004) && c.v.Has(i) {
 			c.v.Leave(i)
 		} else if n < 60 || c.v.Has(i) {
 			c.v.Enter(i, e.Owned)
 		}
-		if moving {
+		if moving && !calm {
 			c.far[i] += c.rng.n(8001) - 4000
 			c.far[i] = min(max(c.far[i], 0), 160_000)
 		}
@@ -286,7 +294,7 @@ func (c *soak) arrival() clock.Tick {
 func (c *soak) send(bits int) {
 	now := clock.Time(c.tick) * tickTime
 	c.log.Expire(now-clock.Time(2*rto), c.v.Missing)
-	if c.rng.chance(0.01) && c.moving {
+	if c.rng.chance(0.01) && c.moving && c.tick/500%4 != 3 {
 		c.team = int64(c.rng.n(3))
 	}
 	c.v.Team(c.team)
@@ -297,13 +305,13 @@ func (c *soak) send(bits int) {
 	for i := range c.due { // some order
 		j := i + c.rng.n(len(c.due)-i)
 		c.due[i], c.due[j] = c.due[j], c.due[i]
-		if c.rng.chance(0.02) {
+		if c.rng.chance(0.02) && c.tick/500%4 != 3 {
 			c.due[i].Bound = uint8(c.rng.n(motion.Bounds))
 		}
 	}
 	entry := c.log.Sent(now, c.tick, c.v.Missing)
 	p := c.packet()
-	p.seq, p.tick, p.sum = entry.Seq, c.tick, 0
+	p.seq, p.tick, p.last, p.sum = entry.Seq, c.tick, c.got, 0
 	c.x.Begin(c.v, c.due, bits)
 	for i := range c.due {
 		c.tried = 0
@@ -320,6 +328,14 @@ func (c *soak) send(bits int) {
 		c.t.Fatalf("tick %d: %d bits for %d", c.tick, promised, bits)
 	} else if c.x.End(&w, entry, now); w.Len() > promised {
 		c.t.Fatalf("tick %d: %d bits written, %d promised", c.tick, w.Len(), promised)
+	}
+	switch {
+	case !c.x.changed:
+		c.shapes[plainly]++
+	case c.x.list.n+c.x.others.n > 0:
+		c.shapes[changed]++
+	default:
+		c.shapes[likeBefore]++
 	}
 	p.body = w.Bytes()
 	c.log.Charge(entry, len(p.body))
@@ -353,7 +369,8 @@ func (c *soak) receive() {
 	c.down = keep
 	if a, ok := c.recv.Ack(); ok && c.outage[1] == 0 && !c.rng.chance(0.1) {
 		p := c.packet()
-		p.ack, p.at = a, c.arrival()
+		c.sent++
+		p.ack, p.last, p.at = a, c.sent, c.arrival()
 		c.up = append(c.up, p)
 	}
 	keep = c.up[:0]
@@ -364,6 +381,9 @@ func (c *soak) receive() {
 		}
 		if !c.log.Acked(p.ack, c.v.Delivered, c.v.Missing) {
 			c.t.Fatal("an honest ack was refused")
+		}
+		if p.last.Newer(c.got) {
+			c.got = p.last
 		}
 		c.v.Reclaim(p.ack.Latest)
 		c.believed()
@@ -379,7 +399,12 @@ func (c *soak) take(p *soakPacket) {
 	var r wire.BitReader
 	r.Reset(p.body)
 	c.sum = 0
-	if err := c.s.Read(&r, p.tick); err != nil {
+	agreed, known := c.heard.Agreed(p.tick, p.last)
+	if !known {
+		c.late++
+		return
+	}
+	if err := c.s.Read(&r, p.tick, agreed); err != nil {
 		for _, known := range []error{ErrBaseline, ErrSlot} {
 			if errors.Is(err, known) {
 				c.refused[known]++
@@ -392,6 +417,7 @@ func (c *soak) take(p *soakPacket) {
 		c.t.Fatalf("tick %d: packet %d of tick %d was read from other states than it was written from", c.tick, p.seq, p.tick)
 	}
 	c.recv.Applied(p.seq)
+	c.heard.Applied(p.tick, c.sent+1)
 }
 
 // believed holds what the server takes the client to hold against what it holds.
@@ -448,7 +474,7 @@ func TestSoak(t *testing.T) {
 		c.world(true)
 		c.receive()
 		if c.tick%2 == 0 || c.tick/1000%2 == 0 {
-			c.send([]int{8 * 1000, 8 * 250}[c.tick/3000%2])
+			c.send([]int{8 * 1000, 8 * 250}[c.tick/2000%2])
 		}
 	}
 	moved := c.tick
@@ -495,8 +521,11 @@ func TestSoak(t *testing.T) {
 	if held != len(c.s.Entities()) || held == 0 {
 		t.Errorf("%d entities are held, %d should be", len(c.s.Entities()), held)
 	}
-	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, %d of them coarse, 0 differ; %d packets refused for a baseline, %d for a slot; with a state before the baseline: %.0f %%; acknowledged but not kept: %d",
-		c.records, moved, c.ids, c.states, c.coarse, c.refused[ErrBaseline], c.refused[ErrSlot], 100*float64(c.priors)/float64(c.records), c.misled)
+	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, %d of them coarse, 0 differ; %d packets refused for a baseline, %d for a slot; with a state before the baseline: %.0f %%; acknowledged but not kept: %d; %d packets say their slots, %d what differs from one before, %d are like it; %d are too late to be read",
+		c.records, moved, c.ids, c.states, c.coarse, c.refused[ErrBaseline], c.refused[ErrSlot], 100*float64(c.priors)/float64(c.records), c.misled, c.shapes[plainly], c.shapes[changed], c.shapes[likeBefore], c.late)
+	if !testing.Short() && (c.shapes[plainly] == 0 || c.shapes[changed] == 0 || c.shapes[likeBefore] == 0) {
+		t.Error("packets say their slots in one way only")
+	}
 	if c.kept == 0 {
 		t.Error("nothing was kept from the client")
 	}

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"errors"
-	"math"
 	"math/bits"
 
 	"meanwhile/clock"
@@ -74,19 +73,29 @@ func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
 	return b, nil
 }
 
-// newest returns the newest state before a tick, and the one before that if it is recent enough to be used. It refuses to
-// if a state that belongs there has been let go.
-func (g *Group) newest(before clock.Tick) (base, prior *motion.State, err error) {
-	i := len(g.states) - 1
-	for i >= 0 && g.states[i].Tick >= before {
-		i--
+// agreed returns the newest state before a tick of which the server knew that it is held, and the one before that if it is recent enough
+// to be used. agreed is that of Store.Read. It refuses to if a state that belongs there has been let go.
+func (g *Group) agreed(before clock.Tick, agreed uint64) (base, prior *motion.State, err error) {
+	for i := len(g.states) - 1; i >= 0; i-- {
+		s := &g.states[i]
+		if s.Tick >= before {
+			continue
+		}
+		age := before - s.Tick
+		if age < wire.AgreedTicks && agreed>>age&1 == 0 {
+			continue
+		}
+		if base == nil {
+			base = s
+			continue
+		}
+		if age <= priorTicks {
+			prior = s
+		}
+		break
 	}
-	if i < 0 || g.forgot > g.states[i].Tick {
+	if base == nil || g.forgot > base.Tick {
 		return nil, nil, ErrBaseline
-	}
-	base = &g.states[i]
-	if i > 0 && before-g.states[i-1].Tick <= priorTicks {
-		prior = &g.states[i-1]
 	}
 	if g.forgot != 0 && before-min(g.forgot, before) <= priorTicks && (prior == nil || g.forgot > prior.Tick) {
 		return nil, nil, ErrBaseline
@@ -212,6 +221,9 @@ type Store struct {
 	alive []*Held           // by rising ID
 	spare []*Held
 
+	agreed uint64                     // of the packet at hand, see Read
+	rode   [wire.AgreedTicks + 1]rode // packets by tick; the last is none
+
 	near   bool          // some place is coded beside the viewer
 	sees   bool          // the packet at hand says where the viewer is
 	viewer schema.Viewer // that place
@@ -270,40 +282,15 @@ func (s *Store) Find(id uint32) *Held {
 	return nil
 }
 
-// Read takes in the entries of one packet of the given tick, from r up to the bit that ends them. It commits all of them or,
+// Read takes in the entries of one packet of the given tick, from r up to the bit that ends them. Bit i of agreed says that the server
+// knew, when it sent the packet, that its packet of i ticks before had been applied, see wire.Heard. It commits all of them or,
 // with an error, none. The errors are those of package wire, ErrBaseline and ErrSlot; with any of them the packet must not
 // be acknowledged. Bytes of any kind are refused or taken in within the bounds of memory; they never make it panic.
-func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
+func (s *Store) Read(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
 	s.ops, s.arena = s.ops[:0], s.arena[:0]
-	if n := r.Uvarint(countK); n > Slots {
-		return fault.Errorf("%w: %d entries for %d slots", wire.ErrMalformed, n, Slots)
-	} else if n > 0 {
-		order := r.Uvarint(orderK)
-		if order > maxOrder {
-			return fault.Errorf("%w: distances of order %d, at most %d", wire.ErrMalformed, order, maxOrder)
-		}
-		var u usual
-		if r.Bool() {
-			u.age, u.gap = clock.Tick(min(r.Uvarint(usualAgeK), math.MaxUint32-1))+1, clock.Tick(min(r.Uvarint(usualGapK), math.MaxUint32))
-		}
-		if s.sees = false; s.near {
-			if err := s.readViewer(r, tick); err != nil {
-				return err
-			}
-		}
-		slot := uint64(0)
-		for range n {
-			if slot += r.Uvarint(int(order)); slot >= Slots || r.Bad() {
-				if r.Bad() {
-					return wire.ErrTruncated
-				}
-				return fault.Errorf("%w: slot %d of %d", wire.ErrMalformed, slot, Slots)
-			}
-			if err := s.readEntry(r, uint16(slot), tick, u); err != nil {
-				return err
-			}
-			slot++
-		}
+	s.agreed = agreed
+	if err := s.readEntries(r, tick); err != nil {
+		return err
 	}
 	if r.Bad() {
 		return wire.ErrTruncated
@@ -314,31 +301,163 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick) error {
 	return nil
 }
 
-func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual) error {
+// readEntries reads the entries of a packet into ops.
+func (s *Store) readEntries(r *wire.BitReader, tick clock.Tick) error {
+	shape, others, n := likeBefore, uint64(0), uint64(0)
+	if r.Bool() {
+		shape = plainly
+		if r.Bool() {
+			shape = changed
+		}
+		others = r.Uvarint(othersK)
+		if shape == changed {
+			n = r.Uvarint(changesK)
+		} else {
+			n = r.Uvarint(countK)
+		}
+	}
+	if r.Bad() {
+		return wire.ErrTruncated
+	}
+	if others > Slots || n > Slots {
+		return fault.Errorf("%w: %d entries for %d slots", wire.ErrMalformed, max(n, others), Slots)
+	}
+	if shape == plainly && n == 0 && others == 0 {
+		return nil
+	}
+	before, err := s.before(tick)
+	if err != nil {
+		return err
+	}
+	top := before.slots.top()
+	order, othersOrder, told := sparse(top), sparse(top), shape == plainly
+	if others > 0 {
+		othersOrder, told = readOrder(r, othersOrder, told)
+	}
+	if shape == plainly && n > 0 {
+		order, told = readOrder(r, expectedOrder(top, int(n)), told)
+	}
+	if !told && before.tick == 0 {
+		return ErrBaseline
+	}
+	if s.sees = false; s.near {
+		if err := s.readViewer(r, tick); err != nil {
+			return err
+		}
+	}
+	now := rode{tick: tick}
+	var odd, list slotSet
+	slot := uint64(0)
+	for range others {
+		if slot, err = readSlot(r, slot, othersOrder); err != nil {
+			return err
+		}
+		at := len(s.ops)
+		if err := s.readEntry(r, uint16(slot), tick); err != nil {
+			return err
+		}
+		if odd.add(uint16(slot)); len(s.ops) == at || s.ops[at].what == opUpdate || s.ops[at].what == opSight {
+			now.slots.add(uint16(slot))
+		}
+		slot++
+	}
+	slot = 0
+	for range n {
+		if slot, err = readSlot(r, slot, order); err != nil {
+			return err
+		}
+		if odd.has(uint16(slot)) {
+			return fault.Errorf("%w: slot %d twice", wire.ErrMalformed, slot)
+		}
+		list.add(uint16(slot))
+		slot++
+	}
+	if shape != plainly {
+		for i := range list {
+			list[i] ^= before.slots[i] &^ odd[i]
+		}
+	}
+	for slot := list.from(0); slot < Slots; slot = list.from(slot + 1) {
+		if err := s.readUpdate(r, uint16(slot), tick, ordinary); err != nil {
+			return err
+		}
+	}
+	for i := range list {
+		now.slots[i] |= list[i]
+	}
+	if e := &s.rode[tick%wire.AgreedTicks]; !r.Bad() && e.tick <= tick {
+		*e = now
+	}
+	return nil
+}
+
+// readOrder reads an order. told stays true if it is told, and needs no packet before.
+func readOrder(r *wire.BitReader, expected int, told bool) (int, bool) {
+	if !r.Bool() {
+		return expected, false
+	}
+	return int(r.Bits(orderB)), told
+}
+
+// readSlot reads the distance to the next slot of a list, from one on.
+func readSlot(r *wire.BitReader, from uint64, order int) (uint64, error) {
+	slot := from + r.Uvarint(order)
+	if r.Bad() {
+		return 0, wire.ErrTruncated
+	}
+	if slot >= Slots {
+		return 0, fault.Errorf("%w: slot %d of %d", wire.ErrMalformed, slot, Slots)
+	}
+	return slot, nil
+}
+
+// before returns the newest packet with entries of which the server knew that it was applied when it sent that of a tick; its tick is 0 if there
+// is none.
+func (s *Store) before(tick clock.Tick) (*rode, error) {
+	for set := s.agreed &^ 1; set != 0; set &= set - 1 {
+		at := tick - clock.Tick(bits.TrailingZeros64(set))
+		switch e := &s.rode[at%wire.AgreedTicks]; {
+		case e.tick == at:
+			return e, nil
+		case e.tick > at: // this packet is so late that it is forgotten
+			return nil, ErrBaseline
+		}
+	}
+	return &s.rode[wire.AgreedTicks], nil
+}
+
+// readUpdate reads an update.
+func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how form) error {
+	if r.Bad() {
+		return wire.ErrTruncated
+	}
+	held := s.slots[n]
+	if held == nil || !held.alive && tick > s.gone[n] {
+		return ErrSlot
+	}
+	k := s.kinds[held.Kind]
+	groups := uint64(1 << OwnerGroup)
+	switch {
+	case held.Mine:
+	case how == ordinary:
+		groups = 1 << s.rules[held.Kind].usual
+	default:
+		if groups = r.Bits(len(k.Groups)); groups == 0 {
+			if r.Bad() {
+				return wire.ErrTruncated
+			}
+			return fault.Errorf("%w: update of no group", wire.ErrMalformed)
+		}
+	}
+	return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, how)
+}
+
+// readEntry reads an entry that is no ordinary update.
+func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 	held := s.slots[n]
 	how := readForm(r)
-	if how <= general {
-		if r.Bad() {
-			return wire.ErrTruncated
-		}
-		if held == nil || !held.alive && tick > s.gone[n] {
-			return ErrSlot
-		}
-		k := s.kinds[held.Kind]
-		groups := uint64(1 << OwnerGroup)
-		switch {
-		case held.Mine:
-		case how != general:
-			groups = 1 << s.rules[held.Kind].usual
-		default:
-			if groups = r.Bits(len(k.Groups)); groups == 0 {
-				if r.Bad() {
-					return wire.ErrTruncated
-				}
-				return fault.Errorf("%w: update of no group", wire.ErrMalformed)
-			}
-		}
-		return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, u, how)
+	if how == general {
+		return s.readUpdate(r, n, tick, how)
 	}
 	switch how {
 	case isGone:
@@ -384,7 +503,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 		}
 		groups = told
 	}
-	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, u, how); err != nil || mine {
+	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, how); err != nil || mine {
 		return err
 	}
 	for untold := uint64(s.rules[kind].limited()) &^ groups; untold != 0; untold &= untold - 1 {
@@ -393,7 +512,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick, u usual)
 	return nil
 }
 
-func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Held, u usual, how form) error {
+func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Held, how form) error {
 	k := s.kinds[o.kind]
 	for g := range OwnerGroup + 1 {
 		if groups>>g&1 == 0 {
@@ -409,7 +528,7 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 		if held != nil && (how != general || !k.Limited(g) || !r.Bool()) {
 			from = &held.Groups[g]
 		}
-		base, prior, err := u.readHeader(r, k, g, tick, from, how, &o.state)
+		base, prior, err := readHeader(r, k, g, tick, s.agreed, from, how, &o.state)
 		if err != nil {
 			return err
 		}

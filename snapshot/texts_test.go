@@ -36,6 +36,8 @@ type town struct {
 	lane    *lane.Sender
 	in      lane.Receiver
 	recv    wire.Received
+	heard   wire.Heard
+	up      wire.Seq // newest packet of the client, which the server has
 	tick    clock.Tick
 	ents    []int32
 	truth   map[uint32]citizen
@@ -113,7 +115,7 @@ func (c *town) send(share int) {
 		return c.lane.Send(lane.Message{Kind: TextMessage, AtOnce: true, Body: body}) == nil
 	})
 	b = c.lane.Append(b, uint16(p.Seq), lane.MinRoom, c.now(), rto)
-	c.flying = append(c.flying, packet{seq: p.Seq, tick: c.tick, body: b})
+	c.flying = append(c.flying, packet{seq: p.Seq, tick: c.tick, latest: c.up, body: b})
 }
 
 func (c *town) missing(p *wire.Packet) { c.v.Missing(p); c.lane.Lost(uint16(p.Seq)) }
@@ -126,7 +128,8 @@ func (c *town) arrive(i int) {
 	}
 	var r wire.BitReader
 	r.Reset(p.body)
-	if err := c.s.Read(&r, p.tick); err != nil {
+	agreed, _ := c.heard.Agreed(p.tick, p.latest)
+	if err := c.s.Read(&r, p.tick, agreed); err != nil {
 		c.t.Fatalf("tick %d: %v", p.tick, err)
 	}
 	if rest := r.Rest(); len(rest) > 0 {
@@ -141,10 +144,12 @@ func (c *town) arrive(i int) {
 		c.told++
 	}
 	c.recv.Applied(p.seq)
+	c.heard.Applied(p.tick, c.up+1)
 }
 
 func (c *town) ack() {
 	if a, ok := c.recv.Ack(); ok {
+		c.up++
 		c.log.Acked(a, func(p *wire.Packet) { c.v.Delivered(p); c.lane.Delivered(uint16(p.Seq)) }, c.missing)
 		c.v.Reclaim(a.Latest)
 	}

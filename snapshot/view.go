@@ -48,7 +48,7 @@ type slot struct {
 // known is what is known of one group of what the client holds. An owner's record takes the place of group 0.
 type known struct {
 	acked  clock.Tick // the newest state that the client is known to hold; 0: none
-	prior  clock.Tick // the newest one before it that was known to be held when acked became so; 0: none
+	prior  clock.Tick // the newest one before it that it is known to hold; 0: none
 	last   clock.Tick // newest record said; 0: none
 	before clock.Tick // the one said before that; 0: none
 	sentAt uint32     // when last was said, in units of 1<<msB ns
@@ -98,9 +98,14 @@ func (k *known) ref(now clock.Tick) ref {
 	if k.prior != 0 && now-k.prior <= priorTicks {
 		r.prior = k.prior
 	}
-	// The client holds nothing newer than the baseline if nothing newer was said. The state that it holds before that is
-	// known too, if none, or only one, was said before, or all of them so long ago that none counts.
-	r.found = k.last == k.acked && (k.before == k.prior && (k.before != 0 || !k.vague) || k.before != 0 && now-k.before > priorTicks)
+	if now-k.acked < wire.AgreedTicks {
+		// Of all that came since, and of the state before if it counts, the client knows whether it was acknowledged. But it may hold a state that
+		// was forgotten here.
+		r.agreed = k.prior != 0 || !k.vague
+	} else {
+		// Of older ones it does not: nothing else may have been said then that it could hold.
+		r.agreed = k.last == k.acked || k.before == k.acked && now-k.last < wire.AgreedTicks
+	}
 	return r
 }
 
@@ -130,6 +135,8 @@ type View struct {
 	// version counts what may change the result of a look.
 	version uint64
 	missed  clock.Tick // when a packet was last taken for lost; 0: never
+	rode    rode       // the newest packet with entries that is known to be applied
+	anew    clock.Tick // when the client last asked for everything anew; 0: never
 	// Resyncs counts how often the client asked for everything anew.
 	Resyncs int
 }
@@ -325,6 +332,7 @@ func (v *View) drop(n uint16) {
 func (v *View) Resync() {
 	v.Resyncs++
 	v.version++
+	v.anew = v.h.tick // it may have lost what it knew of earlier packets, too
 	for _, n := range v.used {
 		s := &v.slots[n]
 		if s.phase == live {
@@ -407,6 +415,14 @@ func (v *View) RefSlot(r uint32) (n uint16, groups uint32, current bool) {
 // Delivered notes that the client applied a packet.
 func (v *View) Delivered(p *wire.Packet) {
 	v.version++
+	if len(p.Refs) > 0 && p.Tick >= v.rode.tick {
+		v.rode = rode{tick: p.Tick}
+		for i := 0; i < len(p.Refs); i += words(p.Refs[i]) {
+			if r := p.Refs[i]; r&refGone == 0 {
+				v.rode.slots.add(uint16(r & (Slots - 1)))
+			}
+		}
+	}
 	for i := 0; i < len(p.Refs); i += words(p.Refs[i]) {
 		r := p.Refs[i]
 		n, groups, current := v.RefSlot(r)
@@ -432,14 +448,20 @@ func (v *View) Delivered(p *wire.Packet) {
 			continue
 		}
 		for ; groups != 0; groups &= groups - 1 {
-			if k := &v.of(s)[place(bits.TrailingZeros32(groups))]; p.Tick > k.acked && p.Tick > k.gone && !k.out {
-				k.prior, k.priorLevel = k.acked, k.level
-				k.acked, k.level, k.bound = p.Tick, 0, uint8(r>>28)
-				if v.h.rules[s.kind].graded>>uint(bits.TrailingZeros32(groups))&1 != 0 {
-					k.level = uint8(r>>26) & 3
-				}
-				k.lost = k.lost && k.last != p.Tick
+			k, level := &v.of(s)[place(bits.TrailingZeros32(groups))], uint8(0)
+			if p.Tick <= k.prior || p.Tick == k.acked || p.Tick <= k.gone || k.out {
+				continue
 			}
+			if v.h.rules[s.kind].graded>>uint(bits.TrailingZeros32(groups))&1 != 0 {
+				level = uint8(r>>26) & 3
+			}
+			if p.Tick < k.acked { // it was overtaken
+				k.prior, k.priorLevel = p.Tick, level
+				continue
+			}
+			k.prior, k.priorLevel = k.acked, k.level
+			k.acked, k.level, k.bound = p.Tick, level, uint8(r>>28)
+			k.lost = k.lost && k.last != p.Tick
 		}
 		if s.phase == sight {
 			s.phase = live

@@ -82,6 +82,8 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 		}
 		var log wire.Log
 		var recv wire.Received
+		var heard wire.Heard
+		var got wire.Seq // the client's newest packet
 		var flying []packet
 		var x Writer
 		me := traveller{}
@@ -178,7 +180,7 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 				if x.End(&w, p, now); w.Len() > size {
 					t.Fatalf("seed %d tick %d: %d bits, said to be %d", seed, tick, w.Len(), size)
 				}
-				b := packet{seq: p.Seq, tick: tick, body: w.Bytes()}
+				b := packet{seq: p.Seq, tick: tick, latest: got, body: w.Bytes()}
 				for range 1 + r.n(8)/7 {
 					if r.n(10) > 0 {
 						flying = append(flying, b)
@@ -198,12 +200,15 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 					}
 					var rd wire.BitReader
 					rd.Reset(p.body)
-					if err := store.Read(&rd, p.tick); err != nil {
+					agreed, known := heard.Agreed(p.tick, p.latest)
+					if !known || store.Read(&rd, p.tick, agreed) != nil {
 						continue // a baseline that it does not hold: not acknowledged
 					}
 					recv.Applied(p.seq)
+					heard.Applied(p.tick, got+1)
 				}
 				if a, ok := recv.Ack(); ok && r.n(3) > 0 {
+					got++
 					log.Acked(a, v.Delivered, v.Missing)
 					v.Reclaim(a.Latest)
 				}
@@ -299,16 +304,17 @@ func TestViewerHostile(t *testing.T) {
 		s := NewStore(kinds)
 		var w wire.BitWriter
 		w.Reset(nil)
-		w.Uvarint(1, countK)
-		w.Uvarint(0, orderK)
-		w.Bool(false)
+		w.Bits(1, 2)
+		w.Uvarint(1, othersK)
+		w.Uvarint(0, countK)
+		w.Bits(1, 1+orderB)
 		w.Bool(true)
 		w.Bits(c.slot, viewerSlotB)
 		w.Uvarint(c.ago, viewerK)
 		w.Bits(math.MaxUint64, 64)
 		var r wire.BitReader
 		r.Reset(w.Bytes())
-		if err := s.Read(&r, 100); err == nil || len(s.Entities()) != 0 {
+		if err := s.Read(&r, 100, ^uint64(0)); err == nil || len(s.Entities()) != 0 {
 			t.Errorf("%s: %v, %d entities", c.name, err, len(s.Entities()))
 		}
 	}
@@ -368,13 +374,13 @@ func FuzzStoreNear(f *testing.F) {
 		var r wire.BitReader
 		for i, p := range packets[:2] {
 			r.Reset(p)
-			if err := s.Read(&r, clock.Tick(i+1)); err != nil {
+			if err := s.Read(&r, clock.Tick(i+1), ^uint64(0)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		before := image(s)
 		r.Reset(b)
-		if err := s.Read(&r, 3); err != nil && image(s) != before {
+		if err := s.Read(&r, 3, ^uint64(0)); err != nil && image(s) != before {
 			t.Fatalf("%x is refused (%v) and changes something", b, err)
 		}
 		if err := sound(s); err != nil {

@@ -10,21 +10,26 @@ import (
 
 // A Writer puts the entries of one packet together. They are offered in any order, by urgency; what is kept is written by
 // rising slot, because the distance to the slot before takes fewer bits than a slot. How much the packet takes is known at each
-// moment. It uses its memory again and may serve one View after the other.
+// moment. It uses its memory again and may serve one View after the other. At most one packet of a View may be sent in a tick.
 type Writer struct {
 	v     *View
-	usual usual
-	order int // of the code of the distances
 	w     wire.BitWriter
 	mark  wire.Mark
-	size  int // bits of what is kept, with the distances between them
+	size  int // bits of what is kept
 	kept  []kept
 	place [Slots]uint16 // of a slot that is kept: index in kept
-	set   [Slots / 64]uint64
-	try   kept
-	cost  int // bits that try adds
-	votes [8]vote
+	try   trial
 	coded func(id uint32, g int, age, gap clock.Tick, bits int) // for tests: what the differences of a record are taken from, and the size of its body
+
+	before   *rode    // the newest packet that is known to be applied
+	top      int      // of its slots
+	ordinary slotSet  // slots of ordinary updates
+	updates  int      // how many
+	changed  bool     // they are told by what differs from the packet before
+	list     slotList // those slots, or what differs
+	least    int      // for so many updates up to most the order of the list is the expected one
+	most     int
+	others   slotList // slots of other entries
 
 	viewer schema.Viewer
 	sight  viewerAt // which place that is
@@ -37,13 +42,16 @@ type kept struct {
 	near    bool
 }
 
-type vote struct {
-	usual
-	n int
+// trial is an entry that may be kept, and what the lists of slots grow by.
+type trial struct {
+	kept
+	ordinary bool
+	turns    bool // it changes the list
+	list     int
+	others   int
 }
 
-// sample is how many of the most urgent entries decide what is usual.
-const sample = 64
+var noRode rode
 
 // Begin starts a packet of v. due says what may be offered, the most urgent first, of which about so many bits will fit.
 func (x *Writer) Begin(v *View, due []Due, bits int) {
@@ -51,57 +59,47 @@ func (x *Writer) Begin(v *View, due []Due, bits int) {
 	x.w.Reset(x.w.Bytes()[:0])
 	x.mark = x.w.Mark()
 	x.sight = v.viewer(&x.viewer)
-	x.size, x.kept, x.set = 0, x.kept[:0], [Slots / 64]uint64{}
+	x.size, x.kept = 0, x.kept[:0]
+	x.before, x.top = &noRode, 0
+	if t := v.rode.tick; t > v.anew && t < v.h.tick && v.h.tick-t < wire.AgreedTicks {
+		x.before, x.top = &v.rode, v.rode.slots.top()
+	}
 	n := min(len(due), max(bits/32, 1))
-	x.order = 0
-	if n > 0 {
-		x.order = orderFor((len(v.slots) - n) / n)
-	}
-	x.usual = x.choose(due[:min(len(due), sample)])
-}
-
-// orderFor returns the best order of the code of distances with a mean.
-func orderFor(mean int) int {
-	return min(max(bits.Len(uint(max(mean, 0)*3/4))-1, 0), maxOrder)
-}
-
-// choose returns the reference of most of what is due.
-func (x *Writer) choose(due []Due) usual {
-	votes, found := x.votes[:0], 0
-	now := x.v.h.tick
-	for i := range due {
+	others, again := 0, 0 // at least, of those n
+	for i := range due[:n] {
 		d := &due[i]
-		if d.First || d.Gone {
-			continue
+		if !v.maybeOrdinary(d) {
+			others++
 		}
-		s := &x.v.slots[d.Slot]
-		k := &x.v.of(s)[place(bits.TrailingZeros32(d.groups))]
-		r := k.ref(now)
-		if r.base == 0 {
-			continue
-		}
-		if r.found {
-			found++
-		}
-		u, known := usual{now - r.base, r.gap()}, false
-		for j := range votes {
-			if votes[j].usual == u {
-				votes[j].n++
-				known = true
-				break
-			}
-		}
-		if !known && len(votes) < len(x.votes) {
-			votes = append(votes, vote{u, 1})
+		if x.before.slots.has(d.Slot) {
+			again++
 		}
 	}
-	best := vote{n: found}
-	for _, v := range votes {
-		if v.n > best.n+1 { // saying it costs a few bits
-			best = v
-		}
+	x.ordinary, x.updates = slotSet{}, 0
+	// As a rule nearly all that rode in the packet before rides in this one, or hardly anything of it.
+	if held := x.before.slots.count(); again > 0 && n+held-2*again <= n/2 {
+		x.changed = true
+		x.list.begin(&x.before.slots, sparse(x.top))
+	} else {
+		x.changed = false
+		x.list.begin(&slotSet{}, orderFor((len(v.slots)-n)/max(n, 1)))
+		x.least, x.most = expectedFor(x.top, x.list.order)
 	}
-	return best.usual
+	x.others.begin(&slotSet{}, sparse(x.top))
+	if x.top == 0 || others > fewOthers {
+		x.others.order = orderFor((len(v.slots) - others) / max(others, 1))
+	}
+}
+
+// fewOthers is for how many other entries than ordinary updates no better order is looked for.
+const fewOthers = 3
+
+// maybeOrdinary reports whether d may be an ordinary update, as far as can be told without its values.
+func (v *View) maybeOrdinary(d *Due) bool {
+	if d.First || d.Gone {
+		return false
+	}
+	return d.Mine || d.groups == 1<<uint(v.h.rules[v.slots[d.Slot].kind].usual)
 }
 
 // Try codes the entry of d and returns how many bits the packet's entries would take with it, all included. Keep keeps
@@ -110,91 +108,122 @@ func (x *Writer) Try(d *Due) int {
 	x.w.Rewind(x.mark)
 	at := x.w.Len()
 	x.viewer.Asked = false
-	x.entry(d)
-	x.try = kept{d, at, x.w.Len() - at, x.viewer.Asked}
-	x.cost = x.try.len
-	slot, before, after := int(d.Slot), x.before(int(d.Slot)), x.from(int(d.Slot)+1)
-	x.cost += x.distance(before, slot)
-	if after < Slots {
-		x.cost += x.distance(slot, after) - x.distance(before, after)
+	t := &x.try
+	t.ordinary = x.entry(d)
+	t.kept = kept{d, at, x.w.Len() - at, x.viewer.Asked}
+	t.list, t.others = 0, 0
+	if t.turns = t.ordinary || x.changed && x.before.slots.has(d.Slot); t.turns {
+		t.list = x.list.cost(int(d.Slot))
 	}
-	return x.head(len(x.kept)+1) + x.size + x.cost
+	updates, others, n := x.updates, x.others.n, x.list.n
+	if t.ordinary {
+		updates++
+	} else {
+		t.others = x.others.cost(int(d.Slot))
+		others++
+	}
+	if t.turns {
+		if x.list.has(d.Slot) {
+			n--
+		} else {
+			n++
+		}
+	}
+	return x.head(updates, others, n) + x.list.size + x.others.size + x.size + t.list + t.others + t.len
 }
 
 // Size returns how many bits the entries kept take, all included.
-func (x *Writer) Size() int { return x.head(len(x.kept)) + x.size }
-
-// Head returns how many of those stand before the first entry: a packet has them once.
-func (x *Writer) Head() int { return x.head(len(x.kept)) }
-
-// head returns the bits before the first entry.
-func (x *Writer) head(n int) int {
-	size := wire.UvarintBits(uint64(n), countK)
-	if n == 0 {
-		return size
+func (x *Writer) Size() int {
+	if len(x.kept) == 0 {
+		return x.Head()
 	}
-	size += wire.UvarintBits(uint64(x.order), orderK) + 1 + x.sight.bits(x.v.h)
-	if u := x.usual; u.age != 0 {
-		size += wire.UvarintBits(uint64(u.age)-1, usualAgeK) + wire.UvarintBits(uint64(u.gap), usualGapK)
-	}
-	return size
+	return x.Head() + x.list.size + x.others.size + x.size
 }
 
-func (x *Writer) distance(from, to int) int { return wire.UvarintBits(uint64(to-from-1), x.order) }
+// Head returns how many of those stand before the first entry, but for the slots: a packet has them once.
+func (x *Writer) Head() int { return x.head(x.updates, x.others.n, x.list.n) }
 
-// before returns the kept slot before one, -1 if there is none.
-func (x *Writer) before(slot int) int {
-	w := slot >> 6
-	for set := x.set[w] & (1<<uint(slot&63) - 1); ; set = x.set[w] {
-		if set != 0 {
-			return w<<6 + 63 - bits.LeadingZeros64(set)
-		}
-		if w--; w < 0 {
-			return -1
-		}
+// head returns the bits before the slots and entries of so many ordinary updates and others, with n slots in the list.
+func (x *Writer) head(updates, others, n int) int {
+	head := 2 + wire.UvarintBits(uint64(others), othersK)
+	if updates+others == 0 {
+		return head + wire.UvarintBits(0, countK)
 	}
+	switch {
+	case !x.changed:
+		if head += wire.UvarintBits(uint64(n), countK); n > 0 {
+			if head++; x.top == 0 || n < x.least || n > x.most {
+				head += orderB
+			}
+		}
+	case others+n == 0:
+		head = 1
+	default:
+		head += wire.UvarintBits(uint64(n), changesK)
+	}
+	if others > 0 {
+		head += x.orderBits(x.others.order, sparse(x.top))
+	}
+	return head + x.sight.bits(x.v.h)
 }
 
-// from returns the first kept slot from one on, Slots if there is none.
-func (x *Writer) from(slot int) int {
-	w := slot >> 6
-	if w == len(x.set) {
-		return Slots
+// orderBits returns how many bits it takes to say an order.
+func (x *Writer) orderBits(order, expected int) int {
+	if x.top > 0 && order == expected {
+		return 1
 	}
-	for set := x.set[w] >> uint(slot&63) << uint(slot&63); ; set = x.set[w] {
-		if set != 0 {
-			return w<<6 + bits.TrailingZeros64(set)
-		}
-		if w++; w == len(x.set) {
-			return Slots
-		}
+	return 1 + orderB
+}
+
+func (x *Writer) appendOrder(w *wire.BitWriter, order, expected int) {
+	other := x.orderBits(order, expected) > 1
+	if w.Bool(other); other {
+		w.Bits(uint64(order), orderB)
 	}
 }
 
 // Keep keeps what was tried last.
 func (x *Writer) Keep() {
-	n := x.try.d.Slot
+	t := &x.try
+	n := t.d.Slot
 	x.mark = x.w.Mark()
-	x.size += x.cost
+	x.size += t.len
 	x.place[n] = uint16(len(x.kept))
-	x.set[n>>6] |= 1 << (n & 63)
-	x.kept = append(x.kept, x.try)
+	if t.turns {
+		x.list.turn(n, t.list)
+	}
+	if t.ordinary {
+		x.ordinary.add(n)
+		x.updates++
+	} else {
+		x.others.turn(n, t.others)
+	}
+	x.kept = append(x.kept, t.kept)
 }
 
 // End writes the entries kept to w, in no more bits than Size says, and notes that they ride in packet p.
 func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
-	w.Uvarint(uint64(len(x.kept)), countK)
+	x.w.Rewind(x.mark)
+	b := x.w.Bytes()
+	x.shorten()
+	alike := x.changed && x.list.n+x.others.n == 0
+	if w.Bool(!alike); !alike {
+		w.Bool(x.changed)
+		w.Uvarint(uint64(x.others.n), othersK)
+		if x.changed {
+			w.Uvarint(uint64(x.list.n), changesK)
+		} else {
+			w.Uvarint(uint64(x.list.n), countK)
+		}
+	}
 	if len(x.kept) == 0 {
 		return
 	}
-	x.w.Rewind(x.mark)
-	b := x.w.Bytes()
-	order := x.best()
-	w.Uvarint(uint64(order), orderK)
-	w.Bool(x.usual.age != 0)
-	if u := x.usual; u.age != 0 {
-		w.Uvarint(uint64(u.age)-1, usualAgeK)
-		w.Uvarint(uint64(u.gap), usualGapK)
+	if x.others.n > 0 {
+		x.appendOrder(w, x.others.order, sparse(x.top))
+	}
+	if !x.changed && x.list.n > 0 {
+		x.appendOrder(w, x.list.order, expectedOrder(x.top, x.list.n))
 	}
 	if x.v.h.near {
 		near := false
@@ -204,33 +233,59 @@ func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
 		x.sight.append(w, near)
 	}
 	last := -1
-	for slot := x.from(0); slot < Slots; slot = x.from(slot + 1) {
-		e := &x.kept[x.place[slot]]
-		w.Uvarint(uint64(slot-last-1), order)
-		w.Copy(b, e.at, e.len)
+	for slot := x.others.from(0); slot < Slots; slot = x.others.from(slot + 1) {
+		w.Uvarint(uint64(slot-last-1), x.others.order)
+		x.end(w, b, slot, p, now)
 		last = slot
-		x.v.commit(e.d, p, now)
+	}
+	x.list.append(w)
+	for slot := x.ordinary.from(0); slot < Slots; slot = x.ordinary.from(slot + 1) {
+		x.end(w, b, slot, p, now)
 	}
 }
 
-// best returns the order that codes the distances in the fewest bits.
-func (x *Writer) best() int {
-	best, least := x.order, 0
-	for order := max(x.order-1, 0); order <= min(x.order+1, maxOrder); order++ {
-		size, last := wire.UvarintBits(uint64(order), orderK), -1
-		for slot := x.from(0); slot < Slots; slot = x.from(slot + 1) {
-			size += wire.UvarintBits(uint64(slot-last-1), order)
-			last = slot
-		}
-		if least == 0 || size < least {
-			best, least = order, size
+// shorten looks for fewer bits than were promised, now that it is known what is kept.
+func (x *Writer) shorten() {
+	if x.changed && 2*x.list.n > x.updates { // less of it came again than it seemed
+		was, size := x.list, x.Size()
+		x.changed = false
+		x.list.begin(&x.ordinary, expectedOrder(x.top, max(x.updates, 1)))
+		x.least, x.most = expectedFor(x.top, x.list.order)
+		if len(x.kept) > 0 && x.Size() >= size {
+			x.changed, x.list = true, was
 		}
 	}
-	return best
+	if !x.changed && x.list.n > 0 {
+		x.bestOrder(&x.list, expectedOrder(x.top, x.list.n))
+	}
+	if x.others.n > 0 {
+		x.bestOrder(&x.others, sparse(x.top))
+	}
 }
 
-// entry writes an entry without its distance.
-func (x *Writer) entry(d *Due) {
+// end writes the entry of a slot, and notes it.
+func (x *Writer) end(w *wire.BitWriter, b []byte, slot int, p *wire.Packet, now clock.Time) {
+	e := &x.kept[x.place[slot]]
+	w.Copy(b, e.at, e.len)
+	x.v.commit(e.d, p, now)
+}
+
+// bestOrder chooses the order that tells the distances of a list in the fewest bits.
+func (x *Writer) bestOrder(l *slotList, expected int) {
+	first := *l
+	for _, order := range [...]int{first.order - 1, first.order + 1, expected} {
+		if order < 0 || order > maxOrder {
+			continue
+		}
+		var other slotList
+		if other.begin(&first.slotSet, order); other.size+x.orderBits(order, expected) < l.size+x.orderBits(l.order, expected) {
+			*l = other
+		}
+	}
+}
+
+// entry writes an entry without its distance, and reports whether it is an ordinary update.
+func (x *Writer) entry(d *Due) bool {
 	v, w := x.v, &x.w
 	s := &v.slots[d.Slot]
 	if d.Gone {
@@ -240,12 +295,11 @@ func (x *Writer) entry(d *Due) {
 			mustForget.append(w)
 			w.Bits(uint64(d.groups), schema.MaxGroups)
 		}
-		return
+		return false
 	}
 	h := v.h
 	e := h.At(s.ent)
 	k := h.kinds[e.Kind]
-	var u usual
 	if d.First {
 		firstSight.append(w)
 		w.Uvarint(uint64(e.Kind), kindK)
@@ -254,21 +308,14 @@ func (x *Writer) entry(d *Due) {
 			w.Bits(uint64(d.groups), len(k.Groups))
 		}
 	} else {
-		u = x.usual
 		g := OwnerGroup
 		if !s.mine {
 			g = h.rules[e.Kind].usual
 		}
 		if d.groups == 1<<uint(g) {
-			if hd := v.header(s, e, k, g, d); hd.base != 0 && hd.plain() {
-				if u.is(&hd.ref, h.tick) {
-					ordinary.append(w)
-				} else {
-					oddly.append(w)
-					hd.ref.append(w, h.tick, u)
-				}
+			if hd := v.header(s, e, k, g, d); hd.base != 0 && hd.plain() && hd.agreed {
 				x.body(e, k, g, &hd)
-				return
+				return true
 			}
 		}
 		general.append(w)
@@ -282,9 +329,10 @@ func (x *Writer) entry(d *Due) {
 		if !d.First && k.Limited(g) {
 			w.Bool(hd.base == 0)
 		}
-		hd.append(w, k, g, h.tick, u)
+		hd.append(w, k, g, h.tick)
 		x.body(e, k, g, &hd)
 	}
+	return false
 }
 
 // header returns what the record of group g says beside its values. At first sight that is what happened since the entity came into

@@ -1,11 +1,12 @@
 package protocol
 
-// Up reads a datagram of a client.
+// Up reads a datagram of the client, in the order in which it sends them.
 func (r *Reader) Up(data []byte) (err error) {
 	defer r.caught(&err)
 	if err := r.Start(data); err != nil {
 		return err
 	}
+	r.sent = r.Head.Seq
 	r.note("away: %v", r.bits.is())
 	r.note("older commands may still come: %v", r.bits.is())
 	r.readCommands(r.Head.Latest)

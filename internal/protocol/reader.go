@@ -53,10 +53,10 @@ func (g *Group) at(tick int64) *State {
 	return nil
 }
 
-// before returns the newest state before a tick.
-func (g *Group) before(tick int64) (s *State) {
+// before returns the newest state before a tick that both sides agree on.
+func (r *Reader) before(g *Group, tick int64) (s *State) {
 	for i := range g.States {
-		if g.States[i].Tick < tick {
+		if g.States[i].Tick < tick && r.agreed(g.States[i].Tick) {
 			s = &g.States[i]
 		}
 	}
@@ -87,25 +87,27 @@ type Reader struct {
 	Slots    [Slots]*Entity
 	Messages []Message // of the datagram read last, in order of their numbers
 
-	gone    [Slots]int64
-	tables  map[string]*codeTable
-	classes map[string]class
-	data    []byte
-	bits    bitReader
-	noted   int
-	age     int64 // of the usual baseline; 0: the newest held
-	gap     int64
-	near    bool // the datagram names a viewer
-	viewer  [3]int64
-	ops     []func()
-	lane    laneReader
+	gone       [Slots]int64
+	tables     map[string]*codeTable
+	classes    map[string]class
+	data       []byte
+	bits       bitReader
+	noted      int
+	sent       uint16                 // the client's newest datagram
+	applied    map[int64]uint16       // by tick, the client's first datagram after it
+	rode       map[int64]map[int]bool // slots of updates and first sights, by tick
+	everything bool                   // all that was applied was acknowledged
+	near       bool                   // the datagram names a viewer
+	viewer     [3]int64
+	ops        []func()
+	lane       laneReader
 }
 
 var classRow = regexp.MustCompile(`(?m)^\| ([a-z, ]+) \| ([0-9]+|-) \| (signed|unsigned|bits|range|disc|ticks|words|rotation)[^|]*?(?:, order ([0-9]+))? \|`)
 
 // NewReader returns a Reader that holds nothing. It takes the text of the document, for its table of classes, and that of the code tables.
 func NewReader(document, tables string, s *Schema) (*Reader, error) {
-	r := &Reader{Schema: s, classes: map[string]class{}}
+	r := &Reader{Schema: s, classes: map[string]class{}, applied: map[int64]uint16{}, rode: map[int64]map[int]bool{}}
 	for _, m := range classRow.FindAllStringSubmatch(document, -1) {
 		c := class{difference: -1, kind: m[3]}
 		if m[2] != "-" {
@@ -357,14 +359,15 @@ func (r *Reader) Down(data []byte) (err error) {
 	for _, op := range r.ops {
 		op()
 	}
+	r.applied[tick] = r.sent + 1
 	r.tellMessages()
 	return nil
 }
 
-// Entries reads what a datagram of a tick says from the number of entries on, without a lane section.
+// Entries reads the entries of a datagram of a tick, without a lane section, where all before it was acknowledged.
 func (r *Reader) Entries(tick int64, data []byte) (err error) {
 	defer r.caught(&err)
-	r.Head = Header{Tick: tick}
+	r.Head, r.everything = Header{Tick: tick}, true
 	r.bits, r.noted, r.ops = bitReader{data: data}, 0, r.ops[:0]
 	r.entries()
 	for _, op := range r.ops {
@@ -387,42 +390,6 @@ func (r *Reader) Change(p *Prop, observer bool, from int64, data []byte) (v int6
 	r.bits = bitReader{data: data}
 	v = r.difference(p, from, observer)
 	return v, r.bits.at, nil
-}
-
-func (r *Reader) entries() {
-	b := &r.bits
-	n := b.unsigned(2)
-	r.note("entries: %d", n)
-	if n == 0 {
-		return
-	}
-	if n > Slots {
-		refuse("%d entries", n)
-	}
-	order := b.unsigned(0)
-	if order > 7 {
-		refuse("distances of order %d", order)
-	}
-	r.note("distances of order %d", order)
-	r.age, r.gap = 0, 0
-	if b.is() {
-		r.age = b.unsigned(2) + 1
-		r.gap = b.unsigned(1)
-		r.note("the usual baseline: tick %d, before it %d", r.Head.Tick-r.age, r.Head.Tick-r.age-r.gap)
-	} else {
-		r.note("the usual baseline: the newest held")
-	}
-	if r.near = false; r.Schema.Near {
-		r.readViewer()
-	}
-	slot := int64(0)
-	for range n {
-		if slot += b.unsigned(int(order)); slot >= Slots {
-			refuse("slot %d", slot)
-		}
-		r.entry(int(slot))
-		slot++
-	}
 }
 
 // readViewer reads what places are told beside.
@@ -470,163 +437,13 @@ func (g *Group) take(s State) {
 	}
 }
 
-func (r *Reader) entry(n int) {
-	b, tick := &r.bits, r.Head.Tick
-	r.note("entry for slot %d", n)
-	ones := 0
-	for ones < 5 && b.is() {
-		ones++
-	}
-	e := r.Slots[n]
-	if (ones <= 2 || ones == 5) && (e == nil || !e.Alive && tick > r.gone[n]) {
-		refuse("slot %d holds nothing", n)
-	}
-	switch ones {
-	case 0, 1, 2:
-		k := r.Schema.Kinds[e.Kind]
-		if ones < 2 {
-			r.note("an ordinary update%s: entity %d", []string{"", " against another baseline"}[ones], e.ID)
-		} else {
-			r.note("an update: entity %d", e.ID)
-		}
-		set := []int{OwnerGroup}
-		if !e.Mine {
-			if set = []int{k.usual()}; ones == 2 {
-				set = r.someGroups(k.groups())
-				r.note("groups %v", set)
-			}
-		}
-		for _, g := range set {
-			s := r.record(k, &e.Groups[g], g, true, ones)
-			r.ops = append(r.ops, func() {
-				if e.Alive {
-					e.Groups[g].take(s)
-				}
-			})
-		}
-	case 3:
-		r.note("a first sight")
-		r.sight(n)
-	case 4:
-		if e != nil {
-			r.note("gone: entity %d", e.ID)
-		}
-		r.ops = append(r.ops, func() {
-			r.gone[n] = max(r.gone[n], tick)
-			if e := r.Slots[n]; e != nil && e.Alive && tick > e.Since {
-				e.Alive = false
-			}
-		})
-	case 5:
-		set := r.someGroups(4)
-		r.note("entity %d: groups %v must be forgotten", e.ID, set)
-		for _, g := range set {
-			if e.Mine || !r.Schema.Kinds[e.Kind].limited(g) {
-				refuse("group %d, which is not limited, to be forgotten", g)
-			}
-		}
-		id := e.ID
-		r.ops = append(r.ops, func() { r.forget(n, id, set) })
-	}
-}
-
-func (r *Reader) someGroups(n int) (set []int) {
-	for g := range n {
-		if r.bits.is() {
-			set = append(set, g)
-		}
-	}
-	if len(set) == 0 {
-		refuse("no group")
-	}
-	return set
-}
-
-func (r *Reader) forget(n, id int, set []int) {
-	e := r.Slots[n]
-	if e == nil || !e.Alive || e.ID != id {
-		return
-	}
-	for _, i := range set {
-		g := &e.Groups[i]
-		g.forgot = max(g.forgot, r.Head.Tick)
-		g.States = slices.DeleteFunc(g.States, func(s State) bool { return s.Tick <= r.Head.Tick })
-	}
-}
-
-func (r *Reader) sight(n int) {
-	b, tick := &r.bits, r.Head.Tick
-	kind := b.unsigned(3)
-	if int(kind) >= len(r.Schema.Kinds) {
-		refuse("kind %d", kind)
-	}
-	k := r.Schema.Kinds[kind]
-	r.note("kind %d: %s", kind, k.Name)
-	id := b.unsigned(10)
-	if id == 0 || id >= 1<<32 {
-		refuse("entity %d", id)
-	}
-	r.note("entity %d", id)
-	mine := b.is()
-	r.note("the client's own: %v", mine)
-	var set, untold []int
-	limited := false
-	for g := range k.groups() {
-		limited = limited || k.limited(g)
-		set = append(set, g)
-	}
-	switch {
-	case mine:
-		set = []int{OwnerGroup}
-	case limited:
-		set = r.someGroups(k.groups())
-		r.note("groups %v", set)
-		for g := range k.groups() {
-			if !slices.Contains(set, g) {
-				if untold = append(untold, g); !k.limited(g) {
-					refuse("a first sight without group %d", g)
-				}
-			}
-		}
-	}
-	var states []State
-	for _, g := range set {
-		states = append(states, r.record(k, nil, g, false, 3))
-	}
-	r.ops = append(r.ops, func() {
-		if tick <= r.gone[n] {
-			return // it went since
-		}
-		e := r.Slots[n]
-		if e == nil || !e.Alive || e.ID != int(id) || e.Kind != int(kind) || e.Mine != mine {
-			for other, o := range r.Slots {
-				if o != nil && o.Alive && o.ID == int(id) && other != n {
-					if o.Since > tick {
-						return // from an earlier life, overtaken by a later one
-					}
-					o.Alive, r.gone[other] = false, max(r.gone[other], tick)
-				}
-			}
-			e = &Entity{ID: int(id), Kind: int(kind), Mine: mine, Since: tick, Alive: true}
-			r.Slots[n] = e
-		}
-		for i, g := range set {
-			e.Groups[g].take(states[i])
-		}
-		if len(untold) > 0 {
-			r.forget(n, int(id), untold)
-		}
-	})
-}
-
 // record reads a record of group g, of which held has the states.
-func (r *Reader) record(k *Kind, held *Group, g int, based bool, ones int) State {
+func (r *Reader) record(k *Kind, held *Group, g int, based, ordinary bool) State {
 	b, tick := &r.bits, r.Head.Tick
 	obs, name := g != OwnerGroup, fmt.Sprint("record of group ", g)
 	if !obs {
 		name = "its owner's record"
 	}
-	ordinary := ones < 2
 	s := State{Tick: tick}
 	alone := ""
 	if based && !ordinary && k.limited(g) && b.is() {
@@ -634,13 +451,18 @@ func (r *Reader) record(k *Kind, held *Group, g int, based bool, ones int) State
 	}
 	var base, prior *State
 	if based {
-		base, prior = r.baseline(held, ordinary, ones == 1)
+		var named bool
+		base, prior, named = r.baseline(held, ordinary)
 		before := int64(0)
 		if prior != nil {
 			before = prior.Tick
 		}
+		says := ""
+		if named {
+			says = ", as it says"
+		}
 		s.Bound, s.Level = base.Bound, base.Level
-		r.note("%s, against tick %d, before it %d", name, base.Tick, before)
+		r.note("%s, against tick %d, before it %d%s", name, base.Tick, before, says)
 	} else {
 		r.note("%s%s", name, alone)
 	}
@@ -690,25 +512,21 @@ func (r *Reader) record(k *Kind, held *Group, g int, based bool, ones int) State
 }
 
 // baseline finds what a record is a difference from, and the state before it.
-func (r *Reader) baseline(held *Group, ordinary, other bool) (base, prior *State) {
+func (r *Reader) baseline(held *Group, ordinary bool) (base, prior *State, named bool) {
 	b, tick := &r.bits, r.Head.Tick
-	age, gap := r.age, r.gap
-	if other || !ordinary && b.is() {
-		if age, gap = 0, 0; r.age == 0 || b.is() {
-			age = b.unsigned(3) + 1
-			if gap = b.unsigned(2); gap > 63 {
-				refuse("a state %d ticks before the baseline", gap)
-			}
-		}
-	}
-	if age == 0 {
-		if base = held.before(tick); base == nil {
+	if ordinary || !b.is() {
+		if base = r.before(held, tick); base == nil {
 			refuse("a baseline, and nothing is held")
 		}
-		if prior = held.before(base.Tick); prior != nil && tick-prior.Tick > 63 {
+		if prior = r.before(held, base.Tick); prior != nil && tick-prior.Tick > 63 {
 			prior = nil
 		}
-		return base, prior
+		return base, prior, false
+	}
+	age := b.unsigned(3) + 1
+	gap := b.unsigned(2)
+	if gap > 63 {
+		refuse("a state %d ticks before the baseline", gap)
 	}
 	if base = held.at(tick - age); base == nil {
 		refuse("a baseline of tick %d, which is not held", tick-age)
@@ -718,7 +536,7 @@ func (r *Reader) baseline(held *Group, ordinary, other bool) (base, prior *State
 			refuse("a state of tick %d before the baseline, which is not held", base.Tick-gap)
 		}
 	}
-	return base, prior
+	return base, prior, true
 }
 
 // body reads the values of a record.

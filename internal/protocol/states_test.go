@@ -119,7 +119,7 @@ func (c *scene) step(happens string, change func(), arrives bool) {
 		if arrives {
 			var r wire.BitReader
 			r.Reset(w.Bytes())
-			if err := c.s.Read(&r, c.tick); err != nil {
+			if err := c.s.Read(&r, c.tick, ^uint64(0)); err != nil {
 				c.t.Fatal(err)
 			}
 			c.recv.Applied(p.Seq)

@@ -143,7 +143,7 @@ func recordSum() uint64 {
 		}
 		var bits wire.BitReader
 		bits.Reset(body)
-		fail(store.Read(&bits, tick))
+		fail(store.Read(&bits, tick, ^uint64(0)))
 		received.Applied(packet.Seq)
 		ack, _ := received.Ack()
 		log.Acked(ack, view.Delivered, view.Missing)
