@@ -70,6 +70,9 @@ func TestArena(t *testing.T) {
 		t.Errorf("the slider reads %q", got)
 	}
 
+	// The engine knew the server's time before the first frame: what is measured is told all the same.
+	p.WaitFor("document.querySelector('.measure b').textContent !== ''")
+
 	// And back: a preset and a switch change the engine and the address.
 	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "Train").click()`, nil)
 	p.Click("#predict")

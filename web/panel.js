@@ -209,7 +209,8 @@ export class Panel {
     for (const graph of this.graphs) graph.see(stats, this.carries)
     if (now - this.sampledAt < SAMPLE_MS) return
     this.sampledAt = now
-    if (!(stats.serverMs > 0)) this.settled = now + SETTLE_MS
+    if (!(stats.serverMs > 0)) this.settled = Infinity
+    else if (this.settled === Infinity) this.settled = now + SETTLE_MS // also when the first frame comes this late
     if (now < this.settled) return // the first estimates would flatten all that follows
     for (const graph of this.graphs) graph.sample()
     this.draw()
