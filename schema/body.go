@@ -60,16 +60,11 @@ func Nonzero[T int32 | int64](k *Kind, g int, vals []T) (set uint64) {
 	return set
 }
 
-// A part is one component as it will be coded: what it differs from, and how the difference is written.
+// A part is one component as it will be coded, beside the Difference that package wire codes.
 type part struct {
-	code *wire.Code
-	want int64 // what is expected
-	turn int32 // steps of a turn, 0 if not an angle
-	at   uint8 // among the group's integers
-	raw  uint8 // low bits that are written as they are
-	as   role
-
-	minus int8 // -1: the difference changes its sign; 0
+	want  int64 // what is expected
+	minus int32 // -1: the difference changes its sign; 0
+	as    role
 }
 
 // A role says how a component is coded when the usual set is.
@@ -92,52 +87,33 @@ const mostTold = 12
 
 // parts are those components of a record's usual set that do not depend on others of the same record.
 type parts struct {
-	list  []part // room for all that the group has
-	n     int
-	shy   bool // not all are loud
-	lead  int  // index of the first that is loud; -1 if there is none
-	quiet bool // a bit says whether the quiet ones are as expected
+	n      int
+	lead   int  // index of the first that is loud; -1 if there is none
+	shy    role // loud if all are
+	quiet  bool // a bit says whether the quiet ones are as expected
+	writes bool // a record is written: differences are wanted
+	list   [maxModelled]part
+	diffs  [maxModelled]wire.Difference // of the same components
 }
 
-// add appends the components of property i.
-func add[T int32 | int64](ps *parts, s *sight, b *body, i int, base *Base[T], cur []T) {
-	look(s, b, i, base, cur)
-	c := &b.coders[i]
-	vals := base.Vals[c.at : c.at+c.n]
-	list := ps.list[ps.n:][:len(vals)]
-	ps.n += c.n
-	t, shy, way := &c.tabs[0], loud, int64(0)
-	var choice choice
-	var coding *coding
-	for j := range vals {
-		if j == 2 {
-			t = &c.tabs[1]
+// difference is what is coded of v: modulo 1<<32 for observers, the short way for angles.
+func (t *tab) difference(v, want, minus int64) int64 {
+	d := v - want
+	if t.turn > 0 {
+		if d = wrap(d, t.turn); 2*d > t.turn {
+			d -= t.turn
 		}
-		d := s.d[j]
-		if j != 1 || c.model != Level { // whose horizontal components share their context
-			var context int
-			context, way = s.guess(c, j, d)
-			choice = t.choices[context]
-			coding = &t.codings[choice.code]
-		}
-		p := &list[j]
-		p.code, p.turn, p.at = coding.code, int32(c.turn), uint8(c.at+j)
-		p.want = int64(vals[j]) + way + damped(d*s.age&c.drifts, int64(choice.damp), s.gap)
-		p.raw, p.minus, p.as = uint8(c.raw), int8(d>>63)&t.flips, coding.zero
-		shy |= coding.zero
+	} else {
+		d = d << (t.narrow & 63) >> (t.narrow & 63)
 	}
-	ps.shy = ps.shy || shy != loud
+	return (d ^ minus) - minus
 }
 
-// gather lists the components of a set of properties, and casts them. led says that one of them may lead.
-func gather[T int32 | int64](ps *parts, s *sight, b *body, set uint64, led bool, base *Base[T], cur []T) {
-	ps.n, ps.shy, ps.lead, ps.quiet = 0, false, -1, false
-	for _, i := range b.order {
-		if set>>uint(i)&1 != 0 {
-			add(ps, s, b, i, base, cur)
-		}
-	}
-	if ps.shy || ps.n == 0 {
+// gather lists the components of some properties, and casts them. led says that one of them may lead.
+func gather[T int32 | int64](ps *parts, s *sight, props []*coder, led bool, base *Base[T], cur []T) {
+	ps.n, ps.shy, ps.lead, ps.quiet = 0, loud, -1, false
+	look(ps, s, props, base, cur)
+	if ps.shy != loud || ps.n == 0 {
 		ps.cast(led)
 	} else if led {
 		ps.lead = 0
@@ -187,32 +163,19 @@ func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, bas
 		}
 		return
 	}
-	if b.modelled <= fewModelled {
-		var list [fewModelled]part
-		var diffs [fewModelled]int64
-		appendUsual(w, k, g, cur, base, changed, tick, list[:], diffs[:])
-		return
-	}
-	var list [maxModelled]part
-	var diffs [maxModelled]int64
-	appendUsual(w, k, g, cur, base, changed, tick, list[:], diffs[:])
+	appendUsual(w, k, g, cur, base, changed, tick)
 }
 
-// fewModelled components are what most groups have at most: the room for them is soon cleared.
-const fewModelled = 9
-
-// appendUsual is AppendBody where there is a baseline and some properties have a model; it works in list and diffs.
-func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick, list []part, diffs []int64) {
+// appendUsual is AppendBody where there is a baseline and some properties have a model.
+func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick) {
 	b := &k.bodies[g]
-	ps := parts{list: list}
-	var off [silent + 1]bool // whether some of a role are not as expected
 	var s sight
+	ps := &parts{writes: true}
 	s.see(b, base.Age, base.Gap, base.Prior != nil)
-	gather(&ps, &s, b, b.alone, true, base, cur)
-	for j := range ps.list[:ps.n] {
-		p := &ps.list[j]
-		diffs[j] = difference(p, cur[p.at])
-		off[p.as] = off[p.as] || diffs[j] != 0
+	gather(ps, &s, b.lone, true, base, cur)
+	off := uint8(0)
+	if ps.shy != loud || changed == 0 {
+		off = ps.off()
 	}
 	// The usual set may tell of what did not change, too. A component of it takes a bit or less as a rule, to say what changed about
 	// as many as mostTold.
@@ -225,13 +188,13 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, ba
 		told = n <= mostTold
 	}
 	if changed == 0 {
-		told = b.alone == b.usual && !off[loud] && !off[quiet] && !off[silent]
+		told = b.alone == b.usual && off == 0
 	}
 	if ps.quiet {
-		w.Bool(told && !off[quiet])
+		w.Bool(told && off&(1<<quiet) == 0)
 	}
 	if !told {
-		w.Symbol(ps.list[max(ps.lead, 0)].code, wire.Other)
+		w.Symbol(ps.diffs[max(ps.lead, 0)].Code, wire.Other)
 		if ps.lead >= 0 {
 			w.Bits(1, 1)
 		}
@@ -242,40 +205,51 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, ba
 			case b.usual>>uint(i)&1 == 0:
 				appendPlain(w, k, g, i, cur, base, tick)
 			default:
-				appendParts(w, &ps, &s, k, g, i, base, cur)
+				ps.n = 0
+				look(ps, &s, []*coder{&b.coders[i]}, base, cur)
+				w.Differences(ps.diffs[:ps.n])
 			}
 		}
 		return
 	}
-	if ps.lead >= 0 {
-		if off[silent] {
-			w.Symbol(ps.list[ps.lead].code, wire.Other)
+	from := 0
+	if ps.shy != loud {
+		if ps.lead >= 0 && off&(1<<silent) != 0 {
+			w.Symbol(ps.diffs[ps.lead].Code, wire.Other)
 			w.Bits(0, 1)
 		}
-		p := &ps.list[ps.lead]
-		w.Coded(p.code, diffs[ps.lead], uint(p.raw))
-	}
-	off[loud] = true
-	for j := range ps.list[:ps.n] {
-		if p := &ps.list[j]; j != ps.lead && off[p.as] {
-			w.Coded(p.code, diffs[j], uint(p.raw))
+		ps.leave(off)
+		if from = ps.lead; from > 0 { // it goes before the others
+			w.Differences(ps.diffs[from:][:1])
+			w.Differences(ps.diffs[:from])
+			from++
 		}
 	}
-	if b.usual != b.alone {
-		gather(&ps, &s, b, b.usual&^b.alone, false, base, cur)
-		off[quiet] = !ps.quiet
-		for j := range ps.list[:ps.n] {
-			p := &ps.list[j]
-			diffs[j] = difference(p, cur[p.at])
-			off[quiet] = off[quiet] || p.as == quiet && diffs[j] != 0
-		}
+	w.Differences(ps.diffs[max(from, 0):ps.n])
+	if len(b.driven) > 0 {
+		gather(ps, &s, b.driven, false, base, cur)
 		if ps.quiet {
-			w.Bool(!off[quiet])
+			off = ps.off()
+			w.Bool(off&(1<<quiet) == 0)
+			ps.leave(off)
 		}
-		for j := range ps.list[:ps.n] {
-			if p := &ps.list[j]; off[p.as] {
-				w.Coded(p.code, diffs[j], uint(p.raw))
-			}
+		w.Differences(ps.diffs[:ps.n])
+	}
+}
+
+// off returns the set of roles in which some parts are not as expected.
+func (ps *parts) off() (off uint8) {
+	for j := range ps.list[:ps.n] {
+		off |= bit(ps.diffs[j].V != 0) << (ps.list[j].as & 7)
+	}
+	return off
+}
+
+// leave leaves out the parts that are not loud but for those of the set of roles.
+func (ps *parts) leave(told uint8) {
+	for j := range ps.list[:ps.n] {
+		if (told|1<<loud)>>(ps.list[j].as&7)&1 == 0 {
+			ps.diffs[j].Code = nil
 		}
 	}
 }
@@ -286,44 +260,6 @@ func bit(v bool) uint8 {
 		return 1
 	}
 	return 0
-}
-
-// appendParts writes the components of a property, each by its code.
-func appendParts[T int32 | int64](w *wire.BitWriter, ps *parts, s *sight, k *Kind, g, i int, base *Base[T], cur []T) {
-	ps.n = 0
-	add(ps, s, &k.bodies[g], i, base, cur)
-	for j := range ps.list[:ps.n] {
-		p := &ps.list[j]
-		w.Coded(p.code, difference(p, cur[p.at]), uint(p.raw))
-	}
-}
-
-// difference is what is coded of v: modulo 1<<32 for observers, the short way for angles.
-func difference[T int32 | int64](p *part, v T) int64 {
-	d := int64(v) - p.want
-	if p.turn > 0 {
-		turn := int64(p.turn)
-		if d = wrap(d, turn); 2*d > turn {
-			d -= turn
-		}
-	} else {
-		d = int64(T(d))
-	}
-	minus := int64(p.minus)
-	return (d ^ minus) - minus
-}
-
-// value is what the difference came from.
-func (p *part) value(d int64, obs bool) int64 {
-	minus := int64(p.minus)
-	d = (d ^ minus) - minus
-	switch {
-	case p.turn > 0:
-		return wrap(p.want+d, int64(p.turn)) // both are below 1<<57
-	case obs:
-		return int64(int32(p.want + d))
-	}
-	return clamp(p.want+d, -MaxValue, MaxValue)
 }
 
 // ReadBody reads what AppendBody wrote into dst, which holds what the properties are whose values do not follow. The caller asks r
@@ -339,94 +275,106 @@ func ReadBody[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base 
 		}
 		return
 	}
-	if b.modelled <= fewModelled {
-		var list [fewModelled]part
-		readUsual(r, k, g, dst, base, tick, list[:])
-		return
-	}
-	var list [maxModelled]part
-	readUsual(r, k, g, dst, base, tick, list[:])
+	readUsual(r, k, g, dst, base, tick)
 }
 
 // readUsual reads what appendUsual wrote.
-func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick, list []part) {
-	b, obs := &k.bodies[g], g != OwnerGroup
-	ps := parts{list: list}
+func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick) {
+	b := &k.bodies[g]
 	var s sight
+	ps := &parts{}
 	s.see(b, base.Age, base.Gap, base.Prior != nil)
-	gather(&ps, &s, b, b.alone, true, base, dst)
-	var off [silent + 1]bool
-	off[loud], off[quiet] = true, true
-	if ps.quiet {
-		off[quiet] = !r.Bool()
+	gather(ps, &s, b.lone, true, base, dst)
+	off, lead := uint8(1<<loud|1<<quiet), ps.lead
+	if ps.quiet && r.Bool() {
+		off = 1 << loud
 	}
-	first, told := int64(0), true
-	lead := ps.lead
-	if lead < 0 && off[quiet] {
+	if lead < 0 && off&(1<<quiet) != 0 {
 		lead = 0
 	}
+	if ps.shy != loud {
+		ps.leave(off)
+	}
 	if lead >= 0 {
-		var other bool
-		p := &ps.list[lead]
-		if first, other = r.Coded(p.code, uint(p.raw)); other {
-			if told = ps.lead >= 0 && !r.Bool(); told {
-				off[silent] = true
-				if first, other = r.Coded(p.code, uint(p.raw)); other {
-					r.Fail()
-				}
-			}
+		end := ps.n
+		if lead > 0 { // it goes before the others
+			end = lead + 1
 		}
-	}
-	if !told {
-		changed := readSet(r, k.Members(g))
-		for _, i := range b.order {
-			switch {
-			case changed>>uint(i)&1 == 0 || r.Bad():
-			case b.usual>>uint(i)&1 == 0:
-				readPlain(r, k, g, i, dst, base, tick)
-			default:
-				readParts(r, &ps, &s, k, g, i, base, dst)
+		n := r.Differences(ps.diffs[lead:end])
+		if n == 0 && !r.Bad() {
+			if ps.lead < 0 || r.Bool() {
+				readChanged(r, k, g, dst, base, tick, ps, &s)
+				return
 			}
+			if ps.shy != loud { // with all codes again
+				gather(ps, &s, b.lone, true, base, dst)
+				ps.leave(off | 1<<silent)
+			}
+			n = r.Differences(ps.diffs[lead:end])
 		}
-		return
+		if n += lead; n < end {
+			r.Fail()
+		}
+		if lead > 0 {
+			readAll(r, ps.diffs[:lead])
+			readAll(r, ps.diffs[end:ps.n])
+		}
+	} else {
+		readAll(r, ps.diffs[:ps.n]) // all are left out
 	}
-	for j := range ps.list[:ps.n] {
-		p, d, other := &ps.list[j], int64(0), false
+	settle(ps, b.lone, dst)
+	if len(b.driven) > 0 && !r.Bad() {
+		gather(ps, &s, b.driven, false, base, dst)
+		if ps.quiet && r.Bool() {
+			ps.leave(0)
+		}
+		readAll(r, ps.diffs[:ps.n])
+		settle(ps, b.driven, dst)
+	}
+}
+
+// readChanged reads which properties changed, and them.
+func readChanged[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick, ps *parts, s *sight) {
+	b := &k.bodies[g]
+	changed := readSet(r, k.Members(g))
+	for _, i := range b.order {
 		switch {
-		case j == lead:
-			d = first
-		case off[p.as]:
-			if d, other = r.Coded(p.code, uint(p.raw)); other {
-				r.Fail()
-			}
-		}
-		dst[p.at] = T(p.value(d, obs))
-	}
-	if b.usual != b.alone && !r.Bad() {
-		gather(&ps, &s, b, b.usual&^b.alone, false, base, dst)
-		off[quiet] = !ps.quiet || !r.Bool()
-		for j := range ps.list[:ps.n] {
-			p, d, other := &ps.list[j], int64(0), false
-			if off[p.as] {
-				if d, other = r.Coded(p.code, uint(p.raw)); other {
-					r.Fail()
-				}
-			}
-			dst[p.at] = T(p.value(d, obs))
+		case changed>>uint(i)&1 == 0 || r.Bad():
+		case b.usual>>uint(i)&1 == 0:
+			readPlain(r, k, g, i, dst, base, tick)
+		default:
+			one := [1]*coder{&b.coders[i]}
+			ps.n = 0
+			look(ps, s, one[:], base, dst)
+			readAll(r, ps.diffs[:ps.n])
+			settle(ps, one[:], dst)
 		}
 	}
 }
 
-func readParts[T int32 | int64](r *wire.BitReader, ps *parts, s *sight, k *Kind, g, i int, base *Base[T], dst []T) {
-	ps.n = 0
-	add(ps, s, &k.bodies[g], i, base, dst)
-	for j := range ps.list[:ps.n] {
-		p := &ps.list[j]
-		d, other := r.Coded(p.code, uint(p.raw))
-		if other {
-			r.Fail()
+// readAll reads differences; the symbol other has no meaning there.
+func readAll(r *wire.BitReader, diffs []wire.Difference) {
+	if r.Differences(diffs) < len(diffs) {
+		r.Fail()
+	}
+}
+
+// settle puts what was read of some properties into dst.
+func settle[T int32 | int64](ps *parts, props []*coder, dst []T) {
+	n := 0
+	for _, c := range props {
+		for j := 0; j < c.n; j++ {
+			p, at := &ps.list[n], c.at+j
+			minus := int64(p.minus)
+			v := p.want + (ps.diffs[n].V ^ minus) - minus
+			if c.turn > 0 {
+				v = wrap(v, c.turn) // both are below 1<<57
+			} else if wide[T]() {
+				v = clamp(v, -MaxValue, MaxValue)
+			}
+			dst[at] = T(v)
+			n++
 		}
-		dst[p.at] = T(p.value(d, g != OwnerGroup))
 	}
 }
 

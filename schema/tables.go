@@ -83,7 +83,7 @@ func ParseTables(text string) (*Tables, error) {
 		}
 		m.choices = make([]choice, len(m.context))
 		for i := range m.choices {
-			m.choices[i] = choice{m.context[i], m.damp[i]}
+			m.choices[i] = choice(m.context[i]) | choice(m.damp[i])<<8
 		}
 		return nil
 	}
@@ -181,7 +181,10 @@ func (k *Kind) Use(t *Tables) {
 	for g := range k.bodies {
 		for i := range k.bodies[g].coders {
 			if c := &k.bodies[g].coders[i]; k.bodies[g].usual>>i&1 != 0 {
-				c.tabs = [2]tab{t.at(c.model, c.index, c.raw), t.at(c.model.third(), c.index, c.raw)}
+				c.tab = t.at(c, c.model, g)
+				if c.third = c.tab; c.model.third() != c.model {
+					c.third = t.at(c, c.model.third(), g)
+				}
 			}
 		}
 	}

@@ -20,7 +20,7 @@ type BitWriter struct {
 	buf   []byte
 	start int // length of buf at Reset
 	acc   uint64
-	n     uint // bits in acc, at most 31 between calls
+	n     uint // bits in acc, at most 63 between calls
 }
 
 // Reset makes w append to b, which it takes over until Bytes is called.
@@ -34,21 +34,18 @@ func (w *BitWriter) Size() int { return len(w.buf) + int(w.n+7)/8 }
 
 // Bits appends the low n bits of v, 0 <= n <= 64.
 func (w *BitWriter) Bits(v uint64, n int) {
-	if n > 32 {
-		w.Bits(v, 32)
-		v, n = v>>32, n-32
-	}
-	w.acc |= (v & (1<<uint(n) - 1)) << w.n
-	if w.n += uint(n); w.n >= 32 {
-		w.flush()
+	v &= 1<<uint(n) - 1
+	w.acc |= v << w.n
+	if w.n += uint(n); w.n >= 64 {
+		w.flush(v, uint(n))
 	}
 }
 
-// flush moves 32 bits to the slice.
-func (w *BitWriter) flush() {
-	w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(w.acc))
-	w.acc >>= 32
-	w.n -= 32
+// flush moves 64 bits to the slice; what did not fit are the last of the n bits of v.
+func (w *BitWriter) flush(v uint64, n uint) {
+	w.buf = binary.LittleEndian.AppendUint64(w.buf, w.acc)
+	w.n -= 64
+	w.acc = v >> (n - w.n)
 }
 
 // Bool appends one bit.
@@ -191,6 +188,11 @@ func (r *BitReader) fill() {
 
 // fillLast is fill where fewer than eight bytes are left.
 func (r *BitReader) fillLast() {
+	if r.n < 32 && r.pos+4 <= len(r.buf) {
+		r.acc |= uint64(binary.LittleEndian.Uint32(r.buf[r.pos:])) << r.n
+		r.pos += 4
+		r.n += 32
+	}
 	for ; r.n <= 56 && r.pos < len(r.buf); r.pos++ {
 		r.acc |= uint64(r.buf[r.pos]) << r.n
 		r.n += 8

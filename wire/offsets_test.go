@@ -97,27 +97,33 @@ func TestCodedAtEveryPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	withRaw := c.WithRaw(3)
 	for o := range 56 {
 		for _, v := range []int64{0, 1<<o - 1, 1 << o, -1 << o, 1<<o + rd.Int64N(1<<o), -rd.Int64N(1 << o)} {
 			for at := range 64 {
-				for _, raw := range []uint{0, 3} {
+				for _, raw := range []uint8{0, 3} {
+					c := c
+					if raw > 0 {
+						c = withRaw
+					}
 					var w BitWriter
 					w.Reset(nil)
 					w.Bits(^uint64(0), at)
-					w.Coded(c, v, raw)
+					w.Differences([]Difference{{Code: c, V: v}})
 					size := w.Len()
 					w.Bits(0x5a, 8)
 					b := w.Bytes()
 					var r BitReader
 					r.Reset(b)
 					r.Bits(at)
-					if got, other := r.Coded(c, raw); got != v || other || r.Bad() || len(b)*8-r.Left() != size || r.Bits(8) != 0x5a {
-						t.Fatalf("%d after %d bits, %d raw, reads as %d, other %v, bad %v", v, at, raw, got, other, r.Bad())
+					got := []Difference{{Code: c}}
+					if n := r.Differences(got); got[0].V != v || n != 1 || r.Bad() || len(b)*8-r.Left() != size || r.Bits(8) != 0x5a {
+						t.Fatalf("%d after %d bits, %d raw, reads as %d, %d of 1, bad %v", v, at, raw, got[0].V, n, r.Bad())
 					}
 					r.Reset(b[:(size-1)/8])
 					r.Bits(at)
-					if got, other := r.Coded(c, raw); got != 0 && raw == 0 || other || !r.Bad() || r.Bits(1) != 0 || r.Symbol(c) != 0 {
-						t.Fatalf("%d after %d bits, %d raw, cut short, reads as %d, other %v, bad %v", v, at, raw, got, other, r.Bad())
+					if n := r.Differences(got); got[0].V != 0 && raw == 0 || n != 1 || !r.Bad() || r.Bits(1) != 0 {
+						t.Fatalf("%d after %d bits, %d raw, cut short, reads as %d, %d of 1, bad %v", v, at, raw, got[0].V, n, r.Bad())
 					}
 				}
 			}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"meanwhile/internal/fault"
@@ -30,13 +31,81 @@ const firstBits = 8 // of a code that one look-up resolves
 // A Code is a prefix code of Symbols symbols: canonical, so that the lengths say all. Shorter codes come first, among equal
 // lengths the lower symbol; codes count upwards, and their highest bit is written first.
 type Code struct {
-	enc    [Symbols]uint32        // the bits as they are written, lowest first | length<<16
-	first  [1 << firstBits]uint16 // symbol | length<<8, or second part: its place | longCode
-	second []uint16               // symbol | length<<8 by the bits after the first
-	more   uint                   // bits that index second
+	enc    [1 << symbolBits]uint32 // the bits as they are written, lowest first | length<<16
+	first  [1 << firstBits]entry
+	second []entry // by the bits after the first
+	more   uint    // bits that index second
+	raw    uint8
 }
 
-const longCode = 1 << 15
+// WithRaw returns a code of differences whose low n bits go as they are, after the code of the rest, which is rounded down.
+func (c *Code) WithRaw(n uint8) *Code {
+	r := *c
+	r.raw, r.second = n, append([]entry(nil), c.second...)
+	for i := range r.enc {
+		r.enc[i] |= rawCode
+	}
+	for i, e := range r.first {
+		if e < longCode {
+			r.first[i] |= rawEntry
+		}
+	}
+	for i := range r.second {
+		r.second[i] |= rawEntry
+	}
+	return &r
+}
+
+const rawCode = 1 << 31 // in enc: bits that go as they are follow
+
+const symbolBits = 7
+
+// An entry is all that reading asks of a symbol, so that one look-up finds it: the length of its code, how many bits follow, the two
+// bits of the magnitude before these, and whether it is negative.
+//
+//	bits   what
+//	0-3    length of the code
+//	4-8    bits that follow
+//	9-10   the magnitude without them
+//	11     1: negative
+//	12     1: the symbol Other
+//	13     1: an Exp-Golomb code follows
+//	14     1: bits that go as they are follow
+//	15     1: the code goes on; the others are its place in second
+type entry uint16
+
+const (
+	otherEntry  entry = 1 << 12
+	escapeEntry entry = 1 << 13
+	rawEntry    entry = 1 << 14
+	longCode    entry = 1 << 15
+	minusBit          = 11
+)
+
+// entries are those of all symbols, without the lengths of their codes.
+var entries = func() (of [Symbols]entry) {
+	for s := range of {
+		i := (s + 1) / 2 // the bucket
+		e, more := entry(1), 0
+		switch {
+		case s == Other:
+			e = otherEntry >> 9
+		case i == escape:
+			e = escapeEntry >> 9
+		case i < 4:
+			e = entry(i)
+		case i < 2*coarseOctave:
+			e, more = entry(2+i&1), i/2-1
+		default:
+			more = i - coarseOctave
+		}
+		of[s] = e<<9 | entry(more)<<4
+		if s > 0 && s&1 == 0 {
+			of[s] |= 1 << minusBit
+		}
+	}
+	return of
+}()
 
 // NewCode builds a Code from the length of each symbol, 1 to MaxCode. The lengths must fill the space of codes.
 func NewCode(lens []uint8) (*Code, error) {
@@ -65,28 +134,37 @@ func NewCode(lens []uint8) (*Code, error) {
 		code := uint16(bits.Reverse32(next[n]) >> (32 - n))
 		next[n]++
 		c.enc[s] = uint32(code) | uint32(n)<<16
-		entry := uint16(s) | uint16(n)<<8
+		e := entries[s] | entry(n)
 		if n <= firstBits {
 			for i := int(code); i < len(c.first); i += 1 << n {
-				c.first[i] = entry
+				c.first[i] = e
 			}
 			continue
 		}
 		at := &c.first[code&(1<<firstBits-1)]
 		if *at == 0 {
-			*at = uint16(len(c.second)) | longCode
-			c.second = append(c.second, make([]uint16, 1<<c.more)...)
+			*at = entry(len(c.second)) | longCode
+			c.second = append(c.second, make([]entry, 1<<c.more)...)
 		}
 		part := c.second[*at&^longCode:][:1<<c.more]
 		for i := int(code >> firstBits); i < len(part); i += 1 << (n - firstBits) {
-			part[i] = entry
+			part[i] = e
 		}
 	}
 	return c, nil
 }
 
+// entry is that of the symbol whose code begins acc.
+func (c *Code) entry(acc uint64) entry {
+	e := c.first[acc&(1<<firstBits-1)]
+	if e >= longCode {
+		e = c.second[uint(e&^longCode)+uint(acc>>firstBits)&(1<<c.more-1)]
+	}
+	return e
+}
+
 // Len returns the length of symbol s in bits.
-func (c *Code) Len(s int) int { return int(c.enc[s] >> 16) }
+func (c *Code) Len(s int) int { return int(c.enc[s] >> 16 & 15) }
 
 // Bucket returns the symbol of a difference and how many bits follow it; for what is beyond the last bucket, an estimate.
 func Bucket(v int64) (symbol, more int) {
@@ -128,109 +206,130 @@ func bucket(v int64) (symbol int, rest uint64, n int) {
 	return int(o.symbol) + int(m>>(o.half&63)&1)<<1 - int(minus), m & (1<<(o.more&63) - 1), int(o.more)
 }
 
-// Symbol appends symbol s of code c.
-func (w *BitWriter) Symbol(c *Code, s int) { w.Bits(uint64(c.enc[s]&0xffff), c.Len(s)) }
-
-// Coded appends a difference by code c. Its magnitude must be below 1<<56. Its low raw bits go as they are, after the code of the rest of
-// it, which is rounded down.
-func (w *BitWriter) Coded(c *Code, v int64, raw uint) {
-	s, rest, n := bucket(v >> (raw & 63))
-	if n < 0 || raw > 0 {
-		if w.Symbol(c, s); n < 0 {
-			w.Uvarint(rest, escapeK)
-		} else {
-			w.Bits(rest, n)
-		}
-		w.Bits(uint64(v), int(raw))
-		return
-	}
-	e := c.enc[s]
-	size := uint(e >> 16)
-	rest = uint64(e&0xffff) | rest<<(size&63)
-	if size += uint(n); size > 32 {
-		w.Bits(rest, int(size))
-		return
-	}
-	w.acc |= rest << (w.n & 63)
-	if w.n += size; w.n >= 32 {
-		w.flush()
-	}
-}
-
-// Symbol reads a symbol of code c.
-func (r *BitReader) Symbol(c *Code) int {
-	if r.n < MaxCode {
-		r.fill()
-	}
-	e := c.first[r.acc&(1<<firstBits-1)]
-	if e&longCode != 0 {
-		e = c.second[uint(e&^longCode)+uint(r.acc>>firstBits)&(1<<c.more-1)]
-	}
-	n := uint(e >> 8)
-	if n > r.n {
-		r.bad = true
-		r.acc, r.n = 0, 0
-		return 0
-	}
-	r.acc >>= n
-	r.n -= n
-	return int(e & 0xff)
-}
-
-// buckets tell of each symbol its least difference and how many bits follow it, lowest first.
-var buckets = func() (of [Symbols]struct {
-	least int32
-	more  uint8
-}) {
-	for s := range of {
-		i := (s + 1) / 2
-		b := &of[s]
-		switch {
-		case i < 4:
-			b.least = int32(i)
-		case i < 2*coarseOctave:
-			b.more = uint8(i/2 - 1)
-			b.least = int32(2+i&1) << b.more
-		case i < escape:
-			b.more = uint8(i - coarseOctave)
-			b.least = 1 << b.more
-		}
+// small tells of each difference from -smallest up to smallest-1 its symbol, from bit 7 on how many bits follow, and from bit 10 on these.
+var small = func() (of [2 * smallest]uint16) {
+	for i := range of {
+		s, rest, n := bucket(int64(i) - smallest)
+		of[i] = uint16(s) | uint16(n)<<symbolBits | uint16(rest)<<(symbolBits+3)
 	}
 	return of
 }()
 
-// Coded reads a difference by code c with its low raw bits; other reports that it was the symbol Other instead.
-func (r *BitReader) Coded(c *Code, raw uint) (v int64, other bool) {
+const smallest = 256
+
+// A Difference is coded by a Code.
+type Difference struct {
+	Code *Code // nil: it is left out, being 0
+	V    int64 // its magnitude is below 1<<56
+}
+
+// Symbol appends symbol s of code c.
+func (w *BitWriter) Symbol(c *Code, s int) { w.Bits(uint64(c.enc[s]&0xffff), c.Len(s)) }
+
+// Differences appends one difference after the other.
+func (w *BitWriter) Differences(list []Difference) {
+	acc, n := w.acc, w.n
+	for i := range list {
+		p := &list[i]
+		c := p.Code
+		if c == nil {
+			continue
+		}
+		at := uint64(p.V + smallest)
+		if at >= uint64(len(small)) || c.enc[0]&rawCode != 0 {
+			w.acc, w.n = acc, n
+			w.large(p)
+			acc, n = w.acc, w.n
+			continue
+		}
+		s := small[at]
+		e := c.enc[s&(1<<symbolBits-1)]
+		size := uint(e >> 16)
+		v := uint64(e&0xffff) | uint64(s>>(symbolBits+3))<<(size&63)
+		size += uint(s >> symbolBits & 7)
+		acc |= v << (n & 63)
+		if n += size; n >= 64 {
+			w.buf = binary.LittleEndian.AppendUint64(w.buf, acc)
+			n -= 64
+			acc = v >> ((size - n) & 63)
+		}
+	}
+	w.acc, w.n = acc, n
+}
+
+// large appends any difference.
+func (w *BitWriter) large(p *Difference) {
+	raw := p.Code.raw
+	s, rest, n := bucket(p.V >> (raw & 63))
+	w.Symbol(p.Code, s)
+	if n < 0 {
+		w.Uvarint(rest, escapeK)
+	} else {
+		w.Bits(rest, n)
+	}
+	w.Bits(uint64(p.V), int(raw))
+}
+
+// Differences reads what BitWriter.Differences wrote, by the codes in list, into list. It stops where it met the symbol Other instead of
+// a difference, and returns how many differences are before it.
+func (r *BitReader) Differences(list []Difference) int {
 	if r.n < MaxCode+lastOctave {
 		r.fill()
 	}
-	acc := r.acc
-	e := c.first[acc&(1<<firstBits-1)]
-	if e&longCode != 0 {
-		e = c.second[uint(e&^longCode)+uint(acc>>firstBits)&(1<<c.more-1)]
+	acc, n := r.acc, r.n
+	for i := range list {
+		p := &list[i]
+		c := p.Code
+		if p.V = 0; c == nil {
+			continue
+		}
+		e := c.entry(acc)
+		size, more := uint(e&15), uint(e>>4&31)
+		if all := size + more; all <= n && e < otherEntry {
+			v := int64(e>>9&3)<<more | int64(acc>>size&(1<<more-1))
+			acc >>= all & 63
+			n -= all
+			minus := int64(e) << (63 - minusBit) >> 63
+			p.V = (v ^ minus) - minus
+			continue
+		}
+		r.acc, r.n = acc, n
+		if r.difference(p) {
+			return i
+		}
+		acc, n = r.acc, r.n
 	}
-	s, size := int(e&0xff), uint(e>>8)
-	b := &buckets[s]
-	all := size + uint(b.more)
-	if all > r.n {
+	r.acc, r.n = acc, n
+	return len(list)
+}
+
+// difference reads any difference, loading bits where there are too few. It returns whether it met the symbol Other.
+func (r *BitReader) difference(p *Difference) (other bool) {
+	if r.n < MaxCode+lastOctave {
+		r.fill()
+	}
+	e := p.Code.entry(r.acc)
+	size, more := uint(e&15), uint(e>>4&31)
+	if size+more > r.n {
 		r.bad = true
 		r.acc, r.n = 0, 0
-		return 0, false
+		return false
 	}
-	v = int64(b.least) + int64(acc>>(size&63)&(1<<(b.more&63)-1))
-	r.acc >>= all & 63
-	r.n -= all
-	if s >= 2*escape-1 {
-		if s == Other {
-			return 0, true
-		}
+	v := int64(e>>9&3)<<more | int64(r.acc>>size&(1<<more-1))
+	r.acc >>= size + more
+	r.n -= size + more
+	if e&otherEntry != 0 {
+		return true
+	}
+	if e&escapeEntry != 0 {
 		if v = int64(r.Uvarint(escapeK)) + 1<<lastOctave; r.bad {
-			return 0, false
+			return false
 		}
 	}
-	minus := int64(s&1) - 1
-	if v = (v ^ minus) - minus; raw > 0 {
-		v = v<<(raw&63) | int64(r.Bits(int(raw)))
+	if e>>minusBit&1 != 0 {
+		v = -v
 	}
-	return v, false
+	raw := p.Code.raw
+	p.V = v<<(raw&63) | int64(r.Bits(int(raw)))
+	return false
 }
