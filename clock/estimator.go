@@ -1,6 +1,9 @@
 package clock
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // How an Estimator weighs its samples.
 const (
@@ -17,10 +20,10 @@ const (
 	blockSpan  = 500 * time.Millisecond // the best sample of each direction per block is kept
 	blockCount = int(LongWindow / blockSpan)
 	solveEvery = 250 * time.Millisecond
+	longEvery  = time.Second          // how often both windows are solved for; Window alone in between
 	crossing   = 5 * time.Millisecond // beyond this negative width a clock has been stepped
 	nearBest   = 3 * time.Millisecond // of the best line: good enough to trust Window alone
-	// What a slope of b costs: 0.1 ms * (b / 100 ppm)^2 = b^2/100000 ns for b in ppb. Twice that makes a crystal that is
-	// off by 200 ppm cost up to 0.7 ms in the first minute; half of it lets late stamps tilt the corridor.
+	// What a slope of b costs the widest corridor: 0.1 ms * (b / 100 ppm)^2 = b^2/100000 ns for b in ppb. That one is only where meanSlope begins.
 	slopeCost = 100_000
 	// Instants beyond this are refused, so that no difference of two overflows.
 	maxInstant = Time(1) << 60
@@ -32,10 +35,11 @@ const (
 //
 // Queues only ever add delay, so each direction bounds the offset from one side: what the request
 // shows, u = t1 - t0, is never below it, and what the answer shows, l = t2 - t3, never above. Per half second the least u and the
-// greatest l are kept. Over a minute two parallel lines of slope b, one under all u and one over
-// all l, form a corridor; b is the one that makes it widest, less a small cost for large slopes (the
-// clocks' drift); the estimate is the middle. This uses the best of each
-// direction separately, so the path need not be idle both ways at once. A sample that crosses the corridor by 5 ms
+// greatest l are kept. Over a minute two parallel lines of slope b (the clocks' drift), one that all u lie above and one that all l lie
+// below, form a corridor; the estimate is its middle. b is the mean of all slopes, weighed by how closely both ways' samples gather along such
+// lines (meanSlope). This uses the best of each direction separately, so the path need not be idle both ways at once, and it is the whole of
+// the samples that says how the corridor is tilted, not the two that touch it. Where one way's samples leave more doubt about its line than the
+// other's, the estimate gives way a little to that side. A sample that crosses the corridor by 5 ms
 // cannot come from these clocks: one was set, and everything before is forgotten.
 //
 // The middle is right when the least delays of both directions are equal. If they are not, the error is half their
@@ -53,6 +57,8 @@ type Estimator struct {
 	offset   time.Duration
 	skew     int64 // ppb: slope of the lines
 	rate     int64 // ppb: the same over LongWindow
+	long     fit   // over LongWindow, at longAt
+	longAt   Time
 	bound    time.Duration
 	corr     time.Duration // from the offset to the farther line
 	likely   time.Duration
@@ -64,6 +70,11 @@ type Estimator struct {
 	remote   Time // newest remote instant and the local instant of its arrival, for Receive
 	remoteAt Time
 	seen     bool
+
+	// The newest instants at which a request and an answer left, and as they were when the newest block began: what left no later than
+	// something in an older block is a duplicate, or was overtaken and shows only that.
+	asked, left             Time
+	askedBefore, leftBefore Time
 
 	latest          Time // newest arrival
 	refused, resets uint64
@@ -140,12 +151,11 @@ func (e *Estimator) Exchange(t0, t1, t2, t3 Time) bool {
 		e.restart()
 	}
 	b := e.block(t3)
-	if !b.hasU || u < b.u || u == b.u && t0 > b.ux {
+	if t0 > e.askedBefore && (!b.hasU || u < b.u || u == b.u && t0 > b.ux) {
 		b.hasU, b.u, b.ux = true, u, t0
 	}
-	if !b.hasL || l > b.l || l == b.l && t3 > b.lx {
-		b.hasL, b.l, b.lx = true, l, t3
-	}
+	e.asked = max(e.asked, t0)
+	e.lower(b, l, t2, t3)
 	if !b.hasLeastRTTs || rtt < b.leastRTT {
 		b.leastRTT, b.hasLeastRTTs = rtt, true
 	}
@@ -169,13 +179,18 @@ func (e *Estimator) OneWay(t2, t3 Time) bool {
 	if e.known && l > e.line(e.up, t3)+crossing {
 		e.restart()
 	}
-	b := e.block(t3)
-	if !b.hasL || l > b.l || l == b.l && t3 > b.lx {
-		b.hasL, b.l, b.lx = true, l, t3
-	}
+	e.lower(e.block(t3), l, t2, t3)
 	e.remote, e.remoteAt, e.seen = t2, t3, true
 	e.maybeSolve(e.latest)
 	return true
+}
+
+// lower takes in what an answer shows that left at t2.
+func (e *Estimator) lower(b *block, l time.Duration, t2, t3 Time) {
+	if t2 > e.leftBefore && (!b.hasL || l > b.l || l == b.l && t3 > b.lx) {
+		b.hasL, b.l, b.lx = true, l, t3
+	}
+	e.left = max(e.left, t2)
 }
 
 func sane(t Time) bool { return t > -maxInstant && t < maxInstant }
@@ -202,7 +217,10 @@ func (e *Estimator) block(t Time) *block {
 			return b
 		}
 		e.head = (e.head + 1) % blockCount
+	} else {
+		e.asked, e.left = -maxInstant, -maxInstant
 	}
+	e.askedBefore, e.leftBefore = e.asked, e.left
 	e.n = min(e.n+1, blockCount)
 	e.ring[e.head] = block{index: index}
 	return &e.ring[e.head]
@@ -222,20 +240,35 @@ type fit struct {
 	ok           bool
 	skew         int64
 	up, lo       time.Duration
+	more         time.Duration // from the middle to the likelier offset
 	upGap, loGap time.Duration
 }
 
+// at returns the lines of f a while later.
+func (f fit) at(later time.Duration) fit {
+	d := perBillion(later, f.skew)
+	f.up, f.lo = f.up+d, f.lo+d
+	return f
+}
+
 func (e *Estimator) solve(now Time) {
-	f := e.corridor(now, LongWindow)
-	if !f.ok {
-		return
-	}
-	e.rate = f.skew
-	if e.ring[(e.head-e.n+1+blockCount)%blockCount].index < int64(now.Add(-Window))/int64(blockSpan) && e.near(now, f) {
+	var f fit
+	// Beyond Window there are two fits, and the long one hardly changes within a second.
+	two := e.ring[(e.head-e.n+1+blockCount)%blockCount].index < int64(now.Add(-Window))/int64(blockSpan)
+	if two && e.known && now.Sub(e.longAt) < longEvery && e.near(now, e.long.at(now.Sub(e.longAt))) {
 		f = e.corridor(now, Window)
 	}
+	if !f.ok {
+		if f = e.corridor(now, LongWindow); !f.ok {
+			return
+		}
+		e.rate, e.long, e.longAt = f.skew, f, now
+		if two && e.near(now, f) {
+			f = e.corridor(now, Window)
+		}
+	}
 	e.known, e.solvedAt, e.skew, e.up, e.lo = true, now, f.skew, f.up, f.lo
-	e.offset = f.lo + (f.up-f.lo)/2
+	e.offset = f.lo + (f.up-f.lo)/2 + f.more
 	e.likely = MaxExchange // until there are three samples of each direction; capped by the bound below
 	if f.upGap < MaxExchange && f.loGap < MaxExchange {
 		e.likely = 2*(f.upGap+f.loGap) + 50*time.Microsecond
@@ -253,7 +286,7 @@ func (e *Estimator) solve(now Time) {
 		if b.hasL {
 			lo = max(lo, b.l-perBillion(now.Sub(b.lx), MaxSkew))
 		}
-		if b.hasLeastRTTs && now.Sub(b.lx) <= Window {
+		if b.hasLeastRTTs && b.hasL && now.Sub(b.lx) <= Window {
 			e.least = min(e.least, b.leastRTT)
 		}
 	}
@@ -281,11 +314,10 @@ func (e *Estimator) near(now Time, f fit) bool {
 	return u && l
 }
 
-// corridor finds the slope that makes the corridor through the samples of the last span widest, less the
-// slope's cost. Only corners of the samples' convex hulls can touch a line. Width less cost is concave in the slope, so its
-// derivative, which the two touching corners give exactly, is bisected in whole parts per billion.
+// corridor finds the two lines through the samples of the last span. Only corners of the samples' convex hulls can touch a line.
 func (e *Estimator) corridor(now Time, span time.Duration) fit {
 	var upper, lower [blockCount]point
+	var above, below way
 	us, ls := 0, 0
 	for i := e.n - 1; i >= 0; i-- {
 		b := &e.ring[(e.head-i+blockCount)%blockCount]
@@ -301,7 +333,24 @@ func (e *Estimator) corridor(now Time, span time.Duration) fit {
 	if us == 0 || ls == 0 {
 		return fit{}
 	}
+	above.fill(upper[:us], 1)
+	below.fill(lower[:ls], -1)
 	up, lo := hull(upper[:us]), hull(lower[:ls])
+	mean := meanSlope(&above, &below, widest(up, lo))
+	low := int64(math.Round(mean))
+	f := fit{ok: true, skew: low}
+	// What is hidden would shift the middle by half the difference. On paths of even jitter that is mostly noise, so half of it is taken.
+	f.more = time.Duration(below.hidden(mean)-above.hidden(mean)) / 4
+	u, l := up[touch(up, low)], lo[touch(lo, -low)]
+	f.up = u.v + perBillion(u.age, low)
+	f.lo = -(l.v + perBillion(l.age, -low))
+	f.upGap, f.loGap = e.gaps(now, span, f)
+	return f
+}
+
+// widest returns the slope that makes the corridor between two hulls widest, less the slope's cost. Width less cost is concave in the slope, so its
+// derivative, which the two touching corners give exactly, is bisected in whole parts per billion.
+func widest(up, lo []point) int64 {
 	low, high := int64(-MaxSkew), int64(MaxSkew)
 	for low < high {
 		mid := low + (high-low)/2
@@ -313,12 +362,7 @@ func (e *Estimator) corridor(now Time, span time.Duration) fit {
 			high = mid
 		}
 	}
-	f := fit{ok: true, skew: low}
-	u, l := up[touch(up, low)], lo[touch(lo, -low)]
-	f.up = u.v + perBillion(u.age, low)
-	f.lo = -(l.v + perBillion(l.age, -low))
-	f.upGap, f.loGap = e.gaps(now, span, f)
-	return f
+	return low
 }
 
 // point is a sample that a line must stay below, by its age.
