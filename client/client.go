@@ -106,6 +106,8 @@ type Stats struct {
 	// EntityHitches counts what single entities stood still for want of a record while they moved: beside Hitches, in which the playout
 	// time stands still for all of them.
 	EntityHitches uint64
+	// SingleHitches counts the part of that for which other records came meanwhile: what stood still alone.
+	SingleHitches uint64
 	RTT           time.Duration // smoothed
 	LeastRTT      time.Duration
 	Bound         time.Duration // of the error of the estimate of server time
@@ -157,6 +159,7 @@ type Client struct {
 	lastT      clock.TickFrac // of the frame before
 	guessT     clock.TickFrac // what is guessed is drawn at
 	lastG      clock.TickFrac // of the frame before
+	lastNewest clock.Tick     // the newest that was received by then
 	every      clock.Tick     // ticks from packet to packet, rounded up
 	guess      clock.TickFrac // no further beyond a record than this, in ticks; 0: nothing is guessed
 	newest     wire.Seq       // newest packet applied
@@ -309,8 +312,9 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	}
 	c.inbox = c.inbox[:0]
 	c.follow(now, dt)
-	c.lastT, c.lastG = c.playT, c.guessT
-	if t := c.play.Advance(now); t != 0 {
+	c.lastT, c.lastG, c.lastNewest = c.playT, c.guessT, drawn
+	if c.play.Advance(now) != 0 {
+		t := c.play.Picture()
 		// Beyond what was received, ticks were only supposed to run on. A server that stalled has not run them: then the playout time goes back,
 		// to where the picture has stood still since.
 		c.playT = max(min(c.playT, drawn.Frac()), c.line.TickAt(t))
@@ -635,7 +639,7 @@ func (c *Client) Stats() Stats {
 	s.LeastRTT, s.RTT = c.est.RTT()
 	s.Bound = c.est.Bound()
 	s.DelayTarget, s.Age = c.play.Target(), c.play.Age(c.now)
-	if t := c.play.Now(); t != 0 {
+	if t := c.play.Picture(); t != 0 {
 		s.Delay = c.out.Now(c.now).Sub(t)
 	}
 	s.UpRate = int(c.path.Rate())

@@ -155,12 +155,19 @@ func (c *Client) starved(h *snapshot.Held, k *schema.Kind) {
 		if b.Start > a.Tick+1 {
 			from = max(from, (b.Start-1).Frac()+motion.Wait(b.Bound).Frac())
 		}
-		dry := time.Duration(int64(last-from) * int64(c.welcome.Period) / clock.FracPerTick)
-		if dry > hitch {
-			c.stats.EntityHitches += 1 + uint64((dry-hitch)/hitchAgain)
-		}
+		c.stats.EntityHitches += c.hitches(last - from)
+		c.stats.SingleHitches += c.hitches(min(last, c.lastNewest.Frac()) - from)
 		return
 	}
+}
+
+// hitches returns how many hitches it is to stand still for so many ticks.
+func (c *Client) hitches(stood clock.TickFrac) uint64 {
+	dry := time.Duration(int64(stood) * int64(c.welcome.Period) / clock.FracPerTick)
+	if dry <= hitch {
+		return 0
+	}
+	return 1 + uint64((dry-hitch)/hitchAgain)
 }
 
 // What is drawn past its newest record, though it moves, for longer than hitch counts, and again for each further hitchAgain.

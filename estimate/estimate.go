@@ -40,8 +40,8 @@ type Config struct {
 	Interval time.Duration
 	// Margin is added to each target. In [0, MaxTarget].
 	Margin time.Duration
-	// Budget is how many hitches a minute the price aims at, in [0, 60]. Zero means 1.1, which leaves about one: what is felt before the
-	// price has settled counts, too. It is not used with FixedPrice.
+	// Budget is how many hitches a minute the price aims at, in [0, 60]. Zero means 1.2, which leaves about one: what is felt before the
+	// price has settled counts, too, and a little of outages. It is not used with FixedPrice.
 	Budget float64
 	// FixedPrice is how much delay one hitch a minute less is worth. Zero lets Budget move the price; at most
 	// MaxPrice.
@@ -63,6 +63,9 @@ const (
 	// A match lasts minutes, and a price that moves so slowly learns little in one. It begins where a bad path needs it and moves three
 	// times as fast at first: on a good path it has come down within two minutes.
 	priceHaste, priceHastens = 2, 240 // blocks
+
+	// No delay spares an outage, but a longer one makes the standstill shorter: where many come, that is worth a little.
+	outageWeighs = 1. / 16
 )
 
 // An Estimator finds the delay above the floor that is worth it.
@@ -78,8 +81,8 @@ type Estimator struct {
 	worst   time.Duration
 	filling bool
 
-	pending int // hitches since the last observation
-	hitches int // hitches of the block
+	pending int     // hitches since the last observation
+	hitches float64 // hitches of the block
 	outages uint64
 	blocks  uint64
 }
@@ -113,7 +116,7 @@ func New(cfg Config) (*Estimator, error) {
 		e.cfg.Interval = 50 * time.Millisecond
 	}
 	if e.cfg.Budget == 0 {
-		e.cfg.Budget = 1.1
+		e.cfg.Budget = 1.2
 	}
 	e.Reset()
 	return e, nil
@@ -129,8 +132,8 @@ func (e *Estimator) Reset() {
 }
 
 // Observe takes in one value x, seen at now: how long, above the floor, there was nothing newer. Values above MaxTarget
-// are outages: counted and not learned, and the hitches reported since the last value are not held against
-// the price. Negative values count as 0. A now before that of an earlier call counts as that.
+// are outages: counted and not learned, and of the hitches reported since the last value little is held against
+// the price: one at most, and that at a sixteenth. Negative values count as 0. A now before that of an earlier call counts as that.
 func (e *Estimator) Observe(now clock.Time, x time.Duration) {
 	if block := int64(now) / int64(Block); !e.filling {
 		e.block = block
@@ -141,10 +144,11 @@ func (e *Estimator) Observe(now clock.Time, x time.Duration) {
 	e.filling = true
 	if x > MaxTarget {
 		e.outages++
+		e.hitches += float64(outageWeighs * float64(min(e.pending, 1)))
 		e.pending = 0
 		return
 	}
-	e.hitches += e.pending
+	e.hitches += float64(e.pending)
 	e.pending = 0
 	e.worst = max(e.worst, x, 0)
 	if e.worst == 0 {
@@ -165,7 +169,7 @@ func (e *Estimator) close() {
 		e.hist.Add(e.worst)
 		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the target was not the price's choice
 			gain := float64(priceGain * (1 + priceHaste*priceHastens/(priceHastens+float64(e.blocks))))
-			step := float64(gain * (float64(e.hitches) - e.cfg.Budget/blocksPerMinute))
+			step := float64(gain * (e.hitches - e.cfg.Budget/blocksPerMinute))
 			e.price = min(max(float64(e.price*geom.Exp(step)), float64(MinPrice)), float64(MaxPrice))
 		}
 		e.typical = e.hist.Quantile(0.5)

@@ -202,13 +202,21 @@ func TestBudget(t *testing.T) {
 	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+121, 2, 2)); math.Abs(got-want) > 1e-6 {
 		t.Errorf("after two hitches the price is %v of before, want %v", got, want)
 	}
-	// An outage forgives the hitches in it and teaches nothing.
+	// An outage that is all that a block saw forgives the hitches in it and teaches nothing.
 	before, target := e.Price(), e.Target()
 	e.Hitch(5)
 	e.Observe(clock.Time(at)*clock.Time(Block), MaxTarget+1)
 	at = blocks(e, at+1, 2, 50*ms)
 	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+123, 2, 0)); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
 		t.Errorf("an outage moved the price by %v, the target to %v", got, e.Target())
+	}
+	// One that ended in a block with other values counts as a sixteenth of one hitch, however long it lasted.
+	before = e.Price()
+	e.Hitch(5)
+	e.Observe(clock.Time(at)*clock.Time(Block), MaxTarget+1)
+	at = blocks(e, at, 2, 50*ms)
+	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+125, 2, 1./16)); math.Abs(got-want) > 1e-5 || e.Target() != target {
+		t.Errorf("an outage among other values moved the price by %v, want %v; the target to %v", got, want, e.Target())
 	}
 	for range 100 {
 		e.Hitch(50)

@@ -44,7 +44,7 @@ const (
 )
 
 // experiments lists what there is, in the order of reports.
-var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, arenaExperiment, hundredExperiment, soakExperiment}
+var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment, outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, arenaExperiment, hundredExperiment, soakExperiment}
 
 // run is one run of an experiment.
 type run struct {

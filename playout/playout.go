@@ -12,8 +12,8 @@
 //
 // The delay follows its target by running up to a tenth faster or slower. When what should have come is overdue the clock
 // slows before it runs dry; when it is dry it stands still until the delay has reached two and a half times its target (a fixed one just
-// its length), and then goes on: what comes next is drawn from where the picture stood. What can be hit is held where the newest record put
-// it, never extrapolated. A gap of more than a second is jumped over.
+// its length), and then goes on without a picture. What can be hit is held where the newest record put it, never extrapolated. When something comes
+// the picture goes on from where it stood and catches up with the clock (Picture); a gap of more than MostBehind is jumped over.
 //
 // A client that draws things which nobody can hit may guess where they are for a bounded time beyond the newest record
 // (Config.Extrapolate): the delay is then chosen so much shorter.
@@ -76,7 +76,7 @@ type Config struct {
 	// there is guessed, see package motion. The delay shrinks by as much as this spares. 0 holds what the newest state says, which
 	// is right for what can be hit: the server must be able to tell what was seen. At most MaxExtrapolate.
 	Extrapolate time.Duration
-	// Budget is how many hitches a minute adaption aims at; 0 means the estimate's default of 1.
+	// Budget is how many hitches a minute adaption aims at; 0 means the estimate's default, which leaves about one.
 	Budget float64
 }
 
@@ -96,6 +96,7 @@ type Clock struct {
 	slow    float64
 	silent  bool
 	pace    pace
+	catch   catchUp
 }
 
 // pace is what is known of how regularly the server works, all beyond the usual.
@@ -183,6 +184,7 @@ func (c *Clock) Paced(local clock.Time, late, next, hold time.Duration) {
 	p.least[0] = min(p.least[0], hold)
 	over := limit(hold - min(p.least[0], p.least[1]))
 	p.late = limit(late) + over
+	c.catch.stood = min(c.catch.stood+max(late, 0), MostBehind) // and more is not caught up with anyway
 	p.expect = limit(limit(next) + over)
 }
 
@@ -233,7 +235,7 @@ func (c *Clock) advance(local, newest clock.Time) {
 	c.local = local
 	have := local.Add(-dt).Sub(c.t) - floor // the delay before this step
 	if off := have - want; off > resync {
-		c.t = local.Add(-floor - want)
+		c.t, c.catch = local.Add(-floor-want), catchUp{}
 		return
 	} else if off < -resync {
 		return // the server's clock stands far behind: wait for it
@@ -265,6 +267,7 @@ func (c *Clock) advance(local, newest clock.Time) {
 		}
 	}
 	c.t = c.t.Add(max(step, 0))
+	c.catch.advance(c.t, last, dt, c.silent)
 }
 
 // Reset forgets all arrivals, for a clock that was set: the next packet starts anew, and the playout time may lie before that
@@ -272,7 +275,7 @@ func (c *Clock) advance(local, newest clock.Time) {
 func (c *Clock) Reset() {
 	c.ages.Reset()
 	c.running, c.silent = false, false
-	c.starved, c.counted, c.slow, c.pace = 0, 0, 0, pace{}
+	c.starved, c.counted, c.slow, c.pace, c.catch = 0, 0, 0, pace{}, catchUp{}
 }
 
 // Now returns the playout time of the last Advance: 0 before anything arrived, and at least 1 ns then.
@@ -281,6 +284,16 @@ func (c *Clock) Now() clock.Time {
 		return 0
 	}
 	return max(c.t, 1)
+}
+
+// Picture returns which instant is to be drawn: the playout time Now, but after a gap that the delay did not bridge an earlier one, from where the picture
+// stood until it has caught up. Like Now it runs past the newest state where nothing comes, and back to it when something does: that state is what is
+// drawn all the while, so the picture itself never goes back.
+func (c *Clock) Picture() clock.Time {
+	if !c.running {
+		return 0
+	}
+	return max(c.t.Add(-c.catch.behind), 1)
 }
 
 // Delay returns how far the playout time lies behind the newest that could be known: the delay above the floor.

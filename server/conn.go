@@ -46,7 +46,8 @@ type conn struct {
 	ent     int32
 	joined  clock.Tick
 	heard   clock.Time
-	phase   int // spreads clients over ticks
+	stood   time.Duration // for so long the newest packet stood in queues on the way up
+	phase   int           // spreads clients over ticks
 
 	recv    wire.Received
 	log     wire.Log
@@ -157,6 +158,7 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	}
 	if a, _ := c.recv.Ack(); a.Latest == h.Seq { // the newest, so its stamp is the one to echo
 		c.echo, c.echoAt, c.echoed = h.Stamp, arrival, true
+		c.stood = stood
 		if s.rules.Mode == game.Queued && len(cmds) > 0 && !up.Sparse {
 			c.queueFrom(cmds[0].Tick, c.idle && !h.Idle)
 		}
@@ -347,6 +349,22 @@ func (c *conn) rto() time.Duration {
 // playout.MaxDelay; one that was held back while the path stood still comes later than if it had stood in a queue.
 const patience = 400 * time.Millisecond
 
+// unheard returns for how long nothing can have been heard of what the path down carried: the newest packet of the client stood in queues so long, and
+// since then none came. That is the way up's doing and says nothing of the way down, which is taken to carry what it did. Not on a path that was found not to
+// carry the budget, where more would stand in a queue, and not for ever: a client that has gone is sent little until it is known to be gone.
+func (c *conn) unheard(now clock.Time) time.Duration {
+	silent := now.Sub(c.heard)
+	if silent > mostSilent || c.path.Rate() < rate.BytesPerSecond(c.s.cfg.Budget) {
+		return 0
+	}
+	return min(c.stood, mostSilent) + max(silent-oftenHeard, 0)
+}
+
+const (
+	oftenHeard = 100 * time.Millisecond // a silence that means nothing
+	mostSilent = 5 * time.Second        // radios stop sending for one to four
+)
+
 // encode writes this tick's datagram, if one is due.
 func (c *conn) encode(out *Outbox) {
 	s := c.s
@@ -398,7 +416,7 @@ func (c *conn) encode(out *Outbox) {
 	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && !tell && !goOn && now.Sub(c.lastOut) < KeepAlive {
 		return
 	}
-	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), c.answer.Least()+patience) {
+	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), c.answer.Least()+patience+c.unheard(now)) {
 		c.stats.Choked++
 		return // more on the path would only stand in a queue, and be old when it arrives
 	}

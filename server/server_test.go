@@ -593,6 +593,58 @@ func TestSlackIsReportedAgain(t *testing.T) {
 	}
 }
 
+// A client of which nothing is heard for some seconds gets what it would get otherwise: that the way up is interrupted says nothing of the way down.
+// One that is heard and acknowledges nothing is sent no more than may stand in queues; and silence is no licence for ever.
+func TestSilenceIsNoFullQueue(t *testing.T) {
+	for _, heard := range []bool{false, true} {
+		n := newNest(t, Config{})
+		n.step = func(w *game.World) { // more than the budget reaches for
+			for _, c := range crumbs.All(w) {
+				c.Pos.X += 0.1 * float64(c.Size%7)
+				c.Size = (c.Size + 29) % 100
+			}
+		}
+		n.join = func(w *game.World, name string) game.ID {
+			for i := range 150 {
+				crumbs.Spawn(w, crumb{Pos: geom.Vec2{Y: float64(i)}, Size: i % 100})
+			}
+			return ants.Spawn(w, ant{Name: name})
+		}
+		p := n.connect("ann")
+		var flying [][]byte
+		tick := func() (sent int) {
+			n.tick(func(_ PlayerID, b []byte) {
+				flying = append(flying, slices.Clone(b))
+				sent++
+			})
+			return sent
+		}
+		for i := range 200 {
+			for trip := 3 + 6*(i/20%2); len(flying) > trip; flying = flying[1:] { // 150 or 450 ms
+				p.take(flying[0])
+			}
+			p.send(command(n.s.Tick()+3, antCmd{Move: geom.Vec2{X: 1}}))
+			tick()
+		}
+		usual, _ := n.s.Stats(p.id)
+		sent := [2]int{} // in four and a half seconds, and in as many from the sixth on
+		for i := range 2*90 + 30 {
+			if heard {
+				p.send(command(n.s.Tick()+3, antCmd{Move: geom.Vec2{X: 1}})) // acknowledging what had come
+			}
+			if got := tick(); i < 90 {
+				sent[0] += got
+			} else if i >= 120 {
+				sent[1] += got
+			}
+		}
+		t.Logf("heard %v: %d datagrams in 4.5 s, %d in as many later, %d held back before", heard, sent[0], sent[1], usual.Choked)
+		if heard == (sent[0] == 90) || sent[0] < 20 || sent[1] < 10 || sent[1] > 45 || usual.Choked > 0 {
+			t.Errorf("heard %v: %d datagrams in 4.5 s, %d in as many later, %d held back before", heard, sent[0], sent[1], usual.Choked)
+		}
+	}
+}
+
 func TestTooEarlyIsRefused(t *testing.T) {
 	n := newNest(t, Config{})
 	n.keep = true

@@ -121,7 +121,7 @@
 //   state                         0 connecting, 1 playing, 2 away, 3 silent (nothing for 0.7 s), 4 lost (give up this connection)
 //   silentMs                      since the last datagram
 //   targetMs                      playout delay aimed at, above the path's least
-//   entityHitches                 single entities that were drawn without a record to draw towards, so far
+//   entityHitches                 of single entities, which stood still though records of others came, so far
 //   upCarriesBps                  bytes a second that the way up carries, as far as is known, and at most what is needed
 
 const BRIDGE = 1

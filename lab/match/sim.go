@@ -68,6 +68,7 @@ type Player struct {
 	bot    game.BotFunc
 	still  bool
 	cutAt  clock.Time // newest moment at which its path had carried nothing for a while
+	cut    clock.Time // until then nothing gets through
 	up     *netsim.Pipe
 	down   *netsim.Pipe
 	offset clock.Time // local clock minus server clock
@@ -119,6 +120,9 @@ func (s *Sim) Join(name string, profile netsim.Profile, bot game.BotFunc) (*Play
 	}
 	return p, nil
 }
+
+// Cut lets nothing that is sent to or by the player in the next d get through.
+func (p *Player) Cut(d time.Duration) { p.cut = p.sim.Loop.Now().Add(d) }
 
 // Players returns the players in order of Join.
 func (s *Sim) Players() []*Player { return s.players }
@@ -180,7 +184,7 @@ func (s *Sim) tick() bool {
 		for j := range s.outs[i].Len() {
 			to, data := s.outs[i].At(j)
 			s.mix(data)
-			if p := s.byID[to]; p != nil {
+			if p := s.byID[to]; p != nil && now >= p.cut {
 				p.down.Push(now, data)
 				p.pump(p.down, now)
 			}
@@ -258,8 +262,10 @@ func (p *Player) frame() bool {
 	}
 	if b := c.Encode(local); b != nil {
 		s.mix(b)
-		p.up.Push(now, b)
-		p.pump(p.up, now)
+		if now >= p.cut {
+			p.up.Push(now, b)
+			p.pump(p.up, now)
+		}
 	}
 	if p.OnFrame != nil {
 		p.OnFrame()

@@ -1,0 +1,132 @@
+package lab
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/clock"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/lab/match"
+	"meanwhile/netsim"
+	"meanwhile/server"
+)
+
+var outageExperiment = &experiment{
+	name:  "outage",
+	about: "nothing comes for a while: how far the picture leaps when it goes on, and when it is as before",
+	notes: `A real client watches somebody who runs straight on at 6 m/s, 10 cm in a frame. Every ten seconds nothing gets through in either direction for <b>gap_ms</b>,
+and what was sent meanwhile is lost. <b>leap</b> is the largest step of a gap and the four seconds after it, beyond the 10 cm that he runs: the median of all gaps, and the largest.
+<b>stood_ms</b> is for how long he was drawn standing, and <b>normal_after_ms</b> how long after the end of the gap he is drawn no further behind again than
+the delay aimed at and 50 ms: both are means.`,
+	takes:    byProfile,
+	profiles: []netsim.Profile{netsim.Fiber, netsim.CityLTE},
+	policies: []string{ours},
+	run:      runOutages,
+}
+
+var outageGaps = []time.Duration{400 * time.Millisecond, time.Second, 3 * time.Second}
+
+const (
+	outageEvery = 10 * time.Second
+	outageAfter = 4 * time.Second
+	dashSpeed   = 6.0 // metres a second
+)
+
+// cutOff is what a player was shown in gaps and after them.
+type cutOff struct {
+	leaps         []float64 // cm, the largest of each
+	stood, normal float64   // ms, of all together
+}
+
+func playOutages(seed uint64, p netsim.Profile, gap time.Duration, gaps int) (res cutOff, err error) {
+	runners, watchers := game.NewKind[guessedRunner]("runner"), game.NewKind[guessedWatcher]("watcher")
+	def := game.Definition[guessedCommand]{
+		Name: "dash", Rate: 60, Send: 20, Kinds: game.Kinds(runners, watchers),
+		Join: func(w *game.World, name string) game.ID {
+			runners.Spawn(w, guessedRunner{})
+			return watchers.Spawn(w, guessedWatcher{})
+		},
+		Act: func(w *game.World, me game.ID, c guessedCommand) {},
+		Referee: func(w *game.World) {
+			for _, r := range runners.All(w) {
+				r.Pos = geom.Vec2{X: dashSpeed * float64(w.Tick()) / 60}
+			}
+		},
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		return res, err
+	}
+	s, err := match.NewSim(rules, seed, server.Config{})
+	if err != nil {
+		return res, err
+	}
+	player, err := s.Join("watcher", p, nil)
+	if err != nil {
+		return res, err
+	}
+	var vals []float64
+	var from clock.Time // when the newest gap began
+	last, leap, normal := math.NaN(), 0.0, time.Duration(0)
+	player.OnFrame = func() {
+		if from == 0 {
+			return
+		}
+		since := s.Loop.Now().Sub(from)
+		vals = player.Client.Draw(vals, func(e *client.Entity) {
+			if e.Kind != 0 {
+				return
+			}
+			if step := e.Vals[0] - last; since < gap+outageAfter {
+				leap = max(leap, 100*(step-dashSpeed*playoutFrame.Seconds()))
+				if step < 0.001 {
+					res.stood += ms(playoutFrame)
+				}
+			}
+			last = e.Vals[0]
+		})
+		if st := player.Client.Stats(); normal == 0 && since > gap && st.Age < st.DelayTarget && st.Delay-p.Down.Delay < st.DelayTarget+50*time.Millisecond {
+			normal = since - gap
+		}
+	}
+	s.Run(match.Warmup)
+	for i := range gaps {
+		s.Run(time.Duration(i) * 7 * time.Millisecond) // not always at one moment between two packets
+		from, leap, normal = s.Loop.Now(), 0, 0
+		player.Cut(gap)
+		s.Run(gap + outageEvery)
+		res.leaps = append(res.leaps, leap)
+		res.normal += ms(normal)
+	}
+	return res, s.Diverged()
+}
+
+func runOutages(r *run) error {
+	seeds, gaps := r.seeds(3), 20
+	if r.quick {
+		seeds, gaps = seeds[:1], 5
+	}
+	for _, p := range r.profiles {
+		for _, gap := range outageGaps {
+			got, err := each(len(seeds), func(i int) (cutOff, error) { return playOutages(seeds[i], p, gap, gaps) })
+			if err != nil {
+				return err
+			}
+			var all cutOff
+			for _, g := range got {
+				all.leaps = append(all.leaps, g.leaps...)
+				all.stood, all.normal = all.stood+g.stood, all.normal+g.normal
+			}
+			slices.Sort(all.leaps)
+			n := float64(len(all.leaps))
+			r.emit(Row{r.name, p.Name, ours, r.seed, r.params(Value{"seeds", len(seeds)}, Value{"gap_ms", int(gap.Milliseconds())}, Value{"gaps", len(all.leaps)}), Values{
+				{"leap_p50_cm", all.leaps[len(all.leaps)/2]}, {"leap_max_cm", all.leaps[len(all.leaps)-1]},
+				{"stood_ms", all.stood / n}, {"normal_after_ms", all.normal / n},
+			}})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package playout
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/clock"
+)
+
+// The picture stands through a gap and then runs on from there, at three times the pace of the clock at most, until it is where the clock is. It never runs back
+// or beyond what had come, and never leaps, but for a gap that is too long to be followed.
+func TestCatchesUp(t *testing.T) {
+	const step = 10 * time.Millisecond
+	for _, c := range []struct {
+		gap    clock.Time
+		fixed  time.Duration
+		within time.Duration // of the gap's end the picture is where the clock is
+		leap   bool
+	}{
+		{300 * ms, 0, 500 * time.Millisecond, false},
+		{1000 * ms, 0, 900 * time.Millisecond, false},
+		{1000 * ms, 200 * time.Millisecond, 900 * time.Millisecond, false},
+		{1400 * ms, 0, 1200 * time.Millisecond, false},
+		{3000 * ms, 0, step, true},
+	} {
+		p := newClock(t, Config{Fixed: c.fixed})
+		end := 20000*ms + c.gap
+		before, newest, caught := clock.Time(0), clock.Time(0), clock.Time(0)
+		lost := func(at clock.Time) bool {
+			if l := at > 20000*ms && at < end; !l {
+				newest = at
+				return false
+			}
+			return true
+		}
+		deliver(p, 1000*ms, end+3000*ms, lost, func(now clock.Time) {
+			got := min(p.Picture(), newest) // what lies beyond is drawn as the newest state says
+			switch moved := got.Sub(before); {
+			case now < 2000*ms:
+			case moved < 0:
+				t.Fatalf("gap %v: at %v the picture goes back by %v", c.gap, now, -moved)
+			case moved > 3*step+step/10 && !c.leap:
+				t.Fatalf("gap %v: at %v the picture leaps by %v", c.gap, now, moved)
+			}
+			if p.Picture() > p.Now() {
+				t.Fatalf("gap %v: at %v the picture is ahead of the clock", c.gap, now)
+			}
+			if before = got; now < end || p.Picture() != p.Now() {
+				caught = now
+			}
+		})
+		if after := caught.Sub(end) + step; after > c.within {
+			t.Errorf("gap %v, delay %v: it took %v to catch up, want %v", c.gap, c.fixed, after, c.within)
+		}
+	}
+}
+
+// What nothing was missed of is not caught up with: a server that was silent, or stood still itself, and a clock that was set.
+func TestNothingToCatchUpWith(t *testing.T) {
+	never := func(clock.Time) bool { return false }
+	for _, name := range []string{"quiet", "stalled", "set"} {
+		c := newClock(t, Config{})
+		deliver(c, 1000*ms, 20000*ms, never, nil)
+		start := 20600 * ms
+		if name == "quiet" {
+			c.Arrive(20000*ms, 20000*ms, true)
+		}
+		for now := 20000 * ms; now < start; now += 10 * ms {
+			c.Advance(now)
+		}
+		switch name {
+		case "stalled":
+			c.Paced(start, 600*time.Millisecond, 0, 0)
+			c.Arrive(start, start, false)
+			c.Paced(start, 0, 0, 0)
+		case "set":
+			c.Reset()
+		}
+		deliver(c, start, start+2000*ms, never, func(now clock.Time) {
+			if c.Picture() != c.Now() {
+				t.Fatalf("%s: %v after it went on the picture is %v behind the clock", name, now.Sub(start), c.Now().Sub(c.Picture()))
+			}
+		})
+	}
+}
