@@ -46,7 +46,7 @@ func (c *Client) Encode(now clock.Time) []byte {
 	c.cmds = c.cmds[:0]
 	if c.cmdTick > 0 && !c.idleSaid {
 		n := c.cmdTick - min(c.cmdAcked, c.cmdTick)
-		if n = min(n, maxRepeat); c.queued {
+		if n = min(n, maxRepeat, c.useful(now)); c.queued {
 			n = min(c.cmdTick-min(c.cmdAcked, c.cmdTick), game.MaxCommands) // each of them is to be run
 		}
 		if h.Idle {
@@ -122,12 +122,28 @@ func (c *Client) slow(budget rate.BytesPerSecond) bool { return budget < slowUp 
 // timely returns how many of the newest commands are to be repeated because they can still be there in time, if they were lost: those whose tick
 // the server has not run when this packet arrives, and those that went out only once.
 func (c *Client) timely(now clock.Time) clock.Tick {
-	first := c.line.TickAt(c.out.Now(now).Add(c.rtt.Least() / 2)).Tick()
-	return c.cmdTick - min(max(first, spareTicks)-spareTicks, c.sentLast, c.cmdTick)
+	return c.cmdTick - min(c.past(now), c.sentLast, c.cmdTick)
 }
 
-// spareTicks is by how many ticks timely may be wrong: ways differ, and ticks are not run at once.
+// useful returns how many of the newest commands can still mean something when this packet arrives: those that are in time, and those whose presses the
+// server moves to its next tick. At least the newest, which says what the player wants now. In an outage what is older only fills
+// the queue that the newest ones have to wait in.
+func (c *Client) useful(now clock.Time) clock.Tick {
+	late := clock.Tick(pressMoves / c.welcome.Period)
+	return max(c.cmdTick-min(max(c.past(now), late)-late, c.cmdTick), 1)
+}
+
+// past returns the newest tick that the server has surely run when this packet arrives.
+func (c *Client) past(now clock.Time) clock.Tick {
+	first := c.line.TickAt(c.out.Now(now).Add(c.rtt.Least() / 2)).Tick()
+	return max(first, spareTicks) - spareTicks
+}
+
+// spareTicks is by how many ticks past may be wrong: ways differ, and ticks are not run at once.
 const spareTicks = 2
+
+// pressMoves is how late a press may come and be run all the same: server.RepeatFor.
+const pressMoves = 250 * time.Millisecond
 
 const (
 	maxRepeat = 40 // commands repeated in one packet at most
