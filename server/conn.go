@@ -88,13 +88,12 @@ type conn struct {
 	press   game.Command // a late press that waits for the next tick, if its Tick is not 0
 	slack   int64        // least slack of new commands that was not reported yet, or in vain, in 1/256 ticks
 	slacked bool
-	told    [wire.LogSize]int16 // by packet, what it reported of that in 1/16 ticks, or untold
 	line    queue
 
 	stats PlayerStats
 }
 
-// untold is that nothing was reported, mostSlack what is reported of more.
+// Of each packet the log notes what it reported of the least slack in 1/16 ticks: untold is that it reported nothing, mostSlack what it reports of more.
 const (
 	untold    = math.MinInt16
 	mostSlack = 1 << 14
@@ -198,8 +197,8 @@ func (c *conn) delivered(p *wire.Packet) {
 func (c *conn) missing(p *wire.Packet) {
 	c.path.Missing(max(c.heard, c.s.now))
 	c.dropped(p)
-	if t := c.told[p.Seq%wire.LogSize]; t != untold { // the path's worst moments are those in which reports of them are lost
-		c.slacks(int64(t) << 4)
+	if p.Note != untold { // the path's worst moments are those in which reports of them are lost
+		c.slacks(int64(p.Note) << 4)
 	}
 }
 
@@ -452,7 +451,7 @@ func (c *conn) encode(out *Outbox) {
 	head := h.Append(out.buf)
 	outer := (len(head) - begin) * 8 // bits around the entries
 	w.Reset(head)
-	c.feedback(w, p.Seq)
+	c.feedback(w, p)
 	outer += w.Len()
 	sent, reserve := 0, 0
 	moving, movingBits, firstBits := 0, 0, 0 // records of what moves, and first sights
@@ -535,17 +534,17 @@ func (c *conn) limited(now clock.Time) {
 //	1 bit      whether new ones arrived since, or a packet that said so was lost; then the least slack in 1/16 tick, signed, of order 5
 //	4 bits     starved ticks so far, modulo 16
 //	1 bit      where commands are queued: whether any ran; then tick minus the newest that did, signed, of order 3
-func (c *conn) feedback(w *wire.BitWriter, seq wire.Seq) {
+func (c *conn) feedback(w *wire.BitWriter, p *wire.Packet) {
 	w.Bool(c.acked != 0)
 	if c.acked != 0 {
 		w.Varint(int64(c.s.tick)-int64(c.acked), 4)
 	}
 	w.Bool(c.slacked)
-	c.told[seq%wire.LogSize] = untold
+	p.Note = untold
 	if c.slacked {
 		slack := min(max(c.slack>>4, -mostSlack), mostSlack) // rounded down: one that was late by little was late
 		w.Varint(slack, 5)
-		c.told[seq%wire.LogSize], c.slacked = int16(slack), false
+		p.Note, c.slacked = int16(slack), false
 	}
 	w.Bits(c.stats.Starved&15, 4)
 	if c.s.rules.Mode == game.Queued {

@@ -9,10 +9,13 @@ import (
 
 // rules is what the records of a kind go by, derived once.
 type rules struct {
-	usual  int     // the group that ordinary updates are of: the first that is drawn between records
-	graded uint32  // groups that are coarser at some level
-	limits []limit // of groups that not everyone receives
-	places bool    // entities of the kind have a place
+	usual      int     // the group that ordinary updates are of: the first that is drawn between records
+	graded     uint32  // groups that are coarser at some level
+	limits     []limit // of groups that not everyone receives
+	all        uint32  // all groups
+	limitedSet uint32  // these groups
+	units      int     // how many units a View needs for what it knows of one, see View.units
+	places     bool    // entities of the kind have a place
 
 	reckoned bool    // something in the kind is dead reckoned
 	levels   []reach // where the levels after the first begin
@@ -38,14 +41,6 @@ type limit struct {
 	team  bool   // only those of the entity's team
 	far   bool   // only those within reach
 	reach
-}
-
-// limited returns the set of groups that not everyone receives.
-func (r *rules) limited() (set uint32) {
-	for i := range r.limits {
-		set |= r.limits[i].group
-	}
-	return set
 }
 
 // level returns the level for a distance, where it is one now.
@@ -75,9 +70,12 @@ func rulesOf(kinds []*schema.Kind) []rules {
 					l.far, l.reach = true, reachOf(far)
 				}
 				r.limits = append(r.limits, l)
+				r.limitedSet |= l.group
 			}
 		}
 		r.places = k.PlaceX >= 0
+		r.all = 1<<uint(len(k.Groups)) - 1
+		r.units = max(len(k.Groups)+len(r.limits), 1)
 		for _, m := range k.Levels {
 			r.levels = append(r.levels, reachOf(m))
 		}

@@ -101,17 +101,17 @@ func TestViewSize(t *testing.T) {
 	c := newCrowd(t, 250)
 	v := c.v
 	size := int(unsafe.Sizeof(*v)) + cap(v.slots)*int(unsafe.Sizeof(slot{})) + cap(v.known)*int(unsafe.Sizeof(known{})) +
-		cap(v.used)*2 + len(v.index)*16
+		cap(v.index)*2 + cap(v.says)*int(unsafe.Sizeof(saidAt{}))
 	v.Held(&c.log, 0, 0, c.log.NextSeq()-1, c.tick.Frac())
-	shared := cap(c.v.look.at)*2 + cap(c.v.look.pairs)*int(unsafe.Sizeof(lookPair{}))
+	shared := cap(c.v.look.pairs) * int(unsafe.Sizeof(lookPair{}))
 	log := 0
 	for s := c.log.NextSeq() - wire.LogSize; s != c.log.NextSeq(); s++ {
 		if p := c.log.Get(s); p != nil {
-			log += cap(p.Refs) * 4
+			log += len(p.Refs)
 		}
 	}
-	t.Logf("%d bytes, of which %d a slot; its log refers to records in %d bytes; %d bytes for a rewind are shared", size, unsafe.Sizeof(slot{})+uintptr(v.most)*unsafe.Sizeof(known{}), log, shared)
-	if size > 44<<10 {
+	t.Logf("%d bytes, of which %d a slot and %d a group; its log refers to records in %d bytes; %d bytes for a rewind are shared", size, unsafe.Sizeof(slot{}), unsafe.Sizeof(known{}), log, shared)
+	if size > 13<<10 {
 		t.Errorf("a view takes %d bytes", size)
 	}
 }

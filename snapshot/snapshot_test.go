@@ -476,7 +476,7 @@ func TestClientHoldsTheTruth(t *testing.T) {
 		if d.checks < steps {
 			t.Errorf("seed %d: only %d states compared", seed, d.checks)
 		}
-		t.Logf("seed %d: %d states compared, %d packets dropped for a lost baseline, %d slots used", seed, d.checks, d.drops[ErrBaseline], len(d.v.used))
+		t.Logf("seed %d: %d states compared, %d packets dropped for a lost baseline, %d slots used", seed, d.checks, d.drops[ErrBaseline], len(d.v.slots))
 	}
 }
 

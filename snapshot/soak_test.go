@@ -422,20 +422,21 @@ func (c *soak) take(p *soakPacket) {
 
 // believed holds what the server takes the client to hold against what it holds.
 func (c *soak) believed() {
-	for _, n := range c.v.used {
+	for n := range c.v.used {
 		s := &c.v.slots[n]
-		if s.phase != live {
+		if s.phase() != live {
 			continue
 		}
 		e := c.s.slots[n]
-		if e == nil || !e.alive || e.ID != s.id {
-			c.t.Fatalf("tick %d: the server takes slot %d to hold entity %d", c.tick, n, s.id)
+		if id := c.h.At(s.ent).ID; e == nil || !e.alive || e.ID != id {
+			c.t.Fatalf("tick %d: the server takes slot %d to hold entity %d", c.tick, n, id)
 		}
 		for g := range c.kinds[e.Kind].Groups {
-			if s.mine {
+			if s.mine() {
 				g = OwnerGroup
 			}
-			if k := &c.v.of(s)[place(g)]; k.acked != 0 && !k.out && e.Groups[g].At(k.acked) == nil {
+			unit := s.unit(g)
+			if acked := c.v.acked(unit); acked != 0 && !c.v.known[unit].out() && e.Groups[g].At(acked) == nil {
 				c.misled++ // it came too late to be kept, or made room since; a record against it will be refused
 			}
 		}

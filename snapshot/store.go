@@ -473,7 +473,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 			return wire.ErrTruncated
 		case held == nil || !held.alive && tick > s.gone[n]:
 			return ErrSlot
-		case groups == 0 || held.Mine || groups&^uint64(s.rules[held.Kind].limited()) != 0:
+		case groups == 0 || held.Mine || groups&^uint64(s.rules[held.Kind].limitedSet) != 0:
 			return fault.Errorf("%w: groups %#b of entity %d to be forgotten", wire.ErrMalformed, groups, held.ID)
 		}
 		for ; groups != 0; groups &= groups - 1 {
@@ -495,7 +495,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 		groups = 1 << OwnerGroup
 	case len(s.rules[kind].limits) > 0:
 		told := r.Bits(len(s.kinds[kind].Groups))
-		if (told|uint64(s.rules[kind].limited()))&groups != groups || told == 0 {
+		if (told|uint64(s.rules[kind].limitedSet))&groups != groups || told == 0 {
 			if r.Bad() {
 				return wire.ErrTruncated
 			}
@@ -506,7 +506,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, how); err != nil || mine {
 		return err
 	}
-	for untold := uint64(s.rules[kind].limited()) &^ groups; untold != 0; untold &= untold - 1 {
+	for untold := uint64(s.rules[kind].limitedSet) &^ groups; untold != 0; untold &= untold - 1 {
 		s.ops = append(s.ops, op{slot: n, what: opForget, id: uint32(id), group: bits.TrailingZeros64(untold)})
 	}
 	return nil

@@ -45,14 +45,14 @@ func (v *View) viewer(to *schema.Viewer) (a viewerAt) {
 	if !h.near {
 		return a
 	}
-	for _, n := range v.used {
+	for n := range v.used {
 		s := &v.slots[n]
-		if !s.mine || s.phase != live {
+		if !s.mine() || s.phase() != live {
 			continue
 		}
 		e := h.At(s.ent)
 		k := h.kinds[e.Kind]
-		t := v.of(s)[place(OwnerGroup)].acked
+		t := v.acked(s.unit(OwnerGroup))
 		if k.Place < 0 || t == 0 || t >= h.tick {
 			continue
 		}

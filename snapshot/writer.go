@@ -15,6 +15,7 @@ type Writer struct {
 	v     *View
 	w     wire.BitWriter
 	mark  wire.Mark
+	log   logWriter
 	size  int // bits of what is kept
 	kept  []kept
 	place [Slots]uint16 // of a slot that is kept: index in kept
@@ -99,7 +100,7 @@ func (v *View) maybeOrdinary(d *Due) bool {
 	if d.First || d.Gone {
 		return false
 	}
-	return d.Mine || d.groups == 1<<uint(v.h.rules[v.slots[d.Slot].kind].usual)
+	return d.Mine || d.groups == 1<<uint(v.h.rules[v.h.At(d.Ent).Kind].usual)
 }
 
 // Try codes the entry of d and returns how many bits the packet's entries would take with it, all included. Keep keeps
@@ -232,16 +233,19 @@ func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
 		}
 		x.sight.append(w, near)
 	}
+	x.v.speaks(p.Tick, p.Seq, now)
+	x.log.begin(x.log.b[:0])
 	last := -1
 	for slot := x.others.from(0); slot < Slots; slot = x.others.from(slot + 1) {
 		w.Uvarint(uint64(slot-last-1), x.others.order)
-		x.end(w, b, slot, p, now)
+		x.end(w, b, slot, p)
 		last = slot
 	}
 	x.list.append(w)
 	for slot := x.ordinary.from(0); slot < Slots; slot = x.ordinary.from(slot + 1) {
-		x.end(w, b, slot, p, now)
+		x.end(w, b, slot, p)
 	}
+	p.Refs = x.log.b // until it is charged
 }
 
 // shorten looks for fewer bits than were promised, now that it is known what is kept.
@@ -264,10 +268,10 @@ func (x *Writer) shorten() {
 }
 
 // end writes the entry of a slot, and notes it.
-func (x *Writer) end(w *wire.BitWriter, b []byte, slot int, p *wire.Packet, now clock.Time) {
+func (x *Writer) end(w *wire.BitWriter, b []byte, slot int, p *wire.Packet) {
 	e := &x.kept[x.place[slot]]
 	w.Copy(b, e.at, e.len)
-	x.v.commit(e.d, p, now)
+	x.v.commit(e.d, p, &x.log)
 }
 
 // bestOrder chooses the order that tells the distances of a list in the fewest bits.
@@ -304,12 +308,12 @@ func (x *Writer) entry(d *Due) bool {
 		firstSight.append(w)
 		w.Uvarint(uint64(e.Kind), kindK)
 		w.Uvarint(uint64(e.ID), idK)
-		if w.Bool(s.mine); !s.mine && len(h.rules[s.kind].limits) > 0 {
+		if w.Bool(s.mine()); !s.mine() && len(h.rules[e.Kind].limits) > 0 {
 			w.Bits(uint64(d.groups), len(k.Groups))
 		}
 	} else {
 		g := OwnerGroup
-		if !s.mine {
+		if !s.mine() {
 			g = h.rules[e.Kind].usual
 		}
 		if d.groups == 1<<uint(g) {
@@ -319,7 +323,7 @@ func (x *Writer) entry(d *Due) bool {
 			}
 		}
 		general.append(w)
-		if !s.mine {
+		if !s.mine() {
 			w.Bits(uint64(d.groups), len(k.Groups))
 		}
 	}
@@ -341,11 +345,12 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Due) header 
 	hd := header{bound: v.bound(s, d), level: v.level(s, g)}
 	since := s.since
 	if !d.First {
-		known := &v.of(s)[place(g)]
-		hd.ref, hd.was = known.ref(v.h.tick), known.bound
-		hd.baseLevel, hd.priorLevel = known.level, known.priorLevel
+		unit := s.unit(g)
+		known := &v.known[unit]
+		hd.ref, hd.was = v.ref(unit, v.h.tick), known.bound()
+		hd.baseLevel, hd.priorLevel = known.level(), known.priorLevel()
 		if since = hd.base; since == 0 {
-			since = max(s.since, known.gone)
+			since = max(s.since, v.gone(s, g))
 		}
 	}
 	if g == OwnerGroup || k.Groups[g].Moving {

@@ -40,7 +40,7 @@ func ExampleLog() {
 	lost := func(p *wire.Packet) { fmt.Println("packet", p.Seq, "is lost, with", p.Refs) }
 	arrived := func(p *wire.Packet) { fmt.Println("packet", p.Seq, "arrived, with", p.Refs) }
 
-	for i := range uint32(5) {
+	for i := range byte(5) {
 		p := sender.Sent(clock.Time(i), 1, lost)
 		p.Refs = append(p.Refs, 100+i) // what rides in it
 		sender.Charge(p, 80)           // its size

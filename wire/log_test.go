@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -49,6 +50,15 @@ func (x *told) f(what string) func(*Packet) {
 	return func(p *Packet) { *x = append(*x, fmt.Sprintf("%s %d of %d bytes", what, p.Seq, p.Size)) }
 }
 
+// carries is what packet s carries, of many sizes.
+func carries(s int64) []byte {
+	b := make([]byte, s*s%97)
+	for i := range b {
+		b[i] = byte(s + int64(i))
+	}
+	return b
+}
+
 // The log agrees with a record of everything that was ever sent, whatever is acknowledged, lost, thrown away, given up
 // or forgotten, in any order and at every place of the range of numbers.
 func TestLog(t *testing.T) {
@@ -77,12 +87,14 @@ func TestLog(t *testing.T) {
 				t.Fatalf("NextSeq %d, want %d", l.NextSeq(), Seq(s))
 			}
 			p := l.Sent(now, clock.Tick(s), got.f("lost"))
-			if len(p.Refs) != 0 || p.Seq != Seq(s) || p.Applied() {
+			if len(p.Refs) != 0 || p.Note != 0 || p.Seq != Seq(s) || p.Applied() {
 				t.Fatalf("packet %d begins as %+v", s, p)
 			}
-			p.Refs = append(p.Refs, uint32(s), uint32(s)+1)
+			p.Refs, p.Note = carries(s), int16(s)
 			size := rapid.IntRange(0, MaxDatagram).Draw(t, "size")
-			l.Charge(p, size)
+			if l.Charge(p, size); p.Size != size {
+				t.Fatalf("a packet of %d bytes has %d", size, p.Size)
+			}
 			n.packets = append(n.packets, naivePacket{sent: now, size: size, state: inFlight})
 		}
 		ack := func(a Ack, newest int64) {
@@ -155,7 +167,7 @@ func TestLog(t *testing.T) {
 					if (p != nil) != (naive != nil) {
 						t.Fatalf("packet %d is remembered: %v, want %v", s, p != nil, naive != nil)
 					}
-					if p != nil && (p.state != naive.state || p.Sent != naive.sent || p.Tick != clock.Tick(s) || len(p.Refs) != 2 || p.Refs[0] != uint32(s)) {
+					if p != nil && (p.state != naive.state || p.Sent != naive.sent || p.Tick != clock.Tick(s) || p.Note != int16(s) || !bytes.Equal(p.Refs, carries(s))) {
 						t.Fatalf("packet %d is remembered as %+v, want %+v", s, p, naive)
 					}
 				}
@@ -293,14 +305,16 @@ func TestNoAllocations(t *testing.T) {
 	var r Received
 	var w BitWriter
 	var br BitReader
-	buf := make([]byte, 0, MaxDatagram)
+	buf, refs := make([]byte, 0, MaxDatagram), make([]byte, 0, 30)
 	count := 0
 	noted := func(*Packet) { count++ }
 	step := func() {
 		p := l.Sent(0, 1, noted)
+		refs = refs[:0]
 		for i := range 30 {
-			p.Refs = append(p.Refs, uint32(i))
+			refs = append(refs, byte(i))
 		}
+		p.Refs = refs
 		h := Header{Session: 1, Seq: p.Seq, Server: true, Tick: 1, HasAck: true, Ack: Ack{Latest: p.Seq, History: 5}}
 		w.Reset(h.Append(buf))
 		for i := range 100 {
@@ -337,11 +351,63 @@ func TestNoAllocations(t *testing.T) {
 
 func BenchmarkLog(b *testing.B) {
 	var l Log
+	refs := [...]byte{1, 2, 3}
 	nothing := func(*Packet) {}
 	for b.Loop() {
 		p := l.Sent(0, 1, nothing)
-		p.Refs = append(p.Refs, 1, 2, 3)
+		p.Refs = refs[:]
 		l.Charge(p, 100)
 		l.Acked(Ack{Latest: p.Seq - 4, History: ^uint64(0) &^ 16}, nothing, nothing)
 	}
+}
+
+// However rarely packets are sent, and whatever they carry: all of the last LogTicks is there, of up to LogSize packets, and so is what is in flight;
+// and of a slow connection not much more is kept.
+func TestLogOfFewPackets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l Log
+		every := rapid.IntRange(1, 40).Draw(t, "every")
+		size := rapid.IntRange(0, 300).Draw(t, "size")
+		load := func(n Seq) []byte {
+			b := make([]byte, int(n)*7919%(size+1))
+			for i := range b {
+				b[i] = byte(int(n) + i)
+			}
+			return b
+		}
+		lost := 0
+		for n := Seq(1); n < 600; n++ {
+			tick := clock.Tick(int(n) * every)
+			p := l.Sent(clock.Time(tick)<<24, tick, func(*Packet) { lost++ })
+			p.Refs = load(p.Seq)
+			l.Charge(p, 100)
+			if n%5 != 0 {
+				l.Acked(Ack{Latest: p.Seq}, func(*Packet) {}, func(p *Packet) {
+					if string(p.Refs) != string(load(p.Seq)) {
+						t.Fatalf("packet %d is lost with %d bytes, want %d", p.Seq, len(p.Refs), len(load(p.Seq)))
+					}
+				})
+			}
+			for s := n; s > 0 && n-s < LogSize; s-- {
+				age := int(n-s) * every
+				p := l.Get(s)
+				if age > LogTicks {
+					break
+				}
+				if p == nil || p.Tick != tick-clock.Tick(age) || p.Sent != clock.Time(p.Tick)<<24 || string(p.Refs) != string(load(s)) {
+					t.Fatalf("packet %d of %d, one in %d ticks, is remembered as %+v", s, n, every, p)
+				}
+			}
+		}
+		if lost != 0 {
+			t.Errorf("%d lost", lost)
+		}
+		need := min(LogTicks/every+2, LogSize)
+		if most := max(2*need, 16); len(l.ring) > most {
+			t.Errorf("one packet in %d ticks: room for %d, %d are needed", every, len(l.ring), need)
+		}
+		if most := (need+2)*size*5/4 + 300 + 64; len(l.refs) > most {
+			t.Errorf("one packet in %d ticks with up to %d bytes: room for %d", every, size, len(l.refs))
+		}
+	})
 }
