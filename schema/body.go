@@ -369,7 +369,9 @@ func settle[T int32 | int64](ps *parts, props []*coder, dst []T) {
 			v := p.want + (ps.diffs[n].V ^ minus) - minus
 			if c.turn > 0 {
 				v = wrap(v, c.turn) // both are below 1<<57
-			} else if wide[T]() {
+			} else if c.tab.narrow > 0 {
+				v = int64(int32(v))
+			} else {
 				v = clamp(v, -MaxValue, MaxValue)
 			}
 			dst[at] = T(v)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,14 @@ func randomTicks(r *rand.Rand) clock.Tick {
 	return clock.Tick(1 + r.IntN(6))
 }
 
+func longer[T int32 | int64](row []T) []int64 {
+	l := make([]int64, len(row))
+	for i, v := range row {
+		l[i] = int64(v)
+	}
+	return l
+}
+
 // sumBodies is the sum of bodies of random records of a group, and of what random bytes are read as.
 func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, g, n int) uint64 {
 	h := fnv.New64a()
@@ -133,6 +142,20 @@ func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, g, n
 			rd.Bits(skip)
 			dst := append([]T(nil), vals...)
 			schema.ReadBody(&rd, k, g, dst, &base, 500)
+			if g != schema.OwnerGroup { // into longer integers, as clients read, it is the same
+				long := schema.Base[int64]{Vals: longer(vals), Age: base.Age, Gap: base.Gap}
+				if base.Prior != nil {
+					long.Prior = longer(prior)
+				}
+				var again wire.BitReader
+				again.Reset(b)
+				again.Bits(skip)
+				other := longer(vals)
+				schema.ReadBody(&again, k, g, other, &long, 500)
+				if again.Bad() != rd.Bad() || !rd.Bad() && !slices.Equal(other, longer(dst)) {
+					t.Fatalf("%d is read as %d into longer integers", dst, other)
+				}
+			}
 			if rd.Bad() {
 				refused++
 				fmt.Fprintln(h, "refused")

@@ -455,7 +455,7 @@ func look[T int32 | int64](ps *parts, s *sight, props []*coder, base *Base[T], c
 		} else {
 			s.d = [4]int64{}
 		}
-		s.choose(c, wide[T]())
+		s.choose(c, c.tab.narrow == 0)
 		ps.put(s, c)
 	}
 }
