@@ -136,17 +136,17 @@ func TestTimeIsTheTickThatIsDrawn(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		a := state(100, class(t, "class"))
-		b := state(100+clock.Tick(rapid.IntRange(1, 40).Draw(t, "gap")), class(t, "next class"))
+		b := state(100+clock.Tick(rapid.SampledFrom([]int{1, 2, 5, 17, 40}).Draw(t, "gap")), class(t, "next class"))
 		if b.Shown() <= a.Shown() {
 			return // b is shown first: a never is
 		}
 		moves := a.Tick // from when on
 		if rapid.Bool().Draw(t, "rested") {
-			b.Start = a.Tick + clock.Tick(rapid.IntRange(1, int(b.Tick-a.Tick)).Draw(t, "start"))
+			b.Start = a.Tick + clock.Tick(rapid.SampledFrom([]int{1, int(b.Tick-a.Tick+1) / 2, int(b.Tick - a.Tick)}).Draw(t, "start"))
 			moves = b.Start - 1
 			a.Vals[0] = int64(moves) * 100
 		}
-		p := rapid.Int64Range(int64(a.Tick.Frac())-500, int64(b.Shown())+500).Draw(t, "time")
+		p := rapid.OneOf(rapid.Int64Range(int64(a.Tick.Frac())-500, int64(b.Shown())+500), rapid.Int64Range(int64(max(a.Shown(), b.Shown()-(b.Tick-moves).Frac())), int64(b.Shown()))).Draw(t, "time")
 		at := clock.TickFrac(p)
 		dst := make([]int64, 2)
 		motion.Draw(k, &k.Groups[0], a, b, at, dst)
