@@ -106,8 +106,6 @@ func TestRoundTrips(t *testing.T) {
 
 // How fast an Output goes is a matter of how far it is off, in both directions: half a per cent, 2 beyond 10 ms, 10 beyond 50 ms; and Error
 // says what is left.
-//
-// seeds: R15
 func TestOutputRates(t *testing.T) {
 	for _, c := range []struct {
 		off  time.Duration
