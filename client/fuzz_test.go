@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/wire"
@@ -21,7 +20,8 @@ func FuzzReceive(f *testing.F) {
 			gems.Spawn(w, gem{Pos: geom.Vec2{X: w.Rand().Range(-9, 9)}})
 		}
 	}}).rules(f)
-	// A short honest match, whose datagrams are the seeds.
+	// A short honest match, whose datagrams are the seeds. A client that gets them at the same times knows the server's clock from them, and
+	// predicts.
 	d := newDuo(f, rules)
 	p := d.join(20*ms, Config{})
 	_, w, err := d.s.Connect(d.now, "y")
@@ -30,20 +30,20 @@ func FuzzReceive(f *testing.F) {
 	}
 	d.join(20*ms, Config{})
 	var honest [][]byte
-	p.path = func(up bool) []clock.Time {
-		if !up && len(honest) < 12 {
-			honest = append(honest, nil)
-		}
-		return []clock.Time{0}
-	}
-	p.frame = func() {
-		for i := range min(len(honest), len(p.down)) {
-			if honest[i] == nil {
-				honest[i] = append([]byte(nil), p.down[len(p.down)-1].data...)
+	seen := wire.Seq(0)
+	p.frame = func() { // each datagram on its way down once, in order
+		for _, x := range p.down {
+			if n := wire.SeqOf(x.data); n.Newer(seen) && len(honest) < 24 {
+				seen = n
+				honest = append(honest, append([]byte(nil), x.data...))
 			}
 		}
 	}
-	d.run(time.Second)
+	start := d.now + p.offset // by the clock that the echoes in them are of
+	d.run(2 * time.Second)
+	if len(honest) < 24 {
+		f.Fatalf("only %d datagrams to begin with", len(honest))
+	}
 	welcome := p.c.welcome
 	_ = w
 	join := func(parts ...[]byte) (b []byte) {
@@ -58,7 +58,7 @@ func FuzzReceive(f *testing.F) {
 	huge := wire.Header{Server: true, Session: welcome.Session, Seq: 5, Tick: 1<<32 - 1, Time: 7, NextDue: 3, Period: 50 * time.Millisecond, HasEcho: true}
 	f.Add(join(huge.Append(nil), honest[3], huge.Append(nil)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		now := 5000 * ms
+		now := start
 		c, err := New(rules, welcome, now, Config{})
 		if err != nil {
 			t.Fatal(err)
@@ -88,7 +88,7 @@ func FuzzReceive(f *testing.F) {
 				t.Fatalf("a datagram of %d bytes", len(out))
 			}
 		}
-		for n := 0; len(b) >= 2 && n < 20; n++ {
+		for n := 0; len(b) >= 2 && n < 24; n++ {
 			k := min(int(binary.LittleEndian.Uint16(b)), len(b)-2)
 			data := append([]byte(nil), b[2:2+k]...)
 			b = b[2+k:]
@@ -96,14 +96,14 @@ func FuzzReceive(f *testing.F) {
 				binary.LittleEndian.PutUint16(data[1:], welcome.Session)
 			}
 			c.Receive(now, data)
-			if n%3 != 1 {
+			for range [...]int{4, 1, 8, 3}[n%4] { // 16 frames for four datagrams, which came 50 ms apart
 				frame()
 			}
 		}
 		for range 40 {
 			frame()
 		}
-		if len(c.store.Entities()) > 20*200 || c.hold.Len() > 256 || len(c.cmds) > maxRepeat {
+		if len(c.store.Entities()) > 24*200 || c.hold.Len() > 256 || len(c.cmds) > maxRepeat {
 			t.Fatalf("%d entities, %d events held", len(c.store.Entities()), c.hold.Len())
 		}
 	})

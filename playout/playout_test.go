@@ -231,18 +231,34 @@ func TestPauseThenWalk(t *testing.T) {
 	}
 }
 
-// Who has run dry goes on from where the picture stood, not from where the clock would be by now.
+// Who has run dry goes on from where the picture stood, not from where the clock would be by now: it stands within a frame of the newest
+// state, and the delay grows with each instant, until it is two and a half times what is aimed at.
 func TestGoesOnFromWhereItStood(t *testing.T) {
 	c := newClock(t, Config{})
-	deliver(c, 1000*ms, 20000*ms, func(at clock.Time) bool { return at > 19500*ms }, nil)
-	target, newest := c.Target(), 19500*ms
-	for now := 20000 * ms; c.Delay() < 2*target; now += 10 * ms {
-		if got := c.Advance(now); got > newest {
-			t.Fatalf("with a delay of %v, target %v, the clock is at %v, beyond the newest state", c.Delay(), target, got)
+	deliver(c, 1000*ms, 19501*ms, func(clock.Time) bool { return false }, nil)
+	const newest, frame = 19500 * ms, 10 * ms
+	target, before, stood := c.Target(), c.Now(), 0
+	now := newest + frame
+	for ; c.Delay() < 2*target; now += frame {
+		got := c.Advance(now)
+		if got > newest+frame {
+			t.Fatalf("with a delay of %v, target %v, the clock is at %v, more than a frame beyond the newest state", c.Delay(), target, got)
 		}
-		if now > 21000*ms {
+		if got == before {
+			stood++
+		}
+		if before = got; now > newest+1000*ms {
 			t.Fatalf("the delay is %v", c.Delay())
 		}
+	}
+	if most := int(target / time.Duration(frame)); stood < most/2 || stood > most+2 {
+		t.Errorf("it stood for %d frames of 10 ms until the delay was twice %v", stood, target)
+	}
+	for at := newest + 50*ms; at < now; at += 50 * ms { // states come, all at once: on from there, without a jump
+		c.Arrive(now, at, false)
+	}
+	if got := c.Advance(now); got < before || got > before+frame*11/10 {
+		t.Errorf("then it goes on from %v with %v", before, got)
 	}
 }
 
