@@ -169,17 +169,17 @@ type Client struct {
 	quiet      bool           // the newest packet said that the server is silent until something changes
 	starved4   uint8
 
-	recv    wire.Received
-	heard   wire.Heard
-	log     wire.Log
-	mustAck bool
-	resync  bool
-	lost    int // packets dropped in a row for a lost baseline
-	lane    lane.Receiver
-	hold    lane.Hold
-	texts   snapshot.Texts
-	events  *eventList // for the next call of Events
-	later   eventList  // own ones that wait for the server's state, where nothing is predicted
+	recv      wire.Received
+	agreement wire.Agreement
+	log       wire.Log
+	mustAck   bool
+	resync    bool
+	lost      int // packets dropped in a row for a lost baseline
+	lane      lane.Receiver
+	hold      lane.Hold
+	texts     snapshot.Texts
+	events    *eventList // for the next call of Events
+	later     eventList  // own ones that wait for the server's state, where nothing is predicted
 
 	laterSpare  eventList
 	shownEvents *eventList // what Events returned last

@@ -52,7 +52,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	}
 	agreed, known := uint64(0), true
 	if h.HasAck {
-		agreed, known = c.heard.Agreed(h.Tick, h.Ack.Latest)
+		agreed, known = c.agreement.Agreed(h.Tick, h.Ack.Latest)
 	}
 	if !known {
 		c.stats.NoBaseline++ // seconds late: what it says is old
@@ -88,7 +88,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	}
 	newest := int16(h.Seq-c.newest) > 0
 	c.recv.Applied(h.Seq)
-	c.heard.Applied(h.Tick, c.log.NextSeq())
+	c.agreement.Applied(h.Tick, c.log.NextSeq())
 	c.stats.Received++
 	c.stats.Bytes += uint64(len(data) + wire.Overhead)
 	c.mustAck = c.mustAck || h.Elicits

@@ -35,7 +35,7 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 	view := snapshot.NewView(h)
 	var log wire.Log
 	var received wire.Received
-	var heard wire.Heard
+	var agreement wire.Agreement
 	var sent, got wire.Seq // the client's packets: its newest, and the newest that the server has
 	r := Rewinder{History: h, View: view, Log: &log}
 	type flight struct {
@@ -95,12 +95,12 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 			down = down[1:]
 			var b wire.BitReader
 			b.Reset(f.body)
-			agreed, _ := heard.Agreed(f.tick, f.latest)
+			agreed, _ := agreement.Agreed(f.tick, f.latest)
 			if err := store.Read(&b, f.tick, agreed); err != nil {
 				continue
 			}
 			received.Applied(f.seq)
-			heard.Applied(f.tick, sent+1)
+			agreement.Applied(f.tick, sent+1)
 			newest = f.seq
 			if a, ok := received.Ack(); ok {
 				up = append(up, ack{tick + delay, a})

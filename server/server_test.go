@@ -159,22 +159,22 @@ func (n *nest) tick(deliver func(p PlayerID, b []byte)) {
 
 // peer is the other side of a connection: just enough of a client.
 type peer struct {
-	n       *nest
-	id      PlayerID
-	welcome session.Welcome
-	recv    wire.Received
-	heard   wire.Heard
-	seq     wire.Seq
-	store   *snapshot.Store
-	lane    lane.Receiver
-	events  []lane.Message
-	texts   snapshot.Texts
-	told    int // names that it was told
-	acked   clock.Tick
-	ran     clock.Tick // newest queued command that ran
-	slacks  []int64    // what each datagram said of the least slack, in 1/16 ticks
-	dropped int
-	w       wire.BitWriter
+	n         *nest
+	id        PlayerID
+	welcome   session.Welcome
+	recv      wire.Received
+	agreement wire.Agreement
+	seq       wire.Seq
+	store     *snapshot.Store
+	lane      lane.Receiver
+	events    []lane.Message
+	texts     snapshot.Texts
+	told      int // names that it was told
+	acked     clock.Tick
+	ran       clock.Tick // newest queued command that ran
+	slacks    []int64    // what each datagram said of the least slack, in 1/16 ticks
+	dropped   int
+	w         wire.BitWriter
 }
 
 func (n *nest) connect(name string) *peer {
@@ -209,7 +209,7 @@ func (p *peer) take(b []byte) wire.Header {
 	}
 	agreed := uint64(0)
 	if h.HasAck {
-		agreed, _ = p.heard.Agreed(h.Tick, h.Ack.Latest)
+		agreed, _ = p.agreement.Agreed(h.Tick, h.Ack.Latest)
 	}
 	if err := p.store.Read(&r, h.Tick, agreed); err != nil {
 		p.dropped++
@@ -232,7 +232,7 @@ func (p *peer) take(b []byte) wire.Header {
 		p.events = append(p.events, m)
 	}
 	p.recv.Applied(h.Seq)
-	p.heard.Applied(h.Tick, p.seq+1)
+	p.agreement.Applied(h.Tick, p.seq+1)
 	return h
 }
 

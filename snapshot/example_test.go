@@ -32,7 +32,7 @@ func Example() {
 	var log wire.Log
 	store := snapshot.NewStore(kinds) // the client
 	var received wire.Received
-	var heard wire.Heard // what the client had applied when it sent each of its own packets, which number as the server's here
+	var agreement wire.Agreement // what the client had applied when it sent each of its own packets, which number as the server's here
 
 	sheep := Sheep{Name: "Dolly"}
 	var index int32
@@ -68,13 +68,13 @@ func Example() {
 
 		var r wire.BitReader
 		r.Reset(body)
-		agreed, _ := heard.Agreed(tick, packet.Seq-1)
+		agreed, _ := agreement.Agreed(tick, packet.Seq-1)
 		if err := store.Read(&r, tick, agreed); err != nil {
 			fmt.Println(err) // count it; do not acknowledge
 			continue
 		}
 		received.Applied(packet.Seq)
-		heard.Applied(tick, packet.Seq)
+		agreement.Applied(tick, packet.Seq)
 		ack, _ := received.Ack()
 		log.Acked(ack, view.Delivered, view.Missing)
 

@@ -2,7 +2,7 @@
 // it (View, on the server, never a copy of values) and what that client holds (Store). Between them travel
 // records: the coded state of one group of one entity, as a difference from a state that the client is known
 // to hold, or absolute where the history no longer has that state. Which state that is, and which slots a packet speaks
-// of, is mostly not said: both sides know which packets the client had applied when the server wrote it (wire.Heard).
+// of, is mostly not said: both sides know which packets the client had applied when the server wrote it (wire.Agreement).
 package snapshot
 
 import (

@@ -9,7 +9,7 @@ import (
 
 // rules is what the records of a kind go by, derived once.
 type rules struct {
-	usual      int     // the group that ordinary updates are of: the first that is drawn between records
+	ordinary   int     // the group that ordinary updates are of: the first that is drawn between records
 	graded     uint32  // groups that are coarser at some level
 	limits     []limit // of groups that not everyone receives
 	all        uint32  // all groups
@@ -58,7 +58,7 @@ func rulesOf(kinds []*schema.Kind) []rules {
 		r := &all[i]
 		for g := len(k.Groups) - 1; g >= 0; g-- {
 			if k.Groups[g].Moving {
-				r.usual = g
+				r.ordinary = g
 			}
 			r.reckoned = r.reckoned || k.Groups[g].Reckoned != 0
 			if k.Graded(g) {

@@ -372,15 +372,15 @@ const msB = 20
 // mostSaid is how many packets are remembered to tell what was said too long ago to be still unanswered: what is older was.
 const mostSaid = 64
 
-// usualPatience is for how long at least it is remembered, in units of 1<<msB ns: a second. A longer timeout is as good once one as long was given.
-const usualPatience = 1 << (30 - msB)
+// leastPatience is for how long at least it is remembered, in units of 1<<msB ns: a second. A longer timeout is as good once one as long was given.
+const leastPatience = 1 << (30 - msB)
 
 // speaks notes that packet seq says something.
 func (v *View) speaks(tick clock.Tick, seq wire.Seq, now clock.Time) {
 	v.version++
 	v.newest = seq
-	if v.again != nil && seq-v.resynced > wire.LogSize {
-		v.again = nil // no packet from before the resync is in the log any more
+	if v.notBefore != nil && seq-v.resyncSeq > wire.LogSize {
+		v.notBefore = nil // no packet from before the resync is in the log any more
 	}
 	n := len(v.says)
 	at := uint32(now >> msB)
@@ -408,7 +408,7 @@ func (v *View) speaks(tick clock.Tick, seq wire.Seq, now clock.Time) {
 // late returns the newest tick of which what was said should have been answered by now.
 func (v *View) late(now clock.Time, rto time.Duration) clock.Tick {
 	at, wait := uint32(now>>msB), uint32(rto>>msB)
-	v.patience = max(v.patience, wait, usualPatience)
+	v.patience = max(v.patience, wait, leastPatience)
 	n := len(v.says)
 	for i := n - 1; i >= 0; i-- {
 		if s := &v.says[(v.saysAt+i)%n]; at-s.at > wait {
@@ -423,5 +423,5 @@ func (v *View) late(now clock.Time, rto time.Duration) clock.Tick {
 
 // current reports whether a packet of a tick that mentions slot n spoke of its present use, and of what the client did not ask for anew since.
 func (v *View) current(n uint16, tick clock.Tick) bool {
-	return tick >= v.slots[n].since && (v.again == nil || tick >= v.again[n])
+	return tick >= v.slots[n].since && (v.notBefore == nil || tick >= v.notBefore[n])
 }

@@ -30,16 +30,16 @@ type pair struct {
 	recv wire.Received
 	tick clock.Tick
 
-	heard   wire.Heard
-	up, got wire.Seq // newest packet that the client sent, and that the server has
-	now     clock.Time
-	sims    map[int32][]int64
-	ents    []int32
-	id      uint32
-	due     []Due
-	x       Writer
-	w       wire.BitWriter
-	r       wire.BitReader
+	agreement wire.Agreement
+	up, got   wire.Seq // newest packet that the client sent, and that the server has
+	now       clock.Time
+	sims      map[int32][]int64
+	ents      []int32
+	id        uint32
+	due       []Due
+	x         Writer
+	w         wire.BitWriter
+	r         wire.BitReader
 }
 
 // packet is one that was sent; it arrives or not, and maybe later.
@@ -147,7 +147,7 @@ func (p *pair) arrive(k *packet) error {
 	if !p.recv.Accepts(k.seq) {
 		return errOld
 	}
-	agreed, known := p.heard.Agreed(k.tick, k.latest)
+	agreed, known := p.agreement.Agreed(k.tick, k.latest)
 	if !known {
 		return errOld
 	}
@@ -156,7 +156,7 @@ func (p *pair) arrive(k *packet) error {
 		return err
 	}
 	p.recv.Applied(k.seq)
-	p.heard.Applied(k.tick, p.up+1)
+	p.agreement.Applied(k.tick, p.up+1)
 	return nil
 }
 

@@ -36,7 +36,7 @@ const (
 	isGone
 	mustForget
 
-	ordinary // an update of the usual group, against what both sides agree on, with nothing special: nothing but a body
+	ordinary // an update of the group that rules.ordinary names, against what both sides agree on, with nothing special: nothing but a body
 )
 
 func (f form) append(w *wire.BitWriter) { w.Bits(1<<uint(f)-1, min(int(f)+1, int(mustForget))) }

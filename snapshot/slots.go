@@ -60,8 +60,8 @@ func (s *slotSet) from(slot int) int {
 	}
 }
 
-// rode is which slots a packet spoke of as of something that is there: all of its entries but ends.
-type rode struct {
+// packetSlots is which slots a packet spoke of as of something that is there: all of its entries but ends.
+type packetSlots struct {
 	tick  clock.Tick // 0: none
 	slots slotSet
 }

@@ -78,34 +78,34 @@ type picture struct {
 
 // duel is one server history, one client, and a path that loses, reorders, repeats and stops.
 type duel struct {
-	t      testing.TB
-	rng    rng
-	h      *History
-	v      *View
-	s      *Store
-	x      Writer
-	log    wire.Log
-	recv   wire.Received
-	heard  wire.Heard
-	sentUp wire.Seq          // the client's newest packet
-	gotUp  wire.Seq          // the newest of them that the server has
-	sims   map[int32][]int64 // naive truth: newest values
-	truth  map[fact][]int64
-	down   []flight
-	up     []flight // a header with an ack
-	delay  int      // steps; 0: anything, in any order
-	dense  bool     // bounds change rarely, and records come often all the same
-	fixed  bool     // nothing comes or goes once there are enough
-	judged int      // pairs of records that server and client agree on
-	step   int
-	nextID uint32
-	dead   map[uint32]bool
-	wanted map[int32]bool // visible
-	checks int
-	drops  map[error]int
-	loss   float64
-	outage int
-	resync bool
+	t         testing.TB
+	rng       rng
+	h         *History
+	v         *View
+	s         *Store
+	x         Writer
+	log       wire.Log
+	recv      wire.Received
+	agreement wire.Agreement
+	sentUp    wire.Seq          // the client's newest packet
+	gotUp     wire.Seq          // the newest of them that the server has
+	sims      map[int32][]int64 // naive truth: newest values
+	truth     map[fact][]int64
+	down      []flight
+	up        []flight // a header with an ack
+	delay     int      // steps; 0: anything, in any order
+	dense     bool     // bounds change rarely, and records come often all the same
+	fixed     bool     // nothing comes or goes once there are enough
+	judged    int      // pairs of records that server and client agree on
+	step      int
+	nextID    uint32
+	dead      map[uint32]bool
+	wanted    map[int32]bool // visible
+	checks    int
+	drops     map[error]int
+	loss      float64
+	outage    int
+	resync    bool
 }
 
 func newDuel(t testing.TB, seed uint64) *duel {
@@ -350,7 +350,7 @@ func (d *duel) receive(now clock.Time) {
 		tick := clock.Tick(f.data[2]) | clock.Tick(f.data[3])<<8 | clock.Tick(f.data[4])<<16
 		var r wire.BitReader
 		r.Reset(f.data[7:])
-		agreed, known := d.heard.Agreed(tick, wire.Seq(uint16(f.data[5])|uint16(f.data[6])<<8))
+		agreed, known := d.agreement.Agreed(tick, wire.Seq(uint16(f.data[5])|uint16(f.data[6])<<8))
 		if !known {
 			continue
 		}
@@ -364,7 +364,7 @@ func (d *duel) receive(now clock.Time) {
 			continue
 		}
 		d.recv.Applied(seq)
-		d.heard.Applied(tick, d.sentUp+1)
+		d.agreement.Applied(tick, d.sentUp+1)
 	}
 	d.down = keep
 	if a, ok := d.recv.Ack(); ok && d.outage == 0 && !d.rng.chance(d.loss) {

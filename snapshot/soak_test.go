@@ -17,24 +17,24 @@ var soakRecords = flag.Int("records", 0, "records of TestSoak; 0: 200,000, or 40
 // soak is a world whose client sits behind a bad path: 10 % loss each way, packets that overtake each other and come twice, outages up to
 // 30 s. Now and then it asks for everything anew. Things come and go, rest, are teleported, and more of them are in sight than fit a packet.
 type soak struct {
-	t     *testing.T
-	rng   rng
-	kinds []*schema.Kind
-	h     *History
-	v     *View
-	s     *Store
-	x     Writer
-	log   wire.Log
-	recv  wire.Received
-	heard wire.Heard
-	sent  wire.Seq // the client's newest packet
-	got   wire.Seq // the newest of them that the server has
-	tick  clock.Tick
-	ents  []int32
-	sims  map[int32][]int64
-	fast  map[int32]bool
-	truth map[uint32]*past
-	ids   uint32
+	t         *testing.T
+	rng       rng
+	kinds     []*schema.Kind
+	h         *History
+	v         *View
+	s         *Store
+	x         Writer
+	log       wire.Log
+	recv      wire.Received
+	agreement wire.Agreement
+	sent      wire.Seq // the client's newest packet
+	got       wire.Seq // the newest of them that the server has
+	tick      clock.Tick
+	ents      []int32
+	sims      map[int32][]int64
+	fast      map[int32]bool
+	truth     map[uint32]*past
+	ids       uint32
 
 	moving   bool
 	down, up []*soakPacket
@@ -399,7 +399,7 @@ func (c *soak) take(p *soakPacket) {
 	var r wire.BitReader
 	r.Reset(p.body)
 	c.sum = 0
-	agreed, known := c.heard.Agreed(p.tick, p.last)
+	agreed, known := c.agreement.Agreed(p.tick, p.last)
 	if !known {
 		c.late++
 		return
@@ -417,7 +417,7 @@ func (c *soak) take(p *soakPacket) {
 		c.t.Fatalf("tick %d: packet %d of tick %d was read from other states than it was written from", c.tick, p.seq, p.tick)
 	}
 	c.recv.Applied(p.seq)
-	c.heard.Applied(p.tick, c.sent+1)
+	c.agreement.Applied(p.tick, c.sent+1)
 }
 
 // believed holds what the server takes the client to hold against what it holds.

@@ -221,8 +221,8 @@ type Store struct {
 	alive []*Held           // by rising ID
 	spare []*Held
 
-	agreed uint64                     // of the packet at hand, see Read
-	rode   [wire.AgreedTicks + 1]rode // packets by tick; the last is none
+	agreed  uint64                            // of the packet at hand, see Read
+	packets [wire.AgreedTicks + 1]packetSlots // packets by tick; the last is none
 
 	near   bool          // some place is coded beside the viewer
 	sees   bool          // the packet at hand says where the viewer is
@@ -283,7 +283,7 @@ func (s *Store) Find(id uint32) *Held {
 }
 
 // Read takes in the entries of one packet of the given tick, from r up to the bit that ends them. Bit i of agreed says that the server
-// knew, when it sent the packet, that its packet of i ticks before had been applied, see wire.Heard. It commits all of them or,
+// knew, when it sent the packet, that its packet of i ticks before had been applied, see wire.Agreement. It commits all of them or,
 // with an error, none. The errors are those of package wire, ErrBaseline and ErrSlot; with any of them the packet must not
 // be acknowledged. Bytes of any kind are refused or taken in within the bounds of memory; they never make it panic.
 func (s *Store) Read(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
@@ -345,7 +345,7 @@ func (s *Store) readEntries(r *wire.BitReader, tick clock.Tick) error {
 			return err
 		}
 	}
-	now := rode{tick: tick}
+	now := packetSlots{tick: tick}
 	var odd, list slotSet
 	slot := uint64(0)
 	for range others {
@@ -385,7 +385,7 @@ func (s *Store) readEntries(r *wire.BitReader, tick clock.Tick) error {
 	for i := range list {
 		now.slots[i] |= list[i]
 	}
-	if e := &s.rode[tick%wire.AgreedTicks]; !r.Bad() && e.tick <= tick {
+	if e := &s.packets[tick%wire.AgreedTicks]; !r.Bad() && e.tick <= tick {
 		*e = now
 	}
 	return nil
@@ -413,17 +413,17 @@ func readSlot(r *wire.BitReader, from uint64, order int) (uint64, error) {
 
 // before returns the newest packet with entries of which the server knew that it was applied when it sent that of a tick; its tick is 0 if there
 // is none.
-func (s *Store) before(tick clock.Tick) (*rode, error) {
+func (s *Store) before(tick clock.Tick) (*packetSlots, error) {
 	for set := s.agreed &^ 1; set != 0; set &= set - 1 {
 		at := tick - clock.Tick(bits.TrailingZeros64(set))
-		switch e := &s.rode[at%wire.AgreedTicks]; {
+		switch e := &s.packets[at%wire.AgreedTicks]; {
 		case e.tick == at:
 			return e, nil
 		case e.tick > at: // this packet is so late that it is forgotten
 			return nil, ErrBaseline
 		}
 	}
-	return &s.rode[wire.AgreedTicks], nil
+	return &s.packets[wire.AgreedTicks], nil
 }
 
 // readUpdate reads an update.
@@ -440,7 +440,7 @@ func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how for
 	switch {
 	case held.Mine:
 	case how == ordinary:
-		groups = 1 << s.rules[held.Kind].usual
+		groups = 1 << s.rules[held.Kind].ordinary
 	default:
 		if groups = r.Bits(len(k.Groups)); groups == 0 {
 			if r.Bad() {

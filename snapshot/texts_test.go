@@ -26,25 +26,25 @@ type citizen struct {
 
 // town is a server of citizens and one client, with the lane that a game's server has.
 type town struct {
-	t       failer
-	kind    *schema.Kind
-	h       *History
-	v       *View
-	s       *Store
-	texts   Texts
-	log     wire.Log
-	lane    *lane.Sender
-	in      lane.Receiver
-	recv    wire.Received
-	heard   wire.Heard
-	up      wire.Seq // newest packet of the client, which the server has
-	tick    clock.Tick
-	ents    []int32
-	truth   map[uint32]citizen
-	id      uint32
-	told    int // messages that arrived
-	flying  []packet
-	scratch []byte
+	t         failer
+	kind      *schema.Kind
+	h         *History
+	v         *View
+	s         *Store
+	texts     Texts
+	log       wire.Log
+	lane      *lane.Sender
+	in        lane.Receiver
+	recv      wire.Received
+	agreement wire.Agreement
+	up        wire.Seq // newest packet of the client, which the server has
+	tick      clock.Tick
+	ents      []int32
+	truth     map[uint32]citizen
+	id        uint32
+	told      int // messages that arrived
+	flying    []packet
+	scratch   []byte
 }
 
 func newTown(t failer) *town {
@@ -128,7 +128,7 @@ func (c *town) arrive(i int) {
 	}
 	var r wire.BitReader
 	r.Reset(p.body)
-	agreed, _ := c.heard.Agreed(p.tick, p.latest)
+	agreed, _ := c.agreement.Agreed(p.tick, p.latest)
 	if err := c.s.Read(&r, p.tick, agreed); err != nil {
 		c.t.Fatalf("tick %d: %v", p.tick, err)
 	}
@@ -144,7 +144,7 @@ func (c *town) arrive(i int) {
 		c.told++
 	}
 	c.recv.Applied(p.seq)
-	c.heard.Applied(p.tick, c.up+1)
+	c.agreement.Applied(p.tick, c.up+1)
 }
 
 func (c *town) ack() {

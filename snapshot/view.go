@@ -31,18 +31,18 @@ type View struct {
 	version uint64
 	missed  clock.Tick // when a packet was last taken for lost; 0: never
 
-	rode rode       // the newest packet with entries that is known to be applied
-	anew clock.Tick // when the client last asked for everything anew; 0: never
+	before     packetSlots // of the newest packet with entries that is known to be applied
+	resyncTick clock.Tick  // of the newest resync; 0: none
 
 	says     []saidAt // ring: when something was said
 	saysAt   int      // the oldest
 	patience uint32   // the longest timeout so far, in units of 1<<msB ns
 
-	leaves   int                // slots that are leaving
-	rests    int                // slots that are resting
-	again    *[Slots]clock.Tick // packets of earlier ticks do not count; nil: all do
-	resynced wire.Seq           // newest packet before the newest resync
-	newest   wire.Seq           // newest packet that said something
+	leaves    int                // slots that are leaving
+	rests     int                // slots that are resting
+	notBefore *[Slots]clock.Tick // packets of earlier ticks do not count for a slot, since a resync; nil: all do
+	resyncSeq wire.Seq           // newest packet before the newest resync
+	newest    wire.Seq           // newest packet that said something
 	// Resyncs counts how often the client asked for everything anew.
 	Resyncs int
 }
@@ -237,22 +237,22 @@ func (v *View) Shown(newest wire.Seq, scratch []uint16, f func(n uint16, i int32
 func (v *View) Resync() {
 	v.Resyncs++
 	v.version++
-	v.anew = v.h.tick // it may have lost what it knew of earlier packets, too
-	if v.again == nil {
-		v.again = new([Slots]clock.Tick)
+	v.resyncTick = v.h.tick // it may have lost what it knew of earlier packets, too
+	if v.notBefore == nil {
+		v.notBefore = new([Slots]clock.Tick)
 	}
 	from := v.h.tick // packets of this tick count, if it has none yet
 	if n := len(v.says); n > 0 && v.says[(v.saysAt+n-1)%n].tick == from {
 		from++
 	}
-	v.resynced = v.newest
+	v.resyncSeq = v.newest
 	for n := range v.used {
 		s := &v.slots[n]
 		if s.phase() != live {
 			continue
 		}
 		s.to(sight)
-		v.again[n] = from
+		v.notBefore[n] = from
 		for unit, to := v.units(s); unit < to; unit++ {
 			v.reset(unit)
 		}
@@ -277,14 +277,14 @@ func (v *View) Reclaim(latest wire.Seq) {
 // Delivered notes that the client applied a packet.
 func (v *View) Delivered(p *wire.Packet) {
 	v.version++
-	newest := len(p.Refs) > 0 && p.Tick >= v.rode.tick
+	newest := len(p.Refs) > 0 && p.Tick >= v.before.tick
 	if newest {
-		v.rode = rode{tick: p.Tick}
+		v.before = packetSlots{tick: p.Tick}
 	}
 	var r logReader
 	for r.begin(p.Refs); r.next(); {
 		if newest && !r.gone {
-			v.rode.slots.add(r.slot)
+			v.before.slots.add(r.slot)
 		}
 		s := &v.slots[r.slot]
 		if s.phase() == empty || !v.current(r.slot, p.Tick) || !v.same(s) && r.groups != 0 {

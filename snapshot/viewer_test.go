@@ -82,7 +82,7 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 		}
 		var log wire.Log
 		var recv wire.Received
-		var heard wire.Heard
+		var agreement wire.Agreement
 		var got wire.Seq // the client's newest packet
 		var flying []packet
 		var x Writer
@@ -200,12 +200,12 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 					}
 					var rd wire.BitReader
 					rd.Reset(p.body)
-					agreed, known := heard.Agreed(p.tick, p.latest)
+					agreed, known := agreement.Agreed(p.tick, p.latest)
 					if !known || store.Read(&rd, p.tick, agreed) != nil {
 						continue // a baseline that it does not hold: not acknowledged
 					}
 					recv.Applied(p.seq)
-					heard.Applied(p.tick, got+1)
+					agreement.Applied(p.tick, got+1)
 				}
 				if a, ok := recv.Ack(); ok && r.n(3) > 0 {
 					got++

@@ -22,13 +22,13 @@ type Writer struct {
 	try   trial
 	coded func(id uint32, g int, age, gap clock.Tick, bits int) // for tests: what the differences of a record are taken from, and the size of its body
 
-	before   *rode    // the newest packet that is known to be applied
-	top      int      // of its slots
-	ordinary slotSet  // slots of ordinary updates
-	updates  int      // how many
-	changed  bool     // they are told by what differs from the packet before
-	list     slotList // those slots, or what differs
-	least    int      // for so many updates up to most the order of the list is the expected one
+	before   *packetSlots // the newest packet that is known to be applied
+	top      int          // of its slots
+	ordinary slotSet      // slots of ordinary updates
+	updates  int          // how many
+	changed  bool         // they are told by what differs from the packet before
+	list     slotList     // those slots, or what differs
+	least    int          // for so many updates up to most the order of the list is the expected one
 	most     int
 	others   slotList // slots of other entries
 
@@ -52,7 +52,7 @@ type trial struct {
 	others   int
 }
 
-var noRode rode
+var noPacket packetSlots
 
 // Begin starts a packet of v. due says what may be offered, the most urgent first, of which about so many bits will fit.
 func (x *Writer) Begin(v *View, due []Due, bits int) {
@@ -61,9 +61,9 @@ func (x *Writer) Begin(v *View, due []Due, bits int) {
 	x.mark = x.w.Mark()
 	x.sight = v.viewer(&x.viewer)
 	x.size, x.kept = 0, x.kept[:0]
-	x.before, x.top = &noRode, 0
-	if t := v.rode.tick; t > v.anew && t < v.h.tick && v.h.tick-t < wire.AgreedTicks {
-		x.before, x.top = &v.rode, v.rode.slots.top()
+	x.before, x.top = &noPacket, 0
+	if t := v.before.tick; t > v.resyncTick && t < v.h.tick && v.h.tick-t < wire.AgreedTicks {
+		x.before, x.top = &v.before, v.before.slots.top()
 	}
 	n := min(len(due), max(bits/32, 1))
 	others, again := 0, 0 // at least, of those n
@@ -100,7 +100,7 @@ func (v *View) maybeOrdinary(d *Due) bool {
 	if d.First || d.Gone {
 		return false
 	}
-	return d.Mine || d.groups == 1<<uint(v.h.rules[v.h.At(d.Ent).Kind].usual)
+	return d.Mine || d.groups == 1<<uint(v.h.rules[v.h.At(d.Ent).Kind].ordinary)
 }
 
 // Try codes the entry of d and returns how many bits the packet's entries would take with it, all included. Keep keeps
@@ -314,7 +314,7 @@ func (x *Writer) entry(d *Due) bool {
 	} else {
 		g := OwnerGroup
 		if !s.mine() {
-			g = h.rules[e.Kind].usual
+			g = h.rules[e.Kind].ordinary
 		}
 		if d.groups == 1<<uint(g) {
 			if hd := v.header(s, e, k, g, d); hd.base != 0 && hd.plain() && hd.agreed {

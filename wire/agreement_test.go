@@ -7,7 +7,7 @@ import (
 )
 
 // Both sides know the same of what was applied, over losses, packets that overtake each other on both ways, and numbers that wrap.
-func TestHeard(t *testing.T) {
+func TestAgreement(t *testing.T) {
 	r := uint64(7)
 	n := func(n int) int { r = r*6364136223846793005 + 1442695040888963407; return int(r >> 33 % uint64(n)) }
 	type packet struct {
@@ -17,7 +17,7 @@ func TestHeard(t *testing.T) {
 		knows  map[clock.Tick]bool
 		agreed uint64
 	}
-	var heard Heard
+	var agreement Agreement
 	var down, up []packet
 	applied, known := map[clock.Tick]bool{}, map[clock.Tick]bool{}
 	sent, got := Seq(65_000), Seq(65_000)
@@ -43,9 +43,9 @@ func TestHeard(t *testing.T) {
 				keep = append(keep, p)
 				continue
 			}
-			agreed, ok := heard.Agreed(p.tick, p.seq)
+			agreed, ok := agreement.Agreed(p.tick, p.seq)
 			if !ok {
-				if late++; tick-p.tick <= heardTicks-AgreedTicks {
+				if late++; tick-p.tick <= rememberedTicks-AgreedTicks {
 					t.Fatalf("tick %d: the packet of tick %d is not understood any more", tick, p.tick)
 				}
 				continue
@@ -57,7 +57,7 @@ func TestHeard(t *testing.T) {
 				said++
 			}
 			applied[p.tick] = true
-			heard.Applied(p.tick, sent+1)
+			agreement.Applied(p.tick, sent+1)
 		}
 		down = keep
 		if sent++; n(8) > 0 {
