@@ -450,8 +450,9 @@ func voyage(t *testing.T, of any, path func(tick clock.Tick) (vx, vy float64)) (
 	return bits, jolt
 }
 
-// A vehicle takes less than a sixth of the bits when it is dead reckoned, and is nowhere drawn with a jolt of half its bound; someone who runs as
-// people do still takes about half of them, and jolts twice as much as drawn between records: for people interpolation wins.
+// A vehicle takes less than a seventh of the bits when it is dead reckoned, and is nowhere drawn with a jolt of half its bound; someone who runs as
+// people do still takes about half of them, and jolts twice as much as drawn between records: for people interpolation wins. A share falls and
+// rises with what it is a share of, so bits a second are bounded too.
 //
 // seeds: R9
 func TestReckoningIsForVehicles(t *testing.T) {
@@ -479,9 +480,10 @@ func TestReckoningIsForVehicles(t *testing.T) {
 		path            func(clock.Tick) (float64, float64)
 		fewest, most    float64 // share of the bits of what is drawn between records
 		joltiest, least float64 // jolts in cm at most, and at least so many times those of what is drawn between records
+		reckoned, drawn float64 // bit/s at most
 	}{
-		{"vehicle", vehicle, 0, 1.0 / 6, 10, 0},
-		{"person", person, 0.4, 1, 1000, 1.8},
+		{"vehicle", vehicle, 0, 1.0 / 7, 10, 0, 55, 395},
+		{"person", person, 0.4, 1, 1000, 1.8, 440, 975},
 	} {
 		bits, jolt := voyage(t, boat{}, c.path)
 		others, smooth := voyage(t, drifter{}, c.path)
@@ -489,6 +491,9 @@ func TestReckoningIsForVehicles(t *testing.T) {
 		t.Logf("%s: %.0f bit/s dead reckoned and %.0f drawn between records, jolts of %.1f and %.1f cm", c.name, float64(bits)/60, float64(others)/60, jolt, smooth)
 		if share < c.fewest || share > c.most || times < c.least || jolt > c.joltiest {
 			t.Errorf("%s: %.2f of the bits, %.1f times the jolts", c.name, share, times)
+		}
+		if a, b := float64(bits)/60, float64(others)/60; a > c.reckoned || b > c.drawn {
+			t.Errorf("%s: %.1f and %.1f bit/s, want at most %v and %v", c.name, a, b, c.reckoned, c.drawn)
 		}
 	}
 }
