@@ -14,6 +14,7 @@ import (
 
 	"meanwhile/examples/arena"
 	"meanwhile/internal/browser"
+	"meanwhile/wire"
 )
 
 func TestSentences(t *testing.T) {
@@ -124,6 +125,10 @@ func TestDemoAndLoad(t *testing.T) {
 		var r loadResult
 		if err := json.Unmarshal(out.Bytes(), &r); err != nil || r.Joined != 3 || r.Lost != 0 || r.Game != "arena" || r.Room != transport || r.UpHz <= 0 || r.DownHz <= 0 || r.Confirmed == 0 {
 			t.Errorf("%s: %+v, %v", transport, r, err)
+		}
+		// How many datagrams a busy machine sends in a second nobody knows (TestLoadRates does in virtual time), but how large they are.
+		if up, down := r.UpKbps*1000/8/r.UpHz, r.DownKbps*1000/8/r.DownHz; up < 42+9 || up > 42+wire.MaxDatagram || down < 42+9 || down > 42+wire.MaxDatagram {
+			t.Errorf("%s: datagrams of %.0f bytes up and %.0f down with their headers", transport, up, down)
 		}
 	}
 	var out, errs bytes.Buffer

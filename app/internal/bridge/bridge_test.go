@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -353,20 +354,25 @@ func TestTwoPages(t *testing.T) {
 	}
 }
 
-// A key takes effect in the next frame of the page that it was pressed in.
+// A key takes effect in the next frame of the page that it was pressed in, and the round trip is that of the path, whatever the panel's network is like.
 func TestOwnMovementIsImmediate(t *testing.T) {
-	w := newWorld(t, &zap.Game)
-	p := w.page("ann", map[string]float64{"delayMs": 200})
-	w.run(5 * time.Second)
-	before := p.mine().props["pos"][1]
-	p.input = func([]float64) []float64 { return []float64{0, 12 - before, 0, 0} }
-	w.run(100 * time.Millisecond)
-	if now := p.mine().props["pos"][1]; now == before {
-		t.Errorf("100 ms after the key the avatar is still at %v", now)
-	}
-	w.run(3 * time.Second)
-	if n := p.stats["corrections"]; n > 3 {
-		t.Errorf("%v corrections of a walk that nobody disturbs", n)
+	for _, delay := range []float64{0, 200, 300} {
+		w := newWorld(t, &zap.Game)
+		p := w.page("ann", map[string]float64{"delayMs": delay})
+		w.run(5 * time.Second)
+		if rtt := p.stats["rttMs"]; rtt < 2*delay+9 || rtt > 2*delay+60 {
+			t.Errorf("round trip of %v ms on a path of %v", rtt, 2*delay+10)
+		}
+		before := p.mine().props["pos"][1]
+		p.input = func([]float64) []float64 { return []float64{0, 12 - before, 0, 0} }
+		w.run(100 * time.Millisecond)
+		if now := p.mine().props["pos"][1]; now == before {
+			t.Errorf("100 ms after the key the avatar is still at %v", now)
+		}
+		w.run(3 * time.Second)
+		if n := p.stats["corrections"]; n > 3 {
+			t.Errorf("%v corrections of a walk that nobody disturbs", n)
+		}
 	}
 }
 
@@ -444,6 +450,24 @@ func TestShim(t *testing.T) {
 	w.run(40 * time.Second)
 	if rtt := p.stats["rttMs"]; rtt > 60 {
 		t.Errorf("round trip of %v ms long after the panel was cleared", rtt)
+	}
+}
+
+// What the page measures follows the network: small beside the server, and on LTE in a train as that path makes it.
+func TestMeasures(t *testing.T) {
+	w := newWorld(t, &zap.Game)
+	p := w.page("ann", nil)
+	w.page("bob", nil).input = func([]float64) []float64 { return []float64{math.Sin(p.now() / 300), math.Cos(p.now() / 700), 0, 0} }
+	w.run(20 * time.Second)
+	near := maps.Clone(p.stats)
+	if near["clockBoundMs"] <= 0 || near["clockBoundMs"] >= 8 || near["delayMs"] <= 0 || near["delayMs"] >= 150 || near["targetMs"] >= 150 || near["ageMs"] >= 100 || near["leadMs"] >= 100 {
+		t.Errorf("on a path of 10 ms: %v", near)
+	}
+	p.SetText("profile", "lte-c")
+	w.run(time.Minute)
+	train := p.stats
+	if train["rttMs"] <= near["rttMs"]+40 || train["clockBoundMs"] <= 8 || train["ageMs"] <= 20 || train["delayMs"] <= near["delayMs"]+60 || train["delayMs"] <= 170 || train["delayMs"] >= 600 {
+		t.Errorf("in a train: %v, before: %v", train, near)
 	}
 }
 

@@ -250,6 +250,9 @@ func TestAway(t *testing.T) {
 	}
 	corrections := p.stats["corrections"]
 	w.run(2 * time.Second)
+	if n := starved() - before; n > 3 {
+		t.Errorf("%d commands were starved, two seconds after the return included", n)
+	}
 	if n := p.stats["corrections"] - corrections; n > 3 {
 		t.Errorf("%v corrections in two seconds after the return", n)
 	}
