@@ -11,10 +11,8 @@ import (
 	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/lab/match"
 	"meanwhile/netsim"
 	"meanwhile/playout"
-	"meanwhile/server"
 )
 
 var extrapolateExperiment = &experiment{
@@ -204,45 +202,12 @@ func runExtrapolate(r *run) error {
 	return nil
 }
 
-type guessedRunner struct {
-	Pos geom.Vec2 `net:"pos,others=1mm"`
-}
-
-type guessedWatcher struct {
-	Name string `net:"text,12"`
-}
-
-type guessedCommand struct {
-	Blink bool `net:"press"`
-}
-
 // watchRunner lets a real client watch the runner.
 func watchRunner(seed uint64, p netsim.Profile, guessing bool, span time.Duration) (res drawnRun, err error) {
-	const rate = 60
 	run := newRunner(seed, span)
-	runners, watchers := game.NewKind[guessedRunner]("runner", game.Guessed), game.NewKind[guessedWatcher]("watcher")
-	def := game.Definition[guessedCommand]{
-		Name: "run", Rate: rate, Send: 20, Kinds: game.Kinds(runners, watchers),
-		Join: func(w *game.World, name string) game.ID {
-			runners.Spawn(w, guessedRunner{})
-			return watchers.Spawn(w, guessedWatcher{})
-		},
-		Act: func(w *game.World, me game.ID, c guessedCommand) {},
-		Referee: func(w *game.World) {
-			for _, r := range runners.All(w) {
-				r.Pos = run.where(clock.Time(w.Tick()) * clock.Time(time.Second) / rate)
-			}
-		},
-	}
-	rules, err := def.Rules()
-	if err != nil {
-		return res, err
-	}
-	s, err := match.NewSim(rules, seed, server.Config{})
-	if err != nil {
-		return res, err
-	}
-	player, err := s.Join("watcher", p, nil)
+	s, player, err := newWatch("run", seed, p, func(t clock.Tick) geom.Vec2 {
+		return run.where(clock.Time(t) * clock.Time(time.Second) / watchRate)
+	}, game.Guessed)
 	if err != nil {
 		return res, err
 	}
@@ -251,7 +216,7 @@ func watchRunner(seed uint64, p netsim.Profile, guessing bool, span time.Duratio
 	}
 	period := s.Server.Period()
 	at := func(t clock.TickFrac) geom.Vec2 {
-		return run.where(clock.Time(int64(t) * int64(time.Second) / (rate * clock.FracPerTick)))
+		return run.where(clock.Time(int64(t) * int64(time.Second) / (watchRate * clock.FracPerTick)))
 	}
 	var last geom.Vec2
 	var lastT clock.TickFrac
@@ -271,7 +236,7 @@ func watchRunner(seed uint64, p netsim.Profile, guessing bool, span time.Duratio
 				if 100*drawn.Sub(last).Sub(at(t).Sub(at(lastT))).Len() > 5 {
 					res.jolts++
 				}
-				res.delay += float64(now-t) * 1000 / (rate * clock.FracPerTick)
+				res.delay += float64(now-t) * 1000 / (watchRate * clock.FracPerTick)
 				res.frames++
 			}
 			last, lastT = drawn, t

@@ -8,15 +8,15 @@ func alwaysLimits() []limit {
 		most("clock", "", "estimated_violations", 0),
 
 		// Bits of generated movement may not slip: all of a record but the share of its packet.
-		most("codec", "", "bits_per_record", 6.3).with(moving("generated-walkers", "1cm", 1)),
-		most("codec", "", "bits_per_record", 8.9).with(moving("generated-walkers", "1cm", 3)),
-		most("codec", "", "bits_per_record", 11).with(moving("generated-walkers", "1cm", 6)),
-		most("codec", "", "bits_per_record", 16.2).with(moving("generated-shooters", "1cm 8bit", 1)),
-		most("codec", "", "bits_per_record", 25.2).with(moving("generated-shooters", "1cm 8bit", 3)),
-		most("codec", "", "bits_per_record", 31.2).with(moving("generated-shooters", "1cm 8bit", 6)),
-		most("codec", "", "bits_per_record", 25.7).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 1)),
-		most("codec", "", "bits_per_record", 37.8).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 3)),
-		most("codec", "", "bits_per_record", 47).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 6)),
+		most("codec", "", "bits_per_record", 4.2).with(moving("generated-walkers", "1cm", 1)),
+		most("codec", "", "bits_per_record", 6.6).with(moving("generated-walkers", "1cm", 3)),
+		most("codec", "", "bits_per_record", 8.9).with(moving("generated-walkers", "1cm", 6)),
+		most("codec", "", "bits_per_record", 14.6).with(moving("generated-shooters", "1cm 8bit", 1)),
+		most("codec", "", "bits_per_record", 22.6).with(moving("generated-shooters", "1cm 8bit", 3)),
+		most("codec", "", "bits_per_record", 28.7).with(moving("generated-shooters", "1cm 8bit", 6)),
+		most("codec", "", "bits_per_record", 23.5).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 1)),
+		most("codec", "", "bits_per_record", 35.5).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 3)),
+		most("codec", "", "bits_per_record", 44.9).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 6)),
 
 		// A state that a client takes in is the server's state of that tick; a prediction that nobody outside influenced is what
 		// the server computes; the last state arrives, and then nothing flows; the budget of 64 kbit/s is kept.

@@ -7,11 +7,9 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/clock"
-	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/lab/match"
 	"meanwhile/netsim"
-	"meanwhile/server"
 )
 
 var outageExperiment = &experiment{
@@ -42,29 +40,7 @@ type cutOff struct {
 }
 
 func playOutages(seed uint64, p netsim.Profile, gap time.Duration, gaps int) (res cutOff, err error) {
-	runners, watchers := game.NewKind[guessedRunner]("runner"), game.NewKind[guessedWatcher]("watcher")
-	def := game.Definition[guessedCommand]{
-		Name: "dash", Rate: 60, Send: 20, Kinds: game.Kinds(runners, watchers),
-		Join: func(w *game.World, name string) game.ID {
-			runners.Spawn(w, guessedRunner{})
-			return watchers.Spawn(w, guessedWatcher{})
-		},
-		Act: func(w *game.World, me game.ID, c guessedCommand) {},
-		Referee: func(w *game.World) {
-			for _, r := range runners.All(w) {
-				r.Pos = geom.Vec2{X: dashSpeed * float64(w.Tick()) / 60}
-			}
-		},
-	}
-	rules, err := def.Rules()
-	if err != nil {
-		return res, err
-	}
-	s, err := match.NewSim(rules, seed, server.Config{})
-	if err != nil {
-		return res, err
-	}
-	player, err := s.Join("watcher", p, nil)
+	s, player, err := newWatch("dash", seed, p, func(t clock.Tick) geom.Vec2 { return geom.Vec2{X: dashSpeed * float64(t) / watchRate} })
 	if err != nil {
 		return res, err
 	}
