@@ -26,10 +26,9 @@ type pad struct {
 
 // hops is a game in which whoever walks 3 m east is back 1.5 m, less than what a correction may fade over.
 type hops struct {
-	walkers   game.Kind[walker]
-	pads      game.Kind[pad]
-	referee   func(w *game.World, p *walker, id game.ID)
-	teleports int // on the server
+	walkers game.Kind[walker]
+	pads    game.Kind[pad]
+	referee func(w *game.World, p *walker, id game.ID)
 }
 
 func (h *hops) rules(t testing.TB, mode game.CommandMode) *game.Rules {

@@ -26,7 +26,6 @@ type lobby struct {
 
 type walker struct {
 	at      geom.Vec2
-	step    geom.Vec2 // a tenth of a second's way
 	seq     wire.Seq
 	walking bool
 }

@@ -9,7 +9,6 @@ import (
 	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/lane"
 	"meanwhile/wire"
 )
 
@@ -132,9 +131,7 @@ type walker struct {
 	session uint16
 	recv    wire.Received
 	seq     wire.Seq
-	lane    lane.Receiver
 	rng     geom.Rand
-	aim     int64
 	flying  []flyingPacket
 	spare   []flyingPacket
 }

@@ -105,8 +105,7 @@ type History struct {
 	pend  []int32 // removed, waiting until no rewind can ask for them
 	index map[uint32]int32
 	tick  clock.Tick
-	row   []int32 // scratch
-	near  bool    // some place is coded beside the viewer
+	near  bool // some place is coded beside the viewer
 	texts texts
 }
 

@@ -99,13 +99,11 @@ type duel struct {
 	judged    int      // pairs of records that server and client agree on
 	step      int
 	nextID    uint32
-	dead      map[uint32]bool
 	wanted    map[int32]bool // visible
 	checks    int
 	drops     map[error]int
 	loss      float64
 	outage    int
-	resync    bool
 }
 
 func newDuel(t testing.TB, seed uint64) *duel {

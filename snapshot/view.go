@@ -50,7 +50,7 @@ type View struct {
 // lately is for how many ticks a lost packet says something about those to come.
 const lately = 512
 
-// Share lets the View use l for what Held needs, 21 kB for a client that sees 250 things. Views that share it must not be asked at once. Without it a
+// Share lets the View use l for what Held needs, 18 kB for a client that sees 250 things of three groups each. Views that share it must not be asked at once. Without it a
 // View has its own.
 func (v *View) Share(l *Look) { v.look = l }
 

@@ -1,5 +1,5 @@
 // Package wire is the bytes of a datagram: bits, prefix codes, sequence numbers, the packet header,
-// acknowledgements and the log of what each packet carried. Layouts: docs/PROTOCOL.md.
+// acknowledgements, the log of what each packet carried, and what both sides know to have arrived (Agreement). Layouts: docs/PROTOCOL.md.
 package wire
 
 import (

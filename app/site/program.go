@@ -289,8 +289,8 @@ func (p *Program) pack(cache string) {
 		}
 	}
 	work := fmt.Sprintf("%s.%d", name, os.Getpid())
-	if err := os.WriteFile(work, p.wasm.brotli(), 0o644); err == nil {
-		err = os.Rename(work, name)
+	if os.WriteFile(work, p.wasm.brotli(), 0o644) == nil {
+		_ = os.Rename(work, name)
 	}
 	_ = os.Remove(work)
 	prune(cache, "*.br", keptPacks)

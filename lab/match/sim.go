@@ -37,12 +37,11 @@ type Sim struct {
 	started bool
 	measure clock.Time // when measuring began
 
-	diverged   []string // the first few
-	divergent  uint64
-	checked    uint64
-	unchecked  uint64
-	faults     []error
-	stateBytes uint64 // bytes of datagrams that carried records
+	diverged  []string // the first few
+	divergent uint64
+	checked   uint64
+	unchecked uint64
+	faults    []error
 }
 
 // predicted is an event that a player's own command caused in its client.

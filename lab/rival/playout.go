@@ -152,14 +152,13 @@ type Mirror struct {
 	drift              average
 	alphaGap, alphaOff float64
 
-	running  bool
-	newest   clock.Time
-	last     clock.Time // local time of the newest arrival
-	arrived  bool
-	local    clock.Time
-	t        float64 // server time of the timeline, ns
-	speed    float64
-	buffered float64
+	running bool
+	newest  clock.Time
+	last    clock.Time // local time of the newest arrival
+	arrived bool
+	local   clock.Time
+	t       float64 // server time of the timeline, ns
+	speed   float64
 }
 
 // NewMirror returns a Mirror timeline for snapshots so far apart.

@@ -97,8 +97,7 @@ type Bridge struct {
 	welcomed clock.Time
 	joined   bool // the connection is open
 	nonce    [session.KeySize]byte
-	drawn    bool   // nonce is
-	over     string // why the server sent us away for good
+	drawn    bool // nonce is
 
 	now, shown clock.Time
 	due        int
