@@ -46,45 +46,54 @@ func (w *way) fill(p []point, sign float64) {
 
 // measure takes the scale from the samples' excesses at slope b.
 func (w *way) measure(b float64) {
-	w.above(b)
-	slices.Sort(w.over[:w.n])
-	w.inv = 1 / max(float64(scaleLeast), float64(scaleTimes*w.over[w.n*scaleRank/100]))
+	over := w.above(b)
+	slices.Sort(over)
+	w.inv = 1 / max(float64(scaleLeast), float64(scaleTimes*over[w.n*scaleRank/100]))
+}
+
+// least returns where the line of slope b that touches the samples from below begins.
+func (w *way) least(b float64) float64 {
+	x, y := w.x[:w.n], w.y[:w.n]
+	least := math.Inf(1)
+	for i, v := range y {
+		if v += float64(b * x[i]); v < least { // min would have to ask for NaN, which there is none of
+			least = v
+		}
+	}
+	return least
 }
 
 // above measures how far each sample lies above the line of slope b that touches them from below.
-func (w *way) above(b float64) {
+func (w *way) above(b float64) []float64 {
 	over, x, y := w.over[:w.n], w.x[:w.n], w.y[:w.n]
-	least := math.Inf(1)
-	for i := range over {
-		v := y[i] + float64(b*x[i])
-		over[i] = v
-		least = min(least, v)
+	least := w.least(b)
+	for i, v := range y {
+		over[i] = v + float64(b*x[i]) - least
 	}
-	for i := range over {
-		over[i] -= least
-	}
+	return over
 }
 
 // against returns the product of 1 + excess/scale over all samples at slope b, as m * 2^exp.
 func (w *way) against(b, m float64, exp int) (float64, int) {
-	w.above(b)
-	for i, v := range w.over[:w.n] {
-		m = float64(m * (1 + float64(v*w.inv)))
+	x, y, inv := w.x[:w.n], w.y[:w.n], w.inv
+	least := w.least(b)
+	for i, v := range y {
+		over := v + float64(b*x[i]) - least
+		m = float64(m * (1 + float64(over*inv)))
 		if i%normalise == normalise-1 {
 			f, x := math.Frexp(m)
 			m, exp = f, exp+x
 		}
 	}
-	f, x := math.Frexp(m)
-	return f, exp + x
+	f, e := math.Frexp(m)
+	return f, exp + e
 }
 
 // hidden returns how much queueing the best sample probably still hides: by how much the true line of slope b lies below the touching one. If it lies
 // d lower, every excess is d more, and the product of against grows by about exp(d * sum of 1/(scale + excess)).
 func (w *way) hidden(b float64) float64 {
-	w.above(b)
 	sum := 0.0
-	for _, v := range w.over[:w.n] {
+	for _, v := range w.above(b) {
 		sum += w.inv / (1 + float64(v*w.inv))
 	}
 	return 1 / sum
