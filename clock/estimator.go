@@ -277,7 +277,7 @@ func (e *Estimator) solve(now Time) {
 	// The hard bound: no drift within MaxSkew, however it wanders, moves the offset past a sample by more
 	// than MaxSkew times the sample's age.
 	hi, lo := time.Duration(1<<62), -time.Duration(1<<62)
-	e.least = MaxExchange
+	least := MaxExchange
 	for i := range e.n {
 		b := &e.ring[(e.head-i+blockCount)%blockCount]
 		if b.hasU {
@@ -287,8 +287,11 @@ func (e *Estimator) solve(now Time) {
 			lo = max(lo, b.l-perBillion(now.Sub(b.lx), MaxSkew))
 		}
 		if b.hasLeastRTTs && b.hasL && now.Sub(b.lx) <= Window {
-			e.least = min(e.least, b.leastRTT)
+			least = min(least, b.leastRTT)
 		}
+	}
+	if least < MaxExchange { // else there was none in Window, and the last that is known stays
+		e.least = least
 	}
 	if hi < lo { // stepped by less than crossing: both edges are off by at most their distance
 		hi, lo = lo, hi

@@ -104,6 +104,20 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
+// More than a minute without an exchange leaves the least round trip as it was, not at the longest that is used.
+func TestLeastOutlivesWindow(t *testing.T) {
+	var p path
+	for i := range 10 {
+		p.exchange(Time(i)*Time(100*time.Millisecond), 0)
+	}
+	for now := Time(2 * time.Second); now < Time(100*time.Second); now = now.Add(500 * time.Millisecond) {
+		p.oneWay(now)
+		if least, smoothed := p.e.RTT(); least != 40*time.Millisecond || smoothed != 40*time.Millisecond {
+			t.Fatalf("at %v round trip %v, %v, want 40 ms", now, least, smoothed)
+		}
+	}
+}
+
 // How fast an Output goes is a matter of how far it is off, in both directions: half a per cent, 2 beyond 10 ms, 10 beyond 50 ms; and Error
 // says what is left.
 func TestOutputRates(t *testing.T) {
