@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"meanwhile/clock"
+	"pgregory.net/rapid"
 )
 
 // The picture stands through a gap and then runs on from there, at three times the pace of the clock at most, until it is where the clock is. It never runs back
@@ -82,4 +83,65 @@ func TestNothingToCatchUpWith(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whatever comes and whatever is lost, frames of any length, a server that is silent: what is drawn never goes back, is never ahead of
+// the clock or of what came, and goes on by more than three times what passed (and the tenth by which the clock hurries) only after announced
+// silence and over MostBehind at once.
+func TestPictureNeverGoesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		guess := time.Duration(rapid.SampledFrom([]int{0, 0, 100}).Draw(t, "guess")) * time.Millisecond
+		c, err := New(Config{Extrapolate: guess})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, newest, before := 1000*ms, clock.Time(0), clock.Time(0)
+		quiet, since := false, newest // until something newer comes
+		advance := func(dt time.Duration) {
+			now = now.Add(dt)
+			was := c.Picture()
+			c.Advance(now)
+			drawn := min(c.Picture(), newest.Add(guess))
+			if drawn < before {
+				t.Fatalf("at %v the picture goes back by %v", now, before.Sub(drawn))
+			}
+			if c.Picture() > c.Now() {
+				t.Fatalf("at %v the picture is %v ahead of the clock", now, c.Picture().Sub(c.Now()))
+			}
+			if leap, most := drawn.Sub(before), 3*dt+dt/2+time.Millisecond; !quiet && was > 1 && leap > most && leap < MostBehind-MaxDelay {
+				t.Fatalf("at %v the picture leaps by %v in %v", now, leap, dt)
+			}
+			before, quiet = drawn, quiet && newest == since
+		}
+		arrive := func(sent clock.Time, quiet bool) {
+			c.Arrive(now, sent, quiet)
+			newest = max(newest, sent)
+		}
+		for now < 4000*ms { // an honest beginning
+			advance(10 * time.Millisecond)
+			if now%(50*ms) == 0 {
+				arrive(now, false)
+			}
+		}
+		for range rapid.IntRange(1, 30).Draw(t, "episodes") {
+			length := clock.Time(rapid.IntRange(1, 200).Draw(t, "length")) * 10 * ms
+			end := now + length
+			kind := rapid.SampledFrom([]string{"comes", "jitters", "nothing", "quiet"}).Draw(t, "kind")
+			if kind == "quiet" {
+				arrive(now, true)
+				quiet, since = true, newest
+			}
+			late := clock.Time(0)
+			for now < end {
+				advance(time.Duration(rapid.IntRange(1, 100).Draw(t, "frame")) * time.Millisecond)
+				switch kind {
+				case "jitters":
+					late = clock.Time(rapid.IntRange(0, 400).Draw(t, "late")) * ms
+					fallthrough
+				case "comes":
+					arrive(max((now-late)/(50*ms)*(50*ms), 1), false)
+				}
+			}
+		}
+	})
 }
