@@ -129,7 +129,7 @@ func (c *Client) timely(now clock.Time) clock.Tick {
 // server moves to its next tick. At least the newest, which says what the player wants now. In an outage what is older only fills
 // the queue that the newest ones have to wait in.
 func (c *Client) useful(now clock.Time) clock.Tick {
-	late := clock.Tick(pressMoves / c.welcome.Period)
+	late := clock.Tick(game.LatePress / c.welcome.Period)
 	return max(c.cmdTick-min(max(c.past(now), late)-late, c.cmdTick), 1)
 }
 
@@ -141,9 +141,6 @@ func (c *Client) past(now clock.Time) clock.Tick {
 
 // spareTicks is by how many ticks past may be wrong: ways differ, and ticks are not run at once.
 const spareTicks = 2
-
-// pressMoves is how late a press may come and be run all the same: server.RepeatFor.
-const pressMoves = 250 * time.Millisecond
 
 const (
 	maxRepeat = 40 // commands repeated in one packet at most

@@ -1,6 +1,8 @@
 package game
 
 import (
+	"time"
+
 	"meanwhile/clock"
 	"meanwhile/internal/fault"
 	"meanwhile/schema"
@@ -53,6 +55,9 @@ func Pressed(k *schema.Kind, vals []int64) bool {
 	}
 	return false
 }
+
+// LatePress is how late a command may come and its presses be run all the same, at the server's next tick. What is later is neither repeated nor run.
+const LatePress = 250 * time.Millisecond
 
 // MaxCommands is how many commands one packet repeats at most: those of the last second at 60 Hz.
 const MaxCommands = 64

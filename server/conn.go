@@ -278,7 +278,7 @@ func (c *conn) moveEdges(cmd *game.Command) {
 
 // tooLate reports whether a press of tick t is too old to be honoured.
 func (c *conn) tooLate(t clock.Tick) bool {
-	return t < c.s.tick && time.Duration(c.s.tick-t)*c.s.period > RepeatFor
+	return t < c.s.tick && time.Duration(c.s.tick-t)*c.s.period > game.LatePress
 }
 
 // due returns the command to run at the server's tick: the player's own, or, when it is starved, its last

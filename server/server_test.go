@@ -424,7 +424,7 @@ func TestLatePressKeepsItsAim(t *testing.T) {
 	for range 5 {
 		n.tick(nil)
 	}
-	// Two late presses: the first counts. One that is older than RepeatFor does not.
+	// Two late presses: the first counts. One that is older than game.LatePress does not.
 	a, b := command(n.s.Tick()-1, antCmd{Bite: true, Tool: 3}), command(n.s.Tick(), antCmd{Bite: true, Tool: 4})
 	old := command(n.s.Tick()-6, antCmd{Bite: true, Tool: 5}) // 6 ticks of 50 ms
 	p.send(old)

@@ -286,7 +286,7 @@ func (s *Sim) compare() {
 		case s.decided(&w) == agreed:
 			w.p.q.agreed++
 			w.p.q.late++
-		case tick-w.e.Tick < clock.Tick(server.RepeatFor/s.Server.Period()):
+		case tick-w.e.Tick < clock.Tick(game.LatePress/s.Server.Period()):
 			late = append(late, w)
 		default:
 			w.p.q.disagreed++
