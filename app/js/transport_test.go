@@ -218,7 +218,7 @@ func TestTransports(t *testing.T) {
 	t.Run("both", func(t *testing.T) {
 		s := newSite(t)
 		peer := newPeer(s, welcome)
-		peer.late = make(chan struct{}) // the head start is a matter of time, and a busy machine may need more of it
+		peer.late = make(chan struct{}) // on a busy machine the head start may not do; TestRaceInVirtualTime holds it
 		t.Cleanup(func() { close(peer.late) })
 		s.set(online(peer.webtransport(t, s.URL), socket, "1"))
 		open(t, s, "")
