@@ -1078,3 +1078,29 @@ func TestUnansweredFlowsOn(t *testing.T) {
 		t.Errorf("without answers for 1.5 s: a gap of %v, at most %v is right, and %d of 90 ticks starved", time.Duration(gap), time.Duration(most), after.Starved-before.Starved)
 	}
 }
+
+// A server that sends two datagrams in one tick, or one of tick 0, is not misunderstood: the second is refused, and the match goes on.
+func TestOneDatagramATick(t *testing.T) {
+	d := newDuo(t, new(sky).rules(t))
+	p := d.join(20*ms, Config{})
+	d.run(time.Second)
+	for len(p.down) == 0 {
+		d.run(time.Millisecond)
+	}
+	held := p.down[0].data
+	d.run(100 * time.Millisecond)
+	before := p.c.Stats()
+	for i, tick := range []uint32{0, 1} {
+		h, n, err := wire.DecodeHeader(held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Seq += 1000 + wire.Seq(i)
+		h.Tick *= clock.Tick(tick)
+		p.c.Receive(d.now+p.offset, append(h.Append(nil), held[n:]...))
+	}
+	d.run(time.Second)
+	if st := p.c.Stats(); st.NoBaseline != before.NoBaseline+2 || st.Received < before.Received+20 || st.Malformed != 0 {
+		t.Errorf("%d refused, %d received, %d malformed", st.NoBaseline-before.NoBaseline, st.Received-before.Received, st.Malformed)
+	}
+}

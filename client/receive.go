@@ -50,13 +50,13 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		c.stats.Duplicate++
 		return
 	}
-	agreed, known := uint64(0), true
-	if h.HasAck {
-		agreed, known = c.agreement.Agreed(h.Tick, h.Ack.Latest)
-	}
+	agreed, known := c.agreement.Agreed(h.Tick, h.Ack.Latest)
 	if !known {
-		c.stats.NoBaseline++ // seconds late: what it says is old
+		c.stats.NoBaseline++ // seconds late: what it says is old; or the second one of its tick, which no server of ours sends
 		return
+	}
+	if !h.HasAck {
+		agreed = 0
 	}
 	var r wire.BitReader
 	r.Reset(data[n:])

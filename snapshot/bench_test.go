@@ -40,30 +40,20 @@ func (c *crowd) move() {
 	c.record()
 }
 
-// encode writes what is due into packets of at most a datagram each.
+// encode writes what is due into a packet.
 func (c *crowd) encode() {
-	c.due = c.v.Pending(c.now, rto, c.due[:0])
-	for due := c.due; len(due) > 0; {
-		entry := c.log.Sent(c.now, c.tick, c.v.Missing)
-		k := c.next()
-		k.seq, k.tick, k.latest, k.entries = entry.Seq, c.tick, c.got, 0
-		c.w.Reset(k.body[:0])
-		const room = (wire.MaxDatagram - 40) * 8
-		c.x.Begin(c.v, due, room)
-		for i := range due {
-			if c.x.Try(&due[i]) > room {
-				break
-			}
-			c.x.Keep()
-			k.entries++
-		}
-		due = due[k.entries:]
-		c.x.End(&c.w, entry, c.now)
-		k.body = c.w.Bytes()
-		c.log.Charge(entry, len(k.body))
-		c.records += k.entries
-		c.bytes += len(k.body)
+	if c.due = c.v.Pending(c.now, rto, c.due[:0]); len(c.due) == 0 {
+		return
 	}
+	entry := c.log.Sent(c.now, c.tick, c.v.Missing)
+	k := c.next()
+	k.seq, k.tick, k.latest, k.entries = entry.Seq, c.tick, c.got, len(c.due)
+	c.w.Reset(k.body[:0])
+	c.x.All(&c.w, c.v, c.due, entry, c.now)
+	k.body = c.w.Bytes()
+	c.log.Charge(entry, len(k.body))
+	c.records += k.entries
+	c.bytes += len(k.body)
 }
 
 // next returns a packet whose memory is used again.

@@ -68,8 +68,10 @@ func TestRecordVectors(t *testing.T) {
 	p.record()
 	write("nothing in sight")
 	p.v.Enter(gem, false)
+	p.rest(1)
 	write("a gem comes into sight")
 	p.v.Enter(walker, true)
+	p.rest(1)
 	write("the client's own walker")
 	p.begin()
 	p.sims[gem][x] += 3
@@ -101,6 +103,7 @@ func TestRecordVectors(t *testing.T) {
 	p.record()
 	write("and those after them")
 	p.v.Leave(gem)
+	p.rest(1)
 	write("the gem is gone")
 	p = pairOf(t, []*schema.Kind{mustKind[cart](t)})
 	b.WriteString("\n# Another client, which sees a cart:\n")

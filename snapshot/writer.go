@@ -10,7 +10,8 @@ import (
 
 // A Writer puts the entries of one packet together. They are offered in any order, by urgency; what is kept is written by
 // rising slot, because the distance to the slot before takes fewer bits than a slot. How much the packet takes is known at each
-// moment. It uses its memory again and may serve one View after the other. At most one packet of a View may be sent in a tick.
+// moment. It uses its memory again and may serve one View after the other. A server sends at most one packet of a View in a
+// tick: of two, clients refuse the one that comes second (wire.Agreement).
 type Writer struct {
 	v     *View
 	w     wire.BitWriter

@@ -20,7 +20,7 @@ type Agreement struct {
 	newest clock.Tick
 }
 
-// Applied notes that the server's packet of a tick was applied, before the client's own packet next.
+// Applied notes that the server's packet of a tick was applied, before the client's own packet next. Agreed must have allowed it.
 func (a *Agreement) Applied(tick clock.Tick, next Seq) {
 	e := &a.ring[tick%rememberedTicks]
 	e.tick, e.by = tick, next
@@ -28,10 +28,14 @@ func (a *Agreement) Applied(tick clock.Tick, next Seq) {
 }
 
 // Agreed returns of which packets the server knew that they had been applied when it sent that of a tick, which acknowledges the client's
-// own packet latest as the newest: bit i is the packet of i ticks before. It returns false if the packet is so late that this is
-// forgotten; then it cannot be read.
+// own packet latest as the newest: bit i is the packet of i ticks before. It returns false if the packet must not be applied: it is so late
+// that this is forgotten, or another packet of its tick was applied. Packets are told apart by their ticks, so of two that a server sends in
+// one tick a client takes in the first to come, and the other one is lost.
 func (a *Agreement) Agreed(tick clock.Tick, latest Seq) (agreed uint64, known bool) {
 	if a.newest > tick && a.newest-tick > rememberedTicks-AgreedTicks {
+		return 0, false
+	}
+	if a.ring[tick%rememberedTicks].tick == tick {
 		return 0, false
 	}
 	for i := clock.Tick(1); i < min(AgreedTicks, tick); i++ {

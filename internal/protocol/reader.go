@@ -95,6 +95,7 @@ type Reader struct {
 	noted      int
 	sent       uint16                 // the client's newest datagram
 	applied    map[int64]uint16       // by tick, the client's first datagram after it
+	newest     int64                  // tick
 	rode       map[int64]map[int]bool // slots of updates and first sights, by tick
 	everything bool                   // all that was applied was acknowledged
 	near       bool                   // the datagram names a viewer
@@ -321,6 +322,9 @@ func (r *Reader) Down(data []byte) (err error) {
 		return err
 	}
 	b, tick := &r.bits, r.Head.Tick
+	if _, twice := r.applied[tick]; twice || tick == 0 || r.newest-tick > 192 {
+		refuse("a datagram of tick %d, after one of tick %d", tick, r.newest)
+	}
 	if b.is() {
 		v := b.signed(4)
 		r.note("feedback: commands arrived up to tick %d", tick-v)
@@ -359,7 +363,7 @@ func (r *Reader) Down(data []byte) (err error) {
 	for _, op := range r.ops {
 		op()
 	}
-	r.applied[tick] = r.sent + 1
+	r.applied[tick], r.newest = r.sent+1, max(r.newest, tick)
 	r.tellMessages()
 	return nil
 }
