@@ -93,29 +93,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	c.stats.Bytes += uint64(len(data) + wire.Overhead)
 	c.mustAck = c.mustAck || h.Elicits
 	c.fresh = true
-	stood := c.down.Queued(at, at.Sub(at.Near(h.Stamp)))
-	if h.HasEcho {
-		hold := time.Duration((uint32(h.Stamp)-uint32(h.EchoAt))&(1<<24-1)) * time.Microsecond
-		c.est.Receive(at, h.Stamp, h.Echo, hold)
-		if rtt := at.Sub(at.Near(h.Echo)) - hold; rtt > 0 && rtt < rate.MaxTimeout {
-			c.rtt.Sample(at, rtt)
-			// What stood in a queue on the way down is no queue that less up would shorten.
-			c.path.Sample(at, max(rtt-stood, min(c.rtt.Least(), rtt)))
-		}
-	} else {
-		c.est.ReceiveOneWay(at, h.Stamp)
-	}
-	period := h.Period
-	if period == 0 {
-		period = c.welcome.Period
-	}
-	expect := c.out.Now(c.now) // near enough to place a stamp; reading the clock at the arrival would move it past this frame
-	if _, known := c.est.Offset(); !known {
-		_, expect, _ = c.line.Newest()
-	}
-	tickTime := expect.Near(h.Time)
-	c.pace(at, &h, tickTime, period)
-	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet || c.away || !c.awaySaid) // little is sent to who is away: that is no jitter
+	period := c.synchronise(at, &h)
 	if newest {
 		if h.Seq != c.newest+1 {
 			c.gap = h.Tick
@@ -128,10 +106,42 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	if h.HasAck {
 		c.log.Acked(h.Ack, c.delivered, c.missing)
 	}
+	c.messages()
+}
+
+// synchronise takes in what the header of a datagram says of the server's clock, the path and the ticks, and returns how long these are now.
+func (c *Client) synchronise(at clock.Time, h *wire.Header) (period time.Duration) {
+	stood := c.down.Queued(at, at.Sub(at.Near(h.Stamp)))
+	if h.HasEcho {
+		hold := time.Duration((uint32(h.Stamp)-uint32(h.EchoAt))&(1<<24-1)) * time.Microsecond
+		c.est.Receive(at, h.Stamp, h.Echo, hold)
+		if rtt := at.Sub(at.Near(h.Echo)) - hold; rtt > 0 && rtt < rate.MaxTimeout {
+			c.rtt.Sample(at, rtt)
+			// What stood in a queue on the way down is no queue that less up would shorten.
+			c.path.Sample(at, max(rtt-stood, min(c.rtt.Least(), rtt)))
+		}
+	} else {
+		c.est.ReceiveOneWay(at, h.Stamp)
+	}
+	if period = h.Period; period == 0 {
+		period = c.welcome.Period
+	}
+	expect := c.out.Now(c.now) // near enough to place a stamp; reading the clock at the arrival would move it past this frame
+	if _, known := c.est.Offset(); !known {
+		_, expect, _ = c.line.Newest()
+	}
+	tickTime := expect.Near(h.Time)
+	c.pace(at, h, tickTime, period)
+	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet || c.away || !c.awaySaid) // little is sent to who is away: that is no jitter
+	return period
+}
+
+// messages takes in what the lane has whole: texts at once, events into the hold until they are shown.
+func (c *Client) messages() {
 	for {
 		m, ok := c.lane.Next()
 		if !ok {
-			break
+			return
 		}
 		if m.Kind == snapshot.TextMessage {
 			if c.texts.Read(m.Body) != nil {

@@ -430,8 +430,47 @@ func (c *conn) encode(out *Outbox) {
 
 	begin := len(out.buf)
 	p := c.log.Sent(now, s.tick, c.dropped)
-	h := wire.Header{Session: c.session, Seq: p.Seq, Stamp: now.Stamp(), Elicits: len(due) > 0 || laneDue || c.crowded || rest && !c.quietSaid,
-		Server: true, Tick: s.tick, Time: now.Stamp()}
+	h := c.header(p, rest)
+	h.Elicits = len(due) > 0 || laneDue || c.crowded || rest && !c.quietSaid
+	w := &out.w
+	head := h.Append(out.buf)
+	outer := (len(head) - begin) * 8 // bits around the entries
+	w.Reset(head)
+	c.feedback(w, p)
+	outer += w.Len()
+	reserve := 0
+	if laneDue { // events have a share of their own, and now and then room for a large one
+		if reserve = share / 4; p.Seq%4 == 0 {
+			reserve = min(lane.MinRoom, share*3/4)
+		}
+	}
+	of := c.choose(&out.entries, due, outer, share-reserve, room, budget)
+	out.entries.End(w, p, now)
+	b := w.Bytes()
+	out.body = c.view.Untold(out.body, func(body []byte) bool { // a queue that is full is tried again with the next packet
+		return c.queue(lane.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Priority: vital, Body: body})
+	})
+	if p.Seq%4 == 0 {
+		share = room
+	}
+	b = c.lane.Append(b, uint16(p.Seq), share-(len(b)-begin), now, rto)
+	out.buf = b
+	size := len(b) - begin
+	c.pace.spends(of.moving, of.movingBits, (size+wire.Overhead)*8-of.movingBits-of.firstBits, min(budget/c.send, wire.MaxDatagram+wire.Overhead)*8)
+	c.log.Charge(p, size+wire.Overhead)
+	c.window.Spend(now, size)
+	c.mustAck, c.lastOut = false, now
+	c.stats.Sent++
+	c.stats.SentBytes += uint64(size + wire.Overhead)
+	c.stats.Records += uint64(of.records)
+	c.stats.MaxWindow = max(c.stats.MaxWindow, c.window.Used(now))
+	out.outs = append(out.outs, outgoing{c.id, begin, len(b)})
+}
+
+// header returns the header of packet p but for whether it elicits; rest says that there is nothing to say until something changes.
+func (c *conn) header(p *wire.Packet, rest bool) wire.Header {
+	s := c.s
+	h := wire.Header{Session: c.session, Seq: p.Seq, Stamp: s.now.Stamp(), Server: true, Tick: s.tick, Time: s.now.Stamp()}
 	h.Ack, h.HasAck = c.recv.Ack()
 	if c.echoed {
 		h.HasEcho, h.Echo, h.EchoAt = true, c.echo, c.echoAt.Stamp()
@@ -447,28 +486,27 @@ func (c *conn) encode(out *Outbox) {
 			c.quietSeq = p.Seq
 		}
 	}
-	w := &out.w
-	head := h.Append(out.buf)
-	outer := (len(head) - begin) * 8 // bits around the entries
-	w.Reset(head)
-	c.feedback(w, p)
-	outer += w.Len()
-	sent, reserve := 0, 0
-	moving, movingBits, firstBits := 0, 0, 0 // records of what moves, and first sights
-	if laneDue {                             // events have a share of their own, and now and then room for a large one
-		if reserve = share / 4; p.Seq%4 == 0 {
-			reserve = min(lane.MinRoom, share*3/4)
-		}
-	}
-	out.entries.Begin(c.view, due, (share-reserve)*8-outer)
+	return h
+}
+
+// chosen says how many entries a datagram has, and the bits that some of them take.
+type chosen struct {
+	records            int
+	moving, movingBits int // records of what moves
+	firstBits          int // of first sights
+}
+
+// choose keeps those entries of due, the most urgent first, that fit into share bytes behind outer bits; the first of them may take room bytes.
+func (c *conn) choose(w *snapshot.Writer, due []snapshot.Due, outer, share, room, budget int) (of chosen) {
+	w.Begin(c.view, due, share*8-outer)
 	for i := range due {
-		limit := share - reserve
-		if sent == 0 {
+		limit := share
+		if of.records == 0 {
 			limit = room // a large record may use what others left
 		}
-		before, with := out.entries.Size(), out.entries.Try(&due[i])
+		before, with := w.Size(), w.Try(&due[i])
 		if size := (outer + with + 7) / 8; size > limit {
-			c.limited(now)
+			c.limited(c.s.now)
 			if i == 0 && size <= min(wire.MaxDatagram, budget-wire.Overhead) {
 				c.need = size // it is the most urgent: small ones must not use up what it waits for
 			}
@@ -477,35 +515,16 @@ func (c *conn) encode(out *Outbox) {
 			}
 			continue // a large first sight may not fit where a small record does
 		}
-		out.entries.Keep()
-		sent++
+		w.Keep()
+		of.records++
 		switch bits := with - before; {
 		case due[i].First:
-			firstBits += bits
+			of.firstBits += bits
 		case due[i].Moves:
-			moving, movingBits = moving+1, movingBits+bits
+			of.moving, of.movingBits = of.moving+1, of.movingBits+bits
 		}
 	}
-	out.entries.End(w, p, now)
-	b := w.Bytes()
-	out.body = c.view.Untold(out.body, func(body []byte) bool { // a queue that is full is tried again with the next packet
-		return c.queue(lane.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Priority: vital, Body: body})
-	})
-	if p.Seq%4 == 0 {
-		share = room
-	}
-	b = c.lane.Append(b, uint16(p.Seq), share-(len(b)-begin), now, rto)
-	out.buf = b
-	size := len(b) - begin
-	c.pace.spends(moving, movingBits, (size+wire.Overhead)*8-movingBits-firstBits, min(budget/c.send, wire.MaxDatagram+wire.Overhead)*8)
-	c.log.Charge(p, size+wire.Overhead)
-	c.window.Spend(now, size)
-	c.mustAck, c.lastOut = false, now
-	c.stats.Sent++
-	c.stats.SentBytes += uint64(size + wire.Overhead)
-	c.stats.Records += uint64(sent)
-	c.stats.MaxWindow = max(c.stats.MaxWindow, c.window.Used(now))
-	out.outs = append(out.outs, outgoing{c.id, begin, len(b)})
+	return of
 }
 
 // goOnFor is for how long packets follow one another after the last one that had something to say, at most.
