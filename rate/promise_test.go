@@ -11,8 +11,6 @@ import (
 
 // The promise holds also when more datagrams lie in a second than the window has places for, which may only delay, and by no more than the
 // places are apart.
-//
-// seeds: R3
 func TestWindowPromiseInACrowd(t *testing.T) {
 	for _, gap := range []time.Duration{time.Microsecond, 3 * time.Millisecond, 5 * time.Millisecond, 11 * time.Millisecond} {
 		w, err := NewWindow(12_000)

@@ -132,8 +132,6 @@ func TestCodedAtEveryPlace(t *testing.T) {
 }
 
 // Nearest gives the one coordinate with these low bits that is closest to the reference, across both wraps.
-//
-// seeds: R37
 func TestNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ref, low := rapid.Int32().Draw(t, "ref"), rapid.Uint16().Draw(t, "low")
