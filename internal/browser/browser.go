@@ -43,6 +43,7 @@ const (
 	actionLimit = 30 * time.Second // one call of a method
 	closeLimit  = 10 * time.Second // closing the browser politely, before it is killed
 	pollEvery   = 20 * time.Millisecond
+	starts      = 3    // a browser that crashes before its first word, as Chromium does at times, is no test's failure
 	maxConsole  = 1000 // lines kept per page; later ones are dropped and counted
 )
 
@@ -136,6 +137,22 @@ func New(t testing.TB) *Page {
 		}
 		t.Skip(missing)
 	}
+	var failed error
+	for range starts {
+		var p *Page
+		if p, failed = start(t, program); failed == nil {
+			p.prepare()
+			return p
+		}
+		t.Logf("browser: start %s: %v", program, failed)
+	}
+	t.Fatalf("browser: %s did not start %d times: %v", program, starts, failed)
+	return nil
+}
+
+// start starts a browser. One that fails is gone with its profile.
+func start(t testing.TB, program string) (*Page, error) {
+	t.Helper()
 	profile, err := os.MkdirTemp("", "meanwhile-browser-")
 	if err != nil {
 		t.Fatal(err)
@@ -149,6 +166,12 @@ func New(t testing.TB) *Page {
 	alloc, kill := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithBrowserOption(chromedp.WithDialTimeout(startLimit)),
 		chromedp.WithLogf(quiet), chromedp.WithErrorf(quiet))
+	if err := chromedp.Run(ctx); err != nil { // its life must not depend on a deadline
+		cancel()
+		kill()
+		removeAll(profile)
+		return nil, err
+	}
 	t.Cleanup(func() {
 		polite, done := context.WithTimeout(ctx, closeLimit)
 		_ = chromedp.Cancel(polite) // what does not end politely is killed
@@ -157,12 +180,7 @@ func New(t testing.TB) *Page {
 		kill()
 		removeAll(profile)
 	})
-	p := newPage(t, ctx)
-	if err := chromedp.Run(ctx); err != nil { // starts the browser; its life must not depend on a deadline
-		t.Fatalf("browser: start %s: %v", program, err)
-	}
-	p.prepare()
-	return p
+	return newPage(t, ctx), nil
 }
 
 // quiet drops what the driver logs. It complains of every event field that is newer than itself.

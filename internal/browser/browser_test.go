@@ -280,3 +280,26 @@ func TestWithoutBrowser(t *testing.T) {
 		}
 	}
 }
+
+// A browser that crashes before its first word is started again.
+func TestCrashAtTheStart(t *testing.T) {
+	program, ok := Find()
+	if !ok {
+		t.Skip("no browser")
+	}
+	dir := t.TempDir()
+	once := filepath.Join(dir, "once")
+	script := fmt.Sprintf("#!/bin/sh\n[ -e '%[1]s' ] || { : >'%[1]s'; echo oh no >&2; exit 1; }\nexec '%[2]s' \"$@\"\n", once, program)
+	if err := os.WriteFile(filepath.Join(dir, "browser"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(EnvBrowser, filepath.Join(dir, "browser"))
+	p := New(t)
+	var sum int
+	if p.Eval("1 + 2", &sum); sum != 3 {
+		t.Errorf("the sum is %d", sum)
+	}
+	if _, err := os.Stat(once); err != nil {
+		t.Error("the first start did not crash")
+	}
+}
