@@ -1,0 +1,385 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+	"unsafe"
+
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/lane"
+	"meanwhile/motion"
+	"meanwhile/schema"
+	"meanwhile/snapshot"
+	"meanwhile/wire"
+)
+
+// A world in which nothing has a place: everyone knows everything, events too.
+func TestWorldWithoutPlaces(t *testing.T) {
+	n := newNest(t, Config{})
+	n.join = func(w *game.World, name string) game.ID { return hives.Spawn(w, hive{}) }
+	n.act = func(w *game.World, me game.ID, c antCmd) {
+		hives.Get(w, me).Food++
+		if c.Bite {
+			bites.Emit(w, me, geom.Vec2{X: 1e12, Y: -1e12}, bite{3, "far"})
+		}
+	}
+	a, b := n.connect("a"), n.connect("b")
+	for i := range 40 {
+		cmd := antCmd{Bite: i == 20}
+		a.send(command(n.s.Tick()+1, cmd))
+		b.send()
+		n.tick(func(id PlayerID, data []byte) {
+			if id == a.id {
+				a.take(data)
+			} else {
+				b.take(data)
+			}
+		})
+	}
+	for _, p := range []*peer{a, b} {
+		if got := len(p.store.Entities()); got != 2 {
+			t.Errorf("%d entities known, want 2", got)
+		}
+	}
+	if len(a.events) != 0 || len(b.events) != 1 || b.events[0].Entity != uint32(n.s.Avatar(a.id)) {
+		t.Errorf("events: %+v for the actor, %+v for the other", a.events, b.events)
+	}
+}
+
+// Events reach who sees their place or their actor, once, whatever is lost; the actor's own predictions are not echoed; who
+// is not in sight is not named.
+//
+// seeds: B5
+func TestEventsReachWhoMaySee(t *testing.T) {
+	n := newNest(t, Config{})
+	n.s.rules.See = 2
+	at := map[string]float64{"near": 0, "next": 1, "far": 999, "farther": 1001, "farthest": 1001.5}
+	n.join = func(w *game.World, name string) game.ID {
+		return ants.Spawn(w, ant{Name: name, Pos: geom.Vec2{X: at[name]}})
+	}
+	n.act = func(w *game.World, me game.ID, c antCmd) {
+		if c.Bite {
+			bites.Emit(w, me, geom.Vec2{X: float64(c.Tool)}, bite{Size: 9})
+		}
+	}
+	var peers []*peer
+	names := []string{"near", "next", "far", "farther", "farthest"}
+	for _, name := range names {
+		peers = append(peers, n.connect(name))
+	}
+	r := geom.NewRand(3)
+	turn := func() {
+		n.tick(func(id PlayerID, b []byte) {
+			if !r.Chance(0.4) {
+				peers[id-1].take(b)
+			}
+		})
+		for _, p := range peers {
+			p.send()
+		}
+	}
+	for range 40 {
+		turn()
+	}
+	do := func(who int, place int) {
+		peers[who].send(command(n.s.Tick()+1, antCmd{Bite: true, Tool: place}))
+		for range 60 {
+			turn()
+		}
+	}
+	do(0, 0)   // near bites at its own place: next sees it
+	do(4, 0)   // farthest bites at near's place: near and next are told, not by whom; farther knows the actor
+	do(1, 999) // next bites close to far's place
+	got := ""
+	for i, p := range peers {
+		for _, e := range p.events {
+			got += fmt.Sprintf("%s hears of %d at %d\n", names[i], e.Entity, e.Tick)
+		}
+		p.events = nil
+	}
+	want := "near hears of 0 at 101\nnear hears of 2 at 161\n" + "next hears of 1 at 41\nnext hears of 0 at 101\n" +
+		"far hears of 0 at 161\n" + "farther hears of 5 at 101\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// A player whose avatar the rules have taken away watches from where it was.
+func TestWatchesFromWhereItWas(t *testing.T) {
+	n := newNest(t, Config{})
+	n.s.rules.See = 2
+	n.join = func(w *game.World, name string) game.ID { return ants.Spawn(w, ant{Pos: geom.Vec2{X: 500}}) }
+	n.referee = func(w *game.World) {
+		if crumbs.Len(w) == 0 {
+			for i := range 10 {
+				crumbs.Spawn(w, crumb{Pos: geom.Vec2{X: float64(i * 100)}})
+			}
+		}
+	}
+	p := n.connect("ann")
+	turns := func() {
+		for range 30 {
+			n.tick(func(_ PlayerID, b []byte) { p.take(b) })
+			p.send()
+		}
+	}
+	turns()
+	avatar := n.s.Avatar(p.id)
+	n.step = func(w *game.World) { w.Despawn(avatar) }
+	turns()
+	if n.s.Avatar(p.id) != 0 || p.store.Find(uint32(avatar)) != nil {
+		t.Fatal("the avatar is still there")
+	}
+	var x []int64
+	for _, e := range p.store.Entities() {
+		x = append(x, e.Groups[0].Newest().Vals[0]/100)
+	}
+	if !slices.Contains(x, 500) || slices.Contains(x, 0) {
+		t.Errorf("sees crumbs at %v m, was at 500 m", x)
+	}
+	n.keep, n.ran = true, nil
+	p.send(command(n.s.Tick()+1, antCmd{Bite: true}))
+	n.tick(nil)
+	n.s.Disconnect(p.id)
+	n.tick(nil)
+	if len(n.ran) != 0 {
+		t.Errorf("one without an avatar ran %+v", n.ran)
+	}
+}
+
+// What left the sight of a player is told to be gone and never spoken of again, also a single one.
+//
+// seeds: B20
+func TestOutOfSightIsOutOfReach(t *testing.T) {
+	n := newNest(t, Config{})
+	n.s.rules.See = 2
+	n.join = func(w *game.World, name string) game.ID { return ants.Spawn(w, ant{}) }
+	crawl := 0.0
+	n.referee = func(w *game.World) {
+		for crumbs.Len(w) < 3 {
+			crumbs.Spawn(w, crumb{Pos: geom.Vec2{X: float64(1 + crumbs.Len(w))}})
+		}
+		for id, c := range crumbs.All(w) {
+			c.Size = int(w.Tick()) % 100 // always news
+			if id == 2 {
+				c.Pos.X += crawl
+			}
+		}
+	}
+	p := n.connect("ann")
+	turns := func(turns int) {
+		for range turns {
+			n.tick(func(_ PlayerID, b []byte) { p.take(b) })
+			p.send()
+		}
+	}
+	turns(20)
+	if p.store.Find(2) == nil {
+		t.Fatal("the nearest crumb is not seen")
+	}
+	crawl = 1
+	turns(20)
+	if got := len(p.store.Entities()); p.store.Find(2) != nil || got > 3 {
+		t.Errorf("a crumb 20 m away is still known, with %d in all", got)
+	}
+	_, c := n.s.find(p.id)
+	if i, _ := n.s.hist.Find(2); c.view.Has(i) {
+		t.Error("and still sent")
+	}
+}
+
+// What a client is sent is the truth, and what is not for it is not there.
+func TestOwnersAloneGetTheirOwn(t *testing.T) {
+	n := newNest(t, Config{})
+	n.act = func(w *game.World, me game.ID, c antCmd) { ants.Get(w, me).Secret = 40 + int(me) }
+	a, b := n.connect("a"), n.connect("b")
+	k := n.s.rules.Kinds[0]
+	a.store.Applied = func(e *snapshot.Held, g int, s *motion.State) {
+		if e.Mine != (e.ID == uint32(n.s.Avatar(a.id))) {
+			t.Errorf("entity %d is said to be mine: %v", e.ID, e.Mine)
+		}
+		for i := range k.Props {
+			if p := &k.Props[i]; p.Audience == schema.Owner && e.Kind == 0 && !e.Mine && p.ObsAt >= 0 {
+				t.Errorf("observers receive %s", p.Name)
+			}
+		}
+	}
+	for range 20 {
+		n.tick(func(id PlayerID, data []byte) {
+			if id == a.id {
+				a.take(data)
+			} else {
+				b.take(data)
+			}
+		})
+		a.send()
+		b.send()
+	}
+	mine := a.store.Find(uint32(n.s.Avatar(a.id))).Groups[snapshot.OwnerGroup].Newest()
+	other := a.store.Find(uint32(n.s.Avatar(b.id)))
+	if !slices.Contains(mine.Vals, 41) || other.Groups[snapshot.OwnerGroup].Newest() != nil {
+		t.Errorf("own state %v, owner's record of another %v", mine.Vals, other.Groups[snapshot.OwnerGroup].Newest())
+	}
+}
+
+// Lag compensation can be switched off for a whole server: then everyone is judged by the present.
+//
+// seeds: B17
+func TestRewindSwitchedOff(t *testing.T) {
+	for _, rewind := range []time.Duration{0, -1} {
+		n := newNest(t, Config{Rewind: rewind})
+		seen := 0.0
+		n.act = func(w *game.World, me game.ID, c antCmd) {
+			p := ants.Get(w, me)
+			if p.Name == "runner" {
+				p.Pos = geom.Vec2{X: float64(w.Tick())}
+				return
+			}
+			for _, other := range ants.Seen(w, me) {
+				seen = other.Pos.X
+			}
+		}
+		p, q := n.connect("shooter"), n.connect("runner")
+		for range 40 {
+			cmd := command(n.s.Tick()+1, antCmd{})
+			cmd.Seen = (n.s.Tick() - min(n.s.Tick(), 5)).Frac() // draws 5 ticks ago
+			cmd.Newest, _ = func() (wire.Seq, bool) { a, ok := p.recv.Ack(); return a.Latest, ok }()
+			p.send(cmd)
+			q.send(command(n.s.Tick()+1, antCmd{}))
+			n.tick(func(id PlayerID, b []byte) {
+				if id == p.id {
+					p.take(b)
+				}
+			})
+		}
+		want := float64(n.s.Tick()) - 6 // the command was made a tick before
+		if rewind < 0 {
+			want = float64(n.s.Tick()) - 1 // others have not moved yet in this tick
+		}
+		if seen != want && seen != want+1 {
+			t.Errorf("Rewind %v: at tick %d the other is seen at %v, want %v", rewind, n.s.Tick(), seen, want)
+		}
+	}
+}
+
+// One who never acknowledges anything costs bounded memory: what does not fit its queue of events is dropped and counted.
+func TestEventsOfADeafClientAreBounded(t *testing.T) {
+	n := newNest(t, Config{})
+	n.referee = func(w *game.World) {
+		for range 20 {
+			bites.Emit(w, 0, geom.Vec2{}, bite{1, "crunch"})
+		}
+	}
+	p := n.connect("ann")
+	for range 200 {
+		n.tick(nil)
+	}
+	st, _ := n.s.Stats(p.id)
+	if _, c := n.s.find(p.id); c.lane.Pending() > lane.DefaultMaxParts || st.Events+st.EventsLost != 200*20 || st.EventsLost < 3000 {
+		t.Errorf("%d events wait, %d were queued, %d dropped", c.lane.Pending(), st.Events, st.EventsLost)
+	}
+}
+
+// More happens than the budget carries: what is urgent arrives all the same, all of it, in order, while the rest is dropped and counted.
+func TestUrgentEventsSurviveAFlood(t *testing.T) {
+	n := newNest(t, Config{Budget: 2000})
+	ticks := 0
+	n.referee = func(w *game.World) {
+		if ticks++; ticks > 300 {
+			return
+		}
+		for range 20 {
+			bites.Emit(w, 0, geom.Vec2{}, bite{1, "crunch"})
+		}
+		if ticks%10 == 0 {
+			alarms.Emit(w, 0, geom.Vec2{}, bite{ticks / 10, "fire"})
+		}
+	}
+	p := n.connect("ann")
+	for range 300 + 1200 {
+		n.tick(func(id PlayerID, b []byte) { p.take(b) })
+		p.send(command(n.s.Tick()+2, antCmd{}))
+	}
+	var heard []int64
+	for _, m := range p.events {
+		if m.Kind == 1 {
+			var r wire.BitReader
+			r.Reset(m.Body)
+			heard = append(heard, n.s.Engine().Rules().Events[1].Props[0].ReadAbsolute(&r, false, int64(m.Tick)))
+		}
+	}
+	for i, v := range heard {
+		if v != int64(i+1) {
+			t.Fatalf("alarms arrive as %v", heard)
+		}
+	}
+	if st, _ := n.s.Stats(p.id); len(heard) != 30 || st.EventsLost < 1000 || st.Events+st.EventsLost != 300*20+30 || int(st.Events) != len(p.events) {
+		t.Errorf("%d alarms of 30 arrived, %d events queued, %d arrived, %d lost", len(heard), st.Events, len(p.events), st.EventsLost)
+	}
+}
+
+// Names go by reference: a player is told what those in its sight are called and nobody else's name, each once, however often its bearer
+// comes into sight.
+func TestNamesGoOnce(t *testing.T) {
+	n := newNest(t, Config{})
+	const players = 6
+	var peers []*peer
+	for i := range players {
+		peers = append(peers, n.connect(fmt.Sprintf("player number %d", i)))
+	}
+	kind := n.s.rules.Kinds[0]
+	run := func(see int) {
+		n.s.rules.See = see
+		for range 300 {
+			n.tick(func(id PlayerID, b []byte) {
+				for _, p := range peers {
+					if p.id == id {
+						p.take(b)
+					}
+				}
+			})
+			for _, p := range peers {
+				p.send(command(n.s.Tick()+2, antCmd{}))
+			}
+		}
+	}
+	others := func(p *peer) (list []*snapshot.Held) {
+		for _, e := range p.store.Entities() {
+			if !e.Mine {
+				list = append(list, e)
+			}
+		}
+		return list
+	}
+	run(2)
+	for i, p := range peers {
+		if seen := len(others(p)); seen == 0 || seen > 2 || p.told != seen {
+			t.Errorf("player %d sees %d others and was told %d names", i, seen, p.told)
+		}
+	}
+	for _, see := range []int{60, 2, 60} {
+		run(see)
+	}
+	first := peers[0].store.Entities()[0].ID
+	for i, p := range peers {
+		if len(others(p)) != players-1 || p.told != players-1 {
+			t.Errorf("player %d sees %d others and was told %d names", i, len(others(p)), p.told)
+		}
+		for _, e := range others(p) {
+			drawn := make([]int64, kind.Obs)
+			for g := range kind.Groups {
+				for c, v := range e.Groups[g].Newest().Vals {
+					drawn[kind.Groups[g].At+c] = v * schema.SubSteps
+				}
+			}
+			p.texts.Spell(kind, drawn)
+			var a ant
+			if kind.StoreDrawn(unsafe.Pointer(&a), drawn); a.Name != fmt.Sprintf("player number %d", e.ID-first) {
+				t.Errorf("player %d sees %d as %q", i, e.ID, a.Name)
+			}
+		}
+	}
+}
