@@ -169,10 +169,14 @@ func (r *replay) store() *Store {
 
 // read feeds one packet of any bytes to a Store and checks that it was taken in whole, or not at all.
 func read(s *Store, tick clock.Tick, body []byte) error {
+	return readAgreed(s, tick, agreedAt(tick), body)
+}
+
+func readAgreed(s *Store, tick clock.Tick, agreed uint64, body []byte) error {
 	before := image(s)
 	var r wire.BitReader
 	r.Reset(body)
-	err := s.Read(&r, tick, agreedAt(tick))
+	err := s.Read(&r, tick, agreed)
 	if err != nil {
 		if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) && !errors.Is(err, ErrBaseline) && !errors.Is(err, ErrSlot) {
 			return fmt.Errorf("refused with %w", err)
@@ -459,6 +463,24 @@ func FuzzStoreRead(f *testing.F) {
 			if err := read(s, clock.Tick(tick)+clock.Tick(i), body); err != nil {
 				t.Fatal(err)
 			}
+		}
+	})
+}
+
+// FuzzStoreAgreed lets a server know anything of what was applied, also of packets to come and of packets that never were.
+func FuzzStoreAgreed(f *testing.F) {
+	r, next := newReplay(f)
+	for i, k := range next {
+		f.Add(uint32(k.tick), agreedAt(k.tick), uint8(i), k.body, k.body)
+		f.Add(uint32(k.tick)+60, uint64(1)<<63|uint64(i), uint8(60), k.body, k.body)
+	}
+	f.Fuzz(func(t *testing.T, tick uint32, agreed uint64, later uint8, first, second []byte) {
+		s := r.store()
+		for _, body := range [][]byte{first, second, first} {
+			if err := readAgreed(s, clock.Tick(tick), agreed, body); err != nil {
+				t.Fatal(err)
+			}
+			agreed, tick = agreed<<(later&63)|uint64(later>>7)<<later, tick+uint32(later)
 		}
 	})
 }

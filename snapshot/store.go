@@ -17,7 +17,7 @@ var (
 	ErrSlot     = errors.New("snapshot: record for a slot that holds nothing")
 )
 
-// HeldStates is how many states of a group a client keeps: the baseline that the server named last, and the newest. The
+// HeldStates is how many states of a group a client keeps: the newest baseline of a record that it took in, and the newest. The
 // server may name any state that it knows of, so they must last for a round trip: 3.2 s at 20 records a second.
 //
 // A record with a long bound is shown late, and where records come often all the same, older states than these are still to be drawn. They
@@ -32,7 +32,7 @@ const (
 type Group struct {
 	states []motion.State
 	memory []motion.State // once there are many: where states is a window that moves on with each new one
-	pin    clock.Tick     // the newest baseline that the server named
+	pin    clock.Tick     // the newest baseline of a record, named or agreed on: the server goes on with it while nothing is acknowledged
 	gone   clock.Tick     // what is no newer than this must be forgotten
 	forgot clock.Tick     // the newest tick of which a state was let go, or not kept for want of room
 
