@@ -107,22 +107,24 @@ func newSoak(t *testing.T, seed uint64) *soak {
 	c := &soak{t: t, rng: rng(seed), kinds: append(kinds(t), mustKind[cart](t)), sims: map[int32][]int64{}, fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}, refused: map[error]int{}}
 	c.h = NewHistory(c.kinds)
 	c.v, c.s = NewView(c.h), NewStore(c.kinds)
-	mix := func(id uint32, g int, age, gap clock.Tick) uint64 {
-		r := rng(uint64(id)<<32 | uint64(g)<<16 | uint64(age)<<8 | uint64(gap))
-		return r.next()
-	}
 	c.x.coded = func(id uint32, g int, age, gap clock.Tick, _ int) {
 		if i, _ := c.h.Find(id); !c.entitled(i, g) {
 			c.t.Fatalf("tick %d: a record of entity %d group %d, %d mm away, for team %d", c.tick, id, g, c.far[i], c.team)
 		}
-		c.tried += mix(id, g, age, gap)
+		c.tried += soakMix(id, g, age, gap)
 		if gap != 0 {
 			c.priors++
 		}
 	}
-	c.s.coded = func(id uint32, g int, age, gap clock.Tick) { c.sum += mix(id, g, age, gap) }
+	c.s.coded = func(id uint32, g int, age, gap clock.Tick) { c.sum += soakMix(id, g, age, gap) }
 	c.s.Applied = c.compare
 	return c
+}
+
+// soakMix makes one number of what the differences of a record are taken from.
+func soakMix(id uint32, g int, age, gap clock.Tick) uint64 {
+	r := rng(uint64(id)<<32 | uint64(g)<<16 | uint64(age)<<8 | uint64(gap))
+	return r.next()
 }
 
 // compare holds a state that the client takes in against the truth of its tick.
