@@ -285,7 +285,7 @@ func TestWithoutBrowser(t *testing.T) {
 func TestCrashAtTheStart(t *testing.T) {
 	program, ok := Find()
 	if !ok {
-		t.Skip("no browser")
+		New(t) // skips, or fails, and says so
 	}
 	dir := t.TempDir()
 	once := filepath.Join(dir, "once")

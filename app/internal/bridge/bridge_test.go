@@ -434,7 +434,16 @@ func TestShim(t *testing.T) {
 	w.run(2 * time.Second)
 	p.Set("outageMs", 1000)
 	p.flown = nil
+	first := 0.0
+	p.each = func() {
+		if first == 0 && p.stats["state"] == float64(silent) {
+			first = p.stats["silentMs"]
+		}
+	}
 	w.run(950 * time.Millisecond)
+	if first <= 700 || first > 717 { // a frame later at most
+		t.Errorf("silence is told after %v ms", first)
+	}
 	for _, f := range p.flown {
 		if !math.IsNaN(f[2]) && f[1] > p.now()-900 {
 			t.Errorf("%v got through an outage", f)
