@@ -110,7 +110,8 @@ type Stats struct {
 	SingleHitches uint64
 	RTT           time.Duration // smoothed
 	LeastRTT      time.Duration
-	Bound         time.Duration // of the error of the estimate of server time
+	Bound         time.Duration // of the error of the estimate of server time, whatever the path does
+	Estimated     time.Duration // the same while the clocks' rates change slowly: see clock.Estimator.Estimated
 	Delay         time.Duration // playout delay: server time minus playout time
 	DelayTarget   time.Duration // above the path's floor
 	Age           time.Duration // of the newest record held, above the floor
@@ -638,6 +639,9 @@ func (c *Client) Stats() Stats {
 	s := c.stats
 	s.LeastRTT, s.RTT = c.est.RTT()
 	s.Bound = c.est.Bound()
+	if _, ok := c.est.Offset(); ok {
+		s.Estimated = c.est.Estimated(c.now) + c.out.Error().Abs()
+	}
 	s.DelayTarget, s.Age = c.play.Target(), c.play.Age(c.now)
 	if t := c.play.Picture(); t != 0 {
 		s.Delay = c.out.Now(c.now).Sub(t)

@@ -27,12 +27,14 @@ const PRESETS = [
 ]
 
 const ms = v => `${Math.round(v)} ms`
+const within = v => `± ${v < 9.95 ? v.toFixed(1) : Math.round(v)} ms`
 const kbit = v => Math.round(v / 125)
 const OTHER = "#d7dee8", MINE = "#56b4e9", PLAIN = "#9fb0c4", HIT = "#ff5d73"
 
 /**
  * What is measured: a line each. read makes its numbers from the stats, the first of which is filled, the others are thin lines; text says them.
- * least is what the graph's height is at least; peak keeps the largest of the frames between two samples; bars shows what was added.
+ * least is what the graph's height is at least; peak keeps the largest of the frames between two samples; bars counts what was added, and shows when;
+ * more is added to the tooltip.
  */
 const MEASURES = [
   { name: "Playout delay", about: "How far behind the server’s now others are drawn, so that a record is there before it is needed.",
@@ -41,16 +43,18 @@ const MEASURES = [
     color: OTHER, least: 120, read: s => [aim(s)], text: v => ms(v[0]) },
   { name: "Newest record", about: "Its age: how long ago the server made the newest record that has arrived. It grows while nothing comes.",
     color: PLAIN, least: 120, read: s => [s.ageMs], text: v => `${ms(v[0])} old` },
-  { name: "Clock known to", about: "By so much the estimate of the server’s clock can be wrong at most, whatever the path does: about half of the shortest round trip.",
-    color: PLAIN, least: 10, read: s => [s.clockBoundMs], text: v => `± ${v[0] < 9.95 ? v[0].toFixed(1) : Math.round(v[0])} ms` },
+  { name: "Clock known to", about: "By so much the estimate of the server’s clock can be off while both clocks run evenly: half of the shortest round trip that still counts. The thin line is what it can be off whatever they do.",
+    color: PLAIN, least: 10, read: s => [s.clockEstimatedMs ?? s.clockBoundMs, s.clockBoundMs], text: v => within(v[0]), more: v => `Now ${within(v[1])}.` },
   { name: "Command lead", about: "How far your commands are stamped ahead of the server’s now, so that each is there when its tick runs.",
     color: MINE, least: 60, read: s => [s.leadMs], text: v => ms(v[0]) },
   { name: "Correction", about: "How far your avatar is drawn from where the server has put it; it fades.",
     color: MINE, least: 10, peak: true, read: s => [s.correctionCm], text: v => `${Math.round(v[0])} cm` },
   { name: "Round trip", about: "To the server and back, smoothed.",
     color: PLAIN, least: 60, read: s => [s.rttMs], text: v => ms(v[0]) },
-  { name: "Hitches", about: "How often others stood still because nothing newer had come: all at once, and single ones whose own records were late.",
-    color: HIT, least: 1, bars: true, read: s => [s.hitches, s.entityHitches], text: v => `${v[0]} + ${v[1]} single` },
+  { name: "Hitches", about: "How often, in these 30 seconds, all others stood still because nothing newer had come.",
+    color: HIT, bars: true, read: s => [s.hitches], text: v => `${v[0]}` },
+  { name: "of single ones", sub: true, about: "How often one of them stood still for want of a record of its own, while others’ came.",
+    color: HIT, bars: true, read: s => [s.entityHitches], text: v => `${v[0]}` },
   { name: "Down", about: "What you get, of what the server takes the path to carry; it allows itself no more than its budget.",
     color: OTHER, least: 3000, read: (s, carries) => [s.downBps, carries], text: v => `${kbit(v[0])}${v[1] ? ` of ${kbit(v[1])}` : ""} kbit/s` },
   { name: "Up", about: "What you send, of what your path is found to carry.",
@@ -183,7 +187,8 @@ export class Panel {
         input.closest("label").querySelector("output").textContent = (state.profile && state[id] ? "≈ " : "") + CONTROLS[id].text(state[id])
       }
     }
-    $("profile").textContent = state.profile ? "each way, roughly" : "each way"
+    const known = this.presets.some(({ about }) => about.profile === state.profile) // another one's name only the address tells
+    $("profile").textContent = !state.profile ? "each way" : known || !this.g ? "each way, roughly" : state.profile
     for (const { b, about } of this.presets) {
       b.setAttribute("aria-pressed", state.profile ? about.profile === state.profile : !about.profile && NETWORK.every(id => about[id] === state[id]))
     }
@@ -209,12 +214,19 @@ export class Panel {
     for (const graph of this.graphs) graph.see(stats, this.carries)
     if (now - this.sampledAt < SAMPLE_MS) return
     this.sampledAt = now
-    if (!(stats.serverMs > 0)) this.settled = Infinity
-    else if (this.settled === Infinity) this.settled = now + SETTLE_MS // also when the first frame comes this late
+    this.tell(g)
+    if (!(stats.serverMs > 0)) {
+      this.settled = Infinity
+      for (const graph of this.graphs) graph.rest()
+    } else if (this.settled === Infinity) this.settled = now + SETTLE_MS // also when the first frame comes this late
     if (now < this.settled) return // the first estimates would flatten all that follows
     for (const graph of this.graphs) graph.sample()
     this.draw()
-    if (++this.turn % 3) return
+  }
+
+  /** What is so with and without numbers. */
+  tell(g) {
+    if (this.turn++ % 3) return
     const names = { webtransport: "WebTransport", websocket: "WebSocket" }
     const link = $("link")
     link.className = g.transport || g.config.local ? "on" : "bad"
@@ -222,7 +234,7 @@ export class Panel {
     link.title = g.transport === "websocket" && !self.isSecureContext
       ? "WebSocket, because the page was not loaded over https or from localhost: there browsers offer no WebTransport" : "How this page is connected"
     $("bot").textContent = g.autopilot ? "Play yourself" : "Let a bot play"
-    $("build").textContent = [g.layout.game, `${g.layout.rate} ticks a second`, `tick ${Math.floor(stats.tick ?? 0)}`].join(" · ")
+    $("build").textContent = [g.layout.game, `${g.layout.rate} ticks a second`, `tick ${Math.floor(g.stats.tick ?? 0)}`].join(" · ")
   }
   turn = 0
 
@@ -255,6 +267,7 @@ class Graph {
       panel.cursor = Math.max(0, Math.min(HISTORY - 1, Math.round(e.offsetX / this.canvas.clientWidth * (HISTORY - 1))))
       panel.draw()
     })
+    if (spec.more) row.addEventListener("pointerenter", () => { row.title = `${spec.about} ${spec.more(this.now)}` })
     this.canvas.addEventListener("pointerleave", () => { panel.cursor = null; panel.draw() })
   }
 
@@ -277,6 +290,11 @@ class Graph {
     this.n = Math.min(HISTORY, this.n + 1)
   }
 
+  /** There is no connection: what was measured last is not so any more. */
+  rest() {
+    if (this.n) this.value.textContent = "–"
+  }
+
   draw(cursor) {
     const { ctx, canvas, spec, data } = this, ratio = window.devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight
     if (canvas.width !== Math.round(w * ratio)) canvas.width = Math.round(w * ratio)
@@ -290,10 +308,9 @@ class Graph {
     ctx.moveTo(0, h - 0.5); ctx.lineTo(w, h - 0.5)
     ctx.stroke()
     if (spec.bars) {
-      data.forEach((d, s) => {
-        ctx.fillStyle = spec.color + (s ? "90" : "")
-        for (let i = first + 1; i < HISTORY; i++) if (d[i] > d[i - 1]) ctx.fillRect(x(i) - 1, s ? h * 0.45 : 1, 2, h)
-      })
+      const [d] = data
+      ctx.fillStyle = spec.color + (spec.sub ? "90" : "")
+      for (let i = first + 1; i < HISTORY; i++) if (d[i] > d[i - 1]) ctx.fillRect(x(i) - 1, 1, 2, h)
     } else {
       let most = spec.least
       for (const d of data) for (let i = first; i < HISTORY; i++) if (d[i] > most) most = d[i]
@@ -319,6 +336,6 @@ class Graph {
       ctx.fillStyle = "rgba(215, 222, 232, 0.6)"
       ctx.fillRect(x(at) - 0.5, 0, 1, h)
     }
-    this.value.textContent = cursor !== null && at < first ? "" : spec.text(data.map(d => d[at]))
+    this.value.textContent = cursor !== null && at < first ? "" : spec.text(data.map(d => d[at] - (spec.bars ? d[0] : 0)))
   }
 }

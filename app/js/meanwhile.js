@@ -113,8 +113,10 @@
 //   commandMs serverMs newestMs playoutMs     where the four timelines are: a tick run at the server at time s (estimated, on the
 //                                 page's clock) has instant s. serverMs is "now" at the server, commandMs ahead of it, newestMs the
 //                                 newest record that has arrived, playoutMs what is drawn of others
-//   rttMs rttMinMs clockBoundMs   round trip smoothed and least; error bound of serverMs
-//   delayMs ageMs leadMs          playout delay = serverMs - playoutMs; age of the newest record; command lead
+//   rttMs rttMinMs clockBoundMs   round trip smoothed and least; error bound of serverMs, whatever the path does
+//   clockEstimatedMs              the same while the rates of both clocks change slowly: narrower where the path has become worse
+//   delayMs ageMs leadMs          playout delay = serverMs - playoutMs, at least the age while others stand still; age of the
+//                                 newest record; command lead
 //   downBps upBps                 bytes in the last second, 42 per datagram included
 //   corrections correctionCm      mispredictions so far; the fading error of the own avatar now
 //   hitches starved               drawn without a record to draw towards, so far; commands that came too late, so far
@@ -1055,9 +1057,9 @@ class Game {
       this.silentMs = silentMs
       this.notice.show("banner", `Nothing from the server for ${(silentMs / 1000).toFixed(1)} s`)
     } else if (this.transport && /^Nothing from/.test(this.notice.text)) { // stays long enough to be read
-      this.notice.show("banner", `The server was silent for ${(this.silentMs / 1000).toFixed(1)} s`)
+      this.notice.show("banner", `Nothing came for ${(this.silentMs / 1000).toFixed(1)} s`)
       this.silentAt = now
-    } else if (/^The server was silent/.test(this.notice.text) && now - this.silentAt > NOTE_MS) this.notice.hide()
+    } else if (/^Nothing came/.test(this.notice.text) && now - this.silentAt > NOTE_MS) this.notice.hide()
 
     const { ctx, ratio } = this
     if (this.ownCamera && this.camera === this.ownCamera) {

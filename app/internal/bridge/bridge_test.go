@@ -452,6 +452,10 @@ func TestShim(t *testing.T) {
 	if ms := p.stats["silentMs"]; ms < 700 || p.stats["state"] != float64(silent) {
 		t.Errorf("silent for %v ms in an outage, state %v", ms, p.stats["state"])
 	}
+	// Others stand at the newest record: that is how far behind they are drawn.
+	if delay, age := p.stats["delayMs"], p.stats["ageMs"]; age < 900 || delay < age || p.stats["playoutMs"] > p.stats["newestMs"] {
+		t.Errorf("in an outage others are told to be drawn as they were %v ms ago, the newest record is %v ms old", delay, age)
+	}
 	w.run(time.Second)
 	if p.stats["state"] != float64(playing) {
 		t.Errorf("state %v after an outage", p.stats["state"])
@@ -475,6 +479,11 @@ func TestMeasures(t *testing.T) {
 	p.SetText("profile", "lte-c")
 	w.run(time.Minute)
 	train := p.stats
+	for _, s := range []map[string]float64{near, train} {
+		if s["clockEstimatedMs"] <= 0 || s["clockEstimatedMs"] > s["clockBoundMs"] {
+			t.Errorf("the clock is known to %v ms, %v at most", s["clockEstimatedMs"], s["clockBoundMs"])
+		}
+	}
 	if train["rttMs"] <= near["rttMs"]+40 || train["clockBoundMs"] <= 8 || train["ageMs"] <= 20 || train["delayMs"] <= near["delayMs"]+60 || train["delayMs"] <= 170 || train["delayMs"] >= 600 {
 		t.Errorf("in a train: %v, before: %v", train, near)
 	}

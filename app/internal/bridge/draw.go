@@ -251,15 +251,22 @@ func (b *Bridge) stats() {
 		if c.Quiet() {
 			age = min(age, s.LeastRTT/2) // what was new then still is
 		}
+		behind := s.Delay
+		if b.set.interpolate {
+			behind = max(behind, age) // past the newest record others stand
+		} else {
+			behind = age
+		}
 		v[2], v[3] = millis(now.Add(s.Lead)), millis(now)
-		v[4], v[5] = millis(now.Add(-age)), millis(now.Add(-s.Delay))
-		v[9], v[10], v[11] = spanMs(s.Delay), spanMs(age), spanMs(s.Lead)
+		v[4], v[5] = millis(now.Add(-age)), millis(now.Add(-behind))
+		v[9], v[10], v[11] = spanMs(behind), spanMs(age), spanMs(s.Lead)
 	}
 	v[6], v[7], v[8] = spanMs(s.RTT), spanMs(s.LeastRTT), spanMs(s.Bound)
 	v[12], v[13] = float64(b.down.second(b.now)), float64(b.up.second(b.now))
 	v[14], v[15] = float64(s.Corrections), 100*c.OwnOffset().Len()
 	v[16], v[17] = float64(s.Hitches), float64(s.Starved)
 	v[20], v[21], v[22] = spanMs(s.DelayTarget), float64(s.SingleHitches), float64(s.UpRate)
+	v[23] = spanMs(s.Estimated)
 }
 
 // flight is a datagram of the page's ribbon of timelines.

@@ -122,7 +122,7 @@ func typeOf(p *schema.Prop, command bool) string {
 var statNames = [...]string{
 	"tick", "periodMs", "commandMs", "serverMs", "newestMs", "playoutMs", "rttMs", "rttMinMs", "clockBoundMs", "delayMs", "ageMs", "leadMs",
 	"downBps", "upBps", "corrections", "correctionCm", "hitches", "starved", "state", "silentMs",
-	"targetMs", "entityHitches", "upCarriesBps",
+	"targetMs", "entityHitches", "upCarriesBps", "clockEstimatedMs",
 }
 
 // Layout describes the game to the page, as JSON.
