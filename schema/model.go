@@ -460,13 +460,13 @@ func look[T int32 | int64](ps *parts, s *sight, props []*coder, base *Base[T], c
 	}
 }
 
-// choose finds the contexts of components that are not driven.
-func (s *sight) choose(c *coder, wide bool) {
+// choose finds the contexts of components that are not driven. long says that they may have more than 32 bits.
+func (s *sight) choose(c *coder, long bool) {
 	switch c.model {
 	case Level:
 		pace, rise, height := 0, 0, 0
 		if s.known {
-			if wide {
+			if long {
 				pace = 1 + s.far(c.limits, span2(s.d[0], s.d[1]))
 			} else {
 				pace = 1 + s.class(c.limits, span2(s.d[0], s.d[1]))
@@ -476,7 +476,7 @@ func (s *sight) choose(c *coder, wide bool) {
 			}
 			if c.n > 2 {
 				d, climb := s.d[2], 0
-				if wide {
+				if long {
 					climb = s.far(c.rise, magnitude(d))
 				} else {
 					climb = s.class(c.rise, magnitude(d))

@@ -43,9 +43,9 @@ type conn struct {
 	session uint16
 	name    string
 	avatar  game.ID
-	ent     int32
+	ent     int32 // of the avatar in the history, -1: none
 	joined  clock.Tick
-	heard   clock.Time
+	heard   clock.Time    // when the newest datagram of the client arrived, at first when it joined
 	stood   time.Duration // for so long the newest packet stood in queues on the way up
 	phase   int           // spreads clients over ticks
 
@@ -356,12 +356,12 @@ func (c *conn) unheard(now clock.Time) time.Duration {
 	if silent > mostSilent || c.path.Rate() < rate.BytesPerSecond(c.s.cfg.Budget) {
 		return 0
 	}
-	return min(c.stood, mostSilent) + max(silent-oftenHeard, 0)
+	return min(c.stood, mostSilent) + max(silent-shortSilence, 0)
 }
 
 const (
-	oftenHeard = 100 * time.Millisecond // a silence that means nothing
-	mostSilent = 5 * time.Second        // radios stop sending for one to four
+	shortSilence = 100 * time.Millisecond // means nothing
+	mostSilent   = 5 * time.Second        // radios stop sending for one to four
 )
 
 // encode writes this tick's datagram, if one is due.

@@ -13,7 +13,7 @@ type rules struct {
 	graded     uint32  // groups that are coarser at some level
 	limits     []limit // of groups that not everyone receives
 	all        uint32  // all groups
-	limitedSet uint32  // these groups
+	limitedSet uint32  // the groups of limits
 	units      int     // how many units a View needs for what it knows of one, see View.units
 	places     bool    // entities of the kind have a place
 
