@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -229,4 +230,49 @@ func TestOneDatagramATick(t *testing.T) {
 	if st := p.c.Stats(); st.NoBaseline != before.NoBaseline+2 || st.Received < before.Received+20 || st.Malformed != 0 {
 		t.Errorf("%d refused, %d received, %d malformed", st.NoBaseline-before.NoBaseline, st.Received-before.Received, st.Malformed)
 	}
+}
+
+// A datagram whose records are sound and whose lane section is not is refused whole, so that a client holds nothing that it does not acknowledge.
+func TestUnsoundLaneTakesNothingIn(t *testing.T) {
+	d := newDuo(t, new(sky).rules(t))
+	p := d.join(20*ms, Config{})
+	d.run(time.Second)
+	refused := 0
+	for range 40 {
+		for len(p.down) == 0 {
+			d.run(time.Millisecond)
+		}
+		last := &p.down[len(p.down)-1]
+		h, _, err := wire.DecodeHeader(last.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sound, seen := p.c.Stats(), holdings(p.c)
+		p.c.Receive(d.now+p.offset, append(slices.Clone(last.data), 0xff, 0xff, 0xff))
+		p.c.Frame(d.now + p.offset)
+		st, now := p.c.Stats(), holdings(p.c)
+		if st.Malformed == sound.Malformed { // it had a lane section of its own, and these bytes lie behind that
+			continue
+		}
+		refused++
+		if st.Received != sound.Received || !slices.Equal(seen, now) {
+			t.Fatalf("tick %d: the client holds\n%v\nof a datagram that it refused; before\n%v", h.Tick, now, seen)
+		}
+		d.run(60 * time.Millisecond) // the sound one arrives
+	}
+	if st := p.c.Stats(); refused < 20 || st.Received < 40 {
+		t.Errorf("%d of 40 refused, %d received", refused, st.Received)
+	}
+}
+
+// holdings lists the ticks of all states that a client holds.
+func holdings(c *Client) (list []clock.Tick) {
+	for _, e := range c.store.Entities() {
+		for g := range e.Groups {
+			if s := e.Groups[g].Newest(); s != nil {
+				list = append(list, s.Tick)
+			}
+		}
+	}
+	return list
 }

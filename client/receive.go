@@ -65,7 +65,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		c.stats.Malformed++
 		return
 	}
-	if err := c.store.Read(&r, h.Tick, agreed); err != nil {
+	if err := c.store.Parse(&r, h.Tick, agreed); err != nil {
 		if errors.Is(err, snapshot.ErrBaseline) || errors.Is(err, snapshot.ErrSlot) {
 			c.stats.NoBaseline++
 			if c.lost++; c.lost > resyncAfter {
@@ -78,10 +78,11 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	}
 	if rest := r.Rest(); len(rest) > 0 {
 		if _, err := c.lane.Read(rest); err != nil {
-			c.stats.Malformed++ // its records are sound and taken in; unacknowledged, both come again
+			c.stats.Malformed++
 			return
 		}
 	}
+	c.store.Commit()
 	c.lost, c.resync = 0, false
 	if fb.ran != 0 {
 		c.ran[h.Tick%ranTicks] = ranAt{h.Tick, fb.ran}

@@ -221,15 +221,17 @@ type Store struct {
 	alive []*Held           // by rising ID
 	spare []*Held
 
-	agreed  uint64                            // of the packet at hand, see Read
+	agreed  uint64                            // of the packet at hand, see Parse
 	packets [wire.AgreedTicks + 1]packetSlots // packets by tick; the last is none
 
 	near   bool          // some place is coded beside the viewer
 	sees   bool          // the packet at hand says where the viewer is
 	viewer schema.Viewer // that place
 
-	ops   []op
+	ops   []op // of the packet that was parsed and not committed
 	arena []int64
+	now   packetSlots // of that packet, with tick 0 if it has no entries
+	tick  clock.Tick
 	turns uint64
 	// Applied, where set, is called for each state taken in; for tests that compare it with the truth.
 	Applied func(e *Held, g int, s *motion.State)
@@ -282,23 +284,43 @@ func (s *Store) Find(id uint32) *Held {
 	return nil
 }
 
-// Read takes in the entries of one packet of the given tick, from r up to the bit that ends them. Bit i of agreed says that the server
-// knew, when it sent the packet, that its packet of i ticks before had been applied, see wire.Agreement. It commits all of them or,
-// with an error, none. The errors are those of package wire, ErrBaseline and ErrSlot; with any of them the packet must not
-// be acknowledged. Bytes of any kind are refused or taken in within the bounds of memory; they never make it panic.
+// Read takes in the entries of one packet of the given tick: it is Parse and, without an error, Commit.
 func (s *Store) Read(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
-	s.ops, s.arena = s.ops[:0], s.arena[:0]
-	s.agreed = agreed
-	if err := s.readEntries(r, tick); err != nil {
+	if err := s.Parse(r, tick, agreed); err != nil {
 		return err
 	}
-	if r.Bad() {
-		return wire.ErrTruncated
-	}
-	for i := range s.ops {
-		s.commit(&s.ops[i], tick)
-	}
+	s.Commit()
 	return nil
+}
+
+// Parse reads the entries of one packet of the given tick, from r up to the bit that ends them, and changes nothing that can be seen: what follows
+// them in the packet may yet prove unsound. Bit i of agreed says that the server
+// knew, when it sent the packet, that its packet of i ticks before had been applied, see wire.Agreement. The errors are those of package
+// wire, ErrBaseline and ErrSlot; with any of them the packet must not be acknowledged, and there is nothing to commit.
+// Bytes of any kind are refused or taken in within the bounds of memory; they never make it panic.
+func (s *Store) Parse(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
+	s.ops, s.arena = s.ops[:0], s.arena[:0]
+	s.now, s.tick = packetSlots{}, tick
+	s.agreed = agreed
+	err := s.readEntries(r, tick)
+	if err == nil && r.Bad() {
+		err = wire.ErrTruncated
+	}
+	if err != nil {
+		s.ops, s.now = s.ops[:0], packetSlots{}
+	}
+	return err
+}
+
+// Commit takes in what Parse read, once.
+func (s *Store) Commit() {
+	for i := range s.ops {
+		s.commit(&s.ops[i], s.tick)
+	}
+	if e := &s.packets[s.tick%wire.AgreedTicks]; s.now.tick != 0 && e.tick <= s.tick {
+		*e = s.now
+	}
+	s.ops, s.now = s.ops[:0], packetSlots{}
 }
 
 // readEntries reads the entries of a packet into ops.
@@ -385,9 +407,7 @@ func (s *Store) readEntries(r *wire.BitReader, tick clock.Tick) error {
 	for i := range list {
 		now.slots[i] |= list[i]
 	}
-	if e := &s.packets[tick%wire.AgreedTicks]; !r.Bad() && e.tick <= tick {
-		*e = now
-	}
+	s.now = now
 	return nil
 }
 
