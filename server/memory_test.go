@@ -44,79 +44,66 @@ const (
 // crowdRules is the game of that crowd; groups is 1 or 2.
 func crowdRules(t testing.TB, groups int) *game.Rules {
 	t.Helper()
-	strollers, citizens, shots := game.NewKind[stroller]("stroller"), game.NewKind[citizen]("citizen"), game.NewEvent[shot]("shot")
-	home := func(r *geom.Rand) geom.Vec3 { return geom.Vec3{X: r.Range(-80, 80), Y: r.Range(-80, 80)} }
-	walk := func(pos *geom.Vec3, yaw *geom.Angle, c stroll, dt float64) {
+	if groups == 1 {
+		return crowdOf(t, game.NewKind[stroller]("stroller"),
+			func(p *stroller) (*geom.Vec3, *geom.Angle) { return &p.Pos, &p.Yaw }, func(*game.World, game.ID, *stroller) {})
+	}
+	return crowdOf(t, game.NewKind[citizen]("citizen"), func(p *citizen) (*geom.Vec3, *geom.Angle) { return &p.Pos, &p.Yaw },
+		func(w *game.World, id game.ID, p *citizen) {
+			if (uint64(w.Tick())+uint64(id)*7)%97 == 0 {
+				p.Health = (p.Health + 13) % 101
+			}
+		})
+}
+
+// crowdOf is the game of a crowd of one kind: body says where one is, and change is run for each in every tick.
+func crowdOf[T any](t testing.TB, kind game.Kind[T], body func(*T) (*geom.Vec3, *geom.Angle), change func(*game.World, game.ID, *T)) *game.Rules {
+	t.Helper()
+	shots := game.NewEvent[shot]("shot")
+	spawn := func(w *game.World) game.ID {
+		var p T
+		pos, _ := body(&p)
+		r := w.Rand()
+		*pos = geom.Vec3{X: r.Range(-80, 80), Y: r.Range(-80, 80)}
+		return kind.Spawn(w, p)
+	}
+	walk := func(p *T, c stroll, dt float64) (at geom.Vec3) {
+		pos, yaw := body(p)
 		*yaw = c.Aim
 		pos.X += float64(c.Move.X*3) * dt
 		pos.Y += float64(c.Move.Y*3) * dt
+		return *pos
 	}
 	seen := 0
-	d := game.Definition[stroll]{Name: "crowd", Rate: 30, Send: 20, See: memorySeen, Events: game.Events(shots)}
-	fire := func(w *game.World, me game.ID, at geom.Vec3, c stroll) {
-		if c.Fire {
+	d := game.Definition[stroll]{
+		Name: "crowd", Rate: 30, Send: 20, See: memorySeen, Kinds: game.Kinds(kind), Events: game.Events(shots),
+		Join: func(w *game.World, name string) game.ID { return spawn(w) },
+		Act: func(w *game.World, me game.ID, c stroll) {
+			at := walk(kind.Get(w, me), c, w.Dt())
+			if !c.Fire {
+				return
+			}
 			shots.Emit(w, me, geom.Vec2{X: at.X, Y: at.Y}, shot{Aim: c.Aim})
-		}
-	}
-	wander := func(w *game.World, id game.ID) stroll {
-		a := float64((uint64(id)*2654435761 + uint64(w.Tick())/64) % 7)
-		return stroll{Move: geom.Vec2{X: geom.Cos(a), Y: geom.Sin(a)}, Aim: geom.Angle(a)}
-	}
-	if groups == 1 {
-		d.Kinds = game.Kinds(strollers)
-		d.Join = func(w *game.World, name string) game.ID { return strollers.Spawn(w, stroller{Pos: home(w.Rand())}) }
-		d.Act = func(w *game.World, me game.ID, c stroll) {
-			p := strollers.Get(w, me)
-			walk(&p.Pos, &p.Yaw, c, w.Dt())
-			fire(w, me, p.Pos, c)
-			if c.Fire {
-				for range strollers.Seen(w, me) {
-					seen++
-				}
+			for range kind.Seen(w, me) {
+				seen++
 			}
-		}
-		d.Step = func(w *game.World) {
-			for id, p := range strollers.All(w) {
+		},
+		Step: func(w *game.World) {
+			for id, p := range kind.All(w) {
 				if id > memoryClients {
-					walk(&p.Pos, &p.Yaw, wander(w, id), w.Dt())
+					a := float64((uint64(id)*2654435761 + uint64(w.Tick())/64) % 7)
+					walk(p, stroll{Move: geom.Vec2{X: geom.Cos(a), Y: geom.Sin(a)}, Aim: geom.Angle(a)}, w.Dt())
+				}
+				change(w, id, p)
+			}
+		},
+		Referee: func(w *game.World) {
+			if kind.Len(w) == memoryClients {
+				for range memoryOthers {
+					spawn(w)
 				}
 			}
-		}
-	} else {
-		d.Kinds = game.Kinds(citizens)
-		d.Join = func(w *game.World, name string) game.ID { return citizens.Spawn(w, citizen{Pos: home(w.Rand())}) }
-		d.Act = func(w *game.World, me game.ID, c stroll) {
-			p := citizens.Get(w, me)
-			walk(&p.Pos, &p.Yaw, c, w.Dt())
-			fire(w, me, p.Pos, c)
-			if c.Fire {
-				for range citizens.Seen(w, me) {
-					seen++
-				}
-			}
-		}
-		d.Step = func(w *game.World) {
-			for id, p := range citizens.All(w) {
-				if id > memoryClients {
-					walk(&p.Pos, &p.Yaw, wander(w, id), w.Dt())
-				}
-				if (uint64(w.Tick())+uint64(id)*7)%97 == 0 {
-					p.Health = (p.Health + 13) % 101
-				}
-			}
-		}
-	}
-	d.Referee = func(w *game.World) {
-		if groups == 1 && strollers.Len(w) == memoryClients {
-			for range memoryOthers {
-				strollers.Spawn(w, stroller{Pos: home(w.Rand())})
-			}
-		}
-		if groups == 2 && citizens.Len(w) == memoryClients {
-			for range memoryOthers {
-				citizens.Spawn(w, citizen{Pos: home(w.Rand())})
-			}
-		}
+		},
 	}
 	rules, err := d.Rules()
 	if err != nil {

@@ -200,7 +200,7 @@ func live(t *testing.T) string {
 // moving; an outage is said plainly.
 func TestMeasures(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs a browser")
+		t.Skip("NOT CHECKED with -short: half a minute of the panel's measures in a browser")
 	}
 	url := live(t)
 	p := browser.New(t) // after the site, so that it is closed before it

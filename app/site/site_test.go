@@ -416,7 +416,7 @@ func build(t *testing.T, source string) (*Program, string, error) {
 
 func TestBuild(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program")
+		t.Skip("NOT CHECKED with -short: a page's program builds and is packed")
 	}
 	p, progress, err := build(t, "package main\n\nfunc main() { println(\"hello\") }\n")
 	if err != nil {

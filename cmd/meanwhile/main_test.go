@@ -101,7 +101,7 @@ func demo(t *testing.T, args ...string) string {
 // Headless players over every transport play with the bots of the demonstration.
 func TestDemoAndLoad(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a program for the browser")
+		t.Skip("NOT CHECKED with -short: players over every transport play the demonstration, whose program must be built")
 	}
 	url := demo(t, "--bots", "2")
 	for name, want := range map[string]string{"": "arena.js", "arena/map.json": string(arena.MapJSON()), "meanwhile.json": `"game":"arena"`, "metrics": "meanwhile_rooms 0"} {
@@ -140,7 +140,7 @@ func TestDemoAndLoad(t *testing.T) {
 // The demonstration in a browser: it plays itself over WebTransport, and knows the truth.
 func TestDemoInBrowser(t *testing.T) {
 	if testing.Short() {
-		t.Skip("needs a browser")
+		t.Skip("NOT CHECKED with -short: the demonstration plays in a browser")
 	}
 	url := demo(t)
 	p := browser.New(t)                     // after the site, so that it is closed before it
