@@ -10,7 +10,7 @@ import (
 
 	"meanwhile/app/internal/bridge"
 	"meanwhile/game"
-	"meanwhile/wire"
+	"meanwhile/netcode/wire"
 )
 
 // Main runs the game as the engine of the page that loaded it, and does not return. Mistakes in the definition are told to the page.

@@ -1,12 +1,12 @@
 package client
 
 import (
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 	"meanwhile/session"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
 	"testing"
 	"time"
 )

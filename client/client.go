@@ -14,18 +14,18 @@ import (
 	"slices"
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/estimate"
 	"meanwhile/game"
 	"meanwhile/internal/fault"
-	"meanwhile/lane"
-	"meanwhile/playout"
-	"meanwhile/predict"
-	"meanwhile/rate"
-	"meanwhile/schema"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/estimate"
+	"meanwhile/netcode/playout"
+	"meanwhile/netcode/predict"
+	"meanwhile/netcode/rate"
+	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 	"meanwhile/session"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
 )
 
 // Limits.
@@ -176,8 +176,8 @@ type Client struct {
 	mustAck   bool
 	resync    bool
 	lost      int // packets dropped in a row for a lost baseline
-	lane      lane.Receiver
-	hold      lane.Hold
+	lane      reliable.Receiver
+	hold      reliable.Hold
 	texts     snapshot.Texts
 	events    *eventList // for the next call of Events
 	later     eventList  // own ones that wait for the server's state, where nothing is predicted

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/predict"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/predict"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 	"meanwhile/server"
 	"meanwhile/session"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
 )
 
 const ms = clock.Time(time.Millisecond)

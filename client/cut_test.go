@@ -9,7 +9,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/snapshot"
+	"meanwhile/netcode/snapshot"
 )
 
 type walker struct {

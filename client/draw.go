@@ -4,12 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/motion"
-	"meanwhile/schema"
-	"meanwhile/snapshot"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
 )
 
 // Entity is one entity as it is to be drawn.

@@ -3,9 +3,9 @@ package client
 import (
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 )
 
 // SetRewind says whether the server should judge by what this player saw, or by the present: to show what

@@ -1,11 +1,11 @@
 package client
 
 import (
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/lane"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/wire"
 )
 
 // Event is something that happened, to be shown now.
@@ -98,7 +98,7 @@ func (c *Client) release() {
 }
 
 // show reads an event that the server sent.
-func (c *Client) show(m lane.Message) {
+func (c *Client) show(m reliable.Message) {
 	if int(m.Kind) >= len(c.rules.Events) {
 		c.stats.Malformed++
 		return

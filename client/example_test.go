@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/snapshot"
 	"meanwhile/session"
-	"meanwhile/snapshot"
 )
 
 type Walker struct {

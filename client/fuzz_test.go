@@ -7,7 +7,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/wire"
+	"meanwhile/netcode/wire"
 )
 
 // A server that is hostile, or a path that is, can spoil the game of its own client, and no more than that: it never panics, never

@@ -1,10 +1,10 @@
 package client
 
 import (
-	"meanwhile/clock"
-	"meanwhile/motion"
-	"meanwhile/schema"
-	"meanwhile/snapshot"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
 )
 
 // guesses reports whether entities of a kind are drawn beyond their newest record.

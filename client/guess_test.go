@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
 )
 
 type sled struct {

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 )
 
 // A client that has lost what it held asks for everything anew, and gets it.

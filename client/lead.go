@@ -3,9 +3,9 @@ package client
 import (
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/estimate"
 	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/estimate"
 )
 
 // LeadConfig tunes a Lead. The zero LeadConfig is a sound default.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/estimate"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/estimate"
 	"pgregory.net/rapid"
 )
 

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
 )
 
 type dasher struct {

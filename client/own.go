@@ -1,12 +1,12 @@
 package client
 
 import (
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/motion"
-	"meanwhile/schema"
-	"meanwhile/snapshot"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
 )
 
 func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {

@@ -3,10 +3,10 @@ package client
 import (
 	"math"
 
-	"meanwhile/clock"
-	"meanwhile/motion"
-	"meanwhile/schema"
-	"meanwhile/snapshot"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
 )
 
 // maxRides is how many entities may stand on top of each other: a rider on a horse on a ferry are two.

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
 )
 
 // A runner's state depends on every command that ever ran, on its order and on its tick.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/rate"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/rate"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 )
 
 // Receive queues one datagram that arrived at the given local time; data is copied. It is applied by the next Frame.

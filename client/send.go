@@ -3,10 +3,10 @@ package client
 import (
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
-	"meanwhile/rate"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/rate"
+	"meanwhile/netcode/wire"
 )
 
 // Encode returns the next datagram to send, or nil. It is valid until the next call; its stamp may be patched.

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
+	"meanwhile/netcode/clock"
 )
 
 // While nothing is answered packets do not grow: what is repeated is what is in time and what may hold a press that the server still

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"meanwhile/geom"
-	"meanwhile/schema"
+	"meanwhile/netcode/schema"
 )
 
 // maxRides is how many entities may stand on top of each other: a rider on a horse on a ferry are two.

@@ -3,10 +3,10 @@ package game
 import (
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/internal/fault"
-	"meanwhile/schema"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
 )
 
 // A Command is a player's intent for one tick, as it travels: integers, and what its player had on the screen.

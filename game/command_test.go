@@ -8,11 +8,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/schema"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
 )
 
 // order is a command with a property of every class.

@@ -6,7 +6,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
-	"meanwhile/schema"
+	"meanwhile/netcode/schema"
 )
 
 // Engine drives a World: servers, clients and tests use it, rules never see it.

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"unsafe"
 
-	"meanwhile/clock"
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
-	"meanwhile/schema"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
 )
 
 // ID names an entity for the whole life of a world. It is never reused; 0 names nothing.

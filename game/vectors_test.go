@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"meanwhile/clock"
 	"meanwhile/game"
-	"meanwhile/internal/golden"
-	"meanwhile/wire"
+	"meanwhile/internal/verify/golden"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 func commandText(c *game.Command) string {

@@ -6,7 +6,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
-	"meanwhile/schema"
+	"meanwhile/netcode/schema"
 )
 
 // World is what rules see: on the server everything, in a client what it knows. It is not safe for

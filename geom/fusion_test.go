@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"meanwhile/internal/exact/lint"
+	"meanwhile/internal/verify/exact/lint"
 )
 
 // Every product in the sources must be written float64(x*y), also where no sum is near: the

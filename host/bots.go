@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/session"
 	"meanwhile/transport"
-	"meanwhile/wire"
 )
 
 // botSpacing is how far apart the bots of a room join, so that a new room fills up rather than begins with a crowd in

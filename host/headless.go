@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/game"
+	"meanwhile/netcode/clock"
 	"meanwhile/server"
 	"meanwhile/session"
 	"meanwhile/transport"

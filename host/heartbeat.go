@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 	"meanwhile/server"
 )
 

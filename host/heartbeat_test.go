@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 	"meanwhile/server"
 )
 

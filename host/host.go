@@ -20,8 +20,8 @@ import (
 	"sync"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
+	"meanwhile/netcode/clock"
 	"meanwhile/server"
 	"meanwhile/session"
 	"meanwhile/session/token"

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/examples/zap"
 	"meanwhile/game"
-	"meanwhile/schema"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
 	"meanwhile/session"
-	"meanwhile/snapshot"
 	"meanwhile/transport"
 	"meanwhile/transport/memory"
 )

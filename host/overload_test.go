@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/transport"
-	"meanwhile/wire"
 )
 
 type walker struct {

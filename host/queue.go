@@ -3,7 +3,7 @@ package host
 import (
 	"sync"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 )
 
 // Queue is how many datagrams of one player wait for the next tick. A client sends at most sixty a second, so this

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/server"
 	"meanwhile/session"
-	"meanwhile/wire"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 	"meanwhile/server"
 	"meanwhile/session"
 	"meanwhile/transport"

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/schema"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
 )
 
 const (

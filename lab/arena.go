@@ -9,11 +9,11 @@ import (
 	"meanwhile/examples/arena"
 	"meanwhile/examples/zap"
 	"meanwhile/game"
-	"meanwhile/lab/match"
+	"meanwhile/gametest"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
 	"meanwhile/netsim"
-	"meanwhile/schema"
 	"meanwhile/server"
-	"meanwhile/snapshot"
 )
 
 var (
@@ -69,8 +69,8 @@ const (
 )
 
 // newMatch returns a match of n bots on one kind of network.
-func newMatch(rules *game.Rules, seed uint64, n, workers int, p netsim.Profile) (*match.Sim, error) {
-	s, err := match.NewSim(rules, seed, server.Config{})
+func newMatch(rules *game.Rules, seed uint64, n, workers int, p netsim.Profile) (*gametest.Sim, error) {
+	s, err := gametest.NewSim(rules, seed, server.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ const (
 
 // matchResult is what came out of one match.
 type matchResult struct {
-	q           match.Quality
+	q           gametest.Quality
 	divergences uint64
 	converged   error
 	restBytes   uint64
@@ -110,7 +110,7 @@ func playArena(seed uint64, p netsim.Profile, cfg client.Config, span time.Durat
 		return res, err
 	}
 	s.Client = cfg
-	s.Run(match.Warmup)
+	s.Run(gametest.Warmup)
 	s.Measure()
 	s.Run(span)
 	res.q = s.Quality()
@@ -125,7 +125,7 @@ func playArena(seed uint64, p netsim.Profile, cfg client.Config, span time.Durat
 // rest lets a match whose bots stand still run until every client holds exactly what the server says, and then for restFor in which the
 // world does not change by itself (in the arena packs come back and rounds end). It returns why the clients did not come to
 // hold it, and the bytes, with Overhead, of the datagrams that carried records meanwhile.
-func rest(s *match.Sim) (bytes uint64, err error) {
+func rest(s *gametest.Sim) (bytes uint64, err error) {
 	for range restTries {
 		for wait := time.Duration(0); ; wait += time.Second / 2 {
 			if err = s.Converged(); err == nil || wait >= catchUp {
@@ -159,7 +159,7 @@ func rest(s *match.Sim) (bytes uint64, err error) {
 }
 
 // fingerprint identifies the state of the whole world as clients may know it.
-func fingerprint(s *match.Sim) uint64 {
+func fingerprint(s *gametest.Sim) uint64 {
 	const prime = 1099511628211
 	h := s.Server.History()
 	sum := uint64(14695981039346656037)
@@ -197,7 +197,7 @@ func runArena(r *run) error {
 		if err != nil {
 			return err
 		}
-		var all []match.Quality
+		var all []gametest.Quality
 		var divergences, rest uint64
 		converged := true
 		for i, m := range got {
@@ -236,7 +236,7 @@ func number(b bool) int {
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // pool joins the qualities of several equally long matches. Quantiles are averaged, the worst second is the worst of all.
-func pool(all []match.Quality) (sum match.Quality) {
+func pool(all []gametest.Quality) (sum gametest.Quality) {
 	n := float64(len(all))
 	agreed := 0.0
 	for _, q := range all {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/geom"
-	"meanwhile/lab/rival"
+	"meanwhile/lab/baseline"
+	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 )
 
@@ -34,7 +34,7 @@ on. <b>wander_ppm</b> is by how much the rate of the client's crystal changes, e
 
 func clockPolicies() []string {
 	p := []string{ours}
-	for _, c := range rival.Clocks() {
+	for _, c := range baseline.Clocks() {
 		p = append(p, c.Name)
 	}
 	return p
@@ -69,7 +69,7 @@ func newOurClock() *ourClock {
 }
 
 // Exchange takes in a round trip as packets carry it: stamps of 32 bits in microseconds.
-func (c *ourClock) Exchange(x rival.Exchange) {
+func (c *ourClock) Exchange(x baseline.Exchange) {
 	if !c.seed {
 		c.seed = true
 		c.est.Seed(x.T3, x.T2) // the welcome carries the time in full
@@ -88,7 +88,7 @@ func (c *ourClock) Now(local clock.Time) (clock.Time, time.Duration, bool) {
 
 // paths are packets there and back, as two clocks date them.
 type trip struct {
-	rival.Exchange
+	baseline.Exchange
 	at clock.Time // true time at which the client notices the answer
 }
 
@@ -125,7 +125,7 @@ func clockTrips(seed uint64, p netsim.Profile, rate int, span, late time.Duratio
 			continue
 		}
 		noticed := at[0].Add(wait())
-		trips = append(trips, trip{rival.Exchange{T0: local(q.stamped), T1: q.arrived, T2: sent, T3: local(noticed)}, noticed})
+		trips = append(trips, trip{baseline.Exchange{T0: local(q.stamped), T1: q.arrived, T2: sent, T3: local(noticed)}, noticed})
 	}
 	slices.SortStableFunc(trips, func(a, b trip) int { return cmp.Compare(a.at, b.at) })
 	return trips, nil
@@ -146,7 +146,7 @@ type clockResult struct {
 	trail      []xy      // signed error in ms over seconds, thinned out
 }
 
-func runOneClock(c rival.Clock, trips []trip, span, within time.Duration, drift int, steady bool, local func(clock.Time) clock.Time) (res clockResult) {
+func runOneClock(c baseline.Clock, trips []trip, span, within time.Duration, drift int, steady bool, local func(clock.Time) clock.Time) (res clockResult) {
 	var last clock.Time
 	begun := false
 	good := clock.Time(-1) // since when the error is within
@@ -236,8 +236,8 @@ func runClock(r *run) error {
 		span, seeds = 60*time.Second, seeds[:1]
 		cases = []clockCase{{drift: 50}, {drift: 50, late: 8 * time.Millisecond}, {drift: 50, wander: 20}}
 	}
-	makers := map[string]func() rival.Clock{ours: func() rival.Clock { return newOurClock() }}
-	for _, c := range rival.Clocks() {
+	makers := map[string]func() baseline.Clock{ours: func() baseline.Clock { return newOurClock() }}
+	for _, c := range baseline.Clocks() {
 		makers[c.Name] = c.New
 	}
 	for _, p := range r.profiles {

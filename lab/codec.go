@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/lab/movement"
 	"meanwhile/lab/train"
-	"meanwhile/schema"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 )
 
 var codecExperiment = &experiment{

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"meanwhile/lab/movement"
-	"meanwhile/schema"
+	"meanwhile/netcode/schema"
 )
 
 // A recording and tables of one's own: trained, written, read and used; what is malformed is refused.

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/estimate"
 	"meanwhile/game"
+	"meanwhile/gametest"
 	"meanwhile/geom"
-	"meanwhile/lab/match"
-	"meanwhile/motion"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/estimate"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/snapshot"
 	"meanwhile/netsim"
 	"meanwhile/server"
-	"meanwhile/snapshot"
 )
 
 var entitiesExperiment = &experiment{
@@ -141,8 +141,8 @@ func crowdBudget(p netsim.Profile, updates int) (int, error) {
 
 // onlooker is the one client that looks at the crowd.
 type onlooker struct {
-	sim           *match.Sim
-	player        *match.Player
+	sim           *gametest.Sim
+	player        *gametest.Player
 	floor         time.Duration
 	rivals        []*crowdRival
 	own           crowdScore
@@ -354,7 +354,7 @@ func watch(p netsim.Profile, seed uint64, budget int, noBounds bool, rivals []st
 	if err != nil {
 		return nil, err
 	}
-	s, err := match.NewSim(rules, seed, server.Config{Budget: budget, NoBounds: noBounds})
+	s, err := gametest.NewSim(rules, seed, server.Config{Budget: budget, NoBounds: noBounds})
 	if err != nil {
 		return nil, err
 	}

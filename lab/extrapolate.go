@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/playout"
 	"meanwhile/netsim"
-	"meanwhile/playout"
 )
 
 var extrapolateExperiment = &experiment{

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/geom"
-	"meanwhile/lab/rival"
+	"meanwhile/lab/baseline"
+	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 )
 
@@ -41,7 +41,7 @@ const (
 
 func inputPolicies() []string {
 	p := []string{ours}
-	for _, l := range rival.Leads() {
+	for _, l := range baseline.Leads() {
 		p = append(p, l.Name)
 	}
 	return append(p, bestConstant, oracleLead)
@@ -49,7 +49,7 @@ func inputPolicies() []string {
 
 // The model's client and server.
 const (
-	inputPeriod  = rival.InputTick
+	inputPeriod  = baseline.InputTick
 	reportEvery  = 3   // ticks: 20 a second
 	reportBytes  = 500 // of a packet down, records included
 	inputHead    = 30  // bytes of a packet up without commands
@@ -71,13 +71,13 @@ type ourLead struct {
 	least time.Duration
 }
 
-func (o *ourLead) Exchange(x rival.Exchange) {
+func (o *ourLead) Exchange(x baseline.Exchange) {
 	if rtt := x.T3.Sub(x.T0) - x.T2.Sub(x.T1); o.least == 0 || rtt < o.least {
 		o.least = rtt
 	}
 }
 
-func (o *ourLead) Report(r rival.InputReport) {
+func (o *ourLead) Report(r baseline.InputReport) {
 	if r.Fresh {
 		o.Feedback(r.At, r.Acked, r.Slack)
 	}
@@ -86,14 +86,14 @@ func (o *ourLead) Report(r rival.InputReport) {
 func (o *ourLead) Move(dt time.Duration) time.Duration { return o.Lead.Move(dt, o.least) }
 
 // newLead returns a policy by name.
-func newLead(policy string) (rival.Lead, error) {
-	for _, l := range rival.Leads() {
+func newLead(policy string) (baseline.Lead, error) {
+	for _, l := range baseline.Leads() {
 		if l.Name == policy {
 			return l.New(), nil
 		}
 	}
 	if policy == oracleLead {
-		return &rival.FixedLead{Extra: 100 * time.Millisecond}, nil
+		return &baseline.FixedLead{Extra: 100 * time.Millisecond}, nil
 	}
 	l, err := client.NewLead(client.LeadConfig{})
 	return &ourLead{Lead: l}, err
@@ -127,7 +127,7 @@ type inputAnswer struct {
 type inputRun struct {
 	loop   netsim.Loop
 	path   *netsim.Path
-	lead   rival.Lead
+	lead   baseline.Lead
 	local  func(clock.Time) clock.Time
 	inputs []input // by tick
 	begin  clock.Time
@@ -158,7 +158,7 @@ type inputRun struct {
 func inputAt(t clock.Tick) clock.Time { return clock.Time(t) * clock.Time(inputPeriod) }
 
 // playInput lets a policy work on a path.
-func playInput(seed uint64, p netsim.Profile, l rival.Lead, rate int, span time.Duration) (*inputRun, error) {
+func playInput(seed uint64, p netsim.Profile, l baseline.Lead, rate int, span time.Duration) (*inputRun, error) {
 	path, err := netsim.NewPath(seed, p)
 	if err != nil {
 		return nil, err
@@ -286,13 +286,13 @@ func (r *inputRun) take(a inputAnswer) {
 			r.est.Seed(a.at, a.sent) // the welcome carries the time in full
 		}
 		r.est.Receive(a.at, a.sent.Stamp(), a.echo.Stamp(), a.sent.Sub(a.echoAt).Truncate(time.Microsecond))
-		r.lead.Exchange(rival.Exchange{T0: a.echo, T1: a.echoAt, T2: a.sent, T3: a.at})
+		r.lead.Exchange(baseline.Exchange{T0: a.echo, T1: a.echoAt, T2: a.sent, T3: a.at})
 	}
 	r.line.Update(a.tick, a.sent, inputPeriod)
 	if a.tick <= r.answer {
 		return
 	}
-	r.lead.Report(rival.InputReport{At: a.at, Fresh: a.fresh, Slack: a.slack, Newest: a.newest, Acked: a.acked, Starved: a.starved - r.starved})
+	r.lead.Report(baseline.InputReport{At: a.at, Fresh: a.fresh, Slack: a.slack, Newest: a.newest, Acked: a.acked, Starved: a.starved - r.starved})
 	r.answer, r.acked, r.starved = a.tick, max(r.acked, a.acked), a.starved
 }
 

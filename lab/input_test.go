@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/internal/golden"
-	"meanwhile/lab/rival"
+	"meanwhile/internal/verify/golden"
+	"meanwhile/lab/baseline"
 	"meanwhile/netsim"
 )
 
@@ -60,7 +60,7 @@ func TestInputRows(t *testing.T) {
 // starves always, and the constant that repairs it is found.
 func TestInputWhatIf(t *testing.T) {
 	ideal := netsim.Profile{Name: "ideal", Down: netsim.LinkConfig{Delay: 20 * time.Millisecond}, Up: netsim.LinkConfig{Delay: 20 * time.Millisecond}}
-	run, err := playInput(1, ideal, &rival.FixedLead{Extra: -20 * time.Millisecond}, 60, time.Minute)
+	run, err := playInput(1, ideal, &baseline.FixedLead{Extra: -20 * time.Millisecond}, 60, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,9 +75,9 @@ func TestInputWhatIf(t *testing.T) {
 	if best := run.best(); best.lead > 20 || best.starved > 0 {
 		t.Errorf("the best constant is %v ms with %d starved ticks", best.lead, best.starved)
 	}
-	if i := slices.IndexFunc(rival.Leads(), func(l struct {
+	if i := slices.IndexFunc(baseline.Leads(), func(l struct {
 		Name string
-		New  func() rival.Lead
+		New  func() baseline.Lead
 	}) bool {
 		return l.Name == bestConstant || l.Name == ours
 	}); i >= 0 {

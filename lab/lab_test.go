@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/internal/golden"
-	"meanwhile/lab/rival"
+	"meanwhile/internal/verify/golden"
+	"meanwhile/lab/baseline"
+	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 )
 
@@ -198,7 +198,7 @@ func TestRivalClocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range rival.Clocks() {
+	for _, c := range baseline.Clocks() {
 		one := c.New()
 		if _, _, ok := one.Now(0); ok {
 			t.Errorf("%s knows the time before it asked", c.Name)
@@ -342,7 +342,7 @@ func TestRivalPlayers(t *testing.T) {
 		"ryzom":             {200, 200},
 		"kansal-karandikar": {45, 56},
 	} {
-		for _, f := range rival.Players() {
+		for _, f := range baseline.Players() {
 			if f.Name != name {
 				continue
 			}
@@ -356,7 +356,7 @@ func TestRivalPlayers(t *testing.T) {
 			}
 		}
 	}
-	if len(rival.Players()) != 11 {
+	if len(baseline.Players()) != 11 {
 		t.Error("a rival without a test")
 	}
 }

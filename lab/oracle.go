@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 )
 
 // The oracle knows the whole stream in advance. On a grid of 50 ms by 2.5 ms it finds the delay over time with the least mean of all

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
+	"meanwhile/gametest"
 	"meanwhile/geom"
-	"meanwhile/lab/match"
+	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 )
 
@@ -68,7 +68,7 @@ func playOutages(seed uint64, p netsim.Profile, gap time.Duration, gaps int) (re
 			normal = since - gap
 		}
 	}
-	s.Run(match.Warmup)
+	s.Run(gametest.Warmup)
 	for i := range gaps {
 		s.Run(time.Duration(i) * 7 * time.Millisecond) // not always at one moment between two packets
 		from, leap, normal = s.Loop.Now(), 0, 0

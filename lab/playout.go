@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"meanwhile/lab/rival"
+	"meanwhile/lab/baseline"
+	"meanwhile/netcode/playout"
 	"meanwhile/netsim"
-	"meanwhile/playout"
 )
 
 var playoutExperiment = &experiment{
@@ -34,7 +34,7 @@ const tunedName = "-tuned"
 
 func playoutPolicies() []string {
 	p := []string{ours}
-	for _, f := range rival.Players() {
+	for _, f := range baseline.Players() {
 		if f.Shipped != 0 {
 			p = append(p, f.Name)
 		}
@@ -49,7 +49,7 @@ func playoutPolicies() []string {
 type variant struct {
 	policy  string
 	setting string
-	new     func() (rival.Player, error)
+	new     func() (baseline.Player, error)
 	beyond  time.Duration // how far beyond the newest snapshot it may draw
 }
 
@@ -59,7 +59,7 @@ func ourVariant(rate int, budget float64) variant {
 	if budget != 0 {
 		setting = "hitches_per_min " + short(budget)
 	}
-	return variant{ours, setting, func() (rival.Player, error) {
+	return variant{ours, setting, func() (baseline.Player, error) {
 		c, err := playout.New(playout.Config{Interval: time.Second / time.Duration(rate), Budget: budget})
 		return ourPlayer{c}, err
 	}, 0}
@@ -67,7 +67,7 @@ func ourVariant(rate int, budget float64) variant {
 
 // guessing is ours where what is drawn may be extrapolated.
 func guessing(rate int, beyond time.Duration) variant {
-	return variant{ours, "", func() (rival.Player, error) {
+	return variant{ours, "", func() (baseline.Player, error) {
 		c, err := playout.New(playout.Config{Interval: time.Second / time.Duration(rate), Extrapolate: beyond})
 		return ourPlayer{c}, err
 	}, beyond}
@@ -76,8 +76,8 @@ func guessing(rate int, beyond time.Duration) variant {
 // guess is how far the rows with extrapolation go.
 const guess = playout.MaxExtrapolate
 
-func rivalVariant(f rival.Family, policy string, rate int, knob float64) variant {
-	return variant{policy, f.Knob + " " + short(knob), func() (rival.Player, error) {
+func rivalVariant(f baseline.Family, policy string, rate int, knob float64) variant {
+	return variant{policy, f.Knob + " " + short(knob), func() (baseline.Player, error) {
 		return f.New(knob, time.Second/time.Duration(rate)), nil
 	}, 0}
 }
@@ -93,7 +93,7 @@ func (r *run) variants(rate int) []variant {
 			all = append(all, guessing(rate, guess))
 		}
 	}
-	for _, f := range rival.Players() {
+	for _, f := range baseline.Players() {
 		if f.Shipped != 0 && r.wants(f.Name) {
 			all = append(all, rivalVariant(f, f.Name, rate, f.Shipped))
 		}
@@ -254,7 +254,7 @@ are the settings of NAME-tuned in experiment playout. Ours has no such number to
 
 func tradeoffPolicies() []string {
 	p := []string{ours}
-	for _, f := range rival.Players() {
+	for _, f := range baseline.Players() {
 		if f.Low < f.High {
 			p = append(p, f.Name)
 		}
@@ -322,7 +322,7 @@ func runTradeoff(r *run) error {
 			}
 			lines = append(lines, line{name: ours, at: curve[ours]})
 		}
-		for _, f := range rival.Players() {
+		for _, f := range baseline.Players() {
 			if f.Low >= f.High || !r.wants(f.Name) {
 				continue
 			}

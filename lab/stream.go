@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/geom"
-	"meanwhile/lab/rival"
+	"meanwhile/lab/baseline"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/playout"
 	"meanwhile/netsim"
-	"meanwhile/playout"
 )
 
 // A stream is one flow of snapshots from a server to a client, as it arrived, and the client's frames.
@@ -164,7 +164,7 @@ type played struct {
 }
 
 // play runs a policy over the stream that may draw so far beyond the newest snapshot.
-func (s *stream) play(p rival.Player, beyond time.Duration) (res played) {
+func (s *stream) play(p baseline.Player, beyond time.Duration) (res played) {
 	next := 0
 	starved := 0
 	var last, furthest clock.Time

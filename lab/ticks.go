@@ -5,10 +5,10 @@ import (
 	"math"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/playout"
 	"meanwhile/netsim"
-	"meanwhile/playout"
 )
 
 var ticksExperiment = &experiment{

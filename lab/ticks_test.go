@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/internal/golden"
+	"meanwhile/internal/verify/golden"
+	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 )
 

@@ -1,10 +1,10 @@
 package lab
 
 import (
-	"meanwhile/clock"
 	"meanwhile/game"
+	"meanwhile/gametest"
 	"meanwhile/geom"
-	"meanwhile/lab/match"
+	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 	"meanwhile/server"
 )
@@ -27,7 +27,7 @@ const watchRate = 60
 
 // newWatch returns a match in which a real client looks over p at a runner, kind 0 with the given options, who is at where(tick) in each tick
 // and is told of 20 times a second.
-func newWatch(name string, seed uint64, p netsim.Profile, where func(clock.Tick) geom.Vec2, options ...game.KindOption) (*match.Sim, *match.Player, error) {
+func newWatch(name string, seed uint64, p netsim.Profile, where func(clock.Tick) geom.Vec2, options ...game.KindOption) (*gametest.Sim, *gametest.Player, error) {
 	runners, watchers := game.NewKind[watchedRunner]("runner", options...), game.NewKind[watcher]("watcher")
 	def := game.Definition[watcherCommand]{
 		Name: name, Rate: watchRate, Send: 20, Kinds: game.Kinds(runners, watchers),
@@ -46,7 +46,7 @@ func newWatch(name string, seed uint64, p netsim.Profile, where func(clock.Tick)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := match.NewSim(rules, seed, server.Config{})
+	s, err := gametest.NewSim(rules, seed, server.Config{})
 	if err != nil {
 		return nil, nil, err
 	}

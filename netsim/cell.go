@@ -4,8 +4,8 @@ import (
 	"errors"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
 )
 
 // Cell is a cellular link's capacity as a random process, in opportunities to deliver up to

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 )
 

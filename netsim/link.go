@@ -3,8 +3,8 @@ package netsim
 import (
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
 )
 
 // A Link is one direction of a path. It decides when each datagram arrives; it does not hold the bytes

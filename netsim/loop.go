@@ -3,7 +3,7 @@ package netsim
 import (
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 )
 
 // A Loop is virtual time: a queue of events, run in the order of their times and, at equal times, in

@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"meanwhile/clock"
-	"meanwhile/internal/golden"
+	"meanwhile/internal/verify/golden"
+	"meanwhile/netcode/clock"
 )
 
 func all() []Profile { return append(Profiles(), held[:]...) }

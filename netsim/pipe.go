@@ -1,6 +1,6 @@
 package netsim
 
-import "meanwhile/clock"
+import "meanwhile/netcode/clock"
 
 // MaxInFlight is how many datagrams a Pipe carries at once; more are dropped and counted.
 const MaxInFlight = 1 << 16

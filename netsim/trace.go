@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
 )
 
 // Limits of ReadTrace.

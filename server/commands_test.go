@@ -6,10 +6,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 // Whatever is lost, repeated or reordered, as long as no gap is longer than what commands precede their tick by: each command

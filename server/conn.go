@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
-	"meanwhile/interest"
-	"meanwhile/lane"
-	"meanwhile/rate"
-	"meanwhile/schema"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/interest"
+	"meanwhile/netcode/rate"
+	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 )
 
 // PlayerStats is what happened to one player's commands and packets.
@@ -52,7 +52,7 @@ type conn struct {
 	recv    wire.Received
 	log     wire.Log
 	view    *snapshot.View
-	lane    *lane.Sender
+	lane    *reliable.Sender
 	window  *rate.Window
 	rtt     rate.RTT
 	path    *rate.Capacity // what the way down carries
@@ -441,14 +441,14 @@ func (c *conn) encode(out *Outbox) {
 	reserve := 0
 	if laneDue { // events have a share of their own, and now and then room for a large one
 		if reserve = share / 4; p.Seq%4 == 0 {
-			reserve = min(lane.MinRoom, share*3/4)
+			reserve = min(reliable.MinRoom, share*3/4)
 		}
 	}
 	of := c.choose(&out.entries, due, outer, share-reserve, room, budget)
 	out.entries.End(w, p, now)
 	b := w.Bytes()
 	out.body = c.view.Untold(out.body, func(body []byte) bool { // a queue that is full is tried again with the next packet
-		return c.queue(lane.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Priority: vital, Body: body})
+		return c.queue(reliable.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Priority: vital, Body: body})
 	})
 	if p.Seq%4 == 0 {
 		share = room
@@ -659,7 +659,7 @@ func (c *conn) events(out *Outbox) {
 			}
 		}
 		out.body = w.Bytes()
-		m := lane.Message{Tick: e.Tick, Entity: actor, Kind: uint8(e.Event), Priority: plain, Body: out.body}
+		m := reliable.Message{Tick: e.Tick, Entity: actor, Kind: uint8(e.Event), Priority: plain, Body: out.body}
 		if s.rules.Urgent(e.Event) {
 			m.Priority = urgent
 		}
@@ -679,7 +679,7 @@ const (
 )
 
 // queue sends m on the lane. Events that give way to it are lost.
-func (c *conn) queue(m lane.Message) bool {
+func (c *conn) queue(m reliable.Message) bool {
 	before := c.lane.Dropped()
 	err := c.lane.Send(m)
 	lost := c.lane.Dropped() - before

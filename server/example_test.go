@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/server"
-	"meanwhile/wire"
 )
 
 type Walker struct {

@@ -6,7 +6,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/wire"
+	"meanwhile/netcode/wire"
 )
 
 // Whatever two datagrams a player sends, nothing panics, nothing grows, and another player's ant walks on as if it were alone.

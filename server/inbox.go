@@ -3,9 +3,9 @@ package server
 import (
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 // inbox keeps a player's commands until their turn comes. It has room for as many as wait at once, cmdWindow at most: a client is no further

@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"meanwhile/clock"
 	"meanwhile/game"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 // An inbox gives back each command that waits, once as often as it is asked, whatever comes in between, and knows which ticks came.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 // The crowd whose memory is measured: who walks, in three dimensions, and in the second world has something that changes by itself.

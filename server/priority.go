@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"meanwhile/motion"
-	"meanwhile/snapshot"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/snapshot"
 )
 
 // pace is how often one client is sent records of what moves, by how far away it is, and what it costs. Where the budget does not reach for

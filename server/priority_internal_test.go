@@ -6,11 +6,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/motion"
-	"meanwhile/snapshot"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/snapshot"
 )
 
 // From record to record, whatever is wanted and whichever of them are lost, the bound grows by no more than the time between them, so that the

@@ -3,8 +3,8 @@ package server
 import (
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
+	"meanwhile/netcode/clock"
 )
 
 // QueuedCredit is how much game time a player whose commands are queued may catch up on at once. Commands that stay away for longer are not run any

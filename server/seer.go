@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"meanwhile/game"
-	"meanwhile/rewind"
-	"meanwhile/snapshot"
+	"meanwhile/netcode/rewind"
+	"meanwhile/netcode/snapshot"
 )
 
 // seer answers what a player saw when it made the command that runs now.

@@ -18,14 +18,14 @@ import (
 	"fmt"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/game"
-	"meanwhile/interest"
-	"meanwhile/lane"
-	"meanwhile/rate"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/interest"
+	"meanwhile/netcode/rate"
+	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 	"meanwhile/session"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
 )
 
 // Limits and defaults.
@@ -216,7 +216,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	if len(name) > session.MaxName {
 		return 0, session.Welcome{}, fmt.Errorf("%w: %d bytes, at most %d", ErrName, len(name), session.MaxName)
 	}
-	sender, err := lane.NewSender(lane.Config{})
+	sender, err := reliable.NewSender(reliable.Config{})
 	if err != nil {
 		return 0, session.Welcome{}, err
 	}

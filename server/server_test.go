@@ -12,13 +12,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/lane"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 	"meanwhile/session"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
 )
 
 // ant is what players are, crumb what lies around, hive what everyone knows wherever it is.
@@ -163,8 +163,8 @@ type peer struct {
 	agreement wire.Agreement
 	seq       wire.Seq
 	store     *snapshot.Store
-	lane      lane.Receiver
-	events    []lane.Message
+	lane      reliable.Receiver
+	events    []reliable.Message
 	texts     snapshot.Texts
 	told      int // names that it was told
 	acked     clock.Tick

@@ -9,11 +9,11 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/lane"
-	"meanwhile/motion"
-	"meanwhile/schema"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 )
 
 // A world in which nothing has a place: everyone knows everything, events too.
@@ -278,7 +278,7 @@ func TestEventsOfADeafClientAreBounded(t *testing.T) {
 		n.tick(nil)
 	}
 	st, _ := n.s.Stats(p.id)
-	if _, c := n.s.find(p.id); c.lane.Pending() > lane.DefaultMaxParts || st.Events+st.EventsLost != 200*20 || st.EventsLost < 3000 {
+	if _, c := n.s.find(p.id); c.lane.Pending() > reliable.DefaultMaxParts || st.Events+st.EventsLost != 200*20 || st.EventsLost < 3000 {
 		t.Errorf("%d events wait, %d were queued, %d dropped", c.lane.Pending(), st.Events, st.EventsLost)
 	}
 }

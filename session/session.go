@@ -18,9 +18,9 @@ package session
 import (
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/internal/fault"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 // Version is the protocol that this package speaks. Peers whose versions differ do not understand

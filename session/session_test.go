@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/internal/golden"
+	"meanwhile/internal/verify/golden"
+	"meanwhile/netcode/clock"
 )
 
 var (

@@ -3,7 +3,7 @@ package transport
 import (
 	"sync"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 )
 
 // arrivals keeps the newest datagrams that came in until someone asks for them, or hands them on at

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 // A Carrier is what a transport can do for a Link. The Link calls SendDatagram from one goroutine,

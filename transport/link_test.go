@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"meanwhile/clock"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 // fake is a Carrier that does what a test says.

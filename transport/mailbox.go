@@ -3,7 +3,7 @@ package transport
 import (
 	"sync"
 
-	"meanwhile/wire"
+	"meanwhile/netcode/wire"
 )
 
 // A mailbox keeps the newest datagrams for a sender that may be blocked. Its buffers go round, so a

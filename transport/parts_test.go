@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"meanwhile/clock"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 func limit(n int) func() int { return func() int { return n } }

@@ -43,8 +43,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"meanwhile/clock"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 // ALPN is the application protocol of native clients, Path where WebTransport and WebSocket clients

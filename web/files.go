@@ -1,10 +1,10 @@
-// Package web holds the demo's arena page: hand-written HTML, CSS and JavaScript modules, drawn on Canvas 2D.
-// It needs app/js beside it, /meanwhile.json, /arena/map.json and, for the ghost of the truth, /truth.
+// Package web holds what a page loads to play: the library meanwhile.js, the Worker transport.js that it starts, and a page
+// for games that bring only a game.js. The bridge between the library and the engine is described at the head of meanwhile.js.
 package web
 
 import "embed"
 
-// Files are the page's files, to be served from the root of a site.
+// Files are meanwhile.js, transport.js and index.html, to be served from the root of a site.
 //
-//go:embed index.html style.css arena.js scene.js panel.js ribbon.js
+//go:embed meanwhile.js transport.js index.html
 var Files embed.FS

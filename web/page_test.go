@@ -1,300 +1,321 @@
 package web_test
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"io/fs"
+	"image/color"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
-	"meanwhile/app/js"
-	"meanwhile/app/site"
-	"meanwhile/examples/arena"
-	"meanwhile/host"
-	"meanwhile/internal/browser"
+	"meanwhile/internal/verify/browser"
 	"meanwhile/web"
 )
 
-// serve serves the arena's page with an engine that plays alone.
-func serve(t *testing.T) string {
-	mux := http.NewServeMux()
-	mux.Handle("/", http.FileServerFS(web.Files))
-	mux.Handle("/meanwhile.js", http.FileServerFS(js.Files))
-	mux.Handle("/testdata/", http.StripPrefix("/testdata", http.FileServer(http.Dir("../app/js/testdata"))))
-	mux.HandleFunc("/arena/map.json", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "../app/js/testdata/map.json") })
-	mux.HandleFunc("/meanwhile.json", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, `{"game": "arena", "local": true, "engine": "/testdata/arena.js", "schema": "1"}`)
-	})
-	s := httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	return s.URL
+// site serves a page that plays with a stand-in engine. config is /meanwhile.json and may change while it runs.
+type site struct {
+	*httptest.Server
+	mux *http.ServeMux
+
+	mu     sync.Mutex
+	config string
 }
 
-// near counts the pixels of the stage that are about this colour.
-func near(p *browser.Page, name string, r, g, b int) (n int) {
-	img := p.Screenshot(name)
-	for y := range img.Bounds().Max.Y - 110 {
-		for x := range img.Bounds().Max.X {
-			if x > 950 {
-				break
-			}
-			cr, cg, cb, _ := img.At(x, y).RGBA()
-			dr, dg, db := int(cr>>8)-r, int(cg>>8)-g, int(cb>>8)-b
-			if dr*dr+dg*dg+db*db < 400 {
-				n++
-			}
-		}
+func newSite(t *testing.T) *site {
+	s := &site{config: local, mux: http.NewServeMux()}
+	lib := http.FileServerFS(web.Files)
+	for _, name := range []string{"/meanwhile.js", "/transport.js", "/{$}"} {
+		s.mux.Handle(name, lib)
 	}
-	return n
+	for url, file := range map[string]string{
+		"/game.js": "../../examples/zap/web/game.js", "/open.html": "testdata/open.html", "/testdata/zap.js": "testdata/zap.js", "/testdata/bridge.js": "testdata/bridge.js",
+	} {
+		s.mux.HandleFunc(url, func(w http.ResponseWriter, r *http.Request) {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			w.Header().Set("Content-Type", map[string]string{".js": "text/javascript", ".html": "text/html"}[path.Ext(file)])
+			w.Write(b)
+		})
+	}
+	s.mux.HandleFunc("/meanwhile.json", func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if !strings.HasPrefix(s.config, "{") {
+			http.Error(w, s.config, http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, s.config)
+	})
+	s.Server = httptest.NewServer(s.mux)
+	t.Cleanup(s.Server.Close)
+	return s
 }
 
-func TestArena(t *testing.T) {
-	url := serve(t)
+func (s *site) set(config string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.config = config
+}
+
+// local plays without a server.
+const local = `{"game": "zap", "local": true, "engine": "/testdata/zap.js", "schema": "1"}`
+
+// notice is what the page says over the canvas, as an expression of the page.
+const notice = `(() => { const n = document.querySelector(".meanwhile-notice"); return n.classList.contains("quiet") ? "" : n.innerText.trim() })()`
+
+// The quickstart's page, word for word.
+func TestQuickstart(t *testing.T) {
+	s := newSite(t)
 	p := browser.New(t)
-	p.Open(url + "/?delay=110&loss=3&predict=0")
-	p.WaitFor("g.me && arena.tickNo > 0 && document.querySelectorAll('#scores li').length === 8")
+	p.Open(s.URL)
+	p.WaitFor("engine.commands.length > 3")
+	p.WaitFor(`getComputedStyle(document.querySelector(".meanwhile-notice")).opacity === "0"`) // the veil has faded
 
-	// What the address says reaches the engine and the controls.
-	var settings map[string]float64
-	p.Eval("Object.fromEntries(Object.entries(arena.settings).filter(([, v]) => typeof v === 'number'))", &settings)
-	for name, want := range map[string]float64{"delayMs": 110, "jitterMs": 0, "lossPct": 3, "predict": 0, "interpolate": 1, "lagcomp": 1, "autopilot": 1, "packets": 1} {
-		if settings[name] != want {
-			t.Errorf("setting %s is %v, want %v", name, settings[name], want)
-		}
-	}
-	if got := p.Text("label[for=delay] output"); got != "110 ms" {
-		t.Errorf("the slider reads %q", got)
-	}
-
-	// The engine knew the server's time before the first frame: what is measured is told all the same.
-	p.WaitFor("document.querySelector('.measure b').textContent !== ''")
-
-	// Each line says what the engine measures, in its own words.
-	p.Eval(`window.told = Object.getOwnPropertyDescriptor(g, "stats"); Object.defineProperty(g, "stats", { configurable: true, value: { ...g.stats, delayMs: 123.4, targetMs: 100.4, rttMinMs: 31,
-		ageMs: 77.6, clockBoundMs: 12.34, clockEstimatedMs: 3.456, leadMs: 41.2, correctionCm: 2.6, rttMs: 36.4, hitches: 5, entityHitches: 7, downBps: 12500, upBps: 2500, upCarriesBps: 5000 } })`, nil)
-	p.WaitFor(`(() => {
-		const want = { "Playout delay": "123 ms", "it aims at": "116 ms", "Newest record": "78 ms old", "Clock known to": "± 3.5 ms", "Command lead": "41 ms", "Correction": "3 cm", "Round trip": "36 ms",
-			"Hitches": "5", "of single ones": "7", "Down": "100 kbit/s", "Up": "20 of 40 kbit/s" }
-		const rows = [...document.querySelectorAll(".measure")].map(r => [r.firstChild.textContent, r.querySelector("b").textContent])
-		const wrong = rows.filter(([name, text]) => text !== want[name]).map(r => r.join(": "))
-		if (rows.length !== Object.keys(want).length) wrong.push(rows.length + " lines")
-		if (wrong.length) throw new Error(wrong.join("; "))
-		return true
-	})()`)
-	p.Eval(`Object.defineProperty(g, "stats", told)`, nil)
-
-	// And back: a preset and a switch change the engine and the address.
-	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "Train").click()`, nil)
-	p.Click("#predict")
-	p.WaitFor("arena.settings.delayMs === 70 && arena.settings.jitterMs === 140 && arena.settings.lossPct === 6 && arena.settings.predict === 1")
-	var query string
-	if p.Eval("location.search", &query); query != "?delay=70&loss=6&jitter=140" {
-		t.Errorf("the address is %s", query)
-	}
-
-	// The ghost is yellow, and only there when it is asked for.
-	if n := near(p, "plain", 0xe8, 0xb3, 0x39); n > 0 {
-		t.Errorf("%d yellow pixels without the ghost", n)
-	}
-	p.Click("#ghost")
-	p.WaitFor("document.getElementById('ghost').checked")
-	for end := time.Now().Add(30 * time.Second); ; { // drawn with the next truth
-		if n := near(p, "ghost", 0xe8, 0xb3, 0x39); n >= 30 {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("%d yellow pixels with the ghost", n)
+	// It fills the window and follows the own avatar: 40 metres across 1280 pixels are 32 a metre.
+	img := p.Screenshot("zap")
+	for _, at := range []struct {
+		x, y int
+		what string
+		want color.RGBA
+	}{
+		{640, 390, "the own avatar", color.RGBA{0x56, 0xb4, 0xe9, 255}},
+		{640 + 6*32, 400 - 10, "another avatar, 6 m to the right", color.RGBA{0xd7, 0xde, 0xe8, 255}},
+		{640 - 10*32, 400 - 6*32, "a gem, 10 m to the left and 6 m up", color.RGBA{0xe8, 0xb3, 0x39, 255}},
+		{20, 20, "the ground", color.RGBA{0x0b, 0x0f, 0x14, 255}},
+	} {
+		if r, g, b, _ := img.At(at.x, at.y).RGBA(); uint8(r>>8) != at.want.R || uint8(g>>8) != at.want.G || uint8(b>>8) != at.want.B {
+			t.Errorf("%s at %d, %d is %02x%02x%02x, want %02x%02x%02x", at.what, at.x, at.y, r>>8, g>>8, b>>8, at.want.R, at.want.G, at.want.B)
 		}
 	}
 
-	// A key takes over from the bot; the hint says how to play; the avatar goes where it is told.
-	if got := p.Text("#hint"); !strings.Contains(got, "A bot plays") {
-		t.Errorf("the hint says %q", got)
+	// W is up the screen, which is towards smaller y; W and D together are no faster than either.
+	var moved []float64
+	p.KeyDown("KeyW")
+	p.Eval("engine.commands.length = 0", nil)
+	p.WaitFor("engine.commands.length > 1")
+	if p.Eval("engine.commands.at(-1)", &moved); moved[1] != 0 || moved[2] != -1 {
+		t.Errorf("W moves by %v, want 0, -1", moved[1:3])
 	}
-	p.Press("KeyE")
-	p.WaitFor("!g.autopilot && arena.settings.autopilot === 0 && location.search.includes('bot=0')")
-	p.WaitFor("document.getElementById('hint').innerText.includes('crouch')")
-	p.Eval(`arena.sent = []; { const tick = arena.tick; arena.tick = b => { arena.sent.push([...new Float64Array(b.buffer)]); tick(b) } }`, nil)
-	p.MouseMove(478, 100)
 	p.KeyDown("KeyD")
-	p.KeyDown("Space")
-	p.MouseDown(browser.Left)
-	p.WaitFor("arena.sent.some(c => c[0] > 0 && c[1] === 1 && c[2] === 0 && c[5] === 1 && c[7] === 1 && c[3] < 0)")
+	p.Eval("engine.commands.length = 0", nil)
+	p.WaitFor("engine.commands.length > 1")
+	if p.Eval("engine.commands.at(-1)", &moved); moved[1] < 0.70 || moved[1] > 0.71 || moved[2] > -0.70 || moved[2] < -0.71 {
+		t.Errorf("W and D move by %v", moved[1:3])
+	}
+	p.KeyUp("KeyW")
 	p.KeyUp("KeyD")
-	p.KeyUp("Space")
-	p.MouseUp(browser.Left)
 
-	// Nothing runs over the edge or into its neighbour, and on screens of usual size all of the panel is in sight.
-	for _, size := range [][2]int{{1024, 768}, {1280, 800}, {1440, 900}, {1920, 1080}} {
-		p.Resize(size[0], size[1])
-		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width < innerWidth", size[0]))
-		var tight string
-		if p.Eval(tightness, &tight); tight != "" {
-			t.Errorf("at %v: %s", size, tight)
-		}
-		var over int
-		if p.Eval("document.getElementById('panel').scrollHeight - document.getElementById('panel').clientHeight", &over); over > 0 {
-			t.Errorf("at %v the panel is %d pixels too high", size, over)
-		}
+	// The mouse aims from the avatar, which is in the middle.
+	var aim float64
+	p.MouseMove(640, 700)
+	p.Eval("engine.commands.length = 0", nil)
+	p.WaitFor("engine.commands.length > 1")
+	if p.Eval("engine.commands.at(-1)[3]", &aim); aim < 1.55 || aim > 1.59 {
+		t.Errorf("the mouse below the avatar aims at %v, want pi/2", aim)
 	}
-
-	// Small screens have the panel behind a button.
-	p.Resize(390, 844)
-	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'hidden' && g.width === 390")
-	p.Click("#panelbutton")
-	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'visible'")
-	var tight string
-	if p.Eval(tightness, &tight); tight != "" {
-		t.Errorf("on a telephone: %s", tight)
-	}
-	p.Screenshot("phone")
 }
 
-// tightness tells, as an expression of the page, what of the panel leaves it to the right or reaches into what comes next.
-const tightness = `(() => {
-	const right = document.getElementById("panel").getBoundingClientRect().right, bad = []
-	for (const e of document.querySelectorAll("#presets button, .switch, .pick, .measure b")) {
-		if (e.getBoundingClientRect().right > right - 10 || e.scrollWidth > e.clientWidth + 1) bad.push(e.innerText + " is too wide")
-	}
-	const rows = [...document.querySelectorAll(".measure")], bottom = r => Math.max(...[...r.children].map(c => c.getBoundingClientRect().bottom))
-	for (let i = 1; i < rows.length; i++) {
-		if (rows[i].firstChild.getBoundingClientRect().top < bottom(rows[i - 1]) - 4) bad.push(rows[i].innerText + " stands on the line before")
-	}
-	return bad.join("; ")
-})()`
+func TestPage(t *testing.T) {
+	s := newSite(t)
+	p := browser.New(t)
+	p.Open(s.URL + "/open.html")
+	p.WaitFor("g.me")
 
-// live serves the demonstration: the arena with bots, and a page whose client is the real one.
-func live(t *testing.T) string {
-	program, err := site.Build(t.Context(), "client", "arena", io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := arena.Game.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := site.Listen(site.Config{
-		Addr: "127.0.0.1:0", Truth: true, Pages: []fs.FS{web.Files},
-		Host:     host.Config{Rules: rules, Bots: 7, Seed: 3},
-		Handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- s.Serve(ctx, program) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
+	t.Run("objects stay", func(t *testing.T) {
+		p.Eval("window.kept = {me: g.me, pos: g.me.pos, list: g.world.pilot, gem: g.world.gem[3]}", nil)
+		var x float64
+		p.Eval("g.me.pos.x", &x)
+		p.KeyDown("KeyD")
+		p.WaitFor(fmt.Sprintf("g.me.pos.x > %v + 1", x))
+		p.KeyUp("KeyD")
+		var same bool
+		p.Eval("kept.me === g.me && kept.pos === g.me.pos && kept.list === g.world.pilot && kept.gem === g.world.gem[3] && g.me === g.world.pilot[0] && g.me.mine && !g.world.pilot[1].mine", &same)
+		if !same {
+			t.Error("an object of the world was replaced")
+		}
+		var other struct{ Name, Ammo string }
+		p.Eval("({Name: g.world.pilot[1].name, Ammo: String(g.world.pilot[1].ammo)})", &other)
+		if other.Name != "bob" || other.Ammo != "undefined" {
+			t.Errorf("the other is %+v; its name is bob and its ammunition is not for us", other)
 		}
 	})
-	return s.URL()
+
+	t.Run("a world larger than the buffer", func(t *testing.T) {
+		p.Eval("engine.gems = 3000", nil)
+		p.WaitFor("g.world.gem.length === 3000")
+		p.Eval("engine.gems = 2", nil)
+		p.WaitFor("g.world.gem.length === 2 && g.world.gem[1].id === 21")
+	})
+
+	t.Run("a click between two ticks fires once", func(t *testing.T) {
+		p.Eval("engine.commands.length = 0; zaps.length = 0", nil)
+		p.Eval(`{ const c = document.querySelector("canvas"), e = { bubbles: true, button: 0, pointerId: 1, clientX: 900, clientY: 400 }
+			c.dispatchEvent(new PointerEvent("pointerdown", e)); c.dispatchEvent(new PointerEvent("pointerup", e)) }`, nil)
+		p.WaitFor("engine.commands.length > 5 && zaps.length > 0")
+		var fired []float64
+		p.Eval("engine.commands.filter(c => c[4]).map(c => c[0])", &fired)
+		if len(fired) != 1 || fired[0] <= 0 {
+			t.Errorf("commands that fire have press times %v, want one after 0", fired)
+		}
+		var now float64
+		if p.Eval("g.now", &now); len(fired) == 1 && (fired[0] > now || fired[0] < now-60_000) {
+			t.Errorf("pressed at %v, but it is %v", fired[0], now)
+		}
+		var zap struct {
+			N    int
+			Mine bool
+			To   struct{ X, Y float64 }
+		}
+		if p.Eval("({N: zaps.length, Mine: zaps[0].mine, To: zaps[0].to})", &zap); zap.N != 1 || !zap.Mine || zap.To.X == 0 {
+			t.Errorf("events %+v", zap)
+		}
+	})
+
+	t.Run("fingers", func(t *testing.T) {
+		p.Eval(`window.finger = (type, id, x, y) => document.querySelector("canvas").dispatchEvent(new PointerEvent(type,
+			{ bubbles: true, pointerType: "touch", pointerId: id, clientX: x, clientY: y }))`, nil)
+		// The left thumb moves: 26 px to the right of where it was put is half a stick.
+		p.Eval(`finger("pointerdown", 11, 200, 500); finger("pointermove", 11, 226, 500); engine.commands.length = 0`, nil)
+		p.WaitFor("engine.commands.some(c => c[1] === 0.5 && c[2] === 0 && c[4] === 0)")
+		// The right thumb aims, and fires when it is dragged far.
+		p.Eval(`finger("pointerdown", 12, 900, 500); finger("pointermove", 12, 900, 480); engine.commands.length = 0`, nil)
+		p.WaitFor("engine.commands.some(c => c[1] === 0.5 && Math.abs(c[3] + Math.PI / 2) < 1e-9 && c[4] === 0)")
+		p.Eval(`finger("pointermove", 12, 860, 500); engine.commands.length = 0`, nil)
+		p.WaitFor("engine.commands.some(c => Math.abs(c[3] - Math.PI) < 1e-9 && c[4] === 1)")
+		p.Eval(`finger("pointerup", 11, 226, 500); finger("pointerup", 12, 860, 500); engine.commands.length = 0`, nil)
+		p.WaitFor("engine.commands.some(c => c[1] === 0 && c[4] === 0)")
+		// A tap on the right fires once, at the place.
+		p.Eval(`engine.commands.length = 0; finger("pointerdown", 13, 1000, 400); finger("pointerup", 13, 1000, 400)`, nil)
+		p.WaitFor("engine.commands.length > 4")
+		var aims []float64
+		if p.Eval("engine.commands.filter(c => c[4]).map(c => c[3])", &aims); len(aims) != 1 || aims[0] < -0.01 || aims[0] > 0.01 {
+			t.Errorf("the tap to the right fired at %v, want once at 0", aims)
+		}
+	})
+
+	t.Run("without an avatar nobody is asked", func(t *testing.T) {
+		p.Eval("engine.gone = true", nil)
+		p.WaitFor("g.me === undefined")
+		var before, after int
+		p.Eval("asked", &before)
+		p.Eval("engine.commands.length = 0", nil)
+		p.WaitFor("engine.commands.length > 3 && engine.commands.every(c => c.every(v => v === 0))")
+		if p.Eval("asked", &after); after != before {
+			t.Errorf("g.command was asked %d times", after-before)
+		}
+		p.Eval("engine.gone = false", nil)
+		p.WaitFor("g.me")
+	})
+
+	t.Run("hidden", func(t *testing.T) {
+		p.Hide()
+		p.WaitFor("engine.settings.away === 1")
+		p.Show()
+		p.WaitFor("engine.settings.away === 0")
+	})
+
+	t.Run("resized", func(t *testing.T) {
+		p.Resize(500, 300)
+		p.WaitFor("g.width === 500 && g.canvas.width === 500 * devicePixelRatio && g.canvas.height === 300 * devicePixelRatio")
+		p.Resize(browser.Width, browser.Height)
+	})
+
+	t.Run("silence is said and taken back", func(t *testing.T) {
+		p.Eval("g.transport = 'websocket'; engine.state = 3", nil)
+		p.WaitFor(notice + ` === "Nothing from the server for 2.3 s"`)
+		p.Eval("engine.state = 1", nil)
+		p.WaitFor(notice + ` === ""`)
+	})
+
+	t.Run("settings", func(t *testing.T) {
+		var refused string
+		if p.Eval(`g.set("delayMs", 80) + g.set("nonsense", 1)`, &refused); refused != "there is no setting nonsense" {
+			t.Errorf("refused with %q", refused)
+		}
+		p.WaitFor("engine.settings.delayMs === 80")
+	})
+
+	t.Run("mistakes of the page are shown", func(t *testing.T) {
+		p.Eval("g.command = () => ({ aim: 'north' })", nil)
+		p.WaitFor(notice + ` === "g.command: aim is not a number"`)
+		p.Eval("g.draw = () => nothing.here()", nil)
+		p.WaitFor(notice + ` === "g.draw: ReferenceError: nothing is not defined"`)
+		p.WaitFor("engine.ticks > 0 && !g.stopped")
+		if got := p.Errors(); len(got) != 1 || !strings.Contains(got[0], "nothing is not defined") {
+			t.Errorf("errors %q", got)
+		}
+	})
+
+	t.Run("an engine that dies", func(t *testing.T) {
+		p.Eval("engine.dies = 'index out of range [3]'", nil)
+		p.WaitFor(notice + `.startsWith("The game stopped in this browser: index out of range [3]")`)
+		p.WaitFor("g.stopped")
+		if got := p.Errors(); len(got) != 1 {
+			t.Errorf("errors %q", got)
+		}
+	})
 }
 
-// What is measured is told, and follows the network: delay, age and bound on this machine and on LTE in a train, where the picture keeps
-// moving; an outage is said plainly.
-func TestMeasures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("NOT CHECKED with -short: half a minute of the panel's measures in a browser")
-	}
-	url := live(t)
-	p := browser.New(t) // after the site, so that it is closed before it
-	p.Open(url)
-	p.Eval(`(window.measure = name => {
-		const row = [...document.querySelectorAll(".measure")].find(r => r.firstChild.textContent === name)
-		return row.querySelector("b").textContent
-	}, window.number = name => parseFloat(measure(name).replace("±", "")), 0)`, nil)
-	p.WaitFor("globalThis.g?.me && g.world.player.length === 8 && number('Playout delay') > 0 && number('Clock known to') > 0")
-	// Small, beside the server, but for what this page sees the machine add: to round trips, and to the way of what comes down.
-	p.Eval("window.slowest = 0; { const draw = g.draw; g.draw = w => { draw(w); for (const f of g.packets) if (!f.up) slowest = Math.max(slowest, f.arrivedMs - f.sentMs || 0) } }", nil)
-	p.WaitLonger("number('Clock known to') < Math.max(8, g.stats.rttMs) && Math.max(number('Playout delay'), number('it aims at')) < 250 + slowest", 5*time.Minute)
-	for name, unit := range map[string]string{"Playout delay": " ms", "it aims at": " ms", "Newest record": " ms old", "Clock known to": " ms", "Command lead": " ms",
-		"Round trip": " ms", "Correction": " cm", "Down": " kbit/s", "Up": " kbit/s"} {
-		var got string
-		if p.Eval(fmt.Sprintf("measure(%q)", name), &got); !strings.HasSuffix(got, unit) || len(got) == len(unit) {
-			t.Errorf("%s reads %q, want a number of%s", name, got, unit)
+func TestStarting(t *testing.T) {
+	p := browser.New(t)
+	t.Run("a bot drives until someone touches a key", func(t *testing.T) {
+		p.Open(newSite(t).URL + "/open.html?autopilot")
+		p.WaitFor("g.me && engine.commands.length > 3")
+		var n int
+		if p.Eval("asked", &n); n != 0 {
+			t.Errorf("the page was asked for %d commands while a bot drives", n)
 		}
+		p.WaitFor("engine.config.settings.autopilot === 1 && g.autopilot")
+		p.Press("KeyW")
+		p.WaitFor("!g.autopilot && engine.settings.autopilot === 0 && asked > 0")
+	})
+	// What does not start says why in a sentence.
+	for _, c := range []struct{ name, config, want string }{
+		{"no server", "The room is closed for today.", "The room is closed for today."},
+		{"no engine", `{"game": "zap", "local": true, "engine": "/testdata/none.js"}`, "The game could not start:"},
+		{"no program", `{"game": "zap", "local": true, "wasm": "/none.wasm", "exec": "/testdata/zap.js"}`, "The game could not start:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t)
+			s.set(c.config)
+			p.Open(s.URL + "/open.html")
+			p.WaitFor("failure !== ''")
+			p.WaitFor(notice + fmt.Sprintf(".startsWith(%q)", c.want))
+			p.Errors() // the browser complains of what is missing as well
+		})
 	}
-	for _, name := range []string{"Hitches", "of single ones"} {
-		var got string
-		if p.Eval(fmt.Sprintf("measure(%q)", name), &got); strings.Trim(got, "0123456789") != "" || got == "" {
-			t.Errorf("%s reads %q, want a count", name, got)
-		}
-	}
-	p.WaitFor("measure('Down').includes(' of ')") // what the server takes the path to carry
+}
 
-	// A train: the path is at least 40 ms longer, and stands still now and then. What is measured can only be more than
-	// that path makes it, by as much as this machine is busy; app/internal/bridge holds it from both sides in virtual time.
-	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "LTE in a train").click()`, nil)
-	p.WaitFor("location.search === '?profile=lte-c' && g.stats.rttMs > 40")
-	p.WaitLonger("g.stats.clockBoundMs > 8 && number('Newest record') > 20", time.Minute) // what was known of the path before ages
-	p.WaitFor("number('Playout delay') > 170 && number('it aims at') > 170")
-	var ages int
-	p.Eval(`new Promise(done => {
-		const seen = new Set(), timer = setInterval(() => { seen.add(measure("Newest record")); if (seen.size > 5) { clearInterval(timer); done(seen.size) } }, 50)
-	})`, &ages)
-
-	// Others move, frame by frame; never through a wall.
-	var moved struct{ Frames, Moving, Through, Offered float64 }
-	p.Eval(`(async () => {
-		const walls = (await (await fetch("/arena/map.json")).json()).walls, draw = g.draw, last = new Map()
-		const inside = q => walls.some(w => q.pos.z < w.height - 0.1 && ["x", "y"].every((c, i) => q.pos[c] > w.min[i] + 0.1 && q.pos[c] < w.max[i] - 0.1))
-		const got = { Frames: 0, Moving: 0, Through: 0, Offered: 0 }
-		requestAnimationFrame(function offer() { if (got.Frames < 240) got.Offered++, requestAnimationFrame(offer) })
-		g.draw = world => {
-			draw(world)
-			for (const q of world.player) {
-				const was = last.get(q.id)
-				if (!q.mine && was && Math.hypot(q.pos.x - was.x, q.pos.y - was.y) > 1e-3) got.Moving++
-				if (inside(q)) got.Through++
-				last.set(q.id, { ...q.pos })
-			}
-			if (++got.Frames === 240) { g.draw = draw; window.walked = got }
-		}
-	})().then(() => 0)`, nil)
-	p.WaitLonger("window.walked", 5*time.Minute) // however few frames a busy machine draws, each that the browser offers is drawn
-	p.Eval("walked", &moved)
-	if moved.Moving < 240 || moved.Through > 0 || moved.Offered > moved.Frames+2 {
-		t.Errorf("of 240 frames: %+v", moved)
+// A real program in WebAssembly behind the bridge: it is fetched, starts, plays, and its panic is told.
+func TestWebAssembly(t *testing.T) {
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir+"/engine.wasm", "testdata/engine/main.go")
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-
-	// An outage is said, and that it is over. It is one of three seconds here, so that a busy machine draws some of it.
-	p.Eval(`window.notices = []
-	window.outages = []
-	window.outage = 0
-	{
-		const { notice, set } = g, show = notice.show
-		notice.show = function (kind, text, ...rest) {
-			if (text.startsWith("Nothing from the server for ")) outage = g.stats.silentMs
-			notices.push([text, outage])
-			return show.call(this, kind, text, ...rest)
-		}
-		g.set = (name, value) => name === "outageMs" ? (outages.push(value), set.call(g, name, 3000)) : set.call(g, name, value)
-	}`, nil)
-	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "1 s outage").click()`, nil)
-	p.WaitFor(`notices.some(([n]) => n.startsWith("Nothing from the server for "))`)
-	p.Screenshot("outage")
-	p.WaitFor(`notices.some(([n]) => n.startsWith("Nothing came for "))`)
-	p.WaitFor(`g.notice.box.classList.contains("quiet")`)
-	p.Screenshot("train")
-	// To the tenth of a second, as long as it was when it was drawn.
-	var untrue []any
-	if p.Eval("notices.filter(([n, ms]) => / for /.test(n) && (!(ms > 700) || !n.endsWith(` for ${(ms / 1000).toFixed(1)} s`)))", &untrue); len(untrue) > 0 {
-		t.Errorf("notices and milliseconds of silence: %v", untrue)
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
 	}
-	var outages []float64
-	if p.Eval("outages", &outages); len(outages) != 1 || outages[0] != 1000 {
-		t.Errorf("the button asks for outages of %v ms, want one of 1000", outages)
-	}
-
-	// A delay as games have it: a setting like all others.
-	p.Eval(`{ const s = document.getElementById("playout"); s.value = 200; s.dispatchEvent(new Event("input", { bubbles: true })) }`, nil)
-	p.WaitFor("location.search === '?profile=lte-c&playout=200' && Math.abs(g.stats.targetMs - 200) < 1")
-	p.Open(url + "?playout=350")
-	p.WaitFor("globalThis.g?.me && Math.abs(g.stats.targetMs - 350) < 1 && document.getElementById('playout').selectedOptions[0].text.includes('lobby')")
+	s := newSite(t)
+	s.mux.Handle("/engine.wasm", http.FileServer(http.Dir(dir)))
+	s.mux.Handle("/wasm_exec.js", http.FileServer(http.Dir(strings.TrimSpace(string(root))+"/lib/wasm")))
+	s.set(`{"game": "zap", "local": true, "wasm": "/engine.wasm", "schema": "1"}`)
+	p := browser.New(t)
+	p.Open(s.URL + "/open.html")
+	p.WaitFor("g.me && g.me.mine && g.me.name === 'ann' && g.stats.tick > 3 && !globalThis.__meanwhile")
+	p.KeyDown("KeyS")
+	p.WaitFor("g.me.pos.y > 1 && g.me.pos.x === 0")
+	p.KeyUp("KeyS")
+	p.Eval("g.set('die', 1)", nil)
+	p.WaitFor(notice + `.startsWith("The game stopped in this browser: panic: as the test asked")`)
+	p.Errors()
 }

@@ -22,7 +22,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	"meanwhile/app/js"
 	"meanwhile/game"
 	"meanwhile/host"
 	"meanwhile/session"
@@ -30,6 +29,7 @@ import (
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
 	ws "meanwhile/transport/websocket"
+	"meanwhile/web"
 )
 
 // Limits of HTTP.
@@ -264,7 +264,7 @@ func (s *Site) handler() http.Handler {
 	for pattern, h := range s.cfg.Handlers {
 		mux.Handle(pattern, h)
 	}
-	mux.Handle("/", s.ahead(&files{trees: append(append([]fs.FS(nil), s.cfg.Pages...), js.Files), log: s.log}))
+	mux.Handle("/", s.ahead(&files{trees: append(append([]fs.FS(nil), s.cfg.Pages...), web.Files), log: s.log}))
 	return headers(mux)
 }
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"meanwhile/app/site"
+	"meanwhile/demo"
 	"meanwhile/examples/arena"
 	"meanwhile/game"
-	"meanwhile/web"
 )
 
 // A gameEntry is a game that this program can serve.
@@ -29,9 +29,9 @@ type gameEntry struct {
 
 // games are those that there are.
 var games = []gameEntry{{
-	name: "arena", rules: arena.Game.Rules, pages: []fs.FS{web.Files},
+	name: "arena", rules: arena.Game.Rules, pages: []fs.FS{demo.Files},
 	handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
-	client:   "web/client", embedded: web.Client,
+	client:   "demo/client", embedded: demo.Client,
 }}
 
 // planned are games that are to come.

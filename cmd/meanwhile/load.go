@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/host"
+	"meanwhile/netcode/clock"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/host"
+	"meanwhile/netcode/clock"
 	"meanwhile/transport"
 	"meanwhile/transport/memory"
 )

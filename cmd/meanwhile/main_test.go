@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"meanwhile/examples/arena"
-	"meanwhile/internal/browser"
-	"meanwhile/wire"
+	"meanwhile/internal/verify/browser"
+	"meanwhile/netcode/wire"
 )
 
 func TestSentences(t *testing.T) {
@@ -72,8 +72,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// demo runs the demonstration until the test ends and returns its address.
-func demo(t *testing.T, args ...string) string {
+// startDemo runs the demonstration until the test ends and returns its address.
+func startDemo(t *testing.T, args ...string) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	r, w := io.Pipe()
 	var errs bytes.Buffer
@@ -103,7 +103,7 @@ func TestDemoAndLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: players over every transport play the demonstration, whose program must be built")
 	}
-	url := demo(t, "--bots", "2")
+	url := startDemo(t, "--bots", "2")
 	for name, want := range map[string]string{"": "arena.js", "arena/map.json": string(arena.MapJSON()), "meanwhile.json": `"game":"arena"`, "metrics": "meanwhile_rooms 0"} {
 		response, err := http.Get(url + name)
 		if err != nil {
@@ -142,7 +142,7 @@ func TestDemoInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: the demonstration plays in a browser")
 	}
-	url := demo(t)
+	url := startDemo(t)
 	p := browser.New(t)                     // after the site, so that it is closed before it
 	p.Open(url + "?transport=webtransport") // or WebSocket could win on a busy machine
 	p.WaitFor("g.me && g.transport === 'webtransport' && g.world.player.length === 8")

@@ -8,7 +8,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/schema"
+	"meanwhile/netcode/schema"
 )
 
 // put writes a command as the simulation integers in which it travels.

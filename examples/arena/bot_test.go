@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/gametest"
 	"meanwhile/geom"
-	"meanwhile/lab/match"
 	"meanwhile/netsim"
 	"meanwhile/server"
 )
@@ -58,13 +58,13 @@ func TestWays(t *testing.T) {
 }
 
 // crowd is a match of n bots, all on the same network.
-func crowd(t testing.TB, seed uint64, n int, p netsim.Profile) *match.Sim {
+func crowd(t testing.TB, seed uint64, n int, p netsim.Profile) *gametest.Sim {
 	t.Helper()
 	rules, err := Game.Rules()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := match.NewSim(rules, seed, server.Config{})
+	s, err := gametest.NewSim(rules, seed, server.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

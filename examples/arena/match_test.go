@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
 	"meanwhile/netsim"
-	"meanwhile/schema"
 	"meanwhile/server"
 )
 

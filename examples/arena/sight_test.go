@@ -4,11 +4,11 @@ import (
 	"testing"
 	"unsafe"
 
-	"meanwhile/clock"
 	"meanwhile/geom"
-	"meanwhile/schema"
-	"meanwhile/snapshot"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 )
 
 // What a player costs that comes into sight: everything that others learn of it, half of which (its score, its deaths, the crouch and

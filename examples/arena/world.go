@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"meanwhile/geom"
-	"meanwhile/schema"
+	"meanwhile/netcode/schema"
 )
 
 // Size of the arena in metres.

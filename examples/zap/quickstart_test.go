@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/internal/browser"
+	"meanwhile/internal/verify/browser"
 )
 
 // script returns the commands of the README's section "Your first game", with this repository in the place of ../meanwhile.

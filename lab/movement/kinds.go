@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"meanwhile/geom"
-	"meanwhile/schema"
+	"meanwhile/netcode/schema"
 )
 
 // Precision is what a kind keeps of a movement: words of schema's tags.

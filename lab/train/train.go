@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/lab/movement"
-	"meanwhile/schema"
-	"meanwhile/wire"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
 )
 
 // A histogram counts symbols; what follows a symbol as it is counts for the choice of damping only.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/internal/golden"
+	"meanwhile/internal/verify/golden"
 	"meanwhile/session"
 )
 

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 	"meanwhile/transport"
 )
 

@@ -7,11 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/transport"
 	"meanwhile/transport/internal/conntest"
 	"meanwhile/transport/memory"
-	"meanwhile/wire"
 )
 
 func open(t testing.TB, hello time.Duration) conntest.Network {

@@ -10,13 +10,13 @@ import (
 	"sync"
 	"testing"
 
-	"meanwhile/internal/browser"
+	"meanwhile/internal/verify/browser"
+	"meanwhile/netcode/wire"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/internal/conntest"
 	"meanwhile/transport/quic"
 	"meanwhile/transport/websocket"
-	"meanwhile/wire"
 )
 
 // page is the least that a page has to do, written from the description of package transport.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
 )

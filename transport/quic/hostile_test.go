@@ -20,12 +20,12 @@ import (
 	"github.com/quic-go/quic-go/quicvarint"
 	wt "github.com/quic-go/webtransport-go"
 
+	"meanwhile/netcode/wire"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/internal/conntest"
 	"meanwhile/transport/internal/overquic"
 	"meanwhile/transport/webtransport"
-	"meanwhile/wire"
 )
 
 // raw dials as somebody who does not use our client.

@@ -11,12 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/internal/conntest"
 	"meanwhile/transport/internal/overquic"
-	"meanwhile/wire"
 
 	"github.com/quic-go/quic-go"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
 	"meanwhile/transport"
 	"meanwhile/transport/websocket"
 )

@@ -19,11 +19,11 @@ import (
 
 	ws "github.com/coder/websocket"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/internal/conntest"
-	"meanwhile/wire"
 )
 
 // raw dials as somebody who does not use our client, and returns the server's end too.

@@ -1,4 +1,4 @@
-// Package bridge is the engine's side of a page: what app/js/meanwhile.js calls, version 1 of the bridge described at
+// Package bridge is the engine's side of a page: what web/meanwhile.js calls, version 1 of the bridge described at
 // its head, over package client. It knows nothing of WebAssembly: package app hands it numbers and bytes, and a test can do the same.
 //
 // Instants are milliseconds of the page's clock; clock.Time here is that times 1e6. Nothing blocks, and nothing is retained of
@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 
 	"meanwhile/client"
-	"meanwhile/clock"
 	"meanwhile/game"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/session"
-	"meanwhile/wire"
 )
 
 // Version is the version of the bridge.

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/clock"
 	"meanwhile/examples/zap"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/netsim"
 	"meanwhile/server"
 	"meanwhile/session"
-	"meanwhile/wire"
 )
 
 // world is a server and pages in virtual time.

@@ -4,10 +4,10 @@ import (
 	"math"
 
 	"meanwhile/client"
-	"meanwhile/clock"
-	"meanwhile/motion"
-	"meanwhile/schema"
-	"meanwhile/snapshot"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
 )
 
 const headFloats = 8

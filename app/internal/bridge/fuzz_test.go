@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"meanwhile/examples/zap"
+	"meanwhile/netcode/wire"
 	"meanwhile/server"
-	"meanwhile/wire"
 )
 
 // Whatever a server says, a page does not die of it.

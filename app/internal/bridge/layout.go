@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"meanwhile/schema"
+	"meanwhile/netcode/schema"
 )
 
 // kindLayout says how the floats of a kind or event are made into what the page is told.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"meanwhile/geom"
-	"meanwhile/schema"
+	"meanwhile/netcode/schema"
 )
 
 type rigid struct {

@@ -28,7 +28,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/host"
-	"meanwhile/internal/browser"
+	"meanwhile/internal/verify/browser"
 	"meanwhile/transport"
 )
 

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"meanwhile/client"
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/playout"
+	"meanwhile/netcode/wire"
 	"meanwhile/netsim"
-	"meanwhile/playout"
-	"meanwhile/wire"
 )
 
 // settings are what the page can change while it plays; they hold across connections.

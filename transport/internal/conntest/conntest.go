@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"meanwhile/clock"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/transport"
-	"meanwhile/wire"
 )
 
 // patience bounds every wait. It is generous: it says that something hangs, never that it is slow.

@@ -1,0 +1,10 @@
+// Package demo holds the demo's arena page: hand-written HTML, CSS and JavaScript modules, drawn on Canvas 2D.
+// It needs web beside it, /meanwhile.json, /arena/map.json and, for the ghost of the truth, /truth.
+package demo
+
+import "embed"
+
+// Files are the page's files, to be served from the root of a site.
+//
+//go:embed index.html style.css arena.js scene.js panel.js ribbon.js
+var Files embed.FS

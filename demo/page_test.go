@@ -1,0 +1,300 @@
+package demo_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/app/site"
+	"meanwhile/demo"
+	"meanwhile/examples/arena"
+	"meanwhile/host"
+	"meanwhile/internal/verify/browser"
+	"meanwhile/web"
+)
+
+// serve serves the arena's page with an engine that plays alone.
+func serve(t *testing.T) string {
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServerFS(demo.Files))
+	mux.Handle("/meanwhile.js", http.FileServerFS(web.Files))
+	mux.Handle("/testdata/", http.StripPrefix("/testdata", http.FileServer(http.Dir("../web/testdata"))))
+	mux.HandleFunc("/arena/map.json", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "../web/testdata/map.json") })
+	mux.HandleFunc("/meanwhile.json", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"game": "arena", "local": true, "engine": "/testdata/arena.js", "schema": "1"}`)
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// near counts the pixels of the stage that are about this colour.
+func near(p *browser.Page, name string, r, g, b int) (n int) {
+	img := p.Screenshot(name)
+	for y := range img.Bounds().Max.Y - 110 {
+		for x := range img.Bounds().Max.X {
+			if x > 950 {
+				break
+			}
+			cr, cg, cb, _ := img.At(x, y).RGBA()
+			dr, dg, db := int(cr>>8)-r, int(cg>>8)-g, int(cb>>8)-b
+			if dr*dr+dg*dg+db*db < 400 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func TestArena(t *testing.T) {
+	url := serve(t)
+	p := browser.New(t)
+	p.Open(url + "/?delay=110&loss=3&predict=0")
+	p.WaitFor("g.me && arena.tickNo > 0 && document.querySelectorAll('#scores li').length === 8")
+
+	// What the address says reaches the engine and the controls.
+	var settings map[string]float64
+	p.Eval("Object.fromEntries(Object.entries(arena.settings).filter(([, v]) => typeof v === 'number'))", &settings)
+	for name, want := range map[string]float64{"delayMs": 110, "jitterMs": 0, "lossPct": 3, "predict": 0, "interpolate": 1, "lagcomp": 1, "autopilot": 1, "packets": 1} {
+		if settings[name] != want {
+			t.Errorf("setting %s is %v, want %v", name, settings[name], want)
+		}
+	}
+	if got := p.Text("label[for=delay] output"); got != "110 ms" {
+		t.Errorf("the slider reads %q", got)
+	}
+
+	// The engine knew the server's time before the first frame: what is measured is told all the same.
+	p.WaitFor("document.querySelector('.measure b').textContent !== ''")
+
+	// Each line says what the engine measures, in its own words.
+	p.Eval(`window.told = Object.getOwnPropertyDescriptor(g, "stats"); Object.defineProperty(g, "stats", { configurable: true, value: { ...g.stats, delayMs: 123.4, targetMs: 100.4, rttMinMs: 31,
+		ageMs: 77.6, clockBoundMs: 12.34, clockEstimatedMs: 3.456, leadMs: 41.2, correctionCm: 2.6, rttMs: 36.4, hitches: 5, entityHitches: 7, downBps: 12500, upBps: 2500, upCarriesBps: 5000 } })`, nil)
+	p.WaitFor(`(() => {
+		const want = { "Playout delay": "123 ms", "it aims at": "116 ms", "Newest record": "78 ms old", "Clock known to": "± 3.5 ms", "Command lead": "41 ms", "Correction": "3 cm", "Round trip": "36 ms",
+			"Hitches": "5", "of single ones": "7", "Down": "100 kbit/s", "Up": "20 of 40 kbit/s" }
+		const rows = [...document.querySelectorAll(".measure")].map(r => [r.firstChild.textContent, r.querySelector("b").textContent])
+		const wrong = rows.filter(([name, text]) => text !== want[name]).map(r => r.join(": "))
+		if (rows.length !== Object.keys(want).length) wrong.push(rows.length + " lines")
+		if (wrong.length) throw new Error(wrong.join("; "))
+		return true
+	})()`)
+	p.Eval(`Object.defineProperty(g, "stats", told)`, nil)
+
+	// And back: a preset and a switch change the engine and the address.
+	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "Train").click()`, nil)
+	p.Click("#predict")
+	p.WaitFor("arena.settings.delayMs === 70 && arena.settings.jitterMs === 140 && arena.settings.lossPct === 6 && arena.settings.predict === 1")
+	var query string
+	if p.Eval("location.search", &query); query != "?delay=70&loss=6&jitter=140" {
+		t.Errorf("the address is %s", query)
+	}
+
+	// The ghost is yellow, and only there when it is asked for.
+	if n := near(p, "plain", 0xe8, 0xb3, 0x39); n > 0 {
+		t.Errorf("%d yellow pixels without the ghost", n)
+	}
+	p.Click("#ghost")
+	p.WaitFor("document.getElementById('ghost').checked")
+	for end := time.Now().Add(30 * time.Second); ; { // drawn with the next truth
+		if n := near(p, "ghost", 0xe8, 0xb3, 0x39); n >= 30 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("%d yellow pixels with the ghost", n)
+		}
+	}
+
+	// A key takes over from the bot; the hint says how to play; the avatar goes where it is told.
+	if got := p.Text("#hint"); !strings.Contains(got, "A bot plays") {
+		t.Errorf("the hint says %q", got)
+	}
+	p.Press("KeyE")
+	p.WaitFor("!g.autopilot && arena.settings.autopilot === 0 && location.search.includes('bot=0')")
+	p.WaitFor("document.getElementById('hint').innerText.includes('crouch')")
+	p.Eval(`arena.sent = []; { const tick = arena.tick; arena.tick = b => { arena.sent.push([...new Float64Array(b.buffer)]); tick(b) } }`, nil)
+	p.MouseMove(478, 100)
+	p.KeyDown("KeyD")
+	p.KeyDown("Space")
+	p.MouseDown(browser.Left)
+	p.WaitFor("arena.sent.some(c => c[0] > 0 && c[1] === 1 && c[2] === 0 && c[5] === 1 && c[7] === 1 && c[3] < 0)")
+	p.KeyUp("KeyD")
+	p.KeyUp("Space")
+	p.MouseUp(browser.Left)
+
+	// Nothing runs over the edge or into its neighbour, and on screens of usual size all of the panel is in sight.
+	for _, size := range [][2]int{{1024, 768}, {1280, 800}, {1440, 900}, {1920, 1080}} {
+		p.Resize(size[0], size[1])
+		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width < innerWidth", size[0]))
+		var tight string
+		if p.Eval(tightness, &tight); tight != "" {
+			t.Errorf("at %v: %s", size, tight)
+		}
+		var over int
+		if p.Eval("document.getElementById('panel').scrollHeight - document.getElementById('panel').clientHeight", &over); over > 0 {
+			t.Errorf("at %v the panel is %d pixels too high", size, over)
+		}
+	}
+
+	// Small screens have the panel behind a button.
+	p.Resize(390, 844)
+	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'hidden' && g.width === 390")
+	p.Click("#panelbutton")
+	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'visible'")
+	var tight string
+	if p.Eval(tightness, &tight); tight != "" {
+		t.Errorf("on a telephone: %s", tight)
+	}
+	p.Screenshot("phone")
+}
+
+// tightness tells, as an expression of the page, what of the panel leaves it to the right or reaches into what comes next.
+const tightness = `(() => {
+	const right = document.getElementById("panel").getBoundingClientRect().right, bad = []
+	for (const e of document.querySelectorAll("#presets button, .switch, .pick, .measure b")) {
+		if (e.getBoundingClientRect().right > right - 10 || e.scrollWidth > e.clientWidth + 1) bad.push(e.innerText + " is too wide")
+	}
+	const rows = [...document.querySelectorAll(".measure")], bottom = r => Math.max(...[...r.children].map(c => c.getBoundingClientRect().bottom))
+	for (let i = 1; i < rows.length; i++) {
+		if (rows[i].firstChild.getBoundingClientRect().top < bottom(rows[i - 1]) - 4) bad.push(rows[i].innerText + " stands on the line before")
+	}
+	return bad.join("; ")
+})()`
+
+// live serves the demonstration: the arena with bots, and a page whose client is the real one.
+func live(t *testing.T) string {
+	program, err := site.Build(t.Context(), "client", "arena", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := arena.Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := site.Listen(site.Config{
+		Addr: "127.0.0.1:0", Truth: true, Pages: []fs.FS{demo.Files},
+		Host:     host.Config{Rules: rules, Bots: 7, Seed: 3},
+		Handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- s.Serve(ctx, program) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL()
+}
+
+// What is measured is told, and follows the network: delay, age and bound on this machine and on LTE in a train, where the picture keeps
+// moving; an outage is said plainly.
+func TestMeasures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: half a minute of the panel's measures in a browser")
+	}
+	url := live(t)
+	p := browser.New(t) // after the site, so that it is closed before it
+	p.Open(url)
+	p.Eval(`(window.measure = name => {
+		const row = [...document.querySelectorAll(".measure")].find(r => r.firstChild.textContent === name)
+		return row.querySelector("b").textContent
+	}, window.number = name => parseFloat(measure(name).replace("±", "")), 0)`, nil)
+	p.WaitFor("globalThis.g?.me && g.world.player.length === 8 && number('Playout delay') > 0 && number('Clock known to') > 0")
+	// Small, beside the server, but for what this page sees the machine add: to round trips, and to the way of what comes down.
+	p.Eval("window.slowest = 0; { const draw = g.draw; g.draw = w => { draw(w); for (const f of g.packets) if (!f.up) slowest = Math.max(slowest, f.arrivedMs - f.sentMs || 0) } }", nil)
+	p.WaitLonger("number('Clock known to') < Math.max(8, g.stats.rttMs) && Math.max(number('Playout delay'), number('it aims at')) < 250 + slowest", 5*time.Minute)
+	for name, unit := range map[string]string{"Playout delay": " ms", "it aims at": " ms", "Newest record": " ms old", "Clock known to": " ms", "Command lead": " ms",
+		"Round trip": " ms", "Correction": " cm", "Down": " kbit/s", "Up": " kbit/s"} {
+		var got string
+		if p.Eval(fmt.Sprintf("measure(%q)", name), &got); !strings.HasSuffix(got, unit) || len(got) == len(unit) {
+			t.Errorf("%s reads %q, want a number of%s", name, got, unit)
+		}
+	}
+	for _, name := range []string{"Hitches", "of single ones"} {
+		var got string
+		if p.Eval(fmt.Sprintf("measure(%q)", name), &got); strings.Trim(got, "0123456789") != "" || got == "" {
+			t.Errorf("%s reads %q, want a count", name, got)
+		}
+	}
+	p.WaitFor("measure('Down').includes(' of ')") // what the server takes the path to carry
+
+	// A train: the path is at least 40 ms longer, and stands still now and then. What is measured can only be more than
+	// that path makes it, by as much as this machine is busy; app/internal/bridge holds it from both sides in virtual time.
+	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "LTE in a train").click()`, nil)
+	p.WaitFor("location.search === '?profile=lte-c' && g.stats.rttMs > 40")
+	p.WaitLonger("g.stats.clockBoundMs > 8 && number('Newest record') > 20", time.Minute) // what was known of the path before ages
+	p.WaitFor("number('Playout delay') > 170 && number('it aims at') > 170")
+	var ages int
+	p.Eval(`new Promise(done => {
+		const seen = new Set(), timer = setInterval(() => { seen.add(measure("Newest record")); if (seen.size > 5) { clearInterval(timer); done(seen.size) } }, 50)
+	})`, &ages)
+
+	// Others move, frame by frame; never through a wall.
+	var moved struct{ Frames, Moving, Through, Offered float64 }
+	p.Eval(`(async () => {
+		const walls = (await (await fetch("/arena/map.json")).json()).walls, draw = g.draw, last = new Map()
+		const inside = q => walls.some(w => q.pos.z < w.height - 0.1 && ["x", "y"].every((c, i) => q.pos[c] > w.min[i] + 0.1 && q.pos[c] < w.max[i] - 0.1))
+		const got = { Frames: 0, Moving: 0, Through: 0, Offered: 0 }
+		requestAnimationFrame(function offer() { if (got.Frames < 240) got.Offered++, requestAnimationFrame(offer) })
+		g.draw = world => {
+			draw(world)
+			for (const q of world.player) {
+				const was = last.get(q.id)
+				if (!q.mine && was && Math.hypot(q.pos.x - was.x, q.pos.y - was.y) > 1e-3) got.Moving++
+				if (inside(q)) got.Through++
+				last.set(q.id, { ...q.pos })
+			}
+			if (++got.Frames === 240) { g.draw = draw; window.walked = got }
+		}
+	})().then(() => 0)`, nil)
+	p.WaitLonger("window.walked", 5*time.Minute) // however few frames a busy machine draws, each that the browser offers is drawn
+	p.Eval("walked", &moved)
+	if moved.Moving < 240 || moved.Through > 0 || moved.Offered > moved.Frames+2 {
+		t.Errorf("of 240 frames: %+v", moved)
+	}
+
+	// An outage is said, and that it is over. It is one of three seconds here, so that a busy machine draws some of it.
+	p.Eval(`window.notices = []
+	window.outages = []
+	window.outage = 0
+	{
+		const { notice, set } = g, show = notice.show
+		notice.show = function (kind, text, ...rest) {
+			if (text.startsWith("Nothing from the server for ")) outage = g.stats.silentMs
+			notices.push([text, outage])
+			return show.call(this, kind, text, ...rest)
+		}
+		g.set = (name, value) => name === "outageMs" ? (outages.push(value), set.call(g, name, 3000)) : set.call(g, name, value)
+	}`, nil)
+	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "1 s outage").click()`, nil)
+	p.WaitFor(`notices.some(([n]) => n.startsWith("Nothing from the server for "))`)
+	p.Screenshot("outage")
+	p.WaitFor(`notices.some(([n]) => n.startsWith("Nothing came for "))`)
+	p.WaitFor(`g.notice.box.classList.contains("quiet")`)
+	p.Screenshot("train")
+	// To the tenth of a second, as long as it was when it was drawn.
+	var untrue []any
+	if p.Eval("notices.filter(([n, ms]) => / for /.test(n) && (!(ms > 700) || !n.endsWith(` for ${(ms / 1000).toFixed(1)} s`)))", &untrue); len(untrue) > 0 {
+		t.Errorf("notices and milliseconds of silence: %v", untrue)
+	}
+	var outages []float64
+	if p.Eval("outages", &outages); len(outages) != 1 || outages[0] != 1000 {
+		t.Errorf("the button asks for outages of %v ms, want one of 1000", outages)
+	}
+
+	// A delay as games have it: a setting like all others.
+	p.Eval(`{ const s = document.getElementById("playout"); s.value = 200; s.dispatchEvent(new Event("input", { bubbles: true })) }`, nil)
+	p.WaitFor("location.search === '?profile=lte-c&playout=200' && Math.abs(g.stats.targetMs - 200) < 1")
+	p.Open(url + "?playout=350")
+	p.WaitFor("globalThis.g?.me && Math.abs(g.stats.targetMs - 350) < 1 && document.getElementById('playout').selectedOptions[0].text.includes('lobby')")
+}

@@ -1,0 +1,34 @@
+package gametest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"meanwhile/netsim"
+)
+
+// A hundred bots in one world on a bad path: no state that any client takes in ever differs from the truth.
+//
+// seeds: P10 R46
+func TestHundredBotsNeverDiverge(t *testing.T) {
+	seeds, span := []uint64{1, 2}, 30*time.Second
+	if testing.Short() {
+		seeds, span = seeds[:1], 5*time.Second
+	}
+	for _, seed := range seeds {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			t.Parallel()
+			s := crowd(t, seed, 100, 1, netsim.Ocean)
+			s.Run(span)
+			if err := s.Diverged(); err != nil {
+				t.Fatalf("%v\nreplay: go test ./gametest -run '%s'", err, t.Name())
+			}
+			compared, old := s.Checked()
+			t.Logf("%d states compared, %d too old; bytes hash to %x", compared, old, s.Hash())
+			if compared < 100_000 {
+				t.Errorf("only %d states compared", compared)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package gametest_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/gametest"
+	"meanwhile/netsim"
+	"meanwhile/server"
+)
+
+// gaze is a run of a command: whose, and for which tick.
+type gaze struct {
+	me   game.ID
+	tick game.Tick
+}
+
+// watched returns the rules of the harbour and where it writes down what each run of a command sees: judged are those on the server, foreseen those of predictions.
+func watched(t *testing.T) (rules *game.Rules, judged, foreseen map[gaze][]string) {
+	judged, foreseen = map[gaze][]string{}, map[gaze][]string{}
+	def := harbour
+	var servers *game.World
+	def.Referee = func(w *game.World) { servers = w }
+	act := def.Act
+	def.Act = func(w *game.World, me game.ID, c helm) {
+		act(w, me, c)
+		all := ""
+		for id, s := range ships.Seen(w, me) {
+			all += fmt.Sprintln("ship", id, s.Side, s.Pos, s.Vel, s.Turn, s.Spin, s.Look)
+		}
+		for id, f := range ferries.Seen(w, me) {
+			all += fmt.Sprintln("ferry", id, f.Pos, f.Vel, f.Head, f.Rate)
+		}
+		for id, c := range crates.Seen(w, me) {
+			at, ok := w.SeenOn(me, c.On, c.Pos.At(0))
+			all += fmt.Sprintln("crate", id, at, ok)
+		}
+		runs := foreseen
+		if w == servers {
+			runs = judged
+		}
+		k := gaze{me, w.Tick()}
+		runs[k] = append(runs[k], all)
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules, judged, foreseen
+}
+
+// What players see of everything, whatever the words of its tags, is the same when the server judges their commands as when they were predicted, to the
+// bit: places, rotations, names of states, what is dead reckoned, and crates where their ferries were drawn. The exceptions are commands that came too late, for
+// which another one is run, and packets that were overtaken on their way, of which a command does not say whether they were there yet.
+func TestSeenByBothSides(t *testing.T) {
+	rules, judged, foreseen := watched(t)
+	sim, err := gametest.NewSim(rules, 3, server.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		profile netsim.Profile
+		least   float64
+	}{{netsim.LAN, 1}, {netsim.HotelWiFi, 0.98}, {netsim.Ocean, 0.95}}
+	for _, c := range cases {
+		if _, err := sim.Join("bot", c.profile, rules.Bot()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sim.Run(5 * time.Second)
+	clear(judged)
+	clear(foreseen)
+	sim.Run(25 * time.Second)
+	for i, p := range sim.Players() {
+		all, same := 0, 0
+		for k, runs := range foreseen {
+			server := judged[k]
+			if k.me != p.Me() || len(server)+len(runs) < 2 {
+				continue
+			}
+			all++
+			differs := 0
+			for _, run := range append(runs, server...) {
+				if run != runs[0] {
+					differs = 1
+				}
+			}
+			same += 1 - differs
+		}
+		share := float64(same) / float64(max(all, 1))
+		t.Logf("%s: %d of %d pictures are the same on both sides", cases[i].profile.Name, same, all)
+		if all < 500 || share < cases[i].least {
+			t.Errorf("%s: %.3f of %d, want %v", cases[i].profile.Name, share, all, cases[i].least)
+		}
+	}
+}
+
+// After an outage the picture lies behind the clock and catches up, and what is seen meanwhile is what the server judges by, to the bit, as far as it
+// rewinds. The exceptions are ticks for which no command was there in time, where another one is run.
+func TestSeenWhileCatchingUp(t *testing.T) {
+	rules, judged, foreseen := watched(t)
+	sim, err := gametest.NewSim(rules, 3, server.Config{Rewind: server.MaxRewind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := sim.Join("bot", netsim.LAN, rules.Bot()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sim.Run(8 * time.Second)
+	p := sim.Players()[0]
+	all, behind := 0, 0
+	for range 5 {
+		const gap = 600 * time.Millisecond
+		usual := p.Client.Stats().Delay
+		p.Cut(gap)
+		sim.Run(gap)
+		clear(judged)
+		clear(foreseen)
+		for range rules.Rate {
+			sim.Run(time.Second / time.Duration(rules.Rate))
+			st, _ := sim.Server.Stats(p.ID)
+			k := gaze{p.Me(), sim.Server.Tick()}
+			server, own := judged[k], foreseen[k]
+			if st.LastStarved == k.tick || len(server) == 0 || len(own) == 0 {
+				continue
+			}
+			all++
+			if p.Client.Stats().Delay > usual+50*time.Millisecond {
+				behind++
+			}
+			if server[0] != own[0] {
+				t.Errorf("tick %d, the delay is %v: predicted\n%s\nand judged by\n%s", k.tick, p.Client.Stats().Delay, own[0], server[0])
+			}
+		}
+		sim.Run(8 * time.Second)
+	}
+	t.Logf("%d ticks, in %d of them the picture was behind", all, behind)
+	if all < 100 || behind < 15 {
+		t.Errorf("%d ticks, in %d of them the picture was behind: the test tests little", all, behind)
+	}
+}

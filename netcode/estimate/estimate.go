@@ -1,0 +1,315 @@
+// Package estimate decides how much delay is worth its while.
+//
+// Whoever waits for something that arrives irregularly, be it snapshots to draw or commands to run, chooses a delay: a
+// long one is felt always, a short one now and then, as a hitch. Here the choice is a price. [Ages] turns arrivals into
+// the one signal that matters, how old the newest thing gets before the next one comes; [Estimator] keeps a forgetting
+// histogram of its worst values per half second and picks the delay v that minimises
+//
+//	v + price x (hitches a minute that v would have left)
+//
+// and moves the price until the hitches that really happen keep to a budget. [Overdue] slows a clock down before it
+// runs dry and [Slew] moves it towards its target.
+//
+// All are pure: they are told the time, allocate nothing after New, and give the same bits on every platform. They are
+// not safe for concurrent use.
+package estimate
+
+import (
+	"time"
+
+	"meanwhile/geom"
+	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+)
+
+// Properties of an Estimator.
+const (
+	// Block is the stretch of time of which the worst value counts once.
+	Block = 500 * time.Millisecond
+	// MaxTarget caps every target: beyond it something is an outage, and no delay is meant to bridge it.
+	MaxTarget = 500 * time.Millisecond
+
+	blocksPerMinute = float64(time.Minute / Block)
+	settled         = 10 // blocks until the histogram is believed
+)
+
+// Config tunes an Estimator. The zero Config is a sound default for snapshots 50 ms apart.
+type Config struct {
+	// Interval is the usual spacing of what arrives: until 5 seconds have been seen, the target is 2 intervals + 30 ms.
+	// Zero means 50 ms; at most MaxTarget.
+	Interval time.Duration
+	// Margin is added to each target. In [0, MaxTarget].
+	Margin time.Duration
+	// Budget is how many hitches a minute the price aims at, in [0, 60]. Zero means 1.2, which leaves about one: what is felt before the
+	// price has settled counts, too, and a little of outages. It is not used with FixedPrice.
+	Budget float64
+	// FixedPrice is how much delay one hitch a minute less is worth. Zero lets Budget move the price; at most
+	// MaxPrice.
+	FixedPrice time.Duration
+	// Start is the price that Budget begins to move, at most MaxPrice. Zero means StartPrice.
+	Start time.Duration
+	// Slows is how the clock that keeps the delay slows down for what is overdue, nil if it does not. What that bridges needs no
+	// delay: the price is then weighed against what each gap would have needed of it, see Overdue.Need.
+	Slows *Overdue
+}
+
+// The price of one hitch a minute, in delay: where it begins and how far the budget may move it.
+const (
+	StartPrice = 28 * time.Millisecond
+	MinPrice   = 6 * time.Millisecond
+	MaxPrice   = 300 * time.Millisecond
+
+	priceGain = 0.15 // change of the price's logarithm per hitch over budget, in the long run
+	// A match lasts minutes, and a price that moves so slowly learns little in one. It begins where a bad path needs it and moves three
+	// times as fast at first: on a good path it has come down within two minutes.
+	priceHaste, priceHastens = 2, 240 // blocks
+
+	// No delay spares an outage, but a longer one makes the standstill shorter: where many come, that is worth a little.
+	outageWeighs = 1. / 16
+)
+
+// An Estimator finds the delay above the floor that is worth it.
+type Estimator struct {
+	cfg     Config
+	hist    Histogram // of the blocks' worst values
+	needs   Histogram // of the delay that they need, where the clock slows down for them
+	price   float64   // nanoseconds
+	target  time.Duration
+	typical time.Duration
+
+	block   int64 // index of the block that is being filled
+	worst   time.Duration
+	filling bool
+
+	pending int     // hitches since the last observation
+	hitches float64 // hitches of the block
+	outages uint64
+	blocks  uint64
+}
+
+// New returns an Estimator that has seen nothing.
+func New(cfg Config) (*Estimator, error) {
+	e := &Estimator{cfg: cfg}
+	if cfg.Interval < 0 || cfg.Interval > MaxTarget {
+		return nil, fault.Errorf("estimate: Interval %v is outside [0, %v]", cfg.Interval, MaxTarget)
+	}
+	if cfg.Margin < 0 || cfg.Margin > MaxTarget {
+		return nil, fault.Errorf("estimate: Margin %v is outside [0, %v]", cfg.Margin, MaxTarget)
+	}
+	if !(cfg.Budget >= 0 && cfg.Budget <= 60) {
+		return nil, fault.Errorf("estimate: Budget %v a minute is outside [0, 60]", cfg.Budget)
+	}
+	if cfg.FixedPrice < 0 || cfg.FixedPrice > MaxPrice {
+		return nil, fault.Errorf("estimate: FixedPrice %v is outside [0, %v]", cfg.FixedPrice, MaxPrice)
+	}
+	if cfg.Start == 0 {
+		e.cfg.Start = StartPrice
+	}
+	if cfg.Start < 0 || cfg.Start > MaxPrice {
+		return nil, fault.Errorf("estimate: Start %v is outside [0, %v]", cfg.Start, MaxPrice)
+	}
+	if cfg.Slows != nil {
+		slows := *cfg.Slows
+		e.cfg.Slows = &slows
+	}
+	if e.cfg.Interval == 0 {
+		e.cfg.Interval = 50 * time.Millisecond
+	}
+	if e.cfg.Budget == 0 {
+		e.cfg.Budget = 1.2
+	}
+	e.Reset()
+	return e, nil
+}
+
+// Reset forgets everything, for a new path.
+func (e *Estimator) Reset() {
+	*e = Estimator{cfg: e.cfg, price: float64(e.cfg.Start)}
+	if e.cfg.FixedPrice > 0 {
+		e.price = float64(e.cfg.FixedPrice)
+	}
+	e.target = min(2*e.cfg.Interval+30*time.Millisecond+e.cfg.Margin, MaxTarget)
+}
+
+// Observe takes in one value x, seen at now: how long, above the floor, there was nothing newer. Values above MaxTarget
+// are outages: counted and not learned, and of the hitches reported since the last value little is held against
+// the price: one at most, and that at a sixteenth. Negative values count as 0. A now before that of an earlier call counts as that.
+func (e *Estimator) Observe(now clock.Time, x time.Duration) {
+	if block := int64(now) / int64(Block); !e.filling {
+		e.block = block
+	} else if block > e.block {
+		e.close()
+		e.block = block
+	}
+	e.filling = true
+	if x > MaxTarget {
+		e.outages++
+		e.hitches += float64(outageWeighs * float64(min(e.pending, 1)))
+		e.pending = 0
+		return
+	}
+	e.hitches += float64(e.pending)
+	e.pending = 0
+	e.worst = max(e.worst, x, 0)
+	if e.worst == 0 {
+		e.worst = 1 // a block with a value counts
+	}
+}
+
+// Hitch reports that n hitches were felt since the last observation.
+func (e *Estimator) Hitch(n int) { e.pending = min(max(e.pending+n, 0), 100) }
+
+// Excuse takes back the hitches reported since the last observation: their cause is not what is observed here.
+func (e *Estimator) Excuse() { e.pending = 0 }
+
+// close ends a block.
+func (e *Estimator) close() {
+	if e.worst > 0 { // otherwise the block held outages only
+		e.blocks++
+		e.hist.Add(e.worst)
+		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the target was not the price's choice
+			gain := float64(priceGain * (1 + priceHaste*priceHastens/(priceHastens+float64(e.blocks))))
+			step := float64(gain * (e.hitches - e.cfg.Budget/blocksPerMinute))
+			e.price = min(max(float64(e.price*geom.Exp(step)), float64(MinPrice)), float64(MaxPrice))
+		}
+		e.typical = e.hist.Quantile(0.5)
+		weigh := &e.hist
+		if e.cfg.Slows != nil {
+			weigh = &e.needs
+			if need := e.cfg.Slows.Need(e.worst, e.typical); need < e.worst {
+				weigh.Spread(need)
+			} else {
+				weigh.Add(need) // the usual, which is known well
+			}
+		}
+		if e.blocks >= settled {
+			e.target = min(weigh.Cheapest(float64(e.price*blocksPerMinute))+e.cfg.Margin, MaxTarget)
+		}
+	}
+	e.worst, e.hitches = 0, 0
+}
+
+// Target returns the delay above the floor that is worth it, at most MaxTarget.
+func (e *Estimator) Target() time.Duration { return e.target }
+
+// Typical returns the median of the blocks' worst values; 0 before the first block has ended.
+func (e *Estimator) Typical() time.Duration { return e.typical }
+
+// Price returns what one hitch a minute is worth now.
+func (e *Estimator) Price() time.Duration { return time.Duration(e.price) }
+
+// Settled reports whether enough was seen to base the target on it.
+func (e *Estimator) Settled() bool { return e.blocks >= settled }
+
+// Outages returns how many values were too large to learn from.
+func (e *Estimator) Outages() uint64 { return e.outages }
+
+// Buckets is the number of buckets of a Histogram.
+const Buckets = 64
+
+// edges are the buckets' upper bounds: 2 ms x 1.1^i, up to 810 ms.
+var edges = func() (e [Buckets]time.Duration) {
+	e[0] = 2 * time.Millisecond
+	for i := 1; i < Buckets; i++ {
+		e[i] = e[i-1] * 11 / 10
+	}
+	return e
+}()
+
+// forgetting is the least weight of a new value, 1 - exp(-Block/90 s): what is a minute and a half old has lost 63 % of its weight.
+const forgetting = 0.00554016
+
+// A Histogram holds the distribution of spans in buckets that grow by a tenth. The first values have equal weight; later
+// ones let the older fade, with a time constant of 180 values. The zero Histogram is empty.
+type Histogram struct {
+	weight [Buckets]float64 // sums to 1 once there is a value
+	n      uint32
+}
+
+// bucket returns the first bucket whose upper bound is not below x; what is above them all goes into the last.
+func bucket(x time.Duration) int {
+	lo, hi := 0, Buckets-1
+	for lo < hi {
+		if mid := (lo + hi) / 2; edges[mid] < x {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// Add takes in one value.
+func (h *Histogram) Add(x time.Duration) { h.weight[bucket(x)] += h.fade() }
+
+// spread is what the bucket of a value, its neighbours and theirs get of it.
+var spread = [5]float64{1. / 8, 1. / 4, 1. / 4, 1. / 4, 1. / 8}
+
+// Spread takes in one value as if it had been seen about a tenth smaller and larger, too: the tail of a distribution of which few values
+// are known has no gaps then.
+func (h *Histogram) Spread(x time.Duration) {
+	share, b := h.fade(), bucket(x)
+	for k, part := range spread {
+		h.weight[min(max(b+k-len(spread)/2, 0), Buckets-1)] += float64(share * part)
+	}
+}
+
+// fade makes room for one value and returns its weight.
+func (h *Histogram) fade() float64 {
+	share := max(1/float64(h.n+1), forgetting)
+	if h.n < 1<<31 {
+		h.n++
+	}
+	for i := range h.weight {
+		h.weight[i] = float64(h.weight[i] * (1 - share))
+	}
+	return share
+}
+
+// Len returns how many values were added.
+func (h *Histogram) Len() int { return int(h.n) }
+
+// Above returns the share of values above x, to the resolution of the buckets: those in the bucket of x do not count.
+func (h *Histogram) Above(x time.Duration) float64 {
+	sum := 0.0
+	for i := Buckets - 1; i > bucket(x); i-- {
+		sum += h.weight[i]
+	}
+	return min(sum, 1)
+}
+
+// Cheapest returns the span v, one of the buckets' bounds, with the least v + price x Above(v); the smallest of several. price is in
+// nanoseconds. An empty Histogram gives the smallest bound.
+func (h *Histogram) Cheapest(price float64) time.Duration {
+	best, cost := edges[Buckets-1], float64(edges[Buckets-1])
+	above := h.weight[Buckets-1]
+	for i := Buckets - 2; i >= 0; i-- {
+		if c := float64(edges[i]) + float64(price*above); c <= cost {
+			best, cost = edges[i], c
+		}
+		above += h.weight[i]
+	}
+	return best
+}
+
+// Quantile returns the span that the share q of values lies below, straight within a bucket. An empty Histogram gives 0.
+func (h *Histogram) Quantile(q float64) time.Duration {
+	if h.n == 0 {
+		return 0
+	}
+	q = min(max(q, 0), 1)
+	sum := 0.0
+	lower, most := time.Duration(0), time.Duration(0)
+	for i, w := range h.weight {
+		if w > 0 {
+			if sum+w >= q {
+				part := min(max((q-sum)/w, 0), 1)
+				return lower + time.Duration(float64(part*float64(edges[i]-lower)))
+			}
+			most = edges[i]
+		}
+		sum += w
+		lower = edges[i]
+	}
+	return most // the weights may sum to a little less than 1
+}

@@ -1,0 +1,105 @@
+package motion
+
+import (
+	"time"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+)
+
+// Ahead writes the values of group g of kind k at playout time t, after b, the newest record, is shown: places and directions go on as they
+// did, by their velocity where they have one (draw=hermite), else from a, the record before b, which may be nil; no further than most beyond
+// b. Everything else is held, as is what rests, what was cut and rotations in space. For kinds that nobody can hit (schema.Kind.Guessed).
+func Ahead(k *schema.Kind, g *schema.Group, a, b *State, t, most clock.TickFrac, dst []int64) {
+	Draw(k, g, b, nil, t, dst)
+	beyond := min(max(t-b.Shown(), 0), most, MaxForward*clock.FracPerTick)
+	if b.Rest || beyond == 0 {
+		return
+	}
+	ticks := int64(0)
+	if a != nil && a.Tick < b.Tick && b.Cut <= a.Tick && !Jumps(k, g, a.Vals, b.Vals) {
+		if ticks = int64(b.Tick - a.Tick); b.Start > a.Tick+1 && b.Start <= b.Tick {
+			ticks = int64(b.Tick - b.Start + 1)
+		}
+	}
+	for _, i := range g.Props {
+		p := &k.Props[i]
+		at := p.ObsAt - g.At
+		out := dst[at : at+p.Comps]
+		switch {
+		case p.Draw == schema.Hermite:
+			forward(k, g, p, b, beyond, out)
+		case p.Draw != schema.Linear || ticks == 0 || p.Class != schema.Pos && p.Turn == 0:
+		default:
+			for c := range out {
+				if p.Class == schema.View && c == 1 {
+					break // nobody looks up ever further
+				}
+				d := b.Vals[at+c] - a.Vals[at+c]
+				if p.Turn > 0 {
+					d = upward(d, p.Turn)
+				}
+				out[c] += d * schema.SubSteps * int64(beyond) / (ticks * clock.FracPerTick)
+				if p.Turn > 0 {
+					out[c] = mod(out[c], p.Turn*schema.SubSteps)
+				}
+			}
+		}
+	}
+}
+
+// A Fade hides that a guess was wrong. When a record comes that says something else of the moment that was drawn last, the picture goes on
+// from where it stood, and the difference fades. It is a state of the picture, not a function of records: for kinds that nobody can hit.
+// The zero Fade is ready to use.
+type Fade struct {
+	at     clock.TickFrac // of the last picture
+	now    clock.Time     // of it, on the clock of who looks at it
+	newest clock.Tick     // record that was held then
+	last   []int64        // what was drawn
+	off    []int64        // of that, what was not what records said
+}
+
+// fadeTime is the time constant with which a wrong guess fades.
+const fadeTime = 33 * time.Millisecond
+
+// Last returns the playout time of the last picture; ok is false before the first.
+func (f *Fade) Last() (t clock.TickFrac, ok bool) { return f.at, f.newest != 0 }
+
+// Reset forgets the last picture.
+func (f *Fade) Reset() { f.newest = 0 }
+
+// Draw turns dst, what records say of playout time t, into what is drawn. last is what they say now of the time of Last, not looked at
+// where there is none; newest the newest record; now the time of the picture, on any clock. What was cut since, or is further off
+// than the property's Warp, does not fade, nor what belongs to a picture of long ago.
+func (f *Fade) Draw(k *schema.Kind, g *schema.Group, newest *State, t clock.TickFrac, now clock.Time, last, dst []int64) {
+	dt := now.Sub(f.now)
+	keep := f.newest != 0 && newest.Cut <= f.newest && dt >= 0 && dt < fadeLong && len(f.off) == len(dst)
+	if len(f.off) != len(dst) {
+		f.off, f.last = make([]int64, len(dst)), make([]int64, len(dst))
+	}
+	for _, i := range g.Props {
+		p := &k.Props[i]
+		at := p.ObsAt - g.At
+		for c := at; c < at+p.Comps; c++ {
+			off := int64(0)
+			if keep && (p.Draw == schema.Linear || p.Draw == schema.Hermite) && (p.Class == schema.Pos || p.Turn > 0) && (p.Class != schema.View || c == at) {
+				if off = f.last[c] - last[c]; p.Turn > 0 {
+					off = upward(off, p.Turn*schema.SubSteps)
+				}
+				if p.Warp > 0 && max(off, -off) > p.Warp*schema.SubSteps {
+					off = 0
+				}
+				off = off * fadeTime.Microseconds() / (fadeTime + dt).Microseconds()
+			}
+			f.off[c] = off
+			if dst[c] += off; p.Turn > 0 {
+				dst[c] = mod(dst[c], p.Turn*schema.SubSteps)
+			}
+		}
+	}
+	f.at, f.now, f.newest = t, now, newest.Tick
+	copy(f.last, dst)
+}
+
+// fadeLong is how long ago the last picture may be at most.
+const fadeLong = 250 * time.Millisecond

@@ -1,0 +1,249 @@
+// Package predict runs a player's own commands at once and corrects the result when the server's answer
+// differs: a ring of commands and the states they led to, replay, and smoothing of what is drawn.
+//
+// A frame pushes the commands that are due and calls Catch, which runs them. What the server says of some earlier tick goes
+// to Confirm: if it is what was predicted, nothing happens, and otherwise its state takes the place of the wrong one and every
+// later command is run again, up to now. How commands and states look is the caller's affair, told by a Model.
+//
+//	base           done            last
+//	 |  confirmed   |  computed     |  newest command
+//	-+--------------+---------------+---> ticks
+//	   may be wrong   debt
+//
+// Invariants: base <= done <= last unless done is 0, which means that there is nothing to go on from; base never falls
+// except by Reset, so what the server says late or twice never moves a player back.
+package predict
+
+import (
+	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+)
+
+// RingTicks is how many ticks of commands and states a Predictor keeps.
+const RingTicks = 1024
+
+// MaxReplay is how many ticks one Confirm or Catch replays at most; the rest is left as debt for the next frame.
+const MaxReplay = 64
+
+// A Model says how states and commands of a game are handled.
+type Model[S, C any] interface {
+	// Copy makes dst equal to src, reusing dst's memory.
+	Copy(dst, src *S)
+	// Same reports whether the server's state equals the predicted one, bit for bit, in what the server sends.
+	Same(server, predicted *S) bool
+	// Adopt makes dst the server's state, with what the server does not send taken from the predicted one. dst may be the
+	// predicted one, and that may be a zero S.
+	Adopt(dst, server, predicted *S)
+	// Repeat makes dst the command that the server assumes for a tick where none arrived after src: no presses.
+	Repeat(tick clock.Tick, dst, src *C)
+	// Run turns the state before tick into the state after it. replay says that the tick ran before.
+	Run(tick clock.Tick, c *C, s *S, replay bool)
+}
+
+type slot[S, C any] struct {
+	tick  clock.Tick
+	cmd   C
+	state S
+	valid bool // state is computed
+}
+
+// A Predictor holds one player's commands and what they lead to. It is not safe for concurrent use.
+type Predictor[S, C any] struct {
+	m     Model[S, C]
+	ring  []slot[S, C]
+	last  clock.Tick // newest command
+	done  clock.Tick // newest state that is computed without a gap from base; 0: none
+	base  clock.Tick // newest confirmed state, 0: none
+	seen  clock.Tick // newest tick whose first run is over: later runs are replays
+	blank C
+	spare C
+}
+
+// New returns an empty Predictor. Its ring of RingTicks commands and states is all the memory that it takes.
+func New[S, C any](m Model[S, C]) *Predictor[S, C] {
+	return &Predictor[S, C]{m: m, ring: make([]slot[S, C], RingTicks)}
+}
+
+// Last returns the tick of the newest command, 0 before the first.
+func (p *Predictor[S, C]) Last() clock.Tick { return p.last }
+
+func (p *Predictor[S, C]) at(t clock.Tick) *slot[S, C] { return &p.ring[t%RingTicks] }
+
+// Push makes room for the command of a tick later than Last and returns it to be filled in. Ticks that are
+// skipped get what the server assumes, RingTicks/2 of them at most. Catch follows. For a tick that is not later, what
+// it returns is of no use to anyone.
+func (p *Predictor[S, C]) Push(t clock.Tick) *C {
+	if t <= p.last {
+		return &p.spare
+	}
+	if p.last != 0 && t > p.last+1 {
+		from := max(p.last+1, t-min(t, RingTicks/2))
+		src := &p.at(p.last).cmd
+		for s := from; s < t; s++ {
+			sl := p.at(s)
+			sl.tick, sl.valid = s, false
+			p.m.Repeat(s, &sl.cmd, src)
+			src = &sl.cmd
+		}
+	}
+	sl := p.at(t)
+	sl.tick, sl.valid = t, false
+	p.last = t
+	return &sl.cmd
+}
+
+// Command returns the command of a tick, nil if it is not kept.
+func (p *Predictor[S, C]) Command(t clock.Tick) *C {
+	if sl := p.at(t); t != 0 && sl.tick == t && t <= p.last {
+		return &sl.cmd
+	}
+	return nil
+}
+
+// State returns the predicted state after a tick, nil if there is none. While there is debt, ticks beyond it have none: what
+// was computed for them followed from a state that was wrong.
+func (p *Predictor[S, C]) State(t clock.Tick) *S {
+	if sl := p.at(t); t != 0 && t <= p.done && sl.tick == t && sl.valid {
+		return &sl.state
+	}
+	return nil
+}
+
+// Outcome says what a confirmed state meant for the prediction.
+type Outcome struct {
+	Stale     bool // no newer than one confirmed before, or too old to be compared: ignored
+	Unknown   bool // nothing had been predicted for that tick: taken over
+	Corrected bool // the prediction was wrong
+	Replayed  int  // ticks that were run again
+}
+
+// Confirm takes in the server's state after tick t. Wrong predictions are replaced and everything later is
+// run again, MaxReplay ticks at most; Catch continues.
+func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
+	if t <= p.base {
+		return Outcome{Stale: true}
+	}
+	if p.last >= RingTicks && t <= p.last-RingTicks {
+		return Outcome{Stale: true} // its place in the ring is that of a command which is still needed
+	}
+	predicted := p.State(t)
+	if predicted != nil && p.m.Same(server, predicted) {
+		p.base = t
+		return Outcome{}
+	}
+	o := Outcome{Corrected: predicted != nil, Unknown: predicted == nil}
+	sl := p.at(t)
+	if sl.tick != t { // no command of ours: the server ran ahead of us
+		sl.tick = t
+		p.m.Repeat(t, &sl.cmd, &p.blank)
+	}
+	if predicted == nil { // what the server does not send is at its newest in the newest state
+		if newest := p.State(p.done); newest != nil && newest != &sl.state {
+			p.m.Copy(&sl.state, newest)
+		}
+	}
+	p.m.Adopt(&sl.state, server, &sl.state)
+	sl.valid = true
+	p.base, p.done = t, t
+	p.last = max(p.last, t)
+	o.Replayed = p.Catch()
+	return o
+}
+
+// Catch computes states that are still missing up to the newest command, MaxReplay ticks at most, and
+// returns how many it ran.
+func (p *Predictor[S, C]) Catch() int {
+	n := 0
+	for p.done != 0 && p.done < p.last && n < MaxReplay {
+		t := p.done + 1
+		from, to := p.at(p.done), p.at(t)
+		if to.tick != t || from.tick != p.done {
+			p.done = 0 // the ring was overrun: wait for the next confirmed state
+			return n
+		}
+		p.m.Copy(&to.state, &from.state)
+		p.m.Run(t, &to.cmd, &to.state, t <= p.seen)
+		p.seen = max(p.seen, t)
+		to.valid = true
+		p.done = t
+		n++
+	}
+	return n
+}
+
+// Debt returns how many ticks Catch has still to compute; 0 while there is nothing to go on from.
+func (p *Predictor[S, C]) Debt() int {
+	if p.done == 0 {
+		return 0
+	}
+	return int(p.last - p.done)
+}
+
+// Done returns the newest tick whose state is computed, 0 if there is none.
+func (p *Predictor[S, C]) Done() clock.Tick { return p.done }
+
+// Base returns the newest confirmed tick.
+func (p *Predictor[S, C]) Base() clock.Tick { return p.base }
+
+// Truncate forgets the commands after tick t and what they led to, for a clock that was set: the next Push may be of tick t+1. A t
+// that is not older than Last changes nothing.
+func (p *Predictor[S, C]) Truncate(t clock.Tick) {
+	if t >= p.last {
+		return
+	}
+	p.last, p.done, p.seen = t, min(p.done, t), min(p.seen, t)
+	if p.base > t {
+		p.base, p.done = t, 0
+	}
+	if sl := p.at(t); sl.tick != t {
+		p.done = 0
+		sl.tick, sl.valid = t, false
+		p.m.Repeat(t, &sl.cmd, &p.blank)
+	}
+}
+
+// Reset forgets the states, for another avatar; commands stay.
+func (p *Predictor[S, C]) Reset() {
+	p.base, p.done = 0, 0
+	for i := range p.ring {
+		p.ring[i].valid = false
+	}
+}
+
+// A Smoother hides corrections: the error of what is drawn fades instead of jumping. The zero Smoother
+// is the default.
+type Smoother struct {
+	// Tau is the time constant of the fading in seconds; 0 means 0.1.
+	Tau float64
+	// Snap is the distance in metres beyond which the error is not hidden; 0 means 2.
+	Snap float64
+	err  geom.Vec3
+}
+
+// Add takes in that what is drawn would jump by d, from the old place minus the new one.
+func (s *Smoother) Add(d geom.Vec3) {
+	snap := s.Snap
+	if snap == 0 {
+		snap = 2
+	}
+	if s.err = s.err.Add(d); s.err.Len() > snap {
+		s.err = geom.Vec3{}
+	}
+}
+
+// Clear forgets the error, at teleports.
+func (s *Smoother) Clear() { s.err = geom.Vec3{} }
+
+// Step fades the error over dt seconds and returns what to add to the place that is drawn. The result does
+// not depend on how a span is divided into frames.
+func (s *Smoother) Step(dt float64) geom.Vec3 {
+	tau := s.Tau
+	if tau == 0 {
+		tau = 0.1
+	}
+	s.err = s.err.Mul(geom.Exp(-dt / tau))
+	return s.err
+}
+
+// Error returns what Step returned last.
+func (s *Smoother) Error() geom.Vec3 { return s.err }

@@ -1,0 +1,306 @@
+package rate
+
+import (
+	"time"
+
+	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+)
+
+// How a Capacity reacts, once per round: a round trip, and at least MinRound.
+const (
+	MinRound = 100 * time.Millisecond
+
+	// A queue of this much, in the least round trip of a round, is one that we cause or that leaves us no room; the rate
+	// shrinks. Below calmQueue it may grow.
+	fullQueue = 60 * time.Millisecond
+	calmQueue = 25 * time.Millisecond
+	// Loss beyond these shares in the last lossSpan packets. Radio loses a few per cent whatever is sent.
+	fullLoss = 0.15
+	calmLoss = 0.08
+	lossSpan = 32
+	// Beyond this a queue is full that shows no gradient any more, or there is nothing to carry at all: the rate becomes what gets through.
+	heavyLoss = 0.4
+
+	// mostOne bounds what of a queue is excused as the time that one packet takes.
+	mostOne = 120 * time.Millisecond
+
+	growth     = 21 // twentieths: 5 % a round
+	growthUnit = 20
+	shrink     = 17 // twentieths: by 15 % a round
+	// A queue must have lasted this many rounds and so long: a radio's pause is no lack of capacity.
+	fullRounds = 3
+	moonCuts   = 4 // after so many cuts a long path is believed to be long
+	longPath   = 500 * time.Millisecond
+	fullFor    = 700 * time.Millisecond
+	// When a queue makes it shrink and less was delivered, it goes there at once, less 1/drainShare to drain the queue, but not below a half.
+	drainShare = 8
+
+	shownParts = 4 // of what was delivered in a short time
+	shownPart  = time.Second / 16
+	shownFor   = 8 * time.Second // for one to two of these the most counts
+
+	carriedParts = 8 // of a second, over which what was delivered is added up
+	carriedPart  = time.Second / carriedParts
+)
+
+// CapacityConfig tunes a Capacity.
+type CapacityConfig struct {
+	// Floor and Ceiling bound the rate, Floor <= Ceiling, both in [MinBudget, MaxBudget].
+	Floor, Ceiling BytesPerSecond
+	// Start is the first rate. Zero means Ceiling: nearly every path carries it, and one that does not is found out
+	// within a round.
+	Start BytesPerSecond
+}
+
+// A Capacity estimates what rate a path carries, between a floor that is always sent and a ceiling that is never
+// exceeded. It watches the least round trip of each round for a queue that builds up, and losses; it shrinks the rate on either,
+// and lets it grow by 5 % a round only when the rate was really the limit: a path that was not asked for more has not shown
+// that it carries more. Nothing is ever sent as a probe.
+//
+// The zero Capacity is not usable. Not safe for concurrent use; owned by the connection.
+type Capacity struct {
+	cfg  CapacityConfig
+	rate int64
+
+	rtt      RTT
+	round    clock.Time // end of the present round
+	started  bool
+	least    time.Duration // round trip of the present round
+	samples  int
+	full     int // rounds in a row with a queue
+	fullAt   clock.Time
+	mark     int64         // what was delivered when the rate was last cut for a queue
+	before   time.Duration // queue at the last cut, if that was for a queue
+	cuts     int           // for want of capacity
+	limited  bool
+	draining clock.Time // no second cut before this
+
+	carried [carriedParts]int64 // bytes delivered, by part
+	part    int64               // index of the newest
+
+	quick       [shownParts]int64 // bytes delivered, by part
+	shownAt     int64
+	heard, mute clock.Time // of the newest packet, and of the newest after a pause
+	best        [2]int64   // most in quick, of the present and of the last shownFor
+	bestAt      clock.Time
+
+	largest int64 // packet delivered of late, in bytes
+
+	outcomes uint32 // of the last packets, bit set: lost
+	known    int    // how many
+	lost     int
+}
+
+// NewCapacity returns a Capacity at its starting rate.
+func NewCapacity(cfg CapacityConfig) (*Capacity, error) {
+	if err := cfg.Floor.validate("Floor"); err != nil {
+		return nil, err
+	}
+	if err := cfg.Ceiling.validate("Ceiling"); err != nil {
+		return nil, err
+	}
+	if cfg.Floor > cfg.Ceiling {
+		return nil, fault.Errorf("rate: Floor %d B/s is above Ceiling %d B/s", cfg.Floor, cfg.Ceiling)
+	}
+	if cfg.Start == 0 {
+		cfg.Start = cfg.Ceiling
+	}
+	if cfg.Start < cfg.Floor || cfg.Start > cfg.Ceiling {
+		return nil, fault.Errorf("rate: Start %d B/s is outside [Floor %d B/s, Ceiling %d B/s]", cfg.Start, cfg.Floor, cfg.Ceiling)
+	}
+	return &Capacity{cfg: cfg, rate: int64(cfg.Start)}, nil
+}
+
+// Rate returns the present estimate.
+func (c *Capacity) Rate() BytesPerSecond { return BytesPerSecond(c.rate) }
+
+// RTT returns the round-trip estimator that the samples feed.
+func (c *Capacity) RTT() *RTT { return &c.rtt }
+
+// Limited says that something was left unsent for lack of budget.
+func (c *Capacity) Limited() { c.limited = true }
+
+// Delivered takes in a packet of size bytes, with overhead, that is known at now to have arrived, and its round trip without the
+// peer's hold; a negative round trip is none.
+func (c *Capacity) Delivered(now clock.Time, size int, rtt time.Duration) {
+	c.outcome(false)
+	c.show(now, int64(max(size, 0)))
+	c.largest = max(c.largest, int64(size))
+	c.carry(now, int64(max(size, 0)))
+	if rtt >= 0 {
+		c.sample(now, rtt)
+	}
+	c.advance(now)
+}
+
+// Restart forgets all but the rate, for a clock that was set.
+func (c *Capacity) Restart() { *c = Capacity{cfg: c.cfg, rate: c.rate} }
+
+// Sample takes in a round trip that no newly delivered packet showed. Where the queue of the way back is known it should be taken off, or it is
+// taken for one of ours: see OneWay.
+func (c *Capacity) Sample(now clock.Time, rtt time.Duration) {
+	if rtt < 0 {
+		return
+	}
+	c.sample(now, rtt)
+	c.advance(now)
+}
+
+func (c *Capacity) sample(now clock.Time, rtt time.Duration) {
+	c.rtt.Sample(now, rtt)
+	if c.samples == 0 || rtt < c.least {
+		c.least = rtt
+	}
+	c.samples++
+}
+
+// Missing takes in a packet that is taken for lost.
+func (c *Capacity) Missing(now clock.Time) {
+	c.outcome(true)
+	c.advance(now)
+}
+
+func (c *Capacity) outcome(lost bool) {
+	if c.known == lossSpan {
+		c.lost -= int(c.outcomes >> (lossSpan - 1))
+	} else {
+		c.known++
+	}
+	c.outcomes <<= 1
+	if lost {
+		c.outcomes |= 1
+		c.lost++
+	}
+}
+
+// Loss returns the share of the last packets that were lost, at most 32 of them.
+func (c *Capacity) Loss() float64 {
+	if c.known < lossSpan/4 {
+		return 0
+	}
+	return float64(c.lost) / float64(c.known)
+}
+
+// Queue returns by how much the smoothed round trip exceeds that of the empty path.
+func (c *Capacity) Queue() time.Duration { return max(c.rtt.Smoothed()-c.rtt.Least(), 0) }
+
+func (c *Capacity) advance(now clock.Time) {
+	if !c.started {
+		c.started, c.round = true, now.Add(c.span())
+	}
+	if now < c.round || c.samples == 0 {
+		return
+	}
+	empty := c.rtt.Least()
+	if c.cuts < moonCuts { // a path that takes so long from the first packet on is full of them, or the moon's
+		empty = min(empty, longPath)
+	}
+	queue, loss := c.least-empty, c.Loss()
+	// On a slow path the time that one packet takes differs from that of another by more than a queue elsewhere.
+	one := min(time.Duration(c.largest)*time.Second/time.Duration(c.rate), mostOne)
+	c.largest -= c.largest / growthUnit
+	if queue > max(fullQueue, one) {
+		if c.full++; c.full == 1 {
+			c.fullAt = now
+		}
+	} else {
+		c.full = 0
+	}
+	full := (c.full >= fullRounds || c.cuts < moonCuts && empty == longPath && c.full > 1) && now.Sub(c.fullAt) >= fullFor
+	heavy := loss > heavyLoss && c.known >= lossSpan/2
+	switch {
+	case full || loss > fullLoss && c.known == lossSpan || heavy:
+		if now < c.draining { // the last cut has not shown yet
+			break
+		}
+		if full && c.cuts > 0 && queue > c.before-c.before/16 && c.before > 0 { // less did not shorten it: the path has become longer
+			c.rtt, c.full, c.before = RTT{}, 0, 0
+			break
+		}
+		if c.before = 0; full {
+			c.before = queue
+		}
+		rate, carried := c.rate*shrink/growthUnit, c.carry(now, 0)
+		switch {
+		case full:
+			c.mark = carried
+			rate = min(rate, carried-carried/drainShare)
+		case heavy:
+			rate = min(rate, c.rate-int64(float64(float64(c.rate)*loss)))
+		default: // where this much arrives, a little less is no cure for what is lost
+			rate = max(rate, min(c.rate, carried+carried/2))
+		}
+		most := c.rate / 2
+		if c.cuts == 0 && empty == longPath {
+			most = c.rate / 8 // the first rate was nobody's measurement
+		}
+		shown := c.shown()
+		rate = max(rate, most, min(c.rate, shown-shown/drainShare))
+		if full || heavy {
+			c.cuts++
+		}
+		c.rate = max(rate, int64(c.cfg.Floor))
+		c.draining = now.Add(min(c.rtt.Smoothed()+queue, MaxTimeout))
+		c.outcomes, c.known, c.lost = 0, 0, 0
+	case c.limited && queue < max(calmQueue, one/2) && loss < calmLoss:
+		grown := c.rate*growth/growthUnit + 1
+		if c.mark > 0 && grown > c.mark-c.mark/10 && grown < 2*c.mark { // where a queue came of it the last time: no haste
+			grown = c.rate + c.rate/100 + 1
+		}
+		c.rate = min(grown, int64(c.cfg.Ceiling))
+	}
+	c.limited, c.samples = false, 0
+	c.round = now.Add(c.span())
+}
+
+// carry adds bytes delivered at now and returns those of the last second.
+func (c *Capacity) carry(now clock.Time, bytes int64) (sum int64) {
+	part := max(int64(now)/int64(carriedPart), c.part)
+	for range min(part-c.part, carriedParts) {
+		c.part++
+		c.carried[c.part%carriedParts] = 0
+	}
+	c.part = part
+	c.carried[part%carriedParts] += bytes
+	for _, b := range c.carried {
+		sum += b
+	}
+	return sum
+}
+
+// show adds bytes delivered at now to what the path has shown to carry in a short time. A path that stood still and then delivers at once what
+// had piled up is a radio's: it carries more than it is asked for, and a lower rate would not have shortened the queue. What is learned only after
+// a pause of acknowledgements says nothing of when it arrived.
+func (c *Capacity) show(now clock.Time, bytes int64) {
+	if since := now.Sub(c.heard); since > shownPart {
+		c.mute = now
+	}
+	c.heard = now
+	if now == c.mute {
+		return
+	}
+	part := max(int64(now)/int64(shownPart), c.shownAt)
+	for range min(part-c.shownAt, shownParts) {
+		c.shownAt++
+		c.quick[c.shownAt%shownParts] = 0
+	}
+	c.shownAt = part
+	c.quick[part%shownParts] += bytes
+	if now.Sub(c.bestAt) > shownFor {
+		c.best[1], c.best[0], c.bestAt = c.best[0], 0, now
+	}
+	var sum int64
+	for _, b := range c.quick {
+		sum += b
+	}
+	c.best[0] = max(c.best[0], sum)
+}
+
+// shown returns the highest rate at which the path was seen to deliver for shownParts*shownPart, of late.
+func (c *Capacity) shown() int64 {
+	return max(max(c.best[0], c.best[1])-c.largest, 0) * int64(time.Second) / int64(shownParts*shownPart)
+}
+
+// span is the length of a round.
+func (c *Capacity) span() time.Duration { return max(min(c.rtt.Smoothed(), MaxTimeout), MinRound) }

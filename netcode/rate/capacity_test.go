@@ -1,0 +1,228 @@
+package rate
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
+	"meanwhile/netsim"
+	"pgregory.net/rapid"
+)
+
+func TestCapacityConfig(t *testing.T) {
+	for _, c := range []struct {
+		cfg  CapacityConfig
+		want string
+	}{
+		{CapacityConfig{}, "Floor 0 B/s is outside"},
+		{CapacityConfig{Floor: 1000}, "Ceiling 0 B/s is outside"},
+		{CapacityConfig{Floor: 1000, Ceiling: 500}, "Floor 1000 B/s is above Ceiling 500 B/s"},
+		{CapacityConfig{Floor: 1000, Ceiling: 5000, Start: 6000}, "Start 6000 B/s is outside [Floor 1000 B/s, Ceiling 5000 B/s]"},
+	} {
+		if _, err := NewCapacity(c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.cfg, err, c.want)
+		}
+	}
+}
+
+// flood is a server that always has more to send than the rate allows, 20 times a second, over a path on which the client answers each
+// datagram at once.
+type flood struct {
+	rate, rtt float64 // means after 5 s: B/s delivered with overhead, ms
+	final     BytesPerSecond
+	maxWindow int // bytes in any second
+}
+
+func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds int) flood {
+	path, err := netsim.NewPath(3, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := NewCapacity(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, _ := NewWindow(c.Rate())
+	type packet struct {
+		sent clock.Time
+		size int
+		done bool
+	}
+	var (
+		log     []packet
+		gate    Gate
+		checked int
+		loop    netsim.Loop
+		out     flood
+		acks    int
+	)
+	buf := make([]byte, 1200)
+	finish := func(i int) bool {
+		if log[i].done {
+			return false
+		}
+		log[i].done = true
+		gate.Done(log[i].size)
+		return true
+	}
+	loop.Every(0, 50*time.Millisecond, func() bool {
+		now := loop.Now()
+		for checked < len(log) && (log[checked].done || now.Sub(log[checked].sent) > c.RTT().Timeout()) {
+			if finish(checked) {
+				c.Missing(now)
+			}
+			checked++
+		}
+		if w.SetBudget(c.Rate()) != nil {
+			t.Fatal("rate out of bounds")
+		}
+		// A packet each time: a twentieth of the rate, as far as the window and the gate allow.
+		// and 200 B at least, more rarely.
+		size := min(max(int(c.Rate())/20-wire.Overhead, 200), 1150)
+		if demand > 0 && demand < size {
+			size = demand
+		} else {
+			c.Limited()
+		}
+		if w.Room(now) < size || !gate.Open(size, c.Rate(), c.RTT().Least()) {
+			return true
+		}
+		w.Spend(now, size)
+		gate.Sent(size)
+		out.maxWindow = max(out.maxWindow, w.Used(now))
+		buf[0], buf[1], buf[2] = byte(len(log)), byte(len(log)>>8), byte(len(log)>>16)
+		log = append(log, packet{sent: now, size: size})
+		path.Down.Push(now, buf[:size])
+		return true
+	})
+	loop.Every(0, time.Millisecond, func() bool {
+		now := loop.Now()
+		for {
+			data, at, ok := path.Down.Pop(now)
+			if !ok {
+				break
+			}
+			path.Up.Push(at, data[:20])
+			if at > 5e9 {
+				out.rate += float64(len(data)+wire.Overhead) / float64(seconds-5)
+			}
+		}
+		for {
+			data, at, ok := path.Up.Pop(now)
+			if !ok {
+				break
+			}
+			i := int(data[0]) | int(data[1])<<8 | int(data[2])<<16
+			rtt := at.Sub(log[i].sent)
+			finish(i)
+			c.Delivered(at, log[i].size+wire.Overhead, rtt)
+			if at > 5e9 {
+				acks++
+				out.rtt += float64(rtt) / 1e6
+			}
+		}
+		return true
+	})
+	loop.Run(clock.Time(seconds) * 1e9)
+	out.rtt /= float64(max(acks, 1))
+	out.final = c.Rate()
+	return out
+}
+
+// The estimate leaves paths alone that carry the ceiling, whatever they lose or jitter, and finds the rate of those that do not, with
+// a short queue.
+func TestCapacityOnPaths(t *testing.T) {
+	for _, c := range []struct {
+		p        netsim.Profile
+		ceiling  int     // kbit/s
+		min, max float64 // delivered after the first 5 s, kbit/s
+		rtt      float64 // mean, ms, at most
+	}{
+		{netsim.Fiber, 64, 63, 64.1, 30},
+		{netsim.HotelWiFi, 64, 62, 64.1, 50},
+		{netsim.BurstLoss, 64, 60, 64.1, 60},
+		{netsim.CityLTE, 64, 57, 64.1, 100},
+		{netsim.UrbanLTE, 64, 57, 64.1, 110},
+		{netsim.TrainLTE, 64, 45, 64.1, 300}, // an uplink that stops for seconds
+		{netsim.EVDO, 64, 40, 64.1, 300},
+		{netsim.LAN, 64, 63, 64.1, 3},
+		{netsim.Ocean, 64, 55, 64.1, 180}, // loses 5 %
+		// 240 ms and 187 ms to send 242 B down and 62 B up are the empty path; the rest is queue.
+		{netsim.Modem, 64, 11.5, 13.1, 600},
+		{netsim.Modem, 512, 11.5, 13.1, 620},
+		{netsim.Held(4), 64, 60, 64.1, 50},
+	} {
+		o := run(t, c.p, CapacityConfig{Floor: KbitPerSecond(8), Ceiling: KbitPerSecond(c.ceiling)}, 0, 120)
+		if kbit := o.rate * 8 / 1000; kbit < c.min || kbit > c.max || o.rtt > c.rtt {
+			t.Errorf("%s, ceiling %d kbit/s: %.1f kbit/s delivered at a round trip of %.0f ms; want %.1f to %.1f and at most %.0f ms",
+				c.p.Name, c.ceiling, kbit, o.rtt, c.min, c.max, c.rtt)
+		}
+		if most := c.ceiling * 1000 / 8; o.maxWindow > most {
+			t.Errorf("%s: %d B in a second, ceiling %d", c.p.Name, o.maxWindow, most)
+		}
+	}
+}
+
+// A rate that was not the limit does not grow: the path has not shown that it carries more.
+func TestCapacityNeedsDemand(t *testing.T) {
+	cfg := CapacityConfig{Floor: 1000, Ceiling: 64_000, Start: 8_000}
+	if o := run(t, netsim.Fiber, cfg, 100, 30); o.final != 8000 {
+		t.Errorf("with little to send the rate went to %d B/s", o.final)
+	}
+	if o := run(t, netsim.Fiber, cfg, 0, 60); o.final != 64_000 {
+		t.Errorf("with much to send the rate went to %d B/s", o.final)
+	}
+}
+
+// Whatever is reported, the rate stays between floor and ceiling.
+func TestCapacityBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, err := NewCapacity(CapacityConfig{Floor: 1000, Ceiling: 9000, Start: 3000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := clock.Time(0)
+		for range 300 {
+			now += clock.Time(rapid.Int64Range(-1e8, 1e9).Draw(t, "gap"))
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				c.Missing(now)
+			case 1:
+				c.Limited()
+			default:
+				c.Delivered(now, rapid.Int().Draw(t, "size")%1_000_000, time.Duration(rapid.Int64().Draw(t, "rtt")))
+			}
+			if r := c.Rate(); r < 1000 || r > 9000 {
+				t.Fatalf("rate %d", r)
+			}
+			if l := c.Loss(); l < 0 || l > 1 {
+				t.Fatalf("loss %v", l)
+			}
+		}
+	})
+}
+
+func TestCapacityLoss(t *testing.T) {
+	c, _ := NewCapacity(CapacityConfig{Floor: 1000, Ceiling: 9000})
+	for i := range 64 {
+		if i%4 == 0 {
+			c.Missing(0)
+		} else {
+			c.Delivered(0, 100, -1)
+		}
+		if i < lossSpan/4-1 && c.Loss() != 0 {
+			t.Errorf("a share of %v out of %d packets", c.Loss(), i+1)
+		}
+	}
+	if c.Loss() != 0.25 {
+		t.Errorf("loss %v, want 0.25", c.Loss())
+	}
+	for range 32 {
+		c.Delivered(0, 100, -1)
+	}
+	if c.Loss() != 0 {
+		t.Errorf("32 packets later loss %v", c.Loss())
+	}
+}

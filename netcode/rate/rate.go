@@ -1,0 +1,222 @@
+// Package rate keeps what a sender may put on a path.
+//
+// A [Window] holds the promise that no second carries more than a budget; a [Bucket] is the gentler
+// promise of a mean; [RTT] estimates the round trip and the time after which a packet counts as lost; a [Capacity]
+// estimates what rate the path carries, between a floor and a ceiling; a [Gate] keeps the queues under the program empty by
+// limiting what is in flight. All are told the time, allocate nothing once made (a Window: once a second has held as many datagrams), and are not safe for concurrent use; each
+// belongs to one connection.
+package rate
+
+import (
+	"time"
+
+	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
+)
+
+// BytesPerSecond is a rate on the wire: datagrams with wire.Overhead each.
+type BytesPerSecond int
+
+// KbitPerSecond returns k kbit/s: 13 kbit/s are 1625 bytes a second.
+func KbitPerSecond(k int) BytesPerSecond { return BytesPerSecond(k * 1000 / 8) }
+
+// Limits of a budget.
+const (
+	MinBudget BytesPerSecond = 100
+	MaxBudget BytesPerSecond = 1 << 30
+)
+
+func (b BytesPerSecond) validate(name string) error {
+	if b < MinBudget || b > MaxBudget {
+		return fault.Errorf("rate: %s %d B/s is outside [%d, %d]", name, b, MinBudget, MaxBudget)
+	}
+	return nil
+}
+
+// Span is the window over which a Window adds up.
+const Span = time.Second
+
+// windowSlots bounds the memory of a Window. When more datagrams than this lie in one Span, neighbours are
+// counted as one, at the later of their times: that can only delay what comes next.
+const windowSlots = 64
+
+// A Window is an exact promise: in no stretch of time of one second, wherever it begins, do the datagrams
+// sent exceed the budget, each charged with its bytes + wire.Overhead. A stretch includes its first instant and not its
+// last.
+//
+// The promise is about the instants given to Spend. Where the edge hands datagrams over later than that by up to some
+// time, which differs from one to the next, Guard is to be that time.
+type Window struct {
+	// Guard lengthens the Span for which a datagram counts. Negative counts as 0.
+	Guard time.Duration
+
+	budget      int
+	sum         int
+	first, used int
+	slots       []windowSlot // ring of a power of two, as many as there ever were at once, windowSlots at most
+}
+
+type windowSlot struct {
+	at    clock.Time
+	bytes uint32
+}
+
+// NewWindow returns an empty Window with the given budget, in [MinBudget, MaxBudget].
+func NewWindow(budget BytesPerSecond) (*Window, error) {
+	w := &Window{}
+	return w, w.SetBudget(budget)
+}
+
+// Budget returns the budget.
+func (w *Window) Budget() BytesPerSecond { return BytesPerSecond(w.budget) }
+
+// SetBudget changes the budget. What was sent under an old, larger one counts on: sending stops until the last second fits
+// the new one.
+func (w *Window) SetBudget(budget BytesPerSecond) error {
+	if err := budget.validate("Budget"); err != nil {
+		return err
+	}
+	w.budget = int(budget)
+	return nil
+}
+
+// Room returns the largest datagram, in bytes without overhead, that may be sent now; 0 if none.
+func (w *Window) Room(now clock.Time) int {
+	w.forget(now)
+	return max(w.budget-w.sum-wire.Overhead, 0)
+}
+
+// Spend charges a datagram of size bytes, without overhead, and reports whether it fits. If it does not, nothing is
+// charged and it must not be sent. Time must not run backwards; a now before that of the last Spend counts as that.
+func (w *Window) Spend(now clock.Time, size int) bool {
+	now = max(now, w.newest())
+	w.forget(now)
+	cost := size + wire.Overhead
+	if size < 0 || w.sum+cost > w.budget {
+		return false
+	}
+	w.sum += cost
+	if w.used > 0 {
+		if last := w.slot(w.used - 1); last.at == now || w.used == windowSlots {
+			last.at = now
+			last.bytes += uint32(cost)
+			return true
+		}
+	}
+	if w.used == len(w.slots) {
+		grown := make([]windowSlot, max(2*w.used, 8))
+		for i := range w.used {
+			grown[i] = *w.slot(i)
+		}
+		w.first, w.slots = 0, grown
+	}
+	*w.slot(w.used) = windowSlot{now, uint32(cost)}
+	w.used++
+	return true
+}
+
+// slot returns the i-th oldest datagram that is kept.
+func (w *Window) slot(i int) *windowSlot { return &w.slots[(w.first+i)&(len(w.slots)-1)] }
+
+// When returns the first instant, not before now, at which a datagram of size bytes fits, if none is sent until then; false if it never
+// does because it is larger than the budget.
+func (w *Window) When(now clock.Time, size int) (clock.Time, bool) {
+	w.forget(now)
+	need := w.sum + size + wire.Overhead - w.budget
+	if need <= 0 {
+		return now, true
+	}
+	for i := range w.used {
+		s := w.slot(i)
+		if need -= int(s.bytes); need <= 0 {
+			return s.at.Add(w.span()), true
+		}
+	}
+	return 0, false
+}
+
+// Used returns the bytes of the last second, overhead included.
+func (w *Window) Used(now clock.Time) int {
+	w.forget(now)
+	return w.sum
+}
+
+func (w *Window) span() time.Duration { return Span + max(w.Guard, 0) }
+
+func (w *Window) newest() clock.Time {
+	if w.used == 0 {
+		return -1 << 63
+	}
+	return w.slot(w.used - 1).at
+}
+
+func (w *Window) forget(now clock.Time) {
+	for w.used > 0 && now.Sub(w.slot(0).at) >= w.span() {
+		w.sum -= int(w.slot(0).bytes)
+		w.first = (w.first + 1) & (len(w.slots) - 1)
+		w.used--
+	}
+}
+
+// A Bucket is a token bucket: Take succeeds while the bytes taken since any instant do not exceed rate x time + burst.
+// It counts bytes as given, without overhead.
+type Bucket struct {
+	rate, burst int64
+	tokens      int64 // byte-nanoseconds: bytes x 1e9
+	at          clock.Time
+	started     bool
+}
+
+// NewBucket returns a full Bucket. burst is in bytes, in [1, MaxBudget].
+func NewBucket(rate BytesPerSecond, burst int) (*Bucket, error) {
+	if err := rate.validate("Rate"); err != nil {
+		return nil, err
+	}
+	if burst < 1 || burst > int(MaxBudget) {
+		return nil, fault.Errorf("rate: burst %d B is outside [1, %d]", burst, int(MaxBudget))
+	}
+	return &Bucket{rate: int64(rate), burst: int64(burst), tokens: int64(burst) * int64(time.Second)}, nil
+}
+
+// SetRate changes the rate from now on.
+func (b *Bucket) SetRate(now clock.Time, rate BytesPerSecond) error {
+	if err := rate.validate("Rate"); err != nil {
+		return err
+	}
+	b.fill(now)
+	b.rate = int64(rate)
+	return nil
+}
+
+func (b *Bucket) fill(now clock.Time) {
+	if !b.started {
+		b.started, b.at = true, now
+	}
+	dt := int64(now.Sub(b.at))
+	if dt <= 0 {
+		return
+	}
+	b.at = now
+	full := b.burst * int64(time.Second)
+	if missing := full - b.tokens; dt >= missing/b.rate+1 {
+		b.tokens = full
+	} else {
+		b.tokens += dt * b.rate
+	}
+}
+
+// Room returns how many bytes may be taken now.
+func (b *Bucket) Room(now clock.Time) int {
+	b.fill(now)
+	return int(b.tokens / int64(time.Second))
+}
+
+// Take takes n bytes and reports true, or takes none and reports false. n must not be negative.
+func (b *Bucket) Take(now clock.Time, n int) bool {
+	if n < 0 || n > b.Room(now) {
+		return false
+	}
+	b.tokens -= int64(n) * int64(time.Second)
+	return true
+}

@@ -1,0 +1,151 @@
+package rewind
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
+)
+
+// tram is dead reckoned: long straight ways, of which nothing is sent.
+type tram struct {
+	Pos  geom.Vec2 `net:"pos,1mm,others=1cm,draw=dr:20cm"`
+	Vel  geom.Vec2 `net:"vel,1cm/s"`
+	Door bool      `net:"bool,group=0"`
+}
+
+// What is dead reckoned is judged where it was drawn, to the bit: on ways of seconds without a record, in curves, where it stands still while
+// its wheels turn, and where it is at rest; with loss, for every playout time that the bound allows.
+func TestReckonedIsRewoundAsDrawn(t *testing.T) {
+	const rate, delay = 60, 5
+	k, err := schema.New("tram", reflect.TypeFor[tram](), rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := []*schema.Kind{k}
+	h, store := snapshot.NewHistory(kinds), snapshot.NewStore(kinds)
+	view := snapshot.NewView(h)
+	var log wire.Log
+	var received wire.Received
+	var agreement wire.Agreement
+	var sent, got wire.Seq // the client's packets: its newest, and the newest that the server has
+	r := Rewinder{History: h, View: view, Log: &log}
+	type flight struct {
+		at     clock.Tick
+		seq    wire.Seq
+		tick   clock.Tick
+		latest wire.Seq // the client's newest packet that the server had
+		body   []byte
+	}
+	var down []flight
+	type ack struct {
+		at clock.Tick
+		wire.Ack
+	}
+	var up []ack
+	var index int32
+	var writer snapshot.Writer
+	random := geom.NewRand(5)
+	x, y, vx, vy := 0.0, 0.0, 0.0, 0.0 // mm, cm/s
+	newest := wire.Seq(0)
+	compared, forward, outages := 0, 0, 0
+	sims, want := make([]int64, k.Sims), make([]int64, k.Obs)
+	for tick := clock.Tick(1); tick <= 60*rate; tick++ {
+		now := clock.Time(tick) * clock.Time(time.Second/rate)
+		h.Begin(tick)
+		if tick == 1 {
+			index = h.Add(7, 0, false)
+			view.Enter(index, false)
+		}
+		switch phase := tick % 900; {
+		case phase < 400: // straight on
+			vx, vy = 800, 100
+		case phase < 600: // a curve
+			a := float64(phase-400) / 40
+			vx, vy = 800*math.Cos(a), 800*math.Sin(a)
+		case phase < 750: // against a wall, the wheels turn
+			vx, vy = 300, 0
+		default:
+			vx, vy = 0, 0
+		}
+		if phase := tick % 900; phase < 600 {
+			x, y = x+vx*10/rate, y+vy*10/rate
+		}
+		copy(sims, []int64{int64(math.Round(x)), int64(math.Round(y)), int64(math.Round(vx)), int64(math.Round(vy)), 0})
+		h.Record(index, sims, false)
+		if due := view.Pending(now, 300*time.Millisecond, nil); len(due) > 0 && tick%3 == 0 {
+			p := log.Sent(now, tick, view.Missing)
+			var w wire.BitWriter
+			w.Reset(nil)
+			writer.All(&w, view, due, p, now)
+			if random.Float64() > 0.2 {
+				down = append(down, flight{tick + delay, p.Seq, tick, got, slices.Clone(w.Bytes())})
+			}
+		}
+		for len(down) > 0 && down[0].at <= tick {
+			f := down[0]
+			down = down[1:]
+			var b wire.BitReader
+			b.Reset(f.body)
+			agreed, _ := agreement.Agreed(f.tick, f.latest)
+			if err := store.Read(&b, f.tick, agreed); err != nil {
+				continue
+			}
+			received.Applied(f.seq)
+			agreement.Applied(f.tick, sent+1)
+			newest = f.seq
+			if a, ok := received.Ack(); ok {
+				up = append(up, ack{tick + delay, a})
+				sent++
+			}
+		}
+		for len(up) > 0 && up[0].at <= tick { // the command that says what was on the screen comes with the ack
+			log.Acked(up[0].Ack, view.Delivered, view.Missing)
+			up = up[1:]
+			got++
+		}
+		held := store.Find(7)
+		if held == nil || len(up) > 0 || len(down) > 0 {
+			continue
+		}
+		for _, back := range []clock.TickFrac{1, 8*256 + 77, 20 * 256, 29*256 + 200, 40 * 256} {
+			at := tick.Frac() - back
+			a, b := held.Groups[0].Around(at)
+			if a == nil || tick < 2*snapshot.HistoryTicks {
+				continue
+			}
+			if at.Tick()-min(at.Tick(), a.Tick) > motion.MaxForward && !a.Rest { // an outage, of which a shooter may not make use
+				outages++
+				continue
+			}
+			motion.Draw(k, &k.Groups[0], a, b, at, want)
+			n := 0
+			r.Each(0, k, -1, Judge(at, newest, tick, time.Second, time.Second/rate), func(_ uint32, got []int64) bool {
+				if n++; !slices.Equal(got, want) {
+					t.Errorf("tick %d, %d/256 ticks back: drawn %v from tick %d, rewound %v", tick, back, want, a.Tick, got)
+				}
+				return true
+			})
+			if n != 1 {
+				t.Fatalf("tick %d: %d entities", tick, n)
+			}
+			if compared++; b == nil {
+				forward++
+			}
+			if t.Failed() {
+				return
+			}
+		}
+	}
+	if compared < 5000 || forward < 1000 || outages > compared/50 {
+		t.Errorf("%d pictures compared, %d of them drawn on, %d in outages", compared, forward, outages)
+	}
+}

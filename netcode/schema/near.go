@@ -1,0 +1,61 @@
+package schema
+
+import (
+	"math"
+
+	"meanwhile/netcode/wire"
+)
+
+// Viewer is where the one who looks is, or was: a place that both sides of a connection know. What is near it needs 16 bits a
+// coordinate to stand by itself (see wire.Nearest), whatever the size of the world: places with the word wire=near.
+type Viewer struct {
+	MM    [3]int64 // millimetres, rounded down
+	Asked bool     // a value was written or read beside it
+}
+
+// Viewer returns the place that simulation integers of the kind say; ok is false if it has none.
+func (k *Kind) Viewer(sims []int64) (v Viewer, ok bool) {
+	if k.Place < 0 {
+		return v, false
+	}
+	p := &k.Props[k.Place]
+	for c, s := range sims[p.At : p.At+p.Comps] {
+		v.MM[c] = int64(math.Floor(float64(float64(s)*1000) / p.Sim))
+	}
+	return v, true
+}
+
+// beside returns a component of the viewer's place in the observer steps of q.
+func (q *Prop) beside(v *Viewer, c int) int32 {
+	return int32(clamp(round(float64(float64(v.MM[c])*q.Obs)/1000), math.MinInt32, math.MaxInt32))
+}
+
+// appendNear writes the place in vals beside v: one bit whether all of it is near enough, and then 16 bits a component, or each by itself. The
+// writer does what the reader will do, so nothing comes out wrong, wherever either believes the viewer to be.
+func appendNear[T int32 | int64](w *wire.BitWriter, q *Prop, vals []T, v *Viewer) {
+	near := true
+	for c, val := range vals {
+		near = near && wire.Nearest(uint16(val), q.beside(v, c)) == int32(val)
+	}
+	v.Asked = true
+	w.Bool(near)
+	for _, val := range vals {
+		if near {
+			w.Bits(uint64(uint16(val)), 16)
+		} else {
+			q.AppendAbsolute(w, int64(val), true, 0)
+		}
+	}
+}
+
+// readNear reads what appendNear wrote beside the same v.
+func readNear[T int32 | int64](r *wire.BitReader, q *Prop, vals []T, v *Viewer) {
+	near := r.Bool()
+	for c := range vals {
+		if near {
+			vals[c] = T(wire.Nearest(uint16(r.Bits(16)), q.beside(v, c)))
+		} else {
+			vals[c] = T(q.ReadAbsolute(r, true, 0))
+		}
+	}
+}

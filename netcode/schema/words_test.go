@@ -1,0 +1,338 @@
+package schema_test
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+
+	"meanwhile/geom"
+	"meanwhile/internal/verify/golden"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+)
+
+// What each word makes of a property is in the text that both sides compare.
+func TestTextOfEveryWord(t *testing.T) {
+	k := kindOf[rigid](t)
+	golden.Check(t, "testdata/rigid.txt", fmt.Sprintf("%shash %016x\n", k.Text(), schema.Hash(k.Text())))
+	base := "Pos pos,others=1cm;Vel vel;Who handle;Side int,0..3,team;Go enum,idle|run"
+	seen := map[string]string{}
+	for _, change := range []string{"", "Who handle,parent", "Pos pos,others=1cm,2cm@30m", "Pos pos,others=1cm,4cm@30m", "Pos pos,others=1cm,2cm@31m", "Pos pos,others=1cm,warp=2m",
+		"Go enum,idle|run,far=50m", "Pos pos,others=1cm,draw=dr:5cm", "Pos pos,others=1cm,draw=dr:6cm", "Side int,0..3", "Go enum,idle|walk", "Go enum,run|idle", "Who handle,to=team"} {
+		tags := map[string]string{}
+		for _, part := range append(strings.Split(base, ";"), change) {
+			name, tag, _ := strings.Cut(part, " ")
+			tags[name] = tag
+		}
+		var pos, vel geom.Vec2
+		var who ID
+		var side, gait int
+		b, s := builderOf(pos, vel, who, side, gait)
+		k, err := b.Add("Pos", &s.a, tags["Pos"]).Add("Vel", &s.b, tags["Vel"]).Add("Who", schema.Integer(&s.c), tags["Who"]).Add("Side", &s.d, tags["Side"]).Add("Go", &s.e, tags["Go"]).Kind()
+		if err != nil {
+			t.Fatalf("%s: %v", change, err)
+		}
+		if old, ok := seen[k.Text()]; ok {
+			t.Errorf("%q and %q have the same text %s", change, old, k.Text())
+		}
+		seen[k.Text()] = change
+	}
+}
+
+type five[A, B, C, D, E any] struct {
+	a A
+	b B
+	c C
+	d D
+	e E
+}
+
+func builderOf[A, B, C, D, E any](a A, b B, c C, d D, e E) (*schema.Builder, *five[A, B, C, D, E]) {
+	s := &five[A, B, C, D, E]{a, b, c, d, e}
+	return schema.Build("five", 30, s), s
+}
+
+// Without reflection the same words make the same kind: the same text, the same integers, the same struct back.
+func TestBuildEqualsNew(t *testing.T) {
+	var r rigid
+	built, err := schema.Build("rigid", 60, &r).
+		Add("Team", schema.Integer(&r.Team), "handle,team").
+		Add("Car", schema.Integer(&r.Car), "handle,parent").
+		Add("Pos", &r.Pos, "pos,1mm,others=1cm,4cm@30m,16cm@100m,draw=dr:10cm,warp=3m,slow=10cm/s").
+		Add("Vel", &r.Vel, "vel,others=1cm/s,2cm/s@100m").
+		Add("Turn", &r.Turn, "quat,others=9bit,8bit@30m").
+		Add("Spin", &r.Spin, "spin,others=2deg/s").
+		Add("Look", &r.Look, "view,14bit,others=8bit").
+		Add("Heading", &r.Heading, "angle,2deg,draw=dr:4deg").
+		Add("Rate", &r.Rate, "spin,1deg/s").
+		Add("Gait", schema.Integer(&r.Gait), "enum,idle|walk|run,group=1").
+		Add("Gear", &r.Gear, "enum,park|drive,far=50m").
+		Add("Skin", schema.Array(r.Skin[:]), "bytes,group=1").
+		Add("Key", schema.Array(r.Key[:]), "bytes,to=owner").
+		Add("Blob", schema.Array(r.Blob[:]), "bytes,group=1").
+		Add("Heat", &r.Heat, "float,0.25,-20..60,others=1").
+		Add("Plan", &r.Plan, "int,0..9,to=team").
+		Add("Own", &r.Own, "quat,20bit,to=owner").
+		Add("Rough", &r.Rough, "quat,4bit,others=4bit,draw=step").
+		Add("Fine", &r.Fine, "view,3deg,others=6deg").
+		Add("Kept", &r.Kept, "spin,kept").
+		Kind()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tagged := kindOf[rigid](t)
+	if built.Text() != tagged.Text() {
+		t.Errorf("built:\n%stagged:\n%s", built.Text(), tagged.Text())
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		draw := random(rapid.Uint64().Draw(t, "seed"))
+		var s, x, y rigid
+		draw.fill(reflect.ValueOf(&s).Elem())
+		a, b := make([]int64, built.Sims), make([]int64, tagged.Sims)
+		built.Extract(unsafe.Pointer(&s), a)
+		tagged.Extract(unsafe.Pointer(&s), b)
+		if !slices.Equal(a, b) {
+			t.Fatalf("built %v, tagged %v", a, b)
+		}
+		built.Store(unsafe.Pointer(&x), a)
+		tagged.Store(unsafe.Pointer(&y), b)
+		if x != y {
+			t.Fatalf("built %+v, tagged %+v", x, y)
+		}
+	})
+}
+
+// Every type that Add knows.
+func TestBuildEveryType(t *testing.T) {
+	var s struct {
+		A geom.Vec2
+		B geom.Angle
+		C float64
+		D bool
+		E string
+		F clock.Tick
+		G int
+		H int8
+		I int16
+		J int32
+		K int64
+		L uint
+		M uint8
+		N uint16
+		O uint32
+		P uint64
+	}
+	k, err := schema.Build("all", 30, &s).Add("A", &s.A, "stick").Add("B", &s.B, "angle").Add("C", &s.C, "float,1").Add("D", &s.D, "press").Add("E", &s.E, "text,3").Add("F", &s.F, "tick").
+		Add("G", &s.G, "int,-9..9").Add("H", &s.H, "int,-9..9").Add("I", &s.I, "int,-9..9").Add("J", &s.J, "int,-9..9").Add("K", &s.K, "int,-9..9").
+		Add("L", &s.L, "int,0..9").Add("M", &s.M, "int,0..9").Add("N", &s.N, "int,0..9").Add("O", &s.O, "int,0..9").Add("P", &s.P, "int,0..9").Kind()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.E, s.F, s.G, s.H, s.I, s.J, s.K, s.L, s.M, s.N, s.O, s.P = "abc", 5, -1, -2, -3, -4, -5, 1, 2, 3, 4, 5
+	v, want := make([]int64, k.Sims), s
+	k.Extract(unsafe.Pointer(&s), v)
+	s.G, s.H, s.P = 0, 0, 0
+	if k.Store(unsafe.Pointer(&s), v); s != want {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+}
+
+func TestBuildMistakes(t *testing.T) {
+	var s, other struct{ A, B float64 }
+	_, err := schema.Build("s", 30, &s).Add("A", &other.A, "float,1").Add("B", s.B, "float,1").Add("C", &s.B, "pos").Add("D", schema.Array(nil), "bytes").Kind()
+	for _, want := range []string{"s.A is added with a pointer that does not point into the sample", "s.B is added as a float64, want a pointer to a field", "s.C `net:\"pos\"`: class pos does not fit Go type float64", "s.D is added as a schema.Field"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+	if _, err := schema.Build("s", 0, &s).Add("A", &s.A, "what").Kind(); err == nil || err.Error() != "schema: s: rate 0 Hz is outside [1, 1000]" {
+		t.Errorf("rate 0: %v", err)
+	}
+}
+
+// structOf makes a kind at 30 Hz of fields written "Name tag", with Go types from the class.
+func structOf(rate int, fields ...string) (*schema.Kind, error) {
+	var f []reflect.StructField
+	for _, s := range fields {
+		name, tag, _ := strings.Cut(s, " ")
+		class, _, _ := strings.Cut(tag, ",")
+		v := map[string]any{"pos": geom.Vec2{}, "vel": geom.Vec2{}, "angle": geom.Angle(0), "spin": geom.Angle(0), "view": geom.View{}, "quat": geom.Quat{}, "int": 0, "enum": 0, "handle": ID(0),
+			"float": 0.0, "bool": false, "text": "", "bytes": [5]byte{}}[class]
+		f = append(f, reflect.StructField{Name: name, Type: reflect.TypeOf(v), Tag: reflect.StructTag(fmt.Sprintf("net:%q", tag))})
+	}
+	return schema.New("k", reflect.StructOf(f), rate)
+}
+
+func TestWordsTogether(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rate   int
+		fields []string
+		want   string // "" for no error
+	}{
+		{"two teams", 30, []string{"A int,0..3,team", "B handle,team"}, ".B `net:\"handle,team\"`: A names the entity's team already; an example that works"},
+		{"a team without to=team", 30, []string{"A int,0..3,team"}, ""}, // the viewer's
+		{"to=team without a team", 30, []string{"A int,0..3,to=team"}, "to=team needs a property with the word team"},
+		{"a team that nobody is told", 30, []string{"A int,0..3,team,server", "B bool,to=team"}, ""},
+		{"two parents", 30, []string{"P pos", "A handle,parent", "B handle,parent"}, "A names the parent already"},
+		{"a parent of nothing", 30, []string{"A handle,parent"}, "a parent needs a pos for everyone in its group"},
+		{"a parent elsewhere", 30, []string{"P pos", "A handle,parent,group=1"}, "a parent needs a pos for everyone in its group"},
+		{"dead reckoning without a velocity", 30, []string{"P pos,draw=dr:1m"}, "draws dr and needs a vel property of 2 components for everyone in its group"},
+		{"dead reckoning of an angle without a spin", 30, []string{"A angle,draw=dr:5deg", "V vel"}, "draws dr and needs a spin property of 1 components"},
+		{"a place that not all receive", 30, []string{"A int,0..3", "P pos,far=5m"}, "far= is measured from the first pos for everyone"},
+		{"a second place that not all receive", 30, []string{"P pos", "Q pos,far=5m"}, ""},
+		{"four groups", 30, []string{"A pos", "B bool", "C text,3", "D bool,group=3"}, ""},
+		{"five groups", 30, []string{"A pos", "B bool", "C text,3", "D bool,group=3", "E bool,far=9m"}, "has 5 groups by number, audience and distance, at most 4 fit a kind"},
+		{"three distances", 30, []string{"A pos,others=1cm,2cm@10m,4cm@20m", "B vel,others=1cm/s,2cm/s@15m"}, ""},
+		{"four distances", 30, []string{"A pos,others=1cm,2cm@10m,4cm@20m", "B vel,others=1cm/s,2cm/s@15m,4cm/s@25m"}, "has 4 distances at which precisions change, at most 3 fit a kind: [10 15 20 25] m"},
+
+		// A step must not be longer than the way of a tick: 10 cm/s / 30 Hz = 3.3 mm.
+		{"a place that moves slowly enough", 30, []string{"A pos,3mm,slow=10cm/s"}, ""},
+		{"a place that stalls", 30, []string{"A pos,1cm,slow=10cm/s"}, "a step of 10mm is too coarse for slow=10cm/s at 30 Hz, which is 3.33mm a tick; write a precision of 3.3mm or finer"},
+		{"what is advised works", 30, []string{"A pos,3.3mm,slow=10cm/s"}, ""},
+		{"just the step", 100, []string{"A pos,1mm,slow=10cm/s"}, ""},
+		{"the default", 240, []string{"A pos,slow=1mm/s"}, ""},
+		{"1 mm at 60 Hz", 60, []string{"A pos,1mm,slow=25mm/s"}, "which is 0.417mm a tick; write a precision of 0.4mm or finer"},
+		// Friction of 1/s takes 10 mm/s / 60 = 0.167 mm/s away in a tick. Rounding takes no notice of half a step: 0.333 mm/s.
+		{"a velocity at the default", 60, []string{"A vel,slow=1cm/s"}, ""},
+		{"a velocity that glides for ever", 60, []string{"A vel,1mm/s,slow=1cm/s"}, "a step of 1mm/s is too coarse for slow=1cm/s at 60 Hz: friction of 1/s takes away 0.167mm/s in a tick, of which half a step or less is rounded away for ever; write a precision of 0.33mm/s or finer"},
+		{"a velocity as advised", 60, []string{"A vel,0.33mm/s,slow=1cm/s"}, ""},
+		{"an angle", 30, []string{"A angle,1deg,slow=10deg/s"}, "a step of 1deg is too coarse for slow=10deg/s at 30 Hz, which is 0.333deg a tick; write a precision of 0.33deg or finer"},
+		{"an angle as advised", 30, []string{"A angle,0.33deg,slow=10deg/s"}, ""},
+		{"a spin", 30, []string{"A spin,1deg/s,slow=10deg/s"}, "friction of 1/s takes away 0.333deg/s in a tick"},
+		{"a spin as advised", 30, []string{"A spin,0.66deg/s,slow=10deg/s"}, ""},
+	} {
+		k, err := structOf(c.rate, c.fields...)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.name, err, c.want)
+		}
+		if (k == nil) != (err != nil) {
+			t.Errorf("%s: a kind %v beside the error %v", c.name, k != nil, err)
+		}
+	}
+}
+
+// What slow= refuses does stand still, and what it lets pass moves: simulated, at each precision for a while.
+func TestSlowIsWhatStalls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := rapid.SampledFrom([]int{20, 30, 60, 128}).Draw(t, "rate")
+		step := rapid.SampledFrom([]float64{0.1, 0.3, 1, 2, 5, 10}).Draw(t, "millimetres")
+		slow := rapid.SampledFrom([]float64{1, 10, 25, 100, 300}).Draw(t, "slow mm/s")
+		_, err := structOf(rate, fmt.Sprintf("A pos,%vmm,slow=%vmm/s", step, slow))
+		x, v := 0.0, slow/1000/float64(rate)
+		for range 10 * rate {
+			x = math.Floor((x+v)/(step/1000)+0.5) * (step / 1000)
+		}
+		if gone := x / (slow / 1000 * 10); err == nil && (gone < 0.5 || gone > 2) || err != nil && gone > 0.999 && gone < 1.001 {
+			t.Errorf("%v mm at %d Hz moves %.3f of the way at %v mm/s, but: %v", step, rate, gone, slow, err)
+		}
+		// Friction of 1/s for 20 s.
+		_, err = structOf(rate, fmt.Sprintf("A vel,%vmm/s,slow=%vmm/s", step, slow))
+		s := slow
+		for range 20 * rate {
+			s = math.Floor((s-s/float64(rate))/step+0.5) * step
+		}
+		if stalls := s >= slow-step/2; stalls != (err != nil) && math.Abs(slow/float64(rate)-step/2) > 1e-9 {
+			t.Errorf("%v mm/s at %d Hz ends at %v from %v, but: %v", step, rate, s, slow, err)
+		}
+	})
+}
+
+func TestLevels(t *testing.T) {
+	k := kindOf[rigid](t)
+	if !slices.Equal(k.Levels, []float64{30, 100}) {
+		t.Fatalf("levels begin at %v", k.Levels)
+	}
+	for _, c := range []struct {
+		metres float64
+		want   int
+	}{{0, 0}, {29.99, 0}, {30, 1}, {99, 1}, {100, 2}, {1e9, 2}, {math.NaN(), 0}} {
+		if got := k.Level(c.metres); got != c.want {
+			t.Errorf("%v m away is level %d, want %d", c.metres, got, c.want)
+		}
+	}
+	shifts := map[string][schema.MaxLevels]uint8{"Pos": {0, 2, 4}, "Vel": {0, 0, 1}, "Turn": {0, 1, 1}}
+	for i := range k.Props {
+		if q := &k.Props[i]; q.Shift != shifts[q.Name] {
+			t.Errorf("%s is coarser by %v bits, want %v", q.Name, q.Shift, shifts[q.Name])
+		}
+	}
+	pos := &k.Props[2]
+	for _, c := range [][2]int32{{0, 0}, {1, 0}, {2, 4}, {5, 4}, {6, 8}, {-1, 0}, {-2, 0}, {-3, -4}, {math.MaxInt32, math.MaxInt32 - 3}, {math.MinInt32, math.MinInt32}} {
+		if got := pos.Coarsen(c[0], 1); got != c[1] {
+			t.Errorf("%d cm is %d cm from 30 m, want %d", c[0], got, c[1])
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		q := &k.Props[rapid.SampledFrom([]int{2, 3, 4}).Draw(t, "property")]
+		level := rapid.IntRange(0, 2).Draw(t, "level")
+		v := rapid.Int32().Draw(t, "value")
+		if q.Class == schema.Quat {
+			v = rapid.Int32Range(-255, 512+255).Draw(t, "component")
+		}
+		got := q.Coarsen(v, level)
+		if d := int64(got) - int64(v); d > 1<<q.Shift[level] || d < -1<<q.Shift[level] {
+			t.Fatalf("%s: %d is %d at level %d", q.Name, v, got, level)
+		}
+		if again := q.Coarsen(got, level); again != got || got&(1<<q.Shift[level]-1) != 0 {
+			t.Fatalf("%s: %d is %d at level %d, and that %d", q.Name, v, got, level, again)
+		}
+	})
+}
+
+func TestPlain(t *testing.T) {
+	for _, c := range []struct{ tag, want string }{
+		{"pos", ""}, {"pos,others=1cm", ""}, {"pos,server", ""}, {"int,0..9,far=9m", "far= is for entities only"}, {"pos,warp=9m", "warp= is for entities only"},
+		{"pos,others=1cm,2cm@9m", "@ distances is for entities only"}, {"int,0..9,team", "team is for entities only"},
+	} {
+		k, err := structOf(30, "A "+c.tag)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Plain(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v; want %q", c.tag, err, c.want)
+		}
+	}
+}
+
+// Team and distance each have a record of their own, which says for whom it is.
+func TestGroupsByAudience(t *testing.T) {
+	k := kindOf[rigid](t)
+	var got []string
+	for _, g := range k.Groups {
+		s := fmt.Sprint(g.Audience, " ", g.Far, " ", g.Moving, " ", len(g.Warps), ":")
+		for _, i := range g.Props {
+			s += " " + k.Props[i].Name
+		}
+		got = append(got, s)
+	}
+	want := []string{"0 0 true 1: Car Pos Vel Turn Spin Look Heading Rate Rough Fine", "0 0 true 0: Team Gait Skin Blob Heat", "0 50 false 0: Gear", "4 0 false 0: Plan"}
+	if !slices.Equal(got, want) {
+		t.Errorf("groups\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if k.Team != 0 || k.Parent != 1 || k.Place != 2 || k.Facing != 4 {
+		t.Errorf("team %d, parent %d, place %d, facing %d", k.Team, k.Parent, k.Place, k.Facing)
+	}
+}
+
+func ExampleBuild() {
+	var r Runner
+	k, err := schema.Build("runner", 30, &r).
+		Add("Pos", &r.Pos, "pos,others=1cm,4cm@30m").
+		Add("Aim", &r.Aim, "angle,1deg").
+		Add("Name", &r.Name, "text,12").
+		Kind()
+	fmt.Print(k.Text(), err)
+	// Output:
+	// runner rate=30 levels=30
+	//  Pos pos x2 sim=256000 obs=100 range=0..0 to=0 draw=1 group=0 shift=2
+	//  Aim angle x1 sim=360 obs=360 range=0..0 to=0 draw=1 group=0
+	//  Name text x3 sim=1 obs=1 range=0..12 to=0 draw=0 group=1
+	// <nil>
+}

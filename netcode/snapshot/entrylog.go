@@ -1,0 +1,149 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
+)
+
+// A logEntry is what the packet log remembers of an entry of a packet. There are thousands of them for each client, so they take two or three bytes
+// each, in the order in which a packet has them, which is twice that of slots:
+//
+//	bits 0..2  distance from the slot before (-1 at first), less 1, modulo Slots; 7: the next byte has the rest, after 255 of it one more
+//	bit 3      another byte follows; if not, it is that of the entry before (1 at first):
+//	           bits 0..3 groups, 0: the owner's; 4..5 level; 6 gone, of the entity where there are no groups; 7 based long ago
+//	bits 4..7  class of the bound
+//
+// If it is based long ago, for each of its groups follows how many ticks before the packet the baseline is, times 2, as a varint; plus 1 if
+// another byte follows that has the baseline's class in bits 0..3 and its level in bits 4..5, and not those of the entry.
+type logEntry struct {
+	slot         uint16
+	groups       uint32
+	gone, based  bool
+	level, bound uint8
+}
+
+const (
+	logGap   = 7
+	logOther = 1 << 3
+	logGone  = 1 << 6
+	logBased = 1 << 7
+)
+
+// longAgo is the age in ticks from which on the log keeps the baseline of a record: when it is asked what lay around a
+// moment before that record, the packet that carried the baseline may have left the log.
+const longAgo = wire.LogTicks - HistoryTicks
+
+// A Mark names a record: its tick, and the class of the bound that it said, which decides when it is shown.
+type Mark struct {
+	Tick  clock.Tick // 0: none
+	Bound uint8
+	Level uint8 // how coarse its values are, see schema.Kind.Levels
+}
+
+// shown returns the playout time at which the record is drawn as it is.
+func (m Mark) shown() clock.TickFrac { return (&motion.State{Tick: m.Tick, Bound: m.Bound}).Shown() }
+
+// logWriter writes the entries of one packet.
+type logWriter struct {
+	b    []byte
+	slot int
+	what byte
+}
+
+func (w *logWriter) begin(b []byte) { *w = logWriter{b, -1, 1} }
+
+// put writes an entry; the baselines of one that is based long ago must follow.
+func (w *logWriter) put(e logEntry) {
+	what := byte(e.groups&(1<<schema.MaxGroups-1)) | e.level<<4
+	if e.gone {
+		what |= logGone
+	}
+	if e.based {
+		what |= logBased
+	}
+	gap := (int(e.slot) - w.slot - 1) & (Slots - 1)
+	head := byte(min(gap, logGap)) | e.bound<<4
+	if what != w.what {
+		head |= logOther
+	}
+	w.b = append(w.b, head)
+	if gap -= logGap; gap >= 255 {
+		w.b = append(w.b, 255, byte(gap-255))
+	} else if gap >= 0 {
+		w.b = append(w.b, byte(gap))
+	}
+	if what != w.what {
+		w.b = append(w.b, what)
+	}
+	w.slot, w.what = int(e.slot), what
+}
+
+// base writes the baseline of a group of the entry e.
+func (w *logWriter) base(e *logEntry, age clock.Tick, level, bound uint8) {
+	if level == e.level && bound == e.bound {
+		w.b = binary.AppendUvarint(w.b, uint64(age)<<1)
+		return
+	}
+	w.b = append(binary.AppendUvarint(w.b, uint64(age)<<1|1), bound|level<<4)
+}
+
+// logReader reads what a logWriter wrote.
+type logReader struct {
+	logEntry
+	b     []byte
+	at    int // next slot
+	what  byte
+	bases int // not read yet
+}
+
+func (r *logReader) begin(b []byte) { *r = logReader{b: b, what: 1} }
+
+// next reads the next entry, if there is one.
+func (r *logReader) next() bool {
+	for r.bases > 0 {
+		r.base()
+	}
+	if len(r.b) == 0 {
+		return false
+	}
+	head, used, gap := r.b[0], 1, int(r.b[0]&7)
+	if gap == logGap {
+		gap += int(r.b[1])
+		if used = 2; r.b[1] == 255 {
+			gap, used = gap+int(r.b[2]), 3
+		}
+	}
+	if head&logOther != 0 {
+		r.what = r.b[used]
+		used++
+	}
+	r.b = r.b[used:]
+	r.slot = uint16(r.at+gap) & (Slots - 1)
+	r.at = int(r.slot) + 1
+	r.gone, r.based = r.what&logGone != 0, r.what&logBased != 0
+	r.groups, r.level, r.bound = uint32(r.what)&(1<<schema.MaxGroups-1), r.what>>4&3, head>>4
+	if r.groups == 0 && !r.gone {
+		r.groups = 1 << OwnerGroup
+	}
+	if r.based {
+		r.bases = bits.OnesCount32(r.groups)
+	}
+	return true
+}
+
+// base reads the baseline of the next group.
+func (r *logReader) base() (age clock.Tick, level, bound uint8) {
+	v, n := binary.Uvarint(r.b)
+	r.bases--
+	if r.b = r.b[n:]; v&1 == 0 {
+		return clock.Tick(v >> 1), r.level, r.bound
+	}
+	other := r.b[0]
+	r.b = r.b[1:]
+	return clock.Tick(v >> 1), other >> 4 & 3, other & 15
+}

@@ -1,0 +1,402 @@
+// Package snapshot keeps what is true (History, once for all clients), what one client is known to hold of
+// it (View, on the server, never a copy of values) and what that client holds (Store). Between them travel
+// records: the coded state of one group of one entity, as a difference from a state that the client is known
+// to hold, or absolute where the history no longer has that state. Which state that is, and which slots a packet speaks
+// of, is mostly not said: both sides know which packets the client had applied when the server wrote it (wire.Agreement).
+package snapshot
+
+import (
+	"math"
+	"slices"
+
+	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+)
+
+// HistoryTicks is how many ticks a History remembers. Both sides know it: a record against an older
+// baseline is absolute.
+const HistoryTicks = 128
+
+// OwnerGroup is the index of the group that only an entity's owner receives, at simulation precision.
+const OwnerGroup = schema.OwnerGroup
+
+// restTicks is how many ticks a group must stay unchanged before it is said to rest: more than the
+// longest interval between two packets at the usual rates would only delay the flag.
+const restTicks = 6
+
+// Entity is the shared history of one entity. Its values live here once, however many clients see it.
+type Entity struct {
+	ID      uint32
+	Kind    int
+	Owned   bool // some client owns it and receives the owner's record
+	Spawned clock.Tick
+	X, Y    int32 // place now in millimetres, of the kind's first pos property; saturated
+	Placed  bool  // has such a property
+	On      int32 // index of the parent that its place is relative to, -1: none that is there
+	Team    int64 // that the kind's team property says, 0: none
+
+	alive      bool
+	lastTick   clock.Tick   // newest tick that Record noted
+	changed    []clock.Tick // per property: last tick at which observers' integers changed
+	ownChanged []clock.Tick // the same for the owner's
+	group      [schema.MaxGroups + 1]groupTimes
+	obs        []int32 // ring of HistoryTicks rows
+	own        []int64 // ring of HistoryTicks rows, where owned
+	flown      []int64 // observers' values at the beginning of each group's flight
+}
+
+type groupTimes struct {
+	changed clock.Tick // newest change of anything a record of this group says
+	moved   clock.Tick // newest change of a value
+	start   clock.Tick // first movement after the newest rest
+	cut     clock.Tick // newest teleport
+	flight  clock.Tick // where nobody can be hit: since then what is dead reckoned flies as it did in Entity.flown
+	rest    bool
+
+	cuts, starts, rests marks // the teleports, starts and ticks at rest that the history remembers, for rewinding
+}
+
+// marks is a set of ticks of the last HistoryTicks.
+type marks [HistoryTicks / 64]uint64
+
+// put notes whether tick t, the newest, is in the set.
+func (m *marks) put(t clock.Tick, in bool) {
+	w, bit := &m[t%HistoryTicks/64], uint64(1)<<(t%64)
+	if *w &^= bit; in {
+		*w |= bit
+	}
+}
+
+// newest returns the newest tick of the set up to t, 0 if there is none; now is the tick of the newest put.
+func (m *marks) newest(t, now clock.Tick) clock.Tick {
+	for t = min(t, now); t > 0 && now-t < HistoryTicks; {
+		if m[t%HistoryTicks/64]<<(63-t%64) == 0 { // nothing from here to the beginning of the word
+			t -= min(t, t%64+1)
+			continue
+		}
+		if m[t%HistoryTicks/64]>>(t%64)&1 != 0 {
+			return t
+		}
+		t--
+	}
+	return 0
+}
+
+// Cut returns the tick of the entity's newest teleport, or 0.
+func (e *Entity) Cut() (newest clock.Tick) {
+	for g := range e.group {
+		newest = max(newest, e.group[g].cut)
+	}
+	return newest
+}
+
+// Alive reports whether the entity has not been removed.
+func (e *Entity) Alive() bool { return e.alive }
+
+// A History holds the recent past of every entity. Entities are addressed by a dense index that is
+// reused after removal; IDs never are. Not safe for concurrent writing; reading is.
+type History struct {
+	kinds []*schema.Kind
+	rules []rules // of each kind
+	ents  []Entity
+	free  []int32
+	pend  []int32 // removed, waiting until no rewind can ask for them
+	index map[uint32]int32
+	tick  clock.Tick
+	near  bool // some place is coded beside the viewer
+	texts texts
+}
+
+// NewHistory returns an empty History of the given kinds.
+func NewHistory(kinds []*schema.Kind) *History {
+	return &History{kinds: kinds, rules: rulesOf(kinds), near: anyNear(kinds), index: map[uint32]int32{}}
+}
+
+// Tick returns the newest recorded tick.
+func (h *History) Tick() clock.Tick { return h.tick }
+
+// Len returns the bound of entity indices.
+func (h *History) Len() int { return len(h.ents) }
+
+// At returns the entity with a dense index.
+func (h *History) At(i int32) *Entity { return &h.ents[i] }
+
+// Kind returns the schema of an entity.
+func (h *History) Kind(e *Entity) *schema.Kind { return h.kinds[e.Kind] }
+
+// Find returns the dense index of an entity that is alive.
+func (h *History) Find(id uint32) (int32, bool) {
+	i, ok := h.index[id]
+	return i, ok
+}
+
+// Touch makes the owner's record of an entity due once more although nothing in it changed: its owner may have
+// predicted a change that did not come. It follows Record in the same tick.
+func (h *History) Touch(i int32) {
+	if e := &h.ents[i]; e.Owned {
+		e.group[OwnerGroup].changed = h.tick
+	}
+}
+
+// Begin starts the recording of a tick: any but 0 is the first, then they follow one another. Until the next Begin each
+// living entity must be recorded once.
+func (h *History) Begin(tick clock.Tick) {
+	if tick == 0 || h.tick != 0 && tick != h.tick+1 {
+		panic(fault.Sprintf("snapshot: tick %d begins after tick %d", tick, h.tick))
+	}
+	h.tick = tick
+	keep := h.pend[:0]
+	for _, i := range h.pend {
+		if e := &h.ents[i]; e.lastTick+HistoryTicks < tick {
+			h.free = append(h.free, i)
+		} else {
+			keep = append(keep, i)
+		}
+	}
+	h.pend = keep
+}
+
+// Add starts the history of a new entity at the tick that Begin named. Its first Record must follow.
+func (h *History) Add(id uint32, kind int, owned bool) int32 {
+	var i int32
+	if n := len(h.free); n > 0 {
+		i, h.free = h.free[n-1], h.free[:n-1]
+	} else {
+		i = int32(len(h.ents))
+		h.ents = append(h.ents, Entity{})
+	}
+	e, k := &h.ents[i], h.kinds[kind]
+	old := *e
+	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, Placed: k.PlaceX >= 0, On: -1}
+	e.changed = sized(old.changed, len(k.Props))
+	e.obs = sized(old.obs, HistoryTicks*k.Obs)
+	if k.Guessed && reckons(k) {
+		e.flown = sized(old.flown, k.Obs)
+	}
+	if owned {
+		e.ownChanged = sized(old.ownChanged, len(k.Props))
+		e.own = sized(old.own, HistoryTicks*k.Sims)
+	}
+	h.index[id] = i
+	return i
+}
+
+// reckons reports whether anything of a kind is dead reckoned.
+func reckons(k *schema.Kind) bool {
+	return slices.ContainsFunc(k.Groups, func(g schema.Group) bool { return g.Reckoned != 0 })
+}
+
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// Remove ends an entity's life. Its past, up to the newest Record, stays readable for HistoryTicks.
+func (h *History) Remove(i int32) {
+	e := &h.ents[i]
+	if !e.alive {
+		return
+	}
+	e.alive = false
+	if k := h.kinds[e.Kind]; k.Refs && e.lastTick != 0 {
+		h.unrefer(k, e.obsRow(k, e.lastTick))
+	}
+	delete(h.index, e.ID)
+	h.pend = append(h.pend, i)
+}
+
+// Record notes the simulation integers of an entity at the current tick; cut says that it was moved
+// there by teleport. sim is not retained.
+func (h *History) Record(i int32, sim []int64, cut bool) {
+	e := &h.ents[i]
+	k := h.kinds[e.Kind]
+	now := h.tick
+	first := e.Spawned == now
+	e.lastTick = now
+	prev, row := e.obsRow(k, now-1), e.obsRow(k, now)
+	k.Observe(sim, row)
+	if k.Refs {
+		before := prev
+		if first {
+			before = nil
+		}
+		h.refer(k, row, before)
+	}
+	for gi := range k.Groups {
+		g, gt := &k.Groups[gi], &e.group[gi]
+		same := true
+		for c := g.At; c < g.At+g.N; c++ {
+			if row[c] != prev[c] {
+				same = false
+				break
+			}
+		}
+		if first {
+			gt.changed, gt.moved = now, now
+			e.fly(h, k, gi)
+			for _, p := range g.Props {
+				e.changed[p] = now
+			}
+			continue
+		}
+		if !same {
+			for _, pi := range g.Props {
+				p := &k.Props[pi]
+				for c := p.ObsAt; c < p.ObsAt+p.Comps; c++ {
+					if row[c] != prev[c] {
+						e.changed[pi] = now
+						break
+					}
+				}
+			}
+			gt.changed, gt.moved = now, now
+			if gt.rest {
+				gt.rest, gt.start = false, now
+			}
+		}
+		if cut && g.Moving {
+			gt.cut, gt.changed = now, now
+		}
+		gt.cuts.put(now, gt.cut == now)
+		gt.starts.put(now, gt.start == now)
+		if same && g.Moving && !gt.rest && now-gt.moved >= restTicks {
+			gt.rest, gt.changed = true, now
+		}
+		gt.rests.put(now, gt.rest)
+		e.fly(h, k, gi)
+	}
+	if k.PlaceX >= 0 {
+		e.X, e.Y, e.On = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM), -1
+		if k.Parent >= 0 && k.Props[k.Parent].ObsAt >= 0 {
+			// Where its parent is, as near as distances need it: that of this tick or the one before, and without its turn.
+			if j, ok := h.index[uint32(row[k.Props[k.Parent].ObsAt])]; ok && j != i {
+				e.On = j
+				e.X, e.Y = addMillimetres(e.X, h.ents[j].X), addMillimetres(e.Y, h.ents[j].Y)
+			}
+		}
+	}
+	if k.Team >= 0 {
+		e.Team = sim[k.Props[k.Team].At]
+	}
+	if !e.Owned {
+		return
+	}
+	old, own := e.ownRow(k, now-1), e.ownRow(k, now)
+	copy(own, sim)
+	gt := &e.group[OwnerGroup]
+	if first {
+		gt.changed = now // also where the owner receives nothing but that it is there
+	}
+	for _, pi := range k.Owned {
+		p := &k.Props[pi]
+		for c := p.At; c < p.At+p.Comps; c++ {
+			if first || own[c] != old[c] {
+				e.ownChanged[pi], gt.changed = now, now
+				break
+			}
+		}
+	}
+	if cut {
+		gt.cut, gt.changed = now, now
+	}
+	gt.cuts.put(now, gt.cut == now)
+}
+
+// fly notes whether what is dead reckoned in group g flies on as it did: a record of a projectile may be older than the history.
+func (e *Entity) fly(h *History, k *schema.Kind, g int) {
+	group, gt := &k.Groups[g], &e.group[g]
+	if e.flown == nil || group.Reckoned == 0 {
+		return
+	}
+	var buf [schema.MaxComps]int64
+	is := buf[:0]
+	for _, v := range e.obsRow(k, h.tick)[group.At : group.At+group.N] {
+		is = append(is, int64(v))
+	}
+	from := e.flown[group.At : group.At+group.N]
+	if gt.flight == 0 || gt.cut == h.tick || !motion.Flies(k, group, &motion.State{Tick: gt.flight, Vals: from}, is, h.tick) {
+		gt.flight = h.tick
+		copy(from, is)
+	}
+}
+
+func millimetres(v int32, mm float64) int32 {
+	f := math.Floor(float64(float64(v) * mm))
+	return int32(min(max(f, math.MinInt32), math.MaxInt32))
+}
+
+func addMillimetres(a, b int32) int32 {
+	return int32(min(max(int64(a)+int64(b), math.MinInt32), math.MaxInt32))
+}
+
+func (e *Entity) obsRow(k *schema.Kind, t clock.Tick) []int32 {
+	at := int(t%HistoryTicks) * k.Obs
+	return e.obs[at : at+k.Obs]
+}
+
+func (e *Entity) ownRow(k *schema.Kind, t clock.Tick) []int64 {
+	at := int(t%HistoryTicks) * k.Sims
+	return e.own[at : at+k.Sims]
+}
+
+// holds reports whether the history still has the entity's state at tick t.
+func (h *History) holds(e *Entity, t clock.Tick) bool {
+	return t >= e.Spawned && t <= e.lastTick && h.tick-t < HistoryTicks
+}
+
+// Values writes the observer integers of group g of an entity at tick t into dst, or the simulation
+// integers where g is OwnerGroup. ok is false if the history no longer, or not yet, has them.
+func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int64, ok bool) {
+	e := &h.ents[i]
+	k := h.kinds[e.Kind]
+	if !h.holds(e, t) || g == OwnerGroup && !e.Owned {
+		return nil, false
+	}
+	if g == OwnerGroup {
+		return append(dst[:0], e.ownRow(k, t)...), true
+	}
+	dst = dst[:0]
+	for _, v := range e.obsRow(k, t)[k.Groups[g].At : k.Groups[g].At+k.Groups[g].N] {
+		dst = append(dst, int64(v))
+	}
+	return dst, true
+}
+
+// ChangedIn returns the newest tick at which group g changed.
+func (e *Entity) ChangedIn(g int) clock.Tick { return e.group[g].moved }
+
+// TimesAt returns the newest teleport and start of movement of group g up to tick t, as a record of tick t
+// said them; 0 for those before the ticks that the history remembers.
+func (e *Entity) TimesAt(g int, t clock.Tick) (cut, start clock.Tick) {
+	gt := &e.group[g]
+	return gt.cuts.newest(t, e.lastTick), gt.starts.newest(t, e.lastTick)
+}
+
+// RestedAt reports whether group g was at rest at tick t, as a record of tick t said it. Of a tick before those that the history remembers only a rest
+// that lasts is known.
+func (e *Entity) RestedAt(g int, t clock.Tick) bool {
+	gt := &e.group[g]
+	if t+HistoryTicks <= e.lastTick {
+		return gt.rest && gt.moved+restTicks <= t
+	}
+	return gt.rests.newest(t, e.lastTick) == t
+}
+
+// Times returns what a record of group g at the current tick says about time besides its values, to a
+// client that holds the group as of tick base: the newest teleport and start of movement after base, or 0.
+func (e *Entity) Times(g int, base clock.Tick) (cut, start clock.Tick, rest bool) {
+	gt := &e.group[g]
+	if gt.cut > base {
+		cut = gt.cut
+	}
+	if gt.start > base {
+		start = gt.start
+	}
+	return cut, start, gt.rest
+}

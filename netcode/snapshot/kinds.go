@@ -1,0 +1,107 @@
+package snapshot
+
+import (
+	"math"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+)
+
+// rules is what the records of a kind go by, derived once.
+type rules struct {
+	ordinary   int     // the group that ordinary updates are of: the first that is drawn between records
+	graded     uint32  // groups that are coarser at some level
+	limits     []limit // of groups that not everyone receives
+	all        uint32  // all groups
+	limitedSet uint32  // the groups of limits
+	units      int     // how many units a View needs for what it knows of one, see View.units
+	places     bool    // entities of the kind have a place
+
+	reckoned bool    // something in the kind is dead reckoned
+	levels   []reach // where the levels after the first begin
+}
+
+// reach is a distance in square millimetres, and a somewhat shorter one: what was beyond the former must come within the latter, so that
+// nothing goes back and forth on the border.
+type reach struct{ from, until int64 }
+
+func reachOf(metres float64) reach {
+	square := func(m float64) int64 {
+		if m = float64(m * 1000); m > 3e9 {
+			return math.MaxInt64
+		}
+		return int64(float64(m * m))
+	}
+	return reach{square(metres), square(float64(metres * 0.875))}
+}
+
+// limit says who receives a group.
+type limit struct {
+	group uint32 // a set of this one
+	team  bool   // only those of the entity's team
+	far   bool   // only those within reach
+	reach
+}
+
+// level returns the level for a distance, where it is one now.
+func (r *rules) level(now uint8, square int64) uint8 {
+	n := 0
+	for n < len(r.levels) && (square >= r.levels[n].from || n < int(now) && square >= r.levels[n].until) {
+		n++
+	}
+	return uint8(n)
+}
+
+func rulesOf(kinds []*schema.Kind) []rules {
+	all := make([]rules, len(kinds))
+	for i, k := range kinds {
+		r := &all[i]
+		for g := len(k.Groups) - 1; g >= 0; g-- {
+			if k.Groups[g].Moving {
+				r.ordinary = g
+			}
+			r.reckoned = r.reckoned || k.Groups[g].Reckoned != 0
+			if k.Graded(g) {
+				r.graded |= 1 << g
+			}
+			if k.Limited(g) {
+				l := limit{group: 1 << g, team: k.Groups[g].Audience == schema.Team}
+				if far := k.Groups[g].Far; far > 0 {
+					l.far, l.reach = true, reachOf(far)
+				}
+				r.limits = append(r.limits, l)
+				r.limitedSet |= l.group
+			}
+		}
+		r.places = k.PlaceX >= 0
+		r.all = 1<<uint(len(k.Groups)) - 1
+		r.units = max(len(k.Groups)+len(r.limits), 1)
+		for _, m := range k.Levels {
+			r.levels = append(r.levels, reachOf(m))
+		}
+	}
+	return all
+}
+
+// visible reports whether a record of group g at a level has anything to say to a client that holds the state of tick base at that
+// level: something so small may have changed that it is rounded away.
+func (h *History) visible(e *Entity, g int, base clock.Tick, level uint8) bool {
+	gt := &e.group[g]
+	if gt.rest || gt.cut > base || !h.holds(e, base) {
+		return true
+	}
+	k := h.kinds[e.Kind]
+	a, b := e.obsRow(k, h.tick), e.obsRow(k, base)
+	for _, i := range k.Groups[g].Props {
+		q := &k.Props[i]
+		if e.changed[i] <= base {
+			continue
+		}
+		for c := q.ObsAt; c < q.ObsAt+q.Comps; c++ {
+			if a[c] != b[c] && q.Coarsen(a[c], int(level)) != q.Coarsen(b[c], int(level)) {
+				return true
+			}
+		}
+	}
+	return false
+}

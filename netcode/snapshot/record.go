@@ -1,0 +1,335 @@
+package snapshot
+
+import (
+	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
+)
+
+// Codes of a packet's entries and of a record's header.
+const (
+	othersK  = 0 // order of the code of how many entries there are that are no ordinary updates
+	countK   = 2 // order of the code of how many ordinary ones there are
+	changesK = 0 // order of the code of how many slots differ from those of an earlier packet
+	orderB   = 3 // bits of the order of the code of how many slots lie between two
+	maxOrder = 1<<orderB - 1
+	ageK     = 3 // order of the code of a baseline's age
+	gapK     = 2 // order of the code of how long before the baseline the state before it is
+	agoK     = 3 // order of the code of how long ago a cut or start was
+	kindK    = 3
+	idK      = 10
+	viewerK  = 2 // order of the code of how old the viewer's place is
+
+	viewerSlotB = 9 // bits of its slot
+	boundB      = 4 // bits of a bound's class
+	levelB      = 2 // bits of a level
+)
+
+// form is what an entry that is no ordinary update begins with: so many ones, and a zero, which the last one does without.
+type form int
+
+const (
+	general form = iota // an update that says all about itself
+	firstSight
+	isGone
+	mustForget
+
+	ordinary // an update of the group that rules.ordinary names, against what both sides agree on, with nothing special: nothing but a body
+)
+
+func (f form) append(w *wire.BitWriter) { w.Bits(1<<uint(f)-1, min(int(f)+1, int(mustForget))) }
+
+func readForm(r *wire.BitReader) (f form) {
+	for f < mustForget && r.Bool() {
+		f++
+	}
+	return f
+}
+
+// priorTicks is how old the state before the baseline may be at most to be used: a client that takes in one record a tick still has it,
+// and both sides agree on what it holds.
+const priorTicks = wire.AgreedTicks - 1
+
+// ref says what a record's differences are taken from.
+type ref struct {
+	base  clock.Tick // 0: nothing, a first sight
+	prior clock.Tick // the state known to be held before it; 0: none, or too old
+	// agreed says that they are the newest two states of which the client can tell that the server knows that it holds them
+	agreed bool
+}
+
+// gap returns how long before the baseline the state before it is, 0 if there is none.
+func (r *ref) gap() clock.Tick {
+	if r.prior == 0 {
+		return 0
+	}
+	return r.base - r.prior
+}
+
+// header is what a record says beside its values.
+type header struct {
+	ref
+	cut, start clock.Tick
+	rest       bool
+	bound, was uint8 // class of when the next record comes, and that of the baseline
+	// how coarse the values are, and those of the baseline and the state before it
+	level, baseLevel, priorLevel uint8
+}
+
+// plain reports whether the header says nothing but what it is a difference from.
+func (h *header) plain() bool {
+	return h.cut == 0 && h.start == 0 && !h.rest && h.bound == h.was && h.level == h.baseLevel
+}
+
+// append writes the header of a record of group g. What it is a difference from is said only in updates.
+func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick) {
+	if h.base != 0 {
+		if w.Bool(!h.agreed); !h.agreed {
+			w.Uvarint(uint64(now-h.base)-1, ageK)
+			w.Uvarint(uint64(h.gap()), gapK)
+		}
+	}
+	if g == OwnerGroup || k.Groups[g].Moving {
+		special := h.cut != 0 || h.start != 0
+		w.Bool(special)
+		if special {
+			w.Bool(h.cut != 0)
+			if h.cut != 0 {
+				w.Uvarint(uint64(now-h.cut), agoK)
+			}
+			w.Bool(h.start != 0)
+			if h.start != 0 {
+				w.Uvarint(uint64(now-h.start), agoK)
+			}
+		}
+		w.Bool(h.rest)
+	}
+	if g != OwnerGroup && moves(k) {
+		other := h.bound != h.was
+		if w.Bool(other); other {
+			w.Bits(uint64(h.bound), boundB)
+		}
+	}
+	if len(k.Levels) > 0 && k.Graded(g) {
+		other := h.level != h.baseLevel
+		if w.Bool(other); other {
+			w.Bits(uint64(h.level), levelB)
+		}
+	}
+}
+
+// appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero. age and gap are
+// those of schema.Base.
+func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, hd *header,
+	viewer *schema.Viewer, rows []T, width int, changed []clock.Tick) (age, gap clock.Tick) {
+	now := h.tick
+	at, n := 0, k.Width(g)
+	if g != OwnerGroup {
+		at = k.Groups[g].At
+	}
+	row := func(t clock.Tick) []T {
+		from := int(t%HistoryTicks)*width + at
+		return rows[from : from+n : from+n]
+	}
+	cur := row(now)
+	b := schema.Base[T]{Viewer: viewer}
+	if hd.base != 0 && h.holds(e, hd.base) {
+		b.Vals, b.Age = row(hd.base), now-hd.base
+		if hd.prior != 0 && hd.cut == 0 && !e.cutBetween(g, hd.prior, hd.base) && h.holds(e, hd.prior) {
+			b.Prior, b.Gap = row(hd.prior), hd.base-hd.prior
+		}
+	}
+	set := uint64(0)
+	if hd.base == 0 {
+		set = schema.Nonzero(k, g, cur)
+	} else {
+		for _, i := range k.Members(g) {
+			if changed[i] > hd.base {
+				set |= 1 << i
+			}
+		}
+	}
+	if hd.level != 0 || hd.baseLevel != 0 || b.Prior != nil && hd.priorLevel != 0 {
+		coarseBody(w, k, g, hd, cur, &b, set, now)
+	} else {
+		schema.AppendBody(w, k, g, cur, &b, set, now)
+	}
+	return b.Age, b.Gap
+}
+
+// coarseBody is the end of appendBody where a level is not the first. The client holds the baseline as coarse as it was told it, and
+// both sides round it on to the record's level; if that is a finer one, its digits are those of the coarser.
+func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, g int, hd *header, cur []T, b *schema.Base[T], set uint64, now clock.Tick) {
+	var rows [3][schema.MaxComps]T
+	row := func(i int, vals []T, was uint8) []T {
+		if vals == nil {
+			return nil
+		}
+		r := rows[i][:copy(rows[i][:], vals)]
+		schema.Coarsen(k, g, int(was), r)
+		schema.Coarsen(k, g, int(hd.level), r)
+		return r
+	}
+	fresh := row(0, cur, hd.level)
+	coarse := schema.Base[T]{Vals: row(1, b.Vals, hd.baseLevel), Prior: row(2, b.Prior, hd.priorLevel), Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
+	switch {
+	case hd.base == 0:
+		set = schema.Nonzero(k, g, fresh)
+	case coarse.Vals != nil:
+		set = schema.Differ(k, g, fresh, coarse.Vals)
+	case hd.level != hd.baseLevel:
+		set |= k.Shifted(g, int(hd.level), int(hd.baseLevel))
+	}
+	level := int(hd.level)
+	schema.Shrink(k, g, level, fresh)
+	if coarse.Vals != nil {
+		schema.Shrink(k, g, level, coarse.Vals)
+	}
+	if coarse.Prior != nil {
+		schema.Shrink(k, g, level, coarse.Prior)
+	}
+	schema.AppendBody(w, k.At(level), g, fresh, &coarse, set, now)
+}
+
+// cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it says nothing of what comes after.
+func (e *Entity) cutBetween(g int, a, b clock.Tick) bool {
+	gt := &e.group[g]
+	return gt.cut > a && gt.cuts.newest(b, e.lastTick) > a
+}
+
+// moves reports whether records of a kind say when the next one comes: some group of it is drawn between records.
+func moves(k *schema.Kind) bool {
+	for g := range k.Groups {
+		if k.Groups[g].Moving {
+			return true
+		}
+	}
+	return false
+}
+
+// readHeader reads what header.append wrote into dst, and finds the states that the record is a difference from.
+func readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, agreed uint64, held *Group, how form, dst *motion.State) (base, prior *motion.State, err error) {
+	*dst = motion.State{Tick: now, Vals: dst.Vals}
+	if held != nil {
+		if how == general && r.Bool() {
+			base, prior, err = readRef(r, now, held)
+		} else if r.Bad() {
+			err = wire.ErrTruncated
+		} else {
+			base, prior, err = held.agreed(now, agreed)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		dst.Bound, dst.Level = base.Bound, base.Level
+	}
+	if how == ordinary {
+		return base, prior, nil
+	}
+	if g == OwnerGroup || k.Groups[g].Moving {
+		if r.Bool() {
+			if r.Bool() {
+				dst.Cut = ago(r, now)
+			}
+			if r.Bool() {
+				dst.Start = ago(r, now)
+			}
+		}
+		dst.Rest = r.Bool()
+	}
+	if g != OwnerGroup && moves(k) && r.Bool() {
+		was := dst.Bound
+		if dst.Bound = uint8(r.Bits(boundB)); dst.Bound == was && !r.Bad() {
+			return nil, nil, fault.Errorf("%w: bound %d said to be another", wire.ErrMalformed, was)
+		}
+	}
+	if len(k.Levels) > 0 && k.Graded(g) && r.Bool() {
+		was := dst.Level
+		dst.Level = uint8(r.Bits(levelB))
+		if (dst.Level == was || int(dst.Level) > len(k.Levels)) && !r.Bad() {
+			return nil, nil, fault.Errorf("%w: level %d after %d of %d", wire.ErrMalformed, dst.Level, was, len(k.Levels))
+		}
+	}
+	if r.Bad() {
+		return nil, nil, wire.ErrTruncated
+	}
+	return base, prior, nil
+}
+
+// readRef reads a reference that is told, and finds its states.
+func readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motion.State, err error) {
+	age, gap := r.Uvarint(ageK), r.Uvarint(gapK)
+	if r.Bad() {
+		return nil, nil, wire.ErrTruncated
+	}
+	if age+1 >= uint64(now) || gap > priorTicks {
+		return nil, nil, fault.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that", wire.ErrMalformed, age+1, now, gap)
+	}
+	if base = held.At(now - clock.Tick(age) - 1); base == nil {
+		return nil, nil, ErrBaseline
+	}
+	if gap != 0 && clock.Tick(gap) < base.Tick {
+		prior = held.At(base.Tick - clock.Tick(gap))
+	}
+	if gap != 0 && prior == nil {
+		return nil, nil, ErrBaseline
+	}
+	return base, prior, nil
+}
+
+// readBody reads a record's body into dst, whose header has been read. age and gap are those of schema.Base.
+func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion.State, viewer *schema.Viewer) (age, gap clock.Tick, err error) {
+	dst.Vals = dst.Vals[:k.Width(g)]
+	from := schema.Base[int64]{Viewer: viewer}
+	if base != nil {
+		copy(dst.Vals, base.Vals)
+		if dst.Tick-base.Tick < HistoryTicks {
+			from.Vals, from.Age = base.Vals, dst.Tick-base.Tick
+			if prior != nil && dst.Cut == 0 && base.Cut <= prior.Tick {
+				from.Prior, from.Gap = prior.Vals, base.Tick-prior.Tick
+			}
+		}
+	} else {
+		clear(dst.Vals)
+	}
+	if dst.Level != 0 || base != nil && base.Level != 0 {
+		readCoarse(r, k, g, &from, dst)
+	} else {
+		schema.ReadBody(r, k, g, dst.Vals, &from, dst.Tick)
+	}
+	if r.Bad() {
+		return 0, 0, wire.ErrTruncated
+	}
+	return from.Age, from.Gap, nil
+}
+
+// readCoarse is the end of readBody where a level is not the first.
+func readCoarse(r *wire.BitReader, k *schema.Kind, g int, from *schema.Base[int64], dst *motion.State) {
+	var rows [2][schema.MaxComps]int64
+	level := int(dst.Level)
+	row := func(i int, vals []int64) []int64 {
+		if vals == nil {
+			return nil
+		}
+		r := rows[i][:copy(rows[i][:], vals)]
+		schema.Coarsen(k, g, level, r)
+		schema.Shrink(k, g, level, r)
+		return r
+	}
+	coarse := schema.Base[int64]{Vals: row(0, from.Vals), Prior: row(1, from.Prior), Age: from.Age, Gap: from.Gap, Viewer: from.Viewer}
+	schema.Coarsen(k, g, level, dst.Vals)
+	schema.Shrink(k, g, level, dst.Vals)
+	schema.ReadBody(r, k.At(level), g, dst.Vals, &coarse, dst.Tick)
+	schema.Grow(k, g, level, dst.Vals)
+}
+
+func ago(r *wire.BitReader, now clock.Tick) clock.Tick {
+	n := r.Uvarint(agoK)
+	if n >= uint64(now) {
+		r.Fail()
+		return 0
+	}
+	return now - clock.Tick(n)
+}

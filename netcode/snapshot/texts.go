@@ -1,0 +1,274 @@
+package snapshot
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+
+	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
+)
+
+// Texts by reference. A property with the word ref is a number in what observers hold; which text a number stands for they
+// are told once, by a message on the lane, when a record first speaks of it. Records and that message may arrive in any order: until the
+// message is there, the number stands for what it stood for before, which is nothing as a rule. So no record ever waits for a text.
+//
+// The numbers are the server's, the same for all clients. They are given out anew once nothing has been called so for a while.
+
+// TextMessage is the kind of the lane's messages that say what a number stands for. Events have smaller ones.
+const TextMessage = 255
+
+// textRest is how many ticks a text must be out of use before its number is given to another one. Nobody who still shows the old
+// one would notice by then, and what comes back before needs no second telling.
+const textRest = 1024
+
+const textInts = (schema.MaxText + 3) / 4
+
+// packed is a text as its property's simulation integers have it, zeros behind it.
+type packed [textInts]int32
+
+// texts is the table of a History: numbers, what they stand for, and how many values in use name them.
+type texts struct {
+	list     []textEntry // by number; the first is no text
+	index    map[packed]uint16
+	given    uint32                 // how many numbers were given out in all
+	log      [schema.MaxRefs]uint16 // the last of them: the n-th given is at n modulo MaxRefs
+	overflow uint64
+}
+
+type textEntry struct {
+	text  packed
+	uses  int
+	since clock.Tick // when it was last in use, if it is not
+}
+
+// take returns the number of a text, which is in use once more from now on. Where all are in use it is 0: no text.
+func (t *texts) take(p packed, now clock.Tick) uint16 {
+	if p == (packed{}) {
+		return 0
+	}
+	n, known := t.index[p]
+	if !known {
+		if n = t.vacant(now); n == 0 {
+			t.overflow++
+			return 0
+		}
+		t.index[p] = n
+		t.list[n] = textEntry{text: p}
+		t.log[t.given%schema.MaxRefs] = n
+		t.given++
+	}
+	t.list[n].uses++
+	return n
+}
+
+// vacant returns a number that stands for nothing from now on: one that was out of use for long, else a new one, else the one that was
+// out of use for longest; 0 if all are in use.
+func (t *texts) vacant(now clock.Tick) uint16 {
+	if t.list == nil {
+		t.list, t.index = make([]textEntry, 1, 16), map[packed]uint16{}
+	}
+	oldest := 0
+	for n := 1; n < len(t.list); n++ { // this is as rare as new names are
+		if e := &t.list[n]; e.uses == 0 && (oldest == 0 || e.since < t.list[oldest].since) {
+			oldest = n
+		}
+	}
+	if len(t.list) < schema.MaxRefs && (oldest == 0 || now-t.list[oldest].since < textRest) {
+		t.list = append(t.list, textEntry{})
+		return uint16(len(t.list) - 1)
+	}
+	if oldest != 0 {
+		delete(t.index, t.list[oldest].text)
+	}
+	return uint16(oldest)
+}
+
+// leave ends one use of a number.
+func (t *texts) leave(n uint16, now clock.Tick) {
+	if n == 0 {
+		return
+	}
+	if e := &t.list[n]; e.uses > 0 {
+		e.uses--
+		e.since = now
+	}
+}
+
+// refer puts the numbers of an entity's texts into its row, in which they are spelled out; prev is the row before, nil if there is none.
+func (h *History) refer(k *schema.Kind, row, prev []int32) {
+	for i := range k.Props {
+		p := &k.Props[i]
+		if !p.Ref || p.ObsAt < 0 {
+			continue
+		}
+		var text packed
+		vals := row[p.ObsAt : p.ObsAt+p.Comps]
+		copy(text[:], vals)
+		clear(vals)
+		old := uint16(0)
+		if prev != nil {
+			old = uint16(prev[p.ObsAt])
+		}
+		if old != 0 && h.texts.list[old].text == text {
+			vals[0] = int32(old)
+			continue
+		}
+		vals[0] = int32(h.texts.take(text, h.tick))
+		h.texts.leave(old, h.tick)
+	}
+}
+
+// unrefer ends the use of the texts in an entity's last row.
+func (h *History) unrefer(k *schema.Kind, row []int32) {
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Ref && p.ObsAt >= 0 {
+			h.texts.leave(uint16(row[p.ObsAt]), h.tick)
+		}
+	}
+}
+
+// Spell writes the texts that numbers stand for into drawn values, observer integers in 1/schema.SubSteps.
+func (h *History) Spell(k *schema.Kind, drawn []int64) {
+	spell(k, drawn, func(n int64) packed {
+		if n >= int64(len(h.texts.list)) {
+			return packed{}
+		}
+		return h.texts.list[n].text
+	})
+}
+
+// TextOverflow counts how often, in entities times ticks, a text had no number since all are in use: nobody is told of it.
+func (h *History) TextOverflow() uint64 { return h.texts.overflow }
+
+func spell(k *schema.Kind, drawn []int64, lookup func(n int64) packed) {
+	if !k.Refs {
+		return
+	}
+	for i := range k.Props {
+		p := &k.Props[i]
+		if !p.Ref || p.ObsAt < 0 {
+			continue
+		}
+		vals := drawn[p.ObsAt : p.ObsAt+p.Comps]
+		text := lookup(vals[0] / schema.SubSteps)
+		for c := range vals {
+			vals[c] = int64(uint32(text[c])) * schema.SubSteps
+		}
+	}
+}
+
+// toldTexts is what one client was told of texts.
+type toldTexts struct {
+	given  uint32   // of those given out, the ones that are taken into account
+	knows  []uint64 // set of numbers that it was told
+	wants  []uint64 // set of those that records speak of and that it was not told yet
+	wanted bool     // that set is not empty
+}
+
+// want notes that a record of group g speaks of the texts in row.
+func (v *View) want(k *schema.Kind, g int, row []int32) {
+	t, from := &v.texts, &v.h.texts
+	for ; t.given != from.given; t.given++ { // whoever was told of these was told of another text
+		if from.given-t.given > schema.MaxRefs {
+			clear(t.knows)
+			t.given = from.given - schema.MaxRefs
+		}
+		if n := from.log[t.given%schema.MaxRefs]; int(n/64) < len(t.knows) {
+			t.knows[n/64] &^= 1 << (n % 64)
+		}
+	}
+	for _, i := range k.Groups[g].Props {
+		p := &k.Props[i]
+		if !p.Ref {
+			continue
+		}
+		n := uint16(row[p.ObsAt])
+		if n == 0 {
+			continue
+		}
+		for int(n/64) >= len(t.knows) {
+			t.knows, t.wants = append(t.knows, 0), append(t.wants, 0)
+		}
+		if bit := uint64(1) << (n % 64); t.knows[n/64]&bit == 0 {
+			t.wants[n/64] |= bit
+			t.wanted = true
+		}
+	}
+}
+
+// Untold calls f with the body of a TextMessage for each text that a record spoke of and that the client was not told, until f returns
+// false: it could not be sent, and is offered again. scratch is used for the bodies.
+func (v *View) Untold(scratch []byte, f func(body []byte) bool) []byte {
+	t := &v.texts
+	if !t.wanted {
+		return scratch
+	}
+	for w := range t.wants {
+		for open := t.wants[w]; open != 0; open &= open - 1 {
+			bit := open & -open
+			n := uint16(w*64 + bits.TrailingZeros64(open))
+			scratch = appendText(scratch[:0], n, &v.h.texts.list[n].text)
+			if !f(scratch) {
+				return scratch
+			}
+			t.knows[w] |= bit
+			t.wants[w] &^= bit
+		}
+	}
+	t.wanted = false
+	return scratch
+}
+
+// appendText writes the body of a TextMessage.
+//
+//	offset  size  field
+//	0       2     number, 1 to MaxRefs-1, little-endian
+//	2       1..   the text: UTF-8 without zeros, at most schema.MaxText bytes
+func appendText(b []byte, n uint16, p *packed) []byte {
+	b = binary.LittleEndian.AppendUint16(b, n)
+	for i := range 4 * len(p) {
+		if c := byte(p[i/4] >> (8 * (i % 4))); c != 0 {
+			b = append(b, c)
+		}
+	}
+	return b
+}
+
+// Texts is what a client was told of texts. The zero Texts knows none. It takes 32 bytes for each number up to the largest, 128 kB at most.
+type Texts struct{ list []packed }
+
+// Read takes in the body of a TextMessage. It fails, and changes nothing, on what no server writes.
+func (t *Texts) Read(body []byte) error {
+	if len(body) < 3 {
+		return fault.Errorf("%w: a text of %d bytes, it has at least 3", wire.ErrTruncated, len(body))
+	}
+	n, text := binary.LittleEndian.Uint16(body), body[2:]
+	if n == 0 || n >= schema.MaxRefs || len(text) > schema.MaxText || !utf8.Valid(text) {
+		return fault.Errorf("%w: text %d of %d bytes", wire.ErrMalformed, n, len(text))
+	}
+	var p packed
+	for i, c := range text {
+		if c == 0 {
+			return fault.Errorf("%w: a zero in text %d", wire.ErrMalformed, n)
+		}
+		p[i/4] |= int32(uint32(c) << (8 * (i % 4)))
+	}
+	for int(n) >= len(t.list) {
+		t.list = append(t.list, packed{})
+	}
+	t.list[n] = p
+	return nil
+}
+
+// Spell writes the texts that numbers stand for into drawn values, observer integers in 1/schema.SubSteps.
+func (t *Texts) Spell(k *schema.Kind, drawn []int64) {
+	spell(k, drawn, func(n int64) packed {
+		if n < 0 || n >= int64(len(t.list)) {
+			return packed{}
+		}
+		return t.list[n]
+	})
+}

@@ -1,0 +1,101 @@
+package snapshot
+
+import (
+	"slices"
+
+	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
+)
+
+// Places that stand by themselves are told beside the viewer's own, where the schema says so (wire=near): where it was in a record of its
+// avatar that it is known to hold. So both sides mean the same place, whatever the client believes of itself by now and however far it
+// was teleported since. A packet names that record once, and only if something in it needs it.
+
+// viewerAt is the record that says where the viewer is.
+type viewerAt struct {
+	known bool
+	slot  uint16
+	ago   uint64 // ticks before the packet, less 1
+}
+
+// bits returns how many bits it takes at most.
+func (a viewerAt) bits(h *History) int {
+	switch {
+	case !h.near:
+		return 0
+	case !a.known:
+		return 1
+	}
+	return 1 + viewerSlotB + wire.UvarintBits(a.ago, viewerK)
+}
+
+// append writes whether something is told beside the viewer, and beside which record.
+func (a viewerAt) append(w *wire.BitWriter, near bool) {
+	if w.Bool(near); near {
+		w.Bits(uint64(a.slot), viewerSlotB)
+		w.Uvarint(a.ago, viewerK)
+	}
+}
+
+// viewer finds where the client's avatar is known to be, as both sides know it.
+func (v *View) viewer(to *schema.Viewer) (a viewerAt) {
+	h := v.h
+	if !h.near {
+		return a
+	}
+	for n := range v.used {
+		s := &v.slots[n]
+		if !s.mine() || s.phase() != live {
+			continue
+		}
+		e := h.At(s.ent)
+		k := h.kinds[e.Kind]
+		t := v.acked(s.unit(OwnerGroup))
+		if k.Place < 0 || t == 0 || t >= h.tick {
+			continue
+		}
+		switch {
+		case h.holds(e, t):
+			*to, a.known = k.Viewer(e.ownRow(k, t))
+		case e.ownChanged[k.Place] <= t: // it has not moved since
+			*to, a.known = k.Viewer(e.ownRow(k, h.tick))
+		}
+		if a.known {
+			a.slot, a.ago = n, uint64(h.tick-t)-1
+			return a
+		}
+	}
+	return a
+}
+
+// readViewer reads what viewerAt.append wrote.
+func (s *Store) readViewer(r *wire.BitReader, tick clock.Tick) error {
+	if !r.Bool() {
+		return nil
+	}
+	slot, ago := r.Bits(viewerSlotB), r.Uvarint(viewerK)
+	if r.Bad() {
+		return wire.ErrTruncated
+	}
+	if ago+1 >= uint64(tick) {
+		return fault.Errorf("%w: a viewer %d ticks before tick %d", wire.ErrMalformed, ago+1, tick)
+	}
+	held := s.slots[slot]
+	if held == nil || !held.Mine {
+		return ErrSlot
+	}
+	st := held.Groups[OwnerGroup].At(tick - clock.Tick(ago) - 1)
+	if st == nil {
+		return ErrBaseline
+	}
+	if s.viewer, s.sees = s.kinds[held.Kind].Viewer(st.Vals); !s.sees {
+		return fault.Errorf("%w: a viewer without a place", wire.ErrMalformed)
+	}
+	return nil
+}
+
+func anyNear(kinds []*schema.Kind) bool {
+	return slices.ContainsFunc(kinds, func(k *schema.Kind) bool { return k.Near })
+}

@@ -1,0 +1,388 @@
+package snapshot
+
+import (
+	"math/bits"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
+)
+
+// A Writer puts the entries of one packet together. They are offered in any order, by urgency; what is kept is written by
+// rising slot, because the distance to the slot before takes fewer bits than a slot. How much the packet takes is known at each
+// moment. It uses its memory again and may serve one View after the other. A server sends at most one packet of a View in a
+// tick: of two, clients refuse the one that comes second (wire.Agreement).
+type Writer struct {
+	v     *View
+	w     wire.BitWriter
+	mark  wire.Mark
+	log   logWriter
+	size  int // bits of what is kept
+	kept  []kept
+	place [Slots]uint16 // of a slot that is kept: index in kept
+	try   trial
+	coded func(id uint32, g int, age, gap clock.Tick, bits int) // for tests: what the differences of a record are taken from, and the size of its body
+
+	before   *packetSlots // the newest packet that is known to be applied
+	top      int          // of its slots
+	ordinary slotSet      // slots of ordinary updates
+	updates  int          // how many
+	changed  bool         // they are told by what differs from the packet before
+	list     slotList     // those slots, or what differs
+	least    int          // for so many updates up to most the order of the list is the expected one
+	most     int
+	others   slotList // slots of other entries
+
+	viewer schema.Viewer
+	sight  viewerAt // which place that is
+}
+
+// kept is an entry without the distance that comes before it.
+type kept struct {
+	d       *Due
+	at, len int // bits in w
+	near    bool
+}
+
+// trial is an entry that may be kept, and what the lists of slots grow by.
+type trial struct {
+	kept
+	ordinary bool
+	turns    bool // it changes the list
+	list     int
+	others   int
+}
+
+var noPacket packetSlots
+
+// Begin starts a packet of v. due says what may be offered, the most urgent first, of which about so many bits will fit.
+func (x *Writer) Begin(v *View, due []Due, bits int) {
+	x.v = v
+	x.w.Reset(x.w.Bytes()[:0])
+	x.mark = x.w.Mark()
+	x.sight = v.viewer(&x.viewer)
+	x.size, x.kept = 0, x.kept[:0]
+	x.before, x.top = &noPacket, 0
+	if t := v.before.tick; t > v.resyncTick && t < v.h.tick && v.h.tick-t < wire.AgreedTicks {
+		x.before, x.top = &v.before, v.before.slots.top()
+	}
+	n := min(len(due), max(bits/32, 1))
+	others, again := 0, 0 // at least, of those n
+	for i := range due[:n] {
+		d := &due[i]
+		if !v.maybeOrdinary(d) {
+			others++
+		}
+		if x.before.slots.has(d.Slot) {
+			again++
+		}
+	}
+	x.ordinary, x.updates = slotSet{}, 0
+	// As a rule nearly all that rode in the packet before rides in this one, or hardly anything of it.
+	if held := x.before.slots.count(); again > 0 && n+held-2*again <= n/2 {
+		x.changed = true
+		x.list.begin(&x.before.slots, sparse(x.top))
+	} else {
+		x.changed = false
+		x.list.begin(&slotSet{}, orderFor((len(v.slots)-n)/max(n, 1)))
+		x.least, x.most = expectedFor(x.top, x.list.order)
+	}
+	x.others.begin(&slotSet{}, sparse(x.top))
+	if x.top == 0 || others > fewOthers {
+		x.others.order = orderFor((len(v.slots) - others) / max(others, 1))
+	}
+}
+
+// fewOthers is for how many other entries than ordinary updates no better order is looked for.
+const fewOthers = 3
+
+// maybeOrdinary reports whether d may be an ordinary update, as far as can be told without its values.
+func (v *View) maybeOrdinary(d *Due) bool {
+	if d.First || d.Gone {
+		return false
+	}
+	return d.Mine || d.groups == 1<<uint(v.h.rules[v.h.At(d.Ent).Kind].ordinary)
+}
+
+// Try codes the entry of d and returns how many bits the packet's entries would take with it, all included. Keep keeps
+// it; otherwise the next Try takes its place. At most one entry of a slot may be kept.
+func (x *Writer) Try(d *Due) int {
+	x.w.Rewind(x.mark)
+	at := x.w.Len()
+	x.viewer.Asked = false
+	t := &x.try
+	t.ordinary = x.entry(d)
+	t.kept = kept{d, at, x.w.Len() - at, x.viewer.Asked}
+	t.list, t.others = 0, 0
+	if t.turns = t.ordinary || x.changed && x.before.slots.has(d.Slot); t.turns {
+		t.list = x.list.cost(int(d.Slot))
+	}
+	updates, others, n := x.updates, x.others.n, x.list.n
+	if t.ordinary {
+		updates++
+	} else {
+		t.others = x.others.cost(int(d.Slot))
+		others++
+	}
+	if t.turns {
+		if x.list.has(d.Slot) {
+			n--
+		} else {
+			n++
+		}
+	}
+	return x.head(updates, others, n) + x.list.size + x.others.size + x.size + t.list + t.others + t.len
+}
+
+// Size returns how many bits the entries kept take, all included.
+func (x *Writer) Size() int {
+	if len(x.kept) == 0 {
+		return x.Head()
+	}
+	return x.Head() + x.list.size + x.others.size + x.size
+}
+
+// Head returns how many of those stand before the first entry, but for the slots: a packet has them once.
+func (x *Writer) Head() int { return x.head(x.updates, x.others.n, x.list.n) }
+
+// head returns the bits before the slots and entries of so many ordinary updates and others, with n slots in the list.
+func (x *Writer) head(updates, others, n int) int {
+	head := 2 + wire.UvarintBits(uint64(others), othersK)
+	if updates+others == 0 {
+		return head + wire.UvarintBits(0, countK)
+	}
+	switch {
+	case !x.changed:
+		if head += wire.UvarintBits(uint64(n), countK); n > 0 {
+			if head++; x.top == 0 || n < x.least || n > x.most {
+				head += orderB
+			}
+		}
+	case others+n == 0:
+		head = 1
+	default:
+		head += wire.UvarintBits(uint64(n), changesK)
+	}
+	if others > 0 {
+		head += x.orderBits(x.others.order, sparse(x.top))
+	}
+	return head + x.sight.bits(x.v.h)
+}
+
+// orderBits returns how many bits it takes to say an order.
+func (x *Writer) orderBits(order, expected int) int {
+	if x.top > 0 && order == expected {
+		return 1
+	}
+	return 1 + orderB
+}
+
+func (x *Writer) appendOrder(w *wire.BitWriter, order, expected int) {
+	other := x.orderBits(order, expected) > 1
+	if w.Bool(other); other {
+		w.Bits(uint64(order), orderB)
+	}
+}
+
+// Keep keeps what was tried last.
+func (x *Writer) Keep() {
+	t := &x.try
+	n := t.d.Slot
+	x.mark = x.w.Mark()
+	x.size += t.len
+	x.place[n] = uint16(len(x.kept))
+	if t.turns {
+		x.list.turn(n, t.list)
+	}
+	if t.ordinary {
+		x.ordinary.add(n)
+		x.updates++
+	} else {
+		x.others.turn(n, t.others)
+	}
+	x.kept = append(x.kept, t.kept)
+}
+
+// End writes the entries kept to w, in no more bits than Size says, and notes that they ride in packet p.
+func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
+	x.w.Rewind(x.mark)
+	b := x.w.Bytes()
+	x.shorten()
+	alike := x.changed && x.list.n+x.others.n == 0
+	if w.Bool(!alike); !alike {
+		w.Bool(x.changed)
+		w.Uvarint(uint64(x.others.n), othersK)
+		if x.changed {
+			w.Uvarint(uint64(x.list.n), changesK)
+		} else {
+			w.Uvarint(uint64(x.list.n), countK)
+		}
+	}
+	if len(x.kept) == 0 {
+		return
+	}
+	if x.others.n > 0 {
+		x.appendOrder(w, x.others.order, sparse(x.top))
+	}
+	if !x.changed && x.list.n > 0 {
+		x.appendOrder(w, x.list.order, expectedOrder(x.top, x.list.n))
+	}
+	if x.v.h.near {
+		near := false
+		for i := range x.kept {
+			near = near || x.kept[i].near
+		}
+		x.sight.append(w, near)
+	}
+	x.v.speaks(p.Tick, p.Seq, now)
+	x.log.begin(x.log.b[:0])
+	last := -1
+	for slot := x.others.from(0); slot < Slots; slot = x.others.from(slot + 1) {
+		w.Uvarint(uint64(slot-last-1), x.others.order)
+		x.end(w, b, slot, p)
+		last = slot
+	}
+	x.list.append(w)
+	for slot := x.ordinary.from(0); slot < Slots; slot = x.ordinary.from(slot + 1) {
+		x.end(w, b, slot, p)
+	}
+	p.Refs = x.log.b // until it is charged
+}
+
+// shorten looks for fewer bits than were promised, now that it is known what is kept.
+func (x *Writer) shorten() {
+	if x.changed && 2*x.list.n > x.updates { // less of it came again than it seemed
+		was, size := x.list, x.Size()
+		x.changed = false
+		x.list.begin(&x.ordinary, expectedOrder(x.top, max(x.updates, 1)))
+		x.least, x.most = expectedFor(x.top, x.list.order)
+		if len(x.kept) > 0 && x.Size() >= size {
+			x.changed, x.list = true, was
+		}
+	}
+	if !x.changed && x.list.n > 0 {
+		x.bestOrder(&x.list, expectedOrder(x.top, x.list.n))
+	}
+	if x.others.n > 0 {
+		x.bestOrder(&x.others, sparse(x.top))
+	}
+}
+
+// end writes the entry of a slot, and notes it.
+func (x *Writer) end(w *wire.BitWriter, b []byte, slot int, p *wire.Packet) {
+	e := &x.kept[x.place[slot]]
+	w.Copy(b, e.at, e.len)
+	x.v.commit(e.d, p, &x.log)
+}
+
+// bestOrder chooses the order that tells the distances of a list in the fewest bits.
+func (x *Writer) bestOrder(l *slotList, expected int) {
+	first := *l
+	for _, order := range [...]int{first.order - 1, first.order + 1, expected} {
+		if order < 0 || order > maxOrder {
+			continue
+		}
+		var other slotList
+		if other.begin(&first.slotSet, order); other.size+x.orderBits(order, expected) < l.size+x.orderBits(l.order, expected) {
+			*l = other
+		}
+	}
+}
+
+// entry writes an entry without its distance, and reports whether it is an ordinary update.
+func (x *Writer) entry(d *Due) bool {
+	v, w := x.v, &x.w
+	s := &v.slots[d.Slot]
+	if d.Gone {
+		if d.groups == 0 {
+			isGone.append(w)
+		} else {
+			mustForget.append(w)
+			w.Bits(uint64(d.groups), schema.MaxGroups)
+		}
+		return false
+	}
+	h := v.h
+	e := h.At(s.ent)
+	k := h.kinds[e.Kind]
+	if d.First {
+		firstSight.append(w)
+		w.Uvarint(uint64(e.Kind), kindK)
+		w.Uvarint(uint64(e.ID), idK)
+		if w.Bool(s.mine()); !s.mine() && len(h.rules[e.Kind].limits) > 0 {
+			w.Bits(uint64(d.groups), len(k.Groups))
+		}
+	} else {
+		g := OwnerGroup
+		if !s.mine() {
+			g = h.rules[e.Kind].ordinary
+		}
+		if d.groups == 1<<uint(g) {
+			if hd := v.header(s, e, k, g, d); hd.base != 0 && hd.plain() && hd.agreed {
+				x.body(e, k, g, &hd)
+				return true
+			}
+		}
+		general.append(w)
+		if !s.mine() {
+			w.Bits(uint64(d.groups), len(k.Groups))
+		}
+	}
+	for set := d.groups; set != 0; set &= set - 1 {
+		g := bits.TrailingZeros32(set)
+		hd := v.header(s, e, k, g, d)
+		if !d.First && k.Limited(g) {
+			w.Bool(hd.base == 0)
+		}
+		hd.append(w, k, g, h.tick)
+		x.body(e, k, g, &hd)
+	}
+	return false
+}
+
+// header returns what the record of group g says beside its values. At first sight that is what happened since the entity came into
+// sight, as the client may hold an earlier copy without our knowing.
+func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Due) header {
+	hd := header{bound: v.bound(s, d), level: v.level(s, g)}
+	since := s.since
+	if !d.First {
+		unit := s.unit(g)
+		known := &v.known[unit]
+		hd.ref, hd.was = v.ref(unit, v.h.tick), known.bound()
+		hd.baseLevel, hd.priorLevel = known.level(), known.priorLevel()
+		if since = hd.base; since == 0 {
+			since = max(s.since, v.gone(s, g))
+		}
+	}
+	if g == OwnerGroup || k.Groups[g].Moving {
+		hd.cut, hd.start, hd.rest = e.Times(g, since)
+	}
+	return hd
+}
+
+func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
+	var viewer *schema.Viewer
+	if x.sight.known {
+		viewer = &x.viewer
+	}
+	var age, gap clock.Tick
+	at := x.w.Len()
+	if g == OwnerGroup {
+		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, viewer, e.own, k.Sims, e.ownChanged)
+	} else {
+		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, viewer, e.obs, k.Obs, e.changed)
+	}
+	if x.coded != nil {
+		x.coded(e.ID, g, age, gap, x.w.Len()-at)
+	}
+}
+
+// All writes a packet of everything in due, without regard to its size.
+func (x *Writer) All(w *wire.BitWriter, v *View, due []Due, p *wire.Packet, now clock.Time) {
+	x.Begin(v, due, 32*len(due))
+	for i := range due {
+		x.Try(&due[i])
+		x.Keep()
+	}
+	x.End(w, p, now)
+}

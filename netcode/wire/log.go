@@ -1,0 +1,321 @@
+package wire
+
+import "meanwhile/netcode/clock"
+
+// LogSize is how many sent packets a Log remembers at most: at 60 packets a second the two seconds that a
+// rewind may ask about, and twice the acknowledgement window.
+const LogSize = 128
+
+// LogTicks is for how many ticks a Log remembers at least what a packet carried, LogSize packets at most: those that a rewind
+// may ask about, and some more. Fewer packets and less of them are kept where that is enough; what is in flight always is.
+const LogTicks = 144
+
+// lossDistance is how many later packets must be acknowledged before one is taken for lost, so that
+// mere reordering does not cause resends (RFC 9002 §6.1.1).
+const lossDistance = 3
+
+type packetState uint8
+
+const (
+	unused packetState = iota
+	inFlight
+	applied
+	lost
+)
+
+// Packet is what a Log remembers of one sent packet.
+type Packet struct {
+	Seq   Seq
+	Sent  clock.Time // right if it is less than 39 hours before that of the newest packet
+	Tick  clock.Tick
+	Size  int
+	Note  int16  // for the owner
+	Refs  []byte // what it carried; the meaning is the owner's. Charge takes a copy
+	state packetState
+}
+
+// Applied reports whether the peer has said that it applied the packet.
+func (p *Packet) Applied() bool { return p.state == applied }
+
+// noted is a Packet in 18 bytes.
+type noted struct {
+	sent [3]uint16 // the lowest 48 bits
+	low  uint16    // of its tick
+	high uint16
+	at   uint16 // where its Refs begin, in units of 1<<Log.unit bytes
+	n    uint16 // of how many bytes they are
+	note int16
+	size uint16 // and the state in the highest bits
+}
+
+const (
+	sizeB   = 14
+	maxSize = 1<<sizeB - 1
+)
+
+func (e *noted) tick() clock.Tick { return clock.Tick(e.low) | clock.Tick(e.high)<<16 }
+
+func (e *noted) state() packetState { return packetState(e.size >> sizeB) }
+
+// A Log remembers the packets sent on one connection and what became of them.
+// The zero Log is ready; the first packet is FirstSeq. Not safe for concurrent use. A Packet that it hands out is valid until the next call.
+type Log struct {
+	ring    []noted // of a power of two; as many as were ever needed at once
+	count   int     // packets remembered
+	next    Seq     // sequence number of the next packet, minus FirstSeq
+	checked Seq     // all before it, counted like next, are settled or forgotten; at most count behind next
+	flying  int     // bytes in flight
+	highest Seq     // newest acknowledged, counted like next
+	any     bool    // highest is set and recent enough to be compared with
+	long    bool    // half the range of sequence numbers has been sent: any number may lie in the past
+
+	refs []byte // ring of all Refs, each in one piece
+	end  int    // where the newest end
+	kept Seq    // packets before this one, counted like next, have none any more
+	unit uint8
+
+	now        clock.Time // of the newest packet
+	open, seen Packet
+	opened     bool // the newest packet is open, and its Refs are there
+}
+
+// NextSeq returns the sequence number that Sent will give out.
+func (l *Log) NextSeq() Seq { return l.next + FirstSeq }
+
+// entry returns that of a packet counted like next, which must be remembered.
+func (l *Log) entry(n Seq) *noted { return &l.ring[int(n)&(len(l.ring)-1)] }
+
+// packet returns what is remembered of it.
+func (l *Log) packet(n Seq) *Packet {
+	e := l.entry(n)
+	sent := clock.Time(e.sent[0]) | clock.Time(e.sent[1])<<16 | clock.Time(e.sent[2])<<32
+	back := (l.now - sent) << 16 >> 16
+	l.seen = Packet{Seq: n + FirstSeq, Sent: l.now - back, Tick: e.tick(), Size: int(e.size & maxSize), Note: e.note, state: e.state()}
+	if l.opened && n == l.next-1 {
+		l.seen.Refs, l.seen.Note = l.open.Refs, l.open.Note
+	} else if e.n > 0 {
+		at := int(e.at) << l.unit
+		l.seen.Refs = l.refs[at : at+int(e.n) : at+int(e.n)]
+	}
+	return &l.seen
+}
+
+// Sent starts the entry of the next packet. The caller appends to Refs and calls Charge, before anything else is sent. It is remembered
+// as LogSize and LogTicks say; an entry that is overwritten while in flight counts as lost.
+func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *Packet {
+	l.seal()
+	l.now = now
+	if l.count == len(l.ring) {
+		oldest := l.next - Seq(l.count)
+		switch e := l.at(oldest); {
+		case e == nil || len(l.ring) < LogSize && (e.state() == inFlight || int32(tick-e.tick()) <= LogTicks):
+			old := l.ring
+			l.ring = make([]noted, max(2*len(old), 16))
+			for n := oldest; n != l.next; n++ {
+				*l.entry(n) = old[int(n)&(len(old)-1)]
+			}
+		default:
+			if e.state() == inFlight {
+				l.settle(e, lost)
+				lostPacket(l.packet(oldest))
+			}
+			if l.count--; l.kept == oldest {
+				l.kept++
+			}
+		}
+	}
+	if l.count == 0 {
+		l.kept = l.next
+	}
+	*l.entry(l.next) = noted{sent: [3]uint16{uint16(now), uint16(now >> 16), uint16(now >> 32)}, low: uint16(tick), high: uint16(tick >> 16),
+		size: uint16(inFlight) << sizeB}
+	l.count++
+	l.open, l.opened = Packet{Seq: l.NextSeq(), Sent: now, Tick: tick, state: inFlight}, true
+	if l.next++; l.next == 1<<15 {
+		l.long = true
+	}
+	if int(l.next-l.checked) > l.count {
+		l.checked = l.next - Seq(l.count) // the entry above was the oldest
+	}
+	if l.next-l.highest > 1<<14 {
+		l.any = false // before the distance to it turns round: an ack after so long starts anew
+	}
+	return &l.open
+}
+
+// at returns the entry of a packet counted like next, nil if it is not remembered.
+func (l *Log) at(n Seq) *noted {
+	if back := l.next - n; back == 0 || int(back) > l.count {
+		return nil
+	}
+	return l.entry(n)
+}
+
+// Charge notes the size in bytes of a packet just sent.
+func (l *Log) Charge(p *Packet, size int) {
+	e := l.entry(p.Seq - FirstSeq)
+	size = min(max(size, 0), maxSize)
+	e.size = e.size&^maxSize | uint16(size)
+	p.Size = size
+	l.flying += size
+	l.seal()
+}
+
+// seal keeps what the newest packet carries.
+func (l *Log) seal() {
+	if !l.opened {
+		return
+	}
+	refs, e := l.open.Refs, l.entry(l.next-1)
+	l.opened, l.open.Refs = false, nil
+	e.note = l.open.Note
+	if len(refs) == 0 || len(refs) > 1<<16-1 {
+		return
+	}
+	at := l.place(len(refs), e.tick())
+	e.at, e.n = uint16(at>>l.unit), uint16(len(refs))
+	copy(l.refs[at:], refs)
+	l.end = at + len(refs)
+}
+
+// place returns where n bytes of the newest packet fit. The oldest make way, if they are not needed any more.
+func (l *Log) place(n int, tick clock.Tick) int {
+	for newest := l.next - 1; ; {
+		for l.kept != newest && l.entry(l.kept).n == 0 {
+			l.kept++
+		}
+		end := (l.end + 1<<l.unit - 1) >> l.unit << l.unit
+		if l.kept == newest { // there are none before it
+			if n <= len(l.refs) {
+				return 0
+			}
+		} else if begin := int(l.entry(l.kept).at) << l.unit; begin < l.end {
+			if end+n <= len(l.refs) {
+				return end
+			}
+			if n <= begin {
+				return 0
+			}
+		} else if end+n <= begin {
+			return end
+		}
+		if e := l.entry(l.kept); l.kept != newest && e.state() != inFlight && int32(tick-e.tick()) > LogTicks {
+			e.n = 0
+			continue
+		}
+		l.widen(n)
+	}
+}
+
+// widen makes room for n bytes more.
+func (l *Log) widen(n int) {
+	old, unit := l.refs, l.unit
+	size := max(len(old)+len(old)/4, 64)
+	for l.unit = 0; size>>l.unit > 1<<16-1; l.unit++ {
+	}
+	need := n
+	for i := l.kept; i != l.next; i++ {
+		need += int(l.entry(i).n) + 1<<l.unit - 1
+	}
+	size = (max(size, need) + 63) / 64 * 64
+	for ; size>>l.unit > 1<<16-1; l.unit++ {
+		size += LogSize << l.unit
+	}
+	l.refs, l.end = make([]byte, size), 0
+	for i := l.kept; i != l.next; i++ {
+		e := l.entry(i)
+		if e.n == 0 {
+			continue
+		}
+		from := int(e.at) << unit
+		at := (l.end + 1<<l.unit - 1) >> l.unit << l.unit
+		e.at = uint16(at >> l.unit)
+		l.end = at + copy(l.refs[at:], old[from:from+int(e.n)])
+	}
+}
+
+func (l *Log) settle(e *noted, s packetState) {
+	if e.state() == inFlight {
+		l.flying -= int(e.size & maxSize)
+	}
+	e.size = e.size&maxSize | uint16(s)<<sizeB
+}
+
+// InFlight returns the bytes sent and neither acknowledged nor taken for lost.
+func (l *Log) InFlight() int { return l.flying }
+
+// Get returns the entry of packet s, or nil if it is forgotten or was never sent.
+func (l *Log) Get(s Seq) *Packet {
+	if l.at(s-FirstSeq) == nil {
+		return nil
+	}
+	return l.packet(s - FirstSeq)
+}
+
+// Acked takes in what the peer acknowledges. It calls delivered, oldest packet first, for each packet
+// newly known to have been applied (also one that was taken for lost before: late acknowledgements count)
+// and then missing for each newly taken for lost. It returns false, and changes nothing, if the newest packet
+// that a names was not sent: then the peer is not what it claims to be. The number before FirstSeq is no packet
+// but an honest thing to say.
+func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
+	if back := l.NextSeq() - 1 - a.Latest; back >= 1<<15 || !l.long && back > l.next {
+		return false
+	}
+	for d := Window; d >= 0; d-- {
+		s := a.Latest - Seq(d)
+		if yes, _ := a.Has(s); !yes {
+			continue
+		}
+		if e := l.at(s - FirstSeq); e != nil && e.state() != applied {
+			l.settle(e, applied)
+			delivered(l.packet(s - FirstSeq))
+		}
+	}
+	latest := a.Latest - FirstSeq
+	if !l.any || latest.Newer(l.highest) {
+		l.highest, l.any = latest, true
+	}
+	for int16(l.highest-l.checked) >= lossDistance {
+		if e := l.at(l.checked); e != nil && e.state() == inFlight {
+			l.settle(e, lost)
+			missing(l.packet(l.checked))
+		}
+		l.checked++
+	}
+	return true
+}
+
+// Drop takes packet s for lost at once: it was thrown away before it reached the path.
+func (l *Log) Drop(s Seq, missing func(*Packet)) {
+	if e := l.at(s - FirstSeq); e != nil && e.state() == inFlight {
+		l.settle(e, lost)
+		missing(l.packet(s - FirstSeq))
+	}
+}
+
+// Expire takes for lost what has been in flight since before the given instant.
+func (l *Log) Expire(before clock.Time, missing func(*Packet)) {
+	for s := l.checked; int16(l.next-s) > 0; s++ {
+		e := l.at(s)
+		if e == nil || e.state() != inFlight {
+			continue
+		}
+		p := l.packet(s)
+		if p.Sent >= before {
+			return
+		}
+		l.settle(e, lost)
+		missing(p)
+	}
+}
+
+// Newest calls f for packets newest first, starting at s, until f returns false or the log ends.
+func (l *Log) Newest(s Seq, f func(*Packet) bool) {
+	for range LogSize {
+		p := l.Get(s)
+		if p == nil || !f(p) {
+			return
+		}
+		s--
+	}
+}

@@ -1,0 +1,413 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"meanwhile/netcode/clock"
+)
+
+// naiveLog remembers every packet for good, numbered without wrapping.
+type naiveLog struct {
+	packets []naivePacket // from number first on
+	first   int64
+	highest int64 // newest acknowledged, -1: none
+}
+
+type naivePacket struct {
+	sent  clock.Time
+	size  int
+	state packetState
+}
+
+func (n *naiveLog) next() int64 { return n.first + int64(len(n.packets)) }
+
+// get returns a packet, if a Log would still remember it.
+func (n *naiveLog) get(s int64) *naivePacket {
+	if i := s - n.first; i >= 0 && i < int64(len(n.packets)) && i >= int64(len(n.packets))-LogSize {
+		return &n.packets[i]
+	}
+	return nil
+}
+
+func (n *naiveLog) inFlight() (bytes int) {
+	for _, p := range n.packets {
+		if p.state == inFlight {
+			bytes += p.size
+		}
+	}
+	return bytes
+}
+
+// told collects what a Log reports, in order.
+type told []string
+
+func (x *told) f(what string) func(*Packet) {
+	return func(p *Packet) { *x = append(*x, fmt.Sprintf("%s %d of %d bytes", what, p.Seq, p.Size)) }
+}
+
+// carries is what packet s carries, of many sizes.
+func carries(s int64) []byte {
+	b := make([]byte, s*s%97)
+	for i := range b {
+		b[i] = byte(s + int64(i))
+	}
+	return b
+}
+
+// The log agrees with a record of everything that was ever sent, whatever is acknowledged, lost, thrown away, given up
+// or forgotten, in any order and at every place of the range of numbers.
+func TestLog(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := rapid.SampledFrom([]int64{0, 100, 1<<15 - 200, 1<<15 - 70, 1<<16 - 300, 1<<16 - 60, 1 << 16}).Draw(t, "first") + int64(FirstSeq)
+		// As if that many packets had come before and all were settled.
+		l := Log{next: Seq(first) - FirstSeq, checked: Seq(first) - FirstSeq, highest: Seq(first) - FirstSeq - 1, long: first > 1<<15}
+		l.any = l.long
+		n := &naiveLog{first: first, highest: -1}
+		if l.any {
+			n.highest = first - 1
+		}
+		now := clock.Time(0)
+		var got, want told
+		tell := func(what string, s int64, p *naivePacket) {
+			want = append(want, fmt.Sprintf("%s %d of %d bytes", what, Seq(s), p.size))
+		}
+		send := func(t *rapid.T) {
+			now += clock.Time(rapid.IntRange(0, 3).Draw(t, "wait"))
+			s := n.next()
+			if old := n.get(s - LogSize); old != nil && old.state == inFlight {
+				old.state = lost
+				tell("lost", s-LogSize, old)
+			}
+			if l.NextSeq() != Seq(s) {
+				t.Fatalf("NextSeq %d, want %d", l.NextSeq(), Seq(s))
+			}
+			p := l.Sent(now, clock.Tick(s), got.f("lost"))
+			if len(p.Refs) != 0 || p.Note != 0 || p.Seq != Seq(s) || p.Applied() {
+				t.Fatalf("packet %d begins as %+v", s, p)
+			}
+			p.Refs, p.Note = carries(s), int16(s)
+			size := rapid.IntRange(0, MaxDatagram).Draw(t, "size")
+			if l.Charge(p, size); p.Size != size {
+				t.Fatalf("a packet of %d bytes has %d", size, p.Size)
+			}
+			n.packets = append(n.packets, naivePacket{sent: now, size: size, state: inFlight})
+		}
+		ack := func(a Ack, newest int64) {
+			for s := newest - Window; s <= newest; s++ {
+				yes := s == newest || a.History>>(newest-s-1)&1 != 0
+				if p := n.get(s); yes && p != nil && p.state != applied {
+					p.state = applied
+					tell("delivered", s, p)
+				}
+			}
+			n.highest = max(n.highest, newest)
+			for s := n.first; s <= n.highest-lossDistance; s++ {
+				if p := n.get(s); p != nil && p.state == inFlight {
+					p.state = lost
+					tell("lost", s, p)
+				}
+			}
+			if !l.Acked(a, got.f("delivered"), got.f("lost")) {
+				t.Fatalf("ack %+v is refused after %d packets from %d on", a, len(n.packets), n.first)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"send": send,
+			"burst": func(t *rapid.T) {
+				for range rapid.IntRange(2, 150).Draw(t, "packets") {
+					send(t)
+				}
+			},
+			"ack": func(t *rapid.T) {
+				newest := n.next() - 1 - int64(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 10), rapid.IntRange(0, 200)).Draw(t, "back"))
+				if newest >= int64(FirstSeq)-1 { // older ones are refused, see TestAckOfNothing
+					ack(Ack{Latest: Seq(newest), History: rapid.Uint64().Draw(t, "history")}, newest)
+				}
+			},
+			"drop": func(t *rapid.T) {
+				s := n.next() - 1 - int64(rapid.IntRange(-2, 200).Draw(t, "back"))
+				if p := n.get(s); p != nil && p.state == inFlight {
+					p.state = lost
+					tell("lost", s, p)
+				}
+				l.Drop(Seq(s), got.f("lost"))
+			},
+			"expire": func(t *rapid.T) {
+				before := now - clock.Time(rapid.IntRange(-1, 200).Draw(t, "age"))
+				for i := range n.packets {
+					if p := &n.packets[i]; p.state == inFlight && p.sent < before && n.get(n.first+int64(i)) != nil {
+						p.state = lost
+						tell("lost", n.first+int64(i), p)
+					}
+				}
+				l.Expire(before, got.f("lost"))
+			},
+			"hostile": func(t *rapid.T) {
+				before := l.flying
+				ahead := rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(0, 1<<15-1)).Draw(t, "ahead")
+				if l.Acked(Ack{Latest: l.NextSeq() + Seq(ahead), History: ^uint64(0)}, got.f("delivered"), got.f("lost")) || l.flying != before {
+					t.Fatalf("an ack of packet %d is taken, the next one is %d", l.NextSeq()+Seq(ahead), l.NextSeq())
+				}
+			},
+			"": func(t *rapid.T) {
+				if !slices.Equal(got, want) {
+					t.Fatalf("told %v\nwant %v", got, want)
+				}
+				got, want = got[:0], want[:0]
+				if l.InFlight() != n.inFlight() {
+					t.Fatalf("%d bytes in flight, want %d", l.InFlight(), n.inFlight())
+				}
+				for s := n.next() - LogSize - 2; s < n.next()+2; s++ {
+					p, naive := l.Get(Seq(s)), n.get(s)
+					if (p != nil) != (naive != nil) {
+						t.Fatalf("packet %d is remembered: %v, want %v", s, p != nil, naive != nil)
+					}
+					if p != nil && (p.state != naive.state || p.Sent != naive.sent || p.Tick != clock.Tick(s) || p.Note != int16(s) || !bytes.Equal(p.Refs, carries(s))) {
+						t.Fatalf("packet %d is remembered as %+v, want %+v", s, p, naive)
+					}
+				}
+				back := n.next()
+				l.Newest(l.NextSeq()-1, func(p *Packet) bool {
+					if back--; p.Seq != Seq(back) {
+						t.Fatalf("Newest gives %d where %d follows", p.Seq, back)
+					}
+					return true
+				})
+				if want := max(n.next()-LogSize, n.first); back != want {
+					t.Fatalf("Newest ends at %d, want %d", back, want)
+				}
+			},
+		})
+	})
+}
+
+// An ack may name the number before the first packet, which is how "nothing yet" is said, and no number before that.
+func TestAckOfNothing(t *testing.T) {
+	fail := func(p *Packet) { t.Errorf("told of packet %d", p.Seq) }
+	var l Log
+	nothing := FirstSeq
+	nothing--
+	for sent := range 5 {
+		for _, c := range []struct {
+			latest Seq
+			want   bool
+		}{{nothing, true}, {nothing - 1, false}, {nothing - 100, false}, {1 << 15, false}, {40000, false}, {l.NextSeq(), false}} {
+			if got := l.Acked(Ack{Latest: c.latest, History: ^uint64(0)}, fail, fail); got != c.want {
+				t.Errorf("after %d packets an ack of %d is taken: %v", sent, c.latest, got)
+			}
+		}
+		l.Sent(0, 1, fail)
+	}
+}
+
+// A peer that says nothing for more than half the range of numbers, and then speaks again, is understood.
+func TestLogAfterLongSilence(t *testing.T) {
+	for _, silence := range []int{1 << 14, 1<<15 - 1, 1 << 15, 1<<15 + 1, 50000, 1 << 16, 3 << 16} {
+		var l Log
+		var x told
+		heard := l.Sent(0, 1, x.f("lost")).Seq
+		l.Acked(Ack{Latest: heard, History: ^uint64(0)}, x.f("delivered"), x.f("lost"))
+		x = nil
+		for i := range silence {
+			l.Charge(l.Sent(clock.Time(i), 2, x.f("lost")), 10)
+		}
+		if len(x) != silence-LogSize || l.InFlight() != LogSize*10 {
+			t.Fatalf("%d packets: %d lost when they were forgotten, %d bytes in flight", silence, len(x), l.InFlight())
+		}
+		x = nil
+		l.Expire(clock.Time(silence-LogSize/2), x.f("lost"))
+		if len(x) != LogSize/2 {
+			t.Errorf("%d packets: %d of the %d that are left expired, want half", silence, len(x), LogSize)
+		}
+		x = nil
+		last := l.NextSeq() - 1
+		if !l.Acked(Ack{Latest: last}, x.f("delivered"), x.f("lost")) || len(x) != 1+LogSize/2-lossDistance || l.InFlight() != 2*10 {
+			t.Errorf("%d packets: after an ack of the last one %v, %d bytes in flight", silence, x, l.InFlight())
+		}
+	}
+}
+
+// Once half the range of numbers has been sent any of them may lie in the past: an honest ack that reaches back across the wrap is
+// taken, one of a packet that was never sent is not.
+func TestLogAcrossTheWrap(t *testing.T) {
+	var l Log
+	var x told
+	for i := range 1<<16 + 2 {
+		l.Sent(clock.Time(i), 1, x.f("lost"))
+		a := Ack{Latest: l.NextSeq() - 1, History: ^uint64(0)}
+		if i >= Window {
+			a.Latest -= Window / 2 // half a window late, as on a long path
+		}
+		if !l.Acked(a, x.f("delivered"), x.f("lost")) {
+			t.Fatalf("after %d packets an ack of %d is refused", i+1, a.Latest)
+		}
+		if p := l.Get(a.Latest); !p.Applied() || l.Get(l.NextSeq()-1).Applied() != (i < Window) {
+			t.Fatalf("after %d packets an ack of %d: applied %v, the last one %v", i+1, a.Latest, p.Applied(), l.Get(l.NextSeq()-1).Applied())
+		}
+		if l.Acked(Ack{Latest: l.NextSeq()}, x.f("delivered"), x.f("lost")) {
+			t.Fatalf("after %d packets an ack of the next is taken", i+1)
+		}
+		if x = x[:0]; i == 1<<15 && !l.long {
+			t.Fatal("half the range is not noticed")
+		}
+	}
+}
+
+// Newest begins where it is told to and ends where the one who looks has seen enough.
+func TestNewestStops(t *testing.T) {
+	var l Log
+	for range 20 {
+		l.Sent(0, 1, nil)
+	}
+	var seen []Seq
+	l.Newest(15, func(p *Packet) bool { seen = append(seen, p.Seq); return p.Seq > 13 })
+	if !slices.Equal(seen, []Seq{15, 14, 13}) {
+		t.Errorf("seen %v, want 15, 14, 13", seen)
+	}
+}
+
+// Late acknowledgements count: what was taken for lost and had arrived is reported as delivered, once.
+func TestLateAck(t *testing.T) {
+	var l Log
+	var x told
+	for range 10 {
+		l.Charge(l.Sent(0, 1, x.f("lost")), 1)
+	}
+	step := func(name string, a Ack, want ...string) {
+		t.Helper()
+		x = nil
+		if !l.Acked(a, x.f("delivered"), x.f("lost")) || !slices.Equal(x, want) {
+			t.Errorf("%s: %v, want %v", name, x, want)
+		}
+	}
+	step("reordered by two", Ack{Latest: 3}, "delivered 3 of 1 bytes")
+	step("reordered by three", Ack{Latest: 4, History: 1}, "delivered 4 of 1 bytes", "lost 1 of 1 bytes")
+	step("late", Ack{Latest: 4, History: 0b111}, "delivered 1 of 1 bytes", "delivered 2 of 1 bytes")
+	step("again", Ack{Latest: 4, History: 0b111})
+	step("an older ack", Ack{Latest: 3, History: 0b11})
+	x = nil
+	if l.Drop(7, x.f("lost")); len(x) != 1 {
+		t.Errorf("dropped: %v", x)
+	}
+	step("dropped, but arrived", Ack{Latest: 7}, "delivered 7 of 1 bytes") // 5 and 6 may still come
+	if l.InFlight() != 5 {
+		t.Errorf("%d bytes in flight, want 5: of 5, 6, 8, 9 and 10", l.InFlight())
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	var l Log
+	var r Received
+	var w BitWriter
+	var br BitReader
+	buf, refs := make([]byte, 0, MaxDatagram), make([]byte, 0, 30)
+	count := 0
+	noted := func(*Packet) { count++ }
+	step := func() {
+		p := l.Sent(0, 1, noted)
+		refs = refs[:0]
+		for i := range 30 {
+			refs = append(refs, byte(i))
+		}
+		p.Refs = refs
+		h := Header{Session: 1, Seq: p.Seq, Server: true, Tick: 1, HasAck: true, Ack: Ack{Latest: p.Seq, History: 5}}
+		w.Reset(h.Append(buf))
+		for i := range 100 {
+			w.Varint(int64(i*1000), 4)
+		}
+		b := w.Bytes()
+		l.Charge(p, len(b))
+		got, n, err := DecodeHeader(b)
+		if err != nil || !r.Accepts(got.Seq) {
+			t.Fatal("an honest packet is refused")
+		}
+		br.Reset(b[n:])
+		for range 100 {
+			br.Varint(4)
+		}
+		r.Applied(got.Seq)
+		a, _ := r.Ack()
+		if p.Seq%7 == 0 {
+			return // not acknowledged this time
+		}
+		l.Acked(a, noted, noted)
+		l.Expire(0, noted)
+	}
+	for range 2 * LogSize {
+		step() // each entry's Refs grow once
+	}
+	if n := testing.AllocsPerRun(1000, step); n != 0 {
+		t.Errorf("%v allocations a packet", n)
+	}
+	if count == 0 {
+		t.Error("nothing was reported")
+	}
+}
+
+func BenchmarkLog(b *testing.B) {
+	var l Log
+	refs := [...]byte{1, 2, 3}
+	nothing := func(*Packet) {}
+	for b.Loop() {
+		p := l.Sent(0, 1, nothing)
+		p.Refs = refs[:]
+		l.Charge(p, 100)
+		l.Acked(Ack{Latest: p.Seq - 4, History: ^uint64(0) &^ 16}, nothing, nothing)
+	}
+}
+
+// However rarely packets are sent, and whatever they carry: all of the last LogTicks is there, of up to LogSize packets, and so is what is in flight;
+// and of a slow connection not much more is kept.
+func TestLogOfFewPackets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l Log
+		every := rapid.IntRange(1, 40).Draw(t, "every")
+		size := rapid.IntRange(0, 300).Draw(t, "size")
+		load := func(n Seq) []byte {
+			b := make([]byte, int(n)*7919%(size+1))
+			for i := range b {
+				b[i] = byte(int(n) + i)
+			}
+			return b
+		}
+		lost := 0
+		for n := Seq(1); n < 600; n++ {
+			tick := clock.Tick(int(n) * every)
+			p := l.Sent(clock.Time(tick)<<24, tick, func(*Packet) { lost++ })
+			p.Refs = load(p.Seq)
+			l.Charge(p, 100)
+			if n%5 != 0 {
+				l.Acked(Ack{Latest: p.Seq}, func(*Packet) {}, func(p *Packet) {
+					if string(p.Refs) != string(load(p.Seq)) {
+						t.Fatalf("packet %d is lost with %d bytes, want %d", p.Seq, len(p.Refs), len(load(p.Seq)))
+					}
+				})
+			}
+			for s := n; s > 0 && n-s < LogSize; s-- {
+				age := int(n-s) * every
+				p := l.Get(s)
+				if age > LogTicks {
+					break
+				}
+				if p == nil || p.Tick != tick-clock.Tick(age) || p.Sent != clock.Time(p.Tick)<<24 || string(p.Refs) != string(load(s)) {
+					t.Fatalf("packet %d of %d, one in %d ticks, is remembered as %+v", s, n, every, p)
+				}
+			}
+		}
+		if lost != 0 {
+			t.Errorf("%d lost", lost)
+		}
+		need := min(LogTicks/every+2, LogSize)
+		if most := max(2*need, 16); len(l.ring) > most {
+			t.Errorf("one packet in %d ticks: room for %d, %d are needed", every, len(l.ring), need)
+		}
+		if most := (need+2)*size*5/4 + 300 + 64; len(l.refs) > most {
+			t.Errorf("one packet in %d ticks with up to %d bytes: room for %d", every, size, len(l.refs))
+		}
+	})
+}
