@@ -8,6 +8,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
+	"meanwhile/netcode/playout"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 )
@@ -163,18 +164,8 @@ func (c *Client) starved(h *snapshot.Held, k *schema.Kind) {
 
 // hitches returns how many hitches it is to stand still for so many ticks.
 func (c *Client) hitches(stood clock.TickFrac) uint64 {
-	dry := time.Duration(int64(stood) * int64(c.welcome.Period) / clock.FracPerTick)
-	if dry <= hitch {
-		return 0
-	}
-	return 1 + uint64((dry-hitch)/hitchAgain)
+	return playout.Hitches(time.Duration(int64(stood) * int64(c.welcome.Period) / clock.FracPerTick))
 }
-
-// What is drawn past its newest record, though it moves, for longer than hitch counts, and again for each further hitchAgain.
-const (
-	hitch      = 16700 * time.Microsecond
-	hitchAgain = 250 * time.Millisecond
-)
 
 // OwnOffset returns the fading error of the avatar's prediction that is added to its place.
 func (c *Client) OwnOffset() geom.Vec3 { return c.smooth.Error() }

@@ -8,6 +8,7 @@ import (
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/playout"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 	"meanwhile/server"
@@ -30,8 +31,8 @@ type Quality struct {
 	// player for server.RepeatFor, after which its avatar is no longer carried on, or nothing to it for 500 ms. OutageShare is the share of drawn time in which nothing came to it for as long.
 	CutOff      int
 	OutageShare float64
-	// HitchesPerMin is how often, per minute in which a moving thing was drawn, it was drawn for more than
-	// 16.7 ms not between two received records, and once more per further 250 ms; outages are left out.
+	// HitchesPerMin is how many hitches (playout.HitchAfter) there were per minute in which a moving thing was drawn.
+	// Outages are left out.
 	HitchesPerMin float64
 	// ViewErrorP95 is between what was drawn and the truth at the same playout time, ErrorNowP95 between it and the
 	// truth at the time that could be known at best (server time minus the path's floor and one send interval), in
@@ -88,11 +89,11 @@ type quality struct {
 }
 
 type track struct {
-	starved, counted time.Duration
-	x, y             float64
-	tx, ty           float64 // truth at the same playout time
-	seen             uint64  // frame
-	cut              clock.Tick
+	stall  playout.Stall
+	x, y   float64
+	tx, ty float64 // truth at the same playout time
+	seen   uint64  // frame
+	cut    clock.Tick
 }
 
 // look measures one frame: what is drawn against the truth.
@@ -158,13 +159,11 @@ func (p *Player) look(sample bool) {
 		if moving && !out {
 			q.moving += frame
 			if newest.Tick.Frac() < t {
-				tr.starved += frame
-				if tr.starved > 16700*time.Microsecond && tr.counted == 0 || tr.counted > 0 && tr.starved-tr.counted > 250*time.Millisecond {
+				if tr.stall.Add(frame) {
 					q.hitches++
-					tr.counted = tr.starved
 				}
 			} else {
-				tr.starved, tr.counted = 0, 0
+				tr.stall.End()
 			}
 		}
 		if sample {

@@ -13,6 +13,7 @@ import (
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/estimate"
 	"meanwhile/netcode/motion"
+	"meanwhile/netcode/playout"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netsim"
 	"meanwhile/server"
@@ -175,8 +176,8 @@ type crowdEntity struct {
 
 // crowdTrack follows the drawn time of one thing under one policy.
 type crowdTrack struct {
-	shown            clock.TickFrac // last as far as there was something to draw, while it moved
-	starved, counted time.Duration
+	shown clock.TickFrac // last as far as there was something to draw, while it moved
+	stall playout.Stall
 }
 
 // crowdScore adds up what was drawn.
@@ -218,13 +219,11 @@ func (s *crowdScore) see(tr *crowdTrack, e *crowdEntity, t, now clock.TickFrac) 
 	}
 	tr.shown = shown
 	if t >= e.newest.Frac()-1 {
-		tr.starved += frame
-		if tr.starved > 16700*time.Microsecond && tr.counted == 0 || tr.counted > 0 && tr.starved-tr.counted > 250*time.Millisecond {
+		if tr.stall.Add(frame) {
 			s.hitches++
-			tr.counted = tr.starved
 		}
 	} else {
-		tr.starved, tr.counted = 0, 0
+		tr.stall.End()
 	}
 }
 
@@ -461,7 +460,7 @@ func (o *onlooker) frame() {
 		if moving := moves(e, t); moving && measured {
 			o.own.see(&e.track, e, t, now)
 		} else {
-			e.track.starved, e.track.counted, e.track.shown = 0, 0, 0
+			e.track = crowdTrack{}
 		}
 		for i, r := range o.rivals {
 			g := &e.guesses[i]
@@ -475,7 +474,7 @@ func (o *onlooker) frame() {
 						g.est.Hitch(1)
 					}
 				} else {
-					tr.starved, tr.counted, tr.shown = 0, 0, 0
+					*tr = crowdTrack{}
 				}
 			}
 		}

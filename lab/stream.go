@@ -45,8 +45,6 @@ const (
 	playoutSkip  = 10 * time.Second // clocks and delays settle
 	outagePeak   = 500 * time.Millisecond
 	outageApart  = time.Second // between two outages
-	hitchOver    = 16700 * time.Microsecond
-	hitchAgain   = 250 * time.Millisecond
 )
 
 // snapshotBytes is the size of a snapshot at a rate: rarer ones say more.
@@ -139,14 +137,13 @@ func (s *stream) local(t clock.Time) clock.Time {
 
 func (s *stream) measured() time.Duration { return s.span - playoutSkip }
 
-// hitches returns how many hitches n frames in a row without anything newer to draw are.
+// hitches returns how many hitches n frames in a row are that have nothing newer to draw.
 func hitches(n int) int {
-	count, counted := 0, time.Duration(0)
-	for i := 1; i <= n; i++ {
-		starved := time.Duration(i) * playoutFrame
-		if starved > hitchOver && counted == 0 || counted > 0 && starved-counted > hitchAgain {
+	var s playout.Stall
+	count := 0
+	for range n {
+		if s.Add(playoutFrame) {
 			count++
-			counted = starved
 		}
 	}
 	return count
@@ -166,7 +163,7 @@ type played struct {
 // play runs a policy over the stream that may draw so far beyond the newest snapshot.
 func (s *stream) play(p baseline.Player, beyond time.Duration) (res played) {
 	next := 0
-	starved := 0
+	var stall playout.Stall
 	var last, furthest clock.Time
 	for i, f := range s.frames {
 		for next < len(s.arrivals) && s.arrivals[next].at <= f {
@@ -191,13 +188,12 @@ func (s *stream) play(p baseline.Player, beyond time.Duration) (res played) {
 		}
 		if t >= last || again { // nothing newer is there, or what was drawn before is drawn again
 			if !s.outage[i] {
-				starved++
-				if hitches(starved) > hitches(starved-1) {
+				if stall.Add(playoutFrame) {
 					res.hitches++
 				}
 			}
 		} else {
-			starved = 0
+			stall.End()
 			res.moving++
 			res.warp += math.Abs(float64(t.Sub(before))/float64(playoutFrame) - 1)
 		}

@@ -164,7 +164,7 @@ type ticksRun struct {
 	drawn  clock.TickFrac
 	before clock.TickFrac // drawn, rushFrames ago
 	floor  time.Duration  // of the path, least
-	dry    int            // frames in a row without anything newer
+	dry    playout.Stall  // nothing newer was there to draw
 
 	res ticksResult
 }
@@ -304,10 +304,11 @@ func (r *ticksRun) frame() bool {
 		r.res.loadDelay, r.res.loadAge = r.res.loadDelay+delay, r.res.loadAge+age
 	}
 	if t >= r.newest {
-		r.dry++
-		r.res.hitches += hitches(r.dry) - hitches(r.dry-1)
+		if r.dry.Add(ticksFrame) {
+			r.res.hitches++
+		}
 	} else {
-		r.dry = 0
+		r.dry.End()
 	}
 	if r.res.frames%rushFrames == 0 {
 		if moved := int64(r.drawn - r.before); r.res.frames > rushFrames && moved*int64(r.step)*100 > int64(rushFrames*ticksFrame)*clock.FracPerTick*rushPercent {

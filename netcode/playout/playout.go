@@ -36,9 +36,6 @@ const (
 	MaxExtrapolate = 100 * time.Millisecond
 	// guessPrice is what a hitch costs at first where guessing bridges most gaps.
 	guessPrice = 20 * time.Millisecond
-	// hitch is how long nothing newer may be there to draw before it counts, and again.
-	hitch      = 16700 * time.Microsecond
-	hitchAgain = 250 * time.Millisecond
 	// A delay that what the server said makes too short, by more than hurryFrom, is made good within about hurryTime, growing by half of
 	// real time at most.
 	hurry     = 0.5
@@ -90,8 +87,7 @@ type Clock struct {
 	running bool
 	local   clock.Time // of the last Advance
 	t       clock.Time // playout time, server's clock
-	starved time.Duration
-	counted time.Duration // starved time up to which hitches were counted
+	stall   Stall      // nothing newer was there to draw
 	hitches uint64
 	slow    float64
 	silent  bool
@@ -166,7 +162,7 @@ func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 	if c.silent = quiet; quiet {
 		c.ages.Quiet()
 	}
-	c.starved, c.counted = 0, 0
+	c.stall.End()
 }
 
 // Paced takes in what a packet says of how regularly the server works, in spans by the server's clock; it is called before Arrive. late is by
@@ -258,13 +254,9 @@ func (c *Clock) advance(local, newest clock.Time) {
 	if grow := have < want || dry && c.cfg.Fixed == 0 && have < min(MaxDelay, want*5/2); grow && !c.silent {
 		step = min(step, max(last.Sub(c.t), 0)) // the delay grows for free while there is nothing to draw
 	}
-	if dry {
-		c.starved += dt
-		if c.starved > hitch && c.counted == 0 || c.counted > 0 && c.starved-c.counted > hitchAgain {
-			c.hitches++
-			c.counted = c.starved
-			c.est.Hitch(1)
-		}
+	if dry && c.stall.Add(dt) {
+		c.hitches++
+		c.est.Hitch(1)
 	}
 	c.t = c.t.Add(max(step, 0))
 	c.catch.advance(c.t, last, dt, c.silent)
@@ -275,7 +267,7 @@ func (c *Clock) advance(local, newest clock.Time) {
 func (c *Clock) Reset() {
 	c.ages.Reset()
 	c.running, c.silent = false, false
-	c.starved, c.counted, c.slow, c.pace, c.catch = 0, 0, 0, pace{}, catchUp{}
+	c.stall, c.slow, c.pace, c.catch = Stall{}, 0, pace{}, catchUp{}
 }
 
 // Now returns the playout time of the last Advance: 0 before anything arrived, and at least 1 ns then.
