@@ -1,4 +1,4 @@
-package quic_test
+package transport_test
 
 import (
 	"bytes"
@@ -9,12 +9,13 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"meanwhile/internal/verify/browser"
+	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
-	"meanwhile/transport/internal/conntest"
 	"meanwhile/transport/quic"
 	"meanwhile/transport/websocket"
 )
@@ -88,12 +89,12 @@ func TestBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	udp, err := quic.Listen(quic.Config{
-		Clock: conntest.Clock, Certificate: own.GetCertificate, Origins: transport.Origins{"http://127.0.0.1:*"},
+		Clock: now, Certificate: own.GetCertificate, Origins: transport.Origins{"http://127.0.0.1:*"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tcp, err := websocket.NewServer(websocket.Config{Clock: conntest.Clock})
+	tcp, err := websocket.NewServer(websocket.Config{Clock: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,9 +174,18 @@ func TestBrowser(t *testing.T) {
 
 const roundMessages, roundSize = 30, 3000
 
+// patience bounds one round. It is generous: beyond it something hangs.
+const patience = 30 * time.Second
+
+var began = time.Now()
+
+// now is the time since the test program started.
+func now() clock.Time { return clock.Time(time.Since(began)) }
+
 // serveRound is a server's side of a short match.
 func serveRound(t *testing.T, c transport.Conn) {
-	ctx := conntest.Context(t)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
 	if m, err := c.ReceiveMessage(ctx); err != nil || string(m) != "hello" {
 		t.Errorf("%s: %q, %v", c.Name(), m, err)
 	}
@@ -193,7 +203,13 @@ func serveRound(t *testing.T, c transport.Conn) {
 			t.Error(err)
 		}
 	}
-	conntest.Until(t, "echo is on its way", func() bool { return c.Stats().Sent == 1 })
+	for c.Stats().Sent == 0 && ctx.Err() == nil { // the echo is on its way
+		time.Sleep(time.Millisecond)
+	}
 	c.Close("the round is over")
-	conntest.Wait(t, c.Done(), "the connection does not end")
+	select {
+	case <-c.Done():
+	case <-ctx.Done():
+		t.Error("the connection does not end")
+	}
 }

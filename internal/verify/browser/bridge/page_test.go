@@ -1,5 +1,3 @@
-//go:build !js
-
 package bridge_test
 
 import (
@@ -35,7 +33,7 @@ import (
 // program is the quickstart's, for the browser. Building takes no time when nothing has changed.
 func program(t *testing.T) *site.Program {
 	t.Helper()
-	p, err := site.Build(t.Context(), "../../../examples/zap/cmd/zap", "zap", io.Discard)
+	p, err := site.Build(t.Context(), "../../../../examples/zap/cmd/zap", "zap", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +104,7 @@ func serve(t *testing.T, rules *game.Rules, bots int) *server {
 		})
 	}
 	s, err = site.Listen(site.Config{
-		Addr: "127.0.0.1:0", Pages: []fs.FS{os.DirFS("testdata"), os.DirFS("../../../examples/zap/web")},
+		Addr: "127.0.0.1:0", Pages: []fs.FS{os.DirFS("testdata"), os.DirFS("../../../../examples/zap/web")},
 		Host: host.Config{Rules: rules, Bots: bots, Seed: 7},
 		Handlers: map[string]http.Handler{
 			"/blocked.json": changed(func(c map[string]any) {
@@ -171,15 +169,6 @@ func TestQuickstart(t *testing.T) {
 	}
 	if others < 500 {
 		t.Errorf("%d pixels of others", others)
-	}
-}
-
-// The program must not grow unnoticed: with brotli's best level, which takes seconds, it is a sixth smaller than this.
-func TestProgramIsSmall(t *testing.T) {
-	plain, packed := program(t).Size()
-	t.Logf("%d bytes, %d packed quickly", plain, packed)
-	if packed > 950_000 {
-		t.Errorf("the quickstart's program has %d bytes even when packed", packed)
 	}
 }
 

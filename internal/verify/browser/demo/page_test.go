@@ -168,7 +168,7 @@ const tightness = `(() => {
 
 // live serves the demonstration: the arena with bots, and a page whose client is the real one.
 func live(t *testing.T) string {
-	program, err := site.Build(t.Context(), "client", "arena", io.Discard)
+	program, err := site.Build(t.Context(), "../../../../demo/client", "arena", io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

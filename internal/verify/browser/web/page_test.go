@@ -32,7 +32,7 @@ func newSite(t *testing.T) *site {
 		s.mux.Handle(name, lib)
 	}
 	for url, file := range map[string]string{
-		"/game.js": "../examples/zap/web/game.js", "/open.html": "testdata/open.html", "/testdata/zap.js": "testdata/zap.js", "/testdata/bridge.js": "testdata/bridge.js",
+		"/game.js": "../../../../examples/zap/web/game.js", "/open.html": "testdata/open.html", "/testdata/zap.js": "testdata/zap.js", "/testdata/bridge.js": "testdata/bridge.js",
 	} {
 		s.mux.HandleFunc(url, func(w http.ResponseWriter, r *http.Request) {
 			b, err := os.ReadFile(file)
