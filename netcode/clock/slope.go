@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How the slope of a corridor is weighed; docs/adr/0028 says what else was tried.
+// How the slope of a corridor is weighed; docs/tuning/clock-slope.md says what else was tried.
 const (
 	// How far samples usually lie above their line is measured: scaleTimes the excess at rank scaleRank percent of all, and never less than
 	// scaleLeast, below which it is the crystals that wander.

@@ -481,7 +481,7 @@ func (k *Kind) Level(metres float64) int {
 	return n
 }
 
-// stalls reports a precision in which the slowest movement that matters would stand still (docs/adr/0015).
+// stalls reports a precision in which the slowest movement that matters would stand still (docs/adr/0011).
 //
 // A place moves by slow/rate in a tick. Rounded to whole steps it advances by at least one only if a step is no longer than that.
 // A velocity that friction of 1/s takes down loses slow/rate in a tick; what is less than half a step, or half a step exactly, is

@@ -507,7 +507,7 @@ func split(archive string) (files []File) {
 	return files
 }
 
-// TestBrowserProgramIsLean holds what docs/adr/0020-small-program.md says: these packages and what lies below them would be a
+// TestBrowserProgramIsLean holds what docs/adr/0015-small-program.md says: these packages and what lies below them would be a
 // twelfth of the program that a player waits for.
 func TestBrowserProgramIsLean(t *testing.T) {
 	list := exec.Command("go", "list", "-deps", "../../../demo/client", "../../../examples/zap/cmd/zap")
