@@ -18,6 +18,7 @@ import (
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/estimate"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/playout"
 	"meanwhile/netcode/predict"
 	"meanwhile/netcode/rate"
@@ -34,8 +35,6 @@ const (
 	MaxInbox = 256
 	// MaxTicks is how many commands one frame makes at most; after a longer pause the rest is skipped.
 	MaxTicks = 8
-	// KeepAlive is how long a silent client waits before it sends an empty packet.
-	KeepAlive = 10 * time.Second
 	// longestFlight is how long a packet may go unanswered before it counts as lost.
 	longestFlight = 5 * time.Second
 	// ackSpan is how much longer than the round trip an acknowledgement may take: they ride in what the server sends anyway, some of which is lost.
@@ -200,7 +199,7 @@ type Client struct {
 
 	me       game.ID
 	meKind   int
-	own      *predict.Predictor[ownState, game.Command]
+	own      *predict.Predictor[ownState, packet.Command]
 	truth    ownState   // the newest state that was confirmed, as the server said it
 	told     clock.Tick // the server's tick of it
 	cutSaid  clock.Tick // newest teleport that the server told of
@@ -222,7 +221,7 @@ type Client struct {
 	sentCmd  clock.Tick
 
 	seer      seer
-	cmds      []game.Command
+	cmds      []packet.Command
 	buf       []byte
 	w         wire.BitWriter
 	drawn     []int64
@@ -287,7 +286,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	c.out = clock.NewOutput(&c.est)
 	c.est.Seed(local, w.ServerTime)
 	c.line.Update(w.Tick, w.ServerTime, w.Period)
-	c.own = predict.New[ownState, game.Command](model{c})
+	c.own = predict.New[ownState, packet.Command](model{c})
 	c.seer.c = c
 	most := 1
 	for _, k := range rules.Kinds {
@@ -397,7 +396,7 @@ func (c *Client) pace(at clock.Time, h *wire.Header, tickTime clock.Time, period
 
 // overdue takes in a heartbeat: the tick after the one that it names should have begun by now, and has not. Until it has, command time stands still
 // by as much, as more commands would only wait, and playout slows before it has nothing left to draw.
-func (c *Client) overdue(at clock.Time, h *wire.Header) {
+func (c *Client) overdue(at clock.Time, h *packet.Heartbeat) {
 	tick, began, period := c.line.Newest()
 	if tick == 0 || h.Tick < tick || c.idleSaid {
 		return // it has been overtaken, or nobody commands anything
@@ -451,7 +450,7 @@ func (c *Client) SetAway(away bool) {
 }
 
 // differs reports whether a command is news: not that of the tick before, or not one that may stand for what follows.
-func (c *Client) differs(cmd *game.Command) bool {
+func (c *Client) differs(cmd *packet.Command) bool {
 	before := c.own.Command(cmd.Tick - 1)
 	if before == nil || !slices.Equal(before.Vals, cmd.Vals) {
 		return true
@@ -487,7 +486,7 @@ func (c *Client) Tick(vals []int64) {
 	}
 	c.rules.Command.Clamp(cmd.Vals) // as the server will: both must run the same
 	if c.away {
-		game.Neutral(c.rules.Command, cmd.Vals)
+		packet.Neutral(c.rules.Command, cmd.Vals)
 	}
 	c.same++
 	if c.differs(cmd) {

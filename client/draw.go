@@ -9,6 +9,7 @@ import (
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/playout"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 )
@@ -233,9 +234,9 @@ func (m model) Adopt(dst, server, predicted *ownState) {
 	}
 }
 
-func (m model) Repeat(tick clock.Tick, dst, src *game.Command) {
+func (m model) Repeat(tick clock.Tick, dst, src *packet.Command) {
 	k := m.c.rules.Command
-	*dst = game.Command{Tick: tick, Vals: append(dst.Vals[:0], src.Vals...), Seen: src.Seen, Newest: src.Newest}
+	*dst = packet.Command{Tick: tick, Vals: append(dst.Vals[:0], src.Vals...), Seen: src.Seen, Newest: src.Newest}
 	for len(dst.Vals) < k.Sims {
 		dst.Vals = append(dst.Vals, 0)
 	}
@@ -246,7 +247,7 @@ func (m model) Repeat(tick clock.Tick, dst, src *game.Command) {
 	}
 }
 
-func (m model) Run(tick clock.Tick, cmd *game.Command, s *ownState, replay bool) {
+func (m model) Run(tick clock.Tick, cmd *packet.Command, s *ownState, replay bool) {
 	c := m.c
 	c.eng.SetTick(tick)
 	c.eng.Unhide(tick, tick) // its removals are decided anew

@@ -22,7 +22,7 @@ func (c *Client) Newest() (clock.Tick, clock.Time, time.Duration) { return c.lin
 // NewestPacket returns the number of the newest packet that was applied, to be named when the session is resumed.
 func (c *Client) NewestPacket() wire.Seq { return c.newest }
 
-// Quiet reports whether the server said that it is silent until something changes, KeepAlive at most.
+// Quiet reports whether the server said that it is silent until something changes, packet.KeepAlive at most.
 func (c *Client) Quiet() bool { return c.quiet }
 
 // AppendMe appends the properties of the player's avatar as of the newest command, without smoothing, and says which it is. What is relative

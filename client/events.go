@@ -4,8 +4,8 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/reliable"
-	"meanwhile/netcode/wire"
 )
 
 // Event is something that happened, to be shown now.
@@ -109,16 +109,7 @@ func (c *Client) show(m reliable.Message) {
 	}
 	k := c.rules.Events[m.Kind]
 	vals := c.events.add(Event{Event: int(m.Kind), Actor: game.ID(m.Entity), Tick: m.Tick}, k.Sims)
-	var r wire.BitReader
-	r.Reset(m.Body)
-	for i := range k.Props {
-		p := &k.Props[i]
-		for at := p.At; at < p.At+p.Comps; at++ {
-			vals[at] = p.ReadAbsolute(&r, false, int64(m.Tick))
-		}
-	}
-	k.Clamp(vals)
-	if r.Bad() {
+	if packet.DecodeEvent(m.Body, k, m.Tick, vals) != nil {
 		c.stats.Malformed++
 		c.events.list = c.events.list[:len(c.events.list)-1]
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rate"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
@@ -40,10 +41,11 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		c.stats.Foreign++
 		return
 	case h.Heartbeat:
-		if c.stats.Heartbeats++; len(data) > n {
+		c.stats.Heartbeats++
+		if beat, err := packet.DecodeHeartbeat(data); err != nil {
 			c.stats.Malformed++
 		} else {
-			c.overdue(at, &h)
+			c.overdue(at, &beat)
 		}
 		return
 	case !c.recv.Accepts(h.Seq):
@@ -60,7 +62,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	}
 	var r wire.BitReader
 	r.Reset(data[n:])
-	fb := c.readFeedback(&r, h.Tick)
+	fb := packet.DecodeFeedback(&r, h.Tick, c.queued)
 	if r.Bad() {
 		c.stats.Malformed++
 		return
@@ -84,8 +86,8 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	}
 	c.store.Commit()
 	c.lost, c.resync = 0, false
-	if fb.ran != 0 {
-		c.ran[h.Tick%ranTicks] = ranAt{h.Tick, fb.ran}
+	if fb.Ran != 0 {
+		c.ran[h.Tick%ranTicks] = ranAt{h.Tick, fb.Ran}
 	}
 	newest := int16(h.Seq-c.newest) > 0
 	c.recv.Applied(h.Seq)
@@ -180,36 +182,14 @@ func (c *Client) delivered(p *wire.Packet) {
 	}
 }
 
-type feedback struct {
-	acked   clock.Tick
-	slack   int64
-	slacked bool
-	starved uint8
-	ran     clock.Tick // newest queued command that was run, 0: none
-}
-
-func (c *Client) readFeedback(r *wire.BitReader, tick clock.Tick) (f feedback) {
-	if r.Bool() {
-		f.acked = clock.Tick(max(int64(tick)-r.Varint(4), 0))
-	}
-	if f.slacked = r.Bool(); f.slacked {
-		f.slack = r.Varint(5)
-	}
-	f.starved = uint8(r.Bits(4))
-	if c.queued && r.Bool() {
-		f.ran = clock.Tick(max(int64(tick)-r.Varint(3), 0))
-	}
-	return f
-}
-
 // takeFeedback takes in what the server said of the commands, at the local time at, when a tick took so long.
-func (c *Client) takeFeedback(f *feedback, at clock.Time, period time.Duration) {
-	c.cmdAcked = max(c.cmdAcked, min(f.acked, c.cmdTick))
-	if n := (f.starved - c.starved4) & 15; n > 0 && c.lead.Synced() {
+func (c *Client) takeFeedback(f *packet.Feedback, at clock.Time, period time.Duration) {
+	c.cmdAcked = max(c.cmdAcked, min(f.Acked, c.cmdTick))
+	if n := (f.Starved - c.starved4) % packet.StarvedRange; n > 0 && c.lead.Synced() {
 		c.stats.Starved += uint64(n)
 	}
-	c.starved4 = f.starved
-	if f.slacked && !c.away && c.awaySaid { // what a hidden page makes comes when it may
-		c.lead.Feedback(at, min(f.acked, c.cmdTick), time.Duration(f.slack)*period/16)
+	c.starved4 = f.Starved
+	if f.HasSlack && !c.away && c.awaySaid { // what a hidden page makes comes when it may
+		c.lead.Feedback(at, min(f.Acked, c.cmdTick), time.Duration(f.Slack)*period/packet.SlackPerTick)
 	}
 }

@@ -3,8 +3,8 @@ package client
 import (
 	"time"
 
-	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rate"
 	"meanwhile/netcode/wire"
 )
@@ -12,7 +12,7 @@ import (
 // Encode returns the next datagram to send, or nil. It is valid until the next call; its stamp may be patched.
 func (c *Client) Encode(now clock.Time) []byte {
 	due := c.cmdTick > c.sentCmd && !c.idleSaid || !c.awaySaid
-	if !due && !c.mustAck && now.Sub(c.lastSent) < KeepAlive {
+	if !due && !c.mustAck && now.Sub(c.lastSent) < packet.KeepAlive {
 		_, known := c.est.Offset()
 		if known || now.Sub(c.lastSent) < hello {
 			return nil
@@ -42,12 +42,12 @@ func (c *Client) Encode(now clock.Time) []byte {
 	if !c.awaySaid && c.awaySeq == 0 {
 		c.awaySeq = p.Seq
 	}
-	up := game.Uplink{Away: c.away}
+	up := packet.Uplink{Away: c.away}
 	c.cmds = c.cmds[:0]
 	if c.cmdTick > 0 && !c.idleSaid {
 		n := c.cmdTick - min(c.cmdAcked, c.cmdTick)
 		if n = min(n, maxRepeat, c.useful(now)); c.queued {
-			n = min(c.cmdTick-min(c.cmdAcked, c.cmdTick), game.MaxCommands) // each of them is to be run
+			n = min(c.cmdTick-min(c.cmdAcked, c.cmdTick), packet.MaxCommands) // each of them is to be run
 		}
 		if h.Idle {
 			n = max(n, 1) // it stands for all that follow, also where all of them come too late to be run
@@ -78,7 +78,7 @@ func (c *Client) Encode(now clock.Time) []byte {
 	w.Reset(h.Append(c.buf[:0]))
 	head := w.Mark()
 	up.Append(w)
-	game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
+	packet.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
 	for w.Size() > wire.MaxDatagram && len(c.cmds) > 1 { // large commands
 		w.Rewind(head)
 		if c.queued { // the oldest go first: the others would have to wait for them
@@ -87,7 +87,7 @@ func (c *Client) Encode(now clock.Time) []byte {
 			c.cmds = c.cmds[(len(c.cmds)+1)/2:]
 		}
 		up.Append(w)
-		game.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
+		packet.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
 	}
 	b := w.Bytes()
 	c.buf = b
@@ -129,7 +129,7 @@ func (c *Client) timely(now clock.Time) clock.Tick {
 // server moves to its next tick. At least the newest, which says what the player wants now. In an outage what is older only fills
 // the queue that the newest ones have to wait in.
 func (c *Client) useful(now clock.Time) clock.Tick {
-	late := clock.Tick(game.LatePress / c.welcome.Period)
+	late := clock.Tick(packet.LatePress / c.welcome.Period)
 	return max(c.cmdTick-min(max(c.past(now), late)-late, c.cmdTick), 1)
 }
 

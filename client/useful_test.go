@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 )
 
 // While nothing is answered packets do not grow: what is repeated is what is in time and what may hold a press that the server still
@@ -27,7 +27,7 @@ func TestRepeatsWhatIsUseful(t *testing.T) {
 		packets++
 		most = max(most, len(cmds))
 		arrives := d.s.Tick() + 2 // 40 ms later
-		late := clock.Tick(game.LatePress / p.c.welcome.Period)
+		late := clock.Tick(packet.LatePress / p.c.welcome.Period)
 		if first := cmds[0].Tick; first+late+2*spareTicks < arrives || first+late > arrives {
 			t.Fatalf("%v: a packet that arrives in tick %d begins with the command of tick %d; presses move for %d ticks", d.now, arrives, first, late)
 		}

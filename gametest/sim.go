@@ -11,6 +11,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/predict"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -286,7 +287,7 @@ func (s *Sim) compare() {
 		case s.decided(&w) == agreed:
 			w.p.q.agreed++
 			w.p.q.late++
-		case tick-w.e.Tick < clock.Tick(game.LatePress/s.Server.Period()):
+		case tick-w.e.Tick < clock.Tick(packet.LatePress/s.Server.Period()):
 			late = append(late, w)
 		default:
 			w.p.q.disagreed++

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"meanwhile/examples/zap"
+	"meanwhile/netcode/packet"
 	"meanwhile/netsim"
 	"meanwhile/server"
 )
@@ -71,7 +72,7 @@ func TestConvergesAndFallsSilent(t *testing.T) {
 		if n := after.Records - before[i].Records; n != 0 {
 			t.Errorf("%s: %d records sent at rest", p.Name, n)
 		}
-		most := uint64(quiet/server.KeepAlive) * 2 // ours and the answer to theirs
+		most := uint64(quiet/packet.KeepAlive) * 2 // ours and the answer to theirs
 		if n := after.Sent - before[i].Sent; n > most {
 			t.Errorf("%s: the server sent %d packets in %v at rest, want at most %d", p.Name, n, quiet, most)
 		}

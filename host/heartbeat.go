@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"meanwhile/netcode/clock"
-	"meanwhile/server"
+	"meanwhile/netcode/packet"
 )
 
 const (
@@ -91,7 +91,8 @@ func (h *heart) beat(buf []byte) (time.Duration, []byte) {
 		return wait, buf
 	}
 	for _, b := range h.beats {
-		buf = server.AppendHeartbeat(buf[:0], b.session, h.tick, h.at, h.usual)
+		beat := packet.Heartbeat{Session: b.session, Tick: h.tick, Time: h.at.Stamp(), Period: h.usual}
+		buf = beat.Append(buf[:0])
 		b.peer.Send(buf)
 	}
 	h.told++

@@ -14,7 +14,7 @@ const Queue = 16
 // A queue holds the newest datagrams that came for somebody. Safe for concurrent use.
 type queue struct {
 	mu      sync.Mutex
-	ring    [Queue]packet // ring[first] is the oldest of n; the slices of free places are kept for later
+	ring    [Queue]datagram // ring[first] is the oldest of n; the slices of free places are kept for later
 	first   int
 	n       int
 	taken   uint64
@@ -22,7 +22,7 @@ type queue struct {
 	closed  bool
 }
 
-type packet struct {
+type datagram struct {
 	data []byte
 	at   clock.Time
 }

@@ -9,6 +9,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 )
 
@@ -26,7 +27,7 @@ func TestEachCommandRunsOnceInOrder(t *testing.T) {
 		}
 		lead := clock.Tick(rapid.IntRange(2, 30).Draw(rt, "lead"))
 		first := n.s.Tick() + lead + 1
-		var made []game.Command
+		var made []packet.Command
 		var held [][]byte
 		gap := clock.Tick(0)
 		for range 60 {
@@ -111,7 +112,7 @@ func TestLatePressKeepsItsAim(t *testing.T) {
 	for range 5 {
 		n.tick(nil)
 	}
-	// Two late presses: the first counts. One that is older than game.LatePress does not.
+	// Two late presses: the first counts. One that is older than packet.LatePress does not.
 	a, b := command(n.s.Tick()-1, antCmd{Bite: true, Tool: 3}), command(n.s.Tick(), antCmd{Bite: true, Tool: 4})
 	old := command(n.s.Tick()-6, antCmd{Bite: true, Tool: 5}) // 6 ticks of 50 ms
 	p.send(old)

@@ -8,6 +8,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/interest"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rate"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/schema"
@@ -81,23 +82,20 @@ type conn struct {
 	echoed bool
 
 	inbox   inbox
-	acked   clock.Tick   // all commands up to here arrived or are of no use any more
-	last    game.Command // the newest command that ran
-	away    bool         // nobody looks at what the client draws
-	idle    bool         // the client said that its commands stay as they are
-	press   game.Command // a late press that waits for the next tick, if its Tick is not 0
-	slack   int64        // least slack of new commands that was not reported yet, or in vain, in 1/256 ticks
+	acked   clock.Tick     // all commands up to here arrived or are of no use any more
+	last    packet.Command // the newest command that ran
+	away    bool           // nobody looks at what the client draws
+	idle    bool           // the client said that its commands stay as they are
+	press   packet.Command // a late press that waits for the next tick, if its Tick is not 0
+	slack   int64          // least slack of new commands that was not reported yet, or in vain, in 1/256 ticks
 	slacked bool
 	line    queue
 
 	stats PlayerStats
 }
 
-// Of each packet the log notes what it reported of the least slack in 1/16 ticks: untold is that it reported nothing, mostSlack what it reports of more.
-const (
-	untold    = math.MinInt16
-	mostSlack = 1 << 14
-)
+// untold is the note of a packet that reported no slack; others note the slack that they reported, in 1/packet.SlackPerTick ticks.
+const untold = math.MinInt16
 
 // slacks notes the slack of new commands, to be reported.
 func (c *conn) slacks(slack int64) {
@@ -128,8 +126,8 @@ func (s *Server) Receive(p PlayerID, arrival clock.Time, data []byte) {
 	}
 	var r wire.BitReader
 	r.Reset(data[n:])
-	up := game.ReadUplink(&r)
-	cmds, err := game.ReadCommands(&r, s.rules.Command, s.scratch, h.Ack.Latest)
+	up := packet.DecodeUplink(&r)
+	cmds, err := packet.DecodeCommands(&r, s.rules.Command, s.scratch, h.Ack.Latest)
 	if err != nil {
 		s.drops.Malformed++
 		return
@@ -209,14 +207,14 @@ func (c *conn) dropped(p *wire.Packet) {
 }
 
 // set makes dst a copy of src, reusing its memory.
-func set(dst, src *game.Command) {
+func set(dst, src *packet.Command) {
 	vals := append(dst.Vals[:0], src.Vals...)
 	*dst = *src
 	dst.Vals = vals
 }
 
 // take stores one command, or, if it is late, the presses in it.
-func (c *conn) take(cmd *game.Command, arrival clock.Time) {
+func (c *conn) take(cmd *packet.Command, arrival clock.Time) {
 	t := cmd.Tick
 	if t > c.s.tick+MaxAhead {
 		c.stats.TooEarly++
@@ -266,8 +264,8 @@ func (c *conn) advance() {
 // moveEdges keeps the presses of a late command for the next tick, with its aim and its view: a click must not die
 // because its packet was late, and it was aimed at what was on the screen then. Its movement is lost; the server
 // repeated another in its place. Of several late presses the first counts, as it would have in time.
-func (c *conn) moveEdges(cmd *game.Command) {
-	if c.tooLate(cmd.Tick) || !game.Pressed(c.s.rules.Command, cmd.Vals) {
+func (c *conn) moveEdges(cmd *packet.Command) {
+	if c.tooLate(cmd.Tick) || !packet.HasPress(c.s.rules.Command, cmd.Vals) {
 		return
 	}
 	c.stats.Moved++
@@ -278,12 +276,12 @@ func (c *conn) moveEdges(cmd *game.Command) {
 
 // tooLate reports whether a press of tick t is too old to be honoured.
 func (c *conn) tooLate(t clock.Tick) bool {
-	return t < c.s.tick && time.Duration(c.s.tick-t)*c.s.period > game.LatePress
+	return t < c.s.tick && time.Duration(c.s.tick-t)*c.s.period > packet.LatePress
 }
 
 // due returns the command to run at the server's tick: the player's own, or, when it is starved, its last
 // movement for RepeatFor and then a neutral one. Presses are never repeated.
-func (c *conn) due() *game.Command {
+func (c *conn) due() *packet.Command {
 	k, t := c.s.rules.Command, c.s.tick
 	run := &c.s.run
 	waited, own := c.inbox.take(t, run)
@@ -296,17 +294,17 @@ func (c *conn) due() *game.Command {
 		}
 		set(run, &c.last)
 		run.Tick, run.Seen = t, seen
-		game.Unpress(k, run.Vals)
+		packet.ClearPresses(k, run.Vals)
 		if !c.idle {
 			c.stats.Starved++
 			c.stats.LastStarved = t
 			c.recheck = true
 			if time.Duration(t-c.last.Tick)*c.s.period > RepeatFor {
-				game.Neutral(k, run.Vals)
+				packet.Neutral(k, run.Vals)
 			}
 		}
 		if time.Duration(t-c.last.Tick)*c.s.period > RepeatFor {
-			game.Still(k, run.Vals) // also where it says that it idles: who idles does not run
+			packet.ClearSticks(k, run.Vals) // also where it says that it idles: who idles does not run
 		}
 	}
 	if c.press.Tick != 0 && !c.tooLate(c.press.Tick) {
@@ -412,7 +410,7 @@ func (c *conn) encode(out *Outbox) {
 	if p := c.log.Get(c.log.NextSeq() - 1); p != nil && p.Tick == s.tick {
 		return // what both sides know of earlier packets goes by ticks: one packet each
 	}
-	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && !tell && !goOn && now.Sub(c.lastOut) < KeepAlive {
+	if len(due) == 0 && !laneDue && !c.mustAck && !c.crowded && !tell && !goOn && now.Sub(c.lastOut) < packet.KeepAlive {
 		return
 	}
 	if c.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), c.answer.Least()+patience+c.unheard(now)) {
@@ -548,32 +546,15 @@ func (c *conn) limited(now clock.Time) {
 }
 
 // feedback writes what the client needs to time its commands.
-//
-//	1 bit      whether commands arrived at all; then tick-acked, signed, of order 4
-//	1 bit      whether new ones arrived since, or a packet that said so was lost; then the least slack in 1/16 tick, signed, of order 5
-//	4 bits     starved ticks so far, modulo 16
-//	1 bit      where commands are queued: whether any ran; then tick minus the newest that did, signed, of order 3
 func (c *conn) feedback(w *wire.BitWriter, p *wire.Packet) {
-	w.Bool(c.acked != 0)
-	if c.acked != 0 {
-		w.Varint(int64(c.s.tick)-int64(c.acked), 4)
-	}
-	w.Bool(c.slacked)
+	f := packet.Feedback{Acked: c.acked, HasSlack: c.slacked, Starved: uint8(c.stats.Starved % packet.StarvedRange), Ran: c.line.ran}
 	p.Note = untold
 	if c.slacked {
-		slack := min(max(c.slack>>4, -mostSlack), mostSlack) // rounded down: one that was late by little was late
-		w.Varint(slack, 5)
-		p.Note, c.slacked = int16(slack), false
+		f.Slack = int(min(max(c.slack>>4, -packet.MaxSlack), packet.MaxSlack)) // rounded down: one that was late by little was late
+		p.Note, c.slacked = int16(f.Slack), false
 	}
-	w.Bits(c.stats.Starved&15, 4)
-	if c.s.rules.Mode == game.Queued {
-		if w.Bool(c.line.ran != 0); c.line.ran != 0 {
-			w.Varint(int64(c.s.tick)-int64(c.line.ran), ranK)
-		}
-	}
+	f.Append(w, c.s.tick, c.s.rules.Mode == game.Queued)
 }
-
-const ranK = 3 // order of the code of how far the newest command that ran lies behind the tick
 
 // see brings the client's slots in line with what it may know: its own avatar, everything without a place,
 // and the nearest others.
@@ -651,13 +632,7 @@ func (c *conn) events(out *Outbox) {
 		}
 		w := &out.w
 		w.Reset(out.body[:0])
-		k := s.rules.Events[e.Event]
-		for pi := range k.Props {
-			p := &k.Props[pi]
-			for at := p.At; at < p.At+p.Comps; at++ {
-				p.AppendAbsolute(w, e.Vals[at], false, int64(e.Tick))
-			}
-		}
+		packet.AppendEvent(w, s.rules.Events[e.Event], e.Tick, e.Vals)
 		out.body = w.Bytes()
 		m := reliable.Message{Tick: e.Tick, Entity: actor, Kind: uint8(e.Event), Priority: plain, Body: out.body}
 		if s.rules.Urgent(e.Event) {

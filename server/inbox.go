@@ -3,8 +3,8 @@ package server
 import (
 	"time"
 
-	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 )
 
@@ -46,7 +46,7 @@ func (b *inbox) arrive(t clock.Tick) {
 }
 
 // put keeps a command. Those up to tick ran are of no use any more.
-func (b *inbox) put(cmd *game.Command, early time.Duration, ran clock.Tick) {
+func (b *inbox) put(cmd *packet.Command, early time.Duration, ran clock.Tick) {
 	for !b.free(cmd.Tick, ran) {
 		b.grow(len(cmd.Vals), ran)
 	}
@@ -79,7 +79,7 @@ func (b *inbox) grow(ints int, ran clock.Tick) {
 }
 
 // take sets cmd to the command of tick t, and reports whether it is there, and what put was told of it.
-func (b *inbox) take(t clock.Tick, cmd *game.Command) (early time.Duration, ok bool) {
+func (b *inbox) take(t clock.Tick, cmd *packet.Command) (early time.Duration, ok bool) {
 	if len(b.held) == 0 {
 		return 0, false
 	}
@@ -89,6 +89,6 @@ func (b *inbox) take(t clock.Tick, cmd *game.Command) (early time.Duration, ok b
 		return 0, false
 	}
 	ints := len(b.vals) / len(b.held)
-	*cmd = game.Command{Tick: t, Vals: append(cmd.Vals[:0], b.vals[at*ints:(at+1)*ints]...), Seen: h.seen, Newest: h.newest}
+	*cmd = packet.Command{Tick: t, Vals: append(cmd.Vals[:0], b.vals[at*ints:(at+1)*ints]...), Seen: h.seen, Newest: h.newest}
 	return h.early, true
 }

@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 )
 
@@ -16,13 +16,13 @@ import (
 func TestInbox(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var b inbox
-		waits, came := map[clock.Tick]game.Command{}, map[clock.Tick]bool{}
+		waits, came := map[clock.Tick]packet.Command{}, map[clock.Tick]bool{}
 		ran, newest := clock.Tick(rapid.IntRange(1, 300).Draw(t, "start")), clock.Tick(0)
-		var got game.Command
+		var got packet.Command
 		t.Repeat(map[string]func(*rapid.T){
 			"put": func(t *rapid.T) {
 				tick := ran + clock.Tick(rapid.IntRange(1, MaxAhead).Draw(t, "ahead"))
-				c := game.Command{Tick: tick, Vals: []int64{int64(tick), rapid.Int64().Draw(t, "value")}, Seen: tick.Frac() - 700, Newest: wire.Seq(tick)}
+				c := packet.Command{Tick: tick, Vals: []int64{int64(tick), rapid.Int64().Draw(t, "value")}, Seen: tick.Frac() - 700, Newest: wire.Seq(tick)}
 				b.arrive(tick)
 				b.put(&c, time.Duration(tick)*2, ran)
 				waits[tick], came[tick], newest = c, true, max(newest, tick)

@@ -9,6 +9,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 )
 
@@ -149,7 +150,7 @@ func memoryOf(t testing.TB, groups, budget int, span time.Duration) (perClient f
 	var out Outbox
 	var w wire.BitWriter
 	now := clock.Time(0)
-	cmds := make([]game.Command, 8)
+	cmds := make([]packet.Command, 8)
 	for i := range cmds {
 		cmds[i].Vals = make([]int64, rules.Command.Sims)
 	}
@@ -190,8 +191,8 @@ func memoryOf(t testing.TB, groups, budget int, span time.Duration) (perClient f
 					p.spare = p.spare[:n-1]
 				}
 				w.Reset(h.Append(up))
-				game.Uplink{}.Append(&w)
-				game.AppendCommands(&w, rules.Command, cmds, h.Ack.Latest)
+				packet.Uplink{}.Append(&w)
+				packet.AppendCommands(&w, rules.Command, cmds, h.Ack.Latest)
 				if !p.rng.Chance(0.02) {
 					p.flying = append(p.flying, flyingPacket{at: tick + 2, up: w.Bytes()})
 				}

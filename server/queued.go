@@ -3,8 +3,8 @@ package server
 import (
 	"time"
 
-	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 )
 
 // QueuedCredit is how much game time a player whose commands are queued may catch up on at once. Commands that stay away for longer are not run any
@@ -45,7 +45,7 @@ func (c *conn) queueFrom(first clock.Tick, idled bool) {
 }
 
 // enqueue stores a command until its turn comes.
-func (c *conn) enqueue(cmd *game.Command, arrival clock.Time) {
+func (c *conn) enqueue(cmd *packet.Command, arrival clock.Time) {
 	if cmd.Tick <= c.line.ran {
 		c.stats.Late++
 		return
@@ -57,7 +57,7 @@ func (c *conn) enqueue(cmd *game.Command, arrival clock.Time) {
 }
 
 // next returns the next command that is to be run in this tick, nil if there is none.
-func (c *conn) next() *game.Command {
+func (c *conn) next() *packet.Command {
 	q, now := &c.line, c.s.tick
 	credit := c.ticks(QueuedCredit)
 	if q.ran == 0 {
@@ -94,8 +94,8 @@ func (c *conn) next() *game.Command {
 			q.ran = t
 			set(run, &c.last)
 			run.Tick, run.Seen = t, 0
-			game.Unpress(c.s.rules.Command, run.Vals)
-			game.Still(c.s.rules.Command, run.Vals) // who idles does not run, whatever it said before
+			packet.ClearPresses(c.s.rules.Command, run.Vals)
+			packet.ClearSticks(c.s.rules.Command, run.Vals) // who idles does not run, whatever it said before
 			c.s.seer.begin(c, run, 0)
 			return run
 		case t < q.from: // the client passed over it, too

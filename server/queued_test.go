@@ -9,6 +9,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 )
 
@@ -24,7 +25,7 @@ func TestQueuedRunEachOnceInOrder(t *testing.T) {
 		for range 3 {
 			n.tick(nil)
 		}
-		var made []game.Command
+		var made []packet.Command
 		var held [][]byte
 		gap := 0
 		send := func(lose bool) {
@@ -32,7 +33,7 @@ func TestQueuedRunEachOnceInOrder(t *testing.T) {
 			for from < len(made) && made[from].Tick <= p.acked {
 				from++
 			}
-			b := p.packet(made[max(from, len(made)-game.MaxCommands):]...)
+			b := p.packet(made[max(from, len(made)-packet.MaxCommands):]...)
 			if !lose {
 				n.s.Receive(p.id, n.now, b)
 			}
@@ -112,7 +113,7 @@ func TestQueuedIsNoSpeedHack(t *testing.T) {
 		var counts []int
 		for i := range 200 {
 			from, to := play(i, n.s.Tick(), last)
-			var cmds []game.Command
+			var cmds []packet.Command
 			for tick := from; tick <= to && tick >= from; tick++ {
 				cmds = append(cmds, command(tick, antCmd{Tool: 1}))
 			}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/snapshot"
 )
@@ -17,7 +18,7 @@ type seer struct {
 
 // begin prepares for a command, which waited for its tick. How far back it may reach is bounded by what the
 // server measured itself, the round trip and the wait, and by Config.Rewind for the client's playout delay.
-func (v *seer) begin(c *conn, cmd *game.Command, waited time.Duration) {
+func (v *seer) begin(c *conn, cmd *packet.Command, waited time.Duration) {
 	v.c = c
 	v.rewind.History, v.rewind.View, v.rewind.Log = c.s.hist, c.view, &c.log
 	bound := c.s.cfg.Rewind

@@ -21,6 +21,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/interest"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rate"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/snapshot"
@@ -36,9 +37,6 @@ const (
 	MinBudget      = 1000
 	MaxBudget      = 4 << 20
 
-	// KeepAlive is how long a silent side waits before it sends an empty packet: UDP bindings of home routers
-	// and QUIC's idle timer last 30 s.
-	KeepAlive = 10 * time.Second
 	// Timeout is how long a client may be silent before it counts as gone.
 	Timeout = 35 * time.Second
 
@@ -103,9 +101,9 @@ type Server struct {
 	hist    *snapshot.History
 	look    snapshot.Look // of the rewind, one command after the other
 	seer    seer          // the same
-	scratch []game.Command
-	run     game.Command // the one that runs
-	clients []*conn      // by PlayerID
+	scratch []packet.Command
+	run     packet.Command // the one that runs
+	clients []*conn        // by PlayerID
 	nextID  PlayerID
 	tick    clock.Tick
 	now     clock.Time    // server time of the tick
@@ -193,13 +191,6 @@ func (s *Server) SetPeriod(d time.Duration) {
 	if s.current == s.period.Truncate(time.Microsecond) {
 		s.current = s.period // as it is when nothing is announced
 	}
-}
-
-// AppendHeartbeat writes the datagram by which the edge tells the client of a session that the tick after the given one is overdue: while a tick
-// is computed, or hangs, nothing else can be said. at is the server time of the tick, period what was announced with it; the stamp is the edge's.
-func AppendHeartbeat(b []byte, session uint16, tick clock.Tick, at clock.Time, period time.Duration) []byte {
-	h := wire.Header{Session: session, Server: true, Heartbeat: true, Tick: tick, Time: at.Stamp(), Period: period}
-	return h.Append(b)
 }
 
 // Drops returns the counts of datagrams that had no effect.

@@ -15,6 +15,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
@@ -234,24 +235,24 @@ func (p *peer) take(b []byte) wire.Header {
 }
 
 // packet encodes the next datagram.
-func (p *peer) packet(cmds ...game.Command) []byte {
+func (p *peer) packet(cmds ...packet.Command) []byte {
 	return p.packetWith(func(*wire.Header) {}, cmds...)
 }
 
-func (p *peer) packetWith(change func(h *wire.Header), cmds ...game.Command) []byte {
+func (p *peer) packetWith(change func(h *wire.Header), cmds ...packet.Command) []byte {
 	p.seq++
 	h := wire.Header{Session: p.welcome.Session, Seq: p.seq, Stamp: p.n.now.Stamp(), Elicits: true}
 	h.Ack, h.HasAck = p.recv.Ack()
 	change(&h)
 	p.w.Reset(h.Append(nil))
-	game.Uplink{}.Append(&p.w)
-	game.AppendCommands(&p.w, p.n.s.rules.Command, cmds, h.Ack.Latest)
+	packet.Uplink{}.Append(&p.w)
+	packet.AppendCommands(&p.w, p.n.s.rules.Command, cmds, h.Ack.Latest)
 	return p.w.Bytes()
 }
 
-func (p *peer) send(cmds ...game.Command) { p.n.s.Receive(p.id, p.n.now, p.packet(cmds...)) }
+func (p *peer) send(cmds ...packet.Command) { p.n.s.Receive(p.id, p.n.now, p.packet(cmds...)) }
 
-func command(tick clock.Tick, c antCmd) game.Command {
+func command(tick clock.Tick, c antCmd) packet.Command {
 	vals := make([]int64, antCmdInts)
 	vals[moveAt], vals[moveAt+1] = int64(c.Move.X*15), int64(c.Move.Y*15)
 	vals[aimAt] = int64(float64(c.Aim) / (2 * 3.14159265358979) * 256)
@@ -262,7 +263,7 @@ func command(tick clock.Tick, c antCmd) game.Command {
 		vals[pushAt] = 1
 	}
 	vals[toolAt] = int64(c.Tool)
-	return game.Command{Tick: tick, Vals: vals}
+	return packet.Command{Tick: tick, Vals: vals}
 }
 
 func TestConfig(t *testing.T) {
@@ -756,7 +757,7 @@ func TestSteadyTickAllocatesNothing(t *testing.T) {
 	for i := range 16 {
 		peers = append(peers, n.connect(fmt.Sprint(i)))
 	}
-	cmds := make([]game.Command, 16)
+	cmds := make([]packet.Command, 16)
 	var packets [16][]byte
 	run := func(count bool) (allocs float64) {
 		for i, p := range peers {

@@ -91,9 +91,6 @@ const (
 	HelloTimeout = 5 * time.Second
 	// IdleTimeout is how long a peer may be silent before the connection counts as lost.
 	IdleTimeout = 30 * time.Second
-	// KeepAlive is after how much silence a transport makes sure that the path still works. It also
-	// keeps address translators (NAT) from forgetting the path.
-	KeepAlive = 10 * time.Second
 	// Linger is how long Close waits for the last messages to arrive.
 	Linger = 2 * time.Second
 )

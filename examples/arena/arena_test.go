@@ -377,7 +377,7 @@ func TestMapJSON(t *testing.T) {
 }
 
 // The command has what the first article's has: where to, which way it looks, buttons. Its duration is a tick, and the moment
-// that its player saw travels beside it, see game.Command.
+// that its player saw travels beside it, see packet.Command.
 //
 // seeds: B2
 func TestCommand(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 
 	ws "github.com/coder/websocket"
 
+	"meanwhile/netcode/packet"
 	"meanwhile/transport"
 )
 
@@ -293,7 +294,7 @@ func lost(err error) error {
 // watch is a reader for transport.NewLink: it asks silent peers for a sign of life. Browsers answer
 // by themselves.
 func (p *path) watch(l *transport.Link) error {
-	every := min(transport.KeepAlive, p.idle/3)
+	every := min(packet.KeepAlive, p.idle/3)
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

@@ -15,6 +15,7 @@ import (
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 	"meanwhile/session"
 )
@@ -30,8 +31,8 @@ const (
 	maxStep = 300 * time.Millisecond
 	// silentAfter and lostAfter are how long nothing may arrive before the page is told that the server is silent, and that the
 	// connection should be made anew; the quiet ones count while the server said that there is nothing to tell.
-	silentAfter, quietSilentAfter = 700 * time.Millisecond, client.KeepAlive + 3*time.Second
-	lostAfter, quietLostAfter     = 10 * time.Second, 3 * client.KeepAlive
+	silentAfter, quietSilentAfter = 700 * time.Millisecond, packet.KeepAlive + 3*time.Second
+	lostAfter, quietLostAfter     = 10 * time.Second, 3 * packet.KeepAlive
 	// keepPicture is how long the last picture of a lost connection stays while the new one has nothing to show.
 	keepPicture = time.Second
 	// maxEvents is how many events wait to be drawn; the oldest are dropped beyond it.

@@ -20,6 +20,7 @@ import (
 	"meanwhile/internal/verify/protocol"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -128,16 +129,16 @@ func TestExamples(t *testing.T) {
 		return forAda, forBo
 	}
 	// command is a datagram of a client that applied all that it was sent.
-	command := func(session uint16, seq, acked wire.Seq, cmds ...game.Command) []byte {
+	command := func(session uint16, seq, acked wire.Seq, cmds ...packet.Command) []byte {
 		h := wire.Header{Session: session, Seq: seq, Stamp: now.Stamp() + 10_000, Elicits: true, HasAck: acked > 0, Ack: wire.Ack{Latest: acked, History: ^uint64(0)}}
 		var w wire.BitWriter
 		w.Reset(h.Append(nil))
-		game.Uplink{}.Append(&w)
-		game.AppendCommands(&w, rules.Command, cmds, acked)
+		packet.Uplink{}.Append(&w)
+		packet.AppendCommands(&w, rules.Command, cmds, acked)
 		return w.Bytes()
 	}
-	pull := func(tick game.Tick, seen clock.TickFrac, newest wire.Seq, vals ...int64) game.Command {
-		return game.Command{Tick: tick, Seen: seen, Newest: newest, Vals: vals}
+	pull := func(tick game.Tick, seen clock.TickFrac, newest wire.Seq, vals ...int64) packet.Command {
+		return packet.Command{Tick: tick, Seen: seen, Newest: newest, Vals: vals}
 	}
 	show := func(name string, b []byte) {
 		t.Helper()
@@ -256,7 +257,7 @@ func TestNumbers(t *testing.T) {
 		"acknowledgement window":      wire.Window,
 		"slots":                       snapshot.Slots,
 		"history":                     snapshot.HistoryTicks,
-		"commands in a datagram":      game.MaxCommands,
+		"commands in a datagram":      packet.MaxCommands,
 		"properties of a kind":        schema.MaxProps,
 		"groups of a kind":            schema.MaxGroups,
 		"integers of a kind":          schema.MaxComps,
@@ -266,7 +267,7 @@ func TestNumbers(t *testing.T) {
 		"bytes of a part":             reliable.PartSize,
 		"bytes of a message":          reliable.MaxMessage,
 		"entities in sight":           game.DefaultSee,
-		"keep-alive":                  server.KeepAlive,
+		"keep-alive":                  packet.KeepAlive,
 		"client counts as gone after": server.Timeout,
 		"states held by a client":     snapshot.HeldStates,
 
@@ -275,9 +276,6 @@ func TestNumbers(t *testing.T) {
 		if got := rows[name]; got != fmt.Sprint(want) {
 			t.Errorf("the document says %q of %q, the code %v", got, name, want)
 		}
-	}
-	if client.KeepAlive != server.KeepAlive {
-		t.Errorf("clients keep alive every %v, servers every %v", client.KeepAlive, server.KeepAlive)
 	}
 	var waits []string
 	for c := range uint8(motion.Bounds) {

@@ -7,6 +7,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 	"meanwhile/server"
 )
@@ -92,12 +93,12 @@ func skiffExamples(t *testing.T, examples map[string]string) {
 		}
 		s.End()
 	}
-	say := func(p server.PlayerID, session uint16, seq, acked wire.Seq, cmds ...game.Command) {
+	say := func(p server.PlayerID, session uint16, seq, acked wire.Seq, cmds ...packet.Command) {
 		h := wire.Header{Session: session, Seq: seq, Stamp: now.Stamp() + 10_000, Elicits: true, HasAck: acked > 0, Ack: wire.Ack{Latest: acked, History: ^uint64(0)}}
 		var w wire.BitWriter
 		w.Reset(h.Append(nil))
-		game.Uplink{}.Append(&w)
-		game.AppendCommands(&w, rules.Command, cmds, acked)
+		packet.Uplink{}.Append(&w)
+		packet.AppendCommands(&w, rules.Command, cmds, acked)
 		s.Receive(p, now, w.Bytes())
 	}
 	acked := func() {
@@ -111,7 +112,7 @@ func skiffExamples(t *testing.T, examples map[string]string) {
 	bo, boSession, _ := join("Bo")
 	tick("near")
 	acked()
-	say(bo, boSession, 1, 1, game.Command{Tick: s.Tick() + 1, Newest: 1, Vals: []int64{0, 0, 1}})
+	say(bo, boSession, 1, 1, packet.Command{Tick: s.Tick() + 1, Newest: 1, Vals: []int64{0, 0, 1}})
 	tick("forget")
 	acked()
 	tick("level")

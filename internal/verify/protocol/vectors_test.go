@@ -178,7 +178,7 @@ func TestVectors(t *testing.T) {
 			n++
 		}
 	}
-	for _, b := range vectors(t, "../../../game/testdata/commands.txt") {
+	for _, b := range vectors(t, "../../../netcode/packet/testdata/commands.txt") {
 		d := newReader(t, b.schema)
 		var said []string
 		for _, line := range b.lines {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quic-go/quic-go"
 
+	"meanwhile/netcode/packet"
 	"meanwhile/transport"
 )
 
@@ -47,7 +48,7 @@ func Config(idle, handshake time.Duration) *quic.Config {
 		DisablePathMTUDiscovery:          true,
 		HandshakeIdleTimeout:             handshake,
 		MaxIdleTimeout:                   idle,
-		KeepAlivePeriod:                  min(transport.KeepAlive, idle/2),
+		KeepAlivePeriod:                  min(packet.KeepAlive, idle/2),
 		InitialStreamReceiveWindow:       initialWindow,
 		InitialConnectionReceiveWindow:   initialWindow,
 		MaxStreamReceiveWindow:           streamWindow,

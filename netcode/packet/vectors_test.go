@@ -1,4 +1,4 @@
-package game_test
+package packet_test
 
 import (
 	"encoding/hex"
@@ -6,21 +6,21 @@ import (
 	"strings"
 	"testing"
 
-	"meanwhile/game"
 	"meanwhile/internal/verify/golden"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 )
 
-func commandText(c *game.Command) string {
+func commandText(c *packet.Command) string {
 	return fmt.Sprintf("tick %d seen %d newest %d %v", c.Tick, c.Seen, c.Newest, c.Vals)
 }
 
 // Commands as bytes, pinned. They change only together with docs/PROTOCOL.md and the version of the protocol.
 func TestCommandVectors(t *testing.T) {
-	k := orderKind(t)
-	order := func(tick game.Tick, seen clock.TickFrac, newest wire.Seq, at map[int]int64) game.Command {
-		c := game.Command{Tick: tick, Seen: seen, Newest: newest, Vals: make([]int64, k.Sims)}
+	k := commandKind(t)
+	order := func(tick clock.Tick, seen clock.TickFrac, newest wire.Seq, at map[int]int64) packet.Command {
+		c := packet.Command{Tick: tick, Seen: seen, Newest: newest, Vals: make([]int64, k.Sims)}
 		for i, v := range at {
 			c.Vals[i] = v
 		}
@@ -37,22 +37,22 @@ func TestCommandVectors(t *testing.T) {
 	fmt.Fprintf(&b, "# command rate=%d\n# %s\n", k.Rate, strings.ReplaceAll(props, "\n", "\n# "))
 	for _, c := range []struct {
 		name string
-		cmds []game.Command
+		cmds []packet.Command
 	}{
 		{"none", nil},
-		{"one that does nothing, without a picture", []game.Command{order(100, 0, 40, nil)}},
-		{"one that runs", []game.Command{order(100, 95*256+7, 38, run)}},
-		{"runs on, then shoots", []game.Command{order(100, 95*256+7, 38, run), order(101, 96*256+7, 38, run), order(102, 97*256+9, 40, shoot)}},
-		{"the picture comes with the second one", []game.Command{order(100, 0, 40, nil), order(101, 90*256, 40, nil), order(102, 91*256, 40, nil)}},
-		{"a picture of the future and one of long ago are cut", []game.Command{order(100, 100*256+50, 0xff00, run), order(101, 101*256+50, 40, run)}},
+		{"one that does nothing, without a picture", []packet.Command{order(100, 0, 40, nil)}},
+		{"one that runs", []packet.Command{order(100, 95*256+7, 38, run)}},
+		{"runs on, then shoots", []packet.Command{order(100, 95*256+7, 38, run), order(101, 96*256+7, 38, run), order(102, 97*256+9, 40, shoot)}},
+		{"the picture comes with the second one", []packet.Command{order(100, 0, 40, nil), order(101, 90*256, 40, nil), order(102, 91*256, 40, nil)}},
+		{"a picture of the future and one of long ago are cut", []packet.Command{order(100, 100*256+50, 0xff00, run), order(101, 101*256+50, 40, run)}},
 	} {
 		var w wire.BitWriter
 		w.Reset(nil)
-		game.AppendCommands(&w, k, c.cmds, 40)
+		packet.AppendCommands(&w, k, c.cmds, 40)
 		fmt.Fprintf(&b, "\n%s\n  %x\n", c.name, w.Bytes())
 		var r wire.BitReader
 		r.Reset(w.Bytes())
-		got, err := game.ReadCommands(&r, k, nil, 40)
+		got, err := packet.DecodeCommands(&r, k, nil, 40)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestCommandVectors(t *testing.T) {
 		}
 		var r wire.BitReader
 		r.Reset(data)
-		got, err := game.ReadCommands(&r, k, nil, 40)
+		got, err := packet.DecodeCommands(&r, k, nil, 40)
 		if err != nil || len(got) != len(lines)-2 {
 			t.Errorf("%s: %d commands, %v", lines[0], len(got), err)
 			continue
@@ -87,20 +87,20 @@ func TestCommandVectors(t *testing.T) {
 
 // Claims that cannot be written are cut, and what follows them is read all the same.
 func TestCommandsBeyondTheirLimits(t *testing.T) {
-	k := orderKind(t)
-	var cmds []game.Command
-	for i := range game.Tick(6) {
-		c := game.Command{Tick: 100 + i, Seen: (100 + i).Frac() + clock.TickFrac(i*200) - 300, Newest: wire.Seq(60000 + 1000*uint16(i)), Vals: make([]int64, k.Sims)}
+	k := commandKind(t)
+	var cmds []packet.Command
+	for i := range clock.Tick(6) {
+		c := packet.Command{Tick: 100 + i, Seen: (100 + i).Frac() + clock.TickFrac(i*200) - 300, Newest: wire.Seq(60000 + 1000*uint16(i)), Vals: make([]int64, k.Sims)}
 		k.Clamp(c.Vals)
 		cmds = append(cmds, c)
 	}
 	var w wire.BitWriter
 	w.Reset(nil)
-	game.AppendCommands(&w, k, cmds, 64990)
+	packet.AppendCommands(&w, k, cmds, 64990)
 	w.Bits(0x15, 5)
 	var r wire.BitReader
 	r.Reset(w.Bytes())
-	got, err := game.ReadCommands(&r, k, nil, 64990)
+	got, err := packet.DecodeCommands(&r, k, nil, 64990)
 	if err != nil || len(got) != len(cmds) || r.Bits(5) != 0x15 {
 		t.Fatalf("%d commands, %v", len(got), err)
 	}

@@ -1,16 +1,17 @@
-package game_test
+package packet_test
 
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -22,41 +23,39 @@ type order struct {
 	Fire   bool       `net:"press"`
 	Run    bool       `net:"bool"`
 	Weapon int        `net:"int,1..9"`
-	Target game.ID    `net:"handle"`
-	Since  game.Tick  `net:"tick"`
+	Target uint32     `net:"handle"`
+	Since  clock.Tick `net:"tick"`
 	At     geom.Vec2  `net:"pos,1cm"`
 	Zoom   float64    `net:"float,0.1"`
 	Say    string     `net:"text,8"`
 }
 
-func orderKind(t testing.TB) *schema.Kind {
+func commandKind(t testing.TB) *schema.Kind {
 	t.Helper()
-	d := game.Definition[order]{Name: "orders", Kinds: game.Kinds(rocks),
-		Join: func(w *game.World, name string) game.ID { return 0 }, Act: func(w *game.World, me game.ID, c order) {}}
-	r, err := d.Rules()
+	k, err := schema.New("command", reflect.TypeFor[order](), 30)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Command
+	return k
 }
 
 // Commands arrive as they were sent, with what each player saw, however far that lies back.
 func TestCommandsRoundTrip(t *testing.T) {
-	k := orderKind(t)
-	var scratch []game.Command
+	k := commandKind(t)
+	var scratch []packet.Command
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, game.MaxCommands).Draw(t, "commands")
-		last := game.Tick(rapid.Uint32Range(64, 1<<32-1).Draw(t, "tick"))
+		n := rapid.IntRange(0, packet.MaxCommands).Draw(t, "commands")
+		last := clock.Tick(rapid.Uint32Range(64, 1<<32-1).Draw(t, "tick"))
 		latest := wire.Seq(rapid.Uint16().Draw(t, "latest"))
 		seen := clock.TickFrac(0)
 		if n > 0 && rapid.Bool().Draw(t, "sees") {
-			first := (last - game.Tick(n-1)).Frac()
+			first := (last - clock.Tick(n-1)).Frac()
 			seen = first - clock.TickFrac(rapid.Int64Range(0, min(1<<20, int64(first)-1)).Draw(t, "ago"))
 		}
 		newest := latest - wire.Seq(rapid.IntRange(0, 127).Draw(t, "packets"))
-		var cmds []game.Command
+		var cmds []packet.Command
 		for i := range n {
-			c := game.Command{Tick: last - game.Tick(n-1-i), Seen: seen, Newest: newest}
+			c := packet.Command{Tick: last - clock.Tick(n-1-i), Seen: seen, Newest: newest}
 			if i > 0 && rapid.Bool().Draw(t, "same") {
 				c.Vals = cmds[i-1].Vals
 			} else {
@@ -76,12 +75,12 @@ func TestCommandsRoundTrip(t *testing.T) {
 		}
 		var w wire.BitWriter
 		w.Reset(nil)
-		game.AppendCommands(&w, k, cmds, latest)
+		packet.AppendCommands(&w, k, cmds, latest)
 		bits := w.Len()
 		w.Bits(0b101, 3) // what follows is not read
 		var r wire.BitReader
 		r.Reset(w.Bytes())
-		got, err := game.ReadCommands(&r, k, scratch, latest)
+		got, err := packet.DecodeCommands(&r, k, scratch, latest)
 		if err != nil || len(got) != n {
 			t.Fatalf("%d of %d commands, %v", len(got), n, err)
 		}
@@ -97,26 +96,26 @@ func TestCommandsRoundTrip(t *testing.T) {
 	})
 }
 
-func TestReadCommandsRefuses(t *testing.T) {
-	k := orderKind(t)
-	cmd := func(tick game.Tick) game.Command {
-		c := game.Command{Tick: tick, Vals: make([]int64, k.Sims), Seen: tick.Frac() - 700, Newest: 9}
+func TestDecodeCommandsRefuses(t *testing.T) {
+	k := commandKind(t)
+	cmd := func(tick clock.Tick) packet.Command {
+		c := packet.Command{Tick: tick, Vals: make([]int64, k.Sims), Seen: tick.Frac() - 700, Newest: 9}
 		for i := range c.Vals {
 			c.Vals[i] = int64(i + 1)
 		}
 		k.Clamp(c.Vals)
 		return c
 	}
-	encode := func(cmds ...game.Command) []byte {
+	encode := func(cmds ...packet.Command) []byte {
 		var w wire.BitWriter
 		w.Reset(nil)
-		game.AppendCommands(&w, k, cmds, 10)
+		packet.AppendCommands(&w, k, cmds, 10)
 		return w.Bytes()
 	}
-	read := func(b []byte) ([]game.Command, error) {
+	read := func(b []byte) ([]packet.Command, error) {
 		var r wire.BitReader
 		r.Reset(b)
-		return game.ReadCommands(&r, k, nil, 10)
+		return packet.DecodeCommands(&r, k, nil, 10)
 	}
 	whole := encode(cmd(100), cmd(101), cmd(102))
 	for n := range len(whole) {
@@ -124,9 +123,9 @@ func TestReadCommandsRefuses(t *testing.T) {
 			t.Errorf("the first %d of %d bytes: %v", n, len(whole), err)
 		}
 	}
-	many := make([]game.Command, game.MaxCommands+1)
+	many := make([]packet.Command, packet.MaxCommands+1)
 	for i := range many {
-		many[i] = cmd(game.Tick(200 + i))
+		many[i] = cmd(clock.Tick(200 + i))
 	}
 	if _, err := read(encode(many...)); !errors.Is(err, wire.ErrMalformed) || err.Error() != "wire: datagram says what no encoder writes: 65 commands, at most 64 fit a packet" {
 		t.Errorf("65 commands: %v", err)
@@ -151,12 +150,12 @@ func TestReadCommandsRefuses(t *testing.T) {
 }
 
 // Whatever arrives is refused, or is a command that a player could have made.
-func FuzzReadCommands(f *testing.F) {
-	k := orderKind(f)
+func FuzzDecodeCommands(f *testing.F) {
+	k := commandKind(f)
 	for n := range 4 {
-		var cmds []game.Command
+		var cmds []packet.Command
 		for i := range n {
-			c := game.Command{Tick: game.Tick(50 + i), Vals: make([]int64, k.Sims), Seen: game.Tick(40 + i).Frac(), Newest: 7}
+			c := packet.Command{Tick: clock.Tick(50 + i), Vals: make([]int64, k.Sims), Seen: clock.Tick(40 + i).Frac(), Newest: 7}
 			for j := range c.Vals {
 				c.Vals[j] = int64(i * j)
 			}
@@ -165,20 +164,20 @@ func FuzzReadCommands(f *testing.F) {
 		}
 		var w wire.BitWriter
 		w.Reset(nil)
-		game.AppendCommands(&w, k, cmds, 9)
+		packet.AppendCommands(&w, k, cmds, 9)
 		f.Add(w.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var r wire.BitReader
 		r.Reset(b)
-		cmds, err := game.ReadCommands(&r, k, nil, 9)
+		cmds, err := packet.DecodeCommands(&r, k, nil, 9)
 		if err != nil {
 			if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) {
 				t.Fatalf("refused with %v", err)
 			}
 			return
 		}
-		if len(cmds) > game.MaxCommands {
+		if len(cmds) > packet.MaxCommands {
 			t.Fatalf("%d commands", len(cmds))
 		}
 		for i := range cmds {
@@ -197,17 +196,17 @@ func FuzzReadCommands(f *testing.F) {
 		}
 		var w wire.BitWriter // what was read can be told again
 		w.Reset(nil)
-		game.AppendCommands(&w, k, cmds, 9)
+		packet.AppendCommands(&w, k, cmds, 9)
 		again := bytes.Clone(w.Bytes())
 		r.Reset(again)
-		if cmds2, err := game.ReadCommands(&r, k, nil, 9); err != nil || len(cmds2) != len(cmds) {
+		if cmds2, err := packet.DecodeCommands(&r, k, nil, 9); err != nil || len(cmds2) != len(cmds) {
 			t.Fatalf("told again: %d of %d, %v", len(cmds2), len(cmds), err)
 		}
 	})
 }
 
-func TestUnpressNeutralPressed(t *testing.T) {
-	k := orderKind(t)
+func TestPressesAndNeutral(t *testing.T) {
+	k := commandKind(t)
 	at := func(name string) int {
 		for i := range k.Props {
 			if k.Props[i].Name == name {
@@ -222,39 +221,39 @@ func TestUnpressNeutralPressed(t *testing.T) {
 		vals[i] = 3
 	}
 	vals[at("Fire")], vals[at("Run")] = 1, 1
-	if !game.Pressed(k, vals) {
+	if !packet.HasPress(k, vals) {
 		t.Error("a press is not seen")
 	}
 	want := slices.Clone(vals)
 	want[at("Fire")] = 0
-	if game.Unpress(k, vals); !slices.Equal(vals, want) || game.Pressed(k, vals) {
+	if packet.ClearPresses(k, vals); !slices.Equal(vals, want) || packet.HasPress(k, vals) {
 		t.Errorf("unpressed: %v, want %v", vals, want)
 	}
 	vals[at("Fire")] = 1
 	want[at("Move")], want[at("Move")+1], want[at("Run")] = 0, 0, 0
-	if game.Neutral(k, vals); !slices.Equal(vals, want) {
+	if packet.Neutral(k, vals); !slices.Equal(vals, want) {
 		t.Errorf("neutral: %v, want %v", vals, want)
 	}
 }
 
 // Reading reuses its memory.
-func TestReadCommandsAllocatesNothing(t *testing.T) {
-	k := orderKind(t)
-	var cmds []game.Command
+func TestDecodeCommandsAllocatesNothing(t *testing.T) {
+	k := commandKind(t)
+	var cmds []packet.Command
 	for i := range 10 {
-		cmds = append(cmds, game.Command{Tick: game.Tick(10 + i), Vals: make([]int64, k.Sims), Seen: game.Tick(5 + i).Frac()})
+		cmds = append(cmds, packet.Command{Tick: clock.Tick(10 + i), Vals: make([]int64, k.Sims), Seen: clock.Tick(5 + i).Frac()})
 		k.Clamp(cmds[i].Vals)
 	}
 	var w wire.BitWriter
 	var r wire.BitReader
-	var scratch []game.Command
+	var scratch []packet.Command
 	var buf []byte
 	n := testing.AllocsPerRun(100, func() {
 		w.Reset(buf[:0])
-		game.AppendCommands(&w, k, cmds, 3)
+		packet.AppendCommands(&w, k, cmds, 3)
 		buf = w.Bytes()
 		r.Reset(buf)
-		got, err := game.ReadCommands(&r, k, scratch, 3)
+		got, err := packet.DecodeCommands(&r, k, scratch, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
