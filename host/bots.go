@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"meanwhile/client"
-	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
@@ -41,18 +39,28 @@ func botName(room string, i int) string {
 	return name
 }
 
-// A crowd is the bots of one room. Each is a real client core that knows what its player would know; all are driven by
-// one goroutine, once after each tick of the room: so they are never late for the next one.
+// A Bot is what a room needs of the clients that play as its bots. *headless.Bot is one. The room
+// calls it from one goroutine.
+type Bot interface {
+	// Receive applies a datagram from the room that arrived at the time at. It must not retain it.
+	Receive(at clock.Time, datagram []byte)
+	// Frame advances to now and returns the datagram to send, nil if there is none, which stays valid
+	// until the next call. err is a fault of the game's rules: it is logged and counted.
+	Frame(now clock.Time) (datagram []byte, err error)
+}
+
+// A crowd plays the bots of one room. One goroutine drives them all, once after each tick of the
+// room, so their commands are never late for the next tick.
 type crowd struct {
 	r    *room
 	bots []*bot
 }
 
-// A bot is one of them, and its own end of the connection.
+// A bot is one player of a crowd. It is also the peer that the room sends to.
 type bot struct {
-	c     *client.Client
+	core  Bot
 	p     *player
-	mail  queue // datagrams from the room
+	mail  transport.Queue // datagrams from the room
 	clock transport.Clock
 	spare []byte
 }
@@ -61,7 +69,7 @@ type bot struct {
 func (b *bot) Send(datagram []byte) {
 	now := b.clock()
 	wire.PatchStamp(datagram, now.Stamp())
-	b.mail.put(datagram, now)
+	b.mail.Put(datagram, now)
 }
 
 // Dropped implements peer: what does not fit a bot's queue is lost on its way.
@@ -71,7 +79,7 @@ func (b *bot) Dropped(seqs []wire.Seq) []wire.Seq { return seqs }
 func (b *bot) SendMessage([]byte) error { return nil }
 
 // Close implements peer.
-func (b *bot) Close(string) { b.mail.close() }
+func (b *bot) Close(string) { b.mail.Close() }
 
 // run plays until ctx ends or the room does.
 func (c *crowd) run(ctx context.Context) {
@@ -88,7 +96,6 @@ func (c *crowd) run(ctx context.Context) {
 			}
 		}
 	}()
-	rules := r.h.cfg.Rules
 	faults := faultLog{log: r.log.With("bots", true)}
 	next := r.h.clock()
 	for came := 0; ; {
@@ -102,11 +109,11 @@ func (c *crowd) run(ctx context.Context) {
 		}
 		stay := c.bots[:0]
 		for _, b := range c.bots {
-			if b.mail.isClosed() {
+			if b.mail.Closed() {
 				continue
 			}
 			stay = append(stay, b)
-			if err := b.play(rules.Bot(), now); err != nil {
+			if err := b.play(now); err != nil {
 				r.n.faults.Add(1)
 				faults.add(err, now)
 			}
@@ -138,7 +145,7 @@ func (c *crowd) join(ctx context.Context, name string) bool {
 	select {
 	case err := <-j.answer:
 		if err == nil {
-			b.c, err = client.New(r.h.cfg.Rules, welcome, r.h.clock(), client.Config{})
+			b.core, err = r.h.cfg.NewBot(r.h.cfg.Rules, welcome, r.h.clock())
 		}
 		if err != nil {
 			r.log.Warn("a bot could not join", "name", name, "error", err)
@@ -153,25 +160,19 @@ func (c *crowd) join(ctx context.Context, name string) bool {
 	}
 }
 
-// play is one frame of a bot.
-func (b *bot) play(brain game.BotFunc, now clock.Time) (err error) {
+// play runs one frame of a bot.
+func (b *bot) play(now clock.Time) error {
 	for ok := true; ok; {
 		var at clock.Time
-		if b.spare, at, ok = b.mail.take(b.spare); ok {
-			b.c.Receive(at, b.spare)
+		if b.spare, at, ok = b.mail.Take(b.spare); ok {
+			b.core.Receive(at, b.spare)
 		}
 	}
-	due := b.c.Frame(now)
-	for range due {
-		if e := b.c.Think(brain); e != nil {
-			err = e
-		}
-	}
-	b.c.Events()
-	if d := b.c.Encode(now); d != nil {
+	datagram, err := b.core.Frame(now)
+	if datagram != nil {
 		at := b.clock()
-		wire.PatchStamp(d, at.Stamp())
-		b.p.in.put(d, at)
+		wire.PatchStamp(datagram, at.Stamp())
+		b.p.in.Put(datagram, at)
 	}
 	return err
 }

@@ -63,8 +63,11 @@ type Config struct {
 	// PlayersPerAddress is how many humans may play from one address, in all rooms together; 0 means DefaultPlayersPerAddress. Those of this
 	// machine are not counted.
 	PlayersPerAddress int
-	// Bots is how many of the game's own bots join each room; at most MaxBots.
+	// Bots is how many of the game's own bots join each room; at most MaxBots. They need NewBot.
 	Bots int
+	// NewBot makes the client of a bot that a room has welcomed; now is on the host's Clock. Package
+	// headless has one.
+	NewBot func(rules *game.Rules, welcome session.Welcome, now clock.Time) (Bot, error)
 	// Room is where players go who name none; empty means DefaultRoom.
 	Room string
 	// Budget and Rewind are those of server.Config.
@@ -87,12 +90,11 @@ type Config struct {
 
 // A Host runs the rooms of one game. See New. Safe for concurrent use.
 type Host struct {
-	cfg     Config
-	clock   transport.Clock
-	log     *slog.Logger
-	pool    *pool
-	metrics *metrics
-	n       hostCounters
+	cfg   Config
+	clock transport.Clock
+	log   *slog.Logger
+	pool  *pool
+	n     hostCounters
 
 	mu    sync.Mutex
 	ctx   context.Context // of the rooms; nil unless Run runs
@@ -145,6 +147,8 @@ func New(cfg Config) (*Host, error) {
 		return nil, fmt.Errorf("host: Grace %v and HelloTimeout %v must not be negative", cfg.Grace, cfg.HelloTimeout)
 	case cfg.Bots > 0 && cfg.Rules.Bot() == nil:
 		return nil, fmt.Errorf("host: game %s has no bot, so Bots must be 0, not %d", cfg.Rules.Name, cfg.Bots)
+	case cfg.Bots > 0 && cfg.NewBot == nil:
+		return nil, fmt.Errorf("host: Bots is %d and NewBot is not set", cfg.Bots)
 	}
 	if err := CheckRoom(cfg.Room); err != nil {
 		return nil, err
@@ -154,7 +158,6 @@ func New(cfg Config) (*Host, error) {
 	}
 	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room), alive: make(map[*room]struct{}), from: make(map[netip.Addr]int)}
 	h.n.refused = make(map[session.Code]uint64)
-	h.metrics = newMetrics(h)
 	return h, nil
 }
 
@@ -228,7 +231,7 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	ended := waitFor(&h.wg, EndPatience)
 	var closing sync.WaitGroup
 	for _, l := range listeners {
-		closing.Go(func() { l.Close(farewell) })
+		closing.Go(func() { l.Close(shuttingDown) })
 	}
 	ended = waitFor(&closing, EndPatience) && waitFor(&greeting, EndPatience) && ended
 	if !ended {
@@ -244,8 +247,8 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 // errListener marks the failure of a listener.
 var errListener = errors.New("host: a listener failed")
 
-// farewell is what players are told when the host ends.
-const farewell = "the server is shutting down"
+// shuttingDown is the text that players get when the host ends.
+const shuttingDown = "the server is shutting down"
 
 // accept takes connections in and greets each in a goroutine of its own. There are no more of them than the listener's
 // gate lets in unadmitted, and than fit the rooms.
@@ -255,7 +258,7 @@ func (h *Host) accept(ctx context.Context, l transport.Listener, greeting *sync.
 		switch {
 		case ctx.Err() != nil:
 			if err == nil {
-				conn.Close(farewell)
+				conn.Close(shuttingDown)
 			}
 			return nil
 		case err != nil:
@@ -347,7 +350,7 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, 
 	message, err := conn.ReceiveMessage(bounded)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = session.Refusal{Code: session.ShuttingDown, Text: farewell}
+			err = session.Refusal{Code: session.ShuttingDown, Text: shuttingDown}
 		}
 		return nil, nil, err
 	}
@@ -397,7 +400,7 @@ func (h *Host) enter(ctx context.Context, conn transport.Conn, hello *session.He
 		where: []slog.Attr{slog.String("transport", conn.Name()), slog.String("remote", conn.Remote())},
 		ready: func(p *player, w session.Welcome) {
 			in = p
-			conn.Deliver(p.in.put)
+			conn.Deliver(p.in.Put)
 			conn.Admit() // before the welcome: its answer may be a datagram
 			b, err := w.Append(nil)
 			if err == nil {
@@ -444,7 +447,7 @@ func (h *Host) open(name string) (*room, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx == nil || h.ctx.Err() != nil {
-		return nil, session.Refusal{Code: session.ShuttingDown, Text: farewell}
+		return nil, session.Refusal{Code: session.ShuttingDown, Text: shuttingDown}
 	}
 	r := h.rooms[name]
 	if r == nil {

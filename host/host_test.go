@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"meanwhile/client"
 	"meanwhile/examples/zap"
 	"meanwhile/game"
+	"meanwhile/headless"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -70,6 +70,7 @@ func newStage(t testing.TB, cfg Config) *stage {
 	}
 	s := &stage{t: t, log: &logBook{}, done: make(chan error, 1)}
 	cfg.Log = slog.New(slog.NewTextHandler(s.log, nil))
+	cfg.NewBot = newBot
 	if cfg.Seed == 0 {
 		cfg.Seed = 1
 	}
@@ -85,6 +86,11 @@ func newStage(t testing.TB, cfg Config) *stage {
 	s.stop = cancel
 	go func() { s.done <- h.Run(ctx, s.l) }()
 	return s
+}
+
+// newBot plays bots as programs do.
+func newBot(rules *game.Rules, welcome session.Welcome, now clock.Time) (Bot, error) {
+	return headless.NewBot(rules, welcome, now)
 }
 
 func (s *stage) end() {
@@ -109,7 +115,7 @@ func (s *stage) dial() transport.Conn {
 
 // A guest is a headless player that plays.
 type visitor struct {
-	*Headless
+	*headless.Player
 	leave context.CancelFunc
 	left  chan error
 }
@@ -126,7 +132,7 @@ func (s *stage) join(name, room string) *visitor {
 
 func (s *stage) try(name, room string, tok []byte) (*visitor, error) {
 	time.Sleep(3 * time.Millisecond) // or its frames would fall on the instants of ticks, and either could come first
-	p, err := Join(context.Background(), s.dial(), HeadlessConfig{
+	p, err := headless.Join(context.Background(), s.dial(), headless.Config{
 		Rules: s.cfg.Rules, Clock: s.Clock(), Name: name, Room: room, Bot: s.cfg.Rules.Bot(), Token: tok,
 	})
 	if err != nil {
@@ -392,7 +398,7 @@ func TestSchemaDifference(t *testing.T) {
 		mine := *s.cfg.Rules
 		mine.Text = strings.Replace(mine.Text, "rate=30", "rate=60", 1)
 		mine.Hash++
-		_, err := Join(context.Background(), s.dial(), HeadlessConfig{Rules: &mine, Clock: s.Clock()})
+		_, err := headless.Join(context.Background(), s.dial(), headless.Config{Rules: &mine, Clock: s.Clock()})
 		var refusal session.Refusal
 		if !errors.As(err, &refusal) || refusal.Code != session.WrongSchema || !strings.Contains(err.Error(), "rate=30") {
 			t.Error(err)
@@ -717,12 +723,12 @@ func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{Bots: 3, Grace: 5 * time.Second})
 		defer s.end()
-		if _, err := s.Watch(""); !errors.Is(err, ErrNoRoom) {
+		if _, err := s.Spectate(""); !errors.Is(err, ErrNoRoom) {
 			t.Errorf("watching a room that is not open: %v", err)
 		}
 		ann := s.join("ann", "")
 		time.Sleep(time.Second)
-		w, err := s.Watch("")
+		w, err := s.Spectate("")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -747,16 +753,16 @@ func TestWatch(t *testing.T) {
 		if n < 28 || n > 32 {
 			t.Errorf("%d truths in a second", n)
 		}
-		for range maxWatches - 1 {
-			if _, err := s.Watch("lobby"); err != nil {
+		for range maxSpectators - 1 {
+			if _, err := s.Spectate("lobby"); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := s.Watch("lobby"); !errors.Is(err, ErrWatched) {
+		if _, err := s.Spectate("lobby"); !errors.Is(err, ErrTooManySpectators) {
 			t.Errorf("one too many: %v", err)
 		}
 		w.Close()
-		if w, err = s.Watch("lobby"); err != nil {
+		if w, err = s.Spectate("lobby"); err != nil {
 			t.Error(err)
 		}
 		ann.leave()
@@ -768,27 +774,6 @@ func TestWatch(t *testing.T) {
 			t.Error(err)
 		}
 		w.Close()
-	})
-}
-
-func TestMetrics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, Config{Bots: 2})
-		defer s.end()
-		ann := s.join("ann", "")
-		time.Sleep(3 * time.Second)
-		rec := httptest.NewRecorder()
-		s.Metrics().ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
-		for _, want := range []string{
-			"meanwhile_rooms 1\n", `meanwhile_players{what="human"} 1`, `meanwhile_players{what="bot"} 2`, "meanwhile_joined_total 1\n", "meanwhile_nameless_total 0\n",
-			`meanwhile_refused_total{reason="room is full"} 0`, "meanwhile_tick_seconds_count 9", "go_goroutines",
-		} {
-			if !strings.Contains(rec.Body.String(), want) {
-				t.Errorf("%q is missing in\n%s", want, rec.Body)
-			}
-		}
-		ann.leave()
-		<-ann.left
 	})
 }
 
@@ -815,6 +800,7 @@ func TestConfig(t *testing.T) {
 		{Config{Rules: r, Room: "a b"}, `room "a b"`},
 		{Config{Rules: r, Budget: 5}, "Budget 5"},
 		{Config{Rules: muteRules, Bots: 1}, "game zap has no bot"},
+		{Config{Rules: r, Bots: 1}, "Bots is 1 and NewBot is not set"},
 	} {
 		if _, err := New(c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.want, err)
@@ -838,39 +824,5 @@ func TestBotNames(t *testing.T) {
 	}
 	if botName("a", 0) == botName("b", 0) && botName("a", 0) == botName("c", 0) {
 		t.Error("the first bot is called the same everywhere")
-	}
-}
-
-func TestQueue(t *testing.T) {
-	var q queue
-	var spare []byte
-	for i := range Queue + 3 {
-		q.put([]byte{byte(i)}, clock.Time(i))
-	}
-	for i := 3; i < Queue+3; i++ {
-		var at clock.Time
-		var ok bool
-		if spare, at, ok = q.take(spare); !ok || spare[0] != byte(i) || at != clock.Time(i) {
-			t.Fatalf("place %d holds %v of %v, %v", i, spare, at, ok)
-		}
-	}
-	if _, _, ok := q.take(spare); ok {
-		t.Error("an empty queue gives something")
-	}
-	if taken, dropped := q.counts(); taken != Queue || dropped != 3 {
-		t.Errorf("%d taken, %d dropped", taken, dropped)
-	}
-	data := make([]byte, 100)
-	if n := testing.AllocsPerRun(100, func() {
-		q.put(data, 1)
-		spare, _, _ = q.take(spare)
-	}); n != 0 {
-		t.Errorf("%v allocations for a datagram", n)
-	}
-	q.put(data, 1)
-	q.close()
-	q.put(data, 2)
-	if _, _, ok := q.take(nil); ok || !q.isClosed() {
-		t.Error("a closed queue gives something")
 	}
 }

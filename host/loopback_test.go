@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"meanwhile/client"
+	"meanwhile/headless"
 	"meanwhile/session"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
@@ -81,11 +82,11 @@ func TestLoopback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := Join(ctx, conn, HeadlessConfig{Rules: h.Rules(), Clock: clock, Name: name, Bot: h.Rules().Bot()})
+		p, err := headless.Join(ctx, conn, headless.Config{Rules: h.Rules(), Clock: clock, Name: name, Bot: h.Rules().Bot()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := &visitor{Headless: p, left: make(chan error, 1)}
+		g := &visitor{Player: p, left: make(chan error, 1)}
 		go func() { g.left <- p.Run(context.Background()) }()
 		guests = append(guests, g)
 	}

@@ -14,6 +14,7 @@ import (
 	"meanwhile/netcode/wire"
 	"meanwhile/server"
 	"meanwhile/session"
+	"meanwhile/transport"
 )
 
 const (
@@ -53,8 +54,8 @@ type room struct {
 
 	pending int // players on their way in; guarded by h.mu
 
-	truth watchers
-	heart heart
+	spectators spectators
+	heart      heart
 
 	pub struct {
 		sync.Mutex
@@ -73,7 +74,7 @@ type player struct {
 	joined  clock.Time
 	log     *slog.Logger
 
-	in              queue
+	in              transport.Queue
 	sent, sentBytes atomic.Uint64
 }
 
@@ -166,7 +167,7 @@ func (r *room) run(ctx context.Context) {
 	for _, p := range slices.Clone(r.order) {
 		r.part(p, why)
 	}
-	r.truth.close()
+	r.spectators.close()
 	close(r.done)
 	stop()
 	crew.Wait()
@@ -204,7 +205,7 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 	for {
 		select {
 		case <-ctx.Done():
-			return session.Refusal{Code: session.ShuttingDown, Text: farewell}
+			return session.Refusal{Code: session.ShuttingDown, Text: shuttingDown}
 		case j := <-r.joins:
 			if j.taken.CompareAndSwap(false, true) {
 				j.answer <- r.join(j)
@@ -249,7 +250,6 @@ func (r *room) due() bool {
 		took := r.h.clock().Sub(began)
 		r.pacer.Ran(took)
 		r.n.ran(took)
-		r.h.metrics.tick(took)
 	}
 	return true
 }
@@ -269,7 +269,7 @@ func (r *room) tick(now clock.Time) (err *failure) {
 	for _, p := range r.order {
 		for ok := true; ok; {
 			var at clock.Time
-			if r.spare, at, ok = p.in.take(r.spare); ok {
+			if r.spare, at, ok = p.in.Take(r.spare); ok {
 				r.srv.Receive(p.id, at, r.spare)
 			}
 		}
@@ -287,7 +287,7 @@ func (r *room) tick(now clock.Time) (err *failure) {
 		r.n.faults.Add(1)
 		r.faults.add(f, now)
 	}
-	r.truth.publish(r, now)
+	r.spectators.publish(r, now)
 	select {
 	case r.ticked <- struct{}{}:
 	default: // the bots have not caught up with the last one
@@ -381,7 +381,7 @@ func (r *room) remove(p *player, why string) {
 	r.srv.Disconnect(p.id)
 	delete(r.players, p.id)
 	r.order = slices.DeleteFunc(r.order, func(q *player) bool { return q == p })
-	p.in.close()
+	p.in.Close()
 	r.heart.players(r)
 	r.n.left(p)
 	if p.bot {

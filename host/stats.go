@@ -1,16 +1,11 @@
 package host
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"meanwhile/netcode/clock"
 	"meanwhile/server"
@@ -18,22 +13,30 @@ import (
 	"meanwhile/transport"
 )
 
+// TickBounds divide ticks by how long they took, for Totals.TickTimes.
+var TickBounds = [...]time.Duration{
+	100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond, time.Millisecond,
+	2 * time.Millisecond, 4 * time.Millisecond, 8 * time.Millisecond, 16 * time.Millisecond,
+	33 * time.Millisecond, 66 * time.Millisecond, 133 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second,
+}
+
 // Totals counts what happened, in one room or in all rooms that a host ever had.
 type Totals struct {
-	Joined, Left  uint64 // humans
-	Ticks         uint64
-	Busy          time.Duration // spent in ticks
-	Longest       time.Duration // tick
-	Faults        uint64        // callbacks of the rules that panicked
-	Silent        uint64        // players put out because nothing was heard from them
-	Received      uint64        // datagrams taken from players' queues
-	Displaced     uint64        // datagrams that newer ones displaced in a player's queue
-	Sent          uint64        // datagrams handed to connections
-	SentBytes     uint64        // of them, without any header of the transport
-	Blocked       uint64        // of them, those that newer ones displaced because the path did not take them
-	StrayMessages uint64        // reliable messages that nobody asked for
-	Nameless      uint64        // texts by reference that had no number left, in entities times ticks: nobody is told of them
-	Drops         server.Drops  // datagrams that changed nothing, by reason
+	Joined, Left    uint64 // humans
+	Ticks           uint64
+	Busy            time.Duration               // spent in ticks
+	Longest         time.Duration               // tick
+	TickTimes       [len(TickBounds) + 1]uint64 // ticks by how long they took: up to each of TickBounds, then longer ones
+	Faults          uint64                      // callbacks of the rules that panicked
+	Silent          uint64                      // players put out because nothing was heard from them
+	Received        uint64                      // datagrams taken from players' queues
+	Displaced       uint64                      // datagrams that newer ones displaced in a player's queue
+	Sent            uint64                      // datagrams handed to connections
+	SentBytes       uint64                      // of them, without any header of the transport
+	Blocked         uint64                      // of them, those that newer ones displaced because the path did not take them
+	StrayMessages   uint64                      // reliable messages that nobody asked for
+	TextRefOverflow uint64                      // texts that were not sent because no reference was free, counted once a tick
+	Drops           server.Drops                // datagrams that changed nothing, by reason
 }
 
 func (t *Totals) add(u Totals) {
@@ -42,6 +45,9 @@ func (t *Totals) add(u Totals) {
 	t.Ticks += u.Ticks
 	t.Busy += u.Busy
 	t.Longest = max(t.Longest, u.Longest)
+	for i, n := range u.TickTimes {
+		t.TickTimes[i] += n
+	}
 	t.Faults += u.Faults
 	t.Silent += u.Silent
 	t.Received += u.Received
@@ -50,7 +56,7 @@ func (t *Totals) add(u Totals) {
 	t.SentBytes += u.SentBytes
 	t.Blocked += u.Blocked
 	t.StrayMessages += u.StrayMessages
-	t.Nameless += u.Nameless
+	t.TextRefOverflow += u.TextRefOverflow
 	t.Drops.Unknown += u.Drops.Unknown
 	t.Drops.Malformed += u.Drops.Malformed
 	t.Drops.Session += u.Drops.Session
@@ -88,6 +94,7 @@ type roomCounters struct {
 	joins, leaves, faults, silent, stray atomic.Uint64
 	ticks                                atomic.Uint64
 	busy, longest                        atomic.Int64
+	tickTimes                            [len(TickBounds) + 1]atomic.Uint64
 	// Of players that have left; the loop's own.
 	sent, bytes, blocked, received, displaced uint64
 }
@@ -95,6 +102,8 @@ type roomCounters struct {
 func (n *roomCounters) ran(took time.Duration) {
 	n.ticks.Add(1)
 	n.busy.Add(int64(took))
+	i, _ := slices.BinarySearch(TickBounds[:], took)
+	n.tickTimes[i].Add(1)
 	if int64(took) > n.longest.Load() {
 		n.longest.Store(int64(took))
 	}
@@ -107,7 +116,7 @@ func (n *roomCounters) joined(p *player) {
 }
 
 func (n *roomCounters) left(p *player) {
-	taken, dropped := p.in.counts()
+	taken, dropped := p.in.Counts()
 	n.received += taken
 	n.displaced += dropped
 	n.sent += p.sent.Load()
@@ -132,11 +141,11 @@ func (r *room) publish() {
 		Name: r.name, Players: r.humans, Bots: len(r.order) - r.humans, Tick: r.srv.Tick(), Period: r.pacer.Period(), Load: r.pacer.Load(),
 		Totals: Totals{
 			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes, Blocked: r.n.blocked, Drops: r.srv.Drops(),
-			Nameless: r.srv.History().TextOverflow(),
+			TextRefOverflow: r.srv.History().TextOverflow(),
 		},
 	}
 	for _, p := range r.order {
-		taken, dropped := p.in.counts()
+		taken, dropped := p.in.Counts()
 		s.Received += taken
 		s.Displaced += dropped
 		s.Sent += p.sent.Load()
@@ -156,6 +165,9 @@ func (r *room) stats() RoomStats {
 	s.Name = r.name
 	s.Joined, s.Left = r.n.joins.Load(), r.n.leaves.Load()
 	s.Ticks, s.Busy, s.Longest = r.n.ticks.Load(), time.Duration(r.n.busy.Load()), time.Duration(r.n.longest.Load())
+	for i := range s.TickTimes {
+		s.TickTimes[i] = r.n.tickTimes[i].Load()
+	}
 	s.Faults, s.Silent, s.StrayMessages = r.n.faults.Load(), r.n.silent.Load(), r.n.stray.Load()
 	return s
 }
@@ -194,96 +206,4 @@ func (h *Host) Stats() Stats {
 		s.Totals.add(r.Totals)
 	}
 	return s
-}
-
-// metrics is what Prometheus is told. Rooms are named by strangers, so none of it is by room.
-type metrics struct {
-	registry *prometheus.Registry
-	ticks    prometheus.Histogram
-}
-
-func newMetrics(h *Host) *metrics {
-	m := &metrics{registry: prometheus.NewRegistry(), ticks: prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "meanwhile_tick_seconds", Help: "How long a tick of a room took, encoding included.",
-		Buckets: []float64{.0001, .00025, .0005, .001, .002, .004, .008, .016, .033, .066, .133, .5, 2},
-	})}
-	m.registry.MustRegister(m.ticks, &collector{h}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
-}
-
-func (m *metrics) tick(took time.Duration) { m.ticks.Observe(took.Seconds()) }
-
-// Metrics serves the counters in the format of Prometheus.
-func (h *Host) Metrics() http.Handler {
-	return promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{})
-}
-
-// collector turns Stats into metrics when it is asked.
-type collector struct{ h *Host }
-
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("meanwhile_"+name, help, labels, nil)
-}
-
-var (
-	descRooms     = desc("rooms", "Open rooms.")
-	descPlayers   = desc("players", "Players in them.", "what")
-	descGreeting  = desc("greeting", "Connections that have not been let in or refused yet.")
-	descOpened    = desc("rooms_total", "Rooms by what happened to them.", "what")
-	descAccepted  = desc("connections_total", "Connections accepted.")
-	descJoined    = desc("joined_total", "Players let in.")
-	descRefused   = desc("refused_total", "Players refused, by reason.", "reason")
-	descFaults    = desc("faults_total", "Callbacks of the rules that panicked.")
-	descLoad      = desc("load", "Greatest share of their periods that the ticks of a room took in the last second.")
-	descReceived  = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
-	descSent      = desc("sent_datagrams_total", "Datagrams handed to connections.")
-	descSentBytes = desc("sent_bytes_total", "Bytes of datagrams handed to connections, without headers of transports.")
-	descBlocked   = desc("blocked_datagrams_total", "Datagrams that newer ones displaced because the path did not take them.")
-	descNameless  = desc("nameless_total", "Texts by reference that had no number left, in entities times ticks.")
-	descSilent    = desc("silent_total", "Players put out because nothing was heard from them.")
-)
-
-// Describe implements prometheus.Collector.
-func (c *collector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
-
-// Collect implements prometheus.Collector.
-func (c *collector) Collect(ch chan<- prometheus.Metric) {
-	s := c.h.Stats()
-	put := func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, t, v, labels...)
-	}
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) { put(d, prometheus.GaugeValue, v, labels...) }
-	count := func(d *prometheus.Desc, v uint64, labels ...string) {
-		put(d, prometheus.CounterValue, float64(v), labels...)
-	}
-	load := 0.0
-	for _, r := range s.Rooms {
-		load = max(load, r.Load)
-	}
-	gauge(descRooms, float64(len(s.Rooms)))
-	gauge(descPlayers, float64(s.Players), "human")
-	gauge(descPlayers, float64(s.Bots), "bot")
-	gauge(descGreeting, float64(s.Greeting))
-	gauge(descLoad, load)
-	count(descOpened, s.Opened, "opened")
-	count(descOpened, s.Closed, "closed")
-	count(descOpened, s.Failed, "failed")
-	count(descAccepted, s.Accepted)
-	count(descJoined, s.Joined)
-	for code := session.Malformed; code <= session.InternalError; code++ {
-		count(descRefused, s.Refused[code], code.String())
-	}
-	count(descFaults, s.Faults)
-	count(descSilent, s.Silent)
-	count(descNameless, s.Nameless)
-	count(descReceived, s.Received, "taken")
-	count(descReceived, s.Displaced, "displaced")
-	count(descReceived, s.Drops.Malformed, "malformed")
-	count(descReceived, s.Drops.Duplicate, "duplicate")
-	count(descReceived, s.Drops.Session, "other session")
-	count(descReceived, s.Drops.HostileAck, "hostile acknowledgement")
-	count(descReceived, s.Drops.Unknown, "unknown player")
-	count(descSent, s.Sent)
-	count(descSentBytes, s.SentBytes)
-	count(descBlocked, s.Blocked)
 }

@@ -23,7 +23,10 @@ import (
 	"github.com/coder/websocket"
 
 	"meanwhile/game"
+	"meanwhile/headless"
 	"meanwhile/host"
+	"meanwhile/host/metrics"
+	"meanwhile/netcode/clock"
 	"meanwhile/session"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
@@ -107,6 +110,7 @@ func Listen(cfg Config) (*Site, error) {
 	if cfg.Host.Log == nil {
 		cfg.Host.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.Host.NewBot = newBot
 	s := &Site{cfg: cfg, log: cfg.Host.Log}
 	var err error
 	if s.host, err = host.New(cfg.Host); err != nil {
@@ -120,6 +124,11 @@ func Listen(cfg Config) (*Site, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// newBot gives the rooms of a host their bots.
+func newBot(rules *game.Rules, welcome session.Welcome, now clock.Time) (host.Bot, error) {
+	return headless.NewBot(rules, welcome, now)
 }
 
 // unusable explains why an address cannot be listened on.
@@ -259,7 +268,7 @@ func (s *Site) handler() http.Handler {
 		mux.HandleFunc("GET /truth", s.truth)
 	}
 	if s.cfg.Metrics {
-		mux.Handle("GET /metrics", s.host.Metrics())
+		mux.Handle("GET /metrics", metrics.Handler(s.host))
 	}
 	for pattern, h := range s.cfg.Handlers {
 		mux.Handle(pattern, h)
@@ -386,7 +395,7 @@ func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not from this page", http.StatusForbidden)
 		return
 	}
-	watch, err := s.host.Watch(r.URL.Query().Get("room"))
+	watch, err := s.host.Spectate(r.URL.Query().Get("room"))
 	if err != nil {
 		http.Error(w, sentence(strings.TrimPrefix(err.Error(), "host: ")), http.StatusNotFound)
 		return
@@ -400,7 +409,7 @@ func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 		}
 		carries := map[game.ID]int{}
 		for _, a := range t.Avatars {
-			carries[a.ID] = a.Carries
+			carries[a.ID] = a.Capacity
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")

@@ -28,6 +28,7 @@ import (
 
 	"meanwhile/examples/zap"
 	"meanwhile/game"
+	"meanwhile/headless"
 	"meanwhile/host"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
@@ -258,7 +259,7 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Join(context.Background(), conn, host.HeadlessConfig{Rules: rules(t), Clock: now}); err != nil {
+	if _, err := headless.Join(context.Background(), conn, headless.Config{Rules: rules(t), Clock: now}); err != nil {
 		t.Fatal(err)
 	}
 	if code, text, _ := ask("?room=cellar"); code != 503 || text != "All 1 rooms are taken.\n" {
@@ -291,7 +292,7 @@ func TestTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	player, err := host.Join(ctx, conn, host.HeadlessConfig{Rules: rules(t), Clock: now})
+	player, err := headless.Join(ctx, conn, headless.Config{Rules: rules(t), Clock: now})
 	if err != nil {
 		t.Fatal(err)
 	}

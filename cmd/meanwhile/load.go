@@ -17,7 +17,7 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/game"
-	"meanwhile/host"
+	"meanwhile/headless"
 	"meanwhile/netcode/clock"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
@@ -220,7 +220,7 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 	defer stop()
 	var (
 		mu      sync.Mutex
-		players []*host.Headless
+		players []*headless.Player
 		running sync.WaitGroup
 		joining sync.WaitGroup
 	)
@@ -231,9 +231,9 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 			bounded, cancel := context.WithTimeout(ctx, joinTimeout)
 			defer cancel()
 			conn, err := dial(bounded)
-			var p *host.Headless
+			var p *headless.Player
 			if err == nil {
-				p, err = host.Join(bounded, conn, host.HeadlessConfig{Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot()})
+				p, err = headless.Join(bounded, conn, headless.Config{Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot()})
 			}
 			mu.Lock()
 			defer mu.Unlock()

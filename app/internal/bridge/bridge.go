@@ -240,7 +240,7 @@ func (b *Bridge) refusal(msg []byte) (string, float64) {
 			return versions(msg[1]), 0
 		}
 	case session.WrongSchema:
-		if d := game.Difference(r.SchemaText, b.rules.Text); d != "" && r.SchemaText != "" {
+		if d := session.Difference(r.SchemaText, b.rules.Text); d != "" && r.SchemaText != "" {
 			return "The server plays another version of " + b.rules.Name + ": " + d + ".", 0
 		}
 		return "The server plays another version of " + b.rules.Name + ". Reload the page.", 0

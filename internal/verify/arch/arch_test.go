@@ -216,6 +216,9 @@ import (
 )
 -- host/a.go --
 package host
+import _ "github.com/prometheus/client_golang/prometheus" // bad: not among
+-- host/metrics/a.go --
+package metrics
 import _ "github.com/prometheus/client_golang/prometheus"
 -- examples/zap/main.go --
 package main

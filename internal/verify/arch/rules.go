@@ -49,13 +49,13 @@ const lastCore = "client"
 // thirdParty names the modules from outside the standard library that a room's program files may import.
 // A room that is not listed imports none. docs/adr/0002-dependencies.md says why each is here.
 var thirdParty = map[string][]string{
-	"transport": {"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go", "github.com/coder/websocket"},
-	"host":      {"github.com/prometheus/client_golang"},
-	"app":       {"github.com/alecthomas/kong", "github.com/coder/websocket", "github.com/andybalholm/brotli", "github.com/prometheus/client_golang"},
-	"demo":      {"github.com/andybalholm/brotli"},
-	"lab":       {"gonum.org/v1/plot"},
-	"cmd":       {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto", "github.com/alecthomas/kong", "github.com/andybalholm/brotli", "github.com/prometheus/client_golang"},
-	"internal":  {"github.com/tetratelabs/wazero", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto", "github.com/andybalholm/brotli"},
+	"transport":    {"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go", "github.com/coder/websocket"},
+	"host/metrics": {"github.com/prometheus/client_golang"},
+	"app":          {"github.com/alecthomas/kong", "github.com/coder/websocket", "github.com/andybalholm/brotli"},
+	"demo":         {"github.com/andybalholm/brotli"},
+	"lab":          {"gonum.org/v1/plot"},
+	"cmd":          {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto", "github.com/alecthomas/kong", "github.com/andybalholm/brotli"},
+	"internal":     {"github.com/tetratelabs/wazero", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto", "github.com/andybalholm/brotli"},
 }
 
 // thirdPartyTests names the modules that only test files import. They may import those of every room, too.

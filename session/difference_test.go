@@ -1,10 +1,10 @@
-package game_test
+package session_test
 
 import (
 	"strings"
 	"testing"
 
-	"meanwhile/game"
+	"meanwhile/session"
 )
 
 func TestDifference(t *testing.T) {
@@ -36,13 +36,13 @@ command rate=30
 			if !strings.Contains(own, c.from) {
 				t.Fatalf("%q is not in the schema", c.from)
 			}
-			if got := game.Difference(strings.Replace(own, c.from, c.to, 1), own); got != c.want {
+			if got := session.Difference(strings.Replace(own, c.from, c.to, 1), own); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}
 	for cut := range len(own) { // a text cut anywhere still gets an answer
-		if got := game.Difference(own[:cut], own); got == "" {
+		if got := session.Difference(own[:cut], own); got == "" {
 			t.Errorf("cut at %d: no difference", cut)
 		}
 	}

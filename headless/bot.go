@@ -1,0 +1,53 @@
+// Package headless plays without a screen: as a bot in a room of this process, or over a connection
+// for load, tests and tools. A Bot is a client core that makes commands; a Player is a Bot with a
+// connection and a loop of its own.
+package headless
+
+import (
+	"meanwhile/client"
+	"meanwhile/game"
+	"meanwhile/netcode/clock"
+	"meanwhile/session"
+)
+
+// A Bot is a client core without a screen. It knows what a person in its place would know. Not safe
+// for concurrent use; its owner calls Receive and Frame.
+type Bot struct {
+	core  *client.Client
+	think game.BotFunc // nil: the avatar stands still
+	idle  []int64      // a command that does nothing
+}
+
+// NewBot returns the bot that a welcome admits, played by the game's own Bot function. now is on the
+// clock on which datagrams for it will be stamped.
+func NewBot(rules *game.Rules, welcome session.Welcome, now clock.Time) (*Bot, error) {
+	return newBot(rules, welcome, now, client.Config{}, rules.Bot())
+}
+
+func newBot(
+	rules *game.Rules, welcome session.Welcome, now clock.Time, cfg client.Config, think game.BotFunc,
+) (*Bot, error) {
+	core, err := client.New(rules, welcome, now, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Bot{core: core, think: think, idle: make([]int64, rules.Command.Sims)}, nil
+}
+
+// Receive applies a datagram from the server that arrived at the time at. It is not retained.
+func (b *Bot) Receive(at clock.Time, datagram []byte) { b.core.Receive(at, datagram) }
+
+// Frame advances the bot to now, which must not decrease: it makes the commands that are due and
+// returns the datagram to send, if there is one. The datagram is valid until the next call. err is
+// the last panic of the Bot function in this frame; those commands do nothing.
+func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
+	for range b.core.Frame(now) {
+		if b.think == nil {
+			b.core.Tick(b.idle)
+		} else if e := b.core.Think(b.think); e != nil {
+			err = e
+		}
+	}
+	b.core.Events()
+	return b.core.Encode(now), err
+}

@@ -1,0 +1,182 @@
+package headless
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/game"
+	"meanwhile/netcode/clock"
+	"meanwhile/server"
+	"meanwhile/session"
+	"meanwhile/transport"
+)
+
+// Config describes a Player. Rules and Clock must be set.
+type Config struct {
+	// Rules is the game that is played; the server must have the same.
+	Rules *game.Rules
+	// Clock is the clock of the connection.
+	Clock transport.Clock
+	// Name and Room go into the hello; an empty Room leaves the choice to the server.
+	Name, Room string
+	// Token is the connect token, where the server asks for one.
+	Token []byte
+	// Bot makes the commands. Nil makes none: the avatar stands still.
+	Bot game.BotFunc
+	// FrameRate is in frames a second; 0 or less means DefaultFrameRate.
+	FrameRate int
+	// Client configures the client core.
+	Client client.Config
+}
+
+// DefaultFrameRate is the refresh rate of most screens, in frames a second.
+const DefaultFrameRate = 60
+
+// A Player plays over a connection, at the frame rate of a screen. See Join. Safe for concurrent use.
+type Player struct {
+	cfg  Config
+	id   server.PlayerID
+	conn transport.Conn
+	in   transport.Queue
+
+	mu      sync.Mutex
+	bot     *Bot
+	buf     []byte
+	refusal error // why the server ended the session, if it said so
+}
+
+// Join says hello over a connection and waits for the welcome. ctx bounds the wait. A refusal is an
+// error of session.Refused: errors.As finds the session.Refusal, and the text says where schemas
+// differ. On any error the connection is closed.
+func Join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error) {
+	p, err := join(ctx, conn, cfg)
+	if err != nil {
+		conn.Close("")
+		return nil, err
+	}
+	return p, nil
+}
+
+func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error) {
+	if cfg.Rules == nil || cfg.Clock == nil {
+		return nil, errors.New("headless: Config.Rules and Config.Clock must be set")
+	}
+	if cfg.FrameRate <= 0 {
+		cfg.FrameRate = DefaultFrameRate
+	}
+	hello := session.Hello{Schema: cfg.Rules.Hash, Room: cfg.Room, Name: cfg.Name, Token: cfg.Token}
+	if _, err := io.ReadFull(rand.Reader, hello.Nonce[:]); err != nil {
+		return nil, fmt.Errorf("headless: drawing a nonce: %w", err)
+	}
+	b, err := hello.Append(nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SendMessage(b); err != nil {
+		return nil, err
+	}
+	answer, err := conn.ReceiveMessage(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("headless: no welcome: %w", err)
+	}
+	if session.KindOf(answer) == session.KindRefusal {
+		return nil, session.Refused(answer, cfg.Rules.Text)
+	}
+	welcome, err := session.DecodeWelcome(answer)
+	if err != nil {
+		return nil, err
+	}
+	p := &Player{cfg: cfg, id: server.PlayerID(welcome.Player), conn: conn}
+	if p.bot, err = newBot(cfg.Rules, welcome, cfg.Clock(), cfg.Client, cfg.Bot); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Run plays until ctx ends, then leaves and returns nil; or until the connection ends, and then
+// returns why. The connection is closed when it returns. It may be called once.
+func (p *Player) Run(ctx context.Context) error {
+	var reading sync.WaitGroup
+	reading.Go(p.read)
+	ticker := time.NewTicker(time.Second / time.Duration(p.cfg.FrameRate))
+	defer ticker.Stop()
+	var err error
+	for err == nil && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+			err = p.conn.Err()
+			p.frame()
+		}
+	}
+	p.conn.Close("goodbye")
+	<-p.conn.Done()
+	reading.Wait()
+	if ctx.Err() != nil && err == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.refusal != nil {
+		return p.refusal
+	}
+	return err
+}
+
+// read receives datagrams and messages until the connection ends.
+func (p *Player) read() {
+	p.conn.Deliver(p.in.Put) // never waits for a frame, which would make later arrivals look late
+	for {
+		m, err := p.conn.ReceiveMessage(context.Background()) // ends with the connection
+		if err != nil {
+			return
+		}
+		if session.KindOf(m) == session.KindRefusal {
+			p.mu.Lock()
+			p.refusal = session.Refused(m, p.cfg.Rules.Text)
+			p.mu.Unlock()
+		}
+	}
+}
+
+// frame runs one frame of the client.
+func (p *Player) frame() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ok := true; ok; {
+		var at clock.Time
+		if p.buf, at, ok = p.in.Take(p.buf); ok {
+			p.bot.Receive(at, p.buf)
+		}
+	}
+	datagram, _ := p.bot.Frame(p.cfg.Clock()) // a Bot function that panics commands nothing
+	if datagram != nil {
+		p.conn.Send(datagram)
+	}
+}
+
+// Do runs f with the client core, between two frames. f must not keep it.
+func (p *Player) Do(f func(c *client.Client)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(p.bot.core)
+}
+
+// SetBot changes who makes the commands; nil makes the avatar stand still.
+func (p *Player) SetBot(bot game.BotFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bot.think = bot
+}
+
+// ID returns the player's number in its room.
+func (p *Player) ID() server.PlayerID { return p.id }
+
+// Conn returns the connection, for its counters.
+func (p *Player) Conn() transport.Conn { return p.conn }

@@ -1,0 +1,106 @@
+// Package metrics offers the counters of a host to Prometheus. It stands apart so that a program
+// that hosts games without it links no Prometheus.
+package metrics
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"meanwhile/host"
+	"meanwhile/session"
+)
+
+// Handler serves the counters of h, of the Go runtime and of the process in Prometheus' text format.
+// Strangers choose the names of rooms, so no metric has one as a label.
+func Handler(h *host.Host) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector{h}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}
+
+// A collector makes metrics of host.Stats each time Prometheus asks.
+type collector struct{ h *host.Host }
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("meanwhile_"+name, help, labels, nil)
+}
+
+var (
+	descTick         = desc("tick_seconds", "How long a tick of a room took, encoding included.")
+	descRooms        = desc("rooms", "Open rooms.")
+	descPlayers      = desc("players", "Players in open rooms.", "what")
+	descGreeting     = desc("greeting", "Connections that are neither admitted nor refused yet.")
+	descOpened       = desc("rooms_total", "Rooms opened, closed and failed.", "what")
+	descAccepted     = desc("connections_total", "Connections accepted.")
+	descJoined       = desc("joined_total", "Players admitted.")
+	descRefused      = desc("refused_total", "Players refused, by reason.", "reason")
+	descFaults       = desc("faults_total", "Callbacks of the rules that panicked.")
+	descLoad         = desc("load", "The busiest room's load: the part of the last second that it spent in ticks.")
+	descReceived     = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
+	descSent         = desc("sent_datagrams_total", "Datagrams handed to connections.")
+	descSentBytes    = desc("sent_bytes_total", "Bytes of datagrams handed to connections, without transport headers.")
+	descBlocked      = desc("blocked_datagrams_total", "Datagrams that newer ones displaced before a slow path accepted them.")
+	descTextOverflow = desc("text_ref_overflow_total", "Texts that were not sent because no reference was free, counted once a tick.")
+	descSilent       = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
+)
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	s := c.h.Stats()
+	put := func(d *prometheus.Desc, t prometheus.ValueType, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, t, v, labels...)
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) { put(d, prometheus.GaugeValue, v, labels...) }
+	count := func(d *prometheus.Desc, v uint64, labels ...string) {
+		put(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	load := 0.0
+	for _, r := range s.Rooms {
+		load = max(load, r.Load)
+	}
+	gauge(descRooms, float64(len(s.Rooms)))
+	gauge(descPlayers, float64(s.Players), "human")
+	gauge(descPlayers, float64(s.Bots), "bot")
+	gauge(descGreeting, float64(s.Greeting))
+	gauge(descLoad, load)
+	count(descOpened, s.Opened, "opened")
+	count(descOpened, s.Closed, "closed")
+	count(descOpened, s.Failed, "failed")
+	count(descAccepted, s.Accepted)
+	count(descJoined, s.Joined)
+	for code := session.Malformed; code <= session.InternalError; code++ {
+		count(descRefused, s.Refused[code], code.String())
+	}
+	count(descFaults, s.Faults)
+	count(descSilent, s.Silent)
+	count(descTextOverflow, s.TextRefOverflow)
+	count(descReceived, s.Received, "taken")
+	count(descReceived, s.Displaced, "displaced")
+	count(descReceived, s.Drops.Malformed, "malformed")
+	count(descReceived, s.Drops.Duplicate, "duplicate")
+	count(descReceived, s.Drops.Session, "wrong_session")
+	count(descReceived, s.Drops.HostileAck, "hostile_ack")
+	count(descReceived, s.Drops.Unknown, "unknown_player")
+	count(descSent, s.Sent)
+	count(descSentBytes, s.SentBytes)
+	count(descBlocked, s.Blocked)
+	ch <- ticks(s)
+}
+
+// ticks makes a histogram of the ticks of all rooms.
+func ticks(s host.Stats) prometheus.Metric {
+	buckets := make(map[float64]uint64, len(host.TickBounds))
+	n := uint64(0)
+	for i, bound := range host.TickBounds {
+		n += s.TickTimes[i]
+		buckets[bound.Seconds()] = n
+	}
+	return prometheus.MustNewConstHistogram(descTick, n+s.TickTimes[len(host.TickBounds)], s.Busy.Seconds(), buckets)
+}
