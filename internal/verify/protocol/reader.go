@@ -325,28 +325,7 @@ func (r *Reader) Down(data []byte) (err error) {
 	if _, twice := r.applied[tick]; twice || tick == 0 || r.newest-tick > 192 {
 		refuse("a datagram of tick %d, after one of tick %d", tick, r.newest)
 	}
-	if b.is() {
-		v := b.signed(4)
-		r.note("feedback: commands arrived up to tick %d", tick-v)
-	} else {
-		r.note("feedback: no command has arrived")
-	}
-	if b.is() {
-		v := b.signed(5)
-		r.note("feedback: the tightest new one was %d/16 ticks early", v)
-	} else {
-		r.note("feedback: no new one")
-	}
-	v := b.n(4)
-	r.note("feedback: %d ticks without a command, modulo 16", v)
-	if r.Schema.Queued {
-		if b.is() {
-			v := b.signed(3)
-			r.note("feedback: the newest command that ran was of tick %d", tick-v)
-		} else {
-			r.note("feedback: no command has run")
-		}
-	}
+	r.readFeedback(tick)
 	r.ops = r.ops[:0]
 	r.entries()
 	if pad := -b.at & 7; pad > 0 {
@@ -366,6 +345,58 @@ func (r *Reader) Down(data []byte) (err error) {
 	r.applied[tick], r.newest = r.sent+1, max(r.newest, tick)
 	r.tellMessages()
 	return nil
+}
+
+// A Feedback is what a datagram says of the client's commands.
+type Feedback struct {
+	Acked, Slack, Starved, Ran int64
+	HasSlack                   bool
+}
+
+// Feedback reads the feedback of a datagram of a tick.
+func (r *Reader) Feedback(tick int64, data []byte) (f Feedback, err error) {
+	defer r.caught(&err)
+	r.bits = bitReader{data: data}
+	return r.readFeedback(tick), nil
+}
+
+func (r *Reader) readFeedback(tick int64) (f Feedback) {
+	b := &r.bits
+	if b.is() {
+		f.Acked = tick - b.signed(4)
+		r.note("feedback: commands arrived up to tick %d", f.Acked)
+	} else {
+		r.note("feedback: no command has arrived")
+	}
+	if f.HasSlack = b.is(); f.HasSlack {
+		f.Slack = b.signed(5)
+		r.note("feedback: the tightest new one was %d/16 ticks early", f.Slack)
+	} else {
+		r.note("feedback: no new one")
+	}
+	f.Starved = int64(b.n(4))
+	r.note("feedback: %d ticks without a command, modulo 16", f.Starved)
+	if r.Schema.Queued {
+		if b.is() {
+			f.Ran = tick - b.signed(3)
+			r.note("feedback: the newest command that ran was of tick %d", f.Ran)
+		} else {
+			r.note("feedback: no command has run")
+		}
+	}
+	return f
+}
+
+// Payload reads the payload of an event of a tick, whose properties are those of k.
+func (r *Reader) Payload(k *Kind, tick int64, data []byte) (vals []int64, err error) {
+	defer r.caught(&err)
+	r.bits = bitReader{data: data}
+	for i := range k.Props {
+		for range k.Props[i].Comps {
+			vals = append(vals, r.alone(&k.Props[i], false, tick))
+		}
+	}
+	return vals, nil
 }
 
 // Entries reads the entries of a datagram of a tick, without a lane section, where all before it was acknowledged.

@@ -75,6 +75,29 @@ func lists(t *testing.T, line string) (all [][]int64) {
 	}
 }
 
+// A message is a vector of package packet.
+type message struct {
+	data []byte
+	text string
+}
+
+// messages reads a file of vectors of package packet, which must have so many.
+func messages(t *testing.T, file string, want int) (list []message) {
+	for _, b := range vectors(t, "../../../netcode/packet/testdata/"+file+".txt") {
+		for i := 0; i+2 < len(b.lines); i += 3 {
+			data, err := hex.DecodeString(strings.TrimSpace(b.lines[i+1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, message{data, strings.TrimSpace(b.lines[i+2])})
+		}
+	}
+	if len(list) != want {
+		t.Fatalf("%s has %d vectors, want %d", file, len(list), want)
+	}
+	return list
+}
+
 // The pinned vectors, read by the document and the schema text in them alone.
 func TestVectors(t *testing.T) {
 	n := 0
@@ -205,6 +228,32 @@ func TestVectors(t *testing.T) {
 				said = said[1:]
 			}
 		}
+	}
+	for file, queued := range map[string]bool{"feedback": false, "feedback-queued": true} {
+		d := newReader(t, vectors(t, "../../../netcode/packet/testdata/commands.txt")[0].schema)
+		d.Schema.Queued = queued
+		for i, line := range messages(t, file, 7) {
+			f, err := d.Feedback(1000, line.data)
+			said := fmt.Sprintf("acked %d slack %d starved %d", f.Acked, f.Slack, f.Starved)
+			if !f.HasSlack {
+				said = fmt.Sprintf("acked %d slack none starved %d", f.Acked, f.Starved)
+			}
+			if queued {
+				said += fmt.Sprintf(" ran %d", f.Ran)
+			}
+			if err != nil || said != line.text {
+				t.Errorf("%s, message %d: read as %q, %v; want %q", file, i, said, err, line.text)
+			}
+			n++
+		}
+	}
+	for i, line := range messages(t, "events", 3) {
+		d := newReader(t, vectors(t, "../../../netcode/packet/testdata/events.txt")[0].schema)
+		vals, err := d.Payload(d.Schema.Kinds[0], 1000, line.data)
+		if err != nil || fmt.Sprint(vals) != line.text {
+			t.Errorf("event %d: read as %v, %v; want %s", i, vals, err, line.text)
+		}
+		n++
 	}
 	text, err := os.ReadFile("../../../netcode/schema/testdata/rigid.txt")
 	if err != nil {

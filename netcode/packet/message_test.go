@@ -1,0 +1,334 @@
+package packet_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/geom"
+	"meanwhile/internal/verify/golden"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
+)
+
+// bitsOf returns the bytes that write writes.
+func bitsOf(write func(w *wire.BitWriter)) []byte {
+	var w wire.BitWriter
+	w.Reset(nil)
+	write(&w)
+	return bytes.Clone(w.Bytes())
+}
+
+func readerOf(b []byte) *wire.BitReader {
+	r := &wire.BitReader{}
+	r.Reset(b)
+	return r
+}
+
+// A vector is a named message: its bytes and what they say. check holds a file of vectors: what the encoder writes, and
+// that the bytes in the file are read as the text beside them.
+type vector struct{ name, bytes, text string }
+
+func check(t *testing.T, file, head string, vectors []vector, read func(b []byte) (string, error)) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(head)
+	for _, v := range vectors {
+		fmt.Fprintf(&b, "\n%s\n  %s\n  %s\n", v.name, v.bytes, v.text)
+	}
+	for block := range strings.SplitSeq(golden.Check(t, file, b.String()), "\n\n") {
+		lines := strings.Split(strings.TrimSpace(block), "\n")
+		if strings.HasPrefix(lines[0], "#") {
+			continue
+		}
+		data, err := hex.DecodeString(strings.TrimSpace(lines[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := string(data)
+		if got, err := read(data); err != nil || got != strings.TrimSpace(lines[2]) {
+			t.Errorf("%s: read as %q, %v; want %q", lines[0], got, err, strings.TrimSpace(lines[2]))
+		}
+		for n := range len(whole) {
+			if got, err := read([]byte(whole[:n])); err == nil {
+				t.Errorf("%s: the first %d of %d bytes are read as %q", lines[0], n, len(whole), got)
+			}
+		}
+	}
+}
+
+func uplinkText(u packet.Uplink) string { return fmt.Sprintf("away %v sparse %v", u.Away, u.Sparse) }
+
+func TestUplinkVectors(t *testing.T) {
+	var list []vector
+	for _, u := range []packet.Uplink{{}, {Away: true}, {Sparse: true}, {Away: true, Sparse: true}} {
+		name := strings.TrimSpace(strings.Repeat("away ", btoi(u.Away)) + strings.Repeat("sparse", btoi(u.Sparse)))
+		if name == "" {
+			name = "neither"
+		}
+		list = append(list, vector{name, hex.EncodeToString(bitsOf(u.Append)), uplinkText(u)})
+	}
+	head := "# What a client's datagram says before its commands: name, the two bits in a byte, and what they say.\n"
+	check(t, "testdata/uplinks.txt", head, list, func(b []byte) (string, error) {
+		r := readerOf(b)
+		u := packet.DecodeUplink(r)
+		if r.Bad() {
+			return "", wire.ErrTruncated
+		}
+		return uplinkText(u), nil
+	})
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+const vectorTick = 1000
+
+func feedbackText(f packet.Feedback, queued bool) string {
+	slack := "none"
+	if f.HasSlack {
+		slack = fmt.Sprint(f.Slack)
+	}
+	text := fmt.Sprintf("acked %d slack %s starved %d", f.Acked, slack, f.Starved)
+	if queued {
+		text += fmt.Sprintf(" ran %d", f.Ran)
+	}
+	return text
+}
+
+func TestFeedbackVectors(t *testing.T) {
+	for _, queued := range []bool{false, true} {
+		var list []vector
+		for _, c := range []struct {
+			name string
+			f    packet.Feedback
+		}{
+			{"nothing arrived yet", packet.Feedback{}},
+			{"all commands up to the present", packet.Feedback{Acked: vectorTick, Ran: vectorTick}},
+			{"commands ahead of the present, one of them by three ticks and a half", packet.Feedback{Acked: 1004, HasSlack: true, Slack: 56, Ran: 1003}},
+			{"one came two ticks late, and two ticks starved", packet.Feedback{Acked: 998, HasSlack: true, Slack: -32, Starved: 2, Ran: 995}},
+			{"the player's commands stay away", packet.Feedback{Acked: 880, Starved: 15, Ran: 870}},
+			{"the most that is reported", packet.Feedback{Acked: 1, HasSlack: true, Slack: packet.MaxSlack, Ran: 1}},
+			{"the least that is reported", packet.Feedback{Acked: 1128, HasSlack: true, Slack: -packet.MaxSlack, Ran: 1128}},
+		} {
+			if !queued {
+				c.f.Ran = 0
+			}
+			b := bitsOf(func(w *wire.BitWriter) { c.f.Append(w, vectorTick, queued) })
+			list = append(list, vector{c.name, hex.EncodeToString(b), feedbackText(c.f, queued)})
+		}
+		file, head := "testdata/feedback.txt", "# The feedback in a server's datagram of tick 1000: name, bytes, and what they say.\n"
+		if queued {
+			file = "testdata/feedback-queued.txt"
+			head = "# The feedback in a server's datagram of tick 1000, where commands are queued: name, bytes, and what they say.\n"
+		}
+		check(t, file, head, list, func(b []byte) (string, error) {
+			r := readerOf(b)
+			f := packet.DecodeFeedback(r, vectorTick, queued)
+			if r.Bad() {
+				return "", wire.ErrTruncated
+			}
+			return feedbackText(f, queued), nil
+		})
+	}
+}
+
+// What lies beyond the limits is cut to them, by the writer and by the reader.
+func TestFeedbackBeyondItsLimits(t *testing.T) {
+	f := packet.Feedback{Acked: 5, HasSlack: true, Slack: packet.MaxSlack + 1, Starved: packet.StarvedRange + 3}
+	got := packet.DecodeFeedback(readerOf(bitsOf(func(w *wire.BitWriter) { f.Append(w, 9, false) })), 9, false)
+	if want := (packet.Feedback{Acked: 5, HasSlack: true, Slack: packet.MaxSlack, Starved: 3}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	for _, back := range []int64{10, 1 << 50, -1 << 50} {
+		b := bitsOf(func(w *wire.BitWriter) {
+			w.Bool(true)
+			w.Varint(back, 4)
+			w.Bool(true)
+			w.Varint(back, 5)
+			w.Bits(0, 4)
+			w.Bool(true)
+			w.Varint(back, 3)
+		})
+		r := readerOf(b)
+		got := packet.DecodeFeedback(r, 9, true)
+		want := packet.Feedback{HasSlack: true, Slack: int(min(max(back, -packet.MaxSlack), packet.MaxSlack))}
+		if back < 0 {
+			want.Acked, want.Ran = math.MaxUint32, math.MaxUint32
+		}
+		if got != want || r.Bad() {
+			t.Errorf("%d ticks back: %+v, want %+v", back, got, want)
+		}
+	}
+}
+
+func FuzzDecodeFeedback(f *testing.F) {
+	for _, x := range []packet.Feedback{{}, {Acked: 7, HasSlack: true, Slack: -40, Starved: 9}, {Acked: 900, Ran: 3}} {
+		for _, queued := range []bool{false, true} {
+			f.Add(bitsOf(func(w *wire.BitWriter) { x.Append(w, 500, queued) }), uint32(500), queued)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, tick uint32, queued bool) {
+		r := readerOf(b)
+		x := packet.DecodeFeedback(r, clock.Tick(tick), queued)
+		if r.Bad() {
+			return
+		}
+		again := bitsOf(func(w *wire.BitWriter) { x.Append(w, clock.Tick(tick), queued) })
+		if y := packet.DecodeFeedback(readerOf(again), clock.Tick(tick), queued); y != x {
+			t.Fatalf("%+v becomes %+v", x, y)
+		}
+	})
+}
+
+func FuzzDecodeUplink(f *testing.F) {
+	f.Add([]byte{0})
+	f.Add([]byte{3})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := readerOf(b)
+		u := packet.DecodeUplink(r)
+		if r.Bad() != (len(b) == 0) {
+			t.Fatalf("%x: bad %v", b, r.Bad())
+		}
+		if !r.Bad() && bitsOf(u.Append)[0] != b[0]&3 {
+			t.Fatalf("%x is read as %+v", b, u)
+		}
+	})
+}
+
+// splash is an event with a property of each sort that events have.
+type splash struct {
+	At    geom.Vec2 `net:"pos,1cm"`
+	Who   uint32    `net:"handle"`
+	Since uint32    `net:"tick"`
+	Loud  float64   `net:"float,0.25,0..8"`
+	Sort  int       `net:"int,-3..9"`
+	Wet   bool      `net:"bool"`
+	Cry   string    `net:"text,6"`
+}
+
+func splashKind(t testing.TB) *schema.Kind {
+	t.Helper()
+	k, err := schema.New("splash", reflect.TypeFor[splash](), 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func TestEventVectors(t *testing.T) {
+	k := splashKind(t)
+	var list []vector
+	for _, c := range []struct {
+		name string
+		vals []int64
+	}{
+		{"everything zero", []int64{0, 0, 0, 0, 0, 0, 0, 0, 0}},
+		{"a small one", []int64{-250, 1200, 7, vectorTick - 3, 5, -2, 1, 'a', 'h'}},
+		{"at the bounds", []int64{math.MaxInt32 / 10, math.MinInt32 / 10, math.MaxUint32, math.MaxUint32, 32, 9, 1, 'o', 'h'}},
+	} {
+		vals := append(c.vals, make([]int64, max(k.Sims-len(c.vals), 0))...)[:k.Sims]
+		k.Clamp(vals)
+		b := bitsOf(func(w *wire.BitWriter) { packet.AppendEvent(w, k, vectorTick, vals) })
+		list = append(list, vector{c.name, hex.EncodeToString(b), fmt.Sprint(vals)})
+	}
+	head := "# Payloads of an event of tick 1000: name, bytes, and the integers of its properties. The event, as schema text:\n# kind " +
+		strings.ReplaceAll(strings.TrimSpace(k.Text()), "\n", "\n# ") + "\n"
+	check(t, "testdata/events.txt", head, list, func(b []byte) (string, error) {
+		vals := make([]int64, k.Sims)
+		err := packet.DecodeEvent(b, k, vectorTick, vals)
+		return fmt.Sprint(vals), err
+	})
+}
+
+// Whatever arrives is refused, or is an event that the rules could have emitted.
+func FuzzDecodeEvent(f *testing.F) {
+	k := splashKind(f)
+	vals := make([]int64, k.Sims)
+	f.Add(bitsOf(func(w *wire.BitWriter) { packet.AppendEvent(w, k, 5, vals) }), uint32(5))
+	for i := range vals {
+		vals[i] = int64(i * 7)
+	}
+	k.Clamp(vals)
+	f.Add(bitsOf(func(w *wire.BitWriter) { packet.AppendEvent(w, k, 5, vals) }), uint32(5))
+	f.Fuzz(func(t *testing.T, b []byte, tick uint32) {
+		vals := make([]int64, k.Sims)
+		if err := packet.DecodeEvent(b, k, clock.Tick(tick), vals); err != nil {
+			if !errors.Is(err, wire.ErrTruncated) {
+				t.Fatalf("refused with %v", err)
+			}
+			return
+		}
+		clamped := slices.Clone(vals)
+		if k.Clamp(clamped); !slices.Equal(clamped, vals) {
+			t.Fatalf("values %v, which no rules emit", vals)
+		}
+		again := make([]int64, k.Sims)
+		body := bitsOf(func(w *wire.BitWriter) { packet.AppendEvent(w, k, clock.Tick(tick), vals) })
+		if err := packet.DecodeEvent(body, k, clock.Tick(tick), again); err != nil || !slices.Equal(again, vals) {
+			t.Fatalf("%v becomes %v, %v", vals, again, err)
+		}
+	})
+}
+
+func heartbeatText(h packet.Heartbeat) string {
+	return fmt.Sprintf("session %d stamp %d tick %d time %d period %v", h.Session, h.Stamp, h.Tick, h.Time, h.Period)
+}
+
+func TestHeartbeatVectors(t *testing.T) {
+	var list []vector
+	for _, c := range []struct {
+		name string
+		h    packet.Heartbeat
+	}{
+		{"at the nominal period", packet.Heartbeat{Session: 7, Stamp: 20_060_000, Tick: 600, Time: 20_000_000}},
+		{"at a stretched period", packet.Heartbeat{Session: 65535, Stamp: 5, Tick: 1<<32 - 1, Time: 1<<32 - 1, Period: 40 * time.Millisecond}},
+	} {
+		list = append(list, vector{c.name, hex.EncodeToString(c.h.Append(nil)), heartbeatText(c.h)})
+	}
+	check(t, "testdata/heartbeats.txt", "# Heartbeats: name, bytes, and what they say.\n", list, func(b []byte) (string, error) {
+		h, err := packet.DecodeHeartbeat(b)
+		return heartbeatText(h), err
+	})
+}
+
+func TestDecodeHeartbeatRefuses(t *testing.T) {
+	h := packet.Heartbeat{Session: 7, Tick: 600}
+	if _, err := packet.DecodeHeartbeat(append(h.Append(nil), 0)); !errors.Is(err, wire.ErrMalformed) {
+		t.Errorf("a heartbeat with a body: %v", err)
+	}
+	header := wire.Header{Session: 7, Server: true, Tick: 600}
+	if _, err := packet.DecodeHeartbeat(header.Append(nil)); !errors.Is(err, wire.ErrMalformed) {
+		t.Errorf("an ordinary header: %v", err)
+	}
+}
+
+func FuzzDecodeHeartbeat(f *testing.F) {
+	f.Add((&packet.Heartbeat{Session: 7, Tick: 600}).Append(nil))
+	f.Add((&packet.Heartbeat{Session: 9, Stamp: 4, Tick: 5, Time: 6, Period: time.Millisecond}).Append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := packet.DecodeHeartbeat(b)
+		if err != nil {
+			if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) {
+				t.Fatalf("refused with %v", err)
+			}
+			return
+		}
+		if again := h.Append(nil); !bytes.Equal(again, b) {
+			t.Fatalf("%x is read as %+v, which encodes as %x", b, h, again)
+		}
+	})
+}
