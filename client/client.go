@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/internal/engine"
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/estimate"
@@ -137,7 +138,7 @@ type Client struct {
 	rules   *game.Rules
 	cfg     Config
 	welcome session.Welcome
-	eng     *game.Engine
+	eng     *engine.Engine
 	store   *snapshot.Store
 	now     clock.Time
 
@@ -280,7 +281,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	if cfg.Extrapolate < 0 || cfg.Extrapolate > playout.MaxExtrapolate {
 		return nil, fault.Errorf("client: Extrapolate %v is outside [0, %v]", cfg.Extrapolate, playout.MaxExtrapolate)
 	}
-	c := &Client{rules: rules, cfg: cfg, guess: clock.TickFrac(int64(cfg.Extrapolate) * clock.FracPerTick / int64(w.Period)), every: clock.Tick((spacing + w.Period*15/16) / w.Period), welcome: w, eng: game.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
+	c := &Client{rules: rules, cfg: cfg, guess: clock.TickFrac(int64(cfg.Extrapolate) * clock.FracPerTick / int64(w.Period)), every: clock.Tick((spacing + w.Period*15/16) / w.Period), welcome: w, eng: engine.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
 		path: path, awaySaid: true, play: play, spacing: spacing, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
 	c.queued = rules.Mode == game.Queued
 	c.out = clock.NewOutput(&c.est)
@@ -603,7 +604,7 @@ func (c *Client) Reach() clock.Tick { return c.eng.Reach(c.me) }
 func (c *Client) Me() game.ID { return c.me }
 
 // World returns the world as rules see it in this client.
-func (c *Client) World() *game.World { return c.eng.World() }
+func (c *Client) World() *game.World { return (*game.World)(c.eng.World()) }
 
 // Store returns what is held, for drawing and tests.
 func (c *Client) Store() *snapshot.Store { return c.store }

@@ -6,6 +6,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/playout"
@@ -177,8 +178,8 @@ type seer struct {
 	t clock.TickFrac
 }
 
-// Seen implements game.Seer.
-func (s *seer) Seen(kind int, me game.ID, dst *game.Sight) {
+// Seen implements engine.Seer.
+func (s *seer) Seen(kind int, me game.ID, dst *engine.Sight) {
 	t := s.t
 	if t == 0 {
 		t = 1 << 62 // nothing was drawn yet: the newest, as the server will take it

@@ -7,6 +7,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 )
 
 type Ferry struct {
@@ -51,7 +52,7 @@ func ExampleWorld_On() {
 		fmt.Println(err)
 		return
 	}
-	server := game.NewServer(rules, 1, 2)
+	server := engine.NewServer(rules, 1, 2)
 	me, _ := server.Join("ann")
 	if err := server.Act(me, make([]int64, rules.Command.Sims), nil, false); err != nil {
 		fmt.Println(err)
@@ -98,7 +99,7 @@ func TestOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := game.NewServer(rules, 1, 2)
+	e := engine.NewServer(rules, 1, 2)
 	me, err := e.Join("ann")
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 )
 
 // A Walker is all that the network knows of a player in the examples.
@@ -56,7 +57,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	server := game.NewServer(rules, 1, 2)
+	server := engine.NewServer(rules, 1, 2)
 	me, _ := server.Join("ann")
 	east := []int64{15, 0} // a stick of 5 bits has 15 steps each way
 	for tick := game.Tick(1); tick <= 3; tick++ {
@@ -65,8 +66,8 @@ func Example() {
 		server.Step(false)
 		server.Referee()
 		server.Drain()
-		p := Walkers.Get(server.World(), me)
-		fmt.Printf("tick %d: x %.1f m, %d gold, %d coins\n", tick, p.Pos.X, p.Gold, Coins.Len(server.World()))
+		p := Walkers.Get(worldOf(server), me)
+		fmt.Printf("tick %d: x %.1f m, %d gold, %d coins\n", tick, p.Pos.X, p.Gold, Coins.Len(worldOf(server)))
 	}
 	// Output:
 	// tick 1: x 0.5 m, 0 gold, 1 coins
@@ -93,9 +94,9 @@ func ExampleKind_Get() {
 		fmt.Println(err)
 		return
 	}
-	server := game.NewServer(rules, 1, 2)
-	nobody := Walkers.Get(server.World(), 77)
+	server := engine.NewServer(rules, 1, 2)
+	nobody := Walkers.Get(worldOf(server), 77)
 	nobody.Gold = 50
-	fmt.Println(Walkers.Get(server.World(), 77).Gold, Walkers.Has(server.World(), 77))
+	fmt.Println(Walkers.Get(worldOf(server), 77).Gold, Walkers.Has(worldOf(server), 77))
 	// Output: 0 false
 }

@@ -10,6 +10,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 )
 
 type crab struct {
@@ -77,12 +78,12 @@ func (b *beach) rules(t testing.TB) *game.Rules {
 }
 
 // server returns a world at tick 1 with two crabs, 1 and 2.
-func (b *beach) server(t testing.TB) *game.Engine {
+func (b *beach) server(t testing.TB) *engine.Engine {
 	t.Helper()
 	b.join = func(w *game.World, name string) game.ID {
 		return crabs.Spawn(w, crab{Name: name, Level: 1, Pos: geom.Vec2{X: float64(crabs.Len(w))}})
 	}
-	e := game.NewServer(b.rules(t), 11, 22)
+	e := engine.NewServer(b.rules(t), 11, 22)
 	e.SetTick(1)
 	for _, name := range []string{"ann", "bob"} {
 		if _, err := e.Join(name); err != nil {
@@ -94,10 +95,10 @@ func (b *beach) server(t testing.TB) *game.Engine {
 }
 
 // client returns a client's world that owns crab 1 and knows crab 2 and rock 3.
-func (b *beach) client(t testing.TB) *game.Engine {
+func (b *beach) client(t testing.TB) *engine.Engine {
 	t.Helper()
 	r := b.rules(t)
-	e := game.NewClient(r, 11)
+	e := engine.NewClient(r, 11)
 	e.SetTick(1)
 	sims := make([]int64, r.Kinds[0].Sims)
 	sims[r.Kinds[0].Props[3].At] = 1
@@ -109,14 +110,14 @@ func (b *beach) client(t testing.TB) *game.Engine {
 }
 
 // run calls f as the command of crab 1.
-func (b *beach) run(t testing.TB, e *game.Engine, f func(w *game.World)) error {
+func (b *beach) run(t testing.TB, e *engine.Engine, f func(w *game.World)) error {
 	t.Helper()
 	b.act = func(w *game.World, me game.ID, c pinch) { f(w) }
 	return e.Act(1, make([]int64, e.Rules().Command.Sims), nil, false)
 }
 
 // must is run for callbacks that succeed.
-func (b *beach) must(t testing.TB, e *game.Engine, f func(w *game.World)) {
+func (b *beach) must(t testing.TB, e *engine.Engine, f func(w *game.World)) {
 	t.Helper()
 	if err := b.run(t, e, f); err != nil {
 		t.Fatal(err)
@@ -202,7 +203,7 @@ func TestRulesAreACopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Act = func(w *game.World, me game.ID, c pinch) { ran = "new" }
-	e := game.NewServer(r, 1, 2)
+	e := engine.NewServer(r, 1, 2)
 	id, _ := e.Join("ann")
 	if err := e.Act(id, make([]int64, r.Command.Sims), nil, false); err != nil || ran != "old" {
 		t.Errorf("ran the %s Act, %v", ran, err)
@@ -211,7 +212,7 @@ func TestRulesAreACopy(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	r := new(beach).rules(t)
-	if r.Rate != 30 || r.Send != game.DefaultSend || r.See != game.DefaultSee {
+	if r.Rate != 30 || r.Send != game.DefaultSend || r.See != game.MaxSee {
 		t.Errorf("rate %d send %d see %d", r.Rate, r.Send, r.See)
 	}
 	d := game.Definition[pinch]{Name: "slow", Rate: 5, Kinds: game.Kinds(rocks),
@@ -243,8 +244,8 @@ func TestSpawnGetDespawn(t *testing.T) {
 			t.Errorf("what a callback wrote reads %v within it", r.Pos.X)
 		}
 	})
-	if id != 3 || rocks.Get(e.World(), id).Pos.X != 3.46 {
-		t.Errorf("rock %d lies at %v after the callback, want 3.46", id, rocks.Get(e.World(), id).Pos.X)
+	if id != 3 || rocks.Get(worldOf(e), id).Pos.X != 3.46 {
+		t.Errorf("rock %d lies at %v after the callback, want 3.46", id, rocks.Get(worldOf(e), id).Pos.X)
 	}
 	if got := e.Spawned(); !slices.Equal(got, []game.ID{3}) {
 		t.Errorf("spawned %v", got)
@@ -258,8 +259,8 @@ func TestSpawnGetDespawn(t *testing.T) {
 			t.Error("a rock that is despawned is gone before the callback returns")
 		}
 	})
-	if rocks.Has(e.World(), id) || rocks.Len(e.World()) != 0 || !slices.Equal(e.Removed(), []game.ID{3}) {
-		t.Errorf("after the callback: %d rocks, removed %v", rocks.Len(e.World()), e.Removed())
+	if rocks.Has(worldOf(e), id) || rocks.Len(worldOf(e)) != 0 || !slices.Equal(e.Removed(), []game.ID{3}) {
+		t.Errorf("after the callback: %d rocks, removed %v", rocks.Len(worldOf(e)), e.Removed())
 	}
 	e.Drain()
 	b.must(t, e, func(w *game.World) {
@@ -268,10 +269,10 @@ func TestSpawnGetDespawn(t *testing.T) {
 		}
 		w.Despawn(4)
 	})
-	if !slices.Equal(e.Spawned(), []game.ID{4}) || !slices.Equal(e.Removed(), []game.ID{4}) || rocks.Len(e.World()) != 0 {
-		t.Errorf("spawned and despawned in one callback: %v, %v, %d left", e.Spawned(), e.Removed(), rocks.Len(e.World()))
+	if !slices.Equal(e.Spawned(), []game.ID{4}) || !slices.Equal(e.Removed(), []game.ID{4}) || rocks.Len(worldOf(e)) != 0 {
+		t.Errorf("spawned and despawned in one callback: %v, %v, %d left", e.Spawned(), e.Removed(), rocks.Len(worldOf(e)))
 	}
-	if crabs.Has(e.World(), 4) || rocks.Has(e.World(), 1) || rocks.Has(e.World(), 0) {
+	if crabs.Has(worldOf(e), 4) || rocks.Has(worldOf(e), 1) || rocks.Has(worldOf(e), 0) {
 		t.Error("Has mixes up kinds")
 	}
 }
@@ -329,10 +330,10 @@ func TestSpawningAndDespawningDuringARange(t *testing.T) {
 	if want := []game.ID{3, 4, 5, 6, 7, 8, 9, 10, 11, 12}; !slices.Equal(visited, want) {
 		t.Errorf("visited %v, want %v", visited, want)
 	}
-	if r := rocks.Get(e.World(), 3); r.Pos.Y != 7 || !r.Hot {
+	if r := rocks.Get(worldOf(e), 3); r.Pos.Y != 7 || !r.Hot {
 		t.Errorf("a pointer taken before 500 spawns wrote elsewhere: %+v", *r)
 	}
-	if n := rocks.Len(e.World()); n != 500 { // 10 + 500 - 9 others and the first that was spawned
+	if n := rocks.Len(worldOf(e)); n != 500 { // 10 + 500 - 9 others and the first that was spawned
 		t.Errorf("%d rocks are left", n)
 	}
 }
@@ -380,9 +381,9 @@ func TestGuessedKinds(t *testing.T) {
 		t.Errorf("the schema does not tell: %s", r.Text)
 	}
 	const want = "game: Seen of kind cloud, which is Guessed: what is guessed cannot be hit"
-	for _, e := range []*game.Engine{game.NewServer(r, 1, 2), game.NewClient(r, 1)} {
+	for _, e := range []*engine.Engine{engine.NewServer(r, 1, 2), engine.NewClient(r, 1)} {
 		if got := panicText(func() {
-			for range clouds.Seen(e.World(), 1) {
+			for range clouds.Seen(worldOf(e), 1) {
 			}
 		}); got != want {
 			t.Errorf("panic %q, want %q", got, want)
@@ -416,7 +417,7 @@ func TestUnlistedHandles(t *testing.T) {
 		"Emit":    {func(w *game.World) { pongs.Emit(w, 1, geom.Vec2{}, ping{}) }, `game: event "pong" is not listed in the Events of game "beach"`},
 		"no kind": {func(w *game.World) { zero.Get(w, 1) }, `game: kind "the zero value" is not listed in the Kinds of game "beach"`},
 	} {
-		if got := panicText(func() { c.f(e.World()) }); got != c.want {
+		if got := panicText(func() { c.f(worldOf(e)) }); got != c.want {
 			t.Errorf("%s: panic %q, want %q", name, got, c.want)
 		}
 		if err := b.run(t, e, c.f); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -450,7 +451,7 @@ func TestPanicUndoesItsCallback(t *testing.T) {
 		!strings.Contains(err.Error(), `game: Act of game "beach" panicked at tick 1: runtime error: index out of range [1] with length 0`) {
 		t.Fatalf("got %v", err)
 	}
-	w := e.World()
+	w := worldOf(e)
 	if c := crabs.Get(w, 1); c.Score != 0 || c.Pos.X != 0 || crabs.Get(w, 2).Pos.X != 1 {
 		t.Errorf("half a command happened: %+v", *c)
 	}
@@ -480,8 +481,8 @@ func TestJoinAndLeave(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)
 	b.join = func(w *game.World, name string) game.ID { crabs.Spawn(w, crab{}); panic(name) }
-	if id, err := e.Join("eve"); id != 0 || err == nil || crabs.Len(e.World()) != 2 {
-		t.Errorf("a Join that panics: %d, %v, %d crabs", id, err, crabs.Len(e.World()))
+	if id, err := e.Join("eve"); id != 0 || err == nil || crabs.Len(worldOf(e)) != 2 {
+		t.Errorf("a Join that panics: %d, %v, %d crabs", id, err, crabs.Len(worldOf(e)))
 	}
 	b.join = func(w *game.World, name string) game.ID { return 2 }
 	if id, err := e.Join("eve"); id != 0 || err == nil || err.Error() != `game: Join of game "beach" returned 2, which is no entity that it spawned` {
@@ -491,19 +492,19 @@ func TestJoinAndLeave(t *testing.T) {
 	if id, err := e.Join("eve"); id != 0 || err != nil {
 		t.Errorf("one who only watches: %d, %v", id, err)
 	}
-	if err := e.Leave(1); err != nil || crabs.Has(e.World(), 1) {
+	if err := e.Leave(1); err != nil || crabs.Has(worldOf(e), 1) {
 		t.Errorf("without a Leave the avatar stays: %v", err)
 	}
 
 	b = &beach{leave: func(w *game.World, me game.ID) {}}
 	e = b.server(t)
-	if err := e.Leave(1); err != nil || !crabs.Has(e.World(), 1) {
+	if err := e.Leave(1); err != nil || !crabs.Has(worldOf(e), 1) {
 		t.Errorf("the rules' Leave kept the avatar: %v", err)
 	}
 	b = &beach{leave: func(w *game.World, me game.ID) { panic("no") }}
 	e = b.server(t)
-	if err := e.Leave(1); err == nil || crabs.Has(e.World(), 1) {
-		t.Errorf("a Leave that panics: %v, avatar there: %v", err, crabs.Has(e.World(), 1))
+	if err := e.Leave(1); err == nil || crabs.Has(worldOf(e), 1) {
+		t.Errorf("a Leave that panics: %v, avatar there: %v", err, crabs.Has(worldOf(e), 1))
 	}
 }
 
@@ -529,7 +530,7 @@ func TestClientDiscardsForeignWrites(t *testing.T) {
 		crabs.Get(w, 2).Score = 7
 		w.Cut(2)
 	})
-	w := e.World()
+	w := worldOf(e)
 	if crabs.Get(w, 1).Score != 7 || crabs.Get(w, 2).Score != 0 {
 		t.Errorf("own %+v, other %+v", *crabs.Get(w, 1), *crabs.Get(w, 2))
 	}
@@ -558,10 +559,10 @@ func TestPredictedDespawn(t *testing.T) {
 	if !take(10) || take(11) || !e.Hidden(3) {
 		t.Fatal("a rock was taken twice, or not at all")
 	}
-	for _, r := range rocks.All(e.World()) {
+	for _, r := range rocks.All(worldOf(e)) {
 		t.Errorf("a taken rock is listed: %v", *r)
 	}
-	if rocks.Len(e.World()) != 0 {
+	if rocks.Len(worldOf(e)) != 0 {
 		t.Error("a taken rock counts")
 	}
 	e.Unhide(10, 10) // command 8 is run again, and now reaches it
@@ -569,21 +570,21 @@ func TestPredictedDespawn(t *testing.T) {
 		t.Error("replay from tick 8")
 	}
 	e.SetTick(7)
-	if !rocks.Has(e.World(), 3) {
+	if !rocks.Has(worldOf(e), 3) {
 		t.Error("before the command that took it, it was there")
 	}
 	e.SetTick(11)
 	e.Unhide(8, 8)
-	if !rocks.Has(e.World(), 3) || e.Hidden(3) {
+	if !rocks.Has(worldOf(e), 3) || e.Hidden(3) {
 		t.Error("not taken back")
 	}
 }
 
 // A bot leaves no trace, on either side.
 func TestThinkLeavesNoTrace(t *testing.T) {
-	for name, e := range map[string]func(b *beach) *game.Engine{
-		"server": func(b *beach) *game.Engine { return b.server(t) },
-		"client": func(b *beach) *game.Engine { return b.client(t) },
+	for name, e := range map[string]func(b *beach) *engine.Engine{
+		"server": func(b *beach) *engine.Engine { return b.server(t) },
+		"client": func(b *beach) *engine.Engine { return b.client(t) },
 	} {
 		b := &beach{}
 		e := e(b)
@@ -607,7 +608,7 @@ func TestThinkLeavesNoTrace(t *testing.T) {
 		if !slices.Equal(cmd, []int64{9, 12, 0, 1}) { // (3, 4) on the unit disc in 15 steps
 			t.Errorf("%s: command %v", name, cmd)
 		}
-		w := e.World()
+		w := worldOf(e)
 		if c := crabs.Get(w, 1); c.Score != 0 || c.Name == "mallory" || crabs.Get(w, 2).Score != 0 || !crabs.Has(w, 2) {
 			t.Errorf("%s: a bot wrote: %+v", name, *c)
 		}
@@ -632,7 +633,7 @@ func TestRand(t *testing.T) {
 		phase        string
 	}
 	draws := map[uint64]key{}
-	draw := func(k key, e *game.Engine, b *beach) uint64 {
+	draw := func(k key, e *engine.Engine, b *beach) uint64 {
 		var v uint64
 		note := func(w *game.World) {
 			v = w.Rand().Uint64()
@@ -658,8 +659,8 @@ func TestRand(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		for _, secret := range []uint64{1, 3} {
 			b := &beach{}
-			server := game.NewServer(b.rules(t), seed, secret)
-			client := game.NewClient(b.rules(t), seed)
+			server := engine.NewServer(b.rules(t), seed, secret)
+			client := engine.NewClient(b.rules(t), seed)
 			for _, tick := range []game.Tick{1, 2} {
 				for _, k := range []key{{seed, secret, tick, 1, "act"}, {seed, secret, tick, 2, "act"}, {seed, secret, tick, 0, "step"},
 					{seed, secret, tick, 0, "referee"}, {seed, secret, tick, 0, "join"}} {
@@ -800,13 +801,16 @@ func TestWildNumbers(t *testing.T) {
 			c.Aim, c.Score, c.Level = geom.Angle(v), math.MaxInt, math.MinInt
 			c.Name = "\xff\xfe a name that is far too long"
 		})
-		c := *crabs.Get(e.World(), 1)
+		c := *crabs.Get(worldOf(e), 1)
 		if c.Pos.X != c.Pos.X || math.IsInf(c.Pos.X, 0) || c.Aim != c.Aim || c.Score != 999 || c.Level != 1 || len(c.Name) > 12 {
 			t.Errorf("%v: %+v", v, c)
 		}
 		b.must(t, e, func(w *game.World) {}) // stable: nothing moves without being touched
-		if again := *crabs.Get(e.World(), 1); again != c {
+		if again := *crabs.Get(worldOf(e), 1); again != c {
 			t.Errorf("%v: %+v became %+v", v, c, again)
 		}
 	}
 }
+
+// worldOf is the world that an engine drives, as rules see it.
+func worldOf(e *engine.Engine) *game.World { return (*game.World)(e.World()) }

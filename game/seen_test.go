@@ -7,12 +7,13 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 )
 
 // sight is a Seer that saw the same things all the time.
 type sight struct{ ids []game.ID }
 
-func (s *sight) Seen(kind int, me game.ID, dst *game.Sight) {
+func (s *sight) Seen(kind int, me game.ID, dst *engine.Sight) {
 	drawn := make([]int64, 8)
 	for _, id := range s.ids {
 		if id != me {
@@ -125,7 +126,7 @@ func TestActAllocatesNothing(t *testing.T) {
 
 type quietSight struct{ drawn [16]int64 }
 
-func (s *quietSight) Seen(kind int, me game.ID, dst *game.Sight) {
+func (s *quietSight) Seen(kind int, me game.ID, dst *engine.Sight) {
 	dst.Add(2, s.drawn[:7])
 	dst.Add(3, s.drawn[:7])
 }

@@ -63,7 +63,7 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 // Join adds a player on a network, played by bot.
 func (m *Match[C]) Join(name string, profile netsim.Profile, bot func(w *game.World, me game.ID) C) *Player {
 	m.t.Helper()
-	p, err := m.Sim.Join(name, profile, game.BotOf(m.Rules, bot))
+	p, err := m.Sim.Join(name, profile, game.BotOf(bot))
 	if err != nil {
 		m.t.Fatalf("%v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/interest"
 	"meanwhile/netcode/packet"
@@ -665,7 +666,7 @@ func (c *conn) queue(m reliable.Message) bool {
 
 // witnesses reports whether the player may learn of an event, and by whom it was: it knows the actor, itself included, or the place
 // lies no further away than what it sees. Of an actor that it does not see it does not learn that it exists.
-func (c *conn) witnesses(e *game.Emitted) (tell, name bool) {
+func (c *conn) witnesses(e *engine.Emitted) (tell, name bool) {
 	if e.Actor == c.avatar && e.Actor != 0 {
 		return true, true
 	}

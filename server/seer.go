@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/snapshot"
@@ -31,8 +32,8 @@ func (v *seer) begin(c *conn, cmd *packet.Command, waited time.Duration) {
 	}
 }
 
-// Seen implements game.Seer.
-func (v *seer) Seen(kind int, me game.ID, dst *game.Sight) {
+// Seen implements engine.Seer.
+func (v *seer) Seen(kind int, me game.ID, dst *engine.Sight) {
 	self := int32(-1)
 	if i, ok := v.c.s.hist.Find(uint32(me)); ok {
 		self = i

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/interest"
 	"meanwhile/netcode/packet"
@@ -97,7 +98,7 @@ type Drops struct {
 type Server struct {
 	rules   *game.Rules
 	cfg     Config
-	eng     *game.Engine
+	eng     *engine.Engine
 	hist    *snapshot.History
 	look    snapshot.Look // of the rewind, one command after the other
 	seer    seer          // the same
@@ -143,7 +144,7 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{rules: rules, cfg: cfg, eng: game.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Kinds),
+	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Kinds),
 		nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
 	s.current, s.rec = s.period, s.record
 	s.send = s.sends(cfg.Budget)
@@ -167,10 +168,10 @@ const gridCell = 16000
 func (s *Server) Rules() *game.Rules { return s.rules }
 
 // World returns the world as rules see it; valid between End and the next Begin, for reading.
-func (s *Server) World() *game.World { return s.eng.World() }
+func (s *Server) World() *game.World { return (*game.World)(s.eng.World()) }
 
 // Engine returns the driver of the world, for tests.
-func (s *Server) Engine() *game.Engine { return s.eng }
+func (s *Server) Engine() *engine.Engine { return s.eng }
 
 // History returns the shared history, for reading between End and the next Begin.
 func (s *Server) History() *snapshot.History { return s.hist }

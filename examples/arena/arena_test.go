@@ -8,6 +8,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/schema"
 )
 
@@ -18,7 +19,7 @@ func put(r *game.Rules, c Cmd, into []int64) { r.Command.Extract(unsafe.Pointer(
 type hall struct {
 	t     *testing.T
 	rules *game.Rules
-	e     *game.Engine
+	e     *engine.Engine
 	tick  game.Tick
 	seen  map[game.ID]Player // what shooters see instead of the present
 }
@@ -29,7 +30,7 @@ func newHall(t *testing.T) *hall {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hall{t: t, rules: rules, e: game.NewServer(rules, 3, 4), seen: map[game.ID]Player{}}
+	h := &hall{t: t, rules: rules, e: engine.NewServer(rules, 3, 4), seen: map[game.ID]Player{}}
 	h.pass(1)
 	return h
 }
@@ -42,7 +43,7 @@ func (h *hall) pass(n int) {
 }
 
 // step is one tick with a command of one player, 0: nobody. It returns the events.
-func (h *hall) step(id game.ID, c Cmd) []game.Emitted {
+func (h *hall) step(id game.ID, c Cmd) []engine.Emitted {
 	h.t.Helper()
 	h.e.Drain()
 	h.tick++
@@ -71,13 +72,15 @@ func (h *hall) join(x, y, z float64) game.ID {
 	return id
 }
 
-func (h *hall) get(id game.ID) *Player { return Players.Get(h.e.World(), id) }
+func (h *hall) world() *game.World { return (*game.World)(h.e.World()) }
 
-// Seen implements game.Seer: the present, unless h.seen says otherwise.
-func (h *hall) Seen(kind int, me game.ID, dst *game.Sight) {
+func (h *hall) get(id game.ID) *Player { return Players.Get(h.world(), id) }
+
+// Seen implements engine.Seer: the present, unless h.seen says otherwise.
+func (h *hall) Seen(kind int, me game.ID, dst *engine.Sight) {
 	k := h.rules.Kinds[kind]
 	sims, obs, drawn := make([]int64, k.Sims), make([]int32, k.Obs), make([]int64, k.Obs)
-	for id, p := range Players.All(h.e.World()) {
+	for id, p := range Players.All(h.world()) {
 		if id == me {
 			continue
 		}
@@ -95,7 +98,7 @@ func (h *hall) Seen(kind int, me game.ID, dst *game.Sight) {
 }
 
 // shots returns what was fired.
-func (h *hall) shots(events []game.Emitted) (all []Shot) {
+func (h *hall) shots(events []engine.Emitted) (all []Shot) {
 	for _, e := range events {
 		if e.Event == 0 {
 			var s Shot
@@ -279,15 +282,15 @@ func TestDeath(t *testing.T) {
 
 func TestPacks(t *testing.T) {
 	h := newHall(t)
-	if n := Packs.Len(h.e.World()); n != len(pads) {
+	if n := Packs.Len(h.world()); n != len(pads) {
 		t.Fatalf("%d packs lie about, want %d", n, len(pads))
 	}
 	me := h.join(pads[0].pos.X+0.5, pads[0].pos.Y, 0) // health
-	if h.step(me, Cmd{}); Packs.Len(h.e.World()) != len(pads) {
+	if h.step(me, Cmd{}); Packs.Len(h.world()) != len(pads) {
 		t.Error("somebody in good health took a health pack")
 	}
 	h.get(me).Health = 30
-	if h.step(me, Cmd{}); Packs.Len(h.e.World()) != len(pads)-1 || h.get(me).Health != 80 {
+	if h.step(me, Cmd{}); Packs.Len(h.world()) != len(pads)-1 || h.get(me).Health != 80 {
 		t.Errorf("health %d", h.get(me).Health)
 	}
 	for i := range pads {
@@ -301,7 +304,7 @@ func TestPacks(t *testing.T) {
 	}
 	h.get(me).Pos = open.At(0)
 	h.pass(RefillEvery)
-	if n := Packs.Len(h.e.World()); n != len(pads) {
+	if n := Packs.Len(h.world()); n != len(pads) {
 		t.Errorf("%d packs after a while, want %d", n, len(pads))
 	}
 }
@@ -310,7 +313,7 @@ func TestRounds(t *testing.T) {
 	h := newHall(t)
 	me := h.join(30, 20, 0)
 	round := func() *Round {
-		for _, r := range Rounds.All(h.e.World()) {
+		for _, r := range Rounds.All(h.world()) {
 			return r
 		}
 		t.Fatal("no round")

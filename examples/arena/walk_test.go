@@ -6,6 +6,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 )
 
 const dt = 1.0 / Rate
@@ -180,7 +181,7 @@ func TestWalkAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := game.NewServer(rules, 1, 2)
+	e := engine.NewServer(rules, 1, 2)
 	ids := make([]game.ID, 20)
 	for i := range ids {
 		if ids[i], err = e.Join("walker"); err != nil {
@@ -200,7 +201,7 @@ func TestWalkAnywhere(t *testing.T) {
 			if err := e.Act(id, cmd, nil, false); err != nil {
 				t.Fatal(err)
 			}
-			p := Players.Get(e.World(), id)
+			p := Players.Get((*game.World)(e.World()), id)
 			if blocked(p.Pos.XY(), p.Pos.Z+hair) || p.Pos.Z < floorAt(p.Pos.XY(), p.Pos.Z, Radius)-hair || !field.Expand(hair).Contains(p.Pos.XY()) {
 				t.Fatalf("tick %d: walker %d is at %v, moving %v", tick, i, p.Pos, p.Vel)
 			}

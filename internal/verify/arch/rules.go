@@ -80,7 +80,7 @@ var refusals = []refusal{
 	{path: "log", why: "the core returns facts and counts; host/ logs them"},
 	{path: "runtime", why: "results must not depend on the scheduler, the collector or the machine", except: []string{"runtime/debug"}},
 	{path: "syscall", why: "the operating system and the page belong to the edge"},
-	{path: "unsafe", why: "a wrong offset there is memory corrupted by a stranger's packet", rooms: []string{"netcode/schema", "game"}},
+	{path: "unsafe", why: "a wrong offset there is memory corrupted by a stranger's packet", rooms: []string{"netcode/schema", "internal/engine", "game"}},
 	{path: "math/rand", why: "randomness is a hash of seed, tick, entity and counter, equal on both sides: geom.Rand"},
 	{path: "crypto/rand", why: "one seed gives one result; the edge draws secrets and hands them in"},
 	{path: "hash/maphash", why: "its seed differs in each process, so that results would too"},

@@ -266,7 +266,7 @@ func TestNumbers(t *testing.T) {
 		"parts of a lane in flight":   reliable.Window,
 		"bytes of a part":             reliable.PartSize,
 		"bytes of a message":          reliable.MaxMessage,
-		"entities in sight":           game.DefaultSee,
+		"entities in sight":           game.MaxSee,
 		"keep-alive":                  packet.KeepAlive,
 		"client counts as gone after": server.Timeout,
 		"states held by a client":     snapshot.HeldStates,

@@ -1,4 +1,4 @@
-package game
+package engine
 
 import (
 	"math"
@@ -85,8 +85,8 @@ func (w *World) seenValues(me, id ID) *schema.Kind {
 	return nil
 }
 
-func (w *World) seenOf(s *store, me, id ID) (k *schema.Kind) {
-	if s.info.guessed {
+func (w *World) seenOf(s *Store, me, id ID) (k *schema.Kind) {
+	if s.kind.Guessed {
 		return nil // nobody can say where it was drawn
 	}
 	at := w.look(s, me)

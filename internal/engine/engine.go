@@ -1,12 +1,10 @@
-package game
+package engine
 
 import (
 	"slices"
-	"unsafe"
 
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
-	"meanwhile/netcode/schema"
 )
 
 // Engine drives a World: servers, clients and tests use it, rules never see it.
@@ -41,7 +39,7 @@ func (e *Engine) SetCommandTick(t Tick) { e.w.tick = t }
 func (e *Engine) Join(name string) (ID, error) {
 	var id ID
 	w := e.w
-	if err := w.run(Joining, 0, mixSeed(w.secret, uint64(w.nextID)), func() { id = w.rules.join(w, name) }); err != nil {
+	if err := w.run(Joining, 0, mixSeed(w.secret, uint64(w.nextID)), func() { id = w.rules.call.Join(w, name) }); err != nil {
 		return 0, err
 	}
 	if id == 0 {
@@ -64,10 +62,10 @@ func mixSeed(a, b uint64) uint64 { r := geom.NewRand(a, b); return r.Uint64() }
 func (e *Engine) Leave(id ID) error {
 	w := e.w
 	despawn := func() { w.Despawn(id) }
-	if w.rules.leave == nil {
+	if w.rules.call.Leave == nil {
 		return w.run(Leaving, id, w.secret, despawn)
 	}
-	err := w.run(Leaving, id, w.secret, func() { w.rules.leave(w, id) })
+	err := w.run(Leaving, id, w.secret, func() { w.rules.call.Leave(w, id) })
 	if err != nil {
 		w.run(Leaving, id, w.secret, despawn) // cannot fail
 	}
@@ -78,7 +76,7 @@ func (e *Engine) Leave(id ID) error {
 func (e *Engine) Act(id ID, cmd []int64, seer Seer, replay bool) error {
 	w := e.w
 	w.seer, w.replay = seer, replay
-	err := w.run(Acting, id, w.seed, func() { w.rules.act(w, id, cmd) })
+	err := w.run(Acting, id, w.seed, func() { w.rules.call.Act(w, id, cmd) })
 	w.seer, w.replay = nil, false
 	return err
 }
@@ -86,11 +84,11 @@ func (e *Engine) Act(id ID, cmd []int64, seer Seer, replay bool) error {
 // Step runs the rules' Step.
 func (e *Engine) Step(replay bool) error {
 	w := e.w
-	if w.rules.step == nil {
+	if w.rules.call.Step == nil {
 		return nil
 	}
 	w.replay = replay
-	err := w.run(Stepping, 0, w.seed, func() { w.rules.step(w) })
+	err := w.run(Stepping, 0, w.seed, func() { w.rules.call.Step(w) })
 	w.replay = false
 	return err
 }
@@ -98,25 +96,11 @@ func (e *Engine) Step(replay bool) error {
 // Referee runs the rules' Referee.
 func (e *Engine) Referee() error {
 	w := e.w
-	if w.rules.referee == nil {
+	if w.rules.call.Referee == nil {
 		return nil
 	}
-	return w.run(Refereeing, 0, w.secret, func() { w.rules.referee(w) })
+	return w.run(Refereeing, 0, w.secret, func() { w.rules.call.Referee(w) })
 }
-
-// A BotFunc writes the command of a bot, as simulation integers, into cmd.
-type BotFunc func(w *World, me ID, cmd []int64)
-
-// BotOf returns f as a BotFunc of rules whose command type is C.
-func BotOf[C any](r *Rules, f func(w *World, me ID) C) BotFunc {
-	return func(w *World, me ID, cmd []int64) {
-		c := f(w, me)
-		r.Command.Extract(unsafe.Pointer(&c), cmd)
-	}
-}
-
-// Bot returns the game's own bot, nil if it has none.
-func (r *Rules) Bot() BotFunc { return r.bot }
 
 // Think asks a bot for a command, into cmd. Whatever it writes to the world is undone.
 func (e *Engine) Think(bot BotFunc, id ID, cmd []int64, seer Seer) error {
@@ -233,7 +217,7 @@ func (e *Engine) PutKnown(id ID, kind int, drawn []int64) {
 }
 
 // any finds an entity, hidden or not.
-func (s *store) any(id ID) *rec {
+func (s *Store) any(id ID) *rec {
 	lo, hi := 0, len(s.recs)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
@@ -280,6 +264,3 @@ func (e *Engine) Hidden(id ID) bool {
 	}
 	return false
 }
-
-// EventKind returns the schema of an event.
-func (r *Rules) EventKind(i int) *schema.Kind { return r.Events[i] }

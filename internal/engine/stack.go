@@ -1,6 +1,6 @@
 //go:build !js
 
-package game
+package engine
 
 import "runtime/debug"
 
