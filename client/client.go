@@ -315,7 +315,7 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	c.follow(now, dt)
 	c.lastT, c.lastG, c.lastNewest = c.playT, c.guessT, drawn
 	if c.play.Advance(now) != 0 {
-		t := c.play.Picture()
+		t := c.play.DisplayTime()
 		// Beyond what was received, ticks were only supposed to run on. A server that stalled has not run them: then the playout time goes back,
 		// to where the picture has stood still since.
 		c.playT = max(min(c.playT, drawn.Frac()), c.line.TickAt(t))
@@ -638,12 +638,12 @@ func (c *Client) SetTechniques(prediction, interpolation bool) {
 func (c *Client) Stats() Stats {
 	s := c.stats
 	s.LeastRTT, s.RTT = c.est.RTT()
-	s.Bound = c.est.Bound()
+	s.Bound = c.est.MaxError()
 	if _, ok := c.est.Offset(); ok {
-		s.Estimated = c.est.Estimated(c.now) + c.out.Error().Abs()
+		s.Estimated = c.est.SteadyError(c.now) + c.out.Error().Abs()
 	}
 	s.DelayTarget, s.Age = c.play.Target(), c.play.Age(c.now)
-	if t := c.play.Picture(); t != 0 {
+	if t := c.play.DisplayTime(); t != 0 {
 		s.Delay = c.out.Now(c.now).Sub(t)
 	}
 	s.UpRate = int(c.path.Rate())

@@ -31,7 +31,7 @@ type Quality struct {
 	// player for server.RepeatFor, after which its avatar is no longer carried on, or nothing to it for 500 ms. OutageShare is the share of drawn time in which nothing came to it for as long.
 	CutOff      int
 	OutageShare float64
-	// HitchesPerMin is how many hitches (playout.HitchAfter) there were per minute in which a moving thing was drawn.
+	// HitchesPerMin is how many hitches (playout.Stall) there were per minute in which a moving thing was drawn.
 	// Outages are left out.
 	HitchesPerMin float64
 	// ViewErrorP95 is between what was drawn and the truth at the same playout time, ErrorNowP95 between it and the

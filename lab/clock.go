@@ -174,13 +174,13 @@ func runOneClock(c baseline.Clock, trips []trip, span, within time.Duration, dri
 			res.violations++
 		}
 		if ours != nil {
-			likely := ours.est.Likely() + ours.out.Error().Abs()
+			likely := ours.est.LikelyError() + ours.out.Error().Abs()
 			res.likely = append(res.likely, 2*ms(likely))
 			if off.Abs() > likely {
 				res.unlikely++
 			}
 			if t >= clock.Time(estimatedFrom) {
-				estimated := ours.est.Estimated(local(t)) + ours.out.Error().Abs()
+				estimated := ours.est.SteadyError(local(t)) + ours.out.Error().Abs()
 				res.estimated = append(res.estimated, 2*ms(estimated))
 				if off.Abs() > estimated {
 					res.beyond++

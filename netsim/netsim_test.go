@@ -16,7 +16,7 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-func all() []Profile { return append(Profiles(), held[:]...) }
+func all() []Profile { return append(Profiles(), holdouts[:]...) }
 
 // sent is what became of one datagram.
 type sent struct {
@@ -104,7 +104,7 @@ func TestProfileStatistics(t *testing.T) {
 		// |N| 11.65: median 7.85, p99 30
 		{p: Ocean, median: 82.9, p99: 105, loss: 0.05, run: 3},
 		{p: LAN, median: 0.5, p99: 0.5, loss: 0, run: 0},
-		{p: Held(8), median: 65.5, p99: 101, loss: 0.02, run: 2, duplicates: 0.005},
+		{p: Holdout(8), median: 65.5, p99: 101, loss: 0.02, run: 2, duplicates: 0.005},
 	} {
 		out, l := flow(t, 5, c.p.Down, 72_000, 500, 50*time.Millisecond)
 		var delays []float64

@@ -125,14 +125,14 @@ var (
 	Modem = both("modem", LinkConfig{Delay: 120 * ms, Rate: 13_000, Queue: 2_000})
 )
 
-// Held returns the i-th of HeldCount profiles on which nothing is ever tuned, so that what is measured on them is honest.
-// It panics if i is outside [1, HeldCount].
-func Held(i int) Profile { return held[i-1] }
+// Holdout returns the i-th of HoldoutCount profiles on which nothing is ever tuned, so that what is measured on them is honest.
+// It panics if i is outside [1, HoldoutCount].
+func Holdout(i int) Profile { return holdouts[i-1] }
 
-// HeldCount is the number of held-out profiles, held-1 to held-8.
-const HeldCount = 8
+// HoldoutCount is the number of held-out profiles, held-1 to held-8.
+const HoldoutCount = 8
 
-var held = [HeldCount]Profile{
+var holdouts = [HoldoutCount]Profile{
 	// A telephone cable: wired, with a little queueing.
 	both("held-1", LinkConfig{Delay: 18 * ms, Jitter: LogNormal(1200*time.Microsecond, 0.8), Loss: Loss{InGood: 0.001}}),
 	// A crowded radio in a block of flats.
@@ -202,7 +202,7 @@ func Profiles() []Profile {
 // Names returns the names that ByName knows.
 func Names() []string {
 	var names []string
-	for _, p := range append(Profiles(), held[:]...) {
+	for _, p := range append(Profiles(), holdouts[:]...) {
 		names = append(names, p.Name)
 	}
 	return names
@@ -210,7 +210,7 @@ func Names() []string {
 
 // ByName returns the profile with the given name. The error lists the names there are.
 func ByName(name string) (Profile, error) {
-	for _, p := range append(Profiles(), held[:]...) {
+	for _, p := range append(Profiles(), holdouts[:]...) {
 		if p.Name == name {
 			return p, nil
 		}

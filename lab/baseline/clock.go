@@ -34,41 +34,41 @@ func Clocks() []struct {
 		Name string
 		New  func() Clock
 	}{
-		{"one-shot", func() Clock { return &OneShot{} }},
-		{"unreal", func() Clock { return &Unreal{} }},
-		{"mirror", func() Clock { return &MirrorClock{} }},
-		{"lightyear", func() Clock { return &LightyearClock{} }},
-		{"ntp", func() Clock { return &NTP{} }},
+		{"one-shot", func() Clock { return &oneShot{} }},
+		{"unreal", func() Clock { return &unreal{} }},
+		{"mirror", func() Clock { return &mirrorClock{} }},
+		{"lightyear", func() Clock { return &lightyearClock{} }},
+		{"ntp", func() Clock { return &ntp{} }},
 	}
 }
 
 // OneShot asks once: server + RTT/2 - local, and never again (what most tutorials show).
-type OneShot struct {
+type oneShot struct {
 	offset, rtt time.Duration
 	known       bool
 }
 
-func (c *OneShot) Exchange(x Exchange) {
+func (c *oneShot) Exchange(x Exchange) {
 	if !c.known {
 		c.offset, c.rtt, c.known = x.offset(), x.rtt(), true
 	}
 }
 
-func (c *OneShot) Now(local clock.Time) (clock.Time, time.Duration, bool) {
+func (c *oneShot) Now(local clock.Time) (clock.Time, time.Duration, bool) {
 	return local.Add(c.offset), c.rtt / 2, c.known
 }
 
-// Unreal is AGameStateBase's server time: each replicated stamp minus the local time goes into a running mean, which
+// unreal is AGameStateBase's server time: each replicated stamp minus the local time goes into a running mean, which
 // is halved and begun anew at 250 samples; the delta moves half of the way to the mean each time. It knows no latency, so it lags by the way
 // down.
-type Unreal struct {
+type unreal struct {
 	sum   time.Duration
 	n     int64
 	delta time.Duration
 	rtt   time.Duration
 }
 
-func (c *Unreal) Exchange(x Exchange) {
+func (c *unreal) Exchange(x Exchange) {
 	now := x.T2.Sub(x.T3)
 	if c.n == 0 {
 		c.sum, c.n, c.delta = now, 1, now
@@ -84,7 +84,7 @@ func (c *Unreal) Exchange(x Exchange) {
 	c.rtt = x.rtt()
 }
 
-func (c *Unreal) Now(local clock.Time) (clock.Time, time.Duration, bool) {
+func (c *unreal) Now(local clock.Time) (clock.Time, time.Duration, bool) {
 	return local.Add(c.delta), c.rtt / 2, c.n > 0
 }
 
@@ -102,30 +102,30 @@ func (a *average) add(x, alpha float64) {
 	a.v += alpha * (x - a.v)
 }
 
-// MirrorClock is Mirror's NetworkTime: moving averages over 50 pings of the round trip and of the offset, each with
+// mirrorClock is Mirror's NetworkTime: moving averages over 50 pings of the round trip and of the offset, each with
 // weight 2/(50+1).
-type MirrorClock struct{ offset, rtt average }
+type mirrorClock struct{ offset, rtt average }
 
-func (c *MirrorClock) Exchange(x Exchange) {
+func (c *mirrorClock) Exchange(x Exchange) {
 	const alpha = 2.0 / 51
 	c.rtt.add(float64(x.rtt()), alpha)
 	c.offset.add(float64(x.offset()), alpha)
 }
 
-func (c *MirrorClock) Now(local clock.Time) (clock.Time, time.Duration, bool) {
+func (c *mirrorClock) Now(local clock.Time) (clock.Time, time.Duration, bool) {
 	return local.Add(time.Duration(c.offset.v)), time.Duration(c.rtt.v) / 2, c.offset.known
 }
 
-// LightyearClock is lightyear's sync: a smoothed round trip (gain 1/12) with its mean deviation (gain 1/6) over samples that are capped,
+// lightyearClock is lightyear's sync: a smoothed round trip (gain 1/12) with its mean deviation (gain 1/6) over samples that are capped,
 // and the newest server tick plus half of it, averaged with a weight from 0.10 at 1 ms of jitter down to 0.02 at 10 ms; an
 // error of more than 10 ticks of 1/60 s is jumped over. The first three pings are a handshake: their mean is where it begins.
-type LightyearClock struct {
+type lightyearClock struct {
 	pings     int
 	srtt, dev float64
 	offset    average
 }
 
-func (c *LightyearClock) Exchange(x Exchange) {
+func (c *lightyearClock) Exchange(x Exchange) {
 	const (
 		msec = float64(time.Millisecond)
 		jump = 10 * float64(time.Second) / 60
@@ -154,13 +154,13 @@ func (c *LightyearClock) Exchange(x Exchange) {
 	c.offset.add(sample, 0.10-0.08*(jitter-msec)/(9*msec))
 }
 
-func (c *LightyearClock) Now(local clock.Time) (clock.Time, time.Duration, bool) {
+func (c *lightyearClock) Now(local clock.Time) (clock.Time, time.Duration, bool) {
 	return local.Add(time.Duration(c.offset.v)), time.Duration(c.srtt) / 2, c.pings > 0
 }
 
-// NTP is the clock filter of RFC 5905 section 10 without the discipline behind it: of the last eight round trips the one with the least
+// ntp is the clock filter of RFC 5905 section 10 without the discipline behind it: of the last eight round trips the one with the least
 // delay, counting 15 ppm of its age as delay on either side.
-type NTP struct {
+type ntp struct {
 	last [8]Exchange
 	n    int
 	best Exchange
@@ -169,7 +169,7 @@ type NTP struct {
 // tolerance is RFC 5905's PHI, 15 ppm, in time per million.
 const tolerance = 15
 
-func (c *NTP) Exchange(x Exchange) {
+func (c *ntp) Exchange(x Exchange) {
 	c.last[c.n%len(c.last)] = x
 	c.n++
 	least := time.Duration(1<<63 - 1)
@@ -180,7 +180,7 @@ func (c *NTP) Exchange(x Exchange) {
 	}
 }
 
-func (c *NTP) Now(local clock.Time) (clock.Time, time.Duration, bool) {
+func (c *ntp) Now(local clock.Time) (clock.Time, time.Duration, bool) {
 	age := local.Sub(c.best.T3)
 	return local.Add(c.best.offset()), c.best.rtt()/2 + age*tolerance/1_000_000, c.n > 0
 }

@@ -40,10 +40,10 @@ func Leads() []struct {
 		Name string
 		New  func() Lead
 	}{
-		{"rtt-3-ticks", func() Lead { return &RoundTripLead{Ticks: 3} }},
-		{"lightyear", func() Lead { return &LightyearLead{} }},
-		{"unity-slack-4", func() Lead { return &UnityLead{Slack: 4} }},
-		{"overwatch", func() Lead { return &OverwatchLead{} }},
+		{"rtt-3-ticks", func() Lead { return &roundTripLead{Ticks: 3} }},
+		{"lightyear", func() Lead { return &lightyearLead{} }},
+		{"unity-slack-4", func() Lead { return &unityLead{Slack: 4} }},
+		{"overwatch", func() Lead { return &overwatchLead{} }},
 		{"fixed-100ms", func() Lead { return &FixedLead{Extra: 100 * time.Millisecond} }},
 	}
 }
@@ -74,32 +74,32 @@ func approach(have, want, dt time.Duration, rate float64) time.Duration {
 	return have + min(max(want-have, -most), most)
 }
 
-// RoundTripLead is half the smoothed round trip and some ticks, which is where most engines begin.
-type RoundTripLead struct {
+// roundTripLead is half the smoothed round trip and some ticks, which is where most engines begin.
+type roundTripLead struct {
 	Ticks int
 	srtt  smoothed
 	lead  time.Duration
 }
 
-func (l *RoundTripLead) Exchange(x Exchange) { l.srtt.add(x.rtt()) }
+func (l *roundTripLead) Exchange(x Exchange) { l.srtt.add(x.rtt()) }
 
-func (l *RoundTripLead) Report(InputReport) {}
+func (l *roundTripLead) Report(InputReport) {}
 
-func (l *RoundTripLead) Move(dt time.Duration) time.Duration {
+func (l *roundTripLead) Move(dt time.Duration) time.Duration {
 	want := time.Duration(l.srtt.rtt/2) + time.Duration(l.Ticks)*InputTick
 	l.lead = approach(l.lead, want, dt, 0.1)
 	return l.lead
 }
 
-// LightyearLead is lightyear's input timeline: half the smoothed round trip, four times its jitter and three ticks, approached
+// lightyearLead is lightyear's input timeline: half the smoothed round trip, four times its jitter and three ticks, approached
 // by up to 10 % once it is off by more than one tick.
-type LightyearLead struct {
+type lightyearLead struct {
 	pings     int
 	srtt, dev float64
 	lead      time.Duration
 }
 
-func (l *LightyearLead) Exchange(x Exchange) {
+func (l *lightyearLead) Exchange(x Exchange) {
 	rtt := float64(x.rtt())
 	l.pings++
 	if l.pings == 1 {
@@ -112,9 +112,9 @@ func (l *LightyearLead) Exchange(x Exchange) {
 	l.dev += (math.Abs(off) - l.dev) / 6
 }
 
-func (l *LightyearLead) Report(InputReport) {}
+func (l *lightyearLead) Report(InputReport) {}
 
-func (l *LightyearLead) Move(dt time.Duration) time.Duration {
+func (l *lightyearLead) Move(dt time.Duration) time.Duration {
 	jitter := l.dev / 2
 	want := time.Duration(l.srtt/2+float64(4*jitter)) + 3*InputTick
 	if (want - l.lead).Abs() > InputTick {
@@ -123,9 +123,9 @@ func (l *LightyearLead) Move(dt time.Duration) time.Duration {
 	return l.lead
 }
 
-// UnityLead is Netcode for Entities: the server averages how early commands are (7/8 of the old and 1/8 of the new), the
+// unityLead is Netcode for Entities: the server averages how early commands are (7/8 of the old and 1/8 of the new), the
 // client runs by a tenth of the error in ticks faster or slower, at most by a tenth, and begins anew where it is off by more than 10 ticks.
-type UnityLead struct {
+type unityLead struct {
 	Slack int // ticks
 
 	srtt    smoothed
@@ -137,9 +137,9 @@ type UnityLead struct {
 	frame   int
 }
 
-func (l *UnityLead) Exchange(x Exchange) { l.srtt.add(x.rtt()) }
+func (l *unityLead) Exchange(x Exchange) { l.srtt.add(x.rtt()) }
 
-func (l *UnityLead) Report(r InputReport) {
+func (l *unityLead) Report(r InputReport) {
 	if !r.Fresh {
 		return
 	}
@@ -151,7 +151,7 @@ func (l *UnityLead) Report(r InputReport) {
 	l.age += (age - l.age) / 8
 }
 
-func (l *UnityLead) Move(dt time.Duration) time.Duration {
+func (l *unityLead) Move(dt time.Duration) time.Duration {
 	start := time.Duration(l.srtt.rtt/2) + time.Duration(l.Slack)*InputTick
 	if !l.known || !l.begun {
 		l.begun = l.known
@@ -177,26 +177,26 @@ func (l *UnityLead) Move(dt time.Duration) time.Duration {
 	return l.lead
 }
 
-// OverwatchLead is what Overwatch's engineers described (GDC 2017), as far as it is public: half the round trip and a buffer that grows when
+// overwatchLead is what Overwatch's engineers described (GDC 2017), as far as it is public: half the round trip and a buffer that grows when
 // the server reports that it starved, and shrinks again later; a client that has to catch up runs frames of 15.2 ms instead of 16.
 // The sizes of the steps are ours: two ticks up for each report of starvation, one tick down for each second without, from one tick to half a second.
-type OverwatchLead struct {
+type overwatchLead struct {
 	srtt   smoothed
 	buffer time.Duration
 	calm   time.Duration
 	lead   time.Duration
 }
 
-func (l *OverwatchLead) Exchange(x Exchange) { l.srtt.add(x.rtt()) }
+func (l *overwatchLead) Exchange(x Exchange) { l.srtt.add(x.rtt()) }
 
-func (l *OverwatchLead) Report(r InputReport) {
+func (l *overwatchLead) Report(r InputReport) {
 	if r.Starved > 0 {
 		l.buffer = min(l.buffer+2*InputTick, 500*time.Millisecond)
 		l.calm = 0
 	}
 }
 
-func (l *OverwatchLead) Move(dt time.Duration) time.Duration {
+func (l *overwatchLead) Move(dt time.Duration) time.Duration {
 	if l.calm += dt; l.calm > time.Second {
 		l.calm -= time.Second
 		l.buffer -= InputTick

@@ -18,8 +18,8 @@ type Player interface {
 	Advance(local clock.Time) clock.Time
 }
 
-// A Rule chooses a playout delay above the path's floor; Follow makes a Player of it.
-type Rule interface {
+// A rule chooses a playout delay above the path's floor; follow makes a Player of it.
+type rule interface {
 	// Observe takes in x, how old the newest snapshot had become above the floor when the next one came, and n, the delay of
 	// that one above the floor.
 	Observe(local clock.Time, x, n time.Duration)
@@ -27,15 +27,15 @@ type Rule interface {
 	Target() time.Duration
 }
 
-// Cap bounds every target, ours included: without it an outage of seconds would drive some rules to seconds of delay.
-const Cap = estimate.MaxTarget
+// maxTarget bounds every target, ours included: without it an outage of seconds would drive some rules to seconds of delay.
+const maxTarget = estimate.MaxTarget
 
-// Follow returns a Player that keeps to a rule's target: it knows the floor and moves as ours does, but never slows down for
+// follow returns a Player that keeps to a rule's target: it knows the floor and moves as ours does, but never slows down for
 // what is overdue.
-func Follow(r Rule) Player { return &follower{rule: r} }
+func follow(r rule) Player { return &follower{rule: r} }
 
 type follower struct {
-	rule     Rule
+	rule     rule
 	ages     estimate.Ages
 	running  bool
 	local, t clock.Time
@@ -53,7 +53,7 @@ func (f *follower) Advance(local clock.Time) clock.Time {
 	if !known {
 		return 0
 	}
-	floor, want := f.ages.Floor(), min(f.rule.Target(), Cap)
+	floor, want := f.ages.Floor(), min(f.rule.Target(), maxTarget)
 	if !f.running {
 		f.running, f.local, f.t = true, local, local.Add(-floor-want)
 		return f.t
@@ -87,21 +87,21 @@ type Family struct {
 
 // Players returns the rivals, in the order of tables.
 func Players() []Family {
-	rule := func(f func(knob float64, interval time.Duration) Rule) func(float64, time.Duration) Player {
-		return func(knob float64, interval time.Duration) Player { return Follow(f(knob, interval)) }
+	following := func(f func(knob float64, interval time.Duration) rule) func(float64, time.Duration) Player {
+		return func(knob float64, interval time.Duration) Player { return follow(f(knob, interval)) }
 	}
 	return []Family{
-		{"fixed", "delay_ms", 0, 20, 500, false, rule(func(k float64, _ time.Duration) Rule { return Fixed(msec(k)) })},
-		{"gaffer", "delay_ms", 350, 350, 350, false, rule(func(k float64, _ time.Duration) Rule { return Fixed(msec(k)) })},
-		{"intervals", "intervals", 3, 1, 40, true, rule(func(k float64, interval time.Duration) Rule { return Fixed(k * float64(interval)) })},
-		{"geckos", "intervals", 3, 3, 3, false, func(k float64, interval time.Duration) Player { return &Snapping{Intervals: k, Interval: interval} }},
-		{"mirror", "tolerance", 1, 0.2, 40, true, func(k float64, interval time.Duration) Player { return NewMirror(interval, k) }},
-		{"lightyear", "jitters", 4, 1, 200, true, rule(func(k float64, interval time.Duration) Rule { return &Lightyear{Interval: interval, Jitters: k} })},
-		{"ramjee-4", "deviations", 4, 0.5, 40, true, rule(func(k float64, interval time.Duration) Rule { return &Ramjee{Deviations: k} })},
-		{"moon", "quantile_nines", 2, 0.3, 4.5, false, rule(func(k float64, interval time.Duration) Rule { return &Moon{Quantile: nines(k)} })},
-		{"neteq", "quantile_nines", 1.30103, 0.3, 4.5, false, rule(func(k float64, interval time.Duration) Rule { return &NetEQ{Quantile: nines(k)} })},
-		{"kansal-karandikar", "deviations", 4, 0.5, 40, true, rule(func(k float64, interval time.Duration) Rule { return &Kansal{Deviations: k} })},
-		{"ryzom", "lct_ms", 100, 1, 500, true, rule(func(k float64, interval time.Duration) Rule { return &Ryzom{LCT: msec(k), Tick: interval} })},
+		{"fixed", "delay_ms", 0, 20, 500, false, following(func(k float64, _ time.Duration) rule { return fixed(msec(k)) })},
+		{"gaffer", "delay_ms", 350, 350, 350, false, following(func(k float64, _ time.Duration) rule { return fixed(msec(k)) })},
+		{"intervals", "intervals", 3, 1, 40, true, following(func(k float64, interval time.Duration) rule { return fixed(k * float64(interval)) })},
+		{"geckos", "intervals", 3, 3, 3, false, func(k float64, interval time.Duration) Player { return &snapping{Intervals: k, Interval: interval} }},
+		{"mirror", "tolerance", 1, 0.2, 40, true, func(k float64, interval time.Duration) Player { return newMirror(interval, k) }},
+		{"lightyear", "jitters", 4, 1, 200, true, following(func(k float64, interval time.Duration) rule { return &lightyear{Interval: interval, Jitters: k} })},
+		{"ramjee-4", "deviations", 4, 0.5, 40, true, following(func(k float64, interval time.Duration) rule { return &ramjee{Deviations: k} })},
+		{"moon", "quantile_nines", 2, 0.3, 4.5, false, following(func(k float64, interval time.Duration) rule { return &moon{Quantile: nines(k)} })},
+		{"neteq", "quantile_nines", 1.30103, 0.3, 4.5, false, following(func(k float64, interval time.Duration) rule { return &netEQ{Quantile: nines(k)} })},
+		{"kansal-karandikar", "deviations", 4, 0.5, 40, true, following(func(k float64, interval time.Duration) rule { return &kansal{Deviations: k} })},
+		{"ryzom", "lct_ms", 100, 1, 500, true, following(func(k float64, interval time.Duration) rule { return &ryzom{LCT: msec(k), Tick: interval} })},
 	}
 }
 
@@ -110,16 +110,16 @@ func msec(x float64) time.Duration { return time.Duration(x * float64(time.Milli
 // nines returns 1 - 10^-k.
 func nines(k float64) float64 { return 1 - math.Pow(10, -k) }
 
-// Fixed is a constant delay. Gaffer on Games takes three send intervals and room for jitter, 350 ms at 10 Hz; others two or three
+// fixed is a constant delay. Gaffer on Games takes three send intervals and room for jitter, 350 ms at 10 Hz; others two or three
 // intervals alone.
-type Fixed time.Duration
+type fixed time.Duration
 
-func (f Fixed) Observe(clock.Time, time.Duration, time.Duration) {}
-func (f Fixed) Target() time.Duration                            { return time.Duration(f) }
+func (f fixed) Observe(clock.Time, time.Duration, time.Duration) {}
+func (f fixed) Target() time.Duration                            { return time.Duration(f) }
 
-// Snapping draws a number of send intervals behind its idea of the server's time, which is set anew whenever a snapshot's
+// snapping draws a number of send intervals behind its idea of the server's time, which is set anew whenever a snapshot's
 // own idea of it is off by more than 50 ms (geckos.io's snapshot interpolation).
-type Snapping struct {
+type snapping struct {
 	Intervals float64
 	Interval  time.Duration
 
@@ -127,25 +127,25 @@ type Snapping struct {
 	running bool
 }
 
-func (s *Snapping) Arrive(local, stamp clock.Time) {
+func (s *snapping) Arrive(local, stamp clock.Time) {
 	off := local.Sub(stamp)
 	if !s.running || (off-s.offset).Abs() > 50*time.Millisecond {
 		s.running, s.offset = true, off
 	}
 }
 
-func (s *Snapping) Advance(local clock.Time) clock.Time {
+func (s *snapping) Advance(local clock.Time) clock.Time {
 	if !s.running {
 		return 0
 	}
-	return local.Add(-s.offset - min(time.Duration(s.Intervals*float64(s.Interval)), Cap))
+	return local.Add(-s.offset - min(time.Duration(s.Intervals*float64(s.Interval)), maxTarget))
 }
 
-// Mirror is the snapshot interpolation of Mirror: the buffer is (interval + deviation of the gaps between arrivals)
+// mirror is the snapshot interpolation of Mirror: the buffer is (interval + deviation of the gaps between arrivals)
 // plus tolerance x interval, moving averages over 2 s; the timeline runs at 1.02 or 0.96 of real time while its averaged
 // distance (1 s) from the newest snapshot is more than one interval from the buffer, and is kept within one buffer of its
 // target at each arrival.
-type Mirror struct {
+type mirror struct {
 	interval           time.Duration
 	tolerance          float64
 	gaps, gapVar       average
@@ -161,18 +161,18 @@ type Mirror struct {
 	speed   float64
 }
 
-// NewMirror returns a Mirror timeline for snapshots so far apart.
-func NewMirror(interval time.Duration, tolerance float64) *Mirror {
+// newMirror returns a Mirror timeline for snapshots so far apart.
+func newMirror(interval time.Duration, tolerance float64) *mirror {
 	rate := float64(time.Second) / float64(interval)
-	return &Mirror{interval: interval, tolerance: tolerance, speed: 1, alphaGap: 2 / (2*rate + 1), alphaOff: 2 / (rate + 1)}
+	return &mirror{interval: interval, tolerance: tolerance, speed: 1, alphaGap: 2 / (2*rate + 1), alphaOff: 2 / (rate + 1)}
 }
 
-func (m *Mirror) buffer() float64 {
+func (m *mirror) buffer() float64 {
 	i := float64(m.interval)
-	return min(i*((i+math.Sqrt(m.gapVar.v))/i+m.tolerance), float64(Cap))
+	return min(i*((i+math.Sqrt(m.gapVar.v))/i+m.tolerance), float64(maxTarget))
 }
 
-func (m *Mirror) Arrive(local, stamp clock.Time) {
+func (m *mirror) Arrive(local, stamp clock.Time) {
 	if m.arrived && stamp <= m.newest {
 		return
 	}
@@ -206,14 +206,14 @@ func (m *Mirror) Arrive(local, stamp clock.Time) {
 	}
 }
 
-func (m *Mirror) step(local clock.Time) {
+func (m *mirror) step(local clock.Time) {
 	if dt := local.Sub(m.local); dt > 0 {
 		m.t += float64(dt) * m.speed
 		m.local = local
 	}
 }
 
-func (m *Mirror) Advance(local clock.Time) clock.Time {
+func (m *mirror) Advance(local clock.Time) clock.Time {
 	if !m.running {
 		return 0
 	}
@@ -221,9 +221,9 @@ func (m *Mirror) Advance(local clock.Time) clock.Time {
 	return clock.Time(m.t)
 }
 
-// Lightyear is lightyear's interpolation delay: max(1.7 intervals, 5 ms) + 4 jitters + a tick of 1/60 s, behind the usual way
+// lightyear is lightyear's interpolation delay: max(1.7 intervals, 5 ms) + 4 jitters + a tick of 1/60 s, behind the usual way
 // down, which is smoothed (gain 1/12) with its mean deviation (gain 1/6) as the jitter.
-type Lightyear struct {
+type lightyear struct {
 	Interval time.Duration
 	Jitters  float64
 
@@ -231,7 +231,7 @@ type Lightyear struct {
 	known  bool
 }
 
-func (l *Lightyear) Observe(_ clock.Time, _, n time.Duration) {
+func (l *lightyear) Observe(_ clock.Time, _, n time.Duration) {
 	x := float64(n)
 	if !l.known {
 		l.n, l.dev, l.known = x, x/2, true
@@ -242,15 +242,15 @@ func (l *Lightyear) Observe(_ clock.Time, _, n time.Duration) {
 	l.dev += (math.Abs(off) - l.dev) / 6
 }
 
-func (l *Lightyear) Target() time.Duration {
+func (l *lightyear) Target() time.Duration {
 	base := max(l.Interval*17/10, 5*time.Millisecond) + time.Second/60
 	return base + time.Duration(l.n+l.Jitters*l.dev)
 }
 
-// Ramjee is algorithm 4 of Ramjee, Kurose, Towsley and Schulzrinne, "Adaptive Playout Mechanisms for Packetized Audio
+// ramjee is algorithm 4 of Ramjee, Kurose, Towsley and Schulzrinne, "Adaptive Playout Mechanisms for Packetized Audio
 // Applications in Wide-Area Networks" (1994): delay and deviation smoothed by 0.875, and a mode that follows spikes. It is fed with the age
 // of information instead of each packet's delay, which would be blind to loss.
-type Ramjee struct {
+type ramjee struct {
 	Deviations float64
 
 	d, v, slope float64
@@ -259,7 +259,7 @@ type Ramjee struct {
 	spike       bool
 }
 
-func (r *Ramjee) Observe(_ clock.Time, age, _ time.Duration) {
+func (r *ramjee) Observe(_ clock.Time, age, _ time.Duration) {
 	const (
 		alpha = 0.875
 		jump  = 100 * float64(time.Millisecond)
@@ -288,12 +288,12 @@ func (r *Ramjee) Observe(_ clock.Time, age, _ time.Duration) {
 	r.v = alpha*r.v + (1-alpha)*math.Abs(x-r.d)
 }
 
-func (r *Ramjee) Target() time.Duration { return time.Duration(max(r.d+r.Deviations*r.v, 0)) }
+func (r *ramjee) Target() time.Duration { return time.Duration(max(r.d+r.Deviations*r.v, 0)) }
 
-// Moon is after Moon, Kurose and Towsley, "Packet audio playout delay adjustment: performance bounds and algorithms" (1998), of which the
+// moon is after Moon, Kurose and Towsley, "Packet audio playout delay adjustment: performance bounds and algorithms" (1998), of which the
 // abstract was at hand: a quantile of the last 10,000 delays, and a mode that follows a spike of four times the
 // quantile until it is below twice what was before. It is fed with the age of information.
-type Moon struct {
+type moon struct {
 	Quantile float64
 
 	last   []time.Duration // ring
@@ -307,7 +307,7 @@ type Moon struct {
 
 const moonWindow = 10_000
 
-func (m *Moon) Observe(_ clock.Time, x, _ time.Duration) {
+func (m *moon) Observe(_ clock.Time, x, _ time.Duration) {
 	if m.spike {
 		if m.follow = x; x < 2*m.before {
 			m.spike = false
@@ -329,17 +329,17 @@ func (m *Moon) Observe(_ clock.Time, x, _ time.Duration) {
 	m.q = m.sorted[min(int(m.Quantile*float64(len(m.sorted))), len(m.sorted)-1)]
 }
 
-func (m *Moon) Target() time.Duration {
+func (m *moon) Target() time.Duration {
 	if m.spike {
 		return m.follow
 	}
 	return m.q
 }
 
-// NetEQ is the delay manager of WebRTC's NetEQ: the worst value of each 500 ms goes into 100 buckets of 20 ms which
+// netEQ is the delay manager of WebRTC's NetEQ: the worst value of each 500 ms goes into 100 buckets of 20 ms which
 // forget by 0.983 (faster at first); the target is the upper end of the bucket in which the quantile lies. It begins at 80 ms, and
 // is fed with the age of information.
-type NetEQ struct {
+type netEQ struct {
 	Quantile float64
 
 	bucket  [100]float64
@@ -350,7 +350,7 @@ type NetEQ struct {
 	target  time.Duration
 }
 
-func (q *NetEQ) Observe(local clock.Time, x, _ time.Duration) {
+func (q *netEQ) Observe(local clock.Time, x, _ time.Duration) {
 	block := int64(local) / int64(500*time.Millisecond)
 	if q.filling && block > q.block {
 		q.close()
@@ -359,7 +359,7 @@ func (q *NetEQ) Observe(local clock.Time, x, _ time.Duration) {
 	q.worst = max(q.worst, x)
 }
 
-func (q *NetEQ) close() {
+func (q *netEQ) close() {
 	q.n++
 	forget := min(0.983, 1-2/float64(q.n+1))
 	i := min(int(q.worst/(20*time.Millisecond)), len(q.bucket)-1)
@@ -378,24 +378,24 @@ func (q *NetEQ) close() {
 	q.target = time.Duration(len(q.bucket)) * 20 * time.Millisecond
 }
 
-func (q *NetEQ) Target() time.Duration {
+func (q *netEQ) Target() time.Duration {
 	if q.n == 0 {
 		return 80 * time.Millisecond
 	}
 	return q.target
 }
 
-// Kansal is our reading of Kansal and Karandikar, "Adaptive delay estimation for low jitter audio over Internet"
+// kansal is our reading of Kansal and Karandikar, "Adaptive delay estimation for low jitter audio over Internet"
 // (2001), whose text was not at hand: Ramjee's first algorithm with a memory that shrinks from 0.998 to 0.75 as the
 // present variation rises from half to four times its long-run mean. It is fed with the age of information.
-type Kansal struct {
+type kansal struct {
 	Deviations float64
 
 	d, v, mean float64
 	n          int
 }
 
-func (k *Kansal) Observe(_ clock.Time, age, _ time.Duration) {
+func (k *kansal) Observe(_ clock.Time, age, _ time.Duration) {
 	x := float64(age)
 	if k.n++; k.n == 1 {
 		k.d, k.v, k.mean = x, x/2, x/2
@@ -412,11 +412,11 @@ func (k *Kansal) Observe(_ clock.Time, age, _ time.Duration) {
 	k.mean = 0.998*k.mean + 0.002*k.v
 }
 
-func (k *Kansal) Target() time.Duration { return time.Duration(k.d + k.Deviations*k.v) }
+func (k *kansal) Target() time.Duration { return time.Duration(k.d + k.Deviations*k.v) }
 
-// Ryzom is the client of Ryzom: the 80th percentile of the last 25 intervals between updates, in whole ticks, plus one tick, on top
+// ryzom is the client of Ryzom: the 80th percentile of the last 25 intervals between updates, in whole ticks, plus one tick, on top
 // of a constant "LCT" of 100 ms. An update's interval is that between the stamps that arrived.
-type Ryzom struct {
+type ryzom struct {
 	LCT, Tick time.Duration
 
 	last [25]time.Duration
@@ -424,12 +424,12 @@ type Ryzom struct {
 }
 
 // Observe derives the interval from the age: x - n is how far apart the two stamps were.
-func (r *Ryzom) Observe(_ clock.Time, x, n time.Duration) {
+func (r *ryzom) Observe(_ clock.Time, x, n time.Duration) {
 	r.last[r.n%len(r.last)] = (x - n + r.Tick/2) / r.Tick * r.Tick
 	r.n++
 }
 
-func (r *Ryzom) Target() time.Duration {
+func (r *ryzom) Target() time.Duration {
 	have := r.last // a copy
 	s := have[:min(r.n, len(have))]
 	if len(s) == 0 {

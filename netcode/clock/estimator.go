@@ -7,22 +7,22 @@ import (
 
 // How an Estimator weighs its samples.
 const (
-	// Window is how far back an Estimator normally looks; LongWindow when nothing in Window came near the best
+	// window is how far back an Estimator normally looks; longWindow when nothing in window came near the best
 	// known delays, as after an outage.
-	Window     = 60 * time.Second
-	LongWindow = 120 * time.Second
+	window     = 60 * time.Second
+	longWindow = 120 * time.Second
 	// MaxSkew is the largest difference in rate between two clocks that is believed possible, in parts per billion.
 	MaxSkew = 500_000
 	// MaxExchange is the longest time between our stamp and the arrival of its echo that is used.
 	MaxExchange = 60 * time.Second
 
-	slowSkew   = 50_000                 // ppb by which the slope may be off, for Estimated
+	slowSkew   = 50_000                 // ppb by which the slope may be off, for SteadyError
 	blockSpan  = 500 * time.Millisecond // the best sample of each direction per block is kept
-	blockCount = int(LongWindow / blockSpan)
+	blockCount = int(longWindow / blockSpan)
 	solveEvery = 250 * time.Millisecond
-	longEvery  = time.Second          // how often both windows are solved for; Window alone in between
+	longEvery  = time.Second          // how often both windows are solved for; window alone in between
 	crossing   = 5 * time.Millisecond // beyond this negative width a clock has been stepped
-	nearBest   = 3 * time.Millisecond // of the best line: good enough to trust Window alone
+	nearBest   = 3 * time.Millisecond // of the best line: good enough to trust window alone
 	// What a slope of b costs the widest corridor: 0.1 ms * (b / 100 ppm)^2 = b^2/100000 ns for b in ppb. That one is only where meanSlope begins.
 	slopeCost = 100_000
 	// Instants beyond this are refused, so that no difference of two overflows.
@@ -43,7 +43,7 @@ const (
 // cannot come from these clocks: one was set, and everything before is forgotten.
 //
 // The middle is right when the least delays of both directions are equal. If they are not, the error is half their
-// difference, which nothing inside the network can see; Bound includes it, Likely does not.
+// difference, which nothing inside the network can see; MaxError includes it, LikelyError does not.
 //
 // The zero Estimator is ready. It never allocates and is not safe for concurrent use.
 type Estimator struct {
@@ -56,8 +56,8 @@ type Estimator struct {
 	up, lo   time.Duration
 	offset   time.Duration
 	skew     int64 // ppb: slope of the lines
-	rate     int64 // ppb: the same over LongWindow
-	long     fit   // over LongWindow, at longAt
+	rate     int64 // ppb: the same over longWindow
+	long     fit   // over longWindow, at longAt
 	longAt   Time
 	bound    time.Duration
 	corr     time.Duration // from the offset to the farther line
@@ -253,18 +253,18 @@ func (f fit) at(later time.Duration) fit {
 
 func (e *Estimator) solve(now Time) {
 	var f fit
-	// Beyond Window there are two fits, and the long one hardly changes within a second.
-	two := e.ring[(e.head-e.n+1+blockCount)%blockCount].index < int64(now.Add(-Window))/int64(blockSpan)
+	// Beyond window there are two fits, and the long one hardly changes within a second.
+	two := e.ring[(e.head-e.n+1+blockCount)%blockCount].index < int64(now.Add(-window))/int64(blockSpan)
 	if two && e.known && now.Sub(e.longAt) < longEvery && e.near(now, e.long.at(now.Sub(e.longAt))) {
-		f = e.corridor(now, Window)
+		f = e.corridor(now, window)
 	}
 	if !f.ok {
-		if f = e.corridor(now, LongWindow); !f.ok {
+		if f = e.corridor(now, longWindow); !f.ok {
 			return
 		}
 		e.rate, e.long, e.longAt = f.skew, f, now
 		if two && e.near(now, f) {
-			f = e.corridor(now, Window)
+			f = e.corridor(now, window)
 		}
 	}
 	e.known, e.solvedAt, e.skew, e.up, e.lo = true, now, f.skew, f.up, f.lo
@@ -286,11 +286,11 @@ func (e *Estimator) solve(now Time) {
 		if b.hasL {
 			lo = max(lo, b.l-perBillion(now.Sub(b.lx), MaxSkew))
 		}
-		if b.hasLeastRTTs && b.hasL && now.Sub(b.lx) <= Window {
+		if b.hasLeastRTTs && b.hasL && now.Sub(b.lx) <= window {
 			least = min(least, b.leastRTT)
 		}
 	}
-	if least < MaxExchange { // else there was none in Window, and the last that is known stays
+	if least < MaxExchange { // else there was none in window, and the last that is known stays
 		e.least = least
 	}
 	if hi < lo { // stepped by less than crossing: both edges are off by at most their distance
@@ -302,15 +302,15 @@ func (e *Estimator) solve(now Time) {
 	e.likely = min(e.likely, e.bound)
 }
 
-// near reports whether both directions had a sample near the lines of f within Window.
+// near reports whether both directions had a sample near the lines of f within window.
 func (e *Estimator) near(now Time, f fit) bool {
 	u, l := false, false
 	for i := range e.n {
 		b := &e.ring[(e.head-i+blockCount)%blockCount]
-		if b.hasU && now.Sub(b.ux) <= Window && b.u+perBillion(now.Sub(b.ux), f.skew) <= f.up+nearBest {
+		if b.hasU && now.Sub(b.ux) <= window && b.u+perBillion(now.Sub(b.ux), f.skew) <= f.up+nearBest {
 			u = true
 		}
-		if b.hasL && now.Sub(b.lx) <= Window && b.l+perBillion(now.Sub(b.lx), f.skew) >= f.lo-nearBest {
+		if b.hasL && now.Sub(b.lx) <= window && b.l+perBillion(now.Sub(b.lx), f.skew) >= f.lo-nearBest {
 			l = true
 		}
 	}
@@ -453,24 +453,24 @@ func (e *Estimator) At(local Time) (remote Time, bound time.Duration, ok bool) {
 	return local.Add(e.line(e.offset, local)), e.bound + perBillion(max(age, -age), 2*MaxSkew), true
 }
 
-// Bound returns the largest possible error of Offset, whatever the path does in either direction, given that the two
+// MaxError returns the largest possible error of Offset, whatever the path does in either direction, given that the two
 // clocks' rates differ by at most MaxSkew.
-func (e *Estimator) Bound() time.Duration { return e.bound }
+func (e *Estimator) MaxError() time.Duration { return e.bound }
 
-// Estimated returns how far At can be off at the local time given if the two clocks' rates change slowly: half the corridor, and
-// 50 ppm of the time since it was found. It is narrower than Bound where the best samples are old, as it trusts the slope.
-func (e *Estimator) Estimated(local Time) time.Duration {
+// SteadyError returns how far At can be off at the local time given if the two clocks' rates change slowly: half the corridor, and
+// 50 ppm of the time since it was found. It is narrower than MaxError where the best samples are old, as it trusts the slope.
+func (e *Estimator) SteadyError(local Time) time.Duration {
 	return e.corr + perBillion(local.Sub(e.solvedAt).Abs(), slowSkew)
 }
 
-// Likely returns what the error stays below about 19 times in 20 when the least delays of both directions are
-// equal, judged by how much the three best samples of each direction still differ. No promise, unlike Bound.
-func (e *Estimator) Likely() time.Duration { return e.likely }
+// LikelyError returns what the error stays below about 19 times in 20 when the least delays of both directions are
+// equal, judged by how much the three best samples of each direction still differ. No promise, unlike MaxError.
+func (e *Estimator) LikelyError() time.Duration { return e.likely }
 
-// Skew returns how much faster than the local clock the remote one runs, in parts per billion, judged over LongWindow.
+// Skew returns how much faster than the local clock the remote one runs, in parts per billion, judged over longWindow.
 func (e *Estimator) Skew() int64 { return e.rate }
 
-// RTT returns the least round trip of the last Window and the smoothed one, the peer's hold taken off.
+// RTT returns the least round trip of the last window and the smoothed one, the peer's hold taken off.
 func (e *Estimator) RTT() (least, smoothed time.Duration) {
 	if !e.hasRTT {
 		return 0, 0

@@ -25,7 +25,7 @@ func TestOneExchange(t *testing.T) {
 	if want := 995 * time.Millisecond; !ok || (off-want).Abs() > 30*time.Microsecond {
 		t.Errorf("offset %v, want %v", off, want)
 	}
-	if b := e.Bound(); (b - 25*time.Millisecond).Abs() > 60*time.Microsecond {
+	if b := e.MaxError(); (b - 25*time.Millisecond).Abs() > 60*time.Microsecond {
 		t.Errorf("bound %v, want 25 ms", b)
 	}
 	if least, smoothed := e.RTT(); least != 50*time.Millisecond || smoothed != 50*time.Millisecond {
@@ -153,7 +153,7 @@ func TestSteppedClock(t *testing.T) {
 	}
 }
 
-// A queue that never empties for longer than Window must not replace what was known before.
+// A queue that never empties for longer than window must not replace what was known before.
 func TestLongCongestion(t *testing.T) {
 	var e clock.Estimator
 	r := geom.NewRand(3)

@@ -16,7 +16,7 @@ func ExampleEstimator() {
 	ms := clock.Time(time.Millisecond)
 	server.Exchange(100*ms, 5020*ms, 5025*ms, 145*ms)
 
-	fmt.Println(time.Duration(now.Now(145*ms)).Round(time.Millisecond), "±", server.Bound().Round(time.Millisecond))
+	fmt.Println(time.Duration(now.Now(145*ms)).Round(time.Millisecond), "±", server.MaxError().Round(time.Millisecond))
 	// Output: 5.045s ± 20ms
 }
 

@@ -99,10 +99,6 @@ func (p *Pacer) Spacing() time.Duration {
 	return min(max(p.Period(), min(max(a, b), max(b, c), max(a, c))), MaxPeriod)
 }
 
-// Late reports whether the next tick is more than half a period overdue, the moment at which a server whose
-// tick hangs should tell its clients so with a packet that carries nothing else.
-func (p *Pacer) Late(now Time) bool { return p.started && now.Sub(p.next) > p.period/2 }
-
 // Load returns the share of their periods that the ticks of the last second took; above 1 they took longer.
 func (p *Pacer) Load() float64 { return float64(p.loadPerMille()) / 1000 }
 

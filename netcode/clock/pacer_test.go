@@ -34,9 +34,6 @@ func TestPacerKeepsThePlan(t *testing.T) {
 			t.Fatalf("at %v ms: %d due, planned %v, next %v; want %v", c.now, due, p.Planned(0), p.Next(), c)
 		}
 	}
-	if p.Late(msec(10120)) || !p.Late(msec(10125)) {
-		t.Error("Late is not half a period after the plan")
-	}
 }
 
 func TestPacerBounds(t *testing.T) {

@@ -50,8 +50,8 @@ func TestHostileStampsKeepToTheCaps(t *testing.T) {
 			if s := e.Skew(); s > clock.MaxSkew || s < -clock.MaxSkew {
 				t.Fatalf("skew %d ppb", s)
 			}
-			if bound < 0 || e.Likely() < 0 || e.Likely() > e.Bound() || e.Estimated(local) < 0 {
-				t.Fatalf("bound %v, likely %v, estimated %v", bound, e.Likely(), e.Estimated(local))
+			if bound < 0 || e.LikelyError() < 0 || e.LikelyError() > e.MaxError() || e.SteadyError(local) < 0 {
+				t.Fatalf("bound %v, likely %v, estimated %v", bound, e.LikelyError(), e.SteadyError(local))
 			}
 			last = now
 		}
@@ -76,8 +76,8 @@ func TestOnePairInTenSeconds(t *testing.T) {
 			for at := t0 + 100e6; at < t0+10e9; at += 100e6 {
 				got, bound, ok := e.At(at)
 				off := got.Sub(remote(at)).Abs()
-				if !ok || off > bound || off > e.Estimated(at) {
-					t.Fatalf("wander %d ppm, at %v: off by %v, bound %v, estimated %v", wander, time.Duration(at), off, bound, e.Estimated(at))
+				if !ok || off > bound || off > e.SteadyError(at) {
+					t.Fatalf("wander %d ppm, at %v: off by %v, bound %v, estimated %v", wander, time.Duration(at), off, bound, e.SteadyError(at))
 				}
 				worst = max(worst, out.Now(at).Sub(remote(at)).Abs())
 			}

@@ -77,9 +77,6 @@ func (l *Timeline) Update(tick Tick, at Time, period time.Duration) bool {
 	return true
 }
 
-// Reset forgets everything, for a new match or server.
-func (l *Timeline) Reset() { *l = Timeline{} }
-
 // Newest returns the newest announcement, or zeroes while there is none.
 func (l *Timeline) Newest() (Tick, Time, time.Duration) {
 	a := l.ring[l.head]
@@ -125,21 +122,6 @@ func (l *Timeline) TimeOf(f TickFrac) Time {
 		}
 	}
 	return a.at + Time(mulDivCeil(int64(f-a.tick.Frac()), int64(a.period), FracPerTick))
-}
-
-// PeriodAt returns the length of the tick that f lies in.
-func (l *Timeline) PeriodAt(f TickFrac) time.Duration {
-	if l.n == 0 {
-		return 0
-	}
-	a := l.back(0)
-	for i := 1; i < l.n && f < a.tick.Frac(); i++ {
-		b := a
-		if a = l.back(i); f >= a.tick.Frac() {
-			return time.Duration(int64(b.at-a.at) / int64(b.tick-a.tick))
-		}
-	}
-	return a.period
 }
 
 // mulDivFloor returns a*b/d rounded down, for b >= 0 and d > 0. The product has 128 bits; a quotient that

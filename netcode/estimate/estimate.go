@@ -24,12 +24,12 @@ import (
 
 // Properties of an Estimator.
 const (
-	// Block is the stretch of time of which the worst value counts once.
-	Block = 500 * time.Millisecond
+	// blockSpan is the stretch of time of which the worst value counts once.
+	blockSpan = 500 * time.Millisecond
 	// MaxTarget caps every target: beyond it something is an outage, and no delay is meant to bridge it.
 	MaxTarget = 500 * time.Millisecond
 
-	blocksPerMinute = float64(time.Minute / Block)
+	blocksPerMinute = float64(time.Minute / blockSpan)
 	settled         = 10 // blocks until the histogram is believed
 )
 
@@ -49,7 +49,7 @@ type Config struct {
 	// Start is the price that Budget begins to move, at most MaxPrice. Zero means StartPrice.
 	Start time.Duration
 	// Slows is how the clock that keeps the delay slows down for what is overdue, nil if it does not. What that bridges needs no
-	// delay: the price is then weighed against what each gap would have needed of it, see Overdue.Need.
+	// delay: the price is then weighed against what each gap would have needed of it, see Overdue.
 	Slows *Overdue
 }
 
@@ -71,8 +71,8 @@ const (
 // An Estimator finds the delay above the floor that is worth it.
 type Estimator struct {
 	cfg     Config
-	hist    Histogram // of the blocks' worst values
-	needs   Histogram // of the delay that they need, where the clock slows down for them
+	hist    histogram // of the blocks' worst values
+	needs   histogram // of the delay that they need, where the clock slows down for them
 	price   float64   // nanoseconds
 	target  time.Duration
 	typical time.Duration
@@ -135,7 +135,7 @@ func (e *Estimator) Reset() {
 // are outages: counted and not learned, and of the hitches reported since the last value little is held against
 // the price: one at most, and that at a sixteenth. Negative values count as 0. A now before that of an earlier call counts as that.
 func (e *Estimator) Observe(now clock.Time, x time.Duration) {
-	if block := int64(now) / int64(Block); !e.filling {
+	if block := int64(now) / int64(blockSpan); !e.filling {
 		e.block = block
 	} else if block > e.block {
 		e.close()
@@ -176,7 +176,7 @@ func (e *Estimator) close() {
 		weigh := &e.hist
 		if e.cfg.Slows != nil {
 			weigh = &e.needs
-			if need := e.cfg.Slows.Need(e.worst, e.typical); need < e.worst {
+			if need := e.cfg.Slows.need(e.worst, e.typical); need < e.worst {
 				weigh.Spread(need)
 			} else {
 				weigh.Add(need) // the usual, which is known well
@@ -204,31 +204,31 @@ func (e *Estimator) Settled() bool { return e.blocks >= settled }
 // Outages returns how many values were too large to learn from.
 func (e *Estimator) Outages() uint64 { return e.outages }
 
-// Buckets is the number of buckets of a Histogram.
-const Buckets = 64
+// buckets is the number of buckets of a histogram.
+const buckets = 64
 
 // edges are the buckets' upper bounds: 2 ms x 1.1^i, up to 810 ms.
-var edges = func() (e [Buckets]time.Duration) {
+var edges = func() (e [buckets]time.Duration) {
 	e[0] = 2 * time.Millisecond
-	for i := 1; i < Buckets; i++ {
+	for i := 1; i < buckets; i++ {
 		e[i] = e[i-1] * 11 / 10
 	}
 	return e
 }()
 
-// forgetting is the least weight of a new value, 1 - exp(-Block/90 s): what is a minute and a half old has lost 63 % of its weight.
+// forgetting is the least weight of a new value, 1 - exp(-blockSpan/90 s): what is a minute and a half old has lost 63 % of its weight.
 const forgetting = 0.00554016
 
-// A Histogram holds the distribution of spans in buckets that grow by a tenth. The first values have equal weight; later
-// ones let the older fade, with a time constant of 180 values. The zero Histogram is empty.
-type Histogram struct {
-	weight [Buckets]float64 // sums to 1 once there is a value
+// A histogram holds the distribution of spans in buckets that grow by a tenth. The first values have equal weight; later
+// ones let the older fade, with a time constant of 180 values. The zero histogram is empty.
+type histogram struct {
+	weight [buckets]float64 // sums to 1 once there is a value
 	n      uint32
 }
 
 // bucket returns the first bucket whose upper bound is not below x; what is above them all goes into the last.
 func bucket(x time.Duration) int {
-	lo, hi := 0, Buckets-1
+	lo, hi := 0, buckets-1
 	for lo < hi {
 		if mid := (lo + hi) / 2; edges[mid] < x {
 			lo = mid + 1
@@ -240,22 +240,22 @@ func bucket(x time.Duration) int {
 }
 
 // Add takes in one value.
-func (h *Histogram) Add(x time.Duration) { h.weight[bucket(x)] += h.fade() }
+func (h *histogram) Add(x time.Duration) { h.weight[bucket(x)] += h.fade() }
 
 // spread is what the bucket of a value, its neighbours and theirs get of it.
 var spread = [5]float64{1. / 8, 1. / 4, 1. / 4, 1. / 4, 1. / 8}
 
 // Spread takes in one value as if it had been seen about a tenth smaller and larger, too: the tail of a distribution of which few values
 // are known has no gaps then.
-func (h *Histogram) Spread(x time.Duration) {
+func (h *histogram) Spread(x time.Duration) {
 	share, b := h.fade(), bucket(x)
 	for k, part := range spread {
-		h.weight[min(max(b+k-len(spread)/2, 0), Buckets-1)] += float64(share * part)
+		h.weight[min(max(b+k-len(spread)/2, 0), buckets-1)] += float64(share * part)
 	}
 }
 
 // fade makes room for one value and returns its weight.
-func (h *Histogram) fade() float64 {
+func (h *histogram) fade() float64 {
 	share := max(1/float64(h.n+1), forgetting)
 	if h.n < 1<<31 {
 		h.n++
@@ -267,23 +267,23 @@ func (h *Histogram) fade() float64 {
 }
 
 // Len returns how many values were added.
-func (h *Histogram) Len() int { return int(h.n) }
+func (h *histogram) Len() int { return int(h.n) }
 
 // Above returns the share of values above x, to the resolution of the buckets: those in the bucket of x do not count.
-func (h *Histogram) Above(x time.Duration) float64 {
+func (h *histogram) Above(x time.Duration) float64 {
 	sum := 0.0
-	for i := Buckets - 1; i > bucket(x); i-- {
+	for i := buckets - 1; i > bucket(x); i-- {
 		sum += h.weight[i]
 	}
 	return min(sum, 1)
 }
 
 // Cheapest returns the span v, one of the buckets' bounds, with the least v + price x Above(v); the smallest of several. price is in
-// nanoseconds. An empty Histogram gives the smallest bound.
-func (h *Histogram) Cheapest(price float64) time.Duration {
-	best, cost := edges[Buckets-1], float64(edges[Buckets-1])
-	above := h.weight[Buckets-1]
-	for i := Buckets - 2; i >= 0; i-- {
+// nanoseconds. An empty histogram gives the smallest bound.
+func (h *histogram) Cheapest(price float64) time.Duration {
+	best, cost := edges[buckets-1], float64(edges[buckets-1])
+	above := h.weight[buckets-1]
+	for i := buckets - 2; i >= 0; i-- {
 		if c := float64(edges[i]) + float64(price*above); c <= cost {
 			best, cost = edges[i], c
 		}
@@ -292,8 +292,8 @@ func (h *Histogram) Cheapest(price float64) time.Duration {
 	return best
 }
 
-// Quantile returns the span that the share q of values lies below, straight within a bucket. An empty Histogram gives 0.
-func (h *Histogram) Quantile(q float64) time.Duration {
+// Quantile returns the span that the share q of values lies below, straight within a bucket. An empty histogram gives 0.
+func (h *histogram) Quantile(q float64) time.Duration {
 	if h.n == 0 {
 		return 0
 	}

@@ -32,13 +32,13 @@ func TestConfig(t *testing.T) {
 }
 
 func TestEdges(t *testing.T) {
-	if edges[0] != 2*ms || edges[1] != 2200*time.Microsecond || edges[Buckets-1].Truncate(ms) != 810*ms {
-		t.Errorf("%v %v %v", edges[0], edges[1], edges[Buckets-1])
+	if edges[0] != 2*ms || edges[1] != 2200*time.Microsecond || edges[buckets-1].Truncate(ms) != 810*ms {
+		t.Errorf("%v %v %v", edges[0], edges[1], edges[buckets-1])
 	}
 	for _, c := range []struct {
 		x time.Duration
 		i int
-	}{{-1, 0}, {0, 0}, {2 * ms, 0}, {2*ms + 1, 1}, {2200 * time.Microsecond, 1}, {time.Hour, Buckets - 1}, {edges[40], 40}, {edges[40] + 1, 41}} {
+	}{{-1, 0}, {0, 0}, {2 * ms, 0}, {2*ms + 1, 1}, {2200 * time.Microsecond, 1}, {time.Hour, buckets - 1}, {edges[40], 40}, {edges[40] + 1, 41}} {
 		if got := bucket(c.x); got != c.i {
 			t.Errorf("%v is in bucket %d, want %d", c.x, got, c.i)
 		}
@@ -47,7 +47,7 @@ func TestEdges(t *testing.T) {
 
 // Ten values: nine around 50 ms, one of 200 ms.
 func TestHistogram(t *testing.T) {
-	var h Histogram
+	var h histogram
 	if h.Quantile(0.5) != 0 || h.Cheapest(1e9) != edges[0] || h.Above(0) != 0 {
 		t.Error("an empty histogram knows something")
 	}
@@ -76,7 +76,7 @@ func TestHistogram(t *testing.T) {
 
 func TestHistogramProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var h Histogram
+		var h histogram
 		values := rapid.SliceOfN(rapid.Int64Range(0, 900e6), 1, 300).Draw(t, "values")
 		for _, v := range values {
 			h.Add(time.Duration(v))
@@ -125,7 +125,7 @@ func TestHistogramProperties(t *testing.T) {
 }
 
 func TestHistogramForgets(t *testing.T) {
-	var h Histogram
+	var h histogram
 	for range 1000 {
 		h.Add(300 * ms)
 	}
@@ -140,7 +140,7 @@ func TestHistogramForgets(t *testing.T) {
 // blocks feeds n blocks of one value each, from block index from on.
 func blocks(e *Estimator, from, n int, x time.Duration) int {
 	for i := range n {
-		e.Observe(clock.Time(from+i)*clock.Time(Block), x)
+		e.Observe(clock.Time(from+i)*clock.Time(blockSpan), x)
 	}
 	return from + n
 }
@@ -205,7 +205,7 @@ func TestBudget(t *testing.T) {
 	// An outage that is all that a block saw forgives the hitches in it and teaches nothing.
 	before, target := e.Price(), e.Target()
 	e.Hitch(5)
-	e.Observe(clock.Time(at)*clock.Time(Block), MaxTarget+1)
+	e.Observe(clock.Time(at)*clock.Time(blockSpan), MaxTarget+1)
 	at = blocks(e, at+1, 2, 50*ms)
 	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+123, 2, 0)); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
 		t.Errorf("an outage moved the price by %v, the target to %v", got, e.Target())
@@ -213,7 +213,7 @@ func TestBudget(t *testing.T) {
 	// One that ended in a block with other values counts as a sixteenth of one hitch, however long it lasted.
 	before = e.Price()
 	e.Hitch(5)
-	e.Observe(clock.Time(at)*clock.Time(Block), MaxTarget+1)
+	e.Observe(clock.Time(at)*clock.Time(blockSpan), MaxTarget+1)
 	at = blocks(e, at, 2, 50*ms)
 	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+125, 2, 1./16)); math.Abs(got-want) > 1e-5 || e.Target() != target {
 		t.Errorf("an outage among other values moved the price by %v, want %v; the target to %v", got, want, e.Target())
@@ -409,7 +409,7 @@ func TestNeed(t *testing.T) {
 		for typical := 5 * ms; typical <= 300*ms; typical += 17 * ms {
 			before := time.Duration(0)
 			for age := time.Duration(0); age <= MaxTarget; age += 3 * ms {
-				need := o.Need(age, typical)
+				need := o.need(age, typical)
 				if need < 0 || need > age || need < before-time.Microsecond || need < min(age, typical) {
 					t.Fatalf("%+v: age %v, typical %v: %v, and %v for 3 ms less", o, age, typical, need, before)
 				}

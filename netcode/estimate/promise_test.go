@@ -38,7 +38,7 @@ func TestConfigAtItsBounds(t *testing.T) {
 			if i%5 == 0 {
 				x = 300 * ms
 			}
-			e.Observe(clock.Time(i)*clock.Time(Block), x)
+			e.Observe(clock.Time(i)*clock.Time(blockSpan), x)
 		}
 		return e.Target()
 	}
@@ -58,7 +58,7 @@ func TestHitchesCountOnce(t *testing.T) {
 			if i == 30 {
 				felt(e)
 			}
-			e.Observe(clock.Time(i)*clock.Time(Block), 50*ms)
+			e.Observe(clock.Time(i)*clock.Time(blockSpan), 50*ms)
 		}
 		return e.Price()
 	}
@@ -81,8 +81,8 @@ func TestHitchesCountOnce(t *testing.T) {
 		"more taken back": {func(e *Estimator) { e.Hitch(-5); e.Hitch(1) }, one},
 		"one value and another": {func(e *Estimator) {
 			e.Hitch(1)
-			e.Observe(30*clock.Time(Block), ms)
-			e.Observe(30*clock.Time(Block), ms)
+			e.Observe(30*clock.Time(blockSpan), ms)
+			e.Observe(30*clock.Time(blockSpan), ms)
 		}, one},
 		"more than are believed": {func(e *Estimator) { e.Hitch(1 << 40); e.Hitch(1 << 40) }, price(func(e *Estimator) { e.Hitch(100) })},
 	} {
@@ -94,7 +94,7 @@ func TestHitchesCountOnce(t *testing.T) {
 
 // A quantile lies straight between the bounds of its bucket; a value that is spread keeps its weight, also at both ends.
 func TestWithinABucket(t *testing.T) {
-	var h Histogram
+	var h histogram
 	for range 9 {
 		h.Add(50 * ms)
 	}
@@ -113,8 +113,8 @@ func TestWithinABucket(t *testing.T) {
 	if got := h.Quantile(0.95); math.Abs(float64(got)-(lo+hi)/2) > 2 {
 		t.Errorf("quantile 0.95 is %v, want %v", got, time.Duration((lo+hi)/2))
 	}
-	for _, x := range []time.Duration{0, edges[1], 50 * ms, edges[Buckets-2], time.Hour} {
-		var h Histogram
+	for _, x := range []time.Duration{0, edges[1], 50 * ms, edges[buckets-2], time.Hour} {
+		var h histogram
 		h.Spread(x)
 		sum, mean := 0.0, 0.0
 		for i, w := range h.weight {
@@ -124,7 +124,7 @@ func TestWithinABucket(t *testing.T) {
 				t.Errorf("%v: weight %v in bucket %d", x, w, i)
 			}
 		}
-		if off := math.Abs(mean - float64(bucket(x))); math.Abs(sum-1) > 1e-12 || off > 0.5 || bucket(x) > 1 && bucket(x) < Buckets-2 && off > 1e-9 {
+		if off := math.Abs(mean - float64(bucket(x))); math.Abs(sum-1) > 1e-12 || off > 0.5 || bucket(x) > 1 && bucket(x) < buckets-2 && off > 1e-9 {
 			t.Errorf("%v: the weights sum to %v around bucket %v, want 1 and %d", x, sum, mean, bucket(x))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // Every second for a minute something takes 30 ms, and every tenth time 100 ms: a lead of 50 ms starves six times a minute, one of 20 ms always.
 func TestRises(t *testing.T) {
 	var r Rises
-	if r.PerMinute(0) != 0 {
+	if r.perMinute(0) != 0 {
 		t.Error("an empty Rises knows something")
 	}
 	for i := range 61 {
@@ -28,7 +28,7 @@ func TestRises(t *testing.T) {
 		want float64
 	}{{100 * ms, 0}, {98 * ms, 12}, {50 * ms, 12}, {30 * ms, 12}, {28 * ms, 60}, {0, 60}, {RisesMost, 0}, {time.Hour, 0}, {-ms, 60}} {
 		// 6 of 100 ms, each of which lasts until the next is known, a second: as long as counts once more.
-		if got := r.PerMinute(c.v); math.Abs(got-c.want) > 1.2 {
+		if got := r.perMinute(c.v); math.Abs(got-c.want) > 1.2 {
 			t.Errorf("a lead of %v: %.2f a minute, want %.0f", c.v, got, c.want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestRises(t *testing.T) {
 	for i := range 7200 {
 		r.Observe(clock.Time(i+61)*1e9, 30*ms)
 	}
-	if got := r.PerMinute(50 * ms); got > 1e-6 {
+	if got := r.perMinute(50 * ms); got > 1e-6 {
 		t.Errorf("two hours later: %v a minute", got)
 	}
 }
@@ -66,7 +66,7 @@ func TestRisesHostile(t *testing.T) {
 		for range 200 {
 			r.Observe(clock.Time(rapid.Int64Range(-1<<60, 1<<60).Draw(t, "now")), time.Duration(rapid.Int64().Draw(t, "x")))
 			v := time.Duration(rapid.Int64().Draw(t, "v"))
-			if n := r.PerMinute(v); !(n >= 0) || math.IsInf(n, 0) {
+			if n := r.perMinute(v); !(n >= 0) || math.IsInf(n, 0) {
 				t.Fatalf("%v a minute", n)
 			}
 			if best, cost := r.Cheapest(10*ms, 4*ms, 5*ms, 16*ms); best < 5*ms || best > RisesMost || !(cost >= 0) {

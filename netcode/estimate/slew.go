@@ -35,10 +35,10 @@ func (o Overdue) Slow(age, delay, typical, target time.Duration) float64 {
 	return float64(most * (float64(late) / slack))
 }
 
-// Need returns the least delay with which a clock that slows down so gets over a gap: information that becomes age old, where the Estimator finds typical
+// need returns the least delay with which a clock that slows down so gets over a gap: information that becomes age old, where the Estimator finds typical
 // usual. It is age itself up to where the slowing begins, and then less: from the delay v on the full slow-down bridges
 // v + Most x (age - begin - half of where it is not yet full), which must reach age.
-func (o Overdue) Need(age, typical time.Duration) time.Duration {
+func (o Overdue) need(age, typical time.Duration) time.Duration {
 	late := age - typical - typical/10 - overdueSlack
 	if late <= 0 {
 		return age

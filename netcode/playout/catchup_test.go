@@ -35,7 +35,7 @@ func TestCatchesUp(t *testing.T) {
 			return true
 		}
 		deliver(p, 1000*ms, end+3000*ms, lost, func(now clock.Time) {
-			got := min(p.Picture(), newest) // what lies beyond is drawn as the newest state says
+			got := min(p.DisplayTime(), newest) // what lies beyond is drawn as the newest state says
 			switch moved := got.Sub(before); {
 			case now < 2000*ms:
 			case moved < 0:
@@ -43,10 +43,10 @@ func TestCatchesUp(t *testing.T) {
 			case moved > 3*step+step/10 && !c.leap:
 				t.Fatalf("gap %v: at %v the picture leaps by %v", c.gap, now, moved)
 			}
-			if p.Picture() > p.Now() {
+			if p.DisplayTime() > p.Now() {
 				t.Fatalf("gap %v: at %v the picture is ahead of the clock", c.gap, now)
 			}
-			if before = got; now < end || p.Picture() != p.Now() {
+			if before = got; now < end || p.DisplayTime() != p.Now() {
 				caught = now
 			}
 		})
@@ -78,8 +78,8 @@ func TestNothingToCatchUpWith(t *testing.T) {
 			c.Reset()
 		}
 		deliver(c, start, start+2000*ms, never, func(now clock.Time) {
-			if c.Picture() != c.Now() {
-				t.Fatalf("%s: %v after it went on the picture is %v behind the clock", name, now.Sub(start), c.Now().Sub(c.Picture()))
+			if c.DisplayTime() != c.Now() {
+				t.Fatalf("%s: %v after it went on the picture is %v behind the clock", name, now.Sub(start), c.Now().Sub(c.DisplayTime()))
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestNothingToCatchUpWith(t *testing.T) {
 
 // Whatever comes and whatever is lost, frames of any length, a server that is silent: what is drawn never goes back, is never ahead of
 // the clock or of what came, and goes on by more than three times what passed (and the tenth by which the clock hurries) only after announced
-// silence and over MostBehind at once.
+// silence and over mostBehind at once.
 func TestPictureNeverGoesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		guess := time.Duration(rapid.SampledFrom([]int{0, 0, 100}).Draw(t, "guess")) * time.Millisecond
@@ -99,16 +99,16 @@ func TestPictureNeverGoesBack(t *testing.T) {
 		quiet, since := false, newest // until something newer comes
 		advance := func(dt time.Duration) {
 			now = now.Add(dt)
-			was := c.Picture()
+			was := c.DisplayTime()
 			c.Advance(now)
-			drawn := min(c.Picture(), newest.Add(guess))
+			drawn := min(c.DisplayTime(), newest.Add(guess))
 			if drawn < before {
 				t.Fatalf("at %v the picture goes back by %v", now, before.Sub(drawn))
 			}
-			if c.Picture() > c.Now() {
-				t.Fatalf("at %v the picture is %v ahead of the clock", now, c.Picture().Sub(c.Now()))
+			if c.DisplayTime() > c.Now() {
+				t.Fatalf("at %v the picture is %v ahead of the clock", now, c.DisplayTime().Sub(c.Now()))
 			}
-			if leap, most := drawn.Sub(before), 3*dt+dt/2+time.Millisecond; !quiet && was > 1 && leap > most && leap < MostBehind-MaxDelay {
+			if leap, most := drawn.Sub(before), 3*dt+dt/2+time.Millisecond; !quiet && was > 1 && leap > most && leap < mostBehind-MaxDelay {
 				t.Fatalf("at %v the picture leaps by %v in %v", now, leap, dt)
 			}
 			before, quiet = drawn, quiet && newest == since

@@ -2,12 +2,12 @@ package playout
 
 import "time"
 
-// A hitch is a stall that players notice. HitchAfter is how long something that moves may be drawn other than between two
-// received records before that counts; each further HitchAgain in the same stall is one hitch more. Outages, in which
+// A hitch is a stall that players notice. hitchAfter is how long something that moves may be drawn other than between two
+// received records before that counts; each further hitchAgain in the same stall is one hitch more. Outages, in which
 // nothing arrives at all, are measured apart: whoever counts hitches leaves those times out.
 const (
-	HitchAfter = 16700 * time.Microsecond
-	HitchAgain = 250 * time.Millisecond
+	hitchAfter = 16700 * time.Microsecond
+	hitchAgain = 250 * time.Millisecond
 )
 
 // A Stall is how long one thing has been drawn without a newer record, frame by frame. The zero Stall has not begun.
@@ -19,9 +19,9 @@ type Stall struct {
 func (s *Stall) Add(dt time.Duration) (hitch bool) {
 	s.length += dt
 	if s.counted == 0 {
-		hitch = s.length > HitchAfter
+		hitch = s.length > hitchAfter
 	} else {
-		hitch = s.length-s.counted > HitchAgain
+		hitch = s.length-s.counted > hitchAgain
 	}
 	if hitch {
 		s.counted = s.length
@@ -32,10 +32,10 @@ func (s *Stall) Add(dt time.Duration) (hitch bool) {
 // End ends the stall: there is something newer to draw.
 func (s *Stall) End() { *s = Stall{} }
 
-// Hitches returns how many hitches one stall of a known length is; 0 up to HitchAfter, and for negative lengths.
+// Hitches returns how many hitches one stall of a known length is; 0 up to hitchAfter, and for negative lengths.
 func Hitches(stall time.Duration) uint64 {
-	if stall <= HitchAfter {
+	if stall <= hitchAfter {
 		return 0
 	}
-	return 1 + uint64((stall-HitchAfter)/HitchAgain)
+	return 1 + uint64((stall-hitchAfter)/hitchAgain)
 }

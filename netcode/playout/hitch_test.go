@@ -15,12 +15,12 @@ func TestStall(t *testing.T) {
 		steps []time.Duration
 		want  []bool
 	}{
-		{"up to the bound", []time.Duration{HitchAfter}, []bool{false}},
-		{"beyond it", []time.Duration{HitchAfter + 1}, []bool{true}},
-		{"beyond it in two frames", []time.Duration{HitchAfter, 1, us}, []bool{false, true, false}},
+		{"up to the bound", []time.Duration{hitchAfter}, []bool{false}},
+		{"beyond it", []time.Duration{hitchAfter + 1}, []bool{true}},
+		{"beyond it in two frames", []time.Duration{hitchAfter, 1, us}, []bool{false, true, false}},
 		{"a frame of a second is one", []time.Duration{time.Second, us}, []bool{true, false}},
-		{"250 ms after the last one counted", []time.Duration{20 * ms2, HitchAgain, 1}, []bool{true, false, true}},
-		{"and 250 ms after that", []time.Duration{20 * ms2, HitchAgain + 1, HitchAgain, 1}, []bool{true, true, false, true}},
+		{"250 ms after the last one counted", []time.Duration{20 * time.Millisecond, hitchAgain, 1}, []bool{true, false, true}},
+		{"and 250 ms after that", []time.Duration{20 * time.Millisecond, hitchAgain + 1, hitchAgain, 1}, []bool{true, true, false, true}},
 	} {
 		var s Stall
 		for again := range 2 {
@@ -65,12 +65,10 @@ func TestFramesCountWhatTheLengthSays(t *testing.T) {
 		}
 		least := Hitches(length)
 		if least > 0 { // each of them may be a frame late
-			least = 1 + uint64(max(length-HitchAfter-frame, 0)/(HitchAgain+frame))
+			least = 1 + uint64(max(length-hitchAfter-frame, 0)/(hitchAgain+frame))
 		}
 		if most := Hitches(length); count > most || count < least {
 			t.Fatalf("%d hitches in %v of frames of %v, want %d to %d", count, length, frame, least, most)
 		}
 	})
 }
-
-const ms2 = time.Millisecond

@@ -13,7 +13,7 @@
 // The delay follows its target by running up to a tenth faster or slower. When what should have come is overdue the clock
 // slows before it runs dry; when it is dry it stands still until the delay has reached two and a half times its target (a fixed one just
 // its length), and then goes on without a picture. What can be hit is held where the newest record put it, never extrapolated. When something comes
-// the picture goes on from where it stood and catches up with the clock (Picture); a gap of more than MostBehind is jumped over.
+// the picture goes on from where it stood and catches up with the clock (DisplayTime); a gap of more than mostBehind is jumped over.
 //
 // A client that draws things which nobody can hit may guess where they are for a bounded time beyond the newest record
 // (Config.Extrapolate): the delay is then chosen so much shorter.
@@ -44,24 +44,6 @@ const (
 	// resync is the error beyond which the clock jumps instead of running faster.
 	resync = time.Second
 )
-
-// Delays that others are known by, as values of Config.Fixed. Half-Life's are "100 ms at 20 Hz" and, to ride out one lost update, 200 ms. A
-// lobby of ten states a second waits for the second one and 250 ms more; package playout's Interpolator has the rest of that article, which
-// waits anew after each pause.
-const (
-	HalfLife     = 100 * time.Millisecond
-	HalfLifeSafe = 200 * time.Millisecond
-	Lobby        = 350 * time.Millisecond
-)
-
-// Intervals is the rule of k send intervals, at most MaxDelay; three are usual.
-func Intervals(k float64, interval time.Duration) time.Duration {
-	d := float64(k * float64(interval))
-	if !(d > 0) {
-		return 0
-	}
-	return time.Duration(min(d, float64(MaxDelay)))
-}
 
 // Config tunes a Clock. The zero Config adapts.
 type Config struct {
@@ -180,7 +162,7 @@ func (c *Clock) Paced(local clock.Time, late, next, hold time.Duration) {
 	p.least[0] = min(p.least[0], hold)
 	over := limit(hold - min(p.least[0], p.least[1]))
 	p.late = limit(late) + over
-	c.catch.stood = min(c.catch.stood+max(late, 0), MostBehind) // and more is not caught up with anyway
+	c.catch.stood = min(c.catch.stood+max(late, 0), mostBehind) // and more is not caught up with anyway
 	p.expect = limit(limit(next) + over)
 }
 
@@ -278,10 +260,10 @@ func (c *Clock) Now() clock.Time {
 	return max(c.t, 1)
 }
 
-// Picture returns which instant is to be drawn: the playout time Now, but after a gap that the delay did not bridge an earlier one, from where the picture
+// DisplayTime returns which instant is to be drawn: the playout time Now, but after a gap that the delay did not bridge an earlier one, from where the picture
 // stood until it has caught up. Like Now it runs past the newest state where nothing comes, and back to it when something does: that state is what is
 // drawn all the while, so the picture itself never goes back.
-func (c *Clock) Picture() clock.Time {
+func (c *Clock) DisplayTime() clock.Time {
 	if !c.running {
 		return 0
 	}
@@ -301,6 +283,3 @@ func (c *Clock) Age(local clock.Time) time.Duration { return c.ages.Age(local) }
 
 // Hitches returns how often there was nothing newer to draw.
 func (c *Clock) Hitches() uint64 { return c.hitches }
-
-// Slow returns by which share the clock runs slower at present to bridge a gap.
-func (c *Clock) Slow() float64 { return c.slow }

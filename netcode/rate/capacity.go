@@ -7,9 +7,9 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// How a Capacity reacts, once per round: a round trip, and at least MinRound.
+// How a Capacity reacts, once per round: a round trip, and at least minRound.
 const (
-	MinRound = 100 * time.Millisecond
+	minRound = 100 * time.Millisecond
 
 	// A queue of this much, in the least round trip of a round, is one that we cause or that leaves us no room; the rate
 	// shrinks. Below calmQueue it may grow.
@@ -115,9 +115,6 @@ func NewCapacity(cfg CapacityConfig) (*Capacity, error) {
 // Rate returns the present estimate.
 func (c *Capacity) Rate() BytesPerSecond { return BytesPerSecond(c.rate) }
 
-// RTT returns the round-trip estimator that the samples feed.
-func (c *Capacity) RTT() *RTT { return &c.rtt }
-
 // Limited says that something was left unsent for lack of budget.
 func (c *Capacity) Limited() { c.limited = true }
 
@@ -174,16 +171,13 @@ func (c *Capacity) outcome(lost bool) {
 	}
 }
 
-// Loss returns the share of the last packets that were lost, at most 32 of them.
-func (c *Capacity) Loss() float64 {
+// loss returns the share of the last packets that were lost, at most 32 of them.
+func (c *Capacity) loss() float64 {
 	if c.known < lossSpan/4 {
 		return 0
 	}
 	return float64(c.lost) / float64(c.known)
 }
-
-// Queue returns by how much the smoothed round trip exceeds that of the empty path.
-func (c *Capacity) Queue() time.Duration { return max(c.rtt.Smoothed()-c.rtt.Least(), 0) }
 
 func (c *Capacity) advance(now clock.Time) {
 	if !c.started {
@@ -196,7 +190,7 @@ func (c *Capacity) advance(now clock.Time) {
 	if c.cuts < moonCuts { // a path that takes so long from the first packet on is full of them, or the moon's
 		empty = min(empty, longPath)
 	}
-	queue, loss := c.least-empty, c.Loss()
+	queue, loss := c.least-empty, c.loss()
 	// On a slow path the time that one packet takes differs from that of another by more than a queue elsewhere.
 	one := min(time.Duration(c.largest)*time.Second/time.Duration(c.rate), mostOne)
 	c.largest -= c.largest / growthUnit
@@ -303,4 +297,4 @@ func (c *Capacity) shown() int64 {
 }
 
 // span is the length of a round.
-func (c *Capacity) span() time.Duration { return max(min(c.rtt.Smoothed(), MaxTimeout), MinRound) }
+func (c *Capacity) span() time.Duration { return max(min(c.rtt.Smoothed(), MaxTimeout), minRound) }

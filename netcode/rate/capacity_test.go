@@ -69,7 +69,7 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 	}
 	loop.Every(0, 50*time.Millisecond, func() bool {
 		now := loop.Now()
-		for checked < len(log) && (log[checked].done || now.Sub(log[checked].sent) > c.RTT().Timeout()) {
+		for checked < len(log) && (log[checked].done || now.Sub(log[checked].sent) > c.rtt.Timeout()) {
 			if finish(checked) {
 				c.Missing(now)
 			}
@@ -86,7 +86,7 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 		} else {
 			c.Limited()
 		}
-		if w.Room(now) < size || !gate.Open(size, c.Rate(), c.RTT().Least()) {
+		if w.Room(now) < size || !gate.Open(size, c.Rate(), c.rtt.Least()) {
 			return true
 		}
 		w.Spend(now, size)
@@ -152,9 +152,9 @@ func TestCapacityOnPaths(t *testing.T) {
 		// 240 ms and 187 ms to send 242 B down and 62 B up are the empty path; the rest is queue.
 		{netsim.Modem, 64, 11.5, 13.1, 600},
 		{netsim.Modem, 512, 11.5, 13.1, 620},
-		{netsim.Held(4), 64, 60, 64.1, 50},
+		{netsim.Holdout(4), 64, 60, 64.1, 50},
 	} {
-		o := run(t, c.p, CapacityConfig{Floor: KbitPerSecond(8), Ceiling: KbitPerSecond(c.ceiling)}, 0, 120)
+		o := run(t, c.p, CapacityConfig{Floor: kbit(8), Ceiling: kbit(c.ceiling)}, 0, 120)
 		if kbit := o.rate * 8 / 1000; kbit < c.min || kbit > c.max || o.rtt > c.rtt {
 			t.Errorf("%s, ceiling %d kbit/s: %.1f kbit/s delivered at a round trip of %.0f ms; want %.1f to %.1f and at most %.0f ms",
 				c.p.Name, c.ceiling, kbit, o.rtt, c.min, c.max, c.rtt)
@@ -197,7 +197,7 @@ func TestCapacityBounds(t *testing.T) {
 			if r := c.Rate(); r < 1000 || r > 9000 {
 				t.Fatalf("rate %d", r)
 			}
-			if l := c.Loss(); l < 0 || l > 1 {
+			if l := c.loss(); l < 0 || l > 1 {
 				t.Fatalf("loss %v", l)
 			}
 		}
@@ -212,17 +212,17 @@ func TestCapacityLoss(t *testing.T) {
 		} else {
 			c.Delivered(0, 100, -1)
 		}
-		if i < lossSpan/4-1 && c.Loss() != 0 {
-			t.Errorf("a share of %v out of %d packets", c.Loss(), i+1)
+		if i < lossSpan/4-1 && c.loss() != 0 {
+			t.Errorf("a share of %v out of %d packets", c.loss(), i+1)
 		}
 	}
-	if c.Loss() != 0.25 {
-		t.Errorf("loss %v, want 0.25", c.Loss())
+	if c.loss() != 0.25 {
+		t.Errorf("loss %v, want 0.25", c.loss())
 	}
 	for range 32 {
 		c.Delivered(0, 100, -1)
 	}
-	if c.Loss() != 0 {
-		t.Errorf("32 packets later loss %v", c.Loss())
+	if c.loss() != 0 {
+		t.Errorf("32 packets later loss %v", c.loss())
 	}
 }

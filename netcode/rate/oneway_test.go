@@ -9,7 +9,7 @@ import (
 )
 
 // What stands in a queue on one way is told apart from the constant by which two clocks differ, and a path that has become longer for good is
-// believed after LeastWindow.
+// believed after leastWindow.
 func TestOneWay(t *testing.T) {
 	const ms = time.Millisecond
 	for _, offset := range []time.Duration{0, time.Hour, -time.Hour} {

@@ -103,13 +103,13 @@ func TestRTTOfASteadyPath(t *testing.T) {
 	for i := range 200 {
 		r.Sample(clock.Time(i)*1e8, 100*time.Millisecond)
 	}
-	if !r.Known() || r.Smoothed() != 100*time.Millisecond || r.Timeout() < r.Smoothed()+time.Millisecond || r.Timeout() > r.Smoothed()+2*time.Millisecond {
-		t.Errorf("known %v, smoothed %v, timeout %v", r.Known(), r.Smoothed(), r.Timeout())
+	if !r.known || r.Smoothed() != 100*time.Millisecond || r.Timeout() < r.Smoothed()+time.Millisecond || r.Timeout() > r.Smoothed()+2*time.Millisecond {
+		t.Errorf("known %v, smoothed %v, timeout %v", r.known, r.Smoothed(), r.Timeout())
 	}
 	for _, d := range []time.Duration{0, MaxSample} {
 		var r RTT
-		if r.Sample(-1e9, d); !r.Known() || r.Smoothed() != d || r.Least() != max(d, 1) {
-			t.Errorf("a round trip of %v: known %v, smoothed %v, least %v", d, r.Known(), r.Smoothed(), r.Least())
+		if r.Sample(-1e9, d); !r.known || r.Smoothed() != d || r.Least() != max(d, 1) {
+			t.Errorf("a round trip of %v: known %v, smoothed %v, least %v", d, r.known, r.Smoothed(), r.Least())
 		}
 	}
 }
@@ -149,10 +149,10 @@ func TestOneWayInOnePart(t *testing.T) {
 			t.Errorf("packet %d: %v queued, want %v", i, got, c.want)
 		}
 	}
-	if got := o.Queued(clock.Time(LeastWindow-2*leastPart), 50*ms); got != 10*ms {
+	if got := o.Queued(clock.Time(leastWindow-2*leastPart), 50*ms); got != 10*ms {
 		t.Errorf("within the window %v queued, want 10 ms", got)
 	}
-	if got := o.Queued(clock.Time(LeastWindow+leastPart), 55*ms); got != 5*ms {
+	if got := o.Queued(clock.Time(leastWindow+leastPart), 55*ms); got != 5*ms {
 		t.Errorf("beyond the window %v queued, want 5 ms", got)
 	}
 }
@@ -179,18 +179,18 @@ func TestCapacityStarts(t *testing.T) {
 func TestCapacitySample(t *testing.T) {
 	const ms = time.Millisecond
 	c, _ := NewCapacity(CapacityConfig{Floor: 1000, Ceiling: 9000})
-	if c.Sample(0, -1); c.RTT().Known() {
+	if c.Sample(0, -1); c.rtt.known {
 		t.Error("a negative round trip counts")
 	}
 	c.Sample(0, 50*ms)
-	if !c.RTT().Known() || c.Queue() != 0 || c.RTT().Smoothed() != 50*ms {
-		t.Errorf("queue %v, smoothed %v", c.Queue(), c.RTT().Smoothed())
+	if !c.rtt.known || c.queue() != 0 || c.rtt.Smoothed() != 50*ms {
+		t.Errorf("queue %v, smoothed %v", c.queue(), c.rtt.Smoothed())
 	}
 	now := clock.Time(0)
 	for i := range 100 {
 		now = now.Add(20 * ms)
 		c.Sample(now, 250*ms)
-		if q := c.Queue(); i == 19 && (q < 185*ms || q > 200*ms) { // 200 ms x (1 - (7/8)^20) = 186 ms
+		if q := c.queue(); i == 19 && (q < 185*ms || q > 200*ms) { // 200 ms x (1 - (7/8)^20) = 186 ms
 			t.Errorf("queue %v, want 186 ms", q)
 		}
 	}
@@ -199,7 +199,10 @@ func TestCapacitySample(t *testing.T) {
 		t.Errorf("two seconds of a queue of 200 ms leave the rate at %d", rate)
 	}
 	c.Missing(now)
-	if c.Restart(); c.Rate() != rate || c.RTT().Known() || c.Queue() != 0 || c.Loss() != 0 {
-		t.Errorf("after Restart: %d B/s, queue %v", c.Rate(), c.Queue())
+	if c.Restart(); c.Rate() != rate || c.rtt.known || c.queue() != 0 || c.loss() != 0 {
+		t.Errorf("after Restart: %d B/s, queue %v", c.Rate(), c.queue())
 	}
 }
+
+// queue returns by how much the smoothed round trip exceeds that of the empty path.
+func (c *Capacity) queue() time.Duration { return max(c.rtt.Smoothed()-c.rtt.Least(), 0) }

@@ -18,9 +18,6 @@ import (
 // BytesPerSecond is a rate on the wire: datagrams with wire.Overhead each.
 type BytesPerSecond int
 
-// KbitPerSecond returns k kbit/s: 13 kbit/s are 1625 bytes a second.
-func KbitPerSecond(k int) BytesPerSecond { return BytesPerSecond(k * 1000 / 8) }
-
 // Limits of a budget.
 const (
 	MinBudget BytesPerSecond = 100

@@ -9,24 +9,22 @@ import (
 // Bounds of RTT. RFC 6298 section 2.4 asks for a timeout of at least 1 s because a stray TCP retransmission halves a
 // window; here one costs its bytes, so MinTimeout is low.
 const (
-	FirstTimeout = time.Second // RFC 6298 section 2.1
+	firstTimeout = time.Second // RFC 6298 section 2.1
 	MinTimeout   = 50 * time.Millisecond
 	MaxTimeout   = 10 * time.Second
 	MaxSample    = 60 * time.Second
-	// RTT.Least is the least sample of the last LeastWindow, in steps of a tenth.
-	LeastWindow = 10 * time.Second
+	// RTT.Least is the least sample of the last leastWindow, in steps of a tenth.
+	leastWindow = 10 * time.Second
 
 	granularity = time.Millisecond // G of RFC 6298
 	leastParts  = 10
-	leastPart   = LeastWindow / leastParts
-	maxBackoff  = 6 // doublings
+	leastPart   = leastWindow / leastParts
 )
 
 // RTT estimates the round-trip time of a path by RFC 6298. The zero RTT knows nothing yet.
 type RTT struct {
 	known               bool
 	smoothed, deviation time.Duration
-	backoff             uint8
 
 	least [leastParts]time.Duration // 0: no sample in that part
 	part  int64                     // index of the newest part
@@ -38,7 +36,6 @@ func (r *RTT) Sample(now clock.Time, d time.Duration) {
 	if d < 0 || d > MaxSample {
 		return
 	}
-	r.backoff = 0
 	if !r.known { // section 2.2
 		r.known, r.smoothed, r.deviation = true, d, d/2
 	} else { // section 2.3, alpha = 1/8, beta = 1/4
@@ -66,16 +63,10 @@ func (r *RTT) advance(now clock.Time) {
 	r.part = max(r.part, part)
 }
 
-// Known reports whether there was a sample.
-func (r *RTT) Known() bool { return r.known }
-
 // Smoothed returns the smoothed round trip, SRTT; 0 before the first sample.
 func (r *RTT) Smoothed() time.Duration { return r.smoothed }
 
-// Deviation returns the smoothed mean deviation, RTTVAR; 0 before the first sample.
-func (r *RTT) Deviation() time.Duration { return r.deviation }
-
-// Least returns the least round trip in the LeastWindow before the newest sample: the path without queues. Before the first sample it
+// Least returns the least round trip in the leastWindow before the newest sample: the path without queues. Before the first sample it
 // is 0.
 func (r *RTT) Least() time.Duration {
 	least := time.Duration(0)
@@ -88,14 +79,11 @@ func (r *RTT) Least() time.Duration {
 }
 
 // Timeout returns how long after sending a packet without an answer counts as lost: SRTT + max(G, 4 RTTVAR), in [MinTimeout,
-// MaxTimeout], doubled by each Backoff.
+// MaxTimeout].
 func (r *RTT) Timeout() time.Duration {
-	d := FirstTimeout
+	d := firstTimeout
 	if r.known {
 		d = max(r.smoothed+max(granularity, 4*r.deviation), MinTimeout)
 	}
-	return min(d<<r.backoff, MaxTimeout)
+	return min(d, MaxTimeout)
 }
-
-// Backoff doubles the timeout until the next sample (RFC 6298 section 5.5). Call it when a timeout has struck.
-func (r *RTT) Backoff() { r.backoff = min(r.backoff+1, maxBackoff) }

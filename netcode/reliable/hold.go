@@ -4,8 +4,8 @@ import "meanwhile/netcode/clock"
 
 // Bounds of a Hold.
 const (
-	MaxHeld      = 256       // messages
-	MaxHeldBytes = 128 << 10 // body bytes
+	maxHoldMessages      = 256       // messages
+	maxHoldBytes = 128 << 10 // body bytes
 	keptBody     = 1 << 10   // memory of a taken message that is kept for the next one, bytes
 )
 
@@ -18,7 +18,7 @@ type Hold struct {
 }
 
 // Put adds m, of which it keeps a copy. It reports false, and does nothing, if that would exceed
-// MaxHeld or MaxHeldBytes; an empty Hold takes every message. The way on is to show the oldest
+// maxHoldMessages or maxHoldBytes; an empty Hold takes every message. The way on is to show the oldest
 // message too early, which is better than to lose one or to queue without an end:
 //
 //	for !h.Put(m) {
@@ -26,7 +26,7 @@ type Hold struct {
 //	}
 func (h *Hold) Put(m Message) bool {
 	n := len(h.messages)
-	if n > 0 && (n >= MaxHeld || h.bytes+len(m.Body) > MaxHeldBytes) {
+	if n > 0 && (n >= maxHoldMessages || h.bytes+len(m.Body) > maxHoldBytes) {
 		return false
 	}
 	if n < cap(h.messages) {

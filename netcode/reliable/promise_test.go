@@ -20,7 +20,7 @@ func TestHoldToTheByte(t *testing.T) {
 		t.Errorf("held is %q, what was put was mine", m.Body)
 	}
 	for round := range 3 {
-		if !h.Put(Message{Body: body(MaxHeldBytes - 1000)}) || !h.Put(Message{Body: body(1000)}) {
+		if !h.Put(Message{Body: body(maxHoldBytes - 1000)}) || !h.Put(Message{Body: body(1000)}) {
 			t.Fatalf("round %d: less than the bound is refused", round)
 		}
 		if h.Put(Message{Body: body(1)}) || !h.Put(Message{}) {
@@ -32,7 +32,7 @@ func TestHoldToTheByte(t *testing.T) {
 			}
 		}
 	}
-	for range MaxHeld {
+	for range maxHoldMessages {
 		if !h.Put(Message{}) {
 			t.Fatal("fewer than the bound are refused")
 		}

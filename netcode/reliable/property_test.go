@@ -351,7 +351,7 @@ func TestAllocations(t *testing.T) {
 		}
 		seq++
 	}
-	for range 2 * MaxHeld {
+	for range 2 * maxHoldMessages {
 		round()
 	}
 	if n := testing.AllocsPerRun(1000, round); n != 0 {

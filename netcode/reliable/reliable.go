@@ -72,16 +72,16 @@ const (
 // and the bound.
 var (
 	// ErrFull: the sender's queue is at its bound, and what could give way is no less urgent. The message was not queued.
-	ErrFull = errors.New("lane: queue is full")
+	ErrFull = errors.New("reliable: queue is full")
 	// ErrTooLong: a message of more than MaxMessage bytes.
-	ErrTooLong = errors.New("lane: message is too long")
+	ErrTooLong = errors.New("reliable: message is too long")
 	// ErrTruncated: a section ends before its last part does.
-	ErrTruncated = errors.New("lane: section is truncated")
+	ErrTruncated = errors.New("reliable: section is truncated")
 	// ErrFormat: a section that no sender writes.
-	ErrFormat = errors.New("lane: section is malformed")
+	ErrFormat = errors.New("reliable: section is malformed")
 	// ErrAhead: a part at least Window numbers ahead of the next one to be handed out. The peer
 	// ignores the window, or the owner of the receiver does not call Next.
-	ErrAhead = errors.New("lane: part is beyond the window")
+	ErrAhead = errors.New("reliable: part is beyond the window")
 )
 
 // A Message is what a lane carries.
@@ -129,6 +129,6 @@ type configError struct {
 }
 
 func (e *configError) Error() string {
-	return "lane: " + e.field + " " + strconv.Itoa(e.value) + " is outside [" +
+	return "reliable: " + e.field + " " + strconv.Itoa(e.value) + " is outside [" +
 		strconv.Itoa(e.least) + ", " + strconv.Itoa(e.most) + "]"
 }

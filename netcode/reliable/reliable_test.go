@@ -206,7 +206,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	_, err := NewSender(Config{MaxBytes: 5})
-	if want := "lane: MaxBytes 5 is outside [16384, 16777216]"; err == nil || err.Error() != want {
+	if want := "reliable: MaxBytes 5 is outside [16384, 16777216]"; err == nil || err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 
@@ -221,14 +221,14 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	s := newSender(t, Config{MaxParts: 3, MaxBytes: MaxMessage})
-	check(s, Message{Body: body(MaxMessage + 1)}, ErrTooLong, "lane: message is too long: bytes 16385, bound 16384")
-	check(s, Message{Body: body(3*PartSize + 1)}, ErrFull, "lane: queue is full: parts 4, bound 3")
+	check(s, Message{Body: body(MaxMessage + 1)}, ErrTooLong, "reliable: message is too long: bytes 16385, bound 16384")
+	check(s, Message{Body: body(3*PartSize + 1)}, ErrFull, "reliable: queue is full: parts 4, bound 3")
 	mustSend(t, s, text("a"), text(""), text("c"))
-	check(s, Message{}, ErrFull, "lane: queue is full: parts 4, bound 3")
+	check(s, Message{}, ErrFull, "reliable: queue is full: parts 4, bound 3")
 
 	s = newSender(t, Config{MaxBytes: MaxMessage})
 	mustSend(t, s, Message{Body: body(MaxMessage)})
-	check(s, text("a"), ErrFull, "lane: queue is full: bytes 16385, bound 16384")
+	check(s, text("a"), ErrFull, "reliable: queue is full: bytes 16385, bound 16384")
 	mustSend(t, s, text(""))
 }
 
@@ -529,7 +529,7 @@ func TestHold(t *testing.T) {
 			}
 			shown++
 		}
-		if h.Len() > MaxHeld || h.bytes > MaxHeldBytes {
+		if h.Len() > maxHoldMessages || h.bytes > maxHoldBytes {
 			t.Fatalf("%d messages, %d bytes", h.Len(), h.bytes)
 		}
 		if _, ok := h.Take(never); ok {
@@ -539,7 +539,7 @@ func TestHold(t *testing.T) {
 	if shown+h.Len() != 1000 {
 		t.Errorf("%d shown, %d held, want 1000 in all", shown, h.Len())
 	}
-	if !new(Hold).Put(Message{Body: body(MaxHeldBytes + 1)}) {
+	if !new(Hold).Put(Message{Body: body(maxHoldBytes + 1)}) {
 		t.Error("an empty Hold refused a message")
 	}
 }
