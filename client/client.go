@@ -74,7 +74,7 @@ type Config struct {
 	// SendRate is how many packets with commands are sent a second at most; 0 sends one with each new command. Each carries all commands
 	// that are new or may be lost, so fewer packets only make commands wait.
 	SendRate int
-	// Extrapolate is how far beyond their newest record entities of kinds that are game.Guessed may be drawn: they are drawn so much closer to the
+	// Extrapolate is how far beyond their newest record entities of kinds that are game.Extrapolated may be drawn: they are drawn so much closer to the
 	// present than everything else, though no closer than the path lets anybody know. At most playout.MaxExtrapolate; 0 draws them as the others.
 	Extrapolate time.Duration
 	// NoPrediction runs commands on the server only: to show what prediction is worth.
@@ -597,8 +597,8 @@ func (c *Client) Own(t clock.Tick) []int64 {
 // and when a teleport that was predicted turned out not to be, or to have been at another tick.
 func (c *Client) Cuts() uint64 { return c.cuts }
 
-// Reach returns the newest tick at which a predicted command reached beyond the player's own avatar.
-func (c *Client) Reach() clock.Tick { return c.eng.Reach(c.me) }
+// LastSideEffect returns the newest tick at which a predicted command reached beyond the player's own avatar.
+func (c *Client) LastSideEffect() clock.Tick { return c.eng.LastSideEffect(c.me) }
 
 // Me returns the player's avatar, 0 before it is known.
 func (c *Client) Me() game.ID { return c.me }

@@ -12,8 +12,8 @@ import (
 // lag compensation is worth. The prediction always goes by what is seen.
 func (c *Client) SetRewind(on bool) { c.cfg.NoRewind = !on }
 
-// Took returns the newest tick at which a predicted command despawned something.
-func (c *Client) Took() clock.Tick { return c.eng.Took(c.me) }
+// LastPredictedDespawn returns the newest tick at which a predicted command despawned something.
+func (c *Client) LastPredictedDespawn() clock.Tick { return c.eng.LastPredictedDespawn(c.me) }
 
 // Newest returns the newest tick that the server is known to have computed, when it was (server time), and the length of a tick then.
 // The tick is that of the welcome until a packet arrives.

@@ -9,7 +9,7 @@ import (
 
 // guesses reports whether entities of a kind are drawn beyond their newest record.
 func (c *Client) guesses(k *schema.Kind) bool {
-	return k.Guessed && c.guess > 0 && !c.cfg.NoInterpolation
+	return k.Extrapolated && c.guess > 0 && !c.cfg.NoInterpolation
 }
 
 // picture draws an entity for this frame; ok is false if no record of some group is held.

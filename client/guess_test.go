@@ -24,7 +24,7 @@ type sledder struct {
 //
 // seeds: B8 B12
 func TestGuessed(t *testing.T) {
-	sleds, walkers, riders := game.NewKind[sled]("sled", game.Guessed), game.NewKind[sled]("walker"), game.NewKind[sledder]("rider")
+	sleds, walkers, riders := game.NewKind[sled]("sled", game.Extrapolated), game.NewKind[sled]("walker"), game.NewKind[sledder]("rider")
 	var s, wk, rd game.ID
 	const speed = 6.0
 	truth := map[game.Tick]geom.Vec2{}

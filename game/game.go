@@ -46,12 +46,12 @@ func NewKind[T any](name string, options ...KindOption) Kind[T] {
 // A KindOption is a choice about all entities of a kind.
 type KindOption func(*engine.Kind)
 
-// Guessed is an option of NewKind: NewKind[Rocket]("rocket", Guessed). It lets clients that are told to (client.Config.Extrapolate) draw entities of the kind beyond their newest record, where they would be
+// Extrapolated is an option of NewKind: NewKind[Rocket]("rocket", Extrapolated). It lets clients that are told to (client.Config.Extrapolate) draw entities of the kind beyond their newest record, where they would be
 // if they went on as they did: closer to where they are now, and wrong at every turn. What is guessed cannot be hit, since nobody could say
 // again what was seen: Seen of such a kind panics, and World.SeenOn knows no place of what rides on one, which is drawn where that is drawn.
 // Such a kind has no parent itself. What is dead reckoned in it (draw=dr) is sent once, and drawn on by all clients for as long as it
 // goes on as it did: projectiles.
-func Guessed(k *engine.Kind) { k.Guessed = true }
+func Extrapolated(k *engine.Kind) { k.Extrapolated = true }
 
 // fresh is reflect.New, which would bring calls by reflection into a browser's program.
 func fresh[T any]() unsafe.Pointer { return unsafe.Pointer(new(T)) }
@@ -102,7 +102,7 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 // Seen ranges over copies of the others of this kind exactly as player me saw them when the present command
 // was made: in the player's client as they are drawn, on the server rewound to the same moment. It is the
 // whole of lag compensation. Properties that observers do not receive are zero, and places that are relative to a parent stay so:
-// World.SeenOn says where that was. me itself is left out. It panics for a kind that is Guessed.
+// World.SeenOn says where that was. me itself is left out. It panics for a kind that is Extrapolated.
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		seen := k.of(w).Look(me)

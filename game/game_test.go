@@ -368,7 +368,7 @@ func TestGuessedKinds(t *testing.T) {
 			Act: func(w *game.World, me game.ID, c pinch) {}}
 		return def.Rules()
 	}
-	clouds := game.NewKind[rock]("cloud", game.Guessed)
+	clouds := game.NewKind[rock]("cloud", game.Extrapolated)
 	r, err := rules(clouds)
 	if err != nil {
 		t.Fatal(err)
@@ -377,10 +377,10 @@ func TestGuessedKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Hash == plain.Hash || !r.Kinds[0].Guessed || plain.Kinds[0].Guessed {
+	if r.Hash == plain.Hash || !r.Kinds[0].Extrapolated || plain.Kinds[0].Extrapolated {
 		t.Errorf("the schema does not tell: %s", r.Text)
 	}
-	const want = "game: Seen of kind cloud, which is Guessed: what is guessed cannot be hit"
+	const want = "game: Seen of kind cloud, which is Extrapolated: what is extrapolated cannot be hit"
 	for _, e := range []*engine.Engine{engine.NewServer(r, 1, 2), engine.NewClient(r, 1)} {
 		if got := panicText(func() {
 			for range clouds.Seen(worldOf(e), 1) {
@@ -389,7 +389,7 @@ func TestGuessedKinds(t *testing.T) {
 			t.Errorf("panic %q, want %q", got, want)
 		}
 	}
-	if _, err := rules(game.NewKind[child]("child", game.Guessed)); err == nil || !strings.Contains(err.Error(), "has a parent") {
+	if _, err := rules(game.NewKind[child]("child", game.Extrapolated)); err == nil || !strings.Contains(err.Error(), "has a parent") {
 		t.Errorf("a guessed kind with a parent: %v", err)
 	}
 }
@@ -455,8 +455,8 @@ func TestPanicUndoesItsCallback(t *testing.T) {
 	if c := crabs.Get(w, 1); c.Score != 0 || c.Pos.X != 0 || crabs.Get(w, 2).Pos.X != 1 {
 		t.Errorf("half a command happened: %+v", *c)
 	}
-	if rocks.Len(w) != 1 || len(e.Spawned())+len(e.Removed())+len(e.Events()) != 0 || e.Foreign(2) != 0 {
-		t.Errorf("%d rocks, spawned %v, removed %v, events %v, foreign %d", rocks.Len(w), e.Spawned(), e.Removed(), e.Events(), e.Foreign(2))
+	if rocks.Len(w) != 1 || len(e.Spawned())+len(e.Removed())+len(e.Events()) != 0 || e.LastExternalChange(2) != 0 {
+		t.Errorf("%d rocks, spawned %v, removed %v, events %v, foreign %d", rocks.Len(w), e.Spawned(), e.Removed(), e.Events(), e.LastExternalChange(2))
 	}
 	e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {
 		if cut {
@@ -523,8 +523,8 @@ func TestClientDiscardsForeignWrites(t *testing.T) {
 			t.Error("a prediction spawned")
 		}
 	})
-	if s := e.Stats(); s.Discarded != 0 || s.Unspawned != 1 || e.Reach(1) != 0 {
-		t.Errorf("stats %+v, reach %d", s, e.Reach(1))
+	if s := e.Stats(); s.Discarded != 0 || s.Unspawned != 1 || e.LastSideEffect(1) != 0 {
+		t.Errorf("stats %+v, reach %d", s, e.LastSideEffect(1))
 	}
 	b.must(t, e, func(w *game.World) {
 		crabs.Get(w, 2).Score = 7
@@ -534,8 +534,8 @@ func TestClientDiscardsForeignWrites(t *testing.T) {
 	if crabs.Get(w, 1).Score != 7 || crabs.Get(w, 2).Score != 0 {
 		t.Errorf("own %+v, other %+v", *crabs.Get(w, 1), *crabs.Get(w, 2))
 	}
-	if s := e.Stats(); s.Discarded != 1 || e.Reach(1) != 1 {
-		t.Errorf("stats %+v, reach %d", s, e.Reach(1))
+	if s := e.Stats(); s.Discarded != 1 || e.LastSideEffect(1) != 1 {
+		t.Errorf("stats %+v, reach %d", s, e.LastSideEffect(1))
 	}
 	b.must(t, e, func(w *game.World) { w.Despawn(1) })
 	if !crabs.Has(w, 1) {
@@ -733,19 +733,19 @@ func TestForeignAndReach(t *testing.T) {
 	e := b.server(t)
 	e.SetTick(5)
 	b.must(t, e, func(w *game.World) { crabs.Get(w, 1).Score = 1 })
-	if e.Foreign(1) != 0 || e.Reach(1) != 0 {
+	if e.LastExternalChange(1) != 0 || e.LastSideEffect(1) != 0 {
 		t.Error("its own command is not foreign")
 	}
 	e.SetTick(6)
 	b.must(t, e, func(w *game.World) { crabs.Get(w, 2).Score = 1 })
-	if e.Foreign(2) != 6 || e.Reach(1) != 6 || e.Foreign(1) != 0 {
-		t.Errorf("foreign %d, reach %d", e.Foreign(2), e.Reach(1))
+	if e.LastExternalChange(2) != 6 || e.LastSideEffect(1) != 6 || e.LastExternalChange(1) != 0 {
+		t.Errorf("foreign %d, reach %d", e.LastExternalChange(2), e.LastSideEffect(1))
 	}
 	e.SetTick(7)
 	b.referee = func(w *game.World) { crabs.Get(w, 1).Score = 9 }
 	e.Referee()
-	if e.Foreign(1) != 7 {
-		t.Errorf("the referee: %d", e.Foreign(1))
+	if e.LastExternalChange(1) != 7 {
+		t.Errorf("the referee: %d", e.LastExternalChange(1))
 	}
 	e.SetTick(10)
 	e.SetCommandTick(8) // a queued command, of a tick before
@@ -755,8 +755,8 @@ func TestForeignAndReach(t *testing.T) {
 		}
 	})
 	e.SetTick(10)
-	if e.Foreign(2) != 10 || e.Reach(1) != 10 {
-		t.Errorf("queued: foreign %d, reach %d, not the tick that it ran in", e.Foreign(2), e.Reach(1))
+	if e.LastExternalChange(2) != 10 || e.LastSideEffect(1) != 10 {
+		t.Errorf("queued: foreign %d, reach %d, not the tick that it ran in", e.LastExternalChange(2), e.LastSideEffect(1))
 	}
 	e.SetTick(11)
 	b.step = func(w *game.World) {
@@ -765,7 +765,7 @@ func TestForeignAndReach(t *testing.T) {
 		}
 	}
 	e.Step(false)
-	if e.Foreign(1) != 7 || e.Foreign(2) != 10 {
+	if e.LastExternalChange(1) != 7 || e.LastExternalChange(2) != 10 {
 		t.Error("Step runs on both sides")
 	}
 }

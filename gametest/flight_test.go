@@ -36,7 +36,7 @@ var muzzleVel = geom.Vec3{X: 21.37, Y: -7.03, Z: 0.5}
 // seeds: U6
 func TestProjectileIsSentOnce(t *testing.T) {
 	const life = 30 * 30 // ticks
-	shells, gunners := game.NewKind[shell]("shell", game.Guessed), game.NewKind[gunner]("gunner")
+	shells, gunners := game.NewKind[shell]("shell", game.Extrapolated), game.NewKind[gunner]("gunner")
 	var born game.Tick
 	from := geom.Vec3{X: 1, Y: 2, Z: 3}
 	def := game.Definition[trigger]{

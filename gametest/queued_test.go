@@ -94,7 +94,7 @@ func TestQueuedCorrectionsHaveACause(t *testing.T) {
 			p.Client.OnConfirm = func(tick clock.Tick, o predict.Outcome, _ float64) {
 				st, _ := sim.Server.Stats(p.ID)
 				e, me := sim.Server.Engine(), p.Client.Me()
-				caused := e.Foreign(me) > told || e.Reach(me) > told || p.Client.Reach() > base || st.Expired > expired
+				caused := e.LastExternalChange(me) > told || e.LastSideEffect(me) > told || p.Client.LastSideEffect() > base || st.Expired > expired
 				known := told != 0
 				told, base, expired = p.Told(), tick, st.Expired
 				if !known || o.Stale || o.Unknown || !o.Corrected {

@@ -254,7 +254,7 @@ func (p *Player) frame() bool {
 			continue
 		}
 		e.Vals = slices.Clone(e.Vals)
-		s.pending[e.Tick] = append(s.pending[e.Tick], predicted{p, e, c.Confirmed(), slices.Clone(c.Own(e.Tick - 1)), c.Took() == e.Tick})
+		s.pending[e.Tick] = append(s.pending[e.Tick], predicted{p, e, c.Confirmed(), slices.Clone(c.Own(e.Tick - 1)), c.LastPredictedDespawn() == e.Tick})
 	}
 	p.frames++
 	if s.measuring() {
@@ -384,7 +384,7 @@ func (s *Sim) interrupted(w *predicted, tick clock.Tick, decided bool) bool {
 	}
 	var buf [schema.MaxComps]int64
 	was, ok := s.Server.History().Values(i, snapshot.OwnerGroup, tick-1, buf[:0])
-	return s.Server.Engine().Foreign(w.e.Actor) > w.base || ok && !slices.Equal(was, w.from)
+	return s.Server.Engine().LastExternalChange(w.e.Actor) > w.base || ok && !slices.Equal(was, w.from)
 }
 
 // check compares a state that a client took in with the truth of that tick.
@@ -459,7 +459,7 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	p.q.base, p.q.told = t, p.Told()
 	p.q.confirmed++
 	starved := st.LastStarved > told
-	touched := eng.Foreign(p.Client.Me()) > told || eng.Reach(p.Client.Me()) > told || p.Client.Reach() > since
+	touched := eng.LastExternalChange(p.Client.Me()) > told || eng.LastSideEffect(p.Client.Me()) > told || p.Client.LastSideEffect() > since
 	switch {
 	case starved:
 		p.q.starvedConfirms++

@@ -207,7 +207,7 @@ func watchRunner(seed uint64, p netsim.Profile, guessing bool, span time.Duratio
 	run := newRunner(seed, span)
 	s, player, err := newWatch("run", seed, p, func(t clock.Tick) geom.Vec2 {
 		return run.where(clock.Time(t) * clock.Time(time.Second) / watchRate)
-	}, game.Guessed)
+	}, game.Extrapolated)
 	if err != nil {
 		return res, err
 	}

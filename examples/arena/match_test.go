@@ -115,7 +115,7 @@ func TestTimersAgree(t *testing.T) {
 		for _, p := range s.Players() {
 			k := key{p.Me(), s.Server.Tick()}
 			st, _ := s.Server.Stats(p.ID)
-			if max(st.LastStarved, s.Server.Engine().Foreign(k.player))+Rate >= k.tick { // commands came late, or it was hit, died or came back
+			if max(st.LastStarved, s.Server.Engine().LastExternalChange(k.player))+Rate >= k.tick { // commands came late, or it was hit, died or came back
 				continue
 			}
 			if guess, ok := believed[k]; ok {

@@ -86,7 +86,7 @@ func (w *World) seenValues(me, id ID) *schema.Kind {
 }
 
 func (w *World) seenOf(s *Store, me, id ID) (k *schema.Kind) {
-	if s.kind.Guessed {
+	if s.kind.Extrapolated {
 		return nil // nobody can say where it was drawn
 	}
 	at := w.look(s, me)

@@ -31,7 +31,7 @@ func (e *Engine) Stats() Stats { return e.w.stats }
 func (e *Engine) SetTick(t Tick) { e.w.tick, e.w.now = t, t }
 
 // SetCommandTick says at which tick the next command runs as far as rules can see, where commands are queued. What it does happens to everybody else,
-// and to Foreign, Reach and Emitted, in the tick of SetTick, which follows to end it.
+// and to LastExternalChange, LastSideEffect and Emitted, in the tick of SetTick, which follows to end it.
 func (e *Engine) SetCommandTick(t Tick) { e.w.tick = t }
 
 // Join lets a player in and returns its avatar; it is marked as owned. The avatar is 0 if Join returned 0, for one who only
@@ -152,8 +152,8 @@ func (e *Engine) Sims(id ID) (kind int, sims []int64) {
 	return 0, nil
 }
 
-// Foreign returns the newest tick, of those that SetTick said, at which an avatar was changed by others than its own command.
-func (e *Engine) Foreign(id ID) Tick {
+// LastExternalChange returns the newest tick, of those that SetTick said, at which an avatar was changed by others than its own command.
+func (e *Engine) LastExternalChange(id ID) Tick {
 	for _, s := range e.w.stores {
 		if r := s.any(id); r != nil {
 			return r.foreign
@@ -162,8 +162,8 @@ func (e *Engine) Foreign(id ID) Tick {
 	return 0
 }
 
-// Reach returns the newest tick at which an avatar's own command changed, or tried to change, something else.
-func (e *Engine) Reach(id ID) Tick {
+// LastSideEffect returns the newest tick at which an avatar's own command changed, or tried to change, something else.
+func (e *Engine) LastSideEffect(id ID) Tick {
 	for _, s := range e.w.stores {
 		if r := s.any(id); r != nil {
 			return r.reach
@@ -172,8 +172,8 @@ func (e *Engine) Reach(id ID) Tick {
 	return 0
 }
 
-// Took returns the newest tick at which a predicted command of an avatar despawned something, in a client.
-func (e *Engine) Took(id ID) Tick {
+// LastPredictedDespawn returns the newest tick at which a predicted command of an avatar despawned something, in a client.
+func (e *Engine) LastPredictedDespawn(id ID) Tick {
 	for _, s := range e.w.stores {
 		if r := s.any(id); r != nil {
 			return r.took

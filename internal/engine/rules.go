@@ -34,11 +34,11 @@ const MaxSee = 250
 
 // A Kind is a kind of entity or of event, before it is compiled. Its address identifies it.
 type Kind struct {
-	Name    string
-	Type    reflect.Type
-	New     func() unsafe.Pointer // a new zero value, of an entity
-	Urgent  bool                  // an event that others give way to
-	Guessed bool                  // a kind that clients may draw beyond its newest record
+	Name         string
+	Type         reflect.Type
+	New          func() unsafe.Pointer // a new zero value, of an entity
+	Urgent       bool                  // an event that others give way to
+	Extrapolated bool                  // a kind that clients may draw beyond its newest record
 }
 
 // title names a kind in messages, also one that NewKind or NewEvent did not make.
@@ -172,11 +172,11 @@ func NewRules(d Definition) (*Rules, error) {
 		}
 		r.kinds = append(r.kinds, k)
 		kind := compile("kind", k.Name, k.Type)
-		if r.Kinds = append(r.Kinds, kind); kind == nil || !k.Guessed {
+		if r.Kinds = append(r.Kinds, kind); kind == nil || !k.Extrapolated {
 			continue
 		}
-		if kind.Guessed = true; kind.Parent >= 0 {
-			fail("kind %q is Guessed and has a parent: what rides is drawn where its parent is", k.Name)
+		if kind.Extrapolated = true; kind.Parent >= 0 {
+			fail("kind %q is Extrapolated and has a parent: what rides is drawn where its parent is", k.Name)
 		}
 	}
 	for i, e := range d.Events {

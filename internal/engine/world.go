@@ -211,10 +211,10 @@ func (s *Store) Visit(i int) (ID, unsafe.Pointer) {
 // Spawn makes an entity with the state at v and returns its ID; 0 in a client and for bots, where it makes nothing.
 func (s *Store) Spawn(v unsafe.Pointer) ID { return s.world.spawn(s, v) }
 
-// Look asks what player me saw of this kind. It returns nil if nobody looks, and panics for a kind that is Guessed. Close ends the look.
+// Look asks what player me saw of this kind. It returns nil if nobody looks, and panics for a kind that is Extrapolated. Close ends the look.
 func (s *Store) Look(me ID) *Sight {
-	if s.kind.Guessed {
-		panic("game: Seen of kind " + s.kind.Name + ", which is Guessed: what is guessed cannot be hit")
+	if s.kind.Extrapolated {
+		panic("game: Seen of kind " + s.kind.Name + ", which is Extrapolated: what is extrapolated cannot be hit")
 	}
 	if s.world.seer == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 
 // Ahead writes the values of group g of kind k at playout time t, after b, the newest record, is shown: places and directions go on as they
 // did, by their velocity where they have one (draw=hermite), else from a, the record before b, which may be nil; no further than most beyond
-// b. Everything else is held, as is what rests, what was cut and rotations in space. For kinds that nobody can hit (schema.Kind.Guessed).
+// b. Everything else is held, as is what rests, what was cut and rotations in space. For kinds that nobody can hit (schema.Kind.Extrapolated).
 func Ahead(k *schema.Kind, g *schema.Group, a, b *State, t, most clock.TickFrac, dst []int64) {
 	Draw(k, g, b, nil, t, dst)
 	beyond := min(max(t-b.Shown(), 0), most, MaxForward*clock.FracPerTick)

@@ -18,7 +18,7 @@ const (
 	// Repeat is after how long a sender repeats itself though nothing strays: if that is lost, there is time for another one.
 	Repeat = MaxForward / 2
 
-	// MaxFlight takes the place of MaxForward where nobody can be hit (schema.Kind.Guessed): no server has to know later what was drawn, so a
+	// MaxFlight takes the place of MaxForward where nobody can be hit (schema.Kind.Extrapolated): no server has to know later what was drawn, so a
 	// projectile is told once for as long as it flies. Half of it takes the place of Repeat.
 	MaxFlight = 1 << 14 // ticks; four and a half minutes at 60 Hz
 
@@ -28,7 +28,7 @@ const (
 
 // Reach is how far a record of a kind is drawn on: MaxForward or MaxFlight. Its sender repeats itself after half of that.
 func Reach(k *schema.Kind) clock.Tick {
-	if k.Guessed {
+	if k.Extrapolated {
 		return MaxFlight
 	}
 	return MaxForward

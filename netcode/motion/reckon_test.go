@@ -195,7 +195,7 @@ func TestStrays(t *testing.T) {
 // What nobody can hit is drawn on for as long as a projectile flies, and nothing overflows; it flies while it keeps its velocities and half its bounds.
 func TestFlies(t *testing.T) {
 	k := kind(t, boat{}, 30)
-	k.Guessed = true
+	k.Extrapolated = true
 	s := boatAt(100, 0, 300, 0, 30)
 	for _, c := range []struct {
 		after clock.Tick

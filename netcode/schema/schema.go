@@ -235,8 +235,8 @@ type Kind struct {
 	Near   bool      // some pos that observers receive is coded beside the viewer
 	Levels []float64 // metres at which the levels after the first begin, rising; Prop.Shift says what each is
 
-	// Guessed says that clients may draw the kind beyond its newest record, so that nobody can hit it. Whoever made the kind sets it.
-	Guessed bool
+	// Extrapolated says that clients may draw the kind beyond its newest record, so that nobody can hit it. Whoever made the kind sets it.
+	Extrapolated bool
 
 	coarse []*Kind // by which records of the levels after the first are coded
 	bodies []body  // how the records of each group are coded
@@ -596,7 +596,7 @@ func (k *Kind) Text() string {
 		hash := strconv.FormatUint(Hash(k.coded.text), 16)
 		word(" tables=", "0000000000000000"[len(hash):], hash)
 	}
-	if k.Guessed {
+	if k.Extrapolated {
 		word(" guessed")
 	}
 	word("\n")

@@ -172,7 +172,7 @@ func (h *History) Add(id uint32, kind int, owned bool) int32 {
 	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, Placed: k.PlaceX >= 0, On: -1}
 	e.changed = sized(old.changed, len(k.Props))
 	e.obs = sized(old.obs, HistoryTicks*k.Obs)
-	if k.Guessed && reckons(k) {
+	if k.Extrapolated && reckons(k) {
 		e.flown = sized(old.flown, k.Obs)
 	}
 	if owned {

@@ -128,7 +128,7 @@ func TestFlightIsSentOnce(t *testing.T) {
 	const turn, stop, end = 5000, 5200, 5600
 	for _, loss := range []float64{0, 0.3} {
 		p := boats(t)
-		p.h.kinds[0].Guessed = true
+		p.h.kinds[0].Extrapolated = true
 		type flight struct {
 			at clock.Tick
 			k  *packet
@@ -200,7 +200,7 @@ func TestFlightIsSentOnce(t *testing.T) {
 func TestReckonedProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := boats(t)
-		p.h.kinds[0].Guessed = rapid.Bool().Draw(t, "guessed")
+		p.h.kinds[0].Extrapolated = rapid.Bool().Draw(t, "guessed")
 		loss := rapid.SampledFrom([]float64{0, 0.1, 0.4}).Draw(t, "loss")
 		delay := clock.Tick(rapid.IntRange(0, 20).Draw(t, "delay"))
 		r := rng(rapid.IntRange(1, 1<<20).Draw(t, "seed"))
@@ -244,7 +244,7 @@ func TestReckonedProperty(t *testing.T) {
 				up = up[1:]
 				p.ack()
 			}
-			if p.tick < changed+400 || !p.h.kinds[0].Guessed { // else it stands when two repetitions are lost
+			if p.tick < changed+400 || !p.h.kinds[0].Extrapolated { // else it stands when two repetitions are lost
 				return
 			}
 			held, k, dst := p.s.Find(p.h.At(i).ID), p.h.kinds[0], make([]int64, 5)
@@ -287,7 +287,7 @@ func TestReckonedProperty(t *testing.T) {
 // Noting that something flies on costs no memory.
 func TestFlightAllocs(t *testing.T) {
 	p := boats(t)
-	p.h.kinds[0].Guessed = true
+	p.h.kinds[0].Extrapolated = true
 	p.begin()
 	i := p.spawn(0, false)
 	p.record()
