@@ -32,24 +32,30 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesEveryRoom keeps the README's table in step with the list of rooms, in its order.
-func TestReadmeNamesEveryRoom(t *testing.T) {
-	b, err := os.ReadFile("../../../README.md")
+// TestPagesNameEveryRoom keeps the table of docs/architecture.md in step with the list of rooms, in its order, and
+// the list of the module's own doc.go in step with both.
+func TestPagesNameEveryRoom(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(b), "| package | what it is |")
+	list, err := os.ReadFile("../../../doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "| package | what it is |")
 	for _, side := range rooms {
 		for _, r := range side {
-			if within(r, "internal") { // its rooms are for ourselves
-				continue
-			}
-			at := strings.Index(text, "`"+r)
+			at := strings.Index(text, "`"+r+"`")
 			if at < 0 {
-				t.Errorf("the README does not name `%s`, or not in the order of the rooms", r)
+				t.Errorf("docs/architecture.md does not name `%s`, or not in the order of the rooms", r)
 				continue
 			}
 			text = text[at:]
+			if ours := within(r, "internal") || within(r, "examples") || within(r, "demo") || within(r, "cmd"); !ours &&
+				!strings.Contains(string(list), r+" ") {
+				t.Errorf("doc.go does not list %s", r)
+			}
 		}
 	}
 }
@@ -174,8 +180,11 @@ import (
 		"rooms are known": `
 -- util/a.go --
 package util // bad: in no room
+-- doc.go --
+package m
 -- a.go --
 package m // bad: in no room
+var X int
 -- netcode/wire/a.go --
 package wire
 import _ "m/common" // bad: in no room
