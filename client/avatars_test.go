@@ -34,7 +34,7 @@ func TestTwoAvatarsOfAHostileServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := snapshot.NewHistory(r.Kinds)
+	h := snapshot.NewHistory(r.Coders)
 	v := snapshot.NewView(h)
 	var log wire.Log
 	var i, j int32

@@ -281,7 +281,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	if cfg.Extrapolate < 0 || cfg.Extrapolate > playout.MaxExtrapolate {
 		return nil, fault.Errorf("client: Extrapolate %v is outside [0, %v]", cfg.Extrapolate, playout.MaxExtrapolate)
 	}
-	c := &Client{rules: rules, cfg: cfg, guess: clock.TickFrac(int64(cfg.Extrapolate) * clock.FracPerTick / int64(w.Period)), every: clock.Tick((spacing + w.Period*15/16) / w.Period), welcome: w, eng: engine.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Kinds),
+	c := &Client{rules: rules, cfg: cfg, guess: clock.TickFrac(int64(cfg.Extrapolate) * clock.FracPerTick / int64(w.Period)), every: clock.Tick((spacing + w.Period*15/16) / w.Period), welcome: w, eng: engine.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Coders),
 		path: path, awaySaid: true, play: play, spacing: spacing, lead: lead, lastSent: local - clock.Time(time.Hour), now: local, events: &eventList{}, shownEvents: &eventList{}}
 	c.queued = rules.Mode == game.Queued
 	c.out = clock.NewOutput(&c.est)

@@ -25,7 +25,7 @@ func TestResyncAfterLostBaselines(t *testing.T) {
 	a, b := d.join(60*ms, Config{}), d.join(20*ms, Config{})
 	b.play = func() []int64 { return []int64{3, 3, 0, 0, 0} }
 	d.run(4 * time.Second)
-	a.c.store = snapshot.NewStore(d.rules.Kinds) // as no honest loss could
+	a.c.store = snapshot.NewStore(d.rules.Coders) // as no honest loss could
 	a.c.turns = 0
 	d.run(4 * time.Second)
 	v := d.s.View(a.id)

@@ -10,6 +10,7 @@ import (
 	"meanwhile/lab/movement"
 	"meanwhile/lab/train"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
@@ -74,11 +75,9 @@ func runCodec(r *run) error {
 			if err != nil {
 				return err
 			}
-			if tables != nil {
-				k.Use(tables)
-			}
+			coder := codec.With(k, tables)
 			for _, age := range ackAges {
-				if err := codecRows(r, m, p, k, age, i == 0); err != nil {
+				if err := codecRows(r, m, p, k, coder, age, i == 0); err != nil {
 					return err
 				}
 			}
@@ -92,7 +91,7 @@ func runCodec(r *run) error {
 
 // ownerRows measures what the owner of a generated shooter receives: place and velocity in 1/256 mm and 1/256 mm a tick, three angles of 16 bits, two
 // of them 0; ticks at 60 Hz, a record every third.
-func ownerRows(r *run, tables *schema.Tables) error {
+func ownerRows(r *run, tables *codec.Tables) error {
 	const rate, every = 60, 3
 	length := 60 * time.Second
 	if r.quick {
@@ -103,9 +102,7 @@ func ownerRows(r *run, tables *schema.Tables) error {
 	if err != nil {
 		return err
 	}
-	if tables != nil {
-		k.Use(tables)
-	}
+	coder := codec.With(k, tables)
 	for _, age := range []int{3, 6, 12} {
 		records, body, plain := 0, 0, 0
 		entropy := newEntropy()
@@ -115,7 +112,7 @@ func ownerRows(r *run, tables *schema.Tables) error {
 		for _, track := range m.Tracks {
 			rows, _ := movement.Values(k, track)
 			for i := age + every; i < len(rows); i += every {
-				base := schema.Base[int64]{Vals: rows[i-age], Prior: rows[i-age-every], Age: clock.Tick(age), Gap: every}
+				base := codec.Base[int64]{Vals: rows[i-age], Prior: rows[i-age-every], Age: clock.Tick(age), Gap: every}
 				cur := rows[i]
 				if slices.Equal(cur, base.Vals) {
 					continue
@@ -136,16 +133,16 @@ func ownerRows(r *run, tables *schema.Tables) error {
 					}
 				}
 				w.Reset(buf[:0])
-				schema.AppendBody(&w, k, schema.OwnerGroup, cur, &base, set, clock.Tick(i))
+				codec.Append(&w, coder, schema.OwnerGroup, cur, &base, set, clock.Tick(i))
 				body += w.Len()
 				var rd wire.BitReader
 				rd.Reset(w.Bytes())
 				copy(dst, base.Vals)
-				if schema.ReadBody(&rd, k, schema.OwnerGroup, dst, &base, clock.Tick(i)); rd.Bad() || !slices.Equal(dst, cur) {
+				if codec.Read(&rd, coder, schema.OwnerGroup, dst, &base, clock.Tick(i)); rd.Bad() || !slices.Equal(dst, cur) {
 					return fmt.Errorf("lab: codec: the owner's %v from %v was decoded as %v", cur, base.Vals, dst)
 				}
-				schema.Guesses(k, schema.OwnerGroup, cur, &base, func(e *schema.Guess, _ int, v int64) {
-					entropy.add(e, schema.Difference(e, v, k.Damping(e)))
+				codec.Guesses(coder, schema.OwnerGroup, cur, &base, func(e *codec.Guess, _ int, v int64) {
+					entropy.add(e, codec.Difference(e, v, coder.Damping(e)))
 				})
 			}
 		}
@@ -161,8 +158,8 @@ func ownerRows(r *run, tables *schema.Tables) error {
 	return nil
 }
 
-// tables returns the tables that the flags ask for, nil for the shipped ones.
-func (r *run) tables() (*schema.Tables, error) {
+// tables returns the tables that the flags ask for, the shipped ones if they ask for none.
+func (r *run) tables() (*codec.Tables, error) {
 	var text string
 	switch {
 	case r.tablesFile != "":
@@ -177,9 +174,9 @@ func (r *run) tables() (*schema.Tables, error) {
 			return nil, err
 		}
 	default:
-		return nil, nil
+		return codec.DefaultTables(), nil
 	}
-	t, err := schema.ParseTables(text)
+	t, err := codec.ParseTables(text)
 	if err != nil {
 		return nil, usageError{fmt.Errorf("lab: %s: %w", r.tablesFile, err)}
 	}
@@ -187,7 +184,7 @@ func (r *run) tables() (*schema.Tables, error) {
 }
 
 // codecRows measures a movement at one age.
-func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kind, age int, rivals bool) error {
+func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kind, coder *codec.Coder, age int, rivals bool) error {
 	var (
 		records, body, plain, mirror int
 		entropy                      = newEntropy()
@@ -198,7 +195,7 @@ func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kin
 	for _, track := range m.Tracks {
 		_, rows := movement.Values(k, track)
 		for i := age + 1; i < len(rows); i++ {
-			base := schema.Base[int32]{Vals: rows[i-age], Prior: rows[i-age-1], Age: clock.Tick(age), Gap: 1}
+			base := codec.Base[int32]{Vals: rows[i-age], Prior: rows[i-age-1], Age: clock.Tick(age), Gap: 1}
 			cur := rows[i]
 			if slices.Equal(cur, base.Vals) {
 				continue
@@ -206,17 +203,17 @@ func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kin
 			records++
 			tick := clock.Tick(i)
 			w.Reset(buf[:0])
-			schema.AppendBody(&w, k, 0, cur, &base, differing(k, cur, base.Vals), tick)
+			codec.Append(&w, coder, 0, cur, &base, differing(k, cur, base.Vals), tick)
 			body += w.Len()
 			var rd wire.BitReader
 			rd.Reset(w.Bytes())
 			copy(dst, base.Vals)
-			schema.ReadBody(&rd, k, 0, dst, &base, tick)
+			codec.Read(&rd, coder, 0, dst, &base, tick)
 			if rd.Bad() || !slices.Equal(dst, cur) {
 				return fmt.Errorf("lab: codec: %s: %v from %v was decoded as %v", m.Name, cur, base.Vals, dst)
 			}
-			schema.Guesses(k, 0, cur, &base, func(e *schema.Guess, _ int, v int32) {
-				entropy.add(e, schema.Difference(e, v, k.Damping(e)))
+			codec.Guesses(coder, 0, cur, &base, func(e *codec.Guess, _ int, v int32) {
+				entropy.add(e, codec.Difference(e, v, coder.Damping(e)))
 			})
 			w.Reset(buf[:0])
 			plain += plainBits(&w, k, cur, base.Vals)
@@ -269,7 +266,8 @@ func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet
 		things = append(things, thing{from: m.Starts[i] - first + 1, sim: sim, obs: obs})
 		last = max(last, m.Starts[i]-first+1+len(track))
 	}
-	h := snapshot.NewHistory([]*schema.Kind{k})
+	coder := codec.For(k)
+	h := snapshot.NewHistory([]*codec.Coder{coder})
 	v := snapshot.NewView(h)
 	var log wire.Log
 	var x snapshot.Writer
@@ -316,13 +314,13 @@ func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet
 			if counts = counts && !d.First && !d.Gone && n > 2*age && int(v.AckedTick(d.Ent, 0)) == tick-age; !counts {
 				break
 			}
-			base := schema.Base[int32]{Vals: t.obs[n-age], Prior: t.obs[n-age-1], Age: clock.Tick(age), Gap: 1}
+			base := codec.Base[int32]{Vals: t.obs[n-age], Prior: t.obs[n-age-1], Age: clock.Tick(age), Gap: 1}
 			if slices.Equal(t.obs[n], base.Vals) {
 				counts = false // it is said that it rests
 				break
 			}
 			body.Reset(bodyBuf[:0])
-			schema.AppendBody(&body, k, 0, t.obs[n], &base, differing(k, t.obs[n], base.Vals), clock.Tick(tick))
+			codec.Append(&body, coder, 0, t.obs[n], &base, differing(k, t.obs[n], base.Vals), clock.Tick(tick))
 			bodies += body.Len()
 		}
 		p := log.Sent(now, clock.Tick(tick), v.Missing)
@@ -414,7 +412,7 @@ type entropyCount struct {
 
 func newEntropy() *entropyCount { return &entropyCount{symbols: map[[3]int]*[wire.Symbols]int{}} }
 
-func (c *entropyCount) add(e *schema.Guess, d int64) {
+func (c *entropyCount) add(e *codec.Guess, d int64) {
 	key := [3]int{int(e.Model), e.Context, e.Octave}
 	h := c.symbols[key]
 	if h == nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"meanwhile/lab/movement"
-	"meanwhile/netcode/schema"
+	"meanwhile/netcode/codec"
 )
 
 // A recording and tables of one's own: trained, written, read and used; what is malformed is refused.
@@ -38,7 +38,7 @@ func TestCodecFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := schema.ParseTables(string(text)); err != nil {
+	if _, err := codec.ParseTables(string(text)); err != nil {
 		t.Fatal(err)
 	}
 	bits := map[string]float64{}

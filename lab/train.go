@@ -51,5 +51,5 @@ func aboutTables(recs []*movement.Recording) string {
 	for _, r := range recs {
 		about += " " + r.Name
 	}
-	return about + ".\nThe format: netcode/schema/tables.go; the rules: docs/PROTOCOL.md."
+	return about + ".\nThe format: netcode/codec/tables.go; the rules: docs/PROTOCOL.md."
 }

@@ -144,7 +144,7 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Kinds),
+	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Coders),
 		nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
 	s.current, s.rec = s.period, s.record
 	s.send = s.sends(cfg.Budget)

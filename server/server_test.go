@@ -181,7 +181,7 @@ func (n *nest) connect(name string) *peer {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	return &peer{n: n, id: id, welcome: w, seq: wire.FirstSeq - 1, store: snapshot.NewStore(n.s.rules.Kinds)}
+	return &peer{n: n, id: id, welcome: w, seq: wire.FirstSeq - 1, store: snapshot.NewStore(n.s.rules.Coders)}
 }
 
 // take applies one datagram.

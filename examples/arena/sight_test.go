@@ -21,7 +21,7 @@ func TestFirstSight(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := rules.Kinds[0]
-	h := snapshot.NewHistory(rules.Kinds)
+	h := snapshot.NewHistory(rules.Coders)
 	v := snapshot.NewView(h)
 	h.Begin(100)
 	i := h.Add(300, 0, false)

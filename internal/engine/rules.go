@@ -9,6 +9,7 @@ import (
 
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 )
 
@@ -96,6 +97,7 @@ type Rules struct {
 	Send    int
 	See     int
 	Kinds   []*schema.Kind
+	Coders  []*codec.Coder // of Kinds, shared by all worlds
 	Events  []*schema.Kind
 	Command *schema.Kind
 	Mode    CommandMode // of commands
@@ -191,6 +193,7 @@ func NewRules(d Definition) (*Rules, error) {
 	if len(errs) > 0 {
 		return nil, fault.Errorf("game: %s: %w", r.Name, errors.Join(errs...))
 	}
+	r.Coders = codec.All(r.Kinds...)
 	var b strings.Builder
 	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(d.Static, 16))
 	if r.Mode == Queued {

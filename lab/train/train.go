@@ -1,4 +1,4 @@
-// Package train makes the tables that package schema codes differences by, from movement.
+// Package train makes the tables that package codec codes differences by, from movement.
 package train
 
 import (
@@ -10,6 +10,7 @@ import (
 
 	"meanwhile/lab/movement"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -35,14 +36,14 @@ const dampings = 9
 
 // A Trainer collects how movement differs from what is expected.
 type Trainer struct {
-	damp [schema.Models][][dampings]histogram // by context, at the models' own precision
-	more [schema.Models][][dampings]float64   // bits that follow symbols, by context
+	damp [codec.Models][][dampings]histogram // by context, at the models' own precision
+	more [codec.Models][][dampings]float64   // bits that follow symbols, by context
 
-	chosen [schema.Models][]uint8 // damping of each context
+	chosen [codec.Models][]uint8 // damping of each context
 	// What remains is by code, once contexts have one.
-	codes   [schema.Models][]histogram
-	context [schema.Models][]uint8
-	octaves [schema.Models][schema.Octaves][]histogram
+	codes   [codec.Models][]histogram
+	context [codec.Models][]uint8
+	octaves [codec.Models][codec.Octaves][]histogram
 	final   bool // the second walk
 }
 
@@ -67,9 +68,9 @@ const (
 )
 
 // Each calls f for every changed record of a track: the record, and what it differs from.
-func each[T int32 | int64](rows [][]T, age, gap int, f func(cur []T, base *schema.Base[T])) {
+func each[T int32 | int64](rows [][]T, age, gap int, f func(cur []T, base *codec.Base[T])) {
 	for i := age + gap; i < len(rows); i++ {
-		b := schema.Base[T]{Vals: rows[i-age], Age: clock.Tick(age), Gap: clock.Tick(gap)}
+		b := codec.Base[T]{Vals: rows[i-age], Age: clock.Tick(age), Gap: clock.Tick(gap)}
 		if gap > 0 {
 			b.Prior = rows[i-age-gap]
 		}
@@ -80,7 +81,7 @@ func each[T int32 | int64](rows [][]T, age, gap int, f func(cur []T, base *schem
 }
 
 // note adds what a record shows.
-func (t *Trainer) note(e *schema.Guess, weight float64, difference func(eighths int64) int64) {
+func (t *Trainer) note(e *codec.Guess, weight float64, difference func(eighths int64) int64) {
 	if t.final {
 		c := t.context[e.Model][e.Context]
 		s, _ := wire.Bucket(difference(int64(t.chosen[e.Model][e.Context])) >> e.Raw)
@@ -100,24 +101,25 @@ func (t *Trainer) walk(m *movement.Movement, p movement.Precision, rate int, ps 
 	if err != nil {
 		return err
 	}
+	coder := codec.For(k)
 	weight *= 1e5 / float64(m.Samples()+1)
 	for _, track := range m.Tracks {
 		sim, obs := movement.Values(k, track)
 		for _, p := range ps {
 			w := weight * p.weight
 			if own {
-				each(sim, p.age, p.gap, func(cur []int64, base *schema.Base[int64]) {
-					schema.Guesses(k, schema.OwnerGroup, cur, base, func(e *schema.Guess, _ int, v int64) {
-						if e.Model == schema.OwnPlace || e.Model == schema.OwnSpeed {
-							t.note(e, w, func(d int64) int64 { return schema.Difference(e, v, d) })
+				each(sim, p.age, p.gap, func(cur []int64, base *codec.Base[int64]) {
+					codec.Guesses(coder, schema.OwnerGroup, cur, base, func(e *codec.Guess, _ int, v int64) {
+						if e.Model == codec.OwnPlace || e.Model == codec.OwnSpeed {
+							t.note(e, w, func(d int64) int64 { return codec.Difference(e, v, d) })
 						}
 					})
 				})
 				continue
 			}
-			each(obs, p.age, p.gap, func(cur []int32, base *schema.Base[int32]) {
-				schema.Guesses(k, 0, cur, base, func(e *schema.Guess, _ int, v int32) {
-					t.note(e, w, func(d int64) int64 { return schema.Difference(e, v, d) })
+			each(obs, p.age, p.gap, func(cur []int32, base *codec.Base[int32]) {
+				codec.Guesses(coder, 0, cur, base, func(e *codec.Guess, _ int, v int32) {
+					t.note(e, w, func(d int64) int64 { return codec.Difference(e, v, d) })
 				})
 			})
 		}
@@ -138,9 +140,9 @@ const ownOctave = 4 // index of the models' own precision
 // Tables trains on recordings, and on generated movement where there are none: what owners receive, and, with little weight, everything.
 func Tables(recs []*movement.Recording, about string) (string, error) {
 	t := &Trainer{}
-	for m := range schema.Models {
-		t.damp[m] = make([][dampings]histogram, schema.Model(m).Contexts())
-		t.more[m] = make([][dampings]float64, schema.Model(m).Contexts())
+	for m := range codec.Models {
+		t.damp[m] = make([][dampings]histogram, codec.Model(m).Contexts())
+		t.more[m] = make([][dampings]float64, codec.Model(m).Contexts())
 	}
 	type source struct {
 		m      *movement.Movement
@@ -230,20 +232,20 @@ func smooth(h, around *histogram, pull float64) (p histogram) {
 }
 
 // codesOf is how many codes a model has.
-var codesOf = [schema.Models]int{
-	schema.Level: 32, schema.Height: 32, schema.LevelDriven: 20, schema.HeightDriven: 24, schema.Speed: 32, schema.Climb: 28,
-	schema.Turning: 34, schema.Figure: 1, schema.OwnPlace: 16, schema.OwnSpeed: 16, // no recording has a figure
+var codesOf = [codec.Models]int{
+	codec.Level: 32, codec.Height: 32, codec.LevelDriven: 20, codec.HeightDriven: 24, codec.Speed: 32, codec.Climb: 28,
+	codec.Turning: 34, codec.Figure: 1, codec.OwnPlace: 16, codec.OwnSpeed: 16, // no recording has a figure
 }
 
 // choose settles the damping and the code of each context.
 func (t *Trainer) choose() {
-	for m := range schema.Models {
-		n := schema.Model(m).Contexts()
-		row := n / schema.Spans // contexts of one span
+	for m := range codec.Models {
+		n := codec.Model(m).Contexts()
+		row := n / codec.Spans // contexts of one span
 		items := make([]histogram, n)
 		t.chosen[m] = make([]uint8, n)
-		var spans [schema.Spans][dampings]histogram
-		var moreSpans [schema.Spans][dampings]float64
+		var spans [codec.Spans][dampings]histogram
+		var moreSpans [codec.Spans][dampings]float64
 		for c := range n {
 			for d := range dampings {
 				spans[c/row][d].add(&t.damp[m][c][d], 1)
@@ -252,12 +254,12 @@ func (t *Trainer) choose() {
 		}
 		for c := range n {
 			near := c / row // the nearest span that has data
-			for off := 0; off < schema.Spans; off++ {
+			for off := 0; off < codec.Spans; off++ {
 				if s := c/row - off; s >= 0 && spans[s][0].total() > 0 {
 					near = s
 					break
 				}
-				if s := c/row + off; s < schema.Spans && spans[s][0].total() > 0 {
+				if s := c/row + off; s < codec.Spans && spans[s][0].total() > 0 {
 					near = s
 					break
 				}
@@ -415,10 +417,10 @@ func (t *Trainer) text(about string) string {
 	for _, line := range strings.Split(about, "\n") {
 		fmt.Fprintf(&b, "# %s\n", line)
 	}
-	for m := range schema.Models {
-		fmt.Fprintf(&b, "\nmodel %s\n", schema.Model(m))
-		n := schema.Model(m).Contexts()
-		row := n / schema.Spans
+	for m := range codec.Models {
+		fmt.Fprintf(&b, "\nmodel %s\n", codec.Model(m))
+		n := codec.Model(m).Contexts()
+		row := n / codec.Spans
 		for c := 0; c < n; c += row {
 			b.WriteString("damp ")
 			for _, d := range t.chosen[m][c : c+row] {
@@ -458,7 +460,7 @@ func (t *Trainer) text(about string) string {
 			b.WriteString("octave ")
 			for g := range t.codes[m] {
 				h := &t.octaves[m][o][g]
-				if o == ownOctave && (schema.Model(m) != schema.Figure) || h.total() == 0 {
+				if o == ownOctave && (codec.Model(m) != codec.Figure) || h.total() == 0 {
 					b.WriteByte('A' + byte(g))
 					continue
 				}

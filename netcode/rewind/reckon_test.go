@@ -9,6 +9,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -31,7 +32,7 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := []*schema.Kind{k}
-	h, store := snapshot.NewHistory(kinds), snapshot.NewStore(kinds)
+	h, store := snapshot.NewHistory(codec.All(kinds...)), snapshot.NewStore(codec.All(kinds...))
 	view := snapshot.NewView(h)
 	var log wire.Log
 	var received wire.Received

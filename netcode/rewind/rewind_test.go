@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
@@ -77,7 +78,7 @@ func newGallery(t testing.TB) *gallery {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gallery{t: t, kind: k, h: snapshot.NewHistory([]*schema.Kind{k}), sims: make([]int64, k.Sims)}
+	g := &gallery{t: t, kind: k, h: snapshot.NewHistory(codec.All(k)), sims: make([]int64, k.Sims)}
 	g.v = snapshot.NewView(g.h)
 	return g
 }

@@ -9,6 +9,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -43,7 +44,7 @@ func TestEachDrawsWhatTheClientDrew(t *testing.T) {
 		t.Fatal(err)
 	}
 	kinds := []*schema.Kind{kw, kb}
-	h, store := snapshot.NewHistory(kinds), snapshot.NewStore(kinds)
+	h, store := snapshot.NewHistory(codec.All(kinds...)), snapshot.NewStore(codec.All(kinds...))
 	view := snapshot.NewView(h)
 	view.Team(team)
 	var log wire.Log

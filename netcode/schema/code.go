@@ -6,7 +6,7 @@ import "meanwhile/netcode/wire"
 // tick is the packet's tick, to which tick numbers are relative.
 func (q *Prop) AppendAbsolute(w *wire.BitWriter, v int64, obs bool, tick int64) {
 	switch {
-	case q.ranged():
+	case q.Ranged():
 		least, most := q.bounds(obs)
 		w.Bits(uint64(v-least), simBits(most-least+1))
 	case q.SimTurn > 0 && !obs:
@@ -36,7 +36,7 @@ func (q *Prop) AppendAbsolute(w *wire.BitWriter, v int64, obs bool, tick int64) 
 func (q *Prop) ReadAbsolute(r *wire.BitReader, obs bool, tick int64) int64 {
 	var v int64
 	switch {
-	case q.ranged():
+	case q.Ranged():
 		least, most := q.bounds(obs)
 		if v = int64(r.Bits(simBits(most-least+1))) + least; v > most {
 			r.Fail()
@@ -115,7 +115,7 @@ func (q *Prop) ReadDelta(r *wire.BitReader, base int64, obs bool) int64 {
 		}
 		r.Fail()
 		return 0
-	case q.ranged():
+	case q.Ranged():
 		least, most := q.bounds(obs)
 		if v := base + d; v >= least && v <= most {
 			return v
@@ -132,8 +132,8 @@ const MaxRefs = 4096
 // refK is the order of the code of such a number: 7 bits up to 63.
 const refK = 6
 
-// comps returns how many integers of the property travel in a record.
-func (q *Prop) comps(obs bool) int {
+// WireComps returns how many integers of the property travel in a record.
+func (q *Prop) WireComps(obs bool) int {
 	if obs && q.Ref {
 		return 1
 	}

@@ -28,12 +28,11 @@ func (k *Kind) coarser() (kinds []*Kind) {
 			case s == 0:
 			case q.Turn > 0:
 				q.bits = bits.Len64(uint64(q.Turn - 1))
-			case q.ranged():
+			case q.Ranged():
 				q.obsMin, q.obsMax = 0, (q.obsMax-q.obsMin)>>s
 				q.bits = bits.Len64(uint64(q.obsMax))
 			}
 		}
-		c.plan()
 		kinds = append(kinds, &c)
 	}
 	return kinds
@@ -88,7 +87,7 @@ func Coarsen[T int32 | int64](k *Kind, g, level int, vals []T) {
 func Differ[T int32 | int64](k *Kind, g int, a, b []T) (set uint64) {
 	for _, i := range k.Members(g) {
 		q := &k.Props[i]
-		at := q.place(k, g)
+		at := k.Offset(g, i)
 		for c := at; c < at+q.Comps; c++ {
 			if a[c] != b[c] {
 				set |= 1 << i
@@ -143,7 +142,7 @@ func Grow[T int32 | int64](k *Kind, g, level int, vals []T) {
 
 // least is the observer integer that coarser steps are counted from.
 func (q *Prop) least() int64 {
-	if q.ranged() {
+	if q.Ranged() {
 		return q.obsMin
 	}
 	return 0

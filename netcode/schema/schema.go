@@ -239,8 +239,6 @@ type Kind struct {
 	Extrapolated bool
 
 	coarse []*Kind // by which records of the levels after the first are coded
-	bodies []body  // how the records of each group are coded
-	coded  *Tables
 }
 
 // New reads the schema of struct type t from its tags. All wrong tags are reported in one error.
@@ -318,7 +316,6 @@ func (b *Builder) Kind() (*Kind, error) {
 	if len(b.errs) > 0 {
 		return nil, fault.Errorf("schema: %s: %w", k.Name, errors.Join(b.errs...))
 	}
-	k.plan()
 	k.coarse = k.coarser()
 	return k, nil
 }
@@ -591,10 +588,6 @@ func (k *Kind) Text() string {
 	for _, m := range k.Levels {
 		word(sep, num(m))
 		sep = ","
-	}
-	if k.coded != shipped {
-		hash := strconv.FormatUint(Hash(k.coded.text), 16)
-		word(" tables=", "0000000000000000"[len(hash):], hash)
 	}
 	if k.Extrapolated {
 		word(" guessed")

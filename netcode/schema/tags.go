@@ -639,8 +639,8 @@ func (p *Prop) finish(lo, hi float64, ranged bool, warp float64) error {
 	return nil
 }
 
-// ranged reports whether values have bounds, from which absolute ones are counted.
-func (p *Prop) ranged() bool {
+// Ranged reports whether values have bounds, from which absolute ones are counted.
+func (p *Prop) Ranged() bool {
 	return p.Class == Int || p.Class == Enum || p.Class == Float && p.Max > p.Min
 }
 

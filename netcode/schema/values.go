@@ -61,7 +61,7 @@ func (q *Prop) extract(p unsafe.Pointer, dst []int64) {
 		dst[0] = wrap(round(float64(*(*float64)(p)/twoPi*q.Sim)), q.SimTurn)
 	case Float:
 		dst[0] = round(float64(*(*float64)(p) * q.Sim))
-		if q.ranged() {
+		if q.Ranged() {
 			dst[0] = clamp(dst[0], q.Min, q.Max)
 		}
 	case Int, Enum:
@@ -279,7 +279,7 @@ func (q *Prop) Coarsen(v int32, level int) int32 {
 			w, digit = w-base, base
 		}
 		least, most = -m, m
-	case q.ranged():
+	case q.Ranged():
 		w, digit, least, most = w-q.obsMin, q.obsMin, 0, q.obsMax-q.obsMin
 	}
 	w = (w + 1<<(s-1)) >> s
@@ -400,7 +400,7 @@ func (k *Kind) Clamp(v []int64) {
 			packText(s, unsafe.String(&b[0], n), int(q.Max))
 		default:
 			least, most := int64(-MaxValue), int64(MaxValue)
-			if q.ranged() {
+			if q.Ranged() {
 				least, most = q.Min, q.Max
 			}
 			for c := range s {

@@ -72,6 +72,11 @@ type rigid struct {
 	Kept    geom.Angle `net:"spin,kept"`
 }
 
+// inComments makes comments of lines, for files of vectors.
+func inComments(s string) string {
+	return "# " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n# ") + "\n"
+}
+
 func kindOf[T any](t testing.TB) *schema.Kind {
 	t.Helper()
 	k, err := schema.New(strings.ToLower(reflect.TypeFor[T]().Name()), reflect.TypeFor[T](), 60)

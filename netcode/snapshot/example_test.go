@@ -8,6 +8,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
@@ -26,11 +27,11 @@ func Example() {
 		return
 	}
 	kinds := []*schema.Kind{kind}
-	history := snapshot.NewHistory(kinds) // shared by all clients
-	view := snapshot.NewView(history)     // what one client is known to hold
+	history := snapshot.NewHistory(codec.All(kinds...)) // shared by all clients
+	view := snapshot.NewView(history)                   // what one client is known to hold
 	var writer snapshot.Writer
 	var log wire.Log
-	store := snapshot.NewStore(kinds) // the client
+	store := snapshot.NewStore(codec.All(kinds...)) // the client
 	var received wire.Received
 	var agreement wire.Agreement // what the client had applied when it sent each of its own packets, which number as the server's here
 

@@ -11,6 +11,7 @@ import (
 
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 )
@@ -109,9 +110,10 @@ type History struct {
 	texts texts
 }
 
-// NewHistory returns an empty History of the given kinds.
-func NewHistory(kinds []*schema.Kind) *History {
-	return &History{kinds: kinds, rules: rulesOf(kinds), near: anyNear(kinds), index: map[uint32]int32{}}
+// NewHistory returns an empty History of the kinds of coders, which it may share with others.
+func NewHistory(coders []*codec.Coder) *History {
+	kinds := kindsOf(coders)
+	return &History{kinds: kinds, rules: rulesOf(coders), near: anyNear(kinds), index: map[uint32]int32{}}
 }
 
 // Tick returns the newest recorded tick.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 )
@@ -29,7 +30,7 @@ func TestBegin(t *testing.T) {
 		}()
 		h.Begin(tick)
 	}
-	h := NewHistory(kinds(t))
+	h := NewHistory(codec.All(kinds(t)...))
 	refused("no tick", h, 0)
 	h.Begin(500) // a world that goes on
 	refused("the same", h, 500)
@@ -120,7 +121,7 @@ func TestPlace(t *testing.T) {
 	type score struct {
 		N int `net:"int,0..9"`
 	}
-	h := NewHistory([]*schema.Kind{mustKind[score](t)})
+	h := NewHistory(codec.All(mustKind[score](t)))
 	h.Begin(1)
 	if h.At(h.Add(1, 0, false)).Placed {
 		t.Error("a score has a place")

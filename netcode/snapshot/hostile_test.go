@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
@@ -156,7 +157,7 @@ func newReplay(t testing.TB) (*replay, []*packet) {
 func agreedAt(tick clock.Tick) uint64 { return ^uint64(0) << (tick - min(tick, 7)) }
 
 func (r *replay) store() *Store {
-	s := NewStore(r.pair.h.kinds)
+	s := NewStore(codec.All(r.pair.h.kinds...))
 	var br wire.BitReader
 	for _, k := range r.packets {
 		br.Reset(k.body)

@@ -4,18 +4,20 @@ import (
 	"math"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 )
 
 // rules is what the records of a kind go by, derived once.
 type rules struct {
-	ordinary   int     // the group that ordinary updates are of: the first that is drawn between records
-	graded     uint32  // groups that are coarser at some level
-	limits     []limit // of groups that not everyone receives
-	all        uint32  // all groups
-	limitedSet uint32  // the groups of limits
-	units      int     // how many units a View needs for what it knows of one, see View.units
-	places     bool    // entities of the kind have a place
+	coder      *codec.Coder // of their bodies
+	ordinary   int          // the group that ordinary updates are of: the first that is drawn between records
+	graded     uint32       // groups that are coarser at some level
+	limits     []limit      // of groups that not everyone receives
+	all        uint32       // all groups
+	limitedSet uint32       // the groups of limits
+	units      int          // how many units a View needs for what it knows of one, see View.units
+	places     bool         // entities of the kind have a place
 
 	reckoned bool    // something in the kind is dead reckoned
 	levels   []reach // where the levels after the first begin
@@ -52,10 +54,19 @@ func (r *rules) level(now uint8, square int64) uint8 {
 	return uint8(n)
 }
 
-func rulesOf(kinds []*schema.Kind) []rules {
-	all := make([]rules, len(kinds))
-	for i, k := range kinds {
-		r := &all[i]
+func kindsOf(coders []*codec.Coder) []*schema.Kind {
+	kinds := make([]*schema.Kind, len(coders))
+	for i, c := range coders {
+		kinds[i] = c.Kind()
+	}
+	return kinds
+}
+
+func rulesOf(coders []*codec.Coder) []rules {
+	all := make([]rules, len(coders))
+	for i, c := range coders {
+		k, r := c.Kind(), &all[i]
+		r.coder = c
 		for g := len(k.Groups) - 1; g >= 0; g-- {
 			if k.Groups[g].Moving {
 				r.ordinary = g

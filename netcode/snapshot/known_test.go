@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/wire"
 )
 
@@ -37,7 +38,7 @@ func (k *plainKnown) ref(now clock.Tick) ref {
 func TestKnown(t *testing.T) {
 	waits := []int{1, 1, 1, 2, 3, priorTicks - 1, priorTicks, priorTicks + 1, 200, 1<<16 - 3, 1<<16 - 2, 1<<16 - 1, 1 << 16, 1<<16 + 1, 5_184_000}
 	rapid.Check(t, func(t *rapid.T) {
-		v := NewView(NewHistory(kinds(t)))
+		v := NewView(NewHistory(codec.All(kinds(t)...)))
 		var slots [5]slot
 		var plain [5][8]plainKnown
 		var said [5][8][]clock.Tick // not acknowledged

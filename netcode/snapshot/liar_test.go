@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/wire"
 )
 
@@ -36,7 +37,7 @@ func TestLiar(t *testing.T) {
 			}
 		}
 		// From here on it is honest, with empty hands.
-		c.s, c.agreement, c.recv = NewStore(c.kinds), wire.Agreement{}, wire.Received{}
+		c.s, c.agreement, c.recv = NewStore(codec.All(c.kinds...)), wire.Agreement{}, wire.Received{}
 		c.s.Applied, c.s.coded = c.compare, func(id uint32, g int, age, gap clock.Tick) { c.sum += soakMix(id, g, age, gap) }
 		c.up = c.up[:0]
 		for n := 0; n < wire.LogSize; n++ { // what it lied about last is over before it asks

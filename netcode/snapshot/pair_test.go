@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
@@ -61,8 +62,8 @@ type failer interface {
 func newPair(t failer) *pair { return pairOf(t, kinds(t)) }
 
 func pairOf(t failer, ks []*schema.Kind) *pair {
-	h := NewHistory(ks)
-	return &pair{t: t, h: h, v: NewView(h), s: NewStore(ks), sims: map[int32][]int64{}}
+	h := NewHistory(codec.All(ks...))
+	return &pair{t: t, h: h, v: NewView(h), s: NewStore(codec.All(ks...)), sims: map[int32][]int64{}}
 }
 
 // The indices of a walker's and a gem's integers, see kinds.
@@ -577,8 +578,8 @@ func TestOwnedKindWithoutProperties(t *testing.T) {
 		Secret int `net:"int,0..9,server"`
 	}
 	k := mustKind[ghost](t)
-	h := NewHistory([]*schema.Kind{k})
-	v, s := NewView(h), NewStore([]*schema.Kind{k})
+	h := NewHistory(codec.All(k))
+	v, s := NewView(h), NewStore(codec.All(k))
 	h.Begin(1)
 	i, j := h.Add(5, 0, true), h.Add(6, 0, false)
 	h.Record(i, []int64{3}, false)
@@ -610,7 +611,7 @@ func TestResync(t *testing.T) {
 	k := p.send(plenty)
 	p.mustArrive(k)
 	p.ack()
-	p.s = NewStore(p.h.kinds) // the client forgets everything
+	p.s = NewStore(codec.All(p.h.kinds...)) // the client forgets everything
 	move := func() *packet {
 		p.begin()
 		for _, i := range p.ents {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 )
@@ -26,8 +27,8 @@ func boats(t failer) *pair {
 		t.Fatal(err)
 	}
 	ks := []*schema.Kind{k}
-	h := NewHistory(ks)
-	return &pair{t: t, h: h, v: NewView(h), s: NewStore(ks), sims: map[int32][]int64{}}
+	h := NewHistory(codec.All(ks...))
+	return &pair{t: t, h: h, v: NewView(h), s: NewStore(codec.All(ks...)), sims: map[int32][]int64{}}
 }
 
 // sailed is what came of a voyage.
@@ -363,7 +364,7 @@ func TestPlaceOnAParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.h = NewHistory(append(p.h.kinds, k))
+	p.h = NewHistory(codec.All(append(p.h.kinds, k)...))
 	p.begin()
 	on := p.spawn(0, false)
 	i := p.spawn(1, false)
@@ -402,8 +403,8 @@ func voyage(t *testing.T, of any, path func(tick clock.Tick) (vx, vy float64)) (
 		t.Fatal(err)
 	}
 	ks := []*schema.Kind{k}
-	h := NewHistory(ks)
-	p := &pair{t: t, h: h, v: NewView(h), s: NewStore(ks), sims: map[int32][]int64{}}
+	h := NewHistory(codec.All(ks...))
+	p := &pair{t: t, h: h, v: NewView(h), s: NewStore(codec.All(ks...)), sims: map[int32][]int64{}}
 	type flight struct {
 		at clock.Tick
 		k  *packet

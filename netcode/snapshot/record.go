@@ -3,6 +3,7 @@ package snapshot
 import (
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
@@ -121,10 +122,10 @@ func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick
 }
 
 // appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero. age and gap are
-// those of schema.Base.
+// those of codec.Base.
 func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, hd *header,
-	viewer *schema.Viewer, rows []T, width int, changed []clock.Tick) (age, gap clock.Tick) {
-	now := h.tick
+	viewer *codec.Viewer, rows []T, width int, changed []clock.Tick) (age, gap clock.Tick) {
+	now, coder := h.tick, h.rules[e.Kind].coder
 	at, n := 0, k.Width(g)
 	if g != OwnerGroup {
 		at = k.Groups[g].At
@@ -134,7 +135,7 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 		return rows[from : from+n : from+n]
 	}
 	cur := row(now)
-	b := schema.Base[T]{Viewer: viewer}
+	b := codec.Base[T]{Viewer: viewer}
 	if hd.base != 0 && h.holds(e, hd.base) {
 		b.Vals, b.Age = row(hd.base), now-hd.base
 		if hd.prior != 0 && hd.cut == 0 && !e.cutBetween(g, hd.prior, hd.base) && h.holds(e, hd.prior) {
@@ -152,16 +153,16 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 		}
 	}
 	if hd.level != 0 || hd.baseLevel != 0 || b.Prior != nil && hd.priorLevel != 0 {
-		coarseBody(w, k, g, hd, cur, &b, set, now)
+		coarseBody(w, k, coder, g, hd, cur, &b, set, now)
 	} else {
-		schema.AppendBody(w, k, g, cur, &b, set, now)
+		codec.Append(w, coder, g, cur, &b, set, now)
 	}
 	return b.Age, b.Gap
 }
 
 // coarseBody is the end of appendBody where a level is not the first. The client holds the baseline as coarse as it was told it, and
 // both sides round it on to the record's level; if that is a finer one, its digits are those of the coarser.
-func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, g int, hd *header, cur []T, b *schema.Base[T], set uint64, now clock.Tick) {
+func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, coder *codec.Coder, g int, hd *header, cur []T, b *codec.Base[T], set uint64, now clock.Tick) {
 	var rows [3][schema.MaxComps]T
 	row := func(i int, vals []T, was uint8) []T {
 		if vals == nil {
@@ -173,7 +174,7 @@ func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, g int, hd *h
 		return r
 	}
 	fresh := row(0, cur, hd.level)
-	coarse := schema.Base[T]{Vals: row(1, b.Vals, hd.baseLevel), Prior: row(2, b.Prior, hd.priorLevel), Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
+	coarse := codec.Base[T]{Vals: row(1, b.Vals, hd.baseLevel), Prior: row(2, b.Prior, hd.priorLevel), Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
 	switch {
 	case hd.base == 0:
 		set = schema.Nonzero(k, g, fresh)
@@ -190,7 +191,7 @@ func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, g int, hd *h
 	if coarse.Prior != nil {
 		schema.Shrink(k, g, level, coarse.Prior)
 	}
-	schema.AppendBody(w, k.At(level), g, fresh, &coarse, set, now)
+	codec.Append(w, coder.At(level), g, fresh, &coarse, set, now)
 }
 
 // cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it says nothing of what comes after.
@@ -279,10 +280,10 @@ func readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motio
 	return base, prior, nil
 }
 
-// readBody reads a record's body into dst, whose header has been read. age and gap are those of schema.Base.
-func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion.State, viewer *schema.Viewer) (age, gap clock.Tick, err error) {
+// readBody reads a record's body into dst, whose header has been read. age and gap are those of codec.Base.
+func readBody(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, base, prior, dst *motion.State, viewer *codec.Viewer) (age, gap clock.Tick, err error) {
 	dst.Vals = dst.Vals[:k.Width(g)]
-	from := schema.Base[int64]{Viewer: viewer}
+	from := codec.Base[int64]{Viewer: viewer}
 	if base != nil {
 		copy(dst.Vals, base.Vals)
 		if dst.Tick-base.Tick < HistoryTicks {
@@ -295,9 +296,9 @@ func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion
 		clear(dst.Vals)
 	}
 	if dst.Level != 0 || base != nil && base.Level != 0 {
-		readCoarse(r, k, g, &from, dst)
+		readCoarse(r, k, coder, g, &from, dst)
 	} else {
-		schema.ReadBody(r, k, g, dst.Vals, &from, dst.Tick)
+		codec.Read(r, coder, g, dst.Vals, &from, dst.Tick)
 	}
 	if r.Bad() {
 		return 0, 0, wire.ErrTruncated
@@ -306,7 +307,7 @@ func readBody(r *wire.BitReader, k *schema.Kind, g int, base, prior, dst *motion
 }
 
 // readCoarse is the end of readBody where a level is not the first.
-func readCoarse(r *wire.BitReader, k *schema.Kind, g int, from *schema.Base[int64], dst *motion.State) {
+func readCoarse(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, from *codec.Base[int64], dst *motion.State) {
 	var rows [2][schema.MaxComps]int64
 	level := int(dst.Level)
 	row := func(i int, vals []int64) []int64 {
@@ -318,10 +319,10 @@ func readCoarse(r *wire.BitReader, k *schema.Kind, g int, from *schema.Base[int6
 		schema.Shrink(k, g, level, r)
 		return r
 	}
-	coarse := schema.Base[int64]{Vals: row(0, from.Vals), Prior: row(1, from.Prior), Age: from.Age, Gap: from.Gap, Viewer: from.Viewer}
+	coarse := codec.Base[int64]{Vals: row(0, from.Vals), Prior: row(1, from.Prior), Age: from.Age, Gap: from.Gap, Viewer: from.Viewer}
 	schema.Coarsen(k, g, level, dst.Vals)
 	schema.Shrink(k, g, level, dst.Vals)
-	schema.ReadBody(r, k.At(level), g, dst.Vals, &coarse, dst.Tick)
+	codec.Read(r, coder.At(level), g, dst.Vals, &coarse, dst.Tick)
 	schema.Grow(k, g, level, dst.Vals)
 }
 

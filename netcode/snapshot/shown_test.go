@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -20,8 +21,8 @@ func TestWhoCameBackIsShownOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewHistory([]*schema.Kind{k})
-	v, s := NewView(h), NewStore([]*schema.Kind{k})
+	h := NewHistory(codec.All(k))
+	v, s := NewView(h), NewStore(codec.All(k))
 	var log wire.Log
 	var received wire.Received
 	var i int32

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
@@ -108,8 +109,8 @@ type duel struct {
 
 func newDuel(t testing.TB, seed uint64) *duel {
 	ks := append(kinds(t), mustKind[cart](t))
-	h := NewHistory(ks)
-	d := &duel{t: t, rng: rng(seed), h: h, v: NewView(h), s: NewStore(ks), sims: map[int32][]int64{}, truth: map[fact][]int64{},
+	h := NewHistory(codec.All(ks...))
+	d := &duel{t: t, rng: rng(seed), h: h, v: NewView(h), s: NewStore(codec.All(ks...)), sims: map[int32][]int64{}, truth: map[fact][]int64{},
 		wanted: map[int32]bool{}, drops: map[error]int{}, loss: 0.1}
 	d.s.Applied = func(e *Held, g int, st *motion.State) {
 		want, ok := d.truth[fact{e.ID, g, st.Tick}]

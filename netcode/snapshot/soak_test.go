@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
@@ -105,8 +106,8 @@ type soakPacket struct {
 
 func newSoak(t *testing.T, seed uint64) *soak {
 	c := &soak{t: t, rng: rng(seed), kinds: append(kinds(t), mustKind[cart](t)), sims: map[int32][]int64{}, fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}, refused: map[error]int{}}
-	c.h = NewHistory(c.kinds)
-	c.v, c.s = NewView(c.h), NewStore(c.kinds)
+	c.h = NewHistory(codec.All(c.kinds...))
+	c.v, c.s = NewView(c.h), NewStore(codec.All(c.kinds...))
 	c.x.coded = func(id uint32, g int, age, gap clock.Tick, _ int) {
 		if i, _ := c.h.Find(id); !c.entitled(i, g) {
 			c.t.Fatalf("tick %d: a record of entity %d group %d, %d mm away, for team %d", c.tick, id, g, c.far[i], c.team)

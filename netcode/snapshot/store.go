@@ -6,6 +6,7 @@ import (
 
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
@@ -224,9 +225,9 @@ type Store struct {
 	agreed  uint64                            // of the packet at hand, see Parse
 	packets [wire.AgreedTicks + 1]packetSlots // packets by tick; the last is none
 
-	near   bool          // some place is coded beside the viewer
-	sees   bool          // the packet at hand says where the viewer is
-	viewer schema.Viewer // that place
+	near   bool         // some place is coded beside the viewer
+	sees   bool         // the packet at hand says where the viewer is
+	viewer codec.Viewer // that place
 
 	ops   []op // of the packet that was parsed and not committed
 	arena []int64
@@ -256,9 +257,10 @@ const (
 	opForget
 )
 
-// NewStore returns an empty Store.
-func NewStore(kinds []*schema.Kind) *Store {
-	return &Store{kinds: kinds, rules: rulesOf(kinds), near: anyNear(kinds)}
+// NewStore returns an empty Store of the kinds of coders, which it may share with others.
+func NewStore(coders []*codec.Coder) *Store {
+	kinds := kindsOf(coders)
+	return &Store{kinds: kinds, rules: rulesOf(coders), near: anyNear(kinds)}
 }
 
 // Entities returns what is held, by rising ID. The slice is valid until the next Read.
@@ -552,11 +554,11 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 		if err != nil {
 			return err
 		}
-		var viewer *schema.Viewer
+		var viewer *codec.Viewer
 		if s.sees {
 			viewer = &s.viewer
 		}
-		age, gap, err := readBody(r, k, g, base, prior, &o.state, viewer)
+		age, gap, err := readBody(r, k, s.rules[o.kind].coder, g, base, prior, &o.state, viewer)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/schema"
@@ -53,7 +54,7 @@ func newTown(t failer) *town {
 		t.Fatal(err)
 	}
 	ks := []*schema.Kind{k}
-	c := &town{t: t, kind: k, h: NewHistory(ks), s: NewStore(ks), truth: map[uint32]citizen{}}
+	c := &town{t: t, kind: k, h: NewHistory(codec.All(ks...)), s: NewStore(codec.All(ks...)), truth: map[uint32]citizen{}}
 	c.v = NewView(c.h)
 	if c.lane, err = reliable.NewSender(reliable.Config{}); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -40,7 +41,7 @@ func (a viewerAt) append(w *wire.BitWriter, near bool) {
 }
 
 // viewer finds where the client's avatar is known to be, as both sides know it.
-func (v *View) viewer(to *schema.Viewer) (a viewerAt) {
+func (v *View) viewer(to *codec.Viewer) (a viewerAt) {
 	h := v.h
 	if !h.near {
 		return a
@@ -58,9 +59,9 @@ func (v *View) viewer(to *schema.Viewer) (a viewerAt) {
 		}
 		switch {
 		case h.holds(e, t):
-			*to, a.known = k.Viewer(e.ownRow(k, t))
+			*to, a.known = codec.ViewerOf(k, e.ownRow(k, t))
 		case e.ownChanged[k.Place] <= t: // it has not moved since
-			*to, a.known = k.Viewer(e.ownRow(k, h.tick))
+			*to, a.known = codec.ViewerOf(k, e.ownRow(k, h.tick))
 		}
 		if a.known {
 			a.slot, a.ago = n, uint64(h.tick-t)-1
@@ -90,7 +91,7 @@ func (s *Store) readViewer(r *wire.BitReader, tick clock.Tick) error {
 	if st == nil {
 		return ErrBaseline
 	}
-	if s.viewer, s.sees = s.kinds[held.Kind].Viewer(st.Vals); !s.sees {
+	if s.viewer, s.sees = codec.ViewerOf(s.kinds[held.Kind], st.Vals); !s.sees {
 		return fault.Errorf("%w: a viewer without a place", wire.ErrMalformed)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
@@ -49,9 +50,9 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 			}
 			kinds = append(kinds, k)
 		}
-		h := NewHistory(kinds)
+		h := NewHistory(codec.All(kinds...))
 		v := NewView(h)
-		store := NewStore(kinds)
+		store := NewStore(codec.All(kinds...))
 		truth := map[uint32]map[clock.Tick][3]int64{}
 		believed := [3]int64{} // where the client's newest record of itself puts it, in 16 mm
 		store.Applied = func(e *Held, g int, s *motion.State) {
@@ -230,7 +231,7 @@ func TestPlacesBesideAViewerAreShort(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds := []*schema.Kind{mine, kind}
-		h := NewHistory(kinds)
+		h := NewHistory(codec.All(kinds...))
 		v := NewView(h)
 		var log wire.Log
 		var recv wire.Received
@@ -301,7 +302,7 @@ func TestViewerHostile(t *testing.T) {
 		{"before time", 3, 1 << 40},
 		{"this tick's tick 0", 3, 99},
 	} {
-		s := NewStore(kinds)
+		s := NewStore(codec.All(kinds...))
 		var w wire.BitWriter
 		w.Reset(nil)
 		w.Bits(1, 2)
@@ -331,7 +332,7 @@ func FuzzStoreNear(f *testing.F) {
 		kinds = append(kinds, k)
 	}
 	packets := func() (list [][]byte) {
-		h := NewHistory(kinds)
+		h := NewHistory(codec.All(kinds...))
 		v := NewView(h)
 		var log wire.Log
 		var recv wire.Received
@@ -370,7 +371,7 @@ func FuzzStoreNear(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := NewStore(kinds)
+		s := NewStore(codec.All(kinds...))
 		var r wire.BitReader
 		for i, p := range packets[:2] {
 			r.Reset(p)

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -33,7 +34,7 @@ type Writer struct {
 	most     int
 	others   slotList // slots of other entries
 
-	viewer schema.Viewer
+	viewer codec.Viewer
 	sight  viewerAt // which place that is
 }
 
@@ -361,7 +362,7 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Due) header 
 }
 
 func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
-	var viewer *schema.Viewer
+	var viewer *codec.Viewer
 	if x.sight.known {
 		viewer = &x.viewer
 	}

@@ -8,6 +8,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -34,6 +35,7 @@ func TestBodies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		coder := codec.For(k)
 		d := newReader(t, "kind "+k.Text())
 		r := rand.New(rand.NewPCG(1, uint64(rate)))
 		for n := range 30_000 {
@@ -101,7 +103,7 @@ func TestBodies(t *testing.T) {
 			}
 			var w wire.BitWriter
 			w.Reset(nil)
-			schema.AppendBody(&w, k, g, states[2], &schema.Base[int64]{Vals: states[1], Prior: prior, Age: age, Gap: gap}, set, 500)
+			codec.Append(&w, coder, g, states[2], &codec.Base[int64]{Vals: states[1], Prior: prior, Age: age, Gap: gap}, set, 500)
 			size := w.Len()
 			got, read, err := d.Difference(d.Schema.Kinds[0], g, states[1], prior, int64(age), int64(gap), w.Bytes())
 			if err != nil || !slices.Equal(got, states[2]) {

@@ -328,7 +328,7 @@ func TestCodesOfTheDocument(t *testing.T) {
 // newReader returns a reader of what a schema text describes, with what the document says.
 func newReader(t *testing.T, schemaText string) *protocol.Reader {
 	var files [2]string
-	for i, name := range []string{document, "../../../netcode/schema/tables.txt"} {
+	for i, name := range []string{document, "../../../netcode/codec/tables.txt"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/internal/verify/golden"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
@@ -79,8 +80,8 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	ks := []*schema.Kind{k}
-	h := snapshot.NewHistory(ks)
-	c := &scene{t: t, kind: k, h: h, v: snapshot.NewView(h), s: snapshot.NewStore(ks), sims: make([]int64, k.Sims)}
+	h := snapshot.NewHistory(codec.All(ks...))
+	c := &scene{t: t, kind: k, h: h, v: snapshot.NewView(h), s: snapshot.NewStore(codec.All(ks...)), sims: make([]int64, k.Sims)}
 	return c
 }
 

@@ -101,7 +101,7 @@ func messages(t *testing.T, file string, want int) (list []message) {
 // The pinned vectors, read by the document and the schema text in them alone.
 func TestVectors(t *testing.T) {
 	n := 0
-	for _, b := range vectors(t, "../../../netcode/schema/testdata/bodies.txt") {
+	for _, b := range vectors(t, "../../../netcode/codec/testdata/bodies.txt") {
 		d := newReader(t, b.schema)
 		for i := 0; i < len(b.lines); i += 4 {
 			var name string

@@ -11,6 +11,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -82,8 +83,8 @@ func recordSum() uint64 {
 
 	const count = 30
 	kinds := []*schema.Kind{things}
-	history := snapshot.NewHistory(kinds)
-	view, store := snapshot.NewView(history), snapshot.NewStore(kinds)
+	history := snapshot.NewHistory(codec.All(kinds...))
+	view, store := snapshot.NewView(history), snapshot.NewStore(codec.All(kinds...))
 	var writer snapshot.Writer
 	var log wire.Log
 	var received wire.Received

@@ -1,4 +1,4 @@
-package schema
+package codec
 
 import (
 	"math/rand/v2"
@@ -42,7 +42,7 @@ func TestClassesAreCounted(t *testing.T) {
 			}
 			var s sight
 			gap := 1 + r.Uint32N(1<<r.IntN(11))
-			s.see(&body{spans: of}, 100, clock.Tick(gap), true)
+			s.see(&group{times: &times{spans: *of}}, 100, clock.Tick(gap), true)
 			if v = min(v, 1<<37-1); s.class(of, v) != count(v<<16/int64(gap)) || s.far(of, v) != s.class(of, v) {
 				t.Fatalf("%d over %d reaches %d and %d of %d, want %d", v, gap, s.class(of, v), s.far(of, v), limits, count(v<<16/int64(gap)))
 			}

@@ -1,64 +1,12 @@
-package schema
+package codec
 
 import (
 	"math/bits"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
-
-// OwnerGroup is the group that only an entity's owner receives, in simulation precision.
-const OwnerGroup = MaxGroups
-
-// Base is what the differences of a record are taken from. Both sides hold it. Its values are those of the record's group, like the
-// record's own: observer integers, or all simulation integers where the group is OwnerGroup.
-type Base[T int32 | int64] struct {
-	Vals  []T        // the acknowledged state; nil: the record's values stand by themselves
-	Prior []T        // the acknowledged state before it; nil: none
-	Age   clock.Tick // ticks from Vals to the record
-	Gap   clock.Tick // ticks from Prior to Vals
-
-	Viewer *Viewer // a place that both sides know; nil: none
-}
-
-// Members returns the properties that a record of group g has, in their order.
-func (k *Kind) Members(g int) []int {
-	if g == OwnerGroup {
-		return k.Owned
-	}
-	return k.Groups[g].Props
-}
-
-// Width returns how many integers a record of group g has.
-func (k *Kind) Width(g int) int {
-	if g == OwnerGroup {
-		return k.Sims
-	}
-	return k.Groups[g].N
-}
-
-// place returns where among the integers of group g the property begins.
-func (q *Prop) place(k *Kind, g int) int {
-	if g == OwnerGroup {
-		return q.At
-	}
-	return q.ObsAt - k.Groups[g].At
-}
-
-// Nonzero returns the set of the properties of group g that are not all zero in vals, which is what a first sight has to tell.
-func Nonzero[T int32 | int64](k *Kind, g int, vals []T) (set uint64) {
-	for _, i := range k.Members(g) {
-		q := &k.Props[i]
-		at := q.place(k, g)
-		for _, v := range vals[at : at+q.Comps] {
-			if v != 0 {
-				set |= 1 << i
-				break
-			}
-		}
-	}
-	return set
-}
 
 // A part is one component as it will be coded, beside the Difference that package wire codes.
 type part struct {
@@ -110,7 +58,7 @@ func (t *tab) difference(v, want, minus int64) int64 {
 }
 
 // gather lists the components of some properties, and casts them. led says that one of them may lead.
-func gather[T int32 | int64](ps *parts, s *sight, props []*coder, led bool, base *Base[T], cur []T) {
+func gather[T int32 | int64](ps *parts, s *sight, props []*member, led bool, base *Base[T], cur []T) {
 	ps.n, ps.shy, ps.lead, ps.quiet = 0, loud, -1, false
 	look(ps, s, props, base, cur)
 	if ps.shy != loud || ps.n == 0 {
@@ -150,10 +98,10 @@ func (ps *parts) cast(led bool) {
 	}
 }
 
-// AppendBody writes the body of a record, all of it but what package snapshot says about it: the presence of each property
+// Append writes the body of a record, all of it but what package snapshot says about it: the presence of each property
 // of group g, and the values in cur of those in the set changed; what is not in the set is as in base. tick is the record's.
-func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick) {
-	b := &k.bodies[g]
+func Append[T int32 | int64](w *wire.BitWriter, c *Coder, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick) {
+	k, b := c.kind, &c.groups[g]
 	if base.Vals == nil || b.usual == 0 {
 		appendSet(w, k.Members(g), changed)
 		for _, i := range b.order {
@@ -163,12 +111,12 @@ func AppendBody[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, bas
 		}
 		return
 	}
-	appendUsual(w, k, g, cur, base, changed, tick)
+	appendUsual(w, c, g, cur, base, changed, tick)
 }
 
-// appendUsual is AppendBody where there is a baseline and some properties have a model.
-func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick) {
-	b := &k.bodies[g]
+// appendUsual is Append where there is a baseline and some properties have a model.
+func appendUsual[T int32 | int64](w *wire.BitWriter, c *Coder, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick) {
+	k, b := c.kind, &c.groups[g]
 	var s sight
 	ps := &parts{writes: true}
 	s.see(b, base.Age, base.Gap, base.Prior != nil)
@@ -206,7 +154,7 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, k *Kind, g int, cur []T, ba
 				appendPlain(w, k, g, i, cur, base, tick)
 			default:
 				ps.n = 0
-				look(ps, &s, []*coder{&b.coders[i]}, base, cur)
+				look(ps, &s, []*member{&b.members[i]}, base, cur)
 				w.Differences(ps.diffs[:ps.n])
 			}
 		}
@@ -262,10 +210,10 @@ func bit(v bool) uint8 {
 	return 0
 }
 
-// ReadBody reads what AppendBody wrote into dst, which holds what the properties are whose values do not follow. The caller asks r
+// Read reads what Append wrote into dst, which holds what the properties are whose values do not follow. The caller asks r
 // whether it is Bad.
-func ReadBody[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick) {
-	b := &k.bodies[g]
+func Read[T int32 | int64](r *wire.BitReader, c *Coder, g int, dst []T, base *Base[T], tick clock.Tick) {
+	k, b := c.kind, &c.groups[g]
 	if base.Vals == nil || b.usual == 0 {
 		changed := readSet(r, k.Members(g))
 		for _, i := range b.order {
@@ -275,12 +223,12 @@ func ReadBody[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base 
 		}
 		return
 	}
-	readUsual(r, k, g, dst, base, tick)
+	readUsual(r, c, g, dst, base, tick)
 }
 
 // readUsual reads what appendUsual wrote.
-func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick) {
-	b := &k.bodies[g]
+func readUsual[T int32 | int64](r *wire.BitReader, c *Coder, g int, dst []T, base *Base[T], tick clock.Tick) {
+	b := &c.groups[g]
 	var s sight
 	ps := &parts{}
 	s.see(b, base.Age, base.Gap, base.Prior != nil)
@@ -303,7 +251,7 @@ func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base
 		n := r.Differences(ps.diffs[lead:end])
 		if n == 0 && !r.Bad() {
 			if ps.lead < 0 || r.Bool() {
-				readChanged(r, k, g, dst, base, tick, ps, &s)
+				readChanged(r, c, g, dst, base, tick, ps, &s)
 				return
 			}
 			if ps.shy != loud { // with all codes again
@@ -334,8 +282,8 @@ func readUsual[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base
 }
 
 // readChanged reads which properties changed, and them.
-func readChanged[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, base *Base[T], tick clock.Tick, ps *parts, s *sight) {
-	b := &k.bodies[g]
+func readChanged[T int32 | int64](r *wire.BitReader, c *Coder, g int, dst []T, base *Base[T], tick clock.Tick, ps *parts, s *sight) {
+	k, b := c.kind, &c.groups[g]
 	changed := readSet(r, k.Members(g))
 	for _, i := range b.order {
 		switch {
@@ -343,7 +291,7 @@ func readChanged[T int32 | int64](r *wire.BitReader, k *Kind, g int, dst []T, ba
 		case b.usual>>uint(i)&1 == 0:
 			readPlain(r, k, g, i, dst, base, tick)
 		default:
-			one := [1]*coder{&b.coders[i]}
+			one := [1]*member{&b.members[i]}
 			ps.n = 0
 			look(ps, s, one[:], base, dst)
 			readAll(r, ps.diffs[:ps.n])
@@ -360,7 +308,7 @@ func readAll(r *wire.BitReader, diffs []wire.Difference) {
 }
 
 // settle puts what was read of some properties into dst.
-func settle[T int32 | int64](ps *parts, props []*coder, dst []T) {
+func settle[T int32 | int64](ps *parts, props []*member, dst []T) {
 	n := 0
 	for _, c := range props {
 		for j := 0; j < c.n; j++ {
@@ -372,7 +320,7 @@ func settle[T int32 | int64](ps *parts, props []*coder, dst []T) {
 			} else if c.tab.narrow > 0 {
 				v = int64(int32(v))
 			} else {
-				v = clamp(v, -MaxValue, MaxValue)
+				v = clamp(v, -schema.MaxValue, schema.MaxValue)
 			}
 			dst[at] = T(v)
 			n++
@@ -381,14 +329,14 @@ func settle[T int32 | int64](ps *parts, props []*coder, dst []T) {
 }
 
 // appendPlain writes the components of a property that has no model, or no baseline.
-func appendPlain[T int32 | int64](w *wire.BitWriter, k *Kind, g, i int, cur []T, base *Base[T], tick clock.Tick) {
-	q, obs := &k.Props[i], g != OwnerGroup
-	at := q.place(k, g)
+func appendPlain[T int32 | int64](w *wire.BitWriter, k *schema.Kind, g, i int, cur []T, base *Base[T], tick clock.Tick) {
+	q, obs := &k.Props[i], g != schema.OwnerGroup
+	at := k.Offset(g, i)
 	if base.Vals == nil && base.Viewer != nil && q.Near && obs {
 		appendNear(w, q, cur[at:at+q.Comps], base.Viewer)
 		return
 	}
-	for c := at; c < at+q.comps(obs); c++ {
+	for c := at; c < at+q.WireComps(obs); c++ {
 		if base.Vals != nil {
 			q.AppendDelta(w, int64(cur[c]), int64(base.Vals[c]), obs)
 		} else {
@@ -397,14 +345,14 @@ func appendPlain[T int32 | int64](w *wire.BitWriter, k *Kind, g, i int, cur []T,
 	}
 }
 
-func readPlain[T int32 | int64](r *wire.BitReader, k *Kind, g, i int, dst []T, base *Base[T], tick clock.Tick) {
-	q, obs := &k.Props[i], g != OwnerGroup
-	at := q.place(k, g)
+func readPlain[T int32 | int64](r *wire.BitReader, k *schema.Kind, g, i int, dst []T, base *Base[T], tick clock.Tick) {
+	q, obs := &k.Props[i], g != schema.OwnerGroup
+	at := k.Offset(g, i)
 	if base.Vals == nil && base.Viewer != nil && q.Near && obs {
 		readNear(r, q, dst[at:at+q.Comps], base.Viewer)
 		return
 	}
-	for c := at; c < at+q.comps(obs); c++ {
+	for c := at; c < at+q.WireComps(obs); c++ {
 		if base.Vals != nil {
 			dst[c] = T(q.ReadDelta(r, int64(base.Vals[c]), obs))
 		} else {

@@ -1,4 +1,4 @@
-package schema_test
+package codec_test
 
 import (
 	"math"
@@ -7,11 +7,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
 
-func nearKind(t interface{ Fatal(...any) }) *schema.Kind {
+func nearKind(t interface{ Fatal(...any) }) *codec.Coder {
 	type beast struct {
 		Pos struct{ X, Y, Z float64 } `net:"pos,16mm,wire=near"`
 	}
@@ -19,15 +20,15 @@ func nearKind(t interface{ Fatal(...any) }) *schema.Kind {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return k
+	return codec.For(k)
 }
 
 // body writes a place beside a viewer, reads it again, and returns its bits.
-func body(k *schema.Kind, place []int32, v *schema.Viewer) (bits string, back []int32, bad bool) {
+func body(k *codec.Coder, place []int32, v *codec.Viewer) (bits string, back []int32, bad bool) {
 	var w wire.BitWriter
 	w.Reset(nil)
-	base := &schema.Base[int32]{Viewer: v}
-	schema.AppendBody(&w, k, 0, place, base, 1, 9)
+	base := &codec.Base[int32]{Viewer: v}
+	codec.Append(&w, k, 0, place, base, 1, 9)
 	n := w.Len()
 	b := w.Bytes()
 	var r wire.BitReader
@@ -37,7 +38,7 @@ func body(k *schema.Kind, place []int32, v *schema.Viewer) (bits string, back []
 	}
 	r.Reset(b)
 	back = make([]int32, len(place))
-	schema.ReadBody(&r, k, 0, back, base, 9)
+	codec.Read(&r, k, 0, back, base, 9)
 	return bits, back, r.Bad()
 }
 
@@ -46,7 +47,7 @@ func body(k *schema.Kind, place []int32, v *schema.Viewer) (bits string, back []
 // seeds: R38
 func TestNearIsTheArticles(t *testing.T) {
 	k := nearKind(t)
-	viewer := &schema.Viewer{MM: [3]int64{0x2C0000, 0x2C0000, 0x2C0000}}
+	viewer := &codec.Viewer{MM: [3]int64{0x2C0000, 0x2C0000, 0x2C0000}}
 	bits, back, bad := body(k, []int32{0x2E0000 / 16, 0x260000 / 16, 0x320000 / 16}, viewer)
 	// present, near, and 0xE000, 0x6000, 0x2000 from the low end
 	if want := "1" + "1" + "0000000000000111" + "0000000000000110" + "0000000000000100"; bits != want {
@@ -63,7 +64,7 @@ func TestNearIsTheArticles(t *testing.T) {
 func TestNearRoundTrip(t *testing.T) {
 	k := nearKind(t)
 	rapid.Check(t, func(t *rapid.T) {
-		var v schema.Viewer
+		var v codec.Viewer
 		place := make([]int32, 3)
 		near := true
 		for c := range place {
@@ -96,7 +97,7 @@ func TestViewer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, ok := k.Viewer([]int64{5, 256*70 + 255, -1}); !ok || v.MM != [3]int64{70, -1, 0} {
+	if v, ok := codec.ViewerOf(k, []int64{5, 256*70 + 255, -1}); !ok || v.MM != [3]int64{70, -1, 0} {
 		t.Errorf("%v, %v", v.MM, ok)
 	}
 	type blind struct {
@@ -105,7 +106,7 @@ func TestViewer(t *testing.T) {
 	if k, err = schema.New("blind", reflect.TypeFor[blind](), 30); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := k.Viewer([]int64{5}); ok {
+	if _, ok := codec.ViewerOf(k, []int64{5}); ok {
 		t.Error("a kind without a place is somewhere")
 	}
 }

@@ -1,4 +1,4 @@
-package schema_test
+package codec_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/internal/verify/golden"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -41,6 +42,36 @@ type many struct {
 	A, B, C, D geom.Vec3 `net:"pos,others=1cm"`
 	E, F, G, H geom.Vec3 `net:"vel,others=1cm/s"`
 	I, J       geom.View `net:"view,14bit,others=8bit"`
+}
+
+// An ID names an entity.
+type ID uint32
+
+// Gait is an integer type of the rules.
+type Gait uint8
+
+// rigid has the properties of what turns in space, and the classes that came later.
+type rigid struct {
+	Team    ID         `net:"handle,team"`
+	Car     ID         `net:"handle,parent"`
+	Pos     geom.Vec3  `net:"pos,1mm,others=1cm,4cm@30m,16cm@100m,draw=dr:10cm,warp=3m,slow=10cm/s"`
+	Vel     geom.Vec3  `net:"vel,others=1cm/s,2cm/s@100m"`
+	Turn    geom.Quat  `net:"quat,others=9bit,8bit@30m"`
+	Spin    geom.Vec3  `net:"spin,others=2deg/s"`
+	Look    geom.View  `net:"view,14bit,others=8bit"`
+	Heading geom.Angle `net:"angle,2deg,draw=dr:4deg"`
+	Rate    float64    `net:"spin,1deg/s"`
+	Gait    Gait       `net:"enum,idle|walk|run,group=1"`
+	Gear    int        `net:"enum,park|drive,far=50m"`
+	Skin    [9]byte    `net:"bytes,group=1"`
+	Key     [1]byte    `net:"bytes,to=owner"`
+	Blob    [32]byte   `net:"bytes,group=1"`
+	Heat    float64    `net:"float,0.25,-20..60,others=1"`
+	Plan    uint16     `net:"int,0..9,to=team"`
+	Own     geom.Quat  `net:"quat,20bit,to=owner"`
+	Rough   geom.Quat  `net:"quat,4bit,others=4bit,draw=step"`
+	Fine    geom.View  `net:"view,3deg,others=6deg"`
+	Kept    geom.Angle `net:"spin,kept"`
 }
 
 // randomRow are integers as a group of k may have them: about those of from, or any.
@@ -94,7 +125,7 @@ func longer[T int32 | int64](row []T) []int64 {
 }
 
 // sumBodies is the sum of bodies of random records of a group, and of what random bytes are read as.
-func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, g, n int) uint64 {
+func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, c *codec.Coder, g, n int) uint64 {
 	h := fnv.New64a()
 	refused := 0
 	for range n {
@@ -102,7 +133,7 @@ func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, g, n
 		prior := randomRow[T](r, k, g, nil, wild)
 		vals := randomRow(r, k, g, prior, wild)
 		cur := randomRow(r, k, g, vals, wild)
-		base := schema.Base[T]{Vals: vals, Prior: prior, Age: randomTicks(r), Gap: randomTicks(r)}
+		base := codec.Base[T]{Vals: vals, Prior: prior, Age: randomTicks(r), Gap: randomTicks(r)}
 		switch r.IntN(16) {
 		case 0:
 			base.Prior, base.Gap = nil, 0
@@ -119,8 +150,8 @@ func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, g, n
 			if r.IntN(6) == 0 {
 				copy(cur[at:at+q.Comps], vals[at:])
 			}
-			for c := at; c < at+q.Comps; c++ {
-				if cur[c] != vals[c] {
+			for j := at; j < at+q.Comps; j++ {
+				if cur[j] != vals[j] {
 					set |= 1 << i
 				}
 			}
@@ -132,7 +163,7 @@ func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, g, n
 		w.Reset(nil)
 		w.Bits(r.Uint64(), r.IntN(9))
 		skip := w.Len()
-		schema.AppendBody(&w, k, g, cur, &base, set, 500)
+		codec.Append(&w, c, g, cur, &base, set, 500)
 		size := w.Len()
 		b := w.Bytes()
 		fmt.Fprintf(h, "%x %d\n", b, size)
@@ -141,9 +172,9 @@ func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, g, n
 			rd.Reset(b)
 			rd.Bits(skip)
 			dst := append([]T(nil), vals...)
-			schema.ReadBody(&rd, k, g, dst, &base, 500)
+			codec.Read(&rd, c, g, dst, &base, 500)
 			if g != schema.OwnerGroup { // into longer integers, as clients read, it is the same
-				long := schema.Base[int64]{Vals: longer(vals), Age: base.Age, Gap: base.Gap}
+				long := codec.Base[int64]{Vals: longer(vals), Age: base.Age, Gap: base.Gap}
 				if base.Prior != nil {
 					long.Prior = longer(prior)
 				}
@@ -151,7 +182,7 @@ func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, g, n
 				again.Reset(b)
 				again.Bits(skip)
 				other := longer(vals)
-				schema.ReadBody(&again, k, g, other, &long, 500)
+				codec.Read(&again, c, g, other, &long, 500)
 				if again.Bad() != rd.Bad() || !rd.Bad() && !slices.Equal(other, longer(dst)) {
 					t.Fatalf("%d is read as %d into longer integers", dst, other)
 				}
@@ -181,16 +212,17 @@ func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, g, n
 func TestBodiesStay(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Sums of bodies of random records, and of what is made of random bytes: kind, level, group, for observers and for the owner.\n")
-	for i, k := range []*schema.Kind{bodyKind[mover](t, 20), bodyKind[driver](t, 60), kindOf[rigid](t), bodyKind[flat](t, 30), bodyKind[fine](t, 128), bodyKind[many](t, 10)} {
+	for i, k := range []*schema.Kind{bodyKind[mover](t, 20), bodyKind[driver](t, 60), bodyKind[rigid](t, 60), bodyKind[flat](t, 30), bodyKind[fine](t, 128), bodyKind[many](t, 10)} {
+		coder := codec.For(k)
 		for level := range len(k.Levels) + 1 {
-			k := k.At(level)
+			k, coder := k.At(level), coder.At(level)
 			for g := range k.Groups {
 				r := rand.New(rand.NewPCG(uint64(i), uint64(g)))
-				fmt.Fprintf(&b, "%d %d %d %016x\n", i, level, g, sumBodies[int32](t, r, k, g, 4000))
+				fmt.Fprintf(&b, "%d %d %d %016x\n", i, level, g, sumBodies[int32](t, r, k, coder, g, 4000))
 			}
 		}
 		r := rand.New(rand.NewPCG(uint64(i), 99))
-		fmt.Fprintf(&b, "%d owner %016x\n", i, sumBodies[int64](t, r, k, schema.OwnerGroup, 4000))
+		fmt.Fprintf(&b, "%d owner %016x\n", i, sumBodies[int64](t, r, k, coder, schema.OwnerGroup, 4000))
 	}
 	golden.Check(t, "testdata/sums.txt", b.String())
 }

@@ -1,4 +1,4 @@
-package schema
+package codec
 
 import (
 	_ "embed"
@@ -43,7 +43,7 @@ var shipped = func() *Tables {
 	return t
 }()
 
-// DefaultTables returns the tables that a Kind has which is given none.
+// DefaultTables returns the tables that are part of the protocol.
 func DefaultTables() *Tables { return shipped }
 
 // Codes of a model: what letters can name.
@@ -66,19 +66,19 @@ func ParseTables(text string) (*Tables, error) {
 			}
 		}
 		if len(m.context) != n || len(m.damp) != n || len(m.codes) == 0 || len(m.zero) != len(m.codes) || octave != Octaves {
-			return fault.Errorf("schema: tables: model %s has %d contexts, %d dampings, %d codes, %d shares and %d octaves; want %d, as many, some, as many and %d",
+			return fault.Errorf("codec: tables: model %s has %d contexts, %d dampings, %d codes, %d shares and %d octaves; want %d, as many, some, as many and %d",
 				name, len(m.context), len(m.damp), len(m.codes), len(m.zero), octave, n, Octaves)
 		}
 		for _, list := range append(m.octaves[:], m.context) {
 			for _, c := range list {
 				if int(c) >= len(m.codes) {
-					return fault.Errorf("schema: tables: model %s names code %c of %d", name, 'A'+c, len(m.codes))
+					return fault.Errorf("codec: tables: model %s names code %c of %d", name, 'A'+c, len(m.codes))
 				}
 			}
 		}
 		for _, list := range m.octaves {
 			if len(list) != len(m.codes) {
-				return fault.Errorf("schema: tables: model %s has %d codes but %d in an octave", name, len(m.codes), len(list))
+				return fault.Errorf("codec: tables: model %s has %d codes but %d in an octave", name, len(m.codes), len(list))
 			}
 		}
 		m.choices = make([]choice, len(m.context))
@@ -105,12 +105,12 @@ func ParseTables(text string) (*Tables, error) {
 				}
 			}
 			if m == nil {
-				return nil, fault.Errorf("schema: tables: model %q is unknown or there twice", value)
+				return nil, fault.Errorf("codec: tables: model %q is unknown or there twice", value)
 			}
 			continue
 		}
 		if m == nil {
-			return nil, fault.Errorf("schema: tables: %q stands before the first model", word)
+			return nil, fault.Errorf("codec: tables: %q stands before the first model", word)
 		}
 		low, high := byte('A'), byte('A'+maxCodes-1)
 		switch word {
@@ -123,7 +123,7 @@ func ParseTables(text string) (*Tables, error) {
 			for ; value != ""; value = value[min(2, len(value)):] {
 				share, err := strconv.ParseUint(value[:min(2, len(value))], 16, 8)
 				if err != nil || len(value) == 1 {
-					return nil, fault.Errorf("schema: tables: zero: %q are not two hexadecimal digits", value[:min(2, len(value))])
+					return nil, fault.Errorf("codec: tables: zero: %q are not two hexadecimal digits", value[:min(2, len(value))])
 				}
 				m.zero = append(m.zero, uint8(share))
 			}
@@ -135,7 +135,7 @@ func ParseTables(text string) (*Tables, error) {
 				c -= 'a' - '9' - 1
 			}
 			if c < low || c > high || list[i] < low || list[i] > high {
-				return nil, fault.Errorf("schema: tables: %q in a line of %s", list[i], word)
+				return nil, fault.Errorf("codec: tables: %q in a line of %s", list[i], word)
 			}
 			list[i] = c - low
 		}
@@ -146,7 +146,7 @@ func ParseTables(text string) (*Tables, error) {
 			m.context = append(m.context, list...)
 		case "octave":
 			if octave == Octaves {
-				return nil, fault.Errorf("schema: tables: more than %d octaves", Octaves)
+				return nil, fault.Errorf("codec: tables: more than %d octaves", Octaves)
 			}
 			m.octaves[octave] = list
 			octave++
@@ -157,7 +157,7 @@ func ParseTables(text string) (*Tables, error) {
 			}
 			m.codes = append(m.codes, c)
 		default:
-			return nil, fault.Errorf("schema: tables: unknown word %q", word)
+			return nil, fault.Errorf("codec: tables: unknown word %q", word)
 		}
 	}
 	if err := done(); err != nil {
@@ -165,7 +165,7 @@ func ParseTables(text string) (*Tables, error) {
 	}
 	for i := range t.models {
 		if t.models[i].codes == nil {
-			return nil, fault.Errorf("schema: tables: model %s is missing", Model(i))
+			return nil, fault.Errorf("codec: tables: model %s is missing", Model(i))
 		}
 	}
 	return t, nil
@@ -173,22 +173,3 @@ func ParseTables(text string) (*Tables, error) {
 
 // String returns the text that the tables were read from.
 func (t *Tables) String() string { return t.text }
-
-// Use makes records of k be coded by t, on both sides or none: from then on the kind's text, and so its hash, names tables other than
-// the default ones.
-func (k *Kind) Use(t *Tables) {
-	k.coded = t
-	for g := range k.bodies {
-		for i := range k.bodies[g].coders {
-			if c := &k.bodies[g].coders[i]; k.bodies[g].usual>>i&1 != 0 {
-				c.tab = t.at(c, c.model, g)
-				if c.third = c.tab; c.model.third() != c.model {
-					c.third = t.at(c, c.model.third(), g)
-				}
-			}
-		}
-	}
-	for _, c := range k.coarse {
-		c.Use(t)
-	}
-}

@@ -1,10 +1,11 @@
-package schema_test
+package codec_test
 
 import (
 	"reflect"
 	"strings"
 	"testing"
 
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -21,7 +22,7 @@ func TestRefCodes(t *testing.T) {
 	if !k.Refs || k.Obs != 8 || k.Sims != 8 || !strings.HasSuffix(k.Text(), " ref\n") {
 		t.Fatalf("%+v\n%s", k, k.Text())
 	}
-	base := &schema.Base[int32]{Vals: make([]int32, 8)}
+	base := &codec.Base[int32]{Vals: make([]int32, 8)}
 	for _, c := range []struct {
 		number int32
 		bits   int // beside the presence
@@ -34,16 +35,16 @@ func TestRefCodes(t *testing.T) {
 		{192, 11},
 		{4095, 19}, // 4095+64 has 13 bits: 7 and twice the 6 beyond
 	} {
-		for _, b := range []*schema.Base[int32]{{}, base} {
+		for _, b := range []*codec.Base[int32]{{}, base} {
 			var w wire.BitWriter
 			w.Reset(nil)
-			schema.AppendBody(&w, k, 0, []int32{c.number, 0, 0, 0, 0, 0, 0, 0}, b, 1, 9)
+			codec.Append(&w, codec.For(k), 0, []int32{c.number, 0, 0, 0, 0, 0, 0, 0}, b, 1, 9)
 			n := w.Len()
 			data := w.Bytes()
 			var r wire.BitReader
 			r.Reset(data)
 			got := make([]int32, 8)
-			if schema.ReadBody(&r, k, 0, got, b, 9); r.Bad() || got[0] != c.number {
+			if codec.Read(&r, codec.For(k), 0, got, b, 9); r.Bad() || got[0] != c.number {
 				t.Errorf("%d is read as %d", c.number, got[0])
 			}
 			if n-1 != c.bits {
@@ -57,7 +58,7 @@ func TestRefCodes(t *testing.T) {
 	w.Uvarint(schema.MaxRefs, 6)
 	var r wire.BitReader
 	r.Reset(w.Bytes())
-	if schema.ReadBody(&r, k, 0, make([]int32, 8), base, 9); !r.Bad() {
+	if codec.Read(&r, codec.For(k), 0, make([]int32, 8), base, 9); !r.Bad() {
 		t.Error("a number beyond the last is read")
 	}
 }

@@ -1,8 +1,9 @@
-package schema
+package codec
 
 import (
 	"math"
 
+	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
 
@@ -13,8 +14,8 @@ type Viewer struct {
 	Asked bool     // a value was written or read beside it
 }
 
-// Viewer returns the place that simulation integers of the kind say; ok is false if it has none.
-func (k *Kind) Viewer(sims []int64) (v Viewer, ok bool) {
+// ViewerOf returns the place that simulation integers of a kind say; ok is false if it has none.
+func ViewerOf(k *schema.Kind, sims []int64) (v Viewer, ok bool) {
 	if k.Place < 0 {
 		return v, false
 	}
@@ -25,17 +26,17 @@ func (k *Kind) Viewer(sims []int64) (v Viewer, ok bool) {
 	return v, true
 }
 
-// beside returns a component of the viewer's place in the observer steps of q.
-func (q *Prop) beside(v *Viewer, c int) int32 {
-	return int32(clamp(round(float64(float64(v.MM[c])*q.Obs)/1000), math.MinInt32, math.MaxInt32))
+// in returns a component of the viewer's place in the observer steps of q.
+func (v *Viewer) in(q *schema.Prop, c int) int32 {
+	return int32(nearest(min(max(float64(float64(v.MM[c])*q.Obs)/1000, math.MinInt32), math.MaxInt32)))
 }
 
 // appendNear writes the place in vals beside v: one bit whether all of it is near enough, and then 16 bits a component, or each by itself. The
 // writer does what the reader will do, so nothing comes out wrong, wherever either believes the viewer to be.
-func appendNear[T int32 | int64](w *wire.BitWriter, q *Prop, vals []T, v *Viewer) {
+func appendNear[T int32 | int64](w *wire.BitWriter, q *schema.Prop, vals []T, v *Viewer) {
 	near := true
 	for c, val := range vals {
-		near = near && wire.Nearest(uint16(val), q.beside(v, c)) == int32(val)
+		near = near && wire.Nearest(uint16(val), v.in(q, c)) == int32(val)
 	}
 	v.Asked = true
 	w.Bool(near)
@@ -49,11 +50,11 @@ func appendNear[T int32 | int64](w *wire.BitWriter, q *Prop, vals []T, v *Viewer
 }
 
 // readNear reads what appendNear wrote beside the same v.
-func readNear[T int32 | int64](r *wire.BitReader, q *Prop, vals []T, v *Viewer) {
+func readNear[T int32 | int64](r *wire.BitReader, q *schema.Prop, vals []T, v *Viewer) {
 	near := r.Bool()
 	for c := range vals {
 		if near {
-			vals[c] = T(wire.Nearest(uint16(r.Bits(16)), q.beside(v, c)))
+			vals[c] = T(wire.Nearest(uint16(r.Bits(16)), v.in(q, c)))
 		} else {
 			vals[c] = T(q.ReadAbsolute(r, true, 0))
 		}

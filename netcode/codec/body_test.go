@@ -1,4 +1,4 @@
-package schema_test
+package codec_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/internal/verify/golden"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -72,10 +73,10 @@ func TestBodyVectors(t *testing.T) {
 		{"driver", bodyKind[driver](t, 60), 6, 3, []int32{0, 0, 17, 1000, 0, 300, 100}, []int32{50, 0, 30, 1010, 0, 270, 500}, []int32{151, 1, 47, 1020, 20, 210, 12}, "it flies"},
 		{"driver", bodyKind[driver](t, 60), 3, 3, []int32{0, 0, 17, 0, 0, 0, 100}, []int32{0, 0, 17, 0, 0, 0, 100}, []int32{0, 0, 17, 0, 0, 0, 102}, "it stands and turns"},
 	} {
-		base := schema.Base[int32]{Vals: c.b, Prior: c.a, Age: c.age, Gap: c.gap}
+		base := codec.Base[int32]{Vals: c.b, Prior: c.a, Age: c.age, Gap: c.gap}
 		var w wire.BitWriter
 		w.Reset(nil)
-		schema.AppendBody(&w, c.k, 0, c.c, &base, changedSet(c.k, 0, c.b, c.c), 100)
+		codec.Append(&w, codec.For(c.k), 0, c.c, &base, changedSet(c.k, 0, c.b, c.c), 100)
 		n := w.Len()
 		bits := ""
 		for i, v := range w.Bytes() {
@@ -96,7 +97,7 @@ func inComments(s string) string {
 }
 
 // record is a random record of a kind: states as a game makes them, and now and then anything.
-func randomRecord(r *rand.Rand, k *schema.Kind, g int) (base schema.Base[int32], cur []int32) {
+func randomRecord(r *rand.Rand, k *schema.Kind, g int) (base codec.Base[int32], cur []int32) {
 	n := k.Width(g)
 	rows := [3][]int32{}
 	for i := range rows {
@@ -122,7 +123,7 @@ func randomRecord(r *rand.Rand, k *schema.Kind, g int) (base schema.Base[int32],
 			}
 		}
 	}
-	base = schema.Base[int32]{Prior: rows[0], Vals: rows[1], Age: clock.Tick(1 + r.IntN(12)), Gap: clock.Tick(1 + r.IntN(6))}
+	base = codec.Base[int32]{Prior: rows[0], Vals: rows[1], Age: clock.Tick(1 + r.IntN(12)), Gap: clock.Tick(1 + r.IntN(6))}
 	if r.IntN(8) == 0 {
 		base.Prior, base.Gap = nil, 0
 	}
@@ -133,19 +134,20 @@ func randomRecord(r *rand.Rand, k *schema.Kind, g int) (base schema.Base[int32],
 func TestBodyRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	kinds := []*schema.Kind{bodyKind[mover](t, 20), bodyKind[driver](t, 60)}
+	coders := []*codec.Coder{codec.For(kinds[0]), codec.For(kinds[1])}
 	for n := range 50_000 {
-		k := kinds[n%2]
+		k, c := kinds[n%2], coders[n%2]
 		g := r.IntN(len(k.Groups))
 		base, cur := randomRecord(r, k, g)
 		var w wire.BitWriter
 		w.Reset(nil)
-		schema.AppendBody(&w, k, g, cur, &base, changedSet(k, g, base.Vals, cur), 500)
+		codec.Append(&w, c, g, cur, &base, changedSet(k, g, base.Vals, cur), 500)
 		size := w.Len()
 		b := w.Bytes()
 		var rd wire.BitReader
 		rd.Reset(b)
 		dst := slices.Clone(base.Vals)
-		schema.ReadBody(&rd, k, g, dst, &base, 500)
+		codec.Read(&rd, c, g, dst, &base, 500)
 		if rd.Bad() || !slices.Equal(dst, cur) || len(b)*8-rd.Left() != size {
 			t.Fatalf("record %d: %d after %d and %d is read as %d", n, cur, base.Prior, base.Vals, dst)
 		}
@@ -153,7 +155,7 @@ func TestBodyRoundTrip(t *testing.T) {
 			for cut := range len(b) {
 				rd.Reset(b[:cut])
 				copy(dst, base.Vals)
-				if schema.ReadBody(&rd, k, g, dst, &base, 500); !rd.Bad() && cut*8 < size {
+				if codec.Read(&rd, c, g, dst, &base, 500); !rd.Bad() && cut*8 < size {
 					t.Fatalf("%d of %d bytes are read", cut, len(b))
 				}
 			}
@@ -163,12 +165,13 @@ func TestBodyRoundTrip(t *testing.T) {
 
 func FuzzBody(f *testing.F) {
 	k := bodyKind[driver](f, 60)
+	c := codec.For(k)
 	r := rand.New(rand.NewPCG(9, 9))
 	for range 20 {
 		base, cur := randomRecord(r, k, 0)
 		var w wire.BitWriter
 		w.Reset(nil)
-		schema.AppendBody(&w, k, 0, cur, &base, changedSet(k, 0, base.Vals, cur), 500)
+		codec.Append(&w, c, 0, cur, &base, changedSet(k, 0, base.Vals, cur), 500)
 		f.Add(w.Bytes(), uint64(1), uint8(base.Age), uint8(base.Gap))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, seed uint64, age, gap uint8) {
@@ -182,16 +185,16 @@ func FuzzBody(f *testing.F) {
 		dst := slices.Clone(base.Vals)
 		var rd wire.BitReader
 		rd.Reset(b)
-		schema.ReadBody(&rd, k, 0, dst, &base, 500)
+		codec.Read(&rd, c, 0, dst, &base, 500)
 		if rd.Bad() { // refusing is fine, panicking is not
 			return
 		}
 		var w wire.BitWriter
 		w.Reset(nil)
-		schema.AppendBody(&w, k, 0, dst, &base, changedSet(k, 0, base.Vals, dst), 500)
+		codec.Append(&w, c, 0, dst, &base, changedSet(k, 0, base.Vals, dst), 500)
 		again := slices.Clone(base.Vals)
 		rd.Reset(w.Bytes())
-		if schema.ReadBody(&rd, k, 0, again, &base, 500); rd.Bad() || !slices.Equal(again, dst) {
+		if codec.Read(&rd, c, 0, again, &base, 500); rd.Bad() || !slices.Equal(again, dst) {
 			t.Fatalf("decoded %x as %d, which comes back as %d", b, dst, again)
 		}
 	})
@@ -199,6 +202,7 @@ func FuzzBody(f *testing.F) {
 
 func TestBodyAllocations(t *testing.T) {
 	k := bodyKind[driver](t, 60)
+	c := codec.For(k)
 	base, cur := randomRecord(rand.New(rand.NewPCG(1, 1)), k, 0)
 	buf := make([]byte, 0, 256)
 	dst := slices.Clone(base.Vals)
@@ -206,17 +210,17 @@ func TestBodyAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		var w wire.BitWriter
 		w.Reset(buf)
-		schema.AppendBody(&w, k, 0, cur, &base, set, 500)
+		codec.Append(&w, c, 0, cur, &base, set, 500)
 		var rd wire.BitReader
 		rd.Reset(w.Bytes())
-		schema.ReadBody(&rd, k, 0, dst, &base, 500)
+		codec.Read(&rd, c, 0, dst, &base, 500)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
 func TestTablesRefused(t *testing.T) {
-	good := schema.DefaultTables().String()
+	good := codec.DefaultTables().String()
 	for name, text := range map[string]string{
 		"nothing":        "",
 		"no model":       "damp 012\n",
@@ -228,21 +232,13 @@ func TestTablesRefused(t *testing.T) {
 		"contexts short": strings.Replace(good, "context ", "# ", 1),
 		"cut":            good[:len(good)/2],
 	} {
-		if _, err := schema.ParseTables(text); err == nil {
+		if _, err := codec.ParseTables(text); err == nil {
 			t.Errorf("%s: read", name)
 		}
 	}
-	tb, err := schema.ParseTables(good)
+	tb, err := codec.ParseTables(good)
 	if err != nil || tb.String() != good {
 		t.Fatal(err)
-	}
-	k := bodyKind[mover](t, 20)
-	before := k.Text()
-	if k.Use(tb); k.Text() == before || !strings.Contains(k.Text(), " tables=") {
-		t.Errorf("tables of one's own leave the text as it is:\n%s", k.Text())
-	}
-	if k.Use(schema.DefaultTables()); k.Text() != before {
-		t.Errorf("default tables are named:\n%s", k.Text())
 	}
 }
 
@@ -251,10 +247,10 @@ func BenchmarkBody(b *testing.B) {
 		name string
 		k    *schema.Kind
 	}{{"shooter", bodyKind[mover](b, 20)}, {"car", bodyKind[driver](b, 60)}} {
-		k := c.k
+		k, coder := c.k, codec.For(c.k)
 		r := rand.New(rand.NewPCG(5, 5))
 		const n = 64
-		var bases [n]schema.Base[int32]
+		var bases [n]codec.Base[int32]
 		var curs [n][]int32
 		var sets [n]uint64
 		var coded [n][]byte
@@ -271,11 +267,11 @@ func BenchmarkBody(b *testing.B) {
 				vals[j] = prior[j] + v
 				cur[j] = vals[j] + v + r.Int32N(9) - 4
 			}
-			bases[i], curs[i] = schema.Base[int32]{Vals: vals, Prior: prior, Age: 1, Gap: 1}, cur
+			bases[i], curs[i] = codec.Base[int32]{Vals: vals, Prior: prior, Age: 1, Gap: 1}, cur
 			sets[i] = changedSet(k, 0, vals, cur)
 			var w wire.BitWriter
 			w.Reset(nil)
-			schema.AppendBody(&w, k, 0, cur, &bases[i], sets[i], 9)
+			codec.Append(&w, coder, 0, cur, &bases[i], sets[i], 9)
 			bits += w.Len()
 			coded[i] = w.Bytes()
 		}
@@ -286,7 +282,7 @@ func BenchmarkBody(b *testing.B) {
 			for b.Loop() {
 				w.Reset(buf)
 				for i := range n {
-					schema.AppendBody(&w, k, 0, curs[i], &bases[i], sets[i], 9)
+					codec.Append(&w, coder, 0, curs[i], &bases[i], sets[i], 9)
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/record")
@@ -297,7 +293,7 @@ func BenchmarkBody(b *testing.B) {
 			for b.Loop() {
 				for i := range n {
 					rd.Reset(coded[i])
-					schema.ReadBody(&rd, k, 0, dst, &bases[i], 9)
+					codec.Read(&rd, coder, 0, dst, &bases[i], 9)
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/record")

@@ -1,0 +1,71 @@
+// Package codec codes the bodies of records: the values of a kind's properties in few bits. What is expected of each component follows
+// from the baseline and from what was coded before it in the same record; what differs from that is coded by tables, which were made from
+// recorded movement. docs/PROTOCOL.md, "Bodies", has the rules.
+package codec
+
+import (
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
+)
+
+// A Coder codes the bodies of one kind's records. It does not change once it is made, so everyone may share it.
+type Coder struct {
+	kind   *schema.Kind
+	tables *Tables
+	groups [schema.MaxGroups + 1]group
+	coarse []*Coder // for records of the levels after the first
+}
+
+// For returns the Coder of a kind, with the tables that are part of the protocol.
+func For(k *schema.Kind) *Coder { return With(k, shipped) }
+
+// All returns the Coders of kinds, in their order.
+func All(kinds ...*schema.Kind) []*Coder {
+	coders := make([]*Coder, len(kinds))
+	for i, k := range kinds {
+		coders[i] = For(k)
+	}
+	return coders
+}
+
+// With returns a Coder of a kind with other tables. Both sides must use the same ones.
+func With(k *schema.Kind, t *Tables) *Coder {
+	c := newCoder(k, t, newTimes(k.Rate))
+	for level := 1; level <= len(k.Levels); level++ {
+		c.coarse = append(c.coarse, newCoder(k.At(level), t, c.groups[schema.OwnerGroup].times))
+	}
+	return c
+}
+
+func newCoder(k *schema.Kind, t *Tables, times *times) *Coder {
+	c := &Coder{kind: k, tables: t}
+	for g := range c.groups {
+		if g < len(k.Groups) || g == schema.OwnerGroup {
+			c.groups[g].plan(k, g, t)
+			c.groups[g].times = times
+		}
+	}
+	return c
+}
+
+// Kind returns what the Coder was made from.
+func (c *Coder) Kind() *schema.Kind { return c.kind }
+
+// At returns the Coder of records of a level, whose integers count its coarser steps: see [schema.Kind.At].
+func (c *Coder) At(level int) *Coder {
+	if level == 0 || len(c.coarse) == 0 {
+		return c
+	}
+	return c.coarse[min(level, len(c.coarse))-1]
+}
+
+// Base is what the differences of a record are taken from. Both sides hold it. Its values are those of the record's group, like the
+// record's own: observer integers, or all simulation integers where the group is OwnerGroup.
+type Base[T int32 | int64] struct {
+	Vals  []T        // the acknowledged state; nil: the record's values stand by themselves
+	Prior []T        // the acknowledged state before it; nil: none
+	Age   clock.Tick // ticks from Vals to the record
+	Gap   clock.Tick // ticks from Prior to Vals
+
+	Viewer *Viewer // a place that both sides know; nil: none
+}
