@@ -208,7 +208,7 @@ func TestIdleTicksAreNotAcknowledged(t *testing.T) {
 		n.tick(func(_ PlayerID, b []byte) { p.take(b) })
 		p.send()
 		_, c := n.s.find(p.id)
-		c.idle = true
+		c.commands.idle = true
 	}
 	if p.acked > last {
 		t.Errorf("tick %d is acknowledged, the newest command was of tick %d", p.acked, last)

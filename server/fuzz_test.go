@@ -76,8 +76,8 @@ func FuzzReceive(f *testing.F) {
 			t.Fatalf("ann is at %v after %d commands, want %d", a.Pos, a.Score, want)
 		}
 		st, _ := n.s.Stats(eve.id)
-		if _, c := n.s.find(eve.id); c.log.InFlight() < 0 || cap(c.s.scratch) > packet.MaxCommands || st.Moved > 3 {
-			t.Fatalf("%d bytes in flight, scratch for %d commands, %+v", c.log.InFlight(), cap(c.s.scratch), st)
+		if _, c := n.s.find(eve.id); c.down.log.InFlight() < 0 || cap(c.s.scratch) > packet.MaxCommands || st.Moved > 3 {
+			t.Fatalf("%d bytes in flight, scratch for %d commands, %+v", c.down.log.InFlight(), cap(c.s.scratch), st)
 		}
 	})
 }

@@ -46,8 +46,8 @@ func TestInbox(t *testing.T) {
 						t.Fatalf("tick %d came: %v, want %v", tick, b.arrived(tick), came[tick])
 					}
 				}
-				if len(b.held) > cmdWindow {
-					t.Fatalf("room for %d commands", len(b.held))
+				if len(b.slots) > cmdWindow {
+					t.Fatalf("room for %d commands", len(b.slots))
 				}
 			},
 		})

@@ -219,7 +219,7 @@ func memoryOf(t testing.TB, groups, budget int, span time.Duration) (perClient f
 	}
 	seen := 0
 	for _, c := range s.clients {
-		n, _ := c.view.Count()
+		n, _ := c.down.view.Count()
 		seen += n
 	}
 	if seen/memoryClients < memorySeen {

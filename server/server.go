@@ -14,8 +14,10 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"meanwhile/game"
@@ -26,7 +28,6 @@ import (
 	"meanwhile/netcode/rate"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/snapshot"
-	"meanwhile/netcode/wire"
 	"meanwhile/session"
 )
 
@@ -104,7 +105,7 @@ type Server struct {
 	seer    seer          // the same
 	scratch []packet.Command
 	run     packet.Command // the one that runs
-	clients []*conn        // by PlayerID
+	clients []*player      // by PlayerID
 	nextID  PlayerID
 	tick    clock.Tick
 	now     clock.Time    // server time of the tick
@@ -114,7 +115,7 @@ type Server struct {
 	grid    *interest.Grid
 	always  []int32 // entities without a place: everyone knows them
 	drops   Drops
-	joins   []*conn
+	joins   []*player
 	faults  []error
 	rec     func(id game.ID, kind int, sims []int64, cut, owned bool)
 	quit    []game.ID // avatars of players who left
@@ -147,22 +148,12 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Coders),
 		nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
 	s.current, s.rec = s.period, s.record
-	s.send = s.sends(cfg.Budget)
+	s.send = s.sendRate(cfg.Budget)
 	return s, nil
 }
 
-// sends is how many packets a second go out at most where so many bytes may.
-func (s *Server) sends(budget int) int { return min(s.rules.Send, max(budget/packetWorth, 2)) }
-
-// packetWorth is how many bytes, overhead included, a packet should be able to hold: with a small budget fewer packets go
-// out, or their headers would eat it.
-const packetWorth = 240
-
-// leastBody is the room in bytes, after the longest header, with which a packet is worth sending.
-const leastBody = 16
-
-// gridCell is the side of an interest cell in millimetres.
-const gridCell = 16000
+// sendRate returns how many packets a second may go out at most with a budget in bytes a second.
+func (s *Server) sendRate(budget int) int { return min(s.rules.Send, max(budget/packetWorth, 2)) }
 
 // Rules returns the game that is played.
 func (s *Server) Rules() *game.Rules { return s.rules }
@@ -216,67 +207,62 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	if err != nil {
 		return 0, session.Welcome{}, err
 	}
-	path, err := rate.NewCapacity(rate.CapacityConfig{Floor: MinBudget, Ceiling: rate.BytesPerSecond(s.cfg.Budget)})
+	capacity, err := rate.NewCapacity(rate.CapacityConfig{Floor: MinBudget, Ceiling: rate.BytesPerSecond(s.cfg.Budget)})
 	if err != nil {
 		return 0, session.Welcome{}, err
 	}
 	id := s.nextID
 	s.nextID++
-	c := &conn{s: s, id: id, session: uint16(id)*40503 + 1, name: name, view: snapshot.NewView(s.hist), lane: sender,
-		window: window, path: path, send: s.send, heard: now, phase: int(id) % s.rules.Rate, ent: -1}
-	c.view.Share(&s.look)
-	c.last.Vals = make([]int64, s.rules.Command.Sims)
-	s.rules.Command.Clamp(c.last.Vals) // zeros may lie outside a range
-	s.clients = append(s.clients, c)
-	s.joins = append(s.joins, c)
-	return id, session.Welcome{Session: c.session, Player: uint32(id), Tick: s.tick, ServerTime: s.now, Period: s.period,
+	p := &player{s: s, id: id, session: uint16(id)*40503 + 1, name: name, ent: -1}
+	p.up.heard = now
+	p.down.view, p.down.messages, p.down.window, p.down.path.capacity = snapshot.NewView(s.hist), sender, window, capacity
+	p.down.view.Share(&s.look)
+	p.down.send, p.down.phase = s.send, int(id)%s.rules.Rate
+	p.commands.last.Vals = make([]int64, s.rules.Command.Sims)
+	s.rules.Command.Clamp(p.commands.last.Vals) // zeros may lie outside a range
+	s.clients = append(s.clients, p)
+	s.joins = append(s.joins, p)
+	return id, session.Welcome{Session: p.session, Player: uint32(id), Tick: s.tick, ServerTime: s.now, Period: s.period,
 		SendRate: uint16(s.send), Seed: s.cfg.Seed, History: snapshot.HistoryTicks, BudgetDown: uint32(s.cfg.Budget) * 8,
 		Room: s.cfg.Room, Game: s.rules.Name}, nil
 }
 
-func (s *Server) find(p PlayerID) (int, *conn) {
-	lo, hi := 0, len(s.clients)
-	for lo < hi {
-		m := (lo + hi) / 2
-		if s.clients[m].id < p {
-			lo = m + 1
-		} else {
-			hi = m
-		}
+// find returns a player and its place in clients; nil if it is not connected.
+func (s *Server) find(id PlayerID) (int, *player) {
+	i, ok := slices.BinarySearchFunc(s.clients, id, func(p *player, id PlayerID) int { return cmp.Compare(p.id, id) })
+	if !ok {
+		return -1, nil
 	}
-	if lo < len(s.clients) && s.clients[lo].id == p {
-		return lo, s.clients[lo]
-	}
-	return -1, nil
+	return i, s.clients[i]
 }
 
 // Disconnect takes a player out. Its avatar goes with the next tick.
-func (s *Server) Disconnect(p PlayerID) {
-	i, c := s.find(p)
-	if c == nil {
+func (s *Server) Disconnect(id PlayerID) {
+	i, p := s.find(id)
+	if p == nil {
 		return
 	}
-	s.clients = append(s.clients[:i], s.clients[i+1:]...)
-	if c.avatar != 0 {
-		s.quit = append(s.quit, c.avatar)
+	s.clients = slices.Delete(s.clients, i, i+1)
+	if p.avatar != 0 {
+		s.quit = append(s.quit, p.avatar)
 	}
-	for j, w := range s.joins {
-		if w == c {
-			s.joins = append(s.joins[:j], s.joins[j+1:]...)
-			break
-		}
+	if i := slices.Index(s.joins, p); i >= 0 {
+		s.joins = slices.Delete(s.joins, i, i+1)
 	}
 }
 
-// Silent appends to dst the players that have not been heard of for Timeout; the host disconnects them.
+// Silent appends to dst the players that sent nothing for longer than Timeout; the host disconnects them.
 func (s *Server) Silent(now clock.Time, dst []PlayerID) []PlayerID {
-	for _, c := range s.clients {
-		if now.Sub(c.heard) > Timeout {
-			dst = append(dst, c.id)
+	for _, p := range s.clients {
+		if now.Sub(p.up.heard) > Timeout {
+			dst = append(dst, p.id)
 		}
 	}
 	return dst
 }
+
+// maxFaults is how many faults wait for Faults; later ones are dropped.
+const maxFaults = 100
 
 // Faults returns errors of the game's own code (panics) since the last call.
 func (s *Server) Faults() []error {
@@ -286,76 +272,94 @@ func (s *Server) Faults() []error {
 }
 
 func (s *Server) fault(err error) {
-	if err != nil && len(s.faults) < 100 {
+	if err != nil && len(s.faults) < maxFaults {
 		s.faults = append(s.faults, err)
 	}
 }
 
-// Begin computes the next tick, whose instant is now: the planned one, not that of a late wake-up.
+// Begin computes the next tick. now is the instant at which it was planned, not that of a late wake-up.
 func (s *Server) Begin(now clock.Time) {
 	s.tick++
 	s.now = now
 	s.eng.SetTick(s.tick)
-	for _, id := range s.quit {
-		s.fault(s.eng.Leave(id))
-	}
-	s.quit = s.quit[:0]
-	for _, c := range s.joins {
-		id, err := s.eng.Join(c.name)
-		s.fault(err)
-		c.avatar = id
-		c.joined = s.tick
-	}
-	s.joins = s.joins[:0]
-	n := len(s.clients)
-	for i := range n { // whose turn is first rotates, so that nobody always wins a tie
-		c := s.clients[(i+int(s.tick))%n]
-		if c.avatar == 0 || c.joined == s.tick {
-			continue
-		}
-		if s.rules.Mode == game.Queued {
-			s.runQueued(c)
-			continue
-		}
-		cmd := c.due()
-		s.fault(s.eng.Act(c.avatar, cmd.Vals, &s.seer, false))
-	}
+	s.admit()
+	s.runCommands()
 	s.fault(s.eng.Step(false))
 	s.fault(s.eng.Referee())
 	s.hist.Begin(s.tick)
-	for _, id := range s.eng.Removed() {
-		if i, ok := s.hist.Find(uint32(id)); ok {
-			s.hist.Remove(i)
-			for _, c := range s.clients {
-				c.view.Leave(i)
-			}
-		}
-		for _, c := range s.clients {
-			if c.avatar == id {
-				c.avatar, c.ent = 0, -1 // the rules removed an avatar whose player is here: it watches
-			}
-		}
-	}
+	s.removeGone()
 	s.grid.Reset()
 	s.always = s.always[:0]
 	s.eng.Each(s.rec)
-	for _, c := range s.clients {
-		if c.recheck && c.ent >= 0 {
-			s.hist.Touch(c.ent)
-			c.recheck = false
+	for _, p := range s.clients {
+		if p.commands.surprised && p.ent >= 0 {
+			s.hist.Touch(p.ent)
+			p.commands.surprised = false
 		}
 	}
 	s.grid.Build()
 }
 
+// admit takes out the avatars of players who left and lets new players in.
+func (s *Server) admit() {
+	for _, id := range s.quit {
+		s.fault(s.eng.Leave(id))
+	}
+	s.quit = s.quit[:0]
+	for _, p := range s.joins {
+		id, err := s.eng.Join(p.name)
+		s.fault(err)
+		p.avatar = id
+		p.joined = s.tick
+	}
+	s.joins = s.joins[:0]
+}
+
+// runCommands runs the commands of all players. They take turns at going first, so that nobody always
+// wins a tie.
+func (s *Server) runCommands() {
+	n := len(s.clients)
+	for i := range n {
+		p := s.clients[(i+int(s.tick))%n]
+		if p.avatar == 0 || p.joined == s.tick {
+			continue
+		}
+		if s.rules.Mode == game.Queued {
+			s.runQueued(p)
+			continue
+		}
+		cmd, waited := p.commands.nextCommand(s)
+		s.seer.begin(p, cmd, waited)
+		s.fault(s.eng.Act(p.avatar, cmd.Vals, &s.seer, false))
+	}
+}
+
+// removeGone takes what the rules removed out of the history and of all views.
+func (s *Server) removeGone() {
+	for _, id := range s.eng.Removed() {
+		if i, ok := s.hist.Find(uint32(id)); ok {
+			s.hist.Remove(i)
+			for _, p := range s.clients {
+				p.down.view.Leave(i)
+			}
+		}
+		for _, p := range s.clients {
+			if p.avatar == id {
+				p.avatar, p.ent = 0, -1 // the rules removed an avatar whose player is here: it watches
+			}
+		}
+	}
+}
+
+// record writes the state of one entity into the history.
 func (s *Server) record(id game.ID, kind int, sims []int64, cut, owned bool) {
 	i, ok := s.hist.Find(uint32(id))
 	if !ok {
 		i = s.hist.Add(uint32(id), kind, owned)
 		if owned {
-			for _, c := range s.clients {
-				if c.avatar == id {
-					c.ent = i
+			for _, p := range s.clients {
+				if p.avatar == id {
+					p.ent = i
 				}
 			}
 		}
@@ -374,39 +378,10 @@ func (s *Server) Clients() int { return len(s.clients) }
 // Encode writes the datagrams of this tick for the clients numbered from up to to. Distinct ranges may run
 // concurrently, each with its own Outbox; the result does not depend on how clients are divided.
 func (s *Server) Encode(from, to int, out *Outbox) {
-	for _, c := range s.clients[from:to] {
-		c.encode(out)
+	for _, p := range s.clients[from:to] {
+		p.encode(out)
 	}
 }
 
 // End finishes the tick.
 func (s *Server) End() { s.eng.Drain() }
-
-// Outbox collects datagrams. The zero Outbox is ready.
-type Outbox struct {
-	buf  []byte
-	outs []outgoing
-	due  []snapshot.Due
-	near []interest.Neighbour
-	w    wire.BitWriter
-	body []byte // of an event
-
-	entries snapshot.Writer
-}
-
-type outgoing struct {
-	to       PlayerID
-	from, at int
-}
-
-// Reset empties the Outbox; datagrams that it returned are no longer valid.
-func (o *Outbox) Reset() { o.buf, o.outs = o.buf[:0], o.outs[:0] }
-
-// Len returns the number of datagrams.
-func (o *Outbox) Len() int { return len(o.outs) }
-
-// At returns datagram i and whom it is for. The slice may be changed in place, to patch its stamp.
-func (o *Outbox) At(i int) (PlayerID, []byte) {
-	x := o.outs[i]
-	return x.to, o.buf[x.from:x.at:x.at]
-}

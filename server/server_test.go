@@ -503,8 +503,8 @@ func TestBudgetHoldsInAnySecond(t *testing.T) {
 			if got, want := len(p.store.Entities()), things+3; got != want {
 				rt.Fatalf("budget %d: player %d knows %d of %d entities 20 s after all came to rest", budget, id, got, want)
 			}
-			if _, c := n.s.find(id); c.lane.Pending() > 0 {
-				rt.Fatalf("budget %d: %d events are still queued", budget, c.lane.Pending())
+			if _, c := n.s.find(id); c.down.messages.Pending() > 0 {
+				rt.Fatalf("budget %d: %d events are still queued", budget, c.down.messages.Pending())
 			}
 		}
 	})

@@ -5,19 +5,20 @@ import (
 	"slices"
 	"time"
 
+	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/snapshot"
 )
 
-// pace is how often one client is sent records of what moves, by how far away it is, and what it costs. Where the budget does not reach for
+// pace is how often one client is sent records of what moves, by how far away it is, and what it costScale. Where the budget does not reach for
 // all of them in every packet, the time from one record of a thing to the next grows with its distance, all times by the same factor,
 // such that they add up to what fits. That time, rounded up to a class, is announced with each record, and then kept: the client
 // draws the thing so much later, and no later.
 type pace struct {
-	scale int64 // ticks from record to record for each millimetre of distance, in 1/2^scaleB
-	cost  int64 // bits of a record of what moves, in 1/costs, mean of the last ones
-	other int64 // bits of all else in a packet, in 1/costs
-	room  int64 // records of what moves that fit in a packet, in 1/costs
+	scale int64 // ticks from record to record for each millimetre of distance, in 1/2^scaleShift
+	cost  int64 // bits of a record of what moves, in 1/costScale, mean of the last ones
+	other int64 // bits of all else in a packet, in 1/costScale
+	room  int64 // records of what moves that fit in a packet, in 1/costScale
 
 	rate, send int
 	last       uint8                // the longest class that is announced
@@ -27,32 +28,32 @@ type pace struct {
 }
 
 const (
-	scaleB  = 28
-	costs   = 1 << 10
-	spare   = 59         // of 64 parts of what fits are promised: starts and first sights come between
-	firstly = 80 * costs // bits of a record, before any was written
+	scaleShift    = 28
+	costScale     = 1 << 10
+	promisedShare = 59             // of 64 parts of what fits are promised: starts and first sights come between
+	initialCost   = 80 * costScale // bits of a record, before any was written
 
 	// nearBy is the distance in millimetres below which nearness gives no more priority.
 	nearBy = 4000
-	// mostScale lets what is nearest wait for the longest bound.
-	mostScale = 1 << (scaleB - 4)
+	// maxScale lets what is nearest wait for the longest bound.
+	maxScale = 1 << (scaleShift - 4)
 )
 
 // spends notes what a packet held: n records of what moves, of so many bits together, and so many bits of all else but first sights, which
 // do not last. even is how many bits a packet may have if all are of the same size.
 func (p *pace) spends(n, moving, other, even int) {
 	if p.cost == 0 {
-		p.cost, p.other = firstly, int64(other)*costs
+		p.cost, p.other = initialCost, int64(other)*costScale
 	}
 	if n > 0 {
-		p.cost += (int64(moving)*costs/int64(n) - p.cost) / 16
+		p.cost += (int64(moving)*costScale/int64(n) - p.cost) / 16
 	}
-	p.other += (int64(other)*costs - p.other) / 16
-	p.room = max(int64(even)*costs-p.other, 0) * costs / max(p.cost, costs)
+	p.other += (int64(other)*costScale - p.other) / 16
+	p.room = max(int64(even)*costScale-p.other, 0) * costScale / max(p.cost, costScale)
 }
 
 // period returns the time in 1/16 ticks from record to record of what is so far away.
-func (p *pace) period(dist, scale int64) int64 { return dist * scale >> (scaleB - 4) }
+func (p *pace) period(dist, scale int64) int64 { return dist * scale >> (scaleShift - 4) }
 
 // plan prepares for packets at send of rate ticks.
 func (p *pace) plan(rate, send int, last uint8) {
@@ -68,38 +69,39 @@ func (p *pace) plan(rate, send int, last uint8) {
 }
 
 // class returns the least class that is enough for what comes again after so many 1/16 ticks, and the share of a packet that it takes,
-// in 1/costs records.
+// in 1/costScale records.
 func (p *pace) class(want int64) (class uint8, share int64) {
 	for class < p.last && p.packets[class]*p.every < want {
 		class++
 	}
 	if got := p.packets[class] * p.every; got < want { // it will be broken
-		return class, p.every * costs / want
+		return class, p.every * costScale / want
 	}
-	return class, costs / p.packets[class]
+	return class, costScale / p.packets[class]
 }
 
 // prioritise orders what is due and decides what is announced with it: the player's own avatar first, then what is gone (cheap, and it must
 // not linger), then what begins to move, so that nobody sees it rest any longer; then what must go now to keep what was announced, then the
 // rest, both by how long they waited over how far away they are, which is about how wrong they look on the screen. Ties go by entity, so
 // the order is total.
-func (s *Server) prioritise(c *conn, due []snapshot.Due) {
+func (s *Server) prioritise(client *player, due []snapshot.Due) {
 	x, y := int64(0), int64(0)
-	if c.ent >= 0 {
-		e := s.hist.At(c.ent)
+	if client.ent >= 0 {
+		e := s.hist.At(client.ent)
 		x, y = int64(e.X), int64(e.Y)
 	}
-	p := &c.pace
-	p.plan(s.rules.Rate, c.send, s.lastClass(c.send))
+	d := &client.down
+	p := &d.pace
+	p.plan(s.rules.Rate, d.send, s.lastClass(d.send))
 	next := int64(1) // ticks until the next packet
-	for t := int(s.tick) + c.phase + 1; t*c.send/s.rules.Rate == (t-1)*c.send/s.rules.Rate; t++ {
+	for !d.isTurn(s.tick+clock.Tick(next), s.rules.Rate) {
 		next++
 	}
 	if p.scale == 0 {
 		p.scale = 1 << 8
 	}
 	lower := p.scale * 7 / 8
-	load, less := int64(0), int64(0) // records in each packet if all is as announced, in 1/costs, and if all came a little more often
+	load, less := int64(0), int64(0) // records in each packet if all is as announced, in 1/costScale, and if all came a little more often
 	for i := range due {
 		d := &due[i]
 		e := s.hist.At(d.Ent)
@@ -146,10 +148,10 @@ func (s *Server) prioritise(c *conn, due []snapshot.Due) {
 	switch {
 	case s.cfg.NoBounds:
 	case load > p.room*3/2: // a crowd has come, or this is the beginning
-		p.scale = min(2*p.scale, mostScale)
-	case load > p.room*spare/64:
-		p.scale = min(p.scale+p.scale/8, mostScale)
-	case less <= p.room*spare/64:
+		p.scale = min(2*p.scale, maxScale)
+	case load > p.room*promisedShare/64:
+		p.scale = min(p.scale+p.scale/8, maxScale)
+	case less <= p.room*promisedShare/64:
 		p.scale = max(lower, 1<<8)
 	}
 	slices.SortFunc(due, func(a, b snapshot.Due) int {

@@ -186,7 +186,7 @@ func TestOutOfSightIsOutOfReach(t *testing.T) {
 		t.Errorf("a crumb 20 m away is still known, with %d in all", got)
 	}
 	_, c := n.s.find(p.id)
-	if i, _ := n.s.hist.Find(2); c.view.Has(i) {
+	if i, _ := n.s.hist.Find(2); c.down.view.Has(i) {
 		t.Error("and still sent")
 	}
 }
@@ -278,8 +278,8 @@ func TestEventsOfADeafClientAreBounded(t *testing.T) {
 		n.tick(nil)
 	}
 	st, _ := n.s.Stats(p.id)
-	if _, c := n.s.find(p.id); c.lane.Pending() > reliable.DefaultMaxParts || st.Events+st.EventsLost != 200*20 || st.EventsLost < 3000 {
-		t.Errorf("%d events wait, %d were queued, %d dropped", c.lane.Pending(), st.Events, st.EventsLost)
+	if _, c := n.s.find(p.id); c.down.messages.Pending() > reliable.DefaultMaxParts || st.Events+st.EventsLost != 200*20 || st.EventsLost < 3000 {
+		t.Errorf("%d events wait, %d were queued, %d dropped", c.down.messages.Pending(), st.Events, st.EventsLost)
 	}
 }
 

@@ -51,8 +51,8 @@ func TestClassOfAPeriod(t *testing.T) {
 		p.plan(rate, send, motion.Bounds-1)
 		want := int64(rapid.IntRange(0, 16*500).Draw(t, "want"))
 		class, share := p.class(want)
-		if share <= 0 || share > costs {
-			t.Fatalf("a share of %d/%d packets", share, costs)
+		if share <= 0 || share > costScale {
+			t.Fatalf("a share of %d/%d packets", share, costScale)
 		}
 		comes := func(c uint8) int64 { return p.packets[c] * p.every } // when the last packet leaves that keeps the word
 		if comes(class) < want && class < motion.Bounds-1 || class > 0 && comes(class-1) >= want {
@@ -109,7 +109,8 @@ func TestRidersAreAsLateAsTheirParents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &conn{s: s, ent: -1, send: 20}
+	p := &player{s: s, ent: -1}
+	p.down.send = 20
 	s.tick = 1
 	s.hist.Begin(1)
 	metres := func(i int, m float64) int64 { return int64(m * rules.Kinds[i].Props[rules.Kinds[i].Place].Sim) }
@@ -118,9 +119,9 @@ func TestRidersAreAsLateAsTheirParents(t *testing.T) {
 	s.hist.Record(man, []int64{1, metres(1, 40), 0}, false)
 	s.hist.Record(bird, []int64{2, metres(1, 40), 0}, false)
 	s.hist.Record(swimmer, []int64{0, metres(1, 100), 0}, false)
-	c.pace.scale = 1 << 15
+	p.down.pace.scale = 1 << 15
 	due := []snapshot.Due{{Ent: far, Moves: true}, {Ent: man, Moves: true}, {Ent: bird, Moves: true}, {Ent: swimmer, Moves: true}}
-	s.prioritise(c, due)
+	s.prioritise(p, due)
 	class := map[int32]uint8{}
 	for _, d := range due {
 		class[d.Ent] = d.Bound

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"math"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/wire"
+)
+
+// CommandStats counts what happened to one player's commands.
+type CommandStats struct {
+	Starved     uint64     // ticks without a command of their own
+	Late        uint64     // commands that arrived after their tick
+	Expired     uint64     // queued commands that were not run: too much to catch up on
+	Moved       uint64     // presses of late commands, run at the next tick
+	TooEarly    uint64     // commands further ahead than MaxAhead ticks
+	Clamped     uint64     // commands whose playout time was outside the rewind's bounds
+	Newer       uint64     // entities judged by a newer state than was shown, which was too old, see rewind.MaxGap
+	LastStarved clock.Tick // newest tick that ran without its own command
+}
+
+// commands is one player's commands: those that wait for their tick, and what is known of those that
+// ran. The two modes share it, see timed.go and queued.go.
+type commands struct {
+	waiting inbox
+	acked   clock.Tick     // all commands up to here arrived, or are of no use any more
+	last    packet.Command // the newest command that ran
+	late    packet.Command // a late press that waits for the next tick, if its Tick is not 0
+	idle    bool           // the client said that its commands stay as they are
+	queue   queue          // where commands are queued
+
+	// surprised says that something else than the player's own command ran: its prediction may be wrong.
+	surprised bool
+
+	slack    int64 // least slack of new commands, in 1/256 tick, that was not reported yet or in a packet that was lost
+	slackDue bool
+
+	stats CommandStats
+}
+
+// noSlackReported is the note in the log of a packet that reported no slack. Others note the slack that
+// they reported, in 1/packet.SlackPerTick tick.
+const noSlackReported = math.MinInt16
+
+// noteSlack keeps the least slack for the next report.
+func (c *commands) noteSlack(slack int64) {
+	if !c.slackDue || slack < c.slack {
+		c.slack, c.slackDue = slack, true
+	}
+}
+
+// copyCommand makes dst a copy of src and reuses dst's memory.
+func copyCommand(dst, src *packet.Command) {
+	vals := append(dst.Vals[:0], src.Vals...)
+	*dst = *src
+	dst.Vals = vals
+}
+
+// announce applies what the newest datagram says of commands other than its own: whether the client
+// idles, and, unless it is sparse, that no command before its first will come any more.
+func (c *commands) announce(s *Server, cmds []packet.Command, idle, sparse bool) {
+	complete := len(cmds) > 0 && !sparse
+	if complete && s.rules.Mode == game.Queued {
+		c.queue.begins(cmds[0].Tick, c.idle && !idle, s.tick)
+	}
+	c.idle = idle
+	if complete {
+		c.acked = max(c.acked, min(cmds[0].Tick-1, s.tick+MaxAhead))
+	}
+}
+
+// acceptCommand stores one command for its tick. A late one is not run any more, but the next tick runs
+// its presses. Commands that arrived before, and those more than MaxAhead ticks ahead, are dropped.
+func (c *commands) acceptCommand(s *Server, cmd *packet.Command, arrival clock.Time) {
+	t := cmd.Tick
+	if t > s.tick+MaxAhead {
+		c.stats.TooEarly++
+		return
+	}
+	if c.waiting.arrived(t) {
+		return
+	}
+	if t+cmdWindow/2 <= s.tick {
+		if t > c.last.Tick {
+			copyCommand(&c.last, cmd) // of an idle player it is the newest intent that is known
+		}
+		return
+	}
+	c.waiting.arrive(t)
+	slack := int64(t.Frac()) - int64(s.tick.Frac()) - int64(arrival.Sub(s.now))*clock.FracPerTick/int64(s.current)
+	c.noteSlack(slack)
+	if s.rules.Mode == game.Queued {
+		c.enqueue(cmd, arrival)
+		return
+	}
+	if t > s.tick {
+		c.waiting.put(cmd, max(time.Duration(slack)*s.current/clock.FracPerTick, 0), s.tick)
+	} else {
+		c.acceptLate(s, cmd)
+	}
+	c.advance(s.tick)
+}
+
+// appendFeedback writes what the client needs to time its commands, and notes the slack that sent reports.
+func (c *commands) appendFeedback(w *wire.BitWriter, sent *wire.Packet, s *Server) {
+	f := packet.Feedback{Acked: c.acked, HasSlack: c.slackDue, Starved: uint8(c.stats.Starved % packet.StarvedRange), Ran: c.queue.ran}
+	sent.Note = noSlackReported
+	if c.slackDue {
+		// Rounded down: a command that was late by little was late.
+		f.Slack = int(min(max(c.slack>>4, -packet.MaxSlack), packet.MaxSlack))
+		sent.Note, c.slackDue = int16(f.Slack), false
+	}
+	f.Append(w, s.tick, s.rules.Mode == game.Queued)
+}

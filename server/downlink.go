@@ -1,0 +1,378 @@
+package server
+
+import (
+	"time"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/interest"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/rate"
+	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
+)
+
+// DownlinkStats counts what was sent to one player.
+type DownlinkStats struct {
+	Sent       uint64 // datagrams
+	SentBytes  uint64 // wire.Overhead per datagram included
+	Records    uint64 // entries of entities
+	MaxWindow  int    // most bytes in any one second
+	Choked     uint64 // packets withheld because too much was in flight
+	Events     uint64 // events sent
+	EventsLost uint64 // events that did not fit the queue
+}
+
+// downlink is what is sent to one client: which packets, when, and what became of them.
+type downlink struct {
+	log      wire.Log
+	view     *snapshot.View // what the client is known to have
+	messages *reliable.Sender
+	window   *rate.Window
+	path     path
+	pace     pace
+	rest     rest
+	phase    int // spreads clients over ticks
+	send     int // packets a second at most at present
+
+	mustAck    bool
+	lastSent   clock.Time
+	lastDue    clock.Time // when something was due last
+	tightUntil clock.Time // until then something is likely not to fit
+	needed     int        // bytes of a record that waits until the budget has so many; 0: none
+	resynced   clock.Time
+
+	stats DownlinkStats
+}
+
+// path is what is known of the network between the server and one client.
+type path struct {
+	capacity *rate.Capacity // of the way down
+	rtt      rate.RTT       // of the network alone
+	// answer is the time from sending to the acknowledgement. Besides the network it holds the client's
+	// wait for its next frame and for something to send.
+	answer   rate.RTT
+	answered wire.Seq // newest packet whose answer was measured
+}
+
+// sampleAnswer measures the answer to a packet, unless it or a later one was measured before.
+func (p *path) sampleAnswer(now clock.Time, sent *wire.Packet) {
+	if sent.Seq.Newer(p.answered) {
+		p.answered = sent.Seq
+		p.answer.Sample(now, now.Sub(sent.Sent))
+	}
+}
+
+// timeout returns how long after sending a packet counts as lost: the timeout of RFC 6298, but not
+// much more than two round trips and at most a second. After an outage the deviation is large for long, and
+// the last record before a rest, which no later packet reveals as lost, would wait for it; one resend too
+// many costs a few bytes.
+func (p *path) timeout() time.Duration {
+	return min(p.answer.Timeout(), max(2*p.answer.Smoothed()+100*time.Millisecond, rate.MinTimeout), time.Second)
+}
+
+// rest is the promise of silence: when everything has come to rest the client is told so, until it
+// acknowledges that, so that it does not take the silence for a network that failed.
+type rest struct {
+	from  wire.Seq // first packet that promised silence since something changed; 0: none
+	known bool     // the client acknowledged one of those
+}
+
+// ends says that something is due again.
+func (r *rest) ends() { *r = rest{} }
+
+// promise notes that packet seq promises silence.
+func (r *rest) promise(seq wire.Seq) {
+	if r.from == 0 {
+		r.from = seq
+	}
+}
+
+// acknowledge notes that the client received packet seq. It and all packets since from promised silence.
+func (r *rest) acknowledge(seq wire.Seq) {
+	if r.from != 0 && !r.from.Newer(seq) {
+		r.known = true
+	}
+}
+
+const (
+	// ackDelayPackets is how many packets later at most an acknowledgement shows that one was lost: three,
+	// and one between ticks.
+	ackDelayPackets = 4
+	// queueAllowance is how long packets may stand in queues below us beyond rate.GateSlack. A packet that
+	// comes half a second late can still be drawn, see playout.MaxDelay; one that was withheld while the
+	// path stood still comes later than if it had stood in a queue.
+	queueAllowance = 400 * time.Millisecond
+	// goOnFor is for how long at most packets go on after the last one that had something to say.
+	goOnFor = 500 * time.Millisecond
+	// tightFor is for how long fewer packets are sent after something did not fit.
+	tightFor = 5 * time.Second
+	// packetWorth is how many bytes, overhead included, a packet should have room for: a small budget is
+	// divided among fewer packets, so that headers do not use it up.
+	packetWorth = 240
+	// leastBody is the room in bytes, after the longest header, with which a packet is worth sending.
+	leastBody = 16
+)
+
+// Outbox collects datagrams. The zero Outbox is ready.
+type Outbox struct {
+	buf  []byte
+	outs []outgoing
+	due  []snapshot.Due
+	near []interest.Neighbour
+	w    wire.BitWriter
+	body []byte // of an event
+
+	entries snapshot.Writer
+}
+
+type outgoing struct {
+	to       PlayerID
+	from, at int
+}
+
+// Reset empties the Outbox; datagrams that it returned are no longer valid.
+func (o *Outbox) Reset() { o.buf, o.outs = o.buf[:0], o.outs[:0] }
+
+// Len returns the number of datagrams.
+func (o *Outbox) Len() int { return len(o.outs) }
+
+// At returns datagram i and its receiver. The slice may be changed in place, to patch its stamp.
+func (o *Outbox) At(i int) (PlayerID, []byte) {
+	x := o.outs[i]
+	return x.to, o.buf[x.from:x.at:x.at]
+}
+
+// resend makes the content of a lost packet due again. It says nothing of the path: the packet may never
+// have reached it.
+func (d *downlink) resend(sent *wire.Packet) {
+	d.view.Missing(sent)
+	d.messages.Lost(uint16(sent.Seq))
+}
+
+// resync makes everything due anew because the client lost a baseline. The client repeats that until
+// the answer arrives, so it counts once a round trip.
+func (d *downlink) resync(now clock.Time) {
+	if d.view.Resyncs == 0 || now.Sub(d.resynced) > d.path.timeout() {
+		d.view.Resync()
+		d.resynced = now
+	}
+}
+
+// spend charges the budget for a datagram.
+func (d *downlink) spend(now clock.Time, size int) {
+	d.window.Spend(now, size)
+	d.stats.MaxWindow = max(d.stats.MaxWindow, d.window.Used(now))
+}
+
+// limited notes that something was due that did not fit.
+func (d *downlink) limited(now clock.Time) {
+	d.tightUntil = now.Add(tightFor)
+	d.path.capacity.Limited()
+}
+
+// isTurn reports whether a packet may go out at a tick: send times in ticks ticks, spread evenly.
+func (d *downlink) isTurn(tick clock.Tick, ticks int) bool {
+	turn := (int(tick) + d.phase) * d.send
+	return turn/ticks != (turn-d.send)/ticks
+}
+
+// evenShare returns the bytes for this packet, overhead included: an even share of the budget, and up to
+// half a share more where the last second left much of it, so that a burst is worked off. Where it left
+// little the packet gets no more, or a later one would go short, second after second.
+func (d *downlink) evenShare(now clock.Time, budget int) int {
+	even := budget / d.send
+	return even + min(max(budget*3/4-d.window.Used(now), 0)/4, even/2)
+}
+
+// occasion is why a packet is sent, if it is.
+type occasion struct {
+	records  bool // something of the state is due
+	messages bool // a message is due
+	crowded  bool // slots are short
+	resting  bool // nothing will be due until something changes
+	wanted   bool // there is a reason to send now
+}
+
+// occasion finds out whether a packet is wanted now.
+func (d *downlink) occasion(now clock.Time, timeout time.Duration, records, crowded bool) occasion {
+	o := occasion{records: records, messages: d.messages.Due(now, timeout), crowded: crowded}
+	o.resting = !records && !o.messages && !crowded && !d.view.Unacked()
+	if !o.resting {
+		d.rest.ends()
+	}
+	promise := o.resting && !d.rest.known && (d.rest.from == 0 || now.Sub(d.lastSent) >= timeout)
+	if records {
+		d.lastDue = now
+	}
+	// Until silence can be promised packets go on at the rate that each one announced, though they say
+	// nothing: the client would take the pause for jitter of its path. An outage has no end to wait for.
+	goOn := !o.resting && now.Sub(d.lastDue) < goOnFor
+	o.wanted = records || o.messages || d.mustAck || crowded || promise || goOn || now.Sub(d.lastSent) >= packet.KeepAlive
+	return o
+}
+
+// setSendRate chooses how many packets a second may be sent: one where nobody looks, fewer than the
+// game's rate where something did not fit lately and the budget is small.
+func (p *player) setSendRate(budget int) {
+	s, d := p.s, &p.down
+	switch {
+	case p.up.away:
+		d.send = 1
+	case s.now < d.tightUntil:
+		d.send = s.sendRate(budget)
+	default:
+		d.send = s.send
+	}
+}
+
+// encode writes this tick's datagram, if one is due.
+func (p *player) encode(out *Outbox) {
+	s, d := p.s, &p.down
+	p.queueEvents(out)
+	budget := int(d.path.capacity.Rate())
+	p.setSendRate(budget)
+	if !d.isTurn(s.tick, s.rules.Rate) {
+		return
+	}
+	now := s.now
+	_ = d.window.SetBudget(rate.BytesPerSecond(budget)) // within its bounds, as those of the path are
+	p.see(out)
+	timeout := d.path.timeout()
+	// A packet without an answer is resent, but not before later packets could have shown its loss. It is
+	// not counted as lost: an outage may withhold it, and it still arrives.
+	expiry := max(2*timeout, timeout+ackDelayPackets*time.Second/time.Duration(d.send))
+	d.log.Expire(now.Add(-expiry), d.resend)
+	d.view.Team(p.team())
+	out.due = d.view.Pending(now, timeout, out.due[:0])
+	o := d.occasion(now, timeout, len(out.due) > 0, p.sight.crowded)
+	if last := d.log.Get(d.log.NextSeq() - 1); last != nil && last.Tick == s.tick {
+		return // one packet per tick: both sides identify earlier packets by their ticks
+	}
+	if !o.wanted {
+		return
+	}
+	if d.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), d.path.answer.Least()+queueAllowance+p.uplinkSilence(now)) {
+		d.stats.Choked++
+		return // more on the path would only stand in a queue, and be old when it arrives
+	}
+	room := min(wire.MaxDatagram, d.window.Room(now))
+	if room < max(wire.MaxHeader+leastBody, d.needed) {
+		d.limited(now)
+		return // the budget is spent; what is due waits and grows in priority
+	}
+	d.needed = 0
+	p.write(out, o, room, budget, timeout)
+}
+
+// team returns the team of the player's avatar; 0: none.
+func (p *player) team() int64 {
+	if p.ent < 0 {
+		return 0
+	}
+	return p.s.hist.At(p.ent).Team
+}
+
+// write writes one datagram of at most room bytes with what is due.
+func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.Duration) {
+	s, d, now := p.s, &p.down, p.s.now
+	share := min(room, max(d.evenShare(now, budget)-wire.Overhead, wire.MaxHeader+leastBody))
+	s.prioritise(p, out.due)
+
+	begin := len(out.buf)
+	sent := d.log.Sent(now, s.tick, d.resend)
+	h := p.header(sent, o)
+	w := &out.w
+	head := h.Append(out.buf)
+	outer := (len(head) - begin) * 8 // bits around the entries
+	w.Reset(head)
+	p.commands.appendFeedback(w, sent, s)
+	outer += w.Len()
+	reserved := 0
+	if o.messages { // they have a share of their own, and every fourth packet room for a large one
+		if reserved = share / 4; sent.Seq%4 == 0 {
+			reserved = min(reliable.MinRoom, share*3/4)
+		}
+	}
+	of := d.choose(&out.entries, out.due, now, outer, share-reserved, room, budget)
+	out.entries.End(w, sent, now)
+	b := w.Bytes()
+	out.body = d.view.Untold(out.body, func(body []byte) bool { // where the queue is full the next packet tries again
+		return d.queue(reliable.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Priority: vital, Body: body})
+	})
+	if sent.Seq%4 == 0 {
+		share = room
+	}
+	b = d.messages.Append(b, uint16(sent.Seq), share-(len(b)-begin), now, timeout)
+	out.buf = b
+	size := len(b) - begin
+	even := min(budget/d.send, wire.MaxDatagram+wire.Overhead)
+	d.pace.spends(of.moving, of.movingBits, (size+wire.Overhead)*8-of.movingBits-of.firstBits, even*8)
+	d.log.Charge(sent, size+wire.Overhead)
+	d.spend(now, size)
+	d.mustAck, d.lastSent = false, now
+	d.stats.Sent++
+	d.stats.SentBytes += uint64(size + wire.Overhead)
+	d.stats.Records += uint64(of.records)
+	out.outs = append(out.outs, outgoing{p.id, begin, len(b)})
+}
+
+// header returns the header of a packet.
+func (p *player) header(sent *wire.Packet, o occasion) wire.Header {
+	s, d, up := p.s, &p.down, &p.up
+	h := wire.Header{Session: p.session, Seq: sent.Seq, Stamp: s.now.Stamp(), Server: true, Tick: s.tick, Time: s.now.Stamp()}
+	h.Ack, h.HasAck = up.received.Ack()
+	if up.echoDue {
+		h.HasEcho, h.Echo, h.EchoAt = true, up.echo, up.echoAt.Stamp()
+		up.echoDue = false
+	}
+	if s.current != s.period {
+		h.Period = s.current
+	}
+	h.NextDue = wire.DueWithin(time.Second / time.Duration(d.send) * 5 / 4)
+	if o.resting {
+		h.NextDue = wire.Quiet
+		d.rest.promise(sent.Seq)
+	}
+	h.Elicits = o.records || o.messages || o.crowded || o.resting && !d.rest.known
+	return h
+}
+
+// chosen is what was written into a datagram: how many entries, and the bits of some of them.
+type chosen struct {
+	records            int
+	moving, movingBits int // records of what moves
+	firstBits          int // of first sights
+}
+
+// choose writes those entries of due, the most urgent first, that fit into share bytes behind outer bits.
+// The first of them may take room bytes.
+func (d *downlink) choose(w *snapshot.Writer, due []snapshot.Due, now clock.Time, outer, share, room, budget int) (of chosen) {
+	w.Begin(d.view, due, share*8-outer)
+	for i := range due {
+		limit := share
+		if of.records == 0 {
+			limit = room // a large record may use what others left
+		}
+		before, with := w.Size(), w.Try(&due[i])
+		if size := (outer + with + 7) / 8; size > limit {
+			d.limited(now)
+			if i == 0 && size <= min(wire.MaxDatagram, budget-wire.Overhead) {
+				d.needed = size // it is the most urgent: small ones must not use up what it waits for
+			}
+			if i > 0 && !due[i].First {
+				break
+			}
+			continue // a large first sight may not fit where a small record does
+		}
+		w.Keep()
+		of.records++
+		switch bits := with - before; {
+		case due[i].First:
+			of.firstBits += bits
+		case due[i].Moves:
+			of.moving, of.movingBits = of.moving+1, of.movingBits+bits
+		}
+	}
+	return of
+}

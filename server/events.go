@@ -1,0 +1,70 @@
+package server
+
+import (
+	"meanwhile/internal/engine"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/reliable"
+)
+
+// Priorities of messages: what gives way where the queue is full.
+const (
+	plain  = iota // events
+	urgent        // events that others give way to
+	vital         // later records depend on them
+)
+
+// queue sends a message reliably and reports whether it found room. Events that give way to it are lost.
+func (d *downlink) queue(m reliable.Message) bool {
+	before := d.messages.Dropped()
+	err := d.messages.Send(m)
+	lost := d.messages.Dropped() - before
+	d.stats.Events -= lost
+	d.stats.EventsLost += lost
+	return err == nil
+}
+
+// queueEvents queues the events of this tick that the player may learn of.
+func (p *player) queueEvents(out *Outbox) {
+	s, d := p.s, &p.down
+	for i := range s.eng.Events() {
+		e := &s.eng.Events()[i]
+		if e.ByActor && e.Actor == p.avatar {
+			continue // its client predicted the event and has shown it already
+		}
+		tell, name := p.witnesses(e)
+		if !tell {
+			continue
+		}
+		actor := uint32(0)
+		if name {
+			actor = uint32(e.Actor)
+		}
+		w := &out.w
+		w.Reset(out.body[:0])
+		packet.AppendEvent(w, s.rules.Events[e.Event], e.Tick, e.Vals)
+		out.body = w.Bytes()
+		m := reliable.Message{Tick: e.Tick, Entity: actor, Kind: uint8(e.Event), Priority: plain, Body: out.body}
+		if s.rules.Urgent(e.Event) {
+			m.Priority = urgent
+		}
+		if d.queue(m) {
+			d.stats.Events++
+		} else {
+			d.stats.EventsLost++
+		}
+	}
+}
+
+// witnesses reports whether the player may learn of an event, and of its actor's ID. It learns of events
+// whose actor it knows, itself included, and of those at a place within its sight. It does not learn that
+// an actor exists which it does not see.
+func (p *player) witnesses(e *engine.Emitted) (tell, name bool) {
+	if e.Actor == p.avatar && e.Actor != 0 {
+		return true, true
+	}
+	i, alive := p.s.hist.Find(uint32(e.Actor))
+	if alive && p.down.view.Has(i) {
+		return true, true
+	}
+	return p.sight.covers(e.At), !alive
+}

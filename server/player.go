@@ -1,0 +1,114 @@
+package server
+
+import (
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
+)
+
+// PlayerStats counts what happened to one player's commands and packets.
+type PlayerStats struct {
+	CommandStats
+	DownlinkStats
+	// RTT is the smoothed round trip of the network alone; 0 before it was measured.
+	RTT time.Duration
+	// DownRate is how many bytes a second the way down carries, as far as the server knows.
+	DownRate int
+}
+
+// player is one connected player. Its parts have their own state: what arrives from its client, the
+// commands, what it may know of the world, and what is sent to it.
+type player struct {
+	s       *Server
+	id      PlayerID
+	session uint16
+	name    string
+	avatar  game.ID // 0: none
+	ent     int32   // the avatar's index in the history; -1: none
+	joined  clock.Tick
+
+	up       uplink
+	commands commands
+	sight    visibility
+	down     downlink
+}
+
+// delivered handles the acknowledgement of a packet.
+func (p *player) delivered(sent *wire.Packet) {
+	d := &p.down
+	d.path.capacity.Delivered(p.up.heard, sent.Size, -1)
+	d.view.Delivered(sent)
+	d.messages.Delivered(uint16(sent.Seq))
+	d.rest.acknowledge(sent.Seq)
+}
+
+// missing handles a packet that later acknowledgements show to be lost. The slack that it reported is
+// reported again: reports tend to be lost in just the moments in which commands are late.
+func (p *player) missing(sent *wire.Packet) {
+	p.down.path.capacity.Missing(max(p.up.heard, p.s.now))
+	p.down.resend(sent)
+	if sent.Note != noSlackReported {
+		p.commands.noteSlack(int64(sent.Note) << 4)
+	}
+}
+
+// Stats returns what happened to a player's commands and packets; false if it is not connected.
+func (s *Server) Stats(id PlayerID) (PlayerStats, bool) {
+	_, p := s.find(id)
+	if p == nil {
+		return PlayerStats{}, false
+	}
+	path := &p.down.path
+	return PlayerStats{CommandStats: p.commands.stats, DownlinkStats: p.down.stats,
+		RTT: path.rtt.Smoothed(), DownRate: int(path.capacity.Rate())}, true
+}
+
+// Avatar returns a player's avatar; 0 before it appeared, and for a player who only watches.
+func (s *Server) Avatar(id PlayerID) game.ID {
+	if _, p := s.find(id); p != nil {
+		return p.avatar
+	}
+	return 0
+}
+
+// Dropped notes that the transport threw a player's datagram away before it reached the path: its
+// content is due again at once.
+func (s *Server) Dropped(id PlayerID, seq wire.Seq) {
+	if _, p := s.find(id); p != nil {
+		p.down.log.Drop(seq, p.down.resend)
+	}
+}
+
+// Spent charges a player's budget for a datagram of size bytes that the edge sent itself, a heartbeat.
+func (s *Server) Spent(id PlayerID, now clock.Time, size int) {
+	if _, p := s.find(id); p != nil {
+		p.down.spend(now, size)
+	}
+}
+
+// Heard returns when the newest datagram of a player arrived; 0 if it is not connected.
+func (s *Server) Heard(id PlayerID) clock.Time {
+	if _, p := s.find(id); p != nil {
+		return p.up.heard
+	}
+	return 0
+}
+
+// Session returns the session number of a player, for the host's routing; 0 if it is not connected.
+func (s *Server) Session(id PlayerID) uint16 {
+	if _, p := s.find(id); p != nil {
+		return p.session
+	}
+	return 0
+}
+
+// View returns what a player's client is known to hold, for tests and tools; nil if it is not connected.
+func (s *Server) View(id PlayerID) *snapshot.View {
+	if _, p := s.find(id); p != nil {
+		return p.down.view
+	}
+	return nil
+}

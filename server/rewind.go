@@ -1,0 +1,49 @@
+package server
+
+import (
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/internal/engine"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/rewind"
+	"meanwhile/netcode/snapshot"
+)
+
+// seer answers what a player saw when it made the command that runs now. It implements engine.Seer.
+type seer struct {
+	p       *player
+	rewind  rewind.Rewinder
+	receipt rewind.Receipt
+}
+
+// begin prepares for a command that waited for its tick. A rewind reaches back at most Config.Rewind for
+// the client's playout delay, and beyond that the round trip and the wait, which the server measured
+// itself; all of it together MaxRewind.
+func (v *seer) begin(p *player, cmd *packet.Command, waited time.Duration) {
+	s := p.s
+	v.p = p
+	v.rewind.History, v.rewind.View, v.rewind.Log = s.hist, p.down.view, &p.down.log
+	most := s.cfg.Rewind
+	if most >= 0 {
+		most = min(most+p.down.path.rtt.Smoothed()+waited, MaxRewind, time.Duration(snapshot.HistoryTicks-2)*s.period)
+	}
+	v.receipt = rewind.Judge(cmd.Seen, cmd.Newest, s.tick, most, s.period)
+	if v.receipt.Reason == rewind.TooOld || v.receipt.Reason == rewind.Future {
+		p.commands.stats.Clamped++
+	}
+}
+
+// Seen implements engine.Seer.
+func (v *seer) Seen(kind int, me game.ID, dst *engine.Sight) {
+	self := int32(-1)
+	if i, ok := v.p.s.hist.Find(uint32(me)); ok {
+		self = i
+	}
+	v.rewind.Each(kind, v.p.s.rules.Kinds[kind], self, v.receipt, func(id uint32, drawn []int64) bool {
+		dst.Add(game.ID(id), drawn)
+		return true
+	})
+	v.p.commands.stats.Newer += v.rewind.Newer
+	v.rewind.Newer = 0
+}

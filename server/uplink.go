@@ -1,0 +1,130 @@
+package server
+
+import (
+	"time"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/rate"
+	"meanwhile/netcode/wire"
+)
+
+// uplink is what arrived from one client, and what that shows of the way up.
+type uplink struct {
+	received wire.Received
+	heard    clock.Time    // when the newest valid datagram arrived; at first when the player joined
+	queue    rate.OneWay   // how long datagrams stand in queues on the way up
+	queued   time.Duration // how long the newest one stood there
+	echo     clock.Stamp   // of the newest datagram, to be returned with the next packet
+	echoAt   clock.Time    // when it arrived
+	echoDue  bool
+	away     bool // nobody looks at what the client draws
+}
+
+// maxQueued is how long after encoding the edge may stamp a datagram.
+const maxQueued = 250 * time.Millisecond
+
+// Receive applies one datagram of a player; data is not retained. An invalid one is counted in Drops
+// and changes nothing.
+func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
+	_, p := s.find(id)
+	if p == nil {
+		s.drops.Unknown++
+		return
+	}
+	h, n, err := wire.DecodeHeader(data)
+	switch {
+	case err != nil || h.Server || len(data) > wire.MaxDatagram:
+		s.drops.Malformed++
+		return
+	case h.Session != p.session:
+		s.drops.Session++
+		return
+	case !p.up.received.Accepts(h.Seq):
+		s.drops.Duplicate++
+		return
+	}
+	var r wire.BitReader
+	r.Reset(data[n:])
+	flags := packet.DecodeUplink(&r)
+	cmds, err := packet.DecodeCommands(&r, s.rules.Command, s.scratch, h.Ack.Latest)
+	if err != nil {
+		s.drops.Malformed++
+		return
+	}
+	s.scratch = cmds[:cap(cmds)]
+	before := p.up.heard
+	p.up.heard = arrival // the instant at which the acknowledged packets are known to have arrived
+	if h.HasAck && !p.down.log.Acked(h.Ack, p.delivered, p.missing) {
+		p.up.heard = before
+		s.drops.HostileAck++
+		return
+	}
+	p.apply(&h, flags, cmds, arrival)
+}
+
+// apply takes what a valid datagram says; its acknowledgement has been applied.
+func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Command, arrival clock.Time) {
+	up, d := &p.up, &p.down
+	up.received.Applied(h.Seq)
+	queued := up.queue.Queued(arrival, arrival.Sub(arrival.Near(h.Stamp)))
+	if h.HasAck {
+		d.view.Reclaim(h.Ack.Latest)
+		if sent := d.log.Get(h.Ack.Latest); sent != nil {
+			d.path.sampleAnswer(arrival, sent)
+		}
+	}
+	if h.Resync {
+		d.resync(arrival)
+	}
+	if a, _ := up.received.Ack(); a.Latest == h.Seq { // the newest, so its stamp is the one to echo
+		up.echo, up.echoAt, up.echoDue = h.Stamp, arrival, true
+		up.queued, up.away = queued, flags.Away
+		p.commands.announce(p.s, cmds, h.Idle, flags.Sparse)
+	}
+	if h.HasEcho {
+		p.sampleRTT(h, arrival, queued)
+	}
+	d.mustAck = d.mustAck || h.Elicits
+	for i := range cmds {
+		p.commands.acceptCommand(p.s, &cmds[i], arrival)
+	}
+}
+
+// sampleRTT measures the round trip by the stamp that a datagram echoes. The echo of a stamp that was
+// not sent with the acknowledged packet is ignored: it is a claim.
+func (p *player) sampleRTT(h *wire.Header, arrival clock.Time, queued time.Duration) {
+	path := &p.down.path
+	stamp := arrival.Near(h.Echo)
+	sent := p.down.log.Get(h.Ack.Latest)
+	if !h.HasAck || sent == nil || stamp < sent.Sent.Add(-time.Millisecond) || stamp > sent.Sent.Add(maxQueued) {
+		return
+	}
+	// Both are on the client's clock, so only their difference counts.
+	hold := arrival.Near(h.Stamp).Sub(h.Arrival(arrival.Near(h.Stamp)))
+	rtt := arrival.Sub(stamp) - hold
+	if rtt <= 0 || rtt >= rate.MaxTimeout {
+		return
+	}
+	path.rtt.Sample(arrival, rtt)
+	// Sending less down would not shorten a queue on the way up, so that part is left out.
+	path.capacity.Sample(arrival, max(rtt-queued, min(path.rtt.Least(), rtt)))
+}
+
+const (
+	shortSilence     = 100 * time.Millisecond // means nothing
+	maxUplinkSilence = 5 * time.Second        // radios stop sending for one to four seconds
+)
+
+// uplinkSilence returns for how long no acknowledgement can have come: for as long as the newest
+// datagram stood in queues, and the time since then. Silence is a property of the way up and shows
+// nothing of the way down, which is assumed to go on carrying what it did. There are two exceptions. On a
+// path that was found not to carry the budget more would stand in a queue, and a client that has gone
+// should be sent little until its absence is certain: then the result is 0.
+func (p *player) uplinkSilence(now clock.Time) time.Duration {
+	silent := now.Sub(p.up.heard)
+	if silent > maxUplinkSilence || p.down.path.capacity.Rate() < rate.BytesPerSecond(p.s.cfg.Budget) {
+		return 0
+	}
+	return min(p.up.queued, maxUplinkSilence) + max(silent-shortSilence, 0)
+}
