@@ -101,3 +101,33 @@ func TestHeartbeat(t *testing.T) {
 		})
 	})
 }
+
+// A tick that never ends is told of fifty times, for five seconds, and then no more: the heartbeat
+// promises that somebody still works on it.
+func TestHeartbeatsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var takes atomic.Int64
+		s := newStage(t, Config{Rules: slowRules(t, 20, &takes), Players: 4})
+		defer s.end()
+		ann := s.join("ann", "")
+		defer func() { ann.leave(); <-ann.left }()
+		time.Sleep(2 * time.Second)
+		beats := func() (n uint64) {
+			ann.Do(func(c *client.Client) { n = c.Stats().Heartbeats })
+			return n
+		}
+		before := beats()
+		takes.Store(int64(12 * time.Second))
+		time.Sleep(60 * time.Millisecond) // into the tick that takes twelve seconds
+		takes.Store(int64(time.Millisecond))
+		time.Sleep(4 * time.Second)
+		if n := beats() - before; n < 38 || n > 41 {
+			t.Errorf("%d heartbeats in the first four seconds, want one each 100 ms", n)
+		}
+		time.Sleep(7 * time.Second)
+		if n := beats() - before; n != 50 {
+			t.Errorf("%d heartbeats for one tick, want 50", n)
+		}
+		time.Sleep(5 * time.Second)
+	})
+}

@@ -79,7 +79,7 @@ type Config struct {
 	Grace time.Duration
 	// HelloTimeout is how long a connection may take to say its hello; 0 means transport.HelloTimeout.
 	HelloTimeout time.Duration
-	// Login checks connect tokens. Nil lets everybody in who brings none.
+	// Login checks connect tokens. Nil admits players without one.
 	Login *Login
 	// Clock is the time of the host, of all its worlds and of all its connections; see Host.Clock. Nil means the time
 	// since New.
@@ -374,7 +374,7 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, 
 	if err := CheckRoom(hello.Room); err != nil {
 		return nil, nil, session.Refusal{Code: session.NoRoom, Text: err.Error()}
 	}
-	grant, err := h.cfg.Login.check(hello)
+	grant, err := h.cfg.Login.check(&hello)
 	if err != nil {
 		return nil, nil, session.Refusal{Code: session.BadToken, Text: err.Error()}
 	}

@@ -30,7 +30,7 @@ const (
 	shrink     = 17 // twentieths: by 15 % a round
 	// A queue must have lasted this many rounds and so long: a radio's pause is no lack of capacity.
 	fullRounds = 3
-	moonCuts   = 4 // after so many cuts a long path is believed to be long
+	longPathCuts   = 4 // after so many cuts a long path is believed to be long
 	longPath   = 500 * time.Millisecond
 	fullFor    = 700 * time.Millisecond
 	// When a queue makes it shrink and less was delivered, it goes there at once, less 1/drainShare to drain the queue, but not below a half.
@@ -187,7 +187,7 @@ func (c *Capacity) advance(now clock.Time) {
 		return
 	}
 	empty := c.rtt.Least()
-	if c.cuts < moonCuts { // a path that takes so long from the first packet on is full of them, or the moon's
+	if c.cuts < longPathCuts { // a path that takes so long from the first packet on is full of them, or the moon's
 		empty = min(empty, longPath)
 	}
 	queue, loss := c.least-empty, c.loss()
@@ -201,7 +201,7 @@ func (c *Capacity) advance(now clock.Time) {
 	} else {
 		c.full = 0
 	}
-	full := (c.full >= fullRounds || c.cuts < moonCuts && empty == longPath && c.full > 1) && now.Sub(c.fullAt) >= fullFor
+	full := (c.full >= fullRounds || c.cuts < longPathCuts && empty == longPath && c.full > 1) && now.Sub(c.fullAt) >= fullFor
 	heavy := loss > heavyLoss && c.known >= lossSpan/2
 	switch {
 	case full || loss > fullLoss && c.known == lossSpan || heavy:
