@@ -122,9 +122,10 @@ func playArena(seed uint64, p netsim.Profile, cfg client.Config, span time.Durat
 	return res, nil
 }
 
-// rest lets a match whose bots stand still run until every client holds exactly what the server says, and then for restFor in which the
-// world does not change by itself (in the arena packs come back and rounds end). It returns why the clients did not come to
-// hold it, and the bytes, with Overhead, of the datagrams that carried records meanwhile.
+// rest lets a match whose bots stand still run until every client holds exactly what the server
+// says, and then for restFor in which the world does not change by itself (in the arena packs come
+// back and rounds end). It returns why the clients did not come to hold it, and the bytes, with
+// Overhead, of the datagrams that carried records meanwhile.
 func rest(s *gametest.Sim) (bytes uint64, err error) {
 	for range restTries {
 		for wait := time.Duration(0); ; wait += time.Second / 2 {
@@ -206,16 +207,21 @@ func runArena(r *run) error {
 			rest += m.restBytes
 			converged = converged && m.converged == nil
 			if err := errors.Join(m.fault, m.converged); err != nil {
-				failed = append(failed, fmt.Errorf("lab: arena on %s, seed %d: %w; replay: meanwhile lab arena --profile %s --seed %d", p.Name, seeds[i], err, p.Name, seeds[i]))
+				failed = append(failed,
+					fmt.Errorf("lab: arena on %s, seed %d: %w; replay: meanwhile lab arena --profile %s --seed %d",
+						p.Name, seeds[i], err, p.Name, seeds[i]))
 			}
 		}
 		q := pool(all)
 		r.emit(Row{r.name, p.Name, policy, r.seed,
 			r.params(Value{"seeds", len(seeds)}, Value{"players", arenaBots}, Value{"match_s", int(span.Seconds())}),
 			Values{
-				{"view_error_p95_cm", q.ViewErrorP95 * 100}, {"error_now_p95_cm", q.ErrorNowP95 * 100}, {"view_age_ms", ms(q.ViewAge)},
-				{"hitches_per_min", q.HitchesPerMin}, {"outage_share", q.OutageShare}, {"jolts_per_min", q.JoltsPerMin},
-				{"shots", q.Shots}, {"agreement", q.Agreement}, {"late_shots", q.LateShots}, {"interrupted", q.Interrupted}, {"cut_off", q.CutOff},
+				{"view_error_p95_cm", q.ViewErrorP95 * 100}, {"error_now_p95_cm", q.ErrorNowP95 * 100},
+				{"view_age_ms", ms(q.ViewAge)},
+				{"hitches_per_min", q.HitchesPerMin}, {"outage_share", q.OutageShare},
+				{"jolts_per_min", q.JoltsPerMin},
+				{"shots", q.Shots}, {"agreement", q.Agreement}, {"late_shots", q.LateShots},
+				{"interrupted", q.Interrupted}, {"cut_off", q.CutOff},
 				{"down_kbps", q.DownKbps}, {"up_kbps", q.UpKbps}, {"max_window_bits", q.MaxWindowBits},
 				{"clean_mispredictions", q.CleanMispredictions}, {"corrections_p99_cm", q.CorrectionP99 * 100},
 				{"starved_share", q.StarvedShare}, {"touched_share", q.TouchedShare},
@@ -235,7 +241,8 @@ func number(b bool) int {
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// pool joins the qualities of several equally long matches. Quantiles are averaged, the worst second is the worst of all.
+// pool joins the qualities of several equally long matches. Quantiles are averaged, the worst
+// second is the worst of all.
 func pool(all []gametest.Quality) (sum gametest.Quality) {
 	n := float64(len(all))
 	agreed := 0.0
@@ -296,7 +303,8 @@ func runHundred(r *run, matches int, span time.Duration) error {
 		}
 		same = hashes[0] == hashes[1] && hashes[1] == hashes[2]
 		if !same {
-			failed = append(failed, fmt.Errorf("lab: %s on %s, seed %d: bytes hash to %x, again to %x, with 4 workers to %x", r.name, p.Name, seeds[0], hashes[0], hashes[1], hashes[2]))
+			failed = append(failed, fmt.Errorf("lab: %s on %s, seed %d: bytes hash to %x, again to %x, with 4 "+
+				"workers to %x", r.name, p.Name, seeds[0], hashes[0], hashes[1], hashes[2]))
 		}
 		type result struct {
 			compared, old, divergences, hash uint64
@@ -322,12 +330,16 @@ func runHundred(r *run, matches int, span time.Duration) error {
 		}
 		for i, m := range got {
 			if m.fault != nil {
-				failed = append(failed, fmt.Errorf("lab: %s on %s, seed %d: %w; replay: meanwhile lab %s --profile %s --seed %d", r.name, p.Name, seeds[i], m.fault, r.name, p.Name, seeds[i]))
+				failed = append(failed,
+					fmt.Errorf("lab: %s on %s, seed %d: %w; replay: meanwhile lab %s --profile %s --seed %d",
+						r.name, p.Name, seeds[i], m.fault, r.name, p.Name, seeds[i]))
 			}
 			r.emit(Row{r.name, p.Name, ours, seeds[i],
-				r.params(Value{"game", rules.Name}, Value{"players", crowdBots}, Value{"match_s", int(span.Seconds())}),
+				r.params(Value{"game", rules.Name}, Value{"players", crowdBots},
+					Value{"match_s", int(span.Seconds())}),
 				Values{
-					{"states_compared", m.compared}, {"too_old", m.old}, {"divergences", m.divergences}, {"max_window_bits", m.bits},
+					{"states_compared", m.compared}, {"too_old", m.old}, {"divergences", m.divergences},
+					{"max_window_bits", m.bits},
 					{"same_bytes", number(same)}, {"bytes_hash", m.hash >> 32},
 				}})
 		}

@@ -41,7 +41,8 @@ func clockPolicies() []string {
 }
 
 // seven are the paths on which the targets for time stand.
-var seven = []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.BurstLoss, netsim.CityLTE, netsim.UrbanLTE, netsim.TrainLTE, netsim.EVDO}
+var seven = []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.BurstLoss, netsim.CityLTE, netsim.UrbanLTE,
+	netsim.TrainLTE, netsim.EVDO}
 
 const (
 	hellos      = 10 // exchanges at the start
@@ -92,8 +93,10 @@ type trip struct {
 	at clock.Time // true time at which the client notices the answer
 }
 
-// clockTrips sends requests over a path and returns those that were answered, in order of their return.
-func clockTrips(seed uint64, p netsim.Profile, rate int, span, late time.Duration, local func(clock.Time) clock.Time) ([]trip, error) {
+// clockTrips sends requests over a path and returns those that were answered, in order of their
+// return.
+func clockTrips(seed uint64, p netsim.Profile, rate int, span, late time.Duration,
+	local func(clock.Time) clock.Time) ([]trip, error) {
 	path, err := netsim.NewPath(seed, p)
 	if err != nil {
 		return nil, err
@@ -125,7 +128,8 @@ func clockTrips(seed uint64, p netsim.Profile, rate int, span, late time.Duratio
 			continue
 		}
 		noticed := at[0].Add(wait())
-		trips = append(trips, trip{baseline.Exchange{T0: local(q.stamped), T1: q.arrived, T2: sent, T3: local(noticed)}, noticed})
+		trips = append(trips,
+			trip{baseline.Exchange{T0: local(q.stamped), T1: q.arrived, T2: sent, T3: local(noticed)}, noticed})
 	}
 	slices.SortStableFunc(trips, func(a, b trip) int { return cmp.Compare(a.at, b.at) })
 	return trips, nil
@@ -146,7 +150,8 @@ type clockResult struct {
 	trail      []xy      // signed error in ms over seconds, thinned out
 }
 
-func runOneClock(c baseline.Clock, trips []trip, span, within time.Duration, drift int, steady bool, local func(clock.Time) clock.Time) (res clockResult) {
+func runOneClock(c baseline.Clock, trips []trip, span, within time.Duration, drift int, steady bool,
+	local func(clock.Time) clock.Time) (res clockResult) {
 	var last clock.Time
 	begun := false
 	good := clock.Time(-1) // since when the error is within
@@ -212,14 +217,16 @@ type clockCase struct {
 	wander int // ppm
 }
 
-// local returns a client's clock that is ahead by begin: of a rate that is off by drift, and wanders around that.
+// local returns a client's clock that is ahead by begin: of a rate that is off by drift, and
+// wanders around that.
 func (c clockCase) local(begin clock.Time) func(clock.Time) clock.Time {
 	return func(t clock.Time) clock.Time {
 		l := begin + t + t/1_000_000*clock.Time(c.drift)
 		if c.wander == 0 {
 			return l
 		}
-		// A rate that falls evenly from +wander to -wander is a parabola: wander * x(T-x)/T; then the same below.
+		// A rate that falls evenly from +wander to -wander is a parabola: wander * x(T-x)/T; then
+		// the same below.
 		x := t % clock.Time(2*wanderHalf)
 		sign := clock.Time(c.wander)
 		if x >= clock.Time(wanderHalf) {
@@ -231,7 +238,8 @@ func (c clockCase) local(begin clock.Time) func(clock.Time) clock.Time {
 
 func runClock(r *run) error {
 	span, seeds := 300*time.Second, r.seeds(3)
-	cases := []clockCase{{drift: 0}, {drift: 50}, {drift: -200}, {drift: 50, late: 8 * time.Millisecond}, {drift: 50, wander: 20}}
+	cases := []clockCase{{drift: 0}, {drift: 50}, {drift: -200}, {drift: 50, late: 8 * time.Millisecond},
+		{drift: 50, wander: 20}}
 	if r.quick {
 		span, seeds = 60*time.Second, seeds[:1]
 		cases = []clockCase{{drift: 50}, {drift: 50, late: 8 * time.Millisecond}, {drift: 50, wander: 20}}
@@ -254,7 +262,8 @@ func runClock(r *run) error {
 					}
 					var all []clockResult
 					for _, policy := range r.chosen {
-						all = append(all, runOneClock(makers[policy](), trips, span, withinClock+c.late*5/8, c.drift, c.wander == 0, local))
+						all = append(all, runOneClock(makers[policy](), trips, span, withinClock+c.late*5/8,
+							c.drift, c.wander == 0, local))
 					}
 					return all, nil
 				})
@@ -277,23 +286,29 @@ func runClock(r *run) error {
 						sum.converge += x.converge / time.Duration(len(seeds))
 					}
 					m := Values{
-						{"p50_ms", quantile(sum.errors, 0.5)}, {"p95_ms", quantile(sum.errors, 0.95)}, {"p99_ms", quantile(sum.errors, 0.99)},
+						{"p50_ms", quantile(sum.errors, 0.5)}, {"p95_ms", quantile(sum.errors, 0.95)},
+						{"p99_ms", quantile(sum.errors, 0.99)},
 						{"max_ms", quantile(sum.errors, 1)},
 						{"backward_steps", sum.backward}, {"converge_ms", ms(sum.converge)},
-						{"bound_width_p50_ms", quantile(sum.widths, 0.5)}, {"bound_width_p99_ms", quantile(sum.widths, 0.99)},
+						{"bound_width_p50_ms", quantile(sum.widths, 0.5)},
+						{"bound_width_p99_ms", quantile(sum.widths, 0.99)},
 						{"bound_violations", sum.violations},
 					}
 					if policy == ours {
 						m = append(m, Value{"likely_width_p99_ms", quantile(sum.likely, 0.99)},
-							Value{"likely_violations_share", float64(sum.unlikely) / float64(max(len(sum.likely), 1))},
-							Value{"estimated_width_p50_ms", quantile(sum.estimated, 0.5)}, Value{"estimated_width_p99_ms", quantile(sum.estimated, 0.99)},
+							Value{"likely_violations_share",
+								float64(sum.unlikely) / float64(max(len(sum.likely), 1))},
+							Value{"estimated_width_p50_ms", quantile(sum.estimated, 0.5)},
+							Value{"estimated_width_p99_ms", quantile(sum.estimated, 0.99)},
 							Value{"estimated_violations", sum.beyond})
 						if len(sum.skews) > 0 {
 							m.put("skew_p99_ppm", quantile(sum.skews, 0.99))
 						}
 					}
 					r.emit(Row{r.name, p.Name, policy, r.seed,
-						r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"drift_ppm", c.drift}, Value{"late_stamp_ms", ms(c.late)}, Value{"wander_ppm", c.wander}, Value{"run_s", int(span.Seconds())}), m})
+						r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"drift_ppm", c.drift},
+							Value{"late_stamp_ms", ms(c.late)}, Value{"wander_ppm", c.wander},
+							Value{"run_s", int(span.Seconds())}), m})
 				}
 				if r.drawing && rate == r.rates[0] && c == (clockCase{drift: 50}) {
 					r.clockFigure(p.Name, c, got[0])

@@ -89,8 +89,9 @@ func runCodec(r *run) error {
 	return nil
 }
 
-// ownerRows measures what the owner of a generated shooter receives: place and velocity in 1/256 mm and 1/256 mm a tick, three angles of 16 bits, two
-// of them 0; ticks at 60 Hz, a record every third.
+// ownerRows measures what the owner of a generated shooter receives: place and velocity in 1/256 mm
+// and 1/256 mm a tick, three angles of 16 bits, two of them 0; ticks at 60 Hz, a record every
+// third.
 func ownerRows(r *run, tables *codec.Tables) error {
 	const rate, every = 60, 3
 	length := 60 * time.Second
@@ -98,7 +99,8 @@ func ownerRows(r *run, tables *codec.Tables) error {
 		length /= 3
 	}
 	m := movement.Generate(movement.Shooters, 4, length, time.Second/rate, rate, r.seed+1000)
-	k, err := movement.Kind(movement.Cars, movement.Precision{Pos: "1/256mm", Vel: "60/256mm/s", Angle: "16bit"}, rate)
+	k, err := movement.Kind(movement.Cars, movement.Precision{Pos: "1/256mm", Vel: "60/256mm/s", Angle: "16bit"},
+		rate)
 	if err != nil {
 		return err
 	}
@@ -112,7 +114,8 @@ func ownerRows(r *run, tables *codec.Tables) error {
 		for _, track := range m.Tracks {
 			rows, _ := movement.Values(k, track)
 			for i := age + every; i < len(rows); i += every {
-				base := codec.Base[int64]{Vals: rows[i-age], Prior: rows[i-age-every], Age: clock.Tick(age), Gap: every}
+				base := codec.Base[int64]{Vals: rows[i-age], Prior: rows[i-age-every], Age: clock.Tick(age),
+					Gap: every}
 				cur := rows[i]
 				if slices.Equal(cur, base.Vals) {
 					continue
@@ -138,7 +141,8 @@ func ownerRows(r *run, tables *codec.Tables) error {
 				var rd wire.BitReader
 				rd.Reset(w.Bytes())
 				copy(dst, base.Vals)
-				if codec.Read(&rd, coder, schema.OwnerGroup, dst, &base, clock.Tick(i)); rd.Bad() || !slices.Equal(dst, cur) {
+				if codec.Read(&rd, coder, schema.OwnerGroup, dst, &base, clock.Tick(i)); rd.Bad() ||
+					!slices.Equal(dst, cur) {
 					return fmt.Errorf("lab: codec: the owner's %v from %v was decoded as %v", cur, base.Vals, dst)
 				}
 				codec.Guesses(coder, schema.OwnerGroup, cur, &base, func(e *codec.Guess, _ int, v int64) {
@@ -149,10 +153,12 @@ func ownerRows(r *run, tables *codec.Tables) error {
 		n := float64(records)
 		params := Values{{"movement", m.Name}, {"precision", "owner's"}, {"ack_age_ticks", age}, {"rate_hz", rate}}
 		if r.wants(ours) {
-			r.emit(Row{"codec", "", ours, r.seed, params, Values{{"body_bits", float64(body) / n}, {"entropy_bits", entropy.bits() / n}, {"records", records}}})
+			r.emit(Row{"codec", "", ours, r.seed, params, Values{{"body_bits", float64(body) / n},
+				{"entropy_bits", entropy.bits() / n}, {"records", records}}})
 		}
 		if r.wants("plain") {
-			r.emit(Row{"codec", "", "plain", r.seed, params, Values{{"body_bits", float64(plain) / n}, {"records", records}}})
+			r.emit(Row{"codec", "", "plain", r.seed, params, Values{{"body_bits", float64(plain) / n},
+				{"records", records}}})
 		}
 	}
 	return nil
@@ -184,7 +190,8 @@ func (r *run) tables() (*codec.Tables, error) {
 }
 
 // codecRows measures a movement at one age.
-func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kind, coder *codec.Coder, age int, rivals bool) error {
+func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kind, coder *codec.Coder, age int,
+	rivals bool) error {
 	var (
 		records, body, plain, mirror int
 		entropy                      = newEntropy()
@@ -226,7 +233,9 @@ func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kin
 	n := float64(records)
 	row := func(policy string, params Values, metrics ...Value) {
 		if r.wants(policy) && (policy == ours || rivals) {
-			r.emit(Row{"codec", "", policy, r.seed, append(Values{{"movement", m.Name}, {"precision", precisionText(p, m.Sort)}, {"ack_age_ticks", age}}, params...), metrics})
+			r.emit(Row{"codec", "", policy, r.seed,
+				append(Values{{"movement", m.Name}, {"precision", precisionText(p, m.Sort)},
+					{"ack_age_ticks", age}}, params...), metrics})
 		}
 	}
 	bodyBits := float64(body) / n
@@ -234,19 +243,26 @@ func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kin
 	if err != nil {
 		return err
 	}
-	row(ours, nil, Value{"bits_per_record", bodyBits + slot}, Value{"body_bits", bodyBits}, Value{"slot_bits", slot}, Value{"head_bits", head}, Value{"packet_bits", packet},
+	row(ours, nil, Value{"bits_per_record", bodyBits + slot}, Value{"body_bits", bodyBits},
+		Value{"slot_bits", slot}, Value{"head_bits", head}, Value{"packet_bits", packet},
 		Value{"entropy_bits", entropy.bits() / n}, Value{"records", records})
 	const plainHeader = 1 + 9 + 1 + 1 + 4 + 1 + 1 // more, slot, kind of entry, group, age, special, rest
-	row("plain", nil, Value{"bits_per_record", float64(plain)/n + plainHeader}, Value{"body_bits", float64(plain) / n}, Value{"slot_bits", plainHeader}, Value{"records", records})
-	row("mirror", nil, Value{"bits_per_record", float64(mirror)/n + 32}, Value{"body_bits", float64(mirror) / n}, Value{"slot_bits", 32}, Value{"records", records})
-	row("ryzom", nil, Value{"bits_per_record", 65}, Value{"body_bits", 48}, Value{"slot_bits", 17}, Value{"records", records})
-	row("article", nil, Value{"bits_per_record", 128}, Value{"body_bits", 64}, Value{"slot_bits", 64}, Value{"records", records})
-	row("float32", nil, Value{"bits_per_record", 32 * k.Obs}, Value{"body_bits", 32 * k.Obs}, Value{"slot_bits", 0}, Value{"records", records})
+	row("plain", nil, Value{"bits_per_record", float64(plain)/n + plainHeader},
+		Value{"body_bits", float64(plain) / n}, Value{"slot_bits", plainHeader}, Value{"records", records})
+	row("mirror", nil, Value{"bits_per_record", float64(mirror)/n + 32}, Value{"body_bits", float64(mirror) / n},
+		Value{"slot_bits", 32}, Value{"records", records})
+	row("ryzom", nil, Value{"bits_per_record", 65}, Value{"body_bits", 48}, Value{"slot_bits", 17},
+		Value{"records", records})
+	row("article", nil, Value{"bits_per_record", 128}, Value{"body_bits", 64}, Value{"slot_bits", 64},
+		Value{"records", records})
+	row("float32", nil, Value{"bits_per_record", 32 * k.Obs}, Value{"body_bits", 32 * k.Obs}, Value{"slot_bits", 0},
+		Value{"records", records})
 	return nil
 }
 
-// slotBits lets a history, a view and a writer send the movement, acknowledged so many ticks later, and returns what they write beside bodies
-// for each record, and its share of the packet's header. What is told for the first time or the last does not count, nor do packets with it.
+// slotBits lets a history, a view and a writer send the movement, acknowledged so many ticks later,
+// and returns what they write beside bodies for each record, and its share of the packet's header.
+// What is told for the first time or the last does not count, nor do packets with it.
 func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet float64, err error) {
 	type thing struct {
 		from int // tick
@@ -311,7 +327,8 @@ func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet
 			d := &due[i]
 			t := of[d.Ent]
 			n := tick - t.from
-			if counts = counts && !d.First && !d.Gone && n > 2*age && int(v.AckedTick(d.Ent, 0)) == tick-age; !counts {
+			if counts = counts && !d.First && !d.Gone && n > 2*age &&
+				int(v.AckedTick(d.Ent, 0)) == tick-age; !counts {
 				break
 			}
 			base := codec.Base[int32]{Vals: t.obs[n-age], Prior: t.obs[n-age-1], Age: clock.Tick(age), Gap: 1}
@@ -361,7 +378,8 @@ func differing(k *schema.Kind, a, b []int32) (set uint64) {
 	return set
 }
 
-// plainBits is the length of a body without models: a bit for the presence of each property, and differences in Exp-Golomb codes.
+// plainBits is the length of a body without models: a bit for the presence of each property, and
+// differences in Exp-Golomb codes.
 func plainBits(w *wire.BitWriter, k *schema.Kind, cur, base []int32) int {
 	set := differing(k, cur, base)
 	for _, i := range k.Members(0) {
@@ -374,7 +392,8 @@ func plainBits(w *wire.BitWriter, k *schema.Kind, cur, base []int32) int {
 	return w.Len()
 }
 
-// mirrorBits is the length of differences in bytes: one up to 240, two up to 2287, three up to 67,823.
+// mirrorBits is the length of differences in bytes: one up to 240, two up to 2287, three up to
+// 67,823.
 func mirrorBits(k *schema.Kind, cur, base []int32) (n int) {
 	set := differing(k, cur, base)
 	for _, i := range k.Members(0) {

@@ -11,7 +11,8 @@ import (
 	"meanwhile/netcode/codec"
 )
 
-// A recording and tables of one's own: trained, written, read and used; what is malformed is refused.
+// A recording and tables of one's own: trained, written, read and used; what is malformed is
+// refused.
 func TestCodecFiles(t *testing.T) {
 	dir := t.TempDir()
 	m := movement.Generate(movement.Shooters, 2, 20e9, 50e6, 60, 5)
@@ -42,7 +43,8 @@ func TestCodecFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	bits := map[string]float64{}
-	for name, extra := range map[string][]string{"shipped": nil, "own": {"--tables", tables}, "trained": {"--train", rec}} {
+	for name, extra := range map[string][]string{"shipped": nil, "own": {"--tables", tables},
+		"trained": {"--train", rec}} {
 		c, err := parse(append([]string{"codec", "--quick", "--motion", rec, "--policy", ours}, extra...))
 		if err != nil {
 			t.Fatal(err)
@@ -65,9 +67,11 @@ func TestCodecFiles(t *testing.T) {
 	if bits["own"] != bits["trained"] || bits["own"] >= bits["shipped"] {
 		t.Errorf("%v", bits)
 	}
-	for _, args := range [][]string{{"--motion", tables}, {"--motion", filepath.Join(dir, "none")}, {"--tables", rec}, {"--train", tables}} {
+	for _, args := range [][]string{{"--motion", tables}, {"--motion", filepath.Join(dir, "none")},
+		{"--tables", rec}, {"--train", tables}} {
 		errs.Reset()
-		if status := Main(append([]string{"codec", "--quick"}, args...), &out, &errs); status != exitUsage || strings.Count(errs.String(), "\n") != 1 {
+		if status := Main(append([]string{"codec", "--quick"}, args...), &out, &errs); status != exitUsage ||
+			strings.Count(errs.String(), "\n") != 1 {
 			t.Errorf("%v: status %d, %q", args, status, &errs)
 		}
 	}

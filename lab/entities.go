@@ -20,8 +20,9 @@ import (
 )
 
 var entitiesExperiment = &experiment{
-	name:  "entities",
-	about: "how late each of 200 that stop and go is drawn when the budget reaches for a few of them at a time, beside what others do",
+	name: "entities",
+	about: "how late each of 200 that stop and go is drawn when the budget reaches for a few of them at a time, " +
+		"beside what others do",
 	notes: `One player stands among 200 walkers that move for five seconds and rest for three, in the mean, at distances from 5 to 100 m, equally many for
 each factor of distance. A real server sends 20 packets a second, each with room for updates_per_tick of them on average; a real client holds what arrives. <b>meanwhile</b> is drawn as it
 is: the server announces with each record how soon the next one comes. Rivals see the same records arrive, with or without the schedule that keeps announced bounds (<b>schedule</b>):
@@ -124,7 +125,8 @@ func crowd() (*game.Rules, error) {
 	return def.Rules()
 }
 
-// crowdBudget returns the bytes a second with which about so many records go out per tick on a path.
+// crowdBudget returns the bytes a second with which about so many records go out per tick on a
+// path.
 func crowdBudget(p netsim.Profile, updates int) (int, error) {
 	budget := crowdRate * (60 + 6*updates)
 	for range 4 {
@@ -170,7 +172,8 @@ type crowdEntity struct {
 	x, y    int64
 	track   crowdTrack
 	guesses []crowdGuess // by rival
-	// Intervals between records while it moves, in ms over seconds, and what was announced for them.
+	// Intervals between records while it moves, in ms over seconds, and what was announced for
+	// them.
 	measured, announced []xy
 }
 
@@ -196,7 +199,8 @@ const (
 	farthest = 80.0
 )
 
-// see takes in one frame of a thing that moves, drawn at tick time t, at tick time now less the floor.
+// see takes in one frame of a thing that moves, drawn at tick time t, at tick time now less the
+// floor.
 func (s *crowdScore) see(tr *crowdTrack, e *crowdEntity, t, now clock.TickFrac) {
 	const frame = time.Second / 60
 	s.moving += frame
@@ -262,7 +266,8 @@ func (s *crowdScore) metrics() Values {
 
 // crowdMargins are what rivals may add for all entities.
 var crowdMargins = func() (m []time.Duration) {
-	for d := time.Duration(0); d <= 2400*time.Millisecond; d += 25*time.Millisecond + d/12/time.Millisecond*time.Millisecond {
+	for d := time.Duration(0); d <= 2400*time.Millisecond; d += 25*time.Millisecond +
+		d/12/time.Millisecond*time.Millisecond {
 		m = append(m, d)
 	}
 	return m
@@ -285,7 +290,8 @@ type crowdGuess struct {
 }
 
 // arrives takes in a record after another.
-func (g *crowdGuess) arrives(policy string, now, stamp clock.Time, gap clock.Tick, rested, rest bool, path time.Duration) {
+func (g *crowdGuess) arrives(policy string, now, stamp clock.Time, gap clock.Tick, rested, rest bool,
+	path time.Duration) {
 	switch policy {
 	case "global-2":
 		g.target = 2 * time.Second / crowdRate
@@ -348,7 +354,8 @@ func (g *crowdGuess) follow(rest bool) {
 }
 
 // watch lets one player look at the crowd for a while, and rivals too.
-func watch(p netsim.Profile, seed uint64, budget int, noBounds bool, rivals []string, span time.Duration) (*onlooker, error) {
+func watch(p netsim.Profile, seed uint64, budget int, noBounds bool, rivals []string,
+	span time.Duration) (*onlooker, error) {
 	rules, err := crowd()
 	if err != nil {
 		return nil, err
@@ -414,15 +421,19 @@ func (o *onlooker) hook() {
 			if int(gap) < o.every+int(motion.Wait(e.bound)) {
 				o.early++
 			}
-			e.measured = append(e.measured, xy{float64(o.sim.Loop.Now().Sub(o.began)) / 1e9, ms(time.Duration(gap) * crowdPeriod)})
-			e.announced = append(e.announced, xy{e.measured[len(e.measured)-1].x, ms(time.Duration(o.every+int(motion.Wait(e.bound))) * crowdPeriod)})
+			e.measured = append(e.measured, xy{float64(o.sim.Loop.Now().Sub(o.began)) / 1e9,
+				ms(time.Duration(gap) * crowdPeriod)})
+			e.announced = append(e.announced,
+				xy{e.measured[len(e.measured)-1].x,
+					ms(time.Duration(o.every+int(motion.Wait(e.bound))) * crowdPeriod)})
 			if int(gap) > o.every+int(motion.Wait(e.bound)) {
 				o.broken++
 			}
 		}
 		e.bound, e.x, e.y = st.Bound, st.Vals[0], st.Vals[1]
 		for i, r := range o.rivals {
-			e.guesses[i].arrives(r.name, o.sim.Loop.Now(), clock.Time(st.Tick)*clock.Time(crowdPeriod), gap, e.rest, st.Rest, o.path())
+			e.guesses[i].arrives(r.name, o.sim.Loop.Now(), clock.Time(st.Tick)*clock.Time(crowdPeriod), gap, e.rest,
+				st.Rest, o.path())
 		}
 		e.newest, e.rest = st.Tick, st.Rest
 	}
@@ -436,7 +447,8 @@ func (o *onlooker) frame() {
 	}
 	h := o.sim.Server.History()
 	srv := o.sim.Server
-	now := srv.Tick().Frac() + clock.TickFrac(int64(o.sim.Loop.Now().Sub(srv.Now())-o.floor)*clock.FracPerTick/int64(crowdPeriod))
+	now := srv.Tick().Frac() +
+		clock.TickFrac(int64(o.sim.Loop.Now().Sub(srv.Now())-o.floor)*clock.FracPerTick/int64(crowdPeriod))
 	measured := o.began > 0 && c.Stats().Age < 500*time.Millisecond
 	moves := func(e *crowdEntity, t clock.TickFrac) bool {
 		n := min(t.Tick()+1, h.Tick())
@@ -506,7 +518,8 @@ func runEntities(r *run) error {
 				continue
 			}
 			results, err := each(len(r.profiles)*len(seeds), func(i int) (*onlooker, error) {
-				return watch(r.profiles[i/len(seeds)], seeds[i%len(seeds)], budgets[i/len(seeds)], noBounds, rivals, span)
+				return watch(r.profiles[i/len(seeds)], seeds[i%len(seeds)], budgets[i/len(seeds)], noBounds, rivals,
+					span)
 			})
 			if err != nil {
 				return err
@@ -554,7 +567,8 @@ func (o *entityRows) pooled(of func(w *onlooker) *crowdScore) *crowdScore {
 
 // emit prints a row for each profile and one for all of them.
 func (o *entityRows) emit(policy string, margin time.Duration, of func(w *onlooker) *crowdScore) {
-	params := Values{{"updates_per_tick", o.updates}, {"schedule", o.schedule}, {"margin_ms", int(margin.Milliseconds())}}
+	params := Values{{"updates_per_tick", o.updates}, {"schedule", o.schedule},
+		{"margin_ms", int(margin.Milliseconds())}}
 	all := 0.0
 	for i, p := range o.r.profiles {
 		var s crowdScore
@@ -569,24 +583,29 @@ func (o *entityRows) emit(policy string, margin time.Duration, of func(w *onlook
 			span += w.sim.Loop.Now().Sub(w.began).Seconds()
 		}
 		all += records / span / float64(len(o.r.profiles))
-		o.r.emit(Row{o.r.name, p.Name, policy, o.r.seed, params, append(s.metrics(), Value{"records_per_s", records / span}, Value{"broken_share", broken / max(promised, 1)}, Value{"early_share", early / max(promised, 1)})})
+		o.r.emit(Row{o.r.name, p.Name, policy, o.r.seed, params,
+			append(s.metrics(), Value{"records_per_s", records / span},
+				Value{"broken_share", broken / max(promised, 1)}, Value{"early_share", early / max(promised, 1)})})
 	}
 	if len(o.r.profiles) > 1 {
-		o.r.emit(Row{o.r.name, "mean", policy, o.r.seed, params, append(o.pooled(of).metrics(), Value{"records_per_s", all})})
+		o.r.emit(Row{o.r.name, "mean", policy, o.r.seed, params,
+			append(o.pooled(of).metrics(), Value{"records_per_s", all})})
 	}
 }
 
-// intervals draws, for a walker that is near, one further off and one far away, what was announced and what came: figure 7 of the article
-// on Ryzom.
+// intervals draws, for a walker that is near, one further off and one far away, what was announced
+// and what came: figure 7 of the article on Ryzom.
 func (o *onlooker) intervals(profile string, updates int) figure {
 	f := figure{
-		title: fmt.Sprintf("Interval between records, measured and announced, %s, %d records a tick", profile, updates),
-		x:     "seconds", y: "ms", dots: true,
+		title: fmt.Sprintf("Interval between records, measured and announced, %s, %d records a tick", profile,
+			updates),
+		x: "seconds", y: "ms", dots: true,
 	}
 	for _, at := range []float64{6, 25, 90} {
 		var best *crowdEntity
 		for _, id := range slices.Sorted(maps.Keys(o.ents)) {
-			if e := o.ents[id]; len(e.measured) > 1 && (best == nil || math.Abs(e.radius-at) < math.Abs(best.radius-at)) {
+			if e := o.ents[id]; len(e.measured) > 1 &&
+				(best == nil || math.Abs(e.radius-at) < math.Abs(best.radius-at)) {
 				best = e
 			}
 		}
@@ -608,7 +627,8 @@ func (o *onlooker) intervals(profile string, updates int) figure {
 			return kept
 		}
 		name := fmt.Sprintf("%.0f m, ", best.radius)
-		f.lines = append(f.lines, line{name: name + "measured", at: cut(best.measured)}, line{name: name + "announced", at: cut(best.announced), dashed: true})
+		f.lines = append(f.lines, line{name: name + "measured", at: cut(best.measured)},
+			line{name: name + "announced", at: cut(best.announced), dashed: true})
 	}
 	return f
 }

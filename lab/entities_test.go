@@ -7,8 +7,9 @@ import (
 	"meanwhile/netsim"
 )
 
-// Among 200 that stop and go, with a budget for 40 of them at a time: what is near is drawn less than half as late as what is far, nearly
-// nothing waits for a record, and what is drawn moves evenly, where without announced bounds it goes and stops.
+// Among 200 that stop and go, with a budget for 40 of them at a time: what is near is drawn less
+// than half as late as what is far, nearly nothing waits for a record, and what is drawn moves
+// evenly, where without announced bounds it goes and stops.
 //
 // seeds: R12 R42
 func TestCrowdIsDrawnAsAnnounced(t *testing.T) {
@@ -29,7 +30,8 @@ func TestCrowdIsDrawnAsAnnounced(t *testing.T) {
 		t.Errorf("near ones are drawn %.0f ms late, far ones %.0f ms", near, far)
 	}
 	early, broken := float64(o.early)/float64(o.promised), float64(o.broken)/float64(o.promised)
-	t.Logf("delay near %.0f far %.0f mean %.0f ms, %.2f hitches per entity-minute; sooner than announced %.3f, later %.4f of %d", near, far, o.own.mean(), o.own.hitching(), early, broken, o.promised)
+	t.Logf("delay near %.0f far %.0f mean %.0f ms, %.2f hitches per entity-minute; sooner than announced %.3f, "+
+		"later %.4f of %d", near, far, o.own.mean(), o.own.hitching(), early, broken, o.promised)
 	if o.promised < 10_000 || broken > 0.01 || early > 0.95 {
 		t.Errorf("of %d records %.3f came sooner than was announced and %.4f later", o.promised, early, broken)
 	}
@@ -40,7 +42,8 @@ func TestCrowdIsDrawnAsAnnounced(t *testing.T) {
 	if 2*even > uneven {
 		t.Errorf("the variance of the speed is %.3f, without bounds %.3f", even, uneven)
 	}
-	ours, theirs := o.player.Client.Stats().EntityHitches-o.hitches, naive.player.Client.Stats().EntityHitches-naive.hitches
+	ours, theirs := o.player.Client.Stats().EntityHitches-o.hitches,
+		naive.player.Client.Stats().EntityHitches-naive.hitches
 	t.Logf("the client counts %d hitches of entities with bounds, %d without", ours, theirs)
 	if ours > 50 || theirs < 1000 {
 		t.Errorf("the client counts %d hitches of entities with bounds, %d without", ours, theirs)

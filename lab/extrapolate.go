@@ -16,8 +16,9 @@ import (
 )
 
 var extrapolateExperiment = &experiment{
-	name:  "extrapolate",
-	about: "what guessing beyond the newest snapshot wins and costs: error and jolts beside interpolation, on a runner who turns at any time",
+	name: "extrapolate",
+	about: "what guessing beyond the newest snapshot wins and costs: error and jolts beside interpolation, on a " +
+		"runner who turns at any time",
 	notes: `A runner of 6 m/s turns by up to 135 degrees about twice a second and stops now and then; snapshots say where it is 20 times a second. <b>interpolate</b> holds
 the newest place when nothing newer is there; <b>extrapolate</b> goes on from the last two places for 100 ms at most, and <b>blend</b> does the same but works the step
 that comes with the next snapshot off within 100 ms. All three have our playout clock, the last two with a delay that counts on it. <b>client</b> is a
@@ -184,9 +185,11 @@ func runExtrapolate(r *run) error {
 			if way == "interpolate" || way == "client-hold" {
 				beyond = 0
 			}
-			r.emit(Row{r.name, p.Name, way, r.seed, r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", 20}, Value{"run_s", int(span.Seconds())}, Value{"extrapolate_ms", ms(beyond)}), Values{
+			r.emit(Row{r.name, p.Name, way, r.seed, r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", 20},
+				Value{"run_s", int(span.Seconds())}, Value{"extrapolate_ms", ms(beyond)}), Values{
 				{"mean_delay_ms", sum.delay / float64(max(sum.frames, 1))},
-				{"view_error_p50_cm", at(sum.view, 0.5)}, {"view_error_p95_cm", at(sum.view, 0.95)}, {"view_error_p99_cm", at(sum.view, 0.99)},
+				{"view_error_p50_cm", at(sum.view, 0.5)}, {"view_error_p95_cm", at(sum.view, 0.95)},
+				{"view_error_p99_cm", at(sum.view, 0.99)},
 				{"error_now_p50_cm", at(sum.now, 0.5)}, {"error_now_p95_cm", at(sum.now, 0.95)},
 				{"jolts_per_min", float64(sum.jolts) / (time.Duration(max(sum.frames, 1)) * playoutFrame).Minutes()},
 			}})
@@ -229,7 +232,8 @@ func watchRunner(seed uint64, p netsim.Profile, guessing bool, span time.Duratio
 			}
 			t, _ := c.TimeOf(e.Held)
 			drawn := geom.Vec2{X: e.Vals[0], Y: e.Vals[1]}
-			now := s.Server.Tick().Frac() + clock.TickFrac(int64(s.Loop.Now().Sub(s.Server.Now())-p.Down.Delay)*clock.FracPerTick/int64(period))
+			now := s.Server.Tick().Frac() +
+				clock.TickFrac(int64(s.Loop.Now().Sub(s.Server.Now())-p.Down.Delay)*clock.FracPerTick/int64(period))
 			if s.Loop.Now() > clock.Time(playoutSkip) && c.Stats().Age < outagePeak && lastT > 0 {
 				res.view = append(res.view, 100*drawn.Sub(at(t)).Len())
 				res.now = append(res.now, 100*drawn.Sub(at(now)).Len())

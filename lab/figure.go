@@ -55,8 +55,9 @@ func (roundTicks) Ticks(low, high float64) (t []plot.Tick) {
 	return t
 }
 
-// powerTicks names the powers of ten of an axis that shows logarithms, with small marks between. plot.LogScale would do, but makes room above for
-// the axis' name as if that stood half way up the values.
+// powerTicks names the powers of ten of an axis that shows logarithms, with small marks between.
+// plot.LogScale would do, but makes room above for the axis' name as if that stood half way up the
+// values.
 type powerTicks struct{}
 
 func (powerTicks) Ticks(low, high float64) (t []plot.Tick) {
@@ -83,101 +84,33 @@ type mark struct {
 
 // palette is told apart by most eyes (Okabe and Ito 2008); the first colour is ours alone.
 var palette = []color.RGBA{
-	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255}, {230, 159, 0, 255}, {86, 180, 233, 255},
-	{120, 120, 120, 255}, {148, 103, 60, 255}, {70, 70, 160, 255}, {190, 190, 60, 255}, {60, 160, 160, 255}, {0, 0, 0, 255},
+	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
+	{230, 159, 0, 255}, {86, 180, 233, 255}, {120, 120, 120, 255}, {148, 103, 60, 255},
+	{70, 70, 160, 255}, {190, 190, 60, 255}, {60, 160, 160, 255}, {0, 0, 0, 255},
+}
+
+// An entry is one name of the legend and what it looks like.
+type entry struct {
+	name  string
+	thumb plot.Thumbnailer
 }
 
 // svg draws the figure.
 func (f figure) svg() ([]byte, error) {
 	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.title, f.x, f.y
-	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
-		style.Font.Variant = "Sans"
-	}
-	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2)
-	p.Title.Padding, p.X.Label.Padding, p.Y.Label.Padding = vg.Points(8), vg.Points(4), vg.Points(4)
-	p.Title.TextStyle.Font.Size = vg.Points(12)
-	p.X.Tick.Marker, p.Y.Tick.Marker = roundTicks{}, roundTicks{}
-	if f.log {
-		p.Y.Tick.Marker = powerTicks{}
-	}
+	f.style(p)
 	p.Add(plotter.NewGrid())
-	others := 0
-	type drawn struct {
-		name  string
-		thumb plot.Thumbnailer
-	}
-	var legend []drawn
-	// Ours is drawn last, over the others, and named first.
-	order := append([]line(nil), f.lines...)
-	for i, l := range order {
-		if l.name == ours {
-			order = append(append(order[:i:i], order[i+1:]...), l)
-			break
-		}
-	}
-	for _, l := range order {
-		c, width := palette[0], vg.Points(2)
-		if l.name != ours {
-			if !l.dashed {
-				others++
-			}
-			c, width = palette[1+max(others-1, 0)%(len(palette)-1)], vg.Points(1)
-		}
-		var first plot.Thumbnailer
-		for at := 0; at < len(l.at); at++ {
-			var pts plotter.XYs
-			for ; at < len(l.at); at++ {
-				x, y := l.at[at].x, l.at[at].y
-				if f.clip > 0 {
-					y = min(max(y, -f.clip), f.clip)
-				}
-				if f.log {
-					y = math.Log10(y)
-				}
-				if math.IsNaN(x) || math.IsNaN(y) || math.IsInf(x, 0) || math.IsInf(y, 0) {
-					break
-				}
-				pts = append(pts, plotter.XY{X: x, Y: y})
-			}
-			if len(pts) == 0 {
-				continue
-			}
-			pl, err := plotter.NewLine(pts)
-			if err != nil {
-				return nil, fmt.Errorf("lab: figure %q: %w", f.title, err)
-			}
-			pl.Color, pl.Width = c, width
-			if l.dashed {
-				pl.Dashes, pl.StepStyle = []vg.Length{vg.Points(4), vg.Points(2)}, plotter.PreStep
-			}
-			p.Add(pl)
-			if first == nil {
-				first = pl
-			}
-			if f.dots && !l.dashed {
-				sc, err := plotter.NewScatter(pts)
-				if err != nil {
-					return nil, fmt.Errorf("lab: figure %q: %w", f.title, err)
-				}
-				sc.Color, sc.Radius, sc.Shape = c, vg.Points(2.5), draw.CircleGlyph{}
-				p.Add(sc)
-			}
-		}
-		if first != nil {
-			legend = append(legend, drawn{l.name, first})
-		}
+	legend, err := f.addLines(p)
+	if err != nil {
+		return nil, fmt.Errorf("lab: figure %q: %w", f.title, err)
 	}
 	if f.log {
 		p.Y.Min, p.Y.Max = math.Floor(p.Y.Min), math.Ceil(p.Y.Max)
 	} else if p.Y.Min > 0 {
 		p.Y.Min = 0 // a length is compared from its beginning
 	}
-	if n := len(legend); n > 0 && legend[n-1].name == ours {
-		legend = append([]drawn{legend[n-1]}, legend[:n-1]...)
-	}
-	for _, d := range legend {
-		p.Legend.Add(d.name, d.thumb)
+	for _, e := range legend {
+		p.Legend.Add(e.name, e.thumb)
 	}
 	for _, m := range f.marks {
 		if f.log {
@@ -188,23 +121,131 @@ func (f figure) svg() ([]byte, error) {
 		p.Add(level)
 		p.Legend.Add(m.name, level)
 	}
-	c := vgsvg.New(vg.Points(820), vg.Points(360))
-	// The legend stands to the right of the plot, not over it.
+	return render(p)
+}
+
+// style sets the fonts, spaces and ticks of a plot, and its titles.
+func (f figure) style(p *plot.Plot) {
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = f.title, f.x, f.y
+	for _, style := range []*text.Style{
+		&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label,
+		&p.Legend.TextStyle,
+	} {
+		style.Font.Variant = "Sans"
+	}
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2)
+	p.Title.Padding, p.X.Label.Padding, p.Y.Label.Padding = vg.Points(8), vg.Points(4), vg.Points(4)
+	p.Title.TextStyle.Font.Size = vg.Points(12)
+	p.X.Tick.Marker, p.Y.Tick.Marker = roundTicks{}, roundTicks{}
+	if f.log {
+		p.Y.Tick.Marker = powerTicks{}
+	}
+}
+
+// addLines draws the figure's lines and returns the legend. Ours is drawn last, over the others,
+// and named first.
+func (f figure) addLines(p *plot.Plot) ([]entry, error) {
+	order := append([]line(nil), f.lines...)
+	for i, l := range order {
+		if l.name == ours {
+			order = append(append(order[:i:i], order[i+1:]...), l)
+			break
+		}
+	}
+	var legend []entry
+	others := 0
+	for _, l := range order {
+		c, width := palette[0], vg.Points(2)
+		if l.name != ours {
+			if !l.dashed {
+				others++
+			}
+			c, width = palette[1+max(others-1, 0)%(len(palette)-1)], vg.Points(1)
+		}
+		thumb, err := f.addLine(p, l, c, width)
+		if err != nil {
+			return nil, err
+		}
+		if thumb != nil {
+			legend = append(legend, entry{l.name, thumb})
+		}
+	}
+	if n := len(legend); n > 0 && legend[n-1].name == ours {
+		legend = append([]entry{legend[n-1]}, legend[:n-1]...)
+	}
+	return legend, nil
+}
+
+// addLine draws one line, in pieces where values are missing, and returns its first piece for the
+// legend; nil if it has no values at all.
+func (f figure) addLine(p *plot.Plot, l line, c color.Color, width vg.Length) (first plot.Thumbnailer, err error) {
+	for at := 0; at < len(l.at); at++ {
+		var pts plotter.XYs
+		pts, at = f.piece(l, at)
+		if len(pts) == 0 {
+			continue
+		}
+		pl, err := plotter.NewLine(pts)
+		if err != nil {
+			return nil, err
+		}
+		pl.Color, pl.Width = c, width
+		if l.dashed {
+			pl.Dashes, pl.StepStyle = []vg.Length{vg.Points(4), vg.Points(2)}, plotter.PreStep
+		}
+		p.Add(pl)
+		if first == nil {
+			first = pl
+		}
+		if f.dots && !l.dashed {
+			sc, err := plotter.NewScatter(pts)
+			if err != nil {
+				return nil, err
+			}
+			sc.Color, sc.Radius, sc.Shape = c, vg.Points(2.5), draw.CircleGlyph{}
+			p.Add(sc)
+		}
+	}
+	return first, nil
+}
+
+// piece returns the points of l from at on up to the first that cannot be drawn, and the index of
+// that one.
+func (f figure) piece(l line, at int) (pts plotter.XYs, end int) {
+	for ; at < len(l.at); at++ {
+		x, y := l.at[at].x, l.at[at].y
+		if f.clip > 0 {
+			y = min(max(y, -f.clip), f.clip)
+		}
+		if f.log {
+			y = math.Log10(y)
+		}
+		if math.IsNaN(x) || math.IsNaN(y) || math.IsInf(x, 0) || math.IsInf(y, 0) {
+			break
+		}
+		pts = append(pts, plotter.XY{X: x, Y: y})
+	}
+	return pts, at
+}
+
+// render draws a plot as SVG for use inside a page, its legend to the right of the plot and not
+// over it.
+func render(p *plot.Plot) ([]byte, error) {
 	const beside = 150
-	legendAt := p.Legend
+	c := vgsvg.New(vg.Points(820), vg.Points(360))
+	legend := p.Legend
 	p.Legend = plot.NewLegend()
 	whole := draw.New(c)
 	p.Draw(draw.Crop(whole, vg.Points(4), -vg.Points(beside), 0, -vg.Points(6)))
-	legendAt.Draw(draw.Crop(whole, vg.Points(820-beside+8), 0, 0, -vg.Points(24)))
+	legend.Draw(draw.Crop(whole, vg.Points(820-beside+8), 0, 0, -vg.Points(24)))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, err
 	}
-	// The XML prologue has no place inside a page.
 	out := b.Bytes()
-	if i := bytes.Index(out, []byte("<svg")); i > 0 {
+	if i := bytes.Index(out, []byte("<svg")); i > 0 { // the XML prologue has no place inside a page
 		out = out[i:]
 	}
-	out = bytes.ReplaceAll(out, []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,sans-serif"))
-	return out, nil
+	fonts := []byte("font-family:Liberation Sans,Arial,sans-serif")
+	return bytes.ReplaceAll(out, []byte("font-family:Liberation Sans"), fonts), nil
 }

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -60,85 +61,121 @@ func (l limit) applies(r Row) bool {
 	return true
 }
 
-// gate runs what has a limit and reports what does not keep to it.
+// gate runs the experiments that have limits, prints a verdict for each limit, and fails with what
+// fell short.
 func gate(c command, stdout io.Writer) error {
-	if c.out != "" || len(c.profile) > 0 || len(c.policy) > 0 || c.rate != 0 || c.motion != "" || c.traceDown != "" || c.traceUp != "" {
+	if c.out != "" || len(c.profile) > 0 || len(c.policy) > 0 || c.rate != 0 || c.motion != "" || c.traceDown != "" ||
+		c.traceUp != "" {
 		return badUsage("gate takes no flags but --quick, --seed and --json")
 	}
 	limits := gateLimits
 	if c.quick {
 		limits = quickLimits
 	}
-	var rows []Row
-	var short []string
-	for _, e := range experiments {
-		used := false
-		for _, l := range limits {
-			used = used || l.experiment == e.name
+	rows, short, err := runLimited(c, limits)
+	if err != nil {
+		return err
+	}
+	var verdicts []Row
+	for _, l := range limits {
+		v, failures := l.judge(rows)
+		short = append(short, failures...)
+		if v != nil {
+			verdicts = append(verdicts, *v)
 		}
-		if !used {
+	}
+	if err := printVerdicts(stdout, verdicts, c.json); err != nil {
+		return err
+	}
+	if short != nil {
+		return fmt.Errorf("%s", strings.Join(short, "\n"))
+	}
+	return nil
+}
+
+// runLimited runs our own policy in each experiment that has a limit. failed names the experiments
+// that broke off.
+func runLimited(c command, limits []limit) (rows []Row, failed []string, err error) {
+	for _, e := range experiments {
+		if !slices.ContainsFunc(limits, func(l limit) bool { return l.experiment == e.name }) {
 			continue
 		}
 		r, err := e.prepare(c)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		r.chosen = []string{ours}
 		r.emit = func(row Row) { rows = append(rows, row) }
 		if err := r.run(r); err != nil {
-			short = append(short, err.Error())
+			failed = append(failed, err.Error())
 		}
 	}
-	var verdicts []Row // the worst row of each limit
-	for _, l := range limits {
-		checked := 0
-		var worst Row
-		var least float64
-		for _, row := range rows {
-			got, ok := row.Metrics.Get(l.metric)
-			if !l.applies(row) || !ok {
-				continue
-			}
-			if !l.holds(got) {
-				short = append(short, fmt.Sprintf("lab: gate: %s on %s, seed %d%s: %s is %s, must be %s", l.experiment, onPath(row.Profile), row.Seed,
-					row.settings(), l.metric, Value{"", got}.text(), strings.TrimPrefix(l.String(), l.metric+" ")))
-			}
-			if checked++; checked == 1 || l.atLeast == (got < least) && got != least {
-				worst, least = row, got
-			}
-		}
-		if checked == 0 {
-			short = append(short, fmt.Sprintf("lab: gate: nothing to check %s of %s on %s against", l, l.experiment, onPath(l.profile)))
+	return rows, failed, nil
+}
+
+// judge compares the rows that a limit applies to with it. The verdict is the worst of them, nil if
+// there is none, which is a failure too: a limit that nothing is held to holds nothing.
+func (l limit) judge(rows []Row) (verdict *Row, short []string) {
+	checked := 0
+	var worst Row
+	var least float64
+	for _, row := range rows {
+		got, ok := row.Metrics.Get(l.metric)
+		if !l.applies(row) || !ok {
 			continue
 		}
-		side := "at_most"
-		if l.atLeast {
-			side = "at_least"
+		if !l.holds(got) {
+			short = append(short, fmt.Sprintf("lab: gate: %s on %s, seed %d%s: %s is %s, must be %s",
+				l.experiment, onPath(row.Profile), row.Seed, row.settings(), l.metric, Value{"", got}.text(),
+				strings.TrimPrefix(l.String(), l.metric+" ")))
 		}
-		params := append(Values{{"of", l.experiment}, {"metric", l.metric}, {"rows", checked}}, worst.Params...)
-		verdicts = append(verdicts, Row{"gate", worst.Profile, ours, worst.Seed, params, Values{{"worst", least}, {side, l.bound}, {"held", number(l.holds(least))}}})
-	}
-	if c.json {
-		for _, v := range verdicts {
-			if _, err := stdout.Write(append(v.JSON(), '\n')); err != nil {
-				return err
-			}
-		}
-	} else {
-		for _, v := range verdicts {
-			word := "ok   "
-			if held, _ := v.Metrics.Get("held"); held == 0 {
-				word = "SHORT"
-			}
-			got, side := v.Metrics[0], v.Metrics[1]
-			if _, err := fmt.Fprintf(stdout, "%s %-8s %-8s %-24s %9s  %-8s %-7s worst of %s%s\n", word, v.Params[0].text(), v.Profile, v.Params[1].text(), got.short(),
-				strings.ReplaceAll(side.Name, "_", " "), side.text(), v.Params[2].text(), v.settings()); err != nil {
-				return err
-			}
+		if checked++; checked == 1 || l.atLeast == (got < least) && got != least {
+			worst, least = row, got
 		}
 	}
-	if short != nil {
-		return fmt.Errorf("%s", strings.Join(short, "\n"))
+	if checked == 0 {
+		return nil, []string{fmt.Sprintf("lab: gate: nothing to check %s of %s on %s against",
+			l, l.experiment, onPath(l.profile))}
+	}
+	side := "at_most"
+	if l.atLeast {
+		side = "at_least"
+	}
+	params := append(Values{{"of", l.experiment}, {"metric", l.metric}, {"rows", checked}}, worst.Params...)
+	metrics := Values{{"worst", least}, {side, l.bound}, {"held", number(l.holds(least))}}
+	return &Row{"gate", worst.Profile, ours, worst.Seed, params, metrics}, short
+}
+
+// printVerdicts writes one line for each verdict, as JSON or for reading.
+func printVerdicts(w io.Writer, verdicts []Row, asJSON bool) error {
+	for _, v := range verdicts {
+		if asJSON {
+			if _, err := w.Write(append(v.JSON(), '\n')); err != nil {
+				return err
+			}
+			continue
+		}
+		word := "ok   "
+		if held, _ := v.Metrics.Get("held"); held == 0 {
+			word = "SHORT"
+		}
+		got, side := v.Metrics[0], v.Metrics[1]
+		_, err := fmt.Fprintf(
+			w,
+			"%s %-8s %-8s %-24s %9s  %-8s %-7s worst of %s%s\n",
+			word,
+			v.Params[0].text(),
+			v.Profile,
+			v.Params[1].text(),
+			got.short(),
+			strings.ReplaceAll(side.Name, "_", " "),
+			side.text(),
+			v.Params[2].text(),
+			v.settings(),
+		)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

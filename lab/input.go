@@ -14,8 +14,9 @@ import (
 )
 
 var inputExperiment = &experiment{
-	name:  "input",
-	about: "how far ahead of the server a client makes its commands, and how often one comes too late, beside five other rules and an oracle",
+	name: "input",
+	about: "how far ahead of the server a client makes its commands, and how often one comes too late, beside " +
+		"five other rules and an oracle",
 	notes: `A client makes a command for each tick of 1/60 s, at frames of 1/60 s whose clock drifts, and sends rate_hz packets a second, each with all
 commands that are not acknowledged; the server answers with 20 packets a second on the lossy way down: what it has, by how much new commands were early or late, how many
 ticks were starved. All policies read our clock, so that the lead alone differs. Everything counts from the tenth second on. <b>mean_lead</b> is from the frame at which a command was made
@@ -168,7 +169,8 @@ func playInput(seed uint64, p netsim.Profile, l baseline.Lead, rate int, span ti
 	end := clock.Time(inputSkip + span)
 	r := &inputRun{
 		path: path, lead: l, local: func(t clock.Time) clock.Time { return t + offset + t/1_000_000*ppm },
-		begin: clock.Time(inputSkip), inputs: make([]input, int(end)/int(inputPeriod)+1), gap: time.Second / time.Duration(rate),
+		begin: clock.Time(inputSkip), inputs: make([]input, int(end)/int(inputPeriod)+1),
+		gap: time.Second / time.Duration(rate),
 	}
 	r.out = clock.NewOutput(&r.est)
 	r.loop.Every(clock.Time(inputPeriod), inputPeriod, r.serve)
@@ -292,7 +294,8 @@ func (r *inputRun) take(a inputAnswer) {
 	if a.tick <= r.answer {
 		return
 	}
-	r.lead.Report(baseline.InputReport{At: a.at, Fresh: a.fresh, Slack: a.slack, Newest: a.newest, Acked: a.acked, Starved: a.starved - r.starved})
+	r.lead.Report(baseline.InputReport{At: a.at, Fresh: a.fresh, Slack: a.slack, Newest: a.newest, Acked: a.acked,
+		Starved: a.starved - r.starved})
 	r.answer, r.acked, r.starved = a.tick, max(r.acked, a.acked), a.starved
 }
 
@@ -314,7 +317,8 @@ type inputResult struct {
 
 func (a *inputResult) add(b inputResult) {
 	a.runs, a.minutes, a.lead, a.commands = a.runs+b.runs, a.minutes+b.minutes, a.lead+b.lead, a.commands+b.commands
-	a.starved, a.ticks, a.events, a.outages = a.starved+b.starved, a.ticks+b.ticks, a.events+b.events, a.outages+b.outages
+	a.starved, a.ticks, a.events, a.outages = a.starved+b.starved, a.ticks+b.ticks, a.events+b.events,
+		a.outages+b.outages
 	a.deviation, a.frames = a.deviation+b.deviation, a.frames+b.frames
 	if len(a.with) == 0 {
 		a.with = make([]int, len(b.with))
@@ -324,8 +328,8 @@ func (a *inputResult) add(b inputResult) {
 	}
 }
 
-// trips are how long commands took and how long they had, in ms above the floor, by tick. A command that never came, or never was made,
-// took for ever.
+// trips are how long commands took and how long they had, in ms above the floor, by tick. A command
+// that never came, or never was made, took for ever.
 type trips struct{ took, had []float64 }
 
 func (r *inputRun) trips() (t trips, floor float64) {
@@ -350,8 +354,8 @@ func (r *inputRun) trips() (t trips, floor float64) {
 	return t, floor
 }
 
-// starved counts starved ticks, runs of them and long runs, had every command been made extra ms earlier; fixed replaces what they had by
-// that one lead.
+// starved counts starved ticks, runs of them and long runs, had every command been made extra ms
+// earlier; fixed replaces what they had by that one lead.
 func (t trips) starved(extra float64, fixed bool) (ticks, events, outages int) {
 	run := 0
 	for k, took := range t.took {
@@ -379,7 +383,8 @@ func (t trips) minutes() float64 { return float64(len(t.took)) / float64(time.Mi
 // result measures a run.
 func (r *inputRun) result() inputResult {
 	t, floor := r.trips()
-	res := inputResult{runs: 1, minutes: t.minutes(), ticks: len(t.took), deviation: r.deviation, frames: r.frames, trail: r.trail}
+	res := inputResult{runs: 1, minutes: t.minutes(), ticks: len(t.took), deviation: r.deviation, frames: r.frames,
+		trail: r.trail}
 	for _, had := range t.had {
 		if !math.IsNaN(had) {
 			res.lead += had
@@ -503,7 +508,8 @@ func runInput(r *run) error {
 	return nil
 }
 
-// extraAt6 returns the constant in ms that brings the mean over the profiles to fixedStarved, NaN if none does.
+// extraAt6 returns the constant in ms that brings the mean over the profiles to fixedStarved, NaN
+// if none does.
 func extraAt6(profiles []inputResult) float64 {
 	found := math.NaN()
 	for i := 2 * extraMost; i >= 0; i-- {
@@ -522,7 +528,8 @@ func extraAt6(profiles []inputResult) float64 {
 	return found
 }
 
-// plus adds weight times each of the values to the sum of the same name. What some summands lack is left out.
+// plus adds weight times each of the values to the sum of the same name. What some summands lack is
+// left out.
 func plus(sum, v Values, weight float64) Values {
 	first := sum == nil
 	var out Values

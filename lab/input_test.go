@@ -13,7 +13,8 @@ import (
 	"meanwhile/netsim"
 )
 
-// The shape of the rows of the quick run on two paths: names, order and parameters. What was measured is a digit here, so that it can get better.
+// The shape of the rows of the quick run on two paths: names, order and parameters. What was
+// measured is a digit here, so that it can get better.
 func TestInputGolden(t *testing.T) {
 	status, out, errs := lab("input", "--quick", "--seed", "3", "--profile", "fiber,lte-c", "--json")
 	if status != 0 || errs != "" {
@@ -34,13 +35,16 @@ func shape(out string) string {
 
 var measured = regexp.MustCompile(`:-?[0-9.]+`)
 
-// Every policy, and the packet rates of the sweep: what the contract promises is there, and numbers are possible.
+// Every policy, and the packet rates of the sweep: what the contract promises is there, and numbers
+// are possible.
 //
 // seeds: P7
 func TestInputRows(t *testing.T) {
-	for _, args := range []string{"input --quick --profile held-3", "input --quick --profile lan --policy meanwhile --rate 2", "input --quick --profile lan --policy meanwhile --rate 128"} {
+	for _, args := range []string{"input --quick --profile held-3", "input --quick --profile lan --policy " +
+		"meanwhile --rate 2", "input --quick --profile lan --policy meanwhile --rate 128"} {
 		for _, o := range rows(t, strings.Fields(args)...) {
-			for _, m := range []string{"mean_lead_ms", "starved_per_min", "outages_per_min", "starved_share", "speed_deviation"} {
+			for _, m := range []string{"mean_lead_ms", "starved_per_min", "outages_per_min", "starved_share",
+				"speed_deviation"} {
 				v, ok := o.Metrics[m]
 				if !ok || v < 0 || math.IsNaN(v) {
 					t.Errorf("%s: %s %s: %s is %v, %v", args, o.Profile, o.Policy, m, v, ok)
@@ -56,10 +60,11 @@ func TestInputRows(t *testing.T) {
 	}
 }
 
-// What a lead would have cost is what it does cost, where nothing else moves: on a path without jitter a lead that is a tick too short
-// starves always, and the constant that repairs it is found.
+// What a lead would have cost is what it does cost, where nothing else moves: on a path without
+// jitter a lead that is a tick too short starves always, and the constant that repairs it is found.
 func TestInputWhatIf(t *testing.T) {
-	ideal := netsim.Profile{Name: "ideal", Down: netsim.LinkConfig{Delay: 20 * time.Millisecond}, Up: netsim.LinkConfig{Delay: 20 * time.Millisecond}}
+	ideal := netsim.Profile{Name: "ideal", Down: netsim.LinkConfig{Delay: 20 * time.Millisecond},
+		Up: netsim.LinkConfig{Delay: 20 * time.Millisecond}}
 	run, err := playInput(1, ideal, &baseline.FixedLead{Extra: -20 * time.Millisecond}, 60, time.Minute)
 	if err != nil {
 		t.Fatal(err)

@@ -7,9 +7,11 @@ import (
 	"meanwhile/netsim"
 )
 
-// Records come when the budget reaches for them: the client is told how soon, in nearly all cases soon enough, and what it draws goes at
-// an even pace. Who draws everything two send intervals back lets far things stop and go. Of R41 it holds the stalls, at most 5 %, and not
-// its 80 to 95 % that are predicted too long, as a guess must: half come just when the server said, nearly all others sooner.
+// Records come when the budget reaches for them: the client is told how soon, in nearly all cases
+// soon enough, and what it draws goes at an even pace. Who draws everything two send intervals back
+// lets far things stop and go. Of R41 it holds the stalls, at most 5 %, and not its 80 to 95 % that
+// are predicted too long, as a guess must: half come just when the server said, nearly all others
+// sooner.
 //
 // seeds: R41 R42
 func TestAnnouncedIntervals(t *testing.T) {
@@ -31,8 +33,8 @@ func TestAnnouncedIntervals(t *testing.T) {
 	t.Logf("broken %d of %d, early %d; variance of speed %.4f and %.4f", o.broken, o.promised, o.early, ours, naive)
 }
 
-// Guessing beyond the newest snapshot shows a runner closer to where he is now, and jolts at his turns; nothing is drawn that was not there when
-// it holds.
+// Guessing beyond the newest snapshot shows a runner closer to where he is now, and jolts at his
+// turns; nothing is drawn that was not there when it holds.
 //
 // seeds: B8
 func TestExtrapolationAgainstInterpolation(t *testing.T) {
@@ -59,6 +61,7 @@ func TestExtrapolationAgainstInterpolation(t *testing.T) {
 		t.Errorf("error now %.1f cm, and %.1f with extrapolation", h, g)
 	}
 	if h, g := mean(hold.view), mean(guessed.view); g < h || guessed.jolts < hold.jolts*5/4 {
-		t.Errorf("error of what is drawn %.2f cm and %d jolts, and %.2f cm and %d with extrapolation", h, hold.jolts, g, guessed.jolts)
+		t.Errorf("error of what is drawn %.2f cm and %d jolts, and %.2f cm and %d with extrapolation", h,
+			hold.jolts, g, guessed.jolts)
 	}
 }

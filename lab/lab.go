@@ -1,7 +1,9 @@
-// Package lab runs experiments: the real cores of this project on simulated networks, in virtual time, beside what others
-// do. Every figure in the documents is a row that one of them prints, and a command prints it again.
+// Package lab runs experiments: the real cores of this project on simulated networks, in virtual
+// time, beside what others do. Every figure in the documents is a row that one of them prints, and
+// a command prints it again.
 //
-// [Main] is the program `meanwhile lab`. One seed gives one result on every machine, whatever the number of cores.
+// [Main] is the program `meanwhile lab`. One seed gives one result on every machine, whatever the
+// number of cores.
 package lab
 
 import (
@@ -24,7 +26,8 @@ type experiment struct {
 	about string // one line
 	notes string // how its metrics are defined, for readers of the report
 	takes flags  // which flags narrow or feed it
-	// profiles are those of a run without --profile, policies those of a run without --policy, rates those of a run without --rate.
+	// profiles are those of a run without --profile, policies those of a run without --policy,
+	// rates those of a run without --rate.
 	profiles []netsim.Profile
 	policies []string
 	asked    []string // more policies, which run only where --policy names them
@@ -44,7 +47,9 @@ const (
 )
 
 // experiments lists what there is, in the order of reports.
-var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment, outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, arenaExperiment, hundredExperiment, soakExperiment}
+var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
+	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, arenaExperiment,
+	hundredExperiment, soakExperiment}
 
 // run is one run of an experiment.
 type run struct {
@@ -126,8 +131,9 @@ func badUsage(format string, args ...any) error {
 	return usageError{fmt.Errorf("lab: "+format, args...)}
 }
 
-// Main runs the laboratory with the arguments after its name, writes rows to stdout and trouble to stderr, and returns the
-// exit status: 0; 1 when something fell short; 2 with one sentence when the arguments or a file are unusable.
+// Main runs the laboratory with the arguments after its name, writes rows to stdout and trouble to
+// stderr, and returns the exit status: 0; 1 when something fell short; 2 with one sentence when the
+// arguments or a file are unusable.
 func Main(args []string, stdout, stderr io.Writer) int {
 	err := main(args, stdout)
 	if err == nil {
@@ -223,7 +229,8 @@ func list(w io.Writer) error {
 func parse(args []string) (command, error) {
 	c := command{seed: 1}
 	on := map[string]*bool{"json": &c.json, "list": &c.list, "quick": &c.quick, "help": &c.help, "h": &c.help}
-	texts := map[string]*string{"motion": &c.motion, "train": &c.train, "tables": &c.tables, "trace-up": &c.traceUp, "trace-down": &c.traceDown, "out": &c.out}
+	texts := map[string]*string{"motion": &c.motion, "train": &c.train, "tables": &c.tables, "trace-up": &c.traceUp,
+		"trace-down": &c.traceDown, "out": &c.out}
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -269,7 +276,8 @@ func parse(args []string) (command, error) {
 		case "rate":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < minRate || n > maxRate {
-				return c, badUsage("--rate %s is not a whole number of packets a second in [%d, %d]", value, minRate, maxRate)
+				return c, badUsage("--rate %s is not a whole number of packets a second in [%d, %d]", value,
+					minRate, maxRate)
 			}
 			c.rate = n
 		default:
@@ -308,7 +316,8 @@ func (e *experiment) prepare(c command) (*run, error) {
 			return nil, badUsage("%s has no use for %s", e.name, f.flag)
 		}
 	}
-	r := &run{experiment: e, profiles: e.profiles, chosen: e.policies, rates: e.rates, seed: c.seed, oneSeed: c.hasSeed, quick: c.quick, tablesFile: c.tables}
+	r := &run{experiment: e, profiles: e.profiles, chosen: e.policies, rates: e.rates, seed: c.seed,
+		oneSeed: c.hasSeed, quick: c.quick, tablesFile: c.tables}
 	var err error
 	if r.motion, err = openMotion(c.motion); err != nil {
 		return nil, err

@@ -94,7 +94,8 @@ type object struct {
 	Metrics                     map[string]float64
 }
 
-// rows runs an experiment and holds its output to the contract: one object per line, every key, numbers for metrics.
+// rows runs an experiment and holds its output to the contract: one object per line, every key,
+// numbers for metrics.
 func rows(t *testing.T, args ...string) []object {
 	t.Helper()
 	status, out, errs := lab(append(args, "--json")...)
@@ -129,7 +130,8 @@ func rows(t *testing.T, args ...string) []object {
 
 func TestJSON(t *testing.T) {
 	r := Row{"clock", "wifi", "meanwhile", 1, Values{{"drift_ppm", 50}, {"trace", `a"b.txt`}},
-		Values{{"p50_ms", 0.1}, {"p99_ms", 1.0 / 3}, {"tiny_ms", 1e-12}, {"large_ms", 123456789.0}, {"backward_steps", 0}}}
+		Values{{"p50_ms", 0.1}, {"p99_ms", 1.0 / 3}, {"tiny_ms", 1e-12}, {"large_ms", 123456789.0},
+			{"backward_steps", 0}}}
 	want := `{"experiment":"clock","profile":"wifi","policy":"meanwhile","seed":1,"params":{"drift_ppm":50,"trace":"a\"b.txt"},` +
 		`"metrics":{"p50_ms":0.1,"p99_ms":0.333333,"tiny_ms":0,"large_ms":123457000,"backward_steps":0}}`
 	if got := string(r.JSON()); got != want {
@@ -137,19 +139,24 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The metrics that each experiment promises are there, and the same run gives the same bytes, on any number of cores.
+// The metrics that each experiment promises are there, and the same run gives the same bytes, on
+// any number of cores.
 func TestContract(t *testing.T) {
 	for _, c := range []struct {
 		args    string
 		metrics string
 		params  string
 	}{
-		{"clock --quick --profile wifi", "p50_ms p95_ms p99_ms backward_steps converge_ms bound_width_p99_ms bound_violations", "rate_hz drift_ppm late_stamp_ms"},
-		{"playout --quick --profile fiber,wifi --seed 3", "mean_delay_ms oracle_ms ratio hitches_per_min outages_per_min outage_share warp", "rate_hz"},
-		{"tradeoff --quick --profile fiber --policy meanwhile,mirror", "mean_delay_ms hitches_per_min warp", "rate_hz setting tuned"},
+		{"clock --quick --profile wifi", "p50_ms p95_ms p99_ms backward_steps converge_ms bound_width_p99_ms " +
+			"bound_violations", "rate_hz drift_ppm late_stamp_ms"},
+		{"playout --quick --profile fiber,wifi --seed 3", "mean_delay_ms oracle_ms ratio hitches_per_min " +
+			"outages_per_min outage_share warp", "rate_hz"},
+		{"tradeoff --quick --profile fiber --policy meanwhile,mirror", "mean_delay_ms hitches_per_min warp",
+			"rate_hz setting tuned"},
 		{"input --quick --profile wifi", "mean_lead_ms starved_per_min speed_deviation", "rate_hz"},
 		{"ticks --quick", "delay_growth_ms hitches_per_min ticks_lost", "load rate_hz"},
-		{"arena --quick --profile fiber --seed 4", "view_error_p95_cm error_now_p95_cm view_age_ms hitches_per_min jolts_per_min agreement down_kbps up_kbps " +
+		{"arena --quick --profile fiber --seed 4", "view_error_p95_cm error_now_p95_cm view_age_ms " +
+			"hitches_per_min jolts_per_min agreement down_kbps up_kbps " +
 			"divergences clean_mispredictions max_window_bits state_bytes_at_rest converged", "players"},
 	} {
 		args := strings.Fields(c.args)
@@ -193,7 +200,8 @@ func TestTraces(t *testing.T) {
 // Each rival finds the offset of an ideal path, as well as it can by its own rules. seeds: U1 U3
 func TestRivalClocks(t *testing.T) {
 	local := func(x clock.Time) clock.Time { return x + 5e9 }
-	trips, err := clockTrips(1, netsim.Profile{Name: "ideal", Down: netsim.LinkConfig{Delay: 20 * time.Millisecond}, Up: netsim.LinkConfig{Delay: 20 * time.Millisecond}},
+	trips, err := clockTrips(1, netsim.Profile{Name: "ideal", Down: netsim.LinkConfig{Delay: 20 * time.Millisecond},
+		Up: netsim.LinkConfig{Delay: 20 * time.Millisecond}},
 		10, time.Minute, 0, local)
 	if err != nil {
 		t.Fatal(err)
@@ -220,8 +228,8 @@ func TestRivalClocks(t *testing.T) {
 	}
 }
 
-// A hitch is two frames of 16.67 ms in a row, or more; then one more for each further 250 ms. After 33.3 ms that is at 300 ms (18
-// frames): 17 are 283.3 ms, exactly 250 more.
+// A hitch is two frames of 16.67 ms in a row, or more; then one more for each further 250 ms. After
+// 33.3 ms that is at 300 ms (18 frames): 17 are 283.3 ms, exactly 250 more.
 func TestHitches(t *testing.T) {
 	for _, c := range []struct{ frames, want int }{{0, 0}, {1, 0}, {2, 1}, {17, 1}, {18, 2}, {33, 2}, {34, 3}} {
 		if got := hitches(c.frames); got != c.want {
@@ -230,7 +238,8 @@ func TestHitches(t *testing.T) {
 	}
 }
 
-// gaps is a stream without jitter, with frames on whole 1/60 s from 5 ms on, in which snapshots are missing in the given spans.
+// gaps is a stream without jitter, with frames on whole 1/60 s from 5 ms on, in which snapshots are
+// missing in the given spans.
 func gaps(rate int, span time.Duration, missing ...[2]time.Duration) *stream {
 	s := &stream{interval: time.Second / time.Duration(rate), span: span, floor: 20 * time.Millisecond}
 	for t := clock.Time(s.interval); t < clock.Time(span); t = t.Add(s.interval) {
@@ -249,8 +258,8 @@ func gaps(rate int, span time.Duration, missing ...[2]time.Duration) *stream {
 	return s
 }
 
-// On a path without jitter, with snapshots 50 ms apart, the frames here see ages of 1.7, 18.3 and 35 ms: a delay of 20 ms leaves one
-// starved frame at a time, which is no hitch.
+// On a path without jitter, with snapshots 50 ms apart, the frames here see ages of 1.7, 18.3 and
+// 35 ms: a delay of 20 ms leaves one starved frame at a time, which is no hitch.
 func TestOracle(t *testing.T) {
 	calm := gaps(20, 70*time.Second)
 	free := calm.oracle(1, 0)
@@ -260,13 +269,15 @@ func TestOracle(t *testing.T) {
 	if got := calm.oracle(0, 0); got != 20 {
 		t.Errorf("without gaps and hitches: %v ms", got)
 	}
-	// One gap of 250 ms in a minute is the one hitch that is allowed. A second costs delay, but only around it: to be 250 ms later takes 1 s
-	// at 25 % and 5 s back at 5 %, on average 125 ms in 6 of 60 s, 12.5 ms.
+	// One gap of 250 ms in a minute is the one hitch that is allowed. A second costs delay, but
+	// only around it: to be 250 ms later takes 1 s at 25 % and 5 s back at 5 %, on average 125 ms
+	// in 6 of 60 s, 12.5 ms.
 	one := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 30250 * time.Millisecond})
 	if got := one.oracle(1, 0); got > free+0.01 {
 		t.Errorf("one gap costs %v ms", got-free)
 	}
-	two := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 30250 * time.Millisecond}, [2]time.Duration{50 * time.Second, 50250 * time.Millisecond})
+	two := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 30250 * time.Millisecond},
+		[2]time.Duration{50 * time.Second, 50250 * time.Millisecond})
 	if got := two.oracle(1, 0) - free; got < 11 || got > 13 {
 		t.Errorf("the second gap costs %v ms", got)
 	}
@@ -275,7 +286,8 @@ func TestOracle(t *testing.T) {
 	}
 	// A gap beyond 500 ms is an outage: it costs nothing and is counted apart.
 	out := gaps(20, 70*time.Second, [2]time.Duration{30 * time.Second, 31 * time.Second})
-	if got := out.oracle(0, 0); got > calm.oracle(0, 0)+0.01 || out.outages != 1 || out.beyond < 500*time.Millisecond || out.beyond > 560*time.Millisecond {
+	if got := out.oracle(0, 0); got > calm.oracle(0, 0)+0.01 || out.outages != 1 ||
+		out.beyond < 500*time.Millisecond || out.beyond > 560*time.Millisecond {
 		t.Errorf("an outage: %v ms, %d counted, %v", got, out.outages, out.beyond)
 	}
 }
@@ -361,7 +373,8 @@ func TestRivalPlayers(t *testing.T) {
 	}
 }
 
-// One command sets predictors side by side on the same arrivals: by how late each draws, and how often it stalls. Ours is not behind any in both.
+// One command sets predictors side by side on the same arrivals: by how late each draws, and how
+// often it stalls. Ours is not behind any in both.
 //
 // seeds: R43
 func TestPredictorsSideBySide(t *testing.T) {
@@ -375,18 +388,21 @@ func TestPredictorsSideBySide(t *testing.T) {
 			oracle = o.Metrics["oracle_ms"]
 		}
 		if o.Metrics["oracle_ms"] != oracle || oracle == 0 {
-			t.Errorf("%s: the oracle needs %v ms, beside others %v: not the same arrivals", o.Policy, o.Metrics["oracle_ms"], oracle)
+			t.Errorf("%s: the oracle needs %v ms, beside others %v: not the same arrivals", o.Policy,
+				o.Metrics["oracle_ms"], oracle)
 		}
 		table[o.Policy] = cost{o.Metrics["mean_delay_ms"], o.Metrics["hitches_per_min"]}
 	}
 	us, ok := table[ours]
-	for _, name := range []string{"ryzom", "kansal-karandikar", "ramjee-4", "moon", "neteq", "mirror", "fixed" + tunedName} {
+	for _, name := range []string{"ryzom", "kansal-karandikar", "ramjee-4", "moon", "neteq", "mirror",
+		"fixed" + tunedName} {
 		c, known := table[name]
 		if !ok || !known || c.delay <= 0 {
 			t.Fatalf("%s is missing: %v", name, table)
 		}
 		if c.delay <= us.delay && c.stalls <= us.stalls {
-			t.Errorf("%s: %.0f ms and %.2f a minute, ours %.0f ms and %.2f", name, c.delay, c.stalls, us.delay, us.stalls)
+			t.Errorf("%s: %.0f ms and %.2f a minute, ours %.0f ms and %.2f", name, c.delay, c.stalls, us.delay,
+				us.stalls)
 		}
 	}
 }
@@ -395,14 +411,20 @@ func TestPredictorsSideBySide(t *testing.T) {
 func TestGate(t *testing.T) {
 	before := quickLimits
 	defer func() { quickLimits = before }()
-	quickLimits = []limit{most("clock", "fiber", "p99_ms", 0.7).with(inTime), least("clock", "", "bound_width_p99_ms", 0.1)}
+	quickLimits = []limit{most("clock", "fiber", "p99_ms", 0.7).with(inTime),
+		least("clock", "", "bound_width_p99_ms", 0.1)}
 	if status, out, errs := lab("gate", "--quick"); status != 0 || errs != "" || strings.Count(out, "ok ") != 2 {
 		t.Errorf("status %d\n%s%s", status, out, errs)
 	}
-	quickLimits = []limit{most("clock", "wifi", "p99_ms", 0.001).with(append(Values{{"wander_ppm", 0}}, inTime...)), most("clock", "fiber", "backward_steps", 0), most("clock", "dsl", "p99_ms", 1), most("clock", "fiber", "p98_ms", 1)}
+	quickLimits = []limit{most("clock", "wifi", "p99_ms", 0.001).with(append(Values{{"wander_ppm", 0}}, inTime...)),
+		most("clock", "fiber", "backward_steps", 0), most("clock", "dsl", "p99_ms", 1),
+		most("clock", "fiber", "p98_ms", 1)}
 	status, out, errs := lab("gate", "--quick")
-	if status != 1 || strings.Count(errs, "\n") != 3 || !strings.Contains(errs, "lab: gate: clock on wifi, seed 1, rate_hz 10, drift_ppm 50, late_stamp_ms 0, wander_ppm 0: p99_ms is 0.") ||
-		!strings.Contains(errs, "must be at most 0.001") || !strings.Contains(errs, "nothing to check p99_ms at most 1 of clock on dsl against") {
+	if status != 1 || strings.Count(errs, "\n") != 3 ||
+		!strings.Contains(errs, "lab: gate: clock on wifi, seed 1, rate_hz 10, drift_ppm 50, late_stamp_ms 0, "+
+			"wander_ppm 0: p99_ms is 0.") ||
+		!strings.Contains(errs, "must be at most 0.001") ||
+		!strings.Contains(errs, "nothing to check p99_ms at most 1 of clock on dsl against") {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	if strings.Count(out, "SHORT") != 1 || strings.Count(out, "ok ") != 1 {
@@ -410,7 +432,8 @@ func TestGate(t *testing.T) {
 	}
 	status, out, _ = lab("gate", "--quick", "--json")
 	var o object
-	if err := json.Unmarshal([]byte(strings.SplitN(out, "\n", 2)[0]), &o); err != nil || status != 1 || o.Experiment != "gate" || o.Params["metric"] != "p99_ms" || o.Metrics["held"] != 0 {
+	if err := json.Unmarshal([]byte(strings.SplitN(out, "\n", 2)[0]), &o); err != nil || status != 1 ||
+		o.Experiment != "gate" || o.Params["metric"] != "p99_ms" || o.Metrics["held"] != 0 {
 		t.Errorf("status %d, %v in %s", status, err, out)
 	}
 }
@@ -430,7 +453,8 @@ func TestReport(t *testing.T) {
 		t.Fatal(err, out)
 	}
 	text := string(page)
-	for _, want := range []string{"<h2 id=\"clock\">", "<h2 id=\"tradeoff\">", "meanwhile lab clock --quick --profile fiber,wifi", "<table>", "<tr class=\"ours\">"} {
+	for _, want := range []string{"<h2 id=\"clock\">", "<h2 id=\"tradeoff\">",
+		"meanwhile lab clock --quick --profile fiber,wifi", "<table>", "<tr class=\"ours\">"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %s", want)
 		}

@@ -2,10 +2,12 @@ package lab
 
 import "math"
 
-// The oracle of leads knows how long the commands of every frame will take. On a grid of 2 frames by 1 ms it finds the lead over time
-// with the least mean + inputPrice for each starved run a minute, of all that grow by at most 9 % and shrink by at most 3 % of real time (dynamic
-// programming). A run that lasts counts once more each inputOutage, or to starve always would seem best. It makes its commands at the frames at which everybody does,
-// so what a command has of the lead moves in steps of a frame. It is judged by the schedule that it chose, like everybody.
+// The oracle of leads knows how long the commands of every frame will take. On a grid of 2 frames
+// by 1 ms it finds the lead over time with the least mean + inputPrice for each starved run a
+// minute, of all that grow by at most 9 % and shrink by at most 3 % of real time (dynamic
+// programming). A run that lasts counts once more each inputOutage, or to starve always would seem
+// best. It makes its commands at the frames at which everybody does, so what a command has of the
+// lead moves in steps of a frame. It is judged by the schedule that it chose, like everybody.
 const (
 	leadOracleFrames = 2 // of one step
 	leadOracleUp     = 3 // ms a step
@@ -13,13 +15,15 @@ const (
 	leadOracleLevels = inputMost + 1
 )
 
-// oracle is the result of the oracle on the path of a run, whose policy must have kept one lead: so there is one command of each frame.
+// oracle is the result of the oracle on the path of a run, whose policy must have kept one lead: so
+// there is one command of each frame.
 func (r *inputRun) oracle(price float64) inputResult {
 	t, _ := r.trips()
 	period := ms(inputPeriod)
 	steps := len(t.took) / leadOracleFrames
 	minutes := t.minutes()
-	// With a lead of l ms a command has had[l]: the most that frames allow. They are as long as ticks, so the phase is that of any command.
+	// With a lead of l ms a command has had[l]: the most that frames allow. They are as long as
+	// ticks, so the phase is that of any command.
 	phase := math.NaN()
 	for _, had := range t.had {
 		if !math.IsNaN(had) {

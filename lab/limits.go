@@ -18,8 +18,9 @@ func alwaysLimits() []limit {
 		most("codec", "", "bits_per_record", 35.5).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 3)),
 		most("codec", "", "bits_per_record", 44.9).with(moving("generated-cars", "1cm 1cm/s 3x9bit", 6)),
 
-		// A state that a client takes in is the server's state of that tick; a prediction that nobody outside influenced is what
-		// the server computes; the last state arrives, and then nothing flows; the budget of 64 kbit/s is kept.
+		// A state that a client takes in is the server's state of that tick; a prediction that
+		// nobody outside influenced is what the server computes; the last state arrives, and then
+		// nothing flows; the budget of 64 kbit/s is kept.
 		most("arena", "", "divergences", 0),
 		most("arena", "", "clean_mispredictions", 0),
 		least("arena", "", "converged", 1),
@@ -49,8 +50,9 @@ func moving(movement, precision string, age int) Values {
 	return Values{{"movement", movement}, {"precision", precision}, {"ack_age_ticks", age}}
 }
 
-// gateLimits are what `lab gate` holds. Time has its targets; the floors of agreement and the ceilings of hitches in the arena stand
-// where the code is now, with room for other seeds. They move when it gets better, never back.
+// gateLimits are what `lab gate` holds. Time has its targets; the floors of agreement and the
+// ceilings of hitches in the arena stand where the code is now, with room for other seeds. They
+// move when it gets better, never back.
 var gateLimits = append(alwaysLimits(),
 	most("clock", "fiber", "p99_ms", 0.5).with(inTime),
 	most("clock", "wifi", "p99_ms", 0.5).with(inTime),
@@ -73,7 +75,8 @@ var gateLimits = append(alwaysLimits(),
 	most("playout", "fiber", "mean_delay_ms", 60).with(at20Hz),
 	most("playout", "mean", "mean_delay_ms", 120).with(guesses),
 
-	// The generated cells stop more often than the recorded ones on which 105 ms at 5.6 a minute is the target: docs/results/input.md.
+	// The generated cells stop more often than the recorded ones on which 105 ms at 5.6 a minute is
+	// the target: docs/results/input.md.
 	most("input", "mean", "mean_lead_ms", 117),
 	most("input", "mean", "starved_per_min", 7.6),
 	most("input", "mean", "speed_deviation", 0.005),

@@ -7,10 +7,11 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// The oracle knows the whole stream in advance. On a grid of 50 ms by 2.5 ms it finds the delay over time with the least mean of all
-// that grow by at most 25 % of real time (drawing slower), shrink by at most 5 % (drawing faster) and leave at most one
-// hitch a minute (dynamic programming, after Moon, Kurose and Towsley 1998). It is nobody's policy: it is what a delay is
-// worth comparing with.
+// The oracle knows the whole stream in advance. On a grid of 50 ms by 2.5 ms it finds the delay
+// over time with the least mean of all that grow by at most 25 % of real time (drawing slower),
+// shrink by at most 5 % (drawing faster) and leave at most one hitch a minute (dynamic programming,
+// after Moon, Kurose and Towsley 1998). It is nobody's policy: it is what a delay is worth
+// comparing with.
 const (
 	oracleStep   = 50 * time.Millisecond
 	oracleGrain  = 2500 * time.Microsecond
@@ -19,11 +20,12 @@ const (
 	oracleDown   = int(oracleStep / 20 / oracleGrain)
 )
 
-// oracle returns the least mean delay above the floor, in ms, at no more than perMinute hitches a minute, for one who may draw so far
-// beyond the newest snapshot.
+// oracle returns the least mean delay above the floor, in ms, at no more than perMinute hitches a
+// minute, for one who may draw so far beyond the newest snapshot.
 //
-// A price on hitches finds the corners of the lower hull of (hitches, delay); between two of them the straight line is taken, which no
-// schedule can be below, so the result is a lower bound of the best.
+// A price on hitches finds the corners of the lower hull of (hitches, delay); between two of them
+// the straight line is taken, which no schedule can be below, so the result is a lower bound of the
+// best.
 func (s *stream) oracle(perMinute float64, beyond time.Duration) float64 {
 	// cost[k][d]: hitches in step k at delay level d.
 	from := clock.Time(playoutSkip)
@@ -37,7 +39,8 @@ func (s *stream) oracle(perMinute float64, beyond time.Duration) float64 {
 		end, _ := slices.BinarySearch(s.frames, p.at)
 		row := cost[k*oracleLevels : (k+1)*oracleLevels]
 		for d := range row {
-			dry := p.stamp.Add(s.floor + beyond + time.Duration(d)*oracleGrain) // from here on there is nothing to draw at this delay
+			// from here on there is nothing to draw at this delay
+			dry := p.stamp.Add(s.floor + beyond + time.Duration(d)*oracleGrain)
 			if dry >= p.at {
 				break
 			}
@@ -88,7 +91,8 @@ func (s *stream) oracle(perMinute float64, beyond time.Duration) float64 {
 		return highDelay
 	}
 	for many > few {
-		// The price at which both corners cost the same finds a corner between them, if there is one.
+		// The price at which both corners cost the same finds a corner between them, if there is
+		// one.
 		price := (highDelay - lowDelay) / (many - few) * float64(steps) / ms(oracleGrain)
 		delay, n := solve(price)
 		if n >= many || n <= few {

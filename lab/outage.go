@@ -40,7 +40,8 @@ type cutOff struct {
 }
 
 func playOutages(seed uint64, p netsim.Profile, gap time.Duration, gaps int) (res cutOff, err error) {
-	s, player, err := newWatch("dash", seed, p, func(t clock.Tick) geom.Vec2 { return geom.Vec2{X: dashSpeed * float64(t) / watchRate} })
+	s, player, err := newWatch("dash", seed, p,
+		func(t clock.Tick) geom.Vec2 { return geom.Vec2{X: dashSpeed * float64(t) / watchRate} })
 	if err != nil {
 		return res, err
 	}
@@ -64,7 +65,8 @@ func playOutages(seed uint64, p netsim.Profile, gap time.Duration, gaps int) (re
 			}
 			last = e.Vals[0]
 		})
-		if st := player.Client.Stats(); normal == 0 && since > gap && st.Age < st.DelayTarget && st.Delay-p.Down.Delay < st.DelayTarget+50*time.Millisecond {
+		if st := player.Client.Stats(); normal == 0 && since > gap && st.Age < st.DelayTarget &&
+			st.Delay-p.Down.Delay < st.DelayTarget+50*time.Millisecond {
 			normal = since - gap
 		}
 	}
@@ -98,7 +100,8 @@ func runOutages(r *run) error {
 			}
 			slices.Sort(all.leaps)
 			n := float64(len(all.leaps))
-			r.emit(Row{r.name, p.Name, ours, r.seed, r.params(Value{"seeds", len(seeds)}, Value{"gap_ms", int(gap.Milliseconds())}, Value{"gaps", len(all.leaps)}), Values{
+			r.emit(Row{r.name, p.Name, ours, r.seed, r.params(Value{"seeds", len(seeds)},
+				Value{"gap_ms", int(gap.Milliseconds())}, Value{"gaps", len(all.leaps)}), Values{
 				{"leap_p50_cm", all.leaps[len(all.leaps)/2]}, {"leap_max_cm", all.leaps[len(all.leaps)-1]},
 				{"stood_ms", all.stood / n}, {"normal_after_ms", all.normal / n},
 			}})

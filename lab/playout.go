@@ -113,7 +113,8 @@ type playedOn struct {
 	share   float64
 }
 
-func (r *run) playOn(p netsim.Profile, rate int, seeds []uint64, span time.Duration, all []variant) (sum playedOn, err error) {
+func (r *run) playOn(p netsim.Profile, rate int, seeds []uint64, span time.Duration, all []variant) (sum playedOn,
+	err error) {
 	got, err := each(len(seeds), func(i int) (one playedOn, err error) {
 		s, err := newStream(seeds[i], p, rate, span)
 		if err != nil {
@@ -170,7 +171,8 @@ func runPlayout(r *run) error {
 			return badUsage("rivals are tuned for 10, 20 and 60 packets a second, not for %d", rate)
 		}
 		params := func(v variant) Values {
-			p := r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"run_s", int(span.Seconds())}, Value{"extrapolate_ms", ms(v.beyond)})
+			p := r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"run_s", int(span.Seconds())},
+				Value{"extrapolate_ms", ms(v.beyond)})
 			if v.setting != "" {
 				p.put("setting", v.setting)
 			}
@@ -199,7 +201,8 @@ func runPlayout(r *run) error {
 		}
 		if len(r.profiles) > 1 {
 			for k, v := range all {
-				r.emit(Row{r.name, "mean", v.policy, r.seed, params(v), append(mean.metrics(k, v), Value{"worst_hitches_per_min", worst[k]})})
+				r.emit(Row{r.name, "mean", v.policy, r.seed, params(v),
+					append(mean.metrics(k, v), Value{"worst_hitches_per_min", worst[k]})})
 			}
 		}
 	}
@@ -213,7 +216,8 @@ func (on playedOn) metrics(k int, v variant) Values {
 	}
 	m := Values{
 		{"mean_delay_ms", p.meanDelay()}, {"oracle_ms", oracle}, {"ratio", p.meanDelay() / max(oracle, 1e-3)},
-		{"hitches_per_min", p.perMinute()}, {"outages_per_min", on.outages}, {"outage_share", on.share}, {"warp", p.meanWarp()},
+		{"hitches_per_min", p.perMinute()}, {"outages_per_min", on.outages}, {"outage_share", on.share},
+		{"warp", p.meanWarp()},
 	}
 	if v.beyond > 0 {
 		m.put("extrapolated_share", float64(p.guessed)/float64(max(p.frames, 1)))
@@ -235,13 +239,15 @@ func (r *run) delayFigure(profile string, rate int, all []variant, on playedOn) 
 	}
 	r.figures = append(r.figures, figure{
 		title: fmt.Sprintf("Playout delay over time, %s, %d Hz", profile, rate),
-		x:     "seconds", y: "ms above the floor", lines: lines, clip: 700, marks: []mark{{"oracle's mean", on.oracle}},
+		x:     "seconds", y: "ms above the floor", lines: lines, clip: 700,
+		marks: []mark{{"oracle's mean", on.oracle}},
 	})
 }
 
 var tradeoffExperiment = &experiment{
-	name:  "tradeoff",
-	about: "playout delay against hitches: each rule over the whole range of its one number, and where it leaves one a minute",
+	name: "tradeoff",
+	about: "playout delay against hitches: each rule over the whole range of its one number, and where it leaves " +
+		"one a minute",
 	notes: `Each rule runs on all profiles with one setting, which is then varied over its range; delays and hitches are means over the profiles. The row
 with <b>tuned</b> 1 is where the rule leaves one hitch a minute, found by halving; where no setting does, it is the one with the fewest. These
 are the settings of NAME-tuned in experiment playout. Ours has no such number to tune for a game: its setting is the budget of hitches a minute itself.`,
@@ -284,7 +290,10 @@ func runTradeoff(r *run) error {
 				keys = append(keys, key{p, s})
 			}
 		}
-		streams, err := each(len(keys), func(i int) (*stream, error) { return newStream(keys[i].s, keys[i].p, rate, span) })
+		streams, err := each(len(keys), func(i int) (*stream, error) {
+			return newStream(keys[i].s, keys[i].p, rate,
+				span)
+		})
 		if err != nil {
 			return err
 		}
@@ -304,7 +313,8 @@ func runTradeoff(r *run) error {
 		var lines []line
 		curve := map[string][]xy{}
 		emit := func(v variant, p played, tuned bool) {
-			params := r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"run_s", int(span.Seconds())}, Value{"setting", v.setting}, Value{"tuned", number(tuned)})
+			params := r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", rate},
+				Value{"run_s", int(span.Seconds())}, Value{"setting", v.setting}, Value{"tuned", number(tuned)})
 			r.emit(Row{r.name, "mean", v.policy, r.seed, params,
 				Values{{"mean_delay_ms", p.meanDelay()}, {"hitches_per_min", p.perMinute()}, {"warp", p.meanWarp()}}})
 			if !tuned {
@@ -363,7 +373,8 @@ func runTradeoff(r *run) error {
 		}
 		r.figures = append(r.figures, figure{
 			title: fmt.Sprintf("Playout delay against hitches, %d Hz, mean over the profiles", rate),
-			x:     "mean delay above the floor, ms", y: "hitches a minute (none: 0.01)", lines: lines, dots: true, log: true,
+			x:     "mean delay above the floor, ms", y: "hitches a minute (none: 0.01)", lines: lines, dots: true,
+			log:   true,
 			marks: []mark{{"one a minute", 1}},
 		})
 	}

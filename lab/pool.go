@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// each computes f(0) to f(n-1) on all cores and returns them in order: what runs beside what changes nothing. The first error
-// by number wins.
+// each computes f(0) to f(n-1) on all cores and returns them in order: what runs beside what
+// changes nothing. The first error by number wins.
 func each[T any](n int, f func(i int) (T, error)) ([]T, error) {
 	out, errs := make([]T, n), make([]error, n)
 	var next atomic.Int64

@@ -130,15 +130,18 @@ th{position:sticky;top:0;background:#f6f6f6}td.n,th.n{text-align:right}tr.ours{b
 // report returns one page with everything in it: no scripts, nothing loaded from elsewhere.
 func report(sections []section) ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Meanwhile: laboratory</title>\n<style>" + style + "</style>\n")
-	b.WriteString("<h1>Meanwhile: laboratory</h1>\n<p>Every row is printed again, with <code>--json</code> as one object per line, by the command above its table. " +
+	b.WriteString("<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Meanwhile: " +
+		"laboratory</title>\n<style>" + style + "</style>\n")
+	b.WriteString("<h1>Meanwhile: laboratory</h1>\n<p>Every row is printed again, with <code>--json</code> as " +
+		"one object per line, by the command above its table. " +
 		"Everything runs in virtual time: one seed gives the same numbers on every machine.</p>\n<nav>")
 	for _, s := range sections {
 		fmt.Fprintf(&b, `<a href="#%s">%s</a>`, s.name, s.name)
 	}
 	b.WriteString("</nav>\n")
 	for _, s := range sections {
-		fmt.Fprintf(&b, "<h2 id=\"%s\">%s</h2>\n<p>%s.</p>\n<p><code>%s</code></p>\n", s.name, s.name, html.EscapeString(upperFirst(s.about)), html.EscapeString(s.command))
+		fmt.Fprintf(&b, "<h2 id=\"%s\">%s</h2>\n<p>%s.</p>\n<p><code>%s</code></p>\n", s.name, s.name,
+			html.EscapeString(upperFirst(s.about)), html.EscapeString(s.command))
 		if s.failed != nil {
 			fmt.Fprintf(&b, "<p class=\"bad\">%s</p>\n", html.EscapeString(s.failed.Error()))
 		}

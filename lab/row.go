@@ -124,7 +124,8 @@ type table struct {
 	numeric []bool // columns of numbers stand to the right
 }
 
-// tables arranges rows; a new table begins with each experiment. A column that a row does not have stays empty.
+// tables arranges rows; a new table begins with each experiment. A column that a row does not have
+// stays empty.
 func tables(rows []Row) []table {
 	var all []table
 	var columns []Value

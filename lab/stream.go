@@ -13,7 +13,8 @@ import (
 	"meanwhile/netsim"
 )
 
-// A stream is one flow of snapshots from a server to a client, as it arrived, and the client's frames.
+// A stream is one flow of snapshots from a server to a client, as it arrived, and the client's
+// frames.
 type stream struct {
 	interval time.Duration
 	span     time.Duration
@@ -118,14 +119,16 @@ func (s *stream) index() {
 	}
 }
 
-// miss notes an outage: nothing newer than stamp was there from since to until, and that is too old from floor + outagePeak on.
+// miss notes an outage: nothing newer than stamp was there from since to until, and that is too old
+// from floor + outagePeak on.
 func (s *stream) miss(since, until, stamp clock.Time) {
 	from := max(since, stamp.Add(s.floor+outagePeak), clock.Time(playoutSkip))
 	if until <= from {
 		return
 	}
 	s.beyond += until.Sub(from)
-	if s.missed == 0 || from.Sub(s.missed) > outageApart { // else it is the same outage, though something old came through
+	// else it is the same outage, though something old came through
+	if s.missed == 0 || from.Sub(s.missed) > outageApart {
 		s.outages++
 	}
 	s.missed = until

@@ -12,8 +12,9 @@ import (
 )
 
 var ticksExperiment = &experiment{
-	name:  "ticks",
-	about: "what a client notices of a server that is overloaded or stands still, beside four other ways to keep time",
+	name: "ticks",
+	about: "what a client notices of a server that is overloaded or stands still, beside four other ways to keep " +
+		"time",
 	notes: `A server runs rate_hz ticks a second and sends 20 packets of records a second, each when the tick is computed; one client draws sixty times a second from the
 twentieth second on. Load <b>steady</b>: a tick takes 32 to 48 % of its nominal length. Load <b>overload</b>: in the last ten seconds of each minute it takes 160 to 200 %.
 Load <b>stalls</b>: besides, the process stands still for 250 ms, three times a minute, at times that are the same for all policies. <b>meanwhile</b> moves what is late, announces
@@ -105,8 +106,8 @@ func (b *burstBeat) Spacing() time.Duration                               { retu
 func (b *burstBeat) Ran(time.Duration)                                    {}
 func (b *burstBeat) Next() clock.Time                                     { return b.next }
 
-// ryzomBeat is the tick service of Ryzom Core: a tick begins when every service has answered the last, and its length is a quarter
-// of what is wanted and three quarters of the last one's.
+// ryzomBeat is the tick service of Ryzom Core: a tick begins when every service has answered the
+// last, and its length is a quarter of what is wanted and three quarters of the last one's.
 type ryzomBeat struct {
 	nominal, last time.Duration
 	began         clock.Time
@@ -123,8 +124,11 @@ func (b *ryzomBeat) Due(now clock.Time) int {
 
 func (b *ryzomBeat) Stamp(_ int, _ clock.Tick, now clock.Time) clock.Time { return now }
 func (b *ryzomBeat) Spacing() time.Duration                               { return b.last }
-func (b *ryzomBeat) Ran(d time.Duration)                                  { b.last = (max(b.nominal, d) + 3*b.last) / 4 }
-func (b *ryzomBeat) Next() clock.Time                                     { return b.began.Add(b.last) }
+func (b *ryzomBeat) Ran(d time.Duration) {
+	b.last = (max(b.nominal, d) +
+		3*b.last) / 4
+}
+func (b *ryzomBeat) Next() clock.Time { return b.began.Add(b.last) }
 
 func newBeat(policy string, step time.Duration) beat {
 	switch policy {
@@ -183,11 +187,13 @@ type ticksResult struct {
 
 func (a *ticksResult) add(b ticksResult) {
 	a.runs, a.minutes, a.frames, a.loaded = a.runs+1, a.minutes+b.minutes, a.frames+b.frames, a.loaded+b.loaded
-	a.delay, a.age, a.loadDelay, a.loadAge = a.delay+b.delay, a.age+b.age, a.loadDelay+b.loadDelay, a.loadAge+b.loadAge
+	a.delay, a.age, a.loadDelay, a.loadAge = a.delay+b.delay, a.age+b.age, a.loadDelay+b.loadDelay,
+		a.loadAge+b.loadAge
 	a.hitches, a.stalls, a.run, a.rush = a.hitches+b.hitches, a.stalls+b.stalls, a.run+b.run, a.rush+b.rush
 }
 
-func playTicks(seed uint64, p netsim.Profile, policy, load string, rate int, span time.Duration) (ticksResult, error) {
+func playTicks(seed uint64, p netsim.Profile, policy, load string, rate int, span time.Duration) (ticksResult,
+	error) {
 	path, err := netsim.NewPath(seed, p)
 	if err != nil {
 		return ticksResult{}, err
@@ -197,8 +203,10 @@ func playTicks(seed uint64, p netsim.Profile, policy, load string, rate int, spa
 		return ticksResult{}, err
 	}
 	step := time.Second / time.Duration(rate)
-	r := &ticksRun{path: path, beat: newBeat(policy, step), load: load, step: step, every: clock.Tick(max(rate/ticksSend, 1)),
-		deaf: policy == learnsLateness, rng: geom.NewRand(seed, 96), halts: geom.NewRand(seed, 95), ran: make([]computed, 1), play: play, floor: math.MaxInt64}
+	r := &ticksRun{path: path, beat: newBeat(policy, step), load: load, step: step,
+		every: clock.Tick(max(rate/ticksSend, 1)),
+		deaf:  policy == learnsLateness, rng: geom.NewRand(seed, 96), halts: geom.NewRand(seed, 95),
+		ran: make([]computed, 1), play: play, floor: math.MaxInt64}
 	r.stall = r.nextStall(0)
 	r.loop.At(clock.Time(step), r.wake)
 	r.loop.Every(clock.Time(r.rng.IntN(int(ticksFrame))), ticksFrame, r.frame)
@@ -223,7 +231,8 @@ func (r *ticksRun) loaded(t clock.Time) bool {
 	return r.load == "overload" && t%clock.Time(overloadEvery) >= clock.Time(overloadEvery-overloadFor)
 }
 
-// after returns when work of d that begins at t is done: while the process stands still, nothing is.
+// after returns when work of d that begins at t is done: while the process stands still, nothing
+// is.
 func (r *ticksRun) after(t clock.Time, d time.Duration) clock.Time {
 	for r.stall <= t.Add(d) {
 		d += stallFor
@@ -311,7 +320,8 @@ func (r *ticksRun) frame() bool {
 		r.dry.End()
 	}
 	if r.res.frames%rushFrames == 0 {
-		if moved := int64(r.drawn - r.before); r.res.frames > rushFrames && moved*int64(r.step)*100 > int64(rushFrames*ticksFrame)*clock.FracPerTick*rushPercent {
+		if moved := int64(r.drawn - r.before); r.res.frames > rushFrames &&
+			moved*int64(r.step)*100 > int64(rushFrames*ticksFrame)*clock.FracPerTick*rushPercent {
 			r.res.rush++
 		}
 		r.before = r.drawn
@@ -347,14 +357,16 @@ func runTicks(r *run) error {
 						steady[k] = sum
 					}
 					r.emit(Row{r.name, p.Name, policy, r.seed,
-						r.params(Value{"load", load}, Value{"seeds", len(seeds)}, Value{"rate_hz", rate}, Value{"run_s", int(span.Seconds())}),
+						r.params(Value{"load", load}, Value{"seeds", len(seeds)}, Value{"rate_hz", rate},
+							Value{"run_s", int(span.Seconds())}),
 						sum.metrics(&steady[k], rate)})
 					lines = append(lines, line{name: policy, at: part[0].trail})
 				}
 				if r.drawing && rate == r.rates[0] {
 					r.figures = append(r.figures, figure{
-						title: fmt.Sprintf("Delay of what is drawn, %s, load %s, %d ticks a second", p.Name, load, rate),
-						x:     "seconds", y: "ms above the floor (600 ms clipped)", lines: lines, clip: 600,
+						title: fmt.Sprintf("Delay of what is drawn, %s, load %s, %d ticks a second", p.Name, load,
+							rate),
+						x: "seconds", y: "ms above the floor (600 ms clipped)", lines: lines, clip: 600,
 					})
 				}
 			}

@@ -17,7 +17,8 @@ func TestTicksGolden(t *testing.T) {
 	golden.Check(t, "testdata/ticks.golden", shape(out))
 }
 
-// What overload and stalls may cost: a server at twice what it can do for ten seconds of a minute, or one that stands still.
+// What overload and stalls may cost: a server at twice what it can do for ten seconds of a minute,
+// or one that stands still.
 //
 // seeds: R16
 func TestTicksLimits(t *testing.T) {
@@ -39,12 +40,14 @@ func TestTicksLimits(t *testing.T) {
 		growth, _ := m.Get("delay_growth_ms")
 		beyond, _ := m.Get("beyond_per_min")
 		if growth > 60 || beyond > 1 {
-			t.Errorf("load %s: the delay grows by %.1f ms, want 60 at most; %.2f hitches a minute beyond, want 1 at most", load, growth, beyond)
+			t.Errorf("load %s: the delay grows by %.1f ms, want 60 at most; %.2f hitches a minute beyond, want 1 "+
+				"at most", load, growth, beyond)
 		}
 	}
 }
 
-// Each way to keep time runs the nominal number of ticks while it has time to, and none runs more than it owes.
+// Each way to keep time runs the nominal number of ticks while it has time to, and none runs more
+// than it owes.
 func TestBeats(t *testing.T) {
 	const step = 50 * time.Millisecond
 	for _, policy := range ticksExperiment.policies {

@@ -1,7 +1,8 @@
 package lab
 
-// tuned holds, by rival and rate, the setting of its one number that leaves one hitch a minute on average over the seven
-// profiles, or the fewest where none does. `meanwhile lab tradeoff --rate 10` (20, 60) finds them.
+// tuned holds, by rival and rate, the setting of its one number that leaves one hitch a minute on
+// average over the seven profiles, or the fewest where none does. `meanwhile lab tradeoff --rate
+// 10` (20, 60) finds them.
 var tuned = map[string]map[int]float64{
 	"fixed":             {10: 362.9, 20: 342, 60: 372.8},
 	"intervals":         {10: 3.63, 20: 6.842, 60: 22.37},

@@ -25,9 +25,10 @@ type (
 // watchRate is the ticks a second of newWatch.
 const watchRate = 60
 
-// newWatch returns a match in which a real client looks over p at a runner, kind 0 with the given options, who is at where(tick) in each tick
-// and is told of 20 times a second.
-func newWatch(name string, seed uint64, p netsim.Profile, where func(clock.Tick) geom.Vec2, options ...game.KindOption) (*gametest.Sim, *gametest.Player, error) {
+// newWatch returns a match in which a real client looks over p at a runner, kind 0 with the given
+// options, who is at where(tick) in each tick and is told of 20 times a second.
+func newWatch(name string, seed uint64, p netsim.Profile, where func(clock.Tick) geom.Vec2,
+	options ...game.KindOption) (*gametest.Sim, *gametest.Player, error) {
 	runners, watchers := game.NewKind[watchedRunner]("runner", options...), game.NewKind[watcher]("watcher")
 	def := game.Definition[watcherCommand]{
 		Name: name, Rate: watchRate, Send: 20, Kinds: game.Kinds(runners, watchers),

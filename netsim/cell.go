@@ -11,9 +11,9 @@ import (
 // Cell is a cellular link's capacity as a random process, in opportunities to deliver up to
 // OpportunityBytes, dated in whole milliseconds like those of a recorded trace.
 //
-// In each millisecond the scheduler grants, by chance, a geometric number of opportunities. Their expected
-// rate is log-normal: the sum of a slow wander (moving through the cell) and a fast one (fading, other
-// users), both mean-reverting. Fades and outages, which begin at random, stop it.
+// In each millisecond the scheduler grants, by chance, a geometric number of opportunities. Their
+// expected rate is log-normal: the sum of a slow wander (moving through the cell) and a fast one
+// (fading, other users), both mean-reverting. Fades and outages, which begin at random, stop it.
 type Cell struct {
 	// Mean is the capacity in bit/s in the long run, with all stops. Zero means there is no Cell.
 	Mean int64
@@ -30,8 +30,8 @@ type Cell struct {
 	OutageShape          float64 // of the Pareto distribution, in [0.2, 5]; smaller means longer
 }
 
-// Wander is a mean-reverting random walk (Ornstein-Uhlenbeck) with standard deviation Sigma, in [0, 2], which
-// forgets its past with the time constant Time, in [10 ms, 10 min] unless Sigma is 0.
+// Wander is a mean-reverting random walk (Ornstein-Uhlenbeck) with standard deviation Sigma, in [0,
+// 2], which forgets its past with the time constant Time, in [10 ms, 10 min] unless Sigma is 0.
 type Wander struct {
 	Sigma float64
 	Time  time.Duration
@@ -95,8 +95,8 @@ func (c Cell) validate() error {
 	return errors.Join(f.errs...)
 }
 
-// outageMean returns the mean length of an outage: of the Pareto distribution with minimum a, cut off at b
-// (what lies beyond counts as b).
+// outageMean returns the mean length of an outage: of the Pareto distribution with minimum a, cut
+// off at b (what lies beyond counts as b).
 func (c Cell) outageMean() float64 {
 	a, b, k := float64(c.OutageMin), float64(c.OutageMax), c.OutageShape
 	if a >= b {
@@ -109,7 +109,8 @@ func (c Cell) outageMean() float64 {
 	return a + float64(float64(a/(k-1))*(1-geom.Exp(float64((1-k)*geom.Log(b/a)))))
 }
 
-// open returns the share of time in which the link is not stopped. Stops begin at random while it is open.
+// open returns the share of time in which the link is not stopped. Stops begin at random while it
+// is open.
 func (c Cell) open() float64 {
 	stopped := 0.0 // per nanosecond of being open
 	if c.FadesPerMinute > 0 {
@@ -162,7 +163,8 @@ type cell struct {
 // newCell returns a cell whose first opportunity lies at start or later.
 func newCell(c Cell, seed uint64, start clock.Time) *cell {
 	from := int64(start) / int64(cellSlot)
-	s := &cell{Cell: c, rates: geom.NewRand(seed, forCell), stops: geom.NewRand(seed, forFade), ms: from - 1, openAt: from}
+	s := &cell{Cell: c, rates: geom.NewRand(seed, forCell), stops: geom.NewRand(seed, forFade), ms: from - 1,
+		openAt: from}
 	s.slow, s.fast = newWander(c.Slow, &s.rates), newWander(c.Fast, &s.rates)
 	perMS := float64(c.Mean) / (8 * OpportunityBytes * 1000)
 	s.mean = perMS / c.open()
@@ -185,7 +187,8 @@ func (s *cell) wait(perMinute float64, from int64) int64 {
 	return from + 1 + int64(d/cellSlot)
 }
 
-// next returns the next millisecond with opportunities after the last, and the bytes that it can carry.
+// next returns the next millisecond with opportunities after the last, and the bytes that it can
+// carry.
 func (s *cell) next() (clock.Time, int) {
 	for {
 		s.ms++

@@ -13,14 +13,15 @@ const (
 	MinRate  = 1_000            // bit/s, of Rate and Cell.Mean
 	MaxRate  = 100_000_000_000  // bit/s
 	MaxQueue = 64 << 20         // bytes
-	// Overhead is what each datagram adds on a link whose rate is limited: 14 B Ethernet, 20 B IPv4, 8 B UDP.
+	// Overhead is what each datagram adds on a link whose rate is limited: 14 B Ethernet, 20 B
+	// IPv4, 8 B UDP.
 	Overhead = 42
 )
 
 // LinkConfig describes one direction of a path. The zero LinkConfig delivers everything at once.
 //
-// A datagram meets, in this order: loss, the radio's pauses, the queue and capacity of the bottleneck,
-// delay, jitter, duplication.
+// A datagram meets, in this order: loss, the radio's pauses, the queue and capacity of the
+// bottleneck, delay, jitter, duplication.
 type LinkConfig struct {
 	// Delay is the least time from end to end, in [0, MaxDelay].
 	Delay time.Duration
@@ -32,10 +33,12 @@ type LinkConfig struct {
 	Loss Loss
 	// Duplicate is the share of datagrams that arrive twice, in [0, 1].
 	Duplicate float64
-	// Pause is when the link carries nothing and keeps what it has, as a radio that scans other channels.
+	// Pause is when the link carries nothing and keeps what it has, as a radio that scans other
+	// channels.
 	Pause Pause
 
-	// At most one of Rate, Cell and Trace limits the capacity. Each datagram then costs its size + Overhead.
+	// At most one of Rate, Cell and Trace limits the capacity. Each datagram then costs its size +
+	// Overhead.
 
 	// Rate is a fixed capacity in bit/s; 0 is none.
 	Rate int64
@@ -47,9 +50,9 @@ type LinkConfig struct {
 	// Queue is what the bottleneck holds, in bytes; what does not fit is dropped. Zero means the
 	// larger of 30 kB and 400 ms of the mean rate. Without a capacity there is no queue.
 	Queue int
-	// Cross is the level of other traffic that shares the queue, in [0, 1]; it needs a capacity. At any level above 0
-	// small packets take 5 % of the mean rate; bursts come every 4 s on average, each worth level x (40 to 400) ms of
-	// the link, at three times its rate.
+	// Cross is the level of other traffic that shares the queue, in [0, 1]; it needs a capacity. At
+	// any level above 0 small packets take 5 % of the mean rate; bursts come every 4 s on average,
+	// each worth level x (40 to 400) ms of the link, at three times its rate.
 	Cross float64
 }
 
@@ -74,7 +77,8 @@ type Jitter struct {
 // Uniform returns a jitter between 0 and most.
 func Uniform(most time.Duration) Jitter { return Jitter{Shape: UniformJitter, Scale: most} }
 
-// LogNormal returns a jitter that is below median half of the time; sigma is the standard deviation of its logarithm.
+// LogNormal returns a jitter that is below median half of the time; sigma is the standard deviation
+// of its logarithm.
 func LogNormal(median time.Duration, sigma float64) Jitter {
 	return Jitter{Shape: LogNormalJitter, Scale: median, Sigma: sigma}
 }
@@ -85,8 +89,8 @@ func HalfNormal(p99 time.Duration) Jitter {
 	return Jitter{Shape: HalfNormalJitter, Scale: p99 * 1_000_000 / 2_575_829}
 }
 
-// Loss is the Gilbert-Elliott model: two states, tossed for each datagram. All fields are in [0, 1].
-// For independent loss set InGood alone.
+// Loss is the Gilbert-Elliott model: two states, tossed for each datagram. All fields are in [0,
+// 1]. For independent loss set InGood alone.
 type Loss struct {
 	ToBad  float64 // chance per datagram that the good state ends
 	ToGood float64 // chance per datagram that the bad state ends; its mean length is 1/ToGood datagrams
@@ -94,7 +98,8 @@ type Loss struct {
 	InBad  float64 // loss in the bad state
 }
 
-// Bursts returns a Loss of the given share that comes in runs of the given mean length, in datagrams, at least 1.
+// Bursts returns a Loss of the given share that comes in runs of the given mean length, in
+// datagrams, at least 1.
 func Bursts(share, mean float64) Loss {
 	if share <= 0 || share >= 1 || mean < 1 {
 		return Loss{InGood: share}
@@ -113,14 +118,14 @@ func (l Loss) Rate() float64 {
 	return float64(bad*l.InBad) + float64((1-bad)*l.InGood)
 }
 
-// Pause is when a link holds everything back: for a time between Min and Max, evenly, after being open for a time
-// with mean Every (exponential). Every 0 means never.
+// Pause is when a link holds everything back: for a time between Min and Max, evenly, after being
+// open for a time with mean Every (exponential). Every 0 means never.
 type Pause struct {
 	Every, Min, Max time.Duration
 }
 
-// faults collects what is wrong with a configuration. Its methods are not inlined: at a few dozen calls each they would be
-// a hundredth of a page's program.
+// faults collects what is wrong with a configuration. Its methods are not inlined: at a few dozen
+// calls each they would be a hundredth of a page's program.
 type faults struct {
 	where string
 	errs  []error

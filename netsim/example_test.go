@@ -30,11 +30,13 @@ func Example() {
 		}
 	})
 	loop.Run(clock.Time(time.Minute))
-	fmt.Println(path.Down.Stats().Sent, "sent,", path.Down.Stats().Lost, "lost,", received+path.Down.InFlight(), "arrived or on the way")
+	fmt.Println(path.Down.Stats().Sent, "sent,", path.Down.Stats().Lost, "lost,", received+path.Down.InFlight(),
+		"arrived or on the way")
 	// Output: 1201 sent, 5 lost, 1196 arrived or on the way
 }
 
-// A profile is a value; a panel with sliders changes a copy and sets it while datagrams are under way.
+// A profile is a value; a panel with sliders changes a copy and sets it while datagrams are under
+// way.
 func ExamplePath_Set() {
 	path, err := netsim.NewPath(1, netsim.Fiber)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// A Link is one direction of a path. It decides when each datagram arrives; it does not hold the bytes
-// (see [Pipe]). It is not safe for concurrent use.
+// A Link is one direction of a path. It decides when each datagram arrives; it does not hold the
+// bytes (see [Pipe]). It is not safe for concurrent use.
 type Link struct {
 	cfg   LinkConfig
 	stats Stats
@@ -59,8 +59,8 @@ const (
 	crossBurstSpeed = 3 // times the mean rate
 )
 
-// NewLink returns a link with the given parameters. Links that differ in seed alone are different draws of the same
-// network.
+// NewLink returns a link with the given parameters. Links that differ in seed alone are different
+// draws of the same network.
 func NewLink(seed uint64, cfg LinkConfig) (*Link, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -110,7 +110,8 @@ func (l *Link) Set(cfg LinkConfig) error {
 // Stats returns the counters.
 func (l *Link) Stats() Stats { return l.stats }
 
-// Queued returns the bytes, with Overhead and other traffic, that wait at the bottleneck after the newest Send.
+// Queued returns the bytes, with Overhead and other traffic, that wait at the bottleneck after the
+// newest Send.
 func (l *Link) Queued() int { return l.queue.bytes }
 
 func (l *Link) startCapacity() {
@@ -151,8 +152,9 @@ func (l *Link) crossGap() time.Duration {
 	return time.Duration(crossSize * 8 * crossShare * int64(time.Second) / l.cfg.Mean())
 }
 
-// Send hands a datagram of size bytes over at now and returns when it arrives: n is 0 if it never does, 1, or 2 if it
-// arrives twice. Time does not run backwards: a now before that of the last Send counts as that.
+// Send hands a datagram of size bytes over at now and returns when it arrives: n is 0 if it never
+// does, 1, or 2 if it arrives twice. Time does not run backwards: a now before that of the last
+// Send counts as that.
 func (l *Link) Send(now clock.Time, size int) (arrivals [2]clock.Time, n int) {
 	l.now = max(l.now, now)
 	size = max(size, 0)
@@ -212,7 +214,8 @@ func (l *Link) afterPause(t clock.Time) clock.Time {
 	return t
 }
 
-// serve returns when the bottleneck has sent a datagram that reaches it at t, or false if its queue is full.
+// serve returns when the bottleneck has sent a datagram that reaches it at t, or false if its queue
+// is full.
 func (l *Link) serve(t clock.Time, size int) (clock.Time, bool) {
 	if l.cfg.Mean() == 0 {
 		return max(t, l.busy), true
@@ -282,8 +285,9 @@ func (l *Link) enqueue(t clock.Time, size int) (clock.Time, bool) {
 	return l.opp, true
 }
 
-// nextOpportunity moves to the source's next millisecond. Sources know no finer time, and senders that
-// keep to round times would always meet the same phase of it, so the instant within it is random.
+// nextOpportunity moves to the source's next millisecond. Sources know no finer time, and senders
+// that keep to round times would always meet the same phase of it, so the instant within it is
+// random.
 func (l *Link) nextOpportunity() {
 	at, bytes := l.source.next()
 	l.opp, l.credit = at.Add(time.Duration(l.phase.IntN(int(cellSlot)))), bytes

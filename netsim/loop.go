@@ -6,8 +6,9 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// A Loop is virtual time: a queue of events, run in the order of their times and, at equal times, in
-// the order in which they were added. The zero Loop begins at time 0. It is not safe for concurrent use.
+// A Loop is virtual time: a queue of events, run in the order of their times and, at equal times,
+// in the order in which they were added. The zero Loop begins at time 0. It is not safe for
+// concurrent use.
 type Loop struct {
 	now   clock.Time
 	heap  []event
@@ -40,7 +41,8 @@ func (l *Loop) At(t clock.Time, fn func()) {
 // After adds an event that lies d ahead.
 func (l *Loop) After(d time.Duration, fn func()) { l.At(l.now.Add(d), fn) }
 
-// Every runs fn at the time first and then with the given period, until it returns false. A period of 0 or less runs once.
+// Every runs fn at the time first and then with the given period, until it returns false. A period
+// of 0 or less runs once.
 func (l *Loop) Every(first clock.Time, period time.Duration, fn func() bool) {
 	next := max(first, l.now)
 	var run func()
@@ -90,7 +92,8 @@ func (l *Loop) Step() bool {
 	return true
 }
 
-// Run runs all events up to and including the time until, those that they add too, and leaves Now at until.
+// Run runs all events up to and including the time until, those that they add too, and leaves Now
+// at until.
 func (l *Loop) Run(until clock.Time) {
 	for len(l.heap) > 0 && l.heap[0].at <= until {
 		l.Step()

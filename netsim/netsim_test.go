@@ -39,8 +39,9 @@ func flow(t testing.TB, seed uint64, c LinkConfig, n, size int, every time.Durat
 	return out, l
 }
 
-// The arrivals of each profile are pinned: the same seed gives the same nanoseconds on every platform, and what is measured on a
-// profile stays comparable. A changed line is a changed network: measure again.
+// The arrivals of each profile are pinned: the same seed gives the same nanoseconds on every
+// platform, and what is measured on a profile stays comparable. A changed line is a changed
+// network: measure again.
 func TestGolden(t *testing.T) {
 	var b strings.Builder
 	for _, p := range all() {
@@ -84,8 +85,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// What the profiles are meant to be: median and 99th percentile of the delay of what arrives, loss, and mean length of a run of
-// losses, over an hour at 20 Hz.
+// What the profiles are meant to be: median and 99th percentile of the delay of what arrives, loss,
+// and mean length of a run of losses, over an hour at 20 Hz.
 func TestProfileStatistics(t *testing.T) {
 	for _, c := range []struct {
 		p           Profile
@@ -96,8 +97,8 @@ func TestProfileStatistics(t *testing.T) {
 	}{
 		// 12 + 0.4 e^(0.5 N): p99 = 12 + 0.4 e^(0.5*2.326) = 13.28
 		{p: Fiber, median: 12.4, p99: 13.3, loss: 0.0005, run: 1},
-		// 15 + 3 e^(0.9 N): p99 = 15 + 3 e^2.094 = 39.3 without pauses; those take 1 % of the time, in which the delay is
-		// anything up to 180 ms.
+		// 15 + 3 e^(0.9 N): p99 = 15 + 3 e^2.094 = 39.3 without pauses; those take 1 % of the time,
+		// in which the delay is anything up to 180 ms.
 		{p: HotelWiFi, median: 18, p99: 50, loss: 0.005, run: 1},
 		// bad share 0.01/0.36 = 0.0278; loss 0.0278*0.8 + 0.9722*0.002 = 0.0242
 		{p: BurstLoss, median: 27, p99: 33, loss: 0.0242, run: 2.0},
@@ -133,7 +134,8 @@ func TestProfileStatistics(t *testing.T) {
 		if want := c.p.Down.Loss.Rate(); !near(want, c.loss, 0.02) && math.Abs(want-c.loss) > 0.0001 {
 			t.Errorf("%s: Loss.Rate says %.4f", c.p.Name, want)
 		}
-		if d := float64(l.Stats().Duplicated) / float64(len(out)); !near(d, c.duplicates, 0.2) && math.Abs(d-c.duplicates) > 0.0002 {
+		if d := float64(l.Stats().Duplicated) / float64(len(out)); !near(d, c.duplicates, 0.2) &&
+			math.Abs(d-c.duplicates) > 0.0002 {
 			t.Errorf("%s: %.4f duplicated", c.p.Name, d)
 		}
 	}
@@ -141,9 +143,10 @@ func TestProfileStatistics(t *testing.T) {
 
 func near(got, want, share float64) bool { return math.Abs(got-want) <= share*want }
 
-// The generated capacities against the recordings that they resemble. The figures are those of the recordings, measured on one-minute
-// cuts (seeds of the random search: see profile.go): deviation over mean of the capacity in windows of 20 ms and 1 s, gaps
-// longer than 20, 100 and 500 ms a minute. Rare gaps and slow wander differ from minute to minute, hence the tolerances.
+// The generated capacities against the recordings that they resemble. The figures are those of the
+// recordings, measured on one-minute cuts (seeds of the random search: see profile.go): deviation
+// over mean of the capacity in windows of 20 ms and 1 s, gaps longer than 20, 100 and 500 ms a
+// minute. Rare gaps and slow wander differ from minute to minute, hence the tolerances.
 func TestCells(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -192,8 +195,10 @@ func TestCells(t *testing.T) {
 			}
 		}
 		for i, rel := range []float64{0.60, 0.60, 0.60} {
-			if math.Abs(gaps[i]-c.gaps[i]) > rel*c.gaps[i]+1 && !(i == 0 && gaps[i] < 2.2*c.gaps[i] && gaps[i] > 0.5*c.gaps[i]) {
-				t.Errorf("%s: %.1f gaps a minute over %d ms, want %.1f", c.name, gaps[i], []int{20, 100, 500}[i], c.gaps[i])
+			if math.Abs(gaps[i]-c.gaps[i]) > rel*c.gaps[i]+1 && !(i == 0 && gaps[i] < 2.2*c.gaps[i] &&
+				gaps[i] > 0.5*c.gaps[i]) {
+				t.Errorf("%s: %.1f gaps a minute over %d ms, want %.1f", c.name, gaps[i], []int{20, 100, 500}[i],
+					c.gaps[i])
 			}
 		}
 	}
@@ -242,7 +247,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// 1000 B/s; each datagram is 58 + 42 = 100 B and takes 100 ms. The queue holds 250 B: two, and the one being sent.
+// 1000 B/s; each datagram is 58 + 42 = 100 B and takes 100 ms. The queue holds 250 B: two, and the
+// one being sent.
 func TestRateAndDropTail(t *testing.T) {
 	l, err := NewLink(1, LinkConfig{Rate: 8000, Queue: 250, Delay: 10 * time.Millisecond})
 	if err != nil {
@@ -587,7 +593,8 @@ func TestValidate(t *testing.T) {
 }
 
 func TestByName(t *testing.T) {
-	want := "fiber wifi burst lte-a lte-b lte-c evdo lan ocean modem held-1 held-2 held-3 held-4 held-5 held-6 held-7 held-8"
+	want := "fiber wifi burst lte-a lte-b lte-c evdo lan ocean modem held-1 held-2 held-3 held-4 held-5 held-6 " +
+		"held-7 held-8"
 	if got := strings.Join(Names(), " "); got != want {
 		t.Errorf("names: %s", got)
 	}
@@ -607,7 +614,8 @@ func TestWithTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := CityLTE.WithTraces(tr, nil)
-	if p.Down.Trace != tr || p.Down.Cell.Mean != 0 || p.Up != CityLTE.Up || p.Down.Cross != CityLTE.Down.Cross || p.Validate() != nil {
+	if p.Down.Trace != tr || p.Down.Cell.Mean != 0 || p.Up != CityLTE.Up || p.Down.Cross != CityLTE.Down.Cross ||
+		p.Validate() != nil {
 		t.Errorf("%+v", p)
 	}
 	if CityLTE.Down.Trace != nil {
@@ -619,8 +627,9 @@ func TestWithTraces(t *testing.T) {
 func TestPipe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := LinkConfig{
-			Delay: 10 * time.Millisecond, Jitter: Uniform(30 * time.Millisecond), Reorder: rapid.Bool().Draw(t, "reorder"),
-			Loss: Loss{InGood: 0.2}, Duplicate: 0.2,
+			Delay: 10 * time.Millisecond, Jitter: Uniform(30 * time.Millisecond),
+			Reorder: rapid.Bool().Draw(t, "reorder"),
+			Loss:    Loss{InGood: 0.2}, Duplicate: 0.2,
 		}
 		seed := rapid.Uint64().Draw(t, "seed")
 		l, _ := NewLink(seed, c)
@@ -732,7 +741,8 @@ func TestLoop(t *testing.T) {
 		}
 		add(0)
 		l.Run(1000)
-		// Adding order breaks ties, so a stable sort by time of what was added is what must have run.
+		// Adding order breaks ties, so a stable sort by time of what was added is what must have
+		// run.
 		slices.SortStableFunc(want, func(a, b ran) int { return int(a.at - b.at) })
 		if !slices.Equal(got, want) {
 			t.Fatalf("ran %v\nwant %v", got, want)

@@ -5,8 +5,8 @@ import "meanwhile/netcode/clock"
 // MaxInFlight is how many datagrams a Pipe carries at once; more are dropped and counted.
 const MaxInFlight = 1 << 16
 
-// A Pipe is a Link together with the datagrams that are under way on it. It copies what it is given and, once
-// warm, does not allocate. It is not safe for concurrent use.
+// A Pipe is a Link together with the datagrams that are under way on it. It copies what it is given
+// and, once warm, does not allocate. It is not safe for concurrent use.
 type Pipe struct {
 	*Link
 	heap     []flight
@@ -32,8 +32,8 @@ func NewPipe(seed uint64, cfg LinkConfig) (*Pipe, error) {
 	return &Pipe{Link: l}, nil
 }
 
-// Push sends a datagram at now, which must not be before that of the last Push. The data is copied. It returns
-// how many copies will arrive: 0, 1 or 2.
+// Push sends a datagram at now, which must not be before that of the last Push. The data is copied.
+// It returns how many copies will arrive: 0, 1 or 2.
 func (p *Pipe) Push(now clock.Time, data []byte) int {
 	arrivals, n := p.Send(now, len(data))
 	for i := range n {
@@ -60,8 +60,9 @@ func (p *Pipe) Next() (clock.Time, bool) {
 	return p.heap[0].at, true
 }
 
-// Pop takes out the earliest datagram that has arrived by now, with the time of its arrival; at equal times, the one pushed first. It
-// reports false if there is none. The data is valid until the next Pop.
+// Pop takes out the earliest datagram that has arrived by now, with the time of its arrival; at
+// equal times, the one pushed first. It reports false if there is none. The data is valid until the
+// next Pop.
 func (p *Pipe) Pop(now clock.Time) (data []byte, at clock.Time, ok bool) {
 	if p.out != nil {
 		p.free = append(p.free, p.out)
@@ -84,7 +85,8 @@ func (p *Pipe) Pop(now clock.Time) (data []byte, at clock.Time, ok bool) {
 // InFlight returns how many datagrams are under way.
 func (p *Pipe) InFlight() int { return len(p.heap) }
 
-// Delivered returns how many datagrams were popped, and how many were dropped because MaxInFlight were under way.
+// Delivered returns how many datagrams were popped, and how many were dropped because MaxInFlight
+// were under way.
 func (p *Pipe) Delivered() (popped, overflow uint64) { return p.popped, p.overflow }
 
 // Clear drops everything under way, as when a connection moves to another network.
@@ -151,7 +153,8 @@ func NewPath(seed uint64, p Profile) (*Path, error) {
 	return &Path{Down: d, Up: u}, nil
 }
 
-// Set changes the parameters of both directions while datagrams are under way; if either is not valid, nothing changes.
+// Set changes the parameters of both directions while datagrams are under way; if either is not
+// valid, nothing changes.
 func (p *Path) Set(to Profile) error {
 	if err := to.Validate(); err != nil {
 		return err

@@ -27,8 +27,8 @@ func (p Profile) Validate() error {
 	return errors.Join(errs...)
 }
 
-// WithTraces returns p with recorded capacities in place of its own; nil keeps that direction. Delay, loss and the
-// other traffic stay.
+// WithTraces returns p with recorded capacities in place of its own; nil keeps that direction.
+// Delay, loss and the other traffic stay.
 func (p Profile) WithTraces(down, up *Trace) Profile {
 	replace := func(c *LinkConfig, t *Trace) {
 		if t != nil {
@@ -57,11 +57,12 @@ func cellular(name string, delay time.Duration, down, up Cell, cross float64) Pr
 	}
 }
 
-// Capacities that resemble one-minute cuts of the recordings made for Winstein, Sivaraman and Balakrishnan, "Stochastic
-// Forecasts Achieve High Throughput and Low Delay over Cellular Networks", NSDI 2013, as the mahimahi emulator distributes
-// them. The parameters were found by random search so that these agree: mean; deviation of the capacity in windows of
-// 5 ms to 2 s; its correlation at 500 ms; share of empty milliseconds; gaps per minute longer than 10 ms to 1 s; and the delay
-// quantiles of a 20 Hz flow among other traffic. TestCells holds them to it.
+// Capacities that resemble one-minute cuts of the recordings made for Winstein, Sivaraman and
+// Balakrishnan, "Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular
+// Networks", NSDI 2013, as the mahimahi emulator distributes them. The parameters were found by
+// random search so that these agree: mean; deviation of the capacity in windows of 5 ms to 2 s; its
+// correlation at 500 ms; share of empty milliseconds; gaps per minute longer than 10 ms to 1 s; and
+// the delay quantiles of a 20 Hz flow among other traffic. TestCells holds them to it.
 var (
 	tmobileDown = Cell{
 		Mean: 16_160_000, Grant: 3.5, Slow: Wander{0.43, 3750 * ms}, Fast: Wander{0.38, 10 * ms},
@@ -98,7 +99,8 @@ var (
 // The profiles. Delays are one way; of the cellular ones each direction has its own capacity.
 var (
 	// Fiber is a good wired line.
-	Fiber = both("fiber", LinkConfig{Delay: 12 * ms, Jitter: LogNormal(400*time.Microsecond, 0.5), Loss: Loss{InGood: 0.0005}})
+	Fiber = both("fiber", LinkConfig{Delay: 12 * ms, Jitter: LogNormal(400*time.Microsecond, 0.5),
+		Loss: Loss{InGood: 0.0005}})
 	// HotelWiFi is a shared radio that leaves for 60 to 180 ms every 12 s.
 	HotelWiFi = both("wifi", LinkConfig{
 		Delay: 15 * ms, Jitter: LogNormal(3*ms, 0.9), Loss: Loss{InGood: 0.005},
@@ -109,7 +111,8 @@ var (
 		Delay: 25 * ms, Jitter: LogNormal(2*ms, 0.6),
 		Loss: Loss{ToBad: 0.01, ToGood: 0.35, InGood: 0.002, InBad: 0.8},
 	})
-	// CityLTE is a fast cell, UrbanLTE a slower one, TrainLTE one that is driven through, with outages of seconds.
+	// CityLTE is a fast cell, UrbanLTE a slower one, TrainLTE one that is driven through, with
+	// outages of seconds.
 	CityLTE  = cellular("lte-a", 20*ms, tmobileDown, verizonUp, 0.35)
 	UrbanLTE = cellular("lte-b", 20*ms, verizonDown, verizonUp, 0.35)
 	TrainLTE = cellular("lte-c", 20*ms, attDown, attUp, 0.35)
@@ -125,8 +128,8 @@ var (
 	Modem = both("modem", LinkConfig{Delay: 120 * ms, Rate: 13_000, Queue: 2_000})
 )
 
-// Holdout returns the i-th of HoldoutCount profiles on which nothing is ever tuned, so that what is measured on them is honest.
-// It panics if i is outside [1, HoldoutCount].
+// Holdout returns the i-th of HoldoutCount profiles on which nothing is ever tuned, so that what is
+// measured on them is honest. It panics if i is outside [1, HoldoutCount].
 func Holdout(i int) Profile { return holdouts[i-1] }
 
 // HoldoutCount is the number of held-out profiles, held-1 to held-8.
@@ -134,7 +137,8 @@ const HoldoutCount = 8
 
 var holdouts = [HoldoutCount]Profile{
 	// A telephone cable: wired, with a little queueing.
-	both("held-1", LinkConfig{Delay: 18 * ms, Jitter: LogNormal(1200*time.Microsecond, 0.8), Loss: Loss{InGood: 0.001}}),
+	both("held-1", LinkConfig{Delay: 18 * ms, Jitter: LogNormal(1200*time.Microsecond, 0.8),
+		Loss: Loss{InGood: 0.001}}),
 	// A crowded radio in a block of flats.
 	both("held-2", LinkConfig{
 		Delay: 9 * ms, Jitter: LogNormal(5*ms, 0.8), Loss: Loss{InGood: 0.012},
@@ -148,8 +152,10 @@ var holdouts = [HoldoutCount]Profile{
 	// A radio with other people's downloads behind a slow line.
 	{
 		Name: "held-4",
-		Down: LinkConfig{Delay: 14 * ms, Jitter: LogNormal(2*ms, 1), Loss: Loss{InGood: 0.003}, Rate: 6_000_000, Queue: 120_000, Cross: 0.5},
-		Up:   LinkConfig{Delay: 14 * ms, Jitter: LogNormal(2*ms, 1), Loss: Loss{InGood: 0.003}, Rate: 1_000_000, Queue: 50_000, Cross: 0.5},
+		Down: LinkConfig{Delay: 14 * ms, Jitter: LogNormal(2*ms, 1), Loss: Loss{InGood: 0.003}, Rate: 6_000_000,
+			Queue: 120_000, Cross: 0.5},
+		Up: LinkConfig{Delay: 14 * ms, Jitter: LogNormal(2*ms, 1), Loss: Loss{InGood: 0.003}, Rate: 1_000_000,
+			Queue: 50_000, Cross: 0.5},
 	},
 	// A cell that is walked through.
 	cellular("held-5", 24*ms,

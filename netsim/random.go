@@ -6,7 +6,8 @@ import (
 	"meanwhile/geom"
 )
 
-// Streams of a link: one per concern, so that changing one parameter leaves the others' numbers as they were.
+// Streams of a link: one per concern, so that changing one parameter leaves the others' numbers as
+// they were.
 const (
 	forLoss uint64 = iota + 1
 	forJitter
@@ -33,7 +34,8 @@ func normal(r *geom.Rand) float64 {
 	}
 }
 
-// pareto returns a span of a Pareto distribution with the given shape, at least low, cut off at high.
+// pareto returns a span of a Pareto distribution with the given shape, at least low, cut off at
+// high.
 func pareto(r *geom.Rand, low, high time.Duration, shape float64) time.Duration {
 	x := float64(float64(low) * geom.Exp(-geom.Log(1-r.Float64())/shape))
 	if !(x < float64(high)) {

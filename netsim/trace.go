@@ -17,8 +17,8 @@ const (
 	MaxTraceSpan  = 24 * time.Hour
 )
 
-// A Trace is a recorded capacity: the milliseconds at which a link could deliver OpportunityBytes. It is
-// not changed once read, so any number of links may share it.
+// A Trace is a recorded capacity: the milliseconds at which a link could deliver OpportunityBytes.
+// It is not changed once read, so any number of links may share it.
 type Trace struct {
 	opps   []opportunity // by ms, strictly increasing
 	period int64         // ms
@@ -31,9 +31,10 @@ type opportunity struct {
 	count int
 }
 
-// ReadTrace reads a trace in the format of the mahimahi emulator: one integer per line, a time in milliseconds from the
-// start, not decreasing; each line is one opportunity to deliver up to OpportunityBytes. The last time is
-// the period after which it repeats, so it must be above 0. Empty lines are skipped. Errors name the line.
+// ReadTrace reads a trace in the format of the mahimahi emulator: one integer per line, a time in
+// milliseconds from the start, not decreasing; each line is one opportunity to deliver up to
+// OpportunityBytes. The last time is the period after which it repeats, so it must be above 0.
+// Empty lines are skipped. Errors name the line.
 func ReadTrace(r io.Reader) (*Trace, error) {
 	t := &Trace{}
 	scan := bufio.NewScanner(r)
@@ -47,7 +48,8 @@ func ReadTrace(r io.Reader) (*Trace, error) {
 		ms, err := strconv.ParseInt(string(text), 10, 64)
 		switch {
 		case err != nil:
-			return nil, fault.Errorf("netsim: trace line %d: %q is not a whole number of milliseconds", line, text[:min(20, len(text))])
+			return nil, fault.Errorf("netsim: trace line %d: %q is not a whole number of milliseconds", line,
+				text[:min(20, len(text))])
 		case ms < 0 || ms > int64(MaxTraceSpan/time.Millisecond):
 			return nil, fault.Errorf("netsim: trace line %d: %d ms is outside [0, %v]", line, ms, MaxTraceSpan)
 		case t.total == MaxTraceLines:
@@ -75,7 +77,8 @@ func ReadTrace(r io.Reader) (*Trace, error) {
 	}
 	t.period = t.opps[len(t.opps)-1].ms
 	if t.period == 0 {
-		return nil, fault.Errorf("netsim: trace line %d: the last time, which is the period, is 0 ms; it must be above 0", line)
+		return nil, fault.Errorf("netsim: trace line %d: the last time, which is the period, is 0 ms; it must be "+
+			"above 0", line)
 	}
 	return t, nil
 }
@@ -116,7 +119,8 @@ func newPlayer(t *Trace, skip time.Duration, start clock.Time) *player {
 
 func (p *player) next() (clock.Time, int) {
 	if p.i == len(p.opps) {
-		// The repetition begins at the last opportunity; one at time 0 falls into the same millisecond.
+		// The repetition begins at the last opportunity; one at time 0 falls into the same
+		// millisecond.
 		p.i, p.base = 0, p.base+p.period
 	}
 	o := p.opps[p.i]

@@ -6,8 +6,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Exchange is one round trip as a client knows it: its request was sent at T0 and the answer arrived at T3 (its own clock); the
-// server received at T1 and answered at T2 (the server's clock).
+// Exchange is one round trip as a client knows it: its request was sent at T0 and the answer
+// arrived at T3 (its own clock); the server received at T1 and answered at T2 (the server's clock).
 type Exchange struct{ T0, T1, T2, T3 clock.Time }
 
 // rtt is the round trip without the time that the server held the request.
@@ -20,8 +20,8 @@ func (x Exchange) offset() time.Duration { return (x.T1.Sub(x.T0) + x.T2.Sub(x.T
 type Clock interface {
 	// Exchange takes in a round trip; calls come in order of arrival.
 	Exchange(x Exchange)
-	// Now returns the server's time at a local time, and how far off that can be as far as this clock knows: half the
-	// round trip that it goes by. It is false before the first exchange.
+	// Now returns the server's time at a local time, and how far off that can be as far as this
+	// clock knows: half the round trip that it goes by. It is false before the first exchange.
 	Now(local clock.Time) (server clock.Time, bound time.Duration, ok bool)
 }
 
@@ -58,9 +58,9 @@ func (c *oneShot) Now(local clock.Time) (clock.Time, time.Duration, bool) {
 	return local.Add(c.offset), c.rtt / 2, c.known
 }
 
-// unreal is AGameStateBase's server time: each replicated stamp minus the local time goes into a running mean, which
-// is halved and begun anew at 250 samples; the delta moves half of the way to the mean each time. It knows no latency, so it lags by the way
-// down.
+// unreal is AGameStateBase's server time: each replicated stamp minus the local time goes into a
+// running mean, which is halved and begun anew at 250 samples; the delta moves half of the way to
+// the mean each time. It knows no latency, so it lags by the way down.
 type unreal struct {
 	sum   time.Duration
 	n     int64
@@ -102,8 +102,8 @@ func (a *average) add(x, alpha float64) {
 	a.v += alpha * (x - a.v)
 }
 
-// mirrorClock is Mirror's NetworkTime: moving averages over 50 pings of the round trip and of the offset, each with
-// weight 2/(50+1).
+// mirrorClock is Mirror's NetworkTime: moving averages over 50 pings of the round trip and of the
+// offset, each with weight 2/(50+1).
 type mirrorClock struct{ offset, rtt average }
 
 func (c *mirrorClock) Exchange(x Exchange) {
@@ -116,9 +116,10 @@ func (c *mirrorClock) Now(local clock.Time) (clock.Time, time.Duration, bool) {
 	return local.Add(time.Duration(c.offset.v)), time.Duration(c.rtt.v) / 2, c.offset.known
 }
 
-// lightyearClock is lightyear's sync: a smoothed round trip (gain 1/12) with its mean deviation (gain 1/6) over samples that are capped,
-// and the newest server tick plus half of it, averaged with a weight from 0.10 at 1 ms of jitter down to 0.02 at 10 ms; an
-// error of more than 10 ticks of 1/60 s is jumped over. The first three pings are a handshake: their mean is where it begins.
+// lightyearClock is lightyear's sync: a smoothed round trip (gain 1/12) with its mean deviation
+// (gain 1/6) over samples that are capped, and the newest server tick plus half of it, averaged
+// with a weight from 0.10 at 1 ms of jitter down to 0.02 at 10 ms; an error of more than 10 ticks
+// of 1/60 s is jumped over. The first three pings are a handshake: their mean is where it begins.
 type lightyearClock struct {
 	pings     int
 	srtt, dev float64
@@ -158,8 +159,9 @@ func (c *lightyearClock) Now(local clock.Time) (clock.Time, time.Duration, bool)
 	return local.Add(time.Duration(c.offset.v)), time.Duration(c.srtt) / 2, c.pings > 0
 }
 
-// ntp is the clock filter of RFC 5905 section 10 without the discipline behind it: of the last eight round trips the one with the least
-// delay, counting 15 ppm of its age as delay on either side.
+// ntp is the clock filter of RFC 5905 section 10 without the discipline behind it: of the last
+// eight round trips the one with the least delay, counting 15 ppm of its age as delay on either
+// side.
 type ntp struct {
 	last [8]Exchange
 	n    int

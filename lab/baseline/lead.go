@@ -20,8 +20,8 @@ type InputReport struct {
 	Starved int           // ticks without a command since the report before that arrived
 }
 
-// A Lead chooses how far ahead of the server's time a client makes its commands. All are given the same clock, so that only
-// the lead differs.
+// A Lead chooses how far ahead of the server's time a client makes its commands. All are given the
+// same clock, so that only the lead differs.
 type Lead interface {
 	// Exchange takes in a round trip.
 	Exchange(x Exchange)
@@ -64,8 +64,8 @@ func (s *smoothed) add(x time.Duration) {
 	s.rtt += (r - s.rtt) / 8
 }
 
-// approach moves a lead towards want at no more than rate per unit of time, and at once over more than 10 ticks, as
-// these engines do.
+// approach moves a lead towards want at no more than rate per unit of time, and at once over more
+// than 10 ticks, as these engines do.
 func approach(have, want, dt time.Duration, rate float64) time.Duration {
 	if off := want - have; off > 10*InputTick || off < -10*InputTick {
 		return want
@@ -91,8 +91,8 @@ func (l *roundTripLead) Move(dt time.Duration) time.Duration {
 	return l.lead
 }
 
-// lightyearLead is lightyear's input timeline: half the smoothed round trip, four times its jitter and three ticks, approached
-// by up to 10 % once it is off by more than one tick.
+// lightyearLead is lightyear's input timeline: half the smoothed round trip, four times its jitter
+// and three ticks, approached by up to 10 % once it is off by more than one tick.
 type lightyearLead struct {
 	pings     int
 	srtt, dev float64
@@ -123,17 +123,19 @@ func (l *lightyearLead) Move(dt time.Duration) time.Duration {
 	return l.lead
 }
 
-// unityLead is Netcode for Entities: the server averages how early commands are (7/8 of the old and 1/8 of the new), the
-// client runs by a tenth of the error in ticks faster or slower, at most by a tenth, and begins anew where it is off by more than 10 ticks.
+// unityLead is Netcode for Entities: the server averages how early commands are (7/8 of the old and
+// 1/8 of the new), the client runs by a tenth of the error in ticks faster or slower, at most by a
+// tenth, and begins anew where it is off by more than 10 ticks.
 type unityLead struct {
 	Slack int // ticks
 
-	srtt    smoothed
-	age     float64 // ticks by which commands are early, averaged
-	known   bool
-	lead    time.Duration
-	begun   bool
-	changes [64]float64 // ticks by which the lead changed in the last frames, to know what the server has not seen yet
+	srtt  smoothed
+	age   float64 // ticks by which commands are early, averaged
+	known bool
+	lead  time.Duration
+	begun bool
+	// ticks by which the lead changed in the last frames, to know what the server has not seen yet
+	changes [64]float64
 	frame   int
 }
 
@@ -177,9 +179,11 @@ func (l *unityLead) Move(dt time.Duration) time.Duration {
 	return l.lead
 }
 
-// overwatchLead is what Overwatch's engineers described (GDC 2017), as far as it is public: half the round trip and a buffer that grows when
-// the server reports that it starved, and shrinks again later; a client that has to catch up runs frames of 15.2 ms instead of 16.
-// The sizes of the steps are ours: two ticks up for each report of starvation, one tick down for each second without, from one tick to half a second.
+// overwatchLead is what Overwatch's engineers described (GDC 2017), as far as it is public: half
+// the round trip and a buffer that grows when the server reports that it starved, and shrinks again
+// later; a client that has to catch up runs frames of 15.2 ms instead of 16. The sizes of the steps
+// are ours: two ticks up for each report of starvation, one tick down for each second without, from
+// one tick to half a second.
 type overwatchLead struct {
 	srtt   smoothed
 	buffer time.Duration

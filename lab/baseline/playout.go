@@ -12,26 +12,29 @@ import (
 
 // A Player decides which past moment is drawn.
 type Player interface {
-	// Arrive takes in that a snapshot dated stamp (server's clock) arrived at local; duplicates and old ones too.
+	// Arrive takes in that a snapshot dated stamp (server's clock) arrived at local; duplicates and
+	// old ones too.
 	Arrive(local, stamp clock.Time)
-	// Advance moves on to a local time and returns what is drawn then, on the server's clock; 0 before anything arrived.
+	// Advance moves on to a local time and returns what is drawn then, on the server's clock; 0
+	// before anything arrived.
 	Advance(local clock.Time) clock.Time
 }
 
 // A rule chooses a playout delay above the path's floor; follow makes a Player of it.
 type rule interface {
-	// Observe takes in x, how old the newest snapshot had become above the floor when the next one came, and n, the delay of
-	// that one above the floor.
+	// Observe takes in x, how old the newest snapshot had become above the floor when the next one
+	// came, and n, the delay of that one above the floor.
 	Observe(local clock.Time, x, n time.Duration)
 	// Target is the delay above the floor that is aimed at.
 	Target() time.Duration
 }
 
-// maxTarget bounds every target, ours included: without it an outage of seconds would drive some rules to seconds of delay.
+// maxTarget bounds every target, ours included: without it an outage of seconds would drive some
+// rules to seconds of delay.
 const maxTarget = estimate.MaxTarget
 
-// follow returns a Player that keeps to a rule's target: it knows the floor and moves as ours does, but never slows down for
-// what is overdue.
+// follow returns a Player that keeps to a rule's target: it knows the floor and moves as ours does,
+// but never slows down for what is overdue.
 func follow(r rule) Player { return &follower{rule: r} }
 
 type follower struct {
@@ -91,17 +94,31 @@ func Players() []Family {
 		return func(knob float64, interval time.Duration) Player { return follow(f(knob, interval)) }
 	}
 	return []Family{
-		{"fixed", "delay_ms", 0, 20, 500, false, following(func(k float64, _ time.Duration) rule { return fixed(msec(k)) })},
-		{"gaffer", "delay_ms", 350, 350, 350, false, following(func(k float64, _ time.Duration) rule { return fixed(msec(k)) })},
-		{"intervals", "intervals", 3, 1, 40, true, following(func(k float64, interval time.Duration) rule { return fixed(k * float64(interval)) })},
-		{"geckos", "intervals", 3, 3, 3, false, func(k float64, interval time.Duration) Player { return &snapping{Intervals: k, Interval: interval} }},
-		{"mirror", "tolerance", 1, 0.2, 40, true, func(k float64, interval time.Duration) Player { return newMirror(interval, k) }},
-		{"lightyear", "jitters", 4, 1, 200, true, following(func(k float64, interval time.Duration) rule { return &lightyear{Interval: interval, Jitters: k} })},
-		{"ramjee-4", "deviations", 4, 0.5, 40, true, following(func(k float64, interval time.Duration) rule { return &ramjee{Deviations: k} })},
-		{"moon", "quantile_nines", 2, 0.3, 4.5, false, following(func(k float64, interval time.Duration) rule { return &moon{Quantile: nines(k)} })},
-		{"neteq", "quantile_nines", 1.30103, 0.3, 4.5, false, following(func(k float64, interval time.Duration) rule { return &netEQ{Quantile: nines(k)} })},
-		{"kansal-karandikar", "deviations", 4, 0.5, 40, true, following(func(k float64, interval time.Duration) rule { return &kansal{Deviations: k} })},
-		{"ryzom", "lct_ms", 100, 1, 500, true, following(func(k float64, interval time.Duration) rule { return &ryzom{LCT: msec(k), Tick: interval} })},
+		{"fixed", "delay_ms", 0, 20, 500, false,
+			following(func(k float64, _ time.Duration) rule { return fixed(msec(k)) })},
+		{"gaffer", "delay_ms", 350, 350, 350, false,
+			following(func(k float64, _ time.Duration) rule { return fixed(msec(k)) })},
+		{"intervals", "intervals", 3, 1, 40, true,
+			following(func(k float64, interval time.Duration) rule { return fixed(k * float64(interval)) })},
+		{"geckos", "intervals", 3, 3, 3, false,
+			func(k float64, interval time.Duration) Player { return &snapping{Intervals: k, Interval: interval} }},
+		{"mirror", "tolerance", 1, 0.2, 40, true,
+			func(k float64, interval time.Duration) Player { return newMirror(interval, k) }},
+		{"lightyear", "jitters", 4, 1, 200, true,
+			following(func(k float64, interval time.Duration) rule {
+				return &lightyear{Interval: interval,
+					Jitters: k}
+			})},
+		{"ramjee-4", "deviations", 4, 0.5, 40, true,
+			following(func(k float64, interval time.Duration) rule { return &ramjee{Deviations: k} })},
+		{"moon", "quantile_nines", 2, 0.3, 4.5, false,
+			following(func(k float64, interval time.Duration) rule { return &moon{Quantile: nines(k)} })},
+		{"neteq", "quantile_nines", 1.30103, 0.3, 4.5, false,
+			following(func(k float64, interval time.Duration) rule { return &netEQ{Quantile: nines(k)} })},
+		{"kansal-karandikar", "deviations", 4, 0.5, 40, true,
+			following(func(k float64, interval time.Duration) rule { return &kansal{Deviations: k} })},
+		{"ryzom", "lct_ms", 100, 1, 500, true,
+			following(func(k float64, interval time.Duration) rule { return &ryzom{LCT: msec(k), Tick: interval} })},
 	}
 }
 
@@ -110,15 +127,16 @@ func msec(x float64) time.Duration { return time.Duration(x * float64(time.Milli
 // nines returns 1 - 10^-k.
 func nines(k float64) float64 { return 1 - math.Pow(10, -k) }
 
-// fixed is a constant delay. Gaffer on Games takes three send intervals and room for jitter, 350 ms at 10 Hz; others two or three
-// intervals alone.
+// fixed is a constant delay. Gaffer on Games takes three send intervals and room for jitter, 350 ms
+// at 10 Hz; others two or three intervals alone.
 type fixed time.Duration
 
 func (f fixed) Observe(clock.Time, time.Duration, time.Duration) {}
 func (f fixed) Target() time.Duration                            { return time.Duration(f) }
 
-// snapping draws a number of send intervals behind its idea of the server's time, which is set anew whenever a snapshot's
-// own idea of it is off by more than 50 ms (geckos.io's snapshot interpolation).
+// snapping draws a number of send intervals behind its idea of the server's time, which is set anew
+// whenever a snapshot's own idea of it is off by more than 50 ms (geckos.io's snapshot
+// interpolation).
 type snapping struct {
 	Intervals float64
 	Interval  time.Duration
@@ -141,10 +159,10 @@ func (s *snapping) Advance(local clock.Time) clock.Time {
 	return local.Add(-s.offset - min(time.Duration(s.Intervals*float64(s.Interval)), maxTarget))
 }
 
-// mirror is the snapshot interpolation of Mirror: the buffer is (interval + deviation of the gaps between arrivals)
-// plus tolerance x interval, moving averages over 2 s; the timeline runs at 1.02 or 0.96 of real time while its averaged
-// distance (1 s) from the newest snapshot is more than one interval from the buffer, and is kept within one buffer of its
-// target at each arrival.
+// mirror is the snapshot interpolation of Mirror: the buffer is (interval + deviation of the gaps
+// between arrivals) plus tolerance x interval, moving averages over 2 s; the timeline runs at 1.02
+// or 0.96 of real time while its averaged distance (1 s) from the newest snapshot is more than one
+// interval from the buffer, and is kept within one buffer of its target at each arrival.
 type mirror struct {
 	interval           time.Duration
 	tolerance          float64
@@ -164,7 +182,8 @@ type mirror struct {
 // newMirror returns a Mirror timeline for snapshots so far apart.
 func newMirror(interval time.Duration, tolerance float64) *mirror {
 	rate := float64(time.Second) / float64(interval)
-	return &mirror{interval: interval, tolerance: tolerance, speed: 1, alphaGap: 2 / (2*rate + 1), alphaOff: 2 / (rate + 1)}
+	return &mirror{interval: interval, tolerance: tolerance, speed: 1, alphaGap: 2 / (2*rate + 1),
+		alphaOff: 2 / (rate + 1)}
 }
 
 func (m *mirror) buffer() float64 {
@@ -221,8 +240,9 @@ func (m *mirror) Advance(local clock.Time) clock.Time {
 	return clock.Time(m.t)
 }
 
-// lightyear is lightyear's interpolation delay: max(1.7 intervals, 5 ms) + 4 jitters + a tick of 1/60 s, behind the usual way
-// down, which is smoothed (gain 1/12) with its mean deviation (gain 1/6) as the jitter.
+// lightyear is lightyear's interpolation delay: max(1.7 intervals, 5 ms) + 4 jitters + a tick of
+// 1/60 s, behind the usual way down, which is smoothed (gain 1/12) with its mean deviation (gain
+// 1/6) as the jitter.
 type lightyear struct {
 	Interval time.Duration
 	Jitters  float64
@@ -247,9 +267,10 @@ func (l *lightyear) Target() time.Duration {
 	return base + time.Duration(l.n+l.Jitters*l.dev)
 }
 
-// ramjee is algorithm 4 of Ramjee, Kurose, Towsley and Schulzrinne, "Adaptive Playout Mechanisms for Packetized Audio
-// Applications in Wide-Area Networks" (1994): delay and deviation smoothed by 0.875, and a mode that follows spikes. It is fed with the age
-// of information instead of each packet's delay, which would be blind to loss.
+// ramjee is algorithm 4 of Ramjee, Kurose, Towsley and Schulzrinne, "Adaptive Playout Mechanisms
+// for Packetized Audio Applications in Wide-Area Networks" (1994): delay and deviation smoothed by
+// 0.875, and a mode that follows spikes. It is fed with the age of information instead of each
+// packet's delay, which would be blind to loss.
 type ramjee struct {
 	Deviations float64
 
@@ -290,9 +311,10 @@ func (r *ramjee) Observe(_ clock.Time, age, _ time.Duration) {
 
 func (r *ramjee) Target() time.Duration { return time.Duration(max(r.d+r.Deviations*r.v, 0)) }
 
-// moon is after Moon, Kurose and Towsley, "Packet audio playout delay adjustment: performance bounds and algorithms" (1998), of which the
-// abstract was at hand: a quantile of the last 10,000 delays, and a mode that follows a spike of four times the
-// quantile until it is below twice what was before. It is fed with the age of information.
+// moon is after Moon, Kurose and Towsley, "Packet audio playout delay adjustment: performance
+// bounds and algorithms" (1998), of which the abstract was at hand: a quantile of the last 10,000
+// delays, and a mode that follows a spike of four times the quantile until it is below twice what
+// was before. It is fed with the age of information.
 type moon struct {
 	Quantile float64
 
@@ -336,9 +358,9 @@ func (m *moon) Target() time.Duration {
 	return m.q
 }
 
-// netEQ is the delay manager of WebRTC's NetEQ: the worst value of each 500 ms goes into 100 buckets of 20 ms which
-// forget by 0.983 (faster at first); the target is the upper end of the bucket in which the quantile lies. It begins at 80 ms, and
-// is fed with the age of information.
+// netEQ is the delay manager of WebRTC's NetEQ: the worst value of each 500 ms goes into 100
+// buckets of 20 ms which forget by 0.983 (faster at first); the target is the upper end of the
+// bucket in which the quantile lies. It begins at 80 ms, and is fed with the age of information.
 type netEQ struct {
 	Quantile float64
 
@@ -385,9 +407,10 @@ func (q *netEQ) Target() time.Duration {
 	return q.target
 }
 
-// kansal is our reading of Kansal and Karandikar, "Adaptive delay estimation for low jitter audio over Internet"
-// (2001), whose text was not at hand: Ramjee's first algorithm with a memory that shrinks from 0.998 to 0.75 as the
-// present variation rises from half to four times its long-run mean. It is fed with the age of information.
+// kansal is our reading of Kansal and Karandikar, "Adaptive delay estimation for low jitter audio
+// over Internet" (2001), whose text was not at hand: Ramjee's first algorithm with a memory that
+// shrinks from 0.998 to 0.75 as the present variation rises from half to four times its long-run
+// mean. It is fed with the age of information.
 type kansal struct {
 	Deviations float64
 
@@ -414,8 +437,9 @@ func (k *kansal) Observe(_ clock.Time, age, _ time.Duration) {
 
 func (k *kansal) Target() time.Duration { return time.Duration(k.d + k.Deviations*k.v) }
 
-// ryzom is the client of Ryzom: the 80th percentile of the last 25 intervals between updates, in whole ticks, plus one tick, on top
-// of a constant "LCT" of 100 ms. An update's interval is that between the stamps that arrived.
+// ryzom is the client of Ryzom: the 80th percentile of the last 25 intervals between updates, in
+// whole ticks, plus one tick, on top of a constant "LCT" of 100 ms. An update's interval is that
+// between the stamps that arrived.
 type ryzom struct {
 	LCT, Tick time.Duration
 

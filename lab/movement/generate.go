@@ -8,7 +8,8 @@ import (
 	"meanwhile/geom"
 )
 
-// Generate makes things of a sort move for a while, rate times a second, and samples them at even steps. One seed gives one result.
+// Generate makes things of a sort move for a while, rate times a second, and samples them at even
+// steps. One seed gives one result.
 func Generate(s Sort, things int, length, step time.Duration, rate int, seed uint64) *Movement {
 	dt := 1 / float64(rate)
 	m := &Movement{Name: "generated-" + s.String(), Sort: s, Step: step}
@@ -72,8 +73,9 @@ func floor(x, y float64) float64 {
 	return float64((i*7+j*13+i*j)%5+4) * 0.45
 }
 
-// shooter runs, jumps and strafes as in an old shooter: it accelerates along its wish up to 10 m/s, friction slows it on the
-// ground, gravity is 25 m/s^2, and in the air it gains speed by turning into its strafe.
+// shooter runs, jumps and strafes as in an old shooter: it accelerates along its wish up to 10 m/s,
+// friction slows it on the ground, gravity is 25 m/s^2, and in the air it gains speed by turning
+// into its strafe.
 func shooter(r *rand.Rand, dt float64) func() Sample {
 	s := Sample{X: r.Float64() * side, Y: r.Float64() * side}
 	s.Z = floor(s.X, s.Y)
@@ -109,7 +111,8 @@ func shooter(r *rand.Rand, dt float64) func() Sample {
 		aim += float64(aimRate*dt) + float64(flick*dt*10)
 		flick -= float64(flick * dt * 10)
 		s.Yaw = math.Mod(aim+20*math.Pi, 2*math.Pi)
-		wx, wy := float64(forward*geom.Cos(aim))+float64(strafe*geom.Sin(aim)), float64(forward*geom.Sin(aim))-float64(strafe*geom.Cos(aim))
+		wx, wy := float64(forward*geom.Cos(aim))+float64(strafe*geom.Sin(aim)),
+			float64(forward*geom.Sin(aim))-float64(strafe*geom.Cos(aim))
 		if n := geom.Hypot(wx, wy); n > 0 {
 			wx, wy = wx/n, wy/n
 		}

@@ -20,14 +20,16 @@ var Fine = Precision{Pos: "1cm", Vel: "1cm/s", Angle: "8bit"}
 // FineCars is Fine for cars.
 var FineCars = Precision{Pos: "1cm", Vel: "1cm/s", Angle: "9bit"}
 
-// Kind returns what things of a sort look like to the network: walkers a place in the plane; shooters a place and the direction of
-// view; cars a place, a velocity and three angles. An empty word leaves that property out.
+// Kind returns what things of a sort look like to the network: walkers a place in the plane;
+// shooters a place and the direction of view; cars a place, a velocity and three angles. An empty
+// word leaves that property out.
 func Kind(s Sort, p Precision, rate int) (*schema.Kind, error) {
 	var fields []reflect.StructField
 	add := func(name string, zero any, class, precision string) {
 		if precision != "" {
 			tag := fmt.Sprintf(`net:"%s,%s,others=%s"`, class, precision, precision)
-			fields = append(fields, reflect.StructField{Name: name, Type: reflect.TypeOf(zero), Tag: reflect.StructTag(tag)})
+			fields = append(fields, reflect.StructField{Name: name, Type: reflect.TypeOf(zero),
+				Tag: reflect.StructTag(tag)})
 		}
 	}
 	if s == Walkers {
@@ -47,7 +49,8 @@ func Kind(s Sort, p Precision, rate int) (*schema.Kind, error) {
 	return schema.New(s.String(), reflect.StructOf(fields), rate)
 }
 
-// Values returns the simulation integers and the observer integers of each sample of a track, as a kind of [Kind] has them.
+// Values returns the simulation integers and the observer integers of each sample of a track, as a
+// kind of [Kind] has them.
 func Values(k *schema.Kind, track []Sample) (sim [][]int64, obs [][]int32) {
 	v := reflect.New(k.Type)
 	set := func(name string, x any) {

@@ -1,5 +1,5 @@
-// Package movement holds how things move, as experiments need it: recorded by others, or generated from a seed. All of it is
-// sampled at even steps.
+// Package movement holds how things move, as experiments need it: recorded by others, or generated
+// from a seed. All of it is sampled at even steps.
 package movement
 
 import (
@@ -99,9 +99,10 @@ func Open(name string) (*Recording, error) {
 	return rec, nil
 }
 
-// Read reads a recording: lines of t_s,entity,x_m,y_m,z_m,yaw_deg,pitch_deg,alive below that header, by rising time. What has no
-// direction are walkers, and what has a height among them, a ball, is left out. Where some pitch is beyond a head's, they are
-// cars, and entity 0, their ball, is left out.
+// Read reads a recording: lines of t_s,entity,x_m,y_m,z_m,yaw_deg,pitch_deg,alive below that
+// header, by rising time. What has no direction are walkers, and what has a height among them, a
+// ball, is left out. Where some pitch is beyond a head's, they are cars, and entity 0, their ball,
+// is left out.
 func Read(r io.Reader) (*Recording, error) {
 	s := bufio.NewScanner(r)
 	if !s.Scan() || strings.TrimSpace(s.Text()) != header {
@@ -140,7 +141,8 @@ func Read(r io.Reader) (*Recording, error) {
 		if f[5] == "" && f[4] != "" {
 			ball[id] = true
 		}
-		byEntity[id] = append(byEntity[id], row{v[0], v[2], v[3], v[4], v[5] * math.Pi / 180, v[6] * math.Pi / 180, f[7] != "0"})
+		byEntity[id] = append(byEntity[id], row{v[0], v[2], v[3], v[4], v[5] * math.Pi / 180, v[6] * math.Pi / 180,
+			f[7] != "0"})
 	}
 	if err := s.Err(); err != nil {
 		return nil, err
@@ -165,8 +167,8 @@ func Read(r io.Reader) (*Recording, error) {
 	return rec, nil
 }
 
-// At samples a recording at even steps: on the straight line between two rows, or, for cars, on the cubic through them, whose
-// velocity at a row is that between its neighbours.
+// At samples a recording at even steps: on the straight line between two rows, or, for cars, on the
+// cubic through them, whose velocity at a row is that between its neighbours.
 func (rec *Recording) At(step time.Duration) *Movement {
 	m := &Movement{Name: rec.Name, Sort: rec.Sort, Step: step}
 	dt := step.Seconds()

@@ -1,6 +1,7 @@
-// Package clock holds the units of time that everything else is told, ticks, instants and wire stamps, and what
-// relates them: an [Estimator] of a remote clock from two-way stamps, an [Output] that reads it smoothly, a [Timeline]
-// between ticks and server time, and a [Pacer] that says when ticks are due. Nothing here reads a clock.
+// Package clock holds the units of time that everything else is told, ticks, instants and wire
+// stamps, and what relates them: an [Estimator] of a remote clock from two-way stamps, an [Output]
+// that reads it smoothly, a [Timeline] between ticks and server time, and a [Pacer] that says when
+// ticks are due. Nothing here reads a clock.
 package clock
 
 import "time"
@@ -19,7 +20,8 @@ func (t Time) Sub(u Time) time.Duration { return time.Duration(t - u) }
 // Add returns the instant d after t.
 func (t Time) Add(d time.Duration) Time { return t + Time(d) }
 
-// Stamp is the low 32 bits of a Time in microseconds, as packets carry it. It wraps every 71.6 minutes.
+// Stamp is the low 32 bits of a Time in microseconds, as packets carry it. It wraps every 71.6
+// minutes.
 type Stamp uint32
 
 // Stamp returns t in whole microseconds, modulo 1<<32.

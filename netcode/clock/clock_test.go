@@ -109,10 +109,12 @@ func TestTimelineStretches(t *testing.T) {
 func TestTimelineProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l clock.Timeline
-		tick, at := clock.Tick(rapid.Uint32Range(100, 1<<31).Draw(t, "tick")), clock.Time(rapid.Int64Range(-1e15, 1e15).Draw(t, "at"))
+		tick, at := clock.Tick(rapid.Uint32Range(100, 1<<31).Draw(t, "tick")),
+			clock.Time(rapid.Int64Range(-1e15, 1e15).Draw(t, "at"))
 		first := tick
 		for range rapid.IntRange(1, 150).Draw(t, "n") {
-			period := time.Duration(rapid.Int64Range(int64(clock.MinPeriod), int64(clock.MaxPeriod)).Draw(t, "period"))
+			period := time.Duration(rapid.Int64Range(int64(clock.MinPeriod), int64(clock.MaxPeriod)).Draw(t,
+				"period"))
 			if !l.Update(tick, at, period) {
 				t.Fatal("refused")
 			}
@@ -143,7 +145,8 @@ func TestTimelineHostile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l clock.Timeline
 		for range 20 {
-			l.Update(clock.Tick(rapid.Uint32().Draw(t, "tick")), clock.Time(rapid.Int64Range(-1<<61, 1<<61).Draw(t, "at")),
+			l.Update(clock.Tick(rapid.Uint32().Draw(t, "tick")),
+				clock.Time(rapid.Int64Range(-1<<61, 1<<61).Draw(t, "at")),
 				time.Duration(rapid.Int64().Draw(t, "period")))
 		}
 		a, b := rapid.Int64Range(-1<<61, 1<<61).Draw(t, "a"), rapid.Int64Range(-1<<61, 1<<61).Draw(t, "b")

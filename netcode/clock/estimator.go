@@ -7,11 +7,12 @@ import (
 
 // How an Estimator weighs its samples.
 const (
-	// window is how far back an Estimator normally looks; longWindow when nothing in window came near the best
-	// known delays, as after an outage.
+	// window is how far back an Estimator normally looks; longWindow when nothing in window came
+	// near the best known delays, as after an outage.
 	window     = 60 * time.Second
 	longWindow = 120 * time.Second
-	// MaxSkew is the largest difference in rate between two clocks that is believed possible, in parts per billion.
+	// MaxSkew is the largest difference in rate between two clocks that is believed possible, in
+	// parts per billion.
 	MaxSkew = 500_000
 	// MaxExchange is the longest time between our stamp and the arrival of its echo that is used.
 	MaxExchange = 60 * time.Second
@@ -23,27 +24,33 @@ const (
 	longEvery  = time.Second          // how often both windows are solved for; window alone in between
 	crossing   = 5 * time.Millisecond // beyond this negative width a clock has been stepped
 	nearBest   = 3 * time.Millisecond // of the best line: good enough to trust window alone
-	// What a slope of b costs the widest corridor: 0.1 ms * (b / 100 ppm)^2 = b^2/100000 ns for b in ppb. That one is only where meanSlope begins.
+	// What a slope of b costs the widest corridor: 0.1 ms * (b / 100 ppm)^2 = b^2/100000 ns for b
+	// in ppb. That one is only where meanSlope begins.
 	slopeCost = 100_000
 	// Instants beyond this are refused, so that no difference of two overflows.
 	maxInstant = Time(1) << 60
-	// Samples further than this from the best cannot decide a line; capped so that a product with 1e9 fits.
+	// Samples further than this from the best cannot decide a line; capped so that a product with
+	// 1e9 fits.
 	maxExcess = 4 * time.Second
 )
 
-// An Estimator finds the offset between a remote clock and the local one from stamps on packets that flow anyway.
+// An Estimator finds the offset between a remote clock and the local one from stamps on packets
+// that flow anyway.
 //
 // Queues only ever add delay, so each direction bounds the offset from one side: what the request
-// shows, u = t1 - t0, is never below it, and what the answer shows, l = t2 - t3, never above. Per half second the least u and the
-// greatest l are kept. Over a minute two parallel lines of slope b (the clocks' drift), one that all u lie above and one that all l lie
-// below, form a corridor; the estimate is its middle. b is the mean of all slopes, weighed by how closely both ways' samples gather along such
-// lines (meanSlope). This uses the best of each direction separately, so the path need not be idle both ways at once, and it is the whole of
-// the samples that says how the corridor is tilted, not the two that touch it. Where one way's samples leave more doubt about its line than the
-// other's, the estimate gives way a little to that side. A sample that crosses the corridor by 5 ms
-// cannot come from these clocks: one was set, and everything before is forgotten.
+// shows, u = t1 - t0, is never below it, and what the answer shows, l = t2 - t3, never above. Per
+// half second the least u and the greatest l are kept. Over a minute two parallel lines of slope b
+// (the clocks' drift), one that all u lie above and one that all l lie below, form a corridor; the
+// estimate is its middle. b is the mean of all slopes, weighed by how closely both ways' samples
+// gather along such lines (meanSlope). This uses the best of each direction separately, so the path
+// need not be idle both ways at once, and it is the whole of the samples that says how the corridor
+// is tilted, not the two that touch it. Where one way's samples leave more doubt about its line
+// than the other's, the estimate gives way a little to that side. A sample that crosses the
+// corridor by 5 ms cannot come from these clocks: one was set, and everything before is forgotten.
 //
-// The middle is right when the least delays of both directions are equal. If they are not, the error is half their
-// difference, which nothing inside the network can see; MaxError includes it, LikelyError does not.
+// The middle is right when the least delays of both directions are equal. If they are not, the
+// error is half their difference, which nothing inside the network can see; MaxError includes it,
+// LikelyError does not.
 //
 // The zero Estimator is ready. It never allocates and is not safe for concurrent use.
 type Estimator struct {
@@ -71,8 +78,9 @@ type Estimator struct {
 	remoteAt Time
 	seen     bool
 
-	// The newest instants at which a request and an answer left, and as they were when the newest block began: what left no later than
-	// something in an older block is a duplicate, or was overtaken and shows only that.
+	// The newest instants at which a request and an answer left, and as they were when the newest
+	// block began: what left no later than something in an older block is a duplicate, or was
+	// overtaken and shows only that.
 	asked, left             Time
 	askedBefore, leftBefore Time
 
@@ -90,17 +98,17 @@ type block struct {
 	hasLeastRTTs bool
 }
 
-// Seed tells the Estimator the remote time at about the local time given, from a message that carries it in full, so
-// that Receive can place 32-bit stamps. It is no sample.
+// Seed tells the Estimator the remote time at about the local time given, from a message that
+// carries it in full, so that Receive can place 32-bit stamps. It is no sample.
 func (e *Estimator) Seed(local, remote Time) {
 	e.remote, e.remoteAt, e.seen = remote, local, true
 }
 
-// Receive takes in one packet: t3 is when it arrived here; sent is the stamp on it; echo is our
-// own latest stamp that the peer had received, and hold how long before sending. Stamps are placed nearest
-// to what is expected, so they may wrap (every 71.6 minutes) as often as they like, provided that a
-// packet comes every half hour or Seed is called.
-// It reports whether the packet was used, like Exchange.
+// Receive takes in one packet: t3 is when it arrived here; sent is the stamp on it; echo is our own
+// latest stamp that the peer had received, and hold how long before sending. Stamps are placed
+// nearest to what is expected, so they may wrap (every 71.6 minutes) as often as they like,
+// provided that a packet comes every half hour or Seed is called. It reports whether the packet was
+// used, like Exchange.
 func (e *Estimator) Receive(t3 Time, sent, echo Stamp, hold time.Duration) bool {
 	if t3 < -maxInstant || t3 > maxInstant {
 		e.refused++
@@ -111,8 +119,8 @@ func (e *Estimator) Receive(t3 Time, sent, echo Stamp, hold time.Duration) bool 
 	return e.Exchange(t0, t2.Add(-hold), t2, t3)
 }
 
-// ReceiveOneWay takes in a packet without an echo. Alone it bounds the offset only from below, but it keeps the lower line
-// exact.
+// ReceiveOneWay takes in a packet without an echo. Alone it bounds the offset only from below, but
+// it keeps the lower line exact.
 func (e *Estimator) ReceiveOneWay(t3 Time, sent Stamp) bool {
 	if t3 < -maxInstant || t3 > maxInstant {
 		e.refused++
@@ -131,9 +139,10 @@ func (e *Estimator) place(t3 Time, sent Stamp) Time {
 	return expect.Near(sent)
 }
 
-// Exchange takes in the four instants of a round trip: t0 sent here (local clock), t1 received there, t2 answered there (remote
-// clock), t3 received here. It reports whether they were used; they are refused if the peer claims to have held the
-// packet for a negative time or longer than the round trip, or if the round trip took more than MaxExchange.
+// Exchange takes in the four instants of a round trip: t0 sent here (local clock), t1 received
+// there, t2 answered there (remote clock), t3 received here. It reports whether they were used;
+// they are refused if the peer claims to have held the packet for a negative time or longer than
+// the round trip, or if the round trip took more than MaxExchange.
 func (e *Estimator) Exchange(t0, t1, t2, t3 Time) bool {
 	if !sane(t0) || !sane(t1) || !sane(t2) || !sane(t3) {
 		e.refused++
@@ -235,7 +244,8 @@ func (e *Estimator) maybeSolve(now Time) {
 	}
 }
 
-// fit is a corridor: the two lines at now, their slope, and how far the third best samples lie off them.
+// fit is a corridor: the two lines at now, their slope, and how far the third best samples lie off
+// them.
 type fit struct {
 	ok           bool
 	skew         int64
@@ -274,8 +284,8 @@ func (e *Estimator) solve(now Time) {
 		e.likely = 2*(f.upGap+f.loGap) + 50*time.Microsecond
 	}
 
-	// The hard bound: no drift within MaxSkew, however it wanders, moves the offset past a sample by more
-	// than MaxSkew times the sample's age.
+	// The hard bound: no drift within MaxSkew, however it wanders, moves the offset past a sample
+	// by more than MaxSkew times the sample's age.
 	hi, lo := time.Duration(1<<62), -time.Duration(1<<62)
 	least := MaxExchange
 	for i := range e.n {
@@ -317,7 +327,8 @@ func (e *Estimator) near(now Time, f fit) bool {
 	return u && l
 }
 
-// corridor finds the two lines through the samples of the last span. Only corners of the samples' convex hulls can touch a line.
+// corridor finds the two lines through the samples of the last span. Only corners of the samples'
+// convex hulls can touch a line.
 func (e *Estimator) corridor(now Time, span time.Duration) fit {
 	var upper, lower [blockCount]point
 	var above, below way
@@ -342,7 +353,8 @@ func (e *Estimator) corridor(now Time, span time.Duration) fit {
 	mean := meanSlope(&above, &below, widest(up, lo))
 	low := int64(math.Round(mean))
 	f := fit{ok: true, skew: low}
-	// What is hidden would shift the middle by half the difference. On paths of even jitter that is mostly noise, so half of it is taken.
+	// What is hidden would shift the middle by half the difference. On paths of even jitter that is
+	// mostly noise, so half of it is taken.
 	f.more = time.Duration(below.hidden(mean)-above.hidden(mean)) / 4
 	u, l := up[touch(up, low)], lo[touch(lo, -low)]
 	f.up = u.v + perBillion(u.age, low)
@@ -351,8 +363,9 @@ func (e *Estimator) corridor(now Time, span time.Duration) fit {
 	return f
 }
 
-// widest returns the slope that makes the corridor between two hulls widest, less the slope's cost. Width less cost is concave in the slope, so its
-// derivative, which the two touching corners give exactly, is bisected in whole parts per billion.
+// widest returns the slope that makes the corridor between two hulls widest, less the slope's cost.
+// Width less cost is concave in the slope, so its derivative, which the two touching corners give
+// exactly, is bisected in whole parts per billion.
 func widest(up, lo []point) int64 {
 	low, high := int64(-MaxSkew), int64(MaxSkew)
 	for low < high {
@@ -371,7 +384,8 @@ func widest(up, lo []point) int64 {
 // point is a sample that a line must stay below, by its age.
 type point struct{ age, v time.Duration }
 
-// hull reduces p to the corners of its lower convex hull, by falling age (Andrew's monotone chain, 1979).
+// hull reduces p to the corners of its lower convex hull, by falling age (Andrew's monotone chain,
+// 1979).
 func hull(p []point) []point {
 	least := p[0].v
 	for i := 1; i < len(p); i++ { // insertion sort: p is almost in order
@@ -412,8 +426,8 @@ func touch(p []point, b int64) int {
 	return at
 }
 
-// gaps returns how far behind the best sample of each direction the third best lies: about the queueing that
-// the best one may still hide.
+// gaps returns how far behind the best sample of each direction the third best lies: about the
+// queueing that the best one may still hide.
 func (e *Estimator) gaps(now Time, span time.Duration, f fit) (u, l time.Duration) {
 	const far = time.Duration(1) << 62
 	us, ls := [3]time.Duration{far, far, far}, [3]time.Duration{far, far, far}
@@ -440,8 +454,8 @@ func insert(s *[3]time.Duration, v time.Duration) {
 	}
 }
 
-// Offset returns how far the remote clock is ahead of the local one, as of the newest solution; false before
-// both directions have been seen.
+// Offset returns how far the remote clock is ahead of the local one, as of the newest solution;
+// false before both directions have been seen.
 func (e *Estimator) Offset() (time.Duration, bool) { return e.offset, e.known }
 
 // At returns the remote time at the local time given, and how far it can be off.
@@ -453,24 +467,28 @@ func (e *Estimator) At(local Time) (remote Time, bound time.Duration, ok bool) {
 	return local.Add(e.line(e.offset, local)), e.bound + perBillion(max(age, -age), 2*MaxSkew), true
 }
 
-// MaxError returns the largest possible error of Offset, whatever the path does in either direction, given that the two
-// clocks' rates differ by at most MaxSkew.
+// MaxError returns the largest possible error of Offset, whatever the path does in either
+// direction, given that the two clocks' rates differ by at most MaxSkew.
 func (e *Estimator) MaxError() time.Duration { return e.bound }
 
-// SteadyError returns how far At can be off at the local time given if the two clocks' rates change slowly: half the corridor, and
-// 50 ppm of the time since it was found. It is narrower than MaxError where the best samples are old, as it trusts the slope.
+// SteadyError returns how far At can be off at the local time given if the two clocks' rates change
+// slowly: half the corridor, and 50 ppm of the time since it was found. It is narrower than
+// MaxError where the best samples are old, as it trusts the slope.
 func (e *Estimator) SteadyError(local Time) time.Duration {
 	return e.corr + perBillion(local.Sub(e.solvedAt).Abs(), slowSkew)
 }
 
-// LikelyError returns what the error stays below about 19 times in 20 when the least delays of both directions are
-// equal, judged by how much the three best samples of each direction still differ. No promise, unlike MaxError.
+// LikelyError returns what the error stays below about 19 times in 20 when the least delays of both
+// directions are equal, judged by how much the three best samples of each direction still differ.
+// No promise, unlike MaxError.
 func (e *Estimator) LikelyError() time.Duration { return e.likely }
 
-// Skew returns how much faster than the local clock the remote one runs, in parts per billion, judged over longWindow.
+// Skew returns how much faster than the local clock the remote one runs, in parts per billion,
+// judged over longWindow.
 func (e *Estimator) Skew() int64 { return e.rate }
 
-// RTT returns the least round trip of the last window and the smoothed one, the peer's hold taken off.
+// RTT returns the least round trip of the last window and the smoothed one, the peer's hold taken
+// off.
 func (e *Estimator) RTT() (least, smoothed time.Duration) {
 	if !e.hasRTT {
 		return 0, 0
@@ -478,7 +496,8 @@ func (e *Estimator) RTT() (least, smoothed time.Duration) {
 	return e.least, e.smoothed
 }
 
-// Resets returns how often a sample contradicted everything before it, and Refused how many were unusable.
+// Resets returns how often a sample contradicted everything before it, and Refused how many were
+// unusable.
 func (e *Estimator) Resets() uint64 { return e.resets }
 
 // Refused returns the number of samples that no honest path can produce.

@@ -11,8 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// One exchange, by hand: the remote clock is 1000 ms ahead, 20 ms there, 5 ms held, 30 ms back. The middle is 5 ms off, half the
-// difference of the ways, which the bound of half the round trip covers. seeds: U1
+// One exchange, by hand: the remote clock is 1000 ms ahead, 20 ms there, 5 ms held, 30 ms back. The
+// middle is 5 ms off, half the difference of the ways, which the bound of half the round trip
+// covers. seeds: U1
 func TestOneExchange(t *testing.T) {
 	var e clock.Estimator
 	if _, ok := e.Offset(); ok {
@@ -63,7 +64,8 @@ func TestRefused(t *testing.T) {
 }
 
 // feed exchanges packets over a path without loss: floors up and down, plus noise from r.
-func feed(e *clock.Estimator, r *geom.Rand, from, until clock.Time, remote func(clock.Time) clock.Time, up, down, noise time.Duration) {
+func feed(e *clock.Estimator, r *geom.Rand, from, until clock.Time, remote func(clock.Time) clock.Time, up, down,
+	noise time.Duration) {
 	for t := from; t < until; t += 100e6 {
 		t1 := t.Add(up + time.Duration(r.IntN(int(noise)+1)))
 		t2 := t1 + 2e6
@@ -92,8 +94,9 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// A crystal that warms up and cools down again: its rate goes from +20 to -20 ppm and back in two minutes. On a path whose floors
-// differ by 10 ms, half of that is what nobody can know; the bound covers it.
+// A crystal that warms up and cools down again: its rate goes from +20 to -20 ppm and back in two
+// minutes. On a path whose floors differ by 10 ms, half of that is what nobody can know; the bound
+// covers it.
 func TestWanderAndAsymmetry(t *testing.T) {
 	var e clock.Estimator
 	r := geom.NewRand(1)
@@ -122,9 +125,11 @@ func TestWanderAndAsymmetry(t *testing.T) {
 	}
 }
 
-// A clock that is set by two seconds, either of them, either way, is found out by the next exchange.
+// A clock that is set by two seconds, either of them, either way, is found out by the next
+// exchange.
 func TestSteppedClock(t *testing.T) {
-	for _, step := range []time.Duration{2 * time.Second, -2 * time.Second, 20 * time.Millisecond, -20 * time.Millisecond} {
+	for _, step := range []time.Duration{2 * time.Second, -2 * time.Second, 20 * time.Millisecond,
+		-20 * time.Millisecond} {
 		var e clock.Estimator
 		out := clock.NewOutput(&e)
 		r := geom.NewRand(1)
@@ -166,7 +171,8 @@ func TestLongCongestion(t *testing.T) {
 	}
 }
 
-// Stamps of 32 bits wrap every 71.6 minutes on either side; where both clocks begin makes no difference.
+// Stamps of 32 bits wrap every 71.6 minutes on either side; where both clocks begin makes no
+// difference.
 func TestReceiveAcrossWraps(t *testing.T) {
 	for _, begin := range []clock.Time{0, 4_294_960_000_000, 8_589_900_000_000, -4_294_960_000_000} {
 		for _, ahead := range []time.Duration{0, time.Hour, -time.Hour, 1000 * time.Hour} {
@@ -227,7 +233,8 @@ func TestInvariances(t *testing.T) {
 			name         string
 			shift, local clock.Time
 			twice        bool
-		}{{"remote +1 h", hour, 0, false}, {"remote -1 h", -hour, 0, false}, {"local +1 h", 0, hour, false}, {"twice", 0, 0, true}} {
+		}{{"remote +1 h", hour, 0, false}, {"remote -1 h", -hour, 0, false}, {"local +1 h", 0, hour, false},
+			{"twice", 0, 0, true}} {
 			if got := run(c.shift, c.local, c.twice); (got - want).Abs() > time.Microsecond {
 				t.Fatalf("%s: %v, want %v", c.name, got, want)
 			}
@@ -235,8 +242,8 @@ func TestInvariances(t *testing.T) {
 	})
 }
 
-// The output never runs backwards once there is an estimate, whatever the stamps, and never slews faster than
-// promised.
+// The output never runs backwards once there is an estimate, whatever the stamps, and never slews
+// faster than promised.
 func TestOutputIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var e clock.Estimator
@@ -251,7 +258,8 @@ func TestOutputIsMonotone(t *testing.T) {
 				t1 := clock.Time(rapid.Int64Range(-1e12, 1e12).Draw(t, "remote"))
 				e.Exchange(t0, t1, t1, local)
 			case 1:
-				e.Receive(local, clock.Stamp(rapid.Uint32().Draw(t, "stamp")), clock.Stamp(rapid.Uint32().Draw(t, "echo")),
+				e.Receive(local, clock.Stamp(rapid.Uint32().Draw(t, "stamp")),
+					clock.Stamp(rapid.Uint32().Draw(t, "echo")),
 					time.Duration(rapid.Int64().Draw(t, "hold")))
 			case 2: // an honest one
 				e.Exchange(local-40e6, local-20e6, local-20e6, local)
@@ -303,8 +311,9 @@ func TestOutputSlews(t *testing.T) {
 	}
 }
 
-// What an Estimator sees on the profiles, at 10 stamps a second, against the truth. The bound must hold always; p99
-// is over seconds 10 to 90, when the skew is known. The full experiment is the lab's `clock`. seeds: U4
+// What an Estimator sees on the profiles, at 10 stamps a second, against the truth. The bound must
+// hold always; p99 is over seconds 10 to 90, when the skew is known. The full experiment is the
+// lab's `clock`. seeds: U4
 func TestAccuracy(t *testing.T) {
 	for _, c := range []struct {
 		profile netsim.Profile
@@ -327,7 +336,8 @@ func TestAccuracy(t *testing.T) {
 			slices.Sort(a.errors)
 			p99 := a.errors[len(a.errors)*99/100]
 			if p99 > c.p99 || a.outside > 0 || a.backward > 0 {
-				t.Errorf("%s, %d ppm, stamps up to %v late: p99 %v, want at most %v; %d outside the bound, %d steps backwards",
+				t.Errorf("%s, %d ppm, stamps up to %v late: p99 %v, want at most %v; %d outside the bound, %d "+
+					"steps backwards",
 					c.profile.Name, ppm, c.late, p99, c.p99, a.outside, a.backward)
 			}
 			if a.converged > 700*time.Millisecond {
@@ -343,8 +353,8 @@ type tracked struct {
 	converged         time.Duration
 }
 
-// track runs a client with a skewed clock against a server for 90 s of virtual time. Both send 10 packets a second; each of the
-// server's carries its stamp and an echo of the newest that it has.
+// track runs a client with a skewed clock against a server for 90 s of virtual time. Both send 10
+// packets a second; each of the server's carries its stamp and an echo of the newest that it has.
 func track(t *testing.T, profile netsim.Profile, ppm int64, late time.Duration) tracked {
 	path, err := netsim.NewPath(uint64(ppm+1000), profile)
 	if err != nil {

@@ -7,20 +7,24 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// A client learns the server's time from the stamps of one round trip, and goes on learning from every packet.
+// A client learns the server's time from the stamps of one round trip, and goes on learning from
+// every packet.
 func ExampleEstimator() {
 	var server clock.Estimator
 	now := clock.NewOutput(&server)
 
-	// Sent at 100 ms on our clock, received at 5.020 s and answered at 5.025 s on the server's, back at 145 ms.
+	// Sent at 100 ms on our clock, received at 5.020 s and answered at 5.025 s on the server's,
+	// back at 145 ms.
 	ms := clock.Time(time.Millisecond)
 	server.Exchange(100*ms, 5020*ms, 5025*ms, 145*ms)
 
-	fmt.Println(time.Duration(now.Now(145*ms)).Round(time.Millisecond), "±", server.MaxError().Round(time.Millisecond))
+	fmt.Println(time.Duration(now.Now(145*ms)).Round(time.Millisecond), "±",
+		server.MaxError().Round(time.Millisecond))
 	// Output: 5.045s ± 20ms
 }
 
-// Ticks stretch when a server is overloaded; the timeline maps them to server time as they really were.
+// Ticks stretch when a server is overloaded; the timeline maps them to server time as they really
+// were.
 func ExampleTimeline() {
 	var ticks clock.Timeline
 	ms := clock.Time(time.Millisecond)

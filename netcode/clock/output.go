@@ -11,13 +11,14 @@ const (
 	slewTime    = 500 * time.Millisecond // time constant of a correction
 )
 
-// An Output is the clock that a client reads: server time that runs smoothly and never goes back, while the
-// estimate under it jumps with each better sample.
+// An Output is the clock that a client reads: server time that runs smoothly and never goes back,
+// while the estimate under it jumps with each better sample.
 //
-// In the first second after the first estimate it follows at once, and stands still where the estimate falls behind it. Later it
-// runs at most 0.5 % too fast or too slow; 2 % while the error is above 10 ms, 10 % above 50 ms. It jumps forward over
-// errors beyond StepLimit. Backwards it never jumps: Behind reports such an error, and Step, called by whoever can
-// clear what was dated with the wrong time, takes the new one.
+// In the first second after the first estimate it follows at once, and stands still where the
+// estimate falls behind it. Later it runs at most 0.5 % too fast or too slow; 2 % while the error
+// is above 10 ms, 10 % above 50 ms. It jumps forward over errors beyond StepLimit. Backwards it
+// never jumps: Behind reports such an error, and Step, called by whoever can clear what was dated
+// with the wrong time, takes the new one.
 //
 // Reading is arithmetic: no allocation, no request. Not safe for concurrent use.
 type Output struct {
@@ -32,8 +33,8 @@ type Output struct {
 // NewOutput returns a clock that follows e.
 func NewOutput(e *Estimator) *Output { return &Output{src: e} }
 
-// Now returns the server's time at the local time given. Before the first estimate it returns local itself. A local time
-// older than that of the last call gives the same result as that.
+// Now returns the server's time at the local time given. Before the first estimate it returns local
+// itself. A local time older than that of the last call gives the same result as that.
 func (o *Output) Now(local Time) Time {
 	target, _, ok := o.src.At(local)
 	if !ok && !o.running {
@@ -81,11 +82,13 @@ func (o *Output) steer(dt time.Duration, before, target Time) {
 	o.err = err - fix
 }
 
-// Error returns how far the estimate was ahead of the clock at the last reading: what is still to be slewed.
+// Error returns how far the estimate was ahead of the clock at the last reading: what is still to
+// be slewed.
 func (o *Output) Error() time.Duration { return o.err }
 
-// Behind reports whether the clock is so far ahead of its estimate that slewing would take longer than
-// StepLimit times ten: the server restarted its clock, or the local one jumped. Step resolves it.
+// Behind reports whether the clock is so far ahead of its estimate that slewing would take longer
+// than StepLimit times ten: the server restarted its clock, or the local one jumped. Step resolves
+// it.
 func (o *Output) Behind() bool { return o.err < -StepLimit }
 
 // Step takes the estimate at once, in either direction.

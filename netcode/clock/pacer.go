@@ -18,17 +18,19 @@ const (
 	paceSlope = 80
 )
 
-// A Pacer says when the next tick is due. It keeps to a plan with one tick every Period; it is told the
-// time and how long ticks took, and never reads a clock.
+// A Pacer says when the next tick is due. It keeps to a plan with one tick every Period; it is told
+// the time and how long ticks took, and never reads a clock.
 //
-// Overload is answered with longer ticks, never with a burst. A late plan is made up for with at most two ticks at
-// once, and only while there is time to spare; debt beyond that is forgiven: the plan moves. When the ticks
-// of the last second took more than 90 % of their periods, the period grows, by at most 5 % a second; it
-// shrinks again below 70 %.
+// Overload is answered with longer ticks, never with a burst. A late plan is made up for with at
+// most two ticks at once, and only while there is time to spare; debt beyond that is forgiven: the
+// plan moves. When the ticks of the last second took more than 90 % of their periods, the period
+// grows, by at most 5 % a second; it shrinks again below 70 %.
 //
-// Set Step before the first call. Not safe for concurrent use; owned by the loop that runs the ticks.
+// Set Step before the first call. Not safe for concurrent use; owned by the loop that runs the
+// ticks.
 type Pacer struct {
-	// Step is the nominal period of a tick. Outside [MinPeriod, MaxPeriod] it counts as the nearer of both.
+	// Step is the nominal period of a tick. Outside [MinPeriod, MaxPeriod] it counts as the nearer
+	// of both.
 	Step time.Duration
 
 	started bool
@@ -60,7 +62,9 @@ func (p *Pacer) Due(now Time) int {
 	n := 1
 	switch {
 	case p.loadPerMille() > paceHighLoad || p.took > p.period:
-		p.next = now // next = max(planned, done): nothing is made up for under overload, nor after a tick that overran
+		// next = max(planned, done): nothing is made up for under overload, nor after a tick that
+		// overran
+		p.next = now
 	case late >= MaxBurst*p.period:
 		p.next = now.Add(-(MaxBurst - 1) * p.period)
 		n = MaxBurst
@@ -76,12 +80,13 @@ func (p *Pacer) Due(now Time) int {
 	return n
 }
 
-// Planned returns the time for which the i-th tick of the last Due was planned, i from 0. It is never in the
-// future, it always increases, and it is evenly spaced where the loop that calls Due is not: announce it as the
-// server time of the tick.
+// Planned returns the time for which the i-th tick of the last Due was planned, i from 0. It is
+// never in the future, it always increases, and it is evenly spaced where the loop that calls Due
+// is not: announce it as the server time of the tick.
 func (p *Pacer) Planned(i int) Time { return p.first.Add(time.Duration(i) * p.gap) }
 
-// Next returns when the next tick is planned: how long the loop may sleep. It is 0 before the first Due.
+// Next returns when the next tick is planned: how long the loop may sleep. It is 0 before the first
+// Due.
 func (p *Pacer) Next() Time { return p.next }
 
 // Period returns the present length of a tick, in whole microseconds unless Step is not.
@@ -92,14 +97,16 @@ func (p *Pacer) Period() time.Duration {
 	return p.period
 }
 
-// Spacing returns how far apart ticks really are: the median of the last three distances, or the period if that is longer. It is what to announce:
-// under overload it is at once what the period only comes to, and a single stall does not move it.
+// Spacing returns how far apart ticks really are: the median of the last three distances, or the
+// period if that is longer. It is what to announce: under overload it is at once what the period
+// only comes to, and a single stall does not move it.
 func (p *Pacer) Spacing() time.Duration {
 	a, b, c := p.apart[0], p.apart[1], p.apart[2]
 	return min(max(p.Period(), min(max(a, b), max(b, c), max(a, c))), MaxPeriod)
 }
 
-// Load returns the share of their periods that the ticks of the last second took; above 1 they took longer.
+// Load returns the share of their periods that the ticks of the last second took; above 1 they took
+// longer.
 func (p *Pacer) Load() float64 { return float64(p.loadPerMille()) / 1000 }
 
 func (p *Pacer) loadPerMille() int64 {
@@ -114,7 +121,8 @@ func (p *Pacer) loadPerMille() int64 {
 	return int64(busy) * 1000 / int64(span)
 }
 
-// Ran reports how long one tick took, from its begin to the point where the loop was free again. Call it once per tick.
+// Ran reports how long one tick took, from its begin to the point where the loop was free again.
+// Call it once per tick.
 func (p *Pacer) Ran(busy time.Duration) {
 	busy = min(max(busy, 0), time.Minute)
 	p.took = busy

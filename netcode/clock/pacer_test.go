@@ -38,7 +38,8 @@ func TestPacerKeepsThePlan(t *testing.T) {
 
 func TestPacerBounds(t *testing.T) {
 	for _, c := range []struct{ step, period time.Duration }{
-		{0, clock.MinPeriod}, {-1, clock.MinPeriod}, {time.Hour, clock.MaxPeriod}, {time.Second / 60, time.Second / 60},
+		{0, clock.MinPeriod}, {-1, clock.MinPeriod}, {time.Hour, clock.MaxPeriod},
+		{time.Second / 60, time.Second / 60},
 	} {
 		p := clock.Pacer{Step: c.step}
 		if p.Period() != c.period {
@@ -50,8 +51,8 @@ func TestPacerBounds(t *testing.T) {
 	}
 }
 
-// load runs a loop whose ticks take cost(t) and returns the ticks run, the longest burst and the longest gap
-// between the planned times of successive ticks, in periods.
+// load runs a loop whose ticks take cost(t) and returns the ticks run, the longest burst and the
+// longest gap between the planned times of successive ticks, in periods.
 func load(p *clock.Pacer, from, until clock.Time, cost func(clock.Time) time.Duration) (ticks, burst int) {
 	now := from
 	for now < until {
@@ -68,8 +69,10 @@ func load(p *clock.Pacer, from, until clock.Time, cost func(clock.Time) time.Dur
 	return ticks, burst
 }
 
-// One stall of half a second in ten seconds, a tick that hangs or a process that sleeps. Not "tick count exact": of the 30 ticks that could not be run in time all are
-// given up, but one that may come at once after a sleep. What is exact is that no more is lost, and that none is hurried after.
+// One stall of half a second in ten seconds, a tick that hangs or a process that sleeps. Not "tick
+// count exact": of the 30 ticks that could not be run in time all are given up, but one that may
+// come at once after a sleep. What is exact is that no more is lost, and that none is hurried
+// after.
 //
 // seeds: R16
 func TestPacerAfterAStall(t *testing.T) {
@@ -101,7 +104,8 @@ func TestPacerAfterAStall(t *testing.T) {
 			}
 		}
 		if ticks < c.ticks-1 || ticks > c.ticks+1 || most != c.burst || p.Period() != time.Second/60 {
-			t.Errorf("%s: %d ticks, want %d; %d at once, want %d; period %v", c.name, ticks, c.ticks, most, c.burst, p.Period())
+			t.Errorf("%s: %d ticks, want %d; %d at once, want %d; period %v", c.name, ticks, c.ticks, most, c.burst,
+				p.Period())
 		}
 		for i := range planned[1:] { // what clients are told: evenly spaced but for the stall
 			if d := planned[i+1].Sub(planned[i]); d < time.Second/60-time.Microsecond {
@@ -134,7 +138,8 @@ func TestPacerStretchesUnderLoad(t *testing.T) {
 		}
 		last = p.Period()
 	}
-	// 90 ms are 80 % of 112.5 ms; the controller rests anywhere between 70 % and 90 %: 100 to 129 ms.
+	// 90 ms are 80 % of 112.5 ms; the controller rests anywhere between 70 % and 90 %: 100 to 129
+	// ms.
 	if p.Period() < 100*time.Millisecond || p.Period() > 113*time.Millisecond {
 		t.Errorf("the period settled at %v", p.Period())
 	}
@@ -181,8 +186,8 @@ func TestPacerLimits(t *testing.T) {
 	}
 }
 
-// Whatever the loop does, ticks are planned strictly one after the other, never in the future, and at most
-// MaxBurst at once.
+// Whatever the loop does, ticks are planned strictly one after the other, never in the future, and
+// at most MaxBurst at once.
 func TestPacerProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := clock.Pacer{Step: time.Duration(rapid.Int64Range(1e6, 1e8).Draw(t, "step"))}

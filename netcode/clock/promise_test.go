@@ -20,7 +20,8 @@ func (p *path) oneWay(at Time) bool {
 	return p.e.OneWay(at.Add(hourAhead), at.Add(20*time.Millisecond))
 }
 
-// One-way packets alone say nothing of the offset; between exchanges they neither move it out of its bound nor are taken for round trips.
+// One-way packets alone say nothing of the offset; between exchanges they neither move it out of
+// its bound nor are taken for round trips.
 func TestOneWayPacketsBoundOneSideOnly(t *testing.T) {
 	var p path
 	for i := range 10 {
@@ -44,7 +45,8 @@ func TestOneWayPacketsBoundOneSideOnly(t *testing.T) {
 			t.Fatal("refused")
 		}
 		off, ok := p.e.Offset()
-		if bound := p.e.MaxError(); !ok || (off-hourAhead).Abs() > bound || bound > 40*time.Millisecond+2*perBillion(now.Sub(0), MaxSkew) {
+		if bound := p.e.MaxError(); !ok || (off-hourAhead).Abs() > bound ||
+			bound > 40*time.Millisecond+2*perBillion(now.Sub(0), MaxSkew) {
 			t.Fatalf("after %v: offset %v, bound %v", now, off, bound)
 		}
 		if least, smoothed := p.e.RTT(); least != 40*time.Millisecond || smoothed != 40*time.Millisecond {
@@ -56,7 +58,8 @@ func TestOneWayPacketsBoundOneSideOnly(t *testing.T) {
 	}
 }
 
-// A remote clock that was set forward shows in one-way packets too; one beyond all instants is refused.
+// A remote clock that was set forward shows in one-way packets too; one beyond all instants is
+// refused.
 func TestOneWayPacketsShowASteppedClock(t *testing.T) {
 	var p path
 	for i := range 30 {
@@ -69,7 +72,8 @@ func TestOneWayPacketsShowASteppedClock(t *testing.T) {
 	if _, ok := p.e.Offset(); ok {
 		t.Error("an offset from before the step")
 	}
-	for _, c := range [][2]Time{{maxInstant, 0}, {-maxInstant, 0}, {0, maxInstant}, {0, -maxInstant}, {math.MaxInt64, math.MinInt64}} {
+	for _, c := range [][2]Time{{maxInstant, 0}, {-maxInstant, 0}, {0, maxInstant}, {0, -maxInstant},
+		{math.MaxInt64, math.MinInt64}} {
 		if p.e.OneWay(c[0], c[1]) {
 			t.Errorf("a packet from %d to %d is used", c[0], c[1])
 		}
@@ -98,13 +102,15 @@ func TestRoundTrips(t *testing.T) {
 		if smoothed != want {
 			t.Fatalf("after %d exchanges smoothed to %v, want %v", i+1, smoothed, want)
 		}
-		if at := time.Duration(i) * 100 * time.Millisecond; at < window && least != 40*time.Millisecond || at > window+time.Second && least != 120*time.Millisecond {
+		if at := time.Duration(i) * 100 * time.Millisecond; at < window && least != 40*time.Millisecond ||
+			at > window+time.Second && least != 120*time.Millisecond {
 			t.Fatalf("after %v the least is %v", at, least)
 		}
 	}
 }
 
-// More than a minute without an exchange leaves the least round trip as it was, not at the longest that is used.
+// More than a minute without an exchange leaves the least round trip as it was, not at the longest
+// that is used.
 func TestLeastOutlivesWindow(t *testing.T) {
 	var p path
 	for i := range 10 {
@@ -118,13 +124,14 @@ func TestLeastOutlivesWindow(t *testing.T) {
 	}
 }
 
-// How fast an Output goes is a matter of how far it is off, in both directions: half a per cent, 2 beyond 10 ms, 10 beyond 50 ms; and Error
-// says what is left.
+// How fast an Output goes is a matter of how far it is off, in both directions: half a per cent, 2
+// beyond 10 ms, 10 beyond 50 ms; and Error says what is left.
 func TestOutputRates(t *testing.T) {
 	for _, c := range []struct {
 		off  time.Duration
 		most float64 // of the time
-	}{{8 * time.Millisecond, 0.005}, {30 * time.Millisecond, 0.02}, {200 * time.Millisecond, 0.1}, {-8 * time.Millisecond, 0.005}, {-30 * time.Millisecond, 0.02}, {-200 * time.Millisecond, 0.1}} {
+	}{{8 * time.Millisecond, 0.005}, {30 * time.Millisecond, 0.02}, {200 * time.Millisecond, 0.1},
+		{-8 * time.Millisecond, 0.005}, {-30 * time.Millisecond, 0.02}, {-200 * time.Millisecond, 0.1}} {
 		e := Estimator{known: true, offset: time.Second, solvedAt: 0}
 		o := NewOutput(&e)
 		o.Now(0)
@@ -147,7 +154,8 @@ func TestOutputRates(t *testing.T) {
 	}
 }
 
-// A Step takes the new time at once; after it the clock slews as before, as it is not acquired anew.
+// A Step takes the new time at once; after it the clock slews as before, as it is not acquired
+// anew.
 func TestStepIsNoSecondAcquisition(t *testing.T) {
 	e := Estimator{known: true, offset: time.Second}
 	o := NewOutput(&e)
@@ -194,7 +202,8 @@ func TestTimelineAtTheEnds(t *testing.T) {
 	}
 }
 
-// The first distance between ticks is the period: what is announced before there are three does not begin at nothing or at twice as much.
+// The first distance between ticks is the period: what is announced before there are three does not
+// begin at nothing or at twice as much.
 func TestPacerFirstTicks(t *testing.T) {
 	p := Pacer{Step: 50 * time.Millisecond}
 	for i := range 4 {

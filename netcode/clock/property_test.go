@@ -9,9 +9,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever stamps a peer sends, what is moved keeps to its cap: a reading goes on by at most a tenth and the largest skew more than the local
-// clock, or jumps forward once the estimate is over StepLimit ahead; the rate stays within MaxSkew; the bound covers the estimate's two edges and is never
-// negative.
+// Whatever stamps a peer sends, what is moved keeps to its cap: a reading goes on by at most a
+// tenth and the largest skew more than the local clock, or jumps forward once the estimate is over
+// StepLimit ahead; the rate stays within MaxSkew; the bound covers the estimate's two edges and is
+// never negative.
 func TestHostileStampsKeepToTheCaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var e clock.Estimator
@@ -36,15 +37,18 @@ func TestHostileStampsKeepToTheCaps(t *testing.T) {
 			case 2:
 				e.OneWay(clock.Time(rapid.Int64().Draw(t, "absurd")), local)
 			case 3:
-				e.Receive(local, clock.Stamp(rapid.Uint32().Draw(t, "stamp")), clock.Stamp(rapid.Uint32().Draw(t, "echo")), time.Duration(rapid.Int64().Draw(t, "hold")))
+				e.Receive(local, clock.Stamp(rapid.Uint32().Draw(t, "stamp")),
+					clock.Stamp(rapid.Uint32().Draw(t, "echo")), time.Duration(rapid.Int64().Draw(t, "hold")))
 			case 4:
-				e.Receive(local, near("stamp", 3e9).Stamp(), near("echo", 1e9).Stamp(), time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "hold")))
+				e.Receive(local, near("stamp", 3e9).Stamp(), near("echo", 1e9).Stamp(),
+					time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "hold")))
 			}
 			at, bound, ok := e.At(local)
 			ahead := at.Sub(last.Add(time.Duration(dt)))
 			now := out.Now(local)
 			most := time.Duration(dt)*11/10 + time.Duration(dt)*clock.MaxSkew/1e9 + 2
-			if moved := now.Sub(last); moved < 0 || moved > most && !(ok && ahead > clock.StepLimit-time.Duration(dt)/1000) {
+			if moved := now.Sub(last); moved < 0 || moved > most &&
+				!(ok && ahead > clock.StepLimit-time.Duration(dt)/1000) {
 				t.Fatalf("in %v the clock moved by %v; the estimate was %v ahead", time.Duration(dt), moved, ahead)
 			}
 			if s := e.Skew(); s > clock.MaxSkew || s < -clock.MaxSkew {
@@ -58,8 +62,9 @@ func TestHostileStampsKeepToTheCaps(t *testing.T) {
 	})
 }
 
-// At rest a packet goes each way every 10 s. Six pairs a minute keep the clock: for ten minutes nothing is reset and the truth stays within the
-// bound, for a crystal that wanders by 20 ppm, too; what is read is off by about as much as queues still hide.
+// At rest a packet goes each way every 10 s. Six pairs a minute keep the clock: for ten minutes
+// nothing is reset and the truth stays within the bound, for a crystal that wanders by 20 ppm, too;
+// what is read is off by about as much as queues still hide.
 func TestOnePairInTenSeconds(t *testing.T) {
 	for _, wander := range []int64{0, 20} {
 		var e clock.Estimator
@@ -77,7 +82,8 @@ func TestOnePairInTenSeconds(t *testing.T) {
 				got, bound, ok := e.At(at)
 				off := got.Sub(remote(at)).Abs()
 				if !ok || off > bound || off > e.SteadyError(at) {
-					t.Fatalf("wander %d ppm, at %v: off by %v, bound %v, estimated %v", wander, time.Duration(at), off, bound, e.SteadyError(at))
+					t.Fatalf("wander %d ppm, at %v: off by %v, bound %v, estimated %v", wander, time.Duration(at),
+						off, bound, e.SteadyError(at))
 				}
 				worst = max(worst, out.Now(at).Sub(remote(at)).Abs())
 			}
@@ -88,7 +94,8 @@ func TestOnePairInTenSeconds(t *testing.T) {
 	}
 }
 
-// One direction takes 30 ms more from now on. Nobody can know which one; the estimate ends 15 ms off, half of it, and says all the time that it may be.
+// One direction takes 30 ms more from now on. Nobody can know which one; the estimate ends 15 ms
+// off, half of it, and says all the time that it may be.
 func TestRouteChange(t *testing.T) {
 	for _, shorter := range []bool{false, true} {
 		var e clock.Estimator
@@ -119,8 +126,9 @@ func TestRouteChange(t *testing.T) {
 	}
 }
 
-// A crystal that is off by 200 ppm for an hour, with one that was set by two seconds in between: the truth is within the bound throughout, and five
-// seconds after the start, or the step, within a tick of 50 ms.
+// A crystal that is off by 200 ppm for an hour, with one that was set by two seconds in between:
+// the truth is within the bound throughout, and five seconds after the start, or the step, within a
+// tick of 50 ms.
 //
 // seeds: R15
 func TestAnHour(t *testing.T) {
@@ -141,7 +149,8 @@ func TestAnHour(t *testing.T) {
 			if off := at.Sub(remote(now)).Abs(); off > bound {
 				t.Fatalf("%d ppm, at %v: off by %v, bound %v", ppm, time.Duration(now), off, bound)
 			}
-			if off := out.Now(now).Sub(remote(now)).Abs(); off > 50*time.Millisecond && (now > 5e9 && now < stepped || now > stepped+5e9) {
+			if off := out.Now(now).Sub(remote(now)).Abs(); off > 50*time.Millisecond &&
+				(now > 5e9 && now < stepped || now > stepped+5e9) {
 				t.Fatalf("%d ppm, at %v: the clock is off by %v", ppm, time.Duration(now), off)
 			}
 		}
@@ -151,7 +160,8 @@ func TestAnHour(t *testing.T) {
 	}
 }
 
-// Packets of a burst that are taken in, in whatever order, leave the same clock: what bounds it are the best of each direction.
+// Packets of a burst that are taken in, in whatever order, leave the same clock: what bounds it are
+// the best of each direction.
 func TestOrderOfABurst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type exchange [4]clock.Time
@@ -165,7 +175,8 @@ func TestOrderOfABurst(t *testing.T) {
 		run := func(order []int) (at clock.Time, bound time.Duration, skew int64) {
 			var e clock.Estimator
 			r := geom.NewRand(4)
-			feed(&e, &r, 0, 15e9, shifted(time.Second, 10), 20*time.Millisecond, 20*time.Millisecond, 10*time.Millisecond)
+			feed(&e, &r, 0, 15e9, shifted(time.Second, 10), 20*time.Millisecond, 20*time.Millisecond,
+				10*time.Millisecond)
 			for _, i := range order {
 				e.Exchange(burst[i][0], burst[i][1], burst[i][2], burst[i][3])
 			}
@@ -175,7 +186,8 @@ func TestOrderOfABurst(t *testing.T) {
 		}
 		at, bound, skew := run([]int{0, 1, 2, 3, 4, 5, 6, 7})
 		order := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "order")
-		if a, b, s := run(order); a.Sub(at).Abs() > time.Microsecond || (b-bound).Abs() > time.Microsecond || s-skew > 10 || skew-s > 10 {
+		if a, b, s := run(order); a.Sub(at).Abs() > time.Microsecond || (b-bound).Abs() > time.Microsecond ||
+			s-skew > 10 || skew-s > 10 {
 			t.Fatalf("in order %v: %d %v %d; in sequence %d %v %d", order, a, b, s, at, bound, skew)
 		}
 	})

@@ -8,22 +8,26 @@ import (
 
 // How the slope of a corridor is weighed; docs/tuning/clock-slope.md says what else was tried.
 const (
-	// How far samples usually lie above their line is measured: scaleTimes the excess at rank scaleRank percent of all, and never less than
-	// scaleLeast, below which it is the crystals that wander.
+	// How far samples usually lie above their line is measured: scaleTimes the excess at rank
+	// scaleRank percent of all, and never less than scaleLeast, below which it is the crystals that
+	// wander.
 	scaleRank  = 30
 	scaleTimes = 2
 	scaleLeast = 100 * time.Microsecond
 	// Half as many crystals are believed to be off by this much, in ppb, as by nothing.
 	priorSkew = 200_000
 
-	slopes    = 17     // tried at once
-	around    = 60_000 // ppb on either side of the widest corridor's slope that are looked at first
-	finest    = 200    // ppb between two of them, below which it is no use to look closer
-	unlikely  = 0.02   // of the likeliest: slopes beyond are left out of a closer look
-	normalise = 16     // factors that fit a float64 together: each is at most 1 + (maxExcess + 60 ms) / scaleLeast < 1<<16
+	slopes   = 17     // tried at once
+	around   = 60_000 // ppb on either side of the widest corridor's slope that are looked at first
+	finest   = 200    // ppb between two of them, below which it is no use to look closer
+	unlikely = 0.02   // of the likeliest: slopes beyond are left out of a closer look
+	// factors that fit a float64 together: each is at most 1 + (maxExcess + 60 ms) / scaleLeast <
+	// 1<<16
+	normalise = 16
 )
 
-// A way holds one direction's samples: what a line of slope b ppb has to stay below at sample i is y[i] + b*x[i] ns.
+// A way holds one direction's samples: what a line of slope b ppb has to stay below at sample i is
+// y[i] + b*x[i] ns.
 type way struct {
 	n    int
 	x, y [blockCount]float64
@@ -89,8 +93,9 @@ func (w *way) against(b, m float64, exp int) (float64, int) {
 	return f, exp + e
 }
 
-// hidden returns how much queueing the best sample probably still hides: by how much the true line of slope b lies below the touching one. If it lies
-// d lower, every excess is d more, and the product of against grows by about exp(d * sum of 1/(scale + excess)).
+// hidden returns how much queueing the best sample probably still hides: by how much the true line
+// of slope b lies below the touching one. If it lies d lower, every excess is d more, and the
+// product of against grows by about exp(d * sum of 1/(scale + excess)).
 func (w *way) hidden(b float64) float64 {
 	sum := 0.0
 	for _, v := range w.above(b) {
@@ -99,14 +104,17 @@ func (w *way) hidden(b float64) float64 {
 	return 1 / sum
 }
 
-// meanSlope returns the mean of all slopes in ppb, each weighed by how well the samples of both ways lie along lines of it. start is where it looks first,
-// and the slope at which the scales are measured.
+// meanSlope returns the mean of all slopes in ppb, each weighed by how well the samples of both
+// ways lie along lines of it. start is where it looks first, and the slope at which the scales are
+// measured.
 //
-// A sample that lies e above its line counts as 1 / (1 + e/scale): many close to a line say that it is one, while one that had to queue
-// says next to nothing, however long it queued. A slope counts as the root of their product, because neighbours share their queue and are no
-// independent witnesses, times 1 / (1 + (b/priorSkew)^2) for what crystals are (Cauchy's distribution: a rare one that is far off is believed as
-// soon as samples say so). The mean, unlike the best, does not jump from one corner of the hulls to another while many slopes fit about as
-// well, as in the first seconds. It takes only sums, products, quotients and roots, which are the same on every machine.
+// A sample that lies e above its line counts as 1 / (1 + e/scale): many close to a line say that it
+// is one, while one that had to queue says next to nothing, however long it queued. A slope counts
+// as the root of their product, because neighbours share their queue and are no independent
+// witnesses, times 1 / (1 + (b/priorSkew)^2) for what crystals are (Cauchy's distribution: a rare
+// one that is far off is believed as soon as samples say so). The mean, unlike the best, does not
+// jump from one corner of the hulls to another while many slopes fit about as well, as in the first
+// seconds. It takes only sums, products, quotients and roots, which are the same on every machine.
 func meanSlope(up, lo *way, start int64) float64 {
 	up.measure(float64(start))
 	lo.measure(float64(start))
@@ -126,7 +134,8 @@ func meanSlope(up, lo *way, start int64) float64 {
 	}
 }
 
-// weigh returns the mean of the slopes from low to high, and the first and the last that are not unlikely.
+// weigh returns the mean of the slopes from low to high, and the first and the last that are not
+// unlikely.
 func weigh(up, lo *way, low, high float64) (mean float64, first, last int) {
 	var m [slopes]float64
 	var exp [slopes]int

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TickFrac is a position on the tick axis in 1/256 tick. Everything that a game can see is dated in it,
-// because ticks stretch under load and server time does not.
+// TickFrac is a position on the tick axis in 1/256 tick. Everything that a game can see is dated in
+// it, because ticks stretch under load and server time does not.
 type TickFrac int64
 
 // FracPerTick is the number of TickFrac units in one tick.
@@ -16,8 +16,8 @@ const FracPerTick = 256
 // Frac returns the beginning of t on the tick axis.
 func (t Tick) Frac() TickFrac { return TickFrac(t) * FracPerTick }
 
-// Tick returns the tick that f lies in, rounding down. Positions before tick 0 give 0, positions beyond
-// the last tick give the last.
+// Tick returns the tick that f lies in, rounding down. Positions before tick 0 give 0, positions
+// beyond the last tick give the last.
 func (f TickFrac) Tick() Tick {
 	switch {
 	case f < 0:
@@ -46,11 +46,11 @@ type anchor struct {
 	period time.Duration
 }
 
-// A Timeline maps server time to tick time and back, from the (tick, server time, period) triples that
-// packets announce. Between two announced ticks it is the straight line through both, so the past keeps
-// the lengths that ticks really had; after the newest it goes on with the newest period, before the oldest
-// that is remembered with the oldest period. Both directions never decrease, and for each f,
-// TickAt(TimeOf(f)) == f as long as ticks are announced at least 256 ns apart.
+// A Timeline maps server time to tick time and back, from the (tick, server time, period) triples
+// that packets announce. Between two announced ticks it is the straight line through both, so the
+// past keeps the lengths that ticks really had; after the newest it goes on with the newest period,
+// before the oldest that is remembered with the oldest period. Both directions never decrease, and
+// for each f, TickAt(TimeOf(f)) == f as long as ticks are announced at least 256 ns apart.
 //
 // The zero Timeline is empty. It never allocates and is not safe for concurrent use.
 type Timeline struct {
@@ -59,8 +59,8 @@ type Timeline struct {
 	n    int
 }
 
-// Update takes in one announcement and reports whether it was used. It is not if tick is 0 or not newer
-// than the newest known, if at does not lie after the newest known, or if period is outside
+// Update takes in one announcement and reports whether it was used. It is not if tick is 0 or not
+// newer than the newest known, if at does not lie after the newest known, or if period is outside
 // [MinPeriod, MaxPeriod].
 func (l *Timeline) Update(tick Tick, at Time, period time.Duration) bool {
 	if tick == 0 || period < MinPeriod || period > MaxPeriod {
@@ -86,8 +86,8 @@ func (l *Timeline) Newest() (Tick, Time, time.Duration) {
 // back returns the i-th newest anchor, 0 <= i < l.n.
 func (l *Timeline) back(i int) *anchor { return &l.ring[(l.head-i+anchors)%anchors] }
 
-// TickAt returns where on the tick axis the server is at the server time t, rounded down to 1/256 tick.
-// Before the first Update it is 0.
+// TickAt returns where on the tick axis the server is at the server time t, rounded down to 1/256
+// tick. Before the first Update it is 0.
 func (l *Timeline) TickAt(t Time) TickFrac {
 	if l.n == 0 {
 		return 0
@@ -99,14 +99,15 @@ func (l *Timeline) TickAt(t Time) TickFrac {
 	for i := 1; i < l.n; i++ {
 		b := a
 		if a = l.back(i); t >= a.at {
-			return a.tick.Frac() + TickFrac(mulDivFloor(int64(t-a.at), int64(b.tick.Frac()-a.tick.Frac()), int64(b.at-a.at)))
+			return a.tick.Frac() + TickFrac(mulDivFloor(int64(t-a.at), int64(b.tick.Frac()-a.tick.Frac()),
+				int64(b.at-a.at)))
 		}
 	}
 	return a.tick.Frac() + TickFrac(mulDivFloor(int64(t-a.at), FracPerTick, int64(a.period)))
 }
 
-// TimeOf returns the first nanosecond of server time at which the tick axis has reached f: the inverse of
-// TickAt. Before the first Update it is 0.
+// TimeOf returns the first nanosecond of server time at which the tick axis has reached f: the
+// inverse of TickAt. Before the first Update it is 0.
 func (l *Timeline) TimeOf(f TickFrac) Time {
 	if l.n == 0 {
 		return 0
@@ -118,14 +119,15 @@ func (l *Timeline) TimeOf(f TickFrac) Time {
 	for i := 1; i < l.n; i++ {
 		b := a
 		if a = l.back(i); f >= a.tick.Frac() {
-			return a.at + Time(mulDivCeil(int64(f-a.tick.Frac()), int64(b.at-a.at), int64(b.tick.Frac()-a.tick.Frac())))
+			return a.at + Time(mulDivCeil(int64(f-a.tick.Frac()), int64(b.at-a.at),
+				int64(b.tick.Frac()-a.tick.Frac())))
 		}
 	}
 	return a.at + Time(mulDivCeil(int64(f-a.tick.Frac()), int64(a.period), FracPerTick))
 }
 
-// mulDivFloor returns a*b/d rounded down, for b >= 0 and d > 0. The product has 128 bits; a quotient that
-// does not fit is the largest or the smallest int64.
+// mulDivFloor returns a*b/d rounded down, for b >= 0 and d > 0. The product has 128 bits; a
+// quotient that does not fit is the largest or the smallest int64.
 func mulDivFloor(a, b, d int64) int64 {
 	if a < 0 {
 		return -mulDiv(uint64(-a), b, d, uint64(d-1))

@@ -16,10 +16,11 @@ const (
 
 // Ages turns arrivals into values for an Estimator.
 //
-// The age of information is the time since the newest stamp held. It peaks just before something newer arrives, at
-// arrival - previous stamp; this contains the sender's interval, jitter, loss and reordering at once. The delay of
-// each packet alone would be blind to loss. The floor, the least arrival - stamp of the last FloorWindow, is taken off: it
-// is the network itself, and also whatever the two clocks differ by.
+// The age of information is the time since the newest stamp held. It peaks just before something
+// newer arrives, at arrival - previous stamp; this contains the sender's interval, jitter, loss and
+// reordering at once. The delay of each packet alone would be blind to loss. The floor, the least
+// arrival - stamp of the last FloorWindow, is taken off: it is the network itself, and also
+// whatever the two clocks differ by.
 //
 // The zero Ages is ready.
 type Ages struct {
@@ -32,9 +33,10 @@ type Ages struct {
 	part   int64
 }
 
-// Arrive takes in a packet with the given stamp that arrived at now. If it is newer than all before, fresh is
-// true and x is how old the newest stamp had become, above the floor, unless that does not count: for the first packet, and
-// the first after Quiet. What is not newer changes only the floor.
+// Arrive takes in a packet with the given stamp that arrived at now. If it is newer than all
+// before, fresh is true and x is how old the newest stamp had become, above the floor, unless that
+// does not count: for the first packet, and the first after Quiet. What is not newer changes only
+// the floor.
 func (a *Ages) Arrive(now, stamp clock.Time) (x time.Duration, fresh, counts bool) {
 	a.observe(now, now.Sub(stamp))
 	if a.known && stamp <= a.newest {
@@ -55,7 +57,8 @@ func (a *Ages) Quiet() { a.skip = true }
 // Newest returns the newest stamp; false before the first packet.
 func (a *Ages) Newest() (clock.Time, bool) { return a.newest, a.known }
 
-// Age returns how old the newest stamp is at now, above the floor; 0 before the first packet and after Quiet.
+// Age returns how old the newest stamp is at now, above the floor; 0 before the first packet and
+// after Quiet.
 func (a *Ages) Age(now clock.Time) time.Duration {
 	if !a.known || a.skip {
 		return 0

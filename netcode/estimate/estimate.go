@@ -1,17 +1,18 @@
 // Package estimate decides how much delay is worth its while.
 //
-// Whoever waits for something that arrives irregularly, be it snapshots to draw or commands to run, chooses a delay: a
-// long one is felt always, a short one now and then, as a hitch. Here the choice is a price. [Ages] turns arrivals into
-// the one signal that matters, how old the newest thing gets before the next one comes; [Estimator] keeps a forgetting
-// histogram of its worst values per half second and picks the delay v that minimises
+// Whoever waits for something that arrives irregularly, be it snapshots to draw or commands to run,
+// chooses a delay: a long one is felt always, a short one now and then, as a hitch. Here the choice
+// is a price. [Ages] turns arrivals into the one signal that matters, how old the newest thing gets
+// before the next one comes; [Estimator] keeps a forgetting histogram of its worst values per half
+// second and picks the delay v that minimises
 //
 //	v + price x (hitches a minute that v would have left)
 //
-// and moves the price until the hitches that really happen keep to a budget. [Overdue] slows a clock down before it
-// runs dry and [Slew] moves it towards its target.
+// and moves the price until the hitches that really happen keep to a budget. [Overdue] slows a
+// clock down before it runs dry and [Slew] moves it towards its target.
 //
-// All are pure: they are told the time, allocate nothing after New, and give the same bits on every platform. They are
-// not safe for concurrent use.
+// All are pure: they are told the time, allocate nothing after New, and give the same bits on every
+// platform. They are not safe for concurrent use.
 package estimate
 
 import (
@@ -26,7 +27,8 @@ import (
 const (
 	// blockSpan is the stretch of time of which the worst value counts once.
 	blockSpan = 500 * time.Millisecond
-	// MaxTarget caps every target: beyond it something is an outage, and no delay is meant to bridge it.
+	// MaxTarget caps every target: beyond it something is an outage, and no delay is meant to
+	// bridge it.
 	MaxTarget = 500 * time.Millisecond
 
 	blocksPerMinute = float64(time.Minute / blockSpan)
@@ -35,21 +37,23 @@ const (
 
 // Config tunes an Estimator. The zero Config is a sound default for snapshots 50 ms apart.
 type Config struct {
-	// Interval is the usual spacing of what arrives: until 5 seconds have been seen, the target is 2 intervals + 30 ms.
-	// Zero means 50 ms; at most MaxTarget.
+	// Interval is the usual spacing of what arrives: until 5 seconds have been seen, the target is
+	// 2 intervals + 30 ms. Zero means 50 ms; at most MaxTarget.
 	Interval time.Duration
 	// Margin is added to each target. In [0, MaxTarget].
 	Margin time.Duration
-	// Budget is how many hitches a minute the price aims at, in [0, 60]. Zero means 1.2, which leaves about one: what is felt before the
-	// price has settled counts, too, and a little of outages. It is not used with FixedPrice.
+	// Budget is how many hitches a minute the price aims at, in [0, 60]. Zero means 1.2, which
+	// leaves about one: what is felt before the price has settled counts, too, and a little of
+	// outages. It is not used with FixedPrice.
 	Budget float64
-	// FixedPrice is how much delay one hitch a minute less is worth. Zero lets Budget move the price; at most
-	// MaxPrice.
+	// FixedPrice is how much delay one hitch a minute less is worth. Zero lets Budget move the
+	// price; at most MaxPrice.
 	FixedPrice time.Duration
 	// Start is the price that Budget begins to move, at most MaxPrice. Zero means StartPrice.
 	Start time.Duration
-	// Slows is how the clock that keeps the delay slows down for what is overdue, nil if it does not. What that bridges needs no
-	// delay: the price is then weighed against what each gap would have needed of it, see Overdue.
+	// Slows is how the clock that keeps the delay slows down for what is overdue, nil if it does
+	// not. What that bridges needs no delay: the price is then weighed against what each gap would
+	// have needed of it, see Overdue.
 	Slows *Overdue
 }
 
@@ -60,11 +64,13 @@ const (
 	MaxPrice   = 300 * time.Millisecond
 
 	priceGain = 0.15 // change of the price's logarithm per hitch over budget, in the long run
-	// A match lasts minutes, and a price that moves so slowly learns little in one. It begins where a bad path needs it and moves three
-	// times as fast at first: on a good path it has come down within two minutes.
+	// A match lasts minutes, and a price that moves so slowly learns little in one. It begins where
+	// a bad path needs it and moves three times as fast at first: on a good path it has come down
+	// within two minutes.
 	priceHaste, priceHastens = 2, 240 // blocks
 
-	// No delay spares an outage, but a longer one makes the standstill shorter: where many come, that is worth a little.
+	// No delay spares an outage, but a longer one makes the standstill shorter: where many come,
+	// that is worth a little.
 	outageWeighs = 1. / 16
 )
 
@@ -131,9 +137,10 @@ func (e *Estimator) Reset() {
 	e.target = min(2*e.cfg.Interval+30*time.Millisecond+e.cfg.Margin, MaxTarget)
 }
 
-// Observe takes in one value x, seen at now: how long, above the floor, there was nothing newer. Values above MaxTarget
-// are outages: counted and not learned, and of the hitches reported since the last value little is held against
-// the price: one at most, and that at a sixteenth. Negative values count as 0. A now before that of an earlier call counts as that.
+// Observe takes in one value x, seen at now: how long, above the floor, there was nothing newer.
+// Values above MaxTarget are outages: counted and not learned, and of the hitches reported since
+// the last value little is held against the price: one at most, and that at a sixteenth. Negative
+// values count as 0. A now before that of an earlier call counts as that.
 func (e *Estimator) Observe(now clock.Time, x time.Duration) {
 	if block := int64(now) / int64(blockSpan); !e.filling {
 		e.block = block
@@ -159,7 +166,8 @@ func (e *Estimator) Observe(now clock.Time, x time.Duration) {
 // Hitch reports that n hitches were felt since the last observation.
 func (e *Estimator) Hitch(n int) { e.pending = min(max(e.pending+n, 0), 100) }
 
-// Excuse takes back the hitches reported since the last observation: their cause is not what is observed here.
+// Excuse takes back the hitches reported since the last observation: their cause is not what is
+// observed here.
 func (e *Estimator) Excuse() { e.pending = 0 }
 
 // close ends a block.
@@ -216,17 +224,20 @@ var edges = func() (e [buckets]time.Duration) {
 	return e
 }()
 
-// forgetting is the least weight of a new value, 1 - exp(-blockSpan/90 s): what is a minute and a half old has lost 63 % of its weight.
+// forgetting is the least weight of a new value, 1 - exp(-blockSpan/90 s): what is a minute and a
+// half old has lost 63 % of its weight.
 const forgetting = 0.00554016
 
-// A histogram holds the distribution of spans in buckets that grow by a tenth. The first values have equal weight; later
-// ones let the older fade, with a time constant of 180 values. The zero histogram is empty.
+// A histogram holds the distribution of spans in buckets that grow by a tenth. The first values
+// have equal weight; later ones let the older fade, with a time constant of 180 values. The zero
+// histogram is empty.
 type histogram struct {
 	weight [buckets]float64 // sums to 1 once there is a value
 	n      uint32
 }
 
-// bucket returns the first bucket whose upper bound is not below x; what is above them all goes into the last.
+// bucket returns the first bucket whose upper bound is not below x; what is above them all goes
+// into the last.
 func bucket(x time.Duration) int {
 	lo, hi := 0, buckets-1
 	for lo < hi {
@@ -245,8 +256,8 @@ func (h *histogram) Add(x time.Duration) { h.weight[bucket(x)] += h.fade() }
 // spread is what the bucket of a value, its neighbours and theirs get of it.
 var spread = [5]float64{1. / 8, 1. / 4, 1. / 4, 1. / 4, 1. / 8}
 
-// Spread takes in one value as if it had been seen about a tenth smaller and larger, too: the tail of a distribution of which few values
-// are known has no gaps then.
+// Spread takes in one value as if it had been seen about a tenth smaller and larger, too: the tail
+// of a distribution of which few values are known has no gaps then.
 func (h *histogram) Spread(x time.Duration) {
 	share, b := h.fade(), bucket(x)
 	for k, part := range spread {
@@ -269,7 +280,8 @@ func (h *histogram) fade() float64 {
 // Len returns how many values were added.
 func (h *histogram) Len() int { return int(h.n) }
 
-// Above returns the share of values above x, to the resolution of the buckets: those in the bucket of x do not count.
+// Above returns the share of values above x, to the resolution of the buckets: those in the bucket
+// of x do not count.
 func (h *histogram) Above(x time.Duration) float64 {
 	sum := 0.0
 	for i := buckets - 1; i > bucket(x); i-- {
@@ -278,8 +290,8 @@ func (h *histogram) Above(x time.Duration) float64 {
 	return min(sum, 1)
 }
 
-// Cheapest returns the span v, one of the buckets' bounds, with the least v + price x Above(v); the smallest of several. price is in
-// nanoseconds. An empty histogram gives the smallest bound.
+// Cheapest returns the span v, one of the buckets' bounds, with the least v + price x Above(v); the
+// smallest of several. price is in nanoseconds. An empty histogram gives the smallest bound.
 func (h *histogram) Cheapest(price float64) time.Duration {
 	best, cost := edges[buckets-1], float64(edges[buckets-1])
 	above := h.weight[buckets-1]
@@ -292,7 +304,8 @@ func (h *histogram) Cheapest(price float64) time.Duration {
 	return best
 }
 
-// Quantile returns the span that the share q of values lies below, straight within a bucket. An empty histogram gives 0.
+// Quantile returns the span that the share q of values lies below, straight within a bucket. An
+// empty histogram gives 0.
 func (h *histogram) Quantile(q float64) time.Duration {
 	if h.n == 0 {
 		return 0

@@ -38,7 +38,8 @@ func TestEdges(t *testing.T) {
 	for _, c := range []struct {
 		x time.Duration
 		i int
-	}{{-1, 0}, {0, 0}, {2 * ms, 0}, {2*ms + 1, 1}, {2200 * time.Microsecond, 1}, {time.Hour, buckets - 1}, {edges[40], 40}, {edges[40] + 1, 41}} {
+	}{{-1, 0}, {0, 0}, {2 * ms, 0}, {2*ms + 1, 1}, {2200 * time.Microsecond, 1}, {time.Hour, buckets - 1},
+		{edges[40], 40}, {edges[40] + 1, 41}} {
 		if got := bucket(c.x); got != c.i {
 			t.Errorf("%v is in bucket %d, want %d", c.x, got, c.i)
 		}
@@ -177,8 +178,9 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// The price of a minute without hitches falls by e^0.15 at a budget of 1, and two hitches in a block raise it by e^0.3: nearly three times as much at
-// first, less and less more. What happens before the target is the price's choice does not move it.
+// The price of a minute without hitches falls by e^0.15 at a budget of 1, and two hitches in a
+// block raise it by e^0.3: nearly three times as much at first, less and less more. What happens
+// before the target is the price's choice does not move it.
 func TestBudget(t *testing.T) {
 	e, _ := New(Config{Budget: 1})
 	moves := func(from, n int, hitches float64) (sum float64) { // of the price's logarithm, in blocks from on
@@ -193,13 +195,15 @@ func TestBudget(t *testing.T) {
 		t.Errorf("before there was a choice the price became %v", e.Price())
 	}
 	at = blocks(e, at, 120, 50*ms)
-	if got, want := float64(e.Price())/float64(StartPrice), math.Exp(moves(settled+1, 120, 0)); math.Abs(got-want) > 1e-6 {
+	if got, want := float64(e.Price())/float64(StartPrice),
+		math.Exp(moves(settled+1, 120, 0)); math.Abs(got-want) > 1e-6 {
 		t.Errorf("after a quiet minute the price is %v of the first, want %v", got, want)
 	}
 	before := e.Price()
 	e.Hitch(2)
 	at = blocks(e, at, 2, 50*ms)
-	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+121, 2, 2)); math.Abs(got-want) > 1e-6 {
+	if got, want := float64(e.Price())/float64(before),
+		math.Exp(moves(settled+121, 2, 2)); math.Abs(got-want) > 1e-6 {
 		t.Errorf("after two hitches the price is %v of before, want %v", got, want)
 	}
 	// An outage that is all that a block saw forgives the hitches in it and teaches nothing.
@@ -207,16 +211,20 @@ func TestBudget(t *testing.T) {
 	e.Hitch(5)
 	e.Observe(clock.Time(at)*clock.Time(blockSpan), MaxTarget+1)
 	at = blocks(e, at+1, 2, 50*ms)
-	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+123, 2, 0)); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
+	if got, want := float64(e.Price())/float64(before),
+		math.Exp(moves(settled+123, 2, 0)); math.Abs(got-want) > 1e-6 || e.Outages() != 1 || e.Target() != target {
 		t.Errorf("an outage moved the price by %v, the target to %v", got, e.Target())
 	}
-	// One that ended in a block with other values counts as a sixteenth of one hitch, however long it lasted.
+	// One that ended in a block with other values counts as a sixteenth of one hitch, however long
+	// it lasted.
 	before = e.Price()
 	e.Hitch(5)
 	e.Observe(clock.Time(at)*clock.Time(blockSpan), MaxTarget+1)
 	at = blocks(e, at, 2, 50*ms)
-	if got, want := float64(e.Price())/float64(before), math.Exp(moves(settled+125, 2, 1./16)); math.Abs(got-want) > 1e-5 || e.Target() != target {
-		t.Errorf("an outage among other values moved the price by %v, want %v; the target to %v", got, want, e.Target())
+	if got, want := float64(e.Price())/float64(before),
+		math.Exp(moves(settled+125, 2, 1./16)); math.Abs(got-want) > 1e-5 || e.Target() != target {
+		t.Errorf("an outage among other values moved the price by %v, want %v; the target to %v", got, want,
+			e.Target())
 	}
 	for range 100 {
 		e.Hitch(50)
@@ -243,7 +251,8 @@ func TestHostile(t *testing.T) {
 		e, _ := New(Config{Margin: time.Duration(rapid.Int64Range(0, int64(MaxTarget)).Draw(t, "margin"))})
 		var a Ages
 		for range 300 {
-			now, stamp := clock.Time(rapid.Int64Range(-1<<60, 1<<60).Draw(t, "now")), clock.Time(rapid.Int64Range(-1<<60, 1<<60).Draw(t, "stamp"))
+			now, stamp := clock.Time(rapid.Int64Range(-1<<60, 1<<60).Draw(t, "now")),
+				clock.Time(rapid.Int64Range(-1<<60, 1<<60).Draw(t, "stamp"))
 			if x, _, counts := a.Arrive(now, stamp); counts {
 				e.Observe(now, x)
 			}
@@ -315,8 +324,8 @@ func TestAges(t *testing.T) {
 	}
 }
 
-// Order, repetition and the distance of the two clocks change nothing: newest is the greatest stamp, the floor the least
-// difference of the window.
+// Order, repetition and the distance of the two clocks change nothing: newest is the greatest
+// stamp, the floor the least difference of the window.
 func TestAgesProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shift := clock.Time(rapid.SampledFrom([]int64{0, 3600e9, -3600e9}).Draw(t, "shift"))
@@ -393,7 +402,8 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// With the delay that Need names, and not with 2 ms less, a clock that slows down draws until the gap ends.
+// With the delay that Need names, and not with 2 ms less, a clock that slows down draws until the
+// gap ends.
 func TestNeed(t *testing.T) {
 	const step = 50 * time.Microsecond
 	for _, o := range []Overdue{{}, {Share: 0.1}, {Share: 1, Most: 0.3}} {
@@ -421,7 +431,8 @@ func TestNeed(t *testing.T) {
 					t.Fatalf("%+v: with %v, typical %v, it lasts until %v, not %v", o, need, typical, got, age)
 				}
 				if got := lasts(need-2*ms, typical); got > age {
-					t.Fatalf("%+v: with 2 ms less than %v, typical %v, it still lasts until %v, not %v", o, need, typical, got, age)
+					t.Fatalf("%+v: with 2 ms less than %v, typical %v, it still lasts until %v, not %v", o, need,
+						typical, got, age)
 				}
 			}
 		}
@@ -441,8 +452,10 @@ func TestSlows(t *testing.T) {
 			blocks(plain, i, 1, x)
 			blocks(slows, i, 1, x)
 		}
-		if rare == 50*ms && slows.Target() != plain.Target() || rare > 50*ms && (slows.Target() > plain.Target()*9/10 || slows.Target() < 60*ms) {
-			t.Errorf("at times %v: %v, and %v for a clock that does not slow down", rare, slows.Target(), plain.Target())
+		if rare == 50*ms && slows.Target() != plain.Target() || rare > 50*ms &&
+			(slows.Target() > plain.Target()*9/10 || slows.Target() < 60*ms) {
+			t.Errorf("at times %v: %v, and %v for a clock that does not slow down", rare, slows.Target(),
+				plain.Target())
 		}
 		if slows.Typical() != plain.Typical() {
 			t.Errorf("typical %v and %v", slows.Typical(), plain.Typical())
@@ -467,7 +480,8 @@ func TestSlew(t *testing.T) {
 		t.Errorf("lead down: %v", got)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		have, want := time.Duration(rapid.Int64Range(-1e9, 1e9).Draw(t, "have")), time.Duration(rapid.Int64Range(-1e9, 1e9).Draw(t, "want"))
+		have, want := time.Duration(rapid.Int64Range(-1e9, 1e9).Draw(t, "have")),
+			time.Duration(rapid.Int64Range(-1e9, 1e9).Draw(t, "want"))
 		dt := time.Duration(rapid.Int64Range(-10, 2e9).Draw(t, "dt"))
 		got := InputSlew.Step(have, want, dt)
 		if got < min(have, want) || got > max(have, want) || (got-have).Abs() > max(dt, 0)/10+1 {
@@ -476,11 +490,12 @@ func TestSlew(t *testing.T) {
 	})
 }
 
-// A whole playout on generated profiles at 20 Hz: what the delay costs above the floor, and the hitches that it leaves. The full
-// experiment, with an oracle and rivals, is the lab's `playout`.
+// A whole playout on generated profiles at 20 Hz: what the delay costs above the floor, and the
+// hitches that it leaves. The full experiment, with an oracle and rivals, is the lab's `playout`.
 func TestPlayout(t *testing.T) {
 	var delay, hitches float64
-	profiles := []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.BurstLoss, netsim.CityLTE, netsim.UrbanLTE, netsim.TrainLTE, netsim.EVDO}
+	profiles := []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.BurstLoss, netsim.CityLTE, netsim.UrbanLTE,
+		netsim.TrainLTE, netsim.EVDO}
 	for _, p := range profiles {
 		d, h := play(t, p.Down, 300)
 		t.Logf("%-6s %3.0f ms %.1f hitches a minute", p.Name, d, h)

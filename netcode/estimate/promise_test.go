@@ -9,15 +9,18 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Bounds are allowed, what is beyond them is refused, and a Config that is changed afterwards changes nothing.
+// Bounds are allowed, what is beyond them is refused, and a Config that is changed afterwards
+// changes nothing.
 func TestConfigAtItsBounds(t *testing.T) {
-	for _, cfg := range []Config{{Interval: MaxTarget}, {Margin: MaxTarget}, {Budget: 60}, {FixedPrice: MaxPrice}, {Start: MaxPrice}, {Start: 1}} {
+	for _, cfg := range []Config{{Interval: MaxTarget}, {Margin: MaxTarget}, {Budget: 60}, {FixedPrice: MaxPrice},
+		{Start: MaxPrice}, {Start: 1}} {
 		if _, err := New(cfg); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, start := range []time.Duration{-1, MaxPrice + 1} {
-		if _, err := New(Config{Start: start}); err == nil || !strings.Contains(err.Error(), "Start "+start.String()+" is outside [0, 300ms]") {
+		if _, err := New(Config{Start: start}); err == nil ||
+			!strings.Contains(err.Error(), "Start "+start.String()+" is outside [0, 300ms]") {
 			t.Errorf("a start of %v: %v", start, err)
 		}
 	}
@@ -47,7 +50,8 @@ func TestConfigAtItsBounds(t *testing.T) {
 	}
 }
 
-// A hitch is held against the price once, by the value that follows it; a hundred at most, none that were excused.
+// A hitch is held against the price once, by the value that follows it; a hundred at most, none
+// that were excused.
 func TestHitchesCountOnce(t *testing.T) {
 	price := func(felt func(e *Estimator)) time.Duration {
 		e, err := New(Config{Budget: 1})
@@ -67,7 +71,8 @@ func TestHitchesCountOnce(t *testing.T) {
 	if one <= none {
 		t.Errorf("a hitch moves the price from %v to %v", none, one)
 	}
-	// One hitch: the price rises once, by the gain of that block, exp(0.15 (1 + 2 240/(240+31))) = 1.52.
+	// One hitch: the price rises once, by the gain of that block, exp(0.15 (1 + 2 240/(240+31))) =
+	// 1.52.
 	if ratio := float64(one) / float64(none); ratio < 1.4 || ratio > 1.6 {
 		t.Errorf("a hitch makes the price %.2f times what it was", ratio)
 	}
@@ -84,7 +89,8 @@ func TestHitchesCountOnce(t *testing.T) {
 			e.Observe(30*clock.Time(blockSpan), ms)
 			e.Observe(30*clock.Time(blockSpan), ms)
 		}, one},
-		"more than are believed": {func(e *Estimator) { e.Hitch(1 << 40); e.Hitch(1 << 40) }, price(func(e *Estimator) { e.Hitch(100) })},
+		"more than are believed": {func(e *Estimator) { e.Hitch(1 << 40); e.Hitch(1 << 40) },
+			price(func(e *Estimator) { e.Hitch(100) })},
 	} {
 		if got := price(c.felt); got != c.want {
 			t.Errorf("%s: price %v, want %v", name, got, c.want)
@@ -92,7 +98,8 @@ func TestHitchesCountOnce(t *testing.T) {
 	}
 }
 
-// A quantile lies straight between the bounds of its bucket; a value that is spread keeps its weight, also at both ends.
+// A quantile lies straight between the bounds of its bucket; a value that is spread keeps its
+// weight, also at both ends.
 func TestWithinABucket(t *testing.T) {
 	var h histogram
 	for range 9 {
@@ -124,7 +131,8 @@ func TestWithinABucket(t *testing.T) {
 				t.Errorf("%v: weight %v in bucket %d", x, w, i)
 			}
 		}
-		if off := math.Abs(mean - float64(bucket(x))); math.Abs(sum-1) > 1e-12 || off > 0.5 || bucket(x) > 1 && bucket(x) < buckets-2 && off > 1e-9 {
+		if off := math.Abs(mean - float64(bucket(x))); math.Abs(sum-1) > 1e-12 || off > 0.5 || bucket(x) > 1 &&
+			bucket(x) < buckets-2 && off > 1e-9 {
 			t.Errorf("%v: the weights sum to %v around bucket %v, want 1 and %d", x, sum, mean, bucket(x))
 		}
 	}

@@ -7,11 +7,13 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Rises counts, for every lead that one might have had, how often what was needed rose above it. Each time is a stretch of starved
-// ticks, which counts again for each second that it lasts. That is what a player feels, and for commands it is measured directly, so nothing is
-// taken by the half second or learned from a percentile. An outage rises above every lead alike and so favours none.
+// Rises counts, for every lead that one might have had, how often what was needed rose above it.
+// Each time is a stretch of starved ticks, which counts again for each second that it lasts. That
+// is what a player feels, and for commands it is measured directly, so nothing is taken by the half
+// second or learned from a percentile. An outage rises above every lead alike and so favours none.
 //
-// What is older fades with the time constant risesMemory. The zero Rises is empty. It is not safe for concurrent use.
+// What is older fades with the time constant risesMemory. The zero Rises is empty. It is not safe
+// for concurrent use.
 type Rises struct {
 	count [riseLevels]float64 // rises over i x riseGrain
 	span  float64             // ns, faded like the counts
@@ -23,7 +25,8 @@ type Rises struct {
 const (
 	// risesMemory is how long a Rises takes to lose 63 % of the weight of something.
 	risesMemory = 120 * time.Second
-	// RisesMost caps every lead. It is more than MaxTarget, so that commands in two packets a second are in time.
+	// RisesMost caps every lead. It is more than MaxTarget, so that commands in two packets a
+	// second are in time.
 	RisesMost = 640 * time.Millisecond
 
 	riseGrain  = 2 * time.Millisecond
@@ -66,8 +69,9 @@ func (r *Rises) perMinute(v time.Duration) float64 {
 	return float64(r.count[i]*float64(time.Minute)) / max(r.span, float64(riseLeast))
 }
 
-// Cheapest returns the lead v, one of first, first + step and so on up to RisesMost, with the least v + price x perMinute(v - margin), and
-// that sum; the smallest of several. Margin and price are not negative, first is at least margin, step is positive.
+// Cheapest returns the lead v, one of first, first + step and so on up to RisesMost, with the least
+// v + price x perMinute(v - margin), and that sum; the smallest of several. Margin and price are
+// not negative, first is at least margin, step is positive.
 func (r *Rises) Cheapest(price, margin, first, step time.Duration) (best time.Duration, cost float64) {
 	best, cost = first, r.Cost(first, margin, price)
 	for v := first + step; v <= RisesMost; v += step {

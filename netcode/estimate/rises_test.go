@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every second for a minute something takes 30 ms, and every tenth time 100 ms: a lead of 50 ms starves six times a minute, one of 20 ms always.
+// Every second for a minute something takes 30 ms, and every tenth time 100 ms: a lead of 50 ms
+// starves six times a minute, one of 20 ms always.
 func TestRises(t *testing.T) {
 	var r Rises
 	if r.perMinute(0) != 0 {
@@ -26,8 +27,10 @@ func TestRises(t *testing.T) {
 	for _, c := range []struct {
 		v    time.Duration
 		want float64
-	}{{100 * ms, 0}, {98 * ms, 12}, {50 * ms, 12}, {30 * ms, 12}, {28 * ms, 60}, {0, 60}, {RisesMost, 0}, {time.Hour, 0}, {-ms, 60}} {
-		// 6 of 100 ms, each of which lasts until the next is known, a second: as long as counts once more.
+	}{{100 * ms, 0}, {98 * ms, 12}, {50 * ms, 12}, {30 * ms, 12}, {28 * ms, 60}, {0, 60}, {RisesMost, 0},
+		{time.Hour, 0}, {-ms, 60}} {
+		// 6 of 100 ms, each of which lasts until the next is known, a second: as long as counts
+		// once more.
 		if got := r.perMinute(c.v); math.Abs(got-c.want) > 1.2 {
 			t.Errorf("a lead of %v: %.2f a minute, want %.0f", c.v, got, c.want)
 		}
@@ -64,7 +67,8 @@ func TestRisesHostile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Rises
 		for range 200 {
-			r.Observe(clock.Time(rapid.Int64Range(-1<<60, 1<<60).Draw(t, "now")), time.Duration(rapid.Int64().Draw(t, "x")))
+			r.Observe(clock.Time(rapid.Int64Range(-1<<60, 1<<60).Draw(t, "now")),
+				time.Duration(rapid.Int64().Draw(t, "x")))
 			v := time.Duration(rapid.Int64().Draw(t, "v"))
 			if n := r.perMinute(v); !(n >= 0) || math.IsInf(n, 0) {
 				t.Fatalf("%v a minute", n)

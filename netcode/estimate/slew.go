@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Overdue slows a playout clock down while what should have come has not, before there is nothing left to play.
-// The zero Overdue is the default.
+// Overdue slows a playout clock down while what should have come has not, before there is nothing
+// left to play. The zero Overdue is the default.
 type Overdue struct {
-	// Share is how much of the slack (what is buffered beyond the typical) may pass before the full slow-down, in
-	// (0, 1]. Zero means 0.3. Smaller brakes earlier.
+	// Share is how much of the slack (what is buffered beyond the typical) may pass before the full
+	// slow-down, in (0, 1]. Zero means 0.3. Smaller brakes earlier.
 	Share float64
 	// Most is the full slow-down, in [0, 1]. Zero means 0.5.
 	Most float64
@@ -18,10 +18,11 @@ type Overdue struct {
 
 const overdueSlack = 5 * time.Millisecond // over 1.1 x typical before anything counts as late
 
-// Slow returns by which share of its speed the clock is to run slower, in [0, Most]. All spans are above the floor: age that of the
-// newest information, delay the present playout delay, typical and target those of the Estimator. It is 0 until the age exceeds what
-// is usual, and when the delay is already so long (over MaxTarget, or 2.5 times the target) that
-// slowing would ride an outage instead of bridging a hitch.
+// Slow returns by which share of its speed the clock is to run slower, in [0, Most]. All spans are
+// above the floor: age that of the newest information, delay the present playout delay, typical and
+// target those of the Estimator. It is 0 until the age exceeds what is usual, and when the delay is
+// already so long (over MaxTarget, or 2.5 times the target) that slowing would ride an outage
+// instead of bridging a hitch.
 func (o Overdue) Slow(age, delay, typical, target time.Duration) float64 {
 	late := age - typical - typical/10 - overdueSlack
 	if late <= 0 || delay > min(MaxTarget, target*5/2) {
@@ -35,9 +36,10 @@ func (o Overdue) Slow(age, delay, typical, target time.Duration) float64 {
 	return float64(most * (float64(late) / slack))
 }
 
-// need returns the least delay with which a clock that slows down so gets over a gap: information that becomes age old, where the Estimator finds typical
-// usual. It is age itself up to where the slowing begins, and then less: from the delay v on the full slow-down bridges
-// v + Most x (age - begin - half of where it is not yet full), which must reach age.
+// need returns the least delay with which a clock that slows down so gets over a gap: information
+// that becomes age old, where the Estimator finds typical usual. It is age itself up to where the
+// slowing begins, and then less: from the delay v on the full slow-down bridges v + Most x (age -
+// begin - half of where it is not yet full), which must reach age.
 func (o Overdue) need(age, typical time.Duration) time.Duration {
 	late := age - typical - typical/10 - overdueSlack
 	if late <= 0 {
@@ -48,7 +50,8 @@ func (o Overdue) need(age, typical time.Duration) time.Duration {
 	half := float64(float64(most*share) / 2)
 	v := (a - float64(most*l) - float64(half*t)) / (1 - half)
 	if ramp := float64(share * (v - t)); l < ramp || v <= t {
-		// The gap ends before the slow-down is full: v + most late^2 / (2 share (v - typical)) = age.
+		// The gap ends before the slow-down is full: v + most late^2 / (2 share (v - typical)) =
+		// age.
 		b := a - t
 		v = t + (b+math.Sqrt(max(float64(b*b)-float64(2*float64(most*float64(l*l)))/share, 0)))/2
 	}
@@ -72,8 +75,8 @@ type Slew struct {
 	UpTime, DownTime time.Duration // an error is worked off in about this time
 }
 
-// PlayoutSlew moves a playout delay: a tenth of real time at most, growing faster than shrinking. InputSlew moves an
-// input lead.
+// PlayoutSlew moves a playout delay: a tenth of real time at most, growing faster than shrinking.
+// InputSlew moves an input lead.
 var (
 	PlayoutSlew = Slew{UpMost: 0.10, DownMost: 0.10, UpTime: 300 * time.Millisecond, DownTime: time.Second}
 	InputSlew   = Slew{UpMost: 0.10, DownMost: 0.03, UpTime: 200 * time.Millisecond, DownTime: time.Second}

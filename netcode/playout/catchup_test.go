@@ -8,8 +8,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The picture stands through a gap and then runs on from there, at three times the pace of the clock at most, until it is where the clock is. It never runs back
-// or beyond what had come, and never leaps, but for a gap that is too long to be followed.
+// The picture stands through a gap and then runs on from there, at three times the pace of the
+// clock at most, until it is where the clock is. It never runs back or beyond what had come, and
+// never leaps, but for a gap that is too long to be followed.
 func TestCatchesUp(t *testing.T) {
 	const step = 10 * time.Millisecond
 	for _, c := range []struct {
@@ -56,7 +57,8 @@ func TestCatchesUp(t *testing.T) {
 	}
 }
 
-// What nothing was missed of is not caught up with: a server that was silent, or stood still itself, and a clock that was set.
+// What nothing was missed of is not caught up with: a server that was silent, or stood still
+// itself, and a clock that was set.
 func TestNothingToCatchUpWith(t *testing.T) {
 	never := func(clock.Time) bool { return false }
 	for _, name := range []string{"quiet", "stalled", "set"} {
@@ -79,15 +81,17 @@ func TestNothingToCatchUpWith(t *testing.T) {
 		}
 		deliver(c, start, start+2000*ms, never, func(now clock.Time) {
 			if c.DisplayTime() != c.Now() {
-				t.Fatalf("%s: %v after it went on the picture is %v behind the clock", name, now.Sub(start), c.Now().Sub(c.DisplayTime()))
+				t.Fatalf("%s: %v after it went on the picture is %v behind the clock", name, now.Sub(start),
+					c.Now().Sub(c.DisplayTime()))
 			}
 		})
 	}
 }
 
-// Whatever comes and whatever is lost, frames of any length, a server that is silent: what is drawn never goes back, is never ahead of
-// the clock or of what came, and goes on by more than three times what passed (and the tenth by which the clock hurries) only after announced
-// silence and over mostBehind at once.
+// Whatever comes and whatever is lost, frames of any length, a server that is silent: what is drawn
+// never goes back, is never ahead of the clock or of what came, and goes on by more than three
+// times what passed (and the tenth by which the clock hurries) only after announced silence and
+// over mostBehind at once.
 func TestPictureNeverGoesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		guess := time.Duration(rapid.SampledFrom([]int{0, 0, 100}).Draw(t, "guess")) * time.Millisecond
@@ -108,7 +112,8 @@ func TestPictureNeverGoesBack(t *testing.T) {
 			if c.DisplayTime() > c.Now() {
 				t.Fatalf("at %v the picture is %v ahead of the clock", now, c.DisplayTime().Sub(c.Now()))
 			}
-			if leap, most := drawn.Sub(before), 3*dt+dt/2+time.Millisecond; !quiet && was > 1 && leap > most && leap < mostBehind-MaxDelay {
+			if leap, most := drawn.Sub(before), 3*dt+dt/2+time.Millisecond; !quiet && was > 1 && leap > most &&
+				leap < mostBehind-MaxDelay {
 				t.Fatalf("at %v the picture leaps by %v in %v", now, leap, dt)
 			}
 			before, quiet = drawn, quiet && newest == since

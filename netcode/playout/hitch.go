@@ -2,20 +2,23 @@ package playout
 
 import "time"
 
-// A hitch is a stall that players notice. hitchAfter is how long something that moves may be drawn other than between two
-// received records before that counts; each further hitchAgain in the same stall is one hitch more. Outages, in which
-// nothing arrives at all, are measured apart: whoever counts hitches leaves those times out.
+// A hitch is a stall that players notice. hitchAfter is how long something that moves may be drawn
+// other than between two received records before that counts; each further hitchAgain in the same
+// stall is one hitch more. Outages, in which nothing arrives at all, are measured apart: whoever
+// counts hitches leaves those times out.
 const (
 	hitchAfter = 16700 * time.Microsecond
 	hitchAgain = 250 * time.Millisecond
 )
 
-// A Stall is how long one thing has been drawn without a newer record, frame by frame. The zero Stall has not begun.
+// A Stall is how long one thing has been drawn without a newer record, frame by frame. The zero
+// Stall has not begun.
 type Stall struct {
 	length, counted time.Duration // counted: the length at the newest hitch
 }
 
-// Add makes the stall longer by one frame of length dt and reports whether that makes it one hitch more.
+// Add makes the stall longer by one frame of length dt and reports whether that makes it one hitch
+// more.
 func (s *Stall) Add(dt time.Duration) (hitch bool) {
 	s.length += dt
 	if s.counted == 0 {
@@ -32,7 +35,8 @@ func (s *Stall) Add(dt time.Duration) (hitch bool) {
 // End ends the stall: there is something newer to draw.
 func (s *Stall) End() { *s = Stall{} }
 
-// Hitches returns how many hitches one stall of a known length is; 0 up to hitchAfter, and for negative lengths.
+// Hitches returns how many hitches one stall of a known length is; 0 up to hitchAfter, and for
+// negative lengths.
 func Hitches(stall time.Duration) uint64 {
 	if stall <= hitchAfter {
 		return 0

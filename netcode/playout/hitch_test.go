@@ -19,8 +19,10 @@ func TestStall(t *testing.T) {
 		{"beyond it", []time.Duration{hitchAfter + 1}, []bool{true}},
 		{"beyond it in two frames", []time.Duration{hitchAfter, 1, us}, []bool{false, true, false}},
 		{"a frame of a second is one", []time.Duration{time.Second, us}, []bool{true, false}},
-		{"250 ms after the last one counted", []time.Duration{20 * time.Millisecond, hitchAgain, 1}, []bool{true, false, true}},
-		{"and 250 ms after that", []time.Duration{20 * time.Millisecond, hitchAgain + 1, hitchAgain, 1}, []bool{true, true, false, true}},
+		{"250 ms after the last one counted", []time.Duration{20 * time.Millisecond, hitchAgain, 1},
+			[]bool{true, false, true}},
+		{"and 250 ms after that", []time.Duration{20 * time.Millisecond, hitchAgain + 1, hitchAgain, 1},
+			[]bool{true, true, false, true}},
 	} {
 		var s Stall
 		for again := range 2 {
@@ -40,7 +42,8 @@ func TestHitchesOfAStall(t *testing.T) {
 		stall time.Duration
 		want  uint64
 	}{
-		{-time.Hour, 0}, {0, 0}, {16700 * time.Microsecond, 0}, {16700*time.Microsecond + 1, 1}, {266700*time.Microsecond - 1, 1},
+		{-time.Hour, 0}, {0, 0}, {16700 * time.Microsecond, 0}, {16700*time.Microsecond + 1, 1},
+		{266700*time.Microsecond - 1, 1},
 		{266700 * time.Microsecond, 2}, {516700 * time.Microsecond, 3}, {time.Minute, 240},
 	} {
 		if got := Hitches(c.stall); got != c.want {
@@ -49,8 +52,8 @@ func TestHitchesOfAStall(t *testing.T) {
 	}
 }
 
-// Counted frame by frame a stall has at most as many hitches as its whole length says, and fewer only by what frames are longer than the instants:
-// each hitch is noticed at the end of a frame.
+// Counted frame by frame a stall has at most as many hitches as its whole length says, and fewer
+// only by what frames are longer than the instants: each hitch is noticed at the end of a frame.
 func TestFramesCountWhatTheLengthSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		frame := time.Duration(rapid.Int64Range(1, int64(50*time.Millisecond)).Draw(t, "frame"))

@@ -17,7 +17,8 @@ type pacedServer struct {
 	at, now clock.Time
 }
 
-// run plays packets with the given gaps and holds and returns the delay when the last came, and the hitches until then.
+// run plays packets with the given gaps and holds and returns the delay when the last came, and the
+// hitches until then.
 func (s *pacedServer) run(gaps, holds []time.Duration) (delay time.Duration, hitches uint64) {
 	const usual, path = 50 * msec, 30 * msec
 	before := s.Hitches()
@@ -43,7 +44,8 @@ func repeat(d time.Duration, n int) (s []time.Duration) {
 	return s
 }
 
-// A server that says that it is slow gets the delay that this needs, at once and for as long, and nothing of it is learned.
+// A server that says that it is slow gets the delay that this needs, at once and for as long, and
+// nothing of it is learned.
 func TestPaced(t *testing.T) {
 	for _, tell := range []bool{false, true} {
 		c, err := playout.New(playout.Config{})
@@ -62,10 +64,13 @@ func TestPaced(t *testing.T) {
 			continue
 		}
 		if more := busy - calm; more < 70*msec || more > 95*msec || hitches > 1 {
-			t.Errorf("the delay went from %v to %v with %d hitches, want 80 ms more and 1 at most", calm, busy, hitches)
+			t.Errorf("the delay went from %v to %v with %d hitches, want 80 ms more and 1 at most", calm, busy,
+				hitches)
 		}
-		if after, _ := s.run(repeat(50*msec, 60), repeat(10*msec, 60)); c.Target() > target+5*msec || after > calm+15*msec {
-			t.Errorf("3 s after, the target is %v and the delay %v; before they were %v and %v", c.Target(), after, target, calm)
+		if after, _ := s.run(repeat(50*msec, 60), repeat(10*msec, 60)); c.Target() > target+5*msec ||
+			after > calm+15*msec {
+			t.Errorf("3 s after, the target is %v and the delay %v; before they were %v and %v", c.Target(), after,
+				target, calm)
 		}
 	}
 }

@@ -66,8 +66,9 @@ func TestBeforeTheFirstPacket(t *testing.T) {
 	}
 }
 
-// A fixed delay is what its name says: exactly so far behind the newest that could be known. The first state is drawn for
-// the whole delay, as the article has it: 350 ms are 100 ms until the second state and 250 ms more.
+// A fixed delay is what its name says: exactly so far behind the newest that could be known. The
+// first state is drawn for the whole delay, as the article has it: 350 ms are 100 ms until the
+// second state and 250 ms more.
 //
 // seeds: B11 S4
 func TestFixedDelays(t *testing.T) {
@@ -78,7 +79,8 @@ func TestFixedDelays(t *testing.T) {
 		150 * time.Millisecond, // three intervals of 50 ms
 	} {
 		for _, interval := range []clock.Time{50 * ms, 100 * ms} {
-			for _, way := range []clock.Time{0, 35 * ms, 2000 * ms} { // one-way delay and clock difference: both are the floor
+			// one-way delay and clock difference: both are the floor
+			for _, way := range []clock.Time{0, 35 * ms, 2000 * ms} {
 				c := newClock(t, Config{Fixed: fixed})
 				const first = 5000 * ms // stamp of the first state
 				began := clock.Time(0)
@@ -88,7 +90,8 @@ func TestFixedDelays(t *testing.T) {
 					}
 					got := c.Advance(now)
 					if want := now.Add(-fixed) - way; got != want {
-						t.Fatalf("fixed %v every %v, way %v: at %v playout time %v, want %v", fixed, interval, way, now, got, want)
+						t.Fatalf("fixed %v every %v, way %v: at %v playout time %v, want %v", fixed, interval, way,
+							now, got, want)
 					}
 					if began == 0 && got >= first {
 						began = now - first - way
@@ -105,8 +108,9 @@ func TestFixedDelays(t *testing.T) {
 	}
 }
 
-// Whatever arrives in whatever order, the playout time never runs back, never by more than a tenth too fast unless it jumps a
-// second, and does not pass the newest state while its delay is short of the target.
+// Whatever arrives in whatever order, the playout time never runs back, never by more than a tenth
+// too fast unless it jumps a second, and does not pass the newest state while its delay is short of
+// the target.
 func TestMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Config{}
@@ -117,7 +121,8 @@ func TestMonotone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		now, way := clock.Time(rapid.IntRange(0, 1000).Draw(t, "start"))*ms, clock.Time(rapid.IntRange(-500, 500).Draw(t, "way"))*ms
+		now, way := clock.Time(rapid.IntRange(0, 1000).Draw(t, "start"))*ms,
+			clock.Time(rapid.IntRange(-500, 500).Draw(t, "way"))*ms
 		newest, known, hitches := clock.Time(0), false, uint64(0)
 		silent := false
 		before := clock.Time(0)
@@ -145,7 +150,8 @@ func TestMonotone(t *testing.T) {
 				t.Fatalf("hitches went from %d to %d, silent %v", hitches, c.Hitches(), silent)
 			}
 			if before != 0 && short && !silent && got > max(newest, before) && c.Delay() < c.Target() {
-				t.Fatalf("at %v: %v is past the newest, %v, with a delay of %v of %v", now, got, newest, c.Delay(), c.Target())
+				t.Fatalf("at %v: %v is past the newest, %v, with a delay of %v of %v", now, got, newest, c.Delay(),
+					c.Target())
 			}
 			before, hitches = got, c.Hitches()
 		}
@@ -203,8 +209,8 @@ func TestQuietIsNotStarvation(t *testing.T) {
 	}
 }
 
-// Who stood for 5 s and walks on is drawn walking as soon as the delay says, and the pause teaches nothing: the target, and what is
-// drawn from then on, are those of a clock that saw no pause.
+// Who stood for 5 s and walks on is drawn walking as soon as the delay says, and the pause teaches
+// nothing: the target, and what is drawn from then on, are those of a clock that saw no pause.
 //
 // seeds: R44
 func TestPauseThenWalk(t *testing.T) {
@@ -232,8 +238,9 @@ func TestPauseThenWalk(t *testing.T) {
 	}
 }
 
-// Who has run dry goes on from where the picture stood, not from where the clock would be by now: it stands within a frame of the newest
-// state, and the delay grows with each instant, until it is two and a half times what is aimed at.
+// Who has run dry goes on from where the picture stood, not from where the clock would be by now:
+// it stands within a frame of the newest state, and the delay grows with each instant, until it is
+// two and a half times what is aimed at.
 func TestGoesOnFromWhereItStood(t *testing.T) {
 	c := newClock(t, Config{})
 	deliver(c, 1000*ms, 19501*ms, func(clock.Time) bool { return false }, nil)
@@ -243,7 +250,8 @@ func TestGoesOnFromWhereItStood(t *testing.T) {
 	for ; c.Delay() < 2*target; now += frame {
 		got := c.Advance(now)
 		if got > newest+frame {
-			t.Fatalf("with a delay of %v, target %v, the clock is at %v, more than a frame beyond the newest state", c.Delay(), target, got)
+			t.Fatalf("with a delay of %v, target %v, the clock is at %v, more than a frame beyond the newest state",
+				c.Delay(), target, got)
 		}
 		if got == before {
 			stood++
@@ -263,8 +271,8 @@ func TestGoesOnFromWhereItStood(t *testing.T) {
 	}
 }
 
-// However far off stamps and arrivals are, neither the target nor the delay after a jump lies outside [0, MaxDelay], and time does not
-// run back.
+// However far off stamps and arrivals are, neither the target nor the delay after a jump lies
+// outside [0, MaxDelay], and time does not run back.
 func TestHostileStamps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg := Config{Extrapolate: time.Duration(rapid.IntRange(0, 100).Draw(t, "extrapolate ms")) * time.Millisecond}
@@ -289,11 +297,12 @@ func TestHostileStamps(t *testing.T) {
 	})
 }
 
-// A clock of the client that is off by hours changes no delay, and neither do duplicates nor packets that were overtaken by newer ones once the
-// floor is known.
+// A clock of the client that is off by hours changes no delay, and neither do duplicates nor
+// packets that were overtaken by newer ones once the floor is known.
 func TestShiftsAndCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shift := clock.Time(rapid.Int64Range(0, int64(2*time.Hour)/int64(estimate.FloorWindow)).Draw(t, "shift")) * clock.Time(estimate.FloorWindow)
+		shift := clock.Time(rapid.Int64Range(0, int64(2*time.Hour)/int64(estimate.FloorWindow)).Draw(t,
+			"shift")) * clock.Time(estimate.FloorWindow)
 		plain, other := newClock(t, Config{}), newClock(t, Config{})
 		var sent []clock.Time
 		for now := 1000 * ms; now < 60000*ms; now += 10 * ms {
@@ -309,13 +318,15 @@ func TestShiftsAndCopies(t *testing.T) {
 			}
 			a, b := plain.Advance(now), other.Advance(now+shift)
 			if a != b || plain.Delay() != other.Delay() || plain.Hitches() != other.Hitches() {
-				t.Fatalf("at %v: %v with %v, and shifted by %v: %v with %v", now, a, plain.Delay(), shift, b, other.Delay())
+				t.Fatalf("at %v: %v with %v, and shifted by %v: %v with %v", now, a, plain.Delay(), shift, b,
+					other.Delay())
 			}
 		}
 	})
 }
 
-// With extrapolation the delay is shorter by what it spares, a gap within it is no hitch, and one beyond it is.
+// With extrapolation the delay is shorter by what it spares, a gap within it is no hitch, and one
+// beyond it is.
 //
 // seeds: B12
 func TestExtrapolate(t *testing.T) {
@@ -342,7 +353,8 @@ func TestExtrapolate(t *testing.T) {
 	}
 }
 
-// As long as no gap is longer than the delay, what is drawn lies between two states that have arrived.
+// As long as no gap is longer than the delay, what is drawn lies between two states that have
+// arrived.
 //
 // seeds: R10
 func TestDrawsBetweenWhatArrived(t *testing.T) {
@@ -366,7 +378,8 @@ func TestDrawsBetweenWhatArrived(t *testing.T) {
 	})
 }
 
-// After a pause of the program the clock is where it would have been; after a gap of more than a second too.
+// After a pause of the program the clock is where it would have been; after a gap of more than a
+// second too.
 func TestJumpsOverPauses(t *testing.T) {
 	for _, pause := range []clock.Time{1500 * ms, 2000 * ms, 30000 * ms} {
 		c := newClock(t, Config{Fixed: 200 * time.Millisecond})
@@ -382,7 +395,8 @@ func TestJumpsOverPauses(t *testing.T) {
 			t.Errorf("after %v: %d hitches", pause, c.Hitches())
 		}
 	}
-	// The path was dead, and the clock stood while its delay was short: it jumps when states come again.
+	// The path was dead, and the clock stood while its delay was short: it jumps when states come
+	// again.
 	c := newClock(t, Config{Fixed: 500 * time.Millisecond})
 	deliver(c, 1000*ms, 2000*ms, func(clock.Time) bool { return false }, nil)
 	c.SetFixed(100 * time.Millisecond)
@@ -392,8 +406,8 @@ func TestJumpsOverPauses(t *testing.T) {
 	}
 }
 
-// The target follows the path: bursts every second need more delay than steady states, and on the way there the
-// clock never runs more than a tenth too fast or too slow.
+// The target follows the path: bursts every second need more delay than steady states, and on the
+// way there the clock never runs more than a tenth too fast or too slow.
 func TestAdapts(t *testing.T) {
 	c := newClock(t, Config{})
 	never := func(clock.Time) bool { return false }
@@ -411,7 +425,8 @@ func TestAdapts(t *testing.T) {
 		}
 		before = c.Now()
 	})
-	// From 60 ms on the clock slows down, so that 195 ms last through the hole: 60 + 2 x 135 less where it is not yet at its slowest.
+	// From 60 ms on the clock slows down, so that 195 ms last through the hole: 60 + 2 x 135 less
+	// where it is not yet at its slowest.
 	if c.Target() < 180*time.Millisecond {
 		t.Errorf("holes of 300 ms: target %v", c.Target())
 	}

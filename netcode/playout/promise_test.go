@@ -8,7 +8,8 @@ import (
 	"meanwhile/netcode/playout"
 )
 
-// fixed returns a clock with a constant delay of 100 ms that runs over a path of 30 ms, to whom states came every 50 ms up to 3 s.
+// fixed returns a clock with a constant delay of 100 ms that runs over a path of 30 ms, to whom
+// states came every 50 ms up to 3 s.
 func fixed(t *testing.T, cfg playout.Config) *playout.Clock {
 	t.Helper()
 	c, err := playout.New(cfg)
@@ -24,7 +25,8 @@ func fixed(t *testing.T, cfg playout.Config) *playout.Clock {
 	return c
 }
 
-// A hitch counts after 16.7 ms without anything to draw, to the frame, another one after each further 250 ms, and the next time anew.
+// A hitch counts after 16.7 ms without anything to draw, to the frame, another one after each
+// further 250 ms, and the next time anew.
 func TestHitchesToTheMillisecond(t *testing.T) {
 	c := fixed(t, playout.Config{Fixed: 100 * msec}) // 3 s is the newest state, drawn at 3130 ms
 	at := func(now time.Duration) uint64 { c.Advance(clock.Time(now)); return c.Hitches() }
@@ -55,8 +57,8 @@ func TestHitchesToTheMillisecond(t *testing.T) {
 	}
 }
 
-// Delay and Age are above the floor: of what could be known at the soonest, however long the path is. A local clock that runs back changes
-// nothing.
+// Delay and Age are above the floor: of what could be known at the soonest, however long the path
+// is. A local clock that runs back changes nothing.
 func TestDelayAndAgeAreAboveTheFloor(t *testing.T) {
 	c := fixed(t, playout.Config{Fixed: 100 * msec})
 	now := clock.Time(3050 * msec)
@@ -75,7 +77,8 @@ func TestDelayAndAgeAreAboveTheFloor(t *testing.T) {
 	}
 }
 
-// The program stood still for more than a second: the clock is where it would be, at once. Anything less is slewed.
+// The program stood still for more than a second: the clock is where it would be, at once. Anything
+// less is slewed.
 func TestJumpsOrSlews(t *testing.T) {
 	c := fixed(t, playout.Config{Fixed: 100 * msec})
 	now := clock.Time(3030 * msec)
@@ -101,7 +104,8 @@ func TestJumpsOrSlews(t *testing.T) {
 	}
 }
 
-// What the server says of itself is added up to MaxDelay, never taken off, and forgotten with a Reset.
+// What the server says of itself is added up to MaxDelay, never taken off, and forgotten with a
+// Reset.
 func TestPacedIsBounded(t *testing.T) {
 	c, err := playout.New(playout.Config{})
 	if err != nil {
@@ -141,7 +145,8 @@ func TestPacedIsBounded(t *testing.T) {
 	if c.Reset(); c.Target() != base {
 		t.Errorf("after Reset %v", c.Target())
 	}
-	// The least that a packet was held is that of the last half minute to minute: a server that now always takes longer is as usual again.
+	// The least that a packet was held is that of the last half minute to minute: a server that now
+	// always takes longer is as usual again.
 	for now := clock.Time(0); now < clock.Time(90*time.Second); now = now.Add(50 * msec) {
 		hold := 5 * msec
 		if now > clock.Time(10*time.Second) {
@@ -162,7 +167,9 @@ func TestHitchesAreLearned(t *testing.T) {
 			t.Fatal(err)
 		}
 		for now := clock.Time(0); now < clock.Time(200*time.Second); now = now.Add(10 * msec) {
-			if sent := now.Add(-30 * msec); sent%clock.Time(50*msec) == 0 && sent%clock.Time(7*time.Second) >= clock.Time(300*msec) { // 300 ms fail in every 7 s
+			// 300 ms fail in every 7 s
+			if sent := now.Add(-30 * msec); sent%clock.Time(50*msec) == 0 &&
+				sent%clock.Time(7*time.Second) >= clock.Time(300*msec) {
 				c.Arrive(now, sent, false)
 			}
 			c.Advance(now)

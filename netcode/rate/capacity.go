@@ -11,15 +11,17 @@ import (
 const (
 	minRound = 100 * time.Millisecond
 
-	// A queue of this much, in the least round trip of a round, is one that we cause or that leaves us no room; the rate
-	// shrinks. Below calmQueue it may grow.
+	// A queue of this much, in the least round trip of a round, is one that we cause or that leaves
+	// us no room; the rate shrinks. Below calmQueue it may grow.
 	fullQueue = 60 * time.Millisecond
 	calmQueue = 25 * time.Millisecond
-	// Loss beyond these shares in the last lossSpan packets. Radio loses a few per cent whatever is sent.
+	// Loss beyond these shares in the last lossSpan packets. Radio loses a few per cent whatever is
+	// sent.
 	fullLoss = 0.15
 	calmLoss = 0.08
 	lossSpan = 32
-	// Beyond this a queue is full that shows no gradient any more, or there is nothing to carry at all: the rate becomes what gets through.
+	// Beyond this a queue is full that shows no gradient any more, or there is nothing to carry at
+	// all: the rate becomes what gets through.
 	heavyLoss = 0.4
 
 	// mostOne bounds what of a queue is excused as the time that one packet takes.
@@ -28,12 +30,14 @@ const (
 	growth     = 21 // twentieths: 5 % a round
 	growthUnit = 20
 	shrink     = 17 // twentieths: by 15 % a round
-	// A queue must have lasted this many rounds and so long: a radio's pause is no lack of capacity.
-	fullRounds = 3
-	longPathCuts   = 4 // after so many cuts a long path is believed to be long
-	longPath   = 500 * time.Millisecond
-	fullFor    = 700 * time.Millisecond
-	// When a queue makes it shrink and less was delivered, it goes there at once, less 1/drainShare to drain the queue, but not below a half.
+	// A queue must have lasted this many rounds and so long: a radio's pause is no lack of
+	// capacity.
+	fullRounds   = 3
+	longPathCuts = 4 // after so many cuts a long path is believed to be long
+	longPath     = 500 * time.Millisecond
+	fullFor      = 700 * time.Millisecond
+	// When a queue makes it shrink and less was delivered, it goes there at once, less 1/drainShare
+	// to drain the queue, but not below a half.
 	drainShare = 8
 
 	shownParts = 4 // of what was delivered in a short time
@@ -48,15 +52,16 @@ const (
 type CapacityConfig struct {
 	// Floor and Ceiling bound the rate, Floor <= Ceiling, both in [MinBudget, MaxBudget].
 	Floor, Ceiling BytesPerSecond
-	// Start is the first rate. Zero means Ceiling: nearly every path carries it, and one that does not is found out
-	// within a round.
+	// Start is the first rate. Zero means Ceiling: nearly every path carries it, and one that does
+	// not is found out within a round.
 	Start BytesPerSecond
 }
 
-// A Capacity estimates what rate a path carries, between a floor that is always sent and a ceiling that is never
-// exceeded. It watches the least round trip of each round for a queue that builds up, and losses; it shrinks the rate on either,
-// and lets it grow by 5 % a round only when the rate was really the limit: a path that was not asked for more has not shown
-// that it carries more. Nothing is ever sent as a probe.
+// A Capacity estimates what rate a path carries, between a floor that is always sent and a ceiling
+// that is never exceeded. It watches the least round trip of each round for a queue that builds up,
+// and losses; it shrinks the rate on either, and lets it grow by 5 % a round only when the rate was
+// really the limit: a path that was not asked for more has not shown that it carries more. Nothing
+// is ever sent as a probe.
 //
 // The zero Capacity is not usable. Not safe for concurrent use; owned by the connection.
 type Capacity struct {
@@ -107,7 +112,12 @@ func NewCapacity(cfg CapacityConfig) (*Capacity, error) {
 		cfg.Start = cfg.Ceiling
 	}
 	if cfg.Start < cfg.Floor || cfg.Start > cfg.Ceiling {
-		return nil, fault.Errorf("rate: Start %d B/s is outside [Floor %d B/s, Ceiling %d B/s]", cfg.Start, cfg.Floor, cfg.Ceiling)
+		return nil, fault.Errorf(
+			"rate: Start %d B/s is outside [Floor %d B/s, Ceiling %d B/s]",
+			cfg.Start,
+			cfg.Floor,
+			cfg.Ceiling,
+		)
 	}
 	return &Capacity{cfg: cfg, rate: int64(cfg.Start)}, nil
 }
@@ -118,8 +128,8 @@ func (c *Capacity) Rate() BytesPerSecond { return BytesPerSecond(c.rate) }
 // Limited says that something was left unsent for lack of budget.
 func (c *Capacity) Limited() { c.limited = true }
 
-// Delivered takes in a packet of size bytes, with overhead, that is known at now to have arrived, and its round trip without the
-// peer's hold; a negative round trip is none.
+// Delivered takes in a packet of size bytes, with overhead, that is known at now to have arrived,
+// and its round trip without the peer's hold; a negative round trip is none.
 func (c *Capacity) Delivered(now clock.Time, size int, rtt time.Duration) {
 	c.outcome(false)
 	c.show(now, int64(max(size, 0)))
@@ -134,8 +144,8 @@ func (c *Capacity) Delivered(now clock.Time, size int, rtt time.Duration) {
 // Restart forgets all but the rate, for a clock that was set.
 func (c *Capacity) Restart() { *c = Capacity{cfg: c.cfg, rate: c.rate} }
 
-// Sample takes in a round trip that no newly delivered packet showed. Where the queue of the way back is known it should be taken off, or it is
-// taken for one of ours: see OneWay.
+// Sample takes in a round trip that no newly delivered packet showed. Where the queue of the way
+// back is known it should be taken off, or it is taken for one of ours: see OneWay.
 func (c *Capacity) Sample(now clock.Time, rtt time.Duration) {
 	if rtt < 0 {
 		return
@@ -179,6 +189,7 @@ func (c *Capacity) loss() float64 {
 	return float64(c.lost) / float64(c.known)
 }
 
+// advance ends the round if it is over at now, and changes the rate by what the round has shown.
 func (c *Capacity) advance(now clock.Time) {
 	if !c.started {
 		c.started, c.round = true, now.Add(c.span())
@@ -186,12 +197,20 @@ func (c *Capacity) advance(now clock.Time) {
 	if now < c.round || c.samples == 0 {
 		return
 	}
+	c.judge(now)
+	c.limited, c.samples = false, 0
+	c.round = now.Add(c.span())
+}
+
+// judge changes the rate by what the round that ends at now has shown.
+func (c *Capacity) judge(now clock.Time) {
 	empty := c.rtt.Least()
-	if c.cuts < longPathCuts { // a path that takes so long from the first packet on is full of them, or the moon's
+	// a round trip this long from the first packet on is more likely a full queue than a long path
+	if c.cuts < longPathCuts {
 		empty = min(empty, longPath)
 	}
 	queue, loss := c.least-empty, c.loss()
-	// On a slow path the time that one packet takes differs from that of another by more than a queue elsewhere.
+	// On a slow path one packet takes longer than another by more than what is a queue elsewhere.
 	one := min(time.Duration(c.largest)*time.Second/time.Duration(c.rate), mostOne)
 	c.largest -= c.largest / growthUnit
 	if queue > max(fullQueue, one) {
@@ -201,51 +220,62 @@ func (c *Capacity) advance(now clock.Time) {
 	} else {
 		c.full = 0
 	}
-	full := (c.full >= fullRounds || c.cuts < longPathCuts && empty == longPath && c.full > 1) && now.Sub(c.fullAt) >= fullFor
+	distrusted := empty == longPath && c.cuts < longPathCuts
+	full := (c.full >= fullRounds || distrusted && c.full > 1) && now.Sub(c.fullAt) >= fullFor
 	heavy := loss > heavyLoss && c.known >= lossSpan/2
 	switch {
-	case full || loss > fullLoss && c.known == lossSpan || heavy:
-		if now < c.draining { // the last cut has not shown yet
-			break
-		}
-		if full && c.cuts > 0 && queue > c.before-c.before/16 && c.before > 0 { // less did not shorten it: the path has become longer
-			c.rtt, c.full, c.before = RTT{}, 0, 0
-			break
-		}
-		if c.before = 0; full {
-			c.before = queue
-		}
-		rate, carried := c.rate*shrink/growthUnit, c.carry(now, 0)
+	case full || heavy || loss > fullLoss && c.known == lossSpan:
 		switch {
-		case full:
-			c.mark = carried
-			rate = min(rate, carried-carried/drainShare)
-		case heavy:
-			rate = min(rate, c.rate-int64(float64(float64(c.rate)*loss)))
-		default: // where this much arrives, a little less is no cure for what is lost
-			rate = max(rate, min(c.rate, carried+carried/2))
+		case now < c.draining: // the last cut has not shown yet
+		case full && c.cuts > 0 && c.before > 0 && queue > c.before-c.before/16:
+			// Sending less did not shorten it, so it is no queue: the path has become longer.
+			c.rtt, c.full, c.before = RTT{}, 0, 0
+		default:
+			c.cut(now, queue, loss, full, heavy, empty == longPath)
 		}
-		most := c.rate / 2
-		if c.cuts == 0 && empty == longPath {
-			most = c.rate / 8 // the first rate was nobody's measurement
-		}
-		shown := c.shown()
-		rate = max(rate, most, min(c.rate, shown-shown/drainShare))
-		if full || heavy {
-			c.cuts++
-		}
-		c.rate = max(rate, int64(c.cfg.Floor))
-		c.draining = now.Add(min(c.rtt.Smoothed()+queue, MaxTimeout))
-		c.outcomes, c.known, c.lost = 0, 0, 0
 	case c.limited && queue < max(calmQueue, one/2) && loss < calmLoss:
-		grown := c.rate*growth/growthUnit + 1
-		if c.mark > 0 && grown > c.mark-c.mark/10 && grown < 2*c.mark { // where a queue came of it the last time: no haste
-			grown = c.rate + c.rate/100 + 1
-		}
-		c.rate = min(grown, int64(c.cfg.Ceiling))
+		c.grow()
 	}
-	c.limited, c.samples = false, 0
-	c.round = now.Add(c.span())
+}
+
+// cut lowers the rate: for a full queue, for heavy loss, or for the loss of some. far says that the
+// empty path's round trip is at least longPath.
+func (c *Capacity) cut(now clock.Time, queue time.Duration, loss float64, full, heavy, far bool) {
+	if c.before = 0; full {
+		c.before = queue
+	}
+	rate, carried := c.rate*shrink/growthUnit, c.carry(now, 0)
+	switch {
+	case full:
+		c.mark = carried
+		rate = min(rate, carried-carried/drainShare)
+	case heavy:
+		rate = min(rate, c.rate-int64(float64(float64(c.rate)*loss)))
+	default: // where this much arrives, a little less is no cure for what is lost
+		rate = max(rate, min(c.rate, carried+carried/2))
+	}
+	least := c.rate / 2
+	if c.cuts == 0 && far {
+		least = c.rate / 8 // the first rate was never measured
+	}
+	shown := c.shown()
+	rate = max(rate, least, min(c.rate, shown-shown/drainShare))
+	if full || heavy {
+		c.cuts++
+	}
+	c.rate = max(rate, int64(c.cfg.Floor))
+	c.draining = now.Add(min(c.rtt.Smoothed()+queue, MaxTimeout))
+	c.outcomes, c.known, c.lost = 0, 0, 0
+}
+
+// grow raises the rate by a round's share, and more carefully near the rate at which a queue built
+// up the last time.
+func (c *Capacity) grow() {
+	grown := c.rate*growth/growthUnit + 1
+	if c.mark > 0 && grown > c.mark-c.mark/10 && grown < 2*c.mark {
+		grown = c.rate + c.rate/100 + 1
+	}
+	c.rate = min(grown, int64(c.cfg.Ceiling))
 }
 
 // carry adds bytes delivered at now and returns those of the last second.
@@ -263,9 +293,10 @@ func (c *Capacity) carry(now clock.Time, bytes int64) (sum int64) {
 	return sum
 }
 
-// show adds bytes delivered at now to what the path has shown to carry in a short time. A path that stood still and then delivers at once what
-// had piled up is a radio's: it carries more than it is asked for, and a lower rate would not have shortened the queue. What is learned only after
-// a pause of acknowledgements says nothing of when it arrived.
+// show adds bytes delivered at now to what the path has shown to carry in a short time. A path that
+// stood still and then delivers at once what had piled up is a radio's: it carries more than it is
+// asked for, and a lower rate would not have shortened the queue. What is learned only after a
+// pause of acknowledgements says nothing of when it arrived.
 func (c *Capacity) show(now clock.Time, bytes int64) {
 	if since := now.Sub(c.heard); since > shownPart {
 		c.mute = now
@@ -291,7 +322,8 @@ func (c *Capacity) show(now clock.Time, bytes int64) {
 	c.best[0] = max(c.best[0], sum)
 }
 
-// shown returns the highest rate at which the path was seen to deliver for shownParts*shownPart, of late.
+// shown returns the highest rate at which the path was seen to deliver for shownParts*shownPart, of
+// late.
 func (c *Capacity) shown() int64 {
 	return max(max(c.best[0], c.best[1])-c.largest, 0) * int64(time.Second) / int64(shownParts*shownPart)
 }

@@ -19,7 +19,8 @@ func TestCapacityConfig(t *testing.T) {
 		{CapacityConfig{}, "Floor 0 B/s is outside"},
 		{CapacityConfig{Floor: 1000}, "Ceiling 0 B/s is outside"},
 		{CapacityConfig{Floor: 1000, Ceiling: 500}, "Floor 1000 B/s is above Ceiling 500 B/s"},
-		{CapacityConfig{Floor: 1000, Ceiling: 5000, Start: 6000}, "Start 6000 B/s is outside [Floor 1000 B/s, Ceiling 5000 B/s]"},
+		{CapacityConfig{Floor: 1000, Ceiling: 5000, Start: 6000}, "Start 6000 B/s is outside [Floor 1000 B/s, " +
+			"Ceiling 5000 B/s]"},
 	} {
 		if _, err := NewCapacity(c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.cfg, err, c.want)
@@ -27,8 +28,8 @@ func TestCapacityConfig(t *testing.T) {
 	}
 }
 
-// flood is a server that always has more to send than the rate allows, 20 times a second, over a path on which the client answers each
-// datagram at once.
+// flood is a server that always has more to send than the rate allows, 20 times a second, over a
+// path on which the client answers each datagram at once.
 type flood struct {
 	rate, rtt float64 // means after 5 s: B/s delivered with overhead, ms
 	final     BytesPerSecond
@@ -131,8 +132,8 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 	return out
 }
 
-// The estimate leaves paths alone that carry the ceiling, whatever they lose or jitter, and finds the rate of those that do not, with
-// a short queue.
+// The estimate leaves paths alone that carry the ceiling, whatever they lose or jitter, and finds
+// the rate of those that do not, with a short queue.
 func TestCapacityOnPaths(t *testing.T) {
 	for _, c := range []struct {
 		p        netsim.Profile
@@ -156,7 +157,8 @@ func TestCapacityOnPaths(t *testing.T) {
 	} {
 		o := run(t, c.p, CapacityConfig{Floor: kbit(8), Ceiling: kbit(c.ceiling)}, 0, 120)
 		if kbit := o.rate * 8 / 1000; kbit < c.min || kbit > c.max || o.rtt > c.rtt {
-			t.Errorf("%s, ceiling %d kbit/s: %.1f kbit/s delivered at a round trip of %.0f ms; want %.1f to %.1f and at most %.0f ms",
+			t.Errorf("%s, ceiling %d kbit/s: %.1f kbit/s delivered at a round trip of %.0f ms; want %.1f to %.1f "+
+				"and at most %.0f ms",
 				c.p.Name, c.ceiling, kbit, o.rtt, c.min, c.max, c.rtt)
 		}
 		if most := c.ceiling * 1000 / 8; o.maxWindow > most {

@@ -10,7 +10,7 @@ import (
 
 // No second carries more than the budget, headers of the lower layers included.
 func ExampleWindow() {
-	w, err := rate.NewWindow(13_000/8)
+	w, err := rate.NewWindow(13_000 / 8)
 	if err != nil {
 		panic(err)
 	}

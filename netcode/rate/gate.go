@@ -9,21 +9,24 @@ import (
 // GateSlack is the queueing that a Gate allows for on top of the empty path's round trip.
 const GateSlack = 100 * time.Millisecond
 
-// A Gate keeps the queues below the program short: those of the QUIC stack, the kernel, and the modem. A datagram is handed over
-// only while less is in flight than the path carries in one round trip and GateSlack; what waits, waits in
-// the program, where it is still fresh when it goes. The zero Gate is open and empty.
+// A Gate keeps the queues below the program short: those of the QUIC stack, the kernel, and the
+// modem. A datagram is handed over only while less is in flight than the path carries in one round
+// trip and GateSlack; what waits, waits in the program, where it is still fresh when it goes. The
+// zero Gate is open and empty.
 type Gate struct {
 	inFlight int
 }
 
-// Limit returns the bytes that may be in flight: rate x (least + GateSlack), and always room for one full datagram.
+// Limit returns the bytes that may be in flight: rate x (least + GateSlack), and always room for
+// one full datagram.
 func Limit(rate BytesPerSecond, least time.Duration) int {
 	rate = min(max(rate, MinBudget), MaxBudget)
 	least = min(max(least, 0), MaxSample)
 	return max(int(int64(rate)*int64((least+GateSlack)/time.Microsecond)/1_000_000), wire.MaxDatagram+wire.Overhead)
 }
 
-// Open reports whether a datagram of size bytes, without overhead, may be handed over. An empty path is always open.
+// Open reports whether a datagram of size bytes, without overhead, may be handed over. An empty
+// path is always open.
 func (g *Gate) Open(size int, rate BytesPerSecond, least time.Duration) bool {
 	return g.inFlight == 0 || g.inFlight+size+wire.Overhead <= Limit(rate, least)
 }

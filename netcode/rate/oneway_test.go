@@ -8,14 +8,15 @@ import (
 	"meanwhile/netsim"
 )
 
-// What stands in a queue on one way is told apart from the constant by which two clocks differ, and a path that has become longer for good is
-// believed after leastWindow.
+// What stands in a queue on one way is told apart from the constant by which two clocks differ, and
+// a path that has become longer for good is believed after leastWindow.
 func TestOneWay(t *testing.T) {
 	const ms = time.Millisecond
 	for _, offset := range []time.Duration{0, time.Hour, -time.Hour} {
 		var o OneWay
 		at := clock.Time(5 * time.Hour)
-		for i, c := range []struct{ transit, want time.Duration }{{40 * ms, 0}, {90 * ms, 50 * ms}, {35 * ms, 0}, {40 * ms, 5 * ms}} {
+		for i, c := range []struct{ transit, want time.Duration }{{40 * ms, 0}, {90 * ms, 50 * ms}, {35 * ms, 0},
+			{40 * ms, 5 * ms}} {
 			if got := o.Queued(at, c.transit+offset); got != c.want {
 				t.Errorf("offset %v, packet %d: %v queued, want %v", offset, i, got, c.want)
 			}

@@ -9,10 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The promise holds also when more datagrams lie in a second than the window has places for, which may only delay, and by no more than the
-// places are apart.
+// The promise holds also when more datagrams lie in a second than the window has places for, which
+// may only delay, and by no more than the places are apart.
 func TestWindowPromiseInACrowd(t *testing.T) {
-	for _, gap := range []time.Duration{time.Microsecond, 3 * time.Millisecond, 5 * time.Millisecond, 11 * time.Millisecond} {
+	for _, gap := range []time.Duration{time.Microsecond, 3 * time.Millisecond, 5 * time.Millisecond,
+		11 * time.Millisecond} {
 		w, err := NewWindow(12_000)
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +36,8 @@ func TestWindowPromiseInACrowd(t *testing.T) {
 				sum += log[j].cost
 			}
 			if sum > 12_000 || w.Used(now) < sum || used > 12_000 {
-				t.Fatalf("every %v, datagram %d: %d B in the last second, the window says %d", gap, i, sum, w.Used(now))
+				t.Fatalf("every %v, datagram %d: %d B in the last second, the window says %d", gap, i, sum,
+					w.Used(now))
 			}
 		}
 		if w.Used(5000*clock.Time(gap)+clock.Time(Span)) != 0 {
@@ -48,7 +50,8 @@ func TestWindowPromiseInACrowd(t *testing.T) {
 	}
 }
 
-// What was sent a second ago no longer counts, whichever question is asked first; a negative Guard is none.
+// What was sent a second ago no longer counts, whichever question is asked first; a negative Guard
+// is none.
 func TestWindowForgetsInEachQuestion(t *testing.T) {
 	full := func() *Window {
 		w, _ := NewWindow(1000)
@@ -88,7 +91,8 @@ func TestBucketHoldsNoMoreThanItsBurst(t *testing.T) {
 			newest = max(newest, now)
 			room := b.Room(now)
 			if most := int(int64(newest) * rate / 1e9); room > burst || taken+room > most {
-				t.Fatalf("at %d, %d at the latest: room for %d, %d taken of %d at most", now, newest, room, taken, most)
+				t.Fatalf("at %d, %d at the latest: room for %d, %d taken of %d at most", now, newest, room, taken,
+					most)
 			}
 			if n := rapid.IntRange(0, 200).Draw(t, "n"); b.Take(now, n) {
 				taken += n
@@ -97,13 +101,15 @@ func TestBucketHoldsNoMoreThanItsBurst(t *testing.T) {
 	})
 }
 
-// On a path that never varies the timeout is the round trip and the clock's grain (RFC 6298 section 2.3); no time at all is a sample as any other.
+// On a path that never varies the timeout is the round trip and the clock's grain (RFC 6298 section
+// 2.3); no time at all is a sample as any other.
 func TestRTTOfASteadyPath(t *testing.T) {
 	var r RTT
 	for i := range 200 {
 		r.Sample(clock.Time(i)*1e8, 100*time.Millisecond)
 	}
-	if !r.known || r.Smoothed() != 100*time.Millisecond || r.Timeout() < r.Smoothed()+time.Millisecond || r.Timeout() > r.Smoothed()+2*time.Millisecond {
+	if !r.known || r.Smoothed() != 100*time.Millisecond || r.Timeout() < r.Smoothed()+time.Millisecond ||
+		r.Timeout() > r.Smoothed()+2*time.Millisecond {
 		t.Errorf("known %v, smoothed %v, timeout %v", r.known, r.Smoothed(), r.Timeout())
 	}
 	for _, d := range []time.Duration{0, MaxSample} {
@@ -135,7 +141,8 @@ func TestLimits(t *testing.T) {
 	for range 3 {
 		g.Sent(240) // 846 B of 1200 in all
 	}
-	if !g.Open(1200-846-wire.Overhead, 8000, 50*time.Millisecond) || g.Open(1200-846-wire.Overhead+1, 8000, 50*time.Millisecond) {
+	if !g.Open(1200-846-wire.Overhead, 8000, 50*time.Millisecond) ||
+		g.Open(1200-846-wire.Overhead+1, 8000, 50*time.Millisecond) {
 		t.Error("the limit is not to the byte")
 	}
 }
@@ -144,7 +151,8 @@ func TestLimits(t *testing.T) {
 func TestOneWayInOnePart(t *testing.T) {
 	const ms = time.Millisecond
 	var o OneWay
-	for i, c := range []struct{ transit, want time.Duration }{{90 * ms, 0}, {40 * ms, 0}, {60 * ms, 20 * ms}, {40 * ms, 0}, {41 * ms, ms}} {
+	for i, c := range []struct{ transit, want time.Duration }{{90 * ms, 0}, {40 * ms, 0}, {60 * ms, 20 * ms},
+		{40 * ms, 0}, {41 * ms, ms}} {
 		if got := o.Queued(clock.Time(i)*clock.Time(10*ms), c.transit); got != c.want {
 			t.Errorf("packet %d: %v queued, want %v", i, got, c.want)
 		}
@@ -158,7 +166,8 @@ func TestOneWayInOnePart(t *testing.T) {
 }
 
 func TestCapacityStarts(t *testing.T) {
-	for _, cfg := range []CapacityConfig{{Floor: 1000, Ceiling: 1000}, {Floor: 1000, Ceiling: 5000, Start: 1000}, {Floor: 1000, Ceiling: 5000, Start: 5000}, {Floor: 1000, Ceiling: 5000}} {
+	for _, cfg := range []CapacityConfig{{Floor: 1000, Ceiling: 1000}, {Floor: 1000, Ceiling: 5000, Start: 1000},
+		{Floor: 1000, Ceiling: 5000, Start: 5000}, {Floor: 1000, Ceiling: 5000}} {
 		want := cfg.Start
 		if want == 0 {
 			want = cfg.Ceiling
@@ -175,7 +184,8 @@ func TestCapacityStarts(t *testing.T) {
 	}
 }
 
-// Round trips that no packet of ours showed count as others do; Queue is what stands on top of the empty path; Restart keeps nothing but the rate.
+// Round trips that no packet of ours showed count as others do; Queue is what stands on top of the
+// empty path; Restart keeps nothing but the rate.
 func TestCapacitySample(t *testing.T) {
 	const ms = time.Millisecond
 	c, _ := NewCapacity(CapacityConfig{Floor: 1000, Ceiling: 9000})

@@ -1,10 +1,11 @@
 // Package rate keeps what a sender may put on a path.
 //
 // A [Window] holds the promise that no second carries more than a budget; a [Bucket] is the gentler
-// promise of a mean; [RTT] estimates the round trip and the time after which a packet counts as lost; a [Capacity]
-// estimates what rate the path carries, between a floor and a ceiling; a [Gate] keeps the queues under the program empty by
-// limiting what is in flight. All are told the time, allocate nothing once made (a Window: once a second has held as many datagrams), and are not safe for concurrent use; each
-// belongs to one connection.
+// promise of a mean; [RTT] estimates the round trip and the time after which a packet counts as
+// lost; a [Capacity] estimates what rate the path carries, between a floor and a ceiling; a [Gate]
+// keeps the queues under the program empty by limiting what is in flight. All are told the time,
+// allocate nothing once made (a Window: once a second has held as many datagrams), and are not safe
+// for concurrent use; each belongs to one connection.
 package rate
 
 import (
@@ -34,16 +35,16 @@ func (b BytesPerSecond) validate(name string) error {
 // Span is the window over which a Window adds up.
 const Span = time.Second
 
-// windowSlots bounds the memory of a Window. When more datagrams than this lie in one Span, neighbours are
-// counted as one, at the later of their times: that can only delay what comes next.
+// windowSlots bounds the memory of a Window. When more datagrams than this lie in one Span,
+// neighbours are counted as one, at the later of their times: that can only delay what comes next.
 const windowSlots = 64
 
-// A Window is an exact promise: in no stretch of time of one second, wherever it begins, do the datagrams
-// sent exceed the budget, each charged with its bytes + wire.Overhead. A stretch includes its first instant and not its
-// last.
+// A Window is an exact promise: in no stretch of time of one second, wherever it begins, do the
+// datagrams sent exceed the budget, each charged with its bytes + wire.Overhead. A stretch includes
+// its first instant and not its last.
 //
-// The promise is about the instants given to Spend. Where the edge hands datagrams over later than that by up to some
-// time, which differs from one to the next, Guard is to be that time.
+// The promise is about the instants given to Spend. Where the edge hands datagrams over later than
+// that by up to some time, which differs from one to the next, Guard is to be that time.
 type Window struct {
 	// Guard lengthens the Span for which a datagram counts. Negative counts as 0.
 	Guard time.Duration
@@ -68,8 +69,8 @@ func NewWindow(budget BytesPerSecond) (*Window, error) {
 // Budget returns the budget.
 func (w *Window) Budget() BytesPerSecond { return BytesPerSecond(w.budget) }
 
-// SetBudget changes the budget. What was sent under an old, larger one counts on: sending stops until the last second fits
-// the new one.
+// SetBudget changes the budget. What was sent under an old, larger one counts on: sending stops
+// until the last second fits the new one.
 func (w *Window) SetBudget(budget BytesPerSecond) error {
 	if err := budget.validate("Budget"); err != nil {
 		return err
@@ -84,8 +85,9 @@ func (w *Window) Room(now clock.Time) int {
 	return max(w.budget-w.sum-wire.Overhead, 0)
 }
 
-// Spend charges a datagram of size bytes, without overhead, and reports whether it fits. If it does not, nothing is
-// charged and it must not be sent. Time must not run backwards; a now before that of the last Spend counts as that.
+// Spend charges a datagram of size bytes, without overhead, and reports whether it fits. If it does
+// not, nothing is charged and it must not be sent. Time must not run backwards; a now before that
+// of the last Spend counts as that.
 func (w *Window) Spend(now clock.Time, size int) bool {
 	now = max(now, w.newest())
 	w.forget(now)
@@ -116,8 +118,8 @@ func (w *Window) Spend(now clock.Time, size int) bool {
 // slot returns the i-th oldest datagram that is kept.
 func (w *Window) slot(i int) *windowSlot { return &w.slots[(w.first+i)&(len(w.slots)-1)] }
 
-// When returns the first instant, not before now, at which a datagram of size bytes fits, if none is sent until then; false if it never
-// does because it is larger than the budget.
+// When returns the first instant, not before now, at which a datagram of size bytes fits, if none
+// is sent until then; false if it never does because it is larger than the budget.
 func (w *Window) When(now clock.Time, size int) (clock.Time, bool) {
 	w.forget(now)
 	need := w.sum + size + wire.Overhead - w.budget
@@ -156,8 +158,8 @@ func (w *Window) forget(now clock.Time) {
 	}
 }
 
-// A Bucket is a token bucket: Take succeeds while the bytes taken since any instant do not exceed rate x time + burst.
-// It counts bytes as given, without overhead.
+// A Bucket is a token bucket: Take succeeds while the bytes taken since any instant do not exceed
+// rate x time + burst. It counts bytes as given, without overhead.
 type Bucket struct {
 	rate, burst int64
 	tokens      int64 // byte-nanoseconds: bytes x 1e9

@@ -13,7 +13,8 @@ import (
 // kbit returns k kbit/s: 13 kbit/s are 1625 bytes a second.
 func kbit(k int) BytesPerSecond { return BytesPerSecond(k * 1000 / 8) }
 
-// 13 kbit/s is 1625 B/s. Datagrams of 240 B cost 282 B: five fit (1410), the sixth only when the first is a second old.
+// 13 kbit/s is 1625 B/s. Datagrams of 240 B cost 282 B: five fit (1410), the sixth only when the
+// first is a second old.
 func TestWindow(t *testing.T) {
 	w, err := NewWindow(kbit(13))
 	if err != nil {
@@ -75,8 +76,8 @@ func TestBudgetBounds(t *testing.T) {
 	}
 }
 
-// Against brute force: no second that ends with a datagram holds more than the budget; and while there are few datagrams, a
-// refused one would really have broken it.
+// Against brute force: no second that ends with a datagram holds more than the budget; and while
+// there are few datagrams, a refused one would really have broken it.
 func TestWindowPromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := rapid.IntRange(100, 20_000).Draw(t, "budget")
@@ -196,7 +197,8 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// RFC 6298 by hand, in ms: first 100: srtt 100, var 50. Then 140: var 50+(40-50)/4 = 47.5, srtt 100+40/8 = 105.
+// RFC 6298 by hand, in ms: first 100: srtt 100, var 50. Then 140: var 50+(40-50)/4 = 47.5, srtt
+// 100+40/8 = 105.
 func TestRTT(t *testing.T) {
 	var r RTT
 	ms := time.Millisecond
@@ -208,7 +210,8 @@ func TestRTT(t *testing.T) {
 		t.Error(r.Smoothed(), r.deviation, r.Timeout())
 	}
 	r.Sample(1e8, 140*ms)
-	if r.Smoothed() != 105*ms || r.deviation != 47500*time.Microsecond || r.Timeout() != 295*ms || r.Least() != 100*ms {
+	if r.Smoothed() != 105*ms || r.deviation != 47500*time.Microsecond || r.Timeout() != 295*ms ||
+		r.Least() != 100*ms {
 		t.Error(r.Smoothed(), r.deviation, r.Timeout(), r.Least())
 	}
 	before := r.Timeout()

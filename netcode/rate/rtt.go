@@ -6,8 +6,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Bounds of RTT. RFC 6298 section 2.4 asks for a timeout of at least 1 s because a stray TCP retransmission halves a
-// window; here one costs its bytes, so MinTimeout is low.
+// Bounds of RTT. RFC 6298 section 2.4 asks for a timeout of at least 1 s because a stray TCP
+// retransmission halves a window; here one costs its bytes, so MinTimeout is low.
 const (
 	firstTimeout = time.Second // RFC 6298 section 2.1
 	MinTimeout   = 50 * time.Millisecond
@@ -30,8 +30,9 @@ type RTT struct {
 	part  int64                     // index of the newest part
 }
 
-// Sample takes in one round trip, without the time that the peer held it, seen at now. Negative ones and those above MaxSample are ignored.
-// By Karn's algorithm (RFC 6298 section 3) it must not be measured on anything that was sent twice; packets here never are.
+// Sample takes in one round trip, without the time that the peer held it, seen at now. Negative
+// ones and those above MaxSample are ignored. By Karn's algorithm (RFC 6298 section 3) it must not
+// be measured on anything that was sent twice; packets here never are.
 func (r *RTT) Sample(now clock.Time, d time.Duration) {
 	if d < 0 || d > MaxSample {
 		return
@@ -66,8 +67,8 @@ func (r *RTT) advance(now clock.Time) {
 // Smoothed returns the smoothed round trip, SRTT; 0 before the first sample.
 func (r *RTT) Smoothed() time.Duration { return r.smoothed }
 
-// Least returns the least round trip in the leastWindow before the newest sample: the path without queues. Before the first sample it
-// is 0.
+// Least returns the least round trip in the leastWindow before the newest sample: the path without
+// queues. Before the first sample it is 0.
 func (r *RTT) Least() time.Duration {
 	least := time.Duration(0)
 	for _, d := range r.least {
@@ -78,8 +79,8 @@ func (r *RTT) Least() time.Duration {
 	return least
 }
 
-// Timeout returns how long after sending a packet without an answer counts as lost: SRTT + max(G, 4 RTTVAR), in [MinTimeout,
-// MaxTimeout].
+// Timeout returns how long after sending a packet without an answer counts as lost: SRTT + max(G, 4
+// RTTVAR), in [MinTimeout, MaxTimeout].
 func (r *RTT) Timeout() time.Duration {
 	d := firstTimeout
 	if r.known {

@@ -4,9 +4,9 @@ import "meanwhile/netcode/clock"
 
 // Bounds of a Hold.
 const (
-	maxHoldMessages      = 256       // messages
-	maxHoldBytes = 128 << 10 // body bytes
-	keptBody     = 1 << 10   // memory of a taken message that is kept for the next one, bytes
+	maxHoldMessages = 256       // messages
+	maxHoldBytes    = 128 << 10 // body bytes
+	keptBody        = 1 << 10   // memory of a taken message that is kept for the next one, bytes
 )
 
 // A Hold keeps received messages until the entity that they speak of is drawn at their tick. The
@@ -18,8 +18,8 @@ type Hold struct {
 }
 
 // Put adds m, of which it keeps a copy. It reports false, and does nothing, if that would exceed
-// maxHoldMessages or maxHoldBytes; an empty Hold takes every message. The way on is to show the oldest
-// message too early, which is better than to lose one or to queue without an end:
+// maxHoldMessages or maxHoldBytes; an empty Hold takes every message. The way on is to show the
+// oldest message too early, which is better than to lose one or to queue without an end:
 //
 //	for !h.Put(m) {
 //		show(h.Pop())

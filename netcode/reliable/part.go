@@ -105,75 +105,93 @@ func (s *section) read(b []byte) (int, error) {
 	first := c.number
 	n := sectionHeader
 	for i := range count {
-		if len(b)-n < 2 { // flags and length
-			return 0, ErrTruncated
+		used, err := c.read(&s.parts[i], b[n:], first, i == 0)
+		if err != nil {
+			return 0, err
 		}
-		p := &s.parts[i]
-		flags := b[n]
-		n++
-		if flags&^flagsKnown != 0 || flags&flagStart == 0 && flags&(flagAtOnce|flagEntity) != 0 {
-			return 0, exceeds(ErrFormat, "flags", int64(flags), flagsKnown)
-		}
-		*p = part{number: c.number, flags: flags &^ flagGap}
-		if flags&flagGap != 0 {
-			gap := int(b[n])
-			n++
-			if i == 0 || gap == 0 || gap > Window-2 {
-				return 0, exceeds(ErrFormat, "gap", int64(gap), Window-2)
-			}
-			p.number += uint16(gap)
-		}
-		if p.number-first >= Window {
-			return 0, exceeds(ErrFormat, "parts apart", int64(p.number-first), Window-1)
-		}
-		if p.start() {
-			if n >= len(b) {
-				return 0, ErrTruncated
-			}
-			p.kind = b[n]
-			n++
-			z, used, err := readVarint(b[n:])
-			if err != nil {
-				return 0, err
-			}
-			n += used
-			if z > maxZigzag {
-				return 0, exceeds(ErrFormat, "coded tick difference", int64(z), maxZigzag)
-			}
-			tick := int64(c.tick) + (int64(z>>1) ^ -int64(z&1))
-			if tick < 0 || tick > maxUint32 {
-				return 0, exceeds(ErrFormat, "tick", tick, maxUint32)
-			}
-			p.tick = clock.Tick(tick)
-			if flags&flagEntity != 0 {
-				e, used, err := readVarint(b[n:])
-				if err != nil {
-					return 0, err
-				}
-				n += used
-				if e == 0 || e > maxUint32 {
-					return 0, exceeds(ErrFormat, "entity", int64(e), maxUint32)
-				}
-				p.entity = uint32(e)
-			}
-		}
-		if n >= len(b) {
-			return 0, ErrTruncated
-		}
-		length := int(b[n])
-		n++
-		if length > PartSize || p.more() && length != PartSize || !p.start() && length == 0 {
-			return 0, exceeds(ErrFormat, "part length", int64(length), PartSize)
-		}
-		if len(b)-n < length {
-			return 0, ErrTruncated
-		}
-		p.body = b[n : n+length : n+length]
-		n += length
-		c.pass(p)
+		n += used
 	}
 	s.n = count
 	return n, nil
+}
+
+// read decodes a part from the front of b, moves on and reports the bytes it used. first is the
+// number with which the section begins; initial says that this is its first part.
+func (c *cursor) read(p *part, b []byte, first uint16, initial bool) (int, error) {
+	if len(b) < 2 { // flags and length
+		return 0, ErrTruncated
+	}
+	flags, n := b[0], 1
+	if flags&^flagsKnown != 0 || flags&flagStart == 0 && flags&(flagAtOnce|flagEntity) != 0 {
+		return 0, exceeds(ErrFormat, "flags", int64(flags), flagsKnown)
+	}
+	*p = part{number: c.number, flags: flags &^ flagGap}
+	if flags&flagGap != 0 {
+		gap := int(b[n])
+		n++
+		if initial || gap == 0 || gap > Window-2 {
+			return 0, exceeds(ErrFormat, "gap", int64(gap), Window-2)
+		}
+		p.number += uint16(gap)
+	}
+	if p.number-first >= Window {
+		return 0, exceeds(ErrFormat, "parts apart", int64(p.number-first), Window-1)
+	}
+	if p.start() {
+		used, err := c.readStart(p, b[n:])
+		if err != nil {
+			return 0, err
+		}
+		n += used
+	}
+	if n >= len(b) {
+		return 0, ErrTruncated
+	}
+	length := int(b[n])
+	n++
+	if length > PartSize || p.more() && length != PartSize || !p.start() && length == 0 {
+		return 0, exceeds(ErrFormat, "part length", int64(length), PartSize)
+	}
+	if len(b)-n < length {
+		return 0, ErrTruncated
+	}
+	p.body = b[n : n+length : n+length]
+	c.pass(p)
+	return n + length, nil
+}
+
+// readStart decodes what only the first part of a message has: kind, tick and entity.
+func (c *cursor) readStart(p *part, b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, ErrTruncated
+	}
+	p.kind = b[0]
+	n := 1
+	z, used, err := readVarint(b[n:])
+	if err != nil {
+		return 0, err
+	}
+	n += used
+	if z > maxZigzag {
+		return 0, exceeds(ErrFormat, "coded tick difference", int64(z), maxZigzag)
+	}
+	tick := int64(c.tick) + (int64(z>>1) ^ -int64(z&1))
+	if tick < 0 || tick > maxUint32 {
+		return 0, exceeds(ErrFormat, "tick", tick, maxUint32)
+	}
+	p.tick = clock.Tick(tick)
+	if p.flags&flagEntity == 0 {
+		return n, nil
+	}
+	e, used, err := readVarint(b[n:])
+	if err != nil {
+		return 0, err
+	}
+	if e == 0 || e > maxUint32 {
+		return 0, exceeds(ErrFormat, "entity", int64(e), maxUint32)
+	}
+	p.entity = uint32(e)
+	return n + used, nil
 }
 
 const (

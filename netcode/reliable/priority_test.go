@@ -11,7 +11,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Kills before shots: where the queue is full, what is urgent takes the place of what is not and has not gone out.
+// Kills before shots: where the queue is full, what is urgent takes the place of what is not and
+// has not gone out.
 func TestPriority(t *testing.T) {
 	m := func(name string, prio uint8) Message {
 		return Message{Tick: 1, Kind: 1, Priority: prio, Body: []byte(name)}
@@ -25,14 +26,18 @@ func TestPriority(t *testing.T) {
 		dropped uint64
 		want    string
 	}{
-		{"an urgent one takes the place of the oldest", 3, 0, []Message{m("s1", 0), m("s2", 0), m("s3", 0)}, m("kill", 1), 1, "[s2 s3 kill]"},
+		{"an urgent one takes the place of the oldest", 3, 0, []Message{m("s1", 0), m("s2", 0), m("s3", 0)},
+			m("kill", 1), 1, "[s2 s3 kill]"},
 		{"of the least urgent", 3, 0, []Message{m("a", 1), m("b", 0), m("c", 1)}, m("kill", 2), 1, "[a c kill]"},
 		{"equals do not give way", 3, 0, []Message{m("a", 1), m("b", 1), m("c", 1)}, m("kill", 1), 0, "[a b c]"},
 		{"what went out stays", 3, 2, []Message{m("s1", 0), m("s2", 0), m("s3", 0)}, m("kill", 1), 1, "[s1 s2 kill]"},
 		{"all went out", 3, 3, []Message{m("s1", 0), m("s2", 0), m("s3", 0)}, m("kill", 1), 0, "[s1 s2 s3]"},
-		{"a long one needs more", 4, 0, []Message{m("s1", 0), m("s2", 0), m("k", 1), m("s3", 0)}, Message{Tick: 1, Kind: 1, Priority: 1, Body: body(2*PartSize + 1)}, 3, "[k 401]"},
-		{"no use dropping some where not all fit", 4, 0, []Message{m("s1", 0), m("k", 1), m("k", 1), m("s2", 0)}, Message{Tick: 1, Kind: 1, Priority: 1, Body: body(2*PartSize + 1)}, 0, "[s1 k k s2]"},
-		{"a long one gives way as a whole", 4, 0, []Message{m("a", 1), {Tick: 1, Kind: 1, Body: body(PartSize + 1)}, m("b", 1)}, m("kill", 2), 1, "[a b kill]"},
+		{"a long one needs more", 4, 0, []Message{m("s1", 0), m("s2", 0), m("k", 1), m("s3", 0)},
+			Message{Tick: 1, Kind: 1, Priority: 1, Body: body(2*PartSize + 1)}, 3, "[k 401]"},
+		{"no use dropping some where not all fit", 4, 0, []Message{m("s1", 0), m("k", 1), m("k", 1), m("s2", 0)},
+			Message{Tick: 1, Kind: 1, Priority: 1, Body: body(2*PartSize + 1)}, 0, "[s1 k k s2]"},
+		{"a long one gives way as a whole", 4, 0, []Message{m("a", 1), {Tick: 1, Kind: 1, Body: body(PartSize + 1)},
+			m("b", 1)}, m("kill", 2), 1, "[a b kill]"},
 		{"room for all", 5, 0, []Message{m("s1", 0)}, m("kill", 1), 0, "[s1 kill]"},
 	} {
 		s, r := newSender(t, Config{MaxParts: c.parts}), new(Receiver)
@@ -67,8 +72,9 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-// Messages of three priorities through a small queue and a bad network: what arrives is what was queued, in order and unchanged, less what gave
-// way, and nothing gave way to what is no more urgent.
+// Messages of three priorities through a small queue and a bad network: what arrives is what was
+// queued, in order and unchanged, less what gave way, and nothing gave way to what is no more
+// urgent.
 func TestPriorityProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, err := NewSender(Config{MaxParts: rapid.IntRange(1, 90).Draw(t, "parts"), MaxBytes: MaxMessage})
@@ -102,8 +108,10 @@ func TestPriorityProperty(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"send": func(t *rapid.T) {
-				m := Message{Tick: clock.Tick(len(queued) + 1), Entity: uint32(len(queued) + 1), Priority: uint8(rapid.IntRange(0, 2).Draw(t, "priority")),
-					Body: body(rapid.OneOf(rapid.IntRange(0, 30), rapid.IntRange(0, 1000), rapid.IntRange(0, 9000)).Draw(t, "size"))}
+				m := Message{Tick: clock.Tick(len(queued) + 1), Entity: uint32(len(queued) + 1),
+					Priority: uint8(rapid.IntRange(0, 2).Draw(t, "priority")),
+					Body: body(rapid.OneOf(rapid.IntRange(0, 30), rapid.IntRange(0, 1000),
+						rapid.IntRange(0, 9000)).Draw(t, "size"))}
 				pending, size, dropped := s.Pending(), s.Bytes(), s.Dropped()
 				if err := s.Send(m); err != nil {
 					if s.Pending() != pending || s.Bytes() != size || s.Dropped() != dropped {
@@ -141,7 +149,8 @@ func TestPriorityProperty(t *testing.T) {
 			}
 		}
 		if uint64(len(got))+s.Dropped() != uint64(len(queued)) || s.Pending() != 0 || s.Bytes() != 0 {
-			t.Fatalf("%d queued, %d arrived, %d gave way, %d pending", len(queued), len(got), s.Dropped(), s.Pending())
+			t.Fatalf("%d queued, %d arrived, %d gave way, %d pending", len(queued), len(got), s.Dropped(),
+				s.Pending())
 		}
 		at, urgent := 0, 0
 		for _, m := range got {

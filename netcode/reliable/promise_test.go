@@ -42,8 +42,8 @@ func TestHoldToTheByte(t *testing.T) {
 	}
 }
 
-// A section takes exactly the room that it needs: what went out in so many bytes goes out in them again, with and without entities, gaps and
-// beginnings, and no section is longer than its room.
+// A section takes exactly the room that it needs: what went out in so many bytes goes out in them
+// again, with and without entities, gaps and beginnings, and no section is longer than its room.
 func TestSectionsFillTheirRoom(t *testing.T) {
 	build := func(room int) []byte {
 		s := newSender(t, Config{})
@@ -95,7 +95,8 @@ func TestDuplicatesTakeNoMemory(t *testing.T) {
 		t.Errorf("%d parts are held of 4", len(r.held))
 	}
 	got := take(t, r, first)
-	if len(got) != 3 || string(got[0].Body) != "first" || string(got[1].Body) != "second" || !bytes.Equal(got[2].Body, body(2*PartSize+7)) {
+	if len(got) != 3 || string(got[0].Body) != "first" || string(got[1].Body) != "second" ||
+		!bytes.Equal(got[2].Body, body(2*PartSize+7)) {
 		t.Errorf("got %v", got)
 	}
 	checkMemory(t, r)
@@ -144,7 +145,8 @@ func TestLostAllForgetsPackets(t *testing.T) {
 	}
 }
 
-// Packets are remembered apart from one another while their number grows, also once the oldest are forgotten.
+// Packets are remembered apart from one another while their number grows, also once the oldest are
+// forgotten.
 func TestNotesGrow(t *testing.T) {
 	for forgotten := range 5 {
 		s := newSender(t, Config{})
@@ -167,7 +169,8 @@ func TestNotesGrow(t *testing.T) {
 		}
 		for i, q := range sent[:len(sent)-1] {
 			if s.Delivered(q); s.Pending() != forgotten+len(sent)-i-1 && forgotten == 0 || s.noted != len(sent) {
-				t.Fatalf("%d forgotten: after %d of %d packets arrived %d messages are pending, %d packets noted", forgotten, i+1, len(sent), s.Pending(), s.noted)
+				t.Fatalf("%d forgotten: after %d of %d packets arrived %d messages are pending, %d packets noted",
+					forgotten, i+1, len(sent), s.Pending(), s.noted)
 			}
 		}
 		if want := uint64(1)<<39 - 1; s.done>>forgotten != want && forgotten > 0 {
@@ -176,7 +179,8 @@ func TestNotesGrow(t *testing.T) {
 	}
 }
 
-// Where bytes are short, so many give way as are needed, or none; a message of several parts gives way as a whole.
+// Where bytes are short, so many give way as are needed, or none; a message of several parts gives
+// way as a whole.
 func TestPriorityOfBytes(t *testing.T) {
 	m := func(prio uint8, n int) Message { return Message{Tick: 1, Kind: 1, Priority: prio, Body: body(n)} }
 	for _, c := range []struct {
@@ -213,7 +217,9 @@ func TestPriorityOfBytes(t *testing.T) {
 			}
 			s.Delivered(seq)
 		}
-		if left := map[uint64]string{0: fmt.Sprint([]int{1000, MaxMessage - 1300, 300}), 1: fmt.Sprint([]int{MaxMessage - 1300, 300, c.size}), 2: fmt.Sprint([]int{MaxMessage - 1300, c.size})}; fmt.Sprint(sizes) != left[c.dropped] {
+		if left := map[uint64]string{0: fmt.Sprint([]int{1000, MaxMessage - 1300, 300}),
+			1: fmt.Sprint([]int{MaxMessage - 1300, 300, c.size}),
+			2: fmt.Sprint([]int{MaxMessage - 1300, c.size})}; fmt.Sprint(sizes) != left[c.dropped] {
 			t.Errorf("%s: %v arrive, want %s", c.name, sizes, left[c.dropped])
 		}
 	}
@@ -221,7 +227,8 @@ func TestPriorityOfBytes(t *testing.T) {
 
 // The bounds of a Config are allowed, and a queue of so many parts takes as many full ones.
 func TestConfigAtItsBounds(t *testing.T) {
-	for _, cfg := range []Config{{MaxParts: 1}, {MaxParts: mostParts}, {MaxBytes: MaxMessage}, {MaxBytes: mostBytes}} {
+	for _, cfg := range []Config{{MaxParts: 1}, {MaxParts: mostParts}, {MaxBytes: MaxMessage},
+		{MaxBytes: mostBytes}} {
 		if _, err := NewSender(cfg); err != nil {
 			t.Error(err)
 		}
@@ -235,7 +242,8 @@ func TestConfigAtItsBounds(t *testing.T) {
 	}
 }
 
-// The rest of a message of which the beginning has arrived already, and nothing else went out, does not give way: the peer waits for it.
+// The rest of a message of which the beginning has arrived already, and nothing else went out, does
+// not give way: the peer waits for it.
 func TestTheRestOfWhatArrivedStays(t *testing.T) {
 	s, r := newSender(t, Config{MaxParts: 3}), new(Receiver)
 	mustSend(t, s, Message{Tick: 1, Body: body(2*PartSize + 1)})
@@ -243,11 +251,13 @@ func TestTheRestOfWhatArrivedStays(t *testing.T) {
 	if s.Delivered(1); s.sent != 0 || s.count != 2 {
 		t.Fatalf("%d parts are left, sent %b", s.count, s.sent)
 	}
-	if err := s.Send(Message{Tick: 2, Priority: 9, Body: body(PartSize + 1)}); !errors.Is(err, ErrFull) || s.Dropped() != 0 || s.Bytes() != PartSize+1 {
+	if err := s.Send(Message{Tick: 2, Priority: 9, Body: body(PartSize + 1)}); !errors.Is(err, ErrFull) ||
+		s.Dropped() != 0 || s.Bytes() != PartSize+1 {
 		t.Errorf("%v, %d gave way, %d bytes queued", err, s.Dropped(), s.Bytes())
 	}
 	mustSend(t, s, Message{Tick: 2, Priority: 9, Body: body(7)})
-	if got := take(t, r, s.Append(nil, 2, 1000, 0, rto)); len(got) != 2 || !bytes.Equal(got[0].Body, body(2*PartSize+1)) || !bytes.Equal(got[1].Body, body(7)) {
+	if got := take(t, r, s.Append(nil, 2, 1000, 0, rto)); len(got) != 2 ||
+		!bytes.Equal(got[0].Body, body(2*PartSize+1)) || !bytes.Equal(got[1].Body, body(7)) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -21,7 +21,8 @@ func TestExactlyOnceInOrder(t *testing.T) {
 		n := newNetwork(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"send": func(t *rapid.T) {
-				size := rapid.OneOf(rapid.IntRange(0, 12), rapid.IntRange(0, 3*PartSize), rapid.IntRange(0, MaxMessage)).Draw(t, "size")
+				size := rapid.OneOf(rapid.IntRange(0, 12), rapid.IntRange(0, 3*PartSize),
+					rapid.IntRange(0, MaxMessage)).Draw(t, "size")
 				n.send(Message{
 					Tick:   clock.Tick(rapid.Uint32().Draw(t, "tick")),
 					Entity: rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32()).Draw(t, "entity"),
@@ -157,7 +158,8 @@ func (n *network) resume() {
 
 func (n *network) check() {
 	s := n.sender
-	if s.Bytes() > s.cfg.MaxBytes || s.count > s.cfg.MaxParts || len(s.body) > 2*s.cfg.MaxBytes || len(s.notes) > maxNotes {
+	if s.Bytes() > s.cfg.MaxBytes || s.count > s.cfg.MaxParts || len(s.body) > 2*s.cfg.MaxBytes ||
+		len(s.notes) > maxNotes {
 		n.t.Fatalf("sender holds %d parts, %d bytes, %d notes", s.count, s.Bytes(), len(s.notes))
 	}
 	if s.done&^s.sent != 0 || s.due&^s.sent != 0 || s.sent&^s.window() != 0 || s.done&1 != 0 {
@@ -192,9 +194,9 @@ func (n *network) finish() {
 	}
 }
 
-// An hour of a bad path with the acks of a packet header: sequence numbers and message numbers wrap,
-// 20 % of the packets and of the acks are lost, all of them are reordered, and for one second in
-// each minute nothing arrives.
+// An hour of a bad path with the acks of a packet header: sequence numbers and message numbers
+// wrap, 20 % of the packets and of the acks are lost, all of them are reordered, and for one second
+// in each minute nothing arrives.
 func TestLongRun(t *testing.T) {
 	const (
 		hz      = 60

@@ -71,7 +71,8 @@ const (
 // Why a message or a section was refused. Use errors.Is; the errors returned also name the value
 // and the bound.
 var (
-	// ErrFull: the sender's queue is at its bound, and what could give way is no less urgent. The message was not queued.
+	// ErrFull: the sender's queue is at its bound, and what could give way is no less urgent. The
+	// message was not queued.
 	ErrFull = errors.New("reliable: queue is full")
 	// ErrTooLong: a message of more than MaxMessage bytes.
 	ErrTooLong = errors.New("reliable: message is too long")
@@ -97,8 +98,8 @@ type Message struct {
 	Kind uint8
 	// AtOnce asks for delivery on arrival instead of at the playout time of Entity.
 	AtOnce bool
-	// Priority says what is kept where the queue is full: a message takes the place of those of lower priority that have not
-	// gone out yet. It does not travel, and changes no order.
+	// Priority says what is kept where the queue is full: a message takes the place of those of
+	// lower priority that have not gone out yet. It does not travel, and changes no order.
 	Priority uint8
 	// Body is the content, at most MaxMessage bytes.
 	Body []byte
@@ -113,7 +114,8 @@ type limitError struct {
 }
 
 func (e *limitError) Error() string {
-	return e.reason.Error() + ": " + e.what + " " + strconv.FormatInt(e.value, 10) + ", bound " + strconv.FormatInt(e.bound, 10)
+	return e.reason.Error() + ": " + e.what + " " + strconv.FormatInt(e.value, 10) + ", bound " +
+		strconv.FormatInt(e.bound, 10)
 }
 
 func (e *limitError) Unwrap() error { return e.reason }

@@ -52,7 +52,8 @@ func drain(r *Receiver) (got []Message) {
 }
 
 func same(a, b Message) bool {
-	return a.Tick == b.Tick && a.Entity == b.Entity && a.Kind == b.Kind && a.AtOnce == b.AtOnce && bytes.Equal(a.Body, b.Body)
+	return a.Tick == b.Tick && a.Entity == b.Entity && a.Kind == b.Kind && a.AtOnce == b.AtOnce &&
+		bytes.Equal(a.Body, b.Body)
 }
 
 func body(n int) []byte {
@@ -200,7 +201,8 @@ func TestWindow(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	for _, cfg := range []Config{{MaxParts: -1}, {MaxParts: mostParts + 1}, {MaxBytes: MaxMessage - 1}, {MaxBytes: mostBytes + 1}} {
+	for _, cfg := range []Config{{MaxParts: -1}, {MaxParts: mostParts + 1}, {MaxBytes: MaxMessage - 1},
+		{MaxBytes: mostBytes + 1}} {
 		if _, err := NewSender(cfg); err == nil {
 			t.Errorf("NewSender(%+v) succeeded", cfg)
 		}
@@ -221,7 +223,8 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	s := newSender(t, Config{MaxParts: 3, MaxBytes: MaxMessage})
-	check(s, Message{Body: body(MaxMessage + 1)}, ErrTooLong, "reliable: message is too long: bytes 16385, bound 16384")
+	check(s, Message{Body: body(MaxMessage + 1)}, ErrTooLong, "reliable: message is too long: bytes 16385, bound "+
+		"16384")
 	check(s, Message{Body: body(3*PartSize + 1)}, ErrFull, "reliable: queue is full: parts 4, bound 3")
 	mustSend(t, s, text("a"), text(""), text("c"))
 	check(s, Message{}, ErrFull, "reliable: queue is full: parts 4, bound 3")
@@ -321,7 +324,8 @@ func TestRefused(t *testing.T) {
 		{"tick difference of 34 bits", edit(plain, 5, 0xff, 0xff, 0xff, 0xff, 0x3f), ErrFormat},
 		{"tick of 65 bits", edit(plain, 5, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f), ErrFormat},
 		{"long form of a tick", edit(plain, 5, 0x92, 0), ErrFormat},
-		{"entity of 33 bits", edit(edit(plain, 5, 18, 0xff, 0xff, 0xff, 0xff, 0x1f), 3, flagStart|flagEntity), ErrFormat},
+		{"entity of 33 bits", edit(edit(plain, 5, 18, 0xff, 0xff, 0xff, 0xff, 0x1f), 3, flagStart|flagEntity),
+			ErrFormat},
 		{"entity zero", edit(edit(plain, 5, 18, 0), 3, flagStart|flagEntity), ErrFormat},
 		{"201 bytes", encode(start(0, 0, 201)), ErrFormat},
 		{"short part with more", encode(start(0, flagMore, 199)), ErrFormat},
@@ -390,7 +394,8 @@ func sections(t testing.TB) map[string][]byte {
 		return s.Append(nil, seq, 1000, 0, rto)
 	}
 	return map[string][]byte{
-		"one": write(1, func(s *Sender) { mustSend(t, s, Message{Tick: 300, Entity: 5, Kind: 2, Body: []byte("hit")}) }),
+		"one": write(1,
+			func(s *Sender) { mustSend(t, s, Message{Tick: 300, Entity: 5, Kind: 2, Body: []byte("hit")}) }),
 		"at once": write(1, func(s *Sender) {
 			mustSend(t, s, Message{Tick: 300, Kind: 1, AtOnce: true, Body: []byte("hello")})
 		}),
@@ -400,9 +405,11 @@ func sections(t testing.TB) map[string][]byte {
 				Message{Tick: 216001, Kind: 8, Body: []byte{2, 3}}, Message{Tick: 215990, Entity: 1 << 20, Kind: 9})
 		}),
 		"largest numbers": write(1, func(s *Sender) {
-			mustSend(t, s, Message{Tick: 1<<32 - 1, Entity: 1<<32 - 1, Kind: 255, AtOnce: true, Body: []byte{255}}, Message{Kind: 1})
+			mustSend(t, s, Message{Tick: 1<<32 - 1, Entity: 1<<32 - 1, Kind: 255, AtOnce: true, Body: []byte{255}},
+				Message{Kind: 1})
 		}),
-		"two parts": write(1, func(s *Sender) { mustSend(t, s, Message{Tick: 4, Entity: 6, Kind: 3, Body: body(203)}) }),
+		"two parts": write(1,
+			func(s *Sender) { mustSend(t, s, Message{Tick: 4, Entity: 6, Kind: 3, Body: body(203)}) }),
 		"gap": write(2, func(s *Sender) {
 			mustSend(t, s, text("first"), Message{Tick: 1, Body: body(20)}, text("third"))
 			s.Append(nil, 0, 24, 0, rto) // the first and the third, for want of room
@@ -422,16 +429,19 @@ func sections(t testing.TB) map[string][]byte {
 func TestGolden(t *testing.T) {
 	const path = "testdata/sections.txt"
 	var b strings.Builder
-	b.WriteString("# Sections as a sender writes them: name, bytes, and what a receiver makes of them (ID tick entity kind body).\n")
+	b.WriteString("# Sections as a sender writes them: name, bytes, and what a receiver makes of them (ID tick " +
+		"entity kind body).\n")
 	all := sections(t)
-	for _, name := range []string{"one", "at once", "empty body", "three, ticks up and down", "largest numbers", "two parts", "gap", "number wraps"} {
+	for _, name := range []string{"one", "at once", "empty body", "three, ticks up and down", "largest numbers",
+		"two parts", "gap", "number wraps"} {
 		fmt.Fprintf(&b, "\n%s\n  %x\n", name, all[name])
 		var s section
 		if _, err := s.read(all[name]); err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range s.parts[:s.n] {
-			fmt.Fprintf(&b, "  part %d flags %d kind %d tick %d entity %d: %d bytes %.40q\n", p.number, p.flags, p.kind, p.tick, p.entity, len(p.body), p.body)
+			fmt.Fprintf(&b, "  part %d flags %d kind %d tick %d entity %d: %d bytes %.40q\n", p.number, p.flags,
+				p.kind, p.tick, p.entity, len(p.body), p.body)
 		}
 	}
 	golden.Check(t, path, b.String())

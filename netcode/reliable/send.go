@@ -92,14 +92,16 @@ func NewSender(cfg Config) (*Sender, error) {
 	return &Sender{cfg: cfg}, nil
 }
 
-// Send queues m, whose Body is copied and whose ID is ignored. Where the queue is full, messages of lower priority that have not begun to
-// go out are dropped for it, the least urgent ones first and of those the oldest. It fails with ErrTooLong or ErrFull and then changes nothing.
+// Send queues m, whose Body is copied and whose ID is ignored. Where the queue is full, messages of
+// lower priority that have not begun to go out are dropped for it, the least urgent ones first and
+// of those the oldest. It fails with ErrTooLong or ErrFull and then changes nothing.
 func (s *Sender) Send(m Message) error {
 	if len(m.Body) > MaxMessage {
 		return exceeds(ErrTooLong, "bytes", int64(len(m.Body)), MaxMessage)
 	}
 	parts := max(1, (len(m.Body)+PartSize-1)/PartSize)
-	if over := s.count + parts - s.cfg.MaxParts; over > 0 && !s.giveWay(m.Priority, over, s.Bytes()+len(m.Body)-s.cfg.MaxBytes) {
+	if over := s.count + parts - s.cfg.MaxParts; over > 0 &&
+		!s.giveWay(m.Priority, over, s.Bytes()+len(m.Body)-s.cfg.MaxBytes) {
 		return exceeds(ErrFull, "parts", int64(s.count+parts), int64(s.cfg.MaxParts))
 	}
 	if over := s.Bytes() + len(m.Body) - s.cfg.MaxBytes; over > 0 && !s.giveWay(m.Priority, 0, over) {
@@ -134,8 +136,9 @@ func (s *Sender) Send(m Message) error {
 	return nil
 }
 
-// giveWay drops messages of a priority below prio until so many parts and bytes are free, and reports whether it could; if not, nothing has
-// changed. What went out keeps its number, and so does all that was queued before it.
+// giveWay drops messages of a priority below prio until so many parts and bytes are free, and
+// reports whether it could; if not, nothing has changed. What went out keeps its number, and so
+// does all that was queued before it.
 func (s *Sender) giveWay(prio uint8, parts, size int) bool {
 	fixed := bits.Len64(s.sent) // parts before it
 	for fixed < s.count && s.at(fixed).flags&flagStart == 0 {
