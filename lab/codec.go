@@ -288,7 +288,7 @@ func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet
 	var log wire.Log
 	var x snapshot.Writer
 	var w, body wire.BitWriter
-	var due []snapshot.Due
+	var due []snapshot.Candidate
 	buf, bodyBuf := make([]byte, 0, 1<<14), make([]byte, 0, 1<<10)
 	var sent []wire.Seq // by tick
 	header := wire.Header{Server: true, HasAck: true, HasEcho: true}

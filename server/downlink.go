@@ -118,7 +118,7 @@ const (
 type Outbox struct {
 	buf  []byte
 	outs []outgoing
-	due  []snapshot.Due
+	due  []snapshot.Candidate
 	near []interest.Neighbour
 	w    wire.BitWriter
 	body []byte // of an event
@@ -347,7 +347,7 @@ type chosen struct {
 
 // choose writes those entries of due, the most urgent first, that fit into share bytes behind outer bits.
 // The first of them may take room bytes.
-func (d *downlink) choose(w *snapshot.Writer, due []snapshot.Due, now clock.Time, outer, share, room, budget int) (of chosen) {
+func (d *downlink) choose(w *snapshot.Writer, due []snapshot.Candidate, now clock.Time, outer, share, room, budget int) (of chosen) {
 	w.Begin(d.view, due, share*8-outer)
 	for i := range due {
 		limit := share

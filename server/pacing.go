@@ -84,7 +84,7 @@ func (p *pace) class(want int64) (class uint8, share int64) {
 // not linger), then what begins to move, so that nobody sees it rest any longer; then what must go now to keep what was announced, then the
 // rest, both by how long they waited over how far away they are, which is about how wrong they look on the screen. Ties go by entity, so
 // the order is total.
-func (s *Server) prioritise(client *player, due []snapshot.Due) {
+func (s *Server) prioritise(client *player, due []snapshot.Candidate) {
 	x, y := int64(0), int64(0)
 	if client.ent >= 0 {
 		e := s.hist.At(client.ent)
@@ -154,7 +154,7 @@ func (s *Server) prioritise(client *player, due []snapshot.Due) {
 	case less <= p.room*promisedShare/64:
 		p.scale = max(lower, 1<<8)
 	}
-	slices.SortFunc(due, func(a, b snapshot.Due) int {
+	slices.SortFunc(due, func(a, b snapshot.Candidate) int {
 		if a.Score != b.Score {
 			return cmp.Compare(b.Score, a.Score)
 		}
@@ -164,11 +164,11 @@ func (s *Server) prioritise(client *player, due []snapshot.Due) {
 
 // announce returns the class for a record of which class is wanted. From record to record it changes by no more than one can look at: what
 // is drawn slows down to half at most, and never runs more than half faster than it was. What rested is free of that.
-func (s *Server) announce(d *snapshot.Due, class uint8) uint8 {
-	if d.Told == 0 || d.Start {
+func (s *Server) announce(d *snapshot.Candidate, class uint8) uint8 {
+	if d.Announced == 0 || d.Start {
 		return class
 	}
-	gap, was := s.tick-d.Told, motion.Wait(d.Bound)
+	gap, was := s.tick-d.Announced, motion.Wait(d.Bound)
 	for class > d.Bound && motion.Wait(class) > was+gap {
 		class--
 	}

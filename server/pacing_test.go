@@ -18,7 +18,7 @@ import (
 func TestBoundsChangeSlowly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &Server{tick: 1}
-		d := snapshot.Due{}
+		d := snapshot.Candidate{}
 		type told struct {
 			at, wait clock.Tick
 		}
@@ -26,7 +26,7 @@ func TestBoundsChangeSlowly(t *testing.T) {
 		for range rapid.IntRange(2, 60).Draw(t, "records") {
 			want := uint8(rapid.IntRange(0, motion.Bounds-1).Draw(t, "class"))
 			d.Bound = s.announce(&d, want)
-			d.Told = s.tick
+			d.Announced = s.tick
 			all = append(all, told{s.tick, motion.Wait(d.Bound)})
 			s.tick += clock.Tick(rapid.IntRange(1, 50).Draw(t, "ticks"))
 		}
@@ -63,7 +63,7 @@ func TestClassOfAPeriod(t *testing.T) {
 		}
 	})
 	s := &Server{tick: 100}
-	d := snapshot.Due{Told: 99, Bound: 15, Start: true}
+	d := snapshot.Candidate{Announced: 99, Bound: 15, Start: true}
 	if got := s.announce(&d, 2); got != 2 {
 		t.Errorf("after a rest class %d is announced, not 2", got)
 	}
@@ -120,7 +120,7 @@ func TestRidersAreAsLateAsTheirParents(t *testing.T) {
 	s.hist.Record(bird, []int64{2, metres(1, 40), 0}, false)
 	s.hist.Record(swimmer, []int64{0, metres(1, 100), 0}, false)
 	p.down.pace.scale = 1 << 15
-	due := []snapshot.Due{{Ent: far, Moves: true}, {Ent: man, Moves: true}, {Ent: bird, Moves: true}, {Ent: swimmer, Moves: true}}
+	due := []snapshot.Candidate{{Ent: far, Moves: true}, {Ent: man, Moves: true}, {Ent: bird, Moves: true}, {Ent: swimmer, Moves: true}}
 	s.prioritise(p, due)
 	class := map[int32]uint8{}
 	for _, d := range due {

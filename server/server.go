@@ -101,7 +101,7 @@ type Server struct {
 	cfg     Config
 	eng     *engine.Engine
 	hist    *snapshot.History
-	look    snapshot.Look // of the rewind, one command after the other
+	look    snapshot.Lookback // of the rewind, one command after the other
 	seer    seer          // the same
 	scratch []packet.Command
 	run     packet.Command // the one that runs

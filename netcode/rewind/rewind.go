@@ -102,7 +102,7 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			if at.Reason == Off {
 				a.Tick = r.History.Tick()
 			} else {
-				a, b = r.View.HeldIn(r.Log, n, g, at.Newest, at.Used)
+				a, b = r.View.RecordsAround(r.Log, n, g, at.Newest, at.Used)
 			}
 			if a.Tick == 0 { // drawn before its first record, it stood where that one put it
 				a, b = b, snapshot.Mark{}

@@ -90,11 +90,11 @@ func TestNoAllocations(t *testing.T) {
 	if n := testing.AllocsPerRun(200, c.tickOnce); n != 0 {
 		t.Errorf("%v allocations a tick", n)
 	}
-	var scratch []int32
 	seen := 0
 	look := func() {
-		scratch = c.v.Each(scratch, func(i int32) bool {
-			if a, _ := c.v.Held(&c.log, i, 0, c.log.NextSeq()-1, (c.tick - 2).Frac()); a.Tick != 0 {
+		newest := c.log.NextSeq() - 1
+		c.slots = c.v.Shown(newest, c.slots, func(n uint16, _ int32) bool {
+			if a, _ := c.v.RecordsAround(&c.log, n, 0, newest, (c.tick - 2).Frac()); a.Tick != 0 {
 				seen++
 			}
 			return true
@@ -155,12 +155,12 @@ func BenchmarkRecords(b *testing.B) {
 			per(b)
 		})
 		b.Run(fmt.Sprintf("held/entities=%d", n), func(b *testing.B) {
-			var scratch []int32
 			t := (c.tick - 2).Frac()
 			for b.Loop() {
 				t++ // another moment: nothing of the last look can be used
-				scratch = c.v.Each(scratch, func(i int32) bool {
-					c.v.Held(&c.log, i, 0, c.log.NextSeq()-1, t)
+				newest := c.log.NextSeq() - 1
+				c.slots = c.v.Shown(newest, c.slots, func(n uint16, _ int32) bool {
+					c.v.RecordsAround(&c.log, n, 0, newest, t)
 					return true
 				})
 			}

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"meanwhile/netcode/clock"
-	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -37,16 +36,6 @@ const (
 // longAgo is the age in ticks from which on the log keeps the baseline of a record: when it is asked what lay around a
 // moment before that record, the packet that carried the baseline may have left the log.
 const longAgo = wire.LogTicks - HistoryTicks
-
-// A Mark names a record: its tick, and the class of the bound that it said, which decides when it is shown.
-type Mark struct {
-	Tick  clock.Tick // 0: none
-	Bound uint8
-	Level uint8 // how coarse its values are, see schema.Kind.Levels
-}
-
-// shown returns the playout time at which the record is drawn as it is.
-func (m Mark) shown() clock.TickFrac { return (&motion.State{Tick: m.Tick, Bound: m.Bound}).Shown() }
 
 // logWriter writes the entries of one packet.
 type logWriter struct {

@@ -54,8 +54,8 @@ func TestRecordVectors(t *testing.T) {
 		fmt.Fprintf(&b, "\n%s\n  tick %d: %x\n", name, k.tick, k.body)
 		p.mustArrive(k)
 		p.ack()
-		for n := range p.v.used {
-			if s := &p.v.slots[n]; s.phase() == resting {
+		for n := range p.v.slots.used {
+			if s := &p.v.slots.list[n]; s.phase() == resting {
 				fmt.Fprintf(&b, "  slot %d: its end is known\n", n)
 			}
 		}

@@ -16,13 +16,6 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// HistoryTicks is how many ticks a History remembers. Both sides know it: a record against an older
-// baseline is absolute.
-const HistoryTicks = 128
-
-// OwnerGroup is the index of the group that only an entity's owner receives, at simulation precision.
-const OwnerGroup = schema.OwnerGroup
-
 // restTicks is how many ticks a group must stay unchanged before it is said to rest: more than the
 // longest interval between two packets at the usual rates would only delay the flag.
 const restTicks = 6
@@ -401,4 +394,10 @@ func (e *Entity) Times(g int, base clock.Tick) (cut, start clock.Tick, rest bool
 		start = gt.start
 	}
 	return cut, start, gt.rest
+}
+
+// cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it says nothing of what comes after.
+func (e *Entity) cutBetween(g int, a, b clock.Tick) bool {
+	gt := &e.group[g]
+	return gt.cut > a && gt.cuts.newest(b, e.lastTick) > a
 }

@@ -61,7 +61,7 @@ func TestLayoutBits(t *testing.T) {
 				continue
 			}
 			p.due = p.v.Pending(p.now, rto, p.due[:0])
-			slices.SortFunc(p.due, func(a, b Due) int { return int(b.Stale - a.Stale + int(waits[b.Ent]-waits[a.Ent])) })
+			slices.SortFunc(p.due, func(a, b Candidate) int { return int(b.Stale - a.Stale + int(waits[b.Ent]-waits[a.Ent])) })
 			entry := p.log.Sent(p.now, p.tick, p.v.Missing)
 			k := &packet{seq: entry.Seq, tick: p.tick, latest: p.got}
 			fit := c.fit
@@ -100,9 +100,10 @@ func TestLayoutBits(t *testing.T) {
 func TestViewSize(t *testing.T) {
 	c := newCrowd(t, 250)
 	v := c.v
-	size := int(unsafe.Sizeof(*v)) + cap(v.slots)*int(unsafe.Sizeof(slot{})) + cap(v.known)*int(unsafe.Sizeof(known{})) +
-		cap(v.index)*2 + cap(v.says)*int(unsafe.Sizeof(saidAt{}))
-	v.Held(&c.log, 0, 0, c.log.NextSeq()-1, c.tick.Frac())
+	size := int(unsafe.Sizeof(*v)) + cap(v.slots.list)*int(unsafe.Sizeof(slot{})) +
+		cap(v.ledger.known)*int(unsafe.Sizeof(known{})) + cap(v.slots.index)*2 +
+		cap(v.slots.endings)*int(unsafe.Sizeof(ending{})) + cap(v.sent.ring)*int(unsafe.Sizeof(sentTime{}))
+	recordsOf(v, &c.log, 0, 0, c.log.NextSeq()-1, c.tick.Frac())
 	shared := cap(c.v.look.pairs) * int(unsafe.Sizeof(lookPair{}))
 	log := 0
 	for s := c.log.NextSeq() - wire.LogSize; s != c.log.NextSeq(); s++ {

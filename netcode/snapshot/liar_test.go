@@ -32,8 +32,8 @@ func TestLiar(t *testing.T) {
 			if c.rng.chance(0.01) {
 				c.v.Resync()
 			}
-			if n := len(c.v.known); len(c.v.slots) > Slots || n > 8*Slots || len(c.v.far) > n {
-				t.Fatalf("tick %d: %d slots, %d groups, %d far ones", c.tick, len(c.v.slots), n, len(c.v.far))
+			if n := len(c.v.ledger.known); len(c.v.slots.list) > Slots || n > 8*Slots || len(c.v.ledger.far) > n {
+				t.Fatalf("tick %d: %d slots, %d groups, %d far ones", c.tick, len(c.v.slots.list), n, len(c.v.ledger.far))
 			}
 		}
 		// From here on it is honest, with empty hands.

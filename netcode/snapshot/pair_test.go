@@ -37,7 +37,8 @@ type pair struct {
 	sims      map[int32][]int64
 	ents      []int32
 	id        uint32
-	due       []Due
+	due       []Candidate
+	slots     []uint16
 	x         Writer
 	w         wire.BitWriter
 	r         wire.BitReader
@@ -318,7 +319,7 @@ func TestCutsAndFirstSight(t *testing.T) {
 		t.Errorf("just before the teleport it is drawn %d/65536 of the way", got)
 	}
 	p.ack()
-	if a, b := p.v.Held(&p.log, i, 0, again.seq, (cut-1).Frac()+100); a.Tick != first.tick || b.Tick != again.tick {
+	if a, b := recordsOf(p.v, &p.log, i, 0, again.seq, (cut-1).Frac()+100); a.Tick != first.tick || b.Tick != again.tick {
 		t.Errorf("the server takes it to be drawn from %d and %d, not %d and %d", a, b, first.tick, again.tick)
 	}
 	cutAt, _ := p.h.At(i).TimesAt(0, again.tick)
@@ -529,7 +530,7 @@ func TestSlotsRunOut(t *testing.T) {
 		t.Errorf("the client holds %d entities, want the %d that are in sight", len(got), len(want))
 	}
 	n := 0
-	p.v.Each(nil, func(i int32) bool {
+	inSight(p.v, func(i int32) bool {
 		if p.h.At(i).ID != want[n] {
 			t.Fatalf("Each gives %d where %d follows", p.h.At(i).ID, want[n])
 		}

@@ -58,7 +58,7 @@ func TestComingAndGoing(t *testing.T) {
 	for range 200 {
 		tick(plenty, false)
 	}
-	p.v.Each(nil, func(i int32) bool {
+	inSight(p.v, func(i int32) bool {
 		if e := p.s.Find(p.h.At(i).ID); e == nil {
 			t.Fatalf("entity %d is in sight but not held", p.h.At(i).ID)
 		} else if want, _ := p.h.Values(i, 0, p.tick, nil); !slices.Equal(e.Groups[0].Newest().Vals, want) {

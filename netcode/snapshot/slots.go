@@ -1,154 +1,214 @@
 package snapshot
 
 import (
+	"cmp"
+	"math"
 	"math/bits"
+	"slices"
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
 )
 
-// slotSet is a set of slots.
-type slotSet [Slots / 64]uint64
-
-func (s *slotSet) add(n uint16)      { s[n>>6] |= 1 << (n & 63) }
-func (s *slotSet) has(n uint16) bool { return s[n>>6]>>(n&63)&1 != 0 }
-
-// count returns how many slots there are in s.
-func (s *slotSet) count() (n int) {
-	for _, w := range s {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
-// top returns the number after the highest slot, 0 if there is none.
-func (s *slotSet) top() int {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] != 0 {
-			return i<<6 + bits.Len64(s[i])
-		}
-	}
-	return 0
-}
-
-// before returns the slot before one, -1 if there is none.
-func (s *slotSet) before(slot int) int {
-	w := slot >> 6
-	for set := s[w] & (1<<uint(slot&63) - 1); ; set = s[w] {
-		if set != 0 {
-			return w<<6 + 63 - bits.LeadingZeros64(set)
-		}
-		if w--; w < 0 {
-			return -1
-		}
-	}
-}
-
-// from returns the first slot from one on, Slots if there is none.
-func (s *slotSet) from(slot int) int {
-	w := slot >> 6
-	if w == len(s) {
-		return Slots
-	}
-	for set := s[w] >> uint(slot&63) << uint(slot&63); ; set = s[w] {
-		if set != 0 {
-			return w<<6 + bits.TrailingZeros64(set)
-		}
-		if w++; w == len(s) {
-			return Slots
-		}
-	}
-}
-
-// packetSlots is which slots a packet spoke of as of something that is there: all of its entries but ends.
-type packetSlots struct {
-	tick  clock.Tick // 0: none
-	slots slotSet
-}
-
-// shape is how a packet says which slots have ordinary updates.
-type shape int
+// phase is where the use of a slot stands. It begins empty, then runs down the list and ends empty.
+type phase uint8
 
 const (
-	plainly    shape = iota // their distances
-	changed                 // those of an earlier packet but for some
-	likeBefore              // just those, and there is nothing else
+	empty    phase = iota
+	entering       // the first sight is being sent; the client has acknowledged nothing
+	live           // the client is known to hold a state of every group
+	leaving        // the client must learn that the entity is gone
+	resting        // it has learned that; no packet that mentions the slot may still arrive when it is used again
 )
 
-// slotList is a list of slots that is told by the distances between them.
-type slotList struct {
-	slotSet
-	n, size int // how many, and the bits of all distances
-	order   int // of their code
+// slot is one use of a slot: which entity the number stands for in packets to one client. Its kind is that
+// of the entity.
+type slot struct {
+	ent   int32
+	since clock.Tick // when the entity entered the slot
+	at    uint16     // first unit of its piece of the ledger
+	state uint8      // bits 0..2 phase, 3 mine, 4 mentioned, 5..6 level
+	near  uint8      // bits 0..3 inReach, 4..7 bound
 }
 
-func (l *slotList) distance(from, to int) int { return wire.UvarintBits(uint64(to-from-1), l.order) }
+func (s *slot) phase() phase     { return phase(s.state & 7) }
+func (s *slot) setPhase(p phase) { s.state = s.state&^7 | uint8(p) }
 
-// cost returns how many bits the list grows by if a slot is taken into it, or less than none if one is taken out.
-func (l *slotList) cost(slot int) int {
-	before, after := l.before(slot), l.from(slot+1)
-	cost := l.distance(before, slot)
-	if after < Slots {
-		cost += l.distance(slot, after) - l.distance(before, after)
-	}
-	if l.has(uint16(slot)) {
-		return -cost
-	}
-	return cost
+// mine reports whether the client owns the entity.
+func (s *slot) mine() bool { return s.state&(1<<3) != 0 }
+func (s *slot) setMine()   { s.state |= 1 << 3 }
+
+// mentioned reports whether some packet speaks of this use of the slot.
+func (s *slot) mentioned() bool { return s.state&(1<<4) != 0 }
+func (s *slot) setMentioned()   { s.state |= 1 << 4 }
+
+// level returns the detail level at which the client is to receive the entity.
+func (s *slot) level() uint8     { return s.state >> 5 }
+func (s *slot) setLevel(l uint8) { s.state = s.state&(1<<5-1) | l<<5 }
+
+// inReach returns the groups with a limited distance within which the client is.
+func (s *slot) inReach() uint32           { return uint32(s.near & 15) }
+func (s *slot) setInReach(group uint32)   { s.near |= uint8(group) }
+func (s *slot) clearInReach(group uint32) { s.near &^= uint8(group) }
+
+// bound returns the interval class that the newest record sent announced.
+func (s *slot) bound() uint8     { return s.near >> 4 }
+func (s *slot) setBound(b uint8) { s.near = s.near&15 | b<<4 }
+
+// inSight reports whether the client is to have the entity.
+func (s *slot) inSight() bool { return s.phase() == entering || s.phase() == live }
+
+// unit returns the unit of the ledger for group g.
+func (s *slot) unit(g int) int { return int(s.at) + unitOf(g) }
+
+// An ending is the end of one use of a slot: the client must learn, or has learned, that the entity is gone.
+type ending struct {
+	slot      uint16
+	mentioned wire.Seq // newest packet that may mention the entity
+	learned   wire.Seq // of a resting slot: oldest packet known to be applied that said it is gone
 }
 
-// turn takes a slot in, or out if it was in. cost is what cost said.
-func (l *slotList) turn(n uint16, cost int) {
-	if l.size += cost; l.has(n) {
-		l.n--
-	} else {
-		l.n++
-	}
-	l.slotSet[n>>6] ^= 1 << (n & 63)
+// slotTable has the slots of one client, and finds that of an entity.
+type slotTable struct {
+	list    []slot // as many as were ever used at once
+	taken   slotSet
+	index   []uint16 // slots of entities in sight plus 1, by hash; 0: none
+	inSight int      // how many
+	endings []ending // of the slots that are leaving or resting, by rising slot
+	leaving int      // how many of them
 }
 
-// begin makes the list one of the slots of a set, told in an order.
-func (l *slotList) begin(set *slotSet, order int) {
-	*l = slotList{slotSet: *set, order: order}
-	last := -1
-	for slot := l.from(0); slot < Slots; slot = l.from(slot + 1) {
-		l.size += l.distance(last, slot)
-		l.n++
-		last = slot
-	}
-}
-
-// append writes the list.
-func (l *slotList) append(w *wire.BitWriter) {
-	last := -1
-	for slot := l.from(0); slot < Slots; slot = l.from(slot + 1) {
-		w.Uvarint(uint64(slot-last-1), l.order)
-		last = slot
+// used calls f for every slot that is not empty, by rising number.
+func (t *slotTable) used(f func(n uint16) bool) {
+	for w, set := range t.taken {
+		for ; set != 0; set &= set - 1 {
+			if !f(uint16(w<<6 + bits.TrailingZeros64(set))) {
+				return
+			}
+		}
 	}
 }
 
-// orderFor returns the best order of the code of distances with a mean.
-func orderFor(mean int) int {
-	return min(max(bits.Len(uint(max(mean, 0)*3/4))-1, 0), maxOrder)
+// vacant returns the first empty slot: slots close together are told apart in few bits.
+func (t *slotTable) vacant() (n uint16, ok bool) {
+	for w, set := range t.taken {
+		if set != math.MaxUint64 {
+			return uint16(w<<6 + bits.TrailingZeros64(^set)), true
+		}
+	}
+	return 0, false
 }
 
-// expectedOrder is the order for so many ordinary updates where the packet before had slots below top.
-func expectedOrder(top, n int) int { return orderFor((top - n) / n) }
-
-// expectedFor returns for how many ordinary updates an order is the expected one: from least to most.
-func expectedFor(top, order int) (least, most int) {
-	upTo := func(order int) int { // so many have this order or a higher one
-		return top / ((4<<order+2)/3 + 1)
+// enter begins a use of slot n, which vacant returned.
+func (t *slotTable) enter(n uint16, s slot) *slot {
+	if int(n) == len(t.list) {
+		t.list = grown(t.list, 1)
 	}
-	least, most = 1, Slots
-	if order > 0 {
-		most = upTo(order)
-	}
-	if order < maxOrder {
-		least = upTo(order+1) + 1
-	}
-	return least, most
+	t.list[n] = s
+	t.taken.add(n)
+	t.enlist(n)
+	return &t.list[n]
 }
 
-// sparse is the same for a list that is commonly empty, or nearly so.
-func sparse(top int) int { return min(max(bits.Len(uint(top))-2, 0), maxOrder) }
+// clear ends the use of slot n, whose entity is not in sight any more.
+func (t *slotTable) clear(n uint16) {
+	t.list[n] = slot{}
+	t.taken.remove(n)
+}
+
+// leave notes that the client must learn that the entity of slot n is gone. mentioned is the newest packet
+// that may speak of it.
+func (t *slotTable) leave(n uint16, mentioned wire.Seq) {
+	t.list[n].setPhase(leaving)
+	t.leaving++
+	at, _ := t.endingAt(n)
+	if len(t.endings) == cap(t.endings) {
+		t.endings = slices.Grow(t.endings, 8)
+	}
+	t.endings = slices.Insert(t.endings, at, ending{slot: n, mentioned: mentioned})
+}
+
+// rest notes that the client learned by packet seq that the entity of slot n is gone.
+func (t *slotTable) rest(n uint16, seq wire.Seq) {
+	s, e := &t.list[n], t.ending(n)
+	if s.phase() == leaving {
+		s.setPhase(resting)
+		t.leaving--
+	}
+	if seq.Newer(e.mentioned) { // the packet said it without mentioning the slot
+		e.mentioned = seq
+	}
+	e.learned = seq
+}
+
+// ending returns the end of slot n, which is leaving or resting.
+func (t *slotTable) ending(n uint16) *ending {
+	at, _ := t.endingAt(n)
+	return &t.endings[at]
+}
+
+func (t *slotTable) endingAt(n uint16) (at int, ok bool) {
+	return slices.BinarySearchFunc(t.endings, n, func(e ending, n uint16) int { return cmp.Compare(e.slot, n) })
+}
+
+// find returns the slot of an entity in sight.
+func (t *slotTable) find(entity int32) (n uint16, ok bool) {
+	if len(t.index) == 0 {
+		return 0, false
+	}
+	for at := t.hash(entity); ; at++ {
+		e := t.index[at&(len(t.index)-1)]
+		if e == 0 {
+			return 0, false
+		}
+		if t.list[e-1].ent == entity {
+			return e - 1, true
+		}
+	}
+}
+
+// hash returns where the search for an entity begins (Knuth, The Art of Computer Programming, volume 3,
+// section 6.4).
+func (t *slotTable) hash(entity int32) int {
+	return int(uint32(entity) * 2654435769 >> 16 * uint32(len(t.index)) >> 16)
+}
+
+// enlist makes find find slot n.
+func (t *slotTable) enlist(n uint16) {
+	if t.inSight++; t.inSight*4 > len(t.index)*3 {
+		t.index = make([]uint16, max(2*len(t.index), 32))
+		for other := range t.used {
+			if other != n && t.list[other].inSight() {
+				t.insert(other)
+			}
+		}
+	}
+	t.insert(n)
+}
+
+func (t *slotTable) insert(n uint16) {
+	at := t.hash(t.list[n].ent)
+	for ; t.index[at&(len(t.index)-1)] != 0; at++ {
+	}
+	t.index[at&(len(t.index)-1)] = n + 1
+}
+
+// strike makes find not find slot n any more: those that follow in the same run move up where they may.
+func (t *slotTable) strike(n uint16) {
+	t.inSight--
+	mask := len(t.index) - 1
+	at := t.hash(t.list[n].ent) & mask
+	for ; t.index[at] != n+1; at = (at + 1) & mask {
+	}
+	for next := at; ; {
+		next = (next + 1) & mask
+		e := t.index[next]
+		if e == 0 {
+			break
+		}
+		if home := t.hash(t.list[e-1].ent) & mask; (next-home)&mask >= (next-at)&mask {
+			t.index[at], at = e, next
+		}
+	}
+	t.index[at] = 0
+}

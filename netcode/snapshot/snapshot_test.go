@@ -312,7 +312,7 @@ func (d *duel) judge(p *picture) {
 			if g < len(d.h.Kind(e).Groups) && d.h.Kind(e).Limited(g) {
 				continue // what the client had to forget meanwhile is drawn no more
 			}
-			a, b := d.v.Held(&d.log, i, g, p.newest, p.t)
+			a, b := recordsOf(d.v, &d.log, i, g, p.newest, p.t)
 			if a.Tick == 0 {
 				a, b = b, Mark{}
 			}
@@ -325,7 +325,7 @@ func (d *duel) judge(p *picture) {
 	}
 }
 
-func (d *duel) rngShuffle(due []Due) {
+func (d *duel) rngShuffle(due []Candidate) {
 	for i := len(due) - 1; i > 0; i-- {
 		j := d.rng.n(i + 1)
 		due[i], due[j] = due[j], due[i]
@@ -475,7 +475,7 @@ func TestClientHoldsTheTruth(t *testing.T) {
 		if d.checks < steps {
 			t.Errorf("seed %d: only %d states compared", seed, d.checks)
 		}
-		t.Logf("seed %d: %d states compared, %d packets dropped for a lost baseline, %d slots used", seed, d.checks, d.drops[ErrBaseline], len(d.v.slots))
+		t.Logf("seed %d: %d states compared, %d packets dropped for a lost baseline, %d slots used", seed, d.checks, d.drops[ErrBaseline], len(d.v.slots.list))
 	}
 }
 

@@ -46,7 +46,7 @@ type soak struct {
 	down, up []*soakPacket
 	spare    []*soakPacket
 	outage   [2]int // ticks that the path down and up stays dead
-	due      []Due
+	due      []Candidate
 	tried    uint64 // sum of what the entry tried last is coded from
 	sum      uint64
 
@@ -442,8 +442,8 @@ func (c *soak) take(p *soakPacket) {
 
 // believed holds what the server takes the client to hold against what it holds.
 func (c *soak) believed() {
-	for n := range c.v.used {
-		s := &c.v.slots[n]
+	for n := range c.v.slots.used {
+		s := &c.v.slots.list[n]
 		if s.phase() != live {
 			continue
 		}
@@ -456,7 +456,7 @@ func (c *soak) believed() {
 				g = OwnerGroup
 			}
 			unit := s.unit(g)
-			if acked := c.v.acked(unit); acked != 0 && !c.v.known[unit].out() && e.Groups[g].At(acked) == nil {
+			if acked := c.v.ledger.acked(unit); acked != 0 && !c.v.ledger.known[unit].out() && e.Groups[g].At(acked) == nil {
 				c.misled++ // it came too late to be kept, or made room since; a record against it will be refused
 			}
 		}
@@ -545,7 +545,7 @@ func testSoak(t *testing.T, calms bool, change clock.Tick) {
 				now := *st
 				now.Tick = c.tick // what it holds is true now
 				c.compare(e, g, &now)
-				if want := c.v.level(&c.v.slots[e.slot], g); st.Level != want {
+				if want := c.v.level(&c.v.slots.list[e.slot], g); st.Level != want {
 					t.Errorf("entity %d group %d is held at level %d, want %d", id, g, st.Level, want)
 				}
 			}

@@ -18,17 +18,6 @@ var (
 	ErrSlot     = errors.New("snapshot: record for a slot that holds nothing")
 )
 
-// HeldStates is how many states of a group a client keeps: the newest baseline of a record that it took in, and the newest. The
-// server may name any state that it knows of, so they must last for a round trip: 3.2 s at 20 records a second.
-//
-// A record with a long bound is shown late, and where records come often all the same, older states than these are still to be drawn. They
-// are kept until the next one is shown at a playout time that lies HeldStates-2 ticks before the newest, so that as much of the past can be
-// drawn whatever the bound: MostStates at most, if a record with the longest bound came in each tick.
-const (
-	HeldStates = 64
-	MostStates = HeldStates + motion.LongestWait
-)
-
 // Group is what a client holds of one group of one entity: states by rising tick.
 type Group struct {
 	states []motion.State

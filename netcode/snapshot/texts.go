@@ -17,9 +17,6 @@ import (
 //
 // The numbers are the server's, the same for all clients. They are given out anew once nothing has been called so for a while.
 
-// TextMessage is the kind of the lane's messages that say what a number stands for. Events have smaller ones.
-const TextMessage = 255
-
 // textRest is how many ticks a text must be out of use before its number is given to another one. Nobody who still shows the old
 // one would notice by then, and what comes back before needs no second telling.
 const textRest = 1024
@@ -160,8 +157,8 @@ func spell(k *schema.Kind, drawn []int64, lookup func(n int64) packed) {
 	}
 }
 
-// toldTexts is what one client was told of texts.
-type toldTexts struct {
+// sentTexts is what one client was told of texts.
+type sentTexts struct {
 	given  uint32   // of those given out, the ones that are taken into account
 	knows  []uint64 // set of numbers that it was told
 	wants  []uint64 // set of those that records speak of and that it was not told yet

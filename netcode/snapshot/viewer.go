@@ -46,14 +46,14 @@ func (v *View) viewer(to *codec.Viewer) (a viewerAt) {
 	if !h.near {
 		return a
 	}
-	for n := range v.used {
-		s := &v.slots[n]
+	for n := range v.slots.used {
+		s := &v.slots.list[n]
 		if !s.mine() || s.phase() != live {
 			continue
 		}
 		e := h.At(s.ent)
 		k := h.kinds[e.Kind]
-		t := v.acked(s.unit(OwnerGroup))
+		t := v.ledger.acked(s.unit(OwnerGroup))
 		if k.Place < 0 || t == 0 || t >= h.tick {
 			continue
 		}

@@ -40,7 +40,7 @@ type Writer struct {
 
 // kept is an entry without the distance that comes before it.
 type kept struct {
-	d       *Due
+	d       *Candidate
 	at, len int // bits in w
 	near    bool
 }
@@ -57,14 +57,14 @@ type trial struct {
 var noPacket packetSlots
 
 // Begin starts a packet of v. due says what may be offered, the most urgent first, of which about so many bits will fit.
-func (x *Writer) Begin(v *View, due []Due, bits int) {
+func (x *Writer) Begin(v *View, due []Candidate, bits int) {
 	x.v = v
 	x.w.Reset(x.w.Bytes()[:0])
 	x.mark = x.w.Mark()
 	x.sight = v.viewer(&x.viewer)
 	x.size, x.kept = 0, x.kept[:0]
 	x.before, x.top = &noPacket, 0
-	if t := v.before.tick; t > v.resyncTick && t < v.h.tick && v.h.tick-t < wire.AgreedTicks {
+	if t := v.before.tick; t > v.resync.tick && t < v.h.tick && v.h.tick-t < wire.AgreedTicks {
 		x.before, x.top = &v.before, v.before.slots.top()
 	}
 	n := min(len(due), max(bits/32, 1))
@@ -74,7 +74,7 @@ func (x *Writer) Begin(v *View, due []Due, bits int) {
 		if !v.maybeOrdinary(d) {
 			others++
 		}
-		if x.before.slots.has(d.Slot) {
+		if x.before.slots.has(d.slot) {
 			again++
 		}
 	}
@@ -85,12 +85,12 @@ func (x *Writer) Begin(v *View, due []Due, bits int) {
 		x.list.begin(&x.before.slots, sparse(x.top))
 	} else {
 		x.changed = false
-		x.list.begin(&slotSet{}, orderFor((len(v.slots)-n)/max(n, 1)))
+		x.list.begin(&slotSet{}, orderFor((len(v.slots.list)-n)/max(n, 1)))
 		x.least, x.most = expectedFor(x.top, x.list.order)
 	}
 	x.others.begin(&slotSet{}, sparse(x.top))
 	if x.top == 0 || others > fewOthers {
-		x.others.order = orderFor((len(v.slots) - others) / max(others, 1))
+		x.others.order = orderFor((len(v.slots.list) - others) / max(others, 1))
 	}
 }
 
@@ -98,7 +98,7 @@ func (x *Writer) Begin(v *View, due []Due, bits int) {
 const fewOthers = 3
 
 // maybeOrdinary reports whether d may be an ordinary update, as far as can be told without its values.
-func (v *View) maybeOrdinary(d *Due) bool {
+func (v *View) maybeOrdinary(d *Candidate) bool {
 	if d.First || d.Gone {
 		return false
 	}
@@ -107,7 +107,7 @@ func (v *View) maybeOrdinary(d *Due) bool {
 
 // Try codes the entry of d and returns how many bits the packet's entries would take with it, all included. Keep keeps
 // it; otherwise the next Try takes its place. At most one entry of a slot may be kept.
-func (x *Writer) Try(d *Due) int {
+func (x *Writer) Try(d *Candidate) int {
 	x.w.Rewind(x.mark)
 	at := x.w.Len()
 	x.viewer.Asked = false
@@ -115,18 +115,18 @@ func (x *Writer) Try(d *Due) int {
 	t.ordinary = x.entry(d)
 	t.kept = kept{d, at, x.w.Len() - at, x.viewer.Asked}
 	t.list, t.others = 0, 0
-	if t.turns = t.ordinary || x.changed && x.before.slots.has(d.Slot); t.turns {
-		t.list = x.list.cost(int(d.Slot))
+	if t.turns = t.ordinary || x.changed && x.before.slots.has(d.slot); t.turns {
+		t.list = x.list.cost(int(d.slot))
 	}
 	updates, others, n := x.updates, x.others.n, x.list.n
 	if t.ordinary {
 		updates++
 	} else {
-		t.others = x.others.cost(int(d.Slot))
+		t.others = x.others.cost(int(d.slot))
 		others++
 	}
 	if t.turns {
-		if x.list.has(d.Slot) {
+		if x.list.has(d.slot) {
 			n--
 		} else {
 			n++
@@ -188,7 +188,7 @@ func (x *Writer) appendOrder(w *wire.BitWriter, order, expected int) {
 // Keep keeps what was tried last.
 func (x *Writer) Keep() {
 	t := &x.try
-	n := t.d.Slot
+	n := t.d.slot
 	x.mark = x.w.Mark()
 	x.size += t.len
 	x.place[n] = uint16(len(x.kept))
@@ -291,9 +291,9 @@ func (x *Writer) bestOrder(l *slotList, expected int) {
 }
 
 // entry writes an entry without its distance, and reports whether it is an ordinary update.
-func (x *Writer) entry(d *Due) bool {
+func (x *Writer) entry(d *Candidate) bool {
 	v, w := x.v, &x.w
-	s := &v.slots[d.Slot]
+	s := &v.slots.list[d.slot]
 	if d.Gone {
 		if d.groups == 0 {
 			isGone.append(w)
@@ -343,16 +343,16 @@ func (x *Writer) entry(d *Due) bool {
 
 // header returns what the record of group g says beside its values. At first sight that is what happened since the entity came into
 // sight, as the client may hold an earlier copy without our knowing.
-func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Due) header {
+func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Candidate) header {
 	hd := header{bound: v.bound(s, d), level: v.level(s, g)}
 	since := s.since
 	if !d.First {
 		unit := s.unit(g)
-		known := &v.known[unit]
-		hd.ref, hd.was = v.ref(unit, v.h.tick), known.bound()
+		known := &v.ledger.known[unit]
+		hd.ref, hd.was = v.ledger.ref(unit, v.h.tick), known.bound()
 		hd.baseLevel, hd.priorLevel = known.level(), known.priorLevel()
 		if since = hd.base; since == 0 {
-			since = max(s.since, v.gone(s, g))
+			since = max(s.since, v.goneTick(s, g))
 		}
 	}
 	if g == OwnerGroup || k.Groups[g].Moving {
@@ -379,7 +379,7 @@ func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
 }
 
 // All writes a packet of everything in due, without regard to its size.
-func (x *Writer) All(w *wire.BitWriter, v *View, due []Due, p *wire.Packet, now clock.Time) {
+func (x *Writer) All(w *wire.BitWriter, v *View, due []Candidate, p *wire.Packet, now clock.Time) {
 	x.Begin(v, due, 32*len(due))
 	for i := range due {
 		x.Try(&due[i])

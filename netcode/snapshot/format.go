@@ -1,0 +1,158 @@
+package snapshot
+
+import (
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
+)
+
+// The numbers of the format: server and client must agree on each of them. docs/PROTOCOL.md has them too.
+const (
+	// HistoryTicks is how many ticks a History remembers: a record against an older baseline is absolute.
+	HistoryTicks = 128
+
+	// OwnerGroup is the index of the group that only an entity's owner receives, at simulation precision.
+	OwnerGroup = schema.OwnerGroup
+
+	// Slots is how many slots a client has. A slot stays taken after its entity is gone until no packet that
+	// speaks of its old use can still be applied, so there are twice as many as visible entities.
+	Slots = 512
+
+	// HeldStates is how many states of a group a client keeps: the newest baseline that a record named, and the
+	// newest others. The server may name any state that it knows of, so they must last for a round trip: 3.2 s
+	// at 20 records a second.
+	//
+	// A record with a long interval class is shown late, and where records come often all the same, older states
+	// than these are still to be drawn. They are kept until the next one is shown at a playout time that lies
+	// HeldStates-2 ticks before the newest, so that as much of the past can be drawn whatever the class: at most
+	// MostStates, if a record with the longest class came in each tick.
+	HeldStates = 64
+	MostStates = HeldStates + motion.LongestWait
+
+	// TextMessage is the kind of reliable messages that say which text a number stands for. Events have
+	// smaller ones.
+	TextMessage = 255
+
+	// priorTicks is how old the state before the baseline may be at most to be used: a client that applies one
+	// record a tick still has it, and both sides agree on what it holds.
+	priorTicks = wire.AgreedTicks - 1
+)
+
+// Widths of fields in bits, and orders k of exponential Golomb codes.
+const (
+	othersK  = 0 // number of entries that are not ordinary updates
+	countK   = 2 // number of ordinary updates
+	changesK = 0 // number of slots that differ from those of an earlier packet
+	orderB   = 3 // order of the code of the distances between slots
+	maxOrder = 1<<orderB - 1
+	kindK    = 3  // kind of a first sight
+	idK      = 10 // ID of a first sight
+	ageK     = 3  // age of a baseline
+	gapK     = 2  // age of the prior state before the baseline
+	agoK     = 3  // ticks since a cut or start
+	boundB   = 4  // interval class
+	levelB   = 2  // detail level
+
+	viewerSlotB = 9 // slot of the viewer's avatar
+	viewerK     = 2 // age of its place
+)
+
+// form is what an entry that is no ordinary update begins with: so many ones, and a zero, which the last one does without.
+type form int
+
+const (
+	general form = iota // an update that says all about itself
+	firstSight
+	isGone
+	mustForget
+
+	ordinary // an update of the group that rules.ordinary names, against what both sides agree on, with nothing special: nothing but a body
+)
+
+func (f form) append(w *wire.BitWriter) { w.Bits(1<<uint(f)-1, min(int(f)+1, int(mustForget))) }
+
+func readForm(r *wire.BitReader) (f form) {
+	for f < mustForget && r.Bool() {
+		f++
+	}
+	return f
+}
+
+// ref says what a record's differences are taken from.
+type ref struct {
+	base  clock.Tick // 0: nothing, a first sight
+	prior clock.Tick // the state known to be held before it; 0: none, or too old
+	// agreed says that they are the newest two states of which the client can tell that the server knows that it holds them
+	agreed bool
+}
+
+// gap returns how long before the baseline the state before it is, 0 if there is none.
+func (r *ref) gap() clock.Tick {
+	if r.prior == 0 {
+		return 0
+	}
+	return r.base - r.prior
+}
+
+// header is what a record says beside its values.
+type header struct {
+	ref
+	cut, start clock.Tick
+	rest       bool
+	bound, was uint8 // class of when the next record comes, and that of the baseline
+	// how coarse the values are, and those of the baseline and the state before it
+	level, baseLevel, priorLevel uint8
+}
+
+// plain reports whether the header says nothing but what it is a difference from.
+func (h *header) plain() bool {
+	return h.cut == 0 && h.start == 0 && !h.rest && h.bound == h.was && h.level == h.baseLevel
+}
+
+// append writes the header of a record of group g. What it is a difference from is said only in updates.
+func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick) {
+	if h.base != 0 {
+		if w.Bool(!h.agreed); !h.agreed {
+			w.Uvarint(uint64(now-h.base)-1, ageK)
+			w.Uvarint(uint64(h.gap()), gapK)
+		}
+	}
+	if g == OwnerGroup || k.Groups[g].Moving {
+		special := h.cut != 0 || h.start != 0
+		w.Bool(special)
+		if special {
+			w.Bool(h.cut != 0)
+			if h.cut != 0 {
+				w.Uvarint(uint64(now-h.cut), agoK)
+			}
+			w.Bool(h.start != 0)
+			if h.start != 0 {
+				w.Uvarint(uint64(now-h.start), agoK)
+			}
+		}
+		w.Bool(h.rest)
+	}
+	if g != OwnerGroup && moves(k) {
+		other := h.bound != h.was
+		if w.Bool(other); other {
+			w.Bits(uint64(h.bound), boundB)
+		}
+	}
+	if len(k.Levels) > 0 && k.Graded(g) {
+		other := h.level != h.baseLevel
+		if w.Bool(other); other {
+			w.Bits(uint64(h.level), levelB)
+		}
+	}
+}
+
+// moves reports whether records of a kind say when the next one comes: some group of it is drawn between records.
+func moves(k *schema.Kind) bool {
+	for g := range k.Groups {
+		if k.Groups[g].Moving {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,33 @@
+package snapshot
+
+import (
+	"cmp"
+	"slices"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
+)
+
+// inSight calls f for every entity in a client's sight, by rising ID, until f returns false.
+func inSight(v *View, f func(i int32) bool) {
+	var all []int32
+	for n := range v.slots.used {
+		if s := &v.slots.list[n]; s.inSight() {
+			all = append(all, s.ent)
+		}
+	}
+	slices.SortFunc(all, func(a, b int32) int { return cmp.Compare(v.h.At(a).ID, v.h.At(b).ID) })
+	for _, i := range all {
+		if !f(i) {
+			return
+		}
+	}
+}
+
+// recordsOf returns RecordsAround of an entity in sight, nothing of another one.
+func recordsOf(v *View, log *wire.Log, i int32, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {
+	if n, ok := v.slots.find(i); ok {
+		return v.RecordsAround(log, n, g, newest, t)
+	}
+	return a, b
+}
