@@ -119,7 +119,10 @@ func (e *engine) lost([]js.Value) any {
 	return nil
 }
 
-func (e *engine) dropped(args []js.Value) any { return nil }
+func (e *engine) dropped(args []js.Value) any {
+	e.b.Dropped(wire.Seq(args[0].Int()))
+	return nil
+}
 
 func (e *engine) receive(args []js.Value) any {
 	n := js.CopyBytesToGo(e.datagram, args[0])

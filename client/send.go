@@ -100,6 +100,10 @@ func (c *Client) Encode(now clock.Time) []byte {
 	return b
 }
 
+// Dropped reports that the transport threw away a datagram before it reached the path. Its commands are repeated at
+// once, and it does not count as a loss on the path. A sequence number that is not in flight has no effect.
+func (c *Client) Dropped(seq wire.Seq) { c.log.Drop(seq, c.unanswered) }
+
 // gap is the time from one packet to the next that SendRate asks for.
 func (cfg *Config) gap() time.Duration {
 	if cfg.SendRate == 0 {

@@ -11,7 +11,7 @@ const players = world => world.player ?? []
 
 /** A player as the scene draws it. */
 const readPlayer = (p, into) => Object.assign(into, {
-  id: p.id, mine: p.mine, cut: p.cut, held: p.held, lateMs: p.lateMs ?? 0,
+  id: p.id, mine: p.mine, cut: p.cut, stalled: p.stalled, lateMs: p.lateMs ?? 0,
   x: p.pos.x, y: p.pos.y, z: p.pos.z ?? 0, vx: p.vel?.x ?? 0, vy: p.vel?.y ?? 0,
   aim: p.aim ?? 0, health: p.health ?? 100, alive: p.alive ?? true, crouch: p.crouch ?? false,
   name: p.name || `Player ${p.id}`, score: p.score ?? 0, deaths: p.deaths ?? 0, ammo: p.ammo,

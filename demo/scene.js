@@ -333,7 +333,7 @@ export class Scene {
         a.flash = 1
         if (p.mine) this.hurt = Math.min(1, this.hurt + (a.health - p.health) / 45)
       }
-      Object.assign(a, { here: true, x: p.x, y: p.y, z: p.z, aim: p.aim, vx: p.vx, vy: p.vy, mine: p.mine, name: p.name, health: p.health, alive: p.alive, held: p.held, color: p.color })
+      Object.assign(a, { here: true, x: p.x, y: p.y, z: p.z, aim: p.aim, vx: p.vx, vy: p.vy, mine: p.mine, name: p.name, health: p.health, alive: p.alive, stalled: p.stalled, color: p.color })
       a.tall = ease(a.tall, p.crouch ? CROUCHING : STANDING, dt, 35)
       a.flash = ease(a.flash, 0, dt, 60)
       a.ground = this.standing(p.x, p.y, p.z)

@@ -1,10 +1,28 @@
-// Package web holds what a page loads to play: the library meanwhile.js, the Worker transport.js that it starts, and a page
-// for games that bring only a game.js. The bridge between the library and the engine is described at the head of meanwhile.js.
+// Package web holds what a page loads to play: meanwhile.js, which a page imports and whose head is the page's API; its
+// modules in meanwhile/; the Worker transport.js; and a page for games that bring only a game.js. docs/BRIDGE.md describes
+// the calls between these scripts and the engine.
 package web
 
-import "embed"
+import (
+	"embed"
+	"io/fs"
+)
 
-// Files are meanwhile.js, transport.js and index.html, to be served from the root of a site.
+// Files are the files of the library, to be served from the root of a site.
 //
-//go:embed meanwhile.js transport.js index.html
+//go:embed meanwhile.js meanwhile/*.js transport.js index.html
 var Files embed.FS
+
+// Modules returns the addresses of the scripts that a page loads when it imports meanwhile.js, from the root of a site.
+// A browser that knows them all from the start does not have to find them one after the other.
+func Modules() []string {
+	names, err := fs.Glob(Files, "meanwhile/*.js")
+	if err != nil { // the pattern is malformed
+		panic(err)
+	}
+	urls := []string{"/meanwhile.js"}
+	for _, name := range names {
+		urls = append(urls, "/"+name)
+	}
+	return urls
+}

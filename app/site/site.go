@@ -289,9 +289,12 @@ func headers(next http.Handler) http.Handler {
 	})
 }
 
-// ahead lets the browser fetch the program while it still reads the page and the page's scripts.
+// ahead lets the browser fetch the program and the library while it still reads the page.
 func (s *Site) ahead(next http.Handler) http.Handler {
 	links := []string{"</" + s.cfg.Host.Rules.Name + ".wasm>; rel=preload; as=fetch; crossorigin", "</wasm_exec.js>; rel=modulepreload"}
+	for _, url := range web.Modules() {
+		links = append(links, "<"+url+">; rel=modulepreload")
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if (strings.HasSuffix(r.URL.Path, "/") || strings.HasSuffix(r.URL.Path, ".html")) && s.program.Load() != nil {
 			w.Header()["Link"] = links
@@ -314,7 +317,7 @@ func (s *Site) part(of func(*Program) *asset) http.HandlerFunc {
 
 const noProgram = "This server has no program for browsers; it serves native clients only."
 
-// pageConfig is /meanwhile.json; its meaning is at the head of meanwhile.js.
+// pageConfig is /meanwhile.json; docs/BRIDGE.md describes it.
 type pageConfig struct {
 	Game         string        `json:"game"`
 	Room         string        `json:"room"`

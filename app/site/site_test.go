@@ -17,6 +17,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,6 +33,7 @@ import (
 	"meanwhile/host"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
+	"meanwhile/web"
 )
 
 func rules(t testing.TB) *game.Rules {
@@ -134,6 +136,12 @@ func TestFiles(t *testing.T) {
 	}
 	if _, b := get(t, url+"meanwhile.js"); !bytes.Contains(b, []byte("export async function join")) {
 		t.Error("the library is not served")
+	}
+	for _, module := range web.Modules() {
+		r, _ := get(t, url+strings.TrimPrefix(module, "/"))
+		if r.StatusCode != 200 || r.Header.Get("Content-Type") != "text/javascript; charset=utf-8" {
+			t.Errorf("%s: %s, %s", module, r.Status, r.Header.Get("Content-Type"))
+		}
 	}
 
 	// The browser chooses the packing, each has its tag, and nothing is sent twice.
@@ -534,5 +542,23 @@ func TestPrune(t *testing.T) {
 	list, _ := filepath.Glob(filepath.Join(dir, "*"))
 	if len(list) != 3 || filepath.Base(list[0]) != "7.br" {
 		t.Error(list)
+	}
+}
+
+// A page is sent with the addresses of all that it will load, so that the browser fetches them at once. Without a program
+// there is nothing to fetch.
+func TestFetchedAhead(t *testing.T) {
+	r, _ := get(t, serve(t, Config{}, fake(t)).URL())
+	links := r.Header.Values("Link")
+	for _, want := range append(web.Modules(), "/wasm_exec.js") {
+		if !slices.Contains(links, "<"+want+">; rel=modulepreload") {
+			t.Errorf("%s is not among %q", want, links)
+		}
+	}
+	if want := "</zap.wasm>; rel=preload; as=fetch; crossorigin"; !slices.Contains(links, want) {
+		t.Errorf("%s is not among %q", want, links)
+	}
+	if r, _ := get(t, serve(t, Config{}, nil).URL()); len(r.Header.Values("Link")) != 0 {
+		t.Errorf("without a program: %q", r.Header.Values("Link"))
 	}
 }

@@ -1,5 +1,5 @@
-// Package bridge is the engine's side of a page: what web/meanwhile.js calls, version 1 of the bridge described at
-// its head, over package client. It knows nothing of WebAssembly: package app hands it numbers and bytes, and a test can do the same.
+// Package bridge is the engine's side of a page: the calls of docs/BRIDGE.md, which web/meanwhile.js makes, over package
+// client. It knows nothing of WebAssembly: package app passes it numbers and bytes, and a test can do the same.
 //
 // Instants are milliseconds of the page's clock; clock.Time here is that times 1e6. Nothing blocks, and nothing is retained of
 // what is passed in. Not safe for concurrent use.
@@ -281,6 +281,14 @@ func (b *Bridge) Lost() {
 	b.shim.clear()
 }
 
+// Dropped reports that the page threw away the datagram with this sequence number before it reached the path. Its
+// commands are repeated at once, and it does not count as a loss on the path.
+func (b *Bridge) Dropped(seq wire.Seq) {
+	if b.client != nil && b.joined {
+		b.client.Dropped(seq)
+	}
+}
+
 // Receive takes a datagram that arrived at arrivalMs.
 func (b *Bridge) Receive(data []byte, arrivalMs float64) {
 	if b.client == nil || !b.joined || len(data) > wire.MaxDatagram {
@@ -339,8 +347,8 @@ func (b *Bridge) Frame(nowMs, shownMs float64) (due int) {
 	return b.due
 }
 
-// Tick makes the next due command: of floats, the instant of its first press and then its fields, or by the game's
-// bot.
+// Tick makes the next due command: from its fields as floats, or by the game's bot on autopilot. Too few floats
+// count as zeros.
 func (b *Bridge) Tick(floats []float64) {
 	if b.due <= 0 {
 		return
@@ -353,8 +361,8 @@ func (b *Bridge) Tick(floats []float64) {
 		}
 	} else {
 		clear(b.ints)
-		if len(floats) > len(b.ints) {
-			b.rules.Command.FromFloats(floats[1:1+len(b.ints)], b.ints)
+		if len(floats) >= len(b.ints) {
+			b.rules.Command.FromFloats(floats[:len(b.ints)], b.ints)
 		}
 		c.Tick(b.ints)
 	}

@@ -40,7 +40,7 @@ type page struct {
 	frozen bool // nothing runs at all
 	gone   bool
 	layout layout
-	input  func(me []float64) []float64 // command after the press; nil: nothing
+	input  func(me []float64) []float64 // the command; nil: nothing
 	sent   int
 
 	stats  map[string]float64
@@ -207,9 +207,9 @@ func (p *page) frame() bool {
 	}
 	p.frames++
 	for due := p.Frame(now, now-2); due > 0; due-- {
-		cmd := make([]float64, 1+p.w.rules.Command.Floats())
+		cmd := make([]float64, p.w.rules.Command.Floats())
 		if me := p.Me(); len(me) > 0 && p.input != nil {
-			copy(cmd[1:], p.input(me[3:]))
+			copy(cmd, p.input(me[3:]))
 		}
 		p.Tick(cmd)
 	}
@@ -219,7 +219,7 @@ func (p *page) frame() bool {
 	return true
 }
 
-// take reads one Draw by the description in meanwhile.js.
+// take reads one Draw as docs/BRIDGE.md describes it.
 func (p *page) take() {
 	f := p.Draw()
 	t := p.w.t

@@ -264,7 +264,7 @@ func TestAway(t *testing.T) {
 // What a page could not use is refused when it starts, by name.
 func TestUnusable(t *testing.T) {
 	type hidden struct {
-		Held bool `net:"bool"`
+		Stalled bool `net:"bool"`
 	}
 	type spoken struct {
 		Say string `net:"text,8"`
@@ -274,7 +274,7 @@ func TestUnusable(t *testing.T) {
 		want string
 	}{
 		{&game.Definition[zap.Cmd]{Name: "g", Kinds: game.Kinds(game.NewKind[hidden]("thing")), Join: join, Act: func(*game.World, game.ID, zap.Cmd) {}},
-			"thing.Held would hide the held that each object has in the page; give it another name."},
+			"thing.Stalled would hide the stalled that each object has in the page; give it another name."},
 		{&game.Definition[spoken]{Name: "g", Kinds: game.Kinds(zap.Gems), Join: join, Act: func(*game.World, game.ID, spoken) {}},
 			"The command's field Say is a text; a page can send numbers only."},
 	} {

@@ -353,7 +353,7 @@ func TestFramesDoNotAllocate(t *testing.T) {
 	var before, after runtime.MemStats
 	var allocs, bytes, frames uint64
 	arrive := p.Bridge
-	cmd := make([]float64, 5)
+	cmd := make([]float64, 4)
 	p.frozen = true // this test calls
 	for range 300 {
 		w.run(time.Second / 60)
@@ -385,7 +385,7 @@ func BenchmarkFrame(b *testing.B) {
 			}
 			w.run(5 * time.Second)
 			p.frozen = true
-			cmd := make([]float64, 5)
+			cmd := make([]float64, 4)
 			b.ReportAllocs()
 			b.ResetTimer()
 			for b.Loop() {
@@ -423,7 +423,7 @@ func TestDrawnEvenly(t *testing.T) {
 		delay := time.Duration(late.Range(0, 7) * 1e6)
 		w.run(delay)
 		for range p.Frame(p.now(), shown) {
-			p.Tick(make([]float64, 5))
+			p.Tick(make([]float64, 4))
 		}
 		p.take()
 		x := 0.0

@@ -60,7 +60,7 @@ func FuzzServer(f *testing.F) {
 			}
 			for range b.Frame(now, now) {
 				b.Me()
-				b.Tick([]float64{0, 1, 1, 1, 1})
+				b.Tick([]float64{1, 1, 1, 1})
 			}
 			if d := b.Draw(); int(d[1]) != len(d) {
 				t.Errorf("%v floats, %d", d[1], len(d))
@@ -70,6 +70,7 @@ func FuzzServer(f *testing.F) {
 			now += float64(time.Second/60) / 1e6 * float64(i*i)
 			if len(datagram) > 5 { // the next one
 				datagram[3]++
+				b.Dropped(wire.Seq(datagram[3]))
 			}
 		}
 		b.Message(later)

@@ -31,7 +31,7 @@ func (p *propLayout) floats() int {
 
 // reserved are the names that the page gives an object itself.
 var (
-	reservedOfEntity = []string{"id", "mine", "cut", "predicted", "held", "lateMs"}
+	reservedOfEntity = []string{"id", "mine", "cut", "predicted", "stalled", "lateMs"}
 	reservedOfEvent  = []string{"key", "entity", "mine"}
 )
 

@@ -233,7 +233,8 @@ func TestPlaying(t *testing.T) {
 	t.Run("hidden and back", func(t *testing.T) {
 		// What is told of a page that draws nothing.
 		p.Eval(`window.look = () => {
-			if (g.call("draw", g.bytes) <= g.floats.length) g.model.take(g.floats, () => g.engine.texts())
+			g.fill("draw", "floats")
+			g.model.read(g.floats, () => g.engine.texts())
 			return g.stats
 		}`, nil)
 		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)

@@ -341,9 +341,9 @@ func TestTransports(t *testing.T) {
 		s.set(online("null", socket, "1"))
 		open(t, s, "")
 		transport(t)
-		p.Eval(`g.connection.heard({ did: "message", n: g.connection.n, bytes: new TextEncoder().encode("hello").buffer })`, nil)
+		p.Eval(`g.connection.receive({ did: "message", n: g.connection.n, bytes: new TextEncoder().encode("hello").buffer })`, nil)
 		p.WaitFor(`engine.heard.at(-1)[1] === "hello" && g.transport === "websocket"`)
-		p.Eval(`g.connection.heard({ did: "message", n: g.connection.n, bytes: new TextEncoder().encode("away You joined again elsewhere.").buffer })`, nil)
+		p.Eval(`g.connection.receive({ did: "message", n: g.connection.n, bytes: new TextEncoder().encode("away You joined again elsewhere.").buffer })`, nil)
 		p.WaitFor(notice + `.startsWith("You joined again elsewhere.")`)
 		p.Eval("new Promise(r => setTimeout(r, 600))", nil)
 		if n := peer.hellos.Load(); n != 1 || p.Text("button") != "Reload" {

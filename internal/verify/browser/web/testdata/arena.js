@@ -168,7 +168,7 @@ class Arena extends Bridge {
   }
   tick(c) {
     this.ran = (this.ran ?? 0) + 1
-    this.step(this.settings.autopilot ? null : { x: c[1], y: c[2], aim: c[3], pitch: c[4], jump: c[5], crouch: c[6], fire: c[7] })
+    this.step(this.settings.autopilot ? null : { x: c[0], y: c[1], aim: c[2], pitch: c[3], jump: c[4], crouch: c[5], fire: c[6] })
   }
   setting(name, value) {
     this.settings[name] = value

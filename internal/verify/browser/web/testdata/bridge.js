@@ -21,6 +21,7 @@ export class Bridge {
   welcome() { return { error: "", retryMs: 0 } }
   message() {}
   lost() {}
+  dropped() {}
   receive() {}
   frame() { return 0 }
   tick() {}

@@ -21,9 +21,10 @@ class Zap extends Bridge {
     this.y = 12
     this.aim = 0
     this.ticks = 0
-    this.commands = [] // [pressMs, move x, move y, aim, fire]
+    this.commands = [] // [move x, move y, aim, fire]
     this.heard = [] // [name, ...]
     this.received = [] // [byte 9, sent stamp in µs, arrivalMs]
+    this.dropped_ = [] // sequence numbers
     this.settings = {}
     this.events = []
     this.gems = 12
@@ -45,6 +46,7 @@ class Zap extends Bridge {
     return text.startsWith("away ") ? text.slice(5) : ""
   }
   lost() { this.heard.push(["lost"]) }
+  dropped(seq) { this.dropped_.push(seq) }
   leave() { this.heard.push(["leave"]) }
   receive(bytes, arrivalMs) { this.received.push([bytes[9], new DataView(bytes.buffer, bytes.byteOffset).getUint32(5, true), arrivalMs]) }
   setting(name, value) {
@@ -65,10 +67,10 @@ class Zap extends Bridge {
   tick(c) {
     this.ticks++
     this.commands.push([...c])
-    this.x += c[1] * 9 / 30
-    this.y += c[2] * 9 / 30
-    this.aim = c[3]
-    if (c[4]) this.events.push([0, this.ticks, 7, 1, this.x, this.y, this.x + 10 * Math.cos(c[3]), this.y + 10 * Math.sin(c[3])])
+    this.x += c[0] * 9 / 30
+    this.y += c[1] * 9 / 30
+    this.aim = c[2]
+    if (c[3]) this.events.push([0, this.ticks, 7, 1, this.x, this.y, this.x + 10 * Math.cos(c[2]), this.y + 10 * Math.sin(c[2])])
   }
   world() {
     const events = this.events

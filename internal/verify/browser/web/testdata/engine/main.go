@@ -42,7 +42,7 @@ func main() {
 	on("hello", func([]js.Value) any { return js.Global().Get("Uint8Array").New(4) })
 	on("welcome", func([]js.Value) any { return map[string]any{"error": "", "retryMs": 0} })
 	on("texts", func([]js.Value) any { return `["", "ann"]` })
-	for _, name := range []string{"message", "lost", "receive", "leave"} {
+	for _, name := range []string{"message", "lost", "dropped", "receive", "leave"} {
 		on(name, func([]js.Value) any { return nil })
 	}
 	on("setting", func(args []js.Value) any {
@@ -61,8 +61,8 @@ func main() {
 	on("tick", func(args []js.Value) any {
 		cmd := make([]byte, args[0].Length())
 		js.CopyBytesToGo(cmd, args[0])
-		x += math.Float64frombits(binary.LittleEndian.Uint64(cmd[8:])) * 0.3
-		y += math.Float64frombits(binary.LittleEndian.Uint64(cmd[16:])) * 0.3
+		x += math.Float64frombits(binary.LittleEndian.Uint64(cmd[0:])) * 0.3
+		y += math.Float64frombits(binary.LittleEndian.Uint64(cmd[8:])) * 0.3
 		tick++
 		return nil
 	})

@@ -1,0 +1,87 @@
+package web_test
+
+import (
+	"encoding/binary"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
+	"meanwhile/transport"
+	"meanwhile/web"
+)
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := fs.ReadFile(web.Files, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// Modules names exactly what a page loads when it follows all imports from meanwhile.js.
+func TestModules(t *testing.T) {
+	statement := regexp.MustCompile(`(?m)^import .* from "(.*)"$`)
+	var found []string
+	var follow func(name string)
+	follow = func(name string) {
+		if slices.Contains(found, "/"+name) {
+			return
+		}
+		found = append(found, "/"+name)
+		for _, m := range statement.FindAllStringSubmatch(read(t, name), -1) {
+			follow(path.Join(path.Dir(name), m[1]))
+		}
+	}
+	follow("meanwhile.js")
+	slices.Sort(found)
+	want := web.Modules()
+	slices.Sort(want)
+	if !slices.Equal(found, want) {
+		t.Errorf("a page loads %v, but Modules names %v", found, want)
+	}
+}
+
+// The constants of transport.js that have a counterpart in Go have the same value.
+func TestConstants(t *testing.T) {
+	source := read(t, "transport.js")
+	constant := func(name string) int {
+		m := regexp.MustCompile(`(?m)^const .*\b` + name + ` = (\d+)(?: << (\d+))?(?:,|$)`).FindStringSubmatch(source)
+		if m == nil {
+			t.Fatalf("transport.js has no constant %s", name)
+		}
+		v, _ := strconv.Atoi(m[1])
+		shift, _ := strconv.Atoi("0" + m[2])
+		return v << shift
+	}
+	h := wire.Header{Session: 1, Seq: 0xa1a2, Stamp: clock.Stamp(0xb1b2b3b4)}
+	b := append(h.Append(nil), make([]byte, 8)...)
+	if at := constant("SEQ_AT"); wire.Seq(binary.LittleEndian.Uint16(b[at:])) != h.Seq || wire.SeqOf(b) != h.Seq {
+		t.Errorf("SEQ_AT is %d, but the header is %x", at, b)
+	}
+	if at := constant("STAMP_AT"); at != wire.StampOffset || clock.Stamp(binary.LittleEndian.Uint32(b[at:])) != h.Stamp {
+		t.Errorf("STAMP_AT is %d, want %d; the header is %x", at, wire.StampOffset, b)
+	}
+	for name, want := range map[string]int{
+		"MIN_DATAGRAM": transport.MinDatagram, "MAX_DATAGRAM": transport.MaxDatagram, "MAX_MESSAGE": transport.MaxMessage,
+	} {
+		if got := constant(name); got != want {
+			t.Errorf("%s is %d, want %d", name, got, want)
+		}
+	}
+}
+
+// A page's author finds the whole API at the head of meanwhile.js, on one screen.
+func TestHeadFitsOneScreen(t *testing.T) {
+	lines := strings.Split(read(t, "meanwhile.js"), "\n")
+	n := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "//") })
+	if n < 20 || n >= 60 {
+		t.Errorf("the head has %d lines, want fewer than 60", n)
+	}
+}

@@ -1,0 +1,155 @@
+// Types of meanwhile.js, for a page's author. The head of meanwhile.js explains them.
+
+export interface Vec2 { x: number, y: number }
+export interface Vec3 extends Vec2 { z: number }
+
+/** Members that every entity has beside its properties. */
+export interface EntityBase {
+  id: number
+  /** Whether it is the own avatar. */
+  mine: boolean
+  /** Whether it is drawn at command time. */
+  predicted: boolean
+  /** Whether it teleported since the last frame. */
+  cut: boolean
+  /** Whether it is drawn without a newer record, so that it stands still. */
+  stalled: boolean
+  /** By how many milliseconds it is drawn later than the others. */
+  lateMs: number
+}
+/** Members that every event has beside its fields. */
+export interface EventBase {
+  /** Differs from the key of every other event of this page. */
+  key: number
+  /** The entity that caused it; 0: nobody. */
+  entity: number
+  /** Whether the own avatar caused it. */
+  mine: boolean
+}
+
+/**
+ * What a game is made of. A page without types of its own uses this. One with them gives join() a type argument:
+ * join<{kinds: {pilot: {pos: Vec2}}, avatar: {pos: Vec2}, command: {move: Vec2}, events: {zap: {from: Vec2}}}>(...)
+ */
+export interface GameTypes {
+  kinds: Record<string, any>
+  avatar: any
+  command: Record<string, any>
+  events: Record<string, any>
+}
+
+export type Entity<Properties = any> = Properties & EntityBase
+export type World<T extends GameTypes = GameTypes> = { [kind in keyof T["kinds"]]: Entity<T["kinds"][kind]>[] }
+
+export interface View {
+  /** Metres across. */
+  width: number
+  /** Metres from top to bottom: all of the rectangle is then shown. */
+  height?: number
+  /** The rectangle's corner in metres. Without it the camera follows the own avatar. */
+  x?: number
+  y?: number
+  /** A colour as in CSS. */
+  background?: string
+  /** false hides the lines, one every 5 m. */
+  grid?: boolean
+}
+
+export interface JoinOptions {
+  /** join() fails without one; null is allowed here because that is what querySelector() may return. */
+  canvas: HTMLCanvasElement | null
+  /** Default: {width: 40}. null: no camera. */
+  view?: Partial<View> | null
+  name?: string
+  room?: string
+  autopilot?: boolean
+  transport?: "webtransport" | "websocket"
+  settings?: Record<string, number | string>
+  config?: string
+}
+
+export interface Camera {
+  /** From CSS pixels of the canvas to metres. */
+  toWorld(x: number, y: number): Vec2
+  /** From metres to CSS pixels of the canvas. */
+  toScreen?(pos: Vec2): Vec2
+  /** The place in the middle of the canvas, in metres. */
+  x?: number
+  y?: number
+  /** CSS pixels per metre. */
+  scale?: number
+}
+
+export interface Keys {
+  /** Of length at most 1. */
+  readonly wasd: Vec2
+  readonly space: boolean
+  readonly shift: boolean
+  /** Whether a key is down, or was pressed since the last command: KeyboardEvent.code, Mouse0, Mouse1, Mouse2. */
+  has(code: string): boolean
+  press(code: string): void
+  release(code: string): void
+}
+
+export interface Mouse {
+  readonly x: number
+  readonly y: number
+  readonly pos: Vec2
+  readonly pressed: boolean
+  readonly right: boolean
+  /** Radians from a place to what the pointer or the finger aims at. */
+  angleFrom(pos: Vec2): number
+  /** The direction of the finger that aims; null while the pointer itself aims. */
+  readonly stick: Vec2 | null
+}
+
+/** One datagram. */
+export interface Packet { up: boolean, sentMs: number, arrivedMs: number, bytes: number }
+
+export interface Layout {
+  game: string
+  /** Ticks per second. */
+  rate: number
+  kinds: { name: string, properties: Field[] }[]
+  events: { name: string, fields: Field[] }[]
+  command: Field[]
+  stats: string[]
+  profiles: { name: string, title: string, delayMs: number, jitterMs: number, lossPct: number }[]
+}
+export interface Field { name: string, type: string, names?: string[], length?: number }
+
+export interface Game<T extends GameTypes = GameTypes> {
+  command: () => Partial<T["command"]>
+  draw: (world: World<T>) => void
+  on: { [event in keyof T["events"]]?: (event: T["events"][event] & EventBase) => void }
+
+  readonly canvas: HTMLCanvasElement
+  readonly ctx: CanvasRenderingContext2D
+  readonly width: number
+  readonly height: number
+  readonly world: World<T>
+  /** undefined while there is none: before the first spawn, and after the avatar has gone. */
+  readonly me: Entity<T["avatar"]> | undefined
+  readonly now: number
+  readonly keys: Keys
+  readonly mouse: Mouse
+  /** Whether the last pointer was a finger. */
+  readonly touch: boolean
+  camera: Camera
+  /** docs/BRIDGE.md has the table. A measurement may be missing. */
+  readonly stats: Readonly<Record<string, number>>
+  readonly packets: readonly Packet[]
+  /** How many datagrams the page's transport dropped, by reason. */
+  readonly dropped: Readonly<Record<string, number>>
+  readonly transport: "" | "webtransport" | "websocket"
+  readonly layout: Layout
+  readonly options: Readonly<JoinOptions & { name: string, room: string }>
+  /** The server's /meanwhile.json. */
+  readonly config: Readonly<{ game: string, truth?: boolean, local?: boolean }>
+  autopilot: boolean
+  set(name: string, value: number | string | boolean): string
+  leave(): void
+}
+
+/** Connects the page to a game. An error's message is a sentence for the person in front of the page, who sees it too. */
+export function join<T extends GameTypes = GameTypes>(options: JoinOptions): Promise<Game<T>>

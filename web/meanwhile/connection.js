@@ -1,0 +1,271 @@
+// The connection to the server: the race of two transports, the handshake, and what happens when it breaks. The sockets
+// live in the Worker ../transport.js, which never waits behind a drawn frame.
+import { clock, epochMs, mark } from "./clock.js"
+import { Sentence } from "./notice.js"
+
+/** @typedef {import("./engine.js").Config} Config */
+/** @typedef {import("../meanwhile.d.ts").JoinOptions} JoinOptions */
+/** @typedef {import("./game.js").PageGame} PageGame */
+
+/** How long to wait before each attempt; later ones wait as long as the last. */
+const RETRY_MS = [0, 250, 500, 1000, 2000, 4000]
+/** For how long the winner of a race gets the head start in the next one. */
+const REMEMBER_MS = 10 * 60_000
+/** How often the clocks of page and Worker are compared; the closest comparison counts. */
+const COMPARISONS = 5
+/** A difference of the two clocks beyond what the comparison itself can be wrong by, plus this, is real. */
+const CLOCK_GRAIN_MS = 0.1
+
+/** Keeps one connection at a time: opens it, loses it, opens the next one. */
+export class Connection {
+  /** @param {PageGame} game */
+  constructor(game) {
+    this.game = game
+    this.attempts = 0
+    /** Number of the present connect order; messages of earlier ones are ignored. */
+    this.n = 0
+    /** Name of the open connection's transport, "" while there is none. */
+    this.transport = ""
+    this.everJoined = false
+    this.timer = 0
+    this.skew = 0
+    /** How many datagrams the Worker dropped, by reason.
+     * @type {Record<string, number>} */
+    this.dropped = {}
+    this.worker = new Worker(new URL("../transport.js", import.meta.url), { type: "module" })
+    this.worker.onmessage = e => this.receive(e.data)
+    this.worker.onerror = e => game.fail(new Sentence(`The page's transport could not start (${e.message || "no module Workers in this browser"}).`))
+    /** @type {(comparison: {sent: number, now: number}) => void} */
+    this.onclock = () => {}
+    this.resolve = () => {}
+    this.reject = (/** @type {Error} */ _) => {}
+    /** Resolves with the first welcome. */
+    this.joined = new Promise((resolve, reject) => { this.resolve = () => resolve(undefined); this.reject = reject })
+    window.addEventListener("online", () => this.hurry())
+  }
+
+  /** Compares the clocks of page and Worker: some browsers give them different origins. */
+  async compareClocks() {
+    let least = Infinity, skew = 0
+    for (let i = 0; i < COMPARISONS; i++) {
+      const { sent, now } = await new Promise(resolve => {
+        this.onclock = resolve
+        this.worker.postMessage({ do: "clock", epochMs, sent: clock() })
+      })
+      const back = clock(), trip = back - sent
+      if (trip < least) {
+        least = trip
+        skew = now - (sent + back) / 2
+      }
+    }
+    this.skew = Math.abs(skew) > least / 2 + CLOCK_GRAIN_MS ? skew : 0
+  }
+
+  /** Tries to connect now. */
+  async attempt() {
+    clearTimeout(this.timer)
+    this.timer = 0
+    const { game } = this
+    let { config } = game
+    if (this.attempts++ > 0) {
+      try {
+        config = await loadConfig(game.options) // certificates change over time
+      } catch (e) {
+        return this.again(e instanceof Error ? e.message : String(e))
+      }
+      if (config.schema !== game.config.schema) return this.outdated(config.schema)
+    }
+    const only = game.options.transport
+    this.n++
+    this.worker.postMessage({
+      do: "connect", epochMs: epochMs + this.skew, first: remembered(),
+      webtransport: config.webtransport && only !== "websocket" ? { url: address(config.webtransport.url, "https:"), hashes: hashes(config.webtransport) } : null,
+      websocket: config.websocket && only !== "webtransport" ? address(config.websocket, location.protocol === "https:" ? "wss:" : "ws:") : null,
+      hello: game.engine.hello().slice().buffer,
+    })
+  }
+
+  /**
+   * Reloads the page, since the server has changed; but never twice for the same version, which could go on for ever.
+   * @param {string} schema the server's
+   */
+  outdated(schema) {
+    const key = "meanwhile.reloaded"
+    try {
+      if (sessionStorage.getItem(key) !== schema) {
+        sessionStorage.setItem(key, schema)
+        return location.reload()
+      }
+    } catch { /* no storage: the person decides */ }
+    this.game.notice.show("veil", "The game was updated on the server.", { reload: true })
+  }
+
+  /**
+   * Tries again later.
+   * @param {string} reason why there is no connection
+   * @param {number} [retryMs] after how long; undefined: after longer and longer
+   */
+  again(reason, retryMs) {
+    const ms = retryMs ?? RETRY_MS[Math.min(this.attempts, RETRY_MS.length - 1)]
+    if (this.attempts > 1 || retryMs) {
+      const when = ms >= 1000 ? ` Trying again in ${Math.round(ms / 1000)} s.` : ""
+      if (this.everJoined) this.game.notice.show("banner", `Connection lost. Reconnecting…${when}`)
+      else this.game.notice.show("veil", `No connection to the server.${when}`, { second: reason })
+    }
+    clearTimeout(this.timer)
+    this.timer = window.setTimeout(() => this.attempt(), ms)
+  }
+
+  /** Tries again at once if an attempt is waiting: the network or the person is back. */
+  hurry() { if (this.timer) this.attempt() }
+
+  /** Gives up the open connection and opens another. */
+  renew() {
+    if (!this.transport) return
+    this.worker.postMessage({ do: "close" })
+    this.receive({ did: "lost", n: this.n, reason: "nothing arrived any more" })
+  }
+
+  /** Handles a message of the Worker; transport.js lists them.
+   * @param {any} message */
+  receive(message) {
+    if (message.did === "clock") return this.onclock(message)
+    if (message.n !== this.n) return
+    const { game } = this
+    switch (message.did) {
+      case "datagrams":
+        for (let i = 0; i < message.list.length; i += 2) game.call("receive", new Uint8Array(message.list[i]), message.list[i + 1])
+        this.worker.postMessage({ do: "took", n: this.n, count: message.list.length / 2 })
+        return game.passTime()
+      case "dropped":
+        for (const seq of message.seqs) game.call("dropped", seq)
+        return
+      case "counts":
+        this.dropped = message
+        return
+      case "message": {
+        const goodbye = game.call("message", new Uint8Array(message.bytes))
+        if (!goodbye) return
+        this.worker.postMessage({ do: "close" })
+        this.transport = game.transport = ""
+        return this.refused(goodbye)
+      }
+      case "welcome": return this.welcome(message)
+      case "lost":
+        this.transport = game.transport = ""
+        game.call("lost", clock())
+        game.notice.show("banner", "Connection lost. Reconnecting…")
+        return this.again(message.reason, 0)
+      case "failed": return this.failed(message.reasons)
+    }
+  }
+
+  /** Passes the server's first message to the engine, which says whether we may play.
+   * @param {{bytes: ArrayBuffer, transport: "webtransport" | "websocket"}} message */
+  welcome({ bytes, transport }) {
+    const { game } = this
+    const { error, retryMs } = game.call("welcome", new Uint8Array(bytes), transport, clock())
+    if (error) {
+      this.worker.postMessage({ do: "close" })
+      return retryMs ? this.again(error, retryMs) : this.refused(error)
+    }
+    this.attempts = 1
+    this.transport = game.transport = transport
+    if (!this.everJoined) mark("joined")
+    this.everJoined = true
+    remember(transport)
+    game.notice.hide()
+    this.resolve()
+  }
+
+  /** No transport got through.
+   * @param {{webtransport: string, websocket: string}} reasons */
+  failed({ webtransport, websocket }) {
+    remember("")
+    if (/^this browser/.test(webtransport) && /^this browser/.test(websocket)) {
+      return this.refused("This browser offers neither WebTransport nor WebSocket, so it cannot play here. Any current browser can.")
+    }
+    this.again(`WebTransport: ${webtransport}. WebSocket: ${websocket}.`)
+  }
+
+  /** Shows why there will be no connection.
+   * @param {string} sentence */
+  refused(sentence) {
+    this.game.notice.show("veil", sentence, { reload: true })
+    this.reject(new Sentence(sentence))
+  }
+
+  /** Sends a datagram of the engine.
+   * @type {import("./engine.js").Send} */
+  send(bytes, releaseMs, stamped) {
+    this.worker.postMessage({ do: "datagram", bytes: bytes.buffer, releaseMs: releaseMs || 0, stamped: !!stamped }, [bytes.buffer])
+  }
+
+  /** Sends a message of the engine on the reliable stream.
+   * @param {Uint8Array} bytes */
+  message(bytes) { this.worker.postMessage({ do: "message", bytes: bytes.buffer }, [bytes.buffer]) }
+}
+
+/**
+ * Asks the server what to load and where to connect.
+ * @param {JoinOptions} options
+ * @returns {Promise<Config>}
+ */
+export async function loadConfig(options) {
+  const url = new URL(options.config ?? "/meanwhile.json", location.href)
+  if (options.room) url.searchParams.set("room", options.room)
+  let response
+  try {
+    response = await fetch(url, { cache: "no-store" })
+  } catch {
+    throw new Sentence("The server does not answer.")
+  }
+  if (!response.ok) throw new Sentence((await response.text()).trim().split("\n")[0].slice(0, 200) || `The server answered ${response.status}.`)
+  return response.json()
+}
+
+/**
+ * Completes an address of the configuration: a whole one, a path on this server, or ":port/path" on this host.
+ * @param {string} url
+ * @param {string} protocol
+ */
+function address(url, protocol) {
+  if (url.startsWith(":")) {
+    const host = location.hostname === "localhost" ? "127.0.0.1" : location.hostname // QUIC tries one address only
+    url = `${protocol}//${host}${url}`
+  }
+  const whole = new URL(url, location.href)
+  if (/^https?:$/.test(whole.protocol) && protocol.startsWith("ws")) whole.protocol = protocol
+  return whole.href
+}
+
+/**
+ * The SHA-256 hashes of certificates: hexadecimal or base64 text, or an array of bytes; one (hash) or several (hashes).
+ * @param {{hash?: string, hashes?: (string | number[])[]}} entry
+ */
+function hashes({ hash, hashes }) {
+  return (hashes ?? (hash ? [hash] : [])).map(h => {
+    if (typeof h !== "string") return new Uint8Array(h)
+    if (/^[0-9a-f]{64}$/i.test(h)) return Uint8Array.from(h.match(/../g) ?? [], x => parseInt(x, 16))
+    return Uint8Array.from(atob(h), c => c.charCodeAt(0))
+  })
+}
+
+const MEMORY = "meanwhile.transport"
+
+/** The transport that gets the head start. */
+function remembered() {
+  try {
+    const { name, until } = JSON.parse(localStorage.getItem(MEMORY) ?? "{}")
+    return until > Date.now() && until <= Date.now() + REMEMBER_MS ? name : "webtransport"
+  } catch { return "webtransport" }
+}
+
+/** Remembers the winner of a race; "" forgets it.
+ * @param {string} name */
+function remember(name) {
+  try {
+    if (name) localStorage.setItem(MEMORY, JSON.stringify({ name, until: Date.now() + REMEMBER_MS }))
+    else localStorage.removeItem(MEMORY)
+  } catch { /* no storage: WebTransport goes first each time */ }
+}

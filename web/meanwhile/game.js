@@ -1,0 +1,330 @@
+// The page's loop: time passes, commands go to the engine, the world comes back and is drawn.
+import { Camera } from "./camera.js"
+import { clock, epochMs, mark, toClock } from "./clock.js"
+import { Connection, loadConfig } from "./connection.js"
+import { startEngine } from "./engine.js"
+import { Input } from "./input.js"
+import { BRIDGE, Fields, World } from "./layout.js"
+import { Notice, Sentence } from "./notice.js"
+
+/** @typedef {import("../meanwhile.d.ts").JoinOptions} JoinOptions */
+
+/** Values of stats.state that the page reacts to. */
+const SILENT = 3, LOST = 4
+/** For how long a banner says that there was silence, after it has ended. */
+const SILENCE_NOTE_MS = 1200
+/** How often a hidden tab lets time pass; browsers stretch this to a second or more. */
+const AWAY_MS = 500
+/** How long the Worker stays for the goodbye of a page that leaves. */
+const GOODBYE_MS = 200
+/** Floats for the own avatar and for the world at first; both grow as needed. */
+const FIRST_ME = 64, FIRST_DRAW = 4096
+
+/** What join() returns. The members that a page may use are described in meanwhile.d.ts. */
+export class PageGame {
+  /** @param {JoinOptions} options */
+  constructor(options) {
+    if (!(options?.canvas instanceof HTMLCanvasElement)) throw new Error("join: options.canvas is not a canvas element")
+    const query = new URLSearchParams(location.search)
+    this.options = { ...options, room: options.room ?? query.get("room") ?? "", name: options.name ?? query.get("name") ?? "" }
+    this.canvas = options.canvas
+    this.ctx = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }))
+    this.notice = new Notice(this.canvas)
+    /** @type {Record<string, (event: any) => void>} */
+    this.on = {}
+    /** @type {() => Record<string, any>} */
+    this.command = () => ({})
+    /** @type {(world: any) => void} */
+    this.draw = () => {}
+    this.now = clock()
+    /** @type {"" | "webtransport" | "websocket"} */
+    this.transport = ""
+    /** @type {any} */
+    this.world = {}
+    /** @type {Record<string, number>} */
+    this.stats = {}
+    /** @type {import("../meanwhile.d.ts").Packet[]} */
+    this.packets = []
+    /** @type {any} */
+    this.me = undefined
+    this.width = this.height = this.ratio = 1
+    this.ownCamera = options.view === null ? null : new Camera(options.view)
+    /** @type {import("../meanwhile.d.ts").Camera} */
+    this.camera = this.ownCamera ?? { toWorld: (x, y) => ({ x, y }) }
+    this.input = new Input(this.canvas, this)
+    this.keys = this.input.keys
+    this.mouse = this.input.mouse
+    this.stopped = false
+    this.playing = false
+    this.driving = false // by the game's bot
+    this.fitted = false
+    this.awayTimer = 0
+    this.silentMs = this.silentEnd = 0
+    /** Mistakes that have been shown.
+     * @type {Set<string | undefined>} */
+    this.reported = new Set()
+    /** @type {Connection | null} */
+    this.connection = null
+    // Set by begin():
+    this.config = /** @type {import("./engine.js").Config} */ (/** @type {unknown} */ (null))
+    this.engine = /** @type {import("./engine.js").Engine} */ (/** @type {unknown} */ (null))
+    this.layout = /** @type {import("./layout.js").Layout} */ (/** @type {unknown} */ (null))
+    this.model = /** @type {World} */ (/** @type {unknown} */ (null))
+    this.commandFields = new Fields([])
+    this.commandFloats = new Float64Array(0)
+    this.meFloats = new Float64Array(FIRST_ME)
+    this.floats = new Float64Array(FIRST_DRAW)
+    this.fit()
+    this.input.x = this.width * 0.75 // before the mouse has moved: aim to the right
+    this.input.y = this.height / 2
+  }
+
+  /** Whether the last pointer was a finger. */
+  get touch() { return this.input.touch }
+  /** How many datagrams the page's transport dropped, by reason. */
+  get dropped() { return this.connection?.dropped ?? {} }
+
+  get autopilot() { return this.driving }
+  set autopilot(on) {
+    this.driving = !!on
+    this.set("autopilot", on ? 1 : 0)
+  }
+
+  /**
+   * Changes a setting of the engine; docs/BRIDGE.md lists them.
+   * @param {string} name
+   * @param {number | string | boolean} value
+   * @returns {string} "" or why it was refused
+   */
+  set(name, value) {
+    return this.call("setting", name, typeof value === "boolean" ? +value : value) || ""
+  }
+
+  /** Loads the engine, connects, and starts the loop. */
+  async begin() {
+    this.notice.show("veil", "Loading…", { progress: null })
+    const { options } = this
+    const config = this.config = await loadConfig(options)
+    mark("configured")
+    const loading = `Loading ${config.game}…`
+    this.notice.show("veil", loading, { progress: 0 })
+    const connection = this.connection = config.local ? null : new Connection(this)
+    const [engine] = await Promise.all([
+      startEngine(config, progress => { if (!this.engine) this.notice.show("veil", loading, { progress }) }),
+      connection?.compareClocks(),
+    ])
+    this.engine = engine
+    const settings = { autopilot: options.autopilot ? 1 : 0, ...options.settings }
+    const { error, layout } = this.call("start",
+      JSON.stringify({ bridge: BRIDGE, game: config.game, room: options.room, name: options.name, epochMs, settings }),
+      (/** @type {Uint8Array} */ bytes, /** @type {number} */ releaseMs, /** @type {boolean} */ stamped) => connection?.send(bytes, releaseMs, stamped),
+      (/** @type {Uint8Array} */ bytes) => connection?.message(bytes))
+    if (error) throw new Sentence(error)
+    this.layout = JSON.parse(layout)
+    this.driving = !!options.autopilot
+    this.input.onuse = () => { if (this.driving) this.autopilot = false }
+    this.commandFields = new Fields(this.layout.command)
+    this.commandFloats = new Float64Array(this.commandFields.size)
+    this.model = new World(this.layout)
+    this.world = this.model.lists
+    this.stats = this.model.stats
+    this.packets = this.model.packets
+    this.watch()
+    if (connection) {
+      this.notice.show("veil", "Connecting…", { progress: null })
+      connection.attempt()
+      mark("connecting")
+      await connection.joined
+    } else this.notice.hide()
+    this.playing = true
+    requestAnimationFrame(ms => this.frame(ms))
+  }
+
+  /** Watches the canvas' size, the tab, and the page's end. */
+  watch() {
+    new ResizeObserver(() => this.fit()).observe(this.canvas)
+    document.addEventListener("visibilitychange", () => {
+      this.set("away", document.hidden ? 1 : 0)
+      this.input.clear()
+      if (document.hidden) this.awayTimer = window.setInterval(() => this.passTime(), AWAY_MS)
+      else {
+        clearInterval(this.awayTimer)
+        this.connection?.hurry()
+      }
+      this.passTime()
+    })
+    window.addEventListener("pagehide", e => { if (!e.persisted) this.leave() })
+    window.addEventListener("scroll", () => this.notice.place(), { passive: true })
+  }
+
+  /** Gives the canvas as many pixels as it covers. A canvas whose size the page leaves open fills the window. */
+  fit() {
+    const { canvas } = this
+    if (!this.fitted) {
+      const width = canvas.clientWidth
+      canvas.width += 7 // the page gave the canvas no size if its size follows its pixels
+      if (canvas.clientWidth !== width) Object.assign(canvas.style, { position: "fixed", inset: "0", width: "100%", height: "100%", display: "block" })
+      this.fitted = true
+    }
+    this.ratio = window.devicePixelRatio || 1
+    this.width = canvas.clientWidth || 1
+    this.height = canvas.clientHeight || 1
+    const w = Math.round(this.width * this.ratio), h = Math.round(this.height * this.ratio)
+    if (canvas.width !== w) canvas.width = w
+    if (canvas.height !== h) canvas.height = h
+    this.notice.place()
+  }
+
+  /**
+   * Calls the engine. When the engine has ended, shows why and stops.
+   * @template {Exclude<keyof import("./engine.js").Engine, "lastWords">} Name
+   * @param {Name} name
+   * @param {Parameters<import("./engine.js").Engine[Name]>} args
+   * @returns {any} the engine's answer; 0 or an error when it has ended
+   */
+  call(name, ...args) {
+    if (this.stopped || !this.engine) return name === "welcome" || name === "start" ? { error: "The game has stopped." } : 0
+    try {
+      const f = /** @type {(...args: any[]) => any} */ (this.engine[name])
+      return f.apply(this.engine, args)
+    } catch (e) {
+      const words = this.engine.lastWords?.() || (e instanceof Error ? e.message : String(e))
+      this.fail(new Sentence(`The game stopped in this browser: ${words}`))
+      console.error(e)
+      return 0
+    }
+  }
+
+  /** Shows why there is nothing to play, and stops.
+   * @param {any} e */
+  fail(e) {
+    if (this.stopped) return
+    this.stopped = true
+    this.connection?.worker.terminate()
+    this.notice.show("veil", e instanceof Sentence ? e.message : `The game could not start: ${e.message}`, { reload: true })
+  }
+
+  /**
+   * Runs one of the page's own functions. A mistake in it is shown once, and the game goes on.
+   * @template T
+   * @param {string} name
+   * @param {(...args: any[]) => T} f
+   * @param {any[]} args
+   * @returns {T | undefined}
+   */
+  ask(name, f, ...args) {
+    try {
+      return f(...args)
+    } catch (e) {
+      const error = e instanceof Error ? e : new Error(String(e))
+      this.mistake(`${name}: ${error.name}: ${error.message}`)
+      if (!this.reported.has(error.stack)) console.error(e)
+      this.reported.add(error.stack)
+    }
+  }
+
+  /** Shows a mistake of the page once.
+   * @param {string} line */
+  mistake(line) {
+    if (this.reported.has(line)) return
+    this.reported.add(line)
+    this.notice.show("banner", line)
+  }
+
+  /** Lets time pass in a hidden tab, which draws no frames. */
+  passTime() {
+    if (!document.hidden || !this.playing) return
+    const now = clock()
+    if (now - this.now < AWAY_MS / 2) return
+    this.now = now
+    this.runTicks(this.call("frame", now, now))
+  }
+
+  /** Makes the commands that are due.
+   * @param {number} due */
+  runTicks(due) {
+    const { commandFloats } = this, bytes = new Uint8Array(commandFloats.buffer)
+    for (; due > 0; due--) {
+      commandFloats.fill(0)
+      const n = this.fill("me", "meFloats")
+      this.model.readMe(this.meFloats, n)
+      this.me = this.model.me
+      if (this.me && !this.driving) {
+        const command = this.ask("g.command", this.command) ?? {}
+        const bad = this.commandFields.write(command, commandFloats)
+        if (bad) this.mistake(`g.command: ${bad} is not a number`)
+      }
+      this.input.commandMade()
+      this.call("tick", bytes)
+    }
+  }
+
+  /**
+   * Lets the engine write floats; when they do not fit, again into a larger array.
+   * @param {"me" | "draw"} name
+   * @param {"meFloats" | "floats"} into
+   * @returns {number} how many it wrote
+   */
+  fill(name, into) {
+    let n = this.call(name, new Uint8Array(this[into].buffer))
+    if (n > this[into].length) {
+      this[into] = new Float64Array(2 * n)
+      n = this.call(name, new Uint8Array(this[into].buffer))
+    }
+    return n
+  }
+
+  /** Draws one frame.
+   * @param {number} ms when the display says that the frame is */
+  frame(ms) {
+    if (this.stopped) return
+    requestAnimationFrame(next => this.frame(next))
+    const now = this.now = clock(), shown = Math.min(now, toClock(ms))
+    if (this.ratio !== (window.devicePixelRatio || 1)) this.fit()
+    this.runTicks(this.call("frame", now, shown))
+    this.fill("draw", "floats")
+    if (this.stopped) return
+    let events
+    try {
+      events = this.model.read(this.floats, () => this.engine.texts())
+    } catch (e) {
+      return this.fail(e)
+    }
+    this.me = this.model.me
+    for (const { name, event } of events) if (this.on[name]) this.ask(`g.on.${name}`, this.on[name], event)
+    this.watchSilence()
+
+    const { ctx, ratio } = this
+    if (this.ownCamera && this.camera === this.ownCamera) {
+      this.ownCamera.aim(this.width, this.height, this.me)
+      this.ownCamera.apply(ctx, ratio)
+    } else ctx.setTransform(ratio, 0, 0, ratio, 0, 0)
+    ctx.save()
+    this.ask("g.draw", this.draw, this.world)
+    ctx.restore()
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0)
+    this.input.draw(ctx)
+  }
+
+  /** Says when nothing arrives, and for a moment after it has ended for how long nothing did. */
+  watchSilence() {
+    const { state, silentMs } = this.stats, { notice, now } = this
+    const seconds = () => (this.silentMs / 1000).toFixed(1)
+    if (state === LOST) this.connection?.renew()
+    if (this.transport && state === SILENT) {
+      this.silentMs = silentMs
+      notice.show("banner", `Nothing from the server for ${seconds()} s`)
+    } else if (this.transport && notice.text.startsWith("Nothing from")) {
+      notice.show("banner", `Nothing came for ${seconds()} s`)
+      this.silentEnd = now
+    } else if (notice.text.startsWith("Nothing came") && now - this.silentEnd > SILENCE_NOTE_MS) notice.hide()
+  }
+
+  /** Leaves the game for good. */
+  leave() {
+    this.call("leave", clock())
+    this.stopped = true
+    this.input.stop()
+    setTimeout(() => this.connection?.worker.terminate(), GOODBYE_MS) // its last datagram is still on the way to the Worker
+  }
+}
