@@ -21,28 +21,30 @@ type Tick = clock.Tick
 
 // Limits of a definition.
 const (
-	MaxKinds  = 64
-	MaxEvents = 64
-	MaxRate   = 240 // ticks a second
-	MaxName   = 32  // bytes of a game's, kind's or event's name
+	maxKinds  = 64
+	maxEvents = 64
+	maxRate   = 240 // ticks a second
+	maxName   = 32  // bytes of a game's, kind's or event's name
+
+	defaultRate = 30 // ticks a second
 )
 
-// DefaultSend is how many times a second a client is sent records at most, where Definition.Send is 0.
-const DefaultSend = 20
+// defaultSend is the default of Definition.Send, unless Rate is less.
+const defaultSend = 20
 
 // MaxSee is the default and maximum of Definition.See.
 const MaxSee = 250
 
-// A Kind is a kind of entity or of event, before it is compiled. Its address identifies it.
+// A Kind declares a kind of entity, or of event. Its address identifies it.
 type Kind struct {
 	Name         string
 	Type         reflect.Type
-	New          func() unsafe.Pointer // a new zero value, of an entity
-	Urgent       bool                  // an event that others give way to
-	Extrapolated bool                  // a kind that clients may draw beyond its newest record
+	New          func() unsafe.Pointer // returns a new zero state; nil for an event
+	Urgent       bool                  // an event that is sent before others and lost after them
+	Extrapolated bool                  // an entity that clients may draw beyond its newest record
 }
 
-// title names a kind in messages, also one that NewKind or NewEvent did not make.
+// title is the kind's name in messages. It also works for the zero value of a handle.
 func (k *Kind) title() string {
 	if k == nil {
 		return "the zero value"
@@ -54,15 +56,17 @@ func (k *Kind) title() string {
 type CommandMode uint8
 
 const (
-	// Timed runs each command at the tick that it was made for, or never. Who does not get through in time goes on moving for a moment.
+	// Timed runs each command at the tick that it was made for, or never. While no command arrives, the player
+	// goes on moving for a moment.
 	Timed CommandMode = iota
-	// Queued runs each command exactly once, in order, as soon as it is there: at its own tick as far as Act can see, which may lie somewhat before
-	// the present one, or after it. Who does not get through stands still, and catches up when it does, by a bounded time. Step is no part of
-	// that: it runs once in each tick of the server, so in a game with queued commands it should leave avatars alone.
+	// Queued runs each command exactly once, in order, as soon as it has arrived. Act sees the tick that the
+	// command was made for, which may differ a little from the present one. While no command arrives, the player
+	// stands still; later it catches up by a bounded time. Step runs once in each tick of the server, whatever
+	// commands arrive, so it should leave avatars alone in such a game.
 	Queued
 )
 
-// Callbacks are the rules of a game. Join and Act are set, the others may be nil.
+// Callbacks are the rules of a game. Join and Act must be set, the others may be nil.
 type Callbacks struct {
 	Join    func(w *World, name string) ID
 	Leave   func(w *World, me ID)
@@ -72,130 +76,160 @@ type Callbacks struct {
 	Bot     BotFunc
 }
 
-// A BotFunc writes the command of a bot, as simulation integers, into cmd.
+// A BotFunc writes the command of a bot into cmd, as simulation integers.
 type BotFunc func(w *World, me ID, cmd []int64)
 
-// Definition is a game as a program states it. See game.Definition.
+// Definition is a game before it is compiled. game.Definition describes the fields.
 type Definition struct {
 	Name   string
 	Rate   int
 	Send   int
 	See    int
-	Kinds  []*Kind // nil: not made by NewKind
-	Events []*Kind
-	// Command is the type of commands.
+	Kinds  []*Kind // nil stands for a handle that NewKind did not make
+	Events []*Kind // nil stands for a handle that NewEvent did not make
+	Mode   CommandMode
+	Static uint64
+
 	Command reflect.Type
-	Mode    CommandMode
-	Static  uint64
 	Callbacks
 }
 
-// Rules is a compiled Definition: what servers and clients work with. It does not change and may be shared.
+// Rules is a compiled game, as servers and clients use it. It does not change and may be shared.
 type Rules struct {
 	Name    string
-	Rate    int
-	Send    int
-	See     int
+	Rate    int // ticks per second
+	Send    int // records per second, entity and client at most
+	See     int // entities that a client knows at most
 	Kinds   []*schema.Kind
 	Coders  []*codec.Coder // of Kinds, shared by all worlds
 	Events  []*schema.Kind
 	Command *schema.Kind
-	Mode    CommandMode // of commands
-	Text    string      // the schema in readable form; both sides must have the same
-	Hash    uint64      // of Text
+	Mode    CommandMode
+	Text    string // the schema in readable form; server and client must have the same
+	Hash    uint64 // of Text
 
 	call   Callbacks
 	kinds  []*Kind
 	events []*Kind
 }
 
-// Urgent reports whether events of number i are such that others give way to.
+// Urgent reports whether event i is sent before others and lost after them.
 func (r *Rules) Urgent(i int) bool { return r.events[i].Urgent }
 
-// Bot returns the game's own bot, nil if it has none.
+// Bot returns the game's own bot, or nil.
 func (r *Rules) Bot() BotFunc { return r.call.Bot }
 
-// NewRules compiles a definition. Every mistake in it is reported in one error.
+// NewRules compiles a definition. One error reports every mistake in it.
 func NewRules(d Definition) (*Rules, error) {
-	r := &Rules{Name: d.Name, Rate: d.Rate, Send: d.Send, See: d.See, Mode: d.Mode, call: d.Callbacks}
-	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fault.Errorf(format, args...)) }
-	rate, send, see := r.Rate, r.Send, r.See // as the Definition has them
-	if r.Rate == 0 {
-		r.Rate = 30
-	}
-	if r.Send == 0 {
-		r.Send = min(DefaultSend, max(r.Rate, 1))
-	}
-	if r.See == 0 {
-		r.See = MaxSee
-	}
-	if !goodName(r.Name) {
-		fail("Name %q is not 1 to %d lower-case letters, digits and dashes", r.Name, MaxName)
-	}
-	if r.Rate < 1 || r.Rate > MaxRate {
-		fail("Rate %d is outside [1, %d] ticks a second", rate, MaxRate)
-		r.Rate = 30
-	}
-	if r.Send < 1 || r.Send > r.Rate {
-		fail("Send %d is outside [1, Rate %d]", send, r.Rate)
-	}
-	if r.See < 1 || r.See > MaxSee {
-		fail("See %d is outside [1, %d]", see, MaxSee)
-	}
-	if r.Mode > Queued {
-		fail("Commands %d is neither Timed nor Queued", r.Mode)
-	}
-	if r.call.Join == nil || r.call.Act == nil {
-		fail("Join and Act must be set")
-	}
-	if len(d.Kinds) < 1 || len(d.Kinds) > MaxKinds || len(d.Events) > MaxEvents {
-		fail("%d kinds and %d events; 1 to %d kinds and at most %d events fit a game", len(d.Kinds), len(d.Events), MaxKinds, MaxEvents)
-	}
-	names := map[string]bool{}
-	compile := func(what, name string, t reflect.Type) *schema.Kind {
-		if !goodName(name) || names[what+name] {
-			fail("%s %q: names are 1 to %d lower-case letters, digits and dashes, and differ", what, name, MaxName)
-		}
-		names[what+name] = true
-		k, err := schema.New(name, t, r.Rate)
-		if err == nil && what != "kind" {
-			err = k.Plain()
-		}
-		if err != nil {
-			errs = append(errs, err)
-		}
-		return k
+	c := compiler{r: &Rules{Name: d.Name, Mode: d.Mode, call: d.Callbacks}, names: map[string]bool{}}
+	c.numbers(&d)
+	if len(d.Kinds) < 1 || len(d.Kinds) > maxKinds || len(d.Events) > maxEvents {
+		c.fail("%d kinds and %d events; 1 to %d kinds and at most %d events fit a game",
+			len(d.Kinds), len(d.Events), maxKinds, maxEvents)
 	}
 	for i, k := range d.Kinds {
-		if k == nil {
-			fail("Kinds[%d] was not made by NewKind", i)
-			continue
-		}
-		r.kinds = append(r.kinds, k)
-		kind := compile("kind", k.Name, k.Type)
-		if r.Kinds = append(r.Kinds, kind); kind == nil || !k.Extrapolated {
-			continue
-		}
-		if kind.Extrapolated = true; kind.Parent >= 0 {
-			fail("kind %q is Extrapolated and has a parent: what rides is drawn where its parent is", k.Name)
-		}
+		c.kind(i, k)
 	}
 	for i, e := range d.Events {
-		if e == nil {
-			fail("Events[%d] was not made by NewEvent", i)
-			continue
-		}
-		r.events = append(r.events, e)
-		r.Events = append(r.Events, compile("event", e.Name, e.Type))
+		c.event(i, e)
 	}
-	r.Command = compile("command", "command", d.Command)
-	if len(errs) > 0 {
-		return nil, fault.Errorf("game: %s: %w", r.Name, errors.Join(errs...))
+	c.r.Command = c.schema("command", "command", d.Command)
+	if len(c.errs) > 0 {
+		return nil, fault.Errorf("game: %s: %w", d.Name, errors.Join(c.errs...))
 	}
-	r.Coders = codec.All(r.Kinds...)
+	c.r.Coders = codec.All(c.r.Kinds...)
+	c.text(d.Static)
+	return c.r, nil
+}
+
+// compiler makes Rules of a Definition and collects what is wrong with it.
+type compiler struct {
+	r     *Rules
+	names map[string]bool // taken: "kind" or "event", then the name
+	errs  []error
+}
+
+func (c *compiler) fail(format string, args ...any) {
+	c.errs = append(c.errs, fault.Errorf(format, args...))
+}
+
+// numbers checks the definition's own fields and fills in the defaults.
+func (c *compiler) numbers(d *Definition) {
+	r := c.r
+	if r.Rate = d.Rate; r.Rate == 0 {
+		r.Rate = defaultRate
+	}
+	if r.Send = d.Send; r.Send == 0 {
+		r.Send = min(defaultSend, max(r.Rate, 1))
+	}
+	if r.See = d.See; r.See == 0 {
+		r.See = MaxSee
+	}
+	if !goodName(d.Name) {
+		c.fail("Name %q is not 1 to %d lower-case letters, digits and dashes", d.Name, maxName)
+	}
+	if r.Rate < 1 || r.Rate > maxRate {
+		c.fail("Rate %d is outside [1, %d] ticks a second", d.Rate, maxRate)
+		r.Rate = defaultRate
+	}
+	if r.Send < 1 || r.Send > r.Rate {
+		c.fail("Send %d is outside [1, Rate %d]", d.Send, r.Rate)
+	}
+	if r.See < 1 || r.See > MaxSee {
+		c.fail("See %d is outside [1, %d]", d.See, MaxSee)
+	}
+	if r.Mode > Queued {
+		c.fail("Commands %d is neither Timed nor Queued", r.Mode)
+	}
+	if r.call.Join == nil || r.call.Act == nil {
+		c.fail("Join and Act must be set")
+	}
+}
+
+func (c *compiler) kind(i int, k *Kind) {
+	if k == nil {
+		c.fail("Kinds[%d] was not made by NewKind", i)
+		return
+	}
+	s := c.schema("kind", k.Name, k.Type)
+	c.r.kinds, c.r.Kinds = append(c.r.kinds, k), append(c.r.Kinds, s)
+	if s == nil || !k.Extrapolated {
+		return
+	}
+	if s.Extrapolated = true; s.Parent >= 0 {
+		c.fail("kind %q is Extrapolated and has a parent: what rides is drawn where its parent is", k.Name)
+	}
+}
+
+func (c *compiler) event(i int, e *Kind) {
+	if e == nil {
+		c.fail("Events[%d] was not made by NewEvent", i)
+		return
+	}
+	c.r.events, c.r.Events = append(c.r.events, e), append(c.r.Events, c.schema("event", e.Name, e.Type))
+}
+
+// schema compiles the type of a kind, an event or the command; nil after an error.
+func (c *compiler) schema(what, name string, t reflect.Type) *schema.Kind {
+	if !goodName(name) || c.names[what+name] {
+		c.fail("%s %q: names are 1 to %d lower-case letters, digits and dashes, and differ", what, name, maxName)
+	}
+	c.names[what+name] = true
+	k, err := schema.New(name, t, c.r.Rate)
+	if err == nil && what != "kind" {
+		err = k.Plain()
+	}
+	if err != nil {
+		c.errs = append(c.errs, err)
+	}
+	return k
+}
+
+// text writes the schema in readable form, which server and client compare when they connect.
+func (c *compiler) text(static uint64) {
+	r := c.r
 	var b strings.Builder
-	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(d.Static, 16))
+	b.WriteString("game " + r.Name + " rate=" + strconv.Itoa(r.Rate) + " static=" + strconv.FormatUint(static, 16))
 	if r.Mode == Queued {
 		b.WriteString(" commands=queued")
 	}
@@ -209,11 +243,10 @@ func NewRules(d Definition) (*Rules, error) {
 	b.WriteString(r.Command.Text())
 	r.Text = b.String()
 	r.Hash = schema.Hash(r.Text)
-	return r, nil
 }
 
 func goodName(s string) bool {
-	if s == "" || len(s) > MaxName {
+	if s == "" || len(s) > maxName {
 		return false
 	}
 	for _, c := range []byte(s) {

@@ -4,5 +4,5 @@ package engine
 
 import "runtime/debug"
 
-// stack is what led to a panic.
+// stack returns the stack of a panic, as text.
 func stack() []byte { return debug.Stack() }

@@ -1,0 +1,72 @@
+package engine
+
+import "unsafe"
+
+// A Seer knows what a player saw when it made the present command.
+type Seer interface {
+	// Seen adds to dst every entity of a kind that player me saw, by rising ID and without me itself.
+	Seen(kind int, me ID, dst *Sight)
+}
+
+// A Sight is what a player saw of one kind.
+type Sight struct {
+	store *Store
+	ids   []ID
+	drawn []int64 // observer integers of each, in 1/schema.SubSteps
+}
+
+// Add notes an entity and a copy of its drawn state: observer integers in 1/schema.SubSteps.
+func (s *Sight) Add(id ID, drawn []int64) {
+	s.ids = append(s.ids, id)
+	s.drawn = append(s.drawn, drawn...)
+}
+
+// Len returns how many entities the player saw.
+func (s *Sight) Len() int { return len(s.ids) }
+
+// Now returns the present state of the i-th entity, or nil if it is gone.
+func (s *Sight) Now(i int) unsafe.Pointer {
+	if e := s.store.any(s.ids[i]); e != nil {
+		return e.state
+	}
+	return nil
+}
+
+// Read writes to v how the player saw the i-th entity, and returns its ID.
+func (s *Sight) Read(i int, v unsafe.Pointer) ID {
+	s.store.schema.StoreDrawn(v, s.at(i))
+	return s.ids[i]
+}
+
+func (s *Sight) at(i int) []int64 {
+	n := s.store.schema.Obs
+	return s.drawn[i*n : (i+1)*n]
+}
+
+// Close lets the next Look reuse the memory. A callback that ends without it, by a panic, does no harm.
+func (s *Sight) Close() { s.store.world.looks-- }
+
+// Look returns what player me saw of this kind, until Close. It returns nil outside of commands and bots, as
+// nobody looks then. It panics for an Extrapolated kind.
+func (s *Store) Look(me ID) *Sight {
+	if s.kind.Extrapolated {
+		panic("game: Seen of kind " + s.kind.Name + ", which is Extrapolated: what is extrapolated cannot be hit")
+	}
+	if s.world.seer == nil {
+		return nil
+	}
+	return s.look(me)
+}
+
+// look asks the seer. Ranges over what was seen may be nested, so each has its own memory.
+func (s *Store) look(me ID) *Sight {
+	w := s.world
+	if w.looks == len(w.sights) {
+		w.sights = append(w.sights, &Sight{})
+	}
+	at := w.sights[w.looks]
+	w.looks++
+	at.store, at.ids, at.drawn = s, at.ids[:0], at.drawn[:0]
+	w.seer.Seen(s.index, me, at)
+	return at
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"slices"
+	"unsafe"
+
+	"meanwhile/netcode/schema"
+)
+
+// A Store holds the entities of one kind in a world.
+type Store struct {
+	world    *World
+	index    int // of the kind in Rules.Kinds
+	kind     *Kind
+	schema   *schema.Kind
+	entities []*entity // by rising ID
+	pool     []*entity // removed ones, for reuse
+
+	nothing unsafe.Pointer // the state that Get returns if there is no such entity
+	lent    bool           // Get returned it in this callback
+	blank   []int64        // zeros
+	zero    []int64        // integers of a zero state; differ from zeros where a range does not contain 0
+	ints    []int64        // scratch, for one state
+}
+
+// entity is one entity of a store. Pointers to it and to its state stay valid until it is removed.
+type entity struct {
+	id      ID
+	state   unsafe.Pointer // as rules read and write it
+	sims    []int64        // the state as simulation integers; unused in a client for what it does not own
+	drawn   []int64        // in a client: the newest known observer integers of what it does not own
+	owned   bool           // in a client: predicted; on the server: a player's avatar
+	touched bool           // in World.touched
+	dead    bool           // despawned in this callback
+	cutNow  bool           // teleported in this callback
+	cut     bool           // teleported in this tick; in a client: since PutOwned
+	hidden  Tick           // in a client: the predicted command of this tick despawned it; 0: not hidden
+
+	externalChange   Tick // newest tick at which something other than its own command or Step changed it
+	sideEffect       Tick // newest tick at which its own command changed something else, or tried to
+	predictedDespawn Tick // newest tick at which its own predicted command despawned something
+}
+
+func newStore(w *World, i int) *Store {
+	k := w.rules.Kinds[i]
+	s := &Store{world: w, index: i, kind: w.rules.kinds[i], schema: k, nothing: w.rules.kinds[i].New(),
+		blank: make([]int64, k.Sims), zero: make([]int64, k.Sims), ints: make([]int64, k.Sims)}
+	k.Store(s.nothing, s.blank)
+	k.Extract(s.nothing, s.zero)
+	return s
+}
+
+// Get returns the state of entity id, valid until the callback returns. It never returns nil: without such an
+// entity it returns a zero state. Writes to that, and in a client to what it does not own, are undone and counted.
+func (s *Store) Get(id ID) unsafe.Pointer {
+	if e := s.any(id); e != nil && !s.isHidden(e) {
+		s.touch(e)
+		return e.state
+	}
+	s.wipe()
+	s.lent = true
+	return s.nothing
+}
+
+// Has reports whether entity id is of this kind and not hidden.
+func (s *Store) Has(id ID) bool {
+	e := s.any(id)
+	return e != nil && !s.isHidden(e)
+}
+
+// Len returns the number of entities that are not hidden.
+func (s *Store) Len() int {
+	n := len(s.entities)
+	for _, e := range s.entities {
+		if s.isHidden(e) {
+			n--
+		}
+	}
+	return n
+}
+
+// Size returns the number of entities, hidden ones among them. Visit takes indices below it.
+func (s *Store) Size() int { return len(s.entities) }
+
+// Visit returns the i-th entity by rising ID with its state, like Get; a nil state if it is hidden.
+func (s *Store) Visit(i int) (ID, unsafe.Pointer) {
+	e := s.entities[i]
+	if s.isHidden(e) {
+		return 0, nil
+	}
+	s.touch(e)
+	return e.id, e.state
+}
+
+// Spawn makes an entity with the state at v and returns its ID. In a client and for bots it makes nothing,
+// counts that, and returns 0.
+func (s *Store) Spawn(v unsafe.Pointer) ID {
+	w := s.world
+	if !w.server || w.phase == thinking {
+		w.stats.Unspawned++
+		return 0
+	}
+	id := w.nextID
+	w.nextID++
+	e := s.insert(id)
+	s.schema.Extract(v, e.sims)
+	s.schema.Store(e.state, e.sims)
+	w.spawned = append(w.spawned, id)
+	return id
+}
+
+// any finds an entity, hidden or not. Every Get calls it; slices.BinarySearchFunc makes Get a third slower.
+func (s *Store) any(id ID) *entity {
+	lo, hi := 0, len(s.entities)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if s.entities[m].id < id {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo < len(s.entities) && s.entities[lo].id == id {
+		return s.entities[lo]
+	}
+	return nil
+}
+
+// isHidden reports whether a predicted command despawned an entity by now. While earlier commands are predicted
+// again the entity is still there, as they may reach it now.
+func (s *Store) isHidden(e *entity) bool { return e.hidden != 0 && e.hidden <= s.world.tick }
+
+// touch notes that the callback may write to an entity, or does something else with it that settle completes.
+func (s *Store) touch(e *entity) {
+	if !e.touched {
+		e.touched = true
+		s.world.touched = append(s.world.touched, touch{s, e})
+	}
+}
+
+// obtain finds an entity or adds it.
+func (s *Store) obtain(id ID) *entity {
+	if e := s.any(id); e != nil {
+		return e
+	}
+	return s.insert(id)
+}
+
+// insert adds an entity. Most have the highest ID so far, so it searches from the end.
+func (s *Store) insert(id ID) *entity {
+	var e *entity
+	if n := len(s.pool); n > 0 {
+		e, s.pool = s.pool[n-1], s.pool[:n-1]
+		*e = entity{id: id, state: e.state, sims: e.sims, drawn: e.drawn}
+	} else {
+		e = &entity{id: id, state: s.kind.New(), sims: make([]int64, s.schema.Sims), drawn: make([]int64, s.schema.Obs)}
+	}
+	at := len(s.entities)
+	for at > 0 && s.entities[at-1].id > id {
+		at--
+	}
+	s.entities = slices.Insert(s.entities, at, e)
+	return e
+}
+
+func (s *Store) remove(e *entity) {
+	if i := slices.Index(s.entities, e); i >= 0 {
+		s.entities = slices.Delete(s.entities, i, i+1)
+		s.pool = append(s.pool, e)
+	}
+}
+
+// wipe undoes and counts writes to the state that Get returned for an entity that does not exist.
+func (s *Store) wipe() {
+	if !s.lent {
+		return
+	}
+	s.lent = false
+	s.schema.Extract(s.nothing, s.ints)
+	if !slices.Equal(s.ints, s.zero) {
+		s.world.stats.Discarded++
+		if !s.world.server {
+			s.world.noteSideEffect()
+		}
+	}
+	s.schema.Store(s.nothing, s.blank)
+}
+
+// restore undoes and counts writes to an entity that a client does not own.
+func (s *Store) restore(e *entity) {
+	vals := s.world.ints[:s.schema.Sims]
+	s.schema.Extract(e.state, vals)
+	s.schema.StoreDrawn(e.state, e.drawn)
+	s.schema.Extract(e.state, s.ints)
+	if !slices.Equal(vals, s.ints) {
+		s.world.stats.Discarded++
+		s.world.noteSideEffect()
+	}
+}
