@@ -11,7 +11,7 @@ import (
 // one so far; older packets count as late.
 type sentTimes struct {
 	ring    []sentTime // as many as were needed so far
-	oldest  int        // in ring
+	oldest  uint32     // in ring
 	longest uint32     // the longest timeout so far, at least leastWait
 }
 
@@ -30,13 +30,15 @@ const (
 	leastWait = 1 << (30 - msB)
 )
 
+// at returns the i-th packet, the oldest first.
+func (t *sentTimes) at(i int) *sentTime { return &t.ring[(int(t.oldest)+i)%len(t.ring)] }
+
 // newest returns the tick of the newest packet; ok is false if there is none.
 func (t *sentTimes) newest() (tick clock.Tick, ok bool) {
-	n := len(t.ring)
-	if n == 0 {
+	if len(t.ring) == 0 {
 		return 0, false
 	}
-	return t.ring[(t.oldest+n-1)%n].tick, true
+	return t.at(len(t.ring) - 1).tick, true
 }
 
 // note notes that the packet of a tick was sent.
@@ -44,24 +46,24 @@ func (t *sentTimes) note(tick clock.Tick, now clock.Time) {
 	n := len(t.ring)
 	at := uint32(now >> msB)
 	if last, ok := t.newest(); ok && last == tick {
-		t.ring[(t.oldest+n-1)%n].at = at
+		t.at(n - 1).at = at
 		return
 	}
-	if n == 0 || n < mostSent && at-t.ring[t.oldest].at <= t.longest {
+	if n == 0 || n < mostSent && at-t.at(0).at <= t.longest {
 		ring, before := make([]sentTime, max(8, 2*n)), clock.Tick(0)
 		if n > 0 {
-			before = t.ring[t.oldest].tick - 1
+			before = t.at(0).tick - 1
 		}
 		for i := range len(ring) - n { // what is not there any more was sent long ago
 			ring[i] = sentTime{before, at - 1<<31}
 		}
 		for i := range n {
-			ring[len(ring)-n+i] = t.ring[(t.oldest+i)%n]
+			ring[len(ring)-n+i] = *t.at(i)
 		}
 		t.ring, t.oldest = ring, 0
 	}
-	t.ring[t.oldest] = sentTime{tick, at}
-	t.oldest = (t.oldest + 1) % len(t.ring)
+	*t.at(0) = sentTime{tick, at}
+	t.oldest = (t.oldest + 1) % uint32(len(t.ring))
 }
 
 // late returns the newest tick whose packet should have been acknowledged by now; rto is the timeout.
@@ -70,12 +72,12 @@ func (t *sentTimes) late(now clock.Time, rto time.Duration) clock.Tick {
 	t.longest = max(t.longest, wait, leastWait)
 	n := len(t.ring)
 	for i := n - 1; i >= 0; i-- {
-		if s := &t.ring[(t.oldest+i)%n]; at-s.at > wait {
+		if s := t.at(i); at-s.at > wait {
 			return s.tick
 		}
 	}
 	if n > 0 {
-		return t.ring[t.oldest].tick - min(t.ring[t.oldest].tick, 1)
+		return t.at(0).tick - min(t.at(0).tick, 1)
 	}
 	return 0
 }

@@ -73,9 +73,9 @@ type slotTable struct {
 	list    []slot // as many as were ever used at once
 	taken   slotSet
 	index   []uint16 // slots of entities in sight plus 1, by hash; 0: none
-	inSight int      // how many
 	endings []ending // of the slots that are leaving or resting, by rising slot
-	leaving int      // how many of them
+	inSight uint16   // how many slots index has
+	leaving uint16   // how many of endings are leaving
 }
 
 // used calls f for every slot that is not empty, by rising number.
@@ -122,8 +122,8 @@ func (t *slotTable) leave(n uint16, mentioned wire.Seq) {
 	t.list[n].setPhase(leaving)
 	t.leaving++
 	at, _ := t.endingAt(n)
-	if len(t.endings) == cap(t.endings) {
-		t.endings = slices.Grow(t.endings, 8)
+	if n := len(t.endings); n == cap(t.endings) { // commonly there are few, for each of thousands of clients
+		t.endings = append(make([]ending, 0, n+max(4, n/2)), t.endings...)
 	}
 	t.endings = slices.Insert(t.endings, at, ending{slot: n, mentioned: mentioned})
 }
@@ -175,7 +175,7 @@ func (t *slotTable) hash(entity int32) int {
 
 // enlist makes find find slot n.
 func (t *slotTable) enlist(n uint16) {
-	if t.inSight++; t.inSight*4 > len(t.index)*3 {
+	if t.inSight++; int(t.inSight)*4 > len(t.index)*3 {
 		t.index = make([]uint16, max(2*len(t.index), 32))
 		for other := range t.used {
 			if other != n && t.list[other].inSight() {

@@ -167,7 +167,10 @@ type sentTexts struct {
 
 // want notes that a record of group g speaks of the texts in row.
 func (v *View) want(k *schema.Kind, g int, row []int32) {
-	t, from := &v.texts, &v.h.texts
+	if v.texts == nil {
+		v.texts = &sentTexts{}
+	}
+	t, from := v.texts, &v.h.texts
 	for ; t.given != from.given; t.given++ { // whoever was told of these was told of another text
 		if from.given-t.given > schema.MaxRefs {
 			clear(t.knows)
@@ -199,8 +202,8 @@ func (v *View) want(k *schema.Kind, g int, row []int32) {
 // Untold calls f with the body of a TextMessage for each text that a record spoke of and that the client was not told, until f returns
 // false: it could not be sent, and is offered again. scratch is used for the bodies.
 func (v *View) Untold(scratch []byte, f func(body []byte) bool) []byte {
-	t := &v.texts
-	if !t.wanted {
+	t := v.texts
+	if t == nil || !t.wanted {
 		return scratch
 	}
 	for w := range t.wants {

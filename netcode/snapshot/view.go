@@ -22,12 +22,12 @@ type View struct {
 	slots  slotTable
 	ledger ledger
 	sent   sentTimes
-	texts  sentTexts
+	texts  *sentTexts // nil until a record speaks of a text
 	resync lastResync
 	team   int64
 	missed clock.Tick  // when a packet was last taken for lost; 0: never
-	before packetSlots // of the newest packet with entries that is known to be applied
 	newest wire.Seq    // newest packet with entries
+	before packetSlots // of the newest packet with entries that is known to be applied
 
 	look    *Lookback
 	version uint64 // counts what may change the result of a Lookback
@@ -60,7 +60,7 @@ func (v *View) Share(l *Lookback) { v.look = l }
 func (v *View) Has(i int32) bool { _, ok := v.slots.find(i); return ok }
 
 // Count returns how many entities are in sight, and how many slots are taken by them and by those that left.
-func (v *View) Count() (entities, slots int) { return v.slots.inSight, v.slots.taken.count() }
+func (v *View) Count() (entities, slots int) { return int(v.slots.inSight), v.slots.taken.count() }
 
 // Enter brings entity i into the client's sight; mine says that the client owns it. It returns false if there
 // is no empty slot.
@@ -181,7 +181,7 @@ func (v *View) Resync() {
 // that the client has acknowledged, and it refuses packets that are more than wire.Window older.
 func (v *View) Reclaim(latest wire.Seq) {
 	all := v.slots.endings
-	if len(all) == v.slots.leaving {
+	if len(all) == int(v.slots.leaving) {
 		return
 	}
 	kept := all[:0]
