@@ -538,7 +538,7 @@ func (c *Client) refresh() {
 		c.turns = n
 		c.eng.Retain(func(id game.ID) bool { return c.store.Find(uint32(id)) != nil })
 	}
-	var avatar *snapshot.Held // the newest, should a server name several
+	var avatar *snapshot.Replica // the newest, should a server name several
 	for _, e := range c.store.Entities() {
 		k := c.rules.Kinds[e.Kind]
 		if e.Mine {

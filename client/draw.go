@@ -25,7 +25,7 @@ type Entity struct {
 	// Drawn are the integers behind them, of what is not mine.
 	Drawn []int64
 	// Held is what is known of it.
-	Held *snapshot.Held
+	Held *snapshot.Replica
 }
 
 // Draw calls f for every entity in sight by kind and rising ID: the player's own avatar predicted, with its
@@ -68,7 +68,7 @@ func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 {
 }
 
 // drawOwn appends the numbers of what the player owns, without its fading error and relative to its parent.
-func (c *Client) drawOwn(vals []float64, h *snapshot.Held, k *schema.Kind) ([]float64, bool) {
+func (c *Client) drawOwn(vals []float64, h *snapshot.Replica, k *schema.Kind) ([]float64, bool) {
 	a, b, u := c.between()
 	if !c.predicts(h) {
 		s := h.Groups[snapshot.OwnerGroup].Newest()
@@ -81,12 +81,12 @@ func (c *Client) drawOwn(vals []float64, h *snapshot.Held, k *schema.Kind) ([]fl
 }
 
 // predicts reports whether an entity is drawn as it is predicted.
-func (c *Client) predicts(h *snapshot.Held) bool {
+func (c *Client) predicts(h *snapshot.Replica) bool {
 	return !c.cfg.NoPrediction && game.ID(h.ID) == c.me && c.own.State(min(c.cmdTick, c.own.Done())) != nil
 }
 
 // fading returns the error that is added to the place of what the player owns, in the world.
-func (c *Client) fading(h *snapshot.Held) geom.Vec3 {
+func (c *Client) fading(h *snapshot.Replica) geom.Vec3 {
 	if !c.predicts(h) {
 		return geom.Vec3{}
 	}
@@ -107,7 +107,7 @@ func ownPlace(k *schema.Kind) *schema.Prop {
 }
 
 // drawAt draws an entity at a playout time; ok is false if no record of some group is held.
-func (c *Client) drawAt(h *snapshot.Held, t clock.TickFrac) (drawn []int64, ok bool) {
+func (c *Client) drawAt(h *snapshot.Replica, t clock.TickFrac) (drawn []int64, ok bool) {
 	k := c.rules.Kinds[h.Kind]
 	drawn = c.drawn[:k.Obs]
 	if !c.drawInto(h, t, drawn) {
@@ -119,7 +119,7 @@ func (c *Client) drawAt(h *snapshot.Held, t clock.TickFrac) (drawn []int64, ok b
 
 // TimeOf returns the tick time that an entity is drawn at in this frame: the playout time, earlier where the server said that
 // records of it take longer, later where it is guessed. ok is false if nothing of it is drawn between records.
-func (c *Client) TimeOf(h *snapshot.Held) (t clock.TickFrac, ok bool) {
+func (c *Client) TimeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) {
 	k := c.rules.Kinds[h.Kind]
 	at := c.playT
 	if c.guesses(k) {
@@ -138,7 +138,7 @@ func (c *Client) TimeOf(h *snapshot.Held) (t clock.TickFrac, ok bool) {
 
 // starved counts what an entity, of which records were taken in just now, stood still for want of them: from when the newest record before was
 // drawn as it is until the last frame. That is known only now, since who does not move needs no record.
-func (c *Client) starved(h *snapshot.Held, k *schema.Kind) {
+func (c *Client) starved(h *snapshot.Replica, k *schema.Kind) {
 	last := c.lastT
 	if c.guesses(k) {
 		last = c.lastG - c.guess

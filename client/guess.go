@@ -13,7 +13,7 @@ func (c *Client) guesses(k *schema.Kind) bool {
 }
 
 // picture draws an entity for this frame; ok is false if no record of some group is held.
-func (c *Client) picture(h *snapshot.Held) (drawn []int64, ok bool) {
+func (c *Client) picture(h *snapshot.Replica) (drawn []int64, ok bool) {
 	k := c.rules.Kinds[h.Kind]
 	drawn = c.drawn[:k.Obs]
 	if !c.pictureInto(h, c.playT, drawn) {
@@ -24,7 +24,7 @@ func (c *Client) picture(h *snapshot.Held) (drawn []int64, ok bool) {
 }
 
 // pictureInto draws an entity's groups into drawn: at playout time t, or, where the kind is guessed, as much later as is guessed now.
-func (c *Client) pictureInto(h *snapshot.Held, t clock.TickFrac, drawn []int64) bool {
+func (c *Client) pictureInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64) bool {
 	k := c.rules.Kinds[h.Kind]
 	if !c.guesses(k) {
 		return c.drawInto(h, t, drawn)

@@ -9,7 +9,7 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-func (c *Client) confirm(e *snapshot.Held, k *schema.Kind, s *motion.State) {
+func (c *Client) confirm(e *snapshot.Replica, k *schema.Kind, s *motion.State) {
 	if game.ID(e.ID) != c.me || e.Kind != c.meKind {
 		c.own.Reset()
 		c.smooth.Clear()

@@ -70,7 +70,7 @@ func (c *Client) attachOwn(k *schema.Kind, vals []float64) bool {
 }
 
 // drawInto draws an entity's groups at a playout time into drawn; it returns false if no record of some group is held.
-func (c *Client) drawInto(h *snapshot.Held, t clock.TickFrac, drawn []int64) bool {
+func (c *Client) drawInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64) bool {
 	k := c.rules.Kinds[h.Kind]
 	for g := range k.Groups {
 		group := &k.Groups[g]

@@ -388,7 +388,7 @@ func (s *Sim) interrupted(w *predicted, tick clock.Tick, decided bool) bool {
 }
 
 // check compares a state that a client took in with the truth of that tick.
-func (p *Player) check(e *snapshot.Held, g int, st *motion.State) {
+func (p *Player) check(e *snapshot.Replica, g int, st *motion.State) {
 	s := p.sim
 	i, ok := s.Server.History().Find(e.ID)
 	if !ok {

@@ -403,7 +403,7 @@ func (o *onlooker) hook() {
 	o.every = (crowdRate + o.player.Client.SendRate() - 1) / o.player.Client.SendRate()
 	store := o.player.Client.Store()
 	check := store.Applied
-	store.Applied = func(h *snapshot.Held, g int, st *motion.State) {
+	store.Applied = func(h *snapshot.Replica, g int, st *motion.State) {
 		check(h, g, st)
 		if h.Mine || g != 0 {
 			return

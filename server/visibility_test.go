@@ -197,7 +197,7 @@ func TestOwnersAloneGetTheirOwn(t *testing.T) {
 	n.act = func(w *game.World, me game.ID, c antCmd) { ants.Get(w, me).Secret = 40 + int(me) }
 	a, b := n.connect("a"), n.connect("b")
 	k := n.s.rules.Kinds[0]
-	a.store.Applied = func(e *snapshot.Held, g int, s *motion.State) {
+	a.store.Applied = func(e *snapshot.Replica, g int, s *motion.State) {
 		if e.Mine != (e.ID == uint32(n.s.Avatar(a.id))) {
 			t.Errorf("entity %d is said to be mine: %v", e.ID, e.Mine)
 		}
@@ -346,7 +346,7 @@ func TestNamesGoOnce(t *testing.T) {
 			}
 		}
 	}
-	others := func(p *peer) (list []*snapshot.Held) {
+	others := func(p *peer) (list []*snapshot.Replica) {
 		for _, e := range p.store.Entities() {
 			if !e.Mine {
 				list = append(list, e)

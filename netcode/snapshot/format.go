@@ -23,10 +23,10 @@ const (
 	// newest others. The server may name any state that it knows of, so they must last for a round trip: 3.2 s
 	// at 20 records a second.
 	//
-	// A record with a long interval class is shown late, and where records come often all the same, older states
+	// A record with a long bound is shown late, and where records come often all the same, older states
 	// than these are still to be drawn. They are kept until the next one is shown at a playout time that lies
-	// HeldStates-2 ticks before the newest, so that as much of the past can be drawn whatever the class: at most
-	// MostStates, if a record with the longest class came in each tick.
+	// HeldStates-2 ticks before the newest, so that as much of the past can be drawn whatever the bound: at most
+	// MostStates, if a record with the longest bound came in each tick.
 	HeldStates = 64
 	MostStates = HeldStates + motion.LongestWait
 
@@ -51,7 +51,7 @@ const (
 	ageK     = 3  // age of a baseline
 	gapK     = 2  // age of the prior state before the baseline
 	agoK     = 3  // ticks since a cut or start
-	boundB   = 4  // interval class
+	boundB   = 4  // bound
 	levelB   = 2  // detail level
 
 	viewerSlotB = 9 // slot of the viewer's avatar

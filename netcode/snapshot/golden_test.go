@@ -23,7 +23,7 @@ func TestRecordVectors(t *testing.T) {
 	}
 	p := newPair(t)
 	describe(p.v.h.kinds)
-	applied := func(e *Held, g int, s *motion.State) {
+	applied := func(e *Replica, g int, s *motion.State) {
 		fmt.Fprintf(&b, "  slot %d: entity %d of kind %d, own %v, group %d: %v", e.slot, e.ID, e.Kind, e.Mine, g, s.Vals)
 		if s.Cut != 0 {
 			fmt.Fprintf(&b, ", teleported at %d", s.Cut)

@@ -54,7 +54,7 @@ const (
 	// isLost says that the record of sentTick is taken for lost.
 	isLost = 1 << 2
 
-	boundAt    = 3  // 4 bits: interval class that the acknowledged record announced
+	boundAt    = 3  // 4 bits: bound of the acknowledged record
 	levelAt    = 7  // 2 bits: detail level of the acknowledged state
 	priorAt    = 9  // 2 bits: that of the state acknowledged before it
 	sentAt     = 11 // 2 bits: that of the record of sentTick

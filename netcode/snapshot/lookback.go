@@ -14,7 +14,7 @@ import (
 // A Mark names a record.
 type Mark struct {
 	Tick  clock.Tick // 0: none
-	Bound uint8      // interval class that it announced, which decides when it is shown
+	Bound uint8      // bound that it announced, which decides when it is shown
 	Level uint8      // how coarse its values are, see schema.Kind.Levels
 }
 

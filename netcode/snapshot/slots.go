@@ -51,7 +51,7 @@ func (s *slot) inReach() uint32           { return uint32(s.near & 15) }
 func (s *slot) setInReach(group uint32)   { s.near |= uint8(group) }
 func (s *slot) clearInReach(group uint32) { s.near &^= uint8(group) }
 
-// bound returns the interval class that the newest record sent announced.
+// bound returns the bound that the newest record sent announced.
 func (s *slot) bound() uint8     { return s.near >> 4 }
 func (s *slot) setBound(b uint8) { s.near = s.near&15 | b<<4 }
 

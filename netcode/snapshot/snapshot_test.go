@@ -112,7 +112,7 @@ func newDuel(t testing.TB, seed uint64) *duel {
 	h := NewHistory(codec.All(ks...))
 	d := &duel{t: t, rng: rng(seed), h: h, v: NewView(h), s: NewStore(codec.All(ks...)), sims: map[int32][]int64{}, truth: map[fact][]int64{},
 		wanted: map[int32]bool{}, drops: map[error]int{}, loss: 0.1}
-	d.s.Applied = func(e *Held, g int, st *motion.State) {
+	d.s.Applied = func(e *Replica, g int, st *motion.State) {
 		want, ok := d.truth[fact{e.ID, g, st.Tick}]
 		if !ok {
 			t.Fatalf("client holds entity %d group %d at tick %d, which never was", e.ID, g, st.Tick)

@@ -129,7 +129,7 @@ func soakMix(id uint32, g int, age, gap clock.Tick) uint64 {
 }
 
 // compare holds a state that the client takes in against the truth of its tick.
-func (c *soak) compare(e *Held, g int, st *motion.State) {
+func (c *soak) compare(e *Replica, g int, st *motion.State) {
 	p := c.truth[e.ID]
 	if p == nil || p.tick[st.Tick%pastTicks] != st.Tick || p.kind != e.Kind {
 		c.t.Fatalf("tick %d: entity %d of kind %d, group %d, is held as of tick %d, which never was", c.tick, e.ID, e.Kind, g, st.Tick)

@@ -158,7 +158,7 @@ func (c *town) ack() {
 }
 
 // see returns a citizen as the client draws it by its newest records.
-func (c *town) see(e *Held) (v citizen) {
+func (c *town) see(e *Replica) (v citizen) {
 	drawn := make([]int64, c.kind.Obs)
 	for g := range c.kind.Groups {
 		group := &c.kind.Groups[g]

@@ -419,7 +419,7 @@ type Candidate struct {
 	Moves bool
 	Age   int
 	Start bool
-	// Bound is the class of the interval until the next record of it, see motion.Wait: the one announced last,
+	// Bound is how soon the next record of it comes, as a class (motion.Wait): the one announced last,
 	// unless the caller changes it before Writer.Try. Nothing keeps the caller from breaking its word.
 	// Classes above 13 (64 ticks) are sent as 13: the server does not remember further back what was drawn.
 	Bound uint8
@@ -604,7 +604,7 @@ func (v *View) Unacked() bool {
 	return false
 }
 
-// lastBound is the longest interval class that is announced. Where records come often all the same, one with a longer
+// lastBound is the longest bound that is announced. Where records come often all the same, one with a longer
 // class would still be drawn when neither the history nor the log of packets reaches back to it, and the server
 // could not reproduce what the client draws.
 var lastBound = func() (c uint8) {
@@ -614,7 +614,7 @@ var lastBound = func() (c uint8) {
 	return c
 }()
 
-// bound returns the interval class that the records of c announce; 0 if they have no room for one.
+// bound returns the bound that the records of c announce; 0 if they have no room for one.
 func (v *View) bound(s *slot, c *Candidate) uint8 {
 	if s.mine() || c.Gone || !moves(v.h.kinds[v.h.At(s.ent).Kind]) {
 		return 0

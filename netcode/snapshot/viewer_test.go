@@ -55,7 +55,7 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 		store := NewStore(codec.All(kinds...))
 		truth := map[uint32]map[clock.Tick][3]int64{}
 		believed := [3]int64{} // where the client's newest record of itself puts it, in 16 mm
-		store.Applied = func(e *Held, g int, s *motion.State) {
+		store.Applied = func(e *Replica, g int, s *motion.State) {
 			if e.Mine {
 				for c := range believed {
 					believed[c] = s.Vals[c] / 16

@@ -387,3 +387,76 @@ func (x *Writer) All(w *wire.BitWriter, v *View, due []Candidate, p *wire.Packet
 	}
 	x.End(w, p, now)
 }
+
+// appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero. age and gap are
+// those of codec.Base.
+func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, hd *header,
+	viewer *codec.Viewer, rows []T, width int, changed []clock.Tick) (age, gap clock.Tick) {
+	now, coder := h.tick, h.rules[e.Kind].coder
+	at, n := 0, k.Width(g)
+	if g != OwnerGroup {
+		at = k.Groups[g].At
+	}
+	row := func(t clock.Tick) []T {
+		from := int(t%HistoryTicks)*width + at
+		return rows[from : from+n : from+n]
+	}
+	cur := row(now)
+	b := codec.Base[T]{Viewer: viewer}
+	if hd.base != 0 && h.holds(e, hd.base) {
+		b.Vals, b.Age = row(hd.base), now-hd.base
+		if hd.prior != 0 && hd.cut == 0 && !e.cutBetween(g, hd.prior, hd.base) && h.holds(e, hd.prior) {
+			b.Prior, b.Gap = row(hd.prior), hd.base-hd.prior
+		}
+	}
+	set := uint64(0)
+	if hd.base == 0 {
+		set = schema.Nonzero(k, g, cur)
+	} else {
+		for _, i := range k.Members(g) {
+			if changed[i] > hd.base {
+				set |= 1 << i
+			}
+		}
+	}
+	if hd.level != 0 || hd.baseLevel != 0 || b.Prior != nil && hd.priorLevel != 0 {
+		coarseBody(w, k, coder, g, hd, cur, &b, set, now)
+	} else {
+		codec.Append(w, coder, g, cur, &b, set, now)
+	}
+	return b.Age, b.Gap
+}
+
+// coarseBody is the end of appendBody where a level is not the first. The client holds the baseline as coarse as it was told it, and
+// both sides round it on to the record's level; if that is a finer one, its digits are those of the coarser.
+func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, coder *codec.Coder, g int, hd *header, cur []T, b *codec.Base[T], set uint64, now clock.Tick) {
+	var rows [3][schema.MaxComps]T
+	row := func(i int, vals []T, was uint8) []T {
+		if vals == nil {
+			return nil
+		}
+		r := rows[i][:copy(rows[i][:], vals)]
+		schema.Coarsen(k, g, int(was), r)
+		schema.Coarsen(k, g, int(hd.level), r)
+		return r
+	}
+	fresh := row(0, cur, hd.level)
+	coarse := codec.Base[T]{Vals: row(1, b.Vals, hd.baseLevel), Prior: row(2, b.Prior, hd.priorLevel), Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
+	switch {
+	case hd.base == 0:
+		set = schema.Nonzero(k, g, fresh)
+	case coarse.Vals != nil:
+		set = schema.Differ(k, g, fresh, coarse.Vals)
+	case hd.level != hd.baseLevel:
+		set |= k.Shifted(g, int(hd.level), int(hd.baseLevel))
+	}
+	level := int(hd.level)
+	schema.Shrink(k, g, level, fresh)
+	if coarse.Vals != nil {
+		schema.Shrink(k, g, level, coarse.Vals)
+	}
+	if coarse.Prior != nil {
+		schema.Shrink(k, g, level, coarse.Prior)
+	}
+	codec.Append(w, coder.At(level), g, fresh, &coarse, set, now)
+}

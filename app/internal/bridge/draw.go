@@ -144,7 +144,7 @@ func (b *Bridge) passed(s *motion.State, t clock.TickFrac) bool {
 
 // warped reports whether what is drawn jumped, as one of the records from s back to those that were drawn at since is further from the one
 // before than its kind's warp=.
-func (b *Bridge) warped(k *schema.Kind, g int, held *snapshot.Held, s *motion.State, since clock.TickFrac) bool {
+func (b *Bridge) warped(k *schema.Kind, g int, held *snapshot.Replica, s *motion.State, since clock.TickFrac) bool {
 	if len(k.Groups[g].Warps) == 0 {
 		return false
 	}

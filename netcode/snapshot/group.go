@@ -1,0 +1,177 @@
+package snapshot
+
+import (
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/wire"
+)
+
+// Group is what a client holds of one group of one entity: states by rising tick.
+type Group struct {
+	states []motion.State
+	memory []motion.State // once there are many: where states is a window that moves on with each new one
+	pin    clock.Tick     // the newest baseline of a record, named or agreed on: the server goes on with it while nothing is acknowledged
+	gone   clock.Tick     // what is no newer than this must be forgotten
+	forgot clock.Tick     // the newest tick of which a state was let go, or not kept for want of room
+
+	// Fade is for the owner of the Store, who may draw beyond what is held; nil in each new life.
+	Fade *motion.Fade
+}
+
+// slack is how far the window moves before it begins anew.
+const slack = 16
+
+// Newest returns the newest state, or nil.
+func (g *Group) Newest() *motion.State {
+	if len(g.states) == 0 {
+		return nil
+	}
+	return &g.states[len(g.states)-1]
+}
+
+// At returns the state of exactly tick t, or nil.
+func (g *Group) At(t clock.Tick) *motion.State {
+	for i := len(g.states) - 1; i >= 0 && g.states[i].Tick >= t; i-- {
+		if g.states[i].Tick == t {
+			return &g.states[i]
+		}
+	}
+	return nil
+}
+
+// Around returns the states that are shown around playout time t: a is the newest at or before it, or the oldest there is;
+// b the next one, nil if there is none. Both are nil if nothing is held.
+func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
+	for i := len(g.states) - 1; i >= 0; i-- {
+		if g.states[i].Shown() <= t {
+			return &g.states[i], b
+		}
+		b = &g.states[i]
+	}
+	return b, nil
+}
+
+// agreed returns the newest state before a tick of which the server knew that it is held, and the one before that if it is recent enough
+// to be used. agreed is that of Store.Read. It refuses to if a state that belongs there has been let go.
+func (g *Group) agreed(before clock.Tick, agreed uint64) (base, prior *motion.State, err error) {
+	for i := len(g.states) - 1; i >= 0; i-- {
+		s := &g.states[i]
+		if s.Tick >= before {
+			continue
+		}
+		age := before - s.Tick
+		if age < wire.AgreedTicks && agreed>>age&1 == 0 {
+			continue
+		}
+		if base == nil {
+			base = s
+			continue
+		}
+		if age <= priorTicks {
+			prior = s
+		}
+		break
+	}
+	if base == nil || g.forgot > base.Tick {
+		return nil, nil, ErrBaseline
+	}
+	if g.forgot != 0 && before-min(g.forgot, before) <= priorTicks && (prior == nil || g.forgot > prior.Tick) {
+		return nil, nil, ErrBaseline
+	}
+	return base, prior, nil
+}
+
+// Since returns the newest state up to tick t and the next newer one, nil where there is none.
+func (g *Group) Since(t clock.Tick) (a, b *motion.State) {
+	for i := len(g.states) - 1; i >= 0; i-- {
+		if g.states[i].Tick <= t {
+			return &g.states[i], b
+		}
+		b = &g.states[i]
+	}
+	return nil, b
+}
+
+// spares reports whether the state at place out, or s if it comes before, may be let go when s comes in at place at: what may still be
+// drawn is drawn from newer ones.
+func (g *Group) spares(s *motion.State, at, out int) bool {
+	n := len(g.states)
+	if n >= MostStates {
+		return true
+	}
+	floor := (max(g.states[n-1].Tick, s.Tick) - (HeldStates - 2)).Frac()
+	if at > out && s.Shown() <= floor {
+		return true
+	}
+	for i := min(at, out+1); i < n; i++ { // the first, but for long bounds
+		if g.states[i].Shown() <= floor {
+			return true
+		}
+	}
+	return false
+}
+
+// slide moves the window of states to the beginning of its memory, of which there is more if there must be.
+func (g *Group) slide() {
+	n := len(g.states)
+	if n+slack > len(g.memory) {
+		room := HeldStates
+		if n >= HeldStates {
+			room = n + n/4
+		}
+		g.memory = make([]motion.State, room+slack)
+	}
+	copy(g.memory, g.states)
+	clear(g.memory[n:])
+	g.states = g.memory[:n]
+}
+
+// insert keeps a copy of s in order. A state that is held already, or older than all where there is no
+// room, is left out.
+func (g *Group) insert(s *motion.State) {
+	if s.Tick <= g.gone {
+		return
+	}
+	at := len(g.states)
+	for at > 0 && g.states[at-1].Tick >= s.Tick {
+		at--
+	}
+	if at < len(g.states) && g.states[at].Tick == s.Tick {
+		return
+	}
+	var spare []int64 // values of a state that was let go
+	for len(g.states) >= HeldStates {
+		out := 0
+		if g.states[0].Tick == g.pin {
+			out = 1
+		}
+		if !g.spares(s, at, out) {
+			break
+		}
+		if at <= out {
+			g.forgot = max(g.forgot, s.Tick)
+			return
+		}
+		g.forgot = max(g.forgot, g.states[out].Tick)
+		spare = g.states[out].Vals
+		if out == 1 {
+			g.states[1] = g.states[0]
+		}
+		g.states[0] = motion.State{} // no memory of values is in two places
+		g.states = g.states[1:]
+		at--
+	}
+	if len(g.states) == cap(g.states) && (g.memory != nil || len(g.states) >= HeldStates-1) {
+		g.slide()
+	}
+	if len(g.states) < cap(g.states) {
+		g.states = g.states[:len(g.states)+1] // one of a former life, whose memory is used again
+	} else {
+		g.states = append(g.states, motion.State{})
+	}
+	if spare == nil {
+		spare = g.states[len(g.states)-1].Vals
+	}
+	copy(g.states[at+1:], g.states[at:])
+	g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Level: s.Level, Vals: append(spare[:0], s.Vals...)}
+}

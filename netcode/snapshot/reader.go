@@ -1,0 +1,386 @@
+package snapshot
+
+import (
+	"math/bits"
+
+	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/codec"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
+)
+
+// readEntries reads the entries of a packet into ops.
+func (s *Store) readEntries(r *wire.BitReader, tick clock.Tick) error {
+	shape, others, n := likeBefore, uint64(0), uint64(0)
+	if r.Bool() {
+		shape = plainly
+		if r.Bool() {
+			shape = changed
+		}
+		others = r.Uvarint(othersK)
+		if shape == changed {
+			n = r.Uvarint(changesK)
+		} else {
+			n = r.Uvarint(countK)
+		}
+	}
+	if r.Bad() {
+		return wire.ErrTruncated
+	}
+	if others > Slots || n > Slots {
+		return fault.Errorf("%w: %d entries for %d slots", wire.ErrMalformed, max(n, others), Slots)
+	}
+	if shape == plainly && n == 0 && others == 0 {
+		return nil
+	}
+	before, err := s.before(tick)
+	if err != nil {
+		return err
+	}
+	top := before.slots.top()
+	order, othersOrder, told := sparse(top), sparse(top), shape == plainly
+	if others > 0 {
+		othersOrder, told = readOrder(r, othersOrder, told)
+	}
+	if shape == plainly && n > 0 {
+		order, told = readOrder(r, expectedOrder(top, int(n)), told)
+	}
+	if !told && before.tick == 0 {
+		return ErrBaseline
+	}
+	if s.sees = false; s.near {
+		if err := s.readViewer(r, tick); err != nil {
+			return err
+		}
+	}
+	now := packetSlots{tick: tick}
+	var odd, list slotSet
+	slot := uint64(0)
+	for range others {
+		if slot, err = readSlot(r, slot, othersOrder); err != nil {
+			return err
+		}
+		at := len(s.ops)
+		if err := s.readEntry(r, uint16(slot), tick); err != nil {
+			return err
+		}
+		if odd.add(uint16(slot)); len(s.ops) == at || s.ops[at].what == opUpdate || s.ops[at].what == opSight {
+			now.slots.add(uint16(slot))
+		}
+		slot++
+	}
+	slot = 0
+	for range n {
+		if slot, err = readSlot(r, slot, order); err != nil {
+			return err
+		}
+		if odd.has(uint16(slot)) {
+			return fault.Errorf("%w: slot %d twice", wire.ErrMalformed, slot)
+		}
+		list.add(uint16(slot))
+		slot++
+	}
+	if shape != plainly {
+		for i := range list {
+			list[i] ^= before.slots[i] &^ odd[i]
+		}
+	}
+	for slot := list.from(0); slot < Slots; slot = list.from(slot + 1) {
+		if err := s.readUpdate(r, uint16(slot), tick, ordinary); err != nil {
+			return err
+		}
+	}
+	for i := range list {
+		now.slots[i] |= list[i]
+	}
+	s.now = now
+	return nil
+}
+
+// readOrder reads an order. told stays true if it is told, and needs no packet before.
+func readOrder(r *wire.BitReader, expected int, told bool) (int, bool) {
+	if !r.Bool() {
+		return expected, false
+	}
+	return int(r.Bits(orderB)), told
+}
+
+// readSlot reads the distance to the next slot of a list, from one on.
+func readSlot(r *wire.BitReader, from uint64, order int) (uint64, error) {
+	slot := from + r.Uvarint(order)
+	if r.Bad() {
+		return 0, wire.ErrTruncated
+	}
+	if slot >= Slots {
+		return 0, fault.Errorf("%w: slot %d of %d", wire.ErrMalformed, slot, Slots)
+	}
+	return slot, nil
+}
+
+// before returns the newest packet with entries of which the server knew that it was applied when it sent that of a tick; its tick is 0 if there
+// is none.
+func (s *Store) before(tick clock.Tick) (*packetSlots, error) {
+	for set := s.agreed &^ 1; set != 0; set &= set - 1 {
+		at := tick - clock.Tick(bits.TrailingZeros64(set))
+		switch e := &s.packets[at%wire.AgreedTicks]; {
+		case e.tick == at:
+			return e, nil
+		case e.tick > at: // this packet is so late that it is forgotten
+			return nil, ErrBaseline
+		}
+	}
+	return &s.packets[wire.AgreedTicks], nil
+}
+
+// readUpdate reads an update.
+func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how form) error {
+	if r.Bad() {
+		return wire.ErrTruncated
+	}
+	held := s.slots[n]
+	if held == nil || !held.alive && tick > s.gone[n] {
+		return ErrSlot
+	}
+	k := s.kinds[held.Kind]
+	groups := uint64(1 << OwnerGroup)
+	switch {
+	case held.Mine:
+	case how == ordinary:
+		groups = 1 << s.rules[held.Kind].ordinary
+	default:
+		if groups = r.Bits(len(k.Groups)); groups == 0 {
+			if r.Bad() {
+				return wire.ErrTruncated
+			}
+			return fault.Errorf("%w: update of no group", wire.ErrMalformed)
+		}
+	}
+	return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, how)
+}
+
+// readEntry reads an entry that is no ordinary update.
+func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
+	held := s.slots[n]
+	how := readForm(r)
+	if how == general {
+		return s.readUpdate(r, n, tick, how)
+	}
+	switch how {
+	case isGone:
+		if r.Bad() {
+			return wire.ErrTruncated
+		}
+		s.ops = append(s.ops, op{slot: n, what: opGone})
+		return nil
+	case mustForget:
+		groups := r.Bits(schema.MaxGroups)
+		switch {
+		case r.Bad():
+			return wire.ErrTruncated
+		case held == nil || !held.alive && tick > s.gone[n]:
+			return ErrSlot
+		case groups == 0 || held.Mine || groups&^uint64(s.rules[held.Kind].limitedSet) != 0:
+			return fault.Errorf("%w: groups %#b of entity %d to be forgotten", wire.ErrMalformed, groups, held.ID)
+		}
+		for ; groups != 0; groups &= groups - 1 {
+			s.ops = append(s.ops, op{slot: n, what: opForget, id: held.ID, group: bits.TrailingZeros64(groups)})
+		}
+		return nil
+	}
+	kind, id := r.Uvarint(kindK), r.Uvarint(idK)
+	mine := r.Bool()
+	if r.Bad() {
+		return wire.ErrTruncated
+	}
+	if kind >= uint64(len(s.kinds)) || id == 0 || id > 1<<32-1 {
+		return fault.Errorf("%w: first sight of kind %d of %d, id %d", wire.ErrMalformed, kind, len(s.kinds), id)
+	}
+	groups := uint64(1)<<uint(len(s.kinds[kind].Groups)) - 1
+	switch {
+	case mine:
+		groups = 1 << OwnerGroup
+	case len(s.rules[kind].limits) > 0:
+		told := r.Bits(len(s.kinds[kind].Groups))
+		if (told|uint64(s.rules[kind].limitedSet))&groups != groups || told == 0 {
+			if r.Bad() {
+				return wire.ErrTruncated
+			}
+			return fault.Errorf("%w: first sight of groups %#b of %#b", wire.ErrMalformed, told, groups)
+		}
+		groups = told
+	}
+	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, how); err != nil || mine {
+		return err
+	}
+	for untold := uint64(s.rules[kind].limitedSet) &^ groups; untold != 0; untold &= untold - 1 {
+		s.ops = append(s.ops, op{slot: n, what: opForget, id: uint32(id), group: bits.TrailingZeros64(untold)})
+	}
+	return nil
+}
+
+func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Replica, how form) error {
+	k := s.kinds[o.kind]
+	for g := range OwnerGroup + 1 {
+		if groups>>g&1 == 0 {
+			continue
+		}
+		o.group = g
+		at, n := len(s.arena), k.Width(g)
+		for range n {
+			s.arena = append(s.arena, 0)
+		}
+		o.state.Vals = s.arena[at : at+n : at+n]
+		var from *Group
+		if held != nil && (how != general || !k.Limited(g) || !r.Bool()) {
+			from = &held.Groups[g]
+		}
+		base, prior, err := readHeader(r, k, g, tick, s.agreed, from, how, &o.state)
+		if err != nil {
+			return err
+		}
+		var viewer *codec.Viewer
+		if s.sees {
+			viewer = &s.viewer
+		}
+		age, gap, err := readBody(r, k, s.rules[o.kind].coder, g, base, prior, &o.state, viewer)
+		if err != nil {
+			return err
+		}
+		if s.coded != nil {
+			s.coded(o.id, g, age, gap)
+		}
+		o.base = 0
+		if base != nil {
+			o.base = base.Tick
+		}
+		s.ops = append(s.ops, o)
+	}
+	return nil
+}
+
+// readHeader reads what header.append wrote into dst, and finds the states that the record is a difference from.
+func readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, agreed uint64, held *Group, how form, dst *motion.State) (base, prior *motion.State, err error) {
+	*dst = motion.State{Tick: now, Vals: dst.Vals}
+	if held != nil {
+		if how == general && r.Bool() {
+			base, prior, err = readRef(r, now, held)
+		} else if r.Bad() {
+			err = wire.ErrTruncated
+		} else {
+			base, prior, err = held.agreed(now, agreed)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		dst.Bound, dst.Level = base.Bound, base.Level
+	}
+	if how == ordinary {
+		return base, prior, nil
+	}
+	if g == OwnerGroup || k.Groups[g].Moving {
+		if r.Bool() {
+			if r.Bool() {
+				dst.Cut = ago(r, now)
+			}
+			if r.Bool() {
+				dst.Start = ago(r, now)
+			}
+		}
+		dst.Rest = r.Bool()
+	}
+	if g != OwnerGroup && moves(k) && r.Bool() {
+		was := dst.Bound
+		if dst.Bound = uint8(r.Bits(boundB)); dst.Bound == was && !r.Bad() {
+			return nil, nil, fault.Errorf("%w: bound %d said to be another", wire.ErrMalformed, was)
+		}
+	}
+	if len(k.Levels) > 0 && k.Graded(g) && r.Bool() {
+		was := dst.Level
+		dst.Level = uint8(r.Bits(levelB))
+		if (dst.Level == was || int(dst.Level) > len(k.Levels)) && !r.Bad() {
+			return nil, nil, fault.Errorf("%w: level %d after %d of %d", wire.ErrMalformed, dst.Level, was, len(k.Levels))
+		}
+	}
+	if r.Bad() {
+		return nil, nil, wire.ErrTruncated
+	}
+	return base, prior, nil
+}
+
+// readRef reads a reference that is told, and finds its states.
+func readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motion.State, err error) {
+	age, gap := r.Uvarint(ageK), r.Uvarint(gapK)
+	if r.Bad() {
+		return nil, nil, wire.ErrTruncated
+	}
+	if age+1 >= uint64(now) || gap > priorTicks {
+		return nil, nil, fault.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that", wire.ErrMalformed, age+1, now, gap)
+	}
+	if base = held.At(now - clock.Tick(age) - 1); base == nil {
+		return nil, nil, ErrBaseline
+	}
+	if gap != 0 && clock.Tick(gap) < base.Tick {
+		prior = held.At(base.Tick - clock.Tick(gap))
+	}
+	if gap != 0 && prior == nil {
+		return nil, nil, ErrBaseline
+	}
+	return base, prior, nil
+}
+
+// readBody reads a record's body into dst, whose header has been read. age and gap are those of codec.Base.
+func readBody(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, base, prior, dst *motion.State, viewer *codec.Viewer) (age, gap clock.Tick, err error) {
+	dst.Vals = dst.Vals[:k.Width(g)]
+	from := codec.Base[int64]{Viewer: viewer}
+	if base != nil {
+		copy(dst.Vals, base.Vals)
+		if dst.Tick-base.Tick < HistoryTicks {
+			from.Vals, from.Age = base.Vals, dst.Tick-base.Tick
+			if prior != nil && dst.Cut == 0 && base.Cut <= prior.Tick {
+				from.Prior, from.Gap = prior.Vals, base.Tick-prior.Tick
+			}
+		}
+	} else {
+		clear(dst.Vals)
+	}
+	if dst.Level != 0 || base != nil && base.Level != 0 {
+		readCoarse(r, k, coder, g, &from, dst)
+	} else {
+		codec.Read(r, coder, g, dst.Vals, &from, dst.Tick)
+	}
+	if r.Bad() {
+		return 0, 0, wire.ErrTruncated
+	}
+	return from.Age, from.Gap, nil
+}
+
+// readCoarse is the end of readBody where a level is not the first.
+func readCoarse(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, from *codec.Base[int64], dst *motion.State) {
+	var rows [2][schema.MaxComps]int64
+	level := int(dst.Level)
+	row := func(i int, vals []int64) []int64 {
+		if vals == nil {
+			return nil
+		}
+		r := rows[i][:copy(rows[i][:], vals)]
+		schema.Coarsen(k, g, level, r)
+		schema.Shrink(k, g, level, r)
+		return r
+	}
+	coarse := codec.Base[int64]{Vals: row(0, from.Vals), Prior: row(1, from.Prior), Age: from.Age, Gap: from.Gap, Viewer: from.Viewer}
+	schema.Coarsen(k, g, level, dst.Vals)
+	schema.Shrink(k, g, level, dst.Vals)
+	codec.Read(r, coder.At(level), g, dst.Vals, &coarse, dst.Tick)
+	schema.Grow(k, g, level, dst.Vals)
+}
+
+func ago(r *wire.BitReader, now clock.Tick) clock.Tick {
+	n := r.Uvarint(agoK)
+	if n >= uint64(now) {
+		r.Fail()
+		return 0
+	}
+	return now - clock.Tick(n)
+}
