@@ -178,6 +178,17 @@ type Definition[C any] struct {
 	Step    func(w *World)                 // everything that no player commands; may be nil
 	Referee func(w *World)                 // after all commands of a tick, on the server alone; may be nil
 	Bot     func(w *World, me ID) C        // plays from what a player knows; may be nil
+
+	// ShownTo says who may know of an entity: the groups of players, one bit for each; 0 is nobody and
+	// ^0 everybody who is in a group. Groups says in which groups a player is; for one who only watches,
+	// me is 0. A player knows of an entity if they have a group in common, and always of its own avatar;
+	// of all others it learns nothing, neither their state nor the events whose actor they are. Groups
+	// may be teams, floors of a building, or players by number.
+	//
+	// Nil: everybody may know of everything; both are set, or neither is. The server alone calls them,
+	// after Referee in each tick, ShownTo for every entity; writes to the world are undone.
+	ShownTo func(w *World, id ID) uint64
+	Groups  func(w *World, me ID) uint64
 }
 
 // Rules is a compiled Definition, for server.New and client.New. It is immutable.
@@ -212,6 +223,12 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 	}
 	if referee := d.Referee; referee != nil {
 		def.Referee = func(w *engine.World) { referee((*World)(w)) }
+	}
+	if shownTo := d.ShownTo; shownTo != nil {
+		def.ShownTo = func(w *engine.World, id ID) uint64 { return shownTo((*World)(w), id) }
+	}
+	if groups := d.Groups; groups != nil {
+		def.Groups = func(w *engine.World, me ID) uint64 { return groups((*World)(w), me) }
 	}
 	if act := d.Act; act != nil {
 		def.Act = func(w *engine.World, me ID, cmd []int64) {

@@ -57,13 +57,16 @@ func (p *player) queueEvents(out *Outbox) {
 
 // witnesses reports whether the player may learn of an event, and of its actor's ID. It learns of events
 // whose actor it knows, itself included, and of those at a place within its sight. It does not learn that
-// an actor exists which it does not see.
+// an actor exists which it does not see, and of nothing that an actor does which the rules hide from it.
 func (p *player) witnesses(e *engine.Emitted) (tell, name bool) {
 	if e.Actor == p.avatar && e.Actor != 0 {
 		return true, true
 	}
 	i, alive := p.s.hist.Find(uint32(e.Actor))
-	if alive && p.down.view.Has(i) {
+	switch {
+	case alive && !p.allows(i):
+		return false, false
+	case alive && p.down.view.Has(i):
 		return true, true
 	}
 	return p.sight.covers(e.At), !alive

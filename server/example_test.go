@@ -82,3 +82,60 @@ func Example() {
 	// it is predicted: true
 	// corrections: 0
 }
+
+// Spies of two teams: each knows of its own team alone, and nothing of the others is sent to its client.
+func Example_hiddenEntities() {
+	type Spy struct {
+		Pos geom.Vec2 `net:"pos,others=1cm"`
+		Red bool      `net:"bool"`
+	}
+	spies := game.NewKind[Spy]("spy")
+	team := func(w *game.World, id game.ID) uint64 {
+		if spies.Get(w, id).Red {
+			return 1 << 0
+		}
+		return 1 << 1
+	}
+	def := game.Definition[Walk]{
+		Name: "spies", Rate: 20, Kinds: game.Kinds(spies),
+		Join: func(w *game.World, name string) game.ID {
+			return spies.Spawn(w, Spy{Red: name == "ann" || name == "bob"})
+		},
+		Act: func(w *game.World, me game.ID, c Walk) {},
+		// A spy is shown to its team, and a player is in the group of its own.
+		ShownTo: team,
+		Groups:  team,
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	world, err := server.New(rules, server.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	names := []string{"ann", "bob", "cid"}
+	for _, name := range names {
+		if _, _, err := world.Connect(0, name); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	var out server.Outbox
+	for tick := range 3 {
+		world.Begin(clock.Time(tick + 1).Add(world.Period()))
+		out.Reset()
+		world.Encode(0, world.Clients(), &out)
+		world.End()
+	}
+	for i, name := range names {
+		known, _ := world.View(server.PlayerID(i + 1)).Count()
+		fmt.Println(name, "knows", known)
+	}
+	// Output:
+	// ann knows 2
+	// bob knows 2
+	// cid knows 1
+}

@@ -97,28 +97,30 @@ type Drops struct {
 
 // Server is one world. See New.
 type Server struct {
-	rules   *game.Rules
-	cfg     Config
-	eng     *engine.Engine
-	hist    *snapshot.History
-	look    snapshot.Lookback // of the rewind, one command after the other
-	seer    seer          // the same
-	scratch []packet.Command
-	run     packet.Command // the one that runs
-	clients []*player      // by PlayerID
-	nextID  PlayerID
-	tick    clock.Tick
-	now     clock.Time    // server time of the tick
-	period  time.Duration // nominal
-	send    int           // packets a second to one client at most
-	current time.Duration // announced
-	grid    *interest.Grid
-	always  []int32 // entities without a place: everyone knows them
-	drops   Drops
-	joins   []*player
-	faults  []error
-	rec     func(id game.ID, kind int, sims []int64, cut, owned bool)
-	quit    []game.ID // avatars of players who left
+	rules     *game.Rules
+	cfg       Config
+	eng       *engine.Engine
+	hist      *snapshot.History
+	look      snapshot.Lookback // of the rewind, one command after the other
+	seer      seer              // the same
+	scratch   []packet.Command
+	run       packet.Command // the one that runs
+	clients   []*player      // by PlayerID
+	nextID    PlayerID
+	tick      clock.Tick
+	now       clock.Time    // server time of the tick
+	period    time.Duration // nominal
+	send      int           // packets a second to one client at most
+	current   time.Duration // announced
+	grid      *interest.Grid
+	placeless []int32  // entities without a place: they are known wherever one is
+	shownTo   []uint64 // groups of players that may know of an entity, where the rules hide some
+	shown     func(id game.ID, groups uint64)
+	drops     Drops
+	joins     []*player
+	faults    []error
+	rec       func(id game.ID, kind int, sims []int64, cut, owned bool)
+	quit      []game.ID // avatars of players who left
 }
 
 // New returns a world at tick 0. It fails on a Config outside its bounds.
@@ -148,6 +150,11 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Coders),
 		nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
 	s.current, s.rec = s.period, s.record
+	s.shown = func(id game.ID, groups uint64) {
+		if i, ok := s.hist.Find(uint32(id)); ok {
+			s.shownTo[i] = groups
+		}
+	}
 	s.send = s.sendRate(cfg.Budget)
 	return s, nil
 }
@@ -289,8 +296,9 @@ func (s *Server) Begin(now clock.Time) {
 	s.hist.Begin(s.tick)
 	s.removeGone()
 	s.grid.Reset()
-	s.always = s.always[:0]
+	s.placeless = s.placeless[:0]
 	s.eng.Each(s.rec)
+	s.show()
 	for _, p := range s.clients {
 		if p.commands.surprised && p.ent >= 0 {
 			s.hist.Touch(p.ent)
@@ -368,7 +376,7 @@ func (s *Server) record(id game.ID, kind int, sims []int64, cut, owned bool) {
 	if e := s.hist.At(i); e.Placed {
 		s.grid.Insert(i, e.X, e.Y)
 	} else {
-		s.always = append(s.always, i)
+		s.placeless = append(s.placeless, i)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"meanwhile/geom"
-	"meanwhile/netcode/interest"
 )
 
 // gridCell is the side of an interest cell in millimetres.
@@ -13,7 +12,8 @@ const gridCell = 16000
 // visibility is where one player looks from, and how far. The entities that it knows are kept in its
 // View alone.
 type visibility struct {
-	x, y int32 // where the avatar is, or was last, in millimetres
+	x, y   int32  // where the avatar is, or was last, in millimetres
+	groups uint64 // that the player is in, where the rules hide entities
 	// reach2 is the squared distance in square millimetres up to which everything is known; negative:
 	// there is no limit.
 	reach2 int64
@@ -30,59 +30,66 @@ func (v *visibility) covers(at geom.Vec2) bool {
 	return float64(dx*dx)+float64(dy*dy) <= float64(v.reach2)
 }
 
+// hysteresis is how many ranks beyond the last a known entity may fall before it is let go.
+func hysteresis(see int) int { return max(see/16, 1) }
+
 // see brings the client's slots in line with what it may know: its own avatar, everything without a place,
-// and the nearest others.
+// and the nearest others, all as far as the rules allow it.
 func (p *player) see(out *Outbox) {
 	s, v, view := p.s, &p.sight, p.down.view
-	h := s.hist
 	if p.ent >= 0 {
 		view.Enter(p.ent, true)
-	}
-	for _, i := range s.always {
-		view.Enter(i, i == p.ent)
-	}
-	if p.ent >= 0 {
-		e := h.At(p.ent)
+		e := s.hist.At(p.ent)
 		v.x, v.y = e.X, e.Y
 	}
-	out.near = s.grid.Nearest(v.x, v.y, s.rules.See+hysteresis(s.rules.See), out.near[:0])
-	v.reach2, v.crowded = -1, false
-	if len(out.near) > s.rules.See {
-		v.reach2 = out.near[s.rules.See-1].Dist2
+	for _, i := range s.placeless {
+		if p.allows(i) {
+			view.Enter(i, i == p.ent)
+		}
 	}
-	known := len(s.always) // of those that are to be known, how many are
-	if p.ent >= 0 && h.At(p.ent).Placed {
-		known++
+	set := &out.set
+	set.Clear()
+	out.known = view.AppendKnown(out.known[:0])
+	for _, i := range out.known {
+		set.Add(i)
 	}
-	for rank, n := range out.near {
-		view.Distance(n.Index, n.Dist2)
-		switch {
-		case n.Index == p.ent:
-		case rank >= s.rules.See:
-			if view.Has(n.Index) {
-				known++
-			}
-		case view.Enter(n.Index, false):
-			view.Distance(n.Index, n.Dist2)
-			known++
-		default:
+	var allow func(i int32) bool
+	if s.rules.Hides() {
+		allow = p.allows
+	}
+	near := set.Follow(s.grid, v.x, v.y, s.rules.See, hysteresis(s.rules.See), allow)
+	v.reach2, v.crowded = set.Reach2, false
+	for _, i := range set.Entered {
+		if !view.Enter(i, false) {
 			v.crowded = true
 		}
 	}
-	if ents, _ := view.Count(); ents > known || v.crowded {
-		p.forget(out)
+	for _, n := range near {
+		view.Distance(n.Index, n.Dist2)
+	}
+	for _, i := range set.Left {
+		if i != p.ent && (s.hist.At(i).Placed || !p.allows(i)) {
+			view.Leave(i)
+		}
 	}
 }
 
-// hysteresis is how many ranks beyond the last a visible entity may fall before it is let go.
-func hysteresis(see int) int { return max(see/16, 1) }
+// allows reports whether the rules let the player know of an entity.
+func (p *player) allows(i int32) bool {
+	return !p.s.rules.Hides() || i == p.ent || p.s.shownTo[i]&p.sight.groups != 0
+}
 
-// forget takes out of sight what is no longer near.
-func (p *player) forget(out *Outbox) {
-	p.down.view.Retain(func(i int32) bool {
-		if i == p.ent || !p.s.hist.At(i).Placed {
-			return true
-		}
-		return slices.ContainsFunc(out.near, func(n interest.Neighbour) bool { return n.Index == i })
-	})
+// show asks the rules who may know of what.
+func (s *Server) show() {
+	if !s.rules.Hides() {
+		return
+	}
+	s.shownTo = slices.Grow(s.shownTo[:0], s.hist.Len())[:s.hist.Len()]
+	clear(s.shownTo) // where the rules panic, what they did not get to is hidden
+	s.fault(s.eng.Show(s.shown))
+	for _, p := range s.clients {
+		var err error
+		p.sight.groups, err = s.eng.Groups(p.avatar)
+		s.fault(err)
+	}
 }

@@ -16,16 +16,20 @@ const (
 	stepping
 	refereeing
 	thinking // Bot
+	showing  // ShownTo, Groups
 )
 
+// readOnly reports whether callbacks of this phase change nothing: what they write is undone.
+func (p phase) readOnly() bool { return p == thinking || p == showing }
+
 func (p phase) String() string {
-	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "Bot"}[p]
+	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "Bot", "ShownTo"}[p]
 }
 
 // PanicError says that a callback of a game's rules panicked. The callback had no effect.
 type PanicError struct {
 	Game  string
-	Phase string // Join, Leave, Act, Step, Referee or Bot
+	Phase string // Join, Leave, Act, Step, Referee, Bot or ShownTo
 	Tick  Tick
 	Actor ID // whose Leave, Act or Bot it was
 	Value any
@@ -104,7 +108,7 @@ func (w *World) settle() {
 		switch {
 		case !w.server && !e.owned:
 			w.settleKnown(s, e)
-		case w.phase == thinking: // a bot changes nothing
+		case w.phase.readOnly():
 			s.schema.Store(e.state, e.sims)
 			e.dead = false
 		default:
@@ -112,7 +116,7 @@ func (w *World) settle() {
 			w.settleOwned(s, e)
 		}
 	}
-	if w.server && w.phase != thinking {
+	if w.server && !w.phase.readOnly() {
 		for _, t := range w.touched {
 			if t.entity.dead {
 				w.removed = append(w.removed, t.entity.id)

@@ -102,6 +102,26 @@ func (e *Engine) Referee() error {
 	return w.run(refereeing, 0, w.secret, func() { w.rules.call.Referee(w) })
 }
 
+// Show calls f for every entity, by kind and rising ID, with the groups of players that may know of it.
+// A panic of the rules ends it at the entity that caused it.
+func (e *Engine) Show(f func(id ID, groups uint64)) error {
+	w := e.w
+	return w.run(showing, 0, w.secret, func() {
+		for _, s := range w.stores {
+			for _, e := range s.entities {
+				f(e.id, w.rules.call.ShownTo(w, e.id))
+			}
+		}
+	})
+}
+
+// Groups returns the groups that a player is in, none if the rules panic.
+func (e *Engine) Groups(me ID) (groups uint64, err error) {
+	w := e.w
+	err = w.run(showing, me, w.secret, func() { groups = w.rules.call.Groups(w, me) })
+	return groups, err
+}
+
 // Think asks a bot for its next command and writes it to cmd. The bot cannot change the world.
 func (e *Engine) Think(bot BotFunc, id ID, cmd []int64, seer Seer) error {
 	w := e.w

@@ -66,13 +66,16 @@ const (
 	Queued
 )
 
-// Callbacks are the rules of a game. Join and Act must be set, the others may be nil.
+// Callbacks are the rules of a game. Join and Act must be set, the others may be nil; ShownTo and Groups
+// are set together.
 type Callbacks struct {
 	Join    func(w *World, name string) ID
 	Leave   func(w *World, me ID)
 	Act     func(w *World, me ID, cmd []int64)
 	Step    func(w *World)
 	Referee func(w *World)
+	ShownTo func(w *World, id ID) uint64
+	Groups  func(w *World, me ID) uint64
 	Bot     BotFunc
 }
 
@@ -115,6 +118,9 @@ type Rules struct {
 
 // Urgent reports whether event i is sent before others and lost after them.
 func (r *Rules) Urgent(i int) bool { return r.events[i].Urgent }
+
+// Hides reports whether players may know of some entities only.
+func (r *Rules) Hides() bool { return r.call.ShownTo != nil }
 
 // Bot returns the game's own bot, or nil.
 func (r *Rules) Bot() BotFunc { return r.call.Bot }
@@ -183,6 +189,9 @@ func (c *compiler) numbers(d *Definition) {
 	}
 	if r.call.Join == nil || r.call.Act == nil {
 		c.fail("Join and Act must be set")
+	}
+	if (r.call.ShownTo == nil) != (r.call.Groups == nil) {
+		c.fail("ShownTo and Groups must be set together: an entity is hidden from who is in none of its groups")
 	}
 }
 

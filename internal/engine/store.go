@@ -96,7 +96,7 @@ func (s *Store) Visit(i int) (ID, unsafe.Pointer) {
 // counts that, and returns 0.
 func (s *Store) Spawn(v unsafe.Pointer) ID {
 	w := s.world
-	if !w.server || w.phase == thinking {
+	if !w.server || w.phase.readOnly() {
 		w.stats.Unspawned++
 		return 0
 	}

@@ -128,7 +128,7 @@ func (w *World) Emit(k *Kind, actor ID, at geom.Vec2, v unsafe.Pointer) {
 		if e != k {
 			continue
 		}
-		if w.replay || w.phase == thinking || !w.server && !byActor {
+		if w.replay || w.phase.readOnly() || !w.server && !byActor {
 			return
 		}
 		var vals []int64

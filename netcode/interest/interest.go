@@ -1,18 +1,12 @@
-// Package interest decides what a client should know of, and in which order it should be told.
+// Package interest decides what a client knows of: the nearest entities that the game allows.
 //
-// Three independent pieces, used one after the other for each client:
+// A [Grid] answers "the n nearest" exactly. It is rebuilt each tick from the positions of all entities,
+// because that costs less than keeping it up to date, and then only read: any number of goroutines may
+// ask it at the same time. A [Set] turns its answers into what one client sees, with hysteresis, so that
+// entities at the edge do not come and go with each step.
 //
-//   - A [Grid] answers "the n nearest" exactly. It is rebuilt each tick from the positions of all
-//     entities, because that costs less than keeping it up to date, and then only read: any number
-//     of workers may ask it at the same time.
-//   - A [Set] is what one client sees. It follows the nearest with hysteresis, so that entities at
-//     the edge do not come and go with each step, and lets the rules of the game veto: what is
-//     vetoed leaves at once.
-//   - A [Scale] turns "how wrong is what the client holds" into a score, and [Select] takes the
-//     best scores under a budget.
-//
-// Everything is integers and totally ordered: the same calls give the same result on every
-// machine. Positions are in any unit, the same for both axes; the engine uses millimetres.
+// Everything is integers and totally ordered: the same calls give the same result on every machine.
+// Positions are in any unit, the same for both axes; the engine uses millimetres.
 package interest
 
 import (

@@ -231,74 +231,130 @@ func TestDistance2(t *testing.T) {
 	}
 }
 
+// queue is where the test of a Set stands its candidates: one step apart, in the order of indexes.
+func queue(g *Grid, indexes []int32) {
+	g.Reset()
+	for i, index := range indexes {
+		g.Insert(index, int32(i), 0)
+	}
+	g.Build()
+}
+
+// members returns the members of s in order of index.
+func members(s *Set) (all []int32) {
+	for w, word := range s.words {
+		for ; word != 0; word &= word - 1 {
+			all = append(all, int32(w<<6+bits.TrailingZeros64(word)))
+		}
+	}
+	return all
+}
+
+// A set holds the nearest n, keeps members until margin more are nearer, and lets go at once of what is
+// not allowed any more.
+//
 // seeds: R17
 func TestSet(t *testing.T) {
 	var s Set
-	var c Changes
-	step := func(name string, near []int32, n, margin int, allow func(int32) bool, visible, entered, left []int32) {
-		t.Helper()
-		var ns []Neighbour
-		for i, index := range near {
-			ns = append(ns, Neighbour{int64(i), index})
+	g := newGrid(t, 1, nil)
+	list := func(v ...int32) []int32 { return v }
+	for _, c := range []struct {
+		name          string
+		near          []int32
+		n, margin     int
+		hidden        int32
+		visible       []int32
+		entered, left []int32
+		reach         int64 // rank of the last that is surely visible; -1: all are
+		clears        bool
+	}{
+		{name: "first", near: list(7, 300, 2, 64), n: 3, margin: 1, visible: list(7, 300, 2), entered: list(7, 300, 2), reach: 2},
+		{name: "no change", near: list(2, 300, 7, 64), n: 3, margin: 1, visible: list(2, 300, 7), reach: 2},
+		{name: "4th stays", near: list(2, 64, 300, 7), n: 3, margin: 1, visible: list(2, 64, 300, 7), entered: list(64), reach: 2},
+		{name: "5th leaves", near: list(2, 64, 300, 1, 7), n: 3, margin: 1, visible: list(2, 64, 300), left: list(7), reach: 2},
+		{name: "4th does not enter", near: list(2, 64, 300, 7), n: 3, margin: 1, visible: list(2, 64, 300), reach: 2},
+		{name: "hidden: leaves at once and takes no rank", near: list(2, 64, 300, 7), n: 3, margin: 1, hidden: 64,
+			visible: list(2, 300, 7), entered: list(7), left: list(64), reach: -1},
+		{name: "no candidate any more", near: list(300), n: 3, margin: 1, visible: list(300), left: list(2, 7), reach: -1},
+		{name: "twice the same", near: list(300, 300, 1), n: 2, visible: list(300, 1), entered: list(1), reach: -1},
+		{name: "nobody", near: list(300, 1), n: -1, margin: -5, left: list(1, 300), reach: -1},
+		{name: "far index", near: list(100_000), n: 1, visible: list(100_000), entered: list(100_000), reach: -1},
+		{name: "cleared", clears: true, n: 1, reach: -1},
+	} {
+		if c.clears {
+			s.Clear()
 		}
+		queue(g, c.near)
 		var got []int32
-		for _, v := range s.Update(ns, n, margin, allow, &c) {
+		for _, v := range s.Follow(g, 0, 0, c.n, c.margin, func(i int32) bool { return i != c.hidden }) {
 			got = append(got, v.Index)
-			if near[v.Dist2] != v.Index {
-				t.Errorf("%s: %d has the distance of %d", name, v.Index, near[v.Dist2])
+			if rank := int(math.Sqrt(float64(v.Dist2))); c.near[rank] != v.Index {
+				t.Errorf("%s: %d has the distance of %d", c.name, v.Index, c.near[rank])
 			}
 		}
-		if !slices.Equal(got, visible) || !slices.Equal(c.Entered, entered) || !slices.Equal(c.Left, left) {
-			t.Errorf("%s: sees %v, entered %v, left %v; want %v, %v, %v", name, got, c.Entered, c.Left, visible, entered, left)
+		if !slices.Equal(got, c.visible) || !slices.Equal(s.Entered, c.entered) || !slices.Equal(s.Left, c.left) {
+			t.Errorf("%s: sees %v, entered %v, left %v; want %v, %v, %v",
+				c.name, got, s.Entered, s.Left, c.visible, c.entered, c.left)
+		}
+		if want := c.reach * max(c.reach, 1); s.Reach2 != want {
+			t.Errorf("%s: the squared reach is %d, want %d", c.name, s.Reach2, want)
 		}
 		slices.Sort(got)
-		if members := s.Append(nil); !slices.Equal(members, got) || s.Len() != len(got) {
-			t.Errorf("%s: members %v, Len %d; want %v", name, members, s.Len(), got)
+		if m := members(&s); !slices.Equal(m, got) {
+			t.Errorf("%s: members %v, want %v", c.name, m, got)
 		}
-	}
-	list := func(v ...int32) []int32 { return v }
-	step("first", list(7, 300, 2, 64), 3, 1, nil, list(7, 300, 2), list(7, 300, 2), nil)
-	step("no change", list(2, 300, 7, 64), 3, 1, nil, list(2, 300, 7), nil, nil)
-	step("4th stays", list(2, 64, 300, 7), 3, 1, nil, list(2, 64, 300, 7), list(64), nil)
-	step("5th leaves", list(2, 64, 300, 1, 7), 3, 1, nil, list(2, 64, 300), nil, list(7))
-	step("4th does not enter", list(2, 64, 300, 7), 3, 1, nil, list(2, 64, 300), nil, nil)
-	step("forbidden leaves at once and takes no rank", list(2, 64, 300, 7), 3, 1, func(i int32) bool { return i != 64 }, list(2, 300, 7), list(7), list(64))
-	s.Remove(300)
-	s.Remove(300)
-	s.Remove(1 << 30)
-	step("removed, and back", list(300, 2, 7), 3, 1, nil, list(300, 2, 7), list(300), nil)
-	step("no candidate any more", list(300), 3, 1, nil, list(300), nil, list(2, 7))
-	step("twice the same", list(300, 300, 1), 2, 0, nil, list(300, 1), list(1), nil)
-	step("nobody", list(300, 1), -1, -5, nil, nil, nil, list(1, 300))
-	step("far index", list(100_000), 1, 0, nil, list(100_000), list(100_000), nil)
-	s.Clear()
-	step("cleared", nil, 1, 0, nil, nil, nil, nil)
-	var other Set // a Changes serves several sets
-	other.Update([]Neighbour{{0, 5}}, 1, 0, nil, &c)
-	if !other.Has(5) || other.Has(100_000) || other.Has(6) || !slices.Equal(c.Entered, list(5)) || len(c.Left) > 0 {
-		t.Errorf("other: %v, %+v", other, c)
 	}
 }
 
+// A set that is shared by clients, with their members added anew, gives each what a set of its own gives.
+func TestSharedSet(t *testing.T) {
+	points := crowd(300, true)
+	g := newGrid(t, cell, points)
+	own := make([]Set, 20)
+	seen := make([][]int32, len(own))
+	var shared Set
+	r := random(4)
+	for range 30 {
+		for i := range points {
+			points[i].x += int32(r.n(8001)) - 4000
+		}
+		fill(g, points)
+		for i := range own {
+			p := points[i*7]
+			want := slices.Clone(own[i].Follow(g, p.x, p.y, 40, 3, nil))
+			shared.Clear()
+			for _, index := range seen[i] {
+				shared.Add(index)
+			}
+			if got := shared.Follow(g, p.x, p.y, 40, 3, nil); !slices.Equal(got, want) || shared.Reach2 != own[i].Reach2 ||
+				!slices.Equal(shared.Entered, own[i].Entered) || !slices.Equal(shared.Left, own[i].Left) {
+				t.Fatalf("client %d: %v, want %v", i, got, want)
+			}
+			seen[i] = members(&shared)
+		}
+	}
+}
+
+// Against the obvious: ranks among those that are allowed, wherever they are, however many are hidden.
 func TestSetProperties(t *testing.T) {
+	g := newGrid(t, 1, nil)
 	rapid.Check(t, func(t *rapid.T) {
 		var s Set
-		var c Changes
 		was := map[int32]bool{}
 		for range rapid.IntRange(1, 20).Draw(t, "updates") {
-			indexes := rapid.SliceOfDistinct(rapid.Int32Range(0, 150), func(v int32) int32 { return v }).Draw(t, "near")
+			distinct := rapid.SliceOfDistinct(rapid.Int32Range(0, 150), func(v int32) int32 { return v })
+			indexes := distinct.Draw(t, "near")
 			n, margin := rapid.IntRange(0, 40).Draw(t, "n"), rapid.IntRange(0, 20).Draw(t, "margin")
 			hidden := rapid.Int32Range(1, 10).Draw(t, "hidden")
 			allow := func(i int32) bool { return i%hidden != 1 }
-			var near []Neighbour
-			for i, v := range indexes {
-				near = append(near, Neighbour{int64(i), v})
-			}
-			now, rank := map[int32]bool{}, 0
+			now, rank, reach := map[int32]bool{}, 0, 0
 			var visible, entered []int32
-			for _, v := range indexes {
+			for at, v := range indexes {
 				if !allow(v) {
 					continue
+				}
+				if rank < n {
+					reach = at
 				}
 				if rank < n || rank < n+margin && was[v] {
 					now[v] = true
@@ -316,14 +372,16 @@ func TestSetProperties(t *testing.T) {
 				}
 			}
 			slices.Sort(left)
-			got := s.Update(near, n, margin, allow, &c)
-			for i, v := range got {
-				if i >= len(visible) || v.Index != visible[i] || !s.Has(v.Index) {
-					t.Fatalf("sees %v, want %v", got, visible)
-				}
+			queue(g, indexes)
+			var got []int32
+			for _, v := range s.Follow(g, 0, 0, n, margin, allow) {
+				got = append(got, v.Index)
 			}
-			if len(got) != len(visible) || s.Len() != len(visible) || !slices.Equal(c.Entered, entered) || !slices.Equal(c.Left, left) {
-				t.Fatalf("sees %v, entered %v, left %v; want %v, %v, %v", got, c.Entered, c.Left, visible, entered, left)
+			if !slices.Equal(got, visible) || !slices.Equal(s.Entered, entered) || !slices.Equal(s.Left, left) {
+				t.Fatalf("sees %v, entered %v, left %v; want %v, %v, %v", got, s.Entered, s.Left, visible, entered, left)
+			}
+			if want := int64(reach) * int64(reach); margin > 0 && rank > n && s.Reach2 != want || rank <= n && s.Reach2 >= 0 {
+				t.Fatalf("the squared reach is %d, want %d, of %d that are allowed", s.Reach2, want, rank)
 			}
 			was = now
 		}

@@ -2,43 +2,76 @@ package interest
 
 import "math/bits"
 
-// A Set is what one client sees: a set of indexes, such as entity numbers. The zero Set is empty.
-// It takes one bit for each index up to the greatest one that it has held.
+// A Set works out what one client sees now from what it saw before: the nearest entities, with
+// hysteresis, and without those that the rules of the game forbid. The zero Set is empty.
+//
+// A Set may be kept for each client, or be shared by all clients of one goroutine whose members are
+// kept elsewhere: Clear it, Add those members, then call Follow. It takes two bits for each index up
+// to the greatest one that it has seen, and room for the candidates of one call.
 type Set struct {
-	words []uint64
-	count int
+	// Entered and Left are what the last Follow did, in order of distance and in order of index.
+	Entered, Left []int32
+	// Reach2 is the squared distance up to which everything that is allowed was a member after the
+	// last Follow. Negative: all of it was, however far away.
+	Reach2 int64
+
+	words, next []uint64 // members, and those after the present call
+	near        []Neighbour
 }
 
-// Changes is what an Update did, and its scratch. It may be reused for Sets of many clients, one
-// Changes to each goroutine; the zero Changes is ready to use.
-type Changes struct {
-	Entered []int32 // in order of distance
-	Left    []int32 // in order of index
-	seen    []uint64
-}
+// Clear removes all members and keeps the memory.
+func (s *Set) Clear() { clear(s.words) }
 
-// Update makes s follow near, the candidates in order of distance as Grid.Nearest returns them.
-// It ranks those that allow says may be seen; nil allows all. The first n enter; a member stays until
-// margin more than that are nearer, or until it is not allowed or not a candidate any more. So s
-// holds at least n (as far as there are candidates) and at most n + margin, the nearest n are always
-// in it, and an entity that moves to and fro at the edge does not flicker. Negative n and margin
-// count as 0.
-//
-// A caller whose rules forbid many candidates asks Nearest for more of them; about n + margin must
-// remain. Indexes are not negative; of several candidates with the same index only the first counts.
-//
-// Update writes what happened to c and returns the members with their distances, in order of
-// distance: a part of near, which it overwrites.
-func (s *Set) Update(near []Neighbour, n, margin int, allow func(index int32) bool, c *Changes) []Neighbour {
-	c.Entered, c.Left = c.Entered[:0], c.Left[:0]
-	if len(c.seen) < len(s.words) {
-		c.seen = grow(c.seen, len(s.words))
+// Add makes index a member. It must not be negative.
+func (s *Set) Add(index int32) {
+	w := int(index) >> 6
+	if w >= len(s.words) {
+		s.words = grow(s.words, w+1+w/4)
 	}
-	clear(c.seen)
+	s.words[w] |= 1 << (index & 63)
+}
+
+// Follow makes s follow the points of g that are nearest to x, y. It ranks by distance those that
+// allow says may be seen; nil allows all. The first n enter; a member stays until margin more than
+// that are nearer, or until it is not allowed or not in g any more. So s holds at least n (as far as
+// there are so many) and at most n + margin, the nearest n are always in it, and an entity that moves
+// to and fro at the edge does not flicker. Negative n and margin count as 0. Indexes must not be
+// negative; of several points with the same index only the nearest counts.
+//
+// Follow returns the members with their distances, in order of distance. They are valid until the next
+// call. allow is called once for each candidate, and again where more candidates must be found in
+// place of those that it forbids; it must give the same answer each time.
+func (s *Set) Follow(g *Grid, x, y int32, n, margin int, allow func(index int32) bool) (members []Neighbour) {
 	n, margin = max(n, 0), max(margin, 0)
-	rank, count := 0, 0
-	for _, v := range near {
-		if rank >= n+margin {
+	for ask := n + margin; ; ask *= 2 {
+		s.near = g.Nearest(x, y, ask, s.near)
+		found := len(s.near)
+		members, ranks := s.rank(n, margin, allow)
+		if ranks < n+margin && found < g.Len() {
+			continue
+		}
+		s.Left = s.Left[:0]
+		for w, old := range s.words {
+			for gone := old &^ s.next[w]; gone != 0; gone &= gone - 1 {
+				s.Left = append(s.Left, int32(w<<6+bits.TrailingZeros64(gone)))
+			}
+		}
+		s.words, s.next = s.next, s.words
+		return members
+	}
+}
+
+// rank makes next and Entered of the candidates near. It returns the members, a part of near, and how
+// many candidates had a rank.
+func (s *Set) rank(n, margin int, allow func(index int32) bool) (members []Neighbour, ranks int) {
+	s.Entered, s.Reach2 = s.Entered[:0], -1
+	if len(s.next) < len(s.words) {
+		s.next = grow(s.next, len(s.words))
+	}
+	clear(s.next)
+	count, edge := 0, int64(0)
+	for _, v := range s.near {
+		if ranks >= n+margin {
 			break
 		}
 		if allow != nil && !allow(v.Index) {
@@ -47,66 +80,29 @@ func (s *Set) Update(near []Neighbour, n, margin int, allow func(index int32) bo
 		w, bit := int(v.Index)>>6, uint64(1)<<(v.Index&63)
 		if w >= len(s.words) {
 			s.words = grow(s.words, w+1+w/4)
+			s.next = grow(s.next, len(s.words))
 		}
-		if len(c.seen) < len(s.words) {
-			c.seen = grow(c.seen, len(s.words))
-		}
-		if c.seen[w]&bit != 0 {
+		if s.next[w]&bit != 0 {
 			continue
 		}
 		member := s.words[w]&bit != 0
-		if rank < n || member {
-			c.seen[w] |= bit
-			near[count] = v
+		if ranks < n || member {
+			s.next[w] |= bit
+			s.near[count] = v
 			count++
 			if !member {
-				c.Entered = append(c.Entered, v.Index)
+				s.Entered = append(s.Entered, v.Index)
 			}
 		}
-		rank++
-	}
-	for w, old := range s.words {
-		for gone := old &^ c.seen[w]; gone != 0; gone &= gone - 1 {
-			c.Left = append(c.Left, int32(w<<6+bits.TrailingZeros64(gone)))
+		if ranks < n {
+			edge = v.Dist2
 		}
-		s.words[w] = c.seen[w]
+		ranks++
 	}
-	s.count = count
-	return near[:count]
-}
-
-// Remove takes index out of s, whether or not it is a member: the entity is gone, and a new one may
-// get its index. The next Update does not mention it.
-func (s *Set) Remove(index int32) {
-	if s.Has(index) {
-		s.words[index>>6] &^= 1 << (index & 63)
-		s.count--
+	if ranks > n {
+		s.Reach2 = edge
 	}
-}
-
-// Has reports whether index is a member.
-func (s *Set) Has(index int32) bool {
-	w := int(index) >> 6
-	return w < len(s.words) && s.words[w]>>(index&63)&1 != 0
-}
-
-// Len returns the number of members.
-func (s *Set) Len() int { return s.count }
-
-// Append appends the members to dst in order of index.
-func (s *Set) Append(dst []int32) []int32 {
-	for w, word := range s.words {
-		for ; word != 0; word &= word - 1 {
-			dst = append(dst, int32(w<<6+bits.TrailingZeros64(word)))
-		}
-	}
-	return dst
-}
-
-// Clear removes all members and keeps the memory.
-func (s *Set) Clear() {
-	clear(s.words)
-	s.count = 0
+	return s.near[:count], ranks
 }
 
 func grow(words []uint64, size int) []uint64 {

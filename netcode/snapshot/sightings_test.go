@@ -35,7 +35,7 @@ func TestComingAndGoing(t *testing.T) {
 				p.v.Leave(i)
 			}
 		}
-		p.v.Retain(func(i int32) bool { return true })
+		p.v.AppendKnown(nil)
 		p.log.Expire(p.now-clock.Time(2*rto), p.v.Missing)
 		if k := p.send(budget); k != nil && !r.chance(0.1) {
 			flying = append(flying, k)

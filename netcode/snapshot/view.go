@@ -113,13 +113,14 @@ func (v *View) release(n uint16) {
 	v.slots.clear(n)
 }
 
-// Retain takes every entity out of sight that keep does not want.
-func (v *View) Retain(keep func(i int32) bool) {
+// AppendKnown appends the entities in sight, by slot.
+func (v *View) AppendKnown(dst []int32) []int32 {
 	for n := range v.slots.used {
-		if s := &v.slots.list[n]; s.inSight() && !keep(s.ent) {
-			v.Leave(s.ent)
+		if s := &v.slots.list[n]; s.inSight() {
+			dst = append(dst, s.ent)
 		}
 	}
+	return dst
 }
 
 // Distance says how far from the client entity i is now, in square millimetres: the further away, the coarser

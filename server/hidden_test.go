@@ -1,0 +1,174 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"meanwhile/game"
+	"meanwhile/geom"
+)
+
+// spies is a game of two teams: a spy is known to its own team, and to the other one while it is caught.
+// What lies around is known to everybody, what is secret to nobody.
+type spies struct {
+	*nest
+	caught map[game.ID]bool
+	panics bool
+}
+
+func newSpies(t *testing.T) *spies {
+	t.Helper()
+	n := &spies{nest: &nest{t: t}, caught: map[game.ID]bool{}}
+	n.join = func(w *game.World, name string) game.ID {
+		if name == "watcher" {
+			return 0
+		}
+		return ants.Spawn(w, ant{Name: name, Pos: geom.Vec2{X: float64(ants.Len(w))}})
+	}
+	team := func(w *game.World, id game.ID) uint64 {
+		if ants.Get(w, id).Name[:1] == "r" {
+			return 1
+		}
+		return 2
+	}
+	d := n.def()
+	d.See = 3
+	d.ShownTo = func(w *game.World, id game.ID) uint64 {
+		switch {
+		case n.panics:
+			panic("shown to whom?")
+		case hives.Has(w, id):
+			return 0
+		case crumbs.Has(w, id) || n.caught[id]:
+			return ^uint64(0)
+		}
+		return team(w, id)
+	}
+	d.Groups = func(w *game.World, me game.ID) uint64 {
+		if me == 0 {
+			return 4
+		}
+		ants.Get(w, me).Score = 9999 // undone
+		return team(w, me)
+	}
+	rules, err := d.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n.s, err = New(rules, Config{}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// What the rules hide from a player is not sent to it: neither state nor events, at once when it becomes
+// hidden; and the nearest N are those among what it may know.
+func TestRulesHideEntities(t *testing.T) {
+	n := newSpies(t)
+	names := []string{"red1", "blue1", "red2", "blue2", "red3", "blue3", "red4", "blue4", "red5", "blue5", "watcher"}
+	var peers []*peer
+	for _, name := range names {
+		peers = append(peers, n.connect(name))
+	}
+	n.act = func(w *game.World, me game.ID, c antCmd) {
+		if c.Bite {
+			bites.Emit(w, me, geom.Vec2{}, bite{Size: 9})
+		}
+	}
+	n.referee = func(w *game.World) {
+		if crumbs.Len(w) == 0 {
+			crumbs.Spawn(w, crumb{Pos: geom.Vec2{X: 3.5}})
+			hives.Spawn(w, hive{})
+		}
+	}
+	turns := func(turns int) {
+		for range turns {
+			n.tick(func(id PlayerID, b []byte) { peers[id-1].take(b) })
+			for _, p := range peers {
+				p.send()
+			}
+		}
+	}
+	known := func(p *peer) (all []int) {
+		for _, e := range p.store.Entities() {
+			all = append(all, int(e.ID))
+		}
+		slices.Sort(all)
+		return all
+	}
+	check := func(when string, want ...string) {
+		t.Helper()
+		for i, list := range want {
+			if got := strings.Trim(fmt.Sprint(known(peers[i])), "[]"); list != "" && got != list {
+				t.Errorf("%s: %s knows %s, want %s", when, names[i], got, list)
+			}
+		}
+	}
+	turns(20)
+	// Reds have the IDs 1, 3, 5, 7, 9, blues the others, one metre apart; the crumb, 11, lies between 4 and 5.
+	// Each knows the three nearest, itself included.
+	check("two teams", "1 3 11", "2 4 11", "1 3 11", "2 4 11", "3 5 11", "", "", "", "", "", "11")
+
+	n.caught[4] = true
+	turns(20) // whom it displaces lingers in fourth place
+	check("one is caught", "1 3 4 11", "2 4 11", "1 3 4 11", "2 4 11", "3 4 5 11", "", "", "", "", "", "4 11")
+	peers[3].send(command(n.s.Tick()+1, antCmd{Bite: true}))
+	turns(20)
+	n.caught[4] = false
+	peers[3].send(command(n.s.Tick()+1, antCmd{Bite: true})) // in the tick in which it is hidden again
+	turns(20)
+	check("and free again", "1 3 11", "2 4 11", "1 3 11", "2 4 11", "3 5 11", "", "", "", "", "", "11")
+	var heard []string
+	for i, p := range peers {
+		for _, e := range p.events {
+			heard = append(heard, fmt.Sprint(names[i], " of ", e.Entity))
+		}
+	}
+	want := []string{"red1 of 4", "blue1 of 4", "blue1 of 4", "red2 of 4", "red3 of 4", "blue3 of 4", "blue3 of 4", "watcher of 4"}
+	slices.Sort(want)
+	if slices.Sort(heard); !slices.Equal(heard, want) {
+		t.Errorf("of the two events\n%v heard, want\n%v", heard, want)
+	}
+	if a := ants.Get(n.s.World(), 1).Score; a != 0 {
+		t.Errorf("a callback that only answers wrote a score of %d", a)
+	}
+}
+
+// A panic in what the rules say of visibility hides what they did not get to, and is reported.
+func TestPanicInShownToHides(t *testing.T) {
+	n := newSpies(t)
+	red, mate := n.connect("red1"), n.connect("red2")
+	turn := func() {
+		n.now = n.now.Add(n.s.Period())
+		n.s.Begin(n.now)
+		n.out.Reset()
+		n.s.Encode(0, n.s.Clients(), &n.out)
+		for i := range n.out.Len() {
+			if id, b := n.out.At(i); id == red.id {
+				red.take(b)
+			}
+		}
+		n.s.End()
+		red.send()
+	}
+	for range 10 {
+		turn()
+	}
+	if got := len(red.store.Entities()); got != 2 || len(n.s.Faults()) > 0 {
+		t.Fatalf("%d entities known, want 2", got)
+	}
+	n.panics = true
+	for range 10 {
+		turn()
+	}
+	own := uint32(n.s.Avatar(red.id))
+	if red.store.Find(own) == nil || red.store.Find(uint32(n.s.Avatar(mate.id))) != nil {
+		t.Error("the own avatar, and nothing else, should be left")
+	}
+	f := n.s.Faults()
+	if len(f) != 10 || !strings.HasPrefix(f[0].Error(), `game: ShownTo of game "nest" panicked at tick 11: shown to whom?`) {
+		t.Errorf("faults %v", f)
+	}
+}
