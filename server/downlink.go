@@ -99,7 +99,7 @@ const (
 	// ackDelayPackets is how many packets later at most an acknowledgement shows that one was lost: three,
 	// and one between ticks.
 	ackDelayPackets = 4
-	// queueAllowance is how long packets may stand in queues below us beyond rate.GateSlack. A packet that
+	// queueAllowance is how long packets may stand in queues below us beyond what rate.Limit allows. A packet that
 	// comes half a second late can still be drawn, see playout.MaxDelay; one that was withheld while the
 	// path stood still comes later than if it had stood in a queue.
 	queueAllowance = 400 * time.Millisecond

@@ -52,12 +52,12 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 		done bool
 	}
 	var (
-		log     []packet
-		gate    Gate
-		checked int
-		loop    netsim.Loop
-		out     flood
-		acks    int
+		log      []packet
+		inFlight int
+		checked  int
+		loop     netsim.Loop
+		out      flood
+		acks     int
 	)
 	buf := make([]byte, 1200)
 	finish := func(i int) bool {
@@ -65,7 +65,7 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 			return false
 		}
 		log[i].done = true
-		gate.Done(log[i].size)
+		inFlight -= log[i].size + wire.Overhead
 		return true
 	}
 	loop.Every(0, 50*time.Millisecond, func() bool {
@@ -79,7 +79,7 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 		if w.SetBudget(c.Rate()) != nil {
 			t.Fatal("rate out of bounds")
 		}
-		// A packet each time: a twentieth of the rate, as far as the window and the gate allow.
+		// A packet each time: a twentieth of the rate, as far as the window and the limit allow.
 		// and 200 B at least, more rarely.
 		size := min(max(int(c.Rate())/20-wire.Overhead, 200), 1150)
 		if demand > 0 && demand < size {
@@ -87,11 +87,12 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 		} else {
 			c.Limited()
 		}
-		if w.Room(now) < size || !gate.Open(size, c.Rate(), c.rtt.Least()) {
+		full := inFlight > 0 && inFlight+size+wire.Overhead > Limit(c.Rate(), c.rtt.Least())
+		if w.Room(now) < size || full {
 			return true
 		}
 		w.Spend(now, size)
-		gate.Sent(size)
+		inFlight += size + wire.Overhead
 		out.maxWindow = max(out.maxWindow, w.Used(now))
 		buf[0], buf[1], buf[2] = byte(len(log)), byte(len(log)>>8), byte(len(log)>>16)
 		log = append(log, packet{sent: now, size: size})

@@ -6,6 +6,7 @@ import (
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/rate"
+	"meanwhile/netcode/wire"
 )
 
 // No second carries more than the budget, headers of the lower layers included.
@@ -29,15 +30,13 @@ func ExampleWindow() {
 	// 1.2s 400 true
 }
 
-// A gate hands datagrams over only while the path, not a queue, holds what is under way.
-func ExampleGate() {
-	var g rate.Gate
-	for range 10 {
-		if !g.Open(500, 8000, 80*time.Millisecond) {
-			break
-		}
-		g.Sent(500)
+// Packets go out only while the path, not a queue, holds those that are in flight.
+func ExampleLimit() {
+	const size = 500 + wire.Overhead
+	inFlight := 0
+	for inFlight+size <= rate.Limit(8000, 80*time.Millisecond) {
+		inFlight += size
 	}
-	fmt.Println(g.InFlight(), "of", rate.Limit(8000, 80*time.Millisecond))
+	fmt.Println(inFlight, "of", rate.Limit(8000, 80*time.Millisecond))
 	// Output: 1084 of 1440
 }

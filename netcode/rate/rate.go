@@ -1,11 +1,10 @@
 // Package rate keeps what a sender may put on a path.
 //
-// A [Window] holds the promise that no second carries more than a budget; a [Bucket] is the gentler
-// promise of a mean; [RTT] estimates the round trip and the time after which a packet counts as
-// lost; a [Capacity] estimates what rate the path carries, between a floor and a ceiling; a [Gate]
-// keeps the queues under the program empty by limiting what is in flight. All are told the time,
-// allocate nothing once made (a Window: once a second has held as many datagrams), and are not safe
-// for concurrent use; each belongs to one connection.
+// A [Window] holds the promise that no second carries more than a budget; [RTT] estimates the round trip
+// and the time after which a packet counts as lost; a [Capacity] estimates what rate the path carries,
+// between a floor and a ceiling; [Limit] bounds what is in flight, so that no queue builds up below the
+// program. All are told the time, allocate nothing once made (a Window: once a second has held as many
+// datagrams), and are not safe for concurrent use; each belongs to one connection.
 package rate
 
 import (
@@ -156,66 +155,4 @@ func (w *Window) forget(now clock.Time) {
 		w.first = (w.first + 1) & (len(w.slots) - 1)
 		w.used--
 	}
-}
-
-// A Bucket is a token bucket: Take succeeds while the bytes taken since any instant do not exceed
-// rate x time + burst. It counts bytes as given, without overhead.
-type Bucket struct {
-	rate, burst int64
-	tokens      int64 // byte-nanoseconds: bytes x 1e9
-	at          clock.Time
-	started     bool
-}
-
-// NewBucket returns a full Bucket. burst is in bytes, in [1, MaxBudget].
-func NewBucket(rate BytesPerSecond, burst int) (*Bucket, error) {
-	if err := rate.validate("Rate"); err != nil {
-		return nil, err
-	}
-	if burst < 1 || burst > int(MaxBudget) {
-		return nil, fault.Errorf("rate: burst %d B is outside [1, %d]", burst, int(MaxBudget))
-	}
-	return &Bucket{rate: int64(rate), burst: int64(burst), tokens: int64(burst) * int64(time.Second)}, nil
-}
-
-// SetRate changes the rate from now on.
-func (b *Bucket) SetRate(now clock.Time, rate BytesPerSecond) error {
-	if err := rate.validate("Rate"); err != nil {
-		return err
-	}
-	b.fill(now)
-	b.rate = int64(rate)
-	return nil
-}
-
-func (b *Bucket) fill(now clock.Time) {
-	if !b.started {
-		b.started, b.at = true, now
-	}
-	dt := int64(now.Sub(b.at))
-	if dt <= 0 {
-		return
-	}
-	b.at = now
-	full := b.burst * int64(time.Second)
-	if missing := full - b.tokens; dt >= missing/b.rate+1 {
-		b.tokens = full
-	} else {
-		b.tokens += dt * b.rate
-	}
-}
-
-// Room returns how many bytes may be taken now.
-func (b *Bucket) Room(now clock.Time) int {
-	b.fill(now)
-	return int(b.tokens / int64(time.Second))
-}
-
-// Take takes n bytes and reports true, or takes none and reports false. n must not be negative.
-func (b *Bucket) Take(now clock.Time, n int) bool {
-	if n < 0 || n > b.Room(now) {
-		return false
-	}
-	b.tokens -= int64(n) * int64(time.Second)
-	return true
 }

@@ -61,14 +61,6 @@ func TestBudgetBounds(t *testing.T) {
 		if _, err := NewWindow(b); err == nil || !strings.Contains(err.Error(), "B/s is outside [100, 1073741824]") {
 			t.Errorf("window of %d: %v", b, err)
 		}
-		if _, err := NewBucket(b, 100); err == nil {
-			t.Errorf("bucket of %d", b)
-		}
-	}
-	for _, burst := range []int{-1, 0, int(MaxBudget) + 1} {
-		if _, err := NewBucket(1000, burst); err == nil || !strings.Contains(err.Error(), "outside [1, 1073741824]") {
-			t.Errorf("burst of %d: %v", burst, err)
-		}
 	}
 	w, _ := NewWindow(1000)
 	if w.SetBudget(0) == nil || w.Budget() != 1000 {
@@ -155,48 +147,6 @@ func TestWindowWhen(t *testing.T) {
 	})
 }
 
-func TestBucket(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		rate, burst := rapid.IntRange(100, 100_000).Draw(t, "rate"), rapid.IntRange(1, 5000).Draw(t, "burst")
-		b, err := NewBucket(BytesPerSecond(rate), burst)
-		if err != nil {
-			t.Fatal(err)
-		}
-		start := clock.Time(rapid.Int64Range(-1e15, 1e15).Draw(t, "start"))
-		now, taken := start, 0
-		for range 100 {
-			now += clock.Time(rapid.Int64Range(0, 1e8).Draw(t, "gap"))
-			n := rapid.IntRange(0, 2000).Draw(t, "n")
-			room := b.Room(now)
-			if ok := b.Take(now, n); ok != (n <= room) {
-				t.Fatalf("room %d, %d taken: %v", room, n, ok)
-			} else if ok {
-				taken += n
-			}
-			if most := float64(burst) + float64(rate)*float64(now-start)/1e9; float64(taken) > most+1e-6*most {
-				t.Fatalf("%d taken in %v, at most %.1f", taken, now.Sub(start), most)
-			}
-		}
-		if b.Room(now+clock.Time(1e9*int64(burst)/int64(rate))+1e9) != burst {
-			t.Fatal("it does not fill up")
-		}
-		if b.Room(1<<62) != burst || b.Take(now, -1) {
-			t.Fatal("after an age, or a negative size")
-		}
-	})
-	b, _ := NewBucket(1000, 100)
-	b.Take(0, 100)
-	if err := b.SetRate(50e6, 200); err != nil { // 50 B by then
-		t.Fatal(err)
-	}
-	if got := b.Room(150e6); got != 70 { // and 20 B in 100 ms
-		t.Errorf("after a change of rate: %d", got)
-	}
-	if b.SetRate(0, 0) == nil {
-		t.Error("an invalid rate was taken")
-	}
-}
-
 // RFC 6298 by hand, in ms: first 100: srtt 100, var 50. Then 140: var 50+(40-50)/4 = 47.5, srtt
 // 100+40/8 = 105.
 func TestRTT(t *testing.T) {
@@ -258,7 +208,7 @@ func TestRTTLeastForgets(t *testing.T) {
 	})
 }
 
-func TestGate(t *testing.T) {
+func TestLimit(t *testing.T) {
 	// 8000 B/s x (50 + 100 ms) = 1200 B
 	if got := Limit(8000, 50*time.Millisecond); got != 1200 {
 		t.Errorf("limit %d", got)
@@ -270,51 +220,23 @@ func TestGate(t *testing.T) {
 	if got := Limit(MaxBudget*2, time.Hour); got <= 0 {
 		t.Errorf("limit %d", got)
 	}
-	var g Gate
-	for i := range 5 { // 282 B each: four are 1128, the fifth would be 1410
-		if open := g.Open(240, 8000, 50*time.Millisecond); open != (i < 4) {
-			t.Fatalf("after %d datagrams: open %v", i, open)
-		} else if open {
-			g.Sent(240)
-		}
-	}
-	if g.InFlight() != 1128 {
-		t.Errorf("%d B in flight", g.InFlight())
-	}
-	if g.Done(240); !g.Open(240, 8000, 50*time.Millisecond) {
-		t.Error("closed although one has arrived")
-	}
-	g.Reset()
-	if !g.Open(60_000, 100, 0) {
-		t.Error("an empty path is closed")
-	}
-	if g.Done(100); g.InFlight() != 0 {
-		t.Error("less than nothing in flight")
-	}
 }
 
 func TestAllocs(t *testing.T) {
 	w, _ := NewWindow(8000)
-	b, _ := NewBucket(8000, 1000)
 	var r RTT
 	c, _ := NewCapacity(CapacityConfig{Floor: 1000, Ceiling: 9000})
-	var g Gate
 	now := clock.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += 16e6
 		w.Room(now)
 		w.When(now, 200)
-		if w.Spend(now, 100) {
-			g.Sent(100)
-		}
-		b.Take(now, 100)
+		w.Spend(now, 100)
 		r.Sample(now, 40*time.Millisecond)
 		r.Least()
 		c.Limited()
 		c.Delivered(now, 142, 40*time.Millisecond)
-		if g.Open(100, 8000, r.Least()) {
-			g.Done(100)
-		}
+		Limit(8000, r.Least())
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
