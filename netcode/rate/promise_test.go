@@ -6,7 +6,6 @@ import (
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
-	"pgregory.net/rapid"
 )
 
 // The promise holds also when more datagrams lie in a second than the window has places for, which
