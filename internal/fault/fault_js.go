@@ -1,6 +1,7 @@
-// Package fault writes the texts of errors for packages that run in browsers too. Natively it is package fmt. Compiled for a browser
-// it is a small formatter of its own, which knows what these texts use: fmt, with the packages below it, would be a seventh of the
-// program that a player waits for.
+// Package fault writes the texts of errors for packages that run in browsers too. Natively it is
+// package fmt. Compiled for a browser it is a small formatter of its own, which knows what these
+// texts use: fmt, with the packages below it, would be a seventh of the program that a player waits
+// for.
 package fault
 
 // Errorf is what fmt.Errorf is natively.

@@ -20,8 +20,8 @@ func newError(format string, args []any) error {
 	return &failure{string(text), wrapped}
 }
 
-// appendf is fmt.Appendf for the verbs v, s, d, q, x, b, c, T and w, of which x and b may have the flag #. There are no widths.
-// It returns the error that stood for %w, too.
+// appendf is fmt.Appendf for the verbs v, s, d, q, x, b, c, T and w, of which x and b may have the
+// flag #. There are no widths. It returns the error that stood for %w, too.
 func appendf(b []byte, format string, args []any) (text []byte, wrapped error) {
 	for i := 0; i < len(format); i++ {
 		if format[i] != '%' || i+1 == len(format) {
@@ -135,8 +135,8 @@ func appendWhole(b []byte, u uint64, verb byte, sharp bool) []byte {
 
 const digits = "0123456789abcdef"
 
-// appendString appends s, between quotation marks for the verb q. What is not ASCII stays as it is: strconv's tables of what can
-// be printed are larger than this package.
+// appendString appends s, between quotation marks for the verb q. What is not ASCII stays as it is:
+// strconv's tables of what can be printed are larger than this package.
 func appendString(b []byte, s string, verb byte) []byte {
 	mark := byte('"')
 	switch verb {

@@ -32,8 +32,8 @@ func TestRepository(t *testing.T) {
 	}
 }
 
-// TestPagesNameEveryRoom keeps the table of docs/architecture.md in step with the list of rooms, in its order, and
-// the list of the module's own doc.go in step with both.
+// TestPagesNameEveryRoom keeps the table of docs/architecture.md in step with the list of rooms, in
+// its order, and the list of the module's own doc.go in step with both.
 func TestPagesNameEveryRoom(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/architecture.md")
 	if err != nil {
@@ -60,12 +60,14 @@ func TestPagesNameEveryRoom(t *testing.T) {
 	}
 }
 
-// unrounded lists the rooms of the core that TestArithmeticIsExact does not hold yet. It may only become shorter.
+// unrounded lists the rooms of the core that TestArithmeticIsExact does not hold yet. It may only
+// become shorter.
 var unrounded = []string{}
 
-// TestArithmeticIsExact holds what makes floats equal on every machine. In the core each product is written so that no
-// compiler may fuse it with a sum. Rules of sample games may write products as they come, because geom's functions
-// round what they are given; so it is their machine code that must not be fused.
+// TestArithmeticIsExact holds what makes floats equal on every machine. In the core each product is
+// written so that no compiler may fuse it with a sum. Rules of sample games may write products as
+// they come, because geom's functions round what they are given; so it is their machine code that
+// must not be fused.
 func TestArithmeticIsExact(t *testing.T) {
 	tree, err := Load("../../..")
 	if err != nil {
@@ -100,19 +102,39 @@ func TestArithmeticIsExact(t *testing.T) {
 				t.Error(err)
 			}
 			for _, line := range lines {
-				t.Errorf("%s for %s: the compiler fused a product with a sum, and client and server will differ: write float64(x*y)\n%s", dir, target.Arch, line)
+				t.Errorf(
+					"%s for %s: the compiler fused a product with a sum, and client and server will differ: write float64(x*y)\n%s",
+					dir,
+					target.Arch,
+					line,
+				)
 			}
 		}
 	}
 }
 
-// heavy lists what only servers need. One of these linked into a browser's program more than doubles what every
-// player downloads, and the build says nothing.
-var heavy = []string{"net/http", "crypto/tls", "github.com/quic-go/quic-go", "github.com/prometheus/client_golang", "github.com/alecthomas/kong", "github.com/andybalholm/brotli"}
+// heavy lists what only servers need. One of these linked into a browser's program more than
+// doubles what every player downloads, and the build says nothing.
+var heavy = []string{
+	"net/http",
+	"crypto/tls",
+	"github.com/quic-go/quic-go",
+	"github.com/prometheus/client_golang",
+	"github.com/alecthomas/kong",
+	"github.com/andybalholm/brotli",
+}
 
 // TestBrowserProgramsAreLight looks at what the programs that run in a browser link.
 func TestBrowserProgramsAreLight(t *testing.T) {
-	cmd := exec.Command("go", "list", "-e", "-f", `{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`, "./examples/...", "./demo/...")
+	cmd := exec.Command(
+		"go",
+		"list",
+		"-e",
+		"-f",
+		`{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`,
+		"./examples/...",
+		"./demo/...",
+	)
 	cmd.Dir, cmd.Env = "../../..", append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 	out, err := cmd.Output()
 	if err != nil {
@@ -131,8 +153,9 @@ func TestBrowserProgramsAreLight(t *testing.T) {
 	}
 }
 
-// TestCatches proves that each rule can fail, and that what it must allow passes. In each source the lines that must
-// be found end with "// bad: " and a word of the finding; every other line must pass.
+// TestCatches proves that each rule can fail, and that what it must allow passes. In each source
+// the lines that must be found end with "// bad: " and a word of the finding; every other line must
+// pass.
 func TestCatches(t *testing.T) {
 	for name, archive := range map[string]string{
 		"imports point up": `
@@ -519,8 +542,8 @@ func split(archive string) (files []File) {
 	return files
 }
 
-// TestBrowserProgramIsLean holds what docs/adr/0015-small-program.md says: these packages and what lies below them would be a
-// twelfth of the program that a player waits for.
+// TestBrowserProgramIsLean holds what docs/adr/0015-small-program.md says: these packages and what
+// lies below them would be a twelfth of the program that a player waits for.
 func TestBrowserProgramIsLean(t *testing.T) {
 	list := exec.Command("go", "list", "-deps", "../../../demo/client", "../../../examples/zap/cmd/zap")
 	list.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")

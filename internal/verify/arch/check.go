@@ -1,8 +1,10 @@
-// Package arch holds the shape of this repository: which package may import which, and what keeps the core pure.
+// Package arch holds the shape of this repository: which package may import which, and what keeps
+// the core pure.
 //
-// The core packages (geom to server and client) take bytes and the time and return bytes and facts. Then one seed
-// gives one result on every machine, a log replays a match bit for bit, and the same code runs in the browser. That is
-// easily lost by one call of time.Now, so the test of this package reads every source file and fails with the reason.
+// The core packages (geom to server and client) take bytes and the time and return bytes and facts.
+// Then one seed gives one result on every machine, a log replays a match bit for bit, and the same
+// code runs in the browser. That is easily lost by one call of time.Now, so the test of this
+// package reads every source file and fails with the reason.
 package arch
 
 import (
@@ -46,8 +48,8 @@ type Finding struct {
 
 func (f Finding) String() string { return fmt.Sprintf("%s: %s: %s", f.Pos, f.What, f.Why) }
 
-// Load reads the Go files of the module at root. It leaves out what the go command leaves out too: testdata,
-// folders that begin with a dot or an underscore, and modules of their own.
+// Load reads the Go files of the module at root. It leaves out what the go command leaves out too:
+// testdata, folders that begin with a dot or an underscore, and modules of their own.
 func Load(root string) (Tree, error) {
 	gomod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -62,7 +64,8 @@ func Load(root string) (Tree, error) {
 			if name == root {
 				return nil
 			}
-			if base := d.Name(); base == "testdata" || base == "vendor" || base == "node_modules" || base[0] == '.' || base[0] == '_' {
+			if base := d.Name(); base == "testdata" || base == "vendor" || base == "node_modules" || base[0] == '.' ||
+				base[0] == '_' {
 				return fs.SkipDir
 			}
 			if _, err := os.Stat(filepath.Join(name, "go.mod")); err == nil {
@@ -87,8 +90,8 @@ func Load(root string) (Tree, error) {
 	return tree, err
 }
 
-// Check returns every finding in tree, in the order of their places. It fails only when it cannot look up
-// the standard library with the go command.
+// Check returns every finding in tree, in the order of their places. It fails only when it cannot
+// look up the standard library with the go command.
 func Check(tree Tree) ([]Finding, error) {
 	c := &checker{module: tree.Module, fset: token.NewFileSet(), packages: map[string]*unit{}}
 	for _, f := range tree.Files {
@@ -98,7 +101,11 @@ func Check(tree Tree) ([]Finding, error) {
 		return nil, err
 	}
 	slices.SortFunc(c.findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Pos.Filename, b.Pos.Filename), cmp.Compare(a.Pos.Offset, b.Pos.Offset), cmp.Compare(a.What, b.What))
+		return cmp.Or(
+			cmp.Compare(a.Pos.Filename, b.Pos.Filename),
+			cmp.Compare(a.Pos.Offset, b.Pos.Offset),
+			cmp.Compare(a.What, b.What),
+		)
 	})
 	return slices.CompactFunc(c.findings, func(a, b Finding) bool { return a == b }), nil
 }
@@ -121,13 +128,15 @@ func (c *checker) add(at token.Pos, why, format string, args ...any) {
 	c.findings = append(c.findings, Finding{Pos: c.fset.Position(at), What: fmt.Sprintf(format, args...), Why: why})
 }
 
-// mustBePure reports whether the rules of the core hold for a file of a room that declares package name: in the core,
-// and in the rules of the sample games, which run on server, client and in tests as the core does. Programs are not bound.
+// mustBePure reports whether the rules of the core hold for a file of a room that declares package
+// name: in the core, and in the rules of the sample games, which run on server, client and in tests
+// as the core does. Programs are not bound.
 func mustBePure(f File, own, name string) bool {
 	return !strings.HasSuffix(f.Path, "_test.go") && (isCore(own) || own == "examples" && name != "main")
 }
 
-// file checks one file by its syntax, whatever platform it is for, and files it under its package for the checks by type.
+// file checks one file by its syntax, whatever platform it is for, and files it under its package
+// for the checks by type.
 func (c *checker) file(f File) {
 	tree, err := parser.ParseFile(c.fset, f.Path, f.Src, parser.ParseComments)
 	if err != nil {
@@ -144,7 +153,12 @@ func (c *checker) file(f File) {
 		return // the page that go doc shows first
 	}
 	if own == "" {
-		c.add(tree.Package, "give it a place in the list of rooms in internal/verify/arch, and in the README's", "package %s is in no room", pkg)
+		c.add(
+			tree.Package,
+			"give it a place in the list of rooms in internal/verify/arch, and in the README's",
+			"package %s is in no room",
+			pkg,
+		)
 		return
 	}
 	test := strings.HasSuffix(f.Path, "_test.go")
@@ -177,16 +191,44 @@ func (c *checker) imported(spec *ast.ImportSpec, to, pkg, own string, line int, 
 		theirs, their := room(strings.TrimPrefix(strings.TrimPrefix(to, c.module), "/"))
 		switch {
 		case theirs == "":
-			c.add(spec.Pos(), "give it a place in the list of rooms in internal/verify/arch", "%s imports %s, which is in no room", pkg, to)
+			c.add(
+				spec.Pos(),
+				"give it a place in the list of rooms in internal/verify/arch",
+				"%s imports %s, which is in no room",
+				pkg,
+				to,
+			)
 		case theirs == "internal" && own != "internal":
 			c.add(spec.Pos(), "internal/ holds what checks this repository; only test files need it", "%s imports %s", pkg, to)
 		case pure && own == "examples" && theirs != own && !isCore(theirs):
-			c.add(spec.Pos(), "the same code of a game's rules runs on the server, in the browser and in tests, so rules import the core alone", "%s imports %s", pkg, to)
+			c.add(
+				spec.Pos(),
+				"the same code of a game's rules runs on the server, in the browser and in tests, so rules import the core alone",
+				"%s imports %s",
+				pkg,
+				to,
+			)
 		case their == line && theirs != own:
-			c.add(spec.Pos(), "the two stand side by side; what both need belongs in a room above them", "%s imports %s", pkg, to)
+			c.add(
+				spec.Pos(),
+				"the two stand side by side; what both need belongs in a room above them",
+				"%s imports %s",
+				pkg,
+				to,
+			)
 		case their > line:
-			c.add(spec.Pos(), fmt.Sprintf("imports point up the list of rooms, and %s stands below %s; declare the methods that %s needs as an interface of its own, and join the two further down", theirs, own, own),
-				"%s imports %s", pkg, to)
+			c.add(
+				spec.Pos(),
+				fmt.Sprintf(
+					"imports point up the list of rooms, and %s stands below %s; declare the methods that %s needs as an interface of its own, and join the two further down",
+					theirs,
+					own,
+					own,
+				),
+				"%s imports %s",
+				pkg,
+				to,
+			)
 		}
 	case standard(to):
 		if pure {

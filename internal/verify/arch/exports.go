@@ -19,12 +19,18 @@ import (
 	"strings"
 )
 
-// Unused returns the exported names of the module at root that no other package's program code uses, as
-// "package Name" or "package Type.Member", sorted. A type also counts as used where something used has it in its own
-// type, and a method where an interface of the module or of the standard library's usual ones asks for it. Both the
-// native and the browser's build are looked at. Packages below internal, cmd and main programs export nothing.
+// Unused returns the exported names of the module at root that no other package's program code
+// uses, as "package Name" or "package Type.Member", sorted. A type also counts as used where
+// something used has it in its own type, and a method where an interface of the module or of the
+// standard library's usual ones asks for it. Both the native and the browser's build are looked at.
+// Packages below internal, cmd and main programs export nothing.
 func Unused(root string) ([]string, error) {
-	x := &exports{declared: map[string]string{}, used: map[string]bool{}, types: map[string][]string{}, asked: map[string]bool{}}
+	x := &exports{
+		declared: map[string]string{},
+		used:     map[string]bool{},
+		types:    map[string][]string{},
+		asked:    map[string]bool{},
+	}
 	for _, name := range strings.Fields(usualMethods) {
 		x.asked[name] = true
 	}
@@ -53,7 +59,8 @@ type listed struct {
 	Module                        *struct{ Main bool }
 }
 
-// load type-checks every package of the module for one platform and notes what it declares and uses.
+// load type-checks every package of the module for one platform and notes what it declares and
+// uses.
 func (x *exports) load(root string, env []string) error {
 	cmd := exec.Command("go", "list", "-e", "-export", "-deps", "-json=ImportPath,Dir,Export,Name,GoFiles,Module", "./...")
 	if env != nil {

@@ -27,7 +27,8 @@ func TestNewcomersDownloadNoInstruments(t *testing.T) {
 	}
 	const modules = "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"
 	needed := append(list(append([]string{"-deps", "-f", modules}, newcomers...)...), thirdPartyTests...)
-	own := list(append([]string{"-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}"}, newcomers...)...)
+	own := list(
+		append([]string{"-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}"}, newcomers...)...)
 	if len(needed) < 5 || len(own) < 20 {
 		t.Fatalf("%d modules and %d packages of ours: go list does not answer as this test expects", len(needed), len(own))
 	}

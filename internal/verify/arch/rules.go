@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// rooms lists where things live, from the bottom up: a package imports packages of its own room and of
-// rooms above it in this list, never of one below. Rooms on one line stand side by side and do not import
-// each other. A room holds all packages under its folder, unless a longer name in this list claims them.
+// rooms lists where things live, from the bottom up: a package imports packages of its own room and
+// of rooms above it in this list, never of one below. Rooms on one line stand side by side and do
+// not import each other. A room holds all packages under its folder, unless a longer name in this
+// list claims them.
 var rooms = [][]string{
 	{"internal/fault"}, // what stands in for package fmt in browsers
 	{"geom"},
@@ -43,22 +44,35 @@ var rooms = [][]string{
 	{"internal"},
 }
 
-// lastCore is the last line of rooms whose packages are pure: bytes and the time in, bytes and facts out.
+// lastCore is the last line of rooms whose packages are pure: bytes and the time in, bytes and
+// facts out.
 const lastCore = "client"
 
-// thirdParty names the modules from outside the standard library that a room's program files may import.
-// A room that is not listed imports none. docs/adr/0002-dependencies.md says why each is here.
+// thirdParty names the modules from outside the standard library that a room's program files may
+// import. A room that is not listed imports none. docs/adr/0002-dependencies.md says why each is
+// here.
 var thirdParty = map[string][]string{
 	"transport":    {"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go", "github.com/coder/websocket"},
 	"host/metrics": {"github.com/prometheus/client_golang"},
 	"app":          {"github.com/alecthomas/kong", "github.com/coder/websocket", "github.com/andybalholm/brotli"},
 	"demo":         {"github.com/andybalholm/brotli"},
 	"lab":          {"gonum.org/v1/plot"},
-	"cmd":          {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto", "github.com/alecthomas/kong", "github.com/andybalholm/brotli"},
-	"internal":     {"github.com/tetratelabs/wazero", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto", "github.com/andybalholm/brotli"},
+	"cmd": {
+		"github.com/chromedp/chromedp",
+		"github.com/chromedp/cdproto",
+		"github.com/alecthomas/kong",
+		"github.com/andybalholm/brotli",
+	},
+	"internal": {
+		"github.com/tetratelabs/wazero",
+		"github.com/chromedp/chromedp",
+		"github.com/chromedp/cdproto",
+		"github.com/andybalholm/brotli",
+	},
 }
 
-// thirdPartyTests names the modules that only test files import. They may import those of every room, too.
+// thirdPartyTests names the modules that only test files import. They may import those of every
+// room, too.
 var thirdPartyTests = []string{"pgregory.net/rapid"}
 
 // refusal is a standard package, with all below it, that pure packages do not import.
@@ -78,9 +92,17 @@ var refusals = []refusal{
 	{path: "sync", why: "the core is owned by one loop; goroutines and their locks live at the edge"},
 	{path: "context", why: "calls of the core do not block, so there is nothing to cancel"},
 	{path: "log", why: "the core returns facts and counts; host/ logs them"},
-	{path: "runtime", why: "results must not depend on the scheduler, the collector or the machine", except: []string{"runtime/debug"}},
+	{
+		path:   "runtime",
+		why:    "results must not depend on the scheduler, the collector or the machine",
+		except: []string{"runtime/debug"},
+	},
 	{path: "syscall", why: "the operating system and the page belong to the edge"},
-	{path: "unsafe", why: "a wrong offset there is memory corrupted by a stranger's packet", rooms: []string{"netcode/schema", "internal/engine", "game"}},
+	{
+		path:  "unsafe",
+		why:   "a wrong offset there is memory corrupted by a stranger's packet",
+		rooms: []string{"netcode/schema", "internal/engine", "game"},
+	},
 	{path: "math/rand", why: "randomness is a hash of seed, tick, entity and counter, equal on both sides: geom.Rand"},
 	{path: "crypto/rand", why: "one seed gives one result; the edge draws secrets and hands them in"},
 	{path: "hash/maphash", why: "its seed differs in each process, so that results would too"},
@@ -91,7 +113,8 @@ var refusals = []refusal{
 	{path: "C", why: "the core is compiled for the browser too, where there is no C"},
 }
 
-// calls lists names of packages that pure packages do import but that reach out of the core all the same.
+// calls lists names of packages that pure packages do import but that reach out of the core all the
+// same.
 var calls = []struct {
 	path, names, why string
 }{
@@ -105,14 +128,16 @@ var calls = []struct {
 
 const whyOrder = "the order differs from run to run: sort the keys, or write \"" + orderMark + "<why it cannot matter>\" on this line or the one before"
 
-// mathConstants lists the constants of package math. Of its functions only those in lint.Exact are the same everywhere.
+// mathConstants lists the constants of package math. Of its functions only those in lint.Exact are
+// the same everywhere.
 const mathConstants = `E Pi Phi Sqrt2 SqrtE SqrtPi SqrtPhi Ln2 Log2E Ln10 Log10E MaxFloat32 MaxFloat64 SmallestNonzeroFloat32
 	SmallestNonzeroFloat64 MaxInt MinInt MaxInt8 MinInt8 MaxInt16 MinInt16 MaxInt32 MinInt32 MaxInt64 MinInt64 MaxUint MaxUint8
 	MaxUint16 MaxUint32 MaxUint64`
 
 const whyMath = "its last bit differs between amd64, arm64 and wasm, and prediction would differ with it: use geom's"
 
-// orderMark in a comment on the line of a range over a map, or on the line before it, says why its order cannot matter.
+// orderMark in a comment on the line of a range over a map, or on the line before it, says why its
+// order cannot matter.
 const orderMark = "// any order: "
 
 // room returns the room of a package, given by its path below the module, and its line in rooms.
@@ -154,8 +179,8 @@ func withinAny(path string, roots []string) bool {
 	return false
 }
 
-// standard reports whether an import path is one of the standard library: its first element has no dot.
-// Paths of this module must be told apart before.
+// standard reports whether an import path is one of the standard library: its first element has no
+// dot. Paths of this module must be told apart before.
 func standard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")

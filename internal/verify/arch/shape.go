@@ -89,7 +89,8 @@ func (s *shapes) lines(f File) {
 	}
 }
 
-// code finds functions with too many ways through them and structs of the core with too many fields.
+// code finds functions with too many ways through them and structs of the core with too many
+// fields.
 func (s *shapes) code(f File) {
 	tree, err := parser.ParseFile(s.fset, f.Path, f.Src, parser.SkipObjectResolution)
 	if err != nil {
@@ -113,7 +114,8 @@ func (s *shapes) code(f File) {
 	})
 }
 
-// complexity returns the cyclomatic complexity of a function with the functions inside it: one more than its branches.
+// complexity returns the cyclomatic complexity of a function with the functions inside it: one more
+// than its branches.
 func complexity(f *ast.FuncDecl) int {
 	n := 1
 	ast.Inspect(f, func(x ast.Node) bool {
@@ -164,7 +166,13 @@ func (s *shapes) cells(p File) {
 		}
 		for cell := range strings.SplitSeq(strings.ReplaceAll(line, `\|`, "¦"), "|") {
 			if w := utf8.RuneCountInString(strings.TrimSpace(cell)); w > MaxCell {
-				s.add(token.Position{Filename: p.Path, Line: n}, "say it below the table", "a cell of %d characters, more than %d", w, MaxCell)
+				s.add(
+					token.Position{Filename: p.Path, Line: n},
+					"say it below the table",
+					"a cell of %d characters, more than %d",
+					w,
+					MaxCell,
+				)
 			}
 		}
 	}

@@ -46,7 +46,9 @@ func (c *checker) standardImports() []string {
 	for _, u := range c.packages {
 		for _, f := range u.files {
 			for _, spec := range f.Imports {
-				if to, err := strconv.Unquote(spec.Path.Value); err == nil && standard(to) && !within(to, c.module) && to != "unsafe" && to != "C" {
+				if to, err := strconv.Unquote(spec.Path.Value); err == nil && standard(to) && !within(to, c.module) &&
+					to != "unsafe" &&
+					to != "C" {
 					set[to] = true
 				}
 			}
@@ -55,12 +57,16 @@ func (c *checker) standardImports() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// newStandardImporter returns an importer for the given standard packages and what they need, from the export
-// data that the go command has in its cache or builds.
+// newStandardImporter returns an importer for the given standard packages and what they need, from
+// the export data that the go command has in its cache or builds.
 func newStandardImporter(fset *token.FileSet, paths []string) (types.Importer, error) {
 	export := map[string]string{}
 	if len(paths) > 0 {
-		cmd := exec.Command("go", append([]string{"list", "-e", "-deps", "-export", "-f", "{{if .Export}}{{.ImportPath}}\t{{.Export}}{{end}}", "--"}, paths...)...)
+		cmd := exec.Command(
+			"go",
+			append(
+				[]string{"list", "-e", "-deps", "-export", "-f", "{{if .Export}}{{.ImportPath}}\t{{.Export}}{{end}}", "--"},
+				paths...)...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
@@ -109,7 +115,11 @@ func (w *world) check(imp string) *types.Package {
 	}
 	w.done[imp] = nil
 	u := w.packages[imp]
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	info := &types.Info{
+		Uses:  map[*ast.Ident]types.Object{},
+		Defs:  map[*ast.Ident]types.Object{},
+		Types: map[ast.Expr]types.TypeAndValue{},
+	}
 	reported := false
 	cfg := types.Config{Importer: w, Error: func(err error) {
 		// The first says it, the rest follow from it; and an import that is refused is reported already.
@@ -132,7 +142,10 @@ func (w *world) check(imp string) *types.Package {
 // found reports whether there is a finding on the line of at.
 func (w *world) found(at token.Pos) bool {
 	p := w.fset.Position(at)
-	return slices.ContainsFunc(w.findings, func(f Finding) bool { return f.Pos.Filename == p.Filename && f.Pos.Line == p.Line })
+	return slices.ContainsFunc(
+		w.findings,
+		func(f Finding) bool { return f.Pos.Filename == p.Filename && f.Pos.Line == p.Line },
+	)
 }
 
 // ranges finds ranges over maps.
@@ -170,8 +183,9 @@ func isMap(t types.Type) bool {
 	return ok
 }
 
-// writes finds assignments to variables of a package outside of its init functions. A table that is filled
-// before anything runs is no state; a variable that changes later is state that no log holds.
+// writes finds assignments to variables of a package outside of its init functions. A table that is
+// filled before anything runs is no state; a variable that changes later is state that no log
+// holds.
 func (w *world) writes(f *ast.File, info *types.Info) {
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)

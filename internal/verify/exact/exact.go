@@ -30,7 +30,8 @@ func Fold(sums []Sum) uint64 {
 	return uint64(h)
 }
 
-// Sums returns what Digest condenses, group by group, so that the function that differs can be found.
+// Sums returns what Digest condenses, group by group, so that the function that differs can be
+// found.
 func Sums(seed uint64, n int) []Sum {
 	var sums []Sum
 	for i, g := range groups {

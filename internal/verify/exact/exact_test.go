@@ -69,7 +69,8 @@ func TestPlatforms(t *testing.T) {
 		if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 			t.Skipf("NOT CHECKED: this is %s/%s", runtime.GOOS, runtime.GOARCH)
 		}
-		if info, err := os.ReadFile("/proc/cpuinfo"); err != nil || !bytes.Contains(info, []byte(" fma ")) || !bytes.Contains(info, []byte(" avx2 ")) {
+		if info, err := os.ReadFile("/proc/cpuinfo"); err != nil || !bytes.Contains(info, []byte(" fma ")) ||
+			!bytes.Contains(info, []byte(" avx2 ")) {
 			t.Skip("NOT CHECKED: this processor cannot fuse")
 		}
 		return output(t, program, args...)
@@ -98,8 +99,12 @@ func TestPlatforms(t *testing.T) {
 			}
 			control[target.name] = target.run(t, program, "control")
 			if plain, ok := control["amd64-v1"]; ok && (control[target.name] != plain) != target.fuses {
-				t.Errorf("arithmetic left to the compiler gives %sand on amd64-v1 %sexpected them to differ: %v, so a comparison shows nothing",
-					control[target.name], plain, target.fuses)
+				t.Errorf(
+					"arithmetic left to the compiler gives %sand on amd64-v1 %sexpected them to differ: %v, so a comparison shows nothing",
+					control[target.name],
+					plain,
+					target.fuses,
+				)
 			}
 		})
 	}
@@ -127,7 +132,12 @@ func wasi(t *testing.T, program string, args ...string) string {
 	defer r.Close(ctx)
 	wasi_snapshot_preview1.MustInstantiate(ctx, r)
 	var out bytes.Buffer
-	config := wazero.NewModuleConfig().WithStdout(&out).WithStderr(os.Stderr).WithArgs(append([]string{program}, args...)...)
+	config := wazero.NewModuleConfig().WithStdout(
+		&out,
+	).WithStderr(
+		os.Stderr,
+	).WithArgs(
+		append([]string{program}, args...)...)
 	if _, err := r.InstantiateWithConfig(ctx, code, config); err != nil && !strings.Contains(err.Error(), "exit_code(0)") {
 		t.Fatal(err)
 	}

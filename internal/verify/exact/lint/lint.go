@@ -146,7 +146,9 @@ type pkg struct {
 
 // list asks the go command for the packages and, compiled, for everything they import.
 func list(dir string, patterns []string) ([]pkg, error) {
-	cmd := exec.Command("go", append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "--"}, patterns...)...)
+	cmd := exec.Command(
+		"go",
+		append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles,DepOnly", "--"}, patterns...)...)
 	cmd.Dir = dir
 	out, err := run(cmd)
 	if err != nil {

@@ -49,7 +49,8 @@ func TestUnused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if used != 1 || !slices.Contains(unused, "(meanwhile/geom.Vec2).Add") || slices.Contains(unused, "(meanwhile/geom.Vec2).Mul") {
+	if used != 1 || !slices.Contains(unused, "(meanwhile/geom.Vec2).Add") ||
+		slices.Contains(unused, "(meanwhile/geom.Vec2).Mul") {
 		t.Errorf("%d used, %v unused", used, unused)
 	}
 }
@@ -59,7 +60,8 @@ func TestErrorsSayWhatFailed(t *testing.T) {
 	if _, err := Sources(".", "./testdata/nothing"); err == nil || !strings.Contains(err.Error(), "testdata/nothing") {
 		t.Errorf("Sources of a package that is not there: %v", err)
 	}
-	if _, _, err := Fused(".", "./testdata/nothing", Fusing[0]); err == nil || !strings.Contains(err.Error(), "testdata/nothing") {
+	if _, _, err := Fused(".", "./testdata/nothing", Fusing[0]); err == nil ||
+		!strings.Contains(err.Error(), "testdata/nothing") {
 		t.Errorf("Fused of a package that is not there: %v", err)
 	}
 	if _, _, err := Fused(".", "./testdata/rules", Target{Arch: "abacus"}); err == nil {

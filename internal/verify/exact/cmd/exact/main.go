@@ -1,5 +1,5 @@
-// Command exact prints a hash for each part of the project whose result must be the same on every machine. `.ci/exact`
-// builds it for each kind of machine, runs it there and compares the lines.
+// Command exact prints a hash for each part of the project whose result must be the same on every
+// machine. `.ci/exact` builds it for each kind of machine, runs it there and compares the lines.
 //
 //	go run ./internal/verify/exact/cmd/exact            every part
 //	go run ./internal/verify/exact/cmd/exact geom       one part
@@ -13,9 +13,10 @@ import (
 	"meanwhile/internal/verify/exact"
 )
 
-// A part is one line: a name and the hash of everything that part computes for inputs that never change.
-// A hash has no right value, it only has to be the same everywhere, so a part may be extended at will. When geom's differs,
-// internal/verify/exact/exactsum names the functions that do.
+// A part is one line: a name and the hash of everything that part computes for inputs that never
+// change. A hash has no right value, it only has to be the same everywhere, so a part may be
+// extended at will. When geom's differs, internal/verify/exact/exactsum names the functions that
+// do.
 type part struct {
 	name string
 	sum  func() uint64

@@ -24,9 +24,22 @@ func wireSum() uint64 {
 	r := geom.NewRand(2)
 	var b []byte
 	for range 20000 {
-		head := wire.Header{Session: uint16(r.Uint64()), Seq: wire.Seq(r.Uint64()), Stamp: clock.Stamp(r.Uint64()), Elicits: r.Chance(0.5),
-			HasAck: r.Chance(0.8), HasEcho: r.Chance(0.5), Echo: clock.Stamp(r.Uint64()), EchoAt: clock.Stamp(r.Uint64()), Server: r.Chance(0.5),
-			Tick: clock.Tick(r.Uint64()), Time: clock.Stamp(r.Uint64()), NextDue: wire.Due(r.IntN(16))}
+		head := wire.Header{
+			Session: uint16(r.Uint64()),
+			Seq:     wire.Seq(r.Uint64()),
+			Stamp:   clock.Stamp(r.Uint64()),
+			Elicits: r.Chance(0.5),
+			HasAck: r.Chance(
+				0.8,
+			),
+			HasEcho: r.Chance(0.5),
+			Echo:    clock.Stamp(r.Uint64()),
+			EchoAt:  clock.Stamp(r.Uint64()),
+			Server:  r.Chance(0.5),
+			Tick:    clock.Tick(r.Uint64()),
+			Time:    clock.Stamp(r.Uint64()),
+			NextDue: wire.Due(r.IntN(16)),
+		}
 		head.Ack = wire.Ack{Latest: wire.Seq(r.Uint64()), History: ^uint64(0) << r.IntN(64)}
 		var w wire.BitWriter
 		w.Reset(head.Append(b[:0]))
@@ -40,7 +53,8 @@ func wireSum() uint64 {
 	return h.Sum64()
 }
 
-// labSum hashes every byte that servers and clients of two games send each other over a bad network.
+// labSum hashes every byte that servers and clients of two games send each other over a bad
+// network.
 func labSum() uint64 {
 	h := fnv.New64a()
 	for _, of := range []func() (*game.Rules, error){zap.Game.Rules, arena.Game.Rules} {

@@ -49,8 +49,8 @@ type stick struct {
 	Fire bool       `net:"press"`
 }
 
-// recordSum hashes states on their whole way: rounded, recorded, written as records against what a client holds, read, and
-// drawn between two records as integers and as numbers.
+// recordSum hashes states on their whole way: rounded, recorded, written as records against what a
+// client holds, read, and drawn between two records as integers and as numbers.
 func recordSum() uint64 {
 	h := fnv.New64a()
 	num := func(vs ...float64) {
@@ -117,7 +117,15 @@ func recordSum() uint64 {
 				t.Yaw, t.Pitch = geom.Angle(any()), t.Pitch+geom.Angle(r.Range(-0.1, 0.1))
 			}
 			if r.Chance(0.05) && !rests {
-				t.Heat, t.Score, t.Until, t.Enemy, t.Name, t.Ammo = any(), r.IntN(2000)-500, tick+clock.Tick(r.IntN(300)), uint32(r.Uint64()), names[r.IntN(len(names))], uint16(r.IntN(40))
+				t.Heat, t.Score, t.Until, t.Enemy, t.Name, t.Ammo = any(), r.IntN(
+					2000,
+				)-500, tick+clock.Tick(
+					r.IntN(300),
+				), uint32(
+					r.Uint64(),
+				), names[r.IntN(len(names))], uint16(
+					r.IntN(40),
+				)
 				t.Gait, t.Load = uint8(r.IntN(4)), any()
 				t.Skin[r.IntN(9)] = byte(r.Uint64())
 			}

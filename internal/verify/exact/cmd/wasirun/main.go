@@ -1,10 +1,12 @@
-// Command wasirun runs a WebAssembly program built with GOOS=wasip1, as a browser's machine would compute it:
+// Command wasirun runs a WebAssembly program built with GOOS=wasip1, as a browser's machine would
+// compute it:
 //
 //	go build -o wasirun ./internal/verify/exact/cmd/wasirun
 //	GOOS=wasip1 GOARCH=wasm go build -o exact.wasm ./internal/verify/exact/cmd/exact
 //	./wasirun exact.wasm
 //
-// It serves go test too: GOOS=wasip1 GOARCH=wasm go test -exec "$PWD/wasirun" ./geom. The program sees the files of the machine, the arguments, the environment and the clock.
+// It serves go test too: GOOS=wasip1 GOARCH=wasm go test -exec "$PWD/wasirun" ./geom. The program
+// sees the files of the machine, the arguments, the environment and the clock.
 package main
 
 import (
