@@ -200,6 +200,24 @@ import (
 	_ "m/examples/zap/zap"
 )
 `,
+		"what stays apart": `
+-- host/a.go --
+package host
+import (
+	_ "m/client" // bad: headless/ has players
+	_ "m/server"
+)
+-- host/a_test.go --
+package host
+import _ "m/client"
+-- app/internal/bridge/a.go --
+package bridge
+import (
+	_ "m/client"
+	_ "m/netcode/motion" // bad: handed what it draws
+	_ "m/netcode/snapshot" // bad: handed what it draws
+)
+`,
 		"rooms are known": `
 -- util/a.go --
 package util // bad: in no room

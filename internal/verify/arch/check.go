@@ -188,7 +188,13 @@ func (c *checker) imported(spec *ast.ImportSpec, to, pkg, own string, line int, 
 		if test {
 			return // a test may look at its package from above
 		}
-		theirs, their := room(strings.TrimPrefix(strings.TrimPrefix(to, c.module), "/"))
+		below := strings.TrimPrefix(strings.TrimPrefix(to, c.module), "/")
+		for _, a := range apart {
+			if within(pkg, a.from) && within(below, a.to) {
+				c.add(spec.Pos(), a.why, "%s imports %s", pkg, to)
+			}
+		}
+		theirs, their := room(below)
 		switch {
 		case theirs == "":
 			c.add(
@@ -220,7 +226,8 @@ func (c *checker) imported(spec *ast.ImportSpec, to, pkg, own string, line int, 
 			c.add(
 				spec.Pos(),
 				fmt.Sprintf(
-					"imports point up the list of rooms, and %s stands below %s; declare the methods that %s needs as an interface of its own, and join the two further down",
+					"imports point up the list of rooms, and %s stands below %s; declare the methods that %s needs as an interface "+
+						"of its own, and join the two further down",
 					theirs,
 					own,
 					own,
@@ -240,9 +247,11 @@ func (c *checker) imported(spec *ast.ImportSpec, to, pkg, own string, line int, 
 			allowed = slices.Concat(append(slices.Collect(maps.Values(thirdParty)), thirdPartyTests)...)
 		}
 		if !withinAny(to, allowed) {
-			why := "the room " + own + " is not among those that use this module; see thirdParty in internal/verify/arch and docs/adr/0002-dependencies.md"
+			why := "the room " + own + " is not among those that use this module; see thirdParty in internal/verify/arch and " +
+				"docs/adr/0002-dependencies.md"
 			if pure {
-				why = "the core imports the standard library alone, so that it can be used, compiled for the browser and read without anything else"
+				why = "the core imports the standard library alone, so that it can be used, compiled for the browser and read " +
+					"without anything else"
 			}
 			c.add(spec.Pos(), why, "%s imports %s", pkg, to)
 		}

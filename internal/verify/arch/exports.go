@@ -43,8 +43,9 @@ func Unused(root string) ([]string, error) {
 }
 
 // usualMethods are asked for by interfaces of the standard library and by JSON.
-const usualMethods = `String Error Unwrap Is As Read Write Close Len Less Swap ServeHTTP Format GoString MarshalJSON UnmarshalJSON
-	MarshalText UnmarshalText Open Stat ReadDir ReadFile Handle Enabled WithAttrs WithGroup Describe Collect`
+const usualMethods = `String Error Unwrap Is As Read Write Close Len Less Swap ServeHTTP Format GoString
+	MarshalJSON UnmarshalJSON MarshalText UnmarshalText
+	Open Stat ReadDir ReadFile Handle Enabled WithAttrs WithGroup Describe Collect`
 
 type exports struct {
 	declared map[string]string   // by place: what an exported name is called
@@ -64,7 +65,11 @@ type listed struct {
 func (x *exports) load(root string, env []string) error {
 	cmd := exec.Command("go", "list", "-e", "-export", "-deps", "-json=ImportPath,Dir,Export,Name,GoFiles,Module", "./...")
 	if env != nil {
-		cmd.Args = append(cmd.Args[:len(cmd.Args)-1], "./app", "./examples/...", "./demo/...")
+		patterns := browserPackages(root)
+		if len(patterns) == 0 {
+			return nil
+		}
+		cmd.Args = append(cmd.Args[:len(cmd.Args)-1], patterns...)
 	}
 	cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
 	var stderr bytes.Buffer
@@ -100,6 +105,16 @@ func (x *exports) load(root string, env []string) error {
 		}
 	}
 	return nil
+}
+
+// browserPackages lists the patterns of packages that are compiled for the page.
+func browserPackages(root string) (patterns []string) {
+	for _, dir := range []string{"app", "examples", "demo"} {
+		if _, err := os.Stat(filepath.Join(root, dir)); err == nil {
+			patterns = append(patterns, "./"+dir+"/...")
+		}
+	}
+	return patterns
 }
 
 func (x *exports) pkg(fset *token.FileSet, imp types.Importer, p listed) error {

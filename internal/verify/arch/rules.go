@@ -44,6 +44,14 @@ var rooms = [][]string{
 	{"internal"},
 }
 
+// apart lists imports that the order of rooms would allow and that are refused all the same, in
+// program files.
+var apart = []struct{ from, to, why string }{
+	{"host", "client", "a server needs no player's side; headless/ has players without a screen, and app/ joins the two"},
+	{"app", "netcode/snapshot", "the page is handed what it draws: client.Entity says Cut, Stalled and Late itself"},
+	{"app", "netcode/motion", "the page is handed what it draws: client.Entity says Cut, Stalled and Late itself"},
+}
+
 // lastCore is the last line of rooms whose packages are pure: bytes and the time in, bytes and
 // facts out.
 const lastCore = "client"
@@ -126,13 +134,14 @@ var calls = []struct {
 	{"maps", "Keys Values All", whyOrder},
 }
 
-const whyOrder = "the order differs from run to run: sort the keys, or write \"" + orderMark + "<why it cannot matter>\" on this line or the one before"
+const whyOrder = "the order differs from run to run: sort the keys, or write \"" + orderMark + "<why it cannot " +
+	"matter>\" on this line or the one before"
 
 // mathConstants lists the constants of package math. Of its functions only those in lint.Exact are
 // the same everywhere.
-const mathConstants = `E Pi Phi Sqrt2 SqrtE SqrtPi SqrtPhi Ln2 Log2E Ln10 Log10E MaxFloat32 MaxFloat64 SmallestNonzeroFloat32
-	SmallestNonzeroFloat64 MaxInt MinInt MaxInt8 MinInt8 MaxInt16 MinInt16 MaxInt32 MinInt32 MaxInt64 MinInt64 MaxUint MaxUint8
-	MaxUint16 MaxUint32 MaxUint64`
+const mathConstants = `E Pi Phi Sqrt2 SqrtE SqrtPi SqrtPhi Ln2 Log2E Ln10 Log10E MaxFloat32 MaxFloat64
+	SmallestNonzeroFloat32 SmallestNonzeroFloat64 MaxInt MinInt MaxInt8 MinInt8 MaxInt16 MinInt16 MaxInt32
+	MinInt32 MaxInt64 MinInt64 MaxUint MaxUint8 MaxUint16 MaxUint32 MaxUint64`
 
 const whyMath = "its last bit differs between amd64, arm64 and wasm, and prediction would differ with it: use geom's"
 

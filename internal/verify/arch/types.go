@@ -207,7 +207,7 @@ func (w *world) writes(f *ast.File, info *types.Info) {
 				}
 			case *ast.CallExpr:
 				if id, ok := n.Fun.(*ast.Ident); ok && len(n.Args) > 0 {
-					if b, ok := info.Uses[id].(*types.Builtin); ok && (b.Name() == "clear" || b.Name() == "delete" || b.Name() == "copy") {
+					if b, ok := info.Uses[id].(*types.Builtin); ok && has("clear delete copy", b.Name()) {
 						w.write(n.Args[0], info)
 					}
 				}
@@ -237,7 +237,8 @@ func (w *world) write(to ast.Expr, info *types.Info) {
 			}
 		case *ast.Ident:
 			if v, ok := info.Uses[x].(*types.Var); ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
-				w.add(to.Pos(), "the core has no variables that change: keep it in the value that owns it, so that one process runs many worlds", "write to %s.%s", v.Pkg().Name(), v.Name())
+				w.add(to.Pos(), "the core has no variables that change: keep it in the value that owns it, so that "+
+					"one process runs many worlds", "write to %s.%s", v.Pkg().Name(), v.Name())
 			}
 			return
 		default:

@@ -100,7 +100,8 @@ func TestPlatforms(t *testing.T) {
 			control[target.name] = target.run(t, program, "control")
 			if plain, ok := control["amd64-v1"]; ok && (control[target.name] != plain) != target.fuses {
 				t.Errorf(
-					"arithmetic left to the compiler gives %sand on amd64-v1 %sexpected them to differ: %v, so a comparison shows nothing",
+					"arithmetic left to the compiler gives %sand on amd64-v1 %sexpected them to differ: %v, so a comparison shows "+
+						"nothing",
 					control[target.name],
 					plain,
 					target.fuses,
