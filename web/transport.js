@@ -1,115 +1,165 @@
-// The page's transport, run as a Worker so that arrival and send stamps are taken at the socket and
-// never wait behind a drawn frame.
+// The page's transport. It is a Worker, so that send and arrival stamps are taken at the socket and never wait behind a drawn
+// frame. It races WebTransport against WebSocket, carries datagrams and one reliable stream, and stamps what leaves and what
+// arrives. It knows nothing of the game: the bytes belong to the engine in the page.
 //
-// It races WebTransport against WebSocket, carries datagrams and the one reliable stream, stamps what
-// leaves and what arrives, and knows nothing of the game: the bytes belong to the engine in the page.
-//
-// Instants are milliseconds since the page's epoch, the same clock that the page calls g.now, so that a
-// stamp here and a time there can be subtracted.
+// Instants are milliseconds since the page's epoch, on the same clock as g.now in the page.
 //
 // Page to Worker
 //   {do: "connect", epochMs, webtransport: {url, hashes}|null, websocket: url|null, first, hello}
 //       first: name of the transport that gets the head start; hello: ArrayBuffer, the first stream message
-//   {do: "datagram", bytes, releaseMs, stamped}   bytes: ArrayBuffer; releaseMs 0 or in the past: at once
-//   {do: "message", bytes}                        a reliable stream message
+//   {do: "datagram", bytes, releaseMs, stamped}   bytes: ArrayBuffer; releaseMs 0 or in the past: send at once
+//   {do: "message", bytes}                        a message on the reliable stream
 //   {do: "took", n, count}                        the page has handled count datagrams of connection n
-//   {do: "clock", epochMs, sent}                  answered with the clock, to compare the two threads
+//   {do: "clock", epochMs, sent}                  answered with this thread's clock, to compare the two threads
 //   {do: "close"}
-// Worker to page; all but clock carry n, the number of the connect order they belong to: 1, 2, ...
-//   {did: "welcome", transport, bytes}            first message of the winning stream
+// Worker to page; all but clock carry n, the number of the connect order that they belong to: 1, 2, ...
+//   {did: "welcome", transport, bytes}            the first message of the winning stream
 //   {did: "message", bytes}                       every later one
 //   {did: "datagrams", list: [bytes, arrivalMs, bytes, arrivalMs, ...]}
 //   {did: "lost", reason}                         the winner closed; nothing more comes
-//   {did: "failed", reasons: {webtransport, websocket}}   nobody was welcomed
-//   {did: "dropped", seqs: [seq]}                 datagrams that never left: the engine must not blame the path for them
-//   {did: "counts", ...}                          what was dropped and why, when it changed, once a second
+//   {did: "failed", reasons: {webtransport, websocket}}   no transport was welcomed
+//   {did: "dropped", seqs: [seq]}                 datagrams that never left: they are no loss on the path
+//   {did: "counts", ...}                          how many datagrams were dropped, by reason; once a second when it changed
 //   {did: "clock", sent, now}
 //
-// On the wire: WebTransport sends datagrams as they are, and frames each stream message as a uint32 LE
-// length and its bytes, on one bidirectional stream that this side opens. WebSocket sends binary
-// messages whose first byte says 0 datagram, 1 stream message.
+// On the wire: WebTransport sends datagrams as they are, and frames each stream message as a uint32 LE length and its bytes,
+// on one bidirectional stream that this side opens. WebSocket sends binary messages whose first byte is 0 for a datagram and
+// 1 for a stream message.
 
 /** The transport that goes first is alone for this long; the other starts then, or as soon as the first fails. */
 const HEAD_START_MS = 400
-/** Hello goes to one transport at a time: the next one waits this long for the first to be welcomed. */
+/** Hello goes to one transport at a time: the second waits this long for the first to be welcomed. */
 const HELLO_GAP_MS = 1500
-/** A race without a welcome ends after this long. Chromium gives up on a blackholed handshake later than this. */
+/** A race without a welcome ends after this long. Chromium gives up on an unanswered handshake later than this. */
 const RACE_MS = 9000
-/** Bytes of one stream message, either way. A longer one ends the connection: the peer is not ours. */
+/** The largest stream message either way, in bytes. A larger one ends the connection: the peer is not ours. */
 const MAX_MESSAGE = 64 << 10
-/** Bytes of one datagram either way; others are dropped and counted. */
+/** The smallest and the largest datagram either way, in bytes. Others are dropped and counted. */
 const MIN_DATAGRAM = 9, MAX_DATAGRAM = 1150
-/** Where a datagram's sequence number stands, uint16 LE, and its send stamp, uint32 LE: microseconds since the epoch, wrapping. */
+/** Offsets in a datagram: its sequence number, uint16 LE, and its send stamp, uint32 LE microseconds that wrap. */
 const SEQ_AT = 3, STAMP_AT = 5
-/** How long a farewell may take: what the stream still holds, and the other side's reason. */
+/** How long a closing connection may take: to send what the stream still holds, and to hear the server's reason. */
 const LINGER_MS = 2000
-/** Datagrams that may wait for WebTransport's writer; then the oldest is dropped: the newest knows more. */
+/** Datagrams that may wait for WebTransport's writer. Beyond it the oldest is dropped: the newest one knows more. */
 const MAX_WAITING = 16
-/** Bytes that may wait inside a WebSocket before datagrams are dropped instead of queued behind them. */
+/** Bytes that may wait inside a WebSocket. Beyond it new datagrams are dropped instead of queued behind them. */
 const MAX_BUFFERED = 32 << 10
-/** Datagrams held for their release time (the demo's network panel); then the newest is dropped. */
-const MAX_HELD = 2048
-/** Datagrams posted to the page and not yet taken; beyond it they wait here, and then the oldest is dropped. */
+/** Datagrams that may wait for their release time (the demo's simulated network). Beyond it the newest is dropped. */
+const MAX_SCHEDULED = 2048
+/** Datagrams that the page may have been given and not yet handled. Beyond it they wait here. */
 const MAX_POSTED = 256
+/** Datagrams that may wait here for the page. Beyond it the oldest is dropped. */
+const MAX_ARRIVED = 256
+/** A timer cannot be set more finely than this. */
+const TIMER_GRAIN_MS = 0.25
 
 let epochMs = 0
 const clock = () => performance.timeOrigin - epochMs + performance.now()
 
-// What was dropped. Up: stale (displaced by newer ones), held (too many wait for their release), size, unsent (refused by the
-// browser). Down: size, page (displaced, because the page did not take what had arrived).
-const counts = { staleUp: 0, heldUp: 0, sizeUp: 0, unsentUp: 0, sizeDown: 0, pageDown: 0 }
+/**
+ * How many datagrams were dropped, by reason. Up: displacedUp (newer ones took their place), scheduledUp (too many wait for
+ * their release), sizeUp, refusedUp (by the browser). Down: sizeDown, displacedDown (the page did not handle them in time).
+ */
+const counts = { displacedUp: 0, scheduledUp: 0, sizeUp: 0, refusedUp: 0, sizeDown: 0, displacedDown: 0 }
 let countsChanged = false
-const count = name => { counts[name]++; countsChanged = true }
-/** Counts an outgoing datagram as dropped and tells the engine. */
-function drop(bytes, name) {
-  count(name)
+
+/** @param {keyof typeof counts} reason */
+function count(reason) {
+  counts[reason]++
+  countsChanged = true
+}
+
+/**
+ * Counts an outgoing datagram as dropped and tells the page.
+ * @param {ArrayBuffer} bytes
+ * @param {keyof typeof counts} reason
+ */
+function drop(bytes, reason) {
+  count(reason)
   if (bytes.byteLength >= MIN_DATAGRAM) postMessage({ did: "dropped", n: number, seqs: [new DataView(bytes).getUint16(SEQ_AT, true)] })
 }
 
-const reasonOf = e => (e && (e.message || e.reason || e.name)) || String(e || "closed")
+const reasonOf = (/** @type {any} */ e) => (e && (e.message || e.reason || e.name)) || String(e || "closed")
+const wait = (/** @type {number} */ ms) => new Promise(done => setTimeout(done, ms))
 
-/** Joins chunks of a byte stream into length-prefixed messages. */
+/** Splits a byte stream into messages: each is a uint32 LE length and its bytes. */
 class Messages {
-  constructor(deliver) { this.deliver = deliver; this.held = new Uint8Array(0) }
+  /** @param {(message: ArrayBuffer) => void} deliver */
+  constructor(deliver) {
+    this.deliver = deliver
+    this.rest = new Uint8Array(0)
+  }
 
-  /** Takes a chunk; throws when a length is beyond MAX_MESSAGE. */
+  /**
+   * Adds the next bytes of the stream. Throws when a message is longer than MAX_MESSAGE.
+   * @param {Uint8Array} chunk
+   */
   push(chunk) {
-    if (this.held.length) {
-      const joined = new Uint8Array(this.held.length + chunk.length)
-      joined.set(this.held)
-      joined.set(chunk, this.held.length)
+    if (this.rest.length) {
+      const joined = new Uint8Array(this.rest.length + chunk.length)
+      joined.set(this.rest)
+      joined.set(chunk, this.rest.length)
       chunk = joined
     }
     let at = 0
     while (chunk.length - at >= 4) {
       const size = new DataView(chunk.buffer, chunk.byteOffset + at, 4).getUint32(0, true)
-      if (size > MAX_MESSAGE) throw new Error(`a stream message of ${size} bytes is beyond ${MAX_MESSAGE}`)
+      if (size > MAX_MESSAGE) throw new Error(tooLong("got", size))
       if (chunk.length - at - 4 < size) break
       this.deliver(chunk.slice(at + 4, at + 4 + size).buffer)
       at += 4 + size
     }
-    this.held = chunk.slice(at)
+    this.rest = chunk.slice(at)
   }
 }
 
-const framed = bytes => {
+/** @param {ArrayBuffer} bytes */
+function framed(bytes) {
   const frame = new Uint8Array(4 + bytes.byteLength)
   new DataView(frame.buffer).setUint32(0, bytes.byteLength, true)
   frame.set(new Uint8Array(bytes), 4)
   return frame
 }
 
+/** @param {ArrayBuffer} bytes */
 const stamp = bytes => new DataView(bytes).setUint32(STAMP_AT, Math.floor(clock() * 1000) >>> 0, true)
 
-// A link is one transport's attempt: {name, message(bytes), datagram(bytes, stamped), close()}. It reports
-// through on: opened(), message(ArrayBuffer), datagram(ArrayBuffer, arrivalMs), closed(reason) at most once.
+const tooLong = (/** @type {string} */ what, /** @type {number} */ bytes) => `${what} a stream message of ${bytes} bytes, beyond ${MAX_MESSAGE}`
 
+/**
+ * One transport's attempt to connect.
+ * @typedef {object} Link
+ * @property {(bytes: ArrayBuffer) => void} message
+ * @property {(bytes: ArrayBuffer, stamped: boolean) => void} datagram
+ * @property {() => void} close
+ * @property {() => void} [greet] sends the hello, when it is this transport's turn
+ */
+/**
+ * What a link reports; closed at most once.
+ * @typedef {object} Reports
+ * @property {() => void} opened
+ * @property {(bytes: ArrayBuffer) => void} message
+ * @property {(bytes: ArrayBuffer, arrivalMs: number) => void} datagram
+ * @property {(reason: string) => void} closed
+ */
+
+/**
+ * @param {{url: string, hashes: Uint8Array<ArrayBuffer>[]}} target
+ * @param {Reports} on
+ * @returns {Link}
+ */
 function webTransport(target, on) {
-  let session = null, stream = null, writer = null, over = false, pumping = false
+  /** @type {any} */
+  let session = null
+  /** @type {Promise<WritableStreamDefaultWriter> | null} */
+  let stream = null
+  /** @type {WritableStreamDefaultWriter} */
+  let writer
+  let over = false, pumping = false
+  /** @type {{bytes: ArrayBuffer, stamped: boolean}[]} */
   const waiting = []
-  const link = { name: "webtransport", message, datagram, close }
 
-  const end = reason => {
+  const end = (/** @type {string} */ reason) => {
     if (over) return
     over = true
     waiting.length = 0
@@ -118,12 +168,13 @@ function webTransport(target, on) {
   }
   async function close() { // the stream's end tells the server that this is all
     over = true
-    await Promise.race([stream?.then(w => w.close()), new Promise(r => setTimeout(r, LINGER_MS))]).catch(() => {})
+    await Promise.race([stream?.then(w => w.close()), wait(LINGER_MS)]).catch(() => {})
     try { session?.close() } catch { /* as above */ }
   }
 
+  /** @param {ArrayBuffer} bytes */
   function message(bytes) {
-    if (bytes.byteLength > MAX_MESSAGE) return end(`refused to send a stream message of ${bytes.byteLength} bytes, beyond ${MAX_MESSAGE}`)
+    if (bytes.byteLength > MAX_MESSAGE) return end(tooLong("refused to send", bytes.byteLength))
     if (!stream) stream = open()
     stream.then(w => w.write(framed(bytes))).catch(e => end(reasonOf(e)))
   }
@@ -132,45 +183,54 @@ function webTransport(target, on) {
     read(pair.readable.getReader())
     return pair.writable.getWriter()
   }
+  /** @param {ReadableStreamDefaultReader<Uint8Array>} reader */
   async function read(reader) {
     const messages = new Messages(on.message)
     try {
       for (;;) {
         const { value, done } = await reader.read()
         if (done) { // the reason comes with the session's end
-          stream.then(w => w.close()).catch(() => {})
-          return setTimeout(() => end("the server closed the connection"), LINGER_MS)
+          stream?.then(w => w.close()).catch(() => {})
+          setTimeout(() => end("the server closed the connection"), LINGER_MS)
+          return
         }
         if (!over) messages.push(value)
       }
     } catch (e) { end(reasonOf(e)) }
   }
 
+  /**
+   * @param {ArrayBuffer} bytes
+   * @param {boolean} stamped
+   */
   function datagram(bytes, stamped) {
-    waiting.push(bytes, stamped)
-    if (waiting.length > 2 * MAX_WAITING) drop(waiting.splice(0, 2)[0], "staleUp")
+    waiting.push({ bytes, stamped })
+    if (waiting.length > MAX_WAITING) drop(/** @type {any} */ (waiting.shift()).bytes, "displacedUp")
     if (!pumping) pump()
   }
-  // The stamp is patched when the writer is ready, right before the bytes are handed over.
+  // The stamp is written when the writer is ready, right before it gets the bytes.
   async function pump() {
     pumping = true
     try {
       while (waiting.length && !over) {
         await writer.ready
-        if (over || !waiting.length) break
-        const bytes = waiting.shift(), stamped = waiting.shift()
-        if (!stamped) stamp(bytes)
-        writer.write(new Uint8Array(bytes)).catch(() => drop(bytes, "unsentUp")) // too large for this path, or closed
+        const next = waiting.shift()
+        if (over || !next) break
+        if (!next.stamped) stamp(next.bytes)
+        writer.write(new Uint8Array(next.bytes)).catch(() => drop(next.bytes, "refusedUp")) // too large for this path, or closed
       }
     } catch (e) { end(reasonOf(e)) }
     pumping = false
   }
 
   async function run() {
+    /** @type {any} */
     const options = { requireUnreliable: true }
     if (target.hashes?.length) options.serverCertificateHashes = target.hashes.map(value => ({ algorithm: "sha-256", value }))
     session = new WebTransport(target.url, options)
-    session.closed.then(info => end(info?.reason || "the server closed the connection"), e => end(reasonOf(e)))
+    session.closed.then(
+      (/** @type {any} */ info) => end(info?.reason || "the server closed the connection"),
+      (/** @type {any} */ e) => end(reasonOf(e)))
     await session.ready
     if (over) return
     const d = session.datagrams
@@ -187,27 +247,41 @@ function webTransport(target, on) {
     }
   }
   run().catch(e => end(reasonOf(e)))
-  return link
+  return { message, datagram, close }
 }
 
+/**
+ * @param {string} url
+ * @param {Reports} on
+ * @returns {Link}
+ */
 function webSocket(url, on) {
-  let socket = null, over = false
-  const end = reason => {
+  /** @type {any} */
+  let socket = null
+  let over = false
+  const end = (/** @type {string} */ reason) => {
     if (over) return
     over = true
     on.closed(reason)
   }
-  const send = (kind, bytes) => {
+  const refuse = (/** @type {string} */ reason) => {
+    socket.close()
+    end(reason)
+  }
+  const send = (/** @type {number} */ kind, /** @type {ArrayBuffer} */ bytes) => {
     const b = new Uint8Array(1 + bytes.byteLength)
     b[0] = kind
     b.set(new Uint8Array(bytes), 1)
     socket.send(b)
   }
+  /** @type {Link} */
   const link = {
-    name: "websocket",
-    message: bytes => send(1, bytes),
+    message(bytes) {
+      if (bytes.byteLength > MAX_MESSAGE) return refuse(tooLong("refused to send", bytes.byteLength))
+      send(1, bytes)
+    },
     datagram(bytes, stamped) {
-      if (socket.bufferedAmount > MAX_BUFFERED) return drop(bytes, "staleUp")
+      if (socket.bufferedAmount > MAX_BUFFERED) return drop(bytes, "displacedUp")
       if (!stamped) stamp(bytes)
       send(0, bytes)
     },
@@ -221,39 +295,54 @@ function webSocket(url, on) {
   }
   socket.binaryType = "arraybuffer"
   socket.onopen = () => { if (!over) on.opened() }
-  socket.onclose = e => end(e.reason || `closed with code ${e.code}`)
-  socket.onmessage = e => {
+  socket.onclose = (/** @type {CloseEvent} */ e) => end(e.reason || `closed with code ${e.code}`)
+  socket.onmessage = (/** @type {MessageEvent} */ e) => {
     const arrival = clock()
     if (over || !(e.data instanceof ArrayBuffer) || e.data.byteLength < 1) return
-    const kind = new Uint8Array(e.data)[0]
+    const kind = new Uint8Array(e.data)[0], size = e.data.byteLength - 1
     if (kind === 0) on.datagram(e.data.slice(1), arrival)
-    else if (kind === 1) on.message(e.data.slice(1))
+    else if (kind === 1 && size <= MAX_MESSAGE) on.message(e.data.slice(1))
+    else if (kind === 1) refuse(tooLong("got", size))
   }
   return link
 }
 
-// Delivery to the page: what arrived in one turn of the event loop goes in one message.
+// Delivery to the page: what arrives in one turn of the event loop goes in one message.
 const turn = new MessageChannel()
-let batch = [], turning = false, posted = 0
+/** @type {(ArrayBuffer | number)[]} */
+let batch = [] // bytes, arrivalMs, bytes, arrivalMs, ...
+let turning = false, posted = 0
 turn.port1.onmessage = () => { turning = false; deliver() }
+
+/**
+ * @param {ArrayBuffer} bytes
+ * @param {number} arrivalMs
+ */
 function arrived(bytes, arrivalMs) {
   if (bytes.byteLength < MIN_DATAGRAM || bytes.byteLength > MAX_DATAGRAM) return count("sizeDown")
   batch.push(bytes, arrivalMs)
-  if (batch.length > 2 * MAX_POSTED) { batch.splice(0, 2); count("pageDown") }
+  if (batch.length > 2 * MAX_ARRIVED) { batch.splice(0, 2); count("displacedDown") }
   if (!turning) { turning = true; turn.port2.postMessage(0) }
 }
+
 function deliver() {
   if (!batch.length || posted >= MAX_POSTED) return
   const list = batch
   batch = []
   posted += list.length / 2
-  postMessage({ did: "datagrams", n: number, list }, list.filter((_, i) => i % 2 === 0))
+  postMessage({ did: "datagrams", n: number, list }, /** @type {any} */ (list.filter((_, i) => i % 2 === 0)))
 }
 
-// One race at a time. links: attempts under way; winner: the one that was welcomed.
-let number = 0, links = [], winner = null, timers = []
+// One race at a time. number: of the connect order; links: attempts under way; winner: the link that was welcomed.
+let number = 0
+/** @type {Link[]} */
+let links = []
+/** @type {Link | null} */
+let winner = null
+/** @type {any[]} */
+let timers = []
 
-const later = (ms, f) => timers.push(setTimeout(f, ms))
+const later = (/** @type {number} */ ms, /** @type {() => void} */ f) => { timers.push(setTimeout(f, ms)) }
 
 function stop() {
   for (const t of timers) clearTimeout(t)
@@ -262,17 +351,22 @@ function stop() {
   links = []
   winner = null
   batch = []
-  held.length = 0
+  scheduled.length = 0
 }
 
+/** Starts a race.
+ * @param {any} order the page's message */
 function connect(order) {
   stop()
   number++
   epochMs = order.epochMs
   posted = 0
-  const race = number, reasons = {}
+  const race = number
+  /** @type {Record<string, string>} */
+  const reasons = {}
   let helloAt = -Infinity, open = 0, started = 0
 
+  /** @type {Record<string, (on: Reports) => Link>} */
   const starts = {
     webtransport: on => webTransport(order.webtransport, on),
     websocket: on => webSocket(order.websocket, on),
@@ -284,7 +378,7 @@ function connect(order) {
     } else if (name === "websocket" && typeof WebSocket === "undefined") reasons[name] = "this browser does not have it"
     else return true
   })
-  if (order.first && names.includes(order.first)) names.sort((a, b) => (b === order.first) - (a === order.first))
+  if (order.first && names.includes(order.first)) names.sort((a, b) => Number(b === order.first) - Number(a === order.first))
 
   const failed = () => {
     if (race !== number || winner) return
@@ -300,8 +394,8 @@ function connect(order) {
       opened() {
         link.greet = () => {
           if (race !== number || winner || hello || !links.includes(link)) return
-          const wait = helloAt + HELLO_GAP_MS - clock()
-          if (wait > 0) return later(wait, link.greet)
+          const gap = helloAt + HELLO_GAP_MS - clock()
+          if (gap > 0) return later(gap, () => link.greet?.())
           helloAt = clock()
           hello = true
           link.message(order.hello)
@@ -329,7 +423,7 @@ function connect(order) {
           stop()
           postMessage({ did: "lost", n: race, reason })
         } else if (!winner) {
-          if (hello) { // its hello is void: nobody needs to wait for the answer
+          if (hello) { // nothing will answer its hello: the other transport need not wait
             helloAt = -Infinity
             for (const l of links) l.greet?.()
           }
@@ -350,27 +444,38 @@ function connect(order) {
   })
 }
 
-// Held datagrams, sorted by release time: [releaseMs, bytes, stamped].
-const held = []
-let holdTimer = 0
+/** Datagrams that wait for their release time, the next one first.
+ * @type {{releaseMs: number, bytes: ArrayBuffer, stamped: boolean}[]} */
+const scheduled = []
+/** @type {any} */
+let releaseTimer = 0
+
+/**
+ * Sends a datagram, now or at its release time.
+ * @param {ArrayBuffer} bytes
+ * @param {number} releaseMs
+ * @param {boolean} stamped
+ */
 function send(bytes, releaseMs, stamped) {
   if (!winner) return
-  if (bytes.byteLength < MIN_DATAGRAM || bytes.byteLength > MAX_DATAGRAM) return count("sizeUp")
+  if (bytes.byteLength < MIN_DATAGRAM || bytes.byteLength > MAX_DATAGRAM) return drop(bytes, "sizeUp")
   if (!(releaseMs > clock())) return winner.datagram(bytes, stamped)
-  if (held.length >= MAX_HELD) return drop(bytes, "heldUp")
-  let i = held.length
-  while (i > 0 && held[i - 1][0] > releaseMs) i--
-  held.splice(i, 0, [releaseMs, bytes, stamped])
+  if (scheduled.length >= MAX_SCHEDULED) return drop(bytes, "scheduledUp")
+  let i = scheduled.length
+  while (i > 0 && scheduled[i - 1].releaseMs > releaseMs) i--
+  scheduled.splice(i, 0, { releaseMs, bytes, stamped })
   if (i === 0) release()
 }
+
+/** Sends what is due, and sets the timer for the next one. */
 function release() {
-  clearTimeout(holdTimer)
+  clearTimeout(releaseTimer)
   const now = clock()
-  while (held.length && held[0][0] <= now + 0.25) { // a timer cannot be set more finely
-    const [, bytes, stamped] = held.shift()
+  while (scheduled.length && scheduled[0].releaseMs <= now + TIMER_GRAIN_MS) {
+    const { bytes, stamped } = /** @type {any} */ (scheduled.shift())
     winner?.datagram(bytes, stamped)
   }
-  if (held.length) holdTimer = setTimeout(release, held[0][0] - now)
+  if (scheduled.length) releaseTimer = setTimeout(release, scheduled[0].releaseMs - now)
 }
 
 setInterval(() => {

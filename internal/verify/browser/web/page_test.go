@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"meanwhile/internal/verify/browser"
@@ -23,10 +24,20 @@ type site struct {
 
 	mu     sync.Mutex
 	config string
+	counts map[string]*atomic.Int32 // requests by path
+}
+
+// count returns the number of requests for a path from now on.
+func (s *site) count(path string) *atomic.Int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := &atomic.Int32{}
+	s.counts[path] = n
+	return n
 }
 
 func newSite(t *testing.T) *site {
-	s := &site{config: local, mux: http.NewServeMux()}
+	s := &site{config: local, mux: http.NewServeMux(), counts: map[string]*atomic.Int32{}}
 	lib := http.FileServerFS(web.Files)
 	for _, name := range append(web.Modules(), "/transport.js", "/{$}") {
 		s.mux.Handle(name, lib)
@@ -53,7 +64,15 @@ func newSite(t *testing.T) *site {
 		}
 		fmt.Fprint(w, s.config)
 	})
-	s.Server = httptest.NewServer(s.mux)
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		n := s.counts[r.URL.Path]
+		s.mu.Unlock()
+		if n != nil {
+			n.Add(1)
+		}
+		s.mux.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.Server.Close)
 	return s
 }

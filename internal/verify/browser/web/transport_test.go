@@ -314,6 +314,34 @@ func TestTransports(t *testing.T) {
 		if got := transport(t); got != "websocket" {
 			t.Errorf("won by %s", got)
 		}
+		// The engine learns which of its datagrams never left.
+		p.Eval("{ const b = new Uint8Array(1151); new DataView(b.buffer).setUint16(3, 777, true); engine.send(b, 0, false) }", nil)
+		p.WaitFor("engine.neverSent.length === 1 && engine.neverSent[0] === 777")
+	})
+
+	// Two servers of different versions answer in turn: the page reloads for the other version once, and then asks the person.
+	t.Run("the version changes back and forth", func(t *testing.T) {
+		s := newSite(t)
+		peer := newPeer(s, welcome)
+		loads := s.count("/open.html")
+		s.set(online("null", socket, "1"))
+		open(t, s, "")
+		transport(t)
+		p.Eval("window.old = true", nil)
+		s.set(online("null", socket, "2"))
+		peer.hangUp()
+		p.WaitFor("!window.old")
+		s.set(online("null", socket, "1")) // the first server answers the reloaded page
+		p.Open(s.URL + "/open.html")
+		transport(t)
+		before := loads.Load()
+		s.set(online("null", socket, "2"))
+		peer.hangUp()
+		p.WaitFor(notice + `.startsWith("The game was updated on the server.")`)
+		p.Eval("new Promise(r => setTimeout(r, 300))", nil)
+		if n := loads.Load(); n != before || p.Text("button") != "Reload" {
+			t.Errorf("the page reloaded %d times by itself; want none, and a button", n-before)
+		}
 	})
 
 	t.Run("nobody answers, then somebody does", func(t *testing.T) {

@@ -24,7 +24,7 @@ class Zap extends Bridge {
     this.commands = [] // [move x, move y, aim, fire]
     this.heard = [] // [name, ...]
     this.received = [] // [byte 9, sent stamp in µs, arrivalMs]
-    this.dropped_ = [] // sequence numbers
+    this.neverSent = [] // sequence numbers
     this.settings = {}
     this.events = []
     this.gems = 12
@@ -46,7 +46,7 @@ class Zap extends Bridge {
     return text.startsWith("away ") ? text.slice(5) : ""
   }
   lost() { this.heard.push(["lost"]) }
-  dropped(seq) { this.dropped_.push(seq) }
+  dropped(seq) { this.neverSent.push(seq) }
   leave() { this.heard.push(["leave"]) }
   receive(bytes, arrivalMs) { this.received.push([bytes[9], new DataView(bytes.buffer, bytes.byteOffset).getUint32(5, true), arrivalMs]) }
   setting(name, value) {
