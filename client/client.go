@@ -227,7 +227,7 @@ type Client struct {
 	w         wire.BitWriter
 	drawn     []int64
 	before    []int64           // what was drawn in the last picture
-	rides     [maxRides][]int64 // drawn parents of what is drawn
+	rides     [schema.MaxParents][]int64 // drawn parents of what is drawn
 	rideVals  []float64
 	placeVals []float64
 	shown     Entity // the one that Draw hands over

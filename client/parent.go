@@ -9,9 +9,6 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// maxRides is how many entities may stand on top of each other: a rider on a horse on a ferry are two.
-const maxRides = 4
-
 // attach takes the drawn values of an entity that is relative to a parent into the world: to where its parent is drawn in this picture, which is at
 // playout time t unless it is guessed, turned with it. ok is false if the parent is not known here, as then nobody can say where it is. What is
 // relative to nothing stays as it is.
@@ -24,7 +21,7 @@ func (c *Client) attach(k *schema.Kind, drawn []int64, t clock.TickFrac, depth i
 		return true
 	}
 	h := c.store.Find(id)
-	if h == nil || depth == maxRides {
+	if h == nil || depth == schema.MaxParents {
 		return false
 	}
 	pk := c.rules.Kinds[h.Kind]

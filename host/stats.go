@@ -141,7 +141,7 @@ func (r *room) publish() {
 		Name: r.name, Players: r.humans, Bots: len(r.order) - r.humans, Tick: r.srv.Tick(), Period: r.pacer.Period(), Load: r.pacer.Load(),
 		Totals: Totals{
 			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes, Blocked: r.n.blocked, Drops: r.srv.Drops(),
-			TextRefOverflow: r.srv.History().TextOverflow(),
+			TextRefOverflow: r.srv.History().TextRefOverflow(),
 		},
 	}
 	for _, p := range r.order {

@@ -18,7 +18,7 @@ type CommandStats struct {
 	Moved       uint64     // presses of late commands, run at the next tick
 	TooEarly    uint64     // commands further ahead than MaxAhead ticks
 	Clamped     uint64     // commands whose playout time was outside the rewind's bounds
-	Newer       uint64     // entities judged by a newer state than was shown, which was too old, see rewind.MaxGap
+	Substituted uint64     // entities judged by a newer state than was shown, which was too old, see rewind.MaxGap
 	LastStarved clock.Tick // newest tick that ran without its own command
 }
 

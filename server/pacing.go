@@ -7,6 +7,7 @@ import (
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 )
 
@@ -198,7 +199,7 @@ const usualTrip = 200 * time.Millisecond
 
 // carrier returns what an entity stands on, at the bottom of all, or the entity itself.
 func (s *Server) carrier(e *snapshot.Entity) *snapshot.Entity {
-	for range maxCarriers {
+	for range schema.MaxParents {
 		if e.On < 0 {
 			break
 		}
@@ -206,6 +207,3 @@ func (s *Server) carrier(e *snapshot.Entity) *snapshot.Entity {
 	}
 	return e
 }
-
-// maxCarriers is how many entities may stand on top of each other, as in package client.
-const maxCarriers = 4

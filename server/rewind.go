@@ -44,6 +44,6 @@ func (v *seer) Seen(kind int, me game.ID, dst *engine.Sight) {
 		dst.Add(game.ID(id), drawn)
 		return true
 	})
-	v.p.commands.stats.Newer += v.rewind.Newer
-	v.rewind.Newer = 0
+	v.p.commands.stats.Substituted += v.rewind.Substituted
+	v.rewind.Substituted = 0
 }

@@ -7,10 +7,7 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// maxParents is how many entities may stand on top of each other: a rider on a horse on a ferry has two parents.
-const maxParents = 4
-
-// On converts a place relative to parent into a place in the world, over up to maxParents parents. A parent of 0
+// On converts a place relative to parent into a place in the world, over up to schema.MaxParents parents. A parent of 0
 // is the world itself. ok is false if a parent does not exist or, in a client, is not known.
 func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.ontoParents(0, parent, at, false)
@@ -24,7 +21,7 @@ func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 func (w *World) ontoParents(me, parent ID, at geom.Vec3, seen bool) (geom.Vec3, bool) {
 	for parents := 0; parent != 0; parents++ {
 		var k *schema.Kind
-		if parents == maxParents {
+		if parents == schema.MaxParents {
 			return at, false
 		}
 		if seen && parent != me {

@@ -73,8 +73,8 @@ type Rewinder struct {
 	View    *snapshot.View
 	Log     *wire.Log
 
-	// Newer counts what was drawn again from a state that is newer than what the client showed, and differs, as that was older than Receipt.Oldest. A shooter who was cut off, or from whom too much was held back, is judged so, by entity and group.
-	Newer uint64
+	// Substituted counts what was drawn again from a state that is newer than what the client showed, and differs, as that was older than Receipt.Oldest. A shooter who was cut off, or from whom too much was held back, is judged so, by entity and group.
+	Substituted uint64
 
 	list  []uint16
 	vals  [2][]int64
@@ -154,7 +154,7 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 	}
 	r.vals[scratch] = vals
 	if at > t && e.ChangedIn(g) > t && !r.same(i, g, t, vals) {
-		r.Newer++
+		r.Substituted++
 	}
 	schema.Coarsen(h.Kind(e), g, int(m.Level), vals)
 	cut, start := e.TimesAt(g, t)

@@ -168,11 +168,11 @@ func TestEachDrawsThePast(t *testing.T) {
 	if _, got := look(Receipt{Used: g.tick.Frac(), Reason: Off}); got[0] != 55000*sub {
 		t.Errorf("switched off: x %d, want the present, %d", got[0], 55000*sub)
 	}
-	if r.Newer != 0 {
-		t.Errorf("%d judged by something newer than was drawn", r.Newer)
+	if r.Substituted != 0 {
+		t.Errorf("%d judged by something newer than was drawn", r.Substituted)
 	}
-	if _, got := look(Receipt{Used: 22 * clock.FracPerTick, Newest: seqs[2], Oldest: 18}); got[0] != 1800*sub || r.Newer == 0 {
-		t.Errorf("drawn from tick 15, judged no older than 18: x %d, want %d; counted %d", got[0], 1800*sub, r.Newer)
+	if _, got := look(Receipt{Used: 22 * clock.FracPerTick, Newest: seqs[2], Oldest: 18}); got[0] != 1800*sub || r.Substituted == 0 {
+		t.Errorf("drawn from tick 15, judged no older than 18: x %d, want %d; counted %d", got[0], 1800*sub, r.Substituted)
 	}
 	n := 0
 	r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, Newest: newest}, func(uint32, []int64) bool { n++; return false })

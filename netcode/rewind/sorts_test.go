@@ -193,8 +193,8 @@ func TestEachDrawsWhatTheClientDrew(t *testing.T) {
 			t.Errorf("%v compared", compared)
 		}
 	}
-	if r.Newer != 0 {
-		t.Errorf("%d judged by something newer than was drawn", r.Newer)
+	if r.Substituted != 0 {
+		t.Errorf("%d judged by something newer than was drawn", r.Substituted)
 	}
 }
 

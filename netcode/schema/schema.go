@@ -75,6 +75,10 @@ const (
 	MaxComps  = 96  // integer components of a kind
 	MaxLevels = 4   // precisions by distance
 
+	// MaxParents is how many entities may carry each other: a rider on a horse on a ferry has two parents. The place of
+	// an entity with more parents is unknown.
+	MaxParents = 4
+
 	// MaxValue bounds the magnitude of every simulation integer: 1.1 million kilometres at the default precision.
 	// What is beyond stops there. Up to it rounding a value that lies on the grid gives that value again.
 	MaxValue = 1 << 48

@@ -137,8 +137,8 @@ func (h *History) Spell(k *schema.Kind, drawn []int64) {
 	})
 }
 
-// TextOverflow counts how often, in entities times ticks, a text had no number since all are in use: nobody is told of it.
-func (h *History) TextOverflow() uint64 { return h.texts.overflow }
+// TextRefOverflow counts how often, in entities times ticks, a text had no number since all are in use: nobody is told of it.
+func (h *History) TextRefOverflow() uint64 { return h.texts.overflow }
 
 func spell(k *schema.Kind, drawn []int64, lookup func(n int64) packed) {
 	if !k.Refs {

@@ -334,8 +334,8 @@ func TestTextsOverflow(t *testing.T) {
 			c.spawn(citizen{Name: fmt.Sprintf("n%d", n)})
 		}
 	})
-	if c.h.TextOverflow() != 5 || len(c.h.texts.list) != schema.MaxRefs {
-		t.Fatalf("%d texts found no number, %d numbers", c.h.TextOverflow(), len(c.h.texts.list))
+	if c.h.TextRefOverflow() != 5 || len(c.h.texts.list) != schema.MaxRefs {
+		t.Fatalf("%d texts found no number, %d numbers", c.h.TextRefOverflow(), len(c.h.texts.list))
 	}
 	last := c.ents[len(c.ents)-1]
 	c.step(func() {
