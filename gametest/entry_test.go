@@ -9,6 +9,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/gametest"
 	"meanwhile/geom"
+	"meanwhile/internal/verify/golden"
 	"meanwhile/netsim"
 	"meanwhile/server"
 )
@@ -94,6 +95,8 @@ func TestEntryIntoACrowd(t *testing.T) {
 	if all < 250 || half == 0 || half > 3*time.Second || ninety > 8*time.Second || most > 110 {
 		t.Error("want half within 3 s, 90 % within 8 s, and all")
 	}
+	golden.Quoted(t, "../docs/results/records.md",
+		fmt.Sprintf("shown after %.1f s, the nearest first, 90 %% after %.1f s", half.Seconds(), ninety.Seconds()))
 	if err := sim.Diverged(); err != nil {
 		t.Error(err)
 	}

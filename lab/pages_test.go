@@ -13,14 +13,15 @@ import (
 
 var updatePages = flag.Bool("update-pages", false, "print the checked tables of docs/results anew")
 
-// Above each table of docs/results stands one of two comments. The first names a table of pageTables and the command
-// whose rows it shows; the second says why the table is not printed again.
+// Above each table of docs/results stands one of three comments. The first names a table of pageTables and the command
+// whose rows it shows; the second names the test that compares its figures (golden.Quoted); the third says why none does.
 //
 //	<!-- table clock/p99, printed again by: meanwhile lab clock -->
+//	<!-- table compared by: go test ./netcode/snapshot -run TestLayoutBits -->
 //	<!-- table not printed again: takes a minute -->
 var (
 	tableMark = regexp.MustCompile(`^<!-- table (\S+), printed again by: meanwhile lab (.+) -->$`)
-	otherMark = regexp.MustCompile(`^<!-- table not printed again: .+ -->$`)
+	otherMark = regexp.MustCompile(`^<!-- table (not printed again|compared by): .+ -->$`)
 )
 
 // pageTables make a table, its head first, from the rows of the command that its comment names. A cell "=" is taken from

@@ -1,10 +1,12 @@
 package arena
 
 import (
+	"fmt"
 	"testing"
 	"unsafe"
 
 	"meanwhile/geom"
+	"meanwhile/internal/verify/golden"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -44,6 +46,7 @@ func TestFirstSight(t *testing.T) {
 		}
 	}
 	t.Logf("first sight of%s: %d bits, and once the name: %d bytes", props, w.Len(), name)
+	golden.Quoted(t, "../../docs/results/codec.md", fmt.Sprintf("%d bits and the name (`go test", w.Len()))
 	if w.Len() > 250 || name != 2+len(p.Name) {
 		t.Errorf("a first sight takes %d bits, want at most 250; the name %d bytes", w.Len(), name)
 	}

@@ -1,10 +1,12 @@
 package snapshot
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"unsafe"
 
+	"meanwhile/internal/verify/golden"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
 )
@@ -15,18 +17,20 @@ import (
 func TestLayoutBits(t *testing.T) {
 	for _, c := range []struct {
 		name            string
-		entities, fit   int // fit: how many of them a packet takes
-		every, ackAfter int // ticks between packets, and from a packet to its acknowledgement
+		row             string // of the table in docs/results/records.md
+		entities, fit   int    // fit: how many of them a packet takes
+		every, ackAfter int    // ticks between packets, and from a packet to its acknowledgement
 		loss            float64
 		bound           float64
 	}{
-		{"12, all, acknowledged at once", 12, 12, 1, 0, 0, 0.1},
-		{"12, all, age 3", 12, 12, 1, 3, 0, 0.1},
-		{"8, all, age 6", 8, 8, 3, 6, 0, 0.2},
-		{"12, all, age 3, a tenth lost", 12, 12, 1, 3, 0.1, 0.2},
-		{"250, 18 of them, age 3", 250, 18, 1, 3, 0, 6.1},
-		{"250, 60 of them, age 3", 250, 60, 1, 3, 0, 3.8},
-		{"250, 18 of them, age 6, a tenth lost", 250, 18, 3, 6, 0.1, 6.5},
+		{"12, all, acknowledged at once", "12, all | at once | 0", 12, 12, 1, 0, 0, 0.1},
+		{"12, all, age 3", "12, all | 3 ticks | 0", 12, 12, 1, 3, 0, 0.1},
+		{"8, all, age 6", "8, all, every third tick | 6 ticks | 0", 8, 8, 3, 6, 0, 0.2},
+		{"12, all, age 3, a tenth lost", "12, all | 3 ticks | 10 %", 12, 12, 1, 3, 0.1, 0.2},
+		{"250, 18 of them, age 3", "250, 18 of them | 3 ticks | 0", 250, 18, 1, 3, 0, 6.1},
+		{"250, 60 of them, age 3", "250, 60 of them | 3 ticks | 0", 250, 60, 1, 3, 0, 3.8},
+		{"250, 18 of them, age 6, a tenth lost", "250, 18 of them, every third tick | 6 ticks | 10 %", 250, 18, 3,
+			6, 0.1, 6.5},
 	} {
 		p := newPair(t)
 		r := rng(7)
@@ -61,7 +65,8 @@ func TestLayoutBits(t *testing.T) {
 				continue
 			}
 			p.due = p.v.Pending(p.now, rto, p.due[:0])
-			slices.SortFunc(p.due, func(a, b Candidate) int { return int(b.Stale - a.Stale + int(waits[b.Ent]-waits[a.Ent])) })
+			slices.SortFunc(p.due,
+				func(a, b Candidate) int { return int(b.Stale - a.Stale + int(waits[b.Ent]-waits[a.Ent])) })
 			entry := p.log.Sent(p.now, p.tick, p.v.Missing)
 			k := &packet{seq: entry.Seq, tick: p.tick, latest: p.got}
 			fit := c.fit
@@ -88,8 +93,9 @@ func TestLayoutBits(t *testing.T) {
 				flying = append(flying, flight{k, p.tick + clock.Tick(c.ackAfter)})
 			}
 		}
-		layout := float64(total-bodies) / float64(records)
-		t.Logf("%-40s %.2f bits a record beside its values (of %.1f)", c.name, layout, float64(total)/float64(records))
+		layout, all := float64(total-bodies)/float64(records), float64(total)/float64(records)
+		t.Logf("%-40s %.2f bits a record beside its values (of %.1f)", c.name, layout, all)
+		golden.Quoted(t, "../../docs/results/records.md", fmt.Sprintf("| %s | %.2f | %.1f |", c.row, layout, all))
 		if layout > c.bound {
 			t.Errorf("%s: %.2f bits, want at most %.1f", c.name, layout, c.bound)
 		}
@@ -111,7 +117,8 @@ func TestViewSize(t *testing.T) {
 			log += len(p.Refs)
 		}
 	}
-	t.Logf("%d bytes, of which %d a slot and %d a group; its log refers to records in %d bytes; %d bytes for a rewind are shared", size, unsafe.Sizeof(slot{}), unsafe.Sizeof(known{}), log, shared)
+	t.Logf("%d bytes, of which %d a slot and %d a group; its log refers to records in %d bytes; %d bytes for a "+
+		"rewind are shared", size, unsafe.Sizeof(slot{}), unsafe.Sizeof(known{}), log, shared)
 	if size > 13<<10 {
 		t.Errorf("a view takes %d bytes", size)
 	}

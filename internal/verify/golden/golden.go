@@ -35,6 +35,19 @@ func Check(t testing.TB, file, got string) string {
 	return string(text)
 }
 
+// Quoted checks that a page of docs says text, wherever its lines break: a figure that a page quotes of a test is compared
+// by that test.
+func Quoted(t testing.TB, page, text string) {
+	t.Helper()
+	b, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words := strings.Join(strings.Fields(text), " "); !strings.Contains(strings.Join(strings.Fields(string(b)), " "), words) {
+		t.Errorf("%s does not say %q, as it was measured just now", page, words)
+	}
+}
+
 // difference returns the number of the first line that two different texts do not share, and both forms of it.
 func difference(a, b string) (line int, in, other string) {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")

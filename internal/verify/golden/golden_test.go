@@ -52,3 +52,16 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("the file holds %q", kept)
 	}
 }
+
+func TestQuoted(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(page, []byte("It takes 3\nseconds.\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{"takes 3 seconds": 0, "3  seconds.": 0, "takes 4 seconds": 1} {
+		said := complaints{TB: t}
+		if Quoted(&said, page, text); len(said.said) != want {
+			t.Errorf("%q: %q", text, said.said)
+		}
+	}
+}
