@@ -1,0 +1,112 @@
+package gametest
+
+import (
+	"fmt"
+	"slices"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/predict"
+	"meanwhile/netcode/snapshot"
+)
+
+// corrections measures how the server's states of one player's avatar compare with its predictions.
+type corrections struct {
+	base        clock.Tick // newest command that was confirmed
+	confirmedAt clock.Tick // the server's tick of the state that confirmed it
+
+	confirmed, starved, touched, corrected int
+
+	clean int       // corrections without outside influence
+	moved []float64 // metres by which each correction moved the avatar, without teleports
+}
+
+// confirmed is called when a state from the server confirms or corrects the prediction of tick t. off is how far the
+// correction moved the avatar, in metres.
+func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
+	q := &p.q.corrections
+	teleported := p.Client.Cuts() != p.teleports // by this state: a respawn, for example
+	p.teleports = p.Client.Cuts()
+	// With queued commands, ticks of commands and ticks of the server differ.
+	base, confirmedAt := q.base, q.confirmedAt
+	q.base, q.confirmedAt = t, p.ownStateTick()
+	if o.Stale || o.Unknown || !p.sim.measuring() {
+		return
+	}
+	st, _ := p.sim.Server.Stats(p.ID)
+	eng, me := p.sim.Server.Engine(), p.Client.Me()
+	starved := st.LastStarved > confirmedAt
+	touched := eng.LastExternalChange(me) > confirmedAt || eng.LastSideEffect(me) > confirmedAt ||
+		p.Client.LastSideEffect() > base
+	q.confirmed++
+	switch {
+	case starved:
+		q.starved++
+	case touched:
+		q.touched++
+	}
+	if !o.Corrected {
+		return
+	}
+	q.corrected++
+	if !teleported {
+		q.moved = append(q.moved, off)
+	}
+	if !starved && !touched {
+		q.clean++
+		if len(p.sim.wrong) < maxReported {
+			p.sim.wrong = append(p.sim.wrong, fmt.Sprintf("%s at tick %d%s", p.Name, t, p.difference(t)))
+		}
+	}
+}
+
+// ownStateTick returns the server's tick of the newest state of its avatar that the client received, or 0.
+func (p *Player) ownStateTick() clock.Tick {
+	if h := p.Client.Store().Find(uint32(p.Client.Me())); h != nil {
+		if s := h.Groups[snapshot.OwnerGroup].Newest(); s != nil {
+			return s.Tick
+		}
+	}
+	return 0
+}
+
+// difference names the properties in which the server's state of tick t differs from the prediction, as far as
+// the prediction is known.
+func (p *Player) difference(t clock.Tick) (text string) {
+	h := p.Client.Store().Find(uint32(p.Client.Me()))
+	state := p.Client.Own(t)
+	if h == nil || state == nil || p.foretoldTick != t {
+		return ""
+	}
+	k := p.sim.Rules.Kinds[h.Kind]
+	foretold, decided := k.AppendExact(nil, nil, p.foretold, 65536), k.AppendExact(nil, nil, state, 65536)
+	for _, i := range k.Owned {
+		q := &k.Props[i]
+		from, to := q.At, q.At+q.Comps
+		if !slices.Equal(p.foretold[from:to], state[from:to]) {
+			text += fmt.Sprintf(", %s predicted as %v and on the server %v", q.Name, foretold[from:to], decided[from:to])
+		}
+	}
+	return text
+}
+
+// Mispredicted returns an error if predictions were wrong without outside influence since Measure: no other player,
+// late command or rule of the server had changed the player, so client and server computed different results from
+// the same state and commands.
+func (s *Sim) Mispredicted() error {
+	n := 0
+	for _, p := range s.players {
+		n += p.q.corrections.clean
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf(`gametest: %d predictions were wrong although nothing else had changed the player: %v
+Act and Step must make the same of the same world and command, on both sides. Look for
+- random numbers from math/rand: use World.Rand
+- clocks such as time.Now: use World.Tick
+- a range over a map, whose order differs each time
+- variables outside of the World that rules change
+- math.Sin and others whose last bit differs between machines: use package geom
+- decisions by where other entities are now (Get, All, On): a client knows only their newest records. Use Seen,
+  or call AllowMispredictions if the game needs it`, n, s.wrong)
+}

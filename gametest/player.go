@@ -1,0 +1,185 @@
+package gametest
+
+import (
+	"slices"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netsim"
+	"meanwhile/server"
+)
+
+// Player is one simulated player.
+type Player struct {
+	Name    string
+	Profile netsim.Profile
+	Client  *client.Client // nil until the server let it in
+	ID      server.PlayerID
+
+	// OnFrame is called at the end of each of the player's frames. It may be nil.
+	OnFrame func()
+
+	sim    *Sim
+	bot    game.BotFunc // nil: commands nothing
+	still  bool         // see Sim.Still
+	up     *netsim.Pipe
+	down   *netsim.Pipe
+	cut    clock.Time // nothing gets through until then
+	cutOff clock.Time // newest moment at which the path had carried nothing for a while
+	offset clock.Time // local clock minus server clock
+	ppm    int64      // by which the local clock is faster
+	rng    geom.Rand
+	frames uint64
+	vals   []float64 // scratch of Draw
+	q      quality
+
+	teleports    uint64     // of the avatar, drawn by the end of the last frame
+	foretold     []int64    // what the client predicted of the avatar for foretoldTick
+	foretoldTick clock.Tick // of the newest record of the avatar that the client applied
+}
+
+const (
+	// frame is the time between a client's frames: 60 a second.
+	frame = time.Second / 60
+
+	// maxDrift is the most that a client's clock is faster or slower, in parts per million.
+	maxDrift = 50
+)
+
+// Join adds a player on a network, who connects now. bot makes its commands; nil commands nothing.
+func (s *Sim) Join(name string, profile netsim.Profile, bot game.BotFunc) (*Player, error) {
+	n := uint64(len(s.players))
+	up, err := netsim.NewPipe(s.seed*1000003+2*n, profile.Up)
+	if err != nil {
+		return nil, err
+	}
+	down, err := netsim.NewPipe(s.seed*1000003+2*n+1, profile.Down)
+	if err != nil {
+		return nil, err
+	}
+	p := &Player{Name: name, Profile: profile, sim: s, bot: bot, up: up, down: down, rng: geom.NewRand(s.seed, n, 77)}
+	p.offset = clock.Time(p.rng.IntN(int(time.Hour)))
+	p.ppm = int64(p.rng.IntN(2*maxDrift+1)) - maxDrift
+	s.players = append(s.players, p)
+	s.Loop.After(0, p.connect)
+	if !s.started {
+		s.started = true
+		s.Loop.Every(s.Loop.Now().Add(s.Server.Period()), s.Server.Period(), s.tick)
+	}
+	return p, nil
+}
+
+// Me returns the player's avatar, 0 before the server let it in.
+func (p *Player) Me() game.ID {
+	if p.Client == nil {
+		return 0
+	}
+	return p.Client.Me()
+}
+
+// Cut drops everything that is sent to or by the player in the next d.
+func (p *Player) Cut(d time.Duration) { p.cut = p.sim.Loop.Now().Add(d) }
+
+// local returns the player's own clock at a server time.
+func (p *Player) local(t clock.Time) clock.Time {
+	return t + p.offset + clock.Time(int64(t)/1000*p.ppm/1000)
+}
+
+// connect lets the player in. The welcome takes a round trip.
+func (p *Player) connect() {
+	s := p.sim
+	id, w, err := s.Server.Connect(s.Loop.Now(), p.Name)
+	if err != nil {
+		s.faults = append(s.faults, err)
+		return
+	}
+	p.ID = id
+	s.byID[id] = p
+	trip, _ := p.down.Send(s.Loop.Now(), 100) // delayed like any packet; the reliable stream repeats a lost one
+	at := max(trip[0], s.Loop.Now().Add(20*time.Millisecond))
+	s.Loop.At(at, func() {
+		c, err := client.New(s.Rules, w, p.local(s.Loop.Now()), s.Client)
+		if err != nil {
+			s.faults = append(s.faults, err)
+			return
+		}
+		p.Client = c
+		c.Store().Applied = p.compareState
+		c.OnConfirm = p.confirmed
+		s.Loop.Every(s.Loop.Now().Add(time.Duration(p.rng.IntN(int(frame)))), frame, p.frame)
+	})
+}
+
+// pump schedules the delivery of what is under way.
+func (p *Player) pump(pipe *netsim.Pipe, now clock.Time) {
+	at, ok := pipe.Next()
+	if !ok {
+		return
+	}
+	p.sim.Loop.At(at, func() {
+		for {
+			data, at, ok := pipe.Pop(p.sim.Loop.Now())
+			if !ok {
+				return
+			}
+			if pipe == p.down {
+				if p.Client != nil {
+					p.Client.Receive(p.local(at), data)
+				}
+			} else {
+				p.sim.Server.Receive(p.ID, at, data)
+			}
+		}
+	})
+}
+
+// frame is one frame of the client.
+func (p *Player) frame() bool {
+	s := p.sim
+	now := s.Loop.Now()
+	local := p.local(now)
+	c := p.Client
+	due := c.Frame(local)
+	for range due {
+		if p.bot != nil && !p.still {
+			if err := c.Think(p.bot); err != nil {
+				s.faults = append(s.faults, err)
+			}
+		} else {
+			c.Tick(make([]int64, s.Rules.Command.Sims))
+		}
+	}
+	for _, e := range c.Events() {
+		if !e.Own || !s.measuring() {
+			continue
+		}
+		if e.Tick <= s.Server.Tick() {
+			p.q.shots.disagreed++ // too late to run at its tick
+			continue
+		}
+		e.Vals = slices.Clone(e.Vals)
+		s.shots.pending[e.Tick] = append(s.shots.pending[e.Tick], predicted{
+			p: p, event: e, base: c.Confirmed(), from: slices.Clone(c.Own(e.Tick - 1)),
+			took: c.LastPredictedDespawn() == e.Tick,
+		})
+	}
+	p.teleports = c.Cuts()
+	p.frames++
+	if s.measuring() {
+		p.look(p.frames%6 == 0)
+	}
+	if b := c.Encode(local); b != nil {
+		s.mix(b)
+		if now >= p.cut {
+			p.up.Push(now, b)
+			p.pump(p.up, now)
+		}
+	}
+	if p.OnFrame != nil {
+		p.OnFrame()
+	}
+	return true
+}
