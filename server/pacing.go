@@ -11,20 +11,20 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// pace is how often one client is sent records of what moves, by how far away it is, and what it costScale. Where the budget does not reach for
-// all of them in every packet, the time from one record of a thing to the next grows with its distance, all times by the same factor,
-// such that they add up to what fits. That time, rounded up to a class, is announced with each record, and then kept: the client
-// draws the thing so much later, and no later.
+// pace decides how often one client is sent records of each moving entity. Where the budget does not
+// reach for all of them in every packet, the time from one record of an entity to the next grows with its
+// distance, by a scale that makes the sum fit. That time, rounded up to a class, is announced with each
+// record and then kept: the client draws the entity later by that much, and no more.
 type pace struct {
-	scale int64 // ticks from record to record for each millimetre of distance, in 1/2^scaleShift
-	cost  int64 // bits of a record of what moves, in 1/costScale, mean of the last ones
-	other int64 // bits of all else in a packet, in 1/costScale
-	room  int64 // records of what moves that fit in a packet, in 1/costScale
+	scale int64 // ticks between records for each millimetre of distance, in 1/2^scaleShift
+	cost  int64 // bits of a record of a moving entity, smoothed, in 1/costScale
+	other int64 // bits of all else in a packet, smoothed, in 1/costScale
+	room  int64 // records of moving entities that fit in a packet, in 1/costScale
 
-	rate, send int
-	last       uint8                // the longest class that is announced
-	every      int64                // 1/16 ticks from packet to packet
-	first      int64                // the same in ticks, rounded up: how soon the next record comes at the latest in class 0
+	rate, send int                  // that the fields below were made for
+	maxClass   uint8                // the greatest that is announced
+	gap        int64                // 1/16 ticks between packets
+	firstDue   int64                // how soon the next record comes at the latest in class 0, in ticks
 	packets    [motion.Bounds]int64 // by class, in how many packets a record comes at the latest
 }
 
@@ -36,12 +36,23 @@ const (
 
 	// nearBy is the distance in millimetres below which nearness gives no more priority.
 	nearBy = 4000
-	// maxScale lets what is nearest wait for the longest bound.
+	// minScale and maxScale bound pace.scale. With maxScale the nearest entity waits for the longest bound.
+	minScale = 1 << 8
 	maxScale = 1 << (scaleShift - 4)
 )
 
-// spends notes what a packet held: n records of what moves, of so many bits together, and so many bits of all else but first sights, which
-// do not last. even is how many bits a packet may have if all are of the same size.
+// Scores of what is due. They stand so far apart that nothing of one group comes before what is above it.
+const (
+	ownScore   = 1 << 62 // the player's own avatar
+	goneScore  = 1 << 61 // removals: they are cheap, and the entity must not linger
+	startScore = 1 << 60 // what begins to move: nobody should see it rest any longer
+	duty       = 1 << 59 // added where a record must go now to keep what was announced
+	waitShift  = 40      // of the ticks that an entity waited, before they are divided by its distance
+)
+
+// spends notes the content of a packet: n records of moving entities with a sum of moving bits, and other
+// bits of all else but first sights, which do not last. even is how many bits a packet may have if all are
+// of the same size.
 func (p *pace) spends(n, moving, other, even int) {
 	if p.cost == 0 {
 		p.cost, p.other = initialCost, int64(other)*costScale
@@ -53,107 +64,112 @@ func (p *pace) spends(n, moving, other, even int) {
 	p.room = max(int64(even)*costScale-p.other, 0) * costScale / max(p.cost, costScale)
 }
 
-// period returns the time in 1/16 ticks from record to record of what is so far away.
+// period returns the wanted time between records at a distance in millimetres, in 1/16 ticks.
 func (p *pace) period(dist, scale int64) int64 { return dist * scale >> (scaleShift - 4) }
 
-// plan prepares for packets at send of rate ticks.
-func (p *pace) plan(rate, send int, last uint8) {
-	if p.rate == rate && p.send == send && p.last == last {
+// plan prepares for send packets a second at rate ticks a second.
+func (p *pace) plan(rate, send int, maxClass uint8) {
+	if p.rate == rate && p.send == send && p.maxClass == maxClass {
 		return
 	}
-	p.rate, p.send, p.last = rate, send, last
-	p.first = int64((rate + send - 1) / send)
-	p.every = int64(rate) * 16 / int64(send)
+	p.rate, p.send, p.maxClass = rate, send, maxClass
+	p.firstDue = int64((rate + send - 1) / send)
+	p.gap = int64(rate) * 16 / int64(send)
 	for c := range p.packets {
-		p.packets[c] = (p.first + int64(motion.Wait(uint8(c)))) * int64(send) / int64(rate)
+		p.packets[c] = (p.firstDue + int64(motion.Wait(uint8(c)))) * int64(send) / int64(rate)
 	}
 }
 
-// class returns the least class that is enough for what comes again after so many 1/16 ticks, and the share of a packet that it takes,
-// in 1/costScale records.
+// class returns the least class that allows for a wanted time between records, in 1/16 ticks, and the
+// share of a packet that such records take, in 1/costScale records. Where the greatest class does not
+// allow for it, records come later than it announces.
 func (p *pace) class(want int64) (class uint8, share int64) {
-	for class < p.last && p.packets[class]*p.every < want {
+	for class < p.maxClass && p.packets[class]*p.gap < want {
 		class++
 	}
-	if got := p.packets[class] * p.every; got < want { // it will be broken
-		return class, p.every * costScale / want
+	if got := p.packets[class] * p.gap; got < want {
+		return class, p.gap * costScale / want
 	}
 	return class, costScale / p.packets[class]
 }
 
-// prioritise orders what is due and decides what is announced with it: the player's own avatar first, then what is gone (cheap, and it must
-// not linger), then what begins to move, so that nobody sees it rest any longer; then what must go now to keep what was announced, then the
-// rest, both by how long they waited over how far away they are, which is about how wrong they look on the screen. Ties go by entity, so
-// the order is total.
+// adapt changes the scale so that the promised records fit. load is the sum of their shares, less what it
+// would be with the scale lower, both in 1/costScale records a packet.
+func (p *pace) adapt(load, less, lower int64) {
+	switch promised := p.room * promisedShare / 64; {
+	case load > p.room*3/2: // a crowd has come, or this is the beginning
+		p.scale = min(2*p.scale, maxScale)
+	case load > promised:
+		p.scale = min(p.scale+p.scale/8, maxScale)
+	case less <= promised:
+		p.scale = max(lower, minScale)
+	}
+}
+
+// prioritise orders what is due and decides which class is announced with it. First comes the player's own
+// avatar, then removals, then what begins to move, then what must go now to keep its announcement, then
+// the rest. The last two go by the time that they waited over their distance, which is about how wrong they
+// look on the screen. Ties go by entity, so the order is total.
 func (s *Server) prioritise(client *player, due []snapshot.Candidate) {
+	down := &client.down
+	p := &down.pace
+	p.plan(s.rules.Rate, down.send, s.maxClass(down.send))
 	x, y := int64(0), int64(0)
 	if client.ent >= 0 {
 		e := s.hist.At(client.ent)
 		x, y = int64(e.X), int64(e.Y)
 	}
-	d := &client.down
-	p := &d.pace
-	p.plan(s.rules.Rate, d.send, s.lastClass(d.send))
 	next := int64(1) // ticks until the next packet
-	for !d.isTurn(s.tick+clock.Tick(next), s.rules.Rate) {
+	for !down.isTurn(s.tick+clock.Tick(next), s.rules.Rate) {
 		next++
 	}
-	if p.scale == 0 {
-		p.scale = 1 << 8
-	}
+	p.scale = max(p.scale, minScale)
 	lower := p.scale * 7 / 8
-	load, less := int64(0), int64(0) // records in each packet if all is as announced, in 1/costScale, and if all came a little more often
+	load, less := int64(0), int64(0)
 	for i := range due {
 		d := &due[i]
 		e := s.hist.At(d.Ent)
 		switch {
 		case d.Mine:
-			d.Score = 1 << 62
+			d.Score = ownScore
 			continue
 		case d.Gone:
-			d.Score = 1 << 61
+			d.Score = goneScore
 			continue
 		}
-		dist := int64(0)
+		dist := int64(nearBy)
 		if e.Placed {
-			at := s.carrier(e) // what rides is as late as what carries it, or both would come apart where it steps off
+			at := s.carrier(e) // a rider is as late as its parent, or both would come apart where it steps off
 			dx, dy := x-int64(at.X), y-int64(at.Y)
-			dist = max(dx, -dx) + max(dy, -dy) // Manhattan: near enough, and cheap
+			dist += max(dx, -dx) + max(dy, -dy) // Manhattan: near enough, and cheap
 		}
-		dist += nearBy
-		if d.Score = int64(d.Stale) << 40 / dist; s.cfg.NoBounds {
+		if d.Score = int64(d.Stale) << waitShift / dist; s.cfg.NoBounds {
+			continue
+		}
+		if !d.Moves {
+			d.Score += duty
 			continue
 		}
 		want := p.period(dist, p.scale)
-		if !d.Moves {
-			d.Score += 1 << 59
-			continue
-		}
 		class, share := p.class(want)
 		load += share
 		_, share = p.class(p.period(dist, lower))
 		less += share
-		promised := p.first + int64(motion.Wait(d.Bound))
+		promised := p.firstDue + int64(motion.Wait(d.Bound))
 		if d.First {
 			promised = want / 16
 		}
-		d.Score = int64(d.Age) << 40 / dist
+		d.Score = int64(d.Age) << waitShift / dist
 		switch {
 		case d.Start && !d.First:
-			d.Score = 1<<60 - dist
+			d.Score = startScore - dist
 		case int64(d.Age)+next > promised:
-			d.Score += 1 << 59
+			d.Score += duty
 		}
 		d.Bound = s.announce(d, class)
 	}
-	switch {
-	case s.cfg.NoBounds:
-	case load > p.room*3/2: // a crowd has come, or this is the beginning
-		p.scale = min(2*p.scale, maxScale)
-	case load > p.room*promisedShare/64:
-		p.scale = min(p.scale+p.scale/8, maxScale)
-	case less <= p.room*promisedShare/64:
-		p.scale = max(lower, 1<<8)
+	if !s.cfg.NoBounds {
+		p.adapt(load, less, lower)
 	}
 	slices.SortFunc(due, func(a, b snapshot.Candidate) int {
 		if a.Score != b.Score {
@@ -163,8 +179,9 @@ func (s *Server) prioritise(client *player, due []snapshot.Candidate) {
 	})
 }
 
-// announce returns the class for a record of which class is wanted. From record to record it changes by no more than one can look at: what
-// is drawn slows down to half at most, and never runs more than half faster than it was. What rested is free of that.
+// announce returns the class to announce where class is wanted. From record to record it changes by no
+// more than a viewer tolerates: a drawn entity slows down to half its speed at most, and runs at most half
+// faster than it did. An entity that rested has no such bound.
 func (s *Server) announce(d *snapshot.Candidate, class uint8) uint8 {
 	if d.Announced == 0 || d.Start {
 		return class
@@ -179,9 +196,13 @@ func (s *Server) announce(d *snapshot.Candidate, class uint8) uint8 {
 	return class
 }
 
-// lastClass returns the class of the longest bound with which a rewind still finds all that was drawn in the history: the playout time may lie
-// as far back as shots are judged, a record is shown later by its bound, and the one before it was.
-func (s *Server) lastClass(send int) uint8 {
+// usualTrip is the round trip up to which shots at far targets are judged by what was drawn, to the bit.
+const usualTrip = 200 * time.Millisecond
+
+// maxClass returns the greatest class with which a rewind still finds everything that was drawn in the
+// history: the playout time may lie as far back as shots are judged, a record is shown later by its bound,
+// and the one before it was drawn, too.
+func (s *Server) maxClass(send int) uint8 {
 	back := int64(0)
 	if s.cfg.Rewind > 0 {
 		back = int64(min(s.cfg.Rewind+usualTrip, MaxRewind) / s.period)
@@ -194,10 +215,10 @@ func (s *Server) lastClass(send int) uint8 {
 	return c
 }
 
-// usualTrip is the round trip up to which shots at what is far away are judged by what was drawn, to the bit.
-const usualTrip = 200 * time.Millisecond
+// maxCarriers is how many entities may stand on top of each other, as in package client.
+const maxCarriers = 4
 
-// carrier returns what an entity stands on, at the bottom of all, or the entity itself.
+// carrier returns the bottom of the entities that an entity stands on, or the entity itself.
 func (s *Server) carrier(e *snapshot.Entity) *snapshot.Entity {
 	for range schema.MaxParents {
 		if e.On < 0 {

@@ -54,11 +54,11 @@ func TestClassOfAPeriod(t *testing.T) {
 		if share <= 0 || share > costScale {
 			t.Fatalf("a share of %d/%d packets", share, costScale)
 		}
-		comes := func(c uint8) int64 { return p.packets[c] * p.every } // when the last packet leaves that keeps the word
+		comes := func(c uint8) int64 { return p.packets[c] * p.gap } // when the last packet leaves that keeps the word
 		if comes(class) < want && class < motion.Bounds-1 || class > 0 && comes(class-1) >= want {
 			t.Fatalf("class %d for %d/16 ticks: %d; the class before: %d", class, want, comes(class), comes(max(class, 1)-1))
 		}
-		if most := (p.first + int64(motion.Wait(class))) * 16; comes(class) > most {
+		if most := (p.firstDue + int64(motion.Wait(class))) * 16; comes(class) > most {
 			t.Fatalf("class %d: the record comes after %d/16 ticks, later than %d", class, comes(class), most)
 		}
 	})
@@ -81,7 +81,7 @@ func TestLongestBound(t *testing.T) {
 			cfg.Rewind = DefaultRewind
 		}
 		s := &Server{rules: &game.Rules{Rate: c.rate}, cfg: cfg, period: time.Second / time.Duration(c.rate)}
-		if got := motion.Wait(s.lastClass(c.send)); got != c.most {
+		if got := motion.Wait(s.maxClass(c.send)); got != c.most {
 			t.Errorf("%d ticks and %d packets a second, rewind %v: %d ticks, want %d", c.rate, c.send, c.rewind, got, c.most)
 		}
 	}
