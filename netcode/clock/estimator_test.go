@@ -311,6 +311,36 @@ func TestOutputSlews(t *testing.T) {
 	}
 }
 
+// On a path whose ways differ the estimate is off by half of the difference, which nothing inside the network can see, and
+// both published errors cover that: they are half the round trip, no less and hardly more.
+//
+// seeds: U4
+func TestErrorsCoverAnAsymmetricPath(t *testing.T) {
+	for _, c := range []struct{ up, down time.Duration }{
+		{48 * time.Millisecond, 2 * time.Millisecond}, {time.Millisecond, 99 * time.Millisecond},
+	} {
+		var e clock.Estimator
+		half := (c.up + c.down) / 2
+		now := clock.Time(0)
+		for range 1200 { // two minutes; both clocks show the same time
+			now += msec(100)
+			e.Exchange(now.Add(-c.up-c.down), now.Add(-c.down), now.Add(-c.down), now)
+		}
+		at, within, _ := e.At(now)
+		off := at.Sub(now).Abs()
+		if want := (c.up - c.down).Abs() / 2; (off - want).Abs() > 100*time.Microsecond {
+			t.Errorf("up %v, down %v: off by %v, want %v", c.up, c.down, off, want)
+		}
+		for name, bound := range map[string]time.Duration{"At": within, "MaxError": e.MaxError(),
+			"SteadyError": e.SteadyError(now)} {
+			if bound < off || (bound-half).Abs() > 200*time.Microsecond {
+				t.Errorf("up %v, down %v: %s claims to be within %v while it is off by %v; half the round trip is %v",
+					c.up, c.down, name, bound, off, half)
+			}
+		}
+	}
+}
+
 // What an Estimator sees on the profiles, at 10 stamps a second, against the truth. The bound must
 // hold always; p99 is over seconds 10 to 90, when the skew is known. The full experiment is the
 // lab's `clock`. seeds: U4

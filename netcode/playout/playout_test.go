@@ -484,3 +484,57 @@ func Example() {
 	fmt.Println("newest 400ms, drawn", time.Duration(c.Now()), "hitches", c.Hitches())
 	// Output: newest 400ms, drawn 300ms hitches 0
 }
+
+// A delay that is off by more than a second is not worked off: the clock jumps to where it should be, at once. Up to a second
+// it runs a tenth faster.
+func TestJumpsBeyondOneSecond(t *testing.T) {
+	for _, c := range []struct {
+		shift clock.Time // by so much the server's clock was set forward
+		jumps bool
+	}{{900 * ms, false}, {1100 * ms, true}, {3000 * ms, true}} {
+		const fixed, step = 200 * ms, 10 * ms
+		p := newClock(t, Config{Fixed: time.Duration(fixed)})
+		deliver(p, 1000*ms, 3000*ms, func(clock.Time) bool { return false }, nil)
+		before, now := p.Now(), 3000*ms
+		p.Arrive(now, now+c.shift, false)
+		p.Advance(now)
+		switch moved := p.Now() - before; {
+		case c.jumps && p.Now() != now+c.shift-fixed:
+			t.Errorf("%v off: the clock is %v off", time.Duration(c.shift), p.Now().Sub(now+c.shift-fixed))
+		case !c.jumps && moved > step+step/10:
+			t.Errorf("%v off: the clock moved by %v in %v", time.Duration(c.shift), time.Duration(moved),
+				time.Duration(step))
+		}
+	}
+}
+
+// Hitches for which the server says that it was late itself do not move the price of delay: more delay for the path's sake
+// would not have spared them.
+func TestHitchesOfTheServerAreExcused(t *testing.T) {
+	run := func(stalls bool) *Clock {
+		c := newClock(t, Config{})
+		const hold = 5 * time.Millisecond
+		last := clock.Time(0)
+		for now := 1000 * ms; now < 200000*ms; now += 10 * ms {
+			stalled := stalls && now > 60000*ms && now%(5000*ms) < 300*ms
+			if now%(50*ms) == 0 && !stalled {
+				late := time.Duration(0)
+				if last != 0 {
+					late = time.Duration(now-last) - 50*time.Millisecond
+				}
+				c.Paced(now, late, 0, hold)
+				c.Arrive(now, now, false)
+				last = now
+			}
+			c.Advance(now)
+		}
+		return c
+	}
+	steady, stalled := run(false), run(true)
+	if n := stalled.Hitches(); n < 20 {
+		t.Errorf("only %d hitches for 28 stalls: the test tests little", n)
+	}
+	if a, b := steady.est.Price(), stalled.est.Price(); a != b {
+		t.Errorf("the price of a hitch is %v, and %v after stalls of the server", a, b)
+	}
+}
