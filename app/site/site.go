@@ -230,10 +230,8 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	s.program.Store(program)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h := &http.Server{
-		Handler: s.handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, IdleTimeout: idleTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context { return ctx },
-	}
+	h := newHTTPServer(s.handler(), s.log)
+	h.BaseContext = func(net.Listener) context.Context { return ctx }
 	var (
 		serving sync.WaitGroup
 		failed  error // of HTTP, which ends everything
@@ -256,7 +254,20 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	return errors.Join(err, failed)
 }
 
-// handler answers everything that comes over HTTP.
+// newHTTPServer returns an HTTP server that no client can hold up or fill with headers.
+func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+}
+
+// handler answers every request over HTTP.
 func (s *Site) handler() http.Handler {
 	mux := http.NewServeMux()
 	name := s.cfg.Host.Rules.Name

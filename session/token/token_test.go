@@ -164,6 +164,14 @@ func TestIssueBounds(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, c := range []struct {
+		name string
+		ok   bool
+	}{{"a\x1f", false}, {"a b", true}, {"~", true}, {"a\x7f", false}, {"a\u0080", false}, {"a\u009f", false}, {"a\u00a0", true}} {
+		if _, err := i.Issue(Grant{Name: c.name}, now, 0); (err == nil) != c.ok {
+			t.Errorf("the name %q: %v, want it to be issued: %v", c.name, err, c.ok)
+		}
+	}
 	for _, d := range []time.Duration{-time.Second, time.Millisecond, MaxLifetime + 1} {
 		if _, err := i.Issue(grant, now, d); err == nil || !strings.Contains(err.Error(), "lifetime") {
 			t.Errorf("lifetime %v: %v", d, err)

@@ -326,8 +326,8 @@ func testFloodIsBounded(t *testing.T) {
 	conntest.Connect(t, b.native(), true)
 }
 
-// A crowded gate makes newcomers prove their address first (RFC 9000, section 8.1.2), which costs
-// them a round trip and keeps forged addresses out.
+// A crowded gate makes newcomers prove their address with a Retry (RFC 9000 §8.1.2), which costs them
+// a round trip and keeps forged addresses out. While it is not crowded nobody pays that.
 func TestCrowdedGateAsksForTheAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := transport.NewGate(4, 0)
@@ -337,9 +337,55 @@ func TestCrowdedGateAsksForTheAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if n := l.router.retries.Load(); n != 0 {
+			t.Errorf("%d Retry packets for the first two of four", n)
+		}
 		if !gate.Crowded(l.Addr()) {
 			t.Fatal("two of four are not a crowd")
 		}
 		conntest.Connect(t, l.native(), true)
+		if l.router.retries.Load() == 0 {
+			t.Error("no Retry packet for a newcomer at a crowded gate")
+		}
+	})
+}
+
+// A stranger can make the server hold unread no more than the windows say: a few streams of each kind,
+// and 64 kB on all of them together.
+func TestStrangersFillOnlyTheWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := inBubble(t, Config{HelloTimeout: time.Minute})
+		l.router.latency = 5 * time.Millisecond
+		c, err := l.raw(t, transport.ALPN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var streams []*quic.Stream
+		for range 200 {
+			s, err := c.OpenStream()
+			if err != nil {
+				break
+			}
+			streams = append(streams, s)
+		}
+		uni := 0
+		for range 200 {
+			if _, err := c.OpenUniStream(); err != nil {
+				break
+			}
+			uni++
+		}
+		if len(streams) != 8 || uni != 8 {
+			t.Fatalf("a stranger opens %d streams and %d one-way streams, want 8 and 8", len(streams), uni)
+		}
+		held := 0
+		for _, s := range streams[1:] { // nobody reads these
+			_ = s.SetWriteDeadline(time.Now().Add(time.Second))
+			n, _ := s.Write(make([]byte, 1<<20))
+			held += n
+		}
+		if held > 64<<10 || held < 32<<10 {
+			t.Errorf("the server holds %d bytes unread, want at most 64 kB", held)
+		}
 	})
 }

@@ -85,17 +85,32 @@ type bubbleNet struct {
 	ports  int
 }
 
-// An ether is what packets travel through.
+// An ether is the network of a bubble.
 type ether struct {
 	simnet.PerfectRouter
-	dark atomic.Bool // nothing arrives any more
+	dark    atomic.Bool   // nothing arrives any more
+	retries atomic.Int64  // Retry packets seen
+	latency time.Duration // of every packet
 }
 
 func (e *ether) SendPacket(p simnet.Packet) error {
 	if e.dark.Load() {
 		return nil
 	}
-	return e.PerfectRouter.SendPacket(p)
+	if isRetry(p.Data) {
+		e.retries.Add(1)
+	}
+	if e.latency == 0 {
+		return e.PerfectRouter.SendPacket(p)
+	}
+	p.Data = append([]byte(nil), p.Data...)
+	time.AfterFunc(e.latency, func() { _ = e.PerfectRouter.SendPacket(p) })
+	return nil
+}
+
+// isRetry reports whether a UDP payload is a Retry packet of QUIC version 1 (RFC 9000 §17.2.5).
+func isRetry(b []byte) bool {
+	return len(b) > 5 && b[0]&0xf0 == 0xf0 && [4]byte(b[1:5]) == [4]byte{0, 0, 0, 1}
 }
 
 // inBubble returns a Listener that is reached without sockets.
