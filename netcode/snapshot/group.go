@@ -6,19 +6,23 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Group is what a client holds of one group of one entity: states by rising tick.
+// A Group is what a client holds of one group of one entity: states by rising tick.
 type Group struct {
 	states []motion.State
-	memory []motion.State // once there are many: where states is a window that moves on with each new one
-	pin    clock.Tick     // the newest baseline of a record, named or agreed on: the server goes on with it while nothing is acknowledged
-	gone   clock.Tick     // what is no newer than this must be forgotten
-	forgot clock.Tick     // the newest tick of which a state was let go, or not kept for want of room
+	memory []motion.State // once there are many: states is a window of it that moves on with each new one
+	// pin is the newest baseline of a record, named or agreed on: the server goes on using it while it gets no
+	// acknowledgement, so it is kept.
+	pin clock.Tick
+	// dropped is the newest tick that the server made the client drop: states up to it are not kept.
+	dropped clock.Tick
+	// missing is the newest tick of which a state was let go, or not kept because there was no room.
+	missing clock.Tick
 
-	// Fade is for the owner of the Store, who may draw beyond what is held; nil in each new life.
+	// Fade is for the owner of the Store, who may draw beyond what is held; nil for each new entity.
 	Fade *motion.Fade
 }
 
-// slack is how far the window moves before it begins anew.
+// slack is how many states the window moves on before it goes back to the beginning of its memory.
 const slack = 16
 
 // Newest returns the newest state, or nil.
@@ -39,8 +43,8 @@ func (g *Group) At(t clock.Tick) *motion.State {
 	return nil
 }
 
-// Around returns the states that are shown around playout time t: a is the newest at or before it, or the oldest there is;
-// b the next one, nil if there is none. Both are nil if nothing is held.
+// Around returns the states that are shown around playout time t: a is the newest at or before it, or the oldest there
+// is; b the next one, nil if there is none. Both are nil if there are no states.
 func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
 	for i := len(g.states) - 1; i >= 0; i-- {
 		if g.states[i].Shown() <= t {
@@ -51,8 +55,9 @@ func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
 	return b, nil
 }
 
-// agreed returns the newest state before a tick of which the server knew that it is held, and the one before that if it is recent enough
-// to be used. agreed is that of Store.Read. It refuses to if a state that belongs there has been let go.
+// agreed returns the baseline of a record of tick before that names none: the newest state that the server knew to be
+// held when it sent the record; and the state before that, if it is recent enough to be used. agreed is that
+// of Store.Parse. It fails if one of them was let go.
 func (g *Group) agreed(before clock.Tick, agreed uint64) (base, prior *motion.State, err error) {
 	for i := len(g.states) - 1; i >= 0; i-- {
 		s := &g.states[i]
@@ -72,10 +77,10 @@ func (g *Group) agreed(before clock.Tick, agreed uint64) (base, prior *motion.St
 		}
 		break
 	}
-	if base == nil || g.forgot > base.Tick {
+	if base == nil || g.missing > base.Tick {
 		return nil, nil, ErrBaseline
 	}
-	if g.forgot != 0 && before-min(g.forgot, before) <= priorTicks && (prior == nil || g.forgot > prior.Tick) {
+	if g.missing != 0 && before-min(g.missing, before) <= priorTicks && (prior == nil || g.missing > prior.Tick) {
 		return nil, nil, ErrBaseline
 	}
 	return base, prior, nil
@@ -92,8 +97,8 @@ func (g *Group) Since(t clock.Tick) (a, b *motion.State) {
 	return nil, b
 }
 
-// spares reports whether the state at place out, or s if it comes before, may be let go when s comes in at place at: what may still be
-// drawn is drawn from newer ones.
+// spares reports whether the state at index out, or s if it belongs before, may be let go when s is added at index at:
+// what may still be drawn is drawn from newer ones.
 func (g *Group) spares(s *motion.State, at, out int) bool {
 	n := len(g.states)
 	if n >= MostStates {
@@ -111,7 +116,7 @@ func (g *Group) spares(s *motion.State, at, out int) bool {
 	return false
 }
 
-// slide moves the window of states to the beginning of its memory, of which there is more if there must be.
+// slide moves the window of states to the beginning of its memory, which grows if it must.
 func (g *Group) slide() {
 	n := len(g.states)
 	if n+slack > len(g.memory) {
@@ -126,10 +131,10 @@ func (g *Group) slide() {
 	g.states = g.memory[:n]
 }
 
-// insert keeps a copy of s in order. A state that is held already, or older than all where there is no
-// room, is left out.
+// insert adds a copy of s in order. A state that is there already, or older than all others where there is no room, is
+// left out.
 func (g *Group) insert(s *motion.State) {
-	if s.Tick <= g.gone {
+	if s.Tick <= g.dropped {
 		return
 	}
 	at := len(g.states)
@@ -149,10 +154,10 @@ func (g *Group) insert(s *motion.State) {
 			break
 		}
 		if at <= out {
-			g.forgot = max(g.forgot, s.Tick)
+			g.missing = max(g.missing, s.Tick)
 			return
 		}
-		g.forgot = max(g.forgot, g.states[out].Tick)
+		g.missing = max(g.missing, g.states[out].Tick)
 		spare = g.states[out].Vals
 		if out == 1 {
 			g.states[1] = g.states[0]
@@ -165,7 +170,7 @@ func (g *Group) insert(s *motion.State) {
 		g.slide()
 	}
 	if len(g.states) < cap(g.states) {
-		g.states = g.states[:len(g.states)+1] // one of a former life, whose memory is used again
+		g.states = g.states[:len(g.states)+1] // one of a former entity, whose memory is used again
 	} else {
 		g.states = append(g.states, motion.State{})
 	}
@@ -173,5 +178,20 @@ func (g *Group) insert(s *motion.State) {
 		spare = g.states[len(g.states)-1].Vals
 	}
 	copy(g.states[at+1:], g.states[at:])
-	g.states[at] = motion.State{Tick: s.Tick, Cut: s.Cut, Start: s.Start, Rest: s.Rest, Bound: s.Bound, Level: s.Level, Vals: append(spare[:0], s.Vals...)}
+	kept := *s
+	kept.Vals = append(spare[:0], s.Vals...)
+	g.states[at] = kept
+}
+
+// forget drops the states up to a tick, for good.
+func (g *Group) forget(tick clock.Tick) {
+	g.dropped = max(g.dropped, tick)
+	n := 0
+	for n < len(g.states) && g.states[n].Tick <= tick {
+		n++
+	}
+	for i := n; i < len(g.states); i++ { // each memory of values stays in one place
+		g.states[i-n], g.states[i] = g.states[i], g.states[i-n]
+	}
+	g.states = g.states[:len(g.states)-n]
 }

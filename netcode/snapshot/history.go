@@ -1,8 +1,3 @@
-// Package snapshot keeps what is true (History, once for all clients), what one client is known to hold of
-// it (View, on the server, never a copy of values) and what that client holds (Store). Between them travel
-// records: the coded state of one group of one entity, as a difference from a state that the client is known
-// to hold, or absolute where the history no longer has that state. Which state that is, and which slots a packet speaks
-// of, is mostly not said: both sides know which packets the client had applied when the server wrote it (wire.Agreement).
 package snapshot
 
 import (
@@ -16,8 +11,8 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// restTicks is how many ticks a group must stay unchanged before it is said to rest: more than the
-// longest interval between two packets at the usual rates would only delay the flag.
+// restTicks is how many ticks a group must stay unchanged before its records say that it rests. It is as long as
+// the longest interval between two packets at the usual rates; more would only delay the flag.
 const restTicks = 6
 
 // Entity is the shared history of one entity. Its values live here once, however many clients see it.
@@ -27,9 +22,9 @@ type Entity struct {
 	Owned   bool // some client owns it and receives the owner's record
 	Spawned clock.Tick
 	X, Y    int32 // place now in millimetres, of the kind's first pos property; saturated
-	Placed  bool  // has such a property
+	Placed  bool  // the kind has such a property
 	On      int32 // index of the parent that its place is relative to, -1: none that is there
-	Team    int64 // that the kind's team property says, 0: none
+	Team    int64 // value of the kind's team property, 0: none
 
 	alive      bool
 	lastTick   clock.Tick   // newest tick that Record noted
@@ -41,15 +36,19 @@ type Entity struct {
 	flown      []int64 // observers' values at the beginning of each group's flight
 }
 
+// groupTimes is when things happened to one group of one entity; 0: never.
 type groupTimes struct {
-	changed clock.Tick // newest change of anything a record of this group says
+	changed clock.Tick // newest change of anything that a record of this group says
 	moved   clock.Tick // newest change of a value
 	start   clock.Tick // first movement after the newest rest
 	cut     clock.Tick // newest teleport
-	flight  clock.Tick // where nobody can be hit: since then what is dead reckoned flies as it did in Entity.flown
-	rest    bool
+	// flight is since when the group's dead reckoned properties go on from Entity.flown by their velocity; only
+	// of kinds that cannot be hit.
+	flight clock.Tick
+	rest   bool // it rests now
 
-	cuts, starts, rests marks // the teleports, starts and ticks at rest that the history remembers, for rewinding
+	// The teleports, starts and ticks at rest that the history remembers, for rewinding.
+	cuts, starts, rests marks
 }
 
 // marks is a set of ticks of the last HistoryTicks.
@@ -63,7 +62,7 @@ func (m *marks) put(t clock.Tick, in bool) {
 	}
 }
 
-// newest returns the newest tick of the set up to t, 0 if there is none; now is the tick of the newest put.
+// newest returns the newest tick of the set up to t, 0 if there is none. now is the tick of the newest put.
 func (m *marks) newest(t, now clock.Tick) clock.Tick {
 	for t = min(t, now); t > 0 && now-t < HistoryTicks; {
 		if m[t%HistoryTicks/64]<<(63-t%64) == 0 { // nothing from here to the beginning of the word
@@ -89,17 +88,20 @@ func (e *Entity) Cut() (newest clock.Tick) {
 // Alive reports whether the entity has not been removed.
 func (e *Entity) Alive() bool { return e.alive }
 
-// A History holds the recent past of every entity. Entities are addressed by a dense index that is
-// reused after removal; IDs never are. Not safe for concurrent writing; reading is.
+// A History keeps the recent past of every entity of a world: HistoryTicks ticks. Each tick of the server calls Begin,
+// Add and Remove for the entities that came and went, and Record once for each that lives.
+//
+// Entities are addressed by a dense index that is used again after removal; IDs are not. Not safe for concurrent
+// writing; reading is.
 type History struct {
 	kinds []*schema.Kind
 	rules []rules // of each kind
 	ents  []Entity
 	free  []int32
-	pend  []int32 // removed, waiting until no rewind can ask for them
+	ended []int32 // removed entities that a rewind may still ask for
 	index map[uint32]int32
 	tick  clock.Tick
-	near  bool // some place is coded beside the viewer
+	near  bool // some place is coded relative to the viewer
 	texts texts
 }
 
@@ -112,7 +114,7 @@ func NewHistory(coders []*codec.Coder) *History {
 // Tick returns the newest recorded tick.
 func (h *History) Tick() clock.Tick { return h.tick }
 
-// Len returns the bound of entity indices.
+// Len returns the number above the largest entity index.
 func (h *History) Len() int { return len(h.ents) }
 
 // At returns the entity with a dense index.
@@ -128,29 +130,29 @@ func (h *History) Find(id uint32) (int32, bool) {
 }
 
 // Touch makes the owner's record of an entity due once more although nothing in it changed: its owner may have
-// predicted a change that did not come. It follows Record in the same tick.
+// predicted a change that did not happen. Call it after Record in the same tick.
 func (h *History) Touch(i int32) {
 	if e := &h.ents[i]; e.Owned {
 		e.group[OwnerGroup].changed = h.tick
 	}
 }
 
-// Begin starts the recording of a tick: any but 0 is the first, then they follow one another. Until the next Begin each
-// living entity must be recorded once.
+// Begin starts the recording of a tick. The first may be any but 0; each later one is the tick before plus 1. Until
+// the next Begin each living entity must be recorded once.
 func (h *History) Begin(tick clock.Tick) {
 	if tick == 0 || h.tick != 0 && tick != h.tick+1 {
 		panic(fault.Sprintf("snapshot: tick %d begins after tick %d", tick, h.tick))
 	}
 	h.tick = tick
-	keep := h.pend[:0]
-	for _, i := range h.pend {
+	keep := h.ended[:0]
+	for _, i := range h.ended {
 		if e := &h.ents[i]; e.lastTick+HistoryTicks < tick {
 			h.free = append(h.free, i)
 		} else {
 			keep = append(keep, i)
 		}
 	}
-	h.pend = keep
+	h.ended = keep
 }
 
 // Add starts the history of a new entity at the tick that Begin named. Its first Record must follow.
@@ -203,107 +205,124 @@ func (h *History) Remove(i int32) {
 		h.unrefer(k, e.obsRow(k, e.lastTick))
 	}
 	delete(h.index, e.ID)
-	h.pend = append(h.pend, i)
+	h.ended = append(h.ended, i)
 }
 
-// Record notes the simulation integers of an entity at the current tick; cut says that it was moved
-// there by teleport. sim is not retained.
+// Record notes the simulation integers of an entity at the current tick; cut says that it was teleported there. sim is
+// not retained.
 func (h *History) Record(i int32, sim []int64, cut bool) {
 	e := &h.ents[i]
 	k := h.kinds[e.Kind]
 	now := h.tick
-	first := e.Spawned == now
 	e.lastTick = now
 	prev, row := e.obsRow(k, now-1), e.obsRow(k, now)
 	k.Observe(sim, row)
 	if k.Refs {
 		before := prev
-		if first {
+		if e.Spawned == now {
 			before = nil
 		}
 		h.refer(k, row, before)
 	}
-	for gi := range k.Groups {
-		g, gt := &k.Groups[gi], &e.group[gi]
-		same := true
-		for c := g.At; c < g.At+g.N; c++ {
-			if row[c] != prev[c] {
-				same = false
-				break
-			}
-		}
-		if first {
-			gt.changed, gt.moved = now, now
-			e.fly(h, k, gi)
-			for _, p := range g.Props {
-				e.changed[p] = now
-			}
-			continue
-		}
-		if !same {
-			for _, pi := range g.Props {
-				p := &k.Props[pi]
-				for c := p.ObsAt; c < p.ObsAt+p.Comps; c++ {
-					if row[c] != prev[c] {
-						e.changed[pi] = now
-						break
-					}
-				}
-			}
-			gt.changed, gt.moved = now, now
-			if gt.rest {
-				gt.rest, gt.start = false, now
-			}
-		}
-		if cut && g.Moving {
-			gt.cut, gt.changed = now, now
-		}
-		gt.cuts.put(now, gt.cut == now)
-		gt.starts.put(now, gt.start == now)
-		if same && g.Moving && !gt.rest && now-gt.moved >= restTicks {
-			gt.rest, gt.changed = true, now
-		}
-		gt.rests.put(now, gt.rest)
-		e.fly(h, k, gi)
+	for g := range k.Groups {
+		e.recordGroup(h, k, g, prev, row, cut)
 	}
 	if k.PlaceX >= 0 {
-		e.X, e.Y, e.On = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM), -1
-		if k.Parent >= 0 && k.Props[k.Parent].ObsAt >= 0 {
-			// Where its parent is, as near as distances need it: that of this tick or the one before, and without its turn.
-			if j, ok := h.index[uint32(row[k.Props[k.Parent].ObsAt])]; ok && j != i {
-				e.On = j
-				e.X, e.Y = addMillimetres(e.X, h.ents[j].X), addMillimetres(e.Y, h.ents[j].Y)
-			}
-		}
+		h.locate(i, k, row)
 	}
 	if k.Team >= 0 {
 		e.Team = sim[k.Props[k.Team].At]
 	}
-	if !e.Owned {
+	if e.Owned {
+		e.recordOwner(k, now, sim, cut)
+	}
+}
+
+// recordGroup notes what a new row means for group g.
+func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, prev, row []int32, cut bool) {
+	group, times, now := &k.Groups[g], &e.group[g], h.tick
+	if e.Spawned == now {
+		times.changed, times.moved = now, now
+		e.fly(h, k, g)
+		for _, p := range group.Props {
+			e.changed[p] = now
+		}
 		return
 	}
+	same := true
+	for c := group.At; c < group.At+group.N; c++ {
+		if row[c] != prev[c] {
+			same = false
+			break
+		}
+	}
+	if !same {
+		for _, i := range group.Props {
+			p := &k.Props[i]
+			for c := p.ObsAt; c < p.ObsAt+p.Comps; c++ {
+				if row[c] != prev[c] {
+					e.changed[i] = now
+					break
+				}
+			}
+		}
+		times.changed, times.moved = now, now
+		if times.rest {
+			times.rest, times.start = false, now
+		}
+	}
+	if cut && group.Moving {
+		times.cut, times.changed = now, now
+	}
+	times.cuts.put(now, times.cut == now)
+	times.starts.put(now, times.start == now)
+	if same && group.Moving && !times.rest && now-times.moved >= restTicks {
+		times.rest, times.changed = true, now
+	}
+	times.rests.put(now, times.rest)
+	e.fly(h, k, g)
+}
+
+// locate notes where entity i is, for distances.
+func (h *History) locate(i int32, k *schema.Kind, row []int32) {
+	e := &h.ents[i]
+	e.X, e.Y, e.On = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM), -1
+	if k.Parent < 0 || k.Props[k.Parent].ObsAt < 0 {
+		return
+	}
+	// Distances need no more of the parent than its place of this tick or the one before, without its rotation.
+	if j, ok := h.index[uint32(row[k.Props[k.Parent].ObsAt])]; ok && j != i {
+		e.On = j
+		e.X, e.Y = addMillimetres(e.X, h.ents[j].X), addMillimetres(e.Y, h.ents[j].Y)
+	}
+}
+
+// recordOwner notes what the owner receives at tick now.
+func (e *Entity) recordOwner(k *schema.Kind, now clock.Tick, sim []int64, cut bool) {
+	first := e.Spawned == now
 	old, own := e.ownRow(k, now-1), e.ownRow(k, now)
 	copy(own, sim)
-	gt := &e.group[OwnerGroup]
+	times := &e.group[OwnerGroup]
 	if first {
-		gt.changed = now // also where the owner receives nothing but that it is there
+		times.changed = now // also if the owner receives nothing but that it is there
 	}
-	for _, pi := range k.Owned {
-		p := &k.Props[pi]
+	for _, i := range k.Owned {
+		p := &k.Props[i]
 		for c := p.At; c < p.At+p.Comps; c++ {
 			if first || own[c] != old[c] {
-				e.ownChanged[pi], gt.changed = now, now
+				e.ownChanged[i], times.changed = now, now
 				break
 			}
 		}
 	}
 	if cut {
-		gt.cut, gt.changed = now, now
+		times.cut, times.changed = now, now
 	}
-	gt.cuts.put(now, gt.cut == now)
+	times.cuts.put(now, times.cut == now)
 }
 
-// fly notes whether what is dead reckoned in group g flies on as it did: a record of a projectile may be older than the history.
+// fly notes since when the dead reckoned properties of group g go on by their velocity: a record of a projectile may
+// be older than the history.
 func (e *Entity) fly(h *History, k *schema.Kind, g int) {
 	group, gt := &k.Groups[g], &e.group[g]
 	if e.flown == nil || group.Reckoned == 0 {
@@ -340,17 +359,17 @@ func (e *Entity) ownRow(k *schema.Kind, t clock.Tick) []int64 {
 	return e.own[at : at+k.Sims]
 }
 
-// holds reports whether the history still has the entity's state at tick t.
-func (h *History) holds(e *Entity, t clock.Tick) bool {
+// has reports whether the history still has the entity's state at tick t.
+func (h *History) has(e *Entity, t clock.Tick) bool {
 	return t >= e.Spawned && t <= e.lastTick && h.tick-t < HistoryTicks
 }
 
-// Values writes the observer integers of group g of an entity at tick t into dst, or the simulation
-// integers where g is OwnerGroup. ok is false if the history no longer, or not yet, has them.
+// Values writes the observer integers of group g of an entity at tick t into dst, or the simulation integers where g
+// is OwnerGroup. ok is false if the history does not have them, yet or any more.
 func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int64, ok bool) {
 	e := &h.ents[i]
 	k := h.kinds[e.Kind]
-	if !h.holds(e, t) || g == OwnerGroup && !e.Owned {
+	if !h.has(e, t) || g == OwnerGroup && !e.Owned {
 		return nil, false
 	}
 	if g == OwnerGroup {
@@ -366,15 +385,15 @@ func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int6
 // ChangedIn returns the newest tick at which group g changed.
 func (e *Entity) ChangedIn(g int) clock.Tick { return e.group[g].moved }
 
-// TimesAt returns the newest teleport and start of movement of group g up to tick t, as a record of tick t
-// said them; 0 for those before the ticks that the history remembers.
+// TimesAt returns the newest teleport and start of movement of group g up to tick t, which a record of tick t had; 0
+// if the history remembers none.
 func (e *Entity) TimesAt(g int, t clock.Tick) (cut, start clock.Tick) {
 	gt := &e.group[g]
 	return gt.cuts.newest(t, e.lastTick), gt.starts.newest(t, e.lastTick)
 }
 
-// RestedAt reports whether group g was at rest at tick t, as a record of tick t said it. Of a tick before those that the history remembers only a rest
-// that lasts is known.
+// RestedAt reports whether group g was at rest at tick t, as a record of tick t had it. Of a tick before those that the
+// history remembers only a rest that still lasts is known.
 func (e *Entity) RestedAt(g int, t clock.Tick) bool {
 	gt := &e.group[g]
 	if t+HistoryTicks <= e.lastTick {
@@ -383,9 +402,9 @@ func (e *Entity) RestedAt(g int, t clock.Tick) bool {
 	return gt.rests.newest(t, e.lastTick) == t
 }
 
-// Times returns what a record of group g at the current tick says about time besides its values, to a
-// client that holds the group as of tick base: the newest teleport and start of movement after base, or 0.
-func (e *Entity) Times(g int, base clock.Tick) (cut, start clock.Tick, rest bool) {
+// times returns what a record of group g at the current tick has besides its values, for a client that holds the group
+// as of tick base: the newest teleport and start of movement after base, 0 if there is none, and whether it rests.
+func (e *Entity) times(g int, base clock.Tick) (cut, start clock.Tick, rest bool) {
 	gt := &e.group[g]
 	if gt.cut > base {
 		cut = gt.cut
@@ -396,7 +415,8 @@ func (e *Entity) Times(g int, base clock.Tick) (cut, start clock.Tick, rest bool
 	return cut, start, gt.rest
 }
 
-// cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it says nothing of what comes after.
+// cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it does not predict
+// what comes after.
 func (e *Entity) cutBetween(g int, a, b clock.Tick) bool {
 	gt := &e.group[g]
 	return gt.cut > a && gt.cuts.newest(b, e.lastTick) > a

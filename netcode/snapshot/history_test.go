@@ -178,7 +178,7 @@ func TestTimesAt(t *testing.T) {
 					}
 					return 0
 				}
-				cut, start, rest := p.h.At(i).Times(0, base)
+				cut, start, rest := p.h.At(i).times(0, base)
 				if cut != after(cuts) || start != after(starts) || rest != (p.tick-p.h.At(i).ChangedIn(0) >= restTicks) {
 					t.Fatalf("at tick %d, since %d: teleport %d, start %d, rest %v; want %d, %d", p.tick, base, cut, start, rest, after(cuts), after(starts))
 				}

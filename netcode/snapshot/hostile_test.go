@@ -33,7 +33,7 @@ func image(s *Store) string {
 	}
 	num(int64(s.turns), int64(len(s.spare)))
 	for n, h := range s.slots {
-		if num(int64(s.gone[n]), yes(h != nil)); h == nil {
+		if num(int64(s.ended[n]), yes(h != nil)); h == nil {
 			continue
 		}
 		num(int64(h.ID), int64(h.Kind), yes(h.Mine), int64(h.Since), yes(h.alive), int64(h.slot), yes(h.Fresh))

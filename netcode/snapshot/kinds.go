@@ -98,7 +98,7 @@ func rulesOf(coders []*codec.Coder) []rules {
 // level: something so small may have changed that it is rounded away.
 func (h *History) visible(e *Entity, g int, base clock.Tick, level uint8) bool {
 	gt := &e.group[g]
-	if gt.rest || gt.cut > base || !h.holds(e, base) {
+	if gt.rest || gt.cut > base || !h.has(e, base) {
 		return true
 	}
 	k := h.kinds[e.Kind]

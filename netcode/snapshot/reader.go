@@ -11,100 +11,125 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// readEntries reads the entries of a packet into ops.
-func (s *Store) readEntries(r *wire.BitReader, tick clock.Tick) error {
-	shape, others, n := likeBefore, uint64(0), uint64(0)
-	if r.Bool() {
-		shape = plainly
-		if r.Bool() {
-			shape = changed
-		}
-		others = r.Uvarint(othersK)
-		if shape == changed {
-			n = r.Uvarint(changesK)
-		} else {
-			n = r.Uvarint(countK)
-		}
-	}
-	if r.Bad() {
-		return wire.ErrTruncated
-	}
-	if others > Slots || n > Slots {
-		return fault.Errorf("%w: %d entries for %d slots", wire.ErrMalformed, max(n, others), Slots)
-	}
-	if shape == plainly && n == 0 && others == 0 {
-		return nil
-	}
-	before, err := s.before(tick)
-	if err != nil {
+// A packet's entries are, in this order: a head, entries that are not ordinary updates, and ordinary updates. The head
+// says how many there are and, mostly relative to the packet before, which slots the ordinary ones are of.
+
+// packetHead is the head of a packet's entries.
+type packetHead struct {
+	shape      shape
+	others     int // entries that are not ordinary updates
+	listed     int // slots in the list of ordinary updates, see shape
+	othersCode int // order of the code of the slots of the others
+	listCode   int // order of the code of that list
+	before     *packetSlots
+}
+
+// readEntries reads the entries of a packet into parsed.ops.
+func (s *Store) readEntries(r *wire.BitReader) error {
+	head, err := s.readHead(r)
+	if err != nil || head.shape == plainly && head.listed == 0 && head.others == 0 {
 		return err
 	}
-	top := before.slots.top()
-	order, othersOrder, told := sparse(top), sparse(top), shape == plainly
-	if others > 0 {
-		othersOrder, told = readOrder(r, othersOrder, told)
-	}
-	if shape == plainly && n > 0 {
-		order, told = readOrder(r, expectedOrder(top, int(n)), told)
-	}
-	if !told && before.tick == 0 {
-		return ErrBaseline
-	}
-	if s.sees = false; s.near {
-		if err := s.readViewer(r, tick); err != nil {
-			return err
-		}
-	}
-	now := packetSlots{tick: tick}
-	var odd, list slotSet
+	p := &s.parsed
+	now := packetSlots{tick: p.tick}
+	var others, list slotSet
 	slot := uint64(0)
-	for range others {
-		if slot, err = readSlot(r, slot, othersOrder); err != nil {
+	for range head.others {
+		if slot, err = readSlot(r, slot, head.othersCode); err != nil {
 			return err
 		}
-		at := len(s.ops)
-		if err := s.readEntry(r, uint16(slot), tick); err != nil {
+		at := len(p.ops)
+		if err := s.readEntry(r, uint16(slot), p.tick); err != nil {
 			return err
 		}
-		if odd.add(uint16(slot)); len(s.ops) == at || s.ops[at].what == opUpdate || s.ops[at].what == opSight {
+		others.add(uint16(slot))
+		if len(p.ops) == at || p.ops[at].what == opUpdate || p.ops[at].what == opSight {
 			now.slots.add(uint16(slot))
 		}
 		slot++
 	}
 	slot = 0
-	for range n {
-		if slot, err = readSlot(r, slot, order); err != nil {
+	for range head.listed {
+		if slot, err = readSlot(r, slot, head.listCode); err != nil {
 			return err
 		}
-		if odd.has(uint16(slot)) {
+		if others.has(uint16(slot)) {
 			return fault.Errorf("%w: slot %d twice", wire.ErrMalformed, slot)
 		}
 		list.add(uint16(slot))
 		slot++
 	}
-	if shape != plainly {
+	if head.shape != plainly {
 		for i := range list {
-			list[i] ^= before.slots[i] &^ odd[i]
+			list[i] ^= head.before.slots[i] &^ others[i]
 		}
 	}
 	for slot := list.from(0); slot < Slots; slot = list.from(slot + 1) {
-		if err := s.readUpdate(r, uint16(slot), tick, ordinary); err != nil {
+		if err := s.readUpdate(r, uint16(slot), p.tick, ordinary); err != nil {
 			return err
 		}
 	}
 	for i := range list {
 		now.slots[i] |= list[i]
 	}
-	s.now = now
+	p.slots = now
 	return nil
 }
 
-// readOrder reads an order. told stays true if it is told, and needs no packet before.
-func readOrder(r *wire.BitReader, expected int, told bool) (int, bool) {
+// readHead reads the head of the entries, and the viewer's place.
+func (s *Store) readHead(r *wire.BitReader) (head packetHead, err error) {
+	head.shape = likeBefore
+	others, listed := uint64(0), uint64(0)
+	if r.Bool() {
+		head.shape = plainly
+		if r.Bool() {
+			head.shape = changed
+		}
+		others = r.Uvarint(othersK)
+		if head.shape == changed {
+			listed = r.Uvarint(changesK)
+		} else {
+			listed = r.Uvarint(countK)
+		}
+	}
+	if r.Bad() {
+		return head, wire.ErrTruncated
+	}
+	if others > Slots || listed > Slots {
+		return head, fault.Errorf("%w: %d entries for %d slots", wire.ErrMalformed, max(listed, others), Slots)
+	}
+	head.others, head.listed = int(others), int(listed)
+	if head.shape == plainly && listed == 0 && others == 0 {
+		return head, nil
+	}
+	tick := s.parsed.tick
+	if head.before, err = s.before(tick); err != nil {
+		return head, err
+	}
+	top := head.before.slots.top()
+	head.othersCode, head.listCode = sparse(top), sparse(top)
+	alone := head.shape == plainly // it can be read without the packet before
+	if others > 0 {
+		head.othersCode, alone = readOrder(r, head.othersCode, alone)
+	}
+	if head.shape == plainly && listed > 0 {
+		head.listCode, alone = readOrder(r, expectedOrder(top, head.listed), alone)
+	}
+	if !alone && head.before.tick == 0 {
+		return head, ErrBaseline
+	}
+	if s.parsed.hasViewer = false; s.near {
+		err = s.readViewer(r, tick)
+	}
+	return head, err
+}
+
+// readOrder reads the order of a code. If it is the expected one, it needs the packet before; else alone stays as it is.
+func readOrder(r *wire.BitReader, expected int, alone bool) (int, bool) {
 	if !r.Bool() {
 		return expected, false
 	}
-	return int(r.Bits(orderB)), told
+	return int(r.Bits(orderB)), alone
 }
 
 // readSlot reads the distance to the next slot of a list, from one on.
@@ -119,10 +144,10 @@ func readSlot(r *wire.BitReader, from uint64, order int) (uint64, error) {
 	return slot, nil
 }
 
-// before returns the newest packet with entries of which the server knew that it was applied when it sent that of a tick; its tick is 0 if there
-// is none.
+// before returns the newest packet with entries that the server knew to be applied when it sent that of a tick; its
+// tick is 0 if there is none.
 func (s *Store) before(tick clock.Tick) (*packetSlots, error) {
-	for set := s.agreed &^ 1; set != 0; set &= set - 1 {
+	for set := s.parsed.agreed &^ 1; set != 0; set &= set - 1 {
 		at := tick - clock.Tick(bits.TrailingZeros64(set))
 		switch e := &s.packets[at%wire.AgreedTicks]; {
 		case e.tick == at:
@@ -140,7 +165,7 @@ func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how for
 		return wire.ErrTruncated
 	}
 	held := s.slots[n]
-	if held == nil || !held.alive && tick > s.gone[n] {
+	if held == nil || !held.alive && tick > s.ended[n] {
 		return ErrSlot
 	}
 	k := s.kinds[held.Kind]
@@ -160,7 +185,7 @@ func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how for
 	return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, how)
 }
 
-// readEntry reads an entry that is no ordinary update.
+// readEntry reads an entry that is not an ordinary update.
 func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 	held := s.slots[n]
 	how := readForm(r)
@@ -172,20 +197,20 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 		if r.Bad() {
 			return wire.ErrTruncated
 		}
-		s.ops = append(s.ops, op{slot: n, what: opGone})
+		s.parsed.ops = append(s.parsed.ops, op{slot: n, what: opGone})
 		return nil
 	case mustForget:
 		groups := r.Bits(schema.MaxGroups)
 		switch {
 		case r.Bad():
 			return wire.ErrTruncated
-		case held == nil || !held.alive && tick > s.gone[n]:
+		case held == nil || !held.alive && tick > s.ended[n]:
 			return ErrSlot
 		case groups == 0 || held.Mine || groups&^uint64(s.rules[held.Kind].limitedSet) != 0:
 			return fault.Errorf("%w: groups %#b of entity %d to be forgotten", wire.ErrMalformed, groups, held.ID)
 		}
 		for ; groups != 0; groups &= groups - 1 {
-			s.ops = append(s.ops, op{slot: n, what: opForget, id: held.ID, group: bits.TrailingZeros64(groups)})
+			s.parsed.ops = append(s.parsed.ops, op{slot: n, what: opForget, id: held.ID, group: bits.TrailingZeros64(groups)})
 		}
 		return nil
 	}
@@ -202,20 +227,20 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 	case mine:
 		groups = 1 << OwnerGroup
 	case len(s.rules[kind].limits) > 0:
-		told := r.Bits(len(s.kinds[kind].Groups))
-		if (told|uint64(s.rules[kind].limitedSet))&groups != groups || told == 0 {
+		has := r.Bits(len(s.kinds[kind].Groups))
+		if (has|uint64(s.rules[kind].limitedSet))&groups != groups || has == 0 {
 			if r.Bad() {
 				return wire.ErrTruncated
 			}
-			return fault.Errorf("%w: first sight of groups %#b of %#b", wire.ErrMalformed, told, groups)
+			return fault.Errorf("%w: first sight of groups %#b of %#b", wire.ErrMalformed, has, groups)
 		}
-		groups = told
+		groups = has
 	}
 	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, how); err != nil || mine {
 		return err
 	}
-	for untold := uint64(s.rules[kind].limitedSet) &^ groups; untold != 0; untold &= untold - 1 {
-		s.ops = append(s.ops, op{slot: n, what: opForget, id: uint32(id), group: bits.TrailingZeros64(untold)})
+	for missing := uint64(s.rules[kind].limitedSet) &^ groups; missing != 0; missing &= missing - 1 {
+		s.parsed.ops = append(s.parsed.ops, op{slot: n, what: opForget, id: uint32(id), group: bits.TrailingZeros64(missing)})
 	}
 	return nil
 }
@@ -227,22 +252,22 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 			continue
 		}
 		o.group = g
-		at, n := len(s.arena), k.Width(g)
+		at, n := len(s.parsed.arena), k.Width(g)
 		for range n {
-			s.arena = append(s.arena, 0)
+			s.parsed.arena = append(s.parsed.arena, 0)
 		}
-		o.state.Vals = s.arena[at : at+n : at+n]
+		o.state.Vals = s.parsed.arena[at : at+n : at+n]
 		var from *Group
 		if held != nil && (how != general || !k.Limited(g) || !r.Bool()) {
 			from = &held.Groups[g]
 		}
-		base, prior, err := readHeader(r, k, g, tick, s.agreed, from, how, &o.state)
+		base, prior, err := readHeader(r, k, g, tick, s.parsed.agreed, from, how, &o.state)
 		if err != nil {
 			return err
 		}
 		var viewer *codec.Viewer
-		if s.sees {
-			viewer = &s.viewer
+		if s.parsed.hasViewer {
+			viewer = &s.parsed.viewer
 		}
 		age, gap, err := readBody(r, k, s.rules[o.kind].coder, g, base, prior, &o.state, viewer)
 		if err != nil {
@@ -255,7 +280,7 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 		if base != nil {
 			o.base = base.Tick
 		}
-		s.ops = append(s.ops, o)
+		s.parsed.ops = append(s.parsed.ops, o)
 	}
 	return nil
 }

@@ -1,7 +1,9 @@
 package snapshot
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/codec"
@@ -16,13 +18,13 @@ var (
 	ErrSlot     = errors.New("snapshot: record for a slot that holds nothing")
 )
 
-// Replica is one entity as a client holds it.
+// A Replica is one entity as a client holds it.
 type Replica struct {
 	ID     uint32
 	Kind   int
 	Mine   bool
-	Since  clock.Tick // tick of the first record held
-	Fresh  bool       // a state was taken in since the owner of the Store cleared this
+	Since  clock.Tick // tick of the first record
+	Fresh  bool       // a state was added since the owner of the Store cleared this
 	Looked clock.Tick // for the owner of the Store: up to where it has looked at what moves
 	Groups [OwnerGroup + 1]Group
 
@@ -30,48 +32,57 @@ type Replica struct {
 	alive bool
 }
 
-// A Store is what one client holds of the world. The zero Store is not usable; see NewStore. Not safe for concurrent use.
+// A Store is what one client holds of the world. The zero Store is not usable; see NewStore. Not safe for concurrent
+// use.
 type Store struct {
 	kinds []*schema.Kind
 	rules []rules // of each kind
 	slots [Slots]*Replica
-	gone  [Slots]clock.Tick // when the slot's last life was said to have ended, heard of its beginning or not
+	ended [Slots]clock.Tick // newest packet that ended a use of the slot, whether its beginning arrived or not
 	alive []*Replica        // by rising ID
 	spare []*Replica
 
-	agreed  uint64                            // of the packet at hand, see Parse
 	packets [wire.AgreedTicks + 1]packetSlots // packets by tick; the last is none
+	parsed  parsed
+	near    bool // some place is coded relative to the viewer
+	turns   uint64
 
-	near   bool         // some place is coded beside the viewer
-	sees   bool         // the packet at hand says where the viewer is
-	viewer codec.Viewer // that place
-
-	ops   []op // of the packet that was parsed and not committed
-	arena []int64
-	now   packetSlots // of that packet, with tick 0 if it has no entries
-	tick  clock.Tick
-	turns uint64
-	// Applied, where set, is called for each state taken in; for tests that compare it with the truth.
+	// Applied, where set, is called for each state that is added; for tests that compare it with the truth.
 	Applied func(e *Replica, g int, s *motion.State)
 	coded   func(id uint32, g int, age, gap clock.Tick) // for tests: what the differences of a record are taken from
 }
 
+// parsed is a packet that was parsed, up to its Commit.
+type parsed struct {
+	tick   clock.Tick
+	agreed uint64 // see Store.Parse
+	ops    []op
+	arena  []int64     // memory of the values in ops
+	slots  packetSlots // with tick 0 if the packet has no entries
+
+	hasViewer bool         // the packet names the viewer's place
+	viewer    codec.Viewer // that place
+}
+
+// op is one change that a packet makes.
 type op struct {
 	slot  uint16
 	kind  int
 	id    uint32
-	what  uint8 // opUpdate, opSight, opGone
+	what  opKind
 	mine  bool
 	group int
-	base  clock.Tick
+	base  clock.Tick // the baseline's tick; 0: none
 	state motion.State
 }
 
+type opKind uint8
+
 const (
-	opUpdate = iota
-	opSight
-	opGone
-	opForget
+	opUpdate opKind = iota // a record of an entity that the client has
+	opSight                // a record of a first sight
+	opGone                 // the entity is gone
+	opForget               // a group must be dropped
 )
 
 // NewStore returns an empty Store of the kinds of coders, which it may share with others.
@@ -80,30 +91,26 @@ func NewStore(coders []*codec.Coder) *Store {
 	return &Store{kinds: kinds, rules: rulesOf(coders), near: anyNear(kinds)}
 }
 
-// Entities returns what is held, by rising ID. The slice is valid until the next Read.
+// Entities returns the client's entities by rising ID. The slice is valid until the next Read.
 func (s *Store) Entities() []*Replica { return s.alive }
 
-// Turns counts how often an entity came or went.
+// Turns counts how often an entity came or went: while it stays the same, so does the set of Entities.
 func (s *Store) Turns() uint64 { return s.turns }
 
 // Find returns the entity with an ID, or nil.
 func (s *Store) Find(id uint32) *Replica {
-	lo, hi := 0, len(s.alive)
-	for lo < hi {
-		m := (lo + hi) / 2
-		if s.alive[m].ID < id {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	if lo < len(s.alive) && s.alive[lo].ID == id {
-		return s.alive[lo]
+	if at, ok := s.place(id); ok {
+		return s.alive[at]
 	}
 	return nil
 }
 
-// Read takes in the entries of one packet of the given tick: it is Parse and, without an error, Commit.
+// place returns where among the entities an ID is, or belongs.
+func (s *Store) place(id uint32) (at int, ok bool) {
+	return slices.BinarySearchFunc(s.alive, id, func(h *Replica, id uint32) int { return cmp.Compare(h.ID, id) })
+}
+
+// Read applies the entries of one packet of the given tick: it is Parse and, without an error, Commit.
 func (s *Store) Read(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
 	if err := s.Parse(r, tick, agreed); err != nil {
 		return err
@@ -112,71 +119,65 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
 	return nil
 }
 
-// Parse reads the entries of one packet of the given tick, from r up to the bit that ends them, and changes nothing that can be seen: what follows
-// them in the packet may yet prove unsound. Bit i of agreed says that the server
-// knew, when it sent the packet, that its packet of i ticks before had been applied, see wire.Agreement. The errors are those of package
-// wire, ErrBaseline and ErrSlot; with any of them the packet must not be acknowledged, and there is nothing to commit.
-// Bytes of any kind are refused or taken in within the bounds of memory; they never make it panic.
+// Parse reads the entries of one packet of the given tick, from r up to the bit that ends them. Nothing changes that
+// can be seen before Commit, as the rest of the packet may yet prove malformed.
+//
+// Bit i of agreed says that the server knew, when it sent the packet, that its packet of i ticks before had been
+// applied, see wire.Agreement. The errors are those of package wire, ErrBaseline and ErrSlot; with any of them
+// the packet must not be acknowledged, and there is nothing to commit. Bytes of any kind are refused or
+// applied within the bounds of memory; they never make it panic.
 func (s *Store) Parse(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
-	s.ops, s.arena = s.ops[:0], s.arena[:0]
-	s.now, s.tick = packetSlots{}, tick
-	s.agreed = agreed
-	err := s.readEntries(r, tick)
+	p := &s.parsed
+	p.tick, p.agreed = tick, agreed
+	p.ops, p.arena, p.slots = p.ops[:0], p.arena[:0], packetSlots{}
+	err := s.readEntries(r)
 	if err == nil && r.Bad() {
 		err = wire.ErrTruncated
 	}
 	if err != nil {
-		s.ops, s.now = s.ops[:0], packetSlots{}
+		p.ops, p.slots = p.ops[:0], packetSlots{}
 	}
 	return err
 }
 
-// Commit takes in what Parse read, once.
+// Commit applies what Parse read, once.
 func (s *Store) Commit() {
-	for i := range s.ops {
-		s.commit(&s.ops[i], s.tick)
+	p := &s.parsed
+	for i := range p.ops {
+		s.commit(&p.ops[i], p.tick)
 	}
-	if e := &s.packets[s.tick%wire.AgreedTicks]; s.now.tick != 0 && e.tick <= s.tick {
-		*e = s.now
+	if e := &s.packets[p.tick%wire.AgreedTicks]; p.slots.tick != 0 && e.tick <= p.tick {
+		*e = p.slots
 	}
-	s.ops, s.now = s.ops[:0], packetSlots{}
+	p.ops, p.slots = p.ops[:0], packetSlots{}
 }
 
+// commit makes one change.
 func (s *Store) commit(o *op, tick clock.Tick) {
 	h := s.slots[o.slot]
 	switch o.what {
 	case opGone:
-		s.gone[o.slot] = max(s.gone[o.slot], tick)
+		s.ended[o.slot] = max(s.ended[o.slot], tick)
 		if h != nil && h.alive && tick > h.Since {
 			h.alive = false
 			s.unlist(h)
 		}
 		return
 	case opSight:
-		if tick <= s.gone[o.slot] {
-			return // sent before it went, arrived after
+		if tick <= s.ended[o.slot] {
+			return // sent before the end, arrived after it
 		}
 		if h == nil || !h.alive || h.ID != o.id || h.Kind != o.kind || h.Mine != o.mine {
 			if double := s.Find(o.id); double != nil && double.slot != o.slot && double.Since > tick {
-				return // from a former life in this slot, overtaken by the beginning of the next one in another
+				return // of an older use of this slot, overtaken by the entity's next use of another slot
 			}
 			h = s.enter(o, tick)
 		}
 	case opForget:
-		if h == nil || !h.alive || h.ID != o.id {
-			return
+		if h != nil && h.alive && h.ID == o.id {
+			h.Groups[o.group].forget(tick)
+			h.Fresh = true
 		}
-		g := &h.Groups[o.group]
-		g.gone = max(g.gone, tick)
-		n := 0
-		for n < len(g.states) && g.states[n].Tick <= tick {
-			n++
-		}
-		for i := n; i < len(g.states); i++ { // each memory of values stays in one place
-			g.states[i-n], g.states[i] = g.states[i], g.states[i-n]
-		}
-		g.states = g.states[:len(g.states)-n]
-		h.Fresh = true
 		return
 	case opUpdate:
 		if h == nil || !h.alive {
@@ -192,7 +193,7 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 	}
 }
 
-// enter starts a new life of a slot.
+// enter starts a new use of a slot.
 func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 	if old := s.slots[o.slot]; old != nil {
 		if old.alive {
@@ -200,9 +201,9 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 		}
 		s.spare = append(s.spare, old)
 	}
-	if double := s.Find(o.id); double != nil { // it came back into sight before the end of its old slot was heard
+	if double := s.Find(o.id); double != nil { // it came back into sight before the end of its old slot arrived
 		double.alive = false
-		s.gone[double.slot] = max(s.gone[double.slot], tick)
+		s.ended[double.slot] = max(s.ended[double.slot], tick)
 		s.unlist(double)
 	}
 	var h *Replica
@@ -213,7 +214,7 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 	}
 	for g := range h.Groups {
 		old := &h.Groups[g]
-		if len(old.memory) > HeldStates+slack { // a rare life that took much: the next one need not
+		if len(old.memory) > HeldStates+slack { // the entity before took much, which is rare: this one need not
 			old.states, old.memory = nil, nil
 		} else if old.memory != nil {
 			old.states = old.memory
@@ -223,22 +224,15 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 	h.ID, h.Kind, h.Mine, h.Since, h.Looked, h.slot, h.alive = o.id, o.kind, o.mine, tick, 0, o.slot, true
 	s.slots[o.slot] = h
 	s.turns++
-	at := len(s.alive)
-	for at > 0 && s.alive[at-1].ID > h.ID {
-		at--
-	}
-	s.alive = append(s.alive, nil)
-	copy(s.alive[at+1:], s.alive[at:])
-	s.alive[at] = h
+	at, _ := s.place(h.ID)
+	s.alive = slices.Insert(s.alive, at, h)
 	return h
 }
 
+// unlist takes an entity out of the sorted list.
 func (s *Store) unlist(h *Replica) {
 	s.turns++
-	for i, e := range s.alive {
-		if e == h {
-			s.alive = append(s.alive[:i], s.alive[i+1:]...)
-			return
-		}
+	if i := slices.Index(s.alive, h); i >= 0 {
+		s.alive = slices.Delete(s.alive, i, i+1)
 	}
 }

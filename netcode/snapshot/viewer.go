@@ -58,7 +58,7 @@ func (v *View) viewer(to *codec.Viewer) (a viewerAt) {
 			continue
 		}
 		switch {
-		case h.holds(e, t):
+		case h.has(e, t):
 			*to, a.known = codec.ViewerOf(k, e.ownRow(k, t))
 		case e.ownChanged[k.Place] <= t: // it has not moved since
 			*to, a.known = codec.ViewerOf(k, e.ownRow(k, h.tick))
@@ -91,7 +91,7 @@ func (s *Store) readViewer(r *wire.BitReader, tick clock.Tick) error {
 	if st == nil {
 		return ErrBaseline
 	}
-	if s.viewer, s.sees = codec.ViewerOf(s.kinds[held.Kind], st.Vals); !s.sees {
+	if s.parsed.viewer, s.parsed.hasViewer = codec.ViewerOf(s.kinds[held.Kind], st.Vals); !s.parsed.hasViewer {
 		return fault.Errorf("%w: a viewer without a place", wire.ErrMalformed)
 	}
 	return nil

@@ -356,7 +356,7 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Candidate) h
 		}
 	}
 	if g == OwnerGroup || k.Groups[g].Moving {
-		hd.cut, hd.start, hd.rest = e.Times(g, since)
+		hd.cut, hd.start, hd.rest = e.times(g, since)
 	}
 	return hd
 }
@@ -403,9 +403,9 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 	}
 	cur := row(now)
 	b := codec.Base[T]{Viewer: viewer}
-	if hd.base != 0 && h.holds(e, hd.base) {
+	if hd.base != 0 && h.has(e, hd.base) {
 		b.Vals, b.Age = row(hd.base), now-hd.base
-		if hd.prior != 0 && hd.cut == 0 && !e.cutBetween(g, hd.prior, hd.base) && h.holds(e, hd.prior) {
+		if hd.prior != 0 && hd.cut == 0 && !e.cutBetween(g, hd.prior, hd.base) && h.has(e, hd.prior) {
 			b.Prior, b.Gap = row(hd.prior), hd.base-hd.prior
 		}
 	}
