@@ -61,8 +61,8 @@ func TestTwoAvatarsOfAHostileServer(t *testing.T) {
 		v.Delivered(p)
 		c.Receive(clock.Time(n)*clock.Time(period), w.Bytes())
 		c.Frame(clock.Time(n)*clock.Time(period) + 1)
-		if c.me != 2 || c.meKind != 1 {
-			t.Fatalf("packet %d: avatar %d of kind %d, want 2 of kind 1", n, c.me, c.meKind)
+		if c.own.me != 2 || c.own.kind != 1 {
+			t.Fatalf("packet %d: avatar %d of kind %d, want 2 of kind 1", n, c.own.me, c.own.kind)
 		}
 	}
 }

@@ -137,6 +137,7 @@ type side struct {
 
 	corrections int // that were not foreseen
 	confirmed   int
+	lastOff     float64 // metres of the newest correction
 }
 
 // duo is a real server and real clients on paths that a test decides on, in steps of a millisecond.
@@ -171,9 +172,10 @@ func (d *duo) join(delay clock.Time, cfg Config) *side {
 	if p.c, err = New(d.rules, w, d.now+p.offset, cfg); err != nil {
 		d.t.Fatal(err)
 	}
-	p.c.OnConfirm = func(_ clock.Tick, o predict.Outcome, _ float64) {
+	p.c.OnConfirm = func(_ clock.Tick, o predict.Outcome, off float64) {
 		p.confirmed++
 		if o.Corrected {
+			p.lastOff = off
 			p.corrections++
 		}
 	}
@@ -368,7 +370,7 @@ func TestPredictionIsImmediateAndExact(t *testing.T) {
 		t.Errorf("%d of %d predictions were corrected", p.corrections, p.confirmed)
 	}
 	st := p.c.Stats()
-	if st.Malformed+st.Duplicate+st.Foreign+st.NoBaseline+st.Steps+st.Faults+st.InboxDropped+st.EventsLost != 0 {
+	if st.Malformed+st.Duplicate+st.WrongSession+st.NoBaseline+st.ClockSteps+st.Faults+st.InboxDropped+st.EventsLost != 0 {
 		t.Errorf("%+v", st)
 	}
 	if lead := st.Lead; lead < 80*time.Millisecond || lead > 180*time.Millisecond {
@@ -549,12 +551,12 @@ func TestInboxIsBounded(t *testing.T) {
 		p.c.Receive(d.now, b)
 	}
 	p.c.Receive(d.now, append(b, 0))
-	if st := p.c.Stats(); st.InboxDropped != 9*MaxInbox || st.Malformed != before.Malformed+1 || len(p.c.inbox) != MaxInbox {
-		t.Errorf("%d dropped, %d in the inbox, %d malformed", st.InboxDropped, len(p.c.inbox), st.Malformed-before.Malformed)
+	if st := p.c.Stats(); st.InboxDropped != 9*MaxInbox || st.Malformed != before.Malformed+1 || len(p.c.down.inbox) != MaxInbox {
+		t.Errorf("%d dropped, %d in the inbox, %d malformed", st.InboxDropped, len(p.c.down.inbox), st.Malformed-before.Malformed)
 	}
 	d.run(time.Second)
-	if st := p.c.Stats(); st.Malformed != before.Malformed+1+MaxInbox || len(p.c.spare) > 2*MaxInbox {
-		t.Errorf("%d malformed, %d spare buffers", st.Malformed-before.Malformed, len(p.c.spare))
+	if st := p.c.Stats(); st.Malformed != before.Malformed+1+MaxInbox || len(p.c.down.spare) > 2*MaxInbox {
+		t.Errorf("%d malformed, %d spare buffers", st.Malformed-before.Malformed, len(p.c.down.spare))
 	}
 }
 
@@ -802,7 +804,7 @@ func TestTickTakesAnyLength(t *testing.T) {
 	i := 0
 	p.play = func() []int64 { i++; return lengths[i%4] }
 	d.run(2 * time.Second)
-	p.c.due = 0
+	p.c.up.due = 0
 	p.c.Tick(nil) // none is due: nothing happens
 	if i < 30 {
 		t.Errorf("%d commands", i)
@@ -817,11 +819,9 @@ func TestEventsAreBounded(t *testing.T) {
 	d.run(time.Second)
 	p.c.Events()
 	for i := range 3 * MaxEvents {
-		vals := p.c.events
-		if len(vals.list) < MaxEvents {
-			vals.add(Event{}, 1)
+		if list := p.c.events.next; len(list.list) < MaxEvents {
+			list.add(Event{Tick: clock.Tick(i)}, 1)
 		}
-		_ = i
 	}
 	before := p.c.Stats().EventsLost
 	p.play = func() []int64 { return []int64{0, 0, 0, 1, 0} }
@@ -831,8 +831,8 @@ func TestEventsAreBounded(t *testing.T) {
 		}
 		d.now += 40 * ms
 	}
-	if p.c.Stats().EventsLost == before || len(p.c.events.list) > MaxEvents {
-		t.Errorf("%d events wait, %d lost", len(p.c.events.list), p.c.Stats().EventsLost)
+	if p.c.Stats().EventsLost == before || len(p.c.events.next.list) > MaxEvents {
+		t.Errorf("%d events wait, %d lost", len(p.c.events.next.list), p.c.Stats().EventsLost)
 	}
 }
 

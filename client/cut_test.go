@@ -140,7 +140,7 @@ func TestOwnTeleports(t *testing.T) {
 						flags++
 					}
 					if at := p.c.CommandTick(); at != tick {
-						if a, b := p.c.Own(at-1), p.c.Own(at); a != nil && b != nil && p.c.own.State(at).cut == at {
+						if a, b := p.c.Own(at-1), p.c.Own(at); a != nil && b != nil && p.c.own.ring.State(at).cut == at {
 							predicted++
 							if n > 0 && p.c.Confirmed() < at {
 								early++
@@ -176,14 +176,14 @@ func TestOwnTeleports(t *testing.T) {
 				s.Vals = slices.Clone(s.Vals)
 				replayed := p.c.stats.Replayed
 				if n := testing.AllocsPerRun(20, func() { // wrong, and teleported, in the answer to one command after the other
-					p.c.own.Push(p.c.own.Last() + 1).Vals = p.c.own.Command(p.c.own.Last() - 1).Vals
-					p.c.own.Catch()
-					p.c.cmdTick = p.c.own.Last()
+					p.c.own.ring.Push(p.c.own.ring.Last() + 1).Vals = p.c.own.ring.Command(p.c.own.ring.Last() - 1).Vals
+					p.c.own.ring.Catch()
+					p.c.up.made = p.c.own.ring.Last()
 					s.Tick++
 					s.Vals[0]++
 					s.Cut = s.Tick
-					p.c.ran[s.Tick%ranTicks] = ranAt{s.Tick, p.c.own.Base() + 1}
-					p.c.confirm(held, rules.Kinds[held.Kind], &s)
+					p.c.own.ran[s.Tick%ranTicks] = ranAt{s.Tick, p.c.own.ring.Base() + 1}
+					p.c.confirm(held, &s)
 				}); n != 0 {
 					t.Errorf("%v allocations in a correction", n)
 				}

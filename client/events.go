@@ -3,6 +3,7 @@ package client
 import (
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/reliable"
@@ -15,13 +16,35 @@ type Event struct {
 	Tick  clock.Tick
 	Vals  []int64   // simulation integers of the payload
 	Own   bool      // predicted here
-	At    geom.Vec2 // where, as predicted; of own events only
+	At    geom.Vec2 // where in the world, as predicted; of own events only
 }
 
-// MaxEvents is how many events wait for Events to be called; the oldest are dropped beyond it.
+// MaxEvents is how many events wait for Client.Events to be called. Those beyond it are lost and counted.
 const MaxEvents = 512
 
-// eventList is a list of events with memory of its own for what they hold.
+// eventQueue has the events of a player: those to be shown next, and those that wait until their entity is
+// drawn at their tick, or until the server has confirmed them.
+type eventQueue struct {
+	rules *game.Rules
+	cfg   *Config
+	eng   *engine.Engine
+	play  *playback
+	own   *reconcile
+	stats *Stats
+
+	next, shown *eventList // for the next call of Events; what the last one returned
+
+	hold        reliable.Hold // others' events until their time has come
+	unconfirmed eventList     // own events where nothing is predicted
+	spare       eventList
+}
+
+func (q *eventQueue) init(c *Client) {
+	q.rules, q.cfg, q.eng, q.play, q.own, q.stats = c.rules, &c.cfg, c.eng, &c.play, &c.own, &c.stats
+	q.next, q.shown = &eventList{}, &eventList{}
+}
+
+// eventList is a list of events with memory of its own for their payloads.
 type eventList struct {
 	list []Event
 	vals []int64
@@ -29,7 +52,7 @@ type eventList struct {
 
 func (l *eventList) clear() { l.list, l.vals = l.list[:0], l.vals[:0] }
 
-// add appends an event with room for n integers, and returns those.
+// add appends an event with a payload of n integers, and returns those.
 func (l *eventList) add(e Event, n int) []int64 {
 	at := len(l.vals)
 	for range n {
@@ -40,77 +63,87 @@ func (l *eventList) add(e Event, n int) []int64 {
 	return e.Vals
 }
 
-// collect moves what predicted rules emitted to the events to be shown now, or, without prediction, to those that are shown once the
+// collect takes over what predicted rules emitted: to be shown next or, without prediction, once the
 // server's state of their tick has come.
-func (c *Client) collect() {
-	for i := range c.eng.Events() {
-		e := &c.eng.Events()[i]
-		to := c.events
-		if c.cfg.NoPrediction {
-			to = &c.later
+func (q *eventQueue) collect() {
+	for i := range q.eng.Events() {
+		e := &q.eng.Events()[i]
+		to := q.next
+		if q.cfg.NoPrediction {
+			to = &q.unconfirmed
 		}
 		if len(to.list) >= MaxEvents {
-			c.stats.EventsLost++
+			q.stats.EventsLost++
 			continue
 		}
 		copy(to.add(Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Own: true, At: e.At}, len(e.Vals)), e.Vals)
 	}
-	c.eng.Drain()
+	q.eng.Drain()
 }
 
-// Events returns what is to be shown in this frame: what this player's own commands did, at once, and what
-// others did, at the moment at which they are drawn doing it. It is valid until the next call.
-func (c *Client) Events() []Event {
+// put keeps an event that the server sent until its time has come. If too many wait, the oldest is shown at
+// once.
+func (q *eventQueue) put(m reliable.Message) {
+	for !q.hold.Put(m) {
+		q.show(q.hold.Pop())
+	}
+}
+
+// showDue moves on the events whose entity is drawn at their tick.
+func (q *eventQueue) showDue() {
 	for {
-		m, ok := c.hold.Take(func(id uint32, t clock.Tick) bool {
-			at := c.playT
-			if h := c.store.Find(id); h != nil {
-				at, _ = c.TimeOf(h)
+		m, ok := q.hold.Take(func(id uint32, t clock.Tick) bool {
+			at := q.play.time.drawTick
+			if h := q.play.store.Find(id); h != nil {
+				at, _ = q.play.timeOf(h)
 			}
 			return t.Frac() <= at
 		})
 		if !ok {
-			break
+			return
 		}
-		c.show(m)
+		q.show(m)
 	}
-	if len(c.later.list) > 0 {
-		c.release()
-	}
-	ev := c.events
-	c.events, c.shownEvents = c.shownEvents, ev
-	c.events.clear()
-	return ev.list
 }
 
-// release shows own events that waited for the server, and keeps those that still wait.
-func (c *Client) release() {
-	keep := &c.laterSpare
+// releaseConfirmed moves on own events that waited for the server.
+func (q *eventQueue) releaseConfirmed() {
+	if len(q.unconfirmed.list) == 0 {
+		return
+	}
+	keep := &q.spare
 	keep.clear()
-	for _, e := range c.later.list {
-		to := c.events
-		if e.Tick > c.own.Base() && c.cfg.NoPrediction {
+	for _, e := range q.unconfirmed.list {
+		to := q.next
+		if e.Tick > q.own.ring.Base() && q.cfg.NoPrediction {
 			to = keep
 		}
 		copy(to.add(e, len(e.Vals)), e.Vals)
 	}
-	c.later, c.laterSpare = c.laterSpare, c.later
+	q.unconfirmed, q.spare = q.spare, q.unconfirmed
 }
 
-// show reads an event that the server sent.
-func (c *Client) show(m reliable.Message) {
-	if int(m.Kind) >= len(c.rules.Events) {
-		c.stats.Malformed++
+// take returns the events that are to be shown now, valid until the next call.
+func (q *eventQueue) take() []Event {
+	q.next, q.shown = q.shown, q.next
+	q.next.clear()
+	return q.shown.list
+}
+
+// show reads an event that the server sent, to be shown next.
+func (q *eventQueue) show(m reliable.Message) {
+	if int(m.Kind) >= len(q.rules.Events) {
+		q.stats.Malformed++
 		return
 	}
-	if len(c.events.list) >= MaxEvents {
-		c.stats.EventsLost++
+	if len(q.next.list) >= MaxEvents {
+		q.stats.EventsLost++
 		return
 	}
-	k := c.rules.Events[m.Kind]
-	vals := c.events.add(Event{Event: int(m.Kind), Actor: game.ID(m.Entity), Tick: m.Tick}, k.Sims)
+	k := q.rules.Events[m.Kind]
+	vals := q.next.add(Event{Event: int(m.Kind), Actor: game.ID(m.Entity), Tick: m.Tick}, k.Sims)
 	if packet.DecodeEvent(m.Body, k, m.Tick, vals) != nil {
-		c.stats.Malformed++
-		c.events.list = c.events.list[:len(c.events.list)-1]
+		q.stats.Malformed++
+		q.next.list = q.next.list[:len(q.next.list)-1]
 	}
 }

@@ -103,8 +103,8 @@ func FuzzReceive(f *testing.F) {
 		for range 40 {
 			frame()
 		}
-		if len(c.store.Entities()) > 24*200 || c.hold.Len() > 256 || len(c.cmds) > maxRepeat {
-			t.Fatalf("%d entities, %d events held", len(c.store.Entities()), c.hold.Len())
+		if len(c.store.Entities()) > 24*200 || c.events.hold.Len() > 256 || len(c.up.cmds) > maxRepeat {
+			t.Fatalf("%d entities, %d events held", len(c.store.Entities()), c.events.hold.Len())
 		}
 	})
 }

@@ -80,7 +80,7 @@ func TestGuessed(t *testing.T) {
 	for range 60 * 30 {
 		d.run(17 * time.Millisecond)
 		one, two := at(plain), at(guesses)
-		pure, ok := guesses.c.drawAt(guesses.c.store.Find(uint32(wk)), guesses.c.Playout())
+		pure, ok := guesses.c.play.drawAt(guesses.c.store.Find(uint32(wk)), guesses.c.Playout())
 		if k := rules.Kinds[1]; !ok || where(k.AppendDrawn(nil, pure)) != where(two[wk]) {
 			t.Fatalf("what can be hit is drawn at %v, and seen at %v", two[wk], pure)
 		}

@@ -26,14 +26,14 @@ func TestResyncAfterLostBaselines(t *testing.T) {
 	b.play = func() []int64 { return []int64{3, 3, 0, 0, 0} }
 	d.run(4 * time.Second)
 	a.c.store = snapshot.NewStore(d.rules.Coders) // as no honest loss could
-	a.c.turns = 0
+	a.c.play.store, a.c.refreshed = a.c.store, 0
 	d.run(4 * time.Second)
 	v := d.s.View(a.id)
 	if n, _ := v.Count(); len(a.c.Store().Entities()) != n || n != 42 {
 		t.Errorf("holds %d entities of %d 4 s after it lost everything", len(a.c.Store().Entities()), n)
 	}
-	if v.Resyncs < 1 || v.Resyncs > 4 || a.c.Stats().NoBaseline == 0 || a.c.resync {
-		t.Errorf("%d resyncs, %d packets without a baseline, still asking: %v", v.Resyncs, a.c.Stats().NoBaseline, a.c.resync)
+	if v.Resyncs < 1 || v.Resyncs > 4 || a.c.Stats().NoBaseline == 0 || a.c.down.resync {
+		t.Errorf("%d resyncs, %d packets without a baseline, still asking: %v", v.Resyncs, a.c.Stats().NoBaseline, a.c.down.resync)
 	}
 	a.corrections = 0
 	d.run(2 * time.Second)
@@ -201,7 +201,7 @@ func TestUnansweredFlowsOn(t *testing.T) {
 	d.run(1500 * time.Millisecond)
 	after, _ := d.s.Stats(p.id)
 	t.Logf("longest gap %v, %d of 90 ticks starved", time.Duration(gap), after.Starved-before.Starved)
-	if most := clock.Time(trickle) + 18*ms; gap > most || after.Starved-before.Starved > 6 {
+	if most := clock.Time(probeAfter) + 18*ms; gap > most || after.Starved-before.Starved > 6 {
 		t.Errorf("without answers for 1.5 s: a gap of %v, at most %v is right, and %d of 90 ticks starved", time.Duration(gap), time.Duration(most), after.Starved-before.Starved)
 	}
 }

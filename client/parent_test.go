@@ -194,8 +194,8 @@ func TestBoarding(t *testing.T) {
 			}
 		})
 	}
-	if far > 0.25 || boarded < 20 || p.c.Stats().LastOff > 2 {
-		t.Errorf("%d changes of what it is on, drawn up to %.2f m from one picture to the next, corrected by %.2f m", boarded, far, p.c.Stats().LastOff)
+	if far > 0.25 || boarded < 20 || p.lastOff > 2 {
+		t.Errorf("%d changes of what it is on, drawn up to %.2f m from one picture to the next, corrected by %.2f m", boarded, far, p.lastOff)
 	}
 	t.Logf("%d changes, %.3f m at most from picture to picture; %d hops, %+v", boarded, far, hops, p.c.Stats().Corrections)
 }

@@ -6,31 +6,124 @@ import (
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
-	"meanwhile/netcode/rate"
+	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
 )
 
-// Receive queues one datagram that arrived at the given local time; data is copied. It is applied by the next Frame.
+// MaxInbox is how many datagrams wait for the next frame. The oldest are dropped beyond it.
+const MaxInbox = 256
+
+// resyncAfter is how many packets in a row may need a baseline that is gone before the client asks for
+// everything anew.
+const resyncAfter = 16
+
+// downlink is what arrived of the server's datagrams: those that wait for the next frame, those that were
+// applied, and what the next datagram of ours reports of them.
+type downlink struct {
+	inbox []arrival
+	spare [][]byte // memory of datagrams that were applied
+
+	received  wire.Received
+	agreement wire.Agreement
+	messages  reliable.Receiver
+
+	newest     wire.Seq   // newest packet applied
+	newestTick clock.Tick // its tick
+	gapTick    clock.Tick // of the newest packet that came without the one before it
+	fresh      bool       // records came since the world was brought up to date
+	quiet      bool       // the newest packet announced silence until something changes
+
+	unusable int  // packets in a row that needed a baseline which is gone
+	resync   bool // the next datagram asks for everything anew
+	mustAck  bool // the server waits for an acknowledgement
+
+	echo   clock.Stamp // of the newest packet
+	echoAt clock.Time
+	echoed bool // it is still to be sent back
+}
+
+// An arrival is a datagram that waits for the next frame.
+type arrival struct {
+	at   clock.Time
+	data []byte
+}
+
+// put queues a copy of a datagram and reports whether another had to be dropped for it.
+func (d *downlink) put(at clock.Time, data []byte) (dropped bool) {
+	if len(d.inbox) >= MaxInbox {
+		d.spare = append(d.spare, d.inbox[0].data)
+		copy(d.inbox, d.inbox[1:])
+		d.inbox = d.inbox[:len(d.inbox)-1]
+		dropped = true
+	}
+	var b []byte
+	if n := len(d.spare); n > 0 {
+		b, d.spare = d.spare[n-1][:0], d.spare[:n-1]
+	}
+	d.inbox = append(d.inbox, arrival{at, append(b, data...)})
+	return dropped
+}
+
+// applied notes that a packet was applied, and reports whether it is the newest. next is the number that
+// our own next packet will have.
+func (d *downlink) applied(at clock.Time, h *wire.Header, next wire.Seq) (newest bool) {
+	d.unusable, d.resync = 0, false
+	d.received.Applied(h.Seq)
+	d.agreement.Applied(h.Tick, next)
+	d.mustAck = d.mustAck || h.Elicits
+	d.fresh = true
+	if !h.Seq.Newer(d.newest) {
+		return false
+	}
+	if h.Seq != d.newest+1 {
+		d.gapTick = h.Tick
+	}
+	d.newest, d.newestTick = h.Seq, h.Tick
+	d.echo, d.echoAt, d.echoed = h.Stamp, at, true
+	d.quiet = h.NextDue == wire.Quiet
+	return true
+}
+
+// lostBaseline notes a packet that needed a baseline which is gone. After too many in a row the next
+// datagram asks for everything anew.
+func (d *downlink) lostBaseline() {
+	if d.unusable++; d.unusable > resyncAfter {
+		d.resync, d.mustAck = true, true
+	}
+}
+
+// report writes into the header of our next datagram what arrived.
+func (d *downlink) report(h *wire.Header) {
+	h.Resync = d.resync
+	h.Ack, h.HasAck = d.received.Ack()
+	if d.echoed {
+		h.HasEcho, h.Echo, h.EchoAt = true, d.echo, d.echoAt.Stamp()
+		d.echoed = false
+	}
+	d.mustAck = false
+}
+
+// Receive queues one datagram that arrived at the given local time; data is copied. The next Frame applies
+// it.
 func (c *Client) Receive(arrival clock.Time, data []byte) {
 	if len(data) > wire.MaxDatagram {
 		c.stats.Malformed++
-		return
-	}
-	if len(c.inbox) >= MaxInbox {
-		c.spare = append(c.spare, c.inbox[0].data)
-		copy(c.inbox, c.inbox[1:])
-		c.inbox = c.inbox[:len(c.inbox)-1]
+	} else if c.down.put(arrival, data) {
 		c.stats.InboxDropped++
 	}
-	var b []byte
-	if n := len(c.spare); n > 0 {
-		b, c.spare = c.spare[n-1][:0], c.spare[:n-1]
-	}
-	c.inbox = append(c.inbox, held{arrival, append(b, data...)})
 }
 
-// apply takes in one datagram, whole or not at all.
+func (c *Client) applyInbox() {
+	d := &c.down
+	for i := range d.inbox {
+		c.apply(d.inbox[i].at, d.inbox[i].data)
+		d.spare = append(d.spare, d.inbox[i].data)
+	}
+	d.inbox = d.inbox[:0]
+}
+
+// apply applies one datagram that arrived at the local time at, whole or not at all.
 func (c *Client) apply(at clock.Time, data []byte) {
 	h, n, err := wire.DecodeHeader(data)
 	switch {
@@ -38,158 +131,112 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		c.stats.Malformed++
 		return
 	case h.Session != c.welcome.Session:
-		c.stats.Foreign++
+		c.stats.WrongSession++
 		return
 	case h.Heartbeat:
-		c.stats.Heartbeats++
-		if beat, err := packet.DecodeHeartbeat(data); err != nil {
-			c.stats.Malformed++
-		} else {
-			c.overdue(at, &beat)
-		}
+		c.applyHeartbeat(at, data)
 		return
-	case !c.recv.Accepts(h.Seq):
+	case !c.down.received.Accepts(h.Seq):
 		c.stats.Duplicate++
 		return
 	}
-	agreed, known := c.agreement.Agreed(h.Tick, h.Ack.Latest)
-	if !known {
-		c.stats.NoBaseline++ // seconds late: what it says is old; or the second one of its tick, which no server of ours sends
+	agreed, known := c.down.agreement.Agreed(h.Tick, h.Ack.Latest)
+	if !known { // seconds late, so that it says nothing new; or the second of its tick, which no server of ours sends
+		c.stats.NoBaseline++
 		return
 	}
 	if !h.HasAck {
 		agreed = 0
 	}
+	feedback, ok := c.parse(&h, data[n:], agreed)
+	if !ok {
+		return
+	}
+	c.store.Commit()
+	newest := c.down.applied(at, &h, c.up.log.NextSeq())
+	c.own.noteRan(h.Tick, feedback.Ran)
+	c.stats.Received++
+	c.stats.ReceivedBytes += uint64(len(data) + wire.Overhead)
+	period, trip := c.time.synchronise(at, &h, c.up.mayBeAway())
+	if trip > 0 {
+		c.up.path.Sample(at, trip)
+	}
+	if newest {
+		c.applyFeedback(&feedback, at, period)
+	}
+	if h.HasAck {
+		c.up.log.Acked(h.Ack, c.up.delivered, c.up.missing)
+	}
+	c.readMessages()
+}
+
+// parse reads what follows the header of a datagram. Records take effect with store.Commit.
+func (c *Client) parse(h *wire.Header, body []byte, agreed uint64) (f packet.Feedback, ok bool) {
 	var r wire.BitReader
-	r.Reset(data[n:])
-	fb := packet.DecodeFeedback(&r, h.Tick, c.queued)
+	r.Reset(body)
+	f = packet.DecodeFeedback(&r, h.Tick, c.time.queued)
 	if r.Bad() {
 		c.stats.Malformed++
-		return
+		return f, false
 	}
 	if err := c.store.Parse(&r, h.Tick, agreed); err != nil {
 		if errors.Is(err, snapshot.ErrBaseline) || errors.Is(err, snapshot.ErrSlot) {
 			c.stats.NoBaseline++
-			if c.lost++; c.lost > resyncAfter {
-				c.resync, c.mustAck = true, true
-			}
+			c.down.lostBaseline()
 		} else {
 			c.stats.Malformed++
 		}
-		return
+		return f, false
 	}
 	if rest := r.Rest(); len(rest) > 0 {
-		if _, err := c.lane.Read(rest); err != nil {
+		if _, err := c.down.messages.Read(rest); err != nil {
 			c.stats.Malformed++
-			return
+			return f, false
 		}
 	}
-	c.store.Commit()
-	c.lost, c.resync = 0, false
-	if fb.Ran != 0 {
-		c.ran[h.Tick%ranTicks] = ranAt{h.Tick, fb.Ran}
-	}
-	newest := int16(h.Seq-c.newest) > 0
-	c.recv.Applied(h.Seq)
-	c.agreement.Applied(h.Tick, c.log.NextSeq())
-	c.stats.Received++
-	c.stats.Bytes += uint64(len(data) + wire.Overhead)
-	c.mustAck = c.mustAck || h.Elicits
-	c.fresh = true
-	period := c.synchronise(at, &h)
-	if newest {
-		if h.Seq != c.newest+1 {
-			c.gap = h.Tick
-		}
-		c.newest, c.newestTick = h.Seq, h.Tick
-		c.echo, c.echoAt, c.echoed = h.Stamp, at, true
-		c.quiet = h.NextDue == wire.Quiet
-		c.takeFeedback(&fb, at, period)
-	}
-	if h.HasAck {
-		c.log.Acked(h.Ack, c.delivered, c.missing)
-	}
-	c.messages()
+	return f, true
 }
 
-// synchronise takes in what the header of a datagram says of the server's clock, the path and the ticks, and returns how long these are now.
-func (c *Client) synchronise(at clock.Time, h *wire.Header) (period time.Duration) {
-	stood := c.down.Queued(at, at.Sub(at.Near(h.Stamp)))
-	if h.HasEcho {
-		hold := time.Duration((uint32(h.Stamp)-uint32(h.EchoAt))&(1<<24-1)) * time.Microsecond
-		c.est.Receive(at, h.Stamp, h.Echo, hold)
-		if rtt := at.Sub(at.Near(h.Echo)) - hold; rtt > 0 && rtt < rate.MaxTimeout {
-			c.rtt.Sample(at, rtt)
-			// What stood in a queue on the way down is no queue that less up would shorten.
-			c.path.Sample(at, max(rtt-stood, min(c.rtt.Least(), rtt)))
-		}
-	} else {
-		c.est.ReceiveOneWay(at, h.Stamp)
+func (c *Client) applyHeartbeat(at clock.Time, data []byte) {
+	c.stats.Heartbeats++
+	b, err := packet.DecodeHeartbeat(data)
+	switch {
+	case err != nil:
+		c.stats.Malformed++
+	case !c.up.idleKnown: // the commands of an idle player wait for no tick
+		c.time.heartbeat(at, &b)
 	}
-	if period = h.Period; period == 0 {
-		period = c.welcome.Period
-	}
-	expect := c.out.Now(c.now) // near enough to place a stamp; reading the clock at the arrival would move it past this frame
-	if _, known := c.est.Offset(); !known {
-		_, expect, _ = c.line.Newest()
-	}
-	tickTime := expect.Near(h.Time)
-	c.pace(at, h, tickTime, period)
-	c.play.Arrive(at, tickTime, h.NextDue == wire.Quiet || c.away || !c.awaySaid) // little is sent to who is away: that is no jitter
-	return period
 }
 
-// messages takes in what the lane has whole: texts at once, events into the hold until they are shown.
-func (c *Client) messages() {
+// applyFeedback learns what the server reported on commands at the local time at, when a tick took period.
+func (c *Client) applyFeedback(f *packet.Feedback, at clock.Time, period time.Duration) {
+	acked := min(f.Acked, c.up.made)
+	c.up.acked = max(c.up.acked, acked)
+	starved := c.up.noteStarved(f.Starved)
+	if c.time.lead.Synced() {
+		c.stats.Starved += uint64(starved)
+	}
+	if f.HasSlack && !c.up.mayBeAway() { // a hidden page makes its commands when it can, which teaches nothing
+		c.time.lead.Feedback(at, acked, time.Duration(f.Slack)*period/packet.SlackPerTick)
+	}
+}
+
+// readMessages takes over the messages that arrived whole: texts at once, events until they are to be shown.
+func (c *Client) readMessages() {
 	for {
-		m, ok := c.lane.Next()
+		m, ok := c.down.messages.Next()
 		if !ok {
 			return
 		}
-		if m.Kind == snapshot.TextMessage {
-			if c.texts.Read(m.Body) != nil {
-				c.stats.Malformed++
-			}
-			for _, e := range c.store.Entities() {
-				e.Fresh = e.Fresh || !e.Mine // it may be called so
-			}
+		if m.Kind != snapshot.TextMessage {
+			c.events.put(m)
 			continue
 		}
-		for !c.hold.Put(m) {
-			c.show(c.hold.Pop())
+		if c.play.texts.Read(m.Body) != nil {
+			c.stats.Malformed++
 		}
-	}
-}
-
-// resyncAfter is how many packets in a row may name a baseline that is gone before everything is asked for anew.
-const resyncAfter = 16
-
-// unanswered takes in that nothing was heard of a packet, which is no loss yet: in an outage nothing is.
-func (c *Client) unanswered(*wire.Packet) { c.missed = true }
-
-func (c *Client) missing(*wire.Packet) {
-	c.missed = true
-	c.path.Missing(c.now)
-}
-
-func (c *Client) delivered(p *wire.Packet) {
-	c.path.Delivered(c.now, p.Size, -1)
-	if c.awaySeq != 0 && !c.awaySeq.Newer(p.Seq) {
-		c.awaySaid = true
-	}
-	if c.idleSeq != 0 && !c.idleSeq.Newer(p.Seq) { // this one or a later one: all of them say idle
-		c.idleSaid = true
-	}
-}
-
-// takeFeedback takes in what the server said of the commands, at the local time at, when a tick took so long.
-func (c *Client) takeFeedback(f *packet.Feedback, at clock.Time, period time.Duration) {
-	c.cmdAcked = max(c.cmdAcked, min(f.Acked, c.cmdTick))
-	if n := (f.Starved - c.starved4) % packet.StarvedRange; n > 0 && c.lead.Synced() {
-		c.stats.Starved += uint64(n)
-	}
-	c.starved4 = f.Starved
-	if f.HasSlack && !c.away && c.awaySaid { // what a hidden page makes comes when it may
-		c.lead.Feedback(at, min(f.Acked, c.cmdTick), time.Duration(f.Slack)*period/packet.SlackPerTick)
+		for _, e := range c.store.Entities() {
+			e.Fresh = e.Fresh || !e.Mine // one of its texts may be this one
+		}
 	}
 }

@@ -9,144 +9,155 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Encode returns the next datagram to send, or nil. It is valid until the next call; its stamp may be patched.
-func (c *Client) Encode(now clock.Time) []byte {
-	due := c.cmdTick > c.sentCmd && !c.idleSaid || !c.awaySaid
-	if !due && !c.mustAck && now.Sub(c.lastSent) < packet.KeepAlive {
-		_, known := c.est.Offset()
-		if known || now.Sub(c.lastSent) < hello {
-			return nil
-		}
+// encode returns the next datagram to send at the local time now, or nil.
+func (u *uplink) encode(now clock.Time) []byte {
+	if !u.hasNews(now) {
+		return nil
 	}
-	c.log.Expire(now.Add(-longestFlight), c.unanswered)
-	budget := c.path.Rate()
-	if now < c.nextSend && c.nextSend.Sub(now) <= time.Second ||
-		c.log.InFlight() > rate.Limit(budget, c.rtt.Least()+ackSpan) && now.Sub(c.lastSent) < c.trickle(budget) && now >= c.lastSent {
-		if c.wait > c.cfg.gap() {
-			c.path.Limited()
+	u.log.Expire(now.Add(-longestFlight), u.unanswered)
+	budget := u.path.Rate()
+	if u.mustWait(now, budget) {
+		if u.wait > u.sendGap() {
+			u.path.Limited()
 		}
 		return nil // what is new goes with the next one
 	}
-	p := c.log.Sent(now, c.cmdTick, c.unanswered)
-	h := wire.Header{Session: c.welcome.Session, Seq: p.Seq, Stamp: now.Stamp(), Resync: c.resync}
-	h.Ack, h.HasAck = c.recv.Ack()
-	if c.echoed {
-		h.HasEcho, h.Echo, h.EchoAt = true, c.echo, c.echoAt.Stamp()
-		c.echoed = false
+	p := u.log.Sent(now, u.made, u.unanswered)
+	h := u.header(p, now)
+	sparse := u.choose(now, budget, h.Idle)
+	if u.sentTick < u.made {
+		u.prevSentTick, u.sentTick = u.sentTick, u.made
 	}
-	// Where each command is to be run, none may be left behind that differs.
-	h.Idle = c.same >= idleAfter && (!c.queued || c.cmdTick-min(c.cmdAcked, c.cmdTick) <= clock.Tick(c.same)+1)
-	if h.Idle && c.idleSeq == 0 {
-		c.idleSeq = p.Seq
-	}
-	if !c.awaySaid && c.awaySeq == 0 {
-		c.awaySeq = p.Seq
-	}
-	up := packet.Uplink{Away: c.away}
-	c.cmds = c.cmds[:0]
-	if c.cmdTick > 0 && !c.idleSaid {
-		n := c.cmdTick - min(c.cmdAcked, c.cmdTick)
-		if n = min(n, maxRepeat, c.useful(now)); c.queued {
-			n = min(c.cmdTick-min(c.cmdAcked, c.cmdTick), packet.MaxCommands) // each of them is to be run
-		}
-		if h.Idle {
-			n = max(n, 1) // it stands for all that follow, also where all of them come too late to be run
-		}
-		if few := c.timely(now); few < n && !c.queued && c.slow(budget) && c.packets < repeatAll-1 && !c.missed {
-			n, up.Sparse = few, true
-			c.packets++
-		} else {
-			c.packets, c.missed = 0, false
-		}
-		for i := range n {
-			t := c.cmdTick - (n - 1 - i)
-			if cmd := c.own.Command(t); cmd != nil {
-				c.cmds = append(c.cmds, *cmd)
-				if c.cfg.NoRewind {
-					c.cmds[len(c.cmds)-1].Seen = 0
-				}
-			} else {
-				c.cmds, up.Sparse = c.cmds[:0], true
-			}
-		}
-	}
-	if c.sentCmd < c.cmdTick {
-		c.sentLast, c.sentCmd = c.sentCmd, c.cmdTick
-	}
-	h.Elicits = len(c.cmds) > 0 || !c.lead.Synced()
-	w := &c.w
-	w.Reset(h.Append(c.buf[:0]))
-	head := w.Mark()
-	up.Append(w)
-	packet.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
-	for w.Size() > wire.MaxDatagram && len(c.cmds) > 1 { // large commands
-		w.Rewind(head)
-		if c.queued { // the oldest go first: the others would have to wait for them
-			c.cmds = c.cmds[:len(c.cmds)*3/4]
-		} else { // the newest matter most
-			c.cmds = c.cmds[(len(c.cmds)+1)/2:]
-		}
-		up.Append(w)
-		packet.AppendCommands(w, c.rules.Command, c.cmds, h.Ack.Latest)
-	}
-	b := w.Bytes()
-	c.buf = b
-	c.log.Charge(p, len(b)+wire.Overhead)
-	c.wait = max(time.Duration(p.Size)*time.Second/time.Duration(budget), c.cfg.gap())
-	c.nextSend = max(c.nextSend.Add(c.wait), now)
-	c.mustAck, c.lastSent = false, now
-	c.stats.Sent++
-	c.stats.SentBytes += uint64(len(b) + wire.Overhead)
+	h.Elicits = len(u.cmds) > 0 || !u.time.lead.Synced()
+	b := u.write(&h, packet.Uplink{Away: u.away, Sparse: sparse})
+	u.log.Charge(p, len(b)+wire.Overhead)
+	u.wait = max(time.Duration(p.Size)*time.Second/time.Duration(budget), u.sendGap())
+	u.nextSend = max(u.nextSend.Add(u.wait), now)
+	u.lastSent = now
+	u.stats.Sent++
+	u.stats.SentBytes += uint64(len(b) + wire.Overhead)
 	return b
 }
 
-// Dropped reports that the transport threw away a datagram before it reached the path. Its commands are repeated at
-// once, and it does not count as a loss on the path. A sequence number that is not in flight has no effect.
-func (c *Client) Dropped(seq wire.Seq) { c.log.Drop(seq, c.unanswered) }
+// hasNews reports whether there is something to send: a command, that the player went away or came back,
+// an acknowledgement, or a sign of life.
+func (u *uplink) hasNews(now clock.Time) bool {
+	silent := now.Sub(u.lastSent)
+	return u.made > u.sentTick && !u.idleKnown || !u.awayKnown || u.down.mustAck ||
+		silent >= packet.KeepAlive || silent >= hello && !u.time.synced()
+}
 
-// gap is the time from one packet to the next that SendRate asks for.
-func (cfg *Config) gap() time.Duration {
-	if cfg.SendRate == 0 {
+// mustWait reports whether the path, or Config.SendRate, allows no packet yet.
+func (u *uplink) mustWait(now clock.Time, budget rate.BytesPerSecond) bool {
+	if now < u.nextSend && u.nextSend.Sub(now) <= time.Second {
+		return true
+	}
+	probe := probeAfter
+	if budget < slowUp {
+		probe = slowProbeAfter
+	}
+	full := u.log.InFlight() > rate.Limit(budget, u.time.rtt.Least()+ackDelay)
+	return full && now.Sub(u.lastSent) < probe && now >= u.lastSent
+}
+
+// sendGap returns the time from one packet to the next that Config.SendRate asks for.
+func (u *uplink) sendGap() time.Duration {
+	if u.cfg.SendRate == 0 {
 		return 0
 	}
-	return time.Second / time.Duration(cfg.SendRate)
+	return time.Second / time.Duration(u.cfg.SendRate)
 }
 
-// trickle is the longest that a path with too much under way is given nothing.
-func (c *Client) trickle(budget rate.BytesPerSecond) time.Duration {
-	if c.slow(budget) {
-		return slowTrickle
+// unacked returns how many commands the server is not known to have.
+func (u *uplink) unacked() clock.Tick { return u.made - min(u.acked, u.made) }
+
+// header returns the header of packet p, but for whether it elicits an acknowledgement.
+func (u *uplink) header(p *wire.Packet, now clock.Time) wire.Header {
+	h := wire.Header{Session: u.session, Seq: p.Seq, Stamp: now.Stamp()}
+	u.down.report(&h)
+	// Queued commands are each to be run: none that differs may be left behind.
+	h.Idle = u.same >= idleAfter && (!u.time.queued || u.unacked() <= clock.Tick(u.same)+1)
+	if h.Idle && u.idleFrom == 0 {
+		u.idleFrom = p.Seq
 	}
-	return trickle
+	if !u.awayKnown && u.awayFrom == 0 {
+		u.awayFrom = p.Seq
+	}
+	return h
 }
 
-// slow reports whether what is repeated in vain takes from what is new.
-func (c *Client) slow(budget rate.BytesPerSecond) bool { return budget < slowUp }
-
-// timely returns how many of the newest commands are to be repeated because they can still be there in time, if they were lost: those whose tick
-// the server has not run when this packet arrives, and those that went out only once.
-func (c *Client) timely(now clock.Time) clock.Tick {
-	return c.cmdTick - min(c.past(now), c.sentLast, c.cmdTick)
+// choose sets cmds to the commands of the next packet. sparse says that older ones may still follow, idle
+// that the newest command stands for all that follow.
+func (u *uplink) choose(now clock.Time, budget rate.BytesPerSecond, idle bool) (sparse bool) {
+	u.cmds = u.cmds[:0]
+	if u.made == 0 || u.idleKnown {
+		return false
+	}
+	n := min(u.unacked(), maxRepeat, u.useful(now))
+	if u.time.queued {
+		n = min(u.unacked(), packet.MaxCommands) // each of them is to be run
+	}
+	if idle {
+		n = max(n, 1) // also where all come too late to be run
+	}
+	few := u.timely(now)
+	if few < n && !u.time.queued && budget < slowUp && u.sinceFull < fullRepeatEvery-1 && !u.missed {
+		n, sparse = few, true
+		u.sinceFull++
+	} else {
+		u.sinceFull, u.missed = 0, false
+	}
+	for i := range n {
+		cmd := u.ring.Command(u.made - (n - 1 - i))
+		if cmd == nil { // not kept any more
+			u.cmds, sparse = u.cmds[:0], true
+			continue
+		}
+		u.cmds = append(u.cmds, *cmd)
+		if u.cfg.NoRewind {
+			u.cmds[len(u.cmds)-1].Seen = 0
+		}
+	}
+	return sparse
 }
 
-// useful returns how many of the newest commands can still mean something when this packet arrives: those that are in time, and those whose presses the
-// server moves to its next tick. At least the newest, which says what the player wants now. In an outage what is older only fills
-// the queue that the newest ones have to wait in.
-func (c *Client) useful(now clock.Time) clock.Tick {
-	late := clock.Tick(packet.LatePress / c.welcome.Period)
-	return max(c.cmdTick-min(max(c.past(now), late)-late, c.cmdTick), 1)
+// write encodes a datagram with cmds, or with fewer of them where not all fit.
+func (u *uplink) write(h *wire.Header, flags packet.Uplink) []byte {
+	w := &u.w
+	w.Reset(h.Append(u.buf[:0]))
+	head := w.Mark()
+	for {
+		flags.Append(w)
+		packet.AppendCommands(w, u.rules.Command, u.cmds, h.Ack.Latest)
+		if w.Size() <= wire.MaxDatagram || len(u.cmds) <= 1 {
+			break
+		}
+		w.Rewind(head)
+		if u.time.queued { // the oldest go first: the others would have to wait for them
+			u.cmds = u.cmds[:len(u.cmds)*3/4]
+		} else { // the newest matter most
+			u.cmds = u.cmds[(len(u.cmds)+1)/2:]
+		}
+	}
+	u.buf = w.Bytes()
+	return u.buf
 }
 
-// past returns the newest tick that the server has surely run when this packet arrives.
-func (c *Client) past(now clock.Time) clock.Tick {
-	first := c.line.TickAt(c.out.Now(now).Add(c.rtt.Least() / 2)).Tick()
-	return max(first, spareTicks) - spareTicks
+// timely returns how many of the newest commands are worth repeating on a slow path: those whose tick the
+// server has not run when this packet arrives, and those that went out only once.
+func (u *uplink) timely(now clock.Time) clock.Tick {
+	return u.made - min(u.time.runBy(now), u.prevSentTick, u.made)
 }
 
-// spareTicks is by how many ticks past may be wrong: ways differ, and ticks are not run at once.
-const spareTicks = 2
+// useful returns how many of the newest commands can still mean something when this packet arrives: those
+// that are in time, and those whose presses the server moves to its next tick. At least the newest, which
+// says what the player wants now. In an outage older ones only fill the queue that the newest wait in.
+func (u *uplink) useful(now clock.Time) clock.Tick {
+	late := clock.Tick(packet.LatePress / u.time.period)
+	return max(u.made-min(max(u.time.runBy(now), late)-late, u.made), 1)
+}
 
-const (
-	maxRepeat = 40 // commands repeated in one packet at most
-	hello     = 50 * time.Millisecond
-)
+// Dropped reports that the transport threw away a datagram before it reached the path. Its commands are
+// repeated at once, and it does not count as a loss on the path. A sequence number that is not in flight
+// has no effect.
+func (c *Client) Dropped(seq wire.Seq) { c.up.log.Drop(seq, c.up.unanswered) }

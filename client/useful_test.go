@@ -20,7 +20,7 @@ func TestRepeatsWhatIsUseful(t *testing.T) {
 		if !up || !mute {
 			return []clock.Time{0}
 		}
-		cmds := p.c.cmds
+		cmds := p.c.up.cmds
 		if len(cmds) == 0 || d.now < since+600*ms { // by then more is unanswered than is of use
 			return nil
 		}

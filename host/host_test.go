@@ -226,7 +226,7 @@ func TestPlay(t *testing.T) {
 		for _, g := range []*visitor{ann, bob} {
 			g.Do(func(c *client.Client) {
 				q := c.Stats()
-				if q.Starved > 5 || q.Malformed+q.Foreign+q.NoBaseline != 0 || q.Bound > 20*time.Millisecond || zap.Pilots.Len(c.World()) != 5 {
+				if q.Starved > 5 || q.Malformed+q.WrongSession+q.NoBaseline != 0 || q.Bound > 20*time.Millisecond || zap.Pilots.Len(c.World()) != 5 {
 					t.Errorf("%d pilots, %+v", zap.Pilots.Len(c.World()), q)
 				}
 			})

@@ -289,7 +289,7 @@ func (r *loadResult) sum(before, after []client.Stats) {
 		r.UpHz += float64(a.Sent-b.Sent) * per
 		r.DownHz += float64(a.Received-b.Received) * per
 		r.UpKbps += float64(a.SentBytes-b.SentBytes) * per * 8 / 1000
-		r.DownKbps += float64(a.Bytes-b.Bytes) * per * 8 / 1000
+		r.DownKbps += float64(a.ReceivedBytes-b.ReceivedBytes) * per * 8 / 1000
 		r.Hitches += float64(a.Hitches-b.Hitches) * per * 60
 		r.Starved += float64(a.Starved-b.Starved) * per * 60
 		r.Confirmed += a.Confirmed - b.Confirmed

@@ -1,0 +1,130 @@
+package client
+
+import (
+	"meanwhile/game"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+)
+
+// Entity is one entity as it is to be drawn.
+type Entity struct {
+	ID   game.ID
+	Kind int
+	Mine bool
+	// Vals are the kind's properties as numbers, see schema.Kind.AppendDrawn; valid during the call.
+	Vals []float64
+	// Drawn are the integers behind them, of entities that are not mine.
+	Drawn []int64
+	// Held are the records that arrived of it.
+	Held *snapshot.Replica
+
+	play *playback
+}
+
+// Has reports whether the properties of a group of the kind are sent to this player. Those of others are
+// zero in Vals.
+func (e *Entity) Has(group int) bool { return e.Mine || e.Held.Groups[group].Newest() != nil }
+
+// Predicted reports whether the entity is the player's own and drawn as it is predicted.
+func (e *Entity) Predicted() bool { return e.Mine && !e.play.cfg.NoPrediction }
+
+// Cut reports whether the entity was teleported since the frame that Client.Drawn marked, so that it must
+// not be drawn as sliding. It is false before the first Drawn.
+func (e *Entity) Cut() bool {
+	p := e.play
+	if p.seen.newest == 0 {
+		return false
+	}
+	if e.Mine {
+		return p.own.cuts != p.seen.cuts
+	}
+	k := p.rules.Kinds[e.Kind]
+	for g := range k.Groups {
+		if k.Groups[g].Moving && p.groupCut(k, &k.Groups[g], &e.Held.Groups[g]) {
+			return true
+		}
+	}
+	return false
+}
+
+// groupCut reports whether what is drawn of a group was teleported since the frame that was marked.
+func (p *playback) groupCut(k *schema.Kind, g *schema.Group, held *snapshot.Group) bool {
+	newest, since := held.Newest(), p.seen
+	switch {
+	case newest == nil:
+		return false
+	case p.cfg.NoInterpolation:
+		return newest.Cut > since.newest || newest.Tick > since.newest && jumped(k, g, held, newest, newest.Shown()-1)
+	case since.at == 0:
+		return false
+	}
+	t := p.time.drawTick
+	a, b := held.Around(t)
+	return p.passed(a, t) || b != nil && p.passed(b, t) || a.Shown() <= t && jumped(k, g, held, a, since.at)
+}
+
+// passed reports whether the playout time t has passed the teleport that a state tells of since the frame
+// that was marked, or had passed it before anything was known of it.
+func (p *playback) passed(s *motion.State, t clock.TickFrac) bool {
+	shown := s.CutShown()
+	return shown > 0 && shown <= t && (shown > p.seen.at || s.Cut > p.seen.newest)
+}
+
+// jumped reports whether one of the records from s back to those that were drawn at a playout time is
+// further from the one before than the kind's warp= allows to draw as movement.
+func jumped(k *schema.Kind, g *schema.Group, held *snapshot.Group, s *motion.State, since clock.TickFrac) bool {
+	if len(g.Warps) == 0 {
+		return false
+	}
+	for s.Shown() > since {
+		before, _ := held.Around(s.Shown() - 1)
+		if before.Shown() >= s.Shown() {
+			return false
+		}
+		if motion.Warped(k, g, before.Vals, s.Vals) {
+			return true
+		}
+		s = before
+	}
+	return false
+}
+
+// Stalled reports whether the entity stands still because nothing newer arrived: it is drawn at its newest
+// record, past the time of that, though it does not rest. Dead reckoning goes on and does not stall.
+func (e *Entity) Stalled() bool {
+	p := e.play
+	if e.Mine || p.cfg.NoInterpolation {
+		return false
+	}
+	k := p.rules.Kinds[e.Kind]
+	for g := range k.Groups {
+		if !k.Groups[g].Moving || k.Groups[g].Reckoned != 0 {
+			continue
+		}
+		if s := e.Held.Groups[g].Newest(); s != nil && !s.Rest && s.Shown() < p.time.drawTick {
+			return true
+		}
+	}
+	return false
+}
+
+// Late returns by how much the entity is drawn further in the past than the playout time, in tick time,
+// because the server announced that records of it take longer. It is 0 for entities that do not move.
+func (e *Entity) Late() clock.TickFrac {
+	if e.Mine {
+		return 0
+	}
+	t, ok := e.play.timeOf(e.Held)
+	if !ok {
+		return 0
+	}
+	return max(e.play.time.drawTick-t, 0)
+}
+
+// markDrawn is Client.Drawn.
+func (p *playback) markDrawn() {
+	newest, _, _ := p.time.ticks.Newest()
+	p.seen = frameMark{p.time.drawTick, newest, p.own.cuts}
+}

@@ -1,0 +1,192 @@
+package client
+
+import (
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+)
+
+// A frame, in order: the edge calls Frame, Tick or Think for each command that is due, Draw and Events,
+// and Encode.
+
+// Frame begins a frame at the local time now and returns how many commands are due.
+func (c *Client) Frame(now clock.Time) (due int) {
+	dt := c.time.begin(now)
+	c.applyInbox()       // take packets in
+	c.followSteps(dt)    // advance the timelines: server time,
+	c.time.movePlayout() // playout time,
+	c.refresh()          // what arrived becomes the world that rules see, and corrects the prediction
+	c.payDebt()
+	c.own.smooth.Step(min(max(dt.Seconds(), 0), 1))
+	return c.up.schedule(c.time.commandTick(dt, c.up.away)) // and command time
+}
+
+// MaxTicks is how many commands one frame makes at most. After a longer pause the rest is skipped.
+const MaxTicks = 8
+
+// Tick makes the command of the next due tick from the game's command vals, and predicts it. Without a
+// due command it does nothing.
+func (c *Client) Tick(vals []int64) {
+	if c.up.due <= 0 {
+		return
+	}
+	tick := c.up.next()
+	c.time.made(tick)
+	cmd := c.own.ring.Push(tick)
+	cmd.Tick, cmd.Seen, cmd.Newest = tick, c.time.drawTick, c.down.newest
+	cmd.Vals = append(cmd.Vals[:0], vals[:min(len(vals), c.rules.Command.Sims)]...)
+	for len(cmd.Vals) < c.rules.Command.Sims {
+		cmd.Vals = append(cmd.Vals, 0)
+	}
+	c.rules.Command.Clamp(cmd.Vals) // as the server will: both must run the same
+	if c.up.away {
+		packet.Neutral(c.rules.Command, cmd.Vals)
+	}
+	c.up.noteCommand(cmd)
+	c.own.predict()
+	c.events.collect()
+}
+
+// Think makes the next due command by a bot, which sees what a player on this connection would. It fails
+// if the bot panics; the command is made all the same, of what the bot had written by then.
+func (c *Client) Think(bot game.BotFunc) error {
+	if c.botVals == nil {
+		c.botVals = make([]int64, c.rules.Command.Sims)
+	}
+	clear(c.botVals)
+	var err error
+	if c.own.me != 0 {
+		c.eng.SetTick(c.up.made + 1)
+		if c.own.show(c.up.made); c.cfg.NoPrediction {
+			c.own.show(c.own.ring.Base()) // what it has on its screen
+		}
+		c.play.view.at = c.time.drawTick
+		err = c.eng.Think(bot, c.own.me, c.botVals, &c.play.view)
+	}
+	c.Tick(c.botVals)
+	return err
+}
+
+// Draw calls f for every entity in sight by kind and rising ID: the player's own avatar predicted, with
+// its fading error, everything else at the playout time. What is relative to a parent is drawn where the
+// parent is drawn, and left out while the parent is not in sight. What a predicted command removed is
+// left out. vals is memory for the values; Draw returns it for the next call.
+func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 { return c.play.draw(vals, f) }
+
+// Drawn says that the player has seen what Draw gave: Entity.Cut is about what changes after that.
+func (c *Client) Drawn() { c.play.markDrawn() }
+
+// Events returns what is to be shown in this frame: what this player's own commands did, at once, and
+// what others did, when they are drawn doing it. It is valid until the next call.
+func (c *Client) Events() []Event {
+	c.events.showDue()
+	c.events.releaseConfirmed()
+	return c.events.take()
+}
+
+// Encode returns the next datagram to send, or nil if none is due. It is valid until the next call; its
+// stamp may be patched.
+func (c *Client) Encode(now clock.Time) []byte { return c.up.encode(now) }
+
+// followSteps notices when a clock was set, this one or the server's. What was dated by the wrong time is
+// made anew.
+func (c *Client) followSteps(dt time.Duration) {
+	if !c.time.followStep(dt) {
+		return
+	}
+	c.stats.ClockSteps++
+	c.up.restart(c.time.now)
+	if t := c.time.tickAhead().Tick(); t < c.up.made {
+		c.up.truncate(t)
+		c.own.ring.Truncate(t)
+		c.time.lead.Truncate(t)
+	}
+}
+
+// payDebt replays what an earlier frame left.
+func (c *Client) payDebt() {
+	if c.own.ring.Debt() == 0 || c.own.me == 0 {
+		return
+	}
+	c.stats.Replayed += uint64(c.own.ring.Catch())
+	c.own.detectTeleport()
+	c.events.collect()
+}
+
+// refresh brings the world that rules see up to the newest records, and the prediction to the newest own
+// one.
+func (c *Client) refresh() {
+	if !c.down.fresh {
+		return
+	}
+	c.down.fresh = false
+	if n := c.store.Turns(); n != c.refreshed {
+		c.refreshed = n
+		c.eng.Retain(func(id game.ID) bool { return c.store.Find(uint32(id)) != nil })
+	}
+	var avatar *snapshot.Replica // the newest, should a server name several
+	for _, e := range c.store.Entities() {
+		switch {
+		case e.Mine:
+			avatar = e
+		case e.Fresh:
+			e.Fresh = false
+			c.play.countStall(e)
+			c.eng.PutKnown(game.ID(e.ID), e.Kind, c.play.newest(e))
+		}
+	}
+	if avatar == nil {
+		c.own.me = 0
+	} else if s := avatar.Groups[snapshot.OwnerGroup].Newest(); s != nil && (avatar.Fresh || !c.own.is(avatar)) {
+		avatar.Fresh = false
+		c.confirm(avatar, s)
+	}
+	c.unhide()
+}
+
+const (
+	// despawnGrace is how long an entity that a predicted command despawned stays hidden after the
+	// server ran that command: the news of its end may be on its way.
+	despawnGrace = 500 * time.Millisecond
+	// despawnGraceLossy is despawnGrace where packets were lost since: the news may have been in one
+	// of them, and be lost again.
+	despawnGraceLossy = 2 * time.Second
+)
+
+// unhide shows what predicted commands despawned again, once it is clear that the server did not.
+func (c *Client) unhide() {
+	base := c.own.ring.Base()
+	if base == 0 {
+		return
+	}
+	grace := clock.Tick(despawnGrace / c.welcome.Period)
+	if c.down.gapTick+grace > base && c.down.gapTick > 0 {
+		grace = clock.Tick(despawnGraceLossy / c.welcome.Period)
+	}
+	if base > grace {
+		c.eng.Unhide(1, base-grace)
+	}
+}
+
+// newest returns the newest known values of an entity, as the rules see them: observer integers in
+// 1/schema.SubSteps, zero where nothing is known of a group. They are valid until the next call.
+func (p *playback) newest(e *snapshot.Replica) []int64 {
+	k := p.rules.Kinds[e.Kind]
+	drawn := p.drawn[:k.Obs]
+	for g := range k.Groups {
+		s := e.Groups[g].Newest()
+		if s == nil {
+			clear(drawn[k.Groups[g].At : k.Groups[g].At+k.Groups[g].N])
+			continue
+		}
+		for i, v := range s.Vals {
+			drawn[k.Groups[g].At+i] = v * schema.SubSteps
+		}
+	}
+	p.texts.Spell(k, drawn)
+	return drawn
+}

@@ -1,0 +1,270 @@
+package client
+
+import (
+	"slices"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/internal/engine"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/playout"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+)
+
+// playback draws the entities in sight: others at the playout time between their records, or extrapolated
+// beyond them, the player's own as predicted, and all on what carries them.
+type playback struct {
+	rules *game.Rules
+	cfg   *Config
+	eng   *engine.Engine
+	store *snapshot.Store
+	time  *timelines
+	down  *downlink
+	own   *reconcile
+	stats *Stats
+
+	view  view           // what the rules see
+	texts snapshot.Texts // what references stand for
+	seen  frameMark      // what the player has seen last
+
+	reach       clock.TickFrac // no further beyond a record than this; 0: nothing is extrapolated
+	packetTicks clock.Tick     // from packet to packet, rounded up
+
+	shown      Entity                     // the one that draw hands over
+	drawn      []int64                    // its values
+	before     []int64                    // a group's values at the last frame's time
+	parents    [schema.MaxParents][]int64 // drawn values of what carries it
+	parentVals []float64
+}
+
+// frameMark says which frame was drawn.
+type frameMark struct {
+	at     clock.TickFrac // its playout time
+	newest clock.Tick     // newest tick known then
+	cuts   uint64         // teleports of the avatar that were drawn
+}
+
+func (p *playback) init(c *Client) {
+	p.rules, p.cfg, p.eng, p.store, p.time = c.rules, &c.cfg, c.eng, c.store, &c.time
+	p.down, p.own, p.stats = &c.down, &c.own, &c.stats
+	p.view.p = p
+	period := c.welcome.Period
+	p.reach = clock.TickFrac(int64(c.cfg.Extrapolate) * clock.FracPerTick / int64(period))
+	p.packetTicks = clock.Tick((c.time.spacing + period*15/16) / period)
+	most := 1
+	for _, k := range c.rules.Kinds {
+		most = max(most, k.Obs)
+	}
+	p.drawn, p.before = make([]int64, most), make([]int64, most)
+	for i := range p.parents {
+		p.parents[i] = make([]int64, most)
+	}
+}
+
+// draw is Client.Draw.
+func (p *playback) draw(vals []float64, f func(e *Entity)) []float64 {
+	e := &p.shown
+	for kind, k := range p.rules.Kinds {
+		for _, h := range p.store.Entities() {
+			if h.Kind != kind || !p.cfg.NoPrediction && p.eng.Hidden(game.ID(h.ID)) {
+				continue
+			}
+			*e = Entity{ID: game.ID(h.ID), Kind: kind, Mine: h.Mine, Held: h, play: p}
+			if h.Mine {
+				var ok bool
+				if vals, ok = p.drawOwn(vals[:0], h, k); !ok || !p.attachOwn(k, vals) {
+					continue
+				}
+				p.addFading(k, h, vals)
+			} else {
+				drawn, ok := p.drawOther(h)
+				if !ok || !p.attach(k, drawn, p.time.drawTick, 0) {
+					continue
+				}
+				e.Drawn = drawn
+				vals = k.AppendDrawn(vals[:0], drawn)
+			}
+			e.Vals = vals
+			f(e)
+		}
+	}
+	return vals
+}
+
+// addFading adds the fading error of the prediction to the place in vals.
+func (p *playback) addFading(k *schema.Kind, h *snapshot.Replica, vals []float64) {
+	place := ownPlace(k)
+	if place == nil {
+		return
+	}
+	off := p.fading(h)
+	for j, d := range [3]float64{off.X, off.Y, off.Z} {
+		if j < place.Comps {
+			vals[place.At+j] += d
+		}
+	}
+}
+
+// drawOwn appends the values of an entity that the player owns, without its fading error and relative to
+// its parent. ok is false if nothing is known of it.
+func (p *playback) drawOwn(vals []float64, h *snapshot.Replica, k *schema.Kind) (_ []float64, ok bool) {
+	a, b, u := p.own.between()
+	if !p.predicts(h) {
+		s := h.Groups[snapshot.OwnerGroup].Newest()
+		if s == nil {
+			return vals, false
+		}
+		return k.AppendExact(vals, nil, s.Vals, 65536), true
+	}
+	return k.AppendExact(vals, a, b, u), true
+}
+
+// predicts reports whether an entity is drawn as it is predicted.
+func (p *playback) predicts(h *snapshot.Replica) bool {
+	if p.cfg.NoPrediction || game.ID(h.ID) != p.own.me {
+		return false
+	}
+	s, _ := p.own.drawnState()
+	return s != nil
+}
+
+// fading returns the error that is added to the place of an entity that the player owns, in the world.
+func (p *playback) fading(h *snapshot.Replica) geom.Vec3 {
+	if !p.predicts(h) {
+		return geom.Vec3{}
+	}
+	return p.own.smooth.Error()
+}
+
+// ownPlace returns the property that says where an entity of a kind is, nil if none does.
+func ownPlace(k *schema.Kind) *schema.Prop {
+	if k.PlaceX < 0 {
+		return nil
+	}
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Class == schema.Pos && p.ObsAt == k.PlaceX {
+			return p
+		}
+	}
+	return nil
+}
+
+// drawAt draws an entity at a playout time, as the server would when it rewinds. ok is false if no record of
+// some group arrived yet.
+func (p *playback) drawAt(h *snapshot.Replica, t clock.TickFrac) (drawn []int64, ok bool) {
+	k := p.rules.Kinds[h.Kind]
+	drawn = p.drawn[:k.Obs]
+	if !p.drawInto(h, t, drawn) {
+		return nil, false
+	}
+	p.texts.Spell(k, drawn)
+	return drawn, true
+}
+
+// drawInto draws an entity's groups at a playout time into drawn. It returns false if no record of some
+// group arrived yet; groups that are not sent to this player are zero.
+func (p *playback) drawInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64) bool {
+	k := p.rules.Kinds[h.Kind]
+	for g := range k.Groups {
+		group := &k.Groups[g]
+		if group.N == 0 {
+			continue
+		}
+		a, b := h.Groups[g].Around(t)
+		if p.cfg.NoInterpolation {
+			a, b = h.Groups[g].Newest(), nil
+		}
+		if a == nil && k.Limited(g) {
+			clear(drawn[group.At : group.At+group.N])
+			continue
+		}
+		if a == nil {
+			return false
+		}
+		motion.Draw(k, group, a, b, t, drawn[group.At:group.At+group.N])
+	}
+	return true
+}
+
+// timeOf returns the tick time that an entity is drawn at in this frame. ok is false if it does not move.
+func (p *playback) timeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) {
+	k := p.rules.Kinds[h.Kind]
+	at := p.time.drawTick
+	if p.extrapolates(k) {
+		at = p.time.extrapolateTick
+	}
+	for g := range k.Groups {
+		if !k.Groups[g].Moving || h.Mine {
+			continue
+		}
+		if a, b := h.Groups[g].Around(at); a != nil {
+			return motion.Time(a, b, at), true
+		}
+	}
+	return at, false
+}
+
+// TimeOf returns the tick time that an entity is drawn at in this frame: the playout time, earlier where the
+// server announced that records of it take longer, later where it is extrapolated. ok is false if nothing
+// of it is drawn between records.
+func (c *Client) TimeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) { return c.play.timeOf(h) }
+
+// countStall counts for how long an entity, of which records just arrived, stood still because nothing newer
+// had arrived for it: from when the newest record before was drawn as it is until the last frame. That is
+// known only now, since an entity that rests needs no record.
+func (p *playback) countStall(h *snapshot.Replica) {
+	k := p.rules.Kinds[h.Kind]
+	last := p.time.prevDrawTick
+	if p.extrapolates(k) {
+		last = p.time.prevExtrapolateTick - p.reach
+	}
+	for g := range k.Groups {
+		if !k.Groups[g].Moving || k.Groups[g].Reckoned != 0 { // dead reckoning goes on
+			continue
+		}
+		a, b := h.Groups[g].Since(h.Looked)
+		if newest := h.Groups[g].Newest(); newest != nil {
+			h.Looked = newest.Tick
+		}
+		if a == nil || b == nil || b.Cut > a.Tick || slices.Equal(a.Vals, b.Vals) {
+			return
+		}
+		from := a.Shown()
+		if b.Start > a.Tick+1 {
+			from = max(from, (b.Start-1).Frac()+motion.Wait(b.Bound).Frac())
+		}
+		p.stats.EntityHitches += p.hitches(last - from)
+		p.stats.SingleHitches += p.hitches(min(last, p.time.prevNewest.Frac()) - from)
+		return
+	}
+}
+
+// hitches returns how many hitches it is to stand still for so many ticks.
+func (p *playback) hitches(stall clock.TickFrac) uint64 {
+	return playout.Hitches(time.Duration(int64(stall) * int64(p.time.period) / clock.FracPerTick))
+}
+
+// view is what this player sees at a playout time. It implements engine.Seer.
+type view struct {
+	p  *playback
+	at clock.TickFrac // 0: nothing was drawn yet
+}
+
+// Seen implements engine.Seer.
+func (v *view) Seen(kind int, me game.ID, dst *engine.Sight) {
+	t := v.at
+	if t == 0 {
+		t = 1 << 62 // the newest, as the server will assume
+	}
+	for _, h := range v.p.store.Entities() {
+		if h.Kind != kind || game.ID(h.ID) == me || h.Mine {
+			continue
+		}
+		if drawn, ok := v.p.drawAt(h, t); ok {
+			dst.Add(game.ID(h.ID), drawn)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package client
+
+import "time"
+
+// Stats is what a client knows of its own state. Counters count since New.
+type Stats struct {
+	Received      uint64 // datagrams applied
+	ReceivedBytes uint64 // of those, wire.Overhead per datagram included
+	Sent          uint64 // datagrams
+	SentBytes     uint64 // wire.Overhead per datagram included
+	Heartbeats    uint64 // datagrams by which the server said that a tick is late
+
+	// Datagrams, and events in them, that had no effect, by reason.
+	Malformed    uint64 // not decodable
+	WrongSession uint64 // of another session
+	Duplicate    uint64 // applied before, or too old
+	NoBaseline   uint64 // a baseline that they need is gone
+	InboxDropped uint64 // more than MaxInbox arrived within a frame
+	EventsLost   uint64 // events beyond MaxEvents, as nobody asked for them in time
+
+	Confirmed   uint64 // own states that the server sent
+	Corrections uint64 // of those, states that differed from the prediction
+	Replayed    uint64 // ticks that were predicted again
+	Faults      uint64 // predicted commands that panicked in the game's rules
+	Starved     uint64 // ticks for which the server had no command of this player's, as far as it reported
+
+	// Hitches counts stalls of the playout time, in which everything stood still, see playout.HitchAfter.
+	Hitches uint64
+	// EntityHitches counts stalls of single entities: nothing newer had arrived for them while they moved.
+	EntityHitches uint64
+	// SingleHitches is the part of EntityHitches in which records of others had arrived.
+	SingleHitches uint64
+
+	RTT      time.Duration // smoothed round trip
+	LeastRTT time.Duration // least round trip lately
+	UpRate   int           // bytes a second that the way up carries, as far as is known
+
+	Synced     bool          // the server reported on commands of this player's
+	ClockSteps uint64        // how often a clock was set, the local one or the server's
+	Bound      time.Duration // of the error of the estimated server time, whatever the path does
+	Estimated  time.Duration // the same while the clocks' rates change slowly: see clock.Estimator.SteadyError
+
+	Delay       time.Duration // playout delay: server time minus playout time
+	DelayTarget time.Duration // playout delay that is aimed at, above the path's floor
+	Age         time.Duration // of the newest packet that arrived, above the path's floor
+	Lead        time.Duration // command time minus server time
+}
+
+// Stats returns what the client knows of its own state.
+func (c *Client) Stats() Stats {
+	s, t := c.stats, &c.time
+	s.LeastRTT, s.RTT = t.est.RTT()
+	s.Bound = t.est.MaxError()
+	if t.synced() {
+		s.Estimated = t.est.SteadyError(t.now) + t.server.Error().Abs()
+	}
+	if at := t.play.DisplayTime(); at != 0 {
+		s.Delay = t.server.Now(t.now).Sub(at)
+	}
+	s.DelayTarget, s.Age, s.Hitches = t.play.Target(), t.play.Age(t.now), t.play.Hitches()
+	s.Lead, s.Synced = t.ahead(), t.lead.Synced()
+	s.UpRate = int(c.up.path.Rate())
+	return s
+}
