@@ -1,17 +1,17 @@
-// The arena's page: joins the game, turns the keyboard, the mouse and fingers into commands, and hands what it sees to the
-// scene, the panel and the ribbon.
+// The arena's page: joins the game, turns keys, mouse and fingers into commands, and passes the world to the scene, the panel
+// and the ribbon of timelines.
 import { join } from "/meanwhile.js"
 import { Scene, COLOR, FORESHORTENED } from "/scene.js"
 import { Panel, readAddress, settingsOf } from "/panel.js"
 import { Ribbon } from "/ribbon.js"
 
-// ---- Names: the only place that knows what the rules call things -------------------------------------------------------
+// ---- Names: only this section knows what the rules call things ---------------------------------------------------------
 
 const players = world => world.player ?? []
 
 /** A player as the scene draws it. */
 const readPlayer = (p, into) => Object.assign(into, {
-  id: p.id, mine: p.mine, cut: p.cut, stalled: p.stalled, lateMs: p.lateMs ?? 0,
+  id: p.id, mine: p.mine, cut: p.cut, lateMs: p.lateMs ?? 0,
   x: p.pos.x, y: p.pos.y, z: p.pos.z ?? 0, vx: p.vel?.x ?? 0, vy: p.vel?.y ?? 0,
   aim: p.aim ?? 0, health: p.health ?? 100, alive: p.alive ?? true, crouch: p.crouch ?? false,
   name: p.name || `Player ${p.id}`, score: p.score ?? 0, deaths: p.deaths ?? 0, ammo: p.ammo,
@@ -36,7 +36,7 @@ function readRound(world, stats, rate) {
 
 const toCommand = ({ move, aim, pitch, jump, crouch, fire }) => ({ move, aim, pitch, jump, crouch, fire })
 
-/** Events: what each is called, and what of it the page needs. */
+/** Events: their names, and the fields that the page needs. */
 const EVENTS = {
   shot: e => shot(e.from, e.to, e.hit, e.entity, e.mine),
   frag: e => frag(e.killer, e.victim),
@@ -45,6 +45,7 @@ const EVENTS = {
 
 // ---- The page ----------------------------------------------------------------------------------------------------------
 
+/** @type {(id: string) => any} */
 const $ = id => document.getElementById(id)
 const state = readAddress()
 const panel = new Panel(state)
@@ -81,7 +82,7 @@ g.draw = draw
 const mine = () => g.me && seen.get(g.me.id)
 const aimHeight = () => (g.me?.pos?.z ?? 0) + (g.me?.crouch ? EYE * 0.64 : EYE)
 
-/** Where the aim is in the world: the player under the pointer, or the plane of the gun. */
+/** The point that is aimed at: on the player under the pointer, or at the height of the gun. */
 function aimPoint() {
   const { mouse } = g, z = aimHeight(), me = g.me?.pos
   if (mouse.stick && me) return { x: me.x + mouse.stick.x * 12, y: me.y + mouse.stick.y * 12 / FORESHORTENED, z }
@@ -175,7 +176,7 @@ function draw(world) {
   }
   scene.draw({
     width: g.width, height: g.height, now, dt, players: list, things: readThings(world, things),
-    truth: state.ghost ? truth.now(now) : null, me: me?.id, cut: me?.cut,
+    truth: state.ghost ? truth.now() : null, me: me?.id, cut: me?.cut,
     focus: me ? { x: me.x, y: me.y } : null, lead,
     aim: me && !g.autopilot ? aimPoint() : null,
     crosshair: pointer ? { x: g.mouse.x, y: g.mouse.y } : null,
@@ -235,20 +236,20 @@ function hud(world, me) {
   hint(me)
 }
 
-/** Says how many players the list leaves out. */
+/** Shows how many players the list leaves out. */
 function setMore(n) {
   const text = n > 0 ? `and ${n} more` : ""
   if ($("scores").dataset.more !== text) $("scores").dataset.more = text
 }
 
-// Without a connection nothing of the game is true any more, so nothing is said about it.
+// Without a connection the last numbers are no longer true, so they are hidden.
 setInterval(() => document.body.classList.toggle("offline", g.stats.state === 0 || g.stats.state === 4 || !g.me), 250)
 
 // ---- Who drives, and the hint ------------------------------------------------------------------------------------------
 
 let hintKind = "", takenAt = 0
 function hint(me) {
-  if (state.bot !== g.autopilot) { // someone has touched something, or given it back
+  if (state.bot !== g.autopilot) { // somebody took over from the bot, or gave back to it
     state.bot = g.autopilot
     takenAt = g.now
     panel.remember()
@@ -272,8 +273,8 @@ for (const end of ["pointerup", "pointercancel", "pointerleave"]) $("jump").addE
 // ---- The truth ---------------------------------------------------------------------------------------------------------
 
 /**
- * The server's own positions, past every technique and past the network panel: a WebSocket on /truth that sends
- * Float32 [tick, n, n times id, x, y, z] about thirty times a second. Between two of them it is carried on in a line.
+ * The server's own positions, which bypass every technique and the simulated network: a WebSocket on /truth sends Float32
+ * [tick, n, n times id, x, y, z] about thirty times a second. Between two messages the ghosts move on in a straight line.
  */
 const truth = {
   wanted: 0, socket: null, at: 0, list: [], timer: 0,

@@ -1,10 +1,11 @@
-// The side panel: what the person may change, what is measured, and the address that remembers all of it.
+// The side panel: the controls, the measurements, and the page's address, which remembers the controls.
 
 const HISTORY = 300, SAMPLE_MS = 100 // 30 s
 const OUTAGE_MS = 1000
-const SETTLE_MS = 700
+const SETTLE_MS = 700 // after connecting, before the graphs begin
 
-/** Ranges and switches by id: the engine's setting, its default, and how a value reads. */
+/** The controls by id: the engine's setting, its default, and the text of a value. */
+/** @type {Record<string, {setting?: string, initial: number, text?: (v: number) => string}>} */
 const CONTROLS = {
   delay: { setting: "delayMs", initial: 0, text: v => `${v} ms` },
   jitter: { setting: "jitterMs", initial: 0, text: v => v ? `0–${v} ms` : "none" },
@@ -13,7 +14,7 @@ const CONTROLS = {
   predict: { setting: "predict", initial: 1 },
   interpolate: { setting: "interpolate", initial: 1 },
   lagcomp: { setting: "lagcomp", initial: 1 },
-  ghost: { initial: 0 }, // drawn by the page alone
+  ghost: { initial: 0 }, // the page draws it, the engine does not know of it
 }
 const NETWORK = ["delay", "jitter", "loss"]
 
@@ -32,42 +33,48 @@ const kbit = v => Math.round(v / 125)
 const OTHER = "#d7dee8", MINE = "#56b4e9", PLAIN = "#9fb0c4", HIT = "#ff5d73"
 
 /**
- * What is measured: a line each. read makes its numbers from the stats, the first of which is filled, the others are thin lines; text says them.
- * least is what the graph's height is at least; peak keeps the largest of the frames between two samples; bars counts what was added, and shows when;
- * more is added to the tooltip.
+ * The measurements, one line each. about: help, one or two sentences. read: its numbers; the graph fills the first and draws the others
+ * as thin lines. text: what the line shows. least: the smallest value at the top of the graph. peak: keeps the largest value between two
+ * samples. bars: a count, shown as a bar when it grows. more: is added to the help. sub: belongs to the line above.
+ * @typedef {{name: string, about: string, color: string, read: (s: Record<string, number>, carries?: number) => number[],
+ *   text: (v: number[]) => string, least?: number, peak?: boolean, bars?: boolean, sub?: boolean, more?: (v: number[]) => string}} Measure
+ * @type {Measure[]}
  */
 const MEASURES = [
-  { name: "Playout delay", about: "How far behind the server’s now others are drawn, so that a record is there before it is needed.",
+  { name: "Playout delay", about: "Others are drawn this far in the past, so that the next record has arrived before it is needed. Also called interpolation delay.",
     color: OTHER, least: 120, read: s => [s.delayMs, aim(s)], text: v => ms(v[0]) },
-  { name: "it aims at", sub: true, about: "The delay to which playout speeds up or slows down: the least that keeps to about one hitch a minute.",
+  { name: "target", sub: true, about: "The playout delay is heading here: the shortest that keeps hitches to about one a minute.",
     color: OTHER, least: 120, read: s => [aim(s)], text: v => ms(v[0]) },
-  { name: "Newest record", about: "Its age: how long ago the server made the newest record that has arrived. It grows while nothing comes.",
+  { name: "Newest record", about: "Its age: how long ago the server made it. It grows while nothing arrives.",
     color: PLAIN, least: 120, read: s => [s.ageMs], text: v => `${ms(v[0])} old` },
-  { name: "Clock known to", about: "By so much the estimate of the server’s clock can be off while both clocks run evenly: half of the shortest round trip that still counts. The thin line is what it can be off whatever they do.",
-    color: PLAIN, least: 10, read: s => [s.clockEstimatedMs ?? s.clockBoundMs, s.clockBoundMs], text: v => within(v[0]), more: v => `Now ${within(v[1])}.` },
-  { name: "Command lead", about: "How far your commands are stamped ahead of the server’s now, so that each is there when its tick runs.",
+  { name: "Clock error", about: "How wrong the estimate of the server’s clock can be while both clocks run at a steady rate. The thin line holds for any clocks.",
+    color: PLAIN, least: 10, read: s => [s.clockEstimatedMs ?? s.clockBoundMs, s.clockBoundMs], text: v => within(v[0]), more: v => `It is now ${within(v[1])}.` },
+  { name: "Command lead", about: "Your commands are made this far ahead of the server, so that each arrives before its tick runs. Also called input buffer.",
     color: MINE, least: 60, read: s => [s.leadMs], text: v => ms(v[0]) },
-  { name: "Correction", about: "How far your avatar is drawn from where the server has put it; it fades.",
+  { name: "Correction", about: "How far your avatar is drawn from where it should be after a misprediction. It fades within moments.",
     color: MINE, least: 10, peak: true, read: s => [s.correctionCm], text: v => `${Math.round(v[0])} cm` },
-  { name: "Round trip", about: "To the server and back, smoothed.",
+  { name: "Round trip", about: "To the server and back: a smoothed average.",
     color: PLAIN, least: 60, read: s => [s.rttMs], text: v => ms(v[0]) },
-  { name: "Hitches", about: "How often, in these 30 seconds, all others stood still because nothing newer had come.",
+  { name: "Hitches", about: "Times in these 30 seconds that all others stood still, because no newer record had arrived.",
     color: HIT, bars: true, read: s => [s.hitches], text: v => `${v[0]}` },
-  { name: "of single ones", sub: true, about: "How often one of them stood still for want of a record of its own, while others’ came.",
+  { name: "single stalls", sub: true, about: "Times that one of the others stood still: nothing newer had arrived for it, though it had for others.",
     color: HIT, bars: true, read: s => [s.entityHitches], text: v => `${v[0]}` },
-  { name: "Down", about: "What you get, of what the server takes the path to carry; it allows itself no more than its budget.",
+  { name: "Down", about: "What you receive, and what the server lets itself send you: what your path carries, but no more than its bandwidth limit.",
     color: OTHER, least: 3000, read: (s, carries) => [s.downBps, carries], text: v => `${kbit(v[0])}${v[1] ? ` of ${kbit(v[1])}` : ""} kbit/s` },
-  { name: "Up", about: "What you send, of what your path is found to carry.",
+  { name: "Up", about: "What you send, and what your path up is known to carry.",
     color: MINE, least: 3000, read: s => [s.upBps, s.upCarriesBps], text: v => `${kbit(v[0])}${v[1] ? ` of ${kbit(v[1])}` : ""} kbit/s` },
 ]
-/** The target is told above the path's least; here it is counted from the server's now, as the delay is. */
+/** The engine counts the target from the path's shortest delay; here it is counted from the server's now, like the delay. */
 const aim = s => s.targetMs > 0 ? s.targetMs + (s.rttMinMs ?? 0) / 2 : 0
 
+/** @type {(id: string) => any} */
 const $ = id => document.getElementById(id)
 
 /** Reads the address: {room, name, bot, transport, profile and every control}. */
 export function readAddress() {
-  const q = new URLSearchParams(location.search), state = {}
+  const q = new URLSearchParams(location.search)
+  /** @type {any} */
+  const state = {}
   for (const id in CONTROLS) {
     const v = q.get(id), n = Number(v)
     const input = $(id), max = input.type === "checkbox" ? 1 : +(input.max || 500)
@@ -81,6 +88,7 @@ export function readAddress() {
 
 /** The engine's settings for a state. */
 export function settingsOf(state) {
+  /** @type {Record<string, number | string>} */
   const settings = { packets: 1, profile: state.profile }
   for (const id in CONTROLS) if (CONTROLS[id].setting) settings[CONTROLS[id].setting] = state[id]
   return settings
@@ -90,17 +98,18 @@ export class Panel {
   constructor(state) {
     this.state = state
     this.g = null
+    /** @type {Graph[]} */
     this.graphs = MEASURES.map(spec => new Graph(spec, $("graphs"), this))
     this.cursor = null // index of the sample under the pointer, shared by all graphs
     this.sampledAt = 0
     this.settled = Infinity
-    this.carries = 0 // bytes a second that the server takes the way to us to carry, 0 = not known
+    this.carries = 0 // bytes per second that the server lets itself send us; 0: not known
     for (const id in CONTROLS) {
       const input = $(id)
       input.addEventListener("input", () => this.choose({ [id]: input.type === "checkbox" ? +input.checked : +input.value }))
     }
     this.presets = PRESETS.map(p => this.chip(p.title, () => this.choose({ delay: p.delay, jitter: p.jitter, loss: p.loss }), p))
-    $("presets").style.visibility = "hidden" // until it is known which networks there are
+    $("presets").style.visibility = "hidden" // until the engine has listed its networks
     $("panelbutton").addEventListener("click", () => this.open(!$("panel").classList.contains("open")))
     document.addEventListener("keydown", e => { if (e.key === "Escape") this.open(false) })
     $("view").addEventListener("pointerdown", () => this.open(false))
@@ -111,7 +120,7 @@ export class Panel {
     this.show()
   }
 
-  /** The engine is there: real networks to choose from instead of rough ones, and somebody to tell. */
+  /** Connects the panel to the engine, which brings better networks to choose from. */
   attach(g) {
     this.g = g
     $("presets").style.visibility = ""
@@ -123,20 +132,20 @@ export class Panel {
     }
     const { b } = this.chip("1 s outage", () => {
       g.set("outageMs", OUTAGE_MS)
-      b.setAttribute("aria-pressed", true)
-      setTimeout(() => b.setAttribute("aria-pressed", false), OUTAGE_MS)
+      b.setAttribute("aria-pressed", "true")
+      setTimeout(() => b.setAttribute("aria-pressed", "false"), OUTAGE_MS)
     })
     b.className = "cut"
-    b.title = "Nothing gets through for a second, in either direction"
+    b.title = "Nothing gets through for one second, in either direction."
     if (g.config.truth) setTimeout(() => this.askCarries())
-    else if (!g.config.local) { // this server keeps it to itself
+    else if (!g.config.local) { // this server does not show it
       $("ghost").disabled = true
       this.state.ghost = 0
     }
     this.show()
   }
 
-  /** What the server takes the way to us to carry only the server knows; it is asked past the network panel, once a second. */
+  /** Asks the server once a second what it lets itself send us. The simulated network does not delay the answer. */
   async askCarries() {
     const { g } = this
     if (!document.hidden && g.me) {
@@ -187,10 +196,10 @@ export class Panel {
         input.closest("label").querySelector("output").textContent = (state.profile && state[id] ? "≈ " : "") + CONTROLS[id].text(state[id])
       }
     }
-    const known = this.presets.some(({ about }) => about.profile === state.profile) // another one's name only the address tells
+    const known = this.presets.some(({ about }) => about.profile === state.profile) // the address may name another one
     $("profile").textContent = !state.profile ? "each way" : known || !this.g ? "each way, roughly" : state.profile
     for (const { b, about } of this.presets) {
-      b.setAttribute("aria-pressed", state.profile ? about.profile === state.profile : !about.profile && NETWORK.every(id => about[id] === state[id]))
+      b.setAttribute("aria-pressed", String(state.profile ? about.profile === state.profile : !about.profile && NETWORK.every(id => about[id] === state[id])))
     }
   }
 
@@ -203,7 +212,7 @@ export class Panel {
     if (state.profile) q.set("profile", state.profile)
     else q.delete("profile")
     if (state.bot) q.delete("bot")
-    else q.set("bot", 0)
+    else q.set("bot", "0")
     const text = q.toString()
     history.replaceState(null, "", text ? `?${text}` : location.pathname)
   }
@@ -214,25 +223,25 @@ export class Panel {
     for (const graph of this.graphs) graph.see(stats, this.carries)
     if (now - this.sampledAt < SAMPLE_MS) return
     this.sampledAt = now
-    this.tell(g)
+    this.status(g)
     if (!(stats.serverMs > 0)) {
       this.settled = Infinity
       for (const graph of this.graphs) graph.rest()
-    } else if (this.settled === Infinity) this.settled = now + SETTLE_MS // also when the first frame comes this late
-    if (now < this.settled) return // the first estimates would flatten all that follows
+    } else if (this.settled === Infinity) this.settled = now + SETTLE_MS
+    if (now < this.settled) return // the first estimates are so large that the graphs would look flat afterwards
     for (const graph of this.graphs) graph.sample()
     this.draw()
   }
 
-  /** What is so with and without numbers. */
-  tell(g) {
+  /** Shows how the page is connected, who plays and what is played. */
+  status(g) {
     if (this.turn++ % 3) return
     const names = { webtransport: "WebTransport", websocket: "WebSocket" }
     const link = $("link")
     link.className = g.transport || g.config.local ? "on" : "bad"
     link.lastChild.textContent = names[g.transport] ?? (g.config.local ? "in this page" : "no connection")
     link.title = g.transport === "websocket" && !self.isSecureContext
-      ? "WebSocket, because the page was not loaded over https or from localhost: there browsers offer no WebTransport" : "How this page is connected"
+      ? "WebSocket. Browsers offer WebTransport only to pages loaded over https or from localhost." : "How this page is connected"
     $("bot").textContent = g.autopilot ? "Play yourself" : "Let a bot play"
     $("build").textContent = [g.layout.game, `${g.layout.rate} ticks a second`, `tick ${Math.floor(g.stats.tick ?? 0)}`].join(" · ")
   }
@@ -245,18 +254,25 @@ export class Panel {
   }
 }
 
-/** One line: a name, the last 30 seconds, the number. All lines share a cursor. */
+/** One line: a name, a graph of the last 30 seconds, the number. All lines share a cursor. */
 class Graph {
+  /**
+   * @param {Measure} spec
+   * @param {HTMLElement} parent
+   * @param {Panel} panel
+   */
   constructor(spec, parent, panel) {
     this.spec = spec
     const row = document.createElement("div")
     row.className = spec.sub ? "measure sub" : "measure"
     row.title = spec.about
-    row.innerHTML = "<span></span><canvas></canvas><b></b><small></small>"
-    ;[this.name, this.canvas, this.value, this.about] = row.children
-    this.name.textContent = spec.name
-    this.about.textContent = spec.about
+    const name = document.createElement("span"), about = document.createElement("small")
+    this.canvas = document.createElement("canvas")
+    this.value = document.createElement("b")
+    name.textContent = spec.name
+    about.textContent = spec.about
     this.value.style.color = spec.color
+    row.append(name, this.canvas, this.value, about)
     parent.append(row)
     this.ctx = this.canvas.getContext("2d")
     this.data = spec.read({}).map(() => new Float32Array(HISTORY))
@@ -282,7 +298,7 @@ class Graph {
 
   sample() {
     this.data.forEach((d, i) => {
-      if (!this.n) d.fill(this.now[i]) // what was before is not an increase
+      if (!this.n) d.fill(this.now[i]) // the first sample is no increase
       d.copyWithin(0, 1)
       d[HISTORY - 1] = this.now[i]
     })
@@ -290,7 +306,7 @@ class Graph {
     this.n = Math.min(HISTORY, this.n + 1)
   }
 
-  /** There is no connection: what was measured last is not so any more. */
+  /** Without a connection the last value is no longer true. */
   rest() {
     if (this.n) this.value.textContent = "–"
   }

@@ -1,19 +1,19 @@
-// The ribbon of timelines below the arena: one axis of time, three nows on it, and every packet as a line from when and
-// where it was sent to when and where it arrived.
+// The ribbon of timelines below the arena: one axis of time with three marks, playout time, server time and command time, and
+// a line for each packet from when and where it was sent to when and where it arrived.
 import { COLOR } from "/scene.js"
 
 const SANS = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 const KEEP = 512 // packets
-const SILENCE = 250 // ms without a packet that are pointed out
-const TOLD = 400 // ms of it that are put into words
-const LONGEST = 2500 // ms of silence that make the axis longer
+const SILENCE = 250 // ms: a gap between packets that is at least this long is shown in red
+const LABELLED = 400 // ms: such a gap gets a label
+const LONGEST = 2500 // ms: the axis grows with a gap up to here
 
 export class Ribbon {
   constructor(canvas) {
     this.canvas = canvas
     this.ctx = canvas.getContext("2d")
     this.packets = []
-    this.arrived = [] // when packets came, in order
+    this.arrived = [] // instants at which packets came, in order
     this.past = 600
     this.future = 200
     this.delay = this.lead = 0
@@ -30,7 +30,7 @@ export class Ribbon {
     this.ratio = ratio
   }
 
-  /** Draws the timelines of stats, taking in this frame's packets; others are what is drawn at playout time, or lateMs after it. */
+  /** Draws the timelines. packets are those of this frame; others are the entities drawn at playout time, or lateMs later. */
   draw(stats, packets, others) {
     const { ctx, width, height } = this, now = stats.serverMs
     if (this.ratio !== (window.devicePixelRatio || 1)) this.fit()
@@ -49,7 +49,7 @@ export class Ribbon {
     this.packets = this.packets.filter(p => p.sentMs > now - this.past * 1.3 && p.sentMs < now + 1e4)
     if (this.packets.length > KEEP) this.packets.splice(0, this.packets.length - KEEP)
 
-    // What lies between the nows.
+    // Between playout time and now, and between now and command time.
     const xp = x(stats.playoutMs), xn = x(now), xc = x(stats.commandMs)
     ctx.fillStyle = "rgba(215, 222, 232, 0.05)"
     ctx.fillRect(xp, top, xn - xp, bottom - top)
@@ -68,7 +68,7 @@ export class Ribbon {
     }
     ctx.stroke()
 
-    // When nothing came: between two arrivals, and since the last.
+    // Gaps: between two arrivals, and since the last one.
     const gap = (from, to, label) => {
       if (to - from < SILENCE) return
       const a = x(from), b = x(to)
@@ -76,7 +76,7 @@ export class Ribbon {
       ctx.fillRect(a, bottom - 9, b - a, 9)
       ctx.fillStyle = COLOR.hit
       ctx.fillRect(a, bottom - 1, b - a, 2)
-      if (b - a < 130 || to - from < TOLD) return
+      if (b - a < 130 || to - from < LABELLED) return
       ctx.font = `10.5px ${SANS}`
       ctx.textAlign = "center"
       ctx.textBaseline = "alphabetic"
@@ -118,7 +118,7 @@ export class Ribbon {
     }
     ctx.globalAlpha = 1
 
-    // The nows.
+    // Playout time, server time, command time.
     const rule = (at, color, wide) => {
       ctx.strokeStyle = color
       ctx.lineWidth = wide
@@ -131,7 +131,7 @@ export class Ribbon {
     ctx.fillStyle = COLOR.other
     ctx.beginPath(); ctx.moveTo(newest, top - 1); ctx.lineTo(newest - 4, top - 7); ctx.lineTo(newest + 4, top - 7); ctx.closePath(); ctx.fill()
 
-    // Others whose records come seldom are drawn later than playout time.
+    // Entities whose records come seldom are drawn later than playout time.
     ctx.fillStyle = COLOR.other
     for (const o of others) if (!o.mine && o.lateMs > 0) ctx.fillRect(x(stats.playoutMs - o.lateMs) - 0.75, (top + bottom) / 2 - 6, 1.5, 12)
 
@@ -153,7 +153,7 @@ export class Ribbon {
       ctx.fillText("server time: now", xn, bottom + 14)
       ctx.textAlign = "left"
       ctx.font = `11px ${SANS}`
-      for (const [text, y] of [["server", top], ["this page", bottom]]) {
+      for (const { text, y } of [{ text: "server", y: top }, { text: "this page", y: bottom }]) {
         ctx.fillStyle = "#0c1016"
         ctx.fillRect(10, y - 8, ctx.measureText(text).width + 10, 16)
         ctx.fillStyle = "rgba(133, 147, 166, 0.95)"

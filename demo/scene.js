@@ -1,5 +1,5 @@
-// The arena as it is seen: from above at an angle, in perspective, on Canvas 2D. Everything here is drawn from numbers in
-// metres (x right, y down the screen, z up) and knows nothing of the network.
+// The picture of the arena: from above at an angle, in perspective, on Canvas 2D. Everything is drawn from numbers in metres
+// (x right, y down the screen, z up). Nothing here knows of the network.
 
 /** Colours carry meaning and are the same everywhere on the page. */
 export const COLOR = {
@@ -9,12 +9,11 @@ export const COLOR = {
   hit: "#ff5d73",
   floor: "#131a24", void: "#0a0d12", line: "150, 180, 220",
 }
-const MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
 const SANS = "-apple-system, BlinkMacSystemFont, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 const ELEVATION = 57 * Math.PI / 180 // of the camera above the horizon
 const SIN = Math.sin(ELEVATION), COS = Math.cos(ELEVATION)
-/** How much of a metre towards the north is left on the screen, in the middle of it. */
+/** How long one metre towards the north looks in the middle of the screen, in metres. */
 export const FORESHORTENED = SIN
 const DISTANCE = 44 // metres from the camera to what it looks at
 const NEAR = 4
@@ -66,10 +65,12 @@ export class Eye {
   seesEast(box) { return this.x > box.x1 }
 }
 
-/** Something that takes part in the painter's order: an axis-parallel box with draw(). */
+/** A box along the axes with a draw() of its own; boxes are painted from the farthest to the nearest. */
 class Solid {
-  constructor(x0, y0, z0, x1, y1, z1, draw) {
-    Object.assign(this, { x0, y0, z0, x1, y1, z1, draw, left: 0, right: 0, top: 0, bottom: 0, mark: 0 })
+  constructor(x0, y0, z0, x1, y1, z1, draw = () => {}) {
+    this.set(x0, y0, z0, x1, y1, z1)
+    this.draw = draw
+    this.left = this.right = this.top = this.bottom = this.mark = 0
   }
   set(x0, y0, z0, x1, y1, z1) {
     this.x0 = x0; this.y0 = y0; this.z0 = z0; this.x1 = x1; this.y1 = y1; this.z1 = z1
@@ -91,7 +92,7 @@ class Solid {
 }
 
 const EPS = 0.02
-/** Whether a must be painted before b: a plane parts them and the camera is on b's side. */
+/** Whether a must be painted before b: a plane separates them and the camera is on b's side. */
 function behind(a, b, eye) {
   if (a.y1 <= b.y0 + EPS) return true // the camera looks from the south
   if (b.y1 <= a.y0 + EPS) return false
@@ -102,7 +103,7 @@ function behind(a, b, eye) {
   return a.y0 + a.y1 < b.y0 + b.y1
 }
 
-/** Sorts solids back to front, depth first over what overlaps on the screen. */
+/** Sorts solids from the farthest to the nearest. Only those that overlap on the screen are compared. */
 function paintOrder(solids, eye, out, round) {
   out.length = 0
   const visit = a => {
@@ -117,7 +118,7 @@ function paintOrder(solids, eye, out, round) {
   return out
 }
 
-/** A round soft light, drawn once and stamped wherever it is needed. */
+/** A round soft light, drawn once and copied wherever it is needed. */
 function glow(color, size = 64) {
   const c = document.createElement("canvas")
   c.width = c.height = size
@@ -131,7 +132,7 @@ function glow(color, size = 64) {
 }
 
 const mix = (a, b, t) => a + (b - a) * t
-/** Approaches a target by half in this many milliseconds, whatever the rate of frames. */
+/** Moves half of the way to a target in this many milliseconds, at any frame rate. */
 const ease = (from, to, ms, half) => to + (from - to) * Math.pow(0.5, ms / half)
 
 export class Scene {
@@ -144,6 +145,7 @@ export class Scene {
     this.tracers = []
     this.sparks = []
     this.rings = []
+    this.solids = []
     this.order = []
     this.round = 0
     this.lights = { mine: glow("rgba(86, 180, 233, 0.9)"), other: glow("rgba(255, 240, 220, 0.9)"), hit: glow("rgba(255, 93, 115, 0.9)"), truth: glow("rgba(232, 179, 57, 0.9)") }
@@ -151,7 +153,7 @@ export class Scene {
     this.marker = 0 // cross at the aim, fading
   }
 
-  /** Takes the map: {size: [w, h], walls: [{min: [x, y], max: [x, y], height}]}. */
+  /** Builds the map: {size: [w, h], walls: [{min: [x, y], max: [x, y], height}]}. */
   build(map) {
     this.size = map.size
     this.eye.x = map.size[0] / 2
@@ -163,7 +165,7 @@ export class Scene {
     })
   }
 
-  /** Height of what one stands on at (x, y), being at height z. */
+  /** Height of the ground under somebody at (x, y) and height z. */
   standing(x, y, z) {
     let top = 0
     for (const w of this.walls) if (x > w.x0 - 0.2 && x < w.x1 + 0.2 && y > w.y0 - 0.2 && y < w.y1 + 0.2 && w.z1 <= z + 0.3 && w.z1 > top) top = w.z1
@@ -196,7 +198,7 @@ export class Scene {
 
   /** One frame. stage: {width, height, now, dt, players, truth, focus, lead, aim, crosshair, things}. */
   draw(stage) {
-    const { ctx, eye } = this, { now, dt } = stage
+    const { eye } = this, { now, dt } = stage
     eye.fit(stage.width, stage.height)
     if (stage.focus) {
       const half = stage.cut ? 1e-6 : 45, far = eye.ground(0, 0, 0), near = eye.ground(0, stage.height, 0)
@@ -210,7 +212,7 @@ export class Scene {
     for (const a of this.avatars.values()) if (a.alive) this.shadow(a)
     this.drawRings(now)
 
-    const solids = this.solids ??= []
+    const { solids } = this
     solids.length = 0
     const add = s => {
       s.bound(eye)
@@ -318,7 +320,7 @@ export class Scene {
     ctx.stroke()
   }
 
-  /** Takes this frame's players into what is drawn of them. */
+  /** Updates the avatars from this frame's players. */
   update({ players, now, dt }) {
     for (const a of this.avatars.values()) a.here = false
     for (const p of players) {
@@ -333,7 +335,7 @@ export class Scene {
         a.flash = 1
         if (p.mine) this.hurt = Math.min(1, this.hurt + (a.health - p.health) / 45)
       }
-      Object.assign(a, { here: true, x: p.x, y: p.y, z: p.z, aim: p.aim, vx: p.vx, vy: p.vy, mine: p.mine, name: p.name, health: p.health, alive: p.alive, stalled: p.stalled, color: p.color })
+      Object.assign(a, { here: true, x: p.x, y: p.y, z: p.z, aim: p.aim, vx: p.vx, vy: p.vy, mine: p.mine, name: p.name, health: p.health, alive: p.alive, color: p.color })
       a.tall = ease(a.tall, p.crouch ? CROUCHING : STANDING, dt, 35)
       a.flash = ease(a.flash, 0, dt, 60)
       a.ground = this.standing(p.x, p.y, p.z)
@@ -390,7 +392,7 @@ export class Scene {
   avatar(a) {
     const { ctx, eye } = this
     const fx = Math.cos(a.aim), fy = Math.sin(a.aim)
-    if (fy < 0.1) this.gun(a, fx, fy)
+    if (fy < 0.1) this.gun(a)
     // Dark rim, then the body: light from the west, as on the walls.
     this.capsule(a.x, a.y, a.z, a.tall, 1.6)
     ctx.fillStyle = "#080b10"
@@ -414,7 +416,7 @@ export class Scene {
       ctx.fill()
       ctx.globalAlpha = 1
     }
-    // The crown catches the light; the visor says where it looks, goes round the head and is hidden behind it.
+    // The crown catches the light; the visor shows where the avatar looks, and is hidden while it looks away.
     ctx.save()
     this.capsule(a.x, a.y, a.z, a.tall)
     ctx.clip()
@@ -435,10 +437,10 @@ export class Scene {
       ctx.stroke()
     }
     ctx.restore()
-    if (fy >= 0.1) this.gun(a, fx, fy)
+    if (fy >= 0.1) this.gun(a)
   }
 
-  /** The muzzle is here. */
+  /** The point in front of an avatar's body, by default its muzzle. */
   muzzle(a, far = 0.85) {
     const fx = Math.cos(a.aim), fy = Math.sin(a.aim)
     return { x: a.x + fx * far - fy * 0.24, y: a.y + fy * far + fx * 0.24, z: a.z + a.tall * GUN }
@@ -466,7 +468,7 @@ export class Scene {
     ctx.stroke()
   }
 
-  /** Where the server has everybody now, and how far that is from what is drawn. */
+  /** Ghosts: where the server has everybody now, with a line to where they are drawn. */
   drawTruth(truth) {
     const { ctx, eye } = this
     for (const t of truth) {
@@ -711,7 +713,7 @@ export class Scene {
 
   // ---- Paths ----
 
-  corner(x, y, z, first) {
+  corner(x, y, z, first = false) {
     const p = this.eye.at(x, y, z)
     if (first) this.ctx.moveTo(p.x, p.y)
     else this.ctx.lineTo(p.x, p.y)

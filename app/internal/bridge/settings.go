@@ -140,9 +140,9 @@ var offered = [...]struct {
 	delay, jitter, loss float64
 }{
 	{"wifi", "Hotel Wi-Fi", 15, 15, 0.5},
-	{"burst", "Bursts of loss", 25, 5, 2.5},
+	{"burst", "Loss in bursts", 25, 5, 2.5},
 	{"ocean", "Across an ocean", 75, 30, 5},
-	{"lte-c", "LTE in a train", 20, 150, 0},
+	{"lte-c", "LTE on a train", 20, 150, 0},
 	{"evdo", "3G", 40, 150, 0},
 	{"modem", "Modem, 13 kbit/s", 120, 0, 0},
 }
