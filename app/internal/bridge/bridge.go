@@ -113,9 +113,6 @@ type Bridge struct {
 	kind       int // that kind
 	count      int // of its entities
 	each       func(*client.Entity)
-	lastT      clock.TickFrac // playout time of the last picture that was drawn
-	lastTick   clock.Tick     // newest tick then
-	ownCuts    uint64         // teleports of the avatar that were drawn
 	picture    *client.Client // whose world is being written
 	pending    []event
 	key        float64
@@ -218,7 +215,6 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) (sentence string, retryMs fl
 	}
 	b.previous = b.client
 	b.client, b.welcome, b.joined, b.welcomed, b.due = c, w, true, now, 0
-	b.lastT, b.lastTick, b.ownCuts = 0, 0, 0
 	b.client.SetAway(b.set.away)
 	b.shim.clear()
 	return "", 0

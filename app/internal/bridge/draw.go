@@ -5,9 +5,6 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/netcode/clock"
-	"meanwhile/netcode/motion"
-	"meanwhile/netcode/schema"
-	"meanwhile/netcode/snapshot"
 )
 
 const headFloats = 8
@@ -26,10 +23,8 @@ func (b *Bridge) Draw() []float64 {
 func (b *Bridge) Drawn() {
 	b.pending, b.flights = b.pending[:0], b.flights[:0]
 	b.composed = false
-	if c := b.picture; c != nil {
-		b.lastT = c.Playout()
-		b.lastTick, _, _ = c.Newest()
-		b.ownCuts = c.Cuts()
+	if b.picture != nil {
+		b.picture.Drawn()
 	}
 }
 
@@ -40,7 +35,6 @@ func (b *Bridge) compose() {
 	c := b.client
 	if b.previous != nil && (c.Me() != 0 || b.now.Sub(b.welcomed) > keepPicture) {
 		b.previous = nil
-		b.lastT, b.lastTick, b.ownCuts = 0, 0, 0
 	}
 	b.picture = c
 	if b.previous != nil {
@@ -92,73 +86,23 @@ func (b *Bridge) entity(e *client.Entity) {
 }
 
 func (b *Bridge) flags(e *client.Entity) (f flag) {
-	c := b.picture
 	if e.Mine {
 		f = flagMine
 		if b.set.predict {
 			f += flagPredicted
 		}
-		if c.Cuts() != b.ownCuts && b.lastTick > 0 {
-			f += flagCut
-		}
-		return f
 	}
-	t, cut, held := c.Playout(), false, false
-	k := b.kinds[e.Kind].kind
-	for g := range k.Groups {
-		if !k.Groups[g].Moving {
-			continue
-		}
-		newest := e.Held.Groups[g].Newest()
-		if newest == nil {
-			continue
-		}
-		if !b.set.interpolate {
-			cut = cut || b.lastTick > 0 && (newest.Cut > b.lastTick || newest.Tick > b.lastTick && b.warped(k, g, e.Held, newest, newest.Shown()-1))
-			continue
-		}
-		held = held || !newest.Rest && newest.Shown() < t && k.Groups[g].Reckoned == 0 // what is dead reckoned is drawn so
-		if b.lastT > 0 {
-			x, y := e.Held.Groups[g].Around(t)
-			cut = cut || x != nil && b.passed(x, t) || y != nil && b.passed(y, t) || x.Shown() <= t && b.warped(k, g, e.Held, x, b.lastT)
-		}
-	}
-	if cut {
+	if e.Cut() {
 		f += flagCut
 	}
-	if held {
+	if e.Stalled() {
 		f += flagHeld
 	}
-	if at, ok := c.TimeOf(e.Held); ok && at < t { // the server said that records of it take longer
-		_, _, period := c.Newest()
-		f += lateUnit * math.Round(float64(t-at)/clock.FracPerTick*spanMs(period))
+	if late := e.Late(); late > 0 {
+		_, _, period := b.picture.Newest()
+		f += lateUnit * math.Round(float64(late)/clock.FracPerTick*spanMs(period))
 	}
 	return f
-}
-
-// passed reports whether playout has passed the teleport that a state tells of since the last picture, or had before anything was known of it.
-func (b *Bridge) passed(s *motion.State, t clock.TickFrac) bool {
-	shown := s.CutShown()
-	return shown > 0 && shown <= t && (shown > b.lastT || s.Cut > b.lastTick)
-}
-
-// warped reports whether what is drawn jumped, as one of the records from s back to those that were drawn at since is further from the one
-// before than its kind's warp=.
-func (b *Bridge) warped(k *schema.Kind, g int, held *snapshot.Replica, s *motion.State, since clock.TickFrac) bool {
-	if len(k.Groups[g].Warps) == 0 {
-		return false
-	}
-	for s.Shown() > since {
-		before, _ := held.Groups[g].Around(s.Shown() - 1)
-		if before.Shown() >= s.Shown() {
-			return false
-		}
-		if motion.Warped(k, &k.Groups[g], before.Vals, s.Vals) {
-			return true
-		}
-		s = before
-	}
-	return false
 }
 
 // values writes the properties of an entity or event from their simulation floats; of is the entity, nil if it may be known whole.
@@ -166,7 +110,7 @@ func (b *Bridge) values(l *kindLayout, vals []float64, of *client.Entity) {
 	for i := range l.props {
 		p := &l.props[i]
 		switch v := vals[p.at : p.at+p.comps]; {
-		case of != nil && !of.Mine && (p.private || p.limited && of.Held.Groups[p.group].Newest() == nil):
+		case of != nil && (p.private && !of.Mine || p.limited && !of.Has(p.group)):
 			for range p.floats() {
 				b.out = append(b.out, math.NaN())
 			}
