@@ -1,7 +1,7 @@
-// Package clock holds the units of time that everything else is told, ticks, instants and wire
-// stamps, and what relates them: an [Estimator] of a remote clock from two-way stamps, an [Output]
-// that reads it smoothly, a [Timeline] between ticks and server time, and a [Pacer] that says when
-// ticks are due. Nothing here reads a clock.
+// Package clock holds the units of time of the whole project (ticks, instants, wire stamps) and
+// what relates them: an [Estimator] of a remote clock from stamps of both directions, an [Output]
+// that reads the estimate smoothly, a [Timeline] between ticks and server time, and a [Pacer] that
+// says when ticks are due. Nothing here reads a clock.
 package clock
 
 import "time"

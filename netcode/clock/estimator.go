@@ -7,49 +7,52 @@ import (
 
 // How an Estimator weighs its samples.
 const (
-	// window is how far back an Estimator normally looks; longWindow when nothing in window came
-	// near the best known delays, as after an outage.
+	// An Estimator normally looks back over window. It looks back over longWindow when no sample in
+	// window came near the best known delays, as after an outage.
 	window     = 60 * time.Second
 	longWindow = 120 * time.Second
-	// MaxSkew is the largest difference in rate between two clocks that is believed possible, in
+	// MaxSkew is the largest difference in rate between two clocks that an Estimator believes, in
 	// parts per billion.
 	MaxSkew = 500_000
-	// MaxExchange is the longest time between our stamp and the arrival of its echo that is used.
+	// MaxExchange is the longest round trip that an Estimator uses, with the peer's own time.
 	MaxExchange = 60 * time.Second
 
-	slowSkew   = 50_000                 // ppb by which the slope may be off, for SteadyError
+	slowSkew   = 50_000                 // ppb by which SteadyError lets the slope be off
 	blockSpan  = 500 * time.Millisecond // the best sample of each direction per block is kept
 	blockCount = int(longWindow / blockSpan)
 	solveEvery = 250 * time.Millisecond
-	longEvery  = time.Second          // how often both windows are solved for; window alone in between
-	crossing   = 5 * time.Millisecond // beyond this negative width a clock has been stepped
-	nearBest   = 3 * time.Millisecond // of the best line: good enough to trust window alone
-	// What a slope of b costs the widest corridor: 0.1 ms * (b / 100 ppm)^2 = b^2/100000 ns for b
-	// in ppb. That one is only where meanSlope begins.
+	longEvery  = time.Second          // how often both windows are solved for; in between window alone
+	crossing   = 5 * time.Millisecond // a corridor narrower than minus this shows that a clock was set
+	nearBest   = 3 * time.Millisecond // from the best line: near enough to trust window alone
+	// A slope of b costs the widest corridor 0.1 ms * (b / 100 ppm)^2 = b^2/100000 ns, with b in
+	// ppb. meanSlope begins at the slope found so.
 	slopeCost = 100_000
 	// Instants beyond this are refused, so that no difference of two overflows.
 	maxInstant = Time(1) << 60
-	// Samples further than this from the best cannot decide a line; capped so that a product with
-	// 1e9 fits.
+	// Samples further than this from the best cannot decide a line. They are capped, so that a
+	// product with 1e9 fits.
 	maxExcess = 4 * time.Second
 )
 
-// An Estimator finds the offset between a remote clock and the local one from stamps on packets
+// An Estimator finds the offset between a remote clock and the local one, from stamps on packets
 // that flow anyway.
 //
-// Queues only ever add delay, so each direction bounds the offset from one side: what the request
-// shows, u = t1 - t0, is never below it, and what the answer shows, l = t2 - t3, never above. Per
-// half second the least u and the greatest l are kept. Over a minute two parallel lines of slope b
-// (the clocks' drift), one that all u lie above and one that all l lie below, form a corridor; the
-// estimate is its middle. b is the mean of all slopes, weighed by how closely both ways' samples
-// gather along such lines (meanSlope). This uses the best of each direction separately, so the path
-// need not be idle both ways at once, and it is the whole of the samples that says how the corridor
-// is tilted, not the two that touch it. Where one way's samples leave more doubt about its line
-// than the other's, the estimate gives way a little to that side. A sample that crosses the
-// corridor by 5 ms cannot come from these clocks: one was set, and everything before is forgotten.
+// Queues only ever add delay, so each direction bounds the offset from one side. The request gives
+// u = t1 - t0, which is never below the offset; the answer gives l = t2 - t3, which is never above
+// it. The Estimator keeps the least u and the greatest l of each half second. Two parallel lines of
+// slope b (the drift between the clocks) enclose a corridor over the last minute: all u lie above
+// the one, all l below the other. The estimate is the middle of the corridor. b is the mean of all
+// slopes, each weighted by how closely the samples of both directions gather along such lines
+// (meanSlope).
 //
-// The middle is right when the least delays of both directions are equal. If they are not, the
-// error is half their difference, which nothing inside the network can see; MaxError includes it,
+// This uses the best of each direction separately, so the path need not be idle in both at once.
+// All samples decide how the corridor is tilted, not only the two that touch it. Where the samples
+// of one direction leave more doubt about their line, the estimate moves a little to that side. A
+// sample that crosses the corridor by 5 ms cannot come from these clocks: one of them was set, and
+// the Estimator forgets everything before.
+//
+// The middle is right when the least delays of both directions are equal. Otherwise it is wrong by
+// half their difference, which nothing inside the network can see. MaxError includes that error,
 // LikelyError does not.
 //
 // The zero Estimator is ready. It never allocates and is not safe for concurrent use.
@@ -59,7 +62,7 @@ type Estimator struct {
 	n    int
 
 	known    bool
-	solvedAt Time // local time to which offset, up and lo belong
+	solvedAt Time // local time of offset, up and lo
 	up, lo   time.Duration
 	offset   time.Duration
 	skew     int64 // ppb: slope of the lines
@@ -74,13 +77,14 @@ type Estimator struct {
 	smoothed time.Duration
 	hasRTT   bool
 
-	remote   Time // newest remote instant and the local instant of its arrival, for Receive
+	// The newest remote instant and the local instant of its arrival, for Receive.
+	remote   Time
 	remoteAt Time
 	seen     bool
 
-	// The newest instants at which a request and an answer left, and as they were when the newest
-	// block began: what left no later than something in an older block is a duplicate, or was
-	// overtaken and shows only that.
+	// When the newest request and the newest answer left, now and at the begin of the newest block.
+	// A packet that left no later than one of an older block is a duplicate or was overtaken, and
+	// its delay shows only that.
 	asked, left             Time
 	askedBefore, leftBefore Time
 
@@ -88,7 +92,7 @@ type Estimator struct {
 	refused, resets uint64
 }
 
-// block holds the best samples of blockSpan; x is the local instant that a sample belongs to.
+// block holds the best samples of blockSpan. ux and lx are the local instants of those samples.
 type block struct {
 	index        int64
 	hasU, hasL   bool
@@ -98,17 +102,17 @@ type block struct {
 	hasLeastRTTs bool
 }
 
-// Seed tells the Estimator the remote time at about the local time given, from a message that
-// carries it in full, so that Receive can place 32-bit stamps. It is no sample.
+// Seed sets the remote time at about the local instant given, from a message that carries it in
+// full, so that Receive can place 32-bit stamps. It is no sample.
 func (e *Estimator) Seed(local, remote Time) {
 	e.remote, e.remoteAt, e.seen = remote, local, true
 }
 
-// Receive takes in one packet: t3 is when it arrived here; sent is the stamp on it; echo is our own
-// latest stamp that the peer had received, and hold how long before sending. Stamps are placed
-// nearest to what is expected, so they may wrap (every 71.6 minutes) as often as they like,
-// provided that a packet comes every half hour or Seed is called. It reports whether the packet was
-// used, like Exchange.
+// Receive records one packet. t3 is when it arrived here, sent is the stamp on it, echo is our
+// latest stamp that the peer had received, and hold is how long before sending the peer had
+// received it. Stamps are placed nearest to what is expected. They may wrap (every 71.6 minutes) as
+// often as they like, as long as a packet comes every half hour or Seed is called. It reports
+// whether the packet was used, like Exchange.
 func (e *Estimator) Receive(t3 Time, sent, echo Stamp, hold time.Duration) bool {
 	if t3 < -maxInstant || t3 > maxInstant {
 		e.refused++
@@ -119,7 +123,7 @@ func (e *Estimator) Receive(t3 Time, sent, echo Stamp, hold time.Duration) bool 
 	return e.Exchange(t0, t2.Add(-hold), t2, t3)
 }
 
-// ReceiveOneWay takes in a packet without an echo. Alone it bounds the offset only from below, but
+// ReceiveOneWay records a packet without an echo. Alone it bounds the offset only from below, but
 // it keeps the lower line exact.
 func (e *Estimator) ReceiveOneWay(t3 Time, sent Stamp) bool {
 	if t3 < -maxInstant || t3 > maxInstant {
@@ -139,10 +143,10 @@ func (e *Estimator) place(t3 Time, sent Stamp) Time {
 	return expect.Near(sent)
 }
 
-// Exchange takes in the four instants of a round trip: t0 sent here (local clock), t1 received
-// there, t2 answered there (remote clock), t3 received here. It reports whether they were used;
-// they are refused if the peer claims to have held the packet for a negative time or longer than
-// the round trip, or if the round trip took more than MaxExchange.
+// Exchange records the four instants of a round trip: t0 sent here and t3 received here, by the
+// local clock; t1 received there and t2 answered there, by the remote clock. It reports whether
+// they were used. They are refused if the peer claims to have kept the packet for a negative time
+// or for longer than the round trip, or if the round trip took more than MaxExchange.
 func (e *Estimator) Exchange(t0, t1, t2, t3 Time) bool {
 	if !sane(t0) || !sane(t1) || !sane(t2) || !sane(t3) {
 		e.refused++
@@ -150,7 +154,7 @@ func (e *Estimator) Exchange(t0, t1, t2, t3 Time) bool {
 	}
 	total, hold := t3.Sub(t0), t2.Sub(t1)
 	rtt := total - hold
-	if total < 0 || total > MaxExchange || hold < 0 || rtt < -time.Millisecond { // a hold of 2 s at 500 ppm
+	if total < 0 || total > MaxExchange || hold < 0 || rtt < -time.Millisecond { // 1 ms: a hold of 2 s at 500 ppm
 		e.refused++
 		return false
 	}
@@ -178,7 +182,7 @@ func (e *Estimator) Exchange(t0, t1, t2, t3 Time) bool {
 	return true
 }
 
-// OneWay takes in a packet that was sent there at t2 (remote clock) and arrived here at t3.
+// OneWay records a packet that was sent there at t2 (remote clock) and arrived here at t3.
 func (e *Estimator) OneWay(t2, t3 Time) bool {
 	if !sane(t2) || !sane(t3) {
 		e.refused++
@@ -194,7 +198,7 @@ func (e *Estimator) OneWay(t2, t3 Time) bool {
 	return true
 }
 
-// lower takes in what an answer shows that left at t2.
+// lower records the lower bound l of an answer that left at t2.
 func (e *Estimator) lower(b *block, l time.Duration, t2, t3 Time) {
 	if t2 > e.leftBefore && (!b.hasL || l > b.l || l == b.l && t3 > b.lx) {
 		b.hasL, b.l, b.lx = true, l, t3
@@ -204,7 +208,7 @@ func (e *Estimator) lower(b *block, l time.Duration, t2, t3 Time) {
 
 func sane(t Time) bool { return t > -maxInstant && t < maxInstant }
 
-// line returns a line's value at the local time x, given its value at solvedAt.
+// line returns the value of a line at local time x. at is its value at solvedAt.
 func (e *Estimator) line(at time.Duration, x Time) time.Duration {
 	return at + perBillion(x.Sub(e.solvedAt), e.skew)
 }
@@ -215,7 +219,7 @@ func (e *Estimator) restart() {
 	e.resets++
 }
 
-// block returns the block that a sample arriving at t belongs to: the newest one, or a new one.
+// block returns the block of a sample that arrives at t: the newest one, or a new one.
 func (e *Estimator) block(t Time) *block {
 	index := int64(t) / int64(blockSpan)
 	if e.n == 0 || t > e.latest {
@@ -235,7 +239,7 @@ func (e *Estimator) block(t Time) *block {
 	return &e.ring[e.head]
 }
 
-// warmup is the number of blocks during which every sample is solved for at once.
+// warmup is the number of blocks during which each sample is solved for at once.
 const warmup = 8
 
 func (e *Estimator) maybeSolve(now Time) {
@@ -244,7 +248,7 @@ func (e *Estimator) maybeSolve(now Time) {
 	}
 }
 
-// fit is a corridor: the two lines at now, their slope, and how far the third best samples lie off
+// fit is a corridor: its two lines at now, their slope, and how far the third best samples lie from
 // them.
 type fit struct {
 	ok           bool
@@ -254,7 +258,7 @@ type fit struct {
 	upGap, loGap time.Duration
 }
 
-// at returns the lines of f a while later.
+// at returns the lines of f some time later.
 func (f fit) at(later time.Duration) fit {
 	d := perBillion(later, f.skew)
 	f.up, f.lo = f.up+d, f.lo+d
@@ -300,7 +304,7 @@ func (e *Estimator) solve(now Time) {
 			least = min(least, b.leastRTT)
 		}
 	}
-	if least < MaxExchange { // else there was none in window, and the last that is known stays
+	if least < MaxExchange { // otherwise window holds none, and the last known one stays
 		e.least = least
 	}
 	if hi < lo { // stepped by less than crossing: both edges are off by at most their distance
@@ -327,8 +331,8 @@ func (e *Estimator) near(now Time, f fit) bool {
 	return u && l
 }
 
-// corridor finds the two lines through the samples of the last span. Only corners of the samples'
-// convex hulls can touch a line.
+// corridor finds the two lines through the samples of the last span. Only corners of their convex
+// hulls can touch a line.
 func (e *Estimator) corridor(now Time, span time.Duration) fit {
 	var upper, lower [blockCount]point
 	var above, below way
@@ -353,8 +357,8 @@ func (e *Estimator) corridor(now Time, span time.Duration) fit {
 	mean := meanSlope(&above, &below, widest(up, lo))
 	low := int64(math.Round(mean))
 	f := fit{ok: true, skew: low}
-	// What is hidden would shift the middle by half the difference. On paths of even jitter that is
-	// mostly noise, so half of it is taken.
+	// The hidden queueing would shift the middle by half the difference. On paths of even jitter
+	// that is mostly noise, so half of it is used.
 	f.more = time.Duration(below.hidden(mean)-above.hidden(mean)) / 4
 	u, l := up[touch(up, low)], lo[touch(lo, -low)]
 	f.up = u.v + perBillion(u.age, low)
@@ -363,9 +367,9 @@ func (e *Estimator) corridor(now Time, span time.Duration) fit {
 	return f
 }
 
-// widest returns the slope that makes the corridor between two hulls widest, less the slope's cost.
-// Width less cost is concave in the slope, so its derivative, which the two touching corners give
-// exactly, is bisected in whole parts per billion.
+// widest returns the slope that makes the corridor between two hulls widest, after the slope's
+// cost. Width minus cost is concave in the slope, and the two touching corners give its derivative
+// exactly, so it is bisected in whole parts per billion.
 func widest(up, lo []point) int64 {
 	low, high := int64(-MaxSkew), int64(MaxSkew)
 	for low < high {
@@ -454,11 +458,12 @@ func insert(s *[3]time.Duration, v time.Duration) {
 	}
 }
 
-// Offset returns how far the remote clock is ahead of the local one, as of the newest solution;
-// false before both directions have been seen.
+// Offset returns how far the remote clock is ahead of the local one, as of the newest solution. It
+// is false until samples of both directions have arrived.
 func (e *Estimator) Offset() (time.Duration, bool) { return e.offset, e.known }
 
-// At returns the remote time at the local time given, and how far it can be off.
+// At returns the remote time at a local instant, and how wrong that can be. It is false until there
+// is an estimate.
 func (e *Estimator) At(local Time) (remote Time, bound time.Duration, ok bool) {
 	if !e.known {
 		return 0, 0, false
@@ -468,27 +473,27 @@ func (e *Estimator) At(local Time) (remote Time, bound time.Duration, ok bool) {
 }
 
 // MaxError returns the largest possible error of Offset, whatever the path does in either
-// direction, given that the two clocks' rates differ by at most MaxSkew.
+// direction, as long as the rates of the two clocks differ by at most MaxSkew.
 func (e *Estimator) MaxError() time.Duration { return e.bound }
 
-// SteadyError returns how far At can be off at the local time given if the two clocks' rates change
-// slowly: half the corridor, and 50 ppm of the time since it was found. It is narrower than
-// MaxError where the best samples are old, as it trusts the slope.
+// SteadyError returns how wrong At can be at a local instant while both clocks run at a steady
+// rate: half the corridor, and 50 ppm of the time since it was found. It is narrower than MaxError
+// where the best samples are old, because it trusts the slope.
 func (e *Estimator) SteadyError(local Time) time.Duration {
 	return e.corr + perBillion(local.Sub(e.solvedAt).Abs(), slowSkew)
 }
 
-// LikelyError returns what the error stays below about 19 times in 20 when the least delays of both
-// directions are equal, judged by how much the three best samples of each direction still differ.
-// No promise, unlike MaxError.
+// LikelyError returns a bound that the error keeps about 19 times in 20 when the least delays of
+// both directions are equal. It is judged by how much the three best samples of each direction
+// differ. Unlike MaxError it is no promise.
 func (e *Estimator) LikelyError() time.Duration { return e.likely }
 
-// Skew returns how much faster than the local clock the remote one runs, in parts per billion,
-// judged over longWindow.
+// Skew returns how much faster than the local clock the remote one runs, in parts per billion, over
+// the last two minutes.
 func (e *Estimator) Skew() int64 { return e.rate }
 
-// RTT returns the least round trip of the last window and the smoothed one, the peer's hold taken
-// off.
+// RTT returns the least round trip of the last minute and the smoothed one, both without the time
+// that the peer kept the packet.
 func (e *Estimator) RTT() (least, smoothed time.Duration) {
 	if !e.hasRTT {
 		return 0, 0
@@ -496,8 +501,7 @@ func (e *Estimator) RTT() (least, smoothed time.Duration) {
 	return e.least, e.smoothed
 }
 
-// Resets returns how often a sample contradicted everything before it, and Refused how many were
-// unusable.
+// Resets returns how often a sample contradicted everything before it.
 func (e *Estimator) Resets() uint64 { return e.resets }
 
 // Refused returns the number of samples that no honest path can produce.

@@ -311,8 +311,9 @@ func TestOutputSlews(t *testing.T) {
 	}
 }
 
-// On a path whose ways differ the estimate is off by half of the difference, which nothing inside the network can see, and
-// both published errors cover that: they are half the round trip, no less and hardly more.
+// On a path whose ways differ the estimate is off by half of the difference, which nothing inside
+// the network can see, and both published errors cover that: they are half the round trip, no less
+// and hardly more.
 //
 // seeds: U4
 func TestErrorsCoverAnAsymmetricPath(t *testing.T) {

@@ -4,10 +4,10 @@ import "time"
 
 // How an Output follows its estimate.
 const (
-	// StepLimit is the error beyond which an Output jumps forward, or asks for a Step backwards.
+	// StepLimit is the error beyond which an Output jumps forward, or asks for a Step back.
 	StepLimit = 250 * time.Millisecond
 
-	acquisition = time.Second            // after the first estimate: free to jump forward and to stand still
+	acquisition = time.Second            // after the first estimate: the clock may jump forward and stand still
 	slewTime    = 500 * time.Millisecond // time constant of a correction
 )
 
@@ -16,9 +16,9 @@ const (
 //
 // In the first second after the first estimate it follows at once, and stands still where the
 // estimate falls behind it. Later it runs at most 0.5 % too fast or too slow; 2 % while the error
-// is above 10 ms, 10 % above 50 ms. It jumps forward over errors beyond StepLimit. Backwards it
-// never jumps: Behind reports such an error, and Step, called by whoever can clear what was dated
-// with the wrong time, takes the new one.
+// is above 10 ms, 10 % above 50 ms. It jumps forward over errors beyond StepLimit. It never jumps
+// back: Behind reports such an error, and Step takes the new estimate. The caller of Step clears
+// what was dated with the wrong time.
 //
 // Reading is arithmetic: no allocation, no request. Not safe for concurrent use.
 type Output struct {
@@ -27,14 +27,14 @@ type Output struct {
 	begun   Time // local time of the first estimate
 	local   Time // of the last reading
 	out     Time
-	err     time.Duration // estimate minus output at the last reading
+	err     time.Duration // estimate minus output, at the last reading
 }
 
 // NewOutput returns a clock that follows e.
 func NewOutput(e *Estimator) *Output { return &Output{src: e} }
 
-// Now returns the server's time at the local time given. Before the first estimate it returns local
-// itself. A local time older than that of the last call gives the same result as that.
+// Now returns the server's time at a local instant. Before the first estimate it returns local
+// itself. A local instant before that of the last call gives the same result as that call.
 func (o *Output) Now(local Time) Time {
 	target, _, ok := o.src.At(local)
 	if !ok && !o.running {
@@ -82,16 +82,15 @@ func (o *Output) steer(dt time.Duration, before, target Time) {
 	o.err = err - fix
 }
 
-// Error returns how far the estimate was ahead of the clock at the last reading: what is still to
-// be slewed.
+// Error returns how far the estimate was ahead of this clock at the last reading: the rest that the
+// clock still has to slew.
 func (o *Output) Error() time.Duration { return o.err }
 
-// Behind reports whether the clock is so far ahead of its estimate that slewing would take longer
-// than StepLimit times ten: the server restarted its clock, or the local one jumped. Step resolves
-// it.
+// Behind reports whether the clock is more than StepLimit ahead of its estimate: the server set its
+// clock back, or the local clock jumped. Step resolves that.
 func (o *Output) Behind() bool { return o.err < -StepLimit }
 
-// Step takes the estimate at once, in either direction.
+// Step takes the estimate at once, in either direction. Without an estimate it does nothing.
 func (o *Output) Step(local Time) {
 	if target, _, ok := o.src.At(local); ok {
 		o.running, o.local, o.out, o.err = true, local, target, 0

@@ -8,34 +8,34 @@ import (
 
 // How the slope of a corridor is weighed; docs/tuning/clock-slope.md says what else was tried.
 const (
-	// How far samples usually lie above their line is measured: scaleTimes the excess at rank
-	// scaleRank percent of all, and never less than scaleLeast, below which it is the crystals that
+	// The scale is how far samples usually lie above their line: scaleTimes the excess at rank
+	// scaleRank percent of all samples, and at least scaleLeast. Below that it is the crystals that
 	// wander.
 	scaleRank  = 30
 	scaleTimes = 2
 	scaleLeast = 100 * time.Microsecond
-	// Half as many crystals are believed to be off by this much, in ppb, as by nothing.
+	// Half as many crystals are believed to be off by this much, in ppb, as to be exact.
 	priorSkew = 200_000
 
-	slopes   = 17     // tried at once
-	around   = 60_000 // ppb on either side of the widest corridor's slope that are looked at first
-	finest   = 200    // ppb between two of them, below which it is no use to look closer
-	unlikely = 0.02   // of the likeliest: slopes beyond are left out of a closer look
-	// factors that fit a float64 together: each is at most 1 + (maxExcess + 60 ms) / scaleLeast <
-	// 1<<16
+	slopes   = 17     // slopes tried at once
+	around   = 60_000 // ppb on either side of the widest corridor's slope, looked at first
+	finest   = 200    // ppb between two slopes; finer steps change nothing
+	unlikely = 0.02   // share of the likeliest: less likely slopes are left out of a closer look
+	// This many factors fit a float64 together: each is at most 1 + (maxExcess + 60 ms) /
+	// scaleLeast, which is below 1<<16.
 	normalise = 16
 )
 
-// A way holds one direction's samples: what a line of slope b ppb has to stay below at sample i is
-// y[i] + b*x[i] ns.
+// A way holds the samples of one direction. A line of slope b ppb has to stay below y[i] + b*x[i]
+// ns at sample i.
 type way struct {
 	n    int
 	x, y [blockCount]float64
-	over [blockCount]float64 // scratch: how far each sample lies above the line that touches them
+	over [blockCount]float64 // scratch: how far each sample lies above the line that touches them all
 	inv  float64             // 1 / scale
 }
 
-// fill takes in p, which holds at least one sample and whose line rises with sign times the slope.
+// fill loads the samples p, at least one. Their line rises with sign times the slope.
 func (w *way) fill(p []point, sign float64) {
 	least := p[0].v
 	for _, c := range p {
@@ -48,26 +48,27 @@ func (w *way) fill(p []point, sign float64) {
 	}
 }
 
-// measure takes the scale from the samples' excesses at slope b.
+// measure sets the scale from the excesses of the samples at slope b.
 func (w *way) measure(b float64) {
 	over := w.above(b)
 	slices.Sort(over)
 	w.inv = 1 / max(float64(scaleLeast), float64(scaleTimes*over[w.n*scaleRank/100]))
 }
 
-// least returns where the line of slope b that touches the samples from below begins.
+// least returns the begin of the line of slope b that touches the samples from below.
 func (w *way) least(b float64) float64 {
 	x, y := w.x[:w.n], w.y[:w.n]
 	least := math.Inf(1)
 	for i, v := range y {
-		if v += float64(b * x[i]); v < least { // min would have to ask for NaN, which there is none of
+		// Not min, which would have to look for NaN; there is none.
+		if v += float64(b * x[i]); v < least {
 			least = v
 		}
 	}
 	return least
 }
 
-// above measures how far each sample lies above the line of slope b that touches them from below.
+// above returns how far each sample lies above the line of slope b that touches them from below.
 func (w *way) above(b float64) []float64 {
 	over, x, y := w.over[:w.n], w.x[:w.n], w.y[:w.n]
 	least := w.least(b)
@@ -93,9 +94,9 @@ func (w *way) against(b, m float64, exp int) (float64, int) {
 	return f, exp + e
 }
 
-// hidden returns how much queueing the best sample probably still hides: by how much the true line
-// of slope b lies below the touching one. If it lies d lower, every excess is d more, and the
-// product of against grows by about exp(d * sum of 1/(scale + excess)).
+// hidden returns how much queueing the best sample probably still hides: how far the true line of
+// slope b lies below the touching one. If it lies d lower, every excess is d more, and the product
+// of against grows by about exp(d * sum of 1/(scale + excess)).
 func (w *way) hidden(b float64) float64 {
 	sum := 0.0
 	for _, v := range w.above(b) {
@@ -104,17 +105,20 @@ func (w *way) hidden(b float64) float64 {
 	return 1 / sum
 }
 
-// meanSlope returns the mean of all slopes in ppb, each weighed by how well the samples of both
-// ways lie along lines of it. start is where it looks first, and the slope at which the scales are
-// measured.
+// meanSlope returns the mean of all slopes in ppb, each weighted by how well the samples of both
+// ways lie along lines of that slope. It begins at the slope start, where it also measures the
+// scales.
 //
-// A sample that lies e above its line counts as 1 / (1 + e/scale): many close to a line say that it
-// is one, while one that had to queue says next to nothing, however long it queued. A slope counts
-// as the root of their product, because neighbours share their queue and are no independent
-// witnesses, times 1 / (1 + (b/priorSkew)^2) for what crystals are (Cauchy's distribution: a rare
-// one that is far off is believed as soon as samples say so). The mean, unlike the best, does not
-// jump from one corner of the hulls to another while many slopes fit about as well, as in the first
-// seconds. It takes only sums, products, quotients and roots, which are the same on every machine.
+// A sample that lies e above its line counts as 1 / (1 + e/scale). Many samples close to a line
+// show that it is one; a sample that had to queue shows next to nothing, however long it queued. A
+// slope counts as the root of the product of its samples, because neighbours share their queue and
+// are no independent witnesses. That is multiplied by 1 / (1 + (b/priorSkew)^2) for the spread of
+// real crystals (Cauchy's distribution: a rare crystal that is far off is believed as soon as
+// samples show it).
+//
+// The mean, unlike the best slope, does not jump from one corner of the hulls to another while many
+// slopes fit about as well, as in the first seconds. It uses only sums, products, quotients and
+// roots, which are the same on every machine.
 func meanSlope(up, lo *way, start int64) float64 {
 	up.measure(float64(start))
 	lo.measure(float64(start))
@@ -134,8 +138,8 @@ func meanSlope(up, lo *way, start int64) float64 {
 	}
 }
 
-// weigh returns the mean of the slopes from low to high, and the first and the last that are not
-// unlikely.
+// weigh returns the mean of the slopes from low to high, and the first and the last one that are
+// not unlikely.
 func weigh(up, lo *way, low, high float64) (mean float64, first, last int) {
 	var m [slopes]float64
 	var exp [slopes]int

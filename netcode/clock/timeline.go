@@ -16,8 +16,8 @@ const FracPerTick = 256
 // Frac returns the beginning of t on the tick axis.
 func (t Tick) Frac() TickFrac { return TickFrac(t) * FracPerTick }
 
-// Tick returns the tick that f lies in, rounding down. Positions before tick 0 give 0, positions
-// beyond the last tick give the last.
+// Tick returns the tick that contains f. Positions before tick 0 give 0, positions beyond the last
+// tick give the last.
 func (f TickFrac) Tick() Tick {
 	switch {
 	case f < 0:
@@ -37,7 +37,8 @@ const (
 	MaxPeriod = 2 * time.Second
 )
 
-// anchors is how many announcements a Timeline remembers: at 20 a second, 3.2 seconds of past.
+// anchors is the number of announcements that a Timeline remembers: at 20 a second, 3.2 seconds of
+// the past.
 const anchors = 64
 
 type anchor struct {
@@ -46,11 +47,12 @@ type anchor struct {
 	period time.Duration
 }
 
-// A Timeline maps server time to tick time and back, from the (tick, server time, period) triples
-// that packets announce. Between two announced ticks it is the straight line through both, so the
-// past keeps the lengths that ticks really had; after the newest it goes on with the newest period,
-// before the oldest that is remembered with the oldest period. Both directions never decrease, and
-// for each f, TickAt(TimeOf(f)) == f as long as ticks are announced at least 256 ns apart.
+// A Timeline maps server time to tick time and back. It is built from the (tick, server time,
+// period) triples that packets announce. Between two announced ticks it is the straight line
+// through both, so the past keeps the lengths that its ticks really had. After the newest it goes
+// on with the newest period, before the oldest one remembered with the oldest period. Neither
+// direction ever decreases, and TickAt(TimeOf(f)) == f for each f, as long as announced ticks are
+// at least 256 ns apart.
 //
 // The zero Timeline is empty. It never allocates and is not safe for concurrent use.
 type Timeline struct {
@@ -59,9 +61,9 @@ type Timeline struct {
 	n    int
 }
 
-// Update takes in one announcement and reports whether it was used. It is not if tick is 0 or not
-// newer than the newest known, if at does not lie after the newest known, or if period is outside
-// [MinPeriod, MaxPeriod].
+// Update records one announcement and reports whether it was used. An announcement is ignored if
+// tick is 0 or not newer than the newest known one, if at does not lie after that of the newest, or
+// if period is outside [MinPeriod, MaxPeriod].
 func (l *Timeline) Update(tick Tick, at Time, period time.Duration) bool {
 	if tick == 0 || period < MinPeriod || period > MaxPeriod {
 		return false
@@ -86,8 +88,8 @@ func (l *Timeline) Newest() (Tick, Time, time.Duration) {
 // back returns the i-th newest anchor, 0 <= i < l.n.
 func (l *Timeline) back(i int) *anchor { return &l.ring[(l.head-i+anchors)%anchors] }
 
-// TickAt returns where on the tick axis the server is at the server time t, rounded down to 1/256
-// tick. Before the first Update it is 0.
+// TickAt returns the server's position on the tick axis at server time t, rounded down to 1/256
+// tick. It is 0 before the first Update.
 func (l *Timeline) TickAt(t Time) TickFrac {
 	if l.n == 0 {
 		return 0
@@ -107,7 +109,7 @@ func (l *Timeline) TickAt(t Time) TickFrac {
 }
 
 // TimeOf returns the first nanosecond of server time at which the tick axis has reached f: the
-// inverse of TickAt. Before the first Update it is 0.
+// inverse of TickAt. It is 0 before the first Update.
 func (l *Timeline) TimeOf(f TickFrac) Time {
 	if l.n == 0 {
 		return 0
@@ -126,8 +128,8 @@ func (l *Timeline) TimeOf(f TickFrac) Time {
 	return a.at + Time(mulDivCeil(int64(f-a.tick.Frac()), int64(a.period), FracPerTick))
 }
 
-// mulDivFloor returns a*b/d rounded down, for b >= 0 and d > 0. The product has 128 bits; a
-// quotient that does not fit is the largest or the smallest int64.
+// mulDivFloor returns a*b/d rounded down, for b >= 0 and d > 0. The product has 128 bits. A
+// quotient that does not fit becomes the largest or the smallest int64.
 func mulDivFloor(a, b, d int64) int64 {
 	if a < 0 {
 		return -mulDiv(uint64(-a), b, d, uint64(d-1))

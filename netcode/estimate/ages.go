@@ -6,7 +6,7 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// FloorWindow is how far back Ages looks for the least delay, in parts of a fifteenth.
+// FloorWindow is how far back Ages looks for the least delay, in steps of a fifteenth.
 const FloorWindow = 30 * time.Second
 
 const (
@@ -16,27 +16,27 @@ const (
 
 // Ages turns arrivals into values for an Estimator.
 //
-// The age of information is the time since the newest stamp held. It peaks just before something
-// newer arrives, at arrival - previous stamp; this contains the sender's interval, jitter, loss and
-// reordering at once. The delay of each packet alone would be blind to loss. The floor, the least
-// arrival - stamp of the last FloorWindow, is taken off: it is the network itself, and also
-// whatever the two clocks differ by.
+// The age of information is the time since the newest stamp that has arrived. It peaks just before
+// something newer arrives, at arrival - previous stamp. The peak contains the sender's interval,
+// jitter, loss and reordering at once, while the delay of each single packet would be blind to
+// loss. The floor is taken off: the least arrival - stamp of the last FloorWindow, which is the
+// network itself and also the difference between the two clocks.
 //
 // The zero Ages is ready.
 type Ages struct {
 	newest clock.Time // stamp
 	known  bool
-	skip   bool // the next peak is silence, not starvation
+	skip   bool // the next peak is announced silence
 
 	floors [floorParts]time.Duration
 	filled [floorParts]bool
 	part   int64
 }
 
-// Arrive takes in a packet with the given stamp that arrived at now. If it is newer than all
-// before, fresh is true and x is how old the newest stamp had become, above the floor, unless that
-// does not count: for the first packet, and the first after Quiet. What is not newer changes only
-// the floor.
+// Arrive records a packet with the given stamp that arrived at now. fresh says that it is newer
+// than all before. x is then how old the newest stamp had become, above the floor. counts is false,
+// and x 0, where that age means nothing: for the first packet, and the first after Quiet. A packet
+// that is not newer changes only the floor.
 func (a *Ages) Arrive(now, stamp clock.Time) (x time.Duration, fresh, counts bool) {
 	a.observe(now, now.Sub(stamp))
 	if a.known && stamp <= a.newest {
@@ -51,10 +51,10 @@ func (a *Ages) Arrive(now, stamp clock.Time) (x time.Duration, fresh, counts boo
 	return max(now.Sub(previous)-a.Floor(), 0), true, true
 }
 
-// Quiet says that the sender has announced silence: the next peak is no starvation.
+// Quiet records that the sender has announced silence, so that the next peak is no late packet.
 func (a *Ages) Quiet() { a.skip = true }
 
-// Newest returns the newest stamp; false before the first packet.
+// Newest returns the newest stamp. It is false before the first packet.
 func (a *Ages) Newest() (clock.Time, bool) { return a.newest, a.known }
 
 // Age returns how old the newest stamp is at now, above the floor; 0 before the first packet and

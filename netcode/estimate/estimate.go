@@ -1,18 +1,19 @@
-// Package estimate decides how much delay is worth its while.
+// Package estimate decides how long a delay is worth having.
 //
-// Whoever waits for something that arrives irregularly, be it snapshots to draw or commands to run,
-// chooses a delay: a long one is felt always, a short one now and then, as a hitch. Here the choice
-// is a price. [Ages] turns arrivals into the one signal that matters, how old the newest thing gets
-// before the next one comes; [Estimator] keeps a forgetting histogram of its worst values per half
-// second and picks the delay v that minimises
+// Whoever waits for something that arrives irregularly, snapshots to draw or commands to run,
+// chooses a delay. Players feel a long delay all the time and a short one now and then, as a hitch.
+// Here that choice is a price. [Ages] turns arrivals into the one signal that matters: how old the
+// newest thing gets before the next one comes. [Estimator] keeps a forgetting histogram of the
+// worst of these ages in each half second, and picks the delay v that minimises
 //
 //	v + price x (hitches a minute that v would have left)
 //
-// and moves the price until the hitches that really happen keep to a budget. [Overdue] slows a
-// clock down before it runs dry and [Slew] moves it towards its target.
+// It moves the price until the hitches that really happen keep to a budget. [Overdue] slows a clock
+// down before it runs dry, and [Slew] moves a delay towards its target. [Rises] does the same for
+// the lead of commands.
 //
-// All are pure: they are told the time, allocate nothing after New, and give the same bits on every
-// platform. They are not safe for concurrent use.
+// All are pure: the caller passes the time. They allocate nothing after New, and give the same bits
+// on every platform. They are not safe for concurrent use.
 package estimate
 
 import (
@@ -23,62 +24,60 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Properties of an Estimator.
 const (
 	// blockSpan is the stretch of time of which the worst value counts once.
 	blockSpan = 500 * time.Millisecond
-	// MaxTarget caps every target: beyond it something is an outage, and no delay is meant to
-	// bridge it.
+	// MaxTarget is the longest target. Longer gaps are outages, which no delay is meant to bridge.
 	MaxTarget = 500 * time.Millisecond
 
 	blocksPerMinute = float64(time.Minute / blockSpan)
-	settled         = 10 // blocks until the histogram is believed
+	settled         = 10 // blocks after which the histogram is trusted
 )
 
 // Config tunes an Estimator. The zero Config is a sound default for snapshots 50 ms apart.
 type Config struct {
-	// Interval is the usual spacing of what arrives: until 5 seconds have been seen, the target is
-	// 2 intervals + 30 ms. Zero means 50 ms; at most MaxTarget.
+	// Interval is the usual spacing of arrivals. Until 5 seconds have been seen, the target is 2
+	// intervals + 30 ms. Zero means 50 ms; at most MaxTarget.
 	Interval time.Duration
-	// Margin is added to each target. In [0, MaxTarget].
+	// Margin is added to each target, in [0, MaxTarget].
 	Margin time.Duration
 	// Budget is how many hitches a minute the price aims at, in [0, 60]. Zero means 1.2, which
-	// leaves about one: what is felt before the price has settled counts, too, and a little of
-	// outages. It is not used with FixedPrice.
+	// leaves about one, because hitches before the price has settled count too, and outages a
+	// little. FixedPrice makes it meaningless.
 	Budget float64
-	// FixedPrice is how much delay one hitch a minute less is worth. Zero lets Budget move the
-	// price; at most MaxPrice.
+	// FixedPrice is how much delay one hitch a minute less is worth, at most MaxPrice. Zero lets
+	// Budget move the price.
 	FixedPrice time.Duration
-	// Start is the price that Budget begins to move, at most MaxPrice. Zero means StartPrice.
+	// Start is the first price where Budget moves it, at most MaxPrice. Zero means StartPrice.
 	Start time.Duration
-	// Slows is how the clock that keeps the delay slows down for what is overdue, nil if it does
-	// not. What that bridges needs no delay: the price is then weighed against what each gap would
-	// have needed of it, see Overdue.
+	// Slows is how the clock that keeps the delay slows down for overdue arrivals; nil if it does
+	// not. Gaps that slowing bridges need no delay, so the price is then weighed against the delay
+	// that each gap would have needed.
 	Slows *Overdue
 }
 
-// The price of one hitch a minute, in delay: where it begins and how far the budget may move it.
+// The price of one hitch a minute, in delay: its first value, and how far the budget may move it.
 const (
 	StartPrice = 28 * time.Millisecond
 	MinPrice   = 6 * time.Millisecond
 	MaxPrice   = 300 * time.Millisecond
 
 	priceGain = 0.15 // change of the price's logarithm per hitch over budget, in the long run
-	// A match lasts minutes, and a price that moves so slowly learns little in one. It begins where
-	// a bad path needs it and moves three times as fast at first: on a good path it has come down
-	// within two minutes.
+	// A match lasts minutes, and a price that moves slowly learns little in one. It begins where a
+	// bad path needs it and moves three times as fast at first, so that on a good path it has come
+	// down within two minutes.
 	priceHaste, priceHastens = 2, 240 // blocks
 
-	// No delay spares an outage, but a longer one makes the standstill shorter: where many come,
-	// that is worth a little.
+	// No delay prevents an outage, but a longer delay makes the stall shorter, which is worth a
+	// little where outages are many.
 	outageWeighs = 1. / 16
 )
 
-// An Estimator finds the delay above the floor that is worth it.
+// An Estimator finds the delay above the floor that is worth having.
 type Estimator struct {
 	cfg     Config
 	hist    histogram // of the blocks' worst values
-	needs   histogram // of the delay that they need, where the clock slows down for them
+	needs   histogram // of the delay that they need, where the clock slows down
 	price   float64   // nanoseconds
 	target  time.Duration
 	typical time.Duration
@@ -87,7 +86,7 @@ type Estimator struct {
 	worst   time.Duration
 	filling bool
 
-	pending int     // hitches since the last observation
+	pending int     // hitches since the last value
 	hitches float64 // hitches of the block
 	outages uint64
 	blocks  uint64
@@ -137,10 +136,10 @@ func (e *Estimator) Reset() {
 	e.target = min(2*e.cfg.Interval+30*time.Millisecond+e.cfg.Margin, MaxTarget)
 }
 
-// Observe takes in one value x, seen at now: how long, above the floor, there was nothing newer.
-// Values above MaxTarget are outages: counted and not learned, and of the hitches reported since
-// the last value little is held against the price: one at most, and that at a sixteenth. Negative
-// values count as 0. A now before that of an earlier call counts as that.
+// Observe records one value x, seen at now: how long, above the floor, nothing newer was there.
+// Values above MaxTarget are outages. They are counted and not learned, and of the hitches reported
+// since the last value only one moves the price, at a sixteenth. Negative values count as 0. A now
+// before that of an earlier call counts as that.
 func (e *Estimator) Observe(now clock.Time, x time.Duration) {
 	if block := int64(now) / int64(blockSpan); !e.filling {
 		e.block = block
@@ -159,15 +158,16 @@ func (e *Estimator) Observe(now clock.Time, x time.Duration) {
 	e.pending = 0
 	e.worst = max(e.worst, x, 0)
 	if e.worst == 0 {
-		e.worst = 1 // a block with a value counts
+		e.worst = 1 // so that a block with a value counts
 	}
 }
 
-// Hitch reports that n hitches were felt since the last observation.
+// Hitch reports n hitches since the last value. Negative n takes some back, never more than were
+// reported.
 func (e *Estimator) Hitch(n int) { e.pending = min(max(e.pending+n, 0), 100) }
 
-// Excuse takes back the hitches reported since the last observation: their cause is not what is
-// observed here.
+// Excuse takes back the hitches reported since the last value, because their cause is not the
+// observed path.
 func (e *Estimator) Excuse() { e.pending = 0 }
 
 // close ends a block.
@@ -175,7 +175,7 @@ func (e *Estimator) close() {
 	if e.worst > 0 { // otherwise the block held outages only
 		e.blocks++
 		e.hist.Add(e.worst)
-		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the target was not the price's choice
+		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the price did not choose the target
 			gain := float64(priceGain * (1 + priceHaste*priceHastens/(priceHastens+float64(e.blocks))))
 			step := float64(gain * (e.hitches - e.cfg.Budget/blocksPerMinute))
 			e.price = min(max(float64(e.price*geom.Exp(step)), float64(MinPrice)), float64(MaxPrice))
@@ -187,7 +187,7 @@ func (e *Estimator) close() {
 			if need := e.cfg.Slows.need(e.worst, e.typical); need < e.worst {
 				weigh.Spread(need)
 			} else {
-				weigh.Add(need) // the usual, which is known well
+				weigh.Add(need) // the usual case, which is known well
 			}
 		}
 		if e.blocks >= settled {
@@ -197,16 +197,16 @@ func (e *Estimator) close() {
 	e.worst, e.hitches = 0, 0
 }
 
-// Target returns the delay above the floor that is worth it, at most MaxTarget.
+// Target returns the delay above the floor that is worth having, at most MaxTarget.
 func (e *Estimator) Target() time.Duration { return e.target }
 
 // Typical returns the median of the blocks' worst values; 0 before the first block has ended.
 func (e *Estimator) Typical() time.Duration { return e.typical }
 
-// Price returns what one hitch a minute is worth now.
+// Price returns the present price of one hitch a minute, in delay.
 func (e *Estimator) Price() time.Duration { return time.Duration(e.price) }
 
-// Settled reports whether enough was seen to base the target on it.
+// Settled reports whether enough was seen to base the target on it: five seconds.
 func (e *Estimator) Settled() bool { return e.blocks >= settled }
 
 // Outages returns how many values were too large to learn from.
@@ -224,20 +224,19 @@ var edges = func() (e [buckets]time.Duration) {
 	return e
 }()
 
-// forgetting is the least weight of a new value, 1 - exp(-blockSpan/90 s): what is a minute and a
-// half old has lost 63 % of its weight.
+// forgetting is the least weight of a new value, 1 - exp(-blockSpan/90 s). A value that is a minute
+// and a half old has lost 63 % of its weight.
 const forgetting = 0.00554016
 
-// A histogram holds the distribution of spans in buckets that grow by a tenth. The first values
-// have equal weight; later ones let the older fade, with a time constant of 180 values. The zero
+// A histogram is the distribution of spans, in buckets that grow by a tenth. The first values have
+// equal weight; later ones let the older ones fade, with a time constant of 180 values. The zero
 // histogram is empty.
 type histogram struct {
 	weight [buckets]float64 // sums to 1 once there is a value
 	n      uint32
 }
 
-// bucket returns the first bucket whose upper bound is not below x; what is above them all goes
-// into the last.
+// bucket returns the first bucket whose upper bound is not below x, or the last one.
 func bucket(x time.Duration) int {
 	lo, hi := 0, buckets-1
 	for lo < hi {
@@ -250,14 +249,14 @@ func bucket(x time.Duration) int {
 	return lo
 }
 
-// Add takes in one value.
+// Add records one value.
 func (h *histogram) Add(x time.Duration) { h.weight[bucket(x)] += h.fade() }
 
-// spread is what the bucket of a value, its neighbours and theirs get of it.
+// spread is the share of a value's own bucket, of its neighbours and of theirs.
 var spread = [5]float64{1. / 8, 1. / 4, 1. / 4, 1. / 4, 1. / 8}
 
-// Spread takes in one value as if it had been seen about a tenth smaller and larger, too: the tail
-// of a distribution of which few values are known has no gaps then.
+// Spread records one value as if it had also been seen about a tenth smaller and larger, so that
+// the tail of a distribution of few values has no gaps.
 func (h *histogram) Spread(x time.Duration) {
 	share, b := h.fade(), bucket(x)
 	for k, part := range spread {
@@ -265,7 +264,7 @@ func (h *histogram) Spread(x time.Duration) {
 	}
 }
 
-// fade makes room for one value and returns its weight.
+// fade lets the older values fade and returns the weight of the next.
 func (h *histogram) fade() float64 {
 	share := max(1/float64(h.n+1), forgetting)
 	if h.n < 1<<31 {
@@ -277,10 +276,10 @@ func (h *histogram) fade() float64 {
 	return share
 }
 
-// Len returns how many values were added.
+// Len returns the number of values.
 func (h *histogram) Len() int { return int(h.n) }
 
-// Above returns the share of values above x, to the resolution of the buckets: those in the bucket
+// Above returns the share of values above x, to the resolution of the buckets: values in the bucket
 // of x do not count.
 func (h *histogram) Above(x time.Duration) float64 {
 	sum := 0.0
@@ -290,8 +289,8 @@ func (h *histogram) Above(x time.Duration) float64 {
 	return min(sum, 1)
 }
 
-// Cheapest returns the span v, one of the buckets' bounds, with the least v + price x Above(v); the
-// smallest of several. price is in nanoseconds. An empty histogram gives the smallest bound.
+// Cheapest returns the span v, one of the buckets' bounds, with the least v + price x Above(v), and
+// the smallest of several. price is in nanoseconds. An empty histogram gives the smallest bound.
 func (h *histogram) Cheapest(price float64) time.Duration {
 	best, cost := edges[buckets-1], float64(edges[buckets-1])
 	above := h.weight[buckets-1]
@@ -304,8 +303,8 @@ func (h *histogram) Cheapest(price float64) time.Duration {
 	return best
 }
 
-// Quantile returns the span that the share q of values lies below, straight within a bucket. An
-// empty histogram gives 0.
+// Quantile returns the span below which the share q of values lies, interpolated within a bucket.
+// An empty histogram gives 0.
 func (h *histogram) Quantile(q float64) time.Duration {
 	if h.n == 0 {
 		return 0

@@ -7,13 +7,13 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Rises counts, for every lead that one might have had, how often what was needed rose above it.
-// Each time is a stretch of starved ticks, which counts again for each second that it lasts. That
-// is what a player feels, and for commands it is measured directly, so nothing is taken by the half
-// second or learned from a percentile. An outage rises above every lead alike and so favours none.
+// Rises counts, for every possible lead, how often the needed lead rose above it. Each rise is a
+// stretch of starved ticks, and counts again for each second that it lasts, because that is what a
+// player feels. The need of commands is measured directly, so nothing is summed up by the half
+// second or taken from a percentile. An outage rises above every lead alike and so favours none.
 //
-// What is older fades with the time constant risesMemory. The zero Rises is empty. It is not safe
-// for concurrent use.
+// Older rises fade with a time constant of two minutes. The zero Rises is empty. It is not safe for
+// concurrent use.
 type Rises struct {
 	count [riseLevels]float64 // rises over i x riseGrain
 	span  float64             // ns, faded like the counts
@@ -23,19 +23,20 @@ type Rises struct {
 }
 
 const (
-	// risesMemory is how long a Rises takes to lose 63 % of the weight of something.
+	// risesMemory is the time in which a rise loses 63 % of its weight.
 	risesMemory = 120 * time.Second
-	// RisesMost caps every lead. It is more than MaxTarget, so that commands in two packets a
+	// RisesMost is the longest lead. It is longer than MaxTarget, so that commands in two packets a
 	// second are in time.
 	RisesMost = 640 * time.Millisecond
 
 	riseGrain  = 2 * time.Millisecond
 	riseLevels = int(RisesMost / riseGrain)
-	riseLeast  = time.Second // of what is divided by
-	riseAgain  = time.Second // a starved stretch counts once more
+	riseLeast  = time.Second // the least span that counts are divided by
+	riseAgain  = time.Second // a starved stretch counts once more after so long
 )
 
-// Observe takes in how much was needed at now. A now before that of an earlier call counts as that.
+// Observe records the lead that was needed at now. A now before that of an earlier call counts as
+// that. Negative needs count as 0, needs above RisesMost as RisesMost.
 func (r *Rises) Observe(now clock.Time, x time.Duration) {
 	if !r.begun {
 		r.begun, r.now = true, now
@@ -53,7 +54,7 @@ func (r *Rises) Observe(now clock.Time, x time.Duration) {
 		}
 	}
 	x = min(max(x, 0), RisesMost)
-	level := int((x + riseGrain - 1) / riseGrain) // a lead of this many grains suffices
+	level := int((x + riseGrain - 1) / riseGrain) // a lead of this many grains is enough
 	for i := r.level; i < level; i++ {
 		r.count[i]++
 	}
@@ -69,9 +70,9 @@ func (r *Rises) perMinute(v time.Duration) float64 {
 	return float64(r.count[i]*float64(time.Minute)) / max(r.span, float64(riseLeast))
 }
 
-// Cheapest returns the lead v, one of first, first + step and so on up to RisesMost, with the least
-// v + price x perMinute(v - margin), and that sum; the smallest of several. Margin and price are
-// not negative, first is at least margin, step is positive.
+// Cheapest returns the lead v with the least Cost, one of first, first + step and so on up to
+// RisesMost, and that cost; the smallest lead of several. margin and price must not be negative,
+// first must be at least margin, step positive.
 func (r *Rises) Cheapest(price, margin, first, step time.Duration) (best time.Duration, cost float64) {
 	best, cost = first, r.Cost(first, margin, price)
 	for v := first + step; v <= RisesMost; v += step {
@@ -82,7 +83,8 @@ func (r *Rises) Cheapest(price, margin, first, step time.Duration) (best time.Du
 	return best, cost
 }
 
-// Cost returns v + price x perMinute(v - margin), in nanoseconds.
+// Cost returns v + price x (the starved stretches a minute with a lead of v - margin), in
+// nanoseconds.
 func (r *Rises) Cost(v, margin, price time.Duration) float64 {
 	return float64(v) + float64(float64(price)*r.perMinute(v-margin))
 }

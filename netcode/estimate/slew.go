@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// Overdue slows a playout clock down while what should have come has not, before there is nothing
-// left to play. The zero Overdue is the default.
+// Overdue slows a playout clock down while a packet is overdue, before nothing is left to play. The
+// zero Overdue is the default.
 type Overdue struct {
-	// Share is how much of the slack (what is buffered beyond the typical) may pass before the full
-	// slow-down, in (0, 1]. Zero means 0.3. Smaller brakes earlier.
+	// Share is the part of the slack (the buffered time beyond the typical age) that passes before
+	// the full slow-down, in (0, 1]. Smaller brakes earlier. Zero, and anything outside, means 0.3.
 	Share float64
-	// Most is the full slow-down, in [0, 1]. Zero means 0.5.
+	// Most is the full slow-down, a share of the clock's speed in (0, 1]. Zero, and anything
+	// outside, means 0.5.
 	Most float64
 }
 
-const overdueSlack = 5 * time.Millisecond // over 1.1 x typical before anything counts as late
+const overdueSlack = 5 * time.Millisecond // beyond 1.1 x typical, before a packet counts as late
 
 // Slow returns by which share of its speed the clock is to run slower, in [0, Most]. All spans are
-// above the floor: age that of the newest information, delay the present playout delay, typical and
-// target those of the Estimator. It is 0 until the age exceeds what is usual, and when the delay is
-// already so long (over MaxTarget, or 2.5 times the target) that slowing would ride an outage
-// instead of bridging a hitch.
+// above the floor: age of the newest information, delay is the present playout delay, typical and
+// target are those of the Estimator. It is 0 until the age exceeds the usual. It is also 0 when the
+// delay is already so long (over MaxTarget, or 2.5 times the target) that slowing would stretch an
+// outage instead of bridging a hitch.
 func (o Overdue) Slow(age, delay, typical, target time.Duration) float64 {
 	late := age - typical - typical/10 - overdueSlack
 	if late <= 0 || delay > min(MaxTarget, target*5/2) {
@@ -36,10 +37,10 @@ func (o Overdue) Slow(age, delay, typical, target time.Duration) float64 {
 	return float64(most * (float64(late) / slack))
 }
 
-// need returns the least delay with which a clock that slows down so gets over a gap: information
-// that becomes age old, where the Estimator finds typical usual. It is age itself up to where the
-// slowing begins, and then less: from the delay v on the full slow-down bridges v + Most x (age -
-// begin - half of where it is not yet full), which must reach age.
+// need returns the least delay with which a clock that slows down like this bridges a gap in which
+// information becomes age old, where the Estimator finds typical usual. Up to where the slowing
+// begins, that is age itself, and less beyond. From the delay v on, the full slow-down bridges v +
+// Most x (age - begin - half of the ramp), which must reach age.
 func (o Overdue) need(age, typical time.Duration) time.Duration {
 	late := age - typical - typical/10 - overdueSlack
 	if late <= 0 {
@@ -69,20 +70,20 @@ func (o Overdue) limits() (share, most float64) {
 	return share, most
 }
 
-// Slew moves a delay towards its target no faster than can be borne.
+// A Slew moves a delay towards its target no faster than players can bear.
 type Slew struct {
 	UpMost, DownMost float64       // largest change per unit of time, as a share
-	UpTime, DownTime time.Duration // an error is worked off in about this time
+	UpTime, DownTime time.Duration // an error shrinks to 1/e in about this time
 }
 
-// PlayoutSlew moves a playout delay: a tenth of real time at most, growing faster than shrinking.
-// InputSlew moves an input lead.
+// PlayoutSlew moves a playout delay: by a tenth of real time at most, growing faster than
+// shrinking. InputSlew moves an input lead.
 var (
 	PlayoutSlew = Slew{UpMost: 0.10, DownMost: 0.10, UpTime: 300 * time.Millisecond, DownTime: time.Second}
 	InputSlew   = Slew{UpMost: 0.10, DownMost: 0.03, UpTime: 200 * time.Millisecond, DownTime: time.Second}
 )
 
-// Step returns have moved towards want during dt. It never passes want.
+// Step returns have, moved towards want during dt. It never passes want.
 func (s Slew) Step(have, want, dt time.Duration) time.Duration {
 	off := want - have
 	if off == 0 || dt <= 0 {

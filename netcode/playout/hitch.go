@@ -3,16 +3,17 @@ package playout
 import "time"
 
 // A hitch is a stall that players notice. hitchAfter is how long something that moves may be drawn
-// other than between two received records before that counts; each further hitchAgain in the same
-// stall is one hitch more. Outages, in which nothing arrives at all, are measured apart: whoever
+// other than between two received records before that counts; each further hitchAgain of the same
+// stall is one more hitch. Outages, in which nothing arrives at all, are measured apart: whoever
 // counts hitches leaves those times out.
 const (
 	hitchAfter = 16700 * time.Microsecond
 	hitchAgain = 250 * time.Millisecond
 )
 
-// A Stall is how long one thing has been drawn without a newer record, frame by frame. The zero
-// Stall has not begun.
+// A Stall is how long one thing has been drawn without a newer record, frame by frame. It is a
+// hitch after more than 16.7 ms, and one more for each further 250 ms. The zero Stall has not
+// begun.
 type Stall struct {
 	length, counted time.Duration // counted: the length at the newest hitch
 }
@@ -35,8 +36,8 @@ func (s *Stall) Add(dt time.Duration) (hitch bool) {
 // End ends the stall: there is something newer to draw.
 func (s *Stall) End() { *s = Stall{} }
 
-// Hitches returns how many hitches one stall of a known length is; 0 up to hitchAfter, and for
-// negative lengths.
+// Hitches returns how many hitches one stall is whose length is known: 0 up to 16.7 ms and for
+// negative lengths, then one, and one more for each further 250 ms.
 func Hitches(stall time.Duration) uint64 {
 	if stall <= hitchAfter {
 		return 0

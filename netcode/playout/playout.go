@@ -1,24 +1,27 @@
-// Package playout decides which past moment a client draws everybody else at: as late as needed, so
-// that it lies between records that have arrived, and no later.
+// Package playout decides at which past moment a client draws everybody else: as late as needed, so
+// that the moment lies between records that have arrived, and no later. The field calls this
+// interpolation delay, or a jitter buffer.
 //
-// The playout time runs like a clock, behind the newest that could be known by a delay that is
-// either fixed or chosen by package estimate. All spans here lie above the path's floor, the least
-// that a packet takes: what a delay of 0 would draw is the newest that can be known at all.
+// The playout time runs like a clock. It lies behind the newest state that could be known by the
+// playout delay, which is either fixed or chosen by package estimate. All spans here are above the
+// path's floor, the least time that a packet takes. A delay of 0 would draw the newest state that
+// can be known at all.
 //
-//	playout time      newest held      server time less the floor
+//	playout time    newest arrived    server time less the floor
 //	     |------------------|------------------|------> server's clock
-//	     |<- age to spare ->|<- age of newest ->|
+//	     |<-    in hand   ->|<- age of newest ->|
 //	     |<---------------- delay ------------->|
 //
-// The delay follows its target by running up to a tenth faster or slower. When what should have
-// come is overdue the clock slows before it runs dry; when it is dry it stands still until the
-// delay has reached two and a half times its target (a fixed one just its length), and then goes on
-// without a picture. What can be hit is held where the newest record put it, never extrapolated.
-// When something comes the picture goes on from where it stood and catches up with the clock
-// (DisplayTime); a gap of more than mostBehind is jumped over.
+// The delay moves towards its target: the clock runs up to a tenth faster or slower. When a packet
+// is overdue, the clock slows down before it runs dry, that is before it reaches the newest state.
+// A dry clock stands still and so lets the delay grow, up to two and a half times its target (a
+// fixed delay: up to its length). Then the clock goes on and stalls the displayed time: entities
+// that can be hit stay where their newest record put them and are never extrapolated. When a newer
+// state arrives, the displayed time goes on from where it stood and catches up with the clock
+// (DisplayTime). It jumps over gaps of more than 1.5 s.
 //
-// A client that draws things which nobody can hit may guess where they are for a bounded time
-// beyond the newest record (Config.Extrapolate): the delay is then chosen so much shorter.
+// Clients may extrapolate kinds that nobody can hit, for a bounded time beyond their newest record
+// (Config.Extrapolate). The delay is then chosen that much shorter.
 package playout
 
 import (
@@ -33,14 +36,14 @@ import (
 const (
 	// MaxDelay is the largest playout delay above the path's floor.
 	MaxDelay = estimate.MaxTarget
-	// MaxExtrapolate is the farthest beyond the newest state that anything is guessed, that of
-	// QuakeWorld: players of shooters are then off by three quarters of a metre in one of twenty
-	// cases.
+	// MaxExtrapolate is the largest Config.Extrapolate, as in QuakeWorld. Players of shooters are
+	// then drawn wrong by up to three quarters of a metre in one of twenty cases.
 	MaxExtrapolate = 100 * time.Millisecond
-	// guessPrice is what a hitch costs at first where guessing bridges most gaps.
+	// guessPrice is the first price of a hitch where extrapolation bridges most gaps.
 	guessPrice = 20 * time.Millisecond
-	// A delay that what the server said makes too short, by more than hurryFrom, is made good
-	// within about hurryTime, growing by half of real time at most.
+	// When the server announces that it will be late, and the delay is too short for that by more
+	// than hurryFrom, the delay grows to what is needed within about hurryTime, by at most this
+	// share of real time.
 	hurry     = 0.5
 	hurryTime = 100 * time.Millisecond
 	hurryFrom = 10 * time.Millisecond
@@ -50,17 +53,18 @@ const (
 
 // Config tunes a Clock. The zero Config adapts.
 type Config struct {
-	// Fixed is a constant delay above the path's floor; 0 adapts. At most MaxDelay.
+	// Fixed is a constant delay above the path's floor, at most MaxDelay. Zero means an adaptive
+	// delay.
 	Fixed time.Duration
-	// Interval is the usual spacing of packets; 0 means 50 ms.
+	// Interval is the usual spacing of packets. Zero means 50 ms.
 	Interval time.Duration
-	// Extrapolate is how far beyond the newest state the playout time may run before that counts as
-	// having nothing to draw; what is drawn there is guessed, see package motion. The delay shrinks
-	// by as much as this spares. 0 holds what the newest state says, which is right for what can be
-	// hit: the server must be able to tell what was seen. At most MaxExtrapolate.
+	// Extrapolate is how far the playout time may run beyond the newest state before the clock
+	// counts as dry. What is drawn there is extrapolated (package motion), and the delay shrinks by
+	// as much as that spares. Zero never extrapolates, which is right for kinds that can be hit:
+	// the server must be able to reproduce what was seen. At most MaxExtrapolate.
 	Extrapolate time.Duration
-	// Budget is how many hitches a minute adaption aims at; 0 means the estimate's default, which
-	// leaves about one.
+	// Budget is how many hitches a minute the adaptive delay aims at. Zero means the estimate's
+	// default, which leaves about one.
 	Budget float64
 }
 
@@ -83,18 +87,19 @@ type Clock struct {
 	catch   catchUp
 }
 
-// pace is what is known of how regularly the server works, all beyond the usual.
+// pace is what the server says about its own regularity. All spans are beyond the usual.
 type pace struct {
-	late   time.Duration    // of what came with the newest packet: by how much the server itself was late with it
-	expect time.Duration    // the same of what comes next, as far as it is foreseen
-	least  [2]time.Duration // least time from a state to its sending, of the present and of the last FloorWindow
-	since  clock.Time       // when the present one began
-	known  bool
+	late   time.Duration // how late the server was with the newest packet
+	expect time.Duration // how late it will be with the next one, as far as is known
+	// The least time from a state to its sending, of the present and of the last FloorWindow.
+	least [2]time.Duration // least time from a state to its sending, of the present and of the last FloorWindow
+	since clock.Time       // begin of the present FloorWindow
+	known bool
 }
 
-// New returns a stopped Clock. It runs from the first Advance after a packet on, the whole delay
-// behind that packet: the first state is drawn for so long. It fails on a Config outside its
-// bounds.
+// New returns a stopped Clock. It starts at the first Advance after a packet, the whole delay
+// behind that packet, so that the first state is drawn for so long. It fails on a Config outside
+// its bounds.
 func New(cfg Config) (*Clock, error) {
 	if err := check(cfg.Fixed); err != nil {
 		return nil, err
@@ -123,7 +128,8 @@ func check(fixed time.Duration) error {
 	return nil
 }
 
-// SetFixed changes the constant delay; 0 adapts.
+// SetFixed changes the constant delay; zero makes it adaptive. It fails outside [0, MaxDelay], and
+// then changes nothing.
 func (c *Clock) SetFixed(d time.Duration) error {
 	if err := check(d); err != nil {
 		return err
@@ -132,8 +138,8 @@ func (c *Clock) SetFixed(d time.Duration) error {
 	return nil
 }
 
-// Arrive takes in that a state dated stamp, on the server's clock, arrived at local. quiet says
-// that the server is silent from then on until something changes.
+// Arrive records that a state arrived at local, a local instant. stamp is the instant of the state
+// by the server's clock. quiet says that the server will send nothing more until something changes.
 func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 	x, fresh, counts := c.ages.Arrive(local, stamp)
 	if !fresh {
@@ -142,11 +148,11 @@ func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 	if counts {
 		path := x - min(c.pace.late, x)
 		if want := c.adapted() + c.cfg.Extrapolate; x > want && path <= want {
-			// what was felt is the server's doing: more delay for the path's sake would not have
-			// spared it
+			// The hitch was the server's doing: more delay for the path's sake would not have
+			// spared it.
 			c.est.Excuse()
 		}
-		if path <= estimate.MaxTarget { // else an outage, however far one may guess
+		if path <= estimate.MaxTarget { // otherwise an outage, however far extrapolation reaches
 			path -= min(c.cfg.Extrapolate, path)
 		}
 		c.est.Observe(local, path)
@@ -157,11 +163,12 @@ func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 	c.stall.End()
 }
 
-// Paced takes in what a packet says of how regularly the server works, in spans by the server's
-// clock; it is called before Arrive. late is by how much more than usual the ticks since the packet
-// before took, next by how much more those until the next packet will take, as far as is known, and
-// hold how long after the instant of its state the packet left. Lateness of the server is no jitter
-// of the path: it is added to the delay as long as the server says so, and not learned.
+// Paced records what a packet says about the server's own regularity. All spans are by the server's
+// clock; call it before Arrive. late is how much longer than usual the ticks since the packet
+// before took. next is how much longer the ticks until the next packet will take, as far as is
+// known. hold is the time from the instant of the packet's state to its sending. The delay grows by
+// the server's lateness for as long as the server announces it; nothing is learned from it, because
+// it is no jitter of the path. Negative spans count as zero, longer ones than MaxDelay as MaxDelay.
 func (c *Clock) Paced(local clock.Time, late, next, hold time.Duration) {
 	p := &c.pace
 	if !p.known || local.Sub(p.since) > estimate.FloorWindow {
@@ -173,17 +180,17 @@ func (c *Clock) Paced(local clock.Time, late, next, hold time.Duration) {
 	p.least[0] = min(p.least[0], hold)
 	over := limit(hold - min(p.least[0], p.least[1]))
 	p.late = limit(late) + over
-	c.catch.stood = min(c.catch.stood+max(late, 0), mostBehind) // and more is not caught up with anyway
+	c.catch.stood = min(c.catch.stood+max(late, 0), mostBehind) // longer gaps are jumped over anyway
 	p.expect = limit(limit(next) + over)
 }
 
-// Overdue takes in that the server said that its next tick is late by so much already: what comes
-// next will be at least as late.
+// Overdue records the server's message that its next tick is late by d already: the next packet
+// will be at least as late. It never shortens what Paced announced.
 func (c *Clock) Overdue(d time.Duration) { c.pace.expect = max(c.pace.expect, limit(d)) }
 
 func limit(d time.Duration) time.Duration { return min(max(d, 0), MaxDelay) }
 
-// Target returns the delay above the path's floor that is aimed at.
+// Target returns the delay above the path's floor that the clock moves towards.
 func (c *Clock) Target() time.Duration {
 	if c.cfg.Fixed > 0 {
 		return c.cfg.Fixed
@@ -191,17 +198,17 @@ func (c *Clock) Target() time.Duration {
 	return min(c.adapted()+c.pace.expect, MaxDelay)
 }
 
-// adapted is what the path asks for.
+// adapted returns the delay that the path needs, without the server's own lateness.
 func (c *Clock) adapted() time.Duration {
 	want := c.est.Target()
 	if !c.est.Settled() {
-		want -= min(c.cfg.Extrapolate, want) // afterwards it is chosen so
+		want -= min(c.cfg.Extrapolate, want) // once settled, the estimate counts it in
 	}
 	return want
 }
 
-// Advance moves the playout time on to the local instant given and returns it, on the server's
-// clock; 0 before anything arrived.
+// Advance moves the playout time on to a local instant and returns it, by the server's clock. It is
+// 0 before anything arrived. An instant before that of the last call changes nothing.
 func (c *Clock) Advance(local clock.Time) clock.Time {
 	if newest, known := c.ages.Newest(); known {
 		c.advance(local, newest)
@@ -215,7 +222,7 @@ func (c *Clock) advance(local, newest clock.Time) {
 	want := c.Target()
 	if !c.running {
 		c.running, c.local = true, local
-		c.t = local.Add(-floor - want) // before the match began, where that has only just happened
+		c.t = local.Add(-floor - want) // may lie before the match began
 		return
 	}
 	dt := local.Sub(c.local)
@@ -246,7 +253,7 @@ func (c *Clock) advance(local, newest clock.Time) {
 	step := dt - moved - time.Duration(float64(c.slow*float64(dt)))
 	dry := c.t >= last && !c.silent
 	if grow := have < want || dry && c.cfg.Fixed == 0 && have < min(MaxDelay, want*5/2); grow && !c.silent {
-		step = min(step, max(last.Sub(c.t), 0)) // the delay grows for free while there is nothing to draw
+		step = min(step, max(last.Sub(c.t), 0)) // the delay grows at no cost while there is nothing to draw
 	}
 	if dry && c.stall.Add(dt) {
 		c.hitches++
@@ -256,8 +263,8 @@ func (c *Clock) advance(local, newest clock.Time) {
 	c.catch.advance(c.t, last, dt, c.silent)
 }
 
-// Reset forgets all arrivals, for a clock that was set: the next packet starts anew, and the
-// playout time may lie before that of the last Advance. What was learned of the path's jitter
+// Reset forgets all arrivals, for a clock that was set. The next packet starts the clock anew, and
+// the playout time may then lie before that of the last Advance. The learned jitter of the path
 // stays.
 func (c *Clock) Reset() {
 	c.ages.Reset()
@@ -265,8 +272,8 @@ func (c *Clock) Reset() {
 	c.stall, c.slow, c.pace, c.catch = Stall{}, 0, pace{}, catchUp{}
 }
 
-// Now returns the playout time of the last Advance: 0 before anything arrived, and at least 1 ns
-// then.
+// Now returns the playout time of the last Advance. It is 0 before anything arrived, and at least 1
+// ns afterwards.
 func (c *Clock) Now() clock.Time {
 	if !c.running {
 		return 0
@@ -274,10 +281,10 @@ func (c *Clock) Now() clock.Time {
 	return max(c.t, 1)
 }
 
-// DisplayTime returns which instant is to be drawn: the playout time Now, but after a gap that the
-// delay did not bridge an earlier one, from where the picture stood until it has caught up. Like
-// Now it runs past the newest state where nothing comes, and back to it when something does: that
-// state is what is drawn all the while, so the picture itself never goes back.
+// DisplayTime returns the instant to draw: Now, or an earlier one while the display catches up
+// after a gap that the delay did not bridge. While nothing arrives it runs past the newest state,
+// as Now does, and falls back when something arrives. What is drawn never goes back, since the
+// newest state stands for every later instant.
 func (c *Clock) DisplayTime() clock.Time {
 	if !c.running {
 		return 0
@@ -285,8 +292,8 @@ func (c *Clock) DisplayTime() clock.Time {
 	return max(c.t.Add(-c.catch.behind), 1)
 }
 
-// Delay returns how far the playout time lies behind the newest that could be known: the delay
-// above the floor.
+// Delay returns the playout delay above the path's floor: how far the playout time lies behind the
+// newest state that could be known.
 func (c *Clock) Delay() time.Duration {
 	if !c.running {
 		return 0
@@ -294,8 +301,8 @@ func (c *Clock) Delay() time.Duration {
 	return c.local.Sub(c.t) - c.ages.Floor()
 }
 
-// Age returns how old the newest state held is, above the floor.
+// Age returns how old the newest state that arrived is at local, above the floor.
 func (c *Clock) Age(local clock.Time) time.Duration { return c.ages.Age(local) }
 
-// Hitches returns how often there was nothing newer to draw.
+// Hitches returns how many hitches there were (see Stall) in which all entities stood still.
 func (c *Clock) Hitches() uint64 { return c.hitches }

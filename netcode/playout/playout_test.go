@@ -485,8 +485,8 @@ func Example() {
 	// Output: newest 400ms, drawn 300ms hitches 0
 }
 
-// A delay that is off by more than a second is not worked off: the clock jumps to where it should be, at once. Up to a second
-// it runs a tenth faster.
+// A delay that is off by more than a second is not worked off: the clock jumps to where it should
+// be, at once. Up to a second it runs a tenth faster.
 func TestJumpsBeyondOneSecond(t *testing.T) {
 	for _, c := range []struct {
 		shift clock.Time // by so much the server's clock was set forward
@@ -508,8 +508,8 @@ func TestJumpsBeyondOneSecond(t *testing.T) {
 	}
 }
 
-// Hitches for which the server says that it was late itself do not move the price of delay: more delay for the path's sake
-// would not have spared them.
+// Hitches for which the server says that it was late itself do not move the price of delay: more
+// delay for the path's sake would not have spared them.
 func TestHitchesOfTheServerAreExcused(t *testing.T) {
 	run := func(stalls bool) *Clock {
 		c := newClock(t, Config{})

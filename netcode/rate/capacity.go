@@ -11,8 +11,8 @@ import (
 const (
 	minRound = 100 * time.Millisecond
 
-	// A queue of this much, in the least round trip of a round, is one that we cause or that leaves
-	// us no room; the rate shrinks. Below calmQueue it may grow.
+	// A queue this long, in the least round trip of a round, is either our own or leaves us no
+	// room: the rate shrinks. Below calmQueue it may grow.
 	fullQueue = 60 * time.Millisecond
 	calmQueue = 25 * time.Millisecond
 	// Loss beyond these shares in the last lossSpan packets. Radio loses a few per cent whatever is
@@ -20,48 +20,50 @@ const (
 	fullLoss = 0.15
 	calmLoss = 0.08
 	lossSpan = 32
-	// Beyond this a queue is full that shows no gradient any more, or there is nothing to carry at
-	// all: the rate becomes what gets through.
+	// Beyond this loss a queue is full and shows no gradient any more, or the path carries nothing
+	// at all. The rate becomes what gets through.
 	heavyLoss = 0.4
 
-	// mostOne bounds what of a queue is excused as the time that one packet takes.
+	// mostOne limits how much of a queue may be explained by the time that one packet takes.
 	mostOne = 120 * time.Millisecond
 
 	growth     = 21 // twentieths: 5 % a round
 	growthUnit = 20
 	shrink     = 17 // twentieths: by 15 % a round
-	// A queue must have lasted this many rounds and so long: a radio's pause is no lack of
+	// A queue must have lasted this many rounds, and for fullFor: a pause of a radio is no lack of
 	// capacity.
 	fullRounds   = 3
 	longPathCuts = 4 // after so many cuts a long path is believed to be long
 	longPath     = 500 * time.Millisecond
 	fullFor      = 700 * time.Millisecond
-	// When a queue makes it shrink and less was delivered, it goes there at once, less 1/drainShare
-	// to drain the queue, but not below a half.
+	// A full queue makes the rate drop at once to what was delivered, less 1/drainShare to drain
+	// the queue, but not below a half.
 	drainShare = 8
 
-	shownParts = 4 // of what was delivered in a short time
+	// Parts of the short time over which deliveries show what the path can carry.
+	shownParts = 4
 	shownPart  = time.Second / 16
-	shownFor   = 8 * time.Second // for one to two of these the most counts
+	shownFor   = 8 * time.Second // the most of this time counts, and of the one before
 
-	carriedParts = 8 // of a second, over which what was delivered is added up
+	// Parts of the second over which deliveries are added up.
+	carriedParts = 8
 	carriedPart  = time.Second / carriedParts
 )
 
 // CapacityConfig tunes a Capacity.
 type CapacityConfig struct {
-	// Floor and Ceiling bound the rate, Floor <= Ceiling, both in [MinBudget, MaxBudget].
+	// Floor and Ceiling bound the rate: Floor <= Ceiling, both in [MinBudget, MaxBudget].
 	Floor, Ceiling BytesPerSecond
-	// Start is the first rate. Zero means Ceiling: nearly every path carries it, and one that does
-	// not is found out within a round.
+	// Start is the first rate, in [Floor, Ceiling]. Zero means Ceiling: nearly every path carries
+	// it, and a path that does not shows that within a round.
 	Start BytesPerSecond
 }
 
-// A Capacity estimates what rate a path carries, between a floor that is always sent and a ceiling
-// that is never exceeded. It watches the least round trip of each round for a queue that builds up,
-// and losses; it shrinks the rate on either, and lets it grow by 5 % a round only when the rate was
-// really the limit: a path that was not asked for more has not shown that it carries more. Nothing
-// is ever sent as a probe.
+// A Capacity estimates which rate a path carries, between a floor that is always sent and a ceiling
+// that is never exceeded. It watches losses, and the least round trip of each round for a queue
+// that builds up. Either makes it shrink the rate. It grows the rate by 5 % a round, but only when
+// the rate was really the limit: a path that was not asked for more has not shown that it carries
+// more. It never sends probes.
 //
 // The zero Capacity is not usable. Not safe for concurrent use; owned by the connection.
 type Capacity struct {
@@ -75,20 +77,22 @@ type Capacity struct {
 	samples  int
 	full     int // rounds in a row with a queue
 	fullAt   clock.Time
-	mark     int64         // what was delivered when the rate was last cut for a queue
+	mark     int64         // what was delivered when a queue last cut the rate
 	before   time.Duration // queue at the last cut, if that was for a queue
-	cuts     int           // for want of capacity
+	cuts     int           // for a full queue or heavy loss
 	limited  bool
 	draining clock.Time // no second cut before this
 
 	carried [carriedParts]int64 // bytes delivered, by part
 	part    int64               // index of the newest
 
-	quick       [shownParts]int64 // bytes delivered, by part
-	shownAt     int64
-	heard, mute clock.Time // of the newest packet, and of the newest after a pause
-	best        [2]int64   // most in quick, of the present and of the last shownFor
-	bestAt      clock.Time
+	quick   [shownParts]int64 // bytes delivered, by part
+	shownAt int64
+	// The newest packet, and the newest after a pause.
+	heard, mute clock.Time
+	// The most in quick, of the present and of the last shownFor.
+	best   [2]int64
+	bestAt clock.Time
 
 	largest int64 // packet delivered of late, in bytes
 
@@ -125,11 +129,11 @@ func NewCapacity(cfg CapacityConfig) (*Capacity, error) {
 // Rate returns the present estimate.
 func (c *Capacity) Rate() BytesPerSecond { return BytesPerSecond(c.rate) }
 
-// Limited says that something was left unsent for lack of budget.
+// Limited records that something was left unsent because the rate did not allow it.
 func (c *Capacity) Limited() { c.limited = true }
 
-// Delivered takes in a packet of size bytes, with overhead, that is known at now to have arrived,
-// and its round trip without the peer's hold; a negative round trip is none.
+// Delivered records that a packet of size bytes, with overhead, is known at now to have arrived.
+// rtt is its round trip without the time that the peer kept it; negative means unknown.
 func (c *Capacity) Delivered(now clock.Time, size int, rtt time.Duration) {
 	c.outcome(false)
 	c.show(now, int64(max(size, 0)))
@@ -141,11 +145,12 @@ func (c *Capacity) Delivered(now clock.Time, size int, rtt time.Duration) {
 	c.advance(now)
 }
 
-// Restart forgets all but the rate, for a clock that was set.
+// Restart forgets everything but the rate, for a clock that was set.
 func (c *Capacity) Restart() { *c = Capacity{cfg: c.cfg, rate: c.rate} }
 
-// Sample takes in a round trip that no newly delivered packet showed. Where the queue of the way
-// back is known it should be taken off, or it is taken for one of ours: see OneWay.
+// Sample records a round trip that no newly delivered packet showed. Take off the queue of the way
+// back where it is known (see OneWay), or it counts as one of ours. Negative round trips are
+// ignored.
 func (c *Capacity) Sample(now clock.Time, rtt time.Duration) {
 	if rtt < 0 {
 		return
@@ -162,7 +167,7 @@ func (c *Capacity) sample(now clock.Time, rtt time.Duration) {
 	c.samples++
 }
 
-// Missing takes in a packet that is taken for lost.
+// Missing records that a packet is taken for lost.
 func (c *Capacity) Missing(now clock.Time) {
 	c.outcome(true)
 	c.advance(now)
@@ -205,7 +210,7 @@ func (c *Capacity) advance(now clock.Time) {
 // judge changes the rate by what the round that ends at now has shown.
 func (c *Capacity) judge(now clock.Time) {
 	empty := c.rtt.Least()
-	// a round trip this long from the first packet on is more likely a full queue than a long path
+	// A round trip this long from the first packet on is more likely a full queue than a long path.
 	if c.cuts < longPathCuts {
 		empty = min(empty, longPath)
 	}
@@ -278,7 +283,7 @@ func (c *Capacity) grow() {
 	c.rate = min(grown, int64(c.cfg.Ceiling))
 }
 
-// carry adds bytes delivered at now and returns those of the last second.
+// carry adds bytes delivered at now and returns the bytes of the last second.
 func (c *Capacity) carry(now clock.Time, bytes int64) (sum int64) {
 	part := max(int64(now)/int64(carriedPart), c.part)
 	for range min(part-c.part, carriedParts) {
@@ -294,9 +299,9 @@ func (c *Capacity) carry(now clock.Time, bytes int64) (sum int64) {
 }
 
 // show adds bytes delivered at now to what the path has shown to carry in a short time. A path that
-// stood still and then delivers at once what had piled up is a radio's: it carries more than it is
-// asked for, and a lower rate would not have shortened the queue. What is learned only after a
-// pause of acknowledgements says nothing of when it arrived.
+// stood still and then delivers its backlog at once is a radio's: it carries more than it is asked
+// for, and a lower rate would not have shortened the queue. Acknowledgements after a pause do not
+// say when the packets arrived, so they do not count.
 func (c *Capacity) show(now clock.Time, bytes int64) {
 	if since := now.Sub(c.heard); since > shownPart {
 		c.mute = now
@@ -322,8 +327,8 @@ func (c *Capacity) show(now clock.Time, bytes int64) {
 	c.best[0] = max(c.best[0], sum)
 }
 
-// shown returns the highest rate at which the path was seen to deliver for shownParts*shownPart, of
-// late.
+// shown returns the highest rate at which the path delivered for a quarter of a second in the last
+// eight to sixteen seconds.
 func (c *Capacity) shown() int64 {
 	return max(max(c.best[0], c.best[1])-c.largest, 0) * int64(time.Second) / int64(shownParts*shownPart)
 }

@@ -6,18 +6,18 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// A OneWay tells how long packets stand in queues on one way of a path. Clocks of two machines
-// differ by an unknown amount, so what a packet took is known only up to a constant; the least of
-// the last leastWindow stands for an empty path. The zero OneWay knows nothing. Not safe for
-// concurrent use.
+// A OneWay measures how long packets stand in queues on one way of a path. The clocks of two
+// machines differ by an unknown amount, so the time that a packet took is known only up to a
+// constant. The least of the last ten seconds stands for an empty path. The zero OneWay knows
+// nothing. Not safe for concurrent use.
 type OneWay struct {
 	least [leastParts]time.Duration
 	has   [leastParts]bool
 	part  int64
 }
 
-// Queued takes in a packet that arrived at now and was sent transit before, by whatever clocks, and
-// returns by how much it took longer than the least of the last leastWindow.
+// Queued records a packet that arrived at now and was sent transit before, by whatever clocks. It
+// returns by how much the packet took longer than the least of the last ten seconds.
 func (o *OneWay) Queued(now clock.Time, transit time.Duration) time.Duration {
 	part := max(int64(now)/int64(leastPart), o.part)
 	for range min(part-o.part, leastParts) {

@@ -31,19 +31,19 @@ func (b BytesPerSecond) validate(name string) error {
 	return nil
 }
 
-// Span is the window over which a Window adds up.
+// Span is the stretch of time over which a Window adds up.
 const Span = time.Second
 
 // windowSlots bounds the memory of a Window. When more datagrams than this lie in one Span,
-// neighbours are counted as one, at the later of their times: that can only delay what comes next.
+// neighbours count as one, at the later of their times. That can only delay the next datagram.
 const windowSlots = 64
 
-// A Window is an exact promise: in no stretch of time of one second, wherever it begins, do the
-// datagrams sent exceed the budget, each charged with its bytes + wire.Overhead. A stretch includes
-// its first instant and not its last.
+// A Window keeps an exact promise: in no stretch of one second, wherever it begins, do the
+// datagrams sent exceed the budget. Each is charged with its bytes + wire.Overhead. A stretch
+// includes its first instant and not its last.
 //
-// The promise is about the instants given to Spend. Where the edge hands datagrams over later than
-// that by up to some time, which differs from one to the next, Guard is to be that time.
+// The promise is about the instants passed to Spend. Where the edge sends datagrams later than
+// that, by a time that differs from one to the next, set Guard to the longest such time.
 type Window struct {
 	// Guard lengthens the Span for which a datagram counts. Negative counts as 0.
 	Guard time.Duration
@@ -85,8 +85,8 @@ func (w *Window) Room(now clock.Time) int {
 }
 
 // Spend charges a datagram of size bytes, without overhead, and reports whether it fits. If it does
-// not, nothing is charged and it must not be sent. Time must not run backwards; a now before that
-// of the last Spend counts as that.
+// not fit, nothing is charged and it must not be sent. Time must not run backwards; a now before
+// that of the last Spend counts as that.
 func (w *Window) Spend(now clock.Time, size int) bool {
 	now = max(now, w.newest())
 	w.forget(now)
@@ -114,11 +114,11 @@ func (w *Window) Spend(now clock.Time, size int) bool {
 	return true
 }
 
-// slot returns the i-th oldest datagram that is kept.
+// slot returns the i-th oldest datagram of the window.
 func (w *Window) slot(i int) *windowSlot { return &w.slots[(w.first+i)&(len(w.slots)-1)] }
 
-// When returns the first instant, not before now, at which a datagram of size bytes fits, if none
-// is sent until then; false if it never does because it is larger than the budget.
+// When returns the first instant, not before now, at which a datagram of size bytes fits if none is
+// sent until then. It is false for a datagram larger than the budget, which never fits.
 func (w *Window) When(now clock.Time, size int) (clock.Time, bool) {
 	w.forget(now)
 	need := w.sum + size + wire.Overhead - w.budget

@@ -30,9 +30,9 @@ type RTT struct {
 	part  int64                     // index of the newest part
 }
 
-// Sample takes in one round trip, without the time that the peer held it, seen at now. Negative
-// ones and those above MaxSample are ignored. By Karn's algorithm (RFC 6298 section 3) it must not
-// be measured on anything that was sent twice; packets here never are.
+// Sample records one round trip, seen at now, without the time that the peer kept the packet.
+// Negative ones and those above MaxSample are ignored. By Karn's algorithm (RFC 6298 section 3) it
+// must not be measured on anything that was sent twice; packets here never are.
 func (r *RTT) Sample(now clock.Time, d time.Duration) {
 	if d < 0 || d > MaxSample {
 		return
@@ -67,8 +67,8 @@ func (r *RTT) advance(now clock.Time) {
 // Smoothed returns the smoothed round trip, SRTT; 0 before the first sample.
 func (r *RTT) Smoothed() time.Duration { return r.smoothed }
 
-// Least returns the least round trip in the leastWindow before the newest sample: the path without
-// queues. Before the first sample it is 0.
+// Least returns the least round trip of the last ten seconds before the newest sample: the path
+// without queues. It is 0 before the first sample.
 func (r *RTT) Least() time.Duration {
 	least := time.Duration(0)
 	for _, d := range r.least {
@@ -79,7 +79,7 @@ func (r *RTT) Least() time.Duration {
 	return least
 }
 
-// Timeout returns how long after sending a packet without an answer counts as lost: SRTT + max(G, 4
+// Timeout returns after which time a packet without an answer counts as lost: SRTT + max(G, 4
 // RTTVAR), in [MinTimeout, MaxTimeout].
 func (r *RTT) Timeout() time.Duration {
 	d := firstTimeout
