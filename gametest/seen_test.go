@@ -17,7 +17,8 @@ type gaze struct {
 	tick game.Tick
 }
 
-// watched returns the rules of the harbour and where it writes down what each run of a command sees: judged are those on the server, foreseen those of predictions.
+// watched returns the rules of the harbour, and what each run of a command sees: judged on the server, foreseen in
+// predictions.
 func watched(t *testing.T) (rules *game.Rules, judged, foreseen map[gaze][]string) {
 	judged, foreseen = map[gaze][]string{}, map[gaze][]string{}
 	def := harbour
@@ -51,9 +52,13 @@ func watched(t *testing.T) (rules *game.Rules, judged, foreseen map[gaze][]strin
 	return rules, judged, foreseen
 }
 
-// What players see of everything, whatever the words of its tags, is the same when the server judges their commands as when they were predicted, to the
-// bit: places, rotations, names of states, what is dead reckoned, and crates where their ferries were drawn. The exceptions are commands that came too late, for
-// which another one is run, and packets that were overtaken on their way, of which a command does not say whether they were there yet.
+// What players see of everything, whatever the words of its tags, is the same when the server judges their commands as
+// when their clients predicted them, to the bit: places, rotations, names of states, what is dead reckoned, and
+// crates where their ferries were drawn. The exceptions are commands that came too late, as the server runs another one
+// in their place, and packets that were overtaken on their way, as a command does not say whether they had
+// arrived.
+//
+// seeds: B15
 func TestSeenByBothSides(t *testing.T) {
 	rules, judged, foreseen := watched(t)
 	sim, err := gametest.NewSim(rules, 3, server.Config{})
@@ -97,8 +102,9 @@ func TestSeenByBothSides(t *testing.T) {
 	}
 }
 
-// After an outage the picture lies behind the clock and catches up, and what is seen meanwhile is what the server judges by, to the bit, as far as it
-// rewinds. The exceptions are ticks for which no command was there in time, where another one is run.
+// After an outage what is drawn lies further behind and catches up. What players see meanwhile is what the server judges
+// by, to the bit, as far as it rewinds. The exceptions are ticks for which no command arrived in time, as the server
+// runs another one.
 func TestSeenWhileCatchingUp(t *testing.T) {
 	rules, judged, foreseen := watched(t)
 	sim, err := gametest.NewSim(rules, 3, server.Config{Rewind: server.MaxRewind})
@@ -133,7 +139,8 @@ func TestSeenWhileCatchingUp(t *testing.T) {
 				behind++
 			}
 			if server[0] != own[0] {
-				t.Errorf("tick %d, the delay is %v: predicted\n%s\nand judged by\n%s", k.tick, p.Client.Stats().Delay, own[0], server[0])
+				t.Errorf("tick %d, the delay is %v: predicted\n%s\nand judged by\n%s",
+					k.tick, p.Client.Stats().Delay, own[0], server[0])
 			}
 		}
 		sim.Run(8 * time.Second)
@@ -141,5 +148,59 @@ func TestSeenWhileCatchingUp(t *testing.T) {
 	t.Logf("%d ticks, in %d of them the picture was behind", all, behind)
 	if all < 100 || behind < 15 {
 		t.Errorf("%d ticks, in %d of them the picture was behind: the test tests little", all, behind)
+	}
+}
+
+// A server rewinds as far as Config.Rewind allows and no further: a player whose screen is further behind is judged by
+// a newer world than it saw.
+//
+// seeds: B17
+func TestConfigBoundsTheRewind(t *testing.T) {
+	for _, c := range []struct {
+		rewind, delay time.Duration
+		same          bool // what the player saw and what the server judged
+		clamped       bool
+	}{
+		{0, 480 * time.Millisecond, true, false}, // server.DefaultRewind
+		{300 * time.Millisecond, 480 * time.Millisecond, false, true},
+		{server.MaxRewind, 480 * time.Millisecond, true, false},
+		{300 * time.Millisecond, 200 * time.Millisecond, true, false},
+		{100 * time.Millisecond, 300 * time.Millisecond, false, true},
+		{-1, 300 * time.Millisecond, false, false}, // switched off
+	} {
+		rules, judged, foreseen := watched(t)
+		sim, err := gametest.NewSim(rules, 3, server.Config{Rewind: c.rewind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := sim.Join("bot", netsim.LAN, rules.Bot()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sim.Run(2 * time.Second)
+		p := sim.Players()[0]
+		if err := p.Client.SetPlayout(c.delay); err != nil {
+			t.Fatal(err)
+		}
+		sim.Run(5 * time.Second)
+		clear(judged)
+		clear(foreseen)
+		before, _ := sim.Server.Stats(p.ID)
+		sim.Run(5 * time.Second)
+		after, _ := sim.Server.Stats(p.ID)
+		all, same := 0, 0
+		for k, runs := range judged {
+			if own := foreseen[k]; k.me == p.Me() && len(own) > 0 {
+				if all++; own[0] == runs[0] {
+					same++
+				}
+			}
+		}
+		few := all / 10
+		if all < 100 || c.same && same < all-few || !c.same && same > few || (after.Clamped > before.Clamped) != c.clamped {
+			t.Errorf("Rewind %v, the screen %v behind: %d of %d pictures are the same, %d rewinds were clamped",
+				c.rewind, c.delay, same, all, after.Clamped-before.Clamped)
+		}
 	}
 }
