@@ -26,6 +26,7 @@ import (
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
 	"meanwhile/server"
+	"meanwhile/transport"
 )
 
 const document = "../../../docs/PROTOCOL.md"
@@ -94,6 +95,7 @@ func TestExamples(t *testing.T) {
 	}
 
 	examples["schema"] = rules.Text
+	handshakeExamples(t, examples)
 	s, err := server.New(rules, server.Config{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -272,6 +274,14 @@ func TestNumbers(t *testing.T) {
 		"states held by a client":     snapshot.HeldStates,
 
 		"states held by a client at most": snapshot.MostStates,
+
+		"bytes of a message on the stream":         transport.MaxMessage,
+		"bytes of such a message before admission": transport.MaxEarlyMessage,
+		"least bytes of a datagram":                transport.MinDatagram,
+		"bytes of a reason":                        transport.MaxReason,
+		"time until a client is admitted":          transport.HelloTimeout,
+		"silence that ends a connection":           transport.IdleTimeout,
+		"time for the last messages":               transport.Linger,
 	} {
 		if got := rows[name]; got != fmt.Sprint(want) {
 			t.Errorf("the document says %q of %q, the code %v", got, name, want)
