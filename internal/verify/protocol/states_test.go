@@ -105,7 +105,7 @@ func (c *scene) step(happens string, change func(), arrives bool) {
 		var w wire.BitWriter
 		w.Reset(nil)
 		new(snapshot.Writer).All(&w, c.v, due[:1], p, c.now)
-		_, _, rest := c.h.At(c.i).Times(0, c.tick)
+		rest := c.h.At(c.i).RestedAt(0, c.tick)
 		switch {
 		case due[0].Gone:
 			sent = "gone"
