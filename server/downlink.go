@@ -197,7 +197,7 @@ type occasion struct {
 
 // occasion finds out whether a packet is wanted now.
 func (d *downlink) occasion(now clock.Time, timeout time.Duration, records, crowded bool) occasion {
-	o := occasion{records: records, messages: d.messages.Due(now, timeout), crowded: crowded}
+	o := occasion{records: records, messages: d.messages.NeedsSend(now, timeout), crowded: crowded}
 	o.resting = !records && !o.messages && !crowded && !d.view.Unacked()
 	if !o.resting {
 		d.rest.ends()

@@ -9,8 +9,8 @@ const (
 	keptBody        = 1 << 10   // memory of a taken message that is kept for the next one, bytes
 )
 
-// A Hold keeps received messages until the entity that they speak of is drawn at their tick. The
-// zero Hold is ready to use.
+// A Hold keeps received messages until their entity is drawn at their tick. The zero Hold is ready
+// to use.
 type Hold struct {
 	// messages are in order of Put. Slots beyond the length keep the memory of their bodies.
 	messages []Message
@@ -18,8 +18,8 @@ type Hold struct {
 }
 
 // Put adds m, of which it keeps a copy. It reports false, and does nothing, if that would exceed
-// maxHoldMessages or maxHoldBytes; an empty Hold takes every message. The way on is to show the
-// oldest message too early, which is better than to lose one or to queue without an end:
+// 256 messages or 128 KiB of bodies; an empty Hold accepts every message. The remedy is to show the
+// oldest message too early, which is better than losing one or queueing without an end:
 //
 //	for !h.Put(m) {
 //		show(h.Pop())
@@ -42,10 +42,10 @@ func (h *Hold) Put(m Message) bool {
 	return true
 }
 
-// Take removes and returns the oldest message that is AtOnce or due, and false if there is none.
-// due is asked with the message's entity and tick. Messages of one entity keep their order if
-// their ticks never decrease and due, for that entity, holds up to some tick. Body is valid until
-// the next Put.
+// Take removes and returns the oldest message that is AtOnce or due, and false if there is none. It
+// calls due with the message's entity and tick. Messages of one entity keep their order if their
+// ticks never decrease and due holds, for that entity, up to some tick. Body is valid until the
+// next Put.
 func (h *Hold) Take(due func(entity uint32, t clock.Tick) bool) (Message, bool) {
 	for i := range h.messages {
 		if m := &h.messages[i]; m.AtOnce || due(m.Entity, m.Tick) {
@@ -64,7 +64,7 @@ func (h *Hold) Pop() Message {
 	return h.remove(0)
 }
 
-// Len returns how many messages are held.
+// Len returns how many messages wait.
 func (h *Hold) Len() int { return len(h.messages) }
 
 func (h *Hold) remove(i int) Message {

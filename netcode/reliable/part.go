@@ -30,9 +30,9 @@ type part struct {
 func (p *part) start() bool { return p.flags&flagStart != 0 }
 func (p *part) more() bool  { return p.flags&flagMore != 0 }
 
-// cursor is what the coding of a part takes from the parts before it in the section.
+// cursor is what the coding of a part needs of the parts before it in the section.
 type cursor struct {
-	number uint16 // that a part without a gap has
+	number uint16 // the number of a part without a gap
 	tick   clock.Tick
 }
 
@@ -43,7 +43,7 @@ func (c *cursor) pass(p *part) {
 	}
 }
 
-// size returns how many bytes a part takes that has p's header and a body of bodyLen bytes.
+// size returns how many bytes a part takes that has the header of p and a body of bodyLen bytes.
 func (c *cursor) size(p *part, bodyLen int) int {
 	n := 2 + bodyLen
 	if p.number != c.number {

@@ -91,8 +91,8 @@ func TestDuplicatesTakeNoMemory(t *testing.T) {
 			t.Fatalf("%q before the first", got[0].Body)
 		}
 	}
-	if len(r.held) != 4 {
-		t.Errorf("%d parts are held of 4", len(r.held))
+	if len(r.stored) != 4 {
+		t.Errorf("%d parts are held of 4", len(r.stored))
 	}
 	got := take(t, r, first)
 	if len(got) != 3 || string(got[0].Body) != "first" || string(got[1].Body) != "second" ||
@@ -111,18 +111,18 @@ func TestOnlyWhatIsMissingIsDue(t *testing.T) {
 	take(t, r, b)
 	s.Delivered(2)
 	now := clock.Time(0).Add(rto)
-	if !s.Due(now, rto) || s.Due(now-1, rto) {
+	if !s.NeedsSend(now, rto) || s.Due(now-1, rto) {
 		t.Error("a is not due after the timeout, or before it")
 	}
 	b = s.Append(nil, 3, 1000, now, rto)
 	if len(b) == 0 || b[0] != 1 {
 		t.Fatalf("after the timeout %x goes out, want one part", b)
 	}
-	if s.Due(now+1, rto) {
+	if s.NeedsSend(now+1, rto) {
 		t.Error("what has arrived is due")
 	}
 	s.Lost(2) // late news of a packet that had arrived
-	if s.Due(now+1, rto) || s.Append(nil, 4, 1000, now+1, rto) != nil {
+	if s.NeedsSend(now+1, rto) || s.Append(nil, 4, 1000, now+1, rto) != nil {
 		t.Error("what has arrived is due once its packet is called lost")
 	}
 	if got := take(t, r, b); len(got) != 3 {

@@ -105,7 +105,7 @@ func (n *network) send(m Message, size int) {
 func (n *network) packet(room int) {
 	n.now = n.now.Add(time.Millisecond)
 	n.seq++
-	before := n.sender.Due(n.now, rto)
+	before := n.sender.NeedsSend(n.now, rto)
 	b := n.sender.Append(nil, n.seq, room, n.now, rto)
 	if len(b) > room {
 		n.t.Fatalf("%d bytes in room %d", len(b), room)

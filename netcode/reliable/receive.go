@@ -2,30 +2,30 @@ package reliable
 
 import "math/bits"
 
-// A Receiver puts the parts of one lane together again. The zero Receiver is ready to use.
+// A Receiver puts the parts of one Sender together again. The zero Receiver is ready to use.
 //
-// Its memory is bounded by Window parts of PartSize bytes and one message of MaxMessage bytes,
-// 29 kB in all, and grows only as far as the peer makes use of it.
+// Its memory is bounded by Window parts of PartSize bytes and one message of MaxMessage bytes, 29
+// kB in all, and grows only as far as the peer makes use of it.
 //
-// Invariants: bit i of has says that part next+i is held; a held part that starts a message
+// Invariants: bit i of has is set if part next+i is stored; a stored part that starts a message
 // follows one that ends a message, where both are known.
 type Receiver struct {
-	next uint16 // the part to hand out next
-	has  uint64
-	at   [Window]uint8 // number modulo Window -> index in held
-	held []part
-	free []uint8 // indexes in held that are not in use
+	next   uint16 // the part to hand out next
+	has    uint64
+	at     [Window]uint8 // number modulo Window -> index in stored
+	stored []part
+	free   []uint8 // indexes in stored that are not in use
 
 	joining bool    // the part before next was not the end of its message
 	whole   Message // the message that is being joined from parts
 }
 
-// Read takes a section from the front of b, which is not retained, and reports the bytes it used.
-// It checks the whole section first; on an error nothing has changed. Errors are ErrTruncated,
-// ErrFormat, ErrAhead and ErrTooLong. Parts that are known already are ignored.
+// Read decodes a section from the front of b, which is not retained, and returns how many bytes it
+// used. It checks the whole section first; on an error nothing has changed. Errors are
+// ErrTruncated, ErrFormat, ErrAhead and ErrTooLong. Parts that are known already are ignored.
 //
-// The owner applies Read only to packets that it has not seen before, none more than 32768 parts
-// old, and calls Next until it reports false after each Read.
+// Read only packets that were not seen before, none more than 32768 parts old, and call Next until
+// it reports false after each Read.
 func (r *Receiver) Read(b []byte) (int, error) {
 	var s section
 	n, err := s.read(b)
@@ -39,14 +39,14 @@ func (r *Receiver) Read(b []byte) (int, error) {
 	for i := range s.parts[:s.n] {
 		p := &s.parts[i]
 		if off := p.number - r.next; off < Window && fresh>>off&1 != 0 {
-			r.hold(p)
+			r.store(p)
 		}
 	}
 	r.has |= fresh
 	return n, nil
 }
 
-// check decides which parts of s are new and whether they fit what is held.
+// check decides which parts of s are new, and whether they fit those that are stored.
 func (r *Receiver) check(s *section) (fresh uint64, err error) {
 	var index [Window]uint8 // offset from next -> index in s.parts, for fresh parts
 	for i := range s.parts[:s.n] {
@@ -107,20 +107,20 @@ func (r *Receiver) check(s *section) (fresh uint64, err error) {
 
 const maxUint16 = 1<<16 - 1
 
-// part returns the held part next+off.
+// part returns the stored part next+off.
 func (r *Receiver) part(off int) *part {
-	return &r.held[r.at[(int(r.next)+off)%Window]]
+	return &r.stored[r.at[(int(r.next)+off)%Window]]
 }
 
-// hold keeps a copy of p, which is within the window, body included.
-func (r *Receiver) hold(p *part) {
+// store keeps a copy of p, which is within the window, body included.
+func (r *Receiver) store(p *part) {
 	if len(r.free) == 0 {
-		r.free = append(r.free, uint8(len(r.held)))
-		r.held = append(r.held, part{})
+		r.free = append(r.free, uint8(len(r.stored)))
+		r.stored = append(r.stored, part{})
 	}
 	i := r.free[len(r.free)-1]
 	r.free = r.free[:len(r.free)-1]
-	h := &r.held[i]
+	h := &r.stored[i]
 	body := append(h.body[:0], p.body...)
 	*h = *p
 	h.body = body
@@ -132,7 +132,7 @@ func (r *Receiver) hold(p *part) {
 func (r *Receiver) Next() (Message, bool) {
 	for r.has&1 != 0 {
 		i := r.at[r.next%Window]
-		p := &r.held[i]
+		p := &r.stored[i]
 		r.free = append(r.free, i)
 		r.has >>= 1
 		r.next++

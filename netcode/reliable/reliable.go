@@ -1,25 +1,25 @@
 // Package reliable carries reliable messages inside datagrams: events, chat, scores and everything
 // else that must arrive exactly once and in order, next to state that may be lost.
 //
-// A Sender queues messages and writes those that are due into the room that a packet has left.
-// It is told what became of each packet and resends what rode in a lost one, or what went
-// unanswered for the retransmission timeout. A Receiver checks a whole section before it takes
-// any of it, drops duplicates and hands messages out in the order of Send.
+// A Sender queues messages and writes the parts that are due into the room that a packet has left.
+// Its owner reports what became of each packet. The Sender sends a part again when its packet was
+// lost, or when no answer came within the retransmission timeout. A Receiver checks a whole section
+// before it applies any of it, drops duplicates and hands messages out in the order of Send.
 //
-// Messages are aligned with the world's time: each names the tick and the entity that it speaks
-// of, and is meant to be shown when that entity is drawn at that tick, or deaths and shots would
+// Messages are aligned with the world's time. Each names the tick and the entity that it is about,
+// and is meant to be shown when that entity is drawn at that tick; otherwise deaths and shots would
 // come before what the player sees. A Hold keeps received messages until then. AtOnce skips the
 // wait (chat).
 //
-// The lane numbers parts, not packets. A body above [PartSize] bytes is cut into parts that take
-// consecutive 16-bit numbers. At most [Window] consecutive numbers are in flight, so that the
-// receiver's memory is bounded whatever the network or a hostile peer does:
+// Parts are numbered, not packets. A body above [PartSize] bytes is cut into parts with consecutive
+// 16-bit numbers. At most [Window] consecutive numbers are in flight, so the receiver's memory is
+// bounded whatever the network or a hostile peer does:
 //
 //	sender    delivered | base ......... base+63 | queued, bounded by Config
 //	receiver  handed out | next ........ next+63 | refused
 //
-// base <= next always holds, because a part counts as delivered only when a packet that carried
-// it was acknowledged, and packets are acknowledged only when applied completely.
+// base <= next always holds, because a part counts as delivered only when a packet that carried it
+// was acknowledged, and packets are acknowledged only when applied completely.
 //
 // The encoding is byte aligned and independent of the packet's bit stream. A section:
 //
@@ -38,7 +38,8 @@
 // Varints are those of encoding/binary in their shortest form. There is one encoding for each
 // section; every other one is refused.
 //
-// Nothing here is safe for concurrent use; a lane is owned by its connection's loop.
+// Nothing here is safe for concurrent use; a Sender and a Receiver are owned by their connection's
+// loop.
 package reliable
 
 import (
@@ -50,16 +51,16 @@ import (
 
 // Limits of the protocol. They are part of the wire format: both sides must agree on them.
 const (
-	// PartSize is the most body bytes in one part; longer bodies are cut.
+	// PartSize is the largest number of body bytes in one part; longer bodies are cut.
 	PartSize = 200
-	// Window is how many consecutive part numbers may be in flight. The sender holds back what
-	// would exceed it; the receiver refuses it.
+	// Window is how many consecutive part numbers may be in flight. The sender waits before it
+	// exceeds that; the receiver refuses what does.
 	Window = 64
-	// MaxMessage is the most body bytes in one message. Send refuses longer ones; a receiver
-	// refuses the section that would complete one.
+	// MaxMessage is the largest number of body bytes in one message. Send refuses longer ones; a
+	// receiver refuses the section that would complete one.
 	MaxMessage = 16 << 10
-	// MinRoom is the room, in bytes, in which any single part fits: section header 3, part
-	// header 13 (the first part has no gap), body. A sender that never gets this much may starve.
+	// MinRoom is the room, in bytes, in which any single part fits: section header 3, part header
+	// 13 (the first part has no gap), body. A sender that never gets this much may starve.
 	MinRoom = sectionHeader + maxPartHeader + PartSize
 )
 
@@ -71,7 +72,7 @@ const (
 // Why a message or a section was refused. Use errors.Is; the errors returned also name the value
 // and the bound.
 var (
-	// ErrFull: the sender's queue is at its bound, and what could give way is no less urgent. The
+	// ErrFull: the sender's queue is full, and nothing in it is less urgent than the message. The
 	// message was not queued.
 	ErrFull = errors.New("reliable: queue is full")
 	// ErrTooLong: a message of more than MaxMessage bytes.
@@ -80,32 +81,32 @@ var (
 	ErrTruncated = errors.New("reliable: section is truncated")
 	// ErrFormat: a section that no sender writes.
 	ErrFormat = errors.New("reliable: section is malformed")
-	// ErrAhead: a part at least Window numbers ahead of the next one to be handed out. The peer
+	// ErrAhead: a part lies at least Window numbers beyond the next one to be handed out. The peer
 	// ignores the window, or the owner of the receiver does not call Next.
 	ErrAhead = errors.New("reliable: part is beyond the window")
 )
 
-// A Message is what a lane carries.
+// A Message is one reliable message.
 type Message struct {
-	// ID is the number of the message's first part. It wraps, and grows by the number of parts,
-	// so it names a message only among those of the same time. The lane sets it.
+	// ID is the number of the message's first part, set by the Sender. It wraps and grows by the
+	// number of parts, so it names a message only among those of the same time.
 	ID uint16
 	// Tick is when the message happened in the world; 0 means no tick.
 	Tick clock.Tick
-	// Entity is whom the message is about; 0 means none.
+	// Entity is the entity that the message is about; 0 means none.
 	Entity uint32
-	// Kind tells the owner how to read Body.
+	// Kind says how the owner is to read Body.
 	Kind uint8
 	// AtOnce asks for delivery on arrival instead of at the playout time of Entity.
 	AtOnce bool
-	// Priority says what is kept where the queue is full: a message takes the place of those of
-	// lower priority that have not gone out yet. It does not travel, and changes no order.
+	// Priority decides which messages stay when the queue is full: a message replaces those of
+	// lower priority that have not been sent yet. It is not on the wire, and changes no order.
 	Priority uint8
 	// Body is the content, at most MaxMessage bytes.
 	Body []byte
 }
 
-// A limitError says which value crossed which bound.
+// A limitError names the value that crossed a bound.
 type limitError struct {
 	reason error
 	what   string
@@ -124,7 +125,7 @@ func exceeds(reason error, what string, value, bound int64) error {
 	return &limitError{reason, what, value, bound}
 }
 
-// A configError says which field of a Config is outside its bounds.
+// A configError names the field of a Config that is outside its bounds.
 type configError struct {
 	field              string
 	value, least, most int

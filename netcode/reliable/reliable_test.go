@@ -93,8 +93,8 @@ func TestDelivery(t *testing.T) {
 		}
 	}
 	s.Delivered(1)
-	if s.Pending() != 0 || s.Bytes() != 0 || s.Due(1<<40, rto) {
-		t.Errorf("after Delivered: %d pending, %d bytes, due %v", s.Pending(), s.Bytes(), s.Due(1<<40, rto))
+	if s.Pending() != 0 || s.Bytes() != 0 || s.NeedsSend(1<<40, rto) {
+		t.Errorf("after Delivered: %d pending, %d bytes, due %v", s.Pending(), s.Bytes(), s.NeedsSend(1<<40, rto))
 	}
 }
 
@@ -105,7 +105,7 @@ func TestDue(t *testing.T) {
 	step := func(name string, seq uint16, after time.Duration, want bool) {
 		t.Helper()
 		at = at.Add(after)
-		if s.Due(at, rto) != want {
+		if s.NeedsSend(at, rto) != want {
 			t.Errorf("%s: Due = %v, want %v", name, !want, want)
 		}
 		if b := s.Append(nil, seq, 1000, at, rto); (len(b) > 0) != want {
@@ -375,7 +375,7 @@ func TestTruncated(t *testing.T) {
 			if used, err := r.Read(b[:n]); used != 0 || !errors.Is(err, ErrTruncated) {
 				t.Errorf("%s: the first %d of %d bytes: %d, %v; want 0, %v", name, n, len(b), used, err, ErrTruncated)
 			}
-			if r.has != 0 || len(r.held) != 0 {
+			if r.has != 0 || len(r.stored) != 0 {
 				t.Errorf("%s: the first %d bytes left parts behind", name, n)
 			}
 		}
@@ -491,11 +491,11 @@ func FuzzReceiver(f *testing.F) {
 
 func checkMemory(t interface{ Fatalf(string, ...any) }, r *Receiver) {
 	size := cap(r.whole.Body)
-	for i := range r.held {
-		size += cap(r.held[i].body)
+	for i := range r.stored {
+		size += cap(r.stored[i].body)
 	}
-	if len(r.held) > Window || size > Window*256+2*MaxMessage {
-		t.Fatalf("receiver holds %d parts, %d bytes", len(r.held), size)
+	if len(r.stored) > Window || size > Window*256+2*MaxMessage {
+		t.Fatalf("receiver holds %d parts, %d bytes", len(r.stored), size)
 	}
 }
 

@@ -19,11 +19,11 @@ const (
 
 // Config bounds the queue of a Sender. The zero Config is a sound default.
 type Config struct {
-	// MaxParts is the most parts queued or in flight; a message takes one for each PartSize bytes
-	// begun, at least one. Zero means DefaultMaxParts, the bounds are 1 and 16384.
+	// MaxParts is how many parts may be queued or in flight, in [1, 16384]. A message takes one for
+	// each PartSize bytes begun, at least one. Zero means DefaultMaxParts.
 	MaxParts int
-	// MaxBytes is the most body bytes queued or in flight. Zero means DefaultMaxBytes, the bounds
-	// are MaxMessage and 16 MiB.
+	// MaxBytes is how many body bytes may be queued or in flight, in [MaxMessage, 16 MiB]. Zero
+	// means DefaultMaxBytes.
 	MaxBytes int
 }
 
@@ -38,7 +38,7 @@ type Sender struct {
 	head   int    // index of part base
 	count  int
 	base   uint16 // the oldest part not known to have arrived
-	starts int    // messages of which some part is queued
+	starts int    // messages with some part in the queue
 
 	body      []byte // ring of a power of two, grown on demand to cfg.MaxBytes
 	bodyBegin uint64 // running offset of the first byte of part base
@@ -68,7 +68,7 @@ type item struct {
 	prio   uint8
 }
 
-// A note says which parts rode in one packet.
+// A note lists the parts that one packet carried.
 type note struct {
 	seq   uint16
 	first uint16 // part number of bit 0
@@ -92,9 +92,9 @@ func NewSender(cfg Config) (*Sender, error) {
 	return &Sender{cfg: cfg}, nil
 }
 
-// Send queues m, whose Body is copied and whose ID is ignored. Where the queue is full, messages of
-// lower priority that have not begun to go out are dropped for it, the least urgent ones first and
-// of those the oldest. It fails with ErrTooLong or ErrFull and then changes nothing.
+// Send queues m. It copies Body and ignores ID. When the queue is full, messages of lower priority
+// that have not begun to go out are dropped, the least urgent ones first and of those the oldest.
+// It fails with ErrTooLong or ErrFull and then changes nothing.
 func (s *Sender) Send(m Message) error {
 	if len(m.Body) > MaxMessage {
 		return exceeds(ErrTooLong, "bytes", int64(len(m.Body)), MaxMessage)
@@ -136,9 +136,9 @@ func (s *Sender) Send(m Message) error {
 	return nil
 }
 
-// giveWay drops messages of a priority below prio until so many parts and bytes are free, and
-// reports whether it could; if not, nothing has changed. What went out keeps its number, and so
-// does all that was queued before it.
+// giveWay drops messages of a priority below prio until enough parts and bytes are free, and
+// reports whether it could; otherwise nothing changes. Parts that went out keep their numbers, and
+// so do all that were queued before them.
 func (s *Sender) giveWay(prio uint8, parts, size int) bool {
 	fixed := bits.Len64(s.sent) // parts before it
 	for fixed < s.count && s.at(fixed).flags&flagStart == 0 {
@@ -168,7 +168,7 @@ func (s *Sender) giveWay(prio uint8, parts, size int) bool {
 	return true
 }
 
-// cut takes the message that begins with part base+i, of which nothing went out, out of the queue.
+// cut removes a message of which nothing went out from the queue. Its first part is base+i.
 func (s *Sender) cut(i int) (parts, size int) {
 	first := s.at(i).offset
 	for more := true; more; parts++ {
@@ -192,7 +192,7 @@ func (s *Sender) cut(i int) (parts, size int) {
 	return parts, size
 }
 
-// Dropped returns how many messages gave way to more urgent ones.
+// Dropped returns how many messages were dropped for more urgent ones.
 func (s *Sender) Dropped() uint64 { return s.dropped }
 
 // grow makes room for more parts and body bytes.
@@ -244,8 +244,8 @@ func (s *Sender) window() uint64 {
 	return 1<<s.count - 1
 }
 
-// Due reports whether Append would write something, given MinRoom bytes of room.
-func (s *Sender) Due(now clock.Time, rto time.Duration) bool {
+// NeedsSend reports whether Append would write something, given MinRoom bytes of room.
+func (s *Sender) NeedsSend(now clock.Time, rto time.Duration) bool {
 	open := s.window() &^ s.done
 	if open&(s.due|^s.sent) != 0 {
 		return true
@@ -259,12 +259,12 @@ func (s *Sender) Due(now clock.Time, rto time.Duration) bool {
 }
 
 // Append writes a section with the parts that are due, oldest first, as many as fit in room bytes,
-// and notes that they ride in packet seq. A part is due when it never went out, when the packet
-// that it went out in last was reported lost, or when that was at least rto ago. If nothing is due
-// or fits, b is returned as it is; a packet that must hold a section then takes one zero byte.
+// and remembers that packet seq carries them. A part is due when it was never sent, when the packet
+// that carried it last was reported lost, or when that was at least rto ago. If nothing is due or
+// fits, b is returned unchanged; a packet that must have a section then takes one zero byte.
 //
-// Sequence numbers must grow (16 bits, wrapping); each that carried a section should be
-// reported with Delivered or Lost. A packet that is never sent counts as lost.
+// Sequence numbers must grow (16 bits, wrapping). Report each packet that carried a section with
+// Delivered or Lost. A packet that is never sent counts as lost.
 func (s *Sender) Append(b []byte, seq uint16, room int, now clock.Time, rto time.Duration) []byte {
 	s.forget(seq)
 	open := s.window() &^ s.done
@@ -310,8 +310,8 @@ func (s *Sender) Append(b []byte, seq uint16, room int, now clock.Time, rto time
 // at returns part base+i.
 func (s *Sender) at(i int) *item { return &s.items[(s.head+i)&(len(s.items)-1)] }
 
-// note remembers n. When there is no room it forgets the oldest note, which at worst costs a
-// resend: its parts stay unacknowledged until a newer packet with them is.
+// note remembers n. When there is no room it forgets the oldest note. At worst that costs a resend:
+// the parts of that note stay unacknowledged until a newer packet with them is acknowledged.
 func (s *Sender) note(n note) {
 	if s.noted == len(s.notes) {
 		if len(s.notes) < maxNotes {
@@ -359,8 +359,8 @@ func (s *Sender) Delivered(seq uint16) {
 	}
 }
 
-// Lost reports that packet seq did not arrive. What rode in it is due again, except for what went
-// out again since or arrived otherwise.
+// Lost reports that packet seq did not arrive. The parts that it carried are due again, except
+// those that were sent again since or arrived otherwise.
 func (s *Sender) Lost(seq uint16) {
 	n := s.find(seq)
 	if n == nil {
@@ -373,8 +373,8 @@ func (s *Sender) Lost(seq uint16) {
 	}
 }
 
-// LostAll makes everything due that is not known to have arrived, and forgets all packets, so
-// that sequence numbers may start anew: a connection was resumed.
+// LostAll makes everything due that is not known to have arrived, and forgets all packets, so that
+// sequence numbers may start anew: call it when a connection was resumed.
 func (s *Sender) LostAll() {
 	s.due = s.sent &^ s.done
 	s.noteHead, s.noted = 0, 0

@@ -96,7 +96,7 @@ func (c *town) remove(at int) {
 // send makes a packet of what is due; share is which part of it fits, of 8.
 func (c *town) send(share int) {
 	due := c.v.Pending(c.now(), rto, nil)
-	if len(due) == 0 && !c.lane.Due(c.now(), rto) {
+	if len(due) == 0 && !c.lane.NeedsSend(c.now(), rto) {
 		return
 	}
 	p := c.log.Sent(c.now(), c.tick, c.missing)
