@@ -111,7 +111,7 @@ func TestOnlyWhatIsMissingIsDue(t *testing.T) {
 	take(t, r, b)
 	s.Delivered(2)
 	now := clock.Time(0).Add(rto)
-	if !s.NeedsSend(now, rto) || s.Due(now-1, rto) {
+	if !s.NeedsSend(now, rto) || s.NeedsSend(now-1, rto) {
 		t.Error("a is not due after the timeout, or before it")
 	}
 	b = s.Append(nil, 3, 1000, now, rto)
