@@ -252,6 +252,8 @@ func TestStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(text)
+	examples["a connection"] = connections(t)
+
 	if golden.Updating() {
 		for name, text := range examples {
 			doc = replace(t, doc, name, text)
