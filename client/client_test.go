@@ -820,7 +820,7 @@ func TestEventsAreBounded(t *testing.T) {
 	p.c.Events()
 	for i := range 3 * MaxEvents {
 		if list := p.c.events.next; len(list.list) < MaxEvents {
-			list.add(Event{Tick: clock.Tick(i)}, 1)
+			list.add(Event{Tick: clock.Tick(i), Vals: []int64{0}})
 		}
 	}
 	before := p.c.Stats().EventsLost

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"slices"
+
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/internal/engine"
@@ -37,6 +39,7 @@ type eventQueue struct {
 	hold        reliable.Hold // others' events until their time has come
 	unconfirmed eventList     // own events where nothing is predicted
 	spare       eventList
+	payload     []int64 // of the event that is read
 }
 
 func (q *eventQueue) init(c *Client) {
@@ -52,15 +55,12 @@ type eventList struct {
 
 func (l *eventList) clear() { l.list, l.vals = l.list[:0], l.vals[:0] }
 
-// add appends an event with a payload of n integers, and returns those.
-func (l *eventList) add(e Event, n int) []int64 {
+// add appends an event and a copy of its payload.
+func (l *eventList) add(e Event) {
 	at := len(l.vals)
-	for range n {
-		l.vals = append(l.vals, 0)
-	}
-	e.Vals = l.vals[at : at+n : at+n]
+	l.vals = append(l.vals, e.Vals...)
+	e.Vals = l.vals[at:len(l.vals):len(l.vals)]
 	l.list = append(l.list, e)
-	return e.Vals
 }
 
 // collect takes over what predicted rules emitted: to be shown next or, without prediction, once the
@@ -76,7 +76,7 @@ func (q *eventQueue) collect() {
 			q.stats.EventsLost++
 			continue
 		}
-		copy(to.add(Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Own: true, At: e.At}, len(e.Vals)), e.Vals)
+		to.add(Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: e.Vals, Own: true, At: e.At})
 	}
 	q.eng.Drain()
 }
@@ -118,7 +118,7 @@ func (q *eventQueue) releaseConfirmed() {
 		if e.Tick > q.own.ring.Base() && q.cfg.NoPrediction {
 			to = keep
 		}
-		copy(to.add(e, len(e.Vals)), e.Vals)
+		to.add(e)
 	}
 	q.unconfirmed, q.spare = q.spare, q.unconfirmed
 }
@@ -141,9 +141,11 @@ func (q *eventQueue) show(m reliable.Message) {
 		return
 	}
 	k := q.rules.Events[m.Kind]
-	vals := q.next.add(Event{Event: int(m.Kind), Actor: game.ID(m.Entity), Tick: m.Tick}, k.Sims)
-	if packet.DecodeEvent(m.Body, k, m.Tick, vals) != nil {
+	q.payload = slices.Grow(q.payload[:0], k.Sims)[:k.Sims]
+	clear(q.payload)
+	if packet.DecodeEvent(m.Body, k, m.Tick, q.payload) != nil {
 		q.stats.Malformed++
-		q.next.list = q.next.list[:len(q.next.list)-1]
+		return
 	}
+	q.next.add(Event{Event: int(m.Kind), Actor: game.ID(m.Entity), Tick: m.Tick, Vals: q.payload})
 }

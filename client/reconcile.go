@@ -52,7 +52,7 @@ const ranTicks = 128
 
 func (r *reconcile) init(c *Client) {
 	r.rules, r.cfg, r.eng, r.time, r.up, r.play, r.stats = c.rules, &c.cfg, c.eng, &c.time, &c.up, &c.play, &c.stats
-	r.ring = predict.New[ownState, packet.Command](model{r})
+	r.ring = predict.New[ownState, packet.Command](&model{r})
 }
 
 // is reports whether an entity is the avatar that is predicted.
@@ -290,13 +290,13 @@ func (c *Client) AppendMe(vals []float64) (_ []float64, kind int, ok bool) {
 // model lets package predict run the game's rules over the avatar's simulation integers.
 type model struct{ r *reconcile }
 
-func (m model) Copy(dst, src *ownState) {
+func (m *model) Copy(dst, src *ownState) {
 	dst.vals, dst.cut = append(dst.vals[:0], src.vals...), src.cut
 }
 
-func (m model) kind() *schema.Kind { return m.r.rules.Kinds[m.r.kind] }
+func (m *model) kind() *schema.Kind { return m.r.rules.Kinds[m.r.kind] }
 
-func (m model) Same(server, predicted *ownState) bool {
+func (m *model) Same(server, predicted *ownState) bool {
 	k := m.kind()
 	for _, i := range k.Owned {
 		p := &k.Props[i]
@@ -309,7 +309,7 @@ func (m model) Same(server, predicted *ownState) bool {
 	return true
 }
 
-func (m model) Adopt(dst, server, predicted *ownState) {
+func (m *model) Adopt(dst, server, predicted *ownState) {
 	k := m.kind()
 	dst.cut = server.cut
 	if len(dst.vals) != k.Sims {
@@ -321,7 +321,7 @@ func (m model) Adopt(dst, server, predicted *ownState) {
 	}
 }
 
-func (m model) Repeat(tick clock.Tick, dst, src *packet.Command) {
+func (m *model) Repeat(tick clock.Tick, dst, src *packet.Command) {
 	k := m.r.rules.Command
 	*dst = packet.Command{Tick: tick, Vals: append(dst.Vals[:0], src.Vals...), Seen: src.Seen, Newest: src.Newest}
 	for len(dst.Vals) < k.Sims {
@@ -330,7 +330,7 @@ func (m model) Repeat(tick clock.Tick, dst, src *packet.Command) {
 	packet.ClearPresses(k, dst.Vals)
 }
 
-func (m model) Run(tick clock.Tick, cmd *packet.Command, s *ownState, replay bool) {
+func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *ownState, replay bool) {
 	r := m.r
 	r.eng.SetTick(tick)
 	r.eng.Unhide(tick, tick) // its removals are decided anew
