@@ -323,8 +323,11 @@ func TestSetPeriodIsBounded(t *testing.T) {
 	}
 }
 
-// A client of which nothing is heard for some seconds gets what it would get otherwise: that the way up is interrupted says nothing of the way down.
-// One that is heard and acknowledges nothing is sent no more than may stand in queues; and silence is no licence for ever.
+// A client that is silent for some seconds gets what it would get otherwise: an interruption of the way up
+// shows nothing of the way down. One that speaks and acknowledges nothing is sent no more than may stand in
+// queues, and each packet that waits is counted as choked; and silence is no licence for ever.
+//
+// seeds: B14
 func TestSilenceIsNoFullQueue(t *testing.T) {
 	for _, heard := range []bool{false, true} {
 		n := newNest(t, Config{})
@@ -368,9 +371,13 @@ func TestSilenceIsNoFullQueue(t *testing.T) {
 				sent[1] += got
 			}
 		}
-		t.Logf("heard %v: %d datagrams in 4.5 s, %d in as many later, %d held back before", heard, sent[0], sent[1], usual.Choked)
-		if heard == (sent[0] == 90) || sent[0] < 20 || sent[1] < 10 || sent[1] > 45 || usual.Choked > 0 {
-			t.Errorf("heard %v: %d datagrams in 4.5 s, %d in as many later, %d held back before", heard, sent[0], sent[1], usual.Choked)
+		st, _ := n.s.Stats(p.id)
+		turns := st.Sent + st.Choked - usual.Sent // a packet is due in every tick, and the budget is not spent
+		t.Logf("heard %v: %d datagrams in 4.5 s, %d in as many later, choked %d before and %d since; %d turns",
+			heard, sent[0], sent[1], usual.Choked, st.Choked, turns)
+		if heard == (sent[0] == 90) || sent[0] < 20 || sent[1] < 10 || sent[1] > 45 || usual.Choked > 0 || turns != 210 {
+			t.Errorf("heard %v: %d datagrams in 4.5 s, %d in as many later, choked %d before and %d since; %d turns",
+				heard, sent[0], sent[1], usual.Choked, st.Choked, turns)
 		}
 	}
 }

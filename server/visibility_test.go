@@ -10,6 +10,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/motion"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -104,6 +105,106 @@ func TestEventsReachWhoMaySee(t *testing.T) {
 		"far hears of 0 at 161\n" + "farther hears of 5 at 101\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// An event whose actor is not known reaches who sees its place: up to the farthest of the nearest N, to the
+// millimetre, and not by its actor's name.
+//
+// seeds: B5 B20
+func TestEventsReachAsFarAsSight(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		place geom.Vec2
+		heard bool
+	}{
+		{"here", geom.Vec2{}, true}, {"within", geom.Vec2{X: 7}, true}, {"at the edge", geom.Vec2{Y: -10}, true},
+		{"beyond", geom.Vec2{X: 10.01}, false}, {"diagonal", geom.Vec2{X: 7.1, Y: 7.1}, false}, {"twice as far", geom.Vec2{X: -14}, false},
+	} {
+		n := newNest(t, Config{})
+		n.s.rules.See = 3
+		at := map[string]geom.Vec2{"ann": {}, "bob": {X: 5}, "cid": {X: -10}, "dan": {X: 60}, "eve": {X: 60.5}}
+		n.join = func(w *game.World, name string) game.ID { return ants.Spawn(w, ant{Name: name, Pos: at[name]}) }
+		n.act = func(w *game.World, me game.ID, cmd antCmd) {
+			if cmd.Bite {
+				bites.Emit(w, me, c.place, bite{Size: 9})
+			}
+		}
+		peers := []*peer{n.connect("ann"), n.connect("bob"), n.connect("cid"), n.connect("dan"), n.connect("eve")}
+		turn := func(cmds ...packet.Command) {
+			n.tick(func(id PlayerID, b []byte) { peers[id-1].take(b) })
+			for i, p := range peers {
+				if i == 4 && len(cmds) > 0 {
+					p.send(cmds...)
+				} else {
+					p.send()
+				}
+			}
+		}
+		for range 20 {
+			turn()
+		}
+		turn(command(n.s.Tick()+2, antCmd{Bite: true}))
+		for range 20 {
+			turn()
+		}
+		if got := peers[0].events; len(got) > 1 || len(got) == 1 != c.heard {
+			t.Errorf("%s: heard %+v, want %v", c.name, got, c.heard)
+		} else if c.heard && got[0].Entity != 0 {
+			t.Errorf("%s: an actor out of sight is named: %d", c.name, got[0].Entity)
+		}
+	}
+}
+
+// Who walks to and fro across the edge of sight does not come and go: the nearest N are known, and what was
+// known stays until a few more are nearer.
+//
+// seeds: R17
+func TestTheEdgeOfSightDoesNotFlicker(t *testing.T) {
+	n := newNest(t, Config{})
+	n.s.rules.See = 32 // and two more
+	n.join = func(w *game.World, name string) game.ID { return ants.Spawn(w, ant{}) }
+	edge := 0.0
+	n.referee = func(w *game.World) {
+		for i := crumbs.Len(w); i < 40; i++ {
+			crumbs.Spawn(w, crumb{Pos: geom.Vec2{X: float64(i + 1)}})
+		}
+		for id, c := range crumbs.All(w) {
+			if id == 2 { // at first the nearest, number 1
+				c.Pos.X = edge
+			}
+		}
+	}
+	p := n.connect("ann")
+	entered := 0
+	known := func() bool { return p.store.Find(2) != nil }
+	walk := func(x float64) {
+		was := known()
+		edge = x
+		for range 10 {
+			n.tick(func(_ PlayerID, b []byte) { p.take(b) })
+			p.send(command(n.s.Tick()+2, antCmd{}))
+		}
+		if known() && !was {
+			entered++
+		}
+	}
+	walk(1)
+	for range 10 {
+		walk(33.5) // the avatar and 32 others are nearer: rank 34 of 32
+		if !known() {
+			t.Fatal("who is just beyond the edge is let go")
+		}
+		walk(31.5)
+	}
+	if entered != 1 {
+		t.Errorf("it came into sight %d times", entered)
+	}
+	if walk(34.5); known() {
+		t.Error("who is three ranks beyond the edge is still known")
+	}
+	if walk(33.5); known() {
+		t.Error("who comes back to just beyond the edge is known already")
 	}
 }
 

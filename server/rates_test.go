@@ -1,0 +1,227 @@
+package server
+
+import (
+	"math"
+	"testing"
+
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/snapshot"
+)
+
+// actor is one of the entities of TestRates, and what its viewer received of it.
+type actor struct {
+	name     string
+	distance float64                         // of its home, in metres
+	move     func(tick clock.Tick) geom.Vec2 // from home; nil: it rests
+	from     clock.Tick                      // it appears then
+
+	id      game.ID
+	records int
+	last    motion.State
+	longest clock.Tick // between two records
+	late    int        // records that came later than the one before announced
+}
+
+// circle walks 3 m around a home at 4 m/s, and returns after period ticks of 50 ms.
+func circle(period int) func(tick clock.Tick) geom.Vec2 {
+	return func(tick clock.Tick) geom.Vec2 {
+		return geom.Angle(2 * math.Pi * float64(int(tick)%period) / float64(period)).Dir().Mul(float64(period) * 0.2 / (2 * math.Pi))
+	}
+}
+
+// One viewer stands in a crowd of 250 that its budget of 13 kbit/s does not reach for. What is nearer comes
+// more often, in proportion; what changes less comes less; who returns to where the viewer knows it to be
+// comes all the same; nobody waits for ever; what is announced is kept; and what pops up close by comes first.
+//
+// seeds: R20 R21 R22 R23 R24 R41 R47
+func TestRates(t *testing.T) {
+	n := newNest(t, Config{Budget: 13000 / 8})
+	walk := circle(97)
+	named := []*actor{
+		{name: "5 m", distance: 5, move: walk}, {name: "20 m", distance: 20, move: walk}, {name: "80 m", distance: 80, move: walk},
+		{name: "seldom", distance: 20, move: func(tick clock.Tick) geom.Vec2 { return walk(tick - tick%100) }},
+		{name: "loop", distance: 20, move: circle(4)},
+		{name: "once", distance: 80, move: func(tick clock.Tick) geom.Vec2 { return geom.Vec2{Y: float64(tick / 1000 % 2)} }},
+		{name: "pops up", distance: 4, from: 1100},
+	}
+	near5, near20, near80, seldom, loop, once, pops := named[0], named[1], named[2], named[3], named[4], named[5], named[6]
+	actors := named
+	for i := range 240 {
+		actors = append(actors, &actor{name: "crowd", distance: 10 + float64(i)/2, move: walk})
+	}
+	byID := map[uint32]*actor{}
+	home := func(i int) geom.Vec2 {
+		r := geom.NewRand(9, uint64(i))
+		return r.Dir().Mul(actors[i].distance)
+	}
+	n.referee = func(w *game.World) {
+		for i, a := range actors {
+			at := home(i)
+			if a.move != nil {
+				at = at.Add(a.move(w.Tick()))
+			}
+			switch {
+			case w.Tick() < a.from:
+			case a.id == 0:
+				a.id = crumbs.Spawn(w, crumb{Pos: at})
+				byID[uint32(a.id)] = a
+			default:
+				crumbs.Get(w, a.id).Pos = at
+			}
+		}
+	}
+	p := n.connect("ann")
+	total, late, packets, poppedAfter, changedAfter := 0, 0, 0, -1, clock.Tick(0)
+	first := int64(1)
+	p.store.Applied = func(e *snapshot.Replica, g int, s *motion.State) {
+		a := byID[e.ID]
+		if a == nil || s.Tick <= a.last.Tick {
+			return
+		}
+		if gap := s.Tick - a.last.Tick; a.last.Tick > 600 && s.Tick <= 2000 {
+			a.records++
+			a.longest = max(a.longest, gap)
+			if a.name == "crowd" && !a.last.Rest && s.Start <= a.last.Tick {
+				if total++; int64(gap) > first+int64(motion.Wait(a.last.Bound)) {
+					late++
+				}
+			}
+		}
+		if a == pops && poppedAfter < 0 {
+			poppedAfter = packets
+		}
+		if a == once && s.Tick >= 1000 && changedAfter == 0 {
+			changedAfter = n.s.Tick() - 1000
+		}
+		a.last = *s
+	}
+	for range 2000 {
+		n.tick(func(_ PlayerID, b []byte) {
+			if n.s.Tick() > 1100 {
+				packets++
+			}
+			p.take(b)
+		})
+		if n.s.Tick() == 700 {
+			_, c := n.s.find(p.id)
+			first = c.down.pace.firstDue
+		}
+		p.send(command(n.s.Tick()+2, antCmd{}))
+	}
+	for _, a := range named {
+		t.Logf("%-8s %4d records, longest gap %3d ticks", a.name, a.records, a.longest)
+	}
+	t.Logf("%d of %d later than announced (firstDue %d); popped up in packet %d; a change waited %d ticks", late, total, first, poppedAfter, changedAfter)
+	ratio := func(a, b *actor) float64 { return float64(a.records) / float64(b.records) }
+	if r := ratio(near5, near20); r < 1.5 || r > 3 {
+		t.Errorf("at 5 m %.1f times as many records as at 20 m, want 1.5 to 3", r)
+	}
+	if r := ratio(near20, near80); r < 2.5 || r > 4 {
+		t.Errorf("at 20 m %.1f times as many records as at 80 m, want 2.5 to 4", r)
+	}
+	if r := ratio(seldom, near20); r > 0.3 {
+		t.Errorf("what changes seldom gets %.2f of the records of what changes always", r)
+	}
+	if r := ratio(loop, near20); r < 0.7 {
+		t.Errorf("who returns to where it was gets %.2f of the records of who does not", r)
+	}
+	if near80.longest > 40 || changedAfter == 0 || changedAfter > 10 {
+		t.Errorf("at 80 m a record came after %d ticks, want at most 40; a single change after %d, want at most 10",
+			near80.longest, changedAfter)
+	}
+	if late*100 > total*3 || total < 10_000 {
+		t.Errorf("%d of %d records came later than announced, want at most 3 %%", late, total)
+	}
+	if poppedAfter < 1 || poppedAfter > 2 {
+		t.Errorf("what popped up 4 m away came in packet %d, want the first or second", poppedAfter)
+	}
+}
+
+// What stands still and changes all the time takes turns, and keeps what is announced: nobody waits for ever, and all
+// become known.
+//
+// seeds: R24 R41
+func TestChangesTakeTurns(t *testing.T) {
+	const things = 200
+	n := newNest(t, Config{Budget: 13000 / 8})
+	n.referee = func(w *game.World) {
+		for i := crumbs.Len(w); i < things; i++ {
+			crumbs.Spawn(w, crumb{Pos: geom.Vec2{X: 10 + float64(i)/2}})
+		}
+		for id, c := range crumbs.All(w) {
+			c.Size = int(uint64(w.Tick())*7+uint64(id)) % 100
+		}
+	}
+	p := n.connect("ann")
+	last, longest := map[uint32]clock.Tick{}, map[uint32]clock.Tick{}
+	p.store.Applied = func(e *snapshot.Replica, g int, s *motion.State) {
+		if last[e.ID] > 200 {
+			longest[e.ID] = max(longest[e.ID], s.Tick-last[e.ID])
+		}
+		last[e.ID] = s.Tick
+	}
+	for range 1000 {
+		n.tick(func(_ PlayerID, b []byte) { p.take(b) })
+		p.send(command(n.s.Tick()+2, antCmd{}))
+	}
+	near, far := longest[2], longest[things+1] // 1 is the avatar
+	t.Logf("the nearest waited %d ticks, the farthest %d, of %d", near, far, len(longest))
+	if len(longest) < things || far == 0 || far > 200 || near > 30 {
+		t.Errorf("of %d that change the nearest waited %d ticks, the farthest %d", len(longest), near, far)
+	}
+}
+
+// Events and movement share a budget that does not reach for either: of a flood of events as many arrive as
+// have room in their share, in order, and movement keeps at least a quarter of its records meanwhile.
+//
+// seeds: R32
+func TestEventsAndMovementShareTheBudget(t *testing.T) {
+	n := newNest(t, Config{Budget: 13000 / 8})
+	walk := circle(97)
+	sent := 0
+	n.referee = func(w *game.World) {
+		for crumbs.Len(w) < 200 {
+			crumbs.Spawn(w, crumb{})
+		}
+		i := 0
+		for _, c := range crumbs.All(w) {
+			r := geom.NewRand(9, uint64(i))
+			i++
+			c.Pos = r.Dir().Mul(10 + float64(i)/2).Add(walk(w.Tick()))
+		}
+		for range 3 {
+			if w.Tick() > 600 {
+				bites.Emit(w, 0, geom.Vec2{}, bite{Size: sent % 100, Text: "crunch"})
+				sent++
+			}
+		}
+	}
+	p := n.connect("ann")
+	var records [3]uint64 // after 500, 600 and 700 ticks
+	for range 700 {
+		n.tick(func(_ PlayerID, b []byte) { p.take(b) })
+		p.send(command(n.s.Tick()+2, antCmd{}))
+		if st, _ := n.s.Stats(p.id); n.s.Tick() >= 500 && n.s.Tick()%100 == 0 {
+			records[n.s.Tick()/100-5] = st.Records
+		}
+	}
+	before, during := records[1]-records[0], records[2]-records[1]
+	t.Logf("in 5 s %d records, with events %d and %d events of %d", before, during, len(p.events), sent)
+	if share := float64(during) / float64(before); share < 0.25 {
+		t.Errorf("with a flood of events %.2f of the records, want a quarter", share)
+	}
+	if len(p.events) < 100 {
+		t.Errorf("%d events arrived in 5 s", len(p.events))
+	}
+	kind := n.s.rules.Events[0]
+	for i, e := range p.events {
+		vals := make([]int64, kind.Sims)
+		if err := packet.DecodeEvent(e.Body, kind, e.Tick, vals); err != nil || vals[0] != int64(i%100) {
+			t.Fatalf("event %d is number %d, %v", i, vals[0], err)
+		}
+	}
+}
