@@ -224,10 +224,13 @@ func (v *View) Delivered(p *wire.Packet) {
 		case is == resting:
 		default:
 			v.deliveredRecords(s, &r.logEntry, p.Tick)
+			if is == live {
+				break
+			}
 			if is == entering {
 				s.setPhase(live)
-				v.replaced(r.slot, p.Seq)
 			}
+			v.replaced(r.slot, p.Seq)
 		}
 	}
 }
@@ -261,15 +264,20 @@ func (v *View) deliveredRecords(s *slot, e *logEntry, tick clock.Tick) {
 	}
 }
 
-// replaced notes that the client dropped the entity of slot n from another slot, if it was there: the entity came
-// back into sight before its end was acknowledged, and packet seq brought it anew. A client has an entity once.
+// replaced notes that packet seq brought the entity of slot n to the client: if the entity was in another slot before, and
+// its end there was not acknowledged, the client dropped it there, as it has an entity once.
 func (v *View) replaced(n uint16, seq wire.Seq) {
 	if v.slots.leaving == 0 {
 		return
 	}
+	now := &v.slots.list[n]
 	for i := range v.slots.endings {
 		o := v.slots.endings[i].slot
-		if s := &v.slots.list[o]; s.phase() == leaving && s.ent == v.slots.list[n].ent && v.same(s) {
+		s := &v.slots.list[o]
+		if o == n || s.phase() != leaving || s.ent != now.ent || !v.same(s) {
+			continue
+		}
+		if s.since < now.since || now.phase() == live {
 			v.slots.rest(o, seq)
 		}
 	}
