@@ -84,13 +84,13 @@ const (
 
 // Bridge is one page's engine. See New.
 type Bridge struct {
-	rules  *game.Rules
-	cfg    Config
-	set    settings
-	kinds  []kindLayout
-	events []kindLayout
-	texts  texts
-	shim   shim
+	rules   *game.Rules
+	cfg     Config
+	set     settings
+	kinds   []kindLayout
+	events  []kindLayout
+	texts   texts
+	network network
 
 	client   *client.Client // nil before the first welcome
 	previous *client.Client // of the lost connection, whose picture is still shown
@@ -172,6 +172,8 @@ func millis(t clock.Time) float64 { return float64(t) / 1e6 }
 
 func spanMs(d time.Duration) float64 { return float64(d) / 1e6 }
 
+func span(ms float64) time.Duration { return time.Duration(ms * 1e6) }
+
 // Hello returns the first stream message of the next connection.
 func (b *Bridge) Hello() []byte {
 	if !b.drawn {
@@ -216,7 +218,7 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) (sentence string, retryMs fl
 	b.previous = b.client
 	b.client, b.welcome, b.joined, b.welcomed, b.due = c, w, true, now, 0
 	b.client.SetAway(b.set.away)
-	b.shim.clear()
+	b.network.clear()
 	return "", 0
 }
 
@@ -274,7 +276,7 @@ func (b *Bridge) Message(msg []byte) string {
 // Lost says that the connection has closed and that another is being made. The last picture stays.
 func (b *Bridge) Lost() {
 	b.joined, b.due = false, 0
-	b.shim.clear()
+	b.network.clear()
 }
 
 // Dropped reports that the page threw away the datagram with this sequence number before it reached the path. Its
@@ -291,15 +293,15 @@ func (b *Bridge) Receive(data []byte, arrivalMs float64) {
 		return
 	}
 	at := instant(arrivalMs)
-	if at < b.shim.cut {
+	if at < b.network.outage {
 		b.flew(data, at, math.NaN())
 		return
 	}
-	if !b.shim.active {
+	if !b.network.active {
 		b.deliver(data, at)
 		return
 	}
-	if b.shim.path.Down.Push(at, data) == 0 {
+	if b.network.path.Down.Push(at, data) == 0 {
 		b.flew(data, at, math.NaN())
 	}
 }
@@ -325,8 +327,8 @@ func (b *Bridge) Frame(nowMs, shownMs float64) (due int) {
 		return 0
 	}
 	b.silence += min(pause, maxStep)
-	for b.shim.path != nil {
-		data, at, ok := b.shim.path.Down.Pop(now)
+	for b.network.path != nil {
+		data, at, ok := b.network.path.Down.Pop(now)
 		if !ok {
 			break
 		}
@@ -367,9 +369,9 @@ func (b *Bridge) Tick(floats []float64) {
 	}
 }
 
-// farewell makes the command of the next tick a little early, the one that tells the server that this page goes away: the next frame
+// sendAway makes the command of the next tick a little early, the one that tells the server that this page goes away: the next frame
 // of a hidden page may be a second away.
-func (b *Bridge) farewell() {
+func (b *Bridge) sendAway() {
 	if b.client == nil || !b.joined {
 		return
 	}
@@ -387,16 +389,16 @@ func (b *Bridge) flush() {
 		return
 	}
 	b.up.add(b.now, len(d)+wire.Overhead)
-	if b.now < b.shim.cut {
+	if b.now < b.network.outage {
 		b.lostUp(d)
 		return
 	}
-	if !b.shim.active {
+	if !b.network.active {
 		b.rose(d, b.now)
 		b.cfg.Send(d, 0, false)
 		return
 	}
-	arrivals, n := b.shim.path.Up.Send(b.now, len(d))
+	arrivals, n := b.network.path.Up.Send(b.now, len(d))
 	if n == 0 {
 		b.lostUp(d)
 	}

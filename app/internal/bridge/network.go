@@ -1,0 +1,92 @@
+package bridge
+
+import (
+	"encoding/binary"
+	"strconv"
+	"time"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
+	"meanwhile/netsim"
+)
+
+// offered are the simulated networks that the page offers by name, with about what each does to a datagram one way:
+// delay and jitter in milliseconds, loss in per cent.
+var offered = [...]struct {
+	name, title         string
+	delay, jitter, loss float64
+}{
+	{"wifi", "Hotel Wi-Fi", 15, 15, 0.5},
+	{"burst", "Loss in bursts", 25, 5, 2.5},
+	{"ocean", "Across an ocean", 75, 30, 5},
+	{"lte-c", "LTE on a train", 20, 150, 0},
+	{"evdo", "3G", 40, 150, 0},
+	{"modem", "Modem, 13 kbit/s", 120, 0, 0},
+}
+
+// network simulates a worse network than the player's own. It lies outside the send and arrival stamps, so the client
+// sees its effects as the path's own. For datagrams up it only says when they leave: the page keeps the bytes until then.
+type network struct {
+	delay, jitter time.Duration
+	loss          float64      // 0 to 1
+	profile       string       // a network of package netsim, in place of the three above; "": none
+	outage        clock.Time   // nothing gets through in either direction before this instant
+	active        bool         // path is used
+	path          *netsim.Path // nil until first used
+}
+
+// networkSeed makes the simulated network the same in every page, so that two pages can be compared.
+const networkSeed = 1
+
+// clear drops the datagrams that are on their way, since their connection is over.
+func (n *network) clear() {
+	if n.path != nil {
+		n.path.Down.Clear()
+	}
+}
+
+// update brings the path in line with the settings. It returns "" or why it cannot.
+func (n *network) update() (refused string) {
+	p, active := netsim.Profile{}, true
+	if n.profile != "" {
+		var err error
+		if p, err = netsim.ByName(n.profile); err != nil {
+			return "There is no network " + strconv.Quote(n.profile) + "."
+		}
+	} else {
+		l := netsim.LinkConfig{Delay: n.delay, Jitter: netsim.Uniform(n.jitter), Loss: netsim.Loss{InGood: n.loss}}
+		if n.jitter == 0 {
+			l.Jitter = netsim.Jitter{}
+		}
+		p.Down, p.Up = l, l
+		active = n.delay > 0 || n.jitter > 0 || n.loss > 0
+	}
+	if active && n.path == nil {
+		path, err := netsim.NewPath(networkSeed, p)
+		if err != nil {
+			return err.Error()
+		}
+		n.path, n.active = path, true
+		return ""
+	}
+	if n.path != nil {
+		if err := n.path.Set(p); err != nil {
+			return err.Error()
+		}
+	}
+	n.active = active
+	return ""
+}
+
+// stampEnd is the size in bytes of the smallest datagram that has a stamp.
+const stampEnd = wire.StampOffset + 4
+
+// sentAt returns when the server sent a datagram that arrived at an instant, on the page's clock.
+func (b *Bridge) sentAt(data []byte, arrival clock.Time) clock.Time {
+	if !b.client.Stats().Synced {
+		return arrival
+	}
+	skew := b.client.ServerTime(b.shown).Sub(b.shown)
+	stamp := clock.Stamp(binary.LittleEndian.Uint32(data[wire.StampOffset:]))
+	return arrival.Add(skew).Near(stamp).Add(-skew)
+}
