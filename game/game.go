@@ -16,7 +16,7 @@ import (
 	"meanwhile/internal/engine"
 )
 
-// ID names an entity for the whole life of a world. It is never reused; 0 names nothing.
+// ID names an entity and is never used again in its world; 0 names nothing.
 type ID = engine.ID
 
 // Tick numbers the fixed steps of the simulation.
@@ -28,11 +28,11 @@ const MaxSee = engine.MaxSee
 // AnyKind is a Kind of any type.
 type AnyKind interface{ kind() *engine.Kind }
 
-// Kind is a typed handle on all entities whose state is a T. It belongs to no world, so it can be a package
-// variable. Methods that take a World panic if the world's game does not list the kind.
+// Kind is a typed handle on all entities whose state is a T, commonly a package variable. Its methods panic for
+// a world whose game does not list it.
 type Kind[T any] struct{ k *engine.Kind }
 
-// NewKind declares a kind of entity. The page, logs and the schema use its name, which must be unique in a game.
+// NewKind declares a kind of entity. Names must be unique in a game.
 func NewKind[T any](name string, options ...KindOption) Kind[T] {
 	k := &engine.Kind{Name: name, Type: reflect.TypeFor[T](), New: fresh[T]}
 	for _, o := range options {
@@ -45,9 +45,9 @@ func NewKind[T any](name string, options ...KindOption) Kind[T] {
 type KindOption func(*engine.Kind)
 
 // Extrapolated is an option of NewKind, as in NewKind[Rocket]("rocket", Extrapolated). Clients may draw such entities
-// beyond their newest record, by up to client.Config.Extrapolate. They cannot be hit, as the server could not
-// reproduce what a shooter saw: Seen panics, and SeenOn knows no place on them. Properties with draw=dr are sent
-// once for as long as their prediction stays right. The kind cannot have a parent.
+// up to client.Config.Extrapolate beyond their newest record. They cannot be hit, as the server could not reproduce
+// what a shooter saw: Seen panics, and SeenOn knows no place on them. Properties with draw=dr are sent once for as
+// long as their prediction stays right. The kind cannot have a parent.
 func Extrapolated(k *engine.Kind) { k.Extrapolated = true }
 
 // fresh does what reflect.New does, without the part of package reflect that makes a browser's program larger.
@@ -74,7 +74,7 @@ func (k Kind[T]) Get(w *World, id ID) *T {
 	return (*T)(k.of(w).Get(id))
 }
 
-// Has reports whether entity id exists, is of this kind and, in a client, is known.
+// Has reports whether entity id is of this kind and, in a client, known.
 func (k Kind[T]) Has(w *World, id ID) bool { return k.of(w).Has(id) }
 
 // Len returns the number of entities of this kind.
@@ -97,8 +97,8 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 
 // Seen ranges over copies of the other entities of this kind as player me saw them when it made the command: as
 // drawn in the player's client, rewound to that moment on the server. This is lag compensation. Properties that
-// observers do not receive are zero; a place relative to a parent stays relative (see SeenOn). Seen panics for
-// an Extrapolated kind.
+// observers do not receive are zero, and places stay relative to parents (see SeenOn). It panics for an Extrapolated
+// kind.
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		seen := k.of(w).Look(me)
@@ -122,7 +122,7 @@ func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 // AnyEvent is an Event of any type.
 type AnyEvent interface{ event() *engine.Kind }
 
-// Event is a typed handle on things that happen once, such as shots, deaths and goals.
+// Event is a typed handle on things that happen once, such as shots.
 type Event[T any] struct{ e *engine.Kind }
 
 // NewEvent declares an event with a payload of type T.
@@ -130,8 +130,7 @@ func NewEvent[T any](name string) Event[T] {
 	return Event[T]{&engine.Kind{Name: name, Type: reflect.TypeFor[T]()}}
 }
 
-// NewUrgentEvent declares an event that is sent before others. Where a player's network cannot carry everything,
-// shots are lost before deaths are.
+// NewUrgentEvent declares an event that is sent before others and lost after them.
 func NewUrgentEvent[T any](name string) Event[T] {
 	return Event[T]{&engine.Kind{Name: name, Type: reflect.TypeFor[T](), Urgent: true}}
 }
@@ -179,14 +178,10 @@ type Definition[C any] struct {
 	Referee func(w *World)                 // after all commands of a tick, on the server alone; may be nil
 	Bot     func(w *World, me ID) C        // plays from what a player knows; may be nil
 
-	// ShownTo says who may know of an entity: the groups of players, one bit for each; 0 is nobody and
-	// ^0 everybody who is in a group. Groups says in which groups a player is; for one who only watches,
-	// me is 0. A player knows of an entity if they have a group in common, and always of its own avatar;
-	// of all others it learns nothing, neither their state nor the events whose actor they are. Groups
-	// may be teams, floors of a building, or players by number.
-	//
-	// Nil: everybody may know of everything; both are set, or neither is. The server alone calls them,
-	// after Referee in each tick, ShownTo for every entity; writes to the world are undone.
+	// ShownTo returns the groups of players who may know of an entity, one bit for each. Groups returns the groups
+	// of a player; me is 0 for a spectator. A player receives state and events only of entities that share a group
+	// with it, and of its own avatar. The server calls both after Referee; writes are undone. Set both or neither:
+	// nil shows everything to everybody.
 	ShownTo func(w *World, id ID) uint64
 	Groups  func(w *World, me ID) uint64
 }
@@ -194,42 +189,10 @@ type Definition[C any] struct {
 // Rules is a compiled Definition, for server.New and client.New. It is immutable.
 type Rules = engine.Rules
 
-// Rules compiles the definition. One error reports every mistake in it. Later changes to d have no effect.
+// Rules compiles the definition, and reports every mistake in it in one error.
 func (d *Definition[C]) Rules() (*Rules, error) {
 	def := engine.Definition{Name: d.Name, Rate: d.Rate, Send: d.Send, See: d.See,
 		Mode: d.Commands, Static: d.Static, Command: reflect.TypeFor[C]()}
-	for _, k := range d.Kinds {
-		var kind *engine.Kind
-		if k != nil {
-			kind = k.kind()
-		}
-		def.Kinds = append(def.Kinds, kind)
-	}
-	for _, e := range d.Events {
-		var event *engine.Kind
-		if e != nil {
-			event = e.event()
-		}
-		def.Events = append(def.Events, event)
-	}
-	if join := d.Join; join != nil {
-		def.Join = func(w *engine.World, name string) ID { return join((*World)(w), name) }
-	}
-	if leave := d.Leave; leave != nil {
-		def.Leave = func(w *engine.World, me ID) { leave((*World)(w), me) }
-	}
-	if step := d.Step; step != nil {
-		def.Step = func(w *engine.World) { step((*World)(w)) }
-	}
-	if referee := d.Referee; referee != nil {
-		def.Referee = func(w *engine.World) { referee((*World)(w)) }
-	}
-	if shownTo := d.ShownTo; shownTo != nil {
-		def.ShownTo = func(w *engine.World, id ID) uint64 { return shownTo((*World)(w), id) }
-	}
-	if groups := d.Groups; groups != nil {
-		def.Groups = func(w *engine.World, me ID) uint64 { return groups((*World)(w), me) }
-	}
 	if act := d.Act; act != nil {
 		def.Act = func(w *engine.World, me ID, cmd []int64) {
 			var c C
@@ -240,7 +203,49 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 	if d.Bot != nil {
 		def.Bot = BotOf(d.Bot)
 	}
+	addHandles(&def, d.Kinds, d.Events)
+	addCallbacks(&def, d.Join, d.Leave, d.Step, d.Referee, d.ShownTo, d.Groups)
 	return engine.NewRules(def)
+}
+
+// addHandles and addCallbacks are no part of Rules, as a program contains generic code once for each type.
+func addHandles(def *engine.Definition, kinds []AnyKind, events []AnyEvent) {
+	for _, k := range kinds {
+		var kind *engine.Kind
+		if k != nil {
+			kind = k.kind()
+		}
+		def.Kinds = append(def.Kinds, kind)
+	}
+	for _, e := range events {
+		var event *engine.Kind
+		if e != nil {
+			event = e.event()
+		}
+		def.Events = append(def.Events, event)
+	}
+}
+
+func addCallbacks(def *engine.Definition, join func(w *World, name string) ID, leave func(w *World, me ID),
+	step, referee func(w *World), shownTo, groups func(w *World, id ID) uint64) {
+	if join != nil {
+		def.Join = func(w *engine.World, name string) ID { return join((*World)(w), name) }
+	}
+	if leave != nil {
+		def.Leave = func(w *engine.World, me ID) { leave((*World)(w), me) }
+	}
+	if step != nil {
+		def.Step = func(w *engine.World) { step((*World)(w)) }
+	}
+	if referee != nil {
+		def.Referee = func(w *engine.World) { referee((*World)(w)) }
+	}
+	if shownTo != nil {
+		def.ShownTo = func(w *engine.World, id ID) uint64 { return shownTo((*World)(w), id) }
+	}
+	if groups != nil {
+		def.Groups = func(w *engine.World, me ID) uint64 { return groups((*World)(w), me) }
+	}
 }
 
 // A BotFunc writes a bot's command into cmd, as integers. See BotOf.

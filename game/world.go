@@ -18,15 +18,14 @@ func (w *World) Tick() Tick { return w.engine().Tick() }
 func (w *World) Dt() float64 { return w.engine().Dt() }
 
 // Rand returns random numbers that depend on the world, the tick, the callback and the acting player alone, so a
-// prediction draws what the server draws. Clients know the seed of Act and Step, and a cheat can foresee those
-// numbers. The numbers of Join and Referee stay on the server.
+// prediction draws what the server draws. A cheat can foresee those of Act and Step, not those of Join and Referee.
 func (w *World) Rand() *geom.Rand { return w.engine().Rand() }
 
 // Despawn removes an entity when the callback returns. In a client it hides the entity until the server confirms
 // that, or shows it again.
 func (w *World) Despawn(id ID) { w.engine().Despawn(id) }
 
-// Cut marks that an entity was teleported in this tick, so that nobody draws it as a slide.
+// Cut marks that an entity was teleported in this tick: nobody draws it as a slide.
 func (w *World) Cut(id ID) { w.engine().Cut(id) }
 
 // On converts a place relative to parent into a place in the world, turned and moved as the parent and the parent's
@@ -36,8 +35,7 @@ func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().On(parent, at)
 }
 
-// SeenOn does the same for a place that Seen returned. It uses the parents as player me saw them, and me as it is
-// now.
+// SeenOn does the same for a place of Seen: with the parents as player me saw them, and me as it is now.
 func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }
