@@ -20,17 +20,21 @@ var (
 	arenaExperiment = &experiment{
 		name:  "arena",
 		about: "whole matches of the arena, 12 bots on one kind of network: everything at once",
-		notes: `Twelve bots play the arena, all on the profile's network, three matches (seeds) pooled; the first ten seconds, in which clocks and
-delays settle, do not count. <b>view_error</b> is between what was drawn and the truth at the same playout time; <b>error_now</b> between it and the
-truth that could be known at best (server time minus the path's floor and one send interval). <b>view_age</b> is how far behind server time the
-picture was, the path's floor included. A <b>hitch</b> is more than 16.7 ms in which a moving thing is drawn not between two received records, one
-more per further 250 ms; times in which nothing came for half a second are outages and counted apart. A <b>jolt</b> is a drawn step of more than twice
-the true one plus 5 cm. <b>agreement</b> is the share of predicted shots that the server decided with the same outcome; shots of commands that came late are
-honoured, interrupted ones (the shooter was killed or moved before) do not count. <b>down</b> and <b>up</b> count 42 bytes for each
-datagram; <b>max_window_bits</b> is the most in any one second to any player. At the end all bots stand still: every client must come to hold exactly the
-server's state (<b>converged</b>), and then no state bytes flow (<b>state_bytes_at_rest</b>, in ten seconds). <b>divergences</b> counts states
-that any client took in and that differed from the truth of their tick; <b>clean_mispredictions</b> counts corrections of a prediction
-that nobody outside had influenced. Policy send-30, where it is asked for, is meanwhile with clients that send at most 30 packets with commands a second.`,
+		notes: `Twelve bots play the arena, all on the profile's network. Three matches (seeds) are pooled. The
+first ten seconds do not count, since clocks and delays settle in them. <b>view_error</b> is the distance between
+what was drawn and the truth at the same playout time, <b>error_now</b> between what was drawn and the truth that
+could be known at best (server time minus the path's floor and one send interval). <b>view_age</b> is how far behind
+server time the drawn state was, the path's floor included. A <b>hitch</b> is more than 16.7 ms in which a moving
+thing is drawn other than between two received records, and one more for each further 250 ms. Times in which nothing
+arrived for half a second are outages, which are counted apart. A <b>jolt</b> is a drawn step of more than twice the
+true one plus 5 cm. <b>agreement</b> is the share of predicted shots that the server decided with the same outcome.
+Shots of late commands are honoured; interrupted ones (the shooter was killed or moved before) do not count.
+<b>down</b> and <b>up</b> count 42 bytes for each datagram; <b>max_window_bits</b> is the most in any one second to
+any player. At the end all bots stand still. Every client must then reach exactly the server's state
+(<b>converged</b>), and afterwards no state bytes may flow (<b>state_bytes_at_rest</b>, in ten seconds).
+<b>divergences</b> counts states that any client applied and that differed from the truth of their tick.
+<b>clean_mispredictions</b> counts corrections of predictions that nothing outside had influenced. Policy send-30,
+if asked for, is meanwhile with clients that send at most 30 packets with commands a second.`,
 		takes:    byProfile | byPolicy | byTrace,
 		profiles: netsim.Profiles(),
 		policies: []string{ours},
@@ -40,9 +44,10 @@ that nobody outside had influenced. Policy send-30, where it is asked for, is me
 	hundredExperiment = &experiment{
 		name:  "hundred",
 		about: "a hundred bots in one world on the ocean: no state that a client takes in may ever differ",
-		notes: `A hundred bots play in one world, all on the profile's network. Every state that any client takes in is compared with the history of the
-server at that tick (<b>states_compared</b>; those whose tick the history no longer holds are <b>too_old</b>). <b>same_bytes</b> says that
-a repetition, and one with four workers encoding, sent exactly the same bytes both ways.`,
+		notes: `A hundred bots play in one world, all on the profile's network. Every state that any client applies
+is compared with the server's history at that tick (<b>states_compared</b>). States whose tick the history no longer
+has are <b>too_old</b>. <b>same_bytes</b> is 1 if a repetition, and another one with four workers encoding, sent
+exactly the same bytes both ways.`,
 		takes:    byProfile | byPolicy,
 		profiles: []netsim.Profile{netsim.Ocean},
 		policies: []string{ours},
@@ -91,7 +96,7 @@ const (
 	restTries = 12 // the arena's packs may disturb some
 )
 
-// matchResult is what came out of one match.
+// matchResult is the result of one match.
 type matchResult struct {
 	q           gametest.Quality
 	divergences uint64
@@ -122,10 +127,10 @@ func playArena(seed uint64, p netsim.Profile, cfg client.Config, span time.Durat
 	return res, nil
 }
 
-// rest lets a match whose bots stand still run until every client holds exactly what the server
-// says, and then for restFor in which the world does not change by itself (in the arena packs come
-// back and rounds end). It returns why the clients did not come to hold it, and the bytes, with
-// Overhead, of the datagrams that carried records meanwhile.
+// rest runs a match whose bots stand still until every client has exactly the server's state, and
+// then for restFor, in which the world does not change by itself (in the arena packs come back and
+// rounds end). It returns why the clients did not reach that state, and the bytes, with Overhead,
+// of the datagrams that carried records meanwhile.
 func rest(s *gametest.Sim) (bytes uint64, err error) {
 	for range restTries {
 		for wait := time.Duration(0); ; wait += time.Second / 2 {
@@ -231,7 +236,7 @@ func runArena(r *run) error {
 	return errors.Join(failed...)
 }
 
-// number returns a yes or no as metrics hold it.
+// number returns a yes or no as 1 or 0.
 func number(b bool) int {
 	if b {
 		return 1

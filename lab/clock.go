@@ -16,15 +16,20 @@ import (
 var clockExperiment = &experiment{
 	name:  "clock",
 	about: "how well a client knows the server's time, beside five other ways to estimate it",
-	notes: `A client asks ten times at 50 ms, then at rate_hz, and reads its clock sixty times a second. Every reading from the first answer on counts:
-<b>p50, p95, p99</b> are of the absolute error against the server's true time. <b>late_stamp_ms</b> is how late the client's stamps are at
-most: a request leaves up to that long after it was stamped, an arrival is noticed up to that long after it happened, each drawn evenly. <b>drift_ppm</b>
-is how much faster the client's crystal runs. <b>backward_steps</b> counts readings that were less than the one before. <b>converge_ms</b> is from the
-first request until the error stays within 5 ms (with late stamps 5 ms more) for ten seconds; the whole run if it never does. <b>bound_width</b> is the
-width of the interval in which the clock says that the true time lies, <b>bound_violations</b> the readings for which it did not; rivals, which publish no bound, are
-taken to claim half of the round trip that they go by. <b>likely</b> is the narrower interval for paths whose least delays are equal both ways; it is no
-promise. <b>estimated</b> is half the corridor + the distance of what is read + 50 ppm of the time since the corridor was found, as a width, from the fifth second
-on. <b>wander_ppm</b> is by how much the rate of the client's crystal changes, evenly, up and down in two minutes. <b>skew_p99</b> is the error of the estimated difference in rate after the first minute.`,
+	notes: `A client asks ten times at 50 ms, then at rate_hz, and reads its clock sixty times a second. Every
+reading from the first answer on counts. <b>p50, p95, p99</b> are of the absolute error against the server's true
+time. <b>late_stamp_ms</b> is how late the client's stamps are at most: a request leaves up to that long after its
+stamp, and an arrival is noticed up to that long after it happened, each drawn evenly. <b>drift_ppm</b> is how much
+faster the client's crystal runs. <b>wander_ppm</b> is how much the rate of that crystal changes, evenly, up and
+down in two minutes. <b>backward_steps</b> counts readings that were less than the one before. <b>converge_ms</b> is
+the time from the first request until the error stays within 5 ms (with late stamps 5 ms more) for ten seconds, or
+the whole run if it never does. <b>bound_width</b> is the width of the interval that the clock publishes for the
+true time, <b>bound_violations</b> counts readings outside of it. Rivals publish no bound; they are taken to claim
+half of the round trip that they go by. <b>likely</b> is the narrower interval for paths whose least delays are
+equal both ways, which is no promise. <b>estimated</b> is the error while both clocks run at a steady rate, as a
+width, from the fifth second on: half the corridor, the distance of the reading from the estimate, and 50 ppm of the
+time since the corridor was found. <b>skew_p99</b> is the error of the estimated difference in rate after the first
+minute.`,
 	takes:    byProfile | byPolicy | byRate | byTrace,
 	profiles: seven,
 	policies: clockPolicies(),
@@ -56,7 +61,7 @@ const (
 	wanderHalf    = time.Minute // the rate wanders from one end to the other
 )
 
-// ourClock is the project's own: what a client reads.
+// ourClock is our own: the clock that a client reads.
 type ourClock struct {
 	est  clock.Estimator
 	out  *clock.Output
@@ -69,7 +74,7 @@ func newOurClock() *ourClock {
 	return c
 }
 
-// Exchange takes in a round trip as packets carry it: stamps of 32 bits in microseconds.
+// Exchange records a round trip as packets carry it: stamps of 32 bits in microseconds.
 func (c *ourClock) Exchange(x baseline.Exchange) {
 	if !c.seed {
 		c.seed = true
@@ -109,7 +114,7 @@ func clockTrips(seed uint64, p netsim.Profile, rate int, span, late time.Duratio
 	for t := clock.Time(0); t < clock.Time(span); i++ {
 		leaves = max(t.Add(wait()), leaves) // order is kept
 		at, n := path.Up.Send(leaves, stampBytes)
-		if n > 0 { // a duplicate is told by its sequence number and dropped
+		if n > 0 { // a duplicate has a known sequence number and is dropped
 			asked = append(asked, request{t, at[0]})
 		}
 		if i < hellos {
@@ -135,7 +140,7 @@ func clockTrips(seed uint64, p netsim.Profile, rate int, span, late time.Duratio
 	return trips, nil
 }
 
-// clockResult is what one clock did in one run.
+// clockResult is how one clock did in one run.
 type clockResult struct {
 	errors     []float64 // ms, absolute
 	backward   int
@@ -319,7 +324,7 @@ func runClock(r *run) error {
 	return nil
 }
 
-// quantile returns the q-quantile of v, which it sorts; 0 of nothing.
+// quantile returns the q-quantile of v, which it sorts; 0 for an empty v.
 func quantile(v []float64, q float64) float64 {
 	if len(v) == 0 {
 		return 0

@@ -19,17 +19,22 @@ import (
 var codecExperiment = &experiment{
 	name:  "codec",
 	about: "bits of a record of something that moved, beside its entropy and what others spend",
-	notes: `Everything that moves is sampled every 50 ms and sent as often, each record as a difference from the state ack_age_ticks earlier, which the client has
-acknowledged, as it has the one before that. Records of what did not change are not sent and do not count. <b>body</b> is what package schema writes; <b>slot</b> is the rest of the
-entry that package snapshot writes in a packet: which entity, against which baseline, flags; <b>bits_per_record</b> is both. <b>packet</b> is the share of what a packet has
-once, 42 bytes of UDP, IP and Ethernet included, when all that moved at one moment goes into one packet; <b>head</b> of those are the bits before the first entry (how many there
-are, the baseline that they have in common). <b>entropy</b> is the body's: for each component, the empirical
-conditional entropy, in this movement, of the symbol that it is coded by, given the context that it is coded in (model, context, octave, and the age), plus the bits that follow
-the symbol as they are. Every record is decoded again and compared. Rows at 60 Hz are what the owner of a generated
-shooter receives every third tick, in simulation precision: place, velocity and three angles, two of which stay 0. <b>plain</b> is the format that this project had before: differences from the baseline in Exp-Golomb
-codes. <b>float32</b> is 32 bits a number and no header. <b>ryzom</b> is that game's position record of 65 bits: 16 mm, no direction, one length at every age. <b>mirror</b> is our reading of that library's
-differences in bytes: 1 cm zigzag varints against the same baseline, a direction equalised to ours, and four bytes for object, length, mask and baseline. <b>article</b> is the 16-byte message of the
-article on interpolation: two coordinates and no direction.`,
+	notes: `Everything that moves is sampled every 50 ms and sent as often. Each record is a difference from the state
+ack_age_ticks earlier, which the client has acknowledged, as it has the state before that. Records of what did
+not change are not sent and do not count. <b>body</b> is what package codec writes. <b>slot</b> is the rest of
+the entry that package snapshot writes in a packet: which entity, against which baseline, flags.
+<b>bits_per_record</b> is both. <b>packet</b> is a record's share of what a packet has once, 42 bytes of UDP, IP
+and Ethernet included, when all movers of one moment go into one packet. <b>head</b> is the part of it before
+the first entry (the number of entries, their common baseline). <b>entropy</b> is the empirical conditional
+entropy of the body in this movement: of each component's symbol, given the context that it is coded in (model,
+context, octave, and the age), plus the bits that follow the symbol unchanged. Every record is decoded again and
+compared. Rows at 60 Hz are what the owner of a generated shooter receives every third tick, in simulation
+precision: place, velocity and three angles, two of which stay 0. <b>plain</b> is the format that this project
+had before: differences from the baseline in Exp-Golomb codes. <b>float32</b> is 32 bits a number and no header.
+<b>ryzom</b> is that game's position record of 65 bits: 16 mm, no direction, one length at every age.
+<b>mirror</b> is our reading of that library's differences in bytes: 1 cm zigzag varints against the same
+baseline, a direction in our precision, and four bytes for object, length, mask and baseline. <b>article</b> is
+the 16-byte message of the article on interpolation: two coordinates and no direction.`,
 	takes:    byPolicy | byMotion,
 	policies: []string{ours, "plain", "mirror", "ryzom", "article", "float32"},
 	run:      runCodec,
@@ -40,7 +45,8 @@ var ackAges = []int{1, 3, 6}
 // codecStep is the time between two records.
 const codecStep = 50 * time.Millisecond
 
-// precisionsOf returns what is measured of a sort; the first is what the others are compared at.
+// precisionsOf returns the precisions that a sort is measured at; the first is what the others are
+// compared at.
 func precisionsOf(s movement.Sort) []movement.Precision {
 	if s == movement.Cars {
 		return []movement.Precision{movement.FineCars}
@@ -260,9 +266,9 @@ func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kin
 	return nil
 }
 
-// slotBits lets a history, a view and a writer send the movement, acknowledged so many ticks later,
-// and returns what they write beside bodies for each record, and its share of the packet's header.
-// What is told for the first time or the last does not count, nor do packets with it.
+// slotBits sends the movement through a history, a view and a writer, acknowledged age ticks later.
+// It returns what they write beside the bodies for each record, and a record's share of the
+// packet's header. First sights and removals do not count, nor do packets with them.
 func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet float64, err error) {
 	type thing struct {
 		from int // tick
@@ -333,7 +339,7 @@ func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet
 			}
 			base := codec.Base[int32]{Vals: t.obs[n-age], Prior: t.obs[n-age-1], Age: clock.Tick(age), Gap: 1}
 			if slices.Equal(t.obs[n], base.Vals) {
-				counts = false // it is said that it rests
+				counts = false // the entry says that it rests
 				break
 			}
 			body.Reset(bodyBuf[:0])
@@ -422,7 +428,7 @@ func mirrorBits(k *schema.Kind, cur, base []int32) (n int) {
 	return n
 }
 
-// An entropyCount gathers symbols by what they are coded given.
+// An entropyCount counts symbols by the context that they are coded in.
 type entropyCount struct {
 	symbols map[[3]int]*[wire.Symbols]int
 	order   [][3]int

@@ -23,15 +23,23 @@ var entitiesExperiment = &experiment{
 	name: "entities",
 	about: "how late each of 200 that stop and go is drawn when the budget reaches for a few of them at a time, " +
 		"beside what others do",
-	notes: `One player stands among 200 walkers that move for five seconds and rest for three, in the mean, at distances from 5 to 100 m, equally many for
-each factor of distance. A real server sends 20 packets a second, each with room for updates_per_tick of them on average; a real client holds what arrives. <b>meanwhile</b> is drawn as it
-is: the server announces with each record how soon the next one comes. Rivals see the same records arrive, with or without the schedule that keeps announced bounds (<b>schedule</b>):
-<b>global</b> is our client with a server that announces nothing: one adaptive delay for all; <b>global-2</b> draws everything two send intervals back; <b>ryzom</b> takes the 80th percentile of the entity's last 25 intervals and a tick, <b>ryzom-rest</b> with rests
-among the intervals; <b>q95</b> the 95th percentile and what our client allows for the path; <b>price</b> our estimator with its budget, one for each entity. Rivals know the server's clock
-and the path's floor, retime at once at rest, follow their target within half and one and a half times real time, and get the same addition for all entities, <b>margin_ms</b>: the least
-from a list with which they have at most one hitch per entity-minute on each path, or the largest. <b>delay</b> is from when the drawn state was true, above the path's floor, while the thing moves. A <b>hitch</b> is more than
-16.7 ms drawn at or past the newest record while it moves, one more per further 250 ms; times in which nothing came for half a second do not count. <b>broken_share</b> is how many records of what moves come later than announced, <b>early_share</b> how many sooner. <b>speed_deviation</b> is by how much
-the drawn time of what moves runs faster or slower than real time, in the mean, standing still and jumping on included; <b>speed_variance</b> is the variance of that speed.`,
+	notes: `One player stands among 200 walkers. They move for five seconds and rest for three on average, at
+distances from 5 to 100 m, equally many for each factor of distance. A real server sends 20 packets a second, each
+with room for updates_per_tick of them on average; a real client receives them. <b>meanwhile</b> is drawn as
+shipped: the server announces with each record how soon the next one comes. Rivals see the same records arrive, with
+or without the schedule that keeps announced bounds (<b>schedule</b>). <b>global</b> is our client with a server
+that announces nothing: one adaptive delay for all. <b>global-2</b> draws everything two send intervals back.
+<b>ryzom</b> uses the 80th percentile of the entity's last 25 intervals and a tick, <b>ryzom-rest</b> the same with
+rests among the intervals. <b>q95</b> uses the 95th percentile and our client's allowance for the path. <b>price</b>
+is our estimator with its budget, one for each entity. Rivals know the server's clock and the path's floor, retime
+at once at rest, and follow their target within half and one and a half times real time. All their entities get the
+same addition, <b>margin_ms</b>: the least from a list with which they have at most one hitch per entity-minute on
+each path, or the largest. <b>delay</b> is the time since the drawn state was true, above the path's floor, while
+the thing moves. A <b>hitch</b> is more than 16.7 ms drawn at or past the newest record while it moves, and one more
+for each further 250 ms; times in which nothing arrived for half a second do not count. <b>broken_share</b> is the
+share of records of movers that come later than announced, <b>early_share</b> of those that come sooner.
+<b>speed_deviation</b> is how much the drawn time of movers runs faster or slower than real time on average, stalls
+and jumps included; <b>speed_variance</b> is the variance of that speed.`,
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, mustProfile("lte-b")},
 	policies: []string{ours, "global", "global-2", "ryzom", "ryzom-rest", "q95", "price"},
@@ -68,7 +76,7 @@ type crowdWalker struct {
 	Moves bool       `net:"bool,server"`
 }
 
-// mean returns how many seconds it goes on as it is, in the mean.
+// mean returns how many seconds the walker stays as it is, on average.
 func (a *crowdWalker) mean() float64 {
 	if a.Moves {
 		return crowdMoves
@@ -125,7 +133,7 @@ func crowd() (*game.Rules, error) {
 	return def.Rules()
 }
 
-// crowdBudget returns the bytes a second with which about so many records go out per tick on a
+// crowdBudget returns the bytes a second with which about that many records are sent per tick on a
 // path.
 func crowdBudget(p netsim.Profile, updates int) (int, error) {
 	budget := crowdRate * (60 + 6*updates)
@@ -142,7 +150,7 @@ func crowdBudget(p netsim.Profile, updates int) (int, error) {
 	return budget, nil
 }
 
-// onlooker is the one client that looks at the crowd.
+// onlooker is the one client that watches the crowd.
 type onlooker struct {
 	sim           *gametest.Sim
 	player        *gametest.Player
@@ -191,7 +199,7 @@ type crowdScore struct {
 	hitches             int
 	speed               float64
 	speeds              int
-	drawn               spread // speed of what is drawn, standing still for want of records included
+	drawn               spread // speed of what is drawn, stalls included
 }
 
 const (
@@ -199,8 +207,8 @@ const (
 	farthest = 80.0
 )
 
-// see takes in one frame of a thing that moves, drawn at tick time t, at tick time now less the
-// floor.
+// see records one frame of a thing that moves, drawn at tick time t. now is the tick time of the
+// frame less the floor.
 func (s *crowdScore) see(tr *crowdTrack, e *crowdEntity, t, now clock.TickFrac) {
 	const frame = time.Second / 60
 	s.moving += frame
@@ -279,7 +287,7 @@ type crowdRival struct {
 	scores []crowdScore // by margin
 }
 
-// crowdGuess is what a rival makes of one entity.
+// crowdGuess is a rival's view of one entity.
 type crowdGuess struct {
 	intervals []float64 // milliseconds
 	target    time.Duration
@@ -289,7 +297,7 @@ type crowdGuess struct {
 	track     []crowdTrack
 }
 
-// arrives takes in a record after another.
+// arrives records that a record came after another.
 func (g *crowdGuess) arrives(policy string, now, stamp clock.Time, gap clock.Tick, rested, rest bool,
 	path time.Duration) {
 	switch policy {
@@ -325,7 +333,7 @@ func (g *crowdGuess) arrives(policy string, now, stamp clock.Time, gap clock.Tic
 	}
 }
 
-// quantileOf interpolates; 100 ms where nothing is known.
+// quantileOf interpolates; 100 ms while nothing is known.
 func quantileOf(v []float64, q float64) float64 {
 	if len(v) == 0 {
 		return 100
@@ -397,7 +405,7 @@ func (o *onlooker) path() time.Duration {
 	return max(o.player.Client.Stats().DelayTarget-crowdPeriod, 0)
 }
 
-// hook sees every record that the client takes in from now on.
+// hook looks at every record that the client applies from now on.
 func (o *onlooker) hook() {
 	o.hooked = true
 	o.every = (crowdRate + o.player.Client.SendRate() - 1) / o.player.Client.SendRate()

@@ -19,13 +19,17 @@ var extrapolateExperiment = &experiment{
 	name: "extrapolate",
 	about: "what guessing beyond the newest snapshot wins and costs: error and jolts beside interpolation, on a " +
 		"runner who turns at any time",
-	notes: `A runner of 6 m/s turns by up to 135 degrees about twice a second and stops now and then; snapshots say where it is 20 times a second. <b>interpolate</b> holds
-the newest place when nothing newer is there; <b>extrapolate</b> goes on from the last two places for 100 ms at most, and <b>blend</b> does the same but works the step
-that comes with the next snapshot off within 100 ms. All three have our playout clock, the last two with a delay that counts on it. <b>client</b> is a
-real client of a real server, whose runner is of a kind that is guessed, and <b>client-hold</b> the same client told to guess nothing: their delay is that of what can be hit, less the
-100 ms. <b>view_error</b> is from where the runner was at the time that is drawn, <b>error_now</b>
-from where it was when a packet sent at once and not delayed by anything but the floor would tell of; a <b>jolt</b> is a frame in which the drawn step differs by more than 5 cm from the
-true one over the same time. Movement as kind as a straight line would hide what a guess costs; what can be hit is never extrapolated.`,
+	notes: `A runner of 6 m/s turns by up to 135 degrees about twice a second and stops now and then. Snapshots give
+its place 20 times a second. <b>interpolate</b> stays at the newest place when nothing newer is there.
+<b>extrapolate</b> goes on from the last two places for 100 ms at most. <b>blend</b> does the same, but works off
+the error that the next snapshot shows within 100 ms. All three use our playout clock, the last two with a delay
+that counts on the extrapolation. <b>client</b> is a real client of a real server, whose runner is of an
+extrapolated kind; <b>client-hold</b> is the same client without extrapolation. Their delay is that of what can be
+hit, less the 100 ms. <b>view_error</b> is the distance from where the runner was at the drawn time,
+<b>error_now</b> from where it was at the newest time that a packet could tell of, sent at once and delayed by
+nothing but the floor. A <b>jolt</b> is a frame whose drawn step differs by more than 5 cm from the true one over
+the same time. Movement as simple as a straight line would hide what extrapolation costs. Kinds that can be hit are
+never extrapolated.`,
 	takes:    byProfile | byTrace,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.BurstLoss, netsim.CityLTE},
 	run:      runExtrapolate,

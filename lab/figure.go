@@ -82,7 +82,7 @@ type mark struct {
 	y    float64
 }
 
-// palette is told apart by most eyes (Okabe and Ito 2008); the first colour is ours alone.
+// palette has colours that most eyes distinguish (Okabe and Ito 2008); the first one is ours alone.
 var palette = []color.RGBA{
 	{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {204, 121, 167, 255},
 	{230, 159, 0, 255}, {86, 180, 233, 255}, {120, 120, 120, 255}, {148, 103, 60, 255},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A limit is what a metric must keep to, in every row that it applies to.
+// A limit is a bound on a metric, in every row that it applies to.
 type limit struct {
 	experiment string
 	profile    string // "" for all
@@ -113,8 +113,9 @@ func runLimited(c command, limits []limit) (rows []Row, failed []string, err err
 	return rows, failed, nil
 }
 
-// judge compares the rows that a limit applies to with it. The verdict is the worst of them, nil if
-// there is none, which is a failure too: a limit that nothing is held to holds nothing.
+// judge compares the rows that a limit applies to with it. The verdict is the worst of them. If
+// there is none the verdict is nil, which is a failure too: a limit that no row is compared with
+// checks nothing.
 func (l limit) judge(rows []Row) (verdict *Row, short []string) {
 	checked := 0
 	var worst Row
@@ -187,7 +188,7 @@ func onPath(profile string) string {
 	return profile
 }
 
-// settings returns the parameters that tell rows of one profile apart.
+// settings returns the parameters that distinguish rows of one profile.
 func (r Row) settings() string {
 	text := ""
 	for _, p := range r.Params {

@@ -17,16 +17,21 @@ var inputExperiment = &experiment{
 	name: "input",
 	about: "how far ahead of the server a client makes its commands, and how often one comes too late, beside " +
 		"five other rules and an oracle",
-	notes: `A client makes a command for each tick of 1/60 s, at frames of 1/60 s whose clock drifts, and sends rate_hz packets a second, each with all
-commands that are not acknowledged; the server answers with 20 packets a second on the lossy way down: what it has, by how much new commands were early or late, how many
-ticks were starved. All policies read our clock, so that the lead alone differs. Everything counts from the tenth second on. <b>mean_lead</b> is from the frame at which a command was made
-to its tick, above the least time that any packet of the run took to the server. A tick is starved when its command is not there; <b>starved_per_min</b> counts
-runs of starved ticks, long ones once; <b>outages_per_min</b> counts those of them that last longer than half a second, which no lead bridges;
-<b>starved_share</b> is of ticks. <b>speed_deviation</b> is the mean of |speed - 1| of the command time over all frames. How long a command takes does not depend on its
-lead, so any lead can be judged afterwards: <b>lead_at_6</b> is the mean lead of the same policy with one constant, the same on all profiles of the run, added or taken off,
-so that the mean over the profiles comes to 6 starved runs a minute; missing where half a second more does not get there. Policy best-constant is the one lead, chosen for each run by one who knows how
-long each command will take, with the least lead + 10 ms per starved run a minute, a price near ours; frames do not hold it up. Policy oracle knows as much and moves its lead, by at most +9 % and -3 % of real time, at the
-same price, at everybody's frames. Rows of profile "mean" are means over the profiles.`,
+	notes: `A client makes a command for each tick of 1/60 s, at frames of 1/60 s whose clock drifts. It sends rate_hz
+packets a second, each with all commands that are not acknowledged. The server answers with 20 packets a second
+on the lossy way down: which commands arrived, how early or late new ones were, how many ticks were starved. All
+policies read our clock, so only the lead differs. Everything counts from the tenth second on. <b>mean_lead</b>
+is the time from the frame at which a command was made to its tick, above the least time that any packet of the
+run took to the server. A tick is starved when its command has not arrived. <b>starved_per_min</b> counts runs
+of starved ticks, long ones once; <b>outages_per_min</b> counts those of them that last longer than half a
+second, which no lead bridges; <b>starved_share</b> is a share of ticks. <b>speed_deviation</b> is the mean of
+|speed - 1| of the command time over all frames. The time that a command takes does not depend on its lead, so
+any lead can be judged afterwards: <b>lead_at_6</b> is the mean lead of the same policy with one constant added
+or taken off, the same on all profiles of the run, so that the mean over the profiles is 6 starved runs a
+minute. It is missing where half a second more does not achieve that. Policy best-constant is the best single
+lead of each run in hindsight: the least lead + 10 ms per starved run a minute, a price near ours; it need not
+wait for frames. Policy oracle knows as much and moves its lead, by at most +9 % and -3 % of real time, at the
+same price, at the frames of all policies. Rows of profile "mean" are means over the profiles.`,
 	takes:    byProfile | byPolicy | byRate | byTrace,
 	profiles: seven,
 	policies: inputPolicies(),
@@ -66,7 +71,7 @@ const (
 	extraMost    = 500  // ms; that are added to a lead afterwards, or taken off
 )
 
-// ourLead is the client's own.
+// ourLead is the lead of our own client.
 type ourLead struct {
 	*client.Lead
 	least time.Duration
@@ -100,19 +105,19 @@ func newLead(policy string) (baseline.Lead, error) {
 	return &ourLead{Lead: l}, err
 }
 
-// input is what became of the command of one tick.
+// input is the fate of the command of one tick.
 type input struct {
 	made clock.Time // true time of the frame, 0: never
 	got  clock.Time // first arrival, 0: never
 }
 
-// inputPacket goes up.
+// inputPacket is a packet with commands, client to server.
 type inputPacket struct {
 	stamp    clock.Time // local
 	from, to clock.Tick // none if to is 0
 }
 
-// inputAnswer comes down.
+// inputAnswer is a packet from server to client.
 type inputAnswer struct {
 	at            clock.Time // local time of its arrival
 	sent          clock.Time
@@ -200,7 +205,7 @@ func (r *inputRun) serve() bool {
 	return int(r.tick)+1 < len(r.inputs)
 }
 
-// receive takes in a packet at the server.
+// receive applies a packet at the server.
 func (r *inputRun) receive(p inputPacket) {
 	now, s := r.loop.Now(), &r.state
 	if p.stamp > s.echo {
@@ -281,7 +286,7 @@ func (r *inputRun) make(t clock.Tick, now, here clock.Time) {
 	}
 }
 
-// take takes in an answer at the client.
+// take applies an answer at the client.
 func (r *inputRun) take(a inputAnswer) {
 	if a.echo != 0 {
 		if r.answer == 0 {
@@ -299,7 +304,7 @@ func (r *inputRun) take(a inputAnswer) {
 	r.answer, r.acked, r.starved = a.tick, max(r.acked, a.acked), a.starved
 }
 
-// inputResult is what came out of one run, or of several.
+// inputResult is the result of one run, or of several.
 type inputResult struct {
 	runs      int
 	minutes   float64
@@ -332,6 +337,8 @@ func (a *inputResult) add(b inputResult) {
 // that never came, or never was made, took for ever.
 type trips struct{ took, had []float64 }
 
+// trips are how long commands took and how long they had, in ms above the floor, by tick. A command
+// that never arrived, or was never made, took for ever.
 func (r *inputRun) trips() (t trips, floor float64) {
 	floor = math.Inf(1)
 	for _, in := range r.inputs {
@@ -406,7 +413,7 @@ func (r *inputRun) result() inputResult {
 	return res
 }
 
-// best is the result of the constant lead that is best afterwards.
+// best is the result of the constant lead that is best in hindsight.
 func (r *inputRun) best() inputResult {
 	t, _ := r.trips()
 	res := inputResult{runs: 1, minutes: t.minutes(), ticks: len(t.took), frames: 1}
@@ -528,8 +535,8 @@ func extraAt6(profiles []inputResult) float64 {
 	return found
 }
 
-// plus adds weight times each of the values to the sum of the same name. What some summands lack is
-// left out.
+// plus adds weight times each of the values to the sum of the same name. Names that some summands
+// lack are left out.
 func plus(sum, v Values, weight float64) Values {
 	first := sum == nil
 	var out Values

@@ -1,6 +1,6 @@
 // Package lab runs experiments: the real cores of this project on simulated networks, in virtual
-// time, beside what others do. Every figure in the documents is a row that one of them prints, and
-// a command prints it again.
+// time, beside what others do. Every figure in the documents is a row that an experiment prints,
+// and a command prints it again.
 //
 // [Main] is the program `meanwhile lab`. One seed gives one result on every machine, whatever the
 // number of cores.
@@ -20,12 +20,12 @@ import (
 	"meanwhile/netsim"
 )
 
-// An experiment is a way to measure something.
+// An experiment measures something on all profiles, policies and rates of a run.
 type experiment struct {
 	name  string
 	about string // one line
 	notes string // how its metrics are defined, for readers of the report
-	takes flags  // which flags narrow or feed it
+	takes flags  // the flags that narrow or feed it
 	// profiles are those of a run without --profile, policies those of a run without --policy,
 	// rates those of a run without --rate.
 	profiles []netsim.Profile
@@ -35,7 +35,7 @@ type experiment struct {
 	run      func(r *run) error
 }
 
-// flags are the ones that not every experiment can use; --seed, --quick and --json all do.
+// flags are those that not every experiment can use; all can use --seed, --quick and --json.
 type flags uint
 
 const (
@@ -46,7 +46,7 @@ const (
 	byMotion
 )
 
-// experiments lists what there is, in the order of reports.
+// experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
 	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, arenaExperiment,
 	hundredExperiment, soakExperiment}
@@ -70,10 +70,10 @@ type run struct {
 	tablesFile string
 }
 
-// wants reports whether rows of a policy are asked for.
+// wants reports whether the command asks for rows of a policy.
 func (r *run) wants(policy string) bool { return slices.Contains(r.chosen, policy) }
 
-// seeds returns the seeds of a run that pools n.
+// seeds returns the seeds of a run that pools n, or the one seed of the command.
 func (r *run) seeds(n int) []uint64 {
 	if r.oneSeed {
 		n = 1
@@ -293,7 +293,7 @@ const (
 	maxRate = 240
 )
 
-// defaultTraced is the profile whose capacity recorded ones replace without --profile.
+// Without --profile, recorded capacities replace those of this profile.
 const defaultTraced = "lte-a"
 
 // prepare checks a command against what the experiment can use, and reads its files.
@@ -395,7 +395,7 @@ func readTrace(name string, used *[]string) (*netsim.Trace, error) {
 	return t, nil
 }
 
-// params begins the parameters of a row with the trace, where there is one.
+// params returns the parameters of a row, the trace first where there is one.
 func (r *run) params(vals ...Value) Values {
 	var p Values
 	if r.trace != "" {

@@ -132,7 +132,8 @@ func TestJSON(t *testing.T) {
 	r := Row{"clock", "wifi", "meanwhile", 1, Values{{"drift_ppm", 50}, {"trace", `a"b.txt`}},
 		Values{{"p50_ms", 0.1}, {"p99_ms", 1.0 / 3}, {"tiny_ms", 1e-12}, {"large_ms", 123456789.0},
 			{"backward_steps", 0}}}
-	want := `{"experiment":"clock","profile":"wifi","policy":"meanwhile","seed":1,"params":{"drift_ppm":50,"trace":"a\"b.txt"},` +
+	want := `{"experiment":"clock","profile":"wifi","policy":"meanwhile","seed":1,` +
+		`"params":{"drift_ppm":50,"trace":"a\"b.txt"},` +
 		`"metrics":{"p50_ms":0.1,"p99_ms":0.333333,"tiny_ms":0,"large_ms":123457000,"backward_steps":0}}`
 	if got := string(r.JSON()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

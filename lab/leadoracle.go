@@ -4,10 +4,10 @@ import "math"
 
 // The oracle of leads knows how long the commands of every frame will take. On a grid of 2 frames
 // by 1 ms it finds the lead over time with the least mean + inputPrice for each starved run a
-// minute, of all that grow by at most 9 % and shrink by at most 3 % of real time (dynamic
-// programming). A run that lasts counts once more each inputOutage, or to starve always would seem
-// best. It makes its commands at the frames at which everybody does, so what a command has of the
-// lead moves in steps of a frame. It is judged by the schedule that it chose, like everybody.
+// minute, among all that grow by at most 9 % and shrink by at most 3 % of real time (dynamic
+// programming). A run that lasts counts once more each inputOutage; otherwise it would seem best to
+// starve always. It makes its commands at the same frames as all policies, so the lead of a command
+// moves in steps of a frame. It is judged by the schedule that it chose, like all policies.
 const (
 	leadOracleFrames = 2 // of one step
 	leadOracleUp     = 3 // ms a step

@@ -8,10 +8,10 @@ import (
 )
 
 // The oracle knows the whole stream in advance. On a grid of 50 ms by 2.5 ms it finds the delay
-// over time with the least mean of all that grow by at most 25 % of real time (drawing slower),
-// shrink by at most 5 % (drawing faster) and leave at most one hitch a minute (dynamic programming,
-// after Moon, Kurose and Towsley 1998). It is nobody's policy: it is what a delay is worth
-// comparing with.
+// over time with the least mean. Among all delays it considers those that grow by at most 25 % of
+// real time (drawing slower), shrink by at most 5 % (drawing faster) and leave at most one hitch a
+// minute (dynamic programming, after Moon, Kurose and Towsley 1998). No policy can do that: it is
+// what a delay is worth comparing with.
 const (
 	oracleStep   = 50 * time.Millisecond
 	oracleGrain  = 2500 * time.Microsecond
@@ -21,11 +21,11 @@ const (
 )
 
 // oracle returns the least mean delay above the floor, in ms, at no more than perMinute hitches a
-// minute, for one who may draw so far beyond the newest snapshot.
+// minute, for one who may draw up to beyond later than the newest snapshot.
 //
-// A price on hitches finds the corners of the lower hull of (hitches, delay); between two of them
-// the straight line is taken, which no schedule can be below, so the result is a lower bound of the
-// best.
+// A price on hitches finds the corners of the lower hull of (hitches, delay). Between two corners
+// it returns the straight line, which no schedule can be below, so the result is a lower bound of
+// the best.
 func (s *stream) oracle(perMinute float64, beyond time.Duration) float64 {
 	// cost[k][d]: hitches in step k at delay level d.
 	from := clock.Time(playoutSkip)

@@ -15,10 +15,11 @@ import (
 var outageExperiment = &experiment{
 	name:  "outage",
 	about: "nothing comes for a while: how far the picture leaps when it goes on, and when it is as before",
-	notes: `A real client watches somebody who runs straight on at 6 m/s, 10 cm in a frame. Every ten seconds nothing gets through in either direction for <b>gap_ms</b>,
-and what was sent meanwhile is lost. <b>leap</b> is the largest step of a gap and the four seconds after it, beyond the 10 cm that he runs: the median of all gaps, and the largest.
-<b>stood_ms</b> is for how long he was drawn standing, and <b>normal_after_ms</b> how long after the end of the gap he is drawn no further behind again than
-the delay aimed at and 50 ms: both are means.`,
+	notes: `A real client watches somebody who runs straight on at 6 m/s, 10 cm in a frame. Every ten seconds
+nothing gets through in either direction for <b>gap_ms</b>, and what was sent meanwhile is lost. <b>leap</b> is the
+largest step during a gap and the four seconds after it, beyond the 10 cm of the run: the median of all gaps, and
+the largest. <b>stood_ms</b> is how long the runner was drawn standing. <b>normal_after_ms</b> is how long after the
+end of the gap the playout delay is again within 50 ms of its target. Both are means.`,
 	takes:    byProfile,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.CityLTE},
 	policies: []string{ours},

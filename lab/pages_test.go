@@ -13,8 +13,9 @@ import (
 
 var updatePages = flag.Bool("update-pages", false, "print the checked tables of docs/results anew")
 
-// Above each table of docs/results stands one of three comments. The first names a table of pageTables and the command
-// whose rows it shows; the second names the test that compares its figures (golden.Quoted); the third says why none does.
+// Above each table of docs/results stands one of three comments. The first names a table of
+// pageTables and the command whose rows it shows; the second names the test that compares its
+// figures (golden.Quoted); the third says why none does.
 //
 //	<!-- table clock/p99, printed again by: meanwhile lab clock -->
 //	<!-- table compared by: go test ./netcode/snapshot -run TestLayoutBits -->
@@ -24,8 +25,8 @@ var (
 	otherMark = regexp.MustCompile(`^<!-- table (not printed again|compared by): .+ -->$`)
 )
 
-// pageTables make a table, its head first, from the rows of the command that its comment names. A cell "=" is taken from
-// the page: the command does not print it.
+// pageTables make a table, its head first, from the rows of the command that its comment names. A
+// cell "=" is taken from the page: the command does not print it.
 var pageTables = map[string]func(rows []Row) [][]string{
 	"clock/p99":       clockErrors,
 	"clock/ours":      clockOurs,
@@ -39,8 +40,8 @@ var pageTables = map[string]func(rows []Row) [][]string{
 	"ticks/20":        func(rows []Row) [][]string { return ticksTable(rows, 20) },
 }
 
-// The tables of docs/results whose command takes only seconds are what the command prints today, and every other one
-// says why it is not compared. It takes about 16 s of one core.
+// The tables of docs/results whose command takes only seconds are what the command prints today,
+// and every other one says why it is not compared. It takes about 16 s of one core.
 func TestPagesShowWhatTheirCommandsPrint(t *testing.T) {
 	pages, err := filepath.Glob("../docs/results/*.md")
 	if err != nil || len(pages) < 10 {
@@ -119,7 +120,8 @@ func rowsOf(t *testing.T, args []string) (rows []Row) {
 	return rows
 }
 
-// compareTable compares the lines of a table on a page with what it should be, or changes them to that.
+// compareTable compares the lines of a table on a page with what it should be, or changes them to
+// that.
 func compareTable(t *testing.T, where, command string, lines []string, want [][]string) {
 	t.Helper()
 	if len(lines) != len(want)+1 { // the second line only separates the head
@@ -152,7 +154,8 @@ func compareTable(t *testing.T, where, command string, lines []string, want [][]
 	}
 }
 
-// find returns the row of a profile and policy that has all of the params; an empty profile or policy is any.
+// find returns the row of a profile and policy that has all of the params; an empty profile or
+// policy is any.
 func find(rows []Row, profile, policy string, params ...Value) Row {
 	for _, r := range rows {
 		if profile != "" && r.Profile != profile || policy != "" && r.Policy != policy {
@@ -169,7 +172,8 @@ func find(rows []Row, profile, policy string, params ...Value) Row {
 	return Row{}
 }
 
-// cell prints metrics with one format for each, joined by sep; a metric that is missing shows as "?".
+// cell prints metrics with one format for each, joined by sep; a metric that is missing shows as
+// "?".
 func (r Row) cell(sep, format string, metrics ...string) string {
 	var parts []string
 	for _, name := range metrics {

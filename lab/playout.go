@@ -14,15 +14,19 @@ import (
 var playoutExperiment = &experiment{
 	name:  "playout",
 	about: "how far behind others are drawn, and how often they stand still, beside ten other rules and an oracle",
-	notes: `A server sends snapshots at rate_hz; a client draws sixty times a second from the tenth second on. <b>mean_delay</b> is the mean playout
-delay above the least one-way delay of the run. A frame is starved when nothing newer than what it draws has arrived, or when it draws nothing beyond what was drawn before
-(a rule that stands still, or steps back); a <b>hitch</b> is more than 16.7 ms of starved frames in a row, one more per further 250 ms. Peaks of the snapshots' age above
-floor + 500 ms are <b>outages</b>: no delay bridges them, they are counted apart. <b>warp</b> is the mean of |speed - 1| while the picture
-moves. <b>oracle</b> is the least mean delay with at most one hitch a minute for one who knows everything in advance; <b>ratio</b> is mean_delay / oracle.
-With <b>extrapolate_ms</b> a frame is starved only that far beyond the newest snapshot, for the oracle of that row, too;
-<b>extrapolated_share</b> is the share of frames for which what is drawn is guessed (never what can be hit). Rows of profile "mean" are means over the profiles. Rivals run as published and, as NAME-tuned, with their one number
-(<b>setting</b>) set once for all profiles so that the mean over the seven is one hitch a minute; experiment tradeoff finds that number. None of
-our numbers is tuned per profile, and held-1 to held-8 were never used for tuning.`,
+	notes: `A server sends snapshots at rate_hz. A client draws sixty times a second, counted from the tenth second
+on. <b>mean_delay</b> is the mean playout delay above the least one-way delay of the run. A frame is starved when
+nothing newer than what it draws has arrived, or when it draws nothing beyond what was drawn before (a rule that
+stands still, or steps back). A <b>hitch</b> is more than 16.7 ms of starved frames in a row, and one more for each
+further 250 ms. Peaks of the snapshots' age above floor + 500 ms are <b>outages</b>: no delay bridges them, so they
+are counted apart. <b>warp</b> is the mean of |speed - 1| while the display moves. <b>oracle</b> is the least mean
+delay with at most one hitch a minute for one who knows everything in advance; <b>ratio</b> is mean_delay / oracle.
+With <b>extrapolate_ms</b> a frame is starved only that far beyond the newest snapshot, for the oracle of that row
+too; <b>extrapolated_share</b> is the share of frames whose state is extrapolated (never for what can be hit). Rows
+of profile "mean" are means over the profiles. Rivals run as published and, as NAME-tuned, with their one number
+(<b>setting</b>) set once for all profiles so that the mean over the seven is one hitch a minute; experiment
+tradeoff finds that number. None of our numbers is tuned per profile, and held-1 to held-8 were never used for
+tuning.`,
 	takes:    byProfile | byPolicy | byRate | byTrace,
 	profiles: seven,
 	policies: playoutPolicies(),
@@ -248,9 +252,11 @@ var tradeoffExperiment = &experiment{
 	name: "tradeoff",
 	about: "playout delay against hitches: each rule over the whole range of its one number, and where it leaves " +
 		"one a minute",
-	notes: `Each rule runs on all profiles with one setting, which is then varied over its range; delays and hitches are means over the profiles. The row
-with <b>tuned</b> 1 is where the rule leaves one hitch a minute, found by halving; where no setting does, it is the one with the fewest. These
-are the settings of NAME-tuned in experiment playout. Ours has no such number to tune for a game: its setting is the budget of hitches a minute itself.`,
+	notes: `Each rule runs on all profiles with one setting, which is then varied over its range. Delays and hitches
+are means over the profiles. The row with <b>tuned</b> 1 is the setting with which the rule leaves one hitch a
+minute, found by halving; where no setting does, it is the one with the fewest. These are the settings of NAME-tuned
+in experiment playout. Ours has no such number to tune for a game: its setting is the budget of hitches a minute
+itself.`,
 	takes:    byProfile | byPolicy | byRate | byTrace,
 	profiles: seven,
 	policies: tradeoffPolicies(),

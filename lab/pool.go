@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// each computes f(0) to f(n-1) on all cores and returns them in order: what runs beside what
+// each computes f(0) to f(n-1) on all cores and returns them in order, so what runs beside what
 // changes nothing. The first error by number wins.
 func each[T any](n int, f func(i int) (T, error)) ([]T, error) {
 	out, errs := make([]T, n), make([]error, n)

@@ -124,7 +124,8 @@ h1,h2{line-height:1.2}h2{margin-top:3rem;border-top:1px solid #ccc;padding-top:1
 table{border-collapse:collapse;font-size:12px;font-variant-numeric:tabular-nums}
 td,th{padding:.15rem .5rem;border-bottom:1px solid #e4e4e4;text-align:left;white-space:nowrap}
 th{position:sticky;top:0;background:#f6f6f6}td.n,th.n{text-align:right}tr.ours{background:#eaf3fa}
-.wide{overflow-x:auto;max-height:40rem}code{background:#f3f3f3;padding:.1rem .3rem}figure{margin:1rem 0}svg{max-width:100%;height:auto}
+.wide{overflow-x:auto;max-height:40rem}code{background:#f3f3f3;padding:.1rem .3rem}figure{margin:1rem 0}
+svg{max-width:100%;height:auto}
 .bad{color:#a00}nav a{margin-right:1rem}p.notes{max-width:60rem;color:#444}`
 
 // report returns one page with everything in it: no scripts, nothing loaded from elsewhere.

@@ -91,7 +91,8 @@ func appendString(b []byte, s string) []byte {
 
 // JSON returns the row as one JSON object without a line break:
 //
-//	{"experiment":"clock","profile":"wifi","policy":"meanwhile","seed":1,"params":{"drift_ppm":50},"metrics":{"p50_ms":0.1}}
+//	{"experiment":"clock","profile":"wifi","policy":"meanwhile","seed":1,
+//	 "params":{"drift_ppm":50},"metrics":{"p50_ms":0.1}}
 func (r Row) JSON() []byte {
 	b := append([]byte(nil), `{"experiment":`...)
 	b = appendString(b, r.Experiment)
@@ -200,7 +201,7 @@ func (x Value) short() string {
 	return strconv.FormatFloat(f, 'f', places, 64)
 }
 
-// drop takes out the columns that hold nothing.
+// drop removes the columns that are empty in every row.
 func (t *table) drop() {
 	for c := len(t.columns) - 1; c >= 0; c-- {
 		empty := true

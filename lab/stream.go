@@ -34,7 +34,7 @@ type stream struct {
 
 type arrival struct{ at, stamp clock.Time }
 
-// peak is how old the newest snapshot became before the next one came.
+// peak is how old the newest snapshot became before the next one arrived.
 type peak struct {
 	at    clock.Time // of the arrival that ended it
 	stamp clock.Time // of the newest snapshot until then
@@ -48,7 +48,7 @@ const (
 	outageApart  = time.Second // between two outages
 )
 
-// snapshotBytes is the size of a snapshot at a rate: rarer ones say more.
+// snapshotBytes is the size of a snapshot at a rate: rarer ones are larger.
 func snapshotBytes(rate int) int {
 	switch {
 	case rate <= 10:
@@ -85,7 +85,7 @@ func newStream(seed uint64, p netsim.Profile, rate int, span time.Duration) (*st
 	return s, nil
 }
 
-// index finds out what was newest at each frame, the peaks and the outages.
+// index finds the newest snapshot at each frame, the peaks and the outages.
 func (s *stream) index() {
 	s.newest, s.outage = make([]clock.Time, len(s.frames)), make([]bool, len(s.frames))
 	for s.begin < len(s.frames) && s.frames[s.begin] < clock.Time(playoutSkip) {
@@ -119,15 +119,15 @@ func (s *stream) index() {
 	}
 }
 
-// miss notes an outage: nothing newer than stamp was there from since to until, and that is too old
-// from floor + outagePeak on.
+// miss records an outage: from since to until nothing newer than stamp was there, and that is too
+// old from floor + outagePeak on.
 func (s *stream) miss(since, until, stamp clock.Time) {
 	from := max(since, stamp.Add(s.floor+outagePeak), clock.Time(playoutSkip))
 	if until <= from {
 		return
 	}
 	s.beyond += until.Sub(from)
-	// else it is the same outage, though something old came through
+	// Otherwise it is the same outage, though something old came through.
 	if s.missed == 0 || from.Sub(s.missed) > outageApart {
 		s.outages++
 	}
@@ -152,10 +152,10 @@ func hitches(n int) int {
 	return count
 }
 
-// played is what a policy did with a stream, or with several.
+// played is how a policy played a stream, or several.
 type played struct {
 	delay   float64 // sum over frames, ms above the floor
-	warp    float64 // sum over frames of |speed - 1|, where it did not stand still for want of snapshots
+	warp    float64 // sum over frames of |speed - 1|, where it did not stall
 	frames  int
 	moving  int
 	guessed int // frames drawn beyond the newest snapshot
@@ -163,7 +163,7 @@ type played struct {
 	trail   []xy // delay in ms over seconds, thinned out
 }
 
-// play runs a policy over the stream that may draw so far beyond the newest snapshot.
+// play runs a policy over the stream. It may draw up to beyond later than the newest snapshot.
 func (s *stream) play(p baseline.Player, beyond time.Duration) (res played) {
 	next := 0
 	var stall playout.Stall
@@ -222,7 +222,7 @@ func (p played) perMinute() float64 {
 	return float64(p.hitches) / (time.Duration(max(p.frames, 1)) * playoutFrame).Minutes()
 }
 
-// ourPlayer is the project's own.
+// ourPlayer is our own playout clock.
 type ourPlayer struct{ *playout.Clock }
 
 func (p ourPlayer) Arrive(local, stamp clock.Time) { p.Clock.Arrive(local, stamp, false) }

@@ -15,16 +15,22 @@ var ticksExperiment = &experiment{
 	name: "ticks",
 	about: "what a client notices of a server that is overloaded or stands still, beside four other ways to keep " +
 		"time",
-	notes: `A server runs rate_hz ticks a second and sends 20 packets of records a second, each when the tick is computed; one client draws sixty times a second from the
-twentieth second on. Load <b>steady</b>: a tick takes 32 to 48 % of its nominal length. Load <b>overload</b>: in the last ten seconds of each minute it takes 160 to 200 %.
-Load <b>stalls</b>: besides, the process stands still for 250 ms, three times a minute, at times that are the same for all policies. <b>meanwhile</b> moves what is late, announces
-how long ticks really take, and tells each tick as of when it was run; <b>catch-up</b> runs all that it owes at once; <b>ryzom</b> begins a tick when the last is done and
-steers to a smoothed length; <b>nominal-stamps</b> keeps time as meanwhile does but tells tick n as of n nominal lengths. The client is the same, timeline and playout clock, but that of <b>learns-lateness</b>, a server as ours, takes the server's
-lateness for the path's. <b>mean_delay</b> is from when the drawn state was computed until it was drawn, above the path's floor; <b>delay_growth</b> is by
-how much it is longer under load (in the ten seconds of an overload and the one after; with stalls, always) than the same policy's on the steady server. <b>age_growth</b> is the same from when
-the tick began: the longer computation is in it, too. <b>hitches</b> are as in experiment playout, outages included; <b>injected</b> are the stalls, <b>beyond</b> is what is felt besides those and besides what the
-steady server's rows have. <b>rush_share</b> is the share of time in which the drawn world runs more than 1.25 times as fast as it should.
-<b>ticks_lost</b> are missing of the nominal number, in the mean of the runs: what is not lost under overload is run in a rush after it.`,
+	notes: `A server runs rate_hz ticks a second and sends 20 packets of records a second, each when its tick is
+computed. One client draws sixty times a second, counted from the twentieth second on. Load <b>steady</b>: a tick
+takes 32 to 48 % of its nominal length. Load <b>overload</b>: in the last ten seconds of each minute it takes 160 to
+200 %. Load <b>stalls</b>: besides the steady load the process stands still for 250 ms, three times a minute, at
+times that are the same for all policies. <b>meanwhile</b> moves late ticks, announces how long ticks really take,
+and dates each tick by when it ran. <b>catch-up</b> runs all ticks that it owes at once. <b>ryzom</b> begins a tick
+when the last is done and steers to a smoothed length. <b>nominal-stamps</b> keeps time as meanwhile does but dates
+tick n by n nominal lengths. <b>learns-lateness</b> is our server with a client that takes the server's lateness for
+the path's; all other policies have the same client, timeline and playout clock. <b>mean_delay</b> is the time since
+the drawn state was computed, above the path's floor. <b>delay_growth</b> is how much longer it is under load (in
+the ten seconds of an overload and the one after; with stalls, always) than on the steady server of the same policy.
+<b>age_growth</b> is the same since the begin of the tick, so it includes the longer computation. <b>hitches</b> are
+as in experiment playout, outages included; <b>injected</b> are the stalls, <b>beyond</b> are the hitches besides
+those and besides those of the steady server's rows. <b>rush_share</b> is the share of time in which the drawn world
+runs more than 1.25 times as fast as it should. <b>ticks_lost</b> is how many of the nominal ticks are missing, on
+average over the runs: what is not lost under overload is run in a rush after it.`,
 	takes:    byProfile | byPolicy | byRate,
 	profiles: []netsim.Profile{netsim.Fiber},
 	policies: []string{ours, learnsLateness, "catch-up", "ryzom", "nominal-stamps"},
@@ -52,13 +58,13 @@ const (
 	rushPercent   = 125                    // of the nominal speed, above which it rushes
 )
 
-// learnsLateness is ours with a client that takes the server's lateness for the path's.
+// learnsLateness is our server with a client that takes the server's lateness for the path's.
 const learnsLateness = "learns-lateness"
 
 // loads are the patterns; the first is what the others are compared with.
 var loads = []string{"steady", "overload", "stalls"}
 
-// A beat says when a server runs its ticks, and when it tells that they were run.
+// A beat decides when a server runs its ticks, and for when it announces them.
 type beat interface {
 	// Due returns how many ticks to run at once.
 	Due(now clock.Time) int
@@ -66,9 +72,9 @@ type beat interface {
 	Stamp(i int, tick clock.Tick, now clock.Time) clock.Time
 	// Spacing returns the announced length of a tick.
 	Spacing() time.Duration
-	// Ran is told how long each took.
+	// Ran records how long each took.
 	Ran(d time.Duration)
-	// Next returns when Due is to be asked again.
+	// Next returns when to call Due again.
 	Next() clock.Time
 }
 
@@ -77,7 +83,7 @@ type ourBeat struct{ clock.Pacer }
 
 func (b *ourBeat) Stamp(i int, _ clock.Tick, _ clock.Time) clock.Time { return b.Planned(i) }
 
-// nominalBeat paces as ours, but tells each tick as if it had come when it should have.
+// nominalBeat paces as ours, but dates each tick as if it had run when it should have.
 type nominalBeat struct{ ourBeat }
 
 func (b *nominalBeat) Stamp(_ int, tick clock.Tick, _ clock.Time) clock.Time {
@@ -160,20 +166,20 @@ type ticksRun struct {
 	tick  clock.Tick
 	ran   []computed // by tick
 
-	play   *playout.Clock
-	line   clock.Timeline
-	newest clock.Time // stamp received
-	held   clock.Tick // newest tick whose records arrived
-	shown  clock.Tick // the same, as of the last frame
-	drawn  clock.TickFrac
-	before clock.TickFrac // drawn, rushFrames ago
-	floor  time.Duration  // of the path, least
-	dry    playout.Stall  // nothing newer was there to draw
+	play       *playout.Clock
+	line       clock.Timeline
+	newest     clock.Time // stamp received
+	newestTick clock.Tick // newest tick whose records arrived
+	shown      clock.Tick // the same, as of the last frame
+	drawn      clock.TickFrac
+	before     clock.TickFrac // drawn, rushFrames ago
+	floor      time.Duration  // of the path, least
+	dry        playout.Stall  // nothing newer was there to draw
 
 	res ticksResult
 }
 
-// ticksResult is what came out of one run, or of several.
+// ticksResult is the result of one run, or of several.
 type ticksResult struct {
 	runs                 int
 	minutes              float64
@@ -276,7 +282,7 @@ func (r *ticksRun) work(i, n int, now clock.Time) {
 	})
 }
 
-// arrive takes in a packet at the client, as package client does.
+// arrive applies a packet at the client, as package client does.
 func (r *ticksRun) arrive(tick clock.Tick, stamp clock.Time, spacing time.Duration, sent clock.Time) {
 	at, hold := r.loop.Now()+ticksOffset, sent.Sub(stamp)
 	if t, before, _ := r.line.Newest(); t != 0 && tick > t && !r.deaf {
@@ -285,7 +291,7 @@ func (r *ticksRun) arrive(tick clock.Tick, stamp clock.Time, spacing time.Durati
 	}
 	r.line.Update(tick, stamp, spacing)
 	r.play.Arrive(at, stamp, false)
-	r.newest, r.held = max(r.newest, stamp), max(r.held, tick)
+	r.newest, r.newestTick = max(r.newest, stamp), max(r.newestTick, tick)
 }
 
 // frame is one frame of the client.
@@ -296,11 +302,11 @@ func (r *ticksRun) frame() bool {
 		return true
 	}
 	r.drawn = max(min(r.drawn, r.shown.Frac()), r.line.TickAt(t))
-	r.shown = r.held
+	r.shown = r.newestTick
 	if now < clock.Time(ticksSkip) {
 		return true
 	}
-	seen := min(r.drawn, r.held.Frac())
+	seen := min(r.drawn, r.newestTick.Frac())
 	from, to := r.ran[seen.Tick()], r.ran[min(int(seen.Tick())+1, len(r.ran)-1)]
 	when := func(a, b clock.Time) float64 {
 		return ms(now.Sub(a)-r.floor) - float64(ms(b.Sub(a))*float64(seen.Part()))/clock.FracPerTick

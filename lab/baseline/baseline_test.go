@@ -7,8 +7,9 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// The engine default: the mean of one-way differences, halved at 250 samples, of which each answer takes half the step. The
-// expected values are worked out from answers that took 0, then 8 ms more on the way down.
+// The engine default: the mean of one-way differences, halved at 250 samples, of which each answer
+// takes half the step. The expected values are worked out from answers that took 0, then 8 ms more
+// on the way down.
 //
 // seeds: U3
 func TestUnrealIsAHalfStepTowardsAMeanOf250(t *testing.T) {

@@ -18,10 +18,10 @@ func (x Exchange) offset() time.Duration { return (x.T1.Sub(x.T0) + x.T2.Sub(x.T
 
 // A Clock estimates a server's time.
 type Clock interface {
-	// Exchange takes in a round trip; calls come in order of arrival.
+	// Exchange records a round trip; calls come in order of arrival.
 	Exchange(x Exchange)
-	// Now returns the server's time at a local time, and how far off that can be as far as this
-	// clock knows: half the round trip that it goes by. It is false before the first exchange.
+	// Now returns the server's time at a local time, and how wrong that can be as far as this clock
+	// knows: half the round trip that it goes by. It is false before the first exchange.
 	Now(local clock.Time) (server clock.Time, bound time.Duration, ok bool)
 }
 
@@ -42,7 +42,7 @@ func Clocks() []struct {
 	}
 }
 
-// OneShot asks once: server + RTT/2 - local, and never again (what most tutorials show).
+// oneShot asks once: server + RTT/2 - local, and never again (what most tutorials show).
 type oneShot struct {
 	offset, rtt time.Duration
 	known       bool
