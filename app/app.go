@@ -1,7 +1,7 @@
 //go:build !js
 
-// Package app makes a program of a game. Natively it is server, page, bots and flags; compiled to WebAssembly it is the
-// browser's client, which the page's library meanwhile.js loads and drives.
+// Package app makes a program of a game. Natively it is server, page, bots and flags; compiled to
+// WebAssembly it is the browser's client, which the page's library meanwhile.js loads and drives.
 package app
 
 import (
@@ -20,18 +20,18 @@ import (
 
 // options are the flags of a game's program.
 type options struct {
-	Addr    string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen: TCP for the page, the UDP port of the same number for players."`
-	Bots    int    `default:"${bots}" help:"Bots in each room."`
-	Room    string `default:"${room}" help:"Room of players who name none."`
-	Rooms   int    `default:"${rooms}" help:"Rooms open at once, at most."`
-	Players int    `default:"${players}" help:"Players in a room, at most."`
-	Web     string `placeholder:"DIR" help:"Folder of the page: game.js, or a whole page with index.html. Without it, the nearest folder web from the program's source up."`
+	Addr    string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Listen here: the page on TCP, players on UDP."`
+	Bots    int    `default:"${bots}" help:"Add so many bots to each room."`
+	Room    string `default:"${room}" help:"Send players who name no room here."`
+	Rooms   int    `default:"${rooms}" help:"Open at most so many rooms."`
+	Players int    `default:"${players}" help:"Admit at most so many players to a room."`
+	Web     string `placeholder:"DIR" help:"Serve this folder's page; by default the nearest web from the source up."`
 	Open    bool   `help:"Open the page in a browser."`
-	Verbose bool   `short:"v" help:"Log more than warnings."`
+	Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
 }
 
-// Main runs a game: the server with its page and bots, as the flags say, until it is interrupted. Compiled for the browser it is
-// the page's engine. It does not return.
+// Main runs a game: the server with its page and bots, as the flags say, until it is interrupted.
+// Compiled for the browser it is the page's engine. It does not return.
 func Main[C any](def *game.Definition[C]) {
 	ctx, stop := site.Interrupted()
 	rules, err := def.Rules()
@@ -40,7 +40,8 @@ func Main[C any](def *game.Definition[C]) {
 	os.Exit(code)
 }
 
-// run is Main, and returns the exit status: 0, 1 if something failed, 2 if the program is used or written wrongly.
+// run is Main, and returns the exit status: 0, 1 if something failed, 2 if the program is used or
+// written wrongly.
 func run(ctx context.Context, name string, rules *game.Rules, err error, args []string, stdout, stderr io.Writer) int {
 	say := func(err error) { fmt.Fprintln(stderr, site.Sentence(name, err)) }
 	if err != nil {
@@ -52,7 +53,8 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 	if rules.Bot() == nil {
 		bots = 0
 	}
-	vars := map[string]string{"room": host.DefaultRoom, "rooms": fmt.Sprint(host.DefaultRooms), "players": fmt.Sprint(host.DefaultPlayers), "bots": fmt.Sprint(bots)}
+	vars := map[string]string{"room": host.DefaultRoom, "rooms": fmt.Sprint(host.DefaultRooms),
+		"players": fmt.Sprint(host.DefaultPlayers), "bots": fmt.Sprint(bots)}
 	_, code, done := site.Parse(&o, name, "A game made with Meanwhile.", vars, args, stdout, stderr)
 	if done {
 		return code
@@ -75,7 +77,8 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 	}
 	s, err := site.Listen(site.Config{
 		Addr: o.Addr, Pages: pages,
-		Host:    host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players, Log: site.Logger(stderr, o.Verbose)},
+		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
+			Log: site.Logger(stderr, o.Verbose)},
 		Metrics: site.IsLocal(o.Addr),
 	})
 	if err != nil {
@@ -92,13 +95,16 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 		return 1
 	}
 	if len(pages) == 0 {
-		fmt.Fprintf(stderr, "%s: no page: no folder web with game.js was found from %s up; name one with --web\n", name, source.Main)
+		fmt.Fprintf(stderr, "%s: no page: no folder web with game.js was found from %s up; name one with --web\n",
+			name, source.Main)
 	}
 	return site.Run(ctx, s, program, name, o.Open, stdout, stderr)
 }
 
-// client returns the program for browsers: what lies ready beside the page, or what is built from the source.
-func client(ctx context.Context, name string, pages []fs.FS, source site.Source, sourceErr error, stderr io.Writer) (*site.Program, error) {
+// client returns the program for browsers: what lies ready beside the page, or what is built from
+// the source.
+func client(ctx context.Context, name string, pages []fs.FS, source site.Source, sourceErr error,
+	stderr io.Writer) (*site.Program, error) {
 	for _, tree := range pages {
 		p, err := site.Prebuilt(tree, name)
 		switch {

@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// Package app makes a program of a game. Compiled to WebAssembly it is the browser's client, which the page's library
-// meanwhile.js loads and drives; natively it is server, page, bots and flags.
+// Package app makes a program of a game. Compiled to WebAssembly it is the browser's client, which
+// the page's library meanwhile.js loads and drives; natively it is server, page, bots and flags.
 package app
 
 import (
@@ -13,7 +13,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Main runs the game as the engine of the page that loaded it, and does not return. Mistakes in the definition are told to the page.
+// Main runs the game as the engine of the page that loaded it, and does not return. Mistakes in the
+// definition are told to the page.
 func Main[C any](def *game.Definition[C]) {
 	rules, err := def.Rules()
 	offer(&engine{rules: rules, err: err, datagram: make([]byte, 2*wire.MaxDatagram)})
@@ -179,7 +180,8 @@ func (e *engine) leave([]js.Value) any {
 	return nil
 }
 
-// copyFloats copies f into a Uint8Array of the page if it fits. WebAssembly and the page's float64s are both little-endian.
+// copyFloats copies f into a Uint8Array of the page if it fits. WebAssembly and the page's float64s
+// are both little-endian.
 func copyFloats(into js.Value, f []float64) (n int, fits bool) {
 	if len(f) == 0 {
 		return 0, true

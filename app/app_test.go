@@ -44,8 +44,10 @@ func TestSentences(t *testing.T) {
 		{"--flubber", 2, "zap: unknown flag --flubber; see zap --help"},
 		{"extra", 2, "zap: unexpected argument extra; see zap --help"},
 		{"--addr here", 2, `zap: "here" is not an address of the form host:port, such as 127.0.0.1:8080 or :8080`},
-		{"--addr " + addr, 1, "zap: " + addr + " is in use by another program; stop that one or choose another address with --addr"},
-		{"--web /nonexistent", 2, "zap: the folder of the page cannot be read: open /nonexistent: no such file or directory"},
+		{"--addr " + addr, 1,
+			"zap: " + addr + " is in use by another program; stop that one or choose another address with --addr"},
+		{"--web /nonexistent", 2,
+			"zap: the folder of the page cannot be read: open /nonexistent: no such file or directory"},
 		{"--bots 5000", 2, "zap: Bots 5000 is outside [0, 1024]"},
 		{"--room A", 2, `zap: room "A": names of rooms are lower-case letters, digits and dashes`},
 	} {
@@ -56,10 +58,12 @@ func TestSentences(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := run(context.Background(), "zap", nil, errors.New("game: zap: Pilot.Pos has a bad tag"), nil, &out, &errs); code != 2 || errs.String() != "zap: zap: Pilot.Pos has a bad tag\n" {
+	if code := run(context.Background(), "zap", nil, errors.New("game: zap: Pilot.Pos has a bad tag"), nil, &out,
+		&errs); code != 2 || errs.String() != "zap: zap: Pilot.Pos has a bad tag\n" {
 		t.Errorf("status %d, %q", code, errs.String())
 	}
-	if code, _ := start(t, context.Background(), &out, "--help"); code != 0 || !strings.Contains(out.String(), "--addr=HOST:PORT") {
+	if code, _ := start(t, context.Background(), &out, "--help"); code != 0 ||
+		!strings.Contains(out.String(), "--addr=HOST:PORT") {
 		t.Errorf("status %d, %s", code, out.String())
 	}
 }

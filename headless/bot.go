@@ -18,8 +18,8 @@ type Bot struct {
 	idle  []int64      // a command that does nothing
 }
 
-// NewBot returns the bot that a welcome admits, played by the game's own Bot function. now is on the
-// clock on which datagrams for it will be stamped.
+// NewBot returns the bot that a welcome admits, played by the game's own Bot function. now is on
+// the clock on which datagrams for it will be stamped.
 func NewBot(rules *game.Rules, welcome session.Welcome, now clock.Time) (*Bot, error) {
 	return newBot(rules, welcome, now, client.Config{}, rules.Bot())
 }

@@ -38,7 +38,8 @@ type Config struct {
 // DefaultFrameRate is the refresh rate of most screens, in frames a second.
 const DefaultFrameRate = 60
 
-// A Player plays over a connection, at the frame rate of a screen. See Join. Safe for concurrent use.
+// A Player plays over a connection, at the frame rate of a screen. See Join. Safe for concurrent
+// use.
 type Player struct {
 	cfg  Config
 	id   server.PlayerID

@@ -17,7 +17,8 @@ import (
 	"meanwhile/transport"
 )
 
-// hello sends a first message and returns the refusal that comes back, with the reason of the close.
+// hello sends a first message and returns the refusal that comes back, with the reason of the
+// close.
 func (s *stage) hello(message []byte) (session.Refusal, error) {
 	s.t.Helper()
 	c := s.dial()
@@ -129,7 +130,8 @@ func TestSchemaDifference(t *testing.T) {
 		mine.Hash++
 		_, err := headless.Join(context.Background(), s.dial(), headless.Config{Rules: &mine, Clock: s.Clock()})
 		var refusal session.Refusal
-		if !errors.As(err, &refusal) || refusal.Code != session.WrongSchema || !strings.Contains(err.Error(), "rate=30") {
+		if !errors.As(err, &refusal) || refusal.Code != session.WrongSchema ||
+			!strings.Contains(err.Error(), "rate=30") {
 			t.Error(err)
 		}
 	})
@@ -176,7 +178,8 @@ func TestHelloFlood(t *testing.T) {
 }
 
 // One player who joins on two connections is one player: the newest connection wins. The same nonce
-// says so for a client that tries two transports at once, the same account of a token for everybody.
+// says so for a client that tries two transports at once, the same account of a token for
+// everybody.
 func TestTakenOver(t *testing.T) {
 	const account = 7
 	issuer, login := newLogin(t)
@@ -186,8 +189,10 @@ func TestTakenOver(t *testing.T) {
 		hellos [2]session.Hello
 		same   bool
 	}{
-		{"one nonce", nil, [2]session.Hello{{Nonce: [session.KeySize]byte{7}}, {Nonce: [session.KeySize]byte{7}}}, true},
-		{"two nonces", nil, [2]session.Hello{{Nonce: [session.KeySize]byte{7}}, {Nonce: [session.KeySize]byte{8}}}, false},
+		{"one nonce", nil, [2]session.Hello{{Nonce: [session.KeySize]byte{7}}, {Nonce: [session.KeySize]byte{7}}},
+			true},
+		{"two nonces", nil, [2]session.Hello{{Nonce: [session.KeySize]byte{7}}, {Nonce: [session.KeySize]byte{8}}},
+			false},
 		{"no nonce", nil, [2]session.Hello{}, false},
 		{"one account", login, [2]session.Hello{
 			{Nonce: [session.KeySize]byte{1}, Token: issue(t, issuer, token.Grant{Player: account})},
@@ -321,8 +326,8 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// A token may come a second time in the same hello, on another transport. Hellos without a nonce are
-// never the same: a stranger who overheard the token could have written one.
+// A token may come a second time in the same hello, on another transport. Hellos without a nonce
+// are never the same: a stranger who overheard the token could have written one.
 func TestTokenInTwoHellos(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		issuer, login := newLogin(t)
@@ -355,8 +360,8 @@ func TestTokenInTwoHellos(t *testing.T) {
 	})
 }
 
-// A room admits exactly as many humans as it is made for, even while its bots are still to come: their
-// places are not for humans.
+// A room admits exactly as many humans as it is made for, even while its bots are still to come:
+// their places are not for humans.
 func TestPlacesOfBotsStayTheirs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{Players: 2, Bots: 3})

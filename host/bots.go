@@ -12,12 +12,12 @@ import (
 	"meanwhile/transport"
 )
 
-// botSpacing is how far apart the bots of a room join, so that a new room fills up rather than begins with a crowd in
-// one place.
+// botSpacing is how far apart the bots of a room join, so that a new room fills up rather than
+// begins with a crowd in one place.
 const botSpacing = 120 * time.Millisecond
 
-// botNames are what bots are called, in an order that differs from room to room. The first one more than there are
-// names is called "Ada 2".
+// botNames are what bots are called, in an order that differs from room to room. The first one more
+// than there are names is called "Ada 2".
 var botNames = [...]string{
 	"Ada", "Alan", "Barbara", "Bjarne", "Clara", "Dana", "Dennis", "Edsger", "Frances", "Grace", "Hedy", "Ivan",
 	"Joan", "John", "Karen", "Ken", "Leslie", "Linus", "Lotfi", "Mary", "Niklaus", "Olga", "Paul", "Radia",
@@ -44,8 +44,8 @@ func botName(room string, i int) string {
 type Bot interface {
 	// Receive applies a datagram from the room that arrived at the time at. It must not retain it.
 	Receive(at clock.Time, datagram []byte)
-	// Frame advances to now and returns the datagram to send, nil if there is none, which stays valid
-	// until the next call. err is a fault of the game's rules: it is logged and counted.
+	// Frame advances to now and returns the datagram to send, nil if there is none, which stays
+	// valid until the next call. err is a fault of the game's rules: it is logged and counted.
 	Frame(now clock.Time) (datagram []byte, err error)
 }
 
@@ -134,7 +134,8 @@ func (c *crowd) join(ctx context.Context, name string) bool {
 	r := c.r
 	b := &bot{clock: r.h.clock}
 	var welcome session.Welcome
-	j := &joining{name: name, peer: b, bot: true, answer: make(chan error, 1), ready: func(p *player, w session.Welcome) { b.p, welcome = p, w }}
+	j := &joining{name: name, peer: b, bot: true, answer: make(chan error, 1),
+		ready: func(p *player, w session.Welcome) { b.p, welcome = p, w }}
 	select {
 	case r.joins <- j:
 	case <-ctx.Done():

@@ -12,13 +12,15 @@ import (
 const (
 	// heartbeatEvery is how often players are told again that a tick is overdue.
 	heartbeatEvery = 100 * time.Millisecond
-	// heartbeats is how often at most for one tick: rules that never return need no one to say so for ever.
+	// heartbeats is how often at most for one tick: rules that never return need no one to say so
+	// for ever.
 	heartbeats = 50
 )
 
-// A heart tells the players of a room that a tick is overdue: that it has not begun half a period after it was planned, while the room's loop
-// computes the one before or hangs and can tell nobody. It has a goroutine of its own. What it says it has from the loop, which tells it
-// of each tick that begins: ticks that all take long begin in time, as their longer period is planned.
+// A heart tells the players of a room that a tick is overdue: that it has not begun half a period
+// after it was planned, while the room's loop computes the one before or hangs and can tell nobody.
+// It has a goroutine of its own. What it says it has from the loop, which tells it of each tick
+// that begins: ticks that all take long begin in time, as their longer period is planned.
 type heart struct {
 	clock func() clock.Time
 
@@ -39,8 +41,9 @@ type beat struct {
 	peer    peer
 }
 
-// begins is told of a tick that begins, whose instant is at, and how far apart ticks are at present. It returns how many heartbeats each player got
-// since the one before, and their size in bytes.
+// begins is told of a tick that begins, whose instant is at, and how far apart ticks are at
+// present. It returns how many heartbeats each player got since the one before, and their size in
+// bytes.
 func (h *heart) begins(tick clock.Tick, at clock.Time, usual time.Duration) (told, size int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,8 +11,9 @@ import (
 	"meanwhile/server"
 )
 
-// In a game of 60 ticks a second, one that hangs for a second costs nobody more commands than those that nobody could make in time: when it is over they go on
-// where the server does, not where it would have been by then.
+// In a game of 60 ticks a second, one that hangs for a second costs nobody more commands than those
+// that nobody could make in time: when it is over they go on where the server does, not where it
+// would have been by then.
 //
 // seeds: R16
 func TestAfterAHang(t *testing.T) {
@@ -31,7 +32,8 @@ func TestAfterAHang(t *testing.T) {
 			takes.Store(int64(5 * time.Millisecond))
 			time.Sleep(hang + 3*time.Second)
 			if after := s.stats(t); after.Starved > before.Starved+2 || after.TooEarly > before.TooEarly {
-				t.Errorf("a tick of %v: %d starved, %d commands came too early", hang, after.Starved-before.Starved, after.TooEarly-before.TooEarly)
+				t.Errorf("a tick of %v: %d starved, %d commands came too early", hang, after.Starved-before.Starved,
+					after.TooEarly-before.TooEarly)
 			}
 			ann.Do(func(c *client.Client) {
 				if n := c.Stats().Heartbeats; n == 0 {
@@ -51,8 +53,8 @@ func (s *stage) stats(t *testing.T) (st server.PlayerStats) {
 	return st
 }
 
-// While a tick hangs, players are told half a period after it should have come; their commands wait for it, and when it is over nobody has
-// run ahead. Without a late tick nobody is told anything.
+// While a tick hangs, players are told half a period after it should have come; their commands wait
+// for it, and when it is over nobody has run ahead. Without a late tick nobody is told anything.
 //
 // seeds: R16
 func TestHeartbeat(t *testing.T) {

@@ -1,9 +1,9 @@
-// Package host runs worlds: it takes connections in, keeps a room for each world, with a loop that runs its ticks at an
-// even pace, and carries datagrams between the two. It is the edge of the server: package server computes, and is told
-// the time; sockets belong to package transport.
+// Package host runs worlds: it takes connections in, keeps a room for each world, with a loop that
+// runs its ticks at an even pace, and carries datagrams between the two. It is the edge of the
+// server: package server computes, and is told the time; sockets belong to package transport.
 //
-// A Host owns every goroutine that it starts: one for each connection, one for each room and its bots, and a few
-// helpers that encode; Run returns when all have ended.
+// A Host owns every goroutine that it starts: one for each connection, one for each room and its
+// bots, and a few helpers that encode; Run returns when all have ended.
 package host
 
 import (
@@ -35,7 +35,8 @@ const (
 	MaxRooms     = 4096
 	// DefaultPlayers is how many humans fit a room.
 	DefaultPlayers = 64
-	// DefaultPlayersPerAddress is how many humans may play from one address: a school behind one router.
+	// DefaultPlayersPerAddress is how many humans may play from one address: a school behind one
+	// router.
 	DefaultPlayersPerAddress = 64
 	// MaxBots is how many bots may be asked for in a room.
 	MaxBots = 1024
@@ -43,8 +44,8 @@ const (
 	DefaultGrace = 30 * time.Second
 	// DefaultRoom is where players go who name no room.
 	DefaultRoom = "lobby"
-	// EndPatience is how long Run waits for rooms and connections to end before it gives up on them: rules that
-	// never return cannot be stopped.
+	// EndPatience is how long Run waits for rooms and connections to end before it gives up on
+	// them: rules that never return cannot be stopped.
 	EndPatience = 10 * time.Second
 	// guest is who says no name.
 	guest = "Guest"
@@ -58,15 +59,16 @@ type Config struct {
 	Rules *game.Rules
 	// Rooms is how many rooms are open at once at most; 0 means DefaultRooms, at most MaxRooms.
 	Rooms int
-	// Players is how many humans fit a room; 0 means DefaultPlayers. With Bots, at most server.MaxClients.
+	// Players is how many humans fit a room; 0 means DefaultPlayers. With Bots, at most
+	// server.MaxClients.
 	Players int
-	// PlayersPerAddress is how many humans may play from one address, in all rooms together; 0 means DefaultPlayersPerAddress. Those of this
-	// machine are not counted.
+	// PlayersPerAddress is how many humans may play from one address, in all rooms together; 0
+	// means DefaultPlayersPerAddress. Those of this machine are not counted.
 	PlayersPerAddress int
 	// Bots is how many of the game's own bots join each room; at most MaxBots. They need NewBot.
 	Bots int
-	// NewBot makes the client of a bot that a room has welcomed; now is on the host's Clock. Package
-	// headless has one.
+	// NewBot makes the client of a bot that a room has welcomed; now is on the host's Clock.
+	// Package headless has one.
 	NewBot func(rules *game.Rules, welcome session.Welcome, now clock.Time) (Bot, error)
 	// Room is where players go who name none; empty means DefaultRoom.
 	Room string
@@ -77,12 +79,13 @@ type Config struct {
 	Seed uint64
 	// Grace is how long a room without players stays open; 0 means DefaultGrace.
 	Grace time.Duration
-	// HelloTimeout is how long a connection may take to say its hello; 0 means transport.HelloTimeout.
+	// HelloTimeout is how long a connection may take to say its hello; 0 means
+	// transport.HelloTimeout.
 	HelloTimeout time.Duration
 	// Login checks connect tokens. Nil admits players without one.
 	Login *Login
-	// Clock is the time of the host, of all its worlds and of all its connections; see Host.Clock. Nil means the time
-	// since New.
+	// Clock is the time of the host, of all its worlds and of all its connections; see Host.Clock.
+	// Nil means the time since New.
 	Clock transport.Clock
 	// Log is told what happens. Nil discards it.
 	Log *slog.Logger
@@ -156,13 +159,14 @@ func New(cfg Config) (*Host, error) {
 	if _, err := server.New(cfg.Rules, server.Config{Budget: cfg.Budget, Rewind: cfg.Rewind}); err != nil {
 		return nil, err
 	}
-	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room), alive: make(map[*room]struct{}), from: make(map[netip.Addr]int)}
+	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room),
+		alive: make(map[*room]struct{}), from: make(map[netip.Addr]int)}
 	h.n.refused = make(map[session.Code]uint64)
 	return h, nil
 }
 
-// CheckRoom says what is wrong with the name of a room: it must be 1 to session.MaxRoom lower-case letters, digits and
-// dashes, so that it looks the same in addresses, logs and file names.
+// CheckRoom says what is wrong with the name of a room: it must be 1 to session.MaxRoom lower-case
+// letters, digits and dashes, so that it looks the same in addresses, logs and file names.
 func CheckRoom(name string) error {
 	if name == "" || len(name) > session.MaxRoom {
 		return fmt.Errorf("host: the name of a room is %d bytes long, want 1 to %d", len(name), session.MaxRoom)
@@ -181,8 +185,8 @@ func (h *Host) Clock() transport.Clock { return h.clock }
 // Rules returns the game that is played.
 func (h *Host) Rules() *game.Rules { return h.cfg.Rules }
 
-// Room returns the name of the room that a player gets who asks for name, which may be empty, or why there is no such
-// room or no place for it.
+// Room returns the name of the room that a player gets who asks for name, which may be empty, or
+// why there is no such room or no place for it.
 func (h *Host) Room(name string) (string, error) {
 	if name == "" {
 		name = h.cfg.Room
@@ -201,9 +205,9 @@ func (h *Host) Room(name string) (string, error) {
 // ErrStuck is returned by Run when rooms or connections did not end within EndPatience.
 var ErrStuck = errors.New("host: some rooms or connections did not end")
 
-// Run accepts connections from the listeners until ctx ends. Then it tells the players, closes the listeners, and
-// returns when every goroutine has ended. It returns nil then, ErrStuck, or the error of a listener that failed, which
-// ends everything too. It may be called once.
+// Run accepts connections from the listeners until ctx ends. Then it tells the players, closes the
+// listeners, and returns when every goroutine has ended. It returns nil then, ErrStuck, or the
+// error of a listener that failed, which ends everything too. It may be called once.
 func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -250,8 +254,8 @@ var errListener = errors.New("host: a listener failed")
 // shuttingDown is the text that players get when the host ends.
 const shuttingDown = "the server is shutting down"
 
-// accept takes connections in and greets each in a goroutine of its own. There are no more of them than the listener's
-// gate lets in unadmitted, and than fit the rooms.
+// accept takes connections in and greets each in a goroutine of its own. There are no more of them
+// than the listener's gate lets in unadmitted, and than fit the rooms.
 func (h *Host) accept(ctx context.Context, l transport.Listener, greeting *sync.WaitGroup) error {
 	for {
 		conn, err := l.Accept(ctx)
@@ -292,7 +296,8 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	<-conn.Done()
 }
 
-// count counts a connection under its address until leave is called, or says that there are too many.
+// count counts a connection under its address until leave is called, or says that there are too
+// many.
 func (h *Host) count(remote string) (leave func(), err error) {
 	a, counted := transport.Origin(remote)
 	if !counted {
@@ -301,7 +306,8 @@ func (h *Host) count(remote string) (leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n := h.from[a]; n >= h.cfg.PlayersPerAddress {
-		return nil, session.Refusal{Code: session.Busy, Text: fmt.Sprintf("%d players come from your address already", n)}
+		return nil,
+			session.Refusal{Code: session.Busy, Text: fmt.Sprintf("%d players come from your address already", n)}
 	}
 	h.from[a]++
 	return func() {
@@ -324,7 +330,8 @@ func (h *Host) refuse(conn transport.Conn, err error) {
 	h.n.mu.Lock()
 	h.n.refused[refusal.Code]++
 	h.n.mu.Unlock()
-	h.log.Debug("player refused", "transport", conn.Name(), "remote", conn.Remote(), "code", refusal.Code, "text", refusal.Text)
+	h.log.Debug("player refused", "transport", conn.Name(), "remote", conn.Remote(), "code", refusal.Code, "text",
+		refusal.Text)
 	refusal.Text = cut(refusal.Text, session.MaxText)
 	if b, err := refusal.Append(nil); err == nil {
 		_ = conn.SendMessage(b)
@@ -345,7 +352,8 @@ func cut(s string, n int) string {
 
 // admit reads the hello of a connection and brings its player into a room.
 func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, error) {
-	bounded, cancel := context.WithTimeoutCause(ctx, h.cfg.HelloTimeout, fmt.Errorf("no hello within %v", h.cfg.HelloTimeout))
+	bounded, cancel := context.WithTimeoutCause(ctx, h.cfg.HelloTimeout,
+		fmt.Errorf("no hello within %v", h.cfg.HelloTimeout))
 	defer cancel()
 	message, err := conn.ReceiveMessage(bounded)
 	if err != nil {
@@ -359,14 +367,17 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, 
 	switch {
 	case errors.As(err, &version):
 		return nil, nil, session.Refusal{Code: session.WrongVersion,
-			Text: fmt.Sprintf("this server speaks version %d of the protocol, you speak version %d", version.Want, version.Got)}
+			Text: fmt.Sprintf("this server speaks version %d of the protocol, you speak version %d", version.Want,
+				version.Got)}
 	case err != nil:
 		return nil, nil, session.Refusal{Code: session.Malformed, Text: err.Error()}
 	}
 	h.n.hellos.Add(1)
 	rules := h.cfg.Rules
 	if hello.Schema != rules.Hash {
-		return nil, nil, session.Refusal{Code: session.WrongSchema, Text: "this server plays other rules of " + rules.Name, SchemaText: wholeLines(rules.Text, session.MaxSchemaText)}
+		return nil, nil, session.Refusal{Code: session.WrongSchema,
+			Text:       "this server plays other rules of " + rules.Name,
+			SchemaText: wholeLines(rules.Text, session.MaxSchemaText)}
 	}
 	if hello.Room == "" {
 		hello.Room = h.cfg.Room
@@ -388,7 +399,8 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, 
 }
 
 // enter brings a player into a room, which it opens if need be.
-func (h *Host) enter(ctx context.Context, conn transport.Conn, hello *session.Hello, grant token.Grant) (*room, *player, error) {
+func (h *Host) enter(ctx context.Context, conn transport.Conn, hello *session.Hello, grant token.Grant) (*room,
+	*player, error) {
 	r, err := h.open(hello.Room)
 	if err != nil {
 		return nil, nil, err
@@ -414,7 +426,9 @@ func (h *Host) enter(ctx context.Context, conn transport.Conn, hello *session.He
 	select {
 	case r.joins <- j:
 	default:
-		return nil, nil, session.Refusal{Code: session.Busy, Text: fmt.Sprintf("%d players wait to enter room %s", joinQueue, r.name)}
+		return nil, nil,
+			session.Refusal{Code: session.Busy, Text: fmt.Sprintf("%d players wait to enter room %s", joinQueue,
+				r.name)}
 	}
 	// The loop answers within a tick, unless the rules of its world hang.
 	select {
@@ -426,7 +440,8 @@ func (h *Host) enter(ctx context.Context, conn transport.Conn, hello *session.He
 		}
 	case <-ctx.Done():
 		if j.taken.CompareAndSwap(false, true) {
-			return nil, nil, session.Refusal{Code: session.Busy, Text: fmt.Sprintf("room %s did not answer in time", r.name)}
+			return nil, nil, session.Refusal{Code: session.Busy,
+				Text: fmt.Sprintf("room %s did not answer in time", r.name)}
 		}
 	}
 	select { // the loop is about to answer
@@ -442,7 +457,8 @@ func (h *Host) enter(ctx context.Context, conn transport.Conn, hello *session.He
 	}
 }
 
-// open returns the room of a name, with a place kept so that it does not end before entered is called.
+// open returns the room of a name, with a place kept so that it does not end before entered is
+// called.
 func (h *Host) open(name string) (*room, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -451,7 +467,8 @@ func (h *Host) open(name string) (*room, error) {
 	}
 	r := h.rooms[name]
 	if r == nil {
-		if len(h.rooms) >= h.cfg.Rooms && name != h.cfg.Room { // whoever fills the rooms does not lock the door of the house
+		// whoever fills the rooms does not lock the door of the house
+		if len(h.rooms) >= h.cfg.Rooms && name != h.cfg.Room {
 			return nil, session.Refusal{Code: session.Busy, Text: fmt.Sprintf("all %d rooms are taken", h.cfg.Rooms)}
 		}
 		var err error
@@ -477,7 +494,8 @@ func (h *Host) entered(r *room) {
 	r.pending--
 }
 
-// retire takes an empty room off the list, so that nobody finds it any more, unless somebody is on the way in.
+// retire takes an empty room off the list, so that nobody finds it any more, unless somebody is on
+// the way in.
 func (h *Host) retire(r *room) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -510,7 +528,8 @@ func (h *Host) ended(r *room, why session.Refusal) {
 	h.n.past.add(r.stats().Totals)
 }
 
-// attend reads what a player sends on its stream, which is nothing yet, until its connection ends, and says why.
+// attend reads what a player sends on its stream, which is nothing yet, until its connection ends,
+// and says why.
 func (h *Host) attend(r *room, conn transport.Conn) error {
 	for n := 0; ; n++ {
 		_, err := conn.ReceiveMessage(context.Background()) // ends with the connection

@@ -79,7 +79,8 @@ func newStage(t testing.TB, cfg Config) *stage {
 		t.Fatal(err)
 	}
 	s.Host = h
-	if s.l, err = memory.Listen(memory.Config{Client: h.Clock(), Server: h.Clock(), HelloTimeout: h.cfg.HelloTimeout}); err != nil {
+	if s.l, err = memory.Listen(memory.Config{Client: h.Clock(), Server: h.Clock(),
+		HelloTimeout: h.cfg.HelloTimeout}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -156,8 +157,8 @@ func (s *stage) room(name string) *room {
 	return r
 }
 
-// converged returns an error unless every guest holds exactly what the server says that it should see, and has taken
-// it in; for worlds at rest.
+// converged returns an error unless every guest holds exactly what the server says that it should
+// see, and has taken it in; for worlds at rest.
 func (s *stage) converged(room string, guests ...*visitor) (err error) {
 	s.t.Helper()
 	r := s.room(room)
@@ -171,7 +172,8 @@ func (s *stage) converged(room string, guests ...*visitor) (err error) {
 					return
 				}
 				if seen, _ := v.Count(); v.Unacked() || len(c.Store().Entities()) != seen {
-					err = fmt.Errorf("guest %d holds %d entities of %d, unacknowledged: %v", i, len(c.Store().Entities()), seen, v.Unacked())
+					err = fmt.Errorf("guest %d holds %d entities of %d, unacknowledged: %v", i,
+						len(c.Store().Entities()), seen, v.Unacked())
 					return
 				}
 				for _, e := range c.Store().Entities() {
@@ -195,7 +197,8 @@ func (s *stage) converged(room string, guests ...*visitor) (err error) {
 							}
 						}
 						if !slices.Equal(want, st.Vals) {
-							err = fmt.Errorf("guest %d, entity %d, group %d: holds %v, the truth is %v", i, e.ID, n, st.Vals, want)
+							err = fmt.Errorf("guest %d, entity %d, group %d: holds %v, the truth is %v", i, e.ID, n,
+								st.Vals, want)
 							return
 						}
 					}
@@ -214,19 +217,22 @@ func TestPlay(t *testing.T) {
 		ann, bob := s.join("ann", ""), s.join("bob", "lobby")
 		time.Sleep(5 * time.Second)
 		st := s.Stats()
-		if len(st.Rooms) != 1 || st.Rooms[0].Name != "lobby" || st.Players != 2 || st.Bots != 3 || st.Joined != 2 || st.Hellos != 2 || st.Greeting != 0 {
+		if len(st.Rooms) != 1 || st.Rooms[0].Name != "lobby" || st.Players != 2 || st.Bots != 3 || st.Joined != 2 ||
+			st.Hellos != 2 || st.Greeting != 0 {
 			t.Errorf("%+v", st)
 		}
 		if rate := st.Ticks; rate < 140 || rate > 155 {
 			t.Errorf("%d ticks in 5 s at 30 Hz", rate)
 		}
-		if st.Drops.Malformed+st.Drops.Session+st.Drops.HostileAck+st.Displaced+st.Faults != 0 || st.Received < 4*5*25 || st.Sent < 4*5*10 {
+		if st.Drops.Malformed+st.Drops.Session+st.Drops.HostileAck+st.Displaced+st.Faults != 0 ||
+			st.Received < 4*5*25 || st.Sent < 4*5*10 {
 			t.Errorf("%+v", st.Totals)
 		}
 		for _, g := range []*visitor{ann, bob} {
 			g.Do(func(c *client.Client) {
 				q := c.Stats()
-				if q.Starved > 5 || q.Malformed+q.WrongSession+q.NoBaseline != 0 || q.Bound > 20*time.Millisecond || zap.Pilots.Len(c.World()) != 5 {
+				if q.Starved > 5 || q.Malformed+q.WrongSession+q.NoBaseline != 0 || q.Bound > 20*time.Millisecond ||
+					zap.Pilots.Len(c.World()) != 5 {
 					t.Errorf("%d pilots, %+v", zap.Pilots.Len(c.World()), q)
 				}
 			})
@@ -263,7 +269,8 @@ func TestPlay(t *testing.T) {
 	})
 }
 
-// When the host ends, players are told, and every goroutine ends: the bubble would report any that is left.
+// When the host ends, players are told, and every goroutine ends: the bubble would report any that
+// is left.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{Bots: 2})
@@ -432,7 +439,8 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%q: %v", c.want, err)
 		}
 	}
-	for name, ok := range map[string]bool{"": false, "a": true, "room-1": true, "A": false, "a/b": false, "..": false, "é": false, strings.Repeat("x", 64): true, strings.Repeat("x", 65): false} {
+	for name, ok := range map[string]bool{"": false, "a": true, "room-1": true, "A": false, "a/b": false, "..": false,
+		"é": false, strings.Repeat("x", 64): true, strings.Repeat("x", 65): false} {
 		if err := CheckRoom(name); (err == nil) != ok {
 			t.Errorf("room %q: %v", name, err)
 		}

@@ -63,7 +63,8 @@ func TestHostilePlayers(t *testing.T) {
 	})
 }
 
-// Nothing is sent reliably after the hello, so the 17th message that nobody asked for ends its player.
+// Nothing is sent reliably after the hello, so the 17th message that nobody asked for ends its
+// player.
 func TestStrayMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{})

@@ -31,8 +31,8 @@ type Login struct {
 	next   int
 }
 
-// NewLogin returns a Login that accepts tokens for audience that are signed with one of the keys. An
-// empty audience accepts tokens for any server. It fails without keys and on malformed ones.
+// NewLogin returns a Login that accepts tokens for audience that are signed with one of the keys.
+// An empty audience accepts tokens for any server. It fails without keys and on malformed ones.
 func NewLogin(audience string, keys ...ed25519.PublicKey) (*Login, error) {
 	verifier, err := token.NewVerifier(audience, keys...)
 	if err != nil {
@@ -46,7 +46,8 @@ func NewLogin(audience string, keys ...ed25519.PublicKey) (*Login, error) {
 	return &Login{verifier: verifier, spent: spent, usedBy: usedBy}, nil
 }
 
-// check returns what the token of a hello grants. A nil Login accepts every hello and grants nothing.
+// check returns what the token of a hello grants. A nil Login accepts every hello and grants
+// nothing.
 func (l *Login) check(hello *session.Hello) (token.Grant, error) {
 	if l == nil {
 		return token.Grant{}, nil

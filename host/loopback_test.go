@@ -72,17 +72,20 @@ func TestLoopback(t *testing.T) {
 			return quic.Dial(ctx, udp.Addr(), quic.DialConfig{Clock: clock, TLS: pin})
 		},
 		"webtransport": func() (transport.Conn, error) {
-			return webtransport.Dial(ctx, "https://"+udp.Addr()+transport.Path, webtransport.DialConfig{Clock: clock, TLS: pin})
+			return webtransport.Dial(ctx, "https://"+udp.Addr()+transport.Path,
+				webtransport.DialConfig{Clock: clock, TLS: pin})
 		},
 		"websocket": func() (transport.Conn, error) {
-			return websocket.Dial(ctx, strings.Replace(web.URL, "http", "ws", 1)+transport.Path, websocket.DialConfig{Clock: clock})
+			return websocket.Dial(ctx, strings.Replace(web.URL, "http", "ws", 1)+transport.Path,
+				websocket.DialConfig{Clock: clock})
 		},
 	} {
 		conn, err := dial()
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := headless.Join(ctx, conn, headless.Config{Rules: h.Rules(), Clock: clock, Name: name, Bot: h.Rules().Bot()})
+		p, err := headless.Join(ctx, conn, headless.Config{Rules: h.Rules(), Clock: clock, Name: name,
+			Bot: h.Rules().Bot()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +114,8 @@ func TestLoopback(t *testing.T) {
 			if st.Malformed+st.WrongSession != 0 {
 				t.Errorf("%s: %+v", name, st)
 			}
-			t.Logf("%-12s round trip %v, clock to %v, %d of %d predictions corrected", name, st.RTT, st.Bound, st.Corrections, st.Confirmed)
+			t.Logf("%-12s round trip %v, clock to %v, %d of %d predictions corrected", name, st.RTT, st.Bound,
+				st.Corrections, st.Confirmed)
 		})
 	}
 	until(t, "three players are counted", func() error { // which is done once a second

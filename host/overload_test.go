@@ -46,8 +46,9 @@ func slowRules(t *testing.T, rate int, takes *atomic.Int64) *game.Rules {
 	return r
 }
 
-// Ticks that take twice their period for ten seconds get longer, are announced so, and are never made up for in a burst; whoever watches follows, and
-// what is drawn lags behind by little more than before.
+// Ticks that take twice their period for ten seconds get longer, are announced so, and are never
+// made up for in a burst; whoever watches follows, and what is drawn lags behind by little more
+// than before.
 //
 // seeds: R16
 func TestOverload(t *testing.T) {
@@ -95,7 +96,8 @@ func TestOverload(t *testing.T) {
 		takes.Store(int64(20 * time.Millisecond))
 		after := watch(15 * time.Second)
 
-		// Ticks are dated by when they begin, and each is computed for 80 ms longer than before: that is no delay of what is drawn.
+		// Ticks are dated by when they begin, and each is computed for 80 ms longer than before:
+		// that is no delay of what is drawn.
 		if grown := mean(loaded) - mean(usual) - 80*time.Millisecond; grown > 60*time.Millisecond {
 			t.Errorf("what is drawn lags %v further behind under load", grown)
 		}

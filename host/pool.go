@@ -10,12 +10,13 @@ import (
 	"meanwhile/server"
 )
 
-// encodeRange is how many clients are encoded in one go. Fewer would cost more in handing work over than it saves;
-// more would leave processors idle at the end of a tick.
+// encodeRange is how many clients are encoded in one go. Fewer would cost more in handing work over
+// than it saves; more would leave processors idle at the end of a tick.
 const encodeRange = 16
 
-// A pool is what the rooms of a host share: goroutines that help a room whose tick has many clients to encode. A room
-// always works at its own batch, so a busy pool delays nobody; it only helps less.
+// A pool is what the rooms of a host share: goroutines that help a room whose tick has many clients
+// to encode. A room always works at its own batch, so a busy pool delays nobody; it only helps
+// less.
 type pool struct {
 	work chan *batch // unbuffered: only a helper that is free takes
 	wg   sync.WaitGroup
@@ -40,7 +41,8 @@ func (p *pool) close() {
 	p.wg.Wait()
 }
 
-// A batch is the encoding of one tick of one room, divided into ranges of clients. It is used again for each tick.
+// A batch is the encoding of one tick of one room, divided into ranges of clients. It is used again
+// for each tick.
 type batch struct {
 	r      *room
 	total  int             // clients

@@ -18,14 +18,15 @@ import (
 )
 
 const (
-	// joinQueue is how many players wait for a room to let them in between two ticks. More are told to come back.
+	// joinQueue is how many players wait for a room to let them in between two ticks. More are told
+	// to come back.
 	joinQueue = 64
 	// lookEvery is how often a room looks for silent players and publishes its counters.
 	lookEvery = time.Second
 )
 
-// A room is one world and the loop that runs it. The loop alone touches the world and the players; datagrams wait in
-// the players' queues for the next tick.
+// A room is one world and the loop that runs it. The loop alone touches the world and the players;
+// datagrams wait in the players' queues for the next tick.
 type room struct {
 	h     *Host
 	name  string
@@ -98,9 +99,11 @@ type joining struct {
 	nonce   [session.KeySize]byte
 	account uint64
 	where   []slog.Attr
-	// ready is called by the room's loop when the player is in, before the first datagram is sent to it.
+	// ready is called by the room's loop when the player is in, before the first datagram is sent
+	// to it.
 	ready func(p *player, w session.Welcome)
-	// taken is set by whoever is first: the loop, which will answer, or who asked, which no longer waits.
+	// taken is set by whoever is first: the loop, which will answer, or who asked, which no longer
+	// waits.
 	taken  atomic.Bool
 	answer chan error // buffered: the loop never waits for who asked. A session.Refusal, or nil
 }
@@ -117,7 +120,8 @@ func newRoom(h *Host, name string) (*room, error) {
 		return nil, err
 	}
 	srv, err := server.New(h.cfg.Rules, server.Config{
-		Seed: seed, Secret: secret, Clients: h.cfg.Players + h.cfg.Bots, Budget: h.cfg.Budget, Rewind: h.cfg.Rewind, Room: name,
+		Seed: seed, Secret: secret, Clients: h.cfg.Players + h.cfg.Bots, Budget: h.cfg.Budget, Rewind: h.cfg.Rewind,
+		Room: name,
 	})
 	if err != nil {
 		return nil, err
@@ -148,7 +152,8 @@ func (h *Host) seeds(name string) (secret, seed uint64, err error) {
 	return rand.Uint64(), rand.Uint64(), nil
 }
 
-// run is the loop of a room, until ctx ends, the world fails or nobody has been here for the grace time.
+// run is the loop of a room, until ctx ends, the world fails or nobody has been here for the grace
+// time.
 func (r *room) run(ctx context.Context) {
 	r.log.Info("room opened")
 	opened := r.h.clock()
@@ -186,7 +191,8 @@ func (r *room) part(p *player, why session.Refusal) {
 	r.drop(p, why)
 }
 
-// loop runs the world and says why it ended. A panic of anything that it calls ends this world, not the process.
+// loop runs the world and says why it ended. A panic of anything that it calls ends this world, not
+// the process.
 func (r *room) loop(ctx context.Context) (why session.Refusal) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -198,7 +204,8 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 		}
 		r.publish()
 	}()
-	// The first tick comes before the first player, so that everybody is welcomed with the present time.
+	// The first tick comes before the first player, so that everybody is welcomed with the present
+	// time.
 	if !r.due() {
 		return broken
 	}
@@ -256,7 +263,8 @@ func (r *room) due() bool {
 
 // failed writes down why the world of this room ends.
 func (r *room) failed(err *failure) {
-	r.log.Error("the world of this room has failed", "tick", r.srv.Tick(), "panic", err.value, "stack", string(err.stack))
+	r.log.Error("the world of this room has failed", "tick", r.srv.Tick(), "panic", err.value, "stack",
+		string(err.stack))
 }
 
 // tick runs one tick, whose instant is now. A panic that the core did not catch is returned.
@@ -314,7 +322,8 @@ func (r *room) join(j *joining) error {
 	if !j.bot {
 		r.displace(j)
 		if r.humans >= r.h.cfg.Players {
-			return session.Refusal{Code: session.RoomFull, Text: fmt.Sprintf("room %s has its %d players", r.name, r.humans)}
+			return session.Refusal{Code: session.RoomFull,
+				Text: fmt.Sprintf("room %s has its %d players", r.name, r.humans)}
 		}
 	}
 	if j.name == guest {
@@ -326,7 +335,8 @@ func (r *room) join(j *joining) error {
 		return session.Refusal{Code: session.RoomFull, Text: err.Error()}
 	}
 	p := &player{id: id, name: j.name, peer: j.peer, bot: j.bot, nonce: j.nonce, account: j.account, joined: now}
-	p.log = slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(id)), slog.String("name", j.name)}, j.where...)))
+	p.log = slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(id)),
+		slog.String("name", j.name)}, j.where...)))
 	r.players[id] = p
 	r.order = append(r.order, p) // ids rise
 	if !j.bot {
@@ -339,8 +349,8 @@ func (r *room) join(j *joining) error {
 	return nil
 }
 
-// displace puts out whoever is the same player as one who joins: the newest connection wins. A client that tries two
-// transports at once says the same nonce on both.
+// displace puts out whoever is the same player as one who joins: the newest connection wins. A
+// client that tries two transports at once says the same nonce on both.
 func (r *room) displace(j *joining) {
 	for _, p := range slices.Clone(r.order) {
 		if p.bot {
@@ -431,7 +441,8 @@ type faultLog struct {
 	n    int
 }
 
-// faultEvery is the least time between two lines on faults of one room. Rules that panic do so at every tick.
+// faultEvery is the least time between two lines on faults of one room. Rules that panic do so at
+// every tick.
 const faultEvery = 5 * time.Second
 
 func (f *faultLog) add(err error, now clock.Time) {

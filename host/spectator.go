@@ -26,7 +26,8 @@ var (
 	ErrTooManySpectators = errors.New("host: this room has too many spectators")
 )
 
-// Positions is where the server has every avatar at one tick, unaffected by networks and techniques.
+// Positions is where the server has every avatar at one tick, unaffected by networks and
+// techniques.
 type Positions struct {
 	Tick    clock.Tick
 	Avatars []Avatar // by the order in which their players joined
@@ -36,7 +37,8 @@ type Positions struct {
 type Avatar struct {
 	ID game.ID
 	At geom.Vec3 // metres
-	// Capacity is the server's estimate of the path to the player, in bytes a second; at most the budget.
+	// Capacity is the server's estimate of the path to the player, in bytes a second; at most the
+	// budget.
 	Capacity int
 }
 
@@ -76,7 +78,8 @@ func (h *Host) Spectate(name string) (*Spectator, error) {
 }
 
 // Next waits for the next positions, which come about thirty times a second; it skips those that
-// newer ones have replaced. It fails with ErrNoRoom when the room has ended, or with the cause of ctx.
+// newer ones have replaced. It fails with ErrNoRoom when the room has ended, or with the cause of
+// ctx.
 func (s *Spectator) Next(ctx context.Context) (Positions, error) {
 	select {
 	case p, ok := <-s.news:

@@ -22,21 +22,24 @@ var TickBounds = [...]time.Duration{
 
 // Totals counts what happened, in one room or in all rooms that a host ever had.
 type Totals struct {
-	Joined, Left    uint64 // humans
-	Ticks           uint64
-	Busy            time.Duration               // spent in ticks
-	Longest         time.Duration               // tick
-	TickTimes       [len(TickBounds) + 1]uint64 // ticks by how long they took: up to each of TickBounds, then longer ones
-	Faults          uint64                      // callbacks of the rules that panicked
-	Silent          uint64                      // players put out because nothing was heard from them
-	Received        uint64                      // datagrams taken from players' queues
-	Displaced       uint64                      // datagrams that newer ones displaced in a player's queue
-	Sent            uint64                      // datagrams handed to connections
-	SentBytes       uint64                      // of them, without any header of the transport
-	Blocked         uint64                      // of them, those that newer ones displaced because the path did not take them
-	StrayMessages   uint64                      // reliable messages that nobody asked for
-	TextRefOverflow uint64                      // texts that were not sent because no reference was free, counted once a tick
-	Drops           server.Drops                // datagrams that changed nothing, by reason
+	Joined, Left uint64 // humans
+	Ticks        uint64
+	Busy         time.Duration // spent in ticks
+	Longest      time.Duration // tick
+	// ticks by how long they took: up to each of TickBounds, then longer ones
+	TickTimes [len(TickBounds) + 1]uint64
+	Faults    uint64 // callbacks of the rules that panicked
+	Silent    uint64 // players put out because nothing was heard from them
+	Received  uint64 // datagrams taken from players' queues
+	Displaced uint64 // datagrams that newer ones displaced in a player's queue
+	Sent      uint64 // datagrams handed to connections
+	SentBytes uint64 // of them, without any header of the transport
+	// of them, those that newer ones displaced because the path did not take them
+	Blocked       uint64
+	StrayMessages uint64 // reliable messages that nobody asked for
+	// texts that were not sent because no reference was free, counted once a tick
+	TextRefOverflow uint64
+	Drops           server.Drops // datagrams that changed nothing, by reason
 }
 
 func (t *Totals) add(u Totals) {
@@ -138,9 +141,11 @@ func (p *player) blocked() uint64 {
 // publish makes the counters of the loop visible to others.
 func (r *room) publish() {
 	s := RoomStats{
-		Name: r.name, Players: r.humans, Bots: len(r.order) - r.humans, Tick: r.srv.Tick(), Period: r.pacer.Period(), Load: r.pacer.Load(),
+		Name: r.name, Players: r.humans, Bots: len(r.order) - r.humans, Tick: r.srv.Tick(), Period: r.pacer.Period(),
+		Load: r.pacer.Load(),
 		Totals: Totals{
-			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes, Blocked: r.n.blocked, Drops: r.srv.Drops(),
+			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes,
+			Blocked: r.n.blocked, Drops: r.srv.Drops(),
 			TextRefOverflow: r.srv.History().TextRefOverflow(),
 		},
 	}
@@ -172,7 +177,8 @@ func (r *room) stats() RoomStats {
 	return s
 }
 
-// hostCounters counts what happens before somebody is in a room, and what closed rooms leave behind.
+// hostCounters counts what happens before somebody is in a room, and what closed rooms leave
+// behind.
 type hostCounters struct {
 	accepted, hellos atomic.Uint64
 	greeting         atomic.Int64

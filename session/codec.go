@@ -13,7 +13,8 @@ import (
 // described once and its two directions cannot drift apart. The first error sticks; after it every
 // call is a no-op.
 //
-// Integers are little-endian. A text or blob is its length in two bytes, little-endian, then its bytes.
+// Integers are little-endian. A text or blob is its length in two bytes, little-endian, then its
+// bytes.
 type codec struct {
 	buf     []byte // reading: what is left; writing: what has been written
 	reading bool

@@ -22,14 +22,20 @@ command rate=30
 		{"nothing", "", "", ""},
 		{"a precision", "sim=360 obs=360", "sim=180 obs=180", "pilot.Aim has sim=180 there and sim=360 here"},
 		{"a class", "Aim angle", "Aim float", "pilot.Aim has float there and angle here"},
-		{"the second of two of one name", "Pos pos x2 sim=256000 obs=100 range=0..0 to=0 draw=1", "Pos pos x3 sim=256000 obs=100 range=0..0 to=0 draw=1", "gem.Pos has x3 there and x2 here"},
-		{"one more property", "command rate=30\n", "command rate=30\n Jump press x1\n", "command.Jump exists there and not here"},
-		{"one property less", " Ammo int x1 sim=1 obs=1 range=0..5 to=1 draw=0 group=1\n", "", "pilot.Ammo exists here and not there"},
+		{"the second of two of one name", "Pos pos x2 sim=256000 obs=100 range=0..0 to=0 draw=1",
+			"Pos pos x3 sim=256000 obs=100 range=0..0 to=0 draw=1", "gem.Pos has x3 there and x2 here"},
+		{"one more property", "command rate=30\n", "command rate=30\n Jump press x1\n",
+			"command.Jump exists there and not here"},
+		{"one property less", " Ammo int x1 sim=1 obs=1 range=0..5 to=1 draw=0 group=1\n", "",
+			"pilot.Ammo exists here and not there"},
 		{"one kind more", "kind gem", "kind wall rate=30\n Pos pos x2\nkind gem", "wall exists there and not here"},
 		{"the tick rate", "zap rate=30", "zap rate=60", "game has rate=60 there and rate=30 here"},
 		{"the map", "static=0", "static=a5", "game has static=a5 there and static=0 here"},
-		{"other order", " Aim angle x1 sim=360 obs=360 range=0..0 to=0 draw=1 group=0\n Ammo int x1 sim=1 obs=1 range=0..5 to=1 draw=0 group=1\n",
-			" Ammo int x1 sim=1 obs=1 range=0..5 to=1 draw=0 group=1\n Aim angle x1 sim=360 obs=360 range=0..0 to=0 draw=1 group=0\n",
+		{"other order",
+			" Aim angle x1 sim=360 obs=360 range=0..0 to=0 draw=1 group=0\n" +
+				" Ammo int x1 sim=1 obs=1 range=0..5 to=1 draw=0 group=1\n",
+			" Ammo int x1 sim=1 obs=1 range=0..5 to=1 draw=0 group=1\n" +
+				" Aim angle x1 sim=360 obs=360 range=0..0 to=0 draw=1 group=0\n",
 			"pilot.Ammo comes before pilot.Aim there, and after it here"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package session holds the messages with which a player and a server agree to talk: the player's
-// Hello, and the server's Welcome or Refusal. They travel on the reliable stream of a transport, the
-// Hello first and in the first message. Connect tokens, which a Hello carries, are made and checked
-// in package session/token; here they are opaque, so that a client links no cryptography.
+// Hello, and the server's Welcome or Refusal. They travel on the reliable stream of a transport,
+// the Hello first and in the first message. Connect tokens, which a Hello carries, are made and
+// checked in package session/token; here they are opaque, so that a client links no cryptography.
 //
 // Every message begins with two bytes that never change their meaning:
 //
@@ -9,10 +9,10 @@
 //	0       1     Kind: 1 hello, 2 welcome, 3 refusal
 //	1       1     Version of the protocol that its sender speaks
 //
-// What follows is laid out at each type. Integers are little-endian; a text or blob is its length in
-// two bytes, then its bytes; texts are UTF-8 without control characters. A decoder refuses messages
-// that are cut short, that go on after their last field, or that break a bound, and then returns the
-// zero message.
+// What follows is laid out at each type. Integers are little-endian; a text or blob is its length
+// in two bytes, then its bytes; texts are UTF-8 without control characters. A decoder refuses
+// messages that are cut short, that go on after their last field, or that break a bound, and then
+// returns the zero message.
 package session
 
 import (
@@ -24,7 +24,8 @@ import (
 )
 
 // Version is the protocol that this package speaks. Peers whose versions differ do not understand
-// each other's Hello and Welcome; a Refusal is laid out alike in every version, so that it can say so.
+// each other's Hello and Welcome; a Refusal is laid out alike in every version, so that it can say
+// so.
 const Version = 1
 
 // Kind tells the messages apart.
@@ -58,7 +59,8 @@ const (
 	MaxGrace      = 10 * time.Minute
 )
 
-// MaxMessage is the size of the largest message of this package in bytes: a Refusal with its schema.
+// MaxMessage is the size of the largest message of this package in bytes: a Refusal with its
+// schema.
 const MaxMessage = 2 + 2 + (2 + MaxText) + (2 + MaxSchemaText)
 
 // A VersionError reports a peer that speaks another version of the protocol.
@@ -234,7 +236,8 @@ const (
 	InternalError                 // the server's own fault
 )
 
-var codeNames = [...]string{"", "malformed hello", "wrong protocol version", "wrong schema", "bad token", "room is full",
+var codeNames = [...]string{"", "malformed hello", "wrong protocol version", "wrong schema", "bad token",
+	"room is full",
 	"no such room", "server is busy", "joined again elsewhere", "removed", "server is shutting down", "internal error"}
 
 // String returns the reason in words.

@@ -15,9 +15,9 @@ func AppendFrame(b, message []byte) []byte {
 	return append(b, message...)
 }
 
-// ReadFrame reads the next message from a stream. A message longer than limit bytes is an error that
-// wraps ErrTooLarge and is found before anything is allocated. io.EOF means that the stream ended
-// between messages, io.ErrUnexpectedEOF inside one.
+// ReadFrame reads the next message from a stream. A message longer than limit bytes is an error
+// that wraps ErrTooLarge and is found before anything is allocated. io.EOF means that the stream
+// ended between messages, io.ErrUnexpectedEOF inside one.
 func ReadFrame(r io.Reader, limit func() int) ([]byte, error) {
 	var header [FrameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {

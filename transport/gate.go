@@ -14,12 +14,12 @@ const (
 	// MaxVisitorsPerAddress is how many of them may come from one address: an IPv4 address or a
 	// /64 of IPv6. The machine itself is exempt, since bots and reverse proxies live there.
 	MaxVisitorsPerAddress = 64
-	// EntryRefill is how long an address that came in as often as it may have visitors waits until it
-	// may come in as often again, at a steady rate: a handshake costs half a millisecond of work,
-	// whatever comes of it.
+	// EntryRefill is how long an address that came in as often as it may have visitors waits until
+	// it may come in as often again, at a steady rate: a handshake costs half a millisecond of
+	// work, whatever comes of it.
 	EntryRefill = 6 * time.Second
-	// entryCounters is among how many counters the addresses are spread, by a hash with a secret seed,
-	// so that their memory is bounded and nobody can choose whom to share with.
+	// entryCounters is among how many counters the addresses are spread, by a hash with a secret
+	// seed, so that their memory is bounded and nobody can choose whom to share with.
 	entryCounters = 4096
 )
 
@@ -43,9 +43,9 @@ type bucket struct {
 	at   time.Time
 }
 
-// NewGate returns a Gate for visitors of whom no more than perAddress come from one address. Zero or
-// less means the default of each. Behind a proxy on another machine all clients have its address, and
-// perAddress should be as large as visitors.
+// NewGate returns a Gate for visitors of whom no more than perAddress come from one address. Zero
+// or less means the default of each. Behind a proxy on another machine all clients have its
+// address, and perAddress should be as large as visitors.
 func NewGate(visitors, perAddress int) *Gate {
 	if visitors <= 0 {
 		visitors = MaxVisitors
@@ -73,8 +73,9 @@ func origin(address string) (netip.Addr, bool) {
 	return a, true
 }
 
-// Origin returns what clients from address ("host:port") are counted under: an IPv4 address, or an IPv6 network of 64 bits. ok is false for those
-// that are not told apart by their address: of this machine, or in words of another kind.
+// Origin returns what clients from address ("host:port") are counted under: an IPv4 address, or an
+// IPv6 network of 64 bits. ok is false for those that are not told apart by their address: of this
+// machine, or in words of another kind.
 func Origin(address string) (a netip.Addr, ok bool) {
 	a, ok = origin(address)
 	return a, ok && !a.IsUnspecified()
@@ -119,8 +120,8 @@ func (g *Gate) used(a netip.Addr) *bucket {
 }
 
 // Crowded reports that so many visitors are inside or came in lately, in all or from this address,
-// that a newcomer should first prove that it really has the address it writes from. Forged addresses
-// can therefore use up half of what an address is allowed, and no more.
+// that a newcomer should first prove that it really has the address it writes from. Forged
+// addresses can therefore use up half of what an address is allowed, and no more.
 func (g *Gate) Crowded(address string) bool {
 	a, counted := origin(address)
 	g.mu.Lock()

@@ -28,8 +28,8 @@ func NewIntake() *Intake {
 	return &Intake{queue: make(chan *Link, Backlog), closed: make(chan struct{}), open: make(map[*Link]struct{})}
 }
 
-// Join makes a connection with start, which must hand the cfg that it gets to NewLink, and queues it
-// for Accept. It fails with ErrClosed before start is called, with the error of start, or with
+// Join makes a connection with start, which must hand the cfg that it gets to NewLink, and queues
+// it for Accept. It fails with ErrClosed before start is called, with the error of start, or with
 // ErrBusy, in which case the connection is closed.
 func (in *Intake) Join(cfg LinkConfig, start func(LinkConfig) (*Link, error)) error {
 	in.mu.Lock()
@@ -91,8 +91,8 @@ func (in *Intake) Accept(ctx context.Context) (Conn, error) {
 	}
 }
 
-// Close closes all connections with the reason and waits until they have ended. Accept and Join fail
-// from now on.
+// Close closes all connections with the reason and waits until they have ended. Accept and Join
+// fail from now on.
 func (in *Intake) Close(reason string) {
 	in.mu.Lock()
 	for l := range in.open {

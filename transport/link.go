@@ -276,7 +276,8 @@ func (l *Link) SendMessage(message []byte) error {
 	}
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	// Close looks at the queue under the same lock, so what is accepted here is not forgotten there.
+	// Close looks at the queue under the same lock, so what is accepted here is not forgotten
+	// there.
 	select {
 	case <-l.closing:
 		return l.end.err
@@ -356,8 +357,8 @@ func (l *Link) MessageLimit() int {
 	return MaxEarlyMessage
 }
 
-// Incoming takes in a message, which then belongs to the Link. It waits while ArrivedMessages of them
-// are unread.
+// Incoming takes in a message, which then belongs to the Link. It waits while ArrivedMessages of
+// them are unread.
 func (l *Link) Incoming(message []byte) {
 	select {
 	case <-l.closing:

@@ -187,7 +187,8 @@ func TestPeerSaysGoodbye(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		bye := make(chan struct{})
-		l := NewLink(LinkConfig{Clock: bubbleClock(), HalfClose: true}, f, f.read, func(*Link) error { <-bye; return io.EOF })
+		l := NewLink(LinkConfig{Clock: bubbleClock(), HalfClose: true}, f, f.read,
+			func(*Link) error { <-bye; return io.EOF })
 		if err := l.SendMessage([]byte("last words")); err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +295,8 @@ func TestFailingPathEndsTheConnection(t *testing.T) {
 	l := NewLink(LinkConfig{Clock: func() clock.Time { return 0 }}, f, f.read)
 	l.Send(datagram(1))
 	<-l.Done()
-	if err := l.Err(); !errors.Is(err, ErrClosed) || !errors.Is(err, f.sendErr) || err.Error() != "transport: closed here: cable cut" {
+	if err := l.Err(); !errors.Is(err, ErrClosed) || !errors.Is(err, f.sendErr) ||
+		err.Error() != "transport: closed here: cable cut" {
 		t.Error(err)
 	}
 }

@@ -3,8 +3,8 @@ package transport
 import "strings"
 
 // Origins lists the web origins whose pages may connect: without it any page that a player opens
-// could speak to a server on the player's own machine or network. Programs that are not browsers send
-// no origin and are not concerned.
+// could speak to a server on the player's own machine or network. Programs that are not browsers
+// send no origin and are not concerned.
 //
 // An entry is an origin as browsers write it, such as "https://play.example" or
 // "http://localhost:8080"; with the port "*" it stands for all ports of that host. The entry "self"

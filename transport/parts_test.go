@@ -206,7 +206,8 @@ func testGate(t *testing.T) {
 	}
 }
 
-// An address that comes and goes all the time gets in at a bounded rate, and others are not held up.
+// An address that comes and goes all the time gets in at a bounded rate, and others are not held
+// up.
 func TestGateBoundsEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(0, 0)
@@ -218,7 +219,8 @@ func TestGateBoundsEntries(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
-		if want := MaxVisitorsPerAddress + MaxVisitorsPerAddress*int(10*time.Second)/int(EntryRefill); in < want-1 || in > want+1 {
+		if want := MaxVisitorsPerAddress + MaxVisitorsPerAddress*int(10*time.Second)/int(EntryRefill); in < want-1 ||
+			in > want+1 {
 			t.Errorf("%d entries in ten seconds, want %d", in, want)
 		}
 		if !g.Crowded("203.0.113.1:2") || g.Crowded("203.0.113.2:1") {

@@ -10,10 +10,10 @@ import (
 // bridges a tick that hangs for a quarter of a second.
 const QueueLength = 16
 
-// A Queue holds the newest datagrams that have arrived for one player or client until its loop takes
-// them. One datagram too many displaces the oldest: commands are repeated in later datagrams, so the
-// newest ones carry the most. Its buffers are reused, so a steady flow allocates nothing. The zero
-// Queue is empty and open. Safe for concurrent use.
+// A Queue holds the newest datagrams that have arrived for one player or client until its loop
+// takes them. One datagram too many displaces the oldest: commands are repeated in later datagrams,
+// so the newest ones carry the most. Its buffers are reused, so a steady flow allocates nothing.
+// The zero Queue is empty and open. Safe for concurrent use.
 type Queue struct {
 	mu        sync.Mutex
 	ring      [QueueLength]queued // ring[first] is the oldest of n; free places keep their buffers

@@ -1,27 +1,27 @@
-// Package transport says what the engine needs of a connection, and holds what all connections share:
-// a mailbox that keeps the newest datagrams, frames for a reliable stream, bounds for visitors who
-// have not yet said who they are, and Link, which makes a Conn of the few calls that QUIC,
-// WebTransport, WebSocket or a pair in memory can offer.
+// Package transport says what the engine needs of a connection, and holds what all connections
+// share: a mailbox that keeps the newest datagrams, frames for a reliable stream, bounds for
+// visitors who have not yet said who they are, and Link, which makes a Conn of the few calls that
+// QUIC, WebTransport, WebSocket or a pair in memory can offer.
 //
 // # A connection
 //
 // A connection carries datagrams, which may be lost, doubled or overtake each other, and messages,
-// which arrive once and in order. The client speaks first: nothing that a server sends before it has
-// heard from a client can be relied on (a browser drops datagrams that come before its page listens).
-// So the client sends its Hello as the first message, the server answers with a message, and
-// datagrams follow.
+// which arrive once and in order. The client speaks first: nothing that a server sends before it
+// has heard from a client can be relied on (a browser drops datagrams that come before its page
+// listens). So the client sends its Hello as the first message, the server answers with a message,
+// and datagrams follow.
 //
 // # On the wire
 //
-// QUIC: application protocol (ALPN) "meanwhile/1". The client opens one bidirectional stream. On it,
-// each way, every message is its length in bytes, a uint32, little-endian, and then its bytes. A QUIC
-// datagram (RFC 9221) is one datagram, nothing added.
+// QUIC: application protocol (ALPN) "meanwhile/1". The client opens one bidirectional stream. On
+// it, each way, every message is its length in bytes, a uint32, little-endian, and then its bytes.
+// A QUIC datagram (RFC 9221) is one datagram, nothing added.
 //
 // WebTransport: the same stream and datagrams in a session at https://host:port/meanwhile, on the
 // same UDP port (ALPN "h3").
 //
-// WebSocket: at ws://host:port/meanwhile or wss://. Only binary messages. The first byte is 0 before
-// a datagram and 1 before a message; the rest is the datagram or message, without a length.
+// WebSocket: at ws://host:port/meanwhile or wss://. Only binary messages. The first byte is 0
+// before a datagram and 1 before a message; the rest is the datagram or message, without a length.
 //
 // Sizes: a datagram is at least MinDatagram and at most MaxDatagram bytes, a message at most
 // MaxMessage, and at most MaxEarlyMessage until the server admits the client. A peer that breaks a
@@ -31,9 +31,9 @@
 // (package wire): a Conn writes the stamp in the last moment before it hands the datagram over.
 //
 // Goodbye: whoever closes first sends the messages it still has, then ends its direction of the
-// stream (FIN). The other reads to the end and ends its own direction, by which the first knows that
-// all has arrived; then the first closes the connection with a reason. Either waits no longer than
-// Linger. On WebSocket the close frame follows the last message and carries the reason.
+// stream (FIN). The other reads to the end and ends its own direction, by which the first knows
+// that all has arrived; then the first closes the connection with a reason. Either waits no longer
+// than Linger. On WebSocket the close frame follows the last message and carries the reason.
 package transport
 
 import (
@@ -95,7 +95,8 @@ const (
 	Linger = 2 * time.Second
 )
 
-// A Clock tells the time since the program's zero; it must be monotonic and safe for concurrent use.
+// A Clock tells the time since the program's zero; it must be monotonic and safe for concurrent
+// use.
 type Clock func() clock.Time
 
 // A Conn is a connection to one peer. All methods are safe for concurrent use, but only one caller
@@ -116,8 +117,8 @@ type Conn interface {
 	Receive(ctx context.Context) (datagram []byte, arrival clock.Time, err error)
 
 	// Deliver hands every datagram that waits, and every later one, to f in place of Receive. f is
-	// called by the goroutine that reads the socket, never twice at once: it must be quick, must not
-	// keep the slice, and must not call methods of the Conn.
+	// called by the goroutine that reads the socket, never twice at once: it must be quick, must
+	// not keep the slice, and must not call methods of the Conn.
 	Deliver(f func(datagram []byte, arrival clock.Time))
 
 	// SendMessage queues a message of at most MaxMessage bytes. It never blocks, and does not
@@ -156,8 +157,8 @@ type Conn interface {
 
 // A Listener takes connections in.
 type Listener interface {
-	// Accept waits for the next connection, on which the client has yet to be admitted. The error is
-	// ErrClosed after Close, or that of ctx.
+	// Accept waits for the next connection, on which the client has yet to be admitted. The error
+	// is ErrClosed after Close, or that of ctx.
 	Accept(ctx context.Context) (Conn, error)
 	// Close refuses new connections, closes those that are open with the reason, and returns when
 	// all of them have ended.
@@ -226,8 +227,8 @@ func (e *CloseError) Is(target error) bool { return target == ErrClosed }
 // Unwrap returns the transport's own error.
 func (e *CloseError) Unwrap() error { return e.Cause }
 
-// CutReason returns reason, cut to MaxReason bytes at the end of a character, and with anything that
-// is not UTF-8 replaced.
+// CutReason returns reason, cut to MaxReason bytes at the end of a character, and with anything
+// that is not UTF-8 replaced.
 func CutReason(reason string) string {
 	reason = toValid(reason)
 	if len(reason) <= MaxReason {

@@ -20,12 +20,13 @@ import (
 )
 
 const (
-	// brotliLevel packs three megabytes of WebAssembly in a quarter of a second; the best level takes twenty times as
-	// long for a tenth less.
+	// brotliLevel packs three megabytes of WebAssembly in a quarter of a second; the best level
+	// takes twenty times as long for a tenth less.
 	brotliLevel = 5
 	// packAbove is the size in bytes above which a file is packed at all.
 	packAbove = 512
-	// keptAssets is how many files are kept packed in memory. When there are more, all are forgotten.
+	// keptAssets is how many files are kept packed in memory. When there are more, all are
+	// forgotten.
 	keptAssets = 256
 	// maxFile is the size in bytes of the largest file that is served.
 	maxFile = 64 << 20
@@ -33,16 +34,21 @@ const (
 
 // types are content types that must not depend on what the machine has installed.
 var types = map[string]string{
-	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
-	".css": "text/css; charset=utf-8", ".json": "application/json", ".wasm": "application/wasm", ".svg": "image/svg+xml",
-	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif", ".ico": "image/x-icon",
-	".txt": "text/plain; charset=utf-8", ".map": "application/json", ".ogg": "audio/ogg", ".mp3": "audio/mpeg", ".wav": "audio/wav",
+	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".mjs": "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8", ".json": "application/json", ".wasm": "application/wasm",
+	".svg": "image/svg+xml",
+	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp", ".gif": "image/gif",
+	".ico": "image/x-icon",
+	".txt": "text/plain; charset=utf-8", ".map": "application/json", ".ogg": "audio/ogg", ".mp3": "audio/mpeg",
+	".wav":   "audio/wav",
 	".woff2": "font/woff2", ".webmanifest": "application/manifest+json",
 }
 
 // packed are the content types that are packed already.
 func incompressible(contentType string) bool {
-	for _, p := range []string{"image/png", "image/jpeg", "image/webp", "image/gif", "audio/ogg", "audio/mpeg", "font/woff2", "video/"} {
+	for _, p := range []string{"image/png", "image/jpeg", "image/webp", "image/gif", "audio/ogg", "audio/mpeg",
+		"font/woff2", "video/"} {
 		if strings.HasPrefix(contentType, p) {
 			return true
 		}
@@ -61,7 +67,8 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// An asset is a file as it is served: as it is, with brotli or with gzip, whichever the browser takes.
+// An asset is a file as it is served: as it is, with brotli or with gzip, whichever the browser
+// takes.
 type asset struct {
 	contentType string
 	raw         []byte
@@ -149,8 +156,8 @@ func accepts(values []string, coding string) bool {
 	return false
 }
 
-// files serves the files of several trees: of a name that several have, that of the first. Folders are served as their
-// index.html; names that begin with a dot are not served.
+// files serves the files of several trees: of a name that several have, that of the first. Folders
+// are served as their index.html; names that begin with a dot are not served.
 type files struct {
 	trees []fs.FS
 	log   *slog.Logger
@@ -210,8 +217,8 @@ func (f *files) read(name string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// keep returns the asset of a content, packed only once. Files are read anew for every request, so that what somebody
-// edits is there after a reload.
+// keep returns the asset of a content, packed only once. Files are read anew for every request, so
+// that what somebody edits is there after a reload.
 func (f *files) keep(contentType string, raw []byte) *asset {
 	a := newAsset(contentType, raw, nil)
 	f.mu.Lock()

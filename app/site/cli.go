@@ -19,17 +19,19 @@ import (
 
 // What the programs have in common that serve a site: flags, sentences and exit statuses.
 
-// Interrupted returns a context that ends when the program is told to end, and then no longer stands in the way of being
-// told a second time.
+// Interrupted returns a context that ends when the program is told to end, and then no longer
+// stands in the way of being told a second time.
 func Interrupted() (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// Parse reads a command line into target, a pointer to a struct with tags of kong. When done is set, the program ends
-// with the status code: help was asked for (0), or the command line is wrong (2, and stderr has a sentence).
-func Parse(target any, name, about string, vars map[string]string, args []string, stdout, stderr io.Writer) (parsed *kong.Context, code int, done bool) {
+// Parse reads a command line into target, a pointer to a struct with tags of kong. When done is
+// set, the program ends with the status code: help was asked for (0), or the command line is wrong
+// (2, and stderr has a sentence).
+func Parse(target any, name, about string, vars map[string]string, args []string, stdout,
+	stderr io.Writer) (parsed *kong.Context, code int, done bool) {
 	helped := false
 	k, err := kong.New(target, kong.Name(name), kong.Description(about), kong.Vars(vars), kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
@@ -56,7 +58,8 @@ func Sentence(name string, err error) string {
 	return name + ": " + text
 }
 
-// Status is the exit status for an error of Listen: 2 if what was asked for cannot be, 1 if it is only not to be had now.
+// Status is the exit status for an error of Listen: 2 if what was asked for cannot be, 1 if it is
+// only not to be had now.
 func Status(err error) int {
 	var addr *AddrError
 	if errors.As(err, &addr) && CheckAddr(addr.Addr) == nil {
@@ -81,7 +84,8 @@ func Logger(w io.Writer, verbose bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
-// Run prints the address of a site, opens it if asked to, and serves until ctx ends. It returns the exit status.
+// Run prints the address of a site, opens it if asked to, and serves until ctx ends. It returns the
+// exit status.
 func Run(ctx context.Context, s *Site, p *Program, name string, open bool, stdout, stderr io.Writer) int {
 	fmt.Fprintln(stdout, s.URL())
 	if note := s.Note(); note != "" {

@@ -119,7 +119,8 @@ func TestLongHeaders(t *testing.T) {
 	for size, want := range map[int]int{8 << 10: http.StatusOK, 32 << 10: http.StatusRequestHeaderFieldsTooLarge} {
 		synctest.Test(t, func(t *testing.T) {
 			d := newDoorway()
-			h := newHTTPServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), slog.New(slog.DiscardHandler))
+			h := newHTTPServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+				slog.New(slog.DiscardHandler))
 			serving := make(chan error, 1)
 			go func() { serving <- h.Serve(d) }()
 			defer func() { _ = h.Close(); <-serving; time.Sleep(time.Second) }() // it lingers after an error
@@ -161,10 +162,12 @@ func TestHugeFiles(t *testing.T) {
 	}
 }
 
-// Every answer carries the headers that give pages a fine clock and keep browsers from guessing types.
+// Every answer carries the headers that give pages a fine clock and keep browsers from guessing
+// types.
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	url := serve(t, Config{Metrics: true}, fake(t)).URL()
-	for _, path := range []string{"", "nothing", "meanwhile.json", "meanwhile.js", "zap.wasm", "wasm_exec.js", "metrics"} {
+	for _, path := range []string{"", "nothing", "meanwhile.json", "meanwhile.js", "zap.wasm", "wasm_exec.js",
+		"metrics"} {
 		r, _ := get(t, url+path)
 		for name, want := range map[string]string{
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp",

@@ -24,8 +24,8 @@ type Program struct {
 	wasm, exec *asset
 }
 
-// NewProgram returns a Program made of the WebAssembly, of the same packed with brotli, and of the file wasm_exec.js of
-// the Go version that compiled it. One of wasm and br may be nil.
+// NewProgram returns a Program made of the WebAssembly, of the same packed with brotli, and of the
+// file wasm_exec.js of the Go version that compiled it. One of wasm and br may be nil.
 func NewProgram(wasm, br, exec []byte) (*Program, error) {
 	if wasm == nil {
 		var err error
@@ -45,17 +45,18 @@ func NewProgram(wasm, br, exec []byte) (*Program, error) {
 // Size is the size of the WebAssembly in bytes, as it is and packed with brotli.
 func (p *Program) Size() (plain, packed int) { return len(p.wasm.raw), len(p.wasm.brotli()) }
 
-// ErrNoSource reports that the source of the running program is not to be found.
-var ErrNoSource = errors.New("site: the page's program cannot be built, for the source of this program is not on this machine")
+// ErrNoSource reports that the source of the running program cannot be found.
+var ErrNoSource = errors.New("site: the page's program cannot be built: " +
+	"the source of this program is not on this machine")
 
-// Source says where the running program comes from.
+// A Source is where the source of the running program is.
 type Source struct {
 	Main string // folder of its package main
 	Root string // folder of its module's go.mod
 }
 
-// FindSource finds the source of the running program: where it was compiled, or in or above the working directory. It
-// fails with ErrNoSource, as for a program that was moved to another machine.
+// FindSource finds the source of the running program: where it was compiled, or in or above the
+// working directory. It fails with ErrNoSource, as for a program that was moved to another machine.
 func FindSource() (Source, error) {
 	// Compiled without -trimpath, the program knows where its main function is.
 	pc := make([]uintptr, 64)
@@ -125,8 +126,8 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Web returns the folder of the game's page: the nearest folder called web, with a game.js or an index.html, from the
-// folder of package main up to that of the module.
+// Web returns the folder of the game's page: the nearest folder called web, with a game.js or an
+// index.html, from the folder of package main up to that of the module.
 func (s Source) Web() (string, bool) {
 	for dir := s.Main; ; dir = filepath.Dir(dir) {
 		web := filepath.Join(dir, "web")
@@ -142,9 +143,10 @@ func (s Source) Web() (string, bool) {
 }
 
 // ErrNoToolchain reports that there is no Go toolchain to build with.
-var ErrNoToolchain = errors.New("site: the page's program must be built, but there is no Go toolchain on this machine: install Go from https://go.dev/dl/")
+var ErrNoToolchain = errors.New("site: the page's program must be built, but this machine has no Go toolchain: " +
+	"install Go from https://go.dev/dl/")
 
-// A BuildError is the failure of a build. Output is what the compiler said.
+// A BuildError is a failed build. Output is the compiler's.
 type BuildError struct {
 	Dir    string
 	Output string
@@ -160,15 +162,16 @@ func (e *BuildError) Unwrap() error { return e.Err }
 // builds is the folder for what was built before, in os.UserCacheDir.
 const builds = "meanwhile"
 
-// keptBuilds and keptPacks are how many programs the cache keeps, and how many packed ones; the oldest go first.
+// keptBuilds and keptPacks are how many programs the cache keeps, and how many packed ones; the
+// oldest go first.
 const (
 	keptBuilds = 12
 	keptPacks  = 24
 )
 
-// Build compiles the package main in a folder for the browser, with the Go toolchain of this machine, and packs it. Both
-// steps are skipped for what has not changed. A line on progress goes to progress. Failures are ErrNoToolchain, a
-// *BuildError, or those of files.
+// Build compiles the package main in a folder for the browser, with the Go toolchain of this
+// machine, and packs it. Both steps are skipped for what has not changed. A line on progress goes
+// to progress. Failures are ErrNoToolchain, a *BuildError, or those of files.
 func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program, error) {
 	tool, err := toolchain(runtime.GOROOT())
 	if err != nil {
@@ -215,8 +218,8 @@ func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program,
 	out := filepath.Join(cache, sum+"-"+name+".wasm")
 	fmt.Fprintf(progress, "building %s.wasm ... ", name)
 	began := time.Now()
-	// The go command leaves an up-to-date file alone. It works on a copy, so that two programs that start at once do not
-	// write to the same file.
+	// The go command leaves an up-to-date file alone. It works on a copy, so that two programs that
+	// start at once do not write to the same file.
 	work := fmt.Sprintf("%s.%d", out, os.Getpid())
 	defer os.Remove(work)
 	if old, err := os.ReadFile(out); err == nil {
@@ -238,12 +241,13 @@ func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program,
 	}
 	p.pack(cache)
 	plain, packed := p.Size()
-	fmt.Fprintf(progress, "%.1f MB, %.2f MB packed, %v\n", float64(plain)/1e6, float64(packed)/1e6, time.Since(began).Round(10*time.Millisecond))
+	fmt.Fprintf(progress, "%.1f MB, %.2f MB packed, %v\n", float64(plain)/1e6, float64(packed)/1e6,
+		time.Since(began).Round(10*time.Millisecond))
 	return p, nil
 }
 
-// toolchain returns the path of the go command: that of the search path, or that in root, where the toolchain was that
-// built this program.
+// toolchain returns the path of the go command: that of the search path, or that in root, where the
+// toolchain was that built this program.
 func toolchain(root string) (string, error) {
 	if tool, err := exec.LookPath("go"); err == nil {
 		return tool, nil
@@ -315,8 +319,8 @@ func prune(cache, pattern string, keep int) {
 	}
 }
 
-// Prebuilt returns the program that lies in a tree of files beside the page: NAME.wasm and wasm_exec.js. It reports
-// fs.ErrNotExist if the first of them is missing.
+// Prebuilt returns the program that lies in a tree of files beside the page: NAME.wasm and
+// wasm_exec.js. It reports fs.ErrNotExist if the first of them is missing.
 func Prebuilt(tree fs.FS, name string) (*Program, error) {
 	wasm, err := fs.ReadFile(tree, name+".wasm")
 	if err != nil {

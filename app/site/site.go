@@ -1,5 +1,5 @@
-// Package site serves one game: its page, the game's program in WebAssembly, and the sockets on which players come in.
-// It is what package app and the program meanwhile have in common.
+// Package site serves one game: its page, the game's program in WebAssembly, and the sockets on
+// which players come in. It is what package app and the program meanwhile have in common.
 package site
 
 import (
@@ -50,14 +50,16 @@ const (
 type Config struct {
 	// Host is the host's config. Log is the site's too.
 	Host host.Config
-	// Addr is the TCP address of the page and of WebSocket, "host:port". QUIC and WebTransport get the UDP port of the
-	// same number if it is free, and any other if not.
+	// Addr is the TCP address of the page and of WebSocket, "host:port". QUIC and WebTransport get
+	// the UDP port of the same number if it is free, and any other if not.
 	Addr string
-	// Pages are the trees that hold the page's files, the most important first. The library's own come last.
+	// Pages are the trees that hold the page's files, the most important first. The library's own
+	// come last.
 	Pages []fs.FS
 	// Handlers answer further addresses, by patterns of http.ServeMux.
 	Handlers map[string]http.Handler
-	// Truth offers /truth, where the server's own positions can be watched: for demonstrations, since it helps cheats.
+	// Truth offers /truth, where the server's own positions can be watched: for demonstrations,
+	// since it helps cheats.
 	Truth bool
 	// Metrics offers /metrics to Prometheus.
 	Metrics bool
@@ -94,7 +96,8 @@ func CheckAddr(addr string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return &AddrError{addr, fmt.Sprintf("%q is not an address of the form host:port, such as 127.0.0.1:8080 or :8080", addr), err}
+		return &AddrError{addr,
+			fmt.Sprintf("%q is not an address of the form host:port, such as 127.0.0.1:8080 or :8080", addr), err}
 	}
 	return nil
 }
@@ -102,7 +105,8 @@ func CheckAddr(addr string) error {
 // wsaAddrInUse is EADDRINUSE on Windows.
 const wsaAddrInUse = syscall.Errno(10048)
 
-// Listen opens the sockets of a site. An address that cannot be had is an *AddrError. Serve or Close must follow.
+// Listen opens the sockets of a site. An address that cannot be had is an *AddrError. Serve or
+// Close must follow.
 func Listen(cfg Config) (*Site, error) {
 	if err := CheckAddr(cfg.Addr); err != nil {
 		return nil, err
@@ -157,21 +161,26 @@ func (s *Site) listen() error {
 	if s.cert, err = cert.NewSelfSigned(cert.Config{Hosts: hosts}); err != nil {
 		return err
 	}
-	// A page from localhost connects to 127.0.0.1, which is another host: QUIC tries one address only.
-	s.origins = transport.Origins{"self", "http://localhost:" + port, "http://127.0.0.1:" + port, "http://[::1]:" + port}
+	// A page from localhost connects to 127.0.0.1, which is another host: QUIC tries one address
+	// only.
+	s.origins = transport.Origins{"self", "http://localhost:" + port, "http://127.0.0.1:" + port,
+		"http://[::1]:" + port}
 	gate := transport.NewGate(0, 0)
 	open := func(addr string) (*quic.Listener, error) {
 		return quic.Listen(quic.Config{
-			Addr: addr, Clock: s.host.Clock(), Certificate: s.cert.GetCertificate, Origins: s.origins, Gate: gate, HelloTimeout: s.cfg.Host.HelloTimeout,
+			Addr: addr, Clock: s.host.Clock(), Certificate: s.cert.GetCertificate, Origins: s.origins, Gate: gate,
+			HelloTimeout: s.cfg.Host.HelloTimeout,
 		})
 	}
 	if s.udp, err = open(net.JoinHostPort(ip, port)); err != nil {
-		s.log.Warn("the UDP port is taken; another one is used, which a firewall may not let through", "port", port, "error", err)
+		s.log.Warn("the UDP port is taken; another one is used, which a firewall may not let through", "port", port,
+			"error", err)
 		if s.udp, err = open(net.JoinHostPort(ip, "0")); err != nil {
 			return unusable(s.cfg.Addr, err)
 		}
 	}
-	s.ws, err = ws.NewServer(ws.Config{Clock: s.host.Clock(), Origins: s.origins, Gate: gate, HelloTimeout: s.cfg.Host.HelloTimeout})
+	s.ws, err = ws.NewServer(ws.Config{Clock: s.host.Clock(), Origins: s.origins, Gate: gate,
+		HelloTimeout: s.cfg.Host.HelloTimeout})
 	if err != nil {
 		s.udp.Close("")
 	}
@@ -208,7 +217,8 @@ func (s *Site) Note() string {
 	if s.local() {
 		return ""
 	}
-	return "Over plain http, browsers on other machines have no WebTransport and play over WebSocket; put https in front for it."
+	return "Over plain http, browsers on other machines play over WebSocket, without WebTransport; " +
+		"put https in front of this server for WebTransport."
 }
 
 // QUIC is the UDP address of native clients and WebTransport.
@@ -224,8 +234,8 @@ func (s *Site) Close() {
 	s.ws.Close("")
 }
 
-// Serve serves until ctx ends, then tells the players and returns when everything has ended. program may be nil: then
-// the page is told that there is none, and only native clients play.
+// Serve serves until ctx ends, then tells the players and returns when everything has ended.
+// program may be nil: then the page is told that there is none, and only native clients play.
 func (s *Site) Serve(ctx context.Context, program *Program) error {
 	s.program.Store(program)
 	ctx, cancel := context.WithCancel(ctx)
@@ -302,7 +312,8 @@ func headers(next http.Handler) http.Handler {
 
 // ahead lets the browser fetch the program and the library while it still reads the page.
 func (s *Site) ahead(next http.Handler) http.Handler {
-	links := []string{"</" + s.cfg.Host.Rules.Name + ".wasm>; rel=preload; as=fetch; crossorigin", "</wasm_exec.js>; rel=modulepreload"}
+	links := []string{"</" + s.cfg.Host.Rules.Name + ".wasm>; rel=preload; as=fetch; crossorigin",
+		"</wasm_exec.js>; rel=modulepreload"}
 	for _, url := range web.Modules() {
 		links = append(links, "<"+url+">; rel=modulepreload")
 	}
@@ -400,8 +411,9 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 
-// truth answers /truth: on a WebSocket Float32, little-endian: [tick, n, n times id, x, y, z], about thirty times a second. To a plain request
-// it tells once what the server takes the paths to carry: {"id": bytes a second}.
+// truth answers /truth: on a WebSocket Float32, little-endian: [tick, n, n times id, x, y, z],
+// about thirty times a second. To a plain request it tells once what the server takes the paths to
+// carry: {"id": bytes a second}.
 func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 	s.feeds.Add(1) // http.Server still knows the request, and so nobody waits for feeds yet
 	defer s.feeds.Done()

@@ -103,8 +103,10 @@ func get(t testing.TB, url string, header ...string) (*http.Response, []byte) {
 func TestFiles(t *testing.T) {
 	text := strings.Repeat("all work and no play ", 200)
 	tree := fstest.MapFS{
-		"index.html": {Data: []byte("<!doctype html>mine")}, "big.txt": {Data: []byte(text)}, "sub/index.html": {Data: []byte("below")},
-		".env": {Data: []byte("secret")}, "sub/.git/config": {Data: []byte("secret")}, "picture.png": {Data: []byte(text)},
+		"index.html": {Data: []byte("<!doctype html>mine")}, "big.txt": {Data: []byte(text)},
+		"sub/index.html": {Data: []byte("below")},
+		".env":           {Data: []byte("secret")}, "sub/.git/config": {Data: []byte("secret")},
+		"picture.png": {Data: []byte(text)},
 	}
 	second := fstest.MapFS{"index.html": {Data: []byte("not this one")}, "other.css": {Data: []byte("b{}")}}
 	s := serve(t, Config{Pages: []fs.FS{tree, second}}, fake(t))
@@ -127,10 +129,12 @@ func TestFiles(t *testing.T) {
 		{"truth", "", "there is no truth here\n", 404},
 	} {
 		r, b := get(t, url+c.path)
-		if r.StatusCode != c.status || string(b) != c.body || c.contentType != "" && r.Header.Get("Content-Type") != c.contentType {
+		if r.StatusCode != c.status || string(b) != c.body || c.contentType != "" &&
+			r.Header.Get("Content-Type") != c.contentType {
 			t.Errorf("%q: %s, %s, %.60q", c.path, r.Status, r.Header.Get("Content-Type"), b)
 		}
-		if r.Header.Get("Cross-Origin-Opener-Policy") != "same-origin" || r.Header.Get("Cross-Origin-Embedder-Policy") != "require-corp" {
+		if r.Header.Get("Cross-Origin-Opener-Policy") != "same-origin" ||
+			r.Header.Get("Cross-Origin-Embedder-Policy") != "require-corp" {
 			t.Errorf("%q: %v", c.path, r.Header)
 		}
 	}
@@ -157,14 +161,17 @@ func TestFiles(t *testing.T) {
 		"": func(r io.Reader) io.Reader { return r },
 	}
 	tags := map[string]bool{}
-	for accept, want := range map[string]string{"gzip, deflate, br, zstd": "br", "gzip, deflate": "gzip", "br;q=0, gzip;q=0.5": "gzip", "deflate": "", "BR": "br"} {
+	for accept, want := range map[string]string{"gzip, deflate, br, zstd": "br", "gzip, deflate": "gzip",
+		"br;q=0, gzip;q=0.5": "gzip", "deflate": "", "BR": "br"} {
 		r, b := get(t, url+"big.txt", "Accept-Encoding", accept)
 		plain, err := io.ReadAll(unpack[want](bytes.NewReader(b)))
-		if r.Header.Get("Content-Encoding") != want || err != nil || string(plain) != text || want != "" && len(b) > len(text)/10 || r.Header.Get("Vary") != "Accept-Encoding" {
+		if r.Header.Get("Content-Encoding") != want || err != nil || string(plain) != text || want != "" &&
+			len(b) > len(text)/10 || r.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: %v, %d bytes, %v", accept, r.Header, len(b), err)
 		}
 		tags[r.Header.Get("ETag")] = true
-		if r, b := get(t, url+"big.txt", "Accept-Encoding", accept, "If-None-Match", r.Header.Get("ETag")); r.StatusCode != http.StatusNotModified || len(b) != 0 {
+		if r, b := get(t, url+"big.txt", "Accept-Encoding", accept, "If-None-Match",
+			r.Header.Get("ETag")); r.StatusCode != http.StatusNotModified || len(b) != 0 {
 			t.Errorf("%q again: %s, %d bytes", accept, r.Status, len(b))
 		}
 	}
@@ -174,7 +181,8 @@ func TestFiles(t *testing.T) {
 	if r, _ := get(t, url+"picture.png", "Accept-Encoding", "br"); r.Header.Get("Content-Encoding") != "" {
 		t.Error("a picture is packed again")
 	}
-	if r, err := http.Post(url+"big.txt", "text/plain", nil); err != nil || r.StatusCode != http.StatusMethodNotAllowed {
+	if r, err := http.Post(url+"big.txt", "text/plain", nil); err != nil ||
+		r.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("%v, %v", r, err)
 	}
 	r, b := get(t, url+"zap.wasm", "Accept-Encoding", "br")
@@ -243,14 +251,17 @@ func TestConfig(t *testing.T) {
 	}
 	_, port, _ := net.SplitHostPort(s.QUIC())
 	_, text, c := ask("")
-	if c.Game != "zap" || c.Room != "lobby" || c.Wasm != "/zap.wasm" || c.WasmBytes != 10004 || c.Exec != "/wasm_exec.js" || c.WebSocket != "/meanwhile" ||
-		c.WebTransport.URL != ":"+port+"/meanwhile" || len(c.WebTransport.Hashes) != 1 || len(c.WebTransport.Hashes[0]) != 64 || !strings.HasPrefix(c.Schema, "1-") {
+	if c.Game != "zap" || c.Room != "lobby" || c.Wasm != "/zap.wasm" || c.WasmBytes != 10004 ||
+		c.Exec != "/wasm_exec.js" || c.WebSocket != "/meanwhile" ||
+		c.WebTransport.URL != ":"+port+"/meanwhile" || len(c.WebTransport.Hashes) != 1 ||
+		len(c.WebTransport.Hashes[0]) != 64 || !strings.HasPrefix(c.Schema, "1-") {
 		t.Error(text)
 	}
 	if _, tcp, _ := net.SplitHostPort(strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/")); tcp != port {
 		t.Logf("TCP port %s, UDP port %s", tcp, port) // the number was taken by another program
 	}
-	if code, text, _ := ask("?room=A%20B"); code != 404 || text != "Room \"A B\": names of rooms are lower-case letters, digits and dashes.\n" {
+	if code, text, _ := ask("?room=A%20B"); code != 404 ||
+		text != "Room \"A B\": names of rooms are lower-case letters, digits and dashes.\n" {
 		t.Errorf("%d %q", code, text)
 	}
 	if code, _, c := ask("?room=cellar"); code != 200 || c.Room != "cellar" {
@@ -279,7 +290,8 @@ func TestConfig(t *testing.T) {
 	conn.Close("")
 	<-conn.Done()
 
-	if r, b := get(t, serve(t, Config{}, nil).URL()+"meanwhile.json"); r.StatusCode != 404 || string(b) != noProgram+"\n" {
+	if r, b := get(t, serve(t, Config{}, nil).URL()+"meanwhile.json"); r.StatusCode != 404 ||
+		string(b) != noProgram+"\n" {
 		t.Errorf("without a program: %s, %s", r.Status, b)
 	}
 }
@@ -304,19 +316,39 @@ func TestTruth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var playing sync.WaitGroup // or it would be put out for its silence
+	var playing sync.WaitGroup // or the server would remove it for its silence
 	playing.Go(func() { _ = player.Run(ctx) })
 	t.Cleanup(playing.Wait)
-	if _, r, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://evil.example"}}}); err == nil || r.StatusCode != http.StatusForbidden {
+	if _, r, err := websocket.Dial(ctx, url,
+		&websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://evil.example"}}}); err == nil ||
+		r.StatusCode != http.StatusForbidden {
 		t.Fatalf("truth for a stranger's page: %v", err)
 	}
 	w, _, err := websocket.Dial(ctx, url+"?room=lobby", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	watchPositions(t, w)
+	// A plain request gets what the paths carry.
+	r, b := get(t, s.URL()+"truth?room=lobby")
+	var carries map[string]int
+	if err := json.Unmarshal(b, &carries); err != nil || r.StatusCode != http.StatusOK || len(carries) != 3 {
+		t.Fatalf("%s, %s: %v", r.Status, b, err)
+	}
+	for id, bps := range carries {
+		if bps < 1000 || bps > 8000 {
+			t.Errorf("the path to %s carries %d bytes a second", id, bps)
+		}
+	}
+	// The site ends while the truth is watched: serve's cleanup waits for it.
+}
+
+// watchPositions reads three messages with a player and two bots, and checks where they are.
+func watchPositions(t *testing.T, w *websocket.Conn) {
+	t.Helper()
 	last := float32(0)
 	for n := 0; n < 3; {
-		kind, b, err := w.Read(ctx)
+		kind, b, err := w.Read(t.Context())
 		if err != nil || kind != websocket.MessageBinary || len(b)%4 != 0 {
 			t.Fatalf("%v, %v, %d bytes", err, kind, len(b))
 		}
@@ -337,25 +369,14 @@ func TestTruth(t *testing.T) {
 			}
 		}
 	}
-	// A plain request is told what the paths carry.
-	r, b := get(t, s.URL()+"truth?room=lobby")
-	var carries map[string]int
-	if err := json.Unmarshal(b, &carries); err != nil || r.StatusCode != http.StatusOK || len(carries) != 3 {
-		t.Fatalf("%s, %s: %v", r.Status, b, err)
-	}
-	for id, bps := range carries {
-		if bps < 1000 || bps > 8000 {
-			t.Errorf("the path to %s carries %d bytes a second", id, bps)
-		}
-	}
-	// The site ends while the truth is watched: serve's cleanup waits for it.
 }
 
 func TestAddresses(t *testing.T) {
 	cfg := Config{Host: host.Config{Rules: rules(t)}}
 	for _, addr := range []string{"", "nonsense", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:70000", "::1:80"} {
 		cfg.Addr = addr
-		if _, err := Listen(cfg); err == nil || !strings.Contains(err.Error(), "is not an address of the form host:port") || Status(err) != 2 {
+		if _, err := Listen(cfg); err == nil || !strings.Contains(err.Error(),
+			"is not an address of the form host:port") || Status(err) != 2 {
 			t.Errorf("%q: %v", addr, err)
 		}
 	}
@@ -402,7 +423,8 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("%s %q", s.URL(), s.Note())
 	}
 	s.Close()
-	for addr, local := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false, "0.0.0.0:1": false, "10.0.0.1:1": false, "x": false} {
+	for addr, local := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false,
+		"0.0.0.0:1": false, "10.0.0.1:1": false, "x": false} {
 		if IsLocal(addr) != local {
 			t.Errorf("IsLocal(%q) is %v", addr, !local)
 		}
@@ -432,7 +454,8 @@ func TestBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, packed := p.Size()
-	if !strings.HasPrefix(progress, "building x.wasm ... ") || !strings.HasSuffix(progress, "\n") || plain < 100_000 || packed > plain/2 || !bytes.Contains(p.exec.raw, []byte("globalThis.Go")) {
+	if !strings.HasPrefix(progress, "building x.wasm ... ") || !strings.HasSuffix(progress, "\n") || plain < 100_000 ||
+		packed > plain/2 || !bytes.Contains(p.exec.raw, []byte("globalThis.Go")) {
 		t.Errorf("%q, %d bytes, %d packed", progress, plain, packed)
 	}
 	again, err := NewProgram(nil, p.wasm.brotli(), p.exec.raw)
@@ -442,7 +465,8 @@ func TestBuild(t *testing.T) {
 
 	_, progress, err = build(t, "package main\n\nfunc main() { undefined() }\n")
 	var failed *BuildError
-	if !errors.As(err, &failed) || !strings.Contains(failed.Output, "undefined: undefined") || !strings.HasSuffix(progress, "failed\n") {
+	if !errors.As(err, &failed) || !strings.Contains(failed.Output, "undefined: undefined") ||
+		!strings.HasSuffix(progress, "failed\n") {
 		t.Errorf("%q, %v", progress, err)
 	}
 
@@ -479,7 +503,8 @@ func TestPrograms(t *testing.T) {
 		t.Error(err)
 	}
 	tree["zap.wasm"] = &fstest.MapFile{Data: []byte("\x00asm")}
-	if _, err := Prebuilt(tree, "zap"); err == nil || !strings.Contains(err.Error(), "wasm_exec.js of the Go that built it") {
+	if _, err := Prebuilt(tree, "zap"); err == nil ||
+		!strings.Contains(err.Error(), "wasm_exec.js of the Go that built it") {
 		t.Error(err)
 	}
 	tree["wasm_exec.js"] = &fstest.MapFile{Data: []byte("x")}
@@ -517,7 +542,8 @@ func TestSource(t *testing.T) {
 	if web, ok := s.Web(); !ok || web != filepath.Join(root, "cmd", "web") {
 		t.Error(web)
 	}
-	if here, err := FindSource(); err != nil || !strings.HasSuffix(filepath.ToSlash(here.Main), "app/site") || moduleName(here.Root) != "meanwhile" {
+	if here, err := FindSource(); err != nil || !strings.HasSuffix(filepath.ToSlash(here.Main), "app/site") ||
+		moduleName(here.Root) != "meanwhile" {
 		t.Errorf("%+v, %v", here, err)
 	}
 	t.Chdir(t.TempDir())
@@ -545,8 +571,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// A page is sent with the addresses of all that it will load, so that the browser fetches them at once. Without a program
-// there is nothing to fetch.
+// A page is sent with the addresses of all that it will load, so that the browser fetches them at
+// once. Without a program there is nothing to fetch.
 func TestFetchedAhead(t *testing.T) {
 	r, _ := get(t, serve(t, Config{}, fake(t)).URL())
 	links := r.Header.Values("Link")

@@ -83,7 +83,8 @@ func benchPage(ctx context.Context, quick bool, stderr io.Writer) (lab.Row, erro
 	if err != nil {
 		return lab.Row{}, err
 	}
-	s, err := site.Listen(site.Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules}, Pages: g.pages, Handlers: g.handlers})
+	s, err := site.Listen(site.Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules}, Pages: g.pages,
+		Handlers: g.handlers})
 	if err != nil {
 		return lab.Row{}, err
 	}
@@ -118,10 +119,14 @@ func benchPage(ctx context.Context, quick bool, stderr io.Writer) (lab.Row, erro
 		steps = append(steps, lab.Value{Name: name + "_ms", V: bench.Median(r.Steps[i])})
 	}
 	return lab.Row{Experiment: "page", Policy: "meanwhile",
-		Params: lab.Values{{Name: "browser", V: r.Browser}, {Name: "loads", V: loads}, {Name: "transport", V: r.Transport}},
+		Params: lab.Values{{Name: "browser", V: r.Browser}, {Name: "loads", V: loads},
+			{Name: "transport", V: r.Transport}},
 		Metrics: append(lab.Values{
-			{Name: "playable_ms", V: bench.Median(r.PlayableMS)}, {Name: "playable_max_ms", V: slices.Max(r.PlayableMS)},
+			{Name: "playable_ms", V: bench.Median(r.PlayableMS)},
+			{Name: "playable_max_ms", V: slices.Max(r.PlayableMS)},
 			{Name: "wasm_brotli_kb", V: float64(best.Len()) / 1000}, {Name: "wasm_kb", V: float64(len(raw)) / 1000},
-			{Name: "key_to_state_ticks", V: bench.Median(r.KeyTicks)}, {Name: "key_to_state_max_ticks", V: slices.Max(r.KeyTicks)}, {Name: "key_to_state_ms", V: bench.Median(r.KeyMS)},
+			{Name: "key_to_state_ticks", V: bench.Median(r.KeyTicks)},
+			{Name: "key_to_state_max_ticks", V: slices.Max(r.KeyTicks)},
+			{Name: "key_to_state_ms", V: bench.Median(r.KeyMS)},
 		}, steps...)}, nil
 }

@@ -58,13 +58,15 @@ func findGame(name string) (*gameEntry, error) {
 	return nil, usageError{fmt.Errorf("%s; there is %s", what, strings.Join(names, ", "))}
 }
 
-// program returns the client of a game for browsers. Built from the source it is always that of these rules, so the one that
-// this program carries serves where there is no source or no toolchain.
+// program returns the client of a game for browsers. Built from the source it is always that of
+// these rules, so the one that this program carries serves where there is no source or no
+// toolchain.
 func (g *gameEntry) program(ctx context.Context, rules *game.Rules, stderr io.Writer) (*site.Program, error) {
 	source, err := site.FindSource()
 	if err == nil {
 		var p *site.Program
-		if p, err = site.Build(ctx, filepath.Join(source.Root, filepath.FromSlash(g.client)), g.name, stderr); err == nil {
+		if p, err = site.Build(ctx, filepath.Join(source.Root, filepath.FromSlash(g.client)), g.name,
+			stderr); err == nil {
 			return p, nil
 		}
 	}

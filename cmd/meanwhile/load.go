@@ -38,12 +38,12 @@ const (
 
 // load is the command line of meanwhile load.
 type load struct {
-	URL       string        `arg:"" optional:"" default:"http://127.0.0.1:8080/" help:"Address of the server's page."`
-	Players   int           `short:"n" default:"10" help:"How many players; at most ${loadmax}."`
-	For       time.Duration `default:"10s" help:"How long they play, after the last has joined."`
-	Transport string        `default:"quic" help:"quic, webtransport or websocket."`
-	Room      string        `help:"Room to play in; the server chooses if none is named."`
-	Remote    bool          `help:"The server is not on this machine, and I may load it."`
+	URL       string        `arg:"" optional:"" default:"http://127.0.0.1:8080/" help:"Load the server with this page."`
+	Players   int           `short:"n" default:"10" help:"Join with so many players; at most ${loadmax}."`
+	For       time.Duration `default:"10s" help:"Play for so long after the last has joined."`
+	Transport string        `default:"quic" help:"Connect over quic, webtransport or websocket."`
+	Room      string        `help:"Play in this room; by default the server chooses."`
+	Remote    bool          `help:"Allow a server on another machine; you must be allowed to load it."`
 	JSON      bool          `name:"json" help:"Print one JSON object."`
 }
 
@@ -90,7 +90,8 @@ func (l *load) run(ctx context.Context, stdout io.Writer) error {
 		return usageError{fmt.Errorf("--for %v is outside (0, %v]", l.For, maxLoadTime)}
 	}
 	if l.Transport != "quic" && l.Transport != "webtransport" && l.Transport != "websocket" {
-		return usageError{fmt.Errorf("there is no transport %q; there are quic, webtransport and websocket", l.Transport)}
+		return usageError{fmt.Errorf("there is no transport %q; there are quic, webtransport and websocket",
+			l.Transport)}
 	}
 	base, err := url.Parse(l.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
@@ -164,8 +165,11 @@ func (l *load) ask(ctx context.Context, base *url.URL) (*server, error) {
 	return s, nil
 }
 
-// dialer returns what connects to the server.
-func (l *load) dialer(base *url.URL, s *server, now transport.Clock) (func(context.Context) (transport.Conn, error), error) {
+// A dialFunc connects to the server.
+type dialFunc func(context.Context) (transport.Conn, error)
+
+// dialer returns the dialFunc of the transport that the flags choose.
+func (l *load) dialer(base *url.URL, s *server, now transport.Clock) (dialFunc, error) {
 	if l.Transport == "websocket" {
 		u, err := base.Parse(s.WebSocket)
 		if err != nil {
@@ -213,8 +217,8 @@ func (l *load) dialer(base *url.URL, s *server, now transport.Clock) (func(conte
 	}, nil
 }
 
-// play lets the players in, lets them play, and returns what they saw.
-func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock, dial func(context.Context) (transport.Conn, error)) *loadResult {
+// play lets the players join and play, and returns what they measured.
+func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock, dial dialFunc) *loadResult {
 	r := &loadResult{}
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
@@ -233,7 +237,9 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 			conn, err := dial(bounded)
 			var p *headless.Player
 			if err == nil {
-				p, err = headless.Join(bounded, conn, headless.Config{Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot()})
+				p, err = headless.Join(bounded, conn, headless.Config{
+					Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot(),
+				})
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -310,7 +316,8 @@ func (r *loadResult) print(w io.Writer, l *load) {
 		_ = json.NewEncoder(w).Encode(r)
 		return
 	}
-	fmt.Fprintf(w, "%d of %d players joined room %s of %s over %s, %d were lost\n", r.Joined, r.Players, r.Room, r.Game, r.Transport, r.Lost)
+	fmt.Fprintf(w, "%d of %d players joined room %s of %s over %s, %d were lost\n", r.Joined, r.Players, r.Room,
+		r.Game, r.Transport, r.Lost)
 	if r.Joined == 0 {
 		return
 	}
@@ -318,7 +325,8 @@ func (r *loadResult) print(w io.Writer, l *load) {
 	fmt.Fprintf(w, "                  down %6.1f datagrams/s %7.1f kbit/s\n", r.DownHz, r.DownKbps)
 	fmt.Fprintf(w, "round trip         p50 %6.2f ms, p99 %.2f ms\n", r.RTT50, r.RTT99)
 	fmt.Fprintf(w, "playout delay      p50 %6.1f ms, p99 %.1f ms\n", r.Delay50, r.Delay99)
-	fmt.Fprintf(w, "hitches %.2f a minute, starved ticks %.2f a minute, %d of %d own states corrected\n", r.Hitches, r.Starved, r.Corrected, r.Confirmed)
+	fmt.Fprintf(w, "hitches %.2f a minute, starved ticks %.2f a minute, %d of %d own states corrected\n", r.Hitches,
+		r.Starved, r.Corrected, r.Confirmed)
 	if r.Error != "" {
 		fmt.Fprintf(w, "last error: %s\n", r.Error)
 	}

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"meanwhile/client"
+	"meanwhile/game"
+	"meanwhile/headless"
 	"meanwhile/host"
 	"meanwhile/netcode/clock"
+	"meanwhile/session"
 	"meanwhile/transport"
 	"meanwhile/transport/memory"
 )
@@ -25,7 +28,12 @@ func TestLoadRates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := host.New(host.Config{Rules: rules, Bots: 2, Seed: 1})
+		h, err := host.New(host.Config{
+			Rules: rules, Bots: 2, Seed: 1,
+			NewBot: func(r *game.Rules, w session.Welcome, now clock.Time) (host.Bot, error) {
+				return headless.NewBot(r, w, now)
+			},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +48,8 @@ func TestLoadRates(t *testing.T) {
 		go func() { done <- h.Run(ctx, server) }()
 		l := &load{Players: 3, For: 10 * time.Second}
 		r := l.play(t.Context(), rules, now, func(context.Context) (transport.Conn, error) { return server.Dial() })
-		if r.Joined != 3 || r.Lost != 0 || r.Error != "" || r.Seconds != 10 || r.UpHz < 58 || r.UpHz > 61 || r.DownHz < 19 || r.DownHz > 21 || r.Confirmed < 3*190 || r.Delay99 > 120 || r.Starved > 0 {
+		if r.Joined != 3 || r.Lost != 0 || r.Error != "" || r.Seconds != 10 || r.UpHz < 58 || r.UpHz > 61 ||
+			r.DownHz < 19 || r.DownHz > 21 || r.Confirmed < 3*190 || r.Delay99 > 120 || r.Starved > 0 {
 			t.Errorf("%+v", *r)
 		}
 		stop()
@@ -53,14 +62,19 @@ func TestLoadRates(t *testing.T) {
 // Rates are means over the players, of what came in between.
 func TestLoadSums(t *testing.T) {
 	r := &loadResult{Seconds: 4}
-	before := []client.Stats{{Sent: 100, SentBytes: 9000, Received: 50, ReceivedBytes: 40000, Hitches: 1, Starved: 10, Confirmed: 1000, Corrections: 7}, {}}
+	before := []client.Stats{{Sent: 100, SentBytes: 9000, Received: 50, ReceivedBytes: 40000, Hitches: 1, Starved: 10,
+		Confirmed: 1000, Corrections: 7}, {}}
 	after := []client.Stats{
-		{Sent: 340, SentBytes: 25000, Received: 170, ReceivedBytes: 80000, Hitches: 3, Starved: 14, Confirmed: 1200, Corrections: 9, RTT: 20 * time.Millisecond, Delay: 80 * time.Millisecond},
-		{Sent: 80, SentBytes: 8000, Received: 40, ReceivedBytes: 10000, Confirmed: 40, Corrections: 1, RTT: 30 * time.Millisecond, Delay: 90 * time.Millisecond},
+		{Sent: 340, SentBytes: 25000, Received: 170, ReceivedBytes: 80000, Hitches: 3, Starved: 14, Confirmed: 1200,
+			Corrections: 9, RTT: 20 * time.Millisecond, Delay: 80 * time.Millisecond},
+		{Sent: 80, SentBytes: 8000, Received: 40, ReceivedBytes: 10000, Confirmed: 40, Corrections: 1,
+			RTT: 30 * time.Millisecond, Delay: 90 * time.Millisecond},
 	}
 	r.sum(before, after)
-	want := loadResult{Seconds: 4, UpHz: 40, DownHz: 20, UpKbps: 24, DownKbps: 50, RTT50: 30, RTT99: 30, Delay50: 90, Delay99: 90, Hitches: 15, Starved: 30, Confirmed: 240, Corrected: 3}
-	for _, c := range [][2]float64{{r.UpHz, want.UpHz}, {r.DownHz, want.DownHz}, {r.UpKbps, want.UpKbps}, {r.DownKbps, want.DownKbps}, {r.RTT50, want.RTT50}, {r.RTT99, want.RTT99},
+	want := loadResult{Seconds: 4, UpHz: 40, DownHz: 20, UpKbps: 24, DownKbps: 50, RTT50: 30, RTT99: 30, Delay50: 90,
+		Delay99: 90, Hitches: 15, Starved: 30, Confirmed: 240, Corrected: 3}
+	for _, c := range [][2]float64{{r.UpHz, want.UpHz}, {r.DownHz, want.DownHz}, {r.UpKbps, want.UpKbps},
+		{r.DownKbps, want.DownKbps}, {r.RTT50, want.RTT50}, {r.RTT99, want.RTT99},
 		{r.Delay50, want.Delay50}, {r.Delay99, want.Delay99}, {r.Hitches, want.Hitches}, {r.Starved, want.Starved}} {
 		if math.Abs(c[0]-c[1]) > 1e-9 {
 			t.Errorf("got %+v, want %+v", *r, want)

@@ -1,10 +1,10 @@
 // Command meanwhile shows, serves, loads and measures games made with Meanwhile.
 //
-//	meanwhile demo          a server with bots, and a page that shows what netcode does
-//	meanwhile serve GAME    a dedicated server
-//	meanwhile load [URL]    headless players over real sockets
-//	meanwhile lab NAME      experiments in virtual time
-//	meanwhile bench NAME    what the engine costs
+//	meanwhile demo          start a server with bots, and a page that shows what netcode does
+//	meanwhile serve GAME    run a dedicated server
+//	meanwhile load [URL]    run headless players over real sockets
+//	meanwhile lab NAME      run experiments in virtual time
+//	meanwhile bench NAME    measure what the engine costs
 //
 // Exit status: 0; 1 when something failed; 2 with one sentence when the command line is wrong.
 package main
@@ -26,33 +26,33 @@ const name = "meanwhile"
 
 type commands struct {
 	Demo struct {
-		Addr    string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen: TCP for the page, the UDP port of the same number for players."`
-		Game    string `default:"arena" help:"arena, plaza or invasion."`
-		Bots    int    `default:"7" help:"Bots in each room."`
+		Addr    string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Listen here: the page on TCP, players on UDP."`
+		Game    string `default:"arena" help:"Play arena, plaza or invasion."`
+		Bots    int    `default:"7" help:"Add so many bots to each room."`
 		Open    bool   `help:"Open the page in a browser."`
-		Verbose bool   `short:"v" help:"Log more than warnings."`
-	} `cmd:"" help:"Start server, bots and page on this machine, and print the address."`
+		Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
+	} `cmd:"" help:"Start a server with bots and a page on this machine, and print its address."`
 
 	Serve struct {
-		Game    string        `arg:"" help:"arena, plaza or invasion."`
-		Addr    string        `default:":8080" placeholder:"HOST:PORT" help:"Where to listen: TCP for the page, the UDP port of the same number for players."`
-		Bots    int           `default:"0" help:"Bots in each room."`
-		Players int           `default:"${players}" help:"Players in a room, at most."`
-		Rooms   int           `default:"${rooms}" help:"Rooms open at once, at most."`
-		Room    string        `default:"${room}" help:"Room of players who name none."`
-		Grace   time.Duration `default:"${grace}" help:"How long a room without players stays open."`
-		Metrics bool          `help:"Offer /metrics to Prometheus."`
-		Verbose bool          `short:"v" help:"Log more than warnings."`
+		Game    string        `arg:"" help:"Serve arena, plaza or invasion."`
+		Addr    string        `default:":8080" placeholder:"HOST:PORT" help:"Listen here: the page on TCP, players on UDP."`
+		Bots    int           `default:"0" help:"Add so many bots to each room."`
+		Players int           `default:"${players}" help:"Admit at most so many players to a room."`
+		Rooms   int           `default:"${rooms}" help:"Open at most so many rooms."`
+		Room    string        `default:"${room}" help:"Send players who name no room here."`
+		Grace   time.Duration `default:"${grace}" help:"Keep a room without players open for so long."`
+		Metrics bool          `help:"Serve /metrics to Prometheus."`
+		Verbose bool          `short:"v" help:"Log what happens, not only warnings."`
 	} `cmd:"" help:"Run a dedicated server."`
 
-	Load load `cmd:"" help:"Run headless players over real sockets, and print what they saw."`
+	Load load `cmd:"" help:"Run headless players over real sockets, and print what they measured."`
 
 	Lab struct {
-		Args []string `arg:"" optional:"" passthrough:"" help:"See meanwhile lab --list."`
+		Args []string `arg:"" optional:"" passthrough:"" help:"Name an experiment; meanwhile lab --list lists them."`
 	} `cmd:"" passthrough:"" help:"Run experiments in virtual time."`
 
 	Bench struct {
-		Args []string `arg:"" optional:"" passthrough:""`
+		Args []string `arg:"" optional:"" passthrough:"" help:"Name a benchmark; meanwhile bench --list lists them."`
 	} `cmd:"" passthrough:"" help:"Measure what the engine costs."`
 }
 
@@ -66,9 +66,11 @@ func main() {
 // run is main, and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c commands
-	vars := map[string]string{"players": fmt.Sprint(host.DefaultPlayers), "rooms": fmt.Sprint(host.DefaultRooms), "room": host.DefaultRoom,
+	vars := map[string]string{"players": fmt.Sprint(host.DefaultPlayers), "rooms": fmt.Sprint(host.DefaultRooms),
+		"room":  host.DefaultRoom,
 		"grace": host.DefaultGrace.String(), "loadmax": fmt.Sprint(maxLoad)}
-	parsed, code, done := site.Parse(&c, name, "Netcode for Go: a demonstration, servers, load and measurements.", vars, args, stdout, stderr)
+	parsed, code, done := site.Parse(&c, name, "Netcode for Go: a demonstration, servers, load and measurements.",
+		vars, args, stdout, stderr)
 	if done {
 		return code
 	}
@@ -77,13 +79,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "demo":
 		d := &c.Demo
 		return serve(ctx, d.Game, d.Open, site.Config{
-			Addr: d.Addr, Truth: true, Metrics: site.IsLocal(d.Addr), Host: host.Config{Bots: d.Bots, Log: site.Logger(stderr, d.Verbose)},
+			Addr: d.Addr, Truth: true, Metrics: site.IsLocal(d.Addr),
+			Host: host.Config{Bots: d.Bots, Log: site.Logger(stderr, d.Verbose)},
 		}, stdout, stderr)
 	case "serve <game>":
 		s := &c.Serve
 		return serve(ctx, s.Game, false, site.Config{
 			Addr: s.Addr, Metrics: s.Metrics,
-			Host: host.Config{Bots: s.Bots, Players: s.Players, Rooms: s.Rooms, Room: s.Room, Grace: s.Grace, Log: site.Logger(stderr, s.Verbose)},
+			Host: host.Config{Bots: s.Bots, Players: s.Players, Rooms: s.Rooms, Room: s.Room, Grace: s.Grace,
+				Log: site.Logger(stderr, s.Verbose)},
 		}, stdout, stderr)
 	case "load", "load <url>":
 		err = c.Load.run(ctx, stdout)

@@ -60,13 +60,16 @@ func TestSentences(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		code := run(context.Background(), strings.Fields(c.args), &out, &errs)
-		if code != c.code || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 || out.Len() > 0 {
-			t.Errorf("meanwhile %s: status %d, %q, %q; want %d, %q", c.args, code, out.String(), errs.String(), c.code, c.want)
+		if code != c.code || !strings.Contains(errs.String(), c.want) || strings.Count(errs.String(), "\n") != 1 ||
+			out.Len() > 0 {
+			t.Errorf("meanwhile %s: status %d, %q, %q; want %d, %q", c.args, code, out.String(), errs.String(), c.code,
+				c.want)
 		}
 	}
 	for _, args := range []string{"--help", "demo --help", "load -h", "lab --list"} {
 		var out, errs bytes.Buffer
-		if code := run(context.Background(), strings.Fields(args), &out, &errs); code != 0 || out.Len() == 0 || errs.Len() > 0 {
+		if code := run(context.Background(), strings.Fields(args), &out, &errs); code != 0 || out.Len() == 0 ||
+			errs.Len() > 0 {
 			t.Errorf("meanwhile %s: status %d, %q, %q", args, code, out.String(), errs.String())
 		}
 	}
@@ -104,7 +107,8 @@ func TestDemoAndLoad(t *testing.T) {
 		t.Skip("NOT CHECKED with -short: players over every transport play the demonstration, whose program must be built")
 	}
 	url := startDemo(t, "--bots", "2")
-	for name, want := range map[string]string{"": "arena.js", "arena/map.json": string(arena.MapJSON()), "meanwhile.json": `"game":"arena"`, "metrics": "meanwhile_rooms 0"} {
+	for name, want := range map[string]string{"": "arena.js", "arena/map.json": string(arena.MapJSON()),
+		"meanwhile.json": `"game":"arena"`, "metrics": "meanwhile_rooms 0"} {
 		response, err := http.Get(url + name)
 		if err != nil {
 			t.Fatal(err)
@@ -118,21 +122,26 @@ func TestDemoAndLoad(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	for _, transport := range []string{"quic", "webtransport", "websocket"} {
 		var out, errs bytes.Buffer
-		if code := run(context.Background(), []string{"load", url, "-n", "3", "--for", "1s", "--transport", transport, "--json", "--room", transport}, &out, &errs); code != 0 {
+		if code := run(context.Background(), []string{"load", url, "-n", "3", "--for", "1s", "--transport", transport,
+			"--json", "--room", transport}, &out, &errs); code != 0 {
 			t.Errorf("%s: status %d, %s", transport, code, errs.String())
 			continue
 		}
 		var r loadResult
-		if err := json.Unmarshal(out.Bytes(), &r); err != nil || r.Joined != 3 || r.Lost != 0 || r.Game != "arena" || r.Room != transport || r.UpHz <= 0 || r.DownHz <= 0 || r.Confirmed == 0 {
+		if err := json.Unmarshal(out.Bytes(), &r); err != nil || r.Joined != 3 || r.Lost != 0 || r.Game != "arena" ||
+			r.Room != transport || r.UpHz <= 0 || r.DownHz <= 0 || r.Confirmed == 0 {
 			t.Errorf("%s: %+v, %v", transport, r, err)
 		}
-		// How many datagrams a busy machine sends in a second nobody knows (TestLoadRates does in virtual time), but how large they are.
-		if up, down := r.UpKbps*1000/8/r.UpHz, r.DownKbps*1000/8/r.DownHz; up < 42+9 || up > 42+wire.MaxDatagram || down < 42+9 || down > 42+wire.MaxDatagram {
+		// How many datagrams a busy machine sends in a second nobody knows (TestLoadRates does in
+		// virtual time), but how large they are.
+		if up, down := r.UpKbps*1000/8/r.UpHz, r.DownKbps*1000/8/r.DownHz; up < 42+9 || up > 42+wire.MaxDatagram ||
+			down < 42+9 || down > 42+wire.MaxDatagram {
 			t.Errorf("%s: datagrams of %.0f bytes up and %.0f down with their headers", transport, up, down)
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := run(context.Background(), []string{"load", url, "-n", "1", "--for", "100ms"}, &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "1 of 1 players joined room lobby of arena over quic, 0 were lost\n") {
+	if code := run(context.Background(), []string{"load", url, "-n", "1", "--for", "100ms"}, &out, &errs); code != 0 ||
+		!strings.HasPrefix(out.String(), "1 of 1 players joined room lobby of arena over quic, 0 were lost\n") {
 		t.Errorf("status %d, %s%s", code, out.String(), errs.String())
 	}
 }
@@ -147,7 +156,10 @@ func TestDemoInBrowser(t *testing.T) {
 	p.Open(url + "?transport=webtransport") // or WebSocket could win on a busy machine
 	p.WaitFor("g.me && g.transport === 'webtransport' && g.world.player.length === 8")
 	var moved bool
-	p.Eval("new Promise(done => { const { x, y } = g.me.pos; setInterval(() => Math.hypot(g.me.pos.x - x, g.me.pos.y - y) > 1 && done(true), 50) })", &moved)
+	p.Eval(`new Promise(done => {
+		const { x, y } = g.me.pos
+		setInterval(() => Math.hypot(g.me.pos.x - x, g.me.pos.y - y) > 1 && done(true), 50)
+	})`, &moved)
 	if !moved {
 		t.Error("the demonstration does not play itself")
 	}
@@ -165,6 +177,7 @@ func TestDemoInBrowser(t *testing.T) {
 	time.Sleep(time.Second)
 	p.Screenshot("demo")
 	var stats map[string]any
-	p.Eval("Object.fromEntries(Object.entries(g.stats).map(([k, v]) => [k, Number.isFinite(v) ? Math.round(100 * v) / 100 : String(v)]))", &stats)
+	p.Eval(`Object.fromEntries(Object.entries(g.stats).map(([k, v]) =>
+		[k, Number.isFinite(v) ? Math.round(100 * v) / 100 : String(v)]))`, &stats)
 	t.Log(stats)
 }

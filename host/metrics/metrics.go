@@ -13,8 +13,8 @@ import (
 	"meanwhile/session"
 )
 
-// Handler serves the counters of h, of the Go runtime and of the process in Prometheus' text format.
-// Strangers choose the names of rooms, so no metric has one as a label.
+// Handler serves the counters of h, of the Go runtime and of the process in Prometheus' text
+// format. Strangers choose the names of rooms, so no metric has one as a label.
 func Handler(h *host.Host) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector{h}, collectors.NewGoCollector(),
@@ -30,22 +30,24 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descTick         = desc("tick_seconds", "How long a tick of a room took, encoding included.")
-	descRooms        = desc("rooms", "Open rooms.")
-	descPlayers      = desc("players", "Players in open rooms.", "what")
-	descGreeting     = desc("greeting", "Connections that are neither admitted nor refused yet.")
-	descOpened       = desc("rooms_total", "Rooms opened, closed and failed.", "what")
-	descAccepted     = desc("connections_total", "Connections accepted.")
-	descJoined       = desc("joined_total", "Players admitted.")
-	descRefused      = desc("refused_total", "Players refused, by reason.", "reason")
-	descFaults       = desc("faults_total", "Callbacks of the rules that panicked.")
-	descLoad         = desc("load", "The busiest room's load: the part of the last second that it spent in ticks.")
-	descReceived     = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
-	descSent         = desc("sent_datagrams_total", "Datagrams handed to connections.")
-	descSentBytes    = desc("sent_bytes_total", "Bytes of datagrams handed to connections, without transport headers.")
-	descBlocked      = desc("blocked_datagrams_total", "Datagrams that newer ones displaced before a slow path accepted them.")
-	descTextOverflow = desc("text_ref_overflow_total", "Texts that were not sent because no reference was free, counted once a tick.")
-	descSilent       = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
+	descTick      = desc("tick_seconds", "How long a tick of a room took, encoding included.")
+	descRooms     = desc("rooms", "Open rooms.")
+	descPlayers   = desc("players", "Players in open rooms.", "what")
+	descGreeting  = desc("greeting", "Connections that are neither admitted nor refused yet.")
+	descOpened    = desc("rooms_total", "Rooms opened, closed and failed.", "what")
+	descAccepted  = desc("connections_total", "Connections accepted.")
+	descJoined    = desc("joined_total", "Players admitted.")
+	descRefused   = desc("refused_total", "Players refused, by reason.", "reason")
+	descFaults    = desc("faults_total", "Callbacks of the rules that panicked.")
+	descLoad      = desc("load", "The busiest room's load: the part of the last second that it spent in ticks.")
+	descReceived  = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
+	descSent      = desc("sent_datagrams_total", "Datagrams handed to connections.")
+	descSentBytes = desc("sent_bytes_total", "Bytes of datagrams handed to connections, without transport headers.")
+	descBlocked   = desc("blocked_datagrams_total",
+		"Datagrams that newer ones displaced before a slow path accepted them.")
+	descTextOverflow = desc("text_ref_overflow_total",
+		"Texts that were not sent because no reference was free, counted once a tick.")
+	descSilent = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
 )
 
 // Describe implements prometheus.Collector.

@@ -144,7 +144,8 @@ func (i *Issuer) Issue(g Grant, now time.Time, lifetime time.Duration) ([]byte, 
 	b = append(b, g.Nonce[:]...)
 	for _, f := range g.texts() {
 		if len(*f.text) > f.limit || !printable(*f.text) {
-			return nil, fmt.Errorf("token: %s %q is longer than %d bytes, not UTF-8, or holds control characters", f.name, *f.text, f.limit)
+			return nil, fmt.Errorf("token: %s %q is longer than %d bytes, not UTF-8, or holds control characters",
+				f.name, *f.text, f.limit)
 		}
 		b = append(b, byte(len(*f.text)))
 		b = append(b, *f.text...)
@@ -213,7 +214,8 @@ func (v *Verifier) Verify(b []byte, room string, now time.Time) (Grant, error) {
 // parse reads the fields of a token without checking that anyone signed it.
 func parse(b []byte) (g Grant, id [keyIDSize]byte, err error) {
 	if len(b) < fixedSize+3+ed25519.SignatureSize || len(b) > MaxSize {
-		return Grant{}, id, fmt.Errorf("%w: %d bytes, want %d to %d", ErrMalformed, len(b), fixedSize+3+ed25519.SignatureSize, MaxSize)
+		return Grant{}, id, fmt.Errorf("%w: %d bytes, want %d to %d", ErrMalformed, len(b),
+			fixedSize+3+ed25519.SignatureSize, MaxSize)
 	}
 	if b[0] != version {
 		return Grant{}, id, fmt.Errorf("%w: version %d, want %d", ErrMalformed, b[0], version)
@@ -253,7 +255,8 @@ type textField struct {
 
 // texts lists the texts of a token in their order on the wire.
 func (g *Grant) texts() [3]textField {
-	return [...]textField{{"name", &g.Name, session.MaxName}, {"room", &g.Room, session.MaxRoom}, {"audience", &g.Audience, maxAudience}}
+	return [...]textField{{"name", &g.Name, session.MaxName}, {"room", &g.Room, session.MaxRoom},
+		{"audience", &g.Audience, maxAudience}}
 }
 
 func printable(s string) bool {

@@ -167,7 +167,8 @@ func TestIssueBounds(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		ok   bool
-	}{{"a\x1f", false}, {"a b", true}, {"~", true}, {"a\x7f", false}, {"a\u0080", false}, {"a\u009f", false}, {"a\u00a0", true}} {
+	}{{"a\x1f", false}, {"a b", true}, {"~", true}, {"a\x7f", false}, {"a\u0080", false}, {"a\u009f", false},
+		{"a\u00a0", true}} {
 		if _, err := i.Issue(Grant{Name: c.name}, now, 0); (err == nil) != c.ok {
 			t.Errorf("the name %q: %v, want it to be issued: %v", c.name, err, c.ok)
 		}
@@ -253,7 +254,8 @@ func FuzzVerify(f *testing.F) {
 	f.Add(issue(f, i, grant, 0))
 	f.Add(issue(f, i, Grant{}, 0))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if g, _, err := parse(b); err == nil && len(g.Name)+len(g.Room)+len(g.Audience)+fixedSize+3+ed25519.SignatureSize != len(b) {
+		if g, _, err := parse(b); err == nil &&
+			len(g.Name)+len(g.Room)+len(g.Audience)+fixedSize+3+ed25519.SignatureSize != len(b) {
 			t.Fatalf("%x parses as %+v", b, g)
 		}
 		_, _ = v.Verify(b, "lobby", now) // refusing is fine, panicking is not

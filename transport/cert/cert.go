@@ -30,8 +30,8 @@ const (
 	Backdate = time.Hour
 	// Use is how long a certificate is shown to clients before the next one is.
 	Use = 4 * 24 * time.Hour
-	// Ahead is how long before its use the fingerprint of a certificate is published, so that a page
-	// loaded just before the change can connect just after it.
+	// Ahead is how long before its use the fingerprint of a certificate is published, so that a
+	// page loaded just before the change can connect just after it.
 	Ahead = 24 * time.Hour
 )
 
@@ -95,8 +95,8 @@ func (s *SelfSigned) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, err
 	return s.current.cert, nil
 }
 
-// Fingerprints returns what clients may pin: that of the certificate in use, and during the last day
-// before a change also that of the next. It fails like GetCertificate.
+// Fingerprints returns what clients may pin: that of the certificate in use, and during the last
+// day before a change also that of the next. It fails like GetCertificate.
 func (s *SelfSigned) Fingerprints() ([]Fingerprint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,14 +175,15 @@ func (s *SelfSigned) make(now, since time.Time) (*made, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cert: reading back: %w", err)
 	}
-	return &made{&tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, sha256.Sum256(der), since}, nil
+	return &made{&tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, sha256.Sum256(der), since},
+		nil
 }
 
 // ErrNotPinned reports a server that shows a certificate other than the pinned ones.
 var ErrNotPinned = errors.New("cert: the server's certificate is not one of the pinned ones")
 
-// Pin returns a client's TLS config that trusts exactly the certificates with these fingerprints, as
-// a browser does with serverCertificateHashes, and no authority.
+// Pin returns a client's TLS config that trusts exactly the certificates with these fingerprints,
+// as a browser does with serverCertificateHashes, and no authority.
 func Pin(fingerprints ...Fingerprint) *tls.Config {
 	pinned := append([]Fingerprint(nil), fingerprints...)
 	return &tls.Config{

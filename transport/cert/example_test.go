@@ -7,7 +7,8 @@ import (
 	"meanwhile/transport/cert"
 )
 
-// A page pins the fingerprint: new WebTransport(url, {serverCertificateHashes: [{algorithm: "sha-256", value}]}).
+// A page pins the fingerprint: new WebTransport(url, {serverCertificateHashes: [{algorithm:
+// "sha-256", value}]}).
 func Example() {
 	own, err := cert.NewSelfSigned(cert.Config{Hosts: []string{"play.example"}})
 	if err != nil {

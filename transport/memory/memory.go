@@ -1,9 +1,9 @@
-// Package memory connects a client and a server inside one process, without sockets: for tests, also
-// in virtual time (testing/synctest), and for playing alone.
+// Package memory connects a client and a server inside one process, without sockets: for tests,
+// also in virtual time (testing/synctest), and for playing alone.
 //
-// A datagram arrives in the moment in which it is sent, unless a Filter decides otherwise. Nothing is
-// ever displaced on the sending side, because the path never blocks; at the receiving end the bounds
-// of package transport hold.
+// A datagram arrives in the moment in which it is sent, unless a Filter decides otherwise. Nothing
+// is ever displaced on the sending side, because the path never blocks; at the receiving end the
+// bounds of package transport hold.
 package memory
 
 import (
@@ -43,7 +43,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// Pair returns the two ends of a new connection. The server's end begins in probation, as everywhere.
+// Pair returns the two ends of a new connection. The server's end begins in probation, as
+// everywhere.
 func Pair(cfg Config) (client, server transport.Conn, err error) {
 	if err := cfg.check(); err != nil {
 		return nil, nil, err
@@ -178,7 +179,8 @@ func Listen(cfg Config) (*Listener, error) {
 }
 
 // Dial connects to the Listener. Paths and clocks are those of its Config. It fails with ErrClosed
-// when the Listener is closed, and when it holds too many visitors or connections that nobody accepted.
+// when the Listener is closed, and when it holds too many visitors or connections that nobody
+// accepted.
 func (l *Listener) Dial() (transport.Conn, error) {
 	return l.DialVia(l.cfg.Up, l.cfg.Down)
 }

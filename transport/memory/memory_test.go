@@ -38,7 +38,8 @@ func TestFilterInVirtualTime(t *testing.T) {
 			return func(b []byte, deliver func([]byte)) { time.AfterFunc(d, func() { deliver(b) }) }
 		}
 		twice := func(b []byte, deliver func([]byte)) { deliver(b); deliver(b) }
-		client, server, err := memory.Pair(memory.Config{Client: now, Server: now, Up: late(80 * time.Millisecond), Down: twice})
+		client, server, err := memory.Pair(memory.Config{Client: now, Server: now, Up: late(80 * time.Millisecond),
+			Down: twice})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +53,8 @@ func TestFilterInVirtualTime(t *testing.T) {
 		for want := wire.Seq(1); want <= 3; want++ {
 			sent := clock.Time(999+time.Duration(want)) * clock.Time(time.Millisecond)
 			b, at, err := server.Receive(t.Context())
-			if err != nil || wire.SeqOf(b) != want || conntest.Stamp(b) != sent.Stamp() || at != sent.Add(80*time.Millisecond) {
+			if err != nil || wire.SeqOf(b) != want || conntest.Stamp(b) != sent.Stamp() ||
+				at != sent.Add(80*time.Millisecond) {
 				t.Errorf("datagram %d stamped %d arrived at %d, %v", wire.SeqOf(b), conntest.Stamp(b), at, err)
 			}
 		}
@@ -97,7 +99,8 @@ func TestHelloTimeoutInVirtualTime(t *testing.T) {
 func TestTurnedAway(t *testing.T) { synctest.Test(t, testTurnedAway) } // or their time could be over
 
 func testTurnedAway(t *testing.T) {
-	l, err := memory.Listen(memory.Config{Client: conntest.Clock, Server: conntest.Clock, Gate: transport.NewGate(transport.Backlog+1, 0)})
+	l, err := memory.Listen(memory.Config{Client: conntest.Clock, Server: conntest.Clock,
+		Gate: transport.NewGate(transport.Backlog+1, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func rawFrom(t testing.TB, ctx context.Context, l *Listener, protocol string) (*
 	t.Helper()
 	conf := overquic.Config(0, 0)
 	conf.InitialPacketSize = 1400
-	c, end, err := overquic.Dial(ctx, l.Addr(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}}, conf)
+	c, end, err := overquic.Dial(ctx, l.Addr(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}},
+		conf)
 	if err != nil {
 		return nil, err
 	}
@@ -173,10 +174,11 @@ func TestSettingsOnTheWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, want := range map[string][]byte{
-			"WT_INITIAL_MAX_DATA 262144":       {0x6b, 0x61, 0x80, 0x04, 0x00, 0x00},
-			"WT_INITIAL_MAX_STREAMS_UNI 4":     {0x6b, 0x64, 0x04},
-			"WT_INITIAL_MAX_STREAMS_BIDI 4":    {0x6b, 0x65, 0x04},
-			"WT_MAX_SESSIONS 2^62-1":           {0x94, 0xe9, 0xcd, 0x29, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+			"WT_INITIAL_MAX_DATA 262144":    {0x6b, 0x61, 0x80, 0x04, 0x00, 0x00},
+			"WT_INITIAL_MAX_STREAMS_UNI 4":  {0x6b, 0x64, 0x04},
+			"WT_INITIAL_MAX_STREAMS_BIDI 4": {0x6b, 0x65, 0x04},
+			"WT_MAX_SESSIONS 2^62-1": {0x94, 0xe9, 0xcd, 0x29, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+				0xff},
 			"WT_ENABLED 1":                     {0xac, 0x7c, 0xf0, 0x00, 0x01},
 			"ENABLE_WEBTRANSPORT of draft 6 1": {0xab, 0x60, 0x37, 0x42, 0x01},
 			"ENABLE_CONNECT_PROTOCOL 1":        {0x08, 0x01},
@@ -197,8 +199,10 @@ func TestGarbageOnTheStream(t *testing.T) {
 		bytes []byte
 		want  string
 	}{
-		{"a frame of 4 GB", []byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3}, "a frame of 4294967295 bytes, over the bound of 8192"},
-		{"a frame over the early bound", binary.LittleEndian.AppendUint32(nil, transport.MaxEarlyMessage+1), "over the bound of 8192"},
+		{"a frame of 4 GB", []byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3},
+			"a frame of 4294967295 bytes, over the bound of 8192"},
+		{"a frame over the early bound", binary.LittleEndian.AppendUint32(nil, transport.MaxEarlyMessage+1),
+			"over the bound of 8192"},
 		{"HTTP/1", []byte("GET / HTTP/1.1\r\n\r\n"), "over the bound"},
 	} {
 		conn := mustRaw(t, l, transport.ALPN)
@@ -271,14 +275,18 @@ func TestGarbageOnTheSocket(t *testing.T) {
 		_, _ = rand.Read(b)
 		_, _ = s.Write(b)
 	}
-	n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dialNative(ctx, l, pins(t, c)...) }}
+	n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn,
+		error) {
+		return dialNative(ctx, l, pins(t, c)...)
+	}}
 	conntest.Connect(t, n, true)
 }
 
 func TestSilentVisitorsAreSentAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := inBubble(t, Config{HelloTimeout: time.Second})
-		for protocol, want := range map[string]string{transport.ALPN: "no stream within 1s", webtransport.ALPN: "no session within 1s"} {
+		for protocol, want := range map[string]string{transport.ALPN: "no stream within 1s",
+			webtransport.ALPN: "no session within 1s"} {
 			c, err := b.raw(t, protocol)
 			if err != nil {
 				t.Fatal(err)
@@ -326,8 +334,8 @@ func testFloodIsBounded(t *testing.T) {
 	conntest.Connect(t, b.native(), true)
 }
 
-// A crowded gate makes newcomers prove their address with a Retry (RFC 9000 §8.1.2), which costs them
-// a round trip and keeps forged addresses out. While it is not crowded nobody pays that.
+// A crowded gate makes newcomers prove their address with a Retry (RFC 9000 §8.1.2), which costs
+// them a round trip and keeps forged addresses out. While it is not crowded nobody pays that.
 func TestCrowdedGateAsksForTheAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := transport.NewGate(4, 0)
@@ -350,8 +358,8 @@ func TestCrowdedGateAsksForTheAddress(t *testing.T) {
 	})
 }
 
-// A stranger can make the server hold unread no more than the windows say: a few streams of each kind,
-// and 64 kB on all of them together.
+// A stranger can make the server hold unread no more than the windows say: a few streams of each
+// kind, and 64 kB on all of them together.
 func TestStrangersFillOnlyTheWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := inBubble(t, Config{HelloTimeout: time.Minute})

@@ -24,8 +24,14 @@ import (
 // Native clients and browsers meet on one UDP port.
 func TestBothOnOnePort(t *testing.T) {
 	l, c := serve(t, Config{})
-	native := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dialNative(ctx, l, pins(t, c)...) }}
-	web := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dialWeb(ctx, l, "", pins(t, c)...) }}
+	native := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn,
+		error) {
+		return dialNative(ctx, l, pins(t, c)...)
+	}}
+	web := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn,
+		error) {
+		return dialWeb(ctx, l, "", pins(t, c)...)
+	}}
 	for range 2 {
 		for _, n := range []conntest.Network{native, web} {
 			client, server := conntest.Connect(t, n, true)
@@ -36,12 +42,14 @@ func TestBothOnOnePort(t *testing.T) {
 			if _, _, err := server.Receive(conntest.Context(t)); err != nil {
 				t.Error(err)
 			}
-			if s := server.Stats(); s.PacketsReceived == 0 || s.PacketBytesReceived < 100 || s.CongestionWindow == 0 || s.RTT <= 0 {
+			if s := server.Stats(); s.PacketsReceived == 0 || s.PacketBytesReceived < 100 || s.CongestionWindow == 0 ||
+				s.RTT <= 0 {
 				t.Errorf("%s: packets are not counted: %+v", server.Name(), s)
 			}
 		}
 	}
-	if n := l.Counts(); n.Accepted != 4 || n.RefusedCrowded+n.RefusedBacklog+n.RefusedSession+n.RefusedSilent+n.RefusedProtocol != 0 {
+	if n := l.Counts(); n.Accepted != 4 ||
+		n.RefusedCrowded+n.RefusedBacklog+n.RefusedSession+n.RefusedSilent+n.RefusedProtocol != 0 {
 		t.Errorf("%+v", n)
 	}
 }
@@ -102,13 +110,18 @@ func testPeerGoneDark(t *testing.T, name string) {
 func TestCertificateChangesLive(t *testing.T) {
 	var days atomic.Int64
 	start := time.Now()
-	own, err := cert.NewSelfSigned(cert.Config{Now: func() time.Time { return start.Add(time.Duration(days.Load()) * 24 * time.Hour) }})
+	own, err := cert.NewSelfSigned(cert.Config{Now: func() time.Time {
+		return start.Add(time.Duration(days.Load()) * 24 * time.Hour)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l, _ := serve(t, Config{Certificate: own.GetCertificate})
 	dial := func(pin ...cert.Fingerprint) conntest.Network {
-		return conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dialNative(ctx, l, pin...) }}
+		return conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn,
+			error) {
+			return dialNative(ctx, l, pin...)
+		}}
 	}
 	first := pins(t, own)
 	client, server := conntest.Connect(t, dial(first...), true)
@@ -166,14 +179,15 @@ func TestPathThatTakesOnlySmallDatagrams(t *testing.T) {
 	conntest.End(t, l)
 }
 
-// Who waits for datagrams is woken by the end of the QUIC connection, even when the session above it
-// forgets to: both sides saying goodbye at once has made quic-go v0.64.1 do that.
+// Who waits for datagrams is woken by the end of the QUIC connection, even when the session above
+// it forgets to: both sides saying goodbye at once has made quic-go v0.64.1 do that.
 func TestReaderEndsWithTheConnection(t *testing.T) {
 	l, _ := serve(t, Config{})
 	c := mustRaw(t, l, transport.ALPN)
 	s := nothing{make(chan struct{})}
 	p := &overquic.Path{Conn: c, Datagrams: &tooLarge{}, Stream: s, End: func(string) { close(s.closed) }}
-	link := transport.NewLink(transport.LinkConfig{Name: "quic", Clock: conntest.Clock}, p, p.ReadDatagrams, p.ReadMessages)
+	link := transport.NewLink(transport.LinkConfig{Name: "quic", Clock: conntest.Clock}, p, p.ReadDatagrams,
+		p.ReadMessages)
 	_ = c.CloseWithError(overquic.CodeClosed, "enough")
 	conntest.Wait(t, link.Done(), "the reader outlives its connection")
 	if e := link.Err(); e == nil || !strings.Contains(e.Error(), "enough") {
@@ -201,7 +215,8 @@ func TestNothingIsLeft(t *testing.T) {
 	for _, c := range clients {
 		conntest.Wait(t, c.Done(), "a client stays")
 	}
-	conntest.Until(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before+4 }) // the raw client's
+	// the raw client's
+	conntest.Until(t, "all goroutines have ended", func() bool { return runtime.NumGoroutine() <= before+4 })
 }
 
 func TestConfig(t *testing.T) {
@@ -213,7 +228,8 @@ func TestConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, addr := range []string{"nonsense", "127.0.0.1:99999", "203.0.113.1:1"} {
-		if _, err := Listen(Config{Addr: addr, Clock: conntest.Clock, Certificate: own.GetCertificate}); err == nil || !strings.HasPrefix(err.Error(), "quic: ") {
+		if _, err := Listen(Config{Addr: addr, Clock: conntest.Clock, Certificate: own.GetCertificate}); err == nil ||
+			!strings.HasPrefix(err.Error(), "quic: ") {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
@@ -225,14 +241,18 @@ func TestConfig(t *testing.T) {
 	if _, err := Dial(ctx, "127.0.0.1:1", DialConfig{Clock: conntest.Clock}); err == nil {
 		t.Error("nobody is there")
 	}
-	if _, err := Dial(ctx, "no port", DialConfig{Clock: conntest.Clock}); err == nil || !strings.Contains(err.Error(), "no port") {
+	if _, err := Dial(ctx, "no port", DialConfig{Clock: conntest.Clock}); err == nil ||
+		!strings.Contains(err.Error(), "no port") {
 		t.Error(err)
 	}
 }
 
 func benchmarkDatagrams(b *testing.B, dial func(context.Context, *Listener, *cert.SelfSigned) (transport.Conn, error)) {
 	l, c := serve(b, Config{})
-	n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, l, c) }}
+	n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn,
+		error) {
+		return dial(ctx, l, c)
+	}}
 	client, server := conntest.Connect(b, n, true)
 	arrived := make(chan struct{}, 1)
 	server.Deliver(func([]byte, clock.Time) {

@@ -1,6 +1,6 @@
 // Package quic carries connections over QUIC. Its Listener serves native clients and browsers
-// (WebTransport) on the same UDP port; the application protocol that a client names in the handshake
-// tells them apart. What goes over the wire is in package transport.
+// (WebTransport) on the same UDP port; the application protocol that a client names in the
+// handshake tells them apart. What goes over the wire is in package transport.
 package quic
 
 import (
@@ -222,7 +222,8 @@ func (l *Listener) session(ctx context.Context, s *webtransport.Session) {
 }
 
 // join makes a connection of what open returns, or refuses it.
-func (l *Listener) join(v *visitor, open func(transport.LinkConfig) (*transport.Link, error), refuse func(reason string)) {
+func (l *Listener) join(v *visitor, open func(transport.LinkConfig) (*transport.Link, error),
+	refuse func(reason string)) {
 	err := l.in.Join(transport.LinkConfig{
 		Clock: l.cfg.Clock, Visitor: true, HelloTimeout: l.cfg.HelloTimeout, OnAdmit: v.leave,
 	}, open)

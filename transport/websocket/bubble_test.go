@@ -17,8 +17,8 @@ import (
 	"meanwhile/transport/internal/conntest"
 )
 
-// A bubbleNet is a Server and its clients in a bubble of synctest, where time is virtual: nothing of it
-// waits for a kernel.
+// A bubbleNet is a Server and its clients in a bubble of synctest, where time is virtual: nothing
+// of it waits for a kernel.
 type bubbleNet struct {
 	conntest.Network
 	up, down atomic.Bool // what clients say, and what they are told, gets stuck on its way
@@ -44,14 +44,16 @@ func inBubble(t testing.TB, cfg Config) (*Server, *bubbleNet) {
 	})
 	n.Dial = func(ctx context.Context) (transport.Conn, error) {
 		var near *end
-		web := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
-			a, b := net.Pipe()
-			var far *end
-			near, far = newEnd(a, &n.up), newEnd(b, &n.down)
-			l.arrive <- far
-			return near, nil
-		}}
-		conn, _, err := ws.Dial(ctx, "ws://bubble"+transport.Path, &ws.DialOptions{HTTPClient: &http.Client{Transport: web}})
+		web := &http.Transport{DisableKeepAlives: true,
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				a, b := net.Pipe()
+				var far *end
+				near, far = newEnd(a, &n.up), newEnd(b, &n.down)
+				l.arrive <- far
+				return near, nil
+			}}
+		conn, _, err := ws.Dial(ctx, "ws://bubble"+transport.Path,
+			&ws.DialOptions{HTTPClient: &http.Client{Transport: web}})
 		if err != nil {
 			if near != nil {
 				near.Close()
@@ -138,7 +140,8 @@ func (e *end) Close() error {
 	return nil
 }
 
-// SetDeadline is called when the connection is about to be closed: by then nothing may block any more.
+// SetDeadline is called when the connection is about to be closed: by then nothing may block any
+// more.
 func (e *end) SetDeadline(at time.Time) error {
 	if !at.IsZero() {
 		time.AfterFunc(time.Until(at), func() { e.Close() })

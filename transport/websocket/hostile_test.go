@@ -55,13 +55,15 @@ func TestGarbage(t *testing.T) {
 		{"empty", ws.MessageBinary, nil, "text or empty"},
 		{"another first byte", ws.MessageBinary, []byte{2, 1, 2, 3}, "begins with 2"},
 		{"a datagram of 4 kB", ws.MessageBinary, make([]byte, 4<<10), "a datagram of more than 2046 bytes"},
-		{"a large early message", ws.MessageBinary, append([]byte{PrefixMessage}, make([]byte, transport.MaxEarlyMessage+1)...), "bound of 8192"},
+		{"a large early message", ws.MessageBinary,
+			append([]byte{PrefixMessage}, make([]byte, transport.MaxEarlyMessage+1)...), "bound of 8192"},
 		{"a huge message", ws.MessageBinary, append([]byte{PrefixMessage}, make([]byte, 4<<20)...), "bound of 8192"},
 	} {
 		conn, server := raw(t, s, url)
 		_ = conn.Write(conntest.Context(t), c.kind, c.b) // the huge one is cut off on the way
 		var closed ws.CloseError
-		if _, _, err := conn.Read(conntest.Context(t)); errors.As(err, &closed) && !strings.Contains(closed.Reason, c.want) {
+		if _, _, err := conn.Read(conntest.Context(t)); errors.As(err, &closed) &&
+			!strings.Contains(closed.Reason, c.want) {
 			t.Errorf("%s: closed with %q, want %q", c.name, closed.Reason, c.want)
 		} else if err == nil {
 			t.Errorf("%s: answered", c.name)
@@ -164,7 +166,8 @@ func testFloodIsBounded(t *testing.T) {
 	conntest.Connect(t, n.Network, true)
 }
 
-// A peer that reads nothing never blocks Send: what TCP does not take is displaced by what is newer.
+// A peer that reads nothing never blocks Send: what TCP does not take is displaced by what is
+// newer.
 func TestPeerThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 
@@ -175,8 +178,11 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 	}
 	defer socket.Close()
 	_ = socket.(*net.TCPConn).SetReadBuffer(8 << 10)
-	fmt.Fprintf(socket, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
-	if r, err := http.ReadResponse(bufio.NewReaderSize(socket, 16), nil); err != nil || r.StatusCode != http.StatusSwitchingProtocols {
+	fmt.Fprintf(socket,
+		"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
+			"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+	if r, err := http.ReadResponse(bufio.NewReaderSize(socket, 16), nil); err != nil ||
+		r.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatal(r, err)
 	}
 	server, err := s.Accept(conntest.Context(t))
@@ -204,8 +210,8 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// A peer that is silent is found out, also when it takes nothing that is sent to it; a quiet one that
-// answers is kept.
+// A peer that is silent is found out, also when it takes nothing that is sent to it; a quiet one
+// that answers is kept.
 func TestIdle(t *testing.T) {
 	const idle = 3 * time.Second
 	for _, takes := range []bool{true, false} {
@@ -264,7 +270,8 @@ func TestOverTLS(t *testing.T) {
 	if _, _, err := server.Receive(conntest.Context(t)); err != nil {
 		t.Error(err)
 	}
-	if _, err := Dial(conntest.Context(t), url, DialConfig{Clock: conntest.Clock, TLS: cert.Pin(cert.Fingerprint{1})}); !errors.Is(err, cert.ErrNotPinned) {
+	if _, err := Dial(conntest.Context(t), url, DialConfig{Clock: conntest.Clock,
+		TLS: cert.Pin(cert.Fingerprint{1})}); !errors.Is(err, cert.ErrNotPinned) {
 		t.Error(err)
 	}
 }
@@ -307,7 +314,10 @@ func TestConfig(t *testing.T) {
 // One datagram across the loopback, from Send to Deliver.
 func BenchmarkDatagram(b *testing.B) {
 	s, url := serve(b, Config{})
-	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
+	n := conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn,
+		error) {
+		return dial(ctx, url)
+	}}
 	client, server := conntest.Connect(b, n, true)
 	arrived := make(chan struct{}, 1)
 	server.Deliver(func([]byte, clock.Time) { arrived <- struct{}{} })

@@ -54,8 +54,9 @@ type Counts struct {
 	RefusedProtocol uint64 // not a WebSocket request
 }
 
-// A Server is an HTTP handler that turns requests into connections. The caller's http.Server owns the
-// socket; it should set ReadHeaderTimeout, which is what bounds clients before this handler sees them.
+// A Server is an HTTP handler that turns requests into connections. The caller's http.Server owns
+// the socket; it should set ReadHeaderTimeout, which is what bounds clients before this handler
+// sees them.
 type Server struct {
 	cfg  Config
 	gate *transport.Gate
@@ -193,7 +194,8 @@ func (p *path) Finish() {}
 
 // Close implements transport.Carrier.
 func (p *path) Close(reason string) {
-	// The handshake of closing waits for a peer that may be gone; it gets as long as other goodbyes.
+	// The handshake of closing waits for a peer that may be gone; it gets as long as other
+	// goodbyes.
 	_ = p.socket.SetDeadline(time.Now().Add(transport.Linger))
 	_ = p.conn.Close(ws.StatusNormalClosure, reason)
 	_ = p.socket.Close()
@@ -329,7 +331,8 @@ type DialConfig struct {
 	IdleTimeout time.Duration
 }
 
-// Dial connects to url, such as ws://127.0.0.1:8080/meanwhile or wss://. ctx bounds the dialling only.
+// Dial connects to url, such as ws://127.0.0.1:8080/meanwhile or wss://. ctx bounds the dialling
+// only.
 func Dial(ctx context.Context, url string, cfg DialConfig) (transport.Conn, error) {
 	if cfg.Clock == nil {
 		return nil, errors.New("websocket: DialConfig.Clock must be set")
@@ -359,5 +362,6 @@ func Dial(ctx context.Context, url string, cfg DialConfig) (transport.Conn, erro
 		t.CloseIdleConnections()
 		return nil, fmt.Errorf("websocket: dialling %s: %w", url, err)
 	}
-	return link(conn, socket, transport.LinkConfig{Remote: socket.RemoteAddr().String(), Clock: cfg.Clock}, cfg.IdleTimeout), nil
+	return link(conn, socket, transport.LinkConfig{Remote: socket.RemoteAddr().String(), Clock: cfg.Clock},
+		cfg.IdleTimeout), nil
 }

@@ -36,7 +36,10 @@ func TestConn(t *testing.T) {
 
 	conntest.Run(t, "websocket", func(t testing.TB, hello time.Duration) conntest.Network {
 		s, url := serve(t, Config{HelloTimeout: hello})
-		return conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn, error) { return dial(ctx, url) }}
+		return conntest.Network{Listener: s, Dial: func(ctx context.Context) (transport.Conn,
+			error) {
+			return dial(ctx, url)
+		}}
 	})
 }
 

@@ -49,7 +49,8 @@ type Server struct {
 // NewServer returns a Server that lets pages of the origins in at path and calls accept with each
 // session, in a goroutine of its own; the context is that of the QUIC connection. refuse is called
 // with the reason for each request that is turned away.
-func NewServer(path string, origins transport.Origins, accept func(context.Context, *Session), refuse func(error)) *Server {
+func NewServer(path string, origins transport.Origins, accept func(context.Context, *Session),
+	refuse func(error)) *Server {
 	s := &Server{}
 	mux := http.NewServeMux()
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
@@ -110,11 +111,12 @@ func (s *Session) Refuse(conn *quic.Conn, reason string) { s.end(conn, overquic.
 // end tells the client that the session ends, and why, with a capsule on the session's stream
 // (draft-ietf-webtrans-http3, section 6), and then ends the connection.
 //
-// CloseWithError of webtransport-go v0.13.0 writes that capsule too, but asks the client in the same
-// packet to send no more; Chromium reads that first and forgets the reason (webtransport-go issues 242
-// and 359). The stream must not be finished behind the capsule, as it should: the library may have
-// a capsule of its own to write, takes the failure for an error, and resets the stream. It also resets
-// it when Chromium ends its side, so over a path of less than a millisecond the reason can get lost.
+// CloseWithError of webtransport-go v0.13.0 writes that capsule too, but asks the client in the
+// same packet to send no more; Chromium reads that first and forgets the reason (webtransport-go
+// issues 242 and 359). The stream must not be finished behind the capsule, as it should: the
+// library may have a capsule of its own to write, takes the failure for an error, and resets the
+// stream. It also resets it when Chromium ends its side, so over a path of less than a millisecond
+// the reason can get lost.
 func (s *Session) end(conn *quic.Conn, code quic.ApplicationErrorCode, reason string) {
 	const closeSession = 0x2843
 	reason = transport.CutReason(reason)
@@ -130,7 +132,8 @@ func (s *Session) end(conn *quic.Conn, code quic.ApplicationErrorCode, reason st
 	_ = conn.CloseWithError(code, reason)
 }
 
-func link(session *wt.Session, conn *quic.Conn, stream *wt.Stream, cfg transport.LinkConfig, end func(reason string)) *transport.Link {
+func link(session *wt.Session, conn *quic.Conn, stream *wt.Stream, cfg transport.LinkConfig,
+	end func(reason string)) *transport.Link {
 	p := &overquic.Path{
 		Conn: conn, Datagrams: session, Stream: stream, End: end,
 		Told: func(error) (string, bool) { return told(session) },
@@ -167,8 +170,8 @@ type DialConfig struct {
 	IdleTimeout time.Duration
 }
 
-// Dial opens a session at address, such as https://127.0.0.1:4433/meanwhile, and the stream in it. The
-// server learns of the connection with the first message. ctx bounds the dialling only.
+// Dial opens a session at address, such as https://127.0.0.1:4433/meanwhile, and the stream in it.
+// The server learns of the connection with the first message. ctx bounds the dialling only.
 func Dial(ctx context.Context, address string, cfg DialConfig) (transport.Conn, error) {
 	if cfg.Clock == nil {
 		return nil, errors.New("webtransport: DialConfig.Clock must be set")
@@ -195,7 +198,8 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (transport.Conn, 
 	if cfg.Origin != "" {
 		header.Set("Origin", cfg.Origin)
 	}
-	// Not the Dial of wt.Transport: it ends the connection with the session, and so loses the reason.
+	// Not the Dial of wt.Transport: it ends the connection with the session, and so loses the
+	// reason.
 	d := &wt.Transport{Config: sessionConfig()}
 	client, err := d.NewClientConn(conn)
 	if err != nil {

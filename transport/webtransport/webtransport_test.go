@@ -15,7 +15,8 @@ func TestDialRefusesWhatIsNoAddress(t *testing.T) {
 		"127.0.0.1:1":                  "no address of the form https://",
 		"https://127.0.0.1/meanwhile":  "missing port",
 	} {
-		if _, err := Dial(context.Background(), address, DialConfig{Clock: conntest.Clock}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Dial(context.Background(), address, DialConfig{Clock: conntest.Clock}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", address, err, want)
 		}
 	}

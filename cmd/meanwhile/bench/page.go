@@ -1,4 +1,5 @@
-// Package bench measures what a person waits for: it starts the real site and plays it in a real browser.
+// Package bench measures what a person waits for: it starts the real site and plays it in a real
+// browser.
 package bench
 
 import (
@@ -23,19 +24,22 @@ var ErrNoBrowser = errors.New("bench: no browser; install Chromium (apt-get inst
 
 // PageResult is what one fresh browser saw of a page.
 type PageResult struct {
-	Browser     string
-	PlayableMS  []float64             // from the first byte of the page to the first picture with the own avatar, per load
-	Steps       [len(Steps)][]float64 // when each of Steps was reached, from the first byte too, per load
-	KeyTicks    []float64             // ticks from a key press to the first picture in which the avatar has moved, per press
-	KeyMS       []float64             // the same in milliseconds
-	TransferKB  float64               // of the program in WebAssembly, as it came over the wire
+	Browser string
+	// from the first byte of the page to the first picture with the own avatar, per load
+	PlayableMS []float64
+	Steps      [len(Steps)][]float64 // when each of Steps was reached, from the first byte too, per load
+	// ticks from a key press to the first picture in which the avatar has moved, per press
+	KeyTicks    []float64
+	KeyMS       []float64 // the same in milliseconds
+	TransferKB  float64   // of the program in WebAssembly, as it came over the wire
 	Transport   string
 	Corrections float64
 	PlayoutMS   float64
 }
 
-// Steps are the marks of meanwhile.js on the way there: the configuration was read, the program was fetched and compiled, it
-// ran and offered itself, the connection was asked for, the server's welcome was taken.
+// Steps are the marks of meanwhile.js on the way there: the configuration was read, the program was
+// fetched and compiled, it ran and offered itself, the connection was asked for, the server's
+// welcome was taken.
 var Steps = [...]string{"configured", "compiled", "started", "connecting", "joined"}
 
 // limit bounds one step; a page that is not playable by then is broken.
@@ -47,7 +51,9 @@ const watch = `(() => {
   globalThis.bench = tell
   const look = () => {
     const g = globalThis.g
-    if (g?.me && g.draw && tell.playable === undefined) tell.playable = performance.now() - performance.getEntriesByType("navigation")[0].responseStart
+    if (g?.me && g.draw && tell.playable === undefined) {
+      tell.playable = performance.now() - performance.getEntriesByType("navigation")[0].responseStart
+    }
     if (tell.pending && g?.me && g.me.pos.x !== tell.pending.x) {
       tell.moved = { ticks: tell.n - tell.pending.n, ms: performance.now() - tell.pending.at }
       tell.pending = null
@@ -55,7 +61,11 @@ const watch = `(() => {
     requestAnimationFrame(look)
   }
   requestAnimationFrame(look)
-  addEventListener("keydown", () => { if (tell.armed) { tell.armed = false; tell.pending = { n: tell.n, at: performance.now(), x: globalThis.g.me.pos.x } } }, true)
+  addEventListener("keydown", () => {
+    if (!tell.armed) return
+    tell.armed = false
+    tell.pending = { n: tell.n, at: performance.now(), x: globalThis.g.me.pos.x }
+  }, true)
   tell.arm = () => {
     const g = globalThis.g
     if (!tell.n) {
@@ -67,6 +77,16 @@ const watch = `(() => {
     tell.armed = true
   }
 })()`
+
+// marks is the page's milestones, in milliseconds from the first byte; transferred the kilobytes of
+// WebAssembly that came over the wire.
+const (
+	marks = `(t0 => Object.fromEntries(
+		performance.getEntriesByType("mark").map(m => [m.name, m.startTime - t0])
+	))(performance.getEntriesByType("navigation")[0].responseStart)`
+	transferred = `(performance.getEntriesByType("resource")
+		.find(e => e.name.includes(".wasm"))?.transferSize ?? 0) / 1024`
+)
 
 // Page opens url in fresh browsers, loads times, and presses keys presses times in the last one.
 func Page(ctx context.Context, url string, loads, presses int) (PageResult, error) {
@@ -102,8 +122,10 @@ func load(ctx context.Context, program, url string, r *PageResult, last bool, pr
 		return err
 	}
 	defer os.RemoveAll(profile)
-	opts := []chromedp.ExecAllocatorOption{chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.WindowSize(1280, 800), chromedp.WSURLReadTimeout(limit)}
-	for _, f := range [...]string{"headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync"} {
+	opts := []chromedp.ExecAllocatorOption{chromedp.ExecPath(program), chromedp.UserDataDir(profile),
+		chromedp.WindowSize(1280, 800), chromedp.WSURLReadTimeout(limit)}
+	for _, f := range [...]string{"headless", "no-sandbox", "disable-gpu", "no-first-run",
+		"disable-background-networking", "disable-component-update", "disable-sync"} {
 		opts = append(opts, chromedp.Flag(f, true))
 	}
 	alloc, kill := chromedp.NewExecAllocator(ctx, opts...)
@@ -125,10 +147,11 @@ func load(ctx context.Context, program, url string, r *PageResult, last bool, pr
 			return err
 		}),
 		chromedp.Navigate(url),
-		chromedp.Poll("bench.playable", &playable, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(limit)),
-		chromedp.Evaluate(`(t0 => Object.fromEntries(performance.getEntriesByType("mark").map(m => [m.name, m.startTime - t0])))(performance.getEntriesByType("navigation")[0].responseStart)`, &steps),
+		chromedp.Poll("bench.playable", &playable, chromedp.WithPollingInterval(20*time.Millisecond),
+			chromedp.WithPollingTimeout(limit)),
+		chromedp.Evaluate(marks, &steps),
 		chromedp.Evaluate("navigator.userAgent.match(/Chrom[a-z]*\\/[0-9.]+/)?.[0] ?? navigator.userAgent", &product),
-		chromedp.Evaluate(`(performance.getEntriesByType("resource").find(e => e.name.includes(".wasm"))?.transferSize ?? 0) / 1024`, &r.TransferKB),
+		chromedp.Evaluate(transferred, &r.TransferKB),
 	)
 	if err != nil {
 		return fmt.Errorf("bench: %s did not become playable in %v: %w", url, limit, err)
@@ -150,8 +173,10 @@ func load(ctx context.Context, program, url string, r *PageResult, last bool, pr
 			return input.DispatchKeyEvent(kind).WithKey(key).WithCode(code).WithWindowsVirtualKeyCode(int64(code[3]))
 		}
 		var moved struct{ Ticks, MS float64 }
-		err := chromedp.Run(within, chromedp.Sleep(700*time.Millisecond), chromedp.Evaluate("bench.arm()", nil), press(input.KeyDown),
-			chromedp.Poll("bench.moved", &moved, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(10*time.Second)),
+		err := chromedp.Run(within, chromedp.Sleep(700*time.Millisecond), chromedp.Evaluate("bench.arm()", nil),
+			press(input.KeyDown),
+			chromedp.Poll("bench.moved", &moved, chromedp.WithPollingInterval(20*time.Millisecond),
+				chromedp.WithPollingTimeout(10*time.Second)),
 			press(input.KeyUp))
 		if err != nil {
 			return fmt.Errorf("bench: the avatar did not move within 10 s of key %s: %w", code, err)

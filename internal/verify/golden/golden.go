@@ -1,4 +1,5 @@
-// Package golden compares what a test makes with a file that is kept in testdata. It is for tests only.
+// Package golden compares what a test makes with a file that is kept in testdata. It is for tests
+// only.
 //
 //	golden.Check(t, "testdata/headers.txt", b.String())
 package golden
@@ -15,8 +16,8 @@ var update = flag.Bool("update", false, "rewrite the files in testdata; a change
 // Updating reports whether -update was given, for tests that keep their files themselves.
 func Updating() bool { return *update }
 
-// Check compares got with the file, tells the first line that differs, and returns what the file holds.
-// With -update it writes the file first.
+// Check compares got with the file, tells the first line that differs, and returns what the file
+// holds. With -update it writes the file first.
 func Check(t testing.TB, file, got string) string {
 	t.Helper()
 	if *update {
@@ -35,20 +36,22 @@ func Check(t testing.TB, file, got string) string {
 	return string(text)
 }
 
-// Quoted checks that a page of docs says text, wherever its lines break: a figure that a page quotes of a test is compared
-// by that test.
+// Quoted checks that a page of docs says text, wherever its lines break: a figure that a page
+// quotes of a test is compared by that test.
 func Quoted(t testing.TB, page, text string) {
 	t.Helper()
 	b, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if words := strings.Join(strings.Fields(text), " "); !strings.Contains(strings.Join(strings.Fields(string(b)), " "), words) {
+	if words := strings.Join(strings.Fields(text),
+		" "); !strings.Contains(strings.Join(strings.Fields(string(b)), " "), words) {
 		t.Errorf("%s does not say %q, as it was measured just now", page, words)
 	}
 }
 
-// difference returns the number of the first line that two different texts do not share, and both forms of it.
+// difference returns the number of the first line that two different texts do not share, and both
+// forms of it.
 func difference(a, b string) (line int, in, other string) {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for line < len(x) && line < len(y) && x[line] == y[line] {

@@ -145,14 +145,15 @@ func Run(t *testing.T, name string, open Factory) {
 		defer n.Close("test is over")
 		client, server := Connect(t, n, true)
 		if client.Name() != name || server.Name() != name || client.Remote() == "" || server.Remote() == "" {
-			t.Errorf("%s to %q, %s to %q, want %s", client.Name(), client.Remote(), server.Name(), server.Remote(), name)
+			t.Errorf("%s to %q, %s to %q, want %s", client.Name(), client.Remote(), server.Name(), server.Remote(),
+				name)
 		}
 	})
 }
 
-// HelloTimeout checks that a visitor who is not admitted is sent away when its time is over, and told
-// so. open makes a Network in a bubble of synctest: on a slow machine a real second is over before the
-// visitor has come in.
+// HelloTimeout checks that a visitor who is not admitted is sent away when its time is over, and
+// told so. open makes a Network in a bubble of synctest: on a slow machine a real second is over
+// before the visitor has come in.
 func HelloTimeout(t *testing.T, open Factory) {
 	synctest.Test(t, func(t *testing.T) {
 		n := open(t, time.Second)
@@ -162,7 +163,8 @@ func HelloTimeout(t *testing.T, open Factory) {
 		Wait(t, server.Done(), "a visitor stays")
 		Wait(t, client.Done(), "a visitor does not notice")
 		var closed *transport.CloseError
-		if !errors.As(client.Err(), &closed) || !closed.Remote || !strings.Contains(closed.Reason, "not admitted within 1s") {
+		if !errors.As(client.Err(), &closed) || !closed.Remote ||
+			!strings.Contains(closed.Reason, "not admitted within 1s") {
 			t.Errorf("the client was told %v", client.Err())
 		}
 		if d := time.Since(start); d > time.Second+transport.Linger {
@@ -208,7 +210,8 @@ func datagrams(t *testing.T, n Network) {
 	}
 	for _, c := range []transport.Conn{client, server} {
 		Until(t, "all counted", func() bool { return c.Stats().Sent == want.Sent })
-		if s := c.Stats(); s.SentBytes != want.SentBytes || s.Received != want.Sent || s.ReceivedBytes != want.SentBytes {
+		if s := c.Stats(); s.SentBytes != want.SentBytes || s.Received != want.Sent ||
+			s.ReceivedBytes != want.SentBytes {
 			t.Errorf("stats %+v, want %d datagrams of %d bytes each way", s, want.Sent, want.SentBytes)
 		}
 	}
@@ -218,7 +221,8 @@ func datagrams(t *testing.T, n Network) {
 func messages(t *testing.T, n Network) {
 	client, server := Connect(t, n, true)
 	ctx := Context(t)
-	sizes := []int{0, 1, 2, 3, 100, 1150, 2046, 2047, 2048, 2049, 5000, transport.MaxEarlyMessage, transport.MaxEarlyMessage + 1, transport.MaxMessage - 1, transport.MaxMessage}
+	sizes := []int{0, 1, 2, 3, 100, 1150, 2046, 2047, 2048, 2049, 5000, transport.MaxEarlyMessage,
+		transport.MaxEarlyMessage + 1, transport.MaxMessage - 1, transport.MaxMessage}
 	for _, way := range []struct{ from, to transport.Conn }{{client, server}, {server, client}} {
 		var sender sync.WaitGroup
 		sender.Go(func() {
@@ -436,7 +440,8 @@ func probation(t *testing.T, n Network) {
 	}
 	Wait(t, server.Done(), "a large early message is borne")
 	var closed *transport.CloseError
-	if _, err := server.ReceiveMessage(Context(t)); !errors.As(err, &closed) || closed.Remote || !strings.Contains(closed.Reason, "bound of 8192") {
+	if _, err := server.ReceiveMessage(Context(t)); !errors.As(err, &closed) || closed.Remote ||
+		!strings.Contains(closed.Reason, "bound of 8192") {
 		t.Error(err)
 	}
 	Wait(t, client.Done(), "the client does not notice")

@@ -21,14 +21,14 @@ const (
 	CodeRefused quic.ApplicationErrorCode = 1 // a visitor that was not let in
 )
 
-// Limits of a QUIC connection. What a peer can make us hold unread is bounded by the initial windows;
-// they grow only while somebody reads.
+// Limits of a QUIC connection. What a peer can make us hold unread is bounded by the initial
+// windows; they grow only while somebody reads.
 const (
 	initialWindow = 64 << 10
 	streamWindow  = 256 << 10
 	connWindow    = 384 << 10
-	// Streams is how many streams of each kind a peer may have open: HTTP/3 needs three one-way ones
-	// and one for the session; our own is one more.
+	// Streams is how many streams of each kind a peer may have open: HTTP/3 needs three one-way
+	// ones and one for the session; our own is one more.
 	Streams = 8
 )
 
@@ -84,7 +84,8 @@ func (p *Path) SendDatagram(b []byte) error {
 	err := p.Datagrams.SendDatagram(b)
 	var large *quic.DatagramTooLargeError
 	if errors.As(err, &large) {
-		return fmt.Errorf("%w: a datagram of %d bytes, the path takes %d", transport.ErrTooLarge, len(b), large.MaxDatagramPayloadSize)
+		return fmt.Errorf("%w: a datagram of %d bytes, the path takes %d", transport.ErrTooLarge, len(b),
+			large.MaxDatagramPayloadSize)
 	}
 	return err
 }

@@ -8,8 +8,8 @@ import (
 	"meanwhile/transport"
 )
 
-// These limits bound what one connection can make a process hold and how long it may be silent; their
-// effect on strangers is tested in package quic. quic-go takes far larger defaults for zeros.
+// These limits bound what one connection can make a process hold and how long it may be silent;
+// their effect on strangers is tested in package quic. quic-go takes far larger defaults for zeros.
 func TestLimits(t *testing.T) {
 	c := Config(0, 0)
 	for _, l := range []struct {
