@@ -9,10 +9,10 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// attach moves the drawn values of an entity that is relative to a parent into the world: to where its
-// parent is drawn in this frame, turned with it. The parent is drawn at playout time t unless it is
-// extrapolated. ok is false if the parent is not known here: then nobody can say where the entity is.
-// Values that are relative to nothing stay as they are.
+// attach moves the drawn values of an entity that is relative to a parent into the world: to where
+// its parent is drawn in this frame, turned with it. The parent is drawn at playout time t unless
+// it is extrapolated. ok is false if the parent is not known here: then nobody can say where the
+// entity is. Values that are relative to nothing stay as they are.
 func (p *playback) attach(k *schema.Kind, drawn []int64, t clock.TickFrac, depth int) (ok bool) {
 	if k.Parent < 0 {
 		return true
@@ -81,8 +81,8 @@ func hasParent(k *schema.Kind, sims []int64) bool {
 	return k.Parent >= 0 && sims[k.Props[k.Parent].At] != 0
 }
 
-// parentsDiffer reports whether two states are relative to different entities: there is no way from one
-// place to the other.
+// parentsDiffer reports whether two states are relative to different entities: there is no way from
+// one place to the other.
 func parentsDiffer(k *schema.Kind, a, b []int64) bool {
 	return k.Parent >= 0 && a[k.Props[k.Parent].At] != b[k.Props[k.Parent].At]
 }

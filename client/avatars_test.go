@@ -1,14 +1,15 @@
 package client
 
 import (
+	"testing"
+	"time"
+
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
 	"meanwhile/session"
-	"testing"
-	"time"
 )
 
 type many struct {
@@ -21,16 +22,21 @@ type rcmd struct {
 	Move geom.Vec2 `net:"stick"`
 }
 
-// A server that claims two avatars of different kinds for one player must not confuse the client: the newest counts.
+// A server that claims two avatars of different kinds for one player must not confuse the client:
+// the newest counts.
 func TestTwoAvatarsOfAHostileServer(t *testing.T) {
 	a, b := game.NewKind[many]("many"), game.NewKind[few]("few")
-	def := game.Definition[rcmd]{Name: "x", Kinds: game.Kinds(a, b), Join: func(w *game.World, n string) game.ID { return 0 }, Act: func(w *game.World, me game.ID, c rcmd) {}}
+	def := game.Definition[rcmd]{Name: "x", Kinds: game.Kinds(a, b), Join: func(w *game.World,
+		n string) game.ID {
+		return 0
+	}, Act: func(w *game.World, me game.ID, c rcmd) {}}
 	r, err := def.Rules()
 	if err != nil {
 		t.Fatal(err)
 	}
 	period := time.Second / 30
-	c, err := New(r, session.Welcome{Session: 1, Tick: 1, ServerTime: clock.Time(time.Second), Period: period, History: snapshot.HistoryTicks, Game: "x"}, 0, Config{})
+	c, err := New(r, session.Welcome{Session: 1, Tick: 1, ServerTime: clock.Time(time.Second), Period: period,
+		History: snapshot.HistoryTicks, Game: "x"}, 0, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

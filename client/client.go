@@ -2,8 +2,9 @@
 // time go in; datagrams, entities to draw and events come out. Transports, goroutines and clocks
 // belong to the edge.
 //
-// A frame is Frame, one Tick for each command that is due, Draw and Events, and Encode: frame.go has
-// them in this order. Receive may be called at any time in between. Not safe for concurrent use.
+// A frame is Frame, one Tick for each command that is due, Draw and Events, and Encode: frame.go
+// has them in this order. Receive may be called at any time in between. Not safe for concurrent
+// use.
 //
 // Four parts do the work, each with its own state:
 //
@@ -42,9 +43,9 @@ type Config struct {
 	// Zero sends one with each new command. Each carries all commands that are new or may be lost,
 	// so a lower rate only makes commands wait.
 	SendRate int
-	// Extrapolate is how far beyond their newest record entities of extrapolated kinds may be drawn:
-	// so much closer to the present than everything else, though no closer than the path lets anybody
-	// know. At most playout.MaxExtrapolate. Zero draws them as the others.
+	// Extrapolate is how far beyond their newest record entities of extrapolated kinds may be
+	// drawn: so much closer to the present than everything else, though no closer than the path
+	// lets anybody know. At most playout.MaxExtrapolate. Zero draws them as the others.
 	Extrapolate time.Duration
 	// NoPrediction runs commands on the server only: to show what prediction is worth.
 	NoPrediction bool
@@ -76,13 +77,13 @@ type Client struct {
 	refreshed uint64 // store.Turns when the world was last brought up to date
 	botVals   []int64
 
-	// OnConfirm, where set, is called for each own state that arrives: its tick, what it meant for the
-	// prediction, and by how many metres that was off.
+	// OnConfirm, where set, is called for each own state that arrives: its tick, what it meant for
+	// the prediction, and by how many metres that was off.
 	OnConfirm func(tick clock.Tick, o predict.Outcome, off float64)
 }
 
-// New returns the client of a connection that was welcomed; local is the local time now. It fails if
-// the welcome does not fit the rules, or on a Config outside its bounds.
+// New returns the client of a connection that was welcomed; local is the local time now. It fails
+// if the welcome does not fit the rules, or on a Config outside its bounds.
 func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*Client, error) {
 	if w.History != snapshot.HistoryTicks {
 		return nil, fault.Errorf("client: the server's history is %d ticks, this client's %d",
@@ -115,12 +116,12 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	return c, nil
 }
 
-// SetAway says that nobody is looking: the tab is hidden, or the machine is about to sleep. From the
-// next Tick on commands are neutral, whatever the page asks for, and the server learns that they stay
-// so, which does not count as starvation.
+// SetAway says that nobody is looking: the tab is hidden, or the machine is about to sleep. From
+// the next Tick on commands are neutral, whatever the page asks for, and the server learns that
+// they stay so, which does not count as starvation.
 //
-// While a player is away the server sends little. On return the timelines go on from where they should
-// be by then, and nothing of what was missed is made up for.
+// While a player is away the server sends little. On return the timelines go on from where they
+// should be by then, and nothing of what was missed is made up for.
 func (c *Client) SetAway(away bool) { c.up.setAway(away) }
 
 // SetPlayout changes the fixed playout delay above the path's floor; 0 adapts it. It fails outside
@@ -134,8 +135,8 @@ func (c *Client) SetTechniques(prediction, interpolation bool) {
 	c.down.fresh = true
 }
 
-// SetRewind says whether the server should judge by what this player saw, or by the present: to show
-// what lag compensation is worth. The prediction always goes by what the player saw.
+// SetRewind says whether the server should judge by what this player saw, or by the present: to
+// show what lag compensation is worth. The prediction always goes by what the player saw.
 func (c *Client) SetRewind(on bool) { c.cfg.NoRewind = !on }
 
 // Me returns the player's avatar, 0 before it is known.
@@ -147,8 +148,8 @@ func (c *Client) CommandTick() clock.Tick { return c.up.made }
 // Confirmed returns the newest command tick after which the server's state of the avatar is known.
 func (c *Client) Confirmed() clock.Tick { return c.own.ring.Base() }
 
-// Own returns the predicted simulation integers of the avatar after a tick, not to be kept; nil if they
-// are not known.
+// Own returns the predicted simulation integers of the avatar after a tick, not to be kept; nil if
+// they are not known.
 func (c *Client) Own(t clock.Tick) []int64 {
 	if s := c.own.ring.State(t); s != nil {
 		return s.vals
@@ -156,15 +157,17 @@ func (c *Client) Own(t clock.Tick) []int64 {
 	return nil
 }
 
-// OwnOffset returns the fading error of the prediction that Draw adds to the avatar's place, in metres.
+// OwnOffset returns the fading error of the prediction that Draw adds to the avatar's place, in
+// metres.
 func (c *Client) OwnOffset() geom.Vec3 { return c.own.smooth.Error() }
 
-// Cuts returns how often what is drawn of the avatar was teleported: at once by a predicted command, on
-// the server's word by others, and once more when a predicted teleport turned out wrong.
+// Cuts returns how often what is drawn of the avatar was teleported: at once by a predicted
+// command, on the server's word by others, and once more when a predicted teleport turned out
+// wrong.
 func (c *Client) Cuts() uint64 { return c.own.cuts }
 
-// LastSideEffect returns the newest tick at which a predicted command changed something else than the player's
-// own avatar.
+// LastSideEffect returns the newest tick at which a predicted command changed something else than
+// the player's own avatar.
 func (c *Client) LastSideEffect() clock.Tick { return c.eng.LastSideEffect(c.own.me) }
 
 // LastPredictedDespawn returns the newest tick at which a predicted command despawned something.
@@ -190,12 +193,12 @@ func (c *Client) ServerTick() clock.TickFrac {
 	return c.time.ticks.TickAt(c.time.server.Now(c.time.now))
 }
 
-// Newest returns the newest tick that the server is known to have computed, when it was (server time),
-// and the length of a tick then. The tick is that of the welcome until a packet arrives.
+// Newest returns the newest tick that the server is known to have computed, when it was (server
+// time), and the length of a tick then. The tick is that of the welcome until a packet arrives.
 func (c *Client) Newest() (clock.Tick, clock.Time, time.Duration) { return c.time.ticks.Newest() }
 
-// NewestPacket returns the number of the newest packet that was applied, to be named when the session is
-// resumed.
+// NewestPacket returns the number of the newest packet that was applied, to be named when the
+// session is resumed.
 func (c *Client) NewestPacket() wire.Seq { return c.down.newest }
 
 // Quiet reports whether the server announced that it is silent until something changes, for

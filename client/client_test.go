@@ -168,7 +168,8 @@ func (d *duo) join(delay clock.Time, cfg Config) *side {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	p := &side{d: d, id: id, delay: delay, offset: clock.Time(len(d.sides)+1) * 777_777 * ms, fps: 60, next: d.now + 5*ms}
+	p := &side{d: d, id: id, delay: delay, offset: clock.Time(len(d.sides)+1) * 777_777 * ms, fps: 60,
+		next: d.now + 5*ms}
 	if p.c, err = New(d.rules, w, d.now+p.offset, cfg); err != nil {
 		d.t.Fatal(err)
 	}
@@ -309,11 +310,21 @@ func TestNewRefuses(t *testing.T) {
 		change func(w *session.Welcome, cfg *Config)
 		want   string
 	}{
-		{func(w *session.Welcome, _ *Config) { w.History = 64 }, "client: the server's history is 64 ticks, this client's 128"},
+		{func(w *session.Welcome, _ *Config) { w.History = 64 },
+			"client: the server's history is 64 ticks, this client's 128"},
 		{func(w *session.Welcome, _ *Config) { w.Game = "sea" }, `client: the server plays "sea", this client "sky"`},
-		{func(w *session.Welcome, _ *Config) { w.Period = 0 }, "client: the welcome's tick period 0s is outside [1ms, 2s]"},
-		{func(w *session.Welcome, _ *Config) { w.Period = time.Hour }, "client: the welcome's tick period 1h0m0s is outside [1ms, 2s]"},
-		{func(_ *session.Welcome, cfg *Config) { cfg.Playout = time.Hour }, "playout: Fixed 1h0m0s is outside [0, 500ms]"},
+		{func(w *session.Welcome, _ *Config) { w.Period = 0 },
+			"client: the welcome's tick period 0s is outside [1ms, 2s]"},
+		{func(w *session.Welcome, _ *Config) { w.Period = time.Hour },
+			"client: the welcome's tick period 1h0m0s is outside [1ms, 2s]"},
+		{func(_ *session.Welcome, cfg *Config) { cfg.Playout = time.Hour },
+			"playout: Fixed 1h0m0s is outside [0, 500ms]"},
+		{func(_ *session.Welcome, cfg *Config) { cfg.Extrapolate = time.Second },
+			"client: Extrapolate 1s is outside [0, 100ms]"},
+		{func(_ *session.Welcome, cfg *Config) { cfg.Extrapolate = -1 },
+			"client: Extrapolate -1ns is outside [0, 100ms]"},
+		{func(_ *session.Welcome, cfg *Config) { cfg.SendRate = 241 },
+			"client: SendRate 241 is outside [0, 240] packets a second"},
 	} {
 		w, cfg := good, Config{}
 		c.change(&w, &cfg)
@@ -330,7 +341,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A command moves the own avatar in the very tick it is made for, and what was predicted is what the server decides.
+// A command moves the own avatar in the very tick it is made for, and what was predicted is what
+// the server decides.
 //
 // seeds: P2 P3 B3 B7
 func TestPredictionIsImmediateAndExact(t *testing.T) {
@@ -378,8 +390,8 @@ func TestPredictionIsImmediateAndExact(t *testing.T) {
 	}
 }
 
-// Whatever is lost, repeated or reordered, and however often the prediction is corrected: a shot is shown once to each, at once to
-// who fired it; and what Step emits is shown once as well.
+// Whatever is lost, repeated or reordered, and however often the prediction is corrected: a shot is
+// shown once to each, at once to who fired it; and what Step emits is shown once as well.
 //
 // seeds: B5
 func TestEventsAreShownOnce(t *testing.T) {
@@ -418,8 +430,9 @@ func TestEventsAreShownOnce(t *testing.T) {
 					}
 				}
 			}
-			// A shot that came too late is shown, and not fired, and the next one has its number again. One that only the
-			// server could know of, because an earlier one had not been fired, is not shown.
+			// A shot that came too late is shown, and not fired, and the next one has its number
+			// again. One that only the server could know of, because an earlier one had not been
+			// fired, is not shown.
 			shown, extra := 0, 0
 			for _, times := range own {
 				shown++
@@ -473,13 +486,14 @@ func (p *side) watchGems() map[game.ID]*sight {
 	return seen
 }
 
-// A gem that a prediction took is gone at once and stays away if the server agrees, also if someone else got it; if the server does
-// not let it go, it comes back. It never flickers.
+// A gem that a prediction took is gone at once and stays away if the server agrees, also if someone
+// else got it; if the server does not let it go, it comes back. It never flickers.
 func TestPredictedDespawn(t *testing.T) {
 	for _, c := range []struct {
 		loss float64
 		seed uint64
-	}{{0, 0}, {0.2, 3}, {0.2, 5}, {0.2, 7}, {0.2, 9}, {0.2, 11}, {0.2, 13}, {0.2, 15}, {0.2, 17}, {0.2, 19}, {0.2, 21}} {
+	}{{0, 0}, {0.2, 3}, {0.2, 5}, {0.2, 7}, {0.2, 9}, {0.2, 11}, {0.2, 13}, {0.2, 15}, {0.2, 17}, {0.2, 19}, {0.2,
+		21}} {
 		loss, seed := c.loss, c.seed
 		k := &sky{}
 		k.referee = func(w *game.World) {
@@ -547,21 +561,23 @@ func TestInboxIsBounded(t *testing.T) {
 	d.run(time.Second)
 	before := p.c.Stats()
 	b := make([]byte, wire.MaxDatagram)
-	for range 10 * MaxInbox {
+	for range 10 * maxInbox {
 		p.c.Receive(d.now, b)
 	}
 	p.c.Receive(d.now, append(b, 0))
-	if st := p.c.Stats(); st.InboxDropped != 9*MaxInbox || st.Malformed != before.Malformed+1 || len(p.c.down.inbox) != MaxInbox {
-		t.Errorf("%d dropped, %d in the inbox, %d malformed", st.InboxDropped, len(p.c.down.inbox), st.Malformed-before.Malformed)
+	if st := p.c.Stats(); st.InboxDropped != 9*maxInbox || st.Malformed != before.Malformed+1 ||
+		len(p.c.down.inbox) != maxInbox {
+		t.Errorf("%d dropped, %d in the inbox, %d malformed", st.InboxDropped, len(p.c.down.inbox),
+			st.Malformed-before.Malformed)
 	}
 	d.run(time.Second)
-	if st := p.c.Stats(); st.Malformed != before.Malformed+1+MaxInbox || len(p.c.down.spare) > 2*MaxInbox {
+	if st := p.c.Stats(); st.Malformed != before.Malformed+1+maxInbox || len(p.c.down.spare) > 2*maxInbox {
 		t.Errorf("%d malformed, %d spare buffers", st.Malformed-before.Malformed, len(p.c.down.spare))
 	}
 }
 
-// What the server does not send is kept through corrections: how far down the player ducks is as the server has it, although it
-// says nothing of it.
+// What the server does not send is kept through corrections: how far down the player ducks is as
+// the server has it, although it says nothing of it.
 //
 // seeds: B6
 func TestKeptFieldsSurviveCorrections(t *testing.T) {
@@ -607,7 +623,8 @@ func TestFixedPlayout(t *testing.T) {
 		d := newDuo(t, new(sky).rules(t))
 		a, _ := d.join(40*ms, Config{Playout: fixed}), d.join(10*ms, Config{})
 		d.run(4 * time.Second)
-		if got, want := a.c.Stats().Delay, fixed+40*time.Millisecond; got < want-3*time.Millisecond || got > want+3*time.Millisecond {
+		if got, want := a.c.Stats().Delay, fixed+40*time.Millisecond; got < want-3*time.Millisecond ||
+			got > want+3*time.Millisecond {
 			t.Errorf("fixed %v on a path of 40 ms: the picture is %v behind the server, want %v", fixed, got, want)
 		}
 		if err := a.c.SetPlayout(0); err != nil {
@@ -620,7 +637,8 @@ func TestFixedPlayout(t *testing.T) {
 	}
 }
 
-// Without prediction the avatar answers after a round trip, and so do its shots; each is shown once all the same.
+// Without prediction the avatar answers after a round trip, and so do its shots; each is shown once
+// all the same.
 func TestNoPrediction(t *testing.T) {
 	d := newDuo(t, new(sky).rules(t))
 	p := d.join(100*ms, Config{NoPrediction: true})
@@ -709,7 +727,8 @@ func TestNoInterpolation(t *testing.T) {
 //
 // seeds: P7
 func TestSendRateIsIndependentOfTickRate(t *testing.T) {
-	for _, c := range []struct{ rate, hz int }{{30, 2}, {30, 5}, {30, 20}, {30, 60}, {30, 128}, {64, 2}, {64, 10}, {64, 128}} {
+	for _, c := range []struct{ rate, hz int }{{30, 2}, {30, 5}, {30, 20}, {30, 60}, {30, 128}, {64, 2}, {64, 10},
+		{64, 128}} {
 		d := newDuo(t, (&sky{rate: c.rate}).rules(t))
 		p := d.join(40*ms, Config{})
 		p.fps, p.sendHz = 128, c.hz
@@ -718,20 +737,23 @@ func TestSendRateIsIndependentOfTickRate(t *testing.T) {
 		before, _ := d.s.Stats(p.id)
 		d.run(10 * time.Second)
 		after, _ := d.s.Stats(p.id)
-		t.Logf("%d ticks and %d packets a second: lead %v, %d of %d predictions corrected, %d ticks starved", c.rate, c.hz,
+		t.Logf("%d ticks and %d packets a second: lead %v, %d of %d predictions corrected, %d ticks starved", c.rate,
+			c.hz,
 			p.c.Stats().Lead.Round(time.Millisecond), p.corrections, p.confirmed, after.Starved-before.Starved)
 		most := uint64(0)
 		if c.hz == 2 { // 540 ms are more than what a lead may cost
 			most = 30
 		}
 		if p.corrections > int(most/10) || p.confirmed < 20 || after.Starved-before.Starved > most {
-			t.Errorf("%d ticks and %d packets a second: %d of %d predictions corrected, %d ticks starved", c.rate, c.hz, p.corrections, p.confirmed, after.Starved-before.Starved)
+			t.Errorf("%d ticks and %d packets a second: %d of %d predictions corrected, %d ticks starved", c.rate,
+				c.hz, p.corrections, p.confirmed, after.Starved-before.Starved)
 		}
 	}
 }
 
-// On a path without jitter no command is late, however frames lie to ticks and however many there are: the lead settles, and
-// does not swing between commands made a frame too late and a frame early.
+// On a path without jitter no command is late, however frames lie to ticks and however many there
+// are: the lead settles, and does not swing between commands made a frame too late and a frame
+// early.
 func TestLeadSettles(t *testing.T) {
 	for _, fps := range []int{25, 30, 48, 60, 75, 144} {
 		d := newDuo(t, new(sky).rules(t))
@@ -764,7 +786,9 @@ func TestLargeCommandsFit(t *testing.T) {
 		Fire       bool   `net:"press"`
 	}
 	def := game.Definition[essay]{Name: "essay", Kinds: game.Kinds(gems),
-		Join: func(w *game.World, name string) game.ID { return gems.Spawn(w, gem{}) }, Act: func(w *game.World, me game.ID, c essay) {}}
+		Join: func(w *game.World, name string) game.ID { return gems.Spawn(w, gem{}) }, Act: func(w *game.World,
+			me game.ID, c essay) {
+		}}
 	rules, err := def.Rules()
 	if err != nil {
 		t.Fatal(err)
@@ -818,8 +842,8 @@ func TestEventsAreBounded(t *testing.T) {
 	p := d.join(10*ms, Config{})
 	d.run(time.Second)
 	p.c.Events()
-	for i := range 3 * MaxEvents {
-		if list := p.c.events.next; len(list.list) < MaxEvents {
+	for i := range 3 * maxEvents {
+		if list := p.c.events.next; len(list.list) < maxEvents {
 			list.add(Event{Tick: clock.Tick(i), Vals: []int64{0}})
 		}
 	}
@@ -831,12 +855,13 @@ func TestEventsAreBounded(t *testing.T) {
 		}
 		d.now += 40 * ms
 	}
-	if p.c.Stats().EventsLost == before || len(p.c.events.next.list) > MaxEvents {
+	if p.c.Stats().EventsLost == before || len(p.c.events.next.list) > maxEvents {
 		t.Errorf("%d events wait, %d lost", len(p.c.events.next.list), p.c.Stats().EventsLost)
 	}
 }
 
-// A steady frame allocates nothing: taking packets in, commands, prediction, drawing, events, the next datagram.
+// A steady frame allocates nothing: taking packets in, commands, prediction, drawing, events, the
+// next datagram.
 func TestSteadyFrameAllocatesNothing(t *testing.T) {
 	k := &sky{referee: func(w *game.World) {
 		for gems.Len(w) < 20 {

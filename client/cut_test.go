@@ -24,7 +24,8 @@ type pad struct {
 	Shut bool `net:"bool,server"` // what no client can know
 }
 
-// hops is a game in which whoever walks 3 m east is back 1.5 m, less than what a correction may fade over.
+// hops is a game in which whoever walks 3 m east is back 1.5 m, less than what a correction may
+// fade over.
 type hops struct {
 	walkers game.Kind[walker]
 	pads    game.Kind[pad]
@@ -65,8 +66,9 @@ func (h *hops) rules(t testing.TB, mode game.CommandMode) *game.Rules {
 	return r
 }
 
-// The own teleport is never drawn as a slide and told at once: one that is predicted in the frame of its command, also if the answer corrects what was
-// before it; one that the server decided, when its word comes; and one that was predicted in vain, when it is taken back.
+// The own teleport is never drawn as a slide and told at once: one that is predicted in the frame
+// of its command, also if the answer corrects what was before it; one that the server decided, when
+// its word comes; and one that was predicted in vain, when it is taken back.
 //
 // seeds: B13
 func TestOwnTeleports(t *testing.T) {
@@ -140,7 +142,8 @@ func TestOwnTeleports(t *testing.T) {
 						flags++
 					}
 					if at := p.c.CommandTick(); at != tick {
-						if a, b := p.c.Own(at-1), p.c.Own(at); a != nil && b != nil && p.c.own.ring.State(at).cut == at {
+						if a, b := p.c.Own(at-1), p.c.Own(at); a != nil && b != nil &&
+							p.c.own.ring.State(at).cut == at {
 							predicted++
 							if n > 0 && p.c.Confirmed() < at {
 								early++
@@ -175,7 +178,8 @@ func TestOwnTeleports(t *testing.T) {
 				s := *held.Groups[snapshot.OwnerGroup].Newest()
 				s.Vals = slices.Clone(s.Vals)
 				replayed := p.c.stats.Replayed
-				if n := testing.AllocsPerRun(20, func() { // wrong, and teleported, in the answer to one command after the other
+				// wrong, and teleported, in the answer to one command after the other
+				if n := testing.AllocsPerRun(20, func() {
 					p.c.own.ring.Push(p.c.own.ring.Last() + 1).Vals = p.c.own.ring.Command(p.c.own.ring.Last() - 1).Vals
 					p.c.own.ring.Catch()
 					p.c.up.made = p.c.own.ring.Last()

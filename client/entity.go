@@ -13,7 +13,8 @@ type Entity struct {
 	ID   game.ID
 	Kind int
 	Mine bool
-	// Vals are the kind's properties as numbers, see schema.Kind.AppendDrawn; valid during the call.
+	// Vals are the kind's properties as numbers, see schema.Kind.AppendDrawn; valid during the
+	// call.
 	Vals []float64
 	// Drawn are the integers behind them, of entities that are not mine.
 	Drawn []int64
@@ -23,15 +24,12 @@ type Entity struct {
 	play *playback
 }
 
-// Has reports whether the properties of a group of the kind are sent to this player. Those of others are
-// zero in Vals.
+// Has reports whether the properties of a group of the kind are sent to this player. Those of
+// others are zero in Vals.
 func (e *Entity) Has(group int) bool { return e.Mine || e.Held.Groups[group].Newest() != nil }
 
-// Predicted reports whether the entity is the player's own and drawn as it is predicted.
-func (e *Entity) Predicted() bool { return e.Mine && !e.play.cfg.NoPrediction }
-
-// Cut reports whether the entity was teleported since the frame that Client.Drawn marked, so that it must
-// not be drawn as sliding. It is false before the first Drawn.
+// Cut reports whether the entity was teleported since the frame that Client.Drawn marked, so that
+// it must not be drawn as sliding. It is false before the first Drawn.
 func (e *Entity) Cut() bool {
 	p := e.play
 	if p.seen.newest == 0 {
@@ -65,15 +63,15 @@ func (p *playback) groupCut(k *schema.Kind, g *schema.Group, held *snapshot.Grou
 	return p.passed(a, t) || b != nil && p.passed(b, t) || a.Shown() <= t && jumped(k, g, held, a, since.at)
 }
 
-// passed reports whether the playout time t has passed the teleport that a state tells of since the frame
-// that was marked, or had passed it before anything was known of it.
+// passed reports whether the playout time t has passed the teleport that a state tells of since the
+// frame that was marked, or had passed it before anything was known of it.
 func (p *playback) passed(s *motion.State, t clock.TickFrac) bool {
 	shown := s.CutShown()
 	return shown > 0 && shown <= t && (shown > p.seen.at || s.Cut > p.seen.newest)
 }
 
-// jumped reports whether one of the records from s back to those that were drawn at a playout time is
-// further from the one before than the kind's warp= allows to draw as movement.
+// jumped reports whether one of the records from s back to those that were drawn at a playout time
+// is further from the one before than the kind's warp= allows to draw as movement.
 func jumped(k *schema.Kind, g *schema.Group, held *snapshot.Group, s *motion.State, since clock.TickFrac) bool {
 	if len(g.Warps) == 0 {
 		return false
@@ -91,8 +89,9 @@ func jumped(k *schema.Kind, g *schema.Group, held *snapshot.Group, s *motion.Sta
 	return false
 }
 
-// Stalled reports whether the entity stands still because nothing newer arrived: it is drawn at its newest
-// record, past the time of that, though it does not rest. Dead reckoning goes on and does not stall.
+// Stalled reports whether the entity stands still because nothing newer arrived: it is drawn at its
+// newest record, past the time of that, though it does not rest. Dead reckoning goes on and does
+// not stall.
 func (e *Entity) Stalled() bool {
 	p := e.play
 	if e.Mine || p.cfg.NoInterpolation {
@@ -110,8 +109,9 @@ func (e *Entity) Stalled() bool {
 	return false
 }
 
-// Late returns by how much the entity is drawn further in the past than the playout time, in tick time,
-// because the server announced that records of it take longer. It is 0 for entities that do not move.
+// Late returns by how much the entity is drawn further in the past than the playout time, in tick
+// time, because the server announced that records of it take longer. It is 0 for entities that do
+// not move.
 func (e *Entity) Late() clock.TickFrac {
 	if e.Mine {
 		return 0

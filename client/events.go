@@ -21,11 +21,12 @@ type Event struct {
 	At    geom.Vec2 // where in the world, as predicted; of own events only
 }
 
-// MaxEvents is how many events wait for Client.Events to be called. Those beyond it are lost and counted.
-const MaxEvents = 512
+// maxEvents is how many events wait for Client.Events to be called. Those beyond it are lost and
+// counted.
+const maxEvents = 512
 
-// eventQueue has the events of a player: those to be shown next, and those that wait until their entity is
-// drawn at their tick, or until the server has confirmed them.
+// eventQueue has the events of a player: those to be shown next, and those that wait until their
+// entity is drawn at their tick, or until the server has confirmed them.
 type eventQueue struct {
 	rules *game.Rules
 	cfg   *Config
@@ -63,8 +64,8 @@ func (l *eventList) add(e Event) {
 	l.list = append(l.list, e)
 }
 
-// collect takes over what predicted rules emitted: to be shown next or, without prediction, once the
-// server's state of their tick has come.
+// collect takes over what predicted rules emitted: to be shown next or, without prediction, once
+// the server's state of their tick has come.
 func (q *eventQueue) collect() {
 	for i := range q.eng.Events() {
 		e := &q.eng.Events()[i]
@@ -72,7 +73,7 @@ func (q *eventQueue) collect() {
 		if q.cfg.NoPrediction {
 			to = &q.unconfirmed
 		}
-		if len(to.list) >= MaxEvents {
+		if len(to.list) >= maxEvents {
 			q.stats.EventsLost++
 			continue
 		}
@@ -81,8 +82,8 @@ func (q *eventQueue) collect() {
 	q.eng.Drain()
 }
 
-// put keeps an event that the server sent until its time has come. If too many wait, the oldest is shown at
-// once.
+// put keeps an event that the server sent until its time has come. If too many wait, the oldest is
+// shown at once.
 func (q *eventQueue) put(m reliable.Message) {
 	for !q.hold.Put(m) {
 		q.show(q.hold.Pop())
@@ -136,7 +137,7 @@ func (q *eventQueue) show(m reliable.Message) {
 		q.stats.Malformed++
 		return
 	}
-	if len(q.next.list) >= MaxEvents {
+	if len(q.next.list) >= maxEvents {
 		q.stats.EventsLost++
 		return
 	}

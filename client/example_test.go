@@ -33,14 +33,16 @@ var (
 	}
 )
 
-// The frame of a game: datagrams in, commands, pictures and events out. Package server has an example with both sides.
+// The frame of a game: datagrams in, commands, pictures and events out. Package server has an
+// example with both sides.
 func Example() {
 	rules, err := Stroll.Rules()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	welcome := session.Welcome{Session: 1, Game: "stroll", Period: time.Second / 20, History: snapshot.HistoryTicks} // from the server
+	// from the server
+	welcome := session.Welcome{Session: 1, Game: "stroll", Period: time.Second / 20, History: snapshot.HistoryTicks}
 	c, err := client.New(rules, welcome, 0, client.Config{})
 	if err != nil {
 		fmt.Println(err)

@@ -12,8 +12,8 @@ func (p *playback) extrapolates(k *schema.Kind) bool {
 	return k.Extrapolated && p.reach > 0 && !p.cfg.NoInterpolation
 }
 
-// drawOther draws an entity that is not the player's for this frame. ok is false if no record of some group
-// arrived yet.
+// drawOther draws an entity that is not the player's for this frame. ok is false if no record of
+// some group arrived yet.
 func (p *playback) drawOther(h *snapshot.Replica) (drawn []int64, ok bool) {
 	k := p.rules.Kinds[h.Kind]
 	drawn = p.drawn[:k.Obs]
@@ -24,8 +24,8 @@ func (p *playback) drawOther(h *snapshot.Replica) (drawn []int64, ok bool) {
 	return drawn, true
 }
 
-// drawOtherInto draws an entity's groups into drawn: at playout time t, or closer to the present where the
-// kind is extrapolated.
+// drawOtherInto draws an entity's groups into drawn: at playout time t, or closer to the present
+// where the kind is extrapolated.
 func (p *playback) drawOtherInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64) bool {
 	k := p.rules.Kinds[h.Kind]
 	if !p.extrapolates(k) {
@@ -44,7 +44,8 @@ func (p *playback) drawOtherInto(h *snapshot.Replica, t clock.TickFrac, drawn []
 		if held.Fade == nil {
 			held.Fade = &motion.Fade{}
 		}
-		// What the records say now of the last frame's time: the difference to what was drawn fades.
+		// What the records say now of the last frame's time: the difference to what was drawn
+		// fades.
 		last := p.before[:group.N]
 		if lastAt, ok := held.Fade.Last(); ok {
 			p.drawBeyond(held, k, group, lastAt, last)

@@ -10,8 +10,8 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// A frame, in order: the edge calls Frame, Tick or Think for each command that is due, Draw and Events,
-// and Encode.
+// A frame, in order: the edge calls Frame, Tick or Think for each command that is due, Draw and
+// Events, and Encode.
 
 // Frame begins a frame at the local time now and returns how many commands are due.
 func (c *Client) Frame(now clock.Time) (due int) {
@@ -28,8 +28,8 @@ func (c *Client) Frame(now clock.Time) (due int) {
 // MaxTicks is how many commands one frame makes at most. After a longer pause the rest is skipped.
 const MaxTicks = 8
 
-// Tick makes the command of the next due tick from the game's command vals, and predicts it. Without a
-// due command it does nothing.
+// Tick makes the command of the next due tick from the game's command vals, and predicts it.
+// Without a due command it does nothing.
 func (c *Client) Tick(vals []int64) {
 	if c.up.due <= 0 {
 		return
@@ -51,8 +51,8 @@ func (c *Client) Tick(vals []int64) {
 	c.events.collect()
 }
 
-// Think makes the next due command by a bot, which sees what a player on this connection would. It fails
-// if the bot panics; the command is made all the same, of what the bot had written by then.
+// Think makes the next due command by a bot, which sees what a player on this connection would. It
+// fails if the bot panics; the command is made all the same, of what the bot had written by then.
 func (c *Client) Think(bot game.BotFunc) error {
 	if c.botVals == nil {
 		c.botVals = make([]int64, c.rules.Command.Sims)
@@ -71,29 +71,29 @@ func (c *Client) Think(bot game.BotFunc) error {
 	return err
 }
 
-// Draw calls f for every entity in sight by kind and rising ID: the player's own avatar predicted, with
-// its fading error, everything else at the playout time. What is relative to a parent is drawn where the
-// parent is drawn, and left out while the parent is not in sight. What a predicted command removed is
-// left out. vals is memory for the values; Draw returns it for the next call.
+// Draw calls f for every entity in sight by kind and rising ID: the player's own avatar predicted,
+// with its fading error, everything else at the playout time. What is relative to a parent is drawn
+// where the parent is drawn, and left out while the parent is not in sight. What a predicted
+// command removed is left out. vals is memory for the values; Draw returns it for the next call.
 func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 { return c.play.draw(vals, f) }
 
 // Drawn says that the player has seen what Draw gave: Entity.Cut is about what changes after that.
 func (c *Client) Drawn() { c.play.markDrawn() }
 
-// Events returns what is to be shown in this frame: what this player's own commands did, at once, and
-// what others did, when they are drawn doing it. It is valid until the next call.
+// Events returns what is to be shown in this frame: what this player's own commands did, at once,
+// and what others did, when they are drawn doing it. It is valid until the next call.
 func (c *Client) Events() []Event {
 	c.events.showDue()
 	c.events.releaseConfirmed()
 	return c.events.take()
 }
 
-// Encode returns the next datagram to send, or nil if none is due. It is valid until the next call; its
-// stamp may be patched.
+// Encode returns the next datagram to send, or nil if none is due. It is valid until the next call;
+// its stamp may be patched.
 func (c *Client) Encode(now clock.Time) []byte { return c.up.encode(now) }
 
-// followSteps notices when a clock was set, this one or the server's. What was dated by the wrong time is
-// made anew.
+// followSteps notices when a clock was set, this one or the server's. What was dated by the wrong
+// time is made anew.
 func (c *Client) followSteps(dt time.Duration) {
 	if !c.time.followStep(dt) {
 		return
@@ -103,7 +103,7 @@ func (c *Client) followSteps(dt time.Duration) {
 	if t := c.time.tickAhead().Tick(); t < c.up.made {
 		c.up.truncate(t)
 		c.own.ring.Truncate(t)
-		c.time.lead.Truncate(t)
+		c.time.lead.truncate(t)
 	}
 }
 
@@ -117,8 +117,8 @@ func (c *Client) payDebt() {
 	c.events.collect()
 }
 
-// refresh brings the world that rules see up to the newest records, and the prediction to the newest own
-// one.
+// refresh brings the world that rules see up to the newest records, and the prediction to the
+// newest own one.
 func (c *Client) refresh() {
 	if !c.down.fresh {
 		return
@@ -152,8 +152,8 @@ const (
 	// despawnGrace is how long an entity that a predicted command despawned stays hidden after the
 	// server ran that command: the news of its end may be on its way.
 	despawnGrace = 500 * time.Millisecond
-	// despawnGraceLossy is despawnGrace where packets were lost since: the news may have been in one
-	// of them, and be lost again.
+	// despawnGraceLossy is despawnGrace where packets were lost since: the news may have been in
+	// one of them, and be lost again.
 	despawnGraceLossy = 2 * time.Second
 )
 

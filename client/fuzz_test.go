@@ -10,8 +10,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A server that is hostile, or a path that is, can spoil the game of its own client, and no more than that: it never panics, never
-// hangs and never grows, and what it is asked to draw are numbers.
+// A server that is hostile, or a path that is, can spoil the game of its own client, and no more
+// than that: it never panics, never hangs and never grows, and what it is asked to draw are
+// numbers.
 //
 // seeds: B20
 func FuzzReceive(f *testing.F) {
@@ -20,8 +21,8 @@ func FuzzReceive(f *testing.F) {
 			gems.Spawn(w, gem{Pos: geom.Vec2{X: w.Rand().Range(-9, 9)}})
 		}
 	}}).rules(f)
-	// A short honest match, whose datagrams are the seeds. A client that gets them at the same times knows the server's clock from them, and
-	// predicts.
+	// A short honest match, whose datagrams are the seeds. A client that gets them at the same
+	// times knows the server's clock from them, and predicts.
 	d := newDuo(f, rules)
 	p := d.join(20*ms, Config{})
 	_, w, err := d.s.Connect(d.now, "y")
@@ -55,7 +56,8 @@ func FuzzReceive(f *testing.F) {
 	for i := range honest {
 		f.Add(join(honest[:i+1]...))
 	}
-	huge := wire.Header{Server: true, Session: welcome.Session, Seq: 5, Tick: 1<<32 - 1, Time: 7, NextDue: 3, Period: 50 * time.Millisecond, HasEcho: true}
+	huge := wire.Header{Server: true, Session: welcome.Session, Seq: 5, Tick: 1<<32 - 1, Time: 7, NextDue: 3,
+		Period: 50 * time.Millisecond, HasEcho: true}
 	f.Add(join(huge.Append(nil), honest[3], huge.Append(nil)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		now := start

@@ -33,7 +33,8 @@ func TestResyncAfterLostBaselines(t *testing.T) {
 		t.Errorf("holds %d entities of %d 4 s after it lost everything", len(a.c.Store().Entities()), n)
 	}
 	if v.Resyncs < 1 || v.Resyncs > 4 || a.c.Stats().NoBaseline == 0 || a.c.down.resync {
-		t.Errorf("%d resyncs, %d packets without a baseline, still asking: %v", v.Resyncs, a.c.Stats().NoBaseline, a.c.down.resync)
+		t.Errorf("%d resyncs, %d packets without a baseline, still asking: %v", v.Resyncs, a.c.Stats().NoBaseline,
+			a.c.down.resync)
 	}
 	a.corrections = 0
 	d.run(2 * time.Second)
@@ -42,7 +43,8 @@ func TestResyncAfterLostBaselines(t *testing.T) {
 	}
 }
 
-// healthy checks that a client plays as it should: commands in time, predictions right, a picture of the recent past.
+// healthy checks that a client plays as it should: commands in time, predictions right, a picture
+// of the recent past.
 func (p *side) healthy(what string) {
 	p.d.t.Helper()
 	p.corrections, p.confirmed = 0, 0
@@ -64,7 +66,8 @@ func (p *side) healthy(what string) {
 	}
 }
 
-// After a pause, of a tab, a machine or a debugger, a client is back at once: no burst of old commands, no replay without an end.
+// After a pause, of a tab, a machine or a debugger, a client is back at once: no burst of old
+// commands, no replay without an end.
 func TestPauses(t *testing.T) {
 	for _, pause := range []time.Duration{300 * time.Millisecond, 2 * time.Second, 30 * time.Second} {
 		for _, away := range []bool{false, true} {
@@ -126,8 +129,9 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// A hidden tab runs a frame a second, if any: its player stands still and starves nobody, the server sends it little, and what is learned
-// of the path is not spoiled. On return the picture is where it should be within a moment, each thing at its newest, and no commands are made up for.
+// A hidden tab runs a frame a second, if any: its player stands still and starves nobody, the
+// server sends it little, and what is learned of the path is not spoiled. On return the picture is
+// where it should be within a moment, each thing at its newest, and no commands are made up for.
 func TestHiddenAndBack(t *testing.T) {
 	for _, hidden := range []time.Duration{3 * time.Second, 40 * time.Second} {
 		d := newDuo(t, new(sky).rules(t))
@@ -162,22 +166,25 @@ func TestHiddenAndBack(t *testing.T) {
 			}
 		}
 		d.run(400 * time.Millisecond)
-		if st := a.c.Stats(); st.Age > 150*time.Millisecond || st.Delay > usual.Delay+100*time.Millisecond || st.Lead > usual.Lead+60*time.Millisecond {
-			t.Errorf("0.4 s after %v: newest state %v old, drawn %v behind (%v before), commands %v ahead (%v before)", hidden, st.Age, st.Delay, usual.Delay, st.Lead, usual.Lead)
+		if st := a.c.Stats(); st.Age > 150*time.Millisecond || st.Delay > usual.Delay+100*time.Millisecond ||
+			st.Lead > usual.Lead+60*time.Millisecond {
+			t.Errorf("0.4 s after %v: newest state %v old, drawn %v behind (%v before), commands %v ahead (%v before)",
+				hidden, st.Age, st.Delay, usual.Delay, st.Lead, usual.Lead)
 		}
 		if most > MaxTicks {
 			t.Errorf("after %v: %d commands in one frame", hidden, most)
 		}
 		d.run(3 * time.Second)
 		if st := a.c.Stats(); st.Hitches > hitches+1 || st.DelayTarget > usual.DelayTarget+40*time.Millisecond {
-			t.Errorf("after %v: %d hitches, delay %v above the floor aimed at, %v before", hidden, st.Hitches-hitches, st.DelayTarget, usual.DelayTarget)
+			t.Errorf("after %v: %d hitches, delay %v above the floor aimed at, %v before", hidden, st.Hitches-hitches,
+				st.DelayTarget, usual.DelayTarget)
 		}
 		a.healthy("after a hidden tab")
 	}
 }
 
-// A fast path on which no answers come is not given up: there commands flow on, and hardly a tick starves. Waiting for the answers would starve the
-// avatar whenever the way down stands still.
+// A fast path on which no answers come is not given up: there commands flow on, and hardly a tick
+// starves. Waiting for the answers would starve the avatar whenever the way down stands still.
 func TestUnansweredFlowsOn(t *testing.T) {
 	d := newDuo(t, (&sky{rate: 60}).rules(t))
 	p := d.join(40*ms, Config{})
@@ -202,11 +209,13 @@ func TestUnansweredFlowsOn(t *testing.T) {
 	after, _ := d.s.Stats(p.id)
 	t.Logf("longest gap %v, %d of 90 ticks starved", time.Duration(gap), after.Starved-before.Starved)
 	if most := clock.Time(probeAfter) + 18*ms; gap > most || after.Starved-before.Starved > 6 {
-		t.Errorf("without answers for 1.5 s: a gap of %v, at most %v is right, and %d of 90 ticks starved", time.Duration(gap), time.Duration(most), after.Starved-before.Starved)
+		t.Errorf("without answers for 1.5 s: a gap of %v, at most %v is right, and %d of 90 ticks starved",
+			time.Duration(gap), time.Duration(most), after.Starved-before.Starved)
 	}
 }
 
-// A server that sends two datagrams in one tick, or one of tick 0, is not misunderstood: the second is refused, and the match goes on.
+// A server that sends two datagrams in one tick, or one of tick 0, is not misunderstood: the second
+// is refused, and the match goes on.
 func TestOneDatagramATick(t *testing.T) {
 	d := newDuo(t, new(sky).rules(t))
 	p := d.join(20*ms, Config{})
@@ -227,12 +236,15 @@ func TestOneDatagramATick(t *testing.T) {
 		p.c.Receive(d.now+p.offset, append(h.Append(nil), held[n:]...))
 	}
 	d.run(time.Second)
-	if st := p.c.Stats(); st.NoBaseline != before.NoBaseline+2 || st.Received < before.Received+20 || st.Malformed != 0 {
-		t.Errorf("%d refused, %d received, %d malformed", st.NoBaseline-before.NoBaseline, st.Received-before.Received, st.Malformed)
+	if st := p.c.Stats(); st.NoBaseline != before.NoBaseline+2 || st.Received < before.Received+20 ||
+		st.Malformed != 0 {
+		t.Errorf("%d refused, %d received, %d malformed", st.NoBaseline-before.NoBaseline,
+			st.Received-before.Received, st.Malformed)
 	}
 }
 
-// A datagram whose records are sound and whose lane section is not is refused whole, so that a client holds nothing that it does not acknowledge.
+// A datagram whose records are sound and whose lane section is not is refused whole, so that a
+// client holds nothing that it does not acknowledge.
 func TestUnsoundLaneTakesNothingIn(t *testing.T) {
 	d := newDuo(t, new(sky).rules(t))
 	p := d.join(20*ms, Config{})

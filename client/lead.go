@@ -3,90 +3,68 @@ package client
 import (
 	"time"
 
-	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/estimate"
 )
 
-// LeadConfig tunes a Lead. The zero LeadConfig is a sound default.
-type LeadConfig struct {
-	// Price is how much lead one starved moment a minute less is worth. Zero means DefaultLeadPrice; at most estimate.MaxPrice.
-	Price time.Duration
-	// Margin is added to what commands are known to need. Zero means DefaultLeadMargin; at most estimate.MaxTarget.
-	Margin time.Duration
-}
-
-// Defaults of a LeadConfig.
 const (
-	DefaultLeadPrice  = 9500 * time.Microsecond
-	DefaultLeadMargin = 4 * time.Millisecond
-)
-
-const (
-	firstLead   = 50 * time.Millisecond  // on top of half the round trip, or of the floor, until enough is known
-	leadJump    = 250 * time.Millisecond // the lead jumps where it is too short by more
-	leadFloor   = 15 * time.Second       // the least transit of the last one to two of these counts
-	leadRing    = 256                    // ticks of which it is kept how far ahead they were made
-	leadPause   = 10 * time.Second       // no more passes between two reports
-	leadSettles = time.Second            // of reports, until their floor is believed: the first may come out of an outage
+	leadPrice   = 9500 * time.Microsecond // how much lead it is worth to have one starved tick a minute less
+	leadMargin  = 4 * time.Millisecond    // on top of what commands are known to need
+	leadWorth   = 3 * time.Millisecond    // a better lead must be better by so much
+	leadInitial = 50 * time.Millisecond   // on top of half the round trip, or of the floor, until enough is known
+	leadJump    = 250 * time.Millisecond  // the lead jumps where it is too short by more
+	leadFloor   = 15 * time.Second        // the least transit of the last one to two of these counts
+	leadRing    = 256                     // commands of which it is kept how far ahead they were made
+	leadPause   = 10 * time.Second        // at most so much counts as passed between two reports
+	// of reports, until their floor is believed: the first may come out of an outage
+	leadSettles = time.Second
 	leadLearns  = 2 * time.Second        // of reports, until a lead is chosen from them
-	leadEvery   = 250 * time.Millisecond // a lead is chosen anew
-	leadWorth   = 3 * time.Millisecond   // a better lead must be better by so much
-	leadLag     = 64                     // frames, or commands, of a mean
-	leadTurn    = 16                     // commands in which the phase is found
-	leadGrain   = 2 * time.Millisecond   // between leads that are looked at, where frames do not say
+	leadEvery   = 250 * time.Millisecond // from one choice to the next
+	leadMean    = 64                     // frames, or commands, of a mean
+	leadPhase   = 16                     // commands in which the phase is found
+	leadGrain   = 2 * time.Millisecond   // between leads that are compared, where frames do not say
 )
 
-// A Lead decides how far ahead of the server's time a client makes its commands: so far that each is there when its tick
-// is run, and not much further. A lead that is too short starves the avatar of its command; one that is too long delays what the
-// player does for everybody else.
+// A Lead decides how far ahead of the server's time a client makes its commands: far enough that
+// each arrives before its tick runs, and not much further. A lead that is too short starves the
+// avatar of its command; one that is too long delays what the player does for everybody else.
+// Others call it an input buffer.
 //
-// The server says by how much new commands preceded their ticks, the client knows how long before their ticks it made them, and the
-// difference is how long they took: through loss, queues and waiting to be repeated. That does not depend on the lead, so for any lead an
-// estimate.Rises knows how often it would have starved, and the Lead takes the one at which a millisecond more is no longer worth the starving that it spares.
+// The server reports by how much new commands preceded their ticks, the client knows how long
+// before their ticks it made them, and the difference is how long they took: through loss, queues
+// and waiting to be repeated. That does not depend on the lead. So for any lead an estimate.Rises
+// knows how often it would have starved, and the Lead takes the one at which a millisecond more is
+// no longer worth the starving that it spares.
 //
-// Commands are made at frames. Where frames and ticks keep step, how long before its tick a command is made moves in steps of a frame,
-// whatever the lead; so only such leads are weighed against each other, and the chosen one is kept in the middle of its step: at the edge every other
-// command would come a frame too late. Not safe for concurrent use.
+// Commands are made at frames. Where frames and ticks keep step, the time from a command to its
+// tick changes in steps of a frame, whatever the lead. So only leads that are whole steps apart are
+// compared, and the chosen one is kept in the middle of its step: at the edge every other command
+// would come a frame too late. Not safe for concurrent use.
 type Lead struct {
-	cfg     LeadConfig
 	rises   estimate.Rises
 	lead    time.Duration
-	ahead   [leadRing]time.Duration
-	made    clock.Tick // newest command
-	from    clock.Tick // commands before it say nothing
-	acked   clock.Tick // newest that the server is known to have
-	floor   [2]time.Duration
-	synced  bool
-	at      clock.Time    // of the newest report
-	age     time.Duration // since the first report, the setting of clocks aside
-	floorAt time.Duration // ages
-	chosen  time.Duration
-	target  time.Duration // what commands are to have above the floor
-	learned bool
-	frame   time.Duration // usual length
-	phase   time.Duration // what commands have is this and a number of frames
-	scatter time.Duration // mean distance of what they have from that
+	ahead   [leadRing]time.Duration // by tick: how long before its tick a command was made
+	made    clock.Tick              // newest command
+	from    clock.Tick              // commands before it teach nothing
+	acked   clock.Tick              // newest that the server is known to have
+	floor   [2]time.Duration        // least transit: of the last one to two spans of leadFloor; of the present one
+	floorAt time.Duration           // age at which the present span began
+	synced  bool                    // the server has reported
+	at      clock.Time              // of the newest report
+	age     time.Duration           // since the first report, without pauses
+	chosen  time.Duration           // age at the newest choice
+	target  time.Duration           // what commands are to have above the floor
+	learned bool                    // target was chosen from reports
+	frame   time.Duration           // usual length
+	phase   time.Duration           // the time from a command to its tick is this plus whole frames
+	scatter time.Duration           // mean distance from that
 }
 
-// NewLead returns a Lead that has heard nothing. It fails on a LeadConfig outside its bounds.
-func NewLead(cfg LeadConfig) (*Lead, error) {
-	if cfg.Price == 0 {
-		cfg.Price = DefaultLeadPrice
-	}
-	if cfg.Margin == 0 {
-		cfg.Margin = DefaultLeadMargin
-	}
-	if cfg.Price < 0 || cfg.Price > estimate.MaxPrice {
-		return nil, fault.Errorf("client: LeadConfig.Price %v is outside [0, %v]", cfg.Price, estimate.MaxPrice)
-	}
-	if cfg.Margin < 0 || cfg.Margin > estimate.MaxTarget {
-		return nil, fault.Errorf("client: LeadConfig.Margin %v is outside [0, %v]", cfg.Margin, estimate.MaxTarget)
-	}
-	return &Lead{cfg: cfg, target: firstLead}, nil
-}
+// NewLead returns a Lead that knows nothing of the path.
+func NewLead() *Lead { return &Lead{target: leadInitial} }
 
-// Made notes that the command of a tick was made, so long before the tick is run. Ticks rise; those left out had no command.
+// Made notes that the command of a tick was made now, so long before the tick runs. Ticks rise;
+// those left out had no command.
 func (l *Lead) Made(tick clock.Tick, ahead time.Duration) {
 	for t := max(l.made+1, tick-min(tick, leadRing-1)); t < tick; t++ {
 		l.ahead[t%leadRing] = ahead
@@ -100,22 +78,23 @@ func (l *Lead) Made(tick clock.Tick, ahead time.Duration) {
 		case off < -half:
 			off += l.frame
 		}
-		l.phase += off / leadTurn
-		l.scatter += (off.Abs() - l.scatter) / leadLag
+		l.phase += off / leadPhase
+		l.scatter += (off.Abs() - l.scatter) / leadMean
 	}
 }
 
-// Truncate forgets the commands after a tick: they are made anew, as a clock was set.
-func (l *Lead) Truncate(tick clock.Tick) {
+// truncate forgets the commands after a tick: they are made anew, as a clock was set.
+func (l *Lead) truncate(tick clock.Tick) {
 	l.made, l.acked, l.from = min(l.made, tick), min(l.acked, tick), min(l.from, tick+1)
 }
 
-// Remapped says that ticks take longer or shorter than was thought when the commands up to now were made: how long before their ticks that
-// was is known no more.
-func (l *Lead) Remapped() { l.from = l.made + 1 }
+// remapped says that ticks take longer or shorter than assumed when the commands up to now were
+// made: it is not known any more how long before their ticks that was.
+func (l *Lead) remapped() { l.from = l.made + 1 }
 
-// Feedback takes in what the server said at the local time at: it has all commands up to acked, and the least time by which those that were
-// new preceded their ticks is slack, negative if one came after it.
+// Feedback learns from a report of the server at the local time at: it has all commands up to
+// acked, and the least time by which the new ones preceded their ticks is slack, negative if one
+// came after its tick.
 func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 	// Commands that come together waited together, the oldest longest.
 	oldest := min(max(l.acked+1, acked-min(acked, leadRing-1)), acked)
@@ -147,11 +126,12 @@ func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 	}
 }
 
-// choose finds the target.
+// choose finds the target: what it costs least to have above the floor.
 func (l *Lead) choose() {
-	// Where frames do not keep step with ticks, what commands have is spread evenly over a frame: four times its mean distance from
-	// the middle. Half of that is the least.
-	margin := min(l.cfg.Margin+2*l.scatter, estimate.MaxTarget/2)
+	// Where frames do not keep step with ticks, the times from commands to their ticks are spread
+	// evenly over a frame, which is four times their mean distance from the middle. Half of that is
+	// the least.
+	margin := min(leadMargin+2*l.scatter, estimate.MaxTarget/2)
 	first, step := margin, leadGrain
 	have := l.target
 	if l.frame > leadGrain && l.scatter < l.frame/8 {
@@ -161,17 +141,19 @@ func (l *Lead) choose() {
 		}
 		have = max(first+(have-first+step/2)/step*step, first) // the same one, though the phase moves on
 	}
-	best, cost := l.rises.Cheapest(l.cfg.Price, margin, first, step)
-	if !l.learned || cost+float64(leadWorth) < l.rises.Cost(have, margin, l.cfg.Price) {
+	best, cost := l.rises.Cheapest(leadPrice, margin, first, step)
+	if !l.learned || cost+float64(leadWorth) < l.rises.Cost(have, margin, leadPrice) {
 		have = best
 	}
 	l.target, l.learned = have, true
 }
 
-// Move moves the lead on by dt and returns it. least is the least round trip known, which decides until the server has said more.
+// Move moves the lead on by dt and returns it. least is the least round trip known, which decides
+// until the server has reported more.
 func (l *Lead) Move(dt, least time.Duration) time.Duration {
-	want := least/2 + firstLead
-	l.frame += (min(max(dt, 0), 4*l.frame+time.Millisecond) - l.frame) / leadLag // not one that hung, or in which a clock was set
+	want := least/2 + leadInitial
+	// A frame that hung, or in which a clock was set, counts little.
+	l.frame += (min(max(dt, 0), 4*l.frame+time.Millisecond) - l.frame) / leadMean
 	if l.age >= leadSettles {
 		want = l.floor[0] + l.target + l.frame/2
 	}
@@ -186,5 +168,5 @@ func (l *Lead) Move(dt, least time.Duration) time.Duration {
 // Now returns the lead of the last Move: command time minus server time.
 func (l *Lead) Now() time.Duration { return l.lead }
 
-// Synced reports whether the server has said anything yet.
-func (l *Lead) Synced() bool { return l.synced }
+// reported reports whether the server has reported anything yet.
+func (l *Lead) reported() bool { return l.synced }

@@ -4,37 +4,16 @@ import (
 	"testing"
 	"time"
 
-	"meanwhile/netcode/clock"
-	"meanwhile/netcode/estimate"
 	"pgregory.net/rapid"
+
+	"meanwhile/netcode/clock"
 )
 
-func TestLeadConfig(t *testing.T) {
-	for _, c := range []struct {
-		cfg LeadConfig
-		ok  bool
-	}{
-		{LeadConfig{}, true},
-		{LeadConfig{Price: estimate.MaxPrice, Margin: estimate.MaxTarget}, true},
-		{LeadConfig{Price: -1}, false},
-		{LeadConfig{Price: estimate.MaxPrice + 1}, false},
-		{LeadConfig{Margin: -1}, false},
-		{LeadConfig{Margin: estimate.MaxTarget + 1}, false},
-	} {
-		if l, err := NewLead(c.cfg); (err == nil) != c.ok || (l != nil) != c.ok {
-			t.Errorf("%+v: %v", c.cfg, err)
-		}
-	}
-}
-
-// Whatever a server reports, the lead grows by at most a tenth of real time and shrinks by at most 3 %; it jumps forward only where it is too short by
-// more than 250 ms, and never back.
+// Whatever a server reports, the lead grows by at most a tenth of real time and shrinks by at most
+// 3 %; it jumps forward only where it is too short by more than 250 ms, and never back.
 func TestLeadMoves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l, err := NewLead(LeadConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := NewLead()
 		now, tick := clock.Time(0), clock.Tick(0)
 		least := time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "least"))
 		before := l.Move(16*time.Millisecond, least)
@@ -60,18 +39,16 @@ func TestLeadMoves(t *testing.T) {
 	})
 }
 
-// Each command takes 30 ms, every 100th 90 ms: at 60 of them a second that is 36 starved runs a minute, worth a longer lead; at one in 2400 it is not.
-// Frames and ticks keep step, so the lead is one that frames allow.
+// Each command takes 30 ms, every 100th 90 ms: at 60 of them a second that is 36 starved runs a
+// minute, worth a longer lead; at one in 2400 it is not. Frames and ticks keep step, so the lead is
+// one that frames allow.
 func TestLeadIsWorthIt(t *testing.T) {
 	const frame = time.Second / 60
 	for _, c := range []struct {
 		every    int
 		from, to time.Duration // of what commands have
 	}{{100, 90 * time.Millisecond, 112 * time.Millisecond}, {2400, 30 * time.Millisecond, 54 * time.Millisecond}} {
-		l, err := NewLead(LeadConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := NewLead()
 		ahead := time.Duration(0)
 		for i := 1; i <= 60*120; i++ {
 			now := clock.Time(i) * clock.Time(frame)
@@ -91,12 +68,10 @@ func TestLeadIsWorthIt(t *testing.T) {
 	}
 }
 
-// What commands had that were made when ticks were thought to be half as long is no measure of what they took.
+// What commands had that were made when ticks were thought to be half as long is no measure of what
+// they took.
 func TestLeadRemapped(t *testing.T) {
-	l, err := NewLead(LeadConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := NewLead()
 	const frame = 20 * time.Millisecond
 	var now clock.Time
 	made := clock.Tick(0)
@@ -111,7 +86,7 @@ func TestLeadRemapped(t *testing.T) {
 		report(80*time.Millisecond, 40*time.Millisecond)
 	}
 	before := l.floor[0]
-	l.Remapped()
+	l.remapped()
 	for range 5 { // of those that were under way
 		report(130*time.Millisecond, 140*time.Millisecond)
 	}
@@ -124,10 +99,7 @@ func TestLeadRemapped(t *testing.T) {
 }
 
 func TestLeadAllocs(t *testing.T) {
-	l, err := NewLead(LeadConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := NewLead()
 	tick := clock.Tick(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		tick++

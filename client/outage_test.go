@@ -13,9 +13,11 @@ type dasher struct {
 	Pos geom.Vec2 `net:"pos,others=1mm"`
 }
 
-// Nothing comes from the server for a while, again and again. Whoever runs is drawn as far as the newest place that was told and waits exactly there, never
-// beyond and never back. What the delay covers is drawn running evenly as if nothing had been. Beyond that he does not jump when it goes on: he runs on from
-// where he stood, three times as fast at most, and within a second he is where he would be drawn anyway.
+// Nothing comes from the server for a while, again and again. Whoever runs is drawn as far as the
+// newest place that was told and waits exactly there, never beyond and never back. What the delay
+// covers is drawn running evenly as if nothing had been. Beyond that he does not jump when it goes
+// on: he runs on from where he stood, three times as fast at most, and within a second he is where
+// he would be drawn anyway.
 //
 // seeds: R14
 func TestWaitsWhenStarved(t *testing.T) {
@@ -73,16 +75,19 @@ func TestWaitsWhenStarved(t *testing.T) {
 			}
 			last = x
 		}
-		t.Logf("gap %v, delay %v: waited in %d frames, fast in %d, %.2f times his speed at most", c.gap, c.fixed, waits, fast, longest)
+		t.Logf("gap %v, delay %v: waited in %d frames, fast in %d, %.2f times his speed at most", c.gap, c.fixed,
+			waits, fast, longest)
 		if waits < c.waits || c.waits == 0 && waits > 0 || fast > c.fast*cuts || longest > c.within {
-			t.Errorf("gap %v, delay %v: waited in %d frames, want %d; fast in %d, want at most %d; %.2f times his speed, want at most %.2f",
+			t.Errorf("gap %v, delay %v: waited in %d frames, want %d; "+
+				"fast in %d, want at most %d; %.2f times his speed, want at most %.2f",
 				c.gap, c.fixed, waits, c.waits, fast, c.fast*cuts, longest, c.within)
 		}
 	}
 }
 
-// The server runs no tick for half a second, and then goes on where it was. What is drawn waits at the newest that was told, and goes on from there: the
-// world stood, so there is nothing to make up for but the way of one send interval, somewhere in which it stood.
+// The server runs no tick for half a second, and then goes on where it was. What is drawn waits at
+// the newest that was told, and goes on from there: the world stood, so there is nothing to make up
+// for but the way of one send interval, somewhere in which it stood.
 //
 // seeds: R16
 func TestServerStalls(t *testing.T) {
@@ -121,7 +126,8 @@ func TestServerStalls(t *testing.T) {
 	}
 }
 
-// dash returns the rules of a world in which somebody dashes along at so many metres a second, and where its ID stands once a player has joined.
+// dash returns the rules of a world in which somebody dashes along at so many metres a second, and
+// where its ID stands once a player has joined.
 func dash(t *testing.T, speed float64) (*game.Rules, *game.ID) {
 	dashers := game.NewKind[dasher]("dasher")
 	id := new(game.ID)

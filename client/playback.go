@@ -14,8 +14,8 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// playback draws the entities in sight: others at the playout time between their records, or extrapolated
-// beyond them, the player's own as predicted, and all on what carries them.
+// playback draws the entities in sight: others at the playout time between their records, or
+// extrapolated beyond them, the player's own as predicted, and all on what carries them.
 type playback struct {
 	rules *game.Rules
 	cfg   *Config
@@ -108,8 +108,8 @@ func (p *playback) addFading(k *schema.Kind, h *snapshot.Replica, vals []float64
 	}
 }
 
-// drawOwn appends the values of an entity that the player owns, without its fading error and relative to
-// its parent. ok is false if nothing is known of it.
+// drawOwn appends the values of an entity that the player owns, without its fading error and
+// relative to its parent. ok is false if nothing is known of it.
 func (p *playback) drawOwn(vals []float64, h *snapshot.Replica, k *schema.Kind) (_ []float64, ok bool) {
 	a, b, u := p.own.between()
 	if !p.predicts(h) {
@@ -131,7 +131,8 @@ func (p *playback) predicts(h *snapshot.Replica) bool {
 	return s != nil
 }
 
-// fading returns the error that is added to the place of an entity that the player owns, in the world.
+// fading returns the error that is added to the place of an entity that the player owns, in the
+// world.
 func (p *playback) fading(h *snapshot.Replica) geom.Vec3 {
 	if !p.predicts(h) {
 		return geom.Vec3{}
@@ -152,8 +153,8 @@ func ownPlace(k *schema.Kind) *schema.Prop {
 	return nil
 }
 
-// drawAt draws an entity at a playout time, as the server would when it rewinds. ok is false if no record of
-// some group arrived yet.
+// drawAt draws an entity at a playout time, as the server would when it rewinds. ok is false if no
+// record of some group arrived yet.
 func (p *playback) drawAt(h *snapshot.Replica, t clock.TickFrac) (drawn []int64, ok bool) {
 	k := p.rules.Kinds[h.Kind]
 	drawn = p.drawn[:k.Obs]
@@ -164,8 +165,8 @@ func (p *playback) drawAt(h *snapshot.Replica, t clock.TickFrac) (drawn []int64,
 	return drawn, true
 }
 
-// drawInto draws an entity's groups at a playout time into drawn. It returns false if no record of some
-// group arrived yet; groups that are not sent to this player are zero.
+// drawInto draws an entity's groups at a playout time into drawn. It returns false if no record of
+// some group arrived yet; groups that are not sent to this player are zero.
 func (p *playback) drawInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64) bool {
 	k := p.rules.Kinds[h.Kind]
 	for g := range k.Groups {
@@ -189,7 +190,8 @@ func (p *playback) drawInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64
 	return true
 }
 
-// timeOf returns the tick time that an entity is drawn at in this frame. ok is false if it does not move.
+// timeOf returns the tick time that an entity is drawn at in this frame. ok is false if it does not
+// move.
 func (p *playback) timeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) {
 	k := p.rules.Kinds[h.Kind]
 	at := p.time.drawTick
@@ -207,14 +209,14 @@ func (p *playback) timeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) {
 	return at, false
 }
 
-// TimeOf returns the tick time that an entity is drawn at in this frame: the playout time, earlier where the
-// server announced that records of it take longer, later where it is extrapolated. ok is false if nothing
-// of it is drawn between records.
+// TimeOf returns the tick time that an entity is drawn at in this frame: the playout time, earlier
+// where the server announced that records of it take longer, later where it is extrapolated. ok is
+// false if nothing of it is drawn between records.
 func (c *Client) TimeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) { return c.play.timeOf(h) }
 
-// countStall counts for how long an entity, of which records just arrived, stood still because nothing newer
-// had arrived for it: from when the newest record before was drawn as it is until the last frame. That is
-// known only now, since an entity that rests needs no record.
+// countStall counts for how long an entity, of which records just arrived, stood still because
+// nothing newer had arrived for it: from when the newest record before was drawn as it is until the
+// last frame. That is known only now, since an entity that rests needs no record.
 func (p *playback) countStall(h *snapshot.Replica) {
 	k := p.rules.Kinds[h.Kind]
 	last := p.time.prevDrawTick

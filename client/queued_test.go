@@ -50,8 +50,9 @@ func track(t testing.TB, rate int) *game.Rules {
 	return rules
 }
 
-// Queued commands are predicted exactly, however the path loses, repeats and reorders: each runs once, in order, at the tick that it was predicted
-// at, and none has to be corrected. They need no lead.
+// Queued commands are predicted exactly, however the path loses, repeats and reorders: each runs
+// once, in order, at the tick that it was predicted at, and none has to be corrected. They need no
+// lead.
 //
 // seeds: P6
 func TestQueuedPredictionIsExact(t *testing.T) {
@@ -69,7 +70,8 @@ func TestQueuedPredictionIsExact(t *testing.T) {
 			t.Errorf("seed %d: %d of %d predictions were corrected", seed, p.corrections, p.confirmed)
 		}
 		if n := runners.Get(d.s.World(), p.c.Me()).Ran - ran; n < 1185 || n > 1215 || after.Expired != before.Expired {
-			t.Errorf("seed %d: %d commands ran in 1200 ticks, %d were passed over", seed, n, after.Expired-before.Expired)
+			t.Errorf("seed %d: %d commands ran in 1200 ticks, %d were passed over", seed, n,
+				after.Expired-before.Expired)
 		}
 		if st := p.c.Stats(); st.Lead > time.Duration(p.delay)+20*time.Millisecond {
 			t.Errorf("seed %d: commands are made %v ahead on a path of %v", seed, st.Lead, time.Duration(p.delay))
@@ -90,7 +92,8 @@ func TestQueuedAfterSilence(t *testing.T) {
 		return []int64{0, 0, 5, 0}
 	}
 	d.run(5 * time.Second)
-	for _, rest := range []time.Duration{200 * time.Millisecond, 700 * time.Millisecond, 2 * time.Second, 12 * time.Second} {
+	for _, rest := range []time.Duration{200 * time.Millisecond, 700 * time.Millisecond, 2 * time.Second,
+		12 * time.Second} {
 		busy = false
 		d.run(rest)
 		busy = true
@@ -116,7 +119,8 @@ func TestQueuedAfterSilence(t *testing.T) {
 	}
 }
 
-// How many packets carry the commands changes nothing but how long they take: each runs once, in order, and none is corrected.
+// How many packets carry the commands changes nothing but how long they take: each runs once, in
+// order, and none is corrected.
 //
 // seeds: P7
 func TestQueuedSendRate(t *testing.T) {
@@ -140,10 +144,13 @@ func TestQueuedSendRate(t *testing.T) {
 			d.run(10 * time.Second)
 			st1, _ := d.s.Stats(p.id)
 			packets := p.c.Stats().Sent - sent
-			t.Logf("%d ticks, %d packets asked for: %.1f packets a second, commands confirmed after %v, %d passed over", rate, hz, float64(packets)/10,
-				(time.Duration(waits) * d.s.Period() / time.Duration(max(n, 1))).Round(time.Millisecond), st1.Expired-st0.Expired)
+			t.Logf("%d ticks, %d packets asked for: %.1f packets a second, commands confirmed after %v, %d passed over",
+				rate, hz, float64(packets)/10,
+				(time.Duration(waits) * d.s.Period() / time.Duration(max(n, 1))).Round(time.Millisecond),
+				st1.Expired-st0.Expired)
 			if hz > 2 && (p.corrections > 0 || st1.Expired != st0.Expired) || p.confirmed == 0 {
-				t.Errorf("%d ticks and %d packets a second: %d of %d predictions corrected, %d passed over", rate, hz, p.corrections, p.confirmed, st1.Expired-st0.Expired)
+				t.Errorf("%d ticks and %d packets a second: %d of %d predictions corrected, %d passed over", rate, hz,
+					p.corrections, p.confirmed, st1.Expired-st0.Expired)
 			}
 			if most := uint64(min(hz, 128)*10 + 5); packets > most {
 				t.Errorf("%d packets a second were asked for, %d went in ten", hz, packets)
@@ -172,7 +179,8 @@ type wide struct {
 	P int `net:"int,0..1000000000"`
 }
 
-// Where all commands that a path lost do not fit one packet, the oldest go first: what comes after them waits, and each runs once.
+// Where all commands that a path lost do not fit one packet, the oldest go first: what comes after
+// them waits, and each runs once.
 //
 // seeds: P6
 func TestQueuedWideCommands(t *testing.T) {
@@ -186,7 +194,8 @@ func TestQueuedWideCommands(t *testing.T) {
 		},
 		Bot: func(w *game.World, me game.ID) (c wide) {
 			r := geom.NewRand(uint64(me), uint64(w.Tick()))
-			for _, p := range []*int{&c.A, &c.B, &c.C, &c.D, &c.E, &c.F, &c.G, &c.H, &c.I, &c.J, &c.K, &c.L, &c.M, &c.N, &c.O, &c.P} {
+			for _, p := range []*int{&c.A, &c.B, &c.C, &c.D, &c.E, &c.F, &c.G, &c.H, &c.I, &c.J, &c.K, &c.L, &c.M,
+				&c.N, &c.O, &c.P} {
 				*p = r.IntN(1_000_000_000)
 			}
 			return c
@@ -213,8 +222,10 @@ func TestQueuedWideCommands(t *testing.T) {
 		p.path = nil
 		d.run(1630 * time.Millisecond)
 		after, _ := d.s.Stats(p.id)
-		if n := runners.Get(d.s.World(), p.c.Me()).Ran - ran; p.corrections > 0 || n < 118 || n > 122 || after.Expired != before.Expired {
-			t.Errorf("%d corrections, %d commands ran in 120 ticks, %d were passed over", p.corrections, n, after.Expired-before.Expired)
+		if n := runners.Get(d.s.World(), p.c.Me()).Ran - ran; p.corrections > 0 || n < 118 || n > 122 ||
+			after.Expired != before.Expired {
+			t.Errorf("%d corrections, %d commands ran in 120 ticks, %d were passed over", p.corrections, n,
+				after.Expired-before.Expired)
 		}
 	}
 }

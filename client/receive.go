@@ -11,15 +11,15 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// MaxInbox is how many datagrams wait for the next frame. The oldest are dropped beyond it.
-const MaxInbox = 256
+// maxInbox is how many datagrams wait for the next frame. The oldest are dropped beyond it.
+const maxInbox = 256
 
-// resyncAfter is how many packets in a row may need a baseline that is gone before the client asks for
-// everything anew.
+// resyncAfter is how many packets in a row may need a baseline that is gone before the client asks
+// for everything anew.
 const resyncAfter = 16
 
-// downlink is what arrived of the server's datagrams: those that wait for the next frame, those that were
-// applied, and what the next datagram of ours reports of them.
+// downlink is what arrived of the server's datagrams: those that wait for the next frame, those
+// that were applied, and what the next datagram of ours reports of them.
 type downlink struct {
 	inbox []arrival
 	spare [][]byte // memory of datagrams that were applied
@@ -51,7 +51,7 @@ type arrival struct {
 
 // put queues a copy of a datagram and reports whether another had to be dropped for it.
 func (d *downlink) put(at clock.Time, data []byte) (dropped bool) {
-	if len(d.inbox) >= MaxInbox {
+	if len(d.inbox) >= maxInbox {
 		d.spare = append(d.spare, d.inbox[0].data)
 		copy(d.inbox, d.inbox[1:])
 		d.inbox = d.inbox[:len(d.inbox)-1]
@@ -65,8 +65,8 @@ func (d *downlink) put(at clock.Time, data []byte) (dropped bool) {
 	return dropped
 }
 
-// applied notes that a packet was applied, and reports whether it is the newest. next is the number that
-// our own next packet will have.
+// applied notes that a packet was applied, and reports whether it is the newest. next is the number
+// that our own next packet will have.
 func (d *downlink) applied(at clock.Time, h *wire.Header, next wire.Seq) (newest bool) {
 	d.unusable, d.resync = 0, false
 	d.received.Applied(h.Seq)
@@ -85,8 +85,8 @@ func (d *downlink) applied(at clock.Time, h *wire.Header, next wire.Seq) (newest
 	return true
 }
 
-// lostBaseline notes a packet that needed a baseline which is gone. After too many in a row the next
-// datagram asks for everything anew.
+// lostBaseline notes a packet that needed a baseline which is gone. After too many in a row the
+// next datagram asks for everything anew.
 func (d *downlink) lostBaseline() {
 	if d.unusable++; d.unusable > resyncAfter {
 		d.resync, d.mustAck = true, true
@@ -104,8 +104,8 @@ func (d *downlink) report(h *wire.Header) {
 	d.mustAck = false
 }
 
-// Receive queues one datagram that arrived at the given local time; data is copied. The next Frame applies
-// it.
+// Receive queues one datagram that arrived at the given local time; data is copied. The next Frame
+// applies it.
 func (c *Client) Receive(arrival clock.Time, data []byte) {
 	if len(data) > wire.MaxDatagram {
 		c.stats.Malformed++
@@ -208,12 +208,13 @@ func (c *Client) applyHeartbeat(at clock.Time, data []byte) {
 	}
 }
 
-// applyFeedback learns what the server reported on commands at the local time at, when a tick took period.
+// applyFeedback learns what the server reported on commands at the local time at, when a tick took
+// period.
 func (c *Client) applyFeedback(f *packet.Feedback, at clock.Time, period time.Duration) {
 	acked := min(f.Acked, c.up.made)
 	c.up.acked = max(c.up.acked, acked)
 	starved := c.up.noteStarved(f.Starved)
-	if c.time.lead.Synced() {
+	if c.time.lead.reported() {
 		c.stats.Starved += uint64(starved)
 	}
 	if f.HasSlack && !c.up.mayBeAway() { // a hidden page makes its commands when it can, which teaches nothing
@@ -221,7 +222,8 @@ func (c *Client) applyFeedback(f *packet.Feedback, at clock.Time, period time.Du
 	}
 }
 
-// readMessages takes over the messages that arrived whole: texts at once, events until they are to be shown.
+// readMessages takes over the messages that arrived whole: texts at once, events until they are to
+// be shown.
 func (c *Client) readMessages() {
 	for {
 		m, ok := c.down.messages.Next()

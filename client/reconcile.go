@@ -12,8 +12,8 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// reconcile predicts the player's own avatar and corrects it by what the server says. What a correction
-// moves fades away; nothing fades across a teleport.
+// reconcile predicts the player's own avatar and corrects it by what the server says. What a
+// correction moves fades away; nothing fades across a teleport.
 type reconcile struct {
 	rules *game.Rules
 	cfg   *Config
@@ -38,8 +38,8 @@ type reconcile struct {
 	placeVals []float64
 }
 
-// ownState is a state of the avatar: its simulation integers, and the newest command that teleported it,
-// 0 for none. A replay of a command decides anew whether it teleports.
+// ownState is a state of the avatar: its simulation integers, and the newest command that
+// teleported it, 0 for none. A replay of a command decides anew whether it teleports.
 type ownState struct {
 	vals []int64
 	cut  clock.Tick
@@ -94,10 +94,11 @@ func (c *Client) confirm(e *snapshot.Replica, s *motion.State) {
 	c.events.collect()
 }
 
-// confirm compares a state of the avatar that arrived with the prediction, and replays later commands where
-// they differ. tick is that of the newest command in the state, off how many metres the prediction was
-// off. ok is false if the state is old, or of no command yet.
-func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Tick, o predict.Outcome, off float64, ok bool) {
+// confirm compares a state of the avatar that arrived with the prediction, and replays later
+// commands where they differ. tick is that of the newest command in the state, off how many metres
+// the prediction was off. ok is false if the state is old, or of no command yet.
+func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Tick, o predict.Outcome, off float64,
+	ok bool) {
 	k := r.rules.Kinds[e.Kind]
 	if !r.is(e) {
 		r.ring.Reset()
@@ -152,9 +153,9 @@ func (r *reconcile) commandOf(tick clock.Tick) clock.Tick {
 	return 0
 }
 
-// teleportedBy returns the command that a teleport at a tick of the server's belongs to. tick is the newest
-// command in the state that told of it, predicted what was predicted for it, known the newest command that
-// was confirmed before.
+// teleportedBy returns the command that a teleport at a tick of the server's belongs to. tick is
+// the newest command in the state that told of it, predicted what was predicted for it, known the
+// newest command that was confirmed before.
 func (r *reconcile) teleportedBy(cut, tick clock.Tick, predicted *ownState, known clock.Tick) clock.Tick {
 	switch {
 	case !r.time.queued:
@@ -165,15 +166,15 @@ func (r *reconcile) teleportedBy(cut, tick clock.Tick, predicted *ownState, know
 	return tick
 }
 
-// drawnState returns the newest state that is computed, which is drawn; nil if there is none. With debt it
-// is older than the newest command.
+// drawnState returns the newest state that is computed, which is drawn; nil if there is none. With
+// debt it is older than the newest command.
 func (r *reconcile) drawnState() (*ownState, clock.Tick) {
 	t := min(r.up.made, r.ring.Done())
 	return r.ring.State(t), t
 }
 
-// detectTeleport notices that the avatar is drawn on the other side of a teleport than before, and reports
-// whether it is. Then nothing fades.
+// detectTeleport notices that the avatar is drawn on the other side of a teleport than before, and
+// reports whether it is. Then nothing fades.
 func (r *reconcile) detectTeleport() bool {
 	s, _ := r.drawnState()
 	if s == nil || s.cut == r.drawnCut {
@@ -187,8 +188,8 @@ func (r *reconcile) detectTeleport() bool {
 	return true
 }
 
-// absorbParentChange hides the step that it is when the newest command put the avatar onto another entity,
-// or off it: the avatar is predicted, but what carries it is drawn in the past.
+// absorbParentChange hides the step that it is when the newest command put the avatar onto another
+// entity, or off it: the avatar is predicted, but what carries it is drawn in the past.
 func (r *reconcile) absorbParentChange() {
 	k := r.rules.Kinds[r.kind]
 	a, b := r.ring.State(r.up.made-1), r.ring.State(r.up.made)
@@ -202,8 +203,8 @@ func (r *reconcile) absorbParentChange() {
 	}
 }
 
-// between returns the own states before and after the moment that is drawn, and how far between them it is,
-// in 1/65536. Both are nil if nothing is predicted.
+// between returns the own states before and after the moment that is drawn, and how far between
+// them it is, in 1/65536. Both are nil if nothing is predicted.
 func (r *reconcile) between() (a, b []int64, u int64) {
 	sb, t := r.drawnState()
 	if sb == nil {
@@ -217,8 +218,8 @@ func (r *reconcile) between() (a, b []int64, u int64) {
 	return sa.vals, sb.vals, min(max(f, 0), clock.FracPerTick) << 8
 }
 
-// place returns where in the world the avatar is drawn, without its fading error. ok is false if it is not
-// known.
+// place returns where in the world the avatar is drawn, without its fading error. ok is false if it
+// is not known.
 func (r *reconcile) place(k *schema.Kind) (at geom.Vec3, ok bool) {
 	a, b, u := r.between()
 	if b == nil {
@@ -227,8 +228,8 @@ func (r *reconcile) place(k *schema.Kind) (at geom.Vec3, ok bool) {
 	return r.placeOf(k, a, b, u)
 }
 
-// placeOf returns where in the world an avatar is drawn whose state is u/65536 of the way from a to b. ok is
-// false if its parent is not known.
+// placeOf returns where in the world an avatar is drawn whose state is u/65536 of the way from a to
+// b. ok is false if its parent is not known.
 func (r *reconcile) placeOf(k *schema.Kind, a, b []int64, u int64) (v geom.Vec3, ok bool) {
 	p := ownPlace(k)
 	if p == nil {
@@ -252,8 +253,8 @@ func (r *reconcile) placeOf(k *schema.Kind, a, b []int64, u int64) (v geom.Vec3,
 	return v, true
 }
 
-// distance returns how many metres two states of the avatar are apart. States with different parents are as
-// far apart as they are drawn.
+// distance returns how many metres two states of the avatar are apart. States with different
+// parents are as far apart as they are drawn.
 func (r *reconcile) distance(k *schema.Kind, a, b []int64) float64 {
 	from, ok := r.placeOf(k, a, a, 0)
 	to, there := r.placeOf(k, b, b, 0)
@@ -263,9 +264,9 @@ func (r *reconcile) distance(k *schema.Kind, a, b []int64) float64 {
 	return to.Sub(from).Len()
 }
 
-// AppendMe appends the properties of the player's avatar as of the newest command, without smoothing, and
-// returns its kind. A place that is relative to a parent is where the parent is drawn. ok is false, and
-// nothing is appended, while there is no avatar.
+// AppendMe appends the properties of the player's avatar as of the newest command, without
+// smoothing, and returns its kind. A place that is relative to a parent is where the parent is
+// drawn. ok is false, and nothing is appended, while there is no avatar.
 func (c *Client) AppendMe(vals []float64) (_ []float64, kind int, ok bool) {
 	h := c.store.Find(uint32(c.own.me))
 	if c.own.me == 0 || h == nil || !h.Mine {

@@ -28,7 +28,7 @@ func (u *uplink) encode(now clock.Time) []byte {
 	if u.sentTick < u.made {
 		u.prevSentTick, u.sentTick = u.sentTick, u.made
 	}
-	h.Elicits = len(u.cmds) > 0 || !u.time.lead.Synced()
+	h.Elicits = len(u.cmds) > 0 || !u.time.lead.reported()
 	b := u.write(&h, packet.Uplink{Away: u.away, Sparse: sparse})
 	u.log.Charge(p, len(b)+wire.Overhead)
 	u.wait = max(time.Duration(p.Size)*time.Second/time.Duration(budget), u.sendGap())
@@ -39,8 +39,8 @@ func (u *uplink) encode(now clock.Time) []byte {
 	return b
 }
 
-// hasNews reports whether there is something to send: a command, that the player went away or came back,
-// an acknowledgement, or a sign of life.
+// hasNews reports whether there is something to send: a command, that the player went away or came
+// back, an acknowledgement, or a sign of life.
 func (u *uplink) hasNews(now clock.Time) bool {
 	silent := now.Sub(u.lastSent)
 	return u.made > u.sentTick && !u.idleKnown || !u.awayKnown || u.down.mustAck ||
@@ -86,8 +86,8 @@ func (u *uplink) header(p *wire.Packet, now clock.Time) wire.Header {
 	return h
 }
 
-// choose sets cmds to the commands of the next packet. sparse says that older ones may still follow, idle
-// that the newest command stands for all that follow.
+// choose sets cmds to the commands of the next packet. sparse says that older ones may still
+// follow, idle that the newest command stands for all that follow.
 func (u *uplink) choose(now clock.Time, budget rate.BytesPerSecond, idle bool) (sparse bool) {
 	u.cmds = u.cmds[:0]
 	if u.made == 0 || u.idleKnown {
@@ -143,21 +143,22 @@ func (u *uplink) write(h *wire.Header, flags packet.Uplink) []byte {
 	return u.buf
 }
 
-// timely returns how many of the newest commands are worth repeating on a slow path: those whose tick the
-// server has not run when this packet arrives, and those that went out only once.
+// timely returns how many of the newest commands are worth repeating on a slow path: those whose
+// tick the server has not run when this packet arrives, and those that went out only once.
 func (u *uplink) timely(now clock.Time) clock.Tick {
 	return u.made - min(u.time.runBy(now), u.prevSentTick, u.made)
 }
 
-// useful returns how many of the newest commands can still mean something when this packet arrives: those
-// that are in time, and those whose presses the server moves to its next tick. At least the newest, which
-// says what the player wants now. In an outage older ones only fill the queue that the newest wait in.
+// useful returns how many of the newest commands can still mean something when this packet arrives:
+// those that are in time, and those whose presses the server moves to its next tick. At least the
+// newest, which says what the player wants now. In an outage older ones only fill the queue that
+// the newest wait in.
 func (u *uplink) useful(now clock.Time) clock.Tick {
 	late := clock.Tick(packet.LatePress / u.time.period)
 	return max(u.made-min(max(u.time.runBy(now), late)-late, u.made), 1)
 }
 
-// Dropped reports that the transport threw away a datagram before it reached the path. Its commands are
-// repeated at once, and it does not count as a loss on the path. A sequence number that is not in flight
-// has no effect.
+// Dropped reports that the transport threw away a datagram before it reached the path. Its commands
+// are repeated at once, and it does not count as a loss on the path. A sequence number that is not
+// in flight has no effect.
 func (c *Client) Dropped(seq wire.Seq) { c.up.log.Drop(seq, c.up.unanswered) }

@@ -15,8 +15,8 @@ type Stats struct {
 	WrongSession uint64 // of another session
 	Duplicate    uint64 // applied before, or too old
 	NoBaseline   uint64 // a baseline that they need is gone
-	InboxDropped uint64 // more than MaxInbox arrived within a frame
-	EventsLost   uint64 // events beyond MaxEvents, as nobody asked for them in time
+	InboxDropped uint64 // more than maxInbox arrived within a frame
+	EventsLost   uint64 // events beyond maxEvents, as nobody asked for them in time
 
 	Confirmed   uint64 // own states that the server sent
 	Corrections uint64 // of those, states that differed from the prediction
@@ -24,9 +24,11 @@ type Stats struct {
 	Faults      uint64 // predicted commands that panicked in the game's rules
 	Starved     uint64 // ticks for which the server had no command of this player's, as far as it reported
 
-	// Hitches counts stalls of the playout time, in which everything stood still, see playout.HitchAfter.
+	// Hitches counts stalls of the playout time, in which everything stood still, see
+	// playout.HitchAfter.
 	Hitches uint64
-	// EntityHitches counts stalls of single entities: nothing newer had arrived for them while they moved.
+	// EntityHitches counts stalls of single entities: nothing newer had arrived for them while they
+	// moved.
 	EntityHitches uint64
 	// SingleHitches is the part of EntityHitches in which records of others had arrived.
 	SingleHitches uint64
@@ -58,7 +60,7 @@ func (c *Client) Stats() Stats {
 		s.Delay = t.server.Now(t.now).Sub(at)
 	}
 	s.DelayTarget, s.Age, s.Hitches = t.play.Target(), t.play.Age(t.now), t.play.Hitches()
-	s.Lead, s.Synced = t.ahead(), t.lead.Synced()
+	s.Lead, s.Synced = t.ahead(), t.lead.reported()
 	s.UpRate = int(c.up.path.Rate())
 	return s
 }

@@ -8,8 +8,9 @@ import (
 	"meanwhile/geom"
 )
 
-// A thing that goes and stops, alone in its world on a long path without jitter, teaches the playout delay nothing: neither the silence at
-// rest, nor the time before it can be told of, in which the last record is not acknowledged yet.
+// A thing that goes and stops, alone in its world on a long path without jitter, teaches the
+// playout delay nothing: neither the silence at rest, nor the time before it can be told of, in
+// which the last record is not acknowledged yet.
 //
 // seeds: R44
 func TestStopsTeachNothing(t *testing.T) {
@@ -37,7 +38,8 @@ func TestStopsTeachNothing(t *testing.T) {
 	p.play = func() []int64 { return []int64{0} }
 	for range 60 {
 		d.run(time.Second)
-		if st := p.c.Stats(); st.DelayTarget > 140*time.Millisecond { // two intervals and 30 ms are what a clock starts with
+		// two intervals and 30 ms are what a clock starts with
+		if st := p.c.Stats(); st.DelayTarget > 140*time.Millisecond {
 			t.Fatalf("a delay of %v on a path without jitter", st.DelayTarget)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// timelines relates the local clock to the four times of a session: server time, estimated from stamps;
-// tick time, announced with each packet; the playout time, at which others are drawn; and command time,
-// at which the server will run the command that is made now.
+// timelines relates the local clock to the four times of a session: server time, estimated from
+// stamps; tick time, announced with each packet; the playout time, at which others are drawn; and
+// command time, at which the server will run the command that is made now.
 type timelines struct {
 	cfg     *Config
 	period  time.Duration // nominal, of a tick
@@ -58,17 +58,15 @@ func (t *timelines) init(c *Client, local clock.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	if t.lead, err = NewLead(LeadConfig{}); err != nil {
-		return err
-	}
+	t.lead = NewLead()
 	t.server = clock.NewOutput(&t.est)
 	t.est.Seed(local, w.ServerTime)
 	t.ticks.Update(w.Tick, w.ServerTime, w.Period)
 	return nil
 }
 
-// begin notes the local time of a frame and returns how long ago the frame before was: negative if the
-// local clock was set back.
+// begin notes the local time of a frame and returns how long ago the frame before was: negative if
+// the local clock was set back.
 func (t *timelines) begin(now clock.Time) (dt time.Duration) {
 	dt = now.Sub(t.now)
 	t.now = now
@@ -82,10 +80,10 @@ func (t *timelines) synced() bool {
 	return known
 }
 
-// synchronise learns from the header of a datagram that arrived at the local time at: the server's clock,
-// the path and the ticks. quiet says that pauses are no jitter, as the server sends little to a player who
-// is away. It returns how long ticks are now, and the round trip without what stood in queues on the way
-// down, as to send less would not shorten those; 0 if the datagram shows none.
+// synchronise learns from the header of a datagram that arrived at the local time at: the server's
+// clock, the path and the ticks. quiet says that pauses are no jitter, as the server sends little
+// to a player who is away. It returns how long ticks are now, and the round trip without what stood
+// in queues on the way down, as to send less would not shorten those; 0 if the datagram shows none.
 func (t *timelines) synchronise(at clock.Time, h *wire.Header, quiet bool) (period, trip time.Duration) {
 	queued := t.down.Queued(at, at.Sub(at.Near(h.Stamp)))
 	if h.HasEcho {
@@ -115,9 +113,9 @@ func (t *timelines) synchronise(at clock.Time, h *wire.Header, quiet bool) (peri
 // periodTolerance: a period change below 1/16 keeps the lead's history.
 const periodTolerance = 16
 
-// pace passes on how regularly the server works, as a packet shows it: how long the ticks since the packet
-// before really took, how long the next ones will take, and how long after its instant the tick left. A
-// tick that is computed for longer than its period delays the next.
+// pace passes on how regularly the server works, as a packet shows it: how long the ticks since the
+// packet before really took, how long the next ones will take, and how long after its instant the
+// tick left. A tick that is computed for longer than its period delays the next.
 func (t *timelines) pace(at clock.Time, h *wire.Header, tickTime clock.Time, period time.Duration) {
 	before := t.paced
 	if h.Tick <= before.tick {
@@ -133,19 +131,20 @@ func (t *timelines) pace(at clock.Time, h *wire.Header, tickTime clock.Time, per
 	}
 	_, _, usual := t.ticks.Newest()
 	if t.ticks.Update(h.Tick, tickTime, period) && (period-usual).Abs() > usual/periodTolerance {
-		t.lead.Remapped()
+		t.lead.remapped()
 	}
 	if newest, _, _ := t.ticks.Newest(); h.Tick == newest {
 		if t.overdue = 0; t.stuckAt == h.Tick {
-			// This tick is computed for longer than its period: the next one began no sooner than it left.
+			// This tick is computed for longer than its period: the next one began no sooner than
+			// it left.
 			t.overdue = max(hold-period, 0)
 		}
 	}
 }
 
-// heartbeat learns that the tick after the one that b names should have begun by now, and has not. Until
-// it has, command time stands still by as much, as more commands would only wait, and playout slows
-// before it has nothing left to draw.
+// heartbeat learns that the tick after the one that b names should have begun by now, and has not.
+// Until it has, command time stands still by as much, as more commands would only wait, and playout
+// slows before it has nothing left to draw.
 func (t *timelines) heartbeat(at clock.Time, b *packet.Heartbeat) {
 	tick, began, period := t.ticks.Newest()
 	if tick == 0 || b.Tick < tick {
@@ -167,8 +166,8 @@ func (t *timelines) heartbeat(at clock.Time, b *packet.Heartbeat) {
 	}
 }
 
-// followStep reports whether a clock was set, the local one or the server's, and starts anew what was
-// dated by the wrong time. dt is what begin returned.
+// followStep reports whether a clock was set, the local one or the server's, and starts anew what
+// was dated by the wrong time. dt is what begin returned.
 func (t *timelines) followStep(dt time.Duration) bool {
 	t.server.Now(t.now)
 	if !t.server.Behind() && dt > -clock.StepLimit {
@@ -188,16 +187,16 @@ func (t *timelines) movePlayout() {
 		return // nothing arrived yet
 	}
 	at := t.play.DisplayTime()
-	// Beyond what was received, ticks were only assumed to run on. A server that stalled has not run them:
-	// then the playout time goes back, to where what is drawn has stood still since.
+	// Beyond what was received, ticks were only assumed to run on. A server that stalled has not
+	// run them: then the playout time goes back, to where what is drawn has stood still since.
 	t.drawTick = max(min(t.drawTick, t.prevNewest.Frac()), t.ticks.TickAt(at))
 	ahead := min(t.cfg.Extrapolate, max(t.play.Delay(), 0))
 	t.extrapolateTick = max(t.drawTick, t.ticks.TickAt(at.Add(ahead)))
 }
 
-// commandTick moves the lead on by dt and returns the tick of the newest command that is due; 0 while the
-// server's time is not known. The lead of a player who is away stays: a hidden page makes its commands
-// when it can.
+// commandTick moves the lead on by dt and returns the tick of the newest command that is due; 0
+// while the server's time is not known. The lead of a player who is away stays: a hidden page makes
+// its commands when it can.
 func (t *timelines) commandTick(dt time.Duration, away bool) clock.Tick {
 	least, _ := t.est.RTT()
 	lead := t.lead.Now()
@@ -210,8 +209,9 @@ func (t *timelines) commandTick(dt time.Duration, away bool) clock.Tick {
 		}
 		t.oneWay = estimate.InputSlew.Step(t.oneWay, least/2, dt)
 		lead = t.oneWay
-	} else if !t.lead.Synced() {
-		// Where frames are as long as ticks, no command would ever be made that the server could report on.
+	} else if !t.lead.reported() {
+		// Where frames are as long as ticks, no command would ever be made that the server could
+		// report on.
 		lead += t.period
 	}
 	if !t.synced() {
@@ -238,12 +238,13 @@ func (t *timelines) tickAhead() clock.TickFrac {
 	return t.ticks.TickAt(t.server.Now(t.now).Add(t.ahead()))
 }
 
-// runBy returns the newest tick that the server has surely run when a packet arrives that leaves at the
-// local time now.
+// runBy returns the newest tick that the server has surely run when a packet arrives that leaves at
+// the local time now.
 func (t *timelines) runBy(now clock.Time) clock.Tick {
 	first := t.ticks.TickAt(t.server.Now(now).Add(t.rtt.Least() / 2)).Tick()
 	return max(first, spareTicks) - spareTicks
 }
 
-// spareTicks is by how many ticks runBy may be wrong: the two ways differ, and ticks do not run at once.
+// spareTicks is by how many ticks runBy may be wrong: the two ways differ, and ticks do not run at
+// once.
 const spareTicks = 2

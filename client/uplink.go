@@ -15,13 +15,13 @@ import (
 
 // How much is sent, in bytes a second, wire.Overhead per datagram included.
 const (
-	// DefaultUp is the budget of the way up where the welcome names none.
-	DefaultUp = rate.BytesPerSecond(16000)
+	// defaultUp is the budget of the way up where the welcome names none.
+	defaultUp = rate.BytesPerSecond(16000)
 	// minUp is always sent if there is something to send, however little the path seems to carry.
 	minUp = rate.BytesPerSecond(800)
-	// initialUp is assumed until the path is known. A command in each frame, repeated as often as a path
-	// of 150 ms that loses 5 % asks for, takes 6,600. A slower path is found out within seconds; one that
-	// is thought too slow would starve the avatar until the estimate has grown.
+	// initialUp is assumed until the path is known. A command in each frame, repeated as often as a
+	// path of 150 ms that loses 5 % asks for, takes 6,600. A slower path is found out within
+	// seconds; one that is thought too slow would starve the avatar until the estimate has grown.
 	initialUp = rate.BytesPerSecond(7000)
 	// slowUp is the rate below which not every packet repeats all commands.
 	slowUp = rate.BytesPerSecond(4000)
@@ -33,13 +33,13 @@ const (
 	hello = 50 * time.Millisecond
 	// longestFlight is how long a packet may go unanswered before it counts as lost.
 	longestFlight = 5 * time.Second
-	// ackDelay is how much longer than the round trip an acknowledgement may take: they ride in what the
-	// server sends anyway, some of which is lost.
+	// ackDelay is how much longer than the round trip an acknowledgement may take: they ride in
+	// what the server sends anyway, some of which is lost.
 	ackDelay = 200 * time.Millisecond
-	// probeAfter is for how long at most nothing is sent because too much is unanswered: only a packet
-	// shows whether a path that stood still carries again. A fast path has only paused, or lost the
-	// answers, and to wait for them starves the avatar. A slow one is given longer, as each packet takes
-	// its time.
+	// probeAfter is for how long at most nothing is sent because too much is unanswered: only a
+	// packet shows whether a path that stood still carries again. A fast path has only paused, or
+	// lost the answers, and to wait for them starves the avatar. A slow one is given longer, as
+	// each packet takes its time.
 	probeAfter, slowProbeAfter = 50 * time.Millisecond, 200 * time.Millisecond
 )
 
@@ -47,15 +47,15 @@ const (
 const (
 	// maxRepeat is how many commands one packet carries at most, unless commands are queued.
 	maxRepeat = 40
-	// fullRepeatEvery: on a slow path at least every fourth packet with commands repeats all that are not
-	// known to have arrived. The others repeat only those that can still be in time.
+	// fullRepeatEvery: on a slow path at least every fourth packet with commands repeats all that
+	// are not known to have arrived. The others repeat only those that can still be in time.
 	fullRepeatEvery = 4
 	// idleAfter is how many equal commands make a player idle.
 	idleAfter = 30
 )
 
-// uplink decides which commands are due, what the next datagram repeats of them, and when it is sent: no
-// more than the path carries, and nothing while the player idles.
+// uplink decides which commands are due, what the next datagram repeats of them, and when it is
+// sent: no more than the path carries, and nothing while the player idles.
 type uplink struct {
 	rules   *game.Rules
 	cfg     *Config
@@ -98,7 +98,7 @@ func (u *uplink) init(c *Client, local clock.Time) (err error) {
 	u.session, u.awayKnown, u.lastSent = c.welcome.Session, true, local-clock.Time(time.Hour)
 	budget := rate.BytesPerSecond(c.welcome.BudgetUp / 8)
 	if budget == 0 {
-		budget = DefaultUp
+		budget = defaultUp
 	}
 	most := max(budget, rate.MinBudget)
 	u.path, err = rate.NewCapacity(rate.CapacityConfig{
@@ -115,8 +115,8 @@ func (u *uplink) setAway(away bool) {
 // mayBeAway reports whether the player is away, or was until the server knows better.
 func (u *uplink) mayBeAway() bool { return u.away || !u.awayKnown }
 
-// schedule returns how many commands are due in this frame, up to that of tick t. After a longer pause most
-// are skipped: they would only come late.
+// schedule returns how many commands are due in this frame, up to that of tick t. After a longer
+// pause most are skipped: they would only come late.
 func (u *uplink) schedule(t clock.Tick) int {
 	u.due = 0
 	if t <= u.made {
@@ -168,8 +168,8 @@ func (u *uplink) noteCommand(cmd *packet.Command) {
 	}
 }
 
-// differs reports whether a command is news: not that of the tick before, or not one that may stand for
-// what follows.
+// differs reports whether a command is news: not that of the tick before, or not one that may stand
+// for what follows.
 func (u *uplink) differs(cmd *packet.Command) bool {
 	before := u.ring.Command(cmd.Tick - 1)
 	if before == nil || !slices.Equal(before.Vals, cmd.Vals) {
@@ -197,8 +197,8 @@ func (u *uplink) noteStarved(count uint8) (more uint8) {
 	return more
 }
 
-// delivered notes that the server applied a packet of ours. That packet, or a later one, says whatever all
-// since the first say.
+// delivered notes that the server applied a packet of ours. That packet, or a later one, says
+// whatever all since the first say.
 func (u *uplink) delivered(p *wire.Packet) {
 	u.path.Delivered(u.time.now, p.Size, -1)
 	if u.awayFrom != 0 && !u.awayFrom.Newer(p.Seq) {
@@ -215,6 +215,6 @@ func (u *uplink) missing(*wire.Packet) {
 	u.path.Missing(u.time.now)
 }
 
-// unanswered notes that nothing was heard of a packet. That says nothing of the path: in an outage nothing
-// is.
+// unanswered notes that nothing was heard of a packet. That says nothing of the path: in an outage
+// nothing is.
 func (u *uplink) unanswered(*wire.Packet) { u.missed = true }

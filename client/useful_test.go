@@ -8,8 +8,8 @@ import (
 	"meanwhile/netcode/packet"
 )
 
-// While nothing is answered packets do not grow: what is repeated is what is in time and what may hold a press that the server still
-// moves, all of that, and nothing older, which nobody would run.
+// While nothing is answered packets do not grow: what is repeated is what is in time and what may
+// hold a press that the server still moves, all of that, and nothing older, which nobody would run.
 func TestRepeatsWhatIsUseful(t *testing.T) {
 	d := newDuo(t, (&sky{rate: 60}).rules(t))
 	p := d.join(40*ms, Config{})
@@ -29,7 +29,8 @@ func TestRepeatsWhatIsUseful(t *testing.T) {
 		arrives := d.s.Tick() + 2 // 40 ms later
 		late := clock.Tick(packet.LatePress / p.c.welcome.Period)
 		if first := cmds[0].Tick; first+late+2*spareTicks < arrives || first+late > arrives {
-			t.Fatalf("%v: a packet that arrives in tick %d begins with the command of tick %d; presses move for %d ticks", d.now, arrives, first, late)
+			t.Fatalf("%v: a packet that arrives in tick %d begins with the command of tick %d; "+
+				"presses move for %d ticks", d.now, arrives, first, late)
 		}
 		return nil
 	}

@@ -101,8 +101,7 @@ func newLead(policy string) (baseline.Lead, error) {
 	if policy == oracleLead {
 		return &baseline.FixedLead{Extra: 100 * time.Millisecond}, nil
 	}
-	l, err := client.NewLead(client.LeadConfig{})
-	return &ourLead{Lead: l}, err
+	return &ourLead{Lead: client.NewLead()}, nil
 }
 
 // input is the fate of the command of one tick.

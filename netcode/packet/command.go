@@ -12,15 +12,15 @@ import (
 
 // Limits of commands.
 const (
-	// MaxCommands is how many commands one datagram carries at most: those of the last second at 60 Hz. More are
-	// refused.
+	// MaxCommands is how many commands one datagram carries at most: those of the last second at 60
+	// Hz. More are refused.
 	MaxCommands = 64
-	// LatePress is how late a command may arrive and its presses still run, at the server's next tick. A client does
-	// not repeat commands that would be later.
+	// LatePress is how late a command may arrive and its presses still run, at the server's next
+	// tick. A client does not repeat commands that would be later.
 	LatePress = 250 * time.Millisecond
 
-	// maxPacketsBack is how many packets before the newest acknowledged one Command.Newest of a datagram's first
-	// command can lie. AppendCommands cuts it to that.
+	// maxPacketsBack is how many packets before the newest acknowledged one Command.Newest of a
+	// datagram's first command can lie. AppendCommands cuts it to that.
 	maxPacketsBack = 1<<newestBits - 1
 	newestBits     = 7
 
@@ -43,9 +43,9 @@ type Command struct {
 	Newest wire.Seq       // newest packet whose records were in that frame
 }
 
-// AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. latest is the packet that the
-// same datagram acknowledges as newest. A playout time after the command's own tick is written as that tick, a newest
-// packet more than 127 before latest as the one 127 before.
+// AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. latest is
+// the packet that the same datagram acknowledges as newest. A playout time after the command's own
+// tick is written as that tick, a newest packet more than 127 before latest as the one 127 before.
 //
 //	count      Exp-Golomb of order 2
 //	tick       32 bits, of the last command; none follows if count is 0
@@ -86,7 +86,8 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wi
 	}
 }
 
-// appendValues writes the properties of c, as a change of those of the command before, nil for the first.
+// appendValues writes the properties of c, as a change of those of the command before, nil for the
+// first.
 func appendValues(w *wire.BitWriter, k *schema.Kind, c, before *Command) {
 	same := before != nil && slices.Equal(c.Vals, before.Vals)
 	if w.Bool(same); same {
@@ -108,9 +109,9 @@ func appendValues(w *wire.BitWriter, k *schema.Kind, c, before *Command) {
 	}
 }
 
-// DecodeCommands reads commands into dst, whose Vals are reused. Values are clamped to what the schema allows; a
-// playout time before 0 or after the command's tick becomes none. It fails with wire.ErrTruncated or
-// wire.ErrMalformed, and then nothing in dst may be used.
+// DecodeCommands reads commands into dst, whose Vals are reused. Values are clamped to what the
+// schema allows; a playout time before 0 or after the command's tick becomes none. It fails with
+// wire.ErrTruncated or wire.ErrMalformed, and then nothing in dst may be used.
 func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.Seq) ([]Command, error) {
 	n := r.Uvarint(countOrder)
 	if r.Bad() {
@@ -154,8 +155,8 @@ func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wir
 	return dst, nil
 }
 
-// decodeValues reads the properties of c; before is the command before, nil for the first. It returns false if the
-// first is written as equal to the one before.
+// decodeValues reads the properties of c; before is the command before, nil for the first. It
+// returns false if the first is written as equal to the one before.
 func decodeValues(r *wire.BitReader, k *schema.Kind, c, before *Command) bool {
 	if cap(c.Vals) < k.Sims {
 		c.Vals = make([]int64, k.Sims)
@@ -194,7 +195,8 @@ func decodeView(r *wire.BitReader, c, before *Command, latest wire.Seq) {
 	}
 }
 
-// ClearPresses takes the presses out of a command: where a command is repeated, a press must not be.
+// ClearPresses takes the presses out of a command: where a command is repeated, a press must not
+// be.
 func ClearPresses(k *schema.Kind, vals []int64) {
 	for i := range k.Props {
 		if p := &k.Props[i]; p.Class == schema.Press {
@@ -212,8 +214,8 @@ func ClearSticks(k *schema.Kind, vals []int64) {
 	}
 }
 
-// Neutral turns a command into that of a player who lets go of everything: no movement, nothing pressed or kept down.
-// Aim and choices stay as they are.
+// Neutral turns a command into that of a player who lets go of everything: no movement, nothing
+// pressed or kept down. Aim and choices stay as they are.
 func Neutral(k *schema.Kind, vals []int64) {
 	for i := range k.Props {
 		switch p := &k.Props[i]; p.Class {

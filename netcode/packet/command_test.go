@@ -89,7 +89,8 @@ func TestCommandsRoundTrip(t *testing.T) {
 		}
 		scratch = got[:cap(got)]
 		for i, c := range got {
-			if w := &cmds[i]; c.Tick != w.Tick || c.Seen != w.Seen || c.Newest != w.Newest || !slices.Equal(c.Vals, w.Vals) {
+			if w := &cmds[i]; c.Tick != w.Tick || c.Seen != w.Seen || c.Newest != w.Newest || !slices.Equal(c.Vals,
+				w.Vals) {
 				t.Fatalf("command %d: got %+v, want %+v", i, c, *w)
 			}
 		}
@@ -127,7 +128,8 @@ func TestDecodeCommandsRefuses(t *testing.T) {
 	for i := range many {
 		many[i] = cmd(clock.Tick(200 + i))
 	}
-	if _, err := read(encode(many...)); !errors.Is(err, wire.ErrMalformed) || err.Error() != "wire: datagram says what no encoder writes: 65 commands, at most 64 fit a packet" {
+	if _, err := read(encode(many...)); !errors.Is(err, wire.ErrMalformed) ||
+		err.Error() != "wire: datagram says what no encoder writes: 65 commands, at most 64 fit a packet" {
 		t.Errorf("65 commands: %v", err)
 	}
 	var w wire.BitWriter
@@ -155,7 +157,8 @@ func FuzzDecodeCommands(f *testing.F) {
 	for n := range 4 {
 		var cmds []packet.Command
 		for i := range n {
-			c := packet.Command{Tick: clock.Tick(50 + i), Vals: make([]int64, k.Sims), Seen: clock.Tick(40 + i).Frac(), Newest: 7}
+			c := packet.Command{Tick: clock.Tick(50 + i), Vals: make([]int64, k.Sims),
+				Seen: clock.Tick(40 + i).Frac(), Newest: 7}
 			for j := range c.Vals {
 				c.Vals[j] = int64(i * j)
 			}
@@ -241,7 +244,8 @@ func TestDecodeCommandsAllocatesNothing(t *testing.T) {
 	k := commandKind(t)
 	var cmds []packet.Command
 	for i := range 10 {
-		cmds = append(cmds, packet.Command{Tick: clock.Tick(10 + i), Vals: make([]int64, k.Sims), Seen: clock.Tick(5 + i).Frac()})
+		cmds = append(cmds, packet.Command{Tick: clock.Tick(10 + i), Vals: make([]int64, k.Sims),
+			Seen: clock.Tick(5 + i).Frac()})
 		k.Clamp(cmds[i].Vals)
 	}
 	var w wire.BitWriter

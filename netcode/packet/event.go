@@ -6,16 +6,17 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// AppendEvent writes the payload of an event that happened at a tick: the properties of its kind in order, each by
-// itself in simulation precision. vals are its k.Sims integers.
+// AppendEvent writes the payload of an event that happened at a tick: the properties of its kind in
+// order, each by itself in simulation precision. vals are its k.Sims integers.
 func AppendEvent(w *wire.BitWriter, k *schema.Kind, tick clock.Tick, vals []int64) {
 	for i := range k.Props {
 		appendProp(w, &k.Props[i], vals, tick)
 	}
 }
 
-// DecodeEvent reads the payload of an event into vals, which has k.Sims integers, within the bounds of the schema. It
-// fails with wire.ErrTruncated; vals is then not to be used. Bytes behind the payload are ignored.
+// DecodeEvent reads the payload of an event into vals, which has k.Sims integers, within the bounds
+// of the schema. It fails with wire.ErrTruncated; vals is then not to be used. Bytes behind the
+// payload are ignored.
 func DecodeEvent(body []byte, k *schema.Kind, tick clock.Tick, vals []int64) error {
 	var r wire.BitReader
 	r.Reset(body)

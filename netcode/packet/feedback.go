@@ -11,7 +11,8 @@ import (
 const (
 	// SlackPerTick is how many units of Feedback.Slack a tick has.
 	SlackPerTick = 16
-	// MaxSlack bounds Feedback.Slack both ways: 1,024 ticks. Append and DecodeFeedback cut what is beyond it.
+	// MaxSlack bounds Feedback.Slack both ways: 1,024 ticks. Append and DecodeFeedback cut what is
+	// beyond it.
 	MaxSlack = 1 << 14
 	// StarvedRange is the modulus of Feedback.Starved.
 	StarvedRange = 1 << starvedBits
@@ -33,12 +34,14 @@ const (
 //	4 bits     Starved
 //	1 bit      where commands are queued: whether one ran; then tick-Ran, signed, of order 3
 type Feedback struct {
-	// Acked is the newest tick up to which every command has arrived or is of no use any more. Zero: none arrived yet.
+	// Acked is the newest tick up to which every command has arrived or is of no use any more.
+	// Zero: none arrived yet.
 	Acked clock.Tick
-	// HasSlack says that new commands arrived, or that a packet with an earlier report of them was lost.
+	// HasSlack says that new commands arrived, or that a packet with an earlier report of them was
+	// lost.
 	HasSlack bool
-	// Slack is the least time by which those commands preceded their ticks, in 1/SlackPerTick ticks. Negative: one came
-	// after its tick had run.
+	// Slack is the least time by which those commands preceded their ticks, in 1/SlackPerTick
+	// ticks. Negative: one came after its tick had run.
 	Slack int
 	// Starved is how many ticks ran without a command of their own so far, modulo StarvedRange.
 	Starved uint8
@@ -62,8 +65,9 @@ func (f *Feedback) Append(w *wire.BitWriter, tick clock.Tick, queued bool) {
 	}
 }
 
-// DecodeFeedback reads the Feedback of a datagram of a tick. queued says that the game queues commands. Ticks outside
-// the range of a clock.Tick become its bounds. A datagram that is cut short leaves r Bad.
+// DecodeFeedback reads the Feedback of a datagram of a tick. queued says that the game queues
+// commands. Ticks outside the range of a clock.Tick become its bounds. A datagram that is cut short
+// leaves r Bad.
 func DecodeFeedback(r *wire.BitReader, tick clock.Tick, queued bool) (f Feedback) {
 	if r.Bool() {
 		f.Acked = tickBefore(tick, r.Varint(ackedOrder))

@@ -8,9 +8,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A Heartbeat is the datagram by which the edge of a server tells a client that the next tick is overdue: while a
-// tick is computed, or hangs, nothing else can be sent. It is a wire.Header with its Heartbeat flag and no body. It is
-// neither acknowledged nor ever sent again.
+// A Heartbeat is the datagram by which the edge of a server tells a client that the next tick is
+// overdue: while a tick is computed, or hangs, nothing else can be sent. It is a wire.Header with
+// its Heartbeat flag and no body. It is neither acknowledged nor ever sent again.
 type Heartbeat struct {
 	Session uint16
 	Stamp   clock.Stamp   // when it left, by the server's clock; the edge patches it
@@ -21,12 +21,13 @@ type Heartbeat struct {
 
 // Append encodes h.
 func (h *Heartbeat) Append(b []byte) []byte {
-	head := wire.Header{Session: h.Session, Stamp: h.Stamp, Server: true, Heartbeat: true, Tick: h.Tick, Time: h.Time, Period: h.Period}
+	head := wire.Header{Session: h.Session, Stamp: h.Stamp, Server: true, Heartbeat: true, Tick: h.Tick, Time: h.Time,
+		Period: h.Period}
 	return head.Append(b)
 }
 
-// DecodeHeartbeat reads the Heartbeat that data is; data is not retained. It fails with wire.ErrTruncated, or with
-// wire.ErrMalformed for another datagram and for one with a body.
+// DecodeHeartbeat reads the Heartbeat that data is; data is not retained. It fails with
+// wire.ErrTruncated, or with wire.ErrMalformed for another datagram and for one with a body.
 func DecodeHeartbeat(data []byte) (Heartbeat, error) {
 	h, n, err := wire.DecodeHeader(data)
 	switch {

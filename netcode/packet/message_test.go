@@ -34,8 +34,8 @@ func readerOf(b []byte) *wire.BitReader {
 	return r
 }
 
-// A vector is a named message: its bytes and what they say. check holds a file of vectors: what the encoder writes, and
-// that the bytes in the file are read as the text beside them.
+// A vector is a named message: its bytes and what they say. check holds a file of vectors: what the
+// encoder writes, and that the bytes in the file are read as the text beside them.
 type vector struct{ name, bytes, text string }
 
 func check(t *testing.T, file, head string, vectors []vector, read func(b []byte) (string, error)) {
@@ -118,11 +118,14 @@ func TestFeedbackVectors(t *testing.T) {
 		}{
 			{"nothing arrived yet", packet.Feedback{}},
 			{"all commands up to the present", packet.Feedback{Acked: vectorTick, Ran: vectorTick}},
-			{"commands ahead of the present, one of them by three ticks and a half", packet.Feedback{Acked: 1004, HasSlack: true, Slack: 56, Ran: 1003}},
-			{"one came two ticks late, and two ticks starved", packet.Feedback{Acked: 998, HasSlack: true, Slack: -32, Starved: 2, Ran: 995}},
+			{"commands ahead of the present, one of them by three ticks and a half", packet.Feedback{Acked: 1004,
+				HasSlack: true, Slack: 56, Ran: 1003}},
+			{"one came two ticks late, and two ticks starved", packet.Feedback{Acked: 998, HasSlack: true, Slack: -32,
+				Starved: 2, Ran: 995}},
 			{"the player's commands stay away", packet.Feedback{Acked: 880, Starved: 15, Ran: 870}},
 			{"the most that is reported", packet.Feedback{Acked: 1, HasSlack: true, Slack: packet.MaxSlack, Ran: 1}},
-			{"the least that is reported", packet.Feedback{Acked: 1128, HasSlack: true, Slack: -packet.MaxSlack, Ran: 1128}},
+			{"the least that is reported", packet.Feedback{Acked: 1128, HasSlack: true, Slack: -packet.MaxSlack,
+				Ran: 1128}},
 		} {
 			if !queued {
 				c.f.Ran = 0
@@ -130,10 +133,12 @@ func TestFeedbackVectors(t *testing.T) {
 			b := bitsOf(func(w *wire.BitWriter) { c.f.Append(w, vectorTick, queued) })
 			list = append(list, vector{c.name, hex.EncodeToString(b), feedbackText(c.f, queued)})
 		}
-		file, head := "testdata/feedback.txt", "# The feedback in a server's datagram of tick 1000: name, bytes, and what they say.\n"
+		file, head := "testdata/feedback.txt",
+			"# The feedback in a server's datagram of tick 1000: name, bytes, and what they say.\n"
 		if queued {
 			file = "testdata/feedback-queued.txt"
-			head = "# The feedback in a server's datagram of tick 1000, where commands are queued: name, bytes, and what they say.\n"
+			head = "# The feedback in a server's datagram of tick 1000, where commands are queued: " +
+				"name, bytes, and what they say.\n"
 		}
 		check(t, file, head, list, func(b []byte) (string, error) {
 			r := readerOf(b)
@@ -238,14 +243,16 @@ func TestEventVectors(t *testing.T) {
 	}{
 		{"everything zero", []int64{0, 0, 0, 0, 0, 0, 0, 0, 0}},
 		{"a small one", []int64{-250, 1200, 7, vectorTick - 3, 5, -2, 1, 'a', 'h'}},
-		{"at the bounds", []int64{math.MaxInt32 / 10, math.MinInt32 / 10, math.MaxUint32, math.MaxUint32, 32, 9, 1, 'o', 'h'}},
+		{"at the bounds", []int64{math.MaxInt32 / 10, math.MinInt32 / 10, math.MaxUint32, math.MaxUint32, 32, 9, 1,
+			'o', 'h'}},
 	} {
 		vals := append(c.vals, make([]int64, max(k.Sims-len(c.vals), 0))...)[:k.Sims]
 		k.Clamp(vals)
 		b := bitsOf(func(w *wire.BitWriter) { packet.AppendEvent(w, k, vectorTick, vals) })
 		list = append(list, vector{c.name, hex.EncodeToString(b), fmt.Sprint(vals)})
 	}
-	head := "# Payloads of an event of tick 1000: name, bytes, and the integers of its properties. The event, as schema text:\n# kind " +
+	head := "# Payloads of an event of tick 1000: name, bytes, and the integers of its properties. " +
+		"The event, as schema text:\n# kind " +
 		strings.ReplaceAll(strings.TrimSpace(k.Text()), "\n", "\n# ") + "\n"
 	check(t, "testdata/events.txt", head, list, func(b []byte) (string, error) {
 		vals := make([]int64, k.Sims)
@@ -295,14 +302,16 @@ func TestHeartbeatVectors(t *testing.T) {
 		h    packet.Heartbeat
 	}{
 		{"at the nominal period", packet.Heartbeat{Session: 7, Stamp: 20_060_000, Tick: 600, Time: 20_000_000}},
-		{"at a stretched period", packet.Heartbeat{Session: 65535, Stamp: 5, Tick: 1<<32 - 1, Time: 1<<32 - 1, Period: 40 * time.Millisecond}},
+		{"at a stretched period", packet.Heartbeat{Session: 65535, Stamp: 5, Tick: 1<<32 - 1, Time: 1<<32 - 1,
+			Period: 40 * time.Millisecond}},
 	} {
 		list = append(list, vector{c.name, hex.EncodeToString(c.h.Append(nil)), heartbeatText(c.h)})
 	}
-	check(t, "testdata/heartbeats.txt", "# Heartbeats: name, bytes, and what they say.\n", list, func(b []byte) (string, error) {
-		h, err := packet.DecodeHeartbeat(b)
-		return heartbeatText(h), err
-	})
+	check(t, "testdata/heartbeats.txt", "# Heartbeats: name, bytes, and what they say.\n", list,
+		func(b []byte) (string, error) {
+			h, err := packet.DecodeHeartbeat(b)
+			return heartbeatText(h), err
+		})
 }
 
 func TestDecodeHeartbeatRefuses(t *testing.T) {

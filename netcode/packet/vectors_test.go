@@ -16,7 +16,8 @@ func commandText(c *packet.Command) string {
 	return fmt.Sprintf("tick %d seen %d newest %d %v", c.Tick, c.Seen, c.Newest, c.Vals)
 }
 
-// Commands as bytes, pinned. They change only together with docs/PROTOCOL.md and the version of the protocol.
+// Commands as bytes, pinned. They change only together with docs/PROTOCOL.md and the version of the
+// protocol.
 func TestCommandVectors(t *testing.T) {
 	k := commandKind(t)
 	order := func(tick clock.Tick, seen clock.TickFrac, newest wire.Seq, at map[int]int64) packet.Command {
@@ -31,7 +32,8 @@ func TestCommandVectors(t *testing.T) {
 	run := map[int]int64{moveX: 15, aim: 16384}
 	shoot := map[int]int64{moveX: 15, aim: 16390, fire: 1, weapon: 2}
 	var b strings.Builder
-	b.WriteString("# Commands in a datagram that acknowledges packet 40 as newest: name, bytes, and each command: its tick, the playout\n" +
+	b.WriteString("# Commands in a datagram that acknowledges packet 40 as newest: " +
+		"name, bytes, and each command: its tick, the playout\n" +
 		"# time of the picture in 1/256 ticks, the newest packet in it, and its integers. The command, as schema text:\n")
 	_, props, _ := strings.Cut(strings.TrimSuffix(k.Text(), "\n"), "\n")
 	fmt.Fprintf(&b, "# command rate=%d\n# %s\n", k.Rate, strings.ReplaceAll(props, "\n", "\n# "))
@@ -42,9 +44,12 @@ func TestCommandVectors(t *testing.T) {
 		{"none", nil},
 		{"one that does nothing, without a picture", []packet.Command{order(100, 0, 40, nil)}},
 		{"one that runs", []packet.Command{order(100, 95*256+7, 38, run)}},
-		{"runs on, then shoots", []packet.Command{order(100, 95*256+7, 38, run), order(101, 96*256+7, 38, run), order(102, 97*256+9, 40, shoot)}},
-		{"the picture comes with the second one", []packet.Command{order(100, 0, 40, nil), order(101, 90*256, 40, nil), order(102, 91*256, 40, nil)}},
-		{"a picture of the future and one of long ago are cut", []packet.Command{order(100, 100*256+50, 0xff00, run), order(101, 101*256+50, 40, run)}},
+		{"runs on, then shoots", []packet.Command{order(100, 95*256+7, 38, run), order(101, 96*256+7, 38, run),
+			order(102, 97*256+9, 40, shoot)}},
+		{"the picture comes with the second one", []packet.Command{order(100, 0, 40, nil), order(101, 90*256, 40,
+			nil), order(102, 91*256, 40, nil)}},
+		{"a picture of the future and one of long ago are cut", []packet.Command{order(100, 100*256+50, 0xff00, run),
+			order(101, 101*256+50, 40, run)}},
 	} {
 		var w wire.BitWriter
 		w.Reset(nil)
@@ -90,7 +95,8 @@ func TestCommandsBeyondTheirLimits(t *testing.T) {
 	k := commandKind(t)
 	var cmds []packet.Command
 	for i := range clock.Tick(6) {
-		c := packet.Command{Tick: 100 + i, Seen: (100 + i).Frac() + clock.TickFrac(i*200) - 300, Newest: wire.Seq(60000 + 1000*uint16(i)), Vals: make([]int64, k.Sims)}
+		c := packet.Command{Tick: 100 + i, Seen: (100 + i).Frac() + clock.TickFrac(i*200) - 300,
+			Newest: wire.Seq(60000 + 1000*uint16(i)), Vals: make([]int64, k.Sims)}
 		k.Clamp(c.Vals)
 		cmds = append(cmds, c)
 	}

@@ -1,17 +1,20 @@
-// Package predict runs a player's own commands at once and corrects the result when the server's answer
-// differs: a ring of commands and the states they led to, replay, and smoothing of what is drawn.
+// Package predict runs a player's own commands at once and corrects the result when the server's
+// answer differs: a ring of commands and the states they led to, replay, and smoothing of what is
+// drawn.
 //
-// A frame pushes the commands that are due and calls Catch, which runs them. What the server says of some earlier tick goes
-// to Confirm: if it is what was predicted, nothing happens, and otherwise its state takes the place of the wrong one and every
-// later command is run again, up to now. How commands and states look is the caller's affair, told by a Model.
+// A frame pushes the commands that are due and calls Catch, which runs them. What the server says
+// of some earlier tick goes to Confirm: if it is what was predicted, nothing happens, and otherwise
+// its state takes the place of the wrong one and every later command is run again, up to now. How
+// commands and states look is the caller's affair, told by a Model.
 //
 //	base           done            last
 //	 |  confirmed   |  computed     |  newest command
 //	-+--------------+---------------+---> ticks
 //	   may be wrong   debt
 //
-// Invariants: base <= done <= last unless done is 0, which means that there is nothing to go on from; base never falls
-// except by Reset, so what the server says late or twice never moves a player back.
+// Invariants: base <= done <= last unless done is 0, which means that there is nothing to go on
+// from; base never falls except by Reset, so what the server says late or twice never moves a
+// player back.
 package predict
 
 import (
@@ -22,21 +25,25 @@ import (
 // RingTicks is how many ticks of commands and states a Predictor keeps.
 const RingTicks = 1024
 
-// MaxReplay is how many ticks one Confirm or Catch replays at most; the rest is left as debt for the next frame.
+// MaxReplay is how many ticks one Confirm or Catch replays at most; the rest is left as debt for
+// the next frame.
 const MaxReplay = 64
 
 // A Model says how states and commands of a game are handled.
 type Model[S, C any] interface {
 	// Copy makes dst equal to src, reusing dst's memory.
 	Copy(dst, src *S)
-	// Same reports whether the server's state equals the predicted one, bit for bit, in what the server sends.
+	// Same reports whether the server's state equals the predicted one, bit for bit, in what the
+	// server sends.
 	Same(server, predicted *S) bool
-	// Adopt makes dst the server's state, with what the server does not send taken from the predicted one. dst may be the
-	// predicted one, and that may be a zero S.
+	// Adopt makes dst the server's state, with what the server does not send taken from the
+	// predicted one. dst may be the predicted one, and that may be a zero S.
 	Adopt(dst, server, predicted *S)
-	// Repeat makes dst the command that the server assumes for a tick where none arrived after src: no presses.
+	// Repeat makes dst the command that the server assumes for a tick where none arrived after src:
+	// no presses.
 	Repeat(tick clock.Tick, dst, src *C)
-	// Run turns the state before tick into the state after it. replay says that the tick ran before.
+	// Run turns the state before tick into the state after it. replay says that the tick ran
+	// before.
 	Run(tick clock.Tick, c *C, s *S, replay bool)
 }
 
@@ -59,7 +66,8 @@ type Predictor[S, C any] struct {
 	spare C
 }
 
-// New returns an empty Predictor. Its ring of RingTicks commands and states is all the memory that it takes.
+// New returns an empty Predictor. Its ring of RingTicks commands and states is all the memory that
+// it takes.
 func New[S, C any](m Model[S, C]) *Predictor[S, C] {
 	return &Predictor[S, C]{m: m, ring: make([]slot[S, C], RingTicks)}
 }
@@ -69,9 +77,9 @@ func (p *Predictor[S, C]) Last() clock.Tick { return p.last }
 
 func (p *Predictor[S, C]) at(t clock.Tick) *slot[S, C] { return &p.ring[t%RingTicks] }
 
-// Push makes room for the command of a tick later than Last and returns it to be filled in. Ticks that are
-// skipped get what the server assumes, RingTicks/2 of them at most. Catch follows. For a tick that is not later, what
-// it returns is of no use to anyone.
+// Push makes room for the command of a tick later than Last and returns it to be filled in. Ticks
+// that are skipped get what the server assumes, RingTicks/2 of them at most. Catch follows. For a
+// tick that is not later, what it returns is of no use to anyone.
 func (p *Predictor[S, C]) Push(t clock.Tick) *C {
 	if t <= p.last {
 		return &p.spare
@@ -100,8 +108,8 @@ func (p *Predictor[S, C]) Command(t clock.Tick) *C {
 	return nil
 }
 
-// State returns the predicted state after a tick, nil if there is none. While there is debt, ticks beyond it have none: what
-// was computed for them followed from a state that was wrong.
+// State returns the predicted state after a tick, nil if there is none. While there is debt, ticks
+// beyond it have none: what was computed for them followed from a state that was wrong.
 func (p *Predictor[S, C]) State(t clock.Tick) *S {
 	if sl := p.at(t); t != 0 && t <= p.done && sl.tick == t && sl.valid {
 		return &sl.state
@@ -117,8 +125,8 @@ type Outcome struct {
 	Replayed  int  // ticks that were run again
 }
 
-// Confirm takes in the server's state after tick t. Wrong predictions are replaced and everything later is
-// run again, MaxReplay ticks at most; Catch continues.
+// Confirm takes in the server's state after tick t. Wrong predictions are replaced and everything
+// later is run again, MaxReplay ticks at most; Catch continues.
 func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	if t <= p.base {
 		return Outcome{Stale: true}
@@ -150,8 +158,8 @@ func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	return o
 }
 
-// Catch computes states that are still missing up to the newest command, MaxReplay ticks at most, and
-// returns how many it ran.
+// Catch computes states that are still missing up to the newest command, MaxReplay ticks at most,
+// and returns how many it ran.
 func (p *Predictor[S, C]) Catch() int {
 	n := 0
 	for p.done != 0 && p.done < p.last && n < MaxReplay {
@@ -185,8 +193,8 @@ func (p *Predictor[S, C]) Done() clock.Tick { return p.done }
 // Base returns the newest confirmed tick.
 func (p *Predictor[S, C]) Base() clock.Tick { return p.base }
 
-// Truncate forgets the commands after tick t and what they led to, for a clock that was set: the next Push may be of tick t+1. A t
-// that is not older than Last changes nothing.
+// Truncate forgets the commands after tick t and what they led to, for a clock that was set: the
+// next Push may be of tick t+1. A t that is not older than Last changes nothing.
 func (p *Predictor[S, C]) Truncate(t clock.Tick) {
 	if t >= p.last {
 		return
@@ -210,8 +218,8 @@ func (p *Predictor[S, C]) Reset() {
 	}
 }
 
-// A Smoother hides corrections: the error of what is drawn fades instead of jumping. The zero Smoother
-// is the default.
+// A Smoother hides corrections: the error of what is drawn fades instead of jumping. The zero
+// Smoother is the default.
 type Smoother struct {
 	// Tau is the time constant of the fading in seconds; 0 means 0.1.
 	Tau float64
@@ -234,8 +242,8 @@ func (s *Smoother) Add(d geom.Vec3) {
 // Clear forgets the error, at teleports.
 func (s *Smoother) Clear() { s.err = geom.Vec3{} }
 
-// Step fades the error over dt seconds and returns what to add to the place that is drawn. The result does
-// not depend on how a span is divided into frames.
+// Step fades the error over dt seconds and returns what to add to the place that is drawn. The
+// result does not depend on how a span is divided into frames.
 func (s *Smoother) Step(dt float64) geom.Vec3 {
 	tau := s.Tau
 	if tau == 0 {

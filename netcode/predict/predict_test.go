@@ -54,8 +54,9 @@ func newPath() (*Predictor[walk, step], *path) {
 	return New[walk, step](m), m
 }
 
-// Against a naive model under loss, reordering, duplicates, a wrong world and skipped ticks: the state is always what a
-// direct run from the newest confirmed state gives, nothing moves the player back, first runs are first and once.
+// Against a naive model under loss, reordering, duplicates, a wrong world and skipped ticks: the
+// state is always what a direct run from the newest confirmed state gives, nothing moves the player
+// back, first runs are first and once.
 //
 // seeds: P4 P5
 func TestAgainstNaive(t *testing.T) {
@@ -185,7 +186,8 @@ func TestRecoversFromAnything(t *testing.T) {
 	}
 }
 
-// 50 commands a second and a round trip of 100 ms: a correction runs the 5 commands that are under way again, no more.
+// 50 commands a second and a round trip of 100 ms: a correction runs the 5 commands that are under
+// way again, no more.
 //
 // seeds: B4
 func TestReplaysWhatIsUnderWay(t *testing.T) {
@@ -203,7 +205,8 @@ func TestReplaysWhatIsUnderWay(t *testing.T) {
 			}
 			wrong := walk{hash: uint64(tick)}
 			if o := p.Confirm(tick-under, &wrong); o.Replayed != c.want {
-				t.Fatalf("%d a second at %d ms: %+v at tick %d, want %d replayed", c.perSecond, c.rttMs, o, tick, c.want)
+				t.Fatalf("%d a second at %d ms: %+v at tick %d, want %d replayed", c.perSecond, c.rttMs, o, tick,
+					c.want)
 			}
 		}
 	}
@@ -223,10 +226,12 @@ func TestDebt(t *testing.T) {
 	if o := p.Confirm(2, &wrong); !o.Corrected || o.Replayed != MaxReplay {
 		t.Fatalf("%+v", o)
 	}
-	if p.Debt() != 201-2-MaxReplay || p.Done() != 2+MaxReplay || p.State(p.Done()) == nil || p.State(p.Done()+1) != nil || p.State(201) != nil {
+	if p.Debt() != 201-2-MaxReplay || p.Done() != 2+MaxReplay || p.State(p.Done()) == nil ||
+		p.State(p.Done()+1) != nil || p.State(201) != nil {
 		t.Fatalf("debt %d, done %d", p.Debt(), p.Done())
 	}
-	// A state from the part that is not computed is news, whatever an outdated prediction said of it.
+	// A state from the part that is not computed is news, whatever an outdated prediction said of
+	// it.
 	stale := p.ring[150].state
 	if o := p.Confirm(150, &stale); !o.Unknown || o.Replayed != 51 || p.Debt() != 0 {
 		t.Fatalf("%+v, debt %d", o, p.Debt())
@@ -241,10 +246,11 @@ func TestDebt(t *testing.T) {
 	}
 }
 
-// After a pause longer than the ring there is nothing to go on from until the server speaks, and what it said before
-// the pause is not taken for news.
+// After a pause longer than the ring there is nothing to go on from until the server speaks, and
+// what it said before the pause is not taken for news.
 func TestRingOverrun(t *testing.T) {
-	for _, gap := range []clock.Tick{RingTicks/2 - 1, RingTicks / 2, RingTicks - 1, RingTicks, RingTicks + 1, 5 * RingTicks} {
+	for _, gap := range []clock.Tick{RingTicks/2 - 1, RingTicks / 2, RingTicks - 1, RingTicks, RingTicks + 1,
+		5 * RingTicks} {
 		p, _ := newPath()
 		s := walk{hash: 1}
 		for tick := clock.Tick(1); tick <= 20; tick++ {
@@ -283,7 +289,8 @@ func TestRingOverrun(t *testing.T) {
 	}
 }
 
-// The server runs ahead of a client that stood still: its states are taken over, and later commands follow from them.
+// The server runs ahead of a client that stood still: its states are taken over, and later commands
+// follow from them.
 func TestServerAhead(t *testing.T) {
 	p, m := newPath()
 	a, b := walk{hash: 5}, walk{hash: 6}
@@ -305,8 +312,8 @@ func TestServerAhead(t *testing.T) {
 	}
 }
 
-// What the server does not send is kept per command: a correction takes it from the prediction of that very tick, and the
-// replay carries it on.
+// What the server does not send is kept per command: a correction takes it from the prediction of
+// that very tick, and the replay carries it on.
 //
 // seeds: B6
 func TestKeptFieldsAreKept(t *testing.T) {

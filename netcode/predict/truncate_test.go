@@ -7,7 +7,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// walked returns a Predictor with commands up to last, whose state after base is confirmed; the command of tick t moves by t.
+// walked returns a Predictor with commands up to last, whose state after base is confirmed; the
+// command of tick t moves by t.
 func walked(base, last clock.Tick) (*Predictor[walk, step], *path) {
 	p, m := newPath()
 	for tick := clock.Tick(1); tick <= last; tick++ {
@@ -20,8 +21,9 @@ func walked(base, last clock.Tick) (*Predictor[walk, step], *path) {
 	return p, m
 }
 
-// A clock that is set back forgets what was commanded for later; what is pushed then is run for the first time, and leads from the state
-// that is left to where a player would be that had never done anything else.
+// A clock that is set back forgets what was commanded for later; what is pushed then is run for the
+// first time, and leads from the state that is left to where a player would be that had never done
+// anything else.
 func TestTruncate(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -70,11 +72,13 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-// So far back that the ring no longer has it, nothing is left to go on from and the command is what the server assumes.
+// So far back that the ring no longer has it, nothing is left to go on from and the command is what
+// the server assumes.
 func TestTruncateBeyondTheRing(t *testing.T) {
 	p, _ := walked(5, 3*RingTicks)
 	p.Truncate(RingTicks)
-	if c := p.Command(RingTicks); p.Last() != RingTicks || p.Done() != 0 || p.Base() != 5 || c == nil || c.dx != 0 || p.State(RingTicks) != nil {
+	if c := p.Command(RingTicks); p.Last() != RingTicks || p.Done() != 0 || p.Base() != 5 || c == nil || c.dx != 0 ||
+		p.State(RingTicks) != nil {
 		t.Errorf("last %d, done %d, base %d, command %+v", p.Last(), p.Done(), p.Base(), c)
 	}
 	p.Push(RingTicks + 1)
@@ -84,8 +88,8 @@ func TestTruncateBeyondTheRing(t *testing.T) {
 	}
 }
 
-// Before the server has spoken nothing runs, the first command invents none before it, and ticks that are skipped leave those before them as
-// they were.
+// Before the server has spoken nothing runs, the first command invents none before it, and ticks
+// that are skipped leave those before them as they were.
 func TestPushBeforeAnything(t *testing.T) {
 	p, m := newPath()
 	p.Push(1)
@@ -109,11 +113,13 @@ func TestPushBeforeAnything(t *testing.T) {
 	}
 }
 
-// Where the server ran ahead, the command of its tick is the blank one, not that of a tick long ago whose place it takes.
+// Where the server ran ahead, the command of its tick is the blank one, not that of a tick long ago
+// whose place it takes.
 func TestServerAheadTakesABlankCommand(t *testing.T) {
 	p, _ := walked(5, 20)
 	s := walk{hash: 2}
-	if o := p.Confirm(RingTicks+10, &s); !o.Unknown || p.Command(RingTicks+10).dx != 0 || p.Command(RingTicks+10).tick != RingTicks+10 {
+	if o := p.Confirm(RingTicks+10, &s); !o.Unknown || p.Command(RingTicks+10).dx != 0 ||
+		p.Command(RingTicks+10).tick != RingTicks+10 {
 		t.Errorf("%+v, command %+v", o, p.Command(RingTicks+10))
 	}
 }

@@ -24,12 +24,13 @@ type riderCmd struct {
 	Hop bool `net:"press"`
 }
 
-// What is relative to a parent is drawn on it, at every moment of its way and turned with it; and so is the own avatar, and what is on
-// that. What stands on something out of sight is not drawn.
+// What is relative to a parent is drawn on it, at every moment of its way and turned with it; and
+// so is the own avatar, and what is on that. What stands on something out of sight is not drawn.
 func TestParents(t *testing.T) {
 	ferries, riders, crates := game.NewKind[ferry]("ferry"), game.NewKind[cargo]("rider"), game.NewKind[cargo]("crate")
 	var boat, crate, bird, lost game.ID
-	seen := map[game.Tick][]geom.Vec3{} // where the crate was seen, by each run of a command: predictions and the server's
+	// where the crate was seen, by each run of a command: predictions and the server's
+	seen := map[game.Tick][]geom.Vec3{}
 	def := game.Definition[riderCmd]{
 		Name: "ferries", Kinds: game.Kinds(ferries, riders, crates),
 		Join: func(w *game.World, name string) game.ID {
@@ -86,7 +87,8 @@ func TestParents(t *testing.T) {
 		}{
 			{"the crate", crate, place.Add(geom.Vec2{X: -3}.Rotate(head))},
 			{"the avatar", p.c.Me(), place.Add(geom.Vec2{X: 2, Y: 1}.Rotate(head))},
-			{"the bird", bird, place.Add(geom.Vec2{X: 2, Y: 1}.Rotate(head)).Add(geom.Vec2{Y: 0.5})}, // a rider has no direction to turn it by
+			// a rider has no direction to turn it by
+			{"the bird", bird, place.Add(geom.Vec2{X: 2, Y: 1}.Rotate(head)).Add(geom.Vec2{Y: 0.5})},
 		} {
 			if v := at[c.id]; v == nil || math.Hypot(v[1]-c.want.X, v[2]-c.want.Y) > 0.002 {
 				t.Fatalf("%s is drawn at %v, want %v; the ferry at %v", c.name, v, c.want, f)
@@ -121,8 +123,9 @@ type hopCmd struct {
 	Hop  bool      `net:"press"`
 }
 
-// Whoever boards and leaves what moves is drawn on a way without jumps, although the ferry is drawn in the past, and although the client, which
-// knows only the newest record of the ferry, boards elsewhere on it than the server. What a page asks for is where that is, too.
+// Whoever boards and leaves what moves is drawn on a way without jumps, although the ferry is drawn
+// in the past, and although the client, which knows only the newest record of the ferry, boards
+// elsewhere on it than the server. What a page asks for is where that is, too.
 func TestBoarding(t *testing.T) {
 	ferries, riders := game.NewKind[ferry]("ferry"), game.NewKind[cargo]("rider")
 	def := game.Definition[hopCmd]{
@@ -195,7 +198,9 @@ func TestBoarding(t *testing.T) {
 		})
 	}
 	if far > 0.25 || boarded < 20 || p.lastOff > 2 {
-		t.Errorf("%d changes of what it is on, drawn up to %.2f m from one picture to the next, corrected by %.2f m", boarded, far, p.lastOff)
+		t.Errorf("%d changes of what it is on, drawn up to %.2f m from one picture to the next, corrected by %.2f m",
+			boarded, far, p.lastOff)
 	}
-	t.Logf("%d changes, %.3f m at most from picture to picture; %d hops, %+v", boarded, far, hops, p.c.Stats().Corrections)
+	t.Logf("%d changes, %.3f m at most from picture to picture; %d hops, %+v", boarded, far, hops,
+		p.c.Stats().Corrections)
 }
