@@ -12,8 +12,9 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Client returns the arena's client packed with brotli, and the file wasm_exec.js that belongs to it, if this program
-// was compiled with one. schema is the hash of the rules that it plays by, in hexadecimal digits.
+// Client returns the arena's client packed with brotli, and the file wasm_exec.js that belongs to
+// it, if this program was compiled with one. schema is the hash of the rules that it plays by, in
+// hexadecimal digits.
 func Client() (br, exec []byte, schema string, ok bool) {
 	br, err := dist.ReadFile("dist/arena.wasm.br")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package demo holds the demo's arena page: hand-written HTML, CSS and JavaScript modules, drawn on Canvas 2D.
-// It needs web beside it, /meanwhile.json, /arena/map.json and, for the ghost of the truth, /truth.
+// Package demo holds the demo's arena page: hand-written HTML, CSS and JavaScript modules, drawn on
+// Canvas 2D. It needs web beside it, /meanwhile.json, /arena/map.json and, for the ghost of the
+// truth, /truth.
 package demo
 
 import "embed"

@@ -1,6 +1,6 @@
-// Package web holds what a page loads to play: meanwhile.js, which a page imports and whose head is the page's API; its
-// modules in meanwhile/; the Worker transport.js; and a page for games that bring only a game.js. docs/BRIDGE.md describes
-// the calls between these scripts and the engine.
+// Package web holds what a page loads to play: meanwhile.js, which a page imports and whose head is
+// the page's API; its modules in meanwhile/; the Worker transport.js; and a page for games that
+// bring only a game.js. docs/BRIDGE.md describes the calls between these scripts and the engine.
 package web
 
 import (
@@ -13,8 +13,9 @@ import (
 //go:embed meanwhile.js meanwhile/*.js transport.js index.html
 var Files embed.FS
 
-// Modules returns the addresses of the scripts that a page loads when it imports meanwhile.js, from the root of a site.
-// A browser that knows them all from the start does not have to find them one after the other.
+// Modules returns the addresses of the scripts that a page loads when it imports meanwhile.js, from
+// the root of a site. A browser that knows them all from the start does not have to find them one
+// after the other.
 func Modules() []string {
 	names, err := fs.Glob(Files, "meanwhile/*.js")
 	if err != nil { // the pattern is malformed

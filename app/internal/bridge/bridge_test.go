@@ -354,7 +354,8 @@ func TestTwoPages(t *testing.T) {
 	}
 }
 
-// A key takes effect in the next frame of the page that it was pressed in, and the round trip is that of the path, whatever the panel's network is like.
+// A key takes effect in the next frame of the page that it was pressed in, and the round trip is
+// that of the path, whatever the panel's network is like.
 func TestOwnMovementIsImmediate(t *testing.T) {
 	for _, delay := range []float64{0, 200, 300} {
 		w := newWorld(t, &zap.Game)
@@ -466,7 +467,8 @@ func TestShim(t *testing.T) {
 	}
 }
 
-// What the page measures follows the network: small beside the server, and on LTE in a train as that path makes it.
+// What the page measures follows the network: small beside the server, and on LTE in a train as
+// that path makes it.
 func TestMeasures(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	p := w.page("ann", nil)

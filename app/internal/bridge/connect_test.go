@@ -54,7 +54,7 @@ func TestRefusals(t *testing.T) {
 			p.joined = true
 		})
 	}
-	p.w.run(ownRace + time.Second)
+	p.w.run(raceLasts + time.Second)
 	if say := p.Message(encode(session.Refusal{Code: session.TakenOver, Text: "You joined elsewhere."})); say != "You joined elsewhere." {
 		t.Errorf("taken over much later: %q", say)
 	}
@@ -205,7 +205,8 @@ func TestState(t *testing.T) {
 	}
 }
 
-// A hidden tab stands still, costs the server nothing that it would count as starved, and comes back at once.
+// A hidden tab stands still, costs the server nothing that it would count as starved, and comes
+// back at once.
 func TestAway(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	p, other := w.page("ann", nil), w.page("bob", nil)

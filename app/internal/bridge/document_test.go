@@ -10,7 +10,8 @@ import (
 	"meanwhile/examples/zap"
 )
 
-// docs/BRIDGE.md lists the measurements in their order, every setting, and every name that an object of the page has.
+// docs/BRIDGE.md lists the measurements in their order, every setting, and every name that an
+// object of the page has.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/BRIDGE.md")
 	if err != nil {

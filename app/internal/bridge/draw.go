@@ -2,24 +2,43 @@ package bridge
 
 import (
 	"math"
+	"time"
 
 	"meanwhile/client"
 	"meanwhile/netcode/clock"
 )
 
-const headFloats = 8
+const (
+	// keepPicture is for how long the last picture of a lost connection stays while the new one has
+	// nothing to show.
+	keepPicture = time.Second
+	// maxEvents is how many events wait to be drawn. Beyond it the oldest are dropped.
+	maxEvents = 512
+)
 
-// Draw returns the world as it is drawn now, as the page reads it. It is valid until the next call of any method, and the same until Drawn or the
-// next Frame.
+type flag = float64
+
+// Flags of entities and events.
+const (
+	flagMine      flag = 1
+	flagCut       flag = 2
+	flagPredicted flag = 4
+	flagStalled   flag = 8
+	lateUnit      flag = 16 // one millisecond of lateness, which stands above the flags
+)
+
+// Draw returns the world of this frame as the page reads it. It is valid until the next call of any
+// method. Until Drawn or the next Frame, Draw returns the same again.
 func (b *Bridge) Draw() []float64 {
 	if !b.composed {
 		b.compose()
 		b.composed = true
 	}
-	return b.out
+	return b.write.out
 }
 
-// Drawn says that the page has what Draw returned: its events and packets have been told.
+// Drawn reports that the page has read what Draw returned: its events and packets are not written
+// again.
 func (b *Bridge) Drawn() {
 	b.pending, b.flights = b.pending[:0], b.flights[:0]
 	b.composed = false
@@ -29,10 +48,8 @@ func (b *Bridge) Drawn() {
 }
 
 func (b *Bridge) compose() {
-	if len(b.texts.list) > maxTexts {
-		b.texts.reset()
-	}
-	c := b.client
+	w, c := &b.write, b.client
+	w.texts.limit()
 	if b.previous != nil && (c.Me() != 0 || b.now.Sub(b.welcomed) > keepPicture) {
 		b.previous = nil
 	}
@@ -40,63 +57,43 @@ func (b *Bridge) compose() {
 	if b.previous != nil {
 		b.picture = b.previous
 	}
-	b.takeEvents()
-	var head [headFloats]float64
-	b.out = append(b.out[:0], head[:]...)
+	b.collectEvents()
+	w.reset()
 	b.stats()
-	b.kind, b.count = -1, 0
+	me := 0.0
 	if b.picture != nil {
+		me = float64(b.picture.Me())
 		b.vals = b.picture.Draw(b.vals, b.each)
 	}
-	b.begin(len(b.kinds))
+	w.begin(len(w.kinds))
 	for i := range b.pending {
 		b.event(&b.pending[i])
 	}
 	for i := range b.flights {
 		f := &b.flights[i]
-		b.out = append(b.out, f.up, f.sent, f.arrived, f.bytes)
+		w.out = append(w.out, f.up, f.sent, f.arrived, f.bytes)
 	}
-	me := 0.0
-	if b.picture != nil {
-		me = float64(b.picture.Me())
-	}
-	copy(b.out, []float64{Version, float64(len(b.out)), me, b.texts.version, float64(len(statNames)), float64(len(b.kinds)),
-		float64(len(b.pending)), float64(len(b.flights))})
+	w.head(me, len(b.pending), len(b.flights))
 }
 
-// begin ends the list of the present kind and begins those up to the next one, of which the last stays open.
-func (b *Bridge) begin(kind int) {
-	for b.kind < kind {
-		if b.kind >= 0 {
-			b.out[b.counted] = float64(b.count)
-		}
-		if b.kind++; b.kind < len(b.kinds) {
-			b.counted, b.count = len(b.out), 0
-			b.out = append(b.out, 0)
-		}
-	}
-}
-
-// entity writes one entity. Client.Draw gives them by kind and rising ID.
+// entity writes one entity. Client.Draw passes them by kind and rising ID.
 func (b *Bridge) entity(e *client.Entity) {
-	b.begin(e.Kind)
-	b.count++
-	b.out = append(b.out, float64(e.ID), b.flags(e))
-	b.values(&b.kinds[e.Kind], e.Vals, e)
+	w := &b.write
+	w.begin(e.Kind)
+	w.count++
+	w.out = append(w.out, float64(e.ID), b.flags(e))
+	w.values(&w.kinds[e.Kind], e.Vals, e)
 }
 
 func (b *Bridge) flags(e *client.Entity) (f flag) {
 	if e.Mine {
-		f = flagMine
-		if b.set.predict {
-			f += flagPredicted
-		}
+		f = b.ownFlags()
 	}
 	if e.Cut() {
 		f += flagCut
 	}
 	if e.Stalled() {
-		f += flagHeld
+		f += flagStalled
 	}
 	if late := e.Late(); late > 0 {
 		_, _, period := b.picture.Newest()
@@ -105,31 +102,21 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 	return f
 }
 
-// values writes the properties of an entity or event from their simulation floats; of is the entity, nil if it may be known whole.
-func (b *Bridge) values(l *kindLayout, vals []float64, of *client.Entity) {
-	for i := range l.props {
-		p := &l.props[i]
-		switch v := vals[p.at : p.at+p.comps]; {
-		case of != nil && (p.private && !of.Mine || p.limited && !of.Has(p.group)):
-			for range p.floats() {
-				b.out = append(b.out, math.NaN())
-			}
-		case p.text:
-			b.out = append(b.out, b.texts.of(v))
-		default:
-			b.out = append(b.out, v...)
-		}
+func (b *Bridge) ownFlags() flag {
+	if b.set.predict {
+		return flagMine + flagPredicted
 	}
+	return flagMine
 }
 
 // event is one that waits to be drawn.
 type event struct {
 	client.Event
-	key float64 // tells it from all others of this page
+	key float64 // differs from that of every other event of this page
 }
 
-// takeEvents takes over what the client has to show now.
-func (b *Bridge) takeEvents() {
+// collectEvents queues the events that the client shows now.
+func (b *Bridge) collectEvents() {
 	if b.client == nil || !b.joined {
 		return
 	}
@@ -142,19 +129,23 @@ func (b *Bridge) takeEvents() {
 	}
 }
 
+// eventUnit converts an event's exact values, in 1/65536, to floats.
+const eventUnit = 65536
+
 func (b *Bridge) event(e *event) {
 	f := 0.0
 	if e.Own || e.Actor != 0 && e.Actor == b.client.Me() {
 		f = flagMine
 	}
-	l := &b.events[e.Event.Event]
-	b.out = append(b.out, float64(e.Event.Event), e.key, float64(e.Actor), f)
-	b.vals = l.kind.AppendExact(b.vals[:0], nil, e.Vals, 65536)
-	b.values(l, b.vals, nil)
+	w := &b.write
+	l := &w.events[e.Event.Event]
+	w.out = append(w.out, float64(e.Event.Event), e.key, float64(e.Actor), f)
+	b.vals = l.kind.AppendExact(b.vals[:0], nil, e.Vals, eventUnit)
+	w.values(l, b.vals, nil)
 }
 
-// Me returns the own avatar as of the newest predicted tick: its kind, id, flags and values; nothing while there is none.
-// It is valid until the next call of any method.
+// Me returns the own avatar at the newest predicted tick: index of its kind, id, flags and values;
+// nothing without an avatar. It is valid until the next call of any method.
 func (b *Bridge) Me() []float64 {
 	c := b.client
 	if c == nil || !b.joined {
@@ -165,22 +156,20 @@ func (b *Bridge) Me() []float64 {
 	if !ok {
 		return nil
 	}
-	f := flagMine
-	if b.set.predict {
-		f += flagPredicted
-	}
-	out := b.out
-	b.out = append(b.me[:0], float64(kind), float64(c.Me()), f)
-	b.values(&b.kinds[kind], vals, nil)
-	b.me, b.out = b.out, out
+	w := &b.write
+	out := w.out
+	w.out = append(b.me[:0], float64(kind), float64(c.Me()), b.ownFlags())
+	w.values(&w.kinds[kind], vals, nil)
+	b.me, w.out = w.out, out
 	return b.me
 }
 
-// stats writes what statNames names.
+// stats writes the measurements that statNames lists, in its order.
 func (b *Bridge) stats() {
-	at := len(b.out)
-	b.out = append(b.out, make([]float64, len(statNames))...)
-	v := b.out[at:]
+	w := &b.write
+	at := len(w.out)
+	w.out = append(w.out, make([]float64, len(statNames))...)
+	v := w.out[at:]
 	c := b.client
 	v[18], v[19] = float64(b.state()), spanMs(b.silence)
 	if c == nil {
@@ -193,11 +182,11 @@ func (b *Bridge) stats() {
 		now := b.shown
 		age := c.ServerTime(now).Sub(when)
 		if c.Quiet() {
-			age = min(age, s.LeastRTT/2) // what was new then still is
+			age = min(age, s.LeastRTT/2) // nothing has changed since
 		}
 		behind := s.Delay
 		if b.set.interpolate {
-			behind = max(behind, age) // past the newest record others stand
+			behind = max(behind, age) // past the newest record others stand still
 		} else {
 			behind = age
 		}
@@ -211,39 +200,4 @@ func (b *Bridge) stats() {
 	v[16], v[17] = float64(s.Hitches), float64(s.Starved)
 	v[20], v[21], v[22] = spanMs(s.DelayTarget), float64(s.SingleHitches), float64(s.UpRate)
 	v[23] = spanMs(s.Estimated)
-}
-
-// flight is a datagram of the page's ribbon of timelines.
-type flight struct{ up, sent, arrived, bytes float64 }
-
-// maxFlights is how many datagrams are told a frame; the oldest are dropped beyond it.
-const maxFlights = 256
-
-func (b *Bridge) fly(f flight) {
-	if len(b.flights) >= maxFlights {
-		b.flights = append(b.flights[:0], b.flights[1:]...)
-	}
-	b.flights = append(b.flights, f)
-}
-
-// flew notes a datagram from the server, which arrived at the instant at, or never; when it was sent is read off its stamp, by the estimate of the
-// server's clock.
-func (b *Bridge) flew(data []byte, at clock.Time, arrived float64) {
-	if !b.set.packets || len(data) < stampEnd {
-		return
-	}
-	b.fly(flight{0, min(millis(b.sentAt(data, at)), millis(at)), arrived, float64(len(data))})
-}
-
-// rose notes a datagram to the server that leaves at release.
-func (b *Bridge) rose(d []byte, release clock.Time) {
-	if b.set.packets {
-		b.fly(flight{1, millis(b.now), millis(max(release, b.now.Add(b.client.Stats().LeastRTT/2))), float64(len(d))})
-	}
-}
-
-func (b *Bridge) lostUp(d []byte) {
-	if b.set.packets {
-		b.fly(flight{1, millis(b.now), math.NaN(), float64(len(d))})
-	}
 }

@@ -111,13 +111,13 @@ func TestTexts(t *testing.T) {
 	if ann.text(mine.props["pass"]) != "s3cret" || mine.props["legs"][0] < 30 {
 		t.Errorf("ann knows of herself %v", mine.props)
 	}
-	version := ann.texts.version
+	version := ann.write.texts.version
 	for i := range maxTexts { // names of people who came and went
-		ann.texts.of([]float64{float64(i + 1)})
+		ann.write.texts.of([]float64{float64(i + 1)})
 	}
 	w.run(time.Second)
-	if ann.texts.version <= version || len(ann.texts.list) > 10 {
-		t.Errorf("%d texts are kept", len(ann.texts.list))
+	if ann.write.texts.version <= version || len(ann.write.texts.list) > 10 {
+		t.Errorf("%d texts are kept", len(ann.write.texts.list))
 	}
 	if got := ann.text(ann.other().props["name"]); got != "Bob" {
 		t.Errorf("ann reads %q", got)
@@ -188,7 +188,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A teleport is flagged in the picture in which it shows, and in no other; nobody is drawn on the way.
+// A teleport is flagged in the picture in which it shows, and in no other; nobody is drawn on the
+// way.
 func TestCut(t *testing.T) {
 	for _, interpolate := range []float64{1, 0} {
 		w := newWorld(t, &crowd)
@@ -209,7 +210,7 @@ func TestCut(t *testing.T) {
 			if int(e.flags)&int(flagCut) != 0 {
 				cuts++
 			}
-			if int(e.flags)&int(flagHeld) != 0 {
+			if int(e.flags)&int(flagStalled) != 0 {
 				held++
 			}
 			if math.Mod(now, 50) > 11 {
@@ -245,7 +246,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Where the budget does not reach for everybody in each packet, the page is told how much later somebody is drawn.
+// Where the budget does not reach for everybody in each packet, the page is told how much later
+// somebody is drawn.
 func TestLate(t *testing.T) {
 	w := newWorldOf(t, &crowd, server.Config{Seed: 1, Secret: 2, Budget: 1000})
 	var pages []*page
@@ -312,7 +314,8 @@ func TestOwnCut(t *testing.T) {
 	}
 }
 
-// The own teleport by an own command is flagged in the frame in which it is drawn, once, and drawn nowhere on the way.
+// The own teleport by an own command is flagged in the frame in which it is drawn, once, and drawn
+// nowhere on the way.
 func TestOwnLeap(t *testing.T) {
 	w := newWorld(t, &crowd)
 	p := w.page("Ann", nil)
@@ -403,8 +406,8 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
-// Frames are called late and unevenly, and datagrams come in between; what is drawn by the display's own time is even all the
-// same.
+// Frames are called late and unevenly, and datagrams come in between; what is drawn by the
+// display's own time is even all the same.
 func TestDrawnEvenly(t *testing.T) {
 	def := crowd
 	def.Act = func(w *game.World, me game.ID, c orders) {

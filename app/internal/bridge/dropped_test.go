@@ -9,10 +9,11 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A datagram that the page drops before the path is no loss on the path: a page that reports them keeps its rate, and one
-// that does not sends less and less.
+// A datagram that the page drops before the path is no loss on the path: a page that reports them
+// keeps its rate, and one that does not sends less and less.
 func TestDropped(t *testing.T) {
-	// run loses three datagrams of ten for 20 seconds and returns what the path up is then taken to carry, in bytes a second.
+	// run loses three datagrams of ten for 20 seconds and returns what the path up is then taken to
+	// carry, in bytes a second.
 	run := func(report bool) float64 {
 		w := newWorld(t, &zap.Game)
 		p := w.page("ann", nil)

@@ -1,23 +1,21 @@
 package bridge
 
 import (
-	"strconv"
-	"unicode/utf8"
-
+	"meanwhile/game"
 	"meanwhile/netcode/schema"
 )
 
-// kindLayout says how the floats of a kind or event are made into what the page is told.
+// kindLayout says which floats of a kind or event the page gets.
 type kindLayout struct {
 	kind  *schema.Kind
 	props []propLayout
 }
 
 type propLayout struct {
-	at, comps int  // where its simulation floats are
+	at, comps int  // its simulation floats
 	text      bool // written as an index into the texts
-	private   bool // others may not know it
-	limited   bool // only a team, or who is near, knows it: who holds its group
+	private   bool // only its owner knows it
+	limited   bool // only those know it who receive its group, such as a team
 	group     int
 }
 
@@ -29,31 +27,31 @@ func (p *propLayout) floats() int {
 	return p.comps
 }
 
-// reserved are the names that the page gives an object itself.
+// The names that the page itself gives to every entity and every event.
 var (
 	reservedOfEntity = []string{"id", "mine", "cut", "predicted", "stalled", "lateMs"}
 	reservedOfEvent  = []string{"key", "entity", "mine"}
 )
 
-// describe makes the layouts. It fails on what a page cannot be told.
-func (b *Bridge) describe() error {
-	b.kinds, b.events = nil, nil
-	for _, k := range b.rules.Kinds {
+// describe makes the layouts of a game. It fails on names and types that a page cannot use.
+func (w *writer) describe(rules *game.Rules) error {
+	w.texts.reset()
+	for _, k := range rules.Kinds {
 		l, err := layoutOf(k, reservedOfEntity)
 		if err != nil {
 			return err
 		}
-		b.kinds = append(b.kinds, l)
+		w.kinds = append(w.kinds, l)
 	}
-	for _, k := range b.rules.Events {
+	for _, k := range rules.Events {
 		l, err := layoutOf(k, reservedOfEvent)
 		if err != nil {
 			return err
 		}
-		b.events = append(b.events, l)
+		w.events = append(w.events, l)
 	}
-	for i := range b.rules.Command.Props {
-		if p := &b.rules.Command.Props[i]; p.Class == schema.Text {
+	for i := range rules.Command.Props {
+		if p := &rules.Command.Props[i]; p.Class == schema.Text {
 			return sentence("The command's field " + p.Name + " is a text; a page can send numbers only.")
 		}
 	}
@@ -69,7 +67,8 @@ func layoutOf(k *schema.Kind, reserved []string) (kindLayout, error) {
 		}
 		for _, r := range reserved {
 			if nameOf(p.Name) == r {
-				return l, sentence(k.Name + "." + p.Name + " would hide the " + r + " that each object has in the page; give it another name.")
+				return l, sentence(k.Name + "." + p.Name + " would hide the " + r +
+					" that each object has in the page; give it another name.")
 			}
 		}
 		l.props = append(l.props, propLayout{at: p.At, comps: p.Comps, text: p.Class == schema.Text,
@@ -78,7 +77,8 @@ func layoutOf(k *schema.Kind, reserved []string) (kindLayout, error) {
 	return l, nil
 }
 
-// nameOf is a Go field's name as JavaScript sees it: pos, not Pos. A first letter that is not ASCII stays as it is.
+// nameOf returns a Go field's name as JavaScript spells it: pos for Pos. A first letter beyond
+// ASCII stays as it is.
 func nameOf(field string) string {
 	if c := field[0]; c >= 'A' && c <= 'Z' {
 		return string(rune(c+'a'-'A')) + field[1:]
@@ -118,9 +118,11 @@ func typeOf(p *schema.Prop, command bool) string {
 	return "number"
 }
 
-// statNames are the names of what stats writes, in its order.
+// statNames are the names of the measurements, in the order of Bridge.stats. docs/BRIDGE.md
+// explains them.
 var statNames = [...]string{
-	"tick", "periodMs", "commandMs", "serverMs", "newestMs", "playoutMs", "rttMs", "rttMinMs", "clockBoundMs", "delayMs", "ageMs", "leadMs",
+	"tick", "periodMs", "commandMs", "serverMs", "newestMs", "playoutMs", "rttMs", "rttMinMs", "clockBoundMs",
+	"delayMs", "ageMs", "leadMs",
 	"downBps", "upBps", "corrections", "correctionCm", "hitches", "starved", "state", "silentMs",
 	"targetMs", "entityHitches", "upCarriesBps", "clockEstimatedMs",
 }
@@ -141,8 +143,8 @@ func (b *Bridge) Layout() string {
 		}
 		j.close(']')
 	}
-	list("kinds", "properties", b.kinds)
-	list("events", "fields", b.events)
+	list("kinds", "properties", b.write.kinds)
+	list("events", "fields", b.write.events)
 	j.fields("command", b.rules.Command, true)
 	j.key("stats").open('[')
 	for _, s := range statNames {
@@ -188,117 +190,4 @@ func (j *jsonWriter) fields(name string, k *schema.Kind, command bool) {
 		j.close('}')
 	}
 	j.close(']')
-}
-
-// jsonWriter writes what the page parses. Package encoding/json would be a tenth of the whole program, and its methods
-// inlined a hundredth.
-type jsonWriter struct {
-	b    []byte
-	next bool // a value stands before the next one
-}
-
-func (j *jsonWriter) comma() {
-	if j.next {
-		j.b = append(j.b, ',')
-	}
-	j.next = true
-}
-
-//go:noinline
-func (j *jsonWriter) open(c byte) {
-	j.comma()
-	j.b = append(j.b, c)
-	j.next = false
-}
-
-//go:noinline
-func (j *jsonWriter) close(c byte) {
-	j.b = append(j.b, c)
-	j.next = true
-}
-
-//go:noinline
-func (j *jsonWriter) key(s string) *jsonWriter {
-	j.text(s)
-	j.b = append(j.b, ':')
-	j.next = false
-	return j
-}
-
-//go:noinline
-func (j *jsonWriter) number(v float64) {
-	j.comma()
-	j.b = strconv.AppendFloat(j.b, v, 'g', -1, 64)
-}
-
-// text writes a string, RFC 8259 §7. What is not UTF-8 becomes the replacement character.
-func (j *jsonWriter) text(s string) {
-	const hex = "0123456789abcdef"
-	j.comma()
-	j.b = append(j.b, '"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			j.b = append(j.b, '\\', byte(r))
-		case r < 0x20:
-			j.b = append(j.b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
-		default:
-			j.b = utf8.AppendRune(j.b, r)
-		}
-	}
-	j.b = append(j.b, '"')
-}
-
-// texts are the strings that entities and events have, each once. They are forgotten all together when they have become too
-// many: then every one that is still used gets a new index.
-type texts struct {
-	version float64
-	list    []string
-	index   map[textKey]float64
-}
-
-// A textKey is a text property's simulation integers: four bytes each.
-type textKey [(schema.MaxText + 3) / 4]uint32
-
-// maxTexts is how many texts are kept; names of players come and go.
-const maxTexts = 1024
-
-func (t *texts) reset() {
-	t.version++
-	t.list = append(t.list[:0], "")
-	t.index = map[textKey]float64{{}: 0}
-}
-
-// of returns the index of the text whose integers are given.
-func (t *texts) of(ints []float64) float64 {
-	var k textKey
-	for i, v := range ints {
-		k[i] = uint32(int64(v))
-	}
-	if i, ok := t.index[k]; ok {
-		return i
-	}
-	s := make([]byte, 0, 4*len(k))
-	for _, v := range k {
-		for ; v != 0; v >>= 8 {
-			if c := byte(v); c != 0 {
-				s = append(s, c)
-			}
-		}
-	}
-	i := float64(len(t.list))
-	t.list, t.index[k] = append(t.list, string(s)), i
-	t.version++
-	return i
-}
-
-// Texts returns the texts as a JSON array. Its index 0 is "".
-func (b *Bridge) Texts() string {
-	var j jsonWriter
-	j.open('[')
-	for _, s := range b.texts.list {
-		j.text(s)
-	}
-	j.close(']')
-	return string(j.b)
 }

@@ -10,8 +10,8 @@ import (
 	"meanwhile/netsim"
 )
 
-// offered are the simulated networks that the page offers by name, with about what each does to a datagram one way:
-// delay and jitter in milliseconds, loss in per cent.
+// offered are the simulated networks that the page offers by name, with about what each does to a
+// datagram one way: delay and jitter in milliseconds, loss in per cent.
 var offered = [...]struct {
 	name, title         string
 	delay, jitter, loss float64
@@ -24,8 +24,9 @@ var offered = [...]struct {
 	{"modem", "Modem, 13 kbit/s", 120, 0, 0},
 }
 
-// network simulates a worse network than the player's own. It lies outside the send and arrival stamps, so the client
-// sees its effects as the path's own. For datagrams up it only says when they leave: the page keeps the bytes until then.
+// network simulates a worse network than the player's own. It lies outside the send and arrival
+// stamps, so the client sees its effects as the path's own. For datagrams up it only says when they
+// leave: the page keeps the bytes until then.
 type network struct {
 	delay, jitter time.Duration
 	loss          float64      // 0 to 1
@@ -35,7 +36,8 @@ type network struct {
 	path          *netsim.Path // nil until first used
 }
 
-// networkSeed makes the simulated network the same in every page, so that two pages can be compared.
+// networkSeed makes the simulated network the same in every page, so that two pages can be
+// compared.
 const networkSeed = 1
 
 // clear drops the datagrams that are on their way, since their connection is over.

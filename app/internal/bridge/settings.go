@@ -42,8 +42,8 @@ func limit(name string) (most float64, known bool) {
 	return 0, false
 }
 
-// Set changes a setting whose value is a number; docs/BRIDGE.md lists them all. It returns "" or why the value is
-// refused.
+// Set changes a setting whose value is a number; docs/BRIDGE.md lists them all. It returns "" or
+// why the value is refused.
 func (b *Bridge) Set(name string, v float64) string {
 	if name == "profile" && v == 0 {
 		return b.SetText(name, "")

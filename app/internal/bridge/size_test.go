@@ -9,7 +9,8 @@ import (
 	"meanwhile/app/site"
 )
 
-// The quickstart's program must not grow unnoticed. With brotli's best level, which takes seconds, it is a sixth smaller.
+// The quickstart's program must not grow unnoticed. With brotli's best level, which takes seconds,
+// it is a sixth smaller.
 func TestProgramIsSmall(t *testing.T) {
 	p, err := site.Build(t.Context(), "../../../examples/zap/cmd/zap", "zap", io.Discard)
 	if err != nil {

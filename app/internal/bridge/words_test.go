@@ -9,7 +9,8 @@ import (
 	"meanwhile/geom"
 )
 
-// spy has secrets: what its team knows, what those near it see. It warps without a word, and its kite is dead reckoned.
+// spy has secrets: what its team knows, what those near it see. It warps without a word, and its
+// kite is dead reckoned.
 type spy struct {
 	Pos  geom.Vec2 `net:"pos,warp=10m"`
 	Side uint8     `net:"enum,none|red|blue,team"`
@@ -55,8 +56,9 @@ var (
 	}
 )
 
-// A page is told what its team, or who is near, may know, and knows when it may not any more; a warp is flagged as a teleport is, and
-// what is dead reckoned is not taken for what stands still for want of records.
+// A page is told what its team, or who is near, may know, and knows when it may not any more; a
+// warp is flagged as a teleport is, and what is dead reckoned is not taken for what stands still
+// for want of records.
 func TestWordsInAPage(t *testing.T) {
 	for _, interpolate := range []float64{1, 0} {
 		w := newWorld(t, &plot)
@@ -90,7 +92,7 @@ func TestWordsInAPage(t *testing.T) {
 				}
 			}
 			for _, e := range bob.world["kite"] {
-				if int(e.flags)&int(flagHeld) != 0 {
+				if int(e.flags)&int(flagStalled) != 0 {
 					held++
 				}
 			}

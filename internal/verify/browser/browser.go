@@ -37,7 +37,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Limits. They only bound how long a broken test hangs; a machine may be as slow as it likes within them.
+// Limits. They only bound how long a broken test hangs; a machine may be as slow as it likes within
+// them.
 const (
 	startLimit  = 60 * time.Second // from starting the program to its first word
 	actionLimit = 30 * time.Second // one call of a method
@@ -57,7 +58,8 @@ const (
 const (
 	// EnvBrowser names the browser's program, instead of searching the path for one.
 	EnvBrowser = "MEANWHILE_BROWSER"
-	// EnvScreenshots names the folder that keeps screenshots; without it they go when their test ends.
+	// EnvScreenshots names the folder that keeps screenshots; without it they go when their test
+	// ends.
 	EnvScreenshots = "MEANWHILE_SCREENSHOTS"
 )
 
@@ -67,8 +69,9 @@ var programs = []string{
 	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 }
 
-// flags start the browser. There is no sandbox because tests run as root in containers; QUIC stays enabled, because
-// WebTransport is among what is tested; timers of hidden pages stay throttled, as they are for players.
+// flags start the browser. There is no sandbox because tests run as root in containers; QUIC stays
+// enabled, because WebTransport is among what is tested; timers of hidden pages stay throttled, as
+// they are for players.
 var flags = map[string]any{
 	"headless":                      "new",
 	"no-sandbox":                    true,
@@ -109,8 +112,8 @@ func inCI() bool {
 	return v != "" && v != "false" && v != "0"
 }
 
-// Page is one page of a browser, in a window of its own. Its methods end the test when they fail, so they are called by
-// the test's own goroutine only.
+// Page is one page of a browser, in a window of its own. Its methods end the test when they fail,
+// so they are called by the test's own goroutine only.
 type Page struct {
 	t   testing.TB
 	ctx context.Context
@@ -126,7 +129,8 @@ type Page struct {
 	dropped int
 }
 
-// New starts a browser with a fresh profile and returns its first page, which is blank. The browser ends with the test.
+// New starts a browser with a fresh profile and returns its first page, which is blank. The browser
+// ends with the test.
 func New(t testing.TB) *Page {
 	t.Helper()
 	program, ok := Find()
@@ -186,7 +190,8 @@ func start(t testing.TB, program string) (*Page, error) {
 // quiet drops what the driver logs. It complains of every event field that is newer than itself.
 func quiet(string, ...any) {}
 
-// removeAll removes a profile, into which the last processes of a browser may write while it is removed.
+// removeAll removes a profile, into which the last processes of a browser may write while it is
+// removed.
 func removeAll(dir string) {
 	for range 50 {
 		if os.RemoveAll(dir) == nil {
@@ -281,8 +286,8 @@ func (p *Page) Resize(width, height int) {
 	p.Run(emulation.SetDeviceMetricsOverride(int64(width), int64(height), 1, false))
 }
 
-// Eval evaluates an expression in the page, waits for it if it is a promise, and stores its value, which travels
-// as JSON, in what into points to. A nil into drops the value.
+// Eval evaluates an expression in the page, waits for it if it is a promise, and stores its value,
+// which travels as JSON, in what into points to. A nil into drops the value.
 func (p *Page) Eval(js string, into any) {
 	p.t.Helper()
 	if err := p.eval(js, into); err != nil {
@@ -304,7 +309,8 @@ func (p *Page) eval(js string, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// WaitFor waits until an expression is true, as JavaScript sees it. An expression that throws is not true yet.
+// WaitFor waits until an expression is true, as JavaScript sees it. An expression that throws is
+// not true yet.
 func (p *Page) WaitFor(js string) {
 	p.t.Helper()
 	p.WaitLonger(js, actionLimit)
@@ -340,8 +346,8 @@ func (p *Page) Text(selector string) string {
 	return s
 }
 
-// Screenshot takes a picture of the page and keeps it as a PNG, named after the test and name, in the folder
-// that EnvScreenshots names.
+// Screenshot takes a picture of the page and keeps it as a PNG, named after the test and name, in
+// the folder that EnvScreenshots names.
 func (p *Page) Screenshot(name string) image.Image {
 	p.t.Helper()
 	b, err := p.capture()
@@ -381,8 +387,8 @@ func (p *Page) save(name string, b []byte) (string, error) {
 	return file, os.WriteFile(file, b, 0o644)
 }
 
-// Hide puts another tab in front of the page, as a player does who looks something up: the page is told that it is
-// hidden, draws no more and its timers slow down. Show brings it back.
+// Hide puts another tab in front of the page, as a player does who looks something up: the page is
+// told that it is hidden, draws no more and its timers slow down. Show brings it back.
 func (p *Page) Hide() {
 	p.t.Helper()
 	p.Run(emulation.SetFocusEmulationEnabled(false), chromedp.ActionFunc(func(ctx context.Context) (err error) {
@@ -471,8 +477,9 @@ func (p *Page) Console() []string {
 	return lines
 }
 
-// Errors returns and forgets the errors that the page has reported: errors on its console, exceptions that nobody caught,
-// loads that failed. Errors that are still there when the test ends fail it.
+// Errors returns and forgets the errors that the page has reported: errors on its console,
+// exceptions that nobody caught, loads that failed. Errors that are still there when the test ends
+// fail it.
 func (p *Page) Errors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

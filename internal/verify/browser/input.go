@@ -54,7 +54,8 @@ func lookup(code string, shift bool) (kb.Key, bool) {
 	}), true
 }
 
-// KeyDown presses a key and holds it. The code is a KeyboardEvent.code: KeyW, Digit1, Space, ArrowUp, ShiftLeft.
+// KeyDown presses a key and holds it. The code is a KeyboardEvent.code: KeyW, Digit1, Space,
+// ArrowUp, ShiftLeft.
 func (p *Page) KeyDown(code string) {
 	p.t.Helper()
 	p.key(input.KeyDown, code)

@@ -40,15 +40,15 @@ func program(t *testing.T) *site.Program {
 	return p
 }
 
-// server is a whole server of the quickstart: rooms, transports, and the page word for word. It runs until stop or the end of the
-// test.
+// server is a whole server of the quickstart: rooms, transports, and the page word for word. It
+// runs until stop or the end of the test.
 type server struct {
 	URL  string
 	stop func()
 }
 
-// A door is an address that stays while the server behind it comes and goes: a port that was given back
-// may be another program's by the time it is wanted again.
+// A door is an address that stays while the server behind it comes and goes: a port that was given
+// back may be another program's by the time it is wanted again.
 type door struct {
 	URL    string
 	server atomic.Pointer[url.URL]
@@ -80,7 +80,8 @@ func serve(t *testing.T, rules *game.Rules, bots int) *server {
 	t.Helper()
 	p := program(t)
 	var s *site.Site
-	// UDP goes into a black hole, or the server plays something else: as /meanwhile.json, with changes.
+	// UDP goes into a black hole, or the server plays something else: as /meanwhile.json, with
+	// changes.
 	black, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -199,8 +200,9 @@ func TestPlaying(t *testing.T) {
 		}
 	})
 
-	// The key goes into the next command and the next command into the next picture, whatever the network is like.
-	// Two ticks: the picture lies between the newest two. A busy machine may draw none before there are more.
+	// The key goes into the next command and the next command into the next picture, whatever the
+	// network is like. Two ticks: the picture lies between the newest two. A busy machine may draw
+	// none before there are more.
 	t.Run("the own avatar moves at once", func(t *testing.T) {
 		for _, delay := range []int{0, 300} {
 			p.Eval(fmt.Sprintf("g.set('delayMs', %d)", delay), nil)
@@ -273,7 +275,8 @@ func TestPlaying(t *testing.T) {
 			c.of.WaitFor(fmt.Sprintf("g.world.pilot.some(p => p.id === %v && !p.mine && p.ammo === undefined && Math.abs(p.pos.x - %v) > 2)", c.id, at))
 			c.p.Eval("g.keys.release(way)", nil)
 			c.p.WaitFor("Math.abs(g.me.vel.x) < 0.01")
-			// Asked of both again and again: a correction may still be fading, and bots that hit somebody move him.
+			// Asked of both again and again: a correction may still be fading, and bots that hit
+			// somebody move him.
 			off := math.Inf(1)
 			for end := time.Now().Add(30 * time.Second); math.Abs(off) >= 0.05; time.Sleep(50 * time.Millisecond) {
 				if time.Now().After(end) {
@@ -289,7 +292,8 @@ func TestPlaying(t *testing.T) {
 	})
 
 	t.Run("a shot is seen once", func(t *testing.T) {
-		// A bot finds ammunition; the server agrees that it is there, and the weapon has cooled down.
+		// A bot finds ammunition; the server agrees that it is there, and the weapon has cooled
+		// down.
 		p.WaitFor(`g.me.ammo === 0 ? (g.autopilot = true, false) : g.autopilot ? (g.autopilot = false, window.since = g.stats.serverMs, false)
 			: !(g.stats.newestMs < window.since + 500) && g.stats.tick > g.me.ready`)
 		p.Eval("zaps.length = 0", nil)

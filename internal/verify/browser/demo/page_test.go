@@ -72,7 +72,8 @@ func TestArena(t *testing.T) {
 		t.Errorf("the slider reads %q", got)
 	}
 
-	// The engine knew the server's time before the first frame: what is measured is told all the same.
+	// The engine knew the server's time before the first frame: what is measured is told all the
+	// same.
 	p.WaitFor("document.querySelector('.measure b').textContent !== ''")
 
 	// Each line says what the engine measures, in its own words.
@@ -129,7 +130,8 @@ func TestArena(t *testing.T) {
 	p.KeyUp("Space")
 	p.MouseUp(browser.Left)
 
-	// Nothing runs over the edge or into its neighbour, and on screens of usual size all of the panel is in sight.
+	// Nothing runs over the edge or into its neighbour, and on screens of usual size all of the
+	// panel is in sight.
 	for _, size := range [][2]int{{1024, 768}, {1280, 800}, {1440, 900}, {1920, 1080}} {
 		p.Resize(size[0], size[1])
 		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width < innerWidth", size[0]))
@@ -155,7 +157,8 @@ func TestArena(t *testing.T) {
 	p.Screenshot("phone")
 }
 
-// tightness tells, as an expression of the page, what of the panel leaves it to the right or reaches into what comes next.
+// tightness tells, as an expression of the page, what of the panel leaves it to the right or
+// reaches into what comes next.
 const tightness = `(() => {
 	const right = document.getElementById("panel").getBoundingClientRect().right, bad = []
 	for (const e of document.querySelectorAll("#presets button, .switch, .pick, .measure b")) {
@@ -198,8 +201,8 @@ func live(t *testing.T) string {
 	return s.URL()
 }
 
-// What is measured is told, and follows the network: delay, age and bound on this machine and on LTE on a train, where the picture keeps
-// moving; an outage is said plainly.
+// What is measured is told, and follows the network: delay, age and bound on this machine and on
+// LTE on a train, where the picture keeps moving; an outage is said plainly.
 func TestMeasures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: half a minute of the panel's measures in a browser")
@@ -212,7 +215,8 @@ func TestMeasures(t *testing.T) {
 		return row.querySelector("b").textContent
 	}, window.number = name => parseFloat(measure(name).replace("±", "")), 0)`, nil)
 	p.WaitFor("globalThis.g?.me && g.world.player.length === 8 && number('Playout delay') > 0 && number('Clock error') > 0")
-	// Small, beside the server, but for what this page sees the machine add: to round trips, and to the way of what comes down.
+	// Small, beside the server, but for what this page sees the machine add: to round trips, and to
+	// the way of what comes down.
 	p.Eval("window.slowest = 0; { const draw = g.draw; g.draw = w => { draw(w); for (const f of g.packets) if (!f.up) slowest = Math.max(slowest, f.arrivedMs - f.sentMs || 0) } }", nil)
 	p.WaitLonger("number('Clock error') < Math.max(8, g.stats.rttMs) && Math.max(number('Playout delay'), number('target')) < 250 + slowest", 5*time.Minute)
 	for name, unit := range map[string]string{"Playout delay": " ms", "target": " ms", "Newest record": " ms old", "Clock error": " ms", "Command lead": " ms",
@@ -244,8 +248,9 @@ func TestMeasures(t *testing.T) {
 		}
 	}
 
-	// A train: the path is at least 40 ms longer, and stands still now and then. What is measured can only be more than
-	// that path makes it, by as much as this machine is busy; app/internal/bridge holds it from both sides in virtual time.
+	// A train: the path is at least 40 ms longer, and stands still now and then. What is measured
+	// can only be more than that path makes it, by as much as this machine is busy;
+	// app/internal/bridge holds it from both sides in virtual time.
 	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "LTE on a train").click()`, nil)
 	p.WaitFor("location.search === '?profile=lte-c' && g.stats.rttMs > 40")
 	p.WaitLonger("g.stats.clockBoundMs > 8 && number('Newest record') > 20", time.Minute) // what was known of the path before ages
@@ -279,7 +284,8 @@ func TestMeasures(t *testing.T) {
 		t.Errorf("of 240 frames: %+v", moved)
 	}
 
-	// An outage is said, and that it is over. It is one of three seconds here, so that a busy machine draws some of it.
+	// An outage is said, and that it is over. It is one of three seconds here, so that a busy
+	// machine draws some of it.
 	p.Eval(`window.notices = []
 	window.outages = []
 	window.outage = 0

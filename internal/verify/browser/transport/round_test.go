@@ -73,11 +73,11 @@ window.socket = url => new Promise((resolve, reject) => {
 window.start = f => { window.result = ""; f().then(r => result = JSON.stringify(r), e => result = "failed: " + e) }
 </script>`
 
-// A real browser speaks to the listener over WebTransport and to the server over WebSocket, and sees
-// the same: a welcome, its datagram back, all messages, and the reason of the goodbye. Over loopback
-// WebTransport sometimes loses the reason: webtransport-go resets the session's stream when the browser
-// ends it, and without any distance to travel that can come before Chromium has told the page. What a
-// player must read is therefore sent as a message.
+// A real browser speaks to the listener over WebTransport and to the server over WebSocket, and
+// sees the same: a welcome, its datagram back, all messages, and the reason of the goodbye. Over
+// loopback WebTransport sometimes loses the reason: webtransport-go resets the session's stream
+// when the browser ends it, and without any distance to travel that can come before Chromium has
+// told the page. What a player must read is therefore sent as a message.
 func TestBrowser(t *testing.T) {
 	p := browser.New(t)
 	own, err := cert.NewSelfSigned(cert.Config{})

@@ -8,8 +8,9 @@ import (
 	"meanwhile/internal/verify/browser"
 )
 
-// worker starts Workers of transport.js whose sockets are fakes: window.start(name) connects by one transport and returns an object
-// that sends orders, runs code beside the fakes (link), and keeps what the Worker posts and what the sockets are given.
+// worker starts Workers of transport.js whose sockets are fakes: window.start(name) connects by one
+// transport and returns an object that sends orders, runs code beside the fakes (link), and keeps
+// what the Worker posts and what the sockets are given.
 const worker = `(async () => {
 	const prelude = ` + "`" + `{
 		const note = (...what) => self.postMessage({ did: "note", what })
@@ -87,8 +88,8 @@ const worker = `(async () => {
 	return 0
 })()`
 
-// Every queue of the page's transport has a bound, and so have datagrams and messages. A datagram that is dropped before it leaves
-// is reported by its number.
+// Every queue of the page's transport has a bound, and so have datagrams and messages. A datagram
+// that is dropped before it leaves is reported by its number.
 func TestBounds(t *testing.T) {
 	s := newSite(t)
 	p := browser.New(t)
@@ -129,7 +130,8 @@ func TestBounds(t *testing.T) {
 			begin()
 			same(t, "scheduled beyond the bound", numbers(t, `for (let i = 1; i <= 2050; i++) w.datagram(i, 20, 1e9); await w.settle(); return w.dropped()`), []int{2049, 2050})
 
-			// 256 may be on their way to the page and 256 may wait behind them; then the oldest of these goes.
+			// 256 may be on their way to the page and 256 may wait behind them; then the oldest of
+			// these goes.
 			begin()
 			same(t, "before the page has handled any", numbers(t, `
 				await w.run("for (let i = 1; i <= 520; i++) { const b = new Uint8Array(20); new DataView(b.buffer).setUint16(3, i, true); link.arrive(b); await new Promise(done => setTimeout(done)) }")
@@ -160,7 +162,8 @@ func TestBounds(t *testing.T) {
 		})
 	}
 
-	// While WebTransport's writer is busy, 16 datagrams wait and the oldest makes way; a WebSocket that has 32 KB to send gets no more.
+	// While WebTransport's writer is busy, 16 datagrams wait and the oldest makes way; a WebSocket
+	// that has 32 KB to send gets no more.
 	p.Eval(`(async () => { w.end(); window.w = await start("webtransport"); await w.run("link.blocked = true") })()`, nil)
 	same(t, "displaced while the writer is busy", numbers(t, `for (let i = 1; i <= 20; i++) w.datagram(i); await w.settle(); return w.dropped()`), between(2, 4))
 	same(t, "sent in the end", numbers(t, `await w.run("link.blocked = false; link.unblock()"); await w.settle(); return w.sent`), append([]int{1}, between(5, 20)...))

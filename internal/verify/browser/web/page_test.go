@@ -17,7 +17,8 @@ import (
 	"meanwhile/web"
 )
 
-// site serves a page that plays with a stand-in engine. config is /meanwhile.json and may change while it runs.
+// site serves a page that plays with a stand-in engine. config is /meanwhile.json and may change
+// while it runs.
 type site struct {
 	*httptest.Server
 	mux *http.ServeMux
@@ -307,7 +308,8 @@ func TestStarting(t *testing.T) {
 	}
 }
 
-// A real program in WebAssembly behind the bridge: it is fetched, starts, plays, and its panic is told.
+// A real program in WebAssembly behind the bridge: it is fetched, starts, plays, and its panic is
+// told.
 func TestWebAssembly(t *testing.T) {
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-o", dir+"/engine.wasm", "testdata/engine/main.go")

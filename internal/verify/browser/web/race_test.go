@@ -9,8 +9,8 @@ import (
 	"meanwhile/internal/verify/browser"
 )
 
-// virtual makes a Worker of transport.js whose time is the test's and whose transports are none: each says when it is opened, does
-// what it is told to, and says what is sent.
+// virtual makes a Worker of transport.js whose time is the test's and whose transports are none:
+// each says when it is opened, does what it is told to, and says what is sent.
 const virtual = `(async () => {
 	const prelude = ` + "`" + `
 		{
@@ -79,8 +79,9 @@ const virtual = `(async () => {
 	return 0
 })()`
 
-// The race of the two transports to the millisecond, in the Worker's own code: who goes first is alone for 400 ms, a hello waits for
-// the other's answer for a second and a half, and all is over after nine.
+// The race of the two transports to the millisecond, in the Worker's own code: who goes first is
+// alone for 400 ms, a hello waits for the other's answer for a second and a half, and all is over
+// after nine.
 func TestRaceInVirtualTime(t *testing.T) {
 	s := newSite(t)
 	p := browser.New(t)

@@ -22,8 +22,8 @@ import (
 	"meanwhile/transport/cert"
 )
 
-// peer is a server written from the description of the wire alone: it answers a hello with answer, echoes datagrams, and
-// counts. Both of its transports speak to the same counters.
+// peer is a server written from the description of the wire alone: it answers a hello with answer,
+// echoes datagrams, and counts. Both of its transports speak to the same counters.
 type peer struct {
 	answer func(transport, hello string) string // "" says nothing
 	late   chan struct{}                        // if not nil, WebSockets open when it is closed: the other transport wins on any machine
@@ -81,7 +81,8 @@ func (s *peer) websocket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// webtransport serves sessions on a UDP socket of its own and returns the entry of the configuration.
+// webtransport serves sessions on a UDP socket of its own and returns the entry of the
+// configuration.
 func (s *peer) webtransport(t *testing.T, origin string) string {
 	own, err := cert.NewSelfSigned(cert.Config{})
 	if err != nil {
@@ -319,7 +320,8 @@ func TestTransports(t *testing.T) {
 		p.WaitFor("engine.neverSent.length === 1 && engine.neverSent[0] === 777")
 	})
 
-	// Two servers of different versions answer in turn: the page reloads for the other version once, and then asks the person.
+	// Two servers of different versions answer in turn: the page reloads for the other version
+	// once, and then asks the person.
 	t.Run("the version changes back and forth", func(t *testing.T) {
 		s := newSite(t)
 		peer := newPeer(s, welcome)
