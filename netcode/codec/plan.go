@@ -132,7 +132,7 @@ func (b *group) plan(k *schema.Kind, g int, t *Tables) {
 		q, c := &k.Props[i], &b.members[i]
 		c.at, c.n = k.Offset(g, i), q.Comps
 		natural, steps := c.choose(k, i, vel, own, b)
-		if q.Class == schema.Vel && vel < 0 {
+		if q.Motion() == schema.Speeds && vel < 0 {
 			vel = i
 		}
 		if n += q.Comps; c.model == noModel || n > maxModelled {
@@ -147,7 +147,7 @@ func (b *group) plan(k *schema.Kind, g int, t *Tables) {
 		} else {
 			b.driven = append(b.driven, c)
 		}
-		if !led && (q.Class == schema.Vel || q.Class == schema.Pos) {
+		if m := q.Motion(); !led && (m == schema.Speeds || m == schema.Travels) {
 			c.leads, led = true, true
 		}
 		if c.model != OwnPlace && c.model != OwnSpeed {
@@ -165,10 +165,10 @@ func (b *group) plan(k *schema.Kind, g int, t *Tables) {
 
 // rank is the place of a property in the order of a group.
 func rank(q *schema.Prop) int {
-	switch q.Class {
-	case schema.Vel:
+	switch q.Motion() {
+	case schema.Speeds:
 		return 0
-	case schema.Pos:
+	case schema.Travels:
 		return 1
 	}
 	return 2
@@ -192,8 +192,8 @@ func (c *member) choose(k *schema.Kind, i, vel int, own bool, b *group) (natural
 	if own {
 		steps = q.Sim
 	}
-	switch q.Class {
-	case schema.Vel:
+	switch q.Motion() {
+	case schema.Speeds:
 		c.model = Speed
 		if own {
 			c.model = OwnSpeed
@@ -201,7 +201,7 @@ func (c *member) choose(k *schema.Kind, i, vel int, own bool, b *group) (natural
 		c.limits = limits(levelLimits[:], steps/100) // of a velocity, not of a way in a tick
 		c.push = limits(pushLimits[:], steps/100/rate)
 		c.change = limits(changeLimits[:], steps/100)
-	case schema.Pos:
+	case schema.Travels:
 		c.model = Level
 		c.limits = limits(levelLimits[:], steps/100/rate)
 		c.rise = limits(heightLimits[:], steps/100/rate)
@@ -219,7 +219,7 @@ func (c *member) choose(k *schema.Kind, i, vel int, own bool, b *group) (natural
 				c.vel, c.model = -1, Level
 			}
 		}
-	case schema.Angle, schema.View:
+	case schema.Turns:
 		c.model = Turning
 		natural = 256
 		if c.turn = q.Turn; own {
@@ -227,11 +227,9 @@ func (c *member) choose(k *schema.Kind, i, vel int, own bool, b *group) (natural
 		}
 		steps = float64(c.turn)
 		c.limits = limits(turningLimits[:], steps/360/rate)
-	case schema.Float, schema.Spin:
-		if !q.Ranged() {
-			c.model = Figure
-			natural = steps // of no known unit
-		}
+	case schema.Varies:
+		c.model = Figure
+		natural = steps // of no known unit
 	}
 	return natural, steps
 }

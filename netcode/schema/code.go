@@ -1,187 +1,178 @@
 package schema
 
-import "meanwhile/netcode/wire"
+import (
+	"math/bits"
 
-// AppendAbsolute writes one component of the property by itself. obs says which precision v has;
-// tick is the packet's tick, to which tick numbers are relative.
-func (q *Prop) AppendAbsolute(w *wire.BitWriter, v int64, obs bool, tick int64) {
-	switch {
-	case q.Ranged():
-		least, most := q.bounds(obs)
-		w.Bits(uint64(v-least), simBits(most-least+1))
-	case q.SimTurn > 0 && !obs:
-		w.Bits(uint64(v), simBits(q.SimTurn))
-	case q.Class == Quat:
-		base, m := q.quatScale(obs)
-		w.Bits(uint64(v+m), simBits(base)+1)
-	case q.Class == Stick:
-		w.Bits(uint64(v+int64(q.Sim)), q.bits)
-	case q.Ref && obs:
-		w.Uvarint(uint64(uint32(v)), refK)
-	case q.bits > 0:
-		w.Bits(uint64(v)&(1<<uint(q.bits)-1), q.bits)
-	case q.Class == Tick:
-		w.Bool(v == 0)
-		if v != 0 {
-			w.Varint(int64(uint32(v))-tick, q.absK)
-		}
-	case q.Class == Handle:
-		w.Uvarint(uint64(uint32(v)), q.absK)
-	default:
-		w.Varint(v, q.absK+q.finer(obs))
-	}
+	"meanwhile/netcode/wire"
+)
+
+// A code is how one component of a property is written in one precision: by itself, and as a difference.
+type code struct {
+	form        form
+	least, most int64 // where it is bounded
+	bits        int   // of such a value
+	alone       int   // order of the code of a value that is not
+	delta       int   // order of the code of a difference
+	turn        int64 // differences go round this the short way; 0: they do not
+	whole       bool  // there are no differences
+	wide        bool  // of simulation integers, which may have more than 32 bits
 }
 
-// ReadAbsolute reads what AppendAbsolute wrote.
-func (q *Prop) ReadAbsolute(r *wire.BitReader, obs bool, tick int64) int64 {
-	var v int64
-	switch {
-	case q.Ranged():
-		least, most := q.bounds(obs)
-		if v = int64(r.Bits(simBits(most-least+1))) + least; v > most {
-			r.Fail()
-		}
-	case q.SimTurn > 0 && !obs:
-		if v = int64(r.Bits(simBits(q.SimTurn))); v >= q.SimTurn {
-			r.Fail()
-		}
-	case q.Class == Quat:
-		base, m := q.quatScale(obs)
-		if v = int64(r.Bits(simBits(base)+1)) - m; v > base+m {
-			r.Fail()
-		}
-	case q.SimTurn > 0:
-		if v = int64(r.Bits(q.bits)); v >= q.Turn {
-			r.Fail()
-		}
-	case q.Class == Stick:
-		if v = int64(r.Bits(q.bits)) - int64(q.Sim); v > int64(q.Sim) {
-			r.Fail()
-		}
-	case q.Ref && obs:
-		n := r.Uvarint(refK)
-		if n >= MaxRefs {
-			r.Fail()
-			n = 0
-		}
-		v = int64(n)
-	case q.bits > 0:
-		v = int64(r.Bits(q.bits))
-	case q.Class == Tick:
-		if !r.Bool() {
-			v = int64(uint32(r.Varint(q.absK) + tick))
-		}
-	case q.Class == Handle:
-		v = int64(uint32(r.Uvarint(q.absK)))
-	default:
-		v = r.Varint(q.absK + q.finer(obs))
-	}
-	return q.canonical(v, obs)
-}
+// A form is how a value is written by itself.
+type form uint8
 
-// AppendDelta writes a component as the difference from base.
-func (q *Prop) AppendDelta(w *wire.BitWriter, v, base int64, obs bool) {
-	d := v - base
-	switch {
-	case q.Class.whole():
-		q.AppendAbsolute(w, v, obs, 0)
-		return
-	case q.SimTurn > 0:
-		turn := q.turn(obs)
-		if d = wrap(d, turn); 2*d > turn {
-			d -= turn
-		}
-	case q.Class == Tick || q.Class == Handle:
-		d = int64(uint32(v)) - int64(uint32(base))
-	}
-	w.Varint(d, q.k+q.finer(obs))
-}
+const (
+	signed     form = iota
+	unsigned        // of 32 bits
+	tickNumber      // beside the packet's tick; 0 apart
+	reference       // a number that stands for a text
+	bounded         // in as many bits as its range takes
+)
 
-// ReadDelta reads what AppendDelta wrote against the same base.
-func (q *Prop) ReadDelta(r *wire.BitReader, base int64, obs bool) int64 {
-	if q.Class.whole() {
-		return q.ReadAbsolute(r, obs, 0)
-	}
-	d := r.Varint(q.k + q.finer(obs))
-	switch {
-	case q.SimTurn > 0:
-		return wrap(base+d, q.turn(obs))
-	case q.Class == Tick || q.Class == Handle:
-		return q.canonical(int64(uint32(int64(uint32(base))+d)), obs)
-	case q.Class == Quat:
-		turn, m := q.quatScale(obs)
-		if v := base + d; v >= -m && v <= turn+m {
-			return v
-		}
-		r.Fail()
-		return 0
-	case q.Ranged():
-		least, most := q.bounds(obs)
-		if v := base + d; v >= least && v <= most {
-			return v
-		}
-		r.Fail()
-		return least
-	}
-	return q.canonical(base+d, obs)
-}
-
-// MaxRefs bounds the numbers that stand for texts; 0 stands for none.
-const MaxRefs = 4096
-
-// refK is the order of the code of such a number: 7 bits up to 63.
-const refK = 6
-
-// WireComps returns how many integers of the property travel in a record.
-func (q *Prop) WireComps(obs bool) int {
-	if obs && q.Ref {
-		return 1
-	}
-	return q.Comps
-}
-
-// canonical folds a decoded value into the range that the history holds, so that garbage cannot
-// put integers into a client that no server could have.
-func (q *Prop) canonical(v int64, obs bool) int64 {
-	if !obs {
-		return clamp(v, -MaxValue, MaxValue)
-	}
-	return int64(int32(v))
-}
-
-func (q *Prop) quatScale(obs bool) (base, m int64) {
-	if obs {
-		return quatScale(q.Obs, 1)
-	}
-	return quatScale(q.Sim, 1)
-}
-
-func (q *Prop) turn(obs bool) int64 {
-	if obs {
-		return q.Turn
-	}
-	return q.SimTurn
-}
-
-func simBits(turn int64) int {
-	n := 0
-	for v := turn - 1; v > 0; v >>= 1 {
-		n++
-	}
-	return n
+// bound makes values ones of least to most.
+func (c *code) bound(least, most int64) {
+	c.form, c.least, c.most, c.bits = bounded, least, most, bits.Len64(uint64(most-least))
 }
 
 // maxFiner keeps the order of a code within what package wire writes.
 const maxFiner = 40
 
-// finer is how many more bits a difference has in simulation precision than in observer precision.
-func (q *Prop) finer(obs bool) int {
-	if obs || q.SimTurn > 0 {
-		return 0
+// codeOf returns how the property is written on one of its grids.
+func (p *Prop) codeOf(g *grid, wide bool) code {
+	v := &classes[p.Class].values
+	c := code{form: v.form, alone: v.alone, delta: v.delta, whole: v.whole, wide: wide}
+	if wide && g.turn == 0 { // a difference has as many more bits in simulation precision
+		finer := 0
+		for r := p.Sim / p.Obs; r >= 2 && finer < maxFiner; r /= 2 {
+			finer++
+		}
+		c.alone, c.delta = c.alone+finer, c.delta+finer
 	}
-	n := 0
-	for r := q.Sim / q.Obs; r >= 2 && n < maxFiner; r /= 2 {
-		n++
+	switch {
+	case p.Ref && !wide:
+		c.form, c.alone = reference, refOrder
+	case g.turn > 0:
+		c.bound(0, g.turn-1)
+		c.turn = g.turn
+	case g.most > 0:
+		c.bound(-g.most, g.base+g.most)
+	case p.ranged && wide:
+		c.bound(p.Min, p.Max)
+	case p.ranged:
+		c.bound(observeOne(p, p.Min), observeOne(p, p.Max))
+	case v.bits > 0:
+		c.bound(0, 1<<v.bits-1)
+	case p.field.width > 0:
+		c.bound(0, 1<<(8*p.field.width)-1)
 	}
-	return n
+	return c
+}
+
+// code returns how the property is written to observers, or to its owner.
+func (p *Prop) code(obs bool) *code {
+	if obs {
+		return &p.others.code
+	}
+	return &p.own.code
+}
+
+// AppendAbsolute writes one component of the property by itself. obs says which precision v has;
+// tick is the packet's tick, to which tick numbers are relative.
+func (p *Prop) AppendAbsolute(w *wire.BitWriter, v int64, obs bool, tick int64) {
+	p.code(obs).append(w, v, tick)
+}
+
+// ReadAbsolute reads what AppendAbsolute wrote.
+func (p *Prop) ReadAbsolute(r *wire.BitReader, obs bool, tick int64) int64 {
+	return p.code(obs).read(r, tick)
+}
+
+// AppendDelta writes a component as the difference from base.
+func (p *Prop) AppendDelta(w *wire.BitWriter, v, base int64, obs bool) {
+	c := p.code(obs)
+	d := v - base
+	switch {
+	case c.whole:
+		c.append(w, v, 0)
+		return
+	case c.turn > 0:
+		if d = wrap(d, c.turn); 2*d > c.turn {
+			d -= c.turn
+		}
+	case c.form == unsigned || c.form == tickNumber:
+		d = int64(uint32(v)) - int64(uint32(base))
+	}
+	w.Varint(d, c.delta)
+}
+
+// ReadDelta reads what AppendDelta wrote against the same base.
+func (p *Prop) ReadDelta(r *wire.BitReader, base int64, obs bool) int64 {
+	c := p.code(obs)
+	if c.whole {
+		return c.read(r, 0)
+	}
+	d := r.Varint(c.delta)
+	switch {
+	case c.turn > 0:
+		return wrap(base+d, c.turn)
+	case c.form == unsigned || c.form == tickNumber:
+		return c.fold(int64(uint32(int64(uint32(base)) + d)))
+	case c.form == bounded:
+		if v := base + d; v >= c.least && v <= c.most {
+			return v
+		}
+		r.Fail()
+		return c.least
+	}
+	return c.fold(base + d)
+}
+
+func (c *code) append(w *wire.BitWriter, v, tick int64) {
+	switch c.form {
+	case bounded:
+		w.Bits(uint64(v-c.least), c.bits)
+	case unsigned, reference:
+		w.Uvarint(uint64(uint32(v)), c.alone)
+	case tickNumber:
+		w.Bool(v == 0)
+		if v != 0 {
+			w.Varint(int64(uint32(v))-tick, c.alone)
+		}
+	default:
+		w.Varint(v, c.alone)
+	}
+}
+
+func (c *code) read(r *wire.BitReader, tick int64) (v int64) {
+	switch c.form {
+	case bounded:
+		if v = int64(r.Bits(c.bits)) + c.least; v > c.most {
+			r.Fail()
+		}
+	case unsigned:
+		v = int64(uint32(r.Uvarint(c.alone)))
+	case reference:
+		n := r.Uvarint(c.alone)
+		if n >= MaxRefs {
+			r.Fail()
+			n = 0
+		}
+		v = int64(n)
+	case tickNumber:
+		if !r.Bool() {
+			v = int64(uint32(r.Varint(c.alone) + tick))
+		}
+	default:
+		v = r.Varint(c.alone)
+	}
+	return c.fold(v)
+}
+
+// fold brings a decoded value into the range that the history holds, so that garbage cannot put integers into a client that no
+// server could have.
+func (c *code) fold(v int64) int64 {
+	if c.wide {
+		return clamp(v, -MaxValue, MaxValue)
+	}
+	return int64(int32(v))
 }

@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"math/bits"
-	"slices"
-)
+import "slices"
 
 // At returns the kind by which records of a level are coded: observers' integers count its own, coarser steps.
 func (k *Kind) At(level int) *Kind {
@@ -23,14 +20,14 @@ func (k *Kind) coarser() (kinds []*Kind) {
 			s := q.steps(level)
 			q.Obs /= float64(int64(1) << s)
 			q.Turn >>= s
-			q.absK = max(q.absK-int(s), min(q.absK, 2))
-			switch {
+			code := &q.others.code
+			switch code.alone = max(code.alone-int(s), min(code.alone, 2)); {
 			case s == 0:
 			case q.Turn > 0:
-				q.bits = bits.Len64(uint64(q.Turn - 1))
-			case q.Ranged():
-				q.obsMin, q.obsMax = 0, (q.obsMax-q.obsMin)>>s
-				q.bits = bits.Len64(uint64(q.obsMax))
+				code.bound(0, q.Turn-1)
+				code.turn = q.Turn
+			case q.ranged:
+				code.bound(0, (code.most-code.least)>>s)
 			}
 		}
 		kinds = append(kinds, &c)
@@ -42,7 +39,7 @@ func (k *Kind) coarser() (kinds []*Kind) {
 // rotations, which have more in them than their components, are as long as ever.
 func (q *Prop) steps(level int) uint8 {
 	s := q.Shift[level]
-	if q.Class == Quat || q.Turn&(1<<s-1) != 0 {
+	if q.Rotates() || q.Turn&(1<<s-1) != 0 {
 		return 0
 	}
 	return s
@@ -142,8 +139,8 @@ func Grow[T int32 | int64](k *Kind, g, level int, vals []T) {
 
 // least is the observer integer that coarser steps are counted from.
 func (q *Prop) least() int64 {
-	if q.Ranged() {
-		return q.obsMin
+	if q.ranged {
+		return q.others.code.least
 	}
 	return 0
 }

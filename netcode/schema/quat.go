@@ -2,9 +2,59 @@ package schema
 
 import (
 	"math"
+	"reflect"
+	"unsafe"
 
 	"meanwhile/geom"
+	"meanwhile/internal/fault"
 )
+
+// A rotation in space.
+var quatClass = class{
+	name: "quat", goes: "geom.Quat", usual: true, works: "quat,others=9bit",
+	tags: tagRules{
+		fits: func(p *Prop, t goType) bool {
+			p.Comps = 3
+			return t.kind == reflect.Struct && t.shape == "WXYZ"
+		},
+		sim: 1 << 16, obs: 1 << 9,
+		steps: func(_ *Prop, word string) (float64, error) {
+			if n := bitWord(word, minQuat, maxQuat); n > 0 {
+				return float64(int64(1) << uint(n)), nil
+			}
+			return wantPrecision(word, fault.Sprintf("%dbit up to %dbit", minQuat, maxQuat))
+		},
+	},
+	facts: facts{shape: ShapeQuat, graded: true, faces: true},
+	values: valueRules{
+		load: func(q *Prop, f unsafe.Pointer, dst []int64) {
+			roundQuat(*(*geom.Quat)(f), q.own.grid.base, q.own.grid.most, dst)
+		},
+		store: func(_ *Prop, g *grid, f unsafe.Pointer, src []int64) {
+			*(*geom.Quat)(f) = floatQuat(src, g.base, g.most)
+		},
+		clamp:   func(q *Prop, v []int64) { canonQuat(v, q.own.grid.base, q.own.grid.most) },
+		observe: observeQuat,
+		drawn: func(q *Prop, src []int64, dst []float64) {
+			dst[0], dst[1], dst[2] = upright(floatQuat(src, q.drawn.base, q.drawn.most))
+		},
+		exact: func(q *Prop, a, b []int64, u float64, dst []float64) {
+			base, m := q.own.grid.base, q.own.grid.most
+			rot := floatQuat(b, base, m)
+			if u < 1 {
+				rot = nlerp(floatQuat(a, base, m), rot, u)
+			}
+			dst[0], dst[1], dst[2] = upright(rot)
+		},
+		round: func(q *Prop, src []float64, dst []int64) {
+			roundQuat(upQuat(src), q.own.grid.base, q.own.grid.most, dst)
+		},
+		redraw: func(q *Prop, src []float64, dst []int64) {
+			roundQuat(upQuat(src), q.drawn.base, q.drawn.most, dst)
+		},
+		delta: 3,
+	},
+}
 
 // A rotation travels as the three components of its unit quaternion that are smaller than the fourth, which follows from them; the
 // fourth is made positive, as a quaternion and its negative are one rotation. With b bits a component is an integer of
@@ -23,7 +73,10 @@ func quatScale(steps float64, sub int64) (base, m int64) {
 }
 
 // QuatScale is what PackQuat and UnpackQuat need to know of drawn values, observer integers in 1/SubSteps.
-func (q *Prop) QuatScale() (base, m int64) { return quatScale(q.Obs, SubSteps) }
+func (q *Prop) QuatScale() (base, m int64) { return q.drawn.base, q.drawn.most }
+
+// Rotates reports whether the property is a rotation in space.
+func (q *Prop) Rotates() bool { return q.Class == Quat }
 
 // UnpackQuat returns the quaternion behind three integers: W, X, Y, Z in the same steps, the largest one rounded down. The
 // sum of their squares is 2 m m, or a little less. Integers of any size up to 2^40 give some quaternion.
@@ -166,15 +219,21 @@ func floatQuat(v []int64, base, m int64) geom.Quat {
 	return geom.Quat{W: q[0], X: q[1], Y: q[2], Z: q[3]}
 }
 
-// observeQuat takes a component to another number of bits.
-func (q *Prop) observeQuat(v int64) int64 {
-	base, m := quatScale(q.Sim, 1)
-	to, most := quatScale(q.Obs, 1)
-	digit := int64(0)
-	if v > base/2 {
-		v, digit = v-base, to
+// observeQuat takes components to another number of bits.
+func observeQuat(q *Prop, src []int64, dst []int32) {
+	if q.Sim == q.Obs {
+		observeSame(q, src, dst)
+		return
 	}
-	return digit + clamp(floorDiv(2*v*most+m, 2*m), -most, most)
+	base, m := q.own.grid.base, q.own.grid.most
+	to, most := q.others.grid.base, q.others.grid.most
+	for c, v := range src {
+		digit := int64(0)
+		if v > base/2 {
+			v, digit = v-base, to
+		}
+		dst[c] = int32(digit + clamp(floorDiv(2*v*most+m, 2*m), -most, most))
+	}
 }
 
 // upright returns the vector part of the unit quaternion whose W is not negative: three numbers that say all.
@@ -205,4 +264,18 @@ func isqrt(v int64) int64 {
 		r++
 	}
 	return r
+}
+
+// nlerp goes from a to b, the short way round.
+func nlerp(a, b geom.Quat, u float64) geom.Quat {
+	if a.Dot(b) < 0 {
+		b = geom.Quat{W: -b.W, X: -b.X, Y: -b.Y, Z: -b.Z}
+	}
+	return geom.Quat{W: geom.Lerp(a.W, b.W, u), X: geom.Lerp(a.X, b.X, u), Y: geom.Lerp(a.Y, b.Y, u), Z: geom.Lerp(a.Z, b.Z, u)}.Unit()
+}
+
+// upQuat is upright's way back.
+func upQuat(v []float64) geom.Quat {
+	n := float64(v[0]*v[0]) + float64(v[1]*v[1]) + float64(v[2]*v[2])
+	return geom.Quat{W: math.Sqrt(max(1-n, 0)), X: v[0], Y: v[1], Z: v[2]}
 }

@@ -74,7 +74,7 @@ func TestTags(t *testing.T) {
 		{[32]byte{}, "bytes,kept", schema.Prop{Class: schema.Bytes, Comps: 8, Sim: 1, Obs: 1, Max: 32, Group: 2, Audience: schema.Kept}},
 		{0.0, "float,0.5,-2..3", schema.Prop{Class: schema.Float, Comps: 1, Sim: 2, Obs: 2, Min: -4, Max: 6, Draw: schema.Linear, Group: 1}},
 		{0.0, "float,-2..3,0.5", schema.Prop{Class: schema.Float, Comps: 1, Sim: 2, Obs: 2, Min: -4, Max: 6, Draw: schema.Linear, Group: 1}},
-		{ID(0), "handle,team,to=owner", schema.Prop{Class: schema.Handle, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Owner, IsTeam: true}},
+		{ID(0), "handle,team,to=owner", schema.Prop{Class: schema.Handle, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Owner}},
 		{false, "press", schema.Prop{Class: schema.Press, Comps: 1, Sim: 1, Obs: 1, Group: 1}},
 	} {
 		k, err := one(c.v, c.tag)
@@ -86,9 +86,12 @@ func TestTags(t *testing.T) {
 		if p.Audience == schema.Everyone {
 			w.Group = 0 // the only group there is
 		}
-		got := schema.Prop{Class: p.Class, Comps: p.Comps, Sim: p.Sim, Obs: p.Obs, SimTurn: p.SimTurn, Turn: p.Turn, Draw: p.Draw, Min: p.Min, Max: p.Max, Group: p.Group, Names: p.Names, IsTeam: p.IsTeam, Audience: p.Audience, Ref: p.Ref, Near: p.Near}
-		if got != w {
+		got := schema.Prop{Class: p.Class, Comps: p.Comps, Sim: p.Sim, Obs: p.Obs, SimTurn: p.SimTurn, Turn: p.Turn, Draw: p.Draw, Min: p.Min, Max: p.Max, Group: p.Group, Names: p.Names, Audience: p.Audience, Ref: p.Ref, Near: p.Near}
+		if !reflect.DeepEqual(got, w) {
 			t.Errorf("%T %s: %+v, want %+v", c.v, c.tag, got, w)
+		}
+		if team := strings.Contains(c.tag, "team"); team != (k.Team == 0) {
+			t.Errorf("%T %s: the team is property %d", c.v, c.tag, k.Team)
 		}
 	}
 }

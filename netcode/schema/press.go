@@ -1,0 +1,14 @@
+package schema
+
+import "reflect"
+
+// An edge in a command: never repeated, and moved to the next tick when it is late.
+var pressClass = class{
+	name: "press", goes: "bool", works: "press",
+	tags:   tagRules{kind: reflect.Bool, group: 1},
+	facts:  facts{shape: ShapePress},
+	values: boolRules,
+}
+
+// IsPress reports whether the property is an edge in a command.
+func (p *Prop) IsPress() bool { return p.Class == Press }
