@@ -124,6 +124,30 @@ func TestNearestEqualsObvious(t *testing.T) {
 
 func clamp(v int64) int32 { return int32(min(max(v, math.MinInt32), math.MaxInt32)) }
 
+// Equally far points on both sides of a cell's edge: the one with the lesser index comes first, though its cell
+// may have been left out. In small worlds of small cells such ties are common.
+func TestNearestTiesAtCellEdges(t *testing.T) {
+	r := random(7)
+	g := newGrid(t, 1, nil)
+	var dst []Neighbour
+	for range 4000 {
+		g.least = uint(r.n(3))
+		size, count := 20+r.n(40), 20+r.n(60)
+		points := make([]point, count)
+		for i := range points {
+			points[i] = point{int32(r.n(size)), int32(r.n(size)), int32((i * 37) % count)}
+		}
+		fill(g, points)
+		for range 10 {
+			x, y, n := int32(r.n(size)), int32(r.n(size)), 1+r.n(6)
+			dst = g.Nearest(x, y, n, dst)
+			if want := obvious(points, x, y, n); !slices.Equal(dst, want) {
+				t.Fatalf("Nearest(%d, %d, %d) of %v:\n got %v\nwant %v", x, y, n, points, dst, want)
+			}
+		}
+	}
+}
+
 // The shapes of worlds that hurt some grid.
 func TestNearestShapes(t *testing.T) {
 	line := make([]point, 3000)
