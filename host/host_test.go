@@ -260,8 +260,8 @@ func TestPlay(t *testing.T) {
 			t.Errorf("%+v", st.Totals)
 		}
 		r.call(func() {
-			if r.srv.Players() != 1 || len(r.order) != 1 || r.humans != 1 {
-				t.Errorf("%d players after one of two left", r.srv.Players())
+			if r.srv.Clients() != 1 || len(r.order) != 1 || r.humans != 1 {
+				t.Errorf("%d players after one of two left", r.srv.Clients())
 			}
 		})
 		bob.leave()

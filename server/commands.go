@@ -106,7 +106,8 @@ func (c *commands) acceptCommand(s *Server, cmd *packet.Command, arrival clock.T
 
 // appendFeedback writes what the client needs to time its commands, and notes the slack that sent reports.
 func (c *commands) appendFeedback(w *wire.BitWriter, sent *wire.Packet, s *Server) {
-	f := packet.Feedback{Acked: c.acked, HasSlack: c.slackDue, Starved: uint8(c.stats.Starved % packet.StarvedRange), Ran: c.queue.ran}
+	f := packet.Feedback{Acked: c.acked, HasSlack: c.slackDue, Ran: c.queue.ran}
+	f.Starved = uint8(c.stats.Starved % packet.StarvedRange)
 	sent.Note = noSlackReported
 	if c.slackDue {
 		// Rounded down: a command that was late by little was late.

@@ -253,7 +253,8 @@ func (p *player) encode(out *Outbox) {
 	if !o.wanted {
 		return
 	}
-	if d.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), d.path.answer.Least()+queueAllowance+p.uplinkSilence(now)) {
+	trip := d.path.answer.Least() + queueAllowance + p.uplinkSilence(now)
+	if d.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), trip) {
 		d.stats.Choked++
 		return // more on the path would only stand in a queue, and be old when it arrives
 	}
@@ -321,7 +322,8 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 // header returns the header of a packet.
 func (p *player) header(sent *wire.Packet, o occasion) wire.Header {
 	s, d, up := p.s, &p.down, &p.up
-	h := wire.Header{Session: p.session, Seq: sent.Seq, Stamp: s.now.Stamp(), Server: true, Tick: s.tick, Time: s.now.Stamp()}
+	h := wire.Header{Session: p.session, Seq: sent.Seq, Server: true, Tick: s.tick}
+	h.Stamp, h.Time = s.now.Stamp(), s.now.Stamp()
 	h.Ack, h.HasAck = up.received.Ack()
 	if up.echoDue {
 		h.HasEcho, h.Echo, h.EchoAt = true, up.echo, up.echoAt.Stamp()
@@ -348,7 +350,9 @@ type chosen struct {
 
 // choose writes those entries of due, the most urgent first, that fit into share bytes behind outer bits.
 // The first of them may take room bytes.
-func (d *downlink) choose(w *snapshot.Writer, due []snapshot.Candidate, now clock.Time, outer, share, room, budget int) (of chosen) {
+func (d *downlink) choose(
+	w *snapshot.Writer, due []snapshot.Candidate, now clock.Time, outer, share, room, budget int,
+) (of chosen) {
 	w.Begin(d.view, due, share*8-outer)
 	for i := range due {
 		limit := share

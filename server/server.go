@@ -1,16 +1,20 @@
-// Package server is the authoritative side of one world as a pure core: datagrams and the time in, datagrams
-// out. Transports, goroutines and clocks belong to package host.
+// Package server is the authoritative side of one world as a pure core: datagrams and the time go in,
+// datagrams come out. Transports, goroutines and clocks belong to package host.
 //
-// A tick is Begin (run the commands, the rules, record), Encode for ranges of clients, which may run
-// concurrently, and End. Not safe for concurrent use otherwise.
+// A tick is Begin (run the commands and the rules, record the state), Encode for ranges of clients, which
+// may run at the same time, and End. A Server is otherwise not safe for concurrent use.
 //
-// Commands are run as the game asks for, queued (game.Queued) or timed: at the tick that they were made for, each at most once; whose turn is first rotates. One that comes too late is not run
-// any more, but its presses are, at the next tick, with their aim and the view that they were made in. A player of whom nothing comes
-// goes on moving for RepeatFor and then stands still. Everything that a client says is a claim: it is checked, bounded and
-// counted, and can neither move state outside the rules nor reach another player.
+// A game chooses when commands run. Timed commands run at the tick that they were made for, or never; the
+// presses of a late one run at the next tick, with the aim and the view that they were made with. A player
+// whose commands do not arrive goes on moving for RepeatFor and then stands still. Queued commands
+// (game.Queued) each run once, in order, as soon as they arrive. Players take turns at going first.
 //
-// A client is sent what it may see, the nearest first, within a budget that holds in any one second; what does not fit waits and grows in
-// priority. It is told again whatever it has not acknowledged, until it has, and then nothing more.
+// A client is sent what it may know, the nearest first, within a budget that holds in any one second. What
+// does not fit waits and grows in priority. What the client has not acknowledged is sent again until it is
+// acknowledged, and then nothing more.
+//
+// Everything that a client says is a claim: it is checked, bounded and counted, and can neither move state
+// outside the rules nor reach another player.
 package server
 
 import (
@@ -35,7 +39,7 @@ import (
 const (
 	MaxClients     = 4096
 	DefaultClients = 256
-	DefaultBudget  = 8000 // bytes a second down to one client, Overhead per datagram included: 64 kbit/s
+	DefaultBudget  = 8000 // bytes a second down to one client, wire.Overhead per datagram included: 64 kbit/s
 	MinBudget      = 1000
 	MaxBudget      = 4 << 20
 
@@ -44,34 +48,36 @@ const (
 
 	// RepeatFor is how long the movement of a starved player goes on before it stands still.
 	RepeatFor = 250 * time.Millisecond
-	// DefaultRewind bounds how far back a shot is judged, beyond the shooter's round trip and the time that the
-	// command waited for its tick; both are measured by the server, not claimed.
+	// DefaultRewind bounds how far back a shot is judged, beyond the shooter's round trip and the time that
+	// the command waited for its tick. The server measures both itself.
 	DefaultRewind = 500 * time.Millisecond
-	// MaxRewind bounds all of it together, however slow a client is or pretends to be. What moved is judged by a state that
-	// is at most rewind.MaxGap older than that, whatever a client acknowledges.
+	// MaxRewind bounds the sum of all three, however slow a client is or pretends to be. A moving target is
+	// judged by a state at most rewind.MaxGap older than that, whatever a client acknowledges.
 	MaxRewind = time.Second
 
-	cmdWindow = 128 // ticks of commands that are kept: buffered ahead and remembered behind
-	// MaxAhead is how many ticks ahead of the present commands are buffered; later ones are refused.
+	// MaxAhead is how many ticks ahead of the present commands are stored; later ones are refused.
 	MaxAhead = 64
+
+	cmdWindow = 128 // ticks of commands: those stored ahead, and those remembered behind
 )
 
 // Config tunes a Server. The zero Config is a sound default.
 type Config struct {
-	// Seed draws the randomness of Act and Step; clients are told it.
+	// Seed draws the randomness of Act and Step. Clients know it.
 	Seed uint64
-	// Secret draws that of Join and Referee. It should be random in production.
+	// Secret draws the randomness of Join and Referee. It should be random in production.
 	Secret uint64
-	// Clients is how many players may be connected at once; 0 means DefaultClients, at most MaxClients.
+	// Clients is how many players may be connected at once, at most MaxClients. Zero means DefaultClients.
 	Clients int
-	// Budget is the bytes a second sent to one client at most, wire.Overhead per datagram included, in any one second.
-	// 0 means DefaultBudget; MinBudget to MaxBudget.
+	// Budget is how many bytes are sent to one client at most in any one second, wire.Overhead per datagram
+	// included; from MinBudget to MaxBudget. Zero means DefaultBudget.
 	Budget int
-	// Rewind bounds how far back a shot is judged, beyond the shooter's measured network; 0 means DefaultRewind,
-	// at most MaxRewind; negative switches lag compensation off.
+	// Rewind bounds how far back a shot is judged, beyond the shooter's measured network; at most MaxRewind.
+	// Zero means DefaultRewind, negative switches lag compensation off.
 	Rewind time.Duration
-	// NoBounds announces no bounds: everything is drawn as if records of it came with every packet, and which go first is decided by how long
-	// they waited over how far away they are alone. To show what bounds are worth.
+	// NoBounds leaves out the announcements of when the next record comes: everything is drawn as if its
+	// records came with every packet, and what waited longest over its distance goes first. It is for
+	// experiments that show what the announcements are worth.
 	NoBounds bool
 	// Room is the name of the world.
 	Room string
@@ -97,30 +103,36 @@ type Drops struct {
 
 // Server is one world. See New.
 type Server struct {
-	rules     *game.Rules
-	cfg       Config
-	eng       *engine.Engine
-	hist      *snapshot.History
-	look      snapshot.Lookback // of the rewind, one command after the other
-	seer      seer              // the same
-	scratch   []packet.Command
-	run       packet.Command // the one that runs
-	clients   []*player      // by PlayerID
-	nextID    PlayerID
-	tick      clock.Tick
-	now       clock.Time    // server time of the tick
-	period    time.Duration // nominal
-	send      int           // packets a second to one client at most
-	current   time.Duration // announced
+	rules *game.Rules
+	cfg   Config
+	eng   *engine.Engine
+	hist  *snapshot.History
+
+	tick    clock.Tick
+	now     clock.Time    // server time of the tick
+	period  time.Duration // nominal
+	current time.Duration // announced
+	send    int           // packets a second to one client at most
+
+	clients []*player // by PlayerID
+	nextID  PlayerID
+	joins   []*player // who appears with the next tick
+	quit    []game.ID // avatars of players who left
+	drops   Drops
+	faults  []error
+
 	grid      *interest.Grid
 	placeless []int32  // entities without a place: they are known wherever one is
 	shownTo   []uint64 // groups of players that may know of an entity, where the rules hide some
-	shown     func(id game.ID, groups uint64)
-	drops     Drops
-	joins     []*player
-	faults    []error
-	rec       func(id game.ID, kind int, sims []int64, cut, owned bool)
-	quit      []game.ID // avatars of players who left
+
+	// Scratch of Receive and Begin, for one command after the other.
+	look    snapshot.Lookback
+	seer    seer
+	scratch []packet.Command
+	run     packet.Command
+	// Methods as values, made once.
+	record func(id game.ID, kind int, sims []int64, cut, owned bool)
+	show   func(id game.ID, groups uint64)
 }
 
 // New returns a world at tick 0. It fails on a Config outside its bounds.
@@ -147,14 +159,9 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret), hist: snapshot.NewHistory(rules.Coders),
-		nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
-	s.current, s.rec = s.period, s.record
-	s.shown = func(id game.ID, groups uint64) {
-		if i, ok := s.hist.Find(uint32(id)); ok {
-			s.shownTo[i] = groups
-		}
-	}
+	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret),
+		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
+	s.current, s.record, s.show = s.period, s.recordEntity, s.showEntity
 	s.send = s.sendRate(cfg.Budget)
 	return s, nil
 }
@@ -183,8 +190,9 @@ func (s *Server) Now() clock.Time { return s.now }
 // Period returns the nominal tick period.
 func (s *Server) Period() time.Duration { return s.period }
 
-// SetPeriod announces that ticks take longer, or shorter again, than the nominal period from now on. What
-// packets can carry bounds it: whole microseconds. A host announces its pacer's Spacing before each tick.
+// SetPeriod announces the tick period from now on, where ticks take longer than nominal, or shorter again. It
+// is cut to what packets can carry: whole microseconds in [clock.MinPeriod, clock.MaxPeriod]. A host
+// announces its pacer's Spacing before each tick.
 func (s *Server) SetPeriod(d time.Duration) {
 	s.current = min(max(d.Truncate(time.Microsecond), clock.MinPeriod), clock.MaxPeriod)
 	if s.current == s.period.Truncate(time.Microsecond) {
@@ -194,9 +202,6 @@ func (s *Server) SetPeriod(d time.Duration) {
 
 // Drops returns the counts of datagrams that had no effect.
 func (s *Server) Drops() Drops { return s.drops }
-
-// Players returns the number of connected players.
-func (s *Server) Players() int { return len(s.clients) }
 
 // Connect lets a player in. Its avatar appears with the next tick.
 func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome, error) {
@@ -297,8 +302,8 @@ func (s *Server) Begin(now clock.Time) {
 	s.removeGone()
 	s.grid.Reset()
 	s.placeless = s.placeless[:0]
-	s.eng.Each(s.rec)
-	s.show()
+	s.eng.Each(s.record)
+	s.hide()
 	for _, p := range s.clients {
 		if p.commands.surprised && p.ent >= 0 {
 			s.hist.Touch(p.ent)
@@ -359,8 +364,8 @@ func (s *Server) removeGone() {
 	}
 }
 
-// record writes the state of one entity into the history.
-func (s *Server) record(id game.ID, kind int, sims []int64, cut, owned bool) {
+// recordEntity writes the state of one entity into the history.
+func (s *Server) recordEntity(id game.ID, kind int, sims []int64, cut, owned bool) {
 	i, ok := s.hist.Find(uint32(id))
 	if !ok {
 		i = s.hist.Add(uint32(id), kind, owned)
@@ -380,11 +385,11 @@ func (s *Server) record(id game.ID, kind int, sims []int64, cut, owned bool) {
 	}
 }
 
-// Clients returns the bound of the ranges that Encode takes.
+// Clients returns the number of connected players, which is the bound of Encode's ranges.
 func (s *Server) Clients() int { return len(s.clients) }
 
-// Encode writes the datagrams of this tick for the clients numbered from up to to. Distinct ranges may run
-// concurrently, each with its own Outbox; the result does not depend on how clients are divided.
+// Encode writes the datagrams of this tick for the clients in the range [from, to). Distinct ranges may run at
+// the same time, each with its own Outbox; the result does not depend on how clients are divided.
 func (s *Server) Encode(from, to int, out *Outbox) {
 	for _, p := range s.clients[from:to] {
 		p.encode(out)

@@ -586,8 +586,8 @@ func TestDisconnectAndReturn(t *testing.T) {
 		})
 		bob.send()
 	}
-	if ants.Has(n.s.World(), old) || ants.Len(n.s.World()) != 2 || n.s.Players() != 2 {
-		t.Errorf("%d ants, %d players", ants.Len(n.s.World()), n.s.Players())
+	if ants.Has(n.s.World(), old) || ants.Len(n.s.World()) != 2 || n.s.Clients() != 2 {
+		t.Errorf("%d ants, %d players", ants.Len(n.s.World()), n.s.Clients())
 	}
 	for _, r := range n.ran {
 		if r.c.Tool == 666 || r.player == old {
@@ -654,8 +654,8 @@ func TestChurnDoesNotGrow(t *testing.T) {
 		turn()
 	}
 	after := heap()
-	if n.s.Players() != 290 || n.s.hist.Len() > ents+ents/10 {
-		t.Errorf("%d players, entities from %d to %d", n.s.Players(), ents, n.s.hist.Len())
+	if n.s.Clients() != 290 || n.s.hist.Len() > ents+ents/10 {
+		t.Errorf("%d players, entities from %d to %d", n.s.Clients(), ents, n.s.hist.Len())
 	}
 	if after > before+before/10 {
 		t.Errorf("the heap grew from %d kB to %d kB", before>>10, after>>10)

@@ -3,6 +3,7 @@ package server
 import (
 	"slices"
 
+	"meanwhile/game"
 	"meanwhile/geom"
 )
 
@@ -79,17 +80,24 @@ func (p *player) allows(i int32) bool {
 	return !p.s.rules.Hides() || i == p.ent || p.s.shownTo[i]&p.sight.groups != 0
 }
 
-// show asks the rules who may know of what.
-func (s *Server) show() {
+// hide asks the rules who may know of what. Where they panic, what they did not get to is hidden.
+func (s *Server) hide() {
 	if !s.rules.Hides() {
 		return
 	}
 	s.shownTo = slices.Grow(s.shownTo[:0], s.hist.Len())[:s.hist.Len()]
-	clear(s.shownTo) // where the rules panic, what they did not get to is hidden
-	s.fault(s.eng.Show(s.shown))
+	clear(s.shownTo)
+	s.fault(s.eng.Show(s.show))
 	for _, p := range s.clients {
 		var err error
 		p.sight.groups, err = s.eng.Groups(p.avatar)
 		s.fault(err)
+	}
+}
+
+// showEntity notes which groups of players may know of an entity.
+func (s *Server) showEntity(id game.ID, groups uint64) {
+	if i, ok := s.hist.Find(uint32(id)); ok {
+		s.shownTo[i] = groups
 	}
 }
