@@ -8,7 +8,8 @@ import (
 	"meanwhile/internal/engine"
 )
 
-// BenchmarkTick is one tick of a beach with two crabs and 256 rocks: a command that looks at everything, and a Step that changes everything.
+// BenchmarkTick is one tick of a beach with two crabs and 256 rocks: a command that looks at
+// everything, and a Step that changes everything.
 func BenchmarkTick(b *testing.B) {
 	beach := &beach{}
 	e := beach.server(b)

@@ -1,10 +1,11 @@
-// Package game is the contract between Meanwhile and the rules of a game. Rules are functions over a World. The
-// same compiled functions run on the server, in a player's client as a prediction, and in tests.
+// Package game is the contract between Meanwhile and the rules of a game. Rules are functions over
+// a World. The same compiled functions run on the server, in a player's client as a prediction, and
+// in tests.
 //
-// Join, Leave and Referee run on the server alone. Act runs one command of one player: at once in that player's
-// client, and for good on the server. Step moves everything that no player commands, on both sides. Rules must be
-// deterministic: use package geom instead of math's trigonometry, World.Rand instead of math/rand, and World.Tick
-// instead of a clock.
+// Join, Leave and Referee run on the server alone. Act runs one command of one player: at once in
+// that player's client, and for good on the server. Step moves everything that no player commands,
+// on both sides. Rules must be deterministic: use package geom instead of math's trigonometry,
+// World.Rand instead of math/rand, and World.Tick instead of a clock.
 package game
 
 import (
@@ -28,8 +29,8 @@ const MaxSee = engine.MaxSee
 // AnyKind is a Kind of any type.
 type AnyKind interface{ kind() *engine.Kind }
 
-// Kind is a typed handle on all entities whose state is a T, commonly a package variable. Its methods panic for
-// a world whose game does not list it.
+// Kind is a typed handle on all entities whose state is a T, commonly a package variable. Its
+// methods panic for a world whose game does not list it.
 type Kind[T any] struct{ k *engine.Kind }
 
 // NewKind declares a kind of entity. Names must be unique in a game.
@@ -44,13 +45,15 @@ func NewKind[T any](name string, options ...KindOption) Kind[T] {
 // A KindOption changes how all entities of a kind are treated.
 type KindOption func(*engine.Kind)
 
-// Extrapolated is an option of NewKind, as in NewKind[Rocket]("rocket", Extrapolated). Clients may draw such entities
-// up to client.Config.Extrapolate beyond their newest record. They cannot be hit, as the server could not reproduce
-// what a shooter saw: Seen panics, and SeenOn knows no place on them. Properties with draw=dr are sent once for as
-// long as their prediction stays right. The kind cannot have a parent.
+// Extrapolated is an option of NewKind, as in NewKind[Rocket]("rocket", Extrapolated). Clients may
+// draw such entities up to client.Config.Extrapolate beyond their newest record. They cannot be
+// hit, as the server could not reproduce what a shooter saw: Seen panics, and SeenOn knows no place
+// on them. Properties with draw=dr are sent once for as long as their prediction stays right. The
+// kind cannot have a parent.
 func Extrapolated(k *engine.Kind) { k.Extrapolated = true }
 
-// fresh does what reflect.New does, without the part of package reflect that makes a browser's program larger.
+// fresh does what reflect.New does, without the part of package reflect that makes a browser's
+// program larger.
 func fresh[T any]() unsafe.Pointer { return unsafe.Pointer(new(T)) }
 
 func (k Kind[T]) kind() *engine.Kind { return k.k }
@@ -61,15 +64,16 @@ func (k Kind[T]) of(w *World) *engine.Store { return w.engine().Store(k.k) }
 // Kinds lists kinds for a Definition.
 func Kinds(k ...AnyKind) []AnyKind { return k }
 
-// Spawn makes an entity with the state v and returns its ID. In a client it makes nothing and returns 0: the
-// entity arrives from the server.
+// Spawn makes an entity with the state v and returns its ID. In a client it makes nothing and
+// returns 0: the entity arrives from the server.
 func (k Kind[T]) Spawn(w *World, v T) ID {
 	return k.of(w).Spawn(unsafe.Pointer(&v))
 }
 
-// Get returns the state of entity id: the present one on the server and of what a client predicts, the newest
-// known one of all others in a client. It never returns nil. Writes to what does not exist or is not predicted
-// are discarded and counted. The pointer is valid until the callback returns.
+// Get returns the state of entity id: the present one on the server and of what a client predicts,
+// the newest known one of all others in a client. It never returns nil. Writes to what does not
+// exist or is not predicted are discarded and counted. The pointer is valid until the callback
+// returns.
 func (k Kind[T]) Get(w *World, id ID) *T {
 	return (*T)(k.of(w).Get(id))
 }
@@ -80,8 +84,8 @@ func (k Kind[T]) Has(w *World, id ID) bool { return k.of(w).Has(id) }
 // Len returns the number of entities of this kind.
 func (k Kind[T]) Len(w *World) int { return k.of(w).Len() }
 
-// All ranges over the entities of this kind by rising ID, with pointers like those of Get. Entities spawned
-// meanwhile are left out, despawned ones are still visited.
+// All ranges over the entities of this kind by rising ID, with pointers like those of Get. Entities
+// spawned meanwhile are left out, despawned ones are still visited.
 func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 	return func(yield func(ID, *T) bool) { // small enough to be inlined: a range allocates nothing
 		s := k.of(w)
@@ -95,10 +99,10 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 	}
 }
 
-// Seen ranges over copies of the other entities of this kind as player me saw them when it made the command: as
-// drawn in the player's client, rewound to that moment on the server. This is lag compensation. Properties that
-// observers do not receive are zero, and places stay relative to parents (see SeenOn). It panics for an Extrapolated
-// kind.
+// Seen ranges over copies of the other entities of this kind as player me saw them when it made the
+// command: as drawn in the player's client, rewound to that moment on the server. This is lag
+// compensation. Properties that observers do not receive are zero, and places stay relative to
+// parents (see SeenOn). It panics for an Extrapolated kind.
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		seen := k.of(w).Look(me)
@@ -140,8 +144,8 @@ func (e Event[T]) event() *engine.Kind { return e.e }
 // Events lists events for a Definition.
 func Events(e ...AnyEvent) []AnyEvent { return e }
 
-// Emit sends an event to every player who can see the place at. Clients show it once, when they show the actor at
-// the same tick; the actor's own client shows what its command emits at once.
+// Emit sends an event to every player who can see the place at. Clients show it once, when they
+// show the actor at the same tick; the actor's own client shows what its command emits at once.
 func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 	w.engine().Emit(e.e, actor, at, unsafe.Pointer(&v))
 }
@@ -150,12 +154,13 @@ func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 type CommandMode = engine.CommandMode
 
 const (
-	// Timed runs each command at the tick that it was made for, or never. While no command arrives, the player
-	// goes on moving for a moment.
+	// Timed runs each command at the tick that it was made for, or never. While no command arrives,
+	// the player goes on moving for a moment.
 	Timed = engine.Timed
-	// Queued runs each command exactly once, in order, when it has arrived. World.Tick is then its own tick, which may
-	// differ a little from the server's. While no command arrives the player stands still, and catches up later.
-	// Step runs once in each tick of the server, so it should leave avatars alone.
+	// Queued runs each command exactly once, in order, when it has arrived. World.Tick is then its
+	// own tick, which may differ a little from the server's. While no command arrives the player
+	// stands still, and catches up later. Step runs once in each tick of the server, so it should
+	// leave avatars alone.
 	Queued = engine.Queued
 )
 
@@ -178,10 +183,10 @@ type Definition[C any] struct {
 	Referee func(w *World)                 // after all commands of a tick, on the server alone; may be nil
 	Bot     func(w *World, me ID) C        // plays from what a player knows; may be nil
 
-	// ShownTo returns the groups of players who may know of an entity, one bit for each. Groups returns the groups
-	// of a player; me is 0 for a spectator. A player receives state and events only of entities that share a group
-	// with it, and of its own avatar. The server calls both after Referee; writes are undone. Set both or neither:
-	// nil shows everything to everybody.
+	// ShownTo returns the groups of players who may know of an entity, one bit for each. Groups
+	// returns the groups of a player; me is 0 for a spectator. A player receives state and events
+	// only of entities that share a group with it, and of its own avatar. The server calls both
+	// after Referee; writes are undone. Set both or neither: nil shows everything to everybody.
 	ShownTo func(w *World, id ID) uint64
 	Groups  func(w *World, me ID) uint64
 }
@@ -208,7 +213,8 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 	return engine.NewRules(def)
 }
 
-// addHandles and addCallbacks are no part of Rules, as a program contains generic code once for each type.
+// addHandles and addCallbacks are no part of Rules, as a program contains generic code once for
+// each type.
 func addHandles(def *engine.Definition, kinds []AnyKind, events []AnyEvent) {
 	for _, k := range kinds {
 		var kind *engine.Kind

@@ -183,9 +183,11 @@ func TestDefinitionErrors(t *testing.T) {
 	}
 
 	// All mistakes are in one error.
-	d := game.Definition[struct{ Fire bool }]{Name: "?", Rate: 999, Kinds: game.Kinds(game.NewKind[struct{ X int }]("box"), game.NewKind[struct {
+	type bag struct {
 		Y float64 `net:"pos"`
-	}]("bag"))}
+	}
+	d := game.Definition[struct{ Fire bool }]{Name: "?", Rate: 999,
+		Kinds: game.Kinds(game.NewKind[struct{ X int }]("box"), game.NewKind[bag]("bag"))}
 	_, err := d.Rules()
 	for _, want := range []string{`Name "?"`, "Rate 999", "Join and Act", ".X has no net tag", `.Y `, ".Fire has no net tag"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -307,7 +309,8 @@ func TestGetOfNothing(t *testing.T) {
 	}
 }
 
-// Pointers stay valid while a range spawns; what it spawns is not visited, what it despawns still is.
+// Pointers stay valid while a range spawns; what it spawns is not visited, what it despawns still
+// is.
 func TestSpawningAndDespawningDuringARange(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)
@@ -359,7 +362,8 @@ func TestRangeOrderAndBreak(t *testing.T) {
 	}
 }
 
-// What clients may guess cannot be hit: rules that try to are stopped at once, on both sides. It is part of the schema.
+// What clients may guess cannot be hit: rules that try to are stopped at once, on both sides. It is
+// part of the schema.
 func TestGuessedKinds(t *testing.T) {
 	type child struct {
 		On  game.ID   `net:"handle,parent"`
@@ -391,7 +395,8 @@ func TestGuessedKinds(t *testing.T) {
 			t.Errorf("panic %q, want %q", got, want)
 		}
 	}
-	if _, err := rules(game.NewKind[child]("child", game.Extrapolated)); err == nil || !strings.Contains(err.Error(), "has a parent") {
+	if _, err := rules(game.NewKind[child]("child", game.Extrapolated)); err == nil ||
+		!strings.Contains(err.Error(), "has a parent") {
 		t.Errorf("a guessed kind with a parent: %v", err)
 	}
 }
@@ -450,7 +455,8 @@ func TestPanicUndoesItsCallback(t *testing.T) {
 	})
 	var p *game.PanicError
 	if !errors.As(err, &p) || p.Phase != "Act" || p.Tick != 1 || p.Actor != 1 || len(p.Stack) == 0 ||
-		!strings.Contains(err.Error(), `game: Act of game "beach" panicked at tick 1: runtime error: index out of range [1] with length 0`) {
+		!strings.Contains(err.Error(),
+			`game: Act of game "beach" panicked at tick 1: runtime error: index out of range [1] with length 0`) {
 		t.Fatalf("got %v", err)
 	}
 	w := worldOf(e)
@@ -458,7 +464,8 @@ func TestPanicUndoesItsCallback(t *testing.T) {
 		t.Errorf("half a command happened: %+v", *c)
 	}
 	if rocks.Len(w) != 1 || len(e.Spawned())+len(e.Removed())+len(e.Events()) != 0 || e.LastExternalChange(2) != 0 {
-		t.Errorf("%d rocks, spawned %v, removed %v, events %v, foreign %d", rocks.Len(w), e.Spawned(), e.Removed(), e.Events(), e.LastExternalChange(2))
+		t.Errorf("%d rocks, spawned %v, removed %v, events %v, foreign %d", rocks.Len(w), e.Spawned(), e.Removed(),
+			e.Events(), e.LastExternalChange(2))
 	}
 	e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {
 		if cut {
@@ -487,7 +494,8 @@ func TestJoinAndLeave(t *testing.T) {
 		t.Errorf("a Join that panics: %d, %v, %d crabs", id, err, crabs.Len(worldOf(e)))
 	}
 	b.join = func(w *game.World, name string) game.ID { return 2 }
-	if id, err := e.Join("eve"); id != 0 || err == nil || err.Error() != `game: Join of game "beach" returned 2, which is no entity that it spawned` {
+	if id, err := e.Join("eve"); id != 0 || err == nil ||
+		err.Error() != `game: Join of game "beach" returned 2, which is no entity that it spawned` {
 		t.Errorf("a Join that returns another's avatar: %d, %v", id, err)
 	}
 	b.join = func(w *game.World, name string) game.ID { return 0 }
@@ -625,8 +633,8 @@ func TestThinkLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// Randomness depends on the world, the tick, who acts and the phase, and on nothing else. A client's Act draws what the
-// server's does; Join and Referee draw from the secret.
+// Randomness depends on the world, the tick, who acts and the phase, and on nothing else. A
+// client's Act draws what the server's does; Join and Referee draw from the secret.
 func TestRand(t *testing.T) {
 	type key struct {
 		seed, secret uint64
@@ -674,7 +682,10 @@ func TestRand(t *testing.T) {
 					if known && draw(k, client, b) != v {
 						t.Errorf("%+v: the client draws something else", k)
 					}
-					if before, ok := draws[v]; ok && !(known && before.phase == k.phase && before.tick == k.tick && before.actor == k.actor && before.seed == k.seed) {
+					before, ok := draws[v]
+					same := before.phase == k.phase && before.tick == k.tick && before.actor == k.actor &&
+						before.seed == k.seed
+					if ok && !(known && same) {
 						t.Errorf("%+v draws what %+v draws", k, before)
 					}
 					draws[v] = k
@@ -804,7 +815,8 @@ func TestWildNumbers(t *testing.T) {
 			c.Name = "\xff\xfe a name that is far too long"
 		})
 		c := *crabs.Get(worldOf(e), 1)
-		if c.Pos.X != c.Pos.X || math.IsInf(c.Pos.X, 0) || c.Aim != c.Aim || c.Score != 999 || c.Level != 1 || len(c.Name) > 12 {
+		if c.Pos.X != c.Pos.X || math.IsInf(c.Pos.X, 0) || c.Aim != c.Aim || c.Score != 999 || c.Level != 1 ||
+			len(c.Name) > 12 {
 			t.Errorf("%v: %+v", v, c)
 		}
 		b.must(t, e, func(w *game.World) {}) // stable: nothing moves without being touched

@@ -5,8 +5,8 @@ import (
 	"meanwhile/internal/engine"
 )
 
-// World is what rules see: everything on the server, what it knows in a client. It is valid while a callback runs,
-// and not safe for concurrent use.
+// World is what rules see: everything on the server, what it knows in a client. It is valid while a
+// callback runs, and not safe for concurrent use.
 type World engine.World
 
 func (w *World) engine() *engine.World { return (*engine.World)(w) }
@@ -17,25 +17,28 @@ func (w *World) Tick() Tick { return w.engine().Tick() }
 // Dt returns the length of a tick in seconds.
 func (w *World) Dt() float64 { return w.engine().Dt() }
 
-// Rand returns random numbers that depend on the world, the tick, the callback and the acting player alone, so a
-// prediction draws what the server draws. A cheat can foresee those of Act and Step, not those of Join and Referee.
+// Rand returns random numbers that depend on the world, the tick, the callback and the acting
+// player alone, so a prediction draws what the server draws. A cheat can foresee those of Act and
+// Step, not those of Join and Referee.
 func (w *World) Rand() *geom.Rand { return w.engine().Rand() }
 
-// Despawn removes an entity when the callback returns. In a client it hides the entity until the server confirms
-// that, or shows it again.
+// Despawn removes an entity when the callback returns. In a client it hides the entity until the
+// server confirms that, or shows it again.
 func (w *World) Despawn(id ID) { w.engine().Despawn(id) }
 
 // Cut marks that an entity was teleported in this tick: nobody draws it as a slide.
 func (w *World) Cut(id ID) { w.engine().Cut(id) }
 
-// On converts a place relative to parent into a place in the world, turned and moved as the parent and the parent's
-// own parents are. A parent of 0 is the world itself. ok is false if a parent does not exist or is not known. In
-// a client a parent is where its newest record says, unless it is predicted.
+// On converts a place relative to parent into a place in the world, turned and moved as the parent
+// and the parent's own parents are. A parent of 0 is the world itself. ok is false if a parent does
+// not exist or is not known. In a client a parent is where its newest record says, unless it is
+// predicted.
 func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().On(parent, at)
 }
 
-// SeenOn does the same for a place of Seen: with the parents as player me saw them, and me as it is now.
+// SeenOn does the same for a place of Seen: with the parents as player me saw them, and me as it is
+// now.
 func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }

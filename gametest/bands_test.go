@@ -17,8 +17,9 @@ type stroller struct {
 	Yaw geom.Angle `net:"angle,8bit"`
 }
 
-// Among 250 that all walk, at 13 kbit/s with all overhead, whoever is nearest is shown with the smallest error: what the client holds, and what it draws,
-// against where they are now; within 10 m less than a metre off in the mean, on a path of 40 ms.
+// Among 250 that all walk, at 13 kbit/s with all overhead, whoever is nearest is shown with the
+// smallest error: what the client holds, and what it draws, against where they are now; within 10 m
+// less than a metre off in the mean, on a path of 40 ms.
 //
 // seeds: R13
 func TestNearestAreShownBest(t *testing.T) {
@@ -84,9 +85,11 @@ func TestNearestAreShownBest(t *testing.T) {
 	}
 	for i := range n {
 		held[i], drawn[i] = held[i]/float64(n[i]), drawn[i]/float64(n[i])
-		t.Logf("%3.0f to %3.0f m: held %.2f m off, drawn %.2f m off (%d samples)", edges[i], edges[i+1], held[i], drawn[i], n[i])
+		t.Logf("%3.0f to %3.0f m: held %.2f m off, drawn %.2f m off (%d samples)", edges[i], edges[i+1], held[i], drawn[i],
+			n[i])
 		if n[i] < 1000 || i > 0 && (held[i] <= held[i-1] || drawn[i] <= drawn[i-1]) {
-			t.Errorf("from %v m on the error is %.2f held and %.2f drawn in %d samples, nearer by it was %.2f and %.2f", edges[i], held[i], drawn[i], n[i], held[max(i, 1)-1], drawn[max(i, 1)-1])
+			t.Errorf("from %v m on the error is %.2f held and %.2f drawn in %d samples, nearer by it was %.2f and %.2f",
+				edges[i], held[i], drawn[i], n[i], held[max(i, 1)-1], drawn[max(i, 1)-1])
 		}
 	}
 	if held[0] > 1 || drawn[0] > 1 {

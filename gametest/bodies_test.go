@@ -23,7 +23,8 @@ type pedal struct {
 	Push geom.Vec2 `net:"stick,5bit"`
 }
 
-// derby is a game of cars and a ball, all discs of one metre. The same Step moves all that a side knows and lets them bounce off one another.
+// derby is a game of cars and a ball, all discs of one metre. The same Step moves all that a side
+// knows and lets them bounce off one another.
 type derby struct {
 	cars, balls game.Kind[body]
 	bumps       int // on the server
@@ -99,8 +100,9 @@ func (d *derby) rules() (*game.Rules, error) {
 	return def.Rules()
 }
 
-// Two cars and a ball that bump into each other, on bad networks: what clients hold is the server's, no prediction is wrong with nobody near but for
-// commands that came late, and when all stand still everybody predicts exactly what is. One seed gives the same bytes twice.
+// Two cars and a ball that bump into each other, on bad networks: what clients hold is the
+// server's, no prediction is wrong with nobody near but for commands that came late, and when all
+// stand still everybody predicts exactly what is. One seed gives the same bytes twice.
 //
 // seeds: P9
 func TestBodiesThatTouch(t *testing.T) {
@@ -160,7 +162,8 @@ func TestBodiesThatTouch(t *testing.T) {
 				}
 			}
 			if d.bumps < 15 || corrected < 15 || alone < 500 || wrongly != 0 {
-				t.Errorf("%s: %d bumps, %d corrections, %d of %d states wrongly predicted with nobody near", profile.Name, d.bumps, corrected, wrongly, alone)
+				t.Errorf("%s: %d bumps, %d corrections, %d of %d states wrongly predicted with nobody near", profile.Name, d.bumps,
+					corrected, wrongly, alone)
 			}
 			sim.Still()
 			sim.Run(30 * time.Second)
@@ -179,7 +182,8 @@ func TestBodiesThatTouch(t *testing.T) {
 	}
 }
 
-// The server moves a car as no client can foresee. All that its client predicts from a round trip and two ticks later on is what the server then does.
+// The server moves a car as no client can foresee. All that its client predicts from a round trip
+// and two ticks later on is what the server then does.
 //
 // seeds: P9
 func TestWrongPredictionRecovers(t *testing.T) {
@@ -193,7 +197,8 @@ func TestWrongPredictionRecovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := sim.Join("ann", netsim.Profile{Name: "even", Down: netsim.LinkConfig{Delay: way}, Up: netsim.LinkConfig{Delay: way}}, rules.Bot())
+	p, err := sim.Join("ann",
+		netsim.Profile{Name: "even", Down: netsim.LinkConfig{Delay: way}, Up: netsim.LinkConfig{Delay: way}}, rules.Bot())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,6 +242,7 @@ func TestWrongPredictionRecovers(t *testing.T) {
 	}
 	t.Logf("%d predictions wrong and %d right; the last wrong one %v after the shove", wrong, right, last)
 	if most := 2*way + 2*time.Second/60; wrong == 0 || right < 30 || last > most {
-		t.Errorf("%d predictions wrong and %d right; the last wrong one %v after the shove, want %v at most", wrong, right, last, most)
+		t.Errorf("%d predictions wrong and %d right; the last wrong one %v after the shove, want %v at most", wrong, right,
+			last, most)
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"meanwhile/server"
 )
 
-// A ball bounces up to 80 cm in 0.8 s. Clients draw it between the two records around each moment, so they draw the
-// whole path at 20 records a second, with its peaks and its bounces, on a path that loses and delays records. Two newest
-// records alone, or the wrong pair, would cut them off.
+// A ball bounces up to 80 cm in 0.8 s. Clients draw it between the two records around each moment,
+// so they draw the whole path at 20 records a second, with its peaks and its bounces, on a path
+// that loses and delays records. Two newest records alone, or the wrong pair, would cut them off.
 //
 // seeds: B10
 func TestBouncesAreDrawnWhole(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 	"meanwhile/server"
 )
 
-// A game that uses every class and every word of a tag: ships tumble through space, ferries are dead reckoned, and crates stand on them.
+// A game that uses every class and every word of a tag: ships tumble through space, ferries are
+// dead reckoned, and crates stand on them.
 type ship struct {
 	Side  uint8      `net:"enum,none|red|blue,team"`
 	Pos   geom.Vec3  `net:"pos,others=1cm,4cm@30m,16cm@100m,draw=hermite,warp=20m,slow=1cm/s"`
@@ -99,7 +100,8 @@ var (
 	}
 )
 
-// Every class and word on bad networks: each state that a client takes in is the server's, bit by bit, and no prediction is wrong.
+// Every class and word on bad networks: each state that a client takes in is the server's, bit by
+// bit, and no prediction is wrong.
 func TestEveryClass(t *testing.T) {
 	rules, err := harbour.Rules()
 	if err != nil {

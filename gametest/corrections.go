@@ -20,8 +20,8 @@ type corrections struct {
 	moved []float64 // metres by which each correction moved the avatar, without teleports
 }
 
-// confirmed is called when a state from the server confirms or corrects the prediction of tick t. off is how far the
-// correction moved the avatar, in metres.
+// confirmed is called when a state from the server confirms or corrects the prediction of tick t.
+// off is how far the correction moved the avatar, in metres.
 func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	q := &p.q.corrections
 	teleported := p.Client.Cuts() != p.teleports // by this state: a respawn, for example
@@ -59,7 +59,8 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	}
 }
 
-// ownStateTick returns the server's tick of the newest state of its avatar that the client received, or 0.
+// ownStateTick returns the server's tick of the newest state of its avatar that the client
+// received, or 0.
 func (p *Player) ownStateTick() clock.Tick {
 	if h := p.Client.Store().Find(uint32(p.Client.Me())); h != nil {
 		if s := h.Groups[snapshot.OwnerGroup].Newest(); s != nil {
@@ -69,8 +70,8 @@ func (p *Player) ownStateTick() clock.Tick {
 	return 0
 }
 
-// difference names the properties in which the server's state of tick t differs from the prediction, as far as
-// the prediction is known.
+// difference names the properties in which the server's state of tick t differs from the
+// prediction, as far as the prediction is known.
 func (p *Player) difference(t clock.Tick) (text string) {
 	h := p.Client.Store().Find(uint32(p.Client.Me()))
 	state := p.Client.Own(t)
@@ -89,9 +90,9 @@ func (p *Player) difference(t clock.Tick) (text string) {
 	return text
 }
 
-// Mispredicted returns an error if predictions were wrong without outside influence since Measure: no other player,
-// late command or rule of the server had changed the player, so client and server computed different results from
-// the same state and commands.
+// Mispredicted returns an error if predictions were wrong without outside influence since Measure:
+// no other player, late command or rule of the server had changed the player, so client and server
+// computed different results from the same state and commands.
 func (s *Sim) Mispredicted() error {
 	n := 0
 	for _, p := range s.players {

@@ -8,8 +8,8 @@ import (
 	"meanwhile/netsim"
 )
 
-// A hundred bots in one world on a bad path: no state that a client applies ever differs from the server's, and
-// everyone is drawn where it was.
+// A hundred bots in one world on a bad path: no state that a client applies ever differs from the
+// server's, and everyone is drawn where it was.
 //
 // seeds: P10 R46
 func TestHundredBotsNeverDiverge(t *testing.T) {

@@ -32,7 +32,8 @@ var (
 					break
 				}
 				r := geom.NewRand(7, uint64(i))
-				citizens.Spawn(w, citizen{Pos: r.Dir().Mul(10 + float64(i)/2), Health: 60 + i%40, Trade: uint8(i % 4), Name: fmt.Sprint("citizen ", i)})
+				citizens.Spawn(w, citizen{Pos: r.Dir().Mul(10 + float64(i)/2), Health: 60 + i%40,
+					Trade: uint8(i % 4), Name: fmt.Sprint("citizen ", i)})
 			}
 			return citizens.Spawn(w, citizen{Health: 100, Name: name})
 		},
@@ -49,8 +50,8 @@ var (
 	}
 )
 
-// Who comes into a crowd of 250 at 13 kbit/s, walkers and the wire included, is shown the nearest ones first, 90 % within seconds, and all in
-// the end; each with all of its initial properties.
+// Who comes into a crowd of 250 at 13 kbit/s, walkers and the wire included, is shown the nearest
+// ones first, 90 % within seconds, and all in the end; each with all of its initial properties.
 //
 // seeds: R47
 func TestEntryIntoACrowd(t *testing.T) {
@@ -91,7 +92,8 @@ func TestEntryIntoACrowd(t *testing.T) {
 			ninety = now
 		}
 	}
-	t.Logf("half of 250 after %v, none of them further than %.0f m; 90 %% after %v; %d in the end", half, most, ninety, all)
+	t.Logf("half of 250 after %v, none of them further than %.0f m; 90 %% after %v; %d in the end", half, most, ninety,
+		all)
 	if all < 250 || half == 0 || half > 3*time.Second || ninety > 8*time.Second || most > 110 {
 		t.Error("want half within 3 s, 90 % within 8 s, and all")
 	}

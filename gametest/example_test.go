@@ -10,7 +10,8 @@ import (
 	"meanwhile/server"
 )
 
-// Half a minute of four bots on a hotel's Wi-Fi, in virtual time. The same seed gives the same bytes on every machine.
+// Half a minute of four bots on a hotel's Wi-Fi, in virtual time. The same seed gives the same
+// bytes on every machine.
 func ExampleSim() {
 	rules, err := zap.Game.Rules()
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"meanwhile/server"
 )
 
-// A shell flies straight until it is over. Nobody can hit it, but it hits: that is the rules' matter.
+// A shell flies straight until it is over. Nobody can hit it, but it hits: that is the rules'
+// matter.
 type shell struct {
 	Pos  geom.Vec3 `net:"pos,others=1cm,draw=dr:4cm"`
 	Vel  geom.Vec3 `net:"vel,1cm/s"`
@@ -30,8 +31,9 @@ type trigger struct {
 
 var muzzleVel = geom.Vec3{X: 21.37, Y: -7.03, Z: 0.5}
 
-// A projectile is told once, with place and velocity. While it flies nothing more is sent, to nobody, for longer than any history; each client, on whatever
-// network and whenever it joined, draws it on the same line at the same tick time; and at the end all are told at once.
+// A projectile is told once, with place and velocity. While it flies nothing more is sent, to
+// nobody, for longer than any history; each client, on whatever network and whenever it joined,
+// draws it on the same line at the same tick time; and at the end all are told at once.
 //
 // seeds: U6
 func TestProjectileIsSentOnce(t *testing.T) {
@@ -117,14 +119,16 @@ func TestProjectileIsSentOnce(t *testing.T) {
 	before, packets := sent()
 	watch(10 * time.Second)
 	if after, p := sent(); after != before || p-packets > 5*4 {
-		t.Errorf("%d records and %d packets were sent in ten seconds of flight, want 0 and keep-alives", after-before, p-packets)
+		t.Errorf("%d records and %d packets were sent in ten seconds of flight, want 0 and keep-alives", after-before,
+			p-packets)
 	}
 	join(netsim.HotelWiFi) // in the middle of the flight
 	watch(3 * time.Second)
 	before, packets = sent()
 	watch(10 * time.Second)
 	if after, p := sent(); after != before || p-packets > 6*4 {
-		t.Errorf("%d records and %d packets were sent in ten more seconds of flight, want 0 and keep-alives", after-before, p-packets)
+		t.Errorf("%d records and %d packets were sent in ten more seconds of flight, want 0 and keep-alives", after-before,
+			p-packets)
 	}
 	for _, p := range sim.Players() {
 		n := 0

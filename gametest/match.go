@@ -1,5 +1,6 @@
-// Package gametest plays whole matches of a game in virtual time, for the game's own tests: the real server and
-// real clients, played by bots over simulated networks. Two minutes of eight players take about a second.
+// Package gametest plays whole matches of a game in virtual time, for the game's own tests: the
+// real server and real clients, played by bots over simulated networks. Two minutes of eight
+// players take about a second.
 //
 //	func TestOnHotelWiFi(t *testing.T) {
 //		m := gametest.New(t, &Game, 7) // a seed: the same match each time
@@ -11,8 +12,9 @@
 //		}
 //	}
 //
-// A Match fails its test by itself if clients receive wrong state, if rules panic, and if Act and Step are not
-// deterministic. A Sim is what a Match runs: experiments use it directly, without a test.
+// A Match fails its test by itself if clients receive wrong state, if rules panic, and if Act and
+// Step are not deterministic. A Sim is what a Match runs: experiments use it directly, without a
+// test.
 package gametest
 
 import (
@@ -46,9 +48,9 @@ type Match[C any] struct {
 	allowed bool // AllowMispredictions was called
 }
 
-// New returns a match without players. One seed gives the same match each time; -match.seed overrides it. When
-// the test ends, the match reports wrong state in a client, panics of rules and clean mispredictions, and after
-// any failure the command that replays it.
+// New returns a match without players. One seed gives the same match each time; -match.seed
+// overrides it. When the test ends, the match reports wrong state in a client, panics of rules and
+// clean mispredictions, and after any failure the command that replays it.
 func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 	t.Helper()
 	if *seedFlag != 0 {
@@ -80,11 +82,13 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 	return m
 }
 
-// AllowMispredictions keeps clean mispredictions from failing the test. Rules that go by where other entities are
-// now need it, as a client knows only the newest record of those. Quality counts the mispredictions all the same.
+// AllowMispredictions keeps clean mispredictions from failing the test. Rules that go by where
+// other entities are now need it, as a client knows only the newest record of those. Quality counts
+// the mispredictions all the same.
 func (m *Match[C]) AllowMispredictions() { m.allowed = true }
 
-// Join adds a player on a network, played by bot. A player who joins during the match connects at that moment.
+// Join adds a player on a network, played by bot. A player who joins during the match connects at
+// that moment.
 func (m *Match[C]) Join(name string, profile netsim.Profile, bot func(w *game.World, me game.ID) C) *Player {
 	m.t.Helper()
 	p, err := m.Sim.Join(name, profile, game.BotOf(bot))

@@ -42,7 +42,8 @@ func (r *recorder) end() string {
 	return strings.Join(r.errors, "\n")
 }
 
-// playZap plays the quickstart's match with an Act that change makes of the game's own, and returns the errors.
+// playZap plays the quickstart's match with an Act that change makes of the game's own, and returns
+// the errors.
 func playZap(change func(act func(*game.World, game.ID, zap.Cmd)) func(*game.World, game.ID, zap.Cmd),
 	prepare func(m *gametest.Match[zap.Cmd])) *recorder {
 	t := &recorder{name: "TestZap"}
@@ -58,8 +59,8 @@ func playZap(change func(act func(*game.World, game.ID, zap.Cmd)) func(*game.Wor
 	return t
 }
 
-// Rules that draw numbers of math/rand, or keep a variable of their own, predict something else than the server
-// decides. A match says so and names the property, although it can be played well.
+// Rules that draw numbers of math/rand, or keep a variable of their own, predict something else
+// than the server decides. A match says so and names the property, although it can be played well.
 func TestMatchFailsOnRulesThatAreNotDeterministic(t *testing.T) {
 	type act = func(*game.World, game.ID, zap.Cmd)
 	steps := 0
@@ -130,8 +131,8 @@ func TestMatchFailsOnPanicsOfRules(t *testing.T) {
 	gametest.New(&recorder{}, &def, 1)
 }
 
-// A respawn that the client did not foresee corrects its prediction by tens of metres. CorrectionP99 leaves it out,
-// as it is a teleport.
+// A respawn that the client did not foresee corrects its prediction by tens of metres.
+// CorrectionP99 leaves it out, as it is a teleport.
 func TestCorrectionsLeaveTeleportsOut(t *testing.T) {
 	type soul struct {
 		Pos geom.Vec2 `net:"pos,others=1cm"`

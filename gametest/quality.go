@@ -10,49 +10,55 @@ import (
 
 // Quality is how well a match could be played, over all players.
 type Quality struct {
-	// Agreement is the share of Shots that the server decided with the same outcome: what the shooter was shown is
-	// what happened. Names, numbers and flags of the event must be equal, places lie within 30 cm. In a game with
-	// queued commands it is too low, as the server decides them in other ticks than their own.
+	// Agreement is the share of Shots that the server decided with the same outcome: what the
+	// shooter was shown is what happened. Names, numbers and flags of the event must be equal,
+	// places lie within 30 cm. In a game with queued commands it is too low, as the server decides
+	// them in other ticks than their own.
 	Agreement float64
-	// Shots is how many events of players' own commands, such as shots, were predicted and count for Agreement.
+	// Shots is how many events of players' own commands, such as shots, were predicted and count
+	// for Agreement.
 	Shots int
-	// LateShots is how many of them agreed although the command came late: it then runs up to 250 ms later, with
-	// the view that the player had.
+	// LateShots is how many of them agreed although the command came late: it then runs up to 250
+	// ms later, with the view that the player had.
 	LateShots int
-	// Interrupted is how many predicted events do not count because others had killed, moved or changed the player
-	// before the command ran, which no client can foresee.
+	// Interrupted is how many predicted events do not count because others had killed, moved or
+	// changed the player before the command ran, which no client can foresee.
 	Interrupted int
-	// CutOff is how many predicted events do not count because of an outage less than a second before: nothing had
-	// come from the player for server.RepeatFor, or nothing to it for 500 ms.
+	// CutOff is how many predicted events do not count because of an outage less than a second
+	// before: nothing had come from the player for server.RepeatFor, or nothing to it for 500 ms.
 	CutOff int
 	// OutageShare is the share of drawn time in which nothing had come to the player for 500 ms.
 	OutageShare float64
 
-	// HitchesPerMin is how often a moving thing was drawn for more than 16.7 ms without a record after the drawn
-	// moment, per minute of drawing a moving thing. Each further 250 ms count again. Outages are left out.
+	// HitchesPerMin is how often a moving thing was drawn for more than 16.7 ms without a record
+	// after the drawn moment, per minute of drawing a moving thing. Each further 250 ms count
+	// again. Outages are left out.
 	HitchesPerMin float64
-	// JoltsPerMin is how often a thing was drawn to move more than twice as far as it did, plus 5 cm, per minute of
-	// drawing a moving thing. Teleports are left out.
+	// JoltsPerMin is how often a thing was drawn to move more than twice as far as it did, plus 5
+	// cm, per minute of drawing a moving thing. Teleports are left out.
 	JoltsPerMin float64
-	// ViewErrorP95 is the distance in metres between what was drawn and the truth at the same playout time. Entities
-	// with a parent are left out here and in all that follows.
+	// ViewErrorP95 is the distance in metres between what was drawn and the truth at the same
+	// playout time. Entities with a parent are left out here and in all that follows.
 	ViewErrorP95 float64
-	// ErrorNowP95 is the distance in metres between what was drawn and the newest truth that the client could know:
-	// that of the path's shortest delay and one send interval ago.
+	// ErrorNowP95 is the distance in metres between what was drawn and the newest truth that the
+	// client could know: that of the path's shortest delay and one send interval ago.
 	ErrorNowP95 float64
 	// ViewAge is how far behind the server's present the drawn moment was.
 	ViewAge time.Duration
 
-	// CleanMispredictions is how many predictions were wrong without outside influence. It must be 0 in rules that
-	// depend on the player's own avatar, on what does not move, and on Seen. See Sim.Mispredicted.
+	// CleanMispredictions is how many predictions were wrong without outside influence. It must be
+	// 0 in rules that depend on the player's own avatar, on what does not move, and on Seen. See
+	// Sim.Mispredicted.
 	CleanMispredictions int
 	// Corrections is how many predictions were wrong, for any reason.
 	Corrections int
-	// CorrectionP99 is how far corrections moved the avatar, in metres. Teleports, such as respawns, are left out.
+	// CorrectionP99 is how far corrections moved the avatar, in metres. Teleports, such as
+	// respawns, are left out.
 	CorrectionP99 float64
 	// StarvedShare is the share of confirmed states before which a command had not arrived in time.
 	StarvedShare float64
-	// TouchedShare is the share of confirmed states before which others had changed the player, or it them.
+	// TouchedShare is the share of confirmed states before which others had changed the player, or
+	// it them.
 	TouchedShare float64
 
 	DownKbps, UpKbps float64 // kbit/s of datagrams, each with wire.Overhead; mean over players

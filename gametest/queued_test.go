@@ -15,8 +15,8 @@ import (
 	"meanwhile/server"
 )
 
-// Queued commands of a whole game: no correction without somebody's influence. Influences are of ticks of the server, which are not those of the commands
-// that ran in them.
+// Queued commands of a whole game: no correction without somebody's influence. Influences are of
+// ticks of the server, which are not those of the commands that ran in them.
 func TestQueuedArenaIsClean(t *testing.T) {
 	for _, profile := range []netsim.Profile{netsim.HotelWiFi, netsim.Ocean} {
 		for seed := range uint64(3) {
@@ -31,7 +31,8 @@ func TestQueuedArenaIsClean(t *testing.T) {
 			sim.Run(40 * time.Second)
 			q := sim.Quality()
 			if q.CleanMispredictions != 0 || q.Corrections < 20 {
-				t.Errorf("%s, seed %d: %d of %d corrections without an influence", profile.Name, seed, q.CleanMispredictions, q.Corrections)
+				t.Errorf("%s, seed %d: %d of %d corrections without an influence", profile.Name, seed, q.CleanMispredictions,
+					q.Corrections)
 			}
 			if err := sim.Diverged(); err != nil {
 				t.Error(err)
@@ -49,8 +50,8 @@ type trudge struct {
 	Push bool      `net:"press"`
 }
 
-// The same where a missing command is no influence, as nothing moves but by commands: then each correction follows a push by another's command or by
-// the server, and nothing else.
+// The same where a missing command is no influence, as nothing moves but by commands: then each
+// correction follows a push by another's command or by the server, and nothing else.
 func TestQueuedCorrectionsHaveACause(t *testing.T) {
 	for _, profile := range []netsim.Profile{netsim.HotelWiFi, netsim.Ocean} {
 		trudgers := game.NewKind[trudger]("trudger")
@@ -95,7 +96,8 @@ func TestQueuedCorrectionsHaveACause(t *testing.T) {
 			p.Client.OnConfirm = func(tick clock.Tick, o predict.Outcome, _ float64) {
 				st, _ := sim.Server.Stats(p.ID)
 				e, me := sim.Server.Engine(), p.Client.Me()
-				caused := e.LastExternalChange(me) > told || e.LastSideEffect(me) > told || p.Client.LastSideEffect() > base || st.Expired > expired
+				caused := e.LastExternalChange(me) > told || e.LastSideEffect(me) > told || p.Client.LastSideEffect() > base ||
+					st.Expired > expired
 				known := told != 0
 				told, base, expired = newestOwn(p), tick, st.Expired
 				if !known || o.Stale || o.Unknown || !o.Corrected {
@@ -129,7 +131,8 @@ func queuedSim(t *testing.T, rules *game.Rules, profile netsim.Profile, seed uin
 	return sim
 }
 
-// newestOwn returns the server's tick of the newest state of its avatar that the player's client received.
+// newestOwn returns the server's tick of the newest state of its avatar that the player's client
+// received.
 func newestOwn(p *gametest.Player) clock.Tick {
 	if h := p.Client.Store().Find(uint32(p.Me())); h != nil {
 		if s := h.Groups[snapshot.OwnerGroup].Newest(); s != nil {

@@ -52,8 +52,9 @@ var (
 	}
 )
 
-// Where the budget is short for all that moves, walkers are drawn later the further away they are. What is dead reckoned is not: it goes on at its
-// speed, and is corrected by little more than its bound.
+// Where the budget is short for all that moves, walkers are drawn later the further away they are.
+// What is dead reckoned is not: it goes on at its speed, and is corrected by little more than its
+// bound.
 func TestReckonedInACrowd(t *testing.T) {
 	rules, err := traffic.Rules()
 	if err != nil {

@@ -17,8 +17,8 @@ type gaze struct {
 	tick game.Tick
 }
 
-// watched returns the rules of the harbour, and what each run of a command sees: judged on the server, foreseen in
-// predictions.
+// watched returns the rules of the harbour, and what each run of a command sees: judged on the
+// server, foreseen in predictions.
 func watched(t *testing.T) (rules *game.Rules, judged, foreseen map[gaze][]string) {
 	judged, foreseen = map[gaze][]string{}, map[gaze][]string{}
 	def := harbour
@@ -52,11 +52,11 @@ func watched(t *testing.T) (rules *game.Rules, judged, foreseen map[gaze][]strin
 	return rules, judged, foreseen
 }
 
-// What players see of everything, whatever the words of its tags, is the same when the server judges their commands as
-// when their clients predicted them, to the bit: places, rotations, names of states, what is dead reckoned, and
-// crates where their ferries were drawn. The exceptions are commands that came too late, as the server runs another one
-// in their place, and packets that were overtaken on their way, as a command does not say whether they had
-// arrived.
+// What players see of everything, whatever the words of its tags, is the same when the server
+// judges their commands as when their clients predicted them, to the bit: places, rotations, names
+// of states, what is dead reckoned, and crates where their ferries were drawn. The exceptions are
+// commands that came too late, as the server runs another one in their place, and packets that were
+// overtaken on their way, as a command does not say whether they had arrived.
 //
 // seeds: B15
 func TestSeenByBothSides(t *testing.T) {
@@ -102,9 +102,9 @@ func TestSeenByBothSides(t *testing.T) {
 	}
 }
 
-// After an outage what is drawn lies further behind and catches up. What players see meanwhile is what the server judges
-// by, to the bit, as far as it rewinds. The exceptions are ticks for which no command arrived in time, as the server
-// runs another one.
+// After an outage what is drawn lies further behind and catches up. What players see meanwhile is
+// what the server judges by, to the bit, as far as it rewinds. The exceptions are ticks for which
+// no command arrived in time, as the server runs another one.
 func TestSeenWhileCatchingUp(t *testing.T) {
 	rules, judged, foreseen := watched(t)
 	sim, err := gametest.NewSim(rules, 3, server.Config{Rewind: server.MaxRewind})
@@ -151,8 +151,8 @@ func TestSeenWhileCatchingUp(t *testing.T) {
 	}
 }
 
-// A server rewinds as far as Config.Rewind allows and no further: a player whose screen is further behind is judged by
-// a newer world than it saw.
+// A server rewinds as far as Config.Rewind allows and no further: a player whose screen is further
+// behind is judged by a newer world than it saw.
 //
 // seeds: B17
 func TestConfigBoundsTheRewind(t *testing.T) {

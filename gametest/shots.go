@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// outage is how long a path must carry nothing for an outage. No delay bridges an outage, so it is counted
-	// apart.
+	// outage is how long a path must carry nothing for an outage. No delay bridges an outage, so it
+	// is counted apart.
 	outage = 500 * time.Millisecond
 
 	// aftermath is how long after an outage a player's own state may still be wrong because of it.
 	aftermath = time.Second
 
-	// outcomeSlack is how far apart, in metres, the places of two events may lie that count as the same outcome:
-	// half an avatar. A starved tick moves the shooter by centimetres, but whom the shot hit is what matters. The
-	// distance between the predicted and the decided place of the event is added.
+	// outcomeSlack is how far apart, in metres, the places of two events may lie that count as the
+	// same outcome: half an avatar. A starved tick moves the shooter by centimetres, but whom the
+	// shot hit is what matters. The distance between the predicted and the decided place of the
+	// event is added.
 	outcomeSlack = 0.3
 )
 
@@ -112,8 +113,8 @@ func (s *Sim) decided(w *predicted) verdict {
 	return v
 }
 
-// sameOutcome compares two payloads: numbers, names and flags exactly, places within slack metres, directions within
-// 1/64 of a turn.
+// sameOutcome compares two payloads: numbers, names and flags exactly, places within slack metres,
+// directions within 1/64 of a turn.
 func sameOutcome(k *schema.Kind, a, b []int64, slack float64) bool {
 	for i := range k.Props {
 		p := &k.Props[i]
@@ -138,9 +139,9 @@ func sameOutcome(k *schema.Kind, a, b []int64, slack float64) bool {
 	return true
 }
 
-// interrupted reports whether others changed the player between the newest state that its client knew and the
-// command, or took what the command was about to take. A command that did not arrive in time is no interruption:
-// the player's own network delayed it.
+// interrupted reports whether others changed the player between the newest state that its client
+// knew and the command, or took what the command was about to take. A command that did not arrive
+// in time is no interruption: the player's own network delayed it.
 func (s *Sim) interrupted(w *predicted, tick clock.Tick, decided bool) bool {
 	if st, ok := s.Server.Stats(w.p.ID); !ok || st.LastStarved > w.base {
 		return false

@@ -11,8 +11,8 @@ import (
 	"meanwhile/server"
 )
 
-// Sim is a match in virtual time: a real server, and real clients on simulated networks. One seed gives one
-// result, byte for byte.
+// Sim is a match in virtual time: a real server, and real clients on simulated networks. One seed
+// gives one result, byte for byte.
 type Sim struct {
 	Loop    netsim.Loop
 	Rules   *game.Rules
@@ -34,7 +34,8 @@ type Sim struct {
 	wrong  []string // the first clean mispredictions
 }
 
-// NewSim returns a match without players. cfg.Seed and cfg.Secret follow from seed where they are 0.
+// NewSim returns a match without players. cfg.Seed and cfg.Secret follow from seed where they are
+// 0.
 func NewSim(rules *game.Rules, seed uint64, cfg server.Config) (*Sim, error) {
 	if cfg.Seed == 0 {
 		cfg.Seed = seed*2 + 1

@@ -48,8 +48,8 @@ func (p *Player) compareState(e *snapshot.Replica, g int, st *motion.State) {
 	}
 }
 
-// asReceived turns the server's values of a group into those that a client receives: coarser with distance, and
-// without what is never sent.
+// asReceived turns the server's values of a group into those that a client receives: coarser with
+// distance, and without what is never sent.
 func asReceived(k *schema.Kind, g, level int, vals []int64) {
 	if g != snapshot.OwnerGroup {
 		schema.Coarsen(k, g, level, vals)
@@ -62,8 +62,8 @@ func asReceived(k *schema.Kind, g, level int, vals []int64) {
 	}
 }
 
-// Diverged returns an error if a state that a client applied differs from the server's, if rules panicked, or if a
-// player could not connect.
+// Diverged returns an error if a state that a client applied differs from the server's, if rules
+// panicked, or if a player could not connect.
 func (s *Sim) Diverged() error {
 	if len(s.states.diverged) > 0 {
 		return fmt.Errorf("gametest: clients diverged: %v", s.states.diverged)
@@ -77,11 +77,12 @@ func (s *Sim) Diverged() error {
 // Divergences returns how many states that clients applied differ from the server's.
 func (s *Sim) Divergences() uint64 { return s.states.divergent }
 
-// Checked returns how many states were compared with the server's, and how many were too old for that.
+// Checked returns how many states were compared with the server's, and how many were too old for
+// that.
 func (s *Sim) Checked() (compared, tooOld uint64) { return s.states.compared, s.states.tooOld }
 
-// Converged returns an error that names the first client that does not hold exactly what the server's view of it
-// says, or nil.
+// Converged returns an error that names the first client that does not hold exactly what the
+// server's view of it says, or nil.
 func (s *Sim) Converged() error {
 	for _, p := range s.players {
 		if err := p.converged(); err != nil {

@@ -72,7 +72,8 @@ func slower(t *testing.T, p *Player, by time.Duration, loss netsim.Loss) {
 	p.up = pipe
 }
 
-// A movement whose commands all come too late never happens; the client is told so although nothing moves.
+// A movement whose commands all come too late never happens; the client is told so although nothing
+// moves.
 func TestPredictionIsCorrectedAtRest(t *testing.T) {
 	rules := running(t, func(w *game.World, me game.ID) (c runnerCmd) {
 		if w.Tick() >= 300 && w.Tick() < 306 {
@@ -136,7 +137,8 @@ func TestAwayStandsStill(t *testing.T) {
 	}
 }
 
-// Agreement is about what was shown: without rewinding, shots that hit on the screen miss, and that counts.
+// Agreement is about what was shown: without rewinding, shots that hit on the screen miss, and that
+// counts.
 func TestAgreementNeedsTheRewind(t *testing.T) {
 	var agreement [2]float64
 	for i, rewind := range []time.Duration{0, -1} {
@@ -170,6 +172,7 @@ func TestAgreementNeedsTheRewind(t *testing.T) {
 		}
 	}
 	if agreement[0] < 0.97 || agreement[1] > 0.5 {
-		t.Errorf("agreement %.3f with the rewind and %.3f without; want at least 0.97 and at most 0.5", agreement[0], agreement[1])
+		t.Errorf("agreement %.3f with the rewind and %.3f without; want at least 0.97 and at most 0.5", agreement[0],
+			agreement[1])
 	}
 }

@@ -52,7 +52,8 @@ func (p *Player) frameTimes() frameTimes {
 	}
 }
 
-// look compares what is drawn in one frame with the truth. sample says that the distances of this frame count.
+// look compares what is drawn in one frame with the truth. sample says that the distances of this
+// frame count.
 func (p *Player) look(sample bool) {
 	c, q := p.Client, &p.q.view
 	if q.tracks == nil {
@@ -137,7 +138,8 @@ func placeGroup(k *schema.Kind) int {
 	return 0
 }
 
-// truth returns where an entity was at tick time t, between its states of two ticks, and whether it moved.
+// truth returns where an entity was at tick time t, between its states of two ticks, and whether it
+// moved.
 func truth(s *server.Server, i int32, k *schema.Kind, g int, t clock.TickFrac) (x, y float64, moving, ok bool) {
 	h := s.History()
 	var bufA, bufB [schema.MaxComps]int64

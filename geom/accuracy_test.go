@@ -131,7 +131,8 @@ func bigLog(x float64) *big.Float {
 	return y
 }
 
-// bigAtan2 improves the standard library's result a: the rest is atan((y cos a - x sin a) / (x cos a + y sin a)).
+// bigAtan2 improves the standard library's result a: the rest is atan((y cos a - x sin a) / (x cos
+// a + y sin a)).
 func bigAtan2(y, x float64) *big.Float {
 	a := math.Atan2(y, x)
 	s, c := bigSinCos(a)
@@ -390,7 +391,10 @@ func TestSpecialCases(t *testing.T) {
 	}
 
 	// Atan2 and Pow agree with the standard library about every meeting of special values.
-	values := []float64{nan, inf, -inf, 0, zero, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1.5, -2.5, 1e300, -1e300, 0x1p-1074, -0x1p-1074, 0x1p53, -0x1p53 - 2, 0x1p53 + 2, 1e18 + 1}
+	values := []float64{
+		nan, inf, -inf, 0, zero, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1.5, -2.5, 1e300, -1e300,
+		0x1p-1074, -0x1p-1074, 0x1p53, -0x1p53 - 2, 0x1p53 + 2, 1e18 + 1,
+	}
 	for _, x := range values {
 		for _, y := range values {
 			close := func(name string, got, want float64) {

@@ -2,11 +2,12 @@ package geom
 
 import "math"
 
-// Quat is a rotation in space: the unit quaternion W + Xi + Yj + Zk. A quaternion and its negative are the same rotation.
-// The zero Quat, which is no rotation, counts as none: it is used as One.
+// Quat is a rotation in space: the unit quaternion W + Xi + Yj + Zk. A quaternion and its negative
+// are the same rotation. The zero Quat, which is no rotation, counts as none: it is used as One.
 type Quat struct{ W, X, Y, Z float64 }
 
-// View is where somebody looks: Yaw counter-clockwise from the X axis, Pitch upwards, within a quarter turn.
+// View is where somebody looks: Yaw counter-clockwise from the X axis, Pitch upwards, within a
+// quarter turn.
 type View struct{ Yaw, Pitch Angle }
 
 // Dir returns the unit vector that is looked along.
@@ -15,8 +16,8 @@ func (v View) Dir() Vec3 { return Direction(v.Yaw, v.Pitch) }
 // One is the rotation that turns nothing.
 var One = Quat{W: 1}
 
-// Around returns the rotation by a about axis, counter-clockwise for who looks against it. The axis need not be a unit
-// vector; without a direction it turns nothing.
+// Around returns the rotation by a about axis, counter-clockwise for who looks against it. The axis
+// need not be a unit vector; without a direction it turns nothing.
 func Around(axis Vec3, a Angle) Quat {
 	axis = axis.Unit()
 	if axis == (Vec3{}) || !axis.Finite() {
@@ -72,12 +73,14 @@ func (q Quat) Rotate(v Vec3) Vec3 {
 	return v.Add(t.Mul(q.W)).Add(u.Cross(t))
 }
 
-// Spun returns q after turning for dt at the angular velocity w, in radians per second about the world's axes.
+// Spun returns q after turning for dt at the angular velocity w, in radians per second about the
+// world's axes.
 func (q Quat) Spun(w Vec3, dt float64) Quat {
 	return Around(w, Angle(float64(w.Len()*dt))).Mul(q).Unit()
 }
 
-// Dot is the cosine of half the angle between two unit quaternions, negative where the way round is the long one.
+// Dot is the cosine of half the angle between two unit quaternions, negative where the way round is
+// the long one.
 func (q Quat) Dot(r Quat) float64 {
 	return add(add(float64(q.W*r.W), float64(q.X*r.X)), add(float64(q.Y*r.Y), float64(q.Z*r.Z)))
 }

@@ -77,7 +77,8 @@ func TestQuatWithoutALength(t *testing.T) {
 		t.Errorf("a short one has the unit %v", got)
 	}
 	v := geom.Vec3{X: 1, Y: 2, Z: 3}
-	if (geom.Quat{}).Rotate(v) != v || (geom.Quat{}).Mul(geom.Quat{}) != geom.One || geom.Around(geom.Vec3{}, 1) != geom.One {
+	if (geom.Quat{}).Rotate(v) != v || (geom.Quat{}).Mul(geom.Quat{}) != geom.One ||
+		geom.Around(geom.Vec3{}, 1) != geom.One {
 		t.Error("the zero quaternion turns something")
 	}
 	if d := apart(geom.View{Yaw: 90 * geom.Degree}.Dir(), geom.Vec3{Y: 1}); d > 1e-15 {

@@ -82,7 +82,8 @@ func (r *Rand) Angle() Angle { return Pi - Angle(float64(r.Float64()*float64(Tur
 // Dir returns a unit vector in a random direction.
 func (r *Rand) Dir() Vec2 { return r.Angle().Dir() }
 
-// Disc returns a point in the disc of the given radius around the origin, each place equally likely.
+// Disc returns a point in the disc of the given radius around the origin, each place equally
+// likely.
 func (r *Rand) Disc(radius float64) Vec2 {
 	d := math.Sqrt(r.Float64())
 	return r.Dir().Mul(float64(d * radius))

@@ -112,8 +112,9 @@ func agree(t *rapid.T, what string, length float64, inside func(d, margin float6
 		t.Errorf("%s: nothing at %v", what, dist)
 	}
 	if found && dist > walked+1e-9 {
-		// Nor is rounding wrong about where something begins that is merely touched: a circle runs along the ray
-		// there, and 1e-16 across are 1e-8 along. All between the two is touched and no more.
+		// Nor is rounding wrong about where something begins that is merely touched: a circle runs
+		// along the ray there, and 1e-16 across are 1e-8 along. All between the two is touched and
+		// no more.
 		const touched = 1e-13
 		for i := range 1000 {
 			if d := walked + (dist-1e-9-walked)*float64(i)/1000; inside(d, -touched) {
@@ -257,8 +258,13 @@ func TestRay3Examples(t *testing.T) {
 
 func TestRay3Properties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := Ray3{vec3().Draw(t, "from"), Direction(angle().Draw(t, "yaw"), angle().Draw(t, "pitch")), rapid.Float64Range(0, 50).Draw(t, "len")}
-		base, radius, height := vec3().Draw(t, "base"), rapid.Float64Range(0, 6).Draw(t, "radius"), rapid.Float64Range(0, 8).Draw(t, "height")
+		r := Ray3{
+			vec3().Draw(t, "from"),
+			Direction(angle().Draw(t, "yaw"), angle().Draw(t, "pitch")),
+			rapid.Float64Range(0, 50).Draw(t, "len"),
+		}
+		base := vec3().Draw(t, "base")
+		radius, height := rapid.Float64Range(0, 6).Draw(t, "radius"), rapid.Float64Range(0, 8).Draw(t, "height")
 		box := rect().Draw(t, "rect").Box(base.Z, base.Z+height)
 
 		dist, ok := r.Cylinder(base, radius, height)
@@ -291,7 +297,8 @@ func TestRay3Properties(t *testing.T) {
 		level := Ray3{r.From.XY().At(1), flat.Dir.Dir().At(0), r.Len}
 		d2, ok2 := flat.Circle(base.XY(), radius)
 		d3, ok3 := level.Cylinder(base.XY().At(0), radius, 2)
-		if ok2 != ok3 && math.Abs(flat.Closest(base.XY()).Dist(base.XY())-radius) > 1e-9 || ok2 && ok3 && !near(d2, d3, 1e-6) {
+		if ok2 != ok3 && math.Abs(flat.Closest(base.XY()).Dist(base.XY())-radius) > 1e-9 ||
+			ok2 && ok3 && !near(d2, d3, 1e-6) {
 			t.Errorf("circle at %v %v, cylinder at %v %v", d2, ok2, d3, ok3)
 		}
 	})

@@ -92,7 +92,8 @@ func TestShapeProperties(t *testing.T) {
 		}
 		e, size := r.Expand(d), r.Size()
 		want := Vec2{max(0, size.X+2*d), max(0, size.Y+2*d)}
-		if got := e.Size(); got.Dist(want) > 1e-13 || e.Center().Dist(r.Center()) > 1e-13 || d >= 0 && r.Contains(p) && !e.Contains(p) {
+		if got := e.Size(); got.Dist(want) > 1e-13 || e.Center().Dist(r.Center()) > 1e-13 ||
+			d >= 0 && r.Contains(p) && !e.Contains(p) {
 			t.Errorf("Expand(%v) = %v", d, e)
 		}
 		if both := r.Overlaps(o); both != o.Overlaps(r) || both != o.Contains(r.Clamp(o.Center())) {

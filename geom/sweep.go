@@ -46,7 +46,8 @@ func into(delta, n Vec2) bool { return delta.Dot(n) < -float64(grazing*delta.Len
 
 // Sweep reports where c, moving by delta, first touches a wall. Walls that it touches or overlaps
 // already count, at share 0, if the movement goes further into them, and otherwise not: who is
-// stuck may leave. Among walls touched at once the first counts, rects before segments before circles.
+// stuck may leave. Among walls touched at once the first counts, rects before segments before
+// circles.
 func (w Walls) Sweep(c Circle, delta Vec2) (Hit, bool) {
 	best, ok := Hit{Share: 1}, false
 	// Everything that the circle passes over lies in this frame.

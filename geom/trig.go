@@ -107,8 +107,8 @@ const (
 	twoOverPi = 0x1.45f306dc9c883p-1
 )
 
-// reduce writes x as k quarter turns and a rest hi+lo with |hi| <= π/4 (and a hair), |lo| <= ulp(hi)/2.
-// It returns k mod 4. For infinities and NaN the rest is NaN.
+// reduce writes x as k quarter turns and a rest hi+lo with |hi| <= π/4 (and a hair), |lo| <=
+// ulp(hi)/2. It returns k mod 4. For infinities and NaN the rest is NaN.
 func reduce(x float64) (quarter int, hi, lo float64) {
 	x = float64(x)
 	a := math.Abs(x)

@@ -1,8 +1,10 @@
-// Package arena is a shooter seen from above at an angle: run, jump and crouch among walls, shoot, collect packs, in rounds.
-// It is a whole game: the same rules run on the server, in the browser and in tests.
+// Package arena is a shooter seen from above at an angle: run, jump and crouch among walls, shoot,
+// collect packs, in rounds. It is a whole game: the same rules run on the server, in the browser
+// and in tests.
 //
-// Axes: x to the right, y down the screen, z up, in metres. Angles run from +x towards +y. A shot needs a direction
-// on the ground only: up and down the rifle finds its way itself, to whatever part of a body it can reach over a wall.
+// Axes: x to the right, y down the screen, z up, in metres. Angles run from +x towards +y. A shot
+// needs a direction on the ground only: up and down the rifle finds its way itself, to whatever
+// part of a body it can reach over a wall.
 package arena
 
 import (
@@ -90,7 +92,8 @@ type Round struct {
 	Shut   game.Tick `net:"tick"` // and no longer from then on
 }
 
-// Shot is one bullet. Hit names the player that it met, as its shooter saw it; 0: a wall, or nothing.
+// Shot is one bullet. Hit names the player that it met, as its shooter saw it; 0: a wall, or
+// nothing.
 type Shot struct {
 	From, To geom.Vec3 `net:"pos,1cm"`
 	Hit      game.ID   `net:"handle"`
@@ -158,7 +161,8 @@ func birthplace(w *game.World, me game.ID) geom.Vec2 {
 	return best
 }
 
-// act runs one command of one player: at once as a prediction in the browser, for good on the server.
+// act runs one command of one player: at once as a prediction in the browser, for good on the
+// server.
 func act(w *game.World, me game.ID, c Cmd) {
 	p := Players.Get(w, me)
 	p.Aim = c.Aim
@@ -198,8 +202,9 @@ func load(p *Player, now game.Tick) {
 	}
 }
 
-// armed reports whether weapons work: not while a result stands. When they fall silent is known long before, and a round
-// that is over does not change what was, so that a client predicts it to the tick.
+// armed reports whether weapons work: not while a result stands. When they fall silent is known
+// long before, and a round that is over does not change what was, so that a client predicts it to
+// the tick.
 func armed(w *game.World) bool {
 	for _, r := range Rounds.All(w) {
 		return w.Tick() >= r.Open && w.Tick() < r.Shut
@@ -221,7 +226,8 @@ func shoot(w *game.World, me game.ID, p *Player) {
 	from := muzzle(p)
 	to, hit := flight(w, me, from, yaw)
 	if hit != 0 {
-		// The victim as it is now: who died meanwhile is not hurt. In the browser writes to it are discarded.
+		// The victim as it is now: who died meanwhile is not hurt. In the browser writes to it are
+		// discarded.
 		if v := Players.Get(w, hit); v.Alive {
 			v.Health, v.By = max(v.Health-Damage, 0), me
 		}
@@ -246,8 +252,8 @@ func muzzle(p *Player) geom.Vec3 { return p.Pos.Add(geom.Vec3{Z: p.Gun}) }
 // marks are the heights of a body that the rifle tries, as shares of its height.
 var marks = [...]float64{0.55, 0.8}
 
-// flight returns where a bullet that me fires in direction yaw ends, and whom it meets: the first of the others,
-// exactly as me sees them, of whom the way to chest or head is free.
+// flight returns where a bullet that me fires in direction yaw ends, and whom it meets: the first
+// of the others, exactly as me sees them, of whom the way to chest or head is free.
 func flight(w *game.World, me game.ID, from geom.Vec3, yaw geom.Angle) (to geom.Vec3, hit game.ID) {
 	ray := geom.Ray{From: from.XY(), Dir: yaw, Len: Range}
 	for id, o := range Players.Seen(w, me) {
@@ -329,7 +335,8 @@ func die(w *game.World, me game.ID, p *Player) {
 	Frags.Emit(w, me, p.Pos.XY(), Frag{Killer: killer, Victim: me})
 }
 
-// refill puts packs onto empty pads. Each pad has its own beat, so that they do not all come at once.
+// refill puts packs onto empty pads. Each pad has its own beat, so that they do not all come at
+// once.
 func refill(w *game.World) {
 	for i := range pads {
 		if w.Tick() > 1 && (int(w.Tick())+i*RefillEvery/len(pads))%RefillEvery != 0 {

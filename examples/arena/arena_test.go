@@ -145,7 +145,8 @@ func TestMagazine(t *testing.T) {
 	}
 }
 
-// A shot that came a little late, by the network's fault, does not put the beat off; a pause does begin a new one.
+// A shot that came a little late, by the network's fault, does not put the beat off; a pause does
+// begin a new one.
 func TestBeat(t *testing.T) {
 	h := newHall(t)
 	me := h.join(30, 20, 0)
@@ -169,7 +170,8 @@ func TestBeat(t *testing.T) {
 	}
 }
 
-// Who is hit is decided by what the shooter saw: where somebody stood, whether crouched, whether alive.
+// Who is hit is decided by what the shooter saw: where somebody stood, whether crouched, whether
+// alive.
 //
 // seeds: B16
 func TestCover(t *testing.T) {
@@ -270,7 +272,8 @@ func TestDeath(t *testing.T) {
 	for !h.get(it).Alive {
 		h.pass(1)
 	}
-	if p := h.get(it); h.tick-died != RespawnAfter || p.Health != MaxHealth || p.Pos == before || p.Pos.Z != 0 || blocked(p.Pos.XY(), 0) {
+	if p := h.get(it); h.tick-died != RespawnAfter || p.Health != MaxHealth || p.Pos == before || p.Pos.Z != 0 ||
+		blocked(p.Pos.XY(), 0) {
 		t.Errorf("back after %d ticks at %v with health %d", h.tick-died, p.Pos, p.Health)
 	}
 	cut := false
@@ -366,11 +369,13 @@ func TestMapJSON(t *testing.T) {
 	if err := d.Decode(&m); err != nil {
 		t.Fatalf("%v in %s", err, MapJSON())
 	}
-	if m.Size != [2]float64{Width, Depth} || len(m.Walls) != len(boxes) || len(m.Packs) != len(pads) || m.Avatar.Radius != Radius {
+	if m.Size != [2]float64{Width, Depth} || len(m.Walls) != len(boxes) || len(m.Packs) != len(pads) ||
+		m.Avatar.Radius != Radius {
 		t.Errorf("the map is %+v", m)
 	}
 	for i, w := range m.Walls {
-		if b := boxes[i]; w.Min != [2]float64{b.Min.X, b.Min.Y} || w.Max != [2]float64{b.Max.X, b.Max.Y} || w.Height != b.Max.Z {
+		if b := boxes[i]; w.Min != [2]float64{b.Min.X, b.Min.Y} || w.Max != [2]float64{b.Max.X, b.Max.Y} ||
+			w.Height != b.Max.Z {
 			t.Errorf("wall %d is %+v, want %+v", i, w, b)
 		}
 	}
@@ -379,8 +384,8 @@ func TestMapJSON(t *testing.T) {
 	}
 }
 
-// The command has what the first article's has: where to, which way it looks, buttons. Its duration is a tick, and the moment
-// that its player saw travels beside it, see packet.Command.
+// The command has what the first article's has: where to, which way it looks, buttons. Its duration
+// is a tick, and the moment that its player saw travels beside it, see packet.Command.
 //
 // seeds: B2
 func TestCommand(t *testing.T) {

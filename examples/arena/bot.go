@@ -5,8 +5,9 @@ import (
 	"meanwhile/geom"
 )
 
-// How bots play. They remember nothing: what they do follows from what a player on their connection would know at this
-// moment, and from hashes of who they are and of the time, which stand in for moods.
+// How bots play. They remember nothing: what they do follows from what a player on their connection
+// would know at this moment, and from hashes of who they are and of the time, which stand in for
+// moods.
 const (
 	botSight  = 28.0 // metres
 	botNear   = 5.0  // closer than that they step back
@@ -22,7 +23,8 @@ const (
 	botCorner = 0.9  // metres from a low wall at which they jump
 )
 
-// A bot's skill lies between these: seconds by which its aim trails who moves sideways, and how far it shakes, in radians.
+// A bot's skill lies between these: seconds by which its aim trails who moves sideways, and how far
+// it shakes, in radians.
 const (
 	quickHand, slowHand  = 0.12, 0.22
 	steadyHand, wildHand = 0.06, 0.14
@@ -41,7 +43,8 @@ const (
 	tagWobble // and the next
 )
 
-// mood returns random numbers that stay the same for a span of ticks, begun at another moment by each bot.
+// mood returns random numbers that stay the same for a span of ticks, begun at another moment by
+// each bot.
 func mood(me game.ID, tag uint64, now game.Tick, span int) geom.Rand {
 	return geom.NewRand(uint64(me), tag, (uint64(now)+uint64(me)*37)/uint64(span))
 }
@@ -110,8 +113,8 @@ func exposed(eye geom.Vec3, o *Player) bool {
 	return false
 }
 
-// aim turns towards the enemy as a hand does: late, at a limited speed, and never quite still; and pulls the trigger
-// in bursts once it points there.
+// aim turns towards the enemy as a hand does: late, at a limited speed, and never quite still; and
+// pulls the trigger in bursts once it points there.
 func aim(me game.ID, p *Player, enemy *Player, now game.Tick) (geom.Angle, bool) {
 	skill := mood(me, tagSkill, 0, 1)
 	lag, shake := skill.Range(quickHand, slowHand), skill.Range(steadyHand, wildHand)
@@ -192,7 +195,8 @@ func packFor(w *game.World, p *Player, fights bool) (best *goal) {
 	return best
 }
 
-// roam returns where to go without anything better to do: towards the nearest enemy, or just somewhere.
+// roam returns where to go without anything better to do: towards the nearest enemy, or just
+// somewhere.
 func roam(w *game.World, me game.ID, p *Player) *goal {
 	now := w.Tick()
 	if h := mood(me, tagHunt, now, 240); h.Chance(0.7) {

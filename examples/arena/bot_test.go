@@ -30,7 +30,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// Following a field leads to its goal from anywhere, with jumps where it takes them, at a fair speed.
+// Following a field leads to its goal from anywhere, with jumps where it takes them, at a fair
+// speed.
 func TestWays(t *testing.T) {
 	starts := 4
 	if testing.Short() {
@@ -76,7 +77,8 @@ func crowd(t testing.TB, seed uint64, n int, p netsim.Profile) *gametest.Sim {
 	return s
 }
 
-// A hurt bot goes for a health pack, one without rounds for ammunition; both on the ground and up on a tower.
+// A hurt bot goes for a health pack, one without rounds for ammunition; both on the ground and up
+// on a tower.
 func TestBotsReachPacks(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -107,7 +109,8 @@ func TestBotsReachPacks(t *testing.T) {
 	}
 }
 
-// Bots are worth fighting: they find each other, hit and miss, die and come back, and are rarely stuck.
+// Bots are worth fighting: they find each other, hit and miss, die and come back, and are rarely
+// stuck.
 func TestBotsFight(t *testing.T) {
 	t.Parallel()
 	s := crowd(t, 9, 10, netsim.Fiber)
@@ -147,8 +150,10 @@ func TestBotsFight(t *testing.T) {
 		}
 	}
 	rate := float64(hits) / float64(shots)
-	t.Logf("%d shots, %d hits, %d deaths; standing %d, in the air %d, crouched %d of %d", shots, hits, deaths, still, air, crouched, all)
-	if score != deaths || deaths < 8 || rate < 0.1 || rate > 0.6 || still > all/20 || air < all/50 || air > all/3 || crouched == 0 {
+	t.Logf("%d shots, %d hits, %d deaths; standing %d, in the air %d, crouched %d of %d", shots, hits, deaths, still, air,
+		crouched, all)
+	if score != deaths || deaths < 8 || rate < 0.1 || rate > 0.6 || still > all/20 || air < all/50 || air > all/3 ||
+		crouched == 0 {
 		t.Errorf("score %d, deaths %d, %.2f of the shots hit", score, deaths, rate)
 	}
 }

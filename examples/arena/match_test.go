@@ -15,8 +15,9 @@ import (
 	"meanwhile/server"
 )
 
-// Twelve bots on bad networks: predictions come true, shots hit what the shooter saw, and everything moves smoothly.
-// The agreement is so high that a rewind which is half a tick off fails the test.
+// Twelve bots on bad networks: predictions come true, shots hit what the shooter saw, and
+// everything moves smoothly. The agreement is so high that a rewind which is half a tick off fails
+// the test.
 //
 // seeds: B7 B15
 func TestMatch(t *testing.T) {
@@ -42,12 +43,14 @@ func TestMatch(t *testing.T) {
 		if q.Agreement < c.agreement || q.HitchesPerMin > c.hitches || q.ViewErrorP95 > c.viewCm/100 || q.Shots < 100 {
 			t.Errorf("%s: not playable: %+v", c.profile.Name, q)
 		}
-		// Once all stand still, each client's magazine, cooldown and clock of the round are the server's.
+		// Once all stand still, each client's magazine, cooldown and clock of the round are the
+		// server's.
 		s.Still()
 		s.Run(5 * time.Second)
 		for _, p := range s.Players() {
 			mine, truth := *Players.Get(p.Client.World(), p.Me()), *Players.Get(s.Server.World(), p.Me())
-			if mine.Ammo != truth.Ammo || mine.Spare != truth.Spare || mine.Ready != truth.Ready || mine.Gun != truth.Gun || mine.Pos != truth.Pos {
+			if mine.Ammo != truth.Ammo || mine.Spare != truth.Spare || mine.Ready != truth.Ready || mine.Gun != truth.Gun ||
+				mine.Pos != truth.Pos {
 				t.Errorf("%s: %s believes to be %+v, but is %+v", c.profile.Name, p.Name, mine, truth)
 			}
 			var theirs, ours Round
@@ -64,8 +67,9 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// Timers are ticks, told once; how much is left of them anybody can say who knows the server's tick. At each frame of each client, on whatever
-// network, the clock of the round is within a tick of the server's; so is, at the tick of its command, the moment from which its rifle may fire.
+// Timers are ticks, told once; how much is left of them anybody can say who knows the server's
+// tick. At each frame of each client, on whatever network, the clock of the round is within a tick
+// of the server's; so is, at the tick of its command, the moment from which its rifle may fire.
 //
 // seeds: U5
 func TestTimersAgree(t *testing.T) {
@@ -116,7 +120,8 @@ func TestTimersAgree(t *testing.T) {
 		for _, p := range s.Players() {
 			k := key{p.Me(), s.Server.Tick()}
 			st, _ := s.Server.Stats(p.ID)
-			if max(st.LastStarved, s.Server.Engine().LastExternalChange(k.player))+Rate >= k.tick { // commands came late, or it was hit, died or came back
+			if max(st.LastStarved, s.Server.Engine().LastExternalChange(k.player))+Rate >= k.tick {
+				// Its commands were late, or it was hit, died or came back.
 				continue
 			}
 			if guess, ok := believed[k]; ok {
@@ -132,7 +137,8 @@ func TestTimersAgree(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d frames, the clock of the round %.2f ticks off at most; cooldowns %d alike, %d a tick apart, %d further", frames, worst, alike, nearly, apart)
+	t.Logf("%d frames, the clock of the round %.2f ticks off at most; cooldowns %d alike, %d a tick apart, %d further",
+		frames, worst, alike, nearly, apart)
 	if frames < 10_000 || off > 0 {
 		t.Errorf("in %d of %d frames the clock of the round was more than a tick off, %.2f at most", off, frames, worst)
 	}
@@ -141,7 +147,8 @@ func TestTimersAgree(t *testing.T) {
 	}
 }
 
-// The height of the muzzle is never sent: each client computes it along with every command, and it is the server's.
+// The height of the muzzle is never sent: each client computes it along with every command, and it
+// is the server's.
 //
 // seeds: B6
 func TestKept(t *testing.T) {
@@ -191,8 +198,8 @@ func kept(t *testing.T, seed uint64, same, moved, all *int) {
 	}
 }
 
-// Who dies comes back elsewhere, and nobody ever sees anybody slide there: what is drawn is always near a place where
-// its owner was not long before.
+// Who dies comes back elsewhere, and nobody ever sees anybody slide there: what is drawn is always
+// near a place where its owner was not long before.
 //
 // seeds: B13
 func TestNobodySlides(t *testing.T) {

@@ -2,8 +2,8 @@ package arena
 
 import "meanwhile/geom"
 
-// Bots find their way by distance fields: for each of a number of goals, how far it is from every cell of a grid of one
-// metre. They are computed once, when the program starts.
+// Bots find their way by distance fields: for each of a number of goals, how far it is from every
+// cell of a grid of one metre. They are computed once, when the program starts.
 const (
 	cells      = Width * Depth
 	climbable  = 1.25 // metres that a jump takes one up
@@ -47,7 +47,10 @@ func survey() (h [cells]float64) {
 }
 
 // steps are the eight ways out of a cell, straight ones first.
-var steps = [8][3]int{{1, 0, 10}, {-1, 0, 10}, {0, 1, 10}, {0, -1, 10}, {1, 1, 14}, {-1, 1, 14}, {1, -1, 14}, {-1, -1, 14}}
+var steps = [8][3]int{
+	{1, 0, 10}, {-1, 0, 10}, {0, 1, 10}, {0, -1, 10},
+	{1, 1, 14}, {-1, 1, 14}, {1, -1, 14}, {-1, -1, 14},
+}
 
 // beside returns the cell one step away.
 func beside(c int, s [3]int) (int, bool) {
@@ -76,7 +79,8 @@ func toll(a int, s [3]int) (b, cost int, ok bool) {
 // An arc is a step into a cell: where from, and what it costs; 0 if one cannot.
 type arc struct{ from, cost uint16 }
 
-// arrivals returns the arcs into every cell. All fields are made of them: asking toll each time took most of a program's start.
+// arrivals returns the arcs into every cell. All fields are made of them: asking toll each time
+// took most of a program's start.
 func arrivals() *[cells][len(steps)]arc {
 	all := new([cells][len(steps)]arc)
 	for a := range cells {
@@ -138,7 +142,8 @@ func (g *goal) from(p geom.Vec2) float64 {
 	return float64(d) / 10
 }
 
-// nearest returns the best cell at or beside p: p's own may be one that nobody can stand in the middle of.
+// nearest returns the best cell at or beside p: p's own may be one that nobody can stand in the
+// middle of.
 func (g *goal) nearest(p geom.Vec2) (cell int, d uint16) {
 	cell = cellAt(p)
 	if d = g.far[cell]; d < farAway {
@@ -184,7 +189,8 @@ func toward(from, to geom.Vec2) geom.Vec2 {
 	return geom.Vec2{}
 }
 
-// passable reports whether one can run straight from one point to another, jumping onto what is low enough.
+// passable reports whether one can run straight from one point to another, jumping onto what is low
+// enough.
 func passable(from, to geom.Vec2, z float64) bool {
 	ray := geom.RayTo(from, to)
 	for i := range boxes {

@@ -13,8 +13,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// What a player costs that comes into sight: everything that others learn of it, half of which (its score, its deaths, the crouch and
-// its aim) is as it was when it joined. The name goes apart, once.
+// What a player costs that comes into sight: everything that others learn of it, half of which (its
+// score, its deaths, the crouch and its aim) is as it was when it joined. The name goes apart,
+// once.
 //
 // seeds: X12
 func TestFirstSight(t *testing.T) {
@@ -27,7 +28,13 @@ func TestFirstSight(t *testing.T) {
 	v := snapshot.NewView(h)
 	h.Begin(100)
 	i := h.Add(300, 0, false)
-	p := Player{Pos: geom.Vec3{X: 31.4, Y: 17.2, Z: 2.5}, Vel: geom.Vec3{X: -3.1, Y: 4.2}, Health: 75, Name: "Wilhelmina", Alive: true}
+	p := Player{
+		Pos:    geom.Vec3{X: 31.4, Y: 17.2, Z: 2.5},
+		Vel:    geom.Vec3{X: -3.1, Y: 4.2},
+		Health: 75,
+		Name:   "Wilhelmina",
+		Alive:  true,
+	}
 	sims := make([]int64, k.Sims)
 	k.Extract(unsafe.Pointer(&p), sims)
 	h.Record(i, sims, false)

@@ -32,8 +32,9 @@ func tall(crouch bool) float64 {
 	return Standing
 }
 
-// walk moves one player by one command: from-state and command give to-state. It is the only way in which anyone
-// moves, on the server, in the prediction and for bots, and depends on nothing else but the map.
+// walk moves one player by one command: from-state and command give to-state. It is the only way in
+// which anyone moves, on the server, in the prediction and for bots, and depends on nothing else
+// but the map.
 func walk(p *Player, c Cmd, now game.Tick, dt float64) {
 	p.Crouch = c.Crouch
 	speed, force, gun := RunSpeed, GroundForce, gunStanding
@@ -84,7 +85,8 @@ func floorAt(at geom.Vec2, z, r float64) float64 {
 	return top
 }
 
-// slide moves the feet at height z, along the walls that are too high to step onto and the fence around the arena.
+// slide moves the feet at height z, along the walls that are too high to step onto and the fence
+// around the arena.
 func slide(from, way geom.Vec2, z float64) geom.Vec2 {
 	var near [maxBoxes + len(fence)]geom.Rect
 	n, to := 0, from.Add(way)

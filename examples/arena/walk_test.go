@@ -71,7 +71,8 @@ func TestJump(t *testing.T) {
 		walk(p, Cmd{}, game.Tick(ticks+1), dt)
 		top = max(top, p.Pos.Z)
 	}
-	if want := JumpSpeed * JumpSpeed / (2 * Gravity); !near(top, want, 0.002) || ticks != 50 || p.Pos.Z != 0 || p.Vel.Z != 0 {
+	if want := JumpSpeed * JumpSpeed / (2 * Gravity); !near(top, want, 0.002) || ticks != 50 || p.Pos.Z != 0 ||
+		p.Vel.Z != 0 {
 		t.Errorf("a jump led %v m high, want %v, and took %d ticks, want 50; then at %v", top, want, ticks, p.Pos.Z)
 	}
 
@@ -95,7 +96,8 @@ func TestJump(t *testing.T) {
 }
 
 func TestJumpOnto(t *testing.T) {
-	// The western tower (x 4 to 7, 2.2 m high) has a step (x 7 to 8.5, 1 m high) on its eastern side.
+	// The western tower (x 4 to 7, 2.2 m high) has a step (x 7 to 8.5, 1 m high) on its eastern
+	// side.
 	west := geom.Vec2{X: -1}
 	p := at(11, 19.5, 0)
 	if top := run(p, Cmd{Move: west}, 1, 120); top != 0 || !near(p.Pos.X, 8.5+Radius, 0.001) {
@@ -173,7 +175,8 @@ func TestNoTunnelling(t *testing.T) {
 	}
 }
 
-// Whatever anyone does anywhere: on the grid, nobody is ever inside a wall, below what carries them or out of the arena.
+// Whatever anyone does anywhere: on the grid, nobody is ever inside a wall, below what carries them
+// or out of the arena.
 //
 // seeds: B3
 func TestWalkAnywhere(t *testing.T) {
@@ -202,7 +205,8 @@ func TestWalkAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := Players.Get((*game.World)(e.World()), id)
-			if blocked(p.Pos.XY(), p.Pos.Z+hair) || p.Pos.Z < floorAt(p.Pos.XY(), p.Pos.Z, Radius)-hair || !field.Expand(hair).Contains(p.Pos.XY()) {
+			if blocked(p.Pos.XY(), p.Pos.Z+hair) || p.Pos.Z < floorAt(p.Pos.XY(), p.Pos.Z, Radius)-hair ||
+				!field.Expand(hair).Contains(p.Pos.XY()) {
 				t.Fatalf("tick %d: walker %d is at %v, moving %v", tick, i, p.Pos, p.Vel)
 			}
 			if v := p.Vel.XY().Len(); v > RunSpeed+0.001 || math.Abs(p.Vel.Z) > 12 {
@@ -216,7 +220,8 @@ func TestWalkAnywhere(t *testing.T) {
 		}
 		e.Drain()
 	}
-	// Pinned, so that a run on any machine checks that machine: what one predicts and the other decides is the same.
+	// Pinned, so that a run on any machine checks that machine: what one predicts and the other
+	// decides is the same.
 	const want = 0xc31db535564ad5fc
 	if sum != want {
 		t.Errorf("the walks hash to %#x, want %#x", sum, uint64(want))

@@ -13,8 +13,8 @@ const (
 	Depth = 40
 )
 
-// Heights of walls: low ones are jumped onto and shot over, and hide who crouches; from a low one a middle one can be
-// climbed; high ones are for hiding.
+// Heights of walls: low ones are jumped onto and shot over, and hide who crouches; from a low one a
+// middle one can be climbed; high ones are for hiding.
 const (
 	low    = 1.0
 	middle = 2.2
@@ -29,8 +29,10 @@ var (
 	field = geom.Rect{Max: geom.Vec2{X: Width, Y: Depth}}.Expand(-Radius)
 	// fence keeps in who stands on the walls around.
 	fence = [...]geom.Rect{
-		{Min: geom.Vec2{X: -1, Y: -1}, Max: geom.Vec2{X: 0, Y: Depth + 1}}, {Min: geom.Vec2{X: Width, Y: -1}, Max: geom.Vec2{X: Width + 1, Y: Depth + 1}},
-		{Min: geom.Vec2{X: -1, Y: -1}, Max: geom.Vec2{X: Width + 1, Y: 0}}, {Min: geom.Vec2{X: -1, Y: Depth}, Max: geom.Vec2{X: Width + 1, Y: Depth + 1}},
+		{Min: geom.Vec2{X: -1, Y: -1}, Max: geom.Vec2{X: 0, Y: Depth + 1}},
+		{Min: geom.Vec2{X: Width, Y: -1}, Max: geom.Vec2{X: Width + 1, Y: Depth + 1}},
+		{Min: geom.Vec2{X: -1, Y: -1}, Max: geom.Vec2{X: Width + 1, Y: 0}},
+		{Min: geom.Vec2{X: -1, Y: Depth}, Max: geom.Vec2{X: Width + 1, Y: Depth + 1}},
 	}
 )
 
@@ -41,7 +43,8 @@ func box(x0, y0, x1, y1, h float64) geom.Box {
 	return geom.Rect{Min: geom.Vec2{X: x0, Y: y0}, Max: geom.Vec2{X: x1, Y: y1}}.Box(0, h)
 }
 
-// half of the walls; the other half is the same, turned by half a turn around the middle, so that no corner is better.
+// half of the walls; the other half is the same, turned by half a turn around the middle, so that
+// no corner is better.
 var half = []geom.Box{
 	box(9, 7, 17, 8, high), box(9, 8, 10, 13, high), // corner in the north-west
 	box(43, 7, 51, 8, high), box(50, 8, 51, 13, high), // corner in the north-east

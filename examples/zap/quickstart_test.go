@@ -17,7 +17,8 @@ import (
 	"meanwhile/internal/verify/browser"
 )
 
-// script returns the commands of the README's section "Your first game", with this repository in the place of ../meanwhile.
+// script returns the commands of the README's section "Your first game", with this repository in
+// the place of ../meanwhile.
 func script(t *testing.T) []string {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -36,7 +37,8 @@ func script(t *testing.T) []string {
 	return strings.Split(strings.ReplaceAll(block, "../meanwhile", root), "\n")
 }
 
-// quickstart makes the game a module of its own, as the README tells a newcomer to, and returns its folder.
+// quickstart makes the game a module of its own, as the README tells a newcomer to, and returns its
+// folder.
 func quickstart(t *testing.T) string {
 	parent := t.TempDir()
 	lines := script(t)
@@ -112,7 +114,8 @@ func TestQuickstart(t *testing.T) {
 		return body, r.Header
 	}
 	page, header := get("")
-	if !bytes.Contains(page, []byte("/game.js")) || header.Get("Cross-Origin-Opener-Policy") != "same-origin" || header.Get("Cross-Origin-Embedder-Policy") != "require-corp" {
+	if !bytes.Contains(page, []byte("/game.js")) || header.Get("Cross-Origin-Opener-Policy") != "same-origin" ||
+		header.Get("Cross-Origin-Embedder-Policy") != "require-corp" {
 		t.Errorf("the page: %v\n%s", header, page)
 	}
 	var config struct {
@@ -125,11 +128,14 @@ func TestQuickstart(t *testing.T) {
 		WebSocket string
 	}
 	b, _ := get("meanwhile.json")
-	if err := json.Unmarshal(b, &config); err != nil || config.Game != "zap" || config.Wasm != "/zap.wasm" || len(config.WebTransport.Hashes) != 1 || config.WebSocket != "/meanwhile" {
+	if err := json.Unmarshal(b, &config); err != nil || config.Game != "zap" || config.Wasm != "/zap.wasm" ||
+		len(config.WebTransport.Hashes) != 1 ||
+		config.WebSocket != "/meanwhile" {
 		t.Fatalf("%s, %v", b, err)
 	}
 	wasm, header := get("zap.wasm")
-	if len(wasm) != config.WasmBytes || !bytes.HasPrefix(wasm, []byte("\x00asm")) || header.Get("Content-Type") != "application/wasm" {
+	if len(wasm) != config.WasmBytes || !bytes.HasPrefix(wasm, []byte("\x00asm")) ||
+		header.Get("Content-Type") != "application/wasm" {
 		t.Errorf("%d bytes of WebAssembly, %d were announced: %v", len(wasm), config.WasmBytes, header)
 	}
 	get("wasm_exec.js")
@@ -161,7 +167,8 @@ func play(t *testing.T, url string, said func() string) {
 		postMessage(order, ...rest) { super.postMessage(order.do === "connect" ? { ...order, websocket: null } : order, ...rest) }
 	}`)
 	p.Open(url)
-	// The own avatar stays in the middle of the window, and what is around it moves when a key is held.
+	// The own avatar stays in the middle of the window, and what is around it moves when a key is
+	// held.
 	mine := func() bool {
 		img := p.Screenshot("zap")
 		r, g, b, _ := img.At(browser.Width/2, browser.Height/2-10).RGBA()

@@ -46,8 +46,8 @@ type touch struct {
 	entity *entity
 }
 
-// run calls one callback and settles what it did. A panic undoes the callback and is returned as a PanicError:
-// rules never have to deal with half of a command.
+// run calls one callback and settles what it did. A panic undoes the callback and is returned as a
+// PanicError: rules never have to deal with half of a command.
 func (w *World) run(p phase, actor ID, seed uint64, f func()) (err error) {
 	w.phase, w.actor = p, actor
 	w.rand = geom.NewRand(seed, uint64(w.tick), uint64(actor), uint64(p))
@@ -95,8 +95,8 @@ func (w *World) undo() {
 	}
 }
 
-// settle completes a callback: it rounds states onto the grid, undoes what has no effect and removes what was
-// despawned.
+// settle completes a callback: it rounds states onto the grid, undoes what has no effect and
+// removes what was despawned.
 func (w *World) settle() {
 	for _, s := range w.stores {
 		s.wipe()
@@ -127,7 +127,8 @@ func (w *World) settle() {
 	w.touched = w.touched[:0]
 }
 
-// settleKnown undoes what a client's callback did to an entity that the client does not own. A despawn hides it.
+// settleKnown undoes what a client's callback did to an entity that the client does not own. A
+// despawn hides it.
 func (w *World) settleKnown(s *Store, e *entity) {
 	if e.dead {
 		w.noteSideEffect()
@@ -140,8 +141,8 @@ func (w *World) settleKnown(s *Store, e *entity) {
 	s.restore(e)
 }
 
-// settleOwned rounds a state onto the grid and notes whether another player's command or the referee changed it.
-// Step does not count: it runs on both sides.
+// settleOwned rounds a state onto the grid and notes whether another player's command or the
+// referee changed it. Step does not count: it runs on both sides.
 func (w *World) settleOwned(s *Store, e *entity) {
 	vals := w.ints[:s.schema.Sims]
 	s.schema.Extract(e.state, vals)

@@ -1,11 +1,12 @@
-// Package engine runs the rules of a game without knowing their types. An entity is an ID and a state
-// that a schema.Kind turns into integers; a rule is a closure over a World. Package game is the typed face
-// of this package for authors of games. Servers, clients and gametest drive a world through an Engine.
+// Package engine runs the rules of a game without knowing their types. An entity is an ID and a
+// state that a schema.Kind turns into integers; a rule is a closure over a World. Package game is
+// the typed face of this package for authors of games. Servers, clients and gametest drive a world
+// through an Engine.
 //
 // # Callbacks
 //
-// Rules are six callbacks: Join, Leave, Act, Step, Referee and Bot. The engine runs them one at a time. After
-// each one it
+// Rules are six callbacks: Join, Leave, Act, Step, Referee and Bot. The engine runs them one at a
+// time. After each one it
 //
 //   - rounds every state that the callback may have changed onto the simulation grid,
 //   - removes what the callback despawned,
@@ -15,20 +16,21 @@
 //
 // # Server and client
 //
-// On the server every entity is owned by the world, and every write stays. In a client only the entities that it
-// predicts are owned (PutOwned). All others are copies of their newest records (PutKnown). A callback may write
-// to them, but the write is undone. A despawn of them hides them until the server confirms or contradicts it
-// (Unhide).
+// On the server every entity is owned by the world, and every write stays. In a client only the
+// entities that it predicts are owned (PutOwned). All others are copies of their newest records
+// (PutKnown). A callback may write to them, but the write is undone. A despawn of them hides them
+// until the server confirms or contradicts it (Unhide).
 //
 // # Randomness
 //
-// World.Rand is a hash of a seed, the tick, the actor and the callback. Act and Step use a seed that clients
-// receive, so that a prediction draws the same numbers as the server. Join and Referee use a secret.
+// World.Rand is a hash of a seed, the tick, the actor and the callback. Act and Step use a seed
+// that clients receive, so that a prediction draws the same numbers as the server. Join and Referee
+// use a secret.
 //
 // # Judging predictions
 //
-// A client can only predict its own avatar exactly. Three ticks for each avatar say what else was going on:
-// LastExternalChange (something other than its own command changed it), LastSideEffect (its own command tried to
-// change something else) and LastPredictedDespawn (its predicted command removed something that another player
-// may take first).
+// A client can only predict its own avatar exactly. Three ticks for each avatar say what else was
+// going on: LastExternalChange (something other than its own command changed it), LastSideEffect
+// (its own command tried to change something else) and LastPredictedDespawn (its predicted command
+// removed something that another player may take first).
 package engine

@@ -7,11 +7,12 @@ import (
 	"meanwhile/internal/fault"
 )
 
-// An Engine drives a World: it says which tick is computed, runs callbacks and hands out what they did. It is not
-// safe for concurrent use.
+// An Engine drives a World: it says which tick is computed, runs callbacks and hands out what they
+// did. It is not safe for concurrent use.
 type Engine struct{ w *World }
 
-// NewServer returns the engine of an authoritative world. Clients receive seed; secret stays on the server.
+// NewServer returns the engine of an authoritative world. Clients receive seed; secret stays on the
+// server.
 func NewServer(r *Rules, seed, secret uint64) *Engine {
 	return &Engine{newWorld(r, true, seed, mixSeed(seed, secret))} // worlds differ even where nobody chose a secret
 }
@@ -31,12 +32,14 @@ func (e *Engine) Stats() Stats { return e.w.stats }
 // SetTick sets the tick that is computed next.
 func (e *Engine) SetTick(t Tick) { e.w.tick, e.w.now = t, t }
 
-// SetCommandTick sets the tick that rules see while the next queued command runs. What the command does still
-// counts for the tick of SetTick: events, LastExternalChange and LastSideEffect. SetTick ends it.
+// SetCommandTick sets the tick that rules see while the next queued command runs. What the command
+// does still counts for the tick of SetTick: events, LastExternalChange and LastSideEffect. SetTick
+// ends it.
 func (e *Engine) SetCommandTick(t Tick) { e.w.tick = t }
 
-// Join runs the rules' Join and returns the player's avatar, which is then owned. The avatar is 0 for a spectator,
-// for whom Join returned 0, and after an error: Join panicked, or returned an entity that it did not spawn.
+// Join runs the rules' Join and returns the player's avatar, which is then owned. The avatar is 0
+// for a spectator, for whom Join returned 0, and after an error: Join panicked, or returned an
+// entity that it did not spawn.
 func (e *Engine) Join(name string) (ID, error) {
 	var id ID
 	w := e.w
@@ -72,7 +75,8 @@ func (e *Engine) Leave(id ID) error {
 	return err
 }
 
-// Act runs one command of a player. replay says that a client predicted the command before. A panic drops it.
+// Act runs one command of a player. replay says that a client predicted the command before. A panic
+// drops it.
 func (e *Engine) Act(id ID, cmd []int64, seer Seer, replay bool) error {
 	w := e.w
 	w.seer, w.replay = seer, replay
@@ -102,8 +106,8 @@ func (e *Engine) Referee() error {
 	return w.run(refereeing, 0, w.secret, func() { w.rules.call.Referee(w) })
 }
 
-// Show calls f for every entity, by kind and rising ID, with the groups of players that may know of it.
-// A panic of the rules ends it at the entity that caused it.
+// Show calls f for every entity, by kind and rising ID, with the groups of players that may know of
+// it. A panic of the rules ends it at the entity that caused it.
 func (e *Engine) Show(f func(id ID, groups uint64)) error {
 	w := e.w
 	return w.run(showing, 0, w.secret, func() {
@@ -150,8 +154,9 @@ func (e *Engine) Drain() {
 	w.spawned, w.removed, w.events = w.spawned[:0], w.removed[:0], w.events[:0]
 }
 
-// Each calls f for every entity, by kind and rising ID. sims are its simulation integers, valid during the call. cut
-// says that it was teleported in this tick, which is then forgotten. owned says that it is a player's avatar.
+// Each calls f for every entity, by kind and rising ID. sims are its simulation integers, valid
+// during the call. cut says that it was teleported in this tick, which is then forgotten. owned
+// says that it is a player's avatar.
 func (e *Engine) Each(f func(id ID, kind int, sims []int64, cut, owned bool)) {
 	for _, s := range e.w.stores {
 		for _, x := range s.entities {
@@ -162,7 +167,8 @@ func (e *Engine) Each(f func(id ID, kind int, sims []int64, cut, owned bool)) {
 	}
 }
 
-// Sims returns the simulation integers of an entity, nil if there is none. They are valid until the next callback.
+// Sims returns the simulation integers of an entity, nil if there is none. They are valid until the
+// next callback.
 func (e *Engine) Sims(id ID) (kind int, sims []int64) {
 	if s, x := e.w.entity(id); x != nil {
 		return s.index, x.sims
@@ -170,8 +176,9 @@ func (e *Engine) Sims(id ID) (kind int, sims []int64) {
 	return 0, nil
 }
 
-// LastExternalChange returns the newest tick at which something other than an avatar's own command or Step changed
-// it, on the server. With queued commands it is the tick of the server's step. 0 means never.
+// LastExternalChange returns the newest tick at which something other than an avatar's own command
+// or Step changed it, on the server. With queued commands it is the tick of the server's step. 0
+// means never.
 func (e *Engine) LastExternalChange(id ID) Tick {
 	if _, x := e.w.entity(id); x != nil {
 		return x.externalChange
@@ -179,8 +186,8 @@ func (e *Engine) LastExternalChange(id ID) Tick {
 	return 0
 }
 
-// LastSideEffect returns the newest tick at which an avatar's own command changed something else, or tried to.
-// 0 means never.
+// LastSideEffect returns the newest tick at which an avatar's own command changed something else,
+// or tried to. 0 means never.
 func (e *Engine) LastSideEffect(id ID) Tick {
 	if _, x := e.w.entity(id); x != nil {
 		return x.sideEffect
@@ -188,8 +195,8 @@ func (e *Engine) LastSideEffect(id ID) Tick {
 	return 0
 }
 
-// LastPredictedDespawn returns the newest tick at which an avatar's predicted command despawned something, in a
-// client. 0 means never.
+// LastPredictedDespawn returns the newest tick at which an avatar's predicted command despawned
+// something, in a client. 0 means never.
 func (e *Engine) LastPredictedDespawn(id ID) Tick {
 	if _, x := e.w.entity(id); x != nil {
 		return x.predictedDespawn
@@ -203,7 +210,8 @@ func (e *Engine) WasCut(id ID) bool {
 	return x != nil && x.cut
 }
 
-// PutOwned sets the exact state of an entity that a client predicts, and adds the entity if it is new.
+// PutOwned sets the exact state of an entity that a client predicts, and adds the entity if it is
+// new.
 func (e *Engine) PutOwned(id ID, kind int, sims []int64) {
 	s := e.w.stores[kind]
 	x := s.obtain(id)
@@ -212,8 +220,8 @@ func (e *Engine) PutOwned(id ID, kind int, sims []int64) {
 	s.schema.Store(x.state, x.sims)
 }
 
-// PutKnown sets the newest known state of another entity in a client, and adds the entity if it is new. drawn are
-// observer integers in 1/schema.SubSteps.
+// PutKnown sets the newest known state of another entity in a client, and adds the entity if it is
+// new. drawn are observer integers in 1/schema.SubSteps.
 func (e *Engine) PutKnown(id ID, kind int, drawn []int64) {
 	s := e.w.stores[kind]
 	x := s.obtain(id)
@@ -233,7 +241,8 @@ func (e *Engine) Retain(keep func(id ID) bool) {
 	}
 }
 
-// Unhide shows again what predicted commands of the ticks from and to, and of those between, despawned.
+// Unhide shows again what predicted commands of the ticks from and to, and of those between,
+// despawned.
 func (e *Engine) Unhide(from, to Tick) {
 	for _, s := range e.w.stores {
 		for _, x := range s.entities {

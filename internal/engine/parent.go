@@ -7,13 +7,15 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// On converts a place relative to parent into a place in the world, over up to schema.MaxParents parents. A parent of 0
-// is the world itself. ok is false if a parent does not exist or, in a client, is not known.
+// On converts a place relative to parent into a place in the world, over up to schema.MaxParents
+// parents. A parent of 0 is the world itself. ok is false if a parent does not exist or, in a
+// client, is not known.
 func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.ontoParents(0, parent, at, false)
 }
 
-// SeenOn converts a place that Seen returned. It uses the parents as player me saw them, and me as it is now.
+// SeenOn converts a place that Seen returned. It uses the parents as player me saw them, and me as
+// it is now.
 func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.ontoParents(me, parent, at, true)
 }
@@ -42,7 +44,8 @@ func (w *World) ontoParents(me, parent ID, at geom.Vec3, seen bool) (geom.Vec3, 
 	return at, true
 }
 
-// values writes an entity's present values to w.floats and returns its kind, nil if there is no such entity.
+// values writes an entity's present values to w.floats and returns its kind, nil if there is no
+// such entity.
 func (w *World) values(id ID) *schema.Kind {
 	s, e := w.entity(id)
 	if e == nil || s.isHidden(e) {
@@ -53,8 +56,8 @@ func (w *World) values(id ID) *schema.Kind {
 	return s.schema
 }
 
-// seenValues writes to w.floats how player me saw an entity and returns its kind, nil if it did not see it. An
-// entity that is gone by now may be of any kind.
+// seenValues writes to w.floats how player me saw an entity and returns its kind, nil if it did not
+// see it. An entity that is gone by now may be of any kind.
 func (w *World) seenValues(me, id ID) *schema.Kind {
 	if w.seer == nil {
 		return nil
@@ -86,8 +89,8 @@ func (s *Store) seenValues(me, id ID) (k *schema.Kind) {
 	return k
 }
 
-// ontoParent turns and moves a place relative to an entity of kind k. vals are the entity's values, by simulation
-// integers.
+// ontoParent turns and moves a place relative to an entity of kind k. vals are the entity's values,
+// by simulation integers.
 func ontoParent(k *schema.Kind, vals []float64, at geom.Vec3) geom.Vec3 {
 	if k.Facing >= 0 {
 		f := &k.Props[k.Facing]

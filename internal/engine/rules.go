@@ -56,18 +56,19 @@ func (k *Kind) title() string {
 type CommandMode uint8
 
 const (
-	// Timed runs each command at the tick that it was made for, or never. While no command arrives, the player
-	// goes on moving for a moment.
+	// Timed runs each command at the tick that it was made for, or never. While no command arrives,
+	// the player goes on moving for a moment.
 	Timed CommandMode = iota
-	// Queued runs each command exactly once, in order, as soon as it has arrived. Act sees the tick that the
-	// command was made for, which may differ a little from the present one. While no command arrives, the player
-	// stands still; later it catches up by a bounded time. Step runs once in each tick of the server, whatever
-	// commands arrive, so it should leave avatars alone in such a game.
+	// Queued runs each command exactly once, in order, as soon as it has arrived. Act sees the tick
+	// that the command was made for, which may differ a little from the present one. While no
+	// command arrives, the player stands still; later it catches up by a bounded time. Step runs
+	// once in each tick of the server, whatever commands arrive, so it should leave avatars alone
+	// in such a game.
 	Queued
 )
 
-// Callbacks are the rules of a game. Join and Act must be set, the others may be nil; ShownTo and Groups
-// are set together.
+// Callbacks are the rules of a game. Join and Act must be set, the others may be nil; ShownTo and
+// Groups are set together.
 type Callbacks struct {
 	Join    func(w *World, name string) ID
 	Leave   func(w *World, me ID)

@@ -4,7 +4,8 @@ import "unsafe"
 
 // A Seer knows what a player saw when it made the present command.
 type Seer interface {
-	// Seen adds to dst every entity of a kind that player me saw, by rising ID and without me itself.
+	// Seen adds to dst every entity of a kind that player me saw, by rising ID and without me
+	// itself.
 	Seen(kind int, me ID, dst *Sight)
 }
 
@@ -43,11 +44,12 @@ func (s *Sight) at(i int) []int64 {
 	return s.drawn[i*n : (i+1)*n]
 }
 
-// Close lets the next Look reuse the memory. A callback that ends without it, by a panic, does no harm.
+// Close lets the next Look reuse the memory. A callback that ends without it, by a panic, does no
+// harm.
 func (s *Sight) Close() { s.store.world.looks-- }
 
-// Look returns what player me saw of this kind, until Close. It returns nil outside of commands and bots, as
-// nobody looks then. It panics for an Extrapolated kind.
+// Look returns what player me saw of this kind, until Close. It returns nil outside of commands and
+// bots, as nobody looks then. It panics for an Extrapolated kind.
 func (s *Store) Look(me ID) *Sight {
 	if s.kind.Extrapolated {
 		panic("game: Seen of kind " + s.kind.Name + ", which is Extrapolated: what is extrapolated cannot be hit")

@@ -1,4 +1,5 @@
 package engine
 
-// stack returns nil in a browser. debug.Stack would make the program a tenth larger, and nobody reads it there.
+// stack returns nil in a browser. debug.Stack would make the program a tenth larger, and nobody
+// reads it there.
 func stack() []byte { return nil }

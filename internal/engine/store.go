@@ -50,8 +50,9 @@ func newStore(w *World, i int) *Store {
 	return s
 }
 
-// Get returns the state of entity id, valid until the callback returns. It never returns nil: without such an
-// entity it returns a zero state. Writes to that, and in a client to what it does not own, are undone and counted.
+// Get returns the state of entity id, valid until the callback returns. It never returns nil:
+// without such an entity it returns a zero state. Writes to that, and in a client to what it does
+// not own, are undone and counted.
 func (s *Store) Get(id ID) unsafe.Pointer {
 	if e := s.any(id); e != nil && !s.isHidden(e) {
 		s.touch(e)
@@ -92,8 +93,8 @@ func (s *Store) Visit(i int) (ID, unsafe.Pointer) {
 	return e.id, e.state
 }
 
-// Spawn makes an entity with the state at v and returns its ID. In a client and for bots it makes nothing,
-// counts that, and returns 0.
+// Spawn makes an entity with the state at v and returns its ID. In a client and for bots it makes
+// nothing, counts that, and returns 0.
 func (s *Store) Spawn(v unsafe.Pointer) ID {
 	w := s.world
 	if !w.server || w.phase.readOnly() {
@@ -109,7 +110,8 @@ func (s *Store) Spawn(v unsafe.Pointer) ID {
 	return id
 }
 
-// any finds an entity, hidden or not. Every Get calls it; slices.BinarySearchFunc makes Get a third slower.
+// any finds an entity, hidden or not. Every Get calls it; slices.BinarySearchFunc makes Get a third
+// slower.
 func (s *Store) any(id ID) *entity {
 	lo, hi := 0, len(s.entities)
 	for lo < hi {
@@ -126,11 +128,12 @@ func (s *Store) any(id ID) *entity {
 	return nil
 }
 
-// isHidden reports whether a predicted command despawned an entity by now. While earlier commands are predicted
-// again the entity is still there, as they may reach it now.
+// isHidden reports whether a predicted command despawned an entity by now. While earlier commands
+// are predicted again the entity is still there, as they may reach it now.
 func (s *Store) isHidden(e *entity) bool { return e.hidden != 0 && e.hidden <= s.world.tick }
 
-// touch notes that the callback may write to an entity, or does something else with it that settle completes.
+// touch notes that the callback may write to an entity, or does something else with it that settle
+// completes.
 func (s *Store) touch(e *entity) {
 	if !e.touched {
 		e.touched = true

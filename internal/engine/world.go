@@ -8,8 +8,8 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// World holds the entities of a game: all of them on the server, the known ones in a client. Its methods are
-// for rules, while a callback runs. It is not safe for concurrent use.
+// World holds the entities of a game: all of them on the server, the known ones in a client. Its
+// methods are for rules, while a callback runs. It is not safe for concurrent use.
 type World struct {
 	rules  *Rules
 	stores []*Store // one for each kind
@@ -92,8 +92,8 @@ func (w *World) entity(id ID) (*Store, *entity) {
 	return nil, nil
 }
 
-// Despawn removes an entity when the callback returns. In a client it hides an entity that the client does not
-// own. An ID of nothing changes nothing.
+// Despawn removes an entity when the callback returns. In a client it hides an entity that the
+// client does not own. An ID of nothing changes nothing.
 func (w *World) Despawn(id ID) {
 	if s, e := w.entity(id); e != nil && !s.isHidden(e) {
 		s.touch(e)
@@ -119,9 +119,9 @@ type Emitted struct {
 	ByActor bool    // a command of Actor emitted it, so Actor's client predicted it
 }
 
-// Emit notes an event with the payload at v. It panics if the game does not list the event. A client notes only
-// events of its own player's command, the first time that it predicts the command. All others arrive from the
-// server, and would be shown twice.
+// Emit notes an event with the payload at v. It panics if the game does not list the event. A
+// client notes only events of its own player's command, the first time that it predicts the
+// command. All others arrive from the server, and would be shown twice.
 func (w *World) Emit(k *Kind, actor ID, at geom.Vec2, v unsafe.Pointer) {
 	byActor := w.phase == acting && w.actor == actor
 	for i, e := range w.rules.events {
