@@ -33,22 +33,24 @@ type LinkConfig struct {
 	Loss Loss
 	// Duplicate is the share of datagrams that arrive twice, in [0, 1].
 	Duplicate float64
-	// Pause is when the link carries nothing and keeps what it has, as a radio that scans other
+	// Pause is when the link carries nothing and keeps what waits, as a radio does that scans other
 	// channels.
 	Pause Pause
 
 	// At most one of Rate, Cell and Trace limits the capacity. Each datagram then costs its size +
 	// Overhead.
 
-	// Rate is a fixed capacity in bit/s; 0 is none.
+	// Rate is a fixed capacity in bit/s. Zero means none.
 	Rate int64
-	// Cell is a generated cellular capacity; a Cell with Mean 0 is none.
+	// Cell is a generated cellular capacity. A Cell with Mean 0 means none.
 	Cell Cell
-	// Trace is a recorded capacity, read from TraceStart on and then again and again.
+	// Trace is a recorded capacity, read from TraceStart on and then again and again. Nil means
+	// none.
 	Trace      *Trace
 	TraceStart time.Duration
-	// Queue is what the bottleneck holds, in bytes; what does not fit is dropped. Zero means the
-	// larger of 30 kB and 400 ms of the mean rate. Without a capacity there is no queue.
+	// Queue is the size of the bottleneck's queue in bytes; datagrams that do not fit are dropped.
+	// Zero means the larger of 30 kB and 400 ms of the mean rate. Without a capacity there is no
+	// queue.
 	Queue int
 	// Cross is the level of other traffic that shares the queue, in [0, 1]; it needs a capacity. At
 	// any level above 0 small packets take 5 % of the mean rate; bursts come every 4 s on average,
@@ -59,7 +61,7 @@ type LinkConfig struct {
 // Shape is a distribution of jitter.
 type Shape uint8
 
-// The shapes. For each, Scale is the parameter that can be pictured.
+// The shapes. For each, Scale is the parameter that is easy to imagine.
 const (
 	NoJitter         Shape = iota
 	UniformJitter          // up to Scale
@@ -118,8 +120,8 @@ func (l Loss) Rate() float64 {
 	return float64(bad*l.InBad) + float64((1-bad)*l.InGood)
 }
 
-// Pause is when a link holds everything back: for a time between Min and Max, evenly, after being
-// open for a time with mean Every (exponential). Every 0 means never.
+// Pause is when a link keeps everything back: for a time between Min and Max, evenly distributed,
+// after being open for a time with mean Every (exponential). Every 0 means never.
 type Pause struct {
 	Every, Min, Max time.Duration
 }

@@ -7,8 +7,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// A Link is one direction of a path. It decides when each datagram arrives; it does not hold the
-// bytes (see [Pipe]). It is not safe for concurrent use.
+// A Link is one direction of a path. It decides when each datagram arrives; a [Pipe] keeps the
+// bytes. It is not safe for concurrent use.
 type Link struct {
 	cfg   LinkConfig
 	stats Stats
@@ -110,10 +110,6 @@ func (l *Link) Set(cfg LinkConfig) error {
 // Stats returns the counters.
 func (l *Link) Stats() Stats { return l.stats }
 
-// Queued returns the bytes, with Overhead and other traffic, that wait at the bottleneck after the
-// newest Send.
-func (l *Link) Queued() int { return l.queue.bytes }
-
 func (l *Link) startCapacity() {
 	l.limit = l.cfg.queue()
 	l.source, l.credit, l.opp = nil, 0, -1
@@ -152,9 +148,9 @@ func (l *Link) crossGap() time.Duration {
 	return time.Duration(crossSize * 8 * crossShare * int64(time.Second) / l.cfg.Mean())
 }
 
-// Send hands a datagram of size bytes over at now and returns when it arrives: n is 0 if it never
-// does, 1, or 2 if it arrives twice. Time does not run backwards: a now before that of the last
-// Send counts as that.
+// Send passes a datagram of size bytes to the link at now and returns when it arrives: n is 0 if it
+// never does, 1, or 2 if it arrives twice. Time does not run backwards: a now before that of the
+// last Send counts as that.
 func (l *Link) Send(now clock.Time, size int) (arrivals [2]clock.Time, n int) {
 	l.now = max(l.now, now)
 	size = max(size, 0)

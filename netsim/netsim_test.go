@@ -269,8 +269,8 @@ func TestRateAndDropTail(t *testing.T) {
 		if got := float64(arrivals[0]) / 1e6; n > 0 && got != c.arrives || n == 0 && c.arrives != 0 {
 			t.Errorf("sent at %v ms: arrives at %v (%d), want %v", c.now, got, n, c.arrives)
 		}
-		if l.Queued() != c.queued {
-			t.Errorf("sent at %v ms: %d B queued, want %d", c.now, l.Queued(), c.queued)
+		if l.queue.bytes != c.queued {
+			t.Errorf("sent at %v ms: %d B queued, want %d", c.now, l.queue.bytes, c.queued)
 		}
 	}
 	if s := l.Stats(); s != (Stats{Sent: 6, SentBytes: 6 * 58, Dropped: 2}) {

@@ -2,11 +2,11 @@ package netsim
 
 import "meanwhile/netcode/clock"
 
-// MaxInFlight is how many datagrams a Pipe carries at once; more are dropped and counted.
+// MaxInFlight is how many datagrams a Pipe carries at once. Further ones are dropped and counted.
 const MaxInFlight = 1 << 16
 
-// A Pipe is a Link together with the datagrams that are under way on it. It copies what it is given
-// and, once warm, does not allocate. It is not safe for concurrent use.
+// A Pipe is a Link together with the datagrams that are under way on it. It copies the data passed
+// to it and, once warm, does not allocate. It is not safe for concurrent use.
 type Pipe struct {
 	*Link
 	heap     []flight

@@ -128,11 +128,11 @@ var (
 	Modem = both("modem", LinkConfig{Delay: 120 * ms, Rate: 13_000, Queue: 2_000})
 )
 
-// Holdout returns the i-th of HoldoutCount profiles on which nothing is ever tuned, so that what is
-// measured on them is honest. It panics if i is outside [1, HoldoutCount].
+// Holdout returns the i-th of HoldoutCount profiles that nothing is ever tuned on, so that
+// measurements on them are honest. It panics if i is outside [1, HoldoutCount].
 func Holdout(i int) Profile { return holdouts[i-1] }
 
-// HoldoutCount is the number of held-out profiles, held-1 to held-8.
+// HoldoutCount is the number of profiles kept aside, held-1 to held-8.
 const HoldoutCount = 8
 
 var holdouts = [HoldoutCount]Profile{
@@ -200,7 +200,7 @@ var holdouts = [HoldoutCount]Profile{
 	}),
 }
 
-// Profiles returns all profiles except the held-out ones.
+// Profiles returns all profiles except those kept aside.
 func Profiles() []Profile {
 	return []Profile{Fiber, HotelWiFi, BurstLoss, CityLTE, UrbanLTE, TrainLTE, EVDO, LAN, Ocean, Modem}
 }

@@ -10,7 +10,7 @@ import (
 // arrived at T3 (its own clock); the server received at T1 and answered at T2 (the server's clock).
 type Exchange struct{ T0, T1, T2, T3 clock.Time }
 
-// rtt is the round trip without the time that the server held the request.
+// rtt is the round trip without the time that the server kept the request.
 func (x Exchange) rtt() time.Duration { return x.T3.Sub(x.T0) - x.T2.Sub(x.T1) }
 
 // offset is how far the server's clock is ahead when both ways take as long (RFC 5905 section 8).

@@ -7,25 +7,25 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// InputTick is the length of a tick that the leads here are written in.
+// InputTick is the length of a tick for the leads here.
 const InputTick = time.Second / 60
 
-// InputReport is what a server tells a client of its commands, with each packet down.
+// InputReport is what a server reports about a client's commands, with each packet down.
 type InputReport struct {
 	At      clock.Time    // local time of its arrival
 	Fresh   bool          // commands arrived that had not before
 	Slack   time.Duration // least time by which they preceded their ticks, negative if one came too late
-	Newest  time.Duration // the same of the newest one
+	Newest  time.Duration // the same for the newest command
 	Acked   clock.Tick    // newest tick whose command, and all before, arrived
 	Starved int           // ticks without a command since the report before that arrived
 }
 
-// A Lead chooses how far ahead of the server's time a client makes its commands. All are given the
-// same clock, so that only the lead differs.
+// A Lead chooses how far ahead of the server's time a client makes its commands. All read the same
+// clock, so that only the lead differs.
 type Lead interface {
-	// Exchange takes in a round trip.
+	// Exchange records a round trip.
 	Exchange(x Exchange)
-	// Report takes in what the server said.
+	// Report records a report of the server.
 	Report(r InputReport)
 	// Move moves the lead on by dt of local time and returns it: command time minus server time.
 	Move(dt time.Duration) time.Duration

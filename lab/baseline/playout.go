@@ -12,20 +12,20 @@ import (
 
 // A Player decides which past moment is drawn.
 type Player interface {
-	// Arrive takes in that a snapshot dated stamp (server's clock) arrived at local; duplicates and
-	// old ones too.
+	// Arrive records that a snapshot dated stamp (server's clock) arrived at local. Duplicates and
+	// old snapshots are reported too.
 	Arrive(local, stamp clock.Time)
-	// Advance moves on to a local time and returns what is drawn then, on the server's clock; 0
+	// Advance moves on to a local time and returns the instant drawn then, by the server's clock; 0
 	// before anything arrived.
 	Advance(local clock.Time) clock.Time
 }
 
 // A rule chooses a playout delay above the path's floor; follow makes a Player of it.
 type rule interface {
-	// Observe takes in x, how old the newest snapshot had become above the floor when the next one
-	// came, and n, the delay of that one above the floor.
+	// Observe records x, how old the newest snapshot had become above the floor when the next one
+	// came, and n, the delay of that next one above the floor.
 	Observe(local clock.Time, x, n time.Duration)
-	// Target is the delay above the floor that is aimed at.
+	// Target is the delay above the floor that the rule wants.
 	Target() time.Duration
 }
 
@@ -33,8 +33,8 @@ type rule interface {
 // rules to seconds of delay.
 const maxTarget = estimate.MaxTarget
 
-// follow returns a Player that keeps to a rule's target: it knows the floor and moves as ours does,
-// but never slows down for what is overdue.
+// follow returns a Player that keeps to a rule's target. It knows the floor and moves as ours does,
+// but never slows down for overdue snapshots.
 func follow(r rule) Player { return &follower{rule: r} }
 
 type follower struct {
@@ -69,7 +69,7 @@ func (f *follower) Advance(local clock.Time) clock.Time {
 	have := local.Add(-dt).Sub(f.t) - floor
 	step := dt - (estimate.PlayoutSlew.Step(have, want, dt) - have)
 	if f.t >= newest && have < want {
-		step = 0 // nothing to draw: the delay grows for free
+		step = 0 // nothing to draw: the delay grows at no cost
 	}
 	f.t = f.t.Add(max(step, 0))
 	return f.t
@@ -81,9 +81,9 @@ type Family struct {
 	Knob string // name and unit of the number
 	// Shipped is the number as its authors publish it, 0 if there is none.
 	Shipped float64
-	// Low and High are where the number can lie; a larger one means more delay.
+	// Low and High bound the number; a larger one means more delay.
 	Low, High float64
-	// Log says that the number is searched on a logarithmic scale.
+	// Log is true if the number is searched on a logarithmic scale.
 	Log bool
 	New func(knob float64, interval time.Duration) Player
 }
