@@ -11,8 +11,7 @@ import (
 	"meanwhile/netcode/codec"
 )
 
-// A recording and tables of one's own: trained, written, read and used; what is malformed is
-// refused.
+// Recordings and tables from files: trained, written, read and used. Malformed ones are refused.
 func TestCodecFiles(t *testing.T) {
 	dir := t.TempDir()
 	m := movement.Generate(movement.Shooters, 2, 20e9, 50e6, 60, 5)

@@ -7,9 +7,9 @@ import (
 	"meanwhile/netsim"
 )
 
-// Among 200 that stop and go, with a budget for 40 of them at a time: what is near is drawn less
-// than half as late as what is far, nearly nothing waits for a record, and what is drawn moves
-// evenly, where without announced bounds it goes and stops.
+// Among 200 entities that stop and go, with a budget for 40 of them at a time: near ones are drawn
+// less than half as late as far ones, nearly none stalls, and movement is even. Without announced
+// bounds it stops and goes.
 //
 // seeds: R12 R42
 func TestCrowdIsDrawnAsAnnounced(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"meanwhile/netsim"
 )
 
-// The shape of the rows of the quick run on two paths: names, order and parameters. What was
-// measured is a digit here, so that it can get better.
+// The shape of the rows of the quick run on two paths: names, order and parameters. Every measured
+// value is a digit here, so that it can get better.
 func TestInputGolden(t *testing.T) {
 	status, out, errs := lab("input", "--quick", "--seed", "3", "--profile", "fiber,lte-c", "--json")
 	if status != 0 || errs != "" {
@@ -35,7 +35,7 @@ func shape(out string) string {
 
 var measured = regexp.MustCompile(`:-?[0-9.]+`)
 
-// Every policy, and the packet rates of the sweep: what the contract promises is there, and numbers
+// Every policy, and the packet rates of the sweep: all promised metrics are there, and the numbers
 // are possible.
 //
 // seeds: P7
@@ -60,8 +60,9 @@ func TestInputRows(t *testing.T) {
 	}
 }
 
-// What a lead would have cost is what it does cost, where nothing else moves: on a path without
-// jitter a lead that is a tick too short starves always, and the constant that repairs it is found.
+// The cost that a lead would have had is the cost that it has where nothing else moves. On a path
+// without jitter a lead that is a tick too short starves always, and the constant that repairs it
+// is found.
 func TestInputWhatIf(t *testing.T) {
 	ideal := netsim.Profile{Name: "ideal", Down: netsim.LinkConfig{Delay: 20 * time.Millisecond},
 		Up: netsim.LinkConfig{Delay: 20 * time.Millisecond}}

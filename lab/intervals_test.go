@@ -7,11 +7,11 @@ import (
 	"meanwhile/netsim"
 )
 
-// Records come when the budget reaches for them: the client is told how soon, in nearly all cases
-// soon enough, and what it draws goes at an even pace. Who draws everything two send intervals back
-// lets far things stop and go. Of R41 it holds the stalls, at most 5 %, and not its 80 to 95 % that
-// are predicted too long, as a guess must: half come just when the server said, nearly all others
-// sooner.
+// Records come as the budget allows. The client knows how soon, in nearly all cases soon enough,
+// and draws at an even pace. A client that draws everything two send intervals back lets far things
+// stop and go. Of R41 this holds the stalls, at most 5 %, and not the 80 to 95 % of intervals that
+// are predicted too long, as an estimate must: here half of the records come just when the server
+// announced, nearly all others sooner.
 //
 // seeds: R41 R42
 func TestAnnouncedIntervals(t *testing.T) {
@@ -33,8 +33,8 @@ func TestAnnouncedIntervals(t *testing.T) {
 	t.Logf("broken %d of %d, early %d; variance of speed %.4f and %.4f", o.broken, o.promised, o.early, ours, naive)
 }
 
-// Guessing beyond the newest snapshot shows a runner closer to where he is now, and jolts at his
-// turns; nothing is drawn that was not there when it holds.
+// Extrapolation beyond the newest snapshot draws a runner closer to where he is now, and jolts at
+// his turns. Interpolation draws nothing that was not there.
 //
 // seeds: B8
 func TestExtrapolationAgainstInterpolation(t *testing.T) {

@@ -33,7 +33,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Whatever cannot be used is refused with status 2, one sentence, and nothing on standard output.
+// Unusable arguments are refused with status 2, one sentence, and nothing on standard output.
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {
@@ -140,8 +140,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The metrics that each experiment promises are there, and the same run gives the same bytes, on
-// any number of cores.
+// All promised metrics of each experiment are there, and the same run gives the same bytes on any
+// number of cores.
 func TestContract(t *testing.T) {
 	for _, c := range []struct {
 		args    string
@@ -339,7 +339,7 @@ func TestFreezingCounts(t *testing.T) {
 	}
 }
 
-// On an ideal path each rule comes to the delay that its own formula says.
+// On an ideal path each rule reaches the delay of its own formula.
 func TestRivalPlayers(t *testing.T) {
 	s := gaps(20, 40*time.Second)
 	for name, want := range map[string][2]float64{ // ms, at their published numbers
@@ -374,8 +374,8 @@ func TestRivalPlayers(t *testing.T) {
 	}
 }
 
-// One command sets predictors side by side on the same arrivals: by how late each draws, and how
-// often it stalls. Ours is not behind any in both.
+// One command compares predictors on the same arrivals: how late each draws, and how often it
+// stalls. None is better than ours in both.
 //
 // seeds: R43
 func TestPredictorsSideBySide(t *testing.T) {
@@ -408,7 +408,7 @@ func TestPredictorsSideBySide(t *testing.T) {
 	}
 }
 
-// The gate names what falls short, and a limit that nothing was checked against.
+// The gate names every limit that is not kept, and every limit that nothing was compared with.
 func TestGate(t *testing.T) {
 	before := quickLimits
 	defer func() { quickLimits = before }()
@@ -439,7 +439,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// One page with every table and figure, that loads nothing.
+// One page with every table and figure, which loads nothing.
 func TestReport(t *testing.T) {
 	before := experiments
 	defer func() { experiments = before }()

@@ -17,8 +17,8 @@ func TestTicksGolden(t *testing.T) {
 	golden.Check(t, "testdata/ticks.golden", shape(out))
 }
 
-// What overload and stalls may cost: a server at twice what it can do for ten seconds of a minute,
-// or one that stands still.
+// The cost of overload and stalls is bounded: a server at twice what it can do for ten seconds of a
+// minute, or one that stands still.
 //
 // seeds: R16
 func TestTicksLimits(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 func all() []Profile { return append(Profiles(), holdouts[:]...) }
 
-// sent is what became of one datagram.
+// sent is the fate of one datagram.
 type sent struct {
 	at, arrives clock.Time
 	n           int
@@ -85,8 +85,8 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// What the profiles are meant to be: median and 99th percentile of the delay of what arrives, loss,
-// and mean length of a run of losses, over an hour at 20 Hz.
+// The intended statistics of the profiles: median and 99th percentile of the delay of what arrives,
+// loss, and mean length of a run of losses, over an hour at 20 Hz.
 func TestProfileStatistics(t *testing.T) {
 	for _, c := range []struct {
 		p           Profile
@@ -278,7 +278,7 @@ func TestRateAndDropTail(t *testing.T) {
 	}
 }
 
-// No second of a saturated modem delivers more than 13 kbit, and in the long run it is all used.
+// No second of a saturated modem delivers more than 13 kbit, and in the long run all of it is used.
 func TestModemIsFull(t *testing.T) {
 	out, l := flow(t, 1, Modem.Down, 20*600, 200, 50*time.Millisecond)
 	bytes, first := 0, clock.Time(0)
@@ -581,7 +581,8 @@ func TestValidate(t *testing.T) {
 		if _, err := NewPipe(1, c.c); err == nil {
 			t.Errorf("%q: NewPipe took it", c.want)
 		}
-		if _, err := NewPath(1, Profile{"x", LinkConfig{}, c.c}); err == nil || !strings.Contains(err.Error(), `profile "x", up`) {
+		_, err := NewPath(1, Profile{"x", LinkConfig{}, c.c})
+		if err == nil || !strings.Contains(err.Error(), `profile "x", up`) {
 			t.Errorf("%q: NewPath says %v", c.want, err)
 		}
 	}

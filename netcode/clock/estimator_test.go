@@ -11,9 +11,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// One exchange, by hand: the remote clock is 1000 ms ahead, 20 ms there, 5 ms held, 30 ms back. The
-// middle is 5 ms off, half the difference of the ways, which the bound of half the round trip
-// covers. seeds: U1
+// One exchange, by hand: the remote clock is 1000 ms ahead, 20 ms there, 5 ms at the peer, 30 ms
+// back. The middle is wrong by 5 ms, half the difference of the ways. The bound, half the round
+// trip, covers that.
+//
+// seeds: U1
 func TestOneExchange(t *testing.T) {
 	var e clock.Estimator
 	if _, ok := e.Offset(); ok {
@@ -43,8 +45,8 @@ func TestRefused(t *testing.T) {
 		t0, t1, t2, t3 clock.Time
 	}{
 		{"arrives before it was sent", msec(100), msec(100), msec(100), msec(99)},
-		{"held for a negative time", msec(100), msec(110), msec(109), msec(120)},
-		{"held for longer than the round trip", msec(100), msec(110), msec(150), msec(120)},
+		{"kept for a negative time", msec(100), msec(110), msec(109), msec(120)},
+		{"kept for longer than the round trip", msec(100), msec(110), msec(150), msec(120)},
 		{"a minute old", msec(0), msec(10), msec(20), msec(61000)},
 		{"absurd instants", -1 << 62, -1 << 62, 1 << 62, 1 << 62},
 		{"absurd remote", msec(100), -1 << 62, -1 << 62, msec(120)},
@@ -125,8 +127,7 @@ func TestWanderAndAsymmetry(t *testing.T) {
 	}
 }
 
-// A clock that is set by two seconds, either of them, either way, is found out by the next
-// exchange.
+// When either clock is set by two seconds, either way, the next exchange shows it.
 func TestSteppedClock(t *testing.T) {
 	for _, step := range []time.Duration{2 * time.Second, -2 * time.Second, 20 * time.Millisecond,
 		-20 * time.Millisecond} {
@@ -171,8 +172,8 @@ func TestLongCongestion(t *testing.T) {
 	}
 }
 
-// Stamps of 32 bits wrap every 71.6 minutes on either side; where both clocks begin makes no
-// difference.
+// Stamps of 32 bits wrap every 71.6 minutes on either side. It makes no difference where the two
+// clocks begin.
 func TestReceiveAcrossWraps(t *testing.T) {
 	for _, begin := range []clock.Time{0, 4_294_960_000_000, 8_589_900_000_000, -4_294_960_000_000} {
 		for _, ahead := range []time.Duration{0, time.Hour, -time.Hour, 1000 * time.Hour} {
@@ -311,9 +312,9 @@ func TestOutputSlews(t *testing.T) {
 	}
 }
 
-// On a path whose ways differ the estimate is off by half of the difference, which nothing inside
-// the network can see, and both published errors cover that: they are half the round trip, no less
-// and hardly more.
+// On a path whose ways differ the estimate is wrong by half of the difference, which nothing inside
+// the network can see. The published errors cover that: they are half the round trip, no less and
+// hardly more.
 //
 // seeds: U4
 func TestErrorsCoverAnAsymmetricPath(t *testing.T) {
@@ -342,9 +343,11 @@ func TestErrorsCoverAnAsymmetricPath(t *testing.T) {
 	}
 }
 
-// What an Estimator sees on the profiles, at 10 stamps a second, against the truth. The bound must
-// hold always; p99 is over seconds 10 to 90, when the skew is known. The full experiment is the
-// lab's `clock`. seeds: U4
+// An Estimator on each profile, at 10 stamps a second, against the truth. The bound must always
+// hold; p99 is over seconds 10 to 90, when the skew is known. The full experiment is the lab's
+// `clock`.
+//
+// seeds: U4
 func TestAccuracy(t *testing.T) {
 	for _, c := range []struct {
 		profile netsim.Profile

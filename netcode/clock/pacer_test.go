@@ -69,10 +69,10 @@ func load(p *clock.Pacer, from, until clock.Time, cost func(clock.Time) time.Dur
 	return ticks, burst
 }
 
-// One stall of half a second in ten seconds, a tick that hangs or a process that sleeps. Not "tick
-// count exact": of the 30 ticks that could not be run in time all are given up, but one that may
-// come at once after a sleep. What is exact is that no more is lost, and that none is hurried
-// after.
+// One stall of half a second in ten seconds: a tick that hangs, or a process that sleeps. The tick
+// count is not exact: of the 30 ticks that could not run in time all are given up, except one that
+// may run at once after a sleep. It is exact that no more are lost, and that none is hurried
+// afterwards.
 //
 // seeds: R16
 func TestPacerAfterAStall(t *testing.T) {
@@ -107,7 +107,7 @@ func TestPacerAfterAStall(t *testing.T) {
 			t.Errorf("%s: %d ticks, want %d; %d at once, want %d; period %v", c.name, ticks, c.ticks, most, c.burst,
 				p.Period())
 		}
-		for i := range planned[1:] { // what clients are told: evenly spaced but for the stall
+		for i := range planned[1:] { // announced to clients: evenly spaced but for the stall
 			if d := planned[i+1].Sub(planned[i]); d < time.Second/60-time.Microsecond {
 				t.Errorf("%s: tick %d is planned %v after the one before", c.name, i+1, d)
 			}
@@ -152,7 +152,7 @@ func TestPacerStretchesUnderLoad(t *testing.T) {
 	}
 }
 
-// What is announced is true at once under overload, and a stall does not move it.
+// The announced spacing is right at once under overload, and a stall does not move it.
 func TestPacerSpacing(t *testing.T) {
 	p := clock.Pacer{Step: 50 * time.Millisecond}
 	if p.Spacing() != p.Step {

@@ -20,8 +20,8 @@ func (p *path) oneWay(at Time) bool {
 	return p.e.OneWay(at.Add(hourAhead), at.Add(20*time.Millisecond))
 }
 
-// One-way packets alone say nothing of the offset; between exchanges they neither move it out of
-// its bound nor are taken for round trips.
+// One-way packets alone say nothing about the offset. Between exchanges they neither move it out of
+// its bound nor count as round trips.
 func TestOneWayPacketsBoundOneSideOnly(t *testing.T) {
 	var p path
 	for i := range 10 {
@@ -58,7 +58,7 @@ func TestOneWayPacketsBoundOneSideOnly(t *testing.T) {
 	}
 }
 
-// A remote clock that was set forward shows in one-way packets too; one beyond all instants is
+// One-way packets too show that the remote clock was set forward. Instants beyond all bounds are
 // refused.
 func TestOneWayPacketsShowASteppedClock(t *testing.T) {
 	var p path
@@ -109,8 +109,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// More than a minute without an exchange leaves the least round trip as it was, not at the longest
-// that is used.
+// After more than a minute without an exchange the least round trip is as it was, not the longest
+// one that is used.
 func TestLeastOutlivesWindow(t *testing.T) {
 	var p path
 	for i := range 10 {
@@ -124,8 +124,8 @@ func TestLeastOutlivesWindow(t *testing.T) {
 	}
 }
 
-// How fast an Output goes is a matter of how far it is off, in both directions: half a per cent, 2
-// beyond 10 ms, 10 beyond 50 ms; and Error says what is left.
+// The speed of an Output depends on its error, in both directions: half a per cent, 2 beyond 10 ms,
+// 10 beyond 50 ms. Error returns the rest.
 func TestOutputRates(t *testing.T) {
 	for _, c := range []struct {
 		off  time.Duration
@@ -154,8 +154,8 @@ func TestOutputRates(t *testing.T) {
 	}
 }
 
-// A Step takes the new time at once; after it the clock slews as before, as it is not acquired
-// anew.
+// A Step takes the new time at once. Afterwards the clock slews as before, without a second
+// acquisition.
 func TestStepIsNoSecondAcquisition(t *testing.T) {
 	e := Estimator{known: true, offset: time.Second}
 	o := NewOutput(&e)
@@ -202,8 +202,8 @@ func TestTimelineAtTheEnds(t *testing.T) {
 	}
 }
 
-// The first distance between ticks is the period: what is announced before there are three does not
-// begin at nothing or at twice as much.
+// The first distance between ticks is the period: before there are three ticks, the announced
+// spacing is neither zero nor twice the period.
 func TestPacerFirstTicks(t *testing.T) {
 	p := Pacer{Step: 50 * time.Millisecond}
 	for i := range 4 {

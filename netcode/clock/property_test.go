@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever stamps a peer sends, what is moved keeps to its cap: a reading goes on by at most a
-// tenth and the largest skew more than the local clock, or jumps forward once the estimate is over
-// StepLimit ahead; the rate stays within MaxSkew; the bound covers the estimate's two edges and is
-// never negative.
+// Whatever stamps a peer sends, everything keeps to its cap. A reading advances by at most a tenth
+// and the largest skew more than the local clock, or jumps forward once the estimate is more than
+// StepLimit ahead; the rate stays within MaxSkew; the bound covers both edges of the estimate and
+// is never negative.
 func TestHostileStampsKeepToTheCaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var e clock.Estimator
@@ -62,9 +62,9 @@ func TestHostileStampsKeepToTheCaps(t *testing.T) {
 	})
 }
 
-// At rest a packet goes each way every 10 s. Six pairs a minute keep the clock: for ten minutes
-// nothing is reset and the truth stays within the bound, for a crystal that wanders by 20 ppm, too;
-// what is read is off by about as much as queues still hide.
+// At rest one packet goes each way every 10 s. Six pairs a minute keep the clock: for ten minutes
+// nothing is reset, and the truth stays within the bound even for a crystal that wanders by 20 ppm.
+// The readings are wrong by about as much as queues still hide.
 func TestOnePairInTenSeconds(t *testing.T) {
 	for _, wander := range []int64{0, 20} {
 		var e clock.Estimator
@@ -94,8 +94,8 @@ func TestOnePairInTenSeconds(t *testing.T) {
 	}
 }
 
-// One direction takes 30 ms more from now on. Nobody can know which one; the estimate ends 15 ms
-// off, half of it, and says all the time that it may be.
+// One direction takes 30 ms more from now on. Nobody can know which one: the estimate ends 15 ms
+// off, half of that, and its bound covers it all the time.
 func TestRouteChange(t *testing.T) {
 	for _, shorter := range []bool{false, true} {
 		var e clock.Estimator
@@ -160,8 +160,8 @@ func TestAnHour(t *testing.T) {
 	}
 }
 
-// Packets of a burst that are taken in, in whatever order, leave the same clock: what bounds it are
-// the best of each direction.
+// The packets of a burst leave the same clock in whatever order they are processed: the best sample
+// of each direction decides.
 func TestOrderOfABurst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type exchange [4]clock.Time

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"meanwhile/netcode/clock"
-	"meanwhile/netsim"
 	"pgregory.net/rapid"
 )
 
@@ -179,8 +178,8 @@ func TestStart(t *testing.T) {
 }
 
 // The price of a minute without hitches falls by e^0.15 at a budget of 1, and two hitches in a
-// block raise it by e^0.3: nearly three times as much at first, less and less more. What happens
-// before the target is the price's choice does not move it.
+// block raise it by e^0.3; nearly three times as much at first, then less and less. Nothing that
+// happens before the price chooses the target moves it.
 func TestBudget(t *testing.T) {
 	e, _ := New(Config{Budget: 1})
 	moves := func(from, n int, hitches float64) (sum float64) { // of the price's logarithm, in blocks from on
@@ -245,7 +244,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Whatever is observed, whenever, the target stays within its cap, and the price within its bounds.
+// Whatever is observed, whenever: the target stays within its cap, and the price within its bounds.
 func TestHostile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e, _ := New(Config{Margin: time.Duration(rapid.Int64Range(0, int64(MaxTarget)).Draw(t, "margin"))})
@@ -402,7 +401,7 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
-// With the delay that Need names, and not with 2 ms less, a clock that slows down draws until the
+// With the delay that need returns, and not with 2 ms less, a clock that slows down draws until the
 // gap ends.
 func TestNeed(t *testing.T) {
 	const step = 50 * time.Microsecond
@@ -439,7 +438,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// A clock that slows down needs less delay for the same gaps, and what is usual just as much.
+// A clock that slows down needs less delay for the same gaps, and as much as before for the usual.
 func TestSlows(t *testing.T) {
 	for _, rare := range []time.Duration{50 * ms, 250 * ms} {
 		plain, _ := New(Config{FixedPrice: 20 * ms})
@@ -488,96 +487,6 @@ func TestSlew(t *testing.T) {
 			t.Fatalf("from %v to %v in %v: %v", have, want, dt, got)
 		}
 	})
-}
-
-// A whole playout on generated profiles at 20 Hz: what the delay costs above the floor, and the
-// hitches that it leaves. The full experiment, with an oracle and rivals, is the lab's `playout`.
-func TestPlayout(t *testing.T) {
-	var delay, hitches float64
-	profiles := []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.BurstLoss, netsim.CityLTE, netsim.UrbanLTE,
-		netsim.TrainLTE, netsim.EVDO}
-	for _, p := range profiles {
-		d, h := play(t, p.Down, 300)
-		t.Logf("%-6s %3.0f ms %.1f hitches a minute", p.Name, d, h)
-		if h > 2.5 {
-			t.Errorf("%s: %.1f hitches a minute at %.0f ms", p.Name, h, d)
-		}
-		delay += d / float64(len(profiles))
-		hitches += h / float64(len(profiles))
-	}
-	if delay > 240 || hitches > 1.2 {
-		t.Errorf("in the mean %.0f ms and %.2f hitches a minute", delay, hitches)
-	}
-	if d, _ := play(t, netsim.Fiber.Down, 300); d > 62 {
-		t.Errorf("fiber needs %.0f ms", d)
-	}
-}
-
-func play(t *testing.T, link netsim.LinkConfig, seconds int) (meanDelay, hitchesPerMinute float64) {
-	const interval, step = 50 * ms, 2500 * time.Microsecond
-	pipe, err := netsim.NewPipe(1, link)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := New(Config{Interval: interval})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var (
-		a              Ages
-		delay, starved = e.Target(), time.Duration(0)
-		sum            time.Duration
-		steps          int
-		felt, hitches  int
-		sent           []clock.Time
-		datagram       = make([]byte, 500)
-	)
-	for now := clock.Time(0); now < clock.Time(seconds)*1e9; now += clock.Time(step) {
-		for next := clock.Time(len(sent)) * clock.Time(interval); next <= now; next += clock.Time(interval) {
-			datagram[0], datagram[1] = byte(len(sent)), byte(len(sent)>>8)
-			sent = append(sent, next)
-			pipe.Push(next, datagram)
-		}
-		for {
-			data, at, ok := pipe.Pop(now)
-			if !ok {
-				break
-			}
-			if x, _, counts := a.Arrive(at, sent[int(data[0])|int(data[1])<<8]); counts {
-				e.Observe(at, x)
-				if x <= MaxTarget {
-					hitches += felt
-				}
-				felt = 0
-			}
-		}
-		if _, ok := a.Newest(); !ok {
-			continue
-		}
-		age, target := a.Age(now), e.Target()
-		if age > delay { // nothing left to play
-			for limit := 16700 * time.Microsecond; limit <= starved+step; limit += 250 * ms {
-				if limit > starved {
-					felt++
-					e.Hitch(1)
-				}
-			}
-			starved += step
-			if delay < target {
-				delay = min(delay+step, target)
-			}
-		} else {
-			starved = 0
-			moved := PlayoutSlew.Step(delay, target, step)
-			if slow := (Overdue{}).Slow(age, delay, e.Typical(), target); slow > 0 {
-				moved = max(moved, delay) + time.Duration(slow*float64(step))
-			}
-			delay = moved
-		}
-		sum += delay
-		steps++
-	}
-	return float64(sum) / float64(steps) / 1e6, float64(hitches) * 60 / float64(seconds)
 }
 
 func TestAllocs(t *testing.T) {

@@ -9,8 +9,7 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Bounds are allowed, what is beyond them is refused, and a Config that is changed afterwards
-// changes nothing.
+// Bounds are allowed, values beyond them refused, and changing a Config afterwards changes nothing.
 func TestConfigAtItsBounds(t *testing.T) {
 	for _, cfg := range []Config{{Interval: MaxTarget}, {Margin: MaxTarget}, {Budget: 60}, {FixedPrice: MaxPrice},
 		{Start: MaxPrice}, {Start: 1}} {
@@ -50,8 +49,8 @@ func TestConfigAtItsBounds(t *testing.T) {
 	}
 }
 
-// A hitch is held against the price once, by the value that follows it; a hundred at most, none
-// that were excused.
+// A hitch moves the price once, with the value that follows it; a hundred at most, and none that
+// was excused.
 func TestHitchesCountOnce(t *testing.T) {
 	price := func(felt func(e *Estimator)) time.Duration {
 		e, err := New(Config{Budget: 1})
@@ -98,7 +97,7 @@ func TestHitchesCountOnce(t *testing.T) {
 	}
 }
 
-// A quantile lies straight between the bounds of its bucket; a value that is spread keeps its
+// A quantile is interpolated between the bounds of its bucket. A value that is spread keeps its
 // weight, also at both ends.
 func TestWithinABucket(t *testing.T) {
 	var h histogram

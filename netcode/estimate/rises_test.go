@@ -62,7 +62,8 @@ func TestRises(t *testing.T) {
 	}
 }
 
-// Whatever is observed, whenever: numbers, no negative ones, and a lead within its cap.
+// Whatever is observed, whenever: the results are numbers, never negative, and the lead stays
+// within its cap.
 func TestRisesHostile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Rises

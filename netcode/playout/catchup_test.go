@@ -8,15 +8,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The picture stands through a gap and then runs on from there, at three times the pace of the
-// clock at most, until it is where the clock is. It never runs back or beyond what had come, and
-// never leaps, but for a gap that is too long to be followed.
+// The display stands still through a gap and then goes on from there, at up to three times the pace
+// of the clock, until it is where the clock is. It never goes back or beyond the newest state, and
+// jumps only over a gap that is too long to catch up with.
 func TestCatchesUp(t *testing.T) {
 	const step = 10 * time.Millisecond
 	for _, c := range []struct {
 		gap    clock.Time
 		fixed  time.Duration
-		within time.Duration // of the gap's end the picture is where the clock is
+		within time.Duration // of the gap's end the display is where the clock is
 		leap   bool
 	}{
 		{300 * ms, 0, 500 * time.Millisecond, false},
@@ -40,12 +40,12 @@ func TestCatchesUp(t *testing.T) {
 			switch moved := got.Sub(before); {
 			case now < 2000*ms:
 			case moved < 0:
-				t.Fatalf("gap %v: at %v the picture goes back by %v", c.gap, now, -moved)
+				t.Fatalf("gap %v: at %v the display goes back by %v", c.gap, now, -moved)
 			case moved > 3*step+step/10 && !c.leap:
-				t.Fatalf("gap %v: at %v the picture leaps by %v", c.gap, now, moved)
+				t.Fatalf("gap %v: at %v the display leaps by %v", c.gap, now, moved)
 			}
 			if p.DisplayTime() > p.Now() {
-				t.Fatalf("gap %v: at %v the picture is ahead of the clock", c.gap, now)
+				t.Fatalf("gap %v: at %v the display is ahead of the clock", c.gap, now)
 			}
 			if before = got; now < end || p.DisplayTime() != p.Now() {
 				caught = now
@@ -57,8 +57,8 @@ func TestCatchesUp(t *testing.T) {
 	}
 }
 
-// What nothing was missed of is not caught up with: a server that was silent, or stood still
-// itself, and a clock that was set.
+// There is nothing to catch up with where nothing was missed: after announced silence, after a
+// stall of the server itself, and after the clock was set.
 func TestNothingToCatchUpWith(t *testing.T) {
 	never := func(clock.Time) bool { return false }
 	for _, name := range []string{"quiet", "stalled", "set"} {
@@ -81,21 +81,21 @@ func TestNothingToCatchUpWith(t *testing.T) {
 		}
 		deliver(c, start, start+2000*ms, never, func(now clock.Time) {
 			if c.DisplayTime() != c.Now() {
-				t.Fatalf("%s: %v after it went on the picture is %v behind the clock", name, now.Sub(start),
+				t.Fatalf("%s: %v after it went on the display is %v behind the clock", name, now.Sub(start),
 					c.Now().Sub(c.DisplayTime()))
 			}
 		})
 	}
 }
 
-// Whatever comes and whatever is lost, frames of any length, a server that is silent: what is drawn
-// never goes back, is never ahead of the clock or of what came, and goes on by more than three
-// times what passed (and the tenth by which the clock hurries) only after announced silence and
-// over mostBehind at once.
-func TestPictureNeverGoesBack(t *testing.T) {
+// Arrivals, losses, frames of any length, silences: the displayed state never goes back, and is
+// never ahead of the clock or of the newest state. It advances by more than three times real time
+// (and the tenth by which the clock hurries) only after announced silence and over mostBehind at
+// once.
+func TestDisplayNeverGoesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		guess := time.Duration(rapid.SampledFrom([]int{0, 0, 100}).Draw(t, "guess")) * time.Millisecond
-		c, err := New(Config{Extrapolate: guess})
+		beyond := time.Duration(rapid.SampledFrom([]int{0, 0, 100}).Draw(t, "extrapolate")) * time.Millisecond
+		c, err := New(Config{Extrapolate: beyond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,16 +105,16 @@ func TestPictureNeverGoesBack(t *testing.T) {
 			now = now.Add(dt)
 			was := c.DisplayTime()
 			c.Advance(now)
-			drawn := min(c.DisplayTime(), newest.Add(guess))
+			drawn := min(c.DisplayTime(), newest.Add(beyond))
 			if drawn < before {
-				t.Fatalf("at %v the picture goes back by %v", now, before.Sub(drawn))
+				t.Fatalf("at %v the display goes back by %v", now, before.Sub(drawn))
 			}
 			if c.DisplayTime() > c.Now() {
-				t.Fatalf("at %v the picture is %v ahead of the clock", now, c.DisplayTime().Sub(c.Now()))
+				t.Fatalf("at %v the display is %v ahead of the clock", now, c.DisplayTime().Sub(c.Now()))
 			}
 			if leap, most := drawn.Sub(before), 3*dt+dt/2+time.Millisecond; !quiet && was > 1 && leap > most &&
 				leap < mostBehind-MaxDelay {
-				t.Fatalf("at %v the picture leaps by %v in %v", now, leap, dt)
+				t.Fatalf("at %v the display leaps by %v in %v", now, leap, dt)
 			}
 			before, quiet = drawn, quiet && newest == since
 		}

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Both bounds are held to the nanosecond, and a stall that ended leaves nothing behind.
+// Both bounds hold to the nanosecond, and a stall that ended leaves nothing behind.
 func TestStall(t *testing.T) {
 	const us = time.Microsecond
 	for _, c := range []struct {
@@ -52,8 +52,8 @@ func TestHitchesOfAStall(t *testing.T) {
 	}
 }
 
-// Counted frame by frame a stall has at most as many hitches as its whole length says, and fewer
-// only by what frames are longer than the instants: each hitch is noticed at the end of a frame.
+// Counted frame by frame, a stall has at most as many hitches as its whole length has, and fewer
+// only because each hitch is noticed at the end of a frame.
 func TestFramesCountWhatTheLengthSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		frame := time.Duration(rapid.Int64Range(1, int64(50*time.Millisecond)).Draw(t, "frame"))

@@ -13,12 +13,12 @@ const msec = time.Millisecond
 // pacedServer is a server and the path from it.
 type pacedServer struct {
 	*playout.Clock
-	tell    bool // clients are told what a packet says of the server
+	tell    bool // packets announce the server's lateness
 	at, now clock.Time
 }
 
-// run plays packets with the given gaps and holds and returns the delay when the last came, and the
-// hitches until then.
+// run plays packets with the given gaps and holds. It returns the delay when the last one arrived,
+// and the hitches until then.
 func (s *pacedServer) run(gaps, holds []time.Duration) (delay time.Duration, hitches uint64) {
 	const usual, path = 50 * msec, 30 * msec
 	before := s.Hitches()
@@ -44,8 +44,8 @@ func repeat(d time.Duration, n int) (s []time.Duration) {
 	return s
 }
 
-// A server that says that it is slow gets the delay that this needs, at once and for as long, and
-// nothing of it is learned.
+// A server that announces that it is slow gets the delay that this needs, at once and for as long
+// as it lasts. Nothing of it is learned.
 func TestPaced(t *testing.T) {
 	for _, tell := range []bool{false, true} {
 		c, err := playout.New(playout.Config{})
@@ -75,7 +75,7 @@ func TestPaced(t *testing.T) {
 	}
 }
 
-// A stall is felt once, and what it costs is not taken for the path's.
+// A stall of the server is one hitch, and the path does not pay for it.
 func TestPacedStall(t *testing.T) {
 	c, err := playout.New(playout.Config{})
 	if err != nil {

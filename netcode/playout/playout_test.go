@@ -66,9 +66,9 @@ func TestBeforeTheFirstPacket(t *testing.T) {
 	}
 }
 
-// A fixed delay is what its name says: exactly so far behind the newest that could be known. The
-// first state is drawn for the whole delay, as the article has it: 350 ms are 100 ms until the
-// second state and 250 ms more.
+// A fixed delay is exactly its length behind the newest state that could be known. The first state
+// is drawn for the whole delay, as in the article: 350 ms are 100 ms until the second state and 250
+// ms more.
 //
 // seeds: B11 S4
 func TestFixedDelays(t *testing.T) {
@@ -108,7 +108,7 @@ func TestFixedDelays(t *testing.T) {
 	}
 }
 
-// Whatever arrives in whatever order, the playout time never runs back, never by more than a tenth
+// Whatever arrives in whatever order, the playout time never runs back, is never more than a tenth
 // too fast unless it jumps a second, and does not pass the newest state while its delay is short of
 // the target.
 func TestMonotone(t *testing.T) {
@@ -188,7 +188,7 @@ func TestHitches(t *testing.T) {
 	}
 }
 
-// Announced silence is no starvation, and the first state after it no sign of a bad path.
+// Announced silence is no stall, and the first state after it no sign of a bad path.
 func TestQuietIsNotStarvation(t *testing.T) {
 	c := newClock(t, Config{})
 	deliver(c, 1000*ms, 20000*ms, func(clock.Time) bool { return false }, nil)
@@ -209,8 +209,8 @@ func TestQuietIsNotStarvation(t *testing.T) {
 	}
 }
 
-// Who stood for 5 s and walks on is drawn walking as soon as the delay says, and the pause teaches
-// nothing: the target, and what is drawn from then on, are those of a clock that saw no pause.
+// A walker who stood for 5 s and walks on is drawn walking as soon as the delay allows. The pause
+// teaches nothing: target and playout time from then on are those of a clock without a pause.
 //
 // seeds: R44
 func TestPauseThenWalk(t *testing.T) {
@@ -238,9 +238,9 @@ func TestPauseThenWalk(t *testing.T) {
 	}
 }
 
-// Who has run dry goes on from where the picture stood, not from where the clock would be by now:
-// it stands within a frame of the newest state, and the delay grows with each instant, until it is
-// two and a half times what is aimed at.
+// A dry clock goes on from where it stood, not from where it would be by now. It stays within a
+// frame of the newest state, and the delay grows with each instant, until it is two and a half
+// times its target.
 func TestGoesOnFromWhereItStood(t *testing.T) {
 	c := newClock(t, Config{})
 	deliver(c, 1000*ms, 19501*ms, func(clock.Time) bool { return false }, nil)
@@ -297,8 +297,8 @@ func TestHostileStamps(t *testing.T) {
 	})
 }
 
-// A clock of the client that is off by hours changes no delay, and neither do duplicates nor
-// packets that were overtaken by newer ones once the floor is known.
+// A client's clock that is off by hours changes no delay. Neither do duplicates, nor packets that
+// newer ones overtook, once the floor is known.
 func TestShiftsAndCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shift := clock.Time(rapid.Int64Range(0, int64(2*time.Hour)/int64(estimate.FloorWindow)).Draw(t,
@@ -325,24 +325,24 @@ func TestShiftsAndCopies(t *testing.T) {
 	})
 }
 
-// With extrapolation the delay is shorter by what it spares, a gap within it is no hitch, and one
+// Extrapolation makes the delay shorter by what it spares. A gap within it is no hitch, and one
 // beyond it is.
 //
 // seeds: B12
 func TestExtrapolate(t *testing.T) {
 	bad := func(at clock.Time) bool { return at%(2000*ms) > 1800*ms } // 200 ms without a state every 2 s
-	hold, guess := newClock(t, Config{}), newClock(t, Config{Extrapolate: 100 * time.Millisecond})
-	if hold.Target()-guess.Target() != 100*time.Millisecond {
-		t.Errorf("at the start the targets are %v and %v", hold.Target(), guess.Target())
+	hold, ahead := newClock(t, Config{}), newClock(t, Config{Extrapolate: 100 * time.Millisecond})
+	if hold.Target()-ahead.Target() != 100*time.Millisecond {
+		t.Errorf("at the start the targets are %v and %v", hold.Target(), ahead.Target())
 	}
-	for _, c := range []*Clock{hold, guess} {
+	for _, c := range []*Clock{hold, ahead} {
 		deliver(c, 1000*ms, 120000*ms, bad, nil)
 	}
-	if less := hold.Target() - guess.Target(); less < 50*time.Millisecond || less > 110*time.Millisecond {
-		t.Errorf("targets %v, and %v with 100 ms of extrapolation", hold.Target(), guess.Target())
+	if less := hold.Target() - ahead.Target(); less < 50*time.Millisecond || less > 110*time.Millisecond {
+		t.Errorf("targets %v, and %v with 100 ms of extrapolation", hold.Target(), ahead.Target())
 	}
 	for _, c := range []struct {
-		gap  clock.Time // the delay is 100 ms and 100 ms may be guessed: so much less runs dry
+		gap  clock.Time // the delay is 100 ms and 100 ms may be extrapolated: that much less runs dry
 		want uint64
 	}{{50 * ms, 0}, {200 * ms, 0}, {250 * ms, 1}, {450 * ms, 1}, {500 * ms, 2}} {
 		p := newClock(t, Config{Fixed: 100 * time.Millisecond, Extrapolate: 100 * time.Millisecond})
@@ -485,8 +485,8 @@ func Example() {
 	// Output: newest 400ms, drawn 300ms hitches 0
 }
 
-// A delay that is off by more than a second is not worked off: the clock jumps to where it should
-// be, at once. Up to a second it runs a tenth faster.
+// A delay that is off by more than a second is corrected by a jump, at once. Up to a second the
+// clock runs a tenth faster.
 func TestJumpsBeyondOneSecond(t *testing.T) {
 	for _, c := range []struct {
 		shift clock.Time // by so much the server's clock was set forward
@@ -508,8 +508,8 @@ func TestJumpsBeyondOneSecond(t *testing.T) {
 	}
 }
 
-// Hitches for which the server says that it was late itself do not move the price of delay: more
-// delay for the path's sake would not have spared them.
+// A hitch while the server announces its own lateness does not move the price of delay: more delay
+// for the path's sake would not have spared it.
 func TestHitchesOfTheServerAreExcused(t *testing.T) {
 	run := func(stalls bool) *Clock {
 		c := newClock(t, Config{})

@@ -8,8 +8,8 @@ import (
 	"meanwhile/netcode/playout"
 )
 
-// fixed returns a clock with a constant delay of 100 ms that runs over a path of 30 ms, to whom
-// states came every 50 ms up to 3 s.
+// fixed returns a clock with a constant delay of 100 ms over a path of 30 ms. States arrived every
+// 50 ms up to 3 s.
 func fixed(t *testing.T, cfg playout.Config) *playout.Clock {
 	t.Helper()
 	c, err := playout.New(cfg)
@@ -26,7 +26,7 @@ func fixed(t *testing.T, cfg playout.Config) *playout.Clock {
 }
 
 // A hitch counts after 16.7 ms without anything to draw, to the frame, another one after each
-// further 250 ms, and the next time anew.
+// further 250 ms, and anew in the next stall.
 func TestHitchesToTheMillisecond(t *testing.T) {
 	c := fixed(t, playout.Config{Fixed: 100 * msec}) // 3 s is the newest state, drawn at 3130 ms
 	at := func(now time.Duration) uint64 { c.Advance(clock.Time(now)); return c.Hitches() }
@@ -57,8 +57,8 @@ func TestHitchesToTheMillisecond(t *testing.T) {
 	}
 }
 
-// Delay and Age are above the floor: of what could be known at the soonest, however long the path
-// is. A local clock that runs back changes nothing.
+// Delay and Age are measured from the floor, the newest state that could be known, however long the
+// path is. A local clock that runs back changes nothing.
 func TestDelayAndAgeAreAboveTheFloor(t *testing.T) {
 	c := fixed(t, playout.Config{Fixed: 100 * msec})
 	now := clock.Time(3050 * msec)
@@ -77,8 +77,8 @@ func TestDelayAndAgeAreAboveTheFloor(t *testing.T) {
 	}
 }
 
-// The program stood still for more than a second: the clock is where it would be, at once. Anything
-// less is slewed.
+// After a standstill of the program of more than a second the clock is at once where it would be.
+// Smaller changes are slewed.
 func TestJumpsOrSlews(t *testing.T) {
 	c := fixed(t, playout.Config{Fixed: 100 * msec})
 	now := clock.Time(3030 * msec)
@@ -104,8 +104,8 @@ func TestJumpsOrSlews(t *testing.T) {
 	}
 }
 
-// What the server says of itself is added up to MaxDelay, never taken off, and forgotten with a
-// Reset.
+// The delay grows by the server's announced lateness up to MaxDelay, never shrinks by it, and
+// forgets it with a Reset.
 func TestPacedIsBounded(t *testing.T) {
 	c, err := playout.New(playout.Config{})
 	if err != nil {
@@ -120,9 +120,9 @@ func TestPacedIsBounded(t *testing.T) {
 		{"as usual", 0, 0, 10 * msec, 0},
 		{"the next one is late", 0, 40 * msec, 10 * msec, 40 * msec},
 		{"this one was late, which is over", 40 * msec, 0, 10 * msec, 0},
-		{"held longer than the least", 0, 0, 35 * msec, 25 * msec},
+		{"kept longer than the least", 0, 0, 35 * msec, 25 * msec},
 		{"both", 0, 40 * msec, 35 * msec, 65 * msec},
-		{"held shorter than ever", 0, 0, 4 * msec, 0},
+		{"kept shorter than ever", 0, 0, 4 * msec, 0},
 		{"from then on that is the least", 0, 0, 10 * msec, 6 * msec},
 		{"negative", -time.Hour, -time.Hour, 4 * msec, 0},
 		{"beyond all measure", time.Hour, time.Hour, time.Hour, playout.MaxDelay - base},
@@ -145,7 +145,7 @@ func TestPacedIsBounded(t *testing.T) {
 	if c.Reset(); c.Target() != base {
 		t.Errorf("after Reset %v", c.Target())
 	}
-	// The least that a packet was held is that of the last half minute to minute: a server that now
+	// The least hold is that of the last half minute to minute: a server that now
 	// always takes longer is as usual again.
 	for now := clock.Time(0); now < clock.Time(90*time.Second); now = now.Add(50 * msec) {
 		hold := 5 * msec
@@ -155,11 +155,11 @@ func TestPacedIsBounded(t *testing.T) {
 		c.Paced(now, 0, 0, hold)
 	}
 	if c.Target() != base {
-		t.Errorf("a minute later it is held against the server: %v", c.Target()-base)
+		t.Errorf("a minute later it still counts as lateness: %v", c.Target()-base)
 	}
 }
 
-// Hitches make the delay of an adaptive clock grow: that is what the budget is for.
+// Hitches make the delay of an adaptive clock grow: that is the purpose of the budget.
 func TestHitchesAreLearned(t *testing.T) {
 	run := func(budget float64) (target time.Duration, hitches uint64) {
 		c, err := playout.New(playout.Config{Budget: budget})

@@ -133,7 +133,7 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 	return out
 }
 
-// The estimate leaves paths alone that carry the ceiling, whatever they lose or jitter, and finds
+// The estimate leaves paths alone that carry the ceiling, whatever they lose or jitter. It finds
 // the rate of those that do not, with a short queue.
 func TestCapacityOnPaths(t *testing.T) {
 	for _, c := range []struct {

@@ -30,7 +30,7 @@ func ExampleWindow() {
 	// 1.2s 400 true
 }
 
-// Packets go out only while the path, not a queue, holds those that are in flight.
+// Packets are sent only while the path, not a queue, can carry those in flight.
 func ExampleLimit() {
 	const size = 500 + wire.Overhead
 	inFlight := 0

@@ -8,8 +8,8 @@ import (
 	"meanwhile/netsim"
 )
 
-// What stands in a queue on one way is told apart from the constant by which two clocks differ, and
-// a path that has become longer for good is believed after leastWindow.
+// A queue on one way is distinguished from the constant by which two clocks differ. A path that has
+// become longer for good is believed after leastWindow.
 func TestOneWay(t *testing.T) {
 	const ms = time.Millisecond
 	for _, offset := range []time.Duration{0, time.Hour, -time.Hour} {
@@ -36,7 +36,8 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// A path whose queue is full from the first second on shows no gradient; what gets through does.
+// A path whose queue is full from the first second on shows no gradient, but its deliveries show
+// its rate.
 func TestCapacityFindsAFullQueue(t *testing.T) {
 	got := run(t, netsim.Modem, CapacityConfig{Floor: 800, Ceiling: 16000}, 0, 60)
 	if got.rate < 900 || got.rate > 1700 || got.rtt > 900 {
@@ -44,7 +45,7 @@ func TestCapacityFindsAFullQueue(t *testing.T) {
 	}
 }
 
-// A radio that pauses and then delivers at once what had piled up is asked for no less.
+// A radio that pauses and then delivers its backlog at once does not lower the rate.
 func TestCapacityForgivesPauses(t *testing.T) {
 	c, err := NewCapacity(CapacityConfig{Floor: 800, Ceiling: 8000})
 	if err != nil {

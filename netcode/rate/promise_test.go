@@ -8,8 +8,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// The promise holds also when more datagrams lie in a second than the window has places for, which
-// may only delay, and by no more than the places are apart.
+// The promise also holds when more datagrams lie in a second than the window has slots. That may
+// only delay datagrams, and by no more than the slots are apart.
 func TestWindowPromiseInACrowd(t *testing.T) {
 	for _, gap := range []time.Duration{time.Microsecond, 3 * time.Millisecond, 5 * time.Millisecond,
 		11 * time.Millisecond} {
@@ -49,7 +49,7 @@ func TestWindowPromiseInACrowd(t *testing.T) {
 	}
 }
 
-// What was sent a second ago no longer counts, whichever question is asked first; a negative Guard
+// A datagram sent a second ago no longer counts, whichever method is called first. A negative Guard
 // is none.
 func TestWindowForgetsInEachQuestion(t *testing.T) {
 	full := func() *Window {
@@ -79,7 +79,7 @@ func TestWindowForgetsInEachQuestion(t *testing.T) {
 }
 
 // On a path that never varies the timeout is the round trip and the clock's grain (RFC 6298 section
-// 2.3); no time at all is a sample as any other.
+// 2.3). A round trip of zero is a sample like any other.
 func TestRTTOfASteadyPath(t *testing.T) {
 	var r RTT
 	for i := range 200 {
@@ -153,8 +153,8 @@ func TestCapacityStarts(t *testing.T) {
 	}
 }
 
-// Round trips that no packet of ours showed count as others do; Queue is what stands on top of the
-// empty path; Restart keeps nothing but the rate.
+// Round trips that no packet of ours showed count like others. queue is the delay on top of the
+// empty path. Restart keeps nothing but the rate.
 func TestCapacitySample(t *testing.T) {
 	const ms = time.Millisecond
 	c, _ := NewCapacity(CapacityConfig{Floor: 1000, Ceiling: 9000})

@@ -68,8 +68,8 @@ func TestBudgetBounds(t *testing.T) {
 	}
 }
 
-// Against brute force: no second that ends with a datagram holds more than the budget; and while
-// there are few datagrams, a refused one would really have broken it.
+// Against brute force: no second that ends with a datagram exceeds the budget, and while there are
+// few datagrams, a refused one would really have broken it.
 func TestWindowPromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		budget := rapid.IntRange(100, 20_000).Draw(t, "budget")
@@ -123,7 +123,7 @@ func TestWindowPromise(t *testing.T) {
 	})
 }
 
-// When is right: what it promises is taken then and not a nanosecond before.
+// A datagram fits at the instant that When returns, and not a nanosecond before.
 func TestWindowWhen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w, _ := NewWindow(2000)

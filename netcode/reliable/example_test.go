@@ -8,7 +8,7 @@ import (
 	"meanwhile/netcode/reliable"
 )
 
-// Two messages ride in a packet that is lost; the next packet carries them again.
+// Two messages are in a packet that is lost; the next packet carries them again.
 func Example() {
 	sender, err := reliable.NewSender(reliable.Config{})
 	if err != nil {
@@ -24,7 +24,7 @@ func Example() {
 	now := clock.Time(0)
 	room := 1000 // bytes that the packet has left
 	first := sender.Append(nil, 1, room, now, rto)
-	sender.Lost(1) // an ack said so
+	sender.Lost(1) // the peer has not acknowledged it
 
 	now = now.Add(50 * time.Millisecond)
 	second := sender.Append(nil, 2, room, now, rto)
@@ -45,7 +45,7 @@ func Example() {
 	// 0 pending
 }
 
-// Received messages wait until the entity that they speak of is drawn at their tick.
+// Received messages wait until their entity is drawn at their tick.
 func ExampleHold() {
 	var hold reliable.Hold
 	playout := clock.Tick(298) // what the screen shows of everybody else

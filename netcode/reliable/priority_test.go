@@ -11,8 +11,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Kills before shots: where the queue is full, what is urgent takes the place of what is not and
-// has not gone out.
+// Kills before shots: when the queue is full, an urgent message replaces a less urgent one that has
+// not been sent.
 func TestPriority(t *testing.T) {
 	m := func(name string, prio uint8) Message {
 		return Message{Tick: 1, Kind: 1, Priority: prio, Body: []byte(name)}
@@ -72,8 +72,8 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-// Messages of three priorities through a small queue and a bad network: what arrives is what was
-// queued, in order and unchanged, less what gave way, and nothing gave way to what is no more
+// Messages of three priorities through a small queue and a bad network: all queued messages arrive,
+// in order and unchanged, except the replaced ones, and none is replaced by one that is no more
 // urgent.
 func TestPriorityProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

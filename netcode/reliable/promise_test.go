@@ -10,14 +10,14 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// A Hold keeps copies, up to exactly its bounds, and what is taken makes room again.
+// A Hold keeps copies, up to exactly its bounds, and taking one makes room again.
 func TestHoldToTheByte(t *testing.T) {
 	var h Hold
 	b := []byte("mine")
 	h.Put(Message{Tick: 1, Body: b})
 	copy(b, "gone")
 	if m := h.Pop(); string(m.Body) != "mine" {
-		t.Errorf("held is %q, what was put was mine", m.Body)
+		t.Errorf("the Hold has %q: it kept the caller's memory", m.Body)
 	}
 	for round := range 3 {
 		if !h.Put(Message{Body: body(maxHoldBytes - 1000)}) || !h.Put(Message{Body: body(1000)}) {
@@ -42,8 +42,8 @@ func TestHoldToTheByte(t *testing.T) {
 	}
 }
 
-// A section takes exactly the room that it needs: what went out in so many bytes goes out in them
-// again, with and without entities, gaps and beginnings, and no section is longer than its room.
+// A section needs exactly its length as room: what was sent in that many bytes is sent in them
+// again, with and without entities, gaps and starts, and no section is longer than its room.
 func TestSectionsFillTheirRoom(t *testing.T) {
 	build := func(room int) []byte {
 		s := newSender(t, Config{})
@@ -80,7 +80,7 @@ func TestSectionsFillTheirRoom(t *testing.T) {
 	}
 }
 
-// However often a section comes that waits for one before it, it is held once.
+// A section that waits for one before it is stored once, however often it arrives.
 func TestDuplicatesTakeNoMemory(t *testing.T) {
 	s, r := newSender(t, Config{}), new(Receiver)
 	mustSend(t, s, text("first"), text("second"), Message{Tick: 1, Kind: 1, Body: body(2*PartSize + 7)})
@@ -92,7 +92,7 @@ func TestDuplicatesTakeNoMemory(t *testing.T) {
 		}
 	}
 	if len(r.stored) != 4 {
-		t.Errorf("%d parts are held of 4", len(r.stored))
+		t.Errorf("%d parts are stored of 4", len(r.stored))
 	}
 	got := take(t, r, first)
 	if len(got) != 3 || string(got[0].Body) != "first" || string(got[1].Body) != "second" ||
@@ -102,7 +102,7 @@ func TestDuplicatesTakeNoMemory(t *testing.T) {
 	checkMemory(t, r)
 }
 
-// What has arrived behind something that has not is not sent again, and asks for no packet.
+// Parts that arrived behind a missing one are not sent again, and need no packet.
 func TestOnlyWhatIsMissingIsDue(t *testing.T) {
 	s, r := newSender(t, Config{}), new(Receiver)
 	mustSend(t, s, text("a"), text("b"), text("c"))
@@ -130,7 +130,7 @@ func TestOnlyWhatIsMissingIsDue(t *testing.T) {
 	}
 }
 
-// After a resumption the numbers of packets start anew: fates of the old ones mean nothing.
+// After a resumption the numbers of packets start anew: reports about the old ones change nothing.
 func TestLostAllForgetsPackets(t *testing.T) {
 	s := newSender(t, Config{})
 	mustSend(t, s, text("a"), text("b"))
@@ -145,8 +145,7 @@ func TestLostAllForgetsPackets(t *testing.T) {
 	}
 }
 
-// Packets are remembered apart from one another while their number grows, also once the oldest are
-// forgotten.
+// Packets are remembered separately while their number grows, also once the oldest are forgotten.
 func TestNotesGrow(t *testing.T) {
 	for forgotten := range 5 {
 		s := newSender(t, Config{})
@@ -179,8 +178,8 @@ func TestNotesGrow(t *testing.T) {
 	}
 }
 
-// Where bytes are short, so many give way as are needed, or none; a message of several parts gives
-// way as a whole.
+// When bytes are short, as many messages are replaced as needed, or none; a message of several
+// parts is replaced as a whole.
 func TestPriorityOfBytes(t *testing.T) {
 	m := func(prio uint8, n int) Message { return Message{Tick: 1, Kind: 1, Priority: prio, Body: body(n)} }
 	for _, c := range []struct {
@@ -225,7 +224,7 @@ func TestPriorityOfBytes(t *testing.T) {
 	}
 }
 
-// The bounds of a Config are allowed, and a queue of so many parts takes as many full ones.
+// The bounds of a Config are allowed, and a queue of that many parts accepts that many full ones.
 func TestConfigAtItsBounds(t *testing.T) {
 	for _, cfg := range []Config{{MaxParts: 1}, {MaxParts: mostParts}, {MaxBytes: MaxMessage},
 		{MaxBytes: mostBytes}} {
@@ -242,8 +241,8 @@ func TestConfigAtItsBounds(t *testing.T) {
 	}
 }
 
-// The rest of a message of which the beginning has arrived already, and nothing else went out, does
-// not give way: the peer waits for it.
+// The rest of a message whose beginning has arrived, with nothing else sent, is not replaced: the
+// peer waits for it.
 func TestTheRestOfWhatArrivedStays(t *testing.T) {
 	s, r := newSender(t, Config{MaxParts: 3}), new(Receiver)
 	mustSend(t, s, Message{Tick: 1, Body: body(2*PartSize + 1)})

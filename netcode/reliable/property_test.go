@@ -299,7 +299,7 @@ func TestLongRun(t *testing.T) {
 	t.Logf("%d messages, the last number is %d, up to %d packets noted", received, r.next, noted)
 }
 
-// Notes of packets whose fate nobody reported do not survive until their numbers come round again.
+// Notes of packets that were never reported do not survive until their numbers are used again.
 func TestForget(t *testing.T) {
 	s := newSender(t, Config{})
 	mustSend(t, s, text("a"))
@@ -313,7 +313,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// steady runs a lane through one round: two messages, one packet, its ack. h may be nil.
+// steady runs one round between a Sender and a Receiver: two messages, one packet, its ack. h may
+// be nil.
 func steady(s *Sender, r *Receiver, h *Hold, seq uint16, small, large []byte, b []byte) (int, error) {
 	now := clock.Time(seq) * 1e6
 	tick := clock.Tick(seq) + 1000

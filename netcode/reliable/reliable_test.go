@@ -33,7 +33,8 @@ func mustSend(t testing.TB, s *Sender, ms ...Message) {
 	}
 }
 
-// take reads b as a packet that holds nothing but a section, and returns copies of what is next.
+// take reads b as a packet that has nothing but a section, and returns copies of the messages that
+// are next.
 func take(t testing.TB, r *Receiver, b []byte) []Message {
 	t.Helper()
 	n, err := r.Read(b)
@@ -273,7 +274,7 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// encode writes a section of parts, whatever they say.
+// encode writes a section of parts, valid or not.
 func encode(parts ...part) []byte {
 	b := []byte{uint8(len(parts)), uint8(parts[0].number), uint8(parts[0].number >> 8)}
 	c := cursor{number: parts[0].number}
@@ -335,7 +336,7 @@ func TestRefused(t *testing.T) {
 		{"goes on with nothing", encode(more(0, 0, 1)), ErrFormat},
 		{"start inside", encode(start(0, flagMore, 200), start(1, 0, 1)), ErrFormat},
 		{"goes on after the end", encode(start(0, 0, 1), more(1, 0, 1)), ErrFormat},
-		{"goes on after what is held", encode(more(11, 0, 1)), ErrFormat},
+		{"goes on after a stored part", encode(more(11, 0, 1)), ErrFormat},
 		{"start before what goes on", encode(start(19, 0, 1)), ErrFormat},
 		{"good part, then bad", encode(start(0, 0, 1), more(11, 0, 1)), ErrFormat},
 	} {
@@ -412,7 +413,7 @@ func sections(t testing.TB) map[string][]byte {
 			func(s *Sender) { mustSend(t, s, Message{Tick: 4, Entity: 6, Kind: 3, Body: body(203)}) }),
 		"gap": write(2, func(s *Sender) {
 			mustSend(t, s, text("first"), Message{Tick: 1, Body: body(20)}, text("third"))
-			s.Append(nil, 0, 24, 0, rto) // the first and the third, for want of room
+			s.Append(nil, 0, 24, 0, rto) // the first and the third: there is no room for more
 			s.Append(nil, 1, 100, 0, rto)
 			mustSend(t, s, text("fourth"))
 			s.Delivered(1) // the second
@@ -547,7 +548,7 @@ func TestHold(t *testing.T) {
 		}
 	}
 	if shown+h.Len() != 1000 {
-		t.Errorf("%d shown, %d held, want 1000 in all", shown, h.Len())
+		t.Errorf("%d shown, %d waiting, want 1000 in all", shown, h.Len())
 	}
 	if !new(Hold).Put(Message{Body: body(maxHoldBytes + 1)}) {
 		t.Error("an empty Hold refused a message")
