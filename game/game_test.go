@@ -136,7 +136,8 @@ func TestDefinitionErrors(t *testing.T) {
 	good := func() game.Definition[pinch] {
 		return game.Definition[pinch]{Name: "beach", Kinds: game.Kinds(crabs), Join: join, Act: act}
 	}
-	if _, err := (&game.Definition[pinch]{Name: "beach", Kinds: game.Kinds(crabs), Join: join, Act: act}).Rules(); err != nil {
+	if _, err := (&game.Definition[pinch]{Name: "beach", Kinds: game.Kinds(crabs), Join: join,
+		Act: act}).Rules(); err != nil {
 		t.Fatalf("the least definition: %v", err)
 	}
 	many := func(n int) (k []game.AnyKind) {
@@ -149,7 +150,8 @@ func TestDefinitionErrors(t *testing.T) {
 		change func(d *game.Definition[pinch])
 		want   string
 	}{
-		"no name":         {func(d *game.Definition[pinch]) { d.Name = "" }, `Name "" is not 1 to 32 lower-case letters, digits and dashes`},
+		"no name": {func(d *game.Definition[pinch]) { d.Name = "" },
+			`Name "" is not 1 to 32 lower-case letters, digits and dashes`},
 		"upper case":      {func(d *game.Definition[pinch]) { d.Name = "Beach" }, `Name "Beach" is not`},
 		"long name":       {func(d *game.Definition[pinch]) { d.Name = strings.Repeat("x", 33) }, `is not 1 to 32`},
 		"negative rate":   {func(d *game.Definition[pinch]) { d.Rate = -1 }, "Rate -1 is outside [1, 240] ticks a second"},
@@ -161,15 +163,21 @@ func TestDefinitionErrors(t *testing.T) {
 		"no act":          {func(d *game.Definition[pinch]) { d.Act = nil }, "Join and Act must be set"},
 		"half hidden": {func(d *game.Definition[pinch]) { d.Groups = func(*game.World, game.ID) uint64 { return 1 } },
 			"ShownTo and Groups must be set together: an entity is hidden from who is in none of its groups"},
-		"no kinds":       {func(d *game.Definition[pinch]) { d.Kinds = nil }, "0 kinds and 0 events; 1 to 64 kinds"},
-		"65 kinds":       {func(d *game.Definition[pinch]) { d.Kinds = many(65) }, "65 kinds and 0 events"},
-		"kind twice":     {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, crabs) }, `kind "crab": names are`},
-		"kind's name":    {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[rock]("a b")) }, `kind "a b": names are`},
-		"zero kind":      {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, game.Kind[rock]{}) }, "Kinds[1] was not made by NewKind"},
-		"nil kind":       {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, nil) }, "Kinds[1] was not made by NewKind"},
-		"zero event":     {func(d *game.Definition[pinch]) { d.Events = game.Events(game.Event[ping]{}) }, "Events[0] was not made by NewEvent"},
-		"untagged field": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[struct{ X int }]("box")) }, ".X has no net tag"},
-		"not a struct":   {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[int]("number")) }, "schema: number is a int, want a struct"},
+		"no kinds":   {func(d *game.Definition[pinch]) { d.Kinds = nil }, "0 kinds and 0 events; 1 to 64 kinds"},
+		"65 kinds":   {func(d *game.Definition[pinch]) { d.Kinds = many(65) }, "65 kinds and 0 events"},
+		"kind twice": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, crabs) }, `kind "crab": names are`},
+		"kind's name": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[rock]("a b")) },
+			`kind "a b": names are`},
+		"zero kind": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, game.Kind[rock]{}) },
+			"Kinds[1] was not made by NewKind"},
+		"nil kind": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, nil) },
+			"Kinds[1] was not made by NewKind"},
+		"zero event": {func(d *game.Definition[pinch]) { d.Events = game.Events(game.Event[ping]{}) },
+			"Events[0] was not made by NewEvent"},
+		"untagged field": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[struct{ X int }]("box")) },
+			".X has no net tag"},
+		"not a struct": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[int]("number")) },
+			"schema: number is a int, want a struct"},
 	} {
 		d := good()
 		c.change(&d)
@@ -189,7 +197,8 @@ func TestDefinitionErrors(t *testing.T) {
 	d := game.Definition[struct{ Fire bool }]{Name: "?", Rate: 999,
 		Kinds: game.Kinds(game.NewKind[struct{ X int }]("box"), game.NewKind[bag]("bag"))}
 	_, err := d.Rules()
-	for _, want := range []string{`Name "?"`, "Rate 999", "Join and Act", ".X has no net tag", `.Y `, ".Fire has no net tag"} {
+	for _, want := range []string{`Name "?"`, "Rate 999", "Join and Act", ".X has no net tag", `.Y `,
+		".Fire has no net tag"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("one error for all: got %v, want it to say %q", err, want)
 		}
@@ -409,10 +418,11 @@ func TestUnlistedHandles(t *testing.T) {
 		f    func(w *game.World)
 		want string
 	}{
-		"Spawn": {func(w *game.World) { ghosts.Spawn(w, rock{}) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
-		"Get":   {func(w *game.World) { ghosts.Get(w, 1) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
-		"Has":   {func(w *game.World) { ghosts.Has(w, 1) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
-		"Len":   {func(w *game.World) { ghosts.Len(w) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"Spawn": {func(w *game.World) { ghosts.Spawn(w, rock{}) },
+			`game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"Get": {func(w *game.World) { ghosts.Get(w, 1) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"Has": {func(w *game.World) { ghosts.Has(w, 1) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
+		"Len": {func(w *game.World) { ghosts.Len(w) }, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
 		"All": {func(w *game.World) {
 			for range ghosts.All(w) {
 			}
@@ -421,8 +431,10 @@ func TestUnlistedHandles(t *testing.T) {
 			for range ghosts.Seen(w, 1) {
 			}
 		}, `game: kind "ghost" is not listed in the Kinds of game "beach"`},
-		"Emit":    {func(w *game.World) { pongs.Emit(w, 1, geom.Vec2{}, ping{}) }, `game: event "pong" is not listed in the Events of game "beach"`},
-		"no kind": {func(w *game.World) { zero.Get(w, 1) }, `game: kind "the zero value" is not listed in the Kinds of game "beach"`},
+		"Emit": {func(w *game.World) { pongs.Emit(w, 1, geom.Vec2{}, ping{}) },
+			`game: event "pong" is not listed in the Events of game "beach"`},
+		"no kind": {func(w *game.World) { zero.Get(w, 1) },
+			`game: kind "the zero value" is not listed in the Kinds of game "beach"`},
 	} {
 		if got := panicText(func() { c.f(worldOf(e)) }); got != c.want {
 			t.Errorf("%s: panic %q, want %q", name, got, c.want)
@@ -672,7 +684,8 @@ func TestRand(t *testing.T) {
 			server := engine.NewServer(b.rules(t), seed, secret)
 			client := engine.NewClient(b.rules(t), seed)
 			for _, tick := range []game.Tick{1, 2} {
-				for _, k := range []key{{seed, secret, tick, 1, "act"}, {seed, secret, tick, 2, "act"}, {seed, secret, tick, 0, "step"},
+				for _, k := range []key{{seed, secret, tick, 1, "act"}, {seed, secret, tick, 2, "act"},
+					{seed, secret, tick, 0, "step"},
 					{seed, secret, tick, 0, "referee"}, {seed, secret, tick, 0, "join"}} {
 					v := draw(k, server, b)
 					if again := draw(k, server, b); again != v {

@@ -231,7 +231,8 @@ func TestAccuracy(t *testing.T) {
 		}, small},
 		{"Exp", 1, Exp, func(x float64) *big.Float { return bigExp(bigFloat(x)) }, exponent},
 		{"Exp small", 1, Exp, func(x float64) *big.Float { return bigExp(bigFloat(x)) }, unit},
-		{"Exp tiny", 2, Exp, func(x float64) *big.Float { return bigExp(bigFloat(x)) }, func(r *Rand) float64 { return r.Range(-745.1, -708) }},
+		{"Exp tiny", 2, Exp, func(x float64) *big.Float { return bigExp(bigFloat(x)) },
+			func(r *Rand) float64 { return r.Range(-745.1, -708) }},
 		{"Log wide", 1, Log, bigLog, positive},
 		{"Log near 1", 1, Log, bigLog, nearOne},
 	} {
@@ -346,7 +347,8 @@ func TestConstants(t *testing.T) {
 // reduce must keep all digits where they cancel worst. 6381956970095103·2^797 is the float64 that
 // comes nearest to a multiple of π/2 (Muller, Elementary Functions, 11.2).
 func TestReduceWorstCase(t *testing.T) {
-	for _, x := range []float64{math.Ldexp(6381956970095103, 797), math.MaxFloat64, 1e22, 1570.7963267948965, 1570.7963267948967, 1571, 22, 355, 52174, 1.5707963267948966, 0x1p1023} {
+	for _, x := range []float64{math.Ldexp(6381956970095103, 797), math.MaxFloat64, 1e22, 1570.7963267948965,
+		1570.7963267948967, 1571, 22, 355, 52174, 1.5707963267948966, 0x1p1023} {
 		for _, x := range []float64{x, -x} {
 			q, hi, lo := reduce(x)
 			wantQ, want := bigReduce(x)
@@ -372,18 +374,26 @@ func TestSpecialCases(t *testing.T) {
 		{"Sin 0", Sin(0), 0}, {"Sin -0", Sin(zero), zero}, {"Sin Inf", Sin(inf), nan}, {"Sin NaN", Sin(nan), nan},
 		{"Cos 0", Cos(0), 1}, {"Cos -Inf", Cos(-inf), nan}, {"Tan -0", Tan(zero), zero}, {"Tan Inf", Tan(inf), nan},
 		{"Sin tiny", Sin(0x1p-1074), 0x1p-1074}, {"Tan tiny", Tan(-0x1p-1074), -0x1p-1074},
-		{"Asin 1", Asin(1), math.Pi / 2}, {"Asin 2", Asin(2), nan}, {"Acos -1", Acos(-1), math.Pi}, {"Acos 1", Acos(1), 0}, {"Acos 1.1", Acos(1.1), nan},
+		{"Asin 1", Asin(1), math.Pi / 2}, {"Asin 2", Asin(2), nan}, {"Acos -1", Acos(-1), math.Pi}, {"Acos 1", Acos(1), 0},
+		{"Acos 1.1", Acos(1.1), nan},
 		{"Atan Inf", Atan(inf), math.Pi / 2}, {"Atan -Inf", Atan(-inf), -math.Pi / 2},
-		{"Exp 0", Exp(0), 1}, {"Exp 1", Exp(1), math.E}, {"Exp Inf", Exp(inf), inf}, {"Exp -Inf", Exp(-inf), 0}, {"Exp NaN", Exp(nan), nan},
+		{"Exp 0", Exp(0), 1}, {"Exp 1", Exp(1), math.E}, {"Exp Inf", Exp(inf), inf}, {"Exp -Inf", Exp(-inf), 0},
+		{"Exp NaN", Exp(nan), nan},
 		{"Exp last", Exp(709.782712893384), 1.7976931348622732e308}, {"Exp over", Exp(709.7827128933841), inf},
 		{"Exp least", Exp(-745.1332191019411), 0x1p-1074}, {"Exp under", Exp(-745.1332191019412), 0},
-		{"Log 0", Log(0), -inf}, {"Log -0", Log(zero), -inf}, {"Log 1", Log(1), 0}, {"Log -1", Log(-1), nan}, {"Log Inf", Log(inf), inf}, {"Log -Inf", Log(-inf), nan}, {"Log NaN", Log(nan), nan},
+		{"Log 0", Log(0), -inf}, {"Log -0", Log(zero), -inf}, {"Log 1", Log(1), 0}, {"Log -1", Log(-1), nan},
+		{"Log Inf", Log(inf), inf}, {"Log -Inf", Log(-inf), nan}, {"Log NaN", Log(nan), nan},
 		{"Log least", Log(0x1p-1074), -744.4400719213812}, {"Log 2", Log(2), math.Ln2},
 		{"Sqrt -1", Sqrt(-1), nan}, {"Sqrt 2", Sqrt(2), math.Sqrt2},
-		{"Hypot Inf NaN", Hypot(-inf, nan), inf}, {"Hypot NaN", Hypot(nan, 1), nan}, {"Hypot 3 4", Hypot(-3, 4), 5}, {"Hypot 0", Hypot(zero, 0), 0},
-		{"Hypot tiny", Hypot(3*0x1p-1074, 4*0x1p-1074), 5 * 0x1p-1074}, {"Hypot huge", Hypot(3*0x1p1020, 4*0x1p1020), 5 * 0x1p1020}, {"Hypot over", Hypot(math.MaxFloat64, math.MaxFloat64), inf},
-		{"Lerp at 1", Lerp(0.1, 0.7, 1), 0.7}, {"Lerp at 0", Lerp(0.1, 0.7, 0), 0.1}, {"Lerp equal", Lerp(0.1, 0.1, 0.3), 0.1},
-		{"Clamp NaN", Clamp(nan, 1, 2), 1}, {"Clamp below", Clamp(-inf, 1, 2), 1}, {"Clamp above", Clamp(3, 1, 2), 2}, {"Clamp empty", Clamp(3, 2, 1), 2},
+		{"Hypot Inf NaN", Hypot(-inf, nan), inf}, {"Hypot NaN", Hypot(nan, 1), nan}, {"Hypot 3 4", Hypot(-3, 4), 5},
+		{"Hypot 0", Hypot(zero, 0), 0},
+		{"Hypot tiny", Hypot(3*0x1p-1074, 4*0x1p-1074), 5 * 0x1p-1074},
+		{"Hypot huge", Hypot(3*0x1p1020, 4*0x1p1020), 5 * 0x1p1020},
+		{"Hypot over", Hypot(math.MaxFloat64, math.MaxFloat64), inf},
+		{"Lerp at 1", Lerp(0.1, 0.7, 1), 0.7}, {"Lerp at 0", Lerp(0.1, 0.7, 0), 0.1},
+		{"Lerp equal", Lerp(0.1, 0.1, 0.3), 0.1},
+		{"Clamp NaN", Clamp(nan, 1, 2), 1}, {"Clamp below", Clamp(-inf, 1, 2), 1}, {"Clamp above", Clamp(3, 1, 2), 2},
+		{"Clamp empty", Clamp(3, 2, 1), 2},
 	} {
 		if !same(c.got, c.want) {
 			t.Errorf("%s = %v, want %v", c.name, c.got, c.want)

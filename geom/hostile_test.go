@@ -2,6 +2,7 @@ package geom_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"testing"
 
@@ -27,101 +28,127 @@ func (n *numbers) rect() Rect       { return Rect{n.vec2(), n.vec2()} }
 func (n *numbers) circle() Circle   { return Circle{n.vec2(), n.float()} }
 func (n *numbers) segment() Segment { return Segment{n.vec2(), n.vec2()} }
 
-// hostile calls what takes numbers with numbers of any bits: nothing may panic or run on, and what
-// is promised for every input must hold.
+// shapes are one of each kind, made of hostile numbers.
+type shapes struct {
+	t *testing.T
+	v Vec2
+	w Vec2
+	r Rect
+	c Circle
+	s Segment
+	a Angle
+	x float64
+
+	v3, w3 Vec3
+	tame   bool // every number is at most 1e150, where the package promises not to overflow
+}
+
+// hostile calls every function that takes numbers with numbers of any bits. Nothing may panic or run on, and
+// promises for every input must hold.
 func hostile(t *testing.T, b []byte) {
 	n := numbers{b}
-	v, w, r, c, s, a, x := n.vec2(), n.vec2(), n.rect(), n.circle(), n.segment(), n.angle(), n.float()
-	v3, w3 := n.vec3(), n.vec3()
-	tame := true // all of a size that the package promises not to overflow
+	h := &shapes{t: t, tame: true}
+	h.v, h.w, h.r, h.c, h.s, h.a, h.x = n.vec2(), n.vec2(), n.rect(), n.circle(), n.segment(), n.angle(), n.float()
+	h.v3, h.w3 = n.vec3(), n.vec3()
 	for rest := (numbers{b}); len(rest.b) >= 8; {
 		x := rest.float()
-		tame = tame && math.Abs(x) <= 1e150
+		h.tame = h.tame && math.Abs(x) <= 1e150
 	}
-	finite := func(what string, ok bool) {
-		if tame && !ok {
-			t.Errorf("%s is not finite, although the input is at most 1e150", what)
-		}
-	}
+	h.functions()
+	h.vectors()
+	rand := NewRand(uint64(len(b)))
+	h.r.Random(&rand)
+	rand.Disc(h.x)
+	rand.Chance(h.x)
+	h.rays()
+	h.sweeps()
+}
 
+func (h *shapes) finite(what string, ok bool) {
+	if h.tame && !ok {
+		h.t.Errorf("%s is not finite, although the input is at most 1e150", what)
+	}
+}
+
+func (h *shapes) functions() {
 	for _, f := range []func(float64) float64{Sin, Cos} {
-		if y := f(x); !(y >= -1 && y <= 1) && !math.IsNaN(x) && !math.IsInf(x, 0) {
-			t.Errorf("sine or cosine of %v is %v", x, y)
+		if y := f(h.x); !(y >= -1 && y <= 1) && !math.IsNaN(h.x) && !math.IsInf(h.x, 0) {
+			h.t.Errorf("sine or cosine of %v is %v", h.x, y)
 		}
 	}
 	for _, f := range []func(x, y float64) float64{Atan2, Pow, Hypot} {
-		f(x, v.X)
+		f(h.x, h.v.X)
 	}
 	for _, f := range []func(float64) float64{Tan, Asin, Acos, Atan, Exp, Log, Sqrt} {
-		f(x)
+		f(h.x)
 	}
-	if got := a.Norm(); got == got && !(got > -Pi && got <= Pi) {
-		t.Errorf("%v.Norm() = %v", a, got)
-	}
-	if got := a.Toward(Angle(x), Angle(v.X)); got == got && !(got > -Pi && got <= Pi) {
-		t.Errorf("%v.Toward(%v, %v) = %v", a, x, v.X, got)
-	}
-	if got := v.Angle(); got == got && !(got > -Pi && got <= Pi) {
-		t.Errorf("%v.Angle() = %v", v, got)
-	}
-	if u := v.Unit(); u == u && u != (Vec2{}) && !near(u.Len(), 1, 1e-15) {
-		t.Errorf("%v.Unit() = %v", v, u)
-	}
-	if u := v3.Unit(); u == u && u != (Vec3{}) && !near(u.Len(), 1, 1e-15) {
-		t.Errorf("%v.Unit() = %v", v3, u)
-	}
-	finite("Toward", v.Toward(w, x).Finite())
-	finite("Limit", v.Limit(x).Finite())
-	finite("Rotate", v.Rotate(a).Finite())
-	finite("Vec3.Toward", v3.Toward(w3, x).Finite())
-	finite("Vec3.Limit", v3.Limit(x).Finite())
-	finite("Direction", Direction(v3.Yaw(), v3.Pitch()).Finite())
-	finite("Closest", s.Closest(v).Finite())
-
-	if p := r.Clamp(v); r.Min.X <= r.Max.X && r.Min.Y <= r.Max.Y && !r.Contains(p) {
-		t.Errorf("%v.Clamp(%v) = %v", r, v, p)
-	}
-	r.Expand(x)
-	rand := NewRand(uint64(len(b)))
-	r.Random(&rand)
-	rand.Disc(x)
-	rand.Chance(x)
-
-	dist := func(what string, length, d float64, ok bool) {
-		if ok && !(d >= 0 && d <= length) || !ok && d != length && d == d {
-			t.Errorf("%s at %v %v, the ray's length is %v", what, d, ok, length)
+	turn := func(what string, got Angle) {
+		if got == got && !(got > -Pi && got <= Pi) {
+			h.t.Errorf("%s = %v", what, got)
 		}
 	}
-	ray := Ray{v, a, x}
-	d, ok := ray.Circle(c.Center, c.Radius)
-	dist("circle", x, d, ok)
-	d, ok = ray.Rect(r)
-	dist("rect", x, d, ok)
-	d, ok = ray.Segment(s)
-	dist("segment", x, d, ok)
-	finite("End", ray.End().Finite())
-	finite("Closest", ray.Closest(w).Finite())
+	turn(fmt.Sprintf("%v.Norm()", h.a), h.a.Norm())
+	turn(fmt.Sprintf("%v.Toward(%v, %v)", h.a, h.x, h.v.X), h.a.Toward(Angle(h.x), Angle(h.v.X)))
+	turn(fmt.Sprintf("%v.Angle()", h.v), h.v.Angle())
+}
+
+func (h *shapes) vectors() {
+	v, w, v3, x := h.v, h.w, h.v3, h.x
+	if u := v.Unit(); u == u && u != (Vec2{}) && !near(u.Len(), 1, 1e-15) {
+		h.t.Errorf("%v.Unit() = %v", v, u)
+	}
+	if u := v3.Unit(); u == u && u != (Vec3{}) && !near(u.Len(), 1, 1e-15) {
+		h.t.Errorf("%v.Unit() = %v", v3, u)
+	}
+	h.finite("Toward", v.Toward(w, x).Finite())
+	h.finite("Limit", v.Limit(x).Finite())
+	h.finite("Rotate", v.Rotate(h.a).Finite())
+	h.finite("Vec3.Toward", v3.Toward(h.w3, x).Finite())
+	h.finite("Vec3.Limit", v3.Limit(x).Finite())
+	h.finite("Direction", Direction(v3.Yaw(), v3.Pitch()).Finite())
+	h.finite("Closest", h.s.Closest(v).Finite())
+	r := h.r
+	if p := r.Clamp(v); r.Min.X <= r.Max.X && r.Min.Y <= r.Max.Y && !r.Contains(p) {
+		h.t.Errorf("%v.Clamp(%v) = %v", r, v, p)
+	}
+	r.Expand(x)
+}
+
+func (h *shapes) rays() {
+	v, w, v3, w3, x := h.v, h.w, h.v3, h.w3, h.x
+	dist := func(what string) func(d float64, ok bool) {
+		return func(d float64, ok bool) {
+			if ok && !(d >= 0 && d <= x) || !ok && d != x && d == d {
+				h.t.Errorf("%s at %v %v, the ray's length is %v", what, d, ok, x)
+			}
+		}
+	}
+	ray := Ray{v, h.a, x}
+	dist("circle")(ray.Circle(h.c.Center, h.c.Radius))
+	dist("rect")(ray.Rect(h.r))
+	dist("segment")(ray.Segment(h.s))
+	h.finite("End", ray.End().Finite())
+	h.finite("Closest", ray.Closest(w).Finite())
 	ray3 := Ray3{v3, w3.Unit(), x}
-	d, ok = ray3.Cylinder(w3, c.Radius, v.X)
-	dist("cylinder", x, d, ok)
-	d, ok = ray3.Sphere(w3, c.Radius)
-	dist("sphere", x, d, ok)
-	d, ok = ray3.Box(Box{w3, v3})
-	dist("box", x, d, ok)
-	d, ok = ray3.Ground(v.Y)
-	dist("ground", x, d, ok)
+	dist("cylinder")(ray3.Cylinder(w3, h.c.Radius, v.X))
+	dist("sphere")(ray3.Sphere(w3, h.c.Radius))
+	dist("box")(ray3.Box(Box{w3, v3}))
+	dist("ground")(ray3.Ground(v.Y))
 	Ray3To(v3, w3).End()
 	RayTo(v, w).End()
+}
 
-	walls := Walls{[]Rect{r}, []Segment{s}, []Circle{c}}
-	if h, ok := walls.Sweep(Circle{v, x}, w); ok && !(h.Share >= 0 && h.Share <= 1) {
-		t.Errorf("Sweep hits at %v", h.Share)
+func (h *shapes) sweeps() {
+	v, w, x := h.v, h.w, h.x
+	walls := Walls{[]Rect{h.r}, []Segment{h.s}, []Circle{h.c}}
+	if hit, ok := walls.Sweep(Circle{v, x}, w); ok && !(hit.Share >= 0 && hit.Share <= 1) {
+		h.t.Errorf("Sweep hits at %v", hit.Share)
 	}
-	if p := walls.Slide(v, w, x); tame && !p.Finite() {
-		t.Errorf("Slide ends at %v", p)
+	if p := walls.Slide(v, w, x); h.tame && !p.Finite() {
+		h.t.Errorf("Slide ends at %v", p)
 	}
 	walls.Free(v, x)
-	Slide(v, w, 0.5, []Rect{r, {s.A, s.B}})
+	Slide(v, w, 0.5, []Rect{h.r, {h.s.A, h.s.B}})
 }
 
 func hostileSeeds() (seeds [][]byte) {

@@ -27,7 +27,8 @@ func TestRandIsPinned(t *testing.T) {
 
 func TestRandPartsMatter(t *testing.T) {
 	seen := map[uint64][]uint64{}
-	for _, parts := range [][]uint64{{}, {0}, {0, 0}, {1}, {0, 1}, {1, 0}, {1, 1}, {2}, {1 << 63}, {0, 0, 0}, {math.MaxUint64}} {
+	for _, parts := range [][]uint64{{}, {0}, {0, 0}, {1}, {0, 1}, {1, 0}, {1, 1}, {2}, {1 << 63}, {0, 0, 0},
+		{math.MaxUint64}} {
 		r := NewRand(parts...)
 		v := r.Uint64()
 		if other, ok := seen[v]; ok {

@@ -159,7 +159,8 @@ func TestBeat(t *testing.T) {
 	for _, c := range []struct {
 		tick  game.Tick
 		fires bool
-	}{{100, true}, {107, false}, {108, true}, {119, true}, {123, false}, {124, true}, {160, true}, {167, false}, {168, true}} {
+	}{{100, true}, {107, false}, {108, true}, {119, true}, {123, false}, {124, true}, {160, true}, {167, false},
+		{168, true}} {
 		if fires := at(c.tick); fires != c.fires {
 			t.Errorf("tick %d: fires %v, want %v", c.tick, fires, c.fires)
 		}
@@ -191,14 +192,21 @@ func TestCover(t *testing.T) {
 		{name: "in the back", from: geom.Vec3{X: 27, Y: 20}, there: geom.Vec3{X: 33, Y: 20}, aim: geom.Pi},
 		{name: "jumping", from: geom.Vec3{X: 27, Y: 20}, there: geom.Vec3{X: 33, Y: 20, Z: 1.3}, hit: true},
 		// The cover at x 24 to 28, y 15 to 16 is 1 m high.
-		{name: "over a low wall", from: geom.Vec3{X: 26, Y: 20}, there: geom.Vec3{X: 26, Y: 15 - Radius - away}, aim: -geom.Pi / 2, hit: true},
-		{name: "crouched behind it", from: geom.Vec3{X: 26, Y: 20}, there: geom.Vec3{X: 26, Y: 15 - Radius - away}, aim: -geom.Pi / 2, it: true},
-		{name: "crouching in front of it", from: geom.Vec3{X: 26, Y: 16.6}, there: geom.Vec3{X: 26, Y: 12}, aim: -geom.Pi / 2, me: true},
-		{name: "on top of it", from: geom.Vec3{X: 26, Y: 20}, there: geom.Vec3{X: 26, Y: 15.5, Z: low}, aim: -geom.Pi / 2, hit: true},
-		{name: "from on top of it, crouched on the far side", from: geom.Vec3{X: 26, Y: 15.5, Z: low}, there: geom.Vec3{X: 26, Y: 12}, aim: -geom.Pi / 2, it: true, hit: true},
+		{name: "over a low wall", from: geom.Vec3{X: 26, Y: 20}, there: geom.Vec3{X: 26, Y: 15 - Radius - away},
+			aim: -geom.Pi / 2, hit: true},
+		{name: "crouched behind it", from: geom.Vec3{X: 26, Y: 20}, there: geom.Vec3{X: 26, Y: 15 - Radius - away},
+			aim: -geom.Pi / 2, it: true},
+		{name: "crouching in front of it", from: geom.Vec3{X: 26, Y: 16.6}, there: geom.Vec3{X: 26, Y: 12}, aim: -geom.Pi / 2,
+			me: true},
+		{name: "on top of it", from: geom.Vec3{X: 26, Y: 20}, there: geom.Vec3{X: 26, Y: 15.5, Z: low}, aim: -geom.Pi / 2,
+			hit: true},
+		{name: "from on top of it, crouched on the far side", from: geom.Vec3{X: 26, Y: 15.5, Z: low},
+			there: geom.Vec3{X: 26, Y: 12}, aim: -geom.Pi / 2, it: true, hit: true},
 		// The tower at x 4 to 7, y 18 to 21 is 2.2 m high, the screen at x 15 to 16.2 is 2.6 m.
-		{name: "down from a tower", from: geom.Vec3{X: 5.5, Y: 20.5, Z: middle}, there: geom.Vec3{X: 5.5, Y: 30}, aim: geom.Pi / 2, hit: true},
-		{name: "up to a tower", from: geom.Vec3{X: 5.5, Y: 30}, there: geom.Vec3{X: 5.5, Y: 20.8, Z: middle}, aim: -geom.Pi / 2, hit: true},
+		{name: "down from a tower", from: geom.Vec3{X: 5.5, Y: 20.5, Z: middle}, there: geom.Vec3{X: 5.5, Y: 30},
+			aim: geom.Pi / 2, hit: true},
+		{name: "up to a tower", from: geom.Vec3{X: 5.5, Y: 30}, there: geom.Vec3{X: 5.5, Y: 20.8, Z: middle},
+			aim: -geom.Pi / 2, hit: true},
 		{name: "behind a tower", from: geom.Vec3{X: 5.5, Y: 30}, there: geom.Vec3{X: 5.5, Y: 17}, aim: -geom.Pi / 2},
 		{name: "behind a screen", from: geom.Vec3{X: 12, Y: 20}, there: geom.Vec3{X: 18, Y: 20}},
 	} {
@@ -327,7 +335,8 @@ func TestRounds(t *testing.T) {
 	for i, c := range []struct {
 		number, phase int
 		lasts         game.Tick
-	}{{1, WarmUp, 0}, {1, Play, RoundTicks}, {1, Result, ResultTicks}, {2, Play, RoundTicks}, {2, Result, ResultTicks}, {3, Play, RoundTicks}} {
+	}{{1, WarmUp, 0}, {1, Play, RoundTicks}, {1, Result, ResultTicks}, {2, Play, RoundTicks}, {2, Result, ResultTicks},
+		{3, Play, RoundTicks}} {
 		ends += c.lasts
 		if r := round(); r.Number != c.number || r.Phase != c.phase || r.Ends != ends {
 			t.Fatalf("phase %d, tick %d: %+v, want number %d, phase %d, ends %d", i, h.tick, *r, c.number, c.phase, ends)

@@ -75,7 +75,8 @@ func TestMatch(t *testing.T) {
 func TestTimersAgree(t *testing.T) {
 	t.Parallel()
 	s := crowd(t, 9, 0, netsim.LAN)
-	for _, p := range []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.HotelWiFi, netsim.Ocean, netsim.CityLTE, netsim.TrainLTE} {
+	for _, p := range []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.HotelWiFi, netsim.Ocean, netsim.CityLTE,
+		netsim.TrainLTE} {
 		if _, err := s.Join(p.Name, p, s.Rules.Bot()); err != nil {
 			t.Fatal(err)
 		}

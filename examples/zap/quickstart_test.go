@@ -129,8 +129,7 @@ func TestQuickstart(t *testing.T) {
 	}
 	b, _ := get("meanwhile.json")
 	if err := json.Unmarshal(b, &config); err != nil || config.Game != "zap" || config.Wasm != "/zap.wasm" ||
-		len(config.WebTransport.Hashes) != 1 ||
-		config.WebSocket != "/meanwhile" {
+		len(config.WebTransport.Hashes) != 1 || config.WebSocket != "/meanwhile" {
 		t.Fatalf("%s, %v", b, err)
 	}
 	wasm, header := get("zap.wasm")
@@ -164,7 +163,9 @@ func play(t *testing.T, url string, said func() string) {
 	p := browser.New(t)
 	// Over WebTransport alone: on a busy machine WebSocket could win.
 	p.Before(`Worker = class extends Worker {
-		postMessage(order, ...rest) { super.postMessage(order.do === "connect" ? { ...order, websocket: null } : order, ...rest) }
+		postMessage(order, ...rest) {
+			super.postMessage(order.do === "connect" ? { ...order, websocket: null } : order, ...rest)
+		}
 	}`)
 	p.Open(url)
 	// The own avatar stays in the middle of the window, and what is around it moves when a key is
@@ -176,7 +177,8 @@ func play(t *testing.T, url string, said func() string) {
 	}
 	inTheMiddle := func(when string) {
 		t.Helper()
-		for end := time.Now().Add(30 * time.Second); !mine(); time.Sleep(100 * time.Millisecond) { // a shot may cover it for a moment
+		end := time.Now().Add(30 * time.Second)
+		for ; !mine(); time.Sleep(100 * time.Millisecond) { // a shot may cover it for a moment
 			if time.Now().After(end) {
 				t.Fatalf("the own avatar is not in the middle of the window %s", when)
 			}
