@@ -596,10 +596,10 @@ func TestValidate(t *testing.T) {
 func TestByName(t *testing.T) {
 	want := "fiber wifi burst lte-a lte-b lte-c evdo lan ocean modem held-1 held-2 held-3 held-4 held-5 held-6 " +
 		"held-7 held-8"
-	if got := strings.Join(Names(), " "); got != want {
+	if got := strings.Join(names(), " "); got != want {
 		t.Errorf("names: %s", got)
 	}
-	for _, name := range Names() {
+	for _, name := range names() {
 		if p, err := ByName(name); err != nil || p.Name != name {
 			t.Errorf("%s: %v, %v", name, p.Name, err)
 		}

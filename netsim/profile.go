@@ -205,8 +205,8 @@ func Profiles() []Profile {
 	return []Profile{Fiber, HotelWiFi, BurstLoss, CityLTE, UrbanLTE, TrainLTE, EVDO, LAN, Ocean, Modem}
 }
 
-// Names returns the names that ByName knows.
-func Names() []string {
+// names returns the names that ByName knows.
+func names() []string {
 	var names []string
 	for _, p := range append(Profiles(), holdouts[:]...) {
 		names = append(names, p.Name)
@@ -221,5 +221,5 @@ func ByName(name string) (Profile, error) {
 			return p, nil
 		}
 	}
-	return Profile{}, fault.Errorf("netsim: no profile %q; there are: %s", name, strings.Join(Names(), " "))
+	return Profile{}, fault.Errorf("netsim: no profile %q; there are: %s", name, strings.Join(names(), " "))
 }

@@ -39,8 +39,6 @@ type Config struct {
 	// Interval is the usual spacing of arrivals. Until 5 seconds have been seen, the target is 2
 	// intervals + 30 ms. Zero means 50 ms; at most MaxTarget.
 	Interval time.Duration
-	// Margin is added to each target, in [0, MaxTarget].
-	Margin time.Duration
 	// Budget is how many hitches a minute the price aims at, in [0, 60]. Zero means 1.2, which
 	// leaves about one, because hitches before the price has settled count too, and outages a
 	// little. FixedPrice makes it meaningless.
@@ -59,7 +57,7 @@ type Config struct {
 // The price of one hitch a minute, in delay: its first value, and how far the budget may move it.
 const (
 	StartPrice = 28 * time.Millisecond
-	MinPrice   = 6 * time.Millisecond
+	minPrice   = 6 * time.Millisecond
 	MaxPrice   = 300 * time.Millisecond
 
 	priceGain = 0.15 // change of the price's logarithm per hitch over budget, in the long run
@@ -88,7 +86,6 @@ type Estimator struct {
 
 	pending int     // hitches since the last value
 	hitches float64 // hitches of the block
-	outages uint64
 	blocks  uint64
 }
 
@@ -97,9 +94,6 @@ func New(cfg Config) (*Estimator, error) {
 	e := &Estimator{cfg: cfg}
 	if cfg.Interval < 0 || cfg.Interval > MaxTarget {
 		return nil, fault.Errorf("estimate: Interval %v is outside [0, %v]", cfg.Interval, MaxTarget)
-	}
-	if cfg.Margin < 0 || cfg.Margin > MaxTarget {
-		return nil, fault.Errorf("estimate: Margin %v is outside [0, %v]", cfg.Margin, MaxTarget)
 	}
 	if !(cfg.Budget >= 0 && cfg.Budget <= 60) {
 		return nil, fault.Errorf("estimate: Budget %v a minute is outside [0, 60]", cfg.Budget)
@@ -123,17 +117,17 @@ func New(cfg Config) (*Estimator, error) {
 	if e.cfg.Budget == 0 {
 		e.cfg.Budget = 1.2
 	}
-	e.Reset()
+	e.reset()
 	return e, nil
 }
 
-// Reset forgets everything, for a new path.
-func (e *Estimator) Reset() {
+// reset forgets everything.
+func (e *Estimator) reset() {
 	*e = Estimator{cfg: e.cfg, price: float64(e.cfg.Start)}
 	if e.cfg.FixedPrice > 0 {
 		e.price = float64(e.cfg.FixedPrice)
 	}
-	e.target = min(2*e.cfg.Interval+30*time.Millisecond+e.cfg.Margin, MaxTarget)
+	e.target = min(2*e.cfg.Interval+30*time.Millisecond, MaxTarget)
 }
 
 // Observe records one value x, seen at now: how long, above the floor, nothing newer was there.
@@ -149,7 +143,6 @@ func (e *Estimator) Observe(now clock.Time, x time.Duration) {
 	}
 	e.filling = true
 	if x > MaxTarget {
-		e.outages++
 		e.hitches += float64(outageWeighs * float64(min(e.pending, 1)))
 		e.pending = 0
 		return
@@ -178,7 +171,7 @@ func (e *Estimator) close() {
 		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the price did not choose the target
 			gain := float64(priceGain * (1 + priceHaste*priceHastens/(priceHastens+float64(e.blocks))))
 			step := float64(gain * (e.hitches - e.cfg.Budget/blocksPerMinute))
-			e.price = min(max(float64(e.price*geom.Exp(step)), float64(MinPrice)), float64(MaxPrice))
+			e.price = min(max(float64(e.price*geom.Exp(step)), float64(minPrice)), float64(MaxPrice))
 		}
 		e.typical = e.hist.Quantile(0.5)
 		weigh := &e.hist
@@ -191,7 +184,7 @@ func (e *Estimator) close() {
 			}
 		}
 		if e.blocks >= settled {
-			e.target = min(weigh.Cheapest(float64(e.price*blocksPerMinute))+e.cfg.Margin, MaxTarget)
+			e.target = min(weigh.Cheapest(float64(e.price*blocksPerMinute)), MaxTarget)
 		}
 	}
 	e.worst, e.hitches = 0, 0
@@ -208,9 +201,6 @@ func (e *Estimator) Price() time.Duration { return time.Duration(e.price) }
 
 // Settled reports whether enough was seen to base the target on it: five seconds.
 func (e *Estimator) Settled() bool { return e.blocks >= settled }
-
-// Outages returns how many values were too large to learn from.
-func (e *Estimator) Outages() uint64 { return e.outages }
 
 // buckets is the number of buckets of a histogram.
 const buckets = 64

@@ -11,7 +11,7 @@ import (
 
 // Bounds are allowed, values beyond them refused, and changing a Config afterwards changes nothing.
 func TestConfigAtItsBounds(t *testing.T) {
-	for _, cfg := range []Config{{Interval: MaxTarget}, {Margin: MaxTarget}, {Budget: 60}, {FixedPrice: MaxPrice},
+	for _, cfg := range []Config{{Interval: MaxTarget}, {Budget: 60}, {FixedPrice: MaxPrice},
 		{Start: MaxPrice}, {Start: 1}} {
 		if _, err := New(cfg); err != nil {
 			t.Error(err)
@@ -22,9 +22,6 @@ func TestConfigAtItsBounds(t *testing.T) {
 			!strings.Contains(err.Error(), "Start "+start.String()+" is outside [0, 300ms]") {
 			t.Errorf("a start of %v: %v", start, err)
 		}
-	}
-	if _, err := New(Config{Margin: MaxTarget + 1}); err == nil {
-		t.Error("too large a margin is taken")
 	}
 	slows := Overdue{Share: 0.2, Most: 0.4}
 	run := func(change bool) time.Duration {

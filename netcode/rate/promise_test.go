@@ -31,7 +31,7 @@ func TestWindowPromiseInACrowd(t *testing.T) {
 				total += 10 + wire.Overhead
 			}
 			sum := 0
-			for j := len(log) - 1; j >= 0 && now.Sub(log[j].at) < Span; j-- {
+			for j := len(log) - 1; j >= 0 && now.Sub(log[j].at) < windowSpan; j-- {
 				sum += log[j].cost
 			}
 			if sum > 12_000 || w.Used(now) < sum || used > 12_000 {
@@ -39,7 +39,7 @@ func TestWindowPromiseInACrowd(t *testing.T) {
 					w.Used(now))
 			}
 		}
-		if w.Used(5000*clock.Time(gap)+clock.Time(Span)) != 0 {
+		if w.Used(5000*clock.Time(gap)+clock.Time(windowSpan)) != 0 {
 			t.Errorf("every %v: %d B are left after a second", gap, w.Used(1<<60))
 		}
 		demand := 5000 * 52
@@ -89,7 +89,7 @@ func TestRTTOfASteadyPath(t *testing.T) {
 		r.Timeout() > r.Smoothed()+2*time.Millisecond {
 		t.Errorf("known %v, smoothed %v, timeout %v", r.known, r.Smoothed(), r.Timeout())
 	}
-	for _, d := range []time.Duration{0, MaxSample} {
+	for _, d := range []time.Duration{0, maxSample} {
 		var r RTT
 		if r.Sample(-1e9, d); !r.known || r.Smoothed() != d || r.Least() != max(d, 1) {
 			t.Errorf("a round trip of %v: known %v, smoothed %v, least %v", d, r.known, r.Smoothed(), r.Least())
@@ -106,7 +106,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{"an unknown path: the slack", 80_000, 0, 8000},
 		{"nonsense below", 80_000, -time.Hour, 8000},
-		{"nonsense above", 80_000, time.Hour, Limit(80_000, MaxSample)},
+		{"nonsense above", 80_000, time.Hour, Limit(80_000, maxSample)},
 		{"too fast", MaxBudget + 1, time.Second, Limit(MaxBudget, time.Second)},
 		{"no rate", -5, time.Second, wire.MaxDatagram + wire.Overhead},
 	} {

@@ -31,10 +31,10 @@ func (b BytesPerSecond) validate(name string) error {
 	return nil
 }
 
-// Span is the stretch of time over which a Window adds up.
-const Span = time.Second
+// windowSpan is the stretch of time over which a Window adds up.
+const windowSpan = time.Second
 
-// windowSlots bounds the memory of a Window. When more datagrams than this lie in one Span,
+// windowSlots bounds the memory of a Window. When more datagrams than this lie in one windowSpan,
 // neighbours count as one, at the later of their times. That can only delay the next datagram.
 const windowSlots = 64
 
@@ -45,7 +45,7 @@ const windowSlots = 64
 // The promise is about the instants passed to Spend. Where the edge sends datagrams later than
 // that, by a time that differs from one to the next, set Guard to the longest such time.
 type Window struct {
-	// Guard lengthens the Span for which a datagram counts. Negative counts as 0.
+	// Guard lengthens the windowSpan for which a datagram counts. Negative counts as 0.
 	Guard time.Duration
 
 	budget      int
@@ -64,9 +64,6 @@ func NewWindow(budget BytesPerSecond) (*Window, error) {
 	w := &Window{}
 	return w, w.SetBudget(budget)
 }
-
-// Budget returns the budget.
-func (w *Window) Budget() BytesPerSecond { return BytesPerSecond(w.budget) }
 
 // SetBudget changes the budget. What was sent under an old, larger one counts on: sending stops
 // until the last second fits the new one.
@@ -140,7 +137,7 @@ func (w *Window) Used(now clock.Time) int {
 	return w.sum
 }
 
-func (w *Window) span() time.Duration { return Span + max(w.Guard, 0) }
+func (w *Window) span() time.Duration { return windowSpan + max(w.Guard, 0) }
 
 func (w *Window) newest() clock.Time {
 	if w.used == 0 {

@@ -51,7 +51,7 @@ func TestWindow(t *testing.T) {
 	if err := w.SetBudget(500); err != nil {
 		t.Fatal(err)
 	}
-	if w.Spend(1500*ms, 0) || !w.Spend(2000*ms, 458) || w.Budget() != 500 {
+	if w.Spend(1500*ms, 0) || !w.Spend(2000*ms, 458) || w.budget != 500 {
 		t.Error("a smaller budget")
 	}
 }
@@ -63,7 +63,7 @@ func TestBudgetBounds(t *testing.T) {
 		}
 	}
 	w, _ := NewWindow(1000)
-	if w.SetBudget(0) == nil || w.Budget() != 1000 {
+	if w.SetBudget(0) == nil || w.budget != 1000 {
 		t.Error("an invalid budget was taken")
 	}
 }
@@ -166,7 +166,7 @@ func TestRTT(t *testing.T) {
 	}
 	before := r.Timeout()
 	r.Sample(2e8, -1)
-	r.Sample(2e8, MaxSample+1)
+	r.Sample(2e8, maxSample+1)
 	if r.Timeout() != before {
 		t.Error("an absurd sample was used")
 	}

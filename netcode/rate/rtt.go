@@ -12,7 +12,7 @@ const (
 	firstTimeout = time.Second // RFC 6298 section 2.1
 	MinTimeout   = 50 * time.Millisecond
 	MaxTimeout   = 10 * time.Second
-	MaxSample    = 60 * time.Second
+	maxSample    = 60 * time.Second
 	// RTT.Least is the least sample of the last leastWindow, in steps of a tenth.
 	leastWindow = 10 * time.Second
 
@@ -31,10 +31,10 @@ type RTT struct {
 }
 
 // Sample records one round trip, seen at now, without the time that the peer kept the packet.
-// Negative ones and those above MaxSample are ignored. By Karn's algorithm (RFC 6298 section 3) it
+// Negative ones and those above maxSample are ignored. By Karn's algorithm (RFC 6298 section 3) it
 // must not be measured on anything that was sent twice; packets here never are.
 func (r *RTT) Sample(now clock.Time, d time.Duration) {
-	if d < 0 || d > MaxSample {
+	if d < 0 || d > maxSample {
 		return
 	}
 	if !r.known { // section 2.2

@@ -112,9 +112,9 @@ func TestPriorityProperty(t *testing.T) {
 					Priority: uint8(rapid.IntRange(0, 2).Draw(t, "priority")),
 					Body: body(rapid.OneOf(rapid.IntRange(0, 30), rapid.IntRange(0, 1000),
 						rapid.IntRange(0, 9000)).Draw(t, "size"))}
-				pending, size, dropped := s.Pending(), s.Bytes(), s.Dropped()
+				pending, size, dropped := s.Pending(), s.bodyBytes(), s.Dropped()
 				if err := s.Send(m); err != nil {
-					if s.Pending() != pending || s.Bytes() != size || s.Dropped() != dropped {
+					if s.Pending() != pending || s.bodyBytes() != size || s.Dropped() != dropped {
 						t.Fatal("a refused message changed the queue")
 					}
 					return
@@ -148,7 +148,7 @@ func TestPriorityProperty(t *testing.T) {
 				arrive(0)
 			}
 		}
-		if uint64(len(got))+s.Dropped() != uint64(len(queued)) || s.Pending() != 0 || s.Bytes() != 0 {
+		if uint64(len(got))+s.Dropped() != uint64(len(queued)) || s.Pending() != 0 || s.bodyBytes() != 0 {
 			t.Fatalf("%d queued, %d arrived, %d gave way, %d pending", len(queued), len(got), s.Dropped(),
 				s.Pending())
 		}

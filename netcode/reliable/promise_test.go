@@ -202,8 +202,8 @@ func TestPriorityOfBytes(t *testing.T) {
 		if c.want == nil {
 			want += c.size - []int{0, 1000, 1300}[c.dropped]
 		}
-		if s.Bytes() != want {
-			t.Errorf("%s: %d bytes queued, want %d", c.name, s.Bytes(), want)
+		if s.bodyBytes() != want {
+			t.Errorf("%s: %d bytes queued, want %d", c.name, s.bodyBytes(), want)
 		}
 		var r Receiver
 		var sizes []int
@@ -251,8 +251,8 @@ func TestTheRestOfWhatArrivedStays(t *testing.T) {
 		t.Fatalf("%d parts are left, sent %b", s.count, s.sent)
 	}
 	if err := s.Send(Message{Tick: 2, Priority: 9, Body: body(PartSize + 1)}); !errors.Is(err, ErrFull) ||
-		s.Dropped() != 0 || s.Bytes() != PartSize+1 {
-		t.Errorf("%v, %d gave way, %d bytes queued", err, s.Dropped(), s.Bytes())
+		s.Dropped() != 0 || s.bodyBytes() != PartSize+1 {
+		t.Errorf("%v, %d gave way, %d bytes queued", err, s.Dropped(), s.bodyBytes())
 	}
 	mustSend(t, s, Message{Tick: 2, Priority: 9, Body: body(7)})
 	if got := take(t, r, s.Append(nil, 2, 1000, 0, rto)); len(got) != 2 ||

@@ -158,9 +158,9 @@ func (n *network) resume() {
 
 func (n *network) check() {
 	s := n.sender
-	if s.Bytes() > s.cfg.MaxBytes || s.count > s.cfg.MaxParts || len(s.body) > 2*s.cfg.MaxBytes ||
+	if s.bodyBytes() > s.cfg.MaxBytes || s.count > s.cfg.MaxParts || len(s.body) > 2*s.cfg.MaxBytes ||
 		len(s.notes) > maxNotes {
-		n.t.Fatalf("sender holds %d parts, %d bytes, %d notes", s.count, s.Bytes(), len(s.notes))
+		n.t.Fatalf("sender holds %d parts, %d bytes, %d notes", s.count, s.bodyBytes(), len(s.notes))
 	}
 	if s.done&^s.sent != 0 || s.due&^s.sent != 0 || s.sent&^s.window() != 0 || s.done&1 != 0 {
 		n.t.Fatalf("masks: sent %x done %x due %x of %d parts", s.sent, s.done, s.due, s.count)
@@ -189,8 +189,8 @@ func (n *network) finish() {
 		}
 		n.check()
 	}
-	if n.got != len(n.sent) || n.sender.Bytes() != 0 {
-		n.t.Fatalf("%d of %d messages, %d bytes left", n.got, len(n.sent), n.sender.Bytes())
+	if n.got != len(n.sent) || n.sender.bodyBytes() != 0 {
+		n.t.Fatalf("%d of %d messages, %d bytes left", n.got, len(n.sent), n.sender.bodyBytes())
 	}
 }
 

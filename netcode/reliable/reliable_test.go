@@ -80,7 +80,7 @@ func TestDelivery(t *testing.T) {
 	if got := s.Pending(); got != 5 {
 		t.Errorf("Pending() = %d, want 5", got)
 	}
-	if got, want := s.Bytes(), 3+0+200+201+600; got != want {
+	if got, want := s.bodyBytes(), 3+0+200+201+600; got != want {
 		t.Errorf("Bytes() = %d, want %d", got, want)
 	}
 	b := s.Append(nil, 1, 4000, 0, rto)
@@ -94,8 +94,8 @@ func TestDelivery(t *testing.T) {
 		}
 	}
 	s.Delivered(1)
-	if s.Pending() != 0 || s.Bytes() != 0 || s.NeedsSend(1<<40, rto) {
-		t.Errorf("after Delivered: %d pending, %d bytes, due %v", s.Pending(), s.Bytes(), s.NeedsSend(1<<40, rto))
+	if s.Pending() != 0 || s.bodyBytes() != 0 || s.NeedsSend(1<<40, rto) {
+		t.Errorf("after Delivered: %d pending, %d bytes, due %v", s.Pending(), s.bodyBytes(), s.NeedsSend(1<<40, rto))
 	}
 }
 
@@ -215,11 +215,11 @@ func TestBounds(t *testing.T) {
 
 	check := func(s *Sender, m Message, want error, wantText string) {
 		t.Helper()
-		pending, size := s.Pending(), s.Bytes()
+		pending, size := s.Pending(), s.bodyBytes()
 		if err := s.Send(m); !errors.Is(err, want) || err.Error() != wantText {
 			t.Errorf("got %v, want %q", err, wantText)
 		}
-		if s.Pending() != pending || s.Bytes() != size {
+		if s.Pending() != pending || s.bodyBytes() != size {
 			t.Error("a refused message was queued")
 		}
 	}

@@ -101,11 +101,11 @@ func (s *Sender) Send(m Message) error {
 	}
 	parts := max(1, (len(m.Body)+PartSize-1)/PartSize)
 	if over := s.count + parts - s.cfg.MaxParts; over > 0 &&
-		!s.giveWay(m.Priority, over, s.Bytes()+len(m.Body)-s.cfg.MaxBytes) {
+		!s.giveWay(m.Priority, over, s.bodyBytes()+len(m.Body)-s.cfg.MaxBytes) {
 		return exceeds(ErrFull, "parts", int64(s.count+parts), int64(s.cfg.MaxParts))
 	}
-	if over := s.Bytes() + len(m.Body) - s.cfg.MaxBytes; over > 0 && !s.giveWay(m.Priority, 0, over) {
-		return exceeds(ErrFull, "bytes", int64(s.Bytes()+len(m.Body)), int64(s.cfg.MaxBytes))
+	if over := s.bodyBytes() + len(m.Body) - s.cfg.MaxBytes; over > 0 && !s.giveWay(m.Priority, 0, over) {
+		return exceeds(ErrFull, "bytes", int64(s.bodyBytes()+len(m.Body)), int64(s.cfg.MaxBytes))
 	}
 	s.grow(parts, len(m.Body))
 	offset := s.bodyEnd
@@ -204,7 +204,7 @@ func (s *Sender) grow(parts, size int) {
 		}
 		s.items, s.head = items, 0
 	}
-	if need := s.Bytes() + size; need > len(s.body) {
+	if need := s.bodyBytes() + size; need > len(s.body) {
 		old := s.body
 		s.body = make([]byte, ceilPow2(max(need, 64)))
 		end := s.bodyEnd
@@ -403,7 +403,7 @@ func (s *Sender) pop(k int) {
 // Pending returns how many messages are not known to have arrived completely.
 func (s *Sender) Pending() int { return s.starts }
 
-// Bytes returns the body bytes of parts that are queued or not yet out of the window.
-func (s *Sender) Bytes() int { return int(s.bodyEnd - s.bodyBegin) }
+// bodyBytes returns the body bytes of parts that are queued or not yet out of the window.
+func (s *Sender) bodyBytes() int { return int(s.bodyEnd - s.bodyBegin) }
 
 func ceilPow2(n int) int { return 1 << bits.Len(uint(n-1)) }
