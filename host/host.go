@@ -1,9 +1,11 @@
-// Package host runs worlds: it takes connections in, keeps a room for each world, with a loop that
-// runs its ticks at an even pace, and carries datagrams between the two. It is the edge of the
-// server: package server computes, and is told the time; sockets belong to package transport.
+// Package host runs the worlds of a game: it accepts connections, opens a room for each world, runs the
+// room's ticks at an even pace and carries datagrams between players and world. It is the edge of the
+// server: package server computes and gets the time as an argument; sockets belong to package
+// transport, players without a screen to package headless.
 //
-// A Host owns every goroutine that it starts: one for each connection, one for each room and its
-// bots, and a few helpers that encode; Run returns when all have ended.
+// A Host owns every goroutine that it starts: one for each connection, two or three for each room (its
+// loop, its heartbeats, its bots), and one for each processor that encodes. Run returns when all have
+// ended.
 package host
 
 import (
@@ -16,7 +18,6 @@ import (
 	"log/slog"
 	"net/netip"
 	"runtime"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,70 +25,77 @@ import (
 	"meanwhile/netcode/clock"
 	"meanwhile/server"
 	"meanwhile/session"
-	"meanwhile/session/token"
 	"meanwhile/transport"
 )
 
-// Limits and defaults.
+// Limits and defaults of a Config.
 const (
-	// DefaultRooms is how many rooms are open at once at most, MaxRooms how many may be asked for.
+	// DefaultRooms is how many rooms are open at once, at most; MaxRooms is the largest such limit.
 	DefaultRooms = 64
 	MaxRooms     = 4096
-	// DefaultPlayers is how many humans fit a room.
+	// DefaultPlayers is how many humans a room admits.
 	DefaultPlayers = 64
-	// DefaultPlayersPerAddress is how many humans may play from one address: a school behind one
-	// router.
+	// DefaultPlayersPerAddress is how many humans may play from one address, such as a school behind
+	// one router.
 	DefaultPlayersPerAddress = 64
-	// MaxBots is how many bots may be asked for in a room.
+	// MaxBots is how many bots a room has at most.
 	MaxBots = 1024
 	// DefaultGrace is how long a room without players stays open.
 	DefaultGrace = 30 * time.Second
-	// DefaultRoom is where players go who name no room.
+	// DefaultRoom is the room of players who name none.
 	DefaultRoom = "lobby"
-	// EndPatience is how long Run waits for rooms and connections to end before it gives up on
-	// them: rules that never return cannot be stopped.
-	EndPatience = 10 * time.Second
-	// guest is who says no name.
-	guest = "Guest"
-	// strayMessages is how many reliable messages that nobody asked for a player may send.
-	strayMessages = 16
 )
 
-// Config describes a Host. Rules must be set; the rest has sound defaults.
+const (
+	// endPatience is how long Run waits for rooms and connections to end. Rules that never return
+	// cannot be stopped, so Run gives up on them then.
+	endPatience = 10 * time.Second
+	// guest is the name of players who give none.
+	guest = "Guest"
+	// strayMessages is how many unexpected reliable messages a player may send.
+	strayMessages = 16
+	// shuttingDown is the text that players get when the host ends.
+	shuttingDown = "the server is shutting down"
+)
+
+// Config describes a Host. Rules must be set; zeros elsewhere are sound defaults. Negative values are
+// errors.
 type Config struct {
-	// Rules is the game that is played in every room.
+	// Rules is the game that every room plays.
 	Rules *game.Rules
-	// Rooms is how many rooms are open at once at most; 0 means DefaultRooms, at most MaxRooms.
+	// Rooms is how many rooms are open at once, at most MaxRooms; 0 means DefaultRooms. The default
+	// room opens even beyond that.
 	Rooms int
-	// Players is how many humans fit a room; 0 means DefaultPlayers. With Bots, at most
+	// Players is how many humans a room admits; 0 means DefaultPlayers. With Bots it is at most
 	// server.MaxClients.
 	Players int
-	// PlayersPerAddress is how many humans may play from one address, in all rooms together; 0
-	// means DefaultPlayersPerAddress. Those of this machine are not counted.
+	// PlayersPerAddress is how many humans may play from one address, in all rooms together; 0 means
+	// DefaultPlayersPerAddress. Players on this machine are not counted.
 	PlayersPerAddress int
-	// Bots is how many of the game's own bots join each room; at most MaxBots. They need NewBot.
+	// Bots is how many bots join each room, at most MaxBots. They need NewBot, and a game with a Bot
+	// function.
 	Bots int
 	// NewBot makes the client of a bot that a room has welcomed; now is on the host's Clock.
-	// Package headless has one.
+	// headless.NewBot makes one.
 	NewBot func(rules *game.Rules, welcome session.Welcome, now clock.Time) (Bot, error)
-	// Room is where players go who name none; empty means DefaultRoom.
+	// Room is the room of players who name none; empty means DefaultRoom.
 	Room string
 	// Budget and Rewind are those of server.Config.
 	Budget int
 	Rewind time.Duration
-	// Seed makes what rooms draw repeatable, for tests. 0 draws at random.
+	// Seed makes the random numbers of rooms repeatable, for tests. 0 draws them anew.
 	Seed uint64
 	// Grace is how long a room without players stays open; 0 means DefaultGrace.
 	Grace time.Duration
-	// HelloTimeout is how long a connection may take to say its hello; 0 means
+	// HelloTimeout is how long a connection may take to send its hello; 0 means
 	// transport.HelloTimeout.
 	HelloTimeout time.Duration
 	// Login checks connect tokens. Nil admits players without one.
 	Login *Login
-	// Clock is the time of the host, of all its worlds and of all its connections; see Host.Clock.
-	// Nil means the time since New.
+	// Clock is the clock of the host, its worlds and its connections; see Host.Clock. Nil means the
+	// time since New.
 	Clock transport.Clock
-	// Log is told what happens. Nil discards it.
+	// Log gets a line for each room and player, and for what goes wrong. Nil discards it.
 	Log *slog.Logger
 }
 
@@ -100,10 +108,10 @@ type Host struct {
 	n     hostCounters
 
 	mu    sync.Mutex
-	ctx   context.Context // of the rooms; nil unless Run runs
+	ctx   context.Context // of the rooms; nil before Run
 	rooms map[string]*room
 	from  map[netip.Addr]int // humans by origin
-	alive map[*room]struct{} // those in rooms, and those that are about to end
+	alive map[*room]struct{} // rooms whose loop runs: those in rooms, and those about to end
 	wg    sync.WaitGroup     // of the rooms
 }
 
@@ -165,8 +173,8 @@ func New(cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// CheckRoom says what is wrong with the name of a room: it must be 1 to session.MaxRoom lower-case
-// letters, digits and dashes, so that it looks the same in addresses, logs and file names.
+// CheckRoom returns an error unless name can be the name of a room: 1 to session.MaxRoom lower-case
+// letters, digits and dashes, which look the same in addresses, logs and file names.
 func CheckRoom(name string) error {
 	if name == "" || len(name) > session.MaxRoom {
 		return fmt.Errorf("host: the name of a room is %d bytes long, want 1 to %d", len(name), session.MaxRoom)
@@ -179,14 +187,11 @@ func CheckRoom(name string) error {
 	return nil
 }
 
-// Clock is the time of the host. Listeners whose connections it takes in must stamp with it.
+// Clock returns the clock of the host. Its listeners must stamp with it.
 func (h *Host) Clock() transport.Clock { return h.clock }
 
-// Rules returns the game that is played.
-func (h *Host) Rules() *game.Rules { return h.cfg.Rules }
-
-// Room returns the name of the room that a player gets who asks for name, which may be empty, or
-// why there is no such room or no place for it.
+// Room returns the room that a player who asks for name would join; an empty name asks for the default
+// room. It fails on a name that no room can have, and when all rooms are taken.
 func (h *Host) Room(name string) (string, error) {
 	if name == "" {
 		name = h.cfg.Room
@@ -202,12 +207,12 @@ func (h *Host) Room(name string) (string, error) {
 	return name, nil
 }
 
-// ErrStuck is returned by Run when rooms or connections did not end within EndPatience.
+// ErrStuck is returned by Run when rooms or connections did not end within ten seconds.
 var ErrStuck = errors.New("host: some rooms or connections did not end")
 
-// Run accepts connections from the listeners until ctx ends. Then it tells the players, closes the
-// listeners, and returns when every goroutine has ended. It returns nil then, ErrStuck, or the
-// error of a listener that failed, which ends everything too. It may be called once.
+// Run accepts connections from the listeners until ctx ends or a listener fails. Then it sends the
+// players away, closes the listeners, waits for every goroutine, and returns nil, ErrStuck, or the
+// error of the listener. It may be called once.
 func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -230,16 +235,16 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	}
 	<-ctx.Done()
 	accepting.Wait()
-	h.mu.Lock() // no room opens any more
+	h.mu.Lock() // from here on no room opens
 	h.mu.Unlock()
-	ended := waitFor(&h.wg, EndPatience)
+	ended := waitFor(&h.wg, endPatience)
 	var closing sync.WaitGroup
 	for _, l := range listeners {
 		closing.Go(func() { l.Close(shuttingDown) })
 	}
-	ended = waitFor(&closing, EndPatience) && waitFor(&greeting, EndPatience) && ended
+	ended = waitFor(&closing, endPatience) && waitFor(&greeting, endPatience) && ended
 	if !ended {
-		return ErrStuck // the helpers stay with the rooms that need them
+		return ErrStuck // rooms that have not ended still need the pool
 	}
 	h.pool.close()
 	if err := context.Cause(ctx); errors.Is(err, errListener) {
@@ -251,230 +256,25 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 // errListener marks the failure of a listener.
 var errListener = errors.New("host: a listener failed")
 
-// shuttingDown is the text that players get when the host ends.
-const shuttingDown = "the server is shutting down"
-
-// accept takes connections in and greets each in a goroutine of its own. There are no more of them
-// than the listener's gate lets in unadmitted, and than fit the rooms.
-func (h *Host) accept(ctx context.Context, l transport.Listener, greeting *sync.WaitGroup) error {
-	for {
-		conn, err := l.Accept(ctx)
-		switch {
-		case ctx.Err() != nil:
-			if err == nil {
-				conn.Close(shuttingDown)
-			}
-			return nil
-		case err != nil:
-			return fmt.Errorf("%w: %s: %w", errListener, l.Addr(), err)
-		}
-		h.n.accepted.Add(1)
-		greeting.Go(func() { h.greet(ctx, conn) })
-	}
-}
-
-// greet lets a connection in or refuses it, and returns when it has ended.
-func (h *Host) greet(ctx context.Context, conn transport.Conn) {
-	h.n.greeting.Add(1)
-	leave, err := h.count(conn.Remote())
-	var r *room
-	var p *player
-	if err == nil {
-		defer leave()
-		r, p, err = h.admit(ctx, conn)
-	}
-	h.n.greeting.Add(-1)
-	if err != nil {
-		h.refuse(conn, err)
-	} else {
-		left := h.attend(r, conn)
-		select {
-		case r.leaves <- leaving{p.id, left}:
-		case <-r.done:
-		}
-	}
-	<-conn.Done()
-}
-
-// count counts a connection under its address until leave is called, or says that there are too
-// many.
-func (h *Host) count(remote string) (leave func(), err error) {
-	a, counted := transport.Origin(remote)
-	if !counted {
-		return func() {}, nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if n := h.from[a]; n >= h.cfg.PlayersPerAddress {
-		return nil,
-			session.Refusal{Code: session.Busy, Text: fmt.Sprintf("%d players come from your address already", n)}
-	}
-	h.from[a]++
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.from[a]--; h.from[a] == 0 {
-			delete(h.from, a)
-		}
-	}, nil
-}
-
-// refuse says why, and closes the connection.
-func (h *Host) refuse(conn transport.Conn, err error) {
-	var refusal session.Refusal
-	if !errors.As(err, &refusal) { // it has ended by itself, or said nothing in time
-		h.log.Debug("no hello", "transport", conn.Name(), "remote", conn.Remote(), "reason", err)
-		conn.Close(err.Error())
-		return
-	}
-	h.n.mu.Lock()
-	h.n.refused[refusal.Code]++
-	h.n.mu.Unlock()
-	h.log.Debug("player refused", "transport", conn.Name(), "remote", conn.Remote(), "code", refusal.Code, "text",
-		refusal.Text)
-	refusal.Text = cut(refusal.Text, session.MaxText)
-	if b, err := refusal.Append(nil); err == nil {
-		_ = conn.SendMessage(b)
-	}
-	conn.Close(reason(refusal))
-}
-
-// cut shortens a text to at most n bytes, at the end of a character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n]
-}
-
-// admit reads the hello of a connection and brings its player into a room.
-func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, error) {
-	bounded, cancel := context.WithTimeoutCause(ctx, h.cfg.HelloTimeout,
-		fmt.Errorf("no hello within %v", h.cfg.HelloTimeout))
-	defer cancel()
-	message, err := conn.ReceiveMessage(bounded)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = session.Refusal{Code: session.ShuttingDown, Text: shuttingDown}
-		}
-		return nil, nil, err
-	}
-	hello, err := session.DecodeHello(message)
-	var version *session.VersionError
-	switch {
-	case errors.As(err, &version):
-		return nil, nil, session.Refusal{Code: session.WrongVersion,
-			Text: fmt.Sprintf("this server speaks version %d of the protocol, you speak version %d", version.Want,
-				version.Got)}
-	case err != nil:
-		return nil, nil, session.Refusal{Code: session.Malformed, Text: err.Error()}
-	}
-	h.n.hellos.Add(1)
-	rules := h.cfg.Rules
-	if hello.Schema != rules.Hash {
-		return nil, nil, session.Refusal{Code: session.WrongSchema,
-			Text:       "this server plays other rules of " + rules.Name,
-			SchemaText: wholeLines(rules.Text, session.MaxSchemaText)}
-	}
-	if hello.Room == "" {
-		hello.Room = h.cfg.Room
-	}
-	if err := CheckRoom(hello.Room); err != nil {
-		return nil, nil, session.Refusal{Code: session.NoRoom, Text: err.Error()}
-	}
-	grant, err := h.cfg.Login.check(&hello)
-	if err != nil {
-		return nil, nil, session.Refusal{Code: session.BadToken, Text: err.Error()}
-	}
-	if grant.Name != "" {
-		hello.Name = grant.Name
-	}
-	if hello.Name = strings.TrimSpace(hello.Name); hello.Name == "" {
-		hello.Name = guest
-	}
-	return h.enter(bounded, conn, &hello, grant)
-}
-
-// enter brings a player into a room, which it opens if need be.
-func (h *Host) enter(ctx context.Context, conn transport.Conn, hello *session.Hello, grant token.Grant) (*room,
-	*player, error) {
-	r, err := h.open(hello.Room)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer h.entered(r)
-	var in *player
-	j := &joining{
-		name: hello.Name, peer: conn, nonce: hello.Nonce, account: grant.Player, answer: make(chan error, 1),
-		where: []slog.Attr{slog.String("transport", conn.Name()), slog.String("remote", conn.Remote())},
-		ready: func(p *player, w session.Welcome) {
-			in = p
-			conn.Deliver(p.in.Put)
-			conn.Admit() // before the welcome: its answer may be a datagram
-			b, err := w.Append(nil)
-			if err == nil {
-				err = conn.SendMessage(b)
-			}
-			if err != nil {
-				conn.Close(err.Error())
-			}
-		},
-	}
-	select {
-	case r.joins <- j:
-	default:
-		return nil, nil,
-			session.Refusal{Code: session.Busy, Text: fmt.Sprintf("%d players wait to enter room %s", joinQueue,
-				r.name)}
-	}
-	// The loop answers within a tick, unless the rules of its world hang.
-	select {
-	case err := <-j.answer:
-		return r, in, err
-	case <-r.done:
-		if j.taken.CompareAndSwap(false, true) {
-			return nil, nil, r.why
-		}
-	case <-ctx.Done():
-		if j.taken.CompareAndSwap(false, true) {
-			return nil, nil, session.Refusal{Code: session.Busy,
-				Text: fmt.Sprintf("room %s did not answer in time", r.name)}
-		}
-	}
-	select { // the loop is about to answer
-	case err := <-j.answer:
-		return r, in, err
-	case <-r.done: // or has answered, or failed over it
-	}
-	select {
-	case err := <-j.answer:
-		return r, in, err
-	default:
-		return nil, nil, r.why
-	}
-}
-
-// open returns the room of a name, with a place kept so that it does not end before entered is
-// called.
+// open returns the room of a name, which it opens if need be. The room does not retire before entered
+// is called.
 func (h *Host) open(name string) (*room, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx == nil || h.ctx.Err() != nil {
-		return nil, session.Refusal{Code: session.ShuttingDown, Text: shuttingDown}
+		return nil, refusal(session.ShuttingDown, shuttingDown)
 	}
 	r := h.rooms[name]
 	if r == nil {
-		// whoever fills the rooms does not lock the door of the house
+		// The default room stays joinable when all rooms are taken: otherwise a stranger could open
+		// rooms until nobody gets in.
 		if len(h.rooms) >= h.cfg.Rooms && name != h.cfg.Room {
-			return nil, session.Refusal{Code: session.Busy, Text: fmt.Sprintf("all %d rooms are taken", h.cfg.Rooms)}
+			return nil, refusal(session.Busy, "all %d rooms are taken", h.cfg.Rooms)
 		}
 		var err error
 		if r, err = newRoom(h, name); err != nil {
 			h.log.Error("a room could not be opened", "room", name, "error", err)
-			return nil, session.Refusal{Code: session.InternalError, Text: "the room could not be opened"}
+			return nil, refusal(session.InternalError, "the room could not be opened")
 		}
 		h.rooms[name], h.alive[r] = r, struct{}{}
 		h.n.mu.Lock()
@@ -487,15 +287,15 @@ func (h *Host) open(name string) (*room, error) {
 	return r, nil
 }
 
-// entered gives back the place that open kept.
+// entered ends the protection that open gave a room.
 func (h *Host) entered(r *room) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r.pending--
 }
 
-// retire takes an empty room off the list, so that nobody finds it any more, unless somebody is on
-// the way in.
+// retire removes an empty room from the list, so that nobody finds it any more, and reports whether it
+// did: it does not while a player is on the way in.
 func (h *Host) retire(r *room) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -506,7 +306,7 @@ func (h *Host) retire(r *room) bool {
 	return true
 }
 
-// forget takes a room off the list. h.mu is held.
+// forget removes a room from the list. h.mu is held.
 func (h *Host) forget(r *room) {
 	if h.rooms[r.name] == r {
 		delete(h.rooms, r.name)
@@ -528,33 +328,7 @@ func (h *Host) ended(r *room, why session.Refusal) {
 	h.n.past.add(r.stats().Totals)
 }
 
-// attend reads what a player sends on its stream, which is nothing yet, until its connection ends,
-// and says why.
-func (h *Host) attend(r *room, conn transport.Conn) error {
-	for n := 0; ; n++ {
-		_, err := conn.ReceiveMessage(context.Background()) // ends with the connection
-		if err != nil {
-			return err
-		}
-		r.n.stray.Add(1)
-		if n >= strayMessages {
-			conn.Close("too many messages that nobody asked for")
-		}
-	}
-}
-
-// wholeLines cuts a text to at most n bytes at the end of a line.
-func wholeLines(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n-1] != '\n' {
-		n--
-	}
-	return s[:n]
-}
-
-// randomPair draws two numbers that nobody can guess and that are not 0.
+// randomPair draws two numbers that nobody can guess. Neither is 0.
 func randomPair() (a, b uint64, err error) {
 	var buf [16]byte
 	if _, err := io.ReadFull(rand.Reader, buf[:]); err != nil {

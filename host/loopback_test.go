@@ -84,8 +84,8 @@ func TestLoopback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := headless.Join(ctx, conn, headless.Config{Rules: h.Rules(), Clock: clock, Name: name,
-			Bot: h.Rules().Bot()})
+		p, err := headless.Join(ctx, conn, headless.Config{Rules: h.cfg.Rules, Clock: clock, Name: name,
+			Bot: h.cfg.Rules.Bot()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// FrameHeader is the size in bytes of the length before each message on a stream.
-const FrameHeader = 4
+// frameHeader is the size in bytes of the length before each message on a stream.
+const frameHeader = 4
 
 // AppendFrame appends a message as it goes on a stream: its length, a little-endian uint32, and it.
 func AppendFrame(b, message []byte) []byte {
@@ -19,7 +19,7 @@ func AppendFrame(b, message []byte) []byte {
 // that wraps ErrTooLarge and is found before anything is allocated. io.EOF means that the stream
 // ended between messages, io.ErrUnexpectedEOF inside one.
 func ReadFrame(r io.Reader, limit func() int) ([]byte, error) {
-	var header [FrameHeader]byte
+	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return nil, err
 	}

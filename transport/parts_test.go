@@ -43,7 +43,7 @@ func TestFrames(t *testing.T) {
 		whole := 0
 		for _, m := range messages {
 			if _, err := ReadFrame(r, limit(1000)); err == nil {
-				whole += FrameHeader + len(m)
+				whole += frameHeader + len(m)
 			} else if want := map[bool]error{true: io.EOF, false: io.ErrUnexpectedEOF}[whole == n]; err != want {
 				t.Fatalf("cut to %d bytes: %v, want %v", n, err, want)
 			} else {
@@ -54,7 +54,7 @@ func TestFrames(t *testing.T) {
 	if _, err := ReadFrame(bytes.NewReader(stream), limit(0)); err != nil {
 		t.Error(err)
 	}
-	if _, err := ReadFrame(bytes.NewReader(stream[FrameHeader:]), limit(0)); !errors.Is(err, ErrTooLarge) {
+	if _, err := ReadFrame(bytes.NewReader(stream[frameHeader:]), limit(0)); !errors.Is(err, ErrTooLarge) {
 		t.Error(err)
 	}
 }
@@ -69,7 +69,7 @@ func FuzzReadFrame(f *testing.F) {
 			if err != nil {
 				return
 			}
-			if at := len(b) - r.Len(); !bytes.Equal(AppendFrame(nil, m), b[at-len(m)-FrameHeader:at]) {
+			if at := len(b) - r.Len(); !bytes.Equal(AppendFrame(nil, m), b[at-len(m)-frameHeader:at]) {
 				t.Fatalf("%x read as %x", b, m)
 			}
 		}

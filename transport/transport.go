@@ -227,18 +227,18 @@ func (e *CloseError) Is(target error) bool { return target == ErrClosed }
 // Unwrap returns the transport's own error.
 func (e *CloseError) Unwrap() error { return e.Cause }
 
-// CutReason returns reason, cut to MaxReason bytes at the end of a character, and with anything
-// that is not UTF-8 replaced.
-func CutReason(reason string) string {
-	reason = toValid(reason)
-	if len(reason) <= MaxReason {
-		return reason
+// CutReason returns reason, cut to MaxReason bytes, and with anything that is not UTF-8 replaced.
+func CutReason(reason string) string { return CutText(toValid(reason), MaxReason) }
+
+// CutText returns text, cut to at most n bytes at the end of a character.
+func CutText(text string, n int) string {
+	if len(text) <= n {
+		return text
 	}
-	n := MaxReason
-	for n > 0 && !utf8.RuneStart(reason[n]) {
+	for n > 0 && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	return reason[:n]
+	return text[:n]
 }
 
 func toValid(s string) string {

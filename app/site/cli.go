@@ -61,8 +61,8 @@ func Sentence(name string, err error) string {
 // Status is the exit status for an error of Listen: 2 if what was asked for cannot be, 1 if it is
 // only not to be had now.
 func Status(err error) int {
-	var addr *AddrError
-	if errors.As(err, &addr) && CheckAddr(addr.Addr) == nil {
+	var addr *addrError
+	if errors.As(err, &addr) && checkAddr(addr.Addr) == nil {
 		return 1
 	}
 	return 2
@@ -88,11 +88,11 @@ func Logger(w io.Writer, verbose bool) *slog.Logger {
 // exit status.
 func Run(ctx context.Context, s *Site, p *Program, name string, open bool, stdout, stderr io.Writer) int {
 	fmt.Fprintln(stdout, s.URL())
-	if note := s.Note(); note != "" {
+	if note := s.note(); note != "" {
 		fmt.Fprintln(stderr, note)
 	}
 	if open {
-		if err := OpenBrowser(s.URL()); err != nil {
+		if err := openBrowser(s.URL()); err != nil {
 			fmt.Fprintf(stderr, "%s: no browser could be opened: %v\n", name, err)
 		}
 	}
@@ -103,8 +103,8 @@ func Run(ctx context.Context, s *Site, p *Program, name string, open bool, stdou
 	return 0
 }
 
-// OpenBrowser opens a page in the person's browser.
-func OpenBrowser(url string) error {
+// openBrowser opens a page in the person's browser.
+func openBrowser(url string) error {
 	var cmd *exec.Cmd
 	switch runtime.GOOS {
 	case "darwin":

@@ -45,8 +45,8 @@ func NewProgram(wasm, br, exec []byte) (*Program, error) {
 // Size is the size of the WebAssembly in bytes, as it is and packed with brotli.
 func (p *Program) Size() (plain, packed int) { return len(p.wasm.raw), len(p.wasm.brotli()) }
 
-// ErrNoSource reports that the source of the running program cannot be found.
-var ErrNoSource = errors.New("site: the page's program cannot be built: " +
+// errNoSource reports that the source of the running program cannot be found.
+var errNoSource = errors.New("site: the page's program cannot be built: " +
 	"the source of this program is not on this machine")
 
 // A Source is where the source of the running program is.
@@ -56,7 +56,7 @@ type Source struct {
 }
 
 // FindSource finds the source of the running program: where it was compiled, or in or above the
-// working directory. It fails with ErrNoSource, as for a program that was moved to another machine.
+// working directory. It fails with errNoSource, as for a program that was moved to another machine.
 func FindSource() (Source, error) {
 	// Compiled without -trimpath, the program knows where its main function is.
 	pc := make([]uintptr, 64)
@@ -74,13 +74,13 @@ func FindSource() (Source, error) {
 	info, ok := debug.ReadBuildInfo()
 	wd, err := os.Getwd()
 	if !ok || err != nil || info.Main.Path == "" {
-		return Source{}, ErrNoSource
+		return Source{}, errNoSource
 	}
 	// Otherwise it knows the names of its package and module.
 	for dir := wd; ; {
 		root, ok := moduleAbove(dir)
 		if !ok {
-			return Source{}, fmt.Errorf("%w: it is not in or above %s", ErrNoSource, wd)
+			return Source{}, fmt.Errorf("%w: it is not in or above %s", errNoSource, wd)
 		}
 		if moduleName(root) == info.Main.Path {
 			below := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(info.Path, ".test"), info.Main.Path), "/")
@@ -142,8 +142,8 @@ func (s Source) Web() (string, bool) {
 	}
 }
 
-// ErrNoToolchain reports that there is no Go toolchain to build with.
-var ErrNoToolchain = errors.New("site: the page's program must be built, but this machine has no Go toolchain: " +
+// errNoToolchain reports that there is no Go toolchain to build with.
+var errNoToolchain = errors.New("site: the page's program must be built, but this machine has no Go toolchain: " +
 	"install Go from https://go.dev/dl/")
 
 // A BuildError is a failed build. Output is the compiler's.
@@ -171,7 +171,7 @@ const (
 
 // Build compiles the package main in a folder for the browser, with the Go toolchain of this
 // machine, and packs it. Both steps are skipped for what has not changed. A line on progress goes
-// to progress. Failures are ErrNoToolchain, a *BuildError, or those of files.
+// to progress. Failures are errNoToolchain, a *BuildError, or those of files.
 func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program, error) {
 	tool, err := toolchain(runtime.GOROOT())
 	if err != nil {
@@ -259,7 +259,7 @@ func toolchain(root string) (string, error) {
 	if tool := filepath.Join(root, "bin", name); root != "" && isFile(tool) {
 		return tool, nil
 	}
-	return "", ErrNoToolchain
+	return "", errNoToolchain
 }
 
 func isFile(name string) bool {

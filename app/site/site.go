@@ -79,24 +79,24 @@ type Site struct {
 	feeds   sync.WaitGroup // handlers that http.Server no longer knows
 }
 
-// An AddrError is an address on which the site cannot listen. It is a sentence for a person.
-type AddrError struct {
+// An addrError is an address on which the site cannot listen. It is a sentence for a person.
+type addrError struct {
 	Addr string
 	Text string
 	Err  error
 }
 
-func (e *AddrError) Error() string { return e.Text }
-func (e *AddrError) Unwrap() error { return e.Err }
+func (e *addrError) Error() string { return e.Text }
+func (e *addrError) Unwrap() error { return e.Err }
 
-// CheckAddr says what is wrong with an address to listen on.
-func CheckAddr(addr string) error {
+// checkAddr says what is wrong with an address to listen on.
+func checkAddr(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return &AddrError{addr,
+		return &addrError{addr,
 			fmt.Sprintf("%q is not an address of the form host:port, such as 127.0.0.1:8080 or :8080", addr), err}
 	}
 	return nil
@@ -105,10 +105,10 @@ func CheckAddr(addr string) error {
 // wsaAddrInUse is EADDRINUSE on Windows.
 const wsaAddrInUse = syscall.Errno(10048)
 
-// Listen opens the sockets of a site. An address that cannot be had is an *AddrError. Serve or
+// Listen opens the sockets of a site. An address that cannot be had is an *addrError. Serve or
 // Close must follow.
 func Listen(cfg Config) (*Site, error) {
-	if err := CheckAddr(cfg.Addr); err != nil {
+	if err := checkAddr(cfg.Addr); err != nil {
 		return nil, err
 	}
 	if cfg.Host.Log == nil {
@@ -144,7 +144,7 @@ func unusable(addr string, err error) error {
 	} else if errors.As(err, &errno) && errno == syscall.EACCES {
 		text = fmt.Sprintf("this user may not listen on %s; choose a port above 1023 with --addr", addr)
 	}
-	return &AddrError{addr, text, err}
+	return &addrError{addr, text, err}
 }
 
 // listen opens what stands beside the TCP socket.
@@ -212,8 +212,8 @@ func (s *Site) URL() string {
 	return "http://" + net.JoinHostPort(ip, strconv.Itoa(a.Port)) + "/"
 }
 
-// Note is what somebody should know who gives the address to others, or "".
-func (s *Site) Note() string {
+// note is what somebody should know who gives the address to others, or "".
+func (s *Site) note() string {
 	if s.local() {
 		return ""
 	}

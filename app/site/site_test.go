@@ -407,8 +407,8 @@ func TestAddresses(t *testing.T) {
 		if s.QUIC() == cfg.Addr || !strings.HasPrefix(s.QUIC(), "127.0.0.1:") {
 			t.Errorf("listens on %s, which is taken", s.QUIC())
 		}
-		if s.URL() != "http://"+cfg.Addr+"/" || s.Note() != "" {
-			t.Errorf("%s %q", s.URL(), s.Note())
+		if s.URL() != "http://"+cfg.Addr+"/" || s.note() != "" {
+			t.Errorf("%s %q", s.URL(), s.note())
 		}
 		s.Close()
 		udp.Close()
@@ -419,8 +419,8 @@ func TestAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(s.URL(), "http://127.0.0.1:") || !strings.Contains(s.Note(), "WebSocket") {
-		t.Errorf("%s %q", s.URL(), s.Note())
+	if !strings.HasPrefix(s.URL(), "http://127.0.0.1:") || !strings.Contains(s.note(), "WebSocket") {
+		t.Errorf("%s %q", s.URL(), s.note())
 	}
 	s.Close()
 	for addr, local := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false,
@@ -472,7 +472,7 @@ func TestBuild(t *testing.T) {
 
 	t.Setenv("PATH", "")
 	for _, root := range []string{"", t.TempDir()} {
-		if tool, err := toolchain(root); !errors.Is(err, ErrNoToolchain) {
+		if tool, err := toolchain(root); !errors.Is(err, errNoToolchain) {
 			t.Errorf("without a toolchain: %q, %v", tool, err)
 		}
 	}
@@ -547,7 +547,7 @@ func TestSource(t *testing.T) {
 		t.Errorf("%+v, %v", here, err)
 	}
 	t.Chdir(t.TempDir())
-	if _, err := FindSource(); !errors.Is(err, ErrNoSource) {
+	if _, err := FindSource(); !errors.Is(err, errNoSource) {
 		t.Error(err)
 	}
 }

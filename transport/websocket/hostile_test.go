@@ -56,8 +56,8 @@ func TestGarbage(t *testing.T) {
 		{"another first byte", ws.MessageBinary, []byte{2, 1, 2, 3}, "begins with 2"},
 		{"a datagram of 4 kB", ws.MessageBinary, make([]byte, 4<<10), "a datagram of more than 2046 bytes"},
 		{"a large early message", ws.MessageBinary,
-			append([]byte{PrefixMessage}, make([]byte, transport.MaxEarlyMessage+1)...), "bound of 8192"},
-		{"a huge message", ws.MessageBinary, append([]byte{PrefixMessage}, make([]byte, 4<<20)...), "bound of 8192"},
+			append([]byte{prefixMessage}, make([]byte, transport.MaxEarlyMessage+1)...), "bound of 8192"},
+		{"a huge message", ws.MessageBinary, append([]byte{prefixMessage}, make([]byte, 4<<20)...), "bound of 8192"},
 	} {
 		conn, server := raw(t, s, url)
 		_ = conn.Write(conntest.Context(t), c.kind, c.b) // the huge one is cut off on the way
@@ -90,7 +90,7 @@ func TestOddButAllowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, piece := range [][]byte{{PrefixMessage}, []byte("hel"), []byte("lo")} {
+	for _, piece := range [][]byte{{prefixMessage}, []byte("hel"), []byte("lo")} {
 		if _, err := w.Write(piece); err != nil {
 			t.Fatal(err)
 		}

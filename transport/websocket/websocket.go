@@ -25,8 +25,8 @@ import (
 
 // The first byte of each WebSocket message.
 const (
-	PrefixDatagram = 0
-	PrefixMessage  = 1
+	prefixDatagram = 0
+	prefixMessage  = 1
 )
 
 // unsent is how many bytes the kernel may hold that TCP cannot send yet.
@@ -175,13 +175,13 @@ func link(conn *ws.Conn, socket net.Conn, cfg transport.LinkConfig, idle time.Du
 
 // SendDatagram implements transport.Carrier.
 func (p *path) SendDatagram(b []byte) error {
-	p.datagram = append(append(p.datagram[:0], PrefixDatagram), b...)
+	p.datagram = append(append(p.datagram[:0], prefixDatagram), b...)
 	return p.conn.Write(context.Background(), ws.MessageBinary, p.datagram)
 }
 
 // WriteMessage implements transport.Carrier.
 func (p *path) WriteMessage(b []byte) error {
-	p.message = append(append(p.message[:0], PrefixMessage), b...)
+	p.message = append(append(p.message[:0], prefixMessage), b...)
 	err := p.conn.Write(context.Background(), ws.MessageBinary, p.message)
 	if cap(p.message) > transport.MaxEarlyMessage { // rare large ones need not be kept room for
 		p.message = nil
@@ -244,15 +244,15 @@ func (p *path) read(l *transport.Link) error {
 			return violation("a message that is text or empty")
 		}
 		switch {
-		case buf[0] == PrefixDatagram && n < len(buf):
+		case buf[0] == prefixDatagram && n < len(buf):
 			l.Arrived(buf[1:n], false, at)
-		case buf[0] == PrefixMessage:
+		case buf[0] == prefixMessage:
 			m, err := readRest(r, buf[1:n], l.MessageLimit(), n == len(buf))
 			if err != nil {
 				return lost(err)
 			}
 			l.Incoming(m)
-		case buf[0] == PrefixDatagram:
+		case buf[0] == prefixDatagram:
 			return violation(fmt.Sprintf("a datagram of more than %d bytes", len(buf)-2))
 		default:
 			return violation(fmt.Sprintf("a message that begins with %d", buf[0]))

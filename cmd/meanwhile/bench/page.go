@@ -19,27 +19,23 @@ import (
 // Programs are the browsers that are tried, in order.
 var programs = [...]string{"chromium", "chromium-browser", "google-chrome", "chrome"}
 
-// ErrNoBrowser says that there is nothing to measure with.
-var ErrNoBrowser = errors.New("bench: no browser; install Chromium (apt-get install chromium) or set MEANWHILE_BROWSER")
+// errNoBrowser reports that no browser is installed.
+var errNoBrowser = errors.New("bench: no browser; install Chromium (apt-get install chromium) or set MEANWHILE_BROWSER")
 
-// PageResult is what one fresh browser saw of a page.
+// PageResult is what fresh browsers measured of a page.
 type PageResult struct {
-	Browser string
-	// from the first byte of the page to the first picture with the own avatar, per load
+	Browser, Transport string
+	// PlayableMS is from the page's first byte to the first frame with the player's avatar, per load.
 	PlayableMS []float64
-	Steps      [len(Steps)][]float64 // when each of Steps was reached, from the first byte too, per load
-	// ticks from a key press to the first picture in which the avatar has moved, per press
-	KeyTicks    []float64
-	KeyMS       []float64 // the same in milliseconds
-	TransferKB  float64   // of the program in WebAssembly, as it came over the wire
-	Transport   string
-	Corrections float64
-	PlayoutMS   float64
+	// Steps is from the first byte to each of Steps, in milliseconds, per load.
+	Steps [len(Steps)][]float64
+	// KeyTicks and KeyMS are from a key press to the first frame in which the avatar has moved, in
+	// ticks and in milliseconds, per press.
+	KeyTicks, KeyMS []float64
 }
 
-// Steps are the marks of meanwhile.js on the way there: the configuration was read, the program was
-// fetched and compiled, it ran and offered itself, the connection was asked for, the server's
-// welcome was taken.
+// Steps are the marks of meanwhile.js before a page is playable: the configuration was read, the
+// program was compiled, it started, the connection was ordered, the server's welcome arrived.
 var Steps = [...]string{"configured", "compiled", "started", "connecting", "joined"}
 
 // limit bounds one step; a page that is not playable by then is broken.
@@ -78,15 +74,10 @@ const watch = `(() => {
   }
 })()`
 
-// marks is the page's milestones, in milliseconds from the first byte; transferred the kilobytes of
-// WebAssembly that came over the wire.
-const (
-	marks = `(t0 => Object.fromEntries(
-		performance.getEntriesByType("mark").map(m => [m.name, m.startTime - t0])
-	))(performance.getEntriesByType("navigation")[0].responseStart)`
-	transferred = `(performance.getEntriesByType("resource")
-		.find(e => e.name.includes(".wasm"))?.transferSize ?? 0) / 1024`
-)
+// marks evaluates to the page's marks, in milliseconds from the first byte.
+const marks = `(t0 => Object.fromEntries(
+	performance.getEntriesByType("mark").map(m => [m.name, m.startTime - t0])
+))(performance.getEntriesByType("navigation")[0].responseStart)`
 
 // Page opens url in fresh browsers, loads times, and presses keys presses times in the last one.
 func Page(ctx context.Context, url string, loads, presses int) (PageResult, error) {
@@ -113,7 +104,7 @@ func find() (string, error) {
 			return p, nil
 		}
 	}
-	return "", ErrNoBrowser
+	return "", errNoBrowser
 }
 
 func load(ctx context.Context, program, url string, r *PageResult, last bool, presses int) error {
@@ -151,7 +142,6 @@ func load(ctx context.Context, program, url string, r *PageResult, last bool, pr
 			chromedp.WithPollingTimeout(limit)),
 		chromedp.Evaluate(marks, &steps),
 		chromedp.Evaluate("navigator.userAgent.match(/Chrom[a-z]*\\/[0-9.]+/)?.[0] ?? navigator.userAgent", &product),
-		chromedp.Evaluate(transferred, &r.TransferKB),
 	)
 	if err != nil {
 		return fmt.Errorf("bench: %s did not become playable in %v: %w", url, limit, err)
@@ -186,9 +176,7 @@ func load(ctx context.Context, program, url string, r *PageResult, last bool, pr
 		}
 	}
 	return chromedp.Run(within,
-		chromedp.Evaluate("document.querySelector('#link em')?.textContent ?? ''", &r.Transport),
-		chromedp.Evaluate("g.stats.corrections ?? 0", &r.Corrections),
-		chromedp.Evaluate("g.stats.delayMs ?? 0", &r.PlayoutMS))
+		chromedp.Evaluate("document.querySelector('#link em')?.textContent ?? ''", &r.Transport))
 }
 
 // Median returns the middle of v, 0 for none.

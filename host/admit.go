@@ -1,0 +1,230 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"meanwhile/session"
+	"meanwhile/session/token"
+	"meanwhile/transport"
+)
+
+// accept accepts connections and greets each in a goroutine of its own. Their number is bounded by
+// the visitors that the listener's gate admits and the players that fit the rooms.
+func (h *Host) accept(ctx context.Context, l transport.Listener, greeting *sync.WaitGroup) error {
+	for {
+		conn, err := l.Accept(ctx)
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				conn.Close(shuttingDown)
+			}
+			return nil
+		case err != nil:
+			return fmt.Errorf("%w: %s: %w", errListener, l.Addr(), err)
+		}
+		h.n.accepted.Add(1)
+		greeting.Go(func() { h.greet(ctx, conn) })
+	}
+}
+
+// greet admits a connection or refuses it, and returns when the connection has ended.
+func (h *Host) greet(ctx context.Context, conn transport.Conn) {
+	h.n.greeting.Add(1)
+	leave, err := h.count(conn.Remote())
+	var r *room
+	var p *player
+	if err == nil {
+		defer leave()
+		r, p, err = h.admit(ctx, conn)
+	}
+	h.n.greeting.Add(-1)
+	if err != nil {
+		h.refuse(conn, err)
+	} else {
+		left := h.attend(r, conn)
+		select {
+		case r.leaves <- leaving{p.id, left}:
+		case <-r.done:
+		}
+	}
+	<-conn.Done()
+}
+
+// count counts a connection under its address until leave is called. It fails if the address has too
+// many.
+func (h *Host) count(remote string) (leave func(), err error) {
+	a, counted := transport.Origin(remote)
+	if !counted {
+		return func() {}, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := h.from[a]; n >= h.cfg.PlayersPerAddress {
+		return nil, refusal(session.Busy, "%d players come from your address already", n)
+	}
+	h.from[a]++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.from[a]--; h.from[a] == 0 {
+			delete(h.from, a)
+		}
+	}, nil
+}
+
+// refusal makes a Refusal with a sentence for a person.
+func refusal(code session.Code, format string, args ...any) session.Refusal {
+	return session.Refusal{Code: code, Text: fmt.Sprintf(format, args...)}
+}
+
+// refuse sends the refusal in err, if it is one, and closes the connection.
+func (h *Host) refuse(conn transport.Conn, err error) {
+	var r session.Refusal
+	if !errors.As(err, &r) { // the connection has ended, or no hello arrived in time
+		h.log.Debug("no hello", "transport", conn.Name(), "remote", conn.Remote(), "reason", err)
+		conn.Close(err.Error())
+		return
+	}
+	h.n.mu.Lock()
+	h.n.refused[r.Code]++
+	h.n.mu.Unlock()
+	h.log.Debug("player refused", "transport", conn.Name(), "remote", conn.Remote(),
+		"code", r.Code, "text", r.Text)
+	r.Text = transport.CutText(r.Text, session.MaxText)
+	if b, err := r.Append(nil); err == nil {
+		_ = conn.SendMessage(b)
+	}
+	conn.Close(reason(r))
+}
+
+// admit reads the hello of a connection and brings its player into a room.
+func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, error) {
+	bounded, cancel := context.WithTimeoutCause(ctx, h.cfg.HelloTimeout,
+		fmt.Errorf("no hello within %v", h.cfg.HelloTimeout))
+	defer cancel()
+	message, err := conn.ReceiveMessage(bounded)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = refusal(session.ShuttingDown, shuttingDown)
+		}
+		return nil, nil, err
+	}
+	hello, err := session.DecodeHello(message)
+	var version *session.VersionError
+	switch {
+	case errors.As(err, &version):
+		return nil, nil, refusal(session.WrongVersion,
+			"this server speaks version %d of the protocol, you speak version %d", version.Want, version.Got)
+	case err != nil:
+		return nil, nil, refusal(session.Malformed, "%v", err)
+	}
+	h.n.hellos.Add(1)
+	rules := h.cfg.Rules
+	if hello.Schema != rules.Hash {
+		r := refusal(session.WrongSchema, "this server plays other rules of %s", rules.Name)
+		r.SchemaText = wholeLines(rules.Text, session.MaxSchemaText)
+		return nil, nil, r
+	}
+	if hello.Room == "" {
+		hello.Room = h.cfg.Room
+	}
+	if err := CheckRoom(hello.Room); err != nil {
+		return nil, nil, refusal(session.NoRoom, "%v", err)
+	}
+	grant, err := h.cfg.Login.check(&hello)
+	if err != nil {
+		return nil, nil, refusal(session.BadToken, "%v", err)
+	}
+	if grant.Name != "" {
+		hello.Name = grant.Name
+	}
+	if hello.Name = strings.TrimSpace(hello.Name); hello.Name == "" {
+		hello.Name = guest
+	}
+	return h.enter(bounded, conn, &hello, grant)
+}
+
+// wholeLines cuts a text to at most n bytes, at the end of a line.
+func wholeLines(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:strings.LastIndexByte(s[:n], '\n')+1]
+}
+
+// enter brings a player into a room, and opens the room if it is not open.
+func (h *Host) enter(
+	ctx context.Context, conn transport.Conn, hello *session.Hello, grant token.Grant,
+) (*room, *player, error) {
+	r, err := h.open(hello.Room)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer h.entered(r)
+	var in *player
+	j := &joining{
+		name: hello.Name, peer: conn, nonce: hello.Nonce, account: grant.Player, answer: make(chan error, 1),
+		where: []slog.Attr{slog.String("transport", conn.Name()), slog.String("remote", conn.Remote())},
+		ready: func(p *player, w session.Welcome) {
+			in = p
+			conn.Deliver(p.in.Put)
+			conn.Admit() // before the welcome: the client may answer it with a datagram
+			b, err := w.Append(nil)
+			if err == nil {
+				err = conn.SendMessage(b)
+			}
+			if err != nil {
+				conn.Close(err.Error())
+			}
+		},
+	}
+	select {
+	case r.joins <- j:
+	default:
+		return nil, nil, refusal(session.Busy, "%d players wait to enter room %s", joinQueue, r.name)
+	}
+	// The loop answers within a tick, unless the rules of its world hang.
+	select {
+	case err := <-j.answer:
+		return r, in, err
+	case <-r.done:
+		if j.taken.CompareAndSwap(false, true) {
+			return nil, nil, r.why
+		}
+	case <-ctx.Done():
+		if j.taken.CompareAndSwap(false, true) {
+			return nil, nil, refusal(session.Busy, "room %s did not answer in time", r.name)
+		}
+	}
+	select { // the loop has taken the request: it is about to answer, or fails over it
+	case err := <-j.answer:
+		return r, in, err
+	case <-r.done:
+	}
+	select {
+	case err := <-j.answer:
+		return r, in, err
+	default:
+		return nil, nil, r.why
+	}
+}
+
+// attend receives a player's reliable messages until the connection ends, and returns why it ended.
+// Nobody expects such messages, so too many end the connection.
+func (h *Host) attend(r *room, conn transport.Conn) error {
+	for n := 0; ; n++ {
+		_, err := conn.ReceiveMessage(context.Background()) // ends with the connection
+		if err != nil {
+			return err
+		}
+		r.n.stray.Add(1)
+		if n >= strayMessages {
+			conn.Close("too many messages that nobody asked for")
+		}
+	}
+}
