@@ -22,8 +22,8 @@ type CommandStats struct {
 	LastStarved clock.Tick // newest tick that ran without its own command
 }
 
-// commands is one player's commands: those that wait for their tick, and what is known of those that
-// ran. The two modes share it, see timed.go and queued.go.
+// commands is one player's commands: those that wait for their tick, and what is known of those
+// that ran. The two modes share it, see timed.go and queued.go.
 type commands struct {
 	waiting inbox
 	acked   clock.Tick     // all commands up to here arrived, or are of no use any more
@@ -32,7 +32,8 @@ type commands struct {
 	idle    bool           // the client said that its commands stay as they are
 	queue   queue          // where commands are queued
 
-	// surprised says that something else than the player's own command ran: its prediction may be wrong.
+	// surprised says that something else than the player's own command ran: its prediction may be
+	// wrong.
 	surprised bool
 
 	slack    int64 // least slack of new commands, in 1/256 tick, that was not reported yet or in a packet that was lost
@@ -41,8 +42,8 @@ type commands struct {
 	stats CommandStats
 }
 
-// noSlackReported is the note in the log of a packet that reported no slack. Others note the slack that
-// they reported, in 1/packet.SlackPerTick tick.
+// noSlackReported is the note in the log of a packet that reported no slack. Others note the slack
+// that they reported, in 1/packet.SlackPerTick tick.
 const noSlackReported = math.MinInt16
 
 // noteSlack keeps the least slack for the next report.
@@ -72,8 +73,9 @@ func (c *commands) announce(s *Server, cmds []packet.Command, idle, sparse bool)
 	}
 }
 
-// acceptCommand stores one command for its tick. A late one is not run any more, but the next tick runs
-// its presses. Commands that arrived before, and those more than MaxAhead ticks ahead, are dropped.
+// acceptCommand stores one command for its tick. A late one is not run any more, but the next tick
+// runs its presses. Commands that arrived before, and those more than MaxAhead ticks ahead, are
+// dropped.
 func (c *commands) acceptCommand(s *Server, cmd *packet.Command, arrival clock.Time) {
 	t := cmd.Tick
 	if t > s.tick+MaxAhead {
@@ -104,7 +106,8 @@ func (c *commands) acceptCommand(s *Server, cmd *packet.Command, arrival clock.T
 	c.advance(s.tick)
 }
 
-// appendFeedback writes what the client needs to time its commands, and notes the slack that sent reports.
+// appendFeedback writes what the client needs to time its commands, and notes the slack that sent
+// reports.
 func (c *commands) appendFeedback(w *wire.BitWriter, sent *wire.Packet, s *Server) {
 	f := packet.Feedback{Acked: c.acked, HasSlack: c.slackDue, Ran: c.queue.ran}
 	f.Starved = uint8(c.stats.Starved % packet.StarvedRange)

@@ -13,8 +13,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Whatever is lost, repeated or reordered, as long as no gap is longer than what commands precede their tick by: each command
-// is run once, at its tick, in order, unchanged.
+// Each command runs once, at its tick, in order, unchanged, whatever is lost, repeated or
+// reordered, as long as no gap in arrivals is longer than the lead of the commands.
 //
 // seeds: P1 P6
 func TestEachCommandRunsOnceInOrder(t *testing.T) {
@@ -71,8 +71,8 @@ func TestEachCommandRunsOnceInOrder(t *testing.T) {
 	})
 }
 
-// A press that comes too late for its tick is run at the next, once, with what it was aimed at and with and with the view it
-// was made in; the movement is that of now.
+// A press that is too late for its tick runs at the next one, once, with its aim, its target and
+// the view that it was made with. The movement is that of now.
 func TestLatePressKeepsItsAim(t *testing.T) {
 	n := newNest(t, Config{})
 	n.keep = true
@@ -124,7 +124,7 @@ func TestLatePressKeepsItsAim(t *testing.T) {
 	}
 }
 
-// A press that waits for an avatar is not run long after it was made.
+// A press that waits for an avatar does not run long after it was made.
 func TestLatePressDoesNotOutliveItsTime(t *testing.T) {
 	n := newNest(t, Config{})
 	p := n.connect("ann")
@@ -145,7 +145,8 @@ func TestLatePressDoesNotOutliveItsTime(t *testing.T) {
 	}
 }
 
-// Without commands the last movement goes on for RepeatFor, without presses, and then everything is let go.
+// Without commands the last movement goes on for RepeatFor, without presses; then the player stands
+// still.
 func TestStarvation(t *testing.T) {
 	n := newNest(t, Config{})
 	n.keep = true
@@ -171,8 +172,8 @@ func TestStarvation(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 
-	// One who says that nothing changes is not starved.
-	p.n.s.Receive(p.id, n.now, p.packetWith(func(h *wire.Header) { h.Idle = true }, command(n.s.Tick()+1, antCmd{Tool: 6})))
+	// A player that announced to be idle is not starved.
+	n.s.Receive(p.id, n.now, p.packetWith(idle, command(n.s.Tick()+1, antCmd{Tool: 6})))
 	before, _ := n.s.Stats(p.id)
 	n.ran = nil
 	for range 40 {
@@ -181,7 +182,7 @@ func TestStarvation(t *testing.T) {
 	if st, _ := n.s.Stats(p.id); st.Starved != before.Starved || n.ran[39].c.Tool != 6 {
 		t.Errorf("idle: %d ticks starved, ran %+v", st.Starved-before.Starved, n.ran[39].c)
 	}
-	// What breaks the silence may be late: it counts all the same, and what it does not say was as promised.
+	// The first command after idleness may be late: its press runs all the same.
 	press := command(n.s.Tick()-1, antCmd{Bite: true, Tool: 8})
 	p.send(press)
 	n.ran = nil
@@ -194,8 +195,8 @@ func TestStarvation(t *testing.T) {
 	}
 }
 
-// A tick that was run on someone's word that nothing changes is not acknowledged before something later arrived: a command of that
-// tick may be on its way, and lost.
+// A tick that ran while the client was idle is not acknowledged before a later command arrives: a
+// command of that tick may be on its way, and be lost.
 func TestIdleTicksAreNotAcknowledged(t *testing.T) {
 	n := newNest(t, Config{})
 	p := n.connect("ann")
@@ -203,7 +204,7 @@ func TestIdleTicksAreNotAcknowledged(t *testing.T) {
 		n.tick(nil)
 	}
 	last := n.s.Tick() + 1
-	n.s.Receive(p.id, n.now, p.packetWith(func(h *wire.Header) { h.Idle = true }, command(last, antCmd{})))
+	n.s.Receive(p.id, n.now, p.packetWith(idle, command(last, antCmd{})))
 	for range 20 {
 		n.tick(func(_ PlayerID, b []byte) { p.take(b) })
 		p.send()
@@ -224,7 +225,7 @@ func TestIdleTicksAreNotAcknowledged(t *testing.T) {
 	}
 }
 
-// What the edge sends in the server's place is of the same budget.
+// A datagram that the edge sends in the server's place spends the same budget.
 func TestSpentCounts(t *testing.T) {
 	n := newNest(t, Config{Budget: MinBudget})
 	p := n.connect("ann")
@@ -243,11 +244,12 @@ func TestSpentCounts(t *testing.T) {
 		})
 	}
 	if st, _ := n.s.Stats(p.id); first < 20 || st.MaxWindow > MinBudget {
-		t.Errorf("the next datagram came %d ticks of 20 a second later; %d bytes in one second of %d", first, st.MaxWindow, MinBudget)
+		t.Errorf("the next datagram came %d ticks of 20 a second later; %d bytes in one second of %d",
+			first, st.MaxWindow, MinBudget)
 	}
 }
 
-// What a lost datagram said of how late commands came is said again as soon as it is known to be lost, once.
+// The report of late commands in a lost datagram is repeated once, as soon as the loss is known.
 func TestSlackIsReportedAgain(t *testing.T) {
 	n := newNest(t, Config{})
 	p := n.connect("ann")
@@ -277,7 +279,7 @@ func TestSlackIsReportedAgain(t *testing.T) {
 		}
 	}
 	if told != 1 {
-		t.Errorf("of the command that was two ticks late the client was told %d times", told)
+		t.Errorf("%d reports of the command that was two ticks late, want 1", told)
 	}
 }
 
@@ -303,7 +305,7 @@ func TestTooEarlyIsRefused(t *testing.T) {
 	}
 }
 
-// Whose command is first rotates from tick to tick, so that nobody always wins a tie.
+// Players take turns at going first, so that nobody always wins a tie.
 func TestOrderOfActRotates(t *testing.T) {
 	n := newNest(t, Config{})
 	for i := range 5 {
@@ -326,3 +328,6 @@ func TestOrderOfActRotates(t *testing.T) {
 		}
 	}
 }
+
+// idle marks a datagram of a client whose commands stay as they are.
+func idle(h *wire.Header) { h.Idle = true }

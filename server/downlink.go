@@ -49,8 +49,8 @@ type downlink struct {
 type path struct {
 	capacity *rate.Capacity // of the way down
 	rtt      rate.RTT       // of the network alone
-	// answer is the time from sending to the acknowledgement. Besides the network it holds the client's
-	// wait for its next frame and for something to send.
+	// answer is the time from sending to the acknowledgement. Besides the network it holds the
+	// client's wait for its next frame and for something to send.
 	answer   rate.RTT
 	answered wire.Seq // newest packet whose answer was measured
 }
@@ -64,9 +64,9 @@ func (p *path) sampleAnswer(now clock.Time, sent *wire.Packet) {
 }
 
 // timeout returns how long after sending a packet counts as lost: the timeout of RFC 6298, but not
-// much more than two round trips and at most a second. After an outage the deviation is large for long, and
-// the last record before a rest, which no later packet reveals as lost, would wait for it; one resend too
-// many costs a few bytes.
+// much more than two round trips and at most a second. After an outage the deviation is large for
+// long, and the last record before a rest, which no later packet reveals as lost, would wait for
+// it; one resend too many costs a few bytes.
 func (p *path) timeout() time.Duration {
 	return min(p.answer.Timeout(), max(2*p.answer.Smoothed()+100*time.Millisecond, rate.MinTimeout), time.Second)
 }
@@ -88,7 +88,8 @@ func (r *rest) promise(seq wire.Seq) {
 	}
 }
 
-// acknowledge notes that the client received packet seq. It and all packets since from promised silence.
+// acknowledge notes that the client received packet seq. It and all packets since from promised
+// silence.
 func (r *rest) acknowledge(seq wire.Seq) {
 	if r.from != 0 && !r.from.Newer(seq) {
 		r.known = true
@@ -96,21 +97,22 @@ func (r *rest) acknowledge(seq wire.Seq) {
 }
 
 const (
-	// ackDelayPackets is how many packets later at most an acknowledgement shows that one was lost: three,
-	// and one between ticks.
+	// ackDelayPackets is how many packets later at most an acknowledgement shows that one was lost:
+	// three, and one between ticks.
 	ackDelayPackets = 4
-	// queueAllowance is how long packets may stand in queues below us beyond what rate.Limit allows. A packet that
-	// comes half a second late can still be drawn, see playout.MaxDelay; one that was withheld while the
-	// path stood still comes later than if it had stood in a queue.
+	// queueAllowance is how long packets may stand in queues below us beyond what rate.Limit
+	// allows. A packet that comes half a second late can still be drawn, see playout.MaxDelay; one
+	// that was withheld while the path stood still comes later than if it had stood in a queue.
 	queueAllowance = 400 * time.Millisecond
 	// goOnFor is for how long at most packets go on after the last one that had something to say.
 	goOnFor = 500 * time.Millisecond
 	// tightFor is for how long fewer packets are sent after something did not fit.
 	tightFor = 5 * time.Second
-	// packetWorth is how many bytes, overhead included, a packet should have room for: a small budget is
-	// divided among fewer packets, so that headers do not use it up.
+	// packetWorth is how many bytes, overhead included, a packet should have room for: a small
+	// budget is divided among fewer packets, so that headers do not use it up.
 	packetWorth = 240
-	// leastBody is the room in bytes, after the longest header, with which a packet is worth sending.
+	// leastBody is the room in bytes, after the longest header, with which a packet is worth
+	// sending.
 	leastBody = 16
 )
 
@@ -144,15 +146,15 @@ func (o *Outbox) At(i int) (PlayerID, []byte) {
 	return x.to, o.buf[x.from:x.at:x.at]
 }
 
-// resend makes the content of a lost packet due again. It says nothing of the path: the packet may never
-// have reached it.
+// resend makes the content of a lost packet due again. It says nothing of the path: the packet may
+// never have reached it.
 func (d *downlink) resend(sent *wire.Packet) {
 	d.view.Missing(sent)
 	d.messages.Lost(uint16(sent.Seq))
 }
 
-// resync makes everything due anew because the client lost a baseline. The client repeats that until
-// the answer arrives, so it counts once a round trip.
+// resync makes everything due anew because the client lost a baseline. The client repeats that
+// until the answer arrives, so it counts once a round trip.
 func (d *downlink) resync(now clock.Time) {
 	if d.view.Resyncs == 0 || now.Sub(d.resynced) > d.path.timeout() {
 		d.view.Resync()
@@ -178,9 +180,9 @@ func (d *downlink) isTurn(tick clock.Tick, ticks int) bool {
 	return turn/ticks != (turn-d.send)/ticks
 }
 
-// evenShare returns the bytes for this packet, overhead included: an even share of the budget, and up to
-// half a share more where the last second left much of it, so that a burst is worked off. Where it left
-// little the packet gets no more, or a later one would go short, second after second.
+// evenShare returns the bytes for this packet, overhead included: an even share of the budget, and
+// up to half a share more where the last second left much of it, so that a burst is worked off.
+// Where it left little the packet gets no more, or a later one would go short, second after second.
 func (d *downlink) evenShare(now clock.Time, budget int) int {
 	even := budget / d.send
 	return even + min(max(budget*3/4-d.window.Used(now), 0)/4, even/2)
@@ -206,8 +208,9 @@ func (d *downlink) occasion(now clock.Time, timeout time.Duration, records, crow
 	if records {
 		d.lastDue = now
 	}
-	// Until silence can be promised packets go on at the rate that each one announced, though they say
-	// nothing: the client would take the pause for jitter of its path. An outage has no end to wait for.
+	// Until silence can be promised packets go on at the rate that each one announced, though they
+	// say nothing: the client would take the pause for jitter of its path. An outage has no end to
+	// wait for.
 	goOn := !o.resting && now.Sub(d.lastDue) < goOnFor
 	o.wanted = records || o.messages || d.mustAck || crowded || promise || goOn || now.Sub(d.lastSent) >= packet.KeepAlive
 	return o
@@ -240,8 +243,8 @@ func (p *player) encode(out *Outbox) {
 	_ = d.window.SetBudget(rate.BytesPerSecond(budget)) // within its bounds, as those of the path are
 	p.see(out)
 	timeout := d.path.timeout()
-	// A packet without an answer is resent, but not before later packets could have shown its loss. It is
-	// not counted as lost: an outage may withhold it, and it still arrives.
+	// A packet without an answer is resent, but not before later packets could have shown its loss.
+	// It is not counted as lost: an outage may withhold it, and it still arrives.
 	expiry := max(2*timeout, timeout+ackDelayPackets*time.Second/time.Duration(d.send))
 	d.log.Expire(now.Add(-expiry), d.resend)
 	d.view.Team(p.team())
@@ -348,8 +351,8 @@ type chosen struct {
 	firstBits          int // of first sights
 }
 
-// choose writes those entries of due, the most urgent first, that fit into share bytes behind outer bits.
-// The first of them may take room bytes.
+// choose writes those entries of due, the most urgent first, that fit into share bytes behind outer
+// bits. The first of them may take room bytes.
 func (d *downlink) choose(
 	w *snapshot.Writer, due []snapshot.Candidate, now clock.Time, outer, share, room, budget int,
 ) (of chosen) {

@@ -14,7 +14,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// At rest, once its client has acknowledged everything, a server sends one packet in ten seconds and no more.
+// At rest, once its client has acknowledged everything, a server sends one packet in ten seconds
+// and no more.
 func TestAtRestOnlyKeepAlivesAreSent(t *testing.T) {
 	n := newNest(t, Config{})
 	p := n.connect("ann")
@@ -45,8 +46,9 @@ func TestAtRestOnlyKeepAlivesAreSent(t *testing.T) {
 	}
 }
 
-// Encode changes nothing that clients share, or ranges of them could not be encoded at the same time. What an
-// Outbox holds from others before does not matter either: each range begins with one that another used.
+// Encode changes nothing that clients share, or ranges of them could not be encoded at the same
+// time. What an Outbox holds from others before does not matter either: each range begins with one
+// that another used.
 func TestEncodeSharesNothing(t *testing.T) {
 	run := func(parallel bool) (all [][]byte) {
 		n := newNest(t, Config{Budget: 3000})

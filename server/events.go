@@ -13,7 +13,8 @@ const (
 	vital         // later records depend on them
 )
 
-// queue sends a message reliably and reports whether it found room. Events that give way to it are lost.
+// queue sends a message reliably and reports whether it found room. Events that give way to it are
+// lost.
 func (d *downlink) queue(m reliable.Message) bool {
 	before := d.messages.Dropped()
 	err := d.messages.Send(m)
@@ -55,9 +56,10 @@ func (p *player) queueEvents(out *Outbox) {
 	}
 }
 
-// witnesses reports whether the player may learn of an event, and of its actor's ID. It learns of events
-// whose actor it knows, itself included, and of those at a place within its sight. It does not learn that
-// an actor exists which it does not see, and of nothing that an actor does which the rules hide from it.
+// witnesses reports whether the player may learn of an event, and of its actor's ID. It learns of
+// events whose actor it knows, itself included, and of those at a place within its sight. It does
+// not learn that an actor exists which it does not see, and of nothing that an actor does which the
+// rules hide from it.
 func (p *player) witnesses(e *engine.Emitted) (tell, name bool) {
 	if e.Actor == p.avatar && e.Actor != 0 {
 		return true, true

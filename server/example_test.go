@@ -32,7 +32,8 @@ var (
 	}
 )
 
-// One world and one player, wired together without a network: what a host and a transport do for real.
+// One world and one player, wired together without a network: what a host and a transport do for
+// real.
 func Example() {
 	rules, err := Stroll.Rules()
 	if err != nil {
@@ -83,7 +84,8 @@ func Example() {
 	// corrections: 0
 }
 
-// Spies of two teams: each knows of its own team alone, and nothing of the others is sent to its client.
+// Spies of two teams: each knows of its own team alone, and nothing of the others is sent to its
+// client.
 func Example_hiddenEntities() {
 	type Spy struct {
 		Pos geom.Vec2 `net:"pos,others=1cm"`

@@ -10,7 +10,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Whatever two datagrams a player sends, nothing panics, nothing grows, and another player's ant walks on as if it were alone.
+// Whatever two datagrams a player sends, nothing panics, nothing grows, and another player's ant
+// walks on as if it were alone.
 //
 // seeds: B20
 func FuzzReceive(f *testing.F) {
@@ -23,7 +24,8 @@ func FuzzReceive(f *testing.F) {
 		return append(binary.LittleEndian.AppendUint16(nil, uint16(len(a))), append(a, b...)...)
 	}
 	f.Add(split(p.packet(), p.packet(command(4, antCmd{Move: geom.Vec2{X: 1}, Bite: true, Tool: 9}))))
-	f.Add(split(p.packet(command(2, antCmd{Bite: true}), command(3, antCmd{Bite: true, Tool: 4})), p.packetWith(func(h *wire.Header) {
+	late := p.packet(command(2, antCmd{Bite: true}), command(3, antCmd{Bite: true, Tool: 4}))
+	f.Add(split(late, p.packetWith(func(h *wire.Header) {
 		h.Resync, h.Idle, h.HasEcho, h.Echo, h.EchoAt = true, true, true, 77, 99
 	})))
 	f.Add(split(p.packetWith(func(h *wire.Header) { h.Ack.History, h.Ack.Latest = 1, 60000 }), nil))

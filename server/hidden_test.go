@@ -10,8 +10,8 @@ import (
 	"meanwhile/geom"
 )
 
-// spies is a game of two teams: a spy is known to its own team, and to the other one while it is caught.
-// What lies around is known to everybody, what is secret to nobody.
+// spies is a game of two teams: a spy is known to its own team, and to the other one while it is
+// caught. Everybody knows of crumbs, nobody of hives.
 type spies struct {
 	*nest
 	caught map[game.ID]bool
@@ -63,8 +63,8 @@ func newSpies(t *testing.T) *spies {
 	return n
 }
 
-// What the rules hide from a player is not sent to it: neither state nor events, at once when it becomes
-// hidden; and the nearest N are those among what it may know.
+// A client gets neither the state nor the events of what the rules hide from its player, from the
+// tick on in which it becomes hidden. The nearest N are those among what the player may know.
 func TestRulesHideEntities(t *testing.T) {
 	n := newSpies(t)
 	names := []string{"red1", "blue1", "red2", "blue2", "red3", "blue3", "red4", "blue4", "red5", "blue5", "watcher"}
@@ -107,8 +107,8 @@ func TestRulesHideEntities(t *testing.T) {
 		}
 	}
 	turns(20)
-	// Reds have the IDs 1, 3, 5, 7, 9, blues the others, one metre apart; the crumb, 11, lies between 4 and 5.
-	// Each knows the three nearest, itself included.
+	// Reds have the IDs 1, 3, 5, 7, 9, blues the others, one metre apart; the crumb, 11, is between
+	// 4 and 5. Each knows the three nearest, itself included.
 	check("two teams", "1 3 11", "2 4 11", "1 3 11", "2 4 11", "3 5 11", "", "", "", "", "", "11")
 
 	n.caught[4] = true
@@ -126,7 +126,8 @@ func TestRulesHideEntities(t *testing.T) {
 			heard = append(heard, fmt.Sprint(names[i], " of ", e.Entity))
 		}
 	}
-	want := []string{"red1 of 4", "blue1 of 4", "blue1 of 4", "red2 of 4", "red3 of 4", "blue3 of 4", "blue3 of 4", "watcher of 4"}
+	want := []string{"red1 of 4", "blue1 of 4", "blue1 of 4", "red2 of 4", "red3 of 4", "blue3 of 4", "blue3 of 4",
+		"watcher of 4"}
 	slices.Sort(want)
 	if slices.Sort(heard); !slices.Equal(heard, want) {
 		t.Errorf("of the two events\n%v heard, want\n%v", heard, want)
@@ -136,7 +137,7 @@ func TestRulesHideEntities(t *testing.T) {
 	}
 }
 
-// A panic in what the rules say of visibility hides what they did not get to, and is reported.
+// A panic in ShownTo is reported, and hides what it did not get to.
 func TestPanicInShownToHides(t *testing.T) {
 	n := newSpies(t)
 	red, mate := n.connect("red1"), n.connect("red2")
@@ -168,7 +169,8 @@ func TestPanicInShownToHides(t *testing.T) {
 		t.Error("the own avatar, and nothing else, should be left")
 	}
 	f := n.s.Faults()
-	if len(f) != 10 || !strings.HasPrefix(f[0].Error(), `game: ShownTo of game "nest" panicked at tick 11: shown to whom?`) {
+	first := `game: ShownTo of game "nest" panicked at tick 11: shown to whom?`
+	if len(f) != 10 || !strings.HasPrefix(f[0].Error(), first) {
 		t.Errorf("faults %v", f)
 	}
 }

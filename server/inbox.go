@@ -8,8 +8,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// inbox keeps a player's commands until it is their turn. It has room for as many as wait at once, at most
-// cmdWindow: a client is no further ahead than its path asks for, so most need room for eight.
+// inbox keeps a player's commands until it is their turn. It has room for as many as wait at once,
+// at most cmdWindow: a client is no further ahead than its path asks for, so most need room for
+// eight.
 type inbox struct {
 	slots []storedCommand // a power of two of them; a command is at its tick modulo their number
 	vals  []int64         // their integers, one after the other
@@ -25,8 +26,8 @@ type storedCommand struct {
 	newest wire.Seq
 }
 
-// arrived reports whether the command of tick t arrived. It is false for ticks cmdWindow or more before
-// the newest.
+// arrived reports whether the command of tick t arrived. It is false for ticks cmdWindow or more
+// before the newest.
 func (b *inbox) arrived(t clock.Tick) bool {
 	return t <= b.newest && b.newest-t < cmdWindow && b.came[t%cmdWindow/64]>>(t%64)&1 != 0
 }
@@ -46,7 +47,8 @@ func (b *inbox) arrive(t clock.Tick) {
 	b.came[t%cmdWindow/64] |= 1 << (t % 64)
 }
 
-// put stores a command. Commands up to tick ran are of no use any more; their places are used again.
+// put stores a command. Commands up to tick ran are of no use any more; their places are used
+// again.
 func (b *inbox) put(cmd *packet.Command, waits time.Duration, ran clock.Tick) {
 	for !b.free(cmd.Tick, ran) {
 		b.grow(len(cmd.Vals), ran)
@@ -80,7 +82,8 @@ func (b *inbox) grow(ints int, ran clock.Tick) {
 	}
 }
 
-// take sets cmd to the command of tick t, if it is there, and returns the waits that put got with it.
+// take sets cmd to the command of tick t, if it is there, and returns the waits that put got with
+// it.
 func (b *inbox) take(t clock.Tick, cmd *packet.Command) (waits time.Duration, ok bool) {
 	if len(b.slots) == 0 {
 		return 0, false

@@ -13,7 +13,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// The crowd whose memory is measured: who walks, in three dimensions, and in the second world has something that changes by itself.
+// The crowd whose memory is measured walks in three dimensions. In the second world each walker
+// also has a property that changes by itself.
 type (
 	stroller struct {
 		Pos  geom.Vec3  `net:"pos,others=1cm"`
@@ -49,7 +50,8 @@ func crowdRules(t testing.TB, groups int) *game.Rules {
 		return crowdOf(t, game.NewKind[stroller]("stroller"),
 			func(p *stroller) (*geom.Vec3, *geom.Angle) { return &p.Pos, &p.Yaw }, func(*game.World, game.ID, *stroller) {})
 	}
-	return crowdOf(t, game.NewKind[citizen]("citizen"), func(p *citizen) (*geom.Vec3, *geom.Angle) { return &p.Pos, &p.Yaw },
+	body := func(p *citizen) (*geom.Vec3, *geom.Angle) { return &p.Pos, &p.Yaw }
+	return crowdOf(t, game.NewKind[citizen]("citizen"), body,
 		func(w *game.World, id game.ID, p *citizen) {
 			if (uint64(w.Tick())+uint64(id)*7)%97 == 0 {
 				p.Health = (p.Health + 13) % 101
@@ -57,8 +59,11 @@ func crowdRules(t testing.TB, groups int) *game.Rules {
 		})
 }
 
-// crowdOf is the game of a crowd of one kind: body says where one is, and change is run for each in every tick.
-func crowdOf[T any](t testing.TB, kind game.Kind[T], body func(*T) (*geom.Vec3, *geom.Angle), change func(*game.World, game.ID, *T)) *game.Rules {
+// crowdOf is the game of a crowd of one kind: body returns where a walker is, and change runs for
+// each walker in every tick.
+func crowdOf[T any](
+	t testing.TB, kind game.Kind[T], body func(*T) (*geom.Vec3, *geom.Angle), change func(*game.World, game.ID, *T),
+) *game.Rules {
 	t.Helper()
 	shots := game.NewEvent[shot]("shot")
 	spawn := func(w *game.World) game.ID {
@@ -113,7 +118,8 @@ func crowdOf[T any](t testing.TB, kind game.Kind[T], body func(*T) (*geom.Vec3, 
 	return rules
 }
 
-// walker is the far end of one connection: what it is sent comes after three ticks, one packet in fifty is lost, and what it says takes three too.
+// walker is the far end of one connection: packets take three ticks each way, and one in fifty is
+// lost.
 type walker struct {
 	id      PlayerID
 	session uint16
@@ -126,12 +132,12 @@ type walker struct {
 
 type flyingPacket struct {
 	at  clock.Tick
-	seq wire.Seq // that it takes in, if up is nil
+	seq wire.Seq // of a packet down, if up is nil
 	up  []byte
 }
 
-// memoryOf plays for a span and returns how much heap a server keeps for each client: what becomes free when all of them are taken out.
-// Their avatars stay: those are of the world.
+// memoryOf plays for a span and returns how much heap a server keeps for each client: what becomes
+// free when all of them are taken out. Their avatars stay: those belong to the world.
 func memoryOf(t testing.TB, groups, budget int, span time.Duration) (perClient float64) {
 	t.Helper()
 	rules := crowdRules(t, groups)
@@ -145,7 +151,8 @@ func memoryOf(t testing.TB, groups, budget int, span time.Duration) (perClient f
 		if err != nil {
 			t.Fatal(err)
 		}
-		walkers = append(walkers, &walker{id: id, session: w.Session, seq: wire.FirstSeq - 1, rng: geom.NewRand(46, uint64(i), 1)})
+		p := &walker{id: id, session: w.Session, seq: wire.FirstSeq - 1, rng: geom.NewRand(46, uint64(i), 1)}
+		walkers = append(walkers, p)
 	}
 	var out Outbox
 	var w wire.BitWriter
@@ -246,8 +253,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What a server keeps for each of 200 clients with 250 things in sight each, after a minute of play: everything but the transport and the world that
-// all share.
+// BenchmarkClientMemory is what a server keeps for each of 200 clients with 250 entities in sight
+// each, after a minute of play: everything but the transport and the world that all share.
 func BenchmarkClientMemory(b *testing.B) {
 	for _, budget := range []int{13, 64} {
 		for groups := 1; groups <= 2; groups++ {

@@ -11,10 +11,11 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// pace decides how often one client is sent records of each moving entity. Where the budget does not
-// reach for all of them in every packet, the time from one record of an entity to the next grows with its
-// distance, by a scale that makes the sum fit. That time, rounded up to a class, is announced with each
-// record and then kept: the client draws the entity later by that much, and no more.
+// pace decides how often one client is sent records of each moving entity. Where the budget does
+// not reach for all of them in every packet, the time from one record of an entity to the next
+// grows with its distance, by a scale that makes the sum fit. That time, rounded up to a class, is
+// announced with each record and then kept: the client draws the entity later by that much, and no
+// more.
 type pace struct {
 	scale int64 // ticks between records for each millimetre of distance, in 1/2^scaleShift
 	cost  int64 // bits of a record of a moving entity, smoothed, in 1/costScale
@@ -36,12 +37,14 @@ const (
 
 	// nearBy is the distance in millimetres below which nearness gives no more priority.
 	nearBy = 4000
-	// minScale and maxScale bound pace.scale. With maxScale the nearest entity waits for the longest bound.
+	// minScale and maxScale bound pace.scale. With maxScale the nearest entity waits for the
+	// longest bound.
 	minScale = 1 << 8
 	maxScale = 1 << (scaleShift - 4)
 )
 
-// Scores of what is due. They stand so far apart that nothing of one group comes before what is above it.
+// Scores of what is due. They stand so far apart that nothing of one group comes before what is
+// above it.
 const (
 	ownScore   = 1 << 62 // the player's own avatar
 	goneScore  = 1 << 61 // removals: they are cheap, and the entity must not linger
@@ -50,9 +53,9 @@ const (
 	waitShift  = 40      // of the ticks that an entity waited, before they are divided by its distance
 )
 
-// spends notes the content of a packet: n records of moving entities with a sum of moving bits, and other
-// bits of all else but first sights, which do not last. even is how many bits a packet may have if all are
-// of the same size.
+// spends notes the content of a packet: n records of moving entities with a sum of moving bits, and
+// other bits of all else but first sights, which do not last. even is how many bits a packet may
+// have if all are of the same size.
 func (p *pace) spends(n, moving, other, even int) {
 	if p.cost == 0 {
 		p.cost, p.other = initialCost, int64(other)*costScale
@@ -80,9 +83,9 @@ func (p *pace) plan(rate, send int, maxClass uint8) {
 	}
 }
 
-// class returns the least class that allows for a wanted time between records, in 1/16 ticks, and the
-// share of a packet that such records take, in 1/costScale records. Where the greatest class does not
-// allow for it, records come later than it announces.
+// class returns the least class that allows for a wanted time between records, in 1/16 ticks, and
+// the share of a packet that such records take, in 1/costScale records. Where the greatest class
+// does not allow for it, records come later than it announces.
 func (p *pace) class(want int64) (class uint8, share int64) {
 	for class < p.maxClass && p.packets[class]*p.gap < want {
 		class++
@@ -93,8 +96,8 @@ func (p *pace) class(want int64) (class uint8, share int64) {
 	return class, costScale / p.packets[class]
 }
 
-// adapt changes the scale so that the promised records fit. load is the sum of their shares, less what it
-// would be with the scale lower, both in 1/costScale records a packet.
+// adapt changes the scale so that the promised records fit. load is the sum of their shares, less
+// what it would be with the scale lower, both in 1/costScale records a packet.
 func (p *pace) adapt(load, less, lower int64) {
 	switch promised := p.room * promisedShare / 64; {
 	case load > p.room*3/2: // a crowd has come, or this is the beginning
@@ -106,10 +109,10 @@ func (p *pace) adapt(load, less, lower int64) {
 	}
 }
 
-// prioritise orders what is due and decides which class is announced with it. First comes the player's own
-// avatar, then removals, then what begins to move, then what must go now to keep its announcement, then
-// the rest. The last two go by the time that they waited over their distance, which is about how wrong they
-// look on the screen. Ties go by entity, so the order is total.
+// prioritise orders what is due and decides which class is announced with it. First comes the
+// player's own avatar, then removals, then what begins to move, then what must go now to keep its
+// announcement, then the rest. The last two go by the time that they waited over their distance,
+// which is about how wrong they look on the screen. Ties go by entity, so the order is total.
 func (s *Server) prioritise(client *player, due []snapshot.Candidate) {
 	down := &client.down
 	p := &down.pace
@@ -179,9 +182,9 @@ func (s *Server) prioritise(client *player, due []snapshot.Candidate) {
 	})
 }
 
-// announce returns the class to announce where class is wanted. From record to record it changes by no
-// more than a viewer tolerates: a drawn entity slows down to half its speed at most, and runs at most half
-// faster than it did. An entity that rested has no such bound.
+// announce returns the class to announce where class is wanted. From record to record it changes by
+// no more than a viewer tolerates: a drawn entity slows down to half its speed at most, and runs at
+// most half faster than it did. An entity that rested has no such bound.
 func (s *Server) announce(d *snapshot.Candidate, class uint8) uint8 {
 	if d.Announced == 0 || d.Start {
 		return class
@@ -196,12 +199,13 @@ func (s *Server) announce(d *snapshot.Candidate, class uint8) uint8 {
 	return class
 }
 
-// usualTrip is the round trip up to which shots at far targets are judged by what was drawn, to the bit.
+// usualTrip is the round trip up to which shots at far targets are judged by what was drawn, to the
+// bit.
 const usualTrip = 200 * time.Millisecond
 
-// maxClass returns the greatest class with which a rewind still finds everything that was drawn in the
-// history: the playout time may lie as far back as shots are judged, a record is shown later by its bound,
-// and the one before it was drawn, too.
+// maxClass returns the greatest class with which a rewind still finds everything that was drawn in
+// the history: the playout time may lie as far back as shots are judged, a record is shown later by
+// its bound, and the one before it was drawn, too.
 func (s *Server) maxClass(send int) uint8 {
 	back := int64(0)
 	if s.cfg.Rewind > 0 {

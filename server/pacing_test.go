@@ -13,8 +13,9 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// From record to record, whatever is wanted and whichever of them are lost, the bound grows by no more than the time between them, so that the
-// drawn time runs at half of real time at least, and shrinks by no more than a third of it, so that it runs half faster at most.
+// From record to record the bound grows by no more than the time between them, so that the drawn
+// time runs at half of real time at least, and shrinks by no more than a third of it, so that it
+// runs half faster at most, whatever is wanted and whichever records are lost.
 func TestBoundsChangeSlowly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &Server{tick: 1}
@@ -41,8 +42,8 @@ func TestBoundsChangeSlowly(t *testing.T) {
 	})
 }
 
-// What is wanted is what is announced while the room lasts, after a rest at once, and the least class that is enough for it is found
-// at any rates.
+// The announced class is the least that is enough for the wanted period, at any rates; after a rest
+// it is announced at once.
 func TestClassOfAPeriod(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.IntRange(1, 240).Draw(t, "rate")
@@ -87,7 +88,8 @@ func TestLongestBound(t *testing.T) {
 	}
 }
 
-// What rides on something is announced, and so drawn, as late as that: where it steps off, both are shown at the same time.
+// A rider is announced, and so drawn, as late as its parent: where it steps off, both are shown at
+// the same time.
 func TestRidersAreAsLateAsTheirParents(t *testing.T) {
 	type ship struct {
 		Pos geom.Vec2 `net:"pos"`
@@ -99,7 +101,8 @@ func TestRidersAreAsLateAsTheirParents(t *testing.T) {
 	type cmd struct {
 		Go bool `net:"bool"`
 	}
-	def := game.Definition[cmd]{Name: "sea", Rate: 60, Kinds: game.Kinds(game.NewKind[ship]("ship"), game.NewKind[rider]("rider")),
+	kinds := game.Kinds(game.NewKind[ship]("ship"), game.NewKind[rider]("rider"))
+	def := game.Definition[cmd]{Name: "sea", Rate: 60, Kinds: kinds,
 		Join: func(w *game.World, name string) game.ID { return 0 }, Act: func(w *game.World, me game.ID, c cmd) {}}
 	rules, err := def.Rules()
 	if err != nil {
@@ -114,13 +117,17 @@ func TestRidersAreAsLateAsTheirParents(t *testing.T) {
 	s.tick = 1
 	s.hist.Begin(1)
 	metres := func(i int, m float64) int64 { return int64(m * rules.Kinds[i].Props[rules.Kinds[i].Place].Sim) }
-	far, man, bird, swimmer := s.hist.Add(1, 0, false), s.hist.Add(2, 1, false), s.hist.Add(3, 1, false), s.hist.Add(4, 1, false)
+	far, man := s.hist.Add(1, 0, false), s.hist.Add(2, 1, false)
+	bird, swimmer := s.hist.Add(3, 1, false), s.hist.Add(4, 1, false)
 	s.hist.Record(far, []int64{metres(0, 60), 0}, false)
 	s.hist.Record(man, []int64{1, metres(1, 40), 0}, false)
 	s.hist.Record(bird, []int64{2, metres(1, 40), 0}, false)
 	s.hist.Record(swimmer, []int64{0, metres(1, 100), 0}, false)
 	p.down.pace.scale = 1 << 15
-	due := []snapshot.Candidate{{Ent: far, Moves: true}, {Ent: man, Moves: true}, {Ent: bird, Moves: true}, {Ent: swimmer, Moves: true}}
+	var due []snapshot.Candidate
+	for _, i := range []int32{far, man, bird, swimmer} {
+		due = append(due, snapshot.Candidate{Ent: i, Moves: true})
+	}
 	s.prioritise(p, due)
 	class := map[int32]uint8{}
 	for _, d := range due {

@@ -45,8 +45,8 @@ func (p *player) delivered(sent *wire.Packet) {
 	d.rest.acknowledge(sent.Seq)
 }
 
-// missing handles a packet that later acknowledgements show to be lost. The slack that it reported is
-// reported again: reports tend to be lost in just the moments in which commands are late.
+// missing handles a packet that later acknowledgements show to be lost. The slack that it reported
+// is reported again: reports tend to be lost in just the moments in which commands are late.
 func (p *player) missing(sent *wire.Packet) {
 	p.down.path.capacity.Missing(max(p.up.heard, p.s.now))
 	p.down.resend(sent)
@@ -82,7 +82,8 @@ func (s *Server) Dropped(id PlayerID, seq wire.Seq) {
 	}
 }
 
-// Spent charges a player's budget for a datagram of size bytes that the edge sent itself, a heartbeat.
+// Spent charges a player's budget for a datagram of size bytes that the edge sent itself, a
+// heartbeat.
 func (s *Server) Spent(id PlayerID, now clock.Time, size int) {
 	if _, p := s.find(id); p != nil {
 		p.down.spend(now, size)
@@ -105,7 +106,8 @@ func (s *Server) Session(id PlayerID) uint16 {
 	return 0
 }
 
-// View returns what a player's client is known to hold, for tests and tools; nil if it is not connected.
+// View returns what a player's client is known to hold, for tests and tools; nil if it is not
+// connected.
 func (s *Server) View(id PlayerID) *snapshot.View {
 	if _, p := s.find(id); p != nil {
 		return p.down.view

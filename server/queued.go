@@ -7,27 +7,27 @@ import (
 	"meanwhile/netcode/packet"
 )
 
-// QueuedCredit is how much game time a player whose commands are queued may catch up on at once. Commands
-// that come later than that are not run any more: the player loses that time.
+// QueuedCredit is how much game time a player whose commands are queued may catch up on at once.
+// Commands that come later than that are not run any more: the player loses that time.
 const QueuedCredit = 500 * time.Millisecond
 
 // queuedAhead is how far a queued command's own tick may lie ahead of the server's: the error of a
 // client's estimate of the server's tick.
 const queuedAhead = 150 * time.Millisecond
 
-// queue is what is known of the commands of a player in a game whose commands are queued. Each is run as
-// soon as it and all before it have arrived, once, at its own tick as far as rules can see. Nobody gains
-// speed by it: a command's tick may not lie more than queuedAhead ahead of the server's, and one that lies
-// further behind than QueuedCredit is passed over. So no span of time runs more commands than it has
-// ticks, and a credit of both together.
+// queue is what is known of the commands of a player in a game whose commands are queued. Each is
+// run as soon as it and all before it have arrived, once, at its own tick as far as rules can see.
+// Nobody gains speed by it: a command's tick may not lie more than queuedAhead ahead of the
+// server's, and one that lies further behind than QueuedCredit is passed over. So no span of time
+// runs more commands than it has ticks, and a credit of both together.
 type queue struct {
 	ran    clock.Tick // newest command that ran, or was passed over; 0: none yet
 	from   clock.Tick // commands before this one will never come
 	fillTo clock.Tick // of those, the ones before this tick repeat the one before: the client was idle
 }
 
-// begins notes that the client will send nothing before tick first any more, and whether it idled until
-// then. now is the server's tick.
+// begins notes that the client will send nothing before tick first any more, and whether it idled
+// until then. now is the server's tick.
 func (q *queue) begins(first clock.Tick, idled bool, now clock.Tick) {
 	if first > now+MaxAhead {
 		return
@@ -53,13 +53,14 @@ func (c *commands) enqueue(cmd *packet.Command, arrival clock.Time) {
 	}
 }
 
-// queuedTicks returns how many ticks a span is, at least one and no more than the inbox has room for.
+// queuedTicks returns how many ticks a span is, at least one and no more than the inbox has room
+// for.
 func (s *Server) queuedTicks(d time.Duration) clock.Tick {
 	return min(max(clock.Tick(d/s.period), 1), cmdWindow/2-4)
 }
 
-// nextQueued returns the next queued command to run in this tick and how long it waited; nil if there is
-// none. The result is valid until the next call for any player.
+// nextQueued returns the next queued command to run in this tick and how long it waited; nil if
+// there is none. The result is valid until the next call for any player.
 func (c *commands) nextQueued(s *Server) (run *packet.Command, waited time.Duration) {
 	q, now := &c.queue, s.tick
 	credit := s.queuedTicks(QueuedCredit)

@@ -13,8 +13,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Whatever is lost, repeated or reordered, as long as no gap is longer than what a player may catch up on: each queued command is run
-// exactly once, in order, at its own tick, and the client is told which ran last.
+// Each queued command runs exactly once, in order, at its own tick, and the client learns which ran
+// last, whatever is lost, repeated or reordered, as long as no gap in arrivals is longer than the
+// credit.
 //
 // seeds: P6
 func TestQueuedRunEachOnceInOrder(t *testing.T) {
@@ -74,13 +75,13 @@ func TestQueuedRunEachOnceInOrder(t *testing.T) {
 			}
 		}
 		if p.ran != made[len(made)-1].Tick {
-			rt.Fatalf("the client was told that %d ran, want %d", p.ran, made[len(made)-1].Tick)
+			rt.Fatalf("the client learns that %d ran, want %d", p.ran, made[len(made)-1].Tick)
 		}
 	})
 }
 
-// Nobody runs faster than the clock: whatever ticks a client claims its commands to be of, and however it withholds and floods, no more of them run in
-// any span of time than it has ticks and the credit.
+// Nobody runs faster than the clock: in no span of time run more commands than it has ticks, and
+// the credit, whatever ticks a client claims and however it withholds and floods.
 //
 // seeds: P1 B20
 func TestQueuedIsNoSpeedHack(t *testing.T) {
@@ -120,7 +121,8 @@ func TestQueuedIsNoSpeedHack(t *testing.T) {
 			if last = to; last > n.s.Tick()+64 {
 				last = n.s.Tick() + 64
 			}
-			n.s.Receive(p.id, n.now, p.packetWith(func(h *wire.Header) { h.Idle = name == "idles now and then" && i%10 < 7 }, cmds...))
+			idles := func(h *wire.Header) { h.Idle = name == "idles now and then" && i%10 < 7 }
+			n.s.Receive(p.id, n.now, p.packetWith(idles, cmds...))
 			n.ran = n.ran[:0]
 			n.tick(nil)
 			counts = append(counts, len(n.ran))
@@ -139,7 +141,7 @@ func TestQueuedIsNoSpeedHack(t *testing.T) {
 	}
 }
 
-// Who says that nothing changes while it runs does not go on running in silence.
+// A player that announces to be idle while it runs does not go on running.
 func TestQueuedIdleDoesNotRun(t *testing.T) {
 	n := newNestOf(t, Config{}, game.Queued)
 	n.keep = true
@@ -147,7 +149,7 @@ func TestQueuedIdleDoesNotRun(t *testing.T) {
 	for range 3 {
 		n.tick(nil)
 	}
-	n.s.Receive(p.id, n.now, p.packetWith(func(h *wire.Header) { h.Idle = true }, command(n.s.Tick()+1, antCmd{Move: geom.Vec2{X: 1}})))
+	n.s.Receive(p.id, n.now, p.packetWith(idle, command(n.s.Tick()+1, antCmd{Move: geom.Vec2{X: 1}})))
 	for range 50 {
 		n.tick(nil)
 	}
@@ -161,8 +163,8 @@ func TestQueuedIdleDoesNotRun(t *testing.T) {
 	}
 }
 
-// A player who idles is silent, its avatar goes on with the command that it has, and when it wakes up the first command runs after all those that
-// it did not send.
+// An idle player sends nothing, and its avatar goes on with the command that it has. When it wakes
+// up, its first command runs after all those that it did not send.
 func TestQueuedIdle(t *testing.T) {
 	n := newNestOf(t, Config{}, game.Queued)
 	n.keep = true
@@ -175,7 +177,7 @@ func TestQueuedIdle(t *testing.T) {
 		p.send(command(n.s.Tick()+1, antCmd{Tool: 7}))
 		n.tick(nil)
 	}
-	n.s.Receive(p.id, n.now, p.packetWith(func(h *wire.Header) { h.Idle = true }, command(n.s.Tick()+1, antCmd{Tool: 7})))
+	n.s.Receive(p.id, n.now, p.packetWith(idle, command(n.s.Tick()+1, antCmd{Tool: 7})))
 	for range 300 {
 		n.tick(nil)
 	}

@@ -17,9 +17,9 @@ type seer struct {
 	receipt rewind.Receipt
 }
 
-// begin prepares for a command that waited for its tick. A rewind reaches back at most Config.Rewind for
-// the client's playout delay, and beyond that the round trip and the wait, which the server measured
-// itself; all of it together MaxRewind.
+// begin prepares for a command that waited for its tick. A rewind reaches back at most
+// Config.Rewind for the client's playout delay, and beyond that the round trip and the wait, which
+// the server measured itself; all of it together MaxRewind.
 func (v *seer) begin(p *player, cmd *packet.Command, waited time.Duration) {
 	s := p.s
 	v.p = p

@@ -9,8 +9,9 @@ import (
 	"meanwhile/netcode/rewind"
 )
 
-// How far back a shot is judged is Config.Rewind, and beyond it the round trip and the command's wait,
-// which the server measured; all of it together no more than MaxRewind and what the history has.
+// How far back a shot is judged is Config.Rewind, and beyond it the round trip and the command's
+// wait, which the server measured; all of it together no more than MaxRewind and what the history
+// has.
 //
 // seeds: B17
 func TestRewindBound(t *testing.T) {

@@ -1,20 +1,21 @@
-// Package server is the authoritative side of one world as a pure core: datagrams and the time go in,
-// datagrams come out. Transports, goroutines and clocks belong to package host.
+// Package server is the authoritative side of one world as a pure core: datagrams and the time go
+// in, datagrams come out. Transports, goroutines and clocks belong to package host.
 //
-// A tick is Begin (run the commands and the rules, record the state), Encode for ranges of clients, which
-// may run at the same time, and End. A Server is otherwise not safe for concurrent use.
+// A tick is Begin (run the commands and the rules, record the state), Encode for ranges of clients,
+// which may run at the same time, and End. A Server is otherwise not safe for concurrent use.
 //
-// A game chooses when commands run. Timed commands run at the tick that they were made for, or never; the
-// presses of a late one run at the next tick, with the aim and the view that they were made with. A player
-// whose commands do not arrive goes on moving for RepeatFor and then stands still. Queued commands
-// (game.Queued) each run once, in order, as soon as they arrive. Players take turns at going first.
+// A game chooses when commands run. Timed commands run at the tick that they were made for, or
+// never; the presses of a late one run at the next tick, with the aim and the view that they were
+// made with. A player whose commands do not arrive goes on moving for RepeatFor and then stands
+// still. Queued commands (game.Queued) each run once, in order, as soon as they arrive. Players
+// take turns at going first.
 //
-// A client is sent what it may know, the nearest first, within a budget that holds in any one second. What
-// does not fit waits and grows in priority. What the client has not acknowledged is sent again until it is
-// acknowledged, and then nothing more.
+// A client is sent what it may know, the nearest first, within a budget that holds in any one
+// second. What does not fit waits and grows in priority. What the client has not acknowledged is
+// sent again until it is acknowledged, and then nothing more.
 //
-// Everything that a client says is a claim: it is checked, bounded and counted, and can neither move state
-// outside the rules nor reach another player.
+// Everything that a client says is a claim: it is checked, bounded and counted, and can neither
+// move state outside the rules nor reach another player.
 package server
 
 import (
@@ -48,11 +49,12 @@ const (
 
 	// RepeatFor is how long the movement of a starved player goes on before it stands still.
 	RepeatFor = 250 * time.Millisecond
-	// DefaultRewind bounds how far back a shot is judged, beyond the shooter's round trip and the time that
-	// the command waited for its tick. The server measures both itself.
+	// DefaultRewind bounds how far back a shot is judged, beyond the shooter's round trip and the
+	// time that the command waited for its tick. The server measures both itself.
 	DefaultRewind = 500 * time.Millisecond
-	// MaxRewind bounds the sum of all three, however slow a client is or pretends to be. A moving target is
-	// judged by a state at most rewind.MaxGap older than that, whatever a client acknowledges.
+	// MaxRewind bounds the sum of all three, however slow a client is or pretends to be. A moving
+	// target is judged by a state at most rewind.MaxGap older than that, whatever a client
+	// acknowledges.
 	MaxRewind = time.Second
 
 	// MaxAhead is how many ticks ahead of the present commands are stored; later ones are refused.
@@ -67,17 +69,18 @@ type Config struct {
 	Seed uint64
 	// Secret draws the randomness of Join and Referee. It should be random in production.
 	Secret uint64
-	// Clients is how many players may be connected at once, at most MaxClients. Zero means DefaultClients.
+	// Clients is how many players may be connected at once, at most MaxClients. Zero means
+	// DefaultClients.
 	Clients int
-	// Budget is how many bytes are sent to one client at most in any one second, wire.Overhead per datagram
-	// included; from MinBudget to MaxBudget. Zero means DefaultBudget.
+	// Budget is how many bytes are sent to one client at most in any one second, wire.Overhead per
+	// datagram included; from MinBudget to MaxBudget. Zero means DefaultBudget.
 	Budget int
-	// Rewind bounds how far back a shot is judged, beyond the shooter's measured network; at most MaxRewind.
-	// Zero means DefaultRewind, negative switches lag compensation off.
+	// Rewind bounds how far back a shot is judged, beyond the shooter's measured network; at most
+	// MaxRewind. Zero means DefaultRewind, negative switches lag compensation off.
 	Rewind time.Duration
-	// NoBounds leaves out the announcements of when the next record comes: everything is drawn as if its
-	// records came with every packet, and what waited longest over its distance goes first. It is for
-	// experiments that show what the announcements are worth.
+	// NoBounds leaves out the announcements of when the next record comes: everything is drawn as
+	// if its records came with every packet, and what waited longest over its distance goes first.
+	// It is for experiments that show what the announcements are worth.
 	NoBounds bool
 	// Room is the name of the world.
 	Room string
@@ -190,9 +193,9 @@ func (s *Server) Now() clock.Time { return s.now }
 // Period returns the nominal tick period.
 func (s *Server) Period() time.Duration { return s.period }
 
-// SetPeriod announces the tick period from now on, where ticks take longer than nominal, or shorter again. It
-// is cut to what packets can carry: whole microseconds in [clock.MinPeriod, clock.MaxPeriod]. A host
-// announces its pacer's Spacing before each tick.
+// SetPeriod announces the tick period from now on, where ticks take longer than nominal, or shorter
+// again. It is cut to what packets can carry: whole microseconds in [clock.MinPeriod,
+// clock.MaxPeriod]. A host announces its pacer's Spacing before each tick.
 func (s *Server) SetPeriod(d time.Duration) {
 	s.current = min(max(d.Truncate(time.Microsecond), clock.MinPeriod), clock.MaxPeriod)
 	if s.current == s.period.Truncate(time.Microsecond) {
@@ -263,7 +266,8 @@ func (s *Server) Disconnect(id PlayerID) {
 	}
 }
 
-// Silent appends to dst the players that sent nothing for longer than Timeout; the host disconnects them.
+// Silent appends to dst the players that sent nothing for longer than Timeout; the host disconnects
+// them.
 func (s *Server) Silent(now clock.Time, dst []PlayerID) []PlayerID {
 	for _, p := range s.clients {
 		if now.Sub(p.up.heard) > Timeout {
@@ -289,7 +293,8 @@ func (s *Server) fault(err error) {
 	}
 }
 
-// Begin computes the next tick. now is the instant at which it was planned, not that of a late wake-up.
+// Begin computes the next tick. now is the instant at which it was planned, not that of a late
+// wake-up.
 func (s *Server) Begin(now clock.Time) {
 	s.tick++
 	s.now = now
@@ -328,8 +333,8 @@ func (s *Server) admit() {
 	s.joins = s.joins[:0]
 }
 
-// runCommands runs the commands of all players. They take turns at going first, so that nobody always
-// wins a tie.
+// runCommands runs the commands of all players. They take turns at going first, so that nobody
+// always wins a tie.
 func (s *Server) runCommands() {
 	n := len(s.clients)
 	for i := range n {
@@ -388,8 +393,9 @@ func (s *Server) recordEntity(id game.ID, kind int, sims []int64, cut, owned boo
 // Clients returns the number of connected players, which is the bound of Encode's ranges.
 func (s *Server) Clients() int { return len(s.clients) }
 
-// Encode writes the datagrams of this tick for the clients in the range [from, to). Distinct ranges may run at
-// the same time, each with its own Outbox; the result does not depend on how clients are divided.
+// Encode writes the datagrams of this tick for the clients in the range [from, to). Distinct ranges
+// may run at the same time, each with its own Outbox; the result does not depend on how clients are
+// divided.
 func (s *Server) Encode(from, to int, out *Outbox) {
 	for _, p := range s.clients[from:to] {
 		p.encode(out)

@@ -295,7 +295,8 @@ func TestConfig(t *testing.T) {
 	if _, _, err := s.Connect(0, "ann"); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.Connect(0, "bob"); !errors.Is(err, ErrFull) || err.Error() != "server: the world is full: 1 players of 1" {
+	full := "server: the world is full: 1 players of 1"
+	if _, _, err := s.Connect(0, "bob"); !errors.Is(err, ErrFull) || err.Error() != full {
 		t.Errorf("a full world: %v", err)
 	}
 }
@@ -304,7 +305,8 @@ func TestSetPeriodIsBounded(t *testing.T) {
 	n := newNest(t, Config{})
 	p := n.connect("ann")
 	for _, c := range []struct{ set, want time.Duration }{
-		{time.Nanosecond, clock.MinPeriod}, {time.Hour, clock.MaxPeriod}, {80*time.Millisecond + 7, 80 * time.Millisecond}, {50 * time.Millisecond, 0},
+		{time.Nanosecond, clock.MinPeriod}, {time.Hour, clock.MaxPeriod},
+		{80*time.Millisecond + 7, 80 * time.Millisecond}, {50 * time.Millisecond, 0},
 	} {
 		n.s.SetPeriod(c.set)
 		heard := false
@@ -323,9 +325,10 @@ func TestSetPeriodIsBounded(t *testing.T) {
 	}
 }
 
-// A client that is silent for some seconds gets what it would get otherwise: an interruption of the way up
-// shows nothing of the way down. One that speaks and acknowledges nothing is sent no more than may stand in
-// queues, and each packet that waits is counted as choked; and silence is no licence for ever.
+// A client that is silent for some seconds gets what it would get otherwise: an interruption of the
+// way up shows nothing of the way down. One that speaks and acknowledges nothing is sent no more
+// than may stand in queues, and each packet that waits is counted as choked; and silence is no
+// licence for ever.
 //
 // seeds: B14
 func TestSilenceIsNoFullQueue(t *testing.T) {
@@ -382,7 +385,8 @@ func TestSilenceIsNoFullQueue(t *testing.T) {
 	}
 }
 
-// Everything that is wrong with a datagram is counted by reason and changes nothing, neither for its sender nor for others.
+// An invalid datagram is counted by reason and changes nothing, neither for its sender nor for
+// others.
 //
 // seeds: B20
 func TestHostileDatagrams(t *testing.T) {
@@ -444,13 +448,14 @@ func TestHostileDatagrams(t *testing.T) {
 	if dirty != clean {
 		t.Errorf("hostile datagrams changed the world from\n%sto\n%s", clean, dirty)
 	}
-	if drops.Unknown != 60 || drops.Session < 60 || drops.Duplicate < 60*200 || drops.HostileAck != 60 || drops.Malformed < 60*9 {
+	if drops.Unknown != 60 || drops.Session < 60 || drops.Duplicate < 60*200 || drops.HostileAck != 60 ||
+		drops.Malformed < 60*9 {
 		t.Errorf("%+v", drops)
 	}
 }
 
-// No second, wherever it begins, carries more than the budget, events and churn included; and with the least of budgets still
-// everything becomes known.
+// No second, wherever it begins, carries more than the budget, events and churn included; and
+// everything becomes known even with the least budget.
 func TestBudgetHoldsInAnySecond(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		budget := rapid.SampledFrom([]int{MinBudget, 1625, 3000, DefaultBudget, 50_000}).Draw(rt, "budget")
@@ -556,7 +561,8 @@ func TestEncodeIsIndependentOfDivision(t *testing.T) {
 	}
 }
 
-// One who leaves and returns is another player: nothing of the old connection reaches the new one.
+// A player who leaves and returns is another player: nothing of the old connection reaches the new
+// one.
 func TestDisconnectAndReturn(t *testing.T) {
 	n := newNest(t, Config{})
 	ann, bob := n.connect("ann"), n.connect("bob")
@@ -597,24 +603,25 @@ func TestDisconnectAndReturn(t *testing.T) {
 	if bob.store.Find(uint32(old)) != nil || bob.store.Find(uint32(n.s.Avatar(again.id))) == nil {
 		t.Error("bob did not notice")
 	}
-	// One who leaves before the next tick was never there.
+	// A player who leaves before the next tick was never there.
 	brief := n.connect("brief")
 	n.s.Disconnect(brief.id)
 	n.tick(nil)
 	if ants.Len(n.s.World()) != 2 {
-		t.Errorf("%d ants after one who did not stay", ants.Len(n.s.World()))
+		t.Errorf("%d ants after a player who did not stay", ants.Len(n.s.World()))
 	}
 	for _, f := range []func(){
 		func() { n.s.Disconnect(brief.id) }, func() { n.s.Dropped(brief.id, 1) }, func() { n.s.Receive(brief.id, 0, nil) },
 	} {
 		f()
 	}
-	if _, ok := n.s.Stats(brief.id); ok || n.s.Avatar(brief.id) != 0 || n.s.Heard(brief.id) != 0 || n.s.Session(brief.id) != 0 || n.s.View(brief.id) != nil {
-		t.Error("facts about one who is gone")
+	if _, ok := n.s.Stats(brief.id); ok || n.s.Avatar(brief.id) != 0 || n.s.Heard(brief.id) != 0 ||
+		n.s.Session(brief.id) != 0 || n.s.View(brief.id) != nil {
+		t.Error("there are facts about a player who is gone")
 	}
 }
 
-// Three hundred players come and go all the time, and nothing grows.
+// Three hundred players come and go all the time, and memory does not grow.
 func TestChurnDoesNotGrow(t *testing.T) {
 	n := newNest(t, Config{Clients: 300})
 	n.s.rules.See = 60
@@ -662,7 +669,8 @@ func TestChurnDoesNotGrow(t *testing.T) {
 	}
 }
 
-// The client repeats that a baseline is gone until it hears: everything is sent anew once a round trip, not for each of its packets.
+// The client repeats that it lost a baseline until the answer arrives: everything is sent anew once
+// a round trip, not for each of its packets.
 func TestResyncOncePerRoundTrip(t *testing.T) {
 	n := newNest(t, Config{})
 	p := n.connect("ann")
@@ -723,7 +731,8 @@ func TestFaults(t *testing.T) {
 	if len(f) != 1 || f[0].Error() != `game: Act of game "nest" panicked at tick 2: thirteen` || len(n.s.Faults()) != 0 {
 		t.Errorf("faults %v", f)
 	}
-	if a, b := ants.Get(n.s.World(), n.s.Avatar(p.id)).Score, ants.Get(n.s.World(), n.s.Avatar(q.id)).Score; a != 0 || b != 1 {
+	score := func(p *peer) int { return ants.Get(n.s.World(), n.s.Avatar(p.id)).Score }
+	if a, b := score(p), score(q); a != 0 || b != 1 {
 		t.Errorf("scores %d and %d, want 0 and 1", a, b)
 	}
 	n.act = func(w *game.World, me game.ID, c antCmd) { panic("always") }
@@ -737,7 +746,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A steady tick allocates nothing, on neither side of the coding.
+// A steady tick allocates nothing, from Receive to End.
 func TestSteadyTickAllocatesNothing(t *testing.T) {
 	n := newNest(t, Config{Budget: 50_000})
 	n.referee = func(w *game.World) {

@@ -8,10 +8,10 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// acceptLate handles a timed command whose tick has run. Its presses are kept for the next tick, with its
-// aim and its view: a click should not be lost because its packet was late, and it was aimed at what was
-// on the screen then. Its movement is lost; the server repeated another in its place. Of several late
-// presses the first counts, as it would have in time.
+// acceptLate handles a timed command whose tick has run. Its presses are kept for the next tick,
+// with its aim and its view: a click should not be lost because its packet was late, and it was
+// aimed at what was on the screen then. Its movement is lost; the server repeated another in its
+// place. Of several late presses the first counts, as it would have in time.
 func (c *commands) acceptLate(s *Server, cmd *packet.Command) {
 	c.stats.Late++
 	c.stats.LastStarved = max(c.stats.LastStarved, s.tick) // also where idleness was assumed until now
@@ -33,9 +33,9 @@ func (s *Server) tooLate(t clock.Tick) bool {
 	return t < s.tick && time.Duration(s.tick-t)*s.period > packet.LatePress
 }
 
-// advance moves the acknowledged tick over the commands that arrived and over those too old to matter.
-// Ticks that ran while the client was idle do not count: a command for one of them may be on its way, and
-// must be sent again if it is lost.
+// advance moves the acknowledged tick over the commands that arrived and over those too old to
+// matter. Ticks that ran while the client was idle do not count: a command for one of them may be
+// on its way, and must be sent again if it is lost.
 func (c *commands) advance(tick clock.Tick) {
 	if tick > cmdWindow/4 {
 		c.acked = max(c.acked, tick-cmdWindow/4)
@@ -45,9 +45,9 @@ func (c *commands) advance(tick clock.Tick) {
 	}
 }
 
-// nextCommand returns the timed command to run at the server's tick, and how long it waited. It is the
-// player's own or, when none arrived, its last movement for RepeatFor and then a neutral one. Presses are
-// never repeated. The result is valid until the next call for any player.
+// nextCommand returns the timed command to run at the server's tick, and how long it waited. It is
+// the player's own or, when none arrived, its last movement for RepeatFor and then a neutral one.
+// Presses are never repeated. The result is valid until the next call for any player.
 func (c *commands) nextCommand(s *Server) (run *packet.Command, waited time.Duration) {
 	run = &s.run
 	waited, own := c.waiting.take(s.tick, run)

@@ -24,8 +24,8 @@ type uplink struct {
 // maxQueued is how long after encoding the edge may stamp a datagram.
 const maxQueued = 250 * time.Millisecond
 
-// Receive applies one datagram of a player; data is not retained. An invalid one is counted in Drops
-// and changes nothing.
+// Receive applies one datagram of a player; data is not retained. An invalid one is counted in
+// Drops and changes nothing.
 func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
 	_, p := s.find(id)
 	if p == nil {
@@ -91,8 +91,8 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 	}
 }
 
-// sampleRTT measures the round trip by the stamp that a datagram echoes. The echo of a stamp that was
-// not sent with the acknowledged packet is ignored: it is a claim.
+// sampleRTT measures the round trip by the stamp that a datagram echoes. The echo of a stamp that
+// was not sent with the acknowledged packet is ignored: it is a claim.
 func (p *player) sampleRTT(h *wire.Header, arrival clock.Time, queued time.Duration) {
 	path := &p.down.path
 	stamp := arrival.Near(h.Echo)
@@ -118,9 +118,9 @@ const (
 
 // uplinkSilence returns for how long no acknowledgement can have come: for as long as the newest
 // datagram stood in queues, and the time since then. Silence is a property of the way up and shows
-// nothing of the way down, which is assumed to go on carrying what it did. There are two exceptions. On a
-// path that was found not to carry the budget more would stand in a queue, and a client that has gone
-// should be sent little until its absence is certain: then the result is 0.
+// nothing of the way down, which is assumed to go on carrying what it did. There are two
+// exceptions. On a path that was found not to carry the budget more would stand in a queue, and a
+// client that has gone should be sent little until its absence is certain: then the result is 0.
 func (p *player) uplinkSilence(now clock.Time) time.Duration {
 	silent := now.Sub(p.up.heard)
 	if silent > maxUplinkSilence || p.down.path.capacity.Rate() < rate.BytesPerSecond(p.s.cfg.Budget) {

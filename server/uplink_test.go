@@ -8,8 +8,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// An acknowledgement of what was never sent is no sign of life: the player counts as silent since its last
-// valid datagram.
+// An acknowledgement of what was never sent is no sign of life: the player counts as silent since
+// its last valid datagram.
 //
 // seeds: B20
 func TestHostileAckIsNoSignOfLife(t *testing.T) {
@@ -34,8 +34,9 @@ func TestHostileAckIsNoSignOfLife(t *testing.T) {
 	}
 }
 
-// The round trip is measured only by the echo of a stamp that was sent with the acknowledged packet.
-// Whatever else a client echoes is ignored: a longer round trip would let it shoot further into the past.
+// The round trip is measured only by the echo of a stamp that was sent with the acknowledged
+// packet. Whatever else a client echoes is ignored: a longer round trip would let it shoot further
+// into the past.
 //
 // seeds: B20
 func TestEchoOfNoStampIsIgnored(t *testing.T) {

@@ -10,15 +10,16 @@ import (
 // gridCell is the side of an interest cell in millimetres.
 const gridCell = 16000
 
-// visibility is where one player looks from, and how far. The entities that it knows are kept in its
-// View alone.
+// visibility is where one player looks from, and how far. The entities that it knows are kept in
+// its View alone.
 type visibility struct {
 	x, y   int32  // where the avatar is, or was last, in millimetres
 	groups uint64 // that the player is in, where the rules hide entities
-	// reach2 is the squared distance in square millimetres up to which everything is known; negative:
-	// there is no limit.
+	// reach2 is the squared distance in square millimetres up to which everything is known;
+	// negative: there is no limit.
 	reach2 int64
-	// crowded says that slots are short. They become free as packets are acknowledged, so packets must flow.
+	// crowded says that slots are short. They become free as packets are acknowledged, so packets
+	// must flow.
 	crowded bool
 }
 
@@ -34,8 +35,8 @@ func (v *visibility) covers(at geom.Vec2) bool {
 // hysteresis is how many ranks beyond the last a known entity may fall before it is let go.
 func hysteresis(see int) int { return max(see/16, 1) }
 
-// see brings the client's slots in line with what it may know: its own avatar, everything without a place,
-// and the nearest others, all as far as the rules allow it.
+// see brings the client's slots in line with what it may know: its own avatar, everything without a
+// place, and the nearest others, all as far as the rules allow it.
 func (p *player) see(out *Outbox) {
 	s, v, view := p.s, &p.sight, p.down.view
 	if p.ent >= 0 {

@@ -17,7 +17,7 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A world in which nothing has a place: everyone knows everything, events too.
+// In a world in which nothing has a place everyone knows everything, events too.
 func TestWorldWithoutPlaces(t *testing.T) {
 	n := newNest(t, Config{})
 	n.join = func(w *game.World, name string) game.ID { return hives.Spawn(w, hive{}) }
@@ -50,8 +50,8 @@ func TestWorldWithoutPlaces(t *testing.T) {
 	}
 }
 
-// Events reach who sees their place or their actor, once, whatever is lost; the actor's own predictions are not echoed; who
-// is not in sight is not named.
+// An event reaches, once and whatever is lost, those who see its place or its actor. An event that
+// the actor predicted is not sent to it. An actor out of sight is not named.
 //
 // seeds: B5
 func TestEventsReachWhoMaySee(t *testing.T) {
@@ -92,7 +92,7 @@ func TestEventsReachWhoMaySee(t *testing.T) {
 		}
 	}
 	do(0, 0)   // near bites at its own place: next sees it
-	do(4, 0)   // farthest bites at near's place: near and next are told, not by whom; farther knows the actor
+	do(4, 0)   // farthest bites at near's place: near and next learn of it, not by whom; farther knows the actor
 	do(1, 999) // next bites close to far's place
 	got := ""
 	for i, p := range peers {
@@ -108,8 +108,8 @@ func TestEventsReachWhoMaySee(t *testing.T) {
 	}
 }
 
-// An event whose actor is not known reaches who sees its place: up to the farthest of the nearest N, to the
-// millimetre, and not by its actor's name.
+// An event whose actor is not known reaches those who see its place: up to the farthest of the
+// nearest N, to the millimetre, and without its actor's name.
 //
 // seeds: B5 B20
 func TestEventsReachAsFarAsSight(t *testing.T) {
@@ -119,7 +119,8 @@ func TestEventsReachAsFarAsSight(t *testing.T) {
 		heard bool
 	}{
 		{"here", geom.Vec2{}, true}, {"within", geom.Vec2{X: 7}, true}, {"at the edge", geom.Vec2{Y: -10}, true},
-		{"beyond", geom.Vec2{X: 10.01}, false}, {"diagonal", geom.Vec2{X: 7.1, Y: 7.1}, false}, {"twice as far", geom.Vec2{X: -14}, false},
+		{"beyond", geom.Vec2{X: 10.01}, false}, {"diagonal", geom.Vec2{X: 7.1, Y: 7.1}, false},
+		{"twice as far", geom.Vec2{X: -14}, false},
 	} {
 		n := newNest(t, Config{})
 		n.s.rules.See = 3
@@ -156,8 +157,8 @@ func TestEventsReachAsFarAsSight(t *testing.T) {
 	}
 }
 
-// Who walks to and fro across the edge of sight does not come and go: the nearest N are known, and what was
-// known stays until a few more are nearer.
+// An entity that walks to and fro across the edge of sight does not come and go: the nearest N are
+// known, and what was known stays until a few more are nearer.
 //
 // seeds: R17
 func TestTheEdgeOfSightDoesNotFlicker(t *testing.T) {
@@ -208,7 +209,7 @@ func TestTheEdgeOfSightDoesNotFlicker(t *testing.T) {
 	}
 }
 
-// A player whose avatar the rules have taken away watches from where it was.
+// A player whose avatar the rules removed watches from where it was.
 func TestWatchesFromWhereItWas(t *testing.T) {
 	n := newNest(t, Config{})
 	n.s.rules.See = 2
@@ -251,7 +252,8 @@ func TestWatchesFromWhereItWas(t *testing.T) {
 	}
 }
 
-// What left the sight of a player is told to be gone and never spoken of again, also a single one.
+// A client is told that an entity left its sight, and then nothing more of it, also if it is the
+// only one.
 //
 // seeds: B20
 func TestOutOfSightIsOutOfReach(t *testing.T) {
@@ -292,7 +294,7 @@ func TestOutOfSightIsOutOfReach(t *testing.T) {
 	}
 }
 
-// What a client is sent is the truth, and what is not for it is not there.
+// A client gets its own secrets and nobody else's.
 func TestOwnersAloneGetTheirOwn(t *testing.T) {
 	n := newNest(t, Config{})
 	n.act = func(w *game.World, me game.ID, c antCmd) { ants.Get(w, me).Secret = 40 + int(me) }
@@ -300,7 +302,7 @@ func TestOwnersAloneGetTheirOwn(t *testing.T) {
 	k := n.s.rules.Kinds[0]
 	a.store.Applied = func(e *snapshot.Replica, g int, s *motion.State) {
 		if e.Mine != (e.ID == uint32(n.s.Avatar(a.id))) {
-			t.Errorf("entity %d is said to be mine: %v", e.ID, e.Mine)
+			t.Errorf("entity %d is marked as mine: %v", e.ID, e.Mine)
 		}
 		for i := range k.Props {
 			if p := &k.Props[i]; p.Audience == schema.Owner && e.Kind == 0 && !e.Mine && p.ObsAt >= 0 {
@@ -326,7 +328,7 @@ func TestOwnersAloneGetTheirOwn(t *testing.T) {
 	}
 }
 
-// Lag compensation can be switched off for a whole server: then everyone is judged by the present.
+// Lag compensation can be switched off for a whole server: everyone is then judged by the present.
 //
 // seeds: B17
 func TestRewindSwitchedOff(t *testing.T) {
@@ -366,7 +368,8 @@ func TestRewindSwitchedOff(t *testing.T) {
 	}
 }
 
-// One who never acknowledges anything costs bounded memory: what does not fit its queue of events is dropped and counted.
+// A client that never acknowledges anything costs bounded memory: events that do not fit its queue
+// are dropped and counted.
 func TestEventsOfADeafClientAreBounded(t *testing.T) {
 	n := newNest(t, Config{})
 	n.referee = func(w *game.World) {
@@ -379,12 +382,14 @@ func TestEventsOfADeafClientAreBounded(t *testing.T) {
 		n.tick(nil)
 	}
 	st, _ := n.s.Stats(p.id)
-	if _, c := n.s.find(p.id); c.down.messages.Pending() > reliable.DefaultMaxParts || st.Events+st.EventsLost != 200*20 || st.EventsLost < 3000 {
+	_, c := n.s.find(p.id)
+	if c.down.messages.Pending() > reliable.DefaultMaxParts || st.Events+st.EventsLost != 200*20 || st.EventsLost < 3000 {
 		t.Errorf("%d events wait, %d were queued, %d dropped", c.down.messages.Pending(), st.Events, st.EventsLost)
 	}
 }
 
-// More happens than the budget carries: what is urgent arrives all the same, all of it, in order, while the rest is dropped and counted.
+// Where more happens than the budget carries, all urgent events arrive, in order, and others are
+// dropped and counted.
 func TestUrgentEventsSurviveAFlood(t *testing.T) {
 	n := newNest(t, Config{Budget: 2000})
 	ticks := 0
@@ -417,13 +422,16 @@ func TestUrgentEventsSurviveAFlood(t *testing.T) {
 			t.Fatalf("alarms arrive as %v", heard)
 		}
 	}
-	if st, _ := n.s.Stats(p.id); len(heard) != 30 || st.EventsLost < 1000 || st.Events+st.EventsLost != 300*20+30 || int(st.Events) != len(p.events) {
-		t.Errorf("%d alarms of 30 arrived, %d events queued, %d arrived, %d lost", len(heard), st.Events, len(p.events), st.EventsLost)
+	st, _ := n.s.Stats(p.id)
+	queued, lost := st.Events, st.EventsLost
+	if len(heard) != 30 || lost < 1000 || queued+lost != 300*20+30 || int(queued) != len(p.events) {
+		t.Errorf("%d alarms of 30 arrived, %d events queued, %d arrived, %d lost",
+			len(heard), queued, len(p.events), lost)
 	}
 }
 
-// Names go by reference: a player is told what those in its sight are called and nobody else's name, each once, however often its bearer
-// comes into sight.
+// Names go by reference: a client gets the names of those in its sight and nobody else's, each
+// once, however often its bearer comes into sight.
 func TestNamesGoOnce(t *testing.T) {
 	n := newNest(t, Config{})
 	const players = 6
@@ -458,7 +466,7 @@ func TestNamesGoOnce(t *testing.T) {
 	run(2)
 	for i, p := range peers {
 		if seen := len(others(p)); seen == 0 || seen > 2 || p.told != seen {
-			t.Errorf("player %d sees %d others and was told %d names", i, seen, p.told)
+			t.Errorf("player %d sees %d others and got %d names", i, seen, p.told)
 		}
 	}
 	for _, see := range []int{60, 2, 60} {
@@ -467,7 +475,7 @@ func TestNamesGoOnce(t *testing.T) {
 	first := peers[0].store.Entities()[0].ID
 	for i, p := range peers {
 		if len(others(p)) != players-1 || p.told != players-1 {
-			t.Errorf("player %d sees %d others and was told %d names", i, len(others(p)), p.told)
+			t.Errorf("player %d sees %d others and got %d names", i, len(others(p)), p.told)
 		}
 		for _, e := range others(p) {
 			drawn := make([]int64, kind.Obs)

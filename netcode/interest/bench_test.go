@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The workload 'crowd': everyone sees 250 of them. hot: four fifths are in a disc of 100 m radius in a world
-// of one square kilometre.
+// The workload 'crowd': everyone sees 250 of them. hot: four fifths are in a disc of 100 m radius
+// in a world of one square kilometre.
 const (
 	sees   = 250
 	margin = 25

@@ -301,9 +301,9 @@ func bounds(a []Neighbour) (lo, hi int64) {
 // sortFirst puts the n first of a in front, in order; the rest is left in any order. All distances
 // in a are within [lo, hi]; tmp is scratch of the same length.
 //
-// In a plane of even density squared distances are evenly spread, so they are sorted into buckets of
-// equal width, one or two to a bucket. A bucket that holds many is sorted into narrower
-// ones: at most eight levels deep, because each is at least 256 times narrower or has few elements.
+// In a plane of even density squared distances are evenly spread, so they are sorted into buckets
+// of equal width, one or two to a bucket. A bucket that holds many is sorted into narrower ones: at
+// most eight levels deep, because each is at least 256 times narrower or has few elements.
 func sortFirst(a, tmp []Neighbour, n int, lo, hi int64) {
 	if len(a) <= smallSort {
 		sortInto(a, a)

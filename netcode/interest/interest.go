@@ -1,9 +1,9 @@
 // Package interest decides what a client knows of: the nearest entities that the game allows.
 //
-// A [Grid] answers "the n nearest" exactly. It is rebuilt each tick from the positions of all entities,
-// because that costs less than keeping it up to date, and then only read: any number of goroutines may
-// ask it at the same time. A [Set] turns its answers into what one client sees, with hysteresis, so that
-// entities at the edge do not come and go with each step.
+// A [Grid] answers "the n nearest" exactly. It is rebuilt each tick from the positions of all
+// entities, because that costs less than keeping it up to date, and then only read: any number of
+// goroutines may ask it at the same time. A [Set] turns its answers into what one client sees, with
+// hysteresis, so that entities at the edge do not come and go with each step.
 //
 // Everything is integers and totally ordered: the same calls give the same result on every machine.
 // Positions are in any unit, the same for both axes; the engine uses millimetres.

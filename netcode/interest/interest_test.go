@@ -80,7 +80,8 @@ func TestNearestEqualsObvious(t *testing.T) {
 		rapid.Int32Range(-20, 20),
 		rapid.Int32Range(-100_000, 100_000),
 		rapid.Int32(),
-		rapid.SampledFrom([]int32{math.MinInt32, math.MinInt32 + 1, -1 << 30, -1, 0, 1, 1 << 30, math.MaxInt32 - 1, math.MaxInt32}),
+		rapid.SampledFrom([]int32{math.MinInt32, math.MinInt32 + 1, -1 << 30, -1, 0, 1, 1 << 30,
+			math.MaxInt32 - 1, math.MaxInt32}),
 	)
 	g := newGrid(t, 1, nil)
 	var dst []Neighbour
@@ -124,8 +125,9 @@ func TestNearestEqualsObvious(t *testing.T) {
 
 func clamp(v int64) int32 { return int32(min(max(v, math.MinInt32), math.MaxInt32)) }
 
-// Equally far points on both sides of a cell's edge: the one with the lesser index comes first, though its cell
-// may have been left out. In small worlds of small cells such ties are common.
+// Of equally far points on both sides of a cell's edge the one with the lesser index comes first,
+// also if its cell need not be searched otherwise. In small worlds of small cells such ties are
+// common.
 func TestNearestTiesAtCellEdges(t *testing.T) {
 	r := random(7)
 	g := newGrid(t, 1, nil)
@@ -163,7 +165,8 @@ func TestNearestShapes(t *testing.T) {
 		diagonal[i] = point{int32(i*700 - 1e6), int32(i * 700), int32(i)}
 	}
 	for i := range corners {
-		corners[i] = point{[]int32{math.MinInt32, math.MaxInt32}[i&1], []int32{math.MinInt32, math.MaxInt32}[i>>1&1], int32(i)}
+		ends := []int32{math.MinInt32, math.MaxInt32}
+		corners[i] = point{ends[i&1], ends[i>>1&1], int32(i)}
 		onePlace[i] = point{77, -77, int32(len(onePlace) - i)}
 		towns[i] = point{int32(i%10*400_000_000-2_000_000_000) + int32(r.n(100_000)), int32(r.n(100_000)), int32(i)}
 		if i%16 == 0 {
@@ -177,8 +180,9 @@ func TestNearestShapes(t *testing.T) {
 		name   string
 		points []point
 	}{
-		{"uniform", crowd(2000, false)}, {"hot", crowd(2000, true)}, {"line", line}, {"diagonal", diagonal}, {"corners", corners},
-		{"parked far away", parked}, {"one place", onePlace}, {"towns", towns}, {"spiral", spiral}, {"one", line[:1]}, {"none", nil},
+		{"uniform", crowd(2000, false)}, {"hot", crowd(2000, true)}, {"line", line}, {"diagonal", diagonal},
+		{"corners", corners}, {"parked far away", parked}, {"one place", onePlace}, {"towns", towns}, {"spiral", spiral},
+		{"one", line[:1]}, {"none", nil},
 	} {
 		for _, cell := range []int32{1, 1000, math.MaxInt32} {
 			g := newGrid(t, cell, c.points)
@@ -274,8 +278,8 @@ func members(s *Set) (all []int32) {
 	return all
 }
 
-// A set holds the nearest n, keeps members until margin more are nearer, and lets go at once of what is
-// not allowed any more.
+// A set holds the nearest n and keeps members until margin more are nearer. What is not allowed any
+// more leaves at once.
 //
 // seeds: R17
 func TestSet(t *testing.T) {
@@ -292,10 +296,13 @@ func TestSet(t *testing.T) {
 		reach         int64 // rank of the last that is surely visible; -1: all are
 		clears        bool
 	}{
-		{name: "first", near: list(7, 300, 2, 64), n: 3, margin: 1, visible: list(7, 300, 2), entered: list(7, 300, 2), reach: 2},
+		{name: "first", near: list(7, 300, 2, 64), n: 3, margin: 1,
+			visible: list(7, 300, 2), entered: list(7, 300, 2), reach: 2},
 		{name: "no change", near: list(2, 300, 7, 64), n: 3, margin: 1, visible: list(2, 300, 7), reach: 2},
-		{name: "4th stays", near: list(2, 64, 300, 7), n: 3, margin: 1, visible: list(2, 64, 300, 7), entered: list(64), reach: 2},
-		{name: "5th leaves", near: list(2, 64, 300, 1, 7), n: 3, margin: 1, visible: list(2, 64, 300), left: list(7), reach: 2},
+		{name: "4th stays", near: list(2, 64, 300, 7), n: 3, margin: 1,
+			visible: list(2, 64, 300, 7), entered: list(64), reach: 2},
+		{name: "5th leaves", near: list(2, 64, 300, 1, 7), n: 3, margin: 1,
+			visible: list(2, 64, 300), left: list(7), reach: 2},
 		{name: "4th does not enter", near: list(2, 64, 300, 7), n: 3, margin: 1, visible: list(2, 64, 300), reach: 2},
 		{name: "hidden: leaves at once and takes no rank", near: list(2, 64, 300, 7), n: 3, margin: 1, hidden: 64,
 			visible: list(2, 300, 7), entered: list(7), left: list(64), reach: -1},
@@ -330,7 +337,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// A set that is shared by clients, with their members added anew, gives each what a set of its own gives.
+// A set that clients share, with their members added anew, gives each what a set of its own gives.
 func TestSharedSet(t *testing.T) {
 	points := crowd(300, true)
 	g := newGrid(t, cell, points)
@@ -359,7 +366,7 @@ func TestSharedSet(t *testing.T) {
 	}
 }
 
-// Against the obvious: ranks among those that are allowed, wherever they are, however many are hidden.
+// A set equals the obvious: ranks among those that are allowed, however many are hidden.
 func TestSetProperties(t *testing.T) {
 	g := newGrid(t, 1, nil)
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,8 +6,8 @@ import "math/bits"
 // hysteresis, and without those that the rules of the game forbid. The zero Set is empty.
 //
 // A Set may be kept for each client, or be shared by all clients of one goroutine whose members are
-// kept elsewhere: Clear it, Add those members, then call Follow. It takes two bits for each index up
-// to the greatest one that it has seen, and room for the candidates of one call.
+// kept elsewhere: Clear it, Add those members, then call Follow. It takes two bits for each index
+// up to the greatest one that it has seen, and room for the candidates of one call.
 type Set struct {
 	// Entered and Left are what the last Follow did, in order of distance and in order of index.
 	Entered, Left []int32
@@ -33,14 +33,14 @@ func (s *Set) Add(index int32) {
 
 // Follow makes s follow the points of g that are nearest to x, y. It ranks by distance those that
 // allow says may be seen; nil allows all. The first n enter; a member stays until margin more than
-// that are nearer, or until it is not allowed or not in g any more. So s holds at least n (as far as
-// there are so many) and at most n + margin, the nearest n are always in it, and an entity that moves
-// to and fro at the edge does not flicker. Negative n and margin count as 0. Indexes must not be
-// negative; of several points with the same index only the nearest counts.
+// that are nearer, or until it is not allowed or not in g any more. So s holds at least n (as far
+// as there are so many) and at most n + margin, the nearest n are always in it, and an entity that
+// moves to and fro at the edge does not flicker. Negative n and margin count as 0. Indexes must not
+// be negative; of several points with the same index only the nearest counts.
 //
-// Follow returns the members with their distances, in order of distance. They are valid until the next
-// call. allow is called once for each candidate, and again where more candidates must be found in
-// place of those that it forbids; it must give the same answer each time.
+// Follow returns the members with their distances, in order of distance. They are valid until the
+// next call. allow is called once for each candidate, and again where more candidates must be found
+// in place of those that it forbids; it must give the same answer each time.
 func (s *Set) Follow(g *Grid, x, y int32, n, margin int, allow func(index int32) bool) (members []Neighbour) {
 	n, margin = max(n, 0), max(margin, 0)
 	for ask := n + margin; ; ask *= 2 {
@@ -61,8 +61,8 @@ func (s *Set) Follow(g *Grid, x, y int32, n, margin int, allow func(index int32)
 	}
 }
 
-// rank makes next and Entered of the candidates near. It returns the members, a part of near, and how
-// many candidates had a rank.
+// rank makes next and Entered of the candidates near. It returns the members, a part of near, and
+// how many candidates had a rank.
 func (s *Set) rank(n, margin int, allow func(index int32) bool) (members []Neighbour, ranks int) {
 	s.Entered, s.Reach2 = s.Entered[:0], -1
 	if len(s.next) < len(s.words) {
