@@ -47,7 +47,7 @@ func (p *playback) attach(k *schema.Kind, drawn []int64, t clock.TickFrac, depth
 
 // addFadingDrawn adds the fading error of the prediction to the place in drawn values.
 func (p *playback) addFadingDrawn(k *schema.Kind, h *snapshot.Replica, drawn []int64) {
-	place := ownPlace(k)
+	place := k.PlaceProp()
 	if place == nil {
 		return
 	}
@@ -69,7 +69,7 @@ func (p *playback) attachOwn(k *schema.Kind, vals []float64) bool {
 	if !p.attach(k, drawn, p.time.drawTick, 0) {
 		return false
 	}
-	place := &k.Props[k.Place]
+	place := k.PlaceProp()
 	for j := range place.Comps {
 		vals[place.At+j] = float64(drawn[place.ObsAt+j]) / float64(place.Obs*schema.SubSteps)
 	}

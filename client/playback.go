@@ -96,7 +96,7 @@ func (p *playback) draw(vals []float64, f func(e *Entity)) []float64 {
 
 // addFading adds the fading error of the prediction to the place in vals.
 func (p *playback) addFading(k *schema.Kind, h *snapshot.Replica, vals []float64) {
-	place := ownPlace(k)
+	place := k.PlaceProp()
 	if place == nil {
 		return
 	}
@@ -138,19 +138,6 @@ func (p *playback) fading(h *snapshot.Replica) geom.Vec3 {
 		return geom.Vec3{}
 	}
 	return p.own.smooth.Error()
-}
-
-// ownPlace returns the property that says where an entity of a kind is, nil if none does.
-func ownPlace(k *schema.Kind) *schema.Prop {
-	if k.PlaceX < 0 {
-		return nil
-	}
-	for i := range k.Props {
-		if p := &k.Props[i]; p.Class == schema.Pos && p.ObsAt == k.PlaceX {
-			return p
-		}
-	}
-	return nil
 }
 
 // drawAt draws an entity at a playout time, as the server would when it rewinds. ok is false if no

@@ -231,7 +231,7 @@ func (r *reconcile) place(k *schema.Kind) (at geom.Vec3, ok bool) {
 // placeOf returns where in the world an avatar is drawn whose state is u/65536 of the way from a to
 // b. ok is false if its parent is not known.
 func (r *reconcile) placeOf(k *schema.Kind, a, b []int64, u int64) (v geom.Vec3, ok bool) {
-	p := ownPlace(k)
+	p := k.PlaceProp()
 	if p == nil {
 		return v, true
 	}

@@ -176,12 +176,12 @@ func (u *uplink) differs(cmd *packet.Command) bool {
 		return true
 	}
 	for i := range u.rules.Command.Props {
-		switch p := &u.rules.Command.Props[i]; p.Class {
-		case schema.Press: // never repeated
+		switch p := &u.rules.Command.Props[i]; p.Input() {
+		case schema.InputPress: // never repeated
 			if cmd.Vals[p.At] != 0 {
 				return true
 			}
-		case schema.Stick: // a player who runs must go on saying so, or would run for ever in an outage
+		case schema.InputMove: // a player who runs must go on saying so, or would run for ever in an outage
 			if cmd.Vals[p.At] != 0 || cmd.Vals[p.At+1] != 0 {
 				return true
 			}

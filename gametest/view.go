@@ -76,7 +76,7 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	s, q := p.sim, &p.q.view
 	h := s.Server.History()
 	k := s.Rules.Kinds[e.Kind]
-	if e.Mine || k.PlaceX < 0 || !k.Groups[0].Moving {
+	if e.Mine || k.Place < 0 || !k.Groups[0].Moving {
 		return
 	}
 	if k.Parent >= 0 && e.Drawn[k.Props[k.Parent].ObsAt] != 0 { // drawn in the world, while its truth is relative
@@ -87,14 +87,15 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	if !ok {
 		return
 	}
-	g := placeGroup(k)
+	place := k.PlaceProp()
+	g := place.Group
 	t, _ := p.Client.TimeOf(e.Held)
 	if sample {
 		q.age += time.Duration(int64(times.now-t) * int64(s.Server.Period()) / clock.FracPerTick)
 		q.ages++
 	}
-	x := float64(e.Drawn[k.PlaceX]) / schema.SubSteps * k.PlaceMM / 1000
-	y := float64(e.Drawn[k.PlaceX+1]) / schema.SubSteps * k.PlaceMM / 1000
+	x := float64(e.Drawn[place.ObsAt]) / schema.SubSteps * place.Millimetres() / 1000
+	y := float64(e.Drawn[place.ObsAt+1]) / schema.SubSteps * place.Millimetres() / 1000
 	tx, ty, moving, ok := truth(s.Server, i, k, g, t)
 	if !ok {
 		return
@@ -128,16 +129,6 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	}
 }
 
-// placeGroup returns the group of a kind that holds its place.
-func placeGroup(k *schema.Kind) int {
-	for g := range k.Groups {
-		if k.PlaceX >= k.Groups[g].At && k.PlaceX < k.Groups[g].At+k.Groups[g].N {
-			return g
-		}
-	}
-	return 0
-}
-
 // truth returns where an entity was at tick time t, between its states of two ticks, and whether it
 // moved.
 func truth(s *server.Server, i int32, k *schema.Kind, g int, t clock.TickFrac) (x, y float64, moving, ok bool) {
@@ -152,11 +143,11 @@ func truth(s *server.Server, i int32, k *schema.Kind, g int, t clock.TickFrac) (
 	if !okB {
 		b = a
 	}
-	c := k.PlaceX - k.Groups[g].At
+	c, mm := k.Offset(g, k.Place), k.PlaceProp().Millimetres()
 	u := float64(t.Part()) / clock.FracPerTick
 	if e := h.At(i); e.Cut() == t.Tick()+1 {
 		u = 0
 	}
-	at := func(c int) float64 { return (float64(a[c]) + (float64(b[c])-float64(a[c]))*u) * k.PlaceMM / 1000 }
+	at := func(c int) float64 { return (float64(a[c]) + (float64(b[c])-float64(a[c]))*u) * mm / 1000 }
 	return at(c), at(c + 1), a[c] != b[c] || a[c+1] != b[c+1], true
 }

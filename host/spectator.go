@@ -10,7 +10,6 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
-	"meanwhile/netcode/schema"
 )
 
 const (
@@ -130,7 +129,7 @@ func (ws *spectators) publish(r *room, now clock.Time) {
 		}
 		k := r.srv.Rules().Kinds[kind]
 		ws.floats = k.AppendExact(ws.floats[:0], nil, sims, 0)
-		if at, ok := place(k, ws.floats); ok {
+		if at, ok := k.PlaceOf(ws.floats); ok {
 			st, _ := r.srv.Stats(p.id)
 			t.Avatars = append(t.Avatars, Avatar{id, at, st.DownRate})
 		}
@@ -142,23 +141,6 @@ func (ws *spectators) publish(r *room, now clock.Time) {
 		}
 		w.news <- t
 	}
-}
-
-// place returns where an entity is: its first place that observers see.
-func place(k *schema.Kind, vals []float64) (v geom.Vec3, ok bool) {
-	for i := range k.Props {
-		p := &k.Props[i]
-		if p.Class != schema.Pos || p.ObsAt != k.PlaceX {
-			continue
-		}
-		for c, to := range []*float64{&v.X, &v.Y, &v.Z} {
-			if c < p.Comps {
-				*to = vals[p.At+c]
-			}
-		}
-		return v, true
-	}
-	return v, false
 }
 
 // close ends every spectator because the room has ended.

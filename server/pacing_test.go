@@ -116,7 +116,7 @@ func TestRidersAreAsLateAsTheirParents(t *testing.T) {
 	p.down.send = 20
 	s.tick = 1
 	s.hist.Begin(1)
-	metres := func(i int, m float64) int64 { return int64(m * rules.Kinds[i].Props[rules.Kinds[i].Place].Sim) }
+	metres := func(i int, m float64) int64 { return int64(m * rules.Kinds[i].PlaceProp().Sim) }
 	far, man := s.hist.Add(1, 0, false), s.hist.Add(2, 1, false)
 	bird, swimmer := s.hist.Add(3, 1, false), s.hist.Add(4, 1, false)
 	s.hist.Record(far, []int64{metres(0, 60), 0}, false)

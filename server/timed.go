@@ -94,9 +94,9 @@ func (c *commands) addLatePress(s *Server, run *packet.Command) {
 	for i := range k.Props {
 		prop := &k.Props[i]
 		at := run.Vals[prop.At : prop.At+prop.Comps]
-		switch late := c.late.Vals[prop.At : prop.At+prop.Comps]; prop.Class {
-		case schema.Stick, schema.Bool: // movement and what is kept pressed are those of now
-		case schema.Press:
+		switch late := c.late.Vals[prop.At : prop.At+prop.Comps]; prop.Input() {
+		case schema.InputMove, schema.InputHeld: // movement and what is kept pressed are those of now
+		case schema.InputPress:
 			at[0] |= late[0]
 		default: // the aim and its target
 			copy(at, late)

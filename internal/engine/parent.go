@@ -94,19 +94,13 @@ func (s *Store) seenValues(me, id ID) (k *schema.Kind) {
 func ontoParent(k *schema.Kind, vals []float64, at geom.Vec3) geom.Vec3 {
 	if k.Facing >= 0 {
 		f := &k.Props[k.Facing]
-		switch v := vals[f.At:]; f.Class {
-		case schema.Quat:
+		if v := vals[f.At:]; f.Rotates() {
 			ww := 1 - float64(v[0]*v[0]) - float64(v[1]*v[1]) - float64(v[2]*v[2])
 			at = geom.Quat{W: math.Sqrt(max(ww, 0)), X: v[0], Y: v[1], Z: v[2]}.Unit().Rotate(at)
-		default: // about the upright axis
+		} else { // about the upright axis
 			at = at.XY().Rotate(geom.Angle(v[0])).At(at.Z)
 		}
 	}
-	p := &k.Props[k.Place]
-	v := vals[p.At:]
-	at.X, at.Y = at.X+v[0], at.Y+v[1]
-	if p.Comps == 3 {
-		at.Z += v[2]
-	}
-	return at
+	parent, _ := k.PlaceOf(vals)
+	return at.Add(parent)
 }

@@ -16,10 +16,10 @@ type Viewer struct {
 
 // ViewerOf returns the place that simulation integers of a kind say; ok is false if it has none.
 func ViewerOf(k *schema.Kind, sims []int64) (v Viewer, ok bool) {
-	if k.Place < 0 {
+	p := k.PlaceProp()
+	if p == nil {
 		return v, false
 	}
-	p := &k.Props[k.Place]
 	for c, s := range sims[p.At : p.At+p.Comps] {
 		v.MM[c] = int64(math.Floor(float64(float64(s)*1000) / p.Sim))
 	}

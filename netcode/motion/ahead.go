@@ -29,10 +29,10 @@ func Ahead(k *schema.Kind, g *schema.Group, a, b *State, t, most clock.TickFrac,
 		switch {
 		case p.Draw == schema.Hermite:
 			forward(k, g, p, b, beyond, out)
-		case p.Draw != schema.Linear || ticks == 0 || p.Class != schema.Pos && p.Turn == 0:
+		case p.Draw != schema.Linear || ticks == 0 || !p.GoesOn():
 		default:
 			for c := range out {
-				if p.Class == schema.View && c == 1 {
+				if p.Pitch(c) {
 					break // nobody looks up ever further
 				}
 				d := b.Vals[at+c] - a.Vals[at+c]
@@ -82,7 +82,7 @@ func (f *Fade) Draw(k *schema.Kind, g *schema.Group, newest *State, t clock.Tick
 		at := p.ObsAt - g.At
 		for c := at; c < at+p.Comps; c++ {
 			off := int64(0)
-			if keep && (p.Draw == schema.Linear || p.Draw == schema.Hermite) && (p.Class == schema.Pos || p.Turn > 0) && (p.Class != schema.View || c == at) {
+			if keep && (p.Draw == schema.Linear || p.Draw == schema.Hermite) && p.GoesOn() && !p.Pitch(c-at) {
 				if off = f.last[c] - last[c]; p.Turn > 0 {
 					off = upward(off, p.Turn*schema.SubSteps)
 				}

@@ -61,7 +61,7 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 			reckon(k, g, p, a, b, t, u, dst)
 			continue
 		}
-		if p.Class == schema.Quat && u > 0 && u < 65536 && p.Draw != schema.Step {
+		if p.Rotates() && u > 0 && u < 65536 && p.Draw != schema.Step {
 			turned(p, a.Vals[at:at+3], b.Vals[at:at+3], u, dst[at:at+3])
 			continue
 		}
@@ -75,7 +75,7 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 				*out = vb * schema.SubSteps
 			case p.Draw == schema.Step:
 				*out = va * schema.SubSteps
-			case p.Class == schema.View && c == 1: // looking up and down never goes over the back
+			case p.Pitch(c): // looking up and down never goes over the back
 				va, vb = upward(va, p.Turn), upward(vb, p.Turn)
 				*out = mod(va*schema.SubSteps+(vb-va)*u>>8, p.Turn*schema.SubSteps)
 			case p.Turn > 0:

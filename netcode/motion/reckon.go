@@ -141,10 +141,10 @@ func strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.T
 // Error is how far apart the place of a kind is in two sets of its observer integers, in those steps: the visible error of who has
 // one and should have the other. Without a place it is 0. Differences are taken within 2^30 steps.
 func Error(k *schema.Kind, a, b []int64) int64 {
-	if k.Place < 0 {
+	p := k.PlaceProp()
+	if p == nil {
 		return 0
 	}
-	p := &k.Props[k.Place]
 	var d [3]int64
 	for c := range p.Comps {
 		d[c] = b[p.ObsAt+c] - a[p.ObsAt+c]
@@ -166,10 +166,10 @@ func length(d [3]int64) int64 {
 // where the parent is. child and parent are drawn values of whole entities, observer integers in 1/schema.SubSteps, both at the
 // parent's playout time; the child's own rotation stays relative. A parent without a place changes nothing.
 func Attach(ck *schema.Kind, child []int64, pk *schema.Kind, parent []int64) {
-	if ck.Place < 0 || pk.Place < 0 {
+	c, p := ck.PlaceProp(), pk.PlaceProp()
+	if c == nil || p == nil {
 		return
 	}
-	c, p := &ck.Props[ck.Place], &pk.Props[pk.Place]
 	var v geom.Vec3
 	v.X, v.Y = float64(child[c.ObsAt]), float64(child[c.ObsAt+1])
 	if c.Comps == 3 {
@@ -178,7 +178,7 @@ func Attach(ck *schema.Kind, child []int64, pk *schema.Kind, parent []int64) {
 	if f := pk.Facing; f >= 0 {
 		q := &pk.Props[f]
 		switch {
-		case q.Class == schema.Quat:
+		case q.Rotates():
 			base, m := q.QuatScale()
 			r := schema.UnpackQuat(parent[q.ObsAt:q.ObsAt+3], base, m)
 			v = geom.Quat{W: float64(r[0]), X: float64(r[1]), Y: float64(r[2]), Z: float64(r[3])}.Unit().Rotate(v)

@@ -199,7 +199,7 @@ func decodeView(r *wire.BitReader, c, before *Command, latest wire.Seq) {
 // be.
 func ClearPresses(k *schema.Kind, vals []int64) {
 	for i := range k.Props {
-		if p := &k.Props[i]; p.Class == schema.Press {
+		if p := &k.Props[i]; p.Input() == schema.InputPress {
 			vals[p.At] = 0
 		}
 	}
@@ -208,7 +208,7 @@ func ClearPresses(k *schema.Kind, vals []int64) {
 // ClearSticks takes the movement out of a command: its sticks stand in the middle.
 func ClearSticks(k *schema.Kind, vals []int64) {
 	for i := range k.Props {
-		if p := &k.Props[i]; p.Class == schema.Stick {
+		if p := &k.Props[i]; p.Input() == schema.InputMove {
 			clear(vals[p.At : p.At+p.Comps])
 		}
 	}
@@ -218,8 +218,8 @@ func ClearSticks(k *schema.Kind, vals []int64) {
 // pressed or kept down. Aim and choices stay as they are.
 func Neutral(k *schema.Kind, vals []int64) {
 	for i := range k.Props {
-		switch p := &k.Props[i]; p.Class {
-		case schema.Stick, schema.Press, schema.Bool:
+		switch p := &k.Props[i]; p.Input() {
+		case schema.InputMove, schema.InputPress, schema.InputHeld:
 			clear(vals[p.At : p.At+p.Comps])
 		}
 	}
@@ -228,7 +228,7 @@ func Neutral(k *schema.Kind, vals []int64) {
 // HasPress reports whether a command has a press.
 func HasPress(k *schema.Kind, vals []int64) bool {
 	for i := range k.Props {
-		if p := &k.Props[i]; p.Class == schema.Press && vals[p.At] != 0 {
+		if p := &k.Props[i]; p.Input() == schema.InputPress && vals[p.At] != 0 {
 			return true
 		}
 	}

@@ -9,7 +9,7 @@ import (
 var boolClass = class{
 	name: "bool", goes: "bool", usual: true, works: "bool",
 	tags:   tagRules{kind: reflect.Bool, group: 1},
-	facts:  facts{shape: ShapeBool},
+	facts:  facts{shape: ShapeBool, input: InputHeld},
 	values: boolRules,
 }
 
@@ -32,6 +32,3 @@ var boolRules = valueRules{
 	bits:  1,
 	whole: true,
 }
-
-// IsHeld reports whether the property of a command is what its player holds down, until it is let go.
-func (p *Prop) IsHeld() bool { return p.Class == Bool }

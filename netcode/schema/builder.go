@@ -19,7 +19,7 @@ type Builder struct {
 }
 
 func builder(name, title string, rate int) *Builder {
-	b := &Builder{kind: &Kind{Name: name, Rate: rate, PlaceX: -1, Place: -1, Facing: -1, Parent: -1, Team: -1}, title: title}
+	b := &Builder{kind: &Kind{Name: name, Rate: rate, Place: -1, Facing: -1, Parent: -1, Team: -1}, title: title}
 	if rate < 1 || rate > 1000 {
 		b.err = fault.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
 	}
@@ -200,9 +200,6 @@ func (b *Builder) groups() {
 	}
 	if len(k.Groups) == 0 {
 		k.Groups = append(k.Groups, Group{}) // a record must say that the thing is there
-	}
-	if k.Place >= 0 {
-		k.PlaceX, k.PlaceMM = k.Props[k.Place].ObsAt, 1000/k.Props[k.Place].Obs
 	}
 }
 

@@ -85,8 +85,9 @@ type tagRules struct {
 
 // facts are what others ask of a class.
 type facts struct {
-	shape  Shape
+	shape  Shape // ShapeVec2 stands for vectors of any number of components
 	motion Motion
+	input  Input
 	graded bool // its values come in steps of some size: observers may receive coarser ones, and others lie between two
 	turns  bool // its precision is the steps of a turn
 	faces  bool // says which way an entity faces
@@ -112,10 +113,11 @@ type valueRules struct {
 // A Shape is what a value looks like to those who know no classes, such as a page.
 type Shape string
 
-// The shapes.
+// The shapes. A vector of one component is a number.
 const (
 	ShapeNumber Shape = "number"
-	ShapeVector Shape = "vec" // of as many components as the property has
+	ShapeVec2   Shape = "vec2"
+	ShapeVec3   Shape = "vec3"
 	ShapeAngle  Shape = "angle"
 	ShapeView   Shape = "view"
 	ShapeQuat   Shape = "quat"
@@ -127,7 +129,16 @@ const (
 )
 
 // Shape returns what values of the property look like.
-func (p *Prop) Shape() Shape { return classes[p.Class].facts.shape }
+func (p *Prop) Shape() Shape {
+	s := classes[p.Class].facts.shape
+	switch {
+	case s == ShapeVec2 && p.Comps == 1:
+		return ShapeNumber
+	case s == ShapeVec2 && p.Comps == 3:
+		return ShapeVec3
+	}
+	return s
+}
 
 // Motion is how values go on from tick to tick.
 type Motion uint8
@@ -149,6 +160,26 @@ func (p *Prop) Motion() Motion {
 	return classes[p.Class].facts.motion
 }
 
+// GoesOn reports whether the property may be drawn on in its direction when no newer record is there: a place, or an angle.
+func (p *Prop) GoesOn() bool {
+	m := classes[p.Class].facts.motion
+	return m == Travels || m == Turns
+}
+
+// Input is what a property of a command is.
+type Input uint8
+
+// The inputs.
+const (
+	InputChoice Input = iota // an aim or a choice: it stays until the player changes it
+	InputMove                // where the player goes
+	InputHeld                // what is held down, until it is let go
+	InputPress               // an edge: never repeated, and moved to the next tick when it is late
+)
+
+// Input returns what the property of a command is.
+func (p *Prop) Input() Input { return classes[p.Class].facts.input }
+
 // A grid is the steps in which the integers of a property count.
 type grid struct {
 	per        float64 // steps per unit; of angles, in a turn
@@ -167,7 +198,7 @@ func (p *Prop) gridOf(steps float64, sub int64) grid {
 		g.turn = int64(steps) * sub
 	case p.Rotates():
 		g.base, g.most = quatScale(steps, sub)
-	case p.IsStick():
+	case p.isStick():
 		g.most = int64(steps)
 	}
 	return g

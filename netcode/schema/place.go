@@ -1,6 +1,9 @@
 package schema
 
-import "meanwhile/internal/fault"
+import (
+	"meanwhile/geom"
+	"meanwhile/internal/fault"
+)
 
 // A place, in metres.
 var placeClass = class{
@@ -17,7 +20,7 @@ var placeClass = class{
 		slow: slowLength, unit: unit{suffix: "mm"},
 		curves: true, reckons: true, leader: Vel,
 	},
-	facts: facts{shape: ShapeVector, motion: Travels, graded: true},
+	facts: facts{shape: ShapeVec2, motion: Travels, graded: true},
 	values: valueRules{
 		load: loadScaled, store: storeScaled, clamp: clampScaled, observe: observeScaled,
 		drawn: drawnScaled, exact: exactScaled, round: roundScaled,
@@ -44,6 +47,29 @@ func slowLength(word string) (perSecond float64, ok bool) {
 func wantPrecision(word, want string) (float64, error) {
 	return 0, fault.Errorf("precision %q, want %s", word, want)
 }
+
+// PlaceProp returns the property that says where an entity is, relative to its parent if it has one; nil if none does.
+func (k *Kind) PlaceProp() *Prop {
+	if k.Place < 0 {
+		return nil
+	}
+	return &k.Props[k.Place]
+}
+
+// PlaceOf returns where an entity is, from the kind's numbers as AppendDrawn and AppendExact make them. ok is false if it has no place.
+func (k *Kind) PlaceOf(vals []float64) (at geom.Vec3, ok bool) {
+	p := k.PlaceProp()
+	if p == nil {
+		return at, false
+	}
+	if at.X, at.Y = vals[p.At], vals[p.At+1]; p.Comps == 3 {
+		at.Z = vals[p.At+2]
+	}
+	return at, true
+}
+
+// Millimetres returns how long an observer step of a place is.
+func (p *Prop) Millimetres() float64 { return 1000 / p.Obs }
 
 // isPlace reports whether the property is a place.
 func (p *Prop) isPlace() bool { return p.Class == Pos }

@@ -6,9 +6,6 @@ import "reflect"
 var pressClass = class{
 	name: "press", goes: "bool", works: "press",
 	tags:   tagRules{kind: reflect.Bool, group: 1},
-	facts:  facts{shape: ShapePress},
+	facts:  facts{shape: ShapePress, input: InputPress},
 	values: boolRules,
 }
-
-// IsPress reports whether the property is an edge in a command.
-func (p *Prop) IsPress() bool { return p.Class == Press }

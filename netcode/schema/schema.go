@@ -168,11 +168,8 @@ type Kind struct {
 	Owned  []int // properties that the owner receives, in order
 	Sims   int   // number of simulation integers
 	Obs    int   // number of observer integers
-	PlaceX int   // observer component of the first pos property's x, or -1; y follows it
 
-	PlaceMM float64 // millimetres of one observer step of that property
-
-	Place  int       // index in Props of that property, or -1
+	Place  int       // index in Props of the entity's place, the first pos that everyone receives, or -1; see PlaceProp
 	Facing int       // index of the quat, angle or view by which things that are relative to such an entity are turned, or -1
 	Parent int       // index of the handle of the entity that the first pos is relative to, or -1
 	Team   int       // index of the property that names the entity's team, or -1

@@ -26,7 +26,7 @@ var spinClass = class{
 		},
 		slow: slowTurn, unit: unit{suffix: "deg/s", degrees: true, speed: true},
 	},
-	facts: facts{shape: ShapeVector, motion: Varies, graded: true},
+	facts: facts{shape: ShapeVec2, motion: Varies, graded: true},
 	values: valueRules{
 		load: loadScaled, store: storeScaled, clamp: clampScaled, observe: observeScaled,
 		drawn: drawnScaled, exact: exactScaled, round: roundScaled,

@@ -22,7 +22,7 @@ var stickClass = class{
 		},
 		same: true, group: 1,
 	},
-	facts: facts{shape: ShapeVector},
+	facts: facts{shape: ShapeVec2, input: InputMove},
 	values: valueRules{
 		load: func(q *Prop, f unsafe.Pointer, dst []int64) {
 			roundStick(q, *(*float64)(f), *(*float64)(unsafe.Add(f, 8)), dst)
@@ -34,8 +34,8 @@ var stickClass = class{
 	},
 }
 
-// IsStick reports whether the property is a movement that a player commands.
-func (p *Prop) IsStick() bool { return p.Class == Stick }
+// isStick reports whether the property is within a disc.
+func (p *Prop) isStick() bool { return p.Class == Stick }
 
 // roundStick rounds a direction, shortened to length 1 where it is longer.
 func roundStick(q *Prop, x, y float64, dst []int64) {

@@ -356,7 +356,7 @@ func TestLayout(t *testing.T) {
 	if got, want := strings.Join(at, ", "), "Name 0 4 1, Secret 2 -1 1, Pos 3 0 0, Ammo 6 -1 1, Late 7 6 2, Yaw 8 3 0, Phase 9 -1 1"; got != want {
 		t.Errorf("name, place, observers' place and group: %s; want %s", got, want)
 	}
-	if got, want := fmt.Sprint(short(k), k.Owned, k.Sims, k.Obs, k.PlaceX, k.PlaceMM), "[{[2 5] 0 4 true} {[0] 4 2 false} {[4] 6 1 false}] [0 2 3 4 5] 10 7 0 10"; got != want {
+	if got, want := fmt.Sprint(short(k), k.Owned, k.Sims, k.Obs, k.PlaceProp().ObsAt, k.PlaceProp().Millimetres()), "[{[2 5] 0 4 true} {[0] 4 2 false} {[4] 6 1 false}] [0 2 3 4 5] 10 7 0 10"; got != want {
 		t.Errorf("groups, owned, integers, observers' integers, place: %s; want %s", got, want)
 	}
 }

@@ -18,7 +18,7 @@ var velocityClass = class{
 		},
 		slow: slowLength, unit: unit{suffix: "mm/s", speed: true},
 	},
-	facts: facts{shape: ShapeVector, motion: Speeds, graded: true},
+	facts: facts{shape: ShapeVec2, motion: Speeds, graded: true},
 	values: valueRules{
 		load: loadScaled, store: storeScaled, clamp: clampScaled, observe: observeScaled,
 		drawn: drawnScaled, exact: exactScaled, round: roundScaled,

@@ -166,7 +166,7 @@ func (h *History) Add(id uint32, kind int, owned bool) int32 {
 	}
 	e, k := &h.ents[i], h.kinds[kind]
 	old := *e
-	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, Placed: k.PlaceX >= 0, On: -1}
+	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, Placed: k.Place >= 0, On: -1}
 	e.changed = sized(old.changed, len(k.Props))
 	e.obs = sized(old.obs, HistoryTicks*k.Obs)
 	if k.Extrapolated && reckons(k) {
@@ -227,7 +227,7 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	for g := range k.Groups {
 		e.recordGroup(h, k, g, prev, row, cut)
 	}
-	if k.PlaceX >= 0 {
+	if k.Place >= 0 {
 		h.locate(i, k, row)
 	}
 	if k.Team >= 0 {
@@ -286,7 +286,9 @@ func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, prev, row []int3
 // locate notes where entity i is, for distances.
 func (h *History) locate(i int32, k *schema.Kind, row []int32) {
 	e := &h.ents[i]
-	e.X, e.Y, e.On = millimetres(row[k.PlaceX], k.PlaceMM), millimetres(row[k.PlaceX+1], k.PlaceMM), -1
+	p := k.PlaceProp()
+	mm := p.Millimetres()
+	e.X, e.Y, e.On = millimetres(row[p.ObsAt], mm), millimetres(row[p.ObsAt+1], mm), -1
 	if k.Parent < 0 || k.Props[k.Parent].ObsAt < 0 {
 		return
 	}

@@ -84,7 +84,7 @@ func rulesOf(coders []*codec.Coder) []rules {
 				r.limitedSet |= l.group
 			}
 		}
-		r.places = k.PlaceX >= 0
+		r.places = k.Place >= 0
 		r.all = 1<<uint(len(k.Groups)) - 1
 		r.units = max(len(k.Groups)+len(r.limits), 1)
 		for _, m := range k.Levels {

@@ -51,7 +51,7 @@ func (w *writer) describe(rules *game.Rules) error {
 		w.events = append(w.events, l)
 	}
 	for i := range rules.Command.Props {
-		if p := &rules.Command.Props[i]; p.Class == schema.Text {
+		if p := &rules.Command.Props[i]; p.Shape() == schema.ShapeText {
 			return sentence("The command's field " + p.Name + " is a text; a page can send numbers only.")
 		}
 	}
@@ -71,7 +71,7 @@ func layoutOf(k *schema.Kind, reserved []string) (kindLayout, error) {
 					" that each object has in the page; give it another name.")
 			}
 		}
-		l.props = append(l.props, propLayout{at: p.At, comps: p.Comps, text: p.Class == schema.Text,
+		l.props = append(l.props, propLayout{at: p.At, comps: p.Comps, text: p.Shape() == schema.ShapeText,
 			private: p.ObsAt < 0, limited: p.ObsAt >= 0 && k.Limited(p.Group), group: p.Group})
 	}
 	return l, nil
@@ -87,35 +87,10 @@ func nameOf(field string) string {
 }
 
 func typeOf(p *schema.Prop, command bool) string {
-	switch p.Class {
-	case schema.Pos, schema.Vel, schema.Stick, schema.Spin:
-		switch p.Comps {
-		case 2:
-			return "vec2"
-		case 3:
-			return "vec3"
-		}
-	case schema.View:
-		return "view"
-	case schema.Quat:
-		return "quat"
-	case schema.Enum:
-		return "enum"
-	case schema.Bytes:
-		return "bytes"
-	case schema.Angle:
-		return "angle"
-	case schema.Bool:
-		return "bool"
-	case schema.Press:
-		if command {
-			return "press"
-		}
-		return "bool"
-	case schema.Text:
-		return "text"
+	if s := p.Shape(); s != schema.ShapePress || command {
+		return string(s)
 	}
-	return "number"
+	return string(schema.ShapeBool)
 }
 
 // statNames are the names of the measurements, in the order of Bridge.stats. docs/BRIDGE.md
@@ -177,14 +152,14 @@ func (j *jsonWriter) fields(name string, k *schema.Kind, command bool) {
 		j.open('{')
 		j.key("name").text(nameOf(p.Name))
 		j.key("type").text(typeOf(p, command))
-		switch p.Class {
-		case schema.Enum:
+		switch p.Shape() {
+		case schema.ShapeEnum:
 			j.key("names").open('[')
 			for _, word := range p.Words() {
 				j.text(word)
 			}
 			j.close(']')
-		case schema.Bytes:
+		case schema.ShapeBytes:
 			j.key("length").number(float64(p.Max))
 		}
 		j.close('}')
