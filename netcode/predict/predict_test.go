@@ -415,6 +415,9 @@ func TestSmootherIsFrameRateIndependent(t *testing.T) {
 	}
 }
 
+// An error of up to 2 m fades with its time constant; beyond that what is drawn jumps at once.
+//
+// seeds: P8
 func TestSmoother(t *testing.T) {
 	var s Smoother
 	if s.Error() != (geom.Vec3{}) || s.Step(1) != (geom.Vec3{}) {

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
+)
+
+// Datagrams of another session change nothing: they are counted, and that is all.
+func TestOtherSessionsAreNotApplied(t *testing.T) {
+	k := &sky{referee: func(w *game.World) {
+		for gems.Len(w) < 5 {
+			gems.Spawn(w, gem{Pos: geom.Vec2{X: w.Rand().Range(-20, 20)}})
+		}
+	}}
+	d := newDuo(t, k.rules(t))
+	a := d.join(20*ms, Config{})
+	d.run(500 * time.Millisecond)
+	b := d.join(20*ms, Config{}) // its numbers are lower, so that those of the other are news
+	d.run(500 * time.Millisecond)
+	var others [][]byte
+	for range 20 {
+		for _, x := range a.down {
+			others = append(others, slices.Clone(x.data))
+		}
+		d.run(10 * time.Millisecond)
+	}
+	before, newest, ents := b.c.Stats(), b.c.NewestPacket(), len(b.c.Store().Entities())
+	for _, data := range others {
+		b.c.Receive(d.now+b.offset, data)
+	}
+	b.c.applyInbox()
+	n := uint64(len(others))
+	after := b.c.Stats()
+	if n == 0 || after.WrongSession != before.WrongSession+n {
+		t.Errorf("%d datagrams of another session, %d counted", n, after.WrongSession-before.WrongSession)
+	}
+	after.WrongSession = before.WrongSession
+	if after != before || b.c.NewestPacket() != newest || len(b.c.Store().Entities()) != ents {
+		t.Errorf("they changed %+v to %+v, packet %d to %d", before, after, newest, b.c.NewestPacket())
+	}
+}
+
+// A packet that was overtaken is applied, and is not the newest: its stamp is not sent back, its
+// promise of silence and the pictures that commands name are those of the newest.
+func TestOvertakenPacketIsNotTheNewest(t *testing.T) {
+	var d downlink
+	arrive := func(seq wire.Seq, due wire.Due) bool {
+		h := wire.Header{Server: true, Seq: seq, Tick: clock.Tick(100 + 3*int(seq)), Stamp: clock.Stamp(seq) * 1000,
+			NextDue: due}
+		if !d.received.Accepts(seq) {
+			t.Fatalf("packet %d is refused", seq)
+		}
+		return d.applied(clock.Time(seq)*50*ms, &h, 1)
+	}
+	for _, c := range []struct {
+		seq    wire.Seq
+		due    wire.Due
+		newest bool
+		gap    clock.Tick // of the newest packet that came without the one before
+	}{
+		{1, 5, true, 0}, {2, 5, true, 0}, {4, wire.Quiet, true, 112}, {3, 5, false, 112}, {5, 5, true, 112}, {8, 5,
+			true, 124}, {7, wire.Quiet, false, 124},
+	} {
+		if got := arrive(c.seq, c.due); got != c.newest || d.gapTick != c.gap {
+			t.Errorf("packet %d: newest %v, want %v; gap before tick %d, want %d", c.seq, got, c.newest, d.gapTick,
+				c.gap)
+		}
+		if c.seq == 3 && (d.newest != 4 || d.newestTick != 112 || !d.quiet) {
+			t.Errorf("after packet 3, which 4 overtook: newest %d of tick %d, quiet %v", d.newest, d.newestTick,
+				d.quiet)
+		}
+	}
+	var h wire.Header
+	d.report(&h)
+	if !h.HasEcho || h.Echo != 8000 || h.EchoAt != (400*ms).Stamp() || !h.HasAck || h.Ack.Latest != 8 {
+		t.Errorf("reported: %+v", h)
+	}
+	var again wire.Header
+	if d.report(&again); again.HasEcho || !again.HasAck {
+		t.Errorf("reported again: %+v", again)
+	}
+}
+
+// After 17 packets in a row that need a baseline which is gone the client asks for everything anew,
+// as PROTOCOL.md says, and any packet that it can apply ends that.
+func TestResyncAfterSeventeen(t *testing.T) {
+	var d downlink
+	for i := 1; i <= 30; i++ {
+		d.lostBaseline()
+		if want := i >= 17; d.resync != want || d.mustAck != want {
+			t.Fatalf("after %d packets: resync %v, must acknowledge %v, want %v", i, d.resync, d.mustAck, want)
+		}
+	}
+	d.applied(0, &wire.Header{Seq: 1, Tick: 5}, 1)
+	if d.resync || d.unusable != 0 {
+		t.Error("a packet that was applied does not end the resync")
+	}
+	for range 16 {
+		d.lostBaseline()
+	}
+	if d.resync {
+		t.Error("packets of before the last one that was applied count")
+	}
+}

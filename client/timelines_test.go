@@ -1,0 +1,153 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
+	"meanwhile/session"
+)
+
+const testPeriod = 40 * time.Millisecond
+
+// newClient returns a client of a match in which tick 100 began 4 s after the server's clock, with
+// 25 ticks and packets a second. Its own clock began with that tick.
+func newClient(t *testing.T) *Client {
+	t.Helper()
+	w := session.Welcome{Session: 7, Tick: 100, ServerTime: tickTime(100), Period: testPeriod, SendRate: 25,
+		History: snapshot.HistoryTicks, Game: "sky"}
+	c, err := New(new(sky).rules(t), w, 0, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// tickTime returns the server time at which a tick begins.
+func tickTime(t clock.Tick) clock.Time { return clock.Time(t) * clock.Time(testPeriod) }
+
+// arrives lets the header of a packet of a tick arrive, on a path without delay, which left so long
+// after the instant of its tick.
+func (t *timelines) arrives(tick clock.Tick, hold, period time.Duration) {
+	left := tickTime(tick).Add(hold)
+	h := wire.Header{Server: true, Tick: tick, Time: tickTime(tick).Stamp(), Stamp: left.Stamp(), NextDue: 5,
+		Period: period}
+	t.synchronise(left-tickTime(100), &h, false)
+}
+
+// beat lets a heartbeat arrive that left so long after the instant of the tick that it names.
+func (t *timelines) beat(tick clock.Tick, after time.Duration) {
+	left := tickTime(tick).Add(after)
+	t.heartbeat(left-tickTime(100), &packet.Heartbeat{Tick: tick, Time: tickTime(tick).Stamp(), Stamp: left.Stamp()})
+}
+
+// A heartbeat holds command time back by as much as the next tick is late, and never less than an
+// earlier one said: heartbeats overtake each other. The next tick ends it.
+func TestHeartbeatsHoldCommandTime(t *testing.T) {
+	tl := &newClient(t).time
+	for i := range clock.Tick(10) {
+		tl.arrives(100+i, 0, 0)
+	}
+	lead := tl.ahead()
+	for _, c := range []struct {
+		name  string
+		tick  clock.Tick
+		after time.Duration
+		want  time.Duration
+	}{
+		{"in time", 109, testPeriod, 0},
+		{"late by 60 ms", 109, testPeriod + 60*time.Millisecond, 60 * time.Millisecond},
+		{"of an earlier tick", 108, 5 * testPeriod, 60 * time.Millisecond},
+		{"later still", 109, testPeriod + 100*time.Millisecond, 100 * time.Millisecond},
+		{"overtaken", 109, testPeriod + 80*time.Millisecond, 100 * time.Millisecond},
+		{"twice the same", 109, testPeriod + 100*time.Millisecond, 100 * time.Millisecond},
+		{"absurdly late", 109, time.Hour / 2, clock.MaxPeriod},
+		{"of a tick whose packet is still to come", 111, testPeriod + 30*time.Millisecond, 30 * time.Millisecond},
+	} {
+		if tl.beat(c.tick, c.after); tl.overdue != c.want || tl.ahead() != lead-c.want {
+			t.Errorf("%s: overdue by %v, want %v; command time %v ahead", c.name, tl.overdue, c.want, tl.ahead())
+		}
+	}
+	if tick, _, _ := tl.ticks.Newest(); tick != 111 {
+		t.Errorf("the newest tick known is %d", tick)
+	}
+	tl.arrives(112, 0, 0)
+	if tl.overdue != 0 {
+		t.Errorf("overdue by %v after the tick came", tl.overdue)
+	}
+	// The packet of a tick that a heartbeat called stuck: the next one begins no sooner than it
+	// left.
+	tl.beat(112, testPeriod+20*time.Millisecond)
+	tl.beat(113, testPeriod+20*time.Millisecond)
+	tl.arrives(113, 2*testPeriod, 0)
+	if tl.overdue != testPeriod {
+		t.Errorf("overdue by %v after a tick that took 80 ms to compute, want %v", tl.overdue, testPeriod)
+	}
+}
+
+// A heartbeat that comes twice changes nothing, also when packets that it overtook came in between.
+func TestHeartbeatTwice(t *testing.T) {
+	tl := &newClient(t).time
+	for i := range clock.Tick(10) {
+		tl.arrives(100+i, 0, 0)
+	}
+	tl.beat(111, testPeriod+60*time.Millisecond)
+	tl.arrives(110, 0, 0) // it says that nothing is late
+	before, overdue := tl.play.Target(), tl.overdue
+	tl.beat(111, testPeriod+60*time.Millisecond)
+	if got := tl.play.Target(); got != before || tl.overdue != overdue {
+		t.Errorf("a heartbeat that came twice: playout delay %v, %v before; overdue %v, %v before", got, before,
+			tl.overdue, overdue)
+	}
+}
+
+// A small change of the period keeps what the lead has learned, a larger one does not.
+func TestPeriodTolerance(t *testing.T) {
+	for _, c := range []struct {
+		period time.Duration
+		kept   bool
+	}{{testPeriod + testPeriod/16, true}, {testPeriod - testPeriod/16, true},
+		{testPeriod + testPeriod/16 + time.Microsecond, false}, {testPeriod / 2, false}} {
+		tl := &newClient(t).time
+		tl.arrives(101, 0, 0)
+		tl.lead.Made(105, 50*time.Millisecond)
+		tl.arrives(102, 0, c.period)
+		if kept := tl.lead.from <= 105; kept != c.kept {
+			t.Errorf("from %v to %v: history kept %v, want %v", testPeriod, c.period, kept, c.kept)
+		}
+	}
+}
+
+// The error of the server's time that a client publishes holds, and where one way takes all of the
+// round trip, so that nobody could know better, it is no larger than it must be.
+//
+// seeds: U4
+func TestPublishedErrorHolds(t *testing.T) {
+	for _, c := range []struct{ up, down clock.Time }{{0, 80 * ms}, {80 * ms, 0}, {40 * ms, 40 * ms}} {
+		d := newDuo(t, new(sky).rules(t))
+		p := d.join(0, Config{})
+		p.path = func(up bool) []clock.Time {
+			if up {
+				return []clock.Time{c.up}
+			}
+			return []clock.Time{c.down}
+		}
+		d.run(3 * time.Second)
+		for range 100 {
+			d.run(50 * time.Millisecond)
+			st := p.c.Stats()
+			off := p.c.ServerTime(d.now + p.offset).Sub(d.now).Abs()
+			if tiny := 100 * time.Microsecond; off > st.Estimated+tiny || off > st.Bound+tiny {
+				t.Fatalf("%v up, %v down: off by %v, said to be at most %v, %v whatever happens",
+					time.Duration(c.up), time.Duration(c.down), off, st.Estimated, st.Bound)
+			}
+			if most := time.Duration(c.up+c.down)/2 + 25*time.Millisecond; st.Estimated > most {
+				t.Fatalf("%v up, %v down: said to be off by %v, at most %v is possible",
+					time.Duration(c.up), time.Duration(c.down), st.Estimated, most)
+			}
+		}
+	}
+}
