@@ -55,8 +55,8 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	<-conn.Done()
 }
 
-// count counts a connection under its address until leave is called. It fails if the address has too
-// many.
+// count counts a connection under its address until leave is called. It fails if the address has
+// too many.
 func (h *Host) count(remote string) (leave func(), err error) {
 	a, counted := transport.Origin(remote)
 	if !counted {

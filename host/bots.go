@@ -12,12 +12,12 @@ import (
 	"meanwhile/transport"
 )
 
-// botSpacing is how far apart the bots of a room join, so that a new room fills up rather than
-// begins with a crowd in one place.
+// botSpacing is the time between two bots that join a room, so that a new room fills up instead of
+// beginning with a crowd in one place.
 const botSpacing = 120 * time.Millisecond
 
-// botNames are what bots are called, in an order that differs from room to room. The first one more
-// than there are names is called "Ada 2".
+// botNames are the names of bots, in an order that differs from room to room. When there are more
+// bots than names, the second Ada is called "Ada 2".
 var botNames = [...]string{
 	"Ada", "Alan", "Barbara", "Bjarne", "Clara", "Dana", "Dennis", "Edsger", "Frances", "Grace", "Hedy", "Ivan",
 	"Joan", "John", "Karen", "Ken", "Leslie", "Linus", "Lotfi", "Mary", "Niklaus", "Olga", "Paul", "Radia",
@@ -72,16 +72,16 @@ func (b *bot) Send(datagram []byte) {
 	b.mail.Put(datagram, now)
 }
 
-// Dropped implements peer: what does not fit a bot's queue is lost on its way.
+// Dropped implements peer. A datagram that does not fit the bot's queue counts as lost on the path.
 func (b *bot) Dropped(seqs []wire.Seq) []wire.Seq { return seqs }
 
-// SendMessage implements peer: bots take no interest in words.
+// SendMessage implements peer: bots ignore messages.
 func (b *bot) SendMessage([]byte) error { return nil }
 
 // Close implements peer.
 func (b *bot) Close(string) { b.mail.Close() }
 
-// run plays until ctx ends or the room does.
+// run plays until ctx or the room ends.
 func (c *crowd) run(ctx context.Context) {
 	r := c.r
 	defer func() {
@@ -98,13 +98,13 @@ func (c *crowd) run(ctx context.Context) {
 	}()
 	faults := faultLog{log: r.log.With("bots", true)}
 	next := r.h.clock()
-	for came := 0; ; {
+	for joined := 0; ; {
 		now := r.h.clock()
-		for came < r.h.cfg.Bots && now >= next {
-			if !c.join(ctx, botName(r.name, came)) {
+		for joined < r.h.cfg.Bots && now >= next {
+			if !c.join(ctx, botName(r.name, joined)) {
 				return
 			}
-			came++
+			joined++
 			next = next.Add(botSpacing)
 		}
 		stay := c.bots[:0]
@@ -129,7 +129,7 @@ func (c *crowd) run(ctx context.Context) {
 	}
 }
 
-// join brings one more bot in, and reports whether the room still runs.
+// join adds one more bot, and reports whether the room still runs.
 func (c *crowd) join(ctx context.Context, name string) bool {
 	r := c.r
 	b := &bot{clock: r.h.clock}

@@ -10,50 +10,49 @@ import (
 )
 
 const (
-	// heartbeatEvery is how often players are told again that a tick is overdue.
+	// heartbeatEvery is the time between two heartbeats for one tick.
 	heartbeatEvery = 100 * time.Millisecond
-	// heartbeats is how often at most for one tick: rules that never return need no one to say so
-	// for ever.
+	// heartbeats is how many are sent for one tick at most. Rules that never return need no more.
 	heartbeats = 50
 )
 
-// A heart tells the players of a room that a tick is overdue: that it has not begun half a period
-// after it was planned, while the room's loop computes the one before or hangs and can tell nobody.
-// It has a goroutine of its own. What it says it has from the loop, which tells it of each tick
-// that begins: ticks that all take long begin in time, as their longer period is planned.
+// A heart sends heartbeats to the humans of a room when a tick is overdue: when it has not begun
+// half a period after its planned instant, because the loop still computes the tick before, or
+// hangs. The loop cannot say so itself then, so a heart runs in a goroutine of its own and knows of
+// each tick that the loop begins. Ticks that all take long begin on time, since their longer period
+// is planned.
 type heart struct {
 	clock func() clock.Time
 
-	mu    sync.Mutex
-	beats []beat        // human players
-	tick  clock.Tick    // newest that has begun
-	at    clock.Time    // its instant
-	usual time.Duration // between ticks
-	due   clock.Time    // when the next tick is overdue
-	told  int           // heartbeats since the tick
-	size  int           // of the newest, in bytes
-	sent  uint64
+	mu     sync.Mutex
+	beats  []beat        // the human players
+	tick   clock.Tick    // the newest that has begun; 0: none
+	at     clock.Time    // its instant
+	period time.Duration // between ticks
+	due    clock.Time    // when the next heartbeat is due
+	count  int           // heartbeats since the tick began
+	size   int           // of the newest heartbeat, in bytes
+	sent   uint64        // heartbeats to all players
 }
 
-// beat is one player to be told.
+// A beat is one player who gets heartbeats.
 type beat struct {
 	session uint16
 	peer    peer
 }
 
-// begins is told of a tick that begins, whose instant is at, and how far apart ticks are at
-// present. It returns how many heartbeats each player got since the one before, and their size in
-// bytes.
-func (h *heart) begins(tick clock.Tick, at clock.Time, usual time.Duration) (told, size int) {
+// begins notes that a tick begins, whose instant is at, and the present period. It returns how many
+// heartbeats each player got since the tick before began, and their size in bytes.
+func (h *heart) begins(tick clock.Tick, at clock.Time, period time.Duration) (beats, size int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	told, size = h.told, h.size
-	h.tick, h.at, h.usual, h.told = tick, at, usual, 0
-	h.due = at.Add(usual + usual/2)
-	return told, size
+	beats, size = h.count, h.size
+	h.tick, h.at, h.period, h.count = tick, at, period, 0
+	h.due = at.Add(period + period/2)
+	return beats, size
 }
 
-// players is told who is to be told.
+// players notes who gets heartbeats.
 func (h *heart) players(r *room) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,7 +64,7 @@ func (h *heart) players(r *room) {
 	}
 }
 
-// run watches until ctx ends.
+// run sends heartbeats until ctx ends.
 func (h *heart) run(ctx context.Context) {
 	timer := time.NewTimer(heartbeatEvery)
 	defer timer.Stop()
@@ -82,23 +81,23 @@ func (h *heart) run(ctx context.Context) {
 	}
 }
 
-// beat tells everybody if the tick is overdue, and says when to look again.
+// beat sends a heartbeat to every player if the tick is overdue, and returns when to look again.
 func (h *heart) beat(buf []byte) (time.Duration, []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.clock()
-	if len(h.beats) == 0 || h.tick == 0 || h.told >= heartbeats {
+	if len(h.beats) == 0 || h.tick == 0 || h.count >= heartbeats {
 		return heartbeatEvery, buf
 	}
 	if wait := h.due.Sub(now); wait > 0 {
 		return wait, buf
 	}
 	for _, b := range h.beats {
-		beat := packet.Heartbeat{Session: b.session, Tick: h.tick, Time: h.at.Stamp(), Period: h.usual}
+		beat := packet.Heartbeat{Session: b.session, Tick: h.tick, Time: h.at.Stamp(), Period: h.period}
 		buf = beat.Append(buf[:0])
 		b.peer.Send(buf)
 	}
-	h.told++
+	h.count++
 	h.size = len(buf)
 	h.sent += uint64(len(h.beats))
 	h.due = now.Add(heartbeatEvery)

@@ -1,11 +1,11 @@
-// Package host runs the worlds of a game: it accepts connections, opens a room for each world, runs the
-// room's ticks at an even pace and carries datagrams between players and world. It is the edge of the
-// server: package server computes and gets the time as an argument; sockets belong to package
-// transport, players without a screen to package headless.
+// Package host runs the worlds of a game: it accepts connections, opens a room for each world, runs
+// the room's ticks at an even pace and carries datagrams between players and world. It is the edge
+// of the server: package server computes and gets the time as an argument; sockets belong to
+// package transport, players without a screen to package headless.
 //
-// A Host owns every goroutine that it starts: one for each connection, two or three for each room (its
-// loop, its heartbeats, its bots), and one for each processor that encodes. Run returns when all have
-// ended.
+// A Host owns every goroutine that it starts: one for each connection, two or three for each room
+// (its loop, its heartbeats, its bots), and one for each processor that encodes. Run returns when
+// all have ended.
 package host
 
 import (
@@ -35,8 +35,8 @@ const (
 	MaxRooms     = 4096
 	// DefaultPlayers is how many humans a room admits.
 	DefaultPlayers = 64
-	// DefaultPlayersPerAddress is how many humans may play from one address, such as a school behind
-	// one router.
+	// DefaultPlayersPerAddress is how many humans may play from one address, such as a school
+	// behind one router.
 	DefaultPlayersPerAddress = 64
 	// MaxBots is how many bots a room has at most.
 	MaxBots = 1024
@@ -58,8 +58,8 @@ const (
 	shuttingDown = "the server is shutting down"
 )
 
-// Config describes a Host. Rules must be set; zeros elsewhere are sound defaults. Negative values are
-// errors.
+// Config describes a Host. Rules must be set; zeros elsewhere are sound defaults. Negative values
+// are errors.
 type Config struct {
 	// Rules is the game that every room plays.
 	Rules *game.Rules
@@ -69,11 +69,11 @@ type Config struct {
 	// Players is how many humans a room admits; 0 means DefaultPlayers. With Bots it is at most
 	// server.MaxClients.
 	Players int
-	// PlayersPerAddress is how many humans may play from one address, in all rooms together; 0 means
-	// DefaultPlayersPerAddress. Players on this machine are not counted.
+	// PlayersPerAddress is how many humans may play from one address, in all rooms together; 0
+	// means DefaultPlayersPerAddress. Players on this machine are not counted.
 	PlayersPerAddress int
-	// Bots is how many bots join each room, at most MaxBots. They need NewBot, and a game with a Bot
-	// function.
+	// Bots is how many bots join each room, at most MaxBots. They need NewBot, and a game with a
+	// Bot function.
 	Bots int
 	// NewBot makes the client of a bot that a room has welcomed; now is on the host's Clock.
 	// headless.NewBot makes one.
@@ -190,8 +190,8 @@ func CheckRoom(name string) error {
 // Clock returns the clock of the host. Its listeners must stamp with it.
 func (h *Host) Clock() transport.Clock { return h.clock }
 
-// Room returns the room that a player who asks for name would join; an empty name asks for the default
-// room. It fails on a name that no room can have, and when all rooms are taken.
+// Room returns the room that a player who asks for name would join; an empty name asks for the
+// default room. It fails on a name that no room can have, and when all rooms are taken.
 func (h *Host) Room(name string) (string, error) {
 	if name == "" {
 		name = h.cfg.Room
@@ -256,8 +256,8 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 // errListener marks the failure of a listener.
 var errListener = errors.New("host: a listener failed")
 
-// open returns the room of a name, which it opens if need be. The room does not retire before entered
-// is called.
+// open returns the room of a name, which it opens if need be. The room does not retire before
+// entered is called.
 func (h *Host) open(name string) (*room, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -294,8 +294,8 @@ func (h *Host) entered(r *room) {
 	r.pending--
 }
 
-// retire removes an empty room from the list, so that nobody finds it any more, and reports whether it
-// did: it does not while a player is on the way in.
+// retire removes an empty room from the list, so that nobody finds it any more, and reports whether
+// it did: it does not while a player is on the way in.
 func (h *Host) retire(r *room) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

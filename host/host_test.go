@@ -243,7 +243,7 @@ func TestPlay(t *testing.T) {
 		r.call(func() {
 			for _, p := range slices.Clone(r.order) {
 				if p.bot {
-					r.drop(p, session.Refusal{Code: session.Removed, Text: "enough"})
+					r.sendAway(p, session.Refusal{Code: session.Removed, Text: "enough"})
 				}
 			}
 		})

@@ -10,15 +10,14 @@ import (
 	"meanwhile/server"
 )
 
-// encodeRange is how many clients are encoded in one go. Fewer would cost more in handing work over
-// than it saves; more would leave processors idle at the end of a tick.
+// encodeRange is how many clients a goroutine encodes at a time. Smaller ranges would cost more to
+// hand over than they save; larger ones would leave processors idle at the end of a tick.
 const encodeRange = 16
 
-// A pool is what the rooms of a host share: goroutines that help a room whose tick has many clients
-// to encode. A room always works at its own batch, so a busy pool delays nobody; it only helps
-// less.
+// A pool is the goroutines that help rooms to encode, shared by all rooms of a host. A room always
+// works at its own batch too, so a busy pool delays nobody.
 type pool struct {
-	work chan *batch // unbuffered: only a helper that is free takes
+	work chan *batch // unbuffered: only an idle helper receives
 	wg   sync.WaitGroup
 }
 
@@ -41,19 +40,19 @@ func (p *pool) close() {
 	p.wg.Wait()
 }
 
-// A batch is the encoding of one tick of one room, divided into ranges of clients. It is used again
-// for each tick.
+// A batch is the encoding of one tick of one room, divided into ranges of clients. The room reuses
+// it for every tick.
 type batch struct {
 	r      *room
 	total  int             // clients
 	ranges int32           // how many ranges they make
-	next   atomic.Int32    // the range to be taken next
+	next   atomic.Int32    // the range that is encoded next
 	outs   []server.Outbox // one for each range
 	wg     sync.WaitGroup  // helpers at work
 	failed atomic.Pointer[failure]
 }
 
-// A failure is a panic of code that a room runs.
+// A failure is a panic in code that a room runs.
 type failure struct {
 	value any
 	stack []byte
@@ -64,7 +63,7 @@ func (f *failure) Error() string { return fmt.Sprintf("host: panic: %v", f.value
 // caught makes a failure of what recover returned.
 func caught(v any) *failure { return &failure{v, debug.Stack()} }
 
-// run encodes for every client and hands the datagrams over.
+// run encodes for every client and sends the datagrams. It returns a panic of the encoder.
 func (b *batch) run(p *pool, clients int) *failure {
 	b.total, b.ranges = clients, int32((clients+encodeRange-1)/encodeRange)
 	for len(b.outs) < int(b.ranges) {
@@ -87,7 +86,7 @@ hand:
 	return b.failed.Load()
 }
 
-// help takes ranges until none is left.
+// help encodes ranges until none is left.
 func (b *batch) help() {
 	defer func() {
 		if v := recover(); v != nil {
@@ -113,7 +112,7 @@ func (b *batch) help() {
 	}
 }
 
-// waitFor waits for wg, but no longer than patience, and reports whether it ended in time.
+// waitFor waits for wg, at most for patience, and reports whether it ended in time.
 func waitFor(wg *sync.WaitGroup, patience time.Duration) bool {
 	done := make(chan struct{})
 	go func() {

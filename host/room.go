@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// joinQueue is how many players wait for a room to let them in between two ticks. More are told
-	// to come back.
+	// joinQueue is how many players wait between two ticks for a room to admit them. Further ones
+	// are refused as busy.
 	joinQueue = 64
 	// lookEvery is how often a room looks for silent players and publishes its counters.
 	lookEvery = time.Second
@@ -37,8 +37,8 @@ type room struct {
 	players map[server.PlayerID]*player
 	order   []*player // by rising id
 	humans  int
-	empty   clock.Time // since when no human is here, if humans is 0
-	looked  clock.Time
+	empty   clock.Time // when the last human left, if humans is 0
+	looked  clock.Time // when look ran last
 	silent  []server.PlayerID
 	spare   []byte
 	seqs    []wire.Seq
@@ -51,7 +51,7 @@ type room struct {
 	calls  chan func()   // from tests and tools: run by the loop between two ticks
 	ticked chan struct{} // holds a token after a tick, for the bots
 	done   chan struct{}
-	why    session.Refusal // for whoever comes too late; set before done is closed
+	why    session.Refusal // why the room has ended; set before done is closed
 
 	pending int // players on their way in; guarded by h.mu
 
@@ -64,7 +64,7 @@ type room struct {
 	}
 }
 
-// A player is somebody in a room.
+// A player is a human or bot in a room.
 type player struct {
 	id      server.PlayerID
 	name    string
@@ -79,7 +79,7 @@ type player struct {
 	sent, sentBytes atomic.Uint64
 }
 
-// A peer is what a room needs of a connection. transport.Conn is one, and so is a bot.
+// A peer is what a room needs of a connection. A transport.Conn is one, and so is a bot.
 type peer interface {
 	// Send sends a datagram, or drops it: it never blocks, and it does not retain the slice.
 	Send(datagram []byte)
@@ -91,7 +91,7 @@ type peer interface {
 	Close(reason string)
 }
 
-// joining asks a room to let somebody in.
+// joining is a request to admit a player.
 type joining struct {
 	name    string
 	peer    peer
@@ -99,21 +99,21 @@ type joining struct {
 	nonce   [session.KeySize]byte
 	account uint64
 	where   []slog.Attr
-	// ready is called by the room's loop when the player is in, before the first datagram is sent
-	// to it.
+	// ready is called by the room's loop once the player is in, before its first datagram is sent.
 	ready func(p *player, w session.Welcome)
-	// taken is set by whoever is first: the loop, which will answer, or who asked, which no longer
+	// taken is set once: by the loop, which then answers, or by the caller, who then no longer
 	// waits.
 	taken  atomic.Bool
-	answer chan error // buffered: the loop never waits for who asked. A session.Refusal, or nil
+	answer chan error // a session.Refusal or nil; buffered, so that the loop never waits for the caller
 }
 
+// leaving reports a player whose connection has ended.
 type leaving struct {
 	id  server.PlayerID
 	why error
 }
 
-// newRoom makes the world of a room; run starts it.
+// newRoom makes a room and its world; run starts it.
 func newRoom(h *Host, name string) (*room, error) {
 	secret, seed, err := h.seeds(name)
 	if err != nil {
@@ -139,7 +139,8 @@ func newRoom(h *Host, name string) (*room, error) {
 	return r, nil
 }
 
-// seeds draws the randomness of a room: what clients predict with, and what stays here.
+// seeds draws the randomness of a room: a secret that stays here, and a seed that clients predict
+// with.
 func (h *Host) seeds(name string) (secret, seed uint64, err error) {
 	if h.cfg.Seed == 0 {
 		return randomPair()
@@ -152,20 +153,17 @@ func (h *Host) seeds(name string) (secret, seed uint64, err error) {
 	return rand.Uint64(), rand.Uint64(), nil
 }
 
-// run is the loop of a room, until ctx ends, the world fails or nobody has been here for the grace
-// time.
+// run runs a room until ctx ends, its world fails, or no human has been here for the grace time.
 func (r *room) run(ctx context.Context) {
 	r.log.Info("room opened")
 	opened := r.h.clock()
 	r.empty, r.looked = opened, opened
 	bots, stop := context.WithCancel(context.Background())
-	var crew sync.WaitGroup
+	var crew sync.WaitGroup // the room's other goroutines
 	if r.h.cfg.Bots > 0 {
 		crew.Go(func() { (&crowd{r: r}).run(bots) })
 	}
-
 	crew.Go(func() { r.heart.run(bots) })
-
 	why := r.loop(ctx)
 
 	r.why = why
@@ -180,7 +178,8 @@ func (r *room) run(ctx context.Context) {
 	r.log.Info("room closed", "reason", why.Text, "age", r.h.clock().Sub(opened).Round(time.Millisecond))
 }
 
-// part drops a player when its room ends. The world may be broken, but everybody must be told.
+// part sends a player away when its room ends. The world may be broken, but every player must hear
+// of it.
 func (r *room) part(p *player, why session.Refusal) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -188,11 +187,11 @@ func (r *room) part(p *player, why session.Refusal) {
 			p.peer.Close(reason(why))
 		}
 	}()
-	r.drop(p, why)
+	r.sendAway(p, why)
 }
 
-// loop runs the world and says why it ended. A panic of anything that it calls ends this world, not
-// the process.
+// loop runs the world and returns why it ended. A panic of anything that it calls ends this world,
+// not the process.
 func (r *room) loop(ctx context.Context) (why session.Refusal) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -204,7 +203,7 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 		}
 		r.publish()
 	}()
-	// The first tick comes before the first player, so that everybody is welcomed with the present
+	// The first tick runs before the first player joins, so that every welcome has the present
 	// time.
 	if !r.due() {
 		return broken
@@ -237,15 +236,15 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 	}
 }
 
-// due runs the ticks that are due and reports whether the world still works.
+// due runs the ticks that are due, and reports whether the world still works.
 func (r *room) due() bool {
 	for i := range r.pacer.Due(r.h.clock()) {
 		began := r.h.clock()
 		planned, spacing := r.pacer.Planned(i), r.pacer.Spacing()
 		r.srv.SetPeriod(spacing)
-		if told, size := r.heart.begins(r.srv.Tick()+1, planned, spacing); told > 0 {
+		if beats, size := r.heart.begins(r.srv.Tick()+1, planned, spacing); beats > 0 {
 			for _, p := range r.order {
-				for n := 0; n < told && !p.bot; n++ {
+				for n := 0; n < beats && !p.bot; n++ {
 					r.srv.Spent(p.id, planned, size)
 				}
 			}
@@ -261,13 +260,13 @@ func (r *room) due() bool {
 	return true
 }
 
-// failed writes down why the world of this room ends.
+// failed logs why the world of this room ends.
 func (r *room) failed(err *failure) {
 	r.log.Error("the world of this room has failed", "tick", r.srv.Tick(), "panic", err.value, "stack",
 		string(err.stack))
 }
 
-// tick runs one tick, whose instant is now. A panic that the core did not catch is returned.
+// tick runs one tick, which begins at now, and returns a panic that the core did not catch.
 func (r *room) tick(now clock.Time) (err *failure) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -282,7 +281,7 @@ func (r *room) tick(now clock.Time) (err *failure) {
 			}
 		}
 		r.seqs = p.peer.Dropped(r.seqs[:0])
-		for _, seq := range r.seqs { // they are due again at once, and no loss of the path
+		for _, seq := range r.seqs { // due again at once, and no loss on the path
 			r.srv.Dropped(p.id, seq)
 		}
 	}
@@ -298,12 +297,13 @@ func (r *room) tick(now clock.Time) (err *failure) {
 	r.spectators.publish(r, now)
 	select {
 	case r.ticked <- struct{}{}:
-	default: // the bots have not caught up with the last one
+	default: // the bots still work on the last tick
 	}
 	return nil
 }
 
-// guestName returns a name for who says none that nobody else here has: Guest, Guest 2, Guest 3.
+// guestName returns a name for a player without one that nobody else in the room has: Guest, Guest
+// 2, Guest 3.
 func (r *room) guestName() string {
 	for n := 1; ; n++ {
 		name := guest
@@ -316,14 +316,13 @@ func (r *room) guestName() string {
 	}
 }
 
-// join lets a player in.
+// join admits a player, or returns a session.Refusal.
 func (r *room) join(j *joining) error {
 	now := r.h.clock()
 	if !j.bot {
 		r.displace(j)
 		if r.humans >= r.h.cfg.Players {
-			return session.Refusal{Code: session.RoomFull,
-				Text: fmt.Sprintf("room %s has its %d players", r.name, r.humans)}
+			return refusal(session.RoomFull, "room %s has its %d players", r.name, r.humans)
 		}
 	}
 	if j.name == guest {
@@ -332,7 +331,7 @@ func (r *room) join(j *joining) error {
 	id, welcome, err := r.srv.Connect(now, j.name)
 	if err != nil {
 		r.log.Warn("a player could not be connected", "error", err)
-		return session.Refusal{Code: session.RoomFull, Text: err.Error()}
+		return refusal(session.RoomFull, "%v", err)
 	}
 	p := &player{id: id, name: j.name, peer: j.peer, bot: j.bot, nonce: j.nonce, account: j.account, joined: now}
 	p.log = slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(id)),
@@ -349,28 +348,29 @@ func (r *room) join(j *joining) error {
 	return nil
 }
 
-// displace puts out whoever is the same player as one who joins: the newest connection wins. A
-// client that tries two transports at once says the same nonce on both.
+// displace sends away whoever is the same player as the one who joins: the newest connection wins.
+// The same account of a token says so, or the same nonce, as of a client that tries two transports
+// at once.
 func (r *room) displace(j *joining) {
 	for _, p := range slices.Clone(r.order) {
 		if p.bot {
 			continue
 		}
 		if p.nonce == j.nonce && j.nonce != [session.KeySize]byte{} || p.account == j.account && j.account != 0 {
-			r.drop(p, session.Refusal{Code: session.TakenOver, Text: "you joined again from elsewhere"})
+			r.sendAway(p, session.Refusal{Code: session.TakenOver, Text: "you joined again from elsewhere"})
 		}
 	}
 }
 
-// leave takes out a player whose connection has ended.
+// leave removes a player whose connection has ended.
 func (r *room) leave(l leaving) {
 	if p := r.players[l.id]; p != nil {
 		r.remove(p, l.why.Error())
 	}
 }
 
-// drop tells a player why it is put out, and puts it out.
-func (r *room) drop(p *player, why session.Refusal) {
+// sendAway tells a player why it must leave, and removes it.
+func (r *room) sendAway(p *player, why session.Refusal) {
 	if b, err := why.Append(nil); err == nil {
 		_ = p.peer.SendMessage(b) // if it does not arrive, the reason of Close may
 	}
@@ -378,7 +378,7 @@ func (r *room) drop(p *player, why session.Refusal) {
 	r.remove(p, why.Text)
 }
 
-// reason is what Close says for a refusal.
+// reason returns the reason of Close for a refusal.
 func reason(why session.Refusal) string {
 	if why.Text == "" {
 		return why.Code.String()
@@ -386,7 +386,7 @@ func reason(why session.Refusal) string {
 	return why.Text
 }
 
-// remove forgets a player.
+// remove takes a player out of the world.
 func (r *room) remove(p *player, why string) {
 	r.srv.Disconnect(p.id)
 	delete(r.players, p.id)
@@ -404,14 +404,15 @@ func (r *room) remove(p *player, why string) {
 	p.log.Info("player left", "reason", why, "stayed", now.Sub(p.joined).Round(time.Millisecond))
 }
 
-// look puts out players that have gone silent, and publishes the counters.
+// look removes players that have gone silent, and publishes the counters.
 func (r *room) look(now clock.Time) {
 	r.looked = now
 	r.silent = r.srv.Silent(now, r.silent[:0])
 	for _, id := range r.silent {
 		if p := r.players[id]; p != nil {
 			r.n.silent.Add(1)
-			// No refusal: a machine that slept would read it when it wakes, and it may come back.
+			// Without a refusal: a machine that slept would read it when it wakes, and would not
+			// come back.
 			why := fmt.Sprintf("nothing was heard from you for %v", server.Timeout)
 			p.peer.Close(why)
 			r.remove(p, why)
@@ -421,7 +422,7 @@ func (r *room) look(now clock.Time) {
 	r.publish()
 }
 
-// call runs f in the loop between two ticks, unless the room has ended.
+// call runs f in the loop between two ticks, and reports whether it ran: not if the room has ended.
 func (r *room) call(f func()) bool {
 	ran := make(chan struct{})
 	select {
@@ -433,12 +434,13 @@ func (r *room) call(f func()) bool {
 	}
 }
 
-// faultLog writes what went wrong in the rules to the log, at most once in faultEvery.
+// A faultLog logs faults of the rules: the first at once, then every faultEvery how many there
+// were.
 type faultLog struct {
-	log  *slog.Logger
-	last clock.Time
-	held error
-	n    int
+	log    *slog.Logger
+	last   clock.Time // of the last line; 0: none yet
+	newest error
+	n      int // faults since the last line
 }
 
 // faultEvery is the least time between two lines on faults of one room. Rules that panic do so at
@@ -446,7 +448,7 @@ type faultLog struct {
 const faultEvery = 5 * time.Second
 
 func (f *faultLog) add(err error, now clock.Time) {
-	f.held = err
+	f.newest = err
 	f.n++
 	if f.last == 0 {
 		f.write(now)
@@ -460,6 +462,6 @@ func (f *faultLog) flush(now clock.Time) {
 }
 
 func (f *faultLog) write(now clock.Time) {
-	f.log.Error("the rules went wrong", "error", f.held, "times", f.n)
-	f.last, f.n, f.held = max(now, 1), 0, nil
+	f.log.Error("the rules went wrong", "error", f.newest, "times", f.n)
+	f.last, f.n, f.newest = max(now, 1), 0, nil
 }

@@ -20,24 +20,24 @@ var TickBounds = [...]time.Duration{
 	33 * time.Millisecond, 66 * time.Millisecond, 133 * time.Millisecond, 500 * time.Millisecond, 2 * time.Second,
 }
 
-// Totals counts what happened, in one room or in all rooms that a host ever had.
+// Totals counts what happened in one room, or in all rooms that a host ever had.
 type Totals struct {
 	Joined, Left uint64 // humans
 	Ticks        uint64
 	Busy         time.Duration // spent in ticks
-	Longest      time.Duration // tick
-	// ticks by how long they took: up to each of TickBounds, then longer ones
+	Longest      time.Duration // the longest tick
+	// TickTimes counts ticks by how long they took: up to each of TickBounds, then longer ones.
 	TickTimes [len(TickBounds) + 1]uint64
 	Faults    uint64 // callbacks of the rules that panicked
-	Silent    uint64 // players put out because nothing was heard from them
-	Received  uint64 // datagrams taken from players' queues
-	Displaced uint64 // datagrams that newer ones displaced in a player's queue
-	Sent      uint64 // datagrams handed to connections
-	SentBytes uint64 // of them, without any header of the transport
-	// of them, those that newer ones displaced because the path did not take them
-	Blocked       uint64
-	StrayMessages uint64 // reliable messages that nobody asked for
-	// texts that were not sent because no reference was free, counted once a tick
+	Silent    uint64 // players removed because nothing had arrived from them for server.Timeout
+	// Received counts datagrams that ticks took from players' queues, Displaced those that newer
+	// ones displaced there.
+	Received, Displaced uint64
+	// Sent and SentBytes count datagrams handed to connections, without headers of the transport.
+	// Blocked counts those that newer ones displaced before the path accepted them.
+	Sent, SentBytes, Blocked uint64
+	StrayMessages            uint64 // unexpected reliable messages
+	// TextRefOverflow counts texts that were not sent because no reference was free, once a tick.
 	TextRefOverflow uint64
 	Drops           server.Drops // datagrams that changed nothing, by reason
 }
@@ -67,38 +67,38 @@ func (t *Totals) add(u Totals) {
 	t.Drops.HostileAck += u.Drops.HostileAck
 }
 
-// RoomStats is what is known of one room, at most a second old.
+// RoomStats describes one room, at most a second ago.
 type RoomStats struct {
 	Name    string
 	Players int // humans
 	Bots    int
 	Tick    clock.Tick
 	Period  time.Duration // of a tick; above the game's own under overload
-	Load    float64       // share of their periods that the ticks of the last second took
+	Load    float64       // the part of the last second that was spent in ticks
 	Totals
 }
 
-// Stats is what a host knows of itself.
+// Stats describes a host and its rooms.
 type Stats struct {
-	Rooms    []RoomStats // open ones, by name
+	Rooms    []RoomStats // the open ones, by name
 	Players  int         // humans in them
 	Bots     int
-	Greeting int // connections that have not been let in or refused yet
+	Greeting int // connections that are neither admitted nor refused yet
 
 	Opened, Closed, Failed uint64 // rooms so far; failed ones are closed too
 	Accepted               uint64 // connections
-	Hellos                 uint64 // first messages that could be read
+	Hellos                 uint64 // readable ones
 	Refused                map[session.Code]uint64
-	Totals                 // of all rooms, closed ones included
+	Totals                 // of all rooms, including closed ones
 }
 
-// roomCounters are written by a room's loop and read by anybody.
+// roomCounters are written by a room's loop. Everybody may read the atomic ones.
 type roomCounters struct {
 	joins, leaves, faults, silent, stray atomic.Uint64
 	ticks                                atomic.Uint64
 	busy, longest                        atomic.Int64
 	tickTimes                            [len(TickBounds) + 1]atomic.Uint64
-	// Of players that have left; the loop's own.
+	// Of players that have left; for the loop alone.
 	sent, bytes, blocked, received, displaced uint64
 }
 
@@ -138,7 +138,7 @@ func (p *player) blocked() uint64 {
 	return 0
 }
 
-// publish makes the counters of the loop visible to others.
+// publish copies the loop's counters to where others may read them.
 func (r *room) publish() {
 	s := RoomStats{
 		Name: r.name, Players: r.humans, Bots: len(r.order) - r.humans, Tick: r.srv.Tick(), Period: r.pacer.Period(),
@@ -162,7 +162,7 @@ func (r *room) publish() {
 	r.pub.Unlock()
 }
 
-// stats returns what was published last, with what needs no publishing.
+// stats returns what was published last, with the present values of the atomic counters.
 func (r *room) stats() RoomStats {
 	r.pub.Lock()
 	s := r.pub.RoomStats
