@@ -2,17 +2,20 @@ package game_test
 
 import (
 	"fmt"
+	"time"
 
 	"meanwhile/game"
+	"meanwhile/gametest"
 	"meanwhile/geom"
-	"meanwhile/internal/engine"
+	"meanwhile/netsim"
+	"meanwhile/server"
 )
 
 // A Walker is all that the network knows of a player in the examples.
 type Walker struct {
 	Pos  geom.Vec2 `net:"pos,others=1cm"` // metres
 	Gold int       `net:"int,0..99"`
-	Keys int       `net:"int,0..9,to=owner"` // leaves the server for its owner alone
+	Keys int       `net:"int,0..9,to=owner"` // only the walker itself receives it
 }
 
 // A Coin lies around until someone comes near.
@@ -42,7 +45,7 @@ var (
 				}
 			}
 		},
-		Referee: func(w *game.World) { // the server alone brings new coins
+		Referee: func(w *game.World) { // new coins, on the server alone
 			if Coins.Len(w) == 0 {
 				Coins.Spawn(w, Coin{geom.Vec2{X: 1.5}})
 			}
@@ -50,32 +53,35 @@ var (
 	}
 )
 
-// Rules run without any network: an Engine drives a world tick by tick.
+// A match of one player in virtual time, who walks east over a coin.
 func Example() {
 	rules, err := Stroll.Rules()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	server := engine.NewServer(rules, 1, 2)
-	me, _ := server.Join("ann")
-	east := []int64{15, 0} // a stick of 5 bits has 15 steps each way
-	for tick := game.Tick(1); tick <= 3; tick++ {
-		server.SetTick(tick)
-		server.Act(me, east, nil, false)
-		server.Step(false)
-		server.Referee()
-		server.Drain()
-		p := Walkers.Get(worldOf(server), me)
-		fmt.Printf("tick %d: x %.1f m, %d gold, %d coins\n", tick, p.Pos.X, p.Gold, Coins.Len(worldOf(server)))
+	sim, err := gametest.NewSim(rules, 1, server.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
+	east := func(w *game.World, me game.ID) Walk { return Walk{Move: geom.Vec2{X: 1}} }
+	ann, err := sim.Join("ann", netsim.LAN, game.BotOf(east))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sim.Run(5 * time.Second)
+	w := sim.Server.World()
+	p := Walkers.Get(w, ann.Me())
+	fmt.Printf("ann walked more than 10 m: %v\nann has %d gold, and %d new coin lies there\n",
+		p.Pos.X > 10, p.Gold, Coins.Len(w))
 	// Output:
-	// tick 1: x 0.5 m, 0 gold, 1 coins
-	// tick 2: x 1.0 m, 0 gold, 1 coins
-	// tick 3: x 1.5 m, 1 gold, 1 coins
+	// ann walked more than 10 m: true
+	// ann has 1 gold, and 1 new coin lies there
 }
 
-// Every mistake is in one error, and each says what was expected.
+// One error reports every mistake, each with what was expected.
 func ExampleDefinition_Rules() {
 	broken := game.Definition[Walk]{Name: "Stroll!", Rate: 1000, Kinds: game.Kinds(Walkers, game.Kind[Coin]{})}
 	_, err := broken.Rules()
@@ -87,16 +93,20 @@ func ExampleDefinition_Rules() {
 	// Kinds[1] was not made by NewKind
 }
 
-// Get of something that is not there is no error: it is a blank state, and writes to it are gone.
+// Get of something that does not exist returns a zero state, and writes to it have no effect.
 func ExampleKind_Get() {
 	rules, err := Stroll.Rules()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	server := engine.NewServer(rules, 1, 2)
-	nobody := Walkers.Get(worldOf(server), 77)
-	nobody.Gold = 50
-	fmt.Println(Walkers.Get(worldOf(server), 77).Gold, Walkers.Has(worldOf(server), 77))
+	srv, err := server.New(rules, server.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	w := srv.World()
+	Walkers.Get(w, 77).Gold = 50
+	fmt.Println(Walkers.Get(w, 77).Gold, Walkers.Has(w, 77))
 	// Output: 0 false
 }

@@ -8,6 +8,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/internal/engine"
+	"meanwhile/server"
 )
 
 type Ferry struct {
@@ -39,23 +40,32 @@ func aboard(board func(w *game.World, me game.ID)) *game.Definition[Walk] {
 	}
 }
 
-// A rider two metres before the middle of a ferry that heads along Y.
+// A rider stands two metres before the middle of a ferry that heads along Y.
 func ExampleWorld_On() {
-	rules, err := aboard(func(w *game.World, me game.ID) {
-		r := Riders.Get(w, me)
-		r.On = Ferries.Spawn(w, Ferry{Pos: geom.Vec2{X: 100, Y: 50}, Head: math.Pi / 2})
-		r.Pos = geom.Vec3{X: 2}
-		at, ok := w.On(r.On, r.Pos)
-		fmt.Printf("%.2f %.2f, %v\n", at.X, at.Y, ok)
-	}).Rules()
+	def := aboard(nil)
+	def.Join = func(w *game.World, name string) game.ID {
+		ferry := Ferries.Spawn(w, Ferry{Pos: geom.Vec2{X: 100, Y: 50}, Head: math.Pi / 2})
+		return Riders.Spawn(w, Rider{On: ferry, Pos: geom.Vec3{X: 2}})
+	}
+	rules, err := def.Rules()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	server := engine.NewServer(rules, 1, 2)
-	me, _ := server.Join("ann")
-	if err := server.Act(me, make([]int64, rules.Command.Sims), nil, false); err != nil {
+	srv, err := server.New(rules, server.Config{})
+	if err != nil {
 		fmt.Println(err)
+		return
+	}
+	if _, _, err := srv.Connect(0, "ann"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	srv.Begin(0) // the first tick, in which ann joins
+	w := srv.World()
+	for _, r := range Riders.All(w) {
+		at, ok := w.On(r.On, r.Pos)
+		fmt.Printf("%.2f %.2f, %v\n", at.X, at.Y, ok)
 	}
 	// Output: 100.00 52.00, true
 }
