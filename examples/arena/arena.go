@@ -2,9 +2,9 @@
 // collect packs, in rounds. It is a whole game: the same rules run on the server, in the browser
 // and in tests.
 //
-// Axes: x to the right, y down the screen, z up, in metres. Angles run from +x towards +y. A shot
-// needs a direction on the ground only: up and down the rifle finds its way itself, to whatever
-// part of a body it can reach over a wall.
+// Axes: x to the right, y down the screen, z up, in metres. Angles run from +x towards +y. Players
+// aim in the plane only: the rifle itself aims up or down, at a part of a body that it can reach
+// over a wall.
 package arena
 
 import (
@@ -12,30 +12,30 @@ import (
 	"meanwhile/geom"
 )
 
-// Numbers of the game. Rate ticks are a second.
+// Numbers of the game. A second has Rate ticks.
 const (
 	Rate = 60
 
 	MaxHealth    = 100
 	Damage       = 17                // of one shot
 	Cooldown     = 8                 // ticks from shot to shot: 7.5 a second
-	Catch        = 6                 // ticks within which a late shot keeps the beat
+	Catch        = 6                 // ticks by which a shot may be late without delaying the next one
 	Magazine     = 30                // rounds
 	Reload       = Rate * 5 / 4      // ticks after the last round of a magazine
-	Breather     = 2 * Rate          // ticks without a shot after which the magazine is filled up by the way
+	Breather     = 2 * Rate          // ticks without a shot, after which the magazine is filled
 	StartSpare   = 60                // rounds beside the first magazine
 	MaxSpare     = 120               //
 	Range        = 40.0              // metres that a bullet flies
-	RespawnAfter = Rate * 5 / 2      // ticks; longer than any rewind, so that nobody is hit for where they died
+	RespawnAfter = Rate * 5 / 2      // ticks; longer than any rewind, so that nobody is hit where they died
 	HealthInPack = 50                //
 	AmmoInPack   = 30                //
 	Grasp        = 1.0               // metres from which a pack is picked up
 	RefillEvery  = 12 * Rate         // ticks; an empty pad gets a pack then
 	WarmUpTicks  = 5 * Rate          //
 	RoundTicks   = 180 * Rate        //
-	ResultTicks  = 8 * Rate          // weapons are silent, the scores stand
+	ResultTicks  = 8 * Rate          // nobody can shoot, the scores stay
 	MaxScore     = 999               // and deaths
-	spreadStill  = 0.6 * geom.Degree // how far a bullet strays at most
+	spreadStill  = 0.6 * geom.Degree // how far a bullet strays at most, standing still
 	spreadRun    = 1.4 * geom.Degree
 	spreadAir    = 2.8 * geom.Degree
 	spreadCrouch = 0.2 * geom.Degree
@@ -68,12 +68,12 @@ type Player struct {
 
 	Ammo  int       `net:"int,0..30,to=owner"`  // in the magazine
 	Spare int       `net:"int,0..120,to=owner"` // beside it
-	Ready game.Tick `net:"tick,to=owner"`       // the rifle may fire from then on
-	Back  game.Tick `net:"tick,to=owner"`       // the dead are back then
-	Hop   game.Tick `net:"tick,to=owner"`       // a jump asked for in the air is remembered until then
+	Ready game.Tick `net:"tick,to=owner"`       // when the rifle may fire again
+	Back  game.Tick `net:"tick,to=owner"`       // when a dead player comes back
+	Hop   game.Tick `net:"tick,to=owner"`       // until when a jump that was pressed in the air still counts
 
-	Gun float64 `net:"float,0.01,kept"` // height of the muzzle above the feet: it takes a moment to crouch
-	By  game.ID `net:"handle,server"`   // who hit last
+	Gun float64 `net:"float,0.01,kept"` // height of the muzzle above the feet; changes while the player crouches
+	By  game.ID `net:"handle,server"`   // who hit the player last
 }
 
 // Pack lies on a pad until someone takes it.
@@ -83,23 +83,22 @@ type Pack struct {
 	Pad  int       `net:"int,0..31"`
 }
 
-// Round is the clock of the match. There is one, from the first tick on.
+// Round is the clock of the match. There is exactly one, since the first tick.
 type Round struct {
 	Number int       `net:"int,0..999"`
 	Phase  int       `net:"int,0..2"`
-	Ends   game.Tick `net:"tick"` // the next phase begins then
-	Open   game.Tick `net:"tick"` // weapons work from then on
-	Shut   game.Tick `net:"tick"` // and no longer from then on
+	Ends   game.Tick `net:"tick"` // when the next phase begins
+	Open   game.Tick `net:"tick"` // when weapons begin to work
+	Shut   game.Tick `net:"tick"` // when they stop working
 }
 
-// Shot is one bullet. Hit names the player that it met, as its shooter saw it; 0: a wall, or
-// nothing.
+// Shot is one bullet. Hit is the player that it met, as its shooter saw it; 0 is a wall or nothing.
 type Shot struct {
 	From, To geom.Vec3 `net:"pos,1cm"`
 	Hit      game.ID   `net:"handle"`
 }
 
-// Frag is a death. A Killer of 0 has left.
+// Frag is a death. Killer is 0 if the killer has left.
 type Frag struct {
 	Killer, Victim game.ID `net:"handle"`
 }
@@ -108,12 +107,12 @@ type Frag struct {
 type Cmd struct {
 	Move   geom.Vec2  `net:"stick,5bit"`
 	Aim    geom.Angle `net:"angle,12bit"`
-	Jump   bool       `net:"press"` // held, it jumps again on each landing
+	Jump   bool       `net:"press"` // while held, the player jumps on each landing
 	Crouch bool       `net:"bool"`
-	Fire   bool       `net:"press"` // held, it fires as fast as the rifle can
+	Fire   bool       `net:"press"` // while held, the rifle fires as fast as it can
 }
 
-// The game and what lives in it.
+// The game, its kinds and its events.
 var (
 	Players = game.NewKind[Player]("player")
 	Packs   = game.NewKind[Pack]("pack")
@@ -135,7 +134,7 @@ func join(w *game.World, name string) game.ID {
 	return Players.Spawn(w, p)
 }
 
-// ready puts a player, new or dead, onto the field.
+// ready puts a new or dead player onto the field.
 func ready(w *game.World, p *Player, me game.ID) {
 	p.Pos, p.Vel = birthplace(w, me).At(0), geom.Vec3{}
 	p.Aim = field.Center().Sub(p.Pos.XY()).Angle()
@@ -143,7 +142,8 @@ func ready(w *game.World, p *Player, me game.ID) {
 	p.Ammo, p.Spare, p.Ready, p.Back, p.Hop, p.By = Magazine, StartSpare, 0, 0, 0, 0
 }
 
-// birthplace draws a free place on the ground, the farthest from living enemies of a few.
+// birthplace tries a few free places on the ground and returns the one farthest from living
+// enemies.
 func birthplace(w *game.World, me game.ID) geom.Vec2 {
 	best, most := field.Center(), -1.0
 	for range 10 {
@@ -161,8 +161,7 @@ func birthplace(w *game.World, me game.ID) geom.Vec2 {
 	return best
 }
 
-// act runs one command of one player: at once as a prediction in the browser, for good on the
-// server.
+// act runs one command of one player: at once in the player's browser, for good on the server.
 func act(w *game.World, me game.ID, c Cmd) {
 	p := Players.Get(w, me)
 	p.Aim = c.Aim
@@ -176,7 +175,7 @@ func act(w *game.World, me game.ID, c Cmd) {
 	}
 }
 
-// pickUp takes what lies here and is of use.
+// pickUp takes packs that are near and useful.
 func pickUp(w *game.World, p *Player) {
 	for id, k := range Packs.All(w) {
 		if k.Pos.Dist(p.Pos) > Grasp {
@@ -190,11 +189,11 @@ func pickUp(w *game.World, p *Player) {
 		default:
 			continue
 		}
-		w.Despawn(id) // predicted: gone here until the server agrees, or back again
+		w.Despawn(id) // gone in the browser at once, and back if the server disagrees
 	}
 }
 
-// load fills the magazine: a while after it ran empty, or after a breather.
+// load fills the magazine: some time after it ran empty, or after a Breather.
 func load(p *Player, now game.Tick) {
 	if p.Ammo == 0 && now >= p.Ready || now >= p.Ready+Breather {
 		n := min(Magazine-p.Ammo, p.Spare)
@@ -202,9 +201,8 @@ func load(p *Player, now game.Tick) {
 	}
 }
 
-// armed reports whether weapons work: not while a result stands. When they fall silent is known
-// long before, and a round that is over does not change what was, so that a client predicts it to
-// the tick.
+// armed reports whether weapons work, which they do not while a result is shown. Clients know Open
+// and Shut long before, so they predict the moment to the tick.
 func armed(w *game.World) bool {
 	for _, r := range Rounds.All(w) {
 		return w.Tick() >= r.Open && w.Tick() < r.Shut
@@ -216,7 +214,7 @@ func armed(w *game.World) bool {
 func shoot(w *game.World, me game.ID, p *Player) {
 	begin := w.Tick()
 	if begin < p.Ready+Catch {
-		begin = p.Ready // a shot that came a little late does not delay those after it
+		begin = p.Ready // a slightly late shot does not delay the next ones
 	}
 	if p.Ammo, p.Ready = p.Ammo-1, begin+Cooldown; p.Ammo == 0 {
 		p.Ready = begin + Reload
@@ -226,13 +224,13 @@ func shoot(w *game.World, me game.ID, p *Player) {
 	from := muzzle(p)
 	to, hit := flight(w, me, from, yaw)
 	if hit != 0 {
-		// The victim as it is now: who died meanwhile is not hurt. In the browser writes to it are
-		// discarded.
+		// This is the victim as it is now; it may have died since. In a browser, writes to it have
+		// no effect.
 		if v := Players.Get(w, hit); v.Alive {
 			v.Health, v.By = max(v.Health-Damage, 0), me
 		}
 	}
-	Shots.Emit(w, me, from.XY(), Shot{from, to, hit}) // once for each who sees the place; at once for the shooter
+	Shots.Emit(w, me, from.XY(), Shot{from, to, hit}) // everyone sees it once, the shooter at once
 }
 
 func spread(p *Player) geom.Angle {
@@ -249,11 +247,11 @@ func spread(p *Player) geom.Angle {
 
 func muzzle(p *Player) geom.Vec3 { return p.Pos.Add(geom.Vec3{Z: p.Gun}) }
 
-// marks are the heights of a body that the rifle tries, as shares of its height.
+// marks are heights at which the rifle tries to hit a body, as shares of the body's height.
 var marks = [...]float64{0.55, 0.8}
 
-// flight returns where a bullet that me fires in direction yaw ends, and whom it meets: the first
-// of the others, exactly as me sees them, of whom the way to chest or head is free.
+// flight returns where a bullet of player me ends that is fired in direction yaw, and whom it hits:
+// the nearest of the others, as me sees them, whose chest or head is not behind a wall.
 func flight(w *game.World, me game.ID, from geom.Vec3, yaw geom.Angle) (to geom.Vec3, hit game.ID) {
 	ray := geom.Ray{From: from.XY(), Dir: yaw, Len: Range}
 	for id, o := range Players.Seen(w, me) {
@@ -287,7 +285,7 @@ func referee(w *game.World) {
 		Rounds.Spawn(w, Round{Number: 1, Phase: WarmUp, Ends: ends, Open: now, Shut: ends + RoundTicks})
 	}
 	for _, r := range Rounds.All(w) {
-		if now+1 >= r.Ends { // what is decided here holds from the next tick on
+		if now+1 >= r.Ends { // what is decided here counts from the next tick on
 			next(w, r)
 		}
 	}
@@ -303,7 +301,7 @@ func referee(w *game.World) {
 	refill(w)
 }
 
-// next goes on to the next phase. With a new round all begin anew.
+// next starts the next phase. A new round resets all players.
 func next(w *game.World, r *Round) {
 	switch r.Phase {
 	case WarmUp:
@@ -335,8 +333,8 @@ func die(w *game.World, me game.ID, p *Player) {
 	Frags.Emit(w, me, p.Pos.XY(), Frag{Killer: killer, Victim: me})
 }
 
-// refill puts packs onto empty pads. Each pad has its own beat, so that they do not all come at
-// once.
+// refill puts packs onto empty pads. Each pad has its own rhythm, so that packs do not appear all
+// at once.
 func refill(w *game.World) {
 	for i := range pads {
 		if w.Tick() > 1 && (int(w.Tick())+i*RefillEvery/len(pads))%RefillEvery != 0 {

@@ -5,32 +5,31 @@ import (
 	"meanwhile/geom"
 )
 
-// How bots play. They remember nothing: what they do follows from what a player on their connection
-// would know at this moment, and from hashes of who they are and of the time, which stand in for
-// moods.
+// Numbers of the bots. Bots remember nothing. They decide by what a player in their place would
+// know now, and by hashes of their ID and the time, which give each bot changing moods.
 const (
 	botSight  = 28.0 // metres
-	botNear   = 5.0  // closer than that they step back
-	botFar    = 12.0 // farther than that they come closer
-	botReacts = 0.35 // seconds for which they do not trust their eyes when somebody comes into sight
+	botNear   = 5.0  // nearer enemies make them step back
+	botFar    = 12.0 // farther enemies make them come closer
+	botReacts = 0.35 // seconds until they react to an enemy who comes into sight
 	botTurn   = 7.0  // radians a second at most
-	botEase   = 0.2  // share of what is left of a turn in one tick
-	botLooks  = 0.25 // radians to either side while they run
-	botLoose  = 0.12 // radians beside a hull at which they fire all the same
-	botBurst  = 24   // ticks of a burst, or of holding fire
+	botEase   = 0.2  // share of the rest of a turn that one tick makes
+	botLooks  = 0.25 // radians that they look to either side while they run
+	botLoose  = 0.12 // radians beside a body at which they still fire
+	botBurst  = 24   // ticks of a burst, and of the pause after it
 	botHurt   = 45   // health below which they look for a pack
-	botDetour = 9.0  // metres that they go for a pack that is of use
-	botCorner = 0.9  // metres from a low wall at which they jump
+	botDetour = 9.0  // metres that they go for a useful pack
+	botCorner = 0.9  // metres before a low wall at which they jump
 )
 
-// A bot's skill lies between these: seconds by which its aim trails who moves sideways, and how far
-// it shakes, in radians.
+// A bot's skill lies between these: the seconds by which its aim trails a moving enemy, and the
+// radians by which its hand shakes.
 const (
 	quickHand, slowHand  = 0.12, 0.22
 	steadyHand, wildHand = 0.06, 0.14
 )
 
-// Names of the hashes that stand in for moods.
+// Tags of the hashes, one for each mood.
 const (
 	tagSkill = 1 + iota
 	tagStrafe
@@ -40,16 +39,16 @@ const (
 	tagRoam
 	tagHunt
 	tagUnstuck
-	tagWobble // and the next
+	tagWobble // uses this tag and the next
 )
 
-// mood returns random numbers that stay the same for a span of ticks, begun at another moment by
-// each bot.
+// mood returns random numbers that stay the same for span ticks. Each bot begins its spans at
+// another tick.
 func mood(me game.ID, tag uint64, now game.Tick, span int) geom.Rand {
 	return geom.NewRand(uint64(me), tag, (uint64(now)+uint64(me)*37)/uint64(span))
 }
 
-// Bot plays from what a player on that connection would know, and no more.
+// Bot plays from what a player in its place would know.
 func Bot(w *game.World, me game.ID) (c Cmd) {
 	p, now := Players.Get(w, me), w.Tick()
 	if !p.Alive {
@@ -79,14 +78,14 @@ func Bot(w *game.World, me game.ID) (c Cmd) {
 	}
 	if c.Move != (geom.Vec2{}) {
 		c.Jump = c.Jump || step(p, c.Move)
-		if u := mood(me, tagUnstuck, now, 20); p.Vel.XY().Len() < 0.5 && u.Chance(0.5) { // stands although it wants to go
+		if u := mood(me, tagUnstuck, now, 20); p.Vel.XY().Len() < 0.5 && u.Chance(0.5) { // it is stuck
 			c.Move = c.Move.Rotate(geom.Angle(u.Range(-1.5, 1.5)))
 		}
 	}
 	return c
 }
 
-// target returns the enemy to fight: near, in front, in sight.
+// target returns the enemy to fight: near, in front and in sight.
 func target(w *game.World, me game.ID, p *Player) (enemy Player, ok bool) {
 	best, eye := botSight, muzzle(p)
 	for _, o := range Players.Seen(w, me) {
@@ -103,7 +102,7 @@ func target(w *game.World, me game.ID, p *Player) (enemy Player, ok bool) {
 	return enemy, ok
 }
 
-// exposed reports whether a bullet from eye can reach somebody.
+// exposed reports whether a bullet from eye can reach the body.
 func exposed(eye geom.Vec3, o *Player) bool {
 	for _, share := range marks {
 		if free(eye, o.Pos.Add(geom.Vec3{Z: float64(share * tall(o.Crouch))})) {
@@ -113,8 +112,8 @@ func exposed(eye geom.Vec3, o *Player) bool {
 	return false
 }
 
-// aim turns towards the enemy as a hand does: late, at a limited speed, and never quite still; and
-// pulls the trigger in bursts once it points there.
+// aim turns towards the enemy as a hand does: late, at a limited speed, and never quite still. It
+// fires in bursts once it points there.
 func aim(me game.ID, p *Player, enemy *Player, now game.Tick) (geom.Angle, bool) {
 	skill := mood(me, tagSkill, 0, 1)
 	lag, shake := skill.Range(quickHand, slowHand), skill.Range(steadyHand, wildHand)
@@ -130,7 +129,8 @@ func aim(me game.ID, p *Player, enemy *Player, now game.Tick) (geom.Angle, bool)
 	return aim, close && burst.Chance(0.45) && exposed(then, &before)
 }
 
-// turned moves an aim a tick's worth towards where it should be: fast at first, then ever slower.
+// turned returns an aim one tick later, turned towards where it should point: fast at first, then
+// slower.
 func turned(aim, want geom.Angle) geom.Angle {
 	const most = float64(botTurn) / Rate
 	return (aim + geom.Angle(geom.Clamp(float64(float64(aim.Diff(want))*botEase), -most, most))).Norm()
@@ -149,7 +149,7 @@ func wobble(me game.ID, now game.Tick) float64 {
 	return smooth(tagWobble, 34) + float64(smooth(tagWobble+1, 11)/2)
 }
 
-// duel moves in a fight: sideways, now to one side and now to the other, and at arm's length.
+// duel moves in a fight: to changing sides, and not too near or far.
 func duel(me game.ID, p *Player, enemy *Player, now game.Tick) geom.Vec2 {
 	way := enemy.Pos.XY().Sub(p.Pos.XY())
 	ahead := way.Unit()
@@ -166,7 +166,7 @@ func duel(me game.ID, p *Player, enemy *Player, now game.Tick) geom.Vec2 {
 		move = side.Sub(ahead)
 	}
 	move = move.Unit()
-	if at := p.Pos.XY(); !passable(at, at.Add(move.Mul(1.2)), p.Pos.Z) { // a wall: to the other side
+	if at := p.Pos.XY(); !passable(at, at.Add(move.Mul(1.2)), p.Pos.Z) { // a wall: go to the other side
 		move = move.Sub(side.Mul(2 * move.Dot(side)))
 		if !passable(at, at.Add(move.Mul(1.2)), p.Pos.Z) {
 			move = ahead
@@ -175,7 +175,7 @@ func duel(me game.ID, p *Player, enemy *Player, now game.Tick) geom.Vec2 {
 	return move
 }
 
-// packFor returns where to go for a pack, nil if none is worth it.
+// packFor returns the goal of a pack that is worth the way, or nil.
 func packFor(w *game.World, p *Player, fights bool) (best *goal) {
 	least := 0.0
 	for _, k := range Packs.All(w) {
@@ -195,8 +195,8 @@ func packFor(w *game.World, p *Player, fights bool) (best *goal) {
 	return best
 }
 
-// roam returns where to go without anything better to do: towards the nearest enemy, or just
-// somewhere.
+// roam returns where to go if there is nothing better to do: towards the nearest enemy, or
+// anywhere.
 func roam(w *game.World, me game.ID, p *Player) *goal {
 	now := w.Tick()
 	if h := mood(me, tagHunt, now, 240); h.Chance(0.7) {
@@ -223,7 +223,7 @@ func roam(w *game.World, me game.ID, p *Player) *goal {
 	return &goals[r.IntN(len(goals))]
 }
 
-// step reports whether it takes a jump to go on.
+// step reports whether the bot must jump to go on.
 func step(p *Player, move geom.Vec2) bool {
 	if !grounded(p) {
 		return false

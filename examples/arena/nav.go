@@ -2,20 +2,20 @@ package arena
 
 import "meanwhile/geom"
 
-// Bots find their way by distance fields: for each of a number of goals, how far it is from every
-// cell of a grid of one metre. They are computed once, when the program starts.
+// Bots find their way by distance fields: the way to a goal from every cell of a grid of one metre.
+// The fields of all goals are computed once, when the program starts.
 const (
 	cells      = Width * Depth
-	climbable  = 1.25 // metres that a jump takes one up
-	climbCost  = 30   // tenths of a metre that a jump onto something counts beside the way
-	goalEvery  = 6    // metres between goals all over the place
+	climbable  = 1.25 // height in metres that a jump can reach
+	climbCost  = 30   // what a jump onto something costs, in tenths of a metre of way
+	goalEvery  = 6    // metres between goals
 	farAway    = 1 << 15
 	roomToWalk = Radius + 0.05
 )
 
 type distances [cells]uint16
 
-// goal is a place with its field.
+// goal is a place with its distance field.
 type goal struct {
 	at  geom.Vec3
 	far distances // tenths of a metre
@@ -23,7 +23,7 @@ type goal struct {
 
 var (
 	heights = survey()
-	// goals begins with the pads, in their order.
+	// goals are the pads, in their order, and then places all over the arena.
 	goals = chart()
 )
 
@@ -35,7 +35,7 @@ func cellAt(p geom.Vec2) int {
 	return min(max(int(p.Y), 0), Depth-1)*Width + min(max(int(p.X), 0), Width-1)
 }
 
-// survey returns the height at which one stands in each cell, or farAway where nobody can.
+// survey returns the height of the floor in each cell, farAway where nobody can stand.
 func survey() (h [cells]float64) {
 	for c := range h {
 		h[c] = floorAt(center(c), high, roomToWalk)
@@ -58,12 +58,12 @@ func beside(c int, s [3]int) (int, bool) {
 	return y*Width + x, x >= 0 && x < Width && y >= 0 && y < Depth
 }
 
-// toll returns what it costs to go from cell a by step s, if one can.
+// toll returns the cost of step s out of cell a; ok is false if the step is not possible.
 func toll(a int, s [3]int) (b, cost int, ok bool) {
 	if b, ok = beside(a, s); !ok || heights[b]-heights[a] > climbable || heights[a] == farAway {
 		return b, 0, false
 	}
-	if s[0] != 0 && s[1] != 0 { // no cutting of corners
+	if s[0] != 0 && s[1] != 0 { // a diagonal step must not cut a corner
 		for _, half := range [2][3]int{{s[0], 0}, {0, s[1]}} {
 			if c, _ := beside(a, half); heights[c] > max(heights[a], heights[b]) {
 				return b, 0, false
@@ -76,11 +76,11 @@ func toll(a int, s [3]int) (b, cost int, ok bool) {
 	return b, cost, true
 }
 
-// An arc is a step into a cell: where from, and what it costs; 0 if one cannot.
+// An arc is a step into a cell: the cell that it comes from, and its cost; 0 if it is not possible.
 type arc struct{ from, cost uint16 }
 
-// arrivals returns the arcs into every cell. All fields are made of them: asking toll each time
-// took most of a program's start.
+// arrivals returns the arcs into every cell. All fields use them, as calling toll each time took
+// most of the start of a program.
 func arrivals() *[cells][len(steps)]arc {
 	all := new([cells][len(steps)]arc)
 	for a := range cells {
@@ -112,7 +112,7 @@ func chart() []goal {
 	return all
 }
 
-// spread fills in the field, from the goal outwards.
+// spread fills the field from the goal outwards.
 func (g *goal) spread(arcs *[cells][len(steps)]arc) {
 	for c := range g.far {
 		g.far[c] = farAway
@@ -136,14 +136,14 @@ func (g *goal) spread(arcs *[cells][len(steps)]arc) {
 	}
 }
 
-// from returns how far the goal is, in metres.
+// from returns the way to the goal in metres.
 func (g *goal) from(p geom.Vec2) float64 {
 	_, d := g.nearest(p)
 	return float64(d) / 10
 }
 
-// nearest returns the best cell at or beside p: p's own may be one that nobody can stand in the
-// middle of.
+// nearest returns the best cell at or beside p. Nobody may be able to stand in the middle of p's
+// own.
 func (g *goal) nearest(p geom.Vec2) (cell int, d uint16) {
 	cell = cellAt(p)
 	if d = g.far[cell]; d < farAway {
@@ -157,7 +157,7 @@ func (g *goal) nearest(p geom.Vec2) (cell int, d uint16) {
 	return cell, d
 }
 
-// lookahead is how many cells of the way a bot sees at once, to cut corners.
+// lookahead is how many cells of the way a bot looks ahead to take a straight line.
 const lookahead = 6
 
 // way returns the direction from p, at height z, to the goal; zero at the goal.
@@ -189,8 +189,8 @@ func toward(from, to geom.Vec2) geom.Vec2 {
 	return geom.Vec2{}
 }
 
-// passable reports whether one can run straight from one point to another, jumping onto what is low
-// enough.
+// passable reports whether a player can run straight from one point to another, jumping onto low
+// walls.
 func passable(from, to geom.Vec2, z float64) bool {
 	ray := geom.RayTo(from, to)
 	for i := range boxes {

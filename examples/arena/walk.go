@@ -5,24 +5,24 @@ import (
 	"meanwhile/geom"
 )
 
-// How an avatar moves, in metres and seconds.
+// Numbers of how an avatar moves, in metres and seconds.
 const (
 	Radius      = 0.4
 	Standing    = 1.8 // height of the hull
 	Crouching   = 1.15
 	RunSpeed    = 7.0
 	CrouchSpeed = 3.2
-	GroundForce = 60.0 // change of speed a second: full speed in an eighth of a second
+	GroundForce = 60.0 // m/s²: full speed after an eighth of a second
 	AirForce    = 14.0
-	JumpSpeed   = 6.6 // takes one 1.36 m high
+	JumpSpeed   = 6.6 // m/s upwards: a jump of 1.36 m
 	Gravity     = 16.0
-	StepUp      = 0.2 // what one walks onto, and the last bit of a jump onto something
-	HopTicks    = 8   // a jump asked for so shortly before landing is not lost
+	StepUp      = 0.2 // the height of a step that needs no jump
+	HopTicks    = 8   // ticks before landing in which a pressed jump still counts
 
 	gunStanding  = 1.22 // height of the muzzle
 	gunCrouching = 0.78
 	gunSpeed     = 5.0
-	hair         = 0x1p-12 // rounding to the simulation grid moves nothing as far
+	hair         = 0x1p-12 // more than rounding to the simulation grid moves anything
 )
 
 func tall(crouch bool) float64 {
@@ -32,9 +32,8 @@ func tall(crouch bool) float64 {
 	return Standing
 }
 
-// walk moves one player by one command: from-state and command give to-state. It is the only way in
-// which anyone moves, on the server, in the prediction and for bots, and depends on nothing else
-// but the map.
+// walk moves one player by one command. Everyone moves by it alone, on the server, in predictions
+// and as a bot. It depends on the player, the command and the map.
 func walk(p *Player, c Cmd, now game.Tick, dt float64) {
 	p.Crouch = c.Crouch
 	speed, force, gun := RunSpeed, GroundForce, gunStanding
@@ -56,11 +55,11 @@ func walk(p *Player, c Cmd, now game.Tick, dt float64) {
 	vel := p.Vel.XY().Toward(c.Move.Mul(speed), float64(force*dt))
 	way := vel.Mul(dt)
 	to := slide(from, way, p.Pos.Z)
-	if to != from.Add(way) { // along a wall: what ran into it is lost
+	if to != from.Add(way) { // along a wall: the speed into it is lost
 		vel = to.Sub(from).Mul(1 / dt).Limit(vel.Len())
 	}
 
-	// Heights over time are a parabola, met exactly whatever the tick.
+	// The height over time is a parabola, and each tick lies on it exactly.
 	z, fell := p.Pos.Z, climb-float64(Gravity*dt)
 	z += float64(float64((climb+fell)/2) * dt)
 	if floor := floorAt(to, p.Pos.Z, Radius); z <= floor {
@@ -69,12 +68,12 @@ func walk(p *Player, c Cmd, now game.Tick, dt float64) {
 	p.Pos, p.Vel = to.At(z), vel.At(fell)
 }
 
-// grounded reports whether a player stands on something.
+// grounded reports whether a player stands on the ground or on a wall.
 func grounded(p *Player) bool {
 	return p.Vel.Z <= 0 && p.Pos.Z <= floorAt(p.Pos.XY(), p.Pos.Z, Radius)+hair
 }
 
-// floorAt returns the height of what carries somebody whose feet are at height z.
+// floorAt returns the height of the floor under feet at height z.
 func floorAt(at geom.Vec2, z, r float64) float64 {
 	top, disc := 0.0, geom.Circle{Center: at, Radius: r}
 	for i := range boxes {
@@ -85,8 +84,8 @@ func floorAt(at geom.Vec2, z, r float64) float64 {
 	return top
 }
 
-// slide moves the feet at height z, along the walls that are too high to step onto and the fence
-// around the arena.
+// slide moves feet at height z. They slide along walls that are too high to step onto, and along
+// the fence around the arena.
 func slide(from, way geom.Vec2, z float64) geom.Vec2 {
 	var near [maxBoxes + len(fence)]geom.Rect
 	n, to := 0, from.Add(way)
@@ -109,7 +108,7 @@ func slide(from, way geom.Vec2, z float64) geom.Vec2 {
 	return geom.Slide(from, way, Radius, near[:n])
 }
 
-// blocked reports whether somebody whose feet are at height z does not fit here.
+// blocked reports whether a player with feet at height z does not fit here.
 func blocked(at geom.Vec2, z float64) bool {
 	disc := geom.Circle{Center: at, Radius: Radius}
 	for i := range boxes {

@@ -13,21 +13,21 @@ const (
 	Depth = 40
 )
 
-// Heights of walls: low ones are jumped onto and shot over, and hide who crouches; from a low one a
-// middle one can be climbed; high ones are for hiding.
+// Heights of walls. Players can jump onto low walls, shoot over them and crouch behind them. From a
+// low wall they can climb a middle one. High walls only hide.
 const (
 	low    = 1.0
 	middle = 2.2
 	high   = 2.6
-	rim    = 0.6 // how thick the walls around are
+	rim    = 0.6 // thickness of the outer walls
 )
 
 var (
 	boxes = build()
 	walls = geom.Walls{Rects: floors(boxes)}
-	// field is where the middle of somebody's feet can be.
+	// field is where the middle of a player's feet can be.
 	field = geom.Rect{Max: geom.Vec2{X: Width, Y: Depth}}.Expand(-Radius)
-	// fence keeps in who stands on the walls around.
+	// fence keeps players in who stand on the outer walls.
 	fence = [...]geom.Rect{
 		{Min: geom.Vec2{X: -1, Y: -1}, Max: geom.Vec2{X: 0, Y: Depth + 1}},
 		{Min: geom.Vec2{X: Width, Y: -1}, Max: geom.Vec2{X: Width + 1, Y: Depth + 1}},
@@ -43,7 +43,7 @@ func box(x0, y0, x1, y1, h float64) geom.Box {
 	return geom.Rect{Min: geom.Vec2{X: x0, Y: y0}, Max: geom.Vec2{X: x1, Y: y1}}.Box(0, h)
 }
 
-// half of the walls; the other half is the same, turned by half a turn around the middle, so that
+// half of the walls. The other half is the same, turned by half a turn around the middle, so that
 // no corner is better.
 var half = []geom.Box{
 	box(9, 7, 17, 8, high), box(9, 8, 10, 13, high), // corner in the north-west
@@ -61,7 +61,7 @@ var half = []geom.Box{
 
 func build() []geom.Box {
 	all := []geom.Box{
-		box(0, 0, Width, rim, high), box(0, Depth-rim, Width, Depth, low), // the southern one must not hide anybody
+		box(0, 0, Width, rim, high), box(0, Depth-rim, Width, Depth, low), // the southern one must hide nobody
 		box(0, rim, rim, Depth-rim, middle), box(Width-rim, rim, Width, Depth-rim, middle),
 	}
 	for _, b := range half {
@@ -81,7 +81,7 @@ func floors(boxes []geom.Box) []geom.Rect {
 	return all
 }
 
-// pad is where packs appear.
+// pad is a place where packs appear.
 type pad struct {
 	pos  geom.Vec3
 	sort int
@@ -104,7 +104,7 @@ func layPads(half []pad) []pad {
 	return all
 }
 
-// MapJSON describes the world that does not change, for a page to draw:
+// MapJSON describes the map, for a page to draw:
 //
 //	{"size": [w, h],
 //	 "walls": [{"min": [x, y], "max": [x, y], "height": h}, ...],
@@ -150,5 +150,6 @@ func numbers(b []byte, vs ...float64) []byte {
 
 func pair(b []byte, x, y float64) []byte { return append(numbers(append(b, '['), x, y), ']') }
 
-// mapHash identifies the map: a client with another one predicts other things and is refused.
+// mapHash identifies the map. A client with another map is refused, as its predictions would be
+// wrong.
 func mapHash() uint64 { return schema.Hash(string(MapJSON())) }
