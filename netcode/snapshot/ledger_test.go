@@ -164,3 +164,46 @@ func TestLedger(t *testing.T) {
 		})
 	})
 }
+
+// Where exactly a record need not name its baseline any more: for the 63 ticks of which a client knows what the server
+// knew, and beyond while only one record could be meant.
+func TestLedgerAgrees(t *testing.T) {
+	const edge = wire.AgreedTicks
+	type step struct {
+		sent bool
+		tick clock.Tick
+	}
+	send, ack := func(t clock.Tick) step { return step{true, t} }, func(t clock.Tick) step { return step{false, t} }
+	two := []step{send(100), ack(100), send(110), ack(110)}
+	for _, c := range []struct {
+		name  string
+		steps []step
+		now   clock.Tick
+		want  ref
+	}{
+		{"nothing acknowledged", []step{send(100)}, 101, ref{}},
+		{"one acknowledged", two[:2], 101, ref{base: 100, agreed: true}},
+		{"two acknowledged", two, 111, ref{base: 110, prior: 100, agreed: true}},
+		{"the prior one just counts", two, 100 + edge - 1, ref{base: 110, prior: 100, agreed: true}},
+		{"it does not any more", two, 100 + edge, ref{base: 110, agreed: true}},
+		{"two under way", append(two, send(120), send(130)), 110 + edge - 1, ref{base: 110, agreed: true}},
+		{"two under way, too old", append(two, send(120), send(130)), 110 + edge, ref{base: 110}},
+		{"one under way", append(two, send(120)), 120 + edge - 1, ref{base: 110, agreed: true}},
+		{"one under way, too old", append(two, send(120)), 120 + edge, ref{base: 110}},
+		{"nothing under way, long ago", two, 110 + 1000, ref{base: 110, agreed: true}},
+		{"overtaken", []step{send(100), send(110), ack(110), ack(100)}, 111, ref{base: 110, prior: 100, agreed: true}},
+	} {
+		var l ledger
+		unit := int(l.occupy(1))
+		for _, s := range c.steps {
+			if s.sent {
+				l.send(unit, s.tick, 0)
+			} else {
+				l.acknowledge(unit, s.tick, 0, 0)
+			}
+		}
+		if got := l.ref(unit, c.now); got != c.want {
+			t.Errorf("%s: at tick %d %+v, want %+v", c.name, c.now, got, c.want)
+		}
+	}
+}

@@ -300,7 +300,7 @@ func (v *View) Missing(p *wire.Packet) {
 		}
 		for set := r.groups; set != 0; set &= set - 1 {
 			unit := s.unit(bits.TrailingZeros32(set))
-			if k := &v.ledger.known[unit]; k.sent() == p.Tick && (r.gone || v.ledger.acked(unit) < p.Tick) {
+			if k := &v.ledger.known[unit]; k.sent() == p.Tick {
 				k.setLost()
 			}
 		}
