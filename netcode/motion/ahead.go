@@ -7,9 +7,11 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// Ahead writes the values of group g of kind k at playout time t, after b, the newest record, is shown: places and directions go on as they
-// did, by their velocity where they have one (draw=hermite), else from a, the record before b, which may be nil; no further than most beyond
-// b. Everything else is held, as is what rests, what was cut and rotations in space. For kinds that nobody can hit (schema.Kind.Extrapolated).
+// Ahead writes the values of group g of kind k at playout time t, after b, the newest record, is
+// shown: places and directions go on as they did, by their velocity where they have one
+// (draw=hermite), else from a, the record before b, which may be nil; no further than most beyond
+// b. Everything else is held, as is what rests, what was cut and rotations in space. For kinds that
+// nobody can hit (schema.Kind.Extrapolated).
 func Ahead(k *schema.Kind, g *schema.Group, a, b *State, t, most clock.TickFrac, dst []int64) {
 	Draw(k, g, b, nil, t, dst)
 	beyond := min(max(t-b.Shown(), 0), most, MaxForward*clock.FracPerTick)
@@ -48,9 +50,10 @@ func Ahead(k *schema.Kind, g *schema.Group, a, b *State, t, most clock.TickFrac,
 	}
 }
 
-// A Fade hides that a guess was wrong. When a record comes that says something else of the moment that was drawn last, the picture goes on
-// from where it stood, and the difference fades. It is a state of the picture, not a function of records: for kinds that nobody can hit.
-// The zero Fade is ready to use.
+// A Fade hides that a guess was wrong. When a record comes that says something else of the moment
+// that was drawn last, the picture goes on from where it stood, and the difference fades. It is a
+// state of the picture, not a function of records: for kinds that nobody can hit. The zero Fade is
+// ready to use.
 type Fade struct {
 	at     clock.TickFrac // of the last picture
 	now    clock.Time     // of it, on the clock of who looks at it
@@ -68,9 +71,10 @@ func (f *Fade) Last() (t clock.TickFrac, ok bool) { return f.at, f.newest != 0 }
 // Reset forgets the last picture.
 func (f *Fade) Reset() { f.newest = 0 }
 
-// Draw turns dst, what records say of playout time t, into what is drawn. last is what they say now of the time of Last, not looked at
-// where there is none; newest the newest record; now the time of the picture, on any clock. What was cut since, or is further off
-// than the property's Warp, does not fade, nor what belongs to a picture of long ago.
+// Draw turns dst, what records say of playout time t, into what is drawn. last is what they say now
+// of the time of Last, not looked at where there is none; newest the newest record; now the time of
+// the picture, on any clock. What was cut since, or is further off than the property's Warp, does
+// not fade, nor what belongs to a picture of long ago.
 func (f *Fade) Draw(k *schema.Kind, g *schema.Group, newest *State, t clock.TickFrac, now clock.Time, last, dst []int64) {
 	dt := now.Sub(f.now)
 	keep := f.newest != 0 && newest.Cut <= f.newest && dt >= 0 && dt < fadeLong && len(f.off) == len(dst)

@@ -28,7 +28,8 @@ func planeAt(tick clock.Tick, x, alt, vx, yaw, fuel int64) *motion.State {
 	return &motion.State{Tick: tick, Vals: []int64{x, 0, alt, 0, vx, 0, yaw, fuel, 1}}
 }
 
-// Beyond the newest record places and directions go on, for so long and no longer; nothing else does.
+// Beyond the newest record places and directions go on, for so long and no longer; nothing else
+// does.
 //
 // seeds: B8 B12
 func TestAhead(t *testing.T) {
@@ -67,7 +68,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// Whatever two records say, a guess lies no further from the newest than the pace of both, or the velocity, allows for the time that is guessed.
+// Whatever two records say, a guess lies no further from the newest than the pace of both, or the
+// velocity, allows for the time that is guessed.
 func TestAheadIsBounded(t *testing.T) {
 	k := kind(t, plane{}, 20)
 	any32 := rapid.Int64Range(math.MinInt32, math.MaxInt32)

@@ -62,7 +62,8 @@ func drawFore(t *rapid.T, label string, tick clock.Tick) *motion.State {
 	return s
 }
 
-// A group is drawn, drawn on, faded and judged the same wherever its integers lie among those of its kind.
+// A group is drawn, drawn on, faded and judged the same wherever its integers lie among those of
+// its kind.
 func TestGroupsBehindOthers(t *testing.T) {
 	one, two := kind(t, fore{}, 30), kind(t, behind{}, 30)
 	if len(one.Groups) != 1 || one.Obs != foreComps || len(two.Groups) != 2 || two.Groups[1].At == 0 || two.Groups[1].N != foreComps {
@@ -97,7 +98,8 @@ func TestGroupsBehindOthers(t *testing.T) {
 	})
 }
 
-// What a record tells of the time up to the one before it, which showed it, is nothing new: a teleport or a start up to there changes nothing.
+// What a record tells of the time up to the one before it, which showed it, is nothing new: a
+// teleport or a start up to there changes nothing.
 func TestWhatTheOlderShowsIsOver(t *testing.T) {
 	k := kind(t, fore{}, 30)
 	g := &k.Groups[0]
@@ -122,8 +124,9 @@ func TestWhatTheOlderShowsIsOver(t *testing.T) {
 	})
 }
 
-// Time is the tick that is drawn: a thing that moves a metre a tick is drawn at as many metres, whatever its records say of how soon the
-// next one comes, and what belongs to a tick of its rest falls between the ticks around it.
+// Time is the tick that is drawn: a thing that moves a metre a tick is drawn at as many metres,
+// whatever its records say of how soon the next one comes, and what belongs to a tick of its rest
+// falls between the ticks around it.
 func TestTimeIsTheTickThatIsDrawn(t *testing.T) {
 	k := kind(t, struct {
 		X geom.Vec2 `net:"pos,others=1cm"`
@@ -180,7 +183,8 @@ func TestTimeIsTheTickThatIsDrawn(t *testing.T) {
 	}
 }
 
-// Beyond the newest record nobody looks up ever further, and records that cannot follow one another carry nothing on.
+// Beyond the newest record nobody looks up ever further, and records that cannot follow one another
+// carry nothing on.
 func TestAheadOfOddRecords(t *testing.T) {
 	k := kind(t, fore{}, 30)
 	at := func(tick clock.Tick, pos, yaw, pitch int64) *motion.State {
@@ -210,7 +214,8 @@ func TestAheadOfOddRecords(t *testing.T) {
 	}
 }
 
-// Places and directions fade, the short way round and up to Warp; everything else is drawn as records say at once. Reset forgets.
+// Places and directions fade, the short way round and up to Warp; everything else is drawn as
+// records say at once. Reset forgets.
 func TestFadeOfEachClass(t *testing.T) {
 	k := kind(t, fore{}, 30)
 	g := &k.Groups[0]
@@ -285,7 +290,8 @@ func TestFadeOfEachClass(t *testing.T) {
 	}
 }
 
-// A rotation that steps steps, and looking about goes the short way also over south, where up and down never do.
+// A rotation that steps steps, and looking about goes the short way also over south, where up and
+// down never do.
 func TestStepsAndSouth(t *testing.T) {
 	k := kind(t, fore{}, 30)
 	at := func(tick clock.Tick, turn, yaw, pitch int64) *motion.State {
@@ -309,7 +315,8 @@ func TestStepsAndSouth(t *testing.T) {
 	}
 }
 
-// A receiver's angle strays the short way round; between records closer than Converge it leaves the older one as it is.
+// A receiver's angle strays the short way round; between records closer than Converge it leaves the
+// older one as it is.
 func TestReckonAcrossNorthAndBetweenCloseRecords(t *testing.T) {
 	k := kind(t, boat{}, 30)
 	s := boatAt(100, 0, 0, 359, 0)
@@ -326,7 +333,8 @@ func TestReckonAcrossNorthAndBetweenCloseRecords(t *testing.T) {
 	}
 }
 
-// The length of a difference is rounded down exactly, also where a float64 cannot tell squares apart.
+// The length of a difference is rounded down exactly, also where a float64 cannot tell squares
+// apart.
 func TestErrorIsExact(t *testing.T) {
 	k := kind(t, warper{}, 30)
 	for p := int64(1); p < 1<<15; p += 97 {
@@ -358,7 +366,8 @@ func isqrt(p, n int64) int64 {
 	return lo
 }
 
-// Further apart than Warp and still relative to the same parent: warped. On another parent, or near: not.
+// Further apart than Warp and still relative to the same parent: warped. On another parent, or
+// near: not.
 func TestWarped(t *testing.T) {
 	k := kind(t, warper{}, 30)
 	g := &k.Groups[0]
@@ -379,8 +388,8 @@ func TestWarped(t *testing.T) {
 	}
 }
 
-// A dead reckoned place that warps, or that a teleport cuts, is drawn on from the older record until the newer is shown: it does not
-// lean towards it before.
+// A dead reckoned place that warps, or that a teleport cuts, is drawn on from the older record
+// until the newer is shown: it does not lean towards it before.
 //
 // seeds: B13
 func TestReckonJumps(t *testing.T) {
@@ -413,7 +422,8 @@ func TestReckonJumps(t *testing.T) {
 	}
 }
 
-// A child of a parent on a coarse grid and far out stays within what integers hold, and one without a place stays as it is.
+// A child of a parent on a coarse grid and far out stays within what integers hold, and one without
+// a place stays as it is.
 func TestAttachFarOut(t *testing.T) {
 	type town struct {
 		Pos geom.Vec2 `net:"pos,1m,others=1000m"`

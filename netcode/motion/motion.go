@@ -1,6 +1,6 @@
-// Package motion draws recorded states: pure integer maths from two records and a playout time to the
-// values in between. Client and server call the same functions with the same integers, so the server
-// recomputes exactly what a client saw.
+// Package motion draws recorded states: pure integer maths from two records and a playout time to
+// the values in between. Client and server call the same functions with the same integers, so the
+// server recomputes exactly what a client saw.
 package motion
 
 import (
@@ -8,7 +8,8 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// State is one record of one group as a client holds it: values and what the record said about time.
+// State is one record of one group as a client holds it: values and what the record said about
+// time.
 type State struct {
 	Tick  clock.Tick // when the values were true
 	Cut   clock.Tick // the newest teleport up to Tick that the sender still had to tell of, or 0
@@ -20,9 +21,10 @@ type State struct {
 }
 
 // Between says how b follows a at playout time t: the fraction of the way in 1/65536, from 0 (a) to
-// 65536 (b), rounded down. Each is reached when it is Shown. Teleports are never drawn as a slide: before the cut a shows, from it on b.
-// A thing that rested after a stays there until the tick before its first movement, where it still was; how far back it is drawn
-// changes at once while it rests.
+// 65536 (b), rounded down. Each is reached when it is Shown. Teleports are never drawn as a slide:
+// before the cut a shows, from it on b. A thing that rested after a stays there until the tick
+// before its first movement, where it still was; how far back it is drawn changes at once while it
+// rests.
 func Between(a, b *State, t clock.TickFrac) int64 {
 	from, to := a.Shown(), b.Shown()
 	if t >= to {
@@ -43,10 +45,11 @@ func Between(a, b *State, t clock.TickFrac) int64 {
 	return int64(t-from) << 16 / int64(to-from)
 }
 
-// Draw writes the values of group g of kind k at playout time t, which lies between a and b, into dst:
-// observer integers in 1/schema.SubSteps, rounded down. dst holds g.N of them. With b nil, or t outside [a, b], the
-// nearer one is held: what can be hit is never extrapolated. Values of any size give a result between both; a and b
-// hold g.N values within 32 bits, as a decoder leaves them.
+// Draw writes the values of group g of kind k at playout time t, which lies between a and b, into
+// dst: observer integers in 1/schema.SubSteps, rounded down. dst holds g.N of them. With b nil, or
+// t outside [a, b], the nearer one is held: what can be hit is never extrapolated. Values of any
+// size give a result between both; a and b hold g.N values within 32 bits, as a decoder leaves
+// them.
 func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []int64) {
 	u := int64(0)
 	if b == nil {
@@ -94,13 +97,14 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 	}
 }
 
-// Jumps reports whether two records of a group are never joined by a line, as if a teleport lay between them: they are further
-// apart than a property's Warp, or relative to different parents.
+// Jumps reports whether two records of a group are never joined by a line, as if a teleport lay
+// between them: they are further apart than a property's Warp, or relative to different parents.
 func Jumps(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	return moved(k, g, a, b) || apart(k, g, a, b)
 }
 
-// Warped reports whether two records of a group are further apart than a property's Warp, and relative to the same parent.
+// Warped reports whether two records of a group are further apart than a property's Warp, and
+// relative to the same parent.
 func Warped(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	return apart(k, g, a, b) && !moved(k, g, a, b)
 }
@@ -158,10 +162,11 @@ func tangent(v int64, a, b *State, p *schema.Prop) int64 {
 	return v * q >> 16 * min(ticks, 1<<8) >> 16
 }
 
-// hermite evaluates the cubic through pa and pb with tangents ma and mb (steps over the interval) at
-// u/65536, in 1/SubSteps. Tangents are limited to three times the chord and to its direction, which keeps the
-// curve between its ends (Fritsch and Carlson, 1980), up to the rounding of the powers of u, which the last line
-// takes off: a bad velocity never draws a place beyond both records.
+// hermite evaluates the cubic through pa and pb with tangents ma and mb (steps over the interval)
+// at u/65536, in 1/SubSteps. Tangents are limited to three times the chord and to its direction,
+// which keeps the curve between its ends (Fritsch and Carlson, 1980), up to the rounding of the
+// powers of u, which the last line takes off: a bad velocity never draws a place beyond both
+// records.
 func hermite(pa, pb, ma, mb, u int64) int64 {
 	d := pb - pa
 	ma, mb = limit(ma, d), limit(mb, d)

@@ -18,7 +18,8 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// mover has a property of each way of drawing. 30 ticks a second, all in observer steps of 1 cm, 1 cm/s, 1 degree.
+// mover has a property of each way of drawing. 30 ticks a second, all in observer steps of 1 cm, 1
+// cm/s, 1 degree.
 type mover struct {
 	Pos   geom.Vec2  `net:"pos,draw=hermite"`
 	Vel   geom.Vec2  `net:"vel"`
@@ -140,7 +141,8 @@ func TestDraw(t *testing.T) {
 		{"a text steps", state(10, at(map[int]int64{name: 'a'})), state(11, at(map[int]int64{name: 'b'})), clock.Tick(10).Frac() + half, name, 'a' * 256},
 		{"a place that steps", state(10, nil), state(11, at(map[int]int64{jump: 90})), clock.Tick(10).Frac() + half, jump, 0},
 
-		// At 30 Hz 300 cm/s are 10 cm a tick. Over 4 ticks that is 40 cm, just the way: a straight line.
+		// At 30 Hz 300 cm/s are 10 cm a tick. Over 4 ticks that is 40 cm, just the way: a straight
+		// line.
 		{"a steady run is a line", state(10, at(map[int]int64{velX: 300})), state(14, at(map[int]int64{posX: 40, velX: 300})), clock.Tick(11).Frac(), posX, 10 * 256},
 		// From rest to rest: 3u^2-2u^3 at 1/4 is 0.15625, of 64 cm 10 cm.
 		{"speeding up and slowing down", state(10, nil), state(14, at(map[int]int64{posX: 64})), clock.Tick(11).Frac(), posX, 10 * 256},
@@ -161,7 +163,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// A teleport is never drawn as a slide: at every moment each component is that of one of both records.
+// A teleport is never drawn as a slide: at every moment each component is that of one of both
+// records.
 //
 // seeds: B13
 func TestCutIsNeverASlide(t *testing.T) {
@@ -231,8 +234,9 @@ func drawPair(t *rapid.T, k *schema.Kind) (a, b *motion.State) {
 	return a, b
 }
 
-// For values of every size, up to what 32 bits hold, what is drawn is what exact arithmetic gives, to within the stated
-// rounding, never lies beyond both records, and an angle never goes the long way.
+// For values of every size, up to what 32 bits hold, what is drawn is what exact arithmetic gives,
+// to within the stated rounding, never lies beyond both records, and an angle never goes the long
+// way.
 func TestDrawAgainstExactArithmetic(t *testing.T) {
 	for _, rate := range []int{1, 30, 1000} {
 		k := kind(t, mover{}, rate)
@@ -266,7 +270,8 @@ func TestDrawAgainstExactArithmetic(t *testing.T) {
 					case schema.Hermite:
 						v := k.Props[p.Tangent].ObsAt + c - p.ObsAt
 						want := cubic(va, vb, tangent(p, k.Props[p.Tangent].Obs, rate, a.Vals[v], va, vb, b.Tick-a.Tick), tangent(p, k.Props[p.Tangent].Obs, rate, b.Vals[v], va, vb, b.Tick-a.Tick), u)
-						// Each power of u is off by at most 2/65536, and the tangents by 1 part in 2^16 and one step.
+						// Each power of u is off by at most 2/65536, and the tangents by 1 part in
+						// 2^16 and one step.
 						most := 2 + (24*math.Abs(float64(vb-va))/65536+2)*256
 						if off := difference(want, dst[c]); math.Abs(off) > most {
 							t.Fatalf("%s: %d/256 between %d and %d is off by %v of them, at most %v is allowed", p.Name, dst[c], va, vb, off, most)
@@ -363,8 +368,8 @@ func TestHermiteIsMonotone(t *testing.T) {
 	})
 }
 
-// The integers that are drawn, condensed and pinned: a server judges shots by recomputing them, on another machine than
-// the one that drew them.
+// The integers that are drawn, condensed and pinned: a server judges shots by recomputing them, on
+// another machine than the one that drew them.
 func TestDigest(t *testing.T) {
 	k := kind(t, mover{}, 30)
 	h := fnv.New64a()
@@ -403,7 +408,8 @@ func TestDigest(t *testing.T) {
 			h.Write(binary.LittleEndian.AppendUint64(nil, uint64(v)))
 		}
 	}
-	// A new number means that old clients draw, and old servers judge, something else: a change of the protocol.
+	// A new number means that old clients draw, and old servers judge, something else: a change of
+	// the protocol.
 	if got, want := fmt.Sprintf("%016x", h.Sum64()), "8d29e3f2d0e6ea26"; got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
@@ -432,8 +438,9 @@ func BenchmarkDraw(b *testing.B) {
 	})
 }
 
-// Whatever classes the records of a moving thing have, what is drawn passes through them in order, never runs back, and, where the sender lets
-// the bound fall by no more than a third of the time between two records, never by more than half faster than it was.
+// Whatever classes the records of a moving thing have, what is drawn passes through them in order,
+// never runs back, and, where the sender lets the bound fall by no more than a third of the time
+// between two records, never by more than half faster than it was.
 func TestTimeOfAThingNeverRunsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		states := []motion.State{{Tick: 1}}

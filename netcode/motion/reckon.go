@@ -11,22 +11,26 @@ import (
 
 // Limits of dead reckoning.
 const (
-	// MaxForward is how far a record is drawn on by its velocity; then it stands. A record that is drawn on so far is still in the
-	// server's history when a shot at what was drawn is judged.
+	// MaxForward is how far a record is drawn on by its velocity; then it stands. A record that is
+	// drawn on so far is still in the server's history when a shot at what was drawn is judged.
 	MaxForward = 80 // ticks
 
-	// Repeat is after how long a sender repeats itself though nothing strays: if that is lost, there is time for another one.
+	// Repeat is after how long a sender repeats itself though nothing strays: if that is lost,
+	// there is time for another one.
 	Repeat = MaxForward / 2
 
-	// MaxFlight takes the place of MaxForward where nobody can be hit (schema.Kind.Extrapolated): no server has to know later what was drawn, so a
-	// projectile is told once for as long as it flies. Half of it takes the place of Repeat.
+	// MaxFlight takes the place of MaxForward where nobody can be hit (schema.Kind.Extrapolated):
+	// no server has to know later what was drawn, so a projectile is told once for as long as it
+	// flies. Half of it takes the place of Repeat.
 	MaxFlight = 1 << 14 // ticks; four and a half minutes at 60 Hz
 
-	// Converge is how long a newer record takes to replace what was drawn on from the one before it.
+	// Converge is how long a newer record takes to replace what was drawn on from the one before
+	// it.
 	Converge = 4 // ticks; a record that is known for less when it is due to be shown makes a step
 )
 
-// Reach is how far a record of a kind is drawn on: MaxForward or MaxFlight. Its sender repeats itself after half of that.
+// Reach is how far a record of a kind is drawn on: MaxForward or MaxFlight. Its sender repeats
+// itself after half of that.
 func Reach(k *schema.Kind) clock.Tick {
 	if k.Extrapolated {
 		return MaxFlight
@@ -34,8 +38,9 @@ func Reach(k *schema.Kind) clock.Tick {
 	return MaxForward
 }
 
-// reckon draws a property that is dead reckoned: on from a by its velocity and, where a b is known, over to b within its last
-// Converge ticks, so that there is no step at b. At and after b it is drawn on from b. u is Between's fraction.
+// reckon draws a property that is dead reckoned: on from a by its velocity and, where a b is known,
+// over to b within its last Converge ticks, so that there is no step at b. At and after b it is
+// drawn on from b. u is Between's fraction.
 func reckon(k *schema.Kind, g *schema.Group, p *schema.Prop, a, b *State, t clock.TickFrac, u int64, dst []int64) {
 	at := p.ObsAt - g.At
 	out := dst[at : at+p.Comps]
@@ -79,8 +84,9 @@ func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, after cl
 	for c := range out {
 		v := min(max(s.Vals[vel+c], -1<<24), 1<<24)
 		q := min(p.TangentQ, 1<<36)
-		// velocity steps x (steps per tick and velocity step, /2^32) x dt/256 ticks, in 1/256 steps; v q >> 16 is kept within 2^24 steps a
-		// tick, so that nothing overflows within MaxFlight
+		// velocity steps x (steps per tick and velocity step, /2^32) x dt/256 ticks, in 1/256
+		// steps; v q >> 16 is kept within 2^24 steps a tick, so that nothing overflows within
+		// MaxFlight
 		d := min(max(v*q>>16, -1<<40), 1<<40) * dt >> 16
 		out[c] = s.Vals[at+c]*schema.SubSteps + d
 		if p.Turn > 0 {
@@ -89,15 +95,16 @@ func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, after cl
 	}
 }
 
-// Strays reports whether a receiver whose newest record of the group is s sees a dead reckoned property wrong by more than its Bound
-// at tick now, where its values really are vals: then a record is due, as it is after Repeat anyway. Properties that are not dead
-// reckoned do not count.
+// Strays reports whether a receiver whose newest record of the group is s sees a dead reckoned
+// property wrong by more than its Bound at tick now, where its values really are vals: then a
+// record is due, as it is after Repeat anyway. Properties that are not dead reckoned do not count.
 func Strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick) bool {
 	return strays(k, g, s, vals, now, schema.SubSteps)
 }
 
-// Flies reports whether the dead reckoned properties of a group go on as they did at s: their velocities are the same, and they stray
-// from there by no more than half their Bound. Then whoever has a record from in between draws them as right as Strays wants.
+// Flies reports whether the dead reckoned properties of a group go on as they did at s: their
+// velocities are the same, and they stray from there by no more than half their Bound. Then whoever
+// has a record from in between draws them as right as Strays wants.
 func Flies(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick) bool {
 	for _, i := range g.Props {
 		p := &k.Props[i]
@@ -138,8 +145,9 @@ func strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.T
 	return false
 }
 
-// Error is how far apart the place of a kind is in two sets of its observer integers, in those steps: the visible error of who has
-// one and should have the other. Without a place it is 0. Differences are taken within 2^30 steps.
+// Error is how far apart the place of a kind is in two sets of its observer integers, in those
+// steps: the visible error of who has one and should have the other. Without a place it is 0.
+// Differences are taken within 2^30 steps.
 func Error(k *schema.Kind, a, b []int64) int64 {
 	p := k.PlaceProp()
 	if p == nil {
@@ -162,9 +170,10 @@ func length(d [3]int64) int64 {
 	return root(sum)
 }
 
-// Attach turns the drawn place of a child, which is relative to its parent, into one of the world: turned as the parent is and moved to
-// where the parent is. child and parent are drawn values of whole entities, observer integers in 1/schema.SubSteps, both at the
-// parent's playout time; the child's own rotation stays relative. A parent without a place changes nothing.
+// Attach turns the drawn place of a child, which is relative to its parent, into one of the world:
+// turned as the parent is and moved to where the parent is. child and parent are drawn values of
+// whole entities, observer integers in 1/schema.SubSteps, both at the parent's playout time; the
+// child's own rotation stays relative. A parent without a place changes nothing.
 func Attach(ck *schema.Kind, child []int64, pk *schema.Kind, parent []int64) {
 	c, p := ck.PlaceProp(), pk.PlaceProp()
 	if c == nil || p == nil {

@@ -82,8 +82,8 @@ func TestReckon(t *testing.T) {
 	}
 }
 
-// No step and no jolt: from one 1/256 tick to the next it moves by what its velocity says and the correction spread over Converge
-// ticks, and it arrives at every record exactly.
+// No step and no jolt: from one 1/256 tick to the next it moves by what its velocity says and the
+// correction spread over Converge ticks, and it arrives at every record exactly.
 //
 // seeds: R7
 func TestReckonHasNoSteps(t *testing.T) {
@@ -114,8 +114,9 @@ func TestReckonHasNoSteps(t *testing.T) {
 	})
 }
 
-// sail plays a boat with a mind for some seconds: the sender sends when a receiver of the last record strays. It returns the share of
-// ticks with a record and the largest error in cm that a receiver without delay sees.
+// sail plays a boat with a mind for some seconds: the sender sends when a receiver of the last
+// record strays. It returns the share of ticks with a record and the largest error in cm that a
+// receiver without delay sees.
 func sail(k *schema.Kind, steer func(tick clock.Tick, b *boat)) (share, most float64) {
 	b := boat{Vel: geom.Vec2{X: 5}}
 	sims, row := make([]int64, k.Sims), make([]int32, k.Obs)
@@ -142,8 +143,8 @@ func sail(k *schema.Kind, steer func(tick clock.Tick, b *boat)) (share, most flo
 	return float64(n) / float64(ticks), most
 }
 
-// Who sails straight on is hardly ever sent, and whoever steers is never seen further off than the bound and the rounding: 10 cm and
-// half a step in place and in velocity.
+// Who sails straight on is hardly ever sent, and whoever steers is never seen further off than the
+// bound and the rounding: 10 cm and half a step in place and in velocity.
 //
 // seeds: R6
 func TestReckonSendsWhenWrong(t *testing.T) {
@@ -192,7 +193,8 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// What nobody can hit is drawn on for as long as a projectile flies, and nothing overflows; it flies while it keeps its velocities and half its bounds.
+// What nobody can hit is drawn on for as long as a projectile flies, and nothing overflows; it
+// flies while it keeps its velocities and half its bounds.
 func TestFlies(t *testing.T) {
 	k := kind(t, boat{}, 30)
 	k.Extrapolated = true
@@ -237,7 +239,8 @@ type warper struct {
 	Yaw float64   `net:"angle,1deg"`
 }
 
-// Too far apart, or on another parent, records are not joined: no moment shows a place between them.
+// Too far apart, or on another parent, records are not joined: no moment shows a place between
+// them.
 //
 // seeds: B13
 func TestJumpsAreNoSlides(t *testing.T) {
@@ -347,9 +350,11 @@ type ball struct {
 	Pos geom.Vec2 `net:"pos,1cm"`
 }
 
-// A ball that bounces between uneven records, drawn 200 ms late at 20 Hz: from the pair of records around each moment its drawn path
-// goes through every record, so the lowest and highest ones are kept. Who keeps the two newest records only, and slides from where the
-// thing is drawn towards the newest, cuts both off. testdata/bounce.txt is the figure: milliseconds, truth, history, two points.
+// A ball that bounces between uneven records, drawn 200 ms late at 20 Hz: from the pair of records
+// around each moment its drawn path goes through every record, so the lowest and highest ones are
+// kept. Who keeps the two newest records only, and slides from where the thing is drawn towards the
+// newest, cuts both off. testdata/bounce.txt is the figure: milliseconds, truth, history, two
+// points.
 //
 // seeds: B10
 func TestBounceKeepsItsPeak(t *testing.T) {
@@ -387,7 +392,8 @@ func TestBounceKeepsItsPeak(t *testing.T) {
 		if int(a.Tick) == now-delay {
 			kept = max(kept, math.Abs(h-float64(a.Vals[1])))
 		}
-		// Two points: a record arrives, and the thing slides to it from where it is drawn within the delay.
+		// Two points: a record arrives, and the thing slides to it from where it is drawn within
+		// the delay.
 		if n, _ := around(clock.Tick(now).Frac()); n != newest {
 			newest, from, since = n, two, now
 		}

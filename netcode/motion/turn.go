@@ -6,9 +6,10 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// turned draws a rotation u/65536 of the way from a to b, the short way round: along the straight line between both
-// quaternions, brought back to length 1. It ends exactly, turns about the true axis, and lies within 0.04 degrees of steady turning
-// between rotations 30 degrees apart, 0.28 at 60, 0.93 at 90, 8.2 at 180, where it leads and lags (TestTurnedAgainstSteadyTurning).
+// turned draws a rotation u/65536 of the way from a to b, the short way round: along the straight
+// line between both quaternions, brought back to length 1. It ends exactly, turns about the true
+// axis, and lies within 0.04 degrees of steady turning between rotations 30 degrees apart, 0.28 at
+// 60, 0.93 at 90, 8.2 at 180, where it leads and lags (TestTurnedAgainstSteadyTurning).
 func turned(p *schema.Prop, a, b []int64, u int64, dst []int64) {
 	base, m := p.QuatScale()
 	qa, qb := fine(p, a), fine(p, b)
@@ -32,7 +33,8 @@ func fine(p *schema.Prop, v []int64) [4]int64 {
 	return schema.UnpackQuat([]int64{v[0] * schema.SubSteps, v[1] * schema.SubSteps, v[2] * schema.SubSteps}, base, m)
 }
 
-// unit scales a quaternion to the length m sqrt 2, rounded towards zero. Without a length it becomes the one that turns nothing.
+// unit scales a quaternion to the length m sqrt 2, rounded towards zero. Without a length it
+// becomes the one that turns nothing.
 func unit(q [4]int64, m int64) [4]int64 {
 	sum := int64(0)
 	for _, v := range q {

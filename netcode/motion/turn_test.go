@@ -19,7 +19,8 @@ type body struct {
 	Look geom.View `net:"view,1deg"`
 }
 
-// drawBody draws both properties u/256 of the way from a to b, a tick apart, and returns them as floats.
+// drawBody draws both properties u/256 of the way from a to b, a tick apart, and returns them as
+// floats.
 func drawBody(k *schema.Kind, a, b []int64, u int64) ([]int64, body) {
 	dst := make([]int64, len(a))
 	motion.Draw(k, &k.Groups[0], &motion.State{Tick: 10, Vals: a}, &motion.State{Tick: 11, Vals: b}, clock.Tick(10).Frac()+clock.TickFrac(u), dst)
@@ -43,8 +44,8 @@ func angleOf(a, b geom.Quat) float64 {
 	return 2 * math.Acos(min(1, math.Abs(a.Dot(b)))) * 180 / math.Pi
 }
 
-// Against steady turning about one axis, the way that is drawn is the same, and the lag or lead is bounded by how far apart the records
-// are. The rounding to 16 bits is part of what is allowed.
+// Against steady turning about one axis, the way that is drawn is the same, and the lag or lead is
+// bounded by how far apart the records are. The rounding to 16 bits is part of what is allowed.
 func TestTurnedAgainstSteadyTurning(t *testing.T) {
 	k := kind(t, body{}, 30)
 	for _, c := range []struct{ degrees, most float64 }{{10, 0.01}, {30, 0.04}, {60, 0.28}, {90, 0.93}, {120, 2.25}, {179, 8.02}} {

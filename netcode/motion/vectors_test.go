@@ -13,7 +13,8 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// ways has a property of each way of drawing, in a group of its own kind, so that a vector shows one at a time.
+// ways has a property of each way of drawing, in a group of its own kind, so that a vector shows
+// one at a time.
 var ways = []struct {
 	name string
 	of   any
@@ -54,8 +55,8 @@ var ways = []struct {
 	}{}},
 }
 
-// What is drawn from two records, for clients in other languages: testdata/drawn.txt. A new line means that old clients draw, and old
-// servers judge, something else: a change of the protocol.
+// What is drawn from two records, for clients in other languages: testdata/drawn.txt. A new line
+// means that old clients draw, and old servers judge, something else: a change of the protocol.
 func TestVectors(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# What is drawn at 30 ticks a second: way; values of the older record and of the newer one, with its ticks of cut, start, bound and R where it rests;\n" +

@@ -23,8 +23,9 @@ type tram struct {
 	Door bool      `net:"bool,group=0"`
 }
 
-// What is dead reckoned is judged where it was drawn, to the bit: on ways of seconds without a record, in curves, where it stands still while
-// its wheels turn, and where it is at rest; with loss, for every playout time that the bound allows.
+// What is dead reckoned is judged where it was drawn, to the bit: on ways of seconds without a
+// record, in curves, where it stands still while its wheels turn, and where it is at rest; with
+// loss, for every playout time that the bound allows.
 func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 	const rate, delay = 60, 5
 	k, err := schema.New("tram", reflect.TypeFor[tram](), rate)

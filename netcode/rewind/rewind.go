@@ -1,6 +1,7 @@
-// Package rewind answers on the server what one client saw: which records it held, and how it drew them. What can be
-// hit is a pure function of records that arrived and of one playout time that each command states, and the server
-// knows both, so it recomputes the picture with the client's own maths instead of guessing from latencies.
+// Package rewind answers on the server what one client saw: which records it held, and how it drew
+// them. What can be hit is a pure function of records that arrived and of one playout time that
+// each command states, and the server knows both, so it recomputes the picture with the client's
+// own maths instead of guessing from latencies.
 package rewind
 
 import (
@@ -36,17 +37,19 @@ type Receipt struct {
 	Used   clock.TickFrac
 	Newest wire.Seq // newest packet that it claims to have applied by then
 	Reason Reason
-	// Oldest is the oldest state that anything which moved since is judged by. A client chooses what it acknowledges, so
-	// without this bound one that withholds acknowledgements would choose how old its targets are.
+	// Oldest is the oldest state that anything which moved since is judged by. A client chooses
+	// what it acknowledges, so without this bound one that withholds acknowledgements would choose
+	// how old its targets are.
 	Oldest clock.Tick
 }
 
-// MaxGap is how much older than the playout time the record may be that something is drawn from while it moves: more than
-// that between two records is an outage, of which a shooter may not make use.
+// MaxGap is how much older than the playout time the record may be that something is drawn from
+// while it moves: more than that between two records is an outage, of which a shooter may not make
+// use.
 const MaxGap = time.Second
 
-// Judge turns a claim into what is used: a playout time between now-bound and now. Both now and the period are the
-// server's; the claim can only choose among pasts that the bound allows.
+// Judge turns a claim into what is used: a playout time between now-bound and now. Both now and the
+// period are the server's; the claim can only choose among pasts that the bound allows.
 func Judge(stated clock.TickFrac, newest wire.Seq, now clock.Tick, bound, period time.Duration) Receipt {
 	r := Receipt{Stated: stated, Used: stated, Newest: newest, Oldest: now}
 	present := now.Frac()
@@ -73,7 +76,9 @@ type Rewinder struct {
 	View    *snapshot.View
 	Log     *wire.Log
 
-	// Substituted counts what was drawn again from a state that is newer than what the client showed, and differs, as that was older than Receipt.Oldest. A shooter who was cut off, or from whom too much was held back, is judged so, by entity and group.
+	// Substituted counts what was drawn again from a state that is newer than what the client
+	// showed, and differs, as that was older than Receipt.Oldest. A shooter who was cut off, or
+	// from whom too much was held back, is judged so, by entity and group.
 	Substituted uint64
 
 	list  []uint16
@@ -82,9 +87,10 @@ type Rewinder struct {
 	drawn []int64
 }
 
-// Each calls f for every entity of a kind that the client showed at the moment of a receipt, also those that have died or left its sight
-// since, by rising ID, with the values that it drew: observer integers in 1/schema.SubSteps, valid during the call. f returns false to stop.
-// What the client did not hold yet is left out. Entity self is left out too.
+// Each calls f for every entity of a kind that the client showed at the moment of a receipt, also
+// those that have died or left its sight since, by rising ID, with the values that it drew:
+// observer integers in 1/schema.SubSteps, valid during the call. f returns false to stop. What the
+// client did not hold yet is left out. Entity self is left out too.
 func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func(id uint32, drawn []int64) bool) {
 	if cap(r.drawn) < k.Obs {
 		r.drawn = make([]int64, k.Obs)
@@ -138,8 +144,8 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 }
 
 // state rebuilds what a record said. A record may be older than the history, of a thing that rested
-// since: its values are then those of the oldest tick that is still there. If the thing moved since a record that is older
-// than the oldest state allowed, it is judged by that state.
+// since: its values are then those of the oldest tick that is still there. If the thing moved since
+// a record that is older than the oldest state allowed, it is judged by that state.
 func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scratch int) (motion.State, bool) {
 	h, t := r.History, m.Tick
 	e := h.At(i)
@@ -167,7 +173,8 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 	return s, true
 }
 
-// same reports whether a group was at tick t, or at the oldest tick that the history still has, as it is in vals.
+// same reports whether a group was at tick t, or at the oldest tick that the history still has, as
+// it is in vals.
 func (r *Rewinder) same(i int32, g int, t clock.Tick, vals []int64) bool {
 	h := r.History
 	was, ok := h.Values(i, g, max(t, h.At(i).Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1)), r.was)

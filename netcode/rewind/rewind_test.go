@@ -83,7 +83,8 @@ func newGallery(t testing.TB) *gallery {
 	return g
 }
 
-// step computes one tick; send says whether a packet goes out, and arrive whether it is acknowledged at once.
+// step computes one tick; send says whether a packet goes out, and arrive whether it is
+// acknowledged at once.
 func (g *gallery) step(send, arrive bool) wire.Seq {
 	g.tick++
 	g.h.Begin(g.tick)
@@ -115,7 +116,8 @@ func (g *gallery) step(send, arrive bool) wire.Seq {
 	return p.Seq
 }
 
-// More than places is rewound: who crouched then crouches in the rewind, and every group is that of its own newest record.
+// More than places is rewound: who crouched then crouches in the rewind, and every group is that of
+// its own newest record.
 //
 // seeds: B16
 func TestEachDrawsThePast(t *testing.T) {

@@ -18,8 +18,8 @@ type cart struct {
 	Pos struct{ X, Y float64 } `net:"pos,1cm"`
 }
 
-// oldRecords plays 110 ticks in which one client gets records of one entity at ticks 10 and 15 alone, with these bounds,
-// and returns what the server rewinds with.
+// oldRecords plays 110 ticks in which one client gets records of one entity at ticks 10 and 15
+// alone, with these bounds, and returns what the server rewinds with.
 func oldRecords(t *testing.T, k *schema.Kind, bounds [2]uint8) (r *Rewinder, newest wire.Seq) {
 	h := snapshot.NewHistory(codec.All(k))
 	v := snapshot.NewView(h)
@@ -56,9 +56,9 @@ func oldRecords(t *testing.T, k *schema.Kind, bounds [2]uint8) (r *Rewinder, new
 	return &Rewinder{History: h, View: v, Log: &log}, newest
 }
 
-// A shooter makes use of a record up to two of its Waits older than Receipt.Oldest: it is shown one later, and the next
-// comes one later. What is dead reckoned may be MaxForward older still. A tick more, and a newer state takes the
-// record's place.
+// A shooter makes use of a record up to two of its Waits older than Receipt.Oldest: it is shown one
+// later, and the next comes one later. What is dead reckoned may be MaxForward older still. A tick
+// more, and a newer state takes the record's place.
 func TestRecordsOlderThanOldest(t *testing.T) {
 	plain, err := schema.New("cart", reflect.TypeFor[cart](), 20)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Two kinds of things. Wagons are coarser the further away they are, and only their side receives what they plan.
-// Birds are the same for everyone.
+// Two kinds of things. Wagons are coarser the further away they are, and only their side receives
+// what they plan. Birds are the same for everyone.
 type wagon struct {
 	Pos  geom.Vec2 `net:"pos,others=1cm,4cm@30m,64cm@100m,warp=20m"`
 	Load int       `net:"int,0..9"`
@@ -42,8 +42,8 @@ type thing struct {
 	inView bool
 }
 
-// A range of things that come and go, die, jump, stop and start, near and far, of the client's own side and of others;
-// and a path that delays, reorders and loses packets both ways.
+// A range of things that come and go, die, jump, stop and start, near and far, of the client's own
+// side and of others; and a path that delays, reorders and loses packets both ways.
 type shootingRange struct {
 	t        *testing.T
 	seed     uint64
@@ -264,7 +264,8 @@ func (s *shootingRange) draw(kind int, at clock.TickFrac) drawing {
 	return x
 }
 
-// judge gives the server the client's packets that arrive now. What it rewinds for each must be what the client drew.
+// judge gives the server the client's packets that arrive now. What it rewinds for each must be
+// what the client drew.
 func (s *shootingRange) judge() {
 	left := s.up[:0]
 	for _, x := range s.up {
@@ -294,8 +295,8 @@ func (s *shootingRange) judge() {
 	s.up = left
 }
 
-// overtaken reports whether the server has learned, by the client's later packets, that an older packet than the newest
-// was applied after the shot: it cannot know when.
+// overtaken reports whether the server has learned, by the client's later packets, that an older
+// packet than the newest was applied after the shot: it cannot know when.
 func (s *shootingRange) overtaken(x *shot) bool {
 	for _, seq := range s.applied[x.applied:] {
 		if !seq.Newer(x.newest) && s.acked[seq] {
@@ -327,8 +328,8 @@ func (s *shootingRange) compare(x *shot, d *drawing) {
 	s.compared["pictures"]++
 }
 
-// present compares what is judged with lag compensation switched off: all that is alive and in sight, or was while the
-// server does not know that the client dropped it, as it is now.
+// present compares what is judged with lag compensation switched off: all that is alive and in
+// sight, or was while the server does not know that the client dropped it, as it is now.
 func (s *shootingRange) present() {
 	for kind, k := range s.kinds {
 		var present []uint32
@@ -353,8 +354,8 @@ func (s *shootingRange) present() {
 	}
 }
 
-// The rewind draws each thing exactly as the client drew it, and nothing else, whatever the client holds: packets are
-// lost, late and overtaken, and so are its acknowledgements.
+// The rewind draws each thing exactly as the client drew it, and nothing else, whatever the client
+// holds: packets are lost, late and overtaken, and so are its acknowledgements.
 //
 // seeds: B15 B16
 func TestEachDrawsWhatTheClientDrew(t *testing.T) {
@@ -386,7 +387,8 @@ func TestEachDrawsWhatTheClientDrew(t *testing.T) {
 	}
 }
 
-// Nothing that moves is judged by anything older than MaxGap before the moment that is used; without lag compensation by nothing but the present.
+// Nothing that moves is judged by anything older than MaxGap before the moment that is used;
+// without lag compensation by nothing but the present.
 func TestJudgeOldest(t *testing.T) {
 	const now = clock.Tick(100) // 50 ms: 20 ticks are MaxGap
 	for _, c := range []struct {

@@ -7,7 +7,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// crowd is a world of walkers that all move in each tick, seen by one client whose packets arrive and are acknowledged at once.
+// crowd is a world of walkers that all move in each tick, seen by one client whose packets arrive
+// and are acknowledged at once.
 type crowd struct {
 	*pair
 	packets []*packet

@@ -9,20 +9,24 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A logEntry is what the packet log remembers of an entry of a packet. There are thousands of them for each client, so they take two or three bytes
-// each, in the order in which a packet has them, which is twice that of slots:
+// A logEntry is what the packet log remembers of an entry of a packet. There are thousands of them
+// for each client, so each takes two or three bytes. They stand in the order of the packet: first
+// the others, then the ordinary updates, each by rising slot.
 //
-//	bits 0..2  distance from the slot before (-1 at first), less 1, modulo Slots; 7: the next byte has the rest, after 255 of it one more
+//	bits 0..2  distance from the slot before (-1 at first), less 1, modulo Slots;
+//	           7: the next byte has the rest, after 255 of it one more
 //	bit 3      another byte follows; if not, it is that of the entry before (1 at first):
-//	           bits 0..3 groups, 0: the owner's; 4..5 level; 6 gone, of the entity where there are no groups; 7 based long ago
-//	bits 4..7  class of the bound
+//	           bits 0..3 groups, 0: the owner's; 4..5 level; 6 gone, of the entity where there are no groups; 7 based
+//	bits 4..7  bound
 //
-// If it is based long ago, for each of its groups follows how many ticks before the packet the baseline is, times 2, as a varint; plus 1 if
-// another byte follows that has the baseline's class in bits 0..3 and its level in bits 4..5, and not those of the entry.
+// If it is based, there follows for each of its groups how many ticks before the packet the
+// baseline is, times 2, as a varint; plus 1 if another byte follows that has the baseline's bound
+// in bits 0..3 and its level in bits 4..5, because they are not those of the entry.
 type logEntry struct {
 	slot         uint16
 	groups       uint32
-	gone, based  bool
+	gone         bool // the entity, or its groups, must be forgotten
+	based        bool // the baselines are noted, as they are longAgo
 	level, bound uint8
 }
 
@@ -33,8 +37,9 @@ const (
 	logBased = 1 << 7
 )
 
-// longAgo is the age in ticks from which on the log keeps the baseline of a record: when it is asked what lay around a
-// moment before that record, the packet that carried the baseline may have left the log.
+// longAgo is the age in ticks from which on the log notes the baseline of a record: when
+// RecordsAround asks for a moment before that record, the packet that carried the baseline may have
+// left the log.
 const longAgo = wire.LogTicks - HistoryTicks
 
 // logWriter writes the entries of one packet.

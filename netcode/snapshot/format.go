@@ -7,35 +7,40 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// The numbers of the format: server and client must agree on each of them. docs/PROTOCOL.md has them too.
+// The numbers of the format: server and client must agree on each of them. docs/PROTOCOL.md has
+// them too.
 const (
-	// HistoryTicks is how many ticks a History remembers: a record against an older baseline is absolute.
+	// HistoryTicks is how many ticks a History remembers: a record against an older baseline is
+	// absolute.
 	HistoryTicks = 128
 
-	// OwnerGroup is the index of the group that only an entity's owner receives, at simulation precision.
+	// OwnerGroup is the index of the group that only an entity's owner receives, at simulation
+	// precision.
 	OwnerGroup = schema.OwnerGroup
 
-	// Slots is how many slots a client has. A slot stays taken after its entity is gone until no packet that
-	// speaks of its old use can still be applied, so there are twice as many as visible entities.
+	// Slots is how many slots a client has. A slot stays taken after its entity is gone until no
+	// packet that speaks of its old use can still be applied, so there are twice as many as visible
+	// entities.
 	Slots = 512
 
-	// HeldStates is how many states of a group a client keeps: the newest baseline that a record named, and the
-	// newest others. The server may name any state that it knows of, so they must last for a round trip: 3.2 s
-	// at 20 records a second.
+	// HeldStates is how many states of a group a client keeps: the newest baseline that a record
+	// named, and the newest others. The server may name any state that it knows of, so they must
+	// last for a round trip: 3.2 s at 20 records a second.
 	//
-	// A record with a long bound is shown late, and where records come often all the same, older states
-	// than these are still to be drawn. They are kept until the next one is shown at a playout time that lies
-	// HeldStates-2 ticks before the newest, so that as much of the past can be drawn whatever the bound: at most
-	// MostStates, if a record with the longest bound came in each tick.
+	// A record with a long bound is shown late, and where records come often all the same, older
+	// states than these are still to be drawn. They are kept until the next one is shown at a
+	// playout time that lies HeldStates-2 ticks before the newest, so that as much of the past can
+	// be drawn whatever the bound: at most MostStates, if a record with the longest bound came in
+	// each tick.
 	HeldStates = 64
 	MostStates = HeldStates + motion.LongestWait
 
-	// TextMessage is the kind of reliable messages that say which text a number stands for. Events have
-	// smaller ones.
+	// TextMessage is the kind of reliable messages that say which text a number stands for. Events
+	// have smaller ones.
 	TextMessage = 255
 
-	// priorTicks is how old the state before the baseline may be at most to be used: a client that applies one
-	// record a tick still has it, and both sides agree on what it holds.
+	// priorTicks is how old the state before the baseline may be at most to be used: a client that
+	// applies one record a tick still has it, and both sides agree on what it holds.
 	priorTicks = wire.AgreedTicks - 1
 )
 
@@ -58,16 +63,19 @@ const (
 	viewerK     = 2 // age of its place
 )
 
-// form is what an entry that is no ordinary update begins with: so many ones, and a zero, which the last one does without.
+// form says what an entry is that is not an ordinary update. It is coded as so many ones and a
+// zero, which the last form goes without.
 type form int
 
 const (
-	general form = iota // an update that says all about itself
+	general form = iota // an update that names its groups and all else that is special
 	firstSight
 	isGone
 	mustForget
 
-	ordinary // an update of the group that rules.ordinary names, against what both sides agree on, with nothing special: nothing but a body
+	// ordinary is an update of the group rules.ordinary, against the baseline that both sides agree
+	// on, with nothing special: nothing but a body. It has no form on the wire.
+	ordinary
 )
 
 func (f form) append(w *wire.BitWriter) { w.Bits(1<<uint(f)-1, min(int(f)+1, int(mustForget))) }
@@ -79,15 +87,16 @@ func readForm(r *wire.BitReader) (f form) {
 	return f
 }
 
-// ref says what a record's differences are taken from.
+// ref is what a record is a difference from.
 type ref struct {
-	base  clock.Tick // 0: nothing, a first sight
-	prior clock.Tick // the state known to be held before it; 0: none, or too old
-	// agreed says that they are the newest two states of which the client can tell that the server knows that it holds them
+	base  clock.Tick // baseline; 0: none, in a first sight
+	prior clock.Tick // acknowledged state before it; 0: none, or too old
+	// agreed says that the record need not name them: they are the newest two states that the
+	// client knows to be known to the server.
 	agreed bool
 }
 
-// gap returns how long before the baseline the state before it is, 0 if there is none.
+// gap returns how many ticks before the baseline the prior state is, 0 if there is none.
 func (r *ref) gap() clock.Tick {
 	if r.prior == 0 {
 		return 0
@@ -95,22 +104,22 @@ func (r *ref) gap() clock.Tick {
 	return r.base - r.prior
 }
 
-// header is what a record says beside its values.
+// header is what a record has besides its values.
 type header struct {
 	ref
 	cut, start clock.Tick
 	rest       bool
-	bound, was uint8 // class of when the next record comes, and that of the baseline
-	// how coarse the values are, and those of the baseline and the state before it
+	bound, was uint8 // of the record, and of the baseline
+	// Detail levels of the record, of the baseline and of the prior state.
 	level, baseLevel, priorLevel uint8
 }
 
-// plain reports whether the header says nothing but what it is a difference from.
+// plain reports whether the header has nothing but a ref.
 func (h *header) plain() bool {
 	return h.cut == 0 && h.start == 0 && !h.rest && h.bound == h.was && h.level == h.baseLevel
 }
 
-// append writes the header of a record of group g. What it is a difference from is said only in updates.
+// append writes the header of a record of group g. A first sight has no ref.
 func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick) {
 	if h.base != 0 {
 		if w.Bool(!h.agreed); !h.agreed {
@@ -147,7 +156,7 @@ func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick
 	}
 }
 
-// moves reports whether records of a kind say when the next one comes: some group of it is drawn between records.
+// moves reports whether records of a kind have a bound: some group of it is drawn between records.
 func moves(k *schema.Kind) bool {
 	for g := range k.Groups {
 		if k.Groups[g].Moving {

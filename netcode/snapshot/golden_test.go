@@ -10,8 +10,8 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// One record of each kind, pinned: name, tick, bytes, and what a client makes of them. They change only together with
-// docs/PROTOCOL.md and the version of the protocol.
+// One record of each kind, pinned: name, tick, bytes, and what a client makes of them. They change
+// only together with docs/PROTOCOL.md and the version of the protocol.
 func TestRecordVectors(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# The records of a walker and a gem from first sight to the end, one packet after the other: name, tick, bytes from the number of entries on,\n" +

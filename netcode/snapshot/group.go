@@ -10,15 +10,18 @@ import (
 type Group struct {
 	states []motion.State
 	memory []motion.State // once there are many: states is a window of it that moves on with each new one
-	// pin is the newest baseline of a record, named or agreed on: the server goes on using it while it gets no
-	// acknowledgement, so it is kept.
+	// pin is the newest baseline of a record, named or agreed on: the server goes on using it while
+	// it gets no acknowledgement, so it is kept.
 	pin clock.Tick
-	// dropped is the newest tick that the server made the client drop: states up to it are not kept.
+	// dropped is the newest tick that the server made the client drop: states up to it are not
+	// kept.
 	dropped clock.Tick
-	// missing is the newest tick of which a state was let go, or not kept because there was no room.
+	// missing is the newest tick of which a state was let go, or not kept because there was no
+	// room.
 	missing clock.Tick
 
-	// Fade is for the owner of the Store, who may draw beyond what is held; nil for each new entity.
+	// Fade is for the owner of the Store, who may draw beyond what is held; nil for each new
+	// entity.
 	Fade *motion.Fade
 }
 
@@ -43,8 +46,9 @@ func (g *Group) At(t clock.Tick) *motion.State {
 	return nil
 }
 
-// Around returns the states that are shown around playout time t: a is the newest at or before it, or the oldest there
-// is; b the next one, nil if there is none. Both are nil if there are no states.
+// Around returns the states that are shown around playout time t: a is the newest at or before it,
+// or the oldest there is; b the next one, nil if there is none. Both are nil if there are no
+// states.
 func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
 	for i := len(g.states) - 1; i >= 0; i-- {
 		if g.states[i].Shown() <= t {
@@ -55,9 +59,9 @@ func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
 	return b, nil
 }
 
-// agreed returns the baseline of a record of tick before that names none: the newest state that the server knew to be
-// held when it sent the record; and the state before that, if it is recent enough to be used. agreed is that
-// of Store.Parse. It fails if one of them was let go.
+// agreed returns the baseline of a record of tick before that names none: the newest state that the
+// server knew to be held when it sent the record; and the state before that, if it is recent enough
+// to be used. agreed is that of Store.Parse. It fails if one of them was let go.
 func (g *Group) agreed(before clock.Tick, agreed uint64) (base, prior *motion.State, err error) {
 	for i := len(g.states) - 1; i >= 0; i-- {
 		s := &g.states[i]
@@ -97,8 +101,8 @@ func (g *Group) Since(t clock.Tick) (a, b *motion.State) {
 	return nil, b
 }
 
-// spares reports whether the state at index out, or s if it belongs before, may be let go when s is added at index at:
-// what may still be drawn is drawn from newer ones.
+// spares reports whether the state at index out, or s if it belongs before, may be let go when s is
+// added at index at: what may still be drawn is drawn from newer ones.
 func (g *Group) spares(s *motion.State, at, out int) bool {
 	n := len(g.states)
 	if n >= MostStates {
@@ -131,8 +135,8 @@ func (g *Group) slide() {
 	g.states = g.memory[:n]
 }
 
-// insert adds a copy of s in order. A state that is there already, or older than all others where there is no room, is
-// left out.
+// insert adds a copy of s in order. A state that is there already, or older than all others where
+// there is no room, is left out.
 func (g *Group) insert(s *motion.State) {
 	if s.Tick <= g.dropped {
 		return

@@ -7,8 +7,8 @@ import (
 	"meanwhile/netcode/motion"
 )
 
-// The states around a playout time are the pair that encloses it, however uneven the intervals: a ball's bounce keeps
-// its lowest point, which the newest two states alone would cut off.
+// The states around a playout time are the pair that encloses it, however uneven the intervals: a
+// ball's bounce keeps its lowest point, which the newest two states alone would cut off.
 //
 // seeds: B10
 func TestAroundEnclosesThePlayoutTime(t *testing.T) {

@@ -11,11 +11,13 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// restTicks is how many ticks a group must stay unchanged before its records say that it rests. It is as long as
-// the longest interval between two packets at the usual rates; more would only delay the flag.
+// restTicks is how many ticks a group must stay unchanged before its records say that it rests. It
+// is as long as the longest interval between two packets at the usual rates; more would only delay
+// the flag.
 const restTicks = 6
 
-// Entity is the shared history of one entity. Its values live here once, however many clients see it.
+// Entity is the shared history of one entity. Its values live here once, however many clients see
+// it.
 type Entity struct {
 	ID      uint32
 	Kind    int
@@ -42,8 +44,8 @@ type groupTimes struct {
 	moved   clock.Tick // newest change of a value
 	start   clock.Tick // first movement after the newest rest
 	cut     clock.Tick // newest teleport
-	// flight is since when the group's dead reckoned properties go on from Entity.flown by their velocity; only
-	// of kinds that cannot be hit.
+	// flight is since when the group's dead reckoned properties go on from Entity.flown by their
+	// velocity; only of kinds that cannot be hit.
 	flight clock.Tick
 	rest   bool // it rests now
 
@@ -62,7 +64,8 @@ func (m *marks) put(t clock.Tick, in bool) {
 	}
 }
 
-// newest returns the newest tick of the set up to t, 0 if there is none. now is the tick of the newest put.
+// newest returns the newest tick of the set up to t, 0 if there is none. now is the tick of the
+// newest put.
 func (m *marks) newest(t, now clock.Tick) clock.Tick {
 	for t = min(t, now); t > 0 && now-t < HistoryTicks; {
 		if m[t%HistoryTicks/64]<<(63-t%64) == 0 { // nothing from here to the beginning of the word
@@ -88,11 +91,12 @@ func (e *Entity) Cut() (newest clock.Tick) {
 // Alive reports whether the entity has not been removed.
 func (e *Entity) Alive() bool { return e.alive }
 
-// A History keeps the recent past of every entity of a world: HistoryTicks ticks. Each tick of the server calls Begin,
-// Add and Remove for the entities that came and went, and Record once for each that lives.
+// A History keeps the recent past of every entity of a world: HistoryTicks ticks. Each tick of the
+// server calls Begin, Add and Remove for the entities that came and went, and Record once for each
+// that lives.
 //
-// Entities are addressed by a dense index that is used again after removal; IDs are not. Not safe for concurrent
-// writing; reading is.
+// Entities are addressed by a dense index that is used again after removal; IDs are not. Not safe
+// for concurrent writing; reading is.
 type History struct {
 	kinds []*schema.Kind
 	rules []rules // of each kind
@@ -129,16 +133,16 @@ func (h *History) Find(id uint32) (int32, bool) {
 	return i, ok
 }
 
-// Touch makes the owner's record of an entity due once more although nothing in it changed: its owner may have
-// predicted a change that did not happen. Call it after Record in the same tick.
+// Touch makes the owner's record of an entity due once more although nothing in it changed: its
+// owner may have predicted a change that did not happen. Call it after Record in the same tick.
 func (h *History) Touch(i int32) {
 	if e := &h.ents[i]; e.Owned {
 		e.group[OwnerGroup].changed = h.tick
 	}
 }
 
-// Begin starts the recording of a tick. The first may be any but 0; each later one is the tick before plus 1. Until
-// the next Begin each living entity must be recorded once.
+// Begin starts the recording of a tick. The first may be any but 0; each later one is the tick
+// before plus 1. Until the next Begin each living entity must be recorded once.
 func (h *History) Begin(tick clock.Tick) {
 	if tick == 0 || h.tick != 0 && tick != h.tick+1 {
 		panic(fault.Sprintf("snapshot: tick %d begins after tick %d", tick, h.tick))
@@ -155,7 +159,8 @@ func (h *History) Begin(tick clock.Tick) {
 	h.ended = keep
 }
 
-// Add starts the history of a new entity at the tick that Begin named. Its first Record must follow.
+// Add starts the history of a new entity at the tick that Begin named. Its first Record must
+// follow.
 func (h *History) Add(id uint32, kind int, owned bool) int32 {
 	var i int32
 	if n := len(h.free); n > 0 {
@@ -208,8 +213,8 @@ func (h *History) Remove(i int32) {
 	h.ended = append(h.ended, i)
 }
 
-// Record notes the simulation integers of an entity at the current tick; cut says that it was teleported there. sim is
-// not retained.
+// Record notes the simulation integers of an entity at the current tick; cut says that it was
+// teleported there. sim is not retained.
 func (h *History) Record(i int32, sim []int64, cut bool) {
 	e := &h.ents[i]
 	k := h.kinds[e.Kind]
@@ -292,7 +297,8 @@ func (h *History) locate(i int32, k *schema.Kind, row []int32) {
 	if k.Parent < 0 || k.Props[k.Parent].ObsAt < 0 {
 		return
 	}
-	// Distances need no more of the parent than its place of this tick or the one before, without its rotation.
+	// Distances need no more of the parent than its place of this tick or the one before, without
+	// its rotation.
 	if j, ok := h.index[uint32(row[k.Props[k.Parent].ObsAt])]; ok && j != i {
 		e.On = j
 		e.X, e.Y = addMillimetres(e.X, h.ents[j].X), addMillimetres(e.Y, h.ents[j].Y)
@@ -323,8 +329,8 @@ func (e *Entity) recordOwner(k *schema.Kind, now clock.Tick, sim []int64, cut bo
 	times.cuts.put(now, times.cut == now)
 }
 
-// fly notes since when the dead reckoned properties of group g go on by their velocity: a record of a projectile may
-// be older than the history.
+// fly notes since when the dead reckoned properties of group g go on by their velocity: a record of
+// a projectile may be older than the history.
 func (e *Entity) fly(h *History, k *schema.Kind, g int) {
 	group, gt := &k.Groups[g], &e.group[g]
 	if e.flown == nil || group.Reckoned == 0 {
@@ -366,8 +372,8 @@ func (h *History) has(e *Entity, t clock.Tick) bool {
 	return t >= e.Spawned && t <= e.lastTick && h.tick-t < HistoryTicks
 }
 
-// Values writes the observer integers of group g of an entity at tick t into dst, or the simulation integers where g
-// is OwnerGroup. ok is false if the history does not have them, yet or any more.
+// Values writes the observer integers of group g of an entity at tick t into dst, or the simulation
+// integers where g is OwnerGroup. ok is false if the history does not have them, yet or any more.
 func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int64, ok bool) {
 	e := &h.ents[i]
 	k := h.kinds[e.Kind]
@@ -387,15 +393,15 @@ func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int6
 // ChangedIn returns the newest tick at which group g changed.
 func (e *Entity) ChangedIn(g int) clock.Tick { return e.group[g].moved }
 
-// TimesAt returns the newest teleport and start of movement of group g up to tick t, which a record of tick t had; 0
-// if the history remembers none.
+// TimesAt returns the newest teleport and start of movement of group g up to tick t, which a record
+// of tick t had; 0 if the history remembers none.
 func (e *Entity) TimesAt(g int, t clock.Tick) (cut, start clock.Tick) {
 	gt := &e.group[g]
 	return gt.cuts.newest(t, e.lastTick), gt.starts.newest(t, e.lastTick)
 }
 
-// RestedAt reports whether group g was at rest at tick t, as a record of tick t had it. Of a tick before those that the
-// history remembers only a rest that still lasts is known.
+// RestedAt reports whether group g was at rest at tick t, as a record of tick t had it. Of a tick
+// before those that the history remembers only a rest that still lasts is known.
 func (e *Entity) RestedAt(g int, t clock.Tick) bool {
 	gt := &e.group[g]
 	if t+HistoryTicks <= e.lastTick {
@@ -404,8 +410,9 @@ func (e *Entity) RestedAt(g int, t clock.Tick) bool {
 	return gt.rests.newest(t, e.lastTick) == t
 }
 
-// times returns what a record of group g at the current tick has besides its values, for a client that holds the group
-// as of tick base: the newest teleport and start of movement after base, 0 if there is none, and whether it rests.
+// times returns what a record of group g at the current tick has besides its values, for a client
+// that holds the group as of tick base: the newest teleport and start of movement after base, 0 if
+// there is none, and whether it rests.
 func (e *Entity) times(g int, base clock.Tick) (cut, start clock.Tick, rest bool) {
 	gt := &e.group[g]
 	if gt.cut > base {
@@ -417,8 +424,8 @@ func (e *Entity) times(g int, base clock.Tick) (cut, start clock.Tick, rest bool
 	return cut, start, gt.rest
 }
 
-// cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it does not predict
-// what comes after.
+// cutBetween reports whether there was a teleport after tick a and up to tick b: a state before it
+// does not predict what comes after.
 func (e *Entity) cutBetween(g int, a, b clock.Tick) bool {
 	gt := &e.group[g]
 	return gt.cut > a && gt.cuts.newest(b, e.lastTick) > a

@@ -39,7 +39,8 @@ func TestBegin(t *testing.T) {
 	h.Begin(501)
 }
 
-// What is remembered: the last HistoryTicks of what is there, and of what is gone as long, up to its last record.
+// What is remembered: the last HistoryTicks of what is there, and of what is gone as long, up to
+// its last record.
 func TestValues(t *testing.T) {
 	p := newPair(t)
 	var i int32
@@ -275,8 +276,9 @@ func TestHeldStates(t *testing.T) {
 	})
 }
 
-// What is shown late is held longer: with any bounds, and records as often as can be, a client draws the last HeldStates-2 ticks from what it
-// would draw them from if it never let go of anything. When bounds are short again it holds no more than it did.
+// What is shown late is held longer: with any bounds, and records as often as can be, a client
+// draws the last HeldStates-2 ticks from what it would draw them from if it never let go of
+// anything. When bounds are short again it holds no more than it did.
 func TestHeldForLongBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var g Group

@@ -104,8 +104,9 @@ type replay struct {
 	packets []*packet
 }
 
-// newReplay returns a replay and the packets that come next. Slots 0, 2 and 4 hold walkers, of which the first is the client's
-// own, 1, 3 and 5 gems, 6 a cart of its team, at tick 7; later one comes, one goes and is back, and the cart goes away and changes sides.
+// newReplay returns a replay and the packets that come next. Slots 0, 2 and 4 hold walkers, of
+// which the first is the client's own, 1, 3 and 5 gems, 6 a cart of its team, at tick 7; later one
+// comes, one goes and is back, and the cart goes away and changes sides.
 func newReplay(t testing.TB) (*replay, []*packet) {
 	p := pairOf(t, append(kinds(t), mustKind[cart](t)))
 	r := &replay{t: t, pair: p}
@@ -168,7 +169,8 @@ func (r *replay) store() *Store {
 	return s
 }
 
-// read feeds one packet of any bytes to a Store and checks that it was taken in whole, or not at all.
+// read feeds one packet of any bytes to a Store and checks that it was taken in whole, or not at
+// all.
 func read(s *Store, tick clock.Tick, body []byte) error {
 	return readAgreed(s, tick, agreedAt(tick), body)
 }
@@ -211,7 +213,8 @@ func TestCutPackets(t *testing.T) {
 	}
 }
 
-// Packets with bits turned over, and packets of noise, never make a client panic and never are taken in half.
+// Packets with bits turned over, and packets of noise, never make a client panic and never are
+// taken in half.
 func TestMutatedPackets(t *testing.T) {
 	r, next := newReplay(t)
 	rounds := 4000
@@ -273,7 +276,8 @@ func (w *hand) entry(slot uint64) {
 	w.next = slot + 1
 }
 
-// ordinary has an ordinary update of a slot so far after the one before, whose body begins with 8 zeros.
+// ordinary has an ordinary update of a slot so far after the one before, whose body begins with 8
+// zeros.
 func (w *hand) ordinary(distance uint64) {
 	w.list = append(w.list, distance)
 	w.bodies.Bits(0, 8)
@@ -468,7 +472,8 @@ func FuzzStoreRead(f *testing.F) {
 	})
 }
 
-// FuzzStoreAgreed lets a server know anything of what was applied, also of packets to come and of packets that never were.
+// FuzzStoreAgreed lets a server know anything of what was applied, also of packets to come and of
+// packets that never were.
 func FuzzStoreAgreed(f *testing.F) {
 	r, next := newReplay(f)
 	for i, k := range next {

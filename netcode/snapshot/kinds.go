@@ -8,23 +8,23 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// rules is what the records of a kind go by, derived once.
+// rules are a kind's properties that records depend on, derived once.
 type rules struct {
 	coder      *codec.Coder // of their bodies
-	ordinary   int          // the group that ordinary updates are of: the first that is drawn between records
+	ordinary   int          // group of ordinary updates: the first that is drawn between records
 	graded     uint32       // groups that are coarser at some level
-	limits     []limit      // of groups that not everyone receives
+	limits     []limit      // groups that not everyone receives
 	all        uint32       // all groups
 	limitedSet uint32       // the groups of limits
-	units      int          // how many units a View needs for what it knows of one, see View.units
+	units      int          // units of a ledger for one entity: of the groups, and see View.goneUnit
 	places     bool         // entities of the kind have a place
 
 	reckoned bool    // something in the kind is dead reckoned
 	levels   []reach // where the levels after the first begin
 }
 
-// reach is a distance in square millimetres, and a somewhat shorter one: what was beyond the former must come within the latter, so that
-// nothing goes back and forth on the border.
+// reach is a distance in square millimetres, and a somewhat shorter one: an entity that was beyond
+// the former must come within the latter, so that none goes back and forth on the border.
 type reach struct{ from, until int64 }
 
 func reachOf(metres float64) reach {
@@ -39,13 +39,13 @@ func reachOf(metres float64) reach {
 
 // limit says who receives a group.
 type limit struct {
-	group uint32 // a set of this one
-	team  bool   // only those of the entity's team
-	far   bool   // only those within reach
+	group uint32 // the set of this one
+	team  bool   // only clients of the entity's team
+	far   bool   // only clients within reach
 	reach
 }
 
-// level returns the level for a distance, where it is one now.
+// level returns the detail level for a distance; now is the present one.
 func (r *rules) level(now uint8, square int64) uint8 {
 	n := 0
 	for n < len(r.levels) && (square >= r.levels[n].from || n < int(now) && square >= r.levels[n].until) {
@@ -94,8 +94,8 @@ func rulesOf(coders []*codec.Coder) []rules {
 	return all
 }
 
-// visible reports whether a record of group g at a level has anything to say to a client that holds the state of tick base at that
-// level: something so small may have changed that it is rounded away.
+// visible reports whether a record of group g at a level differs from the state of tick base at
+// that level: the change may be so small that it is rounded away.
 func (h *History) visible(e *Entity, g int, base clock.Tick, level uint8) bool {
 	gt := &e.group[g]
 	if gt.rest || gt.cut > base || !h.has(e, base) {

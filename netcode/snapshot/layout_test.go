@@ -11,9 +11,10 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// What an update of a moving thing takes beside its values: slot, flags, age, groups and its share of what stands before the first
-// entry. In a match of a dozen everything is sent with each packet and acknowledged after some ticks; in a crowd a budget chooses the
-// few that waited longest. The bounds are a little above what is measured (docs/results/records.md).
+// What an update of a moving thing takes beside its values: slot, flags, age, groups and its share
+// of what stands before the first entry. In a match of a dozen everything is sent with each packet
+// and acknowledged after some ticks; in a crowd a budget chooses the few that waited longest. The
+// bounds are a little above what is measured (docs/results/records.md).
 func TestLayoutBits(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -102,7 +103,8 @@ func TestLayoutBits(t *testing.T) {
 	}
 }
 
-// What a server keeps of what one client with 250 things in sight holds, everything but the packet log and what all share.
+// What a server keeps of what one client with 250 things in sight holds, everything but the packet
+// log and what all share.
 func TestViewSize(t *testing.T) {
 	c := newCrowd(t, 250)
 	v := c.v

@@ -6,10 +6,11 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A ledger notes, in ticks, which records were sent to one client and which of them it acknowledged.
-// It has a unit for each group of each slot: the unit says what the client is known to hold of that
-// group. The units of a slot lie side by side in a piece. The ledger knows neither entities nor values;
-// a server keeps one for each of thousands of clients, so a unit takes ten bytes.
+// A ledger notes, in ticks, which records were sent to one client and which of them it
+// acknowledged. It has a unit for each group of each slot: the unit says what the client is known
+// to hold of that group. The units of a slot lie side by side in a piece. The ledger knows neither
+// entities nor values; a server keeps one for each of thousands of clients, so a unit takes ten
+// bytes.
 type ledger struct {
 	known []known
 	// free lists the pieces that no slot uses, by their number of units less 1: where the first one
@@ -33,9 +34,11 @@ const (
 
 // Parts of known.priorAges.
 const (
-	// Bits 0..6: from the state acknowledged before the newest one to the newest, in ticks; 0: there is none.
+	// Bits 0..6: from the state acknowledged before the newest one to the newest, in ticks; 0:
+	// there is none.
 	priorMask = 1<<beforeAt - 1
-	// Bits 7..13: from the record sent before the newest one to the newest, in ticks; 0: there is none.
+	// Bits 7..13: from the record sent before the newest one to the newest, in ticks; 0: there is
+	// none.
 	beforeAt = 7
 	// wasAcked says that the record sent before the newest one is the newest acknowledged state.
 	wasAcked = 1 << 14
@@ -45,8 +48,8 @@ const (
 
 // Flags of known.
 const (
-	// isOut says that the client must drop the group and may not know that yet: sentTick is when it was
-	// last sent that.
+	// isOut says that the client must drop the group and may not know that yet: sentTick is when it
+	// was last sent that.
 	isOut = 1 << 0
 	// isVague says that the client may hold states that the ledger does not know of: it asked for a
 	// resync, or had to drop the group.
@@ -84,9 +87,9 @@ func (k *known) priorAge() clock.Tick { return clock.Tick(k.priorAges & priorMas
 // sentAge returns from which age before the newest record another one was sent, 0 if there is none.
 func (k *known) sentAge() clock.Tick { return clock.Tick(k.priorAges >> beforeAt & priorMask) }
 
-// ackedBefore reports whether the record sent before the newest one is the newest acknowledged state, so
-// that only one record is under way. If the two were sent more than priorTicks apart, and the older one was
-// acknowledged after the newer one was sent, it is false.
+// ackedBefore reports whether the record sent before the newest one is the newest acknowledged
+// state, so that only one record is under way. If the two were sent more than priorTicks apart, and
+// the older one was acknowledged after the newer one was sent, it is false.
 func (k *known) ackedBefore() bool { return k.priorAges&wasAcked != 0 }
 
 // sentLevel returns the detail level of the newest record sent that is acknowledged or under way.
@@ -100,16 +103,16 @@ func (k *known) sentLevel() uint8 {
 // put sets the part of the flags that begins at a bit.
 func (k *known) put(at int, mask, v uint16) { k.flags = k.flags&^(mask<<at) | v<<at }
 
-// due reports whether the newest record sent must be sent again if it is not acknowledged: it is taken
-// for lost, or was sent at tick late or before.
+// due reports whether the newest record sent must be sent again if it is not acknowledged: it is
+// taken for lost, or was sent at tick late or before.
 func (k *known) due(late clock.Tick) bool { return k.lost() || k.sent() <= late }
 
 // A unit that no slot uses has only a link to the next free piece, as free has it.
 func (k *known) nextFree() uint16     { return k.sentTick[0] }
 func (k *known) setNextFree(n uint16) { *k = known{sentTick: [2]uint16{n}} }
 
-// farTick is an acknowledged state that is 18 minutes or more older, at 60 ticks a second, than the newest
-// record sent: the group rested for that long, and its first record since is under way.
+// farTick is an acknowledged state that is 18 minutes or more older, at 60 ticks a second, than the
+// newest record sent: the group rested for that long, and its first record since is under way.
 type farTick struct {
 	unit  int
 	acked clock.Tick
@@ -212,8 +215,9 @@ func (l *ledger) send(unit int, tick clock.Tick, level uint8) {
 	k.put(sentAt, levelsMask, uint16(level))
 }
 
-// acknowledge notes that the client holds the state of a tick other than the newest one acknowledged, and
-// reports whether it is a newer one. A record is acknowledged only after it was sent.
+// acknowledge notes that the client holds the state of a tick other than the newest one
+// acknowledged, and reports whether it is a newer one. A record is acknowledged only after it was
+// sent.
 func (l *ledger) acknowledge(unit int, tick clock.Tick, level, bound uint8) bool {
 	k, old := &l.known[unit], l.acked(unit)
 	if tick < old { // it was overtaken
@@ -249,11 +253,13 @@ func (l *ledger) ref(unit int, now clock.Tick) ref {
 		r.prior = r.base - prior
 	}
 	if now-r.base < wire.AgreedTicks {
-		// Of all records since the baseline, and of the prior state if it counts, the client knows whether the
-		// server knew them for acknowledged. But it may hold a state that was forgotten here.
+		// Of all records since the baseline, and of the prior state if it counts, the client knows
+		// whether the server knew them for acknowledged. But it may hold a state that was forgotten
+		// here.
 		r.agreed = prior != 0 || !k.vague()
 	} else {
-		// Of older ones it does not know it: so nothing else may have been sent then that it could hold.
+		// Of older ones it does not know it: so nothing else may have been sent then that it could
+		// hold.
 		r.agreed = k.ackAge == 0 || k.ackedBefore() && now-k.sent() < wire.AgreedTicks
 	}
 	return r

@@ -116,9 +116,9 @@ func (l *plainLedger) check(t *rapid.T, unit int, want *plainKnown) {
 	}
 }
 
-// The ledger says the same as ticks written out, whatever is sent, acknowledged, lost or forgotten, and however
-// long nothing happens in between: a tick, as long as a reference counts, as long as sixteen bits last, a day.
-// Pieces come and go meanwhile.
+// The ledger says the same as ticks written out, whatever is sent, acknowledged, lost or forgotten,
+// and however long nothing happens in between: a tick, as long as a reference counts, as long as
+// sixteen bits last, a day. Pieces come and go meanwhile.
 func TestLedger(t *testing.T) {
 	waits := []int{1, 1, 1, 2, 3, priorTicks - 1, priorTicks, priorTicks + 1, 200,
 		1<<16 - 3, 1<<16 - 2, 1<<16 - 1, 1 << 16, 1<<16 + 1, 5_184_000}
@@ -165,8 +165,8 @@ func TestLedger(t *testing.T) {
 	})
 }
 
-// Where exactly a record need not name its baseline any more: for the 63 ticks of which a client knows what the server
-// knew, and beyond while only one record could be meant.
+// Where exactly a record need not name its baseline any more: for the 63 ticks of which a client
+// knows what the server knew, and beyond while only one record could be meant.
 func TestLedgerAgrees(t *testing.T) {
 	const edge = wire.AgreedTicks
 	type step struct {

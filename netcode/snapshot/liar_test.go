@@ -8,8 +8,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A client that acknowledges what it never got, and asks for everything anew whenever it likes, harms nobody but itself: what is known of it stays
-// within its bounds, each packet within its promise, and once it is honest and has asked for everything it holds the truth.
+// A client that acknowledges what it never got, and asks for everything anew whenever it likes,
+// harms nobody but itself: what is known of it stays within its bounds, each packet within its
+// promise, and once it is honest and has asked for everything it holds the truth.
 func TestLiar(t *testing.T) {
 	c := newSoak(t, 5)
 	ticks := 12_000

@@ -21,8 +21,8 @@ type Mark struct {
 // shown returns the playout time at which the record is drawn as it is.
 func (m Mark) shown() clock.TickFrac { return (&motion.State{Tick: m.Tick, Bound: m.Bound}).Shown() }
 
-// A Lookback is what RecordsAround found for one moment of one View: for all slots in use, as it walks through
-// the log only once.
+// A Lookback is what RecordsAround found for one moment of one View: for all slots in use, as it
+// walks through the log only once.
 type Lookback struct {
 	key   lookKey
 	pairs []lookPair // by unit of the ledger
@@ -41,10 +41,10 @@ type lookPair struct {
 	before Mark // the newest state that the client is known to have held, from before the log
 }
 
-// Shown calls f for every entity that the client showed when newest was the newest packet that it had applied,
-// by rising ID: those in sight, and those whose end it had not learned, be it that they are dead or have left its
-// sight. One that came back meanwhile is there twice, first as it is now. f is given the slot, for RecordsAround, and
-// returns false to stop.
+// Shown calls f for every entity that the client showed when newest was the newest packet that it
+// had applied, by rising ID: those in sight, and those whose end it had not learned, be it that
+// they are dead or have left its sight. One that came back meanwhile is there twice, first as it is
+// now. f is given the slot, for RecordsAround, and returns false to stop.
 func (v *View) Shown(newest wire.Seq, scratch []uint16, f func(slot uint16, i int32) bool) []uint16 {
 	scratch = scratch[:0]
 	for n := range v.slots.used {
@@ -70,8 +70,8 @@ func (v *View) Shown(newest wire.Seq, scratch []uint16, f func(slot uint16, i in
 	return scratch
 }
 
-// shown reports whether the client showed the entity of slot n when newest was the newest packet that it had
-// applied: it is in sight, or the client had not learned of its end.
+// shown reports whether the client showed the entity of slot n when newest was the newest packet
+// that it had applied: it is in sight, or the client had not learned of its end.
 func (v *View) shown(n uint16, newest wire.Seq) bool {
 	switch s := &v.slots.list[n]; s.phase() {
 	case entering, live:
@@ -84,11 +84,12 @@ func (v *View) shown(n uint16, newest wire.Seq) bool {
 	return false
 }
 
-// RecordsAround returns the records of group g of a slot, which Shown gave, that the client held when newest was
-// the newest packet that it had applied, and that are shown around playout time t: a at or before it, b after
-// it, each none if it held none. It counts records of packets up to newest that log knows as applied, so it is
-// right for what the log remembers. Where a is older than that, it is what a record in the log was based on, or,
-// if there is none, what the client is known to hold.
+// RecordsAround returns the records of group g of a slot, which Shown gave, that the client held
+// when newest was the newest packet that it had applied, and that are shown around playout time t:
+// a at or before it, b after it, each none if it held none. It counts records of packets up to
+// newest that log knows as applied, so it is right for what the log remembers. Where a is older
+// than that, it is what a record in the log was based on, or, if there is none, what the client is
+// known to hold.
 //
 // Asking for all entities at one t costs one walk through the log. Not safe for concurrent use.
 func (v *View) RecordsAround(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {
@@ -159,8 +160,8 @@ func (l *Lookback) walk(key lookKey) {
 	})
 }
 
-// begin forgets what was found before. open is in how many pairs a is still to be found, and since when the first of
-// those entities came into sight.
+// begin forgets what was found before. open is in how many pairs a is still to be found, and since
+// when the first of those entities came into sight.
 func (l *Lookback) begin(last clock.Tick) (open int, since clock.Tick) {
 	v := l.key.view
 	if cap(l.pairs) < len(v.ledger.known) {
@@ -189,8 +190,8 @@ func (l *Lookback) begin(last clock.Tick) (open int, since clock.Tick) {
 	return open, since
 }
 
-// had notes that the client held a record at some time. It counts if the client held it at the moment of tick last,
-// and showed it at or before t.
+// had notes that the client held a record at some time. It counts if the client held it at the
+// moment of tick last, and showed it at or before t.
 func (p *lookPair) had(m Mark, last clock.Tick, t clock.TickFrac) {
 	if m.Tick > p.before.Tick && m.Tick <= last && m.shown() <= t {
 		p.before = m

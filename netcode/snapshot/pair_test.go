@@ -210,7 +210,8 @@ func (p *pair) newest(i int32, g int) *motion.State {
 	return e.Groups[g].Newest()
 }
 
-// The rest flag arrives, after that nothing is sent however long it lasts, and the first movement says when it began.
+// The rest flag arrives, after that nothing is sent however long it lasts, and the first movement
+// says when it began.
 func TestRest(t *testing.T) {
 	p := newPair(t)
 	var i int32
@@ -279,8 +280,8 @@ func TestStartIsRepeatedUntilItIsKnown(t *testing.T) {
 	}
 }
 
-// What happened before a thing came into sight is not told; what happens between two copies of its first sight is, or a
-// client that received the first one would draw a teleport as a slide.
+// What happened before a thing came into sight is not told; what happens between two copies of its
+// first sight is, or a client that received the first one would draw a teleport as a slide.
 //
 // seeds: B13
 func TestCutsAndFirstSight(t *testing.T) {
@@ -384,8 +385,8 @@ func TestNoRoomAtAll(t *testing.T) {
 	}
 }
 
-// A client that is silent for longer than the history lasts, and holds states older than that, is served on: absolute records
-// against what it holds. Bits are lost, not the truth.
+// A client that is silent for longer than the history lasts, and holds states older than that, is
+// served on: absolute records against what it holds. Bits are lost, not the truth.
 func TestClientSilentBeyondTheHistory(t *testing.T) {
 	for _, silent := range []int{HistoryTicks - 2, HistoryTicks - 1, HistoryTicks, HistoryTicks + 1, 10 * HistoryTicks} {
 		p := newPair(t)
@@ -424,7 +425,8 @@ func TestClientSilentBeyondTheHistory(t *testing.T) {
 	}
 }
 
-// An outage of 30 s in both directions, while things come, go and move: afterwards the client holds the truth and no slot is lost.
+// An outage of 30 s in both directions, while things come, go and move: afterwards the client holds
+// the truth and no slot is lost.
 //
 // seeds: R46
 func TestLongOutage(t *testing.T) {
@@ -450,8 +452,8 @@ func TestLongOutage(t *testing.T) {
 	}
 }
 
-// More entities than slots: as many as there are slots come into sight, the others when slots are free again, and none is
-// given to two.
+// More entities than slots: as many as there are slots come into sight, the others when slots are
+// free again, and none is given to two.
 func TestSlotsRunOut(t *testing.T) {
 	p := newPair(t)
 	p.begin()
@@ -504,7 +506,8 @@ func TestSlotsRunOut(t *testing.T) {
 		k := p.send(plenty)
 		p.mustArrive(k)
 		p.ack()
-		// A packet of before the end may still be applied while it is at most Window older than the newest.
+		// A packet of before the end may still be applied while it is at most Window older than the
+		// newest.
 		if _, slots := p.v.Count(); slots != Slots && n < wire.Window {
 			t.Fatalf("%d slots are taken %d packets after the end of the others was said", slots, n+1)
 		}
@@ -599,8 +602,8 @@ func TestOwnedKindWithoutProperties(t *testing.T) {
 	}
 }
 
-// A client that has lost a baseline refuses the packets that name it and does not acknowledge them; after its request all
-// comes anew, once, however often it asks.
+// A client that has lost a baseline refuses the packets that name it and does not acknowledge them;
+// after its request all comes anew, once, however often it asks.
 func TestResync(t *testing.T) {
 	p := newPair(t)
 	p.begin()
@@ -692,7 +695,8 @@ func TestLongRoundTrip(t *testing.T) {
 	}
 }
 
-// Unanswered records and removals are due again after the timeout, not before, and lost ones at once.
+// Unanswered records and removals are due again after the timeout, not before, and lost ones at
+// once.
 func TestTimeouts(t *testing.T) {
 	p := newPair(t)
 	var i int32

@@ -11,8 +11,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A packet's entries are, in this order: a head, entries that are not ordinary updates, and ordinary updates. The head
-// says how many there are and, mostly relative to the packet before, which slots the ordinary ones are of.
+// A packet's entries are, in this order: a head, entries that are not ordinary updates, and
+// ordinary updates. The head says how many there are and, mostly relative to the packet before,
+// which slots the ordinary ones are of.
 
 // packetHead is the head of a packet's entries.
 type packetHead struct {
@@ -124,7 +125,8 @@ func (s *Store) readHead(r *wire.BitReader) (head packetHead, err error) {
 	return head, err
 }
 
-// readOrder reads the order of a code. If it is the expected one, it needs the packet before; else alone stays as it is.
+// readOrder reads the order of a code. If it is the expected one, it needs the packet before; else
+// alone stays as it is.
 func readOrder(r *wire.BitReader, expected int, alone bool) (int, bool) {
 	if !r.Bool() {
 		return expected, false
@@ -144,8 +146,8 @@ func readSlot(r *wire.BitReader, from uint64, order int) (uint64, error) {
 	return slot, nil
 }
 
-// before returns the newest packet with entries that the server knew to be applied when it sent that of a tick; its
-// tick is 0 if there is none.
+// before returns the newest packet with entries that the server knew to be applied when it sent
+// that of a tick; its tick is 0 if there is none.
 func (s *Store) before(tick clock.Tick) (*packetSlots, error) {
 	for set := s.parsed.agreed &^ 1; set != 0; set &= set - 1 {
 		at := tick - clock.Tick(bits.TrailingZeros64(set))
@@ -285,7 +287,8 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 	return nil
 }
 
-// readHeader reads what header.append wrote into dst, and finds the states that the record is a difference from.
+// readHeader reads what header.append wrote into dst, and finds the states that the record is a
+// difference from.
 func readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, agreed uint64, held *Group, how form, dst *motion.State) (base, prior *motion.State, err error) {
 	*dst = motion.State{Tick: now, Vals: dst.Vals}
 	if held != nil {
@@ -355,7 +358,8 @@ func readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motio
 	return base, prior, nil
 }
 
-// readBody reads a record's body into dst, whose header has been read. age and gap are those of codec.Base.
+// readBody reads a record's body into dst, whose header has been read. age and gap are those of
+// codec.Base.
 func readBody(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, base, prior, dst *motion.State, viewer *codec.Viewer) (age, gap clock.Tick, err error) {
 	dst.Vals = dst.Vals[:k.Width(g)]
 	from := codec.Base[int64]{Viewer: viewer}

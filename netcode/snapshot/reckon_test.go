@@ -37,8 +37,8 @@ type sailed struct {
 	worst   float64 // cm between where the client, drawing the present, has it and where it is
 }
 
-// sail plays a boat for so many ticks over a path that takes delay ticks each way and loses a share of packets. Until stop it
-// sails, weaving by so much; then it stops.
+// sail plays a boat for so many ticks over a path that takes delay ticks each way and loses a share
+// of packets. Until stop it sails, weaving by so much; then it stops.
 func sail(t *testing.T, delay int, loss, weave float64, stop, ticks clock.Tick) (sailed, *pair, int32) {
 	p := boats(t)
 	type flight struct {
@@ -93,8 +93,9 @@ func sail(t *testing.T, delay int, loss, weave float64, stop, ticks clock.Tick) 
 	return out, p, boat
 }
 
-// A straight sailer is sent in fewer than one tick of twenty, one that weaves more often; without delay neither is ever seen further
-// off than the bound and the rounding, with delay by what it can do meanwhile, and after the stop both sides are equal and silent.
+// A straight sailer is sent in fewer than one tick of twenty, one that weaves more often; without
+// delay neither is ever seen further off than the bound and the rounding, with delay by what it can
+// do meanwhile, and after the stop both sides are equal and silent.
 //
 // seeds: R6
 func TestReckonedIsSentWhenItStrays(t *testing.T) {
@@ -123,8 +124,9 @@ func TestReckonedIsSentWhenItStrays(t *testing.T) {
 	}
 }
 
-// What nobody can hit is told once for as long as it goes on as it did, longer than the history reaches back, also where acknowledgements come
-// later than they are waited for; what it does then is told at once, over lost packets too.
+// What nobody can hit is told once for as long as it goes on as it did, longer than the history
+// reaches back, also where acknowledgements come later than they are waited for; what it does then
+// is told at once, over lost packets too.
 func TestFlightIsSentOnce(t *testing.T) {
 	const turn, stop, end = 5000, 5200, 5600
 	for _, loss := range []float64{0, 0.3} {
@@ -196,8 +198,9 @@ func TestFlightIsSentOnce(t *testing.T) {
 	}
 }
 
-// However something flies, turns, stands and jumps, and whatever is lost or comes late, both ways: what is held is what was, drawn within the bound where nothing
-// happened since all is known and nobody can hit it, and in the end exactly what is, in silence.
+// However something flies, turns, stands and jumps, and whatever is lost or comes late, both ways:
+// what is held is what was, drawn within the bound where nothing happened since all is known and
+// nobody can hit it, and in the end exactly what is, in silence.
 func TestReckonedProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := boats(t)
@@ -395,8 +398,9 @@ type drifter struct {
 	Flag int  `net:"int,0..9,group=0"`
 }
 
-// voyage plays a path of velocities in cm/s for a minute, 100 ms away, and draws it as it was 200 ms ago. It returns the bits of all packets, and the largest jolt: by how many cm the way drawn in a tick differs from the
-// way of the tick before.
+// voyage plays a path of velocities in cm/s for a minute, 100 ms away, and draws it as it was 200
+// ms ago. It returns the bits of all packets, and the largest jolt: by how many cm the way drawn in
+// a tick differs from the way of the tick before.
 func voyage(t *testing.T, of any, path func(tick clock.Tick) (vx, vy float64)) (bits int, jolt float64) {
 	k, err := schema.New("k", reflect.TypeOf(of), 30)
 	if err != nil {
@@ -451,8 +455,9 @@ func voyage(t *testing.T, of any, path func(tick clock.Tick) (vx, vy float64)) (
 	return bits, jolt
 }
 
-// A vehicle takes less than a seventh of the bits when it is dead reckoned, and is nowhere drawn with a jolt of half its bound; someone who runs as
-// people do still takes about half of them, and jolts twice as much as drawn between records: for people interpolation wins. A share falls and
+// A vehicle takes less than a seventh of the bits when it is dead reckoned, and is nowhere drawn
+// with a jolt of half its bound; someone who runs as people do still takes about half of them, and
+// jolts twice as much as drawn between records: for people interpolation wins. A share falls and
 // rises with what it is a share of, so bits a second are bounded too.
 //
 // seeds: R9

@@ -6,9 +6,9 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// sentTimes remembers when packets with entries were sent to one client, to tell which of them should have been
-// acknowledged by now. It remembers mostSent of them, which is enough for timeouts of a second or of the longest
-// one so far; older packets count as late.
+// sentTimes remembers when packets with entries were sent to one client, to tell which of them
+// should have been acknowledged by now. It remembers mostSent of them, which is enough for timeouts
+// of a second or of the longest one so far; older packets count as late.
 type sentTimes struct {
 	ring    []sentTime // as many as were needed so far
 	oldest  uint32     // in ring
@@ -66,7 +66,8 @@ func (t *sentTimes) note(tick clock.Tick, now clock.Time) {
 	t.oldest = (t.oldest + 1) % uint32(len(t.ring))
 }
 
-// late returns the newest tick whose packet should have been acknowledged by now; rto is the timeout.
+// late returns the newest tick whose packet should have been acknowledged by now; rto is the
+// timeout.
 func (t *sentTimes) late(now clock.Time, rto time.Duration) clock.Tick {
 	at, wait := uint32(now>>msB), uint32(rto>>msB)
 	t.longest = max(t.longest, wait, leastWait)

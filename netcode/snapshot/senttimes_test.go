@@ -9,8 +9,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// A packet counts as late after the caller's timeout, to a millisecond, however often packets are sent and however
-// long none is.
+// A packet counts as late after the caller's timeout, to a millisecond, however often packets are
+// sent and however long none is.
 func TestLate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s sentTimes

@@ -12,8 +12,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Who leaves, comes back before the end of it was heard and leaves again is shown for as long as the client showed it, and by one slot: the
-// first sight in the new one ended the old one.
+// Who leaves, comes back before the end of it was heard and leaves again is shown for as long as
+// the client showed it, and by one slot: the first sight in the new one ended the old one.
 func TestWhoCameBackIsShownOnce(t *testing.T) {
 	k, err := schema.New("thing", reflect.TypeFor[struct {
 		X int `net:"int,0..99"`

@@ -7,7 +7,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// 255 in sight, a quarter of which leaves and comes back in each second, under loss: the slots suffice, and the client follows.
+// 255 in sight, a quarter of which leaves and comes back in each second, under loss: the slots
+// suffice, and the client follows.
 func TestComingAndGoing(t *testing.T) {
 	p := newPair(t)
 	r := rng(5)
@@ -68,7 +69,8 @@ func TestComingAndGoing(t *testing.T) {
 	})
 }
 
-// The first sight of an earlier stay in another slot, overtaken by that of the present stay, changes nothing.
+// The first sight of an earlier stay in another slot, overtaken by that of the present stay,
+// changes nothing.
 func TestOvertakenFirstSight(t *testing.T) {
 	p := newPair(t)
 	var i int32
@@ -96,8 +98,8 @@ func TestOvertakenFirstSight(t *testing.T) {
 	}
 }
 
-// In the usual order of things, an entity that comes back before its end was heard takes the new slot, and the end of the old
-// one changes nothing.
+// In the usual order of things, an entity that comes back before its end was heard takes the new
+// slot, and the end of the old one changes nothing.
 func TestBackBeforeTheEndWasHeard(t *testing.T) {
 	for _, order := range [][]int{{0, 1}, {1, 0}, {1}} {
 		p := newPair(t)
@@ -139,7 +141,8 @@ func TestLeavesUnsaid(t *testing.T) {
 	}
 }
 
-// An entity that was removed without word to the view is not spoken of with values that it never had.
+// An entity that was removed without word to the view is not spoken of with values that it never
+// had.
 func TestRemovedUnderTheView(t *testing.T) {
 	p := newPair(t)
 	var i int32

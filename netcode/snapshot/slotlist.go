@@ -61,31 +61,32 @@ func (s *slotSet) from(slot int) int {
 	}
 }
 
-// packetSlots is which slots a packet spoke of as of something that is there: all of its entries but ends.
+// packetSlots is which slots a packet had records for: those of all its entries but ends.
 type packetSlots struct {
 	tick  clock.Tick // 0: none
 	slots slotSet
 }
 
-// shape is how a packet says which slots have ordinary updates.
+// shape is how a packet lists the slots of its ordinary updates.
 type shape int
 
 const (
-	plainly    shape = iota // their distances
-	changed                 // those of an earlier packet but for some
-	likeBefore              // just those, and there is nothing else
+	plainly    shape = iota // by the distances between them
+	changed                 // by those that differ from an earlier packet's
+	likeBefore              // they are those of an earlier packet, and there are no other entries
 )
 
-// slotList is a list of slots that is told by the distances between them.
+// slotList is a list of slots that is coded as the distances between them.
 type slotList struct {
 	slotSet
 	n, size int // how many, and the bits of all distances
-	order   int // of their code
+	order   int // of the Exp-Golomb code of the distances
 }
 
 func (l *slotList) distance(from, to int) int { return wire.UvarintBits(uint64(to-from-1), l.order) }
 
-// cost returns how many bits the list grows by if a slot is taken into it, or less than none if one is taken out.
+// cost returns by how many bits the list grows if a slot is added, or removed if it is there;
+// negative if it shrinks.
 func (l *slotList) cost(slot int) int {
 	before, after := l.before(slot), l.from(slot+1)
 	cost := l.distance(before, slot)
@@ -98,7 +99,7 @@ func (l *slotList) cost(slot int) int {
 	return cost
 }
 
-// turn takes a slot in, or out if it was in. cost is what cost said.
+// turn adds a slot, or removes it if it is there. cost is what method cost returned.
 func (l *slotList) turn(n uint16, cost int) {
 	if l.size += cost; l.has(n) {
 		l.n--
@@ -108,7 +109,7 @@ func (l *slotList) turn(n uint16, cost int) {
 	l.slotSet[n>>6] ^= 1 << (n & 63)
 }
 
-// begin makes the list one of the slots of a set, told in an order.
+// begin makes the list that of a set's slots, in the code of an order.
 func (l *slotList) begin(set *slotSet, order int) {
 	*l = slotList{slotSet: *set, order: order}
 	last := -1
@@ -128,17 +129,18 @@ func (l *slotList) append(w *wire.BitWriter) {
 	}
 }
 
-// orderFor returns the best order of the code of distances with a mean.
+// orderFor returns the best order of a code for distances with a mean.
 func orderFor(mean int) int {
 	return min(max(bits.Len(uint(max(mean, 0)*3/4))-1, 0), maxOrder)
 }
 
-// expectedOrder is the order for so many ordinary updates where the packet before had slots below top.
+// expectedOrder is the order for n ordinary updates after a packet with slots below top.
 func expectedOrder(top, n int) int { return orderFor((top - n) / n) }
 
-// expectedFor returns for how many ordinary updates an order is the expected one: from least to most.
+// expectedFor returns for which numbers of ordinary updates an order is the expected one: from
+// least to most.
 func expectedFor(top, order int) (least, most int) {
-	upTo := func(order int) int { // so many have this order or a higher one
+	upTo := func(order int) int { // up to so many updates have this order or a higher one
 		return top / ((4<<order+2)/3 + 1)
 	}
 	least, most = 1, Slots
@@ -151,5 +153,5 @@ func expectedFor(top, order int) (least, most int) {
 	return least, most
 }
 
-// sparse is the same for a list that is commonly empty, or nearly so.
+// sparse is the expected order for a list that is commonly empty, or nearly so.
 func sparse(top int) int { return min(max(bits.Len(uint(top))-2, 0), maxOrder) }

@@ -21,8 +21,8 @@ const (
 	resting        // it has learned that; no packet that mentions the slot may still arrive when it is used again
 )
 
-// slot is one use of a slot: which entity the number stands for in packets to one client. Its kind is that
-// of the entity.
+// slot is one use of a slot: which entity the number stands for in packets to one client. Its kind
+// is that of the entity.
 type slot struct {
 	ent   int32
 	since clock.Tick // when the entity entered the slot
@@ -61,7 +61,8 @@ func (s *slot) inSight() bool { return s.phase() == entering || s.phase() == liv
 // unit returns the unit of the ledger for group g.
 func (s *slot) unit(g int) int { return int(s.at) + unitOf(g) }
 
-// An ending is the end of one use of a slot: the client must learn, or has learned, that the entity is gone.
+// An ending is the end of one use of a slot: the client must learn, or has learned, that the entity
+// is gone.
 type ending struct {
 	slot      uint16
 	mentioned wire.Seq // newest packet that may mention the entity
@@ -116,8 +117,8 @@ func (t *slotTable) clear(n uint16) {
 	t.taken.remove(n)
 }
 
-// leave notes that the client must learn that the entity of slot n is gone. mentioned is the newest packet
-// that may speak of it.
+// leave notes that the client must learn that the entity of slot n is gone. mentioned is the newest
+// packet that may speak of it.
 func (t *slotTable) leave(n uint16, mentioned wire.Seq) {
 	t.list[n].setPhase(leaving)
 	t.leaving++
@@ -167,8 +168,8 @@ func (t *slotTable) find(entity int32) (n uint16, ok bool) {
 	}
 }
 
-// hash returns where the search for an entity begins (Knuth, The Art of Computer Programming, volume 3,
-// section 6.4).
+// hash returns where the search for an entity begins (Knuth, The Art of Computer Programming,
+// volume 3, section 6.4).
 func (t *slotTable) hash(entity int32) int {
 	return int(uint32(entity) * 2654435769 >> 16 * uint32(len(t.index)) >> 16)
 }
@@ -193,7 +194,8 @@ func (t *slotTable) insert(n uint16) {
 	t.index[at&(len(t.index)-1)] = n + 1
 }
 
-// strike makes find not find slot n any more: those that follow in the same run move up where they may.
+// strike makes find not find slot n any more: those that follow in the same run move up where they
+// may.
 func (t *slotTable) strike(n uint16) {
 	t.inSight--
 	mask := len(t.index) - 1

@@ -437,9 +437,9 @@ func (d *duel) settled() error {
 	return nil
 }
 
-// Every state that a client takes in equals the truth of that tick, whatever the path loses, reorders or
-// repeats, whatever slots are reused and however little fits a packet; and when nothing moves any more the
-// client holds all of the truth, after which nothing is sent.
+// Every state that a client takes in equals the truth of that tick, whatever the path loses,
+// reorders or repeats, whatever slots are reused and however little fits a packet; and when nothing
+// moves any more the client holds all of the truth, after which nothing is sent.
 //
 // seeds: R46 R25 R17 R36
 func TestClientHoldsTheTruth(t *testing.T) {
@@ -479,8 +479,9 @@ func TestClientHoldsTheTruth(t *testing.T) {
 	}
 }
 
-// What the server takes a client's picture to be drawn from is what it was drawn from: for each entity and group the records
-// around the playout time, under loss and outages, for things that moved on after a long rest, and with little in a packet.
+// What the server takes a client's picture to be drawn from is what it was drawn from: for each
+// entity and group the records around the playout time, under loss and outages, for things that
+// moved on after a long rest, and with little in a packet.
 func TestServerKnowsWhatWasSeen(t *testing.T) {
 	steps := 2000
 	if testing.Short() {

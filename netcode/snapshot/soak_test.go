@@ -18,9 +18,11 @@ var (
 	soakSeed    = flag.Uint64("seed", 46, "seed of TestSoak")
 )
 
-// soak is a world whose client sits behind a bad path: 10 % loss each way, packets that overtake each other, come twice or up to 400 ticks late, outages
-// up to 30 s. Now and then it asks for everything anew, cannot acknowledge what it took in, or gets two packets of one tick; and at times it is sent few
-// packets. Things come and go, rest, are teleported, and more of them are in sight than fit a packet.
+// soak is a world whose client sits behind a bad path: 10 % loss each way, packets that overtake
+// each other, come twice or up to 400 ticks late, outages up to 30 s. Now and then it asks for
+// everything anew, cannot acknowledge what it took in, or gets two packets of one tick; and at
+// times it is sent few packets. Things come and go, rest, are teleported, and more of them are in
+// sight than fit a packet.
 type soak struct {
 	t         *testing.T
 	rng       rng
@@ -463,9 +465,10 @@ func (c *soak) believed() {
 	}
 }
 
-// Records under all that can happen to them: every state that a client takes in is that of its tick, coded from the same states on both
-// sides, and when all has come to rest the client holds the truth. One world is restless throughout, the other calm now and then. The long
-// run of docs/results/records.md is
+// Records under all that can happen to them: every state that a client takes in is that of its
+// tick, coded from the same states on both sides, and when all has come to rest the client holds
+// the truth. One world is restless throughout, the other calm now and then. The long run of
+// docs/results/records.md is
 //
 //	go test ./netcode/snapshot -run TestSoak -records 10000000 -v
 //

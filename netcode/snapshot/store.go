@@ -32,8 +32,8 @@ type Replica struct {
 	alive bool
 }
 
-// A Store is what one client holds of the world. The zero Store is not usable; see NewStore. Not safe for concurrent
-// use.
+// A Store is what one client holds of the world. The zero Store is not usable; see NewStore. Not
+// safe for concurrent use.
 type Store struct {
 	kinds []*schema.Kind
 	rules []rules // of each kind
@@ -47,7 +47,8 @@ type Store struct {
 	near    bool // some place is coded relative to the viewer
 	turns   uint64
 
-	// Applied, where set, is called for each state that is added; for tests that compare it with the truth.
+	// Applied, where set, is called for each state that is added; for tests that compare it with
+	// the truth.
 	Applied func(e *Replica, g int, s *motion.State)
 	coded   func(id uint32, g int, age, gap clock.Tick) // for tests: what the differences of a record are taken from
 }
@@ -94,7 +95,8 @@ func NewStore(coders []*codec.Coder) *Store {
 // Entities returns the client's entities by rising ID. The slice is valid until the next Read.
 func (s *Store) Entities() []*Replica { return s.alive }
 
-// Turns counts how often an entity came or went: while it stays the same, so does the set of Entities.
+// Turns counts how often an entity came or went: while it stays the same, so does the set of
+// Entities.
 func (s *Store) Turns() uint64 { return s.turns }
 
 // Find returns the entity with an ID, or nil.
@@ -110,7 +112,8 @@ func (s *Store) place(id uint32) (at int, ok bool) {
 	return slices.BinarySearchFunc(s.alive, id, func(h *Replica, id uint32) int { return cmp.Compare(h.ID, id) })
 }
 
-// Read applies the entries of one packet of the given tick: it is Parse and, without an error, Commit.
+// Read applies the entries of one packet of the given tick: it is Parse and, without an error,
+// Commit.
 func (s *Store) Read(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
 	if err := s.Parse(r, tick, agreed); err != nil {
 		return err
@@ -119,13 +122,15 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
 	return nil
 }
 
-// Parse reads the entries of one packet of the given tick, from r up to the bit that ends them. Nothing changes that
-// can be seen before Commit, as the rest of the packet may yet prove malformed.
+// Parse reads the entries of one packet of the given tick, from r up to the bit that ends them.
+// Nothing changes that can be seen before Commit, as the rest of the packet may yet prove
+// malformed.
 //
-// Bit i of agreed says that the server knew, when it sent the packet, that its packet of i ticks before had been
-// applied, see wire.Agreement. The errors are those of package wire, ErrBaseline and ErrSlot; with any of them
-// the packet must not be acknowledged, and there is nothing to commit. Bytes of any kind are refused or
-// applied within the bounds of memory; they never make it panic.
+// Bit i of agreed says that the server knew, when it sent the packet, that its packet of i ticks
+// before had been applied, see wire.Agreement. The errors are those of package wire, ErrBaseline
+// and ErrSlot; with any of them the packet must not be acknowledged, and there is nothing to
+// commit. Bytes of any kind are refused or applied within the bounds of memory; they never make it
+// panic.
 func (s *Store) Parse(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
 	p := &s.parsed
 	p.tick, p.agreed = tick, agreed

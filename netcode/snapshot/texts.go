@@ -11,37 +11,39 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Texts by reference. A property with the word ref is a number in what observers hold; which text a number stands for they
-// are told once, by a message on the lane, when a record first speaks of it. Records and that message may arrive in any order: until the
-// message is there, the number stands for what it stood for before, which is nothing as a rule. So no record ever waits for a text.
+// Texts by reference. For observers a property with the word ref is a number. A reliable message,
+// sent once when a record first has the number, says which text it stands for. Records and that
+// message may arrive in any order: until the message arrives, the number stands for what it stood
+// for before, which as a rule is nothing. So no record ever waits for a text.
 //
-// The numbers are the server's, the same for all clients. They are given out anew once nothing has been called so for a while.
+// The server chooses the numbers, the same for all clients, and uses one again when its text was
+// out of use for a while.
 
-// textRest is how many ticks a text must be out of use before its number is given to another one. Nobody who still shows the old
-// one would notice by then, and what comes back before needs no second telling.
+// textRest is how many ticks a text must be out of use before its number may stand for another one.
+// By then no client shows the old one, and a text that comes back earlier need not be sent again.
 const textRest = 1024
 
 const textInts = (schema.MaxText + 3) / 4
 
-// packed is a text as its property's simulation integers have it, zeros behind it.
+// packed is a text as its property's simulation integers have it, filled up with zeros.
 type packed [textInts]int32
 
-// texts is the table of a History: numbers, what they stand for, and how many values in use name them.
+// texts is the table of a History: the numbers, their texts, and how many values have each number.
 type texts struct {
 	list     []textEntry // by number; the first is no text
 	index    map[packed]uint16
-	given    uint32                 // how many numbers were given out in all
-	log      [schema.MaxRefs]uint16 // the last of them: the n-th given is at n modulo MaxRefs
-	overflow uint64
+	given    uint32                 // how many times a number got a text
+	log      [schema.MaxRefs]uint16 // the last of those numbers: the n-th is at n modulo MaxRefs
+	overflow uint64                 // see History.TextRefOverflow
 }
 
 type textEntry struct {
 	text  packed
 	uses  int
-	since clock.Tick // when it was last in use, if it is not
+	since clock.Tick // if it is out of use: when it was last in use
 }
 
-// take returns the number of a text, which is in use once more from now on. Where all are in use it is 0: no text.
+// take returns the number of a text for one more use. If all numbers are in use it is 0: no text.
 func (t *texts) take(p packed, now clock.Tick) uint16 {
 	if p == (packed{}) {
 		return 0
@@ -61,14 +63,14 @@ func (t *texts) take(p packed, now clock.Tick) uint16 {
 	return n
 }
 
-// vacant returns a number that stands for nothing from now on: one that was out of use for long, else a new one, else the one that was
-// out of use for longest; 0 if all are in use.
+// vacant returns a number that is free from now on: one that was out of use for long, else a new
+// one, else the one that was out of use for longest; 0 if all are in use.
 func (t *texts) vacant(now clock.Tick) uint16 {
 	if t.list == nil {
 		t.list, t.index = make([]textEntry, 1, 16), map[packed]uint16{}
 	}
 	oldest := 0
-	for n := 1; n < len(t.list); n++ { // this is as rare as new names are
+	for n := 1; n < len(t.list); n++ { // this happens only for a new text
 		if e := &t.list[n]; e.uses == 0 && (oldest == 0 || e.since < t.list[oldest].since) {
 			oldest = n
 		}
@@ -94,7 +96,8 @@ func (t *texts) leave(n uint16, now clock.Tick) {
 	}
 }
 
-// refer puts the numbers of an entity's texts into its row, in which they are spelled out; prev is the row before, nil if there is none.
+// refer replaces an entity's texts in its row by their numbers. prev is the row before, nil if
+// there is none.
 func (h *History) refer(k *schema.Kind, row, prev []int32) {
 	for i := range k.Props {
 		p := &k.Props[i]
@@ -118,7 +121,7 @@ func (h *History) refer(k *schema.Kind, row, prev []int32) {
 	}
 }
 
-// unrefer ends the use of the texts in an entity's last row.
+// unrefer ends the uses of the texts in an entity's last row.
 func (h *History) unrefer(k *schema.Kind, row []int32) {
 	for i := range k.Props {
 		if p := &k.Props[i]; p.Ref && p.ObsAt >= 0 {
@@ -127,7 +130,7 @@ func (h *History) unrefer(k *schema.Kind, row []int32) {
 	}
 }
 
-// Spell writes the texts that numbers stand for into drawn values, observer integers in 1/schema.SubSteps.
+// Spell replaces numbers by their texts in drawn values, observer integers in 1/schema.SubSteps.
 func (h *History) Spell(k *schema.Kind, drawn []int64) {
 	spell(k, drawn, func(n int64) packed {
 		if n >= int64(len(h.texts.list)) {
@@ -137,7 +140,8 @@ func (h *History) Spell(k *schema.Kind, drawn []int64) {
 	})
 }
 
-// TextRefOverflow counts how often, in entities times ticks, a text had no number since all are in use: nobody is told of it.
+// TextRefOverflow counts how often, in entities times ticks, a text had no number because all were
+// in use: no client receives it then.
 func (h *History) TextRefOverflow() uint64 { return h.texts.overflow }
 
 func spell(k *schema.Kind, drawn []int64, lookup func(n int64) packed) {
@@ -157,21 +161,21 @@ func spell(k *schema.Kind, drawn []int64, lookup func(n int64) packed) {
 	}
 }
 
-// sentTexts is what one client was told of texts.
+// sentTexts notes which texts one client was sent.
 type sentTexts struct {
-	given  uint32   // of those given out, the ones that are taken into account
-	knows  []uint64 // set of numbers that it was told
-	wants  []uint64 // set of those that records speak of and that it was not told yet
+	given  uint32   // up to where texts.log is accounted for
+	knows  []uint64 // set of numbers whose text was sent
+	wants  []uint64 // set of numbers that records have, whose text was not sent yet
 	wanted bool     // that set is not empty
 }
 
-// want notes that a record of group g speaks of the texts in row.
+// want notes that a record of group g has the numbers in row.
 func (v *View) want(k *schema.Kind, g int, row []int32) {
 	if v.texts == nil {
 		v.texts = &sentTexts{}
 	}
 	t, from := v.texts, &v.h.texts
-	for ; t.given != from.given; t.given++ { // whoever was told of these was told of another text
+	for ; t.given != from.given; t.given++ { // these stand for another text now
 		if from.given-t.given > schema.MaxRefs {
 			clear(t.knows)
 			t.given = from.given - schema.MaxRefs
@@ -199,8 +203,9 @@ func (v *View) want(k *schema.Kind, g int, row []int32) {
 	}
 }
 
-// Untold calls f with the body of a TextMessage for each text that a record spoke of and that the client was not told, until f returns
-// false: it could not be sent, and is offered again. scratch is used for the bodies.
+// Untold calls f with the body of a TextMessage for each text that a record refers to and the
+// client was not sent, until f returns false: then that one could not be sent and is offered again.
+// scratch is memory for the bodies.
 func (v *View) Untold(scratch []byte, f func(body []byte) bool) []byte {
 	t := v.texts
 	if t == nil || !t.wanted {
@@ -237,10 +242,12 @@ func appendText(b []byte, n uint16, p *packed) []byte {
 	return b
 }
 
-// Texts is what a client was told of texts. The zero Texts knows none. It takes 32 bytes for each number up to the largest, 128 kB at most.
+// Texts are the texts that a client has received. The zero Texts has none. It takes 32 bytes for
+// each number up to the largest, 128 kB at most.
 type Texts struct{ list []packed }
 
-// Read takes in the body of a TextMessage. It fails, and changes nothing, on what no server writes.
+// Read applies the body of a TextMessage. It fails, and changes nothing, if no server writes such a
+// body.
 func (t *Texts) Read(body []byte) error {
 	if len(body) < 3 {
 		return fault.Errorf("%w: a text of %d bytes, it has at least 3", wire.ErrTruncated, len(body))
@@ -263,7 +270,7 @@ func (t *Texts) Read(body []byte) error {
 	return nil
 }
 
-// Spell writes the texts that numbers stand for into drawn values, observer integers in 1/schema.SubSteps.
+// Spell replaces numbers by their texts in drawn values, observer integers in 1/schema.SubSteps.
 func (t *Texts) Spell(k *schema.Kind, drawn []int64) {
 	spell(k, drawn, func(n int64) packed {
 		if n < 0 || n >= int64(len(t.list)) {

@@ -206,8 +206,9 @@ func (c *town) settle() {
 	}
 }
 
-// Citizens come, go, are renamed and come into sight, while packets are lost, late and doubled: a name is drawn as it is, as another one that
-// this citizen had, or not at all until it has come; in the end all are right.
+// Citizens come, go, are renamed and come into sight, while packets are lost, late and doubled: a
+// name is drawn as it is, as another one that this citizen had, or not at all until it has come; in
+// the end all are right.
 func TestTextsByReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newTown(t)
@@ -308,7 +309,8 @@ func TestTextsAreToldOnce(t *testing.T) {
 	}
 }
 
-// Numbers are given out anew once they were out of use for long, and those who knew them are told so.
+// Numbers are given out anew once they were out of use for long, and those who knew them are told
+// so.
 func TestTextNumbersComeBack(t *testing.T) {
 	c := newTown(t)
 	for n := range 300 {
@@ -326,7 +328,8 @@ func TestTextNumbersComeBack(t *testing.T) {
 	}
 }
 
-// More texts than there are numbers: those that come too late are none, and counted, until others leave.
+// More texts than there are numbers: those that come too late are none, and counted, until others
+// leave.
 func TestTextsOverflow(t *testing.T) {
 	c := newTown(t)
 	c.step(func() {
@@ -350,7 +353,8 @@ func TestTextsOverflow(t *testing.T) {
 	}
 }
 
-// Where a client was told of nothing for long, more numbers may have been given out than the table remembers.
+// Where a client was told of nothing for long, more numbers may have been given out than the table
+// remembers.
 func TestTextsLongSilence(t *testing.T) {
 	c := newTown(t)
 	c.step(func() { c.v.Enter(c.spawn(citizen{Name: "before"}), false) })
@@ -428,7 +432,8 @@ func TestTextsAllocations(t *testing.T) {
 	}
 }
 
-// FuzzTexts reads any bytes as what a number stands for; what was read is what a server would write.
+// FuzzTexts reads any bytes as what a number stands for; what was read is what a server would
+// write.
 func FuzzTexts(f *testing.F) {
 	f.Add([]byte{1, 0, 'A', 'd', 'a'})
 	f.Add(append([]byte{255, 15}, "a name of the length of 31 byte"...))

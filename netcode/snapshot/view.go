@@ -10,13 +10,14 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A View is the server's side of one client: which entities are in the client's sight, which slot each of them
-// has, and which state of each group the client is known to hold. It keeps ticks, never copies of values. It
-// is owned by the client's encoder; distinct Views may be used concurrently.
+// A View is the server's side of one client: which entities are in the client's sight, which slot
+// each of them has, and which state of each group the client is known to hold. It keeps ticks,
+// never copies of values. It is owned by the client's encoder; distinct Views may be used
+// concurrently.
 //
-// The caller says what is in sight (Enter, Leave, Distance, Team) and what became of packets (Delivered,
-// Missing, Resync, Reclaim); Pending then lists what may be sent, a Writer codes it, and Shown and
-// RecordsAround answer later what the client drew.
+// The caller says what is in sight (Enter, Leave, Distance, Team) and what became of packets
+// (Delivered, Missing, Resync, Reclaim); Pending then lists what may be sent, a Writer codes it,
+// and Shown and RecordsAround answer later what the client drew.
 type View struct {
 	h      *History
 	slots  slotTable
@@ -40,7 +41,8 @@ type View struct {
 type lastResync struct {
 	tick clock.Tick // 0: never
 	seq  wire.Seq   // newest packet before it
-	// notBefore has for each slot the tick before which packets do not count for it; nil: all count.
+	// notBefore has for each slot the tick before which packets do not count for it; nil: all
+	// count.
 	notBefore *[Slots]clock.Tick
 }
 
@@ -52,18 +54,19 @@ func NewView(h *History) *View {
 	return &View{h: h}
 }
 
-// Share lets the View use l for RecordsAround: 18 kB for a client that sees 250 entities of three groups each.
-// Views that share it must not be asked at once. Without it a View has its own.
+// Share lets the View use l for RecordsAround: 18 kB for a client that sees 250 entities of three
+// groups each. Views that share it must not be asked at once. Without it a View has its own.
 func (v *View) Share(l *Lookback) { v.look = l }
 
 // Has reports whether entity i is in the client's sight.
 func (v *View) Has(i int32) bool { _, ok := v.slots.find(i); return ok }
 
-// Count returns how many entities are in sight, and how many slots are taken by them and by those that left.
+// Count returns how many entities are in sight, and how many slots are taken by them and by those
+// that left.
 func (v *View) Count() (entities, slots int) { return int(v.slots.inSight), v.slots.taken.count() }
 
-// Enter brings entity i into the client's sight; mine says that the client owns it. It returns false if there
-// is no empty slot.
+// Enter brings entity i into the client's sight; mine says that the client owns it. It returns
+// false if there is no empty slot.
 func (v *View) Enter(i int32, mine bool) bool {
 	if v.Has(i) {
 		return true
@@ -89,8 +92,8 @@ func (v *View) Enter(i int32, mine bool) bool {
 	return true
 }
 
-// Leave takes entity i out of the client's sight. Its content stops at once; its slot stays taken until no
-// acceptable packet can mention it any more.
+// Leave takes entity i out of the client's sight. Its content stops at once; its slot stays taken
+// until no acceptable packet can mention it any more.
 func (v *View) Leave(i int32) {
 	n, ok := v.slots.find(i)
 	if !ok {
@@ -123,8 +126,8 @@ func (v *View) AppendKnown(dst []int32) []int32 {
 	return dst
 }
 
-// Distance says how far from the client entity i is now, in square millimetres: the further away, the coarser
-// its values may be, and groups with a limited distance end.
+// Distance says how far from the client entity i is now, in square millimetres: the further away,
+// the coarser its values may be, and groups with a limited distance end.
 func (v *View) Distance(i int32, square int64) {
 	n, ok := v.slots.find(i)
 	if !ok {
@@ -150,9 +153,9 @@ func (v *View) Distance(i int32, square int64) {
 // Team says in which team the client's player is; 0: in none.
 func (v *View) Team(team int64) { v.team = team }
 
-// Resync forgets what the client is known to hold: it reported that it lost a baseline. Everything is sent anew,
-// by budget. A first sight under way needs no baseline and stays good, so a client may repeat its request until
-// the answer arrives.
+// Resync forgets what the client is known to hold: it reported that it lost a baseline. Everything
+// is sent anew, by budget. A first sight under way needs no baseline and stays good, so a client
+// may repeat its request until the answer arrives.
 func (v *View) Resync() {
 	v.Resyncs++
 	v.version++
@@ -178,8 +181,9 @@ func (v *View) Resync() {
 	}
 }
 
-// Reclaim empties resting slots that no acceptable packet can mention any more: latest is the newest packet
-// that the client has acknowledged, and it refuses packets that are more than wire.Window older.
+// Reclaim empties resting slots that no acceptable packet can mention any more: latest is the
+// newest packet that the client has acknowledged, and it refuses packets that are more than
+// wire.Window older.
 func (v *View) Reclaim(latest wire.Seq) {
 	all := v.slots.endings
 	if len(all) == int(v.slots.leaving) {
@@ -264,8 +268,9 @@ func (v *View) deliveredRecords(s *slot, e *logEntry, tick clock.Tick) {
 	}
 }
 
-// replaced notes that packet seq brought the entity of slot n to the client: if the entity was in another slot before, and
-// its end there was not acknowledged, the client dropped it there, as it has an entity once.
+// replaced notes that packet seq brought the entity of slot n to the client: if the entity was in
+// another slot before, and its end there was not acknowledged, the client dropped it there, as it
+// has an entity once.
 func (v *View) replaced(n uint16, seq wire.Seq) {
 	if v.slots.leaving == 0 {
 		return
@@ -283,7 +288,8 @@ func (v *View) replaced(n uint16, seq wire.Seq) {
 	}
 }
 
-// Missing notes that a packet is taken for lost: its content becomes due again unless a newer packet had it too.
+// Missing notes that a packet is taken for lost: its content becomes due again unless a newer
+// packet had it too.
 func (v *View) Missing(p *wire.Packet) {
 	v.missed = v.h.tick
 	var r logReader
@@ -310,14 +316,14 @@ func (v *View) Missing(p *wire.Packet) {
 // lossy reports whether a packet was lost recently.
 func (v *View) lossy() bool { return v.missed != 0 && v.h.tick-v.missed < recentLoss }
 
-// current reports whether a packet of a tick that mentions slot n speaks of its present use, and was sent since
-// the client last asked for it anew.
+// current reports whether a packet of a tick that mentions slot n speaks of its present use, and
+// was sent since the client last asked for it anew.
 func (v *View) current(n uint16, tick clock.Tick) bool {
 	return tick >= v.slots.list[n].since && (v.resync.notBefore == nil || tick >= v.resync.notBefore[n])
 }
 
-// same reports whether the entity of a slot is still the one that entered it: the history uses its memory again
-// some time after it is gone.
+// same reports whether the entity of a slot is still the one that entered it: the history uses its
+// memory again some time after it is gone.
 func (v *View) same(s *slot) bool { return v.h.ents[s.ent].Spawned <= s.since }
 
 // rules returns the rules of a slot's kind. Only for a slot whose entity is still the same.
@@ -339,7 +345,8 @@ func (v *View) has(s *slot, g int) bool {
 	return s.mine() == (g == OwnerGroup) && (s.mine() || g < len(v.h.kinds[v.h.At(s.ent).Kind].Groups))
 }
 
-// AckedTick returns the newest tick of group g of entity i that the client is known to hold, 0 if there is none.
+// AckedTick returns the newest tick of group g of entity i that the client is known to hold, 0 if
+// there is none.
 func (v *View) AckedTick(i int32, g int) clock.Tick {
 	if n, ok := v.slots.find(i); ok {
 		if s := &v.slots.list[n]; v.has(s, g) {
@@ -365,15 +372,16 @@ func (v *View) groupsOf(s *slot, e *Entity) uint32 {
 	return all
 }
 
-// goneUnit returns the unit that notes when the client dropped group g, which not everyone receives. These
-// units follow those of the groups, the last group first.
+// goneUnit returns the unit that notes when the client dropped group g, which not everyone
+// receives. These units follow those of the groups, the last group first.
 func (v *View) goneUnit(s *slot, g int) int {
 	_, end := v.ledger.piece(s.at)
 	limited := v.rules(s).limitedSet
 	return end - 1 - bits.OnesCount32(limited&(1<<uint(g)-1))
 }
 
-// goneTick returns the tick of the newest packet that made the client drop group g, 0 if there is none.
+// goneTick returns the tick of the newest packet that made the client drop group g, 0 if there is
+// none.
 func (v *View) goneTick(s *slot, g int) clock.Tick {
 	if v.rules(s).limitedSet>>uint(g)&1 == 0 || s.mine() {
 		return 0
@@ -389,8 +397,9 @@ func (v *View) dropped(s *slot, g int) {
 	v.ledger.set(v.goneUnit(s, g), at, 0)
 }
 
-// toDrop returns the groups of a slot that the client must drop and be told so now, of those that are not in the
-// set all of groups that it is to receive. Groups that it is to receive again begin anew.
+// toDrop returns the groups of a slot that the client must drop and be told so now, of those that
+// are not in the set all of groups that it is to receive. Groups that it is to receive again begin
+// anew.
 func (v *View) toDrop(s *slot, all uint32, late clock.Tick) (groups uint32) {
 	for set := v.rules(s).limitedSet; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
@@ -421,16 +430,17 @@ type Candidate struct {
 	Mine  bool
 	Stale int   // ticks since a record of it was sent last
 	Score int64 // for the caller's ordering
-	// Moves says that the entity moves or has just stopped: records of it announce when the next one comes.
-	// Kinds that are dead reckoned need no announcement, as they are drawn on without a record, and would
-	// be drawn back and forth where it changed. Age is then how many ticks ago a record of it was sent
-	// last, or it came into sight, and Start says that it rested until now.
+	// Moves says that the entity moves or has just stopped: records of it announce when the next
+	// one comes. Kinds that are dead reckoned need no announcement, as they are drawn on without a
+	// record, and would be drawn back and forth where it changed. Age is then how many ticks ago a
+	// record of it was sent last, or it came into sight, and Start says that it rested until now.
 	Moves bool
 	Age   int
 	Start bool
-	// Bound is how soon the next record of it comes, as a class (motion.Wait): the one announced last,
-	// unless the caller changes it before Writer.Try. Nothing keeps the caller from breaking its word.
-	// Classes above 13 (64 ticks) are sent as 13: the server does not remember further back what was drawn.
+	// Bound is how soon the next record of it comes, as a class (motion.Wait): the one announced
+	// last, unless the caller changes it before Writer.Try. Nothing keeps the caller from breaking
+	// its word. Classes above 13 (64 ticks) are sent as 13: the server does not remember further
+	// back what was drawn.
 	Bound uint8
 	// Announced is the tick of the record that announced it, 0 if there is none.
 	Announced clock.Tick
@@ -439,9 +449,9 @@ type Candidate struct {
 	groups uint32
 }
 
-// Pending appends to dst what may be sent now, by slot: first sights, groups that changed since what the client
-// is known to hold and are not under way, and removals. A record that is neither acknowledged nor lost becomes
-// due again after rto.
+// Pending appends to dst what may be sent now, by slot: first sights, groups that changed since
+// what the client is known to hold and are not under way, and removals. A record that is neither
+// acknowledged nor lost becomes due again after rto.
 func (v *View) Pending(now clock.Time, rto time.Duration, dst []Candidate) []Candidate {
 	late := v.sent.late(now, rto)
 	for w, set := range v.slots.taken {
@@ -506,8 +516,8 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 	return append(dst, c)
 }
 
-// groupDue reports whether a record of group g may be sent now. sent is the newest record that was sent and is not
-// taken for lost.
+// groupDue reports whether a record of group g may be sent now. sent is the newest record that was
+// sent and is not taken for lost.
 func (v *View) groupDue(s *slot, e *Entity, kind *schema.Kind, g int, sent, late clock.Tick) bool {
 	unit := s.unit(g)
 	k := &v.ledger.known[unit]
@@ -529,8 +539,8 @@ func (v *View) groupDue(s *slot, e *Entity, kind *schema.Kind, g int, sent, late
 	if g == OwnerGroup || kind.Groups[g].Reckoned == 0 || sent == 0 || level != k.sentLevel() {
 		return true
 	}
-	// In a flight what was sent is not repeated merely because no ack came, as acks may come late; the client is
-	// known to hold the flight's first record.
+	// In a flight what was sent is not repeated merely because no ack came, as acks may come late;
+	// the client is known to hold the flight's first record.
 	flies := times.flight != 0 && acked >= times.flight && level == k.level()
 	if sent != acked && overdue && !flies {
 		return true
@@ -538,22 +548,23 @@ func (v *View) groupDue(s *slot, e *Entity, kind *schema.Kind, g int, sent, late
 	return v.reckonedDue(s, kind, g, sent, acked, level, overdue)
 }
 
-// reckonedDue reports whether a record of a group with dead reckoned properties is due: the client draws it on, from
-// the record of tick sent or from the acknowledged one.
+// reckonedDue reports whether a record of a group with dead reckoned properties is due: the client
+// draws it on, from the record of tick sent or from the acknowledged one.
 func (v *View) reckonedDue(s *slot, kind *schema.Kind, g int, sent, acked clock.Tick, level uint8, overdue bool) bool {
 	if v.h.tick-sent >= motion.Reach(kind)/2 || v.strays(s.ent, kind, g, sent, level) ||
 		sent != acked && overdue && v.strays(s.ent, kind, g, acked, level) {
 		return true
 	}
-	// A lost correction would be missed for a round trip and more: while packets get lost each is sent twice.
+	// A lost correction would be missed for a round trip and more: while packets get lost each is
+	// sent twice.
 	k := &v.ledger.known[s.unit(g)]
 	return v.lossy() && acked != 0 && sent != acked && k.ackedBefore() && level == k.level() &&
 		v.strays(s.ent, kind, g, acked, level)
 }
 
-// strays reports whether group g of entity i, which has dead reckoned properties, differs from what a client draws
-// that was sent its state of a tick at a level: they stray from where they are drawn on to, another property
-// changed, it was teleported, or it came to rest or began to move.
+// strays reports whether group g of entity i, which has dead reckoned properties, differs from what
+// a client draws that was sent its state of a tick at a level: they stray from where they are drawn
+// on to, another property changed, it was teleported, or it came to rest or began to move.
 func (v *View) strays(i int32, k *schema.Kind, g int, sent clock.Tick, level uint8) bool {
 	e, group := v.h.At(i), &k.Groups[g]
 	gt := &e.group[g]
@@ -578,8 +589,8 @@ func (v *View) strays(i int32, k *schema.Kind, g int, sent clock.Tick, level uin
 	return motion.Strays(k, group, &motion.State{Tick: sent, Vals: was}, is, v.h.tick)
 }
 
-// Unacked reports whether anything is due or under way: until it is false the client may hold less than the
-// newest state.
+// Unacked reports whether anything is due or under way: until it is false the client may hold less
+// than the newest state.
 func (v *View) Unacked() bool {
 	for n := range v.slots.used {
 		s := &v.slots.list[n]
@@ -613,9 +624,9 @@ func (v *View) Unacked() bool {
 	return false
 }
 
-// lastBound is the longest bound that is announced. Where records come often all the same, one with a longer
-// class would still be drawn when neither the history nor the log of packets reaches back to it, and the server
-// could not reproduce what the client draws.
+// lastBound is the longest bound that is announced. Where records come often all the same, one with
+// a longer class would still be drawn when neither the history nor the log of packets reaches back
+// to it, and the server could not reproduce what the client draws.
 var lastBound = func() (c uint8) {
 	for int(motion.Wait(c+1)) <= min(HistoryTicks, wire.LogSize)-HeldStates {
 		c++

@@ -10,18 +10,19 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Places that stand by themselves are told beside the viewer's own, where the schema says so (wire=near): where it was in a record of its
-// avatar that it is known to hold. So both sides mean the same place, whatever the client believes of itself by now and however far it
-// was teleported since. A packet names that record once, and only if something in it needs it.
+// Places without a baseline are coded relative to the viewer, where the schema says so (wire=near):
+// to the place of the client's avatar in a record that the client is known to hold. So both sides
+// mean the same place, wherever the client predicts itself by now and however far it was teleported
+// since. A packet names that record once, and only if an entry needs it.
 
-// viewerAt is the record that says where the viewer is.
+// viewerAt is the record that has the viewer's place.
 type viewerAt struct {
 	known bool
 	slot  uint16
 	ago   uint64 // ticks before the packet, less 1
 }
 
-// bits returns how many bits it takes at most.
+// bits returns how many bits naming it takes at most.
 func (a viewerAt) bits(h *History) int {
 	switch {
 	case !h.near:
@@ -32,7 +33,7 @@ func (a viewerAt) bits(h *History) int {
 	return 1 + viewerSlotB + wire.UvarintBits(a.ago, viewerK)
 }
 
-// append writes whether something is told beside the viewer, and beside which record.
+// append writes whether some place is relative to the viewer, and the record that has the viewer's.
 func (a viewerAt) append(w *wire.BitWriter, near bool) {
 	if w.Bool(near); near {
 		w.Bits(uint64(a.slot), viewerSlotB)
@@ -40,7 +41,8 @@ func (a viewerAt) append(w *wire.BitWriter, near bool) {
 	}
 }
 
-// viewer finds where the client's avatar is known to be, as both sides know it.
+// viewer finds the newest record of the client's avatar that the client is known to hold, and its
+// place.
 func (v *View) viewer(to *codec.Viewer) (a viewerAt) {
 	h := v.h
 	if !h.near {

@@ -29,8 +29,9 @@ type creatureAlone struct {
 	Sort int                       `net:"int,0..9"`
 }
 
-// One who is teleported across a world of 60,000 km, over packets that are lost, late and doubled: every place that arrives is the true
-// one, in all three axes. To decode beside where one believes to be at present, as the article does, goes wrong many times.
+// One who is teleported across a world of 60,000 km, over packets that are lost, late and doubled:
+// every place that arrives is the true one, in all three axes. To decode beside where one believes
+// to be at present, as the article does, goes wrong many times.
 //
 // seeds: X14 R46
 func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
@@ -321,7 +322,8 @@ func TestViewerHostile(t *testing.T) {
 	}
 }
 
-// FuzzStoreNear reads any bytes as a packet to a client that holds its avatar, in a world of places beside it.
+// FuzzStoreNear reads any bytes as a packet to a client that holds its avatar, in a world of places
+// beside it.
 func FuzzStoreNear(f *testing.F) {
 	var kinds []*schema.Kind
 	for _, v := range []any{traveller{}, creature{}} {

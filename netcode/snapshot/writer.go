@@ -9,66 +9,72 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A Writer puts the entries of one packet together. They are offered in any order, by urgency; what is kept is written by
-// rising slot, because the distance to the slot before takes fewer bits than a slot. How much the packet takes is known at each
-// moment. It uses its memory again and may serve one View after the other. A server sends at most one packet of a View in a
-// tick: of two, clients refuse the one that comes second (wire.Agreement).
+// A Writer codes the entries of one packet. Begin starts it, Try codes a candidate and says how
+// large the packet becomes, Keep keeps it, End writes the packet. Candidates come in any order, the
+// most urgent first; the packet has them by rising slot, because the distance to the slot before
+// takes fewer bits than a slot.
+//
+// A Writer uses its memory again and may serve one View after the other. A server sends at most one
+// packet of a View in a tick: of two, clients refuse the one that arrives second (wire.Agreement).
 type Writer struct {
 	v     *View
 	w     wire.BitWriter
 	mark  wire.Mark
 	log   logWriter
-	size  int // bits of what is kept
+	size  int // bits of the entries kept, without their slots
 	kept  []kept
-	place [Slots]uint16 // of a slot that is kept: index in kept
+	place [Slots]uint16 // index in kept, by slot
 	try   trial
-	coded func(id uint32, g int, age, gap clock.Tick, bits int) // for tests: what the differences of a record are taken from, and the size of its body
+	// coded is for tests: what the differences of a record are taken from, and the size of its
+	// body.
+	coded func(id uint32, g int, age, gap clock.Tick, bits int)
 
-	before   *packetSlots // the newest packet that is known to be applied
-	top      int          // of its slots
+	before   *packetSlots // newest packet that is known to be applied
+	top      int          // number after the highest of its slots
 	ordinary slotSet      // slots of ordinary updates
-	updates  int          // how many
-	changed  bool         // they are told by what differs from the packet before
-	list     slotList     // those slots, or what differs
-	least    int          // for so many updates up to most the order of the list is the expected one
+	updates  int          // how many ordinary updates
+	changed  bool         // the packet lists how those slots differ from the ones of before
+	list     slotList     // those slots, or the difference
+	least    int          // from least to most updates the code of the list is the expected one
 	most     int
 	others   slotList // slots of other entries
 
-	viewer codec.Viewer
-	sight  viewerAt // which place that is
+	viewer   codec.Viewer
+	viewerAt viewerAt // record that has its place
 }
 
-// kept is an entry without the distance that comes before it.
+// kept is a coded entry, without the distance between slots that comes before it.
 type kept struct {
 	d       *Candidate
 	at, len int // bits in w
 	near    bool
 }
 
-// trial is an entry that may be kept, and what the lists of slots grow by.
+// trial is the entry that Try coded, and by how many bits the lists of slots grow with it.
 type trial struct {
 	kept
 	ordinary bool
-	turns    bool // it changes the list
+	listed   bool // it changes list
 	list     int
 	others   int
 }
 
 var noPacket packetSlots
 
-// Begin starts a packet of v. due says what may be offered, the most urgent first, of which about so many bits will fit.
+// Begin starts a packet of v. due lists what will be tried, the most urgent first; about so many
+// bits of it will fit.
 func (x *Writer) Begin(v *View, due []Candidate, bits int) {
 	x.v = v
 	x.w.Reset(x.w.Bytes()[:0])
 	x.mark = x.w.Mark()
-	x.sight = v.viewer(&x.viewer)
+	x.viewerAt = v.viewer(&x.viewer)
 	x.size, x.kept = 0, x.kept[:0]
 	x.before, x.top = &noPacket, 0
 	if t := v.before.tick; t > v.resync.tick && t < v.h.tick && v.h.tick-t < wire.AgreedTicks {
 		x.before, x.top = &v.before, v.before.slots.top()
 	}
 	n := min(len(due), max(bits/32, 1))
-	others, again := 0, 0 // at least, of those n
+	others, again := 0, 0 // of those n: at least so many others, and slots that before has too
 	for i := range due[:n] {
 		d := &due[i]
 		if !v.maybeOrdinary(d) {
@@ -79,7 +85,7 @@ func (x *Writer) Begin(v *View, due []Candidate, bits int) {
 		}
 	}
 	x.ordinary, x.updates = slotSet{}, 0
-	// As a rule nearly all that rode in the packet before rides in this one, or hardly anything of it.
+	// As a rule nearly all slots of the packet before come again, or hardly any.
 	if held := x.before.slots.count(); again > 0 && n+held-2*again <= n/2 {
 		x.changed = true
 		x.list.begin(&x.before.slots, sparse(x.top))
@@ -94,10 +100,10 @@ func (x *Writer) Begin(v *View, due []Candidate, bits int) {
 	}
 }
 
-// fewOthers is for how many other entries than ordinary updates no better order is looked for.
+// fewOthers: up to so many entries that are not ordinary updates use the expected code.
 const fewOthers = 3
 
-// maybeOrdinary reports whether d may be an ordinary update, as far as can be told without its values.
+// maybeOrdinary reports whether d may be an ordinary update, as far as is known without coding it.
 func (v *View) maybeOrdinary(d *Candidate) bool {
 	if d.First || d.Gone {
 		return false
@@ -105,8 +111,9 @@ func (v *View) maybeOrdinary(d *Candidate) bool {
 	return d.Mine || d.groups == 1<<uint(v.h.rules[v.h.At(d.Ent).Kind].ordinary)
 }
 
-// Try codes the entry of d and returns how many bits the packet's entries would take with it, all included. Keep keeps
-// it; otherwise the next Try takes its place. At most one entry of a slot may be kept.
+// Try codes the entry of d and returns how many bits the packet's entries would take with it, all
+// included. Keep keeps it; otherwise the next Try replaces it. At most one entry of a slot may be
+// kept.
 func (x *Writer) Try(d *Candidate) int {
 	x.w.Rewind(x.mark)
 	at := x.w.Len()
@@ -115,7 +122,7 @@ func (x *Writer) Try(d *Candidate) int {
 	t.ordinary = x.entry(d)
 	t.kept = kept{d, at, x.w.Len() - at, x.viewer.Asked}
 	t.list, t.others = 0, 0
-	if t.turns = t.ordinary || x.changed && x.before.slots.has(d.slot); t.turns {
+	if t.listed = t.ordinary || x.changed && x.before.slots.has(d.slot); t.listed {
 		t.list = x.list.cost(int(d.slot))
 	}
 	updates, others, n := x.updates, x.others.n, x.list.n
@@ -125,7 +132,7 @@ func (x *Writer) Try(d *Candidate) int {
 		t.others = x.others.cost(int(d.slot))
 		others++
 	}
-	if t.turns {
+	if t.listed {
 		if x.list.has(d.slot) {
 			n--
 		} else {
@@ -135,7 +142,7 @@ func (x *Writer) Try(d *Candidate) int {
 	return x.head(updates, others, n) + x.list.size + x.others.size + x.size + t.list + t.others + t.len
 }
 
-// Size returns how many bits the entries kept take, all included.
+// Size returns how many bits the kept entries take, all included.
 func (x *Writer) Size() int {
 	if len(x.kept) == 0 {
 		return x.Head()
@@ -143,10 +150,11 @@ func (x *Writer) Size() int {
 	return x.Head() + x.list.size + x.others.size + x.size
 }
 
-// Head returns how many of those stand before the first entry, but for the slots: a packet has them once.
+// Head returns how many of those bits a packet has once, whatever its slots and entries are.
 func (x *Writer) Head() int { return x.head(x.updates, x.others.n, x.list.n) }
 
-// head returns the bits before the slots and entries of so many ordinary updates and others, with n slots in the list.
+// head returns the bits of the head of so many ordinary updates and others, with n slots in the
+// list.
 func (x *Writer) head(updates, others, n int) int {
 	head := 2 + wire.UvarintBits(uint64(others), othersK)
 	if updates+others == 0 {
@@ -167,10 +175,10 @@ func (x *Writer) head(updates, others, n int) int {
 	if others > 0 {
 		head += x.orderBits(x.others.order, sparse(x.top))
 	}
-	return head + x.sight.bits(x.v.h)
+	return head + x.viewerAt.bits(x.v.h)
 }
 
-// orderBits returns how many bits it takes to say an order.
+// orderBits returns how many bits the order of a code takes.
 func (x *Writer) orderBits(order, expected int) int {
 	if x.top > 0 && order == expected {
 		return 1
@@ -185,14 +193,14 @@ func (x *Writer) appendOrder(w *wire.BitWriter, order, expected int) {
 	}
 }
 
-// Keep keeps what was tried last.
+// Keep keeps the entry of the last Try.
 func (x *Writer) Keep() {
 	t := &x.try
 	n := t.d.slot
 	x.mark = x.w.Mark()
 	x.size += t.len
 	x.place[n] = uint16(len(x.kept))
-	if t.turns {
+	if t.listed {
 		x.list.turn(n, t.list)
 	}
 	if t.ordinary {
@@ -204,7 +212,8 @@ func (x *Writer) Keep() {
 	x.kept = append(x.kept, t.kept)
 }
 
-// End writes the entries kept to w, in no more bits than Size says, and notes that they ride in packet p.
+// End writes the kept entries to w, in no more bits than Size says, and notes in the View that
+// packet p has them.
 func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
 	x.w.Rewind(x.mark)
 	b := x.w.Bytes()
@@ -233,7 +242,7 @@ func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
 		for i := range x.kept {
 			near = near || x.kept[i].near
 		}
-		x.sight.append(w, near)
+		x.viewerAt.append(w, near)
 	}
 	x.v.speaks(p.Tick, p.Seq, now)
 	x.log.begin(x.log.b[:0])
@@ -247,12 +256,12 @@ func (x *Writer) End(w *wire.BitWriter, p *wire.Packet, now clock.Time) {
 	for slot := x.ordinary.from(0); slot < Slots; slot = x.ordinary.from(slot + 1) {
 		x.end(w, b, slot, p)
 	}
-	p.Refs = x.log.b // until it is charged
+	p.Refs = x.log.b // wire.Log.Charge copies it
 }
 
-// shorten looks for fewer bits than were promised, now that it is known what is kept.
+// shorten looks for a shorter head than Size promised, now that all entries are known.
 func (x *Writer) shorten() {
-	if x.changed && 2*x.list.n > x.updates { // less of it came again than it seemed
+	if x.changed && 2*x.list.n > x.updates { // fewer slots came again than expected
 		was, size := x.list, x.Size()
 		x.changed = false
 		x.list.begin(&x.ordinary, expectedOrder(x.top, max(x.updates, 1)))
@@ -269,14 +278,14 @@ func (x *Writer) shorten() {
 	}
 }
 
-// end writes the entry of a slot, and notes it.
+// end writes the entry of a slot and notes it.
 func (x *Writer) end(w *wire.BitWriter, b []byte, slot int, p *wire.Packet) {
 	e := &x.kept[x.place[slot]]
 	w.Copy(b, e.at, e.len)
 	x.v.commit(e.d, p, &x.log)
 }
 
-// bestOrder chooses the order that tells the distances of a list in the fewest bits.
+// bestOrder chooses the code that writes the distances of a list in the fewest bits.
 func (x *Writer) bestOrder(l *slotList, expected int) {
 	first := *l
 	for _, order := range [...]int{first.order - 1, first.order + 1, expected} {
@@ -290,7 +299,8 @@ func (x *Writer) bestOrder(l *slotList, expected int) {
 	}
 }
 
-// entry writes an entry without its distance, and reports whether it is an ordinary update.
+// entry codes an entry, without the distance between slots, and reports whether it is an ordinary
+// update.
 func (x *Writer) entry(d *Candidate) bool {
 	v, w := x.v, &x.w
 	s := &v.slots.list[d.slot]
@@ -341,8 +351,9 @@ func (x *Writer) entry(d *Candidate) bool {
 	return false
 }
 
-// header returns what the record of group g says beside its values. At first sight that is what happened since the entity came into
-// sight, as the client may hold an earlier copy without our knowing.
+// header returns what the record of group g has besides its values. In a first sight that is what
+// happened since the entity came into sight, as the client may hold an earlier copy that the server
+// does not know of.
 func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Candidate) header {
 	hd := header{bound: v.bound(s, d), level: v.level(s, g)}
 	since := s.since
@@ -361,9 +372,10 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Candidate) h
 	return hd
 }
 
+// body codes the values of group g.
 func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
 	var viewer *codec.Viewer
-	if x.sight.known {
+	if x.viewerAt.known {
 		viewer = &x.viewer
 	}
 	var age, gap clock.Tick
@@ -378,7 +390,7 @@ func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
 	}
 }
 
-// All writes a packet of everything in due, without regard to its size.
+// All writes a packet of everything in due, whatever its size.
 func (x *Writer) All(w *wire.BitWriter, v *View, due []Candidate, p *wire.Packet, now clock.Time) {
 	x.Begin(v, due, 32*len(due))
 	for i := range due {
@@ -388,8 +400,8 @@ func (x *Writer) All(w *wire.BitWriter, v *View, due []Candidate, p *wire.Packet
 	x.End(w, p, now)
 }
 
-// appendBody writes a record's body: against a baseline what changed since, at first sight what is not all zero. age and gap are
-// those of codec.Base.
+// appendBody writes a record's body: what changed since the baseline, or in a first sight what is
+// not all zero. age and gap are those of codec.Base.
 func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, hd *header,
 	viewer *codec.Viewer, rows []T, width int, changed []clock.Tick) (age, gap clock.Tick) {
 	now, coder := h.tick, h.rules[e.Kind].coder
@@ -427,8 +439,9 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 	return b.Age, b.Gap
 }
 
-// coarseBody is the end of appendBody where a level is not the first. The client holds the baseline as coarse as it was told it, and
-// both sides round it on to the record's level; if that is a finer one, its digits are those of the coarser.
+// coarseBody is the end of appendBody if some level is not the first. The client holds the baseline
+// as coarse as it received it, and both sides round it on to the level of the record; if that is
+// finer, the baseline stays as it is.
 func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, coder *codec.Coder, g int, hd *header, cur []T, b *codec.Base[T], set uint64, now clock.Tick) {
 	var rows [3][schema.MaxComps]T
 	row := func(i int, vals []T, was uint8) []T {

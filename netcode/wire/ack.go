@@ -3,15 +3,16 @@ package wire
 // FirstSeq is the sequence number of the first packet of a session, each way.
 const FirstSeq Seq = 1
 
-// Received is the receiver's side of acknowledgement: which packets may still be applied and which were.
-// The zero Received has seen nothing; what came before FirstSeq counts as applied, so that a session
-// without loss never spends bytes on its history.
+// Received is the receiver's side of acknowledgement: which packets may still be applied and which
+// were. The zero Received has seen nothing; what came before FirstSeq counts as applied, so that a
+// session without loss never spends bytes on its history.
 type Received struct {
 	ack Ack
 	any bool
 }
 
-// Accepts reports whether packet s is news: not applied yet and not more than Window older than the newest.
+// Accepts reports whether packet s is news: not applied yet and not more than Window older than the
+// newest.
 func (r *Received) Accepts(s Seq) bool {
 	r.begin()
 	if s.Newer(r.ack.Latest) {
@@ -21,8 +22,8 @@ func (r *Received) Accepts(s Seq) bool {
 	return known && !applied
 }
 
-// Applied notes that packet s was applied completely. Only then may it be acknowledged: a packet that
-// was merely received would let the sender take for known what the receiver does not hold.
+// Applied notes that packet s was applied completely. Only then may it be acknowledged: a packet
+// that was merely received would let the sender take for known what the receiver does not hold.
 func (r *Received) Applied(s Seq) {
 	r.begin()
 	r.any = true

@@ -36,8 +36,8 @@ func (n *naiveReceived) accepts(s int64) bool {
 	return s > n.latest || s >= n.latest-Window && !n.has(s)
 }
 
-// However packets are lost, reordered and repeated, and wherever numbers wrap, the window says what a record of everything
-// that ever happened says.
+// However packets are lost, reordered and repeated, and wherever numbers wrap, the window says what
+// a record of everything that ever happened says.
 //
 // seeds: S1
 func TestReceived(t *testing.T) {
@@ -112,7 +112,8 @@ func TestLosslessAcksAreShort(t *testing.T) {
 	}
 }
 
-// Before the first packet of a session, and whichever call comes first, what lies before FirstSeq is no news.
+// Before the first packet of a session, and whichever call comes first, what lies before FirstSeq
+// is no news.
 func TestReceivedBegins(t *testing.T) {
 	for _, s := range []Seq{0, 65535, 65535 - Window, 40000, 1 << 15} {
 		var r Received

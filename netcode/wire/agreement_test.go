@@ -6,7 +6,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Both sides know the same of what was applied, over losses, packets that overtake each other on both ways, and numbers that wrap.
+// Both sides know the same of what was applied, over losses, packets that overtake each other on
+// both ways, and numbers that wrap.
 func TestAgreement(t *testing.T) {
 	r := uint64(7)
 	n := func(n int) int { r = r*6364136223846793005 + 1442695040888963407; return int(r >> 33 % uint64(n)) }
@@ -90,8 +91,8 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// Of two packets of one tick the second to come is refused, whichever it is, and so is what came before the first acknowledgement and is so
-// late that it would take the place of what is newer.
+// Of two packets of one tick the second to come is refused, whichever it is, and so is what came
+// before the first acknowledgement and is so late that it would take the place of what is newer.
 func TestAgreementRefuses(t *testing.T) {
 	var a Agreement
 	for _, c := range []struct {
@@ -123,8 +124,9 @@ func TestAgreementRefuses(t *testing.T) {
 	}
 }
 
-// FuzzAgreement lets bytes decide when each side sends, and which packet arrives when: many may share a tick, come twice or never. What a client takes
-// for agreed is what the server knew, packet by packet.
+// FuzzAgreement lets bytes decide when each side sends, and which packet arrives when: many may
+// share a tick, come twice or never. What a client takes for agreed is what the server knew, packet
+// by packet.
 func FuzzAgreement(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2})
 	f.Add([]byte{0, 1, 1, 6, 3, 4, 2, 3, 0, 1, 10, 4, 0, 1, 2})

@@ -1,5 +1,6 @@
 // Package wire is the bytes of a datagram: bits, prefix codes, sequence numbers, the packet header,
-// acknowledgements, the log of what each packet carried, and what both sides know to have arrived (Agreement). Layouts: docs/PROTOCOL.md.
+// acknowledgements, the log of what each packet carried, and what both sides know to have arrived
+// (Agreement). Layouts: docs/PROTOCOL.md.
 package wire
 
 import (
@@ -29,7 +30,8 @@ func (w *BitWriter) Reset(b []byte) { *w = BitWriter{buf: b, start: len(b)} }
 // Len returns the number of bits written since Reset.
 func (w *BitWriter) Len() int { return (len(w.buf)-w.start)*8 + int(w.n) }
 
-// Size returns the length in bytes that Bytes would give now, what was in the slice at Reset included.
+// Size returns the length in bytes that Bytes would give now, what was in the slice at Reset
+// included.
 func (w *BitWriter) Size() int { return len(w.buf) + int(w.n+7)/8 }
 
 // Bits appends the low n bits of v, 0 <= n <= 64.
@@ -57,8 +59,8 @@ func (w *BitWriter) Bool(v bool) {
 	w.Bits(b, 1)
 }
 
-// Uvarint appends v in the Exp-Golomb code of order k: k+1 bits for v < 1<<k, two bits more for each doubling
-// beyond. v must be below 1<<56 and k at most 56.
+// Uvarint appends v in the Exp-Golomb code of order k: k+1 bits for v < 1<<k, two bits more for
+// each doubling beyond. v must be below 1<<56 and k at most 56.
 func (w *BitWriter) Uvarint(v uint64, k int) {
 	v += 1 << uint(k)
 	extra := bits.Len64(v) - 1 - k
@@ -92,8 +94,8 @@ func (w *BitWriter) Copy(b []byte, at, n int) {
 	}
 }
 
-// Varint appends a signed v: whether it is not zero, whether it is negative, and its magnitude minus one by Uvarint
-// of order k. The magnitude must not exceed 1<<56.
+// Varint appends a signed v: whether it is not zero, whether it is negative, and its magnitude
+// minus one by Uvarint of order k. The magnitude must not exceed 1<<56.
 func (w *BitWriter) Varint(v int64, k int) {
 	if v == 0 {
 		w.Bits(0, 1)
@@ -130,8 +132,8 @@ func (w *BitWriter) Bytes() []byte {
 	return w.buf
 }
 
-// A BitReader reads what a BitWriter wrote. Reading past the end returns zeros and makes Bad true, for good; so a
-// decoder may read a whole message and ask once.
+// A BitReader reads what a BitWriter wrote. Reading past the end returns zeros and makes Bad true,
+// for good; so a decoder may read a whole message and ask once.
 type BitReader struct {
 	buf []byte
 	pos int
@@ -174,8 +176,8 @@ func (r *BitReader) Bits(n int) uint64 {
 	return v
 }
 
-// fill loads bytes until acc holds at least 56 bits, or all there are. Bits of acc above the first n are those of the
-// next byte or zero: loading that byte again changes none.
+// fill loads bytes until acc holds at least 56 bits, or all there are. Bits of acc above the first
+// n are those of the next byte or zero: loading that byte again changes none.
 func (r *BitReader) fill() {
 	if r.pos+8 <= len(r.buf) {
 		r.acc |= binary.LittleEndian.Uint64(r.buf[r.pos:]) << r.n

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// One value in each code, with its bits written out. Bits fill bytes from the least significant one, so a code reads
-// from right to left in a byte.
+// One value in each code, with its bits written out. Bits fill bytes from the least significant
+// one, so a code reads from right to left in a byte.
 func TestCodes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -123,8 +123,8 @@ func drawField(t *rapid.T) field {
 	return f
 }
 
-// What is written is read, takes the length that its code says, and leaves what was in the slice alone; what is taken back
-// leaves no trace.
+// What is written is read, takes the length that its code says, and leaves what was in the slice
+// alone; what is taken back leaves no trace.
 func TestBitsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(t, "before")
@@ -235,7 +235,8 @@ func TestCutCodes(t *testing.T) {
 	}
 }
 
-// FuzzBits reads any bytes by any codes: reading is bounded, and what was read can be written again and is then the same.
+// FuzzBits reads any bytes by any codes: reading is bounded, and what was read can be written again
+// and is then the same.
 func FuzzBits(f *testing.F) {
 	f.Add([]byte{0, 9, 0x40, 0x83, 0xc4}, []byte{1, 2, 3, 4, 5})
 	f.Add([]byte{0x80, 0xb8, 0xc0, 0xf8}, bytes.Repeat([]byte{0xff}, 20))

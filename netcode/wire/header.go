@@ -9,12 +9,12 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Seq is a packet sequence number, one more for each packet of a direction of a session. It wraps; compare with
-// Newer, never with <.
+// Seq is a packet sequence number, one more for each packet of a direction of a session. It wraps;
+// compare with Newer, never with <.
 type Seq uint16
 
-// Newer reports whether s was sent after u, given that they are less than 1<<15 packets apart. Of two that are
-// exactly so far apart neither is newer.
+// Newer reports whether s was sent after u, given that they are less than 1<<15 packets apart. Of
+// two that are exactly so far apart neither is newer.
 func (s Seq) Newer(u Seq) bool { return int16(s-u) > 0 }
 
 // Errors of decoders. Callers count them by reason.
@@ -68,7 +68,8 @@ var dueMicros = func() (t [15]int64) {
 	return t
 }()
 
-// DueWithin returns the least code whose span is at least d, or that of the longest span if none is: 1 to 14.
+// DueWithin returns the least code whose span is at least d, or that of the longest span if none
+// is: 1 to 14.
 func DueWithin(d time.Duration) Due {
 	for i := 1; i < 15; i++ {
 		if time.Duration(dueMicros[i])*time.Microsecond >= d {
@@ -120,8 +121,8 @@ type Header struct {
 	Tick    clock.Tick
 	Time    clock.Stamp
 	NextDue Due
-	// Heartbeat says that the tick after Tick is overdue. Nothing follows the header, Seq is 0 and no number of its own: a heartbeat is neither
-	// acknowledged nor ever sent again.
+	// Heartbeat says that the tick after Tick is overdue. Nothing follows the header, Seq is 0 and
+	// no number of its own: a heartbeat is neither acknowledged nor ever sent again.
 	Heartbeat bool
 	Period    time.Duration // 0: the nominal period; Append keeps whole microseconds, MaxPeriod at most
 }
@@ -170,7 +171,8 @@ func ackWidth(h uint64) uint {
 // MaxHeader is the size in bytes of the longest header.
 const MaxHeader = 9 + 2 + 8 + 7 + 9 + 3
 
-// Append encodes h. Fields without their flag (Ack without HasAck, Tick without Server) are left out.
+// Append encodes h. Fields without their flag (Ack without HasAck, Tick without Server) are left
+// out.
 func (h *Header) Append(b []byte) []byte {
 	var flags byte
 	set := func(c bool, f byte) {

@@ -75,7 +75,8 @@ func TestDue(t *testing.T) {
 		}
 		last = span
 	}
-	// 10 ms x 1.5^13 = 1946.2 ms: 15000 22500 33750 50625 75937 113905 170857 256285 384427 576640 864960 1297440 1946160 us
+	// 10 ms x 1.5^13 = 1946.2 ms: 15000 22500 33750 50625 75937 113905 170857 256285 384427 576640
+	// 864960 1297440 1946160 us
 	if last != 1946160*time.Microsecond {
 		t.Errorf("the longest span is %v", last)
 	}
@@ -131,7 +132,8 @@ func (h *Header) String() string {
 	return b.String()
 }
 
-// The bytes of headers, pinned. They change only together with docs/PROTOCOL.md and the version of the protocol.
+// The bytes of headers, pinned. They change only together with docs/PROTOCOL.md and the version of
+// the protocol.
 func TestHeaderVectors(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Headers: name, bytes, and what they say.\n")
@@ -282,7 +284,8 @@ func TestArrival(t *testing.T) {
 	}
 }
 
-// FuzzDecodeHeader: whatever is decoded is encoded as the same bytes, so there is one encoding of each header.
+// FuzzDecodeHeader: whatever is decoded is encoded as the same bytes, so there is one encoding of
+// each header.
 func FuzzDecodeHeader(f *testing.F) {
 	for _, c := range headers {
 		f.Add(c.h.Append(nil))

@@ -2,12 +2,13 @@ package wire
 
 import "meanwhile/netcode/clock"
 
-// LogSize is how many sent packets a Log remembers at most: at 60 packets a second the two seconds that a
-// rewind may ask about, and twice the acknowledgement window.
+// LogSize is how many sent packets a Log remembers at most: at 60 packets a second the two seconds
+// that a rewind may ask about, and twice the acknowledgement window.
 const LogSize = 128
 
-// LogTicks is for how many ticks a Log remembers at least what a packet carried, LogSize packets at most: those that a rewind
-// may ask about, and some more. Fewer packets and less of them are kept where that is enough; what is in flight always is.
+// LogTicks is for how many ticks a Log remembers at least what a packet carried, LogSize packets at
+// most: those that a rewind may ask about, and some more. Fewer packets and less of them are kept
+// where that is enough; what is in flight always is.
 const LogTicks = 144
 
 // lossDistance is how many later packets must be acknowledged before one is taken for lost, so that
@@ -57,8 +58,9 @@ func (e *noted) tick() clock.Tick { return clock.Tick(e.low) | clock.Tick(e.high
 
 func (e *noted) state() packetState { return packetState(e.size >> sizeB) }
 
-// A Log remembers the packets sent on one connection and what became of them.
-// The zero Log is ready; the first packet is FirstSeq. Not safe for concurrent use. A Packet that it hands out is valid until the next call.
+// A Log remembers the packets sent on one connection and what became of them. The zero Log is
+// ready; the first packet is FirstSeq. Not safe for concurrent use. A Packet that it hands out is
+// valid until the next call.
 type Log struct {
 	ring    []noted // of a power of two; as many as were ever needed at once
 	count   int     // packets remembered
@@ -100,8 +102,9 @@ func (l *Log) packet(n Seq) *Packet {
 	return &l.seen
 }
 
-// Sent starts the entry of the next packet. The caller appends to Refs and calls Charge, before anything else is sent. It is remembered
-// as LogSize and LogTicks say; an entry that is overwritten while in flight counts as lost.
+// Sent starts the entry of the next packet. The caller appends to Refs and calls Charge, before
+// anything else is sent. It is remembered as LogSize and LogTicks say; an entry that is overwritten
+// while in flight counts as lost.
 func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *Packet {
 	l.seal()
 	l.now = now
@@ -178,7 +181,8 @@ func (l *Log) seal() {
 	l.end = at + len(refs)
 }
 
-// place returns where n bytes of the newest packet fit. The oldest make way, if they are not needed any more.
+// place returns where n bytes of the newest packet fit. The oldest make way, if they are not needed
+// any more.
 func (l *Log) place(n int, tick clock.Tick) int {
 	for newest := l.next - 1; ; {
 		for l.kept != newest && l.entry(l.kept).n == 0 {
@@ -252,11 +256,11 @@ func (l *Log) Get(s Seq) *Packet {
 	return l.packet(s - FirstSeq)
 }
 
-// Acked takes in what the peer acknowledges. It calls delivered, oldest packet first, for each packet
-// newly known to have been applied (also one that was taken for lost before: late acknowledgements count)
-// and then missing for each newly taken for lost. It returns false, and changes nothing, if the newest packet
-// that a names was not sent: then the peer is not what it claims to be. The number before FirstSeq is no packet
-// but an honest thing to say.
+// Acked takes in what the peer acknowledges. It calls delivered, oldest packet first, for each
+// packet newly known to have been applied (also one that was taken for lost before: late
+// acknowledgements count) and then missing for each newly taken for lost. It returns false, and
+// changes nothing, if the newest packet that a names was not sent: then the peer is not what it
+// claims to be. The number before FirstSeq is no packet but an honest thing to say.
 func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 	if back := l.NextSeq() - 1 - a.Latest; back >= 1<<15 || !l.long && back > l.next {
 		return false

@@ -59,8 +59,8 @@ func carries(s int64) []byte {
 	return b
 }
 
-// The log agrees with a record of everything that was ever sent, whatever is acknowledged, lost, thrown away, given up
-// or forgotten, in any order and at every place of the range of numbers.
+// The log agrees with a record of everything that was ever sent, whatever is acknowledged, lost,
+// thrown away, given up or forgotten, in any order and at every place of the range of numbers.
 func TestLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := rapid.SampledFrom([]int64{0, 100, 1<<15 - 200, 1<<15 - 70, 1<<16 - 300, 1<<16 - 60, 1 << 16}).Draw(t, "first") + int64(FirstSeq)
@@ -186,7 +186,8 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// An ack may name the number before the first packet, which is how "nothing yet" is said, and no number before that.
+// An ack may name the number before the first packet, which is how "nothing yet" is said, and no
+// number before that.
 func TestAckOfNothing(t *testing.T) {
 	fail := func(p *Packet) { t.Errorf("told of packet %d", p.Seq) }
 	var l Log
@@ -205,7 +206,8 @@ func TestAckOfNothing(t *testing.T) {
 	}
 }
 
-// A peer that says nothing for more than half the range of numbers, and then speaks again, is understood.
+// A peer that says nothing for more than half the range of numbers, and then speaks again, is
+// understood.
 func TestLogAfterLongSilence(t *testing.T) {
 	for _, silence := range []int{1 << 14, 1<<15 - 1, 1 << 15, 1<<15 + 1, 50000, 1 << 16, 3 << 16} {
 		var l Log
@@ -232,8 +234,8 @@ func TestLogAfterLongSilence(t *testing.T) {
 	}
 }
 
-// Once half the range of numbers has been sent any of them may lie in the past: an honest ack that reaches back across the wrap is
-// taken, one of a packet that was never sent is not.
+// Once half the range of numbers has been sent any of them may lie in the past: an honest ack that
+// reaches back across the wrap is taken, one of a packet that was never sent is not.
 func TestLogAcrossTheWrap(t *testing.T) {
 	var l Log
 	var x told
@@ -271,7 +273,8 @@ func TestNewestStops(t *testing.T) {
 	}
 }
 
-// Late acknowledgements count: what was taken for lost and had arrived is reported as delivered, once.
+// Late acknowledgements count: what was taken for lost and had arrived is reported as delivered,
+// once.
 func TestLateAck(t *testing.T) {
 	var l Log
 	var x told
@@ -361,8 +364,9 @@ func BenchmarkLog(b *testing.B) {
 	}
 }
 
-// However rarely packets are sent, and whatever they carry: all of the last LogTicks is there, of up to LogSize packets, and so is what is in flight;
-// and of a slow connection not much more is kept.
+// However rarely packets are sent, and whatever they carry: all of the last LogTicks is there, of
+// up to LogSize packets, and so is what is in flight; and of a slow connection not much more is
+// kept.
 func TestLogOfFewPackets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l Log

@@ -30,7 +30,8 @@ func TestNearestVectors(t *testing.T) {
 	}
 }
 
-// A coordinate less than 1<<15 steps away comes back, also across the wrap of 32 bits; one further away does not.
+// A coordinate less than 1<<15 steps away comes back, also across the wrap of 32 bits; one further
+// away does not.
 //
 // seeds: R37
 func TestNearestRoundTrip(t *testing.T) {
@@ -56,7 +57,8 @@ func TestNearestRoundTrip(t *testing.T) {
 	})
 }
 
-// What stands still comes out the same from wherever it is looked at: it does not shimmer while the viewer moves.
+// What stands still comes out the same from wherever it is looked at: it does not shimmer while the
+// viewer moves.
 //
 // seeds: R39
 func TestNearestDoesNotShimmer(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every length of an Exp-Golomb code comes back from every place in a word of the reader and of the writer, takes what UvarintBits
-// says, and is not read where its end is cut off. One longer than any writer's is refused, however much follows it.
+// Every length of an Exp-Golomb code comes back from every place in a word of the reader and of the
+// writer, takes what UvarintBits says, and is not read where its end is cut off. One longer than
+// any writer's is refused, however much follows it.
 func TestUvarintAtEveryPlace(t *testing.T) {
 	for _, k := range []int{0, 1, 7, 20, 43, 56} {
 		for extra := range 58 - k {
@@ -56,7 +57,8 @@ func TestUvarintAtEveryPlace(t *testing.T) {
 	}
 }
 
-// Copy writes what reading bit by bit and writing bit by bit would, from any place to any place and up to the last bit.
+// Copy writes what reading bit by bit and writing bit by bit would, from any place to any place and
+// up to the last bit.
 func TestCopy(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	src := make([]byte, 21)
@@ -85,8 +87,8 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// A coded difference comes back from every place in a word, with and without raw bits; where its end is cut off it is not read, and
-// nothing is read after it.
+// A coded difference comes back from every place in a word, with and without raw bits; where its
+// end is cut off it is not read, and nothing is read after it.
 func TestCodedAtEveryPlace(t *testing.T) {
 	rd := rand.New(rand.NewPCG(11, 12))
 	lens := lengthsFor(rd)
@@ -131,7 +133,8 @@ func TestCodedAtEveryPlace(t *testing.T) {
 	}
 }
 
-// Nearest gives the one coordinate with these low bits that is closest to the reference, across both wraps.
+// Nearest gives the one coordinate with these low bits that is closest to the reference, across
+// both wraps.
 func TestNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ref, low := rapid.Int32().Draw(t, "ref"), rapid.Uint16().Draw(t, "low")

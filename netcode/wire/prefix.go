@@ -7,9 +7,10 @@ import (
 	"meanwhile/internal/fault"
 )
 
-// Symbols of a Code for differences. Zero has the first; a magnitude m > 0 in bucket i has 2i-1, with a minus sign 2i.
-// Magnitudes 1 to 3 are buckets of their own; from 4 on there are two buckets to an octave, from 1<<10 on one, and the rest of
-// the magnitude follows as it is. From 1<<26 on bucket 36 is followed by an Exp-Golomb code.
+// Symbols of a Code for differences. Zero has the first; a magnitude m > 0 in bucket i has 2i-1,
+// with a minus sign 2i. Magnitudes 1 to 3 are buckets of their own; from 4 on there are two buckets
+// to an octave, from 1<<10 on one, and the rest of the magnitude follows as it is. From 1<<26 on
+// bucket 36 is followed by an Exp-Golomb code.
 const (
 	// Symbols is how many there are.
 	Symbols = 74
@@ -28,8 +29,9 @@ const MaxCode = 14
 
 const firstBits = 8 // of a code that one look-up resolves
 
-// A Code is a prefix code of Symbols symbols: canonical, so that the lengths say all. Shorter codes come first, among equal
-// lengths the lower symbol; codes count upwards, and their highest bit is written first.
+// A Code is a prefix code of Symbols symbols: canonical, so that the lengths say all. Shorter codes
+// come first, among equal lengths the lower symbol; codes count upwards, and their highest bit is
+// written first.
 type Code struct {
 	enc    [1 << symbolBits]uint32 // the bits as they are written, lowest first | length<<16
 	first  [1 << firstBits]entry
@@ -38,7 +40,8 @@ type Code struct {
 	raw    uint8
 }
 
-// WithRaw returns a code of differences whose low n bits go as they are, after the code of the rest, which is rounded down.
+// WithRaw returns a code of differences whose low n bits go as they are, after the code of the
+// rest, which is rounded down.
 func (c *Code) WithRaw(n uint8) *Code {
 	r := *c
 	r.raw, r.second = n, append([]entry(nil), c.second...)
@@ -60,8 +63,9 @@ const rawCode = 1 << 31 // in enc: bits that go as they are follow
 
 const symbolBits = 7
 
-// An entry is all that reading asks of a symbol, so that one look-up finds it: the length of its code, how many bits follow, the two
-// bits of the magnitude before these, and whether it is negative.
+// An entry is all that reading asks of a symbol, so that one look-up finds it: the length of its
+// code, how many bits follow, the two bits of the magnitude before these, and whether it is
+// negative.
 //
 //	bits   what
 //	0-3    length of the code
@@ -107,7 +111,8 @@ var entries = func() (of [Symbols]entry) {
 	return of
 }()
 
-// NewCode builds a Code from the length of each symbol, 1 to MaxCode. The lengths must fill the space of codes.
+// NewCode builds a Code from the length of each symbol, 1 to MaxCode. The lengths must fill the
+// space of codes.
 func NewCode(lens []uint8) (*Code, error) {
 	if len(lens) != Symbols {
 		return nil, fault.Errorf("wire: a code of %d symbols, want %d", len(lens), Symbols)
@@ -166,7 +171,8 @@ func (c *Code) entry(acc uint64) entry {
 // Len returns the length of symbol s in bits.
 func (c *Code) Len(s int) int { return int(c.enc[s] >> 16 & 15) }
 
-// Bucket returns the symbol of a difference and how many bits follow it; for what is beyond the last bucket, an estimate.
+// Bucket returns the symbol of a difference and how many bits follow it; for what is beyond the
+// last bucket, an estimate.
 func Bucket(v int64) (symbol, more int) {
 	s, _, n := bucket(v)
 	if n < 0 {
@@ -175,8 +181,8 @@ func Bucket(v int64) (symbol, more int) {
 	return s, n
 }
 
-// octaves tell of each length in bits of a magnitude the symbol of its first bucket with a plus sign, the bit that chooses among two
-// buckets, if any, and how many bits follow.
+// octaves tell of each length in bits of a magnitude the symbol of its first bucket with a plus
+// sign, the bit that chooses among two buckets, if any, and how many bits follow.
 var octaves = func() (of [lastOctave + 1]struct{ symbol, half, more uint8 }) {
 	for n := range of {
 		o := &of[n]
@@ -194,7 +200,8 @@ var octaves = func() (of [lastOctave + 1]struct{ symbol, half, more uint8 }) {
 	return of
 }()
 
-// bucket returns the symbol of a difference, the bits that follow and their number; -1 for an Exp-Golomb code of them.
+// bucket returns the symbol of a difference, the bits that follow and their number; -1 for an
+// Exp-Golomb code of them.
 func bucket(v int64) (symbol int, rest uint64, n int) {
 	minus := v >> 63
 	m := uint64((v ^ minus) - minus)
@@ -206,7 +213,8 @@ func bucket(v int64) (symbol int, rest uint64, n int) {
 	return int(o.symbol) + int(m>>(o.half&63)&1)<<1 - int(minus), m & (1<<(o.more&63) - 1), int(o.more)
 }
 
-// small tells of each difference from -smallest up to smallest-1 its symbol, from bit 7 on how many bits follow, and from bit 10 on these.
+// small tells of each difference from -smallest up to smallest-1 its symbol, from bit 7 on how many
+// bits follow, and from bit 10 on these.
 var small = func() (of [2 * smallest]uint16) {
 	for i := range of {
 		s, rest, n := bucket(int64(i) - smallest)
@@ -270,8 +278,9 @@ func (w *BitWriter) large(p *Difference) {
 	w.Bits(uint64(p.V), int(raw))
 }
 
-// Differences reads what BitWriter.Differences wrote, by the codes in list, into list. It stops where it met the symbol Other instead of
-// a difference, and returns how many differences are before it.
+// Differences reads what BitWriter.Differences wrote, by the codes in list, into list. It stops
+// where it met the symbol Other instead of a difference, and returns how many differences are
+// before it.
 func (r *BitReader) Differences(list []Difference) int {
 	if r.n < MaxCode+lastOctave {
 		r.fill()
@@ -303,7 +312,8 @@ func (r *BitReader) Differences(list []Difference) int {
 	return len(list)
 }
 
-// difference reads any difference, loading bits where there are too few. It returns whether it met the symbol Other.
+// difference reads any difference, loading bits where there are too few. It returns whether it met
+// the symbol Other.
 func (r *BitReader) difference(p *Difference) (other bool) {
 	if r.n < MaxCode+lastOctave {
 		r.fill()

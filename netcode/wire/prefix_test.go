@@ -87,7 +87,8 @@ func slowDifference(r *BitReader, lens []uint8, raw uint8) (v int64, other bool)
 	return v<<raw | int64(r.Bits(int(raw))), false
 }
 
-// Lists of differences are written and read as one after the other would be, wherever in a word they begin, and no prefix holds all.
+// Lists of differences are written and read as one after the other would be, wherever in a word
+// they begin, and no prefix holds all.
 func TestDifferences(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for n := range 400 {
