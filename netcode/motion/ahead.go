@@ -75,7 +75,8 @@ func (f *Fade) Reset() { f.newest = 0 }
 // of the time of Last, not looked at where there is none; newest the newest record; now the time of
 // the picture, on any clock. What was cut since, or is further off than the property's Warp, does
 // not fade, nor what belongs to a picture of long ago.
-func (f *Fade) Draw(k *schema.Kind, g *schema.Group, newest *State, t clock.TickFrac, now clock.Time, last, dst []int64) {
+func (f *Fade) Draw(k *schema.Kind, g *schema.Group, newest *State, t clock.TickFrac, now clock.Time,
+	last, dst []int64) {
 	dt := now.Sub(f.now)
 	keep := f.newest != 0 && newest.Cut <= f.newest && dt >= 0 && dt < fadeLong && len(f.off) == len(dst)
 	if len(f.off) != len(dst) {

@@ -53,17 +53,22 @@ func TestAhead(t *testing.T) {
 		{"beyond", a, b, 150, 60, 60, 20, 54},
 		{"one record: only what has a velocity", nil, b, 106, 40, 60, 10, 54},
 		{"rests", a, with(planeAt(104, 40, 40, 200, 10, 54), func(s *motion.State) { s.Rest = true }), 106, 40, 40, 10, 54},
-		{"cut between", a, with(planeAt(104, 40, 40, 200, 10, 54), func(s *motion.State) { s.Cut = 102 }), 106, 40, 60, 10, 54},
+		{"cut between", a, with(planeAt(104, 40, 40, 200, 10, 54), func(s *motion.State) { s.Cut = 102 }),
+			106, 40, 60, 10, 54},
 		{"further apart than warp", planeAt(100, -9000, 0, 200, 350, 50), b, 106, 40, 60, 10, 54},
-		{"began two ticks before", a, with(planeAt(104, 40, 40, 200, 10, 54), func(s *motion.State) { s.Start = 103 }), 105, 60, 50, 20, 54},
-		{"shown three ticks later", a, with(planeAt(104, 40, 40, 200, 10, 54), func(s *motion.State) { s.Bound = 3 }), 108, 50, 50, 15, 54},
+		{"began two ticks before", a, with(planeAt(104, 40, 40, 200, 10, 54), func(s *motion.State) { s.Start = 103 }),
+			105, 60, 50, 20, 54},
+		{"shown three ticks later", a, with(planeAt(104, 40, 40, 200, 10, 54), func(s *motion.State) { s.Bound = 3 }),
+			108, 50, 50, 15, 54},
 		{"across north", planeAt(100, 0, 0, 0, 340, 0), planeAt(104, 0, 0, 0, 356, 0), 106, 0, 0, 4, 0},
 	} {
 		dst := make([]int64, planeComps)
 		motion.Ahead(k, &k.Groups[0], c.a, c.b, clock.TickFrac(c.tick*clock.FracPerTick), 2*clock.FracPerTick, dst)
 		got := func(at int) float64 { return float64(dst[at]) / schema.SubSteps }
-		if math.Abs(got(planeX)-c.x) > 0.01 || math.Abs(got(planeAlt)-c.alt) > 0.02 || math.Abs(got(planeYaw)-c.yaw) > 0.01 || got(planeFuel) != c.fuel || dst[planeComps-1] != schema.SubSteps {
-			t.Errorf("%s: x %v, alt %v, yaw %v, fuel %v; want %v %v %v %v", c.name, got(planeX), got(planeAlt), got(planeYaw), got(planeFuel), c.x, c.alt, c.yaw, c.fuel)
+		if math.Abs(got(planeX)-c.x) > 0.01 || math.Abs(got(planeAlt)-c.alt) > 0.02 ||
+			math.Abs(got(planeYaw)-c.yaw) > 0.01 || got(planeFuel) != c.fuel || dst[planeComps-1] != schema.SubSteps {
+			t.Errorf("%s: x %v, alt %v, yaw %v, fuel %v; want %v %v %v %v", c.name, got(planeX), got(planeAlt),
+				got(planeYaw), got(planeFuel), c.x, c.alt, c.yaw, c.fuel)
 		}
 	}
 }
@@ -75,7 +80,8 @@ func TestAheadIsBounded(t *testing.T) {
 	any32 := rapid.Int64Range(math.MinInt32, math.MaxInt32)
 	rapid.Check(t, func(t *rapid.T) {
 		st := func(name string) *motion.State {
-			s := &motion.State{Tick: clock.Tick(rapid.Uint32Range(1, 1000).Draw(t, name)), Bound: rapid.Uint8().Draw(t, name+" bound"), Vals: make([]int64, planeComps)}
+			s := &motion.State{Tick: clock.Tick(rapid.Uint32Range(1, 1000).Draw(t, name)),
+				Bound: rapid.Uint8().Draw(t, name+" bound"), Vals: make([]int64, planeComps)}
 			for i := range s.Vals {
 				s.Vals[i] = any32.Draw(t, name)
 			}
@@ -88,7 +94,8 @@ func TestAheadIsBounded(t *testing.T) {
 		motion.Ahead(k, &k.Groups[0], a, b, at, most, dst)
 		ticks := int64(most)/clock.FracPerTick + 1
 		for c := planeX; c < planeX+2; c++ {
-			if d, step := dst[c]-b.Vals[c]*schema.SubSteps, b.Vals[c]-a.Vals[c]; max(d, -d) > max(step, -step)*schema.SubSteps*ticks {
+			if d, step := dst[c]-b.Vals[c]*schema.SubSteps, b.Vals[c]-a.Vals[c]; max(d, -d) > max(step,
+				-step)*schema.SubSteps*ticks {
 				t.Fatalf("%d off, from %d to %d in %d ticks", d, a.Vals[c], b.Vals[c], ticks)
 			}
 		}

@@ -30,7 +30,8 @@ func Example() {
 		motion.Draw(k, &k.Groups[0], a, b, t, drawn)
 		x := float64(drawn[0]) / schema.SubSteps
 		motion.Draw(k, &k.Groups[0], a, teleported, t, drawn)
-		fmt.Printf("tick %.1f: %.0f cm, teleported: %.0f cm\n", float64(t)/clock.FracPerTick, x, float64(drawn[0])/schema.SubSteps)
+		fmt.Printf("tick %.1f: %.0f cm, teleported: %.0f cm\n", float64(t)/clock.FracPerTick, x,
+			float64(drawn[0])/schema.SubSteps)
 	}
 	// Output:
 	// tick 101.0: 300 cm, teleported: 200 cm

@@ -45,10 +45,12 @@ type (
 )
 
 // Places among the integers of fore.
-const forePos, foreBow, foreVel, foreDead, foreTurn, foreFix, foreLook, foreYaw, foreHeat, foreGear, foreComps = 0, 2, 4, 6, 8, 11, 14, 16, 17, 18, 19
+const forePos, foreBow, foreVel, foreDead, foreTurn, foreFix, foreLook, foreYaw, foreHeat, foreGear,
+	foreComps = 0, 2, 4, 6, 8, 11, 14, 16, 17, 18, 19
 
 func drawFore(t *rapid.T, label string, tick clock.Tick) *motion.State {
-	s := &motion.State{Tick: tick, Vals: make([]int64, foreComps), Bound: uint8(rapid.IntRange(0, motion.Bounds-1).Draw(t, label+" bound"))}
+	s := &motion.State{Tick: tick, Vals: make([]int64, foreComps),
+		Bound: uint8(rapid.IntRange(0, motion.Bounds-1).Draw(t, label+" bound"))}
 	for c := range s.Vals {
 		switch {
 		case c >= foreLook && c <= foreYaw:
@@ -66,14 +68,16 @@ func drawFore(t *rapid.T, label string, tick clock.Tick) *motion.State {
 // its kind.
 func TestGroupsBehindOthers(t *testing.T) {
 	one, two := kind(t, fore{}, 30), kind(t, behind{}, 30)
-	if len(one.Groups) != 1 || one.Obs != foreComps || len(two.Groups) != 2 || two.Groups[1].At == 0 || two.Groups[1].N != foreComps {
+	if len(one.Groups) != 1 || one.Obs != foreComps || len(two.Groups) != 2 || two.Groups[1].At == 0 ||
+		two.Groups[1].N != foreComps {
 		t.Fatalf("groups %+v and %+v", one.Groups, two.Groups)
 	}
 	g, h := &one.Groups[0], &two.Groups[1]
 	rapid.Check(t, func(t *rapid.T) {
 		a := drawFore(t, "a", 100)
 		b := drawFore(t, "b", 100+clock.Tick(rapid.IntRange(1, 12).Draw(t, "gap")))
-		b.Cut, b.Start = clock.Tick(rapid.IntRange(95, 112).Draw(t, "cut")), clock.Tick(rapid.IntRange(95, 112).Draw(t, "start"))
+		b.Cut, b.Start = clock.Tick(rapid.IntRange(95, 112).Draw(t, "cut")),
+			clock.Tick(rapid.IntRange(95, 112).Draw(t, "start"))
 		at := clock.Tick(99).Frac() + clock.TickFrac(rapid.IntRange(0, 150*clock.FracPerTick).Draw(t, "time"))
 		got, want := make([]int64, foreComps), make([]int64, foreComps)
 		motion.Draw(one, g, a, b, at, want)
@@ -91,8 +95,10 @@ func TestGroupsBehindOthers(t *testing.T) {
 		if e.Draw(two, h, b, at, 1e7, a.Vals, got); !slices.Equal(got, want) {
 			t.Fatalf("faded %v, alone %v", got, want)
 		}
-		if motion.Jumps(one, g, a.Vals, b.Vals) != motion.Jumps(two, h, a.Vals, b.Vals) || motion.Strays(one, g, a, b.Vals, b.Tick) != motion.Strays(two, h, a, b.Vals, b.Tick) ||
-			motion.Flies(one, g, a, a.Vals, b.Tick) != motion.Flies(two, h, a, a.Vals, b.Tick) || motion.Warped(one, g, a.Vals, b.Vals) != motion.Warped(two, h, a.Vals, b.Vals) {
+		if motion.Jumps(one, g, a.Vals, b.Vals) != motion.Jumps(two, h, a.Vals, b.Vals) ||
+			motion.Strays(one, g, a, b.Vals, b.Tick) != motion.Strays(two, h, a, b.Vals, b.Tick) ||
+			motion.Flies(one, g, a, a.Vals, b.Tick) != motion.Flies(two, h, a, a.Vals, b.Tick) ||
+			motion.Warped(one, g, a.Vals, b.Vals) != motion.Warped(two, h, a.Vals, b.Vals) {
 			t.Fatal("judged in two ways")
 		}
 	})
@@ -107,14 +113,16 @@ func TestWhatTheOlderShowsIsOver(t *testing.T) {
 		a := drawFore(t, "a", 100)
 		b := drawFore(t, "b", 100+clock.Tick(rapid.IntRange(1, 12).Draw(t, "gap")))
 		told := *b
-		told.Cut, told.Start = clock.Tick(rapid.IntRange(0, 100).Draw(t, "cut")), clock.Tick(rapid.IntRange(0, 101).Draw(t, "start"))
+		told.Cut, told.Start = clock.Tick(rapid.IntRange(0, 100).Draw(t, "cut")),
+			clock.Tick(rapid.IntRange(0, 101).Draw(t, "start"))
 		if rapid.Bool().Draw(t, "just then") {
 			told.Cut, told.Start = 100, clock.Tick(rapid.IntRange(99, 101).Draw(t, "just"))
 		}
 		at := clock.Tick(99).Frac() + clock.TickFrac(rapid.IntRange(0, 140*clock.FracPerTick).Draw(t, "time"))
 		got, want := make([]int64, foreComps), make([]int64, foreComps)
 		motion.Draw(k, g, a, b, at, want)
-		if motion.Draw(k, g, a, &told, at, got); !slices.Equal(got, want) || motion.Time(a, &told, at) != motion.Time(a, b, at) {
+		if motion.Draw(k, g, a, &told, at, got); !slices.Equal(got, want) || motion.Time(a, &told,
+			at) != motion.Time(a, b, at) {
 			t.Fatalf("drawn %v, without cut and start %v", got, want)
 		}
 		motion.Ahead(k, g, a, b, at, 10*clock.FracPerTick, want)
@@ -145,11 +153,13 @@ func TestTimeIsTheTickThatIsDrawn(t *testing.T) {
 		}
 		moves := a.Tick // from when on
 		if rapid.Bool().Draw(t, "rested") {
-			b.Start = a.Tick + clock.Tick(rapid.SampledFrom([]int{1, int(b.Tick-a.Tick+1) / 2, int(b.Tick - a.Tick)}).Draw(t, "start"))
+			b.Start = a.Tick + clock.Tick(rapid.SampledFrom([]int{1, int(b.Tick-a.Tick+1) / 2, int(b.Tick - a.Tick)}).Draw(t,
+				"start"))
 			moves = b.Start - 1
 			a.Vals[0] = int64(moves) * 100
 		}
-		p := rapid.OneOf(rapid.Int64Range(int64(a.Tick.Frac())-500, int64(b.Shown())+500), rapid.Int64Range(int64(max(a.Shown(), b.Shown()-(b.Tick-moves).Frac())), int64(b.Shown()))).Draw(t, "time")
+		p := rapid.OneOf(rapid.Int64Range(int64(a.Tick.Frac())-500, int64(b.Shown())+500),
+			rapid.Int64Range(int64(max(a.Shown(), b.Shown()-(b.Tick-moves).Frac())), int64(b.Shown()))).Draw(t, "time")
 		at := clock.TickFrac(p)
 		dst := make([]int64, 2)
 		motion.Draw(k, &k.Groups[0], a, b, at, dst)
@@ -209,7 +219,8 @@ func TestAheadOfOddRecords(t *testing.T) {
 		dst := make([]int64, foreComps)
 		motion.Ahead(k, &k.Groups[0], c.a, c.b, clock.Tick(111).Frac(), 5*clock.FracPerTick, dst)
 		if dst[forePos] != c.pos || dst[foreLook] != c.yaw || dst[foreLook+1] != 350*256 {
-			t.Errorf("%s: place %d, yaw %d, pitch %d; want %d %d %d", c.name, dst[forePos], dst[foreLook], dst[foreLook+1], c.pos, c.yaw, 350*256)
+			t.Errorf("%s: place %d, yaw %d, pitch %d; want %d %d %d", c.name, dst[forePos], dst[foreLook],
+				dst[foreLook+1], c.pos, c.yaw, 350*256)
 		}
 	}
 }
@@ -309,8 +320,10 @@ func TestStepsAndSouth(t *testing.T) {
 	} {
 		dst := make([]int64, foreComps)
 		motion.Draw(k, &k.Groups[0], c.from, c.to, clock.Tick(101).Frac(), dst)
-		if dst[foreFix] != 0 || dst[foreTurn] == 0 || dst[foreTurn] >= 100*256 || dst[foreLook] != c.yaw*256 || dst[foreLook+1] != c.pitch*256 {
-			t.Errorf("half way from %v to %v: %v", c.from.Vals[foreTurn:foreYaw], c.to.Vals[foreTurn:foreYaw], dst[foreTurn:foreYaw])
+		if dst[foreFix] != 0 || dst[foreTurn] == 0 || dst[foreTurn] >= 100*256 || dst[foreLook] != c.yaw*256 ||
+			dst[foreLook+1] != c.pitch*256 {
+			t.Errorf("half way from %v to %v: %v", c.from.Vals[foreTurn:foreYaw], c.to.Vals[foreTurn:foreYaw],
+				dst[foreTurn:foreYaw])
 		}
 	}
 }
@@ -412,7 +425,8 @@ func TestReckonJumps(t *testing.T) {
 		{"beyond warp, shown", at(108, 0, 900, 0), 108, 900},
 		{"a teleport", at(108, 108, 100, 0), 107.5, 75},
 		{"a teleport that the older shows", at(108, 100, 100, 0), 106, 60 + 10},
-		{"a start, later by two ticks", &motion.State{Tick: 108, Start: 108, Bound: 2, Vals: []int64{100, 0, 300, 0}}, 109.5, 95 + 0}, // from 109 to 110
+		{"a start, later by two ticks", &motion.State{Tick: 108, Start: 108, Bound: 2, Vals: []int64{100, 0, 300, 0}},
+			109.5, 95 + 0}, // from 109 to 110
 	} {
 		dst := make([]int64, 4)
 		motion.Draw(k, &k.Groups[0], at(100, 0, 0, 0), c.b, clock.TickFrac(c.tick*clock.FracPerTick), dst)

@@ -99,7 +99,8 @@ func TestBetween(t *testing.T) {
 		{"later: a cut is later too", motion.State{Tick: 14, Cut: 12, Bound: 4}, clock.Tick(16).Frac() - 1, 0},
 		{"later: at a cut", motion.State{Tick: 14, Cut: 12, Bound: 4}, clock.Tick(16).Frac(), 65536},
 		{"later: still resting, 4 ticks more at once", motion.State{Tick: 14, Start: 13, Bound: 4}, clock.Tick(16).Frac(), 0},
-		{"later: half of the two ticks that it moves", motion.State{Tick: 14, Start: 13, Bound: 4}, clock.Tick(17).Frac(), 32768},
+		{"later: half of the two ticks that it moves", motion.State{Tick: 14, Start: 13, Bound: 4},
+			clock.Tick(17).Frac(), 32768},
 	} {
 		if got := motion.Between(a, &c.b, c.t); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
@@ -123,37 +124,55 @@ func TestDraw(t *testing.T) {
 		at   int
 		want int64 // in 1/256
 	}{
-		{"a line, half way", state(10, at(map[int]int64{lineX: 100})), state(11, at(map[int]int64{lineX: 200})), clock.Tick(10).Frac() + half, lineX, 150 * 256},
-		{"a line back, a quarter", state(10, at(map[int]int64{lineX: 100})), state(14, at(map[int]int64{lineX: -100})), clock.Tick(11).Frac(), lineX, 50 * 256},
+		{"a line, half way", state(10, at(map[int]int64{lineX: 100})), state(11, at(map[int]int64{lineX: 200})),
+			clock.Tick(10).Frac() + half, lineX, 150 * 256},
+		{"a line back, a quarter", state(10, at(map[int]int64{lineX: 100})), state(14, at(map[int]int64{lineX: -100})),
+			clock.Tick(11).Frac(), lineX, 50 * 256},
 		{"less than a step", state(10, nil), state(14, at(map[int]int64{lineX: 1})), clock.Tick(11).Frac(), lineX, 64},
 		{"rounded down", state(10, nil), state(13, at(map[int]int64{lineX: -1})), clock.Tick(11).Frac(), lineX, -86}, // -85.3
 		{"alone, it is held", state(10, at(map[int]int64{lineX: 7})), nil, clock.Tick(99).Frac(), lineX, 7 * 256},
-		{"after both, the newer is held", state(10, nil), state(11, at(map[int]int64{lineX: 7})), clock.Tick(99).Frac(), lineX, 7 * 256},
-		{"before both, the older is held", state(10, at(map[int]int64{lineX: 3})), state(11, at(map[int]int64{lineX: 7})), 0, lineX, 3 * 256},
+		{"after both, the newer is held", state(10, nil), state(11, at(map[int]int64{lineX: 7})),
+			clock.Tick(99).Frac(), lineX, 7 * 256},
+		{"before both, the older is held", state(10, at(map[int]int64{lineX: 3})), state(11, at(map[int]int64{lineX: 7})),
+			0, lineX, 3 * 256},
 
-		{"an angle over north", state(10, at(map[int]int64{yaw: 350})), state(11, at(map[int]int64{yaw: 20})), clock.Tick(10).Frac() + half, yaw, 5 * 256},
-		{"an angle back over north", state(10, at(map[int]int64{yaw: 20})), state(11, at(map[int]int64{yaw: 350})), clock.Tick(10).Frac() + half, yaw, 5 * 256},
-		{"half a turn goes left", state(10, at(map[int]int64{yaw: 0})), state(11, at(map[int]int64{yaw: 180})), clock.Tick(10).Frac() + half, yaw, 90 * 256},
-		{"just more than half a turn goes right", state(10, at(map[int]int64{yaw: 0})), state(11, at(map[int]int64{yaw: 181})), clock.Tick(10).Frac() + half, yaw, 360*256 - 179*128},
+		{"an angle over north", state(10, at(map[int]int64{yaw: 350})), state(11, at(map[int]int64{yaw: 20})),
+			clock.Tick(10).Frac() + half, yaw, 5 * 256},
+		{"an angle back over north", state(10, at(map[int]int64{yaw: 20})), state(11, at(map[int]int64{yaw: 350})),
+			clock.Tick(10).Frac() + half, yaw, 5 * 256},
+		{"half a turn goes left", state(10, at(map[int]int64{yaw: 0})), state(11, at(map[int]int64{yaw: 180})),
+			clock.Tick(10).Frac() + half, yaw, 90 * 256},
+		{"just more than half a turn goes right", state(10, at(map[int]int64{yaw: 0})),
+			state(11, at(map[int]int64{yaw: 181})), clock.Tick(10).Frac() + half, yaw, 360*256 - 179*128},
 
-		{"an integer steps late", state(10, at(map[int]int64{score: 5})), state(11, at(map[int]int64{score: 9})), clock.Tick(11).Frac() - 1, score, 5 * 256},
-		{"an integer has stepped", state(10, at(map[int]int64{score: 5})), state(11, at(map[int]int64{score: 9})), clock.Tick(11).Frac(), score, 9 * 256},
-		{"a text steps", state(10, at(map[int]int64{name: 'a'})), state(11, at(map[int]int64{name: 'b'})), clock.Tick(10).Frac() + half, name, 'a' * 256},
+		{"an integer steps late", state(10, at(map[int]int64{score: 5})), state(11, at(map[int]int64{score: 9})),
+			clock.Tick(11).Frac() - 1, score, 5 * 256},
+		{"an integer has stepped", state(10, at(map[int]int64{score: 5})), state(11, at(map[int]int64{score: 9})),
+			clock.Tick(11).Frac(), score, 9 * 256},
+		{"a text steps", state(10, at(map[int]int64{name: 'a'})), state(11, at(map[int]int64{name: 'b'})),
+			clock.Tick(10).Frac() + half, name, 'a' * 256},
 		{"a place that steps", state(10, nil), state(11, at(map[int]int64{jump: 90})), clock.Tick(10).Frac() + half, jump, 0},
 
 		// At 30 Hz 300 cm/s are 10 cm a tick. Over 4 ticks that is 40 cm, just the way: a straight
 		// line.
-		{"a steady run is a line", state(10, at(map[int]int64{velX: 300})), state(14, at(map[int]int64{posX: 40, velX: 300})), clock.Tick(11).Frac(), posX, 10 * 256},
+		{"a steady run is a line", state(10, at(map[int]int64{velX: 300})),
+			state(14, at(map[int]int64{posX: 40, velX: 300})), clock.Tick(11).Frac(), posX, 10 * 256},
 		// From rest to rest: 3u^2-2u^3 at 1/4 is 0.15625, of 64 cm 10 cm.
-		{"speeding up and slowing down", state(10, nil), state(14, at(map[int]int64{posX: 64})), clock.Tick(11).Frac(), posX, 10 * 256},
+		{"speeding up and slowing down", state(10, nil), state(14, at(map[int]int64{posX: 64})),
+			clock.Tick(11).Frac(), posX, 10 * 256},
 		// A velocity away from the goal counts as none.
-		{"the wrong way", state(10, at(map[int]int64{velX: -300})), state(14, at(map[int]int64{posX: 64, velX: -900})), clock.Tick(11).Frac(), posX, 10 * 256},
+		{"the wrong way", state(10, at(map[int]int64{velX: -300})), state(14, at(map[int]int64{posX: 64, velX: -900})),
+			clock.Tick(11).Frac(), posX, 10 * 256},
 		// 3 m/tick is limited to three times the chord: 0.15625*64 + 0.140625*192 = 37.
-		{"far too fast", state(10, at(map[int]int64{velX: 9000})), state(14, at(map[int]int64{posX: 64})), clock.Tick(11).Frac(), posX, 37 * 256},
+		{"far too fast", state(10, at(map[int]int64{velX: 9000})), state(14, at(map[int]int64{posX: 64})),
+			clock.Tick(11).Frac(), posX, 37 * 256},
 		// At 63917/65536 the rounded powers of u add up to 65537/65536 of the way.
-		{"not beyond, by rounding either", state(10, at(map[int]int64{velX: 1 << 24})), state(266, at(map[int]int64{posX: 40e6})), clock.Tick(10).Frac() + 63917, posX, 40e6 * 256},
-		{"a velocity without a way", state(10, at(map[int]int64{posX: 5, velX: 300})), state(14, at(map[int]int64{posX: 5, velX: 300})), clock.Tick(12).Frac(), posX, 5 * 256},
-		{"a velocity is drawn as a line", state(10, at(map[int]int64{velX: 100})), state(14, at(map[int]int64{velX: 300})), clock.Tick(11).Frac(), velX, 150 * 256},
+		{"not beyond, by rounding either", state(10, at(map[int]int64{velX: 1 << 24})),
+			state(266, at(map[int]int64{posX: 40e6})), clock.Tick(10).Frac() + 63917, posX, 40e6 * 256},
+		{"a velocity without a way", state(10, at(map[int]int64{posX: 5, velX: 300})),
+			state(14, at(map[int]int64{posX: 5, velX: 300})), clock.Tick(12).Frac(), posX, 5 * 256},
+		{"a velocity is drawn as a line", state(10, at(map[int]int64{velX: 100})),
+			state(14, at(map[int]int64{velX: 300})), clock.Tick(11).Frac(), velX, 150 * 256},
 	} {
 		dst := make([]int64, comps)
 		motion.Draw(k, g, c.a, c.b, c.t, dst)
@@ -219,9 +238,11 @@ func drawPair(t *rapid.T, k *schema.Kind) (a, b *motion.State) {
 		if p.Turn > 0 {
 			return rapid.Int64Range(0, p.Turn-1).Draw(t, label)
 		}
-		return rapid.OneOf(rapid.Int64Range(math.MinInt32, math.MaxInt32), rapid.Int64Range(-2000, 2000), rapid.SampledFrom([]int64{math.MinInt32, 0, math.MaxInt32})).Draw(t, label)
+		return rapid.OneOf(rapid.Int64Range(math.MinInt32, math.MaxInt32), rapid.Int64Range(-2000, 2000),
+			rapid.SampledFrom([]int64{math.MinInt32, 0, math.MaxInt32})).Draw(t, label)
 	}
-	a = &motion.State{Tick: clock.Tick(rapid.OneOf(rapid.Uint32Range(1, 1000), rapid.Uint32Range(1, 1<<32-2)).Draw(t, "tick"))}
+	a = &motion.State{Tick: clock.Tick(rapid.OneOf(rapid.Uint32Range(1, 1000), rapid.Uint32Range(1, 1<<32-2)).Draw(t,
+		"tick"))}
 	gap := rapid.OneOf(rapid.Uint32Range(1, 20), rapid.Uint32Range(1, 1<<32-1)).Draw(t, "gap")
 	b = &motion.State{Tick: a.Tick + clock.Tick(min(gap, 1<<32-1-uint32(a.Tick)))}
 	for i := range k.Props {
@@ -243,7 +264,8 @@ func TestDrawAgainstExactArithmetic(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			a, b := drawPair(t, k)
 			span := int64(b.Tick.Frac() - a.Tick.Frac())
-			at := rapid.OneOf(rapid.Int64Range(0, span), rapid.SampledFrom([]int64{0, 1, span / 2, span - 1, span})).Draw(t, "time")
+			at := rapid.OneOf(rapid.Int64Range(0, span), rapid.SampledFrom([]int64{0, 1, span / 2, span - 1, span})).Draw(t,
+				"time")
 			dst := make([]int64, comps)
 			motion.Draw(k, &k.Groups[0], a, b, a.Tick.Frac()+clock.TickFrac(at), dst)
 			u := new(big.Rat).SetFrac64(at<<16/span, 65536)
@@ -269,12 +291,14 @@ func TestDrawAgainstExactArithmetic(t *testing.T) {
 						}
 					case schema.Hermite:
 						v := k.Props[p.Tangent].ObsAt + c - p.ObsAt
-						want := cubic(va, vb, tangent(p, k.Props[p.Tangent].Obs, rate, a.Vals[v], va, vb, b.Tick-a.Tick), tangent(p, k.Props[p.Tangent].Obs, rate, b.Vals[v], va, vb, b.Tick-a.Tick), u)
+						want := cubic(va, vb, tangent(p, k.Props[p.Tangent].Obs, rate, a.Vals[v], va, vb, b.Tick-a.Tick),
+							tangent(p, k.Props[p.Tangent].Obs, rate, b.Vals[v], va, vb, b.Tick-a.Tick), u)
 						// Each power of u is off by at most 2/65536, and the tangents by 1 part in
 						// 2^16 and one step.
 						most := 2 + (24*math.Abs(float64(vb-va))/65536+2)*256
 						if off := difference(want, dst[c]); math.Abs(off) > most {
-							t.Fatalf("%s: %d/256 between %d and %d is off by %v of them, at most %v is allowed", p.Name, dst[c], va, vb, off, most)
+							t.Fatalf("%s: %d/256 between %d and %d is off by %v of them, at most %v is allowed", p.Name,
+								dst[c], va, vb, off, most)
 						}
 					}
 				}
@@ -360,7 +384,8 @@ func TestHermiteIsMonotone(t *testing.T) {
 		last := a.Vals[posX] * 256
 		for f := a.Tick.Frac(); f <= b.Tick.Frac(); f++ {
 			motion.Draw(k, &k.Groups[0], a, b, f, dst)
-			if step := dst[posX] - last; (b.Vals[posX] >= a.Vals[posX] && step < -slack) || (b.Vals[posX] <= a.Vals[posX] && step > slack) {
+			if step := dst[posX] - last; (b.Vals[posX] >= a.Vals[posX] && step < -slack) ||
+				(b.Vals[posX] <= a.Vals[posX] && step > slack) {
 				t.Fatalf("at %d it steps by %d/256 on its way from %d to %d", f, step, a.Vals[posX], b.Vals[posX])
 			}
 			last = dst[posX]
@@ -455,7 +480,10 @@ func TestTimeOfAThingNeverRunsBack(t *testing.T) {
 			states = append(states, s)
 		}
 		held := states // or a part of them, where packets are lost
-		held = slices.DeleteFunc(slices.Clone(held), func(s motion.State) bool { return s.Tick > 1 && rapid.IntRange(0, 3).Draw(t, "lost") == 0 })
+		held = slices.DeleteFunc(slices.Clone(held), func(s motion.State) bool {
+			return s.Tick > 1 &&
+				rapid.IntRange(0, 3).Draw(t, "lost") == 0
+		})
 		at := func(p clock.TickFrac) int64 { // the tick that is drawn, in 1/65536
 			var b *motion.State
 			for i := len(held) - 1; i >= 0; i-- {

@@ -64,7 +64,8 @@ func TestReckon(t *testing.T) {
 		{"at most so far", boatAt(100, 0, 300, 0, 0), nil, 1e6, 10 * motion.MaxForward, 0},
 		{"at rest", rests, nil, 110, 0, 0},
 		{"long before the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 300, 15, 0), 112, 120, 12},
-		{"half way to the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 300, 15, 0), 118, 180 + 0.5*(280-200), 18 + 0.5*(15-20)},
+		{"half way to the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 300, 15, 0), 118, 180 + 0.5*(280-200),
+			18 + 0.5*(15-20)},
 		{"at the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 300, 15, 0), 120, 280, 15},
 		{"beyond the next", boatAt(100, 0, 300, 0, 30), boatAt(120, 280, 600, 15, 60), 125, 280 + 100, 25},
 		{"close records", boatAt(100, 0, 300, 0, 0), boatAt(104, 80, 300, 0, 0), 102, 20 + 0.5*40, 0},
@@ -93,7 +94,8 @@ func TestReckonHasNoSteps(t *testing.T) {
 		gap := clock.Tick(rapid.IntRange(1, 40).Draw(t, "gap"))
 		a := boatAt(100, 0, v.Draw(t, "from speed"), 0, rapid.Int64Range(-90, 90).Draw(t, "spin"))
 		there := a.Vals[boatVX] * int64(gap) / 30
-		b := boatAt(100+gap, there+rapid.Int64Range(-200, 200).Draw(t, "wrong by"), v.Draw(t, "to speed"), rapid.Int64Range(0, 359).Draw(t, "yaw"), 0)
+		b := boatAt(100+gap, there+rapid.Int64Range(-200, 200).Draw(t, "wrong by"), v.Draw(t, "to speed"),
+			rapid.Int64Range(0, 359).Draw(t, "yaw"), 0)
 		off := max(b.Vals[boatX]-there, there-b.Vals[boatX]) + 2
 		within := int64(min(gap, motion.Converge)) * 256
 		most := max(a.Vals[boatVX], -a.Vals[boatVX])/30 + off*256/within + 2
@@ -202,7 +204,8 @@ func TestFlies(t *testing.T) {
 	for _, c := range []struct {
 		after clock.Tick
 		want  int64
-	}{{motion.MaxForward + 1, 10 * (motion.MaxForward + 1)}, {motion.MaxFlight, 10 * motion.MaxFlight}, {motion.MaxFlight + 9, 10 * motion.MaxFlight}} {
+	}{{motion.MaxForward + 1, 10 * (motion.MaxForward + 1)}, {motion.MaxFlight, 10 * motion.MaxFlight},
+		{motion.MaxFlight + 9, 10 * motion.MaxFlight}} {
 		if got := drawBoat(k, s, nil, (100 + c.after).Frac())[boatX]; max(got-256*c.want, 256*c.want-got) > 256 {
 			t.Errorf("after %d ticks it is drawn at %d cm, want %d", c.after, got/256, c.want)
 		}
@@ -309,7 +312,8 @@ func TestAttach(t *testing.T) {
 	}{
 		{"a car that stands", cars, drawn(cars, 10, 20, 0), geom.Vec3{X: 11, Y: 22, Z: 3}},
 		{"a car that looks along Y", cars, drawn(cars, 10, 20, math.Pi/2), geom.Vec3{X: 8, Y: 21, Z: 3}},
-		{"a ship on its side", ships, drawn(ships, 10, 20, 30, half, 0, 0), geom.Vec3{X: 11, Y: 17, Z: 32}}, // about X: Y to Z, Z to -Y
+		// about X: Y to Z, Z to -Y
+		{"a ship on its side", ships, drawn(ships, 10, 20, 30, half, 0, 0), geom.Vec3{X: 11, Y: 17, Z: 32}},
 		{"a ship that looks along Y", ships, drawn(ships, 10, 20, 30, 0, 0, half), geom.Vec3{X: 8, Y: 21, Z: 33}},
 		{"a thing without a place", rocks, drawn(rocks, 1), geom.Vec3{X: 1, Y: 2, Z: 3}},
 	} {

@@ -23,7 +23,8 @@ type body struct {
 // floats.
 func drawBody(k *schema.Kind, a, b []int64, u int64) ([]int64, body) {
 	dst := make([]int64, len(a))
-	motion.Draw(k, &k.Groups[0], &motion.State{Tick: 10, Vals: a}, &motion.State{Tick: 11, Vals: b}, clock.Tick(10).Frac()+clock.TickFrac(u), dst)
+	motion.Draw(k, &k.Groups[0], &motion.State{Tick: 10, Vals: a}, &motion.State{Tick: 11, Vals: b},
+		clock.Tick(10).Frac()+clock.TickFrac(u), dst)
 	f := k.AppendDrawn(nil, dst)
 	w := math.Sqrt(max(0, 1-f[0]*f[0]-f[1]*f[1]-f[2]*f[2]))
 	return dst, body{geom.Quat{W: w, X: f[0], Y: f[1], Z: f[2]}, geom.View{Yaw: geom.Angle(f[3]), Pitch: geom.Angle(f[4])}}
@@ -48,7 +49,8 @@ func angleOf(a, b geom.Quat) float64 {
 // bounded by how far apart the records are. The rounding to 16 bits is part of what is allowed.
 func TestTurnedAgainstSteadyTurning(t *testing.T) {
 	k := kind(t, body{}, 30)
-	for _, c := range []struct{ degrees, most float64 }{{10, 0.01}, {30, 0.04}, {60, 0.28}, {90, 0.93}, {120, 2.25}, {179, 8.02}} {
+	for _, c := range []struct{ degrees, most float64 }{{10, 0.01}, {30, 0.04}, {60, 0.28}, {90, 0.93},
+		{120, 2.25}, {179, 8.02}} {
 		rapid.Check(t, func(t *rapid.T) {
 			f := rapid.Float64Range(-1, 1)
 			from := geom.Quat{W: f.Draw(t, "w"), X: f.Draw(t, "x"), Y: f.Draw(t, "y"), Z: f.Draw(t, "z")}.Unit()
@@ -122,7 +124,8 @@ func TestViewNeverGoesOverTheBack(t *testing.T) {
 	} {
 		got, _ := drawBody(k, row(c.fromYaw, c.fromPitch), row(c.toYaw, c.toPitch), 128)
 		if !slices.Equal(got[3:], []int64{c.yaw * 256, c.pitch * 256}) {
-			t.Errorf("half way from %d,%d to %d,%d it looks along %d/256, want %d %d", c.fromYaw, c.fromPitch, c.toYaw, c.toPitch, got[3:], c.yaw, c.pitch)
+			t.Errorf("half way from %d,%d to %d,%d it looks along %d/256, want %d %d", c.fromYaw, c.fromPitch,
+				c.toYaw, c.toPitch, got[3:], c.yaw, c.pitch)
 		}
 	}
 }
@@ -143,7 +146,8 @@ func ExampleDraw_rotation() {
 	k.FromFloats([]float64{0, 0, 0}, a)
 	k.FromFloats([]float64{0, 0, math.Sqrt(0.5)}, b) // a quarter turn about Z
 	drawn := make([]int64, 3)
-	motion.Draw(k, &k.Groups[0], &motion.State{Tick: 10, Vals: a}, &motion.State{Tick: 12, Vals: b}, clock.Tick(11).Frac(), drawn)
+	motion.Draw(k, &k.Groups[0], &motion.State{Tick: 10, Vals: a}, &motion.State{Tick: 12, Vals: b},
+		clock.Tick(11).Frac(), drawn)
 	z := k.AppendDrawn(nil, drawn)[2]
 	fmt.Printf("%.2f degrees\n", 2*math.Asin(z)*180/math.Pi)
 	// Output: 45.00 degrees

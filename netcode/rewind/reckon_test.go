@@ -124,7 +124,8 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 			if a == nil || tick < 2*snapshot.HistoryTicks {
 				continue
 			}
-			if at.Tick()-min(at.Tick(), a.Tick) > motion.MaxForward && !a.Rest { // an outage, of which a shooter may not make use
+			// an outage, of which a shooter may not make use
+			if at.Tick()-min(at.Tick(), a.Tick) > motion.MaxForward && !a.Rest {
 				outages++
 				continue
 			}

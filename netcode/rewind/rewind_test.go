@@ -47,7 +47,8 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %+v (%v), want used %d, %v", c.name, r, r.Reason, c.used, c.reason)
 		}
 	}
-	for reason, want := range map[Reason]string{Exact: "exact", None: "none stated", TooOld: "too old", Future: "in the future", Off: "switched off"} {
+	for reason, want := range map[Reason]string{Exact: "exact", None: "none stated", TooOld: "too old",
+		Future: "in the future", Off: "switched off"} {
 		if reason.String() != want {
 			t.Errorf("%d is %q, want %q", reason, reason, want)
 		}
@@ -173,16 +174,19 @@ func TestEachDrawsThePast(t *testing.T) {
 	if r.Substituted != 0 {
 		t.Errorf("%d judged by something newer than was drawn", r.Substituted)
 	}
-	if _, got := look(Receipt{Used: 22 * clock.FracPerTick, Newest: seqs[2], Oldest: 18}); got[0] != 1800*sub || r.Substituted == 0 {
+	if _, got := look(Receipt{Used: 22 * clock.FracPerTick, Newest: seqs[2], Oldest: 18}); got[0] != 1800*sub ||
+		r.Substituted == 0 {
 		t.Errorf("drawn from tick 15, judged no older than 18: x %d, want %d; counted %d", got[0], 1800*sub, r.Substituted)
 	}
 	n := 0
-	r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, Newest: newest}, func(uint32, []int64) bool { n++; return false })
+	r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, Newest: newest},
+		func(uint32, []int64) bool { n++; return false })
 	if n != 1 {
 		t.Errorf("%d calls after the first said stop", n)
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, Newest: newest}, func(uint32, []int64) bool { return true })
+		r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, Newest: newest},
+			func(uint32, []int64) bool { return true })
 	}); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}

@@ -323,7 +323,8 @@ func (s *shootingRange) compare(x *shot, d *drawing) {
 		return true
 	})
 	if len(missing) > 0 {
-		s.t.Fatalf("seed %d, tick %d, at %d/256 by packet %d: kind %d, not rewound: %v", s.seed, s.tick, d.t, x.newest, d.kind, missing)
+		s.t.Fatalf("seed %d, tick %d, at %d/256 by packet %d: kind %d, not rewound: %v", s.seed, s.tick,
+			d.t, x.newest, d.kind, missing)
 	}
 	s.compared["pictures"]++
 }

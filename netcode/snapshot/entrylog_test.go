@@ -27,7 +27,8 @@ func TestEntryLog(t *testing.T) {
 				}
 				break
 			}
-			e := logEntry{slot: uint16(slot), level: uint8(rapid.IntRange(0, 3).Draw(t, "level")), bound: uint8(rapid.IntRange(0, 15).Draw(t, "bound"))}
+			e := logEntry{slot: uint16(slot), level: uint8(rapid.IntRange(0, 3).Draw(t, "level")),
+				bound: uint8(rapid.IntRange(0, 15).Draw(t, "bound"))}
 			switch rapid.IntRange(0, 4).Draw(t, "what") {
 			case 0:
 				e.gone = true

@@ -33,7 +33,9 @@ func Example() {
 	var log wire.Log
 	store := snapshot.NewStore(codec.All(kinds...)) // the client
 	var received wire.Received
-	var agreement wire.Agreement // what the client had applied when it sent each of its own packets, which number as the server's here
+	// what the client had applied when it sent each of its own packets, which number as the
+	// server's here
+	var agreement wire.Agreement
 
 	sheep := Sheep{Name: "Dolly"}
 	var index int32

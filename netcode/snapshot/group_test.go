@@ -13,7 +13,8 @@ import (
 // seeds: B10
 func TestAroundEnclosesThePlayoutTime(t *testing.T) {
 	var g Group
-	for _, s := range []motion.State{{Tick: 10, Vals: []int64{90}}, {Tick: 12, Vals: []int64{40}}, {Tick: 13, Vals: []int64{5}},
+	for _, s := range []motion.State{{Tick: 10, Vals: []int64{90}}, {Tick: 12, Vals: []int64{40}},
+		{Tick: 13, Vals: []int64{5}},
 		{Tick: 14, Vals: []int64{35}}, {Tick: 21, Vals: []int64{80}}, {Tick: 22, Bound: 4, Vals: []int64{85}}} {
 		g.insert(&s)
 	}

@@ -342,7 +342,8 @@ func (e *Entity) fly(h *History, k *schema.Kind, g int) {
 		is = append(is, int64(v))
 	}
 	from := e.flown[group.At : group.At+group.N]
-	if gt.flight == 0 || gt.cut == h.tick || !motion.Flies(k, group, &motion.State{Tick: gt.flight, Vals: from}, is, h.tick) {
+	if gt.flight == 0 || gt.cut == h.tick || !motion.Flies(k, group, &motion.State{Tick: gt.flight, Vals: from},
+		is, h.tick) {
 		gt.flight = h.tick
 		copy(from, is)
 	}

@@ -169,7 +169,8 @@ func TestTimesAt(t *testing.T) {
 				for at := max(first, p.tick-min(p.tick-1, HistoryTicks+3)); at <= p.tick+2; at++ {
 					cut, start := p.h.At(i).TimesAt(0, at)
 					if cut != newest(cuts, at) || start != newest(starts, at) {
-						t.Fatalf("at tick %d, asked of %d: teleport %d, start %d; want %d, %d", p.tick, at, cut, start, newest(cuts, at), newest(starts, at))
+						t.Fatalf("at tick %d, asked of %d: teleport %d, start %d; want %d, %d", p.tick, at, cut, start,
+							newest(cuts, at), newest(starts, at))
 					}
 				}
 				base := clock.Tick(rapid.Uint32Range(0, uint32(p.tick)).Draw(t, "base"))
@@ -181,7 +182,8 @@ func TestTimesAt(t *testing.T) {
 				}
 				cut, start, rest := p.h.At(i).times(0, base)
 				if cut != after(cuts) || start != after(starts) || rest != (p.tick-p.h.At(i).ChangedIn(0) >= restTicks) {
-					t.Fatalf("at tick %d, since %d: teleport %d, start %d, rest %v; want %d, %d", p.tick, base, cut, start, rest, after(cuts), after(starts))
+					t.Fatalf("at tick %d, since %d: teleport %d, start %d, rest %v; want %d, %d", p.tick, base, cut,
+						start, rest, after(cuts), after(starts))
 				}
 			},
 		})

@@ -85,7 +85,8 @@ func sound(s *Store) error {
 				return fmt.Errorf("%d states", len(states))
 			}
 			for i, st := range states {
-				if len(st.Vals) != want || i > 0 && states[i-1].Tick >= st.Tick || st.Cut > st.Tick || st.Start > st.Tick || st.Bound >= motion.Bounds {
+				if len(st.Vals) != want || i > 0 && states[i-1].Tick >= st.Tick || st.Cut > st.Tick ||
+					st.Start > st.Tick || st.Bound >= motion.Bounds {
 					return fmt.Errorf("slot %d group %d holds %+v", at, g, st)
 				}
 			}
@@ -181,7 +182,8 @@ func readAgreed(s *Store, tick clock.Tick, agreed uint64, body []byte) error {
 	r.Reset(body)
 	err := s.Read(&r, tick, agreed)
 	if err != nil {
-		if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) && !errors.Is(err, ErrBaseline) && !errors.Is(err, ErrSlot) {
+		if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) && !errors.Is(err, ErrBaseline) &&
+			!errors.Is(err, ErrSlot) {
 			return fmt.Errorf("refused with %w", err)
 		}
 		if after := image(s); after != before {
@@ -374,7 +376,8 @@ func TestRefusals(t *testing.T) {
 		{"the slots of the packet before", func(w *hand) { w.shape = likeBefore }, nil},
 		{"those and another", func(w *hand) { w.shape = changed; w.ordinary(500) }, ErrSlot},
 		{"those but for one that is gone", func(w *hand) { w.shape = changed; w.gone(1) }, nil},
-		{"those but for one that is gone, which then is there all the same", func(w *hand) { w.shape = changed; w.gone(1); w.ordinary(1) }, wire.ErrMalformed},
+		{"those but for one that is gone, which then is there all the same",
+			func(w *hand) { w.shape = changed; w.gone(1); w.ordinary(1) }, wire.ErrMalformed},
 		{"an empty slot", func(w *hand) { w.update(500, 0, 0) }, ErrSlot},
 		{"an ordinary update of an empty slot", func(w *hand) { w.ordinary(500) }, ErrSlot},
 		{"no group", func(w *hand) { w.update(1, 0, 2) }, wire.ErrMalformed},
@@ -382,16 +385,26 @@ func TestRefusals(t *testing.T) {
 		{"a baseline that is not held", func(w *hand) { w.update(1, 1, 2); w.against(5, 0) }, ErrBaseline},
 		{agreesOnNothing, func(w *hand) { w.ordinary(1) }, ErrBaseline},
 		{agreesOnNothing + ", nor on a packet", func(w *hand) { w.shape = likeBefore }, ErrBaseline},
-		{"a state before the baseline that is not held", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 30) }, ErrBaseline},
-		{"a state before the baseline from before time began", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 50) }, ErrBaseline},
-		{"a state too long before the baseline", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 64) }, wire.ErrMalformed},
+		{"a state before the baseline that is not held", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 30) },
+			ErrBaseline},
+		{"a state before the baseline from before time began",
+			func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 50) }, ErrBaseline},
+		{"a state too long before the baseline", func(w *hand) { w.update(1, 1, 2); w.against(tick-newest, 64) },
+			wire.ErrMalformed},
 		{"an ordinary update", func(w *hand) { w.ordinary(1) }, nil},
 		{"no group to forget", func(w *hand) { w.forget(1, 0) }, wire.ErrMalformed},
 		{"a group to forget that all receive", func(w *hand) { w.forget(1, 1) }, wire.ErrMalformed},
 		{"a group to forget of an empty slot", func(w *hand) { w.forget(500, 1) }, ErrSlot},
 		{"groups to forget", func(w *hand) { w.forget(6, 0b1100) }, nil},
-		{"a first sight without a group that all receive", func(w *hand) { w.sight(500, 2, 90, false); w.Bits(0b1110, 4) }, wire.ErrMalformed},
-		{"a level beyond the last", func(w *hand) { w.sight(500, 2, 90, false); w.Bits(0b0011, 4); w.Bits(0b000, 3); w.Bits(0b001, 3) }, wire.ErrMalformed},
+		{"a first sight without a group that all receive",
+			func(w *hand) { w.sight(500, 2, 90, false); w.Bits(0b1110, 4) }, wire.ErrMalformed},
+		{"a level beyond the last", func(w *hand) {
+			w.sight(500, 2, 90, false)
+			w.Bits(0b0011, 4)
+			w.Bits(0b000,
+				3)
+			w.Bits(0b001, 3)
+		}, wire.ErrMalformed},
 		{"an unknown kind", func(w *hand) { w.sight(500, 3, 90, false) }, wire.ErrMalformed},
 		{"no identity", func(w *hand) { w.sight(500, 1, 0, false) }, wire.ErrMalformed},
 		{"an identity beyond 32 bits", func(w *hand) { w.sight(500, 1, 1<<32, false) }, wire.ErrMalformed},

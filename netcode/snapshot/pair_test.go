@@ -656,7 +656,8 @@ func TestResync(t *testing.T) {
 	p.ack()
 	before := p.s.Entities()[4].Groups[0].Newest().Tick
 	if err := p.arrive(move()); !errors.Is(err, ErrBaseline) || p.s.Entities()[4].Groups[0].Newest().Tick != before {
-		t.Errorf("a baseline is gone: %v; another entity went from tick %d to %d", err, before, p.s.Entities()[4].Groups[0].Newest().Tick)
+		t.Errorf("a baseline is gone: %v; another entity went from tick %d to %d", err, before,
+			p.s.Entities()[4].Groups[0].Newest().Tick)
 	}
 }
 

@@ -184,7 +184,8 @@ func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how for
 			return fault.Errorf("%w: update of no group", wire.ErrMalformed)
 		}
 	}
-	return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine}, groups, held, how)
+	return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine},
+		groups, held, how)
 }
 
 // readEntry reads an entry that is not an ordinary update.
@@ -238,7 +239,8 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 		}
 		groups = has
 	}
-	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine}, groups, nil, how); err != nil || mine {
+	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine},
+		groups, nil, how); err != nil || mine {
 		return err
 	}
 	for missing := uint64(s.rules[kind].limitedSet) &^ groups; missing != 0; missing &= missing - 1 {
@@ -289,7 +291,8 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 
 // readHeader reads what header.append wrote into dst, and finds the states that the record is a
 // difference from.
-func readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, agreed uint64, held *Group, how form, dst *motion.State) (base, prior *motion.State, err error) {
+func readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, agreed uint64, held *Group,
+	how form, dst *motion.State) (base, prior *motion.State, err error) {
 	*dst = motion.State{Tick: now, Vals: dst.Vals}
 	if held != nil {
 		if how == general && r.Bool() {
@@ -344,7 +347,8 @@ func readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motio
 		return nil, nil, wire.ErrTruncated
 	}
 	if age+1 >= uint64(now) || gap > priorTicks {
-		return nil, nil, fault.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that", wire.ErrMalformed, age+1, now, gap)
+		return nil, nil, fault.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that",
+			wire.ErrMalformed, age+1, now, gap)
 	}
 	if base = held.At(now - clock.Tick(age) - 1); base == nil {
 		return nil, nil, ErrBaseline
@@ -360,7 +364,8 @@ func readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motio
 
 // readBody reads a record's body into dst, whose header has been read. age and gap are those of
 // codec.Base.
-func readBody(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, base, prior, dst *motion.State, viewer *codec.Viewer) (age, gap clock.Tick, err error) {
+func readBody(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, base, prior, dst *motion.State,
+	viewer *codec.Viewer) (age, gap clock.Tick, err error) {
 	dst.Vals = dst.Vals[:k.Width(g)]
 	from := codec.Base[int64]{Viewer: viewer}
 	if base != nil {
@@ -386,7 +391,8 @@ func readBody(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, base
 }
 
 // readCoarse is the end of readBody where a level is not the first.
-func readCoarse(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, from *codec.Base[int64], dst *motion.State) {
+func readCoarse(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, from *codec.Base[int64],
+	dst *motion.State) {
 	var rows [2][schema.MaxComps]int64
 	level := int(dst.Level)
 	row := func(i int, vals []int64) []int64 {
@@ -398,7 +404,8 @@ func readCoarse(r *wire.BitReader, k *schema.Kind, coder *codec.Coder, g int, fr
 		schema.Shrink(k, g, level, r)
 		return r
 	}
-	coarse := codec.Base[int64]{Vals: row(0, from.Vals), Prior: row(1, from.Prior), Age: from.Age, Gap: from.Gap, Viewer: from.Viewer}
+	coarse := codec.Base[int64]{Vals: row(0, from.Vals), Prior: row(1, from.Prior), Age: from.Age,
+		Gap: from.Gap, Viewer: from.Viewer}
 	schema.Coarsen(k, g, level, dst.Vals)
 	schema.Shrink(k, g, level, dst.Vals)
 	codec.Read(r, coder.At(level), g, dst.Vals, &coarse, dst.Tick)

@@ -114,7 +114,8 @@ func TestReckonedIsSentWhenItStrays(t *testing.T) {
 	} {
 		got, p, i := sail(t, c.delay, c.loss, c.weave, stop, end)
 		if share := float64(got.records) / stop; share > c.share || got.worst > c.worst {
-			t.Errorf("%s: sent in %.1f %% of the ticks, at most %.1f cm off; want %v %% and %v cm", c.name, 100*share, got.worst, 100*c.share, c.worst)
+			t.Errorf("%s: sent in %.1f %% of the ticks, at most %.1f cm off; want %v %% and %v cm", c.name,
+				100*share, got.worst, 100*c.share, c.worst)
 		}
 		now, _ := p.h.Values(i, 0, p.tick, nil)
 		if s := p.newest(i, 0); !slices.Equal(s.Vals, now) || !s.Rest || p.v.Unacked() {
@@ -184,7 +185,8 @@ func TestFlightIsSentOnce(t *testing.T) {
 			dst := make([]int64, 5)
 			k := p.h.kinds[0]
 			motion.Draw(k, &k.Groups[0], held.Groups[0].Newest(), nil, tick.Frac(), dst)
-			if d := math.Hypot(float64(dst[0])/256-float64(p.sims[i][0])/10, float64(dst[1])/256-float64(p.sims[i][1])/10); d > 20.5 {
+			if d := math.Hypot(float64(dst[0])/256-float64(p.sims[i][0])/10,
+				float64(dst[1])/256-float64(p.sims[i][1])/10); d > 20.5 {
 				t.Fatalf("loss %v, tick %d: drawn %.1f cm off", loss, tick, d)
 			}
 		}
@@ -425,7 +427,8 @@ func voyage(t *testing.T, of any, path func(tick clock.Tick) (vx, vy float64)) (
 		}
 		vx, vy := path(tick)
 		x, y = x+vx/30*10, y+vy/30*10
-		copy(p.sims[i], []int64{int64(math.Floor(x + 0.5)), int64(math.Floor(y + 0.5)), int64(math.Floor(vx + 0.5)), int64(math.Floor(vy + 0.5))})
+		copy(p.sims[i], []int64{int64(math.Floor(x + 0.5)), int64(math.Floor(y + 0.5)), int64(math.Floor(vx + 0.5)),
+			int64(math.Floor(vy + 0.5))})
 		p.record()
 		if tick%3 != 0 { // 20 of 30 ticks
 			if k := p.send(plenty); k != nil {
@@ -494,7 +497,8 @@ func TestReckoningIsForVehicles(t *testing.T) {
 		bits, jolt := voyage(t, boat{}, c.path)
 		others, smooth := voyage(t, drifter{}, c.path)
 		share, times := float64(bits)/float64(others), jolt/smooth
-		t.Logf("%s: %.0f bit/s dead reckoned and %.0f drawn between records, jolts of %.1f and %.1f cm", c.name, float64(bits)/60, float64(others)/60, jolt, smooth)
+		t.Logf("%s: %.0f bit/s dead reckoned and %.0f drawn between records, jolts of %.1f and %.1f cm",
+			c.name, float64(bits)/60, float64(others)/60, jolt, smooth)
 		if share < c.fewest || share > c.most || times < c.least || jolt > c.joltiest {
 			t.Errorf("%s: %.2f of the bits, %.1f times the jolts", c.name, share, times)
 		}

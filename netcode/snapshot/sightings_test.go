@@ -93,7 +93,8 @@ func TestOvertakenFirstSight(t *testing.T) {
 	if e := p.s.Find(p.h.At(i).ID); e == nil || e.Since != present.tick || p.s.Turns() != turns {
 		t.Fatalf("the client holds %+v", p.s.Entities())
 	}
-	if k := p.step(func() { p.sims[i][gemOn] = 1 }); k == nil || p.newest(i, 0).Tick != k.tick && p.newest(i, 1).Tick != k.tick {
+	if k := p.step(func() { p.sims[i][gemOn] = 1 }); k == nil || p.newest(i, 0).Tick != k.tick &&
+		p.newest(i, 1).Tick != k.tick {
 		t.Error("the next update has no effect")
 	}
 }
@@ -119,7 +120,8 @@ func TestBackBeforeTheEndWasHeard(t *testing.T) {
 			p.step(func() { p.sims[i][x] += 2000 })
 		}
 		if len(p.s.Entities()) != 1 || p.newest(i, 0).Tick != p.tick {
-			t.Errorf("order %v: the client holds %d entities, as of tick %d of %d", order, len(p.s.Entities()), p.newest(i, 0).Tick, p.tick)
+			t.Errorf("order %v: the client holds %d entities, as of tick %d of %d", order, len(p.s.Entities()),
+				p.newest(i, 0).Tick, p.tick)
 		}
 		if ents, _ := p.v.Count(); ents != 1 {
 			t.Errorf("order %v: %d entities in sight", order, ents)

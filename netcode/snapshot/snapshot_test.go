@@ -110,7 +110,8 @@ type duel struct {
 func newDuel(t testing.TB, seed uint64) *duel {
 	ks := append(kinds(t), mustKind[cart](t))
 	h := NewHistory(codec.All(ks...))
-	d := &duel{t: t, rng: rng(seed), h: h, v: NewView(h), s: NewStore(codec.All(ks...)), sims: map[int32][]int64{}, truth: map[fact][]int64{},
+	d := &duel{t: t, rng: rng(seed), h: h, v: NewView(h), s: NewStore(codec.All(ks...)), sims: map[int32][]int64{},
+		truth:  map[fact][]int64{},
 		wanted: map[int32]bool{}, drops: map[error]int{}, loss: 0.1}
 	d.s.Applied = func(e *Replica, g int, st *motion.State) {
 		want, ok := d.truth[fact{e.ID, g, st.Tick}]
@@ -122,7 +123,8 @@ func newDuel(t testing.TB, seed uint64) *duel {
 			schema.Coarsen(ks[e.Kind], g, int(st.Level), want)
 		}
 		if !slices.Equal(want, st.Vals) {
-			t.Fatalf("step %d: entity %d group %d tick %d: client holds %v, truth is %v", d.step, e.ID, g, st.Tick, st.Vals, want)
+			t.Fatalf("step %d: entity %d group %d tick %d: client holds %v, truth is %v", d.step, e.ID, g,
+				st.Tick, st.Vals, want)
 		}
 		d.checks++
 	}
@@ -249,7 +251,8 @@ func (d *duel) send(now clock.Time, tick clock.Tick, budgetBits int) {
 	seq := d.log.NextSeq()
 	p := d.log.Sent(now, tick, d.v.Missing)
 	var w wire.BitWriter
-	w.Reset([]byte{byte(seq), byte(seq >> 8), byte(tick), byte(tick >> 8), byte(tick >> 16), byte(d.gotUp), byte(d.gotUp >> 8)})
+	w.Reset([]byte{byte(seq), byte(seq >> 8), byte(tick), byte(tick >> 8), byte(tick >> 16), byte(d.gotUp),
+		byte(d.gotUp >> 8)})
 	d.rngShuffle(due)
 	d.x.Begin(d.v, due, budgetBits)
 	for i := range due {
@@ -286,7 +289,8 @@ func (d *duel) transit() int {
 
 // picture notes what the client draws at some moment of the last second.
 func (d *duel) picture(newest wire.Seq) *picture {
-	p := &picture{newest: newest, t: clock.TickFrac(max(int(clock.Tick(d.step).Frac())-d.rng.n(30*clock.FracPerTick), 1)), pairs: map[[2]uint32][2]Mark{}}
+	p := &picture{newest: newest, t: clock.TickFrac(max(int(clock.Tick(d.step).Frac())-d.rng.n(30*clock.FracPerTick),
+		1)), pairs: map[[2]uint32][2]Mark{}}
 	for _, e := range d.s.Entities() {
 		for g := range e.Groups {
 			if a, b := e.Groups[g].Around(p.t); a != nil {
@@ -475,7 +479,8 @@ func TestClientHoldsTheTruth(t *testing.T) {
 		if d.checks < steps {
 			t.Errorf("seed %d: only %d states compared", seed, d.checks)
 		}
-		t.Logf("seed %d: %d states compared, %d packets dropped for a lost baseline, %d slots used", seed, d.checks, d.drops[ErrBaseline], len(d.v.slots.list))
+		t.Logf("seed %d: %d states compared, %d packets dropped for a lost baseline, %d slots used", seed,
+			d.checks, d.drops[ErrBaseline], len(d.v.slots.list))
 	}
 }
 

@@ -107,7 +107,8 @@ type soakPacket struct {
 }
 
 func newSoak(t *testing.T, seed uint64) *soak {
-	c := &soak{t: t, rng: rng(seed), kinds: append(kinds(t), mustKind[cart](t)), sims: map[int32][]int64{}, fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}, refused: map[error]int{}}
+	c := &soak{t: t, rng: rng(seed), kinds: append(kinds(t), mustKind[cart](t)), sims: map[int32][]int64{},
+		fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}, refused: map[error]int{}}
 	c.h = NewHistory(codec.All(c.kinds...))
 	c.v, c.s = NewView(c.h), NewStore(codec.All(c.kinds...))
 	c.x.coded = func(id uint32, g int, age, gap clock.Tick, _ int) {
@@ -134,7 +135,8 @@ func soakMix(id uint32, g int, age, gap clock.Tick) uint64 {
 func (c *soak) compare(e *Replica, g int, st *motion.State) {
 	p := c.truth[e.ID]
 	if p == nil || p.tick[st.Tick%pastTicks] != st.Tick || p.kind != e.Kind {
-		c.t.Fatalf("tick %d: entity %d of kind %d, group %d, is held as of tick %d, which never was", c.tick, e.ID, e.Kind, g, st.Tick)
+		c.t.Fatalf("tick %d: entity %d of kind %d, group %d, is held as of tick %d, which never was", c.tick,
+			e.ID, e.Kind, g, st.Tick)
 	}
 	c.states++
 	k := c.kinds[e.Kind]
@@ -156,7 +158,8 @@ func (c *soak) compare(e *Replica, g int, st *motion.State) {
 	}
 	for i := range want {
 		if st.Vals[i] != int64(want[i]) {
-			c.t.Fatalf("tick %d: entity %d group %d level %d at tick %d: held %v, was %v", c.tick, e.ID, g, st.Level, st.Tick, st.Vals, want)
+			c.t.Fatalf("tick %d: entity %d group %d level %d at tick %d: held %v, was %v", c.tick, e.ID, g,
+				st.Level, st.Tick, st.Vals, want)
 		}
 	}
 }
@@ -536,7 +539,9 @@ func testSoak(t *testing.T, calms bool, change clock.Tick) {
 		held++
 		for g := range e.Groups {
 			st := e.Groups[g].Newest()
-			if expect := e.Mine && g == OwnerGroup || !e.Mine && g < len(c.kinds[e.Kind].Groups) && c.entitled(i, g); expect && st == nil && !(c.far[i] > 61_250 && c.h.Kind(c.h.At(i)).Groups[g].Far > 0) { // it comes in at 7/8 of its reach
+			if expect := e.Mine && g == OwnerGroup || !e.Mine && g < len(c.kinds[e.Kind].Groups) &&
+				// it comes in at 7/8 of its reach
+				c.entitled(i, g); expect && st == nil && !(c.far[i] > 61_250 && c.h.Kind(c.h.At(i)).Groups[g].Far > 0) {
 				t.Errorf("entity %d group %d is not held", id, g)
 			} else if !expect && g < len(c.kinds[e.Kind].Groups) {
 				c.kept++
@@ -558,7 +563,9 @@ func testSoak(t *testing.T, calms bool, change clock.Tick) {
 		t.Errorf("%d entities are held, %d should be", len(c.s.Entities()), held)
 	}
 	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, %d of them coarse, 0 differ; %d packets refused for a baseline, %d for a slot; with a state before the baseline: %.0f %%; acknowledged but not kept: %d; %d packets say their slots, %d what differs from one before, %d are like it; %d are too late to be read, or others of a tick that was read",
-		c.records, moved, c.ids, c.states, c.coarse, c.refused[ErrBaseline], c.refused[ErrSlot], 100*float64(c.priors)/float64(c.records), c.misled, c.shapes[plainly], c.shapes[changed], c.shapes[likeBefore], c.late)
+		c.records, moved, c.ids, c.states, c.coarse, c.refused[ErrBaseline], c.refused[ErrSlot],
+		100*float64(c.priors)/float64(c.records), c.misled, c.shapes[plainly], c.shapes[changed],
+		c.shapes[likeBefore], c.late)
 	if !testing.Short() && (c.shapes[plainly] == 0 || c.shapes[changed] == 0 || calms && c.shapes[likeBefore] == 0) {
 		t.Error("packets say their slots in one way only")
 	}

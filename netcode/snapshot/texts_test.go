@@ -214,10 +214,12 @@ func TestTextsByReference(t *testing.T) {
 		c := newTown(t)
 		had := map[uint32]map[string]bool{}
 		name := func() string {
-			return rapid.SampledFrom([]string{"", "Ada", "Grace", "Edsger", "a name of the length of 31 byte", "Ådå 日本"}).Draw(t, "name")
+			return rapid.SampledFrom([]string{"", "Ada", "Grace", "Edsger", "a name of the length of 31 byte",
+				"Ådå 日本"}).Draw(t, "name")
 		}
 		person := func() citizen {
-			return citizen{Pos: vec2{float64(rapid.IntRange(0, 100).Draw(t, "x")), 0}, Name: name(), Title: "Dr.", Motto: "as it is"}
+			return citizen{Pos: vec2{float64(rapid.IntRange(0, 100).Draw(t, "x")), 0}, Name: name(), Title: "Dr.",
+				Motto: "as it is"}
 		}
 		change := func() {
 			switch rapid.IntRange(0, 5).Draw(t, "change") {
@@ -388,13 +390,15 @@ func TestTextsHostile(t *testing.T) {
 		{"no UTF-8", []byte{1, 0, 0xff}, wire.ErrMalformed},
 		{"a zero", []byte{1, 0, 'x', 0}, wire.ErrMalformed},
 	} {
-		if err := s.Read(c.body); !errors.Is(err, c.want) || len(s.list) != 2 || s.list[1] != (packed{'A' | 'd'<<8 | 'a'<<16}) {
+		if err := s.Read(c.body); !errors.Is(err, c.want) || len(s.list) != 2 ||
+			s.list[1] != (packed{'A' | 'd'<<8 | 'a'<<16}) {
 			t.Errorf("%s: %v, %v", c.name, err, s.list)
 		}
 	}
 	kind := newTown(t).kind
 	drawn := make([]int64, kind.Obs)
-	for _, n := range []int64{-1, 2, 1 << 40, -1 << 60} { // numbers that it was not told of, even ones that no decoder lets through
+	// numbers that it was not told of, even ones that no decoder lets through
+	for _, n := range []int64{-1, 2, 1 << 40, -1 << 60} {
 		for i := range kind.Props {
 			if p := &kind.Props[i]; p.Ref {
 				drawn[p.ObsAt] = n * schema.SubSteps

@@ -293,7 +293,8 @@ func (x *Writer) bestOrder(l *slotList, expected int) {
 			continue
 		}
 		var other slotList
-		if other.begin(&first.slotSet, order); other.size+x.orderBits(order, expected) < l.size+x.orderBits(l.order, expected) {
+		if other.begin(&first.slotSet, order); other.size+x.orderBits(order, expected) < l.size+x.orderBits(l.order,
+			expected) {
 			*l = other
 		}
 	}
@@ -442,7 +443,8 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 // coarseBody is the end of appendBody if some level is not the first. The client holds the baseline
 // as coarse as it received it, and both sides round it on to the level of the record; if that is
 // finer, the baseline stays as it is.
-func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, coder *codec.Coder, g int, hd *header, cur []T, b *codec.Base[T], set uint64, now clock.Tick) {
+func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, coder *codec.Coder, g int,
+	hd *header, cur []T, b *codec.Base[T], set uint64, now clock.Tick) {
 	var rows [3][schema.MaxComps]T
 	row := func(i int, vals []T, was uint8) []T {
 		if vals == nil {
@@ -454,7 +456,8 @@ func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, coder *codec
 		return r
 	}
 	fresh := row(0, cur, hd.level)
-	coarse := codec.Base[T]{Vals: row(1, b.Vals, hd.baseLevel), Prior: row(2, b.Prior, hd.priorLevel), Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
+	coarse := codec.Base[T]{Vals: row(1, b.Vals, hd.baseLevel), Prior: row(2, b.Prior, hd.priorLevel),
+		Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
 	switch {
 	case hd.base == 0:
 		set = schema.Nonzero(k, g, fresh)

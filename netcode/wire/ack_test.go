@@ -123,8 +123,10 @@ func TestReceivedBegins(t *testing.T) {
 	}
 	var r Received
 	r.Applied(FirstSeq + 1)
-	if a, ok := r.Ack(); !ok || a.Latest != FirstSeq+1 || a.History != ^uint64(1) || !r.Accepts(FirstSeq) || r.Accepts(FirstSeq-1) {
-		t.Errorf("after packet %d alone: %+v, accepts the first %v, the one before %v", FirstSeq+1, a, r.Accepts(FirstSeq), r.Accepts(FirstSeq-1))
+	if a, ok := r.Ack(); !ok || a.Latest != FirstSeq+1 || a.History != ^uint64(1) || !r.Accepts(FirstSeq) ||
+		r.Accepts(FirstSeq-1) {
+		t.Errorf("after packet %d alone: %+v, accepts the first %v, the one before %v", FirstSeq+1, a,
+			r.Accepts(FirstSeq), r.Accepts(FirstSeq-1))
 	}
 }
 

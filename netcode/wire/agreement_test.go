@@ -52,7 +52,8 @@ func TestAgreement(t *testing.T) {
 				continue
 			}
 			if agreed != p.agreed {
-				t.Fatalf("tick %d, packet of tick %d: the client takes %b for agreed, the server %b", tick, p.tick, agreed, p.agreed)
+				t.Fatalf("tick %d, packet of tick %d: the client takes %b for agreed, the server %b", tick, p.tick,
+					agreed, p.agreed)
 			}
 			if read++; agreed != 0 {
 				said++
@@ -171,7 +172,8 @@ func FuzzAgreement(f *testing.F) {
 					continue
 				}
 				if agreed != p.agreed {
-					t.Fatalf("packet of tick %d, at tick %d: the client takes %b for agreed, the server %b", p.tick, tick, agreed, p.agreed)
+					t.Fatalf("packet of tick %d, at tick %d: the client takes %b for agreed, the server %b", p.tick,
+						tick, agreed, p.agreed)
 				}
 				a.Applied(p.tick, sent+1)
 				taken[i] = true

@@ -220,7 +220,8 @@ func TestReadingPastTheEnd(t *testing.T) {
 
 // Prefixes of a code that are cut anywhere are never read as a value.
 func TestCutCodes(t *testing.T) {
-	for _, f := range []field{{2, 0, 1<<56 - 1}, {2, 12, 1 << 40}, {3, 4, math.MaxUint64 - 1<<30}, {0, 64, math.MaxUint64}, {3, 56, 1 << 56}} {
+	for _, f := range []field{{2, 0, 1<<56 - 1}, {2, 12, 1 << 40}, {3, 4, math.MaxUint64 - 1<<30},
+		{0, 64, math.MaxUint64}, {3, 56, 1 << 56}} {
 		var w BitWriter
 		w.Reset(nil)
 		f.write(&w)

@@ -39,12 +39,14 @@ func TestNewer(t *testing.T) {
 		{65530, 10, false, true},
 	} {
 		if c.a.Newer(c.b) != c.newer || c.b.Newer(c.a) != c.older {
-			t.Errorf("%d newer than %d: %v, the other way round %v; want %v, %v", c.a, c.b, c.a.Newer(c.b), c.b.Newer(c.a), c.newer, c.older)
+			t.Errorf("%d newer than %d: %v, the other way round %v; want %v, %v", c.a, c.b, c.a.Newer(c.b),
+				c.b.Newer(c.a), c.newer, c.older)
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		a := Seq(rapid.Uint16().Draw(t, "a"))
-		b := a + Seq(rapid.OneOf(rapid.Uint16(), rapid.SampledFrom([]uint16{0, 1, 32767, 32768, 32769, 65535})).Draw(t, "apart"))
+		b := a + Seq(rapid.OneOf(rapid.Uint16(), rapid.SampledFrom([]uint16{0, 1, 32767, 32768, 32769, 65535})).Draw(t,
+			"apart"))
 		one, other := a.Newer(b), b.Newer(a)
 		if unordered := a == b || a == b+1<<15; one && other || (one || other) == unordered {
 			t.Fatalf("%d, %d: %v and %v", a, b, one, other)
@@ -95,17 +97,26 @@ var headers = []struct {
 	h    Header
 }{
 	{"from a client, nothing but itself", Header{Session: 0x1234, Seq: 1, Stamp: 0xddccbbaa}},
-	{"from a client, everything, all packets before arrived", Header{Session: 7, Seq: 65535, Stamp: 1, Elicits: true, Idle: true, Resync: true,
+	{"from a client, everything, all packets before arrived", Header{Session: 7, Seq: 65535, Stamp: 1,
+		Elicits: true, Idle: true, Resync: true,
 		HasAck: true, Ack: Ack{Latest: 0x0102, History: ^uint64(0)}, HasEcho: true, Echo: 0x0a0b0c0d, EchoAt: 0x00112233}},
-	{"one of the last 16 is missing", Header{Session: 7, Seq: 2, Stamp: 1, HasAck: true, Ack: Ack{Latest: 300, History: ^uint64(0) &^ (1 << 15)}}},
-	{"one of the last 32 is missing", Header{Session: 7, Seq: 3, Stamp: 1, HasAck: true, Ack: Ack{Latest: 301, History: ^uint64(0) &^ (1 << 16)}}},
-	{"one of the last 64 is missing", Header{Session: 7, Seq: 4, Stamp: 1, HasAck: true, Ack: Ack{Latest: 302, History: ^uint64(0) &^ (1 << 63)}}},
+	{"one of the last 16 is missing", Header{Session: 7, Seq: 2, Stamp: 1, HasAck: true,
+		Ack: Ack{Latest: 300, History: ^uint64(0) &^ (1 << 15)}}},
+	{"one of the last 32 is missing", Header{Session: 7, Seq: 3, Stamp: 1, HasAck: true,
+		Ack: Ack{Latest: 301, History: ^uint64(0) &^ (1 << 16)}}},
+	{"one of the last 64 is missing", Header{Session: 7, Seq: 4, Stamp: 1, HasAck: true,
+		Ack: Ack{Latest: 302, History: ^uint64(0) &^ (1 << 63)}}},
 	{"nothing before arrived", Header{Session: 7, Seq: 5, Stamp: 1, HasAck: true, Ack: Ack{Latest: 303}}},
-	{"from a server, at the nominal period", Header{Session: 7, Seq: 6, Stamp: 1, Elicits: true, Server: true, Tick: 0x01020304, Time: 0x05060708, NextDue: 5}},
-	{"from a server whose tick is late", Header{Session: 7, Stamp: 90, Server: true, Heartbeat: true, Tick: 9, Time: 10, Period: 50 * time.Millisecond}},
-	{"from a server, stretched tick, silent from here on", Header{Session: 7, Seq: 7, Stamp: 1, Server: true, Tick: 9, Time: 10, NextDue: Quiet, Period: 50 * time.Millisecond}},
-	{"the longest", Header{Session: 0xffff, Seq: 0xffff, Stamp: 0xffffffff, Elicits: true, Idle: true, Resync: true, HasAck: true, Ack: Ack{Latest: 0xffff},
-		HasEcho: true, Echo: 0xffffffff, EchoAt: 0xffffff, Server: true, Tick: 0xffffffff, Time: 0xffffffff, NextDue: Quiet, Period: MaxPeriod}},
+	{"from a server, at the nominal period", Header{Session: 7, Seq: 6, Stamp: 1, Elicits: true,
+		Server: true, Tick: 0x01020304, Time: 0x05060708, NextDue: 5}},
+	{"from a server whose tick is late", Header{Session: 7, Stamp: 90, Server: true, Heartbeat: true,
+		Tick: 9, Time: 10, Period: 50 * time.Millisecond}},
+	{"from a server, stretched tick, silent from here on", Header{Session: 7, Seq: 7, Stamp: 1, Server: true,
+		Tick: 9, Time: 10, NextDue: Quiet, Period: 50 * time.Millisecond}},
+	{"the longest", Header{Session: 0xffff, Seq: 0xffff, Stamp: 0xffffffff, Elicits: true, Idle: true,
+		Resync: true, HasAck: true, Ack: Ack{Latest: 0xffff},
+		HasEcho: true, Echo: 0xffffffff, EchoAt: 0xffffff, Server: true, Tick: 0xffffffff, Time: 0xffffffff,
+		NextDue: Quiet, Period: MaxPeriod}},
 }
 
 // String says what differs from the zero Header.
@@ -179,7 +190,8 @@ func TestMalformedHeaders(t *testing.T) {
 		{"a width without an ack", "10" + head, "ack width 1 without an ack"},
 		{"a width that says nothing", "14" + head + "0100 ffff", "ack history 0xffffffffffffffff in 2 bytes"},
 		{"a width of 4 that 2 would do for", "24" + head + "0100 00ff ffff", "ack history 0xffffffffffffff00 in 4 bytes"},
-		{"a width of 8 that 4 would do for", "34" + head + "0100 ffff 00ff ffffffff", "ack history 0xffffffffff00ffff in 8 bytes"},
+		{"a width of 8 that 4 would do for", "34" + head + "0100 ffff 00ff ffffffff",
+			"ack history 0xffffffffff00ffff in 8 bytes"},
 		{"unknown bits beside the next due", "01" + head + "01000000 00000000 10", "next-due byte 0x10"},
 		{"a heartbeat with a number", "01 0000 0100 00000000 01000000 00000000 40", "next-due byte 0x40"},
 		{"a heartbeat that asks for an answer", "03" + head + "01000000 00000000 40", "next-due byte 0x40"},
@@ -215,14 +227,16 @@ func TestHeaderLimits(t *testing.T) {
 
 func drawHeader(t *rapid.T) Header {
 	flag := rapid.Bool()
-	h := Header{Session: rapid.Uint16().Draw(t, "session"), Seq: Seq(rapid.Uint16().Draw(t, "seq")), Stamp: clock.Stamp(rapid.Uint32().Draw(t, "stamp")),
+	h := Header{Session: rapid.Uint16().Draw(t, "session"), Seq: Seq(rapid.Uint16().Draw(t, "seq")),
+		Stamp:   clock.Stamp(rapid.Uint32().Draw(t, "stamp")),
 		Elicits: flag.Draw(t, "elicits"), Idle: flag.Draw(t, "idle"), Resync: flag.Draw(t, "resync")}
 	if h.HasAck = flag.Draw(t, "ack"); h.HasAck {
 		h.Ack.Latest = Seq(rapid.Uint16().Draw(t, "latest"))
 		h.Ack.History = rapid.Uint64().Draw(t, "history") | ^uint64(0)<<rapid.IntRange(0, 64).Draw(t, "all before")
 	}
 	if h.HasEcho = flag.Draw(t, "echo"); h.HasEcho {
-		h.Echo, h.EchoAt = clock.Stamp(rapid.Uint32().Draw(t, "echo")), clock.Stamp(rapid.Uint32Range(0, 1<<24-1).Draw(t, "echo at"))
+		h.Echo, h.EchoAt = clock.Stamp(rapid.Uint32().Draw(t, "echo")),
+			clock.Stamp(rapid.Uint32Range(0, 1<<24-1).Draw(t, "echo at"))
 	}
 	if h.Server = flag.Draw(t, "server"); h.Server {
 		h.Tick, h.Time = clock.Tick(rapid.Uint32().Draw(t, "tick")), clock.Stamp(rapid.Uint32().Draw(t, "time"))

@@ -92,7 +92,8 @@ func (l *Log) packet(n Seq) *Packet {
 	e := l.entry(n)
 	sent := clock.Time(e.sent[0]) | clock.Time(e.sent[1])<<16 | clock.Time(e.sent[2])<<32
 	back := (l.now - sent) << 16 >> 16
-	l.seen = Packet{Seq: n + FirstSeq, Sent: l.now - back, Tick: e.tick(), Size: int(e.size & maxSize), Note: e.note, state: e.state()}
+	l.seen = Packet{Seq: n + FirstSeq, Sent: l.now - back, Tick: e.tick(), Size: int(e.size & maxSize),
+		Note: e.note, state: e.state()}
 	if l.opened && n == l.next-1 {
 		l.seen.Refs, l.seen.Note = l.open.Refs, l.open.Note
 	} else if e.n > 0 {
@@ -130,7 +131,8 @@ func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *P
 	if l.count == 0 {
 		l.kept = l.next
 	}
-	*l.entry(l.next) = noted{sent: [3]uint16{uint16(now), uint16(now >> 16), uint16(now >> 32)}, low: uint16(tick), high: uint16(tick >> 16),
+	*l.entry(l.next) = noted{sent: [3]uint16{uint16(now), uint16(now >> 16), uint16(now >> 32)},
+		low: uint16(tick), high: uint16(tick >> 16),
 		size: uint16(inFlight) << sizeB}
 	l.count++
 	l.open, l.opened = Packet{Seq: l.NextSeq(), Sent: now, Tick: tick, state: inFlight}, true

@@ -63,9 +63,11 @@ func carries(s int64) []byte {
 // thrown away, given up or forgotten, in any order and at every place of the range of numbers.
 func TestLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		first := rapid.SampledFrom([]int64{0, 100, 1<<15 - 200, 1<<15 - 70, 1<<16 - 300, 1<<16 - 60, 1 << 16}).Draw(t, "first") + int64(FirstSeq)
+		first := rapid.SampledFrom([]int64{0, 100, 1<<15 - 200, 1<<15 - 70, 1<<16 - 300, 1<<16 - 60, 1 << 16}).Draw(t,
+			"first") + int64(FirstSeq)
 		// As if that many packets had come before and all were settled.
-		l := Log{next: Seq(first) - FirstSeq, checked: Seq(first) - FirstSeq, highest: Seq(first) - FirstSeq - 1, long: first > 1<<15}
+		l := Log{next: Seq(first) - FirstSeq, checked: Seq(first) - FirstSeq, highest: Seq(first) - FirstSeq - 1,
+			long: first > 1<<15}
 		l.any = l.long
 		n := &naiveLog{first: first, highest: -1}
 		if l.any {
@@ -124,7 +126,8 @@ func TestLog(t *testing.T) {
 				}
 			},
 			"ack": func(t *rapid.T) {
-				newest := n.next() - 1 - int64(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 10), rapid.IntRange(0, 200)).Draw(t, "back"))
+				newest := n.next() - 1 - int64(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 10),
+					rapid.IntRange(0, 200)).Draw(t, "back"))
 				if newest >= int64(FirstSeq)-1 { // older ones are refused, see TestAckOfNothing
 					ack(Ack{Latest: Seq(newest), History: rapid.Uint64().Draw(t, "history")}, newest)
 				}
@@ -150,7 +153,8 @@ func TestLog(t *testing.T) {
 			"hostile": func(t *rapid.T) {
 				before := l.flying
 				ahead := rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(0, 1<<15-1)).Draw(t, "ahead")
-				if l.Acked(Ack{Latest: l.NextSeq() + Seq(ahead), History: ^uint64(0)}, got.f("delivered"), got.f("lost")) || l.flying != before {
+				if l.Acked(Ack{Latest: l.NextSeq() + Seq(ahead), History: ^uint64(0)}, got.f("delivered"), got.f("lost")) ||
+					l.flying != before {
 					t.Fatalf("an ack of packet %d is taken, the next one is %d", l.NextSeq()+Seq(ahead), l.NextSeq())
 				}
 			},
@@ -167,7 +171,8 @@ func TestLog(t *testing.T) {
 					if (p != nil) != (naive != nil) {
 						t.Fatalf("packet %d is remembered: %v, want %v", s, p != nil, naive != nil)
 					}
-					if p != nil && (p.state != naive.state || p.Sent != naive.sent || p.Tick != clock.Tick(s) || p.Note != int16(s) || !bytes.Equal(p.Refs, carries(s))) {
+					if p != nil && (p.state != naive.state || p.Sent != naive.sent || p.Tick != clock.Tick(s) ||
+						p.Note != int16(s) || !bytes.Equal(p.Refs, carries(s))) {
 						t.Fatalf("packet %d is remembered as %+v, want %+v", s, p, naive)
 					}
 				}
@@ -197,7 +202,8 @@ func TestAckOfNothing(t *testing.T) {
 		for _, c := range []struct {
 			latest Seq
 			want   bool
-		}{{nothing, true}, {nothing - 1, false}, {nothing - 100, false}, {1 << 15, false}, {40000, false}, {l.NextSeq(), false}} {
+		}{{nothing, true}, {nothing - 1, false}, {nothing - 100, false}, {1 << 15, false}, {40000, false},
+			{l.NextSeq(), false}} {
 			if got := l.Acked(Ack{Latest: c.latest, History: ^uint64(0)}, fail, fail); got != c.want {
 				t.Errorf("after %d packets an ack of %d is taken: %v", sent, c.latest, got)
 			}
@@ -228,7 +234,8 @@ func TestLogAfterLongSilence(t *testing.T) {
 		}
 		x = nil
 		last := l.NextSeq() - 1
-		if !l.Acked(Ack{Latest: last}, x.f("delivered"), x.f("lost")) || len(x) != 1+LogSize/2-lossDistance || l.InFlight() != 2*10 {
+		if !l.Acked(Ack{Latest: last}, x.f("delivered"), x.f("lost")) || len(x) != 1+LogSize/2-lossDistance ||
+			l.InFlight() != 2*10 {
 			t.Errorf("%d packets: after an ack of the last one %v, %d bytes in flight", silence, x, l.InFlight())
 		}
 	}
@@ -249,7 +256,8 @@ func TestLogAcrossTheWrap(t *testing.T) {
 			t.Fatalf("after %d packets an ack of %d is refused", i+1, a.Latest)
 		}
 		if p := l.Get(a.Latest); !p.Applied() || l.Get(l.NextSeq()-1).Applied() != (i < Window) {
-			t.Fatalf("after %d packets an ack of %d: applied %v, the last one %v", i+1, a.Latest, p.Applied(), l.Get(l.NextSeq()-1).Applied())
+			t.Fatalf("after %d packets an ack of %d: applied %v, the last one %v", i+1, a.Latest, p.Applied(),
+				l.Get(l.NextSeq()-1).Applied())
 		}
 		if l.Acked(Ack{Latest: l.NextSeq()}, x.f("delivered"), x.f("lost")) {
 			t.Fatalf("after %d packets an ack of the next is taken", i+1)
@@ -398,7 +406,8 @@ func TestLogOfFewPackets(t *testing.T) {
 				if age > LogTicks {
 					break
 				}
-				if p == nil || p.Tick != tick-clock.Tick(age) || p.Sent != clock.Time(p.Tick)<<24 || string(p.Refs) != string(load(s)) {
+				if p == nil || p.Tick != tick-clock.Tick(age) || p.Sent != clock.Time(p.Tick)<<24 ||
+					string(p.Refs) != string(load(s)) {
 					t.Fatalf("packet %d of %d, one in %d ticks, is remembered as %+v", s, n, every, p)
 				}
 			}

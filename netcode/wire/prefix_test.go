@@ -220,7 +220,8 @@ func TestNewCodeRefuses(t *testing.T) {
 		l[i] = v
 		return l
 	}
-	for name, lens := range map[string][]uint8{"none": nil, "one short": good[1:], "zero": with(3, 0), "too long": with(3, MaxCode+1), "too little": with(0, MaxCode), "too much": with(0, 1)} {
+	for name, lens := range map[string][]uint8{"none": nil, "one short": good[1:], "zero": with(3, 0),
+		"too long": with(3, MaxCode+1), "too little": with(0, MaxCode), "too much": with(0, 1)} {
 		if _, err := NewCode(lens); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
