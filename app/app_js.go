@@ -37,26 +37,69 @@ type engine struct {
 func offer(e *engine) {
 	e.uint8Array = js.Global().Get("Uint8Array")
 	object := js.Global().Get("Object").New()
-	for name, f := range map[string]func(args []js.Value) any{
-		"start": e.start, "hello": e.hello, "welcome": e.welcome, "message": e.message, "lost": e.lost, "dropped": e.dropped,
-		"receive": e.receive, "frame": e.frame, "me": e.me, "tick": e.tick, "draw": e.draw, "texts": e.texts,
-		"setting": e.setting, "leave": e.leave,
+	for _, name := range [...]string{
+		"start", "hello", "welcome", "message", "lost", "dropped", "receive", "frame", "me", "tick", "draw", "texts",
+		"setting", "leave",
 	} {
-		object.Set(name, js.FuncOf(func(_ js.Value, args []js.Value) any { return f(args) }))
+		object.Set(name, js.FuncOf(func(_ js.Value, args []js.Value) any { return e.call(name, args) }))
 	}
 	js.Global().Set("__meanwhile", object)
 }
 
-func (e *engine) start(args []js.Value) any {
+// call runs one call of the page; docs/BRIDGE.md describes them. A switch makes a smaller program than
+// a table of functions.
+func (e *engine) call(name string, args []js.Value) any {
+	switch name {
+	case "start":
+		return e.start(args[0], args[1])
+	case "hello":
+		return e.bytes(e.b.Hello())
+	case "welcome":
+		sentence, retry := e.b.Welcome(take(args[0]), args[2].Float())
+		return map[string]any{"error": sentence, "retryMs": retry}
+	case "message":
+		return e.b.Message(take(args[0]))
+	case "lost":
+		e.b.Lost()
+	case "dropped":
+		e.b.Dropped(wire.Seq(args[0].Int()))
+	case "receive":
+		n := js.CopyBytesToGo(e.datagram, args[0])
+		e.b.Receive(e.datagram[:n], args[1].Float())
+	case "frame":
+		return e.b.Frame(args[0].Float(), args[1].Float())
+	case "me":
+		n, _ := copyFloats(args[0], e.b.Me())
+		return n
+	case "tick":
+		e.tick(args[0])
+	case "draw":
+		n, fits := copyFloats(args[0], e.b.Draw())
+		if fits {
+			e.b.Drawn()
+		}
+		return n
+	case "texts":
+		return e.b.Texts()
+	case "setting":
+		return e.set(text(args[0]), args[1])
+	case "leave":
+		e.b.Leave()
+	}
+	return nil
+}
+
+// start makes the engine from its configuration. send is the page's function that sends a datagram.
+func (e *engine) start(configuration, send js.Value) any {
 	refuse := func(err string) any { return map[string]any{"error": err, "layout": ""} }
 	if e.err != nil {
 		return refuse(e.err.Error())
 	}
-	config := js.Global().Get("JSON").Call("parse", args[0])
+	config := js.Global().Get("JSON").Call("parse", configuration)
 	if v := config.Get("bridge"); v.Type() != js.TypeNumber || v.Int() != bridge.Version {
 		return refuse("The game's program speaks another version of the bridge than this page. Reload the page.")
 	}
-	e.send = args[1]
+	e.send = send
 	crypto, console := js.Global().Get("crypto"), js.Global().Get("console")
 	b, err := bridge.New(e.rules, bridge.Config{
 		Game: text(config.Get("game")), Room: text(config.Get("room")), Name: text(config.Get("name")),
@@ -106,59 +149,14 @@ func take(v js.Value) []byte {
 	return b
 }
 
-func (e *engine) hello([]js.Value) any { return e.bytes(e.b.Hello()) }
-
-func (e *engine) welcome(args []js.Value) any {
-	sentence, retry := e.b.Welcome(take(args[0]), args[2].Float())
-	return map[string]any{"error": sentence, "retryMs": retry}
-}
-
-func (e *engine) message(args []js.Value) any { return e.b.Message(take(args[0])) }
-
-func (e *engine) lost([]js.Value) any {
-	e.b.Lost()
-	return nil
-}
-
-func (e *engine) dropped(args []js.Value) any {
-	e.b.Dropped(wire.Seq(args[0].Int()))
-	return nil
-}
-
-func (e *engine) receive(args []js.Value) any {
-	n := js.CopyBytesToGo(e.datagram, args[0])
-	e.b.Receive(e.datagram[:n], args[1].Float())
-	return nil
-}
-
-func (e *engine) frame(args []js.Value) any { return e.b.Frame(args[0].Float(), args[1].Float()) }
-
-func (e *engine) me(args []js.Value) any {
-	n, _ := copyFloats(args[0], e.b.Me())
-	return n
-}
-
-func (e *engine) tick(args []js.Value) any {
-	n := args[0].Length() / 8
+func (e *engine) tick(command js.Value) {
+	n := command.Length() / 8
 	if len(e.floats) < n {
 		e.floats = make([]float64, n)
 	}
-	js.CopyBytesToGo(raw(e.floats), args[0])
+	js.CopyBytesToGo(raw(e.floats), command)
 	e.b.Tick(e.floats[:n])
-	return nil
 }
-
-func (e *engine) draw(args []js.Value) any {
-	n, fits := copyFloats(args[0], e.b.Draw())
-	if fits {
-		e.b.Drawn()
-	}
-	return n
-}
-
-func (e *engine) texts([]js.Value) any { return e.b.Texts() }
-
-func (e *engine) setting(args []js.Value) any { return e.set(text(args[0]), args[1]) }
 
 func (e *engine) set(name string, v js.Value) string {
 	switch v.Type() {
@@ -173,11 +171,6 @@ func (e *engine) set(name string, v js.Value) string {
 		return e.b.SetText(name, v.String())
 	}
 	return name + " is neither a number nor a text."
-}
-
-func (e *engine) leave([]js.Value) any {
-	e.b.Leave()
-	return nil
 }
 
 // copyFloats copies f into a Uint8Array of the page if it fits. WebAssembly and the page's float64s
