@@ -31,16 +31,24 @@ func TestRefusals(t *testing.T) {
 		late bool // try again
 		stay bool // as a later message: come back
 	}{
-		{"other rules", encode(session.Refusal{Code: session.WrongSchema, SchemaText: strings.Replace(own, "Aim angle x1 sim=360", "Aim angle x1 sim=180", 1)}),
+		{"other rules", encode(session.Refusal{Code: session.WrongSchema,
+			SchemaText: strings.Replace(own, "Aim angle x1 sim=360", "Aim angle x1 sim=180", 1)}),
 			"The server plays another version of zap: pilot.Aim has sim=180 there and sim=360 here.", false, false},
-		{"other rules, unsaid", encode(session.Refusal{Code: session.WrongSchema}), "The server plays another version of zap. Reload the page.", false, false},
-		{"a newer server", newer, "The server speaks version 9 of the protocol, this page version 1. Reload the page.", false, false},
-		{"full", encode(session.Refusal{Code: session.RoomFull, Text: "Room lobby has its 8 players."}), "Room lobby has its 8 players.", true, true},
-		{"about to end", encode(session.Refusal{Code: session.ShuttingDown}), "The server refused: server is shutting down.", true, true},
+		{"other rules, without their text", encode(session.Refusal{Code: session.WrongSchema}),
+			"The server plays another version of zap. Reload the page.", false, false},
+		{"a newer server", newer,
+			"The server speaks version 9 of the protocol, this page version 1. Reload the page.", false, false},
+		{"full", encode(session.Refusal{Code: session.RoomFull, Text: "Room lobby has its 8 players."}),
+			"Room lobby has its 8 players.", true, true},
+		{"about to end", encode(session.Refusal{Code: session.ShuttingDown}),
+			"The server refused: server is shutting down.", true, true},
 		{"put out", encode(session.Refusal{Code: session.Removed, Text: "Enough."}), "Enough.", false, false},
-		{"elsewhere", encode(session.Refusal{Code: session.TakenOver}), "The server refused: joined again elsewhere.", false, true},
-		{"cut short", newer[:5], "The server refused, but its reason cannot be read (session: message is truncated).", true, true},
-		{"noise", []byte("hello"), "The server's answer is not one of ours (session: message is of kind 104, want 2).", true, true},
+		{"elsewhere", encode(session.Refusal{Code: session.TakenOver}),
+			"The server refused: joined again elsewhere.", false, true},
+		{"cut short", newer[:5],
+			"The server refused, but its reason cannot be read (session: message is truncated).", true, true},
+		{"noise", []byte("hello"),
+			"The server's answer is not one of ours (session: message is of kind 104, want 2).", true, true},
 		{"nothing", nil, "The server's answer is not one of ours (session: message is truncated).", true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -55,7 +63,8 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	p.w.run(raceLasts + time.Second)
-	if say := p.Message(encode(session.Refusal{Code: session.TakenOver, Text: "You joined elsewhere."})); say != "You joined elsewhere." {
+	const elsewhere = "You joined elsewhere."
+	if say := p.Message(encode(session.Refusal{Code: session.TakenOver, Text: elsewhere})); say != elsewhere {
 		t.Errorf("taken over much later: %q", say)
 	}
 }
@@ -87,7 +96,8 @@ func TestHello(t *testing.T) {
 	if h := read(); h.Resume != [16]byte{5} || h.Newest == 0 {
 		t.Errorf("asks to resume %x after packet %d", h.Resume, h.Newest)
 	}
-	if _, err := New(w.rules, Config{Room: strings.Repeat("x", 65)}); err == nil || err.Error() != "The name of the room is 65 bytes long; at most 64 are possible." {
+	const long = "The name of the room is 65 bytes long; at most 64 are possible."
+	if _, err := New(w.rules, Config{Room: strings.Repeat("x", 65)}); err == nil || err.Error() != long {
 		t.Errorf("a room with a long name: %v", err)
 	}
 	if _, err := New(w.rules, Config{Game: "chess"}); err == nil {
@@ -274,9 +284,11 @@ func TestUnusable(t *testing.T) {
 		def  interface{ Rules() (*game.Rules, error) }
 		want string
 	}{
-		{&game.Definition[zap.Cmd]{Name: "g", Kinds: game.Kinds(game.NewKind[hidden]("thing")), Join: join, Act: func(*game.World, game.ID, zap.Cmd) {}},
+		{&game.Definition[zap.Cmd]{Name: "g", Kinds: game.Kinds(game.NewKind[hidden]("thing")), Join: join,
+			Act: func(*game.World, game.ID, zap.Cmd) {}},
 			"thing.Stalled would hide the stalled that each object has in the page; give it another name."},
-		{&game.Definition[spoken]{Name: "g", Kinds: game.Kinds(zap.Gems), Join: join, Act: func(*game.World, game.ID, spoken) {}},
+		{&game.Definition[spoken]{Name: "g", Kinds: game.Kinds(zap.Gems), Join: join,
+			Act: func(*game.World, game.ID, spoken) {}},
 			"The command's field Say is a text; a page can send numbers only."},
 	} {
 		rules, err := c.def.Rules()

@@ -147,7 +147,8 @@ func TestEvents(t *testing.T) {
 	keys := map[float64]bool{}
 	for _, e := range bob.events {
 		keys[e.key] = true
-		if e.name != "shout" || e.flags != 0 || e.entity != bob.other().id || bob.text(e.fields["text"]) != "hey Ann" || math.Abs(e.fields["at"][0]-10) > 0.01 {
+		if e.name != "shout" || e.flags != 0 || e.entity != bob.other().id || bob.text(e.fields["text"]) != "hey Ann" ||
+			math.Abs(e.fields["at"][0]-10) > 0.01 {
 			t.Errorf("bob has heard %+v, %q", e, bob.text(e.fields["text"]))
 		}
 	}

@@ -32,6 +32,6 @@ func TestDropped(t *testing.T) {
 		return p.stats["upCarriesBps"]
 	}
 	if reported, silent := run(true), run(false); reported < 7000 || silent > 2000 {
-		t.Errorf("the path carries %v B/s with reports and %v without; want at least 7000 and at most 2000", reported, silent)
+		t.Errorf("%v B/s with reports, want at least 7000; %v without, want at most 2000", reported, silent)
 	}
 }

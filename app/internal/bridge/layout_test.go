@@ -27,8 +27,10 @@ func TestLayoutOfClasses(t *testing.T) {
 	}
 	var j jsonWriter
 	j.fields("properties", k, false)
-	want := `"properties":[{"name":"pos","type":"vec3"},{"name":"turn","type":"quat"},{"name":"look","type":"view"},{"name":"spin","type":"vec3"},` +
-		`{"name":"rate","type":"number"},{"name":"gait","type":"enum","names":["idle","walk","run"]},{"name":"key","type":"bytes","length":5}]`
+	want := `"properties":[{"name":"pos","type":"vec3"},{"name":"turn","type":"quat"},{"name":"look","type":"view"},` +
+		`{"name":"spin","type":"vec3"},` +
+		`{"name":"rate","type":"number"},{"name":"gait","type":"enum","names":["idle","walk","run"]},` +
+		`{"name":"key","type":"bytes","length":5}]`
 	if got := string(j.b); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}

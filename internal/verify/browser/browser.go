@@ -135,7 +135,8 @@ func New(t testing.TB) *Page {
 	t.Helper()
 	program, ok := Find()
 	if !ok {
-		missing := fmt.Sprintf("NO BROWSER: %s did not run. Install Chromium (apt-get install chromium) or set %s.", t.Name(), EnvBrowser)
+		missing := fmt.Sprintf("NO BROWSER: %s did not run. Install Chromium (apt-get install chromium) or set %s.",
+			t.Name(), EnvBrowser)
 		if inCI() {
 			t.Fatal(missing)
 		}
@@ -162,7 +163,8 @@ func start(t testing.TB, program string) (*Page, error) {
 		t.Fatal(err)
 	}
 	opts := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.WindowSize(Width, Height), chromedp.WSURLReadTimeout(startLimit),
+		chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.WindowSize(Width, Height),
+		chromedp.WSURLReadTimeout(startLimit),
 	}
 	for name, value := range flags {
 		opts = append(opts, chromedp.Flag(name, value))
@@ -422,23 +424,25 @@ func (p *Page) listen(ev any) {
 		for i, a := range ev.Args {
 			words[i] = describe(a)
 		}
-		p.heard(string(ev.Type), strings.Join(words, " "), ev.Type == runtime.APITypeError || ev.Type == runtime.APITypeAssert)
+		bad := ev.Type == runtime.APITypeError || ev.Type == runtime.APITypeAssert
+		p.keep(string(ev.Type), strings.Join(words, " "), bad)
 	case *runtime.EventExceptionThrown:
 		d := ev.ExceptionDetails
 		text := d.Text
 		if d.Exception != nil {
 			text += " " + describe(d.Exception)
 		}
-		p.heard("exception", fmt.Sprintf("%s (%s:%d)", text, d.URL, d.LineNumber+1), true)
+		p.keep("exception", fmt.Sprintf("%s (%s:%d)", text, d.URL, d.LineNumber+1), true)
 	case *cdplog.EventEntryAdded:
-		e := ev.Entry                                    // from the network, from the browser itself and from Workers, whose console comes this way
-		icon := strings.HasSuffix(e.URL, "/favicon.ico") // asked for by the browser, not by the page
-		p.heard(string(e.Level), fmt.Sprintf("%s (%s)", e.Text, e.URL), e.Level == cdplog.LevelError && !icon)
+		// Messages of the network, of the browser itself, and of the consoles of Workers.
+		e := ev.Entry
+		icon := strings.HasSuffix(e.URL, "/favicon.ico") // the browser asks for it, not the page
+		p.keep(string(e.Level), fmt.Sprintf("%s (%s)", e.Text, e.URL), e.Level == cdplog.LevelError && !icon)
 	}
 }
 
-// heard keeps one line of a page's console.
-func (p *Page) heard(kind, text string, bad bool) {
+// keep keeps one line of a page's console.
+func (p *Page) keep(kind, text string, bad bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.console) >= maxConsole {

@@ -55,7 +55,8 @@ func serve(t *testing.T) string {
 	})
 	mux.HandleFunc("/worker.js", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
-		fmt.Fprint(w, `console.log("quiet worker"); console.error("from the worker"); postMessage("up"); setTimeout(() => { throw new Error("worker died") })`)
+		fmt.Fprint(w, `console.log("quiet worker"); console.error("from the worker"); postMessage("up")
+			setTimeout(() => { throw new Error("worker died") })`)
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -167,7 +168,10 @@ func TestErrorsAreCollected(t *testing.T) {
 	p.Eval(`console.error("broken", 2)`, nil)
 	p.Eval(`setTimeout(() => { throw new Error("nobody caught me") })`, nil)
 	p.Eval(`fetch("/none").then(() => 0)`, nil)
-	p.Eval(`new Promise(up => { window.w = new Worker("/worker.js", {type: "module"}); w.onmessage = up }).then(() => 0)`, nil)
+	p.Eval(`new Promise(up => {
+		window.w = new Worker("/worker.js", {type: "module"})
+		w.onmessage = up
+	}).then(() => 0)`, nil)
 	var got []string
 	for _, want := range []string{"broken 2", "nobody caught me", "404", "from the worker", "worker died"} {
 		for !strings.Contains(strings.Join(got, "\n"), want) {
@@ -178,7 +182,8 @@ func TestErrorsAreCollected(t *testing.T) {
 	if len(got) != 5 {
 		t.Errorf("errors %q", got)
 	}
-	if all := strings.Join(p.Console(), "\n"); !strings.Contains(all, "log: fine 1 Object") || !strings.Contains(all, "quiet worker") {
+	all := strings.Join(p.Console(), "\n")
+	if !strings.Contains(all, "log: fine 1 Object") || !strings.Contains(all, "quiet worker") {
 		t.Errorf("console:\n%s", all)
 	}
 }
@@ -275,7 +280,8 @@ func TestWithoutBrowser(t *testing.T) {
 		t.Setenv("CI", ci)
 		r := &recorder{TB: t}
 		r.run(func() { New(r) })
-		if said := r.skipped + r.failed; (r.failed != "") != fails || !strings.Contains(said, "NO BROWSER: TestX did not run") || strings.Contains(said, "\n") {
+		if said := r.skipped + r.failed; (r.failed != "") != fails || strings.Contains(said, "\n") ||
+			!strings.Contains(said, "NO BROWSER: TestX did not run") {
 			t.Errorf("CI=%q: skipped %q, failed %q", ci, r.skipped, r.failed)
 		}
 	}
@@ -289,7 +295,8 @@ func TestCrashAtTheStart(t *testing.T) {
 	}
 	dir := t.TempDir()
 	once := filepath.Join(dir, "once")
-	script := fmt.Sprintf("#!/bin/sh\n[ -e '%[1]s' ] || { : >'%[1]s'; echo oh no >&2; exit 1; }\nexec '%[2]s' \"$@\"\n", once, program)
+	script := fmt.Sprintf("#!/bin/sh\n[ -e '%[1]s' ] || { : >'%[1]s'; echo oh no >&2; exit 1; }\n"+
+		"exec '%[2]s' \"$@\"\n", once, program)
 	if err := os.WriteFile(filepath.Join(dir, "browser"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,8 @@ var modifiers = []struct {
 	code string
 	bit  input.Modifier
 }{
-	{"Shift", input.ModifierShift}, {"Control", input.ModifierCtrl}, {"Alt", input.ModifierAlt}, {"Meta", input.ModifierMeta},
+	{"Shift", input.ModifierShift}, {"Control", input.ModifierCtrl},
+	{"Alt", input.ModifierAlt}, {"Meta", input.ModifierMeta},
 }
 
 // lookup finds a key by its KeyboardEvent.code, as it is with or without Shift held.
@@ -119,14 +120,20 @@ func (p *Page) MouseMove(x, y float64) {
 func (p *Page) MouseDown(b Button) {
 	p.t.Helper()
 	p.mouse |= bit(b)
-	p.Run(input.DispatchMouseEvent(input.MousePressed, p.x, p.y).WithButton(b).WithButtons(p.mouse).WithClickCount(1).WithModifiers(input.Modifier(p.held)))
+	p.click(input.MousePressed, b)
 }
 
 // MouseUp lets go of a button.
 func (p *Page) MouseUp(b Button) {
 	p.t.Helper()
 	p.mouse &^= bit(b)
-	p.Run(input.DispatchMouseEvent(input.MouseReleased, p.x, p.y).WithButton(b).WithButtons(p.mouse).WithClickCount(1).WithModifiers(input.Modifier(p.held)))
+	p.click(input.MouseReleased, b)
+}
+
+func (p *Page) click(kind input.MouseType, b Button) {
+	p.t.Helper()
+	p.Run(input.DispatchMouseEvent(kind, p.x, p.y).WithButton(b).WithButtons(p.mouse).WithClickCount(1).
+		WithModifiers(input.Modifier(p.held)))
 }
 
 // ClickAt clicks the left button at a place.

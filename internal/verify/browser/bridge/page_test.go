@@ -58,8 +58,10 @@ func newDoor(t *testing.T, server string) *door {
 	d := &door{}
 	d.to(server)
 	// The host that the page asked for is kept, so that the page is no stranger to the server.
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(d.server.Load()); r.Out.Host = r.In.Host },
-		ErrorLog: log.New(io.Discard, "", 0)}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(d.server.Load()); r.Out.Host = r.In.Host },
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
 	h := httptest.NewServer(proxy)
 	t.Cleanup(h.Close)
 	d.URL = h.URL + "/"
@@ -109,7 +111,10 @@ func serve(t *testing.T, rules *game.Rules, bots int) *server {
 		Host: host.Config{Rules: rules, Bots: bots, Seed: 7},
 		Handlers: map[string]http.Handler{
 			"/blocked.json": changed(func(c map[string]any) {
-				c["webtransport"] = map[string]any{"url": "https://" + black.LocalAddr().String() + transport.Path, "hashes": []string{strings.Repeat("00", 32)}}
+				c["webtransport"] = map[string]any{
+					"url":    "https://" + black.LocalAddr().String() + transport.Path,
+					"hashes": []string{strings.Repeat("00", 32)},
+				}
 			}),
 			"/chess.json": changed(func(c map[string]any) { c["game"] = "chess" }),
 		},
@@ -131,7 +136,10 @@ func serve(t *testing.T, rules *game.Rules, bots int) *server {
 }
 
 // notice is what the page says over the canvas, as an expression of the page.
-const notice = `(() => { const n = document.querySelector(".meanwhile-notice"); return n.classList.contains("quiet") ? "" : n.innerText.trim() })()`
+const notice = `(() => {
+	const n = document.querySelector(".meanwhile-notice")
+	return n.classList.contains("quiet") ? "" : n.innerText.trim()
+})()`
 
 func rules(t *testing.T, def *game.Definition[zap.Cmd]) *game.Rules {
 	r, err := def.Rules()
@@ -210,7 +218,7 @@ func TestPlaying(t *testing.T) {
 			p.WaitFor("Math.abs(g.me.vel.x) < 0.01")
 			p.Eval(`window.trial = new Promise(done => {
 				const draw = g.draw, command = g.command, x = g.me.pos.x, code = x < 20 ? "KeyD" : "KeyA"
-				let ticks = 0, still = 0 // commands since the key, and those of the last picture in which nothing had moved
+				let ticks = 0, still = 0 // commands since the key, and until the last picture without movement
 				g.command = () => { ticks++; return command() }
 				g.keys.press(code)
 				g.draw = w => {
@@ -243,7 +251,8 @@ func TestPlaying(t *testing.T) {
 		p.WaitFor("Math.abs(g.me.vel.x) > 8")
 		p.Hide()
 		p.Eval("window.since = look().serverMs", nil)
-		p.WaitFor("look().newestMs > since + 500") // the server knows by now that the page is away, and the page what came before
+		// By now the server knows that the page is away, and the page has what came before.
+		p.WaitFor("look().newestMs > since + 500")
 		before := number(p, "g.stats.starved")
 		p.WaitFor("look().newestMs > since + 4500")
 		if n := number(p, "g.stats.starved") - before; n > 15 {
@@ -272,7 +281,8 @@ func TestPlaying(t *testing.T) {
 		}{{p, q, ann}, {q, p, bob}} {
 			c.p.Eval("window.way = g.me.pos.x < 20 ? 'KeyD' : 'KeyA'; g.keys.press(way)", nil)
 			at := number(c.p, "g.me.pos.x")
-			c.of.WaitFor(fmt.Sprintf("g.world.pilot.some(p => p.id === %v && !p.mine && p.ammo === undefined && Math.abs(p.pos.x - %v) > 2)", c.id, at))
+			c.of.WaitFor(fmt.Sprintf(`g.world.pilot.some(p =>
+				p.id === %v && !p.mine && p.ammo === undefined && Math.abs(p.pos.x - %v) > 2)`, c.id, at))
 			c.p.Eval("g.keys.release(way)", nil)
 			c.p.WaitFor("Math.abs(g.me.vel.x) < 0.01")
 			// Asked of both again and again: a correction may still be fading, and bots that hit
@@ -282,7 +292,8 @@ func TestPlaying(t *testing.T) {
 				if time.Now().After(end) {
 					t.Fatalf("%v is seen %v m beside where it sees itself", c.id, off)
 				}
-				off = number(c.of, fmt.Sprintf("(g.world.pilot.find(p => p.id === %v) || {pos: {x: 1e9}}).pos.x", c.id)) - number(c.p, "g.me ? g.me.pos.x : -1e9")
+				seen := number(c.of, fmt.Sprintf("(g.world.pilot.find(p => p.id === %v) || {pos: {x: 1e9}}).pos.x", c.id))
+				off = seen - number(c.p, "g.me ? g.me.pos.x : -1e9")
 			}
 		}
 		p.Screenshot("ann")
@@ -294,7 +305,8 @@ func TestPlaying(t *testing.T) {
 	t.Run("a shot is seen once", func(t *testing.T) {
 		// A bot finds ammunition; the server agrees that it is there, and the weapon has cooled
 		// down.
-		p.WaitFor(`g.me.ammo === 0 ? (g.autopilot = true, false) : g.autopilot ? (g.autopilot = false, window.since = g.stats.serverMs, false)
+		p.WaitFor(`g.me.ammo === 0 ? (g.autopilot = true, false)
+			: g.autopilot ? (g.autopilot = false, window.since = g.stats.serverMs, false)
 			: !(g.stats.newestMs < window.since + 500) && g.stats.tick > g.me.ready`)
 		p.Eval("zaps.length = 0", nil)
 		p.MouseMove(900, 300)
@@ -317,12 +329,15 @@ func TestPlaying(t *testing.T) {
 		p.WaitFor("g.stats.rttMs > 160 && g.stats.delayMs > 80")
 		p.Eval("window.flown = []; { const draw = g.draw; g.draw = w => { draw(w); flown.push(...g.packets) } }", nil)
 		p.Eval("g.set('delayMs', 0); g.set('profile', 'ocean')", nil)
-		p.WaitFor("flown.some(f => f.up && f.arrivedMs - f.sentMs > 75) && flown.some(f => !f.up && f.arrivedMs - f.sentMs > 70) && flown.some(f => Number.isNaN(f.arrivedMs))")
+		p.WaitFor("flown.some(f => f.up && f.arrivedMs - f.sentMs > 75)")
+		p.WaitFor("flown.some(f => !f.up && f.arrivedMs - f.sentMs > 70)")
+		p.WaitFor("flown.some(f => Number.isNaN(f.arrivedMs))")
 		if got := words(p, "g.set('profile', 'moon')"); got != `There is no network "moon".` {
 			t.Errorf("refused with %q", got)
 		}
 		p.Eval("g.set('profile', ''); window.cleared = g.now", nil)
-		p.WaitFor("[true, false].every(up => flown.some(f => f.up === up && f.sentMs > cleared && f.arrivedMs - f.sentMs < 50))")
+		p.WaitFor(`[true, false].every(up =>
+			flown.some(f => f.up === up && f.sentMs > cleared && f.arrivedMs - f.sentMs < 50))`)
 		p.Eval("g.autopilot = false", nil)
 	})
 
@@ -343,7 +358,8 @@ func TestPlaying(t *testing.T) {
 		t.Logf("joined after %.0f ms, playable after %.0f ms", number(p, "joinedMs"), number(p, "playableMs"))
 		p.Eval("g.autopilot = true; for (const k in costs) costs[k] = 0", nil)
 		p.WaitFor("costs.frames > 200")
-		t.Logf("milliseconds a frame: %s", words(p, "JSON.stringify(Object.fromEntries(Object.entries(costs).map(([k, v]) => [k, k === 'frames' || k === 'most' ? v : +(v / costs.frames).toFixed(3)])))"))
+		t.Logf("milliseconds a frame: %s", words(p, `JSON.stringify(Object.fromEntries(Object.entries(costs).map(([k, v]) =>
+			[k, k === "frames" || k === "most" ? v : +(v / costs.frames).toFixed(3)])))`))
 	})
 }
 

@@ -27,7 +27,9 @@ func serve(t *testing.T) string {
 		mux.Handle(name, http.FileServerFS(web.Files))
 	}
 	mux.Handle("/testdata/", http.StripPrefix("/testdata", http.FileServer(http.Dir("../web/testdata"))))
-	mux.HandleFunc("/arena/map.json", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "../web/testdata/map.json") })
+	mux.HandleFunc("/arena/map.json", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFile(w, r, "../web/testdata/map.json")
+	})
 	mux.HandleFunc("/meanwhile.json", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"game": "arena", "local": true, "engine": "/testdata/arena.js", "schema": "1"}`)
 	})
@@ -63,7 +65,10 @@ func TestArena(t *testing.T) {
 	// What the address says reaches the engine and the controls.
 	var settings map[string]float64
 	p.Eval("Object.fromEntries(Object.entries(arena.settings).filter(([, v]) => typeof v === 'number'))", &settings)
-	for name, want := range map[string]float64{"delayMs": 110, "jitterMs": 0, "lossPct": 3, "predict": 0, "interpolate": 1, "lagcomp": 1, "autopilot": 1, "packets": 1} {
+	for name, want := range map[string]float64{
+		"delayMs": 110, "jitterMs": 0, "lossPct": 3, "predict": 0, "interpolate": 1, "lagcomp": 1,
+		"autopilot": 1, "packets": 1,
+	} {
 		if settings[name] != want {
 			t.Errorf("setting %s is %v, want %v", name, settings[name], want)
 		}
@@ -77,23 +82,32 @@ func TestArena(t *testing.T) {
 	p.WaitFor("document.querySelector('.measure b').textContent !== ''")
 
 	// Each line says what the engine measures, in its own words.
-	p.Eval(`window.told = Object.getOwnPropertyDescriptor(g, "stats"); Object.defineProperty(g, "stats", { configurable: true, value: { ...g.stats, delayMs: 123.4, targetMs: 100.4, rttMinMs: 31,
-		ageMs: 77.6, clockBoundMs: 12.34, clockEstimatedMs: 3.456, leadMs: 41.2, correctionCm: 2.6, rttMs: 36.4, hitches: 5, entityHitches: 7, downBps: 12500, upBps: 2500, upCarriesBps: 5000 } }); 0`, nil)
+	p.Eval(`{
+		window.stats = Object.getOwnPropertyDescriptor(g, "stats")
+		Object.defineProperty(g, "stats", { configurable: true, value: { ...g.stats,
+			delayMs: 123.4, targetMs: 100.4, rttMinMs: 31, ageMs: 77.6, clockBoundMs: 12.34, clockEstimatedMs: 3.456,
+			leadMs: 41.2, correctionCm: 2.6, rttMs: 36.4, hitches: 5, entityHitches: 7,
+			downBps: 12500, upBps: 2500, upCarriesBps: 5000 } })
+		0
+	}`, nil)
 	p.WaitFor(`(() => {
-		const want = { "Playout delay": "123 ms", "target": "116 ms", "Newest record": "78 ms old", "Clock error": "± 3.5 ms", "Command lead": "41 ms", "Correction": "3 cm", "Round trip": "36 ms",
+		const want = { "Playout delay": "123 ms", "target": "116 ms", "Newest record": "78 ms old", "Clock error": "± 3.5 ms",
+			"Command lead": "41 ms", "Correction": "3 cm", "Round trip": "36 ms",
 			"Hitches": "5", "single stalls": "7", "Down": "100 kbit/s", "Up": "20 of 40 kbit/s" }
-		const rows = [...document.querySelectorAll(".measure")].map(r => [r.firstChild.textContent, r.querySelector("b").textContent])
+		const lines = [...document.querySelectorAll(".measure")]
+		const rows = lines.map(r => [r.firstChild.textContent, r.querySelector("b").textContent])
 		const wrong = rows.filter(([name, text]) => text !== want[name]).map(r => r.join(": "))
 		if (rows.length !== Object.keys(want).length) wrong.push(rows.length + " lines")
 		if (wrong.length) throw new Error(wrong.join("; "))
 		return true
 	})()`)
-	p.Eval(`Object.defineProperty(g, "stats", told); 0`, nil)
+	p.Eval(`Object.defineProperty(g, "stats", stats); 0`, nil)
 
 	// And back: a preset and a switch change the engine and the address.
-	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "Train").click()`, nil)
+	p.Eval(fmt.Sprintf(preset, "Train"), nil)
 	p.Click("#predict")
-	p.WaitFor("arena.settings.delayMs === 70 && arena.settings.jitterMs === 140 && arena.settings.lossPct === 6 && arena.settings.predict === 1")
+	p.WaitFor("arena.settings.delayMs === 70 && arena.settings.jitterMs === 140 && arena.settings.lossPct === 6")
+	p.WaitFor("arena.settings.predict === 1")
 	var query string
 	if p.Eval("location.search", &query); query != "?delay=70&loss=6&jitter=140" {
 		t.Errorf("the address is %s", query)
@@ -120,7 +134,11 @@ func TestArena(t *testing.T) {
 	p.Press("KeyE")
 	p.WaitFor("!g.autopilot && arena.settings.autopilot === 0 && location.search.includes('bot=0')")
 	p.WaitFor("document.getElementById('hint').innerText.includes('crouch')")
-	p.Eval(`arena.sent = []; { const tick = arena.tick; arena.tick = b => { arena.sent.push([...new Float64Array(b.buffer)]); tick(b) } }`, nil)
+	p.Eval(`{
+		const { tick } = arena
+		arena.sent = []
+		arena.tick = b => { arena.sent.push([...new Float64Array(b.buffer)]); tick(b) }
+	}`, nil)
 	p.MouseMove(478, 100)
 	p.KeyDown("KeyD")
 	p.KeyDown("Space")
@@ -140,7 +158,7 @@ func TestArena(t *testing.T) {
 			t.Errorf("at %v: %s", size, tight)
 		}
 		var over int
-		if p.Eval("document.getElementById('panel').scrollHeight - document.getElementById('panel').clientHeight", &over); over > 0 {
+		if p.Eval("panel.scrollHeight - panel.clientHeight", &over); over > 0 {
 			t.Errorf("at %v the panel is %d pixels too high", size, over)
 		}
 	}
@@ -157,16 +175,22 @@ func TestArena(t *testing.T) {
 	p.Screenshot("phone")
 }
 
+// preset clicks a button of the panel by its text.
+const preset = `[...document.querySelectorAll("#presets button")].find(b => b.textContent === %q).click()`
+
 // tightness tells, as an expression of the page, what of the panel leaves it to the right or
 // reaches into what comes next.
 const tightness = `(() => {
 	const right = document.getElementById("panel").getBoundingClientRect().right, bad = []
 	for (const e of document.querySelectorAll("#presets button, .switch, .pick, .measure b")) {
-		if (e.getBoundingClientRect().right > right - 10 || e.scrollWidth > e.clientWidth + 1) bad.push(e.innerText + " is too wide")
+		const box = e.getBoundingClientRect()
+		if (box.right > right - 10 || e.scrollWidth > e.clientWidth + 1) bad.push(e.innerText + " is too wide")
 	}
-	const rows = [...document.querySelectorAll(".measure")], bottom = r => Math.max(...[...r.children].map(c => c.getBoundingClientRect().bottom))
+	const rows = [...document.querySelectorAll(".measure")]
+	const bottom = r => Math.max(...[...r.children].map(c => c.getBoundingClientRect().bottom))
 	for (let i = 1; i < rows.length; i++) {
-		if (rows[i].firstChild.getBoundingClientRect().top < bottom(rows[i - 1]) - 4) bad.push(rows[i].innerText + " stands on the line before")
+		const { top } = rows[i].firstChild.getBoundingClientRect()
+		if (top < bottom(rows[i - 1]) - 4) bad.push(rows[i].innerText + " stands on the line before")
 	}
 	return bad.join("; ")
 })()`
@@ -214,13 +238,24 @@ func TestMeasures(t *testing.T) {
 		const row = [...document.querySelectorAll(".measure")].find(r => r.firstChild.textContent === name)
 		return row.querySelector("b").textContent
 	}, window.number = name => parseFloat(measure(name).replace("±", "")), 0)`, nil)
-	p.WaitFor("globalThis.g?.me && g.world.player.length === 8 && number('Playout delay') > 0 && number('Clock error') > 0")
+	p.WaitFor("globalThis.g?.me && g.world.player.length === 8")
+	p.WaitFor("number('Playout delay') > 0 && number('Clock error') > 0")
 	// Small, beside the server, but for what this page sees the machine add: to round trips, and to
 	// the way of what comes down.
-	p.Eval("window.slowest = 0; { const draw = g.draw; g.draw = w => { draw(w); for (const f of g.packets) if (!f.up) slowest = Math.max(slowest, f.arrivedMs - f.sentMs || 0) } }", nil)
-	p.WaitLonger("number('Clock error') < Math.max(8, g.stats.rttMs) && Math.max(number('Playout delay'), number('target')) < 250 + slowest", 5*time.Minute)
-	for name, unit := range map[string]string{"Playout delay": " ms", "target": " ms", "Newest record": " ms old", "Clock error": " ms", "Command lead": " ms",
-		"Round trip": " ms", "Correction": " cm", "Down": " kbit/s", "Up": " kbit/s"} {
+	p.Eval(`{
+		const { draw } = g
+		window.slowest = 0
+		g.draw = w => {
+			draw(w)
+			for (const f of g.packets) if (!f.up) slowest = Math.max(slowest, f.arrivedMs - f.sentMs || 0)
+		}
+	}`, nil)
+	p.WaitLonger(`number("Clock error") < Math.max(8, g.stats.rttMs) &&
+		Math.max(number("Playout delay"), number("target")) < 250 + slowest`, 5*time.Minute)
+	for name, unit := range map[string]string{
+		"Playout delay": " ms", "target": " ms", "Newest record": " ms old", "Clock error": " ms", "Command lead": " ms",
+		"Round trip": " ms", "Correction": " cm", "Down": " kbit/s", "Up": " kbit/s",
+	} {
 		var got string
 		if p.Eval(fmt.Sprintf("measure(%q)", name), &got); !strings.HasSuffix(got, unit) || len(got) == len(unit) {
 			t.Errorf("%s reads %q, want a number of%s", name, got, unit)
@@ -251,20 +286,27 @@ func TestMeasures(t *testing.T) {
 	// A train: the path is at least 40 ms longer, and stands still now and then. What is measured
 	// can only be more than that path makes it, by as much as this machine is busy;
 	// app/internal/bridge holds it from both sides in virtual time.
-	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "LTE on a train").click()`, nil)
+	p.Eval(fmt.Sprintf(preset, "LTE on a train"), nil)
 	p.WaitFor("location.search === '?profile=lte-c' && g.stats.rttMs > 40")
-	p.WaitLonger("g.stats.clockBoundMs > 8 && number('Newest record') > 20", time.Minute) // what was known of the path before ages
+	// What was known of the path before takes a while to age.
+	p.WaitLonger("g.stats.clockBoundMs > 8 && number('Newest record') > 20", time.Minute)
 	p.WaitFor("number('Playout delay') > 170 && number('target') > 170")
 	var ages int
 	p.Eval(`new Promise(done => {
-		const seen = new Set(), timer = setInterval(() => { seen.add(measure("Newest record")); if (seen.size > 5) { clearInterval(timer); done(seen.size) } }, 50)
+		const seen = new Set(), timer = setInterval(() => {
+			seen.add(measure("Newest record"))
+			if (seen.size <= 5) return
+			clearInterval(timer)
+			done(seen.size)
+		}, 50)
 	})`, &ages)
 
 	// Others move, frame by frame; never through a wall.
 	var moved struct{ Frames, Moving, Through, Offered float64 }
 	p.Eval(`(async () => {
 		const walls = (await (await fetch("/arena/map.json")).json()).walls, draw = g.draw, last = new Map()
-		const inside = q => walls.some(w => q.pos.z < w.height - 0.1 && ["x", "y"].every((c, i) => q.pos[c] > w.min[i] + 0.1 && q.pos[c] < w.max[i] - 0.1))
+		const inside = q => walls.some(w => q.pos.z < w.height - 0.1 &&
+			["x", "y"].every((c, i) => q.pos[c] > w.min[i] + 0.1 && q.pos[c] < w.max[i] - 0.1))
 		const got = { Frames: 0, Moving: 0, Through: 0, Offered: 0 }
 		requestAnimationFrame(function offer() { if (got.Frames < 240) got.Offered++, requestAnimationFrame(offer) })
 		g.draw = world => {
@@ -278,7 +320,7 @@ func TestMeasures(t *testing.T) {
 			if (++got.Frames === 240) { g.draw = draw; window.walked = got }
 		}
 	})().then(() => 0)`, nil)
-	p.WaitLonger("window.walked", 5*time.Minute) // however few frames a busy machine draws, each that the browser offers is drawn
+	p.WaitLonger("window.walked", 5*time.Minute) // a busy machine offers few frames; each of them must be drawn
 	p.Eval("walked", &moved)
 	if moved.Moving < 240 || moved.Through > 0 || moved.Offered > moved.Frames+2 {
 		t.Errorf("of 240 frames: %+v", moved)
@@ -296,9 +338,13 @@ func TestMeasures(t *testing.T) {
 			notices.push([text, outage])
 			return show.call(this, kind, text, ...rest)
 		}
-		g.set = (name, value) => name === "outageMs" ? (outages.push(value), set.call(g, name, 3000)) : set.call(g, name, value)
+		g.set = (name, value) => {
+			if (name !== "outageMs") return set.call(g, name, value)
+			outages.push(value)
+			return set.call(g, name, 3000)
+		}
 	}`, nil)
-	p.Eval(`[...document.querySelectorAll("#presets button")].find(b => b.textContent === "1 s outage").click()`, nil)
+	p.Eval(fmt.Sprintf(preset, "1 s outage"), nil)
 	p.WaitFor(`notices.some(([n]) => n.startsWith("Nothing from the server for "))`)
 	p.Screenshot("outage")
 	p.WaitFor(`notices.some(([n]) => n.startsWith("Nothing came for "))`)
@@ -306,7 +352,11 @@ func TestMeasures(t *testing.T) {
 	p.Screenshot("train")
 	// To the tenth of a second, as long as it was when it was drawn.
 	var untrue []any
-	if p.Eval("notices.filter(([n, ms]) => / for /.test(n) && (!(ms > 700) || !n.endsWith(` for ${(ms / 1000).toFixed(1)} s`)))", &untrue); len(untrue) > 0 {
+	p.Eval(`notices.filter(([n, ms]) => {
+		const seconds = (ms / 1000).toFixed(1) + " s"
+		return / for /.test(n) && (!(ms > 700) || !n.endsWith(" for " + seconds))
+	})`, &untrue)
+	if len(untrue) > 0 {
 		t.Errorf("notices and milliseconds of silence: %v", untrue)
 	}
 	var outages []float64
@@ -315,8 +365,13 @@ func TestMeasures(t *testing.T) {
 	}
 
 	// A delay as games have it: a setting like all others.
-	p.Eval(`{ const s = document.getElementById("playout"); s.value = 200; s.dispatchEvent(new Event("input", { bubbles: true })) }`, nil)
+	p.Eval(`{
+		const select = document.getElementById("playout")
+		select.value = 200
+		select.dispatchEvent(new Event("input", { bubbles: true }))
+	}`, nil)
 	p.WaitFor("location.search === '?profile=lte-c&playout=200' && Math.abs(g.stats.targetMs - 200) < 1")
 	p.Open(url + "?playout=350")
-	p.WaitFor("globalThis.g?.me && Math.abs(g.stats.targetMs - 350) < 1 && document.getElementById('playout').selectedOptions[0].text.includes('lobby')")
+	p.WaitFor("globalThis.g?.me && Math.abs(g.stats.targetMs - 350) < 1")
+	p.WaitFor("document.getElementById('playout').selectedOptions[0].text.includes('lobby')")
 }

@@ -24,7 +24,12 @@ import (
 const page = `<!doctype html><meta charset=utf-8><link rel=icon href="data:,"><script type=module>
 const bytes = hex => new Uint8Array(hex.match(/../g).map(h => parseInt(h, 16)))
 const text = b => new TextDecoder().decode(b)
-const frame = b => { const f = new Uint8Array(4 + b.length); new DataView(f.buffer).setUint32(0, b.length, true); f.set(b, 4); return f }
+const frame = b => {
+  const f = new Uint8Array(4 + b.length)
+  new DataView(f.buffer).setUint32(0, b.length, true)
+  f.set(b, 4)
+  return f
+}
 const hello = new TextEncoder().encode("hello")
 const datagram = new Uint8Array(100).map((_, i) => i)
 

@@ -2,91 +2,22 @@ package web_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 
 	"meanwhile/internal/verify/browser"
 )
 
-// worker starts Workers of transport.js whose sockets are fakes: window.start(name) connects by one
-// transport and returns an object that sends orders, runs code beside the fakes (link), and keeps
-// what the Worker posts and what the sockets are given.
-const worker = `(async () => {
-	const prelude = ` + "`" + `{
-		const note = (...what) => self.postMessage({ did: "note", what })
-		const seq = (b, at) => new DataView(b.buffer, b.byteOffset).getUint16(at, true)
-		self.WebTransport = class {
-			constructor() {
-				self.link = this
-				this.ready = Promise.resolve()
-				this.closed = new Promise(() => {})
-				this.blocked = false
-				this.datagrams = {
-					writable: new WritableStream({ write: b => { note("sent", seq(b, 3)); return this.blocked ? new Promise(done => this.unblock = done) : undefined } }),
-					readable: new ReadableStream({ start: c => { this.arrive = b => c.enqueue(b) } }),
-				}
-			}
-			async createBidirectionalStream() {
-				return {
-					readable: new ReadableStream({ start: c => { this.chunk = b => c.enqueue(b) } }),
-					writable: new WritableStream({ write: b => note("message", b.length - 4) }),
-				}
-			}
-			message(size) {
-				const b = new Uint8Array(4 + size)
-				new DataView(b.buffer).setUint32(0, size, true)
-				this.chunk(b)
-			}
-			close() { note("closed") }
-		}
-		self.WebSocket = class {
-			constructor() { self.link = this; this.bufferedAmount = 0; queueMicrotask(() => this.onopen()) }
-			send(b) { b[0] ? note("message", b.length - 1) : note("sent", seq(b, 4)) }
-			message(size) { const b = new Uint8Array(1 + size); b[0] = 1; this.onmessage({ data: b.buffer }) }
-			arrive(d) { const b = new Uint8Array(1 + d.length); b.set(d, 1); this.onmessage({ data: b.buffer }) }
-			close() { note("closed") }
-		}
-		self.addEventListener("message", async ({ data }) => {
-			if (data.do !== "run") return
-			await (0, eval)("(async () => {" + data.js + "})()")
-			note("ran")
-		})
-	}` + "`" + `
-	const source = await (await fetch("/transport.js")).text()
-	window.start = async name => {
-		const w = { posted: [], sent: [], messages: [], closed: 0 }
-		const thread = new Worker(URL.createObjectURL(new Blob([prelude, source], { type: "text/javascript" })), { type: "module" })
-		let ran, welcome
-		thread.onmessage = ({ data }) => {
-			if (data.did !== "note") w.posted.push(data)
-			if (data.did === "welcome") welcome()
-			const [what, n] = data.what ?? []
-			if (what === "sent") w.sent.push(n)
-			if (what === "message") w.messages.push(n)
-			if (what === "closed") w.closed++
-			if (what === "ran") ran()
-		}
-		w.post = message => thread.postMessage(message)
-		w.run = js => new Promise(done => { ran = done; w.post({ do: "run", js }) })
-		w.datagram = (seq, size = 20, releaseMs = 0) => {
-			const b = new Uint8Array(size)
-			if (size > 4) new DataView(b.buffer).setUint16(3, seq, true)
-			w.post({ do: "datagram", bytes: b.buffer, releaseMs, stamped: false })
-		}
-		w.settle = () => w.run("for (let i = 0; i < 20; i++) await new Promise(done => setTimeout(done))")
-		w.dropped = () => w.posted.filter(m => m.did === "dropped").flatMap(m => m.seqs)
-		w.arrived = () => w.posted.filter(m => m.did === "datagrams").flatMap(m => m.list.filter((_, i) => i % 2 === 0)).map(b => new DataView(b).getUint16(3, true))
-		w.end = () => thread.terminate()
-		const welcomed = new Promise(done => welcome = done)
-		w.post({ do: "connect", epochMs: performance.timeOrigin, first: name, hello: new Uint8Array([7]).buffer,
-			webtransport: name === "webtransport" ? { url: "https://a/", hashes: [] } : null, websocket: name === "websocket" ? "wss://a/" : null })
-		await w.settle()
-		await w.run("link.message(1)")
-		await welcomed
-		return w
+// script returns a file's content, for Eval.
+func script(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return 0
-})()`
+	return string(b)
+}
 
 // Every queue of the page's transport has a bound, and so have datagrams and messages. A datagram
 // that is dropped before it leaves is reported by its number.
@@ -94,7 +25,7 @@ func TestBounds(t *testing.T) {
 	s := newSite(t)
 	p := browser.New(t)
 	p.Open(s.URL + "/testdata/bridge.js") // any page of this origin
-	p.Eval(worker, nil)
+	p.Eval(script(t, "testdata/bounds.js"), nil)
 	between := func(from, to int) (list []int) {
 		for i := from; i <= to; i++ {
 			list = append(list, i)
@@ -119,31 +50,47 @@ func TestBounds(t *testing.T) {
 			}
 
 			begin()
-			same(t, "sizes that are sent", numbers(t, `for (const size of [8, 9, 1150, 1151]) w.datagram(size, size); await w.settle(); return w.sent`), []int{9, 1150})
+			same(t, "sizes that are sent", numbers(t, `
+				for (const size of [8, 9, 1150, 1151]) w.datagram(size, size)
+				await w.settle()
+				return w.sent`), []int{9, 1150})
 			same(t, "sizes that are reported as dropped", numbers(t, "return w.dropped()"), []int{1151})
 			same(t, "sizes that arrive", numbers(t, `
-				await w.run("for (const size of [8, 9, 1150, 1151]) { const b = new Uint8Array(size); new DataView(b.buffer).setUint16(3, size, true); link.arrive(b) }")
+				await w.run("for (const size of [8, 9, 1150, 1151]) arrive(size, size)")
 				await w.settle()
 				return w.arrived()`), []int{9, 1150})
 
 			// 2,048 may wait for their release time; they stay in order.
 			begin()
-			same(t, "scheduled beyond the bound", numbers(t, `for (let i = 1; i <= 2050; i++) w.datagram(i, 20, 1e9); await w.settle(); return w.dropped()`), []int{2049, 2050})
+			same(t, "scheduled beyond the bound", numbers(t, `
+				for (let i = 1; i <= 2050; i++) w.datagram(i, 20, 1e9)
+				await w.settle()
+				return w.dropped()`), []int{2049, 2050})
 
 			// 256 may be on their way to the page and 256 may wait behind them; then the oldest of
 			// these goes.
 			begin()
 			same(t, "before the page has handled any", numbers(t, `
-				await w.run("for (let i = 1; i <= 520; i++) { const b = new Uint8Array(20); new DataView(b.buffer).setUint16(3, i, true); link.arrive(b); await new Promise(done => setTimeout(done)) }")
+				await w.run("for (let i = 1; i <= 520; i++) { arrive(i, 20); await new Promise(done => setTimeout(done)) }")
 				return w.arrived()`), between(1, 256))
-			same(t, "when the page has handled one", numbers(t, `w.post({ do: "took", n: 1, count: 1 }); await w.settle(); return w.arrived().slice(256)`), between(520-255, 520))
+			same(t, "when the page has handled one", numbers(t, `
+				w.post({ do: "took", n: 1, count: 1 })
+				await w.settle()
+				return w.arrived().slice(256)`), between(520-255, 520))
 
 			// Messages of 64 KB pass either way; one byte more ends the connection.
 			begin()
 			p.Eval("w.post({ do: 'message', bytes: new ArrayBuffer(65536) })", nil)
-			same(t, "sizes of messages that are sent", numbers(t, `await w.settle(); await w.run("link.message(65536)"); await w.settle(); return w.messages.slice(1)`), []int{65536})
-			same(t, "sizes of messages that arrive", numbers(t, "return w.posted.filter(m => m.did === 'message').map(m => m.bytes.byteLength)"), []int{65536})
-			for _, larger := range []string{`w.post({ do: "message", bytes: new ArrayBuffer(65537) })`, `await w.run("link.message(65537)")`} {
+			same(t, "sizes of messages that are sent", numbers(t, `
+				await w.settle()
+				await w.run("link.message(65536)")
+				await w.settle()
+				return w.messages.slice(1)`), []int{65536})
+			same(t, "sizes of messages that arrive", numbers(t, `
+				return w.posted.filter(m => m.did === "message").map(m => m.bytes.byteLength)`), []int{65536})
+			for _, larger := range []string{
+				`w.post({ do: "message", bytes: new ArrayBuffer(65537) })`, `await w.run("link.message(65537)")`,
+			} {
 				begin()
 				var got struct {
 					Lost     string
@@ -153,7 +100,9 @@ func TestBounds(t *testing.T) {
 				p.Eval(`(async () => {
 					`+larger+`
 					await w.settle()
-					return { Lost: w.posted.find(m => m.did === "lost")?.reason ?? "", Closed: w.closed, Messages: w.messages.length - 1 + w.posted.filter(m => m.did === "message").length }
+					const got = w.posted.filter(m => m.did === "message").length
+					const lost = w.posted.find(m => m.did === "lost")
+					return { Lost: lost?.reason ?? "", Closed: w.closed, Messages: w.messages.length - 1 + got }
 				})()`, &got)
 				if got.Lost == "" || got.Closed != 1 || got.Messages != 0 {
 					t.Errorf("after %s: %+v", larger, got)
@@ -164,9 +113,17 @@ func TestBounds(t *testing.T) {
 
 	// While WebTransport's writer is busy, 16 datagrams wait and the oldest makes way; a WebSocket
 	// that has 32 KB to send gets no more.
-	p.Eval(`(async () => { w.end(); window.w = await start("webtransport"); await w.run("link.blocked = true") })()`, nil)
-	same(t, "displaced while the writer is busy", numbers(t, `for (let i = 1; i <= 20; i++) w.datagram(i); await w.settle(); return w.dropped()`), between(2, 4))
-	same(t, "sent in the end", numbers(t, `await w.run("link.blocked = false; link.unblock()"); await w.settle(); return w.sent`), append([]int{1}, between(5, 20)...))
+	same(t, "displaced while the writer is busy", numbers(t, `
+		w.end()
+		window.w = await start("webtransport")
+		await w.run("link.blocked = true")
+		for (let i = 1; i <= 20; i++) w.datagram(i)
+		await w.settle()
+		return w.dropped()`), between(2, 4))
+	same(t, "sent in the end", numbers(t, `
+		await w.run("link.blocked = false; link.unblock()")
+		await w.settle()
+		return w.sent`), append([]int{1}, between(5, 20)...))
 	p.Eval(`(async () => { w.end(); window.w = await start("websocket") })()`, nil)
 	same(t, "dropped by a full WebSocket", numbers(t, `
 		await w.run("link.bufferedAmount = 32768"); w.datagram(1)

@@ -44,7 +44,8 @@ func newSite(t *testing.T) *site {
 		s.mux.Handle(name, lib)
 	}
 	for url, file := range map[string]string{
-		"/game.js": "../../../../examples/zap/web/game.js", "/open.html": "testdata/open.html", "/testdata/zap.js": "testdata/zap.js", "/testdata/bridge.js": "testdata/bridge.js",
+		"/game.js": "../../../../examples/zap/web/game.js", "/open.html": "testdata/open.html",
+		"/testdata/zap.js": "testdata/zap.js", "/testdata/bridge.js": "testdata/bridge.js",
 	} {
 		s.mux.HandleFunc(url, func(w http.ResponseWriter, r *http.Request) {
 			b, err := os.ReadFile(file)
@@ -52,7 +53,8 @@ func newSite(t *testing.T) *site {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
-			w.Header().Set("Content-Type", map[string]string{".js": "text/javascript", ".html": "text/html"}[path.Ext(file)])
+			types := map[string]string{".js": "text/javascript", ".html": "text/html"}
+			w.Header().Set("Content-Type", types[path.Ext(file)])
 			w.Write(b)
 		})
 	}
@@ -88,7 +90,10 @@ func (s *site) set(config string) {
 const local = `{"game": "zap", "local": true, "engine": "/testdata/zap.js", "schema": "1"}`
 
 // notice is what the page says over the canvas, as an expression of the page.
-const notice = `(() => { const n = document.querySelector(".meanwhile-notice"); return n.classList.contains("quiet") ? "" : n.innerText.trim() })()`
+const notice = `(() => {
+	const n = document.querySelector(".meanwhile-notice")
+	return n.classList.contains("quiet") ? "" : n.innerText.trim()
+})()`
 
 // The quickstart's page, word for word.
 func TestQuickstart(t *testing.T) {
@@ -110,8 +115,8 @@ func TestQuickstart(t *testing.T) {
 		{640 - 10*32, 400 - 6*32, "a gem, 10 m to the left and 6 m up", color.RGBA{0xe8, 0xb3, 0x39, 255}},
 		{20, 20, "the ground", color.RGBA{0x0b, 0x0f, 0x14, 255}},
 	} {
-		if r, g, b, _ := img.At(at.x, at.y).RGBA(); uint8(r>>8) != at.want.R || uint8(g>>8) != at.want.G || uint8(b>>8) != at.want.B {
-			t.Errorf("%s at %d, %d is %02x%02x%02x, want %02x%02x%02x", at.what, at.x, at.y, r>>8, g>>8, b>>8, at.want.R, at.want.G, at.want.B)
+		if got := color.RGBAModel.Convert(img.At(at.x, at.y)); got != at.want {
+			t.Errorf("%s at %d, %d is %v, want %v", at.what, at.x, at.y, got, at.want)
 		}
 	}
 
@@ -126,7 +131,8 @@ func TestQuickstart(t *testing.T) {
 	p.KeyDown("KeyD")
 	p.Eval("engine.commands.length = 0", nil)
 	p.WaitFor("engine.commands.length > 1")
-	if p.Eval("engine.commands.at(-1)", &moved); moved[0] < 0.70 || moved[0] > 0.71 || moved[1] > -0.70 || moved[1] < -0.71 {
+	p.Eval("engine.commands.at(-1)", &moved)
+	if moved[0] < 0.70 || moved[0] > 0.71 || moved[1] > -0.70 || moved[1] < -0.71 {
 		t.Errorf("W and D move by %v", moved[:2])
 	}
 	p.KeyUp("KeyW")
@@ -156,7 +162,8 @@ func TestPage(t *testing.T) {
 		p.WaitFor(fmt.Sprintf("g.me.pos.x > %v + 1", x))
 		p.KeyUp("KeyD")
 		var same bool
-		p.Eval("kept.me === g.me && kept.pos === g.me.pos && kept.list === g.world.pilot && kept.gem === g.world.gem[3] && g.me === g.world.pilot[0] && g.me.mine && !g.world.pilot[1].mine", &same)
+		p.Eval(`kept.me === g.me && kept.pos === g.me.pos && kept.list === g.world.pilot && kept.gem === g.world.gem[3] &&
+			g.me === g.world.pilot[0] && g.me.mine && !g.world.pilot[1].mine`, &same)
 		if !same {
 			t.Error("an object of the world was replaced")
 		}
@@ -176,8 +183,12 @@ func TestPage(t *testing.T) {
 
 	t.Run("a click between two ticks fires once", func(t *testing.T) {
 		p.Eval("engine.commands.length = 0; zaps.length = 0", nil)
-		p.Eval(`{ const c = document.querySelector("canvas"), e = { bubbles: true, button: 0, pointerId: 1, clientX: 900, clientY: 400 }
-			c.dispatchEvent(new PointerEvent("pointerdown", e)); c.dispatchEvent(new PointerEvent("pointerup", e)) }`, nil)
+		p.Eval(`{
+			const c = document.querySelector("canvas")
+			const e = { bubbles: true, button: 0, pointerId: 1, clientX: 900, clientY: 400 }
+			c.dispatchEvent(new PointerEvent("pointerdown", e))
+			c.dispatchEvent(new PointerEvent("pointerup", e))
+		}`, nil)
 		p.WaitFor("engine.commands.length > 5 && zaps.length > 0")
 		var fired int
 		if p.Eval("engine.commands.filter(c => c[3]).length", &fired); fired != 1 {
@@ -188,29 +199,34 @@ func TestPage(t *testing.T) {
 			Mine bool
 			To   struct{ X, Y float64 }
 		}
-		if p.Eval("({N: zaps.length, Mine: zaps[0].mine, To: zaps[0].to})", &zap); zap.N != 1 || !zap.Mine || zap.To.X == 0 {
+		p.Eval("({N: zaps.length, Mine: zaps[0].mine, To: zaps[0].to})", &zap)
+		if zap.N != 1 || !zap.Mine || zap.To.X == 0 {
 			t.Errorf("events %+v", zap)
 		}
 	})
 
 	t.Run("fingers", func(t *testing.T) {
-		p.Eval(`window.finger = (type, id, x, y) => document.querySelector("canvas").dispatchEvent(new PointerEvent(type,
-			{ bubbles: true, pointerType: "touch", pointerId: id, clientX: x, clientY: y }))`, nil)
+		p.Eval(`window.finger = (type, id, x, y) => {
+			const e = { bubbles: true, pointerType: "touch", pointerId: id, clientX: x, clientY: y }
+			document.querySelector("canvas").dispatchEvent(new PointerEvent("pointer" + type, e))
+			engine.commands.length = 0
+		}`, nil)
 		// The left thumb moves: 26 px to the right of where it was put is half a stick.
-		p.Eval(`finger("pointerdown", 11, 200, 500); finger("pointermove", 11, 226, 500); engine.commands.length = 0`, nil)
+		p.Eval(`finger("down", 11, 200, 500); finger("move", 11, 226, 500)`, nil)
 		p.WaitFor("engine.commands.some(c => c[0] === 0.5 && c[1] === 0 && c[3] === 0)")
 		// The right thumb aims, and fires when it is dragged far.
-		p.Eval(`finger("pointerdown", 12, 900, 500); finger("pointermove", 12, 900, 480); engine.commands.length = 0`, nil)
+		p.Eval(`finger("down", 12, 900, 500); finger("move", 12, 900, 480)`, nil)
 		p.WaitFor("engine.commands.some(c => c[0] === 0.5 && Math.abs(c[2] + Math.PI / 2) < 1e-9 && c[3] === 0)")
-		p.Eval(`finger("pointermove", 12, 860, 500); engine.commands.length = 0`, nil)
+		p.Eval(`finger("move", 12, 860, 500)`, nil)
 		p.WaitFor("engine.commands.some(c => Math.abs(c[2] - Math.PI) < 1e-9 && c[3] === 1)")
-		p.Eval(`finger("pointerup", 11, 226, 500); finger("pointerup", 12, 860, 500); engine.commands.length = 0`, nil)
+		p.Eval(`finger("up", 11, 226, 500); finger("up", 12, 860, 500)`, nil)
 		p.WaitFor("engine.commands.some(c => c[0] === 0 && c[3] === 0)")
 		// A tap on the right fires once, at the place.
-		p.Eval(`engine.commands.length = 0; finger("pointerdown", 13, 1000, 400); finger("pointerup", 13, 1000, 400)`, nil)
+		p.Eval(`finger("down", 13, 1000, 400); finger("up", 13, 1000, 400)`, nil)
 		p.WaitFor("engine.commands.length > 4")
 		var aims []float64
-		if p.Eval("engine.commands.filter(c => c[3]).map(c => c[2])", &aims); len(aims) != 1 || aims[0] < -0.01 || aims[0] > 0.01 {
+		p.Eval("engine.commands.filter(c => c[3]).map(c => c[2])", &aims)
+		if len(aims) != 1 || aims[0] < -0.01 || aims[0] > 0.01 {
 			t.Errorf("the tap to the right fired at %v, want once at 0", aims)
 		}
 	})
@@ -238,7 +254,8 @@ func TestPage(t *testing.T) {
 
 	t.Run("resized", func(t *testing.T) {
 		p.Resize(500, 300)
-		p.WaitFor("g.width === 500 && g.canvas.width === 500 * devicePixelRatio && g.canvas.height === 300 * devicePixelRatio")
+		p.WaitFor(`g.width === 500 && g.canvas.width === 500 * devicePixelRatio &&
+			g.canvas.height === 300 * devicePixelRatio`)
 		p.Resize(browser.Width, browser.Height)
 	})
 
@@ -295,7 +312,8 @@ func TestStarting(t *testing.T) {
 	for _, c := range []struct{ name, config, want string }{
 		{"no server", "The room is closed for today.", "The room is closed for today."},
 		{"no engine", `{"game": "zap", "local": true, "engine": "/testdata/none.js"}`, "The game could not start:"},
-		{"no program", `{"game": "zap", "local": true, "wasm": "/none.wasm", "exec": "/testdata/zap.js"}`, "The game could not start:"},
+		{"no program", `{"game": "zap", "local": true, "wasm": "/none.wasm", "exec": "/testdata/zap.js"}`,
+			"The game could not start:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t)

@@ -26,7 +26,7 @@ import (
 // echoes datagrams, and counts. Both of its transports speak to the same counters.
 type peer struct {
 	answer func(transport, hello string) string // "" says nothing
-	late   chan struct{}                        // if not nil, WebSockets open when it is closed: the other transport wins on any machine
+	late   chan struct{}                        // if not nil, WebSockets open when it is closed
 	hellos atomic.Int32
 	grams  atomic.Int32
 
@@ -161,7 +161,8 @@ func (s *peer) session(session *webtransport.Session) {
 
 // online is a configuration with these transports.
 func online(webtransport, websocket, schema string) string {
-	return fmt.Sprintf(`{"game": "zap", "engine": "/testdata/zap.js", "schema": %q, "webtransport": %s, "websocket": %s}`, schema, webtransport, websocket)
+	return fmt.Sprintf(`{"game": "zap", "engine": "/testdata/zap.js", "schema": %q, "webtransport": %s, "websocket": %s}`,
+		schema, webtransport, websocket)
 }
 
 const socket = `"/meanwhile"` // the WebSocket of the page's own server
@@ -182,7 +183,7 @@ func echoes(t *testing.T, p *browser.Page) {
 	p.Eval("g.now", &now)
 	for _, e := range got {
 		if trip := e[2] - e[1]/1000; trip < 0 || trip > 10_000 || e[2] > now+1000 {
-			t.Fatalf("datagram %v was stamped at %v ms and its echo arrived at %v; it is %v", e[0], e[1]/1000, e[2], now)
+			t.Fatalf("datagram %v was stamped at %v ms, its echo arrived at %v; it is %v", e[0], e[1]/1000, e[2], now)
 		}
 	}
 }
@@ -316,7 +317,11 @@ func TestTransports(t *testing.T) {
 			t.Errorf("won by %s", got)
 		}
 		// The engine learns which of its datagrams never left.
-		p.Eval("{ const b = new Uint8Array(1151); new DataView(b.buffer).setUint16(3, 777, true); engine.send(b, 0, false) }", nil)
+		p.Eval(`{
+			const b = new Uint8Array(1151)
+			new DataView(b.buffer).setUint16(3, 777, true)
+			engine.send(b, 0, false)
+		}`, nil)
 		p.WaitFor("engine.neverSent.length === 1 && engine.neverSent[0] === 777")
 	})
 
@@ -371,9 +376,11 @@ func TestTransports(t *testing.T) {
 		s.set(online("null", socket, "1"))
 		open(t, s, "")
 		transport(t)
-		p.Eval(`g.connection.receive({ did: "message", n: g.connection.n, bytes: new TextEncoder().encode("hello").buffer })`, nil)
+		p.Eval(`window.say = text => g.connection.receive({
+			did: "message", n: g.connection.n, bytes: new TextEncoder().encode(text).buffer })`, nil)
+		p.Eval(`say("hello")`, nil)
 		p.WaitFor(`engine.heard.at(-1)[1] === "hello" && g.transport === "websocket"`)
-		p.Eval(`g.connection.receive({ did: "message", n: g.connection.n, bytes: new TextEncoder().encode("away You joined again elsewhere.").buffer })`, nil)
+		p.Eval(`say("away You joined again elsewhere.")`, nil)
 		p.WaitFor(notice + `.startsWith("You joined again elsewhere.")`)
 		p.Eval("new Promise(r => setTimeout(r, 600))", nil)
 		if n := peer.hellos.Load(); n != 1 || p.Text("button") != "Reload" {
