@@ -219,9 +219,6 @@ func (s *Server) maxClass(send int) uint8 {
 	return c
 }
 
-// maxCarriers is how many entities may stand on top of each other, as in package client.
-const maxCarriers = 4
-
 // carrier returns the bottom of the entities that an entity stands on, or the entity itself.
 func (s *Server) carrier(e *snapshot.Entity) *snapshot.Entity {
 	for range schema.MaxParents {
