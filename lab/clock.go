@@ -100,8 +100,9 @@ type trip struct {
 
 // clockTrips sends requests over a path and returns those that were answered, in order of their
 // return.
-func clockTrips(seed uint64, p netsim.Profile, rate int, span, late time.Duration,
-	local func(clock.Time) clock.Time) ([]trip, error) {
+func clockTrips(
+	seed uint64, p netsim.Profile, rate int, span, late time.Duration, local func(clock.Time) clock.Time,
+) ([]trip, error) {
 	path, err := netsim.NewPath(seed, p)
 	if err != nil {
 		return nil, err
@@ -155,8 +156,9 @@ type clockResult struct {
 	trail      []xy      // signed error in ms over seconds, thinned out
 }
 
-func runOneClock(c baseline.Clock, trips []trip, span, within time.Duration, drift int, steady bool,
-	local func(clock.Time) clock.Time) (res clockResult) {
+func runOneClock(
+	c baseline.Clock, trips []trip, span, within time.Duration, drift int, steady bool, local func(clock.Time) clock.Time,
+) (res clockResult) {
 	var last clock.Time
 	begun := false
 	good := clock.Time(-1) // since when the error is within

@@ -196,8 +196,9 @@ func (r *run) tables() (*codec.Tables, error) {
 }
 
 // codecRows measures a movement at one age.
-func codecRows(r *run, m *movement.Movement, p movement.Precision, k *schema.Kind, coder *codec.Coder, age int,
-	rivals bool) error {
+func codecRows(
+	r *run, m *movement.Movement, p movement.Precision, k *schema.Kind, coder *codec.Coder, age int, rivals bool,
+) error {
 	var (
 		records, body, plain, mirror int
 		entropy                      = newEntropy()

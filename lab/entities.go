@@ -298,8 +298,9 @@ type crowdGuess struct {
 }
 
 // arrives records that a record came after another.
-func (g *crowdGuess) arrives(policy string, now, stamp clock.Time, gap clock.Tick, rested, rest bool,
-	path time.Duration) {
+func (g *crowdGuess) arrives(
+	policy string, now, stamp clock.Time, gap clock.Tick, rested, rest bool, path time.Duration,
+) {
 	switch policy {
 	case "global-2":
 		g.target = 2 * time.Second / crowdRate
@@ -362,8 +363,9 @@ func (g *crowdGuess) follow(rest bool) {
 }
 
 // watch lets one player look at the crowd for a while, and rivals too.
-func watch(p netsim.Profile, seed uint64, budget int, noBounds bool, rivals []string,
-	span time.Duration) (*onlooker, error) {
+func watch(
+	p netsim.Profile, seed uint64, budget int, noBounds bool, rivals []string, span time.Duration,
+) (*onlooker, error) {
 	rules, err := crowd()
 	if err != nil {
 		return nil, err

@@ -161,19 +161,9 @@ func printVerdicts(w io.Writer, verdicts []Row, asJSON bool) error {
 			word = "SHORT"
 		}
 		got, side := v.Metrics[0], v.Metrics[1]
-		_, err := fmt.Fprintf(
-			w,
-			"%s %-8s %-8s %-24s %9s  %-8s %-7s worst of %s%s\n",
-			word,
-			v.Params[0].text(),
-			v.Profile,
-			v.Params[1].text(),
-			got.short(),
-			strings.ReplaceAll(side.Name, "_", " "),
-			side.text(),
-			v.Params[2].text(),
-			v.settings(),
-		)
+		_, err := fmt.Fprintf(w, "%s %-8s %-8s %-24s %9s  %-8s %-7s worst of %s%s\n", word,
+			v.Params[0].text(), v.Profile, v.Params[1].text(), got.short(), strings.ReplaceAll(side.Name, "_", " "),
+			side.text(), v.Params[2].text(), v.settings())
 		if err != nil {
 			return err
 		}

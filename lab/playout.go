@@ -117,8 +117,9 @@ type playedOn struct {
 	share   float64
 }
 
-func (r *run) playOn(p netsim.Profile, rate int, seeds []uint64, span time.Duration, all []variant) (sum playedOn,
-	err error) {
+func (r *run) playOn(
+	p netsim.Profile, rate int, seeds []uint64, span time.Duration, all []variant,
+) (sum playedOn, err error) {
 	got, err := each(len(seeds), func(i int) (one playedOn, err error) {
 		s, err := newStream(seeds[i], p, rate, span)
 		if err != nil {

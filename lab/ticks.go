@@ -198,8 +198,9 @@ func (a *ticksResult) add(b ticksResult) {
 	a.hitches, a.stalls, a.run, a.rush = a.hitches+b.hitches, a.stalls+b.stalls, a.run+b.run, a.rush+b.rush
 }
 
-func playTicks(seed uint64, p netsim.Profile, policy, load string, rate int, span time.Duration) (ticksResult,
-	error) {
+func playTicks(
+	seed uint64, p netsim.Profile, policy, load string, rate int, span time.Duration,
+) (ticksResult, error) {
 	path, err := netsim.NewPath(seed, p)
 	if err != nil {
 		return ticksResult{}, err

@@ -27,8 +27,9 @@ const watchRate = 60
 
 // newWatch returns a match in which a real client looks over p at a runner. The runner is of kind 0
 // with the given options, is at where(tick) in each tick, and is sent 20 times a second.
-func newWatch(name string, seed uint64, p netsim.Profile, where func(clock.Tick) geom.Vec2,
-	options ...game.KindOption) (*gametest.Sim, *gametest.Player, error) {
+func newWatch(
+	name string, seed uint64, p netsim.Profile, where func(clock.Tick) geom.Vec2, options ...game.KindOption,
+) (*gametest.Sim, *gametest.Player, error) {
 	runners, watchers := game.NewKind[watchedRunner]("runner", options...), game.NewKind[watcher]("watcher")
 	def := game.Definition[watcherCommand]{
 		Name: name, Rate: watchRate, Send: 20, Kinds: game.Kinds(runners, watchers),

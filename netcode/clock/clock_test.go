@@ -113,8 +113,8 @@ func TestTimelineProperties(t *testing.T) {
 			clock.Time(rapid.Int64Range(-1e15, 1e15).Draw(t, "at"))
 		first := tick
 		for range rapid.IntRange(1, 150).Draw(t, "n") {
-			period := time.Duration(rapid.Int64Range(int64(clock.MinPeriod), int64(clock.MaxPeriod)).Draw(t,
-				"period"))
+			periods := rapid.Int64Range(int64(clock.MinPeriod), int64(clock.MaxPeriod))
+			period := time.Duration(periods.Draw(t, "period"))
 			if !l.Update(tick, at, period) {
 				t.Fatal("refused")
 			}

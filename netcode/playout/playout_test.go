@@ -301,8 +301,8 @@ func TestHostileStamps(t *testing.T) {
 // newer ones overtook, once the floor is known.
 func TestShiftsAndCopies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		shift := clock.Time(rapid.Int64Range(0, int64(2*time.Hour)/int64(estimate.FloorWindow)).Draw(t,
-			"shift")) * clock.Time(estimate.FloorWindow)
+		windows := rapid.Int64Range(0, int64(2*time.Hour)/int64(estimate.FloorWindow)).Draw(t, "windows")
+		shift := clock.Time(windows) * clock.Time(estimate.FloorWindow)
 		plain, other := newClock(t, Config{}), newClock(t, Config{})
 		var sent []clock.Time
 		for now := 1000 * ms; now < 60000*ms; now += 10 * ms {

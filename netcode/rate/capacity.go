@@ -116,12 +116,8 @@ func NewCapacity(cfg CapacityConfig) (*Capacity, error) {
 		cfg.Start = cfg.Ceiling
 	}
 	if cfg.Start < cfg.Floor || cfg.Start > cfg.Ceiling {
-		return nil, fault.Errorf(
-			"rate: Start %d B/s is outside [Floor %d B/s, Ceiling %d B/s]",
-			cfg.Start,
-			cfg.Floor,
-			cfg.Ceiling,
-		)
+		return nil, fault.Errorf("rate: Start %d B/s is outside [Floor %d B/s, Ceiling %d B/s]",
+			cfg.Start, cfg.Floor, cfg.Ceiling)
 	}
 	return &Capacity{cfg: cfg, rate: int64(cfg.Start)}, nil
 }
