@@ -1,7 +1,7 @@
 //go:build !js
 
-// Package app makes a program of a game. Natively it is server, page, bots and flags; compiled to
-// WebAssembly it is the browser's client, which the page's library meanwhile.js loads and drives.
+// Package app makes a program of a game. Natively the program is a server with a page, bots and flags;
+// compiled to WebAssembly it is the browser's client, which the page's library meanwhile.js drives.
 package app
 
 import (
@@ -40,8 +40,8 @@ func Main[C any](def *game.Definition[C]) {
 	os.Exit(code)
 }
 
-// run is Main, and returns the exit status: 0, 1 if something failed, 2 if the program is used or
-// written wrongly.
+// run is Main with an exit status: 0, 1 if something failed, 2 if the program is used or written
+// wrongly.
 func run(ctx context.Context, name string, rules *game.Rules, err error, args []string, stdout, stderr io.Writer) int {
 	say := func(err error) { fmt.Fprintln(stderr, site.Sentence(name, err)) }
 	if err != nil {
@@ -101,10 +101,10 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 	return site.Run(ctx, s, program, name, o.Open, stdout, stderr)
 }
 
-// client returns the program for browsers: what lies ready beside the page, or what is built from
-// the source.
-func client(ctx context.Context, name string, pages []fs.FS, source site.Source, sourceErr error,
-	stderr io.Writer) (*site.Program, error) {
+// client returns the program for browsers: the one beside the page, or one built from the source.
+func client(
+	ctx context.Context, name string, pages []fs.FS, source site.Source, sourceErr error, stderr io.Writer,
+) (*site.Program, error) {
 	for _, tree := range pages {
 		p, err := site.Prebuilt(tree, name)
 		switch {

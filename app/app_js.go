@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// Package app makes a program of a game. Compiled to WebAssembly it is the browser's client, which
-// the page's library meanwhile.js loads and drives; natively it is server, page, bots and flags.
+// Package app makes a program of a game. Natively the program is a server with a page, bots and flags;
+// compiled to WebAssembly it is the browser's client, which the page's library meanwhile.js drives.
 package app
 
 import (
@@ -13,8 +13,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Main runs the game as the engine of the page that loaded it, and does not return. Mistakes in the
-// definition are told to the page.
+// Main runs the game as the engine of the page that loaded it, and does not return. The page gets
+// mistakes in the definition.
 func Main[C any](def *game.Definition[C]) {
 	rules, err := def.Rules()
 	offer(&engine{rules: rules, err: err, datagram: make([]byte, 2*wire.MaxDatagram)})

@@ -7,25 +7,24 @@ import (
 	"time"
 )
 
-// Bounds of a Gate that is not told others.
+// Default limits of a Gate.
 const (
 	// MaxVisitors is how many clients may be connected without having been admitted.
 	MaxVisitors = 256
-	// MaxVisitorsPerAddress is how many of them may come from one address: an IPv4 address or a
-	// /64 of IPv6. The machine itself is exempt, since bots and reverse proxies live there.
+	// MaxVisitorsPerAddress is how many of them may come from one address: an IPv4 address or a /64
+	// of IPv6. This machine is exempt, since bots and reverse proxies live there.
 	MaxVisitorsPerAddress = 64
-	// EntryRefill is how long an address that came in as often as it may have visitors waits until
-	// it may come in as often again, at a steady rate: a handshake costs half a millisecond of
-	// work, whatever comes of it.
+	// EntryRefill is the time in which an address may enter as often as it may have visitors, at a
+	// steady rate: a handshake costs half a millisecond of work even if it fails.
 	EntryRefill = 6 * time.Second
-	// entryCounters is among how many counters the addresses are spread, by a hash with a secret
-	// seed, so that their memory is bounded and nobody can choose whom to share with.
+	// entryCounters is how many counters all addresses share, by a hash with a secret seed: memory
+	// is bounded, and nobody can choose whom to share a counter with.
 	entryCounters = 4096
 )
 
-// A Gate counts clients from their first packet until they are admitted, and turns away those who
-// would be too many: what a stranger can make a server hold is bounded by its size. Listeners may
-// share one. Safe for concurrent use.
+// A Gate counts clients from their first packet until they are admitted, and refuses those beyond
+// its limits: what strangers can make a server hold is bounded by its size. Listeners may share
+// one. Safe for concurrent use.
 type Gate struct {
 	most, mostPerAddress int
 
@@ -37,15 +36,15 @@ type Gate struct {
 	entries [entryCounters]bucket
 }
 
-// A bucket of permits to come in, which fills again with time.
+// A bucket counts the entries of addresses and forgets them with time.
 type bucket struct {
-	used float64 // permits taken and not yet given back, as of at
+	used float64 // entries not yet forgotten, as of at
 	at   time.Time
 }
 
-// NewGate returns a Gate for visitors of whom no more than perAddress come from one address. Zero
-// or less means the default of each. Behind a proxy on another machine all clients have its
-// address, and perAddress should be as large as visitors.
+// NewGate returns a Gate that admits so many visitors at once, and perAddress of them from one
+// address. Zero or less means the default. Behind a proxy on another machine all clients have its
+// address, so perAddress should then equal visitors.
 func NewGate(visitors, perAddress int) *Gate {
 	if visitors <= 0 {
 		visitors = MaxVisitors
@@ -56,8 +55,8 @@ func NewGate(visitors, perAddress int) *Gate {
 	return &Gate{most: visitors, mostPerAddress: perAddress, by: make(map[netip.Addr]int), seed: maphash.MakeSeed()}
 }
 
-// origin returns what an address counts as, and whether it is counted at all. Addresses that cannot
-// be read count as one.
+// origin returns what an address counts as, and whether it is counted at all. All unreadable
+// addresses count as one.
 func origin(address string) (netip.Addr, bool) {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -73,16 +72,16 @@ func origin(address string) (netip.Addr, bool) {
 	return a, true
 }
 
-// Origin returns what clients from address ("host:port") are counted under: an IPv4 address, or an
-// IPv6 network of 64 bits. ok is false for those that are not told apart by their address: of this
-// machine, or in words of another kind.
+// Origin returns what clients from address ("host:port") count as: an IPv4 address, or a /64
+// network of IPv6. ok is false if they cannot be told apart: on this machine, or if the address is
+// not an IP.
 func Origin(address string) (a netip.Addr, ok bool) {
 	a, ok = origin(address)
 	return a, ok && !a.IsUnspecified()
 }
 
-// Enter lets a visitor in from address ("host:port"), or refuses. leave must be called when it has
-// been admitted or has gone; more calls are harmless.
+// Enter admits a visitor from address ("host:port") to the gate, or refuses. The caller must call
+// leave once the visitor is admitted or gone; further calls do nothing.
 func (g *Gate) Enter(address string) (leave func(), ok bool) {
 	a, counted := origin(address)
 	g.mu.Lock()
@@ -109,7 +108,7 @@ func (g *Gate) Enter(address string) (leave func(), ok bool) {
 	}), true
 }
 
-// used returns the permits of an address as of now. g.mu is held.
+// used returns the bucket of an address as of now. The caller holds g.mu.
 func (g *Gate) used(a netip.Addr) *bucket {
 	key := a.As16()
 	b := &g.entries[maphash.Bytes(g.seed, key[:])%entryCounters]
@@ -119,9 +118,9 @@ func (g *Gate) used(a netip.Addr) *bucket {
 	return b
 }
 
-// Crowded reports that so many visitors are inside or came in lately, in all or from this address,
-// that a newcomer should first prove that it really has the address it writes from. Forged
-// addresses can therefore use up half of what an address is allowed, and no more.
+// Crowded reports whether so many visitors are inside, or came lately, in all or from this address,
+// that a newcomer should first prove its address. So forged addresses use up half of a limit at
+// most.
 func (g *Gate) Crowded(address string) bool {
 	a, counted := origin(address)
 	g.mu.Lock()
@@ -130,14 +129,14 @@ func (g *Gate) Crowded(address string) bool {
 	return 2*g.inside >= g.most || counted && (float64(g.by[a]) >= half || g.used(a).used >= half)
 }
 
-// Visitors is how many are inside now.
+// Visitors returns how many are inside now.
 func (g *Gate) Visitors() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.inside
 }
 
-// Refused is how many visitors were turned away so far.
+// Refused returns how many visitors were refused so far.
 func (g *Gate) Refused() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -230,7 +230,7 @@ func (l *Link) Dropped(seqs []wire.Seq) []wire.Seq { return l.mail.reports(seqs)
 // Now reads the connection's clock; readers call it directly after the socket.
 func (l *Link) Now() clock.Time { return l.cfg.Clock() }
 
-// Arrived takes in a datagram that was read at a moment. b belongs to the Link if owned; otherwise
+// Arrived stores a datagram that was read at the time at. b belongs to the Link if owned; otherwise
 // it is copied as far as needed.
 func (l *Link) Arrived(b []byte, owned bool, at clock.Time) {
 	switch {
@@ -357,7 +357,7 @@ func (l *Link) MessageLimit() int {
 	return MaxEarlyMessage
 }
 
-// Incoming takes in a message, which then belongs to the Link. It waits while ArrivedMessages of
+// Incoming stores a message, which then belongs to the Link. It waits while ArrivedMessages of
 // them are unread.
 func (l *Link) Incoming(message []byte) {
 	select {
@@ -445,7 +445,7 @@ func (l *Link) stop(err *CloseError, flush bool) {
 	})
 }
 
-// shut is the last goroutine of a connection, which sees the others off.
+// shut is the last goroutine of a connection. It waits for the others.
 func (l *Link) shut() {
 	if l.end.flush {
 		patience := time.NewTimer(Linger)

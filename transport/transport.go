@@ -1,39 +1,17 @@
-// Package transport says what the engine needs of a connection, and holds what all connections
-// share: a mailbox that keeps the newest datagrams, frames for a reliable stream, bounds for
-// visitors who have not yet said who they are, and Link, which makes a Conn of the few calls that
-// QUIC, WebTransport, WebSocket or a pair in memory can offer.
+// Package transport defines what the engine needs of a connection, and implements what all
+// connections share: a mailbox that keeps the newest datagrams, frames for a reliable stream,
+// limits for visitors that have not been admitted, and Link, which makes a Conn of the few calls
+// that QUIC, WebTransport, WebSocket or a pair in memory offer.
 //
-// # A connection
+// A connection carries datagrams, which may be lost, duplicated or reordered, and messages, which
+// arrive once and in order. The client speaks first: nothing that a server sends before it has
+// heard from a client can be relied on, since a browser drops datagrams that come before its page
+// listens. So the client sends its hello as the first message, the server answers with a message,
+// and datagrams follow. What goes over the wire on each transport is in docs/PROTOCOL.md,
+// "Transports".
 //
-// A connection carries datagrams, which may be lost, doubled or overtake each other, and messages,
-// which arrive once and in order. The client speaks first: nothing that a server sends before it
-// has heard from a client can be relied on (a browser drops datagrams that come before its page
-// listens). So the client sends its Hello as the first message, the server answers with a message,
-// and datagrams follow.
-//
-// # On the wire
-//
-// QUIC: application protocol (ALPN) "meanwhile/1". The client opens one bidirectional stream. On
-// it, each way, every message is its length in bytes, a uint32, little-endian, and then its bytes.
-// A QUIC datagram (RFC 9221) is one datagram, nothing added.
-//
-// WebTransport: the same stream and datagrams in a session at https://host:port/meanwhile, on the
-// same UDP port (ALPN "h3").
-//
-// WebSocket: at ws://host:port/meanwhile or wss://. Only binary messages. The first byte is 0
-// before a datagram and 1 before a message; the rest is the datagram or message, without a length.
-//
-// Sizes: a datagram is at least MinDatagram and at most MaxDatagram bytes, a message at most
-// MaxMessage, and at most MaxEarlyMessage until the server admits the client. A peer that breaks a
-// bound of messages is disconnected; datagrams outside theirs are dropped and counted.
-//
-// Bytes 3 and 4 of a datagram are its sequence number and bytes 5 to 8 the stamp of its sending
-// (package wire): a Conn writes the stamp in the last moment before it hands the datagram over.
-//
-// Goodbye: whoever closes first sends the messages it still has, then ends its direction of the
-// stream (FIN). The other reads to the end and ends its own direction, by which the first knows
-// that all has arrived; then the first closes the connection with a reason. Either waits no longer
-// than Linger. On WebSocket the close frame follows the last message and carries the reason.
+// Bytes 3 and 4 of a datagram are its sequence number, bytes 5 to 8 the stamp of its sending
+// (package wire). A Conn writes the stamp at the last moment before it hands the datagram over.
 package transport
 
 import (
@@ -61,7 +39,7 @@ const (
 	// MaxDatagram is the largest datagram in bytes. It fits the smallest packet of QUIC, with room
 	// for WebTransport's prefix. Larger ones are dropped and counted on either side.
 	MaxDatagram = wire.MaxDatagram
-	// MaxMessage is the largest message in bytes.
+	// MaxMessage is the largest message in bytes. A peer that sends a larger one is disconnected.
 	MaxMessage = 64 << 10
 	// MaxEarlyMessage is the largest message in bytes that a server reads from a client that it has
 	// not admitted.
@@ -71,21 +49,21 @@ const (
 	// Arrivals is how many datagrams wait for Receive. One more displaces the oldest.
 	Arrivals = 64
 	// QueuedMessages and QueuedBytes bound the messages that wait to be sent; SendMessage refuses
-	// what goes beyond with ErrQueueFull.
+	// further ones with ErrQueueFull.
 	QueuedMessages = 64
 	QueuedBytes    = 256 << 10
-	// ArrivedMessages is how many messages wait for ReceiveMessage. When they are that many, the
-	// connection reads no further, and its peer has to wait.
+	// ArrivedMessages is how many messages wait for ReceiveMessage. When so many wait, the
+	// connection reads no further, and the peer has to wait.
 	ArrivedMessages = 8
 	// DropReports is how many sequence numbers of dropped datagrams wait for Dropped. Later ones
 	// displace the oldest; they are still counted in Stats.
 	DropReports = 64
-	// MaxReason is the longest reason of Close in bytes, which is what a WebSocket can carry.
-	// Longer ones are cut.
+	// MaxReason is the longest reason of Close in bytes: a WebSocket carries no more. Longer ones
+	// are cut.
 	MaxReason = 123
 )
 
-// Defaults of times that configurations can change.
+// Default times, which configurations can change.
 const (
 	// HelloTimeout is how long a client may take until the server admits it.
 	HelloTimeout = 5 * time.Second
@@ -95,8 +73,8 @@ const (
 	Linger = 2 * time.Second
 )
 
-// A Clock tells the time since the program's zero; it must be monotonic and safe for concurrent
-// use.
+// A Clock returns the time since an instant of the program's choice. It must be monotonic and safe
+// for concurrent use.
 type Clock func() clock.Time
 
 // A Conn is a connection to one peer. All methods are safe for concurrent use, but only one caller
@@ -202,7 +180,7 @@ var (
 
 // A CloseError says why a connection ended. It is ErrClosed for errors.Is.
 type CloseError struct {
-	// Reason is what Close was told, here or by the peer, or what went wrong.
+	// Reason is the argument of Close, here or at the peer, or what went wrong.
 	Reason string
 	// Remote reports that the peer closed the connection.
 	Remote bool

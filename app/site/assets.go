@@ -32,7 +32,7 @@ const (
 	maxFile = 64 << 20
 )
 
-// types are content types that must not depend on what the machine has installed.
+// types are the content types that must not depend on what is installed on the machine.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".mjs": "text/javascript; charset=utf-8",
@@ -45,7 +45,7 @@ var types = map[string]string{
 	".woff2": "font/woff2", ".webmanifest": "application/manifest+json",
 }
 
-// packed are the content types that are packed already.
+// incompressible reports whether files of a content type are compressed already.
 func incompressible(contentType string) bool {
 	for _, p := range []string{"image/png", "image/jpeg", "image/webp", "image/gif", "audio/ogg", "audio/mpeg",
 		"font/woff2", "video/"} {
@@ -67,8 +67,8 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// An asset is a file as it is served: as it is, with brotli or with gzip, whichever the browser
-// takes.
+// An asset is a file that is served as it is or packed with brotli or gzip, whichever the browser
+// accepts. It is packed at the first request.
 type asset struct {
 	contentType string
 	raw         []byte
@@ -82,7 +82,7 @@ type packing struct {
 	b    []byte
 }
 
-// newAsset returns an asset. br is raw packed with brotli if that is known, else nil.
+// newAsset returns an asset. br is raw packed with brotli, or nil if that is not known.
 func newAsset(contentType string, raw, br []byte) *asset {
 	sum := sha256.Sum256(raw)
 	a := &asset{contentType: contentType, raw: raw, hash: hex.EncodeToString(sum[:])}
@@ -141,7 +141,7 @@ func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// accepts reports whether the values of Accept-Encoding let a coding in (RFC 9110 §12.5.3).
+// accepts reports whether the values of Accept-Encoding allow a coding (RFC 9110 §12.5.3).
 func accepts(values []string, coding string) bool {
 	for _, v := range values {
 		for _, part := range strings.Split(v, ",") {
@@ -156,8 +156,8 @@ func accepts(values []string, coding string) bool {
 	return false
 }
 
-// files serves the files of several trees: of a name that several have, that of the first. Folders
-// are served as their index.html; names that begin with a dot are not served.
+// files serves the files of several trees; the first tree that has a name wins. A folder is served as
+// its index.html. Names that begin with a dot are not served.
 type files struct {
 	trees []fs.FS
 	log   *slog.Logger
@@ -217,8 +217,8 @@ func (f *files) read(name string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// keep returns the asset of a content, packed only once. Files are read anew for every request, so
-// that what somebody edits is there after a reload.
+// keep returns the kept asset of these bytes, so that they are packed once. Files are read for every
+// request, so that an edit shows after a reload.
 func (f *files) keep(contentType string, raw []byte) *asset {
 	a := newAsset(contentType, raw, nil)
 	f.mu.Lock()
@@ -234,7 +234,7 @@ func (f *files) keep(contentType string, raw []byte) *asset {
 	return a
 }
 
-// Static serves one content, packed as the browser likes it.
+// Static serves fixed bytes, packed as the browser accepts it.
 func Static(contentType string, content []byte) http.Handler {
 	return newAsset(contentType, content, nil)
 }

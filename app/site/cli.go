@@ -17,21 +17,21 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// What the programs have in common that serve a site: flags, sentences and exit statuses.
+// Flags, sentences and exit statuses that programs with a site share.
 
-// Interrupted returns a context that ends when the program is told to end, and then no longer
-// stands in the way of being told a second time.
+// Interrupted returns a context that ends when the program is interrupted. A second interrupt then kills
+// the program.
 func Interrupted() (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// Parse reads a command line into target, a pointer to a struct with tags of kong. When done is
-// set, the program ends with the status code: help was asked for (0), or the command line is wrong
-// (2, and stderr has a sentence).
-func Parse(target any, name, about string, vars map[string]string, args []string, stdout,
-	stderr io.Writer) (parsed *kong.Context, code int, done bool) {
+// Parse reads a command line into target, a pointer to a struct with kong's tags. If done is true, the
+// program should exit with code: 0 after it printed its help, 2 after it said on stderr what is wrong.
+func Parse(
+	target any, name, about string, vars map[string]string, args []string, stdout, stderr io.Writer,
+) (parsed *kong.Context, code int, done bool) {
 	helped := false
 	k, err := kong.New(target, kong.Name(name), kong.Description(about), kong.Vars(vars), kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { helped = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
@@ -49,7 +49,7 @@ func Parse(target any, name, about string, vars map[string]string, args []string
 	return parsed, 0, false
 }
 
-// Sentence is an error as a person reads it.
+// Sentence returns the text of an error for a person.
 func Sentence(name string, err error) string {
 	text := err.Error()
 	for _, pkg := range []string{"site: ", "host: ", "game: "} {
@@ -58,8 +58,8 @@ func Sentence(name string, err error) string {
 	return name + ": " + text
 }
 
-// Status is the exit status for an error of Listen: 2 if what was asked for cannot be, 1 if it is
-// only not to be had now.
+// Status returns the exit status for an error of Listen: 1 if the address is only not free now, 2 if the
+// command line asks for something impossible.
 func Status(err error) int {
 	var addr *addrError
 	if errors.As(err, &addr) && checkAddr(addr.Addr) == nil {

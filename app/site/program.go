@@ -24,8 +24,9 @@ type Program struct {
 	wasm, exec *asset
 }
 
-// NewProgram returns a Program made of the WebAssembly, of the same packed with brotli, and of the
-// file wasm_exec.js of the Go version that compiled it. One of wasm and br may be nil.
+// NewProgram returns a Program of the WebAssembly, the same packed with brotli, and wasm_exec.js of the
+// Go version that compiled it. One of wasm and br may be nil. It fails on bytes that are not
+// WebAssembly and on an empty exec.
 func NewProgram(wasm, br, exec []byte) (*Program, error) {
 	if wasm == nil {
 		var err error
@@ -42,7 +43,7 @@ func NewProgram(wasm, br, exec []byte) (*Program, error) {
 	return &Program{newAsset(types[".wasm"], wasm, br), newAsset(types[".js"], exec, nil)}, nil
 }
 
-// Size is the size of the WebAssembly in bytes, as it is and packed with brotli.
+// Size returns the size of the WebAssembly in bytes, as it is and packed with brotli.
 func (p *Program) Size() (plain, packed int) { return len(p.wasm.raw), len(p.wasm.brotli()) }
 
 // errNoSource reports that the source of the running program cannot be found.
@@ -169,9 +170,9 @@ const (
 	keptPacks  = 24
 )
 
-// Build compiles the package main in a folder for the browser, with the Go toolchain of this
-// machine, and packs it. Both steps are skipped for what has not changed. A line on progress goes
-// to progress. Failures are errNoToolchain, a *BuildError, or those of files.
+// Build compiles the package main in dir for the browser with this machine's Go toolchain, and packs it.
+// It skips both steps if nothing has changed. It writes a line to progress. It fails without a
+// toolchain, with a *BuildError, or with an error of a file.
 func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program, error) {
 	tool, err := toolchain(runtime.GOROOT())
 	if err != nil {
@@ -246,8 +247,8 @@ func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program,
 	return p, nil
 }
 
-// toolchain returns the path of the go command: that of the search path, or that in root, where the
-// toolchain was that built this program.
+// toolchain returns the path of the go command: from the search path, or from root, the toolchain that
+// built this program.
 func toolchain(root string) (string, error) {
 	if tool, err := exec.LookPath("go"); err == nil {
 		return tool, nil
@@ -267,7 +268,7 @@ func isFile(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// cacheDir returns the folder for what was built, which it makes.
+// cacheDir makes and returns the folder of built programs.
 func cacheDir() (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -280,7 +281,7 @@ func cacheDir() (string, error) {
 	return dir, nil
 }
 
-// pack packs the WebAssembly, or takes it packed from the cache, where it is kept by its content.
+// pack packs the WebAssembly, or reads it packed from the cache, where its name is its hash.
 func (p *Program) pack(cache string) {
 	name := filepath.Join(cache, fmt.Sprintf("%s-%d.br", p.wasm.hash[:32], brotliLevel))
 	if br, err := os.ReadFile(name); err == nil && len(br) > 0 {
@@ -300,7 +301,7 @@ func (p *Program) pack(cache string) {
 	prune(cache, "*.br", keptPacks)
 }
 
-// prune keeps the newest files whose names fit a pattern.
+// prune deletes all but the newest files that match a pattern.
 func prune(cache, pattern string, keep int) {
 	list, err := filepath.Glob(filepath.Join(cache, pattern))
 	if err != nil || len(list) <= keep {
@@ -319,8 +320,8 @@ func prune(cache, pattern string, keep int) {
 	}
 }
 
-// Prebuilt returns the program that lies in a tree of files beside the page: NAME.wasm and
-// wasm_exec.js. It reports fs.ErrNotExist if the first of them is missing.
+// Prebuilt returns the program that stands beside the page as NAME.wasm and wasm_exec.js. It fails with
+// fs.ErrNotExist if NAME.wasm is missing.
 func Prebuilt(tree fs.FS, name string) (*Program, error) {
 	wasm, err := fs.ReadFile(tree, name+".wasm")
 	if err != nil {

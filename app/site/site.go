@@ -1,5 +1,5 @@
-// Package site serves one game: its page, the game's program in WebAssembly, and the sockets on
-// which players come in. It is what package app and the program meanwhile have in common.
+// Package site serves one game: its page, the page's program in WebAssembly, and the sockets on which
+// players connect. Package app and the program meanwhile share it.
 package site
 
 import (
@@ -43,25 +43,25 @@ const (
 	writeTimeout  = 5 * time.Minute // of a file, on the slowest network that could still play
 	maxHeader     = 16 << 10
 	endPatience   = 2 * time.Second
-	truthTimeout  = 2 * time.Second // of one truth; who takes longer is let go
+	truthTimeout  = 2 * time.Second // to write one message of /truth; slower readers are dropped
 )
 
 // Config describes a Site. Host.Rules and Addr must be set.
 type Config struct {
-	// Host is the host's config. Log is the site's too.
+	// Host configures the host. Its NewBot is set here; its Log is the site's too.
 	Host host.Config
-	// Addr is the TCP address of the page and of WebSocket, "host:port". QUIC and WebTransport get
-	// the UDP port of the same number if it is free, and any other if not.
+	// Addr is the TCP address of the page and of WebSocket, "host:port". QUIC and WebTransport get the
+	// UDP port of the same number if it is free, else any other.
 	Addr string
-	// Pages are the trees that hold the page's files, the most important first. The library's own
+	// Pages are the trees of the page's files; the first that has a name wins. The library's own files
 	// come last.
 	Pages []fs.FS
-	// Handlers answer further addresses, by patterns of http.ServeMux.
+	// Handlers answer further requests, by patterns of http.ServeMux.
 	Handlers map[string]http.Handler
-	// Truth offers /truth, where the server's own positions can be watched: for demonstrations,
-	// since it helps cheats.
+	// Truth serves /truth, the server's own positions of all avatars: for demonstrations only, since
+	// cheats would profit.
 	Truth bool
-	// Metrics offers /metrics to Prometheus.
+	// Metrics serves /metrics to Prometheus.
 	Metrics bool
 }
 
@@ -79,7 +79,7 @@ type Site struct {
 	feeds   sync.WaitGroup // handlers that http.Server no longer knows
 }
 
-// An addrError is an address on which the site cannot listen. It is a sentence for a person.
+// An addrError reports an address on which the site cannot listen. Its text is for a person.
 type addrError struct {
 	Addr string
 	Text string
@@ -89,7 +89,7 @@ type addrError struct {
 func (e *addrError) Error() string { return e.Text }
 func (e *addrError) Unwrap() error { return e.Err }
 
-// checkAddr says what is wrong with an address to listen on.
+// checkAddr returns an error unless addr has the form host:port.
 func checkAddr(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err == nil {
@@ -105,8 +105,8 @@ func checkAddr(addr string) error {
 // wsaAddrInUse is EADDRINUSE on Windows.
 const wsaAddrInUse = syscall.Errno(10048)
 
-// Listen opens the sockets of a site. An address that cannot be had is an *addrError. Serve or
-// Close must follow.
+// Listen opens the sockets of a site. The caller must then call Serve or Close. See Status for what an
+// error means.
 func Listen(cfg Config) (*Site, error) {
 	if err := checkAddr(cfg.Addr); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func Listen(cfg Config) (*Site, error) {
 	return s, nil
 }
 
-// newBot gives the rooms of a host their bots.
+// newBot makes the bots of rooms.
 func newBot(rules *game.Rules, welcome session.Welcome, now clock.Time) (host.Bot, error) {
 	return headless.NewBot(rules, welcome, now)
 }
@@ -147,7 +147,7 @@ func unusable(addr string, err error) error {
 	return &addrError{addr, text, err}
 }
 
-// listen opens what stands beside the TCP socket.
+// listen opens the UDP socket and makes the WebSocket handler.
 func (s *Site) listen() error {
 	name, _, _ := net.SplitHostPort(s.cfg.Addr) // looked at before
 	ip, port, err := net.SplitHostPort(s.tcp.Addr().String())
@@ -212,7 +212,7 @@ func (s *Site) URL() string {
 	return "http://" + net.JoinHostPort(ip, strconv.Itoa(a.Port)) + "/"
 }
 
-// note is what somebody should know who gives the address to others, or "".
+// note returns what whoever gives the address to others should know, or "".
 func (s *Site) note() string {
 	if s.local() {
 		return ""
@@ -221,10 +221,10 @@ func (s *Site) note() string {
 		"put https in front of this server for WebTransport."
 }
 
-// QUIC is the UDP address of native clients and WebTransport.
+// QUIC returns the UDP address of native clients and WebTransport, "host:port".
 func (s *Site) QUIC() string { return s.udp.Addr() }
 
-// Fingerprints returns what clients may pin.
+// Fingerprints returns the certificates that clients may pin.
 func (s *Site) Fingerprints() ([]cert.Fingerprint, error) { return s.cert.Fingerprints() }
 
 // Close releases the sockets of a site that is not served.
@@ -234,8 +234,8 @@ func (s *Site) Close() {
 	s.ws.Close("")
 }
 
-// Serve serves until ctx ends, then tells the players and returns when everything has ended.
-// program may be nil: then the page is told that there is none, and only native clients play.
+// Serve serves until ctx ends, then sends the players away and returns when everything has ended. If
+// program is nil, the page gets an error, and only native clients play.
 func (s *Site) Serve(ctx context.Context, program *Program) error {
 	s.program.Store(program)
 	ctx, cancel := context.WithCancel(ctx)
@@ -298,7 +298,7 @@ func (s *Site) handler() http.Handler {
 	return headers(mux)
 }
 
-// headers adds what every answer has. With the first two the browser gives pages a fine clock.
+// headers adds the headers of every answer. The first two make the browser give pages a fine clock.
 func headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -325,7 +325,7 @@ func (s *Site) ahead(next http.Handler) http.Handler {
 	})
 }
 
-// part serves a part of the program.
+// part serves one file of the program.
 func (s *Site) part(of func(*Program) *asset) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		p := s.program.Load()
@@ -403,7 +403,7 @@ func (s *Site) config(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(c)
 }
 
-// sentence makes a sentence of an error's text.
+// sentence makes a sentence of the text of an error.
 func sentence(s string) string {
 	if s == "" {
 		return s
@@ -411,9 +411,9 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 
-// truth answers /truth: on a WebSocket Float32, little-endian: [tick, n, n times id, x, y, z],
-// about thirty times a second. To a plain request it tells once what the server takes the paths to
-// carry: {"id": bytes a second}.
+// truth answers /truth with the server's own positions of the avatars in a room. A WebSocket gets them
+// about thirty times a second, as float32 little-endian: tick, n, then n times id, x, y, z in metres. A
+// plain request gets the estimated capacity of each player's path once: {"id": bytes a second}.
 func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 	s.feeds.Add(1) // http.Server still knows the request, and so nobody waits for feeds yet
 	defer s.feeds.Done()
@@ -421,14 +421,14 @@ func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not from this page", http.StatusForbidden)
 		return
 	}
-	watch, err := s.host.Spectate(r.URL.Query().Get("room"))
+	spectator, err := s.host.Spectate(r.URL.Query().Get("room"))
 	if err != nil {
 		http.Error(w, sentence(strings.TrimPrefix(err.Error(), "host: ")), http.StatusNotFound)
 		return
 	}
-	defer watch.Close()
+	defer spectator.Close()
 	if r.Header.Get("Upgrade") == "" {
-		t, err := watch.Next(r.Context()) // however long the tick takes
+		t, err := spectator.Next(r.Context()) // however long the tick takes
 		if err != nil {
 			http.Error(w, "The room has ended.", http.StatusNotFound)
 			return
@@ -450,7 +450,7 @@ func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 	ctx := conn.CloseRead(r.Context())
 	var b []byte
 	for {
-		t, err := watch.Next(ctx)
+		t, err := spectator.Next(ctx)
 		if err != nil {
 			_ = conn.Close(websocket.StatusGoingAway, "the room has ended")
 			return

@@ -1,6 +1,6 @@
 // Package quic carries connections over QUIC. Its Listener serves native clients and browsers
 // (WebTransport) on the same UDP port; the application protocol that a client names in the
-// handshake tells them apart. What goes over the wire is in package transport.
+// handshake tells them apart. Its bytes are in docs/PROTOCOL.md, "Transports".
 package quic
 
 import (
@@ -42,7 +42,7 @@ type Config struct {
 	socket net.PacketConn // of tests that need no kernel; nil opens one at Addr
 }
 
-// Counts says what a Listener did with those who came.
+// Counts counts what became of a Listener's clients.
 type Counts struct {
 	Accepted        uint64 // connections that Accept returned or will return
 	RefusedCrowded  uint64 // turned away by the Gate, most of them before any handshake
@@ -116,7 +116,7 @@ func Listen(cfg Config) (*Listener, error) {
 	}
 	l.tr = &quic.Transport{
 		Conn: l.socket,
-		// Until a newcomer has shown that it owns its address, it costs us nothing but an answer.
+		// Until a newcomer has proved its address, it costs no more than an answer.
 		VerifySourceAddress: func(a net.Addr) bool { return l.gate.Crowded(a.String()) },
 		ConnContext:         l.enter,
 	}
@@ -230,7 +230,7 @@ func (l *Listener) join(v *visitor, open func(transport.LinkConfig) (*transport.
 	switch {
 	case err == nil:
 		l.n.accepted.Add(1)
-	case errors.Is(err, transport.ErrBusy): // it has been told
+	case errors.Is(err, transport.ErrBusy): // Join has closed it with a reason
 		l.n.backlog.Add(1)
 	case errors.Is(err, transport.ErrClosed):
 		refuse("server is closed")

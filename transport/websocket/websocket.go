@@ -1,9 +1,9 @@
-// Package websocket carries connections over WebSocket, for browsers and networks that let no UDP
-// through. What goes over the wire is in package transport.
+// Package websocket carries connections over WebSocket, for browsers and networks that block UDP.
+// Its bytes are in docs/PROTOCOL.md, "Transports".
 //
-// One TCP connection carries everything in order, so a lost packet holds up all that come after it,
-// and what the kernel has taken can no longer be displaced by something newer. Of both this package
-// keeps the second small: the kernel is told to take little that it cannot send.
+// One TCP connection delivers everything in order, so a lost packet delays all later ones, and
+// newer data cannot displace what the kernel has accepted. This package keeps the second delay
+// small: it makes the kernel accept little that TCP cannot send yet.
 package websocket
 
 import (
@@ -45,7 +45,7 @@ type Config struct {
 	HelloTimeout, IdleTimeout time.Duration
 }
 
-// Counts says what a Server did with those who came.
+// Counts counts what became of a Server's clients.
 type Counts struct {
 	Accepted        uint64 // connections that Accept returned or will return
 	RefusedCrowded  uint64 // turned away by the Gate
@@ -112,7 +112,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		s.n.accepted.Add(1)
-	case errors.Is(err, transport.ErrBusy): // it has been told
+	case errors.Is(err, transport.ErrBusy): // Join has closed it with a reason
 		s.n.backlog.Add(1)
 	default:
 		leave()

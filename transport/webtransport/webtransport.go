@@ -1,6 +1,6 @@
 // Package webtransport carries a connection in a WebTransport session over HTTP/3, as browsers do.
 // Dial is a client for tests and load; the server's half is used by package quic, which serves
-// WebTransport and native QUIC on one port. What goes over the wire is in package transport.
+// WebTransport and native QUIC on one port. Its bytes are in docs/PROTOCOL.md, "Transports".
 package webtransport
 
 import (
@@ -136,15 +136,15 @@ func link(session *wt.Session, conn *quic.Conn, stream *wt.Stream, cfg transport
 	end func(reason string)) *transport.Link {
 	p := &overquic.Path{
 		Conn: conn, Datagrams: session, Stream: stream, End: end,
-		Told: func(error) (string, bool) { return told(session) },
+		PeerReason: func(error) (string, bool) { return peerReason(session) },
 	}
 	cfg.Name, cfg.Remote, cfg.HalfClose = "webtransport", session.RemoteAddr().String(), true
 	return transport.NewLink(cfg, p, p.ReadDatagrams, p.ReadMessages)
 }
 
-// told returns the reason with which the peer closed the session, if it did. The parts of a session
-// fail with errors of their own a moment before the session knows its reason.
-func told(session *wt.Session) (string, bool) {
+// peerReason returns the reason with which the peer closed the session, if it did. The parts of a
+// session fail with errors of their own a moment before the session knows its reason.
+func peerReason(session *wt.Session) (string, bool) {
 	select {
 	case <-session.Context().Done():
 	case <-time.After(goodbye):

@@ -151,9 +151,9 @@ func Run(t *testing.T, name string, open Factory) {
 	})
 }
 
-// HelloTimeout checks that a visitor who is not admitted is sent away when its time is over, and
-// told so. open makes a Network in a bubble of synctest: on a slow machine a real second is over
-// before the visitor has come in.
+// HelloTimeout checks that a visitor who is not admitted is disconnected when its time is over,
+// with a reason. open makes a Network in a bubble of synctest: on a slow machine a real second is
+// over before the visitor has come in.
 func HelloTimeout(t *testing.T, open Factory) {
 	synctest.Test(t, func(t *testing.T) {
 		n := open(t, time.Second)
@@ -165,7 +165,7 @@ func HelloTimeout(t *testing.T, open Factory) {
 		var closed *transport.CloseError
 		if !errors.As(client.Err(), &closed) || !closed.Remote ||
 			!strings.Contains(closed.Reason, "not admitted within 1s") {
-			t.Errorf("the client was told %v", client.Err())
+			t.Errorf("the client's connection says %v", client.Err())
 		}
 		if d := time.Since(start); d > time.Second+transport.Linger {
 			t.Errorf("gone after %v", d)
@@ -356,7 +356,7 @@ func checkGoodbye(t *testing.T, leaver, stayer transport.Conn) {
 	_, err := stayer.ReceiveMessage(Context(t))
 	var closed *transport.CloseError
 	if !errors.As(err, &closed) || !closed.Remote || closed.Reason != "the last round is over" {
-		t.Errorf("the one who stays was told %v (%+v)", err, closed)
+		t.Errorf("the one who stays got %v (%+v)", err, closed)
 	}
 	Wait(t, leaver.Done(), "the one who leaves does not end")
 	Wait(t, stayer.Done(), "the one who stays does not end")
@@ -466,7 +466,7 @@ func listener(t *testing.T, n Network) {
 	Wait(t, client.Done(), "the client does not end")
 	var closed *transport.CloseError
 	if !errors.As(client.Err(), &closed) || closed.Reason != "going down" || !closed.Remote {
-		t.Errorf("the client was told %v", client.Err())
+		t.Errorf("the client's connection says %v", client.Err())
 	}
 	n.Close("again") // harmless
 	if n.Addr() == "" {

@@ -18,7 +18,7 @@ import (
 // Application error codes in QUIC's CONNECTION_CLOSE.
 const (
 	CodeClosed  quic.ApplicationErrorCode = 0 // Close was called; the reason says why
-	CodeRefused quic.ApplicationErrorCode = 1 // a visitor that was not let in
+	CodeRefused quic.ApplicationErrorCode = 1 // a visitor was refused
 )
 
 // Limits of a QUIC connection. What a peer can make us hold unread is bounded by the initial
@@ -69,10 +69,10 @@ type Path struct {
 	}
 	// Stream carries messages. Close ends our direction of it.
 	Stream io.ReadWriteCloser
-	// End closes everything with a reason; Told returns the peer's reason for an error if it is
-	// known, and may be nil.
-	End  func(reason string)
-	Told func(err error) (reason string, ok bool)
+	// End closes everything with a reason; PeerReason returns the peer's reason for an error if it
+	// is known, and may be nil.
+	End        func(reason string)
+	PeerReason func(err error) (reason string, ok bool)
 
 	frame []byte // scratch of WriteMessage
 }
@@ -108,8 +108,8 @@ func (p *Path) Close(reason string) { p.End(reason) }
 
 // Explain implements transport.Carrier.
 func (p *Path) Explain(err error) *transport.CloseError {
-	if p.Told != nil {
-		if reason, ok := p.Told(err); ok {
+	if p.PeerReason != nil {
+		if reason, ok := p.PeerReason(err); ok {
 			return &transport.CloseError{Reason: transport.CutReason(reason), Remote: true, Cause: err}
 		}
 	}
