@@ -100,6 +100,22 @@ func (d *derby) rules() (*game.Rules, error) {
 	return def.Rules()
 }
 
+// near reports whether two bodies are closer together than so many metres.
+func (d *derby) near(metres float64) bool {
+	var all []geom.Vec2
+	for _, k := range []game.Kind[body]{d.cars, d.balls} {
+		for _, b := range k.All(d.server) {
+			for _, other := range all {
+				if b.Pos.Dist(other) < metres {
+					return true
+				}
+			}
+			all = append(all, b.Pos)
+		}
+	}
+	return false
+}
+
 // Two cars and a ball that bump into each other, on bad networks: what clients hold is the
 // server's, no prediction is wrong with nobody near but for commands that came late, few are with
 // somebody near, and when all stand still everybody predicts exactly what is. One seed gives the
@@ -153,18 +169,8 @@ func TestBodiesThatTouch(t *testing.T) {
 			}
 			for range 45 * 100 {
 				sim.Run(10 * time.Millisecond)
-				var all []geom.Vec2
-				for _, k := range []game.Kind[body]{d.cars, d.balls} {
-					for _, b := range k.All(d.server) {
-						all = append(all, b.Pos)
-					}
-				}
-				for i, a := range all {
-					for _, b := range all[:i] {
-						if a.Dist(b) < 5 {
-							near = sim.Loop.Now()
-						}
-					}
+				if d.near(5) {
+					near = sim.Loop.Now()
 				}
 			}
 			if d.bumps < 15 || corrected < 15 || alone < 500 || wrongly != 0 {

@@ -1,0 +1,147 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/wire"
+)
+
+// Commands are due up to the tick that command time has reached. After a pause of more than
+// MaxTicks only the newest is made, and the server needs none of the others.
+func TestSchedule(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		made, acked clock.Tick
+		tick        clock.Tick // that command time has reached
+		due         int
+		next        clock.Tick // of the first command that is due
+		wantAcked   clock.Tick
+	}{
+		{"server time is not known", 0, 0, 0, 0, 1, 0},
+		{"the first", 0, 0, 500, 1, 500, 499},
+		{"one", 500, 490, 501, 1, 501, 490},
+		{"none", 500, 490, 500, 0, 501, 490},
+		{"command time went back", 500, 490, 480, 0, 501, 490},
+		{"as many as a frame makes", 500, 490, 508, 8, 501, 490},
+		{"one more", 500, 490, 509, 1, 509, 508},
+	} {
+		u := uplink{made: c.made, acked: c.acked, due: 77}
+		if due := u.schedule(c.tick); due != c.due || u.acked != c.wantAcked {
+			t.Errorf("%s: %d are due, want %d; acknowledged up to %d, want %d", c.name, due, c.due, u.acked,
+				c.wantAcked)
+		}
+		if next := u.next(); next != c.next {
+			t.Errorf("%s: the next is of tick %d, want %d", c.name, next, c.next)
+		}
+	}
+}
+
+// A player idles after 30 equal commands that may stand for what follows: no presses, and no stick
+// held.
+func TestIdle(t *testing.T) {
+	c := newClient(t)
+	u := &c.up
+	tick := func(vals ...int64) {
+		cmd := c.own.ring.Push(u.made + 1)
+		*cmd = packet.Command{Tick: u.made + 1, Vals: vals}
+		u.made++
+		u.noteCommand(cmd)
+	}
+	for _, x := range []struct {
+		name  string
+		vals  []int64 // move x and y, aim, fire, duck
+		idles bool
+	}{
+		{"nothing", []int64{0, 0, 0, 0, 0}, true},
+		{"aims at something", []int64{0, 0, 90, 0, 0}, true},
+		{"ducks", []int64{0, 0, 90, 0, 1}, true},
+		{"runs", []int64{15, 0, 90, 0, 0}, false},
+		{"presses", []int64{0, 0, 90, 1, 0}, false},
+	} {
+		for i := range 40 {
+			tick(x.vals...)
+			h := u.header(&wire.Packet{Seq: wire.Seq(1 + i)}, 0)
+			if want := x.idles && i >= idleAfter; h.Idle != want {
+				t.Fatalf("%s: command %d: idle %v, want %v", x.name, i+1, h.Idle, want)
+			}
+		}
+		if !x.idles {
+			continue
+		}
+		// Once the server knows, nothing is sent until a command differs, and what lies between is
+		// done with.
+		u.delivered(&wire.Packet{Seq: u.idleFrom})
+		if u.sentTick = u.made - 1; !u.idleKnown || u.hasNews(u.lastSent+ms) {
+			t.Errorf("%s: the server knows %v, something is to be sent", x.name, u.idleKnown)
+		}
+		before := u.made
+		tick(0, 0, 33, 0, 0)
+		if u.idleKnown || u.idleFrom != 0 || u.acked != before {
+			t.Errorf("%s: idle after another command; acknowledged up to %d, want %d", x.name, u.acked, before)
+		}
+	}
+}
+
+// The server's count of starved ticks has four bits.
+func TestStarvedCountWraps(t *testing.T) {
+	var u uplink
+	for _, c := range []struct{ count, more uint8 }{{3, 3}, {3, 0}, {15, 12}, {1, 2}, {0, 15}} {
+		if more := u.noteStarved(c.count); more != c.more {
+			t.Errorf("count %d: %d more, want %d", c.count, more, c.more)
+		}
+	}
+}
+
+// Somebody who goes away, or comes back, is news until a packet that says so has arrived, whatever
+// was said before.
+func TestAwayIsTold(t *testing.T) {
+	c := newClient(t)
+	u := &c.up
+	if u.mayBeAway() {
+		t.Error("away from the beginning")
+	}
+	for i, away := range []bool{true, false} {
+		c.SetAway(away)
+		first := wire.Seq(10 * (i + 1))
+		u.header(&wire.Packet{Seq: first}, 0)
+		u.header(&wire.Packet{Seq: first + 1}, 0)
+		if u.delivered(&wire.Packet{Seq: first - 1}); u.awayKnown || !u.mayBeAway() {
+			t.Errorf("away %v: known by a packet of before", away)
+		}
+		if !u.hasNews(u.lastSent + ms) {
+			t.Errorf("away %v: it is no news", away)
+		}
+		if u.delivered(&wire.Packet{Seq: first + 1}); !u.awayKnown || u.mayBeAway() != away {
+			t.Errorf("away %v: known %v, may be away %v", away, u.awayKnown, u.mayBeAway())
+		}
+	}
+}
+
+// On a slow path at least every fourth packet repeats all commands that may be lost, and each does
+// after a loss; the others carry those that can still be in time, and say so.
+func TestSlowPathRepeatsAllNowAndThen(t *testing.T) {
+	d := newDuo(t, (&sky{rate: 60}).rules(t))
+	p := d.join(100*ms, Config{})
+	d.run(2 * time.Second)
+	p.paused = true
+	u := &p.c.up
+	u.acked = u.made - 15
+	u.prevSentTick, u.sinceFull, u.missed = u.made-1, 0, false
+	now := d.now + p.offset
+	for i := range 12 {
+		u.missed = i == 9
+		sparse := u.choose(now, slowUp-1, false)
+		if want := i != 3 && i != 7 && i != 9; sparse != want {
+			t.Errorf("packet %d: sparse %v, want %v", i, sparse, want)
+		}
+		if few := clock.Tick(len(u.cmds)) < 15; few != sparse {
+			t.Errorf("packet %d: %d commands, sparse %v", i, len(u.cmds), sparse)
+		}
+	}
+	if u.choose(now, slowUp, false) || len(u.cmds) != 15 {
+		t.Errorf("on a fast path %d commands", len(u.cmds))
+	}
+}
