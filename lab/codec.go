@@ -151,7 +151,7 @@ func ownerRows(r *run, tables *codec.Tables) error {
 					!slices.Equal(dst, cur) {
 					return fmt.Errorf("lab: codec: the owner's %v from %v was decoded as %v", cur, base.Vals, dst)
 				}
-				codec.Guesses(coder, schema.OwnerGroup, cur, &base, func(e *codec.Guess, _ int, v int64) {
+				codec.Expect(coder, schema.OwnerGroup, cur, &base, func(e *codec.Expectation, _ int, v int64) {
 					entropy.add(e, codec.Difference(e, v, coder.Damping(e)))
 				})
 			}
@@ -226,7 +226,7 @@ func codecRows(
 			if rd.Bad() || !slices.Equal(dst, cur) {
 				return fmt.Errorf("lab: codec: %s: %v from %v was decoded as %v", m.Name, cur, base.Vals, dst)
 			}
-			codec.Guesses(coder, 0, cur, &base, func(e *codec.Guess, _ int, v int32) {
+			codec.Expect(coder, 0, cur, &base, func(e *codec.Expectation, _ int, v int32) {
 				entropy.add(e, codec.Difference(e, v, coder.Damping(e)))
 			})
 			w.Reset(buf[:0])
@@ -438,7 +438,7 @@ type entropyCount struct {
 
 func newEntropy() *entropyCount { return &entropyCount{symbols: map[[3]int]*[wire.Symbols]int{}} }
 
-func (c *entropyCount) add(e *codec.Guess, d int64) {
+func (c *entropyCount) add(e *codec.Expectation, d int64) {
 	key := [3]int{int(e.Model), e.Context, e.Octave}
 	h := c.symbols[key]
 	if h == nil {

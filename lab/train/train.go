@@ -47,7 +47,8 @@ type Trainer struct {
 	final   bool // the second walk
 }
 
-// pair is the age of a baseline and of the state before it, in steps; gap 0 is none. Weight is how often it is met.
+// pair is the age of a baseline and of the state before it, in steps; gap 0 is none. Weight is how
+// often it is met.
 type pair struct {
 	age, gap int
 	weight   float64
@@ -81,7 +82,7 @@ func each[T int32 | int64](rows [][]T, age, gap int, f func(cur []T, base *codec
 }
 
 // note adds what a record shows.
-func (t *Trainer) note(e *codec.Guess, weight float64, difference func(eighths int64) int64) {
+func (t *Trainer) note(e *codec.Expectation, weight float64, difference func(eighths int64) int64) {
 	if t.final {
 		c := t.context[e.Model][e.Context]
 		s, _ := wire.Bucket(difference(int64(t.chosen[e.Model][e.Context])) >> e.Raw)
@@ -109,7 +110,7 @@ func (t *Trainer) walk(m *movement.Movement, p movement.Precision, rate int, ps 
 			w := weight * p.weight
 			if own {
 				each(sim, p.age, p.gap, func(cur []int64, base *codec.Base[int64]) {
-					codec.Guesses(coder, schema.OwnerGroup, cur, base, func(e *codec.Guess, _ int, v int64) {
+					codec.Expect(coder, schema.OwnerGroup, cur, base, func(e *codec.Expectation, _ int, v int64) {
 						if e.Model == codec.OwnPlace || e.Model == codec.OwnSpeed {
 							t.note(e, w, func(d int64) int64 { return codec.Difference(e, v, d) })
 						}
@@ -118,7 +119,7 @@ func (t *Trainer) walk(m *movement.Movement, p movement.Precision, rate int, ps 
 				continue
 			}
 			each(obs, p.age, p.gap, func(cur []int32, base *codec.Base[int32]) {
-				codec.Guesses(coder, 0, cur, base, func(e *codec.Guess, _ int, v int32) {
+				codec.Expect(coder, 0, cur, base, func(e *codec.Expectation, _ int, v int32) {
 					t.note(e, w, func(d int64) int64 { return codec.Difference(e, v, d) })
 				})
 			})
@@ -137,7 +138,8 @@ var octaves = []movement.Precision{
 
 const ownOctave = 4 // index of the models' own precision
 
-// Tables trains on recordings, and on generated movement where there are none: what owners receive, and, with little weight, everything.
+// Tables trains on recordings, and on generated movement where there are none: what owners receive,
+// and, with little weight, everything.
 func Tables(recs []*movement.Recording, about string) (string, error) {
 	t := &Trainer{}
 	for m := range codec.Models {
@@ -208,10 +210,12 @@ func Tables(recs []*movement.Recording, about string) (string, error) {
 	return t.text(about), nil
 }
 
-// otherShare is the probability that is kept for symbol Other. Every code pays for it, and only a record's first may use it.
+// otherShare is the probability that is kept for symbol Other. Every code pays for it, and only a
+// record's first may use it.
 const otherShare = 1.0 / 256
 
-// smooth returns probabilities: of the histogram, with a little of everywhere's, and something for each symbol.
+// smooth returns probabilities: of the histogram, with a little of everywhere's, and something for
+// each symbol.
 func smooth(h, around *histogram, pull float64) (p histogram) {
 	n, m := h.total(), around.total()
 	left := 1 - otherShare
@@ -233,8 +237,8 @@ func smooth(h, around *histogram, pull float64) (p histogram) {
 
 // codesOf is how many codes a model has.
 var codesOf = [codec.Models]int{
-	codec.Level: 32, codec.Height: 32, codec.LevelDriven: 20, codec.HeightDriven: 24, codec.Speed: 32, codec.Climb: 28,
-	codec.Turning: 34, codec.Figure: 1, codec.OwnPlace: 16, codec.OwnSpeed: 16, // no recording has a figure
+	codec.PlaceXY: 32, codec.PlaceZ: 32, codec.PlaceXYDriven: 20, codec.PlaceZDriven: 24, codec.SpeedXY: 32, codec.SpeedZ: 28,
+	codec.Angle: 34, codec.Scalar: 1, codec.OwnPlace: 16, codec.OwnSpeed: 16, // no recording has a figure
 }
 
 // choose settles the damping and the code of each context.
@@ -460,7 +464,7 @@ func (t *Trainer) text(about string) string {
 			b.WriteString("octave ")
 			for g := range t.codes[m] {
 				h := &t.octaves[m][o][g]
-				if o == ownOctave && (codec.Model(m) != codec.Figure) || h.total() == 0 {
+				if o == ownOctave && (codec.Model(m) != codec.Scalar) || h.total() == 0 {
 					b.WriteByte('A' + byte(g))
 					continue
 				}

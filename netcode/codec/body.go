@@ -11,41 +11,44 @@ import (
 // A part is one component as it will be coded, beside the Difference that package wire codes.
 type part struct {
 	want  int64 // what is expected
-	minus int32 // -1: the difference changes its sign; 0
+	minus int32 // -1: the difference changes its sign; 0: it does not
 	as    role
 }
 
-// A role says how a component is coded when the usual set is.
+// A role says how a component is written in a usual body. Until roles are settled by cast it is the
+// share of 256 in which the component is as expected, or explicit.
 type role uint8
 
 const (
-	loud   role = iota // by its code
-	quiet              // not at all if one bit says that all of these are as expected
-	silent             // not at all, unless the lead says otherwise
+	explicit     role = iota // by its code
+	skipTogether             // not at all if one bit says that all components of this role are as expected
+	implied                  // not at all: it is as expected, unless the first component's code says otherwise
 )
 
-// Shares in 1/256 of what is as expected.
+// Shares in 1/256 of how often a component is as expected.
 const (
-	quietShare  = 160 // from which a component is quiet
-	silentShare = 240 // down to which all silent ones together may come
+	skipShare    = 160 // from which it need not be explicit
+	impliedShare = 240 // of all implied ones together, at least
 )
 
-// mostTold is how many components are told that did not change before the set of those that did is.
-const mostTold = 12
+// maxUnchanged is how many components that did not change a usual body may hold. With more of them
+// it is shorter to say which properties changed.
+const maxUnchanged = 12
 
-// parts are those components of a record's usual set that do not depend on others of the same record.
+// parts are the components of a usual body that are coded together: those that stand alone, or
+// those that a velocity drives.
 type parts struct {
-	n      int
-	lead   int  // index of the first that is loud; -1 if there is none
-	shy    role // loud if all are
-	quiet  bool // a bit says whether the quiet ones are as expected
-	writes bool // a record is written: differences are wanted
-	list   [maxModelled]part
-	diffs  [maxModelled]wire.Difference // of the same components
+	n       int
+	first   int  // index of the first explicit one, which goes before all others; -1: none
+	mixed   role // explicit if all are
+	skipBit bool // a bit says whether those that are skipped together are as expected
+	writes  bool // the record is written, not read: differences are wanted
+	list    [maxModelled]part
+	diffs   [maxModelled]wire.Difference // of the same components
 }
 
-// difference is what is coded of v: modulo 1<<32 for observers, the short way for angles.
-func (t *tab) difference(v, want, minus int64) int64 {
+// difference is what is coded of v: for observers modulo 1<<32, for angles the short way.
+func (t *octaveTable) difference(v, want, minus int64) int64 {
 	d := v - want
 	if t.turn > 0 {
 		if d = wrap(d, t.turn); 2*d > t.turn {
@@ -57,50 +60,54 @@ func (t *tab) difference(v, want, minus int64) int64 {
 	return (d ^ minus) - minus
 }
 
-// gather lists the components of some properties, and casts them. led says that one of them may lead.
-func gather[T int32 | int64](ps *parts, s *sight, props []*member, led bool, base *Base[T], cur []T) {
-	ps.n, ps.shy, ps.lead, ps.quiet = 0, loud, -1, false
-	look(ps, s, props, base, cur)
-	if ps.shy != loud || ps.n == 0 {
-		ps.cast(led)
-	} else if led {
-		ps.lead = 0
+// gather lists the components of some properties, and settles their roles. alone says that these
+// are the components that begin a usual body: one of them may go first.
+func gather[T int32 | int64](ps *parts, s *contexts, props []*member, alone bool, base *Base[T], cur []T) {
+	ps.n, ps.mixed, ps.first, ps.skipBit = 0, explicit, -1, false
+	expect(ps, s, props, base, cur)
+	if ps.mixed != explicit || ps.n == 0 {
+		ps.cast(alone)
+	} else if alone {
+		ps.first = 0
 	}
 }
 
-// cast says who leads and who is quiet or silent.
-func (ps *parts) cast(led bool) {
+// cast settles the roles.
+func (ps *parts) cast(alone bool) {
 	for j := range ps.list[:ps.n] {
-		if led && ps.list[j].as == loud {
-			ps.lead = j
+		if alone && ps.list[j].as == explicit {
+			ps.first = j
 			break
 		}
 	}
 	all, left := 256, 0
 	for j := range ps.list[:ps.n] {
 		p := &ps.list[j]
-		if p.as == loud {
+		if p.as == explicit {
 			continue
 		}
-		if with := all * int(p.as) >> 8; ps.lead >= 0 && with >= silentShare {
-			all, p.as = with, silent
+		if with := all * int(p.as) >> 8; ps.first >= 0 && with >= impliedShare {
+			all, p.as = with, implied
 			continue
 		}
-		p.as = quiet
+		p.as = skipTogether
 		left++
 	}
-	if ps.quiet = left > 1 || led && ps.lead < 0; !ps.quiet && left > 0 { // a bit for one says no more than its code
+	// A bit for a single component says no more than its code.
+	if ps.skipBit = left > 1 || alone && ps.first < 0; !ps.skipBit && left > 0 {
 		for j := range ps.list[:ps.n] {
-			if p := &ps.list[j]; p.as == quiet {
-				p.as = loud
+			if p := &ps.list[j]; p.as == skipTogether {
+				p.as = explicit
 			}
 		}
 	}
 }
 
-// Append writes the body of a record, all of it but what package snapshot says about it: the presence of each property
-// of group g, and the values in cur of those in the set changed; what is not in the set is as in base. tick is the record's.
-func Append[T int32 | int64](w *wire.BitWriter, c *Coder, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick) {
+// Append writes the body of a record of group g: which properties are in the set changed, and their
+// values in cur. What is not in the set is as in base. tick is the record's.
+func Append[T int32 | int64](
+	w *wire.BitWriter, c *Coder, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick,
+) {
 	k, b := c.kind, &c.groups[g]
 	if base.Vals == nil || b.usual == 0 {
 		appendSet(w, k.Members(g), changed)
@@ -115,35 +122,37 @@ func Append[T int32 | int64](w *wire.BitWriter, c *Coder, g int, cur []T, base *
 }
 
 // appendUsual is Append where there is a baseline and some properties have a model.
-func appendUsual[T int32 | int64](w *wire.BitWriter, c *Coder, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick) {
+func appendUsual[T int32 | int64](
+	w *wire.BitWriter, c *Coder, g int, cur []T, base *Base[T], changed uint64, tick clock.Tick,
+) {
 	k, b := c.kind, &c.groups[g]
-	var s sight
+	var s contexts
 	ps := &parts{writes: true}
 	s.see(b, base.Age, base.Gap, base.Prior != nil)
-	gather(ps, &s, b.lone, true, base, cur)
+	gather(ps, &s, b.alone, true, base, cur)
 	off := uint8(0)
-	if ps.shy != loud || changed == 0 {
+	if ps.mixed != explicit || changed == 0 {
 		off = ps.off()
 	}
-	// The usual set may tell of what did not change, too. A component of it takes a bit or less as a rule, to say what changed about
-	// as many as mostTold.
-	told := changed&^b.usual == 0
-	if told && changed != b.usual {
+	// A usual body holds all properties with a model, changed or not. One that did not change takes
+	// a bit or less as a rule.
+	usual := changed&^b.usual == 0
+	if usual && changed != b.usual {
 		n := 0
 		for left := b.usual &^ changed; left != 0; left &= left - 1 {
 			n += k.Props[bits.TrailingZeros64(left)].Comps
 		}
-		told = n <= mostTold
+		usual = n <= maxUnchanged
 	}
 	if changed == 0 {
-		told = b.alone == b.usual && off == 0
+		usual = len(b.driven) == 0 && off == 0
 	}
-	if ps.quiet {
-		w.Bool(told && off&(1<<quiet) == 0)
+	if ps.skipBit {
+		w.Bool(usual && off&(1<<skipTogether) == 0)
 	}
-	if !told {
-		w.Symbol(ps.diffs[max(ps.lead, 0)].Code, wire.Other)
-		if ps.lead >= 0 {
+	if !usual {
+		w.Symbol(ps.diffs[max(ps.first, 0)].Code, wire.Other)
+		if ps.first >= 0 {
 			w.Bits(1, 1)
 		}
 		appendSet(w, k.Members(g), changed)
@@ -154,20 +163,20 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, c *Coder, g int, cur []T, b
 				appendPlain(w, k, g, i, cur, base, tick)
 			default:
 				ps.n = 0
-				look(ps, &s, []*member{&b.members[i]}, base, cur)
+				expect(ps, &s, []*member{&b.members[i]}, base, cur)
 				w.Differences(ps.diffs[:ps.n])
 			}
 		}
 		return
 	}
 	from := 0
-	if ps.shy != loud {
-		if ps.lead >= 0 && off&(1<<silent) != 0 {
-			w.Symbol(ps.diffs[ps.lead].Code, wire.Other)
+	if ps.mixed != explicit {
+		if ps.first >= 0 && off&(1<<implied) != 0 {
+			w.Symbol(ps.diffs[ps.first].Code, wire.Other)
 			w.Bits(0, 1)
 		}
 		ps.leave(off)
-		if from = ps.lead; from > 0 { // it goes before the others
+		if from = ps.first; from > 0 { // it goes before the others
 			w.Differences(ps.diffs[from:][:1])
 			w.Differences(ps.diffs[:from])
 			from++
@@ -176,9 +185,9 @@ func appendUsual[T int32 | int64](w *wire.BitWriter, c *Coder, g int, cur []T, b
 	w.Differences(ps.diffs[max(from, 0):ps.n])
 	if len(b.driven) > 0 {
 		gather(ps, &s, b.driven, false, base, cur)
-		if ps.quiet {
+		if ps.skipBit {
 			off = ps.off()
-			w.Bool(off&(1<<quiet) == 0)
+			w.Bool(off&(1<<skipTogether) == 0)
 			ps.leave(off)
 		}
 		w.Differences(ps.diffs[:ps.n])
@@ -193,10 +202,10 @@ func (ps *parts) off() (off uint8) {
 	return off
 }
 
-// leave leaves out the parts that are not loud but for those of the set of roles.
-func (ps *parts) leave(told uint8) {
+// leave leaves out the parts that are neither explicit nor of a role in the set.
+func (ps *parts) leave(but uint8) {
 	for j := range ps.list[:ps.n] {
-		if (told|1<<loud)>>(ps.list[j].as&7)&1 == 0 {
+		if (but|1<<explicit)>>(ps.list[j].as&7)&1 == 0 {
 			ps.diffs[j].Code = nil
 		}
 	}
@@ -210,8 +219,8 @@ func bit(v bool) uint8 {
 	return 0
 }
 
-// Read reads what Append wrote into dst, which holds what the properties are whose values do not follow. The caller asks r
-// whether it is Bad.
+// Read reads what Append wrote into dst, which holds the baseline's values before, or zeros. Bytes
+// of any kind are read within bounds; the caller asks r whether it is Bad.
 func Read[T int32 | int64](r *wire.BitReader, c *Coder, g int, dst []T, base *Base[T], tick clock.Tick) {
 	k, b := c.kind, &c.groups[g]
 	if base.Vals == nil || b.usual == 0 {
@@ -229,51 +238,51 @@ func Read[T int32 | int64](r *wire.BitReader, c *Coder, g int, dst []T, base *Ba
 // readUsual reads what appendUsual wrote.
 func readUsual[T int32 | int64](r *wire.BitReader, c *Coder, g int, dst []T, base *Base[T], tick clock.Tick) {
 	b := &c.groups[g]
-	var s sight
+	var s contexts
 	ps := &parts{}
 	s.see(b, base.Age, base.Gap, base.Prior != nil)
-	gather(ps, &s, b.lone, true, base, dst)
-	off, lead := uint8(1<<loud|1<<quiet), ps.lead
-	if ps.quiet && r.Bool() {
-		off = 1 << loud
+	gather(ps, &s, b.alone, true, base, dst)
+	off, first := uint8(1<<explicit|1<<skipTogether), ps.first
+	if ps.skipBit && r.Bool() {
+		off = 1 << explicit
 	}
-	if lead < 0 && off&(1<<quiet) != 0 {
-		lead = 0
+	if first < 0 && off&(1<<skipTogether) != 0 {
+		first = 0
 	}
-	if ps.shy != loud {
+	if ps.mixed != explicit {
 		ps.leave(off)
 	}
-	if lead >= 0 {
+	if first >= 0 {
 		end := ps.n
-		if lead > 0 { // it goes before the others
-			end = lead + 1
+		if first > 0 { // it goes before the others
+			end = first + 1
 		}
-		n := r.Differences(ps.diffs[lead:end])
+		n := r.Differences(ps.diffs[first:end])
 		if n == 0 && !r.Bad() {
-			if ps.lead < 0 || r.Bool() {
+			if ps.first < 0 || r.Bool() {
 				readChanged(r, c, g, dst, base, tick, ps, &s)
 				return
 			}
-			if ps.shy != loud { // with all codes again
-				gather(ps, &s, b.lone, true, base, dst)
-				ps.leave(off | 1<<silent)
+			if ps.mixed != explicit { // all codes are needed again
+				gather(ps, &s, b.alone, true, base, dst)
+				ps.leave(off | 1<<implied)
 			}
-			n = r.Differences(ps.diffs[lead:end])
+			n = r.Differences(ps.diffs[first:end])
 		}
-		if n += lead; n < end {
+		if n += first; n < end {
 			r.Fail()
 		}
-		if lead > 0 {
-			readAll(r, ps.diffs[:lead])
+		if first > 0 {
+			readAll(r, ps.diffs[:first])
 			readAll(r, ps.diffs[end:ps.n])
 		}
 	} else {
 		readAll(r, ps.diffs[:ps.n]) // all are left out
 	}
-	settle(ps, b.lone, dst)
+	settle(ps, b.alone, dst)
 	if len(b.driven) > 0 && !r.Bad() {
 		gather(ps, &s, b.driven, false, base, dst)
-		if ps.quiet && r.Bool() {
+		if ps.skipBit && r.Bool() {
 			ps.leave(0)
 		}
 		readAll(r, ps.diffs[:ps.n])
@@ -282,7 +291,9 @@ func readUsual[T int32 | int64](r *wire.BitReader, c *Coder, g int, dst []T, bas
 }
 
 // readChanged reads which properties changed, and them.
-func readChanged[T int32 | int64](r *wire.BitReader, c *Coder, g int, dst []T, base *Base[T], tick clock.Tick, ps *parts, s *sight) {
+func readChanged[T int32 | int64](
+	r *wire.BitReader, c *Coder, g int, dst []T, base *Base[T], tick clock.Tick, ps *parts, s *contexts,
+) {
 	k, b := c.kind, &c.groups[g]
 	changed := readSet(r, k.Members(g))
 	for _, i := range b.order {
@@ -293,14 +304,14 @@ func readChanged[T int32 | int64](r *wire.BitReader, c *Coder, g int, dst []T, b
 		default:
 			one := [1]*member{&b.members[i]}
 			ps.n = 0
-			look(ps, s, one[:], base, dst)
+			expect(ps, s, one[:], base, dst)
 			readAll(r, ps.diffs[:ps.n])
 			settle(ps, one[:], dst)
 		}
 	}
 }
 
-// readAll reads differences; the symbol other has no meaning there.
+// readAll reads differences where the symbol other has no meaning.
 func readAll(r *wire.BitReader, diffs []wire.Difference) {
 	if r.Differences(diffs) < len(diffs) {
 		r.Fail()
@@ -317,7 +328,7 @@ func settle[T int32 | int64](ps *parts, props []*member, dst []T) {
 			v := p.want + (ps.diffs[n].V ^ minus) - minus
 			if c.turn > 0 {
 				v = wrap(v, c.turn) // both are below 1<<57
-			} else if c.tab.narrow > 0 {
+			} else if c.table.narrow > 0 {
 				v = int64(int32(v))
 			} else {
 				v = clamp(v, -schema.MaxValue, schema.MaxValue)
@@ -361,8 +372,8 @@ func readPlain[T int32 | int64](r *wire.BitReader, k *schema.Kind, g, i int, dst
 	}
 }
 
-// appendSet writes which of a group's properties are in a set: that it is one, and which; or bit by bit. A group of one property
-// has the bit alone.
+// appendSet writes which of a group's properties are in a set: whether it is a single one, and then
+// which; else a bit for each. A group of one property has that bit alone.
 func appendSet(w *wire.BitWriter, members []int, set uint64) {
 	if len(members) > 1 {
 		one := bits.OnesCount64(set) == 1

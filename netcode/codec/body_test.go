@@ -48,7 +48,8 @@ func changedSet(k *schema.Kind, g int, a, b []int32) (set uint64) {
 	return set
 }
 
-// Bodies of every model, by what they say. The lines tell the values before the baseline, in it and in the record.
+// Bodies of every model, by what they say. The lines tell the values before the baseline, in it and
+// in the record.
 func TestBodyVectors(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Bodies of records: kind and tick rate, ages in ticks of the baseline and from the state before to it, then the integers of\n" +
@@ -130,7 +131,8 @@ func randomRecord(r *rand.Rand, k *schema.Kind, g int) (base codec.Base[int32], 
 	return base, rows[2]
 }
 
-// Whatever is written is read, and every prefix of it is refused and touches nothing beyond its values.
+// Whatever is written is read, and every prefix of it is refused and touches nothing beyond its
+// values.
 func TestBodyRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	kinds := []*schema.Kind{bodyKind[mover](t, 20), bodyKind[driver](t, 60)}

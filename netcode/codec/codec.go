@@ -1,6 +1,9 @@
-// Package codec codes the bodies of records: the values of a kind's properties in few bits. What is expected of each component follows
-// from the baseline and from what was coded before it in the same record; what differs from that is coded by tables, which were made from
-// recorded movement. docs/PROTOCOL.md, "Bodies", has the rules.
+// Package codec codes the bodies of records: the values of a kind's properties, in few bits. It
+// expects each value to go on as the baseline shows, and writes by how much it is off, in a prefix
+// code that the baseline chooses too. The codes are tables made from recorded movement.
+// docs/PROTOCOL.md, "Bodies" and "Code tables", has the rules.
+//
+// A Coder is made from a kind by For, and used with Append and Read.
 package codec
 
 import (
@@ -8,7 +11,8 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// A Coder codes the bodies of one kind's records. It does not change once it is made, so everyone may share it.
+// A Coder codes the bodies of one kind's records. It never changes, so any number of histories and
+// stores may share it.
 type Coder struct {
 	kind   *schema.Kind
 	tables *Tables
@@ -28,11 +32,12 @@ func All(kinds ...*schema.Kind) []*Coder {
 	return coders
 }
 
-// With returns a Coder of a kind with other tables. Both sides must use the same ones.
+// With returns a Coder of a kind with other tables, for experiments. Both sides must use the same.
 func With(k *schema.Kind, t *Tables) *Coder {
-	c := newCoder(k, t, newTimes(k.Rate))
+	times := newTimes(k.Rate)
+	c := newCoder(k, t, times)
 	for level := 1; level <= len(k.Levels); level++ {
-		c.coarse = append(c.coarse, newCoder(k.At(level), t, c.groups[schema.OwnerGroup].times))
+		c.coarse = append(c.coarse, newCoder(k.At(level), t, times))
 	}
 	return c
 }
@@ -48,10 +53,11 @@ func newCoder(k *schema.Kind, t *Tables, times *times) *Coder {
 	return c
 }
 
-// Kind returns what the Coder was made from.
+// Kind returns the kind that the Coder was made from.
 func (c *Coder) Kind() *schema.Kind { return c.kind }
 
-// At returns the Coder of records of a level, whose integers count its coarser steps: see [schema.Kind.At].
+// At returns the Coder of records of a level, whose integers count coarser steps: see
+// [schema.Kind.At].
 func (c *Coder) At(level int) *Coder {
 	if level == 0 || len(c.coarse) == 0 {
 		return c
@@ -59,11 +65,11 @@ func (c *Coder) At(level int) *Coder {
 	return c.coarse[min(level, len(c.coarse))-1]
 }
 
-// Base is what the differences of a record are taken from. Both sides hold it. Its values are those of the record's group, like the
-// record's own: observer integers, or all simulation integers where the group is OwnerGroup.
+// Base is what the differences of a record are taken from; both sides have it. Values are those of
+// the record's group: observer integers, or all simulation integers for the owner's group.
 type Base[T int32 | int64] struct {
-	Vals  []T        // the acknowledged state; nil: the record's values stand by themselves
-	Prior []T        // the acknowledged state before it; nil: none
+	Vals  []T        // the baseline; nil: the record's values stand by themselves
+	Prior []T        // a state before the baseline, which shows how it moves; nil: none
 	Age   clock.Tick // ticks from Vals to the record
 	Gap   clock.Tick // ticks from Prior to Vals
 

@@ -6,8 +6,9 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// sight is what one record's models see of its baseline.
-type sight struct {
+// contexts are what the models of one record see of its baseline, and the contexts that this
+// chooses.
+type contexts struct {
 	age, gap  int64
 	per       uint64 // 1<<63 / gap, rounded up
 	span, old int    // classes of age and gap, and of age alone
@@ -15,13 +16,13 @@ type sight struct {
 	mover     int    // class of the horizontal speed of the group's place, of four
 
 	// Of the components of the property that was looked at last:
-	v       [4]int64 // their values in the baseline, or where the velocity of a driven place leads to
-	d       [4]int64 // by how much they changed from the state before the baseline to it; of a driven place, its velocity since
+	v       [4]int64 // their values in the baseline, or where its velocity leads a driven place
+	d       [4]int64 // by how much they changed from the state before to the baseline; of a driven place, its velocity since
 	w       [4]int64 // their values in the record that is written
 	context [4]int
 }
 
-func (s *sight) see(b *group, age, gap clock.Tick, known bool) {
+func (s *contexts) see(b *group, age, gap clock.Tick, known bool) {
 	s.age, s.gap, s.known = int64(min(age, 1<<10)), int64(min(gap, 1<<10)), known
 	if !known || gap == 0 {
 		s.gap = 1
@@ -29,7 +30,7 @@ func (s *sight) see(b *group, age, gap clock.Tick, known bool) {
 	if s.per = 1 << 63; s.gap > 1 {
 		s.per = (s.per-1)/uint64(s.gap) + 1
 	}
-	if s.age < near && s.gap < near && known {
+	if s.age < nearTicks && s.gap < nearTicks && known {
 		at := b.times.near[s.age][s.gap]
 		s.span, s.old = int(at.span), int(at.old)
 		return
@@ -40,17 +41,18 @@ func (s *sight) see(b *group, age, gap clock.Tick, known bool) {
 	}
 }
 
-// over returns v / gap, rounded down, for 0 <= v < 1<<53: the error of per, below gap / 1<<63, is too small to be seen.
-func (s *sight) over(v int64) int64 {
+// over returns v / gap, rounded down, for 0 <= v < 1<<53: per is off by less than gap / 1<<63,
+// which is too little to be seen.
+func (s *contexts) over(v int64) int64 {
 	q, _ := bits.Mul64(uint64(v)<<1, s.per)
 	return int64(q)
 }
 
 // class returns the class of v / gap, 0 <= v < 1<<37, by limits with 16 bits after the point.
-func (s *sight) class(of *scale, v int64) int { return of.of(s.over(v << 16)) }
+func (s *contexts) class(of *scale, v int64) int { return of.of(s.over(v << 16)) }
 
 // far is class for any v.
-func (s *sight) far(of *scale, v int64) int { return of.of(min(v, 1<<40) << 16 / s.gap) }
+func (s *contexts) far(of *scale, v int64) int { return of.of(min(v, 1<<40) << 16 / s.gap) }
 
 // wide reports whether T has more than 32 bits. It is a constant where T is known.
 func wide[T int32 | int64]() bool {
@@ -66,10 +68,10 @@ func change[T int32 | int64](d int64) int64 {
 	return d
 }
 
-// look appends the components of some properties: by how much they changed from the state before the baseline to it, and what their
-// contexts choose. cur holds the record's velocities where they are coded before; what a driven place changed by is its velocity since.
-// The group's place comes before all that have its movement for a context.
-func look[T int32 | int64](ps *parts, s *sight, props []*member, base *Base[T], cur []T) {
+// expect appends the components of some properties: what is expected of them, and how they are
+// coded. cur holds the record's velocities, where those are coded before. The group's place comes
+// before all that have its movement for a context.
+func expect[T int32 | int64](ps *parts, s *contexts, props []*member, base *Base[T], cur []T) {
 	for _, c := range props {
 		at, vals := c.at, base.Vals
 		if ps.writes {
@@ -81,8 +83,8 @@ func look[T int32 | int64](ps *parts, s *sight, props []*member, base *Base[T], 
 			}
 		}
 		if c.vel >= 0 {
-			lookDriven(s, c, vals, cur)
-			ps.put(s, c)
+			expectDriven(s, c, vals, cur)
+			ps.add(s, c)
 			continue
 		}
 		v0, v1, v2 := int64(vals[at]), int64(0), int64(0)
@@ -104,15 +106,16 @@ func look[T int32 | int64](ps *parts, s *sight, props []*member, base *Base[T], 
 		} else {
 			s.d = [4]int64{}
 		}
-		s.choose(c, c.tab.narrow == 0)
-		ps.put(s, c)
+		s.choose(c, c.table.narrow == 0)
+		ps.add(s, c)
 	}
 }
 
-// choose finds the contexts of components that are not driven. long says that they may have more than 32 bits.
-func (s *sight) choose(c *member, long bool) {
+// choose finds the contexts of components that are not driven. long says that they may have more
+// than 32 bits.
+func (s *contexts) choose(c *member, long bool) {
 	switch c.model {
-	case Level:
+	case PlaceXY:
 		pace, rise, height := 0, 0, 0
 		if s.known {
 			if long {
@@ -126,19 +129,19 @@ func (s *sight) choose(c *member, long bool) {
 			if c.n > 2 {
 				d, climb := s.d[2], 0
 				if long {
-					climb = s.far(c.rise, magnitude(d))
+					climb = s.far(c.climb, magnitude(d))
 				} else {
-					climb = s.class(c.rise, magnitude(d))
+					climb = s.class(c.climb, magnitude(d))
 				}
 				rise = int(bit(d != 0) + bit(climb > 2))
-				height = (climb ^ int(d>>63)) - int(d>>63) + len(heightLimits) + 1
+				height = (climb ^ int(d>>63)) - int(d>>63) + len(climbLimits) + 1
 			}
 		}
-		s.context[0] = (s.span*(len(levelLimits)+2)+pace)*3 + rise
+		s.context[0] = (s.span*(len(paceLimits)+2)+pace)*3 + rise
 		s.context[1] = s.context[0]
-		s.context[2] = (s.span*(2*len(heightLimits)+2)+height)*3 + coarse(pace)
-	case Turning:
-		first := s.span*(len(turningLimits)+2)*4 + s.mover
+		s.context[2] = (s.span*(2*len(climbLimits)+2)+height)*3 + coarse(pace)
+	case Angle:
+		first := s.span*(len(turnLimits)+2)*4 + s.mover
 		s.context[0], s.context[1] = first, first
 		if s.known {
 			s.d[0] = c.short(s.d[0])
@@ -148,9 +151,9 @@ func (s *sight) choose(c *member, long bool) {
 				s.context[1] = first + 4 + 4*s.class(c.limits, magnitude(s.d[1]))
 			}
 		}
-	case Speed:
+	case SpeedXY:
 		pace := s.pace(c)
-		first := s.span*(len(pushLimits)+2)*8 + int(speedLevel[pace-1])
+		first := s.span*(len(pushLimits)+2)*8 + int(speedPace[pace-1])
 		for j := range s.context {
 			if s.context[j] = first; s.known && j < c.n {
 				s.context[j] = first + 8 + 8*s.class(c.push, magnitude(s.d[j]))
@@ -161,15 +164,15 @@ func (s *sight) choose(c *member, long bool) {
 		for j := range s.context {
 			s.context[j] = s.old*24 + s.size(s.d[j], 22)
 		}
-	case Figure:
+	case Scalar:
 		for j := range s.context {
 			s.context[j] = s.span*16 + s.size(s.d[j], 14)
 		}
 	}
 }
 
-// lookDriven is look for a place whose velocity is in the record.
-func lookDriven[T int32 | int64](s *sight, c *member, vals, cur []T) {
+// expectDriven is expect for a place whose velocity is in the record.
+func expectDriven[T int32 | int64](s *contexts, c *member, vals, cur []T) {
 	m, n, most := s.age, s.age, int64(0)
 	if c.model == OwnPlace {
 		m, n = m-1, n+1
@@ -180,13 +183,13 @@ func lookDriven[T int32 | int64](s *sight, c *member, vals, cur []T) {
 		s.d[j&3], s.v[j&3] = d, int64(vals[c.at+j])+travel(v, w, m, n, c.ratio)
 		d = magnitude(d)
 		most = max(most, d)
-		if c.model == LevelDriven {
+		if c.model == PlaceXYDriven {
 			s.context[j&3] = (s.old*(len(changeLimits)+1) + c.change.of(min(d, 1<<40)<<16)) * 3
 		} else {
 			s.context[j&3] = s.old*24 + min(bits.Len64(uint64(d)), 23)
 		}
 	}
-	if c.model == LevelDriven {
+	if c.model == PlaceXYDriven {
 		half := min(max(c.change.of(min(most, 1<<40)<<16)-3, 0), 4) / 2
 		s.context[0] += half
 		s.context[1] += half
@@ -194,13 +197,13 @@ func lookDriven[T int32 | int64](s *sight, c *member, vals, cur []T) {
 	}
 }
 
-// put settles what is expected of the components that were looked at last, how they are coded and, where that is wanted, by how much
-// they differ.
-func (ps *parts) put(s *sight, c *member) {
-	t, n := c.tab, ps.n
+// add appends the components of the property that was looked at last: what is expected of them, how
+// they are coded and, in a record that is written, by how much they differ.
+func (ps *parts) add(s *contexts, c *member) {
+	t, n := c.table, ps.n
 	for j := 0; j < c.n; j++ {
 		if j == 2 {
-			t = c.third
+			t = c.tableZ
 		}
 		choice := t.choices[s.context[j&3]]
 		coding := &t.codings[choice&63]
@@ -208,7 +211,7 @@ func (ps *parts) put(s *sight, c *member) {
 		n++
 		zero := coding.zero
 		p.as = zero
-		ps.shy |= zero
+		ps.mixed |= zero
 		e.Code = coding.code
 		d, want := s.d[j&3], s.v[j&3]
 		minus := d >> 63
@@ -225,7 +228,7 @@ func (ps *parts) put(s *sight, c *member) {
 }
 
 // pace is the class of a velocity, from 1.
-func (s *sight) pace(c *member) int {
+func (s *contexts) pace(c *member) int {
 	pace := 1 + c.limits.of(min(span2(s.v[0], s.v[1]), 1<<40)<<16)
 	if c.leads {
 		s.mover = 1 + coarse(pace)
@@ -234,10 +237,11 @@ func (s *sight) pace(c *member) int {
 }
 
 // coarse is the class of a pace of three.
-func coarse(pace int) int { return int(coarseLevel[max(pace-1, 0)]) }
+func coarse(pace int) int { return int(coarsePace[max(pace-1, 0)]) }
 
-// size is the class of a change by how many bits it takes over an age, from 1; 0 if nothing is known.
-func (s *sight) size(d int64, most int) int {
+// size is the class of a change by how many bits it takes over an age, from 1; 0 if nothing is
+// known.
+func (s *contexts) size(d int64, most int) int {
 	if !s.known {
 		return 0
 	}
@@ -260,7 +264,8 @@ func span2(x, y int64) int64 {
 	return max(x, y) + 3*min(x, y)>>3
 }
 
-// travel is the way of something whose velocity went from one to the other, with their weights in half ticks; rounded to the nearest.
+// travel is the way of something whose velocity went from one value to the other, with their
+// weights in half ticks, rounded to the nearest step.
 func travel(from, to, w, x, ratio int64) int64 {
 	const most = 1 << 24
 	from, to = clamp(from, -most, most), clamp(to, -most, most)
@@ -268,7 +273,7 @@ func travel(from, to, w, x, ratio int64) int64 {
 }
 
 // damped is d age eighths / (8 gap), to the nearest.
-func (s *sight) damped(d, eighths int64) int64 {
+func (s *contexts) damped(d, eighths int64) int64 {
 	minus := d >> 63
 	v := s.over((magnitude(d)*s.age*eighths + 4*s.gap) >> 3)
 	return (v ^ minus) - minus

@@ -16,7 +16,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// flat moves in a plane, in steps that no power of two makes a turn of; its place is told by its velocity.
+// flat moves in a plane, in steps that no power of two makes a turn of; its place is told by its
+// velocity.
 type flat struct {
 	Vel  geom.Vec2  `net:"vel,others=3cm/s"`
 	Pos  geom.Vec2  `net:"pos,1/256mm,others=1cm,4cm@30m,16cm@100m,draw=hermite"`
@@ -124,7 +125,8 @@ func longer[T int32 | int64](row []T) []int64 {
 	return l
 }
 
-// sumBodies is the sum of bodies of random records of a group, and of what random bytes are read as.
+// sumBodies is the sum of bodies of random records of a group, and of what random bytes are read
+// as.
 func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, c *codec.Coder, g, n int) uint64 {
 	h := fnv.New64a()
 	refused := 0
@@ -208,7 +210,8 @@ func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, c *c
 	return h.Sum64()
 }
 
-// What the bodies of random records of every class, precision and age are stays what it is, and so does what is read of any bytes.
+// What the bodies of random records of every class, precision and age are stays what it is, and so
+// does what is read of any bytes.
 func TestBodiesStay(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Sums of bodies of random records, and of what is made of random bytes: kind, level, group, for observers and for the owner.\n")

@@ -23,8 +23,8 @@ type levelled struct {
 	Name  string     `net:"text,6"`
 }
 
-// What is rounded to a level stays as it is when it is rounded again, comes back from the steps in which it is written, and takes no
-// more bits than the finer value.
+// What is rounded to a level stays as it is when it is rounded again, comes back from the steps in
+// which it is written, and takes no more bits than the finer value.
 func TestLevels(t *testing.T) {
 	k, err := schema.New("levelled", reflect.TypeFor[levelled](), 20)
 	if err != nil {

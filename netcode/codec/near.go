@@ -7,14 +7,16 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Viewer is where the one who looks is, or was: a place that both sides of a connection know. What is near it needs 16 bits a
-// coordinate to stand by itself (see wire.Nearest), whatever the size of the world: places with the word wire=near.
+// Viewer is where the receiving player's avatar is, or was: a place that both sides of a connection
+// know. A place near it needs 16 bits a coordinate to stand by itself (see [wire.Nearest]),
+// whatever the size of the world: that is what the word wire=near of a tag asks for.
 type Viewer struct {
 	MM    [3]int64 // millimetres, rounded down
 	Asked bool     // a value was written or read beside it
 }
 
-// ViewerOf returns the place that simulation integers of a kind say; ok is false if it has none.
+// ViewerOf returns the place of an entity of kind k from its simulation integers. ok is false if
+// the kind has no place.
 func ViewerOf(k *schema.Kind, sims []int64) (v Viewer, ok bool) {
 	p := k.PlaceProp()
 	if p == nil {
@@ -31,8 +33,9 @@ func (v *Viewer) in(q *schema.Prop, c int) int32 {
 	return int32(nearest(min(max(float64(float64(v.MM[c])*q.Obs)/1000, math.MinInt32), math.MaxInt32)))
 }
 
-// appendNear writes the place in vals beside v: one bit whether all of it is near enough, and then 16 bits a component, or each by itself. The
-// writer does what the reader will do, so nothing comes out wrong, wherever either believes the viewer to be.
+// appendNear writes a place beside v: a bit whether all of it is near enough, and then 16 bits a
+// component; else each component by itself. The writer does what the reader will do, so nothing
+// comes out wrong, wherever either believes the viewer to be.
 func appendNear[T int32 | int64](w *wire.BitWriter, q *schema.Prop, vals []T, v *Viewer) {
 	near := true
 	for c, val := range vals {

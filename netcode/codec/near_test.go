@@ -42,7 +42,8 @@ func body(k *codec.Coder, place []int32, v *codec.Viewer) (bits string, back []i
 	return bits, back, r.Bad()
 }
 
-// The truncated coordinates of the article, in a record: A, B and C beside the viewer take 16 bits each, in all three axes.
+// The truncated coordinates of the article, in a record: A, B and C beside the viewer take 16 bits
+// each, in all three axes.
 //
 // seeds: R38
 func TestNearIsTheArticles(t *testing.T) {
@@ -58,7 +59,8 @@ func TestNearIsTheArticles(t *testing.T) {
 	}
 }
 
-// Beside any viewer any place comes back as it is; it takes 16 bits a coordinate exactly where all of it is near, also across the wrap of 32 bits.
+// Beside any viewer any place comes back as it is; it takes 16 bits a coordinate exactly where all
+// of it is near, also across the wrap of 32 bits.
 //
 // seeds: R37
 func TestNearRoundTrip(t *testing.T) {

@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// octave returns the base-2 logarithm of v, to the nearest integer: halves of an octave begin at 1.5 times a power of two.
+// octave returns the base-2 logarithm of v, to the nearest integer: the next one begins at 1.5
+// times a power of two.
 func octave(v float64) int {
 	f, e := math.Frexp(v) // f in [0.5, 1)
 	if f >= 0.75 {
@@ -14,10 +15,13 @@ func octave(v float64) int {
 	return e - 1
 }
 
-// A scale has the limits of classes, which rise. A value's class is how many of them it reaches.
+// A scale has rising limits. A value's class is how many of them it reaches.
 type scale struct {
-	limits [16]int64  // then the largest integer, which ends every search
-	start  [256]uint8 // class of the least value of each quarter of an octave: below 8 of 12 + v, then of 4 octave + its three highest bits
+	limits [16]int64 // then the largest integer, which ends every search
+	// start is the class at which a search begins: that of the least value of a quarter of an
+	// octave. Values below 8 are at 12 + v, others at 4 times their octave plus their three highest
+	// bits.
+	start [256]uint8
 }
 
 const scaleBits = 57 // of the largest value

@@ -40,7 +40,7 @@ func TestClassesAreCounted(t *testing.T) {
 			if got := of.of(v); got != count(v) {
 				t.Fatalf("%d reaches %d of %d, want %d", v, got, limits, count(v))
 			}
-			var s sight
+			var s contexts
 			gap := 1 + r.Uint32N(1<<r.IntN(11))
 			s.see(&group{times: &times{spans: *of}}, 100, clock.Tick(gap), true)
 			if v = min(v, 1<<37-1); s.class(of, v) != count(v<<16/int64(gap)) || s.far(of, v) != s.class(of, v) {

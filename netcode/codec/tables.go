@@ -9,9 +9,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Tables say how differences are coded: per model a prefix code for every context, and how far what the baseline says of
-// movement is to be followed. They are data, made by the trainer from recorded movement; the text that they are read from is what a
-// client in another language reads, too.
+// Tables say how differences are coded: for each model some prefix codes, and for every context
+// which of them it takes and how far what the baseline shows of movement goes on. They are data,
+// made by lab/train from recorded movement. A client in another language reads the same text:
 //
 //	model level          begins the tables of a model
 //	damp 0121...         a digit for each context: eighths of the drift; as many lines as it takes
@@ -24,12 +24,14 @@ type Tables struct {
 	text   string
 }
 
+// A table is what the text says of one model.
 type table struct {
 	context, damp []uint8 // as they are read
 	choices       []choice
 	codes         []*wire.Code
-	zero          []uint8 // of each code, how much of what it codes is as expected, in 1/256
+	zero          []uint8 // how much of what each code codes is as expected, in 1/256
 	octaves       [Octaves][]uint8
+	octave        int // how many of octaves are read
 }
 
 //go:embed tables.txt
@@ -46,129 +48,136 @@ var shipped = func() *Tables {
 // DefaultTables returns the tables that are part of the protocol.
 func DefaultTables() *Tables { return shipped }
 
-// Codes of a model: what letters can name.
+// maxCodes is how many codes a model may have, which is how many letters there are.
 const maxCodes = 58
 
 // ParseTables reads tables.
 func ParseTables(text string) (*Tables, error) {
 	t := &Tables{text: text}
 	var m *table
-	octave := 0
-	done := func() error {
-		if m == nil {
-			return nil
-		}
-		name := ""
-		n := 0
-		for i := range t.models {
-			if m == &t.models[i] {
-				name, n = Model(i).String(), contexts[i]
-			}
-		}
-		if len(m.context) != n || len(m.damp) != n || len(m.codes) == 0 || len(m.zero) != len(m.codes) || octave != Octaves {
-			return fault.Errorf("codec: tables: model %s has %d contexts, %d dampings, %d codes, %d shares and %d octaves; want %d, as many, some, as many and %d",
-				name, len(m.context), len(m.damp), len(m.codes), len(m.zero), octave, n, Octaves)
-		}
-		for _, list := range append(m.octaves[:], m.context) {
-			for _, c := range list {
-				if int(c) >= len(m.codes) {
-					return fault.Errorf("codec: tables: model %s names code %c of %d", name, 'A'+c, len(m.codes))
-				}
-			}
-		}
-		for _, list := range m.octaves {
-			if len(list) != len(m.codes) {
-				return fault.Errorf("codec: tables: model %s has %d codes but %d in an octave", name, len(m.codes), len(list))
-			}
-		}
-		m.choices = make([]choice, len(m.context))
-		for i := range m.choices {
-			m.choices[i] = choice(m.context[i]) | choice(m.damp[i])<<8
-		}
-		return nil
-	}
 	for text != "" {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
 		word, value, _ := strings.Cut(line, " ")
-		if word == "" || word[0] == '#' {
+		switch {
+		case word == "" || word[0] == '#':
 			continue
-		}
-		if word == "model" {
-			if err := done(); err != nil {
-				return nil, err
-			}
-			m, octave = nil, 0
-			for i, name := range modelNames {
-				if name == value && t.models[i].codes == nil {
-					m = &t.models[i]
-				}
-			}
-			if m == nil {
+		case word == "model":
+			if m = t.begin(value); m == nil {
 				return nil, fault.Errorf("codec: tables: model %q is unknown or there twice", value)
 			}
 			continue
-		}
-		if m == nil {
+		case m == nil:
 			return nil, fault.Errorf("codec: tables: %q stands before the first model", word)
 		}
-		low, high := byte('A'), byte('A'+maxCodes-1)
-		switch word {
-		case "damp":
-			low, high = '0', '8'
-		case "code":
-			low, high = '0', 'e'
+		if err := m.line(word, value); err != nil {
+			return nil, err
 		}
-		if word == "zero" {
-			for ; value != ""; value = value[min(2, len(value)):] {
-				share, err := strconv.ParseUint(value[:min(2, len(value))], 16, 8)
-				if err != nil || len(value) == 1 {
-					return nil, fault.Errorf("codec: tables: zero: %q are not two hexadecimal digits", value[:min(2, len(value))])
-				}
-				m.zero = append(m.zero, uint8(share))
-			}
-			continue
-		}
-		list := []byte(value)
-		for i, c := range list {
-			if word == "code" && c >= 'a' {
-				c -= 'a' - '9' - 1
-			}
-			if c < low || c > high || list[i] < low || list[i] > high {
-				return nil, fault.Errorf("codec: tables: %q in a line of %s", list[i], word)
-			}
-			list[i] = c - low
-		}
-		switch word {
-		case "damp":
-			m.damp = append(m.damp, list...)
-		case "context":
-			m.context = append(m.context, list...)
-		case "octave":
-			if octave == Octaves {
-				return nil, fault.Errorf("codec: tables: more than %d octaves", Octaves)
-			}
-			m.octaves[octave] = list
-			octave++
-		case "code":
-			c, err := wire.NewCode(list)
-			if err != nil {
-				return nil, err
-			}
-			m.codes = append(m.codes, c)
-		default:
-			return nil, fault.Errorf("codec: tables: unknown word %q", word)
-		}
-	}
-	if err := done(); err != nil {
-		return nil, err
 	}
 	for i := range t.models {
-		if t.models[i].codes == nil {
-			return nil, fault.Errorf("codec: tables: model %s is missing", Model(i))
+		if err := t.models[i].finish(Model(i)); err != nil {
+			return nil, err
 		}
 	}
 	return t, nil
+}
+
+// begin returns the table of the model with a name, nil if there is none, or if it was begun
+// before.
+func (t *Tables) begin(name string) *table {
+	for i, n := range modelNames {
+		if n == name && t.models[i].codes == nil {
+			return &t.models[i]
+		}
+	}
+	return nil
+}
+
+// line reads one line of a model.
+func (m *table) line(word, value string) error {
+	var list []byte
+	var err error
+	switch word {
+	case "zero":
+		return m.shares(value)
+	case "damp":
+		list, err = digits(word, value, '0', '8')
+		m.damp = append(m.damp, list...)
+	case "context":
+		list, err = digits(word, value, 'A', 'A'+maxCodes-1)
+		m.context = append(m.context, list...)
+	case "octave":
+		if m.octave == Octaves {
+			return fault.Errorf("codec: tables: more than %d octaves", Octaves)
+		}
+		m.octaves[m.octave], err = digits(word, value, 'A', 'A'+maxCodes-1)
+		m.octave++
+	case "code":
+		if list, err = digits(word, value, '0', 'e'); err != nil {
+			return err
+		}
+		var c *wire.Code
+		c, err = wire.NewCode(list)
+		m.codes = append(m.codes, c)
+	default:
+		return fault.Errorf("codec: tables: unknown word %q", word)
+	}
+	return err
+}
+
+// digits returns the numbers behind characters of low to high. After 9 comes a.
+func digits(word, value string, low, high byte) ([]byte, error) {
+	list := []byte(value)
+	for i, c := range list {
+		if c < low || c > high || low == '0' && c > '9' && c < 'a' {
+			return nil, fault.Errorf("codec: tables: %q in a line of %s", c, word)
+		}
+		if list[i] = c - low; low == '0' && c >= 'a' {
+			list[i] = c - 'a' + 10
+		}
+	}
+	return list, nil
+}
+
+// shares reads a line of zero.
+func (m *table) shares(value string) error {
+	for ; value != ""; value = value[min(2, len(value)):] {
+		share, err := strconv.ParseUint(value[:min(2, len(value))], 16, 8)
+		if err != nil || len(value) == 1 {
+			return fault.Errorf("codec: tables: zero: %q are not two hexadecimal digits", value[:min(2, len(value))])
+		}
+		m.zero = append(m.zero, uint8(share))
+	}
+	return nil
+}
+
+// finish checks a table that was read, and derives its choices.
+func (m *table) finish(of Model) error {
+	if m.codes == nil {
+		return fault.Errorf("codec: tables: model %s is missing", of)
+	}
+	n, codes := of.Contexts(), len(m.codes)
+	if len(m.context) != n || len(m.damp) != n || len(m.zero) != codes || m.octave != Octaves {
+		return fault.Errorf("codec: tables: model %s has %d contexts, %d dampings, %d codes, %d shares and %d octaves; "+
+			"want %d, as many, some, as many and %d", of, len(m.context), len(m.damp), codes, len(m.zero), m.octave, n, Octaves)
+	}
+	for _, list := range append(m.octaves[:], m.context) {
+		for _, c := range list {
+			if int(c) >= codes {
+				return fault.Errorf("codec: tables: model %s names code %c of %d", of, 'A'+c, codes)
+			}
+		}
+	}
+	for _, list := range m.octaves {
+		if len(list) != codes {
+			return fault.Errorf("codec: tables: model %s has %d codes but %d in an octave", of, codes, len(list))
+		}
+	}
+	m.choices = make([]choice, n)
+	for i := range m.choices {
+		m.choices[i] = choice(m.context[i]) | choice(m.damp[i])<<8
+	}
+	return nil
 }
 
 // String returns the text that the tables were read from.

@@ -9,8 +9,9 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// Build begins a Kind without reflection, for programs that must be small. sample is any value of the struct type; the fields that
-// Add names are fields of it. The result equals that of New for the same fields and tags in the same order, but its Type is nil.
+// Build begins a Kind without reflection, for programs that must be small. sample is any value of
+// the struct type; the fields that Add names are fields of it. The result equals that of New for
+// the same fields and tags in the same order, but its Type is nil.
 //
 //	var r Runner
 //	kind, err := schema.Build("runner", 30, &r).
@@ -58,8 +59,8 @@ func Array(b []byte) Field {
 	return Field{unsafe.Pointer(unsafe.SliceData(b)), goType{name: fault.Sprintf("[%d]uint8", len(b)), kind: reflect.Array, n: len(b)}}
 }
 
-// Add adds a field with the words of its tag. field points to it: to a geom.Vec2, Vec3, View, Quat or Angle, a float64, bool, string,
-// integer or clock.Tick; fields of other types are a Field.
+// Add adds a field with the words of its tag. field points to it: to a geom.Vec2, Vec3, View, Quat
+// or Angle, a float64, bool, string, integer or clock.Tick; fields of other types are a Field.
 func (b *Builder) Add(name string, field any, tag string) *Builder {
 	f, _ := field.(Field)
 	switch p := field.(type) {

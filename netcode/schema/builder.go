@@ -97,7 +97,8 @@ func (b *Builder) layout() {
 	}
 }
 
-// appoint finds what the property at an index is to the entity: its team, its parent, its place, the way it faces.
+// appoint finds what the property at an index is to the entity: its team, its parent, its place,
+// the way it faces.
 func (b *Builder) appoint(i int) {
 	k, p := b.kind, &b.kind.Props[i]
 	if p.said.team {
@@ -244,11 +245,13 @@ func (k *Kind) Level(metres float64) int {
 	return n
 }
 
-// stalls reports a precision in which the slowest movement that matters would stand still (docs/adr/0011).
+// stalls reports a precision in which the slowest movement that matters would stand still
+// (docs/adr/0011).
 //
-// A place moves by slow/rate in a tick. Rounded to whole steps it advances by at least one only if a step is no longer than that.
-// A velocity that friction of 1/s takes down loses slow/rate in a tick; what is less than half a step, or half a step exactly, is
-// rounded away, and it glides for ever.
+// A place moves by slow/rate in a tick. Rounded to whole steps it advances by at least one only if
+// a step is no longer than that. A velocity that friction of 1/s takes down loses slow/rate in a
+// tick; what is less than half a step, or half a step exactly, is rounded away, and it glides for
+// ever.
 func (k *Kind) stalls(p *Prop) error {
 	tick := p.said.slow / float64(k.Rate) // units in one tick at that speed
 	per := p.perUnit(p.Sim)

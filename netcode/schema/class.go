@@ -93,7 +93,8 @@ type facts struct {
 	faces  bool // says which way an entity faces
 }
 
-// valueRules turn values of a class into integers and back. Functions are given the integers or numbers of one property.
+// valueRules turn values of a class into integers and back. Functions are given the integers or
+// numbers of one property.
 type valueRules struct {
 	load    func(q *Prop, f unsafe.Pointer, dst []int64)          // a field, rounded onto the simulation's grid
 	store   func(q *Prop, g *grid, f unsafe.Pointer, src []int64) // a field, from integers of a grid
@@ -160,7 +161,8 @@ func (p *Prop) Motion() Motion {
 	return classes[p.Class].facts.motion
 }
 
-// GoesOn reports whether the property may be drawn on in its direction when no newer record is there: a place, or an angle.
+// GoesOn reports whether the property may be drawn on in its direction when no newer record is
+// there: a place, or an angle.
 func (p *Prop) GoesOn() bool {
 	m := classes[p.Class].facts.motion
 	return m == Travels || m == Turns

@@ -6,7 +6,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A code is how one component of a property is written in one precision: by itself, and as a difference.
+// A code is how one component of a property is written in one precision: by itself, and as a
+// difference.
 type code struct {
 	form        form
 	least, most int64 // where it is bounded
@@ -168,8 +169,8 @@ func (c *code) read(r *wire.BitReader, tick int64) (v int64) {
 	return c.fold(v)
 }
 
-// fold brings a decoded value into the range that the history holds, so that garbage cannot put integers into a client that no
-// server could have.
+// fold brings a decoded value into the range that the history holds, so that garbage cannot put
+// integers into a client that no server could have.
 func (c *code) fold(v int64) int64 {
 	if c.wide {
 		return clamp(v, -MaxValue, MaxValue)

@@ -8,8 +8,8 @@ import (
 	"meanwhile/internal/fault"
 )
 
-// Plain returns an error if a property has words that only make sense for entities: commands and events have no place, no
-// distance and no team.
+// Plain returns an error if a property has words that only make sense for entities: commands and
+// events have no place, no distance and no team.
 func (k *Kind) Plain() error {
 	var errs []error
 	for i := range k.Props {
@@ -34,7 +34,8 @@ func (k *Kind) Plain() error {
 	return errors.Join(errs...)
 }
 
-// relative returns a word of the tag that is about what others receive as they move; "" if there is none.
+// relative returns a word of the tag that is about what others receive as they move; "" if there is
+// none.
 func (p *Prop) relative() string {
 	switch {
 	case p.Far > 0:
@@ -120,7 +121,8 @@ func (t *describer) property(p *Prop, levels int) {
 	t.word("\n")
 }
 
-// A describer writes a kind's text. Its methods stand in a program once: inlined they would make the page's program 6 kB longer.
+// A describer writes a kind's text. Its methods stand in a program once: inlined they would make
+// the page's program 6 kB longer.
 type describer []byte
 
 //go:noinline

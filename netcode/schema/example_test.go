@@ -3,6 +3,7 @@ package schema_test
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"unsafe"
 
 	"meanwhile/geom"
@@ -54,8 +55,11 @@ func ExampleNew_mistakes() {
 		Level int
 	}
 	_, err := schema.New("lamp", reflect.TypeFor[lamp](), 30)
-	fmt.Println(err)
+	fmt.Println(strings.NewReplacer(", want", ",\n  want", "; ", ";\n  ").Replace(err.Error()))
 	// Output:
-	// schema: lamp: lamp.On `net:"boolean"`: unknown class "boolean", want one of pos vel angle float int bool tick handle text stick press view quat spin enum bytes; an example that works: `net:"bool"`
-	// lamp.Level has no net tag; write for example `net:"int,0..100"`, or `net:"int,0..100,server"` if it never leaves the server
+	// schema: lamp: lamp.On `net:"boolean"`: unknown class "boolean",
+	//   want one of pos vel angle float int bool tick handle text stick press view quat spin enum bytes;
+	//   an example that works: `net:"bool"`
+	// lamp.Level has no net tag;
+	//   write for example `net:"int,0..100"`, or `net:"int,0..100,server"` if it never leaves the server
 }

@@ -42,8 +42,8 @@ func (t goType) vector() int {
 	return 0
 }
 
-// example returns a tag that works for a Go type: of the class with a name where that fits, else of the class that such types have if
-// nothing else is said; "" if none fits.
+// example returns a tag that works for a Go type: of the class with a name where that fits, else of
+// the class that such types have if nothing else is said; "" if none fits.
 func (t goType) example(name string) string {
 	best, works := 0, ""
 	for _, c := range classes {

@@ -2,7 +2,8 @@ package schema
 
 import "slices"
 
-// At returns the kind by which records of a level are coded: observers' integers count its own, coarser steps.
+// At returns the kind by which records of a level are coded: observers' integers count its own,
+// coarser steps.
 func (k *Kind) At(level int) *Kind {
 	if level == 0 || len(k.coarse) == 0 {
 		return k
@@ -10,7 +11,8 @@ func (k *Kind) At(level int) *Kind {
 	return k.coarse[min(level, len(k.coarse))-1]
 }
 
-// coarser derives the kinds of all levels but the first. Whatever Kind makes of the finished properties it makes of theirs, too.
+// coarser derives the kinds of all levels but the first. Whatever Kind makes of the finished
+// properties it makes of theirs, too.
 func (k *Kind) coarser() (kinds []*Kind) {
 	for level := 1; level <= len(k.Levels); level++ {
 		c := *k
@@ -35,8 +37,9 @@ func (k *Kind) coarser() (kinds []*Kind) {
 	return kinds
 }
 
-// steps returns by how many bits the integers of a level are shorter on the wire. Turns that are no whole number of coarse steps, and
-// rotations, which have more in them than their components, are as long as ever.
+// steps returns by how many bits the integers of a level are shorter on the wire. Turns that are no
+// whole number of coarse steps, and rotations, which have more in them than their components, are
+// as long as ever.
 func (q *Prop) steps(level int) uint8 {
 	s := q.Shift[level]
 	if q.Rotates() || q.Turn&(1<<s-1) != 0 {
@@ -58,7 +61,8 @@ func (k *Kind) Graded(g int) bool {
 	return false
 }
 
-// Limited reports whether group g is for a team, or for those who are near. Its properties are zero for all others.
+// Limited reports whether group g is for a team, or for those who are near. Its properties are zero
+// for all others.
 func (k *Kind) Limited(g int) bool {
 	return g != OwnerGroup && (k.Groups[g].Audience == Team || k.Groups[g].Far > 0)
 }

@@ -48,7 +48,8 @@ func wantPrecision(word, want string) (float64, error) {
 	return 0, fault.Errorf("precision %q, want %s", word, want)
 }
 
-// PlaceProp returns the property that says where an entity is, relative to its parent if it has one; nil if none does.
+// PlaceProp returns the property that says where an entity is, relative to its parent if it has
+// one; nil if none does.
 func (k *Kind) PlaceProp() *Prop {
 	if k.Place < 0 {
 		return nil
@@ -56,7 +57,8 @@ func (k *Kind) PlaceProp() *Prop {
 	return &k.Props[k.Place]
 }
 
-// PlaceOf returns where an entity is, from the kind's numbers as AppendDrawn and AppendExact make them. ok is false if it has no place.
+// PlaceOf returns where an entity is, from the kind's numbers as AppendDrawn and AppendExact make
+// them. ok is false if it has no place.
 func (k *Kind) PlaceOf(vals []float64) (at geom.Vec3, ok bool) {
 	p := k.PlaceProp()
 	if p == nil {

@@ -56,11 +56,13 @@ var quatClass = class{
 	},
 }
 
-// A rotation travels as the three components of its unit quaternion that are smaller than the fourth, which follows from them; the
-// fourth is made positive, as a quaternion and its negative are one rotation. With b bits a component is an integer of
-// [-m, m], m = 2^(b-1)-1, in units of 1/(m sqrt 2), since none of the three exceeds sqrt(1/2). Which one was left out is a number
-// of two bits, 0 for W; its lower bit adds 2^b to the first component and its upper bit to the second. So no rotation is 0 0 0, and
-// while the largest component stays the same the integers change smoothly.
+// A rotation travels as the three components of its unit quaternion that are smaller than the
+// fourth, which follows from them; the fourth is made positive, as a quaternion and its negative
+// are one rotation. With b bits a component is an integer of [-m, m], m = 2^(b-1)-1, in units of
+// 1/(m sqrt 2), since none of the three exceeds sqrt(1/2). Which one was left out is a number of
+// two bits, 0 for W; its lower bit adds 2^b to the first component and its upper bit to the second.
+// So no rotation is 0 0 0, and while the largest component stays the same the integers change
+// smoothly.
 const (
 	minQuat = 4 // bits; with fewer, the three that are kept may be too long together
 	maxQuat = 20
@@ -72,14 +74,16 @@ func quatScale(steps float64, sub int64) (base, m int64) {
 	return base * sub, (base/2 - 1) * sub
 }
 
-// QuatScale is what PackQuat and UnpackQuat need to know of drawn values, observer integers in 1/SubSteps.
+// QuatScale is what PackQuat and UnpackQuat need to know of drawn values, observer integers in
+// 1/SubSteps.
 func (q *Prop) QuatScale() (base, m int64) { return q.drawn.base, q.drawn.most }
 
 // Rotates reports whether the property is a rotation in space.
 func (q *Prop) Rotates() bool { return q.Class == Quat }
 
-// UnpackQuat returns the quaternion behind three integers: W, X, Y, Z in the same steps, the largest one rounded down. The
-// sum of their squares is 2 m m, or a little less. Integers of any size up to 2^40 give some quaternion.
+// UnpackQuat returns the quaternion behind three integers: W, X, Y, Z in the same steps, the
+// largest one rounded down. The sum of their squares is 2 m m, or a little less. Integers of any
+// size up to 2^40 give some quaternion.
 func UnpackQuat(v []int64, base, m int64) (q [4]int64) {
 	var part [3]int64
 	big, left := 0, 2*m*m
@@ -106,8 +110,8 @@ func UnpackQuat(v []int64, base, m int64) (q [4]int64) {
 	return q
 }
 
-// PackQuat writes the three integers of a quaternion, the sum of whose squares is 2 m m up to rounding, into dst. The
-// component that is left out is the first of the largest.
+// PackQuat writes the three integers of a quaternion, the sum of whose squares is 2 m m up to
+// rounding, into dst. The component that is left out is the first of the largest.
 func PackQuat(q [4]int64, base, m int64, dst []int64) {
 	big := 0
 	for i := range q {
@@ -130,9 +134,10 @@ func PackQuat(q [4]int64, base, m int64, dst []int64) {
 	dst[1] += base * int64(big>>1)
 }
 
-// canonQuat makes three integers what rounding the quaternion behind them gives again: the one left out must be the first of those
-// that are largest after rounding. It is not where, of two nearly equal ones, rounding made the wrong one larger; then the two change
-// places, once: the one that is left out now is larger than its rounded value was, so it stays the largest.
+// canonQuat makes three integers what rounding the quaternion behind them gives again: the one left
+// out must be the first of those that are largest after rounding. It is not where, of two nearly
+// equal ones, rounding made the wrong one larger; then the two change places, once: the one that is
+// left out now is larger than its rounded value was, so it stays the largest.
 func canonQuat(v []int64, base, m int64) {
 	for c := range v {
 		a, digit := v[c], int64(0)
@@ -236,7 +241,8 @@ func observeQuat(q *Prop, src []int64, dst []int32) {
 	}
 }
 
-// upright returns the vector part of the unit quaternion whose W is not negative: three numbers that say all.
+// upright returns the vector part of the unit quaternion whose W is not negative: three numbers
+// that say all.
 func upright(q geom.Quat) (x, y, z float64) {
 	if q.W < 0 {
 		return -q.X, -q.Y, -q.Z

@@ -24,7 +24,8 @@ func again(k *schema.Kind, v []int64) []int64 {
 	return out
 }
 
-// Every rotation of 4 and 5 bits a component, and what is none: brought to what rounding gives once, it stays that.
+// Every rotation of 4 and 5 bits a component, and what is none: brought to what rounding gives
+// once, it stays that.
 func TestEveryQuatOfFewBits(t *testing.T) {
 	for _, bit := range []int64{4, 5} {
 		k, err := one(geom.Quat{}, fmt.Sprintf("quat,%dbit,others=%dbit", bit, bit))
@@ -53,8 +54,8 @@ func TestEveryQuatOfFewBits(t *testing.T) {
 	}
 }
 
-// Any rotation, and above all those with two components of nearly the same size, is rounded once, alike with its negative, and
-// is not further off than the steps say.
+// Any rotation, and above all those with two components of nearly the same size, is rounded once,
+// alike with its negative, and is not further off than the steps say.
 func TestQuatRoundTrip(t *testing.T) {
 	for _, bit := range []int{4, 9, 16, 20} {
 		k, err := one(geom.Quat{}, fmt.Sprintf("quat,%dbit,others=4bit", bit))
@@ -85,8 +86,9 @@ func TestQuatRoundTrip(t *testing.T) {
 			}
 			var back geom.Quat
 			k.Store(unsafe.Pointer(&back), v)
-			// Three components are off by half a step each, or one by a step more where it ties with the largest, and the largest by at most their
-			// sum: together 3 steps of 1/(m sqrt 2).
+			// Three components are off by half a step each, or one by a step more where it ties
+			// with the largest, and the largest by at most their sum: together 3 steps of 1/(m sqrt
+			// 2).
 			if off := 2 * math.Acos(min(math.Abs(back.Dot(rot)), 1)); off > 2*3/(m*math.Sqrt2)+5e-8 {
 				t.Fatalf("%v is rounded to %v, %v radians off", rot, back, off)
 			}
@@ -135,8 +137,9 @@ func TestQuatIntegers(t *testing.T) {
 	}
 }
 
-// How values are rounded, for clients in other languages: testdata/rounded.txt has, for properties of each graded class, simulation
-// integers, what observers receive of them, and what of that is left at coarser levels.
+// How values are rounded, for clients in other languages: testdata/rounded.txt has, for properties
+// of each graded class, simulation integers, what observers receive of them, and what of that is
+// left at coarser levels.
 func TestRoundingVectors(t *testing.T) {
 	k := kindOf[rigid](t)
 	var b strings.Builder

@@ -5,10 +5,12 @@ import (
 	"unsafe"
 )
 
-// What classes share whose values are numbers: in steps, as places, velocities and floats, or whole ones.
+// What classes share whose values are numbers: in steps, as places, velocities and floats, or whole
+// ones.
 
-// round gives the nearest integer, half a step upwards, within MaxValue; NaN becomes 0. The product with the steps per
-// unit has at most two roundings by 2^-53 of a value below 2^48, so a value from the grid never ends half a step away.
+// round gives the nearest integer, half a step upwards, within MaxValue; NaN becomes 0. The product
+// with the steps per unit has at most two roundings by 2^-53 of a value below 2^48, so a value from
+// the grid never ends half a step away.
 func round(v float64) int64 {
 	switch {
 	case v != v:

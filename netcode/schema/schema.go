@@ -1,6 +1,6 @@
-// Package schema says what the network sees of a Go struct: its properties, how finely each is kept,
-// who receives it and how it is drawn. Everything else (history, wire, motion) works on the integers
-// that a Kind extracts, so that no later stage ever rounds again.
+// Package schema says what the network sees of a Go struct: its properties, how finely each is
+// kept, who receives it and how it is drawn. Everything else (history, wire, motion) works on the
+// integers that a Kind extracts, so that no later stage ever rounds again.
 //
 // A field's tag is `net:"class[,precision][,word...]"`:
 //
@@ -22,8 +22,8 @@
 //	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc; without: 5 bits
 //	press   bool                                             commands: an edge; never repeated, moved to the next tick when late
 //
-// The precision is that of the simulation: the state is rounded to it after each step, and the owner of an entity
-// receives exactly that. Words, in any order after the class, each at most once:
+// The precision is that of the simulation: the state is rounded to it after each step, and the
+// owner of an entity receives exactly that. Words, in any order after the class, each at most once:
 //
 //	others=P                    the coarser precision that observers receive: pos, vel, angle, view, quat, spin, float; without it
 //	                            pos and vel are 1 cm and 1 cm/s, quat 9 bits and spin 1deg/s, or the simulation's where that is coarser
@@ -48,10 +48,12 @@
 //	group=0..3                  the atomic record that it travels in; without it movement, state and text are apart. What has another
 //	                            audience or another distance than the rest of its group travels in a record of its own
 //
-// What rules move a little in each tick wants a fine precision, or it stands still: at 30 ticks a second a place kept in steps of 1 cm is not
-// moved by less than 15 cm/s. Leave the precision out there and write others=; slow= has New check it. Fields may be unexported.
+// What rules move a little in each tick wants a fine precision, or it stands still: at 30 ticks a
+// second a place kept in steps of 1 cm is not moved by less than 15 cm/s. Leave the precision out
+// there and write others=; slow= has New check it. Fields may be unexported.
 //
-// A Kind is made from the tags of a struct by New, or from the same words without reflection by Build.
+// A Kind is made from the tags of a struct by New, or from the same words without reflection by
+// Build.
 package schema
 
 import (
@@ -70,12 +72,13 @@ const (
 	MaxComps  = 96  // integer components of a kind
 	MaxLevels = 4   // precisions by distance
 
-	// MaxParents is how many entities may carry each other: a rider on a horse on a ferry has two parents. The place of
-	// an entity with more parents is unknown.
+	// MaxParents is how many entities may carry each other: a rider on a horse on a ferry has two
+	// parents. The place of an entity with more parents is unknown.
 	MaxParents = 4
 
-	// MaxValue bounds the magnitude of every simulation integer: 1.1 million kilometres at the default precision.
-	// What is beyond stops there. Up to it rounding a value that lies on the grid gives that value again.
+	// MaxValue bounds the magnitude of every simulation integer: 1.1 million kilometres at the
+	// default precision. What is beyond stops there. Up to it rounding a value that lies on the
+	// grid gives that value again.
 	MaxValue = 1 << 48
 )
 
@@ -177,7 +180,8 @@ type Kind struct {
 	Near   bool      // some pos that observers receive is coded beside the viewer
 	Levels []float64 // metres at which the levels after the first begin, rising; Prop.Shift says what each is
 
-	// Extrapolated says that clients may draw the kind beyond its newest record, so that nobody can hit it. Whoever made the kind sets it.
+	// Extrapolated says that clients may draw the kind beyond its newest record, so that nobody can
+	// hit it. Whoever made the kind sets it.
 	Extrapolated bool
 
 	coarse []*Kind // by which records of the levels after the first are coded

@@ -47,8 +47,8 @@ func roundStick(q *Prop, x, y float64, dst []int64) {
 	intoDisc(q, dst)
 }
 
-// intoDisc brings a stick into its disc, in whole steps. Rounding may leave the disc by half a step, and sender
-// and receiver must agree on what that becomes: doing it twice changes nothing.
+// intoDisc brings a stick into its disc, in whole steps. Rounding may leave the disc by half a
+// step, and sender and receiver must agree on what that becomes: doing it twice changes nothing.
 func intoDisc(q *Prop, s []int64) {
 	m := int64(q.Sim)
 	s[0], s[1] = clamp(s[0], -m, m), clamp(s[1], -m, m)

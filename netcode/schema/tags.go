@@ -10,7 +10,8 @@ import (
 	"meanwhile/internal/fault"
 )
 
-// written is what is kept of a tag as it was written: for messages, and for what is checked beside other properties.
+// written is what is kept of a tag as it was written: for messages, and for what is checked beside
+// other properties.
 type written struct {
 	tag     string
 	works   string // a tag that fits the field's type
@@ -340,7 +341,8 @@ func (p *Prop) sense() error {
 	return nil
 }
 
-// distances reads precisions by distance: each a power of two coarser than the one for those who are near.
+// distances reads precisions by distance: each a power of two coarser than the one for those who
+// are near.
 func (t *tag) distances() error {
 	p := t.p
 	for _, w := range t.far {

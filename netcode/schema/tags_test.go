@@ -96,7 +96,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// For each mistake the error names struct, field and tag, says what is wrong, and gives an example, which works.
+// For each mistake the error names struct, field and tag, says what is wrong, and gives an example,
+// which works.
 func TestWrongTags(t *testing.T) {
 	v2, v3 := geom.Vec2{}, geom.Vec3{}
 	for _, c := range []struct {
@@ -333,8 +334,8 @@ func fieldsOf(t reflect.Type) (f []reflect.StructField) {
 	return f
 }
 
-// Groups without members leave no hole, each group's integers lie together, and what only the owner or nobody
-// receives has no place among them.
+// Groups without members leave no hole, each group's integers lie together, and what only the owner
+// or nobody receives has no place among them.
 func TestLayout(t *testing.T) {
 	type s struct {
 		Name   string    `net:"text,5"`

@@ -66,8 +66,8 @@ func (q *Prop) WireComps(obs bool) int {
 
 const textBytes = (MaxText + 3) / 4 * 4
 
-// packText writes s, four bytes to an integer, as store gives it back: valid UTF-8 without zero bytes, cut between two
-// characters where it is longer than most.
+// packText writes s, four bytes to an integer, as store gives it back: valid UTF-8 without zero
+// bytes, cut between two characters where it is longer than most.
 func packText(dst []int64, s string, most int) {
 	clear(dst)
 	n := 0
@@ -88,7 +88,8 @@ func packText(dst []int64, s string, most int) {
 	}
 }
 
-// unpackText writes the bytes of a packed text into b and returns how many there are, zeros left out.
+// unpackText writes the bytes of a packed text into b and returns how many there are, zeros left
+// out.
 func unpackText(b *[textBytes]byte, src []int64, shift uint) (n int) {
 	for _, v := range src {
 		v >>= shift

@@ -8,8 +8,9 @@ import (
 // SubSteps is the resolution of drawn values: 1/256 of an observer step.
 const SubSteps = 256
 
-// unkept returns p, and hides from the compiler where it goes. Functions of classes are called through a table, so the compiler
-// takes what they are given for kept and would allocate every value that is stored or extracted; none of them keeps it.
+// unkept returns p, and hides from the compiler where it goes. Functions of classes are called
+// through a table, so the compiler takes what they are given for kept and would allocate every
+// value that is stored or extracted; none of them keeps it.
 func unkept(p unsafe.Pointer) unsafe.Pointer {
 	at := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&at))
@@ -24,7 +25,8 @@ func (k *Kind) Extract(p unsafe.Pointer, dst []int64) {
 	}
 }
 
-// Store writes simulation integers into the struct at p: the state as the rules see it, on the grid.
+// Store writes simulation integers into the struct at p: the state as the rules see it, on the
+// grid.
 func (k *Kind) Store(p unsafe.Pointer, src []int64) {
 	at := unkept(p)
 	for i := range k.Props {
@@ -44,8 +46,8 @@ func (k *Kind) Observe(src []int64, dst []int32) {
 
 var zeros [8]int64
 
-// StoreDrawn writes drawn values, observer integers in 1/SubSteps, into the struct at p. Properties that
-// observers do not receive become zero.
+// StoreDrawn writes drawn values, observer integers in 1/SubSteps, into the struct at p. Properties
+// that observers do not receive become zero.
 func (k *Kind) StoreDrawn(p unsafe.Pointer, drawn []int64) {
 	at := unkept(p)
 	for i := range k.Props {
@@ -59,7 +61,8 @@ func (k *Kind) StoreDrawn(p unsafe.Pointer, drawn []int64) {
 	}
 }
 
-// Clamp forces simulation integers that came from outside, v holding Sims of them, into what Extract could have made.
+// Clamp forces simulation integers that came from outside, v holding Sims of them, into what
+// Extract could have made.
 func (k *Kind) Clamp(v []int64) {
 	for i := range k.Props {
 		q := &k.Props[i]
@@ -67,8 +70,9 @@ func (k *Kind) Clamp(v []int64) {
 	}
 }
 
-// Coarsen rounds an observer integer to the precision of a level of the kind: to a multiple of 1<<Shift, half a step upwards and
-// kept within 32 bits. What is a multiple stays as it is, so its lower bits need not be written.
+// Coarsen rounds an observer integer to the precision of a level of the kind: to a multiple of
+// 1<<Shift, half a step upwards and kept within 32 bits. What is a multiple stays as it is, so its
+// lower bits need not be written.
 func (q *Prop) Coarsen(v int32, level int) int32 {
 	s := q.Shift[level]
 	if s == 0 {
@@ -99,10 +103,10 @@ func (k *Kind) Floats() int { return k.Sims }
 
 var noFloats [8]float64
 
-// AppendDrawn appends the properties of drawn observer integers (1/SubSteps) as numbers, in order of
-// properties and components: metres, metres per second, radians, integers as they are, texts in groups of four
-// bytes, bytes in groups of at most four, and of a rotation X, Y and Z of the quaternion whose W is not negative. What observers do
-// not receive is 0.
+// AppendDrawn appends the properties of drawn observer integers (1/SubSteps) as numbers, in order
+// of properties and components: metres, metres per second, radians, integers as they are, texts in
+// groups of four bytes, bytes in groups of at most four, and of a rotation X, Y and Z of the
+// quaternion whose W is not negative. What observers do not receive is 0.
 func (k *Kind) AppendDrawn(dst []float64, drawn []int64) []float64 {
 	for i := range k.Props {
 		q := &k.Props[i]
@@ -114,8 +118,8 @@ func (k *Kind) AppendDrawn(dst []float64, drawn []int64) []float64 {
 	return dst
 }
 
-// AppendExact does the same for simulation integers, u/65536 of the way from a to b: places, velocities and
-// angles in between, all else as in b. a may be nil.
+// AppendExact does the same for simulation integers, u/65536 of the way from a to b: places,
+// velocities and angles in between, all else as in b. a may be nil.
 func (k *Kind) AppendExact(dst []float64, a, b []int64, u int64) []float64 {
 	if a == nil {
 		a, u = b, 65536
@@ -134,9 +138,10 @@ func (k *Kind) AppendExact(dst []float64, a, b []int64, u int64) []float64 {
 	return dst
 }
 
-// FromFloats is AppendExact's way back, for commands that a page makes: it rounds numbers, in order of properties and
-// components, onto the simulation grid and into what the schema allows. src and dst hold Floats numbers. Whatever src holds,
-// infinities and NaN too, dst is what Extract could have made. Texts become empty.
+// FromFloats is AppendExact's way back, for commands that a page makes: it rounds numbers, in order
+// of properties and components, onto the simulation grid and into what the schema allows. src and
+// dst hold Floats numbers. Whatever src holds, infinities and NaN too, dst is what Extract could
+// have made. Texts become empty.
 func (k *Kind) FromFloats(src []float64, dst []int64) {
 	for i := range k.Props {
 		q := &k.Props[i]
@@ -145,8 +150,9 @@ func (k *Kind) FromFloats(src []float64, dst []int64) {
 	k.Clamp(dst)
 }
 
-// FromExact gives the drawn values (1/SubSteps) of the places, rotations and handles among numbers as AppendExact makes them, for what
-// is relative to an entity of which only those are known. All else becomes 0. src holds Floats numbers, dst Obs integers.
+// FromExact gives the drawn values (1/SubSteps) of the places, rotations and handles among numbers
+// as AppendExact makes them, for what is relative to an entity of which only those are known. All
+// else becomes 0. src holds Floats numbers, dst Obs integers.
 func (k *Kind) FromExact(src []float64, dst []int64) {
 	for i := range k.Props {
 		q := &k.Props[i]

@@ -22,7 +22,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// everything has a property of each class, in both precisions where there are two, and for each audience.
+// everything has a property of each class, in both precisions where there are two, and for each
+// audience.
 type everything struct {
 	Pos    geom.Vec3  `net:"pos,others=1cm,draw=hermite"`
 	Vel    geom.Vec3  `net:"vel,others=2cm/s"`
@@ -230,8 +231,9 @@ func (r *random) value() int64 {
 	return [...]int64{int64(r.next()), int64(r.next()) >> (r.next() % 64), math.MaxInt64, math.MinInt64, schema.MaxValue, 0}[r.next()%6]
 }
 
-// promises checks for some values drawn from seed what a kind promises: rounding is done once, what comes from outside is
-// brought to where rounding leads, observers' integers lie within half a step, and every code gives back what it was given.
+// promises checks for some values drawn from seed what a kind promises: rounding is done once, what
+// comes from outside is brought to where rounding leads, observers' integers lie within half a
+// step, and every code gives back what it was given.
 func promises(k *schema.Kind, seed uint64) error {
 	r := random(seed * 1e9)
 	s := reflect.New(k.Type)
@@ -352,7 +354,8 @@ func observed(k *schema.Kind, sims, obs []int64) error {
 	return nil
 }
 
-// observedQuat compares the rotations themselves: three components off by half a step each, and the fourth by what follows.
+// observedQuat compares the rotations themselves: three components off by half a step each, and the
+// fourth by what follows.
 func observedQuat(q *schema.Prop, sims, obs []int64) error {
 	steps := func(per float64) (base, m int64) { return int64(per), int64(per)/2 - 1 }
 	base, m := steps(q.Sim)
@@ -466,8 +469,8 @@ func TestDrawnAndExactNumbers(t *testing.T) {
 	if len(numbers) != k.Floats() {
 		t.Fatalf("%d numbers, want %d", len(numbers), k.Floats())
 	}
-	// x y z, velocity, flag, yaw, pitch, heat, score, level, money, alive, until, target, name in fours, stick, jump, and what
-	// observers do not receive
+	// x y z, velocity, flag, yaw, pitch, heat, score, level, money, alive, until, target, name in
+	// fours, stick, jump, and what observers do not receive
 	text := func(s string) float64 {
 		return float64(uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24)
 	}
@@ -493,7 +496,8 @@ func TestDrawnAndExactNumbers(t *testing.T) {
 	if math.Abs(half[0]-1.73456) > 1e-5 || half[11] != 7 || half[14] != 0 || half[17] != float64('Z'|'o'<<8) {
 		t.Errorf("half way: %v", half)
 	}
-	// From -1 to 3 radians the short way is over pi: 2.2832 radians, half of it back from -1 is -2.1416.
+	// From -1 to 3 radians the short way is over pi: 2.2832 radians, half of it back from -1 is
+	// -2.1416.
 	if math.Abs(half[8]-(-2.1416)) > 2e-3 {
 		t.Errorf("half way from -1 to 3 radians is %v", half[8])
 	}
@@ -542,7 +546,8 @@ func TestStoredTextsAreValid(t *testing.T) {
 	})
 }
 
-// The bits of each class of value, pinned. They change only together with docs/PROTOCOL.md and the version.
+// The bits of each class of value, pinned. They change only together with docs/PROTOCOL.md and the
+// version.
 func TestCodeVectors(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Values as bits, in the order in which they are written, at tick 1000: property, who reads it, value, by itself;\n" +
@@ -600,8 +605,8 @@ func bitString(w *wire.BitWriter) string {
 	return string(s)
 }
 
-// FuzzRead reads every property from any bytes: the result is a value that a history could hold, or the reader is bad,
-// and a value that was accepted is read again when it is written.
+// FuzzRead reads every property from any bytes: the result is a value that a history could hold, or
+// the reader is bad, and a value that was accepted is read again when it is written.
 func FuzzRead(f *testing.F) {
 	kinds := []*schema.Kind{kindOf[everything](f), kindOf[rigid](f)}
 	k := kinds[0]

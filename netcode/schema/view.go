@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// A direction of sight: yaw and pitch in radians. The pitch is kept as an angle too, down being the end of a turn.
+// A direction of sight: yaw and pitch in radians. The pitch is kept as an angle too, down being the
+// end of a turn.
 var viewClass = class{
 	name: "view", goes: "geom.View", usual: true, works: "view,1deg",
 	tags: tagRules{
@@ -43,5 +44,6 @@ func roundView(q *Prop, yaw, pitch float64, dst []int64) {
 	dst[1] = wrap(clamp(round(float64(pitch/twoPi*q.Sim)), -q.SimTurn/4, q.SimTurn/4), q.SimTurn)
 }
 
-// Pitch reports whether a component is a pitch: it goes up and down, and never the short way over the back.
+// Pitch reports whether a component is a pitch: it goes up and down, and never the short way over
+// the back.
 func (p *Prop) Pitch(c int) bool { return p.Class == View && c == 1 }

@@ -58,7 +58,8 @@ func builderOf[A, B, C, D, E any](a A, b B, c C, d D, e E) (*schema.Builder, *fi
 	return schema.Build("five", 30, s), s
 }
 
-// Without reflection the same words make the same kind: the same text, the same integers, the same struct back.
+// Without reflection the same words make the same kind: the same text, the same integers, the same
+// struct back.
 func TestBuildEqualsNew(t *testing.T) {
 	var r rigid
 	built, err := schema.Build("rigid", 60, &r).
@@ -199,7 +200,8 @@ func TestWordsTogether(t *testing.T) {
 		{"just the step", 100, []string{"A pos,1mm,slow=10cm/s"}, ""},
 		{"the default", 240, []string{"A pos,slow=1mm/s"}, ""},
 		{"1 mm at 60 Hz", 60, []string{"A pos,1mm,slow=25mm/s"}, "which is 0.417mm a tick; write a precision of 0.4mm or finer"},
-		// Friction of 1/s takes 10 mm/s / 60 = 0.167 mm/s away in a tick. Rounding takes no notice of half a step: 0.333 mm/s.
+		// Friction of 1/s takes 10 mm/s / 60 = 0.167 mm/s away in a tick. Rounding takes no notice
+		// of half a step: 0.333 mm/s.
 		{"a velocity at the default", 60, []string{"A vel,slow=1cm/s"}, ""},
 		{"a velocity that glides for ever", 60, []string{"A vel,1mm/s,slow=1cm/s"}, "a step of 1mm/s is too coarse for slow=1cm/s at 60 Hz: friction of 1/s takes away 0.167mm/s in a tick, of which half a step or less is rounded away for ever; write a precision of 0.33mm/s or finer"},
 		{"a velocity as advised", 60, []string{"A vel,0.33mm/s,slow=1cm/s"}, ""},
@@ -218,7 +220,8 @@ func TestWordsTogether(t *testing.T) {
 	}
 }
 
-// What slow= refuses does stand still, and what it lets pass moves: simulated, at each precision for a while.
+// What slow= refuses does stand still, and what it lets pass moves: simulated, at each precision
+// for a while.
 func TestSlowIsWhatStalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rate := rapid.SampledFrom([]int{20, 30, 60, 128}).Draw(t, "rate")
