@@ -1,7 +1,7 @@
-// Package session holds the messages with which a player and a server agree to talk: the player's
-// Hello, and the server's Welcome or Refusal. They travel on the reliable stream of a transport,
-// the Hello first and in the first message. Connect tokens, which a Hello carries, are made and
-// checked in package session/token; here they are opaque, so that a client links no cryptography.
+// Package session codes the messages of the handshake: the player's Hello, and the server's Welcome or
+// Refusal. They travel on the reliable stream of a transport, the Hello first. Connect tokens, which a
+// Hello carries, are made and checked in package session/token; here they are opaque, so that a client
+// links no cryptography. docs/PROTOCOL.md lays the messages out, offset by offset.
 //
 // Every message begins with two bytes that never change their meaning:
 //
@@ -9,10 +9,9 @@
 //	0       1     Kind: 1 hello, 2 welcome, 3 refusal
 //	1       1     Version of the protocol that its sender speaks
 //
-// What follows is laid out at each type. Integers are little-endian; a text or blob is its length
-// in two bytes, then its bytes; texts are UTF-8 without control characters. A decoder refuses
-// messages that are cut short, that go on after their last field, or that break a bound, and then
-// returns the zero message.
+// The rest is laid out at each type. Integers are little-endian; a text or blob is its length in two
+// bytes, then its bytes; texts are UTF-8 without control characters. A decoder refuses a message that
+// is cut short, goes on after its last field, or breaks a bound, and then returns the zero message.
 package session
 
 import (
@@ -23,9 +22,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Version is the protocol that this package speaks. Peers whose versions differ do not understand
-// each other's Hello and Welcome; a Refusal is laid out alike in every version, so that it can say
-// so.
+// Version is the version of the protocol. Peers of different versions cannot read each other's Hello
+// and Welcome. A Refusal has the same layout in every version, so that it can say so.
 const Version = 1
 
 // Kind tells the messages apart.
@@ -46,7 +44,7 @@ func KindOf(b []byte) Kind {
 	return Kind(b[0])
 }
 
-// Bounds of what messages hold, in bytes unless the name says otherwise.
+// Bounds of fields, in bytes unless the name says otherwise.
 const (
 	KeySize       = 16   // nonces and resume keys
 	MaxName       = 48   // a player's name
@@ -96,23 +94,22 @@ func (c *codec) header(k Kind, frozen bool) {
 //	2+n   Name, at most 48 bytes
 //	2+n   Token, at most 1024 bytes
 type Hello struct {
-	// Schema is the hash of what the client believes the network sees of the game. The server
-	// refuses another hash than its own and sends its schema in words.
+	// Schema is the hash of the client's schema text (game.Rules.Hash). A server with another hash
+	// refuses and sends its own schema text.
 	Schema uint64
 	// Nonce is drawn anew by the client for each time it joins, and is the same in every attempt of
 	// that join: a client that tries two transports at once is one player, not two.
 	Nonce [KeySize]byte
-	// Resume is the key of the Welcome of the session that the client would like to go on with; all
-	// zero asks for a new one.
+	// Resume is the key from the Welcome of a session that the client wants to continue; all zero asks
+	// for a new one. Servers do not continue sessions yet.
 	Resume [KeySize]byte
-	// Newest is the newest packet that the client applied in the session it resumes. All later ones
-	// are lost.
+	// Newest is the newest packet that the client applied in that session. Later ones are lost.
 	Newest wire.Seq
 	// Room is where the client would like to play. Empty leaves the choice to the server.
 	Room string
-	// Name is what others are to call the player. A token's name goes before it.
+	// Name is what others call the player. The name in a token overrides it.
 	Name string
-	// Token is the connect token, or empty where the server asks for none.
+	// Token is the connect token; empty if the server needs none.
 	Token []byte
 }
 
@@ -169,18 +166,18 @@ type Welcome struct {
 	Period     time.Duration
 	// SendRate is the most packets a second, each way, in normal running. 0 means once a tick.
 	SendRate uint16
-	// Seed draws the randomness that clients predict.
+	// Seed seeds the random numbers that clients predict.
 	Seed uint64
 	// History is how far back the server can name a baseline, in ticks.
 	History uint16
 	// BudgetDown and BudgetUp bound what the server sends and accepts, in bit/s, 42 bytes per
 	// datagram included. 0 means no bound.
 	BudgetDown, BudgetUp uint32
-	// Resume is the secret that a later Hello quotes to go on with this session, within Grace of
-	// the loss of its connection. All zero: this session cannot be resumed.
+	// Resume is the secret with which a later Hello continues this session, within Grace after its
+	// connection is lost. All zero, as from every server so far: it cannot be continued.
 	Resume [KeySize]byte
 	Grace  time.Duration
-	// Resumed reports that the avatar and baselines of the session named in the Hello are kept.
+	// Resumed reports that the session named in the Hello continues, with its avatar and baselines.
 	Resumed bool
 	// Room is where the player is, Game what is played there.
 	Room, Game string
@@ -248,8 +245,8 @@ func (c Code) String() string {
 	return fault.Sprintf("code %d", uint16(c))
 }
 
-// Refusal is the server's last message to a client that it does not let in or does not keep. Its
-// layout is the same in every version of the protocol.
+// Refusal is the server's last message to a client that it does not admit or sends away. Its layout is
+// the same in every version of the protocol.
 //
 //	size  field
 //	2     kind 3, version of the server
