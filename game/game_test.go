@@ -290,7 +290,7 @@ func TestSpawnGetDespawn(t *testing.T) {
 	}
 }
 
-// Get never returns nil; what is written to something that is not there is gone, and counted.
+// Get never returns nil. Writes to an entity that does not exist are discarded and counted.
 func TestGetOfNothing(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)
@@ -318,8 +318,8 @@ func TestGetOfNothing(t *testing.T) {
 	}
 }
 
-// Pointers stay valid while a range spawns; what it spawns is not visited, what it despawns still
-// is.
+// Pointers stay valid while a range spawns. The range skips what it spawns, and visits what it
+// despawns.
 func TestSpawningAndDespawningDuringARange(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)
@@ -371,9 +371,9 @@ func TestRangeOrderAndBreak(t *testing.T) {
 	}
 }
 
-// What clients may guess cannot be hit: rules that try to are stopped at once, on both sides. It is
-// part of the schema.
-func TestGuessedKinds(t *testing.T) {
+// Extrapolated entities cannot be hit: rules that try to panic, on both sides. The choice is part
+// of the schema.
+func TestExtrapolatedKinds(t *testing.T) {
 	type child struct {
 		On  game.ID   `net:"handle,parent"`
 		Pos geom.Vec2 `net:"pos"`
@@ -393,7 +393,7 @@ func TestGuessedKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Hash == plain.Hash || !r.Kinds[0].Extrapolated || plain.Kinds[0].Extrapolated {
-		t.Errorf("the schema does not tell: %s", r.Text)
+		t.Errorf("the schema does not say so: %s", r.Text)
 	}
 	const want = "game: Seen of kind cloud, which is Extrapolated: what is extrapolated cannot be hit"
 	for _, e := range []*engine.Engine{engine.NewServer(r, 1, 2), engine.NewClient(r, 1)} {
@@ -406,7 +406,7 @@ func TestGuessedKinds(t *testing.T) {
 	}
 	if _, err := rules(game.NewKind[child]("child", game.Extrapolated)); err == nil ||
 		!strings.Contains(err.Error(), "has a parent") {
-		t.Errorf("a guessed kind with a parent: %v", err)
+		t.Errorf("an extrapolated kind with a parent: %v", err)
 	}
 }
 
@@ -445,7 +445,7 @@ func TestUnlistedHandles(t *testing.T) {
 	}
 }
 
-// A panic undoes its callback, names itself and leaves the world as good as before.
+// A panic undoes its callback and is reported. The world goes on.
 func TestPanicUndoesItsCallback(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)
@@ -476,7 +476,7 @@ func TestPanicUndoesItsCallback(t *testing.T) {
 		t.Errorf("half a command happened: %+v", *c)
 	}
 	if rocks.Len(w) != 1 || len(e.Spawned())+len(e.Removed())+len(e.Events()) != 0 || e.LastExternalChange(2) != 0 {
-		t.Errorf("%d rocks, spawned %v, removed %v, events %v, foreign %d", rocks.Len(w), e.Spawned(), e.Removed(),
+		t.Errorf("%d rocks, spawned %v, removed %v, events %v, external change %d", rocks.Len(w), e.Spawned(), e.Removed(),
 			e.Events(), e.LastExternalChange(2))
 	}
 	e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {
@@ -530,8 +530,8 @@ func TestJoinAndLeave(t *testing.T) {
 	}
 }
 
-// What a client does not predict it cannot change; reading it is fine.
-func TestClientDiscardsForeignWrites(t *testing.T) {
+// A client cannot change what it does not predict, but may read it.
+func TestClientDiscardsWritesToOthers(t *testing.T) {
 	b := &beach{}
 	e := b.client(t)
 	b.must(t, e, func(w *game.World) {
@@ -546,7 +546,7 @@ func TestClientDiscardsForeignWrites(t *testing.T) {
 		}
 	})
 	if s := e.Stats(); s.Discarded != 0 || s.Unspawned != 1 || e.LastSideEffect(1) != 0 {
-		t.Errorf("stats %+v, reach %d", s, e.LastSideEffect(1))
+		t.Errorf("stats %+v, side effect %d", s, e.LastSideEffect(1))
 	}
 	b.must(t, e, func(w *game.World) {
 		crabs.Get(w, 2).Score = 7
@@ -557,7 +557,7 @@ func TestClientDiscardsForeignWrites(t *testing.T) {
 		t.Errorf("own %+v, other %+v", *crabs.Get(w, 1), *crabs.Get(w, 2))
 	}
 	if s := e.Stats(); s.Discarded != 1 || e.LastSideEffect(1) != 1 {
-		t.Errorf("stats %+v, reach %d", s, e.LastSideEffect(1))
+		t.Errorf("stats %+v, side effect %d", s, e.LastSideEffect(1))
 	}
 	b.must(t, e, func(w *game.World) { w.Despawn(1) })
 	if !crabs.Has(w, 1) {
@@ -565,7 +565,8 @@ func TestClientDiscardsForeignWrites(t *testing.T) {
 	}
 }
 
-// A predicted despawn hides; earlier commands, run again, still find the thing, later ones do not.
+// A predicted despawn hides an entity from later commands. Earlier commands, when they run again,
+// still find it.
 func TestPredictedDespawn(t *testing.T) {
 	b := &beach{}
 	e := b.client(t)
@@ -602,7 +603,7 @@ func TestPredictedDespawn(t *testing.T) {
 	}
 }
 
-// A bot leaves no trace, on either side.
+// A bot changes nothing, on either side.
 func TestThinkLeavesNoTrace(t *testing.T) {
 	for name, e := range map[string]func(b *beach) *engine.Engine{
 		"server": func(b *beach) *engine.Engine { return b.server(t) },
@@ -645,7 +646,7 @@ func TestThinkLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// Randomness depends on the world, the tick, who acts and the phase, and on nothing else. A
+// Random numbers depend on the world, the tick, the acting player and the callback alone. A
 // client's Act draws what the server's does; Join and Referee draw from the secret.
 func TestRand(t *testing.T) {
 	type key struct {
@@ -708,7 +709,7 @@ func TestRand(t *testing.T) {
 	}
 }
 
-// Only what an actor's own command emitted is shown by its client; the server tells the rest.
+// A client shows the events of its own player's commands. All others come from the server.
 //
 // seeds: B5
 func TestWhoShowsAnEvent(t *testing.T) {
@@ -753,19 +754,20 @@ func TestWhoShowsAnEvent(t *testing.T) {
 	}
 }
 
-// Who changed an avatar, for those who judge predictions.
-func TestForeignAndReach(t *testing.T) {
+// The engine notes when others changed an avatar and when its commands changed others, to judge
+// predictions.
+func TestExternalChangesAndSideEffects(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)
 	e.SetTick(5)
 	b.must(t, e, func(w *game.World) { crabs.Get(w, 1).Score = 1 })
 	if e.LastExternalChange(1) != 0 || e.LastSideEffect(1) != 0 {
-		t.Error("its own command is not foreign")
+		t.Error("its own command counts as an external change")
 	}
 	e.SetTick(6)
 	b.must(t, e, func(w *game.World) { crabs.Get(w, 2).Score = 1 })
 	if e.LastExternalChange(2) != 6 || e.LastSideEffect(1) != 6 || e.LastExternalChange(1) != 0 {
-		t.Errorf("foreign %d, reach %d", e.LastExternalChange(2), e.LastSideEffect(1))
+		t.Errorf("external change %d, side effect %d", e.LastExternalChange(2), e.LastSideEffect(1))
 	}
 	e.SetTick(7)
 	b.referee = func(w *game.World) { crabs.Get(w, 1).Score = 9 }
@@ -782,7 +784,7 @@ func TestForeignAndReach(t *testing.T) {
 	})
 	e.SetTick(10)
 	if e.LastExternalChange(2) != 10 || e.LastSideEffect(1) != 10 {
-		t.Errorf("queued: foreign %d, reach %d, not the tick that it ran in", e.LastExternalChange(2), e.LastSideEffect(1))
+		t.Errorf("queued: external change %d, side effect %d, not the tick that it ran in", e.LastExternalChange(2), e.LastSideEffect(1))
 	}
 	e.SetTick(11)
 	b.step = func(w *game.World) {
@@ -816,7 +818,7 @@ func TestCutLastsOneTick(t *testing.T) {
 	}
 }
 
-// State goes onto the grid however wild the rules' numbers are.
+// States are rounded to the grid whatever numbers rules write.
 func TestWildNumbers(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)

@@ -17,9 +17,9 @@ type stroller struct {
 	Yaw geom.Angle `net:"angle,8bit"`
 }
 
-// Among 250 that all walk, at 13 kbit/s with all overhead, whoever is nearest is shown with the
-// smallest error: what the client holds, and what it draws, against where they are now; within 10 m
-// less than a metre off in the mean, on a path of 40 ms.
+// Among 250 walkers, at 13 kbit/s with all overhead, the nearest are known and drawn with the
+// smallest error against where they are now. Within 10 m the mean error is less than a metre, on a
+// path of 40 ms.
 //
 // seeds: R13
 func TestNearestAreShownBest(t *testing.T) {

@@ -23,8 +23,8 @@ type pedal struct {
 	Push geom.Vec2 `net:"stick,5bit"`
 }
 
-// derby is a game of cars and a ball, all discs of one metre. The same Step moves all that a side
-// knows and lets them bounce off one another.
+// derby is a game of cars and a ball, all discs of one metre. Step moves them and lets them bounce
+// off each other, on both sides.
 type derby struct {
 	cars, balls game.Kind[body]
 	bumps       int // on the server
@@ -100,7 +100,7 @@ func (d *derby) rules() (*game.Rules, error) {
 	return def.Rules()
 }
 
-// near reports whether two bodies are closer together than so many metres.
+// near reports whether two bodies are less than metres apart.
 func (d *derby) near(metres float64) bool {
 	var all []geom.Vec2
 	for _, k := range []game.Kind[body]{d.cars, d.balls} {
@@ -116,9 +116,9 @@ func (d *derby) near(metres float64) bool {
 	return false
 }
 
-// Two cars and a ball that bump into each other, on bad networks: what clients hold is the
-// server's, no prediction is wrong with nobody near but for commands that came late, few are with
-// somebody near, and when all stand still everybody predicts exactly what is. One seed gives the
+// Two cars and a ball bump into each other, on bad networks. Clients hold the server's states.
+// Predictions are never wrong while nobody is near, unless commands came late, and rarely while
+// somebody is near. When all stand still, everybody predicts the server's state. One seed gives the
 // same bytes twice.
 //
 // seeds: P9
@@ -178,8 +178,8 @@ func TestBodiesThatTouch(t *testing.T) {
 					profile.Name, d.bumps,
 					corrected, wrongly, alone)
 			}
-			// Near others a prediction may be wrong, as their commands come late, but not often nor
-			// by much: clients move them by the same rules.
+			// Near others a prediction may be wrong, as their commands arrive later, but rarely and
+			// by little: clients move them by the same rules.
 			if corrected*20 > touching || worst > 1.5 {
 				t.Errorf("%s: %d of %d states wrongly predicted with somebody near, by up to %.2f m", profile.Name,
 					corrected, touching, worst)
@@ -202,8 +202,8 @@ func TestBodiesThatTouch(t *testing.T) {
 	}
 }
 
-// The server moves a car as no client can foresee. All that its client predicts from a round trip
-// and two ticks later on is what the server then does.
+// The server shoves a car, which no client can foresee. A round trip and two ticks later its client
+// predicts again what the server computes.
 //
 // seeds: P9
 func TestWrongPredictionRecovers(t *testing.T) {

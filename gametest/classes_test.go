@@ -11,8 +11,8 @@ import (
 	"meanwhile/server"
 )
 
-// A game that uses every class and every word of a tag: ships tumble through space, ferries are
-// dead reckoned, and crates stand on them.
+// harbour is a game with every class and every word of a tag: ships tumble through space, ferries
+// are dead reckoned, and crates stand on ferries.
 type ship struct {
 	Side  uint8      `net:"enum,none|red|blue,team"`
 	Pos   geom.Vec3  `net:"pos,others=1cm,4cm@30m,16cm@100m,draw=hermite,warp=20m,slow=1cm/s"`
@@ -100,7 +100,7 @@ var (
 	}
 )
 
-// Every class and word on bad networks: each state that a client takes in is the server's, bit by
+// Every class and word on bad networks: each state that a client applies is the server's, to the
 // bit, and no prediction is wrong.
 func TestEveryClass(t *testing.T) {
 	rules, err := harbour.Rules()

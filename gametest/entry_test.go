@@ -50,8 +50,8 @@ var (
 	}
 )
 
-// Who comes into a crowd of 250 at 13 kbit/s, walkers and the wire included, is shown the nearest
-// ones first, 90 % within seconds, and all in the end; each with all of its initial properties.
+// A player who joins a crowd of 250 at 13 kbit/s, with overhead and with walkers, sees the nearest
+// first, 90 % within seconds, and all in the end, each with all of its properties.
 //
 // seeds: R47
 func TestEntryIntoACrowd(t *testing.T) {

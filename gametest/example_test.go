@@ -33,11 +33,11 @@ func ExampleSim() {
 	sim.Measure()
 	sim.Run(20 * time.Second)
 	q := sim.Quality()
-	fmt.Println("every state that a client took in was the server's:", sim.Diverged() == nil)
+	fmt.Println("every state that a client applied was the server's:", sim.Diverged() == nil)
 	fmt.Println("what shooters saw is what happened, nine times in ten at least:", q.Agreement > 0.9 && q.Shots > 0)
-	fmt.Println("predictions that were wrong without anyone's influence:", q.CleanMispredictions)
+	fmt.Println("predictions that were wrong without outside influence:", q.CleanMispredictions)
 	// Output:
-	// every state that a client took in was the server's: true
+	// every state that a client applied was the server's: true
 	// what shooters saw is what happened, nine times in ten at least: true
-	// predictions that were wrong without anyone's influence: 0
+	// predictions that were wrong without outside influence: 0
 }

@@ -13,8 +13,7 @@ import (
 	"meanwhile/server"
 )
 
-// A shell flies straight until it is over. Nobody can hit it, but it hits: that is the rules'
-// matter.
+// A shell flies straight until its end. Nobody can hit it.
 type shell struct {
 	Pos  geom.Vec3 `net:"pos,others=1cm,draw=dr:4cm"`
 	Vel  geom.Vec3 `net:"vel,1cm/s"`
@@ -31,9 +30,9 @@ type trigger struct {
 
 var muzzleVel = geom.Vec3{X: 21.37, Y: -7.03, Z: 0.5}
 
-// A projectile is told once, with place and velocity. While it flies nothing more is sent, to
-// nobody, for longer than any history; each client, on whatever network and whenever it joined,
-// draws it on the same line at the same tick time; and at the end all are told at once.
+// A projectile is sent once, with place and velocity. While it flies, nothing more is sent to
+// anybody, for longer than any history. Every client, on any network and whenever it joined, draws
+// it on the same line at the same tick time. Its end is sent to all at once.
 //
 // seeds: U6
 func TestProjectileIsSentOnce(t *testing.T) {

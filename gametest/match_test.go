@@ -14,7 +14,7 @@ import (
 	"meanwhile/netsim"
 )
 
-// recorder is a test whose failures are written down.
+// recorder is a test that keeps its failures.
 type recorder struct {
 	name     string
 	cleanups []func()
@@ -42,8 +42,7 @@ func (r *recorder) end() string {
 	return strings.Join(r.errors, "\n")
 }
 
-// playZap plays the quickstart's match with an Act that change makes of the game's own, and returns
-// the errors.
+// playZap plays the quickstart's match with an Act that change makes of the game's own.
 func playZap(change func(act func(*game.World, game.ID, zap.Cmd)) func(*game.World, game.ID, zap.Cmd),
 	prepare func(m *gametest.Match[zap.Cmd])) *recorder {
 	t := &recorder{name: "TestZap"}
@@ -59,8 +58,8 @@ func playZap(change func(act func(*game.World, game.ID, zap.Cmd)) func(*game.Wor
 	return t
 }
 
-// Rules that draw numbers of math/rand, or keep a variable of their own, predict something else
-// than the server decides. A match says so and names the property, although it can be played well.
+// Rules that use math/rand, or a variable of their own, predict something else than the server
+// decides. A match then fails and names the property, even if the game can be played well.
 func TestMatchFailsOnRulesThatAreNotDeterministic(t *testing.T) {
 	type act = func(*game.World, game.ID, zap.Cmd)
 	steps := 0

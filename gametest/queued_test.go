@@ -15,8 +15,8 @@ import (
 	"meanwhile/server"
 )
 
-// Queued commands of a whole game: no correction without somebody's influence. Influences are of
-// ticks of the server, which are not those of the commands that ran in them.
+// A whole game with queued commands has no correction without outside influence. Influences count
+// in ticks of the server, which differ from the ticks of the commands that ran in them.
 func TestQueuedArenaIsClean(t *testing.T) {
 	for _, profile := range []netsim.Profile{netsim.HotelWiFi, netsim.Ocean} {
 		for seed := range uint64(3) {
@@ -50,8 +50,8 @@ type trudge struct {
 	Push bool      `net:"press"`
 }
 
-// The same where a missing command is no influence, as nothing moves but by commands: then each
-// correction follows a push by another's command or by the server, and nothing else.
+// In this game everything moves by commands alone, so a missing command is no influence. Each
+// correction then follows a push by another player or by the server.
 func TestQueuedCorrectionsHaveACause(t *testing.T) {
 	for _, profile := range []netsim.Profile{netsim.HotelWiFi, netsim.Ocean} {
 		trudgers := game.NewKind[trudger]("trudger")

@@ -52,9 +52,9 @@ var (
 	}
 )
 
-// Where the budget is short for all that moves, walkers are drawn later the further away they are.
-// What is dead reckoned is not: it goes on at its speed, and is corrected by little more than its
-// bound.
+// When the budget is too small for everything that moves, walkers are drawn later the further away
+// they are. Dead-reckoned things are not: they go on at their speed, and corrections move them by
+// little more than their bound.
 func TestReckonedInACrowd(t *testing.T) {
 	rules, err := traffic.Rules()
 	if err != nil {

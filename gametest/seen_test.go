@@ -11,7 +11,7 @@ import (
 	"meanwhile/server"
 )
 
-// gaze is a run of a command: whose, and for which tick.
+// gaze is one run of a command: its player and its tick.
 type gaze struct {
 	me   game.ID
 	tick game.Tick

@@ -47,8 +47,8 @@ func TestSameBytesTwice(t *testing.T) {
 	}
 }
 
-// When movement stops, every client comes to hold exactly the server's state; then no state bytes
-// are sent any more, only keep-alives.
+// When movement stops, every client comes to hold exactly the server's state. Then no state is sent
+// any more, only keep-alives.
 //
 // seeds: S6 R8 R44
 func TestConvergesAndFallsSilent(t *testing.T) {

@@ -30,7 +30,7 @@ var (
 	hits    = game.NewEvent[hit]("hit")
 )
 
-// running is a game in which one only runs, and shots are told only when they hit.
+// running is a game in which players run and shoot, and a shot is an event only if it hits.
 func running(t *testing.T, think func(w *game.World, me game.ID) runnerCmd) *game.Rules {
 	t.Helper()
 	def := game.Definition[runnerCmd]{Name: "running", Rate: 30, Kinds: game.Kinds(runners), Events: game.Events(hits),
@@ -59,7 +59,7 @@ func running(t *testing.T, think func(w *game.World, me game.ID) runnerCmd) *gam
 	return rules
 }
 
-// slower replaces a player's uplink by one that takes longer.
+// slower replaces a player's uplink by a slower one.
 func slower(t *testing.T, p *Player, by time.Duration, loss netsim.Loss) {
 	t.Helper()
 	up := p.Profile.Up
@@ -72,8 +72,8 @@ func slower(t *testing.T, p *Player, by time.Duration, loss netsim.Loss) {
 	p.up = pipe
 }
 
-// A movement whose commands all come too late never happens; the client is told so although nothing
-// moves.
+// A movement whose commands all come too late never happens. The client is corrected, although
+// nothing moves.
 func TestPredictionIsCorrectedAtRest(t *testing.T) {
 	rules := running(t, func(w *game.World, me game.ID) (c runnerCmd) {
 		if w.Tick() >= 300 && w.Tick() < 306 {
@@ -106,7 +106,7 @@ func TestPredictionIsCorrectedAtRest(t *testing.T) {
 	}
 }
 
-// Who goes away does not run on, even if the news of it comes late or never.
+// A player who goes away stops running, even if the server learns it late or never.
 func TestAwayStandsStill(t *testing.T) {
 	rules := running(t, func(w *game.World, me game.ID) (c runnerCmd) {
 		c.Move = geom.Vec2{X: 1}
@@ -137,8 +137,8 @@ func TestAwayStandsStill(t *testing.T) {
 	}
 }
 
-// Agreement is about what was shown: without rewinding, shots that hit on the screen miss, and that
-// counts.
+// Agreement is about what was shown: without the rewind, shots that hit on the screen miss, and
+// count against it.
 func TestAgreementNeedsTheRewind(t *testing.T) {
 	var agreement [2]float64
 	for i, rewind := range []time.Duration{0, -1} {

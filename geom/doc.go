@@ -3,24 +3,24 @@
 //
 // # Exactness
 //
-// It gives the same bits on every platform, so that a browser that predicts and a server that
-// decides agree. Go may fuse x*y + z into one instruction with one rounding, and does on arm64 and
-// on amd64 with GOAMD64=v3, but not in WebAssembly; and the standard library computes sine, arc
-// tangent, exponential and logarithm differently from machine to machine. So here each product is
-// written float64(x*y), which the language forbids to fuse, functions that may be inlined round
-// what they are given, and the functions that are not exact by IEEE 754 are written anew, with
-// their greatest error stated in units in the last place (ulp).
+// The package gives the same bits on every platform, so that a browser that predicts and a server
+// that decides agree. Two things would differ. Go may fuse x*y + z into one instruction with one
+// rounding: it does so on arm64 and on amd64 with GOAMD64=v3, but not in WebAssembly. And the
+// standard library computes sine, arc tangent, exponential and logarithm differently on different
+// machines. So each product here is written float64(x*y), which the language forbids to fuse.
+// Functions that may be inlined round their arguments. Functions that are not exact by IEEE 754 are
+// written anew, with their greatest error in units in the last place (ulp).
 //
-// Rules that do arithmetic of their own must write their products the same way, and use geom's
-// functions instead of math's; of those Sqrt, Floor, Abs and others that round correctly are safe.
-// Products may go into geom's functions as they come: pos.Add(vel.Mul(dt)) is exact.
+// Rules with arithmetic of their own must write their products the same way. They must use geom's
+// functions instead of math's, apart from Sqrt, Floor, Abs and others that round correctly.
+// Products may be arguments of geom's functions as they are: pos.Add(vel.Mul(dt)) is exact.
 //
 // # Any input
 //
-// No function panics or runs on for any input. NaN gives NaN, false or a documented safe value.
-// Of a NaN only that it is one is the same everywhere: its bits, also its sign, are not. Infinite
-// coordinates give what their limit would, or NaN. Coordinates up to 1e150 do not overflow, and
-// those below 1e6, if metres are meant, are exact to a nanometre.
+// No function panics or loops forever, whatever the input. NaN gives NaN, false or a documented
+// safe value; the bits of a NaN, with its sign, may differ between platforms. Infinite coordinates
+// give their limit, or NaN. Coordinates up to 1e150 do not overflow. Coordinates in metres below
+// 1e6 are exact to a nanometre.
 //
 // # Conventions
 //

@@ -43,8 +43,8 @@ type shapes struct {
 	tame   bool // every number is at most 1e150, where the package promises not to overflow
 }
 
-// hostile calls every function that takes numbers with numbers of any bits. Nothing may panic or run on, and
-// promises for every input must hold.
+// hostile calls every function that takes numbers with numbers of any bits. Nothing may panic or
+// run on, and promises for every input must hold.
 func hostile(t *testing.T, b []byte) {
 	n := numbers{b}
 	h := &shapes{t: t, tame: true}

@@ -6,18 +6,18 @@ import "math"
 // are the same rotation. The zero Quat, which is no rotation, counts as none: it is used as One.
 type Quat struct{ W, X, Y, Z float64 }
 
-// View is where somebody looks: Yaw counter-clockwise from the X axis, Pitch upwards, within a
+// View is a direction of looking: Yaw counter-clockwise from the X axis, Pitch upwards, within a
 // quarter turn.
 type View struct{ Yaw, Pitch Angle }
 
-// Dir returns the unit vector that is looked along.
+// Dir returns the unit vector of the direction.
 func (v View) Dir() Vec3 { return Direction(v.Yaw, v.Pitch) }
 
 // One is the rotation that turns nothing.
 var One = Quat{W: 1}
 
-// Around returns the rotation by a about axis, counter-clockwise for who looks against it. The axis
-// need not be a unit vector; without a direction it turns nothing.
+// Around returns the rotation by a about axis, counter-clockwise when axis points at the eye. The
+// axis need not be a unit vector; a zero axis gives no rotation.
 func Around(axis Vec3, a Angle) Quat {
 	axis = axis.Unit()
 	if axis == (Vec3{}) || !axis.Finite() {
@@ -27,7 +27,7 @@ func Around(axis Vec3, a Angle) Quat {
 	return Quat{c, float64(axis.X * s), float64(axis.Y * s), float64(axis.Z * s)}
 }
 
-// Unit returns q with length 1, and One for what has no length: zero, infinities and NaN.
+// Unit returns q with length 1, and One for zero, infinities and NaN.
 func (q Quat) Unit() Quat {
 	big := max(math.Abs(q.W), math.Abs(q.X), math.Abs(q.Y), math.Abs(q.Z))
 	if !(big > 0) || math.IsInf(big, 0) {
@@ -59,7 +59,7 @@ func (q Quat) or() Quat {
 	return q
 }
 
-// Conj returns the rotation back.
+// Conj returns the opposite rotation.
 func (q Quat) Conj() Quat {
 	q = q.or()
 	return Quat{float64(q.W), -float64(q.X), -float64(q.Y), -float64(q.Z)}

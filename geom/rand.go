@@ -5,10 +5,9 @@ import (
 	"math/bits"
 )
 
-// Rand is a stream of random numbers that is nothing but a hash: the n-th number is a function
-// of the key and n. Two machines that build a Rand from the same parts draw the same numbers,
-// whatever else either of them drew before, which is what a prediction that is replayed needs.
-// It is not for secrets: who knows the key knows the numbers.
+// Rand is a stream of random numbers that is a hash: the n-th number is a function of the key and
+// n. Two machines that make a Rand of the same parts draw the same numbers, whatever they drew
+// before, so a prediction can be replayed. It is not for secrets: the key tells all numbers.
 //
 // The zero Rand is ready to use (and always draws the same). A Rand is not safe for concurrent use.
 type Rand struct{ key, n uint64 }

@@ -98,8 +98,8 @@ func raySegment(from, d Vec2, length float64, s Segment) (dist float64, ok bool)
 		return length, false
 	}
 	a, b := s.A.Sub(from), s.B.Sub(from)
-	// On which side of the ray the ends lie depends on nothing but the end, so that two segments
-	// with a common end agree about it.
+	// The side on which an end lies depends on that end alone, so that two segments with a common
+	// end agree about it.
 	sideA, sideB := d.Cross(a), d.Cross(b)
 	footA, footB := a.Dot(d), b.Dot(d)
 	switch {
@@ -120,7 +120,7 @@ func raySegment(from, d Vec2, length float64, s Segment) (dist float64, ok bool)
 // Direction and Unit return it: distances are counted in lengths of Dir.
 // A ray with a negative or NaN Len hits nothing; Len may be +Inf.
 //
-// Its methods report distances in the way of those of Ray.
+// Its methods report distances as those of Ray do.
 type Ray3 struct {
 	From Vec3
 	Dir  Vec3
@@ -145,7 +145,7 @@ func (r Ray3) Closest(p Vec3) Vec3 {
 }
 
 // Cylinder reports where r meets the upright cylinder that stands on base, the centre of its
-// bottom: the hull of somebody who walks.
+// bottom, such as the hull of an avatar.
 func (r Ray3) Cylinder(base Vec3, radius, height float64) (dist float64, ok bool) {
 	if !(radius >= 0) {
 		return r.Len, false

@@ -2,15 +2,15 @@ package geom
 
 import "math"
 
-// Walls is what stands in the way: any of the three may be empty. Every call looks at every
-// wall, at the cost of a few comparisons for those that are far off.
+// Walls are obstacles of three shapes; any of the three may be empty. Every call looks at every
+// wall, with a few comparisons for those that are far away.
 type Walls struct {
 	Rects    []Rect
 	Segments []Segment
 	Circles  []Circle
 }
 
-// Ray reports where r first meets a wall, in the way of the methods of Ray.
+// Ray reports where r first meets a wall, as the methods of Ray do.
 func (w Walls) Ray(r Ray) (dist float64, ok bool) {
 	d, dist := r.Dir.Dir(), r.Len
 	for _, rect := range w.Rects {
@@ -44,10 +44,10 @@ const grazing = 1e-9
 // into reports whether moving by delta goes into a wall with normal n.
 func into(delta, n Vec2) bool { return delta.Dot(n) < -float64(grazing*delta.Len()) }
 
-// Sweep reports where c, moving by delta, first touches a wall. Walls that it touches or overlaps
-// already count, at share 0, if the movement goes further into them, and otherwise not: who is
-// stuck may leave. Among walls touched at once the first counts, rects before segments before
-// circles.
+// Sweep reports where c, moving by delta, first touches a wall. A wall that c touches or overlaps
+// from the beginning counts, at share 0, only if the movement goes further into it, so that a stuck
+// circle can leave. Of walls that are touched at the same time the first counts, rects before
+// segments before circles.
 func (w Walls) Sweep(c Circle, delta Vec2) (Hit, bool) {
 	best, ok := Hit{Share: 1}, false
 	// Everything that the circle passes over lies in this frame.
@@ -108,7 +108,7 @@ func (c Circle) SweepRect(delta Vec2, r Rect) (Hit, bool) {
 		n.X = side(off.X)
 	case off.Y != 0:
 		n.Y = side(off.Y)
-	case tx > ty: // no radius to speak of
+	case tx > ty: // the radius is about 0
 		n.X = -side(delta.X)
 	default:
 		n.Y = -side(delta.Y)
@@ -116,8 +116,8 @@ func (c Circle) SweepRect(delta Vec2, r Rect) (Hit, bool) {
 	return Hit{Share: t, Normal: n}, into(delta, n)
 }
 
-// side returns 1 for positive x and -1 for others. Unlike math.Copysign it does not look at the
-// sign of a NaN, which is not the same on every machine.
+// side returns 1 for positive x and -1 for others. Unlike math.Copysign it ignores the sign of a
+// NaN, which differs between machines.
 func side(x float64) float64 {
 	if x > 0 {
 		return 1
@@ -134,7 +134,7 @@ func (c Circle) SweepCircle(delta Vec2, o Circle) (Hit, bool) {
 	way := c.Center.Sub(o.Center)
 	if way.Len() <= reach {
 		n := way.Unit()
-		if n == (Vec2{}) { // one upon the other: any way is out
+		if n == (Vec2{}) { // both centres are the same: any way leads out
 			return Hit{}, false
 		}
 		return Hit{Normal: n}, into(delta, n)

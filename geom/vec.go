@@ -61,7 +61,7 @@ func (v Vec2) unitSlow() Vec2 {
 	return Vec2{v.X / l, v.Y / l}
 }
 
-// infSign keeps of one coordinate what counts beside an infinite one.
+// infSign returns a coordinate as it counts beside an infinite one.
 func infSign(x float64) float64 {
 	if math.IsInf(x, 0) {
 		return math.Copysign(1, x)
@@ -107,7 +107,8 @@ func (v Vec2) Rotate(a Angle) Vec2 {
 // Perp returns v turned counter-clockwise by a quarter turn, exactly.
 func (v Vec2) Perp() Vec2 { return Vec2{-float64(v.Y), float64(v.X)} }
 
-// Reflect returns v mirrored at a wall with the unit normal n: what bounces off with full force.
+// Reflect returns v mirrored at a wall with the unit normal n, as of a ball that bounces without
+// loss.
 func (v Vec2) Reflect(n Vec2) Vec2 { return v.Sub(n.Mul(float64(2 * v.Dot(n)))) }
 
 // Along returns the part of v that is parallel to a wall with the unit normal n.
@@ -284,7 +285,7 @@ func Clamp(x, lo, hi float64) float64 {
 
 func finite(x float64) bool { return sub(x, x) == 0 }
 
-// add and sub are for functions that may be inlined where their arguments are products: they
-// round what they are given, so that a product is not fused with the sum.
+// add and sub are for functions that may be inlined with products as arguments. They round their
+// arguments, so that no product is fused with the sum.
 func add(a, b float64) float64 { return float64(a) + float64(b) }
 func sub(a, b float64) float64 { return float64(a) - float64(b) }

@@ -109,7 +109,7 @@ func (h *hall) shots(events []engine.Emitted) (all []Shot) {
 	return all
 }
 
-// The rifle fires at its pace, reloads by itself, and never fires what it does not have.
+// The rifle fires at its rate, reloads by itself, and never fires more rounds than it has.
 //
 // seeds: B7
 func TestMagazine(t *testing.T) {
@@ -141,12 +141,12 @@ func TestMagazine(t *testing.T) {
 	}
 	h.get(me).Spare = 5 // from a pack
 	if h.step(me, Cmd{Fire: true}); h.get(me).Ammo != 4 {
-		t.Errorf("with 5 new rounds it holds %d after a shot, want 4", h.get(me).Ammo)
+		t.Errorf("after a shot of 5 new rounds the magazine has %d, want 4", h.get(me).Ammo)
 	}
 }
 
-// A shot that came a little late, by the network's fault, does not put the beat off; a pause does
-// begin a new one.
+// A shot that the network made a little late does not delay the next ones. After a pause, the
+// rhythm begins anew.
 func TestBeat(t *testing.T) {
 	h := newHall(t)
 	me := h.join(30, 20, 0)
@@ -171,8 +171,8 @@ func TestBeat(t *testing.T) {
 	}
 }
 
-// Who is hit is decided by what the shooter saw: where somebody stood, whether crouched, whether
-// alive.
+// Hits are decided by what the shooter saw: where a player stood, whether it crouched and whether
+// it was alive.
 //
 // seeds: B16
 func TestCover(t *testing.T) {
@@ -228,7 +228,7 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// The nearest in the way is hit, and a bullet that meets nobody ends at a wall.
+// The nearest player is hit, and a bullet that meets no player ends at a wall.
 func TestBulletsEnd(t *testing.T) {
 	h := newHall(t)
 	me, far, close := h.join(24, 20, 0), h.join(34, 20, 0), h.join(29, 20.1, 0)
@@ -275,7 +275,7 @@ func TestDeath(t *testing.T) {
 	before := h.get(it).Pos
 	h.step(it, Cmd{Move: geom.Vec2{X: 1}, Jump: true, Fire: true})
 	if p := h.get(it); p.Pos != before || p.Ammo != Magazine {
-		t.Errorf("the dead moved to %v and hold %d rounds", p.Pos, p.Ammo)
+		t.Errorf("the dead player moved to %v and has %d rounds", p.Pos, p.Ammo)
 	}
 	for !h.get(it).Alive {
 		h.pass(1)
@@ -294,7 +294,7 @@ func TestDeath(t *testing.T) {
 func TestPacks(t *testing.T) {
 	h := newHall(t)
 	if n := Packs.Len(h.world()); n != len(pads) {
-		t.Fatalf("%d packs lie about, want %d", n, len(pads))
+		t.Fatalf("%d packs, want %d", n, len(pads))
 	}
 	me := h.join(pads[0].pos.X+0.5, pads[0].pos.Y, 0) // health
 	if h.step(me, Cmd{}); Packs.Len(h.world()) != len(pads) {
@@ -359,7 +359,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// The page gets everything that it draws, and other maps are refused.
+// MapJSON describes everything that the page draws, and the hash of the map refuses other maps.
 func TestMapJSON(t *testing.T) {
 	var m struct {
 		Size  [2]float64
@@ -393,8 +393,8 @@ func TestMapJSON(t *testing.T) {
 	}
 }
 
-// The command has what the first article's has: where to, which way it looks, buttons. Its duration
-// is a tick, and the moment that its player saw travels beside it, see packet.Command.
+// The command has movement, view direction and buttons, as in the first article. Its duration is
+// one tick, and packet.Command carries the moment that its player saw.
 //
 // seeds: B2
 func TestCommand(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"meanwhile/server"
 )
 
-// From wherever one can stand every goal can be reached, and its field says how far it is.
+// Every goal can be reached from wherever a player can stand, and its field holds the distance.
 func TestFields(t *testing.T) {
 	for i := range goals {
 		g := &goals[i]
@@ -30,8 +30,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// Following a field leads to its goal from anywhere, with jumps where it takes them, at a fair
-// speed.
+// A bot that follows a field gets to its goal from anywhere, with jumps where they are needed, at a
+// good speed.
 func TestWays(t *testing.T) {
 	starts := 4
 	if testing.Short() {
@@ -77,8 +77,8 @@ func crowd(t testing.TB, seed uint64, n int, p netsim.Profile) *gametest.Sim {
 	return s
 }
 
-// A hurt bot goes for a health pack, one without rounds for ammunition; both on the ground and up
-// on a tower.
+// A hurt bot goes for a health pack, a bot without rounds for ammunition, on the ground and on a
+// tower.
 func TestBotsReachPacks(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {

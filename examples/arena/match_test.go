@@ -38,20 +38,20 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s: %v", c.profile.Name, err)
 		}
 		if q.CleanMispredictions != 0 {
-			t.Errorf("%s: %d predictions were wrong without anybody's doing", c.profile.Name, q.CleanMispredictions)
+			t.Errorf("%s: %d predictions were wrong without outside influence", c.profile.Name, q.CleanMispredictions)
 		}
 		if q.Agreement < c.agreement || q.HitchesPerMin > c.hitches || q.ViewErrorP95 > c.viewCm/100 || q.Shots < 100 {
 			t.Errorf("%s: not playable: %+v", c.profile.Name, q)
 		}
-		// Once all stand still, each client's magazine, cooldown and clock of the round are the
-		// server's.
+		// When all players stand still, each client has the server's magazine, cooldown and clock
+		// of the round.
 		s.Still()
 		s.Run(5 * time.Second)
 		for _, p := range s.Players() {
 			mine, truth := *Players.Get(p.Client.World(), p.Me()), *Players.Get(s.Server.World(), p.Me())
 			if mine.Ammo != truth.Ammo || mine.Spare != truth.Spare || mine.Ready != truth.Ready || mine.Gun != truth.Gun ||
 				mine.Pos != truth.Pos {
-				t.Errorf("%s: %s believes to be %+v, but is %+v", c.profile.Name, p.Name, mine, truth)
+				t.Errorf("%s: %s predicts %+v, the server has %+v", c.profile.Name, p.Name, mine, truth)
 			}
 			var theirs, ours Round
 			for _, r := range Rounds.All(p.Client.World()) {
@@ -67,9 +67,9 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// Timers are ticks, told once; how much is left of them anybody can say who knows the server's
-// tick. At each frame of each client, on whatever network, the clock of the round is within a tick
-// of the server's; so is, at the tick of its command, the moment from which its rifle may fire.
+// Timers are ticks that are sent once: the rest of the time follows from the server's tick. In each
+// frame of each client, on any network, the clock of the round is within a tick of the server's. So
+// is the moment from which its rifle may fire, at the tick of its command.
 //
 // seeds: U5
 func TestTimersAgree(t *testing.T) {
@@ -148,8 +148,8 @@ func TestTimersAgree(t *testing.T) {
 	}
 }
 
-// The height of the muzzle is never sent: each client computes it along with every command, and it
-// is the server's.
+// The height of the muzzle is never sent. Each client computes it with every command, and it equals
+// the server's.
 //
 // seeds: B6
 func TestKept(t *testing.T) {
@@ -199,8 +199,8 @@ func kept(t *testing.T, seed uint64, same, moved, all *int) {
 	}
 }
 
-// Who dies comes back elsewhere, and nobody ever sees anybody slide there: what is drawn is always
-// near a place where its owner was not long before.
+// A player who dies comes back elsewhere, and nobody sees it slide there: it is always drawn near a
+// place where it was a moment before.
 //
 // seeds: B13
 func TestNobodySlides(t *testing.T) {
@@ -265,7 +265,7 @@ func TestSameBytesTwice(t *testing.T) {
 	}
 }
 
-// A hundred in one world: all see all, correctly.
+// A hundred players in one world all see each other, where they are.
 //
 // seeds: P10
 func TestHundred(t *testing.T) {
@@ -305,7 +305,7 @@ func TestHundred(t *testing.T) {
 	if q := s.Quality(); q.ViewErrorP95 > viewError {
 		t.Errorf("players are drawn %.2f m from where they were at that moment", q.ViewErrorP95)
 	}
-	// Players who are near are known about where they are now: the budget goes to what is close.
+	// Near players are known roughly where they are now, as the budget goes to what is near.
 	far := 0
 	for _, p := range s.Players() {
 		me := Players.Get(s.Server.World(), p.Me()).Pos
@@ -317,6 +317,6 @@ func TestHundred(t *testing.T) {
 		}
 	}
 	if far > n/2 {
-		t.Errorf("%d sights of somebody near are more than 5 m off", far)
+		t.Errorf("%d near players are known more than 5 m off", far)
 	}
 }

@@ -13,9 +13,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// What a player costs that comes into sight: everything that others learn of it, half of which (its
-// score, its deaths, the crouch and its aim) is as it was when it joined. The name goes apart,
-// once.
+// The cost of a player who comes into sight: everything that others receive of it. Half of that,
+// its score, deaths, crouch and aim, is as when it joined. The name is sent apart, once.
 //
 // seeds: X12
 func TestFirstSight(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 const dt = 1.0 / Rate
 
-// open is a place with nothing within five metres.
+// open is a place without walls within five metres.
 var open = geom.Vec2{X: 30, Y: 20}
 
 func at(x, y, z float64) *Player {
@@ -149,7 +149,7 @@ func TestWallSlide(t *testing.T) {
 	}
 }
 
-// However fast, nobody gets through a wall.
+// Nobody gets through a wall at any speed.
 func TestNoTunnelling(t *testing.T) {
 	for _, speed := range []float64{RunSpeed, 60, 1e3, 1e6} {
 		for _, c := range []struct {
@@ -175,7 +175,7 @@ func TestNoTunnelling(t *testing.T) {
 	}
 }
 
-// Whatever anyone does anywhere: on the grid, nobody is ever inside a wall, below what carries them
+// Whatever players do, on the grid of the simulation nobody is ever inside a wall, below the floor
 // or out of the arena.
 //
 // seeds: B3
@@ -220,8 +220,7 @@ func TestWalkAnywhere(t *testing.T) {
 		}
 		e.Drain()
 	}
-	// Pinned, so that a run on any machine checks that machine: what one predicts and the other
-	// decides is the same.
+	// The hash is pinned, so that a run on another machine shows whether it computes the same.
 	const want = 0xc31db535564ad5fc
 	if sum != want {
 		t.Errorf("the walks hash to %#x, want %#x", sum, uint64(want))
