@@ -784,7 +784,8 @@ func TestExternalChangesAndSideEffects(t *testing.T) {
 	})
 	e.SetTick(10)
 	if e.LastExternalChange(2) != 10 || e.LastSideEffect(1) != 10 {
-		t.Errorf("queued: external change %d, side effect %d, not the tick that it ran in", e.LastExternalChange(2), e.LastSideEffect(1))
+		t.Errorf("queued: external change %d, side effect %d, not the tick that it ran in",
+			e.LastExternalChange(2), e.LastSideEffect(1))
 	}
 	e.SetTick(11)
 	b.step = func(w *game.World) {
