@@ -19,7 +19,7 @@ func Ahead(k *schema.Kind, g *schema.Group, a, b *State, t, most clock.TickFrac,
 		return
 	}
 	ticks := int64(0)
-	if a != nil && a.Tick < b.Tick && b.Cut <= a.Tick && !Jumps(k, g, a.Vals, b.Vals) {
+	if a != nil && a.Tick < b.Tick && b.Cut <= a.Tick && !jumps(k, g, a.Vals, b.Vals) {
 		if ticks = int64(b.Tick - a.Tick); b.Start > a.Tick+1 && b.Start <= b.Tick {
 			ticks = int64(b.Tick - b.Start + 1)
 		}
@@ -67,9 +67,6 @@ const fadeTime = 33 * time.Millisecond
 
 // Last returns the playout time of the last picture; ok is false before the first.
 func (f *Fade) Last() (t clock.TickFrac, ok bool) { return f.at, f.newest != 0 }
-
-// Reset forgets the last picture.
-func (f *Fade) Reset() { f.newest = 0 }
 
 // Draw turns dst, what records say of playout time t, into what is drawn. last is what they say now
 // of the time of Last, not looked at where there is none; newest the newest record; now the time of

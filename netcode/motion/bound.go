@@ -18,19 +18,8 @@ var waits = [Bounds]clock.Tick{0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 
 // packet. Classes beyond the last count as the last.
 func Wait(class uint8) clock.Tick { return waits[min(class, Bounds-1)] }
 
-// Class returns the class of a record whose successor comes up to so many ticks later than with the
-// next packet: the least whose Wait is not less, or the last.
-func Class(ticks clock.Tick) uint8 {
-	for c, w := range waits {
-		if w >= ticks {
-			return uint8(c)
-		}
-	}
-	return Bounds - 1
-}
-
 // Shown returns the playout time at which a state is drawn as it is: that of its tick, later by
-// what its class says. Between two states time passes evenly from the one's to the other's, so a
+// what its class says. between two states time passes evenly from the one's to the other's, so a
 // thing whose next record takes longer is drawn further back and slows down on the way there,
 // instead of standing still at its newest record.
 func (s *State) Shown() clock.TickFrac { return s.Tick.Frac() + Wait(s.Bound).Frac() }
@@ -44,7 +33,7 @@ func (s *State) CutShown() clock.TickFrac {
 	return s.Cut.Frac() + Wait(s.Bound).Frac()
 }
 
-// Time returns the tick time that a thing is drawn at, at playout time t between a and b as Between
+// Time returns the tick time that a thing is drawn at, at playout time t between a and b as between
 // takes them; b may be nil, then it runs on beyond a. For what is shown together with the thing, as
 // its events are.
 func Time(a, b *State, t clock.TickFrac) clock.TickFrac {

@@ -20,12 +20,12 @@ type State struct {
 	Vals  []int64    // observer integers of the group
 }
 
-// Between says how b follows a at playout time t: the fraction of the way in 1/65536, from 0 (a) to
+// between says how b follows a at playout time t: the fraction of the way in 1/65536, from 0 (a) to
 // 65536 (b), rounded down. Each is reached when it is Shown. Teleports are never drawn as a slide:
 // before the cut a shows, from it on b. A thing that rested after a stays there until the tick
 // before its first movement, where it still was; how far back it is drawn changes at once while it
 // rests.
-func Between(a, b *State, t clock.TickFrac) int64 {
+func between(a, b *State, t clock.TickFrac) int64 {
 	from, to := a.Shown(), b.Shown()
 	if t >= to {
 		return 65536
@@ -54,7 +54,7 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 	u := int64(0)
 	if b == nil {
 		b = a
-	} else if u = Between(a, b, t); u > 0 && u < 65536 && Jumps(k, g, a.Vals, b.Vals) {
+	} else if u = between(a, b, t); u > 0 && u < 65536 && jumps(k, g, a.Vals, b.Vals) {
 		u = 0
 	}
 	for _, i := range g.Props {
@@ -97,9 +97,9 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 	}
 }
 
-// Jumps reports whether two records of a group are never joined by a line, as if a teleport lay
+// jumps reports whether two records of a group are never joined by a line, as if a teleport lay
 // between them: they are further apart than a property's Warp, or relative to different parents.
-func Jumps(k *schema.Kind, g *schema.Group, a, b []int64) bool {
+func jumps(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	return moved(k, g, a, b) || apart(k, g, a, b)
 }
 

@@ -19,28 +19,28 @@ const (
 	// there is time for another one.
 	Repeat = MaxForward / 2
 
-	// MaxFlight takes the place of MaxForward where nobody can be hit (schema.Kind.Extrapolated):
+	// maxFlight takes the place of MaxForward where nobody can be hit (schema.Kind.Extrapolated):
 	// no server has to know later what was drawn, so a projectile is told once for as long as it
 	// flies. Half of it takes the place of Repeat.
-	MaxFlight = 1 << 14 // ticks; four and a half minutes at 60 Hz
+	maxFlight = 1 << 14 // ticks; four and a half minutes at 60 Hz
 
-	// Converge is how long a newer record takes to replace what was drawn on from the one before
+	// converge is how long a newer record takes to replace what was drawn on from the one before
 	// it.
-	Converge = 4 // ticks; a record that is known for less when it is due to be shown makes a step
+	converge = 4 // ticks; a record that is known for less when it is due to be shown makes a step
 )
 
-// Reach is how far a record of a kind is drawn on: MaxForward or MaxFlight. Its sender repeats
+// Reach is how far a record of a kind is drawn on: MaxForward or maxFlight. Its sender repeats
 // itself after half of that.
 func Reach(k *schema.Kind) clock.Tick {
 	if k.Extrapolated {
-		return MaxFlight
+		return maxFlight
 	}
 	return MaxForward
 }
 
 // reckon draws a property that is dead reckoned: on from a by its velocity and, where a b is known,
-// over to b within its last Converge ticks, so that there is no step at b. At and after b it is
-// drawn on from b. u is Between's fraction.
+// over to b within its last converge ticks, so that there is no step at b. At and after b it is
+// drawn on from b. u is between's fraction.
 func reckon(k *schema.Kind, g *schema.Group, p *schema.Prop, a, b *State, t clock.TickFrac, u int64, dst []int64) {
 	at := p.ObsAt - g.At
 	out := dst[at : at+p.Comps]
@@ -49,11 +49,11 @@ func reckon(k *schema.Kind, g *schema.Group, p *schema.Prop, a, b *State, t cloc
 		return
 	}
 	forward(k, g, p, a, t-a.Shown(), out)
-	if b.Cut > a.Tick || Jumps(k, g, a.Vals, b.Vals) {
+	if b.Cut > a.Tick || jumps(k, g, a.Vals, b.Vals) {
 		return
 	}
 	last := b.Shown()
-	from := max(last-Converge*clock.FracPerTick, a.Shown())
+	from := max(last-converge*clock.FracPerTick, a.Shown())
 	if b.Start > a.Tick+1 {
 		from = max(from, (b.Start-1).Frac()+Wait(b.Bound).Frac())
 	}
@@ -86,7 +86,7 @@ func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, after cl
 		q := min(p.TangentQ, 1<<36)
 		// velocity steps x (steps per tick and velocity step, /2^32) x dt/256 ticks, in 1/256
 		// steps; v q >> 16 is kept within 2^24 steps a tick, so that nothing overflows within
-		// MaxFlight
+		// maxFlight
 		d := min(max(v*q>>16, -1<<40), 1<<40) * dt >> 16
 		out[c] = s.Vals[at+c]*schema.SubSteps + d
 		if p.Turn > 0 {

@@ -36,7 +36,7 @@ func image(s *Store) string {
 		if num(int64(s.ended[n]), yes(h != nil)); h == nil {
 			continue
 		}
-		num(int64(h.ID), int64(h.Kind), yes(h.Mine), int64(h.Since), yes(h.alive), int64(h.slot), yes(h.Fresh))
+		num(int64(h.ID), int64(h.Kind), yes(h.Mine), int64(h.since), yes(h.alive), int64(h.slot), yes(h.Fresh))
 		for g := range h.Groups {
 			num(int64(h.Groups[g].pin), int64(len(h.Groups[g].states)))
 			for _, st := range h.Groups[g].states {

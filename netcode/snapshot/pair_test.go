@@ -316,8 +316,13 @@ func TestCutsAndFirstSight(t *testing.T) {
 		t.Fatalf("the repeated first sight: %+v, the teleport was at %d", st, cut)
 	}
 	a, b := p.s.Find(p.h.At(i).ID).Groups[0].Around((cut - 1).Frac() + 100)
-	if got := motion.Between(a, b, (cut-1).Frac()+100); got != 0 {
-		t.Errorf("just before the teleport it is drawn %d/65536 of the way", got)
+	k := p.h.Kind(p.h.At(i))
+	drawn := make([]int64, k.Groups[0].N)
+	motion.Draw(k, &k.Groups[0], a, b, (cut-1).Frac()+100, drawn)
+	for c := range drawn {
+		if drawn[c] != a.Vals[c]*schema.SubSteps {
+			t.Errorf("just before the teleport component %d is drawn at %d/256, not at %d", c, drawn[c], a.Vals[c])
+		}
 	}
 	p.ack()
 	if a, b := recordsOf(p.v, &p.log, i, 0, again.seq, (cut-1).Frac()+100); a.Tick != first.tick || b.Tick != again.tick {

@@ -90,7 +90,7 @@ func TestOvertakenFirstSight(t *testing.T) {
 	p.mustArrive(old)
 	p.mustArrive(gone)
 	p.ack()
-	if e := p.s.Find(p.h.At(i).ID); e == nil || e.Since != present.tick || p.s.Turns() != turns {
+	if e := p.s.Find(p.h.At(i).ID); e == nil || e.since != present.tick || p.s.Turns() != turns {
 		t.Fatalf("the client holds %+v", p.s.Entities())
 	}
 	if k := p.step(func() { p.sims[i][gemOn] = 1 }); k == nil || p.newest(i, 0).Tick != k.tick &&

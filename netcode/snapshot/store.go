@@ -23,11 +23,11 @@ type Replica struct {
 	ID     uint32
 	Kind   int
 	Mine   bool
-	Since  clock.Tick // tick of the first record
 	Fresh  bool       // a state was added since the owner of the Store cleared this
 	Looked clock.Tick // for the owner of the Store: up to where it has looked at what moves
 	Groups [OwnerGroup + 1]Group
 
+	since clock.Tick // tick of the first record
 	slot  uint16
 	alive bool
 }
@@ -163,7 +163,7 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 	switch o.what {
 	case opGone:
 		s.ended[o.slot] = max(s.ended[o.slot], tick)
-		if h != nil && h.alive && tick > h.Since {
+		if h != nil && h.alive && tick > h.since {
 			h.alive = false
 			s.unlist(h)
 		}
@@ -173,7 +173,7 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 			return // sent before the end, arrived after it
 		}
 		if h == nil || !h.alive || h.ID != o.id || h.Kind != o.kind || h.Mine != o.mine {
-			if double := s.Find(o.id); double != nil && double.slot != o.slot && double.Since > tick {
+			if double := s.Find(o.id); double != nil && double.slot != o.slot && double.since > tick {
 				return // of an older use of this slot, overtaken by the entity's next use of another slot
 			}
 			h = s.enter(o, tick)
@@ -226,7 +226,7 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 		}
 		*old = Group{states: old.states[:0], memory: old.memory}
 	}
-	h.ID, h.Kind, h.Mine, h.Since, h.Looked, h.slot, h.alive = o.id, o.kind, o.mine, tick, 0, o.slot, true
+	h.ID, h.Kind, h.Mine, h.since, h.Looked, h.slot, h.alive = o.id, o.kind, o.mine, tick, 0, o.slot, true
 	s.slots[o.slot] = h
 	s.turns++
 	at, _ := s.place(h.ID)
