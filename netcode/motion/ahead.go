@@ -7,11 +7,11 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// Ahead writes the values of group g of kind k at playout time t, after b, the newest record, is
-// shown: places and directions go on as they did, by their velocity where they have one
-// (draw=hermite), else from a, the record before b, which may be nil; no further than most beyond
-// b. Everything else is held, as is what rests, what was cut and rotations in space. For kinds that
-// nobody can hit (schema.Kind.Extrapolated).
+// Ahead extrapolates: it writes the drawn values of group g of kind k at playout time t, after b,
+// the newest record, was shown. Places and directions go on as they did: by their velocity where
+// they have one (draw=hermite), else from a, the record before b, which may be nil. They go on for
+// at most most beyond b. All else stays as it is, also what rests, what was teleported, and
+// rotations in space. Only for kinds that cannot be hit (schema.Kind.Extrapolated).
 func Ahead(k *schema.Kind, g *schema.Group, a, b *State, t, most clock.TickFrac, dst []int64) {
 	Draw(k, g, b, nil, t, dst)
 	beyond := min(max(t-b.Shown(), 0), most, MaxForward*clock.FracPerTick)
@@ -50,10 +50,9 @@ func Ahead(k *schema.Kind, g *schema.Group, a, b *State, t, most clock.TickFrac,
 	}
 }
 
-// A Fade hides that a guess was wrong. When a record comes that says something else of the moment
-// that was drawn last, the picture goes on from where it stood, and the difference fades. It is a
-// state of the picture, not a function of records: for kinds that nobody can hit. The zero Fade is
-// ready to use.
+// A Fade hides wrong extrapolation. When a new record disagrees with what was drawn last, drawing
+// goes on from there, and the difference fades. The result depends on what was drawn before, not on
+// records alone: only for kinds that cannot be hit. The zero Fade is ready to use.
 type Fade struct {
 	at     clock.TickFrac // of the last picture
 	now    clock.Time     // of it, on the clock of who looks at it
@@ -62,16 +61,17 @@ type Fade struct {
 	off    []int64        // of that, what was not what records said
 }
 
-// fadeTime is the time constant with which a wrong guess fades.
+// fadeTime is the time constant with which a wrong extrapolation fades.
 const fadeTime = 33 * time.Millisecond
 
-// Last returns the playout time of the last picture; ok is false before the first.
+// Last returns the playout time that was drawn last; ok is false before the first.
 func (f *Fade) Last() (t clock.TickFrac, ok bool) { return f.at, f.newest != 0 }
 
-// Draw turns dst, what records say of playout time t, into what is drawn. last is what they say now
-// of the time of Last, not looked at where there is none; newest the newest record; now the time of
-// the picture, on any clock. What was cut since, or is further off than the property's Warp, does
-// not fade, nor what belongs to a picture of long ago.
+// Draw turns dst, the values that records give for playout time t, into what is drawn. last has the
+// values that records give now for the time of Last; it is not read if there is none. newest is the
+// newest record, now the time of drawing on any clock. A difference does not fade but vanishes if
+// there was a teleport since, if it is larger than the property's Warp, or if the last drawing is
+// long ago.
 func (f *Fade) Draw(k *schema.Kind, g *schema.Group, newest *State, t clock.TickFrac, now clock.Time,
 	last, dst []int64) {
 	dt := now.Sub(f.now)
@@ -103,5 +103,5 @@ func (f *Fade) Draw(k *schema.Kind, g *schema.Group, newest *State, t clock.Tick
 	copy(f.last, dst)
 }
 
-// fadeLong is how long ago the last picture may be at most.
+// fadeLong is how long ago the last drawing may be for its difference to fade.
 const fadeLong = 250 * time.Millisecond

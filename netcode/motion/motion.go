@@ -1,6 +1,10 @@
-// Package motion draws recorded states: pure integer maths from two records and a playout time to
-// the values in between. Client and server call the same functions with the same integers, so the
-// server recomputes exactly what a client saw.
+// Package motion draws recorded states: integer maths alone turns records and a playout time into
+// drawn values. Client and server call the same functions with the same integers, so the server
+// reproduces exactly what a client saw.
+//
+// Draw draws between two records, and from the newest record on for what is dead reckoned. Ahead
+// extrapolates kinds that cannot be hit. Strays says when a dead reckoned property needs a new
+// record. Attach moves a child to where its parent is drawn.
 package motion
 
 import (
@@ -8,8 +12,8 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// State is one record of one group as a client holds it: values and what the record said about
-// time.
+// State is one record of one group as a client holds it: the values, and when things happened to
+// them.
 type State struct {
 	Tick  clock.Tick // when the values were true
 	Cut   clock.Tick // the newest teleport up to Tick that the sender still had to tell of, or 0
@@ -20,11 +24,12 @@ type State struct {
 	Vals  []int64    // observer integers of the group
 }
 
-// between says how b follows a at playout time t: the fraction of the way in 1/65536, from 0 (a) to
-// 65536 (b), rounded down. Each is reached when it is Shown. Teleports are never drawn as a slide:
-// before the cut a shows, from it on b. A thing that rested after a stays there until the tick
-// before its first movement, where it still was; how far back it is drawn changes at once while it
-// rests.
+// between returns how far b has replaced a at playout time t, in 1/65536, rounded down: 0 is a,
+// 65536 is b. Each state is reached at its Shown time.
+//
+// A teleport is never drawn as a slide: before it a shows, from it on b. An entity that rested
+// after a stays at a until the tick before its first movement, where it still was. How far back it
+// is drawn changes at once while it rests.
 func between(a, b *State, t clock.TickFrac) int64 {
 	from, to := a.Shown(), b.Shown()
 	if t >= to {
@@ -45,11 +50,11 @@ func between(a, b *State, t clock.TickFrac) int64 {
 	return int64(t-from) << 16 / int64(to-from)
 }
 
-// Draw writes the values of group g of kind k at playout time t, which lies between a and b, into
-// dst: observer integers in 1/schema.SubSteps, rounded down. dst holds g.N of them. With b nil, or
-// t outside [a, b], the nearer one is held: what can be hit is never extrapolated. Values of any
-// size give a result between both; a and b hold g.N values within 32 bits, as a decoder leaves
-// them.
+// Draw writes the drawn values of group g of kind k at playout time t, which lies between states a
+// and b, to dst: observer integers in 1/schema.SubSteps, rounded down. dst has g.N of them. If b is
+// nil or t lies outside [a, b], it draws the nearer state: what can be hit is never extrapolated,
+// but for dead reckoned properties. a and b have g.N values within 32 bits, as a decoder leaves
+// them; values of any size give a result between both.
 func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []int64) {
 	u := int64(0)
 	if b == nil {
@@ -97,19 +102,20 @@ func Draw(k *schema.Kind, g *schema.Group, a, b *State, t clock.TickFrac, dst []
 	}
 }
 
-// jumps reports whether two records of a group are never joined by a line, as if a teleport lay
-// between them: they are further apart than a property's Warp, or relative to different parents.
+// jumps reports whether two states of a group are never joined by a line, as if there were a
+// teleport between them: they are further apart than a property's Warp, or relative to different
+// parents.
 func jumps(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	return moved(k, g, a, b) || apart(k, g, a, b)
 }
 
-// Warped reports whether two records of a group are further apart than a property's Warp, and
+// Warped reports whether two states of a group are further apart than a property's Warp, and
 // relative to the same parent.
 func Warped(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	return apart(k, g, a, b) && !moved(k, g, a, b)
 }
 
-// moved reports whether two records are relative to different parents.
+// moved reports whether two states are relative to different parents.
 func moved(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	if k.Parent < 0 {
 		return false
@@ -118,6 +124,7 @@ func moved(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	return at >= 0 && at < g.N && a[at] != b[at]
 }
 
+// apart reports whether two states are further apart than a property's Warp.
 func apart(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	for _, i := range g.Warps {
 		p := &k.Props[i]
@@ -136,7 +143,7 @@ func apart(k *schema.Kind, g *schema.Group, a, b []int64) bool {
 	return false
 }
 
-// upward makes an angle of a turn one of [-turn/2, turn/2].
+// upward brings an angle into [-turn/2, turn/2].
 func upward(v, turn int64) int64 {
 	if v = mod(v, turn); 2*v > turn {
 		v -= turn

@@ -11,26 +11,27 @@ import (
 
 // Limits of dead reckoning.
 const (
-	// MaxForward is how far a record is drawn on by its velocity; then it stands. A record that is
-	// drawn on so far is still in the server's history when a shot at what was drawn is judged.
-	MaxForward = 80 // ticks
+	// MaxForward is for how many ticks a record is drawn on by its velocity; then it stands. A
+	// record that is drawn on so far is still in the server's history when a shot at it is judged.
+	MaxForward = 80
 
-	// Repeat is after how long a sender repeats itself though nothing strays: if that is lost,
-	// there is time for another one.
+	// Repeat is after how many ticks a sender sends a new record though nothing strays: if that one
+	// is lost, there is time for another.
 	Repeat = MaxForward / 2
 
-	// maxFlight takes the place of MaxForward where nobody can be hit (schema.Kind.Extrapolated):
-	// no server has to know later what was drawn, so a projectile is told once for as long as it
-	// flies. Half of it takes the place of Repeat.
-	maxFlight = 1 << 14 // ticks; four and a half minutes at 60 Hz
+	// maxFlight takes the place of MaxForward for kinds that cannot be hit
+	// (schema.Kind.Extrapolated): no server has to know later what was drawn, so a projectile needs
+	// one record for as long as it flies. 1<<14 ticks are four and a half minutes at 60 Hz. Half of
+	// it takes the place of Repeat.
+	maxFlight = 1 << 14
 
-	// converge is how long a newer record takes to replace what was drawn on from the one before
-	// it.
-	converge = 4 // ticks; a record that is known for less when it is due to be shown makes a step
+	// converge is in how many ticks a newer record replaces what was drawn on from the one before
+	// it. A record that arrives later than that makes a step.
+	converge = 4
 )
 
-// Reach is how far a record of a kind is drawn on: MaxForward or maxFlight. Its sender repeats
-// itself after half of that.
+// Reach returns for how many ticks a record of a kind is drawn on: MaxForward or maxFlight. Its
+// sender sends a new one after half of that.
 func Reach(k *schema.Kind) clock.Tick {
 	if k.Extrapolated {
 		return maxFlight
@@ -38,9 +39,9 @@ func Reach(k *schema.Kind) clock.Tick {
 	return MaxForward
 }
 
-// reckon draws a property that is dead reckoned: on from a by its velocity and, where a b is known,
-// over to b within its last converge ticks, so that there is no step at b. At and after b it is
-// drawn on from b. u is between's fraction.
+// reckon draws a dead reckoned property: on from a by its velocity and, if there is a b, over to b
+// within the last converge ticks before it, so that there is no step at b. From b on it is drawn on
+// from b. u is the fraction of between.
 func reckon(k *schema.Kind, g *schema.Group, p *schema.Prop, a, b *State, t clock.TickFrac, u int64, dst []int64) {
 	at := p.ObsAt - g.At
 	out := dst[at : at+p.Comps]
@@ -74,7 +75,7 @@ func reckon(k *schema.Kind, g *schema.Group, p *schema.Prop, a, b *State, t cloc
 	}
 }
 
-// forward draws p on from s by its velocity for so long, in 1/schema.SubSteps.
+// forward draws p on from s by its velocity for a time, in 1/schema.SubSteps.
 func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, after clock.TickFrac, out []int64) {
 	at, vel := p.ObsAt-g.At, k.Props[p.Tangent].ObsAt-g.At
 	dt := int64(min(max(after, 0), Reach(k).Frac()))
@@ -95,16 +96,16 @@ func forward(k *schema.Kind, g *schema.Group, p *schema.Prop, s *State, after cl
 	}
 }
 
-// Strays reports whether a receiver whose newest record of the group is s sees a dead reckoned
-// property wrong by more than its Bound at tick now, where its values really are vals: then a
-// record is due, as it is after Repeat anyway. Properties that are not dead reckoned do not count.
+// Strays reports whether a client whose newest record of the group is s draws a dead reckoned
+// property wrong by more than its Bound at tick now, where its true values are vals. Then a record
+// is due, as it is after Repeat anyway. Properties that are not dead reckoned do not count.
 func Strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick) bool {
 	return strays(k, g, s, vals, now, schema.SubSteps)
 }
 
 // Flies reports whether the dead reckoned properties of a group go on as they did at s: their
-// velocities are the same, and they stray from there by no more than half their Bound. Then whoever
-// has a record from in between draws them as right as Strays wants.
+// velocities are the same, and they stray from there by no more than half their Bound. Then a
+// client with any record from in between draws them as exactly as Strays asks.
 func Flies(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick) bool {
 	for _, i := range g.Props {
 		p := &k.Props[i]
@@ -119,7 +120,7 @@ func Flies(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Ti
 	return !strays(k, g, s, vals, now, schema.SubSteps/2)
 }
 
-// strays is Strays with a bound of so many 1/schema.SubSteps for each step of Bound.
+// strays is Strays with a limit of so many 1/schema.SubSteps for each step of Bound.
 func strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.Tick, of int64) bool {
 	if now < s.Tick {
 		return true
@@ -145,9 +146,9 @@ func strays(k *schema.Kind, g *schema.Group, s *State, vals []int64, now clock.T
 	return false
 }
 
-// Error is how far apart the place of a kind is in two sets of its observer integers, in those
-// steps: the visible error of who has one and should have the other. Without a place it is 0.
-// Differences are taken within 2^30 steps.
+// Error returns the visible error of a client that has observer integers a of a kind and should
+// have b: how far apart the places are, in steps. Without a place it is 0. Differences count up to
+// 2^30 steps.
 func Error(k *schema.Kind, a, b []int64) int64 {
 	p := k.PlaceProp()
 	if p == nil {
@@ -160,7 +161,7 @@ func Error(k *schema.Kind, a, b []int64) int64 {
 	return length(d)
 }
 
-// length is the length of a vector rounded down, each component kept within 2^30.
+// length returns the length of a vector, rounded down, each component limited to 2^30.
 func length(d [3]int64) int64 {
 	sum := int64(0)
 	for _, v := range d {
@@ -170,9 +171,9 @@ func length(d [3]int64) int64 {
 	return root(sum)
 }
 
-// Attach turns the drawn place of a child, which is relative to its parent, into one of the world:
-// turned as the parent is and moved to where the parent is. child and parent are drawn values of
-// whole entities, observer integers in 1/schema.SubSteps, both at the parent's playout time; the
+// Attach turns the drawn place of a child, which is relative to its parent, into a place in the
+// world: turned as the parent is, and moved to the parent. child and parent are drawn values of
+// whole entities, observer integers in 1/schema.SubSteps, both at the parent's playout time. The
 // child's own rotation stays relative. A parent without a place changes nothing.
 func Attach(ck *schema.Kind, child []int64, pk *schema.Kind, parent []int64) {
 	c, p := ck.PlaceProp(), pk.PlaceProp()
@@ -207,5 +208,5 @@ func Attach(ck *schema.Kind, child []int64, pk *schema.Kind, parent []int64) {
 	}
 }
 
-// nearest rounds half a step upwards; v is at most 2^50.
+// nearest rounds v, at most 2^50, to the nearest integer, halves upwards.
 func nearest(v float64) int64 { return int64(math.Floor(v + 0.5)) }

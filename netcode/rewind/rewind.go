@@ -1,7 +1,9 @@
-// Package rewind answers on the server what one client saw: which records it held, and how it drew
-// them. What can be hit is a pure function of records that arrived and of one playout time that
-// each command states, and the server knows both, so it recomputes the picture with the client's
-// own maths instead of guessing from latencies.
+// Package rewind reproduces on the server what one client saw, to judge its shots: lag
+// compensation. What can be hit is drawn from records that arrived and from one playout time that
+// each command states, and from nothing else. The server knows both, so it computes what the client
+// drew, with the client's own maths, instead of estimating it from latencies.
+//
+// Judge bounds the stated playout time; a Rewinder draws the entities as of then.
 package rewind
 
 import (
@@ -15,14 +17,14 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Reason says why a playout time was used that differs from the stated one.
+// Reason says why the playout time that was used differs from the stated one.
 type Reason uint8
 
 // The reasons.
 const (
-	Exact  Reason = iota // the stated one
+	Exact  Reason = iota // it does not: the stated one is used
 	None                 // none was stated: the present is used
-	TooOld               // further back than Bound: that far is used
+	TooOld               // further back than maxRewind: that far is used
 	Future               // not drawn yet: the present is used
 	Off                  // lag compensation is switched off: the present is used
 )
@@ -31,31 +33,31 @@ func (r Reason) String() string {
 	return [...]string{"exact", "none stated", "too old", "in the future", "switched off"}[r]
 }
 
-// A Receipt says what a command was judged by.
+// A Receipt says by which past a command is judged.
 type Receipt struct {
 	Stated clock.TickFrac // playout time that the client claims was on its screen, 0: none
 	Used   clock.TickFrac
 	Newest wire.Seq // newest packet that it claims to have applied by then
 	Reason Reason
-	// Oldest is the oldest state that anything which moved since is judged by. A client chooses
-	// what it acknowledges, so without this bound one that withholds acknowledgements would choose
-	// how old its targets are.
+	// Oldest is the tick of the oldest state that an entity which moved since is judged by. Without
+	// this limit a client that withholds acknowledgements could choose how old its targets are.
 	Oldest clock.Tick
 }
 
-// MaxGap is how much older than the playout time the record may be that something is drawn from
-// while it moves: more than that between two records is an outage, of which a shooter may not make
-// use.
+// MaxGap is how much older than the playout time a record may be that a moving entity is drawn
+// from. A longer time between two records is an outage, and a shooter may not make use of it.
 const MaxGap = time.Second
 
-// Judge turns a claim into what is used: a playout time between now-bound and now. Both now and the
-// period are the server's; the claim can only choose among pasts that the bound allows.
-func Judge(stated clock.TickFrac, newest wire.Seq, now clock.Tick, bound, period time.Duration) Receipt {
+// Judge turns a client's claim into what is used: a playout time between now-maxRewind and now,
+// with period the time of a tick. A claim can only choose among the pasts that maxRewind allows. A
+// negative maxRewind switches lag compensation off: the present is used. now and period are the
+// server's.
+func Judge(stated clock.TickFrac, newest wire.Seq, now clock.Tick, maxRewind, period time.Duration) Receipt {
 	r := Receipt{Stated: stated, Used: stated, Newest: newest, Oldest: now}
 	present := now.Frac()
-	oldest := max(present-clock.TickFrac(int64(max(bound, 0))*clock.FracPerTick/int64(period)), 0)
+	oldest := max(present-clock.TickFrac(int64(max(maxRewind, 0))*clock.FracPerTick/int64(period)), 0)
 	switch {
-	case bound < 0:
+	case maxRewind < 0:
 		r.Used, r.Reason = present, Off
 	case stated == 0:
 		r.Used, r.Reason = present, None
@@ -76,9 +78,9 @@ type Rewinder struct {
 	View    *snapshot.View
 	Log     *wire.Log
 
-	// Substituted counts what was drawn again from a state that is newer than what the client
-	// showed, and differs, as that was older than Receipt.Oldest. A shooter who was cut off, or
-	// from whom too much was held back, is judged so, by entity and group.
+	// Substituted counts groups of entities that were judged by a newer state than the client drew,
+	// and a different one: that state was older than Receipt.Oldest. It happens to a shooter after
+	// an outage, or if the server sent it too few records.
 	Substituted uint64
 
 	list  []uint16
@@ -87,10 +89,10 @@ type Rewinder struct {
 	drawn []int64
 }
 
-// Each calls f for every entity of a kind that the client showed at the moment of a receipt, also
-// those that have died or left its sight since, by rising ID, with the values that it drew:
-// observer integers in 1/schema.SubSteps, valid during the call. f returns false to stop. What the
-// client did not hold yet is left out. Entity self is left out too.
+// Each calls f for every entity of a kind that the client showed at the moment of a receipt, by
+// rising ID, with the values that it drew: observer integers in 1/schema.SubSteps, valid during the
+// call. Entities that have died or left its sight since are included; those that the client did not
+// hold yet and entity self are not. f returns false to stop.
 func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func(id uint32, drawn []int64) bool) {
 	if cap(r.drawn) < k.Obs {
 		r.drawn = make([]int64, k.Obs)
@@ -110,17 +112,18 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			} else {
 				a, b = r.View.RecordsAround(r.Log, n, g, at.Newest, at.Used)
 			}
-			if a.Tick == 0 { // drawn before its first record, it stood where that one put it
+			if a.Tick == 0 { // before its first record it is drawn where that one puts it
 				a, b = b, snapshot.Mark{}
 			}
 			if a.Tick == 0 && k.Limited(g) {
-				clear(drawn[group.At : group.At+group.N]) // the client was not told
+				clear(drawn[group.At : group.At+group.N]) // the client does not have it
 				continue
 			}
 			if a.Tick == 0 {
 				return true
 			}
-			slack := 2 * motion.Wait(max(a.Bound, b.Bound)) // it is shown that much later, and comes so much less often
+			// A record is shown later by its bound, and the next one comes later by that much.
+			slack := 2 * motion.Wait(max(a.Bound, b.Bound))
 			if group.Reckoned != 0 {
 				slack += motion.MaxForward // silence is no outage
 			}
@@ -143,9 +146,10 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 	})
 }
 
-// state rebuilds what a record said. A record may be older than the history, of a thing that rested
-// since: its values are then those of the oldest tick that is still there. If the thing moved since
-// a record that is older than the oldest state allowed, it is judged by that state.
+// state rebuilds the state of a record. A record may be older than the history, if its entity
+// rested since: its values are then those of the oldest tick that the history has. If the entity
+// moved after a record that is older than the oldest state allowed, that oldest state takes the
+// record's place.
 func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scratch int) (motion.State, bool) {
 	h, t := r.History, m.Tick
 	e := h.At(i)
@@ -173,8 +177,8 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 	return s, true
 }
 
-// same reports whether a group was at tick t, or at the oldest tick that the history still has, as
-// it is in vals.
+// same reports whether a group was at tick t, or at the oldest tick that the history has, as it is
+// in vals.
 func (r *Rewinder) same(i int32, g int, t clock.Tick, vals []int64) bool {
 	h := r.History
 	was, ok := h.Values(i, g, max(t, h.At(i).Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1)), r.was)

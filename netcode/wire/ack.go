@@ -4,15 +4,15 @@ package wire
 const FirstSeq Seq = 1
 
 // Received is the receiver's side of acknowledgement: which packets may still be applied and which
-// were. The zero Received has seen nothing; what came before FirstSeq counts as applied, so that a
+// were. The zero Received has seen nothing; packets before FirstSeq count as applied, so that a
 // session without loss never spends bytes on its history.
 type Received struct {
 	ack Ack
 	any bool
 }
 
-// Accepts reports whether packet s is news: not applied yet and not more than Window older than the
-// newest.
+// Accepts reports whether packet s may be applied: it was not applied yet and is not more than
+// Window older than the newest.
 func (r *Received) Accepts(s Seq) bool {
 	r.begin()
 	if s.Newer(r.ack.Latest) {
@@ -22,8 +22,8 @@ func (r *Received) Accepts(s Seq) bool {
 	return known && !applied
 }
 
-// Applied notes that packet s was applied completely. Only then may it be acknowledged: a packet
-// that was merely received would let the sender take for known what the receiver does not hold.
+// Applied notes that packet s was applied completely. Only then may it be acknowledged: otherwise
+// the sender would believe that the receiver holds what it does not.
 func (r *Received) Applied(s Seq) {
 	r.begin()
 	r.any = true
@@ -43,5 +43,5 @@ func (r *Received) begin() {
 	}
 }
 
-// Ack returns what to tell the sender; ok is false before the first packet.
+// Ack returns the acknowledgement to send; ok is false before the first packet.
 func (r *Received) Ack() (a Ack, ok bool) { return r.ack, r.any }

@@ -77,7 +77,7 @@ func UvarintBits(v uint64, k int) int {
 	return 2*(bits.Len64(v+1<<uint(k))-1-k) + 1 + k
 }
 
-// Copy appends n bits of b, from bit at on. All of them lie in b.
+// Copy appends n bits of b from bit at on. All of them must lie in b.
 func (w *BitWriter) Copy(b []byte, at, n int) {
 	for n > 0 {
 		i, take := at>>3, min(n, 32)

@@ -55,7 +55,7 @@ func SeqOf(b []byte) Seq {
 }
 
 // Due is how soon the sender promises its next packet, in 4 bits: 0 promises nothing, 15 is Quiet,
-// 1..14 are 10 ms x 1.5^(code-1), about 1.9 s at most.
+// 1 to 14 are 10 ms x 1.5^(code-1), about 1.9 s at most.
 type Due uint8
 
 // Quiet says that the sender is silent until something changes: silence is not starvation.
@@ -68,8 +68,7 @@ var dueMicros = func() (t [15]int64) {
 	return t
 }()
 
-// DueWithin returns the least code whose span is at least d, or that of the longest span if none
-// is: 1 to 14.
+// DueWithin returns the least code whose span is at least d: 1 to 14. A longer d gives 14.
 func DueWithin(d time.Duration) Due {
 	for i := 1; i < 15; i++ {
 		if time.Duration(dueMicros[i])*time.Microsecond >= d {
@@ -292,8 +291,9 @@ func DecodeHeader(b []byte) (h Header, n int, err error) {
 	return h, n, nil
 }
 
-// Arrival returns the full instant of EchoAt: the latest one not after send whose low 24 bits of
-// microseconds it has. It is right while the peer held the stamp for less than 16.7 s.
+// Arrival returns the full instant of EchoAt, of which a header has only the low 24 bits of
+// microseconds: the latest such instant that is not after send, the peer's full send time. It is
+// right if the peer kept the stamp for less than 16.7 s.
 func (h *Header) Arrival(send clock.Time) clock.Time {
 	us := int64(send) / 1000
 	hold := (uint32(us) - uint32(h.EchoAt)) & (1<<24 - 1)

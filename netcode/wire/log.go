@@ -6,9 +6,9 @@ import "meanwhile/netcode/clock"
 // that a rewind may ask about, and twice the acknowledgement window.
 const LogSize = 128
 
-// LogTicks is for how many ticks a Log remembers at least what a packet carried, LogSize packets at
-// most: those that a rewind may ask about, and some more. Fewer packets and less of them are kept
-// where that is enough; what is in flight always is.
+// LogTicks is for how many ticks a Log remembers at least what a packet carried, up to LogSize
+// packets: those that a rewind may ask about, and some more. If fewer packets and fewer bytes
+// suffice for that, it keeps fewer. Packets in flight are always kept.
 const LogTicks = 144
 
 // lossDistance is how many later packets must be acknowledged before one is taken for lost, so that
@@ -35,7 +35,7 @@ type Packet struct {
 	state packetState
 }
 
-// Applied reports whether the peer has said that it applied the packet.
+// Applied reports whether the peer acknowledged that it applied the packet.
 func (p *Packet) Applied() bool { return p.state == applied }
 
 // noted is a Packet in 18 bytes.
@@ -58,9 +58,9 @@ func (e *noted) tick() clock.Tick { return clock.Tick(e.low) | clock.Tick(e.high
 
 func (e *noted) state() packetState { return packetState(e.size >> sizeB) }
 
-// A Log remembers the packets sent on one connection and what became of them. The zero Log is
-// ready; the first packet is FirstSeq. Not safe for concurrent use. A Packet that it hands out is
-// valid until the next call.
+// A Log remembers the packets sent on one connection and what became of them: in flight, applied or
+// lost. The zero Log is ready; the first packet is FirstSeq. A Packet that it returns is valid
+// until the next call. Not safe for concurrent use.
 type Log struct {
 	ring    []noted // of a power of two; as many as were ever needed at once
 	count   int     // packets remembered
@@ -84,10 +84,10 @@ type Log struct {
 // NextSeq returns the sequence number that Sent will give out.
 func (l *Log) NextSeq() Seq { return l.next + FirstSeq }
 
-// entry returns that of a packet counted like next, which must be remembered.
+// entry returns the entry of a packet that is remembered. n counts like next.
 func (l *Log) entry(n Seq) *noted { return &l.ring[int(n)&(len(l.ring)-1)] }
 
-// packet returns what is remembered of it.
+// packet returns the Packet of a remembered entry.
 func (l *Log) packet(n Seq) *Packet {
 	e := l.entry(n)
 	sent := clock.Time(e.sent[0]) | clock.Time(e.sent[1])<<16 | clock.Time(e.sent[2])<<32
@@ -103,9 +103,9 @@ func (l *Log) packet(n Seq) *Packet {
 	return &l.seen
 }
 
-// Sent starts the entry of the next packet. The caller appends to Refs and calls Charge, before
-// anything else is sent. It is remembered as LogSize and LogTicks say; an entry that is overwritten
-// while in flight counts as lost.
+// Sent starts the entry of the next packet. The caller appends to Refs and calls Charge, before it
+// sends anything else. LogSize and LogTicks say for how long the packet is remembered; one that is
+// overwritten while in flight counts as lost.
 func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *Packet {
 	l.seal()
 	l.now = now
@@ -148,7 +148,7 @@ func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *P
 	return &l.open
 }
 
-// at returns the entry of a packet counted like next, nil if it is not remembered.
+// at returns the entry of a packet, nil if it is not remembered. n counts like next.
 func (l *Log) at(n Seq) *noted {
 	if back := l.next - n; back == 0 || int(back) > l.count {
 		return nil
@@ -156,7 +156,7 @@ func (l *Log) at(n Seq) *noted {
 	return l.entry(n)
 }
 
-// Charge notes the size in bytes of a packet just sent.
+// Charge sets the size in bytes of the packet that was just sent, and keeps a copy of its Refs.
 func (l *Log) Charge(p *Packet, size int) {
 	e := l.entry(p.Seq - FirstSeq)
 	size = min(max(size, 0), maxSize)
@@ -166,7 +166,7 @@ func (l *Log) Charge(p *Packet, size int) {
 	l.seal()
 }
 
-// seal keeps what the newest packet carries.
+// seal keeps the Refs of the newest packet.
 func (l *Log) seal() {
 	if !l.opened {
 		return
@@ -183,8 +183,8 @@ func (l *Log) seal() {
 	l.end = at + len(refs)
 }
 
-// place returns where n bytes of the newest packet fit. The oldest make way, if they are not needed
-// any more.
+// place returns where n bytes of the newest packet fit. The oldest Refs give way if they are not
+// needed any more.
 func (l *Log) place(n int, tick clock.Tick) int {
 	for newest := l.next - 1; ; {
 		for l.kept != newest && l.entry(l.kept).n == 0 {
@@ -213,7 +213,7 @@ func (l *Log) place(n int, tick clock.Tick) int {
 	}
 }
 
-// widen makes room for n bytes more.
+// widen makes room for n more bytes.
 func (l *Log) widen(n int) {
 	old, unit := l.refs, l.unit
 	size := max(len(old)+len(old)/4, 64)
@@ -247,7 +247,7 @@ func (l *Log) settle(e *noted, s packetState) {
 	e.size = e.size&maxSize | uint16(s)<<sizeB
 }
 
-// InFlight returns the bytes sent and neither acknowledged nor taken for lost.
+// InFlight returns the bytes of packets that are neither acknowledged nor taken for lost.
 func (l *Log) InFlight() int { return l.flying }
 
 // Get returns the entry of packet s, or nil if it is forgotten or was never sent.
@@ -258,11 +258,12 @@ func (l *Log) Get(s Seq) *Packet {
 	return l.packet(s - FirstSeq)
 }
 
-// Acked takes in what the peer acknowledges. It calls delivered, oldest packet first, for each
-// packet newly known to have been applied (also one that was taken for lost before: late
-// acknowledgements count) and then missing for each newly taken for lost. It returns false, and
-// changes nothing, if the newest packet that a names was not sent: then the peer is not what it
-// claims to be. The number before FirstSeq is no packet but an honest thing to say.
+// Acked applies an acknowledgement of the peer. It calls delivered, oldest packet first, for each
+// packet newly known to be applied, also one that was taken for lost before: late acknowledgements
+// count. Then it calls missing for each packet newly taken for lost.
+//
+// It returns false, and changes nothing, if the newest packet that a names was not sent: no honest
+// peer says that. An honest peer may name the number before FirstSeq, which is no packet.
 func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 	if back := l.NextSeq() - 1 - a.Latest; back >= 1<<15 || !l.long && back > l.next {
 		return false
@@ -291,7 +292,7 @@ func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 	return true
 }
 
-// Drop takes packet s for lost at once: it was thrown away before it reached the path.
+// Drop takes packet s for lost at once: it was discarded before it reached the path.
 func (l *Log) Drop(s Seq, missing func(*Packet)) {
 	if e := l.at(s - FirstSeq); e != nil && e.state() == inFlight {
 		l.settle(e, lost)
@@ -299,7 +300,7 @@ func (l *Log) Drop(s Seq, missing func(*Packet)) {
 	}
 }
 
-// Expire takes for lost what has been in flight since before the given instant.
+// Expire takes for lost each packet that has been in flight since before the given instant.
 func (l *Log) Expire(before clock.Time, missing func(*Packet)) {
 	for s := l.checked; int16(l.next-s) > 0; s++ {
 		e := l.at(s)

@@ -40,8 +40,8 @@ type Code struct {
 	raw    uint8
 }
 
-// WithRaw returns a code of differences whose low n bits go as they are, after the code of the
-// rest, which is rounded down.
+// WithRaw returns a code of differences whose low n bits follow uncoded; the code is that of the
+// rest, rounded down.
 func (c *Code) WithRaw(n uint8) *Code {
 	r := *c
 	r.raw, r.second = n, append([]entry(nil), c.second...)
@@ -171,8 +171,8 @@ func (c *Code) entry(acc uint64) entry {
 // Len returns the length of symbol s in bits.
 func (c *Code) Len(s int) int { return int(c.enc[s] >> 16 & 15) }
 
-// Bucket returns the symbol of a difference and how many bits follow it; for what is beyond the
-// last bucket, an estimate.
+// Bucket returns the symbol of a difference and how many bits follow it. Beyond the last bucket,
+// more is an estimate.
 func Bucket(v int64) (symbol, more int) {
 	s, _, n := bucket(v)
 	if n < 0 {
@@ -181,8 +181,8 @@ func Bucket(v int64) (symbol, more int) {
 	return s, n
 }
 
-// octaves tell of each length in bits of a magnitude the symbol of its first bucket with a plus
-// sign, the bit that chooses among two buckets, if any, and how many bits follow.
+// octaves has for each length of a magnitude in bits the symbol of its first bucket with a plus
+// sign, the bit that chooses between two buckets, if there is one, and how many bits follow.
 var octaves = func() (of [lastOctave + 1]struct{ symbol, half, more uint8 }) {
 	for n := range of {
 		o := &of[n]
@@ -213,8 +213,8 @@ func bucket(v int64) (symbol int, rest uint64, n int) {
 	return int(o.symbol) + int(m>>(o.half&63)&1)<<1 - int(minus), m & (1<<(o.more&63) - 1), int(o.more)
 }
 
-// small tells of each difference from -smallest up to smallest-1 its symbol, from bit 7 on how many
-// bits follow, and from bit 10 on these.
+// small has the symbol of each difference from -smallest to smallest-1; from bit 7 on, how many
+// bits follow; from bit 10 on, these bits.
 var small = func() (of [2 * smallest]uint16) {
 	for i := range of {
 		s, rest, n := bucket(int64(i) - smallest)
@@ -225,7 +225,7 @@ var small = func() (of [2 * smallest]uint16) {
 
 const smallest = 256
 
-// A Difference is coded by a Code.
+// A Difference is a number and the Code that it is coded with.
 type Difference struct {
 	Code *Code // nil: it is left out, being 0
 	V    int64 // its magnitude is below 1<<56
@@ -234,7 +234,7 @@ type Difference struct {
 // Symbol appends symbol s of code c.
 func (w *BitWriter) Symbol(c *Code, s int) { w.Bits(uint64(c.enc[s]&0xffff), c.Len(s)) }
 
-// Differences appends one difference after the other.
+// Differences appends the differences of a list.
 func (w *BitWriter) Differences(list []Difference) {
 	acc, n := w.acc, w.n
 	for i := range list {
@@ -278,9 +278,8 @@ func (w *BitWriter) large(p *Difference) {
 	w.Bits(uint64(p.V), int(raw))
 }
 
-// Differences reads what BitWriter.Differences wrote, by the codes in list, into list. It stops
-// where it met the symbol Other instead of a difference, and returns how many differences are
-// before it.
+// Differences reads what BitWriter.Differences wrote, with the codes in list, into list. It stops
+// at the symbol Other and returns how many differences it read before that.
 func (r *BitReader) Differences(list []Difference) int {
 	if r.n < MaxCode+lastOctave {
 		r.fill()
