@@ -2,19 +2,18 @@
 // answer differs: a ring of commands and the states they led to, replay, and smoothing of what is
 // drawn.
 //
-// A frame pushes the commands that are due and calls Catch, which runs them. What the server says
-// of some earlier tick goes to Confirm: if it is what was predicted, nothing happens, and otherwise
-// its state takes the place of the wrong one and every later command is run again, up to now. How
-// commands and states look is the caller's affair, told by a Model.
+// A frame pushes the commands that are due and calls Catch, which runs them. A state that the server
+// sends of some earlier tick goes to Confirm. If it is what was predicted, nothing happens. Otherwise
+// it takes the place of the wrong one, and every later command runs again, up to now. A Model says how
+// commands and states look.
 //
 //	base           done            last
 //	 |  confirmed   |  computed     |  newest command
 //	-+--------------+---------------+---> ticks
 //	   may be wrong   debt
 //
-// Invariants: base <= done <= last unless done is 0, which means that there is nothing to go on
-// from; base never falls except by Reset, so what the server says late or twice never moves a
-// player back.
+// Invariants: base <= done <= last, unless done is 0: then there is nothing to go on from. base falls
+// by Reset and Truncate only, so a state that arrives late or twice never moves a player back.
 package predict
 
 import (
@@ -25,22 +24,22 @@ import (
 // RingTicks is how many ticks of commands and states a Predictor keeps.
 const RingTicks = 1024
 
-// MaxReplay is how many ticks one Confirm or Catch replays at most; the rest is left as debt for
-// the next frame.
+// MaxReplay is how many ticks one Confirm or Catch replays at most. The rest stays as debt for the
+// next frame.
 const MaxReplay = 64
 
-// A Model says how states and commands of a game are handled.
+// A Model says how states S and commands C of a game are handled.
 type Model[S, C any] interface {
 	// Copy makes dst equal to src, reusing dst's memory.
 	Copy(dst, src *S)
-	// Same reports whether the server's state equals the predicted one, bit for bit, in what the
-	// server sends.
+	// Same reports whether the server's state equals the predicted one, bit for bit, in everything that
+	// the server sends.
 	Same(server, predicted *S) bool
-	// Adopt makes dst the server's state, with what the server does not send taken from the
-	// predicted one. dst may be the predicted one, and that may be a zero S.
+	// Adopt makes dst the server's state, with what the server does not send taken from the predicted
+	// one. dst may be the predicted one, and that may be a zero S.
 	Adopt(dst, server, predicted *S)
-	// Repeat makes dst the command that the server assumes for a tick where none arrived after src:
-	// no presses.
+	// Repeat makes dst the command that the server assumes for a tick for which none arrived after src:
+	// without presses.
 	Repeat(tick clock.Tick, dst, src *C)
 	// Run turns the state before tick into the state after it. replay says that the tick ran
 	// before.
@@ -54,7 +53,7 @@ type slot[S, C any] struct {
 	valid bool // state is computed
 }
 
-// A Predictor holds one player's commands and what they lead to. It is not safe for concurrent use.
+// A Predictor keeps one player's commands and the states they lead to. Not safe for concurrent use.
 type Predictor[S, C any] struct {
 	m     Model[S, C]
 	ring  []slot[S, C]
@@ -66,8 +65,8 @@ type Predictor[S, C any] struct {
 	spare C
 }
 
-// New returns an empty Predictor. Its ring of RingTicks commands and states is all the memory that
-// it takes.
+// New returns an empty Predictor. Its ring of RingTicks commands and states is all the memory that it
+// uses.
 func New[S, C any](m Model[S, C]) *Predictor[S, C] {
 	return &Predictor[S, C]{m: m, ring: make([]slot[S, C], RingTicks)}
 }
@@ -77,9 +76,9 @@ func (p *Predictor[S, C]) Last() clock.Tick { return p.last }
 
 func (p *Predictor[S, C]) at(t clock.Tick) *slot[S, C] { return &p.ring[t%RingTicks] }
 
-// Push makes room for the command of a tick later than Last and returns it to be filled in. Ticks
-// that are skipped get what the server assumes, RingTicks/2 of them at most. Catch follows. For a
-// tick that is not later, what it returns is of no use to anyone.
+// Push makes room for the command of a tick later than Last and returns it to be filled in; Catch runs
+// it. Ticks that are skipped get the command that the server assumes, RingTicks/2 of them at most. For a
+// tick that is not later it returns a command that has no effect.
 func (p *Predictor[S, C]) Push(t clock.Tick) *C {
 	if t <= p.last {
 		return &p.spare
@@ -108,8 +107,8 @@ func (p *Predictor[S, C]) Command(t clock.Tick) *C {
 	return nil
 }
 
-// State returns the predicted state after a tick, nil if there is none. While there is debt, ticks
-// beyond it have none: what was computed for them followed from a state that was wrong.
+// State returns the predicted state after a tick, nil if there is none. Ticks that are still debt have
+// none: what was computed for them followed from a state that was wrong.
 func (p *Predictor[S, C]) State(t clock.Tick) *S {
 	if sl := p.at(t); t != 0 && t <= p.done && sl.tick == t && sl.valid {
 		return &sl.state
@@ -117,7 +116,7 @@ func (p *Predictor[S, C]) State(t clock.Tick) *S {
 	return nil
 }
 
-// Outcome says what a confirmed state meant for the prediction.
+// Outcome is what a confirmed state meant for the prediction.
 type Outcome struct {
 	Stale     bool // no newer than one confirmed before, or too old to be compared: ignored
 	Unknown   bool // nothing had been predicted for that tick: taken over
@@ -125,8 +124,8 @@ type Outcome struct {
 	Replayed  int  // ticks that were run again
 }
 
-// Confirm takes in the server's state after tick t. Wrong predictions are replaced and everything
-// later is run again, MaxReplay ticks at most; Catch continues.
+// Confirm compares the server's state after tick t with the prediction. A wrong prediction is replaced,
+// and everything later runs again, MaxReplay ticks at most; Catch continues.
 func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	if t <= p.base {
 		return Outcome{Stale: true}
@@ -158,8 +157,8 @@ func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	return o
 }
 
-// Catch computes states that are still missing up to the newest command, MaxReplay ticks at most,
-// and returns how many it ran.
+// Catch computes the states that are missing up to the newest command, MaxReplay ticks at most, and
+// returns how many it ran.
 func (p *Predictor[S, C]) Catch() int {
 	n := 0
 	for p.done != 0 && p.done < p.last && n < MaxReplay {
@@ -179,7 +178,7 @@ func (p *Predictor[S, C]) Catch() int {
 	return n
 }
 
-// Debt returns how many ticks Catch has still to compute; 0 while there is nothing to go on from.
+// Debt returns how many ticks Catch still has to compute; 0 while there is nothing to go on from.
 func (p *Predictor[S, C]) Debt() int {
 	if p.done == 0 {
 		return 0
@@ -193,8 +192,8 @@ func (p *Predictor[S, C]) Done() clock.Tick { return p.done }
 // Base returns the newest confirmed tick.
 func (p *Predictor[S, C]) Base() clock.Tick { return p.base }
 
-// Truncate forgets the commands after tick t and what they led to, for a clock that was set: the
-// next Push may be of tick t+1. A t that is not older than Last changes nothing.
+// Truncate forgets the commands after tick t and what they led to, as a clock was set: the next Push may
+// be of tick t+1. A t that is not older than Last changes nothing.
 func (p *Predictor[S, C]) Truncate(t clock.Tick) {
 	if t >= p.last {
 		return
@@ -218,17 +217,18 @@ func (p *Predictor[S, C]) Reset() {
 	}
 }
 
-// A Smoother hides corrections: the error of what is drawn fades instead of jumping. The zero
-// Smoother is the default.
+// A Smoother hides corrections: the error of what is drawn fades instead of jumping. The zero Smoother is
+// a sound default.
 type Smoother struct {
-	// Tau is the time constant of the fading in seconds; 0 means 0.1.
+	// Tau is the time constant of the fading in seconds. Zero means 0.1.
 	Tau float64
-	// Snap is the distance in metres beyond which the error is not hidden; 0 means 2.
+	// Snap is the distance in metres beyond which the error is not hidden. Zero means 2.
 	Snap float64
 	err  geom.Vec3
 }
 
-// Add takes in that what is drawn would jump by d, from the old place minus the new one.
+// Add hides that what is drawn would jump by d: the old place minus the new one. If the whole error is
+// then larger than Snap, none of it is hidden.
 func (s *Smoother) Add(d geom.Vec3) {
 	snap := s.Snap
 	if snap == 0 {
@@ -239,11 +239,11 @@ func (s *Smoother) Add(d geom.Vec3) {
 	}
 }
 
-// Clear forgets the error, at teleports.
+// Clear forgets the error, as after a teleport.
 func (s *Smoother) Clear() { s.err = geom.Vec3{} }
 
-// Step fades the error over dt seconds and returns what to add to the place that is drawn. The
-// result does not depend on how a span is divided into frames.
+// Step fades the error over dt seconds and returns what to add to the place that is drawn. The result
+// does not depend on how a span is divided into frames.
 func (s *Smoother) Step(dt float64) geom.Vec3 {
 	tau := s.Tau
 	if tau == 0 {
