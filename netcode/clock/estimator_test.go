@@ -67,7 +67,8 @@ func TestRefused(t *testing.T) {
 
 // feed exchanges packets over a path without loss: floors up and down, plus noise from r.
 func feed(
-	e *clock.Estimator, r *geom.Rand, from, until clock.Time, remote func(clock.Time) clock.Time, up, down, noise time.Duration,
+	e *clock.Estimator, r *geom.Rand, from, until clock.Time, remote func(clock.Time) clock.Time,
+	up, down, noise time.Duration,
 ) {
 	for t := from; t < until; t += 100e6 {
 		t1 := t.Add(up + time.Duration(r.IntN(int(noise)+1)))
