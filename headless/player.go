@@ -49,7 +49,7 @@ type Player struct {
 	mu      sync.Mutex
 	bot     *Bot
 	buf     []byte
-	refusal error // why the server ended the session, if it said so
+	refusal error // why the server sent this player away; nil: it has not
 }
 
 // Join says hello over a connection and waits for the welcome. ctx bounds the wait. A refusal is an

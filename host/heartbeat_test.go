@@ -11,9 +11,9 @@ import (
 	"meanwhile/server"
 )
 
-// In a game of 60 ticks a second, one that hangs for a second costs nobody more commands than those
-// that nobody could make in time: when it is over they go on where the server does, not where it
-// would have been by then.
+// In a game of 60 ticks a second, a tick that hangs for up to a second costs a player only the commands
+// that could not be made in time: afterwards its commands continue where the server does, not where
+// the server would have been without the hang.
 //
 // seeds: R16
 func TestAfterAHang(t *testing.T) {
@@ -37,14 +37,14 @@ func TestAfterAHang(t *testing.T) {
 			}
 			ann.Do(func(c *client.Client) {
 				if n := c.Stats().Heartbeats; n == 0 {
-					t.Error("nobody was told")
+					t.Error("no heartbeat arrived")
 				}
 			})
 		})
 	}
 }
 
-// stats is what the default room's server knows of its first player.
+// stats returns the server's counters of the first player in the default room.
 func (s *stage) stats(t *testing.T) (st server.PlayerStats) {
 	r := s.room(DefaultRoom)
 	if !r.call(func() { st, _ = r.srv.Stats(r.order[0].id) }) {
@@ -53,8 +53,9 @@ func (s *stage) stats(t *testing.T) (st server.PlayerStats) {
 	return st
 }
 
-// While a tick hangs, players are told half a period after it should have come; their commands wait
-// for it, and when it is over nobody has run ahead. Without a late tick nobody is told anything.
+// While a tick hangs, players get heartbeats from half a period after its planned time on; their
+// commands wait for it, and when it is over nobody has run ahead. Without a late tick no heartbeat is
+// sent.
 //
 // seeds: R16
 func TestHeartbeat(t *testing.T) {
@@ -82,7 +83,7 @@ func TestHeartbeat(t *testing.T) {
 		_, before, _ := look()
 		time.Sleep(150 * time.Millisecond)
 		if beats, _, _ := look(); beats == 0 {
-			t.Error("nobody was told of a tick that hangs for 100 ms and more")
+			t.Error("no heartbeat for a tick that hangs for 100 ms and more")
 		}
 		time.Sleep(600 * time.Millisecond)
 		beats, made, newest := look()
@@ -104,8 +105,8 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// A tick that never ends is told of fifty times, for five seconds, and then no more: the heartbeat
-// promises that somebody still works on it.
+// A tick that does not end gets fifty heartbeats in five seconds, and then no more: a heartbeat promises
+// that the server still works on it.
 func TestHeartbeatsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var takes atomic.Int64

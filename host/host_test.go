@@ -24,7 +24,7 @@ import (
 	"meanwhile/transport/memory"
 )
 
-// rules are those of the quickstart's game.
+// rules returns the rules of the quickstart's game.
 func rules(t testing.TB) *game.Rules {
 	t.Helper()
 	r, err := zap.Game.Rules()
@@ -44,7 +44,7 @@ type stage struct {
 	done chan error
 }
 
-// logBook keeps log lines.
+// A logBook keeps log lines.
 type logBook struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -62,7 +62,7 @@ func (l *logBook) String() string {
 	return l.b.String()
 }
 
-// newStage starts a host. In a bubble of synctest, time is virtual. end must be called.
+// newStage starts a host. In a bubble of synctest its time is virtual. The test must call end.
 func newStage(t testing.TB, cfg Config) *stage {
 	t.Helper()
 	if cfg.Rules == nil {
@@ -114,14 +114,14 @@ func (s *stage) dial() transport.Conn {
 	return c
 }
 
-// A guest is a headless player that plays.
+// A visitor is a headless player that runs.
 type visitor struct {
 	*headless.Player
 	leave context.CancelFunc
 	left  chan error
 }
 
-// join brings in a player, played by the game's bot.
+// join adds a player, played by the game's bot.
 func (s *stage) join(name, room string) *visitor {
 	s.t.Helper()
 	g, err := s.try(name, room, nil)
@@ -157,8 +157,8 @@ func (s *stage) room(name string) *room {
 	return r
 }
 
-// converged returns an error unless every guest holds exactly what the server says that it should
-// see, and has taken it in; for worlds at rest.
+// converged returns an error unless every guest has exactly the state that it should see, and has
+// acknowledged it. The world must be at rest.
 func (s *stage) converged(room string, guests ...*visitor) (err error) {
 	s.t.Helper()
 	r := s.room(room)
@@ -172,14 +172,14 @@ func (s *stage) converged(room string, guests ...*visitor) (err error) {
 					return
 				}
 				if seen, _ := v.Count(); v.Unacked() || len(c.Store().Entities()) != seen {
-					err = fmt.Errorf("guest %d holds %d entities of %d, unacknowledged: %v", i,
+					err = fmt.Errorf("guest %d has %d entities of %d, unacknowledged: %v", i,
 						len(c.Store().Entities()), seen, v.Unacked())
 					return
 				}
 				for _, e := range c.Store().Entities() {
 					at, ok := h.Find(e.ID)
 					if !ok {
-						err = fmt.Errorf("guest %d holds entity %d, which is gone", i, e.ID)
+						err = fmt.Errorf("guest %d has entity %d, which is gone", i, e.ID)
 						return
 					}
 					for n := range e.Groups {
@@ -197,7 +197,7 @@ func (s *stage) converged(room string, guests ...*visitor) (err error) {
 							}
 						}
 						if !slices.Equal(want, st.Vals) {
-							err = fmt.Errorf("guest %d, entity %d, group %d: holds %v, the truth is %v", i, e.ID, n,
+							err = fmt.Errorf("guest %d, entity %d, group %d: has %v, the server has %v", i, e.ID, n,
 								st.Vals, want)
 							return
 						}
@@ -209,7 +209,7 @@ func (s *stage) converged(room string, guests ...*visitor) (err error) {
 	return err
 }
 
-// Two players and three bots play; then all stand still, and everybody holds the same world.
+// Two players and three bots play; then all stand still, and all have the same world.
 func TestPlay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{Bots: 3})
@@ -269,25 +269,25 @@ func TestPlay(t *testing.T) {
 	})
 }
 
-// When the host ends, players are told, and every goroutine ends: the bubble would report any that
+// When the host ends, players get a refusal, and every goroutine ends: the bubble would report any that
 // is left.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{Bots: 2})
 		ann := s.join("ann", "one")
 		bob := s.join("bob", "two")
-		mute := s.dial() // has said nothing yet
+		mute := s.dial() // has sent nothing yet
 		time.Sleep(time.Second)
 		s.end()
 		for _, g := range []*visitor{ann, bob} {
 			var refusal session.Refusal
 			if err := <-g.left; !errors.As(err, &refusal) || refusal.Code != session.ShuttingDown {
-				t.Errorf("a player was told %v", err)
+				t.Errorf("a player got %v", err)
 			}
 		}
 		<-mute.Done()
 		if err := mute.Err(); err == nil || !strings.Contains(err.Error(), "shutting down") {
-			t.Errorf("a visitor was told %v", err)
+			t.Errorf("a visitor's connection says %v", err)
 		}
 		st := s.Stats()
 		if len(st.Rooms) != 0 || st.Opened != 2 || st.Closed != 2 || st.Failed != 0 || st.Joined != 2 || st.Left != 2 {
@@ -299,7 +299,7 @@ func TestEnd(t *testing.T) {
 	})
 }
 
-// A room lives as long as somebody is in it, and the grace time longer.
+// A room stays open while a human is in it, and for the grace time afterwards.
 func TestGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{Bots: 2, Grace: 10 * time.Second})
@@ -360,7 +360,7 @@ func TestPanics(t *testing.T) {
 		one.call(func() { one.srv.History().Begin(one.srv.Tick() + 1) }) // now the next tick cannot be recorded
 		var refusal session.Refusal
 		if err := <-ann.left; !errors.As(err, &refusal) || refusal.Code != session.InternalError {
-			t.Errorf("ann was told %v", err)
+			t.Errorf("ann got %v", err)
 		}
 		time.Sleep(2 * time.Second)
 		st = s.Stats()
@@ -378,9 +378,9 @@ func TestPanics(t *testing.T) {
 			panic("between two ticks")
 		}
 		if _, err := s.try("eve", "one", nil); err == nil || !strings.Contains(err.Error(), "has failed") {
-			t.Errorf("eve was told %v", err)
+			t.Errorf("eve got %v", err)
 		}
-		synctest.Wait() // eve is told before the room is counted
+		synctest.Wait() // eve gets her answer before the room is counted
 		if st := s.Stats(); st.Failed != 2 {
 			t.Errorf("%+v", st)
 		}
@@ -400,7 +400,7 @@ func TestEncodePanics(t *testing.T) {
 		r := s.room("lobby")
 		r.call(func() { r.order[20].peer = &brittle{r.order[20].peer} })
 		if err := <-ann.left; err == nil || !strings.Contains(err.Error(), "has failed") {
-			t.Errorf("ann was told %v", err)
+			t.Errorf("ann got %v", err)
 		}
 	})
 }

@@ -35,7 +35,7 @@ func until(t testing.TB, what string, ok func() error) {
 	}
 }
 
-// Players over every real transport play in one room, then stand still and hold the same world.
+// Players over every real transport play in one room, then stand still and have the same world.
 func TestLoopback(t *testing.T) {
 	h, err := New(Config{Rules: rules(t), Seed: 1})
 	if err != nil {
@@ -93,7 +93,7 @@ func TestLoopback(t *testing.T) {
 		go func() { g.left <- p.Run(context.Background()) }()
 		guests = append(guests, g)
 	}
-	// However slow the machine is: everybody has played a while, and then nobody moves.
+	// On a machine of any speed: all have played a while, then nobody moves.
 	for _, g := range guests {
 		until(t, g.Conn().Name()+" plays", func() (err error) {
 			g.Do(func(c *client.Client) {
@@ -107,7 +107,7 @@ func TestLoopback(t *testing.T) {
 	for _, g := range guests {
 		g.SetBot(nil)
 	}
-	until(t, "all hold the same world", func() error { return s.converged("lobby", guests...) })
+	until(t, "all have the same world", func() error { return s.converged("lobby", guests...) })
 	for _, g := range guests {
 		g.Do(func(c *client.Client) {
 			st, name := c.Stats(), g.Conn().Name()
@@ -134,7 +134,7 @@ func TestLoopback(t *testing.T) {
 	}
 	for _, g := range guests {
 		if err := <-g.left; err == nil || !strings.Contains(err.Error(), session.ShuttingDown.String()) {
-			t.Errorf("%s was told %v", g.Conn().Name(), err)
+			t.Errorf("%s got %v", g.Conn().Name(), err)
 		}
 	}
 }

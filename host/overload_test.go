@@ -24,7 +24,7 @@ type stroll struct {
 
 var walkers = game.NewKind[walker]("walker")
 
-// slowRules are a game whose ticks take as long as a test says.
+// slowRules returns the rules of a game whose ticks take as long as a test wants.
 func slowRules(t *testing.T, rate int, takes *atomic.Int64) *game.Rules {
 	t.Helper()
 	d := game.Definition[stroll]{
@@ -46,9 +46,8 @@ func slowRules(t *testing.T, rate int, takes *atomic.Int64) *game.Rules {
 	return r
 }
 
-// Ticks that take twice their period for ten seconds get longer, are announced so, and are never
-// made up for in a burst; whoever watches follows, and what is drawn lags behind by little more
-// than before.
+// Ticks that take twice their period for ten seconds become longer, are announced as such, and are never
+// made up for in a burst. A client follows, and its playout delay grows by little.
 //
 // seeds: R16
 func TestOverload(t *testing.T) {
@@ -96,10 +95,10 @@ func TestOverload(t *testing.T) {
 		takes.Store(int64(20 * time.Millisecond))
 		after := watch(15 * time.Second)
 
-		// Ticks are dated by when they begin, and each is computed for 80 ms longer than before:
-		// that is no delay of what is drawn.
+		// A tick's date is its beginning, and computing it takes 80 ms longer than before: that part is
+		// no delay of playout.
 		if grown := mean(loaded) - mean(usual) - 80*time.Millisecond; grown > 60*time.Millisecond {
-			t.Errorf("what is drawn lags %v further behind under load", grown)
+			t.Errorf("the playout delay grows by %v under load", grown)
 		}
 		if last := loaded[len(loaded)-1].period; last < 95*time.Millisecond {
 			t.Errorf("at the end of the overload ticks are announced to take %v", last)
@@ -118,7 +117,7 @@ func TestOverload(t *testing.T) {
 	})
 }
 
-// What a connection threw away before it reached the path is said again at the next tick.
+// The server sends again at the next tick what a connection dropped before it reached the path.
 func TestDroppedIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{})
@@ -149,7 +148,7 @@ func TestDroppedIsSentAgain(t *testing.T) {
 	})
 }
 
-// A fullMailbox drops every second datagram, and says so.
+// A fullMailbox drops every second datagram, and reports it.
 type fullMailbox struct {
 	transport.Conn
 	n, dropped int

@@ -228,7 +228,7 @@ const (
 	NoRoom                        // the room does not exist
 	Busy                          // the server cannot take more players now
 	TakenOver                     // the same player joined again; the newest connection wins
-	Removed                       // put out by the game or by an operator
+	Removed                       // removed by the game or an operator
 	ShuttingDown                  // the server is about to end
 	InternalError                 // the server's own fault
 )

@@ -206,8 +206,7 @@ func testGate(t *testing.T) {
 	}
 }
 
-// An address that comes and goes all the time gets in at a bounded rate, and others are not held
-// up.
+// An address that connects again and again gets in at a bounded rate, and does not delay others.
 func TestGateBoundsEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(0, 0)
@@ -227,7 +226,7 @@ func TestGateBoundsEntries(t *testing.T) {
 			t.Error("the pushy one need not prove its address, or another must")
 		}
 		if _, ok := g.Enter("203.0.113.2:1"); !ok {
-			t.Error("another address is held up")
+			t.Error("another address does not get in")
 		}
 		time.Sleep(time.Minute)
 		if g.Crowded("203.0.113.1:2") {

@@ -268,7 +268,7 @@ func TestConfig(t *testing.T) {
 		t.Error(code)
 	}
 
-	// The only room is taken: whoever asks for another is told so.
+	// The only room is taken: a request for another gets an error.
 	now := s.Host().Clock()
 	prints, err := s.Fingerprints()
 	if err != nil {

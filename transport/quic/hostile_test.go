@@ -28,7 +28,7 @@ import (
 	"meanwhile/transport/webtransport"
 )
 
-// raw dials as somebody who does not use our client.
+// raw dials without the package's client.
 func raw(t testing.TB, l *Listener, protocol string) (*quic.Conn, error) {
 	t.Helper()
 	return rawFrom(t, conntest.Context(t), l, protocol)

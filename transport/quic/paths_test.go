@@ -179,8 +179,8 @@ func TestPathThatTakesOnlySmallDatagrams(t *testing.T) {
 	conntest.End(t, l)
 }
 
-// Who waits for datagrams is woken by the end of the QUIC connection, even when the session above
-// it forgets to: both sides saying goodbye at once has made quic-go v0.64.1 do that.
+// The end of the QUIC connection wakes a reader of datagrams, even when the session above it forgets to:
+// two goodbyes at once have made quic-go v0.64.1 do that.
 func TestReaderEndsWithTheConnection(t *testing.T) {
 	l, _ := serve(t, Config{})
 	c := mustRaw(t, l, transport.ALPN)

@@ -141,7 +141,7 @@ func (n *bubbleNet) web() conntest.Network {
 	}}
 }
 
-// raw dials as somebody who does not use our client.
+// raw dials without the package's client.
 func (n *bubbleNet) raw(t testing.TB, protocol string) (*quic.Conn, error) {
 	return rawFrom(t, overquic.From(conntest.Context(t), n.socket()), n.Listener, protocol)
 }

@@ -21,7 +21,7 @@ import (
 // of it waits for a kernel.
 type bubbleNet struct {
 	conntest.Network
-	up, down atomic.Bool // what clients say, and what they are told, gets stuck on its way
+	up, down atomic.Bool // datagrams of clients, and those for them, get stuck on their way
 }
 
 // inBubble returns a Server that is reached without sockets.

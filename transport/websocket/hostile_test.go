@@ -26,7 +26,7 @@ import (
 	"meanwhile/transport/internal/conntest"
 )
 
-// raw dials as somebody who does not use our client, and returns the server's end too.
+// raw dials without the package's client, and returns the server's end too.
 func raw(t testing.TB, s *Server, url string) (*ws.Conn, transport.Conn) {
 	t.Helper()
 	c, _, err := ws.Dial(conntest.Context(t), url, nil)

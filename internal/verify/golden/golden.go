@@ -1,5 +1,4 @@
-// Package golden compares what a test makes with a file that is kept in testdata. It is for tests
-// only.
+// Package golden compares the output of a test with a file in testdata. It is for tests only.
 //
 //	golden.Check(t, "testdata/headers.txt", b.String())
 package golden
@@ -13,11 +12,11 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the files in testdata; a changed vector is a protocol change")
 
-// Updating reports whether -update was given, for tests that keep their files themselves.
+// Updating reports whether the flag -update is set, for tests that write their files themselves.
 func Updating() bool { return *update }
 
-// Check compares got with the file, tells the first line that differs, and returns what the file
-// holds. With -update it writes the file first.
+// Check compares got with a file, reports the first line that differs, and returns the text of the
+// file. With -update it writes the file first.
 func Check(t testing.TB, file, got string) string {
 	t.Helper()
 	if *update {
@@ -36,8 +35,8 @@ func Check(t testing.TB, file, got string) string {
 	return string(text)
 }
 
-// Quoted checks that a page of docs says text, wherever its lines break: a figure that a page
-// quotes of a test is compared by that test.
+// Quoted checks that a page of the docs contains text, wherever its lines break. A test compares the
+// figures that a page quotes from it.
 func Quoted(t testing.TB, page, text string) {
 	t.Helper()
 	b, err := os.ReadFile(page)

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// complaints is a test that only keeps what it is told.
+// complaints is a testing.TB that keeps its errors instead of failing.
 type complaints struct {
 	testing.TB
-	said []string
+	errors []string
 }
 
 func (c *complaints) Helper() {}
 
 func (c *complaints) Errorf(format string, args ...any) {
-	c.said = append(c.said, fmt.Sprintf(format, args...))
+	c.errors = append(c.errors, fmt.Sprintf(format, args...))
 }
 
 func TestCheck(t *testing.T) {
@@ -30,16 +30,15 @@ func TestCheck(t *testing.T) {
 		{"one\ntwo\nthree\n", " differs in line 3 (-update rewrites it)\ngot  three\nkept "},
 		{"one", " differs in line 2 (-update rewrites it)\ngot  (ends)\nkept two"},
 	} {
-		var said complaints
-		said.TB = t
-		if kept := Check(&said, file, c.got); kept != "one\ntwo\n" {
-			t.Errorf("the file holds %q", kept)
+		all := complaints{TB: t}
+		if kept := Check(&all, file, c.got); kept != "one\ntwo\n" {
+			t.Errorf("the file has %q", kept)
 		}
 		switch {
-		case c.want == "" && len(said.said) != 0:
-			t.Errorf("%q: %q", c.got, said.said)
-		case c.want != "" && (len(said.said) != 1 || said.said[0] != file+c.want):
-			t.Errorf("%q: %q, want %q", c.got, said.said, file+c.want)
+		case c.want == "" && len(all.errors) != 0:
+			t.Errorf("%q: %q", c.got, all.errors)
+		case c.want != "" && (len(all.errors) != 1 || all.errors[0] != file+c.want):
+			t.Errorf("%q: %q, want %q", c.got, all.errors, file+c.want)
 		}
 	}
 }
@@ -49,7 +48,7 @@ func TestUpdate(t *testing.T) {
 	*update = true
 	file := filepath.Join(t.TempDir(), "new.txt")
 	if kept := Check(t, file, "made\n"); kept != "made\n" || !Updating() {
-		t.Errorf("the file holds %q", kept)
+		t.Errorf("the file has %q", kept)
 	}
 }
 
@@ -59,9 +58,9 @@ func TestQuoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]int{"takes 3 seconds": 0, "3  seconds.": 0, "takes 4 seconds": 1} {
-		said := complaints{TB: t}
-		if Quoted(&said, page, text); len(said.said) != want {
-			t.Errorf("%q: %q", text, said.said)
+		all := complaints{TB: t}
+		if Quoted(&all, page, text); len(all.errors) != want {
+			t.Errorf("%q: %q", text, all.errors)
 		}
 	}
 }

@@ -1,0 +1,124 @@
+package headless_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"meanwhile/examples/zap"
+	"meanwhile/game"
+	"meanwhile/headless"
+	"meanwhile/netcode/clock"
+	"meanwhile/server"
+	"meanwhile/session"
+	"meanwhile/transport/memory"
+)
+
+func rules(t *testing.T) *game.Rules {
+	t.Helper()
+	r, err := zap.Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A bot whose function panics says so, commands nothing, and goes on.
+func TestBotPanics(t *testing.T) {
+	def := zap.Game
+	def.Bot = func(*game.World, game.ID) zap.Cmd { panic("as the test asked") }
+	r, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(r, server.Config{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, welcome, err := s.Connect(0, "bot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := headless.NewBot(r, welcome, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, sent := 0, 0
+	var out server.Outbox
+	for now := clock.Time(0); now < clock.Time(2e9); now += clock.Time(s.Period()) {
+		s.Begin(now)
+		out.Reset()
+		s.Encode(0, s.Clients(), &out)
+		s.End()
+		for i := range out.Len() {
+			_, datagram := out.At(i)
+			b.Receive(now, datagram)
+		}
+		datagram, err := b.Frame(now)
+		if err != nil {
+			faults++
+			if !strings.Contains(err.Error(), "as the test asked") {
+				t.Fatal(err)
+			}
+		}
+		if datagram != nil {
+			sent++
+			s.Receive(id, now, datagram)
+		}
+	}
+	if faults < 10 || sent < 10 {
+		t.Errorf("%d faults and %d datagrams in two seconds", faults, sent)
+	}
+}
+
+// Join fails on an incomplete Config, and with the server's refusal or an unreadable answer, and
+// then closes the connection.
+func TestJoinFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rules(t)
+		now := func() clock.Time { return 1 }
+		refusal, err := session.Refusal{Code: session.WrongSchema, SchemaText: strings.Replace(r.Text, "rate=30", "rate=60", 1)}.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name   string
+			cfg    headless.Config
+			answer []byte
+			want   string
+		}{
+			{"no clock", headless.Config{Rules: r}, nil, "must be set"},
+			{"no rules", headless.Config{Clock: now}, nil, "must be set"},
+			{"a refusal", headless.Config{Rules: r, Clock: now}, refusal, "game has rate=60 there and rate=30 here"},
+			{"half a refusal", headless.Config{Rules: r, Clock: now}, refusal[:5], "truncated"},
+			{"rubbish", headless.Config{Rules: r, Clock: now}, []byte("rubbish"), "kind"},
+			{"no answer", headless.Config{Rules: r, Clock: now}, nil, "no welcome"},
+		} {
+			client, srv, err := memory.Pair(memory.Config{Client: now, Server: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				if _, err := srv.ReceiveMessage(t.Context()); err != nil {
+					return
+				}
+				if c.answer != nil {
+					_ = srv.SendMessage(c.answer)
+				}
+				srv.Close("")
+			}()
+			_, err = headless.Join(t.Context(), client, c.cfg)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q", c.name, err, c.want)
+			}
+			var r session.Refusal
+			if got := errors.As(err, &r); got != (c.name == "a refusal") {
+				t.Errorf("%s: a session.Refusal is in the error: %v", c.name, got)
+			}
+			<-client.Done()
+			srv.Close("")
+			<-srv.Done()
+		}
+	})
+}
