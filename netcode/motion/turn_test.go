@@ -3,6 +3,7 @@ package motion_test
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -141,7 +142,10 @@ func extractBody(k *schema.Kind, b body) []int64 {
 }
 
 func ExampleDraw_rotation() {
-	k, _ := schema.Build("body", 30, &sample).Add("Turn", &sample.Turn, "quat,16bit,others=16bit").Kind()
+	type body struct {
+		Turn geom.Quat `net:"quat,16bit,others=16bit"`
+	}
+	k, _ := schema.New("body", reflect.TypeFor[body](), 30)
 	a, b := make([]int64, 3), make([]int64, 3)
 	k.FromFloats([]float64{0, 0, 0}, a)
 	k.FromFloats([]float64{0, 0, math.Sqrt(0.5)}, b) // a quarter turn about Z
@@ -152,5 +156,3 @@ func ExampleDraw_rotation() {
 	fmt.Printf("%.2f degrees\n", 2*math.Asin(z)*180/math.Pi)
 	// Output: 45.00 degrees
 }
-
-var sample body

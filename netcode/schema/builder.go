@@ -2,46 +2,35 @@ package schema
 
 import (
 	"errors"
+	"reflect"
 	"strings"
-	"unsafe"
 
 	"meanwhile/internal/fault"
 )
 
-// Builder makes a Kind field by field, as New does from a struct type.
-type Builder struct {
+// A builder makes a Kind field by field.
+type builder struct {
 	kind  *Kind
 	title string // of the struct, in messages
-	err   error  // makes all else meaningless
 	errs  []error
-	base  unsafe.Pointer
-	size  uintptr
 }
 
-func builder(name, title string, rate int) *Builder {
-	b := &Builder{kind: &Kind{Name: name, Rate: rate, Place: -1, Facing: -1, Parent: -1, Team: -1}, title: title}
-	if rate < 1 || rate > 1000 {
-		b.err = fault.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
-	}
-	return b
-}
-
-func (b *Builder) add(name, tag string, tagged bool, offset uintptr, t goType) {
-	if b.err != nil {
-		return
-	}
+// add adds a field of the struct.
+func (b *builder) add(f reflect.StructField) {
+	t := typeOf(f.Type)
+	said, tagged := f.Tag.Lookup("net")
 	works := t.example("")
 	switch {
 	case works == "":
-		b.errs = append(b.errs, fault.Errorf("%s.%s has the type %s, which no class fits; %s", b.title, name, t.name, fitting))
+		b.fail("%s.%s has the type %s, which no class fits; %s", b.title, f.Name, t.name, fitting)
 		return
 	case !tagged:
-		b.errs = append(b.errs, fault.Errorf("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server",
-			b.title, name, works, works+",server"))
+		b.fail("%s.%s has no net tag; write for example `net:%q`, or `net:%q` if it never leaves the server",
+			b.title, f.Name, works, works+",server")
 		return
 	}
-	class, _, _ := strings.Cut(tag, ",")
-	p := Prop{Name: name, field: field{offset: offset}, said: written{tag: tag, works: t.example(class)}}
+	class, _, _ := strings.Cut(said, ",")
+	p := Prop{Name: f.Name, field: field{offset: f.Offset}, said: written{tag: said, works: t.example(class)}}
 	if err := p.parse(t, b.kind.Rate); err != nil {
 		b.wrong(&p, err)
 		return
@@ -49,18 +38,20 @@ func (b *Builder) add(name, tag string, tagged bool, offset uintptr, t goType) {
 	b.kind.Props = append(b.kind.Props, p)
 }
 
-func (b *Builder) wrong(p *Prop, err error) {
-	b.errs = append(b.errs, fault.Errorf("%s.%s `net:%q`: %w; an example that works: `net:%q`", b.title, p.Name, p.said.tag, err, p.said.works))
+func (b *builder) fail(format string, args ...any) {
+	b.errs = append(b.errs, fault.Errorf(format, args...))
 }
 
-// Kind returns the finished kind, or every mistake that was made in one error.
-func (b *Builder) Kind() (*Kind, error) {
-	if b.err != nil {
-		return nil, b.err
-	}
+// wrong reports a mistake in the tag of a property.
+func (b *builder) wrong(p *Prop, err error) {
+	b.fail("%s.%s `net:%q`: %w; an example that works: `net:%q`", b.title, p.Name, p.said.tag, err, p.said.works)
+}
+
+// finish returns the finished kind, or every mistake that was made in one error.
+func (b *builder) finish() (*Kind, error) {
 	k := b.kind
 	if len(k.Props) > MaxProps {
-		b.errs = append(b.errs, fault.Errorf("%s has %d properties, at most %d fit a kind", b.title, len(k.Props), MaxProps))
+		b.fail("%s has %d properties, at most %d fit a kind", b.title, len(k.Props), MaxProps)
 	}
 	if len(b.errs) == 0 { // what follows is about properties beside each other
 		b.layout()
@@ -76,7 +67,7 @@ func (b *Builder) Kind() (*Kind, error) {
 func (p *Prop) observed() bool { return p.Audience == Everyone || p.Audience == Team }
 
 // layout checks properties beside each other, and settles where each stands.
-func (b *Builder) layout() {
+func (b *builder) layout() {
 	k := b.kind
 	for i := range k.Props {
 		p := &k.Props[i]
@@ -88,7 +79,7 @@ func (b *Builder) layout() {
 		b.appoint(i)
 	}
 	if k.Sims > MaxComps {
-		b.errs = append(b.errs, fault.Errorf("%s has %d integers, at most %d fit a kind", k.Name, k.Sims, MaxComps))
+		b.fail("%s has %d integers, at most %d fit a kind", k.Name, k.Sims, MaxComps)
 	}
 	b.levels()
 	b.groups()
@@ -99,7 +90,7 @@ func (b *Builder) layout() {
 
 // appoint finds what the property at an index is to the entity: its team, its parent, its place,
 // the way it faces.
-func (b *Builder) appoint(i int) {
+func (b *builder) appoint(i int) {
 	k, p := b.kind, &b.kind.Props[i]
 	if p.said.team {
 		if k.Team >= 0 {
@@ -124,7 +115,7 @@ func (b *Builder) appoint(i int) {
 }
 
 // check refuses words of the property at an index that do not go with other properties.
-func (b *Builder) check(i int) {
+func (b *builder) check(i int) {
 	k, p := b.kind, &b.kind.Props[i]
 	if p.Audience == Team && k.Team < 0 {
 		b.wrong(p, errors.New("to=team needs a property with the word team, which says whose team"))
@@ -149,7 +140,7 @@ func (b *Builder) check(i int) {
 }
 
 // groups gives every combination of group number, audience and distance a record of its own.
-func (b *Builder) groups() {
+func (b *builder) groups() {
 	k := b.kind
 	type key struct {
 		group    int
@@ -196,8 +187,8 @@ func (b *Builder) groups() {
 		}
 	}
 	if len(k.Groups) > MaxGroups {
-		b.errs = append(b.errs, fault.Errorf("%s has %d groups by number, audience and distance, at most %d fit a kind",
-			b.title, len(k.Groups), MaxGroups))
+		b.fail("%s has %d groups by number, audience and distance, at most %d fit a kind",
+			b.title, len(k.Groups), MaxGroups)
 	}
 	if len(k.Groups) == 0 {
 		k.Groups = append(k.Groups, Group{}) // a record must say that the thing is there
@@ -205,7 +196,7 @@ func (b *Builder) groups() {
 }
 
 // levels merges the distances of all properties.
-func (b *Builder) levels() {
+func (b *builder) levels() {
 	k := b.kind
 	for i := range k.Props {
 		for _, l := range k.Props[i].said.levels {
@@ -219,8 +210,8 @@ func (b *Builder) levels() {
 		}
 	}
 	if len(k.Levels) >= MaxLevels {
-		b.errs = append(b.errs, fault.Errorf("%s has %d distances at which precisions change, at most %d fit a kind: %v m",
-			b.title, len(k.Levels), MaxLevels-1, k.Levels))
+		b.fail("%s has %d distances at which precisions change, at most %d fit a kind: %v m",
+			b.title, len(k.Levels), MaxLevels-1, k.Levels)
 		return
 	}
 	for i := range k.Props {
@@ -234,15 +225,6 @@ func (b *Builder) levels() {
 			}
 		}
 	}
-}
-
-// Level returns which of the kind's precisions those receive who are so many metres away.
-func (k *Kind) Level(metres float64) int {
-	n := 0
-	for n < len(k.Levels) && metres >= k.Levels[n] {
-		n++
-	}
-	return n
 }
 
 // stalls reports a precision in which the slowest movement that matters would stand still

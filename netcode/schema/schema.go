@@ -1,59 +1,62 @@
-// Package schema says what the network sees of a Go struct: its properties, how finely each is
-// kept, who receives it and how it is drawn. Everything else (history, wire, motion) works on the
-// integers that a Kind extracts, so that no later stage ever rounds again.
+// Package schema says what the network sees of a Go struct: its properties, how precise each is,
+// who receives it and how it is drawn. Everything after it (history, wire, drawing) works on the
+// integers that a Kind extracts, so that nothing is rounded twice.
 //
 // A field's tag is `net:"class[,precision][,word...]"`:
 //
 //	class   Go types                    precision            meaning
-//	pos     geom.Vec2, geom.Vec3        1/256mm 1mm 1cm 1m   a place in metres; without a precision 1/256 mm
-//	vel     geom.Vec2, geom.Vec3        1cm/s                a velocity in metres per second; without: 1/256 mm a tick
-//	angle   geom.Angle, float64         1deg, 16bit          a direction in radians; without: 16 bits
-//	view    geom.View                   1deg, 16bit          yaw and pitch in radians, pitch kept within a quarter turn
-//	quat    geom.Quat                   4bit up to 20bit     a rotation in space: bits of each of three numbers; without: 16 bits
-//	spin    geom.Vec3, geom.Angle       1deg/s               an angular velocity in radians per second; without: 1/65536 turn a tick
-//	float   float64                     0.1                  any number, in steps; a range 0..5 beside it bounds it
-//	int     every integer type          0..999               a ranged integer, both ends included
+//	pos     geom.Vec2, geom.Vec3        1/256mm 1mm 1cm 1m   a place in metres
+//	vel     geom.Vec2, geom.Vec3        1cm/s                a velocity in metres per second
+//	angle   geom.Angle, float64         1deg, 16bit          a direction in radians
+//	view    geom.View                   1deg, 16bit          yaw and pitch in radians, the pitch within a quarter turn
+//	quat    geom.Quat                   4bit up to 20bit     a rotation in space: bits of each of three numbers
+//	spin    geom.Vec3, geom.Angle       1deg/s               an angular velocity in radians per second
+//	float   float64                     0.1                  a number in steps; a range such as 0..5 bounds it
+//	int     every integer type          0..999               an integer in a range, both ends included
 //	enum    every integer type          idle|walk|run        one of these words, the first being 0
 //	bool    bool
 //	tick    clock.Tick (game.Tick)                           a tick number
-//	handle  a uint32 type (game.ID)                          another entity; who receives it learns that number, in sight or not
+//	handle  a uint32 type (game.ID)                          another entity; receivers learn its number, visible or not
 //	text    string                      12                   at most so many bytes of UTF-8, 31 at most, without zeros
 //	bytes   an array of 1 to 32 bytes                        bytes as they are
-//	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc; without: 5 bits
-//	press   bool                                             commands: an edge; never repeated, moved to the next tick when late
+//	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc
+//	press   bool                                             commands: an edge, never repeated; if late, it moves to
+//	                                                         the next tick
 //
-// The precision is that of the simulation: the state is rounded to it after each step, and the
-// owner of an entity receives exactly that. Words, in any order after the class, each at most once:
+// Without a precision, pos has 1/256 mm, vel 1/256 mm a tick, angle, view and quat 16 bits, spin
+// 1/65536 turn a tick and stick 5 bits. The precision is that of the simulation: the state is
+// rounded to it after each step, and the owner of an entity receives exactly that.
 //
-//	others=P                    the coarser precision that observers receive: pos, vel, angle, view, quat, spin, float; without it
-//	                            pos and vel are 1 cm and 1 cm/s, quat 9 bits and spin 1deg/s, or the simulation's where that is coarser
-//	P@D                         after others=: the precision of those who are D or further away, 4cm@30m: twice, four times, ... as
-//	                            coarse as that before it; three at most, and three distances in a kind
-//	draw=linear|hermite|step    how it is drawn between two records; hermite needs a vel beside the pos. Angles, views and quaternions
-//	                            are always drawn the short way round
-//	draw=dr:10cm                dead reckoning of a pos by its vel, an angle by its spin (draw=dr:2deg): drawn on from the newest
-//	                            record, and sent only when that is wrong by more
-//	warp=2m                     a pos: two records further apart than that are not joined by a line, as if it had been moved there
-//	slow=1cm/s                  pos, vel, angle, spin: the least speed that matters; a precision that would stall it is refused
-//	to=owner, server, kept      who receives it, instead of everyone: its owner; nobody; nobody, but the owner's
+// Words stand in any order after the class, each at most once:
+//
+//	others=P                    the coarser precision that observers receive, of pos, vel, angle, view, quat, spin and
+//	                            float. Without it: pos 1 cm, vel 1 cm/s, quat 9 bits, spin 1deg/s, or the
+//	                            simulation's precision where that is coarser
+//	P@D                         after others=: the precision from the distance D on, such as 4cm@30m. It is 2, 4, 8, ...
+//	                            times as coarse as others=. A property and a kind have at most three distances
+//	draw=linear|hermite|step    how it is drawn between two records. hermite needs a vel beside the pos. Angles, views
+//	                            and quaternions always turn the short way
+//	draw=dr:10cm                dead reckoning of a pos by its vel, or an angle by its spin (draw=dr:2deg): drawn on
+//	                            from the newest record, and sent only when that is wrong by more
+//	warp=2m                     pos: records further apart than that are not joined by a line
+//	slow=1cm/s                  pos, vel, angle, spin: the slowest movement that matters. New refuses a precision in
+//	                            which it would stand still
+//	to=owner, server, kept      who receives it instead of everyone: its owner; nobody; nobody, but the owner's
 //	                            prediction computes it too
-//	to=team                     only those whose avatar's team is that of this entity
-//	team                        an int, enum or handle: the team that the entity belongs to, 0 being none
-//	parent                      a handle: the entity that the first pos is relative to, 0 being none; see game.World.On
-//	ref                         text: observers receive a number for it, and the text itself once, reliably; until that has
-//	                            arrived they see none. For names that come into sight again and again; the owner's own record has the text itself
-//	wire=near                   pos: where its value stands by itself, 16 bits a coordinate do while it is near the one who looks: 327 m
-//	                            at 1 cm. For worlds much larger than what is seen of them
-//	far=50m                     nobody further away than that from the first pos receives it; not for that pos itself
-//	group=0..3                  the atomic record that it travels in; without it movement, state and text are apart. What has another
-//	                            audience or another distance than the rest of its group travels in a record of its own
+//	to=team                     only players whose avatar is of the entity's team receive it
+//	team                        int, enum, handle: the entity's team, 0 being none
+//	parent                      handle: the entity that the first pos is relative to, 0 being none; see game.World.On
+//	ref                         text: observers receive a number, and the text itself once, reliably. Until it arrives
+//	                            they see none. For names that appear again and again; owners always receive the text
+//	wire=near                   pos: where it stands by itself, 16 bits a coordinate do near the receiving player, 327 m
+//	                            at 1 cm. For worlds much larger than what a player sees of them
+//	far=50m                     players further away from the first pos do not receive it; not for that pos itself
+//	group=0..3                  the record that it travels in, complete or not at all. Without it, movement, state and
+//	                            text are apart. Other audiences and distances get records of their own
 //
-// What rules move a little in each tick wants a fine precision, or it stands still: at 30 ticks a
-// second a place kept in steps of 1 cm is not moved by less than 15 cm/s. Leave the precision out
-// there and write others=; slow= has New check it. Fields may be unexported.
-//
-// A Kind is made from the tags of a struct by New, or from the same words without reflection by
-// Build.
+// What rules move a little in each tick needs a fine precision, or it stands still: at 30 ticks a
+// second, a place in steps of 1 cm does not move at less than 15 cm/s. Leave the precision out and
+// write others= instead; slow= makes New check it. Fields may be unexported.
 package schema
 
 import (
@@ -105,34 +108,37 @@ const (
 	Reckon              // dead reckoning: on from the older record by its velocity
 )
 
-// Prop is one property of a kind: a field of the struct as 1 to 8 integers.
+// Prop is one property of a kind: a field of the struct, as 1 to 8 integers.
 type Prop struct {
 	Name     string
 	Class    Class
 	Audience Audience
 	Draw     Draw
-	Group    int
-	Comps    int              // integer components: x, y, z; yaw, pitch; a rotation in three; or a text in groups of four bytes
-	Sim      float64          // steps per unit in simulation: metre, m/s, rad/s or 1; steps per turn of angles; 2 to the bits of a Quat
-	Obs      float64          // the same for observers; at most Sim
-	Min, Max int64            // of an Int, an Enum, or a Float that has a range, in simulation steps; Max is the bytes of a Text or Bytes
-	Names    string           // of an Enum: its words, with | between them
-	Turn     int64            // observer steps per turn; 0 if not an Angle or View
-	SimTurn  int64            // the same in simulation
-	At       int              // index of the first component among the simulation integers
-	ObsAt    int              // the same among the observer integers; -1 if observers do not receive it
-	Tangent  int              // for Hermite and Reckon: index in Props of the velocity
-	TangentQ int64            // for Hermite and Reckon: observer steps per tick and velocity step, in 1/1<<32
-	Bound    int64            // for Reckon: by how many observer steps it may be wrong
-	Warp     int64            // observer steps: records further apart are not joined; 0: all are
-	Far      float64          // metres: nobody further away receives it; 0: no limit
-	Shift    [MaxLevels]uint8 // at each level of the kind: by how many bits observers' integers are coarser
-	Ref      bool             // a Text that observers receive as a number: the first of its observer integers, the others being 0
-	Near     bool             // a Pos that is coded beside the viewer where it stands by itself
+	Group    int // index in Kind.Groups
+
+	Comps int     // how many integers: x, y, z; yaw, pitch; three of a rotation; four bytes of a text each
+	Sim   float64 // precision of the simulation, in steps per unit: metre, m/s, rad/s; steps of a turn; 2 to a Quat's bits
+	Obs   float64 // the same of observers, at most Sim
+	At    int     // index of the first component among the simulation integers
+	ObsAt int     // the same among the observer integers; -1: observers do not receive it
+
+	Min, Max int64  // the range of an Int, an Enum or a Float, in simulation steps; Max is the length of a Text or Bytes
+	Names    string // the words of an Enum, with | between them
+	SimTurn  int64  // simulation steps of a turn; 0: not an angle
+	Turn     int64  // observer steps of a turn; 0: not an angle
+
+	Tangent  int              // Hermite and Reckon: index in Kind.Props of the velocity
+	TangentQ int64            // Hermite and Reckon: observer steps a tick at one step of velocity, in 1/1<<32
+	Bound    int64            // Reckon: by how many observer steps it may be wrong
+	Warp     int64            // observer steps: records further apart are not joined by a line; 0: all are
+	Far      float64          // metres: players further away do not receive it; 0: no limit
+	Shift    [MaxLevels]uint8 // for each level of the kind: by how many bits observer integers are coarser
+	Ref      bool             // a Text that observers receive as a number, its first observer integer
+	Near     bool             // a Pos that is coded beside the receiving player where it stands by itself
 
 	own, others precision // of simulation and observer integers
 	drawn       grid
-	ranged      bool // values have bounds, from which they are counted
+	ranged      bool // Min and Max bound it
 	field       field
 	said        written
 }
@@ -150,55 +156,59 @@ type field struct {
 	width  int // bytes in each component of a Bytes
 }
 
-// Group is a set of properties that travel in one atomic record.
+// Group is a set of properties that travel in one record, complete or not at all.
 type Group struct {
-	Props    []int    // indices into Kind.Props, observers' properties only
-	At, N    int      // the group's range among the observer integers
-	Moving   bool     // has properties that are drawn between records
+	Props    []int    // indices in Kind.Props; observers receive all of them
+	At, N    int      // where its observer integers begin, and how many there are
+	Moving   bool     // some property is drawn between records
 	Audience Audience // Everyone or Team
-	Far      float64  // metres: nobody further away receives it; 0: no limit
+	Far      float64  // metres: players further away do not receive it; 0: no limit
 	Warps    []int    // those of Props that have a Warp
-	Reckoned uint64   // set of indices into Kind.Props: those that are dead reckoned, and the velocities by which they go on
+	Reckoned uint64   // a set of indices in Kind.Props: what is dead reckoned, and the velocities by which
 }
 
-// Kind is the schema of one struct type.
+// Kind is the schema of one struct type. It does not change once it is in use.
 type Kind struct {
 	Name   string
-	Type   reflect.Type // nil if the kind was built without reflection
-	Rate   int          // ticks per second
+	Type   reflect.Type
+	Rate   int // ticks per second
 	Props  []Prop
 	Groups []Group
 	Owned  []int // properties that the owner receives, in order
-	Sims   int   // number of simulation integers
-	Obs    int   // number of observer integers
+	Sims   int   // how many simulation integers there are
+	Obs    int   // how many observer integers there are
 
-	Place  int       // index in Props of the entity's place, the first pos that everyone receives, or -1; see PlaceProp
-	Facing int       // index of the quat, angle or view by which things that are relative to such an entity are turned, or -1
-	Parent int       // index of the handle of the entity that the first pos is relative to, or -1
-	Team   int       // index of the property that names the entity's team, or -1
+	// Indices in Props; -1: none.
+	Place  int // the entity's place: the first pos that everyone receives; see PlaceProp
+	Facing int // the quat, angle or view by which children of such an entity are turned
+	Parent int // the entity that Place is relative to
+	Team   int // the entity's team
+
 	Refs   bool      // observers receive some text as a number
-	Near   bool      // some pos that observers receive is coded beside the viewer
-	Levels []float64 // metres at which the levels after the first begin, rising; Prop.Shift says what each is
+	Near   bool      // observers receive some pos that is coded beside them
+	Levels []float64 // metres at which the levels after the first begin, rising; see Prop.Shift
 
 	// Extrapolated says that clients may draw the kind beyond its newest record, so that nobody can
 	// hit it. Whoever made the kind sets it.
 	Extrapolated bool
 
-	coarse []*Kind // by which records of the levels after the first are coded
+	coarse []*Kind // for records of the levels after the first
 }
 
-// New reads the schema of struct type t from its tags. All wrong tags are reported in one error.
-// rate is the tick rate in Hz: the default precision of velocities is relative to a tick.
+// New reads the schema of struct type t from its tags. One error reports all wrong tags. rate is the
+// tick rate in Hz, 1 to 1000: the default precision of velocities is relative to a tick.
 func New(name string, t reflect.Type, rate int) (*Kind, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, fault.Errorf("schema: %s is a %v, want a struct", name, t)
 	}
-	b := builder(name, t.Name(), rate)
-	b.kind.Type = t
-	for i := range t.NumField() {
-		f := t.Field(i)
-		tag, ok := f.Tag.Lookup("net")
-		b.add(f.Name, tag, ok, f.Offset, typeOf(f.Type))
+	if rate < 1 || rate > 1000 {
+		return nil, fault.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
 	}
-	return b.Kind()
+	b := &builder{title: t.Name(), kind: &Kind{
+		Name: name, Type: t, Rate: rate, Place: -1, Facing: -1, Parent: -1, Team: -1,
+	}}
+	for i := range t.NumField() {
+		b.add(t.Field(i))
+	}
+	return b.finish()
 }

@@ -7,13 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"pgregory.net/rapid"
 
 	"meanwhile/geom"
 	"meanwhile/internal/verify/golden"
-	"meanwhile/netcode/clock"
 	"meanwhile/netcode/schema"
 )
 
@@ -30,11 +28,11 @@ func TestTextOfEveryWord(t *testing.T) {
 			name, tag, _ := strings.Cut(part, " ")
 			tags[name] = tag
 		}
-		var pos, vel geom.Vec2
-		var who ID
-		var side, gait int
-		b, s := builderOf(pos, vel, who, side, gait)
-		k, err := b.Add("Pos", &s.a, tags["Pos"]).Add("Vel", &s.b, tags["Vel"]).Add("Who", schema.Integer(&s.c), tags["Who"]).Add("Side", &s.d, tags["Side"]).Add("Go", &s.e, tags["Go"]).Kind()
+		var fields []string
+		for _, name := range []string{"Pos", "Vel", "Who", "Side", "Go"} {
+			fields = append(fields, name+" "+tags[name])
+		}
+		k, err := structOf(30, fields...)
 		if err != nil {
 			t.Fatalf("%s: %v", change, err)
 		}
@@ -42,118 +40,6 @@ func TestTextOfEveryWord(t *testing.T) {
 			t.Errorf("%q and %q have the same text %s", change, old, k.Text())
 		}
 		seen[k.Text()] = change
-	}
-}
-
-type five[A, B, C, D, E any] struct {
-	a A
-	b B
-	c C
-	d D
-	e E
-}
-
-func builderOf[A, B, C, D, E any](a A, b B, c C, d D, e E) (*schema.Builder, *five[A, B, C, D, E]) {
-	s := &five[A, B, C, D, E]{a, b, c, d, e}
-	return schema.Build("five", 30, s), s
-}
-
-// Without reflection the same words make the same kind: the same text, the same integers, the same
-// struct back.
-func TestBuildEqualsNew(t *testing.T) {
-	var r rigid
-	built, err := schema.Build("rigid", 60, &r).
-		Add("Team", schema.Integer(&r.Team), "handle,team").
-		Add("Car", schema.Integer(&r.Car), "handle,parent").
-		Add("Pos", &r.Pos, "pos,1mm,others=1cm,4cm@30m,16cm@100m,draw=dr:10cm,warp=3m,slow=10cm/s").
-		Add("Vel", &r.Vel, "vel,others=1cm/s,2cm/s@100m").
-		Add("Turn", &r.Turn, "quat,others=9bit,8bit@30m").
-		Add("Spin", &r.Spin, "spin,others=2deg/s").
-		Add("Look", &r.Look, "view,14bit,others=8bit").
-		Add("Heading", &r.Heading, "angle,2deg,draw=dr:4deg").
-		Add("Rate", &r.Rate, "spin,1deg/s").
-		Add("Gait", schema.Integer(&r.Gait), "enum,idle|walk|run,group=1").
-		Add("Gear", &r.Gear, "enum,park|drive,far=50m").
-		Add("Skin", schema.Array(r.Skin[:]), "bytes,group=1").
-		Add("Key", schema.Array(r.Key[:]), "bytes,to=owner").
-		Add("Blob", schema.Array(r.Blob[:]), "bytes,group=1").
-		Add("Heat", &r.Heat, "float,0.25,-20..60,others=1").
-		Add("Plan", &r.Plan, "int,0..9,to=team").
-		Add("Own", &r.Own, "quat,20bit,to=owner").
-		Add("Rough", &r.Rough, "quat,4bit,others=4bit,draw=step").
-		Add("Fine", &r.Fine, "view,3deg,others=6deg").
-		Add("Kept", &r.Kept, "spin,kept").
-		Kind()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tagged := kindOf[rigid](t)
-	if built.Text() != tagged.Text() {
-		t.Errorf("built:\n%stagged:\n%s", built.Text(), tagged.Text())
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		draw := random(rapid.Uint64().Draw(t, "seed"))
-		var s, x, y rigid
-		draw.fill(reflect.ValueOf(&s).Elem())
-		a, b := make([]int64, built.Sims), make([]int64, tagged.Sims)
-		built.Extract(unsafe.Pointer(&s), a)
-		tagged.Extract(unsafe.Pointer(&s), b)
-		if !slices.Equal(a, b) {
-			t.Fatalf("built %v, tagged %v", a, b)
-		}
-		built.Store(unsafe.Pointer(&x), a)
-		tagged.Store(unsafe.Pointer(&y), b)
-		if x != y {
-			t.Fatalf("built %+v, tagged %+v", x, y)
-		}
-	})
-}
-
-// Every type that Add knows.
-func TestBuildEveryType(t *testing.T) {
-	var s struct {
-		A geom.Vec2
-		B geom.Angle
-		C float64
-		D bool
-		E string
-		F clock.Tick
-		G int
-		H int8
-		I int16
-		J int32
-		K int64
-		L uint
-		M uint8
-		N uint16
-		O uint32
-		P uint64
-	}
-	k, err := schema.Build("all", 30, &s).Add("A", &s.A, "stick").Add("B", &s.B, "angle").Add("C", &s.C, "float,1").Add("D", &s.D, "press").Add("E", &s.E, "text,3").Add("F", &s.F, "tick").
-		Add("G", &s.G, "int,-9..9").Add("H", &s.H, "int,-9..9").Add("I", &s.I, "int,-9..9").Add("J", &s.J, "int,-9..9").Add("K", &s.K, "int,-9..9").
-		Add("L", &s.L, "int,0..9").Add("M", &s.M, "int,0..9").Add("N", &s.N, "int,0..9").Add("O", &s.O, "int,0..9").Add("P", &s.P, "int,0..9").Kind()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.E, s.F, s.G, s.H, s.I, s.J, s.K, s.L, s.M, s.N, s.O, s.P = "abc", 5, -1, -2, -3, -4, -5, 1, 2, 3, 4, 5
-	v, want := make([]int64, k.Sims), s
-	k.Extract(unsafe.Pointer(&s), v)
-	s.G, s.H, s.P = 0, 0, 0
-	if k.Store(unsafe.Pointer(&s), v); s != want {
-		t.Errorf("%+v, want %+v", s, want)
-	}
-}
-
-func TestBuildMistakes(t *testing.T) {
-	var s, other struct{ A, B float64 }
-	_, err := schema.Build("s", 30, &s).Add("A", &other.A, "float,1").Add("B", s.B, "float,1").Add("C", &s.B, "pos").Add("D", schema.Array(nil), "bytes").Kind()
-	for _, want := range []string{"s.A is added with a pointer that does not point into the sample", "s.B is added as a float64, want a pointer to a field", "s.C `net:\"pos\"`: class pos does not fit Go type float64", "s.D is added as a schema.Field"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %s", err, want)
-		}
-	}
-	if _, err := schema.Build("s", 0, &s).Add("A", &s.A, "what").Kind(); err == nil || err.Error() != "schema: s: rate 0 Hz is outside [1, 1000]" {
-		t.Errorf("rate 0: %v", err)
 	}
 }
 
@@ -252,14 +138,6 @@ func TestLevels(t *testing.T) {
 	if !slices.Equal(k.Levels, []float64{30, 100}) {
 		t.Fatalf("levels begin at %v", k.Levels)
 	}
-	for _, c := range []struct {
-		metres float64
-		want   int
-	}{{0, 0}, {29.99, 0}, {30, 1}, {99, 1}, {100, 2}, {1e9, 2}, {math.NaN(), 0}} {
-		if got := k.Level(c.metres); got != c.want {
-			t.Errorf("%v m away is level %d, want %d", c.metres, got, c.want)
-		}
-	}
 	shifts := map[string][schema.MaxLevels]uint8{"Pos": {0, 2, 4}, "Vel": {0, 0, 1}, "Turn": {0, 1, 1}}
 	for i := range k.Props {
 		if q := &k.Props[i]; q.Shift != shifts[q.Name] {
@@ -322,20 +200,4 @@ func TestGroupsByAudience(t *testing.T) {
 	if k.Team != 0 || k.Parent != 1 || k.Place != 2 || k.Facing != 4 {
 		t.Errorf("team %d, parent %d, place %d, facing %d", k.Team, k.Parent, k.Place, k.Facing)
 	}
-}
-
-func ExampleBuild() {
-	var r Runner
-	k, err := schema.Build("runner", 30, &r).
-		Add("Pos", &r.Pos, "pos,others=1cm,4cm@30m").
-		Add("Aim", &r.Aim, "angle,1deg").
-		Add("Name", &r.Name, "text,12").
-		Kind()
-	fmt.Print(k.Text(), err)
-	// Output:
-	// runner rate=30 levels=30
-	//  Pos pos x2 sim=256000 obs=100 range=0..0 to=0 draw=1 group=0 shift=2
-	//  Aim angle x1 sim=360 obs=360 range=0..0 to=0 draw=1 group=0
-	//  Name text x3 sim=1 obs=1 range=0..12 to=0 draw=0 group=1
-	// <nil>
 }
