@@ -195,6 +195,30 @@ func TestStarvation(t *testing.T) {
 	}
 }
 
+// A player that announced to be idle while it runs stops like one whose commands do not arrive.
+func TestIdleDoesNotRun(t *testing.T) {
+	n := newNest(t, Config{})
+	n.keep = true
+	p := n.connect("eve")
+	for range 5 {
+		n.tick(nil)
+	}
+	n.s.Receive(p.id, n.now, p.packetWith(idle, command(n.s.Tick()+1, antCmd{Move: geom.Vec2{X: 1}, Push: true})))
+	n.ran = nil
+	for range 12 {
+		n.tick(nil)
+	}
+	for i, r := range n.ran {
+		want := antCmd{Move: geom.Vec2{X: 1}, Push: true}
+		if i > 5 { // 250 ms are 5 ticks
+			want.Move = geom.Vec2{}
+		}
+		if r.c != want {
+			t.Errorf("%d ticks after it went idle: %+v, want %+v", i, r.c, want)
+		}
+	}
+}
+
 // A tick that ran while the client was idle is not acknowledged before a later command arrives: a
 // command of that tick may be on its way, and be lost.
 func TestIdleTicksAreNotAcknowledged(t *testing.T) {

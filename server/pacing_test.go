@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -135,5 +136,50 @@ func TestRidersAreAsLateAsTheirParents(t *testing.T) {
 	}
 	if class[far] == 0 || class[man] != class[far] || class[bird] != class[far] || class[swimmer] == class[far] {
 		t.Errorf("classes %v of the ship, who stands on it, what sits on them, and who swims 40 m beside", class)
+	}
+}
+
+// What is due goes in this order: the own avatar, removals, what begins to move, records that must
+// go now to keep an announcement, and the rest by waiting time over distance. First sights are
+// among the rest, as if nothing had been announced for longer than the wanted period.
+//
+// seeds: R20 R23 R24 R41
+func TestOrderOfWhatIsDue(t *testing.T) {
+	n := newNest(t, Config{})
+	n.s.tick = 100
+	n.s.hist.Begin(100)
+	k := n.s.rules.Kinds[1]
+	p := &player{s: n.s, ent: -1}
+	p.down.send = 20
+	p.down.pace.scale = 1 << 15
+	var due []snapshot.Candidate
+	var names []string
+	add := func(name string, metres float64, c snapshot.Candidate) {
+		vals := make([]int64, k.Sims)
+		vals[0] = int64(metres * k.Props[k.Place].Sim)
+		c.Ent = n.s.hist.Add(uint32(len(due)+1), 1, false)
+		n.s.hist.Record(c.Ent, vals, false)
+		due = append(due, c)
+		names = append(names, name)
+	}
+	add("far, late", 50, snapshot.Candidate{Moves: true, Age: 20, Bound: 3, Announced: 80})
+	add("near, early", 10, snapshot.Candidate{Moves: true, Age: 2, Bound: 8, Announced: 98})
+	add("nearer, early", 5, snapshot.Candidate{Moves: true, Age: 2, Bound: 8, Announced: 98})
+	add("near, waited longer", 10, snapshot.Candidate{Moves: true, Age: 4, Bound: 8, Announced: 96})
+	add("starts", 80, snapshot.Candidate{Moves: true, Start: true, Age: 1, Announced: 50})
+	add("starts nearer", 20, snapshot.Candidate{Moves: true, Start: true, Age: 1, Announced: 50})
+	add("gone", 90, snapshot.Candidate{Gone: true})
+	add("changed at rest, long ago", 50, snapshot.Candidate{Stale: 40})
+	add("own", 30, snapshot.Candidate{Mine: true})
+	add("pops up", 4, snapshot.Candidate{First: true, Stale: 8})
+	n.s.prioritise(p, due)
+	want := []string{"own", "gone", "starts nearer", "starts", "pops up", "changed at rest, long ago", "far, late",
+		"near, waited longer", "nearer, early", "near, early"}
+	var got []string
+	for _, d := range due {
+		got = append(got, names[d.Ent])
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the order is\n%q, want\n%q", got, want)
 	}
 }
