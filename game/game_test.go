@@ -162,7 +162,7 @@ func TestDefinitionErrors(t *testing.T) {
 		"no join":         {func(d *game.Definition[pinch]) { d.Join = nil }, "Join and Act must be set"},
 		"no act":          {func(d *game.Definition[pinch]) { d.Act = nil }, "Join and Act must be set"},
 		"half hidden": {func(d *game.Definition[pinch]) { d.Groups = func(*game.World, game.ID) uint64 { return 1 } },
-			"ShownTo and Groups must be set together: an entity is hidden from who is in none of its groups"},
+			"ShownTo and Groups must be set together: an entity is hidden from players who share no group"},
 		"no kinds":   {func(d *game.Definition[pinch]) { d.Kinds = nil }, "0 kinds and 0 events; 1 to 64 kinds"},
 		"65 kinds":   {func(d *game.Definition[pinch]) { d.Kinds = many(65) }, "65 kinds and 0 events"},
 		"kind twice": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, crabs) }, `kind "crab": names are`},

@@ -5,8 +5,8 @@
 //
 // # Callbacks
 //
-// Rules are six callbacks: Join, Leave, Act, Step, Referee and Bot. The engine runs them one at a
-// time. After each one it
+// Rules are callbacks: Join, Leave, Act, Step, Referee, Bot, ShownTo and Groups. The engine runs
+// them one at a time. After each one it
 //
 //   - rounds every state that the callback may have changed onto the simulation grid,
 //   - removes what the callback despawned,
@@ -16,10 +16,10 @@
 //
 // # Server and client
 //
-// On the server every entity is owned by the world, and every write stays. In a client only the
-// entities that it predicts are owned (PutOwned). All others are copies of their newest records
-// (PutKnown). A callback may write to them, but the write is undone. A despawn of them hides them
-// until the server confirms or contradicts it (Unhide).
+// On the server every write of a rule stays. A client owns only the entities that it predicts
+// (PutOwned). All others are copies of their newest records (PutKnown): a rule may write to them,
+// but the write is undone, and a despawn hides them until the server confirms or contradicts it
+// (Unhide).
 //
 // # Randomness
 //

@@ -192,7 +192,7 @@ func (c *compiler) numbers(d *Definition) {
 		c.fail("Join and Act must be set")
 	}
 	if (r.call.ShownTo == nil) != (r.call.Groups == nil) {
-		c.fail("ShownTo and Groups must be set together: an entity is hidden from who is in none of its groups")
+		c.fail("ShownTo and Groups must be set together: an entity is hidden from players who share no group with it")
 	}
 }
 
