@@ -19,18 +19,18 @@ import (
 	"meanwhile/lab"
 )
 
-// benches are the measurements of engine cost that there are.
+// benches are the benchmarks.
 var benches = []struct{ name, about string }{
 	{"page", "how soon the demo is playable in a browser, how soon a key shows, how large its program is"},
 }
 
-// bench runs `meanwhile bench NAME [--json] [--list]`.
+// runBench runs `meanwhile bench NAME [--json] [--quick]`, or `meanwhile bench --list`.
 func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	asJSON := f.Bool("json", false, "one JSON object per row and nothing else")
-	list := f.Bool("list", false, "name the benchmarks")
-	quick := f.Bool("quick", false, "fewer loads")
+	asJSON := f.Bool("json", false, "print one JSON object per row and nothing else")
+	list := f.Bool("list", false, "list the benchmarks")
+	quick := f.Bool("quick", false, "load the page once")
 	var names []string
 	for rest := args; ; {
 		if err := f.Parse(rest); err != nil {

@@ -22,19 +22,20 @@ type gameEntry struct {
 	rules    func() (*game.Rules, error)
 	pages    []fs.FS
 	handlers map[string]http.Handler
-	client   string // folder of the client's package main, below the module
-	// embedded returns the client that this program carries, if it carries one.
+	client   string // folder of the client's package main, below the module's root
+	// embedded returns the client that is embedded in this program, if there is one, and the schema
+	// hash that it was built with.
 	embedded func() (br, exec []byte, schema string, ok bool)
 }
 
-// games are those that there are.
+// games are the games that this program can serve.
 var games = []gameEntry{{
 	name: "arena", rules: arena.Game.Rules, pages: []fs.FS{demo.Files},
 	handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
 	client:   "demo/client", embedded: demo.Client,
 }}
 
-// planned are games that are to come.
+// planned are games that are not built yet.
 var planned = []string{"plaza", "invasion"}
 
 // A usageError is a mistake in the command line: exit status 2.
@@ -58,9 +59,8 @@ func findGame(name string) (*gameEntry, error) {
 	return nil, usageError{fmt.Errorf("%s; there is %s", what, strings.Join(names, ", "))}
 }
 
-// program returns the client of a game for browsers. Built from the source it is always that of
-// these rules, so the one that this program carries serves where there is no source or no
-// toolchain.
+// program returns the client of a game for browsers. It builds the client from the source, which
+// always fits these rules; without source or toolchain it returns the embedded one if that fits.
 func (g *gameEntry) program(ctx context.Context, rules *game.Rules, stderr io.Writer) (*site.Program, error) {
 	source, err := site.FindSource()
 	if err == nil {

@@ -30,13 +30,13 @@ import (
 const (
 	maxLoad     = 2000
 	maxLoadTime = time.Hour
-	// joinEvery is the time between two players that join: a server greets so many at once only.
+	// joinEvery is the time between two players that join: a server greets only so many at once.
 	joinEvery = 10 * time.Millisecond
-	// joinTimeout is how long one of them may take.
+	// joinTimeout is how long a player may take to join.
 	joinTimeout = 15 * time.Second
 )
 
-// load is the command line of meanwhile load.
+// load holds the flags of meanwhile load.
 type load struct {
 	URL       string        `arg:"" optional:"" default:"http://127.0.0.1:8080/" help:"Load the server with this page."`
 	Players   int           `short:"n" default:"10" help:"Join with so many players; at most ${loadmax}."`
@@ -52,13 +52,13 @@ type loadResult struct {
 	Game      string  `json:"game"`
 	Room      string  `json:"room"`
 	Transport string  `json:"transport"`
-	Players   int     `json:"players"` // wanted
+	Players   int     `json:"players"` // asked for
 	Joined    int     `json:"joined"`
-	Lost      int     `json:"lost"` // of them, those whose connection ended before its time
+	Lost      int     `json:"lost"` // those whose connection ended early
 	Seconds   float64 `json:"seconds"`
-	UpHz      float64 `json:"up_hz"` // datagrams a second and player
+	UpHz      float64 `json:"up_hz"` // datagrams a second of each player
 	DownHz    float64 `json:"down_hz"`
-	UpKbps    float64 `json:"up_kbps"` // 42 bytes a datagram included
+	UpKbps    float64 `json:"up_kbps"` // with 42 bytes of headers a datagram
 	DownKbps  float64 `json:"down_kbps"`
 	RTT50     float64 `json:"rtt_p50_ms"`
 	RTT99     float64 `json:"rtt_p99_ms"`
@@ -67,11 +67,11 @@ type loadResult struct {
 	Hitches   float64 `json:"hitches_per_min"`
 	Starved   float64 `json:"starved_per_min"`
 	Confirmed uint64  `json:"confirmed"` // own states that the server sent
-	Corrected uint64  `json:"corrected"` // of them, those that differed from the prediction
+	Corrected uint64  `json:"corrected"` // those that differed from the prediction
 	Error     string  `json:"error,omitempty"`
 }
 
-// server is what a server says of itself.
+// A server is what a server's /meanwhile.json says.
 type server struct {
 	Game         string
 	Room         string
@@ -98,7 +98,7 @@ func (l *load) run(ctx context.Context, stdout io.Writer) error {
 		return usageError{fmt.Errorf("%q is not an address such as http://127.0.0.1:8080/", l.URL)}
 	}
 	if !l.Remote && !loopback(base.Hostname()) {
-		return usageError{fmt.Errorf("%s is not this machine; say --remote if you may load it", base.Hostname())}
+		return usageError{fmt.Errorf("%s is not this machine; use --remote if you may load it", base.Hostname())}
 	}
 	target, err := l.ask(ctx, base)
 	if err != nil {
@@ -127,13 +127,13 @@ func (l *load) run(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// loopback reports whether a host name is this machine's.
+// loopback reports whether a host name is this machine.
 func loopback(name string) bool {
 	ip := net.ParseIP(name)
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// ask fetches what the server says of itself.
+// ask fetches the server's /meanwhile.json.
 func (l *load) ask(ctx context.Context, base *url.URL) (*server, error) {
 	u := base.JoinPath("meanwhile.json")
 	if l.Room != "" {
@@ -160,7 +160,7 @@ func (l *load) ask(ctx context.Context, base *url.URL) (*server, error) {
 	}
 	s := &server{}
 	if err := json.Unmarshal(b, s); err != nil || s.Game == "" {
-		return nil, fmt.Errorf("what answers at %s is no server of a game", base)
+		return nil, fmt.Errorf("%s does not answer like the server of a game", base)
 	}
 	return s, nil
 }
@@ -283,7 +283,7 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 	return r
 }
 
-// sum makes means and percentiles.
+// sum fills in means and percentiles.
 func (r *loadResult) sum(before, after []client.Stats) {
 	if len(after) == 0 || r.Seconds <= 0 {
 		return

@@ -6,7 +6,7 @@
 //	meanwhile lab NAME      run experiments in virtual time
 //	meanwhile bench NAME    measure what the engine costs
 //
-// Exit status: 0; 1 when something failed; 2 with one sentence when the command line is wrong.
+// Exit status: 0 after success, 1 after a failure, 2 with one sentence if the command line is wrong.
 package main
 
 import (
@@ -63,7 +63,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main, and returns the exit status.
+// run is main with an exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c commands
 	vars := map[string]string{"players": fmt.Sprint(host.DefaultPlayers), "rooms": fmt.Sprint(host.DefaultRooms),

@@ -1,6 +1,6 @@
-// Package token makes and checks connect tokens: short-lived, signed statements of whoever runs the
-// login that a player may join. A game server needs only public keys to check them, so a stolen
-// server cannot mint any. The package is pure: time and randomness come from the caller.
+// Package token issues and verifies connect tokens: short-lived statements, signed by the operator of a
+// login, that a player may join. A game server needs only public keys to verify them, so whoever steals
+// a server cannot issue any. The package is pure: time and randomness come from the caller.
 //
 // A token is, integers little-endian:
 //
@@ -41,9 +41,9 @@ const (
 
 // Bounds and defaults.
 const (
-	// DefaultLifetime is how long a token can be used to join when the issuer does not say.
+	// DefaultLifetime is how long a token is valid if the issuer does not choose.
 	DefaultLifetime = time.Minute
-	// MaxLifetime is the longest lifetime that issuers give and verifiers accept.
+	// MaxLifetime is the longest lifetime that an Issuer gives and a Verifier accepts.
 	MaxLifetime = time.Hour
 	// Skew is how far the clocks of login and game server may differ.
 	Skew = 30 * time.Second
@@ -51,7 +51,7 @@ const (
 	MaxSize = fixedSize + 3 + session.MaxName + session.MaxRoom + maxAudience + ed25519.SignatureSize
 )
 
-// What Verify refuses, for errors.Is.
+// Errors of Verify and Use, for errors.Is.
 var (
 	ErrMalformed  = errors.New("token: malformed")
 	ErrUnknownKey = errors.New("token: signed with a key that this server does not know")
@@ -77,7 +77,7 @@ type Grant struct {
 	Audience string
 	// Issued and Expires are in whole seconds, in UTC.
 	Issued, Expires time.Time
-	// Nonce makes each token one of a kind.
+	// Nonce makes each token unique.
 	Nonce [session.KeySize]byte
 }
 
@@ -88,8 +88,8 @@ type Issuer struct {
 	rand io.Reader
 }
 
-// NewIssuer returns an Issuer that signs with the key grown from seed, which must be 32 secret
-// bytes, and draws nonces from rand.
+// NewIssuer returns an Issuer that derives its key from seed, which must be 32 secret bytes, and
+// draws nonces from rand.
 func NewIssuer(seed []byte, rand io.Reader) (*Issuer, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("token: seed is %d bytes long, want %d", len(seed), ed25519.SeedSize)
@@ -101,8 +101,8 @@ func NewIssuer(seed []byte, rand io.Reader) (*Issuer, error) {
 	return &Issuer{key: key, id: keyID(key.Public().(ed25519.PublicKey)), rand: rand}, nil
 }
 
-// Development returns an Issuer with a key drawn from rand and a Verifier that trusts it: the login
-// of a server that has none. Its tokens are worthless once the two are gone.
+// Development returns an Issuer with a key drawn from rand and a Verifier that trusts it, for a
+// server without a login. Nothing else accepts its tokens.
 func Development(rand io.Reader) (*Issuer, *Verifier, error) {
 	seed := make([]byte, ed25519.SeedSize)
 	if rand == nil {
@@ -122,9 +122,9 @@ func Development(rand io.Reader) (*Issuer, *Verifier, error) {
 // PublicKey returns the key that verifiers need.
 func (i *Issuer) PublicKey() ed25519.PublicKey { return i.key.Public().(ed25519.PublicKey) }
 
-// Issue returns a token for g, valid from now on for lifetime; 0 means DefaultLifetime. Issued,
-// Expires and Nonce of g are filled in here. It fails on a lifetime outside (0, MaxLifetime], on a
-// text out of bounds, and if no randomness can be read.
+// Issue returns a token for g, valid from now on for lifetime; 0 means DefaultLifetime. It sets
+// Issued, Expires and Nonce itself. It fails on a lifetime outside [1s, MaxLifetime], on a text out
+// of bounds, and if no randomness can be read.
 func (i *Issuer) Issue(g Grant, now time.Time, lifetime time.Duration) ([]byte, error) {
 	if lifetime == 0 {
 		lifetime = DefaultLifetime
@@ -153,15 +153,15 @@ func (i *Issuer) Issue(g Grant, now time.Time, lifetime time.Duration) ([]byte, 
 	return append(b, ed25519.Sign(i.key, signed(b))...), nil
 }
 
-// A Verifier checks tokens. It keeps no state: see Spent for tokens that come twice. Safe for
+// A Verifier verifies tokens. It keeps no state: Spent detects tokens that come twice. Safe for
 // concurrent use.
 type Verifier struct {
 	audience string
 	keys     map[[keyIDSize]byte]ed25519.PublicKey
 }
 
-// NewVerifier returns a Verifier for the server named audience that trusts the keys, of which there
-// may be several so that they can be replaced. An empty audience accepts tokens for any server.
+// NewVerifier returns a Verifier for the server named audience. It trusts several keys, so that a
+// key can be replaced. An empty audience accepts tokens for any server.
 func NewVerifier(audience string, keys ...ed25519.PublicKey) (*Verifier, error) {
 	v := &Verifier{audience: audience, keys: make(map[[keyIDSize]byte]ed25519.PublicKey, len(keys))}
 	for n, k := range keys {
@@ -180,9 +180,9 @@ func NewVerifier(audience string, keys ...ed25519.PublicKey) (*Verifier, error) 
 	return v, nil
 }
 
-// Verify returns what token b states if it is signed by a trusted key, valid at now, and good for
-// this server and for room; an empty room accepts a token for any. Failures wrap one of the errors
-// of this package; b is not retained. Cheap checks come first, so that a flood of rubbish costs no
+// Verify returns the Grant of token b if a trusted key signed it, it is valid at now, and it is for
+// this server and for room; an empty room accepts tokens for any. Failures wrap an error of this
+// package; b is not retained. Cheap checks come first, so that a flood of rubbish costs no
 // signature checks.
 func (v *Verifier) Verify(b []byte, room string, now time.Time) (Grant, error) {
 	g, id, err := parse(b)
@@ -268,7 +268,7 @@ func printable(s string) bool {
 	return utf8.ValidString(s)
 }
 
-// signed is what the signature covers: the domain keeps it from meaning anything elsewhere.
+// signed returns the bytes that the signature covers. The domain makes it worthless elsewhere.
 func signed(body []byte) []byte { return append([]byte(domain), body...) }
 
 func keyID(k ed25519.PublicKey) (id [keyIDSize]byte) {
@@ -277,9 +277,9 @@ func keyID(k ed25519.PublicKey) (id [keyIDSize]byte) {
 	return id
 }
 
-// Spent remembers the tokens that were used, so that an overheard one opens nothing twice. It holds
-// at most as many as it is made for and refuses more until the oldest expire; only tokens that a
-// trusted login signed get that far. Not safe for concurrent use.
+// Spent remembers used tokens until they expire, so that an overheard one is useless. When it is
+// full it refuses further tokens until the oldest expire; only tokens of a trusted login get that
+// far. Not safe for concurrent use.
 type Spent struct {
 	seen  map[[session.KeySize]byte]struct{}
 	queue []Grant // a ring in order of use; only Nonce and Expires matter
@@ -298,8 +298,8 @@ func NewSpent(capacity int) (*Spent, error) {
 // Use marks a verified token as used. It returns ErrSpent if it was used before, and an error that
 // is not ErrSpent if no place is left.
 func (s *Spent) Use(g Grant, now time.Time) error {
-	// Tokens are used in nearly the order in which they expire, so forgetting from the oldest on is
-	// enough; one that lives longer holds up the others, never longer than MaxLifetime.
+	// Tokens expire nearly in the order of their use, so it is enough to forget from the oldest on.
+	// One that lives longer delays the others, by at most MaxLifetime.
 	for s.n > 0 && !now.Before(s.queue[s.first].Expires.Add(Skew)) {
 		delete(s.seen, s.queue[s.first].Nonce)
 		s.first, s.n = (s.first+1)%len(s.queue), s.n-1

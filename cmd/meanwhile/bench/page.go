@@ -1,5 +1,5 @@
-// Package bench measures what a person waits for: it starts the real site and plays it in a real
-// browser.
+// Package bench measures how long a person waits for a page: it loads the page in real browsers and
+// presses keys there.
 package bench
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Programs are the browsers that are tried, in order.
+// programs are the browsers to try, in order.
 var programs = [...]string{"chromium", "chromium-browser", "google-chrome", "chrome"}
 
 // errNoBrowser reports that no browser is installed.
@@ -25,7 +25,8 @@ var errNoBrowser = errors.New("bench: no browser; install Chromium (apt-get inst
 // PageResult is what fresh browsers measured of a page.
 type PageResult struct {
 	Browser, Transport string
-	// PlayableMS is from the page's first byte to the first frame with the player's avatar, per load.
+	// PlayableMS is from the page's first byte to the first frame with the player's avatar, per
+	// load.
 	PlayableMS []float64
 	// Steps is from the first byte to each of Steps, in milliseconds, per load.
 	Steps [len(Steps)][]float64
@@ -38,10 +39,10 @@ type PageResult struct {
 // program was compiled, it started, the connection was ordered, the server's welcome arrived.
 var Steps = [...]string{"configured", "compiled", "started", "connecting", "joined"}
 
-// limit bounds one step; a page that is not playable by then is broken.
+// limit bounds the wait for a page; one that is not playable by then is broken.
 const limit = 60 * time.Second
 
-// watch runs in the page before its own scripts: it notes when the avatar is drawn first.
+// watch runs in the page before its own scripts and notes when the avatar is first drawn.
 const watch = `(() => {
   const tell = {}
   globalThis.bench = tell
