@@ -24,8 +24,9 @@ type riderCmd struct {
 	Hop bool `net:"press"`
 }
 
-// What is relative to a parent is drawn on it, at every moment of its way and turned with it; and
-// so is the own avatar, and what is on that. What stands on something out of sight is not drawn.
+// An entity that is relative to a parent is drawn on it, at every moment of its way and turned with
+// it; so are the player's own avatar and an entity on that. An entity on a parent that is out of sight
+// is not drawn.
 func TestParents(t *testing.T) {
 	ferries, riders, crates := game.NewKind[ferry]("ferry"), game.NewKind[cargo]("rider"), game.NewKind[cargo]("crate")
 	var boat, crate, bird, lost game.ID
@@ -110,7 +111,7 @@ func TestParents(t *testing.T) {
 		t.Errorf("only %d places seen twice", runs)
 	}
 	if checks < 100 {
-		t.Errorf("only %d pictures had all of them", checks)
+		t.Errorf("only %d frames had all of them", checks)
 	}
 	vals := make([]float64, 0, 100)
 	if n := testing.AllocsPerRun(20, func() { vals = p.c.Draw(vals, func(*Entity) {}) }); n != 0 {
@@ -123,9 +124,9 @@ type hopCmd struct {
 	Hop  bool      `net:"press"`
 }
 
-// Whoever boards and leaves what moves is drawn on a way without jumps, although the ferry is drawn
-// in the past, and although the client, which knows only the newest record of the ferry, boards
-// elsewhere on it than the server. What a page asks for is where that is, too.
+// A player who boards a moving ferry and leaves it is drawn on a way without jumps, although the
+// ferry is drawn in the past, and although the client, which knows only the newest record of the
+// ferry, boards elsewhere on it than the server. What a page asks for is where that is, too.
 func TestBoarding(t *testing.T) {
 	ferries, riders := game.NewKind[ferry]("ferry"), game.NewKind[cargo]("rider")
 	def := game.Definition[hopCmd]{
@@ -198,9 +199,9 @@ func TestBoarding(t *testing.T) {
 		})
 	}
 	if far > 0.25 || boarded < 20 || p.lastOff > 2 {
-		t.Errorf("%d changes of what it is on, drawn up to %.2f m from one picture to the next, corrected by %.2f m",
+		t.Errorf("%d changes of what it is on, drawn up to %.2f m from one frame to the next, corrected by %.2f m",
 			boarded, far, p.lastOff)
 	}
-	t.Logf("%d changes, %.3f m at most from picture to picture; %d hops, %+v", boarded, far, hops,
+	t.Logf("%d changes, %.3f m at most from frame to frame; %d hops, %+v", boarded, far, hops,
 		p.c.Stats().Corrections)
 }

@@ -554,7 +554,7 @@ func TestPredictedDespawn(t *testing.T) {
 	}
 }
 
-// Datagrams that nobody takes in do not pile up.
+// Datagrams that no frame applies do not pile up.
 func TestInboxIsBounded(t *testing.T) {
 	d := newDuo(t, new(sky).rules(t))
 	p := d.join(10*ms, Config{})
@@ -625,7 +625,7 @@ func TestFixedPlayout(t *testing.T) {
 		d.run(4 * time.Second)
 		if got, want := a.c.Stats().Delay, fixed+40*time.Millisecond; got < want-3*time.Millisecond ||
 			got > want+3*time.Millisecond {
-			t.Errorf("fixed %v on a path of 40 ms: the picture is %v behind the server, want %v", fixed, got, want)
+			t.Errorf("fixed %v on a path of 40 ms: others are drawn %v behind the server, want %v", fixed, got, want)
 		}
 		if err := a.c.SetPlayout(0); err != nil {
 			t.Fatal(err)
@@ -696,7 +696,7 @@ func TestNoInterpolation(t *testing.T) {
 		vals = a.c.Draw(vals, func(e *Entity) {
 			if !e.Mine && e.Kind == 0 {
 				places[e.Vals[0]] = true
-				if s := e.Held.Groups[0].Newest(); float64(s.Vals[0])/100 != e.Vals[0] {
+				if s := e.Replica.Groups[0].Newest(); float64(s.Vals[0])/100 != e.Vals[0] {
 					t.Fatalf("drawn at %v, the newest record says %v cm", e.Vals[0], s.Vals[0])
 				}
 			}

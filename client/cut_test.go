@@ -24,8 +24,8 @@ type pad struct {
 	Shut bool `net:"bool,server"` // what no client can know
 }
 
-// hops is a game in which whoever walks 3 m east is back 1.5 m, less than what a correction may
-// fade over.
+// hops is a game in which a player who walks 3 m east jumps back by 1.5 m, less than a correction
+// may fade over.
 type hops struct {
 	walkers game.Kind[walker]
 	pads    game.Kind[pad]
@@ -66,9 +66,9 @@ func (h *hops) rules(t testing.TB, mode game.CommandMode) *game.Rules {
 	return r
 }
 
-// The own teleport is never drawn as a slide and told at once: one that is predicted in the frame
-// of its command, also if the answer corrects what was before it; one that the server decided, when
-// its word comes; and one that was predicted in vain, when it is taken back.
+// The player's own teleport is never drawn as a slide and counted at once: a predicted one in the
+// frame of its command, also if the answer corrects what was before it; one that the server
+// decided, when its word arrives; and one that was predicted in vain, when that turns out.
 //
 // seeds: B13
 func TestOwnTeleports(t *testing.T) {
@@ -162,7 +162,7 @@ func TestOwnTeleports(t *testing.T) {
 				}
 				d.run(36 * time.Second) // once around the ring of states
 				if predicted < 3 || early != predicted {
-					t.Errorf("%d teleports predicted, %d told at once", predicted, early)
+					t.Errorf("%d teleports predicted, %d counted at once", predicted, early)
 				}
 				if (p.corrections > 0) != c.corrected {
 					t.Errorf("%d corrections", p.corrections)
@@ -172,7 +172,7 @@ func TestOwnTeleports(t *testing.T) {
 				}
 				t.Logf("%d jumps, %d flags, %d predicted, %d corrections", jumps, flags, predicted, p.corrections)
 				if n := testing.AllocsPerRun(20, func() { vals = p.c.Draw(vals, func(*Entity) {}) }); n != 0 {
-					t.Errorf("%v allocations in a picture", n)
+					t.Errorf("%v allocations in a frame", n)
 				}
 				held := p.c.store.Find(uint32(p.c.Me()))
 				s := *held.Groups[snapshot.OwnerGroup].Newest()

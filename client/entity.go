@@ -18,15 +18,15 @@ type Entity struct {
 	Vals []float64
 	// Drawn are the integers behind them, of entities that are not mine.
 	Drawn []int64
-	// Held are the records that arrived of it.
-	Held *snapshot.Replica
+	// Replica has the records that arrived of it.
+	Replica *snapshot.Replica
 
 	play *playback
 }
 
 // Has reports whether the properties of a group of the kind are sent to this player. Those of
 // others are zero in Vals.
-func (e *Entity) Has(group int) bool { return e.Mine || e.Held.Groups[group].Newest() != nil }
+func (e *Entity) Has(group int) bool { return e.Mine || e.Replica.Groups[group].Newest() != nil }
 
 // Cut reports whether the entity was teleported since the frame that Client.Drawn marked, so that
 // it must not be drawn as sliding. It is false before the first Drawn.
@@ -40,7 +40,7 @@ func (e *Entity) Cut() bool {
 	}
 	k := p.rules.Kinds[e.Kind]
 	for g := range k.Groups {
-		if k.Groups[g].Moving && p.groupCut(k, &k.Groups[g], &e.Held.Groups[g]) {
+		if k.Groups[g].Moving && p.groupCut(k, &k.Groups[g], &e.Replica.Groups[g]) {
 			return true
 		}
 	}
@@ -48,19 +48,20 @@ func (e *Entity) Cut() bool {
 }
 
 // groupCut reports whether what is drawn of a group was teleported since the frame that was marked.
-func (p *playback) groupCut(k *schema.Kind, g *schema.Group, held *snapshot.Group) bool {
-	newest, since := held.Newest(), p.seen
+func (p *playback) groupCut(k *schema.Kind, g *schema.Group, records *snapshot.Group) bool {
+	newest, since := records.Newest(), p.seen
 	switch {
 	case newest == nil:
 		return false
 	case p.cfg.NoInterpolation:
-		return newest.Cut > since.newest || newest.Tick > since.newest && jumped(k, g, held, newest, newest.Shown()-1)
+		return newest.Cut > since.newest || newest.Tick > since.newest && jumped(k, g, records, newest,
+			newest.Shown()-1)
 	case since.at == 0:
 		return false
 	}
 	t := p.time.drawTick
-	a, b := held.Around(t)
-	return p.passed(a, t) || b != nil && p.passed(b, t) || a.Shown() <= t && jumped(k, g, held, a, since.at)
+	a, b := records.Around(t)
+	return p.passed(a, t) || b != nil && p.passed(b, t) || a.Shown() <= t && jumped(k, g, records, a, since.at)
 }
 
 // passed reports whether the playout time t has passed the teleport that a state tells of since the
@@ -72,12 +73,12 @@ func (p *playback) passed(s *motion.State, t clock.TickFrac) bool {
 
 // jumped reports whether one of the records from s back to those that were drawn at a playout time
 // is further from the one before than the kind's warp= allows to draw as movement.
-func jumped(k *schema.Kind, g *schema.Group, held *snapshot.Group, s *motion.State, since clock.TickFrac) bool {
+func jumped(k *schema.Kind, g *schema.Group, records *snapshot.Group, s *motion.State, since clock.TickFrac) bool {
 	if len(g.Warps) == 0 {
 		return false
 	}
 	for s.Shown() > since {
-		before, _ := held.Around(s.Shown() - 1)
+		before, _ := records.Around(s.Shown() - 1)
 		if before.Shown() >= s.Shown() {
 			return false
 		}
@@ -102,7 +103,7 @@ func (e *Entity) Stalled() bool {
 		if !k.Groups[g].Moving || k.Groups[g].Reckoned != 0 {
 			continue
 		}
-		if s := e.Held.Groups[g].Newest(); s != nil && !s.Rest && s.Shown() < p.time.drawTick {
+		if s := e.Replica.Groups[g].Newest(); s != nil && !s.Rest && s.Shown() < p.time.drawTick {
 			return true
 		}
 	}
@@ -116,7 +117,7 @@ func (e *Entity) Late() clock.TickFrac {
 	if e.Mine {
 		return 0
 	}
-	t, ok := e.play.timeOf(e.Held)
+	t, ok := e.play.timeOf(e.Replica)
 	if !ok {
 		return 0
 	}

@@ -33,8 +33,8 @@ var (
 	}
 )
 
-// The frame of a game: datagrams in, commands, pictures and events out. Package server has an
-// example with both sides.
+// The frame of a game: datagrams in, commands, entities to draw and events out. Package server has
+// an example with both sides.
 func Example() {
 	rules, err := Stroll.Rules()
 	if err != nil {

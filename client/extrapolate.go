@@ -36,30 +36,30 @@ func (p *playback) drawOtherInto(h *snapshot.Replica, t clock.TickFrac, drawn []
 		return false
 	}
 	for g := range k.Groups {
-		group, held := &k.Groups[g], &h.Groups[g]
-		newest := held.Newest()
+		group, records := &k.Groups[g], &h.Groups[g]
+		newest := records.Newest()
 		if !group.Moving || newest == nil {
 			continue
 		}
-		if held.Fade == nil {
-			held.Fade = &motion.Fade{}
+		if records.Fade == nil {
+			records.Fade = &motion.Fade{}
 		}
 		// What the records say now of the last frame's time: the difference to what was drawn
 		// fades.
 		last := p.before[:group.N]
-		if lastAt, ok := held.Fade.Last(); ok {
-			p.drawBeyond(held, k, group, lastAt, last)
+		if lastAt, ok := records.Fade.Last(); ok {
+			p.drawBeyond(records, k, group, lastAt, last)
 		}
 		dst := drawn[group.At : group.At+group.N]
-		p.drawBeyond(held, k, group, at, dst)
-		held.Fade.Draw(k, group, newest, at, p.time.now, last, dst)
+		p.drawBeyond(records, k, group, at, dst)
+		records.Fade.Draw(k, group, newest, at, p.time.now, last, dst)
 	}
 	return true
 }
 
 // drawBeyond draws a group at a playout time that may lie beyond its newest record.
-func (p *playback) drawBeyond(held *snapshot.Group, k *schema.Kind, g *schema.Group, t clock.TickFrac, dst []int64) {
-	a, b := held.Around(t)
+func (p *playback) drawBeyond(records *snapshot.Group, k *schema.Kind, g *schema.Group, t clock.TickFrac, dst []int64) {
+	a, b := records.Around(t)
 	if b != nil {
 		motion.Draw(k, g, a, b, t, dst)
 		return
@@ -68,6 +68,6 @@ func (p *playback) drawBeyond(held *snapshot.Group, k *schema.Kind, g *schema.Gr
 		motion.Draw(k, g, a, nil, t, dst) // a record was announced by then: without one the entity stands
 		return
 	}
-	before, _ := held.Since(a.Tick - 1)
+	before, _ := records.Since(a.Tick - 1)
 	motion.Ahead(k, g, before, a, t, p.reach, dst)
 }

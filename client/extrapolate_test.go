@@ -19,9 +19,9 @@ type sledder struct {
 	Pos geom.Vec2 `net:"pos,others=1mm"`
 }
 
-// What is guessed is drawn closer to the present by what the client was told, never further beyond
-// a record, without steps where it turns, not sliding where it is moved, and exactly where it comes
-// to rest. What can be hit is drawn at the playout time that commands state.
+// An extrapolated entity is drawn closer to the present by Config.Extrapolate, never further beyond
+// a record, without steps where it turns, not sliding where it teleports, and exactly where it
+// comes to rest. What can be hit is drawn at the playout time that commands state.
 //
 // seeds: B8 B12
 func TestExtrapolated(t *testing.T) {
@@ -87,7 +87,7 @@ func TestExtrapolated(t *testing.T) {
 			t.Fatalf("what can be hit is drawn at %v, and seen at %v", two[wk], pure)
 		}
 		h := extrapolated.c.store.Find(uint32(s))
-		g, _ := extrapolated.c.TimeOf(h)
+		g, _ := extrapolated.c.play.timeOf(h)
 		newest := h.Groups[0].Newest()
 		v := where(two[s])
 		if r := two[rd]; math.Hypot(r[1]-v.X-1, r[2]-v.Y) > 0.002 {

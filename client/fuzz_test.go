@@ -106,7 +106,7 @@ func FuzzReceive(f *testing.F) {
 			frame()
 		}
 		if len(c.store.Entities()) > 24*200 || c.events.hold.Len() > 256 || len(c.up.cmds) > maxRepeat {
-			t.Fatalf("%d entities, %d events held", len(c.store.Entities()), c.events.hold.Len())
+			t.Fatalf("%d entities, %d events wait", len(c.store.Entities()), c.events.hold.Len())
 		}
 	})
 }

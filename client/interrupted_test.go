@@ -14,7 +14,7 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A client that has lost what it held asks for everything anew, and gets it.
+// A client that has lost all records asks for everything anew, and gets it.
 func TestResyncAfterLostBaselines(t *testing.T) {
 	k := &sky{referee: func(w *game.World) {
 		for gems.Len(w) < 40 {

@@ -68,8 +68,8 @@ func TestLeadIsWorthIt(t *testing.T) {
 	}
 }
 
-// What commands had that were made when ticks were thought to be half as long is no measure of what
-// they took.
+// Commands that were made while ticks were assumed to be half as long do not show how long commands
+// take.
 func TestLeadRemapped(t *testing.T) {
 	l := NewLead()
 	const frame = 20 * time.Millisecond

@@ -13,8 +13,8 @@ type dasher struct {
 	Pos geom.Vec2 `net:"pos,others=1mm"`
 }
 
-// Nothing comes from the server for a while, again and again. Whoever runs is drawn as far as the
-// newest place that was told and waits exactly there, never beyond and never back. What the delay
+// Nothing comes from the server for a while, again and again. A runner is drawn as far as the
+// newest place that arrived and waits exactly there, never beyond and never back. What the delay
 // covers is drawn running evenly as if nothing had been. Beyond that he does not jump when it goes
 // on: he runs on from where he stood, three times as fast at most, and within a second he is where
 // he would be drawn anyway.
@@ -56,16 +56,16 @@ func TestWaitsWhenStarved(t *testing.T) {
 					x = e.Vals[0]
 				}
 			})
-			told := float64(p.c.store.Find(uint32(*id)).Groups[0].Newest().Vals[0]) / 1000
+			newest := float64(p.c.store.Find(uint32(*id)).Groups[0].Newest().Vals[0]) / 1000
 			switch s := x - last; {
-			case x > told+0.0005:
-				t.Fatalf("gap %v: at %v drawn at %.3f m, the newest that was told is %.3f", c.gap, d.now, x, told)
+			case x > newest+0.0005:
+				t.Fatalf("gap %v: at %v drawn at %.3f m, the newest that arrived is %.3f", c.gap, d.now, x, newest)
 			case last < 0:
 			case s < 0:
 				t.Fatalf("gap %v: at %v drawn at %.3f m after %.3f", c.gap, d.now, x, last)
 			case s == 0:
-				if waits++; x != told {
-					t.Fatalf("gap %v: at %v waits at %.3f m, told was %.3f", c.gap, d.now, x, told)
+				if waits++; x != newest {
+					t.Fatalf("gap %v: at %v waits at %.3f m, %.3f had arrived", c.gap, d.now, x, newest)
 				}
 			case s > 1.5*speed*step.Seconds():
 				fast++
@@ -86,7 +86,7 @@ func TestWaitsWhenStarved(t *testing.T) {
 }
 
 // The server runs no tick for half a second, and then goes on where it was. What is drawn waits at
-// the newest that was told, and goes on from there: the world stood, so there is nothing to make up
+// the newest that arrived, and goes on from there: the world stood, so there is nothing to make up
 // for but the way of one send interval, somewhere in which it stood.
 //
 // seeds: R16
@@ -110,8 +110,9 @@ func TestServerStalls(t *testing.T) {
 				x = e.Vals[0]
 			}
 		})
-		if told := float64(p.c.store.Find(uint32(*id)).Groups[0].Newest().Vals[0]) / 1000; x > told+0.0005 || x < last {
-			t.Fatalf("frame %d: drawn at %.3f m after %.3f, told was %.3f", i, x, last, told)
+		if newest := float64(p.c.store.Find(uint32(*id)).Groups[0].Newest().Vals[0]) / 1000; x > newest+0.0005 ||
+			x < last {
+			t.Fatalf("frame %d: drawn at %.3f m after %.3f, %.3f had arrived", i, x, last, newest)
 		}
 		if last >= 0 {
 			if longest = max(longest, x-last); x == last {

@@ -72,7 +72,7 @@ func (p *playback) draw(vals []float64, f func(e *Entity)) []float64 {
 			if h.Kind != kind || !p.cfg.NoPrediction && p.eng.Hidden(game.ID(h.ID)) {
 				continue
 			}
-			*e = Entity{ID: game.ID(h.ID), Kind: kind, Mine: h.Mine, Held: h, play: p}
+			*e = Entity{ID: game.ID(h.ID), Kind: kind, Mine: h.Mine, Replica: h, play: p}
 			if h.Mine {
 				var ok bool
 				if vals, ok = p.drawOwn(vals[:0], h, k); !ok || !p.attachOwn(k, vals) {

@@ -47,7 +47,7 @@ func TestOtherSessionsAreNotApplied(t *testing.T) {
 }
 
 // A packet that was overtaken is applied, and is not the newest: its stamp is not sent back, its
-// promise of silence and the pictures that commands name are those of the newest.
+// promise of silence and the packet that commands name are those of the newest.
 func TestOvertakenPacketIsNotTheNewest(t *testing.T) {
 	var d downlink
 	arrive := func(seq wire.Seq, due wire.Due) bool {

@@ -52,7 +52,7 @@ func TestTeleportedBy(t *testing.T) {
 	}
 }
 
-// What is drawn on the other side of a teleport is found out once, and nothing fades across it.
+// A teleport of what is drawn is detected once, and nothing fades across it.
 func TestDetectTeleport(t *testing.T) {
 	c := newClient(t)
 	r := &c.own

@@ -9,7 +9,7 @@ import (
 )
 
 // A thing that goes and stops, alone in its world on a long path without jitter, teaches the
-// playout delay nothing: neither the silence at rest, nor the time before it can be told of, in
+// playout delay nothing: neither the silence at rest, nor the time before it can be announced, in
 // which the last record is not acknowledged yet.
 //
 // seeds: R44

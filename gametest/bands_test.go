@@ -77,7 +77,7 @@ func TestNearestAreShownBest(t *testing.T) {
 			for now.Len() >= edges[band+1] {
 				band++
 			}
-			v := e.Held.Groups[0].Newest().Vals
+			v := e.Replica.Groups[0].Newest().Vals
 			n[band]++
 			held[band] += now.Dist(geom.Vec2{X: float64(v[0]) / 100, Y: float64(v[1]) / 100})
 			drawn[band] += now.Dist(geom.Vec2{X: e.Vals[0], Y: e.Vals[1]})

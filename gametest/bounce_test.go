@@ -64,8 +64,8 @@ func TestBouncesAreDrawnWhole(t *testing.T) {
 			return
 		}
 		vals = p.Client.Draw(vals, func(e *client.Entity) {
-			drawn, _ := p.Client.TimeOf(e.Held)
-			if e.Mine || e.Kind != 0 || e.Held.Groups[0].Newest().Tick.Frac() < drawn {
+			drawn, _ := p.Client.TimeOf(e.Replica)
+			if e.Mine || e.Kind != 0 || e.Replica.Groups[0].Newest().Tick.Frac() < drawn {
 				return // nothing newer has arrived
 			}
 			tick := float64(drawn) / clock.FracPerTick

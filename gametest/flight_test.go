@@ -93,9 +93,9 @@ func TestProjectileIsSentOnce(t *testing.T) {
 					if e.Kind != 1 {
 						return
 					}
-					at, _ := p.Client.TimeOf(e.Held)
+					at, _ := p.Client.TimeOf(e.Replica)
 					want := from.Add(muzzleVel.Mul(float64(at-born.Frac()) / 256 / 30))
-					if a, _ := e.Held.Groups[0].Around(at); a.Shown() > at {
+					if a, _ := e.Replica.Groups[0].Around(at); a.Shown() > at {
 						return // that was before it was told: it waits there
 					}
 					drawn++
@@ -136,7 +136,7 @@ func TestProjectileIsSentOnce(t *testing.T) {
 				return
 			}
 			n++
-			at, _ := p.Client.TimeOf(e.Held)
+			at, _ := p.Client.TimeOf(e.Replica)
 			if lag := float64(sim.Server.Tick().Frac()-at) / 256 / 30; math.Abs(lag) > 0.6 {
 				t.Errorf("%s draws it as it was %.2f s ago", p.Name, lag)
 			}

@@ -74,7 +74,7 @@ func TestReckonedInACrowd(t *testing.T) {
 	p.OnFrame = func() {
 		now := map[game.ID]geom.Vec2{}
 		p.Client.Draw(nil, func(e *client.Entity) {
-			at, ok := p.Client.TimeOf(e.Held)
+			at, ok := p.Client.TimeOf(e.Replica)
 			if e.Kind != 0 {
 				if ok && at < p.Client.Playout() {
 					late++

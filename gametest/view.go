@@ -89,7 +89,7 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	}
 	place := k.PlaceProp()
 	g := place.Group
-	t, _ := p.Client.TimeOf(e.Held)
+	t, _ := p.Client.TimeOf(e.Replica)
 	if sample {
 		q.age += time.Duration(int64(times.now-t) * int64(s.Server.Period()) / clock.FracPerTick)
 		q.ages++
@@ -115,7 +115,7 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	tr.x, tr.y, tr.tx, tr.ty, tr.frame, tr.cut = x, y, tx, ty, p.frames, cut
 	if moving && !out {
 		q.moving += frame
-		if e.Held.Groups[g].Newest().Tick.Frac() >= t {
+		if e.Replica.Groups[g].Newest().Tick.Frac() >= t {
 			tr.stall.End()
 		} else if tr.stall.Add(frame) {
 			q.hitches++

@@ -234,7 +234,7 @@ func watchRunner(seed uint64, p netsim.Profile, guessing bool, span time.Duratio
 			if e.Kind != 0 {
 				return
 			}
-			t, _ := c.TimeOf(e.Held)
+			t, _ := c.TimeOf(e.Replica)
 			drawn := geom.Vec2{X: e.Vals[0], Y: e.Vals[1]}
 			now := s.Server.Tick().Frac() +
 				clock.TickFrac(int64(s.Loop.Now().Sub(s.Server.Now())-p.Down.Delay)*clock.FracPerTick/int64(period))

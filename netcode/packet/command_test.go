@@ -197,13 +197,13 @@ func FuzzDecodeCommands(f *testing.F) {
 				t.Fatalf("command of tick %d saw %d", c.Tick, c.Seen)
 			}
 		}
-		var w wire.BitWriter // what was read can be told again
+		var w wire.BitWriter // what was read can be written again
 		w.Reset(nil)
 		packet.AppendCommands(&w, k, cmds, 9)
 		again := bytes.Clone(w.Bytes())
 		r.Reset(again)
 		if cmds2, err := packet.DecodeCommands(&r, k, nil, 9); err != nil || len(cmds2) != len(cmds) {
-			t.Fatalf("told again: %d of %d, %v", len(cmds2), len(cmds), err)
+			t.Fatalf("written again: %d of %d, %v", len(cmds2), len(cmds), err)
 		}
 	})
 }
