@@ -127,7 +127,7 @@ func clockTrips(
 	slices.SortStableFunc(asked, func(a, b request) int { return cmp.Compare(a.arrived, b.arrived) })
 	var trips []trip
 	for _, q := range asked {
-		// The server takes up to 2 ms to answer and says so.
+		// The server takes up to 2 ms to answer and reports that.
 		sent := q.arrived.Add(time.Duration(r.IntN(int(2 * time.Millisecond))))
 		at, n := path.Down.Send(sent, stampBytes)
 		if n == 0 {

@@ -85,7 +85,7 @@ const blendTime = 100 * time.Millisecond
 func (s *stream) draw(way string, r *runner) (res drawnRun, err error) {
 	cfg := playout.Config{Interval: s.interval}
 	if way != "interpolate" {
-		cfg.Extrapolate = guess
+		cfg.Extrapolate = maxBeyond
 	}
 	c, err := playout.New(cfg)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *stream) draw(way string, r *runner) (res drawnRun, err error) {
 			return r.where(held[len(held)-1])
 		}
 		a, b := held[len(held)-2], held[len(held)-1]
-		return lerp(r.where(a), r.where(b), 1+float64(min(t-b, clock.Time(guess)))/float64(b-a))
+		return lerp(r.where(a), r.where(b), 1+float64(min(t-b, clock.Time(maxBeyond)))/float64(b-a))
 	}
 	for i, f := range s.frames {
 		var before geom.Vec2
@@ -130,7 +130,7 @@ func (s *stream) draw(way string, r *runner) (res drawnRun, err error) {
 		}
 		p := place(t)
 		if way == "blend" && lastT > 0 {
-			step := place(lastT) // what has come since says something else of the last frame: that is worked off
+			step := place(lastT) // the last frame was wrong by newer states: work that off
 			off.X, off.Y = off.X+before.X-step.X, off.Y+before.Y-step.Y
 			fade := math.Exp(-3 * playoutFrame.Seconds() / blendTime.Seconds())
 			off = geom.Vec2{X: off.X * fade, Y: off.Y * fade}
@@ -185,7 +185,7 @@ func runExtrapolate(r *run) error {
 			slices.Sort(sum.view)
 			slices.Sort(sum.now)
 			at := func(v []float64, q float64) float64 { return v[int(q*float64(len(v)-1))] }
-			beyond := guess
+			beyond := maxBeyond
 			if way == "interpolate" || way == "client-hold" {
 				beyond = 0
 			}
@@ -210,7 +210,7 @@ func runExtrapolate(r *run) error {
 }
 
 // watchRunner lets a real client watch the runner.
-func watchRunner(seed uint64, p netsim.Profile, guessing bool, span time.Duration) (res drawnRun, err error) {
+func watchRunner(seed uint64, p netsim.Profile, extrapolates bool, span time.Duration) (res drawnRun, err error) {
 	run := newRunner(seed, span)
 	s, player, err := newWatch("run", seed, p, func(t clock.Tick) geom.Vec2 {
 		return run.where(clock.Time(t) * clock.Time(time.Second) / watchRate)
@@ -218,8 +218,8 @@ func watchRunner(seed uint64, p netsim.Profile, guessing bool, span time.Duratio
 	if err != nil {
 		return res, err
 	}
-	if guessing {
-		s.Client.Extrapolate = guess
+	if extrapolates {
+		s.Client.Extrapolate = maxBeyond
 	}
 	period := s.Server.Period()
 	at := func(t clock.TickFrac) geom.Vec2 {

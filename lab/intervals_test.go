@@ -53,15 +53,15 @@ func TestExtrapolationAgainstInterpolation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guessed, err := s.draw("extrapolate", run)
+	extrapolated, err := s.draw("extrapolate", run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h, g := mean(hold.now), mean(guessed.now); g > h*2/3 {
+	if h, g := mean(hold.now), mean(extrapolated.now); g > h*2/3 {
 		t.Errorf("error now %.1f cm, and %.1f with extrapolation", h, g)
 	}
-	if h, g := mean(hold.view), mean(guessed.view); g < h || guessed.jolts < hold.jolts*5/4 {
+	if h, g := mean(hold.view), mean(extrapolated.view); g < h || extrapolated.jolts < hold.jolts*5/4 {
 		t.Errorf("error of what is drawn %.2f cm and %d jolts, and %.2f cm and %d with extrapolation", h,
-			hold.jolts, g, guessed.jolts)
+			hold.jolts, g, extrapolated.jolts)
 	}
 }

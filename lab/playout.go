@@ -69,16 +69,16 @@ func ourVariant(rate int, budget float64) variant {
 	}, 0}
 }
 
-// guessing is ours where what is drawn may be extrapolated.
-func guessing(rate int, beyond time.Duration) variant {
+// extrapolating is ours where drawing may run beyond the newest snapshot.
+func extrapolating(rate int, beyond time.Duration) variant {
 	return variant{ours, "", func() (baseline.Player, error) {
 		c, err := playout.New(playout.Config{Interval: time.Second / time.Duration(rate), Extrapolate: beyond})
 		return ourPlayer{c}, err
 	}, beyond}
 }
 
-// guess is how far the rows with extrapolation go.
-const guess = playout.MaxExtrapolate
+// maxBeyond is how far the rows with extrapolation go.
+const maxBeyond = playout.MaxExtrapolate
 
 func rivalVariant(f baseline.Family, policy string, rate int, knob float64) variant {
 	return variant{policy, f.Knob + " " + short(knob), func() (baseline.Player, error) {
@@ -94,7 +94,7 @@ func (r *run) variants(rate int) []variant {
 	if r.wants(ours) {
 		all = append(all, ourVariant(rate, 0))
 		if rate == 20 {
-			all = append(all, guessing(rate, guess))
+			all = append(all, extrapolating(rate, maxBeyond))
 		}
 	}
 	for _, f := range baseline.Players() {
@@ -225,7 +225,7 @@ func (on playedOn) metrics(k int, v variant) Values {
 		{"warp", p.meanWarp()},
 	}
 	if v.beyond > 0 {
-		m.put("extrapolated_share", float64(p.guessed)/float64(max(p.frames, 1)))
+		m.put("extrapolated_share", float64(p.extrapolated)/float64(max(p.frames, 1)))
 	}
 	return m
 }

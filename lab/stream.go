@@ -154,13 +154,13 @@ func hitches(n int) int {
 
 // played is how a policy played a stream, or several.
 type played struct {
-	delay   float64 // sum over frames, ms above the floor
-	warp    float64 // sum over frames of |speed - 1|, where it did not stall
-	frames  int
-	moving  int
-	guessed int // frames drawn beyond the newest snapshot
-	hitches int
-	trail   []xy // delay in ms over seconds, thinned out
+	delay        float64 // sum over frames, ms above the floor
+	warp         float64 // sum over frames of |speed - 1|, where it did not stall
+	frames       int
+	moving       int
+	extrapolated int // frames drawn beyond the newest snapshot
+	hitches      int
+	trail        []xy // delay in ms over seconds, thinned out
 }
 
 // play runs a policy over the stream. It may draw up to beyond later than the newest snapshot.
@@ -187,7 +187,7 @@ func (s *stream) play(p baseline.Player, beyond time.Duration) (res played) {
 		res.delay += ms(delay)
 		res.frames++
 		if t > s.newest[i] && beyond > 0 {
-			res.guessed++
+			res.extrapolated++
 		}
 		if t >= last || again { // nothing newer is there, or what was drawn before is drawn again
 			if !s.outage[i] {
@@ -212,7 +212,7 @@ func (p *played) add(q played) {
 	p.warp += q.warp
 	p.frames += q.frames
 	p.moving += q.moving
-	p.guessed += q.guessed
+	p.extrapolated += q.extrapolated
 	p.hitches += q.hitches
 }
 

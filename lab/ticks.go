@@ -159,7 +159,7 @@ type ticksRun struct {
 	load  string
 	step  time.Duration
 	every clock.Tick // ticks from packet to packet
-	deaf  bool       // the client does not heed what the server says of its lateness
+	deaf  bool       // the client ignores the server's announced lateness
 	rng   geom.Rand
 	halts geom.Rand
 	stall clock.Time // when the next one begins

@@ -3,5 +3,5 @@
 // laboratory can run them beside ours on the same packets. Each is written from its published
 // source or description, named at the type; where only an abstract was at hand, it says so.
 //
-// All are told the time and read no clock. None is used by the library itself.
+// The caller passes the time; nothing here reads a clock. The library itself uses none of it.
 package baseline

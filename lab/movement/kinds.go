@@ -9,7 +9,7 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// Precision is what a kind keeps of a movement: words of schema's tags.
+// Precision is how precisely a kind has a movement, in words of schema's tags.
 type Precision struct {
 	Pos, Vel, Angle, Float string // Float is the height again, as a number
 }
@@ -20,9 +20,9 @@ var Fine = Precision{Pos: "1cm", Vel: "1cm/s", Angle: "8bit"}
 // FineCars is Fine for cars.
 var FineCars = Precision{Pos: "1cm", Vel: "1cm/s", Angle: "9bit"}
 
-// Kind returns what things of a sort look like to the network: walkers a place in the plane;
-// shooters a place and the direction of view; cars a place, a velocity and three angles. An empty
-// word leaves that property out.
+// Kind returns the network's kind for a sort: for walkers a place in the plane, for shooters a
+// place and the direction of view, for cars a place, a velocity and three angles. An empty word
+// leaves that property out.
 func Kind(s Sort, p Precision, rate int) (*schema.Kind, error) {
 	var fields []reflect.StructField
 	add := func(name string, zero any, class, precision string) {

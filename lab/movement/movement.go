@@ -1,5 +1,5 @@
-// Package movement holds how things move, as experiments need it: recorded by others, or generated
-// from a seed. All of it is sampled at even steps.
+// Package movement has recorded and generated movement for experiments, all of it sampled at even
+// steps.
 package movement
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Sort is what moves.
+// Sort is the kind of thing that moves.
 type Sort int
 
 // The sorts.
@@ -30,7 +30,7 @@ const (
 
 func (s Sort) String() string { return [...]string{"walkers", "shooters", "cars"}[s] }
 
-// A Sample is where a thing is at one moment: metres, metres per second, radians.
+// A Sample is the state of a thing at one moment: metres, metres per second, radians.
 type Sample struct {
 	X, Y, Z          float64
 	VX, VY, VZ       float64 // of cars
@@ -68,14 +68,15 @@ type row struct {
 
 const header = "t_s,entity,x_m,y_m,z_m,yaw_deg,pitch_deg,alive"
 
-// What is more than this between two rows is not drawn as movement.
 const (
+	// Rows further apart than this are not joined: a longer pause, or a teleport, which is a step
+	// that is faster than maxSpeed and longer than maxJump.
 	maxPause = 0.5 // seconds
 	maxSpeed = 55  // metres per second; a step faster by more than maxJump is a teleport
 	maxJump  = 0.3
 	maxRows  = 1 << 22
 
-	headPitch = 85 // degrees; nobody looks steeper
+	headPitch = 85 // degrees; no head looks steeper
 )
 
 // Open reads a recording, comma-separated or that compressed by gzip.
@@ -100,9 +101,9 @@ func Open(name string) (*Recording, error) {
 }
 
 // Read reads a recording: lines of t_s,entity,x_m,y_m,z_m,yaw_deg,pitch_deg,alive below that
-// header, by rising time. What has no direction are walkers, and what has a height among them, a
-// ball, is left out. Where some pitch is beyond a head's, they are cars, and entity 0, their ball,
-// is left out.
+// header, by rising time. Things without a direction are walkers; a thing with a height among them,
+// a ball, is left out. If some pitch is beyond a head's, the things are cars, and entity 0, their
+// ball, is left out.
 func Read(r io.Reader) (*Recording, error) {
 	s := bufio.NewScanner(r)
 	if !s.Scan() || strings.TrimSpace(s.Text()) != header {

@@ -165,7 +165,7 @@ func (e *Estimator) Excuse() { e.pending = 0 }
 
 // close ends a block.
 func (e *Estimator) close() {
-	if e.worst > 0 { // otherwise the block held outages only
+	if e.worst > 0 { // otherwise the block had outages only
 		e.blocks++
 		e.hist.Add(e.worst)
 		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the price did not choose the target

@@ -39,8 +39,8 @@ const (
 	// MaxExtrapolate is the largest Config.Extrapolate, as in QuakeWorld. Players of shooters are
 	// then drawn wrong by up to three quarters of a metre in one of twenty cases.
 	MaxExtrapolate = 100 * time.Millisecond
-	// guessPrice is the first price of a hitch where extrapolation bridges most gaps.
-	guessPrice = 20 * time.Millisecond
+	// extrapolatePrice is the first price of a hitch where extrapolation bridges most gaps.
+	extrapolatePrice = 20 * time.Millisecond
 	// When the server announces that it will be late, and the delay is too short for that by more
 	// than hurryFrom, the delay grows to what is needed within about hurryTime, by at most this
 	// share of real time.
@@ -110,7 +110,7 @@ func New(cfg Config) (*Clock, error) {
 	c := &Clock{cfg: cfg}
 	start := estimate.StartPrice
 	if cfg.Extrapolate > 0 {
-		start = guessPrice
+		start = extrapolatePrice
 	}
 	est, err := estimate.New(estimate.Config{Interval: cfg.Interval, Budget: cfg.Budget, Start: start,
 		Slows: &c.overdue})

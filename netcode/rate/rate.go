@@ -1,10 +1,12 @@
-// Package rate keeps what a sender may put on a path.
+// Package rate limits what a sender puts on a path.
 //
-// A [Window] holds the promise that no second carries more than a budget; [RTT] estimates the round trip
-// and the time after which a packet counts as lost; a [Capacity] estimates what rate the path carries,
-// between a floor and a ceiling; [Limit] bounds what is in flight, so that no queue builds up below the
-// program. All are told the time, allocate nothing once made (a Window: once a second has held as many
-// datagrams), and are not safe for concurrent use; each belongs to one connection.
+// A [Window] keeps the promise that no second carries more than a budget. [RTT] estimates the round
+// trip and the time after which a packet counts as lost. A [Capacity] estimates which rate the path
+// carries, between a floor and a ceiling. [Limit] bounds the bytes in flight, so that no queue
+// builds up below the program. A [OneWay] measures the queue on one way of a path.
+//
+// The caller passes the time. Nothing here allocates once made (a Window: once a second has had as
+// many datagrams), and nothing is safe for concurrent use; each value belongs to one connection.
 package rate
 
 import (
