@@ -82,6 +82,9 @@ func shifted(by time.Duration, ppm int64) func(clock.Time) clock.Time {
 	return func(t clock.Time) clock.Time { return t.Add(by) + t/1_000_000*clock.Time(ppm) }
 }
 
+// The drift between two clocks is found and followed.
+//
+// seeds: R15
 func TestSkew(t *testing.T) {
 	for _, ppm := range []int64{0, 50, -200, 450, -450} {
 		var e clock.Estimator
