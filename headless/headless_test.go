@@ -78,7 +78,9 @@ func TestJoinFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rules(t)
 		now := func() clock.Time { return 1 }
-		refusal, err := session.Refusal{Code: session.WrongSchema, SchemaText: strings.Replace(r.Text, "rate=30", "rate=60", 1)}.Append(nil)
+		refusal, err := session.Refusal{
+			Code: session.WrongSchema, SchemaText: strings.Replace(r.Text, "rate=30", "rate=60", 1),
+		}.Append(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
