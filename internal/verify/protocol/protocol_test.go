@@ -413,9 +413,9 @@ func agree(states []protocol.State, g *snapshot.Group, owned []int) error {
 	}
 	for i := len(states) - 1; i >= 0; i-- {
 		s := &states[i]
-		e := g.At(clock.Tick(s.Tick))
-		if e == nil {
-			break // let go of
+		e, _ := g.Since(clock.Tick(s.Tick))
+		if e == nil || int64(e.Tick) != s.Tick {
+			break // forgotten
 		}
 		vals := e.Vals
 		if owned != nil {
