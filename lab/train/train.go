@@ -34,8 +34,8 @@ func (h *histogram) add(o *histogram, weight float64) {
 // dampings are the eighths that are tried.
 const dampings = 9
 
-// A Trainer collects how movement differs from what is expected.
-type Trainer struct {
+// A trainer counts how movement differs from what is expected of it.
+type trainer struct {
 	damp [codec.Models][][dampings]histogram // by context, at the models' own precision
 	more [codec.Models][][dampings]float64   // bits that follow symbols, by context
 
@@ -55,13 +55,18 @@ type pair struct {
 }
 
 var pairs = []pair{
-	{1, 1, 3}, {2, 1, 2}, {3, 1, 3}, {4, 1, 1}, {5, 1, 1}, {6, 1, 2}, {8, 1, 1}, {10, 1, 1}, {12, 1, 1}, {16, 1, 1}, {20, 1, 1},
-	{1, 2, .5}, {1, 3, .5}, {2, 2, .5}, {3, 2, .5}, {3, 3, .5}, {4, 4, .5}, {6, 2, .5}, {6, 6, .5}, {8, 8, .5}, {10, 10, .5}, {20, 20, .5}, {30, 30, .5},
+	{1, 1, 3}, {2, 1, 2}, {3, 1, 3}, {4, 1, 1}, {5, 1, 1}, {6, 1, 2}, {8, 1, 1}, {10, 1, 1}, {12, 1, 1}, {16, 1, 1},
+	{20, 1, 1},
+	{1, 2, .5}, {1, 3, .5}, {2, 2, .5}, {3, 2, .5}, {3, 3, .5}, {4, 4, .5}, {6, 2, .5}, {6, 6, .5}, {8, 8, .5},
+	{10, 10, .5}, {20, 20, .5}, {30, 30, .5},
 	{1, 0, .5}, {2, 0, .5}, {3, 0, .5}, {4, 0, .5}, {6, 0, .5}, {12, 0, .5}, {24, 0, .5}, {40, 0, .5},
 }
 
 // densePairs are those of movement at 60 Hz, of which every third state is sent, or each.
-var densePairs = []pair{{1, 1, .5}, {2, 1, .5}, {2, 2, .5}, {3, 3, 1}, {4, 1, .5}, {5, 3, .5}, {6, 3, 1}, {7, 3, .5}, {8, 3, .5}, {9, 3, 1}, {12, 3, .5}, {18, 3, .5}, {30, 3, .5}, {1, 0, .5}, {2, 0, .5}, {4, 0, .5}, {9, 0, .5}, {18, 0, .5}, {36, 0, .5}}
+var densePairs = []pair{
+	{1, 1, .5}, {2, 1, .5}, {2, 2, .5}, {3, 3, 1}, {4, 1, .5}, {5, 3, .5}, {6, 3, 1}, {7, 3, .5}, {8, 3, .5}, {9, 3, 1},
+	{12, 3, .5}, {18, 3, .5}, {30, 3, .5}, {1, 0, .5}, {2, 0, .5}, {4, 0, .5}, {9, 0, .5}, {18, 0, .5}, {36, 0, .5},
+}
 
 const (
 	step  = 50 * time.Millisecond
@@ -82,7 +87,7 @@ func each[T int32 | int64](rows [][]T, age, gap int, f func(cur []T, base *codec
 }
 
 // note adds what a record shows.
-func (t *Trainer) note(e *codec.Expectation, weight float64, difference func(eighths int64) int64) {
+func (t *trainer) note(e *codec.Expectation, weight float64, difference func(eighths int64) int64) {
 	if t.final {
 		c := t.context[e.Model][e.Context]
 		s, _ := wire.Bucket(difference(int64(t.chosen[e.Model][e.Context])) >> e.Raw)
@@ -97,7 +102,9 @@ func (t *Trainer) note(e *codec.Expectation, weight float64, difference func(eig
 }
 
 // walk notes a movement in one precision. every thins it out.
-func (t *Trainer) walk(m *movement.Movement, p movement.Precision, rate int, ps []pair, weight float64, own bool) error {
+func (t *trainer) walk(
+	m *movement.Movement, p movement.Precision, rate int, ps []pair, weight float64, own bool,
+) error {
 	k, err := movement.Kind(m.Sort, p, rate)
 	if err != nil {
 		return err
@@ -128,12 +135,21 @@ func (t *Trainer) walk(m *movement.Movement, p movement.Precision, rate int, ps 
 	return nil
 }
 
-// precisions by octave: what a second walk visits.
+// octaves are the precisions that the second walk visits, from the finest.
 var octaves = []movement.Precision{
-	{Pos: "0.6mm", Vel: "0.6mm/s", Angle: "12bit"}, {Pos: "1.2mm", Vel: "1.2mm/s", Angle: "11bit"}, {Pos: "2.5mm", Vel: "2.5mm/s", Angle: "10bit"},
-	{Pos: "5mm", Vel: "5mm/s", Angle: "9bit"}, {Pos: "1cm", Vel: "1cm/s", Angle: "8bit", Float: "0.01"}, {Pos: "2cm", Vel: "2cm/s", Angle: "7bit"},
-	{Pos: "4cm", Vel: "4cm/s", Angle: "6bit"}, {Pos: "8cm", Vel: "8cm/s", Angle: "5bit"}, {Pos: "16cm", Vel: "16cm/s", Angle: "4bit"},
-	{Pos: "32cm", Vel: "32cm/s"}, {Pos: "64cm", Vel: "64cm/s"}, {Pos: "128cm", Vel: "128cm/s"}, {Pos: "256cm", Vel: "256cm/s"},
+	{Pos: "0.6mm", Vel: "0.6mm/s", Angle: "12bit"},
+	{Pos: "1.2mm", Vel: "1.2mm/s", Angle: "11bit"},
+	{Pos: "2.5mm", Vel: "2.5mm/s", Angle: "10bit"},
+	{Pos: "5mm", Vel: "5mm/s", Angle: "9bit"},
+	{Pos: "1cm", Vel: "1cm/s", Angle: "8bit", Float: "0.01"},
+	{Pos: "2cm", Vel: "2cm/s", Angle: "7bit"},
+	{Pos: "4cm", Vel: "4cm/s", Angle: "6bit"},
+	{Pos: "8cm", Vel: "8cm/s", Angle: "5bit"},
+	{Pos: "16cm", Vel: "16cm/s", Angle: "4bit"},
+	{Pos: "32cm", Vel: "32cm/s"},
+	{Pos: "64cm", Vel: "64cm/s"},
+	{Pos: "128cm", Vel: "128cm/s"},
+	{Pos: "256cm", Vel: "256cm/s"},
 }
 
 const ownOctave = 4 // index of the models' own precision
@@ -141,7 +157,7 @@ const ownOctave = 4 // index of the models' own precision
 // Tables trains on recordings, and on generated movement where there are none: what owners receive,
 // and, with little weight, everything.
 func Tables(recs []*movement.Recording, about string) (string, error) {
-	t := &Trainer{}
+	t := &trainer{}
 	for m := range codec.Models {
 		t.damp[m] = make([][dampings]histogram, codec.Model(m).Contexts())
 		t.more[m] = make([][dampings]float64, codec.Model(m).Contexts())
@@ -174,7 +190,8 @@ func Tables(recs []*movement.Recording, about string) (string, error) {
 	walkOwn := func() error {
 		for _, s := range own {
 			s.m.Sort = movement.Cars // shooters, too, have a velocity to their owners
-			if err := t.walk(s.m, movement.Precision{Pos: "1/256mm", Vel: fmt.Sprintf("%d/256mm/s", s.rate), Angle: "16bit"}, s.rate, s.pairs, s.weight, true); err != nil {
+			p := movement.Precision{Pos: "1/256mm", Vel: fmt.Sprintf("%d/256mm/s", s.rate), Angle: "16bit"}
+			if err := t.walk(s.m, p, s.rate, s.pairs, s.weight, true); err != nil {
 				return err
 			}
 		}
@@ -237,12 +254,13 @@ func smooth(h, around *histogram, pull float64) (p histogram) {
 
 // codesOf is how many codes a model has.
 var codesOf = [codec.Models]int{
-	codec.PlaceXY: 32, codec.PlaceZ: 32, codec.PlaceXYDriven: 20, codec.PlaceZDriven: 24, codec.SpeedXY: 32, codec.SpeedZ: 28,
+	codec.PlaceXY: 32, codec.PlaceZ: 32, codec.PlaceXYDriven: 20, codec.PlaceZDriven: 24,
+	codec.SpeedXY: 32, codec.SpeedZ: 28,
 	codec.Angle: 34, codec.Scalar: 1, codec.OwnPlace: 16, codec.OwnSpeed: 16, // no recording has a figure
 }
 
 // choose settles the damping and the code of each context.
-func (t *Trainer) choose() {
+func (t *trainer) choose() {
 	for m := range codec.Models {
 		n := codec.Model(m).Contexts()
 		row := n / codec.Spans // contexts of one span
@@ -416,7 +434,7 @@ func lengths(p *histogram) []uint8 {
 }
 
 // text writes the tables down.
-func (t *Trainer) text(about string) string {
+func (t *trainer) text(about string) string {
 	var b strings.Builder
 	for _, line := range strings.Split(about, "\n") {
 		fmt.Fprintf(&b, "# %s\n", line)

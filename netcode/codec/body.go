@@ -340,7 +340,9 @@ func settle[T int32 | int64](ps *parts, props []*member, dst []T) {
 }
 
 // appendPlain writes the components of a property that has no model, or no baseline.
-func appendPlain[T int32 | int64](w *wire.BitWriter, k *schema.Kind, g, i int, cur []T, base *Base[T], tick clock.Tick) {
+func appendPlain[T int32 | int64](
+	w *wire.BitWriter, k *schema.Kind, g, i int, cur []T, base *Base[T], tick clock.Tick,
+) {
 	q, obs := &k.Props[i], g != schema.OwnerGroup
 	at := k.Offset(g, i)
 	if base.Vals == nil && base.Viewer != nil && q.Near && obs {

@@ -17,7 +17,7 @@ type contexts struct {
 
 	// Of the components of the property that was looked at last:
 	v       [4]int64 // their values in the baseline, or where its velocity leads a driven place
-	d       [4]int64 // by how much they changed from the state before to the baseline; of a driven place, its velocity since
+	d       [4]int64 // by how much they changed up to the baseline; of a driven place, by how much its velocity did since
 	w       [4]int64 // their values in the record that is written
 	context [4]int
 }

@@ -193,7 +193,9 @@ type octaveTable struct {
 	codings [64]coding
 	turn    int64 // steps of a turn; 0: not an angle
 	narrow  uint  // bits of 64 that a value does not have
-	flips   int64 // -1: after a step down a difference changes its sign, so that codes see one after a step up; 0: it does not
+	// flips is -1 where a difference changes its sign after a step down, so that codes see one after a
+	// step up; else 0.
+	flips int64
 }
 
 // A choice is what a context chooses: a code, and from bit 8 on a damping.

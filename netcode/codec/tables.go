@@ -13,12 +13,12 @@ import (
 // which of them it takes and how far what the baseline shows of movement goes on. They are data,
 // made by lab/train from recorded movement. A client in another language reads the same text:
 //
-//	model level          begins the tables of a model
-//	damp 0121...         a digit for each context: eighths of the drift; as many lines as it takes
-//	context ABBC...      a letter for each context: its code at the model's own precision
-//	code 1245...         a code: a digit in base 15 for each symbol's length; codes are lettered A, B, C... in their order
-//	zero 0c12ff...       two hexadecimal digits for each code: the share of 256 in which there is no difference
-//	octave AABC...       for each octave of precision, from the finest: a letter for each code, which takes its place there
+//	model level      begins the tables of a model
+//	damp 0121...     a digit for each context: eighths of the drift; as many lines as it takes
+//	context ABBC...  a letter for each context: its code at the model's own precision
+//	code 1245...     a code: a digit in base 15 for the length of each symbol; codes are lettered A, B, C...
+//	zero 0c12ff...   two hexadecimal digits for each code: the share of 256 in which there is no difference
+//	octave AABC...   for each octave, from the finest: a letter for each code, which takes its place there
 type Tables struct {
 	models [Models]table
 	text   string

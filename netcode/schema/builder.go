@@ -124,8 +124,8 @@ func (b *builder) check(i int) {
 		b.wrong(p, errors.New("a parent needs a pos for everyone in its group, which is relative to it"))
 	}
 	if i == k.Place && p.Far > 0 {
-		b.wrong(p, errors.New("far= is measured from the first pos for everyone, so all who know of the entity receive that one; "+
-			"leave it out, or give far= to what else they need not know"))
+		b.wrong(p, errors.New("far= is measured from the first pos for everyone, "+
+			"so all who know of the entity receive that one; leave it out, or give far= to what else they need not know"))
 	}
 	if p.said.slow > 0 {
 		if err := k.stalls(p); err != nil {
@@ -248,7 +248,8 @@ func (k *Kind) stalls(p *Prop) error {
 	if float64(tick*per) >= 1-1e-9 {
 		return nil
 	}
-	return fault.Errorf("a step of %s is too coarse for slow=%s at %d Hz, which is %s a tick; write a precision of %s or finer",
+	return fault.Errorf("a step of %s is too coarse for slow=%s at %d Hz, which is %s a tick; "+
+		"write a precision of %s or finer",
 		p.amount(1/per, 3), p.said.slowest, k.Rate, p.amount(tick, 3), p.advice(tick))
 }
 

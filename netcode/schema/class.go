@@ -48,12 +48,13 @@ func (c *class) fits(p *Prop, t goType) bool {
 	return t.kind == c.tags.kind
 }
 
-// A class is all that sets properties of one class apart from others.
+// A class is all that sets properties of one class apart from others. A new class is one of these in
+// a file of its own, and a line in classes.
 type class struct {
 	name  string // in tags
-	goes  string // with which Go types, in messages
-	typed string // the name of the Go type that is of this class if nothing else is said; "": see usual
-	usual bool   // Go types that it fits are of this class if nothing else is said and no class claims their name
+	goes  string // which Go types it fits, in messages
+	typed string // Go types with this name are of the class; "": see usual
+	usual bool   // Go types that it fits are of the class if no other class claims their name
 	works string // a tag that works
 
 	tags   tagRules
@@ -63,24 +64,35 @@ type class struct {
 
 // tagRules is what the words of a tag may say of a class, and what they come to.
 type tagRules struct {
-	kind reflect.Kind                 // of the Go types that it fits
-	fits func(p *Prop, t goType) bool // whether it fits a Go type, where that is not just a kind; sets what follows from the type
+	// kind is that of the Go types it fits. fits, where it is set, decides instead and may set what
+	// follows from the type.
+	kind reflect.Kind
+	fits func(p *Prop, t goType) bool
 
-	sim, obs float64                                     // the precisions of a tag without any, in steps per unit; 0: 1
-	perTick  float64                                     // not 0: sim is per tick and this many units a second
-	steps    func(p *Prop, word string) (float64, error) // what a precision says, in steps per unit; nil: there is none
-	need     string                                      // the mistake of leaving it out; "": none
-	same     bool                                        // without others=, observers receive the simulation's precision
-	ranges   bool                                        // a range may stand beside the precision
+	// sim and obs are the precisions of a tag without any, in steps per unit; 0 is 1. Where perTick
+	// is not 0, sim is relative to a tick, and perTick units a second are one.
+	sim, obs, perTick float64
+	// steps is what a precision says, in steps per unit; nil: the class has none. need is the
+	// mistake of leaving it out; "": that is none.
+	steps func(p *Prop, word string) (float64, error)
+	need  string
 
-	slow    func(word string) (perSecond float64, ok bool) // what slow= says; nil: the word does not fit
-	unit    unit                                           // of what slow= is about
-	curves  bool                                           // draw=hermite fits
-	reckons bool                                           // draw=dr fits
-	leader  Class                                          // whose values these two go by
-	team    bool                                           // it may name a team
-	group   int                                            // the record of tags without group=
-	finish  func(p *Prop, t *tag) error                    // derives what all words together say; nil: nothing
+	same   bool // without others=, observers receive the simulation's precision
+	ranges bool // a range may stand beside the precision
+	team   bool // the property may be the entity's team
+	group  int  // the record of a tag without group=
+
+	// slow reads what slow= says, in units per second; nil: the word does not fit. unit is how
+	// messages about it write amounts.
+	slow func(word string) (perSecond float64, ok bool)
+	unit unit
+
+	curves  bool  // draw=hermite fits
+	reckons bool  // draw=dr fits
+	leader  Class // whose values these two go by
+
+	// finish derives what all words together say; nil: nothing.
+	finish func(p *Prop, t *tag) error
 }
 
 // facts are what others ask of a class.
@@ -88,27 +100,35 @@ type facts struct {
 	shape  Shape // ShapeVec2 stands for vectors of any number of components
 	motion Motion
 	input  Input
-	graded bool // its values come in steps of some size: observers may receive coarser ones, and others lie between two
-	turns  bool // its precision is the steps of a turn
-	faces  bool // says which way an entity faces
+	graded bool // values come in steps: observers may receive coarser ones, and others lie between two
+	turns  bool // the precision is the steps of a turn
+	faces  bool // it says which way an entity faces
 }
 
 // valueRules turn values of a class into integers and back. Functions are given the integers or
-// numbers of one property.
+// numbers of one property, and keep none of them.
 type valueRules struct {
-	load    func(q *Prop, f unsafe.Pointer, dst []int64)          // a field, rounded onto the simulation's grid
-	store   func(q *Prop, g *grid, f unsafe.Pointer, src []int64) // a field, from integers of a grid
-	clamp   func(q *Prop, v []int64)                              // forces simulation integers into what load could have made
-	observe func(q *Prop, src []int64, dst []int32)               // observer integers of simulation integers
-	drawn   func(q *Prop, src []int64, dst []float64)             // numbers of drawn integers
-	exact   func(q *Prop, a, b []int64, u float64, dst []float64) // numbers of simulation integers, u of the way from a to b
-	round   func(q *Prop, src []float64, dst []int64)             // simulation integers of such numbers; clamp follows
-	redraw  func(q *Prop, src []float64, dst []int64)             // drawn integers of such numbers; nil: nothing that is relative to others
-	form    form                                                  // how a value is written by itself, where its range does not say
-	bits    int                                                   // in as many bits; 0: its range, or the form
-	delta   int                                                   // order of the code of differences
-	alone   int                                                   // order of the code of unbounded values by themselves; 0: not needed
-	whole   bool                                                  // values have no differences: they are always written by themselves
+	// load rounds a field onto the simulation's grid; store writes a field from integers of a grid.
+	load  func(q *Prop, f unsafe.Pointer, dst []int64)
+	store func(q *Prop, g *grid, f unsafe.Pointer, src []int64)
+	// clamp forces simulation integers into what load could have made.
+	clamp func(q *Prop, v []int64)
+	// observe makes observer integers of simulation integers.
+	observe func(q *Prop, src []int64, dst []int32)
+
+	// drawn makes numbers of drawn integers; exact makes them of simulation integers, the part u of
+	// the way from a to b. round turns such numbers into simulation integers, and clamp follows;
+	// redraw turns them into drawn integers; nil: nothing that an entity's children need.
+	drawn  func(q *Prop, src []int64, dst []float64)
+	exact  func(q *Prop, a, b []int64, u float64, dst []float64)
+	round  func(q *Prop, src []float64, dst []int64)
+	redraw func(q *Prop, src []float64, dst []int64)
+
+	form  form // how a value is written by itself, where it has no bounds
+	bits  int  // how many bits it takes; 0: its bounds or the form say
+	alone int  // order of the code of an unbounded value by itself
+	delta int  // order of the code of a difference
+	whole bool // there are no differences: values are always written by themselves
 }
 
 // A Shape is what a value looks like to those who know no classes, such as a page.

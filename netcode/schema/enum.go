@@ -15,7 +15,8 @@ var enumClass = class{
 			names := strings.Split(word, "|")
 			for i, n := range names {
 				if !goodWord(n) || i >= MaxNames {
-					return wantPrecision(word, fault.Sprintf("1 to %d words such as idle|walk|run, of letters, digits, - and _", MaxNames))
+					return wantPrecision(word,
+						fault.Sprintf("1 to %d words such as idle|walk|run, of letters, digits, - and _", MaxNames))
 				}
 				for _, other := range names[:i] {
 					if n == other {

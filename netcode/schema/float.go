@@ -27,7 +27,8 @@ var floatClass = class{
 			p.Min, p.Max = round(float64(t.least*p.Sim)), round(float64(t.most*p.Sim))
 			p.ranged = p.Min < p.Max
 			if !p.ranged || observeOne(p, p.Min) < math.MinInt32 || observeOne(p, p.Max) > math.MaxInt32 {
-				return fault.Errorf("a range of %v..%v has to be a step at least, and for observers at most 32 bits", t.least, t.most)
+				return fault.Errorf("a range of %v..%v has to be a step at least, and for observers at most 32 bits",
+					t.least, t.most)
 			}
 			return nil
 		},

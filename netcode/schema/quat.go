@@ -191,7 +191,8 @@ func roundQuat(q geom.Quat, base, m int64, dst []int64) {
 		}
 		return round(v)
 	}
-	PackQuat([4]int64{even(float64(q.W * r)), even(float64(q.X * r)), even(float64(q.Y * r)), even(float64(q.Z * r))}, base, m, dst)
+	parts := [4]int64{even(float64(q.W * r)), even(float64(q.X * r)), even(float64(q.Y * r)), even(float64(q.Z * r))}
+	PackQuat(parts, base, m, dst)
 	canonQuat(dst, base, m)
 }
 
@@ -277,7 +278,11 @@ func nlerp(a, b geom.Quat, u float64) geom.Quat {
 	if a.Dot(b) < 0 {
 		b = geom.Quat{W: -b.W, X: -b.X, Y: -b.Y, Z: -b.Z}
 	}
-	return geom.Quat{W: geom.Lerp(a.W, b.W, u), X: geom.Lerp(a.X, b.X, u), Y: geom.Lerp(a.Y, b.Y, u), Z: geom.Lerp(a.Z, b.Z, u)}.Unit()
+	q := geom.Quat{
+		W: geom.Lerp(a.W, b.W, u), X: geom.Lerp(a.X, b.X, u),
+		Y: geom.Lerp(a.Y, b.Y, u), Z: geom.Lerp(a.Z, b.Z, u),
+	}
+	return q.Unit()
 }
 
 // upQuat is upright's way back.

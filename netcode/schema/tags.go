@@ -43,7 +43,8 @@ type tag struct {
 }
 
 // words are what may stand behind the class.
-const words = "a precision, others=, draw=, warp=, slow=, far=, group=, wire=near, ref, team, parent, to=owner, to=team, server or kept"
+const words = "a precision, others=, draw=, warp=, slow=, far=, group=, wire=near, ref, team, parent, " +
+	"to=owner, to=team, server or kept"
 
 // parse reads the property's tag for a field of a Go type.
 func (p *Prop) parse(t goType, rate int) error {
@@ -366,7 +367,8 @@ func (t *tag) distances() error {
 		}
 		rising := n == 0 || from > p.said.levels[n-1].from && uint8(shift) > p.said.levels[n-1].shift
 		if shift == 0 || math.Abs(ratio-1) > 1e-9 || !rising {
-			return fault.Errorf("%s: want rising distances, and precisions that are 2, 4, 8, ... up to 65536 times as coarse as others=, rising too", w)
+			return fault.Errorf("%s: want rising distances, and precisions that are 2, 4, 8, ... up to 65536 times as coarse "+
+				"as others=, rising too", w)
 		}
 		p.said.levels = append(p.said.levels, level{from, uint8(shift)})
 	}
