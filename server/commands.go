@@ -29,7 +29,7 @@ type commands struct {
 	acked   clock.Tick     // all commands up to here arrived, or are of no use any more
 	last    packet.Command // the newest command that ran
 	late    packet.Command // a late press that waits for the next tick, if its Tick is not 0
-	idle    bool           // the client said that its commands stay as they are
+	idle    bool           // the client announced that its commands stay as they are
 	queue   queue          // where commands are queued
 
 	// surprised says that something else than the player's own command ran: its prediction may be

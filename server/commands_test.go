@@ -28,7 +28,7 @@ func TestEachCommandRunsOnceInOrder(t *testing.T) {
 		lead := clock.Tick(rapid.IntRange(2, 30).Draw(rt, "lead"))
 		first := n.s.Tick() + lead + 1
 		var made []packet.Command
-		var held [][]byte
+		var kept [][]byte
 		gap := clock.Tick(0)
 		for range 60 {
 			tick := n.s.Tick() + lead + 1
@@ -44,11 +44,11 @@ func TestEachCommandRunsOnceInOrder(t *testing.T) {
 				n.s.Receive(p.id, n.now, b)
 			}
 			if rapid.IntRange(0, 4).Draw(rt, "hold") == 0 {
-				held = append(held, b)
+				kept = append(kept, b)
 			}
-			if len(held) > 0 && rapid.Bool().Draw(rt, "late") { // again, or out of order
-				i := rapid.IntRange(0, len(held)-1).Draw(rt, "which")
-				n.s.Receive(p.id, n.now, held[i])
+			if len(kept) > 0 && rapid.Bool().Draw(rt, "late") { // again, or out of order
+				i := rapid.IntRange(0, len(kept)-1).Draw(rt, "which")
+				n.s.Receive(p.id, n.now, kept[i])
 			}
 			n.ran = n.ran[:0]
 			n.tick(func(_ PlayerID, b []byte) {
@@ -294,16 +294,16 @@ func TestSlackIsReportedAgain(t *testing.T) {
 			}
 		})
 	}
-	told := 0
+	reports := 0
 	for _, s := range p.slacks {
 		if s == -2*16 {
-			told++
+			reports++
 		} else if s != 3*16 {
 			t.Errorf("a slack of %d/16 ticks", s)
 		}
 	}
-	if told != 1 {
-		t.Errorf("%d reports of the command that was two ticks late, want 1", told)
+	if reports != 1 {
+		t.Errorf("%d reports of the command that was two ticks late, want 1", reports)
 	}
 }
 

@@ -49,7 +49,7 @@ type downlink struct {
 type path struct {
 	capacity *rate.Capacity // of the way down
 	rtt      rate.RTT       // of the network alone
-	// answer is the time from sending to the acknowledgement. Besides the network it holds the
+	// answer is the time from sending to the acknowledgement. Besides the network it includes the
 	// client's wait for its next frame and for something to send.
 	answer   rate.RTT
 	answered wire.Seq // newest packet whose answer was measured
@@ -71,8 +71,8 @@ func (p *path) timeout() time.Duration {
 	return min(p.answer.Timeout(), max(2*p.answer.Smoothed()+100*time.Millisecond, rate.MinTimeout), time.Second)
 }
 
-// rest is the promise of silence: when everything has come to rest the client is told so, until it
-// acknowledges that, so that it does not take the silence for a network that failed.
+// rest is the promise of silence: when everything has come to rest, packets announce it until the
+// client acknowledges that, so that it does not take the silence for a network that failed.
 type rest struct {
 	from  wire.Seq // first packet that promised silence since something changed; 0: none
 	known bool     // the client acknowledged one of those

@@ -10,8 +10,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Whatever two datagrams a player sends, nothing panics, nothing grows, and another player's ant
-// walks on as if it were alone.
+// Nothing panics, nothing grows, and another player's ant walks on as if it were alone, whatever
+// two datagrams a player sends.
 //
 // seeds: B20
 func FuzzReceive(f *testing.F) {

@@ -58,7 +58,7 @@ func (b *inbox) put(cmd *packet.Command, waits time.Duration, ran clock.Tick) {
 	copy(b.vals[at*len(cmd.Vals):], cmd.Vals)
 }
 
-// free reports whether the place of tick t holds nothing that is still of use.
+// free reports whether the place of tick t is free of commands that are still of use.
 func (b *inbox) free(t, ran clock.Tick) bool {
 	n := len(b.slots)
 	if n == 0 {

@@ -21,15 +21,15 @@ func TestBoundsChangeSlowly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &Server{tick: 1}
 		d := snapshot.Candidate{}
-		type told struct {
+		type announced struct {
 			at, wait clock.Tick
 		}
-		var all []told
+		var all []announced
 		for range rapid.IntRange(2, 60).Draw(t, "records") {
 			want := uint8(rapid.IntRange(0, motion.Bounds-1).Draw(t, "class"))
 			d.Bound = s.announce(&d, want)
 			d.Announced = s.tick
-			all = append(all, told{s.tick, motion.Wait(d.Bound)})
+			all = append(all, announced{s.tick, motion.Wait(d.Bound)})
 			s.tick += clock.Tick(rapid.IntRange(1, 50).Draw(t, "ticks"))
 		}
 		for i, a := range all {
@@ -139,7 +139,7 @@ func TestRidersAreAsLateAsTheirParents(t *testing.T) {
 	}
 }
 
-// What is due goes in this order: the own avatar, removals, what begins to move, records that must
+// Candidates go in this order: the own avatar, removals, what begins to move, records that must
 // go now to keep an announcement, and the rest by waiting time over distance. First sights are
 // among the rest, as if nothing had been announced for longer than the wanted period.
 //

@@ -98,7 +98,7 @@ func (c *commands) nextQueued(s *Server) (run *packet.Command, waited time.Durat
 			copyCommand(run, &c.last)
 			run.Tick, run.Seen = t, 0
 			packet.ClearPresses(s.rules.Command, run.Vals)
-			packet.ClearSticks(s.rules.Command, run.Vals) // an idle player does not run, whatever it said
+			packet.ClearSticks(s.rules.Command, run.Vals) // an idle player does not run, whatever it announced
 			return run, 0
 		case t < q.from: // the client passed over it, too
 			q.ran = t

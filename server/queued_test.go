@@ -27,7 +27,7 @@ func TestQueuedRunEachOnceInOrder(t *testing.T) {
 			n.tick(nil)
 		}
 		var made []packet.Command
-		var held [][]byte
+		var kept [][]byte
 		gap := 0
 		send := func(lose bool) {
 			from := 0
@@ -39,7 +39,7 @@ func TestQueuedRunEachOnceInOrder(t *testing.T) {
 				n.s.Receive(p.id, n.now, b)
 			}
 			if rapid.IntRange(0, 4).Draw(rt, "hold") == 0 {
-				held = append(held, b)
+				kept = append(kept, b)
 			}
 		}
 		hear := func(_ PlayerID, b []byte) {
@@ -55,8 +55,8 @@ func TestQueuedRunEachOnceInOrder(t *testing.T) {
 				gap = 0
 			}
 			send(lose)
-			if len(held) > 0 && rapid.Bool().Draw(rt, "late") { // again, or out of order
-				n.s.Receive(p.id, n.now, held[rapid.IntRange(0, len(held)-1).Draw(rt, "which")])
+			if len(kept) > 0 && rapid.Bool().Draw(rt, "late") { // again, or out of order
+				n.s.Receive(p.id, n.now, kept[rapid.IntRange(0, len(kept)-1).Draw(rt, "which")])
 			}
 			before := len(n.ran)
 			n.tick(hear)

@@ -11,8 +11,8 @@
 // take turns at going first.
 //
 // A client is sent what it may know, the nearest first, within a budget that holds in any one
-// second. What does not fit waits and grows in priority. What the client has not acknowledged is
-// sent again until it is acknowledged, and then nothing more.
+// second. Records that do not fit wait and grow in priority. A lost record is sent again, as it is
+// by then, until the client acknowledged it; a world at rest costs no state bytes.
 //
 // Everything that a client says is a claim: it is checked, bounded and counted, and can neither
 // move state outside the rules nor reach another player.

@@ -167,10 +167,10 @@ type peer struct {
 	lane      reliable.Receiver
 	events    []reliable.Message
 	texts     snapshot.Texts
-	told      int // names that it was told
+	names     int // that arrived
 	acked     clock.Tick
 	ran       clock.Tick // newest queued command that ran
-	slacks    []int64    // what each datagram said of the least slack, in 1/16 ticks
+	slacks    []int64    // the least slack that each datagram reported, in 1/16 ticks
 	dropped   int
 	w         wire.BitWriter
 }
@@ -223,7 +223,7 @@ func (p *peer) take(b []byte) wire.Header {
 			if err := p.texts.Read(m.Body); err != nil {
 				p.n.t.Fatal(err)
 			}
-			p.told++
+			p.names++
 			continue
 		}
 		m.Body = bytes.Clone(m.Body)

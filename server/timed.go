@@ -84,7 +84,7 @@ func (c *commands) repeatLast(s *Server, run *packet.Command) {
 		}
 	}
 	if long {
-		packet.ClearSticks(k, run.Vals) // an idle player does not run, whatever it said
+		packet.ClearSticks(k, run.Vals) // an idle player does not run, whatever it announced
 	}
 }
 

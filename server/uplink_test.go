@@ -35,8 +35,8 @@ func TestHostileAckIsNoSignOfLife(t *testing.T) {
 }
 
 // The round trip is measured only by the echo of a stamp that was sent with the acknowledged
-// packet. Whatever else a client echoes is ignored: a longer round trip would let it shoot further
-// into the past.
+// packet. Any other echo is ignored: a longer round trip would let the client shoot further into
+// the past.
 //
 // seeds: B20
 func TestEchoOfNoStampIsIgnored(t *testing.T) {

@@ -252,7 +252,7 @@ func TestWatchesFromWhereItWas(t *testing.T) {
 	}
 }
 
-// A client is told that an entity left its sight, and then nothing more of it, also if it is the
+// A client learns that an entity left its sight, and then nothing more of it, also if it is the
 // only one.
 //
 // seeds: B20
@@ -465,8 +465,8 @@ func TestNamesGoOnce(t *testing.T) {
 	}
 	run(2)
 	for i, p := range peers {
-		if seen := len(others(p)); seen == 0 || seen > 2 || p.told != seen {
-			t.Errorf("player %d sees %d others and got %d names", i, seen, p.told)
+		if seen := len(others(p)); seen == 0 || seen > 2 || p.names != seen {
+			t.Errorf("player %d sees %d others and got %d names", i, seen, p.names)
 		}
 	}
 	for _, see := range []int{60, 2, 60} {
@@ -474,8 +474,8 @@ func TestNamesGoOnce(t *testing.T) {
 	}
 	first := peers[0].store.Entities()[0].ID
 	for i, p := range peers {
-		if len(others(p)) != players-1 || p.told != players-1 {
-			t.Errorf("player %d sees %d others and got %d names", i, len(others(p)), p.told)
+		if len(others(p)) != players-1 || p.names != players-1 {
+			t.Errorf("player %d sees %d others and got %d names", i, len(others(p)), p.names)
 		}
 		for _, e := range others(p) {
 			drawn := make([]int64, kind.Obs)

@@ -6,7 +6,7 @@ import (
 	"meanwhile/netcode/interest"
 )
 
-// What ann sees of three others: each tick the grid is built anew, and her set follows the two
+// Ann sees two of three others: each tick the grid is built anew, and her set follows the two
 // nearest, herself left out.
 func Example() {
 	grid, err := interest.NewGrid(1000) // positions in millimetres, cells of about a metre

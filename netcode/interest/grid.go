@@ -30,7 +30,7 @@ type Grid struct {
 	inserted []point
 	cell     []uint32 // of each inserted point
 
-	// What Build made.
+	// Made by Build.
 	points     []point // by cell, then in order of Insert
 	rows, cols int
 	shift      uint    // log2 of the cell edge

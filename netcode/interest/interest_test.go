@@ -278,8 +278,8 @@ func members(s *Set) (all []int32) {
 	return all
 }
 
-// A set holds the nearest n and keeps members until margin more are nearer. What is not allowed any
-// more leaves at once.
+// A set holds the nearest n and keeps members until margin more are nearer. A member that is not
+// allowed any more leaves at once.
 //
 // seeds: R17
 func TestSet(t *testing.T) {
