@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// dist holds the arena's client in WebAssembly, which generate.go writes, for programs that are given
-// away without their source. A fresh checkout has none; then meanwhile builds it with the local toolchain.
+// dist holds the arena's client in WebAssembly, which generate.go writes, for programs that are
+// given away without their source. A fresh checkout has none; then meanwhile builds it with the
+// local toolchain.
 //
 //go:generate go run generate.go
 //go:embed all:dist

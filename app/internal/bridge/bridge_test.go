@@ -29,7 +29,7 @@ type world struct {
 	pages map[server.PlayerID]*page
 }
 
-// page stands for the browser: it calls the bridge as meanwhile.js does, and reads what it gets.
+// page stands for the browser: it calls the bridge as meanwhile.js does, and reads the answers.
 type page struct {
 	*Bridge
 	w      *world
@@ -318,7 +318,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Two pages see each other and themselves; what one may not know of the other is NaN.
+// Two pages see each other and themselves. A value that one may not know of the other is NaN.
 func TestTwoPages(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	ann, bob := w.page("ann", nil), w.page("bob", nil)
@@ -357,8 +357,7 @@ func TestTwoPages(t *testing.T) {
 	}
 }
 
-// A key takes effect in the next frame of the page that it was pressed in, and the round trip is
-// that of the path, whatever the panel's network is like.
+// A key takes effect in the next frame of its own page, whatever the simulated network is like.
 func TestOwnMovementIsImmediate(t *testing.T) {
 	for _, delay := range []float64{0, 200, 300} {
 		w := newWorld(t, &zap.Game)
@@ -389,7 +388,8 @@ func walker(t *testing.T) (*world, *page) {
 	return w, p
 }
 
-// The simulated network lies outside the stamps, so the client takes its delay and loss for the path's own.
+// The simulated network lies outside the stamps, so the client takes its delay and loss for the
+// path's own.
 func TestSimulatedNetwork(t *testing.T) {
 	w, p := walker(t)
 	if rtt := p.stats["rttMinMs"]; rtt < 9 || rtt > 30 {
@@ -470,7 +470,7 @@ func TestOutage(t *testing.T) {
 	if ms := p.stats["silentMs"]; ms < 700 || p.stats["state"] != float64(silent) {
 		t.Errorf("silent for %v ms in an outage, state %v", ms, p.stats["state"])
 	}
-	// Others stand at the newest record: that is how far behind they are drawn.
+	// Others stand still at the newest record, so the playout delay is its age.
 	delay, age := p.stats["delayMs"], p.stats["ageMs"]
 	if age < 900 || delay < age || p.stats["playoutMs"] > p.stats["newestMs"] {
 		t.Errorf("in an outage others are drawn as %v ms ago, and the newest record is %v ms old", delay, age)
@@ -481,8 +481,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// What the page measures follows the network: small beside the server, and on LTE in a train as
-// that path makes it.
+// The measurements follow the network: small on the server's own machine, larger on LTE on a train.
 func TestMeasures(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	p := w.page("ann", nil)

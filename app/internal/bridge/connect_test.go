@@ -11,7 +11,7 @@ import (
 	"meanwhile/session"
 )
 
-// Whatever a server may say first, and later, in place of a welcome.
+// Every answer that a server may send in place of a welcome, and later.
 func TestRefusals(t *testing.T) {
 	p := newWorld(t, &zap.Game).page("ann", nil)
 	own := p.w.rules.Text
@@ -69,7 +69,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A race says the same hello twice; the next join says another, and what to resume.
+// A race sends the same hello twice. The next join sends another, with the session to resume.
 func TestHello(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	p := w.page("  Zoë\x00\x1b[31m "+strings.Repeat("ü", 40), nil)
@@ -105,7 +105,7 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// The last picture stays until the new connection has one; then everybody is there again.
+// The last picture stays until the new connection has one.
 func TestReconnect(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	p, other := w.page("ann", nil), w.page("bob", nil)
@@ -143,7 +143,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// A session that the server kept goes on where it was.
+// A session that the server kept continues where it was.
 func TestResumed(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	p := w.page("ann", nil)
@@ -171,7 +171,7 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// Nothing to tell is not silence, and silence is not a machine that slept.
+// A server with nothing to send is not silent, and neither is one while this machine slept.
 func TestState(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	p := w.page("ann", nil)
@@ -199,7 +199,7 @@ func TestState(t *testing.T) {
 		t.Errorf("state %v when all is well again", s)
 	}
 
-	// A pause of minutes between two frames, as of a machine that slept.
+	// Minutes between two frames, as after a machine slept.
 	p.frozen = true
 	w.run(3 * time.Minute)
 	p.frozen = false
@@ -215,7 +215,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// A hidden tab stands still, costs the server nothing that it would count as starved, and comes
+// The avatar of a hidden tab stands still, the server counts no missing commands, and the tab comes
 // back at once.
 func TestAway(t *testing.T) {
 	w := newWorld(t, &zap.Game)
@@ -272,7 +272,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// What a page could not use is refused when it starts, by name.
+// A game that a page could not use is refused at the start, by the field's name.
 func TestUnusable(t *testing.T) {
 	type hidden struct {
 		Stalled bool `net:"bool"`

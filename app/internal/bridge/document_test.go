@@ -10,8 +10,7 @@ import (
 	"meanwhile/examples/zap"
 )
 
-// docs/BRIDGE.md lists the measurements in their order, every setting, and every name that an
-// object of the page has.
+// docs/BRIDGE.md lists the measurements in their order, and settings that exist.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../../../docs/BRIDGE.md")
 	if err != nil {

@@ -124,7 +124,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// Each event is drawn once, at once by who caused it, with a key that no other has.
+// Each event is drawn once, with a key of its own, and at once by the player who caused it.
 func TestEvents(t *testing.T) {
 	w := newWorld(t, &crowd)
 	ann, bob := w.page("Ann", nil), w.page("Bob", nil)
@@ -155,7 +155,7 @@ func TestEvents(t *testing.T) {
 	if len(keys) != 5 {
 		t.Errorf("keys %v", keys)
 	}
-	// In a hidden tab nobody listens; on its return it does not hear it all at once.
+	// Events of the time in which a tab was hidden are not drawn.
 	bob.hidden = true
 	bob.Set("away", 1)
 	for range 5 {
@@ -169,7 +169,7 @@ func TestEvents(t *testing.T) {
 	if len(bob.events) > 1 {
 		t.Errorf("after his return bob hears %d shouts", len(bob.events))
 	}
-	// A picture that did not fit consumed nothing.
+	// A draw that did not fit consumes nothing.
 	bob.events = nil
 	ann.press(3)
 	w.run(40 * time.Millisecond)
@@ -189,7 +189,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A teleport is flagged in the picture in which it shows, and in no other; nobody is drawn on the
+// A teleport is flagged in the frame in which it shows and in no other, and nobody is drawn on the
 // way.
 func TestCut(t *testing.T) {
 	for _, interpolate := range []float64{1, 0} {
@@ -247,8 +247,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// Where the budget does not reach for everybody in each packet, the page is told how much later
-// somebody is drawn.
+// When the bandwidth limit spreads entities over several packets, lateMs says how much later some
+// are drawn.
 func TestLate(t *testing.T) {
 	w := newWorldOf(t, &crowd, server.Config{Seed: 1, Secret: 2, Budget: 1000})
 	var pages []*page
@@ -274,7 +274,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// The own teleport by somebody else, here by the server's own decision, is flagged too.
+// A teleport of the own avatar that the server decided is flagged too.
 func TestOwnCut(t *testing.T) {
 	def := crowd
 	leap := false
@@ -315,8 +315,8 @@ func TestOwnCut(t *testing.T) {
 	}
 }
 
-// The own teleport by an own command is flagged in the frame in which it is drawn, once, and drawn
-// nowhere on the way.
+// A teleport of the own avatar by an own command is flagged once, in the frame that draws it, and
+// the avatar is drawn nowhere on the way.
 func TestOwnLeap(t *testing.T) {
 	w := newWorld(t, &crowd)
 	p := w.page("Ann", nil)
@@ -346,7 +346,7 @@ func TestOwnLeap(t *testing.T) {
 	}
 }
 
-// A frame of a page makes no garbage to speak of.
+// A frame allocates next to nothing.
 func TestFramesDoNotAllocate(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	p := w.page("ann", map[string]float64{"autopilot": 1})
@@ -407,8 +407,8 @@ func BenchmarkFrame(b *testing.B) {
 	}
 }
 
-// Frames are called late and unevenly, and datagrams come in between; what is drawn by the
-// display's own time is even all the same.
+// When frames are called late and unevenly, with datagrams in between, movement is still even,
+// since the display's own time counts.
 func TestDrawnEvenly(t *testing.T) {
 	def := crowd
 	def.Act = func(w *game.World, me game.ID, c orders) {

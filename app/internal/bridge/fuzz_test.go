@@ -9,7 +9,7 @@ import (
 	"meanwhile/server"
 )
 
-// Whatever a server says, a page does not die of it.
+// No bytes from a server make a page fail.
 func FuzzServer(f *testing.F) {
 	rules, err := zap.Game.Rules()
 	if err != nil {

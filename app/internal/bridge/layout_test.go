@@ -19,7 +19,7 @@ type rigid struct {
 	Kept bool      `net:"bool,server"`
 }
 
-// What a page is told of each class, and how many numbers it gets for it.
+// The type that a page gets for each class, and how many numbers.
 func TestLayoutOfClasses(t *testing.T) {
 	k, err := schema.New("rigid", reflect.TypeFor[rigid](), 30)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"meanwhile/geom"
 )
 
-// spy has secrets: what its team knows, what those near it see. It warps without a word, and its
+// spy has values that only its team or only players near it know. It warps unannounced, and its
 // kite is dead reckoned.
 type spy struct {
 	Pos  geom.Vec2 `net:"pos,warp=10m"`
@@ -56,9 +56,8 @@ var (
 	}
 )
 
-// A page is told what its team, or who is near, may know, and knows when it may not any more; a
-// warp is flagged as a teleport is, and what is dead reckoned is not taken for what stands still
-// for want of records.
+// A page gets values for its team or for players nearby, and NaN once it may no longer know them. A
+// warp is flagged as a teleport, and a dead reckoned entity never counts as stalled.
 func TestWordsInAPage(t *testing.T) {
 	for _, interpolate := range []float64{1, 0} {
 		w := newWorld(t, &plot)

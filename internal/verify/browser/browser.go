@@ -1,5 +1,5 @@
-// Package browser drives a real Chromium from tests: the page, its WebAssembly client and WebTransport are
-// only known to work when a browser has run them.
+// Package browser drives a real Chromium from tests: only a browser can show that the page, its
+// WebAssembly client and WebTransport work.
 //
 //	p := browser.New(t)
 //	p.Open(server.URL)
@@ -7,8 +7,9 @@
 //	p.KeyDown("KeyW")
 //	p.Screenshot("running")
 //
-// A test that finds no browser is skipped with a line that says so; in continuous integration (CI=true) it fails.
-// A test also fails when its page reported an error that the test did not ask for with Errors.
+// A test that finds no browser is skipped with a line that says so; in continuous integration
+// (CI=true) it fails. A test also fails when its page reported an error that the test did not fetch
+// with Errors.
 package browser
 
 import (
@@ -37,14 +38,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Limits. They only bound how long a broken test hangs; a machine may be as slow as it likes within
-// them.
+// Limits on how long a broken test hangs. Within them a machine may be as slow as it likes.
 const (
 	startLimit  = 60 * time.Second // from starting the program to its first word
 	actionLimit = 30 * time.Second // one call of a method
 	closeLimit  = 10 * time.Second // closing the browser politely, before it is killed
 	pollEvery   = 20 * time.Millisecond
-	starts      = 3    // a browser that crashes before its first word, as Chromium does at times, is no test's failure
+	starts      = 3    // attempts: Chromium sometimes crashes at its start, which is no test's failure
 	maxConsole  = 1000 // lines kept per page; later ones are dropped and counted
 )
 
@@ -58,8 +58,8 @@ const (
 const (
 	// EnvBrowser names the browser's program, instead of searching the path for one.
 	EnvBrowser = "MEANWHILE_BROWSER"
-	// EnvScreenshots names the folder that keeps screenshots; without it they go when their test
-	// ends.
+	// EnvScreenshots names the folder that keeps screenshots. Without it they are deleted when
+	// their test ends.
 	EnvScreenshots = "MEANWHILE_SCREENSHOTS"
 )
 
@@ -70,8 +70,8 @@ var programs = []string{
 }
 
 // flags start the browser. There is no sandbox because tests run as root in containers; QUIC stays
-// enabled, because WebTransport is among what is tested; timers of hidden pages stay throttled, as
-// they are for players.
+// enabled, because WebTransport is among what is tested; timers of hidden pages stay slow, as they
+// are for players.
 var flags = map[string]any{
 	"headless":                      "new",
 	"no-sandbox":                    true,
@@ -155,7 +155,7 @@ func New(t testing.TB) *Page {
 	return nil
 }
 
-// start starts a browser. One that fails is gone with its profile.
+// start starts a browser. When that fails, nothing of it remains.
 func start(t testing.TB, program string) (*Page, error) {
 	t.Helper()
 	profile, err := os.MkdirTemp("", "meanwhile-browser-")
@@ -192,8 +192,8 @@ func start(t testing.TB, program string) (*Page, error) {
 // quiet drops what the driver logs. It complains of every event field that is newer than itself.
 func quiet(string, ...any) {}
 
-// removeAll removes a profile, into which the last processes of a browser may write while it is
-// removed.
+// removeAll removes a profile. The last processes of a browser may still write into it, so it tries
+// again.
 func removeAll(dir string) {
 	for range 50 {
 		if os.RemoveAll(dir) == nil {
@@ -251,7 +251,7 @@ func (p *Page) close() {
 	}
 }
 
-// Run does anything else that the driver offers.
+// Run runs actions of the driver, for whatever has no method here.
 func (p *Page) Run(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := p.try(actions...); err != nil {
@@ -265,7 +265,7 @@ func (p *Page) try(actions ...chromedp.Action) error {
 	return chromedp.Run(ctx, actions...)
 }
 
-// Open goes to a page and waits until it and what it names are loaded.
+// Open goes to a page and waits until the page and its scripts, styles and images are loaded.
 func (p *Page) Open(url string) {
 	p.t.Helper()
 	if err := p.try(chromedp.Navigate(url)); err != nil {
@@ -389,8 +389,8 @@ func (p *Page) save(name string, b []byte) (string, error) {
 	return file, os.WriteFile(file, b, 0o644)
 }
 
-// Hide puts another tab in front of the page, as a player does who looks something up: the page is
-// told that it is hidden, draws no more and its timers slow down. Show brings it back.
+// Hide puts another tab in front of the page. The browser then reports the page as hidden, draws no
+// frames and slows its timers. Show brings it back.
 func (p *Page) Hide() {
 	p.t.Helper()
 	p.Run(emulation.SetFocusEmulationEnabled(false), chromedp.ActionFunc(func(ctx context.Context) (err error) {
@@ -416,7 +416,7 @@ func (p *Page) Show() {
 	}
 }
 
-// listen is called by the driver for each event of the page, and must not wait for anything.
+// listen handles an event of the page. The driver calls it, so it must not wait for anything.
 func (p *Page) listen(ev any) {
 	switch ev := ev.(type) {
 	case *runtime.EventConsoleAPICalled:

@@ -18,7 +18,7 @@ func withBrowser(ctx context.Context, c *chromedp.Context) context.Context {
 	return cdp.WithExecutor(ctx, c.Browser)
 }
 
-// modifiers are the keys that change others, by the begin of their code.
+// modifiers are the keys that change the meaning of others, by the start of their code.
 var modifiers = []struct {
 	code string
 	bit  input.Modifier
@@ -27,7 +27,7 @@ var modifiers = []struct {
 	{"Alt", input.ModifierAlt}, {"Meta", input.ModifierMeta},
 }
 
-// lookup finds a key by its KeyboardEvent.code, as it is with or without Shift held.
+// lookup finds a key by its KeyboardEvent.code, with or without Shift.
 func lookup(code string, shift bool) (kb.Key, bool) {
 	for _, m := range modifiers { // the driver's table knows them without a side
 		if name, side := strings.CutSuffix(code, "Left"); side && name == m.code {

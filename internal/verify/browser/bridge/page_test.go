@@ -30,7 +30,7 @@ import (
 	"meanwhile/transport"
 )
 
-// program is the quickstart's, for the browser. Building takes no time when nothing has changed.
+// program returns the quickstart's program for the browser. An unchanged one is not built again.
 func program(t *testing.T) *site.Program {
 	t.Helper()
 	p, err := site.Build(t.Context(), "../../../../examples/zap/cmd/zap", "zap", io.Discard)
@@ -40,15 +40,15 @@ func program(t *testing.T) *site.Program {
 	return p
 }
 
-// server is a whole server of the quickstart: rooms, transports, and the page word for word. It
-// runs until stop or the end of the test.
+// server is a whole server of the quickstart with its real page. It runs until stop or the end of
+// the test.
 type server struct {
 	URL  string
 	stop func()
 }
 
-// A door is an address that stays while the server behind it comes and goes: a port that was given
-// back may be another program's by the time it is wanted again.
+// A door is an address that stays the same while servers behind it come and go. (A port that was
+// closed may belong to another program before it is opened again.)
 type door struct {
 	URL    string
 	server atomic.Pointer[url.URL]
@@ -57,7 +57,7 @@ type door struct {
 func newDoor(t *testing.T, server string) *door {
 	d := &door{}
 	d.to(server)
-	// The host that the page asked for is kept, so that the page is no stranger to the server.
+	// The server must see the host that the page asked for, or it would refuse the page's origin.
 	proxy := &httputil.ReverseProxy{
 		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(d.server.Load()); r.Out.Host = r.In.Host },
 		ErrorLog: log.New(io.Discard, "", 0),
@@ -68,7 +68,7 @@ func newDoor(t *testing.T, server string) *door {
 	return d
 }
 
-// to leads to a server.
+// to makes the door lead to a server.
 func (d *door) to(server string) {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -82,8 +82,8 @@ func serve(t *testing.T, rules *game.Rules, bots int) *server {
 	t.Helper()
 	p := program(t)
 	var s *site.Site
-	// UDP goes into a black hole, or the server plays something else: as /meanwhile.json, with
-	// changes.
+	// /meanwhile.json with changes: UDP goes to a port that never answers, or the server plays
+	// another game.
 	black, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func serve(t *testing.T, rules *game.Rules, bots int) *server {
 	return &server{s.URL(), stop}
 }
 
-// notice is what the page says over the canvas, as an expression of the page.
+// notice is an expression of the page: the text over the canvas, or "".
 const notice = `(() => {
 	const n = document.querySelector(".meanwhile-notice")
 	return n.classList.contains("quiet") ? "" : n.innerText.trim()
@@ -149,7 +149,7 @@ func rules(t *testing.T, def *game.Definition[zap.Cmd]) *game.Rules {
 	return r
 }
 
-// The quickstart, whole: its page, its program, its server, in a browser.
+// The whole quickstart in a browser: page, program and server.
 func TestQuickstart(t *testing.T) {
 	s := serve(t, rules(t, &zap.Game), 3)
 	p := browser.New(t) // after the site, so that it is closed before it

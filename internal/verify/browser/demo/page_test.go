@@ -62,7 +62,7 @@ func TestArena(t *testing.T) {
 	p.Open(url + "/?delay=110&loss=3&predict=0")
 	p.WaitFor("g.me && arena.tickNo > 0 && document.querySelectorAll('#scores li').length === 8")
 
-	// What the address says reaches the engine and the controls.
+	// The address sets the engine and the controls.
 	var settings map[string]float64
 	p.Eval("Object.fromEntries(Object.entries(arena.settings).filter(([, v]) => typeof v === 'number'))", &settings)
 	for name, want := range map[string]float64{
@@ -77,11 +77,11 @@ func TestArena(t *testing.T) {
 		t.Errorf("the slider reads %q", got)
 	}
 
-	// The engine knew the server's time before the first frame: what is measured is told all the
-	// same.
+	// The panel shows measurements even if the engine knew the server's time before the first
+	// frame.
 	p.WaitFor("document.querySelector('.measure b').textContent !== ''")
 
-	// Each line says what the engine measures, in its own words.
+	// Each line shows its measurement in its own unit.
 	p.Eval(`{
 		window.stats = Object.getOwnPropertyDescriptor(g, "stats")
 		Object.defineProperty(g, "stats", { configurable: true, value: { ...g.stats,
@@ -103,7 +103,7 @@ func TestArena(t *testing.T) {
 	})()`)
 	p.Eval(`Object.defineProperty(g, "stats", stats); 0`, nil)
 
-	// And back: a preset and a switch change the engine and the address.
+	// The other way round: a preset and a switch change the engine and the address.
 	p.Eval(fmt.Sprintf(preset, "Train"), nil)
 	p.Click("#predict")
 	p.WaitFor("arena.settings.delayMs === 70 && arena.settings.jitterMs === 140 && arena.settings.lossPct === 6")
@@ -113,7 +113,7 @@ func TestArena(t *testing.T) {
 		t.Errorf("the address is %s", query)
 	}
 
-	// The ghost is yellow, and only there when it is asked for.
+	// The ghosts are yellow, and drawn only while the switch is on.
 	if n := near(p, "plain", 0xe8, 0xb3, 0x39); n > 0 {
 		t.Errorf("%d yellow pixels without the ghost", n)
 	}
@@ -127,7 +127,7 @@ func TestArena(t *testing.T) {
 		}
 	}
 
-	// A key takes over from the bot; the hint says how to play; the avatar goes where it is told.
+	// A key takes over from the bot, the hint shows how to play, and the avatar obeys.
 	if got := p.Text("#hint"); !strings.Contains(got, "A bot plays") {
 		t.Errorf("the hint says %q", got)
 	}
@@ -148,8 +148,8 @@ func TestArena(t *testing.T) {
 	p.KeyUp("Space")
 	p.MouseUp(browser.Left)
 
-	// Nothing runs over the edge or into its neighbour, and on screens of usual size all of the
-	// panel is in sight.
+	// No text runs over the panel's edge or into the next line, and on screens of usual size the
+	// whole panel is visible.
 	for _, size := range [][2]int{{1024, 768}, {1280, 800}, {1440, 900}, {1920, 1080}} {
 		p.Resize(size[0], size[1])
 		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width < innerWidth", size[0]))
@@ -178,8 +178,8 @@ func TestArena(t *testing.T) {
 // preset clicks a button of the panel by its text.
 const preset = `[...document.querySelectorAll("#presets button")].find(b => b.textContent === %q).click()`
 
-// tightness tells, as an expression of the page, what of the panel leaves it to the right or
-// reaches into what comes next.
+// tightness is an expression of the page: which texts of the panel cross its right edge or overlap
+// the next line.
 const tightness = `(() => {
 	const right = document.getElementById("panel").getBoundingClientRect().right, bad = []
 	for (const e of document.querySelectorAll("#presets button, .switch, .pick, .measure b")) {
@@ -225,8 +225,8 @@ func live(t *testing.T) string {
 	return s.URL()
 }
 
-// What is measured is told, and follows the network: delay, age and bound on this machine and on
-// LTE on a train, where the picture keeps moving; an outage is said plainly.
+// The measurements follow the network, from this machine's own to LTE on a train, where others keep
+// moving; the page reports an outage in words.
 func TestMeasures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: half a minute of the panel's measures in a browser")
@@ -240,8 +240,8 @@ func TestMeasures(t *testing.T) {
 	}, window.number = name => parseFloat(measure(name).replace("±", "")), 0)`, nil)
 	p.WaitFor("globalThis.g?.me && g.world.player.length === 8")
 	p.WaitFor("number('Playout delay') > 0 && number('Clock error') > 0")
-	// Small, beside the server, but for what this page sees the machine add: to round trips, and to
-	// the way of what comes down.
+	// On the server's own machine they are small, apart from what a busy machine adds to round
+	// trips and to the path down.
 	p.Eval(`{
 		const { draw } = g
 		window.slowest = 0
@@ -269,7 +269,7 @@ func TestMeasures(t *testing.T) {
 	}
 	p.WaitFor("measure('Down').includes(' of ')") // what the server takes the path to carry
 
-	// All of the panel is in sight, with the engine's networks as with the page's own.
+	// The whole panel is visible with the engine's list of networks, too.
 	for _, size := range [][2]int{{1024, 768}, {1280, 800}} {
 		p.Resize(size[0], size[1])
 		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width < innerWidth", size[0]))
@@ -283,12 +283,12 @@ func TestMeasures(t *testing.T) {
 		}
 	}
 
-	// A train: the path is at least 40 ms longer, and stands still now and then. What is measured
-	// can only be more than that path makes it, by as much as this machine is busy;
-	// app/internal/bridge holds it from both sides in virtual time.
+	// The train's path is at least 40 ms longer, and stops now and then. A busy machine can only
+	// add to that, so only lower limits are checked here; app/internal/bridge checks both sides in
+	// virtual time.
 	p.Eval(fmt.Sprintf(preset, "LTE on a train"), nil)
 	p.WaitFor("location.search === '?profile=lte-c' && g.stats.rttMs > 40")
-	// What was known of the path before takes a while to age.
+	// Measurements of the path before take a while to lose their weight.
 	p.WaitLonger("g.stats.clockBoundMs > 8 && number('Newest record') > 20", time.Minute)
 	p.WaitFor("number('Playout delay') > 170 && number('target') > 170")
 	var ages int
@@ -301,7 +301,7 @@ func TestMeasures(t *testing.T) {
 		}, 50)
 	})`, &ages)
 
-	// Others move, frame by frame; never through a wall.
+	// Others move in every frame, and never through a wall.
 	var moved struct{ Frames, Moving, Through, Offered float64 }
 	p.Eval(`(async () => {
 		const walls = (await (await fetch("/arena/map.json")).json()).walls, draw = g.draw, last = new Map()
@@ -326,8 +326,8 @@ func TestMeasures(t *testing.T) {
 		t.Errorf("of 240 frames: %+v", moved)
 	}
 
-	// An outage is said, and that it is over. It is one of three seconds here, so that a busy
-	// machine draws some of it.
+	// The page reports an outage, and that it is over. The outage lasts three seconds here, so that
+	// even a busy machine draws some of it.
 	p.Eval(`window.notices = []
 	window.outages = []
 	window.outage = 0
@@ -350,7 +350,7 @@ func TestMeasures(t *testing.T) {
 	p.WaitFor(`notices.some(([n]) => n.startsWith("Nothing came for "))`)
 	p.WaitFor(`g.notice.box.classList.contains("quiet")`)
 	p.Screenshot("train")
-	// To the tenth of a second, as long as it was when it was drawn.
+	// The text gives the length that was true when it was drawn, to a tenth of a second.
 	var untrue []any
 	p.Eval(`notices.filter(([n, ms]) => {
 		const seconds = (ms / 1000).toFixed(1) + " s"
@@ -364,7 +364,7 @@ func TestMeasures(t *testing.T) {
 		t.Errorf("the button asks for outages of %v ms, want one of 1000", outages)
 	}
 
-	// A delay as games have it: a setting like all others.
+	// A fixed playout delay is a setting like the others.
 	p.Eval(`{
 		const select = document.getElementById("playout")
 		select.value = 200

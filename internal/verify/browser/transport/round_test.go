@@ -20,7 +20,7 @@ import (
 	"meanwhile/transport/websocket"
 )
 
-// page is the least that a page has to do, written from the description of package transport.
+// page is the least that a page must do, written from the description of package transport alone.
 const page = `<!doctype html><meta charset=utf-8><link rel=icon href="data:,"><script type=module>
 const bytes = hex => new Uint8Array(hex.match(/../g).map(h => parseInt(h, 16)))
 const text = b => new TextDecoder().decode(b)
@@ -79,10 +79,10 @@ window.start = f => { window.result = ""; f().then(r => result = JSON.stringify(
 </script>`
 
 // A real browser speaks to the listener over WebTransport and to the server over WebSocket, and
-// sees the same: a welcome, its datagram back, all messages, and the reason of the goodbye. Over
-// loopback WebTransport sometimes loses the reason: webtransport-go resets the session's stream
-// when the browser ends it, and without any distance to travel that can come before Chromium has
-// told the page. What a player must read is therefore sent as a message.
+// gets the same from both: a welcome, its datagram back, all messages, and the reason for the end.
+// Over loopback WebTransport sometimes loses the reason: webtransport-go resets the session's
+// stream when the browser ends it, and over loopback the reset can arrive before Chromium has
+// reported the reason. So the server sends texts for players as messages.
 func TestBrowser(t *testing.T) {
 	p := browser.New(t)
 	own, err := cert.NewSelfSigned(cert.Config{})

@@ -17,8 +17,8 @@ import (
 	"meanwhile/web"
 )
 
-// site serves a page that plays with a stand-in engine. config is /meanwhile.json and may change
-// while it runs.
+// site serves a page whose engine is a stand-in. config is its /meanwhile.json, which may change at
+// any time.
 type site struct {
 	*httptest.Server
 	mux *http.ServeMux
@@ -86,16 +86,16 @@ func (s *site) set(config string) {
 	s.config = config
 }
 
-// local plays without a server.
+// local is a /meanwhile.json for playing without a server.
 const local = `{"game": "zap", "local": true, "engine": "/testdata/zap.js", "schema": "1"}`
 
-// notice is what the page says over the canvas, as an expression of the page.
+// notice is an expression of the page: the text over the canvas, or "".
 const notice = `(() => {
 	const n = document.querySelector(".meanwhile-notice")
 	return n.classList.contains("quiet") ? "" : n.innerText.trim()
 })()`
 
-// The quickstart's page, word for word.
+// The quickstart's page as it is.
 func TestQuickstart(t *testing.T) {
 	s := newSite(t)
 	p := browser.New(t)
@@ -103,7 +103,8 @@ func TestQuickstart(t *testing.T) {
 	p.WaitFor("engine.commands.length > 3")
 	p.WaitFor(`getComputedStyle(document.querySelector(".meanwhile-notice")).opacity === "0"`) // the veil has faded
 
-	// It fills the window and follows the own avatar: 40 metres across 1280 pixels are 32 a metre.
+	// It fills the window and follows the own avatar. 40 metres across 1280 pixels are 32 pixels
+	// per metre.
 	img := p.Screenshot("zap")
 	for _, at := range []struct {
 		x, y int
@@ -120,7 +121,7 @@ func TestQuickstart(t *testing.T) {
 		}
 	}
 
-	// W is up the screen, which is towards smaller y; W and D together are no faster than either.
+	// W moves up the screen, towards smaller y. W and D together are no faster than one of them.
 	var moved []float64
 	p.KeyDown("KeyW")
 	p.Eval("engine.commands.length = 0", nil)
@@ -308,7 +309,7 @@ func TestStarting(t *testing.T) {
 		p.Press("KeyW")
 		p.WaitFor("!g.autopilot && engine.settings.autopilot === 0 && asked > 0")
 	})
-	// What does not start says why in a sentence.
+	// When the game cannot start, a sentence says why.
 	for _, c := range []struct{ name, config, want string }{
 		{"no server", "The room is closed for today.", "The room is closed for today."},
 		{"no engine", `{"game": "zap", "local": true, "engine": "/testdata/none.js"}`, "The game could not start:"},
@@ -326,8 +327,7 @@ func TestStarting(t *testing.T) {
 	}
 }
 
-// A real program in WebAssembly behind the bridge: it is fetched, starts, plays, and its panic is
-// told.
+// A real program in WebAssembly is fetched, starts and plays, and the page shows its panic.
 func TestWebAssembly(t *testing.T) {
 	dir := t.TempDir()
 	build := exec.Command("go", "build", "-o", dir+"/engine.wasm", "testdata/engine/main.go")

@@ -9,9 +9,8 @@ import (
 	"meanwhile/internal/verify/browser"
 )
 
-// The race of the two transports to the millisecond, in the Worker's own code: who goes first is
-// alone for 400 ms, a hello waits for the other's answer for a second and a half, and all is over
-// after nine.
+// The Worker's own code races two fake transports, to the millisecond: the first is alone for 400
+// ms, the second hello waits 1.5 s for the first's answer, and the race ends after 9 s.
 func TestRaceInVirtualTime(t *testing.T) {
 	s := newSite(t)
 	p := browser.New(t)

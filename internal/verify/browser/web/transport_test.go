@@ -23,7 +23,7 @@ import (
 )
 
 // peer is a server written from the description of the wire alone: it answers a hello with answer,
-// echoes datagrams, and counts. Both of its transports speak to the same counters.
+// echoes datagrams, and counts both, over either transport.
 type peer struct {
 	answer func(transport, hello string) string // "" says nothing
 	late   chan struct{}                        // if not nil, WebSockets open when it is closed
@@ -159,7 +159,7 @@ func (s *peer) session(session *webtransport.Session) {
 	}
 }
 
-// online is a configuration with these transports.
+// online returns a /meanwhile.json with these transports.
 func online(webtransport, websocket, schema string) string {
 	return fmt.Sprintf(`{"game": "zap", "engine": "/testdata/zap.js", "schema": %q, "webtransport": %s, "websocket": %s}`,
 		schema, webtransport, websocket)
@@ -173,7 +173,7 @@ func newPeer(s *site, answer func(string, string) string) *peer {
 	return p
 }
 
-// echoes checks what came back of the datagrams that the engine sent.
+// echoes checks the stamps and arrivals of the engine's datagrams that the server sent back.
 func echoes(t *testing.T, p *browser.Page) {
 	t.Helper()
 	p.WaitFor("engine.received.length > 30")
