@@ -130,119 +130,6 @@ func panicText(f func()) (s string) {
 	return
 }
 
-func TestDefinitionErrors(t *testing.T) {
-	join := func(w *game.World, name string) game.ID { return 0 }
-	act := func(w *game.World, me game.ID, c pinch) {}
-	good := func() game.Definition[pinch] {
-		return game.Definition[pinch]{Name: "beach", Kinds: game.Kinds(crabs), Join: join, Act: act}
-	}
-	if _, err := (&game.Definition[pinch]{Name: "beach", Kinds: game.Kinds(crabs), Join: join,
-		Act: act}).Rules(); err != nil {
-		t.Fatalf("the least definition: %v", err)
-	}
-	many := func(n int) (k []game.AnyKind) {
-		for i := range n {
-			k = append(k, game.NewKind[rock](fmt.Sprint("rock-", i)))
-		}
-		return k
-	}
-	for name, c := range map[string]struct {
-		change func(d *game.Definition[pinch])
-		want   string
-	}{
-		"no name": {func(d *game.Definition[pinch]) { d.Name = "" },
-			`Name "" is not 1 to 32 lower-case letters, digits and dashes`},
-		"upper case":      {func(d *game.Definition[pinch]) { d.Name = "Beach" }, `Name "Beach" is not`},
-		"long name":       {func(d *game.Definition[pinch]) { d.Name = strings.Repeat("x", 33) }, `is not 1 to 32`},
-		"negative rate":   {func(d *game.Definition[pinch]) { d.Rate = -1 }, "Rate -1 is outside [1, 240] ticks a second"},
-		"high rate":       {func(d *game.Definition[pinch]) { d.Rate = 241 }, "Rate 241 is outside [1, 240]"},
-		"send above rate": {func(d *game.Definition[pinch]) { d.Rate, d.Send = 10, 11 }, "Send 11 is outside [1, Rate 10]"},
-		"negative send":   {func(d *game.Definition[pinch]) { d.Send = -1 }, "Send -1 is outside [1, Rate 30]"},
-		"see":             {func(d *game.Definition[pinch]) { d.See = 251 }, "See 251 is outside [1, 250]"},
-		"no join":         {func(d *game.Definition[pinch]) { d.Join = nil }, "Join and Act must be set"},
-		"no act":          {func(d *game.Definition[pinch]) { d.Act = nil }, "Join and Act must be set"},
-		"half hidden": {func(d *game.Definition[pinch]) { d.Groups = func(*game.World, game.ID) uint64 { return 1 } },
-			"ShownTo and Groups must be set together: an entity is hidden from players who share no group"},
-		"no kinds":   {func(d *game.Definition[pinch]) { d.Kinds = nil }, "0 kinds and 0 events; 1 to 64 kinds"},
-		"65 kinds":   {func(d *game.Definition[pinch]) { d.Kinds = many(65) }, "65 kinds and 0 events"},
-		"kind twice": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, crabs) }, `kind "crab": names are`},
-		"kind's name": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[rock]("a b")) },
-			`kind "a b": names are`},
-		"zero kind": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, game.Kind[rock]{}) },
-			"Kinds[1] was not made by NewKind"},
-		"nil kind": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, nil) },
-			"Kinds[1] was not made by NewKind"},
-		"zero event": {func(d *game.Definition[pinch]) { d.Events = game.Events(game.Event[ping]{}) },
-			"Events[0] was not made by NewEvent"},
-		"untagged field": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[struct{ X int }]("box")) },
-			".X has no net tag"},
-		"not a struct": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[int]("number")) },
-			"schema: number is a int, want a struct"},
-	} {
-		d := good()
-		c.change(&d)
-		r, err := d.Rules()
-		if err == nil || !strings.HasPrefix(err.Error(), "game: "+d.Name+": ") || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want it to say %q", name, err, c.want)
-		}
-		if r != nil {
-			t.Errorf("%s: rules in spite of an error", name)
-		}
-	}
-
-	// All mistakes are in one error.
-	type bag struct {
-		Y float64 `net:"pos"`
-	}
-	d := game.Definition[struct{ Fire bool }]{Name: "?", Rate: 999,
-		Kinds: game.Kinds(game.NewKind[struct{ X int }]("box"), game.NewKind[bag]("bag"))}
-	_, err := d.Rules()
-	for _, want := range []string{`Name "?"`, "Rate 999", "Join and Act", ".X has no net tag", `.Y `,
-		".Fire has no net tag"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("one error for all: got %v, want it to say %q", err, want)
-		}
-	}
-}
-
-// Rules do not change with the Definition that they were made of.
-func TestRulesAreACopy(t *testing.T) {
-	ran := ""
-	d := game.Definition[pinch]{Name: "beach", Kinds: game.Kinds(crabs),
-		Join: func(w *game.World, name string) game.ID { return crabs.Spawn(w, crab{}) },
-		Act:  func(w *game.World, me game.ID, c pinch) { ran = "old" }}
-	r, err := d.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Act = func(w *game.World, me game.ID, c pinch) { ran = "new" }
-	e := engine.NewServer(r, 1, 2)
-	id, _ := e.Join("ann")
-	if err := e.Act(id, make([]int64, r.Command.Sims), nil, false); err != nil || ran != "old" {
-		t.Errorf("ran the %s Act, %v", ran, err)
-	}
-}
-
-func TestDefaults(t *testing.T) {
-	r := new(beach).rules(t)
-	if r.Rate != 30 || r.Send != 20 || r.See != game.MaxSee {
-		t.Errorf("rate %d send %d see %d", r.Rate, r.Send, r.See)
-	}
-	d := game.Definition[pinch]{Name: "slow", Rate: 5, Kinds: game.Kinds(rocks),
-		Join: func(w *game.World, name string) game.ID { return 0 }, Act: func(w *game.World, me game.ID, c pinch) {}}
-	if r, err := d.Rules(); err != nil || r.Send != 5 {
-		t.Errorf("5 ticks a second: %+v, %v", r, err)
-	}
-	if d.Rate = 7; d.Name != "slow" {
-		t.Fatal()
-	}
-	a, _ := d.Rules()
-	d.Static = 9
-	if b, _ := d.Rules(); a.Hash == b.Hash || !strings.Contains(b.Text, "static=9") {
-		t.Error("the static world is not part of the hash")
-	}
-}
-
 func TestSpawnGetDespawn(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)
@@ -579,8 +466,11 @@ func TestPredictedDespawn(t *testing.T) {
 		})
 		return found
 	}
-	if !take(10) || take(11) || !e.Hidden(3) {
+	if !take(10) || rocks.Has(worldOf(e), 3) || take(11) || !e.Hidden(3) {
 		t.Fatal("a rock was taken twice, or not at all")
+	}
+	if e.LastPredictedDespawn(1) != 10 || e.LastPredictedDespawn(2) != 0 {
+		t.Errorf("taken at tick %d, want 10", e.LastPredictedDespawn(1))
 	}
 	for _, r := range rocks.All(worldOf(e)) {
 		t.Errorf("a taken rock is listed: %v", *r)
@@ -600,6 +490,69 @@ func TestPredictedDespawn(t *testing.T) {
 	e.Unhide(8, 8)
 	if !rocks.Has(worldOf(e), 3) || e.Hidden(3) {
 		t.Error("not taken back")
+	}
+}
+
+// Step runs on both sides, so what it despawns is hidden in a client at once.
+func TestPredictedDespawnByStep(t *testing.T) {
+	b := &beach{step: func(w *game.World) { w.Despawn(3) }}
+	e := b.client(t)
+	if err := e.Step(false); err != nil || !e.Hidden(3) || e.LastPredictedDespawn(1) != 0 {
+		t.Errorf("Step's despawn: %v, hidden %v", err, e.Hidden(3))
+	}
+}
+
+// What a client owns, and what it knows of others, is as the newest PutOwned and PutKnown say.
+func TestPutOwnedAndPutKnown(t *testing.T) {
+	b := &beach{}
+	e := b.client(t)
+	b.must(t, e, func(w *game.World) { w.Cut(1) })
+	_, sims := e.Sims(1)
+	if sims = slices.Clone(sims); !e.WasCut(1) || e.WasCut(2) {
+		t.Error("a predicted teleport of the avatar alone is not noted")
+	}
+	if e.PutOwned(1, 0, sims); e.WasCut(1) {
+		t.Error("a teleport lasts beyond PutOwned")
+	}
+	b.must(t, e, func(w *game.World) { w.Despawn(1) })
+	e.PutKnown(1, 0, make([]int64, e.Rules().Kinds[0].Obs))
+	b.must(t, e, func(w *game.World) { crabs.Get(w, 1).Score = 5 })
+	if got := crabs.Get(worldOf(e), 1).Score; got != 0 || e.Stats().Discarded != 1 || e.Hidden(1) {
+		t.Errorf("an entity that is owned no more: score %d, hidden %v, %+v", got, e.Hidden(1), e.Stats())
+	}
+}
+
+// A command that writes to an entity which does not exist reached for something that its client does not
+// know, unlike one on the server, which knows everything.
+func TestWritesToNothingAreSideEffects(t *testing.T) {
+	b := &beach{}
+	for _, c := range []struct {
+		e    *engine.Engine
+		want game.Tick
+	}{{b.client(t), 1}, {b.server(t), 0}} {
+		b.must(t, c.e, func(w *game.World) { crabs.Get(w, 99).Score = 5 })
+		if got := c.e.LastSideEffect(1); got != c.want {
+			t.Errorf("side effect at tick %d, want %d", got, c.want)
+		}
+	}
+}
+
+// Players who join in the same tick draw different numbers.
+func TestJoinsDrawTheirOwnNumbers(t *testing.T) {
+	b := &beach{}
+	e := b.server(t)
+	var drawn []uint64
+	b.join = func(w *game.World, name string) game.ID {
+		drawn = append(drawn, w.Rand().Uint64())
+		return crabs.Spawn(w, crab{})
+	}
+	for range 2 {
+		if _, err := e.Join("x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if drawn[0] == drawn[1] {
+		t.Errorf("both drew %x", drawn[0])
 	}
 }
 
@@ -716,6 +669,7 @@ func TestWhoShowsAnEvent(t *testing.T) {
 	emitAll := func(w *game.World) {
 		pings.Emit(w, 1, geom.Vec2{X: 1}, ping{1}) // its own
 		pings.Emit(w, 2, geom.Vec2{X: 2}, ping{2}) // about another
+		pings.Emit(w, 0, geom.Vec2{}, ping{})      // about nobody
 	}
 	for name, c := range map[string]struct {
 		client  bool
@@ -724,8 +678,8 @@ func TestWhoShowsAnEvent(t *testing.T) {
 		want    []int64
 		byActor []bool
 	}{
-		"server's Act":    {want: []int64{1, 2}, byActor: []bool{true, false}},
-		"server's Step":   {inStep: true, want: []int64{1, 2}, byActor: []bool{false, false}},
+		"server's Act":    {want: []int64{1, 2, 0}, byActor: []bool{true, false, false}},
+		"server's Step":   {inStep: true, want: []int64{1, 2, 0}, byActor: []bool{false, false, false}},
 		"client's Act":    {client: true, want: []int64{1}, byActor: []bool{true}},
 		"client's replay": {client: true, replay: true},
 		"client's Step":   {client: true, inStep: true},
