@@ -52,7 +52,8 @@ func changedSet(k *schema.Kind, g int, a, b []int32) (set uint64) {
 // in the record.
 func TestBodyVectors(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Bodies of records: kind and tick rate, ages in ticks of the baseline and from the state before to it, then the integers of\n" +
+	b.WriteString("# Bodies of records: kind and tick rate, ages in ticks of the baseline and from the state before " +
+		"to it, then the integers of\n" +
 		"# that state, of the baseline and of the record, and the body, lowest bit first. The kinds, as schema text:\n")
 	b.WriteString(inComments("kind " + bodyKind[mover](t, 20).Text()))
 	b.WriteString(inComments("kind driver" + strings.TrimPrefix(bodyKind[driver](t, 60).Text(), "mover")))
@@ -63,16 +64,26 @@ func TestBodyVectors(t *testing.T) {
 		a, b, c    []int32
 		explicitly string
 	}{
-		{"mover", bodyKind[mover](t, 20), 1, 1, []int32{0, 0, 0, 10, 3}, []int32{50, 10, 0, 10, 3}, []int32{100, 20, 0, 10, 3}, "it goes on as it did"},
-		{"mover", bodyKind[mover](t, 20), 1, 1, []int32{0, 0, 0, 10, 3}, []int32{50, 10, 0, 12, 3}, []int32{95, 28, 0, 17, 3}, "it turns"},
-		{"mover", bodyKind[mover](t, 20), 3, 1, []int32{0, 0, 20, 10, 3}, []int32{-50, -10, 40, 12, 3}, []int32{-190, -60, 60, 250, 3}, "it jumps"},
-		{"mover", bodyKind[mover](t, 20), 6, 0, nil, []int32{-50, -10, 40, 12, 3}, []int32{-190, -60, 60, 250, 3}, "nothing is known before the baseline"},
-		{"mover", bodyKind[mover](t, 20), 2, 2, []int32{5, 5, 5, 5, 3}, []int32{5, 5, 5, 5, 3}, []int32{5, 5, 5, 5, 4}, "what is not usual has changed"},
-		{"mover", bodyKind[mover](t, 20), 2, 2, []int32{5, 5, 5, 5, 3}, []int32{5, 5, 5, 5, 3}, []int32{9, 5, 5, 7, 4}, "and the place as well"},
-		{"mover", bodyKind[mover](t, 20), 1, 1, []int32{5, 5, 5, 5, 3}, []int32{5, 5, 5, 5, 3}, []int32{1 << 30, -1 << 31, 5, 7, 3}, "far away"},
-		{"driver", bodyKind[driver](t, 60), 3, 3, []int32{0, 0, 17, 1000, 0, 0, 100}, []int32{50, 0, 17, 1010, 0, 0, 100}, []int32{100, 1, 17, 1020, 20, 0, 101}, "it drives"},
-		{"driver", bodyKind[driver](t, 60), 6, 3, []int32{0, 0, 17, 1000, 0, 300, 100}, []int32{50, 0, 30, 1010, 0, 270, 500}, []int32{151, 1, 47, 1020, 20, 210, 12}, "it flies"},
-		{"driver", bodyKind[driver](t, 60), 3, 3, []int32{0, 0, 17, 0, 0, 0, 100}, []int32{0, 0, 17, 0, 0, 0, 100}, []int32{0, 0, 17, 0, 0, 0, 102}, "it stands and turns"},
+		{"mover", bodyKind[mover](t, 20), 1, 1, []int32{0, 0, 0, 10, 3}, []int32{50, 10, 0, 10, 3},
+			[]int32{100, 20, 0, 10, 3}, "it goes on as it did"},
+		{"mover", bodyKind[mover](t, 20), 1, 1, []int32{0, 0, 0, 10, 3}, []int32{50, 10, 0, 12, 3},
+			[]int32{95, 28, 0, 17, 3}, "it turns"},
+		{"mover", bodyKind[mover](t, 20), 3, 1, []int32{0, 0, 20, 10, 3}, []int32{-50, -10, 40, 12, 3},
+			[]int32{-190, -60, 60, 250, 3}, "it jumps"},
+		{"mover", bodyKind[mover](t, 20), 6, 0, nil, []int32{-50, -10, 40, 12, 3}, []int32{-190, -60, 60, 250, 3},
+			"nothing is known before the baseline"},
+		{"mover", bodyKind[mover](t, 20), 2, 2, []int32{5, 5, 5, 5, 3}, []int32{5, 5, 5, 5, 3}, []int32{5, 5, 5, 5, 4},
+			"what is not usual has changed"},
+		{"mover", bodyKind[mover](t, 20), 2, 2, []int32{5, 5, 5, 5, 3}, []int32{5, 5, 5, 5, 3}, []int32{9, 5, 5, 7, 4},
+			"and the place as well"},
+		{"mover", bodyKind[mover](t, 20), 1, 1, []int32{5, 5, 5, 5, 3}, []int32{5, 5, 5, 5, 3},
+			[]int32{1 << 30, -1 << 31, 5, 7, 3}, "far away"},
+		{"driver", bodyKind[driver](t, 60), 3, 3, []int32{0, 0, 17, 1000, 0, 0, 100}, []int32{50, 0, 17, 1010, 0, 0, 100},
+			[]int32{100, 1, 17, 1020, 20, 0, 101}, "it drives"},
+		{"driver", bodyKind[driver](t, 60), 6, 3, []int32{0, 0, 17, 1000, 0, 300, 100},
+			[]int32{50, 0, 30, 1010, 0, 270, 500}, []int32{151, 1, 47, 1020, 20, 210, 12}, "it flies"},
+		{"driver", bodyKind[driver](t, 60), 3, 3, []int32{0, 0, 17, 0, 0, 0, 100}, []int32{0, 0, 17, 0, 0, 0, 100},
+			[]int32{0, 0, 17, 0, 0, 0, 102}, "it stands and turns"},
 	} {
 		base := codec.Base[int32]{Vals: c.b, Prior: c.a, Age: c.age, Gap: c.gap}
 		var w wire.BitWriter
@@ -87,7 +98,8 @@ func TestBodyVectors(t *testing.T) {
 				}
 			}
 		}
-		fmt.Fprintf(&b, "\n%s\n  %s %d Hz, age %d, gap %d\n  %d %d %d\n  %s\n", c.explicitly, c.kind, c.k.Rate, c.age, c.gap, c.a, c.b, c.c, bits)
+		fmt.Fprintf(&b, "\n%s\n  %s %d Hz, age %d, gap %d\n  %d %d %d\n  %s\n", c.explicitly, c.kind, c.k.Rate, c.age,
+			c.gap, c.a, c.b, c.c, bits)
 	}
 	golden.Check(t, "testdata/bodies.txt", b.String())
 }
@@ -124,7 +136,8 @@ func randomRecord(r *rand.Rand, k *schema.Kind, g int) (base codec.Base[int32], 
 			}
 		}
 	}
-	base = codec.Base[int32]{Prior: rows[0], Vals: rows[1], Age: clock.Tick(1 + r.IntN(12)), Gap: clock.Tick(1 + r.IntN(6))}
+	base = codec.Base[int32]{Prior: rows[0], Vals: rows[1], Age: clock.Tick(1 + r.IntN(12)),
+		Gap: clock.Tick(1 + r.IntN(6))}
 	if r.IntN(8) == 0 {
 		base.Prior, base.Gap = nil, 0
 	}

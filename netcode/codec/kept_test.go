@@ -214,8 +214,10 @@ func sumBodies[T int32 | int64](t *testing.T, r *rand.Rand, k *schema.Kind, c *c
 // does what is read of any bytes.
 func TestBodiesStay(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Sums of bodies of random records, and of what is made of random bytes: kind, level, group, for observers and for the owner.\n")
-	for i, k := range []*schema.Kind{bodyKind[mover](t, 20), bodyKind[driver](t, 60), bodyKind[rigid](t, 60), bodyKind[flat](t, 30), bodyKind[fine](t, 128), bodyKind[many](t, 10)} {
+	b.WriteString("# Sums of bodies of random records, and of what is made of random bytes: kind, level, group, for " +
+		"observers and for the owner.\n")
+	for i, k := range []*schema.Kind{bodyKind[mover](t, 20), bodyKind[driver](t, 60), bodyKind[rigid](t, 60),
+		bodyKind[flat](t, 30), bodyKind[fine](t, 128), bodyKind[many](t, 10)} {
 		coder := codec.For(k)
 		for level := range len(k.Levels) + 1 {
 			k, coder := k.At(level), coder.At(level)

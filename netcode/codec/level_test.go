@@ -69,7 +69,8 @@ func TestLevels(t *testing.T) {
 				for _, i := range k.Groups[g].Props {
 					q := &k.Props[i]
 					for c := q.ObsAt - at; c < q.ObsAt-at+q.Comps; c++ {
-						if d := math.Abs(float64(row[c]) - float64(fine[at+c])); q.Class != schema.Quat && q.Turn == 0 && math.Abs(float64(row[c])) < 1<<31-1<<10 && d > float64(int64(1)<<q.Shift[level]) {
+						if d := math.Abs(float64(row[c]) - float64(fine[at+c])); q.Class != schema.Quat && q.Turn == 0 &&
+							math.Abs(float64(row[c])) < 1<<31-1<<10 && d > float64(int64(1)<<q.Shift[level]) {
 							t.Fatalf("level %d: %s %d is rounded to %d", level, q.Name, fine[at+c], row[c])
 						}
 					}

@@ -70,9 +70,11 @@ func TestNearRoundTrip(t *testing.T) {
 		place := make([]int32, 3)
 		near := true
 		for c := range place {
-			at := rapid.OneOf(rapid.Int32(), rapid.SampledFrom([]int32{0, math.MaxInt32, math.MinInt32})).Draw(t, "viewer") // in steps
+			at := rapid.OneOf(rapid.Int32(), rapid.SampledFrom([]int32{0, math.MaxInt32, math.MinInt32})).Draw(t,
+				"viewer") // in steps
 			v.MM[c] = int64(at) * 16
-			off := rapid.OneOf(rapid.Int32Range(-40000, 40000), rapid.Int32(), rapid.SampledFrom([]int32{-32769, -32768, 32767, 32768})).Draw(t, "offset")
+			off := rapid.OneOf(rapid.Int32Range(-40000, 40000), rapid.Int32(),
+				rapid.SampledFrom([]int32{-32769, -32768, 32767, 32768})).Draw(t, "offset")
 			place[c] = at + off // wraps
 			near = near && off >= -32768 && off <= 32767
 		}

@@ -44,7 +44,8 @@ func TestClassesAreCounted(t *testing.T) {
 			gap := 1 + r.Uint32N(1<<r.IntN(11))
 			s.see(&group{times: &times{spans: *of}}, 100, clock.Tick(gap), true)
 			if v = min(v, 1<<37-1); s.class(of, v) != count(v<<16/int64(gap)) || s.far(of, v) != s.class(of, v) {
-				t.Fatalf("%d over %d reaches %d and %d of %d, want %d", v, gap, s.class(of, v), s.far(of, v), limits, count(v<<16/int64(gap)))
+				t.Fatalf("%d over %d reaches %d and %d of %d, want %d", v, gap, s.class(of, v), s.far(of, v), limits,
+					count(v<<16/int64(gap)))
 			}
 			if v = r.Int64N(1 << 53); s.over(v) != v/int64(gap) {
 				t.Fatalf("%d over %d is %d", v, gap, s.over(v))

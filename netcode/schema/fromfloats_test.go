@@ -58,7 +58,8 @@ func TestFromFloatsIsTheWayBack(t *testing.T) {
 // A page may hand over anything; what comes out is on the grid and within the schema.
 func TestFromFloatsOfAnything(t *testing.T) {
 	k := orders(t)
-	wild := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e300, math.MaxFloat64}))
+	wild := rapid.OneOf(rapid.Float64(),
+		rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300, -1e300, math.MaxFloat64}))
 	rapid.Check(t, func(t *rapid.T) {
 		src := rapid.SliceOfN(wild, k.Sims, k.Sims).Draw(t, "src")
 		got, again := make([]int64, k.Sims), make([]int64, k.Sims)

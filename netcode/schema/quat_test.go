@@ -143,7 +143,8 @@ func TestQuatIntegers(t *testing.T) {
 func TestRoundingVectors(t *testing.T) {
 	k := kindOf[rigid](t)
 	var b strings.Builder
-	b.WriteString("# Values as simulation integers, as observers receive them, and at the coarser levels of the kind in rigid.txt: property, integers.\n")
+	b.WriteString("# Values as simulation integers, as observers receive them, and at the coarser levels of the kind " +
+		"in rigid.txt: property, integers.\n")
 	r := random(5)
 	sims, row := make([]int64, k.Sims), make([]int32, k.Obs)
 	for range 6 {

@@ -23,7 +23,8 @@ func one(v any, tag string) (*schema.Kind, error) {
 }
 
 func oneType(v any, tag string) reflect.Type {
-	return reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeOf(v), Tag: reflect.StructTag(fmt.Sprintf("net:%q", tag))}})
+	return reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeOf(v),
+		Tag: reflect.StructTag(fmt.Sprintf("net:%q", tag))}})
 }
 
 func TestTags(t *testing.T) {
@@ -38,15 +39,23 @@ func TestTags(t *testing.T) {
 		{v3, "pos", schema.Prop{Class: schema.Pos, Comps: 3, Sim: mm256, Obs: cm, Draw: schema.Linear}},
 		{v2, "pos,1cm", schema.Prop{Class: schema.Pos, Comps: 2, Sim: cm, Obs: cm, Draw: schema.Linear}},
 		{v2, "pos,1mm", schema.Prop{Class: schema.Pos, Comps: 2, Sim: 1000, Obs: cm, Draw: schema.Linear}},
-		{v2, "pos,2m", schema.Prop{Class: schema.Pos, Comps: 2, Sim: 0.5, Obs: 0.5, Draw: schema.Linear}}, // observers cannot know better
+		{v2, "pos,2m",
+			schema.Prop{Class: schema.Pos, Comps: 2, Sim: 0.5, Obs: 0.5, Draw: schema.Linear}}, // observers cannot know better
 		{v2, "pos,1/64mm,others=1/4cm", schema.Prop{Class: schema.Pos, Comps: 2, Sim: 64000, Obs: 400, Draw: schema.Linear}},
 		{v2, "pos,others=1m,1cm,draw=step,group=3", schema.Prop{Class: schema.Pos, Comps: 2, Sim: cm, Obs: 1, Group: 3}},
-		{v2, "vel", schema.Prop{Class: schema.Vel, Comps: 2, Sim: mm256 / 30.0, Obs: cm, Draw: schema.Linear}}, // 1/256 mm a tick at 30 Hz
+		{v2, "vel",
+			schema.Prop{Class: schema.Vel, Comps: 2, Sim: mm256 / 30.0, Obs: cm,
+				Draw: schema.Linear}}, // 1/256 mm a tick at 30 Hz
 		{v3, "vel,1mm/s,others=5cm/s", schema.Prop{Class: schema.Vel, Comps: 3, Sim: 1000, Obs: 20, Draw: schema.Linear}},
-		{geom.Angle(0), "angle", schema.Prop{Class: schema.Angle, Comps: 1, Sim: 65536, Obs: 65536, SimTurn: 65536, Turn: 65536, Draw: schema.Linear}},
-		{0.0, "angle,1deg", schema.Prop{Class: schema.Angle, Comps: 1, Sim: 360, Obs: 360, SimTurn: 360, Turn: 360, Draw: schema.Linear}},
-		{0.0, "angle,0.5deg", schema.Prop{Class: schema.Angle, Comps: 1, Sim: 720, Obs: 720, SimTurn: 720, Turn: 720, Draw: schema.Linear}},
-		{0.0, "angle,12bit,others=8bit", schema.Prop{Class: schema.Angle, Comps: 1, Sim: 4096, Obs: 256, SimTurn: 4096, Turn: 256, Draw: schema.Linear}},
+		{geom.Angle(0), "angle",
+			schema.Prop{Class: schema.Angle, Comps: 1, Sim: 65536, Obs: 65536, SimTurn: 65536, Turn: 65536,
+				Draw: schema.Linear}},
+		{0.0, "angle,1deg",
+			schema.Prop{Class: schema.Angle, Comps: 1, Sim: 360, Obs: 360, SimTurn: 360, Turn: 360, Draw: schema.Linear}},
+		{0.0, "angle,0.5deg",
+			schema.Prop{Class: schema.Angle, Comps: 1, Sim: 720, Obs: 720, SimTurn: 720, Turn: 720, Draw: schema.Linear}},
+		{0.0, "angle,12bit,others=8bit",
+			schema.Prop{Class: schema.Angle, Comps: 1, Sim: 4096, Obs: 256, SimTurn: 4096, Turn: 256, Draw: schema.Linear}},
 		{0.0, "float,0.25", schema.Prop{Class: schema.Float, Comps: 1, Sim: 4, Obs: 4, Draw: schema.Linear, Group: 1}},
 		{0.0, "float,1/8,others=0.5,draw=step", schema.Prop{Class: schema.Float, Comps: 1, Sim: 8, Obs: 2, Group: 1}},
 		{0, "int,-5..5", schema.Prop{Class: schema.Int, Comps: 1, Sim: 1, Obs: 1, Min: -5, Max: 5, Group: 1}},
@@ -54,27 +63,41 @@ func TestTags(t *testing.T) {
 		{uint64(0), "int,0..2147483647", schema.Prop{Class: schema.Int, Comps: 1, Sim: 1, Obs: 1, Max: 1<<31 - 1, Group: 1}},
 		{0, "int,7..7", schema.Prop{Class: schema.Int, Comps: 1, Sim: 1, Obs: 1, Min: 7, Max: 7, Group: 1}},
 		{false, "bool", schema.Prop{Class: schema.Bool, Comps: 1, Sim: 1, Obs: 1, Group: 1}},
-		{clock.Tick(0), "tick,to=owner", schema.Prop{Class: schema.Tick, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Owner}},
-		{v2, "pos,16mm,wire=near", schema.Prop{Class: schema.Pos, Comps: 2, Sim: 62.5, Obs: 62.5, Draw: schema.Linear, Near: true}},
+		{clock.Tick(0), "tick,to=owner",
+			schema.Prop{Class: schema.Tick, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Owner}},
+		{v2, "pos,16mm,wire=near",
+			schema.Prop{Class: schema.Pos, Comps: 2, Sim: 62.5, Obs: 62.5, Draw: schema.Linear, Near: true}},
 		{"", "text,9,ref", schema.Prop{Class: schema.Text, Comps: 3, Sim: 1, Obs: 1, Max: 9, Group: 2, Ref: true}},
-		{ID(0), "handle,server", schema.Prop{Class: schema.Handle, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Server}},
+		{ID(0), "handle,server",
+			schema.Prop{Class: schema.Handle, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Server}},
 		{"", "text,12", schema.Prop{Class: schema.Text, Comps: 3, Sim: 1, Obs: 1, Max: 12, Group: 2}},
-		{"", "text,31,group=1,kept", schema.Prop{Class: schema.Text, Comps: 8, Sim: 1, Obs: 1, Max: 31, Group: 1, Audience: schema.Kept}},
+		{"", "text,31,group=1,kept",
+			schema.Prop{Class: schema.Text, Comps: 8, Sim: 1, Obs: 1, Max: 31, Group: 1, Audience: schema.Kept}},
 		{v2, "stick", schema.Prop{Class: schema.Stick, Comps: 2, Sim: 15, Obs: 15, Group: 1}}, // -15..15 fits 5 bits
 		{v2, "stick,8bit", schema.Prop{Class: schema.Stick, Comps: 2, Sim: 127, Obs: 127, Group: 1}},
-		{geom.View{}, "view", schema.Prop{Class: schema.View, Comps: 2, Sim: 65536, Obs: 65536, SimTurn: 65536, Turn: 65536, Draw: schema.Linear}},
-		{geom.View{}, "view,1deg,others=2deg", schema.Prop{Class: schema.View, Comps: 2, Sim: 360, Obs: 180, SimTurn: 360, Turn: 180, Draw: schema.Linear}},
+		{geom.View{}, "view",
+			schema.Prop{Class: schema.View, Comps: 2, Sim: 65536, Obs: 65536, SimTurn: 65536, Turn: 65536, Draw: schema.Linear}},
+		{geom.View{}, "view,1deg,others=2deg",
+			schema.Prop{Class: schema.View, Comps: 2, Sim: 360, Obs: 180, SimTurn: 360, Turn: 180, Draw: schema.Linear}},
 		{geom.Quat{}, "quat", schema.Prop{Class: schema.Quat, Comps: 3, Sim: 65536, Obs: 512, Draw: schema.Linear}},
 		{geom.Quat{}, "quat,8bit", schema.Prop{Class: schema.Quat, Comps: 3, Sim: 256, Obs: 256, Draw: schema.Linear}},
-		{geom.Quat{}, "quat,20bit,others=16bit,draw=step", schema.Prop{Class: schema.Quat, Comps: 3, Sim: 1 << 20, Obs: 65536}},
-		{v3, "spin,1deg/s", schema.Prop{Class: schema.Spin, Comps: 3, Sim: 360 / (2 * math.Pi), Obs: 360 / (2 * math.Pi), Draw: schema.Linear}},
-		{geom.Angle(0), "spin,2deg/s", schema.Prop{Class: schema.Spin, Comps: 1, Sim: 180 / (2 * math.Pi), Obs: 180 / (2 * math.Pi), Draw: schema.Linear}},
-		{uint8(0), "enum,idle|walk|run", schema.Prop{Class: schema.Enum, Comps: 1, Sim: 1, Obs: 1, Max: 2, Group: 1, Names: "idle|walk|run"}},
+		{geom.Quat{}, "quat,20bit,others=16bit,draw=step",
+			schema.Prop{Class: schema.Quat, Comps: 3, Sim: 1 << 20, Obs: 65536}},
+		{v3, "spin,1deg/s",
+			schema.Prop{Class: schema.Spin, Comps: 3, Sim: 360 / (2 * math.Pi), Obs: 360 / (2 * math.Pi), Draw: schema.Linear}},
+		{geom.Angle(0), "spin,2deg/s",
+			schema.Prop{Class: schema.Spin, Comps: 1, Sim: 180 / (2 * math.Pi), Obs: 180 / (2 * math.Pi), Draw: schema.Linear}},
+		{uint8(0), "enum,idle|walk|run",
+			schema.Prop{Class: schema.Enum, Comps: 1, Sim: 1, Obs: 1, Max: 2, Group: 1, Names: "idle|walk|run"}},
 		{[4]byte{}, "bytes", schema.Prop{Class: schema.Bytes, Comps: 1, Sim: 1, Obs: 1, Max: 4, Group: 2}},
-		{[32]byte{}, "bytes,kept", schema.Prop{Class: schema.Bytes, Comps: 8, Sim: 1, Obs: 1, Max: 32, Group: 2, Audience: schema.Kept}},
-		{0.0, "float,0.5,-2..3", schema.Prop{Class: schema.Float, Comps: 1, Sim: 2, Obs: 2, Min: -4, Max: 6, Draw: schema.Linear, Group: 1}},
-		{0.0, "float,-2..3,0.5", schema.Prop{Class: schema.Float, Comps: 1, Sim: 2, Obs: 2, Min: -4, Max: 6, Draw: schema.Linear, Group: 1}},
-		{ID(0), "handle,team,to=owner", schema.Prop{Class: schema.Handle, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Owner}},
+		{[32]byte{}, "bytes,kept",
+			schema.Prop{Class: schema.Bytes, Comps: 8, Sim: 1, Obs: 1, Max: 32, Group: 2, Audience: schema.Kept}},
+		{0.0, "float,0.5,-2..3",
+			schema.Prop{Class: schema.Float, Comps: 1, Sim: 2, Obs: 2, Min: -4, Max: 6, Draw: schema.Linear, Group: 1}},
+		{0.0, "float,-2..3,0.5",
+			schema.Prop{Class: schema.Float, Comps: 1, Sim: 2, Obs: 2, Min: -4, Max: 6, Draw: schema.Linear, Group: 1}},
+		{ID(0), "handle,team,to=owner",
+			schema.Prop{Class: schema.Handle, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Owner}},
 		{false, "press", schema.Prop{Class: schema.Press, Comps: 1, Sim: 1, Obs: 1, Group: 1}},
 	} {
 		k, err := one(c.v, c.tag)
@@ -86,7 +109,8 @@ func TestTags(t *testing.T) {
 		if p.Audience == schema.Everyone {
 			w.Group = 0 // the only group there is
 		}
-		got := schema.Prop{Class: p.Class, Comps: p.Comps, Sim: p.Sim, Obs: p.Obs, SimTurn: p.SimTurn, Turn: p.Turn, Draw: p.Draw, Min: p.Min, Max: p.Max, Group: p.Group, Names: p.Names, Audience: p.Audience, Ref: p.Ref, Near: p.Near}
+		got := schema.Prop{Class: p.Class, Comps: p.Comps, Sim: p.Sim, Obs: p.Obs, SimTurn: p.SimTurn, Turn: p.Turn,
+			Draw: p.Draw, Min: p.Min, Max: p.Max, Group: p.Group, Names: p.Names, Audience: p.Audience, Ref: p.Ref, Near: p.Near}
 		if !reflect.DeepEqual(got, w) {
 			t.Errorf("%T %s: %+v, want %+v", c.v, c.tag, got, w)
 		}
@@ -104,7 +128,8 @@ func TestWrongTags(t *testing.T) {
 		v         any
 		tag, want string
 	}{
-		{v2, "", `unknown class "", want one of pos vel angle float int bool tick handle text stick press view quat spin enum bytes`},
+		{v2, "", `unknown class "", want one of pos vel angle float int bool tick handle text stick press ` +
+			"view quat spin enum bytes"},
 		{v2, "position", `unknown class "position"`},
 		{v2, "pos ", `unknown class "pos "`},
 		{0.0, "pos", "class pos does not fit Go type float64, want geom.Vec2 or geom.Vec3"},
@@ -176,7 +201,9 @@ func TestWrongTags(t *testing.T) {
 		{0.0, "float,1e-9,0..5", "for observers at most 32 bits"},
 
 		{v2, "pos,2cm@30m", `precision "2cm@30m", want a length`},
-		{v2, "pos,others=1cm,3cm@30m", "3cm@30m: want rising distances, and precisions that are 2, 4, 8, ... up to 65536 times as coarse as others=, rising too"},
+		{v2, "pos,others=1cm,3cm@30m",
+			"3cm@30m: want rising distances, and precisions that are 2, 4, 8, ... up to 65536 times as coarse as others=, " +
+				"rising too"},
 		{v2, "pos,others=1cm,1cm@30m", "1cm@30m: want rising distances"},
 		{v2, "pos,others=1cm,4cm@30m,2cm@60m", "2cm@60m: want rising distances"},
 		{v2, "pos,others=1cm,2cm@30m,4cm@30m", "4cm@30m: want rising distances"},
@@ -201,7 +228,9 @@ func TestWrongTags(t *testing.T) {
 		{v2, "pos,slow=1cm", "slow=1cm, want a speed such as 1cm/s"},
 		{0.0, "angle,slow=1cm/s", "slow=1cm/s, want a speed such as 1deg/s"},
 		{0, "int,0..9,slow=1cm/s", "slow=1cm/s does not fit class int, want pos, vel, angle or spin"},
-		{v2, "pos,1cm,slow=1cm/s", "a step of 10mm is too coarse for slow=1cm/s at 30 Hz, which is 0.333mm a tick; write a precision of 0.33mm or finer"},
+		{v2, "pos,1cm,slow=1cm/s",
+			"a step of 10mm is too coarse for slow=1cm/s at 30 Hz, which is 0.333mm a tick; write a precision of 0.33mm or " +
+				"finer"},
 		{v2, "pos,team", "team does not fit class pos, want int, enum or handle"},
 		{0, "int,0..9,parent", "parent does not fit class int, want handle"},
 		{ID(0), "handle,parent", "a parent needs a pos for everyone in its group, which is relative to it"},
@@ -240,7 +269,8 @@ func TestWrongTags(t *testing.T) {
 			t.Errorf("%T `net:%q` is accepted", c.v, c.tag)
 			continue
 		}
-		if text := err.Error(); !strings.Contains(text, fmt.Sprintf(".F `net:%q`", c.tag)) || !strings.Contains(text, c.want) {
+		if text := err.Error(); !strings.Contains(text, fmt.Sprintf(".F `net:%q`", c.tag)) ||
+			!strings.Contains(text, c.want) {
 			t.Errorf("%T `net:%q`: %v; want %s", c.v, c.tag, err, c.want)
 		}
 		_, after, ok := strings.Cut(err.Error(), "an example that works: `net:\"")
@@ -284,7 +314,9 @@ func TestLimits(t *testing.T) {
 	many := func(n int, v any, tag string) reflect.Type {
 		var f []reflect.StructField
 		for i := range n {
-			f = append(f, reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: reflect.TypeOf(v), Tag: reflect.StructTag(fmt.Sprintf("net:%q", tag))})
+			f = append(f,
+				reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: reflect.TypeOf(v),
+				Tag: reflect.StructTag(fmt.Sprintf("net:%q", tag))})
 		}
 		return reflect.StructOf(f)
 	}
@@ -309,13 +341,20 @@ func TestLimits(t *testing.T) {
 		{"64 properties", many(64, false, "bool"), 30, ""},
 		{"65 properties", many(65, false, "bool"), 30, "has 65 properties, at most 64 fit a kind"},
 		{"96 integers", many(32, v3, "pos"), 30, ""},
-		{"97 integers", reflect.StructOf(append([]reflect.StructField{field("B", false, "bool")}, fieldsOf(many(32, v3, "pos"))...)), 30, "k has 97 integers, at most 96 fit a kind"},
+		{"97 integers",
+			reflect.StructOf(append([]reflect.StructField{field("B", false, "bool")},
+			fieldsOf(many(32, v3, "pos"))...)), 30, "k has 97 integers, at most 96 fit a kind"},
 		{"hermite", reflect.TypeFor[gliding](), 60, ""},
-		{"hermite without a velocity", hermite(field("Pos", v2, "pos,draw=hermite")), 30, "draws hermite and needs a vel property of 2 components for everyone in its group"},
-		{"hermite with a velocity of 3 components", hermite(field("Pos", v2, "pos,draw=hermite"), field("Vel", v3, "vel")), 30, "draws hermite"},
-		{"hermite with a velocity elsewhere", hermite(field("Pos", v2, "pos,draw=hermite"), field("Vel", v2, "vel,group=2")), 30, "draws hermite"},
-		{"hermite with a private velocity", hermite(field("Pos", v2, "pos,draw=hermite"), field("Vel", v2, "vel,to=owner")), 30, "draws hermite"},
-		{"private hermite", hermite(field("Pos", v2, "pos,draw=hermite,to=owner")), 30, ""}, // nobody draws it between records
+		{"hermite without a velocity", hermite(field("Pos", v2, "pos,draw=hermite")), 30, "draws hermite and needs a " +
+			"vel property of 2 components for everyone in its group"},
+		{"hermite with a velocity of 3 components", hermite(field("Pos", v2, "pos,draw=hermite"), field("Vel", v3, "vel")),
+			30, "draws hermite"},
+		{"hermite with a velocity elsewhere",
+			hermite(field("Pos", v2, "pos,draw=hermite"), field("Vel", v2, "vel,group=2")), 30, "draws hermite"},
+		{"hermite with a private velocity", hermite(field("Pos", v2, "pos,draw=hermite"), field("Vel", v2, "vel,to=owner")),
+			30, "draws hermite"},
+		{"private hermite", hermite(field("Pos", v2, "pos,draw=hermite,to=owner")), 30,
+			""}, // nobody draws it between records
 	} {
 		k, err := schema.New("k", c.t, c.rate)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -354,10 +393,13 @@ func TestLayout(t *testing.T) {
 	for _, p := range k.Props {
 		at = append(at, fmt.Sprint(p.Name, " ", p.At, " ", p.ObsAt, " ", p.Group))
 	}
-	if got, want := strings.Join(at, ", "), "Name 0 4 1, Secret 2 -1 1, Pos 3 0 0, Ammo 6 -1 1, Late 7 6 2, Yaw 8 3 0, Phase 9 -1 1"; got != want {
+	if got, want := strings.Join(at, ", "), "Name 0 4 1, Secret 2 -1 1, Pos 3 0 0, Ammo 6 -1 1, Late 7 6 2, Yaw 8 3 "+
+		"0, Phase 9 -1 1"; got != want {
 		t.Errorf("name, place, observers' place and group: %s; want %s", got, want)
 	}
-	if got, want := fmt.Sprint(short(k), k.Owned, k.Sims, k.Obs, k.PlaceProp().ObsAt, k.PlaceProp().Millimetres()), "[{[2 5] 0 4 true} {[0] 4 2 false} {[4] 6 1 false}] [0 2 3 4 5] 10 7 0 10"; got != want {
+	if got, want := fmt.Sprint(short(k), k.Owned, k.Sims, k.Obs, k.PlaceProp().ObsAt,
+		k.PlaceProp().Millimetres()), "[{[2 5] 0 4 true} {[0] 4 2 false} {[4] 6 1 false}] [0 2 3 4 5] 10 7 0 " +
+			"10"; got != want {
 		t.Errorf("groups, owned, integers, observers' integers, place: %s; want %s", got, want)
 	}
 }
@@ -386,7 +428,8 @@ func TestTextAndHash(t *testing.T) {
 	}
 	// Each difference on the wire is a difference of the text.
 	seen := map[string]string{}
-	for _, tag := range []string{"pos", "pos,1mm", "pos,others=2cm", "pos,draw=step", "pos,to=owner", "pos,kept", "vel", "vel,others=2cm/s", "stick", "stick,6bit"} {
+	for _, tag := range []string{"pos", "pos,1mm", "pos,others=2cm", "pos,draw=step", "pos,to=owner", "pos,kept", "vel",
+		"vel,others=2cm/s", "stick", "stick,6bit"} {
 		k, err := one(geom.Vec2{}, tag)
 		if err != nil {
 			t.Fatal(err)
@@ -400,13 +443,15 @@ func TestTextAndHash(t *testing.T) {
 
 // FuzzTag: no tag makes New panic, and a kind that it accepts keeps its promises.
 func FuzzTag(f *testing.F) {
-	for _, tag := range []string{"pos,others=1cm,draw=linear", "vel,1/256mm/s", "angle,8bit,others=3deg", "float,0.1,group=2", "int,-9..9,to=owner", "bool,server",
+	for _, tag := range []string{"pos,others=1cm,draw=linear", "vel,1/256mm/s", "angle,8bit,others=3deg",
+		"float,0.1,group=2", "int,-9..9,to=owner", "bool,server",
 		"tick", "handle,kept", "text,7", "stick,16bit", "press", "pos,1/0cm", "int,..", "float,1e-9,others=1e9", "pos,0x1p-20m,others=999m", "angle,=,", "int,-2147483648..2147483647", "quat,9bit,others=4bit,4bit@1m", "view,1deg,others=2deg,4deg@5m",
 		"spin,2deg/s,slow=1deg/s", "enum,a|b|c,team", "bytes", "float,1,-5..5", "handle,parent", "pos,far=1km,warp=2m,draw=dr:1cm", "pos,slow=1mm/s,others=1cm,2cm@9m,4cm@10m,8cm@11m"} {
 		f.Add(tag)
 	}
 	f.Fuzz(func(t *testing.T, tag string) {
-		for _, v := range []any{geom.Vec2{}, geom.Vec3{}, geom.View{}, geom.Quat{}, 0.0, 0, int8(0), uint16(0), uint32(0), false, "", [5]byte{}} {
+		for _, v := range []any{geom.Vec2{}, geom.Vec3{}, geom.View{}, geom.Quat{}, 0.0, 0, int8(0), uint16(0), uint32(0),
+			false, "", [5]byte{}} {
 			typ := oneType(v, tag)
 			k, err := schema.New("fuzzed", typ, 30)
 			if err != nil {

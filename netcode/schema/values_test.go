@@ -228,7 +228,8 @@ func (r *random) fill(v reflect.Value) {
 }
 
 func (r *random) value() int64 {
-	return [...]int64{int64(r.next()), int64(r.next()) >> (r.next() % 64), math.MaxInt64, math.MinInt64, schema.MaxValue, 0}[r.next()%6]
+	return [...]int64{int64(r.next()), int64(r.next()) >> (r.next() % 64), math.MaxInt64, math.MinInt64, schema.MaxValue,
+		0}[r.next()%6]
 }
 
 // promises checks for some values drawn from seed what a kind promises: rounding is done once, what
@@ -445,8 +446,10 @@ func TestStickInDisc(t *testing.T) {
 
 func TestDrawnAndExactNumbers(t *testing.T) {
 	k := kindOf[everything](t)
-	e := everything{Pos: geom.Vec3{X: 1.23456, Y: -2, Z: 3}, Vel: geom.Vec3{X: 9}, Flag: geom.Vec2{X: 0.05, Y: 7}, Yaw: -1, Pitch: 3, Heat: -5, Score: -2, Level: 200,
-		Money: -1 << 31, Alive: true, Until: 1<<32 - 1, Target: 1 << 31, Name: "Zoë", Stick: geom.Vec2{X: 0.6, Y: -0.8}, Jump: true, Ammo: 12, Ready: 77, Phase: 0.5, Secret: 9}
+	e := everything{Pos: geom.Vec3{X: 1.23456, Y: -2, Z: 3}, Vel: geom.Vec3{X: 9}, Flag: geom.Vec2{X: 0.05, Y: 7},
+		Yaw: -1, Pitch: 3, Heat: -5, Score: -2, Level: 200,
+		Money: -1 << 31, Alive: true, Until: 1<<32 - 1, Target: 1 << 31, Name: "Zoë", Stick: geom.Vec2{X: 0.6,
+			Y: -0.8}, Jump: true, Ammo: 12, Ready: 77, Phase: 0.5, Secret: 9}
 	sims := make([]int64, k.Sims)
 	k.Extract(unsafe.Pointer(&e), sims)
 	row := make([]int32, k.Obs)
@@ -459,7 +462,8 @@ func TestDrawnAndExactNumbers(t *testing.T) {
 	var seen everything
 	seen.Secret, seen.Ammo, seen.Phase = 5, 5, 5 // must not shine through
 	k.StoreDrawn(unsafe.Pointer(&seen), drawn)
-	want := everything{Pos: geom.Vec3{X: 1.23, Y: -2, Z: 3}, Vel: geom.Vec3{X: 9}, Flag: geom.Vec2{X: 0.05, Y: 7}, Yaw: geom.Angle(-41 * 2 * math.Pi / 256), Pitch: 172 * 2 * math.Pi / 360, Heat: -4,
+	want := everything{Pos: geom.Vec3{X: 1.23, Y: -2, Z: 3}, Vel: geom.Vec3{X: 9}, Flag: geom.Vec2{X: 0.05, Y: 7},
+		Yaw: geom.Angle(-41 * 2 * math.Pi / 256), Pitch: 172 * 2 * math.Pi / 360, Heat: -4,
 		Score: -2, Level: 200, Money: -1 << 31, Alive: true, Until: 1<<32 - 1, Target: 1 << 31, Name: "Zoë", Stick: geom.Vec2{X: 19.0 / 31, Y: -24.0 / 31}, Jump: true}
 	if err := near(seen, want); err != nil {
 		t.Errorf("drawn: %v", err)
@@ -474,7 +478,8 @@ func TestDrawnAndExactNumbers(t *testing.T) {
 	text := func(s string) float64 {
 		return float64(uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24)
 	}
-	wantNumbers := []float64{1.23, -2, 3, 9, 0, 0, 0.05, 7, -41 * 2 * math.Pi / 256, 172 * 2 * math.Pi / 360, -4, -2, 200, -1 << 31, 1, 1<<32 - 1, 1 << 31, text("Zo\xc3\xab"), 0, 0, 0, 19.0 / 31, -24.0 / 31, 1, 0, 0, 0, 0}
+	wantNumbers := []float64{1.23, -2, 3, 9, 0, 0, 0.05, 7, -41 * 2 * math.Pi / 256, 172 * 2 * math.Pi / 360, -4, -2,
+		200, -1 << 31, 1, 1<<32 - 1, 1 << 31, text("Zo\xc3\xab"), 0, 0, 0, 19.0 / 31, -24.0 / 31, 1, 0, 0, 0, 0}
 	if err := nearNumbers(numbers, wantNumbers); err != nil {
 		t.Errorf("drawn numbers: %v", err)
 	}
@@ -550,7 +555,8 @@ func TestStoredTextsAreValid(t *testing.T) {
 // version.
 func TestCodeVectors(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Values as bits, in the order in which they are written, at tick 1000: property, who reads it, value, by itself;\n" +
+	b.WriteString("# Values as bits, in the order in which they are written, at tick 1000: property, who reads it, " +
+		"value, by itself;\n" +
 		"# then the value that the difference is taken from, and the difference. The kinds, as schema text:\n")
 	b.WriteString(inComments("kind " + kindOf[everything](t).Text()))
 	b.WriteString(inComments("kind " + kindOf[rigid](t).Text()))
@@ -567,7 +573,8 @@ func codeVectors(b *strings.Builder, k *schema.Kind) {
 				continue
 			}
 			who := map[bool]string{true: "others", false: "owner"}[obs]
-			for _, pair := range [][2]int64{{0, 1}, {1, 0}, {100, 103}, {-2, 900}, {3000, 2999}, {math.MaxInt32, math.MinInt32}} {
+			for _, pair := range [][2]int64{{0, 1}, {1, 0}, {100, 103}, {-2, 900}, {3000, 2999},
+				{math.MaxInt32, math.MinInt32}} {
 				v, base := make([]int64, k.Sims), make([]int64, k.Sims)
 				for c := q.At; c < q.At+q.Comps; c++ {
 					v[c], base[c] = pair[0], pair[1]
@@ -664,7 +671,8 @@ func FuzzRead(f *testing.F) {
 					if bad {
 						t.Fatalf("%s, observers %v: read %d", q.Name, obs, v)
 					}
-					if err := codes(&schema.Kind{Props: []schema.Prop{alone(*q)}}, []int64{v}, []int64{v}, int64(tick), obs); err != nil {
+					if err := codes(&schema.Kind{Props: []schema.Prop{alone(*q)}}, []int64{v}, []int64{v}, int64(tick),
+						obs); err != nil {
 						t.Fatal(err)
 					}
 				}
