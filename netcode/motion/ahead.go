@@ -58,7 +58,7 @@ type Fade struct {
 	now    clock.Time     // of it, on the clock of who looks at it
 	newest clock.Tick     // record that was held then
 	last   []int64        // what was drawn
-	off    []int64        // of that, what was not what records said
+	off    []int64        // difference of last from what the records gave
 }
 
 // fadeTime is the time constant with which a wrong extrapolation fades.

@@ -16,7 +16,7 @@ import (
 // them.
 type State struct {
 	Tick  clock.Tick // when the values were true
-	Cut   clock.Tick // the newest teleport up to Tick that the sender still had to tell of, or 0
+	Cut   clock.Tick // the newest teleport up to Tick, if it came after the baseline; or 0
 	Start clock.Tick // the tick at which the newest movement up to Tick began after rest, or 0
 	Rest  bool       // the thing rests: silence from here on is not starvation
 	Bound uint8      // class of how soon the next record comes at the latest, see Wait

@@ -340,7 +340,7 @@ func readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, agreed
 	return base, prior, nil
 }
 
-// readRef reads a reference that is told, and finds its states.
+// readRef reads a ref that the record names, and finds its states.
 func readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motion.State, err error) {
 	age, gap := r.Uvarint(ageK), r.Uvarint(gapK)
 	if r.Bad() {

@@ -66,7 +66,7 @@ func (s *slot) unit(g int) int { return int(s.at) + unitOf(g) }
 type ending struct {
 	slot      uint16
 	mentioned wire.Seq // newest packet that may mention the entity
-	learned   wire.Seq // of a resting slot: oldest packet known to be applied that said it is gone
+	learned   wire.Seq // of a resting slot: oldest packet known to be applied from which the client learned it
 }
 
 // slotTable has the slots of one client, and finds that of an entity.
@@ -90,7 +90,7 @@ func (t *slotTable) used(f func(n uint16) bool) {
 	}
 }
 
-// vacant returns the first empty slot: slots close together are told apart in few bits.
+// vacant returns the first empty slot: slots close together are coded in few bits.
 func (t *slotTable) vacant() (n uint16, ok bool) {
 	for w, set := range t.taken {
 		if set != math.MaxUint64 {
@@ -136,7 +136,7 @@ func (t *slotTable) rest(n uint16, seq wire.Seq) {
 		s.setPhase(resting)
 		t.leaving--
 	}
-	if seq.Newer(e.mentioned) { // the packet said it without mentioning the slot
+	if seq.Newer(e.mentioned) { // it brought the entity in another slot
 		e.mentioned = seq
 	}
 	e.learned = seq

@@ -239,7 +239,7 @@ func (v *View) Delivered(p *wire.Packet) {
 	}
 }
 
-// deliveredForget notes that the client dropped groups because a packet of a tick said so.
+// deliveredForget notes that the client dropped groups because of a packet of a tick.
 func (v *View) deliveredForget(s *slot, groups uint32, tick clock.Tick) {
 	for ; groups != 0 && s.phase() == live; groups &= groups - 1 {
 		g := bits.TrailingZeros32(groups)
@@ -397,9 +397,8 @@ func (v *View) dropped(s *slot, g int) {
 	v.ledger.set(v.goneUnit(s, g), at, 0)
 }
 
-// toDrop returns the groups of a slot that the client must drop and be told so now, of those that
-// are not in the set all of groups that it is to receive. Groups that it is to receive again begin
-// anew.
+// toDrop returns the groups that a packet must make the client drop now, of those that are not in
+// the set all of groups that it is to receive. Groups that it is to receive again begin anew.
 func (v *View) toDrop(s *slot, all uint32, late clock.Tick) (groups uint32) {
 	for set := v.rules(s).limitedSet; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
@@ -474,7 +473,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 	}
 	e := v.h.At(s.ent)
 	if is == resting || !e.alive || e.Spawned > s.since {
-		return dst // removed from the history before Leave was called: nothing true can be said of it
+		return dst // removed from the history before Leave was called: it has no state any more
 	}
 	kind, rules, mine := v.h.kinds[e.Kind], &v.h.rules[e.Kind], s.mine()
 	all := rules.all
@@ -487,33 +486,38 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 			return dst
 		}
 	}
-	c := Candidate{Stale: 1}
+	var groups uint32
+	stale, age, moves, started, announced := 1, 0, false, false, clock.Tick(0)
 	for set := all; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
-		k := &v.ledger.known[s.unit(g)]
-		sent := k.sent()
-		c.Announced = max(c.Announced, sent)
-		if k.lost() {
-			sent = v.ledger.acked(s.unit(g))
+		unit := s.unit(g)
+		k := &v.ledger.known[unit]
+		changed, acked, last := e.group[g].changed, v.ledger.acked(unit), k.sent()
+		sent := last
+		if announced = max(announced, last); k.lost() {
+			sent = acked
+		}
+		if s.level()|k.level() == 0 && (changed <= acked || changed <= sent && last > late) {
+			continue // nothing new, as mostly: groupDue would report the same
 		}
 		if !v.groupDue(s, e, kind, g, sent, late) {
 			continue
 		}
-		c.groups |= 1 << g
-		age := int(v.h.tick - max(sent, s.since))
-		c.Stale = max(c.Stale, age)
+		groups |= 1 << g
+		old := int(v.h.tick - max(sent, s.since))
+		stale = max(stale, old)
 		if !mine && kind.Groups[g].Moving && !rules.reckoned {
-			c.Moves, c.Age, c.Start = true, age, e.group[g].start > sent
+			moves, age, started = true, old, e.group[g].start > sent
 		}
 	}
-	if c.groups == 0 {
+	if groups == 0 {
 		return dst
 	}
-	if c.First = is == entering; c.First {
-		c.groups = all
+	if is == entering {
+		groups = all
 	}
-	c.slot, c.Ent, c.Mine, c.Bound = n, s.ent, mine, s.bound()
-	return append(dst, c)
+	return append(dst, Candidate{slot: n, Ent: s.ent, First: is == entering, Mine: mine, Bound: s.bound(),
+		Announced: announced, groups: groups, Stale: stale, Moves: moves, Age: age, Start: started})
 }
 
 // groupDue reports whether a record of group g may be sent now. sent is the newest record that was

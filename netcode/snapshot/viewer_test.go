@@ -29,8 +29,220 @@ type creatureAlone struct {
 	Sort int                       `net:"int,0..9"`
 }
 
-// One who is teleported across a world of 60,000 km, over packets that are lost, late and doubled:
-// every place that arrives is the true one, in all three axes. To decode beside where one believes
+// travels is a traveller who is teleported across a world of 60,000 km, among creatures that come
+// and go, and the traveller's client behind a path that loses, delays and doubles packets.
+type travels struct {
+	t     *testing.T
+	seed  uint64
+	r     rng
+	tick  clock.Tick
+	kinds []*schema.Kind
+	h     *History
+	v     *View
+	log   wire.Log
+	x     Writer
+	me    traveller
+	mine  int32
+	id    uint32
+
+	others map[int32]*creature
+	order  []int32 // of others
+	truth  map[uint32]map[clock.Tick][3]int64
+
+	store     *Store
+	recv      wire.Received
+	agreement wire.Agreement
+	got       wire.Seq // the client's newest packet
+	flying    []packet
+	believed  [3]int64 // where the client's newest record of itself puts it, in 16 mm
+	count     *travelCounts
+}
+
+type travelCounts struct{ states, levels, near, wrong int }
+
+func newTravels(t *testing.T, seed uint64, count *travelCounts) *travels {
+	w := &travels{t: t, seed: seed, r: rng(seed + 1), id: 1, count: count,
+		others: map[int32]*creature{}, truth: map[uint32]map[clock.Tick][3]int64{}}
+	for _, v := range []any{traveller{}, creature{}} {
+		k, err := schema.New(reflect.TypeOf(v).Name(), reflect.TypeOf(v), 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.kinds = append(w.kinds, k)
+	}
+	w.h, w.store = NewHistory(codec.All(w.kinds...)), NewStore(codec.All(w.kinds...))
+	w.v = NewView(w.h)
+	w.store.Applied = w.check
+	return w
+}
+
+// check compares a state that the client added with the truth.
+func (w *travels) check(e *Replica, g int, s *motion.State) {
+	if e.Mine {
+		for c := range w.believed {
+			w.believed[c] = s.Vals[c] / 16
+		}
+		return
+	}
+	if g != 0 {
+		return
+	}
+	want := w.truth[e.ID][s.Tick]
+	if coarse := want[:]; s.Level > 0 {
+		schema.Coarsen(w.kinds[1], 0, int(s.Level), coarse)
+		w.count.levels++
+	}
+	if [3]int64(s.Vals[:3]) != want {
+		w.t.Fatalf("seed %d tick %d: creature %d is at %v, true is %v", w.seed, s.Tick, e.ID, s.Vals[:3], want)
+	}
+	w.count.states++
+	for c := range w.believed {
+		if full := s.Vals[c]; int64(wire.Nearest(uint16(full), int32(w.believed[c]))) != full {
+			w.count.wrong++
+			break
+		}
+	}
+}
+
+func (w *travels) between(a, b float64) float64 { return a + (b-a)*float64(w.r.next()>>11)/(1<<53) }
+
+func (w *travels) anywhere() (p struct{ X, Y, Z float64 }) {
+	p.X, p.Y, p.Z = w.between(-3e7, 3e7), w.between(-3e7, 3e7), w.between(-3e7, 3e7)
+	return p
+}
+
+// move plays one tick of the world.
+func (w *travels) move() {
+	w.tick++
+	w.h.Begin(w.tick)
+	cut := false
+	if w.tick == 1 {
+		w.me.Pos = w.anywhere()
+		w.mine = w.h.Add(1, 0, true)
+		w.v.Enter(w.mine, true)
+	} else if w.r.n(30) == 0 {
+		w.me.Pos, cut = w.anywhere(), true
+	} else if w.r.n(4) > 0 {
+		w.me.Pos.X += w.between(-20, 20)
+	}
+	for range 2 {
+		w.spawn()
+	}
+	for len(w.order) > 40 {
+		i := w.order[0]
+		w.order = w.order[1:]
+		delete(w.others, i)
+		w.v.Leave(i)
+		w.h.Remove(i)
+	}
+	for _, i := range w.order {
+		away := geom.Hypot(w.others[i].Pos.X-w.me.Pos.X, w.others[i].Pos.Y-w.me.Pos.Y)
+		d := int64(min(away, 1e6) * 1000)
+		w.v.Distance(i, d*d)
+	}
+	w.record(w.mine, unsafe.Pointer(&w.me), cut)
+	for _, i := range w.order {
+		if w.r.n(8) == 0 {
+			w.others[i].Pos.Y += w.between(-1, 1)
+		}
+		w.record(i, unsafe.Pointer(w.others[i]), false)
+	}
+	if w.r.n(400) == 0 {
+		w.v.Resync()
+	}
+}
+
+// spawn adds a creature around the viewer, at the edge of the window, or anywhere.
+func (w *travels) spawn() {
+	w.id++
+	i := w.h.Add(w.id, 1, false)
+	c := &creature{Pos: w.me.Pos}
+	reach := []float64{50, 500, 524.288, 530, 4000}[w.r.n(5)]
+	c.Pos.X += w.between(-reach, reach)
+	c.Pos.Y += w.between(-reach, reach)
+	c.Pos.Z += w.between(-reach, reach)
+	if w.r.n(10) == 0 {
+		c.Pos = w.anywhere()
+	}
+	w.others[i] = c
+	w.order = append(w.order, i)
+	w.v.Enter(i, false)
+}
+
+func (w *travels) record(i int32, p unsafe.Pointer, cut bool) {
+	e := w.h.At(i)
+	k := w.h.Kind(e)
+	sims := make([]int64, k.Sims)
+	k.Extract(p, sims)
+	w.h.Record(i, sims, cut)
+	row := w.h.At(i).obsRow(k, w.tick)
+	if w.truth[e.ID] == nil {
+		w.truth[e.ID] = map[clock.Tick][3]int64{}
+	}
+	w.truth[e.ID][w.tick] = [3]int64{int64(row[0]), int64(row[1]), int64(row[2])}
+}
+
+func (w *travels) send(now clock.Time) {
+	due := w.v.Pending(now, rto, nil)
+	if len(due) == 0 {
+		return
+	}
+	p := w.log.Sent(now, w.tick, w.v.Missing)
+	var out wire.BitWriter
+	out.Reset(nil)
+	w.x.Begin(w.v, due, 8000)
+	for i := range due {
+		if w.x.Try(&due[i]); w.r.n(10) > 0 {
+			w.x.Keep()
+		}
+	}
+	for i := range w.x.kept {
+		if w.x.kept[i].near {
+			w.count.near++
+		}
+	}
+	size := w.x.Size()
+	if w.x.End(&out, p, now); out.Len() > size {
+		w.t.Fatalf("seed %d tick %d: %d bits, %d promised", w.seed, w.tick, out.Len(), size)
+	}
+	b := packet{seq: p.Seq, tick: w.tick, latest: w.got, body: out.Bytes()}
+	for range 1 + w.r.n(8)/7 {
+		if w.r.n(10) > 0 {
+			w.flying = append(w.flying, b)
+		}
+	}
+}
+
+// receive gives the client some packets, and the server an acknowledgement.
+func (w *travels) receive() {
+	for range w.r.n(4) {
+		if len(w.flying) == 0 {
+			break
+		}
+		i := w.r.n(min(len(w.flying), 5))
+		p := w.flying[i]
+		w.flying = append(w.flying[:i], w.flying[i+1:]...)
+		if !w.recv.Accepts(p.seq) {
+			continue
+		}
+		var rd wire.BitReader
+		rd.Reset(p.body)
+		agreed, known := w.agreement.Agreed(p.tick, p.latest)
+		if !known || w.store.Read(&rd, p.tick, agreed) != nil {
+			continue // against a baseline that it does not hold: not acknowledged
+		}
+		w.recv.Applied(p.seq)
+		w.agreement.Applied(p.tick, w.got+1)
+	}
+	if a, ok := w.recv.Ack(); ok && w.r.n(3) > 0 {
+		w.got++
+		w.log.Acked(a, w.v.Delivered, w.v.Missing)
+		w.v.Reclaim(a.Latest)
+	}
+}
+
+// Every place that arrives is the true one, in all three axes, over packets that are lost, late and
+// doubled, and however far the viewer was teleported. Decoding relative to where the client believes
 // to be at present, as the article does, goes wrong many times.
 //
 // seeds: X14 R46
@@ -39,192 +251,26 @@ func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
 	if testing.Short() {
 		seeds = 4
 	}
-	states, levels, near, wrong := 0, 0, 0, 0
+	var count travelCounts
 	for seed := range seeds {
-		r := rng(seed + 1)
-		between := func(a, b float64) float64 { return a + (b-a)*float64(r.next()>>11)/(1<<53) }
-		var kinds []*schema.Kind
-		for _, v := range []any{traveller{}, creature{}} {
-			k, err := schema.New(reflect.TypeOf(v).Name(), reflect.TypeOf(v), 30)
-			if err != nil {
-				t.Fatal(err)
+		w := newTravels(t, seed, &count)
+		for range 900 {
+			w.move()
+			now := clock.Time(w.tick) * tickTime
+			w.send(now)
+			if outage := w.tick%300 > 250; !outage {
+				w.receive()
 			}
-			kinds = append(kinds, k)
-		}
-		h := NewHistory(codec.All(kinds...))
-		v := NewView(h)
-		store := NewStore(codec.All(kinds...))
-		truth := map[uint32]map[clock.Tick][3]int64{}
-		believed := [3]int64{} // where the client's newest record of itself puts it, in 16 mm
-		store.Applied = func(e *Replica, g int, s *motion.State) {
-			if e.Mine {
-				for c := range believed {
-					believed[c] = s.Vals[c] / 16
-				}
-				return
-			}
-			if g != 0 {
-				return
-			}
-			want := truth[e.ID][s.Tick]
-			if coarse := want[:]; s.Level > 0 {
-				schema.Coarsen(kinds[1], 0, int(s.Level), coarse)
-				levels++
-			}
-			if [3]int64(s.Vals[:3]) != want {
-				t.Fatalf("seed %d tick %d: creature %d is at %v, true is %v", seed, s.Tick, e.ID, s.Vals[:3], want)
-			}
-			states++
-			for c := range believed {
-				if full := s.Vals[c]; int64(wire.Nearest(uint16(full), int32(believed[c]))) != full {
-					wrong++
-					break
-				}
-			}
-		}
-		var log wire.Log
-		var recv wire.Received
-		var agreement wire.Agreement
-		var got wire.Seq // the client's newest packet
-		var flying []packet
-		var x Writer
-		me := traveller{}
-		var mine int32
-		others := map[int32]*creature{}
-		var order []int32
-		id := uint32(1)
-		home := func() (p struct{ X, Y, Z float64 }) {
-			p.X, p.Y, p.Z = between(-3e7, 3e7), between(-3e7, 3e7), between(-3e7, 3e7)
-			return p
-		}
-		for tick := clock.Tick(1); tick <= 900; tick++ {
-			now := clock.Time(tick) * tickTime
-			h.Begin(tick)
-			cut := false
-			if tick == 1 {
-				me.Pos = home()
-				mine = h.Add(1, 0, true)
-				v.Enter(mine, true)
-			} else if r.n(30) == 0 {
-				me.Pos, cut = home(), true
-			} else if r.n(4) > 0 {
-				me.Pos.X += between(-20, 20)
-			}
-			for range 2 { // around the viewer, at the edge of the window, or anywhere
-				id++
-				i := h.Add(id, 1, false)
-				c := &creature{Pos: me.Pos}
-				reach := []float64{50, 500, 524.288, 530, 4000}[r.n(5)]
-				c.Pos.X += between(-reach, reach)
-				c.Pos.Y += between(-reach, reach)
-				c.Pos.Z += between(-reach, reach)
-				if r.n(10) == 0 {
-					c.Pos = home()
-				}
-				others[i] = c
-				order = append(order, i)
-				v.Enter(i, false)
-			}
-			for len(order) > 40 {
-				i := order[0]
-				order = order[1:]
-				delete(others, i)
-				v.Leave(i)
-				h.Remove(i)
-			}
-			record := func(i int32, p unsafe.Pointer, cut bool) {
-				k := h.Kind(h.At(i))
-				sims := make([]int64, k.Sims)
-				k.Extract(p, sims)
-				h.Record(i, sims, cut)
-				row := h.At(i).obsRow(k, tick)
-				e := h.At(i).ID
-				if truth[e] == nil {
-					truth[e] = map[clock.Tick][3]int64{}
-				}
-				truth[e][tick] = [3]int64{int64(row[0]), int64(row[1]), int64(row[2])}
-			}
-			for _, i := range order {
-				d := int64(0)
-				if away := geom.Hypot(others[i].Pos.X-me.Pos.X, others[i].Pos.Y-me.Pos.Y); away < 1e6 {
-					d = int64(away * 1000)
-				} else {
-					d = 1e9
-				}
-				v.Distance(i, d*d)
-			}
-			record(mine, unsafe.Pointer(&me), cut)
-			for _, i := range order {
-				if r.n(8) == 0 {
-					others[i].Pos.Y += between(-1, 1)
-				}
-				record(i, unsafe.Pointer(others[i]), false)
-			}
-			if r.n(400) == 0 {
-				v.Resync()
-			}
-			if due := v.Pending(now, rto, nil); len(due) > 0 {
-				p := log.Sent(now, tick, v.Missing)
-				var w wire.BitWriter
-				w.Reset(nil)
-				x.Begin(v, due, 8000)
-				for i := range due {
-					if x.Try(&due[i]); r.n(10) > 0 {
-						x.Keep()
-					}
-				}
-				for i := range x.kept {
-					if x.kept[i].near {
-						near++
-					}
-				}
-				size := x.Size()
-				if x.End(&w, p, now); w.Len() > size {
-					t.Fatalf("seed %d tick %d: %d bits, said to be %d", seed, tick, w.Len(), size)
-				}
-				b := packet{seq: p.Seq, tick: tick, latest: got, body: w.Bytes()}
-				for range 1 + r.n(8)/7 {
-					if r.n(10) > 0 {
-						flying = append(flying, b)
-					}
-				}
-			}
-			if outage := tick%300 > 250; !outage {
-				for range r.n(4) {
-					if len(flying) == 0 {
-						break
-					}
-					i := r.n(min(len(flying), 5))
-					p := flying[i]
-					flying = append(flying[:i], flying[i+1:]...)
-					if !recv.Accepts(p.seq) {
-						continue
-					}
-					var rd wire.BitReader
-					rd.Reset(p.body)
-					agreed, known := agreement.Agreed(p.tick, p.latest)
-					if !known || store.Read(&rd, p.tick, agreed) != nil {
-						continue // a baseline that it does not hold: not acknowledged
-					}
-					recv.Applied(p.seq)
-					agreement.Applied(p.tick, got+1)
-				}
-				if a, ok := recv.Ack(); ok && r.n(3) > 0 {
-					got++
-					log.Acked(a, v.Delivered, v.Missing)
-					v.Reclaim(a.Latest)
-				}
-			}
-			log.Expire(now.Add(-2*rto), v.Missing)
+			w.log.Expire(now.Add(-2*rto), w.v.Missing)
 		}
 	}
-	t.Logf("%d states, %d of them coarser, %d entries beside the viewer, 0 wrong; beside where the client believes to be: %d wrong", states, levels, near, wrong)
-	if levels < 1000 || near < 1000 || wrong < 100 {
-		t.Errorf("%d states, %d entries beside the viewer, %d would be wrong: the test says little", states, near, wrong)
+	t.Logf("%+v: wrong are those relative to where the client believes to be", count)
+	if count.levels < 1000 || count.near < 1000 || count.wrong < 100 {
+		t.Errorf("%+v: the test shows little", count)
 	}
 }
 
-// What a place takes that stands by itself, far out in a large world.
+// How many bits a place without a baseline takes, far out in a large world.
 func TestPlacesBesideAViewerAreShort(t *testing.T) {
 	size := func(other any, kind *schema.Kind) int {
 		mine, err := schema.New("traveller", reflect.TypeFor[traveller](), 30)
