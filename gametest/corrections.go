@@ -3,11 +3,15 @@ package gametest
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/predict"
 	"meanwhile/netcode/snapshot"
 )
+
+// maxMispredictions is how many clean mispredictions an error describes.
+const maxMispredictions = 3
 
 // corrections measures how the server's states of one player's avatar compare with its predictions.
 type corrections struct {
@@ -53,7 +57,7 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	}
 	if !starved && !touched {
 		q.clean++
-		if len(p.sim.wrong) < maxReported {
+		if len(p.sim.wrong) < maxMispredictions {
 			p.sim.wrong = append(p.sim.wrong, fmt.Sprintf("%s at tick %d%s", p.Name, t, p.difference(t)))
 		}
 	}
@@ -101,13 +105,14 @@ func (s *Sim) Mispredicted() error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf(`gametest: %d predictions were wrong although nothing else had changed the player: %v
-Act and Step must make the same of the same world and command, on both sides. Look for
+	return fmt.Errorf(`gametest: %d predictions were wrong although nothing else had changed the player. The first:
+  %s
+Act and Step must compute the same from the same world and command, on both sides. Look for
 - random numbers from math/rand: use World.Rand
 - clocks such as time.Now: use World.Tick
 - a range over a map, whose order differs each time
 - variables outside of the World that rules change
 - math.Sin and others whose last bit differs between machines: use package geom
 - decisions by where other entities are now (Get, All, On): a client knows only their newest records. Use Seen,
-  or call AllowMispredictions if the game needs it`, n, s.wrong)
+  or call AllowMispredictions if the game needs it`, n, strings.Join(s.wrong, "\n  "))
 }
