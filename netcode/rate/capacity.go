@@ -88,8 +88,8 @@ type Capacity struct {
 
 	quick   [shownParts]int64 // bytes delivered, by part
 	shownAt int64
-	// The newest packet, and the newest after a pause.
-	heard, mute clock.Time
+	// When the newest delivery became known, and the newest one after a pause.
+	delivered, resumed clock.Time
 	// The most in quick, of the present and of the last shownFor.
 	best   [2]int64
 	bestAt clock.Time
@@ -299,11 +299,11 @@ func (c *Capacity) carry(now clock.Time, bytes int64) (sum int64) {
 // for, and a lower rate would not have shortened the queue. Acknowledgements after a pause do not
 // say when the packets arrived, so they do not count.
 func (c *Capacity) show(now clock.Time, bytes int64) {
-	if since := now.Sub(c.heard); since > shownPart {
-		c.mute = now
+	if since := now.Sub(c.delivered); since > shownPart {
+		c.resumed = now
 	}
-	c.heard = now
-	if now == c.mute {
+	c.delivered = now
+	if now == c.resumed {
 		return
 	}
 	part := max(int64(now)/int64(shownPart), c.shownAt)
