@@ -39,7 +39,7 @@ func (s *stream) oracle(perMinute float64, beyond time.Duration) float64 {
 		end, _ := slices.BinarySearch(s.frames, p.at)
 		row := cost[k*oracleLevels : (k+1)*oracleLevels]
 		for d := range row {
-			// from here on there is nothing to draw at this delay
+			// From here on there is nothing to draw at this delay.
 			dry := p.stamp.Add(s.floor + beyond + time.Duration(d)*oracleGrain)
 			if dry >= p.at {
 				break

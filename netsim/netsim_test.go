@@ -100,7 +100,7 @@ func TestProfileStatistics(t *testing.T) {
 		// 15 + 3 e^(0.9 N): p99 = 15 + 3 e^2.094 = 39.3 without pauses; those take 1 % of the time,
 		// in which the delay is anything up to 180 ms.
 		{p: HotelWiFi, median: 18, p99: 50, loss: 0.005, run: 1},
-		// bad share 0.01/0.36 = 0.0278; loss 0.0278*0.8 + 0.9722*0.002 = 0.0242
+		// Bad share 0.01/0.36 = 0.0278; loss 0.0278*0.8 + 0.9722*0.002 = 0.0242.
 		{p: BurstLoss, median: 27, p99: 33, loss: 0.0242, run: 2.0},
 		// |N| 11.65: median 7.85, p99 30
 		{p: Ocean, median: 82.9, p99: 105, loss: 0.05, run: 3},

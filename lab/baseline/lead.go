@@ -134,7 +134,7 @@ type unityLead struct {
 	known bool
 	lead  time.Duration
 	begun bool
-	// ticks by which the lead changed in the last frames, to know what the server has not seen yet
+	// Ticks by which the lead changed in the last frames, to know what the server has not seen yet.
 	changes [64]float64
 	frame   int
 }

@@ -79,7 +79,7 @@ func TestFixedDelays(t *testing.T) {
 		150 * time.Millisecond, // three intervals of 50 ms
 	} {
 		for _, interval := range []clock.Time{50 * ms, 100 * ms} {
-			// one-way delay and clock difference: both are the floor
+			// One-way delay and clock difference: both are the floor.
 			for _, way := range []clock.Time{0, 35 * ms, 2000 * ms} {
 				c := newClock(t, Config{Fixed: fixed})
 				const first = 5000 * ms // stamp of the first state
