@@ -1,7 +1,8 @@
 //go:build js && wasm
 
-// Package app makes a program of a game. Natively the program is a server with a page, bots and flags;
-// compiled to WebAssembly it is the browser's client, which the page's library meanwhile.js drives.
+// Package app makes a program of a game. Natively the program is a server with a page, bots and
+// flags; compiled to WebAssembly it is the browser's client, which the page's library meanwhile.js
+// drives.
 package app
 
 import (
@@ -46,8 +47,8 @@ func offer(e *engine) {
 	js.Global().Set("__meanwhile", object)
 }
 
-// call runs one call of the page; docs/BRIDGE.md describes them. A switch makes a smaller program than
-// a table of functions.
+// call runs one call of the page; docs/BRIDGE.md describes them. A switch makes a smaller program
+// than a table of functions.
 func (e *engine) call(name string, args []js.Value) any {
 	switch name {
 	case "start":
