@@ -79,8 +79,8 @@ func newStage(t testing.TB, cfg Config) *stage {
 		t.Fatal(err)
 	}
 	s.Host = h
-	if s.l, err = memory.Listen(memory.Config{Client: h.Clock(), Server: h.Clock(),
-		HelloTimeout: h.cfg.HelloTimeout}); err != nil {
+	l := memory.Config{Client: h.Clock(), Server: h.Clock(), HelloTimeout: h.cfg.HelloTimeout}
+	if s.l, err = memory.Listen(l); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -439,8 +439,10 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%q: %v", c.want, err)
 		}
 	}
-	for name, ok := range map[string]bool{"": false, "a": true, "room-1": true, "A": false, "a/b": false, "..": false,
-		"é": false, strings.Repeat("x", 64): true, strings.Repeat("x", 65): false} {
+	for name, ok := range map[string]bool{
+		"": false, "a": true, "room-1": true, "A": false, "a/b": false, "..": false, "é": false,
+		strings.Repeat("x", 64): true, strings.Repeat("x", 65): false,
+	} {
 		if err := CheckRoom(name); (err == nil) != ok {
 			t.Errorf("room %q: %v", name, err)
 		}

@@ -47,8 +47,9 @@ var types = map[string]string{
 
 // incompressible reports whether files of a content type are compressed already.
 func incompressible(contentType string) bool {
-	for _, p := range []string{"image/png", "image/jpeg", "image/webp", "image/gif", "audio/ogg", "audio/mpeg",
-		"font/woff2", "video/"} {
+	for _, p := range []string{
+		"image/png", "image/jpeg", "image/webp", "image/gif", "audio/ogg", "audio/mpeg", "font/woff2", "video/",
+	} {
 		if strings.HasPrefix(contentType, p) {
 			return true
 		}

@@ -161,17 +161,19 @@ func TestFiles(t *testing.T) {
 		"": func(r io.Reader) io.Reader { return r },
 	}
 	tags := map[string]bool{}
-	for accept, want := range map[string]string{"gzip, deflate, br, zstd": "br", "gzip, deflate": "gzip",
-		"br;q=0, gzip;q=0.5": "gzip", "deflate": "", "BR": "br"} {
+	for accept, want := range map[string]string{
+		"gzip, deflate, br, zstd": "br", "gzip, deflate": "gzip", "br;q=0, gzip;q=0.5": "gzip", "deflate": "", "BR": "br",
+	} {
 		r, b := get(t, url+"big.txt", "Accept-Encoding", accept)
 		plain, err := io.ReadAll(unpack[want](bytes.NewReader(b)))
-		if r.Header.Get("Content-Encoding") != want || err != nil || string(plain) != text || want != "" &&
-			len(b) > len(text)/10 || r.Header.Get("Vary") != "Accept-Encoding" {
+		large := want != "" && len(b) > len(text)/10
+		if err != nil || string(plain) != text || large ||
+			r.Header.Get("Content-Encoding") != want || r.Header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%q: %v, %d bytes, %v", accept, r.Header, len(b), err)
 		}
 		tags[r.Header.Get("ETag")] = true
-		if r, b := get(t, url+"big.txt", "Accept-Encoding", accept, "If-None-Match",
-			r.Header.Get("ETag")); r.StatusCode != http.StatusNotModified || len(b) != 0 {
+		r, b = get(t, url+"big.txt", "Accept-Encoding", accept, "If-None-Match", r.Header.Get("ETag"))
+		if r.StatusCode != http.StatusNotModified || len(b) != 0 {
 			t.Errorf("%q again: %s, %d bytes", accept, r.Status, len(b))
 		}
 	}
@@ -319,9 +321,8 @@ func TestTruth(t *testing.T) {
 	var playing sync.WaitGroup // or the server would remove it for its silence
 	playing.Go(func() { _ = player.Run(ctx) })
 	t.Cleanup(playing.Wait)
-	if _, r, err := websocket.Dial(ctx, url,
-		&websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://evil.example"}}}); err == nil ||
-		r.StatusCode != http.StatusForbidden {
+	evil := &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"https://evil.example"}}}
+	if _, r, err := websocket.Dial(ctx, url, evil); err == nil || r.StatusCode != http.StatusForbidden {
 		t.Fatalf("truth for a stranger's page: %v", err)
 	}
 	w, _, err := websocket.Dial(ctx, url+"?room=lobby", nil)
@@ -375,8 +376,8 @@ func TestAddresses(t *testing.T) {
 	cfg := Config{Host: host.Config{Rules: rules(t)}}
 	for _, addr := range []string{"", "nonsense", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:70000", "::1:80"} {
 		cfg.Addr = addr
-		if _, err := Listen(cfg); err == nil || !strings.Contains(err.Error(),
-			"is not an address of the form host:port") || Status(err) != 2 {
+		_, err := Listen(cfg)
+		if err == nil || !strings.Contains(err.Error(), "is not an address of the form host:port") || Status(err) != 2 {
 			t.Errorf("%q: %v", addr, err)
 		}
 	}
@@ -423,8 +424,10 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("%s %q", s.URL(), s.note())
 	}
 	s.Close()
-	for addr, local := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false,
-		"0.0.0.0:1": false, "10.0.0.1:1": false, "x": false} {
+	for addr, local := range map[string]bool{
+		"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false, "0.0.0.0:1": false,
+		"10.0.0.1:1": false, "x": false,
+	} {
 		if IsLocal(addr) != local {
 			t.Errorf("IsLocal(%q) is %v", addr, !local)
 		}

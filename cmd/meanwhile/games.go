@@ -65,8 +65,8 @@ func (g *gameEntry) program(ctx context.Context, rules *game.Rules, stderr io.Wr
 	source, err := site.FindSource()
 	if err == nil {
 		var p *site.Program
-		if p, err = site.Build(ctx, filepath.Join(source.Root, filepath.FromSlash(g.client)), g.name,
-			stderr); err == nil {
+		dir := filepath.Join(source.Root, filepath.FromSlash(g.client))
+		if p, err = site.Build(ctx, dir, g.name, stderr); err == nil {
 			return p, nil
 		}
 	}

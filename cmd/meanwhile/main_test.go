@@ -107,8 +107,10 @@ func TestDemoAndLoad(t *testing.T) {
 		t.Skip("NOT CHECKED with -short: players over every transport play the demonstration, whose program must be built")
 	}
 	url := startDemo(t, "--bots", "2")
-	for name, want := range map[string]string{"": "arena.js", "arena/map.json": string(arena.MapJSON()),
-		"meanwhile.json": `"game":"arena"`, "metrics": "meanwhile_rooms 0"} {
+	for name, want := range map[string]string{
+		"": "arena.js", "arena/map.json": string(arena.MapJSON()), "meanwhile.json": `"game":"arena"`,
+		"metrics": "meanwhile_rooms 0",
+	} {
 		response, err := http.Get(url + name)
 		if err != nil {
 			t.Fatal(err)
@@ -122,8 +124,8 @@ func TestDemoAndLoad(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	for _, transport := range []string{"quic", "webtransport", "websocket"} {
 		var out, errs bytes.Buffer
-		if code := run(context.Background(), []string{"load", url, "-n", "3", "--for", "1s", "--transport", transport,
-			"--json", "--room", transport}, &out, &errs); code != 0 {
+		args := []string{"load", url, "-n", "3", "--for", "1s", "--transport", transport, "--json", "--room", transport}
+		if code := run(context.Background(), args, &out, &errs); code != 0 {
 			t.Errorf("%s: status %d, %s", transport, code, errs.String())
 			continue
 		}

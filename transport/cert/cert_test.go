@@ -110,8 +110,9 @@ func TestTurnsWhileItRuns(t *testing.T) {
 
 // A server that nobody visits for weeks wakes up with a certificate that is good.
 func TestLongSleep(t *testing.T) {
-	for _, sleep := range []time.Duration{Use - Ahead + time.Hour, Use + time.Hour, 9 * 24 * time.Hour,
-		100 * 24 * time.Hour} {
+	for _, sleep := range []time.Duration{
+		Use - Ahead + time.Hour, Use + time.Hour, 9 * 24 * time.Hour, 100 * 24 * time.Hour,
+	} {
 		cal := newCalendar()
 		s, err := NewSelfSigned(Config{Now: cal.Now})
 		if err != nil {

@@ -285,8 +285,9 @@ func TestGarbageOnTheSocket(t *testing.T) {
 func TestSilentVisitorsAreSentAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := inBubble(t, Config{HelloTimeout: time.Second})
-		for protocol, want := range map[string]string{transport.ALPN: "no stream within 1s",
-			webtransport.ALPN: "no session within 1s"} {
+		for protocol, want := range map[string]string{
+			transport.ALPN: "no stream within 1s", webtransport.ALPN: "no session within 1s",
+		} {
 			c, err := b.raw(t, protocol)
 			if err != nil {
 				t.Fatal(err)

@@ -222,8 +222,9 @@ func (l *Listener) session(ctx context.Context, s *webtransport.Session) {
 }
 
 // join makes a connection of what open returns, or refuses it.
-func (l *Listener) join(v *visitor, open func(transport.LinkConfig) (*transport.Link, error),
-	refuse func(reason string)) {
+func (l *Listener) join(
+	v *visitor, open func(transport.LinkConfig) (*transport.Link, error), refuse func(reason string),
+) {
 	err := l.in.Join(transport.LinkConfig{
 		Clock: l.cfg.Clock, Visitor: true, HelloTimeout: l.cfg.HelloTimeout, OnAdmit: v.leave,
 	}, open)

@@ -270,8 +270,8 @@ func TestOverTLS(t *testing.T) {
 	if _, _, err := server.Receive(conntest.Context(t)); err != nil {
 		t.Error(err)
 	}
-	if _, err := Dial(conntest.Context(t), url, DialConfig{Clock: conntest.Clock,
-		TLS: cert.Pin(cert.Fingerprint{1})}); !errors.Is(err, cert.ErrNotPinned) {
+	other := DialConfig{Clock: conntest.Clock, TLS: cert.Pin(cert.Fingerprint{1})}
+	if _, err := Dial(conntest.Context(t), url, other); !errors.Is(err, cert.ErrNotPinned) {
 		t.Error(err)
 	}
 }

@@ -49,8 +49,9 @@ type Server struct {
 // NewServer returns a Server that lets pages of the origins in at path and calls accept with each
 // session, in a goroutine of its own; the context is that of the QUIC connection. refuse is called
 // with the reason for each request that is turned away.
-func NewServer(path string, origins transport.Origins, accept func(context.Context, *Session),
-	refuse func(error)) *Server {
+func NewServer(
+	path string, origins transport.Origins, accept func(context.Context, *Session), refuse func(error),
+) *Server {
 	s := &Server{}
 	mux := http.NewServeMux()
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
@@ -132,8 +133,9 @@ func (s *Session) end(conn *quic.Conn, code quic.ApplicationErrorCode, reason st
 	_ = conn.CloseWithError(code, reason)
 }
 
-func link(session *wt.Session, conn *quic.Conn, stream *wt.Stream, cfg transport.LinkConfig,
-	end func(reason string)) *transport.Link {
+func link(
+	session *wt.Session, conn *quic.Conn, stream *wt.Stream, cfg transport.LinkConfig, end func(reason string),
+) *transport.Link {
 	p := &overquic.Path{
 		Conn: conn, Datagrams: session, Stream: stream, End: end,
 		PeerReason: func(error) (string, bool) { return peerReason(session) },
