@@ -316,7 +316,7 @@ func TestLimits(t *testing.T) {
 		for i := range n {
 			f = append(f,
 				reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: reflect.TypeOf(v),
-				Tag: reflect.StructTag(fmt.Sprintf("net:%q", tag))})
+					Tag: reflect.StructTag(fmt.Sprintf("net:%q", tag))})
 		}
 		return reflect.StructOf(f)
 	}
@@ -343,7 +343,7 @@ func TestLimits(t *testing.T) {
 		{"96 integers", many(32, v3, "pos"), 30, ""},
 		{"97 integers",
 			reflect.StructOf(append([]reflect.StructField{field("B", false, "bool")},
-			fieldsOf(many(32, v3, "pos"))...)), 30, "k has 97 integers, at most 96 fit a kind"},
+				fieldsOf(many(32, v3, "pos"))...)), 30, "k has 97 integers, at most 96 fit a kind"},
 		{"hermite", reflect.TypeFor[gliding](), 60, ""},
 		{"hermite without a velocity", hermite(field("Pos", v2, "pos,draw=hermite")), 30, "draws hermite and needs a " +
 			"vel property of 2 components for everyone in its group"},
@@ -398,8 +398,8 @@ func TestLayout(t *testing.T) {
 		t.Errorf("name, place, observers' place and group: %s; want %s", got, want)
 	}
 	if got, want := fmt.Sprint(short(k), k.Owned, k.Sims, k.Obs, k.PlaceProp().ObsAt,
-		k.PlaceProp().Millimetres()), "[{[2 5] 0 4 true} {[0] 4 2 false} {[4] 6 1 false}] [0 2 3 4 5] 10 7 0 " +
-			"10"; got != want {
+		k.PlaceProp().Millimetres()), "[{[2 5] 0 4 true} {[0] 4 2 false} {[4] 6 1 false}] [0 2 3 4 5] 10 7 0 "+
+		"10"; got != want {
 		t.Errorf("groups, owned, integers, observers' integers, place: %s; want %s", got, want)
 	}
 }
@@ -445,8 +445,11 @@ func TestTextAndHash(t *testing.T) {
 func FuzzTag(f *testing.F) {
 	for _, tag := range []string{"pos,others=1cm,draw=linear", "vel,1/256mm/s", "angle,8bit,others=3deg",
 		"float,0.1,group=2", "int,-9..9,to=owner", "bool,server",
-		"tick", "handle,kept", "text,7", "stick,16bit", "press", "pos,1/0cm", "int,..", "float,1e-9,others=1e9", "pos,0x1p-20m,others=999m", "angle,=,", "int,-2147483648..2147483647", "quat,9bit,others=4bit,4bit@1m", "view,1deg,others=2deg,4deg@5m",
-		"spin,2deg/s,slow=1deg/s", "enum,a|b|c,team", "bytes", "float,1,-5..5", "handle,parent", "pos,far=1km,warp=2m,draw=dr:1cm", "pos,slow=1mm/s,others=1cm,2cm@9m,4cm@10m,8cm@11m"} {
+		"tick", "handle,kept", "text,7", "stick,16bit", "press", "pos,1/0cm", "int,..", "float,1e-9,others=1e9",
+		"pos,0x1p-20m,others=999m", "angle,=,", "int,-2147483648..2147483647", "quat,9bit,others=4bit,4bit@1m",
+		"view,1deg,others=2deg,4deg@5m",
+		"spin,2deg/s,slow=1deg/s", "enum,a|b|c,team", "bytes", "float,1,-5..5", "handle,parent",
+		"pos,far=1km,warp=2m,draw=dr:1cm", "pos,slow=1mm/s,others=1cm,2cm@9m,4cm@10m,8cm@11m"} {
 		f.Add(tag)
 	}
 	f.Fuzz(func(t *testing.T, tag string) {

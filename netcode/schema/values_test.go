@@ -464,7 +464,8 @@ func TestDrawnAndExactNumbers(t *testing.T) {
 	k.StoreDrawn(unsafe.Pointer(&seen), drawn)
 	want := everything{Pos: geom.Vec3{X: 1.23, Y: -2, Z: 3}, Vel: geom.Vec3{X: 9}, Flag: geom.Vec2{X: 0.05, Y: 7},
 		Yaw: geom.Angle(-41 * 2 * math.Pi / 256), Pitch: 172 * 2 * math.Pi / 360, Heat: -4,
-		Score: -2, Level: 200, Money: -1 << 31, Alive: true, Until: 1<<32 - 1, Target: 1 << 31, Name: "Zoë", Stick: geom.Vec2{X: 19.0 / 31, Y: -24.0 / 31}, Jump: true}
+		Score: -2, Level: 200, Money: -1 << 31, Alive: true, Until: 1<<32 - 1, Target: 1 << 31,
+		Name: "Zoë", Stick: geom.Vec2{X: 19.0 / 31, Y: -24.0 / 31}, Jump: true}
 	if err := near(seen, want); err != nil {
 		t.Errorf("drawn: %v", err)
 	}
