@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"meanwhile/netcode/wire"
 	"meanwhile/session"
 	"meanwhile/session/token"
 	"meanwhile/transport"
@@ -95,7 +96,7 @@ func (h *Host) refuse(conn transport.Conn, err error) {
 	h.n.mu.Unlock()
 	h.log.Debug("player refused", "transport", conn.Name(), "remote", conn.Remote(),
 		"code", r.Code, "text", r.Text)
-	r.Text = transport.CutText(r.Text, session.MaxText)
+	r.Text = wire.CutText(r.Text, session.MaxText)
 	if b, err := r.Append(nil); err == nil {
 		_ = conn.SendMessage(b)
 	}

@@ -206,18 +206,7 @@ func (e *CloseError) Is(target error) bool { return target == ErrClosed }
 func (e *CloseError) Unwrap() error { return e.Cause }
 
 // CutReason returns reason, cut to MaxReason bytes, and with anything that is not UTF-8 replaced.
-func CutReason(reason string) string { return CutText(toValid(reason), MaxReason) }
-
-// CutText returns text, cut to at most n bytes at the end of a character.
-func CutText(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
-}
+func CutReason(reason string) string { return wire.CutText(toValid(reason), MaxReason) }
 
 func toValid(s string) string {
 	if utf8.ValidString(s) {

@@ -8,6 +8,7 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/netcode/packet"
+	"meanwhile/netcode/wire"
 	"meanwhile/session"
 )
 
@@ -29,11 +30,7 @@ func clean(s string, most int) string {
 		}
 		return r
 	}, s))
-	for len(s) > most {
-		_, n := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-n]
-	}
-	return strings.TrimSpace(s)
+	return strings.TrimSpace(wire.CutText(s, most))
 }
 
 // Hello returns the first stream message of the next connection. It is the same until the next

@@ -1,0 +1,14 @@
+package wire
+
+import "unicode/utf8"
+
+// CutText returns valid UTF-8 cut to at most n bytes, at the end of a character.
+func CutText(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
