@@ -59,7 +59,8 @@ var ways = []struct {
 // means that old clients draw, and old servers judge, something else: a change of the protocol.
 func TestVectors(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# What is drawn at 30 ticks a second: way; values of the older record and of the newer one, with its ticks of cut, start, bound and R where it rests;\n" +
+	b.WriteString("# What is drawn at 30 ticks a second: way; values of the older record and of the newer one, " +
+		"with its ticks of cut, start, bound and R where it rests;\n" +
 		"# playout time in 1/256 ticks; drawn values in 1/256 steps. A - is no newer record. The kinds, as schema text:\n")
 	for _, way := range ways {
 		k, err := schema.New(way.name, reflect.TypeOf(way.of), 30)

@@ -23,9 +23,31 @@ type tram struct {
 	Door bool      `net:"bool,group=0"`
 }
 
-// What is dead reckoned is judged where it was drawn, to the bit: on ways of seconds without a
-// record, in curves, where it stands still while its wheels turn, and where it is at rest; with
-// loss, for every playout time that the bound allows.
+// driver drives a tram.
+type driver struct{ x, y, vx, vy float64 } // mm, cm/s
+
+// drive drives for a tick: 400 ticks straight on, 200 in a curve, 150 against a wall while the
+// wheels turn, 150 at rest.
+func (d *driver) drive(tick clock.Tick, rate float64) {
+	switch phase := tick % 900; {
+	case phase < 400:
+		d.vx, d.vy = 800, 100
+	case phase < 600:
+		a := float64(phase-400) / 40
+		d.vx, d.vy = 800*math.Cos(a), 800*math.Sin(a)
+	case phase < 750:
+		d.vx, d.vy = 300, 0
+	default:
+		d.vx, d.vy = 0, 0
+	}
+	if tick%900 < 600 {
+		d.x, d.y = d.x+d.vx*10/rate, d.y+d.vy*10/rate
+	}
+}
+
+// A dead reckoned entity is judged where it was drawn, to the bit: on ways of seconds without a
+// record, in curves, where it stands still while its wheels turn, and at rest; with loss, for every
+// playout time that the rewind allows.
 func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 	const rate, delay = 60, 5
 	k, err := schema.New("tram", reflect.TypeFor[tram](), rate)
@@ -56,7 +78,7 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 	var index int32
 	var writer snapshot.Writer
 	random := geom.NewRand(5)
-	x, y, vx, vy := 0.0, 0.0, 0.0, 0.0 // mm, cm/s
+	var d driver
 	newest := wire.Seq(0)
 	compared, forward, outages := 0, 0, 0
 	sims, want := make([]int64, k.Sims), make([]int64, k.Obs)
@@ -67,21 +89,10 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 			index = h.Add(7, 0, false)
 			view.Enter(index, false)
 		}
-		switch phase := tick % 900; {
-		case phase < 400: // straight on
-			vx, vy = 800, 100
-		case phase < 600: // a curve
-			a := float64(phase-400) / 40
-			vx, vy = 800*math.Cos(a), 800*math.Sin(a)
-		case phase < 750: // against a wall, the wheels turn
-			vx, vy = 300, 0
-		default:
-			vx, vy = 0, 0
+		d.drive(tick, rate)
+		for c, v := range []float64{d.x, d.y, d.vx, d.vy, 0} {
+			sims[c] = int64(math.Round(v))
 		}
-		if phase := tick % 900; phase < 600 {
-			x, y = x+vx*10/rate, y+vy*10/rate
-		}
-		copy(sims, []int64{int64(math.Round(x)), int64(math.Round(y)), int64(math.Round(vx)), int64(math.Round(vy)), 0})
 		h.Record(index, sims, false)
 		if due := view.Pending(now, 300*time.Millisecond, nil); len(due) > 0 && tick%3 == 0 {
 			p := log.Sent(now, tick, view.Missing)

@@ -14,7 +14,8 @@ import (
 // only together with docs/PROTOCOL.md and the version of the protocol.
 func TestRecordVectors(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# The records of a walker and a gem from first sight to the end, one packet after the other: name, tick, bytes from the number of entries on,\n" +
+	b.WriteString("# The records of a walker and a gem from first sight to the end, one packet after the other: " +
+		"name, tick, bytes from the number of entries on,\n" +
 		"# and what a client that has read all before them makes of them. The kinds, as schema text:\n")
 	describe := func(kinds []*schema.Kind) {
 		for _, k := range kinds {

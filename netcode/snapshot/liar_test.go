@@ -58,7 +58,7 @@ func TestLiar(t *testing.T) {
 			t.Fatalf("tick %d: %d of %d entities are held, unacknowledged: %v", c.tick, held, entities, c.v.Unacked())
 		}
 	}
-	if c.refused[ErrSlot] > 0 || c.states == 0 {
-		t.Errorf("%d packets spoke of slots that held nothing, %d states compared", c.refused[ErrSlot], c.states)
+	if c.count.refused[ErrSlot] > 0 || c.count.states == 0 {
+		t.Errorf("%d packets spoke of slots that held nothing, %d states compared", c.count.refused[ErrSlot], c.count.states)
 	}
 }

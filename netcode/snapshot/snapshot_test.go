@@ -131,6 +131,27 @@ func newDuel(t testing.TB, seed uint64) *duel {
 	return d
 }
 
+// note notes the truth of an entity at the present tick.
+func (d *duel) note(i int32, tick clock.Tick) {
+	e := d.h.At(i)
+	k := d.h.kinds[e.Kind]
+	for g := range OwnerGroup + 1 {
+		if g >= len(k.Groups) && (g != OwnerGroup || !e.Owned) {
+			continue
+		}
+		vals, ok := d.h.Values(i, g, tick, nil)
+		if !ok {
+			d.t.Fatalf("no value of entity %d group %d at the present tick", e.ID, g)
+		}
+		for p := range k.Props { // what the owner does not receive reads as zero
+			if a := k.Props[p].Audience; g == OwnerGroup && (a == schema.Server || a == schema.Kept) {
+				vals[k.Props[p].At] = 0
+			}
+		}
+		d.truth[fact{e.ID, g, tick}] = vals
+	}
+}
+
 func (d *duel) tick(moving bool, budgetBits int, send bool) {
 	d.step++
 	tick := clock.Tick(d.step)
@@ -179,23 +200,7 @@ func (d *duel) tick(moving bool, budgetBits int, send bool) {
 			}
 		}
 		d.h.Record(i, sim, cut)
-		for g := range OwnerGroup + 1 {
-			if g < len(d.h.kinds[e.Kind].Groups) || g == OwnerGroup && e.Owned {
-				vals, ok := d.h.Values(i, g, tick, nil)
-				if !ok {
-					d.t.Fatalf("no value of entity %d group %d at the present tick", e.ID, g)
-				}
-				if g == OwnerGroup { // what the owner does not receive reads as zero
-					k := d.h.kinds[e.Kind]
-					for p := range k.Props {
-						if k.Props[p].Audience == schema.Server || k.Props[p].Audience == schema.Kept {
-							vals[k.Props[p].At] = 0
-						}
-					}
-				}
-				d.truth[fact{e.ID, g, tick}] = vals
-			}
-		}
+		d.note(i, tick)
 		if d.wanted[i] {
 			d.v.Enter(i, e.Owned)
 			if moving && d.rng.chance(0.02) {
@@ -322,7 +327,8 @@ func (d *duel) judge(p *picture) {
 			}
 			drawn := p.pairs[[2]uint32{e.ID, uint32(g)}]
 			if got := [2]Mark{a, b}; got != drawn {
-				d.t.Fatalf("step %d: at %d, packet %d, entity %d group %d was drawn from records %v, the server takes it for %v", d.step, p.t, p.newest, e.ID, g, drawn, got)
+				d.t.Fatalf("step %d: at %d, packet %d, entity %d group %d was drawn from records %v, "+
+					"the server takes it for %v", d.step, p.t, p.newest, e.ID, g, drawn, got)
 			}
 			d.judged++
 		}

@@ -24,24 +24,21 @@ var (
 // times it is sent few packets. Things come and go, rest, are teleported, and more of them are in
 // sight than fit a packet.
 type soak struct {
-	t         *testing.T
-	rng       rng
-	kinds     []*schema.Kind
-	h         *History
-	v         *View
-	s         *Store
-	x         Writer
-	log       wire.Log
-	recv      wire.Received
-	agreement wire.Agreement
-	sent      wire.Seq // the client's newest packet
-	got       wire.Seq // the newest of them that the server has
-	tick      clock.Tick
-	ents      []int32
-	sims      map[int32][]int64
-	fast      map[int32]bool
-	truth     map[uint32]*past
-	ids       uint32
+	t     *testing.T
+	rng   rng
+	kinds []*schema.Kind
+	h     *History
+	v     *View
+	x     Writer
+	log   wire.Log
+	got   wire.Seq // the client's newest packet that the server has
+	soakClient
+	tick  clock.Tick
+	ents  []int32
+	sims  map[int32][]int64
+	fast  map[int32]bool
+	truth map[uint32]*past
+	ids   uint32
 
 	calms    bool // for a quarter of the time all goes on as it does, and packets are like the one before
 	moving   bool
@@ -52,14 +49,27 @@ type soak struct {
 	tried    uint64 // sum of what the entry tried last is coded from
 	sum      uint64
 
-	records, states, coarse, priors, misled, late int
-	shapes                                        [3]int // of packets
+	count soakCounts
 
 	want []int32
 	far  map[int32]int // millimetres
 	team int64
-	kept int // groups that the client does not hold in the end, as it is not to
+}
 
+// soakClient is the far end.
+type soakClient struct {
+	s         *Store
+	recv      wire.Received
+	agreement wire.Agreement
+	sent      wire.Seq // its newest packet
+}
+
+// soakCounts is what happened in a soak.
+type soakCounts struct {
+	records, states, coarse, priors, misled, late int
+
+	shapes  [3]int // of packets
+	kept    int    // groups that the client does not hold in the end, as it is not to
 	refused map[error]int
 }
 
@@ -108,7 +118,8 @@ type soakPacket struct {
 
 func newSoak(t *testing.T, seed uint64) *soak {
 	c := &soak{t: t, rng: rng(seed), kinds: append(kinds(t), mustKind[cart](t)), sims: map[int32][]int64{},
-		fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}, refused: map[error]int{}}
+		fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}}
+	c.count.refused = map[error]int{}
 	c.h = NewHistory(codec.All(c.kinds...))
 	c.v, c.s = NewView(c.h), NewStore(codec.All(c.kinds...))
 	c.x.coded = func(id uint32, g int, age, gap clock.Tick, _ int) {
@@ -117,7 +128,7 @@ func newSoak(t *testing.T, seed uint64) *soak {
 		}
 		c.tried += soakMix(id, g, age, gap)
 		if gap != 0 {
-			c.priors++
+			c.count.priors++
 		}
 	}
 	c.s.coded = func(id uint32, g int, age, gap clock.Tick) { c.sum += soakMix(id, g, age, gap) }
@@ -138,7 +149,7 @@ func (c *soak) compare(e *Replica, g int, st *motion.State) {
 		c.t.Fatalf("tick %d: entity %d of kind %d, group %d, is held as of tick %d, which never was", c.tick,
 			e.ID, e.Kind, g, st.Tick)
 	}
-	c.states++
+	c.count.states++
 	k := c.kinds[e.Kind]
 	if g == OwnerGroup {
 		for _, i := range k.Owned {
@@ -153,7 +164,7 @@ func (c *soak) compare(e *Replica, g int, st *motion.State) {
 	want := append(c.want[:0], p.obs[st.Tick%pastTicks][gr.At:gr.At+gr.N]...)
 	c.want = want
 	if st.Level != 0 {
-		c.coarse++
+		c.count.coarse++
 		schema.Coarsen(k, g, int(st.Level), want)
 	}
 	for i := range want {
@@ -207,77 +218,29 @@ func (c *soak) spawn() {
 // calm reports whether all goes on as it does at this tick.
 func (c *soak) calm() bool { return c.calms && c.tick/500%4 == 3 }
 
+// world plays one tick.
 func (c *soak) world(moving bool) {
 	c.moving = moving
 	c.tick++
 	c.h.Begin(c.tick)
-	calm := moving && c.calm()
-	if moving && !calm {
-		if len(c.ents) < 90 && c.rng.chance(0.2) || len(c.ents) == 0 {
-			c.spawn()
-		}
-		if n := c.rng.n(len(c.ents)); n > 0 && c.rng.chance(0.05) {
-			i := c.ents[n]
-			c.truth[c.h.At(i).ID].died = c.tick
-			c.h.Remove(i)
-			c.v.Leave(i)
-			delete(c.sims, i)
-			c.ents = slices.Delete(c.ents, n, n+1)
-		}
+	restless := moving && !c.calm()
+	if restless {
+		c.comeAndGo()
 	}
 	for n, i := range c.ents {
 		e, sim := c.h.At(i), c.sims[i]
-		k, cut := c.kinds[e.Kind], false
-		if moves := calm || (int(c.tick)/200+int(e.ID))%4 != 0; calm {
-			sim[x] += 30_000 + int64(c.rng.n(3000))
-		} else if moving && moves && (c.fast[i] || c.tick%7 == 0) { // each rests now and then
-			if e.Kind == walkerKind {
-				sim[walkerVelX] += int64(c.rng.n(2001)) - 1000
-				sim[walkerVelX+1] += int64(c.rng.n(2001)) - 1000
-				sim[x] += sim[walkerVelX]
-				sim[y] += sim[walkerVelX+1]
-				if c.rng.chance(0.05) {
-					sim[walkerHealth] = int64(c.rng.n(101))
-				}
-				if c.rng.chance(0.05) {
-					sim[walkerAmmo] = int64(c.rng.n(51))
-				}
-				sim[4] = int64(c.rng.n(360))
-			} else if e.Kind == cartKind {
-				sim[x] += int64(c.rng.n(20001)) - 8000
-				sim[walkerVelX] = int64(c.rng.n(2001)) - 1000
-				sim[cartYaw] = (sim[cartYaw] + int64(c.rng.n(600))) % k.Props[2].SimTurn
-				sim[cartTilt] = (sim[cartTilt] + int64(c.rng.n(900))) % k.Props[3].SimTurn
-				if c.rng.chance(0.05) {
-					sim[cartLoad] = int64(c.rng.n(10))
-				}
-				if c.rng.chance(0.1) {
-					sim[cartFuel], sim[cartPlan] = int64(c.rng.n(100)), int64(c.rng.n(100))
-				}
-				if c.rng.chance(0.003) {
-					sim[cartSide] = int64(c.rng.n(3))
-				}
-			} else {
-				sim[x] += int64(c.rng.n(21)) - 10
-				if c.rng.chance(0.1) {
-					sim[gemOn] ^= 1
-				}
-			}
-			if cut = c.rng.chance(0.01); cut {
-				sim[x] += int64(c.rng.n(1<<24)) - 1<<23
-			}
-		}
+		cut := c.move(i, e, sim)
 		c.h.Record(i, sim, cut)
 		p := c.truth[e.ID]
 		p.tick[c.tick%pastTicks] = c.tick
-		k.Observe(sim, p.obs[c.tick%pastTicks])
+		c.kinds[e.Kind].Observe(sim, p.obs[c.tick%pastTicks])
 		copy(p.own[c.tick%pastTicks], sim)
-		if moving && !calm && e.ID != 1 && c.rng.chance(0.004) && c.v.Has(i) {
+		if restless && e.ID != 1 && c.rng.chance(0.004) && c.v.Has(i) {
 			c.v.Leave(i)
 		} else if n < 60 || c.v.Has(i) {
 			c.v.Enter(i, e.Owned)
 		}
-		if moving && !calm {
+		if restless {
 			c.far[i] += c.rng.n(8001) - 4000
 			c.far[i] = min(max(c.far[i], 0), 160_000)
 		}
@@ -290,6 +253,69 @@ func (c *soak) world(moving bool) {
 			}
 		}
 	}
+}
+
+// comeAndGo adds and removes an entity now and then.
+func (c *soak) comeAndGo() {
+	if len(c.ents) < 90 && c.rng.chance(0.2) || len(c.ents) == 0 {
+		c.spawn()
+	}
+	if n := c.rng.n(len(c.ents)); n > 0 && c.rng.chance(0.05) {
+		i := c.ents[n]
+		c.truth[c.h.At(i).ID].died = c.tick
+		c.h.Remove(i)
+		c.v.Leave(i)
+		delete(c.sims, i)
+		c.ents = slices.Delete(c.ents, n, n+1)
+	}
+}
+
+// move changes an entity's state; it returns true if that was a teleport.
+func (c *soak) move(i int32, e *Entity, sim []int64) (cut bool) {
+	moves := (int(c.tick)/200+int(e.ID))%4 != 0 // each rests now and then
+	switch {
+	case c.moving && c.calm():
+		sim[x] += 30_000 + int64(c.rng.n(3000))
+		return false
+	case !c.moving || !moves || !c.fast[i] && c.tick%7 != 0:
+		return false
+	case e.Kind == walkerKind:
+		sim[walkerVelX] += int64(c.rng.n(2001)) - 1000
+		sim[walkerVelX+1] += int64(c.rng.n(2001)) - 1000
+		sim[x] += sim[walkerVelX]
+		sim[y] += sim[walkerVelX+1]
+		if c.rng.chance(0.05) {
+			sim[walkerHealth] = int64(c.rng.n(101))
+		}
+		if c.rng.chance(0.05) {
+			sim[walkerAmmo] = int64(c.rng.n(51))
+		}
+		sim[4] = int64(c.rng.n(360))
+	case e.Kind == cartKind:
+		k := c.kinds[e.Kind]
+		sim[x] += int64(c.rng.n(20001)) - 8000
+		sim[walkerVelX] = int64(c.rng.n(2001)) - 1000
+		sim[cartYaw] = (sim[cartYaw] + int64(c.rng.n(600))) % k.Props[2].SimTurn
+		sim[cartTilt] = (sim[cartTilt] + int64(c.rng.n(900))) % k.Props[3].SimTurn
+		if c.rng.chance(0.05) {
+			sim[cartLoad] = int64(c.rng.n(10))
+		}
+		if c.rng.chance(0.1) {
+			sim[cartFuel], sim[cartPlan] = int64(c.rng.n(100)), int64(c.rng.n(100))
+		}
+		if c.rng.chance(0.003) {
+			sim[cartSide] = int64(c.rng.n(3))
+		}
+	default:
+		sim[x] += int64(c.rng.n(21)) - 10
+		if c.rng.chance(0.1) {
+			sim[gemOn] ^= 1
+		}
+	}
+	if cut = c.rng.chance(0.01); cut {
+		sim[x] += int64(c.rng.n(1<<24)) - 1<<23
+	}
+	return cut
 }
 
 func (c *soak) packet() *soakPacket {
@@ -341,7 +367,7 @@ func (c *soak) send(bits int) {
 		}
 		c.x.Keep()
 		p.sum += c.tried
-		c.records++
+		c.count.records++
 	}
 	var w wire.BitWriter
 	w.Reset(p.body[:0])
@@ -352,11 +378,11 @@ func (c *soak) send(bits int) {
 	}
 	switch {
 	case !c.x.changed:
-		c.shapes[plainly]++
+		c.count.shapes[plainly]++
 	case c.x.list.n+c.x.others.n > 0:
-		c.shapes[changed]++
+		c.count.shapes[changed]++
 	default:
-		c.shapes[likeBefore]++
+		c.count.shapes[likeBefore]++
 	}
 	p.body = w.Bytes()
 	c.log.Charge(entry, len(p.body))
@@ -422,13 +448,13 @@ func (c *soak) take(p *soakPacket) {
 	c.sum = 0
 	agreed, known := c.agreement.Agreed(p.tick, p.last)
 	if !known {
-		c.late++
+		c.count.late++
 		return
 	}
 	if err := c.s.Parse(&r, p.tick, agreed); err != nil {
 		for _, known := range []error{ErrBaseline, ErrSlot} {
 			if errors.Is(err, known) {
-				c.refused[known]++
+				c.count.refused[known]++
 				return
 			}
 		}
@@ -462,7 +488,7 @@ func (c *soak) believed() {
 			}
 			unit := s.unit(g)
 			if acked := c.v.ledger.acked(unit); acked != 0 && !c.v.ledger.known[unit].out() && e.Groups[g].at(acked) == nil {
-				c.misled++ // it came too late to be kept, or made room since; a record against it will be refused
+				c.count.misled++ // it came too late to be kept, or made room since; a record against it will be refused
 			}
 		}
 	}
@@ -491,30 +517,8 @@ func testSoak(t *testing.T, calms bool, change clock.Tick) {
 	}
 	c := newSoak(t, *soakSeed)
 	c.calms = calms
-	for c.records < want {
-		if c.rng.chance(0.0004) {
-			n := 30 * (1 + c.rng.n(30)) // up to 30 s
-			switch c.rng.n(3) {
-			case 0:
-				c.outage[0] = n
-			case 1:
-				c.outage[1] = n
-			default:
-				c.outage = [2]int{n, n}
-			}
-		}
-		if c.rng.chance(0.001) {
-			c.v.Resync() // for no reason: the client holds everything
-		}
-		c.world(true)
-		c.receive()
-		every := []clock.Tick{1, 2, 1, 2, 1, 2, 10, 37, 63, 100}[c.tick/1000%10]
-		if c.tick%every == 0 {
-			c.send([]int{8 * 1000, 8 * 250}[c.tick/change%2])
-			if c.rng.chance(0.01) {
-				c.send(8 * 1000)
-			}
-		}
+	for c.count.records < want {
+		c.play(change)
 	}
 	moved := c.tick
 	c.outage = [2]int{}
@@ -526,12 +530,35 @@ func testSoak(t *testing.T, calms bool, change clock.Tick) {
 	if c.v.Unacked() {
 		t.Error("2000 ticks after everything came to rest not all is acknowledged")
 	}
+	c.checkAtRest()
+	n := &c.count
+	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, %d of them coarse, 0 differ",
+		n.records, moved, c.ids, n.states, n.coarse)
+	t.Logf("%d packets refused for a baseline, %d for a slot; acknowledged but not kept: %d; "+
+		"%d are too late to be read, or others of a tick that was read; with a prior state: %.0f %%",
+		n.refused[ErrBaseline], n.refused[ErrSlot], n.misled, n.late, 100*float64(n.priors)/float64(n.records))
+	t.Logf("%d packets list their slots, %d how these differ from one before, %d have those of one before",
+		n.shapes[plainly], n.shapes[changed], n.shapes[likeBefore])
+	if shapes := n.shapes; !testing.Short() && (shapes[plainly] == 0 || shapes[changed] == 0 ||
+		calms && shapes[likeBefore] == 0) {
+		t.Error("packets say their slots in one way only")
+	}
+	if c.count.kept == 0 {
+		t.Error("nothing was kept from the client")
+	}
+	if c.count.refused[ErrSlot] > 0 {
+		t.Errorf("%d packets spoke of slots that held nothing", c.count.refused[ErrSlot])
+	}
+}
+
+// checkAtRest compares all that the client holds with the truth, after everything came to rest.
+func (c *soak) checkAtRest() {
 	held := 0
 	for _, i := range c.ents {
 		id := c.h.At(i).ID
 		e := c.s.Find(id)
 		if (e != nil) != c.v.Has(i) {
-			t.Fatalf("entity %d: in sight %v, held %v", id, c.v.Has(i), e != nil)
+			c.t.Fatalf("entity %d: in sight %v, held %v", id, c.v.Has(i), e != nil)
 		}
 		if e == nil {
 			continue
@@ -542,37 +569,51 @@ func testSoak(t *testing.T, calms bool, change clock.Tick) {
 			if expect := e.Mine && g == OwnerGroup || !e.Mine && g < len(c.kinds[e.Kind].Groups) &&
 				// it comes in at 7/8 of its reach
 				c.entitled(i, g); expect && st == nil && !(c.far[i] > 61_250 && c.h.Kind(c.h.At(i)).Groups[g].Far > 0) {
-				t.Errorf("entity %d group %d is not held", id, g)
+				c.t.Errorf("entity %d group %d is not held", id, g)
 			} else if !expect && g < len(c.kinds[e.Kind].Groups) {
-				c.kept++
+				c.count.kept++
 			}
 			if st != nil {
 				if !e.Mine && !c.entitled(i, g) {
-					t.Errorf("entity %d group %d is held, but not for the client", id, g)
+					c.t.Errorf("entity %d group %d is held, but not for the client", id, g)
 				}
 				now := *st
 				now.Tick = c.tick // what it holds is true now
 				c.compare(e, g, &now)
 				if want := c.v.level(&c.v.slots.list[e.slot], g); st.Level != want {
-					t.Errorf("entity %d group %d is held at level %d, want %d", id, g, st.Level, want)
+					c.t.Errorf("entity %d group %d is held at level %d, want %d", id, g, st.Level, want)
 				}
 			}
 		}
 	}
 	if held != len(c.s.Entities()) || held == 0 {
-		t.Errorf("%d entities are held, %d should be", len(c.s.Entities()), held)
+		c.t.Errorf("%d entities are held, %d should be", len(c.s.Entities()), held)
 	}
-	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, %d of them coarse, 0 differ; %d packets refused for a baseline, %d for a slot; with a state before the baseline: %.0f %%; acknowledged but not kept: %d; %d packets say their slots, %d what differs from one before, %d are like it; %d are too late to be read, or others of a tick that was read",
-		c.records, moved, c.ids, c.states, c.coarse, c.refused[ErrBaseline], c.refused[ErrSlot],
-		100*float64(c.priors)/float64(c.records), c.misled, c.shapes[plainly], c.shapes[changed],
-		c.shapes[likeBefore], c.late)
-	if !testing.Short() && (c.shapes[plainly] == 0 || c.shapes[changed] == 0 || calms && c.shapes[likeBefore] == 0) {
-		t.Error("packets say their slots in one way only")
+}
+
+// play plays one tick of a world that moves.
+func (c *soak) play(change clock.Tick) {
+	if c.rng.chance(0.0004) {
+		n := 30 * (1 + c.rng.n(30)) // up to 30 s
+		switch c.rng.n(3) {
+		case 0:
+			c.outage[0] = n
+		case 1:
+			c.outage[1] = n
+		default:
+			c.outage = [2]int{n, n}
+		}
 	}
-	if c.kept == 0 {
-		t.Error("nothing was kept from the client")
+	if c.rng.chance(0.001) {
+		c.v.Resync() // for no reason: the client holds everything
 	}
-	if c.refused[ErrSlot] > 0 {
-		t.Errorf("%d packets spoke of slots that held nothing", c.refused[ErrSlot])
+	c.world(true)
+	c.receive()
+	every := []clock.Tick{1, 2, 1, 2, 1, 2, 10, 37, 63, 100}[c.tick/1000%10]
+	if c.tick%every == 0 {
+		c.send([]int{8 * 1000, 8 * 250}[c.tick/change%2])
+		if c.rng.chance(0.01) {
+			c.send(8 * 1000)
+		}
 	}
 }

@@ -59,134 +59,156 @@ func carries(s int64) []byte {
 	return b
 }
 
-// The log agrees with a record of everything that was ever sent, whatever is acknowledged, lost,
-// thrown away, given up or forgotten, in any order and at every place of the range of numbers.
+// logPair is a Log beside a naive one, and what both reported.
+type logPair struct {
+	l    Log
+	n    naiveLog
+	now  clock.Time
+	got  told
+	want told
+}
+
+// newLogPair returns a pair as if many packets had been sent before, and all of them settled.
+func newLogPair(t *rapid.T) *logPair {
+	edges := []int64{0, 100, 1<<15 - 200, 1<<15 - 70, 1<<16 - 300, 1<<16 - 60, 1 << 16}
+	first := rapid.SampledFrom(edges).Draw(t, "first") + int64(FirstSeq)
+	next := Seq(first) - FirstSeq
+	p := &logPair{l: Log{next: next, checked: next, highest: next - 1, long: first > 1<<15},
+		n: naiveLog{first: first, highest: -1}}
+	if p.l.any = p.l.long; p.l.any {
+		p.n.highest = first - 1
+	}
+	return p
+}
+
+func (p *logPair) expect(what string, s int64, of *naivePacket) {
+	p.want = append(p.want, fmt.Sprintf("%s %d of %d bytes", what, Seq(s), of.size))
+}
+
+// lose makes a packet of the naive log lost, if it is in flight.
+func (p *logPair) lose(s int64) {
+	if of := p.n.get(s); of != nil && of.state == inFlight {
+		of.state = lost
+		p.expect("lost", s, of)
+	}
+}
+
+func (p *logPair) send(t *rapid.T) {
+	p.now += clock.Time(rapid.IntRange(0, 3).Draw(t, "wait"))
+	s := p.n.next()
+	p.lose(s - LogSize)
+	if p.l.NextSeq() != Seq(s) {
+		t.Fatalf("NextSeq %d, want %d", p.l.NextSeq(), Seq(s))
+	}
+	sent := p.l.Sent(p.now, clock.Tick(s), p.got.f("lost"))
+	if len(sent.Refs) != 0 || sent.Note != 0 || sent.Seq != Seq(s) || sent.Applied() {
+		t.Fatalf("packet %d begins as %+v", s, sent)
+	}
+	sent.Refs, sent.Note = carries(s), int16(s)
+	size := rapid.IntRange(0, MaxDatagram).Draw(t, "size")
+	if p.l.Charge(sent, size); sent.Size != size {
+		t.Fatalf("a packet of %d bytes has %d", size, sent.Size)
+	}
+	p.n.packets = append(p.n.packets, naivePacket{sent: p.now, size: size, state: inFlight})
+}
+
+func (p *logPair) ack(t *rapid.T) {
+	backs := rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 10), rapid.IntRange(0, 200))
+	newest := p.n.next() - 1 - int64(backs.Draw(t, "back"))
+	if newest < int64(FirstSeq)-1 {
+		return // refused, see TestAckOfNothing
+	}
+	a := Ack{Latest: Seq(newest), History: rapid.Uint64().Draw(t, "history")}
+	for s := newest - Window; s <= newest; s++ {
+		yes := s == newest || a.History>>(newest-s-1)&1 != 0
+		if of := p.n.get(s); yes && of != nil && of.state != applied {
+			of.state = applied
+			p.expect("delivered", s, of)
+		}
+	}
+	p.n.highest = max(p.n.highest, newest)
+	for s := p.n.first; s <= p.n.highest-lossDistance; s++ {
+		p.lose(s)
+	}
+	if !p.l.Acked(a, p.got.f("delivered"), p.got.f("lost")) {
+		t.Fatalf("ack %+v is refused after %d packets from %d on", a, len(p.n.packets), p.n.first)
+	}
+}
+
+func (p *logPair) drop(t *rapid.T) {
+	s := p.n.next() - 1 - int64(rapid.IntRange(-2, 200).Draw(t, "back"))
+	p.lose(s)
+	p.l.Drop(Seq(s), p.got.f("lost"))
+}
+
+func (p *logPair) expire(t *rapid.T) {
+	before := p.now - clock.Time(rapid.IntRange(-1, 200).Draw(t, "age"))
+	for i := range p.n.packets {
+		if p.n.packets[i].sent < before {
+			p.lose(p.n.first + int64(i))
+		}
+	}
+	p.l.Expire(before, p.got.f("lost"))
+}
+
+// ackOfTheFuture acknowledges a packet that was not sent.
+func (p *logPair) ackOfTheFuture(t *rapid.T) {
+	before := p.l.flying
+	ahead := rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(0, 1<<15-1)).Draw(t, "ahead")
+	a := Ack{Latest: p.l.NextSeq() + Seq(ahead), History: ^uint64(0)}
+	if p.l.Acked(a, p.got.f("delivered"), p.got.f("lost")) || p.l.flying != before {
+		t.Fatalf("an ack of packet %d is accepted, the next one is %d", a.Latest, p.l.NextSeq())
+	}
+}
+
+func (p *logPair) check(t *rapid.T) {
+	if !slices.Equal(p.got, p.want) {
+		t.Fatalf("reported %v\nwant %v", p.got, p.want)
+	}
+	p.got, p.want = p.got[:0], p.want[:0]
+	if p.l.InFlight() != p.n.inFlight() {
+		t.Fatalf("%d bytes in flight, want %d", p.l.InFlight(), p.n.inFlight())
+	}
+	for s := p.n.next() - LogSize - 2; s < p.n.next()+2; s++ {
+		got, naive := p.l.Get(Seq(s)), p.n.get(s)
+		if (got != nil) != (naive != nil) {
+			t.Fatalf("packet %d is remembered: %v, want %v", s, got != nil, naive != nil)
+		}
+		if got != nil && (got.state != naive.state || got.Sent != naive.sent || got.Tick != clock.Tick(s) ||
+			got.Note != int16(s) || !bytes.Equal(got.Refs, carries(s))) {
+			t.Fatalf("packet %d is remembered as %+v, want %+v", s, got, naive)
+		}
+	}
+	back := p.n.next()
+	p.l.Newest(p.l.NextSeq()-1, func(got *Packet) bool {
+		if back--; got.Seq != Seq(back) {
+			t.Fatalf("Newest gives %d where %d follows", got.Seq, back)
+		}
+		return true
+	})
+	if want := max(p.n.next()-LogSize, p.n.first); back != want {
+		t.Fatalf("Newest ends at %d, want %d", back, want)
+	}
+}
+
+// The log agrees with a naive one that remembers everything that was ever sent, whatever is
+// acknowledged, lost, dropped, expired or forgotten, in any order and at every place of the range of
+// numbers.
 func TestLog(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		first := rapid.SampledFrom([]int64{0, 100, 1<<15 - 200, 1<<15 - 70, 1<<16 - 300, 1<<16 - 60, 1 << 16}).Draw(t,
-			"first") + int64(FirstSeq)
-		// As if that many packets had come before and all were settled.
-		l := Log{next: Seq(first) - FirstSeq, checked: Seq(first) - FirstSeq, highest: Seq(first) - FirstSeq - 1,
-			long: first > 1<<15}
-		l.any = l.long
-		n := &naiveLog{first: first, highest: -1}
-		if l.any {
-			n.highest = first - 1
-		}
-		now := clock.Time(0)
-		var got, want told
-		tell := func(what string, s int64, p *naivePacket) {
-			want = append(want, fmt.Sprintf("%s %d of %d bytes", what, Seq(s), p.size))
-		}
-		send := func(t *rapid.T) {
-			now += clock.Time(rapid.IntRange(0, 3).Draw(t, "wait"))
-			s := n.next()
-			if old := n.get(s - LogSize); old != nil && old.state == inFlight {
-				old.state = lost
-				tell("lost", s-LogSize, old)
-			}
-			if l.NextSeq() != Seq(s) {
-				t.Fatalf("NextSeq %d, want %d", l.NextSeq(), Seq(s))
-			}
-			p := l.Sent(now, clock.Tick(s), got.f("lost"))
-			if len(p.Refs) != 0 || p.Note != 0 || p.Seq != Seq(s) || p.Applied() {
-				t.Fatalf("packet %d begins as %+v", s, p)
-			}
-			p.Refs, p.Note = carries(s), int16(s)
-			size := rapid.IntRange(0, MaxDatagram).Draw(t, "size")
-			if l.Charge(p, size); p.Size != size {
-				t.Fatalf("a packet of %d bytes has %d", size, p.Size)
-			}
-			n.packets = append(n.packets, naivePacket{sent: now, size: size, state: inFlight})
-		}
-		ack := func(a Ack, newest int64) {
-			for s := newest - Window; s <= newest; s++ {
-				yes := s == newest || a.History>>(newest-s-1)&1 != 0
-				if p := n.get(s); yes && p != nil && p.state != applied {
-					p.state = applied
-					tell("delivered", s, p)
-				}
-			}
-			n.highest = max(n.highest, newest)
-			for s := n.first; s <= n.highest-lossDistance; s++ {
-				if p := n.get(s); p != nil && p.state == inFlight {
-					p.state = lost
-					tell("lost", s, p)
-				}
-			}
-			if !l.Acked(a, got.f("delivered"), got.f("lost")) {
-				t.Fatalf("ack %+v is refused after %d packets from %d on", a, len(n.packets), n.first)
-			}
-		}
+		p := newLogPair(t)
 		t.Repeat(map[string]func(*rapid.T){
-			"send": send,
+			"send": p.send,
 			"burst": func(t *rapid.T) {
 				for range rapid.IntRange(2, 150).Draw(t, "packets") {
-					send(t)
+					p.send(t)
 				}
 			},
-			"ack": func(t *rapid.T) {
-				newest := n.next() - 1 - int64(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 10),
-					rapid.IntRange(0, 200)).Draw(t, "back"))
-				if newest >= int64(FirstSeq)-1 { // older ones are refused, see TestAckOfNothing
-					ack(Ack{Latest: Seq(newest), History: rapid.Uint64().Draw(t, "history")}, newest)
-				}
-			},
-			"drop": func(t *rapid.T) {
-				s := n.next() - 1 - int64(rapid.IntRange(-2, 200).Draw(t, "back"))
-				if p := n.get(s); p != nil && p.state == inFlight {
-					p.state = lost
-					tell("lost", s, p)
-				}
-				l.Drop(Seq(s), got.f("lost"))
-			},
-			"expire": func(t *rapid.T) {
-				before := now - clock.Time(rapid.IntRange(-1, 200).Draw(t, "age"))
-				for i := range n.packets {
-					if p := &n.packets[i]; p.state == inFlight && p.sent < before && n.get(n.first+int64(i)) != nil {
-						p.state = lost
-						tell("lost", n.first+int64(i), p)
-					}
-				}
-				l.Expire(before, got.f("lost"))
-			},
-			"hostile": func(t *rapid.T) {
-				before := l.flying
-				ahead := rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(0, 1<<15-1)).Draw(t, "ahead")
-				if l.Acked(Ack{Latest: l.NextSeq() + Seq(ahead), History: ^uint64(0)}, got.f("delivered"), got.f("lost")) ||
-					l.flying != before {
-					t.Fatalf("an ack of packet %d is taken, the next one is %d", l.NextSeq()+Seq(ahead), l.NextSeq())
-				}
-			},
-			"": func(t *rapid.T) {
-				if !slices.Equal(got, want) {
-					t.Fatalf("told %v\nwant %v", got, want)
-				}
-				got, want = got[:0], want[:0]
-				if l.InFlight() != n.inFlight() {
-					t.Fatalf("%d bytes in flight, want %d", l.InFlight(), n.inFlight())
-				}
-				for s := n.next() - LogSize - 2; s < n.next()+2; s++ {
-					p, naive := l.Get(Seq(s)), n.get(s)
-					if (p != nil) != (naive != nil) {
-						t.Fatalf("packet %d is remembered: %v, want %v", s, p != nil, naive != nil)
-					}
-					if p != nil && (p.state != naive.state || p.Sent != naive.sent || p.Tick != clock.Tick(s) ||
-						p.Note != int16(s) || !bytes.Equal(p.Refs, carries(s))) {
-						t.Fatalf("packet %d is remembered as %+v, want %+v", s, p, naive)
-					}
-				}
-				back := n.next()
-				l.Newest(l.NextSeq()-1, func(p *Packet) bool {
-					if back--; p.Seq != Seq(back) {
-						t.Fatalf("Newest gives %d where %d follows", p.Seq, back)
-					}
-					return true
-				})
-				if want := max(n.next()-LogSize, n.first); back != want {
-					t.Fatalf("Newest ends at %d, want %d", back, want)
-				}
-			},
+			"ack":     p.ack,
+			"drop":    p.drop,
+			"expire":  p.expire,
+			"hostile": p.ackOfTheFuture,
+			"":        p.check,
 		})
 	})
 }
