@@ -8,6 +8,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 )
 
@@ -106,5 +107,41 @@ func TestResyncAfterSeventeen(t *testing.T) {
 	}
 	if d.resync {
 		t.Error("packets of before the last one that was applied count")
+	}
+}
+
+// Reports count for the lead only while the player is there, starved ticks only once the server
+// knows of commands, and heartbeats only while commands wait for ticks.
+func TestReportsThatDoNotCount(t *testing.T) {
+	c := newClient(t)
+	for i := range clock.Tick(10) {
+		c.time.arrives(100+i, 0, 0)
+	}
+	c.up.made = 110
+	c.time.lead.Made(110, 60*time.Millisecond)
+	report := packet.Feedback{Acked: 500, HasSlack: true, Slack: 8, Starved: 3}
+	c.SetAway(true)
+	c.applyFeedback(&report, 0, testPeriod)
+	c.SetAway(false)
+	c.applyFeedback(&report, 0, testPeriod) // the server may not know yet
+	if c.time.lead.reported() || c.stats.Starved != 0 || c.up.acked != 110 {
+		t.Errorf("away: reported %v, %d starved, acknowledged up to %d", c.time.lead.reported(), c.stats.Starved,
+			c.up.acked)
+	}
+	c.up.awayKnown = true
+	c.applyFeedback(&report, 0, testPeriod)
+	report.Starved = 5
+	if c.applyFeedback(&report, 0, testPeriod); !c.time.lead.reported() || c.stats.Starved != 2 {
+		t.Errorf("back: reported %v, %d starved, want 2", c.time.lead.reported(), c.stats.Starved)
+	}
+	late := tickTime(109).Add(3 * testPeriod)
+	beat := packet.Heartbeat{Session: 7, Tick: 109, Time: tickTime(109).Stamp(), Stamp: late.Stamp()}
+	c.up.idleKnown = true
+	if c.apply(late-tickTime(100), beat.Append(nil)); c.time.overdue != 0 || c.stats.Heartbeats != 1 {
+		t.Errorf("idle: overdue by %v", c.time.overdue)
+	}
+	c.up.idleKnown = false
+	if c.apply(late-tickTime(100), beat.Append(nil)); c.time.overdue != 2*testPeriod {
+		t.Errorf("overdue by %v, want %v", c.time.overdue, 2*testPeriod)
 	}
 }

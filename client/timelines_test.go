@@ -6,6 +6,7 @@ import (
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
+	"meanwhile/netcode/rate"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
 	"meanwhile/session"
@@ -33,9 +34,11 @@ func tickTime(t clock.Tick) clock.Time { return clock.Time(t) * clock.Time(testP
 // after the instant of its tick.
 func (t *timelines) arrives(tick clock.Tick, hold, period time.Duration) {
 	left := tickTime(tick).Add(hold)
+	local := left - tickTime(100)
 	h := wire.Header{Server: true, Tick: tick, Time: tickTime(tick).Stamp(), Stamp: left.Stamp(), NextDue: 5,
-		Period: period}
-	t.synchronise(left-tickTime(100), &h, false)
+		Period:  period,
+		HasEcho: true, Echo: local.Stamp(), EchoAt: left.Stamp()}
+	t.synchronise(local, &h, false)
 }
 
 // beat lets a heartbeat arrive that left so long after the instant of the tick that it names.
@@ -149,5 +152,51 @@ func TestPublishedErrorHolds(t *testing.T) {
 					time.Duration(c.up), time.Duration(c.down), st.Estimated, most)
 			}
 		}
+	}
+}
+
+// A clock that was set starts anew what was dated by the wrong time.
+func TestClockStepStartsAnew(t *testing.T) {
+	tl := &newClient(t).time
+	for i := range clock.Tick(10) {
+		tl.arrives(100+i, 0, 0)
+	}
+	tl.begin(10 * clock.Time(testPeriod))
+	tl.movePlayout()
+	tl.rtt.Sample(tl.now, 90*time.Millisecond)
+	if dt := tl.begin(tl.now + 20*ms); tl.followStep(dt) || tl.rtt.Least() == 0 {
+		t.Errorf("a frame of %v is taken for a clock that was set", dt)
+	}
+	tl.drawTick = 7
+	if dt := tl.begin(tl.now - 251*ms); !tl.followStep(dt) || tl.drawTick != 0 || tl.rtt != (rate.RTT{}) ||
+		tl.down != (rate.OneWay{}) {
+		t.Errorf("a step of %v: drawn at %d, least round trip %v", dt, tl.drawTick, tl.rtt.Least())
+	}
+}
+
+// Until the server has reported on commands they are made a tick further ahead, or, where frames
+// are as long as ticks, none would ever be made that it can report on. The lead of a player who is
+// away stays as it is.
+func TestLeadUntilReportsAndAway(t *testing.T) {
+	tl := &newClient(t).time
+	for i := range clock.Tick(10) {
+		tl.arrives(100+i, 0, 0)
+	}
+	tl.begin(9 * clock.Time(testPeriod)) // server time is that of tick 109
+	first := tl.commandTick(0, false)
+	if want := tl.tickAhead().Tick() + 1; first != want {
+		t.Errorf("before a report the command of tick %d is due, want %d", first, want)
+	}
+	tl.lead.lead = 5 * time.Millisecond
+	if tl.commandTick(20*time.Millisecond, true); tl.lead.Now() != 5*time.Millisecond {
+		t.Errorf("away: the lead moved from 5 ms to %v", tl.lead.Now())
+	}
+	if tl.commandTick(20*time.Millisecond, false); tl.lead.Now() != leadInitial {
+		t.Errorf("back: the lead is %v, want %v", tl.lead.Now(), leadInitial)
+	}
+	tl.lead.Made(110, 60*time.Millisecond)
+	tl.lead.Feedback(tl.now, 110, 30*time.Millisecond)
+	if got, want := tl.commandTick(0, false), tl.tickAhead().Tick(); got != want {
+		t.Errorf("after a report the command of tick %d is due, want %d", got, want)
 	}
 }

@@ -1,11 +1,14 @@
 package client
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
+	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
 
@@ -143,5 +146,98 @@ func TestSlowPathRepeatsAllNowAndThen(t *testing.T) {
 	}
 	if u.choose(now, slowUp, false) || len(u.cmds) != 15 {
 		t.Errorf("on a fast path %d commands", len(u.cmds))
+	}
+}
+
+// A command is predicted as the server will run it: within the bounds of the schema.
+func TestCommandsAreClamped(t *testing.T) {
+	c := newClient(t)
+	c.up.due = 1
+	c.Tick([]int64{1 << 40, -7, 0, 5, 0})
+	want := []int64{1 << 40, -7, 0, 5, 0}
+	c.rules.Command.Clamp(want)
+	if got := c.own.ring.Command(c.up.made).Vals; !slices.Equal(got, want) || want[0] > 15 {
+		t.Errorf("%d, want %d", got, want)
+	}
+}
+
+// An idle player's newest command is sent although the server has it, as it stands for all that
+// follow. A player whose commands are queued idles only once none that differs is under way.
+func TestIdleStandsForAll(t *testing.T) {
+	c := newClient(t)
+	u := &c.up
+	for range 50 {
+		*c.own.ring.Push(u.made + 1) = packet.Command{Tick: u.made + 1, Vals: make([]int64, c.rules.Command.Sims)}
+		u.made++
+	}
+	u.acked = u.made
+	if u.choose(0, initialUp, true); len(u.cmds) != 1 || u.cmds[0].Tick != u.made {
+		t.Errorf("%d commands", len(u.cmds))
+	}
+	c.time.queued, u.same = true, 40
+	for _, x := range []struct {
+		acked clock.Tick
+		idle  bool
+	}{{u.made - 42, false}, {u.made - 41, true}} {
+		u.acked = x.acked
+		if h := u.header(&wire.Packet{Seq: 1}, 0); h.Idle != x.idle {
+			t.Errorf("%d commands are under way, the newest 40 equal: idle %v", u.unacked(), h.Idle)
+		}
+	}
+}
+
+type longCmd struct {
+	A, B, C string `net:"text,31"`
+	N       int    `net:"int,0..999"`
+}
+
+// Where not all commands fit a datagram, the newest go, or where each of them is to be run, the
+// oldest.
+func TestWhichLargeCommandsGo(t *testing.T) {
+	for _, queued := range []bool{false, true} {
+		k, err := schema.New("command", reflect.TypeFor[longCmd](), 30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newClient(t)
+		u := &c.up
+		rules := *c.rules
+		rules.Command, u.rules, c.time.queued = k, &rules, queued
+		for i := range 40 {
+			vals := make([]int64, k.Sims)
+			for j := range vals {
+				vals[j] = int64(i*31+j*7) % 90
+			}
+			u.cmds = append(u.cmds, packet.Command{Tick: clock.Tick(100 + i), Vals: vals})
+		}
+		b := u.write(&wire.Header{}, packet.Uplink{})
+		if n := len(u.cmds); len(b) > wire.MaxDatagram || n < 3 || n > 39 {
+			t.Fatalf("%d bytes with %d commands", len(b), n)
+		}
+		if first, last := u.cmds[0].Tick, u.cmds[len(u.cmds)-1].Tick; queued && first != 100 || !queued && last != 139 {
+			t.Errorf("queued %v: commands %d to %d", queued, first, last)
+		}
+	}
+}
+
+// A full path is probed again after 50 ms, a slow one after 200 ms.
+func TestFullPathIsProbed(t *testing.T) {
+	c := newClient(t)
+	u := &c.up
+	u.log.Charge(u.log.Sent(0, 1, u.unanswered), 1<<20)
+	u.lastSent, u.nextSend = 0, -clock.Time(time.Hour)
+	for _, x := range []struct {
+		after clock.Time
+		slow  bool
+		wait  bool
+	}{{49 * ms, false, true}, {50 * ms, false, false}, {50 * ms, true, true}, {199 * ms, true, true}, {200 * ms, true,
+		false}, {-ms, false, false}} {
+		budget := slowUp
+		if x.slow {
+			budget--
+		}
+		if wait := u.mustWait(x.after, budget); wait != x.wait {
+			t.Errorf("%v after the last packet, slow path %v: waits %v", time.Duration(x.after), x.slow, wait)
+		}
 	}
 }
