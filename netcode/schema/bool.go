@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Yes or no; in a command, what is held down.
+// Yes or no; in a command, a button that is held down.
 var boolClass = class{
 	name: "bool", goes: "bool", usual: true, works: "bool",
 	tags:   tagRules{kind: reflect.Bool, group: 1},

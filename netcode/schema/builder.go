@@ -18,7 +18,7 @@ type builder struct {
 // add adds a field of the struct.
 func (b *builder) add(f reflect.StructField) {
 	t := typeOf(f.Type)
-	said, tagged := f.Tag.Lookup("net")
+	text, tagged := f.Tag.Lookup("net")
 	works := t.example("")
 	switch {
 	case works == "":
@@ -29,8 +29,8 @@ func (b *builder) add(f reflect.StructField) {
 			b.title, f.Name, works, works+",server")
 		return
 	}
-	class, _, _ := strings.Cut(said, ",")
-	p := Prop{Name: f.Name, field: field{offset: f.Offset}, said: written{tag: said, works: t.example(class)}}
+	class, _, _ := strings.Cut(text, ",")
+	p := Prop{Name: f.Name, field: field{offset: f.Offset}, tag: written{text: text, works: t.example(class)}}
 	if err := p.parse(t, b.kind.Rate); err != nil {
 		b.wrong(&p, err)
 		return
@@ -44,7 +44,7 @@ func (b *builder) fail(format string, args ...any) {
 
 // wrong reports a mistake in the tag of a property.
 func (b *builder) wrong(p *Prop, err error) {
-	b.fail("%s.%s `net:%q`: %w; an example that works: `net:%q`", b.title, p.Name, p.said.tag, err, p.said.works)
+	b.fail("%s.%s `net:%q`: %w; an example that works: `net:%q`", b.title, p.Name, p.tag.text, err, p.tag.works)
 }
 
 // finish returns the finished kind, or every mistake that was made in one error.
@@ -92,14 +92,14 @@ func (b *builder) layout() {
 // the way it faces.
 func (b *builder) appoint(i int) {
 	k, p := b.kind, &b.kind.Props[i]
-	if p.said.team {
+	if p.tag.team {
 		if k.Team >= 0 {
 			b.wrong(p, fault.Errorf("%s names the entity's team already", k.Props[k.Team].Name))
 		} else {
 			k.Team = i
 		}
 	}
-	if p.said.parent {
+	if p.tag.parent {
 		if k.Parent >= 0 {
 			b.wrong(p, fault.Errorf("%s names the parent already", k.Props[k.Parent].Name))
 		} else {
@@ -120,14 +120,14 @@ func (b *builder) check(i int) {
 	if p.Audience == Team && k.Team < 0 {
 		b.wrong(p, errors.New("to=team needs a property with the word team, which says whose team"))
 	}
-	if p.said.parent && (k.Place < 0 || k.Props[k.Place].Group != p.Group) {
+	if p.tag.parent && (k.Place < 0 || k.Props[k.Place].Group != p.Group) {
 		b.wrong(p, errors.New("a parent needs a pos for everyone in its group, which is relative to it"))
 	}
 	if i == k.Place && p.Far > 0 {
 		b.wrong(p, errors.New("far= is measured from the first pos for everyone, "+
 			"so all who know of the entity receive that one; leave it out, or give far= to what else they need not know"))
 	}
-	if p.said.slow > 0 {
+	if p.tag.slow > 0 {
 		if err := k.stalls(p); err != nil {
 			b.wrong(p, err)
 		}
@@ -199,7 +199,7 @@ func (b *builder) groups() {
 func (b *builder) levels() {
 	k := b.kind
 	for i := range k.Props {
-		for _, l := range k.Props[i].said.levels {
+		for _, l := range k.Props[i].tag.levels {
 			at := 0
 			for at < len(k.Levels) && k.Levels[at] < l.from {
 				at++
@@ -218,7 +218,7 @@ func (b *builder) levels() {
 		p := &k.Props[i]
 		for n, from := range k.Levels {
 			p.Shift[n+1] = p.Shift[n]
-			for _, l := range p.said.levels {
+			for _, l := range p.tag.levels {
 				if l.from == from {
 					p.Shift[n+1] = l.shift
 				}
@@ -235,7 +235,7 @@ func (b *builder) levels() {
 // tick; what is less than half a step, or half a step exactly, is rounded away, and it glides for
 // ever.
 func (k *Kind) stalls(p *Prop) error {
-	tick := p.said.slow / float64(k.Rate) // units in one tick at that speed
+	tick := p.tag.slow / float64(k.Rate) // units in one tick at that speed
 	per := p.perUnit(p.Sim)
 	if classes[p.Class].tags.unit.speed {
 		if float64(float64(2*tick)*per) > 1 {
@@ -243,14 +243,14 @@ func (k *Kind) stalls(p *Prop) error {
 		}
 		return fault.Errorf("a step of %s is too coarse for slow=%s at %d Hz: friction of 1/s takes away %s in a tick, "+
 			"of which half a step or less is rounded away for ever; write a precision of %s or finer",
-			p.amount(1/per, 3), p.said.slowest, k.Rate, p.amount(tick, 3), p.advice(float64(1.999*tick)))
+			p.amount(1/per, 3), p.tag.slowest, k.Rate, p.amount(tick, 3), p.advice(float64(1.999*tick)))
 	}
 	if float64(tick*per) >= 1-1e-9 {
 		return nil
 	}
 	return fault.Errorf("a step of %s is too coarse for slow=%s at %d Hz, which is %s a tick; "+
 		"write a precision of %s or finer",
-		p.amount(1/per, 3), p.said.slowest, k.Rate, p.amount(tick, 3), p.advice(tick))
+		p.amount(1/per, 3), p.tag.slowest, k.Rate, p.amount(tick, 3), p.advice(tick))
 }
 
 // tangent finds the velocity that draws the property at an index.

@@ -8,7 +8,7 @@ import (
 // Class is what a property means.
 type Class uint8
 
-// The classes. What each does stands in a file of its own, and all of them in the table classes.
+// The classes. Each has a file of its own, and a line in the table classes.
 const (
 	Pos Class = iota
 	Vel
@@ -28,11 +28,11 @@ const (
 	Bytes
 )
 
-// NumClasses is how many classes there are.
-const NumClasses = int(Bytes) + 1
+// numClasses is how many classes there are.
+const numClasses = int(Bytes) + 1
 
 // classes is the table of all that depends on a property's class.
-var classes = [NumClasses]*class{
+var classes = [numClasses]*class{
 	Pos: &placeClass, Vel: &velocityClass, Angle: &angleClass, Float: &floatClass, Int: &intClass, Bool: &boolClass,
 	Tick: &tickClass, Handle: &handleClass, Text: &textClass, Stick: &stickClass, Press: &pressClass, View: &viewClass,
 	Quat: &quatClass, Spin: &spinClass, Enum: &enumClass, Bytes: &bytesClass,

@@ -169,7 +169,7 @@ func (c *code) read(r *wire.BitReader, tick int64) (v int64) {
 	return c.fold(v)
 }
 
-// fold brings a decoded value into the range that the history holds, so that garbage cannot put
+// fold brings a decoded value into the range that a history can have, so that garbage cannot put
 // integers into a client that no server could have.
 func (c *code) fold(v int64) int64 {
 	if c.wide {

@@ -16,9 +16,9 @@ func (k *Kind) Plain() error {
 		p := &k.Props[i]
 		word := ""
 		switch {
-		case p.said.parent:
+		case p.tag.parent:
 			word = "parent"
-		case p.said.team:
+		case p.tag.team:
 			word = "team"
 		case p.Audience == Team:
 			word = "to=team"
@@ -29,7 +29,7 @@ func (k *Kind) Plain() error {
 			continue
 		}
 		errs = append(errs, fault.Errorf("schema: %s: %s `net:%q`: %s is for entities only; an example that works: `net:%q`",
-			k.Name, p.Name, p.said.tag, word, p.said.works))
+			k.Name, p.Name, p.tag.text, word, p.tag.works))
 	}
 	return errors.Join(errs...)
 }
@@ -42,11 +42,11 @@ func (p *Prop) relative() string {
 		return "far="
 	case p.Warp > 0:
 		return "warp="
-	case len(p.said.levels) > 0:
+	case len(p.tag.levels) > 0:
 		return "@ distances"
 	case p.Draw == Reckon:
 		return "draw=dr"
-	case p.said.parent:
+	case p.tag.parent:
 		return "parent"
 	}
 	return ""
@@ -107,7 +107,7 @@ func (t *describer) property(p *Prop, levels int) {
 	if p.Far > 0 {
 		t.number(" far=", p.Far)
 	}
-	if len(p.said.levels) > 0 {
+	if len(p.tag.levels) > 0 {
 		label := " shift="
 		for l := 1; l <= levels; l++ {
 			t.whole(label, int64(p.Shift[l]))
@@ -116,8 +116,8 @@ func (t *describer) property(p *Prop, levels int) {
 	}
 	t.mark(" ref", p.Ref)
 	t.mark(" near", p.Near)
-	t.mark(" parent", p.said.parent)
-	t.mark(" team", p.said.team)
+	t.mark(" parent", p.tag.parent)
+	t.mark(" team", p.tag.team)
 	t.word("\n")
 }
 

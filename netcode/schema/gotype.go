@@ -43,7 +43,7 @@ func (t goType) vector() int {
 }
 
 // example returns a tag that works for a Go type: of the class with a name where that fits, else of
-// the class that such types have if nothing else is said; "" if none fits.
+// the class that such types usually have; "" if none fits.
 func (t goType) example(name string) string {
 	best, works := 0, ""
 	for _, c := range classes {

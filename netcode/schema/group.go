@@ -27,8 +27,8 @@ func (k *Kind) Offset(g, i int) int {
 	return k.Props[i].ObsAt - k.Groups[g].At
 }
 
-// Nonzero returns the set of the properties of group g that are not all zero in vals, which is what
-// a first sight has to tell.
+// Nonzero returns the set of the properties of group g that are not all zero in vals. That is what
+// the first record of an entity has to hold.
 func Nonzero[T int32 | int64](k *Kind, g int, vals []T) (set uint64) {
 	for _, i := range k.Members(g) {
 		q := &k.Props[i]

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// What classes share whose values are numbers: in steps, as places, velocities and floats, or whole
+// The functions of classes whose values are numbers: in steps, as places, velocities and floats, or whole
 // ones.
 
 // round gives the nearest integer, half a step upwards, within MaxValue; NaN becomes 0. The product

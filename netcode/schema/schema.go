@@ -54,8 +54,8 @@
 //	group=0..3                  the record that it travels in, complete or not at all. Without it, movement, state and
 //	                            text are apart. Other audiences and distances get records of their own
 //
-// What rules move a little in each tick needs a fine precision, or it stands still: at 30 ticks a
-// second, a place in steps of 1 cm does not move at less than 15 cm/s. Leave the precision out and
+// A property that rules change a little in each tick needs a fine precision, or it stands still: at
+// 30 ticks a second, a place in steps of 1 cm does not move at less than 15 cm/s. Leave the precision out and
 // write others= instead; slow= makes New check it. Fields may be unexported.
 package schema
 
@@ -80,7 +80,7 @@ const (
 	MaxParents = 4
 
 	// MaxValue bounds the magnitude of every simulation integer: 1.1 million kilometres at the
-	// default precision. What is beyond stops there. Up to it rounding a value that lies on the
+	// default precision. Larger values stop there. Within it, rounding a value that lies on the
 	// grid gives that value again.
 	MaxValue = 1 << 48
 )
@@ -88,7 +88,7 @@ const (
 // Audience is who receives a property.
 type Audience uint8
 
-// The audiences. What is not sent to a client cannot be read by it, however much it cheats.
+// The audiences. A client cannot read what it is not sent, however much it cheats.
 const (
 	Everyone Audience = iota
 	Owner             // the player whose avatar it is
@@ -140,7 +140,7 @@ type Prop struct {
 	drawn       grid
 	ranged      bool // Min and Max bound it
 	field       field
-	said        written
+	tag         written
 }
 
 // A precision is how integers of a property count, and how they are written.

@@ -13,7 +13,7 @@ import (
 // written is what is kept of a tag as it was written: for messages, and for what is checked beside
 // other properties.
 type written struct {
-	tag     string
+	text    string
 	works   string // a tag that fits the field's type
 	levels  []level
 	slow    float64 // units per second
@@ -49,7 +49,7 @@ const words = "a precision, others=, draw=, warp=, slow=, far=, group=, wire=nea
 // parse reads the property's tag for a field of a Go type.
 func (p *Prop) parse(t goType, rate int) error {
 	p.field.kind, p.Group, p.Comps, p.ObsAt = t.kind, -1, 1, -1
-	all := strings.Split(p.said.tag, ",")
+	all := strings.Split(p.tag.text, ",")
 	class := -1
 	for i, c := range classes {
 		if c.name == all[0] {
@@ -185,9 +185,9 @@ func (t *tag) mark(w string) (ok bool, err error) {
 	case "ref":
 		t.p.Ref, fits, which = true, t.p.isText(), "only text"
 	case "team":
-		t.p.said.team, fits, which = true, classes[t.p.Class].tags.team, "want int, enum or handle"
+		t.p.tag.team, fits, which = true, classes[t.p.Class].tags.team, "want int, enum or handle"
 	case "parent":
-		t.p.said.parent, fits, which = true, t.p.isHandle(), "want handle"
+		t.p.tag.parent, fits, which = true, t.p.isHandle(), "want handle"
 	default:
 		return false, nil
 	}
@@ -208,7 +208,7 @@ func (t *tag) slowest(val string) error {
 	if !ok || !per {
 		return fault.Errorf("slow=%s, want a speed such as %s", val, classes[t.p.Class].tags.unit.slow())
 	}
-	t.p.said.slow, t.p.said.slowest = v, val
+	t.p.tag.slow, t.p.tag.slowest = v, val
 	return nil
 }
 
@@ -247,7 +247,7 @@ func (t *tag) draw(val string) error {
 	case val == "hermite" && c.tags.curves:
 		t.p.Draw = Hermite
 	case how == "dr" && c.tags.reckons:
-		t.p.Draw, t.p.said.within = Reckon, bound
+		t.p.Draw, t.p.tag.within = Reckon, bound
 		if !bounded {
 			return errors.New("draw=dr needs a bound, by how much it may be wrong, such as draw=dr:10cm or draw=dr:2deg")
 		}
@@ -296,7 +296,7 @@ func (t *tag) finish() error {
 		return err
 	}
 	if p.Group < 0 {
-		if p.Group = rules.group; p.said.parent {
+		if p.Group = rules.group; p.tag.parent {
 			p.Group = 0
 		}
 	}
@@ -320,12 +320,12 @@ func (t *tag) bounds() error {
 		}
 	}
 	if p.Draw == Reckon {
-		per, err := p.stepsOf(p.said.within)
+		per, err := p.stepsOf(p.tag.within)
 		if err != nil {
-			return fault.Errorf("draw=dr:%s: %w", p.said.within, err)
+			return fault.Errorf("draw=dr:%s: %w", p.tag.within, err)
 		}
 		if p.Bound = round(p.Obs / per); p.Bound < 1 || p.Bound > 1<<30 {
-			return fault.Errorf("draw=dr:%s is %d steps of what observers receive, want 1 to 2^30", p.said.within, p.Bound)
+			return fault.Errorf("draw=dr:%s is %d steps of what observers receive, want 1 to 2^30", p.tag.within, p.Bound)
 		}
 	}
 	return nil
@@ -361,16 +361,16 @@ func (t *tag) distances() error {
 			ratio /= 2
 			shift++
 		}
-		n := len(p.said.levels)
+		n := len(p.tag.levels)
 		if n == MaxLevels-1 {
 			return fault.Errorf("%s: at most %d distances fit a property", w, n)
 		}
-		rising := n == 0 || from > p.said.levels[n-1].from && uint8(shift) > p.said.levels[n-1].shift
+		rising := n == 0 || from > p.tag.levels[n-1].from && uint8(shift) > p.tag.levels[n-1].shift
 		if shift == 0 || math.Abs(ratio-1) > 1e-9 || !rising {
 			return fault.Errorf("%s: want rising distances, and precisions that are 2, 4, 8, ... up to 65536 times as coarse "+
 				"as others=, rising too", w)
 		}
-		p.said.levels = append(p.said.levels, level{from, uint8(shift)})
+		p.tag.levels = append(p.tag.levels, level{from, uint8(shift)})
 	}
 	return nil
 }
