@@ -324,14 +324,10 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 
 // header returns the header of a packet.
 func (p *player) header(sent *wire.Packet, o occasion) wire.Header {
-	s, d, up := p.s, &p.down, &p.up
+	s, d := p.s, &p.down
 	h := wire.Header{Session: p.session, Seq: sent.Seq, Server: true, Tick: s.tick}
 	h.Stamp, h.Time = s.now.Stamp(), s.now.Stamp()
-	h.Ack, h.HasAck = up.received.Ack()
-	if up.echoDue {
-		h.HasEcho, h.Echo, h.EchoAt = true, up.echo, up.echoAt.Stamp()
-		up.echoDue = false
-	}
+	p.up.acknowledge(&h)
 	if s.current != s.period {
 		h.Period = s.current
 	}

@@ -21,6 +21,22 @@ type uplink struct {
 	away     bool // nobody looks at what the client draws
 }
 
+// isNewest reports whether an applied datagram is the newest.
+func (u *uplink) isNewest(seq wire.Seq) bool {
+	a, _ := u.received.Ack()
+	return a.Latest == seq
+}
+
+// acknowledge writes the acknowledgement and, once for each stamp, the echo into the header of a
+// packet to the client.
+func (u *uplink) acknowledge(h *wire.Header) {
+	h.Ack, h.HasAck = u.received.Ack()
+	if u.echoDue {
+		h.HasEcho, h.Echo, h.EchoAt = true, u.echo, u.echoAt.Stamp()
+		u.echoDue = false
+	}
+}
+
 // maxQueued is how long after encoding the edge may stamp a datagram.
 const maxQueued = 250 * time.Millisecond
 
@@ -77,7 +93,7 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 	if h.Resync {
 		d.resync(arrival)
 	}
-	if a, _ := up.received.Ack(); a.Latest == h.Seq { // the newest, so its stamp is the one to echo
+	if up.isNewest(h.Seq) {
 		up.echo, up.echoAt, up.echoDue = h.Stamp, arrival, true
 		up.queued, up.away = queued, flags.Away
 		p.commands.announce(p.s, cmds, h.Idle, flags.Sparse)
