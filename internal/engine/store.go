@@ -162,7 +162,9 @@ func (s *Store) insert(id ID) *entity {
 	for at > 0 && s.entities[at-1].id > id {
 		at--
 	}
-	s.entities = slices.Insert(s.entities, at, e)
+	s.entities = append(s.entities, nil)
+	copy(s.entities[at+1:], s.entities[at:])
+	s.entities[at] = e
 	return e
 }
 

@@ -2,7 +2,6 @@ package clock
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -50,9 +49,36 @@ func (w *way) fill(p []point, sign float64) {
 
 // measure sets the scale from the excesses of the samples at slope b.
 func (w *way) measure(b float64) {
-	over := w.above(b)
-	slices.Sort(over)
-	w.inv = 1 / max(float64(scaleLeast), float64(scaleTimes*over[w.n*scaleRank/100]))
+	w.inv = 1 / max(float64(scaleLeast), float64(scaleTimes*nth(w.above(b), w.n*scaleRank/100)))
+}
+
+// nth returns the value that would be at index k of v if v were sorted, and leaves v in another order. A full
+// sort would make the browser's program 5 kB larger.
+func nth(v []float64, k int) float64 {
+	for lo, hi := 0, len(v)-1; lo < hi; {
+		pivot, i, j := v[(lo+hi)/2], lo, hi
+		for i <= j {
+			for v[i] < pivot {
+				i++
+			}
+			for v[j] > pivot {
+				j--
+			}
+			if i <= j {
+				v[i], v[j] = v[j], v[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return v[k]
+		}
+	}
+	return v[k]
 }
 
 // least returns the begin of the line of slope b that touches the samples from below.

@@ -230,7 +230,9 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 	s.slots[o.slot] = h
 	s.turns++
 	at, _ := s.place(h.ID)
-	s.alive = slices.Insert(s.alive, at, h)
+	s.alive = append(s.alive, nil)
+	copy(s.alive[at+1:], s.alive[at:])
+	s.alive[at] = h
 	return h
 }
 
