@@ -3,7 +3,6 @@ package schema
 import (
 	"reflect"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 	"unsafe"
 
@@ -32,7 +31,7 @@ var textClass = class{
 			var b [textBytes]byte
 			n := unpackText(&b, src, g.shift)
 			if s := (*string)(f); *s != string(b[:n]) { // the comparison does not allocate
-				*s = strings.ToValidUTF8(string(b[:n]), "")
+				*s = validText(b[:n])
 			}
 		},
 		clamp: func(q *Prop, v []int64) {
@@ -101,4 +100,17 @@ func unpackText(b *[textBytes]byte, src []int64, shift uint) (n int) {
 		}
 	}
 	return n
+}
+
+// validText returns b without what is not UTF-8. strings.ToValidUTF8 would make the browser's program larger.
+func validText(b []byte) string {
+	kept := b[:0]
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		if r != utf8.RuneError || size > 1 {
+			kept = append(kept, b[:size]...)
+		}
+		b = b[size:]
+	}
+	return string(kept)
 }

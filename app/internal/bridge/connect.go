@@ -24,13 +24,13 @@ const raceLasts = 10 * time.Second
 
 // clean makes s fit a message: valid UTF-8 without control characters, at most that many bytes.
 func clean(s string, most int) string {
-	s = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == utf8.RuneError {
-			return -1
+	var kept []byte
+	for _, r := range s {
+		if r >= 0x20 && r < 0x7f || r >= 0xa0 && r != utf8.RuneError {
+			kept = utf8.AppendRune(kept, r)
 		}
-		return r
-	}, s))
-	return strings.TrimSpace(wire.CutText(s, most))
+	}
+	return strings.TrimSpace(wire.CutText(strings.TrimSpace(string(kept)), most))
 }
 
 // Hello returns the first stream message of the next connection. It is the same until the next
