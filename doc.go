@@ -38,6 +38,7 @@
 //	netcode/snapshot  history, records, what each client is known to have
 //	netcode/interest  who is visible
 //	netcode/playout   when others are drawn
+//	netcode/lobby     a lobby without the engine: places by sequence number
 //	netcode/predict   running ahead, and correcting
 //	netcode/rewind    what a player saw
 //

@@ -25,6 +25,7 @@ var rooms = [][]string{
 	{"netcode/snapshot"},
 	{"netcode/interest"},
 	{"netcode/playout"},
+	{"netcode/lobby"},
 	{"netcode/predict"},
 	{"netcode/rewind"},
 	{"internal/engine"}, // what servers, clients and gametest drive a game with
