@@ -122,6 +122,15 @@ func TestScripts(t *testing.T) {
 			{410 * ms, "reset", 0, -3, true, -3},
 			{500 * ms, "push", 1, -5, true, -3},
 			{800 * ms, "", 0, 0, true, -4}}},
+		{"a reset in the middle of a walk: numbers begin again", Config{}, []step{
+			{0, "reset", 0, 0, true, 0},
+			{100 * ms, "push", 1, 10, true, 0},
+			{200 * ms, "push", 2, 20, true, 0},
+			{500 * ms, "", 0, 0, true, 15},
+			{500 * ms, "reset", 0, -3, true, -3},
+			{600 * ms, "push", 1, -5, true, -3},
+			{900 * ms, "", 0, 0, true, -4},
+			{950 * ms, "", 0, 0, true, -5}}},
 		{"20 a second, no start delay", Config{Interval: 50 * time.Millisecond, StartDelay: -1}, []step{
 			{0, "reset", 0, 0, true, 0},
 			{50 * ms, "push", 1, 10, true, 0},
@@ -398,7 +407,6 @@ func TestLateStates(t *testing.T) {
 		for now := 320 * ms; now < 1200*ms; now += 10 * ms {
 			for seq := first - 3; seq <= first+9; seq++ {
 				b := walk.clone()
-				b.draw(t, now)
 				b.push(t, now, seq, geom.Vec2{X: -100, Y: 30})
 				b.push(t, now, seq, geom.Vec2{X: 999}) // a duplicate
 				b.drawOn(t, now)

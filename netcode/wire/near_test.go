@@ -72,6 +72,53 @@ func TestNearestDoesNotShimmer(t *testing.T) {
 	}
 }
 
+// A world in millimetres whose places travel as 16 bits of 16 mm each: the article's truncated
+// coordinates. shortened is what travels; lengthened brings it back beside a viewer.
+func shortened(mm int32) uint16 { return uint16(mm >> 4) }
+
+func lengthened(short uint16, viewer int32) int32 { return Nearest(short, viewer>>4) << 4 }
+
+// The article's figure 6 in millimetres. A place less than 524 m away comes back with an error of
+// less than 16 mm, also across the wrap of 32 bits, and the same from wherever it is looked at.
+//
+// seeds: R37 R38 R39
+func TestTruncatedCoordinates(t *testing.T) {
+	const viewer = 0x2C0000
+	for _, c := range []struct {
+		full  int32
+		short uint16
+		delta int32
+	}{
+		{0x2E0000, 0xE000, 0x20000},
+		{0x260000, 0x6000, -0x60000},
+		{0x320000, 0x2000, 0x60000},
+	} {
+		if got := lengthened(c.short, viewer); shortened(c.full) != c.short || got != c.full || got-viewer != c.delta {
+			t.Errorf("%#x: short %#x, comes back as %#x, %#x away", c.full, shortened(c.full), got, got-viewer)
+		}
+	}
+	viewers := []int32{0, 1, 15, 16, -1, -16, viewer, viewer + 15,
+		math.MaxInt32, math.MinInt32, math.MaxInt32 - 7, math.MinInt32 + 9}
+	const window = 1<<15*16 - 16 // 524 m
+	for _, v := range viewers {
+		for _, off := range []int32{0, 1, 15, 16, 1000, 300_000, window - 16, window - 1, window} {
+			for _, full := range []int32{v + off, v - off} { // may wrap
+				if got := lengthened(shortened(full), v); full-got < 0 || full-got >= 16 {
+					t.Errorf("viewer %d: %d comes back as %d", v, full, got)
+				}
+			}
+		}
+	}
+	for _, full := range []int32{0x2E0003, 5, -5, math.MaxInt32, math.MinInt32} {
+		for i := range int32(10_000) {
+			from := full + (i-5000)*103 // may wrap
+			if got := lengthened(shortened(full), from); got != full&^15 {
+				t.Fatalf("%d seen from %d is %d", full, from, got)
+			}
+		}
+	}
+}
+
 func ExampleNearest() {
 	const viewer, creature = 180_224, 188_417 // in steps of 16 mm
 	low := uint16(creature & 0xffff)          // 2 bytes, the same for everyone who is near
