@@ -235,7 +235,8 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	}
 	<-ctx.Done()
 	accepting.Wait()
-	h.mu.Lock() // from here on no room opens
+	h.mu.Lock() // who opens a room holds the lock and looks at ctx: from here on no room opens
+	//lint:ignore SA2001 holding it once is all that is needed
 	h.mu.Unlock()
 	ended := waitFor(&h.wg, endPatience)
 	var closing sync.WaitGroup

@@ -40,9 +40,9 @@ func (k *Kind) coarser() (kinds []*Kind) {
 // steps returns by how many bits the integers of a level are shorter on the wire. Turns that are no
 // whole number of coarse steps, and rotations, which have more in them than their components, are
 // as long as ever.
-func (q *Prop) steps(level int) uint8 {
-	s := q.Shift[level]
-	if q.Rotates() || q.Turn&(1<<s-1) != 0 {
+func (p *Prop) steps(level int) uint8 {
+	s := p.Shift[level]
+	if p.Rotates() || p.Turn&(1<<s-1) != 0 {
 		return 0
 	}
 	return s
@@ -142,9 +142,9 @@ func Grow[T int32 | int64](k *Kind, g, level int, vals []T) {
 }
 
 // least is the observer integer that coarser steps are counted from.
-func (q *Prop) least() int64 {
-	if q.ranged {
-		return q.others.code.least
+func (p *Prop) least() int64 {
+	if p.ranged {
+		return p.others.code.least
 	}
 	return 0
 }

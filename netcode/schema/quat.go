@@ -76,10 +76,10 @@ func quatScale(steps float64, sub int64) (base, m int64) {
 
 // QuatScale is what PackQuat and UnpackQuat need to know of drawn values, observer integers in
 // 1/SubSteps.
-func (q *Prop) QuatScale() (base, m int64) { return q.drawn.base, q.drawn.most }
+func (p *Prop) QuatScale() (base, m int64) { return p.drawn.base, p.drawn.most }
 
 // Rotates reports whether the property is a rotation in space.
-func (q *Prop) Rotates() bool { return q.Class == Quat }
+func (p *Prop) Rotates() bool { return p.Class == Quat }
 
 // UnpackQuat returns the quaternion behind three integers: W, X, Y, Z in the same steps, the
 // largest one rounded down. The sum of their squares is 2 m m, or a little less. Integers of any

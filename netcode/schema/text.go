@@ -56,11 +56,11 @@ const MaxRefs = 4096
 const refOrder = 6
 
 // WireComps returns how many integers of the property travel in a record.
-func (q *Prop) WireComps(obs bool) int {
-	if obs && q.Ref {
+func (p *Prop) WireComps(obs bool) int {
+	if obs && p.Ref {
 		return 1
 	}
-	return q.Comps
+	return p.Comps
 }
 
 const textBytes = (MaxText + 3) / 4 * 4

@@ -73,26 +73,26 @@ func (k *Kind) Clamp(v []int64) {
 // Coarsen rounds an observer integer to the precision of a level of the kind: to a multiple of
 // 1<<Shift, half a step upwards, within 32 bits. Multiples stay as they are, so their lower bits
 // need not be written.
-func (q *Prop) Coarsen(v int32, level int) int32 {
-	s := q.Shift[level]
+func (p *Prop) Coarsen(v int32, level int) int32 {
+	s := p.Shift[level]
 	if s == 0 {
 		return v
 	}
 	digit := int64(0)
 	w, least, most := int64(v), int64(math.MinInt32), int64(math.MaxInt32)
-	switch g := &q.others.grid; {
+	switch g := &p.others.grid; {
 	case g.base > 0: // a component of a rotation by itself, without what says which one is left out
 		if w > g.base/2 {
 			w, digit = w-g.base, g.base
 		}
 		least, most = -g.most, g.most
-	case q.ranged:
-		digit = q.others.code.least
-		w, least, most = w-digit, 0, q.others.code.most-digit
+	case p.ranged:
+		digit = p.others.code.least
+		w, least, most = w-digit, 0, p.others.code.most-digit
 	}
 	w = (w + 1<<(s-1)) >> s
 	w = clamp(w, -(-least>>s), most>>s) << s
-	if q.Turn > 0 && w >= q.Turn {
+	if p.Turn > 0 && w >= p.Turn {
 		w = 0
 	}
 	return int32(w + digit)

@@ -24,8 +24,10 @@ func TestLiar(t *testing.T) {
 			c.spare, c.down = append(c.spare, c.down...), c.down[:0] // it never looks at them
 			for range c.rng.n(3) {
 				last := c.log.NextSeq() - 1
-				a := wire.Ack{Latest: last - wire.Seq(c.rng.n(int(min(last, 2*wire.LogSize)))),
-					History: c.rng.next() & c.rng.next()}
+				latest := last - wire.Seq(c.rng.n(int(min(last, 2*wire.LogSize))))
+				history := c.rng.next()
+				history &= c.rng.next() // a quarter of the bits are set
+				a := wire.Ack{Latest: latest, History: history}
 				if !c.log.Acked(a, c.v.Delivered, c.v.Missing) {
 					t.Fatalf("tick %d: an ack of what was sent was refused", c.tick)
 				}

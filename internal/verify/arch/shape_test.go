@@ -24,7 +24,7 @@ func TestShapeCatches(t *testing.T) {
 		"fields":               {"client/a.go", "package client\n" + structure(MaxFields), ""},
 		"fields, one more":     {"client/a.go", "package client\n" + structure(MaxFields+1), "T has 31 fields"},
 		"fields, of no core":   {"lab/a.go", "package lab\n" + structure(MaxFields+1), ""},
-		"fields inside":        {"client/a.go", "package client\ntype T struct { a struct {\n" + many(30) + "} }", "31 fields"},
+		"fields inside":        {"client/a.go", "package client\ntype T struct{ a struct{\n" + many(30) + "}}", "31 fields"},
 		"line":                 {"lab/a.go", "package lab\n//" + strings.Repeat("é", MaxColumns-2), ""},
 		"line, one more":       {"lab/a.go", "package lab\n//" + strings.Repeat("é", MaxColumns-1), "a line of 121"},
 		"lines":                {"lab/a.go", "package lab" + strings.Repeat("\n", MaxLines), ""},

@@ -223,7 +223,8 @@ func (c *coding) ratio(p *Prop) int64 {
 
 // driven reports whether the place p goes by the velocity.
 func (c *coding) driven(p *Prop) bool {
-	return p.Class == "pos" && c.modelled[p] && c.vel != nil && c.vel.Comps == p.Comps && c.ratio(p) >= 1 && c.ratio(p) <= 1<<24
+	return p.Class == "pos" && c.modelled[p] && c.vel != nil && c.vel.Comps == p.Comps && c.ratio(p) >= 1 &&
+		c.ratio(p) <= 1<<24
 }
 
 // rise is d of the first three components.
@@ -367,7 +368,8 @@ func (r *Reader) components(c *coding, p *Prop) (list []component) {
 	return list
 }
 
-// cast gives components their roles. asked says that a bit tells whether the quiet ones are left out.
+// cast gives components their roles. asked says that a bit tells whether the quiet ones are left
+// out.
 func cast(list []component, led bool) (lead int, asked bool) {
 	lead = -1
 	for j := range list {
@@ -494,11 +496,19 @@ func (r *Reader) changed(c *coding) []int64 {
 }
 
 // Difference reads the body of a record that is a difference, and says how many bits it has.
-func (r *Reader) Difference(k *Kind, g int, base, prior []int64, age, gap int64, data []byte) (vals []int64, size int, err error) {
+func (r *Reader) Difference(
+	k *Kind,
+	g int,
+	base, prior []int64,
+	age, gap int64,
+	data []byte,
+) (vals []int64, size int, err error) {
 	defer r.caught(&err)
 	r.bits = bitReader{data: data}
 	props := k.members(g)
-	vals = r.changed(&coding{kind: k, obs: g != OwnerGroup, props: props, at: places(props), base: base, prior: prior, age: age, gap: gap})
+	vals = r.changed(
+		&coding{kind: k, obs: g != OwnerGroup, props: props, at: places(props), base: base, prior: prior, age: age, gap: gap},
+	)
 	return vals, r.bits.at, nil
 }
 
@@ -562,7 +572,8 @@ func (r *Reader) some(c *coding) {
 	}
 }
 
-// whole reads a body whose values are written by themselves. What does not follow is as it was, or zero.
+// whole reads a body whose values are written by themselves. What does not follow is as it was, or
+// zero.
 func (r *Reader) whole(c *coding, old []int64) []int64 {
 	set := r.set(c.props)
 	vals := make([]int64, c.at[""])

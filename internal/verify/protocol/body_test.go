@@ -13,7 +13,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// everything is a kind with every model: places with and without a velocity, angles, and what has none.
+// everything is a kind with every model: places with and without a velocity, angles, and what has
+// none.
 type everything struct {
 	Pos    geom.Vec3  `net:"pos,others=1cm"`
 	Vel    geom.Vec3  `net:"vel,others=2cm/s"`
@@ -103,11 +104,30 @@ func TestBodies(t *testing.T) {
 			}
 			var w wire.BitWriter
 			w.Reset(nil)
-			codec.Append(&w, coder, g, states[2], &codec.Base[int64]{Vals: states[1], Prior: prior, Age: age, Gap: gap}, set, 500)
+			codec.Append(
+				&w,
+				coder,
+				g,
+				states[2],
+				&codec.Base[int64]{Vals: states[1], Prior: prior, Age: age, Gap: gap},
+				set,
+				500,
+			)
 			size := w.Len()
 			got, read, err := d.Difference(d.Schema.Kinds[0], g, states[1], prior, int64(age), int64(gap), w.Bytes())
 			if err != nil || !slices.Equal(got, states[2]) {
-				t.Fatalf("record %d, group %d, age %d, gap %d, after %d, %d: %d is read as %d, %v", n, g, age, gap, states[0], states[1], states[2], got, err)
+				t.Fatalf(
+					"record %d, group %d, age %d, gap %d, after %d, %d: %d is read as %d, %v",
+					n,
+					g,
+					age,
+					gap,
+					states[0],
+					states[1],
+					states[2],
+					got,
+					err,
+				)
 			}
 			if read != size {
 				t.Fatalf("record %d has %d bits, %d were read", n, size, read)

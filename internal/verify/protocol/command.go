@@ -20,7 +20,8 @@ type Command struct {
 	Vals       []int64
 }
 
-// Commands reads what a datagram that acknowledges a packet as the newest says from the number of commands on.
+// Commands reads what a datagram that acknowledges a packet as the newest says from the number of
+// commands on.
 func (r *Reader) Commands(latest uint16, data []byte) (list []Command, err error) {
 	defer r.caught(&err)
 	r.bits = bitReader{data: data}

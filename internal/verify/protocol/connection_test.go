@@ -15,8 +15,8 @@ import (
 	"meanwhile/transport/memory"
 )
 
-// connections returns the table of docs/STATES.md on how connections end: what a real host does with
-// clients over a transport in memory, in virtual time.
+// connections returns the table of docs/STATES.md on how connections end: what a real host does
+// with clients over a transport in memory, in virtual time.
 func connections(t *testing.T) string {
 	rules, err := kiteGame.Rules()
 	if err != nil {
@@ -29,7 +29,8 @@ func connections(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The host has the same timeout as its listeners, and either may be first; here it is the host.
+		// The host has the same timeout as its listeners, and either may be first; here it is the
+		// host.
 		l, err := memory.Listen(memory.Config{
 			Client: h.Clock(), Server: h.Clock(), HelloTimeout: 2 * transport.HelloTimeout,
 		})

@@ -11,7 +11,8 @@ var Waits = []int64{0, 1, 2, 3, 4, 6, 8, 11, 15, 20, 27, 36, 48, 64, 85, 113}
 
 func (s *State) shown() int64 { return 256 * (s.Tick + Waits[s.Bound]) }
 
-// Draw returns what is drawn of a group at playout time t, in 1/256 steps, from a and the next newer record b, nil if there is none.
+// Draw returns what is drawn of a group at playout time t, in 1/256 steps, from a and the next
+// newer record b, nil if there is none.
 func Draw(k *Kind, g int, a, b *State, t int64) (drawn []int64) {
 	props := k.members(g)
 	at := places(props)

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// agreed reports whether the server knew that its datagram of a tick was applied when it sent the one at hand.
+// agreed reports whether the server knew that its datagram of a tick was applied when it sent the
+// one at hand.
 func (r *Reader) agreed(tick int64) bool {
 	if r.Head.Tick-tick > 63 || r.everything {
 		return true // what is older counts whether it knew or not
@@ -146,7 +147,8 @@ func (r *Reader) update(e *Entity, set []int, ordinary bool) {
 	}
 }
 
-// entry reads an entry that is no ordinary update, and reports whether it speaks of something that is there.
+// entry reads an entry that is no ordinary update, and reports whether it speaks of something that
+// is there.
 func (r *Reader) entry(n int) bool {
 	b, tick := &r.bits, r.Head.Tick
 	r.note("entry for slot %d", n)

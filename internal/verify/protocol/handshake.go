@@ -52,9 +52,11 @@ func (f *Field) Text() string {
 }
 
 var (
-	layoutTable = regexp.MustCompile(`(?m)^#### ([a-z]+)\n(?s:.*?)\n\| offset \| size \| field \| type \| meaning \|\n\|[-|]+\|\n((?:\|.*\|\n)+)`)
-	fieldType   = regexp.MustCompile(`^(?:(\d+)|(number|key|signature)|(number|text|lines|bytes|short) (\d+)\.\.(\d+))$`)
-	codeRow     = regexp.MustCompile(`(?m)^\| (\d+) \| ([a-z ]+) \| [^|]+ \|$`)
+	layoutTable = regexp.MustCompile(
+		`(?m)^#### ([a-z]+)\n(?s:.*?)\n\| offset \| size \| field \| type \| meaning \|\n\|[-|]+\|\n((?:\|.*\|\n)+)`,
+	)
+	fieldType = regexp.MustCompile(`^(?:(\d+)|(number|key|signature)|(number|text|lines|bytes|short) (\d+)\.\.(\d+))$`)
+	codeRow   = regexp.MustCompile(`(?m)^\| (\d+) \| ([a-z ]+) \| [^|]+ \|$`)
 )
 
 // NewHandshake takes the layouts out of the document's section "Connecting".
@@ -200,7 +202,8 @@ func Signed(token []byte, fields []Field, key ed25519.PublicKey) bool {
 	return string(token[1:5]) == string(sum[:4]) && ed25519.Verify(key, body, signature)
 }
 
-// Messages cuts a stream of QUIC or WebTransport into its messages. What is left begins an unfinished one.
+// Messages cuts a stream of QUIC or WebTransport into its messages. What is left begins an
+// unfinished one.
 func Messages(stream []byte) (messages [][]byte, rest []byte) {
 	for len(stream) >= 4 {
 		n := uint64(binary.LittleEndian.Uint32(stream))

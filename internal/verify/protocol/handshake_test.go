@@ -159,8 +159,9 @@ func decoded(kind string, b []byte) (fields []string, err error) {
 	return []string{"3", version, fmt.Sprint(uint16(m.Code)), text(m.Text), text(m.SchemaText)}, err
 }
 
-// The document's tables and package session read the same of every vector, accept and refuse the same
-// of everything that differs from one in a byte, and refuse every vector that is cut short or goes on.
+// The document's tables and package session read the same of every vector, accept and refuse the
+// same of everything that differs from one in a byte, and refuse every vector that is cut short or
+// goes on.
 func TestHandshake(t *testing.T) {
 	h := newHandshake(t)
 	agree := func(kind string, b []byte) (accepted bool) {
@@ -272,8 +273,8 @@ func TestRefusalCodes(t *testing.T) {
 	}
 }
 
-// The document's table reads a token as package token does, its signature included, and refuses what
-// is cut short.
+// The document's table reads a token as package token does, its signature included, and refuses
+// what is cut short.
 func TestToken(t *testing.T) {
 	h := newHandshake(t)
 	b, key := vector(t, "session/token/testdata/token.hex")

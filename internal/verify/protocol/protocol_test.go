@@ -71,8 +71,8 @@ var (
 	}
 )
 
-// The document's examples are what a server and a client really send, and taken apart by the document's own tables they say
-// what a real client understands.
+// The document's examples are what a server and a client really send, and taken apart by the
+// document's own tables they say what a real client understands.
 func TestExamples(t *testing.T) {
 	text, err := os.ReadFile(document)
 	if err != nil {
@@ -88,8 +88,11 @@ func TestExamples(t *testing.T) {
 
 	for i, h := range []wire.Header{
 		{Session: 7, Seq: 1, Stamp: 20_000_000, Elicits: true},
-		{Session: 7, Seq: 900, Stamp: 20_050_000, HasAck: true, Ack: wire.Ack{Latest: 300, History: ^uint64(0) &^ 0b100}, HasEcho: true, Echo: 19_990_000, EchoAt: 20_031_000 & (1<<24 - 1)},
-		{Session: 7, Seq: 301, Stamp: 20_060_000, Server: true, Tick: 600, Time: 20_000_000, NextDue: wire.Quiet, Period: 40 * time.Millisecond},
+		{Session: 7, Seq: 900, Stamp: 20_050_000, HasAck: true,
+			Ack:     wire.Ack{Latest: 300, History: ^uint64(0) &^ 0b100},
+			HasEcho: true, Echo: 19_990_000, EchoAt: 20_031_000 & (1<<24 - 1)},
+		{Session: 7, Seq: 301, Stamp: 20_060_000, Server: true, Tick: 600,
+			Time: 20_000_000, NextDue: wire.Quiet, Period: 40 * time.Millisecond},
 	} {
 		examples[fmt.Sprint("header ", i+1)] = told(t, d, h.Append(nil), d.Start)
 	}
@@ -132,7 +135,14 @@ func TestExamples(t *testing.T) {
 	}
 	// command is a datagram of a client that applied all that it was sent.
 	command := func(session uint16, seq, acked wire.Seq, cmds ...packet.Command) []byte {
-		h := wire.Header{Session: session, Seq: seq, Stamp: now.Stamp() + 10_000, Elicits: true, HasAck: acked > 0, Ack: wire.Ack{Latest: acked, History: ^uint64(0)}}
+		h := wire.Header{
+			Session: session,
+			Seq:     seq,
+			Stamp:   now.Stamp() + 10_000,
+			Elicits: true,
+			HasAck:  acked > 0,
+			Ack:     wire.Ack{Latest: acked, History: ^uint64(0)},
+		}
 		var w wire.BitWriter
 		w.Reset(h.Append(nil))
 		packet.Uplink{}.Append(&w)
@@ -160,7 +170,11 @@ func TestExamples(t *testing.T) {
 
 	up := command(welcome.Session, 1, 1, pull(2, 0, 1, 0, 0, 0), pull(3, 300, 1, 15, 0, 0), pull(4, 560, 1, 15, 0, 1))
 	examples["commands"] = told(t, d, up, d.Up)
-	s.Receive(ada, now, command(welcome.Session, 1, 1, pull(2, 0, 1, 15, 0, 0), pull(3, 0, 1, 0, 0, 0), pull(4, 0, 1, 0, 0, 0)))
+	s.Receive(
+		ada,
+		now,
+		command(welcome.Session, 1, 1, pull(2, 0, 1, 15, 0, 0), pull(3, 0, 1, 0, 0, 0), pull(4, 0, 1, 0, 0, 0)),
+	)
 	s.Receive(bo, now, command(boWelcome.Session, 1, 1, pull(2, 0, 1, 6, -3, 0), pull(3, 0, 1, 0, 0, 1)))
 	forAda, _ = tick()
 	show("differences", forAda)
@@ -291,11 +305,17 @@ func TestNumbers(t *testing.T) {
 	for c := range uint8(motion.Bounds) {
 		waits = append(waits, fmt.Sprint(motion.Wait(c)))
 	}
-	if list := strings.Join(waits, ", ") + " ticks"; !strings.Contains(strings.Join(strings.Fields(string(text)), " "), list) {
+	if list := strings.Join(waits, ", ") + " ticks"; !strings.Contains(
+		strings.Join(strings.Fields(string(text)), " "),
+		list,
+	) {
 		t.Errorf("the document does not say that the bounds are %s", list)
 	}
 	for d := wire.Due(1); d < wire.Quiet; d++ {
-		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), fmt.Sprintf(" %d: %g ms", d, float64(d.Span().Microseconds())/1000)) {
+		if !strings.Contains(
+			strings.Join(strings.Fields(string(text)), " "),
+			fmt.Sprintf(" %d: %g ms", d, float64(d.Span().Microseconds())/1000),
+		) {
 			t.Errorf("the document does not say that next-due code %d is %v", d, d.Span())
 		}
 	}
@@ -308,7 +328,8 @@ func TestCodesOfTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, m := range regexp.MustCompile("(?m)^\\| (unsigned|signed) \\| ([0-9]+) \\| (-?[0-9]+) \\| `([01 ]+)` \\|$").FindAllStringSubmatch(string(text), -1) {
+	row := regexp.MustCompile("(?m)^\\| (unsigned|signed) \\| ([0-9]+) \\| (-?[0-9]+) \\| `([01 ]+)` \\|$")
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
 		k, _ := strconv.Atoi(m[2])
 		v, _ := strconv.ParseInt(m[3], 10, 64)
 		var w wire.BitWriter
@@ -367,7 +388,8 @@ func told(t *testing.T, r *protocol.Reader, data []byte, read func([]byte) error
 	return r.Out.String()
 }
 
-// agrees compares what was read by the document with what a client holds: all entities, and every state that both hold.
+// agrees compares what was read by the document with what a client holds: all entities, and every
+// state that both hold.
 func agrees(r *protocol.Reader, s *snapshot.Store, kinds []*schema.Kind) error {
 	alive := 0
 	for n, h := range r.Slots {
@@ -424,7 +446,15 @@ func agree(states []protocol.State, g *snapshot.Group, owned []int) error {
 				vals = append(vals, e.Vals[at])
 			}
 		}
-		same := protocol.State{Tick: int64(e.Tick), Cut: int64(e.Cut), Start: int64(e.Start), Rest: e.Rest, Bound: int(e.Bound), Level: int(e.Level), Vals: vals}
+		same := protocol.State{
+			Tick:  int64(e.Tick),
+			Cut:   int64(e.Cut),
+			Start: int64(e.Start),
+			Rest:  e.Rest,
+			Bound: int(e.Bound),
+			Level: int(e.Level),
+			Vals:  vals,
+		}
 		if !reflect.DeepEqual(*s, same) {
 			return fmt.Errorf("%+v by the document, a client holds %+v", *s, same)
 		}

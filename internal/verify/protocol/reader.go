@@ -1,6 +1,7 @@
-// Package protocol reads datagrams by docs/PROTOCOL.md and nothing else: it imports nothing of this module, and takes the code tables
-// and the classes of values from the files that the document names. It is what a client in another language would be, without any haste:
-// tests hold the document to the code with it.
+// Package protocol reads datagrams by docs/PROTOCOL.md and nothing else: it imports nothing of this
+// module, and takes the code tables and the classes of values from the files that the document
+// names. It is what a client in another language would be, without any haste: tests hold the
+// document to the code with it.
 package protocol
 
 import (
@@ -104,9 +105,13 @@ type Reader struct {
 	lane       laneReader
 }
 
-var classRow = regexp.MustCompile(`(?m)^\| ([a-z, ]+) \| ([0-9]+|-) \| (signed|unsigned|bits|range|disc|ticks|words|rotation)[^|]*?(?:, order ([0-9]+))? \|`)
+var classRow = regexp.MustCompile(
+	`(?m)^\| ([a-z, ]+) \| ([0-9]+|-) \| ` +
+		`(signed|unsigned|bits|range|disc|ticks|words|rotation)[^|]*?(?:, order ([0-9]+))? \|`,
+)
 
-// NewReader returns a Reader that holds nothing. It takes the text of the document, for its table of classes, and that of the code tables.
+// NewReader returns a Reader that holds nothing. It takes the text of the document, for its table
+// of classes, and that of the code tables.
 func NewReader(document, tables string, s *Schema) (*Reader, error) {
 	r := &Reader{Schema: s, classes: map[string]class{}, applied: map[int64]uint16{}, rode: map[int64]map[int]bool{}}
 	for _, m := range classRow.FindAllStringSubmatch(document, -1) {
@@ -399,7 +404,8 @@ func (r *Reader) Payload(k *Kind, tick int64, data []byte) (vals []int64, err er
 	return vals, nil
 }
 
-// Entries reads the entries of a datagram of a tick, without a lane section, where all before it was acknowledged.
+// Entries reads the entries of a datagram of a tick, without a lane section, where all before it
+// was acknowledged.
 func (r *Reader) Entries(tick int64, data []byte) (err error) {
 	defer r.caught(&err)
 	r.Head, r.everything = Header{Tick: tick}, true

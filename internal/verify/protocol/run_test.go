@@ -13,8 +13,8 @@ import (
 	"meanwhile/server"
 )
 
-// A game in which every class and every word of the schema text is on the wire: ships of two sides tumble through space among buoys, ferries
-// are dead reckoned, and crates stand on them.
+// A game in which every class and every word of the schema text is on the wire: ships of two sides
+// tumble through space among buoys, ferries are dead reckoned, and crates stand on them.
 type ship struct {
 	Side  uint8      `net:"enum,none|red|blue,team"`
 	Pos   geom.Vec3  `net:"pos,others=1cm,4cm@30m,16cm@100m,draw=hermite,warp=20m"`
@@ -84,7 +84,10 @@ func harbour(mode game.CommandMode) game.Definition[helm] {
 				}
 			}
 			n := ships.Len(w)
-			return ships.Spawn(w, ship{Side: uint8(1 + n%2), Pos: geom.Vec3{X: 15 * float64(n), Z: 1e4}, Key: [6]byte{1, byte(n)}, Fuel: 900})
+			return ships.Spawn(
+				w,
+				ship{Side: uint8(1 + n%2), Pos: geom.Vec3{X: 15 * float64(n), Z: 1e4}, Key: [6]byte{1, byte(n)}, Fuel: 900},
+			)
 		},
 		Act: func(w *game.World, me game.ID, c helm) {
 			s := ships.Get(w, me)
@@ -156,8 +159,9 @@ type flight struct {
 	data []byte
 }
 
-// Every datagram of a seeded run over a bad path, read by the document alone, says what a client takes from it: every value of every
-// state. Nothing that the document describes is left out of the run.
+// Every datagram of a seeded run over a bad path, read by the document alone, says what a client
+// takes from it: every value of every state. Nothing that the document describes is left out of the
+// run.
 func TestRun(t *testing.T) {
 	said := map[string]int{}
 	packets, states := 0, 0
@@ -290,11 +294,15 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// phrases are what a Reader says of everything that a datagram may contain, but for what only a quiet match has: the example "differences".
+// phrases are what a Reader says of everything that a datagram may contain, but for what only a
+// quiet match has: the example "differences".
 var phrases = []string{
-	"the slots are told", "the slots of the datagram before, but for some", "not slot", "entry for slot", "an ordinary update: ", "an update: ", "a first sight", "gone: ", "must be forgotten",
-	", as it says", "by itself", "special, teleported", "moves since", "rests: true",
-	"bound class 1\n", "bound class 0 still", "level 1\n", "level 0\n", "level 1 still", "beside the viewer in slot", "no place is told beside", ", near the viewer", ", not near the viewer",
-	"quiet components as expected: true", "quiet components as expected: false", "silent components follow", "other properties than usual", "one property:", "properties:",
-	"as expected\n", "from what is expected", "its owner's record", "event splash", "text ", "commands arrived up to", "the newest command that ran", "lane section",
+	"the slots are told", "the slots of the datagram before, but for some", "not slot", "entry for slot",
+	"an ordinary update: ", "an update: ", "a first sight", "gone: ", "must be forgotten", ", as it says",
+	"by itself", "special, teleported", "moves since", "rests: true", "bound class 1\n", "bound class 0 still",
+	"level 1\n", "level 0\n", "level 1 still", "beside the viewer in slot", "no place is told beside",
+	", near the viewer", ", not near the viewer", "quiet components as expected: true",
+	"quiet components as expected: false", "silent components follow", "other properties than usual",
+	"one property:", "properties:", "as expected\n", "from what is expected", "its owner's record",
+	"event splash", "text ", "commands arrived up to", "the newest command that ran", "lane section",
 }

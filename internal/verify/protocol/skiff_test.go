@@ -39,7 +39,8 @@ var (
 	}
 )
 
-// skiffExamples are datagrams to a player among others: one is of its team, one is not, and goes away.
+// skiffExamples are datagrams to a player among others: one is of its team, one is not, and goes
+// away.
 func skiffExamples(t *testing.T, examples map[string]string) {
 	rules, err := skiffGame.Rules()
 	if err != nil {
@@ -94,7 +95,14 @@ func skiffExamples(t *testing.T, examples map[string]string) {
 		s.End()
 	}
 	say := func(p server.PlayerID, session uint16, seq, acked wire.Seq, cmds ...packet.Command) {
-		h := wire.Header{Session: session, Seq: seq, Stamp: now.Stamp() + 10_000, Elicits: true, HasAck: acked > 0, Ack: wire.Ack{Latest: acked, History: ^uint64(0)}}
+		h := wire.Header{
+			Session: session,
+			Seq:     seq,
+			Stamp:   now.Stamp() + 10_000,
+			Elicits: true,
+			HasAck:  acked > 0,
+			Ack:     wire.Ack{Latest: acked, History: ^uint64(0)},
+		}
 		var w wire.BitWriter
 		w.Reset(h.Append(nil))
 		packet.Uplink{}.Append(&w)

@@ -81,11 +81,19 @@ func newScene(t *testing.T) *scene {
 	}
 	ks := []*schema.Kind{k}
 	h := snapshot.NewHistory(codec.All(ks...))
-	c := &scene{t: t, kind: k, h: h, v: snapshot.NewView(h), s: snapshot.NewStore(codec.All(ks...)), sims: make([]int64, k.Sims)}
+	c := &scene{
+		t:    t,
+		kind: k,
+		h:    h,
+		v:    snapshot.NewView(h),
+		s:    snapshot.NewStore(codec.All(ks...)),
+		sims: make([]int64, k.Sims),
+	}
 	return c
 }
 
-// step is one tick: something happens, what is due is sent, and arrives or not; its ack arrives in the same tick.
+// step is one tick: something happens, what is due is sent, and arrives or not; its ack arrives in
+// the same tick.
 func (c *scene) step(happens string, change func(), arrives bool) {
 	c.tick++
 	c.now += clock.Time(time.Second / 30)

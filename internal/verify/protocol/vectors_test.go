@@ -10,7 +10,8 @@ import (
 	"meanwhile/internal/verify/protocol"
 )
 
-// vectors reads a file of vectors: the schema text in its comments, and its other lines. restart is called for comments after the first lines.
+// vectors reads a file of vectors: the schema text in its comments, and its other lines. restart is
+// called for comments after the first lines.
 func vectors(t *testing.T, path string) (blocks []vectorBlock) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -140,7 +141,9 @@ func TestVectors(t *testing.T) {
 			}
 			var slot, g int
 			e := protocol.Entity{}
-			if _, err := fmt.Sscanf(line, "  slot %d: entity %d of kind %d, own %t, group %d:", &slot, &e.ID, &e.Kind, &e.Mine, &g); err != nil {
+			_, err := fmt.Sscanf(line, "  slot %d: entity %d of kind %d, own %t, group %d:",
+				&slot, &e.ID, &e.Kind, &e.Mine, &g)
+			if err != nil {
 				continue
 			}
 			h := d.Slots[slot]
@@ -181,7 +184,9 @@ func TestVectors(t *testing.T) {
 		for _, line := range b.lines {
 			var name, class, who, absolute, delta string
 			var v, from int64
-			if _, err := fmt.Sscanf(line, "%s %s %s %d %s from %d %s", &name, &class, &who, &v, &absolute, &from, &delta); err != nil {
+			_, err := fmt.Sscanf(line, "%s %s %s %d %s from %d %s",
+				&name, &class, &who, &v, &absolute, &from, &delta)
+			if err != nil {
 				t.Fatal(err, line)
 			}
 			for p[at].Name != name || p[at].Class != class {
