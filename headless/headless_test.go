@@ -1,17 +1,25 @@
 package headless_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"meanwhile/client"
 	"meanwhile/examples/zap"
 	"meanwhile/game"
+	"meanwhile/geom"
 	"meanwhile/headless"
+	"meanwhile/host"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/server"
 	"meanwhile/session"
+	"meanwhile/transport"
 	"meanwhile/transport/memory"
 )
 
@@ -121,6 +129,84 @@ func TestJoinFails(t *testing.T) {
 			<-client.Done()
 			srv.Close("")
 			<-srv.Done()
+		}
+	})
+}
+
+// lossy is a connection that drops three datagrams of ten before they reach the path.
+type lossy struct {
+	transport.Conn
+	silent bool // it does not report them
+
+	mu      sync.Mutex
+	luck    geom.Rand
+	dropped []wire.Seq
+}
+
+func (l *lossy) Send(datagram []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.luck.Float64() >= 0.3 {
+		l.Conn.Send(datagram)
+	} else if !l.silent {
+		l.dropped = append(l.dropped, wire.SeqOf(datagram))
+	}
+}
+
+func (l *lossy) Dropped(seqs []wire.Seq) []wire.Seq {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seqs = append(seqs, l.dropped...)
+	l.dropped = l.dropped[:0]
+	return seqs
+}
+
+// A datagram that the connection drops before the path is no loss on the path: a player who learns
+// of them keeps its rate, and one who does not sends less and less.
+func TestDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := rules(t)
+		// rate plays for 20 seconds and returns what the path up is then taken to carry, in bytes a
+		// second.
+		rate := func(silent bool) (up int) {
+			h, err := host.New(host.Config{Rules: r, Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := memory.Listen(memory.Config{Client: h.Clock(), Server: h.Clock()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() {
+				if err := h.Run(ctx, l); err != nil {
+					t.Error(err)
+				}
+			})
+			defer running.Wait()
+			defer stop()
+			conn, err := l.Dial()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := headless.Join(ctx, &lossy{Conn: conn, silent: silent, luck: geom.NewRand(9)}, headless.Config{
+				Rules: r, Clock: h.Clock(), Bot: r.Bot(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			running.Go(func() {
+				if err := p.Run(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+			time.Sleep(20 * time.Second)
+			p.Do(func(c *client.Client) { up = c.Stats().UpRate })
+			return up
+		}
+		if reported, silent := rate(false), rate(true); reported < 7000 || silent > 2000 {
+			t.Errorf("%d B/s with reports, want at least 7000; %d without, want at most 2000", reported, silent)
 		}
 	})
 }

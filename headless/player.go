@@ -12,6 +12,7 @@ import (
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 	"meanwhile/server"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -49,6 +50,7 @@ type Player struct {
 	mu      sync.Mutex
 	bot     *Bot
 	buf     []byte
+	dropped []wire.Seq
 	refusal error // why the server sent this player away; nil: it has not
 }
 
@@ -146,7 +148,8 @@ func (p *Player) read() {
 	}
 }
 
-// frame runs one frame of the client.
+// frame runs one frame of the client. Datagrams that the connection dropped before the path are no
+// loss on it, so the client learns of them before it encodes the next one.
 func (p *Player) frame() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,6 +158,10 @@ func (p *Player) frame() {
 		if p.buf, at, ok = p.in.Take(p.buf); ok {
 			p.bot.Receive(at, p.buf)
 		}
+	}
+	p.dropped = p.conn.Dropped(p.dropped[:0])
+	for _, seq := range p.dropped {
+		p.bot.core.Dropped(seq)
 	}
 	datagram, _ := p.bot.Frame(p.cfg.Clock()) // a Bot function that panics commands nothing
 	if datagram != nil {
