@@ -217,7 +217,8 @@ function webTransport(target, on) {
         const next = waiting.shift()
         if (over || !next) break
         if (!next.stamped) stamp(next.bytes)
-        writer.write(new Uint8Array(next.bytes)).catch(() => drop(next.bytes, "refusedUp")) // too large for this path, or closed
+        // Refused: too large for this path. After the end it does not matter, and a new connection has its own numbers.
+        writer.write(new Uint8Array(next.bytes)).catch(() => { if (!over) drop(next.bytes, "refusedUp") })
       }
     } catch (e) { end(reasonOf(e)) }
     pumping = false
