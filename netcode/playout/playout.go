@@ -92,7 +92,7 @@ type pace struct {
 	late   time.Duration // how late the server was with the newest packet
 	expect time.Duration // how late it will be with the next one, as far as is known
 	// The least time from a state to its sending, of the present and of the last FloorWindow.
-	least [2]time.Duration // least time from a state to its sending, of the present and of the last FloorWindow
+	least [2]time.Duration
 	since clock.Time       // begin of the present FloorWindow
 	known bool
 }

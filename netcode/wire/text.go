@@ -2,7 +2,7 @@ package wire
 
 import "unicode/utf8"
 
-// CutText returns valid UTF-8 cut to at most n bytes, at the end of a character.
+// CutText cuts a text, which must be valid UTF-8, to at most n bytes, at the end of a character.
 func CutText(text string, n int) string {
 	if len(text) <= n {
 		return text
