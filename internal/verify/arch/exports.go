@@ -23,7 +23,7 @@ import (
 // uses, as "package Name" or "package Type.Member", sorted. A type also counts as used where
 // something used has it in its own type, and a method where an interface of the module or of the
 // standard library's usual ones asks for it. Both the native and the browser's build are looked at.
-// Packages below internal, cmd and main programs export nothing.
+// Packages below internal, sample games and programs export nothing.
 func Unused(root string) ([]string, error) {
 	x := &exports{
 		declared: map[string]string{},
@@ -107,9 +107,10 @@ func (x *exports) load(root string, env []string) error {
 	return nil
 }
 
-// browserPackages lists the patterns of packages that are compiled for the page.
+// browserPackages lists the patterns of the programs that are compiled for the page; they need the
+// rest.
 func browserPackages(root string) (patterns []string) {
-	for _, dir := range []string{"app", "examples", "demo"} {
+	for _, dir := range []string{"examples", "demo"} {
 		if _, err := os.Stat(filepath.Join(root, dir)); err == nil {
 			patterns = append(patterns, "./"+dir+"/...")
 		}
@@ -156,7 +157,8 @@ func (x *exports) pkg(fset *token.FileSet, imp types.Importer, p listed) error {
 			}
 		}
 	}
-	if p.Name != "main" && !strings.Contains(p.ImportPath+"/", "/internal/") {
+	if p.Name != "main" && !strings.Contains(p.ImportPath+"/", "/internal/") &&
+		!strings.Contains(p.ImportPath, "/examples/") {
 		x.declare(pkg, place)
 	}
 	return nil

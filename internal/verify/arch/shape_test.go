@@ -1,11 +1,27 @@
 package arch
 
 import (
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// TestShape holds the bounds of functions, structs, lines, files and table cells.
+func TestShape(t *testing.T) {
+	tree, err := Load("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := LoadPages("../../..")
+	if err != nil || len(pages) < 10 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	for _, f := range Shape(tree, pages) {
+		t.Error(f)
+	}
+}
 
 // TestShapeCatches proves that each bound of TestShape can fail, and by one.
 func TestShapeCatches(t *testing.T) {
@@ -43,6 +59,39 @@ func TestShapeCatches(t *testing.T) {
 		got := Shape(tree, pages)
 		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0].String(), c.want)) {
 			t.Errorf("%s: %v, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestExportsHaveUsers holds the list of exported names that no other package's program code uses:
+// each is there for games and tools, and was reviewed. A name leaves the list when it is used, and
+// a new one is used, unexported or listed.
+func TestExportsHaveUsers(t *testing.T) {
+	names, err := Unused("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile("testdata/exports.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for line := range strings.Lines(string(b)) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			listed = append(listed, line)
+		}
+	}
+	for _, n := range names {
+		if !slices.Contains(listed, n) {
+			t.Errorf(
+				"no other package uses %s: unexport it, delete it, or list it in testdata/exports.txt if games or tools need it",
+				n,
+			)
+		}
+	}
+	for _, n := range listed {
+		if !slices.Contains(names, n) {
+			t.Errorf("testdata/exports.txt lists %s, which is used by now or is gone", n)
 		}
 	}
 }
