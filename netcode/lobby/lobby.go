@@ -28,13 +28,13 @@ const (
 	DefaultInterval = 100 * time.Millisecond
 	// DefaultStartDelay is the Config.StartDelay of a zero Config.
 	DefaultStartDelay = 250 * time.Millisecond
-	// MaxSpan is the largest Interval and StartDelay.
-	MaxSpan = 10 * time.Second
-	// MaxStates is how many states an Interpolator keeps: 3.2 s of movement at ten a second. One
-	// more state replaces the oldest. Drawing then goes on from the state after it, at the time
-	// that this one already had.
-	MaxStates = 32
 )
+
+// maxSpan is the largest Interval and StartDelay.
+const maxSpan = 10 * time.Second
+
+// maxStates is how many states an Interpolator keeps.
+const maxStates = 32
 
 // ErrNotReset reports that an Interpolator was used before Reset gave it a place.
 var ErrNotReset = errors.New("lobby: Interpolator is used before Reset")
@@ -43,28 +43,31 @@ var ErrNotReset = errors.New("lobby: Interpolator is used before Reset")
 // late.
 type Config struct {
 	// Interval is the time between two states of a player who moves: one sequence number. Zero
-	// means DefaultInterval. Negative values and values above MaxSpan are refused.
+	// means DefaultInterval. Negative values and values above 10 s are refused.
 	Interval time.Duration
 	// StartDelay is the time from the arrival of the second state to the moment at which drawing
 	// leaves the first one. It adds to the Interval until the second state arrived: the playout
 	// delay is the sum of both. Zero means DefaultStartDelay, negative values mean none. Values
-	// above MaxSpan are refused.
+	// above 10 s are refused.
 	StartDelay time.Duration
 }
 
 // An Interpolator draws one player.
 //
-// Sequence numbers alone date a state; arrival times do not. With one state there is nothing to draw
-// between: the player stands there. When the second state arrives, the Interpolator waits for the
-// start delay, leaves the first state, and moves at the pace of the numbers. Having reached the last
-// state, it waits for the next one and for the start delay again, as a video does that rebuffers. So
-// a pause costs one more start delay and nothing else. Lost states are bridged by a straight line.
+// Sequence numbers alone date a state; arrival times do not. With one state there is nothing to
+// draw between: the player stands there. When the second state arrives, the Interpolator waits for
+// the start delay, leaves the first state, and moves at the pace of the numbers. Having reached the
+// last state, it waits for the next one and for the start delay again, as a video does that
+// rebuffers. So a pause costs one more start delay and nothing else. Lost states are bridged by a
+// straight line.
 //
 //	arrive    0 1 2 3                7 8
 //	draw      0 ......0--1--2--3 ....3 .....3-----------7--8
 //	            |< start delay >|      |< start delay >|
 //
-// The result depends on the states and their times of arrival, not on how often Draw is called.
+// The result depends on the states and their times of arrival, not on how often Draw is called. An
+// Interpolator keeps 32 states: 3.2 s of movement at ten a second. One more state replaces the
+// oldest, and drawing goes on from the state after it at the time that this one already had.
 //
 // The zero Interpolator has the default Config; an array of them, indexed by the player's number,
 // serves a whole lobby. It is not safe for concurrent use.
@@ -72,7 +75,7 @@ type Interpolator struct {
 	interval, startDelay time.Duration // 0: the default
 	// states are sorted by sequence number. There is room for one more while a new state is
 	// inserted.
-	states [MaxStates + 1]state
+	states [maxStates + 1]state
 	n      int        // states kept; at least 1 after Reset
 	start  clock.Time // when states[0] is drawn; unused while n is 1
 }
@@ -84,11 +87,11 @@ type state struct {
 
 // New returns an Interpolator that waits for Reset. It fails if cfg is outside its bounds.
 func New(cfg Config) (*Interpolator, error) {
-	if cfg.Interval < 0 || cfg.Interval > MaxSpan {
-		return nil, fault.Errorf("lobby: Interval %v is outside [0, %v]", cfg.Interval, MaxSpan)
+	if cfg.Interval < 0 || cfg.Interval > maxSpan {
+		return nil, fault.Errorf("lobby: Interval %v is outside [0, %v]", cfg.Interval, maxSpan)
 	}
-	if cfg.StartDelay > MaxSpan {
-		return nil, fault.Errorf("lobby: StartDelay %v is more than %v", cfg.StartDelay, MaxSpan)
+	if cfg.StartDelay > maxSpan {
+		return nil, fault.Errorf("lobby: StartDelay %v is more than %v", cfg.StartDelay, maxSpan)
 	}
 	return &Interpolator{interval: cfg.Interval, startDelay: cfg.StartDelay}, nil
 }
@@ -134,7 +137,7 @@ func (p *Interpolator) Push(now clock.Time, seq wire.Seq, place geom.Vec2) (bool
 	}
 	copy(p.states[i+1:p.n+1], p.states[i:p.n])
 	p.states[i] = state{seq, place}
-	if p.n++; p.n > MaxStates {
+	if p.n++; p.n > maxStates {
 		p.drop()
 	}
 	return true, nil

@@ -266,8 +266,8 @@ func (w *walk) check(t interface {
 	}
 }
 
-// Sequence numbers date a state: a gap is drawn for as long as it stands for, and states that arrive
-// shuffled, late and twice are drawn like those that arrive on time, at any frame rate.
+// Sequence numbers date a state: a gap is drawn for as long as it stands for, and states that
+// arrive shuffled, late and twice are drawn like those that arrive on time, at any frame rate.
 //
 // seeds: S2
 func TestSequenceNumbersDateStates(t *testing.T) {
@@ -335,7 +335,7 @@ func (l *sortedList) push(now clock.Time, s listed) bool {
 	if len(l.list) == 2 {
 		l.start = now.Add(DefaultStartDelay)
 	}
-	if len(l.list) > MaxStates {
+	if len(l.list) > maxStates {
 		l.start = l.drawnAt(l.list[1].seq)
 		l.list = l.list[1:]
 	}
@@ -393,9 +393,9 @@ func (b *pair) drawOn(t fataler, now clock.Time) {
 	}
 }
 
-// In the middle of a walk with gaps, at every 10 ms, one more state arrives: each number from before
-// what was drawn to after the newest. It is sorted in or dropped as in a sorted list, also where the
-// numbers wrap.
+// In the middle of a walk with gaps, at every 10 ms, one more state arrives: each number from
+// before what was drawn to after the newest. It is sorted in or dropped as in a sorted list, also
+// where the numbers wrap.
 //
 // seeds: S1 S3
 func TestLateStates(t *testing.T) {
@@ -417,7 +417,7 @@ func TestLateStates(t *testing.T) {
 
 // A full buffer forgets its oldest state.
 func TestMoreStatesThanFit(t *testing.T) {
-	for n := int64(MaxStates - 3); n < MaxStates+10; n++ {
+	for n := int64(maxStates - 3); n < maxStates+10; n++ {
 		b := newPair(65520, geom.Vec2{})
 		for i := range n {
 			b.push(t, 100*ms, 65521+i, geom.Vec2{X: float64(i * i)})

@@ -27,7 +27,7 @@ const (
 //
 //	offset  size  field
 //	0       1     User: the player's number
-//	1       2     Seq: one more for each place sent while moving, little-endian; 0 is where it appeared
+//	1       2     Seq: 0 where the player appeared, then one more a place; little-endian
 //	3       4     X, IEEE 754 single precision, little-endian
 //	7       4     Y, the same
 //

@@ -27,8 +27,8 @@ func strollerAt(i int, tick clock.Tick) stroller {
 	}}
 }
 
-// What the place of one player costs in this format and in the engine's records: the same walks, ten
-// states a second.
+// What the place of one player costs in this format and in the engine's records: the same walks,
+// ten states a second.
 //
 // seeds: S8
 func TestPlaceBesideARecord(t *testing.T) {
