@@ -3,13 +3,16 @@ package arena
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 	"unsafe"
 
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/internal/engine"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
 )
 
 // put writes a command as the simulation integers in which it travels.
@@ -406,6 +409,16 @@ func TestCommand(t *testing.T) {
 	h.rules.Command.Store(unsafe.Pointer(&got), vals)
 	if got != want {
 		t.Errorf("%+v arrives as %+v", want, got)
+	}
+	sent := packet.Command{Tick: 1000, Seen: 990<<8 | 77, Newest: 7, Vals: vals}
+	var w wire.BitWriter
+	packet.AppendCommands(&w, h.rules.Command, []packet.Command{sent}, 9)
+	var r wire.BitReader
+	r.Reset(w.Bytes())
+	back, err := packet.DecodeCommands(&r, h.rules.Command, nil, 9)
+	if err != nil || len(back) != 1 || back[0].Tick != sent.Tick || back[0].Seen != sent.Seen ||
+		back[0].Newest != sent.Newest || !slices.Equal(back[0].Vals, vals) {
+		t.Errorf("%+v arrives as %+v: %v", sent, back, err)
 	}
 	for _, word := range []string{"Move stick", "Aim angle", "Jump press", "Crouch bool", "Fire press"} {
 		if !bytes.Contains([]byte(h.rules.Command.Text()), []byte(word)) {
