@@ -93,7 +93,7 @@ type pace struct {
 	expect time.Duration // how late it will be with the next one, as far as is known
 	// The least time from a state to its sending, of the present and of the last FloorWindow.
 	least [2]time.Duration
-	since clock.Time       // begin of the present FloorWindow
+	since clock.Time // begin of the present FloorWindow
 	known bool
 }
 
