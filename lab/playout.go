@@ -298,8 +298,7 @@ func runTradeoff(r *run) error {
 			}
 		}
 		streams, err := each(len(keys), func(i int) (*stream, error) {
-			return newStream(keys[i].s, keys[i].p, rate,
-				span)
+			return newStream(keys[i].s, keys[i].p, rate, span)
 		})
 		if err != nil {
 			return err

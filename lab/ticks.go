@@ -131,8 +131,7 @@ func (b *ryzomBeat) Due(now clock.Time) int {
 func (b *ryzomBeat) Stamp(_ int, _ clock.Tick, now clock.Time) clock.Time { return now }
 func (b *ryzomBeat) Spacing() time.Duration                               { return b.last }
 func (b *ryzomBeat) Ran(d time.Duration) {
-	b.last = (max(b.nominal, d) +
-		3*b.last) / 4
+	b.last = (max(b.nominal, d) + 3*b.last) / 4
 }
 func (b *ryzomBeat) Next() clock.Time { return b.began.Add(b.last) }
 
