@@ -47,7 +47,7 @@ const MEASURES = [
     color: OTHER, least: 120, read: s => [aim(s)], text: v => ms(v[0]) },
   { name: "Newest record", about: "Its age: how long ago the server made it. It grows while nothing arrives.",
     color: PLAIN, least: 120, read: s => [s.ageMs], text: v => `${ms(v[0])} old` },
-  { name: "Clock error", about: "How wrong the estimate of the server’s clock can be while both clocks run at a steady rate. The thin line holds for any clocks.",
+  { name: "Clock error", about: "How wrong the estimate of the server’s clock can be while both clocks run at a steady rate. The thin line is its bound whatever the clocks do.",
     color: PLAIN, least: 10, read: s => [s.clockEstimatedMs ?? s.clockBoundMs, s.clockBoundMs], text: v => within(v[0]), more: v => `It is now ${within(v[1])}.` },
   { name: "Command lead", about: "Your commands are made this far ahead of the server, so that each arrives before its tick runs. Also called input buffer.",
     color: MINE, least: 60, read: s => [s.leadMs], text: v => ms(v[0]) },
@@ -59,9 +59,9 @@ const MEASURES = [
     color: HIT, bars: true, read: s => [s.hitches], text: v => `${v[0]}` },
   { name: "single stalls", sub: true, about: "Times that one of the others stood still: nothing newer had arrived for it, though it had for others.",
     color: HIT, bars: true, read: s => [s.entityHitches], text: v => `${v[0]}` },
-  { name: "Down", about: "What you receive, and what the server lets itself send you: what your path carries, but no more than its bandwidth limit.",
+  { name: "Down", about: "What you receive, and the most that the server sends you: what your path carries, within the bandwidth limit.",
     color: OTHER, least: 3000, read: (s, carries) => [s.downBps, carries], text: v => `${kbit(v[0])}${v[1] ? ` of ${kbit(v[1])}` : ""} kbit/s` },
-  { name: "Up", about: "What you send, and what your path up is known to carry.",
+  { name: "Up", about: "What you send, and what your path to the server is known to carry.",
     color: MINE, least: 3000, read: s => [s.upBps, s.upCarriesBps], text: v => `${kbit(v[0])}${v[1] ? ` of ${kbit(v[1])}` : ""} kbit/s` },
 ]
 /** The engine counts the target from the path's shortest delay; here it is counted from the server's now, like the delay. */
@@ -103,7 +103,7 @@ export class Panel {
     this.cursor = null // index of the sample under the pointer, shared by all graphs
     this.sampledAt = 0
     this.settled = Infinity
-    this.carries = 0 // bytes per second that the server lets itself send us; 0: not known
+    this.carries = 0 // bytes per second that the server sends us at most; 0: not known
     for (const id in CONTROLS) {
       const input = $(id)
       input.addEventListener("input", () => this.choose({ [id]: input.type === "checkbox" ? +input.checked : +input.value }))
@@ -145,7 +145,7 @@ export class Panel {
     this.show()
   }
 
-  /** Asks the server once a second what it lets itself send us. The simulated network does not delay the answer. */
+  /** Asks the server once a second how much it sends us at most. The simulated network does not delay the answer. */
   async askCarries() {
     const { g } = this
     if (!document.hidden && g.me) {

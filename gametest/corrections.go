@@ -96,7 +96,8 @@ func (p *Player) difference(t clock.Tick) (text string) {
 
 // Mispredicted returns an error if predictions were wrong without outside influence since Measure:
 // no other player, late command or rule of the server had changed the player, so client and server
-// computed different results from the same state and commands.
+// computed different results from the same state and commands. Ticks in which the player changed
+// another entity are left out too, such as one it took or hit.
 func (s *Sim) Mispredicted() error {
 	n := 0
 	for _, p := range s.players {

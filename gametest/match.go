@@ -13,8 +13,8 @@
 //	}
 //
 // A Match fails its test by itself if clients receive wrong state, if rules panic, and if Act and
-// Step are not deterministic. A Sim is what a Match runs: experiments use it directly, without a
-// test.
+// Step are not deterministic, see Sim.Mispredicted. A Sim is what a Match runs: experiments use it
+// directly, without a test.
 package gametest
 
 import (

@@ -43,7 +43,7 @@ if asked for, is meanwhile with clients that send at most 30 packets with comman
 	}
 	hundredExperiment = &experiment{
 		name:  "hundred",
-		about: "a hundred bots in one world on the ocean: no state that a client takes in may ever differ",
+		about: "a hundred bots in one world on the ocean: no state that a client applies may ever differ",
 		notes: `A hundred bots play in one world, all on the profile's network. Every state that any client applies
 is compared with the server's history at that tick (<b>states_compared</b>). States whose tick the history no longer
 has are <b>too_old</b>. <b>same_bytes</b> is 1 if a repetition, and another one with four workers encoding, sent

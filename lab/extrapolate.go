@@ -17,7 +17,7 @@ import (
 
 var extrapolateExperiment = &experiment{
 	name: "extrapolate",
-	about: "what guessing beyond the newest snapshot wins and costs: error and jolts beside interpolation, on a " +
+	about: "what extrapolating beyond the newest record wins and costs: error and jolts beside interpolation, on a " +
 		"runner who turns at any time",
 	notes: `A runner of 6 m/s turns by up to 135 degrees about twice a second and stops now and then. Snapshots give
 its place 20 times a second. <b>interpolate</b> stays at the newest place when nothing newer is there.

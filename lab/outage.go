@@ -14,7 +14,7 @@ import (
 
 var outageExperiment = &experiment{
 	name:  "outage",
-	about: "nothing comes for a while: how far the picture leaps when it goes on, and when it is as before",
+	about: "nothing arrives for a while: how far the display then jumps, and how long until it is as before",
 	notes: `A real client watches somebody who runs straight on at 6 m/s, 10 cm in a frame. Every ten seconds
 nothing gets through in either direction for <b>gap_ms</b>, and what was sent meanwhile is lost. <b>leap</b> is the
 largest step during a gap and the four seconds after it, beyond the 10 cm of the run: the median of all gaps, and
