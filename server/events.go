@@ -66,7 +66,7 @@ func (p *player) witnesses(e *engine.Emitted) (tell, name bool) {
 	}
 	i, alive := p.s.hist.Find(uint32(e.Actor))
 	switch {
-	case alive && !p.allows(i):
+	case alive && !p.allows(i), !alive && !p.allowsActor(e.Actor):
 		return false, false
 	case alive && p.down.view.Has(i):
 		return true, true

@@ -174,3 +174,77 @@ func TestPanicInShownToHides(t *testing.T) {
 		t.Errorf("faults %v", f)
 	}
 }
+
+// An actor that the rules hide stays hidden in the tick in which it is removed: events of that tick
+// reach its own player and those who could know of it.
+func TestEventsOfRemovedActorsStayHidden(t *testing.T) {
+	n := newSpies(t)
+	names := []string{"red1", "blue1", "red2", "blue2", "watcher"}
+	var peers []*peer
+	for _, name := range names {
+		peers = append(peers, n.connect(name))
+	}
+	n.act = func(w *game.World, me game.ID, c antCmd) {
+		if !c.Bite {
+			return
+		}
+		bites.Emit(w, me, geom.Vec2{}, bite{Size: 1})
+		decoy := ants.Spawn(w, ant{Name: "red9"})
+		bites.Emit(w, decoy, geom.Vec2{}, bite{Size: 2}) // nobody ever knew of it
+		bites.Emit(w, 0, geom.Vec2{}, bite{Size: 3})     // for everybody
+		w.Despawn(decoy)
+		w.Despawn(me)
+	}
+	turns := func() {
+		for range 20 {
+			n.tick(func(id PlayerID, b []byte) { peers[id-1].take(b) })
+			for _, p := range peers {
+				p.send()
+			}
+		}
+	}
+	turns()
+	own := uint32(n.s.Avatar(peers[0].id))
+	peers[0].send(command(n.s.Tick()+1, antCmd{Bite: true}))
+	turns()
+	for i, want := range []string{"own, any", "any", "own, any", "any", "any"} {
+		var got []string
+		for _, e := range peers[i].events {
+			switch e.Entity {
+			case own:
+				got = append(got, "own")
+			case 0:
+				got = append(got, "any")
+			default:
+				got = append(got, fmt.Sprint(e.Entity))
+			}
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%s learned of events of %q, want %q", names[i], text, want)
+		}
+	}
+}
+
+// A panic in Groups names that callback, and leaves its player without groups.
+func TestPanicInGroups(t *testing.T) {
+	d := (&nest{t: t}).def()
+	d.ShownTo = func(*game.World, game.ID) uint64 { return 1 }
+	d.Groups = func(*game.World, game.ID) uint64 { panic("in which group?") }
+	rules, err := d.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(rules, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Connect(0, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	s.Begin(0)
+	f := s.Faults()
+	want := `game: Groups of game "nest" panicked at tick 1: in which group?`
+	if len(f) != 1 || !strings.HasPrefix(f[0].Error(), want) {
+		t.Errorf("faults %v, want %s", f, want)
+	}
+}

@@ -27,6 +27,7 @@ type player struct {
 	session uint16
 	name    string
 	avatar  game.ID // 0: none
+	lost    game.ID // the newest avatar that the rules removed; 0: none
 	ent     int32   // the avatar's index in the history; -1: none
 	joined  clock.Tick
 

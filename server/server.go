@@ -125,8 +125,11 @@ type Server struct {
 	faults  []error
 
 	grid      *interest.Grid
-	placeless []int32  // entities without a place: they are known wherever one is
-	shownTo   []uint64 // groups of players that may know of an entity, where the rules hide some
+	placeless []int32 // entities without a place: they are known wherever one is
+	// Where the rules hide entities: groups of players that may know of each, by its index in the
+	// history, and of those that were removed in this tick, as of the tick before.
+	shownTo        []uint64
+	removedShownTo map[game.ID]uint64
 
 	// Scratch of Receive and Begin, for one command after the other.
 	look    snapshot.Lookback
@@ -166,6 +169,9 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
 	s.current, s.record, s.show = s.period, s.recordEntity, s.showEntity
 	s.send = s.sendRate(cfg.Budget)
+	if rules.Hides() {
+		s.removedShownTo = map[game.ID]uint64{}
+	}
 	return s, nil
 }
 
@@ -354,8 +360,12 @@ func (s *Server) runCommands() {
 
 // removeGone takes what the rules removed out of the history and of all views.
 func (s *Server) removeGone() {
+	clear(s.removedShownTo)
 	for _, id := range s.eng.Removed() {
 		if i, ok := s.hist.Find(uint32(id)); ok {
+			if s.rules.Hides() {
+				s.removedShownTo[id] = s.shownTo[i]
+			}
 			s.hist.Remove(i)
 			for _, p := range s.clients {
 				p.down.view.Leave(i)
@@ -363,7 +373,7 @@ func (s *Server) removeGone() {
 		}
 		for _, p := range s.clients {
 			if p.avatar == id {
-				p.avatar, p.ent = 0, -1 // the rules removed an avatar whose player is here: it watches
+				p.avatar, p.lost, p.ent = 0, id, -1 // the rules removed an avatar whose player is here: it watches
 			}
 		}
 	}

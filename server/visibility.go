@@ -81,6 +81,14 @@ func (p *player) allows(i int32) bool {
 	return !p.s.rules.Hides() || i == p.ent || p.s.shownTo[i]&p.sight.groups != 0
 }
 
+// allowsActor reports whether the rules let the player learn of an event of an actor that is gone.
+// They cannot be asked about such an actor any more, so what they said in the tick before counts; an
+// actor that came and went within one tick was shown to nobody. Events without an actor are for
+// everybody.
+func (p *player) allowsActor(gone game.ID) bool {
+	return !p.s.rules.Hides() || gone == 0 || gone == p.lost || p.s.removedShownTo[gone]&p.sight.groups != 0
+}
+
 // hide asks the rules who may know of what. Where they panic, what they did not get to is hidden.
 func (s *Server) hide() {
 	if !s.rules.Hides() {

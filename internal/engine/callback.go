@@ -16,22 +16,23 @@ const (
 	stepping
 	refereeing
 	thinking // Bot
-	showing  // ShownTo, Groups
+	showing  // ShownTo
+	grouping // Groups
 )
 
 // readOnly reports whether callbacks of this phase change nothing: what they write is undone.
-func (p phase) readOnly() bool { return p == thinking || p == showing }
+func (p phase) readOnly() bool { return p >= thinking }
 
 func (p phase) String() string {
-	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "Bot", "ShownTo"}[p]
+	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "Bot", "ShownTo", "Groups"}[p]
 }
 
 // PanicError says that a callback of a game's rules panicked. The callback had no effect.
 type PanicError struct {
 	Game  string
-	Phase string // Join, Leave, Act, Step, Referee, Bot or ShownTo
+	Phase string // Join, Leave, Act, Step, Referee, Bot, ShownTo or Groups
 	Tick  Tick
-	Actor ID // whose Leave, Act or Bot it was
+	Actor ID // whose Leave, Act, Bot or Groups it was
 	Value any
 	Stack []byte // nil in a browser
 }

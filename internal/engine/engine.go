@@ -122,7 +122,7 @@ func (e *Engine) Show(f func(id ID, groups uint64)) error {
 // Groups returns the groups that a player is in, none if the rules panic.
 func (e *Engine) Groups(me ID) (groups uint64, err error) {
 	w := e.w
-	err = w.run(showing, me, w.secret, func() { groups = w.rules.call.Groups(w, me) })
+	err = w.run(grouping, me, w.secret, func() { groups = w.rules.call.Groups(w, me) })
 	return groups, err
 }
 
