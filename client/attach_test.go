@@ -25,8 +25,8 @@ type riderCmd struct {
 }
 
 // An entity that is relative to a parent is drawn on it, at every moment of its way and turned with
-// it; so are the player's own avatar and an entity on that. An entity on a parent that is out of sight
-// is not drawn.
+// it; so are the player's own avatar and an entity on that. An entity on a parent that is out of
+// sight is not drawn.
 func TestParents(t *testing.T) {
 	ferries, riders, crates := game.NewKind[ferry]("ferry"), game.NewKind[cargo]("rider"), game.NewKind[cargo]("crate")
 	var boat, crate, bird, lost game.ID

@@ -522,8 +522,8 @@ func TestPutOwnedAndPutKnown(t *testing.T) {
 	}
 }
 
-// A command that writes to an entity which does not exist reached for something that its client does not
-// know, unlike one on the server, which knows everything.
+// A command that writes to an entity which does not exist reached for something that its client
+// does not know, unlike one on the server, which knows everything.
 func TestWritesToNothingAreSideEffects(t *testing.T) {
 	b := &beach{}
 	for _, c := range []struct {

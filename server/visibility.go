@@ -82,8 +82,8 @@ func (p *player) allows(i int32) bool {
 }
 
 // allowsActor reports whether the rules let the player learn of an event of an actor that is gone.
-// They cannot be asked about such an actor any more, so what they said in the tick before counts; an
-// actor that came and went within one tick was shown to nobody. Events without an actor are for
+// They cannot be asked about such an actor any more, so what they said in the tick before counts;
+// an actor that came and went within one tick was shown to nobody. Events without an actor are for
 // everybody.
 func (p *player) allowsActor(gone game.ID) bool {
 	return !p.s.rules.Hides() || gone == 0 || gone == p.lost || p.s.removedShownTo[gone]&p.sight.groups != 0

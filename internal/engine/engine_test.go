@@ -18,8 +18,8 @@ type stone struct {
 	X int `net:"int,0..99"`
 }
 
-// stones returns rules as package game makes them: each player has a stone, moves it by the command and
-// kicks the stone of the other.
+// stones returns rules as package game makes them: each player has a stone, moves it by the command
+// and kicks the stone of the other.
 func stones(t *testing.T) (*engine.Rules, *engine.Kind) {
 	t.Helper()
 	kind := &engine.Kind{Name: "stone", Type: reflect.TypeFor[stone](),
@@ -52,7 +52,8 @@ func stones(t *testing.T) (*engine.Rules, *engine.Kind) {
 	return r, kind
 }
 
-// The server owns the world: a command moves its player's stone and kicks others. A panic has no effect.
+// The server owns the world: a command moves its player's stone and kicks others. A panic has no
+// effect.
 func TestServerWithoutTypes(t *testing.T) {
 	r, kind := stones(t)
 	e := engine.NewServer(r, 1, 2)

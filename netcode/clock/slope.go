@@ -52,8 +52,8 @@ func (w *way) measure(b float64) {
 	w.inv = 1 / max(float64(scaleLeast), float64(scaleTimes*nth(w.above(b), w.n*scaleRank/100)))
 }
 
-// nth returns the value that would be at index k of v if v were sorted, and leaves v in another order. A full
-// sort would make the browser's program 5 kB larger.
+// nth returns the value that would be at index k of v if v were sorted, and leaves v in another
+// order. It is Hoare's selection; a full sort would make the browser's program 5 kB larger.
 func nth(v []float64, k int) float64 {
 	for lo, hi := 0, len(v)-1; lo < hi; {
 		pivot, i, j := v[(lo+hi)/2], lo, hi

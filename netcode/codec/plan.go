@@ -193,8 +193,8 @@ type octaveTable struct {
 	codings [64]coding
 	turn    int64 // steps of a turn; 0: not an angle
 	narrow  uint  // bits of 64 that a value does not have
-	// flips is -1 where a difference changes its sign after a step down, so that codes see one after a
-	// step up; else 0.
+	// flips is -1 where a difference changes its sign after a step down, so that codes see one
+	// after a step up; else 0.
 	flips int64
 }
 

@@ -48,8 +48,8 @@ func (c *class) fits(p *Prop, t goType) bool {
 	return t.kind == c.tags.kind
 }
 
-// A class is all that sets properties of one class apart from others. A new class is one of these in
-// a file of its own, and a line in classes.
+// A class is all that sets properties of one class apart from others. A new class is one of these
+// in a file of its own, and a line in classes.
 type class struct {
 	name  string // in tags
 	goes  string // which Go types it fits, in messages

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// The functions of classes whose values are numbers: in steps, as places, velocities and floats, or whole
-// ones.
+// The functions of classes whose values are numbers: in steps, as places, velocities and floats, or
+// whole ones.
 
 // round gives the nearest integer, half a step upwards, within MaxValue; NaN becomes 0. The product
 // with the steps per unit has at most two roundings by 2^-53 of a value below 2^48, so a value from

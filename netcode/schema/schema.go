@@ -195,8 +195,8 @@ type Kind struct {
 	coarse []*Kind // for records of the levels after the first
 }
 
-// New reads the schema of struct type t from its tags. One error reports all wrong tags. rate is the
-// tick rate in Hz, 1 to 1000: the default precision of velocities is relative to a tick.
+// New reads the schema of struct type t from its tags. One error reports all wrong tags. rate is
+// the tick rate in Hz, 1 to 1000: the default precision of velocities is relative to a tick.
 func New(name string, t reflect.Type, rate int) (*Kind, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, fault.Errorf("schema: %s is a %v, want a struct", name, t)

@@ -102,7 +102,8 @@ func unpackText(b *[textBytes]byte, src []int64, shift uint) (n int) {
 	return n
 }
 
-// validText returns b without what is not UTF-8. strings.ToValidUTF8 would make the browser's program larger.
+// validText returns b without what is not UTF-8. It uses b's memory. strings.ToValidUTF8 would make
+// the browser's program larger.
 func validText(b []byte) string {
 	kept := b[:0]
 	for len(b) > 0 {

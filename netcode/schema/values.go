@@ -8,9 +8,9 @@ import (
 // SubSteps is the resolution of drawn values: 1/256 of an observer step.
 const SubSteps = 256
 
-// unkept returns p and hides from the compiler where it goes. Functions of classes are called through
-// a table, so the compiler assumes that they keep what they are given, and would allocate every value
-// that is stored or extracted. None of them keeps it.
+// unkept returns p and hides from the compiler where it goes. Functions of classes are called
+// through a table, so the compiler assumes that they keep what they are given, and would allocate
+// every value that is stored or extracted. None of them keeps it.
 func unkept(p unsafe.Pointer) unsafe.Pointer {
 	at := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&at))
@@ -103,10 +103,10 @@ func (k *Kind) Floats() int { return k.Sims }
 
 var noFloats [8]float64
 
-// AppendDrawn appends the properties of drawn observer integers (1/SubSteps) as numbers, in order of
-// properties and components: metres, metres per second, radians, and integers as they are. Texts and
-// bytes come four bytes to a number or fewer, rotations as X, Y and Z of the quaternion whose W is not
-// negative. Properties that observers do not receive are 0.
+// AppendDrawn appends the properties of drawn observer integers (1/SubSteps) as numbers, in order
+// of properties and components: metres, metres per second, radians, and integers as they are. Texts
+// and bytes come four bytes to a number or fewer, rotations as X, Y and Z of the quaternion whose W
+// is not negative. Properties that observers do not receive are 0.
 func (k *Kind) AppendDrawn(dst []float64, drawn []int64) []float64 {
 	for i := range k.Props {
 		q := &k.Props[i]
@@ -140,8 +140,8 @@ func (k *Kind) AppendExact(dst []float64, a, b []int64, u int64) []float64 {
 
 // FromFloats is AppendExact's way back, for commands that a page makes: it rounds numbers, in order
 // of properties and components, onto the simulation grid and into what the schema allows. src and
-// dst have Floats numbers. Any src, infinities and NaN too, gives a dst that Extract could have made.
-// Texts become empty.
+// dst have Floats numbers. Any src, infinities and NaN too, gives a dst that Extract could have
+// made. Texts become empty.
 func (k *Kind) FromFloats(src []float64, dst []int64) {
 	for i := range k.Props {
 		q := &k.Props[i]
@@ -150,9 +150,9 @@ func (k *Kind) FromFloats(src []float64, dst []int64) {
 	k.Clamp(dst)
 }
 
-// FromExact turns numbers as AppendExact makes them into drawn values (1/SubSteps), for entities that
-// are relative to one of which only those numbers are known: its places, rotations and handles. All
-// else becomes 0. src has Floats numbers, dst Obs integers.
+// FromExact turns numbers as AppendExact makes them into drawn values (1/SubSteps), for entities
+// that are relative to one of which only those numbers are known: its places, rotations and
+// handles. All else becomes 0. src has Floats numbers, dst Obs integers.
 func (k *Kind) FromExact(src []float64, dst []int64) {
 	for i := range k.Props {
 		q := &k.Props[i]

@@ -242,8 +242,8 @@ func (w *travels) receive() {
 }
 
 // Every place that arrives is the true one, in all three axes, over packets that are lost, late and
-// doubled, and however far the viewer was teleported. Decoding relative to where the client believes
-// to be at present, as the article does, goes wrong many times.
+// doubled, and however far the viewer was teleported. Decoding relative to where the client
+// believes to be at present, as the article does, goes wrong many times.
 //
 // seeds: X14 R46
 func TestPlacesBesideAViewerWhoIsTeleported(t *testing.T) {
