@@ -124,6 +124,26 @@ func TestBounds(t *testing.T) {
 		await w.run("link.blocked = false; link.unblock()")
 		await w.settle()
 		return w.sent`), append([]int{1}, between(5, 20)...))
+	// A datagram that the browser refuses is reported; but not when the page has connected again by
+	// then, since the next connection has its own numbers.
+	for _, c := range []struct {
+		what, before string
+		want         []int
+	}{
+		{"refused by the browser", "", []int{7}},
+		{"refused after the next connection has begun", "await w.connect()", []int{}},
+	} {
+		same(t, c.what, numbers(t, `
+			w.end()
+			window.w = await start("webtransport")
+			await w.run("self.first = link; link.blocked = true")
+			w.datagram(7)
+			await w.settle()
+			`+c.before+`
+			await w.run("first.unblock(Promise.reject(new Error('refused')))")
+			await w.settle()
+			return w.dropped()`), c.want)
+	}
 	p.Eval(`(async () => { w.end(); window.w = await start("websocket") })()`, nil)
 	same(t, "dropped by a full WebSocket", numbers(t, `
 		await w.run("link.bufferedAmount = 32768"); w.datagram(1)

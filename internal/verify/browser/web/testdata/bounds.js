@@ -1,6 +1,6 @@
 // Starts Workers of transport.js whose sockets are fakes. The test evaluates this file: window.start(name) connects by one
-// transport and returns an object that sends orders, runs code beside the fakes (link), and keeps what the Worker posts and
-// what the sockets get.
+// transport and returns an object that sends orders, connects again, runs code beside the fakes (link), and keeps what the
+// Worker posts and what the sockets get.
 (async () => {
   const prelude = `{
     const note = (...what) => self.postMessage({ did: "note", what })
@@ -72,12 +72,15 @@
     w.dropped = () => w.posted.filter(m => m.did === "dropped").flatMap(m => m.seqs)
     w.arrived = () => w.posted.filter(m => m.did === "datagrams").flatMap(m => m.list.filter((_, i) => i % 2 === 0)).map(b => new DataView(b).getUint16(3, true))
     w.end = () => thread.terminate()
-    const welcomed = new Promise(done => welcome = done)
-    w.post({ do: "connect", epochMs: performance.timeOrigin, first: name, hello: new Uint8Array([7]).buffer,
-      webtransport: name === "webtransport" ? { url: "https://a/", hashes: [] } : null, websocket: name === "websocket" ? "wss://a/" : null })
-    await w.settle()
-    await w.run("link.message(1)")
-    await welcomed
+    w.connect = async () => {
+      const welcomed = new Promise(done => welcome = done)
+      w.post({ do: "connect", epochMs: performance.timeOrigin, first: name, hello: new Uint8Array([7]).buffer,
+        webtransport: name === "webtransport" ? { url: "https://a/", hashes: [] } : null, websocket: name === "websocket" ? "wss://a/" : null })
+      await w.settle()
+      await w.run("link.message(1)")
+      await welcomed
+    }
+    await w.connect()
     return w
   }
   return 0
