@@ -275,8 +275,7 @@ func TestGarbageOnTheSocket(t *testing.T) {
 		_, _ = rand.Read(b)
 		_, _ = s.Write(b)
 	}
-	n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn,
-		error) {
+	n := conntest.Network{Listener: l, Dial: func(ctx context.Context) (transport.Conn, error) {
 		return dialNative(ctx, l, pins(t, c)...)
 	}}
 	conntest.Connect(t, n, true)

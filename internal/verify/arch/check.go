@@ -155,7 +155,7 @@ func (c *checker) file(f File) {
 	if own == "" {
 		c.add(
 			tree.Package,
-			"give it a place in the list of rooms in internal/verify/arch, and in the README's",
+			"give it a place in the list of rooms in internal/verify/arch, in docs/architecture.md and in doc.go",
 			"package %s is in no room",
 			pkg,
 		)
