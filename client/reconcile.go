@@ -154,8 +154,8 @@ func (r *reconcile) commandOf(tick clock.Tick) clock.Tick {
 }
 
 // teleportedBy returns the command that a teleport at a tick of the server's belongs to. tick is
-// the newest command in the state that told of it, predicted what was predicted for it, known the
-// newest command that was confirmed before.
+// the newest command in the state that brought the news, predicted what was predicted for it, known
+// the newest command that was confirmed before.
 func (r *reconcile) teleportedBy(cut, tick clock.Tick, predicted *ownState, known clock.Tick) clock.Tick {
 	switch {
 	case !r.time.queued:

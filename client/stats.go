@@ -25,7 +25,7 @@ type Stats struct {
 	Starved     uint64 // ticks for which the server had no command of this player's, as far as it reported
 
 	// Hitches counts stalls of the playout time, in which everything stood still, see
-	// playout.HitchAfter.
+	// playout.Hitches.
 	Hitches uint64
 	// EntityHitches counts stalls of single entities: nothing newer had arrived for them while they
 	// moved.

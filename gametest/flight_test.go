@@ -79,7 +79,7 @@ func TestProjectileIsSentOnce(t *testing.T) {
 	for _, p := range []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.HotelWiFi, netsim.Ocean} {
 		join(p)
 	}
-	sim.Client.Extrapolate = 100 * time.Millisecond // who is told to draws what nobody can hit closer to the present
+	sim.Client.Extrapolate = 100 * time.Millisecond // such a client draws projectiles closer to the present
 	join(netsim.Ocean)
 	worst, drawn := 0.0, 0
 	watch := func(span time.Duration) {
@@ -96,7 +96,7 @@ func TestProjectileIsSentOnce(t *testing.T) {
 					at, _ := p.Client.TimeOf(e.Replica)
 					want := from.Add(muzzleVel.Mul(float64(at-born.Frac()) / 256 / 30))
 					if a, _ := e.Replica.Groups[0].Around(at); a.Shown() > at {
-						return // that was before it was told: it waits there
+						return // before its first record it waits where that one puts it
 					}
 					drawn++
 					worst = max(worst, want.Dist(geom.Vec3{X: e.Vals[0], Y: e.Vals[1], Z: e.Vals[2]}))

@@ -302,7 +302,8 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	of := d.choose(&out.entries, out.due, now, outer, share-reserved, room, budget)
 	out.entries.End(w, sent, now)
 	b := w.Bytes()
-	out.body = d.view.Untold(out.body, func(body []byte) bool { // where the queue is full the next packet tries again
+	// Where the queue is full the next packet tries again.
+	out.body = d.view.UnsentTexts(out.body, func(body []byte) bool {
 		return d.queue(reliable.Message{Tick: s.tick, Kind: snapshot.TextMessage, AtOnce: true, Priority: vital, Body: body})
 	})
 	if sent.Seq%4 == 0 {

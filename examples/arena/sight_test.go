@@ -44,7 +44,7 @@ func TestFirstSight(t *testing.T) {
 	var log wire.Log
 	new(snapshot.Writer).All(&w, v, due, log.Sent(1, 100, nil), 1)
 	name := 0
-	v.Untold(nil, func(body []byte) bool { name += len(body); return true })
+	v.UnsentTexts(nil, func(body []byte) bool { name += len(body); return true })
 	props := ""
 	for _, q := range k.Props {
 		if q.Audience == schema.Everyone {

@@ -16,8 +16,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// flat moves in a plane, in steps that no power of two makes a turn of; its place is told by its
-// velocity.
+// flat moves in a plane, in steps that no power of two makes a turn of; its place follows from
+// its velocity.
 type flat struct {
 	Vel  geom.Vec2  `net:"vel,others=3cm/s"`
 	Pos  geom.Vec2  `net:"pos,1/256mm,others=1cm,4cm@30m,16cm@100m,draw=hermite"`

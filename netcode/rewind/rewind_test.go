@@ -192,7 +192,7 @@ func TestEachDrawsThePast(t *testing.T) {
 	}
 }
 
-// Who holds nothing yet sees nothing, unless lag compensation is off.
+// A client that holds nothing yet saw nothing, unless lag compensation is off.
 func TestEachLeavesOutWhatIsNotHeld(t *testing.T) {
 	g := newGallery(t)
 	seq := g.step(true, false)

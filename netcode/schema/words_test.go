@@ -71,7 +71,7 @@ func TestWordsTogether(t *testing.T) {
 			".B `net:\"handle,team\"`: A names the entity's team already; an example that works"},
 		{"a team without to=team", 30, []string{"A int,0..3,team"}, ""}, // the viewer's
 		{"to=team without a team", 30, []string{"A int,0..3,to=team"}, "to=team needs a property with the word team"},
-		{"a team that nobody is told", 30, []string{"A int,0..3,team,server", "B bool,to=team"}, ""},
+		{"a team that nobody receives", 30, []string{"A int,0..3,team,server", "B bool,to=team"}, ""},
 		{"two parents", 30, []string{"P pos", "A handle,parent", "B handle,parent"}, "A names the parent already"},
 		{"a parent of nothing", 30, []string{"A handle,parent"}, "a parent needs a pos for everyone in its group"},
 		{"a parent elsewhere", 30, []string{"P pos", "A handle,parent,group=1"},

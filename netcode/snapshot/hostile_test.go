@@ -170,7 +170,7 @@ func (r *replay) store() *Store {
 	return s
 }
 
-// read feeds one packet of any bytes to a Store and checks that it was taken in whole, or not at
+// read feeds one packet of any bytes to a Store and checks that it was applied whole, or not at
 // all.
 func read(s *Store, tick clock.Tick, body []byte) error {
 	return readAgreed(s, tick, agreedAt(tick), body)
@@ -193,7 +193,7 @@ func readAgreed(s *Store, tick clock.Tick, agreed uint64, body []byte) error {
 	return sound(s)
 }
 
-// Every packet, cut anywhere, is refused and changes nothing; whole, it is taken in.
+// Every packet, cut anywhere, is refused and changes nothing; whole, it is applied.
 func TestCutPackets(t *testing.T) {
 	r, next := newReplay(t)
 	s := r.store()
@@ -216,7 +216,7 @@ func TestCutPackets(t *testing.T) {
 }
 
 // Packets with bits turned over, and packets of noise, never make a client panic and never are
-// taken in half.
+// applied by half.
 func TestMutatedPackets(t *testing.T) {
 	r, next := newReplay(t)
 	rounds := 4000
@@ -254,7 +254,7 @@ func TestMutatedPackets(t *testing.T) {
 		}
 	}
 	if taken == 0 {
-		t.Error("no mutation was taken in, so nothing was tried")
+		t.Error("no mutation was applied, so nothing was tried")
 	}
 }
 
@@ -446,7 +446,7 @@ func TestRefusals(t *testing.T) {
 		if err := sound(s); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		// And the client goes on: any update of any slot is refused or taken in.
+		// And the client goes on: any update of any slot is refused or applied.
 		g := rng(1)
 		for range 300 {
 			body := byHand(func(w *hand) {

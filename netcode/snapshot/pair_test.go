@@ -280,8 +280,8 @@ func TestStartIsRepeatedUntilItIsKnown(t *testing.T) {
 	}
 }
 
-// What happened before a thing came into sight is not told; what happens between two copies of its
-// first sight is, or a client that received the first one would draw a teleport as a slide.
+// A teleport before a thing came into sight is not sent. One between two copies of its first sight
+// is, or a client that received the first copy would draw the teleport as a slide.
 //
 // seeds: B13
 func TestCutsAndFirstSight(t *testing.T) {
@@ -334,7 +334,7 @@ func TestCutsAndFirstSight(t *testing.T) {
 	}
 }
 
-// A teleport of a thing at rest to the place where it is changes nothing but is told.
+// A teleport of a thing at rest to the place where it is changes no value, and is sent all the same.
 func TestCutInPlace(t *testing.T) {
 	p := newPair(t)
 	var i int32

@@ -125,9 +125,9 @@ func TestReckonedIsSentWhenItStrays(t *testing.T) {
 	}
 }
 
-// What nobody can hit is told once for as long as it goes on as it did, longer than the history
-// reaches back, also where acknowledgements come later than they are waited for; what it does then
-// is told at once, over lost packets too.
+// A projectile, which nobody can hit, is sent once for as long as its flight goes on, longer than
+// the history reaches back, also where acknowledgements come later than the timeout. A change of its
+// flight is sent at once, over lost packets too.
 func TestFlightIsSentOnce(t *testing.T) {
 	const turn, stop, end = 5000, 5200, 5600
 	for _, loss := range []float64{0, 0.3} {
@@ -180,7 +180,7 @@ func TestFlightIsSentOnce(t *testing.T) {
 			}
 			held := p.s.Find(p.h.At(i).ID)
 			if tick < 200 || tick >= turn && tick < turn+120 || tick >= stop && tick < stop+120 {
-				continue // it is being told
+				continue // its record is under way
 			}
 			dst := make([]int64, 5)
 			k := p.h.kinds[0]
@@ -362,7 +362,7 @@ type rider struct {
 	Pos vec2   `net:"pos,1cm"`
 }
 
-// Who is relative to a parent is found where the parent is.
+// An entity that is relative to a parent is found where the parent is.
 func TestPlaceOnAParent(t *testing.T) {
 	p := boats(t)
 	k, err := schema.New("rider", reflect.TypeFor[rider](), 30)

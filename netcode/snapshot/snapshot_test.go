@@ -447,7 +447,7 @@ func (d *duel) settled() error {
 	return nil
 }
 
-// Every state that a client takes in equals the truth of that tick, whatever the path loses,
+// Every state that a client adds equals the truth of that tick, whatever the path loses,
 // reorders or repeats, whatever slots are reused and however little fits a packet; and when nothing
 // moves any more the client holds all of the truth, after which nothing is sent.
 //

@@ -20,7 +20,7 @@ var (
 
 // soak is a world whose client sits behind a bad path: 10 % loss each way, packets that overtake
 // each other, come twice or up to 400 ticks late, outages up to 30 s. Now and then it asks for
-// everything anew, cannot acknowledge what it took in, or gets two packets of one tick; and at
+// everything anew, cannot acknowledge what it applied, or gets two packets of one tick; and at
 // times it is sent few packets. Things come and go, rest, are teleported, and more of them are in
 // sight than fit a packet.
 type soak struct {
@@ -73,7 +73,7 @@ type soakCounts struct {
 	refused map[error]int
 }
 
-// cart is told the coarser the further away it is.
+// cart is sent the coarser the further away it is.
 type cart struct {
 	Pos  vec2    `net:"pos,others=1cm,4cm@30m,64cm@100m"`
 	Vel  vec2    `net:"vel,others=1cm/s,8cm/s@30m"`
@@ -142,7 +142,7 @@ func soakMix(id uint32, g int, age, gap clock.Tick) uint64 {
 	return r.next()
 }
 
-// compare holds a state that the client takes in against the truth of its tick.
+// compare compares a state that the client adds with the truth of its tick.
 func (c *soak) compare(e *Replica, g int, st *motion.State) {
 	p := c.truth[e.ID]
 	if p == nil || p.tick[st.Tick%pastTicks] != st.Tick || p.kind != e.Kind {
@@ -494,7 +494,7 @@ func (c *soak) believed() {
 	}
 }
 
-// Records under all that can happen to them: every state that a client takes in is that of its
+// Records under all that can happen to them: every state that a client adds is that of its
 // tick, coded from the same states on both sides, and when all has come to rest the client holds
 // the truth. One world is restless throughout, the other calm now and then. The long run of
 // docs/results/records.md is

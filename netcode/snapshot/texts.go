@@ -203,10 +203,10 @@ func (v *View) want(k *schema.Kind, g int, row []int32) {
 	}
 }
 
-// Untold calls f with the body of a TextMessage for each text that a record refers to and the
+// UnsentTexts calls f with the body of a TextMessage for each text that a record refers to and the
 // client was not sent, until f returns false: then that one could not be sent and is offered again.
 // scratch is memory for the bodies.
-func (v *View) Untold(scratch []byte, f func(body []byte) bool) []byte {
+func (v *View) UnsentTexts(scratch []byte, f func(body []byte) bool) []byte {
 	t := v.texts
 	if t == nil || !t.wanted {
 		return scratch

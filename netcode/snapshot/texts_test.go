@@ -43,7 +43,7 @@ type town struct {
 	ents      []int32
 	truth     map[uint32]citizen
 	id        uint32
-	told      int // messages that arrived
+	messages  int // that arrived
 	flying    []packet
 	scratch   []byte
 }
@@ -112,7 +112,7 @@ func (c *town) send(share int) {
 	}
 	x.End(&w, p, c.now())
 	b := w.Bytes()
-	c.scratch = c.v.Untold(c.scratch, func(body []byte) bool {
+	c.scratch = c.v.UnsentTexts(c.scratch, func(body []byte) bool {
 		return c.lane.Send(reliable.Message{Kind: TextMessage, AtOnce: true, Body: body}) == nil
 	})
 	b = c.lane.Append(b, uint16(p.Seq), reliable.MinRoom, c.now(), rto)
@@ -142,7 +142,7 @@ func (c *town) arrive(i int) {
 		if err := c.texts.Read(m.Body); err != nil {
 			c.t.Fatal(err)
 		}
-		c.told++
+		c.messages++
 	}
 	c.recv.Applied(p.seq)
 	c.agreement.Applied(p.tick, c.up+1)
@@ -287,7 +287,7 @@ func TestTextsByReference(t *testing.T) {
 	})
 }
 
-// A text is told once, however often those who are called so come into sight.
+// A text is sent once, however often entities with that name come into sight.
 func TestTextsAreToldOnce(t *testing.T) {
 	c := newTown(t)
 	var crowd []int32
@@ -306,13 +306,13 @@ func TestTextsAreToldOnce(t *testing.T) {
 		}
 		c.settle()
 	}
-	if c.told != 21 {
-		t.Errorf("%d messages, want one for each of 20 names and a title", c.told)
+	if c.messages != 21 {
+		t.Errorf("%d messages, want one for each of 20 names and a title", c.messages)
 	}
 }
 
-// Numbers are given out anew once they were out of use for long, and those who knew them are told
-// so.
+// Numbers stand for new texts once they were out of use for long, and clients that knew the old
+// ones are sent the new ones.
 func TestTextNumbersComeBack(t *testing.T) {
 	c := newTown(t)
 	for n := range 300 {
@@ -325,8 +325,8 @@ func TestTextNumbersComeBack(t *testing.T) {
 	if got := len(c.h.texts.list) - 1; got > 20 {
 		t.Errorf("300 visitors, one at a time, took %d numbers", got)
 	}
-	if c.told != 300 {
-		t.Errorf("%d messages for 300 names", c.told)
+	if c.messages != 300 {
+		t.Errorf("%d messages for 300 names", c.messages)
 	}
 }
 
@@ -355,7 +355,7 @@ func TestTextsOverflow(t *testing.T) {
 	}
 }
 
-// Where a client was told of nothing for long, more numbers may have been given out than the table
+// While a client is sent no text for long, more numbers may get a new text than the table
 // remembers.
 func TestTextsLongSilence(t *testing.T) {
 	c := newTown(t)
@@ -397,7 +397,7 @@ func TestTextsHostile(t *testing.T) {
 	}
 	kind := newTown(t).kind
 	drawn := make([]int64, kind.Obs)
-	// numbers that it was not told of, even ones that no decoder lets through
+	// numbers whose text did not arrive, even ones that no decoder lets through
 	for _, n := range []int64{-1, 2, 1 << 40, -1 << 60} {
 		for i := range kind.Props {
 			if p := &kind.Props[i]; p.Ref {
@@ -428,7 +428,7 @@ func TestTextsAllocations(t *testing.T) {
 		c.kind.Extract(unsafe.Pointer(&v), sims)
 		c.h.Record(c.ents[0], sims, false)
 		c.v.want(c.kind, 0, c.h.At(c.ents[0]).obsRow(c.kind, c.tick))
-		c.scratch = c.v.Untold(c.scratch, none)
+		c.scratch = c.v.UnsentTexts(c.scratch, none)
 		c.h.Spell(c.kind, drawn)
 		c.texts.Spell(c.kind, drawn)
 	}); n != 0 {
@@ -471,7 +471,7 @@ func TestUntoldIsOfferedAgain(t *testing.T) {
 	x.All(&w, c.v, c.v.Pending(c.now(), rto, nil), c.log.Sent(c.now(), c.tick, c.missing), c.now())
 	var got []string
 	offer := func(room int) {
-		c.v.Untold(nil, func(body []byte) bool {
+		c.v.UnsentTexts(nil, func(body []byte) bool {
 			if room == 0 {
 				return false
 			}
@@ -484,6 +484,6 @@ func TestUntoldIsOfferedAgain(t *testing.T) {
 		offer(room)
 	}
 	if fmt.Sprint(got) != "[Ada Grace Edsger]" {
-		t.Errorf("told of %v", got)
+		t.Errorf("the texts of %v were sent", got)
 	}
 }
