@@ -20,12 +20,12 @@ import (
 
 // options are the flags of a game's program.
 type options struct {
-	Addr    string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Listen here: the page on TCP, players on UDP."`
-	Bots    int    `default:"${bots}" help:"Add so many bots to each room."`
-	Room    string `default:"${room}" help:"Send players who name no room here."`
-	Rooms   int    `default:"${rooms}" help:"Open at most so many rooms."`
-	Players int    `default:"${players}" help:"Admit at most so many players to a room."`
-	Web     string `placeholder:"DIR" help:"Serve this folder's page; by default the nearest web from the source up."`
+	Addr    string `default:"127.0.0.1:8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
+	Bots    int    `default:"${bots}" help:"How many bots to add to each room."`
+	Room    string `default:"${room}" help:"The room of players who name none."`
+	Rooms   int    `default:"${rooms}" help:"How many rooms may be open at once."`
+	Players int    `default:"${players}" help:"How many players a room admits."`
+	Web     string `placeholder:"DIR" help:"The folder of the page; by default web beside the source or above it."`
 	Open    bool   `help:"Open the page in a browser."`
 	Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
 }

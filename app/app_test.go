@@ -63,7 +63,7 @@ func TestSentences(t *testing.T) {
 		t.Errorf("status %d, %q", code, errs.String())
 	}
 	if code, _ := start(t, context.Background(), &out, "--help"); code != 0 ||
-		!strings.Contains(out.String(), "--addr=HOST:PORT") {
+		!strings.Contains(out.String(), `--addr="127.0.0.1:8080"`) {
 		t.Errorf("status %d, %s", code, out.String())
 	}
 }

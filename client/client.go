@@ -10,7 +10,7 @@
 //
 //   - timelines (package clock, package playout, Lead): server time, tick time, the playout time at
 //     which others are drawn, and how far ahead of the server commands are made;
-//   - reconcile (package predict): the predicted avatar, and what the server's word changes of it;
+//   - reconcile (package predict): the predicted avatar, corrected by the server's states of it;
 //   - uplink: which commands go into which datagram, and how many datagrams the path carries;
 //   - playback (package motion): entities drawn between the records that arrived, or beyond them.
 //
@@ -77,8 +77,8 @@ type Client struct {
 	refreshed uint64 // store.Turns when the world was last brought up to date
 	botVals   []int64
 
-	// OnConfirm, where set, is called for each own state that arrives: its tick, what it meant for
-	// the prediction, and by how many metres that was off.
+	// OnConfirm may be nil. It is called for each state of the avatar that arrives, with its tick,
+	// how the prediction compares with it, and by how many metres the prediction was wrong.
 	OnConfirm func(tick clock.Tick, o predict.Outcome, off float64)
 }
 
@@ -161,9 +161,8 @@ func (c *Client) Own(t clock.Tick) []int64 {
 // metres.
 func (c *Client) OwnOffset() geom.Vec3 { return c.own.smooth.Error() }
 
-// Cuts returns how often what is drawn of the avatar was teleported: at once by a predicted
-// command, on the server's word by others, and once more when a predicted teleport turned out
-// wrong.
+// Cuts returns how often the drawn avatar was teleported: at once by a predicted command, when the
+// server's state arrives by anything else, and once more to take back a wrong prediction.
 func (c *Client) Cuts() uint64 { return c.own.cuts }
 
 // LastSideEffect returns the newest tick at which a predicted command changed something else than

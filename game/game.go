@@ -265,5 +265,5 @@ func BotOf[C any](f func(w *World, me ID) C) BotFunc {
 	}
 }
 
-// PanicError names a callback of the rules that panicked. It had no effect.
+// PanicError names a callback that panicked, and therefore had no effect.
 type PanicError = engine.PanicError

@@ -37,8 +37,8 @@ func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().On(parent, at)
 }
 
-// SeenOn does the same for a place of Seen: with the parents as player me saw them, and me as it is
-// now.
+// SeenOn is On for a place that Seen returned: with the parents as player me saw them, and me as it
+// is now.
 func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }

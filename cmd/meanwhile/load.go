@@ -38,9 +38,9 @@ const (
 
 // load holds the flags of meanwhile load.
 type load struct {
-	URL       string        `arg:"" optional:"" default:"http://127.0.0.1:8080/" help:"Load the server with this page."`
-	Players   int           `short:"n" default:"10" help:"Join with so many players; at most ${loadmax}."`
-	For       time.Duration `default:"10s" help:"Play for so long after the last has joined."`
+	URL       string        `arg:"" optional:"" default:"http://127.0.0.1:8080/" help:"The page, by default ${default}."`
+	Players   int           `short:"n" default:"10" help:"How many players join, at most ${loadmax}."`
+	For       time.Duration `default:"10s" help:"How long to play after the last has joined."`
 	Transport string        `default:"quic" help:"Connect over quic, webtransport or websocket."`
 	Room      string        `help:"Play in this room; by default the server chooses."`
 	Remote    bool          `help:"Allow a server on another machine; you must be allowed to load it."`

@@ -26,21 +26,21 @@ const name = "meanwhile"
 
 type commands struct {
 	Demo struct {
-		Addr    string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Listen here: the page on TCP, players on UDP."`
-		Game    string `default:"arena" help:"Play arena, plaza or invasion."`
-		Bots    int    `default:"7" help:"Add so many bots to each room."`
+		Addr    string `default:"127.0.0.1:8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
+		Game    string `default:"arena" help:"Play arena; plaza and invasion are planned."`
+		Bots    int    `default:"7" help:"How many bots to add to each room."`
 		Open    bool   `help:"Open the page in a browser."`
 		Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
 	} `cmd:"" help:"Start a server with bots and a page on this machine, and print its address."`
 
 	Serve struct {
-		Game    string        `arg:"" help:"Serve arena, plaza or invasion."`
-		Addr    string        `default:":8080" placeholder:"HOST:PORT" help:"Listen here: the page on TCP, players on UDP."`
-		Bots    int           `default:"0" help:"Add so many bots to each room."`
-		Players int           `default:"${players}" help:"Admit at most so many players to a room."`
-		Rooms   int           `default:"${rooms}" help:"Open at most so many rooms."`
-		Room    string        `default:"${room}" help:"Send players who name no room here."`
-		Grace   time.Duration `default:"${grace}" help:"Keep a room without players open for so long."`
+		Game    string        `arg:"" help:"Serve arena; plaza and invasion are planned."`
+		Addr    string        `default:":8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
+		Bots    int           `default:"0" help:"How many bots to add to each room."`
+		Players int           `default:"${players}" help:"How many players a room admits."`
+		Rooms   int           `default:"${rooms}" help:"How many rooms may be open at once."`
+		Room    string        `default:"${room}" help:"The room of players who name none."`
+		Grace   time.Duration `default:"${grace}" help:"How long a room without players stays open."`
 		Metrics bool          `help:"Serve /metrics to Prometheus."`
 		Verbose bool          `short:"v" help:"Log what happens, not only warnings."`
 	} `cmd:"" help:"Run a dedicated server."`

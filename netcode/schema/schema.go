@@ -189,7 +189,7 @@ type Kind struct {
 	Levels []float64 // metres at which the levels after the first begin, rising; see Prop.Shift
 
 	// Extrapolated says that clients may draw the kind beyond its newest record, so that nobody can
-	// hit it. Whoever made the kind sets it.
+	// hit it. New leaves it false; internal/engine sets it.
 	Extrapolated bool
 
 	coarse []*Kind // for records of the levels after the first

@@ -27,11 +27,11 @@ const (
 	// named, and the newest others. The server may name any state that it knows of, so they must
 	// last for a round trip: 3.2 s at 20 records a second.
 	//
-	// A record with a long bound is shown late, and where records come often all the same, older
-	// states than these are still to be drawn. They are kept until the next one is shown at a
-	// playout time that lies HeldStates-2 ticks before the newest, so that as much of the past can
-	// be drawn whatever the bound: at most MostStates, if a record with the longest bound came in
-	// each tick.
+	// Records with a long bound are drawn late. If they arrive often nevertheless, states older
+	// than these are still needed. Each is kept until the one after it is due for drawing at a
+	// playout time HeldStates-2 ticks before the newest state, so that as much of the past can be
+	// drawn whatever the bound. That makes at most MostStates, when a record with the longest
+	// bound arrives in each tick.
 	HeldStates = 64
 	MostStates = HeldStates + motion.LongestWait
 

@@ -24,7 +24,7 @@ type Replica struct {
 	Kind   int
 	Mine   bool
 	Fresh  bool       // a state was added since the owner of the Store cleared this
-	Looked clock.Tick // for the owner of the Store: up to where it has looked at what moves
+	Looked clock.Tick // for the owner of the Store: the tick up to which it has searched for movement
 	Groups [OwnerGroup + 1]Group
 
 	since clock.Tick // tick of the first record

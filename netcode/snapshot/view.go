@@ -421,7 +421,7 @@ func (v *View) toDrop(s *slot, all uint32, late clock.Tick) (groups uint32) {
 	return groups
 }
 
-// A Candidate is an entry that may go into the next packet: what one slot has to say.
+// A Candidate is an entry that may go into the next packet: all that is due of one slot.
 type Candidate struct {
 	Ent   int32
 	First bool // a first sight
@@ -429,17 +429,18 @@ type Candidate struct {
 	Mine  bool
 	Stale int   // ticks since a record of it was sent last
 	Score int64 // for the caller's ordering
-	// Moves says that the entity moves or has just stopped: records of it announce when the next
-	// one comes. Kinds that are dead reckoned need no announcement, as they are drawn on without a
-	// record, and would be drawn back and forth where it changed. Age is then how many ticks ago a
-	// record of it was sent last, or it came into sight, and Start says that it rested until now.
+	// Moves says that the entity moves or has just stopped, so that its records announce a bound.
+	// It is false for kinds that are dead reckoned: they are drawn on without a record, and a
+	// changed bound would move them back and forth. If Moves is true, Age is how many ticks ago
+	// the last record was sent, or the entity came into sight, and Start says that it rested until
+	// now.
 	Moves bool
 	Age   int
 	Start bool
 	// Bound is how soon the next record of it comes, as a class (motion.Wait): the one announced
-	// last, unless the caller changes it before Writer.Try. Nothing keeps the caller from breaking
-	// its word. Classes above 13 (64 ticks) are sent as 13: the server does not remember further
-	// back what was drawn.
+	// last, unless the caller changes it before Writer.Try. It is the caller's task to send that
+	// record in time. Classes above 13 (64 ticks) are sent as 13: the server does not remember
+	// further back what was drawn.
 	Bound uint8
 	// Announced is the tick of the record that announced it, 0 if there is none.
 	Announced clock.Tick
