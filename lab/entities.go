@@ -171,15 +171,15 @@ type onlooker struct {
 
 // crowdEntity is one walker as it is drawn.
 type crowdEntity struct {
-	radius  float64
-	index   int32
-	moved   [snapshot.HistoryTicks]bool // by tick
-	newest  clock.Tick
-	rest    bool
-	bound   uint8
-	x, y    int64
-	track   crowdTrack
-	guesses []crowdGuess // by rival
+	radius float64
+	index  int32
+	moved  [snapshot.HistoryTicks]bool // by tick
+	newest clock.Tick
+	rest   bool
+	bound  uint8
+	x, y   int64
+	track  crowdTrack
+	views  []rivalView // by rival
 	// Intervals between records while it moves, in ms over seconds, and what was announced for
 	// them.
 	measured, announced []xy
@@ -287,8 +287,8 @@ type crowdRival struct {
 	scores []crowdScore // by margin
 }
 
-// crowdGuess is a rival's view of one entity.
-type crowdGuess struct {
+// rivalView is a rival's view of one entity.
+type rivalView struct {
 	intervals []float64 // milliseconds
 	target    time.Duration
 	est       *estimate.Estimator
@@ -298,7 +298,7 @@ type crowdGuess struct {
 }
 
 // arrives records that a record came after another.
-func (g *crowdGuess) arrives(
+func (g *rivalView) arrives(
 	policy string, now, stamp clock.Time, gap clock.Tick, rested, rest bool, path time.Duration,
 ) {
 	switch policy {
@@ -346,7 +346,7 @@ func quantileOf(v []float64, q float64) float64 {
 }
 
 // follow moves the delays of one entity on by a frame.
-func (g *crowdGuess) follow(rest bool) {
+func (g *rivalView) follow(rest bool) {
 	const frame = time.Second / 60
 	if g.delay == nil {
 		g.delay, g.track = make([]time.Duration, len(crowdMargins)), make([]crowdTrack, len(crowdMargins))
@@ -393,7 +393,7 @@ func watch(
 func (o *onlooker) entity(id game.ID) *crowdEntity {
 	e := o.ents[id]
 	if e == nil {
-		e = &crowdEntity{guesses: make([]crowdGuess, len(o.rivals))}
+		e = &crowdEntity{views: make([]rivalView, len(o.rivals))}
 		e.index, _ = o.sim.Server.History().Find(uint32(id))
 		at := o.sim.Server.History().At(e.index)
 		e.radius = math.Hypot(float64(at.X), float64(at.Y)) / 1000
@@ -442,7 +442,7 @@ func (o *onlooker) hook() {
 		}
 		e.bound, e.x, e.y = st.Bound, st.Vals[0], st.Vals[1]
 		for i, r := range o.rivals {
-			e.guesses[i].arrives(r.name, o.sim.Loop.Now(), clock.Time(st.Tick)*clock.Time(crowdPeriod), gap, e.rest,
+			e.views[i].arrives(r.name, o.sim.Loop.Now(), clock.Time(st.Tick)*clock.Time(crowdPeriod), gap, e.rest,
 				st.Rest, o.path())
 		}
 		e.newest, e.rest = st.Tick, st.Rest
@@ -485,7 +485,7 @@ func (o *onlooker) frame() {
 			e.track = crowdTrack{}
 		}
 		for i, r := range o.rivals {
-			g := &e.guesses[i]
+			g := &e.views[i]
 			g.follow(e.rest)
 			for m := range g.delay {
 				t := now - clock.TickFrac(int64(g.delay[m])*clock.FracPerTick/int64(crowdPeriod))

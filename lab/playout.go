@@ -110,11 +110,11 @@ func (r *run) variants(rate int) []variant {
 
 // playedOn is what all policies did on one profile.
 type playedOn struct {
-	results []played // by variant
-	oracle  float64  // for those that hold
-	guesser float64  // for those that may extrapolate
-	outages float64  // a minute
-	share   float64
+	results      []played // by variant
+	oracle       float64  // for those that only interpolate
+	oracleBeyond float64  // the oracle for those that may extrapolate
+	outages      float64  // a minute
+	share        float64
 }
 
 func (r *run) playOn(
@@ -128,7 +128,7 @@ func (r *run) playOn(
 		one.oracle = s.oracle(1, 0)
 		for _, v := range all {
 			if v.beyond > 0 {
-				one.guesser = s.oracle(1, v.beyond)
+				one.oracleBeyond = s.oracle(1, v.beyond)
 			}
 		}
 		one.outages = float64(s.outages) / s.measured().Minutes()
@@ -149,7 +149,7 @@ func (r *run) playOn(
 	sum.results = make([]played, len(all))
 	for i, one := range got {
 		sum.oracle += one.oracle / n
-		sum.guesser += one.guesser / n
+		sum.oracleBeyond += one.oracleBeyond / n
 		sum.outages += one.outages / n
 		sum.share += one.share / n
 		for k := range all {
@@ -197,7 +197,7 @@ func runPlayout(r *run) error {
 			}
 			n := float64(len(r.profiles))
 			mean.oracle += on.oracle / n
-			mean.guesser += on.guesser / n
+			mean.oracleBeyond += on.oracleBeyond / n
 			mean.outages += on.outages / n
 			mean.share += on.share / n
 			if r.drawing && rate == 20 {
@@ -217,7 +217,7 @@ func runPlayout(r *run) error {
 func (on playedOn) metrics(k int, v variant) Values {
 	p, oracle := on.results[k], on.oracle
 	if v.beyond > 0 {
-		oracle = on.guesser
+		oracle = on.oracleBeyond
 	}
 	m := Values{
 		{"mean_delay_ms", p.meanDelay()}, {"oracle_ms", oracle}, {"ratio", p.meanDelay() / max(oracle, 1e-3)},
