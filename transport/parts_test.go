@@ -249,7 +249,7 @@ func TestGateForgetsAddresses(t *testing.T) {
 	}
 }
 
-// Whoever waited for an Intake to close finds every connection's Done closed.
+// When an Intake has closed, every connection's Done is closed.
 func TestIntakeOutlivesItsConnections(t *testing.T) {
 	for range 2000 {
 		in := NewIntake()

@@ -1,7 +1,7 @@
 // Package estimate decides how long a delay is worth having.
 //
-// Whoever waits for something that arrives irregularly, snapshots to draw or commands to run,
-// chooses a delay. Players feel a long delay all the time and a short one now and then, as a hitch.
+// To wait for something that arrives irregularly, such as snapshots to draw or commands to run,
+// is to choose a delay. Players feel a long delay all the time and a short one now and then, as a hitch.
 // Here that choice is a price. [Ages] turns arrivals into the one signal that matters: how old the
 // newest thing gets before the next one comes. [Estimator] keeps a forgetting histogram of the
 // worst of these ages in each half second, and picks the delay v that minimises

@@ -54,9 +54,9 @@ func Ahead(k *schema.Kind, g *schema.Group, a, b *State, t, most clock.TickFrac,
 // goes on from there, and the difference fades. The result depends on what was drawn before, not on
 // records alone: only for kinds that cannot be hit. The zero Fade is ready to use.
 type Fade struct {
-	at     clock.TickFrac // of the last picture
-	now    clock.Time     // of it, on the clock of who looks at it
-	newest clock.Tick     // record that was held then
+	at     clock.TickFrac // the playout time that was drawn last
+	now    clock.Time     // when that was, on the local clock
+	newest clock.Tick     // the newest record then
 	last   []int64        // what was drawn
 	off    []int64        // difference of last from what the records gave
 }

@@ -73,8 +73,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// Whatever two records say, a guess lies no further from the newest than the pace of both, or the
-// velocity, allows for the time that is guessed.
+// Whatever two records say, an extrapolation lies no further from the newest than the pace of both,
+// or the velocity, allows for the extrapolated time.
 func TestAheadIsBounded(t *testing.T) {
 	k := kind(t, plane{}, 20)
 	any32 := rapid.Int64Range(math.MinInt32, math.MaxInt32)
@@ -94,8 +94,8 @@ func TestAheadIsBounded(t *testing.T) {
 		motion.Ahead(k, &k.Groups[0], a, b, at, most, dst)
 		ticks := int64(most)/clock.FracPerTick + 1
 		for c := planeX; c < planeX+2; c++ {
-			if d, step := dst[c]-b.Vals[c]*schema.SubSteps, b.Vals[c]-a.Vals[c]; max(d, -d) > max(step,
-				-step)*schema.SubSteps*ticks {
+			d, step := dst[c]-b.Vals[c]*schema.SubSteps, b.Vals[c]-a.Vals[c]
+			if max(d, -d) > max(step, -step)*schema.SubSteps*ticks {
 				t.Fatalf("%d off, from %d to %d in %d ticks", d, a.Vals[c], b.Vals[c], ticks)
 			}
 		}
@@ -105,7 +105,7 @@ func TestAheadIsBounded(t *testing.T) {
 	})
 }
 
-// A wrong guess is worked off without a step, at any frame rate alike; a teleport is not.
+// A wrong extrapolation fades without a step, at any frame rate alike; a teleport is not.
 func TestFade(t *testing.T) {
 	k := kind(t, plane{}, 20)
 	g := &k.Groups[0]

@@ -145,8 +145,8 @@ func sail(k *schema.Kind, steer func(tick clock.Tick, b *boat)) (share, most flo
 	return float64(n) / float64(ticks), most
 }
 
-// Who sails straight on is hardly ever sent, and whoever steers is never seen further off than the
-// bound and the rounding: 10 cm and half a step in place and in velocity.
+// A boat that sails straight on is hardly ever sent, and one that steers is never drawn further off
+// than the bound and the rounding: 10 cm and half a step in place and in velocity.
 //
 // seeds: R6
 func TestReckonSendsWhenWrong(t *testing.T) {
@@ -356,8 +356,8 @@ type ball struct {
 
 // A ball that bounces between uneven records, drawn 200 ms late at 20 Hz: from the pair of records
 // around each moment its drawn path goes through every record, so the lowest and highest ones are
-// kept. Who keeps the two newest records only, and slides from where the thing is drawn towards the
-// newest, cuts both off. testdata/bounce.txt is the figure: milliseconds, truth, history, two
+// kept. A client with the two newest records only, which slides from where the ball is drawn towards
+// the newest, cuts both off. testdata/bounce.txt is the figure: milliseconds, truth, history, two
 // points.
 //
 // seeds: B10

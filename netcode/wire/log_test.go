@@ -213,7 +213,7 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// An ack may name the number before the first packet, which is how "nothing yet" is said, and no
+// An acknowledgement may name the number before the first packet, which means "nothing yet", and no
 // number before that.
 func TestAckOfNothing(t *testing.T) {
 	fail := func(p *Packet) { t.Errorf("told of packet %d", p.Seq) }
@@ -290,7 +290,7 @@ func TestLogAcrossTheWrap(t *testing.T) {
 	}
 }
 
-// Newest begins where it is told to and ends where the one who looks has seen enough.
+// Newest begins at the given packet and ends when the callback returns false.
 func TestNewestStops(t *testing.T) {
 	var l Log
 	for range 20 {

@@ -68,7 +68,7 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// num takes in the bits of each number, and of a NaN that it is one: its other bits may differ.
+// num adds the bits of each number. All NaN count as one, since their other bits may differ.
 func (h *hash) num(vs ...float64) {
 	for _, v := range vs {
 		if v != v {

@@ -80,7 +80,7 @@ type class struct {
 	order      int
 }
 
-// A Reader holds what a client would hold. Out, where set, is told what every bit means.
+// A Reader keeps what a client would keep. Out, where set, gets a line about what each bit means.
 type Reader struct {
 	Schema   *Schema
 	Out      *strings.Builder
@@ -433,7 +433,7 @@ func (r *Reader) Change(p *Prop, observer bool, from int64, data []byte) (v int6
 	return v, r.bits.at, nil
 }
 
-// readViewer reads what places are told beside.
+// readViewer reads the place beside which near places are written.
 func (r *Reader) readViewer() {
 	if r.near = r.bits.is(); !r.near {
 		r.note("no place is told beside the viewer")

@@ -241,7 +241,7 @@ func TestPlaying(t *testing.T) {
 	})
 
 	t.Run("hidden and back", func(t *testing.T) {
-		// What is told of a page that draws nothing.
+		// What a page reports while it draws nothing.
 		p.Eval(`window.look = () => {
 			g.fill("draw", "floats")
 			g.model.read(g.floats, () => g.engine.texts())
