@@ -243,7 +243,7 @@ func TestOneDatagramATick(t *testing.T) {
 	}
 }
 
-// A datagram whose records are sound and whose lane section is not is refused whole, so that a
+// A datagram whose records are sound and whose reliable section is not is refused whole, so that a
 // client holds nothing that it does not acknowledge.
 func TestUnsoundLaneTakesNothingIn(t *testing.T) {
 	d := newDuo(t, new(sky).rules(t))
@@ -263,7 +263,7 @@ func TestUnsoundLaneTakesNothingIn(t *testing.T) {
 		p.c.Receive(d.now+p.offset, append(slices.Clone(last.data), 0xff, 0xff, 0xff))
 		p.c.Frame(d.now + p.offset)
 		st, now := p.c.Stats(), holdings(p.c)
-		if st.Malformed == sound.Malformed { // it had a lane section of its own, and these bytes lie behind that
+		if st.Malformed == sound.Malformed { // it had a reliable section of its own, and these bytes lie behind that
 			continue
 		}
 		refused++

@@ -26,7 +26,7 @@ func (r *Reader) entries() {
 		if differ = b.is(); differ {
 			r.note("the slots of the datagram before, but for some")
 		} else {
-			r.note("the slots are told")
+			r.note("the slots are listed")
 		}
 		others = b.unsigned(0)
 		r.note("other entries: %d", others)

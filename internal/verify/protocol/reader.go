@@ -102,7 +102,7 @@ type Reader struct {
 	near       bool                   // the datagram names a viewer
 	viewer     [3]int64
 	ops        []func()
-	lane       laneReader
+	reliable   reliableReader
 }
 
 var classRow = regexp.MustCompile(
@@ -340,7 +340,7 @@ func (r *Reader) Down(data []byte) (err error) {
 	r.Messages = r.Messages[:0]
 	if rest := b.data[b.at/8:]; len(rest) > 0 {
 		if r.Out != nil {
-			fmt.Fprintf(r.Out, "%-32x lane section\n", rest)
+			fmt.Fprintf(r.Out, "%-32x reliable section\n", rest)
 		}
 		r.section(rest)
 	}
@@ -404,7 +404,7 @@ func (r *Reader) Payload(k *Kind, tick int64, data []byte) (vals []int64, err er
 	return vals, nil
 }
 
-// Entries reads the entries of a datagram of a tick, without a lane section, where all before it
+// Entries reads the entries of a datagram of a tick, without a reliable section, where all before it
 // was acknowledged.
 func (r *Reader) Entries(tick int64, data []byte) (err error) {
 	defer r.caught(&err)
@@ -436,7 +436,7 @@ func (r *Reader) Change(p *Prop, observer bool, from int64, data []byte) (v int6
 // readViewer reads the place beside which near places are written.
 func (r *Reader) readViewer() {
 	if r.near = r.bits.is(); !r.near {
-		r.note("no place is told beside the viewer")
+		r.note("no place is coded beside the viewer")
 		return
 	}
 	slot := r.bits.n(9)
@@ -713,7 +713,7 @@ func (r *Reader) difference(p *Prop, before int64, obs bool) int64 {
 	return before + d
 }
 
-// Messages of a lane that are no events.
+// Reliable messages that are no events.
 const textMessage = 255
 
 func (r *Reader) tellMessages() {

@@ -297,12 +297,12 @@ func TestRun(t *testing.T) {
 // phrases are what a Reader says of everything that a datagram may contain, but for what only a
 // quiet match has: the example "differences".
 var phrases = []string{
-	"the slots are told", "the slots of the datagram before, but for some", "not slot", "entry for slot",
+	"the slots are listed", "the slots of the datagram before, but for some", "not slot", "entry for slot",
 	"an ordinary update: ", "an update: ", "a first sight", "gone: ", "must be forgotten", ", as it says",
 	"by itself", "special, teleported", "moves since", "rests: true", "bound class 1\n", "bound class 0 still",
-	"level 1\n", "level 0\n", "level 1 still", "beside the viewer in slot", "no place is told beside",
+	"level 1\n", "level 0\n", "level 1 still", "beside the viewer in slot", "no place is coded beside",
 	", near the viewer", ", not near the viewer", "quiet components as expected: true",
 	"quiet components as expected: false", "silent components follow", "other properties than usual",
 	"one property:", "properties:", "as expected\n", "from what is expected", "its owner's record",
-	"event splash", "text ", "commands arrived up to", "the newest command that ran", "lane section",
+	"event splash", "text ", "commands arrived up to", "the newest command that ran", "reliable section",
 }

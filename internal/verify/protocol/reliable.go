@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Message came in a lane section.
+// A Message came in a reliable section.
 type Message struct {
 	Kind   int
 	Tick   int64
@@ -15,8 +15,8 @@ type Message struct {
 	Body   []byte
 }
 
-// laneReader puts parts into order, as the document's "Lane" says.
-type laneReader struct {
+// reliableReader puts parts into order, as the document's "Reliable messages" says.
+type reliableReader struct {
 	next  uint16
 	parts map[uint16]lanePart
 }
@@ -26,11 +26,11 @@ type lanePart struct {
 	Message
 }
 
-// section reads a lane section.
+// section reads a reliable section.
 func (r *Reader) section(b []byte) {
 	take := func(n int) []byte {
 		if n > len(b) {
-			refuse("a lane section is cut short")
+			refuse("a reliable section is cut short")
 		}
 		part := b[:n]
 		b = b[n:]
@@ -39,7 +39,7 @@ func (r *Reader) section(b []byte) {
 	number := func() uint64 {
 		v, n := binary.Uvarint(b)
 		if n <= 0 || v > math.MaxUint32*2+1 {
-			refuse("a number in a lane section")
+			refuse("a number in a reliable section")
 		}
 		b = b[n:]
 		return v
@@ -72,10 +72,10 @@ func (r *Reader) section(b []byte) {
 		at++
 	}
 	if len(b) > 0 {
-		refuse("%d bytes after the lane section", len(b))
+		refuse("%d bytes after the reliable section", len(b))
 	}
 	r.ops = append(r.ops, func() {
-		l := &r.lane
+		l := &r.reliable
 		if l.parts == nil {
 			l.parts = map[uint16]lanePart{}
 		}
