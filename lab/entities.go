@@ -21,7 +21,7 @@ import (
 
 var entitiesExperiment = &experiment{
 	name: "entities",
-	about: "how late each of 200 that stop and go is drawn when the budget reaches for a few of them at a time, " +
+	about: "how late each of 200 that stop and go is drawn when the budget suffices for a few of them at a time, " +
 		"beside what others do",
 	notes: `One player stands among 200 walkers. They move for five seconds and rest for three on average, at
 distances from 5 to 100 m, equally many for each factor of distance. A real server sends 20 packets a second, each
