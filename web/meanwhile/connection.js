@@ -75,6 +75,7 @@ export class Connection {
       }
       if (config.schema !== game.config.schema) return this.outdated(config.schema)
     }
+    if (game.stopped) return // its engine has ended, or the page has left
     const only = game.options.transport
     this.n++
     this.worker.postMessage({
@@ -106,6 +107,7 @@ export class Connection {
    * @param {number} [retryMs] after how long; undefined: after longer and longer
    */
   again(reason, retryMs) {
+    if (this.game.stopped) return
     const ms = retryMs ?? RETRY_MS[Math.min(this.attempts, RETRY_MS.length - 1)]
     if (this.attempts > 1 || retryMs) {
       const when = ms >= 1000 ? ` Trying again in ${Math.round(ms / 1000)} s.` : ""
