@@ -48,6 +48,8 @@ func TestBothOnOnePort(t *testing.T) {
 			}
 		}
 	}
+	// The last connection may be there before it is counted.
+	conntest.Until(t, "four connections are counted", func() bool { return l.Counts().Accepted == 4 })
 	if n := l.Counts(); n.Accepted != 4 ||
 		n.RefusedCrowded+n.RefusedBacklog+n.RefusedSession+n.RefusedSilent+n.RefusedProtocol != 0 {
 		t.Errorf("%+v", n)

@@ -114,6 +114,8 @@ func TestOrigins(t *testing.T) {
 			conntest.End(t, c)
 		}
 	}
+	// The last connection may be there before it is counted.
+	conntest.Until(t, "two connections are counted", func() bool { return s.Counts().Accepted == 2 })
 	if n := s.Counts(); n.RefusedOrigin != 1 || n.Accepted != 2 {
 		t.Errorf("%+v", n)
 	}
