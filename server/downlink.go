@@ -264,7 +264,7 @@ func (p *player) encode(out *Outbox) {
 	room := min(wire.MaxDatagram, d.window.Room(now))
 	if room < max(wire.MaxHeader+leastBody, d.needed) {
 		d.limited(now)
-		return // the budget is spent; what is due waits and grows in priority
+		return // the budget is spent; due entries wait and grow in priority
 	}
 	d.needed = 0
 	p.write(out, o, room, budget, timeout)
@@ -278,7 +278,7 @@ func (p *player) team() int64 {
 	return p.s.hist.At(p.ent).Team
 }
 
-// write writes one datagram of at most room bytes with what is due.
+// write writes one datagram of at most room bytes with due entries.
 func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.Duration) {
 	s, d, now := p.s, &p.down, p.s.now
 	share := min(room, max(d.evenShare(now, budget)-wire.Overhead, wire.MaxHeader+leastBody))

@@ -102,7 +102,7 @@ func TestPacketsGoOnUntilSilenceIsPromised(t *testing.T) {
 	}
 }
 
-// Where the budget does not reach for what is due, fewer packets carry it, so that headers do not
+// Where the budget does not reach for all due entries, fewer packets carry it, so that headers do not
 // use it up. A client at which nobody looks gets one packet a second.
 func TestFewerPackets(t *testing.T) {
 	for _, c := range []struct {

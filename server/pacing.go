@@ -43,8 +43,8 @@ const (
 	maxScale = 1 << (scaleShift - 4)
 )
 
-// Scores of what is due. They stand so far apart that nothing of one group comes before what is
-// above it.
+// Scores of due entries. They lie so far apart that no entry of one group comes before an entry of
+// the group above it.
 const (
 	ownScore   = 1 << 62 // the player's own avatar
 	goneScore  = 1 << 61 // removals: they are cheap, and the entity must not linger
@@ -109,9 +109,9 @@ func (p *pace) adapt(load, less, lower int64) {
 	}
 }
 
-// prioritise orders what is due and decides which class is announced with it. First comes the
-// player's own avatar, then removals, then what begins to move, then what must go now to keep its
-// announcement, then the rest. The last two go by the time that they waited over their distance,
+// prioritise orders due entries and chooses the class that each announces. The player's own avatar
+// comes first, then removals, then entities that begin to move, then records that must go now to
+// keep their announcement, then the rest. Within the last two, waiting time over distance decides,
 // which is about how wrong they look on the screen. Ties go by entity, so the order is total.
 func (s *Server) prioritise(client *player, due []snapshot.Candidate) {
 	down := &client.down

@@ -468,7 +468,7 @@ function send(bytes, releaseMs, stamped) {
   if (i === 0) release()
 }
 
-/** Sends what is due, and sets the timer for the next one. */
+/** Sends due datagrams, and sets the timer for the next one. */
 function release() {
   clearTimeout(releaseTimer)
   const now = clock()

@@ -41,7 +41,7 @@ func (c *crowd) move() {
 	c.record()
 }
 
-// encode writes what is due into a packet.
+// encode writes due entries into a packet.
 func (c *crowd) encode() {
 	if c.due = c.v.Pending(c.now, rto, c.due[:0]); len(c.due) == 0 {
 		return

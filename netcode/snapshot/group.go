@@ -20,8 +20,8 @@ type Group struct {
 	// room.
 	missing clock.Tick
 
-	// Fade is for the owner of the Store, who may draw beyond what is held; nil for each new
-	// entity.
+	// Fade is for the owner of the Store, which may draw beyond the newest state; nil for each
+	// new entity.
 	Fade *motion.Fade
 }
 

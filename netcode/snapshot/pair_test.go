@@ -184,7 +184,7 @@ func (p *pair) ack() {
 	}
 }
 
-// step is a whole tick on a path without loss or delay: what is due arrives and is acknowledged.
+// step is a whole tick on a path without loss or delay: due entries arrive and are acknowledged.
 func (p *pair) step(change func()) *packet {
 	p.t.Helper()
 	p.begin()

@@ -126,8 +126,8 @@ func TestReckonedIsSentWhenItStrays(t *testing.T) {
 }
 
 // A projectile, which nobody can hit, is sent once for as long as its flight goes on, longer than
-// the history reaches back, also where acknowledgements come later than the timeout. A change of its
-// flight is sent at once, over lost packets too.
+// the history reaches back, also where acknowledgements come later than the timeout. A change of
+// its flight is sent at once, over lost packets too.
 func TestFlightIsSentOnce(t *testing.T) {
 	const turn, stop, end = 5000, 5200, 5600
 	for _, loss := range []float64{0, 0.3} {
@@ -201,8 +201,8 @@ func TestFlightIsSentOnce(t *testing.T) {
 }
 
 // However something flies, turns, stands and jumps, and whatever is lost or comes late, both ways:
-// what is held is what was, drawn within the bound where nothing happened since all is known and
-// nobody can hit it, and in the end exactly what is, in silence.
+// the client has what was sent, drawn within the bound where nothing happened since all is known
+// and nobody can hit it, and in the end exactly what is, in silence.
 func TestReckonedProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := boats(t)
