@@ -15,6 +15,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/internal/engine"
+	"meanwhile/netcode/schema"
 )
 
 // ID names an entity and is never used again in its world; 0 names nothing.
@@ -51,6 +52,18 @@ type KindOption func(*engine.Kind)
 // on them. Properties with draw=dr are sent once for as long as their prediction stays right. The
 // kind cannot have a parent.
 func Extrapolated(k *engine.Kind) { k.Extrapolated = true }
+
+// Predicted is an option of NewKind: every player's client runs such entities ahead by Step, as it
+// does the own avatar: doors, platforms, balls. What a command spawns of the kind appears at once.
+// They are judged as they are, so Seen gives their present state.
+func Predicted(k *engine.Kind) { k.Ahead = schema.Predicted }
+
+// Near is Predicted for the players whose avatar comes within so many metres, measured from place
+// to place, and for the player whose command spawned the entity. All others draw it in the past.
+// Other players' avatars of such a kind go on moving as they did last.
+func Near(metres float64) KindOption {
+	return func(k *engine.Kind) { k.Ahead, k.Reach = schema.Near, metres }
+}
 
 // fresh does what reflect.New does, without the part of package reflect that makes a browser's
 // program larger.

@@ -23,8 +23,9 @@ type Tick = clock.Tick
 const (
 	maxKinds  = 64
 	maxEvents = 64
-	maxRate   = 240 // ticks a second
-	maxName   = 32  // bytes of a game's, kind's or event's name
+	maxRate   = 240  // ticks a second
+	maxName   = 32   // bytes of a game's, kind's or event's name
+	maxReach  = 1000 // metres
 
 	defaultRate = 30 // ticks a second
 )
@@ -42,6 +43,8 @@ type Kind struct {
 	New          func() unsafe.Pointer // returns a new zero state; nil for an event
 	Urgent       bool                  // an event that is sent before others and lost after them
 	Extrapolated bool                  // an entity that clients may draw beyond its newest record
+	Ahead        schema.Ahead          // which clients run it ahead
+	Reach        float64               // metres within which those of schema.Near do
 }
 
 // title is the kind's name in messages. It also works for the zero value of a handle.
@@ -119,6 +122,16 @@ type Rules struct {
 
 // Urgent reports whether event i is sent before others and lost after them.
 func (r *Rules) Urgent(i int) bool { return r.events[i].Urgent }
+
+// Ahead reports whether clients run entities of some kind ahead, besides their own avatar.
+func (r *Rules) Ahead() bool {
+	for _, k := range r.Kinds {
+		if k.Ahead != schema.Playout {
+			return true
+		}
+	}
+	return false
+}
 
 // Hides reports whether players may know of some entities only.
 func (r *Rules) Hides() bool { return r.call.ShownTo != nil }
@@ -203,11 +216,24 @@ func (c *compiler) kind(i int, k *Kind) {
 	}
 	s := c.schema("kind", k.Name, k.Type)
 	c.r.kinds, c.r.Kinds = append(c.r.kinds, k), append(c.r.Kinds, s)
-	if s == nil || !k.Extrapolated {
+	if s == nil {
 		return
 	}
-	if s.Extrapolated = true; s.Parent >= 0 {
+	s.Extrapolated, s.Ahead, s.Reach = k.Extrapolated, k.Ahead, k.Reach
+	if k.Extrapolated && s.Parent >= 0 {
 		c.fail("kind %q is Extrapolated and has a parent: what rides is drawn where its parent is", k.Name)
+	}
+	if k.Extrapolated && k.Ahead != schema.Playout {
+		c.fail("kind %q is Extrapolated and Predicted or Near: it can be drawn in one way only", k.Name)
+	}
+	if k.Ahead != schema.Near {
+		return
+	}
+	if !(k.Reach > 0 && k.Reach <= maxReach) {
+		c.fail("kind %q: Near %v m is outside (0, %d]", k.Name, k.Reach, maxReach)
+	}
+	if s.Place < 0 {
+		c.fail("kind %q is Near and has no pos that everyone receives", k.Name)
 	}
 }
 

@@ -72,6 +72,12 @@ func (k *Kind) Text() string {
 	if k.Extrapolated {
 		t.word(" guessed")
 	}
+	switch k.Ahead {
+	case Predicted:
+		t.word(" predicted")
+	case Near:
+		t.number(" near=", k.Reach)
+	}
 	t.word("\n")
 	for i := range k.Props {
 		if p := &k.Props[i]; p.Audience != Server { // what is never on the wire is not described

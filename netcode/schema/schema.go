@@ -108,6 +108,17 @@ const (
 	Reckon              // dead reckoning: on from the older record by its velocity
 )
 
+// Ahead says which clients run the entities of a kind ahead with their own avatar, instead of
+// drawing them in the past. They receive such an entity at simulation precision.
+type Ahead uint8
+
+// The choices of Ahead.
+const (
+	Playout   Ahead = iota // none: everyone draws it between its records
+	Predicted              // all
+	Near                   // those whose avatar is near, and the player whose command spawned it
+)
+
 // Prop is one property of a kind: a field of the struct, as 1 to 8 integers.
 type Prop struct {
 	Name     string
@@ -191,6 +202,10 @@ type Kind struct {
 	// Extrapolated says that clients may draw the kind beyond its newest record, so that nobody can
 	// hit it. New leaves it false; internal/engine sets it.
 	Extrapolated bool
+	// Ahead says whose clients run the kind ahead; Reach is the distance of Near in metres. New
+	// leaves both zero; internal/engine sets them.
+	Ahead Ahead
+	Reach float64
 
 	coarse []*Kind // for records of the levels after the first
 }
