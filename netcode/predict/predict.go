@@ -16,10 +16,7 @@
 // by Reset and Truncate only, so a state that arrives late or twice never moves a player back.
 package predict
 
-import (
-	"meanwhile/geom"
-	"meanwhile/netcode/clock"
-)
+import "meanwhile/netcode/clock"
 
 // RingTicks is how many ticks of commands and states a Predictor keeps.
 const RingTicks = 1024
@@ -216,42 +213,3 @@ func (p *Predictor[S, C]) Reset() {
 		p.ring[i].valid = false
 	}
 }
-
-// A Smoother hides corrections: the error of what is drawn fades instead of jumping. The zero Smoother is
-// a sound default.
-type Smoother struct {
-	// Tau is the time constant of the fading in seconds. Zero means 0.1.
-	Tau float64
-	// Snap is the distance in metres beyond which the error is not hidden. Zero means 2.
-	Snap float64
-	err  geom.Vec3
-}
-
-// Add hides that what is drawn would jump by d: the old place minus the new one. If the whole error is
-// then larger than Snap, none of it is hidden.
-func (s *Smoother) Add(d geom.Vec3) {
-	snap := s.Snap
-	if snap == 0 {
-		snap = 2
-	}
-	if s.err = s.err.Add(d); s.err.Len() > snap {
-		s.err = geom.Vec3{}
-	}
-}
-
-// Clear forgets the error, as after a teleport.
-func (s *Smoother) Clear() { s.err = geom.Vec3{} }
-
-// Step fades the error over dt seconds and returns what to add to the place that is drawn. The result
-// does not depend on how a span is divided into frames.
-func (s *Smoother) Step(dt float64) geom.Vec3 {
-	tau := s.Tau
-	if tau == 0 {
-		tau = 0.1
-	}
-	s.err = s.err.Mul(geom.Exp(-dt / tau))
-	return s.err
-}
-
-// Error returns what Step returned last.
-func (s *Smoother) Error() geom.Vec3 { return s.err }

@@ -2,7 +2,6 @@ package predict
 
 import (
 	"fmt"
-	"math"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -378,78 +377,6 @@ func TestSteadyFrameAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The fading does not depend on the frame rate.
-//
-// seeds: P8
-func TestSmootherIsFrameRateIndependent(t *testing.T) {
-	trace := func(fps int, at []float64) (out []float64) {
-		var s Smoother
-		s.Add(geom.Vec3{X: 1.5, Z: -0.5})
-		for i := 1; i <= fps; i++ {
-			e := s.Step(1 / float64(fps))
-			for _, t := range at {
-				if i == int(math.Round(t*float64(fps))) {
-					out = append(out, e.Len())
-				}
-			}
-		}
-		return out
-	}
-	at := []float64{1.0 / 30, 0.1, 0.2, 0.5, 1}
-	want := trace(30, at)
-	for _, fps := range []int{60, 90, 120, 240, 960} {
-		got := trace(fps, at)
-		for i := range want {
-			if math.Abs(got[i]-want[i]) > 0.01*want[i] {
-				t.Errorf("%d fps after %.3f s: %.6f m left, at 30 fps %.6f", fps, at[i], got[i], want[i])
-			}
-		}
-	}
-	// 144 does not divide 30: compare with the formula.
-	var s Smoother
-	s.Add(geom.Vec3{X: 1})
-	for i := 1; i <= 144; i++ {
-		if got, want := s.Step(1.0/144).X, math.Exp(-float64(i)/14.4); math.Abs(got-want) > 0.01*want {
-			t.Fatalf("144 fps, frame %d: %v, want %v", i, got, want)
-		}
-	}
-}
-
-// An error of up to 2 m fades with its time constant; beyond that what is drawn jumps at once.
-//
-// seeds: P8
-func TestSmoother(t *testing.T) {
-	var s Smoother
-	if s.Error() != (geom.Vec3{}) || s.Step(1) != (geom.Vec3{}) {
-		t.Error("a new Smoother moves something")
-	}
-	s.Add(geom.Vec3{X: 1.9})
-	if s.Error().X != 1.9 {
-		t.Errorf("below 2 m: %v", s.Error())
-	}
-	s.Add(geom.Vec3{X: 0.2}) // 2.1 m in all
-	if s.Error() != (geom.Vec3{}) {
-		t.Errorf("beyond 2 m nothing is hidden: %v", s.Error())
-	}
-	s.Add(geom.Vec3{Y: -1})
-	if e := s.Step(0.1); math.Abs(e.Y+1/math.E) > 1e-9 {
-		t.Errorf("after one time constant %v, want -1/e", e)
-	}
-	s.Clear()
-	if s.Error() != (geom.Vec3{}) {
-		t.Error("cleared")
-	}
-	slow := Smoother{Tau: 1, Snap: 10}
-	slow.Add(geom.Vec3{X: 9})
-	if e := slow.Step(1); math.Abs(e.X-9/math.E) > 1e-9 {
-		t.Errorf("after one time constant %v, want 9/e", e)
-	}
-	slow.Add(geom.Vec3{X: 7})
-	if slow.Error() != (geom.Vec3{}) {
-		t.Errorf("beyond Snap: %v", slow.Error())
-	}
-}
-
 func ExamplePredictor() {
 	p := New[walk, step](&path{firsts: map[clock.Tick]int{}})
 	welcome := walk{hash: 1}
@@ -466,13 +393,4 @@ func ExamplePredictor() {
 	// Output:
 	// corrected: true replayed: 3
 	// late answers are ignored: true
-}
-
-func ExampleSmoother() {
-	var s Smoother
-	s.Add(geom.Vec3{X: 0.5}) // a correction moved the avatar half a metre: draw it where it was
-	for range 3 {
-		fmt.Printf("%.2f ", s.Step(0.1).X) // and let that fade
-	}
-	// Output: 0.18 0.07 0.02
 }

@@ -3,7 +3,6 @@ package predict
 import (
 	"testing"
 
-	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 )
 
@@ -121,13 +120,5 @@ func TestServerAheadTakesABlankCommand(t *testing.T) {
 	if o := p.Confirm(RingTicks+10, &s); !o.Unknown || p.Command(RingTicks+10).dx != 0 ||
 		p.Command(RingTicks+10).tick != RingTicks+10 {
 		t.Errorf("%+v, command %+v", o, p.Command(RingTicks+10))
-	}
-}
-
-// Exactly the distance of Snap is still hidden.
-func TestSmootherAtSnap(t *testing.T) {
-	var s Smoother
-	if s.Add(geom.Vec3{X: 2}); s.Error().X != 2 {
-		t.Errorf("at 2 m: %v", s.Error())
 	}
 }
