@@ -173,11 +173,12 @@ func (s *Smoother) Correct(place geom.Vec3, turn geom.Quat) {
 //
 // A thing that moves evenly on both timelines is drawn at 0.3 to 1.7 of its speed meanwhile: it
 // never steps back, and its speed never jumps, even if further changes come before the first has
-// faded. It takes blendSpans × gap, with gap at least minBlend. No distance is too large, since
-// fast things are far apart on the two timelines; call Clear across a teleport.
+// faded. It takes blendSpans × gap, with gap at least minBlend, and what an earlier Blend still
+// takes. No distance is too large, since fast things are far apart on the two timelines; call Clear
+// across a teleport.
 func (s *Smoother) Blend(place geom.Vec3, turn geom.Quat, gap time.Duration) {
 	b := &s.blend
-	rate := b.rateNow()
+	rate, left := b.rateNow(), b.span-b.at
 	if f := s.fading.turn; f != (geom.Vec3{}) && turn != (geom.Quat{}) { // which turns the true rotation first
 		q := quatOf(f)
 		turn = q.Mul(turn).Mul(q.Conj())
@@ -187,7 +188,7 @@ func (s *Smoother) Blend(place geom.Vec3, turn geom.Quat, gap time.Duration) {
 		return
 	}
 	b.from, b.now, b.rate = from, from, rate
-	b.span = float64(blendSpans * max(gap.Abs(), minBlend).Seconds())
+	b.span = max(left, float64(blendSpans*max(gap.Abs(), minBlend).Seconds()))
 }
 
 // blendSpans is for how many times the gap between two timelines a Smoother blends them. The
