@@ -5,6 +5,7 @@
 //
 //	game        the contract with the rules: Definition, Kind, Event, World
 //	geom        vectors, angles, shapes, rays; bit-equal on every platform
+//	geom/body   balls, crates, carts: a small rigid-body step
 //	gametest    whole matches in virtual time, for a game's own tests
 //
 // Put it in front of players:

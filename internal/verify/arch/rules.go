@@ -12,6 +12,7 @@ import (
 var rooms = [][]string{
 	{"internal/fault"}, // what stands in for package fmt in browsers
 	{"geom"},
+	{"geom/body"},
 	{"netcode/clock"},
 	{"netsim"},
 	{"netcode/wire"},

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"meanwhile/geom"
+	"meanwhile/geom/body"
 )
 
 // Sum is the hash of the results of one group of functions.
@@ -300,8 +301,57 @@ var groups = []struct {
 		h.vec2(in.rect().Random(&r))
 		r.Shuffle(8, func(i, j int) { h.word(uint64(i)<<8 | uint64(j)) })
 	}},
+	{"bodies", bodies},
 	{"rotations", func(in *input, h *hash) { quat(in, h, in.quat().Unit(), in.quat().Unit()) }},
 	{"rotations of any size", func(in *input, h *hash) { quat(in, h, in.anyQuat(), in.anyQuat()) }},
+}
+
+// crowd is used again and again: what it remembers must make no difference.
+var crowd body.Scene
+
+// bodies hashes a crowded scene over some steps: each begins where the last one ended, so that a
+// difference grows.
+func bodies(in *input, h *hash) {
+	s := &crowd
+	s.Reset()
+	s.Gravity = geom.Vec2{Y: float64(in.near() * 0.05)}
+	s.Surface = body.Surface{Bounce: in.unit(), Friction: in.unit()}
+	s.Walls = geom.Walls{
+		Rects:    []geom.Rect{{Min: geom.Vec2{X: -4, Y: -3}, Max: geom.Vec2{X: 4, Y: -2}}},
+		Segments: []geom.Segment{{A: geom.Vec2{X: -4, Y: 3}, B: geom.Vec2{X: -3, Y: -3}}},
+		Circles:  []geom.Circle{{Center: geom.Vec2{X: 3}, Radius: in.unit()}},
+	}
+	for i := range 6 {
+		b := body.Body{
+			Pos: geom.Vec2{X: float64(in.near() * 0.02), Y: float64(in.near() * 0.02)}, Vel: in.vec2().Mul(0.1),
+			Angle: in.angle(), Spin: geom.Angle(float64(in.near() * 0.1)), Accel: in.vec2().Mul(0.1),
+		}
+		b.Surface = body.Surface{Bounce: in.unit(), Friction: in.unit()}
+		b.Drag, b.SpinDrag, b.Grip = in.unit(), in.unit(), in.unit()
+		b.Mass, b.NoSpin = float64(in.unit()*5)-0.5, in.bits()&7 == 0
+		b.Layer, b.Mask = 1<<(in.bits()%3), uint32(in.bits())|1|body.WallLayer
+		if i < 3 {
+			b.Radius = float64(in.unit() * 0.5)
+		}
+		b.Half = geom.Vec2{X: float64(in.unit() * 0.5), Y: float64(in.unit() * 0.5)}
+		b.Push(in.vec2().Mul(0.01), in.vec2().Mul(0.02))
+		s.Add(b)
+	}
+	for range 8 {
+		s.Step(1.0 / 60)
+		for _, t := range s.Touches {
+			h.vec2(t.At)
+			h.vec2(t.Normal)
+			h.num(t.Speed, t.Impulse, float64(t.A), float64(t.B))
+		}
+	}
+	for i := range s.Bodies {
+		b := &s.Bodies[i]
+		h.vec2(b.Pos)
+		h.vec2(b.Vel)
+		h.angle(b.Angle)
+		h.angle(b.Spin)
+	}
 }
 
 func vec2(in *input, h *hash, v, w geom.Vec2) {
