@@ -257,6 +257,21 @@ func TestBlendNeverStepsBack(t *testing.T) {
 	})
 }
 
+// A thing leaves a timeline that is far ahead and joins one that is little ahead, at once: what is
+// left of the first blend takes as long as it would have taken.
+func TestBlendIsNotHurried(t *testing.T) {
+	var s Smoother
+	s.Blend(geom.Vec3{X: 0.6}, geom.Quat{}, 600*time.Millisecond)
+	s.Step(0.1)
+	s.Blend(geom.Vec3{X: -0.1}, geom.Quat{}, 100*time.Millisecond)
+	for frame := range 120 {
+		before := s.Error().X
+		if v := 1 + 60*(s.Step(1.0/60).X-before); v < 0.3 {
+			t.Fatalf("frame %d: drawn at %.3f of its speed", frame, v)
+		}
+	}
+}
+
 // A blend, too, is the same at all frame rates.
 //
 // seeds: P8
