@@ -48,7 +48,7 @@ const (
 
 // experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
-	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, arenaExperiment,
+	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, smoothingExperiment, arenaExperiment,
 	hundredExperiment, soakExperiment}
 
 // run is one run of an experiment.

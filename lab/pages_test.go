@@ -28,16 +28,18 @@ var (
 // pageTables make a table, its head first, from the rows of the command that its comment names. A
 // cell "=" is taken from the page: the command does not print it.
 var pageTables = map[string]func(rows []Row) [][]string{
-	"clock/p99":       clockErrors,
-	"clock/ours":      clockOurs,
-	"clock/converged": clockConverged,
-	"clock/rare":      clockRare,
-	"codec/generated": codecGenerated,
-	"codec/owner":     codecOwner,
-	"extrapolate":     extrapolateTable,
-	"outage":          outageTable,
-	"ticks/60":        func(rows []Row) [][]string { return ticksTable(rows, 60) },
-	"ticks/20":        func(rows []Row) [][]string { return ticksTable(rows, 20) },
+	"clock/p99":         clockErrors,
+	"clock/ours":        clockOurs,
+	"clock/converged":   clockConverged,
+	"clock/rare":        clockRare,
+	"codec/generated":   codecGenerated,
+	"codec/owner":       codecOwner,
+	"extrapolate":       extrapolateTable,
+	"outage":            outageTable,
+	"smoothing/steps":   smoothingSteps,
+	"smoothing/changes": smoothingChanges,
+	"ticks/60":          func(rows []Row) [][]string { return ticksTable(rows, 60) },
+	"ticks/20":          func(rows []Row) [][]string { return ticksTable(rows, 20) },
 }
 
 // The tables of docs/results whose command takes only seconds are what the command prints today,
@@ -360,6 +362,33 @@ func ticksTable(rows []Row, rate int) [][]string {
 			r.cell("", "%.2f", "hitches_per_min"), r.cell("", "%.2f", "injected_per_min"),
 			r.cell("", "%.2f", "beyond_per_min"), r.cell("", "%.1f %%", "rush_share"),
 			r.cell("", "%.0f", "ticks_lost")})
+	}
+	return all
+}
+
+func smoothingSteps(rows []Row) [][]string {
+	all := [][]string{{"policy", "fps", "left after 100 ms", "after 300 ms", "at most off 60 fps"}}
+	for _, policy := range []string{ours, classicSmoothing, perFrame} {
+		for _, fps := range frameRates {
+			r := find(rows, "", policy, Value{"change", "correction"}, Value{"frame_hz", fps})
+			all = append(all, []string{name(policy), fmt.Sprint(fps),
+				r.cell("", "%.1f cm, ", "place_100ms_cm") + r.cell("", "%.1f°", "turn_100ms_deg"),
+				r.cell("", "%.1f cm, ", "place_300ms_cm") + r.cell("", "%.1f°", "turn_300ms_deg"),
+				r.cell("", "%.1f", "deviation_pct") + " %"})
+		}
+	}
+	return all
+}
+
+func smoothingChanges(rows []Row) [][]string {
+	all := [][]string{{"policy", "change", "slowest", "fastest", "largest change in a frame", "settled after"}}
+	for _, policy := range smoothingExperiment.policies {
+		for _, change := range []string{"join", "leave"} {
+			r := find(rows, "", policy, Value{"change", change})
+			all = append(all, []string{name(policy), change, r.cell("", "%.2f", "slowest_share"),
+				r.cell("", "%.2f", "fastest_share"), r.cell("", "%.2f", "jerk_share"),
+				r.cell("", "%.0f ms", "settled_ms")})
+		}
 	}
 	return all
 }
