@@ -151,10 +151,8 @@ func (c *Client) Confirmed() clock.Tick { return c.own.ring.Base() }
 // Own returns the predicted simulation integers of the avatar after a tick, not to be kept; nil if
 // they are not known.
 func (c *Client) Own(t clock.Tick) []int64 {
-	if s := c.own.ring.State(t); s != nil {
-		return s.vals
-	}
-	return nil
+	vals, _ := c.own.own(c.own.ring.State(t))
+	return vals
 }
 
 // OwnOffset returns the fading error of the prediction that Draw adds to the avatar's place, in

@@ -442,7 +442,7 @@ func TestEventsAreShownOnce(t *testing.T) {
 				t.Errorf("seed %d: %d of its own %d shots were shown, %d more than once", seed, shown, fired, extra)
 			}
 			for _, e := range viewer.events {
-				if e.Own != (e.Event == 0 && e.Actor == viewer.c.Me()) {
+				if e.Own && e.Actor != viewer.c.Me() {
 					t.Fatalf("seed %d: %+v", seed, e)
 				}
 			}

@@ -16,9 +16,11 @@ type Event struct {
 	Event int // index in the game's Events
 	Actor game.ID
 	Tick  clock.Tick
-	Vals  []int64   // simulation integers of the payload
-	Own   bool      // predicted here
-	At    geom.Vec2 // where in the world, as predicted; of own events only
+	Vals  []int64 // simulation integers of the payload
+	Own   bool    // predicted here
+	// Cancelled says that the event was shown as predicted, and has not happened: take it back.
+	Cancelled bool
+	At        geom.Vec2 // where in the world, as predicted; of own events only
 }
 
 // maxEvents is how many events wait for Client.Events to be called. Those beyond it are lost and
@@ -37,6 +39,7 @@ type eventQueue struct {
 
 	next, shown *eventList // for the next call of Events; what the last one returned
 
+	foreseen    foreseen
 	hold        reliable.Hold // others' events until their time has come
 	unconfirmed eventList     // own events where nothing is predicted
 	spare       eventList
@@ -45,7 +48,7 @@ type eventQueue struct {
 
 func (q *eventQueue) init(c *Client) {
 	q.rules, q.cfg, q.eng, q.play, q.own, q.stats = c.rules, &c.cfg, c.eng, &c.play, &c.own, &c.stats
-	q.next, q.shown = &eventList{}, &eventList{}
+	q.next, q.shown, q.foreseen.q = &eventList{}, &eventList{}, q
 }
 
 // eventList is a list of events with memory of its own for their payloads.
@@ -69,22 +72,37 @@ func (l *eventList) add(e Event) {
 func (q *eventQueue) collect() {
 	for i := range q.eng.Events() {
 		e := &q.eng.Events()[i]
+		if e.Replay && (q.foreseen.again(e.Event, e.Actor, e.Tick) || e.Tick <= q.play.down.newestTick) {
+			continue // it was shown, or the server has decided on it
+		}
 		to := q.next
 		if q.cfg.NoPrediction {
+			if !e.ByActor || e.Replay {
+				continue // the server sends it, or it waits already
+			}
 			to = &q.unconfirmed
 		}
 		if len(to.list) >= maxEvents {
 			q.stats.EventsLost++
 			continue
 		}
-		to.add(Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: e.Vals, Own: true, At: e.At})
+		event := Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: e.Vals, Own: true, At: e.At}
+		if to.add(event); to == q.next {
+			q.foreseen.add(event, !e.ByActor)
+		}
 	}
 	q.eng.Drain()
+	if q.own.ring.Debt() == 0 {
+		q.foreseen.end()
+	}
 }
 
 // put keeps an event that the server sent until its time has come. If too many wait, the oldest is
 // shown at once.
 func (q *eventQueue) put(m reliable.Message) {
+	if q.foreseen.matches(&m, clock.Tick(despawnGrace/q.play.time.period)) {
+		return // it was shown when it was predicted
+	}
 	for !q.hold.Put(m) {
 		q.show(q.hold.Pop())
 	}

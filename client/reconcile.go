@@ -15,34 +15,29 @@ import (
 // reconcile predicts the player's own avatar and corrects it by what the server says. What a
 // correction moves fades away; nothing fades across a teleport.
 type reconcile struct {
-	rules *game.Rules
-	cfg   *Config
-	eng   *engine.Engine
-	time  *timelines
-	up    *uplink
-	play  *playback // what commands see, and where what carries the avatar is drawn
-	stats *Stats
+	rules  *game.Rules
+	cfg    *Config
+	eng    *engine.Engine
+	time   *timelines
+	up     *uplink
+	events *eventQueue
+	play   *playback // what commands see, and where what carries the avatar is drawn
+	stats  *Stats
 
 	me     game.ID // the avatar, 0 before it is known
 	kind   int
-	ring   *predict.Predictor[ownState, packet.Command]
+	ring   *predict.Predictor[engine.Set, packet.Command]
 	smooth predict.Smoother
 
-	truth     ownState   // the newest state that was confirmed, as the server sent it
-	truthTick clock.Tick // its server tick
-	serverCut clock.Tick // newest teleport in it
+	truth     engine.Set // what the server said of one tick
+	truthTick clock.Tick // server tick of the newest state of the avatar that was confirmed
+	truthCut  clock.Tick // newest command before it that teleported the avatar
+	serverCut clock.Tick // newest teleport in that state
 	drawnCut  clock.Tick // newest teleport before what is drawn of the avatar
 	cuts      uint64     // teleports that were drawn
 
 	ran       [ranTicks]ranAt // where commands are queued, by server tick modulo ranTicks
 	placeVals []float64
-}
-
-// ownState is a state of the avatar: its simulation integers, and the newest command that
-// teleported it, 0 for none. A replay of a command decides anew whether it teleports.
-type ownState struct {
-	vals []int64
-	cut  clock.Tick
 }
 
 // ranAt says which queued command the server had run last as of a tick.
@@ -51,8 +46,9 @@ type ranAt struct{ tick, cmd clock.Tick }
 const ranTicks = 128
 
 func (r *reconcile) init(c *Client) {
-	r.rules, r.cfg, r.eng, r.time, r.up, r.play, r.stats = c.rules, &c.cfg, c.eng, &c.time, &c.up, &c.play, &c.stats
-	r.ring = predict.New[ownState, packet.Command](&model{r})
+	r.rules, r.cfg, r.eng, r.time, r.up = c.rules, &c.cfg, c.eng, &c.time, &c.up
+	r.events, r.play, r.stats = &c.events, &c.play, &c.stats
+	r.ring = predict.New[engine.Set, packet.Command](&model{r})
 }
 
 // is reports whether an entity is the avatar that is predicted.
@@ -68,8 +64,21 @@ func (r *reconcile) noteRan(tick, cmd clock.Tick) {
 // show makes the avatar's state after a tick the one that rules see.
 func (r *reconcile) show(t clock.Tick) {
 	if s := r.ring.State(t); s != nil {
-		r.eng.PutOwned(r.me, r.kind, s.vals)
+		r.eng.LoadSet(s)
 	}
+}
+
+// own returns the avatar's integers in a state, and the newest command that teleported it; nil
+// without a state, or without the avatar in it.
+func (r *reconcile) own(s *engine.Set) (vals []int64, cut clock.Tick) {
+	if s == nil {
+		return nil, 0
+	}
+	m := s.Find(r.me)
+	if m == nil {
+		return nil, 0
+	}
+	return s.Of(m, r.rules.Kinds[m.Kind]), m.Cut
 }
 
 // predict runs the newest command.
@@ -104,7 +113,8 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 		r.ring.Reset()
 		r.smooth.Clear()
 		r.me, r.kind = game.ID(e.ID), e.Kind
-		r.truth.cut, r.truthTick, r.serverCut, r.drawnCut = 0, 0, 0, 0
+		r.truthCut, r.truthTick, r.serverCut, r.drawnCut = 0, 0, 0, 0
+		r.eng.SetAvatar(r.me)
 	}
 	if s.Cut > r.serverCut {
 		if r.cfg.NoPrediction && r.truthTick > 0 {
@@ -117,15 +127,20 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 		return 0, o, 0, false
 	}
 	before, had := r.place(k)
-	predicted := r.ring.State(tick)
+	predicted, cut := r.own(r.ring.State(tick))
 	if predicted != nil {
-		off = r.distance(k, predicted.vals, s.Vals)
+		off = r.distance(k, predicted, s.Vals)
 	}
-	r.truth.vals = s.Vals
 	if s.Cut > r.truthTick && r.truthTick > 0 { // since the state before
-		r.truth.cut = r.teleportedBy(s.Cut, tick, predicted, known)
+		r.truthCut = r.teleportedBy(s.Cut, tick, cut, known)
 	}
 	r.truthTick = s.Tick
+	r.truth.Clear()
+	copy(r.truth.Of(r.truth.Add(r.me, r.kind, k), k), s.Vals)
+	r.truth.Members[0].Cut = r.truthCut
+	if !r.ring.Agrees(tick, &r.truth) {
+		r.events.foreseen.begin(tick)
+	}
 	o = r.ring.Confirm(tick, &r.truth)
 	r.stats.Confirmed++
 	r.stats.Replayed += uint64(o.Replayed)
@@ -154,21 +169,21 @@ func (r *reconcile) commandOf(tick clock.Tick) clock.Tick {
 }
 
 // teleportedBy returns the command that a teleport at a tick of the server's belongs to. tick is
-// the newest command in the state that brought the news, predicted what was predicted for it, known
-// the newest command that was confirmed before.
-func (r *reconcile) teleportedBy(cut, tick clock.Tick, predicted *ownState, known clock.Tick) clock.Tick {
+// the newest command in the state that brought the news, predicted the newest command up to it that
+// was predicted to teleport, known the newest command that was confirmed before.
+func (r *reconcile) teleportedBy(cut, tick, predicted, known clock.Tick) clock.Tick {
 	switch {
 	case !r.time.queued:
 		return cut
-	case predicted != nil && predicted.cut > known: // which of the commands since then, only the prediction knows
-		return predicted.cut
+	case predicted > known: // which of the commands since then, only the prediction knows
+		return predicted
 	}
 	return tick
 }
 
 // drawnState returns the newest state that is computed, which is drawn; nil if there is none. With
 // debt it is older than the newest command.
-func (r *reconcile) drawnState() (*ownState, clock.Tick) {
+func (r *reconcile) drawnState() (*engine.Set, clock.Tick) {
 	t := min(r.up.made, r.ring.Done())
 	return r.ring.State(t), t
 }
@@ -177,10 +192,11 @@ func (r *reconcile) drawnState() (*ownState, clock.Tick) {
 // reports whether it is. Then nothing fades.
 func (r *reconcile) detectTeleport() bool {
 	s, _ := r.drawnState()
-	if s == nil || s.cut == r.drawnCut {
+	vals, cut := r.own(s)
+	if vals == nil || cut == r.drawnCut {
 		return false
 	}
-	r.drawnCut = s.cut
+	r.drawnCut = cut
 	r.smooth.Clear()
 	if !r.cfg.NoPrediction {
 		r.cuts++
@@ -192,12 +208,13 @@ func (r *reconcile) detectTeleport() bool {
 // entity, or off it: the avatar is predicted, but what carries it is drawn in the past.
 func (r *reconcile) absorbParentChange() {
 	k := r.rules.Kinds[r.kind]
-	a, b := r.ring.State(r.up.made-1), r.ring.State(r.up.made)
-	if a == nil || b == nil || !parentsDiffer(k, a.vals, b.vals) {
+	a, _ := r.own(r.ring.State(r.up.made - 1))
+	b, _ := r.own(r.ring.State(r.up.made))
+	if a == nil || b == nil || !parentsDiffer(k, a, b) {
 		return
 	}
-	from, ok := r.placeOf(k, a.vals, a.vals, 0)
-	to, there := r.placeOf(k, b.vals, b.vals, 0)
+	from, ok := r.placeOf(k, a, a, 0)
+	to, there := r.placeOf(k, b, b, 0)
 	if ok && there {
 		r.smooth.Add(from.Sub(to))
 	}
@@ -206,16 +223,17 @@ func (r *reconcile) absorbParentChange() {
 // between returns the own states before and after the moment that is drawn, and how far between
 // them it is, in 1/65536. Both are nil if nothing is predicted.
 func (r *reconcile) between() (a, b []int64, u int64) {
-	sb, t := r.drawnState()
-	if sb == nil {
+	s, t := r.drawnState()
+	b, cut := r.own(s)
+	if b == nil {
 		return nil, nil, 0
 	}
-	sa := r.ring.State(t - 1)
-	if sa == nil || sa.cut != sb.cut || parentsDiffer(r.rules.Kinds[r.kind], sa.vals, sb.vals) {
-		return sb.vals, sb.vals, 65536
+	a, before := r.own(r.ring.State(t - 1))
+	if a == nil || before != cut || parentsDiffer(r.rules.Kinds[r.kind], a, b) {
+		return b, b, 65536
 	}
 	f := int64(r.time.tickAhead() - r.up.made.Frac())
-	return sa.vals, sb.vals, min(max(f, 0), clock.FracPerTick) << 8
+	return a, b, min(max(f, 0), clock.FracPerTick) << 8
 }
 
 // place returns where in the world the avatar is drawn, without its fading error. ok is false if it
@@ -288,21 +306,32 @@ func (c *Client) AppendMe(vals []float64) (_ []float64, kind int, ok bool) {
 	return vals, h.Kind, true
 }
 
-// model lets package predict run the game's rules over the avatar's simulation integers.
+// model lets package predict run the game's rules over what is predicted.
 type model struct{ r *reconcile }
 
-func (m *model) Copy(dst, src *ownState) {
-	dst.vals, dst.cut = append(dst.vals[:0], src.vals...), src.cut
+func (m *model) Copy(dst, src *engine.Set) { dst.CopyFrom(src) }
+
+func (m *model) Same(server, predicted *engine.Set) bool {
+	for i := range server.Members {
+		want := &server.Members[i]
+		got := predicted.Find(want.ID)
+		if got == nil {
+			return false
+		}
+		k := m.r.rules.Kinds[want.Kind]
+		if !sameOwned(k, server.Of(want, k), predicted.Of(got, k)) {
+			return false
+		}
+	}
+	return true
 }
 
-func (m *model) kind() *schema.Kind { return m.r.rules.Kinds[m.r.kind] }
-
-func (m *model) Same(server, predicted *ownState) bool {
-	k := m.kind()
+// sameOwned reports whether two states of an entity are equal in all that its predictors receive.
+func sameOwned(k *schema.Kind, a, b []int64) bool {
 	for _, i := range k.Owned {
 		p := &k.Props[i]
 		for c := p.At; c < p.At+p.Comps; c++ {
-			if server.vals[c] != predicted.vals[c] {
+			if a[c] != b[c] {
 				return false
 			}
 		}
@@ -310,15 +339,24 @@ func (m *model) Same(server, predicted *ownState) bool {
 	return true
 }
 
-func (m *model) Adopt(dst, server, predicted *ownState) {
-	k := m.kind()
-	dst.cut = server.cut
-	if len(dst.vals) != k.Sims {
-		dst.vals = make([]int64, k.Sims)
+func (m *model) Adopt(dst, server, predicted *engine.Set) {
+	for i := range server.Members {
+		from := &server.Members[i]
+		k := m.r.rules.Kinds[from.Kind]
+		to := dst.Find(from.ID)
+		if to == nil {
+			to = dst.Add(from.ID, from.Kind, k)
+		}
+		to.Cut, to.Gone = from.Cut, 0
+		adoptOwned(k, dst.Of(to, k), server.Of(from, k))
 	}
+}
+
+// adoptOwned takes over from a state what the predictors of an entity receive.
+func adoptOwned(k *schema.Kind, dst, src []int64) {
 	for _, i := range k.Owned {
 		p := &k.Props[i]
-		copy(dst.vals[p.At:p.At+p.Comps], server.vals[p.At:p.At+p.Comps])
+		copy(dst[p.At:p.At+p.Comps], src[p.At:p.At+p.Comps])
 	}
 }
 
@@ -331,11 +369,11 @@ func (m *model) Repeat(tick clock.Tick, dst, src *packet.Command) {
 	packet.ClearPresses(k, dst.Vals)
 }
 
-func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *ownState, replay bool) {
+func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *engine.Set, replay bool) {
 	r := m.r
 	r.eng.SetTick(tick)
 	r.eng.Unhide(tick, tick) // its removals are decided anew
-	r.eng.PutOwned(r.me, r.kind, s.vals)
+	r.eng.LoadSet(s)
 	r.play.view.at = cmd.Seen
 	if r.eng.Act(r.me, cmd.Vals, &r.play.view, replay) != nil {
 		r.stats.Faults++
@@ -343,10 +381,5 @@ func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *ownState, replay bo
 	if r.eng.Step(replay) != nil {
 		r.stats.Faults++
 	}
-	if _, sims := r.eng.Sims(r.me); sims != nil {
-		s.vals = append(s.vals[:0], sims...)
-	}
-	if r.eng.WasCut(r.me) {
-		s.cut = tick
-	}
+	r.eng.SaveSet(s)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 )
 
@@ -37,13 +38,13 @@ func TestTeleportedBy(t *testing.T) {
 	for _, x := range []struct {
 		name      string
 		queued    bool
-		predicted *ownState
+		predicted clock.Tick
 		want      clock.Tick
 	}{
-		{"timed", false, &ownState{cut: 95}, 90},
-		{"queued, predicted", true, &ownState{cut: 95}, 95},
-		{"queued, predicted one of before", true, &ownState{cut: 80}, 97},
-		{"queued, none predicted", true, nil, 97},
+		{"timed", false, 95, 90},
+		{"queued, predicted", true, 95, 95},
+		{"queued, predicted one of before", true, 80, 97},
+		{"queued, none predicted", true, 0, 97},
 	} {
 		c.time.queued = x.queued
 		if got := c.own.teleportedBy(90, 97, x.predicted, 93); got != x.want {
@@ -64,7 +65,7 @@ func TestDetectTeleport(t *testing.T) {
 		is  bool
 	}{{0, false}, {50, true}, {50, false}, {51, true}, {0, true}} {
 		r.ring.Reset()
-		r.ring.Confirm(50, &ownState{vals, x.cut})
+		r.ring.Confirm(50, &engine.Set{Members: []engine.Member{{ID: 1, Cut: x.cut}}, Vals: vals})
 		r.smooth.Add(geom.Vec3{X: 1})
 		cuts := r.cuts
 		if got := r.detectTeleport(); got != x.is || (r.cuts != cuts) != x.is ||

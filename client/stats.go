@@ -21,6 +21,7 @@ type Stats struct {
 	Confirmed   uint64 // own states that the server sent
 	Corrections uint64 // of those, states that differed from the prediction
 	Replayed    uint64 // ticks that were predicted again
+	Cancelled   uint64 // predicted events that were taken back
 	Faults      uint64 // predicted commands that panicked in the game's rules
 	Starved     uint64 // ticks for which the server had no command of this player's, as far as it reported
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/predict"
@@ -61,7 +62,7 @@ type uplink struct {
 	cfg     *Config
 	time    *timelines
 	down    *downlink
-	ring    *predict.Predictor[ownState, packet.Command] // has the commands
+	ring    *predict.Predictor[engine.Set, packet.Command] // has the commands
 	stats   *Stats
 	session uint16
 

@@ -94,7 +94,7 @@ func (b *beach) server(t testing.TB) *engine.Engine {
 	return e
 }
 
-// client returns a client's world that owns crab 1 and knows crab 2 and rock 3.
+// client returns a client's world that predicts crab 1, its avatar, and knows crab 2 and rock 3.
 func (b *beach) client(t testing.TB) *engine.Engine {
 	t.Helper()
 	r := b.rules(t)
@@ -102,7 +102,8 @@ func (b *beach) client(t testing.TB) *engine.Engine {
 	e.SetTick(1)
 	sims := make([]int64, r.Kinds[0].Sims)
 	sims[r.Kinds[0].Props[3].At] = 1
-	e.PutOwned(1, 0, sims)
+	e.SetAvatar(1)
+	e.LoadSet(&engine.Set{Members: []engine.Member{{ID: 1}}, Vals: sims})
 	drawn := make([]int64, r.Kinds[0].Obs)
 	e.PutKnown(2, 0, drawn)
 	e.PutKnown(3, 1, make([]int64, r.Kinds[1].Obs))
@@ -502,23 +503,25 @@ func TestPredictedDespawnByStep(t *testing.T) {
 	}
 }
 
-// What a client owns, and what it knows of others, is as the newest PutOwned and PutKnown say.
-func TestPutOwnedAndPutKnown(t *testing.T) {
+// What a client predicts, and what it knows of others, is as the newest LoadSet and PutKnown say.
+func TestLoadSetAndPutKnown(t *testing.T) {
 	b := &beach{}
 	e := b.client(t)
 	b.must(t, e, func(w *game.World) { w.Cut(1) })
-	_, sims := e.Sims(1)
-	if sims = slices.Clone(sims); !e.WasCut(1) || e.WasCut(2) {
-		t.Error("a predicted teleport of the avatar alone is not noted")
+	var set engine.Set
+	if e.SaveSet(&set); len(set.Members) != 1 || set.Members[0] != (engine.Member{ID: 1, Cut: 1}) {
+		t.Errorf("a predicted teleport of the avatar alone is not noted: %+v", set.Members)
 	}
-	if e.PutOwned(1, 0, sims); e.WasCut(1) {
-		t.Error("a teleport lasts beyond PutOwned")
+	set.Members[0].Cut = 0
+	e.LoadSet(&set)
+	if e.SaveSet(&set); set.Members[0].Cut != 0 {
+		t.Error("a teleport lasts beyond LoadSet")
 	}
 	b.must(t, e, func(w *game.World) { w.Despawn(1) })
 	e.PutKnown(1, 0, make([]int64, e.Rules().Kinds[0].Obs))
 	b.must(t, e, func(w *game.World) { crabs.Get(w, 1).Score = 5 })
 	if got := crabs.Get(worldOf(e), 1).Score; got != 0 || e.Stats().Discarded != 1 || e.Hidden(1) {
-		t.Errorf("an entity that is owned no more: score %d, hidden %v, %+v", got, e.Hidden(1), e.Stats())
+		t.Errorf("an entity that is predicted no more: score %d, hidden %v, %+v", got, e.Hidden(1), e.Stats())
 	}
 }
 
@@ -681,8 +684,8 @@ func TestWhoShowsAnEvent(t *testing.T) {
 		"server's Act":    {want: []int64{1, 2, 0}, byActor: []bool{true, false, false}},
 		"server's Step":   {inStep: true, want: []int64{1, 2, 0}, byActor: []bool{false, false, false}},
 		"client's Act":    {client: true, want: []int64{1}, byActor: []bool{true}},
-		"client's replay": {client: true, replay: true},
-		"client's Step":   {client: true, inStep: true},
+		"client's replay": {client: true, replay: true, want: []int64{1}, byActor: []bool{true}},
+		"client's Step":   {client: true, inStep: true, want: []int64{1}, byActor: []bool{false}},
 	} {
 		b := &beach{step: emitAll, act: func(w *game.World, me game.ID, c pinch) { emitAll(w) }}
 		e := b.server(t)
@@ -698,7 +701,7 @@ func TestWhoShowsAnEvent(t *testing.T) {
 		var byActor []bool
 		for _, ev := range e.Events() {
 			got, byActor = append(got, ev.Vals[0]), append(byActor, ev.ByActor)
-			if ev.At.X != float64(ev.Vals[0]) || ev.Tick != 1 || ev.Actor != game.ID(ev.Vals[0]) {
+			if ev.At.X != float64(ev.Vals[0]) || ev.Tick != 1 || ev.Actor != game.ID(ev.Vals[0]) || ev.Replay != c.replay {
 				t.Errorf("%s: %+v", name, ev)
 			}
 		}

@@ -52,7 +52,7 @@ type touch struct {
 func (w *World) run(p phase, actor ID, seed uint64, f func()) (err error) {
 	w.phase, w.actor = p, actor
 	w.rand = geom.NewRand(seed, uint64(w.tick), uint64(actor), uint64(p))
-	w.before.spawned, w.before.events, w.looks = len(w.spawned), len(w.events), 0
+	w.before.spawned, w.before.events, w.looks, w.born = len(w.spawned), len(w.events), 0, 0
 	defer func() {
 		if v := recover(); v != nil {
 			w.stats.Panics++
@@ -71,7 +71,7 @@ func (w *World) undo() {
 	for _, t := range w.touched {
 		s, e := t.store, t.entity
 		e.touched, e.dead, e.cutNow = false, false, false
-		if w.server || e.owned {
+		if w.server || e.predicted {
 			s.schema.Store(e.state, e.sims)
 		} else {
 			s.schema.StoreDrawn(e.state, e.drawn)
@@ -107,13 +107,15 @@ func (w *World) settle() {
 		cut := e.cutNow
 		e.touched, e.cutNow = false, false
 		switch {
-		case !w.server && !e.owned:
+		case !w.server && !e.predicted:
 			w.settleKnown(s, e)
 		case w.phase.readOnly():
 			s.schema.Store(e.state, e.sims)
 			e.dead = false
 		default:
-			e.cut = e.cut || cut
+			if e.cut = e.cut || cut && w.server; cut {
+				e.cutAt = w.tick
+			}
 			w.settleOwned(s, e)
 		}
 	}
@@ -128,7 +130,7 @@ func (w *World) settle() {
 	w.touched = w.touched[:0]
 }
 
-// settleKnown undoes what a client's callback did to an entity that the client does not own. A
+// settleKnown undoes what a client's callback did to an entity that the client does not predict. A
 // despawn hides it.
 func (w *World) settleKnown(s *Store, e *entity) {
 	if e.dead {
@@ -154,7 +156,11 @@ func (w *World) settleOwned(s *Store, e *entity) {
 		}
 	}
 	s.schema.Store(e.state, e.sims)
-	e.dead = e.dead && w.server
+	if e.dead && !w.server {
+		if e.dead = false; e.id != w.avatar {
+			e.hidden = w.tick
+		}
+	}
 	if (changed || e.dead) && w.server && e.id != w.actor && w.phase != stepping {
 		e.externalChange = w.now
 		w.noteSideEffect()

@@ -204,37 +204,21 @@ func (e *Engine) LastPredictedDespawn(id ID) Tick {
 	return 0
 }
 
-// WasCut reports whether predicted rules teleported an entity since PutOwned, in a client.
-func (e *Engine) WasCut(id ID) bool {
-	_, x := e.w.entity(id)
-	return x != nil && x.cut
-}
-
-// PutOwned sets the exact state of an entity that a client predicts, and adds the entity if it is
-// new.
-func (e *Engine) PutOwned(id ID, kind int, sims []int64) {
-	s := e.w.stores[kind]
-	x := s.obtain(id)
-	x.owned, x.cut = true, false
-	copy(x.sims, sims)
-	s.schema.Store(x.state, x.sims)
-}
-
 // PutKnown sets the newest known state of another entity in a client, and adds the entity if it is
 // new. drawn are observer integers in 1/schema.SubSteps.
 func (e *Engine) PutKnown(id ID, kind int, drawn []int64) {
 	s := e.w.stores[kind]
 	x := s.obtain(id)
-	x.owned = false
+	x.predicted = false
 	copy(x.drawn, drawn)
 	s.schema.StoreDrawn(x.state, x.drawn)
 }
 
-// Retain removes every entity for which keep returns false, in a client.
+// Retain removes every entity that is not predicted and for which keep returns false, in a client.
 func (e *Engine) Retain(keep func(id ID) bool) {
 	for _, s := range e.w.stores {
 		for i := len(s.entities) - 1; i >= 0; i-- {
-			if x := s.entities[i]; !keep(x.id) {
+			if x := s.entities[i]; !x.predicted && !keep(x.id) {
 				s.remove(x)
 			}
 		}
@@ -242,11 +226,11 @@ func (e *Engine) Retain(keep func(id ID) bool) {
 }
 
 // Unhide shows again what predicted commands of the ticks from and to, and of those between,
-// despawned.
+// despawned of what is not predicted.
 func (e *Engine) Unhide(from, to Tick) {
 	for _, s := range e.w.stores {
 		for _, x := range s.entities {
-			if x.hidden >= from && x.hidden <= to {
+			if !x.predicted && x.hidden >= from && x.hidden <= to {
 				x.hidden = 0
 			}
 		}

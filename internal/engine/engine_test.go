@@ -86,12 +86,13 @@ func TestServerWithoutTypes(t *testing.T) {
 	}
 }
 
-// A client owns its avatar alone: what its command does to others is undone, counted and noted.
+// A client predicts its avatar alone: what its command does to others is undone, counted and noted.
 func TestClientWithoutTypes(t *testing.T) {
 	r, _ := stones(t)
 	e := engine.NewClient(r, 1)
 	e.SetTick(8)
-	e.PutOwned(1, 0, []int64{10})
+	e.SetAvatar(1)
+	e.LoadSet(&engine.Set{Members: []engine.Member{{ID: 1}}, Vals: []int64{10}})
 	e.PutKnown(2, 0, make([]int64, r.Kinds[0].Obs))
 	if err := e.Act(1, []int64{4}, nil, false); err != nil {
 		t.Fatal(err)

@@ -28,13 +28,18 @@ type entity struct {
 	id      ID
 	state   unsafe.Pointer // as rules read and write it
 	sims    []int64        // the state as simulation integers; unused in a client for what it does not own
-	drawn   []int64        // in a client: the newest known observer integers of what it does not own
-	owned   bool           // in a client: predicted; on the server: a player's avatar
+	drawn   []int64        // in a client: the newest known observer integers of what it does not predict
+	owned   bool           // on the server: a player's avatar
 	touched bool           // in World.touched
 	dead    bool           // despawned in this callback
 	cutNow  bool           // teleported in this callback
-	cut     bool           // teleported in this tick; in a client: since PutOwned
-	hidden  Tick           // in a client: the predicted command of this tick despawned it; 0: not hidden
+	cut     bool           // on the server: teleported in this tick
+	hidden  Tick           // in a client: the prediction of this tick despawned it; 0: not hidden
+
+	predicted bool     // in a client: in the set that it predicts
+	cutAt     Tick     // in a client: newest predicted tick at which it was teleported
+	spawner   ID       // on the server: the player whose command spawned it; 0: none
+	key       SpawnKey // on the server: that of its spawner's command
 
 	externalChange   Tick // newest tick at which something other than its own command or Step changed it
 	sideEffect       Tick // newest tick at which its own command changed something else, or tried to
@@ -93,17 +98,34 @@ func (s *Store) Visit(i int) (ID, unsafe.Pointer) {
 	return e.id, e.state
 }
 
-// Spawn makes an entity with the state at v and returns its ID. In a client and for bots it makes
-// nothing, counts that, and returns 0.
+// Spawn makes an entity with the state at v and returns its ID. A client makes what its player's
+// command spawns of kinds that clients run ahead. Other spawns of clients, and those of bots, make
+// nothing, are counted, and return 0.
 func (s *Store) Spawn(v unsafe.Pointer) ID {
 	w := s.world
-	if !w.server || w.phase.readOnly() {
+	if w.phase.readOnly() {
 		w.stats.Unspawned++
 		return 0
 	}
-	id := w.nextID
-	w.nextID++
-	e := s.insert(id)
+	var e *entity
+	var id ID
+	if w.server {
+		id = w.nextID
+		w.nextID++
+		e = s.insert(id)
+		if s.schema.Ahead != schema.Playout && w.phase == acting {
+			if w.born < MaxSpawns {
+				e.spawner, e.key = w.actor, SpawnKey{w.tick, uint8(w.born)}
+			}
+			w.born++
+		}
+	} else {
+		if id = s.spawnAhead(); id == 0 {
+			return 0
+		}
+		e = s.obtain(id)
+		e.predicted, e.hidden, e.cutAt = true, 0, 0
+	}
 	s.schema.Extract(v, e.sims)
 	s.schema.Store(e.state, e.sims)
 	w.spawned = append(w.spawned, id)

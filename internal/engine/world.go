@@ -29,13 +29,18 @@ type World struct {
 	// Of the callback that runs.
 	phase   phase
 	actor   ID
-	replay  bool // the command was predicted before, so its events were shown
+	replay  bool // the tick was predicted before
 	rand    geom.Rand
 	seer    Seer
 	sights  []*Sight // memory for nested ranges over Seen
 	looks   int      // how many of sights are in use
 	touched []touch
+	born    int                           // entities that clients run ahead and that this callback spawned
 	before  struct{ spawned, events int } // their lengths when the callback began
+
+	// In a client.
+	avatar  ID         // of its player; 0: none
+	adopted []adoption // what its commands spawned, by the server's ID
 
 	ints   []int64   // scratch, for one state
 	floats []float64 // scratch, for the place of a parent
@@ -109,6 +114,12 @@ func (w *World) Cut(id ID) {
 	}
 }
 
+// predicts reports whether a client runs an entity ahead.
+func (w *World) predicts(id ID) bool {
+	_, e := w.entity(id)
+	return e != nil && e.predicted
+}
+
 // Emitted is an event that rules emitted.
 type Emitted struct {
 	Event   int // index in Rules.Events
@@ -117,18 +128,19 @@ type Emitted struct {
 	At      geom.Vec2
 	Vals    []int64 // simulation integers of the payload
 	ByActor bool    // a command of Actor emitted it, so Actor's client predicted it
+	Replay  bool    // in a client: the tick was predicted before, so the event may have been shown
 }
 
 // Emit notes an event with the payload at v. It panics if the game does not list the event. A
-// client notes only events of its own player's command, the first time that it predicts the
-// command. All others arrive from the server, and would be shown twice.
+// client notes only events of its own player's command and of what it predicts. All others arrive
+// from the server, and would be shown twice.
 func (w *World) Emit(k *Kind, actor ID, at geom.Vec2, v unsafe.Pointer) {
 	byActor := w.phase == acting && w.actor == actor
 	for i, e := range w.rules.events {
 		if e != k {
 			continue
 		}
-		if w.replay || w.phase.readOnly() || !w.server && !byActor {
+		if w.phase.readOnly() || !w.server && !byActor && !w.predicts(actor) {
 			return
 		}
 		var vals []int64
@@ -140,7 +152,8 @@ func (w *World) Emit(k *Kind, actor ID, at geom.Vec2, v unsafe.Pointer) {
 			vals = append(vals, 0)
 		}
 		payload.Extract(v, vals)
-		w.events = append(w.events, Emitted{Event: i, Tick: w.now, Actor: actor, At: at, Vals: vals, ByActor: byActor})
+		w.events = append(w.events, Emitted{Event: i, Tick: w.now, Actor: actor, At: at, Vals: vals, ByActor: byActor,
+			Replay: w.replay})
 		return
 	}
 	panic(fault.Sprintf("game: event %q is not listed in the Events of game %q", k.title(), w.rules.Name))

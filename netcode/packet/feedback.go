@@ -14,10 +14,12 @@ const (
 	// MaxSlack bounds Feedback.Slack both ways: 1,024 ticks. Append and DecodeFeedback cut what is
 	// beyond it.
 	MaxSlack = 1 << 14
-	// StarvedRange is the modulus of Feedback.Starved.
+	// StarvedRange is the modulus of Feedback.Starved, EventsRange that of Feedback.Events.
 	StarvedRange = 1 << starvedBits
+	EventsRange  = 1 << eventsBits
 
 	starvedBits = 4
+	eventsBits  = 4
 )
 
 // Orders of the Exp-Golomb codes of a Feedback.

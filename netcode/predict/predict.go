@@ -12,8 +12,13 @@
 //	-+--------------+---------------+---> ticks
 //	   may be wrong   debt
 //
-// Invariants: base <= done <= last, unless done is 0: then there is nothing to go on from. base falls
+// Invariants: done <= last, and base <= done while nothing is owed, unless done is 0: then there is
+// nothing to go on from. base falls
 // by Reset and Truncate only, so a state that arrives late or twice never moves a player back.
+//
+// A state may be that of many entities, of which the server sends some at one tick and others at
+// another. Then Revise corrects the past before base, and the Model's Run puts into each state what
+// the server said of that tick.
 package predict
 
 import "meanwhile/netcode/clock"
@@ -29,14 +34,14 @@ const MaxReplay = 64
 type Model[S, C any] interface {
 	// Copy makes dst equal to src, reusing dst's memory.
 	Copy(dst, src *S)
-	// Same reports whether the server's state equals the predicted one, bit for bit, in everything that
-	// the server sends.
+	// Same reports whether the server's state equals the predicted one, bit for bit, in everything
+	// that the server sent.
 	Same(server, predicted *S) bool
-	// Adopt makes dst the server's state, with what the server does not send taken from the predicted
-	// one. dst may be the predicted one, and that may be a zero S.
+	// Adopt makes dst the server's state, with what the server does not send taken from the
+	// predicted one. dst may be the predicted one, and that may be a zero S.
 	Adopt(dst, server, predicted *S)
-	// Repeat makes dst the command that the server assumes for a tick for which none arrived after src:
-	// without presses.
+	// Repeat makes dst the command that the server assumes for a tick for which none arrived after
+	// src: without presses.
 	Repeat(tick clock.Tick, dst, src *C)
 	// Run turns the state before tick into the state after it. replay says that the tick ran
 	// before.
@@ -60,10 +65,11 @@ type Predictor[S, C any] struct {
 	seen  clock.Tick // newest tick whose first run is over: later runs are replays
 	blank C
 	spare C
+	none  S
 }
 
-// New returns an empty Predictor. Its ring of RingTicks commands and states is all the memory that it
-// uses.
+// New returns an empty Predictor. Its ring of RingTicks commands and states is all the memory that
+// it uses.
 func New[S, C any](m Model[S, C]) *Predictor[S, C] {
 	return &Predictor[S, C]{m: m, ring: make([]slot[S, C], RingTicks)}
 }
@@ -73,9 +79,9 @@ func (p *Predictor[S, C]) Last() clock.Tick { return p.last }
 
 func (p *Predictor[S, C]) at(t clock.Tick) *slot[S, C] { return &p.ring[t%RingTicks] }
 
-// Push makes room for the command of a tick later than Last and returns it to be filled in; Catch runs
-// it. Ticks that are skipped get the command that the server assumes, RingTicks/2 of them at most. For a
-// tick that is not later it returns a command that has no effect.
+// Push makes room for the command of a tick later than Last and returns it to be filled in; Catch
+// runs it. Ticks that are skipped get the command that the server assumes, RingTicks/2 of them at
+// most. For a tick that is not later it returns a command that has no effect.
 func (p *Predictor[S, C]) Push(t clock.Tick) *C {
 	if t <= p.last {
 		return &p.spare
@@ -104,8 +110,8 @@ func (p *Predictor[S, C]) Command(t clock.Tick) *C {
 	return nil
 }
 
-// State returns the predicted state after a tick, nil if there is none. Ticks that are still debt have
-// none: what was computed for them followed from a state that was wrong.
+// State returns the predicted state after a tick, nil if there is none. Ticks that are still debt
+// have none: what was computed for them followed from a state that was wrong.
 func (p *Predictor[S, C]) State(t clock.Tick) *S {
 	if sl := p.at(t); t != 0 && t <= p.done && sl.tick == t && sl.valid {
 		return &sl.state
@@ -121,18 +127,48 @@ type Outcome struct {
 	Replayed  int  // ticks that were run again
 }
 
-// Confirm compares the server's state after tick t with the prediction. A wrong prediction is replaced,
-// and everything later runs again, MaxReplay ticks at most; Catch continues.
+// Confirm compares the server's state after tick t with the prediction. A wrong prediction is
+// replaced, and everything later runs again, MaxReplay ticks at most; Catch continues. Nothing
+// happens if t is not after Base.
 func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	if t <= p.base {
 		return Outcome{Stale: true}
 	}
+	return p.correct(t, server)
+}
+
+// Revise is Confirm for a part of the state that the server sent late: t may also be before Base,
+// if a state of it is kept.
+func (p *Predictor[S, C]) Revise(t clock.Tick, server *S) Outcome {
+	if p.State(t) == nil {
+		return Outcome{Stale: true}
+	}
+	return p.correct(t, server)
+}
+
+// Agrees reports whether the server's state after tick t is as predicted. It is false if nothing
+// was.
+func (p *Predictor[S, C]) Agrees(t clock.Tick, server *S) bool {
+	predicted := p.State(t)
+	return predicted != nil && p.m.Same(server, predicted)
+}
+
+// Each calls f for all states that are kept, to rename what they speak of.
+func (p *Predictor[S, C]) Each(f func(s *S)) {
+	for i := range p.ring {
+		if p.ring[i].valid {
+			f(&p.ring[i].state)
+		}
+	}
+}
+
+func (p *Predictor[S, C]) correct(t clock.Tick, server *S) Outcome {
 	if p.last >= RingTicks && t <= p.last-RingTicks {
 		return Outcome{Stale: true} // its place in the ring is that of a command which is still needed
 	}
 	predicted := p.State(t)
 	if predicted != nil && p.m.Same(server, predicted) {
-		p.base = t
+		p.base = max(p.base, t)
 		return Outcome{}
 	}
 	o := Outcome{Corrected: predicted != nil, Unknown: predicted == nil}
@@ -142,13 +178,16 @@ func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 		p.m.Repeat(t, &sl.cmd, &p.blank)
 	}
 	if predicted == nil { // what the server does not send is at its newest in the newest state
-		if newest := p.State(p.done); newest != nil && newest != &sl.state {
+		switch newest := p.State(p.done); {
+		case newest == nil:
+			p.m.Copy(&sl.state, &p.none)
+		case newest != &sl.state:
 			p.m.Copy(&sl.state, newest)
 		}
 	}
 	p.m.Adopt(&sl.state, server, &sl.state)
 	sl.valid = true
-	p.base, p.done = t, t
+	p.base, p.done = max(p.base, t), t
 	p.last = max(p.last, t)
 	o.Replayed = p.Catch()
 	return o
@@ -189,8 +228,8 @@ func (p *Predictor[S, C]) Done() clock.Tick { return p.done }
 // Base returns the newest confirmed tick.
 func (p *Predictor[S, C]) Base() clock.Tick { return p.base }
 
-// Truncate forgets the commands after tick t and what they led to, as a clock was set: the next Push may
-// be of tick t+1. A t that is not older than Last changes nothing.
+// Truncate forgets the commands after tick t and what they led to, as a clock was set: the next
+// Push may be of tick t+1. A t that is not older than Last changes nothing.
 func (p *Predictor[S, C]) Truncate(t clock.Tick) {
 	if t >= p.last {
 		return
