@@ -21,6 +21,9 @@ type Player struct {
 
 	// OnFrame is called at the end of each of the player's frames. It may be nil.
 	OnFrame func()
+	// OnEvent is called for each event that the player's client shows. It may be nil. The event is
+	// valid during the call.
+	OnEvent func(e *client.Event)
 
 	sim    *Sim
 	bot    game.BotFunc // nil: commands nothing
@@ -153,6 +156,9 @@ func (p *Player) frame() bool {
 		}
 	}
 	for _, e := range c.Events() {
+		if p.OnEvent != nil {
+			p.OnEvent(&e)
+		}
 		if !e.Own || !s.measuring() {
 			continue
 		}

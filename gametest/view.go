@@ -115,7 +115,7 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	tr.x, tr.y, tr.tx, tr.ty, tr.frame, tr.cut = x, y, tx, ty, p.frames, cut
 	if moving && !out {
 		q.moving += frame
-		if e.Replica.Groups[g].Newest().Tick.Frac() >= t {
+		if k.Groups[g].Reckoned != 0 || e.Replica.Groups[g].Newest().Tick.Frac() >= t { // dead reckoning goes on
 			tr.stall.End()
 		} else if tr.stall.Add(frame) {
 			q.hitches++

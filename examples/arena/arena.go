@@ -17,28 +17,14 @@ const (
 	Rate = 60
 
 	MaxHealth    = 100
-	Damage       = 17                // of one shot
-	Cooldown     = 8                 // ticks from shot to shot: 7.5 a second
-	Catch        = 6                 // ticks by which a shot may be late without delaying the next one
-	Magazine     = 30                // rounds
-	Reload       = Rate * 5 / 4      // ticks after the last round of a magazine
-	Breather     = 2 * Rate          // ticks without a shot, after which the magazine is filled
-	StartSpare   = 60                // rounds beside the first magazine
-	MaxSpare     = 120               //
-	Range        = 40.0              // metres that a bullet flies
-	RespawnAfter = Rate * 5 / 2      // ticks; longer than any rewind, so that nobody is hit where they died
-	HealthInPack = 50                //
-	AmmoInPack   = 30                //
-	Grasp        = 1.0               // metres from which a pack is picked up
-	RefillEvery  = 12 * Rate         // ticks; an empty pad gets a pack then
-	WarmUpTicks  = 5 * Rate          //
-	RoundTicks   = 180 * Rate        //
-	ResultTicks  = 8 * Rate          // nobody can shoot, the scores stay
-	MaxScore     = 999               // and deaths
-	spreadStill  = 0.6 * geom.Degree // how far a bullet strays at most, standing still
-	spreadRun    = 1.4 * geom.Degree
-	spreadAir    = 2.8 * geom.Degree
-	spreadCrouch = 0.2 * geom.Degree
+	RespawnAfter = Rate * 5 / 2 // ticks; longer than any rewind, so that nobody is hit where they died
+	HealthInPack = 50
+	Grasp        = 1.0        // metres from which a pack is picked up
+	RefillEvery  = 12 * Rate  // ticks; an empty pad gets a pack then
+	WarmUpTicks  = 5 * Rate   //
+	RoundTicks   = 180 * Rate //
+	ResultTicks  = 8 * Rate   // nobody can shoot, the scores stay
+	MaxScore     = 999        // and deaths
 )
 
 // Phases of a round.
@@ -66,11 +52,17 @@ type Player struct {
 	Crouch bool       `net:"bool"`
 	Alive  bool       `net:"bool"`
 
-	Ammo  int       `net:"int,0..30,to=owner"`  // in the magazine
-	Spare int       `net:"int,0..120,to=owner"` // beside it
-	Ready game.Tick `net:"tick,to=owner"`       // when the rifle may fire again
-	Back  game.Tick `net:"tick,to=owner"`       // when a dead player comes back
-	Hop   game.Tick `net:"tick,to=owner"`       // until when a jump that was pressed in the air still counts
+	Weapon int `net:"int,1..2"`                      // the one in the hands: Rifle or Launcher
+	Doing  int `net:"enum,idle|holster|draw|reload"` // what the hands do with it
+
+	Next    int       `net:"int,1..2,to=owner"`   // the weapon that the hands take next
+	Ammo    int       `net:"int,0..30,to=owner"`  // rounds in the rifle
+	Spare   int       `net:"int,0..120,to=owner"` // beside it
+	Rockets int       `net:"int,0..3,to=owner"`   // in the launcher
+	Crate   int       `net:"int,0..9,to=owner"`   // beside it
+	Ready   game.Tick `net:"tick,to=owner"`       // when the hands may do the next thing, such as fire
+	Back    game.Tick `net:"tick,to=owner"`       // when a dead player comes back
+	Hop     game.Tick `net:"tick,to=owner"`       // until when a jump that was pressed in the air still counts
 
 	Gun float64 `net:"float,0.01,kept"` // height of the muzzle above the feet; changes while the player crouches
 	By  game.ID `net:"handle,server"`   // who hit the player last
@@ -92,13 +84,7 @@ type Round struct {
 	Shut   game.Tick `net:"tick"` // when they stop working
 }
 
-// Shot is one bullet. Hit is the player that it met, as its shooter saw it; 0 is a wall or nothing.
-type Shot struct {
-	From, To geom.Vec3 `net:"pos,1cm"`
-	Hit      game.ID   `net:"handle"`
-}
-
-// Frag is a death. Killer is 0 if the killer has left.
+// Frag is a death. Killer is 0 if the killer has left, and the victim itself after its own rocket.
 type Frag struct {
 	Killer, Victim game.ID `net:"handle"`
 }
@@ -109,7 +95,9 @@ type Cmd struct {
 	Aim    geom.Angle `net:"angle,12bit"`
 	Jump   bool       `net:"press"` // while held, the player jumps on each landing
 	Crouch bool       `net:"bool"`
-	Fire   bool       `net:"press"` // while held, the rifle fires as fast as it can
+	Fire   bool       `net:"press"`    // while held, the weapon fires as fast as it can
+	Reload bool       `net:"press"`    // has no effect on a full magazine
+	Weapon int        `net:"int,0..2"` // the weapon that the player wants in the hands; Keep: the present one
 }
 
 // The game, its kinds and its events.
@@ -117,19 +105,24 @@ var (
 	Players = game.NewKind[Player]("player")
 	Packs   = game.NewKind[Pack]("pack")
 	Rounds  = game.NewKind[Round]("round")
-	Shots   = game.NewEvent[Shot]("shot")
-	Frags   = game.NewUrgentEvent[Frag]("frag")
+	Rockets = game.NewKind[Rocket]("rocket")
+
+	Shots    = game.NewEvent[Shot]("shot")
+	Launches = game.NewEvent[Launch]("launch")
+	Blasts   = game.NewEvent[Blast]("blast")
+	Frags    = game.NewUrgentEvent[Frag]("frag")
 
 	Game = game.Definition[Cmd]{
 		Name: "arena", Rate: Rate, Send: 20,
-		Kinds: game.Kinds(Players, Packs, Rounds), Events: game.Events(Shots, Frags),
+		Kinds:  game.Kinds(Players, Packs, Rounds, Rockets),
+		Events: game.Events(Shots, Frags, Launches, Blasts),
 		Static: mapHash(),
-		Join:   join, Act: act, Referee: referee, Bot: Bot,
+		Join:   join, Act: act, Step: fly, Referee: referee, Bot: Bot,
 	}
 )
 
 func join(w *game.World, name string) game.ID {
-	p := Player{Name: name}
+	p := Player{Name: name, Weapon: Rifle}
 	ready(w, &p, 0)
 	return Players.Spawn(w, p)
 }
@@ -139,7 +132,8 @@ func ready(w *game.World, p *Player, me game.ID) {
 	p.Pos, p.Vel = birthplace(w, me).At(0), geom.Vec3{}
 	p.Aim = field.Center().Sub(p.Pos.XY()).Angle()
 	p.Health, p.Alive, p.Crouch, p.Gun = MaxHealth, true, false, gunStanding
-	p.Ammo, p.Spare, p.Ready, p.Back, p.Hop, p.By = Magazine, StartSpare, 0, 0, 0, 0
+	p.Back, p.Hop, p.By = 0, 0, 0
+	arm(p)
 }
 
 // birthplace tries a few free places on the ground and returns the one farthest from living
@@ -170,9 +164,7 @@ func act(w *game.World, me game.ID, c Cmd) {
 	}
 	walk(p, c, w.Tick(), w.Dt())
 	pickUp(w, p)
-	if load(p, w.Tick()); c.Fire && p.Ammo > 0 && w.Tick() >= p.Ready && armed(w) {
-		shoot(w, me, p)
-	}
+	handle(w, me, p, c)
 }
 
 // pickUp takes packs that are near and useful.
@@ -184,20 +176,11 @@ func pickUp(w *game.World, p *Player) {
 		switch {
 		case k.Sort == HealthPack && p.Health < MaxHealth:
 			p.Health = min(p.Health+HealthInPack, MaxHealth)
-		case k.Sort == AmmoPack && p.Spare < MaxSpare:
-			p.Spare = min(p.Spare+AmmoInPack, MaxSpare)
+		case k.Sort == AmmoPack && supply(p):
 		default:
 			continue
 		}
 		w.Despawn(id) // gone in the browser at once, and back if the server disagrees
-	}
-}
-
-// load fills the magazine: some time after it ran empty, or after a Breather.
-func load(p *Player, now game.Tick) {
-	if p.Ammo == 0 && now >= p.Ready || now >= p.Ready+Breather {
-		n := min(Magazine-p.Ammo, p.Spare)
-		p.Ammo, p.Spare = p.Ammo+n, p.Spare-n
 	}
 }
 
@@ -208,73 +191,6 @@ func armed(w *game.World) bool {
 		return w.Tick() >= r.Open && w.Tick() < r.Shut
 	}
 	return true
-}
-
-// shoot fires one bullet.
-func shoot(w *game.World, me game.ID, p *Player) {
-	begin := w.Tick()
-	if begin < p.Ready+Catch {
-		begin = p.Ready // a slightly late shot does not delay the next ones
-	}
-	if p.Ammo, p.Ready = p.Ammo-1, begin+Cooldown; p.Ammo == 0 {
-		p.Ready = begin + Reload
-	}
-	stray := spread(p)
-	yaw := (p.Aim + geom.Angle(w.Rand().Range(-float64(stray), float64(stray)))).Norm()
-	from := muzzle(p)
-	to, hit := flight(w, me, from, yaw)
-	if hit != 0 {
-		// This is the victim as it is now; it may have died since. In a browser, writes to it have
-		// no effect.
-		if v := Players.Get(w, hit); v.Alive {
-			v.Health, v.By = max(v.Health-Damage, 0), me
-		}
-	}
-	Shots.Emit(w, me, from.XY(), Shot{from, to, hit}) // everyone sees it once, the shooter at once
-}
-
-func spread(p *Player) geom.Angle {
-	switch {
-	case !grounded(p):
-		return spreadAir
-	case p.Vel.XY().Len() > CrouchSpeed:
-		return spreadRun
-	case p.Crouch:
-		return spreadCrouch
-	}
-	return spreadStill
-}
-
-func muzzle(p *Player) geom.Vec3 { return p.Pos.Add(geom.Vec3{Z: p.Gun}) }
-
-// marks are heights at which the rifle tries to hit a body, as shares of the body's height.
-var marks = [...]float64{0.55, 0.8}
-
-// flight returns where a bullet of player me ends that is fired in direction yaw, and whom it hits:
-// the nearest of the others, as me sees them, whose chest or head is not behind a wall.
-func flight(w *game.World, me game.ID, from geom.Vec3, yaw geom.Angle) (to geom.Vec3, hit game.ID) {
-	ray := geom.Ray{From: from.XY(), Dir: yaw, Len: Range}
-	for id, o := range Players.Seen(w, me) {
-		if !o.Alive {
-			continue
-		}
-		d, ok := ray.Circle(o.Pos.XY(), Radius)
-		if !ok || hit != 0 && d >= ray.Len {
-			continue
-		}
-		for _, share := range marks {
-			at := ray.At(d).At(o.Pos.Z + float64(share*tall(o.Crouch)))
-			if free(from, at) {
-				ray.Len, to, hit = d, at, id
-				break
-			}
-		}
-	}
-	if hit == 0 {
-		level := geom.Ray3{From: from, Dir: yaw.Dir().At(0), Len: Range}
-		to = level.At(reach(level))
-	}
-	return to, hit
 }
 
 // referee runs after all commands of a tick, on the server alone.
@@ -289,6 +205,7 @@ func referee(w *game.World) {
 			next(w, r)
 		}
 	}
+	burst(w)
 	for id, p := range Players.All(w) {
 		switch {
 		case p.Alive && p.Health == 0:
@@ -324,10 +241,12 @@ func die(w *game.World, me game.ID, p *Player) {
 	p.Alive, p.Vel, p.Back = false, geom.Vec3{}, w.Tick()+RespawnAfter
 	p.Deaths = min(p.Deaths+1, MaxScore)
 	killer := p.By
-	if Players.Has(w, killer) {
+	switch {
+	case killer == me: // its own rocket
+	case Players.Has(w, killer):
 		k := Players.Get(w, killer)
 		k.Score = min(k.Score+1, MaxScore)
-	} else {
+	default:
 		killer = 0
 	}
 	Frags.Emit(w, me, p.Pos.XY(), Frag{Killer: killer, Victim: me})

@@ -58,6 +58,9 @@ func (h *hall) step(id game.ID, c Cmd) []engine.Emitted {
 			h.t.Fatal(err)
 		}
 	}
+	if err := h.e.Step(false); err != nil {
+		h.t.Fatal(err)
+	}
 	if err := h.e.Referee(); err != nil {
 		h.t.Fatal(err)
 	}
@@ -110,68 +113,6 @@ func (h *hall) shots(events []engine.Emitted) (all []Shot) {
 		}
 	}
 	return all
-}
-
-// The rifle fires at its rate, reloads by itself, and never fires more rounds than it has.
-//
-// seeds: B7
-func TestMagazine(t *testing.T) {
-	h := newHall(t)
-	me := h.join(30, 20, 0)
-	h.pass(Cooldown)
-	var fired []game.Tick
-	for range 1500 {
-		if n := len(h.shots(h.step(me, Cmd{Fire: true}))); n == 1 {
-			fired = append(fired, h.tick)
-		} else if n > 1 {
-			t.Fatalf("tick %d: %d shots at once", h.tick, n)
-		}
-		if p := h.get(me); p.Ammo < 0 || p.Ammo > Magazine || p.Ammo+p.Spare+len(fired) != Magazine+StartSpare {
-			t.Fatalf("tick %d: %d and %d rounds left after %d shots", h.tick, p.Ammo, p.Spare, len(fired))
-		}
-	}
-	if len(fired) != Magazine+StartSpare {
-		t.Fatalf("%d shots, want %d", len(fired), Magazine+StartSpare)
-	}
-	for i := 1; i < len(fired); i++ {
-		want := game.Tick(Cooldown)
-		if i%Magazine == 0 {
-			want = Reload
-		}
-		if d := fired[i] - fired[i-1]; d != want {
-			t.Errorf("shot %d came %d ticks after the last, want %d", i, d, want)
-		}
-	}
-	h.get(me).Spare = 5 // from a pack
-	if h.step(me, Cmd{Fire: true}); h.get(me).Ammo != 4 {
-		t.Errorf("after a shot of 5 new rounds the magazine has %d, want 4", h.get(me).Ammo)
-	}
-}
-
-// A shot that the network made a little late does not delay the next ones. After a pause, the
-// rhythm begins anew.
-func TestBeat(t *testing.T) {
-	h := newHall(t)
-	me := h.join(30, 20, 0)
-	at := func(n game.Tick) bool {
-		for h.tick+1 < n {
-			h.step(me, Cmd{})
-		}
-		return len(h.shots(h.step(me, Cmd{Fire: true}))) == 1
-	}
-	for _, c := range []struct {
-		tick  game.Tick
-		fires bool
-	}{{100, true}, {107, false}, {108, true}, {119, true}, {123, false}, {124, true}, {160, true}, {167, false},
-		{168, true}} {
-		if fires := at(c.tick); fires != c.fires {
-			t.Errorf("tick %d: fires %v, want %v", c.tick, fires, c.fires)
-		}
-	}
-	h.pass(Breather + Cooldown)
-	if h.step(me, Cmd{}); h.get(me).Ammo != Magazine {
-		t.Errorf("after a breather the magazine holds %d", h.get(me).Ammo)
-	}
 }
 
 // Hits are decided by what the shooter saw: where a player stood, whether it crouched and whether
@@ -240,14 +181,14 @@ func TestBulletsEnd(t *testing.T) {
 		t.Errorf("hit %d of %d and %d", s.Hit, close, far)
 	}
 	h.get(close).Pos.Y, h.get(far).Pos.Y = 30, 30
-	h.pass(Cooldown)
+	h.pass(int(armoury[Rifle].cooldown))
 	h.get(me).Vel = geom.Vec3{}
 	s = h.shots(h.step(me, Cmd{Fire: true}))[0] // the screen at x 37.3
 	if !near(s.To.X, 37.3, 0.01) || s.To.Dist(geom.Vec3{X: 37.3, Y: 20, Z: gunStanding}) > 0.2 {
 		t.Errorf("the bullet ended at %v", s.To)
 	}
 	h.get(me).Pos = geom.Vec3{X: 30, Y: 38}
-	h.pass(Cooldown)
+	h.pass(int(armoury[Rifle].cooldown))
 	if s = h.shots(h.step(me, Cmd{Fire: true, Aim: geom.Pi / 2}))[0]; !near(s.To.Y, 38+Range, 0.05) {
 		t.Errorf("over the southern wall the bullet flew to %v", s.To)
 	}
@@ -277,7 +218,7 @@ func TestDeath(t *testing.T) {
 	}
 	before := h.get(it).Pos
 	h.step(it, Cmd{Move: geom.Vec2{X: 1}, Jump: true, Fire: true})
-	if p := h.get(it); p.Pos != before || p.Ammo != Magazine {
+	if p := h.get(it); p.Pos != before || p.Ammo != armoury[Rifle].magazine {
 		t.Errorf("the dead player moved to %v and has %d rounds", p.Pos, p.Ammo)
 	}
 	for !h.get(it).Alive {
@@ -313,8 +254,9 @@ func TestPacks(t *testing.T) {
 			break
 		}
 	}
-	if h.step(me, Cmd{}); h.get(me).Spare != StartSpare+AmmoInPack {
-		t.Errorf("%d rounds in spare", h.get(me).Spare)
+	if h.step(me, Cmd{}); h.get(me).Spare != armoury[Rifle].start+armoury[Rifle].pack ||
+		h.get(me).Crate != armoury[Launcher].start+armoury[Launcher].pack {
+		t.Errorf("%d bullets and %d rockets in spare", h.get(me).Spare, h.get(me).Crate)
 	}
 	h.get(me).Pos = open.At(0)
 	h.pass(RefillEvery)
@@ -349,7 +291,7 @@ func TestRounds(t *testing.T) {
 		}
 		// The first and the last tick of the phase: whether the rifle works.
 		fires := func() bool {
-			h.get(me).Ready, h.get(me).Ammo = 0, Magazine
+			arm(h.get(me))
 			return len(h.shots(h.step(me, Cmd{Fire: true}))) == 1
 		}
 		if got := fires(); got != (c.phase != Result) {
@@ -402,7 +344,8 @@ func TestMapJSON(t *testing.T) {
 // seeds: B2
 func TestCommand(t *testing.T) {
 	h := newHall(t)
-	want := Cmd{Move: geom.Vec2{X: -1}, Aim: 45 * geom.Degree, Jump: true, Crouch: true, Fire: true}
+	want := Cmd{Move: geom.Vec2{X: -1}, Aim: 45 * geom.Degree, Jump: true, Crouch: true, Fire: true,
+		Reload: true, Weapon: Launcher}
 	vals := make([]int64, h.rules.Command.Sims)
 	put(h.rules, want, vals)
 	var got Cmd
@@ -420,7 +363,8 @@ func TestCommand(t *testing.T) {
 		back[0].Newest != sent.Newest || !slices.Equal(back[0].Vals, vals) {
 		t.Errorf("%+v arrives as %+v: %v", sent, back, err)
 	}
-	for _, word := range []string{"Move stick", "Aim angle", "Jump press", "Crouch bool", "Fire press"} {
+	for _, word := range []string{"Move stick", "Aim angle", "Jump press", "Crouch bool", "Fire press",
+		"Reload press", "Weapon int"} {
 		if !bytes.Contains([]byte(h.rules.Command.Text()), []byte(word)) {
 			t.Errorf("no %q in %s", word, h.rules.Command.Text())
 		}

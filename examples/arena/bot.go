@@ -20,6 +20,9 @@ const (
 	botHurt   = 45   // health below which they look for a pack
 	botDetour = 9.0  // metres that they go for a useful pack
 	botCorner = 0.9  // metres before a low wall at which they jump
+	botRocket = 0.35 // the share of the time in which they like the launcher better
+	botSafe   = 4.5  // metres below which they fire no rocket
+	botWide   = 16.0 // metres beyond which they take no launcher into the hands
 )
 
 // A bot's skill lies between these: the seconds by which its aim trails a moving enemy, and the
@@ -39,6 +42,7 @@ const (
 	tagRoam
 	tagHunt
 	tagUnstuck
+	tagWeapon
 	tagWobble // uses this tag and the next
 )
 
@@ -67,6 +71,7 @@ func Bot(w *game.World, me game.ID) (c Cmd) {
 	case sees:
 		c.Move = duel(me, p, &enemy, now)
 	}
+	c.Weapon, c.Reload = weaponFor(me, p, &enemy, sees, now)
 	if sees {
 		c.Aim, c.Fire = aim(me, p, &enemy, now)
 		cr := mood(me, tagCrouch, now, 70)
@@ -83,6 +88,32 @@ func Bot(w *game.World, me game.ID) (c Cmd) {
 		}
 	}
 	return c
+}
+
+// weaponFor returns the weapon that a bot wants in its hands, and whether it reloads it. In a fight
+// it rather takes the other weapon than reload.
+func weaponFor(me game.ID, p, enemy *Player, sees bool, now game.Tick) (want int, reload bool) {
+	want = Rifle
+	near, wide := botSafe+2, botWide
+	if p.Next == Launcher { // nobody changes weapons at every step
+		near, wide = botSafe, botWide+4
+	}
+	far := enemy.Pos.Dist(p.Pos)
+	if m := mood(me, tagWeapon, now, 300); m.Chance(botRocket) && (!sees || far > near && far < wide) {
+		want = Launcher
+	}
+	other := Rifle + Launcher - want
+	in, beside := p.rounds(want)
+	more, left := p.rounds(other)
+	if *in == 0 && (sees && *more > 0 || *beside == 0 && *more+*left > 0) {
+		want, in, beside = other, more, left
+	}
+	return want, !sees && *in <= armoury[want].magazine/2 && *beside > 0
+}
+
+// short reports whether a pack of ammunition is of use now.
+func short(p *Player) bool {
+	return p.Spare < armoury[Rifle].start || p.Crate < armoury[Launcher].start
 }
 
 // target returns the enemy to fight: near, in front and in sight.
@@ -113,15 +144,20 @@ func exposed(eye geom.Vec3, o *Player) bool {
 }
 
 // aim turns towards the enemy as a hand does: late, at a limited speed, and never quite still. It
-// fires in bursts once it points there.
+// fires in bursts once it points there, and a rocket at where the enemy will be.
 func aim(me game.ID, p *Player, enemy *Player, now game.Tick) (geom.Angle, bool) {
 	skill := mood(me, tagSkill, 0, 1)
 	lag, shake := skill.Range(quickHand, slowHand), skill.Range(steadyHand, wildHand)
 	at := enemy.Pos.XY().Sub(enemy.Vel.XY().Mul(lag)).Sub(p.Pos.XY())
+	point := enemy.Pos.XY().Sub(p.Pos.XY())
+	if p.Weapon == Launcher {
+		flies := enemy.Vel.XY().Mul(point.Len() / RocketSpeed)
+		at, point = at.Add(flies), point.Add(flies)
+	}
 	aim := turned(p.Aim, at.Angle()+geom.Angle(float64(wobble(me, now)*shake)))
 
-	off := float64(aim.Diff(enemy.Pos.XY().Sub(p.Pos.XY()).Angle()))
-	close := max(off, -off) < botLoose+Radius/max(at.Len(), Radius)
+	off := float64(aim.Diff(point.Angle()))
+	close := max(off, -off) < botLoose+Radius/max(at.Len(), Radius) && (p.Weapon == Rifle || at.Len() > botSafe)
 	then := p.Pos.Sub(p.Vel.Mul(botReacts)).Add(geom.Vec3{Z: p.Gun})
 	before := *enemy
 	before.Pos = before.Pos.Sub(before.Vel.Mul(botReacts))
@@ -183,9 +219,9 @@ func packFor(w *game.World, p *Player, fights bool) (best *goal) {
 		switch {
 		case k.Pad >= len(pads):
 			continue
-		case k.Sort == HealthPack && p.Health < botHurt, k.Sort == AmmoPack && p.Ammo+p.Spare < Magazine/2:
+		case k.Sort == HealthPack && p.Health < botHurt, k.Sort == AmmoPack && p.Ammo+p.Spare < armoury[Rifle].magazine/2:
 			reach = Width
-		case !fights && (k.Sort == HealthPack && p.Health < MaxHealth || k.Sort == AmmoPack && p.Spare < StartSpare):
+		case !fights && (k.Sort == HealthPack && p.Health < MaxHealth || k.Sort == AmmoPack && short(p)):
 			reach = botDetour
 		}
 		if d := goals[k.Pad].from(p.Pos.XY()); reach-d > least {

@@ -97,13 +97,13 @@ func TestBotsReachPacks(t *testing.T) {
 		if p().Health != 20+HealthInPack {
 			t.Errorf("seed %d: its health is %d, at %v", seed, p().Health, p().Pos)
 		}
-		p().Ammo, p().Spare = 3, 0
+		p().Ammo, p().Spare, p().Rockets, p().Crate = 3, 0, 0, 0
 		for range 20 {
 			if s.Run(time.Second); p().Ammo+p().Spare > 3 {
 				break
 			}
 		}
-		if p().Ammo+p().Spare < 3+AmmoInPack {
+		if p().Ammo+p().Spare < 3+armoury[Rifle].pack {
 			t.Errorf("seed %d: it has %d and %d rounds, at %v", seed, p().Ammo, p().Spare, p().Pos)
 		}
 	}
@@ -115,21 +115,22 @@ func TestBotsFight(t *testing.T) {
 	t.Parallel()
 	s := crowd(t, 9, 10, netsim.Fiber)
 	s.Run(5 * time.Second)
-	shots, hits, still, air, crouched, all := 0, 0, 0, 0, 0, 0
+	hits, still, air, crouched, all := 0, 0, 0, 0, 0
+	var fired [endOfWeapons]int
 	health := map[game.ID]int{}
 	for range 40 * Rate {
 		s.Run(time.Second / Rate)
 		for id, p := range Players.All(s.Server.World()) {
 			if p.Health < health[id] {
-				hits += (health[id] - p.Health + Damage - 1) / Damage
+				hits += (health[id] - p.Health + Damage - 1) / Damage // a rocket counts as several
 			}
 			health[id] = p.Health
 			if !p.Alive {
 				continue
 			}
 			all++
-			if p.Ready == s.Server.Tick()+Cooldown {
-				shots++
+			if p.Doing == Idle && p.Ready == s.Server.Tick()+armoury[p.Weapon].cooldown {
+				fired[p.Weapon]++
 			}
 			if p.Vel.Len() < 0.2 {
 				still++
@@ -149,11 +150,20 @@ func TestBotsFight(t *testing.T) {
 			t.Errorf("player %d died %d times", id, p.Deaths)
 		}
 	}
-	rate := float64(hits) / float64(shots)
-	t.Logf("%d shots, %d hits, %d deaths; standing %d, in the air %d, crouched %d of %d", shots, hits, deaths, still, air,
-		crouched, all)
+	rate := float64(hits) / float64(fired[Rifle]+fired[Launcher])
+	t.Logf(
+		"%d shots and %d rockets, %d hits, %d deaths; standing %d, in the air %d, crouched %d of %d",
+		fired[Rifle],
+		fired[Launcher],
+		hits,
+		deaths,
+		still,
+		air,
+		crouched,
+		all,
+	)
 	if score != deaths || deaths < 8 || rate < 0.1 || rate > 0.6 || still > all/20 || air < all/50 || air > all/3 ||
-		crouched == 0 {
+		crouched == 0 || fired[Launcher] < 20 || fired[Rifle] < 300 {
 		t.Errorf("score %d, deaths %d, %.2f of the shots hit", score, deaths, rate)
 	}
 }

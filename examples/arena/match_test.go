@@ -43,14 +43,13 @@ func TestMatch(t *testing.T) {
 		if q.Agreement < c.agreement || q.HitchesPerMin > c.hitches || q.ViewErrorP95 > c.viewCm/100 || q.Shots < 100 {
 			t.Errorf("%s: not playable: %+v", c.profile.Name, q)
 		}
-		// When all players stand still, each client has the server's magazine, cooldown and clock
-		// of the round.
+		// When all players stand still, each client has the server's weapons, cooldown and clock of
+		// the round.
 		s.Still()
 		s.Run(5 * time.Second)
 		for _, p := range s.Players() {
 			mine, truth := *Players.Get(p.Client.World(), p.Me()), *Players.Get(s.Server.World(), p.Me())
-			if mine.Ammo != truth.Ammo || mine.Spare != truth.Spare || mine.Ready != truth.Ready || mine.Gun != truth.Gun ||
-				mine.Pos != truth.Pos {
+			if mine.hands() != truth.hands() || mine.Gun != truth.Gun || mine.Pos != truth.Pos {
 				t.Errorf("%s: %s predicts %+v, the server has %+v", c.profile.Name, p.Name, mine, truth)
 			}
 			var theirs, ours Round

@@ -1,0 +1,112 @@
+package arena
+
+import (
+	"meanwhile/game"
+	"meanwhile/geom"
+)
+
+// Numbers of the launcher and its rockets, in metres and seconds.
+const (
+	RocketSpeed  = 28.0
+	RocketReach  = 19.0 // how far ahead of the muzzle a rocket meets the ground, after 0.68 s
+	RocketRadius = 0.15
+	BlastRadius  = 3.2
+	BlastDamage  = 85  // of a rocket that meets a body; less with the distance, none beyond BlastRadius
+	ownDamage    = 0.5 // the share of it that the owner bears
+	push         = 7.5 // m/s, by which a blast throws a body that it meets; less with the distance
+	lift         = 0.6 // added to the height of the direction in which it throws
+)
+
+// Rocket flies straight on until it meets something. Its speed is 0 in the tick in which it did.
+// Nothing is sent while it flies: everybody computes where it is.
+type Rocket struct {
+	Pos   geom.Vec3 `net:"pos,others=1cm,draw=dr:5cm"`
+	Vel   geom.Vec3 `net:"vel,others=1cm/s"`
+	Owner game.ID   `net:"handle"`
+}
+
+// Launch is the flash of a launcher.
+type Launch struct {
+	From geom.Vec3 `net:"pos,1cm"`
+}
+
+// Blast is the end of a rocket.
+type Blast struct {
+	At geom.Vec3 `net:"pos,1cm"`
+}
+
+// launch fires one rocket. It points at the ground RocketReach ahead, as aims are in the plane
+// only: it passes over nobody but those close to someone high up.
+func launch(w *game.World, me game.ID, p *Player) {
+	from := muzzle(p)
+	way := p.Aim.Dir().Mul(RocketReach).At(-from.Z)
+	Rockets.Spawn(w, Rocket{Pos: from, Vel: way.Unit().Mul(RocketSpeed), Owner: me})
+	Launches.Emit(w, me, from.XY(), Launch{from}) // everyone sees it once, the shooter at once
+}
+
+// fly moves all rockets by a tick. Walls and the ground stop them.
+func fly(w *game.World) {
+	for _, r := range Rockets.All(w) {
+		speed := r.Vel.Len()
+		if speed == 0 {
+			continue
+		}
+		ray := geom.Ray3{From: r.Pos, Dir: r.Vel.Mul(1 / speed), Len: float64(speed * w.Dt())}
+		if d := reach(ray); d < ray.Len {
+			ray.Len, r.Vel = max(d-RocketRadius, 0), geom.Vec3{} // in front of what it met
+		}
+		r.Pos = ray.End()
+	}
+}
+
+// burst explodes the rockets that met something in this tick, on the server alone: whom a rocket
+// meets is decided by where players are, not by what anyone saw.
+func burst(w *game.World) {
+	for id, r := range Rockets.All(w) {
+		if r.Vel == (geom.Vec3{}) || meets(w, r) {
+			explode(w, r)
+			w.Despawn(id)
+			Blasts.Emit(w, id, r.Pos.XY(), Blast{r.Pos})
+		}
+	}
+}
+
+// meets reports whether a rocket met a body in this tick, and moves it back to where it did.
+func meets(w *game.World, r *Rocket) (met bool) {
+	ray := geom.Ray3To(r.Pos.Sub(r.Vel.Mul(w.Dt())), r.Pos)
+	for id, p := range Players.All(w) {
+		if id == r.Owner || !p.Alive {
+			continue
+		}
+		if d, ok := ray.Cylinder(p.Pos, Radius+RocketRadius, tall(p.Crouch)); ok {
+			ray.Len, met = d, true
+		}
+	}
+	r.Pos = ray.End()
+	return met
+}
+
+// explode hurts and throws everyone near a rocket who is not behind a wall.
+func explode(w *game.World, r *Rocket) {
+	hurts := armed(w)
+	for id, p := range Players.All(w) {
+		if !p.Alive {
+			continue
+		}
+		middle := p.Pos.Add(geom.Vec3{Z: tall(p.Crouch) / 2})
+		nearest := p.Pos.Add(geom.Vec3{Z: geom.Clamp(r.Pos.Z-p.Pos.Z, 0, tall(p.Crouch))})
+		share := 1 - max(nearest.Dist(r.Pos)-Radius-RocketRadius, 0)/BlastRadius
+		if share <= 0 || !free(r.Pos, middle) {
+			continue
+		}
+		away := middle.Sub(r.Pos).Unit().Add(geom.Vec3{Z: lift}).Unit()
+		p.Vel = p.Vel.Add(away.Mul(float64(push * share)))
+		damage := float64(BlastDamage * share)
+		if id == r.Owner {
+			damage = float64(damage * ownDamage)
+		}
+		if hurts {
+			p.Health, p.By = max(p.Health-int(damage+0.5), 0), r.Owner
+		}
+	}
+}

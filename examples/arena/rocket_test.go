@@ -1,0 +1,201 @@
+package arena
+
+import (
+	"testing"
+	"time"
+	"unsafe"
+
+	"meanwhile/client"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netsim"
+)
+
+// fire puts a player with a launcher somewhere and lets it fire once.
+func (h *hall) fire(id game.ID, from geom.Vec3, aim geom.Angle) {
+	h.t.Helper()
+	p := h.get(id)
+	p.Pos, p.Vel, p.Gun, p.Weapon = from, geom.Vec3{}, gunStanding, Launcher
+	arm(p)
+	if !h.fires(id, Cmd{Aim: aim, Fire: true}) {
+		h.t.Fatalf("the launcher does not fire: %+v", p.hands())
+	}
+}
+
+// ends lets time pass until all rockets have burst, and returns where and after how many ticks the
+// last one did.
+func (h *hall) ends() (at geom.Vec3, ticks int) {
+	h.t.Helper()
+	for ticks = 1; ticks < 200; ticks++ {
+		for _, e := range h.step(0, Cmd{}) {
+			if e.Event == 3 { // Blasts
+				var b Blast
+				h.rules.Events[3].Store(unsafe.Pointer(&b), e.Vals)
+				at = b.At
+			}
+		}
+		if Rockets.Len(h.world()) == 0 {
+			return at, ticks
+		}
+	}
+	h.t.Fatal("a rocket never bursts")
+	return at, ticks
+}
+
+// A rocket flies straight to the ground ahead of the launcher, or to the wall before that.
+func TestRocketFlies(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		from  geom.Vec3
+		aim   geom.Angle
+		at    geom.Vec3
+		ticks int
+	}{
+		{"over the open floor", geom.Vec3{X: 3, Y: 37}, 0, geom.Vec3{X: 22, Y: 37}, 40},
+		{"from a low wall, over another", geom.Vec3{X: 26, Y: 15.5, Z: low}, geom.Pi / 2, geom.Vec3{X: 26, Y: 34.4}, 40},
+		{"over a low wall", geom.Vec3{X: 26, Y: 18}, -geom.Pi / 2, geom.Vec3{X: 26, Y: rim + RocketRadius, Z: 0.11}, 37},
+		{"against a screen", geom.Vec3{X: 30, Y: 20}, 0, geom.Vec3{X: 37.3 - RocketRadius, Y: 20, Z: 0.76}, 15},
+	} {
+		h := newHall(t)
+		me := h.join(30, 20, 0)
+		h.fire(me, c.from, c.aim)
+		at, ticks := h.ends()
+		t.Logf("%s: %v after %d ticks", c.name, at, ticks)
+		if at.Dist(c.at) > 0.2 || ticks < c.ticks-2 || ticks > c.ticks+2 {
+			t.Errorf("%s: bursts at %v after %d ticks, want %v after %d", c.name, at, ticks, c.at, c.ticks)
+		}
+	}
+}
+
+// A rocket bursts at a body, hurts the less the further one stands, hurts nobody behind a wall, and
+// its owner by half.
+func TestBlastHurts(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		there geom.Vec3 // the other player's place; the rocket flies along y = 37 to x = 22
+		hurt  [2]int    // between
+	}{
+		{"in its way", geom.Vec3{X: 10, Y: 37}, [2]int{BlastDamage, BlastDamage}},
+		{"grazed", geom.Vec3{X: 10, Y: 37 + Radius + 0.1}, [2]int{BlastDamage - 5, BlastDamage}},
+		{"2 m beside the end", geom.Vec3{X: 22, Y: 35}, [2]int{40, 52}},
+		{"beyond the blast", geom.Vec3{X: 22, Y: 33.1}, [2]int{0, 0}},
+		{"jumping over it", geom.Vec3{X: 10, Y: 37, Z: 1.3}, [2]int{0, 0}},
+	} {
+		h := newHall(t)
+		me, it := h.join(3, 37, 0), h.join(30, 10, 0)
+		h.get(it).Pos = c.there
+		h.fire(me, geom.Vec3{X: 3, Y: 37}, 0)
+		h.ends()
+		if hurt := MaxHealth - h.get(it).Health; hurt < c.hurt[0] || hurt > c.hurt[1] {
+			t.Errorf("%s: %d damage, want %v", c.name, hurt, c.hurt)
+		}
+		if p := h.get(it); (p.Vel != geom.Vec3{}) != (c.hurt[1] > 0) || c.hurt[1] > 0 && (p.Vel.Z <= 0 || p.By != me) {
+			t.Errorf("%s: thrown by %v, hurt by %d", c.name, p.Vel, p.By)
+		}
+	}
+
+	h := newHall(t)
+	me, it := h.join(30, 20, 0), h.join(30, 20, 0)
+	h.get(it).Pos = geom.Vec3{X: 39, Y: 20} // right behind the screen, which is 1.2 m thick
+	h.fire(me, geom.Vec3{X: 30, Y: 20}, 0)
+	if h.ends(); h.get(it).Health != MaxHealth {
+		t.Error("a blast hurts through a wall")
+	}
+	h.fire(me, geom.Vec3{X: 36, Y: 20}, 0)
+	h.ends()
+	if p := h.get(me); p.Health > 75 || p.Health < 60 || p.Vel.X > -2 || p.Vel.Z < 1.5 {
+		t.Errorf("the own blast leaves health %d and throws by %v", p.Health, p.Vel)
+	}
+	h.get(me).Health = 5
+	h.fire(me, geom.Vec3{X: 36, Y: 20}, 0)
+	h.ends()
+	if p := h.get(me); p.Alive || p.Score != 0 || p.Deaths != 1 {
+		t.Errorf("the own rocket kills: alive %v, score %d, deaths %d", p.Alive, p.Score, p.Deaths)
+	}
+	for _, r := range Rounds.All(h.world()) {
+		r.Shut = h.tick + 10
+	}
+	h.get(it).Health = MaxHealth
+	h.get(me).Alive = true
+	h.fire(me, geom.Vec3{X: 30, Y: 20}, 0)
+	h.get(it).Pos = geom.Vec3{X: 36, Y: 20}
+	if h.ends(); h.get(it).Health != MaxHealth {
+		t.Error("a rocket hurts after the round")
+	}
+}
+
+// A rocket is sent once, and again only if that was lost. While it flies, nothing follows, and
+// everybody who sees it draws it within centimetres of where it was at the drawn moment. Each blast
+// is shown to everybody, once.
+//
+// seeds: U6 B5
+func TestRocketsAreSentOnce(t *testing.T) {
+	t.Parallel()
+	s := crowd(t, 31, 8, netsim.Ocean)
+	s.Run(time.Second)
+	type key struct {
+		player, rocket game.ID
+	}
+	records, newest := map[key]int{}, map[key]clock.Tick{}
+	blasts := map[game.ID]int{}
+	drawn := 0
+	far := 0.0
+	path := map[game.ID]map[clock.Tick]geom.Vec3{}
+	var vals []float64
+	for _, p := range s.Players() {
+		p.OnEvent = func(e *client.Event) {
+			if e.Event == 3 {
+				blasts[p.Me()]++
+			}
+		}
+	}
+	for range 20 * Rate {
+		s.Run(time.Second / Rate)
+		for id, r := range Rockets.All(s.Server.World()) {
+			if path[id] == nil {
+				path[id] = map[clock.Tick]geom.Vec3{}
+			}
+			path[id][s.Server.Tick()] = r.Pos
+		}
+		for _, p := range s.Players() {
+			vals = p.Client.Draw(vals, func(e *client.Entity) {
+				if e.Kind != 3 {
+					return
+				}
+				k := key{p.Me(), e.ID}
+				if at := e.Replica.Groups[0].Newest().Tick; at != newest[k] {
+					newest[k] = at
+					records[k]++
+				}
+				at, _ := p.Client.TimeOf(e.Replica)
+				a, ok := path[e.ID][at.Tick()]
+				b, more := path[e.ID][at.Tick()+1]
+				if ok && more && at >= newest[k].Frac() {
+					drawn++
+					want := a.Add(b.Sub(a).Mul(float64(at.Part()) / clock.FracPerTick))
+					far = max(far, want.Dist(geom.Vec3{X: e.Vals[0], Y: e.Vals[1], Z: e.Vals[2]}))
+				}
+			})
+		}
+	}
+	sent := 0
+	for _, n := range records {
+		sent += n
+	}
+	t.Logf("%d rockets, seen %d times with %d records, %d times drawn, at most %.3f m off", len(path), len(records), sent,
+		drawn, far)
+	if len(path) < 15 || sent > len(records)*13/10 {
+		t.Errorf("%d rockets were seen %d times, which took %d records", len(path), len(records), sent)
+	}
+	if drawn < 1000 || far > 0.05 {
+		t.Errorf("%d times drawn, at most %.3f m off", drawn, far)
+	}
+	s.Still()
+	s.Run(5 * time.Second)
+	for _, p := range s.Players() { // some rockets burst in the tick in which they were fired
+		if n := blasts[p.Me()]; n < len(path) || n > len(path)+3 || n != blasts[s.Players()[0].Me()] {
+			t.Errorf("%s was shown %d blasts of %d rockets", p.Name, n, len(path))
+		}
+	}
+}
