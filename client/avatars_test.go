@@ -49,8 +49,8 @@ func TestTwoAvatarsOfAHostileServer(t *testing.T) {
 		h.Begin(tick)
 		if n == 1 {
 			i, j = h.Add(1, 0, true), h.Add(2, 1, true)
-			v.Enter(i, true)
-			v.Enter(j, true)
+			v.Enter(i, snapshot.Mine)
+			v.Enter(j, snapshot.Mine)
 		}
 		x, y := make([]int64, 12), make([]int64, 2)
 		x[0] = int64((n) / 2)

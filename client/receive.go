@@ -148,13 +148,14 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	if !h.HasAck {
 		agreed = 0
 	}
-	feedback, ok := c.parse(&h, data[n:], agreed)
+	feedback, spawned, ok := c.parse(&h, data[n:], agreed)
 	if !ok {
 		return
 	}
 	c.store.Commit()
 	newest := c.down.applied(at, &h, c.up.log.NextSeq())
 	c.own.noteRan(h.Tick, feedback.Ran)
+	_ = spawned // what was spawned ahead by commands up to this one, and has no entity, was refused
 	c.stats.Received++
 	c.stats.ReceivedBytes += uint64(len(data) + wire.Overhead)
 	period, trip := c.time.synchronise(at, &h, c.up.mayBeAway())
@@ -170,14 +171,18 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	c.readMessages()
 }
 
-// parse reads what follows the header of a datagram. Records take effect with store.Commit.
-func (c *Client) parse(h *wire.Header, body []byte, agreed uint64) (f packet.Feedback, ok bool) {
+// parse reads what follows the header of a datagram. Records take effect with store.Commit. spawned
+// is what packet.DecodeSpawned returns, 0 in games without kinds that clients run ahead.
+func (c *Client) parse(
+	h *wire.Header, body []byte, agreed uint64,
+) (f packet.Feedback, spawned clock.Tick, ok bool) {
 	var r wire.BitReader
 	r.Reset(body)
-	f = packet.DecodeFeedback(&r, h.Tick, c.time.queued)
+	form := packet.FeedbackForm{Queued: c.time.queued, Events: len(c.rules.Events) > 0}
+	f = packet.DecodeFeedback(&r, h.Tick, form)
 	if r.Bad() {
 		c.stats.Malformed++
-		return f, false
+		return f, 0, false
 	}
 	if err := c.store.Parse(&r, h.Tick, agreed); err != nil {
 		if errors.Is(err, snapshot.ErrBaseline) || errors.Is(err, snapshot.ErrSlot) {
@@ -186,15 +191,25 @@ func (c *Client) parse(h *wire.Header, body []byte, agreed uint64) (f packet.Fee
 		} else {
 			c.stats.Malformed++
 		}
-		return f, false
+		return f, 0, false
+	}
+	if c.rules.Ahead() {
+		newest := h.Tick
+		if form.Queued {
+			newest = f.Ran
+		}
+		if spawned = packet.DecodeSpawned(&r, h.Tick, newest); r.Bad() {
+			c.stats.Malformed++
+			return f, 0, false
+		}
 	}
 	if rest := r.Rest(); len(rest) > 0 {
 		if _, err := c.down.messages.Read(rest); err != nil {
 			c.stats.Malformed++
-			return f, false
+			return f, 0, false
 		}
 	}
-	return f, true
+	return f, spawned, true
 }
 
 func (c *Client) applyHeartbeat(at clock.Time, data []byte) {

@@ -310,7 +310,7 @@ func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet
 			switch n := tick - t.from; {
 			case n == 0:
 				t.ent, t.on = h.Add(uint32(i+1), 0, false), true
-				v.Enter(t.ent, false)
+				v.Enter(t.ent, snapshot.Observed)
 				of[t.ent] = t
 				fallthrough
 			case n > 0 && n < len(t.sim):

@@ -36,6 +36,8 @@ type commands struct {
 	// wrong.
 	surprised bool
 
+	events uint8 // how many events the player's commands emitted, modulo 256
+
 	slack    int64 // least slack of new commands, in 1/256 tick, that was not reported yet or in a packet that was lost
 	slackDue bool
 
@@ -110,12 +112,12 @@ func (c *commands) acceptCommand(s *Server, cmd *packet.Command, arrival clock.T
 // reports.
 func (c *commands) appendFeedback(w *wire.BitWriter, sent *wire.Packet, s *Server) {
 	f := packet.Feedback{Acked: c.acked, HasSlack: c.slackDue, Ran: c.queue.ran}
-	f.Starved = uint8(c.stats.Starved % packet.StarvedRange)
+	f.Starved, f.Events = uint8(c.stats.Starved%packet.StarvedRange), c.events%packet.EventsRange
 	sent.Note = noSlackReported
 	if c.slackDue {
 		// Rounded down: a command that was late by little was late.
 		f.Slack = int(min(max(c.slack>>4, -packet.MaxSlack), packet.MaxSlack))
 		sent.Note, c.slackDue = int16(f.Slack), false
 	}
-	f.Append(w, s.tick, s.rules.Mode == game.Queued)
+	f.Append(w, s.tick, packet.FeedbackForm{Queued: s.rules.Mode == game.Queued, Events: len(s.rules.Events) > 0})
 }

@@ -293,6 +293,9 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	w.Reset(head)
 	p.commands.appendFeedback(w, sent, s)
 	outer += w.Len()
+	if s.ahead.any {
+		outer += packet.SpawnedBits(s.tick, p.oldestSpawn(nil))
+	}
 	reserved := 0
 	if o.messages { // they have a share of their own, and every fourth packet room for a large one
 		if reserved = share / 4; sent.Seq%4 == 0 {
@@ -301,6 +304,9 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	}
 	of := d.choose(&out.entries, out.due, now, outer, share-reserved, room, budget)
 	out.entries.End(w, sent, now)
+	if s.ahead.any {
+		packet.AppendSpawned(w, s.tick, p.oldestSpawn(&out.entries))
+	}
 	b := w.Bytes()
 	// Where the queue is full the next packet tries again.
 	out.body = d.view.UnsentTexts(out.body, func(body []byte) bool {

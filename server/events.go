@@ -30,6 +30,7 @@ func (p *player) queueEvents(out *Outbox) {
 	for i := range s.eng.Events() {
 		e := &s.eng.Events()[i]
 		if e.ByActor && e.Actor == p.avatar {
+			p.commands.events++
 			continue // its client predicted the event and has shown it already
 		}
 		tell, name := p.witnesses(e)

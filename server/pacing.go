@@ -46,11 +46,14 @@ const (
 // Scores of due entries. They lie so far apart that no entry of one group comes before an entry of
 // the group above it.
 const (
-	ownScore   = 1 << 62 // the player's own avatar
-	goneScore  = 1 << 61 // removals: they are cheap, and the entity must not linger
-	startScore = 1 << 60 // what begins to move: nobody should see it rest any longer
-	duty       = 1 << 59 // added where a record must go now to keep what was announced
-	waitShift  = 40      // of the ticks that an entity waited, before they are divided by its distance
+	ownScore   = 1 << 62       // the player's own avatar
+	goneScore  = 1 << 61       // removals: they are cheap, and the entity must not linger
+	spawnScore = goneScore - 1 // first sights of what the player's own commands spawned: it shows them already
+	startScore = 1 << 60       // what begins to move: nobody should see it rest any longer
+	duty       = 1 << 59       // added where a record must go now to keep what was announced
+	exactWorth = 4             // how much more a record is worth with which the player's client compares its prediction
+	maxStale   = 1 << 16       // ticks beyond which such a record grows no more urgent
+	waitShift  = 40            // of the ticks that an entity waited, before they are divided by its distance
 )
 
 // spends notes the content of a packet: n records of moving entities with a sum of moving bits, and
@@ -110,9 +113,10 @@ func (p *pace) adapt(load, less, lower int64) {
 }
 
 // prioritise orders due entries and chooses the class that each announces. The player's own avatar
-// comes first, then removals, then entities that begin to move, then records that must go now to
-// keep their announcement, then the rest. Within the last two, waiting time over distance decides,
-// which is about how wrong they look on the screen. Ties go by entity, so the order is total.
+// comes first, then removals, then what its own commands spawned, then entities that begin to move,
+// then records that must go now to keep their announcement, then the rest. Within the last two,
+// waiting time over distance decides, which is about how wrong they look on the screen. Ties go by
+// entity, so the order is total.
 func (s *Server) prioritise(client *player, due []snapshot.Candidate) {
 	down := &client.down
 	p := &down.pace
@@ -139,6 +143,9 @@ func (s *Server) prioritise(client *player, due []snapshot.Candidate) {
 		case d.Gone:
 			d.Score = goneScore
 			continue
+		case d.First && d.Spawned:
+			d.Score = spawnScore
+			continue
 		}
 		dist := int64(nearBy)
 		if e.Placed {
@@ -146,7 +153,11 @@ func (s *Server) prioritise(client *player, due []snapshot.Candidate) {
 			dx, dy := x-int64(at.X), y-int64(at.Y)
 			dist += max(dx, -dx) + max(dy, -dy) // Manhattan: near enough, and cheap
 		}
-		if d.Score = int64(d.Stale) << waitShift / dist; s.cfg.NoBounds {
+		d.Score = int64(d.Stale) << waitShift / dist
+		if d.Exact {
+			d.Score = exactWorth * int64(min(d.Stale, maxStale)) << waitShift / dist
+		}
+		if s.cfg.NoBounds {
 			continue
 		}
 		if !d.Moves {

@@ -30,6 +30,7 @@ type player struct {
 	lost    game.ID // the newest avatar that the rules removed; 0: none
 	ent     int32   // the avatar's index in the history; -1: none
 	joined  clock.Tick
+	spawns  []int32 // see noteSpawn
 
 	up       uplink
 	commands commands

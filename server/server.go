@@ -126,6 +126,7 @@ type Server struct {
 
 	grid      *interest.Grid
 	placeless []int32 // entities without a place: they are known wherever one is
+	ahead     ahead   // whether clients run entities ahead
 	// Where the rules hide entities: groups of players that may know of each, by its index in the
 	// history, and of those that were removed in this tick, as of the tick before.
 	shownTo        []uint64
@@ -169,6 +170,7 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
 	s.current, s.record, s.show = s.period, s.recordEntity, s.showEntity
 	s.send = s.sendRate(cfg.Budget)
+	s.ahead = aheadOf(rules)
 	if rules.Hides() {
 		s.removedShownTo = map[game.ID]uint64{}
 	}
@@ -368,6 +370,7 @@ func (s *Server) removeGone() {
 			}
 			s.hist.Remove(i)
 			for _, p := range s.clients {
+				p.forgetSpawn(i)
 				p.down.view.Leave(i)
 			}
 		}
@@ -390,6 +393,8 @@ func (s *Server) recordEntity(id game.ID, kind int, sims []int64, cut, owned boo
 					p.ent = i
 				}
 			}
+		} else {
+			s.noteSpawn(i)
 		}
 	}
 	s.hist.Record(i, sims, cut)

@@ -173,6 +173,8 @@ type peer struct {
 	slacks    []int64    // the least slack that each datagram reported, in 1/16 ticks
 	dropped   int
 	w         wire.BitWriter
+	emitted   uint8      // Feedback.Events of the newest datagram
+	spawned   clock.Tick // what its DecodeSpawned returned
 }
 
 func (n *nest) connect(name string) *peer {
@@ -195,15 +197,11 @@ func (p *peer) take(b []byte) wire.Header {
 	}
 	var r wire.BitReader
 	r.Reset(b[at:])
-	if r.Bool() {
-		p.acked = max(p.acked, clock.Tick(int64(h.Tick)-r.Varint(4)))
-	}
-	if r.Bool() {
-		p.slacks = append(p.slacks, r.Varint(5))
-	}
-	r.Bits(4)
-	if p.n.queued && r.Bool() {
-		p.ran = h.Tick - clock.Tick(r.Varint(3))
+	rules := p.n.s.rules
+	f := packet.DecodeFeedback(&r, h.Tick, packet.FeedbackForm{Queued: p.n.queued, Events: len(rules.Events) > 0})
+	p.acked, p.ran, p.emitted = max(p.acked, f.Acked), max(p.ran, f.Ran), f.Events
+	if f.HasSlack {
+		p.slacks = append(p.slacks, int64(f.Slack))
 	}
 	agreed := uint64(0)
 	if h.HasAck {
@@ -212,6 +210,13 @@ func (p *peer) take(b []byte) wire.Header {
 	if err := p.store.Read(&r, h.Tick, agreed); err != nil {
 		p.dropped++
 		return h
+	}
+	if rules.Ahead() {
+		newest := h.Tick
+		if p.n.queued {
+			newest = f.Ran
+		}
+		p.spawned = packet.DecodeSpawned(&r, h.Tick, newest)
 	}
 	if rest := r.Rest(); len(rest) > 0 {
 		if _, err := p.lane.Read(rest); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/snapshot"
 )
 
 // gridCell is the side of an interest cell in millimetres.
@@ -39,14 +40,16 @@ func hysteresis(see int) int { return max(see/16, 1) }
 // place, and the nearest others, all as far as the rules allow it.
 func (p *player) see(out *Outbox) {
 	s, v, view := p.s, &p.sight, p.down.view
+	v.crowded = false
 	if p.ent >= 0 {
-		view.Enter(p.ent, true)
+		view.Enter(p.ent, snapshot.Mine)
 		e := s.hist.At(p.ent)
 		v.x, v.y = e.X, e.Y
 	}
+	p.seeSpawns()
 	for _, i := range s.placeless {
 		if p.allows(i) {
-			view.Enter(i, i == p.ent)
+			view.Enter(i, p.detail(i, false))
 		}
 	}
 	set := &out.set
@@ -60,9 +63,9 @@ func (p *player) see(out *Outbox) {
 		allow = p.allows
 	}
 	near := set.Follow(s.grid, v.x, v.y, s.rules.See, hysteresis(s.rules.See), allow)
-	v.reach2, v.crowded = set.Reach2, false
+	v.reach2 = set.Reach2
 	for _, i := range set.Entered {
-		if !view.Enter(i, false) {
+		if !view.Enter(i, p.detail(i, false)) {
 			v.crowded = true
 		}
 	}
@@ -70,7 +73,7 @@ func (p *player) see(out *Outbox) {
 		view.Distance(n.Index, n.Dist2)
 	}
 	for _, i := range set.Left {
-		if i != p.ent && (s.hist.At(i).Placed || !p.allows(i)) {
+		if i != p.ent && (s.hist.At(i).Placed && !slices.Contains(p.spawns, i) || !p.allows(i)) {
 			view.Leave(i)
 		}
 	}

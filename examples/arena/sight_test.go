@@ -37,7 +37,7 @@ func TestFirstSight(t *testing.T) {
 	sims := make([]int64, k.Sims)
 	k.Extract(unsafe.Pointer(&p), sims)
 	h.Record(i, sims, false)
-	v.Enter(i, false)
+	v.Enter(i, snapshot.Observed)
 	var w wire.BitWriter
 	w.Reset(nil)
 	due := v.Pending(clock.Time(1), 0, nil)

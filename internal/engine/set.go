@@ -137,8 +137,8 @@ func (e *Engine) SaveSet(set *Set) {
 func (e *Engine) SetAvatar(id ID) { e.w.avatar = id }
 
 // A SpawnKey names what a player's command spawned, on the server and in the client alike: the
-// tick of the command, and how many the command had spawned before. Only entities of kinds that
-// clients run ahead count.
+// tick of the command, and how many the command had spawned before. Only entities of kinds with
+// schema.Kind.Exact count.
 type SpawnKey struct {
 	Tick Tick
 	N    uint8
@@ -189,7 +189,7 @@ func (e *Engine) Spawner(id ID) (by ID, key SpawnKey) {
 // spawnAhead makes an entity in a client's prediction and returns its ID; 0 if it makes none.
 func (s *Store) spawnAhead() ID {
 	w := s.world
-	if s.schema.Ahead == schema.Playout || w.phase != acting || w.actor != w.avatar || w.born >= MaxSpawns {
+	if !s.exact || w.phase != acting || w.actor != w.avatar || w.born >= MaxSpawns {
 		w.stats.Unspawned++
 		return 0
 	}

@@ -13,6 +13,7 @@ type Store struct {
 	index    int // of the kind in Rules.Kinds
 	kind     *Kind
 	schema   *schema.Kind
+	exact    bool      // what schema.Kind.Exact says
 	entities []*entity // by rising ID
 	pool     []*entity // removed ones, for reuse
 
@@ -48,7 +49,7 @@ type entity struct {
 
 func newStore(w *World, i int) *Store {
 	k := w.rules.Kinds[i]
-	s := &Store{world: w, index: i, kind: w.rules.kinds[i], schema: k, nothing: w.rules.kinds[i].New(),
+	s := &Store{world: w, index: i, kind: w.rules.kinds[i], schema: k, exact: k.Exact(), nothing: w.rules.kinds[i].New(),
 		blank: make([]int64, k.Sims), zero: make([]int64, k.Sims), ints: make([]int64, k.Sims)}
 	k.Store(s.nothing, s.blank)
 	k.Extract(s.nothing, s.zero)
@@ -113,7 +114,7 @@ func (s *Store) Spawn(v unsafe.Pointer) ID {
 		id = w.nextID
 		w.nextID++
 		e = s.insert(id)
-		if s.schema.Ahead != schema.Playout && w.phase == acting {
+		if s.exact && w.phase == acting {
 			if w.born < MaxSpawns {
 				e.spawner, e.key = w.actor, SpawnKey{w.tick, uint8(w.born)}
 			}

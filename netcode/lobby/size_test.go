@@ -52,7 +52,7 @@ func TestPlaceBesideARecord(t *testing.T) {
 			if tick == 1 {
 				ids[i] = h.Add(uint32(i+1), 0, false)
 				if i < inSight {
-					v.Enter(ids[i], false)
+					v.Enter(ids[i], snapshot.Observed)
 				}
 			}
 			s := strollerAt(i, tick)

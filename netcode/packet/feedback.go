@@ -35,6 +35,7 @@ const (
 //	1 bit      whether there is a Slack; then Slack, signed, of order 5
 //	4 bits     Starved
 //	1 bit      where commands are queued: whether one ran; then tick-Ran, signed, of order 3
+//	4 bits     in games with events: Events
 type Feedback struct {
 	// Acked is the newest tick up to which every command has arrived or is of no use any more.
 	// Zero: none arrived yet.
@@ -49,10 +50,19 @@ type Feedback struct {
 	Starved uint8
 	// Ran is the newest command that ran, where commands are queued. Zero: none ran yet.
 	Ran clock.Tick
+	// Events is how many events the player's own commands have emitted so far, modulo EventsRange.
+	// The client showed them when it predicted the commands; the server does not send it those.
+	Events uint8
 }
 
-// Append writes f into a datagram of a tick. queued says that the game queues commands.
-func (f *Feedback) Append(w *wire.BitWriter, tick clock.Tick, queued bool) {
+// FeedbackForm says which fields the Feedbacks of a game have.
+type FeedbackForm struct {
+	Queued bool // the game queues commands: Ran
+	Events bool // it has events: Events
+}
+
+// Append writes f into a datagram of a tick.
+func (f *Feedback) Append(w *wire.BitWriter, tick clock.Tick, form FeedbackForm) {
 	if w.Bool(f.Acked != 0); f.Acked != 0 {
 		w.Varint(int64(tick)-int64(f.Acked), ackedOrder)
 	}
@@ -60,17 +70,19 @@ func (f *Feedback) Append(w *wire.BitWriter, tick clock.Tick, queued bool) {
 		w.Varint(int64(min(max(f.Slack, -MaxSlack), MaxSlack)), slackOrder)
 	}
 	w.Bits(uint64(f.Starved%StarvedRange), starvedBits)
-	if queued {
+	if form.Queued {
 		if w.Bool(f.Ran != 0); f.Ran != 0 {
 			w.Varint(int64(tick)-int64(f.Ran), ranOrder)
 		}
 	}
+	if form.Events {
+		w.Bits(uint64(f.Events%EventsRange), eventsBits)
+	}
 }
 
-// DecodeFeedback reads the Feedback of a datagram of a tick. queued says that the game queues
-// commands. Ticks outside the range of a clock.Tick become its bounds. A datagram that is cut short
-// leaves r Bad.
-func DecodeFeedback(r *wire.BitReader, tick clock.Tick, queued bool) (f Feedback) {
+// DecodeFeedback reads the Feedback of a datagram of a tick. Ticks outside the range of a
+// clock.Tick become its bounds. A datagram that is cut short leaves r Bad.
+func DecodeFeedback(r *wire.BitReader, tick clock.Tick, form FeedbackForm) (f Feedback) {
 	if r.Bool() {
 		f.Acked = tickBefore(tick, r.Varint(ackedOrder))
 	}
@@ -78,8 +90,11 @@ func DecodeFeedback(r *wire.BitReader, tick clock.Tick, queued bool) (f Feedback
 		f.Slack = int(min(max(r.Varint(slackOrder), -MaxSlack), MaxSlack))
 	}
 	f.Starved = uint8(r.Bits(starvedBits))
-	if queued && r.Bool() {
+	if form.Queued && r.Bool() {
 		f.Ran = tickBefore(tick, r.Varint(ranOrder))
+	}
+	if form.Events {
+		f.Events = uint8(r.Bits(eventsBits))
 	}
 	return f
 }

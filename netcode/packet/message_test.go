@@ -97,20 +97,32 @@ func btoi(b bool) int {
 
 const vectorTick = 1000
 
-func feedbackText(f packet.Feedback, queued bool) string {
+func feedbackText(f packet.Feedback, form packet.FeedbackForm) string {
 	slack := "none"
 	if f.HasSlack {
 		slack = fmt.Sprint(f.Slack)
 	}
 	text := fmt.Sprintf("acked %d slack %s starved %d", f.Acked, slack, f.Starved)
-	if queued {
+	if form.Queued {
 		text += fmt.Sprintf(" ran %d", f.Ran)
+	}
+	if form.Events {
+		text += fmt.Sprintf(" events %d", f.Events)
 	}
 	return text
 }
 
 func TestFeedbackVectors(t *testing.T) {
-	for _, queued := range []bool{false, true} {
+	for _, file := range []struct {
+		name, where string
+		packet.FeedbackForm
+	}{
+		{"feedback", "", packet.FeedbackForm{}},
+		{"feedback-queued", ", where commands are queued", packet.FeedbackForm{Queued: true}},
+		{"feedback-events", ", in a game with events", packet.FeedbackForm{Events: true}},
+		{"feedback-queued-events", ", where commands are queued, in a game with events",
+			packet.FeedbackForm{Queued: true, Events: true}},
+	} {
 		var list []vector
 		for _, c := range []struct {
 			name string
@@ -121,41 +133,38 @@ func TestFeedbackVectors(t *testing.T) {
 			{"commands ahead of the present, one of them by three ticks and a half", packet.Feedback{Acked: 1004,
 				HasSlack: true, Slack: 56, Ran: 1003}},
 			{"one came two ticks late, and two ticks starved", packet.Feedback{Acked: 998, HasSlack: true, Slack: -32,
-				Starved: 2, Ran: 995}},
+				Starved: 2, Ran: 995, Events: 7}},
 			{"the player's commands stay away", packet.Feedback{Acked: 880, Starved: 15, Ran: 870}},
 			{"the most that is reported", packet.Feedback{Acked: 1, HasSlack: true, Slack: packet.MaxSlack, Ran: 1}},
 			{"the least that is reported", packet.Feedback{Acked: 1128, HasSlack: true, Slack: -packet.MaxSlack,
-				Ran: 1128}},
+				Ran: 1128, Events: 15}},
 		} {
-			if !queued {
+			if !file.Queued {
 				c.f.Ran = 0
 			}
-			b := bitsOf(func(w *wire.BitWriter) { c.f.Append(w, vectorTick, queued) })
-			list = append(list, vector{c.name, hex.EncodeToString(b), feedbackText(c.f, queued)})
+			b := bitsOf(func(w *wire.BitWriter) { c.f.Append(w, vectorTick, file.FeedbackForm) })
+			list = append(list, vector{c.name, hex.EncodeToString(b), feedbackText(c.f, file.FeedbackForm)})
 		}
-		file, head := "testdata/feedback.txt",
-			"# The feedback in a server's datagram of tick 1000: name, bytes, and what they say.\n"
-		if queued {
-			file = "testdata/feedback-queued.txt"
-			head = "# The feedback in a server's datagram of tick 1000, where commands are queued: " +
-				"name, bytes, and what they say.\n"
-		}
-		check(t, file, head, list, func(b []byte) (string, error) {
+		head := "# The feedback in a server's datagram of tick 1000" + file.where +
+			": name, bytes, and what they say.\n"
+		check(t, "testdata/"+file.name+".txt", head, list, func(b []byte) (string, error) {
 			r := readerOf(b)
-			f := packet.DecodeFeedback(r, vectorTick, queued)
+			f := packet.DecodeFeedback(r, vectorTick, file.FeedbackForm)
 			if r.Bad() {
 				return "", wire.ErrTruncated
 			}
-			return feedbackText(f, queued), nil
+			return feedbackText(f, file.FeedbackForm), nil
 		})
 	}
 }
 
 // What lies beyond the limits is cut to them, by the writer and by the reader.
 func TestFeedbackBeyondItsLimits(t *testing.T) {
-	f := packet.Feedback{Acked: 5, HasSlack: true, Slack: packet.MaxSlack + 1, Starved: packet.StarvedRange + 3}
-	got := packet.DecodeFeedback(readerOf(bitsOf(func(w *wire.BitWriter) { f.Append(w, 9, false) })), 9, false)
-	if want := (packet.Feedback{Acked: 5, HasSlack: true, Slack: packet.MaxSlack, Starved: 3}); got != want {
+	f := packet.Feedback{Acked: 5, HasSlack: true, Slack: packet.MaxSlack + 1, Starved: packet.StarvedRange + 3,
+		Events: packet.EventsRange + 2}
+	form := packet.FeedbackForm{Events: true}
+	got := packet.DecodeFeedback(readerOf(bitsOf(func(w *wire.BitWriter) { f.Append(w, 9, form) })), 9, form)
+	if want := (packet.Feedback{Acked: 5, HasSlack: true, Slack: packet.MaxSlack, Starved: 3, Events: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	for _, back := range []int64{10, 1 << 50, -1 << 50} {
@@ -169,7 +178,7 @@ func TestFeedbackBeyondItsLimits(t *testing.T) {
 			w.Varint(back, 3)
 		})
 		r := readerOf(b)
-		got := packet.DecodeFeedback(r, 9, true)
+		got := packet.DecodeFeedback(r, 9, packet.FeedbackForm{Queued: true})
 		want := packet.Feedback{HasSlack: true, Slack: int(min(max(back, -packet.MaxSlack), packet.MaxSlack))}
 		if back < 0 {
 			want.Acked, want.Ran = math.MaxUint32, math.MaxUint32
@@ -181,19 +190,20 @@ func TestFeedbackBeyondItsLimits(t *testing.T) {
 }
 
 func FuzzDecodeFeedback(f *testing.F) {
-	for _, x := range []packet.Feedback{{}, {Acked: 7, HasSlack: true, Slack: -40, Starved: 9}, {Acked: 900, Ran: 3}} {
+	for _, x := range []packet.Feedback{{}, {Acked: 7, HasSlack: true, Slack: -40, Starved: 9}, {Acked: 900, Ran: 3, Events: 9}} {
 		for _, queued := range []bool{false, true} {
-			f.Add(bitsOf(func(w *wire.BitWriter) { x.Append(w, 500, queued) }), uint32(500), queued)
+			form := packet.FeedbackForm{Queued: queued, Events: queued}
+			f.Add(bitsOf(func(w *wire.BitWriter) { x.Append(w, 500, form) }), uint32(500), form.Queued, form.Events)
 		}
 	}
-	f.Fuzz(func(t *testing.T, b []byte, tick uint32, queued bool) {
-		r := readerOf(b)
-		x := packet.DecodeFeedback(r, clock.Tick(tick), queued)
+	f.Fuzz(func(t *testing.T, b []byte, tick uint32, queued, events bool) {
+		r, form := readerOf(b), packet.FeedbackForm{Queued: queued, Events: events}
+		x := packet.DecodeFeedback(r, clock.Tick(tick), form)
 		if r.Bad() {
 			return
 		}
-		again := bitsOf(func(w *wire.BitWriter) { x.Append(w, clock.Tick(tick), queued) })
-		if y := packet.DecodeFeedback(readerOf(again), clock.Tick(tick), queued); y != x {
+		again := bitsOf(func(w *wire.BitWriter) { x.Append(w, clock.Tick(tick), form) })
+		if y := packet.DecodeFeedback(readerOf(again), clock.Tick(tick), form); y != x {
 			t.Fatalf("%+v becomes %+v", x, y)
 		}
 	})

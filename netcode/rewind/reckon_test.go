@@ -87,7 +87,7 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 		h.Begin(tick)
 		if tick == 1 {
 			index = h.Add(7, 0, false)
-			view.Enter(index, false)
+			view.Enter(index, snapshot.Observed)
 		}
 		d.drive(tick, rate)
 		for c, v := range []float64{d.x, d.y, d.vx, d.vy, 0} {

@@ -92,7 +92,7 @@ func (g *gallery) step(send, arrive bool) wire.Seq {
 	for i := range g.d {
 		if g.tick == 1 {
 			g.d[i] = g.h.Add(uint32(10-i), 0, false) // IDs 10, 9, 8
-			g.v.Enter(g.d[i], false)
+			g.v.Enter(g.d[i], snapshot.Observed)
 		}
 		g.sims[0], g.sims[1] = int64(g.tick)*100, int64(i)*1000
 		g.sims[2], g.sims[3] = int64(g.tick/10%2), int64(g.tick/10)

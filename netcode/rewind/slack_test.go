@@ -30,7 +30,7 @@ func oldRecords(t *testing.T, k *schema.Kind, bounds [2]uint8) (r *Rewinder, new
 		h.Begin(tick)
 		if tick == 1 {
 			h.Add(7, 0, false)
-			v.Enter(0, false)
+			v.Enter(0, snapshot.Observed)
 		}
 		if sims[0] = int64(tick) * 10; k.Groups[0].Reckoned != 0 {
 			sims[0] *= int64(tick)

@@ -164,7 +164,7 @@ func (s *shootingRange) move() {
 			s.view.Leave(w.i)
 			w.inView = false
 		case !w.inView && s.chance(0.1):
-			w.inView = s.view.Enter(w.i, false)
+			w.inView = s.view.Enter(w.i, snapshot.Observed)
 		}
 		s.view.Distance(w.i, w.x*w.x+w.y*w.y)
 	}

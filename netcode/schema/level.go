@@ -67,6 +67,21 @@ func (k *Kind) Limited(g int) bool {
 	return g != OwnerGroup && (k.Groups[g].Audience == Team || k.Groups[g].Far > 0)
 }
 
+// Exact reports whether players may receive entities of the kind, other than their avatars, at
+// simulation precision: it is Predicted or Near, and everyone receives all that anyone receives of
+// it. Exact records are not cut to what a player may know.
+func (k *Kind) Exact() bool {
+	if k.Ahead == Playout {
+		return false
+	}
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Audience == Owner || p.Audience == Team || p.Far > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Coarsen rounds the observer integers of group g to the precision of a level.
 func Coarsen[T int32 | int64](k *Kind, g, level int, vals []T) {
 	if level == 0 {

@@ -22,7 +22,7 @@ func newCrowd(t testing.TB, n int) *crowd {
 	for range n {
 		i := c.spawn(walkerKind, false)
 		c.sims[i][x], c.sims[i][y] = int64(i)*256000, int64(i)*100
-		c.v.Enter(i, false)
+		c.v.Enter(i, Observed)
 	}
 	c.record()
 	for range 2 * HistoryTicks { // every memory that is used again has been used once

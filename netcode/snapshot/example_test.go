@@ -45,7 +45,7 @@ func Example() {
 		history.Begin(tick)
 		if tick == 1 {
 			index = history.Add(7, 0, false)
-			view.Enter(index, false)
+			view.Enter(index, snapshot.Observed)
 		}
 		if tick <= 3 {
 			sheep.Pos.X += 0.1

@@ -14,8 +14,8 @@ const (
 	// absolute.
 	HistoryTicks = 128
 
-	// OwnerGroup is the index of the group that only an entity's owner receives, at simulation
-	// precision.
+	// OwnerGroup is the index of the group of exact records, at simulation precision: of their
+	// avatar all clients receive this group, of other entities those that run them ahead.
 	OwnerGroup = schema.OwnerGroup
 
 	// Slots is how many slots a client has. A slot stays taken after its entity is gone until no
@@ -53,6 +53,8 @@ const (
 	maxOrder = 1<<orderB - 1
 	kindK    = 3  // kind of a first sight
 	idK      = 10 // ID of a first sight
+	spawnK   = 3  // ticks since the command that spawned the entity of a first sight
+	spawnNK  = 0  // which of the entities that it spawned
 	ageK     = 3  // age of a baseline
 	gapK     = 2  // age of the prior state before the baseline
 	agoK     = 3  // ticks since a cut or start

@@ -31,3 +31,11 @@ func recordsOf(v *View, log *wire.Log, i int32, g int, newest wire.Seq, t clock.
 	}
 	return a, b
 }
+
+// detailOf returns how a client receives an entity that is its avatar, or is not.
+func detailOf(mine bool) Detail {
+	if mine {
+		return Mine
+	}
+	return Observed
+}

@@ -21,12 +21,17 @@ const restTicks = 6
 type Entity struct {
 	ID      uint32
 	Kind    int
-	Owned   bool // some client owns it and receives the owner's record
+	Owned   bool // it is a player's avatar
+	Exact   bool // others than its player may receive it at simulation precision, see View.Enter
 	Spawned clock.Tick
 	X, Y    int32 // place now in millimetres, of the kind's first pos property; saturated
 	Placed  bool  // the kind has such a property
 	On      int32 // index of the parent that its place is relative to, -1: none that is there
 	Team    int64 // value of the kind's team property, 0: none
+
+	// By is the avatar of the player whose command spawned it, 0: none; Spawn is which command.
+	By    uint32
+	Spawn Spawn
 
 	alive      bool
 	lastTick   clock.Tick   // newest tick that Record noted
@@ -34,8 +39,14 @@ type Entity struct {
 	ownChanged []clock.Tick // the same for the owner's
 	group      [schema.MaxGroups + 1]groupTimes
 	obs        []int32 // ring of HistoryTicks rows
-	own        []int64 // ring of HistoryTicks rows, where owned
+	own        []int64 // ring of HistoryTicks rows, where owned or Exact
 	flown      []int64 // observers' values at the beginning of each group's flight
+}
+
+// A Spawn says which command of a player spawned an entity.
+type Spawn struct {
+	Tick clock.Tick // of the command; 0: none spawned it, or one of another player's
+	N    uint8      // how many entities of kinds with schema.Kind.Exact the command spawned before this one
 }
 
 // groupTimes is when things happened to one group of one entity; 0: never.
@@ -177,7 +188,8 @@ func (h *History) Add(id uint32, kind int, owned bool) int32 {
 	if k.Extrapolated && reckons(k) {
 		e.flown = sized(old.flown, k.Obs)
 	}
-	if owned {
+	e.Exact = !owned && h.rules[kind].exact
+	if owned || e.Exact {
 		e.ownChanged = sized(old.ownChanged, len(k.Props))
 		e.own = sized(old.own, HistoryTicks*k.Sims)
 	}
@@ -238,7 +250,7 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	if k.Team >= 0 {
 		e.Team = sim[k.Props[k.Team].At]
 	}
-	if e.Owned {
+	if len(e.own) > 0 {
 		e.recordOwner(k, now, sim, cut)
 	}
 }
@@ -378,7 +390,7 @@ func (h *History) has(e *Entity, t clock.Tick) bool {
 func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int64, ok bool) {
 	e := &h.ents[i]
 	k := h.kinds[e.Kind]
-	if !h.has(e, t) || g == OwnerGroup && !e.Owned {
+	if !h.has(e, t) || g == OwnerGroup && len(e.own) == 0 {
 		return nil, false
 	}
 	if g == OwnerGroup {

@@ -118,12 +118,12 @@ func newReplay(t testing.TB) (*replay, []*packet) {
 		switch n {
 		case 0:
 			for n := range 6 {
-				p.v.Enter(p.spawn(n%2, n == 0), n == 0)
+				p.v.Enter(p.spawn(n%2, n == 0), detailOf(n == 0))
 			}
 			i := p.spawn(cartKind, false)
 			p.sims[i][cartSide] = 1
 			p.v.Team(1)
-			p.v.Enter(i, false)
+			p.v.Enter(i, Observed)
 			p.v.Distance(i, 0)
 		case 2, 9:
 			p.v.Distance(p.ents[6], int64(n)*1e9) // 45 m and 95 m
@@ -135,8 +135,8 @@ func newReplay(t testing.TB) (*replay, []*packet) {
 		case 10:
 			p.sims[p.ents[6]][cartSide] = 1
 		case 8:
-			p.v.Enter(p.ents[3], false)
-			p.v.Enter(p.spawn(walkerKind, false), false)
+			p.v.Enter(p.ents[3], Observed)
+			p.v.Enter(p.spawn(walkerKind, false), Observed)
 		}
 		for _, i := range p.ents {
 			p.sims[i][x] += int64(1000 * n)

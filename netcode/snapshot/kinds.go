@@ -18,6 +18,8 @@ type rules struct {
 	limitedSet uint32       // the groups of limits
 	units      int          // units of a ledger for one entity: of the groups, and see View.goneUnit
 	places     bool         // entities of the kind have a place
+	ahead      bool         // clients may run entities of the kind ahead: their first sights say whose they are
+	exact      bool         // of these entities others than the owner may receive exact records
 
 	reckoned bool    // something in the kind is dead reckoned
 	levels   []reach // where the levels after the first begin
@@ -85,6 +87,8 @@ func rulesOf(coders []*codec.Coder) []rules {
 			}
 		}
 		r.places = k.Place >= 0
+		r.ahead = k.Ahead != schema.Playout
+		r.exact = k.Exact()
 		r.all = 1<<uint(len(k.Groups)) - 1
 		r.units = max(len(k.Groups)+len(r.limits), 1)
 		for _, m := range k.Levels {

@@ -49,7 +49,7 @@ func TestLayoutBits(t *testing.T) {
 			p.begin()
 			if p.tick == 1 {
 				for range c.entities {
-					p.v.Enter(p.spawn(walkerKind, false), false)
+					p.v.Enter(p.spawn(walkerKind, false), Observed)
 				}
 			}
 			for _, i := range p.ents {

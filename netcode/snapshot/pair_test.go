@@ -215,7 +215,7 @@ func (p *pair) newest(i int32, g int) *motion.State {
 func TestRest(t *testing.T) {
 	p := newPair(t)
 	var i int32
-	p.step(func() { i = p.spawn(walkerKind, false); p.v.Enter(i, false) })
+	p.step(func() { i = p.spawn(walkerKind, false); p.v.Enter(i, Observed) })
 	for range 5 {
 		p.step(func() { p.sims[i][x] += 25600 })
 	}
@@ -259,7 +259,7 @@ func TestRest(t *testing.T) {
 func TestStartIsRepeatedUntilItIsKnown(t *testing.T) {
 	p := newPair(t)
 	var i int32
-	p.step(func() { i = p.spawn(walkerKind, false); p.v.Enter(i, false) })
+	p.step(func() { i = p.spawn(walkerKind, false); p.v.Enter(i, Observed) })
 	for range restTicks + 1 {
 		p.step(nil)
 	}
@@ -294,7 +294,7 @@ func TestCutsAndFirstSight(t *testing.T) {
 		p.record(i)
 	}
 	p.begin()
-	p.v.Enter(i, false)
+	p.v.Enter(i, Observed)
 	p.record()
 	first := p.send(plenty)
 	p.mustArrive(first) // its ack is lost
@@ -338,7 +338,7 @@ func TestCutsAndFirstSight(t *testing.T) {
 func TestCutInPlace(t *testing.T) {
 	p := newPair(t)
 	var i int32
-	p.step(func() { i = p.spawn(gemKind, false); p.v.Enter(i, false) })
+	p.step(func() { i = p.spawn(gemKind, false); p.v.Enter(i, Observed) })
 	for range restTicks + 1 {
 		p.step(nil)
 	}
@@ -359,7 +359,7 @@ func TestNoRoomAtAll(t *testing.T) {
 	p := newPair(t)
 	p.begin()
 	for range 20 {
-		p.v.Enter(p.spawn(gemKind, false), false)
+		p.v.Enter(p.spawn(gemKind, false), Observed)
 	}
 	p.record()
 	for range 50 {
@@ -399,7 +399,7 @@ func TestClientSilentBeyondTheHistory(t *testing.T) {
 		p.step(func() {
 			i = p.spawn(walkerKind, false)
 			p.sims[i][y], p.sims[i][walkerHealth] = 256000*50, 70
-			p.v.Enter(i, false)
+			p.v.Enter(i, Observed)
 		})
 		base := p.tick
 		for range silent {
@@ -468,14 +468,14 @@ func TestSlotsRunOut(t *testing.T) {
 	p.record()
 	entered := 0
 	for _, i := range p.ents {
-		if p.v.Enter(i, false) {
+		if p.v.Enter(i, Observed) {
 			entered++
 		}
 	}
 	if ents, slots := p.v.Count(); entered != Slots || ents != Slots || slots != Slots {
 		t.Fatalf("%d of %d entered, %d entities in %d slots", entered, len(p.ents), ents, slots)
 	}
-	if !p.v.Enter(p.ents[0], false) {
+	if !p.v.Enter(p.ents[0], Observed) {
 		t.Error("one that is in sight may not stay")
 	}
 	settle := func() {
@@ -497,7 +497,7 @@ func TestSlotsRunOut(t *testing.T) {
 	for _, i := range p.ents[:Slots/2] {
 		p.v.Leave(i)
 	}
-	if p.v.Enter(p.ents[Slots], false) {
+	if p.v.Enter(p.ents[Slots], Observed) {
 		t.Fatal("a slot was reused before its end was acknowledged")
 	}
 	settle()
@@ -521,7 +521,7 @@ func TestSlotsRunOut(t *testing.T) {
 		t.Fatalf("%d slots are taken", slots)
 	}
 	for _, i := range p.ents[Slots:] {
-		if !p.v.Enter(i, false) {
+		if !p.v.Enter(i, Observed) {
 			t.Fatal("no slot for one that waited")
 		}
 	}
@@ -562,7 +562,7 @@ func TestOwnerRecordIsExact(t *testing.T) {
 			k.Clamp(p.sims[i])
 			p.sims[i][walkerSecret] = 7
 		}
-		p.step(func() { i = p.spawn(walkerKind, true); mutate(); p.v.Enter(i, true) })
+		p.step(func() { i = p.spawn(walkerKind, true); mutate(); p.v.Enter(i, Mine) })
 		for range rapid.IntRange(1, 20).Draw(t, "ticks") {
 			if rapid.IntRange(0, 9).Draw(t, "pause") == 0 {
 				p.rest(rapid.SampledFrom([]int{1, 5, HistoryTicks - 1, HistoryTicks, 200}).Draw(t, "ticks of it"))
@@ -593,8 +593,8 @@ func TestOwnedKindWithoutProperties(t *testing.T) {
 	i, j := h.Add(5, 0, true), h.Add(6, 0, false)
 	h.Record(i, []int64{3}, false)
 	h.Record(j, []int64{3}, false)
-	v.Enter(i, true)
-	v.Enter(j, false)
+	v.Enter(i, Mine)
+	v.Enter(j, Observed)
 	var w wire.BitWriter
 	w.Reset(nil)
 	due := v.Pending(0, 0, nil)
@@ -613,9 +613,9 @@ func TestResync(t *testing.T) {
 	p := newPair(t)
 	p.begin()
 	for range 30 {
-		p.v.Enter(p.spawn(gemKind, false), false)
+		p.v.Enter(p.spawn(gemKind, false), Observed)
 	}
-	p.v.Enter(p.spawn(walkerKind, true), true)
+	p.v.Enter(p.spawn(walkerKind, true), Mine)
 	p.record()
 	k := p.send(plenty)
 	p.mustArrive(k)
@@ -670,7 +670,7 @@ func TestResync(t *testing.T) {
 func TestLongRoundTrip(t *testing.T) {
 	p := newPair(t)
 	var i int32
-	p.step(func() { i = p.spawn(walkerKind, false); p.v.Enter(i, false) })
+	p.step(func() { i = p.spawn(walkerKind, false); p.v.Enter(i, Observed) })
 	var down []*packet
 	var up []wire.Ack
 	const way = 29
@@ -708,7 +708,7 @@ func TestTimeouts(t *testing.T) {
 	var i int32
 	p.begin()
 	i = p.spawn(gemKind, false)
-	p.v.Enter(i, false)
+	p.v.Enter(i, Observed)
 	p.record()
 	again := func(name string, want bool) *packet {
 		t.Helper()

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"math"
 	"math/bits"
 
 	"meanwhile/internal/fault"
@@ -173,7 +174,7 @@ func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how for
 	k := s.kinds[held.Kind]
 	groups := uint64(1 << OwnerGroup)
 	switch {
-	case held.Mine:
+	case held.Exact:
 	case how == ordinary:
 		groups = 1 << s.rules[held.Kind].ordinary
 	default:
@@ -184,7 +185,7 @@ func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how for
 			return fault.Errorf("%w: update of no group", wire.ErrMalformed)
 		}
 	}
-	return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate, mine: held.Mine},
+	return s.readGroups(r, tick, op{slot: n, kind: held.Kind, id: held.ID, what: opUpdate},
 		groups, held, how)
 }
 
@@ -209,7 +210,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 			return wire.ErrTruncated
 		case held == nil || !held.alive && tick > s.ended[n]:
 			return ErrSlot
-		case groups == 0 || held.Mine || groups&^uint64(s.rules[held.Kind].limitedSet) != 0:
+		case groups == 0 || held.Exact || groups&^uint64(s.rules[held.Kind].limitedSet) != 0:
 			return fault.Errorf("%w: groups %#b of entity %d to be forgotten", wire.ErrMalformed, groups, held.ID)
 		}
 		for ; groups != 0; groups &= groups - 1 {
@@ -217,8 +218,13 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 		}
 		return nil
 	}
+	return s.readSight(r, n, tick)
+}
+
+// readSight reads a first sight.
+func (s *Store) readSight(r *wire.BitReader, n uint16, tick clock.Tick) error {
 	kind, id := r.Uvarint(kindK), r.Uvarint(idK)
-	mine := r.Bool()
+	exact := r.Bool()
 	if r.Bad() {
 		return wire.ErrTruncated
 	}
@@ -226,8 +232,14 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 		return fault.Errorf("%w: first sight of kind %d of %d, id %d", wire.ErrMalformed, kind, len(s.kinds), id)
 	}
 	groups := uint64(1)<<uint(len(s.kinds[kind].Groups)) - 1
+	o := op{slot: n, kind: int(kind), id: uint32(id), what: opSight, exact: exact, mine: exact}
 	switch {
-	case mine:
+	case exact:
+		if s.rules[kind].ahead {
+			if err := readWhose(r, tick, &o); err != nil {
+				return err
+			}
+		}
 		groups = 1 << OwnerGroup
 	case len(s.rules[kind].limits) > 0:
 		has := r.Bits(len(s.kinds[kind].Groups))
@@ -239,14 +251,29 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 		}
 		groups = has
 	}
-	if err := s.readGroups(r, tick, op{slot: n, kind: int(kind), id: uint32(id), what: opSight, mine: mine},
-		groups, nil, how); err != nil || mine {
+	if err := s.readGroups(r, tick, o, groups, nil, firstSight); err != nil || exact {
 		return err
 	}
 	for missing := uint64(s.rules[kind].limitedSet) &^ groups; missing != 0; missing &= missing - 1 {
 		s.parsed.ops = append(s.parsed.ops, op{slot: n, what: opForget, id: uint32(id), group: bits.TrailingZeros64(missing)})
 	}
 	return nil
+}
+
+// readWhose reads what appendWhose wrote.
+func readWhose(r *wire.BitReader, now clock.Tick, o *op) error {
+	if o.mine = r.Bool(); o.mine || !r.Bool() {
+		return nil
+	}
+	ago, n := r.Varint(spawnK), r.Uvarint(spawnNK)
+	if r.Bad() {
+		return wire.ErrTruncated
+	}
+	if at := int64(now) - ago; at > 0 && at <= math.MaxUint32 && n <= math.MaxUint8 {
+		o.spawn = Spawn{Tick: clock.Tick(at), N: uint8(n)}
+		return nil
+	}
+	return fault.Errorf("%w: entity %d spawned %d ticks before tick %d as number %d", wire.ErrMalformed, o.id, ago, now, n)
 }
 
 func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint64, held *Replica, how form) error {

@@ -55,7 +55,7 @@ func sail(t *testing.T, delay int, loss, weave float64, stop, ticks clock.Tick) 
 		p.begin()
 		if tick == 1 {
 			boat = p.spawn(0, false)
-			p.v.Enter(boat, false)
+			p.v.Enter(boat, Observed)
 		}
 		way := weave * math.Sin(float64(tick)/30)
 		vel := [2]float64{500 * math.Cos(way), 500 * math.Sin(way)} // cm/s
@@ -147,7 +147,7 @@ func TestFlightIsSentOnce(t *testing.T) {
 			if tick == 1 {
 				i = p.spawn(0, false)
 				p.sims[i][2] = 600 // cm/s, 20 cm a tick
-				p.v.Enter(i, false)
+				p.v.Enter(i, Observed)
 			}
 			switch sim := p.sims[i]; {
 			case tick < turn:
@@ -222,7 +222,7 @@ func TestReckonedProperty(t *testing.T) {
 			p.begin()
 			if p.tick == 1 {
 				i = p.spawn(0, false)
-				p.v.Enter(i, false)
+				p.v.Enter(i, Observed)
 			}
 			sim := p.sims[i]
 			for c := range 2 { // cm/s and mm: 30 ticks a second
@@ -325,7 +325,7 @@ func TestReckonedSaysTheRest(t *testing.T) {
 		}
 		return k != nil
 	}
-	if !sent(func() { i = p.spawn(0, false); p.sims[i][2] = 300; p.v.Enter(i, false) }) {
+	if !sent(func() { i = p.spawn(0, false); p.sims[i][2] = 300; p.v.Enter(i, Observed) }) {
 		t.Error("no first sight")
 	}
 	for range 20 {
@@ -423,7 +423,7 @@ func voyage(t *testing.T, of any, path func(tick clock.Tick) (vx, vy float64)) (
 		p.begin()
 		if tick == 1 {
 			i = p.spawn(0, false)
-			p.v.Enter(i, false)
+			p.v.Enter(i, Observed)
 		}
 		vx, vy := path(tick)
 		x, y = x+vx/30*10, y+vy/30*10

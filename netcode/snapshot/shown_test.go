@@ -38,9 +38,9 @@ func TestWhoCameBackIsShownOnce(t *testing.T) {
 		held   bool
 		shown  []uint16 // for this packet as the newest
 	}{
-		{"comes", func() { i = h.Add(7, 0, false); v.Enter(i, false) }, true, true, []uint16{0}},
+		{"comes", func() { i = h.Add(7, 0, false); v.Enter(i, Observed) }, true, true, []uint16{0}},
 		{"leaves, which is lost", func() { v.Leave(i) }, false, true, []uint16{0}},
-		{"comes back", func() { v.Enter(i, false) }, true, true, []uint16{1}},
+		{"comes back", func() { v.Enter(i, Observed) }, true, true, []uint16{1}},
 		{"leaves again", func() { v.Leave(i) }, true, false, nil},
 		{"nothing is due any more", func() {}, true, false, nil},
 	} {

@@ -29,7 +29,7 @@ func TestComingAndGoing(t *testing.T) {
 		p.record()
 		for n, i := range p.ents {
 			if in := (n+int(p.tick)/30*80)%320 < 255; in || !change && p.v.Has(i) {
-				if !p.v.Enter(i, false) {
+				if !p.v.Enter(i, Observed) {
 					refused++
 				}
 			} else {
@@ -76,13 +76,13 @@ func TestOvertakenFirstSight(t *testing.T) {
 	var i int32
 	p.begin()
 	i = p.spawn(gemKind, false)
-	p.v.Enter(i, false)
+	p.v.Enter(i, Observed)
 	p.record()
 	old := p.send(plenty) // is slow
 	p.v.Leave(i)
 	p.rest(1)
 	gone := p.send(plenty) // is slow as well
-	p.v.Enter(i, false)
+	p.v.Enter(i, Observed)
 	p.rest(1)
 	present := p.send(plenty)
 	p.mustArrive(present)
@@ -105,11 +105,11 @@ func TestBackBeforeTheEndWasHeard(t *testing.T) {
 	for _, order := range [][]int{{0, 1}, {1, 0}, {1}} {
 		p := newPair(t)
 		var i int32
-		p.step(func() { i = p.spawn(gemKind, false); p.v.Enter(i, false) })
+		p.step(func() { i = p.spawn(gemKind, false); p.v.Enter(i, Observed) })
 		p.v.Leave(i)
 		p.rest(1)
 		packets := []*packet{p.send(plenty)} // gone
-		p.v.Enter(i, false)
+		p.v.Enter(i, Observed)
 		p.rest(1)
 		packets = append(packets, p.send(plenty)) // first sight again
 		for _, n := range order {
@@ -134,7 +134,7 @@ func TestLeavesUnsaid(t *testing.T) {
 	p := newPair(t)
 	p.begin()
 	i := p.spawn(gemKind, false)
-	p.v.Enter(i, false)
+	p.v.Enter(i, Observed)
 	p.record()
 	p.v.Leave(i)
 	p.v.Leave(i)
@@ -148,7 +148,7 @@ func TestLeavesUnsaid(t *testing.T) {
 func TestRemovedUnderTheView(t *testing.T) {
 	p := newPair(t)
 	var i int32
-	p.step(func() { i = p.spawn(gemKind, false); p.v.Enter(i, false) })
+	p.step(func() { i = p.spawn(gemKind, false); p.v.Enter(i, Observed) })
 	p.begin()
 	p.remove(i)
 	p.record()

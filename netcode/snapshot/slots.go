@@ -27,24 +27,40 @@ type slot struct {
 	ent   int32
 	since clock.Tick // when the entity entered the slot
 	at    uint16     // first unit of its piece of the ledger
-	state uint8      // bits 0..2 phase, 3 mine, 4 mentioned, 5..6 level
-	near  uint8      // bits 0..3 inReach, 4..7 bound
+	state uint8      // bits 0..2 phase, 3 exact, 4 mentioned, 5..6 level, 7 mine
+	near  uint8      // bits 0..3 inReach, 4..7 bound; of an exact slot bit 0 spawned
 }
 
 func (s *slot) phase() phase     { return phase(s.state & 7) }
 func (s *slot) setPhase(p phase) { s.state = s.state&^7 | uint8(p) }
 
-// mine reports whether the client owns the entity.
-func (s *slot) mine() bool { return s.state&(1<<3) != 0 }
-func (s *slot) setMine()   { s.state |= 1 << 3 }
+// exact reports whether the client receives the entity at simulation precision.
+func (s *slot) exact() bool { return s.state&(1<<3) != 0 }
+
+// mine reports whether the entity is the client's avatar. It is exact, too.
+func (s *slot) mine() bool { return s.state&(1<<7) != 0 }
+
+// spawned reports whether a command of the client spawned the entity of an exact slot.
+func (s *slot) spawned() bool { return s.exact() && s.near&1 != 0 }
+
+func (s *slot) setDetail(d Detail) {
+	switch d {
+	case Mine:
+		s.state |= 1<<3 | 1<<7
+	case Spawned:
+		s.state, s.near = s.state|1<<3, s.near|1
+	case Exact:
+		s.state |= 1 << 3
+	}
+}
 
 // mentioned reports whether some packet speaks of this use of the slot.
 func (s *slot) mentioned() bool { return s.state&(1<<4) != 0 }
 func (s *slot) setMentioned()   { s.state |= 1 << 4 }
 
 // level returns the detail level at which the client is to receive the entity.
-func (s *slot) level() uint8     { return s.state >> 5 }
-func (s *slot) setLevel(l uint8) { s.state = s.state&(1<<5-1) | l<<5 }
+func (s *slot) level() uint8     { return s.state >> 5 & 3 }
+func (s *slot) setLevel(l uint8) { s.state = s.state&^(3<<5) | l<<5 }
 
 // inReach returns the groups with a limited distance within which the client is.
 func (s *slot) inReach() uint32           { return uint32(s.near & 15) }

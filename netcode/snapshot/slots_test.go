@@ -35,7 +35,7 @@ func TestFind(t *testing.T) {
 				if leave {
 					p.v.Leave(i)
 					delete(in, i)
-				} else if p.v.Enter(i, false) {
+				} else if p.v.Enter(i, Observed) {
 					in[i] = true
 				} else if len(in) < Slots {
 					t.Fatalf("no slot for entity %d beside %d", i, len(in))

@@ -202,7 +202,7 @@ func (d *duel) tick(moving bool, budgetBits int, send bool) {
 		d.h.Record(i, sim, cut)
 		d.note(i, tick)
 		if d.wanted[i] {
-			d.v.Enter(i, e.Owned)
+			d.v.Enter(i, detailOf(e.Owned))
 			if moving && d.rng.chance(0.02) {
 				far := int64(d.rng.n(150_000))
 				d.v.Distance(i, far*far)

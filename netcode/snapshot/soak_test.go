@@ -238,7 +238,7 @@ func (c *soak) world(moving bool) {
 		if restless && e.ID != 1 && c.rng.chance(0.004) && c.v.Has(i) {
 			c.v.Leave(i)
 		} else if n < 60 || c.v.Has(i) {
-			c.v.Enter(i, e.Owned)
+			c.v.Enter(i, detailOf(e.Owned))
 		}
 		if restless {
 			c.far[i] += c.rng.n(8001) - 4000

@@ -22,7 +22,9 @@ var (
 type Replica struct {
 	ID     uint32
 	Kind   int
-	Mine   bool
+	Exact  bool       // its records are those of OwnerGroup; otherwise of the other groups
+	Mine   bool       // it is the player's avatar, which is always exact
+	Spawn  Spawn      // the player's command that spawned it, of what is exact and not the avatar
 	Fresh  bool       // a state was added since the owner of the Store cleared this
 	Looked clock.Tick // for the owner of the Store: the tick up to which it has searched for movement
 	Groups [OwnerGroup + 1]Group
@@ -71,7 +73,9 @@ type op struct {
 	kind  int
 	id    uint32
 	what  opKind
+	exact bool
 	mine  bool
+	spawn Spawn
 	group int
 	base  clock.Tick // the baseline's tick; 0: none
 	state motion.State
@@ -172,7 +176,7 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 		if tick <= s.ended[o.slot] {
 			return // sent before the end, arrived after it
 		}
-		if h == nil || !h.alive || h.ID != o.id || h.Kind != o.kind || h.Mine != o.mine {
+		if h == nil || !h.alive || h.ID != o.id || h.Kind != o.kind || h.Exact != o.exact || h.Mine != o.mine {
 			if double := s.Find(o.id); double != nil && double.slot != o.slot && double.since > tick {
 				return // of an older use of this slot, overtaken by the entity's next use of another slot
 			}
@@ -206,7 +210,8 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 		}
 		s.spare = append(s.spare, old)
 	}
-	if double := s.Find(o.id); double != nil { // it came back into sight before the end of its old slot arrived
+	double := s.Find(o.id)
+	if double != nil { // it came back into sight before the end of its old slot arrived
 		double.alive = false
 		s.ended[double.slot] = max(s.ended[double.slot], tick)
 		s.unlist(double)
@@ -226,7 +231,11 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 		}
 		*old = Group{states: old.states[:0], memory: old.memory}
 	}
-	h.ID, h.Kind, h.Mine, h.since, h.Looked, h.slot, h.alive = o.id, o.kind, o.mine, tick, 0, o.slot, true
+	h.ID, h.Kind, h.since, h.Looked, h.slot, h.alive = o.id, o.kind, tick, 0, o.slot, true
+	h.Exact, h.Mine, h.Spawn = o.exact, o.mine, o.spawn
+	if double != nil && double.Kind == h.Kind && double.Exact != h.Exact {
+		h.inherit(double)
+	}
 	s.slots[o.slot] = h
 	s.turns++
 	at, _ := s.place(h.ID)
@@ -234,6 +243,17 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 	copy(s.alive[at+1:], s.alive[at:])
 	s.alive[at] = h
 	return h
+}
+
+// inherit takes over what the use of another slot has of the entity with the other detail. No record
+// is coded against these states, but the entity is drawn on from them.
+func (h *Replica) inherit(old *Replica) {
+	for g := range h.Groups {
+		if (g == OwnerGroup) == old.Exact {
+			h.Groups[g], old.Groups[g] = old.Groups[g], h.Groups[g]
+		}
+	}
+	h.Looked = old.Looked
 }
 
 // unlist takes an entity out of the sorted list.

@@ -225,7 +225,7 @@ func TestTextsByReference(t *testing.T) {
 			switch rapid.IntRange(0, 5).Draw(t, "change") {
 			case 0:
 				if len(c.ents) < 12 {
-					c.v.Enter(c.spawn(person()), false)
+					c.v.Enter(c.spawn(person()), Observed)
 				}
 			case 1:
 				if len(c.ents) > 0 {
@@ -243,7 +243,7 @@ func TestTextsByReference(t *testing.T) {
 					if i := rapid.SampledFrom(c.ents).Draw(t, "who"); c.v.Has(i) {
 						c.v.Leave(i)
 					} else {
-						c.v.Enter(i, false)
+						c.v.Enter(i, Observed)
 					}
 				}
 			}
@@ -298,7 +298,7 @@ func TestTextsAreToldOnce(t *testing.T) {
 	})
 	for range 10 {
 		for _, i := range crowd {
-			c.v.Enter(i, false)
+			c.v.Enter(i, Observed)
 		}
 		c.settle()
 		for _, i := range crowd {
@@ -316,7 +316,7 @@ func TestTextsAreToldOnce(t *testing.T) {
 func TestTextNumbersComeBack(t *testing.T) {
 	c := newTown(t)
 	for n := range 300 {
-		c.step(func() { c.v.Enter(c.spawn(citizen{Name: fmt.Sprintf("visitor %d", n)}), false) })
+		c.step(func() { c.v.Enter(c.spawn(citizen{Name: fmt.Sprintf("visitor %d", n)}), Observed) })
 		c.settle()
 		c.step(func() { c.remove(0) })
 		c.settle()
@@ -347,7 +347,7 @@ func TestTextsOverflow(t *testing.T) {
 		for range 5 {
 			c.remove(0)
 		}
-		c.v.Enter(last, false)
+		c.v.Enter(last, Observed)
 	})
 	c.settle()
 	if got := c.see(c.s.Entities()[0]); got.Name != fmt.Sprintf("n%d", schema.MaxRefs+3) {
@@ -359,13 +359,13 @@ func TestTextsOverflow(t *testing.T) {
 // remembers.
 func TestTextsLongSilence(t *testing.T) {
 	c := newTown(t)
-	c.step(func() { c.v.Enter(c.spawn(citizen{Name: "before"}), false) })
+	c.step(func() { c.v.Enter(c.spawn(citizen{Name: "before"}), Observed) })
 	c.settle()
 	c.remove(0)
 	c.h.texts.given += 3 * schema.MaxRefs // as if so many had come and gone
 	c.h.texts.list[1] = textEntry{text: packed{'x'}}
 	c.h.texts.index = map[packed]uint16{{'x'}: 1}
-	c.step(func() { c.v.Enter(c.spawn(citizen{Name: "x"}), false) })
+	c.step(func() { c.v.Enter(c.spawn(citizen{Name: "x"}), Observed) })
 	c.settle()
 }
 
@@ -415,7 +415,7 @@ func TestTextsHostile(t *testing.T) {
 // Recording and sending what is known allocates nothing.
 func TestTextsAllocations(t *testing.T) {
 	c := newTown(t)
-	c.step(func() { c.v.Enter(c.spawn(citizen{Name: "Ada", Title: "Dr."}), false) })
+	c.step(func() { c.v.Enter(c.spawn(citizen{Name: "Ada", Title: "Dr."}), Observed) })
 	c.settle()
 	sims := make([]int64, c.kind.Sims)
 	v := citizen{Name: "Ada", Title: "Dr."}
@@ -462,7 +462,7 @@ func TestUntoldIsOfferedAgain(t *testing.T) {
 	c := newTown(t)
 	c.step(func() {
 		for _, name := range []string{"Ada", "Grace", "Edsger"} {
-			c.v.Enter(c.spawn(citizen{Name: name}), false)
+			c.v.Enter(c.spawn(citizen{Name: name}), Observed)
 		}
 	})
 	var w wire.BitWriter

@@ -65,9 +65,22 @@ func (v *View) Has(i int32) bool { _, ok := v.slots.find(i); return ok }
 // that left.
 func (v *View) Count() (entities, slots int) { return int(v.slots.inSight), v.slots.taken.count() }
 
-// Enter brings entity i into the client's sight; mine says that the client owns it. It returns
-// false if there is no empty slot.
-func (v *View) Enter(i int32, mine bool) bool {
+// Detail is how a client receives an entity.
+type Detail uint8
+
+const (
+	Observed Detail = iota // as everyone does: its groups, at the precision of observers
+	Exact                  // at simulation precision, because the client runs it ahead
+	Spawned                // Exact, and a command of the client spawned it: the first sight says which
+	Mine                   // at simulation precision, with the owner's properties: it is the client's avatar
+)
+
+// Enter brings entity i into the client's sight. It returns false if there is no empty slot. An
+// entity in sight stays as it is, see Switch.
+//
+// Where Entity.Exact is false, Exact and Spawned mean Observed: exact records are not cut to what a
+// player may know, so only its own avatar may have properties that not everyone receives.
+func (v *View) Enter(i int32, d Detail) bool {
 	if v.Has(i) {
 		return true
 	}
@@ -75,21 +88,53 @@ func (v *View) Enter(i int32, mine bool) bool {
 	if !ok {
 		return false
 	}
-	r := &v.h.rules[v.h.At(i).Kind]
+	e := v.h.At(i)
+	if d != Mine && !e.Exact {
+		d = Observed
+	}
+	r := &v.h.rules[e.Kind]
 	units := r.units
-	if mine {
+	if d != Observed {
 		units = 1
 	}
 	s := v.slots.enter(n, slot{ent: i, since: v.h.Tick(), at: v.ledger.occupy(units)})
 	s.setPhase(entering)
-	if mine {
-		s.setMine()
-	}
-	if !r.places {
+	s.setDetail(d)
+	if !r.places && d == Observed {
 		s.setInReach(1<<schema.MaxGroups - 1) // without a place it is near everyone
 	}
 	v.version++
 	return true
+}
+
+// Switch makes entity i, which is in sight, one that the client receives exactly, or no longer so.
+// It leaves its slot and enters another one; the client goes on with what it holds of the entity
+// when the first sight arrives there. Nothing happens if the entity has that detail already, or is
+// the client's avatar. It returns false if there is no empty slot.
+func (v *View) Switch(i int32, d Detail) bool {
+	n, ok := v.slots.find(i)
+	if !ok {
+		return true
+	}
+	if s, e := &v.slots.list[n], v.h.At(i); s.mine() || s.exact() == (d != Observed && e.Exact) {
+		return true
+	}
+	if _, ok := v.slots.vacant(); !ok {
+		return false
+	}
+	v.Leave(i)
+	return v.Enter(i, d)
+}
+
+// ExactSince reports whether the client receives entity i exactly, and since when it has the
+// entity's present slot.
+func (v *View) ExactSince(i int32) (exact bool, since clock.Tick) {
+	n, ok := v.slots.find(i)
+	if !ok {
+		return false, 0
+	}
+	s := &v.slots.list[n]
+	return s.exact(), s.since
 }
 
 // Leave takes entity i out of the client's sight. Its content stops at once; its slot stays taken
@@ -135,7 +180,7 @@ func (v *View) Distance(i int32, square int64) {
 	}
 	s := &v.slots.list[n]
 	r := v.rules(s)
-	if s.mine() || !r.places {
+	if s.exact() || !r.places {
 		return
 	}
 	if len(r.levels) > 0 {
@@ -342,7 +387,7 @@ func (v *View) has(s *slot, g int) bool {
 	if s.phase() == empty || !v.same(s) {
 		return false
 	}
-	return s.mine() == (g == OwnerGroup) && (s.mine() || g < len(v.h.kinds[v.h.At(s.ent).Kind].Groups))
+	return s.exact() == (g == OwnerGroup) && (s.exact() || g < len(v.h.kinds[v.h.At(s.ent).Kind].Groups))
 }
 
 // AckedTick returns the newest tick of group g of entity i that the client is known to hold, 0 if
@@ -358,7 +403,7 @@ func (v *View) AckedTick(i int32, g int) clock.Tick {
 
 // groupsOf returns the set of groups that the client of slot s is to receive.
 func (v *View) groupsOf(s *slot, e *Entity) uint32 {
-	if s.mine() {
+	if s.exact() {
 		return 1 << OwnerGroup
 	}
 	all := v.h.rules[e.Kind].all
@@ -383,7 +428,7 @@ func (v *View) goneUnit(s *slot, g int) int {
 // goneTick returns the tick of the newest packet that made the client drop group g, 0 if there is
 // none.
 func (v *View) goneTick(s *slot, g int) clock.Tick {
-	if v.rules(s).limitedSet>>uint(g)&1 == 0 || s.mine() {
+	if v.rules(s).limitedSet>>uint(g)&1 == 0 || s.exact() {
 		return 0
 	}
 	return v.ledger.known[v.goneUnit(s, g)].sent()
@@ -426,7 +471,11 @@ type Candidate struct {
 	Ent   int32
 	First bool // a first sight
 	Gone  bool // the entity, or some of its groups, must be forgotten
-	Mine  bool
+	Mine  bool // it is the client's avatar
+	Exact bool // a record at simulation precision
+	// Spawned says that a command of the client spawned the entity.
+	Spawned bool
+
 	Stale int   // ticks since a record of it was sent last
 	Score int64 // for the caller's ordering
 	// Moves says that the entity moves or has just stopped, so that its records announce a bound.
@@ -467,6 +516,9 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 	s := &v.slots.list[n]
 	is := s.phase()
 	if is == leaving {
+		if v.switched(s) {
+			return dst // the first sight in the other slot says it, and the client lacks the entity at no time
+		}
 		if v.ledger.known[s.at].due(late) {
 			dst = append(dst, Candidate{slot: n, Ent: s.ent, Gone: true, Mine: s.mine()})
 		}
@@ -476,9 +528,9 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 	if is == resting || !e.alive || e.Spawned > s.since {
 		return dst // removed from the history before Leave was called: it has no state any more
 	}
-	kind, rules, mine := v.h.kinds[e.Kind], &v.h.rules[e.Kind], s.mine()
+	kind, rules, exact := v.h.kinds[e.Kind], &v.h.rules[e.Kind], s.exact()
 	all := rules.all
-	if mine {
+	if exact {
 		all = 1 << OwnerGroup
 	} else if len(rules.limits) > 0 {
 		all = v.groupsOf(s, e)
@@ -507,7 +559,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 		groups |= 1 << g
 		old := int(v.h.tick - max(sent, s.since))
 		stale = max(stale, old)
-		if !mine && kind.Groups[g].Moving && !rules.reckoned {
+		if !exact && kind.Groups[g].Moving && !rules.reckoned {
 			moves, age, started = true, old, e.group[g].start > sent
 		}
 	}
@@ -517,8 +569,18 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 	if is == entering {
 		groups = all
 	}
-	return append(dst, Candidate{slot: n, Ent: s.ent, First: is == entering, Mine: mine, Bound: s.bound(),
-		Announced: announced, groups: groups, Stale: stale, Moves: moves, Age: age, Start: started})
+	return append(
+		dst,
+		Candidate{slot: n, Ent: s.ent, First: is == entering, Mine: s.mine(), Exact: exact, Spawned: s.spawned(),
+			Bound: s.bound(), Announced: announced, groups: groups, Stale: stale, Moves: moves, Age: age, Start: started},
+	)
+}
+
+// switched reports whether the entity of slot s, which is leaving, is in sight again with another
+// detail.
+func (v *View) switched(s *slot) bool {
+	n, ok := v.slots.find(s.ent)
+	return ok && v.slots.list[n].exact() != s.exact() && v.same(s)
 }
 
 // groupDue reports whether a record of group g may be sent now. sent is the newest record that was
@@ -613,7 +675,7 @@ func (v *View) Unacked() bool {
 		if s.phase() == entering && all != 0 {
 			return true
 		}
-		for set := v.rules(s).limitedSet &^ all; set != 0 && !s.mine(); set &= set - 1 {
+		for set := v.rules(s).limitedSet &^ all; set != 0 && !s.exact(); set &= set - 1 {
 			if v.ledger.known[s.unit(bits.TrailingZeros32(set))].sent() != 0 {
 				return true
 			}
@@ -641,7 +703,7 @@ var lastBound = func() (c uint8) {
 
 // bound returns the bound that the records of c announce; 0 if they have no room for one.
 func (v *View) bound(s *slot, c *Candidate) uint8 {
-	if s.mine() || c.Gone || !moves(v.h.kinds[v.h.At(s.ent).Kind]) {
+	if s.exact() || c.Gone || !moves(v.h.kinds[v.h.At(s.ent).Kind]) {
 		return 0
 	}
 	return min(c.Bound, lastBound)
@@ -683,7 +745,7 @@ func (v *View) commit(c *Candidate, p *wire.Packet, log *logWriter) {
 	entry.based = p.Tick-oldest >= longAgo
 	log.put(entry)
 	if c.First {
-		for set := v.rules(s).limitedSet &^ c.groups; set != 0 && !s.mine(); set &= set - 1 {
+		for set := v.rules(s).limitedSet &^ c.groups; set != 0 && !s.exact(); set &= set - 1 {
 			if unit := s.unit(bits.TrailingZeros32(set)); v.ledger.known[unit].sent() != 0 {
 				v.ledger.known[unit].flags |= isOut
 				v.ledger.send(unit, p.Tick, 0)

@@ -119,7 +119,7 @@ func (w *travels) move() {
 	if w.tick == 1 {
 		w.me.Pos = w.anywhere()
 		w.mine = w.h.Add(1, 0, true)
-		w.v.Enter(w.mine, true)
+		w.v.Enter(w.mine, Mine)
 	} else if w.r.n(30) == 0 {
 		w.me.Pos, cut = w.anywhere(), true
 	} else if w.r.n(4) > 0 {
@@ -166,7 +166,7 @@ func (w *travels) spawn() {
 	}
 	w.others[i] = c
 	w.order = append(w.order, i)
-	w.v.Enter(i, false)
+	w.v.Enter(i, Observed)
 }
 
 func (w *travels) record(i int32, p unsafe.Pointer, cut bool) {
@@ -291,14 +291,14 @@ func TestPlacesBesideAViewerAreShort(t *testing.T) {
 		for tick := clock.Tick(1); tick <= 3; tick++ {
 			h.Begin(tick)
 			if tick == 1 {
-				v.Enter(h.Add(1, 0, true), true)
+				v.Enter(h.Add(1, 0, true), Mine)
 			}
 			sims := make([]int64, mine.Sims)
 			mine.Extract(unsafe.Pointer(&me), sims)
 			h.Record(0, sims, false)
 			for i := range int32(10) {
 				if tick == 3 {
-					v.Enter(h.Add(uint32(100+i), 1, false), false)
+					v.Enter(h.Add(uint32(100+i), 1, false), Observed)
 					sims := make([]int64, kind.Sims)
 					kind.Extract(unsafe.Pointer(&c), sims)
 					h.Record(1+i, sims, false)
@@ -391,7 +391,7 @@ func FuzzStoreNear(f *testing.F) {
 			at.X, at.Y = at.X+5000, at.Y-40
 			for i := range int32(3) {
 				if tick == 1+clock.Tick(i) {
-					v.Enter(h.Add(uint32(1+i), min(int(i), 1), i == 0), i == 0)
+					v.Enter(h.Add(uint32(1+i), min(int(i), 1), i == 0), detailOf(i == 0))
 				}
 			}
 			for i := range min(int32(tick), 3) {

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"math/bits"
+	"slices"
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/codec"
@@ -108,7 +109,7 @@ func (v *View) maybeOrdinary(d *Candidate) bool {
 	if d.First || d.Gone {
 		return false
 	}
-	return d.Mine || d.groups == 1<<uint(v.h.rules[v.h.At(d.Ent).Kind].ordinary)
+	return d.Exact || d.groups == 1<<uint(v.h.rules[v.h.At(d.Ent).Kind].ordinary)
 }
 
 // Try codes the entry of d and returns how many bits the packet's entries would take with it, all
@@ -140,6 +141,11 @@ func (x *Writer) Try(d *Candidate) int {
 		}
 	}
 	return x.head(updates, others, n) + x.list.size + x.others.size + x.size + t.list + t.others + t.len
+}
+
+// Has reports whether a record of an entity was kept.
+func (x *Writer) Has(i int32) bool {
+	return slices.ContainsFunc(x.kept, func(k kept) bool { return k.d.Ent == i && !k.d.Gone })
 }
 
 // Size returns how many bits the kept entries take, all included.
@@ -321,12 +327,16 @@ func (x *Writer) entry(d *Candidate) bool {
 		firstSight.append(w)
 		w.Uvarint(uint64(e.Kind), kindK)
 		w.Uvarint(uint64(e.ID), idK)
-		if w.Bool(s.mine()); !s.mine() && len(h.rules[e.Kind].limits) > 0 {
+		if w.Bool(s.exact()); s.exact() {
+			if h.rules[e.Kind].ahead {
+				appendWhose(w, s, &e.Spawn, h.tick)
+			}
+		} else if len(h.rules[e.Kind].limits) > 0 {
 			w.Bits(uint64(d.groups), len(k.Groups))
 		}
 	} else {
 		g := OwnerGroup
-		if !s.mine() {
+		if !s.exact() {
 			g = h.rules[e.Kind].ordinary
 		}
 		if d.groups == 1<<uint(g) {
@@ -336,7 +346,7 @@ func (x *Writer) entry(d *Candidate) bool {
 			}
 		}
 		general.append(w)
-		if !s.mine() {
+		if !s.exact() {
 			w.Bits(uint64(d.groups), len(k.Groups))
 		}
 	}
@@ -350,6 +360,17 @@ func (x *Writer) entry(d *Candidate) bool {
 		x.body(e, k, g, &hd)
 	}
 	return false
+}
+
+// appendWhose writes whose an exact entity is, of a kind that clients run ahead.
+func appendWhose(w *wire.BitWriter, s *slot, by *Spawn, now clock.Tick) {
+	if w.Bool(s.mine()); s.mine() {
+		return
+	}
+	if w.Bool(s.spawned()); s.spawned() {
+		w.Varint(int64(now)-int64(by.Tick), spawnK)
+		w.Uvarint(uint64(by.N), spawnNK)
+	}
 }
 
 // header returns what the record of group g has besides its values. In a first sight that is what

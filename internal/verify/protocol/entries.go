@@ -117,7 +117,7 @@ func (r *Reader) entries() {
 		e := r.held(slot)
 		r.note("an ordinary update: entity %d", e.ID)
 		g := OwnerGroup
-		if !e.Mine {
+		if !e.Exact {
 			g = r.Schema.Kinds[e.Kind].usual()
 		}
 		r.update(e, []int{g}, true)
@@ -162,7 +162,7 @@ func (r *Reader) entry(n int) bool {
 		e = r.held(n)
 		r.note("an update: entity %d", e.ID)
 		set := []int{OwnerGroup}
-		if !e.Mine {
+		if !e.Exact {
 			set = r.someGroups(r.Schema.Kinds[e.Kind].groups())
 			r.note("groups %v", set)
 		}
@@ -185,7 +185,7 @@ func (r *Reader) entry(n int) bool {
 		set := r.someGroups(4)
 		r.note("entity %d: groups %v must be forgotten", e.ID, set)
 		for _, g := range set {
-			if e.Mine || !r.Schema.Kinds[e.Kind].limited(g) {
+			if e.Exact || !r.Schema.Kinds[e.Kind].limited(g) {
 				refuse("group %d, which is not limited, to be forgotten", g)
 			}
 		}
@@ -232,8 +232,14 @@ func (r *Reader) sight(n int) {
 		refuse("entity %d", id)
 	}
 	r.note("entity %d", id)
-	mine := b.is()
-	r.note("the client's own: %v", mine)
+	now := Entity{ID: int(id), Kind: int(kind), Since: tick, Alive: true}
+	now.Exact = b.is()
+	now.Mine = now.Exact
+	if !k.Ahead {
+		r.note("the client's own: %v", now.Mine)
+	} else if r.note("exact: %v", now.Exact); now.Exact {
+		r.whose(&now)
+	}
 	var set, untold []int
 	limited := false
 	for g := range k.groups() {
@@ -241,7 +247,7 @@ func (r *Reader) sight(n int) {
 		set = append(set, g)
 	}
 	switch {
-	case mine:
+	case now.Exact:
 		set = []int{OwnerGroup}
 	case limited:
 		set = r.someGroups(k.groups())
@@ -263,7 +269,7 @@ func (r *Reader) sight(n int) {
 			return // it went since
 		}
 		e := r.Slots[n]
-		if e == nil || !e.Alive || e.ID != int(id) || e.Kind != int(kind) || e.Mine != mine {
+		if e == nil || !e.Alive || e.ID != int(id) || e.Kind != int(kind) || e.Exact != now.Exact || e.Mine != now.Mine {
 			for other, o := range r.Slots {
 				if o != nil && o.Alive && o.ID == int(id) && other != n {
 					if o.Since > tick {
@@ -272,7 +278,7 @@ func (r *Reader) sight(n int) {
 					o.Alive, r.gone[other] = false, max(r.gone[other], tick)
 				}
 			}
-			e = &Entity{ID: int(id), Kind: int(kind), Mine: mine, Since: tick, Alive: true}
+			e = &now
 			r.Slots[n] = e
 		}
 		for i, g := range set {
@@ -282,4 +288,25 @@ func (r *Reader) sight(n int) {
 			r.forget(n, int(id), untold)
 		}
 	})
+}
+
+// whose reads whose an exact entity is.
+func (r *Reader) whose(e *Entity) {
+	b := &r.bits
+	e.Mine = b.is()
+	r.note("the client's own: %v", e.Mine)
+	if e.Mine {
+		return
+	}
+	if !b.is() {
+		r.note("spawned by no command of the client's")
+		return
+	}
+	if e.Spawned = r.Head.Tick - b.signed(3); e.Spawned < 1 || e.Spawned >= 1<<32 {
+		refuse("an entity that was spawned at tick %d", e.Spawned)
+	}
+	if e.Number = b.unsigned(0); e.Number > 255 {
+		refuse("number %d of a command's entities", e.Number)
+	}
+	r.note("spawned by the command of tick %d, as number %d", e.Spawned, e.Number)
 }

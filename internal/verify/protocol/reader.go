@@ -33,7 +33,10 @@ type State struct {
 // An Entity is what a slot holds.
 type Entity struct {
 	ID, Kind int
+	Exact    bool // its records are owner's records
 	Mine     bool
+	Spawned  int64 // tick of the client's command that spawned it, 0: none
+	Number   int64 // which of the entities that the command spawned
 	Since    int64
 	Alive    bool
 	Groups   [OwnerGroup + 1]Group
@@ -87,6 +90,7 @@ type Reader struct {
 	Head     Header
 	Slots    [Slots]*Entity
 	Messages []Message // of the datagram read last, in order of their numbers
+	Spawned  int64     // the newest command of which that datagram said that all it spawned is known
 
 	gone       [Slots]int64
 	tables     map[string]*codeTable
@@ -330,9 +334,15 @@ func (r *Reader) Down(data []byte) (err error) {
 	if _, twice := r.applied[tick]; twice || tick == 0 || r.newest-tick > 192 {
 		refuse("a datagram of tick %d, after one of tick %d", tick, r.newest)
 	}
-	r.readFeedback(tick)
+	newest := tick
+	if f := r.readFeedback(tick); r.Schema.Queued {
+		newest = f.Ran
+	}
 	r.ops = r.ops[:0]
 	r.entries()
+	if r.Schema.Ahead {
+		r.readSpawned(tick, newest)
+	}
 	if pad := -b.at & 7; pad > 0 {
 		b.n(pad)
 		r.note("padding")
@@ -354,8 +364,8 @@ func (r *Reader) Down(data []byte) (err error) {
 
 // A Feedback is what a datagram says of the client's commands.
 type Feedback struct {
-	Acked, Slack, Starved, Ran int64
-	HasSlack                   bool
+	Acked, Slack, Starved, Ran, Events int64
+	HasSlack                           bool
 }
 
 // Feedback reads the feedback of a datagram of a tick.
@@ -389,7 +399,19 @@ func (r *Reader) readFeedback(tick int64) (f Feedback) {
 			r.note("feedback: no command has run")
 		}
 	}
+	if len(r.Schema.Events) > 0 {
+		f.Events = int64(b.n(4))
+		r.note("feedback: %d events by its commands, modulo 16", f.Events)
+	}
 	return f
+}
+
+// readSpawned reads up to which command the client knows what its commands spawned.
+func (r *Reader) readSpawned(tick, newest int64) {
+	if r.Spawned = newest; !r.bits.is() {
+		r.Spawned = min(newest, max(tick-r.bits.unsigned(3), 1)-1)
+	}
+	r.note("what commands up to tick %d spawned is known", r.Spawned)
 }
 
 // Payload reads the payload of an event of a tick, whose properties are those of k.

@@ -32,6 +32,7 @@ type Kind struct {
 	Rate   int
 	Tables string // hash of its tables, empty: those of the document
 	Levels int
+	Ahead  bool // clients may run it ahead
 	Props  []Prop
 }
 
@@ -40,6 +41,7 @@ type Schema struct {
 	Kinds, Events []*Kind
 	Command       *Kind
 	Queued, Near  bool
+	Ahead         bool // some kind may be run ahead
 }
 
 // ParseSchema reads a schema text.
@@ -62,6 +64,9 @@ func ParseSchema(text string) (*Schema, error) {
 					k.Levels = strings.Count(val, ",") + 1
 				case "tables":
 					k.Tables = val
+				case "predicted", "near":
+					k.Ahead = words[0] == "kind"
+					s.Ahead = s.Ahead || k.Ahead
 				}
 			}
 			switch words[0] {

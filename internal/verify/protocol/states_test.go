@@ -184,7 +184,7 @@ func TestStates(t *testing.T) {
 	c := newScene(t)
 	c.rows.row("tick", "what happens", "sent", "client holds", "known", "slots")
 	move := func() { c.sims[0] += 10 }
-	c.step("comes into sight", func() { c.v.Enter(c.i, false) }, false)
+	c.step("comes into sight", func() { c.v.Enter(c.i, snapshot.Observed) }, false)
 	c.step("moves", move, true)
 	c.wait("200 ms are over", false)
 	c.log.Drop(2, c.v.Missing)
@@ -204,7 +204,7 @@ func TestStates(t *testing.T) {
 
 	c = newScene(t)
 	c.rows.row("tick", "what happens", "sent", "client holds", "known", "slots")
-	c.step("comes into sight", func() { c.v.Enter(c.i, false) }, true)
+	c.step("comes into sight", func() { c.v.Enter(c.i, snapshot.Observed) }, true)
 	c.step("moves", move, true)
 	c.step("moves for the last time", move, true)
 	for range 5 {

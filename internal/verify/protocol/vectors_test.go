@@ -234,9 +234,12 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	for file, queued := range map[string]bool{"feedback": false, "feedback-queued": true} {
+	for _, file := range []string{"feedback", "feedback-queued", "feedback-events", "feedback-queued-events"} {
+		queued, events := strings.Contains(file, "queued"), strings.Contains(file, "events")
 		d := newReader(t, vectors(t, "../../../netcode/packet/testdata/commands.txt")[0].schema)
-		d.Schema.Queued = queued
+		if d.Schema.Queued = queued; events {
+			d.Schema.Events = []*protocol.Kind{{}}
+		}
 		for i, line := range messages(t, file, 7) {
 			f, err := d.Feedback(1000, line.data)
 			said := fmt.Sprintf("acked %d slack %d starved %d", f.Acked, f.Slack, f.Starved)
@@ -245,6 +248,9 @@ func TestVectors(t *testing.T) {
 			}
 			if queued {
 				said += fmt.Sprintf(" ran %d", f.Ran)
+			}
+			if events {
+				said += fmt.Sprintf(" events %d", f.Events)
 			}
 			if err != nil || said != line.text {
 				t.Errorf("%s, message %d: read as %q, %v; want %q", file, i, said, err, line.text)

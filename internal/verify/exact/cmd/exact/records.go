@@ -97,7 +97,11 @@ func recordSum() uint64 {
 		for i := range state {
 			if tick == 1 {
 				history.Add(uint32(i+1), 0, i == 0)
-				view.Enter(int32(i), i == 0)
+				detail := snapshot.Observed
+				if i == 0 {
+					detail = snapshot.Mine
+				}
+				view.Enter(int32(i), detail)
 			}
 			t, rests := &state[i], i%3 == 1 && tick/100%2 == 1
 			cut := r.Chance(0.005)
