@@ -190,7 +190,9 @@ func TestFeedbackBeyondItsLimits(t *testing.T) {
 }
 
 func FuzzDecodeFeedback(f *testing.F) {
-	for _, x := range []packet.Feedback{{}, {Acked: 7, HasSlack: true, Slack: -40, Starved: 9}, {Acked: 900, Ran: 3, Events: 9}} {
+	for _, x := range []packet.Feedback{
+		{}, {Acked: 7, HasSlack: true, Slack: -40, Starved: 9}, {Acked: 900, Ran: 3, Events: 9},
+	} {
 		for _, queued := range []bool{false, true} {
 			form := packet.FeedbackForm{Queued: queued, Events: queued}
 			f.Add(bitsOf(func(w *wire.BitWriter) { x.Append(w, 500, form) }), uint32(500), form.Queued, form.Events)
