@@ -10,6 +10,8 @@ import (
 const (
 	// MaxPlace bounds coordinates, in metres: a body beyond takes no part.
 	MaxPlace = 1e6
+	// MaxWall bounds the coordinates and radii of walls, in metres: a wall beyond does not count.
+	MaxWall = 1e9
 	// MaxSpeed bounds velocities, in metres per second: faster bodies are slowed down to it.
 	MaxSpeed = 1000
 	// MaxSpin bounds angular velocities, in radians per second.
@@ -57,7 +59,7 @@ type Build struct {
 	// Grip slows the body down by so much, in m/s², as the ground of a game that is seen from above
 	// does, until it stands.
 	Grip float64
-	// NoSpin keeps contacts from turning the body, such as a player's avatar.
+	// NoSpin keeps the body from turning, such as a player's avatar: its Spin is set to 0.
 	NoSpin bool
 	// Layer has the bits of the groups that the body is in; 0 means 1. Mask has the bits of the
 	// groups that it touches; 0 means all. Two bodies touch if each one's Mask has a bit of the
@@ -105,7 +107,7 @@ func (b *Build) inverse() (mass, inertia float64) {
 // gyration2 returns the moment of inertia of one kilogram, in m².
 func (b *Build) gyration2() float64 {
 	if r := geom.Clamp(b.Radius, 0, MaxSize); r > 0 {
-		return float64(r*r) / 2
+		return float64(float64(r*r) / 2)
 	}
 	x, y := geom.Clamp(b.Half.X, 0, MaxSize), geom.Clamp(b.Half.Y, 0, MaxSize)
 	return (float64(x*x) + float64(y*y)) / 3

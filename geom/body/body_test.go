@@ -90,7 +90,8 @@ func TestFootball(t *testing.T) {
 func TestFastBallStaysIn(t *testing.T) {
 	thin := geom.Walls{
 		Segments: []geom.Segment{
-			{A: at(-5, -5), B: at(5, -5)}, {A: at(5, -5), B: at(5, 5)}, {A: at(5, 5), B: at(-5, 5)}, {A: at(-5, 5), B: at(-5, -5)},
+			{A: at(-5, -5), B: at(5, -5)}, {A: at(5, -5), B: at(5, 5)},
+			{A: at(5, 5), B: at(-5, 5)}, {A: at(-5, 5), B: at(-5, -5)},
 		},
 	}
 	for _, build := range []Build{football, {Half: at(0.2, 0.3), Mass: 1, Surface: Surface{Bounce: 0.9}}} {
@@ -179,4 +180,193 @@ func TestRowOfCrates(t *testing.T) {
 	}
 	s.Bodies[me].Vel = at(0, 0)
 	t.Logf("at rest after %d ticks", atRest(t, &s, 120))
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-5 }
+
+// Two bodies that meet head-on share their momentum and their energy as the textbook says.
+func TestTwoBodyCollision(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		m1, m2       float64
+		v1, v2       float64
+		bounce       float64
+		want1, want2 float64 // v = (m1 v1 + m2 v2 ± m bounce (v2 - v1)) / (m1 + m2)
+	}{
+		{"equal, elastic: they exchange", 1, 1, 3, -2, 1, -2, 3},
+		{"equal, plastic", 1, 1, 3, -1, 0, 1, 1},
+		{"light on heavy", 1, 3, 4, 0, 1, -2, 2},
+		{"heavy on light, half", 3, 1, 4, 0, 0.5, 2.5, 4.5},
+		{"onto a kinematic wall", 1, 0, 4, -1, 0.5, -3.5, -1},
+	} {
+		for name, build := range map[string]Build{"balls": {Radius: 0.5}, "boxes": {Half: at(0.5, 0.5)}} {
+			var s Scene
+			build.Surface.Bounce = c.bounce
+			build.Mass = c.m1
+			s.Add(Body{Build: build, Vel: at(c.v1, 0)})
+			build.Mass = c.m2
+			s.Add(Body{Build: build, Pos: at(1.5, 0), Vel: at(c.v2, 0)})
+			hits, pressed := 0, math.Abs(c.m1*(c.want1-c.v1))
+			for range 60 {
+				s.Step(dt)
+				for _, touch := range s.Touches {
+					if touch.Speed < 0.01 {
+						continue
+					}
+					hits++
+					if touch.A != 0 || touch.B != 1 || !near(touch.Normal.X, 1) || !near(touch.At.Y, 0) ||
+						!near(touch.Speed, c.v1-c.v2) || !near(touch.Impulse, pressed) {
+						t.Errorf("%s, %s: reports %+v, impulse should be %v", c.name, name, touch, pressed)
+					}
+				}
+			}
+			if a, b := s.Bodies[0].Vel.X, s.Bodies[1].Vel.X; !near(a, c.want1) || !near(b, c.want2) || hits != 1 {
+				t.Errorf("%s, %s: %v and %v after %d hits, want %v and %v", c.name, name, a, b, hits, c.want1, c.want2)
+			}
+		}
+	}
+}
+
+func TestFilter(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		a, b         Build
+		touch, walls bool
+	}{
+		{"by default all", Build{}, Build{}, true, true},
+		{"other layer, all masks", Build{Layer: 2}, Build{Layer: 4}, true, true},
+		{"a does not want b", Build{Mask: 2 | WallLayer}, Build{}, false, true},
+		{"b does not want a", Build{}, Build{Mask: 2}, false, true},
+		{"both want each other", Build{Layer: 2, Mask: 4}, Build{Layer: 4, Mask: 2}, true, false},
+		{"walls alone", Build{Mask: WallLayer}, Build{}, false, true},
+	} {
+		s := Scene{Walls: geom.Walls{Circles: []geom.Circle{{Center: at(-1.5, 0), Radius: 1}}}}
+		c.a.Radius, c.b.Radius, c.a.Mass, c.b.Mass = 1, 1, 1, 1
+		s.Add(Body{Build: c.a})
+		s.Add(Body{Build: c.b, Pos: at(1.5, 0)})
+		s.Step(dt)
+		touch, walls := false, false
+		for _, t := range s.Touches {
+			touch, walls = touch || t.A == 0 && t.B == 1, walls || t.A == 0 && t.B == -1
+		}
+		if touch != c.touch || walls != c.walls {
+			t.Errorf("%s: touch %v, walls %v", c.name, touch, walls)
+		}
+	}
+}
+
+func TestPush(t *testing.T) {
+	b := Body{Build: crate, Pos: at(1, 1)}
+	b.Push(at(0, 40), at(1.5, 1)) // beside the centre: 40 N s x 0.5 m on 20 kg (1+1)/12 m²
+	if b.Vel != at(0, 2) || math.Abs(float64(b.Spin)-6) > 1e-12 {
+		t.Errorf("velocity %v, spin %v", b.Vel, b.Spin)
+	}
+	b = Body{Build: Build{Half: at(1, 1)}}
+	if b.Push(at(3, 3), at(1, 0)); b.Vel != at(0, 0) || b.Spin != 0 {
+		t.Errorf("a kinematic body is pushed: %+v", b)
+	}
+}
+
+// What lies exactly on each other is pushed apart, in a direction that the order decides, and comes
+// to rest.
+func TestSamePlace(t *testing.T) {
+	for name, build := range map[string]Build{"balls": football, "crates": crate} {
+		var s Scene
+		for range 4 {
+			s.Add(Body{Build: build})
+		}
+		atRest(t, &s, 600)
+		for i, a := range s.Bodies {
+			for _, b := range s.Bodies[i+1:] {
+				if size := max(build.Radius, build.Half.X); a.Pos.Dist(b.Pos) < 2*size-0.01 {
+					t.Errorf("%s: still at %v and %v", name, a.Pos, b.Pos)
+				}
+			}
+		}
+	}
+	s := Scene{Walls: pitch}
+	for range 2 {
+		s.Add(Body{Build: Build{Mass: 1}, Vel: at(60, 0)}) // without size
+	}
+	if s.Step(dt); len(s.Touches) > 0 || s.Bodies[1].Pos != at(1, 0) {
+		t.Errorf("bodies without size: touches %v, at %v", s.Touches, s.Bodies[1].Pos)
+	}
+}
+
+// seeds: P9
+// Two cars and a ball, as the rules of a game drive them: a copy that starts from the same rounded
+// state in the middle of it goes the same way to the bit.
+func TestTwoCarsAndABall(t *testing.T) {
+	car := Build{Half: at(1, 0.5), Mass: 200, Surface: Surface{0.4, 0.4}, Drag: 0.5, SpinDrag: 2, Grip: 1}
+	var a, b Scene
+	for _, s := range []*Scene{&a, &b} {
+		s.Walls, s.Surface = pitch, Surface{0.5, 0.2}
+	}
+	a.Add(Body{Build: car, Pos: at(-5, 0.2)})
+	a.Add(Body{Build: car, Pos: at(5, -0.3), Angle: geom.Pi})
+	a.Add(Body{Build: football})
+	drive := func(s *Scene, tick int) {
+		for i := range 2 {
+			car := &s.Bodies[i]
+			car.Accel = car.Angle.Dir().Mul(8)
+			car.Spin += geom.Angle(0.4 * geom.Sin(float64(tick*(i+2))/20))
+		}
+		s.Step(dt)
+		rounded(s)
+	}
+	touches := 0
+	for tick := range 600 {
+		drive(&a, tick)
+		touches += len(a.Touches)
+		if tick%50 == 0 {
+			b.Bodies = append(b.Bodies[:0], a.Bodies...)
+		} else if drive(&b, tick); !slices.Equal(a.Bodies, b.Bodies) {
+			t.Fatalf("tick %d: the copy differs:\n%v\n%v", tick, a.Bodies, b.Bodies)
+		}
+		for i, x := range a.Bodies {
+			if math.Abs(x.Pos.X) > 10 || math.Abs(x.Pos.Y) > 5 {
+				t.Fatalf("tick %d: body %d is out at %v", tick, i, x.Pos)
+			}
+		}
+	}
+	if touches < 20 {
+		t.Errorf("only %d touches", touches)
+	}
+}
+
+// A kinematic platform carries nothing and pushes; a crate that it presses against a wall stays out
+// of the wall.
+func TestPressedAgainstWall(t *testing.T) {
+	s := Scene{Walls: pitch}
+	s.Add(Body{Build: crate, Pos: at(8, 0)})
+	s.Add(Body{Build: Build{Half: at(0.2, 1)}, Pos: at(6, 0), Vel: at(1, 0)})
+	run(&s, 180) // the platform is 0.2 m inside the crate
+	if x := s.Bodies[0].Pos.X; x < 9.45 || x > 9.6 {
+		t.Errorf("the crate is at %v", x)
+	}
+}
+
+// A rule that accelerates a thing slowly gets it going, and a thing without forces stops.
+func TestStopSpeed(t *testing.T) {
+	var s Scene
+	s.Add(Body{Build: Build{Radius: 1, Mass: 1}, Accel: at(0.1, 0)})
+	s.Add(Body{Build: Build{Radius: 1, Mass: 1}, Pos: at(0, 5), Vel: at(0.019, 0)})
+	s.Add(Body{Build: Build{Radius: 1, Mass: 1}, Pos: at(0, 9), Vel: at(0.021, 0)})
+	s.Add(Body{Build: Build{Radius: 1}, Pos: at(0, 13), Vel: at(0.001, 0)})
+	for range 60 {
+		s.Step(dt)
+	}
+	for i, want := range []float64{0.1, 0, 0.021, 0.001} {
+		if v := s.Bodies[i].Vel.X; math.Abs(v-want) > 1e-9 {
+			t.Errorf("body %d: %v m/s, want %v", i, v, want)
+		}
+	}
+	falling := Scene{Gravity: at(0, -0.5)}
+	falling.Add(Body{Build: Build{Radius: 1, Mass: 1}})
+	for range 60 {
+		falling.Step(dt)
+	}
+	if v := falling.Bodies[0].Vel.Y; math.Abs(v+0.5) > 1e-9 {
+		t.Errorf("falls with %v m/s", v)
+	}
 }

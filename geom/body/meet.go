@@ -100,7 +100,7 @@ func (s *Scene) meetWalls(dt float64) {
 	for _, r := range s.Walls.Rects {
 		size := r.Size()
 		m := mover{kind: box, pos: r.Center(), half: size.Mul(0.5), cos: 1, bounds: r}
-		if size.X >= 0 && size.Y >= 0 {
+		if size.X >= 0 && size.Y >= 0 && sane(r.Min) && sane(r.Max) {
 			s.meetWall(&m, dt)
 		}
 	}
@@ -114,16 +114,21 @@ func (s *Scene) meetWalls(dt float64) {
 		if m.cos, m.sin = u.X, u.Y; u == (geom.Vec2{}) {
 			m.cos = 1
 		}
-		s.meetWall(&m, dt)
+		if sane(g.A) && sane(g.B) {
+			s.meetWall(&m, dt)
+		}
 	}
 	for _, c := range s.Walls.Circles {
 		m := mover{kind: circle, pos: c.Center, radius: c.Radius, cos: 1}
 		m.bounds = geom.Rect{Min: c.Center, Max: c.Center}.Expand(c.Radius)
-		if c.Radius >= 0 {
+		if c.Radius >= 0 && c.Radius <= MaxWall && sane(c.Center) {
 			s.meetWall(&m, dt)
 		}
 	}
 }
+
+// sane reports whether a coordinate of a wall is one to count with.
+func sane(v geom.Vec2) bool { return math.Abs(v.X) <= MaxWall && math.Abs(v.Y) <= MaxWall }
 
 func (s *Scene) meetWall(wall *mover, dt float64) {
 	world := int32(len(s.Bodies))
@@ -343,6 +348,6 @@ func (c *contact) add(t geom.Vec2, along, gap, height, margin float64) {
 	if gap > margin {
 		return
 	}
-	c.at[c.k] = spot{c.n.Mul(height + gap/2).Add(t.Mul(along)), gap}
+	c.at[c.k] = spot{c.n.Mul(height + float64(gap/2)).Add(t.Mul(along)), gap}
 	c.k++
 }

@@ -9,11 +9,10 @@ import (
 // point is one point where two movers touch or may touch within the step.
 type point struct {
 	a, b     int32
-	second   bool // the point before is of the same pair
-	reported bool
+	second   bool      // the point before is of the same pair
 	n        geom.Vec2 // unit vector from a to b
 	ra, rb   geom.Vec2 // from their centres
-	gap      float64   // before the step
+	gap      float64   // before the step, and after separate at its end
 	bounce   float64
 	friction float64
 	closing  float64 // speed along the normal before the step, positive if they close in
@@ -22,7 +21,8 @@ type point struct {
 	impulse  float64 // along the normal
 	sideways float64 // along the tangent
 	pushed   float64 // position correction so far
-	lost     float64 // energy that impulses along the normal took away
+	bounced  float64 // impulse that bounce has added
+	lost     float64 // energy that impulses along the normal took away; of a pair in its first point
 }
 
 func (p *point) prepare(a, b *mover) {
@@ -58,18 +58,24 @@ func (p *point) apply(a, b *mover, dir geom.Vec2, j float64) {
 func (w *scratch) solve(dt float64) {
 	for range iterations {
 		worst := 0.0
+		head := 0 // the first point of the pair
 		for i := range w.points {
 			p := &w.points[i]
+			if !p.second {
+				head = i
+			}
 			a, b := &w.movers[p.a], &w.movers[p.b]
 			if p.friction > 0 && (p.impulse > 0 || p.sideways != 0) {
 				t := p.n.Perp()
 				v := p.apart(a, b).Dot(t)
 				most := float64(p.friction * p.impulse)
-				j := geom.Clamp(p.sideways-v/p.drag, -most, most)
+				// Where the pressure has become less meanwhile, friction stays as it was: taking some
+				// of it back could speed things up.
+				j := geom.Clamp(p.sideways-v/p.drag, min(-most, p.sideways), max(most, p.sideways))
 				step := j - p.sideways
 				p.sideways = j
 				p.apply(a, b, t, step)
-				w.lost -= float64(step * (v + float64(step*p.drag)/2))
+				w.lost -= float64(step * (v + float64(0.5*float64(step*p.drag))))
 			}
 			v := p.apart(a, b).Dot(p.n)
 			want := 0.0
@@ -83,8 +89,8 @@ func (w *scratch) solve(dt float64) {
 			}
 			p.impulse = j
 			p.apply(a, b, p.n, step)
-			lost := -float64(step * (v + float64(step*p.resist)/2))
-			p.lost += lost
+			lost := -float64(step * (v + float64(0.5*float64(step*p.resist))))
+			w.points[head].lost += lost
 			w.lost += lost
 			worst = max(worst, math.Abs(float64(step*p.resist)))
 		}
@@ -94,7 +100,8 @@ func (w *scratch) solve(dt float64) {
 	}
 }
 
-// separate finds how far to push movers that overlap. It moves them without speeding them up.
+// separate notes where velocities lead, and finds how far to push movers that overlap there. It
+// moves them without speeding them up.
 func (w *scratch) separate(dt float64) {
 	deep := false
 	for i := range w.movers {
@@ -103,11 +110,8 @@ func (w *scratch) separate(dt float64) {
 	}
 	for i := range w.points {
 		p := &w.points[i]
-		if p.gap < -slop {
-			a, b := &w.movers[p.a], &w.movers[p.b]
-			p.gap = p.gap + float64(p.apart(a, b).Dot(p.n)*dt)
-			deep = deep || p.gap < -slop
-		}
+		p.gap += float64(p.apart(&w.movers[p.a], &w.movers[p.b]).Dot(p.n) * dt)
+		deep = deep || p.gap < -slop
 	}
 	if !deep {
 		return
@@ -138,26 +142,47 @@ func (w *scratch) separate(dt float64) {
 	}
 }
 
-// bounce gives back a share of the closing speed. No point gives back more energy than its impulses
-// took, and all together no more than the scene has lost.
+// bounce gives back a share of the closing speed, and stops what has come near within the step. No
+// pair gives back more energy than its impulses took, and all together no more than the scene has
+// lost.
 func (w *scratch) bounce() {
-	for i := range w.points {
-		p := &w.points[i]
-		if p.bounce == 0 || p.impulse <= 0 || p.closing < minBounce {
-			continue
+	for range iterations {
+		worst := 0.0
+		head := 0 // the first point of the pair
+		for i := range w.points {
+			p := &w.points[i]
+			if !p.second {
+				head = i
+			}
+			if !p.hit() {
+				continue
+			}
+			want := 0.0
+			if p.closing > minBounce {
+				want = float64(p.bounce * p.closing)
+			}
+			a, b := &w.movers[p.a], &w.movers[p.b]
+			v := p.apart(a, b).Dot(p.n)
+			j := max(0, p.bounced+(want-v)/p.resist) - p.bounced
+			room := max(0, min(w.points[head].lost, w.lost))
+			if most := (math.Sqrt(float64(v*v)+float64(2*float64(p.resist*room))) - v) / p.resist; j > most {
+				j = most
+			}
+			if j == 0 {
+				continue
+			}
+			p.bounced += j
+			p.apply(a, b, p.n, j)
+			lost := -float64(j * (v + float64(0.5*float64(j*p.resist))))
+			w.points[head].lost += lost
+			w.lost += lost
+			worst = max(worst, math.Abs(float64(j*p.resist)))
 		}
-		a, b := &w.movers[p.a], &w.movers[p.b]
-		v := p.apart(a, b).Dot(p.n)
-		j := (float64(p.bounce*p.closing) - v) / p.resist
-		room := max(0, min(p.lost, w.lost))
-		if most := (math.Sqrt(float64(v*v)+float64(2*float64(p.resist*room))) - v) / p.resist; j > most {
-			j = most
+		if worst <= settled {
+			break
 		}
-		if j <= 0 {
-			continue
-		}
-		p.apply(a, b, p.n, j)
-		w.lost -= float64(j * (v + float64(j*p.resist)/2))
-		p.impulse += j
 	}
 }
+
+// hit reports whether the point has taken up a force that counts.
+func (p *point) hit() bool { return float64(p.impulse*p.resist) > settled }

@@ -87,8 +87,8 @@ func (s *Scene) Step(dt float64) {
 	s.meetWalls(dt)
 	w.solve(dt)
 	w.separate(dt)
-	s.report(dt)
 	w.bounce()
+	s.report()
 	for i := range s.Bodies {
 		s.finish(i, dt)
 	}
@@ -106,6 +106,9 @@ func (m *mover) begin(b *Body, gravity geom.Vec2, dt float64) {
 	}
 	m.pos, m.vel = b.Pos, b.Vel.Limit(MaxSpeed)
 	m.spin = geom.Clamp(float64(b.Spin), -MaxSpin, MaxSpin)
+	if b.NoSpin {
+		m.spin = 0
+	}
 	m.im, m.ii = b.inverse()
 	m.surface = b.Surface.bounded()
 	m.layer, m.mask = b.Layer, b.Mask
@@ -239,28 +242,31 @@ func (m *mover) stay(walls geom.Walls) {
 }
 
 // report fills Touches: one for each pair of things, from their points.
-func (s *Scene) report(dt float64) {
+func (s *Scene) report() {
 	w := &s.work
 	world := int32(len(s.Bodies))
+	open := false // the last of Touches is of the same pair
 	for i := range w.points {
 		p := &w.points[i]
-		a, b := &w.movers[p.a], &w.movers[p.b]
-		if p.impulse <= 0 && p.gap+float64(p.apart(a, b).Dot(p.n)*dt) > slop {
+		open = open && p.second
+		if !p.hit() && p.gap > slop {
 			continue
 		}
+		a, b := &w.movers[p.a], &w.movers[p.b]
 		a.touched, b.touched = true, true
-		if p.second && i > 0 && len(s.Touches) > 0 {
-			if t := &s.Touches[len(s.Touches)-1]; t.A == int(p.a) && w.points[i-1].reported {
-				t.Impulse += p.impulse
-				t.Speed = max(t.Speed, p.closing)
-				continue
-			}
-		}
-		p.reported = true
-		t := Touch{A: int(p.a), B: int(p.b), At: a.pos.Add(p.ra), Normal: p.n, Speed: max(0, p.closing), Impulse: p.impulse}
+		t := Touch{A: int(p.a), B: int(p.b), At: a.pos.Add(p.ra), Normal: p.n}
 		if p.b == world {
 			t.B = -1
 		}
-		s.Touches = append(s.Touches, t)
+		if p.hit() {
+			t.Speed, t.Impulse = max(0, p.closing), p.impulse+p.bounced
+		}
+		if !open {
+			s.Touches, open = append(s.Touches, t), true
+			continue
+		}
+		last := &s.Touches[len(s.Touches)-1]
+		last.At = last.At.Lerp(t.At, 0.5)
+		last.Speed, last.Impulse = max(last.Speed, t.Speed), last.Impulse+t.Impulse
 	}
 }
