@@ -159,7 +159,7 @@ func (p *Player) frame() bool {
 		if p.OnEvent != nil {
 			p.OnEvent(&e)
 		}
-		if !e.Own || !s.measuring() {
+		if !e.Own || e.Cancelled || !s.measuring() {
 			continue
 		}
 		if e.Tick <= s.Server.Tick() {
