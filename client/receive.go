@@ -93,16 +93,19 @@ func (d *downlink) lostBaseline() {
 	}
 }
 
-// report writes into the header of our next datagram what arrived.
-func (d *downlink) report(h *wire.Header) {
+// report writes into the header of our next datagram what arrived, now being the local time.
+func (d *downlink) report(h *wire.Header, now clock.Time) {
 	h.Resync = d.resync
 	h.Ack, h.HasAck = d.received.Ack()
-	if d.echoed {
+	if d.echoed && now.Sub(d.echoAt) < maxEchoAge {
 		h.HasEcho, h.Echo, h.EchoAt = true, d.echo, d.echoAt.Stamp()
 		d.echoed = false
 	}
 	d.mustAck = false
 }
+
+// maxEchoAge is how old an echo may be. The datagram may wait in the edge before it is stamped.
+const maxEchoAge = wire.MaxEchoHold - 250*time.Millisecond
 
 // Receive queues one datagram that arrived at the given local time; data is copied. The next Frame
 // applies it.

@@ -78,12 +78,12 @@ func TestOvertakenPacketIsNotTheNewest(t *testing.T) {
 		}
 	}
 	var h wire.Header
-	d.report(&h)
+	d.report(&h, 500*clock.Time(time.Millisecond))
 	if !h.HasEcho || h.Echo != 8000 || h.EchoAt != (400*ms).Stamp() || !h.HasAck || h.Ack.Latest != 8 {
 		t.Errorf("reported: %+v", h)
 	}
 	var again wire.Header
-	if d.report(&again); again.HasEcho || !again.HasAck {
+	if d.report(&again, 500*clock.Time(time.Millisecond)); again.HasEcho || !again.HasAck {
 		t.Errorf("reported again: %+v", again)
 	}
 }

@@ -74,7 +74,7 @@ func (u *uplink) unacked() clock.Tick { return u.made - min(u.acked, u.made) }
 // header returns the header of packet p, but for whether it elicits an acknowledgement.
 func (u *uplink) header(p *wire.Packet, now clock.Time) wire.Header {
 	h := wire.Header{Session: u.session, Seq: p.Seq, Stamp: now.Stamp()}
-	u.down.report(&h)
+	u.down.report(&h, now)
 	// Queued commands are each to be run: none that differs may be left behind.
 	h.Idle = u.same >= idleAfter && (!u.time.queued || u.unacked() <= clock.Tick(u.same)+1)
 	if h.Idle && u.idleFrom == 0 {

@@ -173,7 +173,7 @@ func TestBodiesThatTouch(t *testing.T) {
 					near = sim.Loop.Now()
 				}
 			}
-			if d.bumps < 15 || corrected < 15 || alone < 500 || wrongly != 0 {
+			if d.bumps < 10 || corrected < 10 || alone < 500 || wrongly != 0 {
 				t.Errorf("%s: %d bumps, %d corrections, %d of %d states wrongly predicted with nobody near",
 					profile.Name, d.bumps,
 					corrected, wrongly, alone)

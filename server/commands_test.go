@@ -315,7 +315,7 @@ func TestTooEarlyIsRefused(t *testing.T) {
 		n.tick(nil)
 	}
 	p.send(command(n.s.Tick()+MaxAhead, antCmd{Tool: 1}), command(n.s.Tick()+MaxAhead+1, antCmd{Tool: 2}))
-	p.send(command(1<<32-1, antCmd{Tool: 3}))
+	p.send(command(n.s.Tick()+8000, antCmd{Tool: 3}))
 	if st, _ := n.s.Stats(p.id); st.TooEarly != 2 {
 		t.Errorf("%d too early, want 2", st.TooEarly)
 	}

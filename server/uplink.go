@@ -63,7 +63,7 @@ func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
 	var r wire.BitReader
 	r.Reset(data[n:])
 	flags := packet.DecodeUplink(&r)
-	cmds, err := packet.DecodeCommands(&r, s.rules.Command, s.scratch, h.Ack.Latest)
+	cmds, err := packet.DecodeCommands(&r, s.rules.Command, s.scratch, h.Ack.Latest, s.tick)
 	if err != nil {
 		s.drops.Malformed++
 		return
@@ -111,9 +111,12 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 // was not sent with the acknowledged packet is ignored: it is a claim.
 func (p *player) sampleRTT(h *wire.Header, arrival clock.Time, queued time.Duration) {
 	path := &p.down.path
-	stamp := arrival.Near(h.Echo)
 	sent := p.down.log.Get(h.Ack.Latest)
-	if !h.HasAck || sent == nil || stamp < sent.Sent.Add(-time.Millisecond) || stamp > sent.Sent.Add(maxQueued) {
+	if !h.HasAck || sent == nil {
+		return
+	}
+	stamp := h.Echoed(sent.Sent.Add(-time.Millisecond))
+	if stamp > sent.Sent.Add(maxQueued) {
 		return
 	}
 	// Both are on the client's clock, so only their difference counts.

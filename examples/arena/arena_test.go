@@ -358,7 +358,7 @@ func TestCommand(t *testing.T) {
 	packet.AppendCommands(&w, h.rules.Command, []packet.Command{sent}, 9)
 	var r wire.BitReader
 	r.Reset(w.Bytes())
-	back, err := packet.DecodeCommands(&r, h.rules.Command, nil, 9)
+	back, err := packet.DecodeCommands(&r, h.rules.Command, nil, 9, 1000)
 	if err != nil || len(back) != 1 || back[0].Tick != sent.Tick || back[0].Seen != sent.Seen ||
 		back[0].Newest != sent.Newest || !slices.Equal(back[0].Vals, vals) {
 		t.Errorf("%+v arrives as %+v: %v", sent, back, err)

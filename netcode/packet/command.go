@@ -1,7 +1,7 @@
 package packet
 
 import (
-	"slices"
+	"math"
 	"time"
 
 	"meanwhile/internal/fault"
@@ -21,18 +21,26 @@ const (
 
 	// maxPacketsBack is how many packets before the newest acknowledged one Command.Newest of a
 	// datagram's first command can lie. AppendCommands cuts it to that.
-	maxPacketsBack = 1<<newestBits - 1
-	newestBits     = 7
+	maxPacketsBack = 127
 
 	maxViewChange = 1 << 40 // of a playout time, in 1/256 ticks; more is cut, and out of bounds anyway
 )
 
 // Orders of the Exp-Golomb codes of commands.
 const (
-	countOrder     = 2
-	firstSeenOrder = 12 // how far the playout time lies behind the command's tick
-	seenOrder      = 3  // by how much its advance differs from a tick
-	newestOrder    = 0  // by how many packets the newest one advanced
+	countOrder       = 2
+	firstTurnOrder   = 3  // by how much an angle of the second command differs from that of the first
+	firstSeenOrder   = 11 // how far the playout time lies behind the command's tick
+	seenOrder        = 0  // by how much its advance differs from the one before
+	firstNewestOrder = 1
+	newestOrder      = 0 // by how many packets the newest one advanced
+)
+
+const (
+	tickBits   = 14 // of a tick that travel: more than two minutes at 60 Hz either way
+	tickRange  = 1 << tickBits
+	momentBits = 8
+	orderBits  = 2 // say half the order of a datagram's differences of turns
 )
 
 // A Command is a player's intent for one tick, with what the player had on the screen.
@@ -41,6 +49,9 @@ type Command struct {
 	Vals   []int64        // the command's simulation integers
 	Seen   clock.TickFrac // playout time of the frame that the player reacted to; 0: none
 	Newest wire.Seq       // newest packet whose records were in that frame
+	// Moment is when within the tick its presses happened, in 1/256 tick; 0 says nothing. It
+	// travels with presses only.
+	Moment uint8
 }
 
 // AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. latest is
@@ -48,37 +59,56 @@ type Command struct {
 // tick is written as that tick, a newest packet more than 127 before latest as the one 127 before.
 //
 //	count      Exp-Golomb of order 2
-//	tick       32 bits, of the last command; none follows if count is 0
+//	tick       the low 14 bits of the last command's; none follows if count is 0
+//	order      if count is more than 2 and there are angles: 2 bits, half the order of their differences
 //	per command
-//	  same     1 bit: the properties are those of the command before
-//	  props    per property a presence bit and, if set, its absolute value; absent ones are those of the
-//	           command before, or zero in the first
+//	  values   the first: per property a presence bit and, if set, its absolute value; absent ones are zero.
+//	           Later ones: 1 bit whether all are as foreseen. If not: 1 bit whether it is the properties of
+//	           the change before in this datagram, at first all angles, else a bit for each property; and
+//	           their values: of an angle the difference from what was foreseen, in the second command of order 3,
+//	           later of the order above. It is signed; of a single angle, which differs, without its first bit
+//	  moment   only with a press: 1 bit whether there is one, then 8 bits
 //	  seen     where the command before has none: 1 bit whether there is one, then tick*256-seen by Exp-Golomb of
-//	           order 12; else: its advance minus 256, signed, of order 3
-//	  newest   first: latest-newest, 7 bits; later: its advance, modulo 2^16, Exp-Golomb of order 0
+//	           order 11; else: its advance minus the advance before, at first 256, signed, of order 0
+//	  newest   first: latest-newest, order 1; later: its advance, modulo 2^16, order 0
+//
+// Angles are foreseen to go on turning as in the command before; everything else stays.
 func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wire.Seq) {
 	w.Uvarint(uint64(len(cmds)), countOrder)
 	if len(cmds) == 0 {
 		return
 	}
-	w.Bits(uint64(cmds[len(cmds)-1].Tick), 32)
+	w.Bits(uint64(cmds[len(cmds)-1].Tick), tickBits)
+	o := newOutlook(k, cmds)
+	if o.hasOrder() {
+		half := o.bestOrder()
+		w.Bits(uint64(half), orderBits)
+		o.order = 2 * half
+	}
 	var seen clock.TickFrac // of the command before, as the reader has it
 	var newest wire.Seq
-	var before *Command
 	for i := range cmds {
 		c := &cmds[i]
-		appendValues(w, k, c, before)
-		before = c
-
+		if i == 0 {
+			appendFirst(w, k, c)
+		} else {
+			o.appendValues(w, i)
+		}
+		if HasPress(k, c.Vals) {
+			if w.Bool(c.Moment != 0); c.Moment != 0 {
+				w.Bits(uint64(c.Moment), momentBits)
+			}
+		}
 		s := min(max(c.Seen, 0), c.Tick.Frac())
 		if seen > 0 {
-			w.Varint(int64(s-seen)-clock.FracPerTick, seenOrder)
+			w.Varint(int64(s-seen-o.advance), seenOrder)
+			o.advance = s - seen
 		} else if w.Bool(s > 0); s > 0 {
 			w.Uvarint(uint64(c.Tick.Frac()-s), firstSeenOrder)
 		}
 		back := min(latest-c.Newest, maxPacketsBack)
 		if i == 0 {
-			w.Bits(uint64(back), newestBits)
+			w.Uvarint(uint64(back), firstNewestOrder)
 		} else {
 			w.Uvarint(uint64(latest-back-newest), newestOrder)
 		}
@@ -86,22 +116,13 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wi
 	}
 }
 
-// appendValues writes the properties of c, as a change of those of the command before, nil for the
-// first.
-func appendValues(w *wire.BitWriter, k *schema.Kind, c, before *Command) {
-	same := before != nil && slices.Equal(c.Vals, before.Vals)
-	if w.Bool(same); same {
-		return
-	}
+// appendFirst writes the values of a datagram's first command.
+func appendFirst(w *wire.BitWriter, k *schema.Kind, c *Command) {
 	for i := range k.Props {
 		p := &k.Props[i]
 		present := false
-		for j := p.At; j < p.At+p.Comps; j++ {
-			old := int64(0)
-			if before != nil {
-				old = before.Vals[j]
-			}
-			present = present || c.Vals[j] != old
+		for _, v := range c.Vals[p.At : p.At+p.Comps] {
+			present = present || v != 0
 		}
 		if w.Bool(present); present {
 			appendProp(w, p, c.Vals, c.Tick)
@@ -109,10 +130,149 @@ func appendValues(w *wire.BitWriter, k *schema.Kind, c, before *Command) {
 	}
 }
 
-// DecodeCommands reads commands into dst, whose Vals are reused. Values are clamped to what the
-// schema allows; a playout time before 0 or after the command's tick becomes none. It fails with
-// wire.ErrTruncated or wire.ErrMalformed, and then nothing in dst may be used.
-func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.Seq) ([]Command, error) {
+// An outlook foresees a command from those before it in the same datagram. Players turn smoothly
+// and keep to what else they do: most commands are as foreseen.
+type outlook struct {
+	k       *schema.Kind
+	cmds    []Command
+	changed uint64         // properties of the newest change
+	advance clock.TickFrac // of the playout time, from one command to the next
+	order   int            // of the differences of angles, from the third command on
+}
+
+func newOutlook(k *schema.Kind, cmds []Command) outlook {
+	o := outlook{k: k, cmds: cmds, advance: clock.FracPerTick}
+	for i := range k.Props {
+		if k.Props[i].Motion() == schema.Turns {
+			o.changed |= 1 << uint(i)
+		}
+	}
+	return o
+}
+
+// hasOrder reports whether the datagram states the order of differences of angles.
+func (o *outlook) hasOrder() bool { return len(o.cmds) > 2 && o.changed != 0 }
+
+// bestOrder returns half the order that takes the fewest bits: players turn by hand or by program.
+func (o *outlook) bestOrder() (half int) {
+	var bits [1 << orderBits]int
+	for i := 2; i < len(o.cmds); i++ {
+		for j := range o.k.Props {
+			p := &o.k.Props[j]
+			if p.Motion() != schema.Turns {
+				continue
+			}
+			for at := p.At; at < p.At+p.Comps; at++ {
+				if d := o.difference(p, i, at); d != 0 {
+					for q := range bits {
+						bits[q] += wire.UvarintBits(uint64(max(d, -d)-1), 2*q)
+					}
+				}
+			}
+		}
+	}
+	for q := range bits {
+		if bits[q] < bits[half] {
+			half = q
+		}
+	}
+	return half
+}
+
+// turned returns what component at of a property that turns is foreseen to be in command i, not the
+// first.
+func (o *outlook) turned(p *schema.Prop, i, at int) int64 {
+	v := o.cmds[i-1].Vals[at]
+	if i > 1 {
+		v += v - o.cmds[i-2].Vals[at]
+	}
+	return wrapTurn(v, p.SimTurn)
+}
+
+// wrapTurn brings a sum or difference of values of a turn into 0 to turn-1.
+func wrapTurn(v, turn int64) int64 {
+	if v %= turn; v < 0 {
+		v += turn
+	}
+	return v
+}
+
+// difference returns by how much component at of a property that turns differs from what was
+// foreseen in command i, not the first: the short way.
+func (o *outlook) difference(p *schema.Prop, i, at int) int64 {
+	d := wrapTurn(o.cmds[i].Vals[at]-o.turned(p, i, at), p.SimTurn)
+	if 2*d > p.SimTurn {
+		d -= p.SimTurn
+	}
+	return d
+}
+
+// orderOf returns the order of the differences of angles in command i, not the first.
+func (o *outlook) orderOf(i int) int {
+	if i == 1 {
+		return firstTurnOrder
+	}
+	return o.order
+}
+
+// differs reports whether property p of command i is not as foreseen.
+func (o *outlook) differs(p *schema.Prop, i int) bool {
+	turns := p.Motion() == schema.Turns
+	for at := p.At; at < p.At+p.Comps; at++ {
+		foreseen := o.cmds[i-1].Vals[at]
+		if turns {
+			foreseen = o.turned(p, i, at)
+		}
+		if o.cmds[i].Vals[at] != foreseen {
+			return true
+		}
+	}
+	return false
+}
+
+// appendValues writes the values of command i, not the first.
+func (o *outlook) appendValues(w *wire.BitWriter, i int) {
+	set := uint64(0)
+	for j := range o.k.Props {
+		if o.differs(&o.k.Props[j], i) {
+			set |= 1 << uint(j)
+		}
+	}
+	if w.Bool(set == 0); set == 0 {
+		return
+	}
+	if w.Bool(set == o.changed); set != o.changed {
+		w.Bits(set, len(o.k.Props))
+		o.changed = set
+	}
+	c := &o.cmds[i]
+	for j := range o.k.Props {
+		if set>>uint(j)&1 == 0 {
+			continue
+		}
+		p := &o.k.Props[j]
+		if p.Motion() != schema.Turns {
+			appendProp(w, p, c.Vals, c.Tick)
+			continue
+		}
+		for at := p.At; at < p.At+p.Comps; at++ {
+			d := o.difference(p, i, at)
+			if p.Comps > 1 {
+				w.Varint(d, o.orderOf(i))
+			} else { // it is not 0
+				w.Bool(d < 0)
+				w.Uvarint(uint64(max(d, -d)-1), o.orderOf(i))
+			}
+		}
+	}
+}
+
+// DecodeCommands reads commands into dst, whose Vals are reused. Their ticks are the nearest to
+// now, the receiver's tick. Values are clamped to what the schema allows; a playout time before 0
+// or after the command's tick becomes none. It fails with wire.ErrTruncated or wire.ErrMalformed,
+// and then nothing in dst may be used.
+func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.Seq, now clock.Tick) ([]Command,
+	error) {
 	n := r.Uvarint(countOrder)
 	if r.Bad() {
 		return nil, wire.ErrTruncated
@@ -123,28 +283,39 @@ func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wir
 	if n == 0 {
 		return dst[:0], nil
 	}
-	last := clock.Tick(r.Bits(32))
+	low := int64(r.Bits(tickBits))
 	if r.Bad() {
 		return nil, wire.ErrTruncated
 	}
-	if last < clock.Tick(n) {
+	last := int64(now) - tickRange/2
+	last += (low - last) & (tickRange - 1)
+	if last < int64(n) || last > math.MaxUint32 {
 		return nil, fault.Errorf("%w: %d commands up to tick %d", wire.ErrMalformed, n, last)
 	}
 	if cap(dst) < int(n) {
 		dst = append(dst[:cap(dst)], make([]Command, int(n)-cap(dst))...)
 	}
 	dst = dst[:n]
+	o := newOutlook(k, dst)
+	if o.hasOrder() {
+		o.order = 2 * int(r.Bits(orderBits))
+	}
 	for i := range dst {
-		var before *Command
-		if i > 0 {
-			before = &dst[i-1]
-		}
 		c := &dst[i]
-		c.Tick = last - clock.Tick(len(dst)-1-i)
-		if !decodeValues(r, k, c, before) {
-			return nil, fault.Errorf("%w: the first command is said to be that of the tick before", wire.ErrMalformed)
+		c.Tick = clock.Tick(last) - clock.Tick(len(dst)-1-i)
+		if cap(c.Vals) < k.Sims {
+			c.Vals = make([]int64, k.Sims)
 		}
-		decodeView(r, c, before, latest)
+		c.Vals = c.Vals[:k.Sims]
+		if i == 0 {
+			decodeFirst(r, k, c)
+		} else {
+			o.decodeValues(r, i)
+		}
+		if c.Moment = 0; HasPress(k, c.Vals) && r.Bool() {
+			c.Moment = uint8(r.Bits(momentBits))
+		}
+		o.decodeView(r, i, latest)
 		if r.Bad() {
 			return nil, wire.ErrTruncated
 		}
@@ -155,43 +326,76 @@ func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wir
 	return dst, nil
 }
 
-// decodeValues reads the properties of c; before is the command before, nil for the first. It
-// returns false if the first is written as equal to the one before.
-func decodeValues(r *wire.BitReader, k *schema.Kind, c, before *Command) bool {
-	if cap(c.Vals) < k.Sims {
-		c.Vals = make([]int64, k.Sims)
-	}
-	c.Vals = c.Vals[:k.Sims]
-	if before != nil {
-		copy(c.Vals, before.Vals)
-	} else {
-		clear(c.Vals)
-	}
-	if same := r.Bool(); same {
-		return before != nil
-	}
+// decodeFirst reads the values of a datagram's first command.
+func decodeFirst(r *wire.BitReader, k *schema.Kind, c *Command) {
+	clear(c.Vals)
 	for i := range k.Props {
 		if r.Bool() {
 			decodeProp(r, &k.Props[i], c.Vals, c.Tick)
 		}
 	}
 	k.Clamp(c.Vals)
-	return true
 }
 
-// decodeView reads what the player of c had on the screen.
-func decodeView(r *wire.BitReader, c, before *Command, latest wire.Seq) {
+// decodeValues reads the values of command i, not the first.
+func (o *outlook) decodeValues(r *wire.BitReader, i int) {
+	c := &o.cmds[i]
+	copy(c.Vals, o.cmds[i-1].Vals)
+	set := uint64(0)
+	if !r.Bool() {
+		if !r.Bool() {
+			o.changed = r.Bits(len(o.k.Props))
+		}
+		set = o.changed
+	}
+	for j := range o.k.Props {
+		p := &o.k.Props[j]
+		changed := set>>uint(j)&1 != 0
+		if p.Motion() != schema.Turns {
+			if changed {
+				decodeProp(r, p, c.Vals, c.Tick)
+			}
+			continue
+		}
+		for at := p.At; at < p.At+p.Comps; at++ {
+			v := o.turned(p, i, at)
+			if changed {
+				v = wrapTurn(v+readDifference(r, p, o.orderOf(i)), p.SimTurn)
+			}
+			c.Vals[at] = v
+		}
+	}
+	o.k.Clamp(c.Vals)
+}
+
+// readDifference reads by how much an integer of a property that turns differs from what was
+// foreseen, within a turn.
+func readDifference(r *wire.BitReader, p *schema.Prop, order int) int64 {
+	if p.Comps > 1 {
+		return r.Varint(order) % p.SimTurn
+	}
+	negative := r.Bool()
+	d := int64(r.Uvarint(order)%uint64(p.SimTurn)) + 1
+	if negative {
+		return -d
+	}
+	return d
+}
+
+// decodeView reads what the player of command i had on the screen.
+func (o *outlook) decodeView(r *wire.BitReader, i int, latest wire.Seq) {
+	c := &o.cmds[i]
 	c.Seen = 0
-	if before != nil && before.Seen > 0 {
-		change := min(max(r.Varint(seenOrder), -maxViewChange), maxViewChange)
-		c.Seen = before.Seen + clock.FracPerTick + clock.TickFrac(change)
+	if i > 0 && o.cmds[i-1].Seen > 0 {
+		o.advance += clock.TickFrac(min(max(r.Varint(seenOrder), -maxViewChange), maxViewChange))
+		c.Seen = o.cmds[i-1].Seen + o.advance
 	} else if r.Bool() {
 		c.Seen = c.Tick.Frac() - clock.TickFrac(min(r.Uvarint(firstSeenOrder), maxViewChange))
 	}
-	if before == nil {
-		c.Newest = latest - wire.Seq(r.Bits(newestBits))
+	if i == 0 {
+		c.Newest = latest - wire.Seq(r.Uvarint(firstNewestOrder))
 	} else {
-		c.Newest = before.Newest + wire.Seq(r.Uvarint(newestOrder))
+		c.Newest = o.cmds[i-1].Newest + wire.Seq(r.Uvarint(newestOrder))
 	}
 }
 

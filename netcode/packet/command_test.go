@@ -3,6 +3,7 @@ package packet_test
 import (
 	"bytes"
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -28,6 +29,7 @@ type order struct {
 	At     geom.Vec2  `net:"pos,1cm"`
 	Zoom   float64    `net:"float,0.1"`
 	Say    string     `net:"text,8"`
+	Look   geom.View  `net:"view,12bit"`
 }
 
 func commandKind(t testing.TB) *schema.Kind {
@@ -39,6 +41,8 @@ func commandKind(t testing.TB) *schema.Kind {
 	return k
 }
 
+const aim = 2 // where the integer of order.Aim is
+
 // Commands arrive as they were sent, with what each player saw, however far that lies back.
 func TestCommandsRoundTrip(t *testing.T) {
 	k := commandKind(t)
@@ -46,6 +50,8 @@ func TestCommandsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, packet.MaxCommands).Draw(t, "commands")
 		last := clock.Tick(rapid.Uint32Range(64, 1<<32-1).Draw(t, "tick"))
+		near := int64(last) + rapid.Int64Range(-8191, 8191).Draw(t, "the server's tick")
+		now := clock.Tick(min(max(near, 0), math.MaxUint32))
 		latest := wire.Seq(rapid.Uint16().Draw(t, "latest"))
 		seen := clock.TickFrac(0)
 		if n > 0 && rapid.Bool().Draw(t, "sees") {
@@ -63,6 +69,13 @@ func TestCommandsRoundTrip(t *testing.T) {
 					c.Vals = append(c.Vals, rapid.Int64Range(-1<<40, 1<<40).Draw(t, "value"))
 				}
 				k.Clamp(c.Vals)
+				if i > 1 && rapid.Bool().Draw(t, "turns on") {
+					c.Vals[aim] = 2*cmds[i-1].Vals[aim] - cmds[i-2].Vals[aim] + rapid.Int64Range(-9, 9).Draw(t, "jerk")
+					k.Clamp(c.Vals)
+				}
+			}
+			if packet.HasPress(k, c.Vals) {
+				c.Moment = rapid.Uint8().Draw(t, "moment")
 			}
 			cmds = append(cmds, c)
 			if seen == 0 && rapid.IntRange(0, 5).Draw(t, "begins to see") == 0 {
@@ -80,7 +93,7 @@ func TestCommandsRoundTrip(t *testing.T) {
 		w.Bits(0b101, 3) // what follows is not read
 		var r wire.BitReader
 		r.Reset(w.Bytes())
-		got, err := packet.DecodeCommands(&r, k, scratch, latest)
+		got, err := packet.DecodeCommands(&r, k, scratch, latest, now)
 		if err != nil || len(got) != n {
 			t.Fatalf("%d of %d commands, %v", len(got), n, err)
 		}
@@ -89,8 +102,9 @@ func TestCommandsRoundTrip(t *testing.T) {
 		}
 		scratch = got[:cap(got)]
 		for i, c := range got {
-			if w := &cmds[i]; c.Tick != w.Tick || c.Seen != w.Seen || c.Newest != w.Newest || !slices.Equal(c.Vals,
-				w.Vals) {
+			if w := &cmds[i]; c.Tick != w.Tick || c.Seen != w.Seen || c.Newest != w.Newest || c.Moment != w.Moment ||
+				!slices.Equal(c.Vals,
+					w.Vals) {
 				t.Fatalf("command %d: got %+v, want %+v", i, c, *w)
 			}
 		}
@@ -116,7 +130,7 @@ func TestDecodeCommandsRefuses(t *testing.T) {
 	read := func(b []byte) ([]packet.Command, error) {
 		var r wire.BitReader
 		r.Reset(b)
-		return packet.DecodeCommands(&r, k, nil, 10)
+		return packet.DecodeCommands(&r, k, nil, 10, 100)
 	}
 	whole := encode(cmd(100), cmd(101), cmd(102))
 	for n := range len(whole) {
@@ -135,7 +149,7 @@ func TestDecodeCommandsRefuses(t *testing.T) {
 	var w wire.BitWriter
 	w.Reset(nil)
 	w.Uvarint(3, 2)
-	w.Bits(2, 32)
+	w.Bits(2, 14)
 	if _, err := read(append(w.Bytes(), whole...)); !errors.Is(err, wire.ErrMalformed) {
 		t.Errorf("three commands up to tick 2: %v", err)
 	}
@@ -173,7 +187,7 @@ func FuzzDecodeCommands(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var r wire.BitReader
 		r.Reset(b)
-		cmds, err := packet.DecodeCommands(&r, k, nil, 9)
+		cmds, err := packet.DecodeCommands(&r, k, nil, 9, 50)
 		if err != nil {
 			if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) {
 				t.Fatalf("refused with %v", err)
@@ -202,7 +216,7 @@ func FuzzDecodeCommands(f *testing.F) {
 		packet.AppendCommands(&w, k, cmds, 9)
 		again := bytes.Clone(w.Bytes())
 		r.Reset(again)
-		if cmds2, err := packet.DecodeCommands(&r, k, nil, 9); err != nil || len(cmds2) != len(cmds) {
+		if cmds2, err := packet.DecodeCommands(&r, k, nil, 9, 50); err != nil || len(cmds2) != len(cmds) {
 			t.Fatalf("written again: %d of %d, %v", len(cmds2), len(cmds), err)
 		}
 	})
@@ -257,7 +271,7 @@ func TestDecodeCommandsAllocatesNothing(t *testing.T) {
 		packet.AppendCommands(&w, k, cmds, 3)
 		buf = w.Bytes()
 		r.Reset(buf)
-		got, err := packet.DecodeCommands(&r, k, scratch, 3)
+		got, err := packet.DecodeCommands(&r, k, scratch, 3, 20)
 		if err != nil {
 			t.Fatal(err)
 		}

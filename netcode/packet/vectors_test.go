@@ -13,7 +13,7 @@ import (
 )
 
 func commandText(c *packet.Command) string {
-	return fmt.Sprintf("tick %d seen %d newest %d %v", c.Tick, c.Seen, c.Newest, c.Vals)
+	return fmt.Sprintf("tick %d moment %d seen %d newest %d %v", c.Tick, c.Moment, c.Seen, c.Newest, c.Vals)
 }
 
 // Commands as bytes, pinned. They change only together with docs/PROTOCOL.md and the version of the
@@ -28,13 +28,21 @@ func TestCommandVectors(t *testing.T) {
 		k.Clamp(c.Vals)
 		return c
 	}
-	const moveX, moveY, aim, fire, weapon = 0, 1, 2, 3, 5
+	const moveX, moveY, fire, weapon, look = 0, 1, 3, 5, 13
 	run := map[int]int64{moveX: 15, aim: 16384}
 	shoot := map[int]int64{moveX: 15, aim: 16390, fire: 1, weapon: 2}
+	click := order(101, 96*256+7, 38, shoot)
+	click.Moment = 200
+	turn := func(tick clock.Tick, yaw, pitch, aim int64) packet.Command {
+		return order(tick, (tick - 5).Frac(), 38, map[int]int64{look: yaw, look + 1: pitch, 2: aim})
+	}
 	var b strings.Builder
-	b.WriteString("# Commands in a datagram that acknowledges packet 40 as newest: " +
-		"name, bytes, and each command: its tick, the playout\n" +
-		"# time of the picture in 1/256 ticks, the newest packet in it, and its integers. The command, as schema text:\n")
+	b.WriteString(
+		"# Commands in a datagram that acknowledges packet 40 as newest, at a server near tick 100: name, bytes, and each\n" +
+			"# command: its tick, the moment of its presses in 1/256 ticks, the playout time of the picture in 1/256 ticks, " +
+			"the\n" +
+			"# newest packet in it, and its integers. The command, as schema text:\n",
+	)
 	_, props, _ := strings.Cut(strings.TrimSuffix(k.Text(), "\n"), "\n")
 	fmt.Fprintf(&b, "# command rate=%d\n# %s\n", k.Rate, strings.ReplaceAll(props, "\n", "\n# "))
 	for _, c := range []struct {
@@ -50,6 +58,10 @@ func TestCommandVectors(t *testing.T) {
 			nil), order(102, 91*256, 40, nil)}},
 		{"a picture of the future and one of long ago are cut", []packet.Command{order(100, 100*256+50, 0xff00, run),
 			order(101, 101*256+50, 40, run)}},
+		{"a press with its moment, and one without", []packet.Command{order(100, 95*256+7, 38, run), click,
+			order(102, 97*256+7, 38, shoot)}},
+		{"turns evenly, then not, over the end of a turn", []packet.Command{turn(100, 4000, 4090, 65000),
+			turn(101, 4040, 4093, 65200), turn(102, 4080, 0, 65400), turn(103, 25, 3, 66), turn(104, 66, 3, 268)}},
 	} {
 		var w wire.BitWriter
 		w.Reset(nil)
@@ -57,7 +69,7 @@ func TestCommandVectors(t *testing.T) {
 		fmt.Fprintf(&b, "\n%s\n  %x\n", c.name, w.Bytes())
 		var r wire.BitReader
 		r.Reset(w.Bytes())
-		got, err := packet.DecodeCommands(&r, k, nil, 40)
+		got, err := packet.DecodeCommands(&r, k, nil, 40, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +89,7 @@ func TestCommandVectors(t *testing.T) {
 		}
 		var r wire.BitReader
 		r.Reset(data)
-		got, err := packet.DecodeCommands(&r, k, nil, 40)
+		got, err := packet.DecodeCommands(&r, k, nil, 40, 100)
 		if err != nil || len(got) != len(lines)-2 {
 			t.Errorf("%s: %d commands, %v", lines[0], len(got), err)
 			continue
@@ -106,7 +118,7 @@ func TestCommandsBeyondTheirLimits(t *testing.T) {
 	w.Bits(0x15, 5)
 	var r wire.BitReader
 	r.Reset(w.Bytes())
-	got, err := packet.DecodeCommands(&r, k, nil, 64990)
+	got, err := packet.DecodeCommands(&r, k, nil, 64990, 100)
 	if err != nil || len(got) != len(cmds) || r.Bits(5) != 0x15 {
 		t.Fatalf("%d commands, %v", len(got), err)
 	}

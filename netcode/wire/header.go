@@ -97,6 +97,7 @@ func (d Due) Span() time.Duration {
 //	        0..8  Ack.History in 0, 2, 4 or 8 bytes, as few as leave only ones unsaid
 //	        4     Echo: the newest stamp received from the peer, if an echo follows
 //	        3     EchoAt: when that stamp arrived, low 24 bits of microseconds of the sender's clock
+//	              From a client both take 2 bytes: their low 20 bits without the lowest 4
 //	        4     Tick, from servers only, like the rest
 //	        4     Time: server time of that tick, as a stamp
 //	        1     NextDue in the low 4 bits; bit 6: Heartbeat; bit 7: Period follows
@@ -113,8 +114,8 @@ type Header struct {
 	Ack    Ack
 
 	HasEcho bool
-	Echo    clock.Stamp
-	EchoAt  clock.Stamp // only its low 24 bits travel
+	Echo    clock.Stamp // from a client only bits 4 to 19 travel, see Echoed
+	EchoAt  clock.Stamp // only its low 24 bits travel, from a client only bits 4 to 19
 
 	Server  bool
 	Tick    clock.Tick
@@ -202,8 +203,13 @@ func (h *Header) Append(b []byte) []byte {
 		}
 	}
 	if h.HasEcho {
-		b = le.AppendUint32(b, uint32(h.Echo))
-		b = append(b, byte(h.EchoAt), byte(h.EchoAt>>8), byte(h.EchoAt>>16))
+		if h.Server {
+			b = le.AppendUint32(b, uint32(h.Echo))
+			b = append(b, byte(h.EchoAt), byte(h.EchoAt>>8), byte(h.EchoAt>>16))
+		} else {
+			b = le.AppendUint16(b, uint16(h.Echo>>echoShift))
+			b = le.AppendUint16(b, uint16(h.EchoAt>>echoShift))
+		}
 	}
 	if h.Server {
 		b = le.AppendUint32(b, uint32(h.Tick))
@@ -242,7 +248,7 @@ func DecodeHeader(b []byte) (h Header, n int, err error) {
 		return Header{}, 0, fault.Errorf("%w: ack width %d without an ack", ErrMalformed, width)
 	}
 	if h.HasEcho {
-		need += 7
+		need += echoBytes(h.Server)
 	}
 	if h.Server {
 		need += 9
@@ -263,9 +269,14 @@ func DecodeHeader(b []byte) (h Header, n int, err error) {
 		}
 	}
 	if h.HasEcho {
-		h.Echo = clock.Stamp(le.Uint32(b[n:]))
-		h.EchoAt = clock.Stamp(uint32(b[n+4]) | uint32(b[n+5])<<8 | uint32(b[n+6])<<16)
-		n += 7
+		if h.Server {
+			h.Echo = clock.Stamp(le.Uint32(b[n:]))
+			h.EchoAt = clock.Stamp(uint32(b[n+4]) | uint32(b[n+5])<<8 | uint32(b[n+6])<<16)
+		} else {
+			h.Echo = clock.Stamp(le.Uint16(b[n:])) << echoShift
+			h.EchoAt = clock.Stamp(le.Uint16(b[n+2:])) << echoShift
+		}
+		n += echoBytes(h.Server)
 	}
 	if h.Server {
 		h.Tick, h.Time = clock.Tick(le.Uint32(b[n:])), clock.Stamp(le.Uint32(b[n+4:]))
@@ -291,11 +302,40 @@ func DecodeHeader(b []byte) (h Header, n int, err error) {
 	return h, n, nil
 }
 
-// Arrival returns the full instant of EchoAt, of which a header has only the low 24 bits of
+// echoShift is how many low bits of microseconds a client's echo leaves out: servers measure round
+// trips by it, and no clock.
+const echoShift = 4
+
+// MaxEchoHold bounds the time from EchoAt until a client's datagram leaves. Then the echo is left
+// out: only so many bits of microseconds travel.
+const MaxEchoHold = 1 << (16 + echoShift) * time.Microsecond
+
+// echoBytes returns how many bytes an echo takes.
+func echoBytes(server bool) int {
+	if server {
+		return 7
+	}
+	return 4
+}
+
+// Echoed returns the full instant of a client's Echo, in steps of 16 us: the first such instant
+// that is not before sent, when the echoed packet was encoded. It is right if the packet was
+// stamped less than 1.04 s later.
+func (h *Header) Echoed(sent clock.Time) clock.Time {
+	steps := (int64(sent)/1000 + 1<<echoShift - 1) >> echoShift
+	steps += int64(uint16(int64(h.Echo>>echoShift) - steps))
+	return clock.Time(steps << echoShift * 1000)
+}
+
+// Arrival returns the full instant of EchoAt, of which a header has only some low bits of
 // microseconds: the latest such instant that is not after send, the peer's full send time. It is
-// right if the peer kept the stamp for less than 16.7 s.
+// right if the server kept the stamp for less than 16.7 s, the client for less than MaxEchoHold.
 func (h *Header) Arrival(send clock.Time) clock.Time {
 	us := int64(send) / 1000
+	if !h.Server {
+		hold := int64(uint16(us>>echoShift-int64(h.EchoAt>>echoShift))) << echoShift
+		return clock.Time((us>>echoShift<<echoShift - hold) * 1000)
+	}
 	hold := (uint32(us) - uint32(h.EchoAt)) & (1<<24 - 1)
 	return clock.Time((us - int64(hold)) * 1000)
 }

@@ -99,7 +99,7 @@ var headers = []struct {
 	{"from a client, nothing but itself", Header{Session: 0x1234, Seq: 1, Stamp: 0xddccbbaa}},
 	{"from a client, everything, all packets before arrived", Header{Session: 7, Seq: 65535, Stamp: 1,
 		Elicits: true, Idle: true, Resync: true,
-		HasAck: true, Ack: Ack{Latest: 0x0102, History: ^uint64(0)}, HasEcho: true, Echo: 0x0a0b0c0d, EchoAt: 0x00112233}},
+		HasAck: true, Ack: Ack{Latest: 0x0102, History: ^uint64(0)}, HasEcho: true, Echo: 0x000b0c00, EchoAt: 0x00012230}},
 	{"one of the last 16 is missing", Header{Session: 7, Seq: 2, Stamp: 1, HasAck: true,
 		Ack: Ack{Latest: 300, History: ^uint64(0) &^ (1 << 15)}}},
 	{"one of the last 32 is missing", Header{Session: 7, Seq: 3, Stamp: 1, HasAck: true,
@@ -238,7 +238,9 @@ func drawHeader(t *rapid.T) Header {
 		h.Echo, h.EchoAt = clock.Stamp(rapid.Uint32().Draw(t, "echo")),
 			clock.Stamp(rapid.Uint32Range(0, 1<<24-1).Draw(t, "echo at"))
 	}
-	if h.Server = flag.Draw(t, "server"); h.Server {
+	if h.Server = flag.Draw(t, "server"); !h.Server {
+		h.Echo, h.EchoAt = h.Echo&0xffff0, h.EchoAt&0xffff0
+	} else {
 		h.Tick, h.Time = clock.Tick(rapid.Uint32().Draw(t, "tick")), clock.Stamp(rapid.Uint32().Draw(t, "time"))
 		h.NextDue = Due(rapid.IntRange(0, 15).Draw(t, "due"))
 		h.Period = time.Duration(rapid.IntRange(0, 1<<24-1).Draw(t, "period")) * time.Microsecond
@@ -284,13 +286,36 @@ func TestShortDatagrams(t *testing.T) {
 	}
 }
 
-// The arrival of an echoed stamp is right as long as it was held for less than 2^24 us = 16.78 s.
+// A client's echo is right to 16 us: the stamp, if the packet was stamped at most 1.04 s after it
+// was encoded, and its arrival, if it was held for less than MaxEchoHold.
+func TestClientEcho(t *testing.T) {
+	const us = clock.Time(time.Microsecond)
+	for _, sent := range []clock.Time{0, 1000, 20e9 + 7, 71*60e9 + 123456000, 3600e9 * 1000} {
+		for _, d := range []clock.Time{0, 16 * us, 1000 * us, 250_000 * us, 1_040_000 * us} {
+			at := sent + d
+			b := (&Header{HasEcho: true, Echo: at.Stamp(), EchoAt: at.Stamp()}).Append(nil)
+			h, _, err := DecodeHeader(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := h.Echoed(sent - 16*us); got > at || at-got >= 17*us {
+				t.Errorf("encoded at %d, stamped at %d: computed %d", sent, at, got)
+			}
+			if got := h.Arrival(at + d); got > at || at-got >= 17*us {
+				t.Errorf("arrived at %d, sent on at %d: computed %d", at, at+d, got)
+			}
+		}
+	}
+}
+
+// The arrival of an echoed stamp of a server is right as long as it was held for less than 2^24 us =
+// 16.78 s.
 func TestArrival(t *testing.T) {
 	const most = 1<<24 - 1
 	for _, send := range []clock.Time{0, 1000, 20e9, 71*60e9 + 123456000, 3600e9 * 1000} {
 		for _, held := range []int64{0, 1, 1000, most} {
 			at := send - clock.Time(held*1000)
-			h := Header{EchoAt: at.Stamp() & most}
+			h := Header{Server: true, EchoAt: at.Stamp() & most}
 			if got := h.Arrival(send); got != at/1000*1000 {
 				t.Errorf("arrived at %d, sent on at %d: computed %d", at, send, got)
 			}

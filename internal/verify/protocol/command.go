@@ -1,5 +1,7 @@
 package protocol
 
+import "slices"
+
 // Up reads a datagram of the client, in the order in which it sends them.
 func (r *Reader) Up(data []byte) (err error) {
 	defer r.caught(&err)
@@ -9,26 +11,26 @@ func (r *Reader) Up(data []byte) (err error) {
 	r.sent = r.Head.Seq
 	r.note("away: %v", r.bits.is())
 	r.note("older commands may still come: %v", r.bits.is())
-	r.readCommands(r.Head.Latest)
+	r.readCommands(r.Head.Latest, r.newest)
 	return nil
 }
 
 // A Command is one of a datagram.
 type Command struct {
-	Tick, Seen int64
-	Newest     uint16
-	Vals       []int64
+	Tick, Seen, Moment int64
+	Newest             uint16
+	Vals               []int64
 }
 
 // Commands reads what a datagram that acknowledges a packet as the newest says from the number of
-// commands on.
-func (r *Reader) Commands(latest uint16, data []byte) (list []Command, err error) {
+// commands on, at a server that is at the tick now.
+func (r *Reader) Commands(latest uint16, now int64, data []byte) (list []Command, err error) {
 	defer r.caught(&err)
 	r.bits = bitReader{data: data}
-	return r.readCommands(latest), nil
+	return r.readCommands(latest, now), nil
 }
 
-func (r *Reader) readCommands(latest uint16) (list []Command) {
+func (r *Reader) readCommands(latest uint16, now int64) (list []Command) {
 	b, k := &r.bits, r.Schema.Command
 	n := b.unsigned(2)
 	r.note("%d commands", n)
@@ -38,52 +40,151 @@ func (r *Reader) readCommands(latest uint16) (list []Command) {
 	if n > 64 {
 		refuse("%d commands", n)
 	}
-	last := int64(b.n(32))
-	r.note("the last of them of tick %d", last)
-	vals := map[string][]int64{}
-	for i := range k.Props {
-		vals[k.Props[i].Name] = make([]int64, k.Props[i].Comps)
+	last := int64(b.n(14))
+	for last < now-1<<13 {
+		last += 1 << 14
 	}
-	seen, newest := int64(0), uint16(0)
+	r.note("the last of them of tick %d", last)
+	if last < n {
+		refuse("%d commands up to tick %d", n, last)
+	}
+	angles, order := make([]bool, len(k.Props)), 0
+	for i := range k.Props {
+		angles[i] = k.Props[i].angle()
+	}
+	changed := angles
+	if n > 2 && slices.Contains(angles, true) {
+		order = 2 * int(b.n(2))
+		r.note("differences of angles of order %d", order)
+	}
+	advance := int64(256)
 	for i := range n {
-		tick := last - (n - 1 - i)
-		if b.is() {
-			r.note("tick %d: the same", tick)
+		c := Command{Tick: last - (n - 1 - i)}
+		if i == 0 {
+			r.note("tick %d:", c.Tick)
+			c.Vals = r.firstValues(c.Tick)
 		} else {
-			r.note("tick %d:", tick)
+			c.Vals = slices.Clone(list[i-1].Vals)
+			at := 0
 			for pi := range k.Props {
-				p := &k.Props[pi]
-				if !b.is() {
-					r.note("  %s as before", p.Name)
-					continue
+				for range k.Props[pi].Comps {
+					if i > 1 && angles[pi] {
+						c.Vals[at] += c.Vals[at] - list[i-2].Vals[at]
+					}
+					at++
 				}
-				for c := range p.Comps {
-					vals[p.Name][c] = r.alone(p, false, tick)
+			}
+			if b.is() {
+				r.note("tick %d: as foreseen", c.Tick)
+				r.foresee(c.Vals, nil, 0, c.Tick)
+			} else {
+				r.note("tick %d:", c.Tick)
+				if b.is() {
+					r.note("  the same properties change")
+				} else {
+					changed = make([]bool, len(k.Props))
+					for pi := range changed {
+						changed[pi] = b.is()
+					}
+					r.note("  these properties change")
 				}
-				r.note("  %s %v", p.Name, vals[p.Name])
+				o := order
+				if i == 1 {
+					o = 3
+				}
+				r.foresee(c.Vals, changed, o, c.Tick)
 			}
 		}
+		if pressed(k.Props, c.Vals) {
+			if b.is() {
+				c.Moment = int64(b.n(8))
+			}
+			r.note("  pressed at %d/256 of the tick", c.Moment)
+		}
 		switch {
-		case seen > 0:
-			seen += 256 + b.signed(3)
-			r.note("  seen at %d/256 ticks", seen)
+		case i > 0 && list[i-1].Seen > 0:
+			advance += b.signed(0)
+			c.Seen = list[i-1].Seen + advance
+			r.note("  seen at %d/256 ticks", c.Seen)
 		case b.is():
-			seen = tick*256 - b.unsigned(12)
-			r.note("  seen at %d/256 ticks", seen)
+			c.Seen = c.Tick*256 - b.unsigned(11)
+			r.note("  seen at %d/256 ticks", c.Seen)
 		default:
 			r.note("  no picture")
 		}
 		if i == 0 {
-			newest = latest - uint16(b.n(7))
+			c.Newest = latest - uint16(b.unsigned(1))
 		} else {
-			newest += uint16(b.unsigned(0))
+			c.Newest = list[i-1].Newest + uint16(b.unsigned(0))
 		}
-		r.note("  with packet %d", newest)
-		c := Command{Tick: tick, Seen: seen, Newest: newest}
-		for i := range k.Props {
-			c.Vals = append(c.Vals, vals[k.Props[i].Name]...)
-		}
+		r.note("  with packet %d", c.Newest)
 		list = append(list, c)
 	}
 	return list
+}
+
+// firstValues reads the values of a datagram's first command.
+func (r *Reader) firstValues(tick int64) (vals []int64) {
+	k := r.Schema.Command
+	for pi := range k.Props {
+		p, here := &k.Props[pi], r.bits.is()
+		if !here {
+			r.note("  no %s", p.Name)
+		}
+		for range p.Comps {
+			v := int64(0)
+			if here {
+				v = r.alone(p, false, tick)
+			}
+			vals = append(vals, v)
+		}
+		if here {
+			r.note("  %s %v", p.Name, vals[len(vals)-p.Comps:])
+		}
+	}
+	return vals
+}
+
+// foresee brings foreseen values into their turns and reads those that changed.
+func (r *Reader) foresee(vals []int64, changed []bool, order int, tick int64) {
+	k, b, at := r.Schema.Command, &r.bits, 0
+	for pi := range k.Props {
+		p := &k.Props[pi]
+		change := changed != nil && changed[pi]
+		for i := at; i < at+p.Comps; i++ {
+			switch {
+			case !p.angle():
+				if change {
+					vals[i] = r.alone(p, false, tick)
+				}
+				continue
+			case change && p.Comps > 1:
+				vals[i] += b.signed(order)
+			case change:
+				negative := b.is()
+				if d := b.unsigned(order) + 1; negative {
+					vals[i] -= d
+				} else {
+					vals[i] += d
+				}
+			}
+			turn := p.turn(false)
+			vals[i] = (vals[i]%turn + turn) % turn
+		}
+		if at += p.Comps; change {
+			r.note("  %s %v", p.Name, vals[at-p.Comps:at])
+		}
+	}
+}
+
+// pressed reports whether a command has a press.
+func pressed(props []Prop, vals []int64) bool {
+	at := 0
+	for i := range props {
+		if props[i].Class == "press" && vals[at] != 0 {
+			return true
+		}
+		at += props[i].Comps
+	}
+	return false
 }

@@ -90,7 +90,7 @@ func TestExamples(t *testing.T) {
 		{Session: 7, Seq: 1, Stamp: 20_000_000, Elicits: true},
 		{Session: 7, Seq: 900, Stamp: 20_050_000, HasAck: true,
 			Ack:     wire.Ack{Latest: 300, History: ^uint64(0) &^ 0b100},
-			HasEcho: true, Echo: 19_990_000, EchoAt: 20_031_000 & (1<<24 - 1)},
+			HasEcho: true, Echo: 19_990_000 & 0xffff0, EchoAt: 20_031_000 & 0xffff0},
 		{Session: 7, Seq: 301, Stamp: 20_060_000, Server: true, Tick: 600,
 			Time: 20_000_000, NextDue: wire.Quiet, Period: 40 * time.Millisecond},
 	} {

@@ -294,8 +294,16 @@ func (r *Reader) Start(data []byte) (err error) {
 		}
 	}
 	if h.Flags&8 != 0 {
-		field(4, as("echo of the stamp %d us"))
-		field(3, as("which arrived at %d us, modulo 2^24"))
+		if h.Flags&1 != 0 {
+			field(4, as("echo of the stamp %d us"))
+			field(3, as("which arrived at %d us, modulo 2^24"))
+		} else {
+			sixteen := func(text string) func(uint64) string {
+				return func(v uint64) string { return fmt.Sprintf(text, 16*v) }
+			}
+			field(2, sixteen("echo of the stamp %d us, modulo 2^20"))
+			field(2, sixteen("which arrived at %d us, modulo 2^20"))
+		}
 	}
 	if h.Flags&1 != 0 {
 		h.Tick = int64(field(4, as("tick %d")))

@@ -211,7 +211,7 @@ func TestVectors(t *testing.T) {
 		var said []string
 		for _, line := range b.lines {
 			if data, err := hex.DecodeString(strings.TrimSpace(line)); err == nil && line[0] == ' ' {
-				list, err := d.Commands(40, data)
+				list, err := d.Commands(40, 90, data)
 				if err != nil {
 					t.Errorf("%s: %v", line, err)
 				}
@@ -220,7 +220,8 @@ func TestVectors(t *testing.T) {
 				}
 				said = said[:0]
 				for _, c := range list {
-					said = append(said, fmt.Sprintf("  tick %d seen %d newest %d %v", c.Tick, c.Seen, c.Newest, c.Vals))
+					said = append(said, fmt.Sprintf("  tick %d moment %d seen %d newest %d %v",
+						c.Tick, c.Moment, c.Seen, c.Newest, c.Vals))
 				}
 				n++
 				continue
