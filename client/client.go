@@ -47,6 +47,16 @@ type Config struct {
 	// drawn: so much closer to the present than everything else, though no closer than the path
 	// lets anybody know. At most playout.MaxExtrapolate. Zero draws them as the others.
 	Extrapolate time.Duration
+	// Smoothing says how corrections of the prediction fade. Zero fields are its defaults.
+	Smoothing predict.Smoothing
+	// Tolerance says from where on a prediction counts as wrong. The zero Tolerance is exact: every
+	// bit counts.
+	Tolerance predict.Tolerance
+	// MaxPrediction is how far beyond the playout time, at which others are drawn, what is
+	// predicted is drawn at most: what is left of prediction when somebody wants to see what it is
+	// worth. Zero draws all that is predicted, as do values beyond the way from playout time to
+	// command time.
+	MaxPrediction time.Duration
 	// NoPrediction runs commands on the server only: to show what prediction is worth.
 	NoPrediction bool
 	// NoInterpolation draws others at their newest record: to show what playout is worth.
@@ -102,18 +112,37 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	if cfg.Extrapolate < 0 || cfg.Extrapolate > playout.MaxExtrapolate {
 		return nil, fault.Errorf("client: Extrapolate %v is outside [0, %v]", cfg.Extrapolate, playout.MaxExtrapolate)
 	}
+	if err := checkPrediction(&cfg); err != nil {
+		return nil, err
+	}
 	c := &Client{rules: rules, cfg: cfg, welcome: w,
 		eng: engine.NewClient(rules, w.Seed), store: snapshot.NewStore(rules.Coders)}
 	if err := c.time.init(c, local); err != nil {
 		return nil, err
 	}
 	c.own.init(c)
+	c.own.smooth.By = &c.cfg.Smoothing
 	if err := c.up.init(c, local); err != nil {
 		return nil, err
 	}
 	c.play.init(c)
 	c.events.init(c)
 	return c, nil
+}
+
+// checkPrediction returns an error that names what is outside its bounds of how much is predicted,
+// and how corrections are hidden.
+func checkPrediction(cfg *Config) error {
+	if err := cfg.Smoothing.Check(); err != nil {
+		return fault.Errorf("client: %w", err)
+	}
+	if err := cfg.Tolerance.Check(); err != nil {
+		return fault.Errorf("client: %w", err)
+	}
+	if cfg.MaxPrediction < 0 {
+		return fault.Errorf("client: MaxPrediction %v is negative", cfg.MaxPrediction)
+	}
+	return nil
 }
 
 // SetAway says that nobody is looking: the tab is hidden, or the machine is about to sleep. From
@@ -133,6 +162,18 @@ func (c *Client) SetTechniques(prediction, interpolation bool) {
 	c.own.smooth.Clear()
 	c.cfg.NoPrediction, c.cfg.NoInterpolation = !prediction, !interpolation
 	c.down.fresh = true
+}
+
+// SetSmoothing changes how corrections fade, those that still do included, and from where on a
+// prediction counts as wrong. It fails where New would.
+func (c *Client) SetSmoothing(by predict.Smoothing, t predict.Tolerance) error {
+	cfg := c.cfg
+	cfg.Smoothing, cfg.Tolerance = by, t
+	if err := checkPrediction(&cfg); err != nil {
+		return err
+	}
+	c.cfg = cfg
+	return nil
 }
 
 // SetRewind says whether the server should judge by what this player saw, or by the present: to

@@ -39,11 +39,11 @@ type eventQueue struct {
 
 	next, shown *eventList // for the next call of Events; what the last one returned
 
-	foreseen    foreseen
-	hold        reliable.Hold // others' events until their time has come
-	unconfirmed eventList     // own events where nothing is predicted
-	spare       eventList
-	payload     []int64 // of the event that is read
+	foreseen foreseen
+	hold     reliable.Hold // others' events until their time has come
+	delayed  eventList     // own events where less is shown than is predicted
+	spare    eventList
+	payload  []int64 // of the event that is read
 }
 
 func (q *eventQueue) init(c *Client) {
@@ -67,8 +67,8 @@ func (l *eventList) add(e Event) {
 	l.list = append(l.list, e)
 }
 
-// collect takes over what predicted rules emitted: to be shown next or, without prediction, once
-// the server's state of their tick has come.
+// collect takes over what predicted rules emitted: to be shown next or, where not all prediction is
+// shown, with the picture of their tick.
 func (q *eventQueue) collect() {
 	for i := range q.eng.Events() {
 		e := &q.eng.Events()[i]
@@ -76,18 +76,18 @@ func (q *eventQueue) collect() {
 			continue // it was shown, or the server has decided on it
 		}
 		to := q.next
-		if q.cfg.NoPrediction {
-			if !e.ByActor || e.Replay {
-				continue // the server sends it, or it waits already
-			}
-			to = &q.unconfirmed
+		if q.cfg.NoPrediction && (!e.ByActor || e.Replay) {
+			continue // the server sends it, or it waits already
+		}
+		if q.cfg.NoPrediction || q.play.time.limited() {
+			to = &q.delayed
 		}
 		if len(to.list) >= maxEvents {
 			q.stats.EventsLost++
 			continue
 		}
 		event := Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: e.Vals, Own: true, At: e.At}
-		if to.add(event); to == q.next {
+		if to.add(event); !q.cfg.NoPrediction {
 			q.foreseen.add(event, !e.ByActor)
 		}
 	}
@@ -125,21 +125,37 @@ func (q *eventQueue) showDue() {
 	}
 }
 
-// releaseConfirmed moves on own events that waited for the server.
-func (q *eventQueue) releaseConfirmed() {
-	if len(q.unconfirmed.list) == 0 {
+// releaseDelayed moves on the own events that the avatar is drawn doing by now: without prediction
+// those of ticks that the server has confirmed.
+func (q *eventQueue) releaseDelayed() {
+	if len(q.delayed.list) == 0 {
 		return
+	}
+	shown := q.own.newestDrawn()
+	if q.cfg.NoPrediction {
+		shown = q.own.ring.Base()
 	}
 	keep := &q.spare
 	keep.clear()
-	for _, e := range q.unconfirmed.list {
+	for _, e := range q.delayed.list {
 		to := q.next
-		if e.Tick > q.own.ring.Base() && q.cfg.NoPrediction {
+		if e.Tick > shown {
 			to = keep
 		}
 		to.add(e)
 	}
-	q.unconfirmed, q.spare = q.spare, q.unconfirmed
+	q.delayed, q.spare = q.spare, q.delayed
+}
+
+// withdraw forgets an own event that was not shown yet. It returns false if it was.
+func (q *eventQueue) withdraw(e *Event) bool {
+	for i := range q.delayed.list {
+		if d := &q.delayed.list[i]; d.Event == e.Event && d.Actor == e.Actor && d.Tick == e.Tick {
+			q.delayed.list = append(q.delayed.list[:i], q.delayed.list[i+1:]...)
+			return true
+		}
+	}
+	return false
 }
 
 // take returns the events that are to be shown now, valid until the next call.

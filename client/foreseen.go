@@ -123,6 +123,11 @@ func (f *foreseen) rename(from, to game.ID) {
 			f.list[i].event.Actor = to
 		}
 	}
+	for i := range f.q.delayed.list {
+		if e := &f.q.delayed.list[i]; e.Actor == from {
+			e.Actor = to
+		}
+	}
 }
 
 // cancel takes back the events for which wrong is true.
@@ -134,7 +139,7 @@ func (f *foreseen) cancel(wrong func(e *expected) bool) {
 		}
 		e := f.list[i].event
 		e.Cancelled = true
-		if len(f.q.next.list) < maxEvents {
+		if !f.q.withdraw(&e) && len(f.q.next.list) < maxEvents {
 			f.q.next.add(e)
 			f.q.stats.Cancelled++
 		}

@@ -61,8 +61,8 @@ func (c *Client) Think(bot game.BotFunc) error {
 	var err error
 	if c.own.me != 0 {
 		c.eng.SetTick(c.up.made + 1)
-		if c.own.show(c.up.made); c.cfg.NoPrediction {
-			c.own.show(c.own.ring.Base()) // what it has on its screen
+		if c.own.show(c.own.newestDrawn()); c.cfg.NoPrediction { // what it has on its screen
+			c.own.show(c.own.ring.Base())
 		}
 		c.play.view.at = c.time.drawTick
 		err = c.eng.Think(bot, c.own.me, c.botVals, &c.play.view)
@@ -84,7 +84,7 @@ func (c *Client) Drawn() { c.play.markDrawn() }
 // and what others did, when they are drawn doing it. It is valid until the next call.
 func (c *Client) Events() []Event {
 	c.events.showDue()
-	c.events.releaseConfirmed()
+	c.events.releaseDelayed()
 	return c.events.take()
 }
 

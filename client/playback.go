@@ -94,8 +94,11 @@ func (p *playback) draw(vals []float64, f func(e *Entity)) []float64 {
 	return vals
 }
 
-// addFading adds the fading error of the prediction to the place in vals.
+// addFading adds the fading error of the prediction to the place in vals, and turns it.
 func (p *playback) addFading(k *schema.Kind, h *snapshot.Replica, vals []float64) {
+	if p.predicts(h) {
+		k.Turn(vals, p.own.smooth.Turn())
+	}
 	place := k.PlaceProp()
 	if place == nil {
 		return

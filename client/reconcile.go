@@ -126,7 +126,7 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	if tick = r.commandOf(s.Tick); tick <= known {
 		return 0, o, 0, false
 	}
-	before, had := r.place(k)
+	before := r.pose()
 	predicted, cut := r.own(r.ring.State(tick))
 	if predicted != nil {
 		off = r.distance(k, predicted, s.Vals)
@@ -149,9 +149,7 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	}
 	if o.Corrected {
 		r.stats.Corrections++
-		if after, ok := r.place(k); had && ok {
-			r.smooth.Add(before.Sub(after))
-		}
+		r.hide(before, r.pose())
 	}
 	r.detectTeleport() // nothing fades across a teleport that was not foreseen, or was predicted in vain
 	return tick, o, off, true
@@ -184,7 +182,7 @@ func (r *reconcile) teleportedBy(cut, tick, predicted, known clock.Tick) clock.T
 // drawnState returns the newest state that is computed, which is drawn; nil if there is none. With
 // debt it is older than the newest command.
 func (r *reconcile) drawnState() (*engine.Set, clock.Tick) {
-	t := min(r.up.made, r.ring.Done())
+	t := r.newestDrawn()
 	return r.ring.State(t), t
 }
 
@@ -213,11 +211,7 @@ func (r *reconcile) absorbParentChange() {
 	if a == nil || b == nil || !parentsDiffer(k, a, b) {
 		return
 	}
-	from, ok := r.placeOf(k, a, a, 0)
-	to, there := r.placeOf(k, b, b, 0)
-	if ok && there {
-		r.smooth.Add(from.Sub(to))
-	}
+	r.hide(r.poseOf(k, a, a, 0), r.poseOf(k, b, b, 0))
 }
 
 // between returns the own states before and after the moment that is drawn, and how far between
@@ -232,18 +226,8 @@ func (r *reconcile) between() (a, b []int64, u int64) {
 	if a == nil || before != cut || parentsDiffer(r.rules.Kinds[r.kind], a, b) {
 		return b, b, 65536
 	}
-	f := int64(r.time.tickAhead() - r.up.made.Frac())
+	f := int64(r.time.drawnAt() - (t - 1).Frac())
 	return a, b, min(max(f, 0), clock.FracPerTick) << 8
-}
-
-// place returns where in the world the avatar is drawn, without its fading error. ok is false if it
-// is not known.
-func (r *reconcile) place(k *schema.Kind) (at geom.Vec3, ok bool) {
-	a, b, u := r.between()
-	if b == nil {
-		return at, false
-	}
-	return r.placeOf(k, a, b, u)
 }
 
 // placeOf returns where in the world an avatar is drawn whose state is u/65536 of the way from a to
@@ -312,6 +296,7 @@ type model struct{ r *reconcile }
 func (m *model) Copy(dst, src *engine.Set) { dst.CopyFrom(src) }
 
 func (m *model) Same(server, predicted *engine.Set) bool {
+	tolerance := m.r.cfg.Tolerance
 	for i := range server.Members {
 		want := &server.Members[i]
 		got := predicted.Find(want.ID)
@@ -319,7 +304,8 @@ func (m *model) Same(server, predicted *engine.Set) bool {
 			return false
 		}
 		k := m.r.rules.Kinds[want.Kind]
-		if !sameOwned(k, server.Of(want, k), predicted.Of(got, k)) {
+		a, b := server.Of(want, k), predicted.Of(got, k)
+		if !sameOwned(k, a, b) && (tolerance.Exact() || !m.r.within(tolerance, k, a, b)) {
 			return false
 		}
 	}

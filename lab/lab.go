@@ -48,8 +48,8 @@ const (
 
 // experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
-	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, smoothingExperiment, arenaExperiment,
-	hundredExperiment, soakExperiment}
+	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, smoothingExperiment,
+	arenaExperiment, hundredExperiment, soakExperiment}
 
 // run is one run of an experiment.
 type run struct {
