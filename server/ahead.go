@@ -1,10 +1,13 @@
 package server
 
 import (
+	"math"
 	"slices"
+	"time"
 
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/interest"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 )
@@ -91,4 +94,69 @@ func (p *player) oldestSpawn(entries *snapshot.Writer) clock.Tick {
 		}
 	}
 	return 0
+}
+
+// What is near is run ahead from closeBy before the avatar could reach it, and for stayExact at
+// least. The client does so from the moment at which it has received a record, and what it does then
+// lies a round trip before what the server does, so that is how early it must know.
+const (
+	closeBy    = 750 * time.Millisecond
+	stayExact  = time.Second
+	maxClosing = 60_000 // millimetres a second that count
+	speedOver  = 100 * time.Millisecond
+)
+
+// approach makes exact what has come near the player's avatar, and what went away from it observed
+// again. members are the entities in sight.
+func (p *player) approach(members []interest.Neighbour) {
+	s, view := p.s, p.down.view
+	over := clock.Tick(max(speedOver/s.period, 1))
+	vx, vy := int64(0), int64(0)
+	if p.ent >= 0 {
+		vx, vy = s.hist.Velocity(p.ent, over)
+	}
+	for _, n := range members {
+		e := s.hist.At(n.Index)
+		k := s.hist.Kind(e)
+		if !e.Exact || k.Ahead != schema.Near {
+			continue
+		}
+		exact, since := view.ExactSince(n.Index)
+		near := false
+		if p.ent >= 0 {
+			x, y := s.hist.Velocity(n.Index, over)
+			at := moving{x: int64(e.X) - int64(p.sight.x), y: int64(e.Y) - int64(p.sight.y), vx: x - vx, vy: y - vy}
+			near = at.near(int64(k.Reach*1000), exact)
+		}
+		if !near && exact && s.tick-since < clock.Tick(stayExact/s.period) {
+			continue
+		}
+		if !view.Switch(n.Index, p.detail(n.Index, near)) {
+			p.sight.crowded = true
+		}
+	}
+}
+
+// moving is where an entity is as seen from the avatar, in millimetres, and how it moves, in
+// millimetres a second.
+type moving struct{ x, y, vx, vy int64 }
+
+// near reports whether an entity is within reach millimetres, or will soon be if it goes on as it
+// does. An exact one stays near up to a somewhat greater distance, and whatever direction it moves
+// in, so that none goes back and forth.
+func (m moving) near(reach int64, exact bool) bool {
+	dist := length(m.x, m.y)
+	speed := int64(0)
+	if exact {
+		reach += reach/4 + 1000
+		speed = length(m.vx, m.vy)
+	} else if dist > 0 {
+		speed = max(-(m.x*m.vx+m.y*m.vy)/dist, 0)
+	}
+	return dist <= reach+min(speed, maxClosing)*int64(closeBy/time.Millisecond)/1000
+}
+
+func length(x, y int64) int64 {
+	fx, fy := float64(x), float64(y)
+	return int64(math.Sqrt(float64(fx*fx) + float64(fy*fy)))
 }

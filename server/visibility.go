@@ -62,20 +62,23 @@ func (p *player) see(out *Outbox) {
 	if s.rules.Hides() {
 		allow = p.allows
 	}
-	near := set.Follow(s.grid, v.x, v.y, s.rules.See, hysteresis(s.rules.See), allow)
+	members := set.Follow(s.grid, v.x, v.y, s.rules.See, hysteresis(s.rules.See), allow)
 	v.reach2 = set.Reach2
 	for _, i := range set.Entered {
 		if !view.Enter(i, p.detail(i, false)) {
 			v.crowded = true
 		}
 	}
-	for _, n := range near {
+	for _, n := range members {
 		view.Distance(n.Index, n.Dist2)
 	}
 	for _, i := range set.Left {
 		if i != p.ent && (s.hist.At(i).Placed && !slices.Contains(p.spawns, i) || !p.allows(i)) {
 			view.Leave(i)
 		}
+	}
+	if s.ahead.near {
+		p.approach(members)
 	}
 }
 

@@ -403,6 +403,33 @@ func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int6
 	return dst, true
 }
 
+// maxVelocity bounds what Velocity returns, in millimetres a second.
+const maxVelocity = 1 << 20
+
+// Velocity returns how fast the place of entity i moved, with all that carries it, in millimetres a
+// second; each component at most maxVelocity either way. It is the mean of the last ticks ticks, or
+// of those since the entity was spawned or teleported.
+func (h *History) Velocity(i int32, ticks clock.Tick) (x, y int64) {
+	for range schema.MaxParents + 1 {
+		e := &h.ents[i]
+		k := h.kinds[e.Kind]
+		from := max(h.tick-min(ticks, h.tick), e.Spawned, e.Cut())
+		if e.Placed && from < h.tick && h.has(e, from) {
+			p := k.PlaceProp()
+			was, is, mm := e.obsRow(k, from)[p.ObsAt:], e.obsRow(k, h.tick)[p.ObsAt:], p.Millimetres()
+			speed := func(c int) int64 {
+				moved := int64(millimetres(is[c], mm)) - int64(millimetres(was[c], mm))
+				return moved * int64(k.Rate) / int64(h.tick-from)
+			}
+			x, y = x+speed(0), y+speed(1)
+		}
+		if i = e.On; i < 0 {
+			break
+		}
+	}
+	return min(max(x, -maxVelocity), maxVelocity), min(max(y, -maxVelocity), maxVelocity)
+}
+
 // ChangedIn returns the newest tick at which group g changed.
 func (e *Entity) ChangedIn(g int) clock.Tick { return e.group[g].moved }
 
