@@ -97,24 +97,20 @@ func (p *player) oldestSpawn(entries *snapshot.Writer) clock.Tick {
 }
 
 // What is near is run ahead from closeBy before the avatar could reach it, and for stayExact at
-// least. The client does so from the moment at which it has received a record, and what it does then
-// lies a round trip before what the server does, so that is how early it must know.
+// least. The client does so once it has received a record, and what it does then lies a round trip
+// ahead of the server, so that is how early it must know.
 const (
 	closeBy    = 750 * time.Millisecond
 	stayExact  = time.Second
 	maxClosing = 60_000 // millimetres a second that count
 	speedOver  = 100 * time.Millisecond
+	speedLooks = 5 // moments of the last stayExact at which the speed counts
 )
 
 // approach makes exact what has come near the player's avatar, and what went away from it observed
 // again. members are the entities in sight.
 func (p *player) approach(members []interest.Neighbour) {
 	s, view := p.s, p.down.view
-	over := clock.Tick(max(speedOver/s.period, 1))
-	vx, vy := int64(0), int64(0)
-	if p.ent >= 0 {
-		vx, vy = s.hist.Velocity(p.ent, over)
-	}
 	for _, n := range members {
 		e := s.hist.At(n.Index)
 		k := s.hist.Kind(e)
@@ -122,12 +118,7 @@ func (p *player) approach(members []interest.Neighbour) {
 			continue
 		}
 		exact, since := view.ExactSince(n.Index)
-		near := false
-		if p.ent >= 0 {
-			x, y := s.hist.Velocity(n.Index, over)
-			at := moving{x: int64(e.X) - int64(p.sight.x), y: int64(e.Y) - int64(p.sight.y), vx: x - vx, vy: y - vy}
-			near = at.near(int64(k.Reach*1000), exact)
-		}
+		near := p.ent >= 0 && p.isNear(n, int64(k.Reach*1000), exact)
 		if !near && exact && s.tick-since < clock.Tick(stayExact/s.period) {
 			continue
 		}
@@ -137,26 +128,40 @@ func (p *player) approach(members []interest.Neighbour) {
 	}
 }
 
-// moving is where an entity is as seen from the avatar, in millimetres, and how it moves, in
-// millimetres a second.
-type moving struct{ x, y, vx, vy int64 }
-
-// near reports whether an entity is within reach millimetres, or will soon be if it goes on as it
-// does. An exact one stays near up to a somewhat greater distance, and whatever direction it moves
-// in, so that none goes back and forth.
-func (m moving) near(reach int64, exact bool) bool {
-	dist := length(m.x, m.y)
-	speed := int64(0)
+// isNear reports whether an entity is within reach millimetres of the avatar, or will soon be if
+// both go on as they do. An exact one stays near up to a greater distance, whatever direction both
+// have moved in lately, so that none goes back and forth on the border.
+func (p *player) isNear(n interest.Neighbour, reach int64, exact bool) bool {
 	if exact {
 		reach += reach/4 + 1000
-		speed = length(m.vx, m.vy)
-	} else if dist > 0 {
-		speed = max(-(m.x*m.vx+m.y*m.vy)/dist, 0)
 	}
-	return dist <= reach+min(speed, maxClosing)*int64(closeBy/time.Millisecond)/1000
+	dist := int64(math.Sqrt(float64(n.Dist2)))
+	soon := func(speed int64) int64 { return min(speed, maxClosing) * int64(closeBy/time.Millisecond) / 1000 }
+	switch {
+	case dist <= reach:
+		return true
+	case dist > reach+soon(maxClosing):
+		return false
+	case !exact:
+		e := p.s.hist.At(n.Index)
+		x, y := int64(e.X)-int64(p.sight.x), int64(e.Y)-int64(p.sight.y)
+		vx, vy := p.relative(n.Index, 0)
+		return dist <= reach+soon(-(x*vx+y*vy)/dist)
+	}
+	for look := range clock.Tick(speedLooks) {
+		vx, vy := p.relative(n.Index, look*clock.Tick(stayExact/p.s.period)/(speedLooks-1))
+		if dist <= reach+soon(int64(math.Sqrt(float64(vx*vx+vy*vy)))) {
+			return true
+		}
+	}
+	return false
 }
 
-func length(x, y int64) int64 {
-	fx, fy := float64(x), float64(y)
-	return int64(math.Sqrt(float64(fx*fx) + float64(fy*fy)))
+// relative returns how fast an entity moved as seen from the avatar so many ticks ago, in
+// millimetres a second.
+func (p *player) relative(i int32, ago clock.Tick) (x, y int64) {
+	h, over := p.s.hist, clock.Tick(max(speedOver/p.s.period, 1))
+	x, y = h.Velocity(i, ago, over)
+	ownX, ownY := h.Velocity(p.ent, ago, over)
+	return x - ownX, y - ownY
 }

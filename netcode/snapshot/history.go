@@ -406,20 +406,21 @@ func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int6
 // maxVelocity bounds what Velocity returns, in millimetres a second.
 const maxVelocity = 1 << 20
 
-// Velocity returns how fast the place of entity i moved, with all that carries it, in millimetres a
-// second; each component at most maxVelocity either way. It is the mean of the last ticks ticks, or
-// of those since the entity was spawned or teleported.
-func (h *History) Velocity(i int32, ticks clock.Tick) (x, y int64) {
+// Velocity returns how fast the place of entity i moved ago ticks ago, with all that carries it now,
+// in millimetres a second; each component at most maxVelocity either way. It is the mean of over
+// ticks, or of those since the entity was spawned or teleported; 0 where the history has none.
+func (h *History) Velocity(i int32, ago, over clock.Tick) (x, y int64) {
+	to := h.tick - min(ago, h.tick)
 	for range schema.MaxParents + 1 {
 		e := &h.ents[i]
 		k := h.kinds[e.Kind]
-		from := max(h.tick-min(ticks, h.tick), e.Spawned, e.Cut())
-		if e.Placed && from < h.tick && h.has(e, from) {
+		from := max(to-min(over, to), e.Spawned, e.Cut())
+		if e.Placed && from < to && h.has(e, from) {
 			p := k.PlaceProp()
-			was, is, mm := e.obsRow(k, from)[p.ObsAt:], e.obsRow(k, h.tick)[p.ObsAt:], p.Millimetres()
+			was, is, mm := e.obsRow(k, from)[p.ObsAt:], e.obsRow(k, to)[p.ObsAt:], p.Millimetres()
 			speed := func(c int) int64 {
 				moved := int64(millimetres(is[c], mm)) - int64(millimetres(was[c], mm))
-				return moved * int64(k.Rate) / int64(h.tick-from)
+				return moved * int64(k.Rate) / int64(to-from)
 			}
 			x, y = x+speed(0), y+speed(1)
 		}
