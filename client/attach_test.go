@@ -203,5 +203,5 @@ func TestBoarding(t *testing.T) {
 			boarded, far, p.lastOff)
 	}
 	t.Logf("%d changes, %.3f m at most from frame to frame; %d hops, %+v", boarded, far, hops,
-		p.c.Stats().Corrections)
+		p.c.Stats().Prediction.Corrections)
 }

@@ -178,7 +178,7 @@ func TestOwnTeleports(t *testing.T) {
 				held := p.c.store.Find(uint32(p.c.Me()))
 				s := *held.Groups[snapshot.OwnerGroup].Newest()
 				s.Vals = slices.Clone(s.Vals)
-				replayed := p.c.stats.Replayed
+				replayed := p.c.stats.Prediction.Replayed
 				// wrong, and teleported, in the answer to one command after the other
 				if n := testing.AllocsPerRun(20, func() {
 					p.c.own.ring.Push(p.c.own.ring.Last() + 1).Vals = p.c.own.ring.Command(p.c.own.ring.Last() - 1).Vals
@@ -192,7 +192,7 @@ func TestOwnTeleports(t *testing.T) {
 				}); n != 0 {
 					t.Errorf("%v allocations in a correction", n)
 				}
-				if n := p.c.stats.Replayed - replayed; n < 20 {
+				if n := p.c.stats.Prediction.Replayed - replayed; n < 20 {
 					t.Errorf("%d ticks replayed", n)
 				}
 			})

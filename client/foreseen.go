@@ -141,7 +141,7 @@ func (f *foreseen) cancel(wrong func(e *expected) bool) {
 		e.Cancelled = true
 		if !f.q.withdraw(&e) && len(f.q.next.list) < maxEvents {
 			f.q.next.add(e)
-			f.q.stats.Cancelled++
+			f.q.stats.Prediction.Cancelled++
 		}
 		f.remove(i)
 	}

@@ -112,7 +112,7 @@ func (c *Client) payDebt() {
 	if c.own.ring.Debt() == 0 || c.own.me == 0 {
 		return
 	}
-	c.stats.Replayed += uint64(c.own.ring.Catch())
+	c.stats.Prediction.Replayed += uint64(c.own.ring.Catch())
 	c.own.detectTeleport()
 	c.events.collect()
 }

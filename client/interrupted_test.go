@@ -84,11 +84,11 @@ func TestPauses(t *testing.T) {
 			a.c.SetAway(false)
 			sent := a.c.Stats().Sent
 			most := 0
-			a.frame = func() { most = max(most, int(a.c.Stats().Replayed)) }
-			replayed := a.c.Stats().Replayed
+			a.frame = func() { most = max(most, int(a.c.Stats().Prediction.Replayed)) }
+			replayed := a.c.Stats().Prediction.Replayed
 			d.run(time.Second)
 			a.frame = nil
-			if n := a.c.Stats().Replayed - replayed; n > 400 {
+			if n := a.c.Stats().Prediction.Replayed - replayed; n > 400 {
 				t.Errorf("pause of %v: %d ticks were run again", pause, n)
 			}
 			if n := a.c.Stats().Sent - sent; n > 70 {

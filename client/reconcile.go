@@ -142,13 +142,13 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 		r.events.foreseen.begin(tick)
 	}
 	o = r.ring.Confirm(tick, &r.truth)
-	r.stats.Confirmed++
-	r.stats.Replayed += uint64(o.Replayed)
+	r.stats.Prediction.Confirmed++
+	r.stats.Prediction.Replayed += uint64(o.Replayed)
 	if last := r.ring.Last(); r.up.made < last {
 		r.up.skipTo(last) // the server is ahead of our commands: it has no use for those of its past
 	}
 	if o.Corrected {
-		r.stats.Corrections++
+		r.stats.Prediction.Corrections++
 		r.hide(before, r.pose())
 	}
 	r.detectTeleport() // nothing fades across a teleport that was not foreseen, or was predicted in vain
@@ -362,10 +362,10 @@ func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *engine.Set, replay 
 	r.eng.LoadSet(s)
 	r.play.view.at = cmd.Seen
 	if r.eng.Act(r.me, cmd.Vals, &r.play.view, replay) != nil {
-		r.stats.Faults++
+		r.stats.Prediction.Faults++
 	}
 	if r.eng.Step(replay) != nil {
-		r.stats.Faults++
+		r.stats.Prediction.Faults++
 	}
 	r.eng.SaveSet(s)
 }

@@ -18,12 +18,8 @@ type Stats struct {
 	InboxDropped uint64 // more than maxInbox arrived within a frame
 	EventsLost   uint64 // events beyond maxEvents, as nobody asked for them in time
 
-	Confirmed   uint64 // own states that the server sent
-	Corrections uint64 // of those, states that differed from the prediction
-	Replayed    uint64 // ticks that were predicted again
-	Cancelled   uint64 // predicted events that were taken back
-	Faults      uint64 // predicted commands that panicked in the game's rules
-	Starved     uint64 // ticks for which the server had no command of this player's, as far as it reported
+	Prediction Prediction
+	Starved    uint64 // ticks for which the server had no command of this player's, as far as it reported
 
 	// Hitches counts stalls of the playout time, in which everything stood still, see
 	// playout.Hitches.
@@ -47,6 +43,15 @@ type Stats struct {
 	DelayTarget time.Duration // playout delay that is aimed at, above the path's floor
 	Age         time.Duration // of the newest packet that arrived, above the path's floor
 	Lead        time.Duration // command time minus server time
+}
+
+// Prediction counts what became of what a client predicted.
+type Prediction struct {
+	Confirmed   uint64 // own states that the server sent
+	Corrections uint64 // of those, states that differed from the prediction
+	Replayed    uint64 // ticks that were predicted again
+	Cancelled   uint64 // predicted events that were taken back
+	Faults      uint64 // predicted commands that panicked in the game's rules
 }
 
 // Stats returns what the client knows of its own state.

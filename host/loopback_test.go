@@ -97,7 +97,7 @@ func TestLoopback(t *testing.T) {
 	for _, g := range guests {
 		until(t, g.Conn().Name()+" plays", func() (err error) {
 			g.Do(func(c *client.Client) {
-				if st := c.Stats(); st.Received < 20 || st.Confirmed < 10 || !st.Synced {
+				if st := c.Stats(); st.Received < 20 || st.Prediction.Confirmed < 10 || !st.Synced {
 					err = fmt.Errorf("%+v", st)
 				}
 			})
@@ -115,7 +115,7 @@ func TestLoopback(t *testing.T) {
 				t.Errorf("%s: %+v", name, st)
 			}
 			t.Logf("%-12s round trip %v, clock to %v, %d of %d predictions corrected", name, st.RTT, st.Bound,
-				st.Corrections, st.Confirmed)
+				st.Prediction.Corrections, st.Prediction.Confirmed)
 		})
 	}
 	until(t, "three players are counted", func() error { // which is done once a second

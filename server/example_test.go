@@ -77,7 +77,7 @@ func Example() {
 	}
 	fmt.Println("the avatar walked:", Walkers.Get(world.World(), world.Avatar(id)).Pos.X > 2)
 	fmt.Println("it is predicted:", player.CommandTick() > world.Tick())
-	fmt.Println("corrections:", player.Stats().Corrections)
+	fmt.Println("corrections:", player.Stats().Prediction.Corrections)
 	// Output:
 	// the avatar walked: true
 	// it is predicted: true

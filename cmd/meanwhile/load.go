@@ -298,8 +298,8 @@ func (r *loadResult) sum(before, after []client.Stats) {
 		r.DownKbps += float64(a.ReceivedBytes-b.ReceivedBytes) * per * 8 / 1000
 		r.Hitches += float64(a.Hitches-b.Hitches) * per * 60
 		r.Starved += float64(a.Starved-b.Starved) * per * 60
-		r.Confirmed += a.Confirmed - b.Confirmed
-		r.Corrected += a.Corrections - b.Corrections
+		r.Confirmed += a.Prediction.Confirmed - b.Prediction.Confirmed
+		r.Corrected += a.Prediction.Corrections - b.Prediction.Corrections
 		rtts = append(rtts, a.RTT.Seconds()*1000)
 		delays = append(delays, a.Delay.Seconds()*1000)
 	}
