@@ -14,14 +14,16 @@ const readPlayer = (p, into) => Object.assign(into, {
   id: p.id, mine: p.mine, cut: p.cut, lateMs: p.lateMs ?? 0,
   x: p.pos.x, y: p.pos.y, z: p.pos.z ?? 0, vx: p.vel?.x ?? 0, vy: p.vel?.y ?? 0,
   aim: p.aim ?? 0, health: p.health ?? 100, alive: p.alive ?? true, crouch: p.crouch ?? false,
-  name: p.name || `Player ${p.id}`, score: p.score ?? 0, deaths: p.deaths ?? 0, ammo: p.ammo,
+  name: p.name || `Player ${p.id}`, score: p.score ?? 0, deaths: p.deaths ?? 0,
+  weapon: p.weapon ?? 1, doing: p.doing ?? "idle", next: p.next ?? p.weapon ?? 1, ready: p.ready ?? 0,
+  inside: p.weapon === 2 ? p.rockets : p.ammo, beside: p.weapon === 2 ? p.crate : p.spare,
 })
 
 /** Things without a name: {type, x, y, z, ...}. */
 function readThings(world, out) {
   out.length = 0
   for (const b of world.ball ?? []) out.push({ type: "ball", ...b.pos, radius: 0.45 })
-  for (const r of world.rocket ?? []) out.push({ type: "rocket", ...r.pos, vx: r.vel?.x ?? 0, vy: r.vel?.y ?? 0, vz: r.vel?.z ?? 0, mine: r.mine, radius: 0.12 })
+  for (const r of world.rocket ?? []) out.push({ type: "rocket", ...r.pos, vx: r.vel?.x ?? 0, vy: r.vel?.y ?? 0, vz: r.vel?.z ?? 0, id: r.id, mine: r.mine || r.owner !== undefined && r.owner === g.me?.id, radius: 0.12 })
   for (const c of world.cart ?? []) out.push({ type: "cart", x: c.pos.x, y: c.pos.y, z: c.pos.z ?? 0, angle: c.angle ?? c.yaw, radius: 0.8, tall: 0.8 })
   return out
 }
@@ -34,13 +36,14 @@ function readRound(world, stats, rate) {
   return { left: Math.max(0, left), label: ["Warm-up", "", "Next round"][r.phase ?? 1] ?? "" }
 }
 
-const toCommand = ({ move, aim, pitch, jump, crouch, fire }) => ({ move, aim, pitch, jump, crouch, fire })
+const toCommand = ({ move, aim, pitch, jump, crouch, fire, reload, weapon }) => ({ move, aim, pitch, jump, crouch, fire, reload, weapon })
 
 /** Events: their names, and the fields that the page needs. */
 const EVENTS = {
   shot: e => shot(e.from, e.to, e.hit, e.entity, e.mine),
   frag: e => frag(e.killer, e.victim),
-  blast: e => blast(e.pos, e.radius ?? 3), // a rocket
+  launch: e => launch(e.from, e.entity, e.mine),
+  blast: e => scene.blast(e.at, map.blast ?? 3, g.now),
 }
 
 // ---- The page ----------------------------------------------------------------------------------------------------------
@@ -56,6 +59,7 @@ let g, scene, ribbon
 const seen = new Map() // players by id, as readPlayer made them
 const list = [], things = []
 const names = new Map()
+let map = { weapons: [] } // as the server describes it
 
 g = await join({ canvas, view: null, autopilot: state.bot, transport: state.transport, settings: settingsOf(state) })
 globalThis.g = g // for the console
@@ -67,7 +71,8 @@ canvas.focus({ preventScroll: true })
 try {
   const response = await fetch("/arena/map.json")
   if (!response.ok) throw new Error(`${response.status}`)
-  scene.build(await response.json())
+  map = await response.json()
+  scene.build(map)
 } catch (e) {
   console.error("arena: the map could not be loaded:", e)
 }
@@ -76,6 +81,7 @@ g.camera = { toWorld: (x, y) => scene.eye.ground(x, y, aimHeight()) }
 Object.assign(g.on, EVENTS)
 g.command = command
 g.draw = draw
+buildSlots()
 
 // ---- Commands ----------------------------------------------------------------------------------------------------------
 
@@ -99,6 +105,57 @@ function aimPoint() {
   return { ...there, z: best.z + 0.95 }
 }
 
+// ---- Weapons -----------------------------------------------------------------------------------------------------------
+
+// The weapon that every command asks for, so that a lost command loses no switch; 0: whichever is in the hands. 1 and 2 choose
+// one, Q and the wheel the other one.
+let wanted = 0, held = false, wheeled = 0
+
+const other = () => (wanted || (g.me?.next ?? 1)) === 1 ? 2 : 1
+
+/** The weapon for the next command. */
+function weapon() {
+  if (g.keys.has("Digit1")) wanted = 1
+  if (g.keys.has("Digit2")) wanted = 2
+  const q = g.keys.has("KeyQ")
+  if (q && !held) wanted = other()
+  held = q
+  return wanted
+}
+
+canvas.addEventListener("wheel", e => {
+  e.preventDefault()
+  if (g.autopilot || !e.deltaY || e.timeStamp - wheeled < 180) return // one turn of the wheel is many events
+  wheeled = e.timeStamp
+  wanted = other()
+}, { passive: false })
+
+/** One button for each weapon in the corner, for fingers and as a list of keys. */
+function buildSlots() {
+  map.weapons?.forEach((w, i) => {
+    const b = document.createElement("button"), key = document.createElement("kbd")
+    b.type = "button"
+    b.tabIndex = -1
+    key.textContent = String(i + 1)
+    b.append(key, w.name)
+    b.addEventListener("pointerdown", e => {
+      e.preventDefault()
+      g.autopilot = false
+      wanted = i + 1
+    })
+    $("slots").append(b)
+  })
+}
+
+/** How far the hands are with what they do, from 0 to 1; 1 while they do nothing. */
+function progress(me) {
+  const w = map.weapons?.[me.weapon - 1], lasts = w?.[me.doing]
+  if (!lasts) return 1
+  const { tick, commandMs, serverMs, periodMs } = g.stats
+  const now = tick + (commandMs - serverMs) / periodMs
+  return Math.max(0, Math.min(1, 1 - (me.ready - now) / lasts)) || 0
+}
+
 function command() {
   const me = g.me.pos, p = aimPoint(), dx = p.x - me.x, dy = p.y - me.y
   return toCommand({
@@ -108,6 +165,8 @@ function command() {
     jump: g.keys.space,
     crouch: g.keys.shift || g.keys.has("KeyC"),
     fire: g.mouse.pressed,
+    reload: g.keys.has("KeyR"),
+    weapon: weapon(),
   })
 }
 
@@ -120,9 +179,9 @@ function shot(from, to, hit, shooter, isMine) {
   if (isMine && hit) scene.marker = 1
 }
 
-function blast(at, radius) {
-  scene.ring(at, COLOR.other, radius, 350, g.now)
-  scene.burst(at, "#ffe8cd", 40, 9, { x: 0, y: 0 }, g.now)
+function launch(from, shooter, isMine) {
+  const a = scene.avatars.get(shooter)
+  scene.flash(a && Math.hypot(a.x - from.x, a.y - from.y) < 1.5 ? scene.muzzle(a) : from, a?.aim ?? 0, isMine, g.now)
 }
 
 const nameOf = id => names.get(id) ?? "Someone"
@@ -145,6 +204,7 @@ function frag(killer, victim) {
   line.innerHTML = `<svg viewBox="0 0 15 9"><path d="M0 4.5h13M9.5 1l3.5 3.5L9.5 8"/></svg>`
   if (killer && killer !== victim) line.prepend(who(killer))
   line.append(who(victim))
+  if (killer === victim) line.append(" · own rocket")
   if (me !== undefined && (killer === me || victim === me)) line.className = "mine"
   $("feed").append(line)
   while ($("feed").childElementCount > 5) $("feed").firstChild.remove()
@@ -168,6 +228,8 @@ function draw(world) {
   if (seen.size > list.length) for (const [id, s] of seen) if (!list.includes(s)) seen.delete(id)
 
   const me = mine()
+  if (g.autopilot) wanted = 0
+  const busy = me ? progress(me) : 1
   const pointer = !g.autopilot && !g.touch
   const lead = { x: 0, y: 0 }
   if (me && pointer) { // look a little towards the aim
@@ -179,11 +241,12 @@ function draw(world) {
     truth: state.ghost ? truth.now() : null, me: me?.id, cut: me?.cut,
     focus: me ? { x: me.x, y: me.y } : null, lead,
     aim: me && !g.autopilot ? aimPoint() : null,
-    crosshair: pointer ? { x: g.mouse.x, y: g.mouse.y } : null,
+    crosshair: pointer ? { x: g.mouse.x, y: g.mouse.y, busy } : null,
   })
   $("stage").classList.toggle("aiming", pointer)
   ribbon.draw(g.stats, g.packets, list)
   panel.measure(g)
+  if (me) $("handsbar").style.width = `${100 * busy}%`
   if (now - hudAt > 120) {
     hudAt = now
     hud(world, me)
@@ -210,9 +273,8 @@ function hud(world, me) {
     set("health", String(Math.max(0, Math.round(me.health))))
     $("healthbar").style.width = `${Math.max(0, me.health)}%`
     $("health").parentElement.classList.toggle("low", me.health <= 35)
-    $("ammo").parentElement.hidden = me.ammo === undefined
-    if (me.ammo !== undefined) set("ammo", String(me.ammo))
-    $("ammo").parentElement.classList.toggle("low", me.ammo === 0)
+    $("arms").hidden = me.inside === undefined
+    if (me.inside !== undefined) arms(me)
   }
   $("dead").hidden = !me || me.alive
   const more = list.length - 8
@@ -234,6 +296,18 @@ function hud(world, me) {
     row.className = (p.mine ? "mine" : "") + (p.alive ? "" : " gone")
   })
   hint(me)
+}
+
+/** Shows the weapon in the hands: its rounds, and what the hands do with it. */
+function arms(me) {
+  set("ammo", String(me.inside))
+  set("spare", String(me.beside ?? ""))
+  const empty = me.inside === 0 && me.beside === 0
+  set("doing", { holster: "Switching", draw: "Switching", reload: "Reloading" }[me.doing] ?? (empty ? "No rounds left" : ""))
+  $("arms").classList.toggle("low", me.inside === 0)
+  $("arms").classList.toggle("busy", me.doing !== "idle")
+  const out = me.doing === "holster" ? me.next : me.weapon
+  for (const [i, b] of [...$("slots").children].entries()) b.classList.toggle("out", i + 1 === out)
 }
 
 /** Shows how many players the list leaves out. */
@@ -263,7 +337,7 @@ function hint(me) {
   const keys = touch ? "<b>Left thumb</b> moves<i>·</i><b>right thumb</b> aims and fires"
     : "<kbd>W</kbd><kbd>A</kbd><kbd>S</kbd><kbd>D</kbd> move<i>·</i><kbd>Space</kbd> jump<i>·</i><kbd>Mouse</kbd> aim, click to shoot"
   if (kind === "bot") box.innerHTML = (touch ? "A bot plays for you. Tap to take over.<br>" : "A bot plays until you touch a key<i>·</i>") + keys
-  if (kind === "keys") box.innerHTML = keys + (touch ? "" : "<i>·</i><kbd>Shift</kbd> crouch")
+  if (kind === "keys") box.innerHTML = keys + (touch ? "" : "<i>·</i><kbd>Shift</kbd> crouch<i>·</i><kbd>1</kbd><kbd>2</kbd> weapon<i>·</i><kbd>R</kbd> reload")
   if (kind) box.hidden = false
   box.classList.toggle("gone", !kind)
 }

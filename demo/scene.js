@@ -145,10 +145,12 @@ export class Scene {
     this.tracers = []
     this.sparks = []
     this.rings = []
+    this.puffs = [] // smoke
+    this.blasts = []
     this.solids = []
     this.order = []
     this.round = 0
-    this.lights = { mine: glow("rgba(86, 180, 233, 0.9)"), other: glow("rgba(255, 240, 220, 0.9)"), hit: glow("rgba(255, 93, 115, 0.9)"), truth: glow("rgba(232, 179, 57, 0.9)") }
+    this.lights = { mine: glow("rgba(86, 180, 233, 0.9)"), other: glow("rgba(255, 240, 220, 0.9)"), hit: glow("rgba(255, 93, 115, 0.9)"), fire: glow("rgba(255, 176, 84, 0.9)"), truth: glow("rgba(232, 179, 57, 0.9)") }
     this.hurt = 0 // red at the edges, fading
     this.marker = 0 // cross at the aim, fading
   }
@@ -194,11 +196,34 @@ export class Scene {
 
   ring(at, color, radius, life, now) { this.rings.push({ x: at.x, y: at.y, z: at.z, color, radius, life, at: now }) }
 
+  puff(at, size, life, now) {
+    this.puffs.push({ x: at.x, y: at.y, z: at.z, size, life, at: now })
+    if (this.puffs.length > 240) this.puffs.shift()
+  }
+
+  /** A launcher fires: a flash in front, smoke behind. */
+  flash(at, aim, mine, now) {
+    this.blasts.push({ x: at.x, y: at.y, z: at.z, size: 0.9, life: 120, light: mine ? "mine" : "fire", at: now })
+    for (let i = 1; i <= 3; i++) this.puff({ x: at.x - Math.cos(aim) * 0.45 * i, y: at.y - Math.sin(aim) * 0.45 * i, z: at.z }, 0.22 + 0.1 * i, 520, now)
+  }
+
+  /** A rocket bursts: it hurts within the radius. */
+  blast(at, radius, now) {
+    this.blasts.push({ x: at.x, y: at.y, z: at.z, size: radius * 0.85, life: 320, light: "fire", at: now })
+    this.ring({ x: at.x, y: at.y, z: this.standing(at.x, at.y, at.z) }, "#ffb054", radius, 420, now)
+    this.burst(at, "#ffd9a8", 34, 9, { x: 0, y: 0 }, now)
+    for (let i = 0; i < 9; i++) {
+      const a = Math.random() * 2 * Math.PI, d = radius * 0.35 * Math.random()
+      this.puff({ x: at.x + Math.cos(a) * d, y: at.y + Math.sin(a) * d, z: at.z + 0.2 + 0.5 * Math.random() }, 0.5 + 0.4 * Math.random(), 700 + 500 * Math.random(), now)
+    }
+  }
+
   // ---- Drawing ----
 
   /** One frame. stage: {width, height, now, dt, players, truth, focus, lead, aim, crosshair, things}. */
   draw(stage) {
     const { eye } = this, { now, dt } = stage
+    this.now = now
     eye.fit(stage.width, stage.height)
     if (stage.focus) {
       const half = stage.cut ? 1e-6 : 45, far = eye.ground(0, 0, 0), near = eye.ground(0, stage.height, 0)
@@ -226,7 +251,9 @@ export class Scene {
     const me = stage.me && this.avatars.get(stage.me)
     if (me?.alive) this.xray(me)
     if (stage.truth) this.drawTruth(stage.truth)
+    this.drawSmoke(now)
     this.drawTracers(now)
+    this.drawBlasts(now)
     this.drawSparks(now, dt)
     if (me?.alive && stage.crosshair) this.aimLine(me, stage.aim)
     for (const a of this.avatars.values()) if (a.alive && a.id !== stage.me) this.plate(a)
@@ -326,7 +353,7 @@ export class Scene {
     for (const p of players) {
       let a = this.avatars.get(p.id)
       if (!a) {
-        a = { id: p.id, tall: STANDING, health: p.health, flash: 0, bornAt: now, alive: false }
+        a = { id: p.id, tall: STANDING, health: p.health, flash: 0, low: 0, bornAt: now, alive: false }
         a.solid = new Solid(0, 0, 0, 0, 0, 0, () => this.avatar(a))
         this.avatars.set(p.id, a)
       }
@@ -335,7 +362,8 @@ export class Scene {
         a.flash = 1
         if (p.mine) this.hurt = Math.min(1, this.hurt + (a.health - p.health) / 45)
       }
-      Object.assign(a, { here: true, x: p.x, y: p.y, z: p.z, aim: p.aim, vx: p.vx, vy: p.vy, mine: p.mine, name: p.name, health: p.health, alive: p.alive, color: p.color })
+      Object.assign(a, { here: true, x: p.x, y: p.y, z: p.z, aim: p.aim, vx: p.vx, vy: p.vy, mine: p.mine, name: p.name, health: p.health, alive: p.alive, color: p.color, weapon: p.weapon, doing: p.doing })
+      a.low = ease(a.low, { holster: 1, reload: 0.6 }[p.doing] ?? 0, dt, 45)
       a.tall = ease(a.tall, p.crouch ? CROUCHING : STANDING, dt, 35)
       a.flash = ease(a.flash, 0, dt, 60)
       a.ground = this.standing(p.x, p.y, p.z)
@@ -440,23 +468,28 @@ export class Scene {
     if (fy >= 0.1) this.gun(a)
   }
 
-  /** The point in front of an avatar's body, by default its muzzle. */
-  muzzle(a, far = 0.85) {
-    const fx = Math.cos(a.aim), fy = Math.sin(a.aim)
-    return { x: a.x + fx * far - fy * 0.24, y: a.y + fy * far + fx * 0.24, z: a.z + a.tall * GUN }
+  /** The point in front of an avatar's body, by default its muzzle. Hands that are busy hold the weapon lower. */
+  muzzle(a, far = a.weapon === 2 ? 0.95 : 0.85) {
+    const fx = Math.cos(a.aim), fy = Math.sin(a.aim), low = a.low ?? 0, out = far * (1 - 0.4 * low)
+    return { x: a.x + fx * out - fy * 0.24, y: a.y + fy * out + fx * 0.24, z: a.z + a.tall * GUN - 0.5 * low * far }
   }
 
   gun(a) {
-    const { ctx, eye } = this, m = this.muzzle(a), b = this.muzzle(a, 0.1)
-    const p = eye.at(b.x, b.y, b.z), px = p.x, py = p.y, q = eye.at(m.x, m.y, m.z)
-    ctx.lineCap = "round"
-    ctx.strokeStyle = "#080b10"
-    ctx.lineWidth = 0.26 * q.s
-    ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
-    ctx.strokeStyle = a.mine ? "#9fd0ee" : "#8d99aa"
-    ctx.lineWidth = 0.13 * q.s
-    ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
+    const { ctx, eye } = this, launcher = a.weapon === 2, m = this.muzzle(a), b = this.muzzle(a, launcher ? -0.35 : 0.1)
+    const p = eye.at(b.x, b.y, b.z), px = p.x, py = p.y, q = eye.at(m.x, m.y, m.z), qx = q.x, qy = q.y, s = q.s
+    const line = (width, color) => {
+      ctx.strokeStyle = color
+      ctx.lineWidth = width * s
+      ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(qx, qy); ctx.stroke()
+    }
+    ctx.lineCap = launcher ? "butt" : "round"
+    line(launcher ? 0.4 : 0.26, "#080b10")
+    line(launcher ? 0.27 : 0.13, a.mine ? "#9fd0ee" : "#8d99aa")
     ctx.lineCap = "butt"
+    if (!launcher) return
+    line(0.09, a.mine ? "#d6eefc" : "#c3ccd8") // the light on the tube
+    ctx.fillStyle = "#080b10" // its open end
+    ctx.beginPath(); ctx.ellipse(qx, qy, 0.15 * s, 0.13 * s, 0, 0, 7); ctx.fill()
   }
 
   /** The own outline shows through walls. */
@@ -582,6 +615,32 @@ export class Scene {
     ctx.globalCompositeOperation = "source-over"
   }
 
+  drawSmoke(now) {
+    const { ctx, eye } = this
+    this.puffs = this.puffs.filter(k => now - k.at < k.life)
+    ctx.fillStyle = "#8b96a5"
+    for (const k of this.puffs) {
+      const t = (now - k.at) / k.life, p = eye.at(k.x, k.y, k.z + 0.5 * t)
+      ctx.globalAlpha = 0.3 * (1 - t) * (1 - t)
+      ctx.beginPath(); ctx.arc(p.x, p.y, k.size * (0.6 + t) * p.s, 0, 7); ctx.fill()
+    }
+    ctx.globalAlpha = 1
+  }
+
+  drawBlasts(now) {
+    const { ctx } = this
+    this.blasts = this.blasts.filter(k => now - k.at < k.life)
+    ctx.globalCompositeOperation = "lighter"
+    for (const k of this.blasts) {
+      const t = (now - k.at) / k.life
+      ctx.globalAlpha = 1 - t
+      this.light(k, k.light, k.size * (0.5 + 0.7 * Math.sqrt(t)))
+      if (t < 0.5) this.light(k, "other", k.size * 0.5 * (1 - t))
+    }
+    ctx.globalAlpha = 1
+    ctx.globalCompositeOperation = "source-over"
+  }
+
   drawRings(now) {
     const { ctx } = this
     this.rings = this.rings.filter(r => now - r.at < r.life)
@@ -607,6 +666,7 @@ export class Scene {
       if (t.type === "cart") return this.crate(t)
       const p = eye.at(t.x, t.y, t.z + r), s = r * p.s
       if (t.type === "rocket") {
+        this.puff({ x: t.x - t.vx * 0.02, y: t.y - t.vy * 0.02, z: t.z + r }, 0.16, 420, this.now)
         ctx.globalCompositeOperation = "lighter"
         this.light({ x: t.x, y: t.y, z: t.z + r }, t.mine ? "mine" : "other", 1.1)
         const q = eye.at(t.x - t.vx * 0.06, t.y - t.vy * 0.06, t.z + r - (t.vz ?? 0) * 0.06)
@@ -686,7 +746,7 @@ export class Scene {
     }
   }
 
-  crosshair({ x, y }, dt) {
+  crosshair({ x, y, busy }, dt) {
     const { ctx } = this
     this.marker = ease(this.marker, 0, dt, 90)
     ctx.lineCap = "round"
@@ -696,6 +756,13 @@ export class Scene {
       ctx.beginPath()
       for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) { ctx.moveTo(x + dx * 6, y + dy * 6); ctx.lineTo(x + dx * 11, y + dy * 11) }
       ctx.stroke()
+    }
+    if (busy < 1) { // the hands are not ready
+      for (const [color, width, from, to] of [["rgba(5, 7, 11, 0.55)", 5, 0, 1], [COLOR.mine, 2.5, 0, busy]]) {
+        ctx.strokeStyle = color
+        ctx.lineWidth = width
+        ctx.beginPath(); ctx.arc(x, y, 17, (2 * from - 0.5) * Math.PI, (2 * to - 0.5) * Math.PI); ctx.stroke()
+      }
     }
     ctx.fillStyle = COLOR.other
     ctx.beginPath(); ctx.arc(x, y, 1.4, 0, 7); ctx.fill()

@@ -316,7 +316,12 @@ func TestMapJSON(t *testing.T) {
 			Pos  [3]float64
 			Sort int
 		}
-		Avatar struct{ Radius, Standing, Crouching, GunStanding, GunCrouching float64 }
+		Avatar  struct{ Radius, Standing, Crouching, GunStanding, GunCrouching float64 }
+		Weapons []struct {
+			Name                  string
+			Holster, Draw, Reload game.Tick
+		}
+		Blast float64
 	}
 	d := json.NewDecoder(bytes.NewReader(MapJSON()))
 	d.DisallowUnknownFields()
@@ -332,6 +337,14 @@ func TestMapJSON(t *testing.T) {
 			w.Height != b.Max.Z {
 			t.Errorf("wall %d is %+v, want %+v", i, w, b)
 		}
+	}
+	for i, w := range m.Weapons {
+		if k := &armoury[Rifle+i]; w.Name != k.name || w.Holster != k.holster || w.Draw != k.draw || w.Reload != k.reload {
+			t.Errorf("weapon %d is %+v, want %+v", i, w, k)
+		}
+	}
+	if len(m.Weapons) != endOfWeapons-1 || m.Blast != BlastRadius {
+		t.Errorf("%d weapons, blasts of %v m", len(m.Weapons), m.Blast)
 	}
 	if Game.Static == 0 || Game.Static != mapHash() {
 		t.Errorf("the map's hash is %x", Game.Static)

@@ -22,6 +22,7 @@ const (
 
 // weapon is a row of the armoury. Times are in ticks.
 type weapon struct {
+	name     string
 	magazine int       // rounds in a full one
 	start    int       // rounds beside it at birth
 	most     int       // rounds beside it
@@ -37,10 +38,32 @@ type weapon struct {
 // armoury has the weapons. To switch there and back takes longer than any cooldown, so that nobody
 // fires faster by switching.
 var armoury = [endOfWeapons]weapon{
-	Rifle: {magazine: 30, start: 60, most: 120, pack: 30, cooldown: 8, late: 6, holster: 10, draw: 14, reload: 75,
-		fire: shoot},
-	Launcher: {magazine: 3, start: 3, most: 9, pack: 3, cooldown: 45, late: 6, holster: 14, draw: 20, reload: 110,
-		fire: launch},
+	Rifle: {
+		name:     "Rifle",
+		magazine: 30,
+		start:    60,
+		most:     120,
+		pack:     30,
+		cooldown: 8,
+		late:     6,
+		holster:  10,
+		draw:     14,
+		reload:   75,
+		fire:     shoot,
+	},
+	Launcher: {
+		name:     "Rockets",
+		magazine: 3,
+		start:    3,
+		most:     9,
+		pack:     3,
+		cooldown: 45,
+		late:     6,
+		holster:  14,
+		draw:     20,
+		reload:   110,
+		fire:     launch,
+	},
 }
 
 // rounds returns a player's rounds for a weapon: in it, and beside it.

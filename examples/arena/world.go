@@ -104,12 +104,14 @@ func layPads(half []pad) []pad {
 	return all
 }
 
-// MapJSON describes the map, for a page to draw:
+// MapJSON describes the map and the weapons, for a page to draw:
 //
 //	{"size": [w, h],
 //	 "walls": [{"min": [x, y], "max": [x, y], "height": h}, ...],
 //	 "packs": [{"pos": [x, y, z], "sort": 0 for health, 1 for ammunition}, ...],
-//	 "avatar": {"radius", "standing", "crouching", "gunStanding", "gunCrouching"}}
+//	 "avatar": {"radius", "standing", "crouching", "gunStanding", "gunCrouching"},
+//	 "weapons": [{"name", and in ticks "holster", "draw", "reload"}, ...] from Rifle on,
+//	 "blast": how far a rocket hurts}
 func MapJSON() []byte {
 	b := append(pair([]byte(`{"size":`), Width, Depth), `,"walls":[`...)
 	for i, k := range boxes {
@@ -133,7 +135,18 @@ func MapJSON() []byte {
 	b = number(append(b, `,"crouching":`...), Crouching)
 	b = number(append(b, `,"gunStanding":`...), gunStanding)
 	b = number(append(b, `,"gunCrouching":`...), gunCrouching)
-	return append(b, "}}"...)
+	b = append(b, `},"weapons":[`...)
+	for i := Rifle; i < endOfWeapons; i++ {
+		k := &armoury[i]
+		if i > Rifle {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, `{"name":"`...), k.name...), '"')
+		b = number(append(b, `,"holster":`...), float64(k.holster))
+		b = number(append(b, `,"draw":`...), float64(k.draw))
+		b = append(number(append(b, `,"reload":`...), float64(k.reload)), '}')
+	}
+	return append(number(append(b, `],"blast":`...), BlastRadius), '}')
 }
 
 func number(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'f', -1, 64) }
@@ -150,6 +163,6 @@ func numbers(b []byte, vs ...float64) []byte {
 
 func pair(b []byte, x, y float64) []byte { return append(numbers(append(b, '['), x, y), ']') }
 
-// mapHash identifies the map. A client with another map is refused, as its predictions would be
-// wrong.
+// mapHash identifies the map and the weapons. A client with others is refused, as its predictions
+// would be wrong.
 func mapHash() uint64 { return schema.Hash(string(MapJSON())) }

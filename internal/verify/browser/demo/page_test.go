@@ -148,6 +148,19 @@ func TestArena(t *testing.T) {
 	p.KeyUp("Space")
 	p.MouseUp(browser.Left)
 
+	// Keys choose a weapon, which every further command asks for; R reloads. The wheel and the
+	// buttons in the corner choose, too.
+	p.Press("Digit2")
+	p.WaitFor("arena.sent.length && arena.sent.slice(-4).every(c => c[8] === 2)")
+	p.Press("KeyQ")
+	p.WaitFor("arena.sent.slice(-4).every(c => c[8] === 1)")
+	p.Press("KeyR")
+	p.WaitFor("arena.sent.some(c => c[7] === 1) && arena.sent.at(-1)[7] === 0")
+	p.Eval("g.canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: 40, cancelable: true })), 0", nil)
+	p.WaitFor("arena.sent.at(-1)[8] === 2")
+	p.Click("#slots button")
+	p.WaitFor("arena.sent.at(-1)[8] === 1")
+
 	// No text runs over the panel's edge or into the next line, and on screens of usual size the
 	// whole panel is visible.
 	for _, size := range [][2]int{{1024, 768}, {1280, 800}, {1440, 900}, {1920, 1080}} {
@@ -155,6 +168,9 @@ func TestArena(t *testing.T) {
 		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width < innerWidth", size[0]))
 		var tight string
 		if p.Eval(tightness, &tight); tight != "" {
+			t.Errorf("at %v: %s", size, tight)
+		}
+		if p.Eval(crowded, &tight); tight != "" {
 			t.Errorf("at %v: %s", size, tight)
 		}
 		var over int
@@ -170,6 +186,9 @@ func TestArena(t *testing.T) {
 	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'visible'")
 	var tight string
 	if p.Eval(tightness, &tight); tight != "" {
+		t.Errorf("on a telephone: %s", tight)
+	}
+	if p.Eval(crowded, &tight); tight != "" {
 		t.Errorf("on a telephone: %s", tight)
 	}
 	p.Screenshot("phone")
@@ -191,6 +210,21 @@ const tightness = `(() => {
 	for (let i = 1; i < rows.length; i++) {
 		const { top } = rows[i].firstChild.getBoundingClientRect()
 		if (top < bottom(rows[i - 1]) - 4) bad.push(rows[i].innerText + " stands on the line before")
+	}
+	return bad.join("; ")
+})()`
+
+// crowded is an expression of the page: which of what lies over the stage overlaps something else
+// or its edge.
+const crowded = `(() => {
+	const stage = document.getElementById("stage").getBoundingClientRect(), bad = []
+	const all = ["#hint", "#arms", ".vital:not(.right)", "#jump"].map(name => [name, document.querySelector(name).getBoundingClientRect()])
+	for (const [name, a] of all) {
+		if (!a.width) continue
+		if (a.left < stage.left || a.right > stage.right || a.bottom > stage.bottom) bad.push(name + " crosses the edge of the stage")
+		for (const [other, b] of all)
+			if (name < other && b.width && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
+				bad.push(name + " lies on " + other)
 	}
 	return bad.join("; ")
 })()`
@@ -275,6 +309,9 @@ func TestMeasures(t *testing.T) {
 		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width < innerWidth", size[0]))
 		var tight string
 		if p.Eval(tightness, &tight); tight != "" {
+			t.Errorf("at %v: %s", size, tight)
+		}
+		if p.Eval(crowded, &tight); tight != "" {
 			t.Errorf("at %v: %s", size, tight)
 		}
 		var over int

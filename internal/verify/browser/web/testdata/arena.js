@@ -17,11 +17,13 @@ const LAYOUT = {
   events: [
     { name: "shot", fields: [{ name: "from", type: "vec3" }, { name: "to", type: "vec3" }, { name: "hit", type: "number" }] },
     { name: "frag", fields: [{ name: "killer", type: "number" }, { name: "victim", type: "number" }] },
-    { name: "blast", fields: [{ name: "pos", type: "vec3" }, { name: "radius", type: "number" }] },
+    { name: "launch", fields: [{ name: "from", type: "vec3" }] },
+    { name: "blast", fields: [{ name: "at", type: "vec3" }] },
   ],
   command: [
     { name: "move", type: "vec2" }, { name: "aim", type: "angle" }, { name: "pitch", type: "angle" },
-    { name: "jump", type: "press" }, { name: "crouch", type: "bool" }, { name: "fire", type: "press" }],
+    { name: "jump", type: "press" }, { name: "crouch", type: "bool" }, { name: "fire", type: "press" },
+    { name: "reload", type: "press" }, { name: "weapon", type: "number" }],
   stats: ["tick", "periodMs", "commandMs", "serverMs", "newestMs", "playoutMs", "rttMs", "delayMs", "ageMs", "leadMs", "downBps", "upBps",
     "corrections", "correctionCm", "hitches", "starved", "state", "silentMs"],
   profiles: [],
