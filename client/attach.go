@@ -3,6 +3,7 @@ package client
 import (
 	"math"
 
+	"meanwhile/game"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
@@ -27,13 +28,24 @@ func (p *playback) attach(k *schema.Kind, drawn []int64, t clock.TickFrac, depth
 	}
 	pk := p.rules.Kinds[h.Kind]
 	parent := p.parents[depth][:pk.Obs]
-	if h.Mine {
-		if p.parentVals, ok = p.drawOwn(p.parentVals[:0], h, pk); !ok {
-			return false
+	track, exact := p.ahead.find(game.ID(id)), true
+	switch {
+	case h.Mine:
+		p.parentVals, ok = p.drawOwn(p.parentVals[:0], h, pk)
+	case track != nil && track.state != departed:
+		if p.parentVals, ok = p.ahead.raw(track, p.parentVals[:0]); ok {
+			track.addError(pk, p.parentVals)
 		}
-		pk.FromExact(p.parentVals, parent)
-	} else if !p.drawOtherInto(h, t, parent) {
+	case h.Exact:
+		p.parentVals, ok = p.ahead.recorded(h, t, p.parentVals[:0])
+	default:
+		ok, exact = p.drawOtherInto(h, t, parent), false
+	}
+	if !ok {
 		return false
+	}
+	if exact {
+		pk.FromExact(p.parentVals, parent)
 	}
 	if !p.attach(pk, parent, t, depth+1) {
 		return false

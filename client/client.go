@@ -80,6 +80,7 @@ type Client struct {
 	down   downlink
 	up     uplink
 	own    reconcile
+	ahead  ahead
 	play   playback
 	events eventQueue
 	stats  Stats
@@ -126,6 +127,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 		return nil, err
 	}
 	c.play.init(c)
+	c.ahead.init(c)
 	c.events.init(c)
 	return c, nil
 }

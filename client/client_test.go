@@ -150,6 +150,7 @@ type duo struct {
 	tick  clock.Time // of the next tick
 	out   server.Outbox
 	after func() // each tick, before its datagrams are coded
+	watch func() // each tick
 	shots map[game.ID]int
 }
 
@@ -219,6 +220,9 @@ func (d *duo) run(span time.Duration) {
 				if e.Event == 0 {
 					d.shots[e.Actor]++
 				}
+			}
+			if d.watch != nil {
+				d.watch()
 			}
 			if d.after != nil {
 				d.after()

@@ -13,20 +13,27 @@ type Entity struct {
 	ID   game.ID
 	Kind int
 	Mine bool
+	// Predicted says that the entity is drawn where the prediction has it at the newest command,
+	// and not between its records.
+	Predicted bool
 	// Vals are the kind's properties as numbers, see schema.Kind.AppendDrawn; valid during the
 	// call.
 	Vals []float64
-	// Drawn are the integers behind them, of entities that are not mine.
+	// Drawn are the integers behind them, of entities that are drawn between records alone.
 	Drawn []int64
-	// Replica has the records that arrived of it.
+	// Replica has the records that arrived of it; nil for what a prediction has spawned until the
+	// server's entity arrives.
 	Replica *snapshot.Replica
 
-	play *playback
+	play  *playback
+	track *track // of what is run ahead
 }
 
 // Has reports whether the properties of a group of the kind are sent to this player. Those of
 // others are zero in Vals.
-func (e *Entity) Has(group int) bool { return e.Mine || e.Replica.Groups[group].Newest() != nil }
+func (e *Entity) Has(group int) bool {
+	return e.Mine || e.Replica == nil || e.Replica.Exact || e.Replica.Groups[group].Newest() != nil
+}
 
 // Cut reports whether the entity was teleported since the frame that Client.Drawn marked, so that
 // it must not be drawn as sliding. It is false before the first Drawn.
@@ -37,6 +44,9 @@ func (e *Entity) Cut() bool {
 	}
 	if e.Mine {
 		return p.own.cuts != p.seen.cuts
+	}
+	if e.track != nil {
+		return e.track.cutNow
 	}
 	k := p.rules.Kinds[e.Kind]
 	for g := range k.Groups {
@@ -95,7 +105,7 @@ func jumped(k *schema.Kind, g *schema.Group, records *snapshot.Group, s *motion.
 // not stall.
 func (e *Entity) Stalled() bool {
 	p := e.play
-	if e.Mine || p.cfg.NoInterpolation {
+	if e.Mine || e.track != nil || p.cfg.NoInterpolation {
 		return false
 	}
 	k := p.rules.Kinds[e.Kind]
@@ -114,7 +124,7 @@ func (e *Entity) Stalled() bool {
 // time, because the server announced that records of it take longer. It is 0 for entities that do
 // not move.
 func (e *Entity) Late() clock.TickFrac {
-	if e.Mine {
+	if e.Mine || e.track != nil {
 		return 0
 	}
 	t, ok := e.play.timeOf(e.Replica)
@@ -128,4 +138,7 @@ func (e *Entity) Late() clock.TickFrac {
 func (p *playback) markDrawn() {
 	newest, _, _ := p.time.ticks.Newest()
 	p.seen = frameMark{p.time.drawTick, newest, p.own.cuts}
+	for i := range p.ahead.tracks {
+		p.ahead.tracks[i].cutNow = false
+	}
 }

@@ -39,11 +39,13 @@ type eventQueue struct {
 
 	next, shown *eventList // for the next call of Events; what the last one returned
 
-	foreseen foreseen
-	hold     reliable.Hold // others' events until their time has come
-	delayed  eventList     // own events where less is shown than is predicted
-	spare    eventList
-	payload  []int64 // of the event that is read
+	foreseen  foreseen
+	starved   uint8         // the server's count of starved ticks
+	starvedAt clock.Tick    // when it grew
+	hold      reliable.Hold // others' events until their time has come
+	delayed   eventList     // own events where less is shown than is predicted
+	spare     eventList
+	payload   []int64 // of the event that is read
 }
 
 func (q *eventQueue) init(c *Client) {
@@ -95,6 +97,27 @@ func (q *eventQueue) collect() {
 	if q.own.ring.Debt() == 0 {
 		q.foreseen.end()
 	}
+}
+
+// decide takes back predicted events that the server refused, as far as a packet of a tick says.
+func (q *eventQueue) decide(tick clock.Tick, f *packet.Feedback) {
+	period := q.play.time.period
+	grace := clock.Tick(0)
+	if f.Starved != q.starved { // presses of late commands run later
+		q.starved, q.starvedAt = f.Starved, tick
+	}
+	late := clock.Tick(packet.LatePress / period)
+	if q.starvedAt != 0 && tick < q.starvedAt+2*late {
+		grace = late
+	}
+	if !q.play.time.queued {
+		q.foreseen.confirm(tick, f.Events, grace)
+	}
+	wait := despawnGrace
+	if q.play.down.gapTick+clock.Tick(despawnGraceLossy/period) > tick {
+		wait = despawnGraceLossy
+	}
+	q.foreseen.expire(tick, clock.Tick(wait/period))
 }
 
 // put keeps an event that the server sent until its time has come. If too many wait, the oldest is
@@ -162,6 +185,10 @@ func (q *eventQueue) withdraw(e *Event) bool {
 func (q *eventQueue) take() []Event {
 	q.next, q.shown = q.shown, q.next
 	q.next.clear()
+	for i := range q.shown.list {
+		e := &q.shown.list[i]
+		e.Actor = q.play.ahead.shownID(e.Actor)
+	}
 	return q.shown.list
 }
 

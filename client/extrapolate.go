@@ -48,17 +48,37 @@ func (p *playback) drawOtherInto(h *snapshot.Replica, t clock.TickFrac, drawn []
 		// fades.
 		last := p.before[:group.N]
 		if lastAt, ok := records.Fade.Last(); ok {
-			p.drawBeyond(records, k, group, lastAt, last)
+			p.drawBeyond(records, k, group, lastAt, p.reach, last)
 		}
 		dst := drawn[group.At : group.At+group.N]
-		p.drawBeyond(records, k, group, at, dst)
+		p.drawBeyond(records, k, group, at, p.reach, dst)
 		records.Fade.Draw(k, group, newest, at, p.time.now, last, dst)
 	}
 	return true
 }
 
-// drawBeyond draws a group at a playout time that may lie beyond its newest record.
-func (p *playback) drawBeyond(records *snapshot.Group, k *schema.Kind, g *schema.Group, t clock.TickFrac, dst []int64) {
+// guest draws another player's avatar at a time that may lie beyond its newest records, by reach at
+// most. ok is false if no record of some group arrived yet.
+func (p *playback) guest(h *snapshot.Replica, t, reach clock.TickFrac) (drawn []int64, ok bool) {
+	k := p.rules.Kinds[h.Kind]
+	drawn = p.drawn[:k.Obs]
+	if !p.drawInto(h, t, drawn) {
+		return nil, false
+	}
+	for g := range k.Groups {
+		if group := &k.Groups[g]; group.Moving && h.Groups[g].Newest() != nil {
+			p.drawBeyond(&h.Groups[g], k, group, t, reach, drawn[group.At:group.At+group.N])
+		}
+	}
+	p.texts.Spell(k, drawn)
+	return drawn, true
+}
+
+// drawBeyond draws a group at a playout time that may lie beyond its newest record, by reach at
+// most.
+func (p *playback) drawBeyond(
+	records *snapshot.Group, k *schema.Kind, g *schema.Group, t, reach clock.TickFrac, dst []int64,
+) {
 	a, b := records.Around(t)
 	if b != nil {
 		motion.Draw(k, g, a, b, t, dst)
@@ -69,5 +89,5 @@ func (p *playback) drawBeyond(records *snapshot.Group, k *schema.Kind, g *schema
 		return
 	}
 	before, _ := records.Since(a.Tick - 1)
-	motion.Ahead(k, g, before, a, t, p.reach, dst)
+	motion.Ahead(k, g, before, a, t, reach, dst)
 }

@@ -22,6 +22,7 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	c.refresh()          // what arrived becomes the world that rules see, and corrects the prediction
 	c.payDebt()
 	c.own.smooth.Step(min(max(dt.Seconds(), 0), 1))
+	c.ahead.step(min(max(dt.Seconds(), 0), 1))
 	return c.up.schedule(c.time.commandTick(dt, c.up.away)) // and command time
 }
 
@@ -112,8 +113,10 @@ func (c *Client) payDebt() {
 	if c.own.ring.Debt() == 0 || c.own.me == 0 {
 		return
 	}
+	c.ahead.before()
 	c.stats.Prediction.Replayed += uint64(c.own.ring.Catch())
 	c.own.detectTeleport()
+	c.ahead.after()
 	c.events.collect()
 }
 
@@ -124,6 +127,7 @@ func (c *Client) refresh() {
 		return
 	}
 	c.down.fresh = false
+	c.ahead.before()
 	if n := c.store.Turns(); n != c.refreshed {
 		c.refreshed = n
 		c.eng.Retain(func(id game.ID) bool { return c.store.Find(uint32(id)) != nil })
@@ -133,6 +137,7 @@ func (c *Client) refresh() {
 		switch {
 		case e.Mine:
 			avatar = e
+		case e.Exact: // the prediction has it
 		case e.Fresh:
 			e.Fresh = false
 			c.play.countStall(e)
@@ -140,11 +145,16 @@ func (c *Client) refresh() {
 		}
 	}
 	if avatar == nil {
-		c.own.me = 0
+		c.own.lose()
 	} else if s := avatar.Groups[snapshot.OwnerGroup].Newest(); s != nil && (avatar.Fresh || !c.own.is(avatar)) {
 		avatar.Fresh = false
 		c.confirm(avatar, s)
+	} else if c.own.me != 0 {
+		c.stats.Prediction.Replayed += uint64(c.own.revise(0, false))
+		c.own.detectTeleport()
+		c.events.collect()
 	}
+	c.ahead.after()
 	c.unhide()
 }
 

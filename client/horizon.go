@@ -47,7 +47,7 @@ func (c *Client) SetMaxPrediction(most time.Duration) error {
 	c.cfg = cfg
 	if after := r.pose(); before.known && after.known && !cfg.NoPrediction {
 		gap := time.Duration(int64(r.time.drawnAt()-from) * int64(r.time.period) / clock.FracPerTick)
-		r.smooth.Blend(before.at.Sub(after.at), predict.Between(before.turn, after.turn), gap)
+		blend(&r.smooth, before, after, gap)
 	}
 	return nil
 }
@@ -85,15 +85,22 @@ func (r *reconcile) poseOf(k *schema.Kind, a, b []int64, u int64) (p pose) {
 }
 
 // hide hides that what is drawn goes over from one pose to another at once.
-func (r *reconcile) hide(from, to pose) {
+func hide(s *predict.Smoother, from, to pose) {
 	if !from.known || !to.known {
 		return
 	}
 	if from.parent != to.parent { // the turns are relative to different things
-		r.smooth.Add(from.at.Sub(to.at))
+		s.Add(from.at.Sub(to.at))
 		return
 	}
-	r.smooth.Correct(from.at.Sub(to.at), predict.Between(from.turn, to.turn))
+	s.Correct(from.at.Sub(to.at), predict.Between(from.turn, to.turn))
+}
+
+// blend hides that what is drawn goes over to another timeline, gap earlier or later.
+func blend(s *predict.Smoother, from, to pose, gap time.Duration) {
+	if from.known && to.known {
+		s.Blend(from.at.Sub(to.at), predict.Between(from.turn, to.turn), gap)
+	}
 }
 
 // within reports whether two states of the avatar differ so little in place and turn that the

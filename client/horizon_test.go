@@ -143,7 +143,7 @@ func TestCorrectionIsHidden(t *testing.T) {
 	before := r.pose()
 	r.ring.Reset()
 	r.ring.Confirm(50, state(int64(0.5*k.PlaceProp().Sim), steps/8))
-	r.hide(before, r.pose())
+	hide(&r.smooth, before, r.pose())
 	if e := r.smooth.Error(); math.Abs(e.X+0.5) > 1e-3 {
 		t.Errorf("half a metre forward is hidden by %v", e)
 	}
@@ -153,7 +153,7 @@ func TestCorrectionIsHidden(t *testing.T) {
 	r.smooth.Clear()
 	from, to := before, r.pose()
 	from.parent = 7
-	if r.hide(from, to); r.smooth.Yaw() != 0 || r.smooth.Error().X == 0 {
+	if hide(&r.smooth, from, to); r.smooth.Yaw() != 0 || r.smooth.Error().X == 0 {
 		t.Errorf("onto another parent, %v and %v° are hidden; the angles cannot be compared", r.smooth.Error(),
 			r.smooth.Yaw().Degrees())
 	}

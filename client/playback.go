@@ -24,6 +24,7 @@ type playback struct {
 	time  *timelines
 	down  *downlink
 	own   *reconcile
+	ahead *ahead
 	stats *Stats
 
 	view  view           // what the rules see
@@ -49,7 +50,7 @@ type frameMark struct {
 
 func (p *playback) init(c *Client) {
 	p.rules, p.cfg, p.eng, p.store, p.time = c.rules, &c.cfg, c.eng, c.store, &c.time
-	p.down, p.own, p.stats = &c.down, &c.own, &c.stats
+	p.down, p.own, p.ahead, p.stats = &c.down, &c.own, &c.ahead, &c.stats
 	p.view.p = p
 	period := c.welcome.Period
 	p.reach = clock.TickFrac(int64(c.cfg.Extrapolate) * clock.FracPerTick / int64(period))
@@ -66,31 +67,69 @@ func (p *playback) init(c *Client) {
 
 // draw is Client.Draw.
 func (p *playback) draw(vals []float64, f func(e *Entity)) []float64 {
-	e := &p.shown
-	for kind, k := range p.rules.Kinds {
+	for kind := range p.rules.Kinds {
 		for _, h := range p.store.Entities() {
-			if h.Kind != kind || !p.cfg.NoPrediction && p.eng.Hidden(game.ID(h.ID)) {
-				continue
+			if h.Kind == kind && (p.cfg.NoPrediction || !p.eng.Hidden(game.ID(h.ID)) || h.Exact) {
+				vals = p.drawEntity(h, vals, f)
 			}
-			*e = Entity{ID: game.ID(h.ID), Kind: kind, Mine: h.Mine, Replica: h, play: p}
-			if h.Mine {
-				var ok bool
-				if vals, ok = p.drawOwn(vals[:0], h, k); !ok || !p.attachOwn(k, vals) {
-					continue
-				}
-				p.addFading(k, h, vals)
-			} else {
-				drawn, ok := p.drawOther(h)
-				if !ok || !p.attach(k, drawn, p.time.drawTick, 0) {
-					continue
-				}
-				e.Drawn = drawn
-				vals = k.AppendDrawn(vals[:0], drawn)
+		}
+		for i := range p.ahead.tracks { // what exists in the prediction only
+			if t := &p.ahead.tracks[i]; t.kind == kind && t.id.Foreseen() && !p.cfg.NoPrediction {
+				vals = p.drawTrack(t, nil, vals, f)
 			}
-			e.Vals = vals
-			f(e)
 		}
 	}
+	return vals
+}
+
+// drawEntity draws an entity of which records arrived.
+func (p *playback) drawEntity(h *snapshot.Replica, vals []float64, f func(e *Entity)) []float64 {
+	k := p.rules.Kinds[h.Kind]
+	t := p.ahead.find(game.ID(h.ID))
+	if t != nil && t.state != departed {
+		return p.drawTrack(t, h, vals, f)
+	}
+	e := &p.shown
+	*e = Entity{ID: game.ID(h.ID), Kind: h.Kind, Mine: h.Mine, Replica: h, play: p}
+	switch {
+	case h.Mine:
+		var ok bool
+		if vals, ok = p.drawOwn(vals[:0], h, k); !ok || !p.attachOwn(k, vals) {
+			return vals
+		}
+		e.Predicted = p.predicts(h)
+		p.addFading(k, h, vals)
+	case h.Exact: // nobody runs it ahead here
+		var ok bool
+		if vals, ok = p.ahead.recorded(h, p.time.drawTick, vals[:0]); !ok || !p.attachOwn(k, vals) {
+			return vals
+		}
+	default:
+		drawn, ok := p.drawOther(h)
+		if !ok || !p.attach(k, drawn, p.time.drawTick, 0) {
+			return vals
+		}
+		e.Drawn = drawn
+		vals = k.AppendDrawn(vals[:0], drawn)
+		if t != nil {
+			t.addError(k, vals)
+		}
+	}
+	e.Vals = vals
+	f(e)
+	return vals
+}
+
+// drawTrack draws an entity that is run ahead; h is nil if it exists in the prediction only.
+func (p *playback) drawTrack(t *track, h *snapshot.Replica, vals []float64, f func(e *Entity)) []float64 {
+	vals, ok := p.ahead.values(t, vals[:0])
+	if !ok {
+		return vals
+	}
+	t.addError(p.rules.Kinds[t.kind], vals)
+	e := &p.shown
+	*e = Entity{ID: t.shown, Kind: t.kind, Predicted: t.state == onTime, Vals: vals, Replica: h, play: p, track: t}
+	f(e)
 	return vals
 }
 
@@ -252,7 +291,7 @@ func (v *view) Seen(kind int, me game.ID, dst *engine.Sight) {
 		t = 1 << 62 // the newest, as the server will assume
 	}
 	for _, h := range v.p.store.Entities() {
-		if h.Kind != kind || game.ID(h.ID) == me || h.Mine {
+		if h.Kind != kind || game.ID(h.ID) == me || h.Exact {
 			continue
 		}
 		if drawn, ok := v.p.drawAt(h, t); ok {

@@ -24,7 +24,7 @@ type step struct {
 
 var runners = game.NewKind[runner]("runner")
 
-func track(t testing.TB, rate int) *game.Rules {
+func trackOwn(t testing.TB, rate int) *game.Rules {
 	t.Helper()
 	d := game.Definition[step]{
 		Name: "track", Rate: rate, Send: min(rate, 20), Kinds: game.Kinds(runners), Commands: game.Queued,
@@ -57,7 +57,7 @@ func track(t testing.TB, rate int) *game.Rules {
 // seeds: P6
 func TestQueuedPredictionIsExact(t *testing.T) {
 	for seed := range uint64(8) {
-		d := newDuo(t, track(t, 60))
+		d := newDuo(t, trackOwn(t, 60))
 		p := d.join(clock.Time(10+10*seed)*ms, Config{})
 		p.path = lossy(seed, 0.15)
 		d.run(5 * time.Second)
@@ -81,7 +81,7 @@ func TestQueuedPredictionIsExact(t *testing.T) {
 
 // The same after rests, in which nothing is sent, and after pauses, in which nothing is made.
 func TestQueuedAfterSilence(t *testing.T) {
-	d := newDuo(t, track(t, 60))
+	d := newDuo(t, trackOwn(t, 60))
 	p := d.join(40*ms, Config{})
 	p.path = lossy(3, 0.1)
 	busy := true
@@ -126,7 +126,7 @@ func TestQueuedAfterSilence(t *testing.T) {
 func TestQueuedSendRate(t *testing.T) {
 	for _, rate := range []int{30, 64} {
 		for _, hz := range []int{2, 5, 10, 20, 64, 128} {
-			d := newDuo(t, track(t, rate))
+			d := newDuo(t, trackOwn(t, rate))
 			p := d.join(40*ms, Config{SendRate: hz})
 			p.fps = 128
 			d.run(8 * time.Second)

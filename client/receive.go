@@ -38,6 +38,8 @@ type downlink struct {
 	resync   bool // the next datagram asks for everything anew
 	mustAck  bool // the server waits for an acknowledgement
 
+	settled [64]clock.Tick // ticks of packets that left out nothing of what is run ahead, modulo their number
+
 	echo   clock.Stamp // of the newest packet
 	echoAt clock.Time
 	echoed bool // it is still to be sent back
@@ -91,6 +93,12 @@ func (d *downlink) lostBaseline() {
 	if d.unusable++; d.unusable > resyncAfter {
 		d.resync, d.mustAck = true, true
 	}
+}
+
+// isSettled reports whether the packet of a tick left out nothing of what this client runs ahead:
+// what it says nothing of is as the client has it.
+func (d *downlink) isSettled(t clock.Tick) bool {
+	return t != 0 && d.settled[t%clock.Tick(len(d.settled))] == t
 }
 
 // report writes into the header of our next datagram what arrived, now being the local time.
@@ -158,7 +166,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	c.store.Commit()
 	newest := c.down.applied(at, &h, c.up.log.NextSeq())
 	c.own.noteRan(h.Tick, feedback.Ran)
-	_ = spawned // what was spawned ahead by commands up to this one, and has no entity, was refused
+	c.own.spawned = max(c.own.spawned, spawned)
 	c.stats.Received++
 	c.stats.ReceivedBytes += uint64(len(data) + wire.Overhead)
 	period, trip := c.time.synchronise(at, &h, c.up.mayBeAway())
@@ -167,6 +175,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	}
 	if newest {
 		c.applyFeedback(&feedback, at, period)
+		c.events.decide(h.Tick, &feedback)
 	}
 	if h.HasAck {
 		c.up.log.Acked(h.Ack, c.up.delivered, c.up.missing)

@@ -18,8 +18,11 @@ type reconcile struct {
 	rules  *game.Rules
 	cfg    *Config
 	eng    *engine.Engine
+	store  *snapshot.Store
 	time   *timelines
+	down   *downlink
 	up     *uplink
+	ahead  *ahead
 	events *eventQueue
 	play   *playback // what commands see, and where what carries the avatar is drawn
 	stats  *Stats
@@ -29,12 +32,16 @@ type reconcile struct {
 	ring   *predict.Predictor[engine.Set, packet.Command]
 	smooth predict.Smoother
 
-	truth     engine.Set // what the server said of one tick
-	truthTick clock.Tick // server tick of the newest state of the avatar that was confirmed
-	truthCut  clock.Tick // newest command before it that teleported the avatar
-	serverCut clock.Tick // newest teleport in that state
-	drawnCut  clock.Tick // newest teleport before what is drawn of the avatar
-	cuts      uint64     // teleports that were drawn
+	truth     engine.Set   // what the server said of one tick
+	ticks     []clock.Tick // ticks of which it said something new
+	turns     uint64       // store.Turns when the spawns were last matched
+	spawned   clock.Tick   // the client knows what lives of all that commands up to this one spawned
+	checked   clock.Tick   // spawned when it was last checked
+	truthTick clock.Tick   // server tick of the newest state of the avatar that was confirmed
+	truthCut  clock.Tick   // newest command before it that teleported the avatar
+	serverCut clock.Tick   // newest teleport in that state
+	drawnCut  clock.Tick   // newest teleport before what is drawn of the avatar
+	cuts      uint64       // teleports that were drawn
 
 	ran       [ranTicks]ranAt // where commands are queued, by server tick modulo ranTicks
 	placeVals []float64
@@ -46,7 +53,8 @@ type ranAt struct{ tick, cmd clock.Tick }
 const ranTicks = 128
 
 func (r *reconcile) init(c *Client) {
-	r.rules, r.cfg, r.eng, r.time, r.up = c.rules, &c.cfg, c.eng, &c.time, &c.up
+	r.rules, r.cfg, r.eng, r.store, r.ahead = c.rules, &c.cfg, c.eng, c.store, &c.ahead
+	r.time, r.down, r.up = &c.time, &c.down, &c.up
 	r.events, r.play, r.stats = &c.events, &c.play, &c.stats
 	r.ring = predict.New[engine.Set, packet.Command](&model{r})
 }
@@ -91,6 +99,17 @@ func (r *reconcile) predict() {
 	}
 }
 
+// lose notes that the player has no avatar.
+func (r *reconcile) lose() {
+	if r.me == 0 {
+		return
+	}
+	r.me = 0
+	r.truth.Clear()
+	r.eng.LoadSet(&r.truth)
+	r.eng.SetAvatar(0)
+}
+
 // confirm applies a state of the player's avatar that arrived, and passes on what it meant.
 func (c *Client) confirm(e *snapshot.Replica, s *motion.State) {
 	tick, o, off, ok := c.own.confirm(e, s)
@@ -128,20 +147,23 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	}
 	before := r.pose()
 	predicted, cut := r.own(r.ring.State(tick))
+	wrong := false
 	if predicted != nil {
 		off = r.distance(k, predicted, s.Vals)
+		wrong = !r.agrees(k, predicted, s.Vals)
 	}
 	if s.Cut > r.truthTick && r.truthTick > 0 { // since the state before
 		r.truthCut = r.teleportedBy(s.Cut, tick, cut, known)
 	}
 	r.truthTick = s.Tick
-	r.truth.Clear()
-	copy(r.truth.Of(r.truth.Add(r.me, r.kind, k), k), s.Vals)
-	r.truth.Members[0].Cut = r.truthCut
+	replayed := r.revise(tick, wrong)
+	r.state(tick, s, true)
 	if !r.ring.Agrees(tick, &r.truth) {
 		r.events.foreseen.begin(tick)
 	}
 	o = r.ring.Confirm(tick, &r.truth)
+	o.Corrected = wrong
+	o.Replayed += replayed
 	r.stats.Prediction.Confirmed++
 	r.stats.Prediction.Replayed += uint64(o.Replayed)
 	if last := r.ring.Last(); r.up.made < last {
@@ -149,10 +171,135 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	}
 	if o.Corrected {
 		r.stats.Prediction.Corrections++
-		r.hide(before, r.pose())
+		hide(&r.smooth, before, r.pose())
 	}
 	r.detectTeleport() // nothing fades across a teleport that was not foreseen, or was predicted in vain
 	return tick, o, off, true
+}
+
+// revise compares what the server said of the entities that are run ahead, since it was last called,
+// with the prediction, and corrects it from the first difference on. With also, own, the avatar
+// differs at tick own. It returns how many ticks ran again.
+func (r *reconcile) revise(own clock.Tick, also bool) (replayed int) {
+	if !r.ahead.any {
+		return 0
+	}
+	r.match()
+	r.ticks = r.ticks[:0]
+	for _, h := range r.store.Entities() {
+		if !h.Exact || h.Mine || !h.Fresh {
+			continue
+		}
+		h.Fresh = false
+		if st := h.Groups[snapshot.OwnerGroup].Newest(); st != nil {
+			r.note(st.Tick)
+		}
+	}
+	if r.spawned != r.checked {
+		r.checked = r.spawned
+		r.note(r.down.newestTick)
+	}
+	if also {
+		r.note(own)
+	}
+	for _, t := range r.ticks {
+		if r.ring.State(t) == nil {
+			continue
+		}
+		r.state(t, nil, false)
+		if r.ring.Agrees(t, &r.truth) {
+			continue
+		}
+		r.events.foreseen.begin(t)
+		return r.ring.Revise(t, &r.truth).Replayed
+	}
+	return 0
+}
+
+// note adds a tick to ticks, in order.
+func (r *reconcile) note(t clock.Tick) {
+	at := len(r.ticks)
+	for at > 0 && r.ticks[at-1] >= t {
+		if at--; r.ticks[at] == t {
+			return
+		}
+	}
+	r.ticks = append(r.ticks, 0)
+	copy(r.ticks[at+1:], r.ticks[at:])
+	r.ticks[at] = t
+}
+
+// match gives what predictions spawned the IDs of the server.
+func (r *reconcile) match() {
+	if n := r.store.Turns(); n == r.turns {
+		return
+	}
+	r.turns = r.store.Turns()
+	r.note(r.down.newestTick) // something may be gone
+	for _, h := range r.store.Entities() {
+		if h.Spawn.Tick == 0 {
+			continue
+		}
+		key := engine.SpawnKey{Tick: h.Spawn.Tick, N: h.Spawn.N}
+		h.Spawn = snapshot.Spawn{}
+		from, to := key.ID(), game.ID(h.ID)
+		r.eng.Adopt(key, to)
+		r.ring.Each(func(s *engine.Set) { s.Rename(from, to) })
+		r.ahead.rename(from, to)
+		r.events.foreseen.rename(from, to)
+	}
+}
+
+// state writes to truth what the server said of tick t: avatar, a state of the avatar if one is of
+// that tick, and the states of all else that the client runs ahead. With upTo these are the newest
+// up to t, as nothing is predicted yet.
+func (r *reconcile) state(t clock.Tick, avatar *motion.State, upTo bool) {
+	r.truth.Clear()
+	if avatar != nil {
+		r.add(r.me, r.kind, avatar.Vals, r.truthCut)
+	}
+	if !r.ahead.any {
+		return
+	}
+	upTo = upTo && r.ring.State(t) == nil
+	for _, h := range r.store.Entities() {
+		if !h.Exact || h.Mine && avatar != nil {
+			continue
+		}
+		g := &h.Groups[snapshot.OwnerGroup]
+		st := g.At(t)
+		if upTo || r.down.isSettled(t) {
+			if st, _ = g.Since(t); st != nil && st.Tick > t {
+				st = nil
+			}
+		}
+		if st == nil {
+			continue
+		}
+		cut := st.Cut
+		if h.Mine {
+			cut = min(r.truthCut, t)
+		}
+		r.add(game.ID(h.ID), h.Kind, st.Vals, cut)
+	}
+}
+
+// add adds an entity to truth.
+func (r *reconcile) add(id game.ID, kind int, vals []int64, cut clock.Tick) {
+	k := r.rules.Kinds[kind]
+	m := r.truth.Add(id, kind, k)
+	m.Cut = cut
+	copy(r.truth.Of(m, k), vals)
+}
+
+// over reports whether a predicted entity does not exist any more: the server removed it, runs it
+// for others only, or refused to spawn it.
+func (r *reconcile) over(m *engine.Member) bool {
+	if m.ID.Foreseen() {
+		return m.ID.SpawnedBy(r.spawned)
+	}
+	h := r.store.Find(uint32(m.ID))
+	return h == nil || !h.Exact
 }
 
 // commandOf returns the newest command in the server's state of a tick, 0 if none has run yet.
@@ -211,7 +358,7 @@ func (r *reconcile) absorbParentChange() {
 	if a == nil || b == nil || !parentsDiffer(k, a, b) {
 		return
 	}
-	r.hide(r.poseOf(k, a, a, 0), r.poseOf(k, b, b, 0))
+	hide(&r.smooth, r.poseOf(k, a, a, 0), r.poseOf(k, b, b, 0))
 }
 
 // between returns the own states before and after the moment that is drawn, and how far between
@@ -226,8 +373,12 @@ func (r *reconcile) between() (a, b []int64, u int64) {
 	if a == nil || before != cut || parentsDiffer(r.rules.Kinds[r.kind], a, b) {
 		return b, b, 65536
 	}
-	f := int64(r.time.drawnAt() - (t - 1).Frac())
-	return a, b, min(max(f, 0), clock.FracPerTick) << 8
+	return a, b, int64(r.drawnIn(t)) << 8
+}
+
+// drawnIn returns how far between the ticks t-1 and t predicted things are drawn.
+func (r *reconcile) drawnIn(t clock.Tick) clock.TickFrac {
+	return min(max(r.time.drawnAt()-(t-1).Frac(), 0), clock.FracPerTick)
 }
 
 // placeOf returns where in the world an avatar is drawn whose state is u/65536 of the way from a to
@@ -296,20 +447,31 @@ type model struct{ r *reconcile }
 func (m *model) Copy(dst, src *engine.Set) { dst.CopyFrom(src) }
 
 func (m *model) Same(server, predicted *engine.Set) bool {
-	tolerance := m.r.cfg.Tolerance
+	if m.r.ahead.any {
+		for i := range predicted.Members {
+			if got := &predicted.Members[i]; got.ID != m.r.me && m.r.over(got) {
+				return false
+			}
+		}
+	}
 	for i := range server.Members {
 		want := &server.Members[i]
 		got := predicted.Find(want.ID)
-		if got == nil {
+		if got == nil || got.Gone != 0 {
 			return false
 		}
 		k := m.r.rules.Kinds[want.Kind]
-		a, b := server.Of(want, k), predicted.Of(got, k)
-		if !sameOwned(k, a, b) && (tolerance.Exact() || !m.r.within(tolerance, k, a, b)) {
+		if !m.r.agrees(k, predicted.Of(got, k), server.Of(want, k)) {
 			return false
 		}
 	}
 	return true
+}
+
+// agrees reports whether a predicted state of an entity is what the server said, or close enough.
+func (r *reconcile) agrees(k *schema.Kind, predicted, server []int64) bool {
+	t := r.cfg.Tolerance
+	return sameOwned(k, predicted, server) || !t.Exact() && r.within(t, k, predicted, server)
 }
 
 // sameOwned reports whether two states of an entity are equal in all that its predictors receive.
@@ -326,6 +488,13 @@ func sameOwned(k *schema.Kind, a, b []int64) bool {
 }
 
 func (m *model) Adopt(dst, server, predicted *engine.Set) {
+	if m.r.ahead.any {
+		for i := len(dst.Members) - 1; i >= 0; i-- {
+			if got := &dst.Members[i]; got.ID != m.r.me && m.r.over(got) {
+				dst.Remove(i)
+			}
+		}
+	}
 	for i := range server.Members {
 		from := &server.Members[i]
 		k := m.r.rules.Kinds[from.Kind]
@@ -333,7 +502,9 @@ func (m *model) Adopt(dst, server, predicted *engine.Set) {
 		if to == nil {
 			to = dst.Add(from.ID, from.Kind, k)
 		}
-		to.Cut, to.Gone = from.Cut, 0
+		if to.Gone = 0; from.ID == m.r.me || from.Cut > to.Cut {
+			to.Cut = from.Cut
+		}
 		adoptOwned(k, dst.Of(to, k), server.Of(from, k))
 	}
 }
@@ -360,6 +531,7 @@ func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *engine.Set, replay 
 	r.eng.SetTick(tick)
 	r.eng.Unhide(tick, tick) // its removals are decided anew
 	r.eng.LoadSet(s)
+	r.ahead.moveGuests(tick)
 	r.play.view.at = cmd.Seen
 	if r.eng.Act(r.me, cmd.Vals, &r.play.view, replay) != nil {
 		r.stats.Prediction.Faults++
@@ -368,4 +540,8 @@ func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *engine.Set, replay 
 		r.stats.Prediction.Faults++
 	}
 	r.eng.SaveSet(s)
+	if r.ahead.any && tick <= r.down.newestTick {
+		r.state(tick, nil, false)
+		m.Adopt(s, &r.truth, s)
+	}
 }

@@ -159,6 +159,13 @@ func (k SpawnKey) ID() ID {
 	return firstPredicted | ID(k.Tick)<<6&(firstPredicted-1) | ID(k.N)%MaxSpawns
 }
 
+// SpawnedBy reports whether an ID that is Foreseen is of a command up to that of tick t, at most a
+// million ticks before it.
+func (id ID) SpawnedBy(t Tick) bool {
+	const most = firstPredicted >> 6 // IDs have so many ticks
+	return (t-Tick(id-firstPredicted)>>6)%most < 1<<20
+}
+
 // Foreseen reports whether an ID is that of something that exists in a prediction only.
 func (id ID) Foreseen() bool { return id >= firstPredicted }
 

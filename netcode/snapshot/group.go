@@ -36,8 +36,8 @@ func (g *Group) Newest() *motion.State {
 	return &g.states[len(g.states)-1]
 }
 
-// at returns the state of exactly tick t, or nil.
-func (g *Group) at(t clock.Tick) *motion.State {
+// At returns the state of exactly tick t, or nil.
+func (g *Group) At(t clock.Tick) *motion.State {
 	for i := len(g.states) - 1; i >= 0 && g.states[i].Tick >= t; i-- {
 		if g.states[i].Tick == t {
 			return &g.states[i]

@@ -242,7 +242,7 @@ func TestHeldStates(t *testing.T) {
 				for i := range g.states {
 					s := &g.states[i]
 					got = append(got, s.Tick)
-					if !slices.Equal(s.Vals, vals(s.Tick)) || g.at(s.Tick) != s {
+					if !slices.Equal(s.Vals, vals(s.Tick)) || g.At(s.Tick) != s {
 						t.Fatalf("tick %d is held as %v", s.Tick, s.Vals)
 					}
 				}

@@ -377,11 +377,11 @@ func readRef(r *wire.BitReader, now clock.Tick, held *Group) (base, prior *motio
 		return nil, nil, fault.Errorf("%w: a baseline %d ticks before tick %d, and one %d before that",
 			wire.ErrMalformed, age+1, now, gap)
 	}
-	if base = held.at(now - clock.Tick(age) - 1); base == nil {
+	if base = held.At(now - clock.Tick(age) - 1); base == nil {
 		return nil, nil, ErrBaseline
 	}
 	if gap != 0 && clock.Tick(gap) < base.Tick {
-		prior = held.at(base.Tick - clock.Tick(gap))
+		prior = held.At(base.Tick - clock.Tick(gap))
 	}
 	if gap != 0 && prior == nil {
 		return nil, nil, ErrBaseline

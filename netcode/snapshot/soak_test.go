@@ -487,7 +487,7 @@ func (c *soak) believed() {
 				g = OwnerGroup
 			}
 			unit := s.unit(g)
-			if acked := c.v.ledger.acked(unit); acked != 0 && !c.v.ledger.known[unit].out() && e.Groups[g].at(acked) == nil {
+			if acked := c.v.ledger.acked(unit); acked != 0 && !c.v.ledger.known[unit].out() && e.Groups[g].At(acked) == nil {
 				c.count.misled++ // it came too late to be kept, or made room since; a record against it will be refused
 			}
 		}

@@ -89,7 +89,7 @@ func (s *Store) readViewer(r *wire.BitReader, tick clock.Tick) error {
 	if held == nil || !held.Mine {
 		return ErrSlot
 	}
-	st := held.Groups[OwnerGroup].at(tick - clock.Tick(ago) - 1)
+	st := held.Groups[OwnerGroup].At(tick - clock.Tick(ago) - 1)
 	if st == nil {
 		return ErrBaseline
 	}

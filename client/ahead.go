@@ -1,0 +1,408 @@
+package client
+
+import (
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/internal/engine"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/predict"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/snapshot"
+)
+
+// ahead is how entities are drawn that the client runs ahead, besides the avatar: at the time of
+// the newest predicted tick, with the fading errors of their corrections. An entity that comes near
+// or goes away changes between that time and the playout time, which is blended.
+type ahead struct {
+	rules *game.Rules
+	cfg   *Config
+	store *snapshot.Store
+	time  *timelines
+	own   *reconcile
+	play  *playback
+
+	tracks []track
+	vals   []float64
+	any    bool                // some kind is run ahead
+	guests []*snapshot.Replica // other players' avatars that are run ahead
+	reach  clock.TickFrac      // guestReach
+}
+
+// A track is how one such entity is drawn.
+type track struct {
+	id    game.ID
+	shown game.ID // under which it is drawn: what a prediction spawned keeps the ID that it was given
+	kind  int
+	state drawState
+
+	smooth predict.Smoother
+	cut    clock.Tick // newest teleport before what is drawn
+	cutNow bool       // teleported since the frame that Drawn marked
+
+	was  pose // where it would have been drawn in this frame before the newest records arrived
+	seen bool // in this round
+}
+
+// drawState says by which timeline an entity is drawn.
+type drawState uint8
+
+const (
+	late     drawState = iota // at playout time
+	onTime                    // at the newest predicted tick
+	departed                  // at playout time and no longer run ahead, while its error fades
+)
+
+func (a *ahead) init(c *Client) {
+	a.rules, a.cfg, a.store, a.time, a.own, a.play = c.rules, &c.cfg, c.store, &c.time, &c.own, &c.play
+	a.any = c.rules.Ahead()
+	a.reach = clock.TickFrac(int64(guestReach) * clock.FracPerTick / int64(c.welcome.Period))
+}
+
+// find returns the track of an entity, or nil.
+func (a *ahead) find(id game.ID) *track {
+	for i := range a.tracks {
+		if a.tracks[i].id == id {
+			return &a.tracks[i]
+		}
+	}
+	return nil
+}
+
+// step lets dt seconds pass.
+func (a *ahead) step(dt float64) {
+	for i := range a.tracks {
+		a.tracks[i].smooth.Step(dt)
+	}
+}
+
+// rename follows an entity that the server gave its ID.
+func (a *ahead) rename(from, to game.ID) {
+	if t := a.find(from); t != nil {
+		t.id = to
+	}
+}
+
+// shownID returns the ID under which an entity is drawn.
+func (a *ahead) shownID(id game.ID) game.ID {
+	if t := a.find(id); t != nil {
+		return t.shown
+	}
+	return id
+}
+
+// before notes where everything would be drawn in this frame by what was known in the last one.
+func (a *ahead) before() {
+	if !a.any {
+		return
+	}
+	for i := range a.tracks {
+		t := &a.tracks[i]
+		t.was, t.seen = a.pose(t), false
+	}
+}
+
+// after follows what arrived: it begins and ends tracks, and hides the steps that entities would
+// make.
+func (a *ahead) after() {
+	if !a.any {
+		return
+	}
+	newest, _ := a.own.drawnState()
+	if a.own.me == 0 {
+		newest = nil
+	}
+	if newest != nil {
+		for i := range newest.Members {
+			if m := &newest.Members[i]; m.ID != a.own.me {
+				a.follow(m)
+			}
+		}
+	}
+	a.guests = a.guests[:0]
+	for _, h := range a.store.Entities() {
+		if !h.Exact && newest != nil && a.isGuest(h) {
+			a.followGuest(h)
+		}
+	}
+	kept := a.tracks[:0]
+	for i := range a.tracks {
+		if t := &a.tracks[i]; t.seen || a.depart(t) {
+			kept = append(kept, *t)
+		}
+	}
+	a.tracks = kept
+}
+
+// track returns the track of an entity, new ones with the place where it was drawn so far.
+func (a *ahead) track(id game.ID, kind int) *track {
+	if t := a.find(id); t != nil {
+		if t.state == departed {
+			t.state = late
+		}
+		return t
+	}
+	a.tracks = append(a.tracks, track{id: id, shown: id, kind: kind})
+	t := &a.tracks[len(a.tracks)-1]
+	t.smooth.By = &a.cfg.Smoothing
+	if t.was = a.pose(t); !t.was.known {
+		t.state = onTime // nobody has seen it before
+	}
+	return t
+}
+
+// follow brings the track of a predicted entity up to date.
+func (a *ahead) follow(m *engine.Member) {
+	t := a.track(m.ID, m.Kind)
+	t.seen = true
+	a.settle(t, a.isNear(t, m.ID), m.Cut)
+}
+
+// settle hides the step that a track would make in this frame.
+func (a *ahead) settle(t *track, near bool, cut clock.Tick) {
+	was := t.state
+	if t.state = late; near && !a.cfg.NoPrediction {
+		t.state = onTime
+	}
+	now := a.pose(t)
+	if cut != t.cut {
+		t.cut, t.cutNow = cut, true
+		t.smooth.Clear()
+		return
+	}
+	if was != t.state {
+		blend(&t.smooth, t.was, now, a.gap())
+	} else {
+		hide(&t.smooth, t.was, now)
+	}
+}
+
+// depart goes on with a track whose entity is not run ahead any more, until its error has faded. It
+// returns false at the end.
+func (a *ahead) depart(t *track) bool {
+	h := a.store.Find(uint32(t.id))
+	if h == nil || !t.was.known && t.state != departed {
+		return false
+	}
+	if t.state == departed {
+		return !t.smooth.Idle()
+	}
+	from := t.state
+	t.state = departed
+	if now := a.pose(t); from == onTime {
+		blend(&t.smooth, t.was, now, a.gap())
+	}
+	return !t.smooth.Idle()
+}
+
+// gap returns how far the two timelines are apart.
+func (a *ahead) gap() time.Duration {
+	return time.Duration(int64(a.head()-a.time.drawTick) * int64(a.time.period) / clock.FracPerTick)
+}
+
+// head returns the tick time at which predicted entities are drawn in this frame.
+func (a *ahead) head() clock.TickFrac {
+	_, t := a.own.drawnState()
+	if t == 0 {
+		return a.time.drawTick
+	}
+	return (t - 1).Frac() + a.own.drawnIn(t)
+}
+
+// isNear reports whether an entity is drawn on time: it was spawned by the player's command, is of
+// a kind that always is, or is close enough to be touched before its playout time comes.
+func (a *ahead) isNear(t *track, id game.ID) bool {
+	k := a.rules.Kinds[t.kind]
+	if k.Ahead == schema.Predicted || t.shown.Foreseen() {
+		return true
+	}
+	newest, tick := a.own.drawnState()
+	older := a.own.ring.State(tick - min(tick, closingTicks))
+	d, ok := a.distance(newest, id)
+	if !ok {
+		return false
+	}
+	closing := 0.0
+	if before, ok := a.distance(older, id); ok {
+		closing = max(before-d, 0) * float64(k.Rate) / closingTicks
+	}
+	reach := k.Reach + float64(closing*(a.gap().Seconds()+0.3))
+	if t.state == onTime {
+		reach = float64(reach*1.2) + 0.5
+	}
+	return d <= reach
+}
+
+// closingTicks is over how many ticks the speed is measured with which entities come closer.
+const closingTicks = 4
+
+// distance returns how far the avatar is from an entity in a predicted state.
+func (a *ahead) distance(s *engine.Set, id game.ID) (d float64, ok bool) {
+	if s == nil {
+		return 0, false
+	}
+	me, other := s.Find(a.own.me), s.Find(id)
+	if me == nil || other == nil {
+		return 0, false
+	}
+	km, ko := a.rules.Kinds[me.Kind], a.rules.Kinds[other.Kind]
+	p, found := a.own.placeOf(km, s.Of(me, km), s.Of(me, km), 0)
+	q, there := a.own.placeOf(ko, s.Of(other, ko), s.Of(other, ko), 0)
+	return p.Sub(q).Len(), found && there
+}
+
+// pose returns where an entity is drawn in this frame by its track, without its error.
+func (a *ahead) pose(t *track) (p pose) {
+	if a.vals, p.known = a.raw(t, a.vals[:0]); !p.known {
+		return p
+	}
+	k := a.rules.Kinds[t.kind]
+	if p.turn = k.TurnOf(a.vals); k.Parent >= 0 {
+		p.parent = int64(a.vals[k.Props[k.Parent].At])
+	}
+	p.known = a.play.attachOwn(k, a.vals)
+	p.at, _ = k.PlaceOf(a.vals)
+	return p
+}
+
+// values appends how an entity is drawn in this frame by its track, in the world and without its
+// error. ok is false if nothing is known of it, or if its end was predicted.
+func (a *ahead) values(t *track, vals []float64) (_ []float64, ok bool) {
+	n := len(vals)
+	if vals, ok = a.raw(t, vals); !ok {
+		return vals[:n], false
+	}
+	return vals, a.play.attachOwn(a.rules.Kinds[t.kind], vals[n:])
+}
+
+func (a *ahead) raw(t *track, vals []float64) (_ []float64, ok bool) {
+	k := a.rules.Kinds[t.kind]
+	h := a.store.Find(uint32(t.id))
+	at := a.time.drawTick
+	if t.state == onTime {
+		at = a.head()
+		if h != nil && !h.Exact {
+			return a.guestValues(h, at, vals)
+		}
+	}
+	if t.state != departed {
+		lo, hi := at.Tick(), at.Tick()
+		if at > lo.Frac() {
+			hi++
+		}
+		x, from := a.member(lo, t.id)
+		y, to := a.member(hi, t.id)
+		switch {
+		case y != nil && y.Gone != 0 || y == nil && x != nil && x.Gone != 0:
+			return vals, false
+		case x != nil && y != nil && x.Cut == y.Cut && !parentsDiffer(k, from, to):
+			return k.AppendExact(vals, from, to, int64(at-lo.Frac())<<8), true
+		case y != nil && t.state == onTime:
+			return k.AppendExact(vals, nil, to, 65536), true
+		}
+	}
+	if h == nil {
+		return vals, false
+	}
+	return a.recorded(h, at, vals)
+}
+
+// member returns an entity in the predicted state after a tick, and its integers.
+func (a *ahead) member(tick clock.Tick, id game.ID) (*engine.Member, []int64) {
+	s := a.own.ring.State(tick)
+	if s == nil {
+		return nil, nil
+	}
+	m := s.Find(id)
+	if m == nil {
+		return nil, nil
+	}
+	return m, s.Of(m, a.rules.Kinds[m.Kind])
+}
+
+// recorded appends how an entity is drawn between the records of it that arrived.
+func (a *ahead) recorded(h *snapshot.Replica, at clock.TickFrac, vals []float64) (_ []float64, ok bool) {
+	k := a.rules.Kinds[h.Kind]
+	if drawn := a.play.drawn[:k.Obs]; a.play.drawInto(h, at, drawn) {
+		a.play.texts.Spell(k, drawn)
+		return k.AppendDrawn(vals, drawn), true
+	}
+	x, y := h.Groups[snapshot.OwnerGroup].Around(at)
+	switch {
+	case x == nil:
+		return vals, false
+	case y == nil || y.Cut > x.Tick || at < x.Shown() || parentsDiffer(k, x.Vals, y.Vals):
+		return k.AppendExact(vals, nil, x.Vals, 65536), true
+	}
+	u := int64(at-x.Shown()) << 16 / int64(y.Shown()-x.Shown())
+	return k.AppendExact(vals, x.Vals, y.Vals, u), true
+}
+
+// guestReach is for how long another player's avatar goes on moving as it did last.
+const guestReach = 250 * time.Millisecond
+
+// isGuest reports whether an avatar of another player is near enough to be run ahead.
+func (a *ahead) isGuest(h *snapshot.Replica) bool {
+	k := a.rules.Kinds[h.Kind]
+	if k.Ahead != schema.Near || h.Kind != a.own.kind || a.cfg.NoPrediction {
+		return false
+	}
+	me := a.own.pose()
+	if !me.known {
+		return false
+	}
+	drawn, ok := a.play.guest(h, a.head(), a.reach)
+	if !ok {
+		return false
+	}
+	a.vals = k.AppendDrawn(a.vals[:0], drawn)
+	at, _ := k.PlaceOf(a.vals)
+	reach := k.Reach
+	if t := a.find(game.ID(h.ID)); t != nil && t.state == onTime {
+		reach = float64(reach*1.2) + 0.5
+	}
+	return at.Sub(me.at).Len() <= reach
+}
+
+// followGuest brings the track of another player's avatar up to date.
+func (a *ahead) followGuest(h *snapshot.Replica) {
+	t := a.track(game.ID(h.ID), h.Kind)
+	t.seen = true
+	a.guests = append(a.guests, h)
+	a.settle(t, true, t.cut)
+}
+
+// moveGuests moves other players' avatars to where they will be at a tick, if they go on as they
+// did.
+func (a *ahead) moveGuests(tick clock.Tick) {
+	for _, h := range a.guests {
+		if drawn, ok := a.play.guest(h, tick.Frac(), a.reach); ok {
+			a.own.eng.PutKnown(game.ID(h.ID), h.Kind, drawn)
+		}
+	}
+}
+
+// guestValues appends how another player's avatar is drawn.
+func (a *ahead) guestValues(h *snapshot.Replica, at clock.TickFrac, vals []float64) (_ []float64, ok bool) {
+	drawn, ok := a.play.guest(h, at, a.reach)
+	if !ok {
+		return vals, false
+	}
+	return a.rules.Kinds[h.Kind].AppendDrawn(vals, drawn), true
+}
+
+// addError adds what still fades of a track to its values.
+func (t *track) addError(k *schema.Kind, vals []float64) {
+	if t.smooth.Idle() {
+		return
+	}
+	if p := k.PlaceProp(); p != nil {
+		off := t.smooth.Error()
+		for j, d := range [3]float64{off.X, off.Y, off.Z} {
+			if j < p.Comps {
+				vals[p.At+j] += d
+			}
+		}
+	}
+	k.Turn(vals, t.smooth.Turn())
+}
