@@ -161,6 +161,9 @@ func (c *Client) SetPlayout(d time.Duration) error { return c.time.play.SetFixed
 
 // SetTechniques switches prediction and interpolation, to show what they are worth.
 func (c *Client) SetTechniques(prediction, interpolation bool) {
+	if c.cfg.NoPrediction == !prediction && c.cfg.NoInterpolation == !interpolation {
+		return
+	}
 	c.own.smooth.Clear()
 	c.cfg.NoPrediction, c.cfg.NoInterpolation = !prediction, !interpolation
 	c.down.fresh = true
@@ -199,8 +202,13 @@ func (c *Client) Own(t clock.Tick) []int64 {
 }
 
 // OwnOffset returns the fading error of the prediction that Draw adds to the avatar's place, in
-// metres.
-func (c *Client) OwnOffset() geom.Vec3 { return c.own.smooth.Error() }
+// metres: the drawn place less this is where the rules have it, the eye from which it aims.
+func (c *Client) OwnOffset() geom.Vec3 {
+	if c.cfg.NoPrediction {
+		return geom.Vec3{}
+	}
+	return c.own.smooth.Error()
+}
 
 // Cuts returns how often the drawn avatar was teleported: at once by a predicted command, when the
 // server's state arrives by anything else, and once more to take back a wrong prediction.

@@ -12,6 +12,8 @@ const CONTROLS = {
   loss: { setting: "lossPct", initial: 0, text: v => `${v} %` },
   playout: { setting: "playoutMs", initial: 0 },
   predict: { setting: "predict", initial: 1 },
+  ahead: { setting: "predictMs", initial: 5000 },
+  fade: { setting: "smoothMs", initial: 0 },
   interpolate: { setting: "interpolate", initial: 1 },
   lagcomp: { setting: "lagcomp", initial: 1 },
   ghost: { initial: 0 }, // the page draws it, the engine does not know of it
@@ -114,8 +116,8 @@ export class Panel {
     document.addEventListener("keydown", e => { if (e.key === "Escape") this.open(false) })
     $("view").addEventListener("pointerdown", () => this.open(false))
     const back = () => setTimeout(() => $("view").focus({ preventScroll: true })) // space jumps again
-    $("panel").addEventListener("pointerup", e => { if (e.target !== $("playout")) back() }) // the list would close
-    $("playout").addEventListener("change", back)
+    $("panel").addEventListener("pointerup", e => { if (e.target.tagName !== "SELECT") back() }) // the list would close
+    for (const list of document.querySelectorAll("#panel select")) list.addEventListener("change", back)
     $("bot").addEventListener("click", () => { if (this.g) this.g.autopilot = !this.g.autopilot })
     this.show()
   }

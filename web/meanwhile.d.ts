@@ -130,6 +130,8 @@ export interface Game<T extends GameTypes = GameTypes> {
   readonly world: World<T>
   /** undefined while there is none: before the first spawn, and after the avatar has gone. */
   readonly me: Entity<T["avatar"]> | undefined
+  /** How far the own avatar is drawn from where the rules have it, in metres: a correction that fades. */
+  readonly offset: Readonly<Vec3>
   readonly now: number
   readonly keys: Keys
   readonly mouse: Mouse

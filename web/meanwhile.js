@@ -29,6 +29,7 @@
 // and reads these:
 //   g.ctx g.canvas g.width g.height   2D context; size of the canvas in CSS pixels
 //   g.world g.me g.now                entities by kind; the own avatar or undefined; instant of this frame
+//   g.offset                          {x, y, z}: how far g.me is drawn from where the rules have it
 //   g.keys     wasd, space, shift, has("KeyE"): down now, or pressed since the last command; press(code) and release(code)
 //              for buttons on the page
 //   g.mouse    x, y (CSS pixels), pos (metres), pressed, right, angleFrom(pos), stick (direction of the aiming finger, or null)
@@ -41,8 +42,12 @@
 // An entity has its properties and id, mine, predicted (drawn at command time), cut (teleported since the last frame),
 // stalled (drawn without a newer record: it stands still) and lateMs (drawn later than the others by this much, because its
 // records come seldom). vec2 is {x, y}, vec3 {x, y, z}, view {yaw, pitch}, quat {x, y, z, w}, an enum its word, bytes an
-// array. A property that this player may not know is undefined. The object stays the same while the entity exists. In
-// g.command, g.me is the newest predicted tick; in g.draw, what is drawn.
+// array. A property that this player may not know is undefined. The object stays the same while the entity exists.
+//
+// In g.command, g.me is the eye: the newest predicted tick, from which the rules aim. In g.draw, g.me is what is drawn, and so
+// is the camera: after a misprediction they are g.offset away from the eye, which fades. To hit what is under the crosshair,
+// aim in g.command from g.me.pos at the place that the crosshair covers, as g.mouse.angleFrom does; a camera of your own
+// follows g.me.pos as drawn.
 //
 // On a touch screen the left half moves; the right half aims by dragging and fires by dragging far, or by a tap at the place.
 //

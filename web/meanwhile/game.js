@@ -84,6 +84,12 @@ export class PageGame {
   /** How many datagrams the page's transport dropped, by reason. */
   get dropped() { return this.connection?.dropped ?? {} }
 
+  /** How far the own avatar is drawn from where the rules have it, in metres. */
+  get offset() {
+    const { offsetX, offsetY, offsetZ } = this.stats
+    return { x: offsetX || 0, y: offsetY || 0, z: offsetZ || 0 }
+  }
+
   get autopilot() { return this.driving }
   set autopilot(on) {
     this.driving = !!on

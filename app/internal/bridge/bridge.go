@@ -96,7 +96,7 @@ func New(rules *game.Rules, cfg Config) (*Bridge, error) {
 	}
 	b.cfg.Room, b.cfg.Name = clean(cfg.Room, session.MaxRoom), clean(cfg.Name, session.MaxName)
 	b.ints = make([]int64, rules.Command.Floats())
-	b.set = settings{predict: true, interpolate: true, lagcomp: true}
+	b.set = settings{predict: true, interpolate: true, lagcomp: true, predicts: allPredicted}
 	return b, nil
 }
 

@@ -103,7 +103,7 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 }
 
 func (b *Bridge) ownFlags() flag {
-	if b.set.predict {
+	if b.set.predicting() {
 		return flagMine + flagPredicted
 	}
 	return flagMine
@@ -196,8 +196,10 @@ func (b *Bridge) stats() {
 	}
 	v[6], v[7], v[8] = spanMs(s.RTT), spanMs(s.LeastRTT), spanMs(s.Bound)
 	v[12], v[13] = float64(b.down.second(b.now)), float64(b.up.second(b.now))
-	v[14], v[15] = float64(s.Prediction.Corrections), 100*c.OwnOffset().Len()
+	off := c.OwnOffset()
+	v[14], v[15] = float64(s.Prediction.Corrections), 100*off.Len()
 	v[16], v[17] = float64(s.Hitches), float64(s.Starved)
 	v[20], v[21], v[22] = spanMs(s.DelayTarget), float64(s.SingleHitches), float64(s.UpRate)
 	v[23] = spanMs(s.Estimated)
+	v[24], v[25], v[26] = off.X, off.Y, off.Z
 }

@@ -100,6 +100,7 @@ var statNames = [...]string{
 	"delayMs", "ageMs", "leadMs",
 	"downBps", "upBps", "corrections", "correctionCm", "hitches", "starved", "state", "silentMs",
 	"targetMs", "entityHitches", "upCarriesBps", "clockEstimatedMs",
+	"offsetX", "offsetY", "offsetZ",
 }
 
 // Layout describes the game to the page, as JSON.

@@ -6,6 +6,7 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/netcode/playout"
+	"meanwhile/netcode/predict"
 )
 
 // settings are the choices of the page that hold across connections.
@@ -13,13 +14,42 @@ type settings struct {
 	away, autopilot, packets      bool
 	predict, interpolate, lagcomp bool
 	playout                       time.Duration // 0: adaptive
+	predicts                      time.Duration // at most; allPredicted: everything
+	fading                        predict.Smoothing
+	classic                       bool // in place of fading
 }
 
+// allPredicted stands for everything that is predicted.
+const allPredicted = 5 * time.Second
+
 func (s *settings) client() client.Config {
+	by, tolerance := s.smoothing()
 	return client.Config{
-		Playout: s.playout, NoPrediction: !s.predict, NoInterpolation: !s.interpolate, NoRewind: !s.lagcomp,
+		Playout: s.playout, NoPrediction: !s.predicting(), NoInterpolation: !s.interpolate, NoRewind: !s.lagcomp,
+		MaxPrediction: s.most(), Smoothing: by, Tolerance: tolerance,
 	}
 }
+
+// predicting reports whether the own avatar is drawn ahead of what the server said.
+func (s *settings) predicting() bool { return s.predict && s.predicts > 0 }
+
+// most is how much is predicted as the client counts it: 0 is everything.
+func (s *settings) most() time.Duration {
+	if s.predicts >= allPredicted {
+		return 0
+	}
+	return s.predicts
+}
+
+func (s *settings) smoothing() (predict.Smoothing, predict.Tolerance) {
+	if s.classic {
+		return predict.Classic(), predict.ClassicTolerance()
+	}
+	return s.fading, predict.Tolerance{}
+}
+
+// maxSnapCm bounds the setting of how large a correction may be and still be hidden.
+const maxSnapCm = 10_000
 
 // Bounds of the simulated network.
 const (
@@ -30,8 +60,14 @@ const (
 // limit returns the largest value of a setting; false means that there is none of that name.
 func limit(name string) (most float64, known bool) {
 	switch name {
-	case "away", "autopilot", "packets", "predict", "interpolate", "lagcomp":
+	case "away", "autopilot", "packets", "predict", "interpolate", "lagcomp", "classic":
 		return 1, true
+	case "predictMs":
+		return spanMs(allPredicted), true
+	case "smoothMs":
+		return spanMs(predict.MaxTau), true
+	case "snapCm":
+		return maxSnapCm, true
 	case "delayMs", "jitterMs", "outageMs":
 		return maxDelayMs, true
 	case "lossPct":
@@ -68,9 +104,23 @@ func (b *Bridge) Set(name string, v float64) string {
 		b.set.packets = on
 		b.flights = b.flights[:0]
 	case "predict":
-		b.setTechniques(on, b.set.interpolate)
+		b.set.predict = on
+		return b.applyPrediction()
+	case "predictMs":
+		b.set.predicts = span(v)
+		return b.applyPrediction()
 	case "interpolate":
-		b.setTechniques(b.set.predict, on)
+		b.set.interpolate = on
+		return b.applyPrediction()
+	case "smoothMs":
+		b.set.fading.Tau = span(v)
+		return b.applySmoothing()
+	case "snapCm":
+		b.set.fading.Snap = v / 100
+		return b.applySmoothing()
+	case "classic":
+		b.set.classic = on
+		return b.applySmoothing()
 	case "lagcomp":
 		b.set.lagcomp = on
 		if b.client != nil {
@@ -106,19 +156,34 @@ func (b *Bridge) setAway(on bool) {
 	}
 }
 
-func (b *Bridge) setTechniques(predict, interpolate bool) {
-	b.set.predict, b.set.interpolate = predict, interpolate
-	if b.client != nil {
-		b.client.SetTechniques(predict, interpolate)
+// applyPrediction gives the client the settings of prediction and interpolation.
+func (b *Bridge) applyPrediction() string {
+	if b.client == nil {
+		return ""
 	}
+	b.client.SetTechniques(b.set.predicting(), b.set.interpolate)
+	return refusal(b.client.SetMaxPrediction(b.set.most()))
+}
+
+// applySmoothing gives the client the settings of how corrections are hidden.
+func (b *Bridge) applySmoothing() string {
+	if b.client == nil {
+		return ""
+	}
+	return refusal(b.client.SetSmoothing(b.set.smoothing()))
+}
+
+func refusal(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func (b *Bridge) setPlayout(delay time.Duration) string {
 	b.set.playout = delay
 	if b.client != nil {
-		if err := b.client.SetPlayout(delay); err != nil {
-			return err.Error()
-		}
+		return refusal(b.client.SetPlayout(delay))
 	}
 	return ""
 }
