@@ -41,6 +41,9 @@ func TestRecordVectors(t *testing.T) {
 		if s.Level != 0 {
 			fmt.Fprintf(&b, ", level %d", s.Level)
 		}
+		if e.Spawn.Tick != 0 {
+			fmt.Fprintf(&b, ", number %d of the command of tick %d", e.Spawn.N, e.Spawn.Tick)
+		}
 		b.WriteString("\n")
 	}
 	p.s.Applied = applied
@@ -141,5 +144,39 @@ func TestRecordVectors(t *testing.T) {
 	p.record()
 	p.v.Team(2)
 	write("the client has changed sides")
+	p = pairOf(t, []*schema.Kind{barrels(t)})
+	b.WriteString("\n# A third client, which runs barrels ahead:\n")
+	describe(p.v.h.kinds)
+	p.s.Applied = applied
+	p.rest(99)
+	p.begin()
+	own, first, second := p.spawn(0, true), p.spawn(0, false), p.spawn(0, false)
+	for _, i := range p.ents {
+		copy(p.sims[i], []int64{25600 * int64(i), 1000, 77, -77, 50, 'O' | 'K'<<8})
+	}
+	p.h.At(second).Spawn = Spawn{Tick: p.tick - 2, N: 5}
+	p.record()
+	p.v.Enter(own, Mine)
+	p.v.Enter(first, Exact)
+	p.v.Enter(second, Spawned)
+	write("its own, one that is near, and one that its command of two ticks ago spawned as the sixth")
+	p.begin()
+	for _, i := range p.ents {
+		p.sims[i][x] += 77
+	}
+	p.record()
+	write("all move")
+	p.begin()
+	p.record()
+	p.v.Switch(first, Observed)
+	write("the second one is not near any more: it is observed in another slot, and not gone from its own")
+	p.begin()
+	p.sims[first][x] += 30000
+	p.record()
+	write("it moves")
+	p.begin()
+	p.record()
+	p.v.Switch(first, Exact)
+	write("it is near again")
 	golden.Check(t, "testdata/records.txt", b.String())
 }

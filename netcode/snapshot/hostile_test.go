@@ -36,7 +36,7 @@ func image(s *Store) string {
 		if num(int64(s.ended[n]), yes(h != nil)); h == nil {
 			continue
 		}
-		num(int64(h.ID), int64(h.Kind), yes(h.Mine), int64(h.since), yes(h.alive), int64(h.slot), yes(h.Fresh))
+		num(int64(h.ID), int64(h.Kind), yes(h.Mine), yes(h.Exact), int64(h.Spawn.Tick), int64(h.Spawn.N), int64(h.since), yes(h.alive), int64(h.slot), yes(h.Fresh))
 		for g := range h.Groups {
 			num(int64(h.Groups[g].pin), int64(len(h.Groups[g].states)))
 			for _, st := range h.Groups[g].states {
@@ -107,9 +107,10 @@ type replay struct {
 
 // newReplay returns a replay and the packets that come next. Slots 0, 2 and 4 hold walkers, of
 // which the first is the client's own, 1, 3 and 5 gems, 6 a cart of its team, at tick 7; later one
-// comes, one goes and is back, and the cart goes away and changes sides.
+// comes, one goes and is back, and the cart goes away and changes sides. A barrel that the client
+// spawned comes and is observed later, and one that is observed is run ahead later.
 func newReplay(t testing.TB) (*replay, []*packet) {
-	p := pairOf(t, append(kinds(t), mustKind[cart](t)))
+	p := pairOf(t, append(kinds(t), mustKind[cart](t), barrels(t)))
 	r := &replay{t: t, pair: p}
 	var next []*packet
 	for n := range 13 {
@@ -137,6 +138,13 @@ func newReplay(t testing.TB) (*replay, []*packet) {
 		case 8:
 			p.v.Enter(p.ents[3], Observed)
 			p.v.Enter(p.spawn(walkerKind, false), Observed)
+			i := p.spawn(barrelKind, false)
+			p.h.At(i).Spawn = Spawn{Tick: p.tick - 3, N: 2}
+			p.v.Enter(i, Spawned)
+			p.v.Enter(p.spawn(barrelKind, false), Observed)
+		case 11:
+			p.v.Switch(p.ents[8], Observed)
+			p.v.Switch(p.ents[9], Exact)
 		}
 		for _, i := range p.ents {
 			p.sims[i][x] += int64(1000 * n)
@@ -316,6 +324,16 @@ func (w *hand) sight(slot, kind, id uint64, mine bool) {
 	w.Bool(mine)
 }
 
+// spawned is a first sight of an exact entity that the client's command of some ticks ago spawned.
+func (w *hand) spawned(ago int64, n uint64) {
+	w.sight(500, 3, 90, true)
+	w.Bool(false)
+	w.Bool(true)
+	w.Varint(ago, spawnK)
+	w.Uvarint(n, spawnNK)
+	w.Bits(0, 8)
+}
+
 func byHand(write func(w *hand)) []byte {
 	h := hand{order: 7}
 	h.Reset(nil)
@@ -405,7 +423,15 @@ func TestRefusals(t *testing.T) {
 				3)
 			w.Bits(0b001, 3)
 		}, wire.ErrMalformed},
-		{"an unknown kind", func(w *hand) { w.sight(500, 3, 90, false) }, wire.ErrMalformed},
+		{"an unknown kind", func(w *hand) { w.sight(500, 4, 90, false) }, wire.ErrMalformed},
+		{"an own one of a kind that is run ahead", func(w *hand) { w.sight(500, 3, 90, true); w.Bool(true); w.Bits(0, 8) }, nil},
+		{"an exact one that nobody spawned",
+			func(w *hand) { w.sight(500, 3, 90, true); w.Bits(0b00, 2); w.Bits(0, 8) }, nil},
+		{"one that a command spawned", func(w *hand) { w.spawned(19, 255) }, nil},
+		{"one that a command to come spawned", func(w *hand) { w.spawned(-(1<<32 - 21), 0) }, nil},
+		{"one that a command before time began spawned", func(w *hand) { w.spawned(20, 0) }, wire.ErrMalformed},
+		{"one that a command after all time spawned", func(w *hand) { w.spawned(-(1<<32 - 20), 0) }, wire.ErrMalformed},
+		{"one that a command spawned after 256 others", func(w *hand) { w.spawned(3, 256) }, wire.ErrMalformed},
 		{"no identity", func(w *hand) { w.sight(500, 1, 0, false) }, wire.ErrMalformed},
 		{"an identity beyond 32 bits", func(w *hand) { w.sight(500, 1, 1<<32, false) }, wire.ErrMalformed},
 		{"a teleport before time began", func(w *hand) {

@@ -12,7 +12,11 @@ import (
 // harms nobody but itself: what is known of it stays within its bounds, each packet within its
 // promise, and once it is honest and has asked for everything it holds the truth.
 func TestLiar(t *testing.T) {
-	c := newSoak(t, 5)
+	t.Run("plain", func(t *testing.T) { testLiar(t, newSoak(t, 5)) })
+	t.Run("with barrels", func(t *testing.T) { testLiar(t, newSoakOf(t, 5, true)) })
+}
+
+func testLiar(t *testing.T, c *soak) {
 	ticks := 12_000
 	if testing.Short() {
 		ticks = 3000

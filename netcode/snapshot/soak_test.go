@@ -40,6 +40,7 @@ type soak struct {
 	truth map[uint32]*past
 	ids   uint32
 
+	aheads   bool // there are barrels, which the client receives exactly at times
 	calms    bool // for a quarter of the time all goes on as it does, and packets are like the one before
 	moving   bool
 	down, up []*soakPacket
@@ -66,7 +67,7 @@ type soakClient struct {
 
 // soakCounts is what happened in a soak.
 type soakCounts struct {
-	records, states, coarse, priors, misled, late int
+	records, states, coarse, priors, misled, late, switches int
 
 	shapes  [3]int // of packets
 	kept    int    // groups that the client does not hold in the end, as it is not to
@@ -95,6 +96,23 @@ const (
 	cartPlan = 9
 )
 
+// barrel is what clients may run ahead.
+type barrel struct {
+	Pos  vec2   `net:"pos,others=1cm"`
+	Vel  vec2   `net:"vel,others=1cm/s"`
+	Full int    `net:"int,0..99,group=1"`
+	Mark string `net:"text,8,ref"`
+}
+
+const barrelKind = 3
+
+// barrels returns the kind, which clients run ahead that are near.
+func barrels(t testing.TB) *schema.Kind {
+	k := mustKind[barrel](t)
+	k.Ahead, k.Reach = schema.Near, 5
+	return k
+}
+
 const pastTicks = 512
 
 // past is what was true of an entity.
@@ -116,9 +134,14 @@ type soakPacket struct {
 	ack  wire.Ack
 }
 
-func newSoak(t *testing.T, seed uint64) *soak {
+func newSoak(t *testing.T, seed uint64) *soak { return newSoakOf(t, seed, false) }
+
+func newSoakOf(t *testing.T, seed uint64, aheads bool) *soak {
 	c := &soak{t: t, rng: rng(seed), kinds: append(kinds(t), mustKind[cart](t)), sims: map[int32][]int64{},
-		fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}}
+		fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}, aheads: aheads}
+	if aheads {
+		c.kinds = append(c.kinds, barrels(t))
+	}
 	c.count.refused = map[error]int{}
 	c.h = NewHistory(codec.All(c.kinds...))
 	c.v, c.s = NewView(c.h), NewStore(codec.All(c.kinds...))
@@ -198,12 +221,15 @@ func (c *soak) entitled(i int32, g int) bool {
 
 func (c *soak) spawn() {
 	c.ids++
-	kind, owned := c.rng.n(3), c.ids == 1
+	kind, owned := c.rng.n(len(c.kinds)), c.ids == 1
 	if owned {
 		kind = walkerKind
 	}
 	i := c.h.Add(c.ids, kind, owned)
 	k := c.kinds[kind]
+	if c.h.At(i).Exact {
+		c.h.At(i).Spawn = Spawn{Tick: c.tick, N: uint8(c.ids)}
+	}
 	c.sims[i] = make([]int64, k.Sims)
 	c.fast[i] = c.ids%3 != 0
 	c.far[i] = c.rng.n(160_000)
@@ -239,6 +265,10 @@ func (c *soak) world(moving bool) {
 			c.v.Leave(i)
 		} else if n < 60 || c.v.Has(i) {
 			c.v.Enter(i, detailOf(e.Owned))
+			if restless && e.Exact && c.rng.chance(0.03) {
+				c.v.Switch(i, []Detail{Observed, Exact, Spawned}[c.rng.n(3)])
+				c.count.switches++
+			}
 		}
 		if restless {
 			c.far[i] += c.rng.n(8001) - 4000
@@ -291,6 +321,12 @@ func (c *soak) move(i int32, e *Entity, sim []int64) (cut bool) {
 			sim[walkerAmmo] = int64(c.rng.n(51))
 		}
 		sim[4] = int64(c.rng.n(360))
+	case e.Kind == barrelKind:
+		sim[walkerVelX] += int64(c.rng.n(2001)) - 1000
+		sim[x] += sim[walkerVelX]
+		if c.rng.chance(0.05) {
+			sim[4] = int64(c.rng.n(100))
+		}
 	case e.Kind == cartKind:
 		k := c.kinds[e.Kind]
 		sim[x] += int64(c.rng.n(20001)) - 8000
@@ -483,7 +519,7 @@ func (c *soak) believed() {
 			c.t.Fatalf("tick %d: the server takes slot %d to hold entity %d", c.tick, n, id)
 		}
 		for g := range c.kinds[e.Kind].Groups {
-			if s.mine() {
+			if s.exact() {
 				g = OwnerGroup
 			}
 			unit := s.unit(g)
@@ -503,20 +539,23 @@ func (c *soak) believed() {
 //
 // seeds: R46
 func TestSoak(t *testing.T) {
-	t.Run("restless", func(t *testing.T) { testSoak(t, false, 3000) })
-	t.Run("calm now and then", func(t *testing.T) { testSoak(t, true, 2000) })
+	t.Run("restless", func(t *testing.T) { testSoak(t, newSoak(t, *soakSeed), 3000) })
+	t.Run("calm now and then", func(t *testing.T) {
+		c := newSoak(t, *soakSeed)
+		c.calms = true
+		testSoak(t, c, 2000)
+	})
+	t.Run("with barrels", func(t *testing.T) { testSoak(t, newSoakOf(t, *soakSeed, true), 3000) })
 }
 
 // testSoak runs a world, in which every so many ticks the room for a packet changes.
-func testSoak(t *testing.T, calms bool, change clock.Tick) {
+func testSoak(t *testing.T, c *soak, change clock.Tick) {
 	want := *soakRecords
 	if want == 0 {
 		if want = 200_000; testing.Short() {
 			want = 40_000
 		}
 	}
-	c := newSoak(t, *soakSeed)
-	c.calms = calms
 	for c.count.records < want {
 		c.play(change)
 	}
@@ -540,8 +579,11 @@ func testSoak(t *testing.T, calms bool, change clock.Tick) {
 	t.Logf("%d packets list their slots, %d how these differ from one before, %d have those of one before",
 		n.shapes[plainly], n.shapes[changed], n.shapes[likeBefore])
 	if shapes := n.shapes; !testing.Short() && (shapes[plainly] == 0 || shapes[changed] == 0 ||
-		calms && shapes[likeBefore] == 0) {
+		c.calms && shapes[likeBefore] == 0) {
 		t.Error("packets say their slots in one way only")
+	}
+	if c.aheads && n.switches < 500 {
+		t.Errorf("%d switches", n.switches)
 	}
 	if c.count.kept == 0 {
 		t.Error("nothing was kept from the client")
@@ -564,9 +606,16 @@ func (c *soak) checkAtRest() {
 			continue
 		}
 		held++
+		s := &c.v.slots.list[e.slot]
+		if e.Exact != s.exact() || e.Mine != s.mine() || (e.Spawn != Spawn{}) != s.spawned() {
+			c.t.Errorf("entity %d is exact %v, mine %v, spawned %v", id, e.Exact, e.Mine, e.Spawn)
+		}
 		for g := range e.Groups {
 			st := e.Groups[g].Newest()
-			if expect := e.Mine && g == OwnerGroup || !e.Mine && g < len(c.kinds[e.Kind].Groups) &&
+			if e.Exact != (g == OwnerGroup) && !e.Mine && c.h.At(i).Exact {
+				continue // of what it was before
+			}
+			if expect := e.Exact && g == OwnerGroup || !e.Exact && g < len(c.kinds[e.Kind].Groups) &&
 				// it comes in at 7/8 of its reach
 				c.entitled(i, g); expect && st == nil && !(c.far[i] > 61_250 && c.h.Kind(c.h.At(i)).Groups[g].Far > 0) {
 				c.t.Errorf("entity %d group %d is not held", id, g)
@@ -574,7 +623,7 @@ func (c *soak) checkAtRest() {
 				c.count.kept++
 			}
 			if st != nil {
-				if !e.Mine && !c.entitled(i, g) {
+				if !e.Exact && !c.entitled(i, g) {
 					c.t.Errorf("entity %d group %d is held, but not for the client", id, g)
 				}
 				now := *st

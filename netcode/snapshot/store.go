@@ -245,12 +245,17 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 	return h
 }
 
-// inherit takes over what the use of another slot has of the entity with the other detail. No record
-// is coded against these states, but the entity is drawn on from them.
+// inherit copies what the use of another slot has of the entity with the other detail: the entity is
+// drawn on from these states, though no record is coded against them. The old use keeps its own:
+// packets that were overtaken are still read against them.
 func (h *Replica) inherit(old *Replica) {
 	for g := range h.Groups {
-		if (g == OwnerGroup) == old.Exact {
-			h.Groups[g], old.Groups[g] = old.Groups[g], h.Groups[g]
+		from, to := &old.Groups[g], &h.Groups[g]
+		if (g == OwnerGroup) != old.Exact {
+			continue
+		}
+		for i := range from.states {
+			to.insert(&from.states[i])
 		}
 	}
 	h.Looked = old.Looked
