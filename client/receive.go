@@ -38,7 +38,10 @@ type downlink struct {
 	resync   bool // the next datagram asks for everything anew
 	mustAck  bool // the server waits for an acknowledgement
 
-	settled [64]clock.Tick // ticks of packets that left out nothing of what is run ahead, modulo their number
+	// Ticks of packets that left out nothing of what is run ahead, modulo their number; settles
+	// says it of the one that is being read.
+	settled [64]clock.Tick
+	settles bool
 
 	echo   clock.Stamp // of the newest packet
 	echoAt clock.Time
@@ -167,6 +170,9 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	newest := c.down.applied(at, &h, c.up.log.NextSeq())
 	c.own.noteRan(h.Tick, feedback.Ran)
 	c.own.spawned = max(c.own.spawned, spawned)
+	if c.down.settles {
+		c.down.settled[h.Tick%clock.Tick(len(c.down.settled))] = h.Tick
+	}
 	c.stats.Received++
 	c.stats.ReceivedBytes += uint64(len(data) + wire.Overhead)
 	period, trip := c.time.synchronise(at, &h, c.up.mayBeAway())
@@ -210,7 +216,7 @@ func (c *Client) parse(
 		if form.Queued {
 			newest = f.Ran
 		}
-		if spawned = packet.DecodeSpawned(&r, h.Tick, newest); r.Bad() {
+		if spawned, c.down.settles = packet.DecodeSpawned(&r, h.Tick, newest); r.Bad() {
 			c.stats.Malformed++
 			return f, 0, false
 		}

@@ -175,6 +175,7 @@ type peer struct {
 	w         wire.BitWriter
 	emitted   uint8      // Feedback.Events of the newest datagram
 	spawned   clock.Tick // what its DecodeSpawned returned
+	settled   bool
 }
 
 func (n *nest) connect(name string) *peer {
@@ -216,7 +217,7 @@ func (p *peer) take(b []byte) wire.Header {
 		if p.n.queued {
 			newest = f.Ran
 		}
-		p.spawned = packet.DecodeSpawned(&r, h.Tick, newest)
+		p.spawned, p.settled = packet.DecodeSpawned(&r, h.Tick, newest)
 	}
 	if rest := r.Rest(); len(rest) > 0 {
 		if _, err := p.lane.Read(rest); err != nil {

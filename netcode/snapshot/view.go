@@ -691,6 +691,33 @@ func (v *View) Unacked() bool {
 	return false
 }
 
+// Settled reports whether the client, once it has applied the packets that are known to be applied
+// and that of the present tick, has the present state of everything that it receives exactly, and
+// knows what of it is gone.
+func (v *View) Settled() bool {
+	for n := range v.slots.used {
+		s := &v.slots.list[n]
+		switch s.phase() {
+		case resting:
+			continue
+		case leaving:
+			if v.ledger.known[s.at].sent() != v.h.tick {
+				return false
+			}
+			continue
+		}
+		if !s.exact() || !v.same(s) {
+			continue
+		}
+		unit := s.unit(OwnerGroup)
+		if e := v.h.At(s.ent); e.group[OwnerGroup].changed > v.ledger.acked(unit) &&
+			v.ledger.known[unit].sent() != v.h.tick || v.ledger.acked(unit) == 0 && v.ledger.known[unit].sent() != v.h.tick {
+			return false
+		}
+	}
+	return true
+}
+
 // lastBound is the longest bound that is announced. Where records come often all the same, one with
 // a longer class would still be drawn when neither the history nor the log of packets reaches back
 // to it, and the server could not reproduce what the client draws.
