@@ -134,6 +134,15 @@ func (a *ahead) after() {
 	a.tracks = kept
 }
 
+// blend hides that predicted entities are drawn gap earlier or later than before noted.
+func (a *ahead) blend(gap time.Duration) {
+	for i := range a.tracks {
+		if t := &a.tracks[i]; t.state == onTime {
+			blend(&t.smooth, t.was, a.pose(t), gap)
+		}
+	}
+}
+
 // track returns the track of an entity, new ones with the place where it was drawn so far.
 func (a *ahead) track(id game.ID, kind int) *track {
 	if t := a.find(id); t != nil {

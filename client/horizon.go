@@ -44,11 +44,14 @@ func (c *Client) SetMaxPrediction(most time.Duration) error {
 	}
 	r := &c.own
 	from, before := r.time.drawnAt(), r.pose()
+	c.ahead.before()
 	c.cfg = cfg
-	if after := r.pose(); before.known && after.known && !cfg.NoPrediction {
-		gap := time.Duration(int64(r.time.drawnAt()-from) * int64(r.time.period) / clock.FracPerTick)
-		blend(&r.smooth, before, after, gap)
+	if cfg.NoPrediction {
+		return nil
 	}
+	gap := time.Duration(int64(r.time.drawnAt()-from) * int64(r.time.period) / clock.FracPerTick)
+	blend(&r.smooth, before, r.pose(), gap)
+	c.ahead.blend(gap)
 	return nil
 }
 

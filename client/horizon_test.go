@@ -107,6 +107,45 @@ func TestMaxPredictionChanges(t *testing.T) {
 	}
 }
 
+// The same for a ball that the client runs ahead: it rolls on evenly on the screen.
+//
+// seeds: B19
+func TestMaxPredictionChangesBalls(t *testing.T) {
+	rules, balls, _ := (&pitch{}).rules(t)
+	d := newDuo(t, rules)
+	p := d.join(100*ms, Config{})
+	p.play = func() []int64 { return make([]int64, rules.Command.Sims) }
+	d.run(4 * time.Second)
+	for _, b := range balls.All(d.s.World()) {
+		b.Vel = geom.Vec2{X: 30} // slows down to 9 m/s within a second
+	}
+	last, frames, changes := math.NaN(), 0, 0
+	p.frame = func() {
+		x := math.NaN()
+		p.c.Draw(nil, func(e *Entity) {
+			if e.Kind == 1 {
+				x = e.Vals[0]
+			}
+		})
+		if frames++; frames > 40 { // the kick has arrived, and its correction faded
+			if v := (x - last) * 60; !(v > 0) || v > 40 {
+				t.Errorf("frame %d: the ball is drawn at %.2f m/s", frames, v)
+			}
+			if frames%15 == 0 {
+				changes++
+				if err := p.c.SetMaxPrediction(time.Duration(changes%3) * 100 * time.Millisecond); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		last = x
+	}
+	d.run(2 * time.Second)
+	if changes < 4 {
+		t.Errorf("%d changes", changes)
+	}
+}
+
 // An event that is taken back before the picture has come to it is not shown at all; one that was
 // shown is taken back.
 func TestDelayedEventIsWithdrawn(t *testing.T) {

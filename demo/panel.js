@@ -13,7 +13,6 @@ const CONTROLS = {
   playout: { setting: "playoutMs", initial: 0 },
   predict: { setting: "predict", initial: 1 },
   ahead: { setting: "predictMs", initial: 5000 },
-  fade: { setting: "smoothMs", initial: 0 },
   interpolate: { setting: "interpolate", initial: 1 },
   lagcomp: { setting: "lagcomp", initial: 1 },
   ghost: { initial: 0 }, // the page draws it, the engine does not know of it
