@@ -127,6 +127,7 @@ func (h *shapes) rays() {
 	dist("circle")(ray.Circle(h.c.Center, h.c.Radius))
 	dist("rect")(ray.Rect(h.r))
 	dist("segment")(ray.Segment(h.s))
+	dist("capsule")(ray.Capsule(Capsule{h.s, h.c.Radius}))
 	h.finite("End", ray.End().Finite())
 	h.finite("Closest", ray.Closest(w).Finite())
 	ray3 := Ray3{v3, w3.Unit(), x}
@@ -148,6 +149,22 @@ func (h *shapes) sweeps() {
 		h.t.Errorf("Slide ends at %v", p)
 	}
 	walls.Free(v, x)
+	capsule := Capsule{h.s, x}
+	if hit, ok := walls.SweepCapsule(capsule, w); ok && !(hit.Share >= 0 && hit.Share <= 1) {
+		h.t.Errorf("SweepCapsule hits at %v", hit.Share)
+	}
+	capsule.Overlaps(Capsule{Segment{v, w}, x})
+	tiles := NewTiles(Vec2{-2, -2}, 1, 5, 5)
+	for i := range 5 {
+		tiles.Set(i, i*i%5, true)
+	}
+	if hit, ok := tiles.SweepCircle(Circle{v, x}, w); ok && !(hit.Share >= 0 && hit.Share <= 1) {
+		h.t.Errorf("Tiles.SweepCircle hits at %v", hit.Share)
+	}
+	if r := tiles.SlideRect(h.r, w); h.tame && (!r.Min.Finite() || !r.Max.Finite()) {
+		h.t.Errorf("SlideRect ends at %v", r)
+	}
+	NewTiles(v, x, 3, 3).SlideCircle(h.c, w)
 	Slide(v, w, 0.5, []Rect{h.r, {h.s.A, h.s.B}})
 }
 

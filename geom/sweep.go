@@ -51,10 +51,7 @@ func into(delta, n Vec2) bool { return delta.Dot(n) < -float64(grazing*delta.Len
 func (w Walls) Sweep(c Circle, delta Vec2) (Hit, bool) {
 	best, ok := Hit{Share: 1}, false
 	// Everything that the circle passes over lies in this frame.
-	frame := Segment{c.Center, c.Center.Add(delta)}.frame()
-	// The hair covers what rounding may move a wall that is just touched.
-	size := math.Abs(frame.Min.X) + math.Abs(frame.Min.Y) + math.Abs(frame.Max.X) + math.Abs(frame.Max.Y)
-	frame = frame.grow(add(c.Radius, float64(0x1p-48*add(size, c.Radius))))
+	frame := Segment{c.Center, c.Center.Add(delta)}.frame().grow(c.Radius).hair()
 	for i := range w.Rects {
 		if !frame.Overlaps(w.Rects[i]) {
 			continue
@@ -80,6 +77,12 @@ func (w Walls) Sweep(c Circle, delta Vec2) (Hit, bool) {
 		}
 	}
 	return best, ok
+}
+
+// hair returns r grown by what rounding may move a wall that is just touched.
+func (r Rect) hair() Rect {
+	size := math.Abs(r.Min.X) + math.Abs(r.Min.Y) + math.Abs(r.Max.X) + math.Abs(r.Max.Y)
+	return r.grow(float64(0x1p-48 * size))
 }
 
 // SweepRect reports where c, moving by delta, first touches r; see Walls.Sweep.

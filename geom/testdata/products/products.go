@@ -20,6 +20,7 @@ func (n *N) r() geom.Rect           { return geom.Rect{Min: n.v(), Max: n.w()} }
 func (n *N) o() geom.Rect           { return geom.Rect{Min: n.w(), Max: n.v()} }
 func (n *N) c() geom.Circle         { return geom.Circle{Center: n.v(), Radius: n.E * n.F} }
 func (n *N) s() geom.Segment        { return geom.Segment{A: n.v(), B: n.w()} }
+func (n *N) cap() geom.Capsule      { return geom.Capsule{Axis: n.s(), Radius: n.G * n.H} }
 func (n *N) box() geom.Box          { return geom.Box{Min: n.v3(), Max: n.w3()} }
 func (n *N) ray() geom.Ray          { return geom.Ray{From: n.v(), Dir: n.a(), Len: n.E * n.F} }
 func (n *N) ray3() geom.Ray3        { return geom.Ray3{From: n.v3(), Dir: n.w3(), Len: n.E * n.F} }
@@ -173,6 +174,31 @@ func Walls(n *N) {
 	n.sum2(w.Free(n.v(), n.x()))
 	n.sum2(w.Slide(n.v(), n.w(), n.x()))
 	n.sum2(geom.Slide(n.v(), n.w(), n.x(), w.Rects))
+}
+
+func Capsules(n *N) {
+	w := geom.Walls{Rects: []geom.Rect{n.r()}, Segments: []geom.Segment{n.s()}, Circles: []geom.Circle{n.c()}}
+	n.yes(n.cap().Contains(n.w()))
+	n.yes(n.cap().Overlaps(n.cap()))
+	n.yes(n.cap().OverlapsCircle(n.c()))
+	n.yes(n.cap().OverlapsRect(n.r()))
+	n.dist(n.ray().Capsule(n.cap()))
+	n.hit(n.cap().SweepRect(n.v(), n.r()))
+	n.hit(n.cap().SweepCircle(n.v(), n.c()))
+	n.hit(n.cap().SweepSegment(n.v(), n.s()))
+	n.hit(w.SweepCapsule(n.cap(), n.v()))
+}
+
+func Tiles(n *N) {
+	t := geom.NewTiles(n.v(), n.x(), 9, 9)
+	x, y := t.Tile(n.w())
+	t.Set(x, y, true)
+	n.yes(t.At(x, y))
+	n.sumR(t.Rect(x, y))
+	n.hit(t.SweepCircle(n.c(), n.v()))
+	n.hit(t.SweepRect(n.r(), n.v()))
+	n.sum2(t.SlideCircle(n.c(), n.v()))
+	n.sumR(t.SlideRect(n.r(), n.v()))
 }
 
 func Random(n *N) {

@@ -170,6 +170,10 @@ func (in *input) circle() geom.Circle {
 	return geom.Circle{Center: in.vec2(), Radius: float64(in.unit() * 10)}
 }
 
+func (in *input) capsule() geom.Capsule {
+	return geom.Capsule{Axis: in.segment(), Radius: float64(in.unit() * 5)}
+}
+
 func (in *input) ray() geom.Ray {
 	return geom.Ray{From: in.vec2(), Dir: in.angle(), Len: float64(in.unit() * 300)}
 }
@@ -288,6 +292,45 @@ var groups = []struct {
 			h.vec2(p)
 		}
 		h.vec2(geom.Slide(p, in.any2(), float64(in.unit()*5), w.Rects))
+	}},
+	{"capsules", func(in *input, h *hash) {
+		c, o, p, delta := in.capsule(), in.capsule(), in.vec2(), in.vec2()
+		h.yes(c.Contains(p))
+		h.yes(c.Overlaps(o))
+		h.yes(c.OverlapsCircle(in.circle()))
+		h.yes(c.OverlapsRect(in.rect()))
+		h.ray(in.ray().Capsule(c))
+		h.hit(c.SweepRect(delta, in.rect()))
+		h.hit(c.SweepCircle(delta, in.circle()))
+		h.hit(c.SweepSegment(delta, in.segment()))
+		h.hit(c.SweepSegment(in.any2(), geom.Segment{A: in.any2(), B: in.any2()}))
+		w := geom.Walls{
+			Rects:    []geom.Rect{in.rect(), in.rect()},
+			Segments: []geom.Segment{in.segment()},
+			Circles:  []geom.Circle{in.circle()},
+		}
+		h.hit(w.SweepCapsule(c, delta))
+	}},
+	{"tiles", func(in *input, h *hash) {
+		t := geom.NewTiles(geom.Vec2{X: -40, Y: -40}, 10, 8, 8)
+		for bits, i := in.bits()&in.bits(), 0; i < 64; i++ {
+			t.Set(i%8, i/8, bits>>i&1 != 0)
+		}
+		x, y := t.Tile(in.vec2())
+		h.rect(t.Rect(x, y))
+		h.yes(t.At(x, y))
+		h.hit(t.SweepCircle(in.circle(), in.vec2()))
+		h.hit(t.SweepRect(in.rect(), in.vec2()))
+		h.hit(t.SweepRect(geom.Rect{Min: in.any2(), Max: in.any2()}, in.any2()))
+		// A walk, as over walls.
+		c, r, way := in.circle(), in.rect(), in.vec2().Mul(0.2)
+		for range 10 {
+			c.Center = t.SlideCircle(c, way)
+			r = t.SlideRect(r, way)
+			way = way.Rotate(in.angle())
+			h.vec2(c.Center)
+			h.rect(r)
+		}
 	}},
 	{"random numbers", func(in *input, h *hash) {
 		r := geom.NewRand(in.bits(), in.bits()&3)
