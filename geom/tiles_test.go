@@ -222,6 +222,40 @@ func TestTileSlideAlong(t *testing.T) {
 	}
 }
 
+// What lies exactly on a floor of tiles is held by it, and not by the next tile's side.
+func TestTileSweepAlong(t *testing.T) {
+	floor := gridOf(Vec2{}, 1, "......", "######", "######")
+	crate, ball := Rect{Vec2{1.2, 2}, Vec2{2, 2.5}}, Circle{Vec2{1.5, 2.5}, 0.5}
+	for _, c := range []struct {
+		delta Vec2
+		hit   Hit
+		ok    bool
+	}{{Vec2{3, 0}, Hit{}, false}, {Vec2{-1, 0}, Hit{}, false}, {Vec2{3, 1}, Hit{}, false}, {Vec2{3, -1}, Hit{0, Vec2{0, 1}}, true}} {
+		if hit, ok := floor.SweepRect(crate, c.delta); ok != c.ok || ok && hit != c.hit {
+			t.Errorf("crate, by %v: %v %v", c.delta, hit, ok)
+		}
+		if hit, ok := floor.SweepCircle(ball, c.delta); ok != c.ok || ok && hit != c.hit {
+			t.Errorf("ball, by %v: %v %v", c.delta, hit, ok)
+		}
+	}
+	// Between two rows of tiles, from inside the solid: the side between them leads nowhere.
+	if hit, ok := floor.SweepRect(Rect{Vec2{1.2, 1.9}, Vec2{1.4, 1.95}}, Vec2{0, -3}); !ok || hit.Normal != (Vec2{0, 1}) {
+		t.Errorf("from inside: %v %v", hit, ok)
+	}
+}
+
+// A tile that is found first need not be the first that is touched: a large circle comes by the
+// corner of one, and meets another one before that lies farther on.
+func TestTileSweepFindsTheFirst(t *testing.T) {
+	g := NewTiles(Vec2{-2.8, -2.8}, 0.25, 40, 40)
+	g.Set(20, 20, true) // from 2.2 on: its corner is met at 2.2 - sqrt(1/2) = 1.493
+	g.Set(21, 17, true) // from 2.45 on: its side is met at 1.45
+	hit, ok := g.SweepCircle(Circle{Vec2{}, 1}, Vec2{2.5, 2.5})
+	if !ok || !near(hit.Share, 0.58, 1e-9) || hit.Normal != (Vec2{-1, 0}) {
+		t.Errorf("%v %v", hit, ok)
+	}
+}
+
 func ExampleTiles_SlideRect() {
 	level := NewTiles(Vec2{}, 1, 8, 4)
 	for x := range 8 {

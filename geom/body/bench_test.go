@@ -12,6 +12,11 @@ import (
 func crowd(n int, dense bool) *Scene {
 	s := &Scene{Walls: pitch, Surface: Surface{0.5, 0.5}}
 	r := geom.NewRand(7, uint64(n))
+	places := make([]int, n) // not in the order of their places
+	for i := range places {
+		places[i] = i
+	}
+	r.Shuffle(n, func(i, j int) { places[i], places[j] = places[j], places[i] })
 	side, gap := 1, 3.0
 	for side*side < n {
 		side++
@@ -24,8 +29,8 @@ func crowd(n int, dense bool) *Scene {
 		{Min: at(-w-1, -w-1), Max: at(w+1, -w)}, {Min: at(-w-1, w), Max: at(w+1, w+1)},
 		{Min: at(-w-1, -w-1), Max: at(-w, w+1)}, {Min: at(w, -w-1), Max: at(w+1, w+1)},
 	}
-	for i := range n {
-		b := Body{Build: crate, Pos: at(float64(i%side)*gap-w+1.5, float64(i/side)*gap-w+1.5), Vel: r.Dir().Mul(2)}
+	for i, k := range places {
+		b := Body{Build: crate, Pos: at(float64(k%side)*gap-w+1.5, float64(k/side)*gap-w+1.5), Vel: r.Dir().Mul(2)}
 		if i%2 == 0 {
 			b.Build = Build{Radius: 0.5, Mass: 10, Surface: Surface{0.5, 0.3}}
 		} else {

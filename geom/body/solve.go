@@ -69,9 +69,7 @@ func (w *scratch) solve(dt float64) {
 				t := p.n.Perp()
 				v := p.apart(a, b).Dot(t)
 				most := float64(p.friction * p.impulse)
-				// Where the pressure has become less meanwhile, friction stays as it was: taking some
-				// of it back could speed things up.
-				j := geom.Clamp(p.sideways-v/p.drag, min(-most, p.sideways), max(most, p.sideways))
+				j := geom.Clamp(p.sideways-v/p.drag, -most, most)
 				step := j - p.sideways
 				p.sideways = j
 				p.apply(a, b, t, step)
