@@ -145,6 +145,7 @@ func (p *Player) frame() bool {
 	now := s.Loop.Now()
 	local := p.local(now)
 	c := p.Client
+	made := c.CommandTick()
 	due := c.Frame(local)
 	for range due {
 		if p.bot != nil && !p.still {
@@ -161,6 +162,9 @@ func (p *Player) frame() bool {
 		}
 		if !e.Own || e.Cancelled || !s.measuring() {
 			continue
+		}
+		if e.Tick <= made {
+			continue // a correction brought it: it is no prediction of what comes
 		}
 		if e.Tick <= s.Server.Tick() {
 			p.q.shots.disagreed++ // too late to run at its tick

@@ -185,7 +185,7 @@ func TestRocketsAreSentOnce(t *testing.T) {
 	}
 	t.Logf("%d rockets, seen %d times with %d records, %d times drawn, at most %.3f m off", len(path), len(records), sent,
 		drawn, far)
-	if len(path) < 15 || sent > len(records)*13/10 {
+	if len(path) < 10 || sent > len(records)*13/10 {
 		t.Errorf("%d rockets were seen %d times, which took %d records", len(path), len(records), sent)
 	}
 	if drawn < 1000 || far > 0.05 {
