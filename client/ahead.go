@@ -4,8 +4,10 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/geom"
 	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
 	"meanwhile/netcode/predict"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -24,6 +26,7 @@ type ahead struct {
 
 	tracks []track
 	vals   []float64
+	spare  []float64
 	any    bool                // some kind is run ahead
 	guests []*snapshot.Replica // other players' avatars that are run ahead
 	reach  clock.TickFrac      // guestReach
@@ -160,6 +163,19 @@ func (a *ahead) track(id game.ID, kind int) *track {
 	return t
 }
 
+// appear begins the tracks of what the newest command spawned.
+func (a *ahead) appear() {
+	newest := a.own.ring.State(a.own.up.made)
+	if newest == nil || !a.any {
+		return
+	}
+	for i := range newest.Members {
+		if m := &newest.Members[i]; m.ID.Foreseen() && m.Gone == 0 {
+			a.track(m.ID, m.Kind)
+		}
+	}
+}
+
 // follow brings the track of a predicted entity up to date.
 func (a *ahead) follow(m *engine.Member) {
 	t := a.track(m.ID, m.Kind)
@@ -194,14 +210,25 @@ func (a *ahead) depart(t *track) bool {
 		return false
 	}
 	if t.state == departed {
-		return !t.smooth.Idle()
+		return !t.smooth.Idle() || a.isChanging(h)
 	}
 	from := t.state
 	t.state = departed
 	if now := a.pose(t); from == onTime {
 		blend(&t.smooth, t.was, now, a.gap())
 	}
-	return !t.smooth.Idle()
+	return !t.smooth.Idle() || a.isChanging(h)
+}
+
+// isChanging reports whether an entity that is not run ahead any more is still drawn before its
+// first record at the precision of observers.
+func (a *ahead) isChanging(h *snapshot.Replica) bool {
+	g := movingGroup(a.rules.Kinds[h.Kind])
+	if h.Exact || g < 0 {
+		return false
+	}
+	first, _ := h.Groups[g].Around(0)
+	return first == nil || first.Shown() > a.time.drawTick
 }
 
 // gap returns how far the two timelines are apart.
@@ -294,21 +321,19 @@ func (a *ahead) raw(t *track, vals []float64) (_ []float64, ok bool) {
 			return a.guestValues(h, at, vals)
 		}
 	}
-	if t.state != departed {
-		lo, hi := at.Tick(), at.Tick()
-		if at > lo.Frac() {
-			hi++
-		}
-		x, from := a.member(lo, t.id)
-		y, to := a.member(hi, t.id)
-		switch {
-		case y != nil && y.Gone != 0 || y == nil && x != nil && x.Gone != 0:
-			return vals, false
-		case x != nil && y != nil && x.Cut == y.Cut && !parentsDiffer(k, from, to):
-			return k.AppendExact(vals, from, to, int64(at-lo.Frac())<<8), true
-		case y != nil && t.state == onTime:
-			return k.AppendExact(vals, nil, to, 65536), true
-		}
+	lo, hi := at.Tick(), at.Tick()
+	if at > lo.Frac() {
+		hi++
+	}
+	x, from := a.member(lo, t.id)
+	y, to := a.member(hi, t.id)
+	switch {
+	case y != nil && y.Gone != 0 || y == nil && x != nil && x.Gone != 0:
+		return vals, false
+	case x != nil && y != nil && x.Cut == y.Cut && !parentsDiffer(k, from, to):
+		return k.AppendExact(vals, from, to, int64(at-lo.Frac())<<8), true
+	case y != nil && t.state == onTime:
+		return k.AppendExact(vals, nil, to, 65536), true
 	}
 	if h == nil {
 		return vals, false
@@ -329,22 +354,91 @@ func (a *ahead) member(tick clock.Tick, id game.ID) (*engine.Member, []int64) {
 	return m, s.Of(m, a.rules.Kinds[m.Kind])
 }
 
-// recorded appends how an entity is drawn between the records of it that arrived.
+// recorded appends how an entity is drawn between the records of it that arrived. Where those of
+// one precision end and those of the other begin, it goes from the last to the first on a line.
 func (a *ahead) recorded(h *snapshot.Replica, at clock.TickFrac, vals []float64) (_ []float64, ok bool) {
+	exact, coarse := span{}, span{}
+	exact.begin(&h.Groups[snapshot.OwnerGroup], at)
 	k := a.rules.Kinds[h.Kind]
-	if drawn := a.play.drawn[:k.Obs]; a.play.drawInto(h, at, drawn) {
-		a.play.texts.Spell(k, drawn)
-		return k.AppendDrawn(vals, drawn), true
+	if g := movingGroup(k); g >= 0 {
+		coarse.begin(&h.Groups[g], at)
 	}
-	x, y := h.Groups[snapshot.OwnerGroup].Around(at)
+	n := len(vals)
 	switch {
-	case x == nil:
-		return vals, false
-	case y == nil || y.Cut > x.Tick || at < x.Shown() || parentsDiffer(k, x.Vals, y.Vals):
-		return k.AppendExact(vals, nil, x.Vals, 65536), true
+	case coarse.lo != nil && exact.lo == nil && coarse.hi == nil && exact.hi != nil:
+		if vals, ok = a.coarsely(h, at, vals); ok {
+			a.towards(k, vals[n:], k.AppendExact(a.spare[:0], nil, exact.hi.Vals, 65536),
+				at-coarse.lo.Shown(), exact.hi.Shown()-coarse.lo.Shown())
+		}
+		return vals, ok
+	case exact.lo != nil && coarse.lo == nil && exact.hi == nil && coarse.hi != nil:
+		vals = k.AppendExact(vals, nil, exact.lo.Vals, 65536)
+		if next, ok := a.coarsely(h, coarse.hi.Shown(), a.spare[:0]); ok {
+			a.towards(k, vals[n:], next, at-exact.lo.Shown(), coarse.hi.Shown()-exact.lo.Shown())
+		}
+		return vals, true
+	case exact.lo == nil && (coarse.lo != nil || exact.hi == nil),
+		coarse.lo != nil && exact.lo != nil && coarse.lo.Tick > exact.lo.Tick:
+		return a.coarsely(h, at, vals)
+	case exact.lo == nil:
+		return k.AppendExact(vals, nil, exact.hi.Vals, 65536), true
+	case exact.hi == nil || exact.hi.Cut > exact.lo.Tick || parentsDiffer(k, exact.lo.Vals, exact.hi.Vals):
+		return k.AppendExact(vals, nil, exact.lo.Vals, 65536), true
 	}
-	u := int64(at-x.Shown()) << 16 / int64(y.Shown()-x.Shown())
-	return k.AppendExact(vals, x.Vals, y.Vals, u), true
+	u := int64(at-exact.lo.Shown()) << 16 / int64(exact.hi.Shown()-exact.lo.Shown())
+	return k.AppendExact(vals, exact.lo.Vals, exact.hi.Vals, u), true
+}
+
+// span is the records of a group around a time, nil where there is none.
+type span struct{ lo, hi *motion.State }
+
+func (s *span) begin(g *snapshot.Group, at clock.TickFrac) {
+	s.lo, s.hi = g.Around(at)
+	if s.lo != nil && s.lo.Shown() > at {
+		s.lo, s.hi = nil, s.lo
+	}
+}
+
+// movingGroup returns the first group of a kind that is drawn between records, -1 if there is none.
+func movingGroup(k *schema.Kind) int {
+	for g := range k.Groups {
+		if k.Groups[g].Moving {
+			return g
+		}
+	}
+	return -1
+}
+
+// coarsely appends how an entity is drawn between its records at the precision of observers.
+func (a *ahead) coarsely(h *snapshot.Replica, at clock.TickFrac, vals []float64) (_ []float64, ok bool) {
+	k := a.rules.Kinds[h.Kind]
+	drawn := a.play.drawn[:k.Obs]
+	if !a.play.drawInto(h, at, drawn) {
+		return vals, false
+	}
+	a.play.texts.Spell(k, drawn)
+	return k.AppendDrawn(vals, drawn), true
+}
+
+// towards moves the place in vals part/whole of the way to that in next, and turns it as far.
+func (a *ahead) towards(k *schema.Kind, vals, next []float64, part, whole clock.TickFrac) {
+	a.spare = next
+	p := k.PlaceProp()
+	if p == nil || whole <= 0 || k.Parent >= 0 && vals[k.Props[k.Parent].At] != next[k.Props[k.Parent].At] {
+		return
+	}
+	u := min(max(float64(part)/float64(whole), 0), 1)
+	for c := p.At; c < p.At+p.Comps; c++ {
+		vals[c] += float64((next[c] - vals[c]) * u)
+	}
+	q := predict.Between(k.TurnOf(next), k.TurnOf(vals))
+	if q.W < 0 {
+		q = geom.Quat{W: -q.W, X: -q.X, Y: -q.Y, Z: -q.Z}
+	}
+	if q != (geom.Quat{}) {
+		k.Turn(vals, geom.Quat{W: 1 - u + float64(u*q.W), X: float64(u * q.X), Y: float64(u * q.Y),
+			Z: float64(u * q.Z)}.Unit())
+	}
 }
 
 // guestReach is for how long another player's avatar goes on moving as it did last.

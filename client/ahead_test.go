@@ -12,6 +12,7 @@ import (
 // pitch is a game in which players push balls and throw darts.
 type pitch struct {
 	near   bool
+	rolls  func(w *game.World, b *ball)         // the server's referee, for each ball
 	refuse func(w *game.World, me game.ID) bool // a throw, on the server
 }
 
@@ -66,6 +67,13 @@ func (p *pitch) rules(t testing.TB) (*game.Rules, game.Kind[ball], game.Kind[dar
 				k.Darts--
 				darts.Spawn(w, dart{Pos: k.Pos, Vel: geom.Vec2{X: 12, Y: 3}})
 				throws.Emit(w, me, k.Pos, thud{k.Darts})
+			}
+		},
+		Referee: func(w *game.World) {
+			for _, b := range balls.All(w) {
+				if p.rolls != nil {
+					p.rolls(w, b)
+				}
 			}
 		},
 		Step: func(w *game.World) {
@@ -143,5 +151,136 @@ func TestBallIsPredictedExactly(t *testing.T) {
 	}
 	if st := a.c.Stats(); st.Prediction.Replayed > 100 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// A dart is there in the tick of the throw, becomes the server's without a step, and keeps the ID
+// under which it is drawn. What the server refuses goes, with its event.
+//
+// seeds: B5
+func TestSpawnIsPredicted(t *testing.T) {
+	refused := false
+	p := &pitch{}
+	rules, _, darts := p.rules(t)
+	d := newDuo(t, rules)
+	p.refuse = func(w *game.World, me game.ID) bool {
+		refuse := w == d.s.World() && refused
+		return refuse
+	}
+	a := d.join(60*ms, Config{})
+	throw := false
+	a.play = func() []int64 {
+		v := make([]int64, rules.Command.Sims)
+		if throw {
+			v[2], throw = 1, false
+		}
+		return v
+	}
+	type sight struct{ x, at float64 }
+	drawn := map[game.ID][]geom.Vec2{}
+	a.frame = func() {
+		a.c.Draw(nil, func(e *Entity) {
+			if e.Kind == 2 {
+				drawn[e.ID] = append(drawn[e.ID], geom.Vec2{X: e.Vals[0], Y: e.Vals[1]})
+			}
+		})
+	}
+	d.run(2 * time.Second)
+	for n := range 8 {
+		throw = true
+		d.run(18 * time.Millisecond)
+		if len(drawn) != n+1 {
+			t.Fatalf("throw %d: %d darts were drawn", n, len(drawn))
+		}
+		if darts.Len(d.s.World()) != 0 {
+			t.Fatal("the server has it already")
+		}
+		d.run(1500 * time.Millisecond)
+	}
+	for id, way := range drawn {
+		for i := 1; i < len(way); i++ {
+			if step := way[i].Sub(way[i-1]).Len(); step > 0.3 {
+				t.Errorf("dart %x: a step of %.2f m in frame %d of %d", id, step, i, len(way))
+			}
+		}
+		if n := len(way); n < 35 || n > 45 {
+			t.Errorf("dart %x was drawn in %d frames", id, n)
+		}
+	}
+	counts := func(event int, cancelled bool) (n int) {
+		for _, e := range a.events {
+			if e.Event == event && e.Cancelled == cancelled {
+				n++
+			}
+		}
+		return n
+	}
+	if throws, thuds := counts(0, false), counts(1, false); throws != 8 || thuds != 8 || a.corrections != 0 {
+		t.Errorf("%d throws and %d thuds were shown, %d corrections", throws, thuds, a.corrections)
+	}
+	if n := counts(0, true) + counts(1, true); n != 0 {
+		t.Errorf("%d events were taken back", n)
+	}
+
+	refused, drawn = true, map[game.ID][]geom.Vec2{}
+	throw = true
+	d.run(1500 * time.Millisecond)
+	if len(drawn) != 1 {
+		t.Fatalf("%d refused darts were drawn", len(drawn))
+	}
+	for _, way := range drawn {
+		if n := len(way); n < 8 || n > 14 { // the round trip of 120 ms, two ticks and the next packet
+			t.Errorf("a refused dart was drawn in %d frames", n)
+		}
+	}
+	if throws, back := counts(0, false), counts(0, true); throws != 9 || back != 1 {
+		t.Errorf("%d throws were shown, %d taken back", throws, back)
+	}
+	if n := counts(1, false); n != 8 {
+		t.Errorf("%d thuds", n)
+	}
+}
+
+// A ball that rolls past a player is predicted while it is near, and nobody sees it change between
+// the two timelines: it goes on in its direction, without a step and never back.
+func TestNearBallChangesTimelines(t *testing.T) {
+	p := &pitch{near: true}
+	rules, _, _ := p.rules(t)
+	d := newDuo(t, rules)
+	a := d.join(70*ms, Config{})
+	a.play = func() []int64 { return make([]int64, rules.Command.Sims) }
+	d.run(2 * time.Second)
+	began := false
+	p.rolls = func(w *game.World, b *ball) {
+		if !began {
+			began, b.Pos = true, geom.Vec2{X: -25, Y: 1.5}
+		}
+		b.Vel = geom.Vec2{X: 12}
+	}
+	var way []geom.Vec2
+	predicted, changes := false, 0
+	a.frame = func() {
+		a.c.Draw(nil, func(e *Entity) {
+			if e.Kind != 1 {
+				return
+			}
+			way = append(way, geom.Vec2{X: e.Vals[0], Y: e.Vals[1]})
+			if e.Predicted != predicted {
+				if len(way) > 20 { // it began near, and was moved away
+					changes++
+				}
+				predicted = e.Predicted
+			}
+		})
+	}
+	d.run(5 * time.Second)
+	if changes != 2 {
+		t.Errorf("the ball changed between the timelines %d times", changes)
+	}
+	for i := 20; i < len(way); i++ {
+		step := way[i].Sub(way[i-1])
+		if step.X < -1e-9 || step.Len() > 12.0/60*2.2 {
+			t.Errorf("frame %d: from %v to %v", i, way[i-1], way[i])
+		}
 	}
 }

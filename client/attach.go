@@ -32,7 +32,7 @@ func (p *playback) attach(k *schema.Kind, drawn []int64, t clock.TickFrac, depth
 	switch {
 	case h.Mine:
 		p.parentVals, ok = p.drawOwn(p.parentVals[:0], h, pk)
-	case track != nil && track.state != departed:
+	case track != nil:
 		if p.parentVals, ok = p.ahead.raw(track, p.parentVals[:0]); ok {
 			track.addError(pk, p.parentVals)
 		}

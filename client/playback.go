@@ -86,7 +86,7 @@ func (p *playback) draw(vals []float64, f func(e *Entity)) []float64 {
 func (p *playback) drawEntity(h *snapshot.Replica, vals []float64, f func(e *Entity)) []float64 {
 	k := p.rules.Kinds[h.Kind]
 	t := p.ahead.find(game.ID(h.ID))
-	if t != nil && t.state != departed {
+	if t != nil {
 		return p.drawTrack(t, h, vals, f)
 	}
 	e := &p.shown
@@ -111,9 +111,6 @@ func (p *playback) drawEntity(h *snapshot.Replica, vals []float64, f func(e *Ent
 		}
 		e.Drawn = drawn
 		vals = k.AppendDrawn(vals[:0], drawn)
-		if t != nil {
-			t.addError(k, vals)
-		}
 	}
 	e.Vals = vals
 	f(e)

@@ -97,6 +97,7 @@ func (r *reconcile) predict() {
 	if r.ring.Catch(); !r.detectTeleport() {
 		r.absorbParentChange()
 	}
+	r.ahead.appear()
 }
 
 // lose notes that the player has no avatar.
