@@ -178,9 +178,9 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	return tick, o, off, true
 }
 
-// revise compares what the server said of the entities that are run ahead, since it was last called,
-// with the prediction, and corrects it from the first difference on. With also, own, the avatar
-// differs at tick own. It returns how many ticks ran again.
+// revise compares what the server said of the entities that are run ahead, since it was last
+// called, with the prediction, and corrects it from the first difference on. With also, own, the
+// avatar differs at tick own. It returns how many ticks ran again.
 func (r *reconcile) revise(own clock.Tick, also bool) (replayed int) {
 	if !r.ahead.any {
 		return 0
@@ -418,9 +418,11 @@ func (r *reconcile) distance(k *schema.Kind, a, b []int64) float64 {
 	return to.Sub(from).Len()
 }
 
-// AppendMe appends the properties of the player's avatar as of the newest command, without
-// smoothing, and returns its kind. A place that is relative to a parent is where the parent is
-// drawn. ok is false, and nothing is appended, while there is no avatar.
+// AppendMe appends the properties of the player's avatar as of the newest command, or the newest
+// tick that MaxPrediction lets the player see, and returns its kind. It is the eye from which rules
+// aim: what a correction moved is there at once, while Draw fades the error. A place that is
+// relative to a parent is where the parent is drawn. ok is false, and nothing is appended, while
+// there is no avatar.
 func (c *Client) AppendMe(vals []float64) (_ []float64, kind int, ok bool) {
 	h := c.store.Find(uint32(c.own.me))
 	if c.own.me == 0 || h == nil || !h.Mine {
