@@ -230,7 +230,10 @@ func TestTileSweepAlong(t *testing.T) {
 		delta Vec2
 		hit   Hit
 		ok    bool
-	}{{Vec2{3, 0}, Hit{}, false}, {Vec2{-1, 0}, Hit{}, false}, {Vec2{3, 1}, Hit{}, false}, {Vec2{3, -1}, Hit{0, Vec2{0, 1}}, true}} {
+	}{
+		{Vec2{3, 0}, Hit{}, false}, {Vec2{-1, 0}, Hit{}, false},
+		{Vec2{3, 1}, Hit{}, false}, {Vec2{3, -1}, Hit{0, Vec2{0, 1}}, true},
+	} {
 		if hit, ok := floor.SweepRect(crate, c.delta); ok != c.ok || ok && hit != c.hit {
 			t.Errorf("crate, by %v: %v %v", c.delta, hit, ok)
 		}

@@ -161,6 +161,45 @@ func TestStack(t *testing.T) {
 	}
 }
 
+// Nothing catches where a wall is made of pieces.
+func TestWallOfPieces(t *testing.T) {
+	var rects, segments geom.Walls
+	for i := range 40 {
+		x := float64(i)
+		rects.Rects = append(rects.Rects, geom.Rect{Min: at(x, -1), Max: at(x+1, 0)})
+		segments.Segments = append(segments.Segments, geom.Segment{A: at(x, 0), B: at(x+1, 0)})
+	}
+	for _, walls := range []geom.Walls{rects, segments} {
+		rollAlong(t, walls)
+	}
+	// A corner that two walls share is one all the same.
+	s := Scene{Walls: geom.Walls{Rects: []geom.Rect{{Min: at(0, 0), Max: at(4, 1)}, {Min: at(3, 0), Max: at(4, 4)}}}}
+	s.Add(Body{Build: football, Pos: at(4.1, -0.1)})
+	if s.Step(dt); len(s.Touches) == 0 {
+		t.Error("no touch at a corner that two walls share")
+	}
+}
+
+func rollAlong(t *testing.T, walls geom.Walls) {
+	for name, build := range map[string]Build{
+		"ball": {Radius: 0.15, Mass: 0.43, Surface: Surface{Bounce: 0.7}}, "crate": {Half: at(0.5, 0.5), Mass: 20},
+	} {
+		for _, gravity := range []float64{0, -9.81} {
+			for _, speed := range []float64{0.7, 3, 8, 20} {
+				s := Scene{Walls: walls, Gravity: at(0, gravity)}
+				s.Add(Body{Build: build, Pos: at(1.3, build.Radius+build.Half.Y), Vel: at(speed, 0)})
+				for s.Bodies[0].Pos.X < 37 {
+					run(&s, 1)
+					b := s.Bodies[0]
+					if math.Abs(b.Vel.X-speed) > 0.01*speed || math.Abs(b.Vel.Y) > 0.02*speed {
+						t.Fatalf("%s with %v m/s, gravity %v: %v at %v, turned by %v", name, speed, gravity, b.Vel, b.Pos, b.Angle)
+					}
+				}
+			}
+		}
+	}
+}
+
 // A player pushes a row of crates and lets go.
 func TestRowOfCrates(t *testing.T) {
 	s := Scene{}

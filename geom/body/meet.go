@@ -10,10 +10,12 @@ import (
 type pair struct{ a, b int32 }
 
 // meetBodies finds the contacts between bodies, ordered by the first body and then by the second.
-func (s *Scene) meetBodies(dt float64) {
+func (s *Scene) meetBodies() {
 	s.work.findPairs(len(s.Bodies))
 	for _, p := range s.work.pairs {
-		s.work.meet(p.a, p.b, &s.work.movers[p.b], dt)
+		a, b := &s.work.movers[p.a], &s.work.movers[p.b]
+		c := meet(a, b)
+		s.work.add(p.a, p.b, b, &c)
 	}
 }
 
@@ -96,12 +98,12 @@ func countInto(to, from []pair, counts []int32, first bool) {
 
 // meetWalls finds the contacts between bodies and walls, wall by wall. They come last, so that a
 // body that is pressed between another one and a wall stays out of the wall.
-func (s *Scene) meetWalls(dt float64) {
+func (s *Scene) meetWalls() {
 	for _, r := range s.Walls.Rects {
 		size := r.Size()
 		m := mover{kind: box, pos: r.Center(), half: size.Mul(0.5), cos: 1, bounds: r}
 		if size.X >= 0 && size.Y >= 0 && sane(r.Min) && sane(r.Max) {
-			s.meetWall(&m, dt)
+			s.meetWall(&m)
 		}
 	}
 	for _, g := range s.Walls.Segments {
@@ -115,14 +117,14 @@ func (s *Scene) meetWalls(dt float64) {
 			m.cos = 1
 		}
 		if sane(g.A) && sane(g.B) {
-			s.meetWall(&m, dt)
+			s.meetWall(&m)
 		}
 	}
 	for _, c := range s.Walls.Circles {
 		m := mover{kind: circle, pos: c.Center, radius: c.Radius, cos: 1}
 		m.bounds = geom.Rect{Min: c.Center, Max: c.Center}.Expand(c.Radius)
 		if c.Radius >= 0 && c.Radius <= MaxWall && sane(c.Center) {
-			s.meetWall(&m, dt)
+			s.meetWall(&m)
 		}
 	}
 }
@@ -130,14 +132,41 @@ func (s *Scene) meetWalls(dt float64) {
 // sane reports whether a coordinate of a wall is one to count with.
 func sane(v geom.Vec2) bool { return math.Abs(v.X) <= MaxWall && math.Abs(v.Y) <= MaxWall }
 
-func (s *Scene) meetWall(wall *mover, dt float64) {
+func (s *Scene) meetWall(wall *mover) {
 	world := int32(len(s.Bodies))
 	wall.surface = s.work.movers[world].surface
 	for i := range s.Bodies {
-		if m := &s.work.movers[i]; m.kind != none && m.im > 0 && m.mask&WallLayer != 0 && m.bounds.Overlaps(wall.bounds) {
-			s.work.meet(int32(i), world, wall, dt)
+		m := &s.work.movers[i]
+		if m.kind == none || m.im == 0 || m.mask&WallLayer == 0 || !m.bounds.Overlaps(wall.bounds) {
+			continue
+		}
+		c := meet(m, wall)
+		if c.corner && s.hidden(m.pos.Add(c.at[0].at), m.pos.Add(c.at[0].at).Sub(c.n.Mul(c.away))) {
+			continue
+		}
+		s.work.add(int32(i), world, wall, &c)
+	}
+}
+
+// seam is the distance in metres within which walls count as joined.
+const seam = 1e-6
+
+// hidden reports whether the corner of a wall, which a circle around center touches, is only where
+// the wall is joined to another one that comes nearer to the circle. Otherwise balls would stumble
+// over the joints of a wall of several pieces.
+func (s *Scene) hidden(corner, center geom.Vec2) bool {
+	most := corner.Dist(center) - seam
+	for _, r := range s.Walls.Rects {
+		if r.Clamp(center).Dist(center) < most && r.Clamp(corner).Dist(corner) < seam {
+			return true
 		}
 	}
+	for _, g := range s.Walls.Segments {
+		if g.Closest(center).Dist(center) < most && g.Closest(corner).Dist(corner) < seam {
+			return true
+		}
+	}
+	return false
 }
 
 // contact is where two things touch, or would within the step: a normal, and one or two points.
@@ -145,6 +174,10 @@ type contact struct {
 	n  geom.Vec2 // from the first to the second
 	at [2]spot
 	k  int
+	// corner says that a circle touches a box at a corner, and away how far that is from its centre
+	// then.
+	corner bool
+	away   float64
 }
 
 // spot is a point of a contact, relative to the centre of the first thing.
@@ -166,10 +199,8 @@ func (c *contact) turned(d geom.Vec2) {
 	}
 }
 
-// meet adds the points of contact between mover a and b, which has index j.
-func (w *scratch) meet(i, j int32, b *mover, dt float64) {
-	a := &w.movers[i]
-	var c contact
+// meet finds the contact between a and b.
+func meet(a, b *mover) (c contact) {
 	d := b.pos.Sub(a.pos)
 	rel := b.way.Sub(a.way)
 	switch {
@@ -184,9 +215,16 @@ func (w *scratch) meet(i, j int32, b *mover, dt float64) {
 		reach := float64(math.Abs(a.arc)*(a.half.X+a.half.Y)) + float64(math.Abs(b.arc)*(b.half.X+b.half.Y))
 		c.boxes(a, b, d, near+rel.Len()+reach)
 	}
+	return c
+}
+
+// add adds the points of a contact between mover i and b, which has index j.
+func (w *scratch) add(i, j int32, b *mover, c *contact) {
 	if c.k == 0 {
 		return
 	}
+	a := &w.movers[i]
+	d := b.pos.Sub(a.pos)
 	bounce := max(a.surface.Bounce, b.surface.Bounce)
 	friction := math.Sqrt(float64(a.surface.Friction * b.surface.Friction))
 	for k := range c.k {
@@ -201,7 +239,7 @@ func (w *scratch) meet(i, j int32, b *mover, dt float64) {
 func (c *contact) circles(a, b *mover, d, rel geom.Vec2) {
 	both := a.radius + b.radius
 	dist := d.Len()
-	if dist-both <= near {
+	if dist <= both || dist-both <= near && slow(rel) {
 		n := geom.Vec2{X: 1}
 		if dist > 0 {
 			n = geom.Vec2{X: d.X / dist, Y: d.Y / dist}
@@ -215,6 +253,10 @@ func (c *contact) circles(a, b *mover, d, rel geom.Vec2) {
 	}
 }
 
+// slow reports whether things that move by rel, as seen from each other, hardly change the direction
+// in which they lie, so that they would meet there if another one pushed them.
+func slow(rel geom.Vec2) bool { return rel.Len2() <= float64(near*near)/100 }
+
 // boxCircle finds the contact of box a with circle b.
 func (c *contact) boxCircle(a, b *mover, d, rel geom.Vec2) {
 	p := a.local(d)
@@ -222,9 +264,12 @@ func (c *contact) boxCircle(a, b *mover, d, rel geom.Vec2) {
 	edge := geom.Vec2{X: geom.Clamp(p.X, -h.X, h.X), Y: geom.Clamp(p.Y, -h.Y, h.Y)}
 	out := p.Sub(edge)
 	if dist := out.Len(); dist > 0 {
-		if dist-b.radius <= near {
+		// Beside a side the way along it is free. At a corner that is passed it is not.
+		flat := out.X == 0 || out.Y == 0
+		if dist <= b.radius || dist-b.radius <= near && (flat || slow(rel)) {
 			n := geom.Vec2{X: out.X / dist, Y: out.Y / dist}
 			c.set(a.world(n), a.world(edge), dist-b.radius)
+			c.corner, c.away = !flat, dist
 			return
 		}
 		rect := geom.Rect{Min: h.Neg(), Max: h}
@@ -232,6 +277,7 @@ func (c *contact) boxCircle(a, b *mover, d, rel geom.Vec2) {
 		if hit, ok := (geom.Circle{Center: p, Radius: b.radius}).SweepRect(way, rect); ok {
 			edge = p.Add(way.Mul(hit.Share)).Sub(hit.Normal.Mul(b.radius))
 			c.set(a.world(hit.Normal), a.world(edge), -float64(hit.Share*way.Dot(hit.Normal)))
+			c.corner, c.away = hit.Normal.X != 0 && hit.Normal.Y != 0, b.radius
 		}
 		return
 	}
@@ -328,7 +374,11 @@ func (c *contact) clip(a, b *mover, n, d geom.Vec2, margin float64) {
 	if qt < -width || pt > width {
 		return
 	}
-	if span, rise := qt-pt, qn-pn; span > 0 {
+	span, rise := qt-pt, qn-pn
+	if min(qt, width)-max(pt, -width) < min(span, 2*slop) && max(pn, qn) > height-2*slop {
+		return // b lies on the next side and only comes by, as along a wall of several pieces
+	}
+	if span > 0 {
 		if pt < -width {
 			pn, pt = pn+float64(rise*((-width-pt)/span)), -width
 		}

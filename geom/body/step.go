@@ -83,8 +83,8 @@ func (s *Scene) Step(dt float64) {
 		w.movers[i].begin(&s.Bodies[i], s.Gravity, dt)
 	}
 	w.movers = append(w.movers, mover{surface: s.Surface.bounded(), layer: WallLayer, mask: ^uint32(0)})
-	s.meetBodies(dt)
-	s.meetWalls(dt)
+	s.meetBodies()
+	s.meetWalls()
 	w.solve(dt)
 	w.separate(dt)
 	w.bounce()
