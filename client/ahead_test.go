@@ -284,3 +284,93 @@ func TestNearBallChangesTimelines(t *testing.T) {
 		}
 	}
 }
+
+// Whatever two players do, lose and refuse, what each predicts is in the end what the server has,
+// and every event was shown once to each, less what was taken back.
+//
+// seeds: P9
+func TestPredictedSetConverges(t *testing.T) {
+	for seed := uint64(1); seed <= 12; seed++ {
+		p := &pitch{near: seed%2 == 0}
+		rules, _, _ := p.rules(t)
+		d := newDuo(t, rules)
+		fate := geom.NewRand(seed, 99)
+		p.refuse = func(w *game.World, me game.ID) bool {
+			return w == d.s.World() && fate.Chance(0.3)
+		}
+		p.rolls = func(w *game.World, b *ball) {
+			if w.Rand().Chance(0.01) {
+				b.Vel = geom.Vec2{X: w.Rand().Range(-5, 5), Y: w.Rand().Range(-5, 5)}
+			}
+		}
+		sides := []*side{d.join(clock.Time(20+10*seed)*ms, Config{}), d.join(45*ms, Config{})}
+		happened := map[[3]int64]int{} // event, actor and payload
+		d.watch = func() {
+			for _, e := range d.s.Engine().Events() {
+				happened[[3]int64{int64(e.Event), int64(e.Actor), e.Vals[0]}]++
+			}
+		}
+		busy := true
+		for i, s := range sides {
+			r := geom.NewRand(seed, uint64(i))
+			n := 0
+			s.play = func() []int64 {
+				v := make([]int64, rules.Command.Sims)
+				if n++; !busy {
+					return v
+				}
+				v[0], v[1] = int64(1-(n/40+i)%2*2)*15, int64(r.IntN(31)-15)
+				if r.Chance(0.05) {
+					v[2] = 1
+				}
+				return v
+			}
+		}
+		d.run(2 * time.Second)
+		for i, s := range sides {
+			s.path = lossy(seed+uint64(10*i), 0.15)
+		}
+		d.run(12 * time.Second)
+		busy = false
+		p.rolls = nil
+		for _, s := range sides {
+			s.path = nil
+		}
+		d.run(5 * time.Second)
+		for i, s := range sides {
+			set := s.c.own.ring.State(s.c.own.ring.Done())
+			for j := range set.Members {
+				m := &set.Members[j]
+				_, want := d.s.Engine().Sims(m.ID)
+				k := rules.Kinds[m.Kind]
+				if m.Gone != 0 || want == nil || !sameOwned(k, set.Of(m, k), want) {
+					t.Errorf("seed %d, player %d: predicted %+v %v, on the server %v", seed, i, *m, set.Of(m, k), want)
+				}
+			}
+			shown := map[[3]int64]int{}
+			for _, e := range s.events {
+				key := [3]int64{int64(e.Event), 0, e.Vals[0]}
+				if key[0] == 0 {
+					key[1] = int64(e.Actor)
+				}
+				if e.Cancelled {
+					shown[key]--
+				} else {
+					shown[key]++
+				}
+			}
+			// A throw has another number where the one before it was refused, so they are counted.
+			for _, other := range d.sides {
+				threw, saw := 0, 0
+				for n := range int64(100) {
+					threw += happened[[3]int64{0, int64(other.c.Me()), n}]
+					saw += shown[[3]int64{0, int64(other.c.Me()), n}]
+				}
+				// One that only the server could know of is not shown to who threw it.
+				if threw < 10 || saw > threw || saw < threw-1 || saw != threw && other != s {
+					t.Errorf("seed %d, player %d: saw %d of %d throws of %d", seed, i, saw, threw, other.c.Me())
+				}
+			}
+		}
+	}
+}
