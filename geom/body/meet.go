@@ -374,11 +374,10 @@ func (c *contact) clip(a, b *mover, n, d geom.Vec2, margin float64) {
 	if qt < -width || pt > width {
 		return
 	}
-	span, rise := qt-pt, qn-pn
-	if min(qt, width)-max(pt, -width) < min(span, 2*slop) && max(pn, qn) > height-2*slop {
+	if min(qt, -pt)+width < 2*slop && max(pn, qn) > height-2*slop {
 		return // b lies on the next side and only comes by, as along a wall of several pieces
 	}
-	if span > 0 {
+	if span, rise := qt-pt, qn-pn; span > 0 {
 		if pt < -width {
 			pn, pt = pn+float64(rise*((-width-pt)/span)), -width
 		}
