@@ -40,8 +40,9 @@ type Config struct {
 	// playout.MaxDelay.
 	Playout time.Duration
 	// SendRate is how many datagrams with commands are sent a second at most, up to MaxSendRate.
-	// Zero sends one with each new command. Each carries all commands that are new or may be lost,
-	// so a lower rate only makes commands wait.
+	// Zero sends one with each new command, and about 30 where that costs no lead, see Lead.Every.
+	// Each carries all commands that are new or may be lost, so a lower rate only makes commands
+	// wait.
 	SendRate int
 	// Extrapolate is how far beyond their newest record entities of extrapolated kinds may be
 	// drawn: so much closer to the present than everything else, though no closer than the path

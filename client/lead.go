@@ -25,6 +25,23 @@ const (
 	leadGrain   = 2 * time.Millisecond   // between leads that are compared, where frames do not say
 )
 
+// How many commands wait for each other, so that they share a packet. The oldest of them waits
+// longest, and the lead must be longer by that: the prediction does not feel it, but everybody else
+// sees the player so much later. Where commands take a long and uncertain time anyway, it is lost
+// in what they have above the floor; where they do not, it is most of it.
+const (
+	// leadPackets is how many packets a second suffice where waiting costs nothing.
+	leadPackets = 30
+	// leadShare: commands wait for at most this part of what they have above the floor. From twelve
+	// ticks on half the packets cost nothing: lead and starving together are 1 % less on held-6 and
+	// held-7. Below they cost 1 to 3 % on lte-c and evdo, 4 to 6 % on wifi, lte-a and lte-b, 40 % and
+	// more on fiber and burst (docs/results/input.md).
+	leadShare = 12
+	// leadShareKept is leadShare for as many commands as wait already, so that the number does not
+	// change to and fro.
+	leadShareKept = 10
+)
+
 // A Lead decides how far ahead of the server's time a client makes its commands: far enough that
 // each arrives before its tick runs, and not much further. A lead that is too short starves the
 // avatar of its command; one that is too long delays what the player does for everybody else.
@@ -55,21 +72,59 @@ type Lead struct {
 	chosen  time.Duration           // age at the newest choice
 	target  time.Duration           // what commands are to have above the floor
 	learned bool                    // target was chosen from reports
+	period  time.Duration           // of a tick, as a rule
+	most    clock.Tick              // commands share a packet at most
+	every   clock.Tick              // commands share a packet: those up to one whose tick is a multiple of it
 	frame   time.Duration           // usual length
 	phase   time.Duration           // the time from a command to its tick is this plus whole frames
 	scatter time.Duration           // mean distance from that
 }
 
-// NewLead returns a Lead that knows nothing of the path.
-func NewLead() *Lead { return &Lead{target: leadInitial} }
+// NewLead returns a Lead that knows nothing of the path, for ticks of a period. shared says that
+// commands may wait for each other to share a packet, as Every says.
+func NewLead(period time.Duration, shared bool) *Lead {
+	l := &Lead{target: leadInitial, period: period, most: 1, every: 1}
+	if shared {
+		l.most = max(clock.Tick((time.Second/leadPackets+period/4)/period), 1)
+	}
+	return l
+}
+
+// Every returns how many commands share a packet now: packets go out with each command whose tick
+// is a multiple of it. One is a packet for each command.
+func (l *Lead) Every() clock.Tick { return l.every }
+
+// wait returns for how long the oldest command of a packet waits if n share it.
+func (l *Lead) wait(n clock.Tick) time.Duration { return time.Duration(n-1) * l.period }
+
+// share decides how many commands share a packet.
+func (l *Lead) share() {
+	for n := l.most; n > 0; n-- {
+		part := time.Duration(leadShare)
+		if n <= l.every {
+			part = leadShareKept
+		}
+		if l.wait(n)*part <= l.target {
+			l.every = n
+			return
+		}
+	}
+}
 
 // Made notes that the command of a tick was made now, so long before the tick runs. Ticks rise;
 // those left out had no command.
 func (l *Lead) Made(tick clock.Tick, ahead time.Duration) {
+	l.noteFrame(ahead)
+	// The command waits for others by design, which says nothing of the path.
+	ahead -= time.Duration((l.every-tick%l.every)%l.every) * l.period
 	for t := max(l.made+1, tick-min(tick, leadRing-1)); t < tick; t++ {
 		l.ahead[t%leadRing] = ahead
 	}
 	l.ahead[tick%leadRing], l.made = ahead, tick
+}
+
+// noteFrame notes how the times from commands to their ticks lie within frames.
+func (l *Lead) noteFrame(ahead time.Duration) {
 	if l.frame > 0 {
 		off := (ahead - l.phase) % l.frame
 		switch half := l.frame / 2; {
@@ -136,7 +191,7 @@ func (l *Lead) choose() {
 	have := l.target
 	if l.frame > leadGrain && l.scatter < l.frame/8 {
 		step = l.frame
-		if first += (l.phase - l.floor[0] - margin) % step; first < margin {
+		if first += (l.phase - l.floor[0] - l.wait(l.every) - margin) % step; first < margin {
 			first += step
 		}
 		have = max(first+(have-first+step/2)/step*step, first) // the same one, though the phase moves on
@@ -146,6 +201,7 @@ func (l *Lead) choose() {
 		have = best
 	}
 	l.target, l.learned = have, true
+	l.share()
 }
 
 // Move moves the lead on by dt and returns it. least is the least round trip known, which decides
@@ -155,7 +211,7 @@ func (l *Lead) Move(dt, least time.Duration) time.Duration {
 	// A frame that hung, or in which a clock was set, counts little.
 	l.frame += (min(max(dt, 0), 4*l.frame+time.Millisecond) - l.frame) / leadMean
 	if l.age >= leadSettles {
-		want = l.floor[0] + l.target + l.frame/2
+		want = l.floor[0] + l.target + l.wait(l.every) + l.frame/2
 	}
 	if !l.synced || l.lead == 0 || want-l.lead > leadJump {
 		l.lead = want

@@ -13,7 +13,7 @@ import (
 // 3 %; it jumps forward only where it is too short by more than 250 ms, and never back.
 func TestLeadMoves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := NewLead()
+		l := NewLead(time.Second/60, false)
 		now, tick := clock.Time(0), clock.Tick(0)
 		least := time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "least"))
 		before := l.Move(16*time.Millisecond, least)
@@ -48,7 +48,7 @@ func TestLeadIsWorthIt(t *testing.T) {
 		every    int
 		from, to time.Duration // of what commands have
 	}{{100, 90 * time.Millisecond, 112 * time.Millisecond}, {2400, 30 * time.Millisecond, 54 * time.Millisecond}} {
-		l := NewLead()
+		l := NewLead(time.Second/60, false)
 		ahead := time.Duration(0)
 		for i := 1; i <= 60*120; i++ {
 			now := clock.Time(i) * clock.Time(frame)
@@ -71,7 +71,7 @@ func TestLeadIsWorthIt(t *testing.T) {
 // Commands that were made while ticks were assumed to be half as long do not show how long commands
 // take.
 func TestLeadRemapped(t *testing.T) {
-	l := NewLead()
+	l := NewLead(time.Second/60, false)
 	const frame = 20 * time.Millisecond
 	var now clock.Time
 	made := clock.Tick(0)
@@ -99,7 +99,7 @@ func TestLeadRemapped(t *testing.T) {
 }
 
 func TestLeadAllocs(t *testing.T) {
-	l := NewLead()
+	l := NewLead(time.Second/60, false)
 	tick := clock.Tick(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		tick++
@@ -107,5 +107,53 @@ func TestLeadAllocs(t *testing.T) {
 		l.Feedback(clock.Time(tick)*16e6, tick, 10*time.Millisecond)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// Commands share a packet where the wait is a small part of what they have above the floor, and
+// about 30 packets a second remain.
+func TestCommandsSharePackets(t *testing.T) {
+	const at60, at30, at128 = time.Second / 60, time.Second / 30, time.Second / 128
+	for _, c := range []struct {
+		name          string
+		period        time.Duration
+		shared        bool
+		target        time.Duration // what commands have above the floor
+		before, every clock.Tick
+	}{
+		{"a good path", at60, true, 20 * time.Millisecond, 1, 1},
+		{"just below twelve ticks", at60, true, 199 * time.Millisecond, 1, 1},
+		{"twelve ticks", at60, true, 200 * time.Millisecond, 1, 2},
+		{"back to ten", at60, true, 167 * time.Millisecond, 2, 2},
+		{"below ten", at60, true, 166 * time.Millisecond, 2, 1},
+		{"very long", at60, true, 600 * time.Millisecond, 1, 2},
+		{"long ticks", at30, true, 600 * time.Millisecond, 1, 1},
+		{"short ticks", at128, true, 190 * time.Millisecond, 1, 3}, // two of them wait 15.6 ms, a twelfth of 188
+		{"short ticks, very long", at128, true, 600 * time.Millisecond, 1, 4},
+		{"a rate that was asked for", at60, false, 600 * time.Millisecond, 1, 1},
+	} {
+		l := NewLead(c.period, c.shared)
+		l.target, l.every = c.target, c.before
+		if l.share(); l.Every() != c.every {
+			t.Errorf("%s: %d share a packet, want %d", c.name, l.Every(), c.every)
+		}
+	}
+
+	// That they wait for each other is not taken for a slow path, but makes the lead longer.
+	l := NewLead(at60, true)
+	l.every = 2
+	l.target = 300 * time.Millisecond
+	for tick := clock.Tick(1); tick <= 100; tick++ { // so few that it chooses nothing yet
+		l.Made(tick, 400*time.Millisecond)
+		if tick%2 == 0 { // both arrive 100 ms later
+			l.Feedback(clock.Time(tick)*clock.Time(at60), tick, 300*time.Millisecond-at60)
+		}
+	}
+	if floor := l.floor[0]; floor != 100*time.Millisecond {
+		t.Errorf("commands are thought to take at least %v, want 100 ms", floor)
+	}
+	l.target = 300 * time.Millisecond
+	if got, want := l.Move(0, 0), 400*time.Millisecond+at60; got != want {
+		t.Errorf("a lead of %v, want %v", got, want)
 	}
 }

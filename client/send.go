@@ -39,11 +39,14 @@ func (u *uplink) encode(now clock.Time) []byte {
 	return b
 }
 
-// hasNews reports whether there is something to send: a command, that the player went away or came
-// back, an acknowledgement, or a sign of life.
+// hasNews reports whether there is something to send: as many commands as share a packet, that the
+// player went away or came back, an acknowledgement, for which the next command can wait, or a sign
+// of life.
 func (u *uplink) hasNews(now clock.Time) bool {
 	silent := now.Sub(u.lastSent)
-	return u.made > u.sentTick && !u.idleKnown || !u.awayKnown || u.down.mustAck ||
+	every, flows := u.time.lead.Every(), !u.idleKnown
+	return flows && u.made/every > u.sentTick/every || !u.awayKnown ||
+		u.down.mustAck && !(flows && silent < u.time.lead.wait(every)) ||
 		silent >= packet.KeepAlive || silent >= hello && !u.time.synced()
 }
 

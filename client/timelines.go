@@ -58,7 +58,7 @@ func (t *timelines) init(c *Client, local clock.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	t.lead = NewLead()
+	t.lead = NewLead(w.Period, c.cfg.SendRate == 0 && !t.queued)
 	t.server = clock.NewOutput(&t.est)
 	t.est.Seed(local, w.ServerTime)
 	t.ticks.Update(w.Tick, w.ServerTime, w.Period)

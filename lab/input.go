@@ -56,10 +56,11 @@ func inputPolicies() []string {
 // The model's client and server.
 const (
 	inputPeriod  = baseline.InputTick
-	reportEvery  = 3   // ticks: 20 a second
-	reportBytes  = 500 // of a packet down, records included
-	inputHead    = 30  // bytes of a packet up without commands
-	inputBytes   = 6   // of a command
+	inputTicks   = int(time.Second / inputPeriod) // a second
+	reportEvery  = 3                              // ticks: 20 a second
+	reportBytes  = 500                            // of a packet down, records included
+	inputHead    = 30                             // bytes of a packet up without commands
+	inputBytes   = 6                              // of a command
 	inputSkip    = 10 * time.Second
 	inputHello   = 50 * time.Millisecond // between packets before the clock is known
 	inputsRepeat = 64                    // commands in one packet at most
@@ -92,7 +93,7 @@ func (o *ourLead) Report(r baseline.InputReport) {
 func (o *ourLead) Move(dt time.Duration) time.Duration { return o.Lead.Move(dt, o.least) }
 
 // newLead returns a policy by name.
-func newLead(policy string) (baseline.Lead, error) {
+func newLead(policy string, rate int) (baseline.Lead, error) {
 	for _, l := range baseline.Leads() {
 		if l.Name == policy {
 			return l.New(), nil
@@ -101,7 +102,7 @@ func newLead(policy string) (baseline.Lead, error) {
 	if policy == oracleLead {
 		return &baseline.FixedLead{Extra: 100 * time.Millisecond}, nil
 	}
-	return &ourLead{Lead: client.NewLead()}, nil
+	return &ourLead{Lead: client.NewLead(inputPeriod, rate >= inputTicks)}, nil
 }
 
 // input is the fate of the command of one tick.
@@ -147,6 +148,8 @@ type inputRun struct {
 	out     *clock.Output
 	line    clock.Timeline
 	made    clock.Tick // newest command
+	sent    clock.Tick // newest command of the newest packet
+	packets int
 	acked   clock.Tick
 	answer  clock.Tick // newest answer
 	starved int
@@ -247,9 +250,10 @@ func (r *inputRun) frame() bool {
 		r.command = command
 		r.make(r.line.TickAt(command).Tick(), now, here)
 	}
-	if here < r.next {
+	if here < r.next || !r.due() {
 		return true
 	}
+	r.packets, r.sent = r.packets+1, r.made
 	size, p := inputHead, inputPacket{stamp: here}
 	if known {
 		r.next = max(r.next.Add(r.gap), here.Add(-r.gap))
@@ -265,6 +269,15 @@ func (r *inputRun) frame() bool {
 		r.loop.At(at[0], func() { r.receive(p) })
 	}
 	return true
+}
+
+// due reports whether a packet is due: with every command, or with those that share one.
+func (r *inputRun) due() bool {
+	o, ok := r.lead.(*ourLead)
+	if !ok || r.made == 0 || o.Every() == 1 {
+		return true
+	}
+	return r.made/o.Every() > r.sent/o.Every()
 }
 
 // make makes the commands up to tick t.
@@ -451,7 +464,7 @@ func runInput(r *run) error {
 		for _, p := range r.profiles {
 			got, err := each(len(seeds)*len(r.chosen), func(i int) (inputResult, error) {
 				policy := r.chosen[i%len(r.chosen)]
-				l, err := newLead(policy)
+				l, err := newLead(policy, rate)
 				if err != nil {
 					return inputResult{}, err
 				}
