@@ -77,6 +77,9 @@ func (s *Store) seenValues(me, id ID) (k *schema.Kind) {
 	if s.kind.Extrapolated {
 		return nil // the server cannot reproduce where it was drawn
 	}
+	if s.kind.Ahead != schema.Playout {
+		return s.world.values(id)
+	}
 	seen := s.look(me)
 	for i, other := range seen.ids {
 		if other == id {

@@ -1,6 +1,10 @@
 package engine
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"meanwhile/netcode/schema"
+)
 
 // A Seer knows what a player saw when it made the present command.
 type Seer interface {
@@ -13,7 +17,9 @@ type Seer interface {
 type Sight struct {
 	store *Store
 	ids   []ID
-	drawn []int64 // observer integers of each, in 1/schema.SubSteps
+	drawn []int64 // observer integers of each, in 1/schema.SubSteps; none where present
+	// present says that it is the present state: of what clients run ahead.
+	present bool
 }
 
 // Add notes an entity and a copy of its drawn state: observer integers in 1/schema.SubSteps.
@@ -35,6 +41,13 @@ func (s *Sight) Now(i int) unsafe.Pointer {
 
 // Read writes to v how the player saw the i-th entity, and returns its ID.
 func (s *Sight) Read(i int, v unsafe.Pointer) ID {
+	if s.present {
+		if now := s.Now(i); now != nil {
+			s.store.schema.Extract(now, s.store.ints)
+			s.store.schema.Store(v, s.store.ints)
+		}
+		return s.ids[i]
+	}
 	s.store.schema.StoreDrawn(v, s.at(i))
 	return s.ids[i]
 }
@@ -48,7 +61,8 @@ func (s *Sight) at(i int) []int64 {
 // harm.
 func (s *Sight) Close() { s.store.world.looks-- }
 
-// Look returns what player me saw of this kind, until Close. It returns nil outside of commands and
+// Look returns what player me saw of this kind, until Close: the present, where clients run the kind
+// ahead. It returns nil outside of commands and
 // bots, as nobody looks then. It panics for an Extrapolated kind.
 func (s *Store) Look(me ID) *Sight {
 	if s.kind.Extrapolated {
@@ -69,6 +83,14 @@ func (s *Store) look(me ID) *Sight {
 	at := w.sights[w.looks]
 	w.looks++
 	at.store, at.ids, at.drawn = s, at.ids[:0], at.drawn[:0]
+	if at.present = s.kind.Ahead != schema.Playout; at.present {
+		for _, e := range s.entities {
+			if e.id != me && !s.isHidden(e) {
+				at.ids = append(at.ids, e.id)
+			}
+		}
+		return at
+	}
 	w.seer.Seen(s.index, me, at)
 	return at
 }
