@@ -231,19 +231,40 @@ func TestOwnSpawnsAreNamed(t *testing.T) {
 	}
 }
 
-// A datagram says up to which command the client knows all that its commands spawned, and lies about
-// none that was lost.
-func TestSpawnedIsToldTruly(t *testing.T) {
+// A datagram says up to which command the client knows all that its commands spawned, and whether it
+// has the newest state of all that it receives exactly; and it lies about nothing that was lost.
+func TestSettledAndSpawnedAreTrue(t *testing.T) {
 	for _, mode := range []game.CommandMode{game.Timed, game.Queued} {
 		n := newYard(t, mode, 4)
 		a := n.connect("a")
 		peers := []*peer{a}
 		r, have := geom.NewRand(3), map[snapshot.Spawn]bool{}
+		n.step = func(w *game.World) {
+			for _, b := range balls.All(w) {
+				if w.Tick()%30 < 18 {
+					b.Pos.X += 0.001
+				}
+			}
+			for id := range crates.All(w) {
+				if w.Tick()%9 == 0 {
+					w.Despawn(id)
+					crates.Spawn(w, ball{Pos: geom.Vec2{X: 30}})
+				}
+			}
+		}
 		var made []game.Tick // commands that spawned
-		behind, upToDate, last := 0, 0, game.Tick(0)
+		behind, upToDate, settled, last := 0, 0, 0, game.Tick(0)
 		for i := range 400 {
 			dark := i%50 < 12
+			a.settled = false
 			n.everyone(peers, func(*peer) bool { return dark || r.Chance(0.2) })
+			if a.settled {
+				settled++
+				checkSettled(t, n, a)
+			}
+			if i%30 < 3 {
+				children.Get(n.s.World(), n.s.Avatar(a.id)).Pos.X = float64(i / 60 % 2 * 30) // so that the crate comes near, and goes
+			}
 			for _, e := range a.store.Entities() {
 				have[e.Spawn] = true
 			}
@@ -266,11 +287,35 @@ func TestSpawnedIsToldTruly(t *testing.T) {
 				behind++
 			}
 		}
-		if len(made) < 40 || upToDate < 200 || behind < 20 {
-			t.Errorf("mode %d: %d spawns, up to date %d times, behind %d times", mode, len(made), upToDate, behind)
+		if len(made) < 40 || upToDate < 200 || behind < 20 || settled < 100 {
+			t.Errorf("mode %d: %d spawns, up to date %d times, behind %d times, settled %d times", mode, len(made), upToDate,
+				behind, settled)
 		}
 		if got := n.s.clients[0].spawns; len(got) > 0 {
 			t.Errorf("mode %d: %d spawns are still owed", mode, len(got))
+		}
+	}
+}
+
+// checkSettled compares all that a player's client receives exactly with the present state.
+func checkSettled(t *testing.T, n *nest, p *peer) {
+	t.Helper()
+	_, c := n.s.find(p.id)
+	for _, i := range c.down.view.AppendKnown(nil) {
+		e := n.s.hist.At(i)
+		held := p.store.Find(e.ID)
+		exact, _ := c.down.view.ExactSince(i)
+		if !exact {
+			continue
+		}
+		_, sims := n.s.eng.Sims(game.ID(e.ID))
+		if held == nil || !held.Exact || !slices.Equal(held.Groups[snapshot.OwnerGroup].Newest().Vals, sims) {
+			t.Fatalf("tick %d is settled, but of entity %d the client has %+v, want %v", n.s.Tick(), e.ID, held, sims)
+		}
+	}
+	for _, held := range p.store.Entities() {
+		if _, sims := n.s.eng.Sims(game.ID(held.ID)); held.Exact && sims == nil {
+			t.Fatalf("tick %d is settled, but the client has entity %d, which is gone", n.s.Tick(), held.ID)
 		}
 	}
 }

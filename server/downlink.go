@@ -305,7 +305,8 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	of := d.choose(&out.entries, out.due, now, outer, share-reserved, room, budget)
 	out.entries.End(w, sent, now)
 	if s.ahead.any {
-		packet.AppendSpawned(w, s.tick, d.view.Settled(), p.oldestSpawn(&out.entries))
+		oldest := p.oldestSpawn(&out.entries)
+		packet.AppendSpawned(w, s.tick, oldest == 0 && d.view.Settled(), oldest)
 	}
 	b := w.Bytes()
 	// Where the queue is full the next packet tries again.

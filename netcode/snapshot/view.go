@@ -697,21 +697,19 @@ func (v *View) Unacked() bool {
 func (v *View) Settled() bool {
 	for n := range v.slots.used {
 		s := &v.slots.list[n]
-		switch s.phase() {
-		case resting:
-			continue
-		case leaving:
-			if v.ledger.known[s.at].sent() != v.h.tick {
-				return false
+		is := s.phase()
+		if is == resting || !s.exact() || v.ledger.known[s.at].sent() == v.h.tick {
+			continue // it has no state, not an exact one, or the packet has it
+		}
+		if is == leaving && v.switched(s) {
+			n, _ := v.slots.find(s.ent)
+			s = &v.slots.list[n]
+			if v.ledger.known[s.at].sent() == v.h.tick {
+				continue // the packet has its first sight in another slot
 			}
-			continue
 		}
-		if !s.exact() || !v.same(s) {
-			continue
-		}
-		unit := s.unit(OwnerGroup)
-		if e := v.h.At(s.ent); e.group[OwnerGroup].changed > v.ledger.acked(unit) &&
-			v.ledger.known[unit].sent() != v.h.tick || v.ledger.acked(unit) == 0 && v.ledger.known[unit].sent() != v.h.tick {
+		if acked := v.ledger.acked(int(s.at)); is == leaving || acked == 0 || v.same(s) &&
+			v.h.At(s.ent).group[OwnerGroup].changed > acked {
 			return false
 		}
 	}

@@ -398,10 +398,13 @@ func agrees(r *protocol.Reader, s *snapshot.Store, kinds []*schema.Kind) error {
 		}
 		alive++
 		e := s.Find(uint32(h.ID))
-		if e == nil || e.Kind != h.Kind || e.Mine != h.Mine {
+		if e == nil || e.Kind != h.Kind || e.Mine != h.Mine || e.Exact != h.Exact {
 			return fmt.Errorf("slot %d: %+v by the document, a client holds %+v", n, h, e)
 		}
 		for g := range h.Groups {
+			if (g == schema.OwnerGroup) != h.Exact {
+				continue // a client keeps what it had of the entity in another slot, for drawing
+			}
 			var owned []int // a client has places for what is not sent, too
 			if g == schema.OwnerGroup {
 				for _, i := range kinds[h.Kind].Owned {

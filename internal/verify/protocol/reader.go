@@ -414,12 +414,17 @@ func (r *Reader) readFeedback(tick int64) (f Feedback) {
 	return f
 }
 
-// readSpawned reads up to which command the client knows what its commands spawned.
+// readSpawned reads what the client may conclude from what the datagram does not say.
 func (r *Reader) readSpawned(tick, newest int64) {
-	if r.Spawned = newest; !r.bits.is() {
+	r.Spawned = newest
+	if r.bits.is() {
+		r.note("settled")
+		return
+	}
+	if !r.bits.is() {
 		r.Spawned = min(newest, max(tick-r.bits.unsigned(3), 1)-1)
 	}
-	r.note("what commands up to tick %d spawned is known", r.Spawned)
+	r.note("not settled; what commands up to tick %d spawned is known", r.Spawned)
 }
 
 // Payload reads the payload of an event of a tick, whose properties are those of k.

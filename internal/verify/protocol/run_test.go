@@ -14,7 +14,8 @@ import (
 )
 
 // A game in which every class and every word of the schema text is on the wire: ships of two sides
-// tumble through space among buoys, ferries are dead reckoned, and crates stand on them.
+// tumble through space among buoys, ferries are dead reckoned, and crates stand on them. Clients run
+// rafts ahead, and flares that are near or their own.
 type ship struct {
 	Side  uint8      `net:"enum,none|red|blue,team"`
 	Pos   geom.Vec3  `net:"pos,others=1cm,4cm@30m,16cm@100m,draw=hermite,warp=20m"`
@@ -55,6 +56,11 @@ type buoy struct {
 	Mark  geom.Angle `net:"angle,1deg,group=1"`
 }
 
+type raft struct {
+	Pos  geom.Vec3 `net:"pos,1mm,others=1cm"`
+	Name string    `net:"text,9,ref"`
+}
+
 type splash struct {
 	At   geom.Vec2 `net:"pos,1cm"`
 	Who  game.ID   `net:"handle"`
@@ -70,14 +76,19 @@ type helm struct {
 func harbour(mode game.CommandMode) game.Definition[helm] {
 	ships, ferries := game.NewKind[ship]("ship"), game.NewKind[ferry]("ferry")
 	crates, buoys := game.NewKind[crate]("crate"), game.NewKind[buoy]("buoy")
+	rafts, flares := game.NewKind[raft]("raft", game.Predicted), game.NewKind[raft]("flare", game.Near(20))
 	splashes := game.NewEvent[splash]("splash")
 	return game.Definition[helm]{
-		Name: "harbour", Commands: mode, Kinds: game.Kinds(ships, ferries, crates, buoys), Events: game.Events(splashes),
+		Name: "harbour", Commands: mode, Kinds: game.Kinds(ships, ferries, crates, buoys, rafts, flares),
+		Events: game.Events(splashes),
 		Join: func(w *game.World, name string) game.ID {
 			if ferries.Len(w) == 0 {
 				for i := range 12 {
 					f := ferries.Spawn(w, ferry{Pos: geom.Vec2{X: 10 * float64(i)}, Vel: geom.Vec2{X: 3, Y: float64(i)}, Crew: i - 3})
 					crates.Spawn(w, crate{On: f, Pos: geom.Vec2{X: 1}, Name: fmt.Sprint("crate ", i%3), Sign: "to sea"})
+				}
+				for i := range 3 {
+					rafts.Spawn(w, raft{Pos: geom.Vec3{X: float64(i), Z: 1e4}, Name: "raft"})
 				}
 				for i := range 40 {
 					buoys.Spawn(w, buoy{Pos: geom.Vec3{X: float64(i%8) * 20, Y: float64(i/8) * 25, Z: 1e4}})
@@ -100,6 +111,9 @@ func harbour(mode game.CommandMode) game.Definition[helm] {
 			s.Heat = geom.Clamp(s.Heat+s.Vel.Len()*w.Dt()-0.2, 0, 100)
 			if w.Tick() >= s.Next {
 				s.Next, s.Key[5] = w.Tick()+40, s.Key[5]+1
+				for i := range 2 {
+					flares.Spawn(w, raft{Pos: s.Pos.Add(geom.Vec3{X: float64(i)}), Name: "flare"})
+				}
 				splashes.Emit(w, me, s.Pos.XY(), splash{At: s.Pos.XY(), Who: me, Loud: 3})
 			}
 			if s.Fuel--; s.Pos.Sub(geom.Vec3{Z: 1e4}).Len() > 150 || s.Fuel < 0 {
@@ -121,6 +135,14 @@ func harbour(mode game.CommandMode) game.Definition[helm] {
 					f.Open, f.Crew, f.Since = !f.Open, w.Rand().IntN(12)-3, w.Tick()
 				}
 				f.Steam = geom.Clamp(f.Steam+w.Rand().Float64()-0.5, 0, 50)
+			}
+			for id, f := range rafts.All(w) {
+				f.Pos.X += geom.Sin(float64(w.Tick())/50+float64(id)) * w.Dt()
+			}
+			for id, f := range flares.All(w) {
+				if f.Pos.Y += 8 * w.Dt(); f.Pos.Y > 90 {
+					w.Despawn(id)
+				}
 			}
 			for id, b := range buoys.All(w) {
 				switch w.Rand().IntN(400) {
@@ -304,5 +326,6 @@ var phrases = []string{
 	", near the viewer", ", not near the viewer", "quiet components as expected: true",
 	"quiet components as expected: false", "silent components follow", "other properties than usual",
 	"one property:", "properties:", "as expected\n", "from what is expected", "its owner's record",
-	"event splash", "text ", "commands arrived up to", "the newest command that ran", "reliable section",
+	"exact: true", "exact: false", "the client's own: true", "spawned by no command", "as number 0", "as number 1",
+	"events by its commands", "not settled; what commands", "settled\n", "event splash", "text ", "commands arrived up to", "the newest command that ran", "reliable section",
 }
