@@ -245,10 +245,12 @@ func TestSettledAndSpawnedAreTrue(t *testing.T) {
 					b.Pos.X += 0.001
 				}
 			}
-			for id := range crates.All(w) {
-				if w.Tick()%9 == 0 {
+			switch w.Tick() % 20 {
+			case 0:
+				crates.Spawn(w, ball{Pos: geom.Vec2{X: 30}})
+			case 10:
+				for id := range crates.All(w) {
 					w.Despawn(id)
-					crates.Spawn(w, ball{Pos: geom.Vec2{X: 30}})
 				}
 			}
 		}

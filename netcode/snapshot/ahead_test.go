@@ -150,3 +150,42 @@ func aheadKind[T any](t testing.TB) *schema.Kind {
 	k.Ahead = schema.Predicted
 	return k
 }
+
+// The client has the newest state of all that it receives exactly if nothing of it is lost or under
+// way, be it a record, the end of an entity, or the first sight of one that switches.
+func TestSettled(t *testing.T) {
+	p, i := aheadPair(t)
+	p.step(func() { p.v.Switch(i, Exact) })
+	p.step(nil)
+	if !p.v.Settled() {
+		t.Fatal("nothing is under way, and not all is settled")
+	}
+	for _, c := range []struct {
+		name   string
+		change func()
+	}{
+		{"a record", func() { p.sims[i][x] += 1000 }},
+		{"it is observed from now on", func() { p.v.Switch(i, Observed) }},
+		{"it is exact again", func() { p.v.Switch(i, Exact) }},
+		{"its end", func() { p.v.Leave(i) }},
+	} {
+		p.begin()
+		c.change()
+		if p.record(); p.v.Settled() {
+			t.Errorf("%s: it is settled before the packet", c.name)
+		}
+		lost := p.send(plenty)
+		if !p.v.Settled() {
+			t.Errorf("%s: it is not settled with the packet", c.name)
+		}
+		if p.rest(1); p.v.Settled() {
+			t.Errorf("%s: it is settled without the packet", c.name)
+		}
+		p.v.Missing(p.log.Get(lost.seq))
+		p.mustArrive(p.send(plenty))
+		p.ack()
+		if p.rest(1); !p.v.Settled() {
+			t.Errorf("%s: it is not settled in the end", c.name)
+		}
+	}
+}
