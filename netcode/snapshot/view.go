@@ -708,7 +708,7 @@ func (v *View) Settled() bool {
 				continue // the packet has its first sight in another slot
 			}
 		}
-		if acked := v.ledger.acked(int(s.at)); is == leaving || acked == 0 || v.same(s) &&
+		if acked := v.ledger.acked(int(s.at)); is == leaving || v.same(s) &&
 			v.h.At(s.ent).group[OwnerGroup].changed > acked {
 			return false
 		}
