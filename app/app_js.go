@@ -111,6 +111,7 @@ func (e *engine) start(configuration, send js.Value) any {
 			e.send.Invoke(e.bytes(d), releaseMs, stamped)
 		},
 		Complain: func(s string) { console.Call("error", s) },
+		Warn:     func(s string) { console.Call("warn", s) },
 	})
 	if err != nil {
 		return refuse(err.Error())

@@ -2,6 +2,7 @@ package client
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -304,7 +305,7 @@ func TestPredictionIsChecked(t *testing.T) {
 			t.Errorf("%v, want something about %s", err, want)
 		}
 	}
-	if c.cfg != was {
+	if !reflect.DeepEqual(c.cfg, was) {
 		t.Errorf("%+v", c.cfg)
 	}
 }

@@ -2,9 +2,9 @@
 // a World. The same compiled functions run on the server, in a player's client as a prediction, and
 // in tests.
 //
-// Join, Leave and Referee run on the server alone. Act runs one command of one player: at once in
-// that player's client, and for good on the server. Step moves everything that no player commands,
-// on both sides. Rules must be deterministic: use package geom instead of math's trigonometry,
+// Join, Leave and Referee run on the server alone. Act runs one command of one player, and Step
+// moves what no player commands: for good on the server, and before in a client, for what it
+// predicts. Rules must be deterministic: use package geom instead of math's trigonometry,
 // World.Rand instead of math/rand, and World.Tick instead of a clock.
 package game
 
@@ -24,14 +24,11 @@ type ID = engine.ID
 // Tick numbers the fixed steps of the simulation.
 type Tick = engine.Tick
 
-// MaxSee is the default and maximum of Definition.See.
-const MaxSee = engine.MaxSee
-
 // AnyKind is a Kind of any type.
 type AnyKind interface{ kind() *engine.Kind }
 
-// Kind is a typed handle on all entities whose state is a T, commonly a package variable. Its
-// methods panic for a world whose game does not list it.
+// Kind is a typed handle on all entities whose state is a T. Its methods panic for a world whose
+// game does not list it.
 type Kind[T any] struct{ k *engine.Kind }
 
 // NewKind declares a kind of entity. Names must be unique in a game.
@@ -46,24 +43,26 @@ func NewKind[T any](name string, options ...KindOption) Kind[T] {
 // A KindOption changes how all entities of a kind are treated.
 type KindOption func(*engine.Kind)
 
-// Extrapolated is an option of NewKind, as in NewKind[Rocket]("rocket", Extrapolated). Clients may
-// draw such entities up to client.Config.Extrapolate beyond their newest record. They cannot be
-// hit, as the server could not reproduce what a shooter saw: Seen panics, and SeenOn knows no place
-// on them. Properties with draw=dr are sent once for as long as their prediction stays right. The
-// kind cannot have a parent.
+// Extrapolated lets clients draw such entities up to client.Config.Extrapolate beyond their newest
+// record. They cannot be hit, as the server could not reproduce what a shooter saw: Seen panics,
+// and SeenOn knows no place on them. Properties with draw=dr are sent once for as long as their
+// prediction stays right. The kind cannot have a parent.
 func Extrapolated(k *engine.Kind) { k.Extrapolated = true }
 
-// Predicted is an option of NewKind: every player's client runs such entities ahead by Step, as it
-// does the own avatar: doors, platforms, balls. What a command spawns of the kind appears at once.
-// They are judged as they are, so Seen gives their present state.
+// Predicted is for doors, platforms, balls: every client runs such entities ahead by Step, as it
+// does its avatar. What a command spawns of the kind appears at once. Seen gives the present state.
 func Predicted(k *engine.Kind) { k.Ahead = schema.Predicted }
 
-// Near is Predicted for the players whose avatar comes within so many metres, measured from place
-// to place, and for the player whose command spawned the entity. All others draw it in the past.
-// Other players' avatars of such a kind go on moving as they did last.
+// Near is Predicted for players whose avatar comes within so many metres, and for the player whose
+// command spawned the entity. Others draw it in the past. Other avatars of the kind move on as they
+// did last.
 func Near(metres float64) KindOption {
 	return func(k *engine.Kind) { k.Ahead, k.Reach = schema.Near, metres }
 }
+
+// Playout says that it is meant so when clients draw such entities in the past, as they do without
+// an option too: nobody is warned that Act or Step write to them in vain.
+func Playout(k *engine.Kind) { k.Playout = true }
 
 // fresh does what reflect.New does, without the part of package reflect that makes a browser's
 // program larger.
@@ -77,15 +76,15 @@ func (k Kind[T]) of(w *World) *engine.Store { return w.engine().Store(k.k) }
 // Kinds lists kinds for a Definition.
 func Kinds(k ...AnyKind) []AnyKind { return k }
 
-// Spawn makes an entity with the state v and returns its ID. In a client it makes nothing and
-// returns 0: the entity arrives from the server.
+// Spawn makes an entity with the state v and returns its ID. In a client only Act spawns, and only
+// of kinds that are Predicted or Near; otherwise it returns 0, and the entity arrives later.
 func (k Kind[T]) Spawn(w *World, v T) ID {
 	return k.of(w).Spawn(unsafe.Pointer(&v))
 }
 
 // Get returns the state of entity id: the present one on the server and of what a client predicts,
 // the newest known one of all others in a client. It never returns nil. Writes to what does not
-// exist or is not predicted are discarded and counted. The pointer is valid until the callback
+// exist or is not predicted are discarded. The pointer is valid until the callback
 // returns.
 func (k Kind[T]) Get(w *World, id ID) *T {
 	return (*T)(k.of(w).Get(id))
@@ -97,8 +96,8 @@ func (k Kind[T]) Has(w *World, id ID) bool { return k.of(w).Has(id) }
 // Len returns the number of entities of this kind.
 func (k Kind[T]) Len(w *World) int { return k.of(w).Len() }
 
-// All ranges over the entities of this kind by rising ID, with pointers like those of Get. Entities
-// spawned meanwhile are left out, despawned ones are still visited.
+// All ranges over the entities of this kind by rising ID, with pointers like those of Get. It
+// leaves out what is spawned meanwhile.
 func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 	return func(yield func(ID, *T) bool) { // small enough to be inlined: a range allocates nothing
 		s := k.of(w)
@@ -112,10 +111,9 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 	}
 }
 
-// Seen ranges over copies of the other entities of this kind as player me saw them when it made the
-// command: as drawn in the player's client, rewound to that moment on the server. This is lag
-// compensation. Properties that observers do not receive are zero, and places stay relative to
-// parents (see SeenOn). It panics for an Extrapolated kind.
+// Seen is lag compensation: it ranges over copies of the other entities of this kind as player me
+// saw them when it made the command. Properties that observers do not receive are zero, and places
+// stay relative to parents (see SeenOn). It panics for an Extrapolated kind.
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		seen := k.of(w).Look(me)
@@ -147,7 +145,7 @@ func NewEvent[T any](name string) Event[T] {
 	return Event[T]{&engine.Kind{Name: name, Type: reflect.TypeFor[T]()}}
 }
 
-// NewUrgentEvent declares an event that is sent before others and lost after them.
+// NewUrgentEvent declares one that is sent before others and lost last.
 func NewUrgentEvent[T any](name string) Event[T] {
 	return Event[T]{&engine.Kind{Name: name, Type: reflect.TypeFor[T](), Urgent: true}}
 }
@@ -157,8 +155,8 @@ func (e Event[T]) event() *engine.Kind { return e.e }
 // Events lists events for a Definition.
 func Events(e ...AnyEvent) []AnyEvent { return e }
 
-// Emit sends an event to every player who can see the place at. Clients show it once, when they
-// show the actor at the same tick; the actor's own client shows what its command emits at once.
+// Emit sends an event to every player who can see the place at. Clients show it once: when they
+// show the actor at its tick, or at once where they predict it.
 func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 	w.engine().Emit(e.e, actor, at, unsafe.Pointer(&v))
 }
@@ -167,13 +165,12 @@ func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 type CommandMode = engine.CommandMode
 
 const (
-	// Timed runs each command at the tick that it was made for, or never. While no command arrives,
-	// the player goes on moving for a moment.
+	// Timed runs each command at its tick, or never. Until the next the player moves on for a
+	// moment.
 	Timed = engine.Timed
-	// Queued runs each command exactly once, in order, when it has arrived. World.Tick is then its
-	// own tick, which may differ a little from the server's. While no command arrives the player
-	// stands still, and catches up later. Step runs once in each tick of the server, so it should
-	// leave avatars alone.
+	// Queued runs each command exactly once, in order, when it has arrived; World.Tick is its own
+	// tick then. While none arrives the player stands still, and catches up later. Step runs once
+	// in each tick of the server, so it should leave avatars alone.
 	Queued = engine.Queued
 )
 
@@ -182,7 +179,7 @@ type Definition[C any] struct {
 	Name string // letters, digits and dashes
 	Rate int    // ticks per second, at most 240; 0 means 30
 	Send int    // records per second, entity and client, at most Rate; 0 means 20, or Rate if that is less
-	See  int    // entities that a player knows at the same time, at most MaxSee; 0 means MaxSee
+	See  int    // entities that a player knows at the same time, at most 250; 0 means 250
 
 	Kinds    []AnyKind
 	Events   []AnyEvent
@@ -196,15 +193,14 @@ type Definition[C any] struct {
 	Referee func(w *World)                 // after all commands of a tick, on the server alone; may be nil
 	Bot     func(w *World, me ID) C        // plays from what a player knows; may be nil
 
-	// ShownTo returns the groups of players who may know of an entity, one bit for each. Groups
-	// returns the groups of a player; me is 0 for a spectator. A player receives state and events
-	// only of entities that share a group with it, and of its own avatar. The server calls both
-	// after Referee; writes are undone. Set both or neither: nil shows everything to everybody.
+	// ShownTo returns the groups of players who may know of an entity, one bit for each; Groups
+	// those that a player is in, and me is 0 for a spectator. Players receive only what shares a
+	// group with them, and their avatar. Both are called after Referee. Set both or neither.
 	ShownTo func(w *World, id ID) uint64
 	Groups  func(w *World, me ID) uint64
 }
 
-// Rules is a compiled Definition, for server.New and client.New. It is immutable.
+// Rules is a compiled Definition, immutable.
 type Rules = engine.Rules
 
 // Rules compiles the definition, and reports every mistake in it in one error.
@@ -267,7 +263,7 @@ func addCallbacks(def *engine.Definition, join func(w *World, name string) ID, l
 	}
 }
 
-// A BotFunc writes a bot's command into cmd, as integers. See BotOf.
+// A BotFunc writes a bot's command into cmd. See BotOf.
 type BotFunc = engine.BotFunc
 
 // BotOf makes a BotFunc of f, for a game with commands of type C.
@@ -277,6 +273,3 @@ func BotOf[C any](f func(w *World, me ID) C) BotFunc {
 		w.Command().Extract(unsafe.Pointer(&c), cmd)
 	}
 }
-
-// PanicError names a callback that panicked, and therefore had no effect.
-type PanicError = engine.PanicError

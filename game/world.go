@@ -17,28 +17,24 @@ func (w *World) Tick() Tick { return w.engine().Tick() }
 // Dt returns the length of a tick in seconds.
 func (w *World) Dt() float64 { return w.engine().Dt() }
 
-// Rand returns random numbers that depend on the world, the tick, the callback and the acting
-// player alone, so a prediction draws what the server draws. A cheat can foresee those of Act and
-// Step, not those of Join and Referee.
+// Rand returns random numbers of the world, the tick, the callback and the acting player, so a
+// prediction draws what the server draws. A cheat can foresee those of Act and Step.
 func (w *World) Rand() *geom.Rand { return w.engine().Rand() }
 
-// Despawn removes an entity when the callback returns. In a client it hides the entity until the
-// server confirms that, or shows it again.
+// Despawn removes an entity when the callback returns; a client hides it.
 func (w *World) Despawn(id ID) { w.engine().Despawn(id) }
 
-// Cut marks that an entity was teleported in this tick: nobody draws it as a slide.
+// Cut marks a teleport in this tick, which nobody draws as a slide.
 func (w *World) Cut(id ID) { w.engine().Cut(id) }
 
-// On converts a place relative to parent into a place in the world, turned and moved as the parent
-// and the parent's own parents are. A parent of 0 is the world itself. ok is false if a parent does
-// not exist or is not known. In a client a parent is where its newest record says, unless it is
-// predicted.
+// On converts a place relative to parent, and to its own parents, into one in the world, which is
+// parent 0. ok is false if one is not known. In a client a parent is where its newest record says,
+// unless it is predicted.
 func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().On(parent, at)
 }
 
-// SeenOn is On for a place that Seen returned: with the parents as player me saw them, and me as it
-// is now.
+// SeenOn is On for what Seen returned: with parents as player me saw them, and me as it is now.
 func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/internal/engine"
 	"meanwhile/netsim"
 	"meanwhile/server"
 )
@@ -68,7 +69,7 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 	t.Cleanup(func() {
 		if err := sim.Diverged(); err != nil {
 			t.Errorf("%v", err)
-			if rules := (*game.PanicError)(nil); errors.As(err, &rules) {
+			if rules := (*engine.PanicError)(nil); errors.As(err, &rules) {
 				t.Logf("%s", rules.Stack)
 			}
 		}

@@ -55,7 +55,6 @@ func (w *World) run(p phase, actor ID, seed uint64, f func()) (err error) {
 	w.before.spawned, w.before.events, w.looks, w.born = len(w.spawned), len(w.events), 0, 0
 	defer func() {
 		if v := recover(); v != nil {
-			w.stats.Panics++
 			err = &PanicError{w.rules.Name, p.String(), w.tick, actor, v, stack()}
 			w.undo()
 		}
@@ -138,6 +137,9 @@ func (w *World) settleKnown(s *Store, e *entity) {
 		w.notePredictedDespawn()
 		e.dead = false
 		if w.phase == acting || w.phase == stepping {
+			if m := w.mistakes; m != nil {
+				m.hidden = append(m.hidden, hiding{e, e.hidden})
+			}
 			e.hidden = w.tick
 		}
 	}

@@ -10,7 +10,7 @@
 //
 //   - rounds every state that the callback may have changed onto the simulation grid,
 //   - removes what the callback despawned,
-//   - undoes and counts every write that has no effect (Stats).
+//   - undoes every write that has no effect (Report says which are mistakes).
 //
 // A callback that panics has no effect at all, and the panic becomes a PanicError.
 //

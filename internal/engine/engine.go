@@ -26,9 +26,6 @@ func (e *Engine) World() *World { return e.w }
 // Rules returns the game.
 func (e *Engine) Rules() *Rules { return e.w.rules }
 
-// Stats counts what rules did without effect.
-func (e *Engine) Stats() Stats { return e.w.stats }
-
 // SetTick sets the tick that is computed next.
 func (e *Engine) SetTick(t Tick) { e.w.tick, e.w.now = t, t }
 
@@ -80,7 +77,7 @@ func (e *Engine) Leave(id ID) error {
 func (e *Engine) Act(id ID, cmd []int64, seer Seer, replay bool) error {
 	w := e.w
 	w.seer, w.replay = seer, replay
-	err := w.run(acting, id, w.seed, func() { w.rules.call.Act(w, id, cmd) })
+	err := w.predict(acting, id, func() { w.rules.call.Act(w, id, cmd) })
 	w.seer, w.replay = nil, false
 	return err
 }
@@ -92,7 +89,7 @@ func (e *Engine) Step(replay bool) error {
 		return nil
 	}
 	w.replay = replay
-	err := w.run(stepping, 0, w.seed, func() { w.rules.call.Step(w) })
+	err := w.predict(stepping, 0, func() { w.rules.call.Step(w) })
 	w.replay = false
 	return err
 }

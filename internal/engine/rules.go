@@ -44,6 +44,7 @@ type Kind struct {
 	Urgent       bool                  // an event that is sent before others and lost after them
 	Extrapolated bool                  // an entity that clients may draw beyond its newest record
 	Ahead        schema.Ahead          // which clients run it ahead
+	Playout      bool                  // none does, as its author chose
 	Reach        float64               // metres within which those of schema.Near do
 }
 

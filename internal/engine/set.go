@@ -197,7 +197,9 @@ func (e *Engine) Spawner(id ID) (by ID, key SpawnKey) {
 func (s *Store) spawnAhead() ID {
 	w := s.world
 	if !s.exact || w.phase != acting || w.actor != w.avatar || w.born >= MaxSpawns {
-		w.stats.Unspawned++
+		if m := w.mistakes; m != nil && (w.phase == acting || w.phase == stepping) {
+			m.noteSpawn(w, s)
+		}
 		return 0
 	}
 	key := SpawnKey{w.tick, uint8(w.born)}

@@ -77,6 +77,9 @@ func (s *Store) Look(me ID) *Sight {
 // look asks the seer. Ranges over what was seen may be nested, so each has its own memory.
 func (s *Store) look(me ID) *Sight {
 	w := s.world
+	if m := w.mistakes; m != nil {
+		m.looked |= 1 << s.index
+	}
 	if w.looks == len(w.sights) {
 		w.sights = append(w.sights, &Sight{})
 	}

@@ -58,7 +58,7 @@ func newStore(w *World, i int) *Store {
 
 // Get returns the state of entity id, valid until the callback returns. It never returns nil:
 // without such an entity it returns a zero state. Writes to that, and in a client to what it does
-// not own, are undone and counted.
+// not own, are undone.
 func (s *Store) Get(id ID) unsafe.Pointer {
 	if e := s.any(id); e != nil && !s.isHidden(e) {
 		s.touch(e)
@@ -101,11 +101,10 @@ func (s *Store) Visit(i int) (ID, unsafe.Pointer) {
 
 // Spawn makes an entity with the state at v and returns its ID. A client makes what its player's
 // command spawns of kinds that clients run ahead. Other spawns of clients, and those of bots, make
-// nothing, are counted, and return 0.
+// nothing and return 0.
 func (s *Store) Spawn(v unsafe.Pointer) ID {
 	w := s.world
 	if w.phase.readOnly() {
-		w.stats.Unspawned++
 		return 0
 	}
 	var e *entity
@@ -161,6 +160,9 @@ func (s *Store) touch(e *entity) {
 	if !e.touched {
 		e.touched = true
 		s.world.touched = append(s.world.touched, touch{s, e})
+		if m := s.world.mistakes; m != nil && m.tracing {
+			m.noteReach(e.id)
+		}
 	}
 }
 
@@ -198,7 +200,7 @@ func (s *Store) remove(e *entity) {
 	}
 }
 
-// wipe undoes and counts writes to the state that Get returned for an entity that does not exist.
+// wipe undoes writes to the state that Get returned for an entity that does not exist.
 func (s *Store) wipe() {
 	if !s.lent {
 		return
@@ -206,7 +208,6 @@ func (s *Store) wipe() {
 	s.lent = false
 	s.schema.Extract(s.nothing, s.ints)
 	if !slices.Equal(s.ints, s.zero) {
-		s.world.stats.Discarded++
 		if !s.world.server {
 			s.world.noteSideEffect()
 		}
@@ -214,14 +215,16 @@ func (s *Store) wipe() {
 	s.schema.Store(s.nothing, s.blank)
 }
 
-// restore undoes and counts writes to an entity that a client does not own.
+// restore undoes writes to an entity that a client does not own.
 func (s *Store) restore(e *entity) {
 	vals := s.world.ints[:s.schema.Sims]
 	s.schema.Extract(e.state, vals)
 	s.schema.StoreDrawn(e.state, e.drawn)
 	s.schema.Extract(e.state, s.ints)
 	if !slices.Equal(vals, s.ints) {
-		s.world.stats.Discarded++
 		s.world.noteSideEffect()
+		if m := s.world.mistakes; m != nil {
+			m.noteWrite(s.world, s, e, vals, s.ints)
+		}
 	}
 }

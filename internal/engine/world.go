@@ -39,19 +39,12 @@ type World struct {
 	before  struct{ spawned, events int } // their lengths when the callback began
 
 	// In a client.
-	avatar  ID         // of its player; 0: none
-	adopted []adoption // what its commands spawned, by the server's ID
+	avatar   ID         // of its player; 0: none
+	adopted  []adoption // what its commands spawned, by the server's ID
+	mistakes *mistakes  // nil where nobody asks for them
 
 	ints   []int64   // scratch, for one state
 	floats []float64 // scratch, for the place of a parent
-	stats  Stats
-}
-
-// Stats counts what rules did without effect.
-type Stats struct {
-	Discarded uint64 // writes to entities that do not exist or are not predicted
-	Unspawned uint64 // spawns during prediction or by a bot
-	Panics    uint64 // callbacks that panicked and were undone
 }
 
 func newWorld(r *Rules, server bool, seed, secret uint64) *World {

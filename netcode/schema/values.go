@@ -2,6 +2,7 @@ package schema
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 )
 
@@ -136,6 +137,18 @@ func (k *Kind) AppendExact(dst []float64, a, b []int64, u int64) []float64 {
 		}
 	}
 	return dst
+}
+
+// Differ calls f for each property in which the simulation integers a and b differ, with both values
+// as AppendExact gives them. It is for texts about what went wrong: it allocates.
+func (k *Kind) Differ(a, b []int64, f func(p *Prop, x, y []float64)) {
+	x, y := k.AppendExact(nil, nil, a, 65536), k.AppendExact(nil, nil, b, 65536)
+	for i := range k.Props {
+		p := &k.Props[i]
+		if from, to := p.At, p.At+p.Comps; !slices.Equal(a[from:to], b[from:to]) {
+			f(p, x[from:to], y[from:to])
+		}
+	}
 }
 
 // FromFloats is AppendExact's way back, for commands that a page makes: it rounds numbers, in order

@@ -40,9 +40,9 @@ type Config struct {
 	// Send sends a datagram at releaseMs, 0 for now; stamped: it has its final stamp. b is valid
 	// during the call.
 	Send func(b []byte, releaseMs float64, stamped bool)
-	// Complain reports mistakes in the game's rules to whoever develops it, each text once. Nil
-	// drops them.
-	Complain func(text string)
+	// Complain reports panics of the game's rules to whoever develops it, and Warn mistakes in them,
+	// each text once. Nil drops them.
+	Complain, Warn func(text string)
 }
 
 // Bridge is one page's engine. See New.
@@ -248,9 +248,12 @@ func (b *Bridge) flush() {
 // maxComplaints is how many different mistakes are reported.
 const maxComplaints = 100
 
-func (b *Bridge) complain(text string) {
-	if b.cfg.Complain != nil && !b.complained[text] && len(b.complained) < maxComplaints {
+func (b *Bridge) complain(text string) { b.once(b.cfg.Complain, text) }
+func (b *Bridge) warn(text string)     { b.once(b.cfg.Warn, text) }
+
+func (b *Bridge) once(to func(text string), text string) {
+	if to != nil && !b.complained[text] && len(b.complained) < maxComplaints {
 		b.complained[text] = true
-		b.cfg.Complain(text)
+		to(text)
 	}
 }

@@ -71,7 +71,9 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) (sentence string, retryMs fl
 		b.welcome, b.joined = w, true // the same session on a new path: the client keeps its records
 		return "", 0
 	}
-	c, err := client.New(b.rules, w, now, b.set.client())
+	cfg := b.set.client()
+	cfg.Report = b.warn
+	c, err := client.New(b.rules, w, now, cfg)
 	if err != nil {
 		return "This page cannot play on that server (" + err.Error() + "). Reload the page.", 0
 	}

@@ -16,6 +16,7 @@ import (
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 	"meanwhile/internal/verify/golden"
 	"meanwhile/internal/verify/protocol"
 	"meanwhile/netcode/clock"
@@ -282,7 +283,7 @@ func TestNumbers(t *testing.T) {
 		"parts of reliable messages in flight": reliable.Window,
 		"bytes of a part":                      reliable.PartSize,
 		"bytes of a message":                   reliable.MaxMessage,
-		"entities in sight":                    game.MaxSee,
+		"entities in sight":                    engine.MaxSee,
 		"keep-alive":                           packet.KeepAlive,
 		"client counts as gone after":          server.Timeout,
 		"states held by a client":              snapshot.HeldStates,
