@@ -66,9 +66,15 @@ func TestLoadSums(t *testing.T) {
 		Prediction: client.Prediction{Confirmed: 1000, Corrections: 7}}, {}}
 	after := []client.Stats{
 		{Sent: 340, SentBytes: 25000, Received: 170, ReceivedBytes: 80000, Hitches: 3, Starved: 14,
-			Prediction: client.Prediction{Confirmed: 1200, Corrections: 9}, RTT: 20 * time.Millisecond, Delay: 80 * time.Millisecond},
+			Prediction: client.Prediction{
+				Confirmed:   1200,
+				Corrections: 9,
+			}, RTT: 20 * time.Millisecond, Delay: 80 * time.Millisecond},
 		{Sent: 80, SentBytes: 8000, Received: 40, ReceivedBytes: 10000,
-			Prediction: client.Prediction{Confirmed: 40, Corrections: 1}, RTT: 30 * time.Millisecond, Delay: 90 * time.Millisecond},
+			Prediction: client.Prediction{
+				Confirmed:   40,
+				Corrections: 1,
+			}, RTT: 30 * time.Millisecond, Delay: 90 * time.Millisecond},
 	}
 	r.sum(before, after)
 	want := loadResult{Seconds: 4, UpHz: 40, DownHz: 20, UpKbps: 24, DownKbps: 50, RTT50: 30, RTT99: 30, Delay50: 90,

@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/schema"
@@ -231,24 +228,5 @@ func place(line string) string {
 	return " at " + line
 }
 
-// caller returns the directory, file and line of the game's rules that called the engine, such as
-// "kick/kick.go:42"; "" if that is not known.
-func caller() string {
-	_, here, _, _ := runtime.Caller(0)
-	root := strings.TrimSuffix(here, "internal/engine/mistakes.go")
-	var pcs [16]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	for more := true; more; {
-		var f runtime.Frame
-		f, more = frames.Next()
-		rest, ours := strings.CutPrefix(f.File, root)
-		ours = ours && (strings.HasPrefix(rest, "internal/engine/") || strings.HasPrefix(rest, "game/"))
-		if ours && !strings.HasSuffix(rest, "_test.go") || f.File == "" {
-			continue
-		}
-		dir := strings.LastIndexByte(f.File, '/')
-		dir = strings.LastIndexByte(f.File[:max(dir, 0)], '/')
-		return f.File[dir+1:] + ":" + strconv.Itoa(f.Line)
-	}
-	return ""
-}
+// caller returns the line of the game's rules that called the engine.
+func caller() string { return fault.Line("internal/engine", "game") }
