@@ -18,6 +18,9 @@ type Event struct {
 	Tick  clock.Tick
 	Vals  []int64 // simulation integers of the payload
 	Own   bool    // predicted here
+	// Number names a predicted event: that it is Cancelled is said under the same one. 0: not
+	// predicted.
+	Number uint32
 	// Cancelled says that the event was shown as predicted, and has not happened: take it back.
 	Cancelled bool
 	At        geom.Vec2 // where in the world, as predicted; of own events only
@@ -40,6 +43,7 @@ type eventQueue struct {
 	next, shown *eventList // for the next call of Events; what the last one returned
 
 	foreseen  foreseen
+	number    uint32        // of the newest predicted event
 	starved   uint8         // the server's count of starved ticks
 	starvedAt clock.Tick    // when it grew
 	hold      reliable.Hold // others' events until their time has come
@@ -88,7 +92,8 @@ func (q *eventQueue) collect() {
 			q.stats.EventsLost++
 			continue
 		}
-		event := Event{Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: e.Vals, Own: true, At: e.At}
+		q.number++
+		event := Event{Number: q.number, Event: e.Event, Actor: e.Actor, Tick: e.Tick, Vals: e.Vals, Own: true, At: e.At}
 		if to.add(event); !q.cfg.NoPrediction {
 			q.foreseen.add(event, !e.ByActor)
 		}

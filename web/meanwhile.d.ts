@@ -122,6 +122,8 @@ export interface Game<T extends GameTypes = GameTypes> {
   command: () => Partial<T["command"]>
   draw: (world: World<T>) => void
   on: { [event in keyof T["events"]]?: (event: T["events"][event] & EventBase) => void }
+  /** Take back what a handler of on showed for an event with the same key: it was predicted, and has not happened. */
+  undo: { [event in keyof T["events"]]?: (event: T["events"][event] & EventBase) => void }
 
   readonly canvas: HTMLCanvasElement
   readonly ctx: CanvasRenderingContext2D

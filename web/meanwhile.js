@@ -26,6 +26,7 @@
 //   g.command() returns the command of the next tick; a missing field is zero. Not called without an avatar or on autopilot
 //   g.draw(world) draws one frame. world has one array per kind, as g.world
 //   g.on.<event>(e) handles an event: its fields, e.key (unique), e.entity (who caused it, 0: nobody), e.mine
+//   g.undo.<event>(e) takes back an event of the same key that was shown as predicted and has not happened
 // and reads these:
 //   g.ctx g.canvas g.width g.height   2D context; size of the canvas in CSS pixels
 //   g.world g.me g.now                entities by kind; the own avatar or undefined; instant of this frame

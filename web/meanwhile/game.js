@@ -32,6 +32,8 @@ export class PageGame {
     this.notice = new Notice(this.canvas)
     /** @type {Record<string, (event: any) => void>} */
     this.on = {}
+    /** @type {Record<string, (event: any) => void>} */
+    this.undo = {}
     /** @type {() => Record<string, any>} */
     this.command = () => ({})
     /** @type {(world: any) => void} */
@@ -297,7 +299,10 @@ export class PageGame {
       return this.fail(e)
     }
     this.me = this.model.me
-    for (const { name, event } of events) if (this.on[name]) this.ask(`g.on.${name}`, this.on[name], event)
+    for (const { name, event, undo } of events) {
+      const handlers = undo ? this.undo : this.on
+      if (handlers[name]) this.ask(`g.${undo ? "undo" : "on"}.${name}`, handlers[name], event)
+    }
     this.watchSilence()
 
     const { ctx, ratio } = this

@@ -23,6 +23,7 @@ export const BRIDGE = 1
 const HEADER = 8
 /** Flags of an entity; the whole milliseconds of lateMs stand above them. */
 const MINE = 1, CUT = 2, PREDICTED = 4, STALLED = 8, LATE_SHIFT = 4
+const UNDO = 2 // of events
 
 /** @type {Record<string, string[]>} */
 const PARTS = { vec2: ["x", "y"], vec3: ["x", "y", "z"], view: ["yaw", "pitch"], quat: ["x", "y", "z"] }
@@ -169,9 +170,10 @@ export class World {
     const events = []
     for (let i = 0; i < floats[6]; i++) {
       const kind = this.events[floats[at]]
+      const undo = (floats[at + 3] & UNDO) !== 0
       const event = { key: floats[at + 1], entity: floats[at + 2], mine: (floats[at + 3] & MINE) !== 0 }
       at = kind.fields.read(event, floats, at + 4, this.texts)
-      events.push({ name: kind.name, event })
+      events.push({ name: kind.name, event, undo })
     }
     this.packets.length = 0
     for (let i = 0; i < floats[7]; i++, at += 4) {

@@ -73,7 +73,8 @@ type Bridge struct {
 	me         []float64
 	vals       []float64
 	pending    []event
-	key        float64 // of the newest event
+	key        float64                // of the newest event
+	numbered   [maxTakenBack]numbered // keys of predicted events
 	flights    []flight
 	complained map[string]bool
 }

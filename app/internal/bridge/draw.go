@@ -22,6 +22,7 @@ type flag = float64
 const (
 	flagMine      flag = 1
 	flagCut       flag = 2
+	flagUndo      flag = 2 // of events
 	flagPredicted flag = 4
 	flagStalled   flag = 8
 	lateUnit      flag = 16 // one millisecond of lateness, which stands above the flags
@@ -88,6 +89,8 @@ func (b *Bridge) entity(e *client.Entity) {
 func (b *Bridge) flags(e *client.Entity) (f flag) {
 	if e.Mine {
 		f = b.ownFlags()
+	} else if e.Predicted {
+		f = flagPredicted
 	}
 	if e.Cut() {
 		f += flagCut
@@ -124,9 +127,31 @@ func (b *Bridge) collectEvents() {
 		if len(b.pending) >= maxEvents {
 			b.pending = append(b.pending[:0], b.pending[1:]...)
 		}
-		b.key++
-		b.pending = append(b.pending, event{e, b.key})
+		b.pending = append(b.pending, event{e, b.keyOf(&e)})
 	}
+}
+
+// maxTakenBack is how many predicted events the bridge remembers in case one is taken back.
+const maxTakenBack = 64
+
+// numbered is the key of a predicted event.
+type numbered struct {
+	number uint32
+	key    float64
+}
+
+// keyOf returns the key of an event: a new one, or that under which the event was shown that it
+// takes back.
+func (b *Bridge) keyOf(e *client.Event) float64 {
+	at := &b.numbered[e.Number%maxTakenBack]
+	if e.Cancelled && at.number == e.Number {
+		return at.key
+	}
+	b.key++
+	if e.Number != 0 {
+		*at = numbered{e.Number, b.key}
+	}
+	return b.key
 }
 
 // eventUnit converts an event's exact values, in 1/65536, to floats.
@@ -136,6 +161,9 @@ func (b *Bridge) event(e *event) {
 	f := 0.0
 	if e.Own || e.Actor != 0 && e.Actor == b.client.Me() {
 		f = flagMine
+	}
+	if e.Cancelled {
+		f += flagUndo
 	}
 	w := &b.write
 	l := &w.events[e.Event.Event]
