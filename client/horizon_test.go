@@ -244,12 +244,12 @@ func TestSmoothingOfAConfig(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		p.c.own.smooth.Add(geom.Vec3{X: 1})
+		p.c.own.smooth.Add(geom.Vec3{X: 0.5})
 		from := frame
 		d.run(300 * time.Millisecond)
-		want := math.Exp(-time.Duration(frame-from).Seconds() / c.tau)
+		want := 0.5 * math.Exp(-time.Duration(frame-from).Seconds()/c.tau)
 		if got := p.c.OwnOffset().X; math.Abs(got-want) > 0.01*want {
-			t.Errorf("%s: of 1 m are %v left after %v, want %v", c.name, got, time.Duration(frame-from), want)
+			t.Errorf("%s: of 0.5 m are %v left after %v, want %v", c.name, got, time.Duration(frame-from), want)
 		}
 	}
 }

@@ -367,7 +367,7 @@ func ticksTable(rows []Row, rate int) [][]string {
 }
 
 func smoothingSteps(rows []Row) [][]string {
-	all := [][]string{{"policy", "fps", "left after 100 ms", "after 300 ms", "at most off 60 fps"}}
+	all := [][]string{{"policy", "fps", "left after 100 ms", "after 300 ms", "at most off"}}
 	for _, policy := range []string{ours, classicSmoothing, perFrame} {
 		for _, fps := range frameRates {
 			r := find(rows, "", policy, Value{"change", "correction"}, Value{"frame_hz", fps})

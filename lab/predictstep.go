@@ -13,9 +13,9 @@ var smoothingExperiment = &experiment{
 	name:  "smoothing",
 	about: "how a correction fades, and a change from one timeline to another, at 30, 60 and 144 frames a second",
 	notes: `No network: one thing is drawn. Change <b>correction</b>: the thing stands, and is corrected by 1 m and 60
-degrees. <b>place_100ms_cm</b>, <b>turn_100ms_deg</b> and so on are what is left of that, between two frames as the
-line between them. <b>deviation_pct</b> is the largest difference of a frame of the first half second from the
-policy's own fading at 60 frames a second. <b>classic</b> is the offset times 0.9 and a slerp by 0.1 per frame as
+degrees. <b>meanwhile</b> fades with 100 ms, and no faster than 8 m/s. <b>place_100ms_cm</b>, <b>turn_100ms_deg</b> and so on are what is left of that, between two frames as the
+line between them. <b>deviation_pct</b> is the largest difference of a frame of the first half second from what the
+policy leaves of it at that instant in one step, or, of per-frame, at 60 frames a second. <b>classic</b> is the offset times 0.9 and a slerp by 0.1 per frame as
 samples show it, in the form of package predict, which does not depend on the frame rate; <b>per-frame</b> is the same
 as the samples have it, once a frame. Change <b>join</b>: a thing moves at 10 m/s and is drawn 200 ms in the past; from
 then on it is drawn 200 ms later in time, as when it joins the predicted set. Change <b>leave</b> is the opposite.
@@ -123,15 +123,19 @@ func after(at []xy, seconds float64) float64 {
 	return at[len(at)-1].y
 }
 
-// deviation returns by how many percent the fading at a frame rate differs from that at 60.
+// deviation returns by how many percent the fading at a frame rate differs at most from that of the
+// policy when the whole span is one frame; where that would be another fading, from that at 60
+// frames a second.
 func deviation(policy string, f fading) float64 {
-	tau := 0.1
-	if policy != ours {
-		tau = -1 / (60 * math.Log(perFrameOf))
-	}
 	worst := 0.0
 	for _, p := range f.place {
-		if want := stepPlace * math.Exp(-p.x/tau); p.x <= 0.5 {
+		want := math.Pow(perFrameOf, 60*p.x)
+		if policy != perFrame {
+			h := newHidden(policy)
+			h.correct(stepPlace, stepTurn)
+			want, _ = h.step(p.x)
+		}
+		if p.x <= 0.5 {
 			worst = max(worst, 100*math.Abs(p.y-want)/want)
 		}
 	}

@@ -13,12 +13,12 @@
 //	   may be wrong   debt
 //
 // A Smoother then hides what the correction moves: the drawn thing keeps its place, and the error
-// fades, by the time constants of a Smoothing. It also blends a thing that changes from one timeline
-// to another, such as a ball that is predicted from now on.
+// fades, as a Smoothing says. It also blends a thing that changes from one timeline to another,
+// such as a ball that is predicted from now on.
 //
 // Invariants: done <= last, and base <= done while nothing is owed, unless done is 0: then there is
-// nothing to go on from. base falls by Reset and Truncate only, so a state that arrives late or twice
-// never moves a player back.
+// nothing to go on from. base falls by Reset and Truncate only, so a state that arrives late or
+// twice never moves a player back.
 //
 // A state may be that of many entities, of which the server sends some at one tick and others at
 // another. Then Revise corrects the past before base, and the Model's Run puts into each state what

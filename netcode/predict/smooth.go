@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"math"
 	"time"
 
 	"meanwhile/geom"
@@ -10,15 +11,20 @@ import (
 // Smoothing says how corrections are hidden: what is drawn keeps its place and turn, and the error
 // fades. The zero Smoothing is a sound default.
 //
-// An error fades by the factor exp(-t/Tau), whatever the frame rate.
+// An error fades by the factor exp(-t/Tau), whatever the frame rate, and no faster than MaxSpeed: a
+// large one shrinks evenly first.
 type Smoothing struct {
 	// Tau is the time constant with which an error of place fades. Zero means 100 ms; at most
 	// MaxTau.
 	Tau time.Duration
 	// TurnTau is that of an error of rotation. Zero means Tau.
 	TurnTau time.Duration
+	// MaxSpeed is how fast an error of place shrinks at most, in metres per second, so that a large
+	// one does not look like a step. Zero means 8, which is 13 cm in a frame at 60 Hz; infinity
+	// does not limit it.
+	MaxSpeed float64
 	// Snap is the distance in metres beyond which nothing is hidden, neither place nor turn. Zero
-	// means 2; infinity always hides.
+	// means 4; infinity always hides.
 	Snap float64
 	// SnapAngle is the angle beyond which a turn is not hidden. Zero means a quarter turn; from
 	// half a turn on, every turn is hidden.
@@ -30,7 +36,8 @@ const MaxTau = 10 * time.Second
 
 const (
 	defaultTau       = 100 * time.Millisecond
-	defaultSnap      = 2.0
+	defaultMaxSpeed  = 8.0
+	defaultSnap      = 4.0
 	defaultSnapAngle = geom.Pi / 2
 )
 
@@ -41,7 +48,7 @@ const (
 // Both are one exponential: 0.9 per 1/60 s is a time constant of 1 s / (60 × -ln 0.9) = 158.19 ms,
 // and to go 0.1 of the way on a great circle is to keep 0.9 of the angle.
 func Classic() Smoothing {
-	return Smoothing{Tau: 158_187_027 * time.Nanosecond, Snap: 2, SnapAngle: geom.Pi}
+	return Smoothing{Tau: 158_187_027 * time.Nanosecond, MaxSpeed: math.Inf(1), Snap: 2, SnapAngle: geom.Pi}
 }
 
 // Check returns an error that names the field that is outside its bounds.
@@ -51,6 +58,8 @@ func (s Smoothing) Check() error {
 		return fault.Errorf("predict: Smoothing.Tau %v is outside [0, %v]", s.Tau, MaxTau)
 	case s.TurnTau < 0 || s.TurnTau > MaxTau:
 		return fault.Errorf("predict: Smoothing.TurnTau %v is outside [0, %v]", s.TurnTau, MaxTau)
+	case !(s.MaxSpeed >= 0):
+		return fault.Errorf("predict: Smoothing.MaxSpeed %v m/s is negative", s.MaxSpeed)
 	case !(s.Snap >= 0):
 		return fault.Errorf("predict: Smoothing.Snap %v m is negative", s.Snap)
 	case !(s.SnapAngle >= 0):
@@ -59,17 +68,27 @@ func (s Smoothing) Check() error {
 	return nil
 }
 
-// tau returns the time constants of place and turn in seconds.
-func (s Smoothing) tau() (place, turn float64) {
-	p := s.Tau
-	if p == 0 {
-		p = defaultTau
+// fade lets dt seconds pass for an error.
+func (s Smoothing) fade(p pose, dt float64) pose {
+	tau, turnTau, most := s.Tau, s.TurnTau, s.MaxSpeed
+	if tau == 0 {
+		tau = defaultTau
 	}
-	t := s.TurnTau
-	if t == 0 {
-		t = p
+	if turnTau == 0 {
+		turnTau = tau
 	}
-	return p.Seconds(), t.Seconds()
+	if most == 0 {
+		most = defaultMaxSpeed
+	}
+	p.turn = p.turn.Mul(geom.Exp(-dt / turnTau.Seconds()))
+	even := float64(most * tau.Seconds()) // from where on the exponential is no faster than most
+	if n := p.place.Len(); n > even {
+		span := min(dt, (n-even)/most)
+		p.place = p.place.Mul((n - float64(most*span)) / n)
+		dt -= span
+	}
+	p.place = p.place.Mul(geom.Exp(-dt / tau.Seconds()))
+	return p
 }
 
 func (s Smoothing) snap() (place, turn float64) {
@@ -244,10 +263,7 @@ func (s *Smoother) Step(dt float64) geom.Vec3 {
 	if dt > 0 {
 		s.blend.step(dt)
 		if f := &s.fading; *f != (pose{}) {
-			tau, turnTau := s.by().tau()
-			f.place = f.place.Mul(geom.Exp(-dt / tau))
-			f.turn = f.turn.Mul(geom.Exp(-dt / turnTau))
-			if f.small() {
+			if *f = s.by().fade(*f, dt); f.small() {
 				*f = pose{}
 			}
 		}

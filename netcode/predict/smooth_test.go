@@ -31,27 +31,38 @@ func left(by *Smoothing, fps int, sixtieths []int) (place, turn []float64) {
 	return place, turn
 }
 
+// shrunk returns what is left of 1.5 m after some seconds, in small steps: it shrinks by its
+// tau-th part a second, and no faster than most.
+func shrunk(seconds, tau, most float64) float64 {
+	const dt = 1e-5
+	left := 1.5
+	for range int(seconds / dt) {
+		left -= dt * min(left/tau, most)
+	}
+	return left
+}
+
 // A step of 1.5 m and 80 degrees fades alike at 30, 60 and 144 frames a second, within 1 %, and as
-// the time constants say.
+// the time constants and the largest speed say.
 //
 // seeds: P8
 func TestStepResponse(t *testing.T) {
 	classic := Classic()
 	at := []int{2, 4, 6, 12, 30, 60}
 	for _, c := range []struct {
-		name      string
-		by        *Smoothing
-		tau, turn float64
+		name            string
+		by              *Smoothing
+		tau, turn, most float64
 	}{
-		{"default", nil, 0.1, 0.1},
-		{"classic", &classic, 0.158187, 0.158187},
-		{"own", &Smoothing{Tau: 200 * time.Millisecond, TurnTau: 50 * time.Millisecond}, 0.2, 0.05},
+		{"default", nil, 0.1, 0.1, 8},
+		{"classic", &classic, 0.158187, 0.158187, math.Inf(1)},
+		{"own", &Smoothing{Tau: 200 * time.Millisecond, TurnTau: 50 * time.Millisecond, MaxSpeed: 3}, 0.2, 0.05, 3},
 	} {
 		for _, fps := range []int{30, 60, 144} {
 			place, turn := left(c.by, fps, at)
 			for i, n := range at {
 				x := float64(n) / 60
-				wantPlace, wantTurn := 1.5*math.Exp(-x/c.tau), 80*math.Pi/180*math.Exp(-x/c.turn)
+				wantPlace, wantTurn := shrunk(x, c.tau, c.most), 80*math.Pi/180*math.Exp(-x/c.turn)
 				if math.Abs(place[i]-wantPlace) > 0.01*wantPlace {
 					t.Errorf("%s, %d fps after %.3f s: %.6f m left, want %.6f", c.name, fps, x, place[i], wantPlace)
 				}
@@ -122,17 +133,17 @@ func TestSnap(t *testing.T) {
 	if s.Error() != (geom.Vec3{}) || s.Step(1) != (geom.Vec3{}) || s.Turn() != geom.One || !s.Idle() {
 		t.Error("a new Smoother moves something")
 	}
-	s.Correct(geom.Vec3{X: 1.9}, z(50))
+	s.Correct(geom.Vec3{X: 3.9}, z(50))
 	s.Correct(geom.Vec3{}, z(30))
-	if s.Error().X != 1.9 || math.Abs(s.Yaw().Degrees()-80) > 1e-9 {
-		t.Errorf("below 2 m and 90°: %v, %v°", s.Error(), s.Yaw().Degrees())
+	if s.Error().X != 3.9 || math.Abs(s.Yaw().Degrees()-80) > 1e-9 {
+		t.Errorf("below 4 m and 90°: %v, %v°", s.Error(), s.Yaw().Degrees())
 	}
-	if s.Correct(geom.Vec3{}, z(11)); s.Error().X != 1.9 || s.Yaw() != 0 {
+	if s.Correct(geom.Vec3{}, z(11)); s.Error().X != 3.9 || s.Yaw() != 0 {
 		t.Errorf("91° in all: %v, %v°", s.Error(), s.Yaw().Degrees())
 	}
 	s.Correct(geom.Vec3{}, z(-20))
 	if s.Add(geom.Vec3{X: 0.2}); !s.Idle() {
-		t.Errorf("2.1 m in all: %v, %v°", s.Error(), s.Yaw().Degrees())
+		t.Errorf("4.1 m in all: %v, %v°", s.Error(), s.Yaw().Degrees())
 	}
 	s.Add(geom.Vec3{Y: -1})
 	if s.Step(0); s.Step(-1).Y != -1 {
@@ -155,6 +166,31 @@ func TestSnap(t *testing.T) {
 	if s.Blend(geom.Vec3{X: math.Inf(1)}, geom.Quat{}, time.Second); !s.Idle() {
 		t.Error("a place that is infinite is blended")
 	}
+}
+
+// A correction by less than is shown at once is never drawn as a step of more than 15 cm at 60
+// frames a second, however many come.
+func TestNoStepIsLarge(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s Smoother
+		is, last := geom.Vec3{}, geom.Vec3{}
+		for range 60 {
+			if rapid.IntRange(0, 5).Draw(t, "corrected") == 0 {
+				by := geom.Vec3{X: rapid.Float64Range(-2, 2).Draw(t, "x"), Y: rapid.Float64Range(-2, 2).Draw(t, "y")}
+				if s.Error().Sub(by).Len() > 3.9 {
+					continue
+				}
+				is = is.Add(by)
+				s.Add(by.Neg())
+			}
+			s.Step(1.0 / 60)
+			drawn := is.Add(s.Error())
+			if d := drawn.Dist(last); d > 0.15 {
+				t.Fatalf("a step of %.3f m", d)
+			}
+			last = drawn
+		}
+	})
 }
 
 // What has faded is gone: nothing is computed for a thing that stands still, and nothing that is
@@ -303,7 +339,7 @@ func TestSmoothingIsChecked(t *testing.T) {
 	}{
 		{Smoothing{}, ""}, {Classic(), ""}, {Smoothing{Tau: MaxTau, Snap: math.Inf(1)}, ""},
 		{Smoothing{Tau: -1}, "Tau"}, {Smoothing{Tau: MaxTau + 1}, "Tau"}, {Smoothing{TurnTau: -1}, "TurnTau"},
-		{Smoothing{Snap: -1}, "Snap"}, {Smoothing{Snap: math.NaN()}, "Snap"}, {Smoothing{SnapAngle: -1}, "SnapAngle"},
+		{Smoothing{Snap: -1}, "Snap"}, {Smoothing{MaxSpeed: -1}, "MaxSpeed"}, {Smoothing{Snap: math.NaN()}, "Snap"}, {Smoothing{SnapAngle: -1}, "SnapAngle"},
 	} {
 		err := c.by.Check()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), "."+c.want+" ") {
