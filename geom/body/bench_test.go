@@ -30,7 +30,7 @@ func crowd(n int, dense bool) *Scene {
 		{Min: at(-w-1, -w-1), Max: at(-w, w+1)}, {Min: at(w, -w-1), Max: at(w+1, w+1)},
 	}
 	for i, k := range places {
-		b := Body{Build: crate, Pos: at(float64(k%side)*gap-w+1.5, float64(k/side)*gap-w+1.5), Vel: r.Dir().Mul(2)}
+		b := Body{Build: crate, Pos: at(float64(k%side)*gap-w+1.5, float64(k/side)*gap-w+1.5), Vel: r.Dir().Mul(0.5)}
 		if i%2 == 0 {
 			b.Build = Build{Radius: 0.5, Mass: 10, Surface: Surface{0.5, 0.3}}
 		} else {

@@ -228,9 +228,10 @@ func (w *scratch) add(i, j int32, b *mover, c *contact) {
 	bounce := max(a.surface.Bounce, b.surface.Bounce)
 	friction := math.Sqrt(float64(a.surface.Friction * b.surface.Friction))
 	for k := range c.k {
-		p := point{a: i, b: j, n: c.n, ra: c.at[k].at, rb: c.at[k].at.Sub(d), gap: c.at[k].gap, second: k > 0}
-		p.bounce, p.friction = bounce, friction
-		p.prepare(a, b)
+		at := c.at[k].at
+		p := point{a: i, b: j, at: at, gap: c.at[k].gap, second: k > 0, bounce: bounce, friction: friction}
+		p.normal = newAxis(c.n, at, at.Sub(d), a, b)
+		p.tangent = newAxis(c.n.Perp(), at, at.Sub(d), a, b)
 		w.points = append(w.points, p)
 	}
 }

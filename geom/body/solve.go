@@ -9,15 +9,15 @@ import (
 // point is one point where two movers touch or may touch within the step.
 type point struct {
 	a, b     int32
-	second   bool      // the point before is of the same pair
-	n        geom.Vec2 // unit vector from a to b
-	ra, rb   geom.Vec2 // from their centres
+	second   bool // the point before is of the same pair
+	normal   axis // from a to b
+	tangent  axis
+	at       geom.Vec2 // from the centre of a
 	gap      float64   // before the step, and after separate at its end
 	bounce   float64
 	friction float64
 	closing  float64 // speed along the normal before the step, positive if they close in
-	resist   float64 // change of the speed along the normal by an impulse of 1
-	drag     float64 // the same along the tangent
+	least    float64 // speed along the normal that closes the gap in this step, or 0
 	impulse  float64 // along the normal
 	sideways float64 // along the tangent
 	pushed   float64 // position correction so far
@@ -25,37 +25,53 @@ type point struct {
 	lost     float64 // energy that impulses along the normal took away; of a pair in its first point
 }
 
-func (p *point) prepare(a, b *mover) {
-	t := p.n.Perp()
-	an, bn, at, bt := p.ra.Cross(p.n), p.rb.Cross(p.n), p.ra.Cross(t), p.rb.Cross(t)
-	im := a.im + b.im
-	p.resist = im + float64(float64(a.ii*an)*an) + float64(float64(b.ii*bn)*bn)
-	p.drag = im + float64(float64(a.ii*at)*at) + float64(float64(b.ii*bt)*bt)
-	p.closing = -p.apart(a, b).Dot(p.n)
+// axis is a direction in which the two movers of a point push each other.
+type axis struct {
+	dir    geom.Vec2 // unit vector
+	a, b   float64   // levers: the distances at which a push passes their centres, with sign
+	resist float64   // change of their speed along the axis by an impulse of 1
+	yield  float64   // one over resist
 }
 
-// apart returns the velocity of the point on b as seen from the point on a.
-func (p *point) apart(a, b *mover) geom.Vec2 {
-	return geom.Vec2{
-		X: b.vel.X - float64(b.spin*p.rb.Y) - a.vel.X + float64(a.spin*p.ra.Y),
-		Y: b.vel.Y + float64(b.spin*p.rb.X) - a.vel.Y - float64(a.spin*p.ra.X),
-	}
+func newAxis(dir, ra, rb geom.Vec2, a, b *mover) axis {
+	x := axis{dir: dir, a: ra.Cross(dir), b: rb.Cross(dir)}
+	x.resist = a.im + b.im + float64(float64(a.ii*x.a)*x.a) + float64(float64(b.ii*x.b)*x.b)
+	x.yield = 1 / x.resist
+	return x
 }
 
-// apply gives both movers an impulse j in direction dir.
-func (p *point) apply(a, b *mover, dir geom.Vec2, j float64) {
-	x, y := float64(dir.X*j), float64(dir.Y*j)
-	a.vel.X -= float64(a.im * x)
-	a.vel.Y -= float64(a.im * y)
-	a.spin -= float64(a.ii * (float64(p.ra.X*y) - float64(p.ra.Y*x)))
-	b.vel.X += float64(b.im * x)
-	b.vel.Y += float64(b.im * y)
-	b.spin += float64(b.ii * (float64(p.rb.X*y) - float64(p.rb.Y*x)))
+// speed returns how fast the point on b moves along the axis, as seen from the point on a.
+func (x *axis) speed(a, b *mover) float64 {
+	return float64((b.vel.X-a.vel.X)*x.dir.X) + float64((b.vel.Y-a.vel.Y)*x.dir.Y) +
+		float64(b.spin*x.b) - float64(a.spin*x.a)
+}
+
+// apply gives both movers an impulse j along the axis.
+func (x *axis) apply(a, b *mover, j float64) {
+	ja, jb := float64(a.im*j), float64(b.im*j)
+	a.vel.X -= float64(x.dir.X * ja)
+	a.vel.Y -= float64(x.dir.Y * ja)
+	a.spin -= float64(float64(a.ii*x.a) * j)
+	b.vel.X += float64(x.dir.X * jb)
+	b.vel.Y += float64(x.dir.Y * jb)
+	b.spin += float64(float64(b.ii*x.b) * j)
+}
+
+// cost returns the energy that an impulse j takes away, where v was the speed before.
+func (x *axis) cost(v, j float64) float64 {
+	return -float64(j * (v + float64(0.5*float64(j*x.resist))))
 }
 
 // solve changes velocities until no contact closes in any more than to its gap, by impulses from
 // contact to contact.
 func (w *scratch) solve(dt float64) {
+	for i := range w.points {
+		p := &w.points[i]
+		p.closing = -p.normal.speed(&w.movers[p.a], &w.movers[p.b])
+		if p.gap > 0 {
+			p.least = -p.gap / dt
+		}
+	}
 	for range iterations {
 		worst := 0.0
 		head := 0 // the first point of the pair
@@ -66,31 +82,25 @@ func (w *scratch) solve(dt float64) {
 			}
 			a, b := &w.movers[p.a], &w.movers[p.b]
 			if p.friction > 0 && (p.impulse > 0 || p.sideways != 0) {
-				t := p.n.Perp()
-				v := p.apart(a, b).Dot(t)
-				most := float64(p.friction * p.impulse)
-				j := geom.Clamp(p.sideways-v/p.drag, -most, most)
+				v, most := p.tangent.speed(a, b), float64(p.friction*p.impulse)
+				j := geom.Clamp(p.sideways-float64(v*p.tangent.yield), -most, most)
 				step := j - p.sideways
 				p.sideways = j
-				p.apply(a, b, t, step)
-				w.lost -= float64(step * (v + float64(0.5*float64(step*p.drag))))
+				p.tangent.apply(a, b, step)
+				w.lost += p.tangent.cost(v, step)
 			}
-			v := p.apart(a, b).Dot(p.n)
-			want := 0.0
-			if p.gap > 0 {
-				want = -p.gap / dt
-			}
-			j := max(0, p.impulse+(want-v)/p.resist)
+			v := p.normal.speed(a, b)
+			j := max(0, p.impulse+float64((p.least-v)*p.normal.yield))
 			step := j - p.impulse
 			if step == 0 {
 				continue
 			}
 			p.impulse = j
-			p.apply(a, b, p.n, step)
-			lost := -float64(step * (v + float64(0.5*float64(step*p.resist))))
+			p.normal.apply(a, b, step)
+			lost := p.normal.cost(v, step)
 			w.points[head].lost += lost
 			w.lost += lost
-			worst = max(worst, math.Abs(float64(step*p.resist)))
+			worst = max(worst, math.Abs(float64(step*p.normal.resist)))
 		}
 		if worst <= settled {
 			break
@@ -108,7 +118,7 @@ func (w *scratch) separate(dt float64) {
 	}
 	for i := range w.points {
 		p := &w.points[i]
-		p.gap += float64(p.apart(&w.movers[p.a], &w.movers[p.b]).Dot(p.n) * dt)
+		p.gap += float64(p.normal.speed(&w.movers[p.a], &w.movers[p.b]) * dt)
 		deep = deep || p.gap < -slop
 	}
 	if !deep {
@@ -120,22 +130,17 @@ func (w *scratch) separate(dt float64) {
 			if p.gap >= -slop {
 				continue
 			}
-			a, b := &w.movers[p.a], &w.movers[p.b]
+			a, b, n := &w.movers[p.a], &w.movers[p.b], &p.normal
 			// Below slop, so that the pushing ends and does not approach its aim for ever.
 			aim := float64(correction * (-p.gap - slop/2))
-			moved := geom.Vec2{
-				X: b.push.X - float64(b.turn*p.rb.Y) - a.push.X + float64(a.turn*p.ra.Y),
-				Y: b.push.Y + float64(b.turn*p.rb.X) - a.push.Y - float64(a.turn*p.ra.X),
-			}.Dot(p.n)
-			j := max(0, p.pushed+(aim-moved)/p.resist)
-			x, y := float64(p.n.X*(j-p.pushed)), float64(p.n.Y*(j-p.pushed))
+			moved := b.push.Sub(a.push).Dot(n.dir) + float64(b.turn*n.b) - float64(a.turn*n.a)
+			j := max(0, p.pushed+float64((aim-moved)*n.yield))
+			step := j - p.pushed
 			p.pushed = j
-			a.push.X -= float64(a.im * x)
-			a.push.Y -= float64(a.im * y)
-			a.turn -= float64(a.ii * (float64(p.ra.X*y) - float64(p.ra.Y*x)))
-			b.push.X += float64(b.im * x)
-			b.push.Y += float64(b.im * y)
-			b.turn += float64(b.ii * (float64(p.rb.X*y) - float64(p.rb.Y*x)))
+			a.push = a.push.Sub(n.dir.Mul(a.im * step))
+			a.turn -= float64(float64(a.ii*n.a) * step)
+			b.push = b.push.Add(n.dir.Mul(b.im * step))
+			b.turn += float64(float64(b.ii*n.b) * step)
 		}
 	}
 }
@@ -159,22 +164,22 @@ func (w *scratch) bounce() {
 			if p.closing > minBounce {
 				want = float64(p.bounce * p.closing)
 			}
-			a, b := &w.movers[p.a], &w.movers[p.b]
-			v := p.apart(a, b).Dot(p.n)
-			j := max(0, p.bounced+(want-v)/p.resist) - p.bounced
-			room := max(0, min(w.points[head].lost, w.lost))
-			if most := (math.Sqrt(float64(v*v)+float64(2*float64(p.resist*room))) - v) / p.resist; j > most {
-				j = most
-			}
+			a, b, n := &w.movers[p.a], &w.movers[p.b], &p.normal
+			v := n.speed(a, b)
+			j := max(0, p.bounced+float64((want-v)*n.yield)) - p.bounced
 			if j == 0 {
 				continue
 			}
+			room := max(0, min(w.points[head].lost, w.lost))
+			if j > 0 && n.cost(v, j) < -room {
+				j = float64((math.Sqrt(float64(v*v)+float64(2*float64(n.resist*room))) - v) * n.yield)
+			}
 			p.bounced += j
-			p.apply(a, b, p.n, j)
-			lost := -float64(j * (v + float64(0.5*float64(j*p.resist))))
+			n.apply(a, b, j)
+			lost := n.cost(v, j)
 			w.points[head].lost += lost
 			w.lost += lost
-			worst = max(worst, math.Abs(float64(j*p.resist)))
+			worst = max(worst, math.Abs(float64(j*n.resist)))
 		}
 		if worst <= settled {
 			break
@@ -183,4 +188,4 @@ func (w *scratch) bounce() {
 }
 
 // hit reports whether the point has taken up a force that counts.
-func (p *point) hit() bool { return float64(p.impulse*p.resist) > settled }
+func (p *point) hit() bool { return float64(p.impulse*p.normal.resist) > settled }

@@ -254,7 +254,7 @@ func (s *Scene) report() {
 		}
 		a, b := &w.movers[p.a], &w.movers[p.b]
 		a.touched, b.touched = true, true
-		t := Touch{A: int(p.a), B: int(p.b), At: a.pos.Add(p.ra), Normal: p.n}
+		t := Touch{A: int(p.a), B: int(p.b), At: a.pos.Add(p.at), Normal: p.normal.dir}
 		if p.b == world {
 			t.B = -1
 		}
