@@ -47,6 +47,7 @@
 //
 //	lab         experiments that print the figures in the documents
 //	netsim      virtual time and seeded links
+//	vet         finds in the source what makes rules differ between machines or runs
 //
 // Start with README.md and examples/zap; docs/architecture.md shows how the parts work together.
 package meanwhile

@@ -24,7 +24,7 @@ import (
 	"strconv"
 	"strings"
 
-	"meanwhile/internal/verify/exact/lint"
+	"meanwhile/vet/exact"
 )
 
 // File is one Go source file. Path is relative to the root of the module, with slashes.
@@ -315,7 +315,7 @@ func (c *checker) pure(tree *ast.File) {
 					c.add(n.Pos(), call.why, "use of %s.%s", from, name)
 				}
 			}
-			if from == "math" && !has(mathConstants, name) && !slices.Contains(lint.Exact, name) {
+			if from == "math" && !has(mathConstants, name) && !slices.Contains(exact.Math, name) {
 				c.add(n.Pos(), whyMath, "use of math.%s", name)
 			}
 		}

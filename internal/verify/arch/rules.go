@@ -42,6 +42,7 @@ var rooms = [][]string{
 	{"examples"},
 	{"demo"},
 	{"lab"},
+	{"vet"},
 	{"cmd"},
 	{"internal"},
 }
@@ -67,11 +68,13 @@ var thirdParty = map[string][]string{
 	"app":          {"github.com/alecthomas/kong", "github.com/coder/websocket", "github.com/andybalholm/brotli"},
 	"demo":         {"github.com/andybalholm/brotli"},
 	"lab":          {"gonum.org/v1/plot"},
+	"vet":          {"golang.org/x/tools"},
 	"cmd": {
 		"github.com/chromedp/chromedp",
 		"github.com/chromedp/cdproto",
 		"github.com/alecthomas/kong",
 		"github.com/andybalholm/brotli",
+		"golang.org/x/tools",
 	},
 	"internal": {
 		"github.com/tetratelabs/wazero",
@@ -140,7 +143,7 @@ var calls = []struct {
 const whyOrder = "the order differs from run to run: sort the keys, or write \"" + orderMark + "<why it cannot " +
 	"matter>\" on this line or the one before"
 
-// mathConstants lists the constants of package math. Of its functions only those in lint.Exact are
+// mathConstants lists the constants of package math. Of its functions only those in exact.Math are
 // the same everywhere.
 const mathConstants = `E Pi Phi Sqrt2 SqrtE SqrtPi SqrtPhi Ln2 Log2E Ln10 Log10E MaxFloat32 MaxFloat64
 	SmallestNonzeroFloat32 SmallestNonzeroFloat64 MaxInt MinInt MaxInt8 MinInt8 MaxInt16 MinInt16 MaxInt32

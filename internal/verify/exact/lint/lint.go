@@ -24,16 +24,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-)
 
-// Exact lists the functions of package math whose results are the same everywhere: those that
-// IEEE 754 or their definition rounds correctly, or that only move bits.
-var Exact = []string{
-	"Abs", "Ceil", "Copysign", "Dim", "FMA", "Float32bits", "Float32frombits", "Float64bits",
-	"Float64frombits", "Floor", "Frexp", "Inf", "IsInf", "IsNaN", "Ldexp", "Max", "Min", "Mod",
-	"Modf", "NaN", "Nextafter", "Nextafter32", "Remainder", "Round", "RoundToEven", "Signbit",
-	"Sqrt", "Trunc",
-}
+	"meanwhile/vet/exact"
+)
 
 // Finding is one place in a source file.
 type Finding struct {
@@ -47,7 +40,7 @@ func (f Finding) String() string { return f.Pos.String() + ": " + f.Text }
 // from directory dir. It reports
 //   - products of floats that are not the operand of a conversion: write float64(x*y);
 //   - complex products and quotients, which cannot be written exactly;
-//   - functions of package math that are not in Exact, and any use of math/cmplx.
+//   - functions of package math that are not in exact.Math, and any use of math/cmplx.
 func Sources(dir string, patterns ...string) ([]Finding, error) {
 	var found []Finding
 	err := load(dir, patterns, func(fset *token.FileSet, p *types.Package, info *types.Info, files []*ast.File) {
@@ -199,7 +192,7 @@ func file(fset *token.FileSet, info *types.Info, f *ast.File) (found []Finding) 
 				break
 			}
 			path := fn.Pkg().Path()
-			if path == "math/cmplx" || path == "math" && !slices.Contains(Exact, fn.Name()) {
+			if path == "math/cmplx" || path == "math" && !slices.Contains(exact.Math, fn.Name()) {
 				report(n, "%s.%s is not the same on every machine: see package geom", path, fn.Name())
 			}
 		}

@@ -1,0 +1,3 @@
+module meanwhile
+
+go 1.26

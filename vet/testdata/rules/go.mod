@@ -1,0 +1,7 @@
+module rules
+
+go 1.26
+
+require meanwhile v0.0.0
+
+replace meanwhile => ../meanwhile
