@@ -1,7 +1,8 @@
 //go:build !js
 
-// Package app makes a program of a game. Natively the program is a server with a page, bots and flags;
-// compiled to WebAssembly it is the browser's client, which the page's library meanwhile.js drives.
+// Package app makes a program of a game. Natively the program is a server with a page, bots and
+// flags; compiled to WebAssembly it is the browser's client, which the page's library meanwhile.js
+// drives.
 package app
 
 import (
@@ -48,6 +49,9 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 		say(err)
 		return 2
 	}
+	if len(args) > 0 && args[0] == "vet" {
+		return site.VetGame(ctx, name, args[1:], stdout, stderr)
+	}
 	var o options
 	bots := 3
 	if rules.Bot() == nil {
@@ -55,7 +59,7 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 	}
 	vars := map[string]string{"room": host.DefaultRoom, "rooms": fmt.Sprint(host.DefaultRooms),
 		"players": fmt.Sprint(host.DefaultPlayers), "bots": fmt.Sprint(bots)}
-	_, code, done := site.Parse(&o, name, "A game made with Meanwhile.", vars, args, stdout, stderr)
+	_, code, done := site.Parse(&o, name, about(name), vars, args, stdout, stderr)
 	if done {
 		return code
 	}
@@ -99,6 +103,10 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 			name, source.Main)
 	}
 	return site.Run(ctx, s, program, name, o.Open, stdout, stderr)
+}
+
+func about(name string) string {
+	return "A game made with Meanwhile. Its rules are checked by \"" + name + " vet ./...\" (docs/VET.md)."
 }
 
 // client returns the program for browsers: the one beside the page, or one built from the source.

@@ -5,6 +5,7 @@
 //	meanwhile load [URL]    run headless players over real sockets
 //	meanwhile lab NAME      run experiments in virtual time
 //	meanwhile bench NAME    measure what the engine costs
+//	meanwhile vet [./...]   check the rules of games for what differs between machines or runs
 //
 // Exit status: 0 after success, 1 after a failure, 2 with one sentence if the command line is wrong.
 package main
@@ -15,11 +16,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
+
+	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"meanwhile/app/site"
 	"meanwhile/host"
 	"meanwhile/lab"
+	"meanwhile/vet"
 )
 
 const name = "meanwhile"
@@ -54,9 +59,16 @@ type commands struct {
 	Bench struct {
 		Args []string `arg:"" optional:"" passthrough:"" help:"Name a benchmark; meanwhile bench --list lists them."`
 	} `cmd:"" passthrough:"" help:"Measure what the engine costs."`
+
+	Vet struct {
+		Args []string `arg:"" optional:"" passthrough:"" help:"Packages, ./... by default, and flags of go vet."`
+	} `cmd:"" passthrough:"" help:"Check the rules of games for what differs between machines or runs (docs/VET.md)."`
 }
 
 func main() {
+	if vettool(os.Args[1:]) {
+		unitchecker.Main(vet.Analyzer) // does not return
+	}
 	ctx, stop := site.Interrupted()
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -95,6 +107,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return lab.Main(c.Lab.Args, stdout, stderr)
 	case "bench", "bench <args>":
 		err = runBench(ctx, c.Bench.Args, stdout, stderr)
+	case "vet", "vet <args>":
+		var self string
+		if self, err = os.Executable(); err == nil {
+			return site.Vet(ctx, self, c.Vet.Args, stdout, stderr)
+		}
 	default:
 		panic("meanwhile: no code for the command " + parsed.Command())
 	}
@@ -106,6 +123,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	return 1
+}
+
+// vettool reports whether the arguments are those that go vet gives to a tool: it asks for the
+// version and the flags, and then names a file for each package.
+func vettool(args []string) bool {
+	return len(args) > 0 && (args[0] == "-V=full" || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg"))
 }
 
 // serve serves a game until ctx ends, and returns the exit status.

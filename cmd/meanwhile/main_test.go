@@ -35,7 +35,7 @@ func TestSentences(t *testing.T) {
 		code int
 		want string // of the one line on stderr
 	}{
-		{"", 2, `expected one of "demo", "serve", "load", "lab", "bench"`},
+		{"", 2, `expected one of "demo", "serve", "load", "lab", "bench", ...`},
 		{"frob", 2, "unexpected argument frob"},
 		{"demo --frob", 2, "unknown flag --frob"},
 		{"demo extra", 2, "unexpected argument extra"},
@@ -182,4 +182,16 @@ func TestDemoInBrowser(t *testing.T) {
 	p.Eval(`Object.fromEntries(Object.entries(g.stats).map(([k, v]) =>
 		[k, Number.isFinite(v) ? Math.round(100 * v) / 100 : String(v)]))`, &stats)
 	t.Log(stats)
+}
+
+// The program is a tool of go vet when go vet runs it, and only then.
+func TestVettool(t *testing.T) {
+	for args, want := range map[string]bool{
+		"-V=full": true, "-flags": true, "-json /tmp/b001/vet.cfg": true, "": false, "vet ./...": false, "--help": false,
+		"demo --bots 3": false,
+	} {
+		if got := vettool(strings.Fields(args)); got != want {
+			t.Errorf("meanwhile %s: a tool of go vet: %v, want %v", args, got, want)
+		}
+	}
 }
