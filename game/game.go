@@ -4,8 +4,8 @@
 //
 // Join, Leave and Referee run on the server alone. Act runs one command of one player, and Step
 // moves what no player commands: for good on the server, and before in a client, for what it
-// predicts. Rules must be deterministic: use package geom instead of math's trigonometry,
-// World.Rand instead of math/rand, and World.Tick instead of a clock.
+// predicts. Rules must be deterministic, which meanwhile vet checks: use package geom instead of
+// math's trigonometry, World.Rand instead of math/rand, and World.Tick instead of a clock.
 package game
 
 import (
