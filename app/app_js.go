@@ -73,7 +73,7 @@ func (e *engine) call(name string, args []js.Value) any {
 		n, _ := copyFloats(args[0], e.b.Me())
 		return n
 	case "tick":
-		e.tick(args[0])
+		e.tick(args[0], args[1].Float())
 	case "draw":
 		n, fits := copyFloats(args[0], e.b.Draw())
 		if fits {
@@ -151,13 +151,13 @@ func take(v js.Value) []byte {
 	return b
 }
 
-func (e *engine) tick(command js.Value) {
+func (e *engine) tick(command js.Value, pressedMs float64) {
 	n := command.Length() / 8
 	if len(e.floats) < n {
 		e.floats = make([]float64, n)
 	}
 	js.CopyBytesToGo(raw(e.floats), command)
-	e.b.Tick(e.floats[:n])
+	e.b.Tick(e.floats[:n], pressedMs)
 }
 
 func (e *engine) set(name string, v js.Value) string {

@@ -93,6 +93,7 @@ type Client struct {
 
 	refreshed uint64 // store.Turns when the world was last brought up to date
 	botVals   []int64
+	moment    uint8 // of the next command's presses, in 1/256 of its tick; 0: none
 
 	// OnConfirm may be nil. It is called for each state of the avatar that arrives, with its tick,
 	// how the prediction compares with it, and by how many metres the prediction was wrong.

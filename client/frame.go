@@ -29,6 +29,14 @@ func (c *Client) Frame(now clock.Time) (due int) {
 // MaxTicks is how many commands one frame makes at most. After a longer pause the rest is skipped.
 const MaxTicks = 8
 
+// Pressed says that a press of the next command happened at a local time, so that rules know when
+// within the tick. Of several the first counts. A press without it counts as at the tick's end.
+func (c *Client) Pressed(at clock.Time) {
+	if m := c.time.tickAt(at) - c.up.made.Frac(); c.moment == 0 {
+		c.moment = uint8(min(max(m, 1), clock.FracPerTick-1))
+	}
+}
+
 // Tick makes the command of the next due tick from the game's command vals, and predicts it.
 // Without a due command it does nothing.
 func (c *Client) Tick(vals []int64) {
@@ -47,6 +55,10 @@ func (c *Client) Tick(vals []int64) {
 	if c.up.away {
 		packet.Neutral(c.rules.Command, cmd.Vals)
 	}
+	if cmd.Moment = 0; packet.HasPress(c.rules.Command, cmd.Vals) {
+		cmd.Moment = c.moment
+	}
+	c.moment = 0
 	c.up.noteCommand(cmd)
 	c.own.predict()
 	c.events.collect()

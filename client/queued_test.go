@@ -24,17 +24,23 @@ type step struct {
 
 var runners = game.NewKind[runner]("runner")
 
-func trackOwn(t testing.TB, rate int) *game.Rules {
+func trackOwn(t testing.TB, rate int) *game.Rules { return trackRules(t, rate, game.Queued, nil) }
+
+// trackRules returns the rules of the game; pressed is called with the moment of each press.
+func trackRules(t testing.TB, rate int, mode game.CommandMode, pressed func(w *game.World, moment float64)) *game.Rules {
 	t.Helper()
 	d := game.Definition[step]{
-		Name: "track", Rate: rate, Send: min(rate, 20), Kinds: game.Kinds(runners), Commands: game.Queued,
+		Name: "track", Rate: rate, Send: min(rate, 20), Kinds: game.Kinds(runners), Commands: mode,
 		Join: func(w *game.World, name string) game.ID { return runners.Spawn(w, runner{}) },
 		Act: func(w *game.World, me game.ID, c step) {
 			r := runners.Get(w, me)
 			r.Pos = r.Pos.Add(c.Move.Mul(5 * w.Dt()))
 			r.Sum = (r.Sum*31 + c.N*7 + int(w.Tick())) % 999983
 			if c.Jump {
-				r.Sum = (r.Sum + w.Rand().IntN(1000)) % 999983
+				r.Sum = (r.Sum + w.Rand().IntN(1000) + int(w.Moment()*256)) % 999983
+				if pressed != nil {
+					pressed(w, w.Moment())
+				}
 			}
 			r.Ran++
 		},
@@ -75,6 +81,54 @@ func TestQueuedPredictionIsExact(t *testing.T) {
 		}
 		if st := p.c.Stats(); st.Lead > time.Duration(p.delay)+20*time.Millisecond {
 			t.Errorf("seed %d: commands are made %v ahead on a path of %v", seed, st.Lead, time.Duration(p.delay))
+		}
+	}
+}
+
+// Rules see the moment of a press within its tick, in the prediction as on the server.
+//
+// seeds: B2
+func TestMomentOfPress(t *testing.T) {
+	for _, mode := range []game.CommandMode{game.Timed, game.Queued} {
+		var server *game.World
+		ran, predicted := map[game.Tick]float64{}, map[game.Tick]float64{}
+		d := newDuo(t, trackRules(t, 60, mode, func(w *game.World, moment float64) {
+			if w == server {
+				ran[w.Tick()] = moment
+			} else {
+				predicted[w.Tick()] = moment
+			}
+		}))
+		server = d.s.World()
+		p := d.join(40*ms, Config{})
+		p.play = func() []int64 {
+			next := p.c.CommandTick() + 1
+			if next%4 == 0 {
+				return []int64{15, 0, int64(next) % 1000, 0}
+			}
+			if next%4 != 1 { // else nothing is said of when
+				p.c.Pressed(p.c.time.now - clock.Time(next%16)*ms)
+				p.c.Pressed(p.c.time.now - 1) // the first counts
+			}
+			return []int64{15, 0, int64(next) % 1000, 1}
+		}
+		d.run(5 * time.Second)
+		clear(ran)
+		clear(predicted)
+		p.corrections = 0
+		d.run(5 * time.Second)
+		seen := map[float64]bool{}
+		for tick, moment := range ran {
+			if want, ok := predicted[tick]; ok && moment != want {
+				t.Fatalf("mode %v, tick %d: pressed at %v, predicted %v", mode, tick, moment, want)
+			}
+			if (moment == 1) != (tick%4 == 1) {
+				t.Fatalf("mode %v, tick %d: pressed at %v", mode, tick, moment)
+			}
+			seen[moment] = true
+		}
+		if len(ran) < 200 || len(seen) < 8 || p.corrections > 0 {
+			t.Errorf("mode %v: %d presses at %d moments, %d corrections", mode, len(ran), len(seen), p.corrections)
 		}
 	}
 }

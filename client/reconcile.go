@@ -536,6 +536,7 @@ func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *engine.Set, replay 
 	r.eng.LoadSet(s)
 	r.ahead.moveGuests(tick)
 	r.play.view.at = cmd.Seen
+	r.eng.SetMoment(cmd.Moment)
 	if r.eng.Act(r.me, cmd.Vals, &r.play.view, replay) != nil {
 		r.stats.Prediction.Faults++
 	}

@@ -234,8 +234,11 @@ func (t *timelines) ahead() time.Duration {
 }
 
 // tickAhead returns the command time of this frame in tick time.
-func (t *timelines) tickAhead() clock.TickFrac {
-	return t.ticks.TickAt(t.server.Now(t.now).Add(t.ahead()))
+func (t *timelines) tickAhead() clock.TickFrac { return t.tickAt(t.now) }
+
+// tickAt returns the command time in tick time at a local time near that of this frame.
+func (t *timelines) tickAt(local clock.Time) clock.TickFrac {
+	return t.ticks.TickAt(t.server.Now(t.now).Add(t.ahead() + local.Sub(t.now)))
 }
 
 // runBy returns the newest tick that the server has surely run when a packet arrives that leaves at

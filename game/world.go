@@ -14,6 +14,10 @@ func (w *World) engine() *engine.World { return (*engine.World)(w) }
 // Tick returns the tick that is being computed.
 func (w *World) Tick() Tick { return w.engine().Tick() }
 
+// Moment returns when within its tick the command that runs was pressed: above 0, and at most 1 as
+// for held keys, bots, and whatever has no press. 0.25 asks for a quarter of this tick's movement.
+func (w *World) Moment() float64 { return w.engine().Moment() }
+
 // Dt returns the length of a tick in seconds.
 func (w *World) Dt() float64 { return w.engine().Dt() }
 

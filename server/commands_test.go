@@ -81,7 +81,7 @@ func TestLatePressKeepsItsAim(t *testing.T) {
 		n.tick(nil)
 	}
 	late := command(n.s.Tick()-2, antCmd{Bite: true, Tool: 7, Move: geom.Vec2{X: 1}, Push: true})
-	late.Vals[aimAt], late.Seen, late.Newest = 99, late.Tick.Frac()-100, 0
+	late.Vals[aimAt], late.Seen, late.Newest, late.Moment = 99, late.Tick.Frac()-100, 0, 64
 	own := command(n.s.Tick()+1, antCmd{Tool: 1, Move: geom.Vec2{Y: 1}})
 	own.Vals[aimAt] = 12
 	p.send(late)
@@ -95,6 +95,9 @@ func TestLatePressKeepsItsAim(t *testing.T) {
 	if got := n.ran[0].c; got != want || int(float64(got.Aim)/6.283185307*256+256.5)%256 != 99 {
 		t.Errorf("ran %+v, want %+v with the late aim", got, want)
 	}
+	if got := n.ran[0].moment; got != 0.25 {
+		t.Errorf("pressed at %v of the tick, want 0.25", got)
+	}
 	_, c := n.s.find(p.id)
 	if c.s.seer.receipt.Stated != late.Seen || c.s.seer.receipt.Reason != 0 {
 		t.Errorf("judged by %+v, want the view of the late press, %d", c.s.seer.receipt, late.Seen)
@@ -105,8 +108,8 @@ func TestLatePressKeepsItsAim(t *testing.T) {
 	}
 	n.ran = nil
 	n.tick(nil)
-	if n.ran[0].c.Bite {
-		t.Error("the press was run twice")
+	if n.ran[0].c.Bite || n.ran[0].moment != 1 {
+		t.Error("the press or its moment was run twice")
 	}
 
 	for range 5 {

@@ -24,6 +24,7 @@ type storedCommand struct {
 	waits  time.Duration // how long it waits for its tick; where commands are queued, when it arrived
 	tick   clock.Tick
 	newest wire.Seq
+	moment uint8
 }
 
 // arrived reports whether the command of tick t arrived. It is false for ticks cmdWindow or more
@@ -54,7 +55,7 @@ func (b *inbox) put(cmd *packet.Command, waits time.Duration, ran clock.Tick) {
 		b.grow(len(cmd.Vals), ran)
 	}
 	at := int(cmd.Tick) % len(b.slots)
-	b.slots[at] = storedCommand{cmd.Seen, waits, cmd.Tick, cmd.Newest}
+	b.slots[at] = storedCommand{cmd.Seen, waits, cmd.Tick, cmd.Newest, cmd.Moment}
 	copy(b.vals[at*len(cmd.Vals):], cmd.Vals)
 }
 
@@ -95,6 +96,6 @@ func (b *inbox) take(t clock.Tick, cmd *packet.Command) (waits time.Duration, ok
 	}
 	ints := len(b.vals) / len(b.slots)
 	vals := append(cmd.Vals[:0], b.vals[at*ints:(at+1)*ints]...)
-	*cmd = packet.Command{Tick: t, Vals: vals, Seen: h.seen, Newest: h.newest}
+	*cmd = packet.Command{Tick: t, Vals: vals, Seen: h.seen, Newest: h.newest, Moment: h.moment}
 	return h.waits, true
 }

@@ -356,6 +356,7 @@ func (s *Server) runCommands() {
 		}
 		cmd, waited := p.commands.nextCommand(s)
 		s.seer.begin(p, cmd, waited)
+		s.eng.SetMoment(cmd.Moment)
 		s.fault(s.eng.Act(p.avatar, cmd.Vals, &s.seer, false))
 	}
 }

@@ -71,6 +71,7 @@ type ran struct {
 	player game.ID
 	tick   game.Tick
 	c      antCmd
+	moment float64
 }
 
 // nest is a world whose callbacks a test may fill in.
@@ -99,7 +100,7 @@ func (n *nest) def() *game.Definition[antCmd] {
 		},
 		Act: func(w *game.World, me game.ID, c antCmd) {
 			if n.keep {
-				n.ran = append(n.ran, ran{me, w.Tick(), c})
+				n.ran = append(n.ran, ran{me, w.Tick(), c, w.Moment()})
 			}
 			if n.act != nil {
 				n.act(w, me, c)

@@ -72,7 +72,7 @@ func (c *commands) repeatLast(s *Server, run *packet.Command) {
 		seen += clock.TickFrac(t-c.last.Tick) * clock.FracPerTick // as if the player had gone on looking
 	}
 	copyCommand(run, &c.last)
-	run.Tick, run.Seen = t, seen
+	run.Tick, run.Seen, run.Moment = t, seen, 0
 	packet.ClearPresses(k, run.Vals)
 	long := time.Duration(t-c.last.Tick)*s.period > RepeatFor
 	if !c.idle {
@@ -102,7 +102,7 @@ func (c *commands) addLatePress(s *Server, run *packet.Command) {
 			copy(at, late)
 		}
 	}
-	run.Seen, run.Newest = c.late.Seen, c.late.Newest
+	run.Seen, run.Newest, run.Moment = c.late.Seen, c.late.Newest, c.late.Moment
 	c.stats.LastStarved = s.tick // not the command that was predicted
 	c.surprised = true
 }

@@ -22,10 +22,9 @@ type Shot struct {
 }
 
 // shoot fires one bullet.
-func shoot(w *game.World, me game.ID, p *Player) {
+func shoot(w *game.World, me game.ID, p *Player, from geom.Vec3) {
 	stray := spread(p)
 	yaw := (p.Aim + geom.Angle(w.Rand().Range(-float64(stray), float64(stray)))).Norm()
-	from := muzzle(p)
 	to, hit := flight(w, me, from, yaw)
 	if hit != 0 {
 		// This is the victim as it is now; it may have died since. In a browser, writes to it have

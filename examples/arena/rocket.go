@@ -37,8 +37,7 @@ type Blast struct {
 
 // launch fires one rocket. It points at the ground RocketReach ahead, as aims are in the plane
 // only: it passes over nobody but those close to someone high up.
-func launch(w *game.World, me game.ID, p *Player) {
-	from := muzzle(p)
+func launch(w *game.World, me game.ID, p *Player, from geom.Vec3) {
 	way := p.Aim.Dir().Mul(RocketReach).At(-from.Z)
 	Rockets.Spawn(w, Rocket{Pos: from, Vel: way.Unit().Mul(RocketSpeed), Owner: me})
 	Launches.Emit(w, me, from.XY(), Launch{from}) // everyone sees it once, the shooter at once

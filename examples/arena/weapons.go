@@ -2,6 +2,7 @@ package arena
 
 import (
 	"meanwhile/game"
+	"meanwhile/geom"
 )
 
 // Weapons. Keep is what a command says that wants no other weapon.
@@ -32,7 +33,7 @@ type weapon struct {
 	holster  game.Tick // to put it away, also half-drawn or half-loaded
 	draw     game.Tick // to take it into the hands
 	reload   game.Tick // for a whole magazine; before that, there is not one round more
-	fire     func(w *game.World, me game.ID, p *Player)
+	fire     func(w *game.World, me game.ID, p *Player, from geom.Vec3)
 }
 
 // armoury has the weapons. To switch there and back takes longer than any cooldown, so that nobody
@@ -94,9 +95,9 @@ func supply(p *Player) (useful bool) {
 	return useful
 }
 
-// handle does with the weapons what a command wants. It depends on the player, the command, the
-// tick and whether weapons work at all, so clients predict every round.
-func handle(w *game.World, me game.ID, p *Player, c Cmd) {
+// handle does with the weapons what a command wants, firing from a place. It depends on the player,
+// the command, the tick and whether weapons work at all, so clients predict every round.
+func handle(w *game.World, me game.ID, p *Player, c Cmd, from geom.Vec3) {
 	now := w.Tick()
 	if c.Weapon != Keep {
 		choose(p, c.Weapon, now)
@@ -113,7 +114,7 @@ func handle(w *game.World, me game.ID, p *Player, c Cmd) {
 			begin = p.Ready // a slightly late shot does not delay the next ones
 		}
 		*in, p.Ready = *in-1, begin+gun.cooldown
-		gun.fire(w, me, p)
+		gun.fire(w, me, p, from)
 	}
 	if (c.Reload && *in < gun.magazine || *in == 0) && *beside > 0 {
 		p.Doing, p.Ready = Reload, now+gun.reload

@@ -78,9 +78,12 @@ func (e *Engine) Act(id ID, cmd []int64, seer Seer, replay bool) error {
 	w := e.w
 	w.seer, w.replay = seer, replay
 	err := w.predict(acting, id, func() { w.rules.call.Act(w, id, cmd) })
-	w.seer, w.replay = nil, false
+	w.seer, w.replay, w.moment = nil, false, 0
 	return err
 }
+
+// SetMoment sets the moment within the tick, in 1/256, that the next Act sees; 0: none.
+func (e *Engine) SetMoment(m uint8) { e.w.moment = m }
 
 // Step runs the rules' Step, if there is one.
 func (e *Engine) Step(replay bool) error {

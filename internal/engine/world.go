@@ -30,6 +30,7 @@ type World struct {
 	phase   phase
 	actor   ID
 	replay  bool // the tick was predicted before
+	moment  uint8
 	rand    geom.Rand
 	seer    Seer
 	sights  []*Sight // memory for nested ranges over Seen
@@ -63,6 +64,17 @@ func (w *World) Tick() Tick { return w.tick }
 
 // Dt returns the length of a tick in seconds.
 func (w *World) Dt() float64 { return 1 / float64(w.rules.Rate) }
+
+// Moment returns when within the tick the presses of the command that runs happened, as a part of
+// it: above 0, and 1 if nothing is known of that.
+func (w *World) Moment() float64 {
+	if w.moment == 0 {
+		return 1
+	}
+	return float64(w.moment) / momentsPerTick
+}
+
+const momentsPerTick = 256
 
 // Rand returns the random numbers of the callback that runs.
 func (w *World) Rand() *geom.Rand { return &w.rand }

@@ -29,7 +29,7 @@ import { Sentence } from "./notice.js"
  * @property {(bytes: Uint8Array, arrivalMs: number) => void} receive
  * @property {(nowMs: number, shownMs: number) => number} frame
  * @property {(into: Uint8Array) => number} me
- * @property {(command: Uint8Array) => void} tick
+ * @property {(command: Uint8Array, pressedMs: number) => void} tick
  * @property {(into: Uint8Array) => number} draw
  * @property {() => string} texts
  * @property {(name: string, value: number | string) => string} setting

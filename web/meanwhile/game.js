@@ -262,8 +262,9 @@ export class PageGame {
         const bad = this.commandFields.write(command, commandFloats)
         if (bad) this.mistake(`g.command: ${bad} is not a number`)
       }
+      const pressedMs = this.input.pressedMs
       this.input.commandMade()
-      this.call("tick", bytes)
+      this.call("tick", bytes, pressedMs)
     }
   }
 

@@ -1,5 +1,7 @@
 // Keys, mouse and fingers.
 
+import { clock, toClock } from "./clock.js"
+
 /** @typedef {import("../meanwhile.d.ts").Vec2} Vec2 */
 /** A finger on the screen, in CSS pixels of the canvas. far: it was dragged, so its lifting is no tap.
  * @typedef {{id: number, x0: number, y0: number, x: number, y: number, ms: number, far: boolean}} Finger */
@@ -34,6 +36,11 @@ export class Input {
     /** Codes of those that went down since the last command.
      * @type {Set<string>} */
     this.tapped = new Set()
+    /** When the first of them did, a mouse button before any key; 0: none.
+     * @type {number} */
+    this.pressedMs = 0
+    /** Whether that was a mouse button, which aims. */
+    this.button = false
     /** Where the pointer is, in CSS pixels of the canvas. */
     this.x = this.y = 0
     /** Whether the last pointer was a finger. */
@@ -110,7 +117,7 @@ export class Input {
     if (target?.matches(CONTROLS) && /^(Space|Enter|Arrow)/.test(e.code)) return
     if (e.code === "Space" || e.code.startsWith("Arrow")) e.preventDefault()
     if (e.repeat || /^(Control|Alt|Meta|F\d|Escape|Tab)/.test(e.code)) return
-    this.press(e.code)
+    this.press(e.code, e)
     this.onuse()
   }
 
@@ -133,7 +140,7 @@ export class Input {
       this.x = x
       this.y = y
       this.stick = null
-      return this.press("Mouse" + e.button)
+      return this.press("Mouse" + e.button, e)
     }
     this.touch = true
     const finger = { id: e.pointerId, x0: x, y0: y, x, y, ms: e.timeStamp, far: false }
@@ -159,7 +166,7 @@ export class Input {
     if (this.aim?.id === e.pointerId && this.aim.far) {
       this.stick = deflection(this.aim)
       if (Math.hypot(x - this.aim.x0, y - this.aim.y0) <= FIRE_PX) this.down.delete("Mouse0")
-      else if (!this.down.has("Mouse0")) this.press("Mouse0")
+      else if (!this.down.has("Mouse0")) this.press("Mouse0", e)
     }
   }
 
@@ -175,7 +182,7 @@ export class Input {
         this.stick = null
         this.x = this.aim.x
         this.y = this.aim.y
-        this.tapped.add("Mouse0")
+        this.tap("Mouse0", e)
       }
       this.aim = null
     }
@@ -186,18 +193,36 @@ export class Input {
    * @param {string} code */
   has(code) { return this.down.has(code) || this.tapped.has(code) }
 
-  /** @param {string} code */
-  press(code) {
+  /**
+   * @param {string} code
+   * @param {Event} [e] what says when; without it now
+   */
+  press(code, e) {
     this.down.add(code)
+    this.tap(code, e)
+  }
+
+  /**
+   * @param {string} code
+   * @param {Event} [e]
+   */
+  tap(code, e) {
     this.tapped.add(code)
+    const button = code.startsWith("Mouse")
+    if (this.pressedMs && (this.button || !button)) return
+    this.pressedMs = e ? toClock(e.timeStamp) : clock()
+    this.button = button
   }
 
   /** Called after each command: its presses have been used. */
-  commandMade() { this.tapped.clear() }
+  commandMade() {
+    this.tapped.clear()
+    this.pressedMs = 0
+  }
 
   clear() {
     this.down.clear()
-    this.tapped.clear()
+    this.commandMade()
     this.move = this.aim = null
   }
 

@@ -184,8 +184,9 @@ func (b *Bridge) Frame(nowMs, shownMs float64) (due int) {
 }
 
 // Tick makes the next due command: from its fields as floats, or by the game's bot on autopilot.
-// Too few floats count as zeros.
-func (b *Bridge) Tick(floats []float64) {
+// Too few floats count as zeros. pressedMs is when the first of its presses happened; 0 or less:
+// not known.
+func (b *Bridge) Tick(floats []float64, pressedMs float64) {
 	if b.due <= 0 {
 		return
 	}
@@ -199,6 +200,9 @@ func (b *Bridge) Tick(floats []float64) {
 		clear(b.ints)
 		if len(floats) >= len(b.ints) {
 			b.rules.Command.FromFloats(floats[:len(b.ints)], b.ints)
+		}
+		if pressedMs > 0 {
+			c.Pressed(max(min(instant(pressedMs), b.shown), b.shown.Add(-maxLate)))
 		}
 		c.Tick(b.ints)
 	}
@@ -216,7 +220,7 @@ func (b *Bridge) sendAway() {
 	_, _, period := b.client.Newest()
 	next := millis(b.now.Add(period))
 	for range b.Frame(next, next) {
-		b.Tick(nil)
+		b.Tick(nil, 0)
 	}
 }
 

@@ -211,7 +211,7 @@ func (p *page) frame() bool {
 		if me := p.Me(); len(me) > 0 && p.input != nil {
 			copy(cmd, p.input(me[3:]))
 		}
-		p.Tick(cmd)
+		p.Tick(cmd, 0)
 	}
 	if !p.hidden {
 		p.take()

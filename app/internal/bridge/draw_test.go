@@ -364,7 +364,7 @@ func TestFramesDoNotAllocate(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		for range arrive.Frame(p.now(), p.now()) {
 			arrive.Me()
-			arrive.Tick(cmd)
+			arrive.Tick(cmd, 0)
 		}
 		arrive.Draw()
 		arrive.Drawn()
@@ -398,7 +398,7 @@ func BenchmarkFrame(b *testing.B) {
 				b.StartTimer()
 				for range p.Frame(p.now(), p.now()) {
 					p.Me()
-					p.Tick(cmd)
+					p.Tick(cmd, 0)
 				}
 				p.Draw()
 				p.Drawn()
@@ -427,7 +427,7 @@ func TestDrawnEvenly(t *testing.T) {
 		delay := time.Duration(late.Range(0, 7) * 1e6)
 		w.run(delay)
 		for range p.Frame(p.now(), shown) {
-			p.Tick(make([]float64, 4))
+			p.Tick(make([]float64, 4), 0)
 		}
 		p.take()
 		x := 0.0

@@ -60,7 +60,7 @@ func FuzzServer(f *testing.F) {
 			}
 			for range b.Frame(now, now) {
 				b.Me()
-				b.Tick([]float64{1, 1, 1, 1})
+				b.Tick([]float64{1, 1, 1, 1}, 0)
 			}
 			if d := b.Draw(); int(d[1]) != len(d) {
 				t.Errorf("%v floats, %d", d[1], len(d))
