@@ -160,7 +160,7 @@ func (p *Player) frame() bool {
 		if p.OnEvent != nil {
 			p.OnEvent(&e)
 		}
-		if !e.Own || e.Cancelled || !s.measuring() {
+		if !e.Own || e.Cancelled || e.Actor != c.Me() || !s.measuring() {
 			continue
 		}
 		if e.Tick <= made {

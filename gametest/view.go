@@ -76,7 +76,7 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	s, q := p.sim, &p.q.view
 	h := s.Server.History()
 	k := s.Rules.Kinds[e.Kind]
-	if e.Mine || k.Place < 0 || !k.Groups[0].Moving {
+	if e.Mine || e.Drawn == nil || k.Place < 0 || !k.Groups[0].Moving { // its own, and what its client runs ahead
 		return
 	}
 	if k.Parent >= 0 && e.Drawn[k.Props[k.Parent].ObsAt] != 0 { // drawn in the world, while its truth is relative

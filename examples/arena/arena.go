@@ -105,7 +105,7 @@ var (
 	Players = game.NewKind[Player]("player")
 	Packs   = game.NewKind[Pack]("pack")
 	Rounds  = game.NewKind[Round]("round")
-	Rockets = game.NewKind[Rocket]("rocket")
+	Rockets = game.NewKind[Rocket]("rocket", game.Predicted)
 
 	Shots    = game.NewEvent[Shot]("shot")
 	Launches = game.NewEvent[Launch]("launch")

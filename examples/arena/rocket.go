@@ -8,7 +8,7 @@ import (
 // Numbers of the launcher and its rockets, in metres and seconds.
 const (
 	RocketSpeed  = 28.0
-	RocketReach  = 19.0 // how far ahead of the muzzle a rocket meets the ground, after 0.68 s
+	RocketReach  = 19.0 // how far ahead of the muzzle a rocket meets the ground
 	RocketRadius = 0.15
 	BlastRadius  = 3.2
 	BlastDamage  = 85  // of a rocket that meets a body; less with the distance, none beyond BlastRadius
@@ -18,10 +18,11 @@ const (
 )
 
 // Rocket flies straight on until it meets something. Its speed is 0 in the tick in which it did.
-// Nothing is sent while it flies: everybody computes where it is.
+// All clients run it ahead, so its shooter sees it at once, and everybody else where it is when
+// they could still step aside.
 type Rocket struct {
-	Pos   geom.Vec3 `net:"pos,others=1cm,draw=dr:5cm"`
-	Vel   geom.Vec3 `net:"vel,others=1cm/s"`
+	Pos   geom.Vec3 `net:"pos"`
+	Vel   geom.Vec3 `net:"vel"`
 	Owner game.ID   `net:"handle"`
 }
 
@@ -43,35 +44,46 @@ func launch(w *game.World, me game.ID, p *Player, from geom.Vec3) {
 	Launches.Emit(w, me, from.XY(), Launch{from}) // everyone sees it once, the shooter at once
 }
 
-// fly moves all rockets by a tick. Walls and the ground stop them.
+// fly moves all rockets by a tick. Walls and the ground stop them, which clients foresee.
 func fly(w *game.World) {
-	for _, r := range Rockets.All(w) {
+	for id, r := range Rockets.All(w) {
 		speed := r.Vel.Len()
-		if speed == 0 {
+		if speed == 0 { // in a client: the server has removed it by now
+			w.Despawn(id)
 			continue
 		}
 		ray := geom.Ray3{From: r.Pos, Dir: r.Vel.Mul(1 / speed), Len: float64(speed * w.Dt())}
-		if d := reach(ray); d < ray.Len {
-			ray.Len, r.Vel = max(d-RocketRadius, 0), geom.Vec3{} // in front of what it met
+		d := reach(ray)
+		if d == ray.Len {
+			r.Pos = ray.End()
+			continue
 		}
-		r.Pos = ray.End()
+		r.Pos, r.Vel = ray.At(max(d-RocketRadius, 0)), geom.Vec3{} // in front of what it met
+		Blasts.Emit(w, id, r.Pos.XY(), Blast{r.Pos})
 	}
 }
 
-// burst explodes the rockets that met something in this tick, on the server alone: whom a rocket
-// meets is decided by where players are, not by what anyone saw.
+// burst ends the rockets that met something in this tick, on the server alone: whom a rocket meets
+// is decided by where players are, not by what anyone saw.
 func burst(w *game.World) {
 	for id, r := range Rockets.All(w) {
-		if r.Vel == (geom.Vec3{}) || meets(w, r) {
+		met := meets(w, r)
+		if met {
+			Blasts.Emit(w, id, r.Pos.XY(), Blast{r.Pos})
+		}
+		if met || r.Vel == (geom.Vec3{}) {
 			explode(w, r)
 			w.Despawn(id)
-			Blasts.Emit(w, id, r.Pos.XY(), Blast{r.Pos})
 		}
 	}
 }
 
-// meets reports whether a rocket met a body in this tick, and moves it back to where it did.
+// meets reports whether a rocket that flies met a body in this tick, and moves it back to where it
+// did.
 func meets(w *game.World, r *Rocket) (met bool) {
+	if r.Vel == (geom.Vec3{}) {
+		return false
+	}
 	ray := geom.Ray3To(r.Pos.Sub(r.Vel.Mul(w.Dt())), r.Pos)
 	for id, p := range Players.All(w) {
 		if id == r.Owner || !p.Alive {
