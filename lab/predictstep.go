@@ -12,16 +12,17 @@ import (
 var smoothingExperiment = &experiment{
 	name:  "smoothing",
 	about: "how a correction fades, and a change from one timeline to another, at 30, 60 and 144 frames a second",
-	notes: `No network: one thing is drawn. Change <b>correction</b>: the thing stands, and is corrected by 1 m and 60
-degrees. <b>meanwhile</b> fades with 100 ms, and no faster than 8 m/s. <b>place_100ms_cm</b>, <b>turn_100ms_deg</b> and so on are what is left of that, between two frames as the
-line between them. <b>deviation_pct</b> is the largest difference of a frame of the first half second from what the
-policy leaves of it at that instant in one step, or, of per-frame, at 60 frames a second. <b>classic</b> is the offset times 0.9 and a slerp by 0.1 per frame as
-samples show it, in the form of package predict, which does not depend on the frame rate; <b>per-frame</b> is the same
-as the samples have it, once a frame. Change <b>join</b>: a thing moves at 10 m/s and is drawn 200 ms in the past; from
-then on it is drawn 200 ms later in time, as when it joins the predicted set. Change <b>leave</b> is the opposite.
-<b>slowest_share</b> and <b>fastest_share</b> are the drawn speed over the true one, below 0 where the picture steps
-back; <b>jerk_share</b> is the largest change of it from one frame to the next, <b>settled_ms</b> the time until less
-than 1 cm is left.`,
+	notes: `No network: one thing is drawn. Change <b>correction</b>: the thing stands, and is corrected by
+1 m and 60 degrees. <b>meanwhile</b> fades with 100 ms, and no faster than 8 m/s. <b>place_100ms_cm</b>,
+<b>turn_100ms_deg</b> and so on are what is left of that, between two frames as the line between them.
+<b>deviation_pct</b> is the largest difference of a frame of the first half second from what the policy leaves
+of it at that instant in one step, or, of per-frame, at 60 frames a second. <b>classic</b> is the offset times
+0.9 and a slerp by 0.1 per frame as samples show it, in the form of package predict, which does not depend on
+the frame rate; <b>per-frame</b> is the same as the samples have it, once a frame. Change <b>join</b>: a thing
+moves at 10 m/s and is drawn 200 ms in the past; from then on it is drawn 200 ms later in time, as when it joins
+the predicted set. Change <b>leave</b> is the opposite. <b>slowest_share</b> and <b>fastest_share</b> are the
+drawn speed over the true one, below 0 where the picture steps back; <b>jerk_share</b> is the largest change of
+it from one frame to the next, <b>settled_ms</b> the time until less than 1 cm is left.`,
 	takes:    byPolicy,
 	policies: []string{ours, classicSmoothing, perFrame, unsmoothed},
 	run:      runSmoothing,

@@ -339,7 +339,8 @@ func TestSmoothingIsChecked(t *testing.T) {
 	}{
 		{Smoothing{}, ""}, {Classic(), ""}, {Smoothing{Tau: MaxTau, Snap: math.Inf(1)}, ""},
 		{Smoothing{Tau: -1}, "Tau"}, {Smoothing{Tau: MaxTau + 1}, "Tau"}, {Smoothing{TurnTau: -1}, "TurnTau"},
-		{Smoothing{Snap: -1}, "Snap"}, {Smoothing{MaxSpeed: -1}, "MaxSpeed"}, {Smoothing{Snap: math.NaN()}, "Snap"}, {Smoothing{SnapAngle: -1}, "SnapAngle"},
+		{Smoothing{Snap: -1}, "Snap"}, {Smoothing{MaxSpeed: -1}, "MaxSpeed"}, {Smoothing{Snap: math.NaN()}, "Snap"},
+		{Smoothing{SnapAngle: -1}, "SnapAngle"},
 	} {
 		err := c.by.Check()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), "."+c.want+" ") {
