@@ -425,6 +425,32 @@ func TestPressedAgainstWall(t *testing.T) {
 	}
 }
 
+// A player who runs a ball into a corner stops there, and hardly gets into the ball. A kinematic
+// thing, which nothing can stop, gets through, but the ball stays in.
+func TestSqueezedBall(t *testing.T) {
+	ball := Build{Radius: 0.35, Mass: 3, Surface: Surface{0.4, 0.1}, Drag: 0.45, Grip: 0.5, NoSpin: true}
+	player := Build{Radius: 0.45, Mass: 60, Surface: Surface{0.1, 0.1}, NoSpin: true}
+	for _, mass := range []float64{60, 0} {
+		for _, speed := range []float64{1, 5, 9} {
+			s := Scene{Walls: geom.Walls{Segments: []geom.Segment{{A: at(2, -5), B: at(2, 5)}, {A: at(2, 5), B: at(-9, 5)}}}}
+			player.Mass = mass
+			s.Add(Body{Build: ball, Pos: at(1.6, 4.6)})
+			s.Add(Body{Build: player, Pos: at(0.2, 3.2)})
+			for tick := range 120 {
+				s.Bodies[1].Vel = at(speed, speed)
+				run(&s, 1)
+				b, p := s.Bodies[0].Pos, s.Bodies[1].Pos
+				if deep := max(b.X+0.35-2, b.Y+0.35-5); deep > 0.35 || mass > 0 && deep > 0.06 {
+					t.Fatalf("mass %v, %v m/s, tick %d: the ball is %v in the wall", mass, speed, tick, deep)
+				}
+				if d := b.Dist(p); mass > 0 && d < 0.8-0.1 {
+					t.Fatalf("mass %v, %v m/s, tick %d: the player is %v in the ball", mass, speed, tick, 0.8-d)
+				}
+			}
+		}
+	}
+}
+
 // A rule that accelerates a thing slowly gets it going, and a thing without forces stops.
 func TestStopSpeed(t *testing.T) {
 	var s Scene

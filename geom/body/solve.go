@@ -62,6 +62,11 @@ func (x *axis) cost(v, j float64) float64 {
 	return -float64(j * (v + float64(0.5*float64(j*x.resist))))
 }
 
+// rounds returns how often to go through all points. Light things between heavy ones take many.
+func (w *scratch) rounds() int {
+	return min(max(work/max(len(w.points), 1), leastRounds), mostRounds)
+}
+
 // solve changes velocities until no contact closes in any more than to its gap, by impulses from
 // contact to contact.
 func (w *scratch) solve(dt float64) {
@@ -72,7 +77,7 @@ func (w *scratch) solve(dt float64) {
 			p.least = -p.gap / dt
 		}
 	}
-	for range iterations {
+	for range w.rounds() {
 		worst := 0.0
 		head := 0 // the first point of the pair
 		for i := range w.points {
@@ -149,7 +154,7 @@ func (w *scratch) separate(dt float64) {
 // pair gives back more energy than its impulses took, and all together no more than the scene has
 // lost.
 func (w *scratch) bounce() {
-	for range iterations {
+	for range w.rounds() {
 		worst := 0.0
 		head := 0 // the first point of the pair
 		for i := range w.points {

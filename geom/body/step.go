@@ -12,16 +12,17 @@ const (
 	near = 0.02
 	// slop is the depth in metres that is left alone, so that contacts last.
 	slop = 0.004
-	// iterations bounds how often a step goes through all contacts.
-	iterations = 10
+	// A step goes through its contacts until they are solved: at most mostRounds times, and more than
+	// leastRounds times only as long as that makes no more than work visits of a point.
+	leastRounds, mostRounds, work = 10, 60, 1500
 	// corrections is how often a step goes through all contacts that are too deep.
-	corrections = 3
+	corrections = 8
 	// correction is the share of a depth that one step takes away.
 	correction = 0.4
 	// minBounce is the closing speed in m/s below which nothing bounces.
 	minBounce = 0.4
 	// settled is the change of a closing speed in m/s below which contacts count as solved.
-	settled = 1e-6
+	settled = 1e-4
 )
 
 // maxStep bounds dt, in seconds.
