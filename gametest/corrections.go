@@ -1,6 +1,7 @@
 package gametest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,6 +93,22 @@ func (p *Player) difference(t clock.Tick) (text string) {
 		}
 	}
 	return text
+}
+
+// noteMistake keeps what a client reported about the rules.
+func (s *Sim) noteMistake(sentence string) {
+	if !slices.Contains(s.mistakes, sentence) {
+		s.mistakes = append(s.mistakes, sentence)
+	}
+}
+
+// Mistaken returns an error with the mistakes of the rules that clients reported, one line each:
+// see client.Config.Report.
+func (s *Sim) Mistaken() error {
+	if len(s.mistakes) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(s.mistakes, "\n"))
 }
 
 // Mispredicted returns an error if predictions were wrong without outside influence since Measure:

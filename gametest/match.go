@@ -12,8 +12,9 @@
 //		}
 //	}
 //
-// A Match fails its test by itself if clients receive wrong state, if rules panic, and if Act and
-// Step are not deterministic, see Sim.Mispredicted. A Sim is what a Match runs: experiments use it
+// A Match fails its test by itself if clients receive wrong state, if rules panic or write in a
+// client to what it does not predict, and if Act and Step are not deterministic, see Sim.Mistaken
+// and Sim.Mispredicted. A Sim is what a Match runs: experiments use it
 // directly, without a test.
 package gametest
 
@@ -50,8 +51,9 @@ type Match[C any] struct {
 }
 
 // New returns a match without players. One seed gives the same match each time; -match.seed
-// overrides it. When the test ends, the match reports wrong state in a client, panics of rules and
-// clean mispredictions, and after any failure the command that replays it.
+// overrides it. When the test ends, the match reports wrong state in a client, panics of rules,
+// what rules do without effect, and clean mispredictions, and after any failure the command that
+// replays it.
 func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 	t.Helper()
 	if *seedFlag != 0 {
@@ -73,8 +75,10 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 				t.Logf("%s", rules.Stack)
 			}
 		}
-		if err := sim.Mispredicted(); err != nil && !m.allowed {
-			t.Errorf("%v", err)
+		for _, err := range []error{sim.Mistaken(), sim.Mispredicted()} {
+			if err != nil && !m.allowed {
+				t.Errorf("%v", err)
+			}
 		}
 		if t.Failed() {
 			t.Logf("replay: go test -run '^%s$' -match.seed=%d", t.Name(), seed)
@@ -83,9 +87,9 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 	return m
 }
 
-// AllowMispredictions keeps clean mispredictions from failing the test. Rules that go by where
-// other entities are now need it, as a client knows only the newest record of those. Quality counts
-// the mispredictions all the same.
+// AllowMispredictions keeps clean mispredictions, and the mistakes of Sim.Mistaken, from failing
+// the test. Rules that go by where other entities are now need it, as a client knows only the
+// newest record of those. Quality counts the mispredictions all the same.
 func (m *Match[C]) AllowMispredictions() { m.allowed = true }
 
 // Join adds a player on a network, played by bot. A player who joins during the match connects at

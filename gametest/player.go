@@ -104,7 +104,9 @@ func (p *Player) connect() {
 	trip, _ := p.down.Send(s.Loop.Now(), 100) // delayed like any packet; the reliable stream repeats a lost one
 	at := max(trip[0], s.Loop.Now().Add(20*time.Millisecond))
 	s.Loop.At(at, func() {
-		c, err := client.New(s.Rules, w, p.local(s.Loop.Now()), s.Client)
+		cfg := s.Client
+		cfg.Report = s.noteMistake
+		c, err := client.New(s.Rules, w, p.local(s.Loop.Now()), cfg)
 		if err != nil {
 			s.faults = append(s.faults, err)
 			return

@@ -32,6 +32,8 @@ type Sim struct {
 	shots  verdicts
 	states comparison
 	wrong  []string // the first clean mispredictions
+
+	mistakes []string // of the rules, as clients reported them, each once
 }
 
 // NewSim returns a match without players. cfg.Seed and cfg.Secret follow from seed where they are

@@ -79,6 +79,10 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	if e.Mine || e.Drawn == nil || k.Place < 0 || !k.Groups[0].Moving { // its own, and what its client runs ahead
 		return
 	}
+	if e.Drawn == nil { // of what is run ahead there is no place in the past to compare
+		delete(q.tracks, e.ID)
+		return
+	}
 	if k.Parent >= 0 && e.Drawn[k.Props[k.Parent].ObsAt] != 0 { // drawn in the world, while its truth is relative
 		delete(q.tracks, e.ID)
 		return

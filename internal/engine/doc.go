@@ -16,10 +16,10 @@
 //
 // # Server and client
 //
-// On the server every write of a rule stays. A client keeps what rules do to the entities
-// that it predicts (LoadSet): its avatar, and what it runs ahead. All others are copies of their newest records (PutKnown): a rule may write to them,
-// but the write is undone, and a despawn hides them until the server confirms or contradicts it
-// (Unhide).
+// On the server every write of a rule stays. A client keeps what rules do to the entities that it
+// predicts (LoadSet): its avatar, and what it runs ahead. All others are copies of their newest
+// records (PutKnown): a rule may write to them, but the write is undone, and a despawn hides them
+// until the server confirms or contradicts it (Unhide).
 //
 // # Randomness
 //
