@@ -43,6 +43,7 @@ type reconcile struct {
 	drawnCut  clock.Tick   // newest teleport before what is drawn of the avatar
 	cuts      uint64       // teleports that were drawn
 
+	desyncs   desyncs
 	ran       [ranTicks]ranAt // where commands are queued, by server tick modulo ranTicks
 	placeVals []float64
 }
@@ -56,6 +57,7 @@ func (r *reconcile) init(c *Client) {
 	r.rules, r.cfg, r.eng, r.store, r.ahead = c.rules, &c.cfg, c.eng, c.store, &c.ahead
 	r.time, r.down, r.up = &c.time, &c.down, &c.up
 	r.events, r.play, r.stats = &c.events, &c.play, &c.stats
+	r.desyncs.own = r
 	r.ring = predict.New[engine.Set, packet.Command](&model{r})
 }
 
@@ -157,6 +159,11 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 		r.truthCut = r.teleportedBy(s.Cut, tick, cut, known)
 	}
 	r.truthTick = s.Tick
+	if wrong {
+		r.state(tick, s, true)
+		r.desyncs.differ(tick, &r.truth)
+	}
+	r.desyncs.compared()
 	replayed := r.revise(tick, wrong)
 	r.state(tick, s, true)
 	if !r.ring.Agrees(tick, &r.truth) {
@@ -211,6 +218,7 @@ func (r *reconcile) revise(own clock.Tick, also bool) (replayed int) {
 		if r.ring.Agrees(t, &r.truth) {
 			continue
 		}
+		r.desyncs.differ(t, &r.truth)
 		r.events.foreseen.begin(t)
 		return r.ring.Revise(t, &r.truth).Replayed
 	}

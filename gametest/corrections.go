@@ -59,7 +59,7 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	if !starved && !touched {
 		q.clean++
 		if len(p.sim.wrong) < maxMispredictions {
-			p.sim.wrong = append(p.sim.wrong, fmt.Sprintf("%s at tick %d%s", p.Name, t, p.difference(t)))
+			p.sim.wrong = append(p.sim.wrong, p.Name+" at "+p.desync(t))
 		}
 	}
 }
@@ -75,24 +75,17 @@ func (p *Player) ownStateTick() clock.Tick {
 	return 0
 }
 
-// difference names the properties in which the server's state of tick t differs from the
-// prediction, as far as the prediction is known.
-func (p *Player) difference(t clock.Tick) (text string) {
-	h := p.Client.Store().Find(uint32(p.Client.Me()))
-	state := p.Client.Own(t)
-	if h == nil || state == nil || p.foretoldTick != t {
-		return ""
-	}
-	k := p.sim.Rules.Kinds[h.Kind]
-	foretold, decided := k.AppendExact(nil, nil, p.foretold, 65536), k.AppendExact(nil, nil, state, 65536)
-	for _, i := range k.Owned {
-		q := &k.Props[i]
-		from, to := q.At, q.At+q.Comps
-		if !slices.Equal(p.foretold[from:to], state[from:to]) {
-			text += fmt.Sprintf(", %s predicted as %v and on the server %v", q.Name, foretold[from:to], decided[from:to])
+// desync returns what the client knows of a wrong prediction of its avatar. It leaves out the cause,
+// as the match knows better.
+func (p *Player) desync(t clock.Tick) string {
+	own := fmt.Sprintf("tick %d: %s %d ", t, p.sim.Rules.Kinds[p.Client.Store().Find(uint32(p.Me())).Kind].Name, p.Me())
+	for _, text := range p.Client.Desyncs(nil) {
+		if strings.HasPrefix(text, own) {
+			text, _, _ = strings.Cut(text, "; the server ran")
+			return text
 		}
 	}
-	return text
+	return fmt.Sprintf("tick %d", t)
 }
 
 // noteMistake keeps what a client reported about the rules.

@@ -39,9 +39,7 @@ type Player struct {
 	vals   []float64 // scratch of Draw
 	q      quality
 
-	teleports    uint64     // of the avatar, drawn by the end of the last frame
-	foretold     []int64    // what the client predicted of the avatar for foretoldTick
-	foretoldTick clock.Tick // of the newest record of the avatar that the client applied
+	teleports uint64 // of the avatar, drawn by the end of the last frame
 }
 
 const (

@@ -23,9 +23,6 @@ type comparison struct {
 // compareState compares a state that the client applied with the server's.
 func (p *Player) compareState(e *snapshot.Replica, g int, st *motion.State) {
 	s, c := p.sim, &p.sim.states
-	if own := p.Client.Own(st.Tick); own != nil && g == snapshot.OwnerGroup && e.Mine {
-		p.foretold, p.foretoldTick = append(p.foretold[:0], own...), st.Tick
-	}
 	i, ok := s.Server.History().Find(e.ID)
 	if !ok {
 		c.tooOld++

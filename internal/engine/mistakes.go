@@ -25,6 +25,7 @@ type mistakes struct {
 	known    []string // sentences that were reported
 	searched []mistake
 	runs     [stepping + 1]int
+	impure   uint64 // kinds that impure rules change
 
 	// Of the callback that runs, or ran last.
 	wanted  bool     // it made a mistake whose line is not known
@@ -62,6 +63,12 @@ func (e *Engine) Report(f func(sentence string)) {
 	e.w.mistakes = &mistakes{report: f}
 }
 
+// Impure reports whether two runs of one command gave an entity of a kind different states.
+func (e *Engine) Impure(kind int) bool {
+	m := e.w.mistakes
+	return m != nil && m.impure&(1<<kind) != 0
+}
+
 // predict runs Act or Step. A client that looks for mistakes runs some of them again.
 func (w *World) predict(p phase, actor ID, f func()) error {
 	m := w.mistakes
@@ -95,6 +102,9 @@ func (w *World) predict(p phase, actor ID, f func()) error {
 	id, what := m.difference(w, w.events[events:events+emitted], w.events[events+emitted:])
 	if what != "" {
 		again(true)
+		if s, _ := w.entity(id); s != nil {
+			m.impure |= 1 << s.index
+		}
 		m.say("game: " + p.String() + " is impure: two runs of one command on the same state" + what +
 			m.at(id) + "; randomness comes from World.Rand, time from World.Tick, and what rules remember " +
 			"belongs into the state of entities")
