@@ -51,6 +51,7 @@ func Extrapolated(k *engine.Kind) { k.Extrapolated = true }
 
 // Predicted is for doors, platforms, balls: every client runs such entities ahead by Step, as it
 // does its avatar. What a command spawns of the kind appears at once. Seen gives the present state.
+// A property with to=owner, to=team or far= keeps a kind from it: exact states would give it away.
 func Predicted(k *engine.Kind) { k.Ahead = schema.Predicted }
 
 // Near is Predicted for players whose avatar comes within so many metres, and for the player whose

@@ -189,6 +189,57 @@ func TestFeedbackBeyondItsLimits(t *testing.T) {
 	}
 }
 
+func TestSpawnedVectors(t *testing.T) {
+	type spawned struct {
+		settled bool
+		oldest  clock.Tick
+	}
+	var list []vector
+	for _, c := range []struct {
+		name string
+		spawned
+		text string
+	}{
+		{"settled", spawned{true, 0}, "spawned 1000 settled true"},
+		{"not settled, and nothing that its commands spawned is lacking", spawned{false, 0}, "spawned 1000 settled false"},
+		{"what the command of this tick spawned is lacking", spawned{false, vectorTick}, "spawned 999 settled false"},
+		{"what that of 40 ticks ago spawned is lacking", spawned{false, vectorTick - 40}, "spawned 959 settled false"},
+		{"what a queued command to come spawned is lacking", spawned{false, vectorTick + 9}, "spawned 999 settled false"},
+		{"what the first command spawned is lacking", spawned{false, 1}, "spawned 0 settled false"},
+	} {
+		b := bitsOf(func(w *wire.BitWriter) {
+			packet.AppendSpawned(w, vectorTick, c.settled, c.oldest)
+			if n := packet.SpawnedBits(vectorTick, c.oldest); w.Len() > n {
+				t.Errorf("%s: %d bits, promised were %d", c.name, w.Len(), n)
+			}
+		})
+		list = append(list, vector{c.name, hex.EncodeToString(b), c.text})
+	}
+	head := "# What a server's datagram of tick 1000 says of what it does not mention: name, bytes, and up to which command " +
+		"the client knows\n# what its commands spawned, of those up to tick 1000.\n"
+	check(t, "testdata/spawned.txt", head, list, func(b []byte) (string, error) {
+		r := readerOf(b)
+		spawned, settled := packet.DecodeSpawned(r, vectorTick, vectorTick)
+		if r.Bad() {
+			return "", wire.ErrTruncated
+		}
+		return fmt.Sprintf("spawned %d settled %v", spawned, settled), nil
+	})
+}
+
+func FuzzDecodeSpawned(f *testing.F) {
+	for _, oldest := range []clock.Tick{0, 1, 480, 500, 509} {
+		f.Add(bitsOf(func(w *wire.BitWriter) { packet.AppendSpawned(w, 500, false, oldest) }), uint32(500), uint32(490))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, tick, newest uint32) {
+		r := readerOf(b)
+		spawned, settled := packet.DecodeSpawned(r, clock.Tick(tick), clock.Tick(newest))
+		if spawned > clock.Tick(newest) || settled && spawned != clock.Tick(newest) {
+			t.Fatalf("%x: spawned up to %d of %d, settled %v", b, spawned, newest, settled)
+		}
+	})
+}
+
 func FuzzDecodeFeedback(f *testing.F) {
 	for _, x := range []packet.Feedback{
 		{}, {Acked: 7, HasSlack: true, Slack: -40, Starved: 9}, {Acked: 900, Ran: 3, Events: 9},

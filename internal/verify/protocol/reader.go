@@ -414,17 +414,25 @@ func (r *Reader) readFeedback(tick int64) (f Feedback) {
 	return f
 }
 
+// Known reads what a datagram of a tick says of what it does not mention.
+func (r *Reader) Known(tick, newest int64, data []byte) (settled bool, err error) {
+	defer r.caught(&err)
+	r.bits = bitReader{data: data}
+	return r.readSpawned(tick, newest), nil
+}
+
 // readSpawned reads what the client may conclude from what the datagram does not say.
-func (r *Reader) readSpawned(tick, newest int64) {
+func (r *Reader) readSpawned(tick, newest int64) (settled bool) {
 	r.Spawned = newest
 	if r.bits.is() {
 		r.note("settled")
-		return
+		return true
 	}
 	if !r.bits.is() {
 		r.Spawned = min(newest, max(tick-r.bits.unsigned(3), 1)-1)
 	}
 	r.note("not settled; what commands up to tick %d spawned is known", r.Spawned)
+	return false
 }
 
 // Payload reads the payload of an event of a tick, whose properties are those of k.

@@ -262,6 +262,14 @@ func TestVectors(t *testing.T) {
 			n++
 		}
 	}
+	for i, line := range messages(t, "spawned", 6) {
+		d := newReader(t, vectors(t, "../../../netcode/packet/testdata/commands.txt")[0].schema)
+		settled, err := d.Known(1000, 1000, line.data)
+		if said := fmt.Sprintf("spawned %d settled %v", d.Spawned, settled); err != nil || said != line.text {
+			t.Errorf("spawned, message %d: read as %q, %v; want %q", i, said, err, line.text)
+		}
+		n++
+	}
 	for i, line := range messages(t, "events", 3) {
 		d := newReader(t, vectors(t, "../../../netcode/packet/testdata/events.txt")[0].schema)
 		vals, err := d.Payload(d.Schema.Kinds[0], 1000, line.data)
