@@ -9,7 +9,6 @@ import (
 // A unit is a function with the literals inside it, the initial value of a package variable, or an
 // expression in a Definition. If its parts run, all of it is taken to run.
 type unit struct {
-	name     string
 	node     ast.Node
 	root     bool // an expression in a Definition: what is declared around it outlives the call
 	findings []finding
@@ -41,8 +40,8 @@ type root struct {
 	rank int
 }
 
-func (c *checker) unit(name string, node ast.Node) *unit {
-	u := &unit{name: name, node: node, params: map[*types.Var]int{}, writes: map[int]token.Pos{}}
+func (c *checker) unit(node ast.Node) *unit {
+	u := &unit{node: node, params: map[*types.Var]int{}, writes: map[int]token.Pos{}}
 	c.units = append(c.units, u)
 	return u
 }
@@ -55,7 +54,7 @@ func (c *checker) declare(d ast.Decl) {
 		if !ok || d.Body == nil {
 			return
 		}
-		u := c.unit(fn.Name(), d.Body)
+		u := c.unit(d.Body)
 		c.byFunc[fn] = u
 		sig := fn.Signature()
 		if r := sig.Recv(); r != nil {
@@ -78,7 +77,7 @@ func (c *checker) declare(d ast.Decl) {
 				if !ok {
 					continue
 				}
-				u := c.unit(v.Name(), spec)
+				u := c.unit(spec)
 				if len(spec.Values) == len(spec.Names) {
 					u.node = spec.Values[i]
 				}
@@ -117,7 +116,7 @@ func (c *checker) roots() (found []root) {
 	add := func(name string, value ast.Expr) {
 		if k := rank(name); k >= 0 {
 			for _, v := range c.possible(value, nil) {
-				found = append(found, root{c.rule(name, v), k})
+				found = append(found, root{c.rule(v), k})
 			}
 		}
 	}
@@ -170,8 +169,8 @@ func (c *checker) possible(e ast.Expr, seen []*types.Var) []ast.Expr {
 }
 
 // rule returns the unit of one value in a Definition.
-func (c *checker) rule(name string, value ast.Expr) *unit {
-	u := c.unit(name, value)
+func (c *checker) rule(value ast.Expr) *unit {
+	u := c.unit(value)
 	u.root = true
 	c.scan(u)
 	c.spreadWrites()

@@ -62,7 +62,7 @@ func (c *checker) captured(u *unit, id *ast.Ident) {
 		return
 	}
 	for _, value := range c.aliases[v] {
-		to := c.unit(v.Name(), value)
+		to := c.unit(value)
 		to.root = true
 		c.byVar[v] = to
 		c.scan(to)

@@ -1,6 +1,5 @@
 // Package exact lists the functions of package math that compute the same bits on every machine.
-// package vet and the tests of the core read the list; it stands apart so that they need nothing
-// else.
+// The list stands apart so that the tests of the core can read it without the analyzer.
 package exact
 
 // Math lists the functions of package math whose results are the same everywhere: those that
