@@ -4,7 +4,7 @@
 // Write a game:
 //
 //	game        the contract with the rules: Definition, Kind, Event, World
-//	geom        vectors, angles, shapes, rays; bit-equal on every platform
+//	geom        vectors, angles, shapes, rays, tiles; bit-equal on every platform
 //	geom/body   balls, crates, carts: a small rigid-body step
 //	gametest    whole matches in virtual time, for a game's own tests
 //

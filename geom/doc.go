@@ -1,5 +1,5 @@
-// Package geom is the arithmetic of game rules: vectors, angles, shapes, rays, movement along
-// walls, random numbers.
+// Package geom is the arithmetic of game rules: vectors, angles, shapes, rays, movement along walls
+// and tiles, random numbers. Package geom/body adds things that push each other.
 //
 // # Exactness
 //

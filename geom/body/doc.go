@@ -13,9 +13,9 @@
 //
 // Bodies are circles and boxes, which may turn. Walls are rects, segments and circles that stand
 // still. Contacts have friction and restitution; a row or a small stack of crates comes to rest.
-// Bodies without mass are kinematic: they move as the rules say and push without being pushed.
-// A body that is slower than StopSpeed is set to rest, and a body at rest that nothing touches
-// keeps its state to the bit, so that nothing needs to be sent.
+// Bodies without mass are kinematic: they move as the rules say and push without being pushed. A
+// body that is slower than StopSpeed is set to rest, and a body at rest that nothing touches keeps
+// its state to the bit, so that nothing needs to be sent.
 //
 // Circles do not pass through walls or bodies at any speed up to MaxSpeed, apart from the last item
 // below. Boxes do not pass through walls; they pass through other boxes only when they move by more
@@ -27,9 +27,10 @@
 // # What it leaves out
 //
 // It is a means, not a physics engine. It has no joints, ropes or motors, no polygons other than
-// boxes, no bodies of several shapes, no sensors, no forces that depend on the place, no air, and no
-// third dimension. High stacks are soft, since impulses of the last step are not kept. Very unequal
-// masses, beyond 1 to 100, squeeze the lighter body. A body that is hit gets its new velocity after
-// contacts were found: what it would run into within the same step is found one step later, except
-// for walls. A box that tips over an edge more slowly than StopSpeed stays where it is.
+// boxes, no bodies of several shapes, no sensors, no forces that depend on the place, no air, and
+// no third dimension. High stacks are soft, since impulses of the last step are not kept. A light
+// body between ones that are 20 times heavier gives way by some centimetres, and by more beyond
+// that. A body that is hit gets its new velocity after contacts were found: what it would run into
+// within the same step is found one step later, except for walls. A box that tips over an edge more
+// slowly than StopSpeed stays where it is.
 package body

@@ -142,9 +142,9 @@ func (w *scratch) separate(dt float64) {
 			j := max(0, p.pushed+float64((aim-moved)*n.yield))
 			step := j - p.pushed
 			p.pushed = j
-			a.push = a.push.Sub(n.dir.Mul(float64(a.im*step)))
+			a.push = a.push.Sub(n.dir.Mul(float64(a.im * step)))
 			a.turn -= float64(float64(a.ii*n.a) * step)
-			b.push = b.push.Add(n.dir.Mul(float64(b.im*step)))
+			b.push = b.push.Add(n.dir.Mul(float64(b.im * step)))
 			b.turn += float64(float64(b.ii*n.b) * step)
 		}
 	}
