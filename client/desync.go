@@ -97,6 +97,9 @@ func (d *desyncs) note(t clock.Tick, predicted *engine.Set, m *engine.Member, se
 	}
 	r := d.own
 	k := r.rules.Kinds[m.Kind]
+	if d.n == 0 {
+		d.reserve()
+	}
 	x := &d.ring[d.n%maxDesyncs]
 	d.n++
 	x.tick, x.id, x.kind, x.starved = t, m.ID, m.Kind, d.starved
@@ -123,6 +126,22 @@ func (d *desyncs) note(t clock.Tick, predicted *engine.Set, m *engine.Member, se
 		if d.nearest(x, predicted, k, server); x.by != 0 {
 			x.cause = byTouch
 		}
+	}
+}
+
+// reserve makes room for all that the ring can have, at once: later notes allocate nothing.
+func (d *desyncs) reserve() {
+	most := 0
+	for _, k := range d.own.rules.Kinds {
+		most = max(most, k.Sims)
+	}
+	cmd := d.own.rules.Command.Sims
+	room := make([]int64, maxDesyncs*(2*most+cmd))
+	for i := range d.ring {
+		x := &d.ring[i]
+		x.predicted, room = room[:0:most], room[most:]
+		x.server, room = room[:0:most], room[most:]
+		x.command, room = room[:0:cmd], room[cmd:]
 	}
 }
 
