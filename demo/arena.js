@@ -4,6 +4,7 @@ import { join } from "/meanwhile.js"
 import { Scene, COLOR, FORESHORTENED } from "/scene.js"
 import { Panel, readAddress, settingsOf } from "/panel.js"
 import { Ribbon } from "/ribbon.js"
+import { Sound } from "/sound.js"
 
 // ---- Names: only this section knows what the rules call things ---------------------------------------------------------
 
@@ -23,7 +24,7 @@ const readPlayer = (p, into) => Object.assign(into, {
 function readThings(world, out) {
   out.length = 0
   for (const b of world.ball ?? []) out.push({ type: "ball", ...b.pos, radius: 0.45 })
-  for (const r of world.rocket ?? []) out.push({ type: "rocket", ...r.pos, vx: r.vel?.x ?? 0, vy: r.vel?.y ?? 0, vz: r.vel?.z ?? 0, id: r.id, mine: r.mine || r.owner !== undefined && r.owner === g.me?.id, radius: 0.12 })
+  for (const r of world.rocket ?? []) if (!r.vel || r.vel.x || r.vel.y) out.push({ type: "rocket", ...r.pos, vx: r.vel?.x ?? 0, vy: r.vel?.y ?? 0, vz: r.vel?.z ?? 0, id: r.id, mine: r.mine || r.owner !== undefined && r.owner === g.me?.id, radius: 0.12 })
   for (const c of world.cart ?? []) out.push({ type: "cart", x: c.pos.x, y: c.pos.y, z: c.pos.z ?? 0, angle: c.angle ?? c.yaw, radius: 0.8, tall: 0.8 })
   return out
 }
@@ -43,7 +44,7 @@ const EVENTS = {
   shot: e => shot(e.from, e.to, e.hit, e.entity, e.mine),
   frag: e => frag(e.killer, e.victim),
   launch: e => launch(e.from, e.entity, e.mine),
-  blast: e => scene.blast(e.at, map.blast ?? 3, g.now),
+  blast: e => blast(e.at),
 }
 
 // ---- The page ----------------------------------------------------------------------------------------------------------
@@ -55,6 +56,7 @@ const panel = new Panel(state)
 const canvas = $("view")
 const EYE = 1.22 // metres from the feet to where a standing player shoots from
 
+const sound = new Sound()
 let g, scene, ribbon
 const seen = new Map() // players by id, as readPlayer made them
 const list = [], things = []
@@ -78,7 +80,17 @@ try {
 }
 
 g.camera = { toWorld: (x, y) => scene.eye.ground(x, y, aimHeight()) }
-Object.assign(g.on, EVENTS)
+for (const [name, show] of Object.entries(EVENTS)) {
+  g.on[name] = e => {
+    scene.key = e.key
+    show(e)
+    scene.key = 0
+  }
+  g.undo[name] = e => {
+    scene.takeBack(e.key)
+    sound.takeBack(e.key)
+  }
+}
 g.command = command
 g.draw = draw
 buildSlots()
@@ -172,16 +184,45 @@ function command() {
 
 // ---- What happened -----------------------------------------------------------------------------------------------------
 
+for (const use of ["keydown", "pointerdown"]) addEventListener(use, () => sound.unlock())
+$("sound").addEventListener("click", () => {
+  sound.toggle()
+  $("sound").setAttribute("aria-pressed", String(sound.on))
+})
+
+/** Plays what the event that is shown now sounds like at a place. */
+function heard(name, at) {
+  const me = mine() ?? scene.eye
+  sound.play(name, Math.hypot(at.x - me.x, at.y - me.y), (at.x - me.x) / 20, scene.key)
+}
+
+/** What the own hands sound like: they are predicted, so they answer at once. */
+let did = "idle"
+function hear(me) {
+  if (me.doing === did) return
+  const what = me.doing === "idle" ? { reload: "loaded" }[did] : me.doing
+  did = me.doing
+  if (what && me.alive) sound.play(what)
+}
+
 function shot(from, to, hit, shooter, isMine) {
   const a = scene.avatars.get(shooter)
   if (a && Math.hypot(a.x - from.x, a.y - from.y) < 1.5) from = scene.muzzle({ ...a, aim: Math.atan2(to.y - a.y, to.x - a.x) })
   scene.shot({ ...from }, { ...to }, hit, isMine, g.now)
   if (isMine && hit) scene.marker = 1
+  heard("shot", from)
+  if (isMine && hit) sound.play("hit", 0, 0, scene.key)
 }
 
 function launch(from, shooter, isMine) {
   const a = scene.avatars.get(shooter)
   scene.flash(a && Math.hypot(a.x - from.x, a.y - from.y) < 1.5 ? scene.muzzle(a) : from, a?.aim ?? 0, isMine, g.now)
+  heard("launch", from)
+}
+
+function blast(at) {
+  scene.blast(at, map.blast ?? 3, g.now)
+  heard("blast", at)
 }
 
 const nameOf = id => names.get(id) ?? "Someone"
@@ -229,6 +270,7 @@ function draw(world) {
 
   const me = mine()
   if (g.autopilot) wanted = 0
+  if (me) hear(me)
   const busy = me ? progress(me) : 1
   const pointer = !g.autopilot && !g.touch
   const lead = { x: 0, y: 0 }

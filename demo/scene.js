@@ -153,6 +153,7 @@ export class Scene {
     this.lights = { mine: glow("rgba(86, 180, 233, 0.9)"), other: glow("rgba(255, 240, 220, 0.9)"), hit: glow("rgba(255, 93, 115, 0.9)"), fire: glow("rgba(255, 176, 84, 0.9)"), truth: glow("rgba(232, 179, 57, 0.9)") }
     this.hurt = 0 // red at the edges, fading
     this.marker = 0 // cross at the aim, fading
+    this.key = 0 // of the event that is shown; 0: none
   }
 
   /** Builds the map: {size: [w, h], walls: [{min: [x, y], max: [x, y], height}]}. */
@@ -177,7 +178,7 @@ export class Scene {
   // ---- What happened ----
 
   shot(from, to, hit, mine, now) {
-    this.tracers.push({ from, to, mine, hit, at: now })
+    this.tracers.push({ from, to, mine, hit, at: now, key: this.key })
     if (this.tracers.length > 96) this.tracers.shift()
     const dx = from.x - to.x, dy = from.y - to.y, len = Math.hypot(dx, dy) || 1
     this.burst(to, hit ? COLOR.hit : "#cfe0f5", hit ? 14 : 9, hit ? 4.5 : 5.5, { x: dx / len, y: dy / len }, now)
@@ -187,29 +188,34 @@ export class Scene {
     for (let i = 0; i < n; i++) {
       const a = Math.random() * 2 * Math.PI, v = speed * (0.25 + Math.random())
       this.sparks.push({
-        x: at.x, y: at.y, z: at.z, color, at: now, life: 180 + 320 * Math.random(),
+        x: at.x, y: at.y, z: at.z, color, at: now, key: this.key, life: 180 + 320 * Math.random(),
         vx: Math.cos(a) * v * 0.6 + toward.x * v * 0.7, vy: Math.sin(a) * v * 0.6 + toward.y * v * 0.7, vz: Math.random() * v * 0.8,
       })
     }
     if (this.sparks.length > 600) this.sparks.splice(0, this.sparks.length - 600)
   }
 
-  ring(at, color, radius, life, now) { this.rings.push({ x: at.x, y: at.y, z: at.z, color, radius, life, at: now }) }
+  ring(at, color, radius, life, now) { this.rings.push({ x: at.x, y: at.y, z: at.z, color, radius, life, at: now, key: this.key }) }
+
+  /** Takes back what was shown of an event that has not happened. */
+  takeBack(key) {
+    for (const list of ["tracers", "sparks", "rings", "puffs", "blasts"]) this[list] = this[list].filter(k => k.key !== key)
+  }
 
   puff(at, size, life, now) {
-    this.puffs.push({ x: at.x, y: at.y, z: at.z, size, life, at: now })
+    this.puffs.push({ x: at.x, y: at.y, z: at.z, size, life, at: now, key: this.key })
     if (this.puffs.length > 240) this.puffs.shift()
   }
 
   /** A launcher fires: a flash in front, smoke behind. */
   flash(at, aim, mine, now) {
-    this.blasts.push({ x: at.x, y: at.y, z: at.z, size: 0.9, life: 120, light: mine ? "mine" : "fire", at: now })
+    this.blasts.push({ x: at.x, y: at.y, z: at.z, size: 0.9, life: 120, light: mine ? "mine" : "fire", at: now, key: this.key })
     for (let i = 1; i <= 3; i++) this.puff({ x: at.x - Math.cos(aim) * 0.45 * i, y: at.y - Math.sin(aim) * 0.45 * i, z: at.z }, 0.22 + 0.1 * i, 520, now)
   }
 
   /** A rocket bursts: it hurts within the radius. */
   blast(at, radius, now) {
-    this.blasts.push({ x: at.x, y: at.y, z: at.z, size: radius * 0.85, life: 320, light: "fire", at: now })
+    this.blasts.push({ x: at.x, y: at.y, z: at.z, size: radius * 0.85, life: 320, light: "fire", at: now, key: this.key })
     this.ring({ x: at.x, y: at.y, z: this.standing(at.x, at.y, at.z) }, "#ffb054", radius, 420, now)
     this.burst(at, "#ffd9a8", 34, 9, { x: 0, y: 0 }, now)
     for (let i = 0; i < 9; i++) {

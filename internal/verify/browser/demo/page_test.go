@@ -160,6 +160,8 @@ func TestArena(t *testing.T) {
 	p.WaitFor("arena.sent.at(-1)[8] === 2")
 	p.Click("#slots button")
 	p.WaitFor("arena.sent.at(-1)[8] === 1")
+	p.Click("#sound")
+	p.WaitFor("document.getElementById('sound').ariaPressed === 'false'")
 
 	// No text runs over the panel's edge or into the next line, and on screens of usual size the
 	// whole panel is visible.
