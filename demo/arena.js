@@ -376,10 +376,12 @@ function hint(me) {
   if (kind + touch === hintKind) return
   hintKind = kind + touch
   const box = $("hint")
-  const keys = touch ? "<b>Left thumb</b> moves<i>·</i><b>right thumb</b> aims and fires"
-    : "<kbd>W</kbd><kbd>A</kbd><kbd>S</kbd><kbd>D</kbd> move<i>·</i><kbd>Space</kbd> jump<i>·</i><kbd>Mouse</kbd> aim, click to shoot"
-  if (kind === "bot") box.innerHTML = (touch ? "A bot plays for you. Tap to take over.<br>" : "A bot plays until you touch a key<i>·</i>") + keys
-  if (kind === "keys") box.innerHTML = keys + (touch ? "" : "<i>·</i><kbd>Shift</kbd> crouch<i>·</i><kbd>1</kbd><kbd>2</kbd> weapon<i>·</i><kbd>R</kbd> reload")
+  const keys = touch ? ["<b>Left thumb</b> moves", "<b>right thumb</b> aims and fires"]
+    : ["<kbd>W</kbd><kbd>A</kbd><kbd>S</kbd><kbd>D</kbd> move", "<kbd>Space</kbd> jump", "<kbd>Mouse</kbd> aim, click to shoot"]
+  const more = ["<kbd>Shift</kbd> crouch", "<kbd>1</kbd><kbd>2</kbd> weapon", "<kbd>R</kbd> reload"]
+  const line = all => all.map(s => `<span>${s}</span>`).join("<i>·</i>")
+  if (kind === "bot") box.innerHTML = touch ? "A bot plays for you. Tap to take over.<br>" + line(keys) : line(["A bot plays until you touch a key", ...keys])
+  if (kind === "keys") box.innerHTML = line(touch ? keys : [...keys, ...more])
   if (kind) box.hidden = false
   box.classList.toggle("gone", !kind)
 }
