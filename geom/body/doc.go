@@ -17,9 +17,9 @@
 // body that is slower than StopSpeed is set to rest, and a body at rest that nothing touches keeps
 // its state to the bit, so that nothing needs to be sent.
 //
-// Circles do not pass through walls or bodies at any speed up to MaxSpeed, apart from the last item
-// below. Boxes do not pass through walls; they pass through other boxes only when they move by more
-// than their size in a step.
+// Nothing passes through walls at any speed up to MaxSpeed, and circles do not pass through other
+// bodies, unless they were hit toward them in the same step. Boxes pass through other boxes only
+// when they move by more than their size in a step.
 //
 // Collisions never add energy. Kinematic bodies do, and pushing overlapping bodies apart lifts
 // them.
