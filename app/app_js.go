@@ -40,7 +40,7 @@ func offer(e *engine) {
 	object := js.Global().Get("Object").New()
 	for _, name := range [...]string{
 		"start", "hello", "welcome", "message", "lost", "dropped", "receive", "frame", "me", "tick", "draw", "texts",
-		"setting", "leave",
+		"desyncs", "setting", "leave",
 	} {
 		object.Set(name, js.FuncOf(func(_ js.Value, args []js.Value) any { return e.call(name, args) }))
 	}
@@ -82,6 +82,8 @@ func (e *engine) call(name string, args []js.Value) any {
 		return n
 	case "texts":
 		return e.b.Texts()
+	case "desyncs":
+		return e.b.Desyncs()
 	case "setting":
 		return e.set(text(args[0]), args[1])
 	case "leave":

@@ -115,7 +115,7 @@ func (d *desyncs) note(t clock.Tick, predicted *engine.Set, m *engine.Member, se
 		x.cause = byRefusal
 	case mine && d.starved > 0:
 		x.cause = byStarving
-	case mine && d.late:
+	case mine && (d.late || t > r.up.acked):
 		x.cause = byLateness
 	case r.eng.Impure(m.Kind):
 		x.cause = byImpurity

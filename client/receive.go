@@ -249,8 +249,8 @@ func (c *Client) applyFeedback(f *packet.Feedback, at clock.Time, period time.Du
 	starved := c.up.noteStarved(f.Starved)
 	if c.time.lead.reported() {
 		c.stats.Starved += uint64(starved)
-		c.own.desyncs.feedback(starved, f.HasSlack && f.Slack < 0)
 	}
+	c.own.desyncs.feedback(starved, f.HasSlack && f.Slack < 0)
 	if f.HasSlack && !c.up.mayBeAway() { // a hidden page makes its commands when it can, which teaches nothing
 		c.time.lead.Feedback(at, acked, time.Duration(f.Slack)*period/packet.SlackPerTick)
 	}

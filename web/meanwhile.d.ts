@@ -143,6 +143,8 @@ export interface Game<T extends GameTypes = GameTypes> {
   /** docs/BRIDGE.md has the table. A measurement may be missing. */
   readonly stats: Readonly<Record<string, number>>
   readonly packets: readonly Packet[]
+  /** Texts about the newest wrong predictions, at most 64 and the newest first: both states, the command, the likely cause. */
+  desyncs(): string[]
   /** How many datagrams the page's transport dropped, by reason. */
   readonly dropped: Readonly<Record<string, number>>
   readonly transport: "" | "webtransport" | "websocket"

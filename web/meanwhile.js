@@ -37,8 +37,8 @@
 //   g.camera   toWorld(x, y) and toScreen(pos); x and y in the middle of the canvas; scale in CSS pixels per metre
 //   g.stats g.packets                 measurements; the datagrams since the last frame, if setting packets is 1
 //   g.transport g.layout g.autopilot  "webtransport", "websocket" or "" while offline; what the game is made of; who plays
-//   g.set(name, value)                changes a setting; returns "" or why it was refused
-//   g.leave()                         leaves for good
+//   g.set(name, value) g.leave()      changes a setting, returns "" or why it was refused; leaves for good
+//   g.desyncs()                       texts about the newest wrong predictions: both states, the command, the likely cause
 //
 // An entity has its properties and id, mine, predicted (drawn at command time), cut (teleported since the last frame),
 // stalled (drawn without a newer record: it stands still) and lateMs (drawn later than the others by this much, because its

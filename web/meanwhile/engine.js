@@ -32,6 +32,7 @@ import { Sentence } from "./notice.js"
  * @property {(command: Uint8Array, pressedMs: number) => void} tick
  * @property {(into: Uint8Array) => number} draw
  * @property {() => string} texts
+ * @property {() => string} desyncs
  * @property {(name: string, value: number | string) => string} setting
  * @property {(nowMs: number) => void} leave
  * @property {() => string} [lastWords] the first line of the panic that ended the engine, or ""

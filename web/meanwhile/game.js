@@ -108,6 +108,13 @@ export class PageGame {
     return this.call("setting", name, typeof value === "boolean" ? +value : value) || ""
   }
 
+  /**
+   * Texts about the newest wrong predictions, at most 64 and the newest first: what was predicted, what the server said,
+   * and the likely cause.
+   * @returns {string[]}
+   */
+  desyncs() { return JSON.parse(this.call("desyncs") || "[]") }
+
   /** Loads the engine, connects, and starts the loop. */
   async begin() {
     this.notice.show("veil", "Loading…", { progress: null })

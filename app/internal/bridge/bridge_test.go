@@ -43,12 +43,13 @@ type page struct {
 	input  func(me []float64) []float64 // the command; nil: nothing
 	sent   int
 
-	stats  map[string]float64
-	world  map[string][]entity
-	events []happened
-	flown  [][]float64
-	frames int
-	each   func() // after each drawn frame
+	stats    map[string]float64
+	world    map[string][]entity
+	events   []happened
+	flown    [][]float64
+	frames   int
+	each     func()   // after each drawn frame
+	warnings []string // on the console
 }
 
 type layout struct {
@@ -129,6 +130,7 @@ func (w *world) page(name string, settings map[string]float64) *page {
 			}
 		},
 		Complain: func(s string) { w.t.Error(s) },
+		Warn:     func(s string) { p.warnings = append(p.warnings, s) },
 	})
 	if err != nil {
 		w.t.Fatal(err)

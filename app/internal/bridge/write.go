@@ -116,6 +116,20 @@ func (t *texts) of(ints []float64) float64 {
 	return i
 }
 
+// Desyncs returns a JSON array with a text about each of the newest wrong predictions, the newest
+// first.
+func (b *Bridge) Desyncs() string {
+	var j jsonWriter
+	j.open('[')
+	if b.client != nil {
+		for _, s := range b.client.Desyncs(nil) {
+			j.text(s)
+		}
+	}
+	j.close(']')
+	return string(j.b)
+}
+
 // Texts returns the texts as a JSON array of strings. Index 0 is "".
 func (b *Bridge) Texts() string {
 	var j jsonWriter
