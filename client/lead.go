@@ -34,8 +34,8 @@ const (
 	leadPackets = 30
 	// leadShare: commands wait for at most this part of what they have above the floor. From twelve
 	// ticks on half the packets cost nothing: lead and starving together are 1 % less on held-6 and
-	// held-7. Below they cost 1 to 3 % on lte-c and evdo, 4 to 6 % on wifi, lte-a and lte-b, 40 % and
-	// more on fiber and burst (docs/results/input.md).
+	// held-7. Below they cost 1 to 3 % on lte-c and evdo, 4 to 6 % on wifi, lte-a and lte-b, 40 %
+	// and more on fiber and burst (docs/results/input.md).
 	leadShare = 12
 	// leadShareKept is leadShare for as many commands as wait already, so that the number does not
 	// change to and fro.

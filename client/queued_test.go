@@ -27,7 +27,12 @@ var runners = game.NewKind[runner]("runner")
 func trackOwn(t testing.TB, rate int) *game.Rules { return trackRules(t, rate, game.Queued, nil) }
 
 // trackRules returns the rules of the game; pressed is called with the moment of each press.
-func trackRules(t testing.TB, rate int, mode game.CommandMode, pressed func(w *game.World, moment float64)) *game.Rules {
+func trackRules(
+	t testing.TB,
+	rate int,
+	mode game.CommandMode,
+	pressed func(w *game.World, moment float64),
+) *game.Rules {
 	t.Helper()
 	d := game.Definition[step]{
 		Name: "track", Rate: rate, Send: min(rate, 20), Kinds: game.Kinds(runners), Commands: mode,

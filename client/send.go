@@ -35,6 +35,7 @@ func (u *uplink) encode(now clock.Time) []byte {
 	u.nextSend = max(u.nextSend.Add(u.wait), now)
 	u.lastSent = now
 	u.stats.Sent++
+	u.sinceLoss++
 	u.stats.SentBytes += uint64(len(b) + wire.Overhead)
 	return b
 }
@@ -103,12 +104,11 @@ func (u *uplink) choose(now clock.Time, budget rate.BytesPerSecond, idle bool) (
 	if idle {
 		n = max(n, 1) // also where all come too late to be run
 	}
-	few := u.timely(now)
-	if few < n && !u.time.queued && budget < slowUp && u.sinceFull < fullRepeatEvery-1 && !u.missed {
+	if few := u.fewer(now, budget, n); few < n {
 		n, sparse = few, true
 		u.sinceFull++
 	} else {
-		u.sinceFull, u.missed = 0, false
+		u.sinceFull, u.lastFull, u.missed = 0, now, false
 	}
 	for i := range n {
 		cmd := u.ring.Command(u.made - (n - 1 - i))
@@ -122,6 +122,27 @@ func (u *uplink) choose(now clock.Time, budget rate.BytesPerSecond, idle bool) (
 		}
 	}
 	return sparse
+}
+
+// fewer returns how many of the n newest commands are enough for the next packet.
+func (u *uplink) fewer(now clock.Time, budget rate.BytesPerSecond, n clock.Tick) clock.Tick {
+	switch {
+	case u.time.queued || u.missed:
+		return n
+	case u.lossless() && now.Sub(u.lastFull) < fullRepeatAfter:
+		return max(u.made-u.sentTick, 1)
+	case budget < slowUp && u.sinceFull < fullRepeatEvery-1:
+		return u.timely(now)
+	}
+	return n
+}
+
+// lossless reports whether the path loses next to nothing, and answers, and the next packet would
+// bring what is lost too late anyway: with a packet each tick it is in time as a rule.
+func (u *uplink) lossless() bool {
+	seldom := u.sendGap() > u.time.period || u.time.lead.Every() > 1
+	return seldom && u.sinceLoss >= losslessAfter &&
+		time.Duration(u.unacked())*u.time.period <= u.time.rtt.Least()+ackDelay
 }
 
 // write encodes a datagram with cmds, or with fewer of them where not all fit.

@@ -241,3 +241,43 @@ func TestFullPathIsProbed(t *testing.T) {
 		}
 	}
 }
+
+// On a path without loss packets that are fewer than ticks repeat nothing for fullRepeatAfter, and
+// all from the first loss on; a press in a lost packet still runs.
+//
+// seeds: P6
+func TestLosslessPathRepeatsSeldom(t *testing.T) {
+	d := newDuo(t, (&sky{rate: 60}).rules(t))
+	p := d.join(40*ms, Config{SendRate: 30})
+	var lose bool
+	counts := map[int]int{}
+	p.path = func(up bool) []clock.Time {
+		if up {
+			counts[len(p.c.up.cmds)]++
+			if lose {
+				lose = false
+				return nil
+			}
+		}
+		return []clock.Time{0}
+	}
+	d.run(2 * time.Second)
+	clear(counts)
+	d.run(5 * time.Second)
+	if few := counts[1] + counts[2] + counts[3]; few > 0 {
+		t.Errorf("on a path not known yet: packets by their number of commands %v", counts)
+	}
+	d.run(5 * time.Second)
+	clear(counts)
+	d.run(5 * time.Second)
+	if few := counts[1] + counts[2] + counts[3]; few < 120 || few > 130 { // five of six
+		t.Errorf("on a path without loss: packets by their number of commands %v", counts)
+	}
+	lose = true
+	d.run(time.Second)
+	clear(counts)
+	d.run(2 * time.Second)
+	if counts[1]+counts[2]+counts[3] > 0 {
+		t.Errorf("after a loss: packets by their number of commands %v", counts)
+	}
+}

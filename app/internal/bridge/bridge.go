@@ -40,8 +40,8 @@ type Config struct {
 	// Send sends a datagram at releaseMs, 0 for now; stamped: it has its final stamp. b is valid
 	// during the call.
 	Send func(b []byte, releaseMs float64, stamped bool)
-	// Complain reports panics of the game's rules to whoever develops it, and Warn mistakes in them,
-	// each text once. Nil drops them.
+	// Complain reports panics of the game's rules to whoever develops it, and Warn mistakes in
+	// them, each text once. Nil drops them.
 	Complain, Warn func(text string)
 }
 
