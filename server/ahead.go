@@ -118,7 +118,7 @@ func (p *player) approach(members []interest.Neighbour) {
 			continue
 		}
 		exact, since := view.ExactSince(n.Index)
-		near := p.ent >= 0 && p.isNear(n, int64(k.Reach*1000), exact)
+		near := p.ent >= 0 && p.isNear(n, int64(float64(k.Reach*1000)), exact)
 		if !near && exact && s.tick-since < clock.Tick(stayExact/s.period) {
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// A yard has what clients run ahead: players of a kind that is near, balls that all run ahead, crates
-// and sparks that those nearby do, and purses, which nobody may, as they have a secret.
+// A yard has what clients run ahead: players of a kind that is near, balls that all run ahead,
+// crates and sparks that those nearby do, and purses, which nobody may, as they have a secret.
 type (
 	child struct {
 		Pos geom.Vec2 `net:"pos,others=1cm"`
@@ -93,8 +93,8 @@ func (p *peer) walk(x float64, spawn int) packet.Command {
 	return c
 }
 
-// Players receive at simulation precision what the kind's option says, and nobody else's avatar, and
-// nothing of a kind with properties that not everyone may have.
+// Players receive at simulation precision what the kind's option says, and nobody else's avatar,
+// and nothing of a kind with properties that not everyone may have.
 func TestExactRecordsGoToWhoMayRunThemAhead(t *testing.T) {
 	n := newYard(t, game.Timed, 0)
 	a, b := n.connect("a"), n.connect("b")
@@ -116,11 +116,13 @@ func TestExactRecordsGoToWhoMayRunThemAhead(t *testing.T) {
 				t.Errorf("a %s: mine %v, exact %v, spawned by %v", n.s.rules.Kinds[e.Kind].Name, e.Mine, e.Exact, e.Spawn)
 			}
 			for g := range e.Groups {
-				if (e.Groups[g].Newest() != nil) != (exact == (g == snapshot.OwnerGroup)) && g < len(n.s.rules.Kinds[e.Kind].Groups) {
+				if (e.Groups[g].Newest() != nil) != (exact == (g == snapshot.OwnerGroup)) &&
+					g < len(n.s.rules.Kinds[e.Kind].Groups) {
 					t.Errorf("a %s, exact %v: group %d is there: %v", n.s.rules.Kinds[e.Kind].Name, exact, g, !exact)
 				}
 			}
-			if _, sims := n.s.eng.Sims(game.ID(e.ID)); exact && !slices.Equal(e.Groups[snapshot.OwnerGroup].Newest().Vals, sims) {
+			if _, sims := n.s.eng.Sims(game.ID(e.ID)); exact &&
+				!slices.Equal(e.Groups[snapshot.OwnerGroup].Newest().Vals, sims) {
 				t.Errorf("a %s: %v, want %v", n.s.rules.Kinds[e.Kind].Name, e.Groups[snapshot.OwnerGroup].Newest().Vals, sims)
 			}
 		}
@@ -188,8 +190,8 @@ func TestWhatIsNearBecomesExact(t *testing.T) {
 	}
 }
 
-// What a player's commands spawn is exact for that player alone, wherever it is, and the first sight
-// names the command. Others draw it in the past.
+// What a player's commands spawn is exact for that player alone, wherever it is, and the first
+// sight names the command. Others draw it in the past.
 func TestOwnSpawnsAreNamed(t *testing.T) {
 	for _, mode := range []game.CommandMode{game.Timed, game.Queued} {
 		n := newYard(t, mode, 20)
@@ -217,7 +219,8 @@ func TestOwnSpawnsAreNamed(t *testing.T) {
 			}
 			keys = append(keys, e.Spawn)
 		}
-		if want := []snapshot.Spawn{{Tick: spawned}, {Tick: spawned, N: 1}, {Tick: spawned, N: 2}}; !slices.Equal(keys, want) {
+		want := []snapshot.Spawn{{Tick: spawned}, {Tick: spawned, N: 1}, {Tick: spawned, N: 2}}
+		if !slices.Equal(keys, want) {
 			t.Errorf("mode %d: sparks spawned by %v, want %v", mode, keys, want)
 		}
 		for _, e := range b.store.Entities() {
@@ -231,8 +234,8 @@ func TestOwnSpawnsAreNamed(t *testing.T) {
 	}
 }
 
-// A datagram says up to which command the client knows all that its commands spawned, and whether it
-// has the newest state of all that it receives exactly; and it lies about nothing that was lost.
+// A datagram says up to which command the client knows all that its commands spawned, and whether
+// it has the newest state of all that it receives exactly; and it lies about nothing that was lost.
 func TestSettledAndSpawnedAreTrue(t *testing.T) {
 	for _, mode := range []game.CommandMode{game.Timed, game.Queued} {
 		n := newYard(t, mode, 4)
@@ -265,7 +268,8 @@ func TestSettledAndSpawnedAreTrue(t *testing.T) {
 				checkSettled(t, n, a)
 			}
 			if i%30 < 3 {
-				children.Get(n.s.World(), n.s.Avatar(a.id)).Pos.X = float64(i / 60 % 2 * 30) // so that the crate comes near, and goes
+				me := children.Get(n.s.World(), n.s.Avatar(a.id))
+				me.Pos.X = float64(i / 60 % 2 * 30) // so that the crate comes near, and goes
 			}
 			for _, e := range a.store.Entities() {
 				have[e.Spawn] = true
@@ -341,5 +345,33 @@ func TestSpawnsThatAreGoneAreOwedToNobody(t *testing.T) {
 	n.everyone([]*peer{a}, nil)
 	if got := len(n.s.clients[0].spawns); got != 0 || a.spawned != n.s.Tick() {
 		t.Errorf("%d spawns are owed, known up to tick %d of %d", got, a.spawned, n.s.Tick())
+	}
+}
+
+// Looking for what is near takes no memory.
+func TestNearAllocatesNothing(t *testing.T) {
+	n := newYard(t, game.Timed, 0)
+	n.step = func(w *game.World) {
+		for i := range 40 - crates.Len(w) {
+			crates.Spawn(w, ball{Pos: geom.Vec2{X: float64(i % 12), Y: 3}})
+		}
+		for _, b := range crates.All(w) {
+			b.Pos.X += 0.05
+		}
+	}
+	a := n.connect("a")
+	for range 60 {
+		n.everyone([]*peer{a}, nil)
+		a.send(a.walk(0, 0))
+	}
+	p := n.s.clients[0]
+	exact := 0
+	for _, i := range p.down.view.AppendKnown(nil) {
+		if is, _ := p.down.view.ExactSince(i); is {
+			exact++
+		}
+	}
+	if allocs := testing.AllocsPerRun(50, func() { p.see(&n.out) }); allocs != 0 || exact < 10 {
+		t.Errorf("%v allocations to find what is near, %d entities are exact", allocs, exact)
 	}
 }

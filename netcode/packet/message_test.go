@@ -215,7 +215,8 @@ func TestSpawnedVectors(t *testing.T) {
 		})
 		list = append(list, vector{c.name, hex.EncodeToString(b), c.text})
 	}
-	head := "# What a server's datagram of tick 1000 says of what it does not mention: name, bytes, and up to which command " +
+	head := "# What a server's datagram of tick 1000 says of what it does not mention: name, bytes, and up to which " +
+		"command " +
 		"the client knows\n# what its commands spawned, of those up to tick 1000.\n"
 	check(t, "testdata/spawned.txt", head, list, func(b []byte) (string, error) {
 		r := readerOf(b)

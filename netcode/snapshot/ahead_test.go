@@ -24,8 +24,8 @@ func aheadPair(t testing.TB) (p *pair, i int32) {
 }
 
 // An entity becomes exact, and observed again, by its first sight in another slot alone. Until that
-// arrives the client has it as before, and afterwards what it had of it, too; what was sent before and
-// arrives later is refused or has no effect.
+// arrives the client has it as before, and afterwards what it had of it, too; what was sent before
+// and arrives later is refused or has no effect.
 func TestSwitch(t *testing.T) {
 	for _, lost := range []int{0, 1, 3} {
 		p, i := aheadPair(t)

@@ -36,7 +36,8 @@ func image(s *Store) string {
 		if num(int64(s.ended[n]), yes(h != nil)); h == nil {
 			continue
 		}
-		num(int64(h.ID), int64(h.Kind), yes(h.Mine), yes(h.Exact), int64(h.Spawn.Tick), int64(h.Spawn.N), int64(h.since), yes(h.alive), int64(h.slot), yes(h.Fresh))
+		num(int64(h.ID), int64(h.Kind), yes(h.Mine), int64(h.since), yes(h.alive), int64(h.slot), yes(h.Fresh))
+		num(yes(h.Exact), int64(h.Spawn.Tick), int64(h.Spawn.N))
 		for g := range h.Groups {
 			num(int64(h.Groups[g].pin), int64(len(h.Groups[g].states)))
 			for _, st := range h.Groups[g].states {
@@ -424,7 +425,8 @@ func TestRefusals(t *testing.T) {
 			w.Bits(0b001, 3)
 		}, wire.ErrMalformed},
 		{"an unknown kind", func(w *hand) { w.sight(500, 4, 90, false) }, wire.ErrMalformed},
-		{"an own one of a kind that is run ahead", func(w *hand) { w.sight(500, 3, 90, true); w.Bool(true); w.Bits(0, 8) }, nil},
+		{"an own one of a kind that is run ahead",
+			func(w *hand) { w.sight(500, 3, 90, true); w.Bool(true); w.Bits(0, 8) }, nil},
 		{"an exact one that nobody spawned",
 			func(w *hand) { w.sight(500, 3, 90, true); w.Bits(0b00, 2); w.Bits(0, 8) }, nil},
 		{"one that a command spawned", func(w *hand) { w.spawned(19, 255) }, nil},

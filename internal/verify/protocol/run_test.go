@@ -14,8 +14,8 @@ import (
 )
 
 // A game in which every class and every word of the schema text is on the wire: ships of two sides
-// tumble through space among buoys, ferries are dead reckoned, and crates stand on them. Clients run
-// rafts ahead, and flares that are near or their own.
+// tumble through space among buoys, ferries are dead reckoned, and crates stand on them. Clients
+// run rafts ahead, and flares that are near or their own.
 type ship struct {
 	Side  uint8      `net:"enum,none|red|blue,team"`
 	Pos   geom.Vec3  `net:"pos,others=1cm,4cm@30m,16cm@100m,draw=hermite,warp=20m"`
@@ -327,5 +327,6 @@ var phrases = []string{
 	"quiet components as expected: false", "silent components follow", "other properties than usual",
 	"one property:", "properties:", "as expected\n", "from what is expected", "its owner's record",
 	"exact: true", "exact: false", "the client's own: true", "spawned by no command", "as number 0", "as number 1",
-	"events by its commands", "not settled; what commands", "settled\n", "event splash", "text ", "commands arrived up to", "the newest command that ran", "reliable section",
+	"events by its commands", "not settled; what commands", "settled\n", "event splash", "text ",
+	"commands arrived up to", "the newest command that ran", "reliable section",
 }

@@ -149,7 +149,8 @@ func TestVectors(t *testing.T) {
 			h := d.Slots[slot]
 			states := h.Groups[g].States
 			s := states[len(states)-1]
-			if g == protocol.OwnerGroup && d.Schema.Kinds[h.Kind].Name == "walker" { // a client of ours has places for what is not sent
+			if g == protocol.OwnerGroup &&
+				d.Schema.Kinds[h.Kind].Name == "walker" { // a client of ours has places for what is not sent
 				s.Vals = append(s.Vals, 0)
 			}
 			got := fmt.Sprintf("  slot %d: entity %d of kind %d, own %v, group %d: %v", slot, h.ID, h.Kind, h.Mine, g, s.Vals)
