@@ -75,8 +75,8 @@ func (p *Player) ownStateTick() clock.Tick {
 	return 0
 }
 
-// desync returns what the client knows of a wrong prediction of its avatar. It leaves out the cause,
-// as the match knows better.
+// desync returns what the client knows of a wrong prediction of its avatar. It leaves out the
+// cause, as the match knows better.
 func (p *Player) desync(t clock.Tick) string {
 	own := fmt.Sprintf("tick %d: %s %d ", t, p.sim.Rules.Kinds[p.Client.Store().Find(uint32(p.Me())).Kind].Name, p.Me())
 	for _, text := range p.Client.Desyncs(nil) {

@@ -19,9 +19,12 @@ type Bot struct {
 }
 
 // NewBot returns the bot that a welcome admits, played by the game's own Bot function. now is on
-// the clock on which datagrams for it will be stamped.
-func NewBot(rules *game.Rules, welcome session.Welcome, now clock.Time) (*Bot, error) {
-	return newBot(rules, welcome, now, client.Config{}, rules.Bot())
+// the clock on which datagrams for it will be stamped. report is client.Config.Report and may be
+// nil.
+func NewBot(
+	rules *game.Rules, welcome session.Welcome, now clock.Time, report func(sentence string),
+) (*Bot, error) {
+	return newBot(rules, welcome, now, client.Config{Report: report}, rules.Bot())
 }
 
 func newBot(

@@ -48,7 +48,7 @@ func TestBotPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := headless.NewBot(r, welcome, 0)
+	b, err := headless.NewBot(r, welcome, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func newStage(t testing.TB, cfg Config) *stage {
 
 // newBot plays bots as programs do.
 func newBot(rules *game.Rules, welcome session.Welcome, now clock.Time) (Bot, error) {
-	return headless.NewBot(rules, welcome, now)
+	return headless.NewBot(rules, welcome, now, nil)
 }
 
 func (s *stage) end() {

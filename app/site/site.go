@@ -77,6 +77,8 @@ type Site struct {
 	origins transport.Origins
 	program atomic.Pointer[Program]
 	feeds   sync.WaitGroup // handlers that http.Server no longer knows
+
+	mistakes sync.Map // sentences about the rules that were logged
 }
 
 // An addrError reports an address on which the site cannot listen. Its text is for a person.
@@ -114,8 +116,9 @@ func Listen(cfg Config) (*Site, error) {
 	if cfg.Host.Log == nil {
 		cfg.Host.Log = slog.New(slog.DiscardHandler)
 	}
-	cfg.Host.NewBot = newBot
-	s := &Site{cfg: cfg, log: cfg.Host.Log}
+	s := &Site{log: cfg.Host.Log}
+	cfg.Host.NewBot = s.newBot
+	s.cfg = cfg
 	var err error
 	if s.host, err = host.New(cfg.Host); err != nil {
 		return nil, err
@@ -130,9 +133,13 @@ func Listen(cfg Config) (*Site, error) {
 	return s, nil
 }
 
-// newBot makes the bots of rooms.
-func newBot(rules *game.Rules, welcome session.Welcome, now clock.Time) (host.Bot, error) {
-	return headless.NewBot(rules, welcome, now)
+// newBot makes the bots of rooms. What they notice about the rules is logged once.
+func (s *Site) newBot(rules *game.Rules, welcome session.Welcome, now clock.Time) (host.Bot, error) {
+	return headless.NewBot(rules, welcome, now, func(sentence string) {
+		if _, known := s.mistakes.LoadOrStore(sentence, true); !known {
+			s.log.Warn(sentence)
+		}
+	})
 }
 
 // unusable explains why an address cannot be listened on.

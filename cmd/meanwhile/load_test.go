@@ -31,7 +31,7 @@ func TestLoadRates(t *testing.T) {
 		h, err := host.New(host.Config{
 			Rules: rules, Bots: 2, Seed: 1,
 			NewBot: func(r *game.Rules, w session.Welcome, now clock.Time) (host.Bot, error) {
-				return headless.NewBot(r, w, now)
+				return headless.NewBot(r, w, now, nil)
 			},
 		})
 		if err != nil {

@@ -28,7 +28,7 @@ func TestHandler(t *testing.T) {
 		h, err := host.New(host.Config{
 			Rules: rules, Seed: 1, Bots: 2,
 			NewBot: func(rules *game.Rules, welcome session.Welcome, now clock.Time) (host.Bot, error) {
-				return headless.NewBot(rules, welcome, now)
+				return headless.NewBot(rules, welcome, now, nil)
 			},
 		})
 		if err != nil {

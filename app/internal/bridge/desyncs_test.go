@@ -22,7 +22,8 @@ func TestConsole(t *testing.T) {
 	p.joined = false
 	p.connect()
 	w.run(3 * time.Second)
-	const want = "game: Step writes kite.Pos at bridge/words_test.go:52, which has no effect in a client, as it does not " +
+	const want = "game: Step writes kite.Pos at bridge/words_test.go:52, which has no effect in a client, as it does " +
+		"not " +
 		"predict any kite: declare the kind with game.Predicted or game.Near, or with game.Playout if that is meant"
 	if len(p.warnings) != 1 || p.warnings[0] != want {
 		t.Errorf("the console says %q", p.warnings)
