@@ -13,6 +13,8 @@ import (
 type pitch struct {
 	near   bool
 	rolls  func(w *game.World, b *ball)         // the server's referee, for each ball
+	life   int                                  // ticks that a dart lives; 0: 40
+	ends   bool                                 // the referee removes the balls
 	refuse func(w *game.World, me game.ID) bool // a throw, on the server
 }
 
@@ -70,9 +72,12 @@ func (p *pitch) rules(t testing.TB) (*game.Rules, game.Kind[ball], game.Kind[dar
 			}
 		},
 		Referee: func(w *game.World) {
-			for _, b := range balls.All(w) {
+			for id, b := range balls.All(w) {
 				if p.rolls != nil {
 					p.rolls(w, b)
+				}
+				if p.ends {
+					w.Despawn(id)
 				}
 			}
 		},
@@ -91,7 +96,7 @@ func (p *pitch) rules(t testing.TB) (*game.Rules, game.Kind[ball], game.Kind[dar
 			}
 			for id, x := range darts.All(w) {
 				x.Pos = x.Pos.Add(x.Vel.Mul(w.Dt()))
-				if x.Age++; x.Age >= 40 {
+				if x.Age++; x.Age >= 40 || x.Age == p.life {
 					thuds.Emit(w, id, x.Pos, thud{x.Age})
 					w.Despawn(id)
 				}
@@ -326,6 +331,24 @@ func TestPredictedSetConverges(t *testing.T) {
 				return v
 			}
 		}
+		for i, s := range sides {
+			r := &s.c.own
+			s.frame = func() { // what the newest packet says holds at once
+				newest := r.ring.State(r.ring.Done())
+				if newest == nil || r.me == 0 || r.ring.Debt() > 0 {
+					return
+				}
+				at := r.down.newestTick
+				if r.state(at, nil, false); r.ring.State(at) != nil && !r.ring.Agrees(at, &r.truth) {
+					t.Errorf("seed %d, player %d: tick %d is not as the server said", seed, i, at)
+				}
+				for _, m := range newest.Members {
+					if m.ID.Foreseen() && r.over(&m) {
+						t.Errorf("seed %d, player %d: %x was refused, and is still predicted", seed, i, m.ID)
+					}
+				}
+			}
+		}
 		d.run(2 * time.Second)
 		for i, s := range sides {
 			s.path = lossy(seed+uint64(10*i), 0.15)
@@ -372,5 +395,130 @@ func TestPredictedSetConverges(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What the server removes is gone for the rules, too, though nothing else happens.
+func TestRemovedThingLeavesThePrediction(t *testing.T) {
+	p := &pitch{}
+	rules, _, _ := p.rules(t)
+	d := newDuo(t, rules)
+	a := d.join(60*ms, Config{})
+	a.play = func() []int64 { return make([]int64, rules.Command.Sims) }
+	d.run(3 * time.Second)
+	r := &a.c.own
+	if s := r.ring.State(r.ring.Done()); len(s.Members) != 2 {
+		t.Fatalf("%+v", s.Members)
+	}
+	p.ends = true
+	d.run(200 * time.Millisecond)
+	if s := r.ring.State(r.ring.Done()); len(s.Members) != 1 || s.Members[0].ID != r.me {
+		t.Errorf("%+v", s.Members)
+	}
+}
+
+// A push that the server never saw is undone, although the ball rests there and is not sent again.
+func TestPushThatNeverWasIsUndone(t *testing.T) {
+	p := &pitch{}
+	rules, balls, _ := p.rules(t)
+	d := newDuo(t, rules)
+	a := d.join(60*ms, Config{})
+	run := false
+	a.play = func() []int64 {
+		v := make([]int64, rules.Command.Sims)
+		if run {
+			v[0] = 15
+		}
+		return v
+	}
+	d.run(3 * time.Second)
+	a.path = func(up bool) []clock.Time {
+		if up {
+			return nil // nothing arrives
+		}
+		return []clock.Time{0}
+	}
+	run = true
+	d.run(600 * time.Millisecond)
+	r := &a.c.own
+	moved := func() bool {
+		s := r.ring.State(r.ring.Done())
+		m := s.Find(1)
+		at := rules.Kinds[m.Kind].AppendExact(nil, nil, s.Of(m, rules.Kinds[m.Kind]), 65536)
+		for _, b := range balls.All(d.s.World()) {
+			return at[0] != b.Pos.X || at[1] != b.Pos.Y
+		}
+		return true
+	}
+	if !moved() {
+		t.Fatal("nothing was pushed")
+	}
+	run, a.path = false, nil
+	d.run(500 * time.Millisecond)
+	if moved() {
+		t.Error("the ball is still predicted where it was pushed to")
+	}
+}
+
+// A dart that is gone before the server could send it ends once, too.
+func TestShortLivedSpawn(t *testing.T) {
+	p := &pitch{life: 2}
+	rules, _, _ := p.rules(t)
+	d := newDuo(t, rules)
+	a := d.join(60*ms, Config{})
+	n := 0
+	a.play = func() []int64 {
+		v := make([]int64, rules.Command.Sims)
+		if n++; n > 120 && n%20 == 0 && n < 720 {
+			v[2] = 1
+		}
+		return v
+	}
+	d.run(15 * time.Second)
+	thuds := 0
+	for _, e := range a.events {
+		if e.Cancelled {
+			t.Errorf("taken back: %+v", e)
+		}
+		if e.Event == 1 {
+			thuds++
+		}
+	}
+	if thuds != 29 {
+		t.Errorf("%d thuds were shown, want 29", thuds)
+	}
+}
+
+// A correction of a predicted ball fades: nothing that is drawn of it jumps.
+func TestBallCorrectionFades(t *testing.T) {
+	p := &pitch{}
+	rules, _, _ := p.rules(t)
+	d := newDuo(t, rules)
+	a := d.join(60*ms, Config{})
+	a.play = func() []int64 { return make([]int64, rules.Command.Sims) }
+	d.run(3 * time.Second)
+	way := []float64(nil)
+	a.frame = func() {
+		a.c.Draw(nil, func(e *Entity) {
+			if e.Kind == 1 {
+				way = append(way, e.Vals[1])
+			}
+		})
+	}
+	pushed := false
+	p.rolls = func(w *game.World, b *ball) {
+		if !pushed {
+			pushed = true
+			b.Pos.Y += 1
+		}
+	}
+	d.run(2 * time.Second)
+	for i := 1; i < len(way); i++ {
+		if step := way[i] - way[i-1]; step > 0.2 || step < 0 {
+			t.Errorf("frame %d: from %.3f to %.3f", i, way[i-1], way[i])
+		}
+	}
+	if last := way[len(way)-1]; last < 0.99 {
+		t.Errorf("drawn at %.3f in the end", last)
 	}
 }

@@ -80,7 +80,7 @@ func (f *foreseen) matches(m *reliable.Message, tolerance clock.Tick) bool {
 	for i := range f.list {
 		e := &f.list[i].event
 		off := max(e.Tick, m.Tick) - min(e.Tick, m.Tick)
-		if f.list[i].sent && e.Event == int(m.Kind) && e.Actor == game.ID(m.Entity) && off < least {
+		if f.list[i].sent && e.Event == int(m.Kind) && f.isBy(e.Actor, m.Entity) && off < least {
 			best, least = i, off
 		}
 	}
@@ -89,6 +89,12 @@ func (f *foreseen) matches(m *reliable.Message, tolerance clock.Tick) bool {
 	}
 	f.remove(best)
 	return true
+}
+
+// isBy reports whether the actor of a predicted event is an entity of the server's, or may be: what
+// came and went between two packets was never sent.
+func (f *foreseen) isBy(actor game.ID, entity uint32) bool {
+	return actor == game.ID(entity) || actor.Foreseen() && f.q.play.store.Find(entity) == nil
 }
 
 // confirm learns how many events the player's own commands had emitted as of a tick, modulo

@@ -158,10 +158,10 @@ func (c *Client) refresh() {
 	}
 	if avatar == nil {
 		c.own.lose()
-	} else if s := avatar.Groups[snapshot.OwnerGroup].Newest(); s != nil && (avatar.Fresh || !c.own.is(avatar)) {
+	} else if s := avatar.Groups[snapshot.OwnerGroup].Newest(); s != nil && (avatar.Fresh || !c.own.is(avatar)) &&
+		c.confirm(avatar, s) {
 		avatar.Fresh = false
-		c.confirm(avatar, s)
-	} else if c.own.me != 0 {
+	} else if avatar.Fresh = false; c.own.me != 0 { // nothing new of it, perhaps of what is run ahead
 		c.stats.Prediction.Replayed += uint64(c.own.revise(0, false))
 		c.own.detectTeleport()
 		c.events.collect()

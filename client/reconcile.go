@@ -36,7 +36,6 @@ type reconcile struct {
 	ticks     []clock.Tick // ticks of which it said something new
 	turns     uint64       // store.Turns when the spawns were last matched
 	spawned   clock.Tick   // the client knows what lives of all that commands up to this one spawned
-	checked   clock.Tick   // spawned when it was last checked
 	truthTick clock.Tick   // server tick of the newest state of the avatar that was confirmed
 	truthCut  clock.Tick   // newest command before it that teleported the avatar
 	serverCut clock.Tick   // newest teleport in that state
@@ -113,16 +112,18 @@ func (r *reconcile) lose() {
 	r.eng.SetAvatar(0)
 }
 
-// confirm applies a state of the player's avatar that arrived, and passes on what it meant.
-func (c *Client) confirm(e *snapshot.Replica, s *motion.State) {
+// confirm applies a state of the player's avatar that arrived, and passes on what it meant. It
+// returns false if the state says nothing new.
+func (c *Client) confirm(e *snapshot.Replica, s *motion.State) bool {
 	tick, o, off, ok := c.own.confirm(e, s)
 	if !ok {
-		return
+		return false
 	}
 	if c.OnConfirm != nil {
 		c.OnConfirm(tick, o, off)
 	}
 	c.events.collect()
+	return true
 }
 
 // confirm compares a state of the avatar that arrived with the prediction, and replays later
@@ -192,8 +193,8 @@ func (r *reconcile) revise(own clock.Tick, also bool) (replayed int) {
 	if !r.ahead.any {
 		return 0
 	}
-	r.match()
 	r.ticks = r.ticks[:0]
+	r.match()
 	for _, h := range r.store.Entities() {
 		if !h.Exact || h.Mine || !h.Fresh {
 			continue
@@ -203,10 +204,7 @@ func (r *reconcile) revise(own clock.Tick, also bool) (replayed int) {
 			r.note(st.Tick)
 		}
 	}
-	if r.spawned != r.checked {
-		r.checked = r.spawned
-		r.note(r.down.newestTick)
-	}
+	r.note(r.down.newestTick) // something may be gone, or refused
 	if also {
 		r.note(own)
 	}
@@ -244,7 +242,6 @@ func (r *reconcile) match() {
 		return
 	}
 	r.turns = r.store.Turns()
-	r.note(r.down.newestTick) // something may be gone
 	for _, h := range r.store.Entities() {
 		if h.Spawn.Tick == 0 {
 			continue
