@@ -93,14 +93,19 @@ type uplink struct {
 
 	sentTick     clock.Tick // newest command that was sent
 	prevSentTick clock.Tick // newest command of the packet before
-	sinceFull    uint       // packets with commands since all were repeated
-	missed       bool       // a packet is known to be lost since
-	lastFull     clock.Time // when all were repeated
-	sinceLoss    uint       // packets since one was lost, or went unanswered
+	repeats
 
 	cmds []packet.Command // of the newest packet
 	buf  []byte
 	w    wire.BitWriter
+}
+
+// repeats is what decides which commands a packet repeats.
+type repeats struct {
+	sinceFull uint       // packets with commands since all were repeated
+	missed    bool       // a packet is known to be lost since
+	lastFull  clock.Time // when all were repeated
+	sinceLoss uint       // packets since one was lost, or went unanswered
 }
 
 func (u *uplink) init(c *Client, local clock.Time) (err error) {
