@@ -386,7 +386,8 @@ func TestPredictionIsImmediateAndExact(t *testing.T) {
 		t.Errorf("%d of %d predictions were corrected", p.corrections, p.confirmed)
 	}
 	st := p.c.Stats()
-	if st.Malformed+st.Duplicate+st.WrongSession+st.NoBaseline+st.ClockSteps+st.Prediction.Faults+st.InboxDropped+st.EventsLost != 0 {
+	if st.Malformed+st.Duplicate+st.WrongSession+st.NoBaseline+st.ClockSteps+st.InboxDropped+st.EventsLost != 0 ||
+		st.Prediction.Faults != 0 {
 		t.Errorf("%+v", st)
 	}
 	if lead := st.Lead; lead < 80*time.Millisecond || lead > 180*time.Millisecond {

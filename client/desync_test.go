@@ -53,7 +53,8 @@ func TestDesyncs(t *testing.T) {
 		last string   // its end
 	}{
 		{"referee", func() { at(func(w *game.World) { pilots.Get(w, me).Score += 7 }) },
-			[]string{fmt.Sprintf("pilot %d (own avatar), Score predicted as [", me), "] and on the server [", "; predicted with "},
+			[]string{fmt.Sprintf("pilot %d (own avatar), Score predicted as [", me), "] and on the server [",
+				"; predicted with "},
 			"; the server ran the same, as far as is known; likely cause: Referee, or another player's command"},
 		{"teleport", func() { at(func(w *game.World) { pilots.Get(w, me).Pos.X += 300; w.Cut(me) }) },
 			[]string{"Pos predicted as ["},

@@ -3,9 +3,8 @@
 // in tests.
 //
 // Join, Leave and Referee run on the server alone. Act runs one command of one player, and Step
-// moves what no player commands: for good on the server, and before in a client, for what it
-// predicts. Rules must be deterministic, which meanwhile vet checks: use package geom instead of
-// math's trigonometry, World.Rand instead of math/rand, and World.Tick instead of a clock.
+// moves the rest: for good on the server, and before in a client, for what it predicts. Rules must
+// be deterministic: take package geom, World.Rand and World.Tick for math, math/rand and clocks.
 package game
 
 import (
@@ -27,8 +26,7 @@ type Tick = engine.Tick
 // AnyKind is a Kind of any type.
 type AnyKind interface{ kind() *engine.Kind }
 
-// Kind is a typed handle on all entities whose state is a T. Its methods panic for a world whose
-// game does not list it.
+// Kind is a typed handle on all entities whose state is a T.
 type Kind[T any] struct{ k *engine.Kind }
 
 // NewKind declares a kind of entity. Names must be unique in a game.
@@ -61,8 +59,8 @@ func Near(metres float64) KindOption {
 	return func(k *engine.Kind) { k.Ahead, k.Reach = schema.Near, metres }
 }
 
-// Playout says that it is meant so when clients draw such entities in the past, as they do without
-// an option too: nobody is warned that Act or Step write to them in vain.
+// Playout says that clients draw such entities in the past, as without an option, and that it is
+// meant so: nobody is warned of writes in vain.
 func Playout(k *engine.Kind) { k.Playout = true }
 
 // fresh does what reflect.New does, without the part of package reflect that makes a browser's
@@ -157,7 +155,7 @@ func (e Event[T]) event() *engine.Kind { return e.e }
 func Events(e ...AnyEvent) []AnyEvent { return e }
 
 // Emit sends an event to every player who can see the place at. Clients show it once: when they
-// show the actor at its tick, or at once where they predict it.
+// draw the actor at its tick, or at once if predicted.
 func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 	w.engine().Emit(e.e, actor, at, unsafe.Pointer(&v))
 }
@@ -166,8 +164,7 @@ func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 type CommandMode = engine.CommandMode
 
 const (
-	// Timed runs each command at its tick, or never. Until the next the player moves on for a
-	// moment.
+	// Timed runs each command at its tick, or never; the player moves on for a moment meanwhile.
 	Timed = engine.Timed
 	// Queued runs each command exactly once, in order, when it has arrived; World.Tick is its own
 	// tick then. While none arrives the player stands still, and catches up later. Step runs once

@@ -14,15 +14,15 @@ func (w *World) engine() *engine.World { return (*engine.World)(w) }
 // Tick returns the tick that is being computed.
 func (w *World) Tick() Tick { return w.engine().Tick() }
 
-// Moment returns when within its tick the command that runs was pressed: above 0, and at most 1 as
-// for held keys, bots, and whatever has no press. 0.25 asks for a quarter of this tick's movement.
+// Moment returns when within its tick the command that runs was pressed: above 0, and at most 1,
+// which also stands for no press. 0.25 asks for a quarter of this tick's movement.
 func (w *World) Moment() float64 { return w.engine().Moment() }
 
 // Dt returns the length of a tick in seconds.
 func (w *World) Dt() float64 { return w.engine().Dt() }
 
-// Rand returns random numbers of the world, the tick, the callback and the acting player, so a
-// prediction draws what the server draws. A cheat can foresee those of Act and Step.
+// Rand returns random numbers of the world, the tick, the callback and the acting player. A cheat
+// can foresee those of Act and Step.
 func (w *World) Rand() *geom.Rand { return w.engine().Rand() }
 
 // Despawn removes an entity when the callback returns; a client hides it.
@@ -32,13 +32,12 @@ func (w *World) Despawn(id ID) { w.engine().Despawn(id) }
 func (w *World) Cut(id ID) { w.engine().Cut(id) }
 
 // On converts a place relative to parent, and to its own parents, into one in the world, which is
-// parent 0. ok is false if one is not known. In a client a parent is where its newest record says,
-// unless it is predicted.
+// parent 0. ok is false if one is not known. What a client does not predict is where it is known.
 func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().On(parent, at)
 }
 
-// SeenOn is On for what Seen returned: with parents as player me saw them, and me as it is now.
+// SeenOn is On for what Seen returned, with parents as player me saw them.
 func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }
