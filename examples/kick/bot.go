@@ -25,8 +25,8 @@ const (
 // botSafe is where no boards are near.
 var botSafe = geom.Rect{Min: geom.Vec2{X: -13.8, Y: -7.8}, Max: geom.Vec2{X: 13.8, Y: 7.8}}
 
-// Bot plays from what a player in its place would know: the nearest of a team goes for the ball, one
-// keeps the goal, the others look for space, and now and then one takes the cart.
+// Bot plays from what a player in its place would know: the nearest of a team goes for the ball,
+// one keeps the goal, the others look for space, and now and then one takes the cart.
 func Bot(w *game.World, me game.ID) (c Cmd) {
 	p := Players.Get(w, me)
 	var ball *Ball
@@ -103,8 +103,8 @@ func botCart(w *game.World, p *Player) *Cart {
 	return nil
 }
 
-// botChase returns where to run to send the ball at a place along shot: through the ball from behind
-// it, otherwise around it.
+// botChase returns where to run to send the ball at a place along shot: through the ball from
+// behind it, otherwise around it.
 func botChase(p *Player, at, shot geom.Vec2) geom.Vec2 {
 	to := at.Sub(p.Pos)
 	if to.Unit().Dot(shot) > botAimed {

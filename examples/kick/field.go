@@ -49,11 +49,19 @@ var (
 		Drag:    1.2, SpinDrag: 4, Grip: 1, Layer: layerHeavy,
 	}
 
+	parkedBuild = braked(cartBuild, 6)
+
 	// nets are the insides of the goals, for what must not get in.
 	nets = [2]body.Body{net(-1), net(1)}
 
 	walls = makeWalls()
 )
+
+// braked returns a build that stands more firmly.
+func braked(b body.Build, grip float64) body.Build {
+	b.Grip = grip
+	return b
+}
 
 func net(side float64) body.Body {
 	const deep = GoalDepth / 2

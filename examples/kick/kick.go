@@ -31,7 +31,7 @@ const (
 	kickAfter  = 15   // ticks from one kick to the next
 	kickReach  = 0.45 // metres between player and ball from which a kick meets the ball
 	kickAside  = 0.35 // how far a kick follows the way to the ball, compared with the aim
-	takeReach  = 1.7  // metres from the middle of the cart from which a player gets on
+	takeReach  = 2.0  // metres from the middle of the cart from which a player gets on
 	getOffSide = 1.2  // metres from the middle of the cart at which a rider gets off
 	cartPush   = 10.0 // m/s² along the cart
 	cartTurn   = 3.0  // radians a second at most
@@ -282,8 +282,11 @@ func step(w *game.World) {
 		if c.Gas > 0 && rider(w, id) == 0 {
 			c.Gas = 0 // its driver has left
 		}
-		accel := roll(c, w.Dt())
-		s.Add(body.Body{Build: cartBuild, ID: uint32(id), Pos: c.Pos, Vel: c.Vel, Angle: c.Turn, Spin: c.Spin, Accel: accel})
+		accel, build := roll(c, w.Dt()), &cartBuild
+		if c.Gas == 0 {
+			build = &parkedBuild
+		}
+		s.Add(body.Body{Build: *build, ID: uint32(id), Pos: c.Pos, Vel: c.Vel, Angle: c.Turn, Spin: c.Spin, Accel: accel})
 	}
 	for _, b := range nets {
 		s.Add(b)

@@ -11,7 +11,15 @@ const TEAMS = { // amber and blue differ for every kind of sight; so do the shir
 const KEYS = "WASD or arrows: run   ·   Space or click: kick   ·   Shift: sprint   ·   E: get on and off the cart"
 const TAU = 2 * Math.PI
 
-const g = await join({ canvas: document.querySelector("canvas"), view: { ...VIEW, grid: false, background: "#10231a" } })
+// The address may name a simulated network, as in ?delayMs=75&lossPct=3 or ?profile=ocean; ?watch lets the bot play.
+const address = new URLSearchParams(location.search)
+const settings = { snapCm: 1000 } // a ball that somebody else kicks is hidden on its way, never shown to jump
+for (const name of ["delayMs", "jitterMs", "lossPct"]) if (address.has(name)) settings[name] = +address.get(name)
+if (address.has("profile")) settings.profile = address.get("profile")
+
+const g = await join({
+  canvas: document.querySelector("canvas"), view: { ...VIEW, grid: false, background: "#10231a" }, settings, autopilot: address.has("watch"),
+})
 const { ctx, keys, mouse } = g
 
 // What the player wants: once per tick. A click kicks towards the pointer, a key towards where the player runs.
@@ -144,8 +152,8 @@ function paintPitch(c) {
   light.addColorStop(1, "rgba(0, 20, 20, 0.22)")
   c.fillStyle = light
   c.fillRect(-18, -10, 36, 20)
-  for (const [side, team] of [[-1, TEAMS.amber], [1, TEAMS.blue]]) {
-    c.fillStyle = team.dark
+  for (const side of [-1, 1]) {
+    c.fillStyle = (side < 0 ? TEAMS.amber : TEAMS.blue).dark
     c.globalAlpha = 0.55
     c.fillRect(side > 0 ? HALF_LENGTH : -HALF_LENGTH - GOAL_DEPTH, -GOAL_HALF, GOAL_DEPTH, 2 * GOAL_HALF)
     c.globalAlpha = 1
@@ -437,12 +445,12 @@ function confetto(e, i) {
   }
 }
 
-function write(text, x, y, size, color, { align = "center", weight = 600, outline = "" } = {}) {
+function write(text, x, y, size, color, { weight = 600, outline = "" } = {}) {
   ctx.save()
   ctx.translate(x, y) // letters smaller than a unit are badly spaced, so they are drawn large and scaled down
   ctx.scale(size / 64, size / 64)
   ctx.font = `${weight} 64px system-ui, "Segoe UI", sans-serif`
-  ctx.textAlign = align
+  ctx.textAlign = "center"
   ctx.textBaseline = "middle"
   if (outline) {
     ctx.lineJoin = "round"
@@ -468,8 +476,8 @@ function scoreBoard(match) {
   ctx.beginPath()
   ctx.roundRect(-7.4, y - 0.75, 14.8, 1.5, 0.35)
   ctx.fill()
-  for (const [side, key] of [[-1, "amber"], [1, "blue"]]) {
-    const team = TEAMS[key]
+  for (const key of ["amber", "blue"]) {
+    const team = TEAMS[key], side = key === "amber" ? -1 : 1
     ctx.fillStyle = team.fill
     ctx.beginPath()
     ctx.roundRect(side < 0 ? -7.4 : 7.1, y - 0.75, 0.3, 1.5, side < 0 ? [0.35, 0, 0, 0.35] : [0, 0.35, 0.35, 0])
@@ -496,7 +504,8 @@ function scoreBoard(match) {
 /** One line below the pitch: the keys, or what is near. */
 function hint(world) {
   const { me } = g
-  const near = me && !me.cart && world.cart.some(c => Math.hypot(c.pos.x - me.pos.x, c.pos.y - me.pos.y) < 1.7)
+  const near = me && !me.cart && world.cart.some(c => Math.hypot(c.pos.x - me.pos.x, c.pos.y - me.pos.y) < 2)
   const text = me?.cart ? "You drive: WASD   ·   E: get off" : near ? "E: get on the cart" : KEYS
   write(text, 0, 9.95, 0.52, "rgba(230, 240, 235, 0.8)", { weight: 500 })
+  if (g.stats.rttMs) write(`${Math.round(g.stats.rttMs)} ms`, HALF_LENGTH + 1.6, 9.95, 0.44, "rgba(230, 240, 235, 0.55)", { weight: 500 })
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"meanwhile/examples/arena"
+	"meanwhile/examples/kick"
 	"meanwhile/examples/zap"
 	"meanwhile/game"
 	"meanwhile/gametest"
@@ -53,11 +54,11 @@ func wireSum() uint64 {
 	return h.Sum64()
 }
 
-// labSum hashes every byte that servers and clients of two games send each other over a bad
+// labSum hashes every byte that servers and clients of three games send each other over a bad
 // network.
 func labSum() uint64 {
 	h := fnv.New64a()
-	for _, of := range []func() (*game.Rules, error){zap.Game.Rules, arena.Game.Rules} {
+	for _, of := range []func() (*game.Rules, error){zap.Game.Rules, arena.Game.Rules, kick.Game.Rules} {
 		rules, err := of()
 		fail(err)
 		s, err := gametest.NewSim(rules, 3, server.Config{})
