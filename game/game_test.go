@@ -792,3 +792,65 @@ func TestWildNumbers(t *testing.T) {
 
 // worldOf is the world that an engine drives, as rules see it.
 func worldOf(e *engine.Engine) *game.World { return (*game.World)(e.World()) }
+
+// What a client's command spawns of a kind that clients run ahead exists at once, under an ID that
+// replays give it again, and under the server's once that is known.
+func TestClientSpawnsAhead(t *testing.T) {
+	sparks := game.NewKind[rock]("spark", game.Predicted)
+	var ids []game.ID
+	def := game.Definition[pinch]{Name: "forge", Kinds: game.Kinds(crabs, sparks),
+		Join: func(w *game.World, name string) game.ID { return crabs.Spawn(w, crab{}) },
+		Act: func(w *game.World, me game.ID, c pinch) {
+			ids = append(ids, sparks.Spawn(w, rock{}), sparks.Spawn(w, rock{}), crabs.Spawn(w, crab{}))
+		},
+		Step: func(w *game.World) { ids = append(ids, sparks.Spawn(w, rock{})) },
+	}
+	r, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := engine.NewClient(r, 11)
+	e.SetAvatar(1)
+	set := engine.Set{Members: []engine.Member{{ID: 1}}, Vals: make([]int64, r.Kinds[0].Sims)}
+	run := func() []game.ID {
+		ids = nil
+		e.SetTick(20)
+		e.LoadSet(&set)
+		if err := e.Act(1, make([]int64, r.Command.Sims), nil, false); err != nil {
+			t.Fatal(err)
+		}
+		return slices.Clone(ids)
+	}
+	first, second := engine.SpawnKey{Tick: 20}, engine.SpawnKey{Tick: 20, N: 1}
+	if got := run(); !slices.Equal(got, []game.ID{first.ID(), second.ID(), 0}) || !got[0].Foreseen() {
+		t.Errorf("spawned %x", got)
+	}
+	if !sparks.Has(worldOf(e), first.ID()) || sparks.Len(worldOf(e)) != 2 {
+		t.Errorf("%d sparks", sparks.Len(worldOf(e)))
+	}
+	e.Adopt(second, 77)
+	if got := run(); !slices.Equal(got, []game.ID{first.ID(), 77, 0}) {
+		t.Errorf("spawned again: %x", got)
+	}
+	if !first.ID().SpawnedBy(20) || first.ID().SpawnedBy(19) {
+		t.Error("the tick of a spawn is not in its ID")
+	}
+	if err := e.Step(false); err != nil || ids[len(ids)-1] != 0 {
+		t.Errorf("Step spawned %x, %v", ids[len(ids)-1], err)
+	}
+
+	s := engine.NewServer(r, 1, 2)
+	s.SetTick(20)
+	if _, err := s.Join("ann"); err != nil {
+		t.Fatal(err)
+	}
+	ids = nil
+	if err := s.Act(1, make([]int64, r.Command.Sims), nil, false); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []engine.SpawnKey{first, second} {
+		if by, key := s.Spawner(ids[i]); by != 1 || key != want {
+			t.Errorf("spawn %d on the server: by %d, %+v", i, by, key)
+		}
+	}
+}
