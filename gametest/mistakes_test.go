@@ -27,8 +27,9 @@ type dribble struct {
 	Move geom.Vec2 `net:"stick,5bit"`
 }
 
-// playFootball plays a match of a first game: a ball that players push away. It returns its errors.
-func playFootball(option ...game.KindOption) string {
+// playFootball plays a match of a first game: a ball that two players push away. It returns its
+// errors, and what their clients note of wrong predictions.
+func playFootball(option ...game.KindOption) (errs string, desyncs []string) {
 	players, balls := game.NewKind[footballer]("player"), game.NewKind[football]("ball", option...)
 	def := game.Definition[dribble]{
 		Name: "football", Rate: 60, Kinds: game.Kinds(players, balls),
@@ -55,14 +56,19 @@ func playFootball(option ...game.KindOption) string {
 	}
 	t := &recorder{name: "TestFootball"}
 	m := gametest.New(t, &def, 7)
-	m.Join("ann", netsim.HotelWiFi, func(w *game.World, me game.ID) (c dribble) {
+	bot := func(w *game.World, me game.ID) (c dribble) {
 		for _, b := range balls.All(w) {
 			c.Move = b.Pos.Sub(players.Get(w, me).Pos).Unit()
 		}
 		return c
-	})
+	}
+	m.Join("ann", netsim.HotelWiFi, bot)
+	m.Join("bob", netsim.Ocean, bot)
 	m.Run(20 * time.Second)
-	return t.end()
+	for _, p := range m.Sim.Players() {
+		desyncs = p.Client.Desyncs(desyncs)
+	}
+	return t.end(), desyncs
 }
 
 // A newcomer's ball that no client predicts compiles, and players walk through it. Its match test
@@ -71,7 +77,7 @@ func TestMatchFailsOnWritesInVain(t *testing.T) {
 	const why = ", which has no effect in a client, as it does not predict any ball: declare the kind with " +
 		"game.Predicted or game.Near, or with game.Playout if that is meant"
 	const head = "game: Act writes ball.Vel at gametest/mistakes_test.go:"
-	errs := playFootball()
+	errs, _ := playFootball()
 	for _, want := range []string{head, "game: Step writes ball.Pos at gametest/", "game: Step writes ball.Vel at", why} {
 		if strings.Count(errs, want) < 1 || want != why && strings.Count(errs, want) > 1 {
 			t.Errorf("the match does not say %q once:\n%s", want, errs)
@@ -79,8 +85,18 @@ func TestMatchFailsOnWritesInVain(t *testing.T) {
 	}
 	for name, option := range map[string]game.KindOption{"Predicted": game.Predicted, "Near": game.Near(6),
 		"Playout": game.Playout} {
-		if errs := playFootball(option); errs != "" {
+		errs, desyncs := playFootball(option)
+		if errs != "" {
 			t.Errorf("%s: %s", name, errs)
+		}
+		balls := 0
+		for _, s := range desyncs {
+			if strings.Contains(s, ": ball ") && strings.Contains(s, ", Vel predicted as [") {
+				balls++
+			}
+		}
+		if (balls > 0) != (name != "Playout") {
+			t.Errorf("%s: %d wrong predictions of the ball are noted", name, balls)
 		}
 	}
 }
