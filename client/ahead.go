@@ -1,6 +1,7 @@
 package client
 
 import (
+	"math"
 	"time"
 
 	"meanwhile/game"
@@ -24,12 +25,13 @@ type ahead struct {
 	own   *reconcile
 	play  *playback
 
-	tracks []track
-	vals   []float64
-	spare  []float64
-	any    bool                // some kind is run ahead
-	guests []*snapshot.Replica // other players' avatars that are run ahead
-	reach  clock.TickFrac      // guestReach
+	tracks    []track
+	smoothing predict.Smoothing
+	vals      []float64
+	spare     []float64
+	any       bool                // some kind is run ahead
+	guests    []*snapshot.Replica // other players' avatars that are run ahead
+	reach     clock.TickFrac      // guestReach
 }
 
 // A track is how one such entity is drawn.
@@ -59,7 +61,17 @@ const (
 func (a *ahead) init(c *Client) {
 	a.rules, a.cfg, a.store, a.time, a.own, a.play = c.rules, &c.cfg, c.store, &c.time, &c.own, &c.play
 	a.any = c.rules.Ahead()
+	a.setSmoothing()
 	a.reach = clock.TickFrac(int64(guestReach) * clock.FracPerTick / int64(c.welcome.Period))
+}
+
+// setSmoothing takes over how corrections fade. Unless the Config says otherwise they do so at any
+// distance: the kick of another player, which nobody foresees, moves a ball by metres at once, and
+// what is a teleport is said by Cut.
+func (a *ahead) setSmoothing() {
+	if a.smoothing = a.cfg.Smoothing; a.smoothing.Snap == 0 {
+		a.smoothing.Snap = math.Inf(1)
+	}
 }
 
 // find returns the track of an entity, or nil.
@@ -156,7 +168,7 @@ func (a *ahead) track(id game.ID, kind int) *track {
 	}
 	a.tracks = append(a.tracks, track{id: id, shown: id, kind: kind})
 	t := &a.tracks[len(a.tracks)-1]
-	t.smooth.By = &a.cfg.Smoothing
+	t.smooth.By = &a.smoothing
 	if t.was = a.pose(t); !t.was.known {
 		t.state = onTime // nobody has seen it before
 	}
@@ -210,14 +222,33 @@ func (a *ahead) depart(t *track) bool {
 		return false
 	}
 	if t.state == departed {
+		if cut := a.newestCut(h); cut > t.cut {
+			t.cut, t.cutNow = cut, true
+			t.smooth.Clear()
+		}
 		return !t.smooth.Idle() || a.isChanging(h)
 	}
 	from := t.state
 	t.state = departed
-	if now := a.pose(t); from == onTime {
+	now := a.pose(t)
+	switch {
+	case a.newestCut(h) > t.cut:
+		t.cut, t.cutNow = a.newestCut(h), true
+		t.smooth.Clear()
+	case from == onTime:
 		blend(&t.smooth, t.was, now, a.gap())
 	}
 	return !t.smooth.Idle() || a.isChanging(h)
+}
+
+// newestCut returns the newest teleport that the records of an entity tell of.
+func (a *ahead) newestCut(h *snapshot.Replica) (cut clock.Tick) {
+	for g := range h.Groups {
+		if st := h.Groups[g].Newest(); st != nil {
+			cut = max(cut, st.Cut)
+		}
+	}
+	return cut
 }
 
 // isChanging reports whether an entity that is not run ahead any more is still drawn before its
@@ -365,6 +396,10 @@ func (a *ahead) recorded(h *snapshot.Replica, at clock.TickFrac, vals []float64)
 	}
 	n := len(vals)
 	switch {
+	case exact.lo == nil && coarse.lo != nil && exact.hi != nil && exact.hi.Cut > coarse.lo.Tick:
+		return a.coarsely(h, at, vals)
+	case coarse.lo == nil && exact.lo != nil && coarse.hi != nil && coarse.hi.Cut > exact.lo.Tick:
+		return k.AppendExact(vals, nil, exact.lo.Vals, 65536), true
 	case coarse.lo != nil && exact.lo == nil && coarse.hi == nil && exact.hi != nil:
 		if vals, ok = a.coarsely(h, at, vals); ok {
 			a.towards(k, vals[n:], k.AppendExact(a.spare[:0], nil, exact.hi.Vals, 65536),
@@ -472,7 +507,7 @@ func (a *ahead) followGuest(h *snapshot.Replica) {
 	t := a.track(game.ID(h.ID), h.Kind)
 	t.seen = true
 	a.guests = append(a.guests, h)
-	a.settle(t, true, t.cut)
+	a.settle(t, true, max(t.cut, a.newestCut(h)))
 }
 
 // moveGuests moves other players' avatars to where they will be at a tick, if they go on as they

@@ -188,6 +188,7 @@ func (c *Client) SetSmoothing(by predict.Smoothing, t predict.Tolerance) error {
 		return err
 	}
 	c.cfg = cfg
+	c.ahead.setSmoothing()
 	return nil
 }
 

@@ -104,13 +104,26 @@ const (
 	stayExact  = time.Second
 	maxClosing = 60_000 // millimetres a second that count
 	speedOver  = 100 * time.Millisecond
-	speedLooks = 5 // moments of the last stayExact at which the speed counts
+	maxMovers  = 16 // things that move, the nearest to the avatar, that others are near to
+	speedLooks = 5  // moments of the last stayExact at which the speed counts
 )
 
-// approach makes exact what has come near the player's avatar, and what went away from it observed
-// again. members are the entities in sight.
-func (p *player) approach(members []interest.Neighbour) {
+// approach makes exact what has come near the player's avatar, or near something that moves and that
+// the client runs ahead: what such a thing touches must be known as well as the thing. What went
+// away from all of them is observed again. members are the entities in sight, movers is memory for
+// those that move.
+func (p *player) approach(members []interest.Neighbour, movers []int32) []int32 {
 	s, view := p.s, p.down.view
+	movers = movers[:0]
+	if p.ent >= 0 {
+		movers = append(movers, p.ent)
+		for _, n := range members {
+			if exact, _ := view.ExactSince(n.Index); exact && n.Index != p.ent && len(movers) < maxMovers &&
+				s.hist.At(n.Index).ChangedIn(snapshot.OwnerGroup)+clock.Tick(speedOver/s.period) >= s.tick {
+				movers = append(movers, n.Index)
+			}
+		}
+	}
 	for _, n := range members {
 		e := s.hist.At(n.Index)
 		k := s.hist.Kind(e)
@@ -118,7 +131,12 @@ func (p *player) approach(members []interest.Neighbour) {
 			continue
 		}
 		exact, since := view.ExactSince(n.Index)
-		near := p.ent >= 0 && p.isNear(n, int64(float64(k.Reach*1000)), exact)
+		near := false
+		for _, from := range movers {
+			if near = from != n.Index && s.isNear(n.Index, from, int64(float64(k.Reach*1000)), exact); near {
+				break
+			}
+		}
 		if !near && exact && s.tick-since < clock.Tick(stayExact/s.period) {
 			continue
 		}
@@ -126,16 +144,19 @@ func (p *player) approach(members []interest.Neighbour) {
 			p.sight.crowded = true
 		}
 	}
+	return movers
 }
 
-// isNear reports whether an entity is within reach millimetres of the avatar, or will soon be if
-// both go on as they do. An exact one stays near up to a greater distance, whatever direction both
-// have moved in lately, so that none goes back and forth on the border.
-func (p *player) isNear(n interest.Neighbour, reach int64, exact bool) bool {
+// isNear reports whether entity i is within reach millimetres of another, or will soon be if both
+// go on as they do. An exact one stays near up to a greater distance, whatever direction both have
+// moved in lately, so that none goes back and forth on the border.
+func (s *Server) isNear(i, other int32, reach int64, exact bool) bool {
 	if exact {
 		reach += reach/4 + 1000
 	}
-	dist := int64(math.Sqrt(float64(n.Dist2)))
+	e, o := s.hist.At(i), s.hist.At(other)
+	x, y := int64(e.X)-int64(o.X), int64(e.Y)-int64(o.Y)
+	dist := int64(math.Sqrt(float64(x)*float64(x) + float64(y)*float64(y)))
 	soon := func(speed int64) int64 { return min(speed, maxClosing) * int64(closeBy/time.Millisecond) / 1000 }
 	switch {
 	case dist <= reach:
@@ -143,13 +164,11 @@ func (p *player) isNear(n interest.Neighbour, reach int64, exact bool) bool {
 	case dist > reach+soon(maxClosing):
 		return false
 	case !exact:
-		e := p.s.hist.At(n.Index)
-		x, y := int64(e.X)-int64(p.sight.x), int64(e.Y)-int64(p.sight.y)
-		vx, vy := p.relative(n.Index, 0)
+		vx, vy := s.relative(i, other, 0)
 		return dist <= reach+soon(-(x*vx+y*vy)/dist)
 	}
 	for look := range clock.Tick(speedLooks) {
-		vx, vy := p.relative(n.Index, look*clock.Tick(stayExact/p.s.period)/(speedLooks-1))
+		vx, vy := s.relative(i, other, look*clock.Tick(stayExact/s.period)/(speedLooks-1))
 		if dist <= reach+soon(int64(math.Sqrt(float64(vx*vx+vy*vy)))) {
 			return true
 		}
@@ -157,11 +176,11 @@ func (p *player) isNear(n interest.Neighbour, reach int64, exact bool) bool {
 	return false
 }
 
-// relative returns how fast an entity moved as seen from the avatar so many ticks ago, in
-// millimetres a second.
-func (p *player) relative(i int32, ago clock.Tick) (x, y int64) {
-	h, over := p.s.hist, clock.Tick(max(speedOver/p.s.period, 1))
+// relative returns how fast entity i moved as seen from another so many ticks ago, in millimetres a
+// second.
+func (s *Server) relative(i, other int32, ago clock.Tick) (x, y int64) {
+	h, over := s.hist, clock.Tick(max(speedOver/s.period, 1))
 	x, y = h.Velocity(i, ago, over)
-	ownX, ownY := h.Velocity(p.ent, ago, over)
+	ownX, ownY := h.Velocity(other, ago, over)
 	return x - ownX, y - ownY
 }

@@ -118,13 +118,14 @@ const (
 
 // Outbox collects datagrams. The zero Outbox is ready.
 type Outbox struct {
-	buf   []byte
-	outs  []outgoing
-	due   []snapshot.Candidate
-	set   interest.Set
-	known []int32 // of one client
-	w     wire.BitWriter
-	body  []byte // of an event
+	buf    []byte
+	outs   []outgoing
+	due    []snapshot.Candidate
+	set    interest.Set
+	known  []int32 // of one client
+	movers []int32 // that are run ahead by one client
+	w      wire.BitWriter
+	body   []byte // of an event
 
 	entries snapshot.Writer
 }

@@ -78,7 +78,7 @@ func (p *player) see(out *Outbox) {
 		}
 	}
 	if s.ahead.near {
-		p.approach(members)
+		out.movers = p.approach(members, out.movers)
 	}
 }
 
