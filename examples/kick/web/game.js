@@ -46,24 +46,26 @@ g.on.goal = e => {
 
 g.draw = world => {
   const match = world.match[0]
+  const players = world.player.filter(p => p.team) // a new player's place may arrive before its team
   drawPitch()
   drawBall.trail(world.ball[0])
   for (const c of world.cart) shadow(c.pos, () => box(c, CART.length, CART.width, 0.25))
   for (const c of world.crate) shadow(c.pos, () => box(c, CRATE, CRATE, 0.06))
-  for (const p of world.player) if (!p.cart) shadow(p.pos, () => disc(0, 0, PLAYER))
+  for (const p of players) if (!p.cart) shadow(p.pos, () => disc(0, 0, PLAYER))
   for (const b of world.ball) shadow(b.pos, () => disc(0, 0, BALL))
   for (const c of world.crate) at(c.pos, c.turn, drawCrate)
   for (const c of world.cart) at(c.pos, c.turn, () => drawCart(c))
-  for (const p of world.player) if (!p.mine) drawPlayer(p)
+  const facing = p => world.cart.find(c => c.id === p.cart)?.turn ?? p.aim // a rider looks ahead
+  for (const p of players) if (!p.mine) drawPlayer(p, facing(p))
   for (const b of world.ball) drawBall(b)
-  for (const p of world.player) if (p.mine) drawPlayer(p)
+  for (const p of players) if (p.mine) drawPlayer(p, facing(p))
   drawGoals()
   for (let i = effects.length - 1; i >= 0; i--) {
     const e = effects[i], share = (g.now - e.from) / e.ms
     if (share >= 1) effects.splice(i, 1)
     else if (share >= 0) e.draw(e, share)
   }
-  for (const p of world.player) label(p)
+  for (const p of players) label(p)
   if (match) scoreBoard(match)
   hint(world)
 }
@@ -294,7 +296,7 @@ function drawCart(c) {
   }
 }
 
-function drawPlayer(p) {
+function drawPlayer(p, angle) {
   const team = TEAMS[p.team], step = p.cart ? 0 : Math.hypot(p.vel.x, p.vel.y), r = PLAYER
   if (p.mine) {
     ctx.strokeStyle = "rgba(255, 255, 255, 0.9)"
@@ -302,7 +304,7 @@ function drawPlayer(p) {
     disc(p.pos.x, p.pos.y, r + 0.17)
     ctx.stroke()
   }
-  at(p.pos, p.aim, () => {
+  at(p.pos, angle, () => {
     if (step > 0.5) { // feet
       const swing = Math.sin(g.now / 1000 * (6 + step * 1.6)) * 0.28
       ctx.fillStyle = "#20242b"
@@ -398,7 +400,6 @@ drawBall.trail = ball => {
   if (!ball) return
   trail.push({ x: ball.pos.x, y: ball.pos.y, at: g.now })
   while (trail.length && g.now - trail[0].at > 260) trail.shift()
-  ctx.lineCap = "round"
   for (let i = 1; i < trail.length; i++) {
     const a = trail[i - 1], b = trail[i], fast = Math.hypot(b.x - a.x, b.y - a.y) / Math.max(1, b.at - a.at) * 1000
     const share = 1 - (g.now - b.at) / 260
