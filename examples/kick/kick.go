@@ -72,12 +72,13 @@ type Player struct {
 
 // Ball is the ball. There is exactly one, since the first tick.
 type Ball struct {
-	Pos  geom.Vec2 `net:"pos,others=1cm,draw=hermite"`
-	Vel  geom.Vec2 `net:"vel,others=1cm/s"`
-	Last game.ID   `net:"handle,server"` // the player who touched it last
+	Pos geom.Vec2 `net:"pos,others=1cm,draw=hermite"`
+	Vel geom.Vec2 `net:"vel,others=1cm/s"`
 
-	Spot  geom.Vec2 `net:"pos,server"`  // a place, and since when the ball is near it
-	Since game.Tick `net:"tick,server"` //
+	Amber game.ID   `net:"handle,server"` // the player of Amber who touched it last
+	Blue  game.ID   `net:"handle,server"` // and of Blue
+	Spot  geom.Vec2 `net:"pos,server"`    // a place, and since when the ball is near it
+	Since game.Tick `net:"tick,server"`   //
 }
 
 // Crate stands in the way.
@@ -113,7 +114,8 @@ type Kick struct {
 	Dir geom.Angle `net:"angle,7bit"`
 }
 
-// Goal is a goal for a team. By is the player who touched the ball last, of either team, or 0.
+// Goal is a goal for a team. By is its player who touched the ball last; if nobody of it did, that of
+// the other team; or 0.
 type Goal struct {
 	Team int       `net:"enum,amber|blue"`
 	By   game.ID   `net:"handle"`
@@ -184,7 +186,8 @@ func kick(w *game.World, me game.ID, p *Player, aim geom.Angle) {
 			continue
 		}
 		dir := aim.Dir().Add(way.Unit().Mul(kickAside)).Unit()
-		b.Vel, b.Last = dir.Mul(kickSpeed), me
+		b.Vel = dir.Mul(kickSpeed)
+		b.touched(me, p.Team)
 		p.Ready, p.Aim = w.Tick()+kickAfter, aim
 		Kicks.Emit(w, me, b.Pos, Kick{b.Pos, dir.Angle()}) // everyone sees it once, the player at once
 	}
@@ -328,7 +331,16 @@ func touch(w *game.World, s *body.Scene) {
 			a = rider(w, a)
 		}
 		if Players.Has(w, a) {
-			Balls.Get(w, b).Last = a
+			Balls.Get(w, b).touched(a, Players.Get(w, a).Team)
 		}
+	}
+}
+
+// touched notes who of a team touched the ball last.
+func (b *Ball) touched(by game.ID, team int) {
+	if team == Amber {
+		b.Amber = by
+	} else {
+		b.Blue = by
 	}
 }

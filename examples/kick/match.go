@@ -82,18 +82,21 @@ func begin(w *game.World) {
 // judge looks whether the whole ball is behind a goal line.
 func judge(w *game.World, m *Match) {
 	for id, b := range Balls.All(w) {
-		team := Amber
+		team, by, own := Amber, b.Amber, b.Blue
 		switch {
 		case b.Pos.X > HalfLength+BallRadius:
 			m.Amber = min(m.Amber+1, MaxGoals)
 		case b.Pos.X < -HalfLength-BallRadius:
-			team, m.Blue = Blue, min(m.Blue+1, MaxGoals)
+			team, by, own = Blue, b.Blue, b.Amber
+			m.Blue = min(m.Blue+1, MaxGoals)
 		default:
 			continue
 		}
 		m.Phase, m.Start = Cheer, w.Tick()+CheerTicks+WaitTicks
 		m.Ends += CheerTicks + WaitTicks // the clock stands still meanwhile
-		by := b.Last
+		if !Players.Has(w, by) {
+			by = own
+		}
 		if !Players.Has(w, by) {
 			by = 0
 		}

@@ -21,6 +21,7 @@ const g = await join({
   canvas: document.querySelector("canvas"), view: { ...VIEW, grid: false, background: "#10231a" }, settings, autopilot: address.has("watch"),
 })
 const { ctx, keys, mouse } = g
+Object.assign(window, { game: g }) // for the browser's console
 
 // What the player wants: once per tick. A click kicks towards the pointer, a key towards where the player runs.
 let heading = 0
@@ -38,6 +39,10 @@ g.command = () => {
 const effects = []
 let lastGoal = null
 g.on.kick = e => effects.push({ draw: kickFlash, from: g.now, ms: 320, ...e })
+g.undo.kick = e => { // the server let nobody kick there
+  const i = effects.findIndex(shown => shown.key === e.key)
+  if (i >= 0) effects.splice(i, 1)
+}
 g.on.goal = e => {
   const by = g.world.player.find(p => p.id === e.by)
   lastGoal = { team: e.team, by: by?.name ?? "", own: !!by && by.team !== e.team, at: g.now }
