@@ -36,8 +36,8 @@ type weapon struct {
 	fire     func(w *game.World, me game.ID, p *Player, from geom.Vec3)
 }
 
-// armoury has the weapons. To switch there and back takes longer than any cooldown, so that nobody
-// fires faster by switching.
+// armoury has the weapons. To put one away and take it again takes longer than its cooldown, so that
+// nobody fires faster by switching.
 var armoury = [endOfWeapons]weapon{
 	Rifle: {
 		name:     "Rifle",
@@ -60,8 +60,8 @@ var armoury = [endOfWeapons]weapon{
 		pack:     3,
 		cooldown: 45,
 		late:     6,
-		holster:  14,
-		draw:     20,
+		holster:  18,
+		draw:     28,
 		reload:   110,
 		fire:     launch,
 	},
