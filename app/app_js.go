@@ -7,6 +7,7 @@ package app
 
 import (
 	"syscall/js"
+	"time"
 	"unsafe"
 
 	"meanwhile/app/internal/bridge"
@@ -104,6 +105,7 @@ func (e *engine) start(configuration, send js.Value) any {
 	}
 	e.send = send
 	crypto, console := js.Global().Get("crypto"), js.Global().Get("console")
+	began := time.Now()
 	b, err := bridge.New(e.rules, bridge.Config{
 		Game: text(config.Get("game")), Room: text(config.Get("room")), Name: text(config.Get("name")),
 		Random: func(into []byte) {
@@ -112,6 +114,7 @@ func (e *engine) start(configuration, send js.Value) any {
 		Send: func(d []byte, releaseMs float64, stamped bool) {
 			e.send.Invoke(e.bytes(d), releaseMs, stamped)
 		},
+		Clock:    func() time.Duration { return time.Since(began) },
 		Complain: func(s string) { console.Call("error", s) },
 		Warn:     func(s string) { console.Call("warn", s) },
 	})

@@ -58,6 +58,10 @@ type Config struct {
 	// worth. Zero draws all that is predicted, as do values beyond the way from playout time to
 	// command time.
 	MaxPrediction time.Duration
+	// ReplayBudget is how much of a frame corrections of the prediction may take, at most
+	// MaxReplayBudget; what is left to do goes to the next frames. Zero means 4 ms.
+	// It counts where FrameTook is called.
+	ReplayBudget time.Duration
 	// NoPrediction runs commands on the server only: to show what prediction is worth.
 	NoPrediction bool
 	// NoInterpolation draws others at their newest record: to show what playout is worth.
@@ -89,6 +93,7 @@ type Client struct {
 	ahead  ahead
 	play   playback
 	events eventQueue
+	replay budget
 	stats  Stats
 
 	refreshed uint64 // store.Turns when the world was last brought up to date
@@ -153,6 +158,9 @@ func checkPrediction(cfg *Config) error {
 	}
 	if cfg.MaxPrediction < 0 {
 		return fault.Errorf("client: MaxPrediction %v is negative", cfg.MaxPrediction)
+	}
+	if cfg.ReplayBudget < 0 || cfg.ReplayBudget > MaxReplayBudget {
+		return fault.Errorf("client: ReplayBudget %v is outside [0, %v]", cfg.ReplayBudget, MaxReplayBudget)
 	}
 	return nil
 }

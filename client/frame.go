@@ -16,11 +16,14 @@ import (
 // Frame begins a frame at the local time now and returns how many commands are due.
 func (c *Client) Frame(now clock.Time) (due int) {
 	dt := c.time.begin(now)
+	replayed := c.stats.Prediction.Replayed
+	c.own.ring.Begin(c.replay.limit(c.cfg.ReplayBudget))
 	c.applyInbox()       // take packets in
 	c.followSteps(dt)    // advance the timelines: server time,
 	c.time.movePlayout() // playout time,
 	c.refresh()          // what arrived becomes the world that rules see, and corrects the prediction
-	c.payDebt()
+	c.payDebt()          // also what earlier frames left
+	c.replay.ran = c.stats.Prediction.Replayed - replayed
 	c.own.smooth.Step(min(max(dt.Seconds(), 0), 1))
 	c.ahead.step(min(max(dt.Seconds(), 0), 1))
 	return c.up.schedule(c.time.commandTick(dt, c.up.away)) // and command time
@@ -120,18 +123,6 @@ func (c *Client) followSteps(dt time.Duration) {
 	}
 }
 
-// payDebt replays what an earlier frame left.
-func (c *Client) payDebt() {
-	if c.own.ring.Debt() == 0 || c.own.me == 0 {
-		return
-	}
-	c.ahead.before()
-	c.stats.Prediction.Replayed += uint64(c.own.ring.Catch())
-	c.own.detectTeleport()
-	c.ahead.after()
-	c.events.collect()
-}
-
 // refresh brings the world that rules see up to the newest records, and the prediction to the
 // newest own one.
 func (c *Client) refresh() {
@@ -162,8 +153,7 @@ func (c *Client) refresh() {
 		c.confirm(avatar, s) {
 		avatar.Fresh = false
 	} else if avatar.Fresh = false; c.own.me != 0 { // nothing new of it, perhaps of what is run ahead
-		c.stats.Prediction.Replayed += uint64(c.own.revise(0, false))
-		c.own.detectTeleport()
+		c.own.reviseOthers()
 		c.events.collect()
 	}
 	c.ahead.after()

@@ -149,7 +149,7 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	if tick = r.commandOf(s.Tick); tick <= known {
 		return 0, o, 0, false
 	}
-	before := r.pose()
+	before, owed := r.pose(), r.ring.Debt() > 0
 	predicted, cut := r.own(r.ring.State(tick))
 	wrong := false
 	if predicted != nil {
@@ -180,6 +180,8 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	}
 	if o.Corrected {
 		r.stats.Prediction.Corrections++
+	}
+	if o.Corrected || replayed > 0 || owed || r.ring.Debt() > 0 {
 		hide(&r.smooth, before, r.pose())
 	}
 	r.detectTeleport() // nothing fades across a teleport that was not foreseen, or was predicted in vain
@@ -221,6 +223,14 @@ func (r *reconcile) revise(own clock.Tick, also bool) (replayed int) {
 		return r.ring.Revise(t, &r.truth).Replayed
 	}
 	return 0
+}
+
+// reviseOthers is revise while there is no news of the avatar, which may move all the same.
+func (r *reconcile) reviseOthers() {
+	before := r.pose()
+	r.stats.Prediction.Replayed += uint64(r.revise(0, false))
+	hide(&r.smooth, before, r.pose())
+	r.detectTeleport()
 }
 
 // note adds a tick to ticks, in order.

@@ -82,6 +82,7 @@ func replay(t testing.TB, bodies int) func() {
 		copy(truth.Of(to, k), s.Of(m, k))
 		n = 256 - n
 		truth.Vals[0] += n*2 - 256
+		r.ring.Begin(0)
 		if o := r.ring.Revise(at, &truth); o.Replayed != 30 || len(s.Members) != bodies+1 {
 			t.Fatalf("%+v, %d members", o, len(s.Members))
 		}

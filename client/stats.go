@@ -50,6 +50,8 @@ type Prediction struct {
 	Confirmed   uint64 // own states that the server sent
 	Corrections uint64 // of those, states that differed from the prediction
 	Replayed    uint64 // ticks that were predicted again
+	Deferred    uint64 // frames that left some of that to the next one: Config.ReplayBudget was spent
+	Owed        int    // ticks that are to be predicted again now: what is drawn is so much older
 	Cancelled   uint64 // predicted events that were taken back
 	Faults      uint64 // predicted commands that panicked in the game's rules
 }
@@ -66,6 +68,7 @@ func (c *Client) Stats() Stats {
 		s.Delay = t.server.Now(t.now).Sub(at)
 	}
 	s.DelayTarget, s.Age, s.Hitches = t.play.Target(), t.play.Age(t.now), t.play.Hitches()
+	s.Prediction.Owed = c.own.ring.Debt()
 	s.Lead, s.Synced = t.ahead(), t.lead.reported()
 	s.UpRate = int(c.up.path.Rate())
 	return s

@@ -8,14 +8,16 @@ import (
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
+	"meanwhile/transport"
 )
 
 // A Bot is a client core without a screen. It knows what a person in its place would know. Not safe
 // for concurrent use; its owner calls Receive and Frame.
 type Bot struct {
 	core  *client.Client
-	think game.BotFunc // nil: the avatar stands still
-	idle  []int64      // a command that does nothing
+	think game.BotFunc    // nil: the avatar stands still
+	idle  []int64         // a command that does nothing
+	clock transport.Clock // by which frames are timed; nil: they are not
 }
 
 // NewBot returns the bot that a welcome admits, played by the game's own Bot function. now is on
@@ -44,7 +46,11 @@ func (b *Bot) Receive(at clock.Time, datagram []byte) { b.core.Receive(at, datag
 // returns the datagram to send, if there is one. The datagram is valid until the next call. err is
 // the last panic of the Bot function in this frame; those commands do nothing.
 func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
-	for range b.core.Frame(now) {
+	due := b.core.Frame(now)
+	if b.clock != nil {
+		b.core.FrameTook(b.clock().Sub(now))
+	}
+	for range due {
 		if b.think == nil {
 			b.core.Tick(b.idle)
 		} else if e := b.core.Think(b.think); e != nil {

@@ -99,6 +99,7 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 	if p.bot, err = newBot(cfg.Rules, welcome, cfg.Clock(), cfg.Client, cfg.Bot); err != nil {
 		return nil, err
 	}
+	p.bot.clock = cfg.Clock
 	return p, nil
 }
 

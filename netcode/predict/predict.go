@@ -2,7 +2,7 @@
 // answer differs: a ring of commands and the states they led to, replay, and smoothing of what is
 // drawn.
 //
-// A frame pushes the commands that are due and calls Catch, which runs them. A state that the server
+// A frame calls Begin, pushes the commands that are due, and calls Catch, which runs them. A state that the server
 // sends of some earlier tick goes to Confirm. If it is what was predicted, nothing happens. Otherwise
 // it takes the place of the wrong one, and every later command runs again, up to now. A Model says how
 // commands and states look.
@@ -30,8 +30,8 @@ import "meanwhile/netcode/clock"
 // RingTicks is how many ticks of commands and states a Predictor keeps.
 const RingTicks = 1024
 
-// MaxReplay is how many ticks one Confirm or Catch replays at most. The rest stays as debt for the
-// next frame.
+// MaxReplay is how many ticks one Confirm, Revise or Catch runs at most, and all those of a frame
+// that Begin begins. The rest stays as debt for the next frame.
 const MaxReplay = 64
 
 // A Model says how states S and commands C of a game are handled.
@@ -67,6 +67,8 @@ type Predictor[S, C any] struct {
 	done  clock.Tick // newest state that is computed without a gap from base; 0: none
 	base  clock.Tick // newest confirmed state, 0: none
 	seen  clock.Tick // newest tick whose first run is over: later runs are replays
+	left  int        // ticks that may run in this frame
+	bound bool       // left counts: Begin was called
 	blank C
 	spare C
 	none  S
@@ -80,6 +82,15 @@ func New[S, C any](m Model[S, C]) *Predictor[S, C] {
 
 // Last returns the tick of the newest command, 0 before the first.
 func (p *Predictor[S, C]) Last() clock.Tick { return p.last }
+
+// Begin begins a frame, in which Confirm, Revise and Catch together run at most that many ticks,
+// and one more for each command that is pushed: so debt never grows by new commands. 0, and more
+// than MaxReplay, mean MaxReplay.
+func (p *Predictor[S, C]) Begin(most int) {
+	if p.left, p.bound = most, true; most <= 0 || most > MaxReplay {
+		p.left = MaxReplay
+	}
+}
 
 func (p *Predictor[S, C]) at(t clock.Tick) *slot[S, C] { return &p.ring[t%RingTicks] }
 
@@ -103,6 +114,7 @@ func (p *Predictor[S, C]) Push(t clock.Tick) *C {
 	sl := p.at(t)
 	sl.tick, sl.valid = t, false
 	p.last = t
+	p.left++
 	return &sl.cmd
 }
 
@@ -132,8 +144,8 @@ type Outcome struct {
 }
 
 // Confirm compares the server's state after tick t with the prediction. A wrong prediction is
-// replaced, and everything later runs again, MaxReplay ticks at most; Catch continues. Nothing
-// happens if t is not after Base.
+// replaced, and everything later runs again, as far as Begin and MaxReplay allow; Catch continues.
+// Nothing happens if t is not after Base.
 func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	if t <= p.base {
 		return Outcome{Stale: true}
@@ -197,16 +209,19 @@ func (p *Predictor[S, C]) correct(t clock.Tick, server *S) Outcome {
 	return o
 }
 
-// Catch computes the states that are missing up to the newest command, MaxReplay ticks at most, and
-// returns how many it ran.
+// Catch computes the states that are missing up to the newest command, as far as Begin and
+// MaxReplay allow, and returns how many ticks it ran.
 func (p *Predictor[S, C]) Catch() int {
-	n := 0
-	for p.done != 0 && p.done < p.last && n < MaxReplay {
+	n, most := 0, MaxReplay
+	if p.bound {
+		most = p.left
+	}
+	for p.done != 0 && p.done < p.last && n < most {
 		t := p.done + 1
 		from, to := p.at(p.done), p.at(t)
 		if to.tick != t || from.tick != p.done {
 			p.done = 0 // the ring was overrun: wait for the next confirmed state
-			return n
+			break
 		}
 		p.m.Copy(&to.state, &from.state)
 		p.m.Run(t, &to.cmd, &to.state, t <= p.seen)
@@ -215,6 +230,7 @@ func (p *Predictor[S, C]) Catch() int {
 		p.done = t
 		n++
 	}
+	p.left -= n
 	return n
 }
 

@@ -40,6 +40,9 @@ type Config struct {
 	// Send sends a datagram at releaseMs, 0 for now; stamped: it has its final stamp. b is valid
 	// during the call.
 	Send func(b []byte, releaseMs float64, stamped bool)
+	// Clock returns the time that has passed since any instant, by which frames are timed, so that
+	// they keep to the setting replayMs. Nil times nothing.
+	Clock func() time.Duration
 	// Complain reports panics of the game's rules to whoever develops it, and Warn mistakes in
 	// them, each text once. Nil drops them.
 	Complain, Warn func(text string)
@@ -172,7 +175,7 @@ func (b *Bridge) Frame(nowMs, shownMs float64) (due int) {
 		}
 		b.deliver(data, at)
 	}
-	b.due = c.Frame(shown)
+	b.due = b.timed(shown)
 	if b.set.away { // nobody looks
 		c.Events()
 		b.pending = b.pending[:0]
@@ -181,6 +184,17 @@ func (b *Bridge) Frame(nowMs, shownMs float64) (due int) {
 		b.flush()
 	}
 	return b.due
+}
+
+// timed begins the client's frame and times it.
+func (b *Bridge) timed(shown clock.Time) (due int) {
+	if b.cfg.Clock == nil {
+		return b.client.Frame(shown)
+	}
+	began := b.cfg.Clock()
+	due = b.client.Frame(shown)
+	b.client.FrameTook(b.cfg.Clock() - began)
+	return due
 }
 
 // Tick makes the next due command: from its fields as floats, or by the game's bot on autopilot.

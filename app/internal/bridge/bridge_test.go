@@ -528,6 +528,8 @@ func TestSettingsRefuse(t *testing.T) {
 		{p.SetText("profile", ""), ""},
 		{p.Set("playoutMs", 120), ""},
 		{p.Set("predict", 0), ""},
+		{p.Set("replayMs", 101), "replayMs 101 is outside 0 to 100."},
+		{p.Set("replayMs", 2), ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)

@@ -230,4 +230,5 @@ func (b *Bridge) stats() {
 	v[20], v[21], v[22] = spanMs(s.DelayTarget), float64(s.SingleHitches), float64(s.UpRate)
 	v[23] = spanMs(s.Estimated)
 	v[24], v[25], v[26] = off.X, off.Y, off.Z
+	v[27], v[28], v[29] = float64(s.Prediction.Replayed), float64(s.Prediction.Owed), float64(s.Prediction.Deferred)
 }

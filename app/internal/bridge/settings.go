@@ -16,7 +16,8 @@ type settings struct {
 	playout                       time.Duration // 0: adaptive
 	predicts                      time.Duration // at most; allPredicted: everything
 	fading                        predict.Smoothing
-	classic                       bool // in place of fading
+	classic                       bool          // in place of fading
+	replay                        time.Duration // 0: as client.Config has it
 }
 
 // allPredicted stands for everything that is predicted.
@@ -26,7 +27,7 @@ func (s *settings) client() client.Config {
 	by, tolerance := s.smoothing()
 	return client.Config{
 		Playout: s.playout, NoPrediction: !s.predicting(), NoInterpolation: !s.interpolate, NoRewind: !s.lagcomp,
-		MaxPrediction: s.most(), Smoothing: by, Tolerance: tolerance,
+		MaxPrediction: s.most(), Smoothing: by, Tolerance: tolerance, ReplayBudget: s.replay,
 	}
 }
 
@@ -68,6 +69,8 @@ func limit(name string) (most float64, known bool) {
 		return spanMs(predict.MaxTau), true
 	case "snapCm":
 		return maxSnapCm, true
+	case "replayMs":
+		return spanMs(client.MaxReplayBudget), true
 	case "delayMs", "jitterMs", "outageMs":
 		return maxDelayMs, true
 	case "lossPct":
@@ -121,6 +124,11 @@ func (b *Bridge) Set(name string, v float64) string {
 	case "classic":
 		b.set.classic = on
 		return b.applySmoothing()
+	case "replayMs":
+		b.set.replay = span(v)
+		if b.client != nil {
+			return refusal(b.client.SetReplayBudget(b.set.replay))
+		}
 	case "lagcomp":
 		b.set.lagcomp = on
 		if b.client != nil {
