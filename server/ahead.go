@@ -156,8 +156,11 @@ func (s *Server) isNear(i, other int32, reach int64, exact bool) bool {
 	}
 	e, o := s.hist.At(i), s.hist.At(other)
 	x, y := int64(e.X)-int64(o.X), int64(e.Y)-int64(o.Y)
-	dist := int64(math.Sqrt(float64(x)*float64(x) + float64(y)*float64(y)))
-	soon := func(speed int64) int64 { return min(speed, maxClosing) * int64(closeBy/time.Millisecond) / 1000 }
+	fx, fy := float64(x), float64(y)
+	dist := int64(math.Sqrt(float64(fx*fx) + float64(fy*fy)))
+	soon := func(speed int64) int64 {
+		return min(speed, maxClosing) * int64(closeBy/time.Millisecond) / 1000
+	}
 	switch {
 	case dist <= reach:
 		return true

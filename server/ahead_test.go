@@ -51,6 +51,9 @@ func newYard(t testing.TB, mode game.CommandMode, see int) *nest {
 		return children.Spawn(w, child{Pos: geom.Vec2{X: float64(children.Len(w))}})
 	}
 	d.Act = func(w *game.World, me game.ID, c antCmd) {
+		if n.act != nil {
+			n.act(w, me, c)
+		}
 		p := children.Get(w, me)
 		p.Pos = p.Pos.Add(c.Move.Mul(6 * w.Dt()))
 		if !c.Bite {
@@ -373,5 +376,83 @@ func TestNearAllocatesNothing(t *testing.T) {
 	}
 	if allocs := testing.AllocsPerRun(50, func() { p.see(&n.out) }); allocs != 0 || exact < 10 {
 		t.Errorf("%v allocations to find what is near, %d entities are exact", allocs, exact)
+	}
+}
+
+// A command is judged by the present of all that clients run ahead, be it near or not.
+func TestWhatRunsAheadIsJudgedAsItIs(t *testing.T) {
+	n := newYard(t, game.Timed, 0)
+	a := n.connect("a")
+	n.step = func(w *game.World) {
+		for _, b := range balls.All(w) {
+			b.Pos.X++
+		}
+		for _, b := range crates.All(w) {
+			b.Pos.X++
+		}
+	}
+	looked := 0
+	n.act = func(w *game.World, me game.ID, _ antCmd) {
+		if w.Tick() < 40 {
+			return
+		}
+		for id, b := range balls.Seen(w, me) {
+			if now := balls.Get(w, id).Pos.X; b.Pos.X < now-0.01 || b.Pos.X > now+0.01 {
+				t.Errorf("tick %d: the ball is judged at %.2f m, is at %.2f", w.Tick(), b.Pos.X, now)
+			}
+			looked++
+		}
+		for id, b := range crates.Seen(w, me) {
+			if now := crates.Get(w, id).Pos.X; b.Pos.X < now-0.01 || b.Pos.X > now+0.01 {
+				t.Errorf("tick %d: the crate is judged at %.2f m, is at %.2f", w.Tick(), b.Pos.X, now)
+			}
+			looked++
+		}
+	}
+	for range 60 {
+		n.everyone([]*peer{a}, nil)
+		c := a.walk(0, 0)
+		c.Seen = (c.Tick - min(c.Tick-1, 6)).Frac()
+		ack, _ := a.recv.Ack()
+		c.Newest = ack.Latest
+		a.send(c)
+	}
+	if looked < 30 {
+		t.Errorf("%d looks", looked)
+	}
+}
+
+// What a thing that moves and is run ahead comes near becomes exact, however far away the avatar
+// is; a thing at rest makes nothing exact.
+func TestWhatAMovingThingNearsBecomesExact(t *testing.T) {
+	n := newYard(t, game.Timed, 0)
+	a := n.connect("a")
+	n.step = func(w *game.World) {
+		for _, b := range balls.All(w) {
+			if w.Tick() < 20 {
+				b.Pos.X = 36 // 6 m from the crate, at rest
+			} else if w.Tick() < 60 {
+				b.Pos.Y += 0.1
+			}
+		}
+	}
+	exact := func() bool {
+		i, _ := n.s.hist.Find(2)
+		is, _ := n.s.clients[0].down.view.ExactSince(i)
+		return is
+	}
+	for range 120 {
+		n.everyone([]*peer{a}, nil)
+		a.send(a.walk(0, 0))
+		switch tick := n.s.Tick(); {
+		case tick == 19 && exact():
+			t.Error("a ball at rest makes a crate exact")
+		case tick == 19:
+			balls.Get(n.s.World(), 1).Pos.X = 33
+		case tick == 30 && !exact():
+			t.Error("a ball that moves 3 m away from a crate does not make it exact")
+		case tick == 119 && exact():
+			t.Error("a crate stays exact although nothing moves near it")
+		}
 	}
 }

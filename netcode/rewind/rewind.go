@@ -93,8 +93,6 @@ type Rewinder struct {
 // rising ID, with the values that it drew: observer integers in 1/schema.SubSteps, valid during the
 // call. Entities that have died or left its sight since are included; those that the client did not
 // hold yet and entity self are not. f returns false to stop.
-//
-// A client runs ahead what it receives exactly: that is judged as it is now, and only if it lives.
 func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func(id uint32, drawn []int64) bool) {
 	if cap(r.drawn) < k.Obs {
 		r.drawn = make([]int64, k.Obs)
@@ -105,21 +103,11 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 		if e.Kind != kind || i == self || e.ID == last || at.Reason == Off && !e.Alive() {
 			return true
 		}
-		now := at.Reason == Off
-		if r.View.Exact(n) && !now {
-			a, b := r.View.RecordsAround(r.Log, n, snapshot.OwnerGroup, at.Newest, at.Used)
-			if now = true; a.Tick|b.Tick == 0 || !e.Alive() {
-				return true
-			}
-		}
-		drawn, t := r.drawn[:k.Obs], at.Used
-		if now {
-			t = r.History.Tick().Frac()
-		}
+		drawn := r.drawn[:k.Obs]
 		for g := range k.Groups {
 			group := &k.Groups[g]
 			var a, b snapshot.Mark
-			if now {
+			if at.Reason == Off {
 				a.Tick = r.History.Tick()
 			} else {
 				a, b = r.View.RecordsAround(r.Log, n, g, at.Newest, at.Used)
@@ -150,7 +138,7 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 					to = &s
 				}
 			}
-			motion.Draw(k, group, &from, to, t, drawn[group.At:group.At+group.N])
+			motion.Draw(k, group, &from, to, at.Used, drawn[group.At:group.At+group.N])
 		}
 		last = e.ID
 		r.History.Spell(k, drawn)

@@ -330,7 +330,7 @@ func (e *Entity) recordOwner(k *schema.Kind, now clock.Tick, sim []int64, cut bo
 		p := &k.Props[i]
 		for c := p.At; c < p.At+p.Comps; c++ {
 			if first || own[c] != old[c] {
-				e.ownChanged[i], times.changed = now, now
+				e.ownChanged[i], times.changed, times.moved = now, now, now
 				break
 			}
 		}

@@ -84,10 +84,6 @@ func (v *View) shown(n uint16, newest wire.Seq) bool {
 	return false
 }
 
-// Exact reports whether the client receives the entity of a slot, which Shown gave, at simulation
-// precision.
-func (v *View) Exact(n uint16) bool { return v.slots.list[n].exact() }
-
 // RecordsAround returns the records of group g of a slot, which Shown gave, that the client held
 // when newest was the newest packet that it had applied, and that are shown around playout time t:
 // a at or before it, b after it, each none if it held none. It counts records of packets up to
