@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -328,47 +329,12 @@ func TestPredictedSetConverges(t *testing.T) {
 		}
 		busy := true
 		for i, s := range sides {
-			r := geom.NewRand(seed, uint64(i))
-			n := 0
-			s.play = func() []int64 {
-				v := make([]int64, rules.Command.Sims)
-				if n++; !busy {
-					return v
-				}
-				v[0], v[1] = int64(1-(n/40+i)%2*2)*15, int64(r.IntN(31)-15)
-				if r.Chance(0.05) {
-					v[2] = 1
-				}
-				return v
-			}
+			s.play = wildly(rules, geom.NewRand(seed, uint64(i)), i, &busy)
 		}
 		for i, s := range sides {
-			r := &s.c.own
-			s.frame = func() { // what the newest packet says holds at once
-				newest := r.ring.State(r.ring.Done())
-				if newest == nil || r.me == 0 || r.ring.Debt() > 0 {
-					return
-				}
-				for _, h := range s.c.store.Entities() {
-					st := h.Groups[snapshot.OwnerGroup].Newest()
-					if !h.Exact || st == nil || r.ring.State(st.Tick) == nil {
-						continue
-					}
-					m := r.ring.State(st.Tick).Find(game.ID(h.ID))
-					k := rules.Kinds[h.Kind]
-					if m == nil || m.Gone != 0 || !sameOwned(k, r.ring.State(st.Tick).Of(m, k), st.Vals) {
-						t.Errorf("seed %d, player %d: %d is not as the server said of tick %d", seed, i, h.ID, st.Tick)
-					}
-				}
-				for _, x := range s.c.ahead.tracks {
-					if x.shown != x.id && newest.Find(x.shown) != nil {
-						t.Errorf("seed %d, player %d: %x is predicted beside the server's %d", seed, i, x.shown, x.id)
-					}
-				}
-				for _, m := range newest.Members {
-					if m.ID.Foreseen() && r.over(&m) {
-						t.Errorf("seed %d, player %d: %x was refused, and is still predicted", seed, i, m.ID)
-					}
+			s.frame = func() {
+				if err := s.holds(); err != nil {
+					t.Errorf("seed %d, player %d: %v", seed, i, err)
 				}
 			}
 		}
@@ -384,27 +350,10 @@ func TestPredictedSetConverges(t *testing.T) {
 		}
 		d.run(5 * time.Second)
 		for i, s := range sides {
-			set := s.c.own.ring.State(s.c.own.ring.Done())
-			for j := range set.Members {
-				m := &set.Members[j]
-				_, want := d.s.Engine().Sims(m.ID)
-				k := rules.Kinds[m.Kind]
-				if m.Gone != 0 || want == nil || !sameOwned(k, set.Of(m, k), want) {
-					t.Errorf("seed %d, player %d: predicted %+v %v, on the server %v", seed, i, *m, set.Of(m, k), want)
-				}
+			if err := s.isSettled(); err != nil {
+				t.Errorf("seed %d, player %d: %v", seed, i, err)
 			}
-			shown := map[[3]int64]int{}
-			for _, e := range s.events {
-				key := [3]int64{int64(e.Event), 0, e.Vals[0]}
-				if key[0] == 0 {
-					key[1] = int64(e.Actor)
-				}
-				if e.Cancelled {
-					shown[key]--
-				} else {
-					shown[key]++
-				}
-			}
+			shown := s.throws()
 			// A throw has another number where the one before it was refused, so they are counted.
 			for _, other := range d.sides {
 				threw, saw := 0, 0
@@ -419,6 +368,85 @@ func TestPredictedSetConverges(t *testing.T) {
 			}
 		}
 	}
+}
+
+// wildly returns commands that run to and fro and throw, while busy is true.
+func wildly(rules *game.Rules, r geom.Rand, i int, busy *bool) func() []int64 {
+	n := 0
+	return func() []int64 {
+		v := make([]int64, rules.Command.Sims)
+		if n++; !*busy {
+			return v
+		}
+		v[0], v[1] = int64(1-(n/40+i)%2*2)*15, int64(r.IntN(31)-15)
+		if r.Chance(0.05) {
+			v[2] = 1
+		}
+		return v
+	}
+}
+
+// holds returns an error if the prediction is not, in this very frame, what the newest records say.
+func (p *side) holds() error {
+	r := &p.c.own
+	newest := r.ring.State(r.ring.Done())
+	if newest == nil || r.me == 0 || r.ring.Debt() > 0 {
+		return nil
+	}
+	for _, h := range p.c.store.Entities() {
+		st := h.Groups[snapshot.OwnerGroup].Newest()
+		if !h.Exact || st == nil || r.ring.State(st.Tick) == nil {
+			continue
+		}
+		m := r.ring.State(st.Tick).Find(game.ID(h.ID))
+		k := p.d.rules.Kinds[h.Kind]
+		if m == nil || m.Gone != 0 || !sameOwned(k, r.ring.State(st.Tick).Of(m, k), st.Vals) {
+			return fmt.Errorf("%d is not as the server said of tick %d", h.ID, st.Tick)
+		}
+	}
+	for _, x := range p.c.ahead.tracks {
+		if x.shown != x.id && newest.Find(x.shown) != nil {
+			return fmt.Errorf("%x is predicted beside the server's %d", x.shown, x.id)
+		}
+	}
+	for _, m := range newest.Members {
+		if m.ID.Foreseen() && r.over(&m) {
+			return fmt.Errorf("%x was refused, and is still predicted", m.ID)
+		}
+	}
+	return nil
+}
+
+// isSettled returns an error if what is predicted is not what the server has now.
+func (p *side) isSettled() error {
+	set := p.c.own.ring.State(p.c.own.ring.Done())
+	for j := range set.Members {
+		m := &set.Members[j]
+		_, want := p.d.s.Engine().Sims(m.ID)
+		k := p.d.rules.Kinds[m.Kind]
+		if m.Gone != 0 || want == nil || !sameOwned(k, set.Of(m, k), want) {
+			return fmt.Errorf("predicted %+v %v, on the server %v", *m, set.Of(m, k), want)
+		}
+	}
+	return nil
+}
+
+// throws counts the events that were shown and not taken back, by event, by actor for throws, and
+// by payload.
+func (p *side) throws() map[[3]int64]int {
+	shown := map[[3]int64]int{}
+	for _, e := range p.events {
+		key := [3]int64{int64(e.Event), 0, e.Vals[0]}
+		if key[0] == 0 {
+			key[1] = int64(e.Actor)
+		}
+		if e.Cancelled {
+			shown[key]--
+		} else {
+			shown[key]++
+		}
+	}
+	return shown
 }
 
 // What the server removes is gone for the rules, too, though nothing else happens.
