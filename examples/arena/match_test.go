@@ -31,7 +31,7 @@ func TestMatch(t *testing.T) {
 		s := crowd(t, 11, 12, c.profile)
 		s.Run(10 * time.Second)
 		s.Measure()
-		s.Run(30 * time.Second) // shorter, one run of lost packets decides
+		s.Run(60 * time.Second) // shorter, one run of lost packets decides
 		q := s.Quality()
 		t.Logf("%s: %+v", c.profile.Name, q)
 		if err := s.Diverged(); err != nil {
