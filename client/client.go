@@ -220,6 +220,17 @@ func (c *Client) Own(t clock.Tick) []int64 {
 	return vals
 }
 
+// Predicted returns the predicted simulation integers of an entity after a tick, not to be kept; nil
+// if the client did not run it ahead then, or does not know them any more.
+func (c *Client) Predicted(id game.ID, t clock.Tick) []int64 {
+	_, vals := c.ahead.member(t, id)
+	return vals
+}
+
+// PredictedAt returns the moment of this frame's predicted things, in tick time: what is drawn of
+// them is how the server has them then.
+func (c *Client) PredictedAt() clock.TickFrac { return c.ahead.head() }
+
 // OwnOffset returns the fading error of the prediction that Draw adds to the avatar's place, in
 // metres: the drawn place less this is where the rules have it, the eye from which it aims.
 func (c *Client) OwnOffset() geom.Vec3 {

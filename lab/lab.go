@@ -48,8 +48,8 @@ const (
 
 // experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
-	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment, smoothingExperiment,
-	arenaExperiment, hundredExperiment, soakExperiment}
+	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
+	smoothingExperiment, predictExperiment, arenaExperiment, hundredExperiment, soakExperiment}
 
 // run is one run of an experiment.
 type run struct {
@@ -349,7 +349,7 @@ func (e *experiment) prepare(c command) (*run, error) {
 	if len(c.profile) > 0 {
 		r.profiles = nil
 		for _, name := range c.profile {
-			p, err := netsim.ByName(name)
+			p, err := e.profile(name)
 			if err != nil {
 				return nil, usageError{err}
 			}
@@ -375,6 +375,16 @@ func (e *experiment) prepare(c command) (*run, error) {
 		}
 	}
 	return r, nil
+}
+
+// profile returns a path by name: one of the experiment's own, or one that all know.
+func (e *experiment) profile(name string) (netsim.Profile, error) {
+	for _, p := range e.profiles {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return netsim.ByName(name)
 }
 
 // readTrace reads a recorded capacity; "" is none.

@@ -156,6 +156,9 @@ func TestContract(t *testing.T) {
 			"rate_hz setting tuned"},
 		{"input --quick --profile wifi", "mean_lead_ms starved_per_min speed_deviation", "rate_hz"},
 		{"ticks --quick", "delay_growth_ms hitches_per_min ticks_lost", "load rate_hz"},
+		{"predict --quick --profile loopback --policy none,avatar-only", "clean_mispredictions starved_share " +
+			"touched_share corrections_p99_cm own_latency_ms ball_error_p95_cm inside_share spawn_latency_ms " +
+			"ball_step_max_cm spawn_refused_share down_kbps up_kbps", "players"},
 		{"arena --quick --profile fiber --seed 4", "view_error_p95_cm error_now_p95_cm view_age_ms " +
 			"hitches_per_min jolts_per_min agreement down_kbps up_kbps " +
 			"divergences clean_mispredictions max_window_bits state_bytes_at_rest converged", "players"},

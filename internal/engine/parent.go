@@ -77,7 +77,7 @@ func (s *Store) seenValues(me, id ID) (k *schema.Kind) {
 	if s.kind.Extrapolated {
 		return nil // the server cannot reproduce where it was drawn
 	}
-	if s.kind.Ahead != schema.Playout {
+	if s.schema.Ahead != schema.Playout {
 		return s.world.values(id)
 	}
 	seen := s.look(me)

@@ -166,6 +166,13 @@ func (id ID) SpawnedBy(t Tick) bool {
 	return (t-Tick(id-firstPredicted)>>6)%most < 1<<20
 }
 
+// SpawnTick returns the tick of the command that spawned what has an ID that is Foreseen; near is a
+// tick at most a million after it.
+func SpawnTick(id ID, near Tick) Tick {
+	const most = firstPredicted >> 6 // IDs have so many ticks
+	return near - (near-Tick(id-firstPredicted)>>6)%most
+}
+
 // Foreseen reports whether an ID is that of something that exists in a prediction only.
 func (id ID) Foreseen() bool { return id >= firstPredicted }
 

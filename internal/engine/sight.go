@@ -86,7 +86,7 @@ func (s *Store) look(me ID) *Sight {
 	at := w.sights[w.looks]
 	w.looks++
 	at.store, at.ids, at.drawn = s, at.ids[:0], at.drawn[:0]
-	if at.present = s.kind.Ahead != schema.Playout; at.present {
+	if at.present = s.schema.Ahead != schema.Playout; at.present {
 		for _, e := range s.entities {
 			if e.id != me && !s.isHidden(e) {
 				at.ids = append(at.ids, e.id)
