@@ -8,6 +8,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/predict"
 	"meanwhile/netcode/snapshot"
 )
 
@@ -574,5 +575,41 @@ func TestBallCorrectionFades(t *testing.T) {
 	}
 	if last := way[len(way)-1]; last < 0.99 {
 		t.Errorf("drawn at %.3f in the end", last)
+	}
+}
+
+// OnConfirm reports each wrong prediction of the avatar as one, also where a ball that was run ahead
+// is put right with it: a match test counts nothing else.
+//
+// seeds: P4
+func TestCorrectionsBesideABall(t *testing.T) {
+	var d *duo
+	p := &pitch{refuse: func(w *game.World, _ game.ID) bool { return d != nil && w == d.s.World() }}
+	rules, _, _ := p.rules(t)
+	d = newDuo(t, rules)
+	a := d.join(40*ms, Config{})
+	throws, wrong, set := 0, 0, 0
+	a.play = func() []int64 {
+		v := make([]int64, rules.Command.Sims)
+		if throws++; throws%60 == 0 {
+			v[2] = 1
+		}
+		return v
+	}
+	d.run(time.Second)
+	a.c.OnConfirm = func(tick clock.Tick, o predict.Outcome, _ float64) {
+		if o.Stale || o.Unknown {
+			t.Errorf("tick %d: %+v", tick, o)
+		}
+		if o.Corrected {
+			wrong++
+		}
+		if a.c.own.ring.State(tick).Find(1) != nil {
+			set++
+		}
+	}
+	d.run(5 * time.Second)
+	if wrong < 4 || set < wrong {
+		t.Errorf("%d throws that the server refused were corrected; %d states with the ball", wrong, set)
 	}
 }

@@ -171,7 +171,8 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 		r.events.foreseen.begin(tick)
 	}
 	o = r.ring.Confirm(tick, &r.truth)
-	o.Corrected = wrong
+	// It is stale for the ring where revise corrected it together with what else is run ahead.
+	o.Stale, o.Corrected = o.Stale && predicted == nil, wrong
 	o.Replayed += replayed
 	r.stats.Prediction.Confirmed++
 	r.stats.Prediction.Replayed += uint64(o.Replayed)
