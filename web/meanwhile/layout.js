@@ -137,7 +137,7 @@ export class World {
    * Reads what draw() wrote.
    * @param {Floats} floats
    * @param {() => string} texts the engine's texts, asked for when they have changed
-   * @returns {{name: string, event: Plain}[]} the events of this frame
+   * @returns {{name: string, event: Plain, undo: boolean}[]} the events of this frame; undo: taken back
    */
   read(floats, texts) {
     if (floats[0] !== BRIDGE) throw new Sentence(`The engine speaks version ${floats[0]} of the bridge, this page version ${BRIDGE}. Reload the page.`)

@@ -425,3 +425,40 @@ func TestConnecting(t *testing.T) {
 type wall struct {
 	Pos geom.Vec2 `net:"pos"`
 }
+
+// A shot that the server refuses is shown at once, and taken back once, under the same key. One
+// that it accepts stays.
+//
+// seeds: B5
+func TestUndo(t *testing.T) {
+	var refuse atomic.Bool
+	def := zap.Game
+	def.Act = func(w *game.World, me game.ID, c zap.Cmd) {
+		c.Fire = c.Fire && !refuse.Load()
+		zap.Game.Act(w, me, c)
+	}
+	s := serve(t, rules(t, &def), 0)
+	p := browser.New(t) // after the site, so that it is closed before it
+	fresh(p, s, "?delayMs=60")
+	p.WaitFor("g.stats.leadMs > 0 && g.me.ammo > 1")
+	p.Eval(`window.fire = () => {
+		const { command } = g
+		g.command = () => { g.command = command; return { ...command(), fire: true } }
+	}`, nil)
+	p.Eval("fire()", nil)
+	p.WaitFor("zaps.length === 1")
+	p.WaitFor("g.me.ammo === 2 && g.stats.tick > g.me.ready + 30")
+	refuse.Store(true)
+	p.Eval("fire()", nil)
+	p.WaitFor("undone.length > 0")
+	p.WaitFor("g.stats.tick > g.me.ready + 60")
+	var got struct {
+		Shown, Undone []float64
+		Equal         bool
+	}
+	p.Eval(`({ shown: zaps.map(z => z.key), undone: undone.map(z => z.key),
+		equal: JSON.stringify(zaps[1]) === JSON.stringify(undone[0]) })`, &got)
+	if len(got.Shown) != 2 || len(got.Undone) != 1 || got.Undone[0] != got.Shown[1] || !got.Equal {
+		t.Errorf("%+v", got)
+	}
+}

@@ -261,6 +261,46 @@ func live(t *testing.T) string {
 	return s.URL()
 }
 
+// An own rocket is drawn within two commands of the press, at command time, and it stays one object
+// with one id until it bursts, though the server gives it another.
+//
+// seeds: B5
+func TestOwnRocketIsOneObject(t *testing.T) {
+	url := live(t)
+	p := browser.New(t) // after the site, so that it is closed before it
+	p.Open(url + "/?delay=100&bot=0")
+	p.WaitFor("globalThis.g?.me && g.stats.rttMs > 150")
+	p.Eval(`{
+		const { draw, command } = g
+		window.rocket = { objects: new Set(), ids: new Set(), wrong: 0, frames: 0, late: 0, over: false }
+		const id = g.me.id
+		let had = 0
+		g.command = () => {
+			const { rockets } = g.me
+			if (rockets < had && !rocket.frames) rocket.late++
+			if (!rocket.frames) had = Math.max(had, rockets)
+			return { ...command(), weapon: 2, fire: rockets === had && !rocket.frames }
+		}
+		g.draw = w => {
+			draw(w)
+			const own = w.rocket.filter(r => r.owner === id)
+			for (const r of own) {
+				rocket.objects.add(r)
+				rocket.ids.add(r.id)
+				if (!r.predicted || r.mine) rocket.wrong++
+			}
+			if (own.length) rocket.frames++
+			else if (rocket.frames) rocket.over = true
+		}
+	}`, nil)
+	p.WaitFor("rocket.over")
+	var got struct{ Objects, IDs, Wrong, Frames, Late int }
+	p.Eval("({ ...rocket, objects: rocket.objects.size, ids: rocket.ids.size })", &got)
+	if got.Objects != 1 || got.IDs != 1 || got.Wrong != 0 || got.Frames < 10 || got.Late > 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // The measurements follow the network, from this machine's own to LTE on a train, where others keep
 // moving; the page reports an outage in words.
 func TestMeasures(t *testing.T) {
