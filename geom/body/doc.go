@@ -9,6 +9,11 @@
 // state and runs again therefore computes what the server computed, also when the state was rounded
 // to the simulation's grid in between. The order of the bodies is part of the input.
 //
+// Bodies that do not touch do not influence each other. The next state of a body depends to the bit
+// on what it touches in the step, directly or through others with mass, and on nothing else. A
+// client may therefore fill its Scene only with what it knows, as long as nothing is missing from
+// the groups that it computes.
+//
 // # What it does
 //
 // Bodies are circles and boxes, which may turn. Walls are rects, segments and circles that stand

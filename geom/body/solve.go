@@ -9,8 +9,9 @@ import (
 // point is one point where two movers touch or may touch within the step.
 type point struct {
 	a, b     int32
-	second   bool // the point before is of the same pair
-	normal   axis // from a to b
+	next     int32 // the next one of the island, or -1
+	second   bool  // the point before is of the same pair
+	normal   axis  // from a to b
 	tangent  axis
 	at       geom.Vec2 // from the centre of a
 	gap      float64   // before the step, and after separate at its end
@@ -62,13 +63,59 @@ func (x *axis) cost(v, j float64) float64 {
 	return -float64(j * (v + float64(0.5*float64(j*x.resist))))
 }
 
-// rounds returns how often to go through all points. Light things between heavy ones take many.
-func (w *scratch) rounds() int {
-	return min(max(work/max(len(w.points), 1), leastRounds), mostRounds)
+// island is a group of bodies that touch each other, directly or through others with mass, with the
+// walls and bodies without mass that they touch. Islands are solved one by one and share nothing,
+// so that no body's path depends on what happens far away.
+type island struct {
+	first, last int32 // in scratch.points; a chain by point.next leads from one to the other
+	count       int
+	lost        float64 // energy that contacts have taken so far, in joules
 }
 
-// solve changes velocities until no contact closes in any more than to its gap, by impulses from
-// contact to contact.
+// findIslands chains the points of each island.
+func (w *scratch) findIslands() {
+	w.islands = w.islands[:0]
+	for i := range w.points {
+		p := &w.points[i]
+		if w.movers[p.a].im > 0 && w.movers[p.b].im > 0 {
+			a, b := w.top(p.a), w.top(p.b)
+			w.movers[max(a, b)].up = min(a, b)
+		}
+	}
+	for i := range w.points {
+		p := &w.points[i]
+		one := p.a
+		if w.movers[one].im == 0 {
+			one = p.b
+		}
+		top := &w.movers[w.top(one)]
+		if top.island < 0 {
+			top.island = int32(len(w.islands))
+			w.islands = append(w.islands, island{first: int32(i), last: int32(i)})
+		}
+		is := &w.islands[top.island]
+		w.points[is.last].next = int32(i)
+		p.next = -1
+		is.last = int32(i)
+		is.count++
+	}
+}
+
+// top returns the mover that stands for the island of mover i.
+func (w *scratch) top(i int32) int32 {
+	for w.movers[i].up != i {
+		w.movers[i].up = w.movers[w.movers[i].up].up
+		i = w.movers[i].up
+	}
+	return i
+}
+
+// rounds returns how often to go through the points. Light things between heavy ones take many.
+func (is *island) rounds() int {
+	return min(max(work/is.count, leastRounds), mostRounds)
+}
+
+// solve changes velocities until no contact closes in any more than to its gap.
 func (w *scratch) solve(dt float64) {
 	for i := range w.points {
 		p := &w.points[i]
@@ -77,22 +124,32 @@ func (w *scratch) solve(dt float64) {
 			p.least = -p.gap / dt
 		}
 	}
-	for range w.rounds() {
+	w.findIslands()
+	for i := range w.islands {
+		w.press(&w.islands[i])
+	}
+}
+
+// press solves an island by impulses from contact to contact.
+func (w *scratch) press(is *island) {
+	points, movers := w.points, w.movers
+	for range is.rounds() {
 		worst := 0.0
-		head := 0 // the first point of the pair
-		for i := range w.points {
-			p := &w.points[i]
+		var head *point // the first point of the pair
+		for i := is.first; i >= 0; {
+			p := &points[i]
 			if !p.second {
-				head = i
+				head = p
 			}
-			a, b := &w.movers[p.a], &w.movers[p.b]
+			i = p.next
+			a, b := &movers[p.a], &movers[p.b]
 			if p.friction > 0 && (p.impulse > 0 || p.sideways != 0) {
 				v, most := p.tangent.speed(a, b), float64(p.friction*p.impulse)
 				j := geom.Clamp(p.sideways-float64(v*p.tangent.yield), -most, most)
 				step := j - p.sideways
 				p.sideways = j
 				p.tangent.apply(a, b, step)
-				w.lost += p.tangent.cost(v, step)
+				is.lost += p.tangent.cost(v, step)
 			}
 			v := p.normal.speed(a, b)
 			j := max(0, p.impulse+float64((p.least-v)*p.normal.yield))
@@ -103,8 +160,8 @@ func (w *scratch) solve(dt float64) {
 			p.impulse = j
 			p.normal.apply(a, b, step)
 			lost := p.normal.cost(v, step)
-			w.points[head].lost += lost
-			w.lost += lost
+			head.lost += lost
+			is.lost += lost
 			worst = max(worst, math.Abs(float64(step*p.normal.resist)))
 		}
 		if worst <= settled {
@@ -151,17 +208,19 @@ func (w *scratch) separate(dt float64) {
 }
 
 // bounce gives back a share of the closing speed, and stops what has come near within the step. No
-// pair gives back more energy than its impulses took, and all together no more than the scene has
+// pair gives back more energy than its impulses took, and all together no more than the island has
 // lost.
-func (w *scratch) bounce() {
-	for range w.rounds() {
+func (w *scratch) bounce(is *island) {
+	points, movers := w.points, w.movers
+	for range is.rounds() {
 		worst := 0.0
-		head := 0 // the first point of the pair
-		for i := range w.points {
-			p := &w.points[i]
+		var head *point // the first point of the pair
+		for i := is.first; i >= 0; {
+			p := &points[i]
 			if !p.second {
-				head = i
+				head = p
 			}
+			i = p.next
 			if !p.hit() {
 				continue
 			}
@@ -169,21 +228,21 @@ func (w *scratch) bounce() {
 			if p.closing > minBounce {
 				want = float64(p.bounce * p.closing)
 			}
-			a, b, n := &w.movers[p.a], &w.movers[p.b], &p.normal
+			a, b, n := &movers[p.a], &movers[p.b], &p.normal
 			v := n.speed(a, b)
 			j := max(0, p.bounced+float64((want-v)*n.yield)) - p.bounced
 			if j == 0 {
 				continue
 			}
-			room := max(0, min(w.points[head].lost, w.lost))
+			room := max(0, min(head.lost, is.lost))
 			if j > 0 && n.cost(v, j) < -room {
 				j = float64((math.Sqrt(float64(v*v)+float64(2*float64(n.resist*room))) - v) * n.yield)
 			}
 			p.bounced += j
 			n.apply(a, b, j)
 			lost := n.cost(v, j)
-			w.points[head].lost += lost
-			w.lost += lost
+			head.lost += lost
+			is.lost += lost
 			worst = max(worst, math.Abs(float64(j*n.resist)))
 		}
 		if worst <= settled {

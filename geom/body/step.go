@@ -12,8 +12,8 @@ const (
 	near = 0.02
 	// slop is the depth in metres that is left alone, so that contacts last.
 	slop = 0.004
-	// A step goes through its contacts until they are solved: at most mostRounds times, and more than
-	// leastRounds times only as long as that makes no more than work visits of a point.
+	// A step goes through the contacts of an island until they are solved: at most mostRounds times,
+	// and more than leastRounds times only as long as that makes no more than work visits of a point.
 	leastRounds, mostRounds, work = 10, 60, 1500
 	// corrections is how often a step goes through all contacts that are too deep.
 	corrections = 8
@@ -37,8 +37,10 @@ type mover struct {
 	half     geom.Vec2
 	radius   float64
 	kind     kind
-	touched  bool // something touches it
-	kept     bool // takes no part: its state is not written
+	island   int32 // of the one that stands for its island; -1 if that has no points
+	up       int32 // a mover of the same island, nearer to the one that stands for it, or itself
+	touched  bool  // something touches it
+	kept     bool  // takes no part: its state is not written
 	layer    uint32
 	mask     uint32
 	surface  Surface
@@ -59,13 +61,13 @@ const (
 
 // scratch is memory of a step. Nothing in it counts for the next one.
 type scratch struct {
-	movers []mover // the bodies, and the world last
-	points []point
-	pairs  []pair
-	sorted []pair
-	order  []int32
-	counts []int32
-	lost   float64 // energy that contacts have taken from the scene so far, in joules
+	movers  []mover // the bodies, and the world last
+	points  []point
+	islands []island
+	pairs   []pair
+	sorted  []pair
+	order   []int32
+	counts  []int32
 }
 
 // Step moves all bodies by dt seconds and fills Touches. It does nothing if dt is not above 0; a dt
@@ -78,9 +80,9 @@ func (s *Scene) Step(dt float64) {
 	}
 	dt = min(dt, maxStep)
 	w := &s.work
-	w.movers, w.points, w.lost = w.movers[:0], w.points[:0], 0
+	w.movers, w.points = w.movers[:0], w.points[:0]
 	for i := range s.Bodies {
-		w.movers = append(w.movers, mover{})
+		w.movers = append(w.movers, mover{up: int32(i), island: -1})
 		w.movers[i].begin(&s.Bodies[i], s.Gravity, dt)
 	}
 	w.movers = append(w.movers, mover{surface: s.Surface.bounded(), layer: WallLayer, mask: ^uint32(0)})
@@ -88,7 +90,9 @@ func (s *Scene) Step(dt float64) {
 	s.meetWalls()
 	w.solve(dt)
 	w.separate(dt)
-	w.bounce()
+	for i := range w.islands {
+		w.bounce(&w.islands[i])
+	}
 	s.report()
 	for i := range s.Bodies {
 		s.finish(i, dt)
