@@ -42,7 +42,7 @@ func TestMatch(t *testing.T) {
 		for range 8 {
 			m.Join("bot", c.profile, Bot)
 		}
-		span := 2 * time.Minute
+		span := 80 * time.Second
 		if testing.Short() {
 			span = 50 * time.Second
 		}
