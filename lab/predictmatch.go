@@ -203,6 +203,7 @@ func eachState(w *game.World, f func(id game.ID, v any)) {
 // step is the game's, and notes who touches whom.
 func (m *football) step(w *game.World) {
 	if w == m.world {
+		m.oracle.rides.riding(w)
 		m.oracle.server.step(w, kick.Game.Step)
 		return
 	}

@@ -31,6 +31,7 @@ const contactGap = 0.05
 // happen.
 type oracle struct {
 	server contacts
+	rides  contacts // who rides what
 	marks  [causes]marked
 }
 
@@ -117,6 +118,17 @@ func (c *contacts) step(w *game.World, run func(*game.World)) {
 	}
 }
 
+// riding notes who rides what in the step of a tick.
+func (c *contacts) riding(w *game.World) {
+	p := &c.ticks[w.Tick()%causes]
+	p.tick, p.all = w.Tick(), p.all[:0]
+	for id, x := range kick.Players.All(w) {
+		if x.Cart != 0 {
+			p.all = append(p.all, [2]game.ID{id, x.Cart})
+		}
+	}
+}
+
 func meets(a, b *solid, dt float64) bool {
 	return a.gap(b) < contactGap+a.v.Sub(b.v).Len()*dt
 }
@@ -160,6 +172,11 @@ func (w *spectator) cause(id game.ID, t clock.Tick) (c cause, coarse bool) {
 			active = true
 			if got := w.marked(l.id, s); got != clean {
 				return got, coarse
+			}
+			for _, p := range w.match.oracle.rides.at(s) {
+				if p[0] == w.me && p[1] == l.id { // its commands move it
+					w.involve(w.me, s)
+				}
 			}
 			for _, side := range [2]*contacts{&w.match.oracle.server, &w.seen} {
 				for _, p := range side.at(s) {
