@@ -28,7 +28,7 @@ ball was drawn from one frame to the next and how far its drawn speed takes it. 
 share of frames in which the own avatar is drawn more than 40 cm inside the ball, of those in which both are
 within 2 m of each other in the truth. <b>own_latency</b> (p95) is the time from the frame that makes a
 command to the first that shows it, <b>touch_latency</b> (p95) to the first in which a ball flies as it was
-kicked, with nobody else within 1.5 m. <b>spawn_latency</b> (p99, and the worst) is the time from the earliest
+kicked, with nobody else within 1.5 m and the ball within 10 cm of the truth before. <b>spawn_latency</b> (p99, and the worst) is the time from the earliest
 moment of the press, that is the command before, to the first frame with the rocket;
 <b>spawn_refused_share</b> is the share of those drawn at once that the server did not make.
 <b>replay_ticks</b> are ticks that a correction ran again, in a frame. Policies: <b>none</b> predicts nothing,
@@ -69,6 +69,7 @@ type kicked struct {
 	ownMoved, ballMoved, ballErrors          []float64
 	replayed, ownLatency, touchLatency       []float64
 	near, inside, kicks, missed, agreed      int
+	steps, frames                            int
 	stepMax                                  float64
 	rockets                                  launched
 	quality                                  gametest.Quality
@@ -90,6 +91,7 @@ func playKick(seed uint64, p netsim.Profile, policy string, span time.Duration) 
 		k.ownLatency = append(k.ownLatency, w.ownLatency()...)
 		k.near, k.inside = k.near+w.near, k.inside+w.inside
 		k.stepMax, k.agreed = max(k.stepMax, w.stepMax), k.agreed+w.agreed
+		k.steps, k.frames = k.steps+w.steps, k.frames+len(w.frames)
 	}
 	k.ballErrors = m.ballErrors()
 	k.touchLatency, k.missed = m.touchLatency()
@@ -109,6 +111,7 @@ func (k *kicked) add(o *kicked) {
 	k.touchLatency = append(k.touchLatency, o.touchLatency...)
 	k.near, k.inside, k.kicks, k.missed = k.near+o.near, k.inside+o.inside, k.kicks+o.kicks, k.missed+o.missed
 	k.stepMax, k.agreed = max(k.stepMax, o.stepMax), k.agreed+o.agreed
+	k.steps, k.frames = k.steps+o.steps, k.frames+o.frames
 	l := &k.rockets
 	l.delays = append(l.delays, o.rockets.delays...)
 	l.ahead, l.refused = l.ahead+o.rockets.ahead, l.refused+o.rockets.refused
@@ -156,7 +159,7 @@ func runPredict(r *run) error {
 				{"ball_corrections_p95_cm", quantile(k.ballMoved, 0.95)},
 				{"ball_corrected_share", share(len(k.ballMoved), len(k.ballMoved)+k.agreed)},
 				{"ball_error_p95_cm", quantile(k.ballErrors, 0.95)},
-				{"ball_step_max_cm", 100 * k.stepMax},
+				{"ball_step_max_cm", 100 * k.stepMax}, {"ball_steps_share", share(k.steps, k.frames)},
 				{"inside_share", share(k.inside, k.near)}, {"near_frames", k.near},
 				{"own_latency_ms", quantile(k.ownLatency, 0.95)},
 				{"touch_latency_ms", quantile(k.touchLatency, 0.95)}, {"kicks", k.kicks}, {"kicks_missed", k.missed},

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -58,18 +59,20 @@ type spectator struct {
 	starved [causes]clock.Tick
 	chain   []link
 	vals    []float64
+	exact   []float64
 
 	frames []framed
 
 	judged, byTouch, byStarving, clean, half int
 
 	first     []string  // the first clean mispredictions
-	ownMoved  []float64 // metres, by corrections of the avatar in touched and starved ticks, without cuts
+	ownMoved  []float64 // metres, by corrections of the avatar in touched ticks, without cuts
 	ballMoved []float64
 	agreed    int // states of the ball that were as predicted
 	near      int // frames near the ball
 	inside    int
 	stepMax   float64
+	steps     int       // beyond stepSeen
 	replayed  []float64 // ticks in a frame
 	lastCount uint64
 }
@@ -82,7 +85,8 @@ type framed struct {
 	own       clock.TickFrac // and of the avatar
 	ball      geom.Vec2
 	ballSpeed geom.Vec2
-	ok        bool // the ball is drawn
+	speeds    [2]geom.Vec2 // of the ball after the ticks around the moment, where it is predicted
+	ok        bool         // the ball is drawn
 }
 
 // pulse is what whole-scene rollback adds: it is different with every record, so that every packet
@@ -334,7 +338,7 @@ func (w *spectator) record(c *client.Client, id game.ID, k *schema.Kind, s *moti
 	b, _ := k.PlaceOf(k.AppendExact(nil, nil, s.Vals, 65536))
 	switch {
 	case id == w.me:
-		if why != clean && (k.Parent < 0 || predicted[k.Props[k.Parent].At] == s.Vals[k.Props[k.Parent].At]) {
+		if why == touched && (k.Parent < 0 || predicted[k.Props[k.Parent].At] == s.Vals[k.Props[k.Parent].At]) {
 			w.ownMoved = append(w.ownMoved, 100*a.Dist(b))
 		}
 	case id == m.ball:
@@ -382,14 +386,24 @@ func (w *spectator) look(c *client.Client, now clock.Time) {
 			f.ball, f.ok, cut = at.XY(), true, e.Cut()
 			v := k.Props[ballVel].At
 			f.ballSpeed = geom.Vec2{X: e.Vals[v], Y: e.Vals[v+1]}
-			if f.shown = c.Playout(); e.Predicted {
+			f.shown, f.speeds = c.Playout(), [2]geom.Vec2{f.ballSpeed, f.ballSpeed}
+			if e.Predicted {
 				f.shown = c.PredictedAt()
+				for i := range f.speeds {
+					if s := c.Predicted(m.ball, f.shown.Tick()+clock.Tick(i)); s != nil {
+						w.exact = k.AppendExact(w.exact[:0], nil, s, 65536)
+						f.speeds[i] = geom.Vec2{X: w.exact[v], Y: w.exact[v+1]}
+					}
+				}
 			}
 		}
 	})
 	c.Drawn()
 	if n := len(w.frames); n > 0 && w.frames[n-1].ok && f.ok && !cut && now.Sub(w.frames[n-1].at) < 20*time.Millisecond {
-		w.stepMax = max(w.stepMax, stepOf(&w.frames[n-1], &f, m.sim.Server.Period()))
+		step := stepOf(&w.frames[n-1], &f, m.sim.Server.Period())
+		if w.stepMax = max(w.stepMax, step); step > stepSeen {
+			w.steps++
+		}
 	}
 	w.frames = append(w.frames, f)
 	if !mine || !f.ok {
@@ -407,20 +421,30 @@ func (w *spectator) look(c *client.Client, now clock.Time) {
 	}
 }
 
+// stepSeen is the step in metres from which on it is one.
+const stepSeen = 0.15
+
 const ballVel = 1 // index of kick.Ball.Vel
 
 // stepOf returns how far, in metres, the ball was drawn from where its speed would have taken it
-// since the frame before, with the speed of either frame or any between.
+// since the frame before: any speed between two of those that it had as either frame's prediction
+// has it, as it may have been hit in between.
 func stepOf(a, b *framed, period time.Duration) float64 {
 	dt := float64(b.shown-a.shown) / clock.FracPerTick * period.Seconds()
 	d := b.ball.Sub(a.ball)
-	from, to := a.ballSpeed.Mul(dt), b.ballSpeed.Mul(dt)
-	way := to.Sub(from)
-	u := 0.0
-	if l := way.Len2(); l > 0 {
-		u = geom.Clamp(d.Sub(from).Dot(way)/l, 0, 1)
+	speeds := [...]geom.Vec2{a.ballSpeed, a.speeds[0], a.speeds[1], b.ballSpeed, b.speeds[0], b.speeds[1]}
+	least := math.Inf(1)
+	for i, v := range speeds {
+		for _, u := range speeds[:i] {
+			from, way := v.Mul(dt), u.Sub(v).Mul(dt)
+			part := 0.0
+			if l := way.Len2(); l > 0 {
+				part = geom.Clamp(d.Sub(from).Dot(way)/l, 0, 1)
+			}
+			least = min(least, d.Dist(from.Add(way.Mul(part))))
+		}
 	}
-	return d.Dist(from.Add(way.Mul(u)))
+	return least
 }
 
 // at returns the ball as the server had it at a moment. ok is false outside of what is known, and
@@ -470,6 +494,9 @@ func (m *football) touchLatency() (millis []float64, missed int) {
 		if was.Dist(is) < touchLeast || !k.alone {
 			continue
 		}
+		if before, ok := m.at(w.frames[made-1].shown); !ok || before.at.Dist(w.frames[made-1].ball) > foreseen {
+			continue // the ball is not where the player sees it
+		}
 		seen := false
 		for i := made; i < len(w.frames) && w.frames[i].at.Sub(w.frames[made].at) < time.Second; i++ {
 			if f := &w.frames[i]; f.ok && f.ballSpeed.Dist(is) < f.ballSpeed.Dist(was) {
@@ -487,6 +514,9 @@ func (m *football) touchLatency() (millis []float64, missed int) {
 
 // touchLeast is by how much a kick must change the ball's velocity to be seen in it, in m/s.
 const touchLeast = 4
+
+// foreseen is within how many metres of the truth a player must see the ball for its kick to count.
+const foreseen = 0.1
 
 // frameOf returns the first frame that was drawn after a command was made. The avatar's time in it
 // is beyond the tick before the command's where that is predicted.
