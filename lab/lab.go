@@ -49,7 +49,8 @@ const (
 // experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
 	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
-	smoothingExperiment, predictExperiment, arenaExperiment, hundredExperiment, soakExperiment}
+	smoothingExperiment, predictExperiment, arenaExperiment, hundredExperiment, soakExperiment,
+	handsExperiment}
 
 // run is one run of an experiment.
 type run struct {

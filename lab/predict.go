@@ -40,6 +40,17 @@ all of it back and runs it again with every packet, as something differs each ti
 	run:      runPredict,
 }
 
+// handsExperiment is the long run behind the claim that no prediction is wrong by itself.
+var handsExperiment = &experiment{
+	name:     "hands",
+	about:    "predict for ten times ten minutes, our own policy; takes hours, and is not part of all",
+	notes:    "As predict, longer.",
+	takes:    byProfile,
+	profiles: predictProfiles(),
+	policies: []string{ours},
+	run:      func(r *run) error { return predictFor(r, 10, 10*time.Minute) },
+}
+
 // Policies of experiment predict.
 const (
 	unpredicted = "none"
@@ -124,8 +135,10 @@ func share(a, b int) float64 {
 	return float64(a) / float64(b)
 }
 
-func runPredict(r *run) error {
-	span, seeds := time.Minute, r.seeds(3)
+func runPredict(r *run) error { return predictFor(r, 3, time.Minute) }
+
+func predictFor(r *run, matches int, span time.Duration) error {
+	seeds := r.seeds(matches)
 	if r.quick {
 		span, seeds = 6*time.Second, seeds[:1]
 	}

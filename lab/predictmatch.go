@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -86,6 +85,7 @@ type framed struct {
 	ball      geom.Vec2
 	ballSpeed geom.Vec2
 	speeds    [2]geom.Vec2 // of the ball after the ticks around the moment, where it is predicted
+	moved     geom.Vec2    // how far the prediction, as it is now, has the ball moved since the frame before
 	ok        bool         // the ball is drawn
 }
 
@@ -389,12 +389,7 @@ func (w *spectator) look(c *client.Client, now clock.Time) {
 			f.shown, f.speeds = c.Playout(), [2]geom.Vec2{f.ballSpeed, f.ballSpeed}
 			if e.Predicted {
 				f.shown = c.PredictedAt()
-				for i := range f.speeds {
-					if s := c.Predicted(m.ball, f.shown.Tick()+clock.Tick(i)); s != nil {
-						w.exact = k.AppendExact(w.exact[:0], nil, s, 65536)
-						f.speeds[i] = geom.Vec2{X: w.exact[v], Y: w.exact[v+1]}
-					}
-				}
+				w.expect(c, &f)
 			}
 		}
 	})
@@ -421,19 +416,44 @@ func (w *spectator) look(c *client.Client, now clock.Time) {
 	}
 }
 
+// expect notes how the ball moves by the prediction alone.
+func (w *spectator) expect(c *client.Client, f *framed) {
+	k := w.match.sim.Rules.Kinds[ballKind]
+	after := func(t clock.Tick) (at, v geom.Vec2) {
+		if s := c.Predicted(w.match.ball, t); s != nil {
+			w.exact = k.AppendExact(w.exact[:0], nil, s, 65536)
+			p, q := k.PlaceProp().At, k.Props[ballVel].At
+			return geom.Vec2{X: w.exact[p], Y: w.exact[p+1]}, geom.Vec2{X: w.exact[q], Y: w.exact[q+1]}
+		}
+		return at, v
+	}
+	at := func(t clock.TickFrac) geom.Vec2 {
+		a, _ := after(t.Tick())
+		b, _ := after(t.Tick() + 1)
+		return a.Lerp(b, float64(t-t.Tick().Frac())/clock.FracPerTick)
+	}
+	_, f.speeds[0] = after(f.shown.Tick())
+	_, f.speeds[1] = after(f.shown.Tick() + 1)
+	if n := len(w.frames); n > 0 {
+		f.moved = at(f.shown).Sub(at(w.frames[n-1].shown))
+	}
+}
+
+const ballKind = 1 // index in kick.Game.Kinds
+
 // stepSeen is the step in metres from which on it is one.
 const stepSeen = 0.15
 
 const ballVel = 1 // index of kick.Ball.Vel
 
 // stepOf returns how far, in metres, the ball was drawn from where its speed would have taken it
-// since the frame before: any speed between two of those that it had as either frame's prediction
-// has it, as it may have been hit in between.
+// since the frame before, or the prediction: any speed between two of those that it had as either
+// frame's prediction has it, as it may have been hit in between.
 func stepOf(a, b *framed, period time.Duration) float64 {
 	dt := float64(b.shown-a.shown) / clock.FracPerTick * period.Seconds()
 	d := b.ball.Sub(a.ball)
 	speeds := [...]geom.Vec2{a.ballSpeed, a.speeds[0], a.speeds[1], b.ballSpeed, b.speeds[0], b.speeds[1]}
-	least := math.Inf(1)
+	least := d.Dist(b.moved)
 	for i, v := range speeds {
 		for _, u := range speeds[:i] {
 			from, way := v.Mul(dt), u.Sub(v).Mul(dt)

@@ -29,7 +29,7 @@ func all(c command, stdout io.Writer) error {
 	}
 	var runs []*run
 	for _, e := range experiments {
-		if e == soakExperiment {
+		if e == soakExperiment || e == handsExperiment {
 			continue
 		}
 		r, err := e.prepare(c.only(e.takes))
