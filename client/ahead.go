@@ -172,6 +172,7 @@ func (a *ahead) track(id game.ID, kind int) *track {
 	if t.was = a.pose(t); !t.was.known {
 		t.state = onTime // nobody has seen it before
 	}
+	t.cut = a.cut(t)
 	return t
 }
 
@@ -192,24 +193,27 @@ func (a *ahead) appear() {
 func (a *ahead) follow(m *engine.Member) {
 	t := a.track(m.ID, m.Kind)
 	t.seen = true
-	a.settle(t, a.isNear(t, m.ID), m.Cut)
+	a.settle(t, a.isNear(t, m.ID))
 }
 
 // settle hides the step that a track would make in this frame.
-func (a *ahead) settle(t *track, near bool, cut clock.Tick) {
+func (a *ahead) settle(t *track, near bool) {
 	was := t.state
 	if t.state = late; near && !a.cfg.NoPrediction {
 		t.state = onTime
 	}
-	now := a.pose(t)
-	if cut != t.cut {
-		t.cut, t.cutNow = cut, true
-		t.smooth.Clear()
-		return
-	}
-	if was != t.state {
+	a.join(t, was != t.state)
+}
+
+// join hides the step from where a track was drawn in this frame, by what was known before, to
+// where it is drawn now; by another timeline, if timelines changed.
+func (a *ahead) join(t *track, changed bool) {
+	switch now := a.pose(t); {
+	case t.was.known && now.known && t.was.cut != now.cut:
+		t.smooth.Clear() // that is a teleport
+	case changed:
 		blend(&t.smooth, t.was, now, a.gap())
-	} else {
+	default:
 		hide(&t.smooth, t.was, now)
 	}
 }
@@ -221,34 +225,11 @@ func (a *ahead) depart(t *track) bool {
 	if h == nil || !t.was.known && t.state != departed {
 		return false
 	}
-	if t.state == departed {
-		if cut := a.newestCut(h); cut > t.cut {
-			t.cut, t.cutNow = cut, true
-			t.smooth.Clear()
-		}
-		return !t.smooth.Idle() || a.isChanging(h)
-	}
-	from := t.state
-	t.state = departed
-	now := a.pose(t)
-	switch {
-	case a.newestCut(h) > t.cut:
-		t.cut, t.cutNow = a.newestCut(h), true
-		t.smooth.Clear()
-	case from == onTime:
-		blend(&t.smooth, t.was, now, a.gap())
+	if from := t.state; from != departed {
+		t.state = departed
+		a.join(t, from == onTime)
 	}
 	return !t.smooth.Idle() || a.isChanging(h)
-}
-
-// newestCut returns the newest teleport that the records of an entity tell of.
-func (a *ahead) newestCut(h *snapshot.Replica) (cut clock.Tick) {
-	for g := range h.Groups {
-		if st := h.Groups[g].Newest(); st != nil {
-			cut = max(cut, st.Cut)
-		}
-	}
-	return cut
 }
 
 // isChanging reports whether an entity that is not run ahead any more is still drawn before its
@@ -323,6 +304,7 @@ func (a *ahead) pose(t *track) (p pose) {
 	if a.vals, p.known = a.raw(t, a.vals[:0]); !p.known {
 		return p
 	}
+	p.cut = a.cut(t)
 	k := a.rules.Kinds[t.kind]
 	if p.turn = k.TurnOf(a.vals); k.Parent >= 0 {
 		p.parent = int64(a.vals[k.Props[k.Parent].At])
@@ -370,6 +352,40 @@ func (a *ahead) raw(t *track, vals []float64) (_ []float64, ok bool) {
 		return vals, false
 	}
 	return a.recorded(h, at, vals)
+}
+
+// cut returns the newest teleport of an entity before what is drawn of it in this frame.
+func (a *ahead) cut(t *track) clock.Tick {
+	h := a.store.Find(uint32(t.id))
+	at := a.time.drawTick
+	if t.state == onTime {
+		at = a.head()
+	}
+	if h == nil || h.Exact {
+		tick := at.Tick()
+		if t.state == onTime && at > tick.Frac() {
+			tick++ // it is drawn beyond a teleport at once
+		}
+		if m, _ := a.member(tick, t.id); m != nil {
+			return m.Cut
+		}
+	}
+	if h == nil {
+		return t.cut
+	}
+	cut := clock.Tick(0)
+	for g := range h.Groups {
+		cut = max(cut, h.Groups[g].CutBy(at))
+	}
+	return cut
+}
+
+// mark notes that a track is drawn now.
+func (a *ahead) mark(t *track) {
+	if cut := a.cut(t); cut != t.cut {
+		t.cut, t.cutNow = cut, true
+		t.smooth.Clear()
+	}
 }
 
 // member returns an entity in the predicted state after a tick, and its integers.
@@ -507,7 +523,7 @@ func (a *ahead) followGuest(h *snapshot.Replica) {
 	t := a.track(game.ID(h.ID), h.Kind)
 	t.seen = true
 	a.guests = append(a.guests, h)
-	a.settle(t, true, max(t.cut, a.newestCut(h)))
+	a.settle(t, true)
 }
 
 // moveGuests moves other players' avatars to where they will be at a tick, if they go on as they

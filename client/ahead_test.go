@@ -613,3 +613,59 @@ func TestCorrectionsBesideABall(t *testing.T) {
 		t.Errorf("%d throws that the server refused were corrected; %d states with the ball", wrong, set)
 	}
 }
+
+// A teleport is flagged in the frame in which the picture passes it, and nothing of it fades,
+// whichever timeline a thing is drawn by.
+func TestTeleportOfThings(t *testing.T) {
+	for _, x := range []struct {
+		near, jump float64
+		exact      bool // after the jump
+	}{
+		{2, 0.5, true},   // on time
+		{4.4, 0.5, true}, // exact, and drawn late
+		{4.4, 2, false},  // and goes away by the jump
+		{30, 2, false},   // observed
+	} {
+		near := x.near
+		p := &pitch{near: true}
+		rules, balls, _ := p.rules(t)
+		d := newDuo(t, rules)
+		a := d.join(60*ms, Config{})
+		a.play = func() []int64 { return make([]int64, rules.Command.Sims) }
+		n := 0
+		p.rolls = func(w *game.World, b *ball) {
+			switch n++; n {
+			case 60, 90, 120: // it comes near, and goes where the test wants it
+				b.Pos.X = map[int]float64{60: 2, 90: (2 + near) / 2, 120: near}[n]
+			case 400:
+				b.Pos.Y = x.jump
+				for id := range balls.All(w) {
+					w.Cut(id)
+				}
+			}
+		}
+		exact, was, jumps, flags := false, 0.0, 0, 0
+		a.frame = func() {
+			a.c.Draw(nil, func(e *Entity) {
+				if e.Kind != 1 {
+					return
+				}
+				exact = e.Replica.Exact
+				step := e.Vals[1] - was
+				if was = e.Vals[1]; e.Cut() {
+					flags++
+				}
+				if step == x.jump && e.Cut() {
+					jumps++
+				} else if step != 0 {
+					t.Errorf("at %v m: a step of %v m, flagged %v", near, step, e.Cut())
+				}
+			})
+			a.c.Drawn()
+		}
+		d.run(8 * time.Second)
+		if jumps != 1 || flags != 1 || exact != x.exact {
+			t.Errorf("at %v m: %d jumps, %d flags, exact %v", near, jumps, flags, exact)
+		}
+	}
+}

@@ -60,6 +60,7 @@ type pose struct {
 	at     geom.Vec3 // in the world
 	turn   geom.Quat // relative to its parent
 	parent int64
+	cut    clock.Tick // newest teleport before it, of what a track draws
 	known  bool
 }
 

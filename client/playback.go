@@ -123,6 +123,7 @@ func (p *playback) drawTrack(t *track, h *snapshot.Replica, vals []float64, f fu
 	if !ok {
 		return vals
 	}
+	p.ahead.mark(t)
 	t.addError(p.rules.Kinds[t.kind], vals)
 	e := &p.shown
 	*e = Entity{ID: t.shown, Kind: t.kind, Predicted: t.state == onTime, Vals: vals, Replica: h, play: p, track: t}

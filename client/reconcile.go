@@ -171,8 +171,7 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 		r.events.foreseen.begin(tick)
 	}
 	o = r.ring.Confirm(tick, &r.truth)
-	// It is stale for the ring where revise corrected it together with what else is run ahead.
-	o.Stale, o.Corrected = o.Stale && predicted == nil, wrong
+	o.Corrected = wrong
 	o.Replayed += replayed
 	r.stats.Prediction.Confirmed++
 	r.stats.Prediction.Replayed += uint64(o.Replayed)

@@ -150,11 +150,15 @@ func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	if t <= p.base {
 		return Outcome{Stale: true}
 	}
-	return p.correct(t, server)
+	o := p.correct(t, server)
+	if !o.Stale {
+		p.base = t
+	}
+	return o
 }
 
-// Revise is Confirm for a part of the state that the server sent late: t may also be before Base,
-// if a state of it is kept.
+// Revise corrects the state after tick t by what the server said of a part of it, if a state of that
+// tick is kept. t may also be before Base, which stays.
 func (p *Predictor[S, C]) Revise(t clock.Tick, server *S) Outcome {
 	if p.State(t) == nil {
 		return Outcome{Stale: true}
@@ -184,7 +188,6 @@ func (p *Predictor[S, C]) correct(t clock.Tick, server *S) Outcome {
 	}
 	predicted := p.State(t)
 	if predicted != nil && p.m.Same(server, predicted) {
-		p.base = max(p.base, t)
 		return Outcome{}
 	}
 	o := Outcome{Corrected: predicted != nil, Unknown: predicted == nil}
@@ -203,7 +206,7 @@ func (p *Predictor[S, C]) correct(t clock.Tick, server *S) Outcome {
 	}
 	p.m.Adopt(&sl.state, server, &sl.state)
 	sl.valid = true
-	p.base, p.done = max(p.base, t), t
+	p.done = t
 	p.last = max(p.last, t)
 	o.Replayed = p.Catch()
 	return o

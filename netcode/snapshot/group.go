@@ -59,6 +59,17 @@ func (g *Group) Around(t clock.TickFrac) (a, b *motion.State) {
 	return b, nil
 }
 
+// CutBy returns the tick of the newest teleport that is shown by playout time t, as far as the
+// states tell; 0: none.
+func (g *Group) CutBy(t clock.TickFrac) (cut clock.Tick) {
+	for i := range g.states {
+		if s := &g.states[i]; s.Shown() <= t {
+			cut = max(cut, s.Cut)
+		}
+	}
+	return cut
+}
+
 // agreed returns the baseline of a record of tick before that names none: the newest state that the
 // server knew to be held when it sent the record; and the state before that, if it is recent enough
 // to be used. agreed is that of Store.Parse. It fails if one of them was let go.

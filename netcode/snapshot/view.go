@@ -583,6 +583,20 @@ func (v *View) switched(s *slot) bool {
 	return ok && v.slots.list[n].exact() != s.exact() && v.same(s)
 }
 
+// unseen returns the tick from which on the client may not know of teleports of the entity of slot
+// s: when it entered the slot or, if it was in sight in another one with another detail, that of
+// the newest state that the client is known to hold of it.
+func (v *View) unseen(s *slot) clock.Tick {
+	since := s.since
+	for i := range v.slots.endings {
+		o := &v.slots.list[v.slots.endings[i].slot]
+		if o.phase() == leaving && o.ent == s.ent && v.switched(o) {
+			since = min(since, v.ledger.acked(int(o.at)))
+		}
+	}
+	return since
+}
+
 // groupDue reports whether a record of group g may be sent now. sent is the newest record that was
 // sent and is not taken for lost.
 func (v *View) groupDue(s *slot, e *Entity, kind *schema.Kind, g int, sent, late clock.Tick) bool {

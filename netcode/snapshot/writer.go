@@ -379,7 +379,9 @@ func appendWhose(w *wire.BitWriter, s *slot, by *Spawn, now clock.Tick) {
 func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Candidate) header {
 	hd := header{bound: v.bound(s, d), level: v.level(s, g)}
 	since := s.since
-	if !d.First {
+	if d.First {
+		since = v.unseen(s)
+	} else {
 		unit := s.unit(g)
 		known := &v.ledger.known[unit]
 		hd.ref, hd.was = v.ledger.ref(unit, v.h.tick), known.bound()
