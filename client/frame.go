@@ -149,8 +149,7 @@ func (c *Client) refresh() {
 	}
 	if avatar == nil {
 		c.own.lose()
-	} else if s := avatar.Groups[snapshot.OwnerGroup].Newest(); s != nil && (avatar.Fresh || !c.own.is(avatar)) &&
-		c.confirm(avatar, s) {
+	} else if s := c.own.news(avatar); s != nil && c.confirm(avatar, s) {
 		avatar.Fresh = false
 	} else if avatar.Fresh = false; c.own.me != 0 { // nothing new of it, perhaps of what is run ahead
 		c.own.reviseOthers()

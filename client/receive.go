@@ -40,8 +40,9 @@ type downlink struct {
 
 	// Ticks of packets that left out nothing of what is run ahead, modulo their number; settles
 	// says it of the one that is being read.
-	settled [64]clock.Tick
-	settles bool
+	settled     [64]clock.Tick
+	settles     bool
+	settledTick clock.Tick // the newest of them
 
 	echo   clock.Stamp // of the newest packet
 	echoAt clock.Time
@@ -172,6 +173,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	c.own.spawned = max(c.own.spawned, spawned)
 	if c.down.settles {
 		c.down.settled[h.Tick%clock.Tick(len(c.down.settled))] = h.Tick
+		c.down.settledTick = max(c.down.settledTick, h.Tick)
 	}
 	c.stats.Received++
 	c.stats.ReceivedBytes += uint64(len(data) + wire.Overhead)

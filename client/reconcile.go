@@ -36,6 +36,7 @@ type reconcile struct {
 	ticks     []clock.Tick // ticks of which it said something new
 	turns     uint64       // store.Turns when the spawns were last matched
 	spawned   clock.Tick   // the client knows what lives of all that commands up to this one spawned
+	implied   motion.State // see news
 	truthTick clock.Tick   // server tick of the newest state of the avatar that was confirmed
 	truthCut  clock.Tick   // newest command before it that teleported the avatar
 	serverCut clock.Tick   // newest teleport in that state
@@ -124,6 +125,24 @@ func (c *Client) confirm(e *snapshot.Replica, s *motion.State) bool {
 	}
 	c.events.collect()
 	return true
+}
+
+// news returns the newest state of the avatar that the server told of since the last one: that of its
+// newest record or, after a settled datagram, the same of a later tick. It returns nil if there is none.
+func (r *reconcile) news(e *snapshot.Replica) *motion.State {
+	s := e.Groups[snapshot.OwnerGroup].Newest()
+	if s == nil {
+		return nil
+	}
+	if t := r.down.settledTick; t > s.Tick && t > r.ring.Base() && r.is(e) && !r.time.queued {
+		r.implied = *s
+		r.implied.Tick = t
+		return &r.implied
+	}
+	if e.Fresh || !r.is(e) {
+		return s
+	}
+	return nil
 }
 
 // confirm compares a state of the avatar that arrived with the prediction, and replays later

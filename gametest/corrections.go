@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"meanwhile/game"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/predict"
 	"meanwhile/netcode/snapshot"
@@ -33,7 +34,10 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	p.teleports = p.Client.Cuts()
 	// With queued commands, ticks of commands and ticks of the server differ.
 	base, confirmedAt := q.base, q.confirmedAt
-	q.base, q.confirmedAt = t, p.ownStateTick()
+	q.base, q.confirmedAt = t, t
+	if p.sim.Rules.Mode == game.Queued {
+		q.confirmedAt = p.ownStateTick()
+	}
 	if o.Stale || o.Unknown || !p.sim.measuring() {
 		return
 	}
