@@ -220,10 +220,12 @@ const tightness = `(() => {
 // or its edge.
 const crowded = `(() => {
 	const stage = document.getElementById("stage").getBoundingClientRect(), bad = []
-	const all = ["#hint", "#arms", ".vital:not(.right)", "#jump"].map(name => [name, document.querySelector(name).getBoundingClientRect()])
+	const names = ["#hint", "#arms", ".vital:not(.right)", "#jump"]
+	const all = names.map(name => [name, document.querySelector(name).getBoundingClientRect()])
 	for (const [name, a] of all) {
 		if (!a.width) continue
-		if (a.left < stage.left || a.right > stage.right || a.bottom > stage.bottom) bad.push(name + " crosses the edge of the stage")
+		if (a.left < stage.left || a.right > stage.right || a.bottom > stage.bottom)
+			bad.push(name + " crosses the edge of the stage")
 		for (const [other, b] of all)
 			if (name < other && b.width && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
 				bad.push(name + " lies on " + other)
