@@ -178,7 +178,7 @@ func (a *ahead) track(id game.ID, kind int) *track {
 
 // appear begins the tracks of what the newest command spawned.
 func (a *ahead) appear() {
-	newest := a.own.ring.State(a.own.up.made)
+	newest := a.own.ring.Drawn(a.own.up.made)
 	if newest == nil || !a.any {
 		return
 	}
@@ -265,7 +265,7 @@ func (a *ahead) isNear(t *track, id game.ID) bool {
 		return true
 	}
 	newest, tick := a.own.drawnState()
-	older := a.own.ring.State(tick - min(tick, closingTicks))
+	older := a.own.ring.Drawn(tick - min(tick, closingTicks))
 	d, ok := a.distance(newest, id)
 	if !ok {
 		return false
@@ -390,7 +390,7 @@ func (a *ahead) mark(t *track) {
 
 // member returns an entity in the predicted state after a tick, and its integers.
 func (a *ahead) member(tick clock.Tick, id game.ID) (*engine.Member, []int64) {
-	s := a.own.ring.State(tick)
+	s := a.own.ring.Drawn(tick)
 	if s == nil {
 		return nil, nil
 	}

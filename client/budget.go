@@ -69,7 +69,8 @@ func (c *Client) SetReplayBudget(d time.Duration) error {
 	return nil
 }
 
-// payDebt replays what an earlier frame left. Drawn things stay where they are while they catch up.
+// payDebt replays what an earlier frame left. Meanwhile commands run from the outdated states, and
+// these are drawn; what they were wrong by is hidden when the true ones take their place.
 func (c *Client) payDebt() {
 	r := &c.own
 	if r.ring.Debt() == 0 || r.me == 0 {
@@ -84,5 +85,6 @@ func (c *Client) payDebt() {
 	c.events.collect()
 	if r.ring.Debt() > 0 {
 		c.stats.Prediction.Deferred++
+		r.show(r.newestDrawn())
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"meanwhile/netcode/predict"
 )
 
-// A slow machine keeps to its budget while every packet corrects the prediction, moves evenly all
-// the same, catches up, and is then exactly where the server is.
+// A slow machine keeps to its budget while every packet corrects the prediction. Its commands
+// answer at once and it moves evenly all the same; it shows each throw once, catches up, and is
+// then exactly where the server is.
 func TestReplayBudget(t *testing.T) {
 	for _, x := range []struct {
 		name          string
@@ -40,9 +41,14 @@ func TestReplayBudget(t *testing.T) {
 					truth[d.s.Tick()] = *b
 				}
 			}
+			n, thrown := 0, 0
 			a.play = func() []int64 {
 				v := make([]int64, rules.Command.Sims)
 				v[1] = 15
+				if n++; n%30 == 0 {
+					v[2] = 1
+					thrown++
+				}
 				return v
 			}
 			var last geom.Vec3
@@ -50,6 +56,12 @@ func TestReplayBudget(t *testing.T) {
 			var step float64
 			a.frame = func() {
 				c := a.c
+				if frames > 200 && c.own.newestDrawn() != c.up.made {
+					t.Fatalf("command %d is made, %d is drawn", c.up.made, c.own.newestDrawn())
+				}
+				if shown := len(a.counts(0, c.Me())); frames > 200 && shown != thrown {
+					t.Fatalf("%d darts were thrown, %d shown", thrown, shown)
+				}
 				cost := time.Duration(c.replay.ran) * x.tick
 				budget := x.budget
 				if budget == 0 {
@@ -81,11 +93,19 @@ func TestReplayBudget(t *testing.T) {
 			if x.least > 0 && st.Owed == 0 {
 				t.Error("nothing is owed while every packet corrects")
 			}
-			if step > 3*5.0/60 {
+			if step > 1.4*5.0/60 {
 				t.Errorf("the avatar is drawn %.3f m further on in one frame", step)
 			}
 			wild = false
 			d.run(time.Second)
+			for _, e := range a.events {
+				if e.Event == 0 && e.Cancelled {
+					t.Errorf("taken back: %+v", e)
+				}
+			}
+			if len(a.counts(0, a.c.Me())) != thrown || countOf(a.events, 0) != thrown {
+				t.Errorf("%d events of %d throws", countOf(a.events, 0), thrown)
+			}
 			base := a.c.Confirmed()
 			s := a.c.own.ring.State(base)
 			if owed := a.c.Stats().Prediction.Owed; owed != 0 || s == nil {
@@ -99,6 +119,15 @@ func TestReplayBudget(t *testing.T) {
 			}
 		})
 	}
+}
+
+func countOf(events []Event, kind int) (n int) {
+	for i := range events {
+		if events[i].Event == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // A debt of more than predict.MaxReplay ticks, as after a pause, ends with the server's next state.

@@ -59,7 +59,8 @@ type Config struct {
 	// command time.
 	MaxPrediction time.Duration
 	// ReplayBudget is how much of a frame corrections of the prediction may take, at most
-	// MaxReplayBudget; what is left to do goes to the next frames. Zero means 4 ms.
+	// MaxReplayBudget; what is left to do goes to the next frames, and until then the outdated
+	// prediction goes on. Zero means 4 ms.
 	// It counts where FrameTook is called.
 	ReplayBudget time.Duration
 	// NoPrediction runs commands on the server only: to show what prediction is worth.
@@ -220,8 +221,8 @@ func (c *Client) Own(t clock.Tick) []int64 {
 	return vals
 }
 
-// Predicted returns the predicted simulation integers of an entity after a tick, not to be kept; nil
-// if the client did not run it ahead then, or does not know them any more.
+// Predicted returns the predicted simulation integers of an entity after a tick, not to be kept;
+// nil if the client did not run it ahead then, or does not know them any more.
 func (c *Client) Predicted(id game.ID, t clock.Tick) []int64 {
 	_, vals := c.ahead.member(t, id)
 	return vals

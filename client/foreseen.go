@@ -69,7 +69,7 @@ func (f *foreseen) add(e Event, sent bool) {
 	}
 	x := &f.list[len(f.list)-1]
 	vals := append(x.event.Vals[:0], e.Vals...)
-	*x = expected{event: e, sent: sent}
+	*x = expected{event: e, sent: sent, unsure: e.Tick > f.q.own.ring.Done()} // where debt has it run again
 	x.event.Vals = vals
 }
 

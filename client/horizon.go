@@ -26,7 +26,7 @@ func (t *timelines) limited() bool { return t.cfg.MaxPrediction > 0 && t.drawTic
 // newestDrawn returns the newest tick that counts for what is drawn: the later one of the two that
 // the avatar is drawn between.
 func (r *reconcile) newestDrawn() clock.Tick {
-	t := min(r.up.made, r.ring.Done())
+	t := min(r.up.made, r.ring.Newest())
 	if r.time.limited() {
 		t = min(t, r.time.drawnAt().Tick()+1)
 	}

@@ -73,7 +73,7 @@ func (r *reconcile) noteRan(tick, cmd clock.Tick) {
 
 // show makes the avatar's state after a tick the one that rules see.
 func (r *reconcile) show(t clock.Tick) {
-	if s := r.ring.State(t); s != nil {
+	if s := r.ring.Drawn(t); s != nil {
 		r.eng.LoadSet(s)
 	}
 }
@@ -362,10 +362,10 @@ func (r *reconcile) teleportedBy(cut, tick, predicted, known clock.Tick) clock.T
 }
 
 // drawnState returns the newest state that is computed, which is drawn; nil if there is none. With
-// debt it is older than the newest command.
+// debt it is outdated.
 func (r *reconcile) drawnState() (*engine.Set, clock.Tick) {
 	t := r.newestDrawn()
-	return r.ring.State(t), t
+	return r.ring.Drawn(t), t
 }
 
 // detectTeleport notices that the avatar is drawn on the other side of a teleport than before, and
@@ -388,8 +388,8 @@ func (r *reconcile) detectTeleport() bool {
 // entity, or off it: the avatar is predicted, but what carries it is drawn in the past.
 func (r *reconcile) absorbParentChange() {
 	k := r.rules.Kinds[r.kind]
-	a, _ := r.own(r.ring.State(r.up.made - 1))
-	b, _ := r.own(r.ring.State(r.up.made))
+	a, _ := r.own(r.ring.Drawn(r.up.made - 1))
+	b, _ := r.own(r.ring.Drawn(r.up.made))
 	if a == nil || b == nil || !parentsDiffer(k, a, b) {
 		return
 	}
@@ -404,7 +404,7 @@ func (r *reconcile) between() (a, b []int64, u int64) {
 	if b == nil {
 		return nil, nil, 0
 	}
-	a, before := r.own(r.ring.State(t - 1))
+	a, before := r.own(r.ring.Drawn(t - 1))
 	if a == nil || before != cut || parentsDiffer(r.rules.Kinds[r.kind], a, b) {
 		return b, b, 65536
 	}

@@ -51,7 +51,7 @@ type Prediction struct {
 	Corrections uint64 // of those, states that differed from the prediction
 	Replayed    uint64 // ticks that were predicted again
 	Deferred    uint64 // frames that left some of that to the next one: Config.ReplayBudget was spent
-	Owed        int    // ticks that are to be predicted again now: what is drawn is so much older
+	Owed        int    // ticks that are still to be predicted again
 	Cancelled   uint64 // predicted events that were taken back
 	Faults      uint64 // predicted commands that panicked in the game's rules
 }

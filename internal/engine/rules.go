@@ -170,6 +170,7 @@ type compiler struct {
 	errs  []error
 }
 
+//go:noinline
 func (c *compiler) fail(format string, args ...any) {
 	c.errs = append(c.errs, fault.Errorf(format, args...))
 }

@@ -121,6 +121,8 @@ func (s *Store) load(members []Member, vals []int64) {
 }
 
 // SaveSet writes what a client predicts to set.
+//
+//go:noinline
 func (e *Engine) SaveSet(set *Set) {
 	set.Clear()
 	for _, s := range e.w.stores {

@@ -12,6 +12,9 @@
 //	-+--------------+---------------+---> ticks
 //	   may be wrong   debt
 //
+// While there is debt, new commands run from outdated states at once, and again when their turn
+// comes.
+//
 // A Smoother then hides what the correction moves: the drawn thing keeps its place, and the error
 // fades, as a Smoothing says. It also blends a thing that changes from one timeline to another,
 // such as a ball that is predicted from now on.
@@ -64,6 +67,7 @@ type Predictor[S, C any] struct {
 	m     Model[S, C]
 	ring  []slot[S, C]
 	last  clock.Tick // newest command
+	head  clock.Tick // newest state, outdated if it is later than done
 	done  clock.Tick // newest state that is computed without a gap from base; 0: none
 	base  clock.Tick // newest confirmed state, 0: none
 	seen  clock.Tick // newest tick whose first run is over: later runs are replays
@@ -114,7 +118,9 @@ func (p *Predictor[S, C]) Push(t clock.Tick) *C {
 	sl := p.at(t)
 	sl.tick, sl.valid = t, false
 	p.last = t
-	p.left++
+	if p.left++; p.done < p.head {
+		p.left++ // it runs from an outdated state first, and from the true one later
+	}
 	return &sl.cmd
 }
 
@@ -128,11 +134,30 @@ func (p *Predictor[S, C]) Command(t clock.Tick) *C {
 
 // State returns the predicted state after a tick, nil if there is none. Ticks that are still debt
 // have none: what was computed for them followed from a state that was wrong.
+//
+//go:noinline // it would be 4 kB of a page's program
 func (p *Predictor[S, C]) State(t clock.Tick) *S {
 	if sl := p.at(t); t != 0 && t <= p.done && sl.tick == t && sl.valid {
 		return &sl.state
 	}
 	return nil
+}
+
+// Drawn is State, and for ticks that are still debt the outdated state: a player goes on from it
+// until the true one is computed.
+func (p *Predictor[S, C]) Drawn(t clock.Tick) *S {
+	if sl := p.at(t); t != 0 && t <= max(p.done, p.head) && p.done != 0 && sl.tick == t && sl.valid {
+		return &sl.state
+	}
+	return nil
+}
+
+// Newest returns the newest tick for which Drawn has a state, 0 if there is none.
+func (p *Predictor[S, C]) Newest() clock.Tick {
+	if p.done == 0 {
+		return 0
+	}
+	return max(p.done, p.head)
 }
 
 // Outcome is what a confirmed state meant for the prediction.
@@ -157,8 +182,8 @@ func (p *Predictor[S, C]) Confirm(t clock.Tick, server *S) Outcome {
 	return o
 }
 
-// Revise corrects the state after tick t by what the server said of a part of it, if a state of that
-// tick is kept. t may also be before Base, which stays.
+// Revise corrects the state after tick t by what the server said of a part of it, if a state of
+// that tick is kept. t may also be before Base, which stays.
 func (p *Predictor[S, C]) Revise(t clock.Tick, server *S) Outcome {
 	if p.State(t) == nil {
 		return Outcome{Stale: true}
@@ -215,26 +240,45 @@ func (p *Predictor[S, C]) correct(t clock.Tick, server *S) Outcome {
 // Catch computes the states that are missing up to the newest command, as far as Begin and
 // MaxReplay allow, and returns how many ticks it ran.
 func (p *Predictor[S, C]) Catch() int {
+	p.goOn()
 	n, most := 0, MaxReplay
 	if p.bound {
 		most = p.left
 	}
 	for p.done != 0 && p.done < p.last && n < most {
-		t := p.done + 1
-		from, to := p.at(p.done), p.at(t)
-		if to.tick != t || from.tick != p.done {
-			p.done = 0 // the ring was overrun: wait for the next confirmed state
+		if !p.run(p.done) {
+			p.done, p.head = 0, 0 // the ring was overrun: wait for the next confirmed state
 			break
 		}
-		p.m.Copy(&to.state, &from.state)
-		p.m.Run(t, &to.cmd, &to.state, t <= p.seen)
-		p.seen = max(p.seen, t)
-		to.valid = true
-		p.done = t
+		p.done++
 		n++
 	}
+	p.head = max(p.head, p.done)
 	p.left -= n
 	return n
+}
+
+// goOn runs the newest command from an outdated state, where debt keeps the true one from it: what
+// a player does shows at once.
+func (p *Predictor[S, C]) goOn() {
+	if p.done != 0 && p.done < p.head && p.head+1 == p.last && p.at(p.head).valid && p.run(p.head) {
+		p.head = p.last
+		p.left--
+	}
+}
+
+// run computes the state after tick t+1 from that after tick t. It returns false if the ring does
+// not have both.
+func (p *Predictor[S, C]) run(t clock.Tick) bool {
+	from, to := p.at(t), p.at(t+1)
+	if to.tick != t+1 || from.tick != t {
+		return false
+	}
+	p.m.Copy(&to.state, &from.state)
+	p.m.Run(t+1, &to.cmd, &to.state, t+1 <= p.seen)
+	p.seen = max(p.seen, t+1)
+	to.valid = true
+	return true
 }
 
 // Debt returns how many ticks Catch still has to compute; 0 while there is nothing to go on from.
@@ -257,7 +301,7 @@ func (p *Predictor[S, C]) Truncate(t clock.Tick) {
 	if t >= p.last {
 		return
 	}
-	p.last, p.done, p.seen = t, min(p.done, t), min(p.seen, t)
+	p.last, p.done, p.seen, p.head = t, min(p.done, t), min(p.seen, t), min(p.head, t)
 	if p.base > t {
 		p.base, p.done = t, 0
 	}
@@ -270,7 +314,7 @@ func (p *Predictor[S, C]) Truncate(t clock.Tick) {
 
 // Reset forgets the states, for another avatar; commands stay.
 func (p *Predictor[S, C]) Reset() {
-	p.base, p.done = 0, 0
+	p.base, p.done, p.head = 0, 0, 0
 	for i := range p.ring {
 		p.ring[i].valid = false
 	}

@@ -229,10 +229,19 @@ func TestDebt(t *testing.T) {
 		p.State(p.Done()+1) != nil || p.State(201) != nil {
 		t.Fatalf("debt %d, done %d", p.Debt(), p.Done())
 	}
+	// A new command runs at once, from what is outdated.
+	before := p.Drawn(201).hash
+	p.Begin(1)
+	p.Push(202)
+	if n := p.Catch(); n != 2 || p.Newest() != 202 || p.Drawn(202) == nil || p.Drawn(202).hash == before ||
+		p.State(202) != nil || p.Done() != 4+MaxReplay {
+		t.Fatalf("%d ran again, newest %d, done %d", n, p.Newest(), p.Done())
+	}
 	// A state from the part that is not computed is news, whatever an outdated prediction said of
 	// it.
 	stale := p.ring[150].state
-	if o := p.Confirm(150, &stale); !o.Unknown || o.Replayed != 51 || p.Debt() != 0 {
+	p.Begin(0)
+	if o := p.Confirm(150, &stale); !o.Unknown || o.Replayed != 52 || p.Debt() != 0 {
 		t.Fatalf("%+v, debt %d", o, p.Debt())
 	}
 	if n := p.Catch(); n != 0 {
