@@ -45,7 +45,7 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	eng, me := p.sim.Server.Engine(), p.Client.Me()
 	starved := st.LastStarved > confirmedAt
 	touched := eng.LastExternalChange(me) > confirmedAt || eng.LastSideEffect(me) > confirmedAt ||
-		p.Client.LastSideEffect() > base
+		p.Client.LastSideEffect() > base || eng.LastStepChange(me) > confirmedAt && p.hasCompany()
 	q.confirmed++
 	switch {
 	case starved:
@@ -66,6 +66,17 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 			p.sim.wrong = append(p.sim.wrong, p.Name+" at "+p.desync(t))
 		}
 	}
+}
+
+// hasCompany reports whether the player knows of another player's avatar. Where Step moves avatars,
+// others can push this one, or what pushes it.
+func (p *Player) hasCompany() bool {
+	for _, o := range p.sim.players {
+		if me := o.Client.Me(); o != p && me != 0 && p.Client.Store().Find(uint32(me)) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // ownStateTick returns the server's tick of the newest state of its avatar that the client
@@ -110,7 +121,8 @@ func (s *Sim) Mistaken() error {
 
 // Mispredicted returns an error if predictions were wrong without outside influence since Measure:
 // no other player, late command or rule of the server had changed the player, so client and server
-// computed different results from the same state and commands. Ticks in which the player changed
+// computed different results from the same state and commands. Where Step moves avatars, only what
+// is wrong while no other player is in sight counts. Ticks in which the player changed
 // another entity are left out too, such as one it took or hit.
 func (s *Sim) Mispredicted() error {
 	n := 0

@@ -39,7 +39,7 @@ func TestMatch(t *testing.T) {
 				}
 			}
 		}), 5)
-		m.AllowMispredictions() // players push each other
+
 		for range 8 {
 			m.Join("bot", c.profile, Bot)
 		}
@@ -116,7 +116,6 @@ func TestSameBytesTwice(t *testing.T) {
 	var hashes [3]uint64
 	for i, seed := range []uint64{5, 5, 6} {
 		m := gametest.New(t, &Game, seed)
-		m.AllowMispredictions()
 		for range 4 {
 			m.Join("bot", netsim.Ocean, Bot)
 		}

@@ -57,7 +57,7 @@ func TestNobodyWalksThroughTheBall(t *testing.T) {
 	t.Parallel()
 	for _, profile := range []netsim.Profile{netsim.LAN, netsim.HotelWiFi, netsim.Ocean} {
 		m := gametest.New(t, &Game, 5)
-		m.AllowMispredictions()          // players push each other
+
 		m.Sim.Client.Smoothing.Snap = 10 // as in web/game.js
 		for range 6 {
 			m.Join("bot", profile, Bot)

@@ -163,6 +163,9 @@ func (w *World) settleOwned(s *Store, e *entity) {
 			e.hidden = w.tick
 		}
 	}
+	if changed && w.server && w.phase == stepping {
+		e.stepChange = w.now
+	}
 	if (changed || e.dead) && w.server && e.id != w.actor && w.phase != stepping {
 		e.externalChange = w.now
 		w.noteSideEffect()

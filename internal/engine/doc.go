@@ -29,8 +29,9 @@
 //
 // # Judging predictions
 //
-// A client can only predict its own avatar exactly. Three ticks for each avatar say what else was
-// going on: LastExternalChange (something other than its own command changed it), LastSideEffect
-// (its own command tried to change something else) and LastPredictedDespawn (its predicted command
-// removed something that another player may take first).
+// A client can foresee neither other players nor the referee. Four ticks for each avatar say what
+// else was going on: LastExternalChange (something other than its own command and Step changed it),
+// LastStepChange (Step changed it, and so may have passed on what another player did),
+// LastSideEffect (its own command tried to change something else) and LastPredictedDespawn (its
+// predicted command removed something that another player may take first).
 package engine

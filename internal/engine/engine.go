@@ -186,6 +186,15 @@ func (e *Engine) LastExternalChange(id ID) Tick {
 	return 0
 }
 
+// LastStepChange returns the newest tick at which Step changed an entity, on the server. 0 means
+// never.
+func (e *Engine) LastStepChange(id ID) Tick {
+	if _, x := e.w.entity(id); x != nil {
+		return x.stepChange
+	}
+	return 0
+}
+
 // LastSideEffect returns the newest tick at which an avatar's own command changed something else,
 // or tried to. 0 means never.
 func (e *Engine) LastSideEffect(id ID) Tick {

@@ -43,6 +43,7 @@ type entity struct {
 	key       SpawnKey // on the server: that of its spawner's command
 
 	externalChange   Tick // newest tick at which something other than its own command or Step changed it
+	stepChange       Tick // newest tick at which Step changed it, on the server
 	sideEffect       Tick // newest tick at which its own command changed something else, or tried to
 	predictedDespawn Tick // newest tick at which its own predicted command despawned something
 }
