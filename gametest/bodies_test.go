@@ -167,13 +167,13 @@ func TestBodiesThatTouch(t *testing.T) {
 					}
 				}
 			}
-			for range 45 * 100 {
+			for range 60 * 100 { // in 45 s, 1 of 20 seeds had fewer than 15 bumps
 				sim.Run(10 * time.Millisecond)
 				if d.near(5) {
 					near = sim.Loop.Now()
 				}
 			}
-			if d.bumps < 10 || corrected < 10 || alone < 500 || wrongly != 0 {
+			if d.bumps < 15 || corrected < 15 || alone < 500 || wrongly != 0 {
 				t.Errorf("%s: %d bumps, %d corrections, %d of %d states wrongly predicted with nobody near",
 					profile.Name, d.bumps,
 					corrected, wrongly, alone)
