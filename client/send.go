@@ -129,7 +129,7 @@ func (u *uplink) fewer(now clock.Time, budget rate.BytesPerSecond, n clock.Tick)
 	switch {
 	case u.time.queued || u.missed:
 		return n
-	case u.lossless() && now.Sub(u.lastFull) < fullRepeatAfter:
+	case u.lossless() && (now.Sub(u.lastFull) < fullRepeatAfter || !u.pressWaits(n)):
 		return max(u.made-u.sentTick, 1)
 	case budget < slowUp && u.sinceFull < fullRepeatEvery-1:
 		return u.timely(now)
@@ -143,6 +143,17 @@ func (u *uplink) lossless() bool {
 	seldom := u.sendGap() > u.time.period || u.time.lead.Every() > 1
 	return seldom && u.sinceLoss >= losslessAfter &&
 		time.Duration(u.unacked())*u.time.period <= u.time.rtt.Least()+ackDelay
+}
+
+// pressWaits reports whether one of the n newest commands has a press and was made fullRepeatAfter
+// ago or earlier: an answer should have come.
+func (u *uplink) pressWaits(n clock.Tick) bool {
+	for age := clock.Tick(fullRepeatAfter / u.time.period); age < n; age++ {
+		if cmd := u.ring.Command(u.made - age); cmd != nil && packet.HasPress(u.rules.Command, cmd.Vals) {
+			return true
+		}
+	}
+	return false
 }
 
 // write encodes a datagram with cmds, or with fewer of them where not all fit.

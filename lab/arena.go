@@ -67,8 +67,9 @@ exactly the same bytes both ways.`,
 // ours is the name of this project's own policy in every table.
 const ours = "meanwhile"
 
-// halfUp sends a packet up every other frame.
+// allUp sends a packet up in each frame with a command, halfUp in every other one.
 const (
+	allUp      = "send-60"
 	halfUp     = "send-30"
 	halfUpRate = 30
 )
