@@ -37,7 +37,7 @@ const (
 )
 
 const (
-	tickBits   = 12 // of a tick that travel: 34 s at 60 Hz either way, more than any command is kept
+	tickBits   = 14 // of a tick that travel: two minutes at 60 Hz either way, as far as a clock may be set
 	tickRange  = 1 << tickBits
 	momentBits = 8
 	orderBits  = 2 // say half the order of a datagram's differences of turns
@@ -59,7 +59,7 @@ type Command struct {
 // tick is written as that tick, a newest packet more than 127 before latest as the one 127 before.
 //
 //	count      Exp-Golomb of order 2
-//	tick       the low 12 bits of the last command's; none follows if count is 0
+//	tick       the low 14 bits of the last command's; none follows if count is 0
 //	order      if count is more than 2 and there are angles: 2 bits, half the order of their differences
 //	per command
 //	  values   the first: per property a presence bit and, if set, its absolute value; absent ones are zero.

@@ -50,7 +50,7 @@ func TestCommandsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, packet.MaxCommands).Draw(t, "commands")
 		last := clock.Tick(rapid.Uint32Range(64, 1<<32-1).Draw(t, "tick"))
-		near := int64(last) + rapid.Int64Range(-2047, 2047).Draw(t, "the server's tick")
+		near := int64(last) + rapid.Int64Range(-8191, 8191).Draw(t, "the server's tick")
 		now := clock.Tick(min(max(near, 0), math.MaxUint32))
 		latest := wire.Seq(rapid.Uint16().Draw(t, "latest"))
 		seen := clock.TickFrac(0)

@@ -40,9 +40,9 @@ func (r *Reader) readCommands(latest uint16, now int64) (list []Command) {
 	if n > 64 {
 		refuse("%d commands", n)
 	}
-	last := int64(b.n(12))
-	for last < now-1<<11 {
-		last += 1 << 12
+	last := int64(b.n(14))
+	for last < now-1<<13 {
+		last += 1 << 14
 	}
 	r.note("the last of them of tick %d", last)
 	if last < n {
