@@ -28,12 +28,12 @@ ball was drawn from one frame to the next and how far its drawn speed takes it. 
 share of frames in which the own avatar is drawn more than 40 cm inside the ball, of those in which both are
 within 2 m of each other in the truth. <b>own_latency</b> (p95) is the time from the frame that makes a
 command to the first that shows it, <b>touch_latency</b> (p95) to the first in which a ball flies as it was
-kicked, with nobody else within 1.5 m and the ball within 10 cm of the truth before. <b>spawn_latency</b> (p99, and the worst) is the time from the earliest
-moment of the press, that is the command before, to the first frame with the rocket;
-<b>spawn_refused_share</b> is the share of those drawn at once that the server did not make.
-<b>replay_ticks</b> are ticks that a correction ran again, in a frame. Policies: <b>none</b> predicts nothing,
-<b>avatar-only</b> the avatar alone, <b>whole-scene</b> everything in sight, the other avatars too, and puts
-all of it back and runs it again with every packet, as something differs each time.`,
+kicked, with nobody else within 1.5 m and the ball within 10 cm of the truth before. <b>spawn_latency</b>
+(p99, and the worst) is the time from the earliest moment of the press, that is the command before, to the
+first frame with the rocket; <b>spawn_refused_share</b> is the share of those drawn at once that the server
+did not make. <b>replay_ticks</b> are ticks that a correction ran again, in a frame. Policies: <b>none</b>
+predicts nothing, <b>avatar-only</b> the avatar alone, <b>whole-scene</b> everything in sight, the other
+avatars too, and puts all of it back and runs it again with every packet, as something differs each time.`,
 	takes:    byProfile | byPolicy,
 	profiles: predictProfiles(),
 	policies: []string{ours, unpredicted, avatarOnly, wholeScene},
@@ -143,6 +143,7 @@ func predictFor(r *run, matches int, span time.Duration) error {
 		span, seeds = 6*time.Second, seeds[:1]
 	}
 	var failed []error
+	var drawn []kicked // of our own policy
 	for i := range len(r.profiles) * len(r.chosen) {
 		p, policy := r.profiles[i/len(r.chosen)], r.chosen[i%len(r.chosen)]
 		got, err := each(len(seeds), func(i int) (kicked, error) { return playKick(seeds[i], p, policy, span) })
@@ -161,6 +162,9 @@ func predictFor(r *run, matches int, span time.Duration) error {
 		if policy == ours && k.clean > 0 {
 			failed = append(failed, fmt.Errorf("lab: predict on %s: %d predictions were wrong although nothing had "+
 				"influenced them:\n  %s", p.Name, k.clean, strings.Join(k.first[:min(len(k.first), 5)], "\n  ")))
+		}
+		if r.drawing && policy == ours {
+			drawn = append(drawn, k)
 		}
 		q := pool(all)
 		r.emit(Row{r.name, p.Name, policy, r.seed,
@@ -181,6 +185,13 @@ func predictFor(r *run, matches int, span time.Duration) error {
 				{"replay_ticks_p99", quantile(k.replayed, 0.99)},
 				{"down_kbps", q.DownKbps}, {"up_kbps", q.UpKbps},
 			}})
+	}
+	if r.drawing && len(drawn) == len(r.profiles) {
+		path, err := pathFigure(r.seed)
+		if err != nil {
+			return err
+		}
+		r.figures = append(r.figures, correctionFigure(r.profiles, drawn), path)
 	}
 	return errors.Join(failed...)
 }

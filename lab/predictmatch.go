@@ -37,6 +37,7 @@ type football struct {
 type state struct {
 	at, v geom.Vec2
 	cut   bool
+	when  clock.Time // the server computed it
 }
 
 // A strike is a kick that the server ran.
@@ -234,7 +235,7 @@ func (m *football) referee(w *game.World) {
 		for clock.Tick(len(m.truth)) <= w.Tick() {
 			m.truth = append(m.truth, state{})
 		}
-		s := state{at: b.Pos, v: b.Vel}
+		s := state{at: b.Pos, v: b.Vel, when: m.sim.Loop.Now()}
 		if n := len(m.truth) - 2; n > 0 {
 			s.cut = b.Vel == geom.Vec2{} && b.Pos == geom.Vec2{} && m.truth[n].at != geom.Vec2{}
 		}
@@ -511,11 +512,8 @@ func (m *football) touchLatency() (millis []float64, missed int) {
 			continue
 		}
 		was, is := m.truth[k.tick-1].v, m.truth[k.tick].v
-		if was.Dist(is) < touchLeast || !k.alone {
+		if was.Dist(is) < touchLeast || !k.alone || !m.predictedBy(k) {
 			continue
-		}
-		if before, ok := m.at(w.frames[made-1].shown); !ok || before.at.Dist(w.frames[made-1].ball) > foreseen {
-			continue // the ball is not where the player sees it
 		}
 		seen := false
 		for i := made; i < len(w.frames) && w.frames[i].at.Sub(w.frames[made].at) < time.Second; i++ {
