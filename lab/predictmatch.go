@@ -54,6 +54,7 @@ type spectator struct {
 	me    game.ID
 
 	seen    contacts // as the client predicted them
+	rides   rides
 	known   map[game.ID][]clock.Tick
 	arrived []link // since the last frame
 	starved [causes]clock.Tick
@@ -154,9 +155,13 @@ func (m *football) act(w *game.World, me game.ID, c kick.Cmd) {
 		kick.Game.Act(w, me, c)
 		return
 	}
-	kicker := kick.Players.Get(w, me).Ready
+	before := *kick.Players.Get(w, me)
 	m.changes(w, me, func() { kick.Game.Act(w, me, c) })
-	if p := kick.Players.Get(w, me); p.Ready != kicker {
+	p := kick.Players.Get(w, me)
+	if p.Cart != before.Cart {
+		m.oracle.mark(w.Tick(), me, max(p.Cart, before.Cart)) // nobody else can get on it now, or all can
+	}
+	if p.Ready != before.Ready {
 		for _, b := range kick.Balls.All(w) {
 			for _, x := range m.players {
 				if x.me == me {
@@ -208,11 +213,12 @@ func eachState(w *game.World, f func(id game.ID, v any)) {
 // step is the game's, and notes who touches whom.
 func (m *football) step(w *game.World) {
 	if w == m.world {
-		m.oracle.rides.riding(w)
+		m.oracle.rides.note(w)
 		m.oracle.server.step(w, kick.Game.Step)
 		return
 	}
 	if x := m.worlds[w]; x != nil {
+		x.rides.note(w)
 		x.seen.step(w, kick.Game.Step)
 		return
 	}

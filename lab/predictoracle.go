@@ -31,7 +31,7 @@ const contactGap = 0.05
 // happen.
 type oracle struct {
 	server contacts
-	rides  contacts // who rides what
+	rides  rides
 	marks  [causes]marked
 }
 
@@ -118,8 +118,11 @@ func (c *contacts) step(w *game.World, run func(*game.World)) {
 	}
 }
 
-// riding notes who rides what in the step of a tick.
-func (c *contacts) riding(w *game.World) {
+// rides are the pairs of players and what they ride, by tick.
+type rides struct{ ticks [causes]pairs }
+
+// note notes who rides what in the step of a tick.
+func (c *rides) note(w *game.World) {
 	p := &c.ticks[w.Tick()%causes]
 	p.tick, p.all = w.Tick(), p.all[:0]
 	for id, x := range kick.Players.All(w) {
@@ -133,8 +136,11 @@ func meets(a, b *solid, dt float64) bool {
 	return a.gap(b) < contactGap+a.v.Sub(b.v).Len()*dt
 }
 
-func (c *contacts) at(t clock.Tick) [][2]game.ID {
-	if p := &c.ticks[t%causes]; p.tick == t {
+func (c *contacts) at(t clock.Tick) [][2]game.ID { return at(&c.ticks, t) }
+func (c *rides) at(t clock.Tick) [][2]game.ID    { return at(&c.ticks, t) }
+
+func at(ticks *[causes]pairs, t clock.Tick) [][2]game.ID {
+	if p := &ticks[t%causes]; p.tick == t {
 		return p.all
 	}
 	return nil
@@ -173,9 +179,13 @@ func (w *spectator) cause(id game.ID, t clock.Tick) (c cause, coarse bool) {
 			if got := w.marked(l.id, s); got != clean {
 				return got, coarse
 			}
-			for _, p := range w.match.oracle.rides.at(s) {
-				if p[0] == w.me && p[1] == l.id { // its commands move it
-					w.involve(w.me, s)
+			for _, side := range [2]*rides{&w.match.oracle.rides, &w.rides} {
+				for _, p := range side.at(s) {
+					if p[0] == w.me && p[1] == l.id { // its commands move it
+						w.involve(w.me, s)
+					} else if p[0] == w.me && p[0] == l.id { // and whether it rides depends on who else wants to
+						w.involve(p[1], s)
+					}
 				}
 			}
 			for _, side := range [2]*contacts{&w.match.oracle.server, &w.seen} {
@@ -223,9 +233,13 @@ func (w *spectator) marked(id game.ID, s clock.Tick) cause {
 	}
 	if m := &w.match.oracle.marks[s%causes]; m.tick == s {
 		for _, x := range m.by {
-			if x.id == id && x.by != w.me {
+			if x.id != id {
+				continue
+			}
+			if x.by != w.me {
 				return touched
 			}
+			w.involve(w.me, s) // a kick goes by where the player stands
 		}
 	}
 	return clean
