@@ -229,7 +229,13 @@ func (c *checker) refersFunc(u *unit, id *ast.Ident, fn *types.Func) {
 		}
 	}
 	if class, text := library(fn); text != "" {
-		if class == order && c.sorted(id) {
+		if class == order && c.sorted(id) || fn.FullName() == "(*sync.Pool).Put" {
+			return
+		}
+		if fn.FullName() == "(*sync.Pool).Get" {
+			if !c.resets(id) {
+				c.add(u, class, id.Pos(), poolText)
+			}
 			return
 		}
 		c.add(u, class, id.Pos(), text)

@@ -103,6 +103,29 @@ func (c *checker) sorted(id *ast.Ident) bool {
 	return fn != nil && fn.Pkg() != nil && fn.Pkg().Path() == "slices" && strings.HasPrefix(fn.Name(), "Sorted")
 }
 
+const poolText = "sync.Pool.Get gives what another world may have left: call Reset in the next line, as in " +
+	"s := pool.Get().(*T); s.Reset()"
+
+// resets reports whether id is the Get of s := pool.Get().(*T), and the next statement is s.Reset().
+func (c *checker) resets(id *ast.Ident) bool {
+	call, _ := c.parents[c.parents[id]].(*ast.CallExpr)
+	assert, _ := c.parents[call].(*ast.TypeAssertExpr)
+	assign, _ := c.parents[assert].(*ast.AssignStmt)
+	block, _ := c.parents[assign].(*ast.BlockStmt)
+	if block == nil || len(assign.Lhs) != 1 {
+		return false
+	}
+	next := slices.Index(block.List, ast.Stmt(assign)) + 1
+	if next == len(block.List) {
+		return false
+	}
+	expr, _ := block.List[next].(*ast.ExprStmt)
+	if expr == nil {
+		return false
+	}
+	return types.ExprString(expr.X) == types.ExprString(assign.Lhs[0])+".Reset()"
+}
+
 // sortsInPlace reports whether a function of the standard library changes its first argument.
 func sortsInPlace(fn *types.Func) bool {
 	if fn.Pkg() == nil {

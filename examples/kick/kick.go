@@ -7,6 +7,8 @@
 package kick
 
 import (
+	"sync"
+
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/geom/body"
@@ -263,10 +265,17 @@ func roll(c *Cart, dt float64) (accel geom.Vec2) {
 	return ahead.Mul(float64(gas * cartPush))
 }
 
+// scenes lends the memory of a step. Many worlds may run at once, and a scene that was reset has
+// nothing of the world before.
+var scenes = sync.Pool{New: func() any { return new(body.Scene) }}
+
 // step moves everything, on both sides. A client passes what it knows; what it does not run ahead
 // stays where its newest record says.
 func step(w *game.World) {
-	s := &body.Scene{Walls: walls, Surface: boards, Bodies: make([]body.Body, 0, 32)}
+	s := scenes.Get().(*body.Scene)
+	s.Reset()
+	defer scenes.Put(s)
+	s.Walls, s.Surface = walls, boards
 	for id, p := range Players.All(w) {
 		if p.Cart == 0 {
 			s.Add(body.Body{Build: playerBuild, ID: uint32(id), Pos: p.Pos, Vel: p.Vel})

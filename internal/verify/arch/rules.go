@@ -102,7 +102,11 @@ var refusals = []refusal{
 	{path: "net", why: "sockets live in transport/; the core takes and gives bytes", except: []string{"net/netip"}},
 	{path: "os", why: "files, processes and the environment belong to the edge; take an io.Reader or a value"},
 	{path: "io/ioutil", why: "files belong to the edge; take an io.Reader"},
-	{path: "sync", why: "the core is owned by one loop; goroutines and their locks live at the edge"},
+	{
+		path:  "sync",
+		why:   "the core is owned by one loop; goroutines and their locks live at the edge",
+		rooms: []string{"examples"}, // sync.Pool for memory of a step; package vet finds all else in rules
+	},
 	{path: "context", why: "calls of the core do not block, so there is nothing to cancel"},
 	{path: "log", why: "the core returns facts and counts; host/ logs them"},
 	{

@@ -29,6 +29,7 @@ func step(w *game.World) {
 	randomness()
 	orders(map[int]string{})
 	threads()
+	pools()
 	outsides()
 	addresses(new(int))
 	integers(3, 4)
@@ -93,6 +94,31 @@ func threads() {
 	}
 	var m sync.Mutex
 	m.Lock() // want `sync\.Mutex\.Lock is for goroutines, and rules run in one`
+}
+
+type scratch struct{ list []int }
+
+func (s *scratch) Reset() { s.list = s.list[:0] }
+
+var pool = sync.Pool{New: func() any { return new(scratch) }}
+
+func pools() {
+	s := pool.Get().(*scratch)
+	s.Reset()
+	defer pool.Put(s)
+	s.list = append(s.list, 1)
+	r := pool.Get().(*scratch) // want `sync\.Pool\.Get gives what another world may have left: call Reset in the next line`
+	r.list = nil
+	s.Reset()
+	q := pool.Get().(*scratch) // want `sync\.Pool\.Get gives`
+	s.Reset()
+	_ = q
+	_ = pool.Get()  // want `sync\.Pool\.Get gives`
+	get := pool.Get // want `sync\.Pool\.Get gives`
+	_ = get
+	if t := pool.Get().(*scratch); t != nil { // want `sync\.Pool\.Get gives`
+		t.Reset()
+	}
 }
 
 func outsides() {
