@@ -272,7 +272,7 @@ func (a *ahead) isNear(t *track, id game.ID) bool {
 	}
 	closing := 0.0
 	if before, ok := a.distance(older, id); ok {
-		closing = float64(max(before-d, 0)*float64(k.Rate)) / closingTicks
+		closing = float64(float64(max(before-d, 0)*float64(k.Rate)) / closingTicks)
 	}
 	reach := k.Reach + float64(closing*(a.gap().Seconds()+0.3))
 	if t.state == onTime {

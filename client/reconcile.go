@@ -436,7 +436,7 @@ func (r *reconcile) placeOf(k *schema.Kind, a, b []int64, u int64) (v geom.Vec3,
 	}
 	for j := range p.Comps {
 		from := a[p.At+j]
-		*to[j] = (float64(from) + float64(float64(b[p.At+j]-from)*float64(u))/65536) / p.Sim
+		*to[j] = (float64(from) + float64(float64(float64(b[p.At+j]-from)*float64(u))/65536)) / p.Sim
 	}
 	return v, true
 }

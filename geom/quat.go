@@ -23,7 +23,7 @@ func Around(axis Vec3, a Angle) Quat {
 	if axis == (Vec3{}) || !axis.Finite() {
 		return One
 	}
-	s, c := SinCos(float64(a) / 2)
+	s, c := SinCos(float64(float64(a) / 2))
 	return Quat{c, float64(axis.X * s), float64(axis.Y * s), float64(axis.Z * s)}
 }
 

@@ -6,12 +6,18 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
+	"strings"
+
+	"meanwhile/vet/exact"
 )
 
 // Go may compile x*y + z into one instruction that rounds once, on some processors, and also across
 // statements and inlined functions. An explicit conversion such as float64(x*y) forbids it (Go
 // specification, "Floating-point operators"). So a product is sound if it is converted, or if it
 // cannot reach a sum: it is compared, multiplied again, divided.
+//
+// A quotient by a constant power of two is a product for the compiler, since one over it is exact.
+// Rounding it loses nothing but where the quotient is below the least normal number.
 
 const complexText = "complex products and quotients may be fused on some machines, and cannot be written so that " +
 	"they are " +
@@ -31,13 +37,14 @@ func (c *checker) product(u *unit, n *ast.BinaryExpr) {
 	case tv.Value != nil: // a constant, which the compiler computes exactly
 	case (n.Op == token.MUL || n.Op == token.QUO) && is(tv.Type, types.IsComplex):
 		c.add(u, fused, n.Pos(), complexText)
-	case n.Op == token.MUL && is(tv.Type, types.IsFloat):
+	case !is(tv.Type, types.IsFloat):
+	case n.Op == token.MUL, n.Op == token.QUO && exact.PowerOfTwo(c.info.Types[n.Y].Value):
 		text := types.ExprString(n)
 		c.fused(u, n, text, fmt.Sprintf("%s(%s)", c.typeName(tv.Type), text), c.follow(n, map[*types.Var]bool{}))
 	}
 }
 
-// multiplied checks x *= y.
+// multiplied checks x *= y, and x /= y where y is a constant power of two.
 func (c *checker) multiplied(u *unit, n *ast.AssignStmt) {
 	t := c.info.TypeOf(n.Lhs[0])
 	left, right := types.ExprString(n.Lhs[0]), types.ExprString(n.Rhs[0])
@@ -47,8 +54,9 @@ func (c *checker) multiplied(u *unit, n *ast.AssignStmt) {
 	switch {
 	case is(t, types.IsComplex):
 		c.add(u, fused, n.Pos(), complexText)
-	case is(t, types.IsFloat):
-		c.fused(u, n, left+" *= "+right, fmt.Sprintf("%s = %s(%s * %s)", left, c.typeName(t), left, right),
+	case is(t, types.IsFloat) && (n.Tok == token.MUL_ASSIGN || exact.PowerOfTwo(c.info.Types[n.Rhs[0]].Value)):
+		op := strings.TrimSuffix(n.Tok.String(), "=")
+		c.fused(u, n, left+" "+op+"= "+right, fmt.Sprintf("%s = %s(%s %s %s)", left, c.typeName(t), left, op, right),
 			c.stored(n.Lhs[0], map[*types.Var]bool{}))
 	}
 }

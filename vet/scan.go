@@ -124,11 +124,8 @@ func (c *checker) assigned(u *unit, n *ast.AssignStmt) {
 		}
 		c.writeTo(u, left, left.Pos(), false)
 	}
-	if n.Tok == token.MUL_ASSIGN {
+	if n.Tok == token.MUL_ASSIGN || n.Tok == token.QUO_ASSIGN {
 		c.multiplied(u, n)
-	}
-	if n.Tok == token.QUO_ASSIGN && is(c.info.TypeOf(n.Lhs[0]), types.IsComplex) {
-		c.add(u, fused, n.Pos(), complexText)
 	}
 }
 

@@ -108,7 +108,7 @@ func (s *Scene) meetWalls() {
 	}
 	for _, g := range s.Walls.Segments {
 		along := g.B.Sub(g.A)
-		m := mover{kind: box, pos: g.A.Lerp(g.B, 0.5), half: geom.Vec2{X: along.Len() / 2}, bounds: geom.Rect{
+		m := mover{kind: box, pos: g.A.Lerp(g.B, 0.5), half: geom.Vec2{X: float64(along.Len() / 2)}, bounds: geom.Rect{
 			Min: geom.Vec2{X: min(g.A.X, g.B.X), Y: min(g.A.Y, g.B.Y)},
 			Max: geom.Vec2{X: max(g.A.X, g.B.X), Y: max(g.A.Y, g.B.Y)},
 		}}

@@ -234,9 +234,9 @@ func (m *mover) stay(walls geom.Walls) {
 	if m.kind == none {
 		return
 	}
-	core := m.radius / 2
+	core := float64(m.radius / 2)
 	if m.kind == box {
-		core = min(m.half.X, m.half.Y) / 2
+		core = float64(min(m.half.X, m.half.Y) / 2)
 	}
 	if m.way.Len2() <= float64(core*core) {
 		return

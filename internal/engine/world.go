@@ -71,7 +71,7 @@ func (w *World) Moment() float64 {
 	if w.moment == 0 {
 		return 1
 	}
-	return float64(w.moment) / momentsPerTick
+	return float64(float64(w.moment) / momentsPerTick)
 }
 
 const momentsPerTick = 256

@@ -155,7 +155,7 @@ func meanSlope(up, lo *way, start int64) float64 {
 		mean, first, last = weigh(up, lo, low, high)
 	}
 	for {
-		step := (high - low) / (slopes - 1)
+		step := float64((high - low) / (slopes - 1))
 		if last-first >= slopes/2 || step <= finest {
 			return mean
 		}
@@ -169,7 +169,7 @@ func meanSlope(up, lo *way, start int64) float64 {
 func weigh(up, lo *way, low, high float64) (mean float64, first, last int) {
 	var m [slopes]float64
 	var exp [slopes]int
-	step := (high - low) / (slopes - 1)
+	step := float64((high - low) / (slopes - 1))
 	least := math.MaxInt
 	for j := range slopes {
 		b := low + float64(float64(j)*step)

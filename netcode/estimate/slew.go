@@ -54,7 +54,7 @@ func (o Overdue) need(age, typical time.Duration) time.Duration {
 		// The gap ends before the slow-down is full: v + most late^2 / (2 share (v - typical)) =
 		// age.
 		b := a - t
-		v = t + (b+math.Sqrt(max(float64(b*b)-float64(2*float64(most*float64(l*l)))/share, 0)))/2
+		v = t + float64((b+math.Sqrt(max(float64(b*b)-float64(2*float64(most*float64(l*l)))/share, 0)))/2)
 	}
 	return min(time.Duration(v), age)
 }

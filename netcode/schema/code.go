@@ -44,7 +44,7 @@ func (p *Prop) codeOf(g *grid, wide bool) code {
 	c := code{form: v.form, alone: v.alone, delta: v.delta, whole: v.whole, wide: wide}
 	if wide && g.turn == 0 { // a difference has as many more bits in simulation precision
 		finer := 0
-		for r := p.Sim / p.Obs; r >= 2 && finer < maxFiner; r /= 2 {
+		for r := p.Sim / p.Obs; r >= 2 && finer < maxFiner; r = float64(r / 2) {
 			finer++
 		}
 		c.alone, c.delta = c.alone+finer, c.delta+finer

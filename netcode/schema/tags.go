@@ -358,7 +358,7 @@ func (t *tag) distances() error {
 		}
 		shift, ratio := 0, p.Obs/per
 		for ratio > 1.5 && shift < 16 {
-			ratio /= 2
+			ratio = float64(ratio / 2)
 			shift++
 		}
 		n := len(p.tag.levels)

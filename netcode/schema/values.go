@@ -133,7 +133,7 @@ func (k *Kind) AppendExact(dst []float64, a, b []int64, u int64) []float64 {
 			if !classes[q.Class].facts.graded { // there is nothing in between
 				from = to
 			}
-			classes[q.Class].values.exact(q, from, to, float64(u)/65536, dst[at:])
+			classes[q.Class].values.exact(q, from, to, float64(float64(u)/65536), dst[at:])
 		}
 	}
 	return dst

@@ -38,7 +38,8 @@ func (f Finding) String() string { return f.Pos.String() + ": " + f.Text }
 
 // Sources checks the Go files, without tests, of the packages that the patterns name, as seen
 // from directory dir. It reports
-//   - products of floats that are not the operand of a conversion: write float64(x*y);
+//   - products of floats that are not the operand of a conversion: write float64(x*y); quotients by
+//     a constant power of two are products for the compiler;
 //   - complex products and quotients, which cannot be written exactly;
 //   - functions of package math that are not in exact.Math, and any use of math/cmplx.
 func Sources(dir string, patterns ...string) ([]Finding, error) {
@@ -175,16 +176,19 @@ func file(fset *token.FileSet, info *types.Info, f *ast.File) (found []Finding) 
 			tv := info.Types[n]
 			switch {
 			case tv.Value != nil: // a constant, which the compiler computes exactly
-			case n.Op == token.MUL && is(tv.Type, types.IsFloat) && !rounded[n]:
+			case (n.Op == token.MUL || n.Op == token.QUO && exact.PowerOfTwo(info.Types[n.Y].Value)) &&
+				is(tv.Type, types.IsFloat) && !rounded[n]:
 				report(n, "product %s may be fused with a sum: write %s(%s)",
 					types.ExprString(n), types.TypeString(tv.Type, (*types.Package).Name), types.ExprString(n))
 			case (n.Op == token.MUL || n.Op == token.QUO) && is(tv.Type, types.IsComplex):
 				report(n, "complex %s is not the same on every machine", types.ExprString(n))
 			}
 		case *ast.AssignStmt:
-			if t := info.Types[n.Lhs[0]].Type; n.Tok == token.MUL_ASSIGN && is(t, types.IsFloat) {
-				report(n, "product %s *= %s may be fused with a sum: write it as a conversion",
-					types.ExprString(n.Lhs[0]), types.ExprString(n.Rhs[0]))
+			product := n.Tok == token.MUL_ASSIGN ||
+				n.Tok == token.QUO_ASSIGN && exact.PowerOfTwo(info.Types[n.Rhs[0]].Value)
+			if product && is(info.Types[n.Lhs[0]].Type, types.IsFloat) {
+				report(n, "product %s %s %s may be fused with a sum: write it as a conversion",
+					types.ExprString(n.Lhs[0]), n.Tok, types.ExprString(n.Rhs[0]))
 			}
 		case *ast.SelectorExpr:
 			fn, ok := info.Uses[n.Sel].(*types.Func)

@@ -25,13 +25,15 @@ var Game = game.Definition[Cmd]{
 		Single(1, 2, 3)
 		soundGeneric(c.X, c.Y, c.Z)
 		Generic(c.X, c.Y, c.Z)
+		GenericHalf(c.X, c.Y)
 	},
 }
 
 var all = []func(x, y, z float64) float64{
 	Sum, Difference, Negated, Variable, Accumulated, Inlined, Struct, Named, Twice, Angles, Passed, Loop,
+	Half, Quarters, Halved,
 	soundRounded, soundVariable, soundCompared, soundDivided, soundLimited, soundRoot, soundWhole, soundAngle, soundGeom,
-	soundCopied, soundDistance,
+	soundCopied, soundDistance, soundThird, soundHalf,
 }
 
 func Sum(x, y, z float64) float64        { return x*y + z }
@@ -83,6 +85,21 @@ func Loop(x, y, z float64) float64 {
 func Single(x, y, z float32) float32 { return x*y + z }
 
 func Generic[T float32 | float64](x, y, z T) T { return x*y + z }
+
+const four = 4
+
+func Half(x, y, z float64) float64     { return x/2 + z }
+func Quarters(x, y, z float64) float64 { return y*z/-four - x/0.25 }
+
+func Halved(x, y, z float64) float64 {
+	x /= 2
+	return y + x
+}
+
+func GenericHalf[T float32 | float64](x, y T) T { return y - x/2 }
+
+func soundThird(x, y, z float64) float64 { return x/3 + y/0.1 + z/y }
+func soundHalf(x, y, z float64) float64  { return float64(x/2) + z }
 
 func soundRounded(x, y, z float64) float64 { return float64(x*y) + z }
 

@@ -22,7 +22,7 @@ var Game = game.Definition[Cmd]{Name: "fuse", Act: act}
 func act(w *game.World, me game.ID, c Cmd) {
 	p := Things.Get(w, me)
 	p.X = direct(c) + through(c) + away(c) + sound(c) + generic(c.X, c.Y, c.Z) + float64(angles(Angle(c.X), Angle(c.Y)))
-	p.Y = real(complexes(complex(c.X, c.Y))) + named(c) + literal(c) + passed(c) + float64(small(1, 2, 3))
+	p.Y = real(complexes(complex(c.X, c.Y))) + named(c) + halved(c) + literal(c) + passed(c) + float64(small(1, 2, 3))
 }
 
 func direct(c Cmd) (v float64) {
@@ -37,6 +37,8 @@ func direct(c Cmd) (v float64) {
 	v = c.X*c.Y*c.Z + 1      // want `c\.X \* c\.Y \* c\.Z may be fused`
 	v = float64(c.X*c.Y) + v // rounded
 	v = c.X*c.Y/c.Z + v      // divided in between
+	v = c.X/2 + v            // want `c\.X / 2 may be fused with the sum here on some machines, .*: write float64\(c\.X / 2\)`
+	v = c.X/3 + v/c.Z        // divided
 	v = 2*math.Pi*3 + c.X    // a constant
 	v = float64(3*4) + c.X   // a constant
 	n := int64(c.X)
@@ -44,19 +46,25 @@ func direct(c Cmd) (v float64) {
 }
 
 func through(c Cmd) float64 {
-	p := c.X * c.Y // want `c\.X \* c\.Y may be fused with the sum on line 48 through p on some machines`
+	p := c.X * c.Y // want `c\.X \* c\.Y may be fused with the sum on line 50 through p on some machines`
 	s := p + c.Z
-	q := c.X * c.Y // want `c\.X \* c\.Y may be fused with the sum on line 51 through r`
+	q := c.X * c.Y // want `c\.X \* c\.Y may be fused with the sum on line 53 through r`
 	r := q
 	s += r
 	t := c.X
-	t *= c.Y // want `t \*= c\.Y may be fused with the sum on line 54 through t .*: write t = float64\(t \* c\.Y\)`
+	t *= c.Y // want `t \*= c\.Y may be fused with the sum on line 56 through t .*: write t = float64\(t \* c\.Y\)`
 	t++
 	u := c.X
-	u *= c.Y + 1 // want `u \*= \(c\.Y \+ 1\) may be fused with the sum on line 57 .*: write u = float64\(u \* \(c\.Y \+ 1\)\)`
+	u *= c.Y + 1 // want `u \*= \(c\.Y \+ 1\) may be fused with the sum on line 59 .*: write u = float64\(u \* \(c\.Y \+ 1\)\)`
 	u += 1
-	var x = c.X * c.X // want `c\.X \* c\.X may be fused with the sum on line 59 through x`
+	var x = c.X * c.X // want `c\.X \* c\.X may be fused with the sum on line 61 through x`
 	return s + t + u + x
+}
+
+func halved(c Cmd) float64 {
+	v := c.X
+	v /= 8 // want `v /= 8 may be fused with the sum on line 67 through v .*: write v = float64\(v / 8\)`
+	return v + c.Y
 }
 
 func away(c Cmd) float64 {
