@@ -29,9 +29,10 @@ type ahead struct {
 	smoothing predict.Smoothing
 	vals      []float64
 	spare     []float64
-	any       bool                // some kind is run ahead
-	guests    []*snapshot.Replica // other players' avatars that are run ahead
-	reach     clock.TickFrac      // guestReach
+	drawn     []int64        // its own: what rides an entity is being drawn into playback.drawn meanwhile
+	any       bool           // some kind is run ahead
+	guests    []game.ID      // other players' avatars that are run ahead
+	reach     clock.TickFrac // guestReach
 }
 
 // A track is how one such entity is drawn.
@@ -60,7 +61,7 @@ const (
 
 func (a *ahead) init(c *Client) {
 	a.rules, a.cfg, a.store, a.time, a.own, a.play = c.rules, &c.cfg, c.store, &c.time, &c.own, &c.play
-	a.any = c.rules.Ahead()
+	a.any, a.drawn = c.rules.Ahead(), make([]int64, len(c.play.drawn))
 	a.setSmoothing()
 	a.reach = clock.TickFrac(int64(guestReach) * clock.FracPerTick / int64(c.welcome.Period))
 }
@@ -463,7 +464,7 @@ func movingGroup(k *schema.Kind) int {
 // coarsely appends how an entity is drawn between its records at the precision of observers.
 func (a *ahead) coarsely(h *snapshot.Replica, at clock.TickFrac, vals []float64) (_ []float64, ok bool) {
 	k := a.rules.Kinds[h.Kind]
-	drawn := a.play.drawn[:k.Obs]
+	drawn := a.drawn[:k.Obs]
 	if !a.play.drawInto(h, at, drawn) {
 		return vals, false
 	}
@@ -505,11 +506,10 @@ func (a *ahead) isGuest(h *snapshot.Replica) bool {
 	if !me.known {
 		return false
 	}
-	drawn, ok := a.play.guest(h, a.head(), a.reach)
-	if !ok {
+	var ok bool
+	if a.vals, ok = a.guestValues(h, a.head(), a.vals[:0]); !ok || !a.play.attachOwn(k, a.vals) {
 		return false
 	}
-	a.vals = k.AppendDrawn(a.vals[:0], drawn)
 	at, _ := k.PlaceOf(a.vals)
 	reach := k.Reach
 	if t := a.find(game.ID(h.ID)); t != nil && t.state == onTime {
@@ -522,27 +522,32 @@ func (a *ahead) isGuest(h *snapshot.Replica) bool {
 func (a *ahead) followGuest(h *snapshot.Replica) {
 	t := a.track(game.ID(h.ID), h.Kind)
 	t.seen = true
-	a.guests = append(a.guests, h)
+	a.guests = append(a.guests, t.id)
 	a.settle(t, true)
 }
 
 // moveGuests moves other players' avatars to where they will be at a tick, if they go on as they
-// did.
+// did. Those that went away since they were found are left out.
 func (a *ahead) moveGuests(tick clock.Tick) {
-	for _, h := range a.guests {
-		if drawn, ok := a.play.guest(h, tick.Frac(), a.reach); ok {
-			a.own.eng.PutKnown(game.ID(h.ID), h.Kind, drawn)
+	for _, id := range a.guests {
+		h := a.store.Find(uint32(id))
+		if h == nil || h.Exact || h.Kind != a.own.kind {
+			continue
+		}
+		if drawn := a.drawn[:a.rules.Kinds[h.Kind].Obs]; a.play.guest(h, tick.Frac(), a.reach, drawn) {
+			a.own.eng.PutKnown(id, h.Kind, drawn)
 		}
 	}
 }
 
 // guestValues appends how another player's avatar is drawn.
 func (a *ahead) guestValues(h *snapshot.Replica, at clock.TickFrac, vals []float64) (_ []float64, ok bool) {
-	drawn, ok := a.play.guest(h, at, a.reach)
-	if !ok {
+	k := a.rules.Kinds[h.Kind]
+	drawn := a.drawn[:k.Obs]
+	if !a.play.guest(h, at, a.reach, drawn) {
 		return vals, false
 	}
-	return a.rules.Kinds[h.Kind].AppendDrawn(vals, drawn), true
+	return k.AppendDrawn(vals, drawn), true
 }
 
 // addError adds what still fades of a track to its values.

@@ -79,9 +79,8 @@ func (c *Client) payDebt() {
 	before := r.pose()
 	c.ahead.before()
 	c.stats.Prediction.Replayed += uint64(r.ring.Catch())
-	hide(&r.smooth, before, r.pose())
-	r.detectTeleport()
 	c.ahead.after()
+	r.hideFrom(before)
 	c.events.collect()
 	if r.ring.Debt() > 0 {
 		c.stats.Prediction.Deferred++

@@ -57,13 +57,12 @@ func (p *playback) drawOtherInto(h *snapshot.Replica, t clock.TickFrac, drawn []
 	return true
 }
 
-// guest draws another player's avatar at a time that may lie beyond its newest records, by reach at
-// most. ok is false if no record of some group arrived yet.
-func (p *playback) guest(h *snapshot.Replica, t, reach clock.TickFrac) (drawn []int64, ok bool) {
+// guest draws another player's avatar into drawn at a time that may lie beyond its newest records,
+// by reach at most. It returns false if no record of some group arrived yet.
+func (p *playback) guest(h *snapshot.Replica, t, reach clock.TickFrac, drawn []int64) bool {
 	k := p.rules.Kinds[h.Kind]
-	drawn = p.drawn[:k.Obs]
 	if !p.drawInto(h, t, drawn) {
-		return nil, false
+		return false
 	}
 	for g := range k.Groups {
 		if group := &k.Groups[g]; group.Moving && h.Groups[g].Newest() != nil {
@@ -71,7 +70,7 @@ func (p *playback) guest(h *snapshot.Replica, t, reach clock.TickFrac) (drawn []
 		}
 	}
 	p.texts.Spell(k, drawn)
-	return drawn, true
+	return true
 }
 
 // drawBeyond draws a group at a playout time that may lie beyond its newest record, by reach at

@@ -131,6 +131,7 @@ func (c *Client) refresh() {
 	}
 	c.down.fresh = false
 	c.ahead.before()
+	me, before := c.own.me, c.own.pose()
 	if n := c.store.Turns(); n != c.refreshed {
 		c.refreshed = n
 		c.eng.Retain(func(id game.ID) bool { return c.store.Find(uint32(id)) != nil })
@@ -152,10 +153,13 @@ func (c *Client) refresh() {
 	} else if s := c.own.news(avatar); s != nil && c.confirm(avatar, s) {
 		avatar.Fresh = false
 	} else if avatar.Fresh = false; c.own.me != 0 { // nothing new of it, perhaps of what is run ahead
-		c.own.reviseOthers()
+		c.stats.Prediction.Replayed += uint64(c.own.revise(0, false))
 		c.events.collect()
 	}
 	c.ahead.after()
+	if before.known = before.known && c.own.me == me; c.own.me != 0 {
+		c.own.hideFrom(before)
+	}
 	c.unhide()
 }
 

@@ -50,8 +50,8 @@ func (c *Client) SetMaxPrediction(most time.Duration) error {
 		return nil
 	}
 	gap := time.Duration(int64(r.time.drawnAt()-from) * int64(r.time.period) / clock.FracPerTick)
+	c.ahead.blend(gap) // first, as one of them may carry the avatar
 	blend(&r.smooth, before, r.pose(), gap)
-	c.ahead.blend(gap)
 	return nil
 }
 

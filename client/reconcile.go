@@ -168,7 +168,6 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	if tick = r.commandOf(s.Tick); tick <= known {
 		return 0, o, 0, false
 	}
-	before, owed := r.pose(), r.ring.Debt() > 0
 	predicted, cut := r.own(r.ring.State(tick))
 	wrong := false
 	if predicted != nil {
@@ -200,10 +199,6 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	if o.Corrected {
 		r.stats.Prediction.Corrections++
 	}
-	if o.Corrected || replayed > 0 || owed || r.ring.Debt() > 0 {
-		hide(&r.smooth, before, r.pose())
-	}
-	r.detectTeleport() // nothing fades across a teleport that was not foreseen, or was predicted in vain
 	return tick, o, off, true
 }
 
@@ -244,10 +239,10 @@ func (r *reconcile) revise(own clock.Tick, also bool) (replayed int) {
 	return 0
 }
 
-// reviseOthers is revise while there is no news of the avatar, which may move all the same.
-func (r *reconcile) reviseOthers() {
-	before := r.pose()
-	r.stats.Prediction.Replayed += uint64(r.revise(0, false))
+// hideFrom hides that the avatar would be drawn elsewhere in this frame than before noted, on what
+// carries it as that is drawn now. Nothing fades across a teleport that was not foreseen, or was
+// predicted in vain.
+func (r *reconcile) hideFrom(before pose) {
 	hide(&r.smooth, before, r.pose())
 	r.detectTeleport()
 }

@@ -1,0 +1,148 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/geom"
+)
+
+// rider walks, or rides the wagon.
+type rider struct {
+	Pos   geom.Vec2 `net:"pos,others=1cm"`
+	Wagon game.ID   `net:"handle,parent"`
+	Team  int       `net:"enum,amber|blue|green"`
+	Name  string    `net:"text,12,ref"`
+}
+
+// wagon has more properties than a rider, in another order.
+type wagon struct {
+	Gas  float64    `net:"float,0.05,0..1"`
+	Want geom.Angle `net:"angle,7bit"`
+	Load int        `net:"int,0..9999"`
+	Pos  geom.Vec2  `net:"pos,others=1cm"`
+	Turn geom.Angle `net:"angle,16bit,others=9bit"`
+}
+
+// station is a game in which the second player rides a wagon, and all may be near. The server's referee
+// moves the wagon.
+func station(t testing.TB, moves func(w *game.World, x *wagon)) (*game.Rules, game.Kind[rider], game.Kind[wagon]) {
+	t.Helper()
+	riders, wagons := game.NewKind[rider]("rider", game.Near(3)), game.NewKind[wagon]("wagon", game.Near(3))
+	def := game.Definition[kickerCmd]{
+		Name: "station", Rate: 60, Kinds: game.Kinds(riders, wagons),
+		Join: func(w *game.World, name string) game.ID {
+			if riders.Len(w) == 0 {
+				return riders.Spawn(w, rider{Team: 2, Name: "first"})
+			}
+			id := wagons.Spawn(w, wagon{Pos: geom.Vec2{X: 2}, Gas: 0.95, Want: 3, Load: 7777})
+			return riders.Spawn(w, rider{Pos: geom.Vec2{X: 0.5}, Wagon: id, Team: 1, Name: "second"})
+		},
+		Act: func(w *game.World, me game.ID, c kickerCmd) {
+			r := riders.Get(w, me)
+			r.Pos = r.Pos.Add(c.Move.Mul(float64(5 * w.Dt())))
+			if c.Throw {
+				r.Wagon = 0
+			}
+		},
+		Referee: func(w *game.World) {
+			for _, x := range wagons.All(w) {
+				moves(w, x)
+			}
+		},
+	}
+	r, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, riders, wagons
+}
+
+// idle returns commands that ask for nothing.
+func idle(rules *game.Rules) func() []int64 {
+	return func() []int64 { return make([]int64, rules.Command.Sims) }
+}
+
+// Who rides something that comes near and goes away is drawn on it in each frame, with all of its
+// properties: those of what carries it never take their place.
+func TestRiderKeepsItsProperties(t *testing.T) {
+	n := 0
+	rules, _, _ := station(t, func(w *game.World, x *wagon) {
+		n++
+		x.Pos.X = 14 + 14*geom.Sin(float64(n)/60)
+		x.Turn = geom.Angle(float64(n) / 50).Norm()
+	})
+	d := newDuo(t, rules)
+	a, b := d.join(60*ms, Config{}), d.join(40*ms, Config{})
+	a.play, b.play = idle(rules), idle(rules)
+	d.run(time.Second)
+	frames, changes, exact := 0, 0, false
+	for i, s := range d.sides {
+		s.frame = func() {
+			var at geom.Vec2
+			s.c.Draw(nil, func(e *Entity) {
+				if e.Kind == 1 {
+					at = geom.Vec2{X: e.Vals[3], Y: e.Vals[4]}
+				}
+				if e.Kind == 1 && i == 0 && e.Predicted != exact {
+					exact = e.Predicted
+					changes++
+				}
+			})
+			seen := 0
+			s.c.Draw(nil, func(e *Entity) {
+				if e.Kind != 0 {
+					return
+				}
+				seen++
+				want := 2.0
+				if e.ID != d.sides[0].c.Me() {
+					want = 1
+					place := geom.Vec2{X: e.Vals[0], Y: e.Vals[1]}
+					if off := place.Sub(at).Len(); off < 0.4 || off > 0.6 {
+						t.Errorf("player %d: the rider is drawn %.2f m from the wagon", i, off)
+					}
+				}
+				if e.Vals[3] != want {
+					t.Errorf("player %d: rider %d has team %v", i, e.ID, e.Vals[3])
+				}
+			})
+			if frames++; seen != 2 {
+				t.Errorf("player %d: %d riders are drawn", i, seen)
+			}
+		}
+	}
+	d.run(15 * time.Second)
+	if changes < 4 || frames < 1000 {
+		t.Errorf("the wagon changed timelines %d times in %d frames", changes, frames)
+	}
+}
+
+// Another player who left while it was run ahead is gone for the rules, too, whatever is predicted
+// again in the frame in which the news arrives.
+func TestGuestWhoLeftIsGone(t *testing.T) {
+	rules, riders, _ := station(t, func(w *game.World, x *wagon) { x.Pos.X = 2 + float64(w.Tick()%7)/10 })
+	d := newDuo(t, rules)
+	a, b := d.join(60*ms, Config{}), d.join(40*ms, Config{})
+	a.play, b.play = idle(rules), idle(rules)
+	d.run(2 * time.Second)
+	if len(a.c.ahead.guests) != 1 || riders.Len(a.c.World()) != 2 {
+		t.Fatalf("guests %v, %d riders", a.c.ahead.guests, riders.Len(a.c.World()))
+	}
+	d.s.Disconnect(b.id)
+	b.paused = true
+	gone := 0
+	a.frame = func() {
+		if a.c.store.Find(3) != nil {
+			return
+		}
+		if gone++; riders.Len(a.c.World()) != 1 {
+			t.Errorf("frame %d after the news: %d riders in the world", gone, riders.Len(a.c.World()))
+		}
+	}
+	d.run(time.Second)
+	if gone < 30 {
+		t.Errorf("gone in %d frames", gone)
+	}
+}
