@@ -60,7 +60,7 @@ type pose struct {
 	at     geom.Vec3 // in the world
 	turn   geom.Quat // relative to its parent
 	parent int64
-	cut    clock.Tick // newest teleport before it, of what a track draws
+	cut    clock.Tick // newest teleport before it
 	known  bool
 }
 
@@ -73,7 +73,9 @@ func (r *reconcile) pose() pose {
 	if b == nil {
 		return pose{}
 	}
-	return r.poseOf(r.rules.Kinds[r.kind], a, b, u)
+	p := r.poseOf(r.rules.Kinds[r.kind], a, b, u)
+	p.cut = r.drawnCut
+	return p
 }
 
 // poseOf returns that of a state which is u/65536 of the way from a to b. It is not known if the

@@ -199,6 +199,7 @@ func (r *reconcile) confirm(e *snapshot.Replica, s *motion.State) (tick clock.Ti
 	if o.Corrected {
 		r.stats.Prediction.Corrections++
 	}
+	r.detectTeleport()
 	return tick, o, off, true
 }
 
@@ -243,8 +244,9 @@ func (r *reconcile) revise(own clock.Tick, also bool) (replayed int) {
 // carries it as that is drawn now. Nothing fades across a teleport that was not foreseen, or was
 // predicted in vain.
 func (r *reconcile) hideFrom(before pose) {
-	hide(&r.smooth, before, r.pose())
-	r.detectTeleport()
+	if r.detectTeleport(); before.cut == r.drawnCut {
+		hide(&r.smooth, before, r.pose())
+	}
 }
 
 // note adds a tick to ticks, in order.
