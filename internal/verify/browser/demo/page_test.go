@@ -263,8 +263,9 @@ func live(t *testing.T) string {
 	return s.URL()
 }
 
-// An own rocket is drawn within two commands of the press, at command time, and it stays one object
-// with one id until it bursts, though the server gives it another.
+// An own rocket is drawn in the frame of its command, at command time, and it stays one object with
+// one id until it bursts, though the server gives it another. Commands that a busy machine makes too
+// late prove nothing.
 //
 // seeds: B5
 func TestOwnRocketIsOneObject(t *testing.T) {
@@ -273,18 +274,24 @@ func TestOwnRocketIsOneObject(t *testing.T) {
 	p.Open(url + "/?delay=100&bot=0")
 	p.WaitFor("globalThis.g?.me && g.stats.rttMs > 150")
 	p.Eval(`{
-		const { draw, command } = g
-		window.rocket = { objects: new Set(), ids: new Set(), wrong: 0, frames: 0, late: 0, over: false }
-		const id = g.me.id
-		let had = 0
+		const { draw, command } = g, { id } = g.me
+		let had = 0, fired = false, starved = 0
+		window.rocket = null
+		window.launch = () => {
+			had = 0
+			fired = false
+			starved = g.stats.starved
+			rocket = { objects: new Set(), ids: new Set(), wrong: 0, frames: 0, late: 0, starved: 0, over: false }
+		}
 		g.command = () => {
 			const { rockets } = g.me
-			if (rockets < had && !rocket.frames) rocket.late++
-			if (!rocket.frames) had = Math.max(had, rockets)
-			return { ...command(), weapon: 2, fire: rockets === had && !rocket.frames }
+			fired ||= rockets < had
+			if (!fired) had = rockets
+			return { ...command(), weapon: 2, fire: !!rocket && !fired }
 		}
 		g.draw = w => {
 			draw(w)
+			if (!rocket || rocket.over) return
 			const own = w.rocket.filter(r => r.owner === id)
 			for (const r of own) {
 				rocket.objects.add(r)
@@ -293,14 +300,24 @@ func TestOwnRocketIsOneObject(t *testing.T) {
 			}
 			if (own.length) rocket.frames++
 			else if (rocket.frames) rocket.over = true
+			else if (fired && ++rocket.late > 60) rocket.over = true // the server refused it
+			rocket.starved = g.stats.starved - starved
 		}
 	}`, nil)
-	p.WaitFor("rocket.over")
-	var got struct{ Objects, IDs, Wrong, Frames, Late int }
-	p.Eval("({ ...rocket, objects: rocket.objects.size, ids: rocket.ids.size })", &got)
-	if got.Objects != 1 || got.IDs != 1 || got.Wrong != 0 || got.Frames < 10 || got.Late > 2 {
-		t.Errorf("%+v", got)
+	for range 10 {
+		p.Eval("launch()", nil)
+		p.WaitLonger("rocket.over", 3*time.Minute) // in a pause between rounds weapons do not work
+		var got struct{ Objects, IDs, Wrong, Frames, Late, Starved int }
+		p.Eval("({ ...rocket, objects: rocket.objects.size, ids: rocket.ids.size })", &got)
+		if got.Starved > 0 || got.Frames < 5 {
+			continue // the server had no command for some tick, or there was a wall right ahead
+		}
+		if got.Objects != 1 || got.IDs != 1 || got.Wrong != 0 || got.Late > 0 {
+			t.Errorf("%+v", got)
+		}
+		return
 	}
+	t.Error("no rocket flew undisturbed")
 }
 
 // The measurements follow the network, from this machine's own to LTE on a train, where others keep
