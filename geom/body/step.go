@@ -82,8 +82,10 @@ func (s *Scene) Step(dt float64) {
 	w := &s.work
 	w.movers, w.points = w.movers[:0], w.points[:0]
 	for i := range s.Bodies {
-		w.movers = append(w.movers, mover{up: int32(i), island: -1})
-		w.movers[i].begin(&s.Bodies[i], s.Gravity, dt)
+		w.movers = append(w.movers, mover{})
+		m := &w.movers[i]
+		m.up, m.island = int32(i), -1
+		m.begin(&s.Bodies[i], s.Gravity, dt)
 	}
 	w.movers = append(w.movers, mover{surface: s.Surface.bounded(), layer: WallLayer, mask: ^uint32(0)})
 	s.meetBodies()
