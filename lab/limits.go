@@ -27,6 +27,12 @@ func alwaysLimits() []limit {
 		most("arena", "", "state_bytes_at_rest", 0),
 		most("arena", "", "max_window_bits", 64_000),
 
+		// What a player's own hands do shows at once, on every path, and is right by itself.
+		most("predict", "", "clean_mispredictions", 0),
+		most("predict", "", "spawn_latency_ms", 34), // a tick and a frame
+		most("predict", "", "own_latency_ms", 17),
+		most("predict", "", "inside_share", 0.02),
+
 		most("hundred", "ocean", "divergences", 0),
 		least("hundred", "ocean", "states_compared", 100_000),
 		least("hundred", "ocean", "same_bytes", 1),
@@ -89,6 +95,10 @@ var gateLimits = append(alwaysLimits(),
 
 	most("outage", "", "leap_max_cm", 25).with(Values{{"gap_ms", 1000}}),
 	most("outage", "", "leap_max_cm", 25).with(Values{{"gap_ms", 400}}),
+
+	most("predict", "wifi", "ball_step_max_cm", 25),
+	most("predict", "ocean", "ball_step_max_cm", 35),
+	most("predict", "ocean", "corrections_p99_cm", 30),
 
 	least("arena", "lan", "agreement", 0.996),
 	least("arena", "fiber", "agreement", 0.996),

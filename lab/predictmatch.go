@@ -55,12 +55,14 @@ type spectator struct {
 
 	seen    contacts // as the client predicted them
 	rides   rides
-	known   map[game.ID][]clock.Tick
-	arrived []link // since the last frame
+	known   map[game.ID][]clock.Tick // the ticks of the exact states that the client has received
+	arrived []link                   // since the last frame
 	starved [causes]clock.Tick
 	chain   []link
-	vals    []float64
-	exact   []float64
+	// predicts reports whether the client has predicted a thing as of a tick.
+	predicts func(id game.ID, t clock.Tick) bool
+	vals     []float64
+	exact    []float64
 
 	frames []framed
 
@@ -294,6 +296,7 @@ func (w *spectator) frame() {
 
 // hook listens to the records that the client applies.
 func (w *spectator) hook(c *client.Client) {
+	w.predicts = func(id game.ID, t clock.Tick) bool { return c.Predicted(id, t) != nil }
 	others := c.Store().Applied
 	c.Store().Applied = func(e *snapshot.Replica, g int, s *motion.State) {
 		others(e, g, s)

@@ -219,7 +219,7 @@ func (w *spectator) involve(id game.ID, s clock.Tick) (coarse bool) {
 		}
 	}
 	w.chain = append(w.chain, link{id, w.knownBefore(id, s)})
-	return w.p.Client.Predicted(id, s) == nil
+	return !w.predicts(id, s)
 }
 
 // marked says what changed a thing in a tick of the server.
