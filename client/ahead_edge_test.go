@@ -146,3 +146,45 @@ func TestGuestWhoLeftIsGone(t *testing.T) {
 		t.Errorf("gone in %d frames", gone)
 	}
 }
+
+// With queued commands, too, an avatar that moves beside a ball which is run ahead is predicted right:
+// its records are compared by command, those of the ball by the server's tick.
+func TestQueuedCommandsBesideABall(t *testing.T) {
+	kickers, balls := game.NewKind[kicker]("kicker"), game.NewKind[ball]("ball", game.Predicted)
+	def := game.Definition[kickerCmd]{
+		Name: "queue", Rate: 60, Kinds: game.Kinds(kickers, balls), Commands: game.Queued,
+		Join: func(w *game.World, name string) game.ID {
+			balls.Spawn(w, ball{Pos: geom.Vec2{X: 2}, Vel: geom.Vec2{X: 1}})
+			return kickers.Spawn(w, kicker{})
+		},
+		Act: func(w *game.World, me game.ID, c kickerCmd) {
+			k := kickers.Get(w, me)
+			k.Pos = k.Pos.Add(c.Move.Mul(float64(5 * w.Dt())))
+		},
+		Step: func(w *game.World) {
+			for _, b := range balls.All(w) {
+				b.Pos = b.Pos.Add(b.Vel.Mul(w.Dt()))
+			}
+		},
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDuo(t, rules)
+	a := d.join(60*ms, Config{})
+	n := 0
+	a.play = func() []int64 {
+		v := make([]int64, rules.Command.Sims)
+		n++
+		v[0] = int64(n/30%2*2-1) * 15
+		return v
+	}
+	d.run(2 * time.Second)
+	a.corrections, a.confirmed = 0, 0
+	replayed := a.c.Stats().Prediction.Replayed
+	d.run(8 * time.Second)
+	if more := a.c.Stats().Prediction.Replayed - replayed; a.corrections > 0 || a.confirmed < 100 || more > 100 {
+		t.Errorf("%d corrections of %d, %d ticks replayed", a.corrections, a.confirmed, more)
+	}
+}

@@ -295,8 +295,8 @@ func (r *reconcile) state(t clock.Tick, avatar *motion.State, upTo bool) {
 	}
 	upTo = upTo && r.ring.State(t) == nil
 	for _, h := range r.store.Entities() {
-		if !h.Exact || h.Mine && avatar != nil {
-			continue
+		if !h.Exact || h.Mine && (avatar != nil || r.time.queued) {
+			continue // a queued command's tick is not that of the server's which ran it
 		}
 		g := &h.Groups[snapshot.OwnerGroup]
 		st := g.At(t)
