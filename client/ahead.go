@@ -85,6 +85,23 @@ func (a *ahead) find(id game.ID) *track {
 	return nil
 }
 
+// of returns the track of an entity of which records arrived, or nil.
+func (a *ahead) of(h *snapshot.Replica) *track {
+	if t := a.find(game.ID(h.ID)); t != nil && t.kind == h.Kind {
+		return t
+	}
+	return nil
+}
+
+// replica returns what arrived of a track's entity, nil if nothing, or another kind of entity now has
+// its ID.
+func (a *ahead) replica(t *track) *snapshot.Replica {
+	if h := a.store.Find(uint32(t.id)); h != nil && h.Kind == t.kind {
+		return h
+	}
+	return nil
+}
+
 // step lets dt seconds pass.
 func (a *ahead) step(dt float64) {
 	for i := range a.tracks {
@@ -161,7 +178,7 @@ func (a *ahead) blend(gap time.Duration) {
 
 // track returns the track of an entity, new ones with the place where it was drawn so far.
 func (a *ahead) track(id game.ID, kind int) *track {
-	if t := a.find(id); t != nil {
+	if t := a.find(id); t != nil && t.kind == kind {
 		if t.state == departed {
 			t.state = late
 		}
@@ -222,7 +239,7 @@ func (a *ahead) join(t *track, changed bool) {
 // depart goes on with a track whose entity is not run ahead any more, until its error has faded. It
 // returns false at the end.
 func (a *ahead) depart(t *track) bool {
-	h := a.store.Find(uint32(t.id))
+	h := a.replica(t)
 	if h == nil || !t.was.known && t.state != departed {
 		return false
 	}
@@ -327,7 +344,7 @@ func (a *ahead) values(t *track, vals []float64) (_ []float64, ok bool) {
 
 func (a *ahead) raw(t *track, vals []float64) (_ []float64, ok bool) {
 	k := a.rules.Kinds[t.kind]
-	h := a.store.Find(uint32(t.id))
+	h := a.replica(t)
 	at := a.time.drawTick
 	if t.state == onTime {
 		at = a.head()
@@ -339,8 +356,8 @@ func (a *ahead) raw(t *track, vals []float64) (_ []float64, ok bool) {
 	if at > lo.Frac() {
 		hi++
 	}
-	x, from := a.member(lo, t.id)
-	y, to := a.member(hi, t.id)
+	x, from := a.member(lo, t)
+	y, to := a.member(hi, t)
 	switch {
 	case y != nil && y.Gone != 0 || y == nil && x != nil && x.Gone != 0:
 		return vals, false
@@ -357,7 +374,7 @@ func (a *ahead) raw(t *track, vals []float64) (_ []float64, ok bool) {
 
 // cut returns the newest teleport of an entity before what is drawn of it in this frame.
 func (a *ahead) cut(t *track) clock.Tick {
-	h := a.store.Find(uint32(t.id))
+	h := a.replica(t)
 	at := a.time.drawTick
 	if t.state == onTime {
 		at = a.head()
@@ -367,7 +384,7 @@ func (a *ahead) cut(t *track) clock.Tick {
 		if t.state == onTime && at > tick.Frac() {
 			tick++ // it is drawn beyond a teleport at once
 		}
-		if m, _ := a.member(tick, t.id); m != nil {
+		if m, _ := a.member(tick, t); m != nil {
 			return m.Cut
 		}
 	}
@@ -389,14 +406,14 @@ func (a *ahead) mark(t *track) {
 	}
 }
 
-// member returns an entity in the predicted state after a tick, and its integers.
-func (a *ahead) member(tick clock.Tick, id game.ID) (*engine.Member, []int64) {
+// member returns a track's entity in the predicted state after a tick, and its integers.
+func (a *ahead) member(tick clock.Tick, t *track) (*engine.Member, []int64) {
 	s := a.own.ring.Drawn(tick)
 	if s == nil {
 		return nil, nil
 	}
-	m := s.Find(id)
-	if m == nil {
+	m := s.Find(t.id)
+	if m == nil || m.Kind != t.kind {
 		return nil, nil
 	}
 	return m, s.Of(m, a.rules.Kinds[m.Kind])
@@ -512,7 +529,7 @@ func (a *ahead) isGuest(h *snapshot.Replica) bool {
 	}
 	at, _ := k.PlaceOf(a.vals)
 	reach := k.Reach
-	if t := a.find(game.ID(h.ID)); t != nil && t.state == onTime {
+	if t := a.of(h); t != nil && t.state == onTime {
 		reach = float64(reach*1.2) + 0.5
 	}
 	return at.Sub(me.at).Len() <= reach

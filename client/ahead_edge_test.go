@@ -6,6 +6,8 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 )
 
 // rider walks, or rides the wagon.
@@ -186,5 +188,68 @@ func TestQueuedCommandsBesideABall(t *testing.T) {
 	d.run(8 * time.Second)
 	if more := a.c.Stats().Prediction.Replayed - replayed; a.corrections > 0 || a.confirmed < 100 || more > 100 {
 		t.Errorf("%d corrections of %d, %d ticks replayed", a.corrections, a.confirmed, more)
+	}
+}
+
+// A server that gives the ID of a thing to one of another kind, as none of ours does, ends the first:
+// what is known of it is never read as the other.
+func TestKindOfAThingChanges(t *testing.T) {
+	for _, exact := range []snapshot.Detail{snapshot.Exact, snapshot.Observed} {
+		rules, _, _ := (&pitch{near: true}).rules(t)
+		d := newDuo(t, rules)
+		a := d.join(60*ms, Config{})
+		a.play = idle(rules)
+		d.run(2 * time.Second)
+		if a.c.ahead.find(1) == nil {
+			t.Fatal("the ball is not run ahead")
+		}
+		tick := a.c.down.newestTick
+		h := snapshot.NewHistory(rules.Coders)
+		h.Begin(tick)
+		v := snapshot.NewView(h)
+		add := func(id uint32, detail snapshot.Detail) int32 {
+			i := h.Add(id, 2, false)
+			h.Record(i, make([]int64, rules.Kinds[2].Sims), false)
+			v.Enter(i, detail)
+			return i
+		}
+		for n := range uint32(20) { // the slots that the server uses
+			add(100+n, snapshot.Observed)
+		}
+		dart := add(1, exact)
+		var w wire.BitWriter
+		var log wire.Log
+		var writer snapshot.Writer
+		due := v.Pending(0, time.Second, nil)
+		packet := log.Sent(0, tick, v.Missing)
+		writer.Begin(v, due, 8*wire.MaxDatagram)
+		for j := range due {
+			if due[j].Ent == dart {
+				writer.Try(&due[j])
+				writer.Keep()
+			}
+		}
+		writer.End(&w, packet, 0)
+		var r wire.BitReader
+		r.Reset(w.Bytes())
+		if err := a.c.store.Read(&r, tick, 0); err != nil {
+			t.Fatal(err)
+		}
+		if kind := a.c.store.Find(1).Kind; kind != 2 {
+			t.Fatalf("kind %d", kind)
+		}
+		a.c.down.fresh = true
+		drawn := 0
+		a.frame = func() {
+			a.c.Draw(nil, func(e *Entity) {
+				if e.ID == 1 && e.Kind == 2 && len(e.Vals) == rules.Kinds[2].Sims {
+					drawn++
+				}
+			})
+		}
+		d.run(500 * time.Millisecond)
+		if drawn == 0 {
+			t.Errorf("detail %d: the dart was never drawn", exact)
+		}
 	}
 }

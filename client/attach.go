@@ -3,7 +3,6 @@ package client
 import (
 	"math"
 
-	"meanwhile/game"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
@@ -28,7 +27,7 @@ func (p *playback) attach(k *schema.Kind, drawn []int64, t clock.TickFrac, depth
 	}
 	pk := p.rules.Kinds[h.Kind]
 	parent := p.parents[depth][:pk.Obs]
-	track, exact := p.ahead.find(game.ID(id)), true
+	track, exact := p.ahead.of(h), true
 	switch {
 	case h.Mine:
 		p.parentVals, ok = p.drawOwn(p.parentVals[:0], h, pk)

@@ -224,8 +224,15 @@ func (c *Client) Own(t clock.Tick) []int64 {
 // Predicted returns the predicted simulation integers of an entity after a tick, not to be kept;
 // nil if the client did not run it ahead then, or does not know them any more.
 func (c *Client) Predicted(id game.ID, t clock.Tick) []int64 {
-	_, vals := c.ahead.member(t, id)
-	return vals
+	s := c.own.ring.Drawn(t)
+	if s == nil {
+		return nil
+	}
+	m := s.Find(id)
+	if m == nil {
+		return nil
+	}
+	return s.Of(m, c.rules.Kinds[m.Kind])
 }
 
 // PredictedAt returns the moment of this frame's predicted things, in tick time: what is drawn of

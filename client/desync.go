@@ -76,7 +76,8 @@ func (d *desyncs) differ(t clock.Tick, server *engine.Set) {
 	for i := range server.Members {
 		m := &server.Members[i]
 		k := r.rules.Kinds[m.Kind]
-		if got := predicted.Find(m.ID); got != nil && !r.agrees(k, predicted.Of(got, k), server.Of(m, k)) {
+		if got := predicted.Find(m.ID); got != nil && got.Kind == m.Kind &&
+			!r.agrees(k, predicted.Of(got, k), server.Of(m, k)) {
 			d.note(t, predicted, got, server.Of(m, k), m.Cut > got.Cut)
 		}
 	}

@@ -85,8 +85,7 @@ func (p *playback) draw(vals []float64, f func(e *Entity)) []float64 {
 // drawEntity draws an entity of which records arrived.
 func (p *playback) drawEntity(h *snapshot.Replica, vals []float64, f func(e *Entity)) []float64 {
 	k := p.rules.Kinds[h.Kind]
-	t := p.ahead.find(game.ID(h.ID))
-	if t != nil {
+	if t := p.ahead.of(h); t != nil {
 		return p.drawTrack(t, h, vals, f)
 	}
 	e := &p.shown

@@ -324,14 +324,14 @@ func (r *reconcile) add(id game.ID, kind int, vals []int64, cut clock.Tick) {
 	copy(r.truth.Of(m, k), vals)
 }
 
-// over reports whether a predicted entity does not exist any more: the server removed it, runs it
-// for others only, or refused to spawn it.
+// over reports whether a predicted entity does not exist any more: the server removed it, sends it as
+// observers receive it, or refused to spawn it.
 func (r *reconcile) over(m *engine.Member) bool {
 	if m.ID.Foreseen() {
 		return m.ID.SpawnedBy(r.spawned)
 	}
 	h := r.store.Find(uint32(m.ID))
-	return h == nil || !h.Exact
+	return h == nil || !h.Exact || h.Kind != m.Kind
 }
 
 // commandOf returns the newest command in the server's state of a tick, 0 if none has run yet.
