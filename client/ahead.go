@@ -236,8 +236,8 @@ func (a *ahead) join(t *track, changed bool) {
 	}
 }
 
-// depart goes on with a track whose entity is not run ahead any more, until its error has faded. It
-// returns false at the end.
+// depart goes on with a track whose entity is not run ahead any more, until its error has faded; with
+// that of a spawn until it is gone, as it is drawn under its first ID. It returns false at the end.
 func (a *ahead) depart(t *track) bool {
 	h := a.replica(t)
 	if h == nil || !t.was.known && t.state != departed {
@@ -247,7 +247,7 @@ func (a *ahead) depart(t *track) bool {
 		t.state = departed
 		a.join(t, from == onTime)
 	}
-	return !t.smooth.Idle() || a.isChanging(h)
+	return t.shown != t.id || !t.smooth.Idle() || a.isChanging(h)
 }
 
 // isChanging reports whether an entity that is not run ahead any more is still drawn before its

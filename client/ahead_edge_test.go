@@ -6,6 +6,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
 )
@@ -251,5 +252,44 @@ func TestKindOfAThingChanges(t *testing.T) {
 		if drawn == 0 {
 			t.Errorf("detail %d: the dart was never drawn", exact)
 		}
+	}
+}
+
+// What a command has spawned keeps the ID under which it is drawn when the player's avatar goes.
+func TestSpawnOutlivesItsPlayer(t *testing.T) {
+	p := &pitch{life: 90}
+	rules, _, darts := p.rules(t)
+	d := newDuo(t, rules)
+	a := d.join(60*ms, Config{})
+	thrown, n := clock.Tick(0), 0
+	a.play = func() []int64 {
+		v := make([]int64, rules.Command.Sims)
+		if n++; n == 120 {
+			v[2] = 1
+		}
+		return v
+	}
+	p.rolls = func(w *game.World, _ *ball) {
+		if darts.Len(w) > 0 && thrown == 0 {
+			thrown = w.Tick()
+		}
+		if thrown != 0 && w.Tick() == thrown+12 {
+			w.Despawn(a.c.Me())
+		}
+	}
+	drawn, after := map[game.ID]int{}, 0
+	a.frame = func() {
+		a.c.Draw(nil, func(e *Entity) {
+			if e.Kind != 2 {
+				return
+			}
+			if drawn[e.ID]++; a.c.Me() == 0 {
+				after++
+			}
+		})
+	}
+	d.run(5 * time.Second)
+	if len(drawn) != 1 || after < 10 {
+		t.Errorf("drawn under %v, in %d frames without an avatar", drawn, after)
 	}
 }

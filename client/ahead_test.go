@@ -106,7 +106,7 @@ func (p *pitch) rules(t testing.TB) (*game.Rules, game.Kind[ball], game.Kind[dar
 				if x.Age++; x.Age == p.bounce {
 					thuds.Emit(w, id, x.Pos, thud{x.Age})
 				}
-				if x.Age >= 40 || x.Age == p.life {
+				if x.Age >= 40 && p.life < 40 || x.Age == p.life {
 					thuds.Emit(w, id, x.Pos, thud{x.Age})
 					w.Despawn(id)
 				}
