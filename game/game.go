@@ -154,8 +154,8 @@ func (e Event[T]) event() *engine.Kind { return e.e }
 // Events lists events for a Definition.
 func Events(e ...AnyEvent) []AnyEvent { return e }
 
-// Emit sends an event to every player who can see the place at. Clients show it once: when they
-// draw the actor at its tick, or at once if predicted.
+// Emit sends an event to all who can see the place at. Clients show it once: at once if they predict
+// the actor, else when they draw it at its tick.
 func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 	w.engine().Emit(e.e, actor, at, unsafe.Pointer(&v))
 }

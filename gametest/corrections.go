@@ -141,5 +141,7 @@ Act and Step must compute the same from the same world and command, on both side
 - variables outside of the World that rules change
 - math.Sin and others whose last bit differs between machines: use package geom
 - decisions by where other entities are now (Get, All, On): a client knows only their newest records. Use Seen,
-  or call AllowMispredictions if the game needs it`, n, strings.Join(s.wrong, "\n  "))
+  or declare kinds that Step moves together with the player, avatars too, with game.Predicted or game.Near
+If what remains is only that players push each other, whose commands no client knows, call AllowMispredictions.
+It also silences writes and spawns without effect, so mend those first`, n, strings.Join(s.wrong, "\n  "))
 }

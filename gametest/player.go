@@ -19,7 +19,9 @@ type Player struct {
 	Client  *client.Client // nil until the server let it in
 	ID      server.PlayerID
 
-	// OnFrame is called at the end of each of the player's frames. It may be nil.
+	// OnFrame is called at the end of each of the player's frames. It may be nil. In it a kind's Get
+	// and All show what the player's rules predict in Client.World, and the truth in Match.Server: a
+	// ball that answers at once moves in the former first.
 	OnFrame func()
 	// OnEvent is called for each event that the player's client shows. It may be nil. The event is
 	// valid during the call.

@@ -2,6 +2,11 @@
 // a clock, and bots. It is a whole game about things that nobody owns: every client runs what its
 // player may touch ahead, together with the player, by the same physics as the server.
 //
+//	go run ./examples/kick/cmd/kick --bots 7
+//
+// prints the address of the page; the number in its corner is the round trip. Add
+// ?delayMs=75&lossPct=3 or ?profile=ocean to play on a worse network, ?watch to let the bot play.
+//
 // Axes: x to the right, y down the screen, in metres, from the centre spot. Angles run from +x
 // towards +y.
 package kick
