@@ -323,3 +323,36 @@ func TestLosslessPathRepeatsPresses(t *testing.T) {
 		packet.ClearPresses(rules.Command, press)
 	}
 }
+
+// Where commands share packets, one goes out with each command whose tick is a multiple of their
+// number, and an acknowledgement waits for it, but not for longer.
+//
+// seeds: P7
+func TestPacketsWaitForTheirCommands(t *testing.T) {
+	d := newDuo(t, (&sky{rate: 60}).rules(t))
+	p := d.join(40*ms, Config{})
+	d.run(2 * time.Second)
+	u := &p.c.up
+	period := clock.Time(u.time.period)
+	u.idleKnown, u.awayKnown = false, true
+	for _, c := range []struct {
+		every, sent, made clock.Tick
+		silent            clock.Time
+		ack, news         bool
+	}{
+		{1, 10, 10, period, false, false},
+		{1, 10, 11, period, false, true},
+		{2, 10, 11, period, false, false},
+		{2, 10, 12, 2 * period, false, true},
+		{2, 9, 10, period, false, true}, // the number has just changed
+		{3, 9, 11, 2 * period, false, false},
+		{3, 9, 12, 3 * period, false, true},
+		{2, 10, 11, period - 1, true, false},
+		{2, 10, 11, period, true, true},
+	} {
+		u.time.lead.every, u.sentTick, u.made, u.down.mustAck = c.every, c.sent, c.made, c.ack
+		if news := u.hasNews(u.lastSent + c.silent); news != c.news {
+			t.Errorf("%+v: something to send: %v", c, news)
+		}
+	}
+}
