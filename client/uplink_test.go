@@ -322,6 +322,11 @@ func TestLosslessPathRepeatsPresses(t *testing.T) {
 		}
 		packet.ClearPresses(rules.Command, press)
 	}
+	// A packet with each command repeats all: the next one brings what is lost in time.
+	u.cfg.SendRate = 0
+	if u.choose(now, slowUp, false) || len(u.cmds) != 15 {
+		t.Errorf("with a packet for each command %d commands", len(u.cmds))
+	}
 }
 
 // Where commands share packets, one goes out with each command whose tick is a multiple of their
