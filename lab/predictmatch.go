@@ -58,6 +58,7 @@ type spectator struct {
 	known   map[game.ID][]clock.Tick // the ticks of the exact states that the client has received
 	arrived []link                   // since the last frame
 	starved [causes]clock.Tick
+	kicked  [causes]clock.Tick // the client predicted a kick
 	chain   []link
 	// predicts reports whether the client has predicted a thing as of a tick.
 	predicts func(id game.ID, t clock.Tick) bool
@@ -154,7 +155,11 @@ func clientOf(policy string) client.Config {
 // act is the game's, and notes what else than the own avatar a command changed.
 func (m *football) act(w *game.World, me game.ID, c kick.Cmd) {
 	if w != m.world {
+		ready := kick.Players.Get(w, me).Ready
 		kick.Game.Act(w, me, c)
+		if x := m.worlds[w]; x != nil && kick.Players.Get(w, me).Ready != ready {
+			x.kicked[w.Tick()%causes] = w.Tick()
+		}
 		return
 	}
 	before := *kick.Players.Get(w, me)

@@ -231,6 +231,9 @@ func (w *spectator) marked(id game.ID, s clock.Tick) cause {
 			}
 		}
 	}
+	if id == w.match.ball && w.kicked[s%causes] == s {
+		w.involve(w.me, s) // the server may not have run it
+	}
 	if m := &w.match.oracle.marks[s%causes]; m.tick == s {
 		for _, x := range m.by {
 			if x.id != id {
