@@ -93,8 +93,8 @@ func (a *ahead) of(h *snapshot.Replica) *track {
 	return nil
 }
 
-// replica returns what arrived of a track's entity, nil if nothing, or another kind of entity now has
-// its ID.
+// replica returns what arrived of a track's entity, nil if nothing, or another kind of entity now
+// has its ID.
 func (a *ahead) replica(t *track) *snapshot.Replica {
 	if h := a.store.Find(uint32(t.id)); h != nil && h.Kind == t.kind {
 		return h
@@ -236,8 +236,9 @@ func (a *ahead) join(t *track, changed bool) {
 	}
 }
 
-// depart goes on with a track whose entity is not run ahead any more, until its error has faded; with
-// that of a spawn until it is gone, as it is drawn under its first ID. It returns false at the end.
+// depart goes on with a track whose entity is not run ahead any more, until its error has faded;
+// with that of a spawn until it is gone, as it is drawn under its first ID. It returns false at the
+// end.
 func (a *ahead) depart(t *track) bool {
 	h := a.replica(t)
 	if h == nil || !t.was.known && t.state != departed {

@@ -28,8 +28,8 @@ type wagon struct {
 	Turn geom.Angle `net:"angle,16bit,others=9bit"`
 }
 
-// station is a game in which the second player rides a wagon, and all may be near. The server's referee
-// moves the wagon.
+// station is a game in which the second player rides a wagon, and all may be near. The server's
+// referee moves the wagon.
 func station(t testing.TB, moves func(w *game.World, x *wagon)) (*game.Rules, game.Kind[rider], game.Kind[wagon]) {
 	t.Helper()
 	riders, wagons := game.NewKind[rider]("rider", game.Near(3)), game.NewKind[wagon]("wagon", game.Near(3))
@@ -150,8 +150,8 @@ func TestGuestWhoLeftIsGone(t *testing.T) {
 	}
 }
 
-// With queued commands, too, an avatar that moves beside a ball which is run ahead is predicted right:
-// its records are compared by command, those of the ball by the server's tick.
+// With queued commands, too, an avatar that moves beside a ball which is run ahead is predicted
+// right: its records are compared by command, those of the ball by the server's tick.
 func TestQueuedCommandsBesideABall(t *testing.T) {
 	kickers, balls := game.NewKind[kicker]("kicker"), game.NewKind[ball]("ball", game.Predicted)
 	def := game.Definition[kickerCmd]{
@@ -192,8 +192,8 @@ func TestQueuedCommandsBesideABall(t *testing.T) {
 	}
 }
 
-// A server that gives the ID of a thing to one of another kind, as none of ours does, ends the first:
-// what is known of it is never read as the other.
+// A server that gives the ID of a thing to one of another kind, as none of ours does, ends the
+// first: what is known of it is never read as the other.
 func TestKindOfAThingChanges(t *testing.T) {
 	for _, exact := range []snapshot.Detail{snapshot.Exact, snapshot.Observed} {
 		rules, _, _ := (&pitch{near: true}).rules(t)
@@ -291,5 +291,45 @@ func TestSpawnOutlivesItsPlayer(t *testing.T) {
 	d.run(5 * time.Second)
 	if len(drawn) != 1 || after < 10 {
 		t.Errorf("drawn under %v, in %d frames without an avatar", drawn, after)
+	}
+}
+
+// Whatever the frame rate and the loss, the events of darts that a player was shown, less those
+// that were taken back, are those that happened.
+func TestEventsAtAnyFrameRate(t *testing.T) {
+	for i, fps := range []int{3, 5, 10, 60, 144} {
+		p := &pitch{life: 30, bounce: 8}
+		rules, _, _ := p.rules(t)
+		d := newDuo(t, rules)
+		a, b := d.join(60*ms, Config{}), d.join(40*ms, Config{})
+		a.fps, b.play = fps, idle(rules)
+		a.path = lossy(uint64(i), 0.1*float64(i%3))
+		n, happened := 0, 0
+		a.play = func() []int64 {
+			v := make([]int64, rules.Command.Sims)
+			if n++; n > 120 && n%20 == 0 && n < 720 {
+				v[2] = 1
+			}
+			return v
+		}
+		d.watch = func() {
+			for _, e := range d.s.Engine().Events() {
+				happened += e.Event
+			}
+		}
+		d.run(time.Minute)
+		for j, s := range d.sides {
+			shown := 0
+			for _, e := range s.events {
+				if e.Cancelled {
+					shown -= e.Event
+				} else {
+					shown += e.Event
+				}
+			}
+			if shown != happened || happened < 4 {
+				t.Errorf("%d frames a second, player %d: %d thuds were shown, %d happened", fps, j, shown, happened)
+			}
+		}
 	}
 }

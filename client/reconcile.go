@@ -127,8 +127,9 @@ func (c *Client) confirm(e *snapshot.Replica, s *motion.State) bool {
 	return true
 }
 
-// news returns the newest state of the avatar that the server told of since the last one: that of its
-// newest record or, after a settled datagram, the same of a later tick. It returns nil if there is none.
+// news returns the newest state of the avatar that the server told of since the last one: that of
+// its newest record or, after a settled datagram, the same of a later tick. It returns nil if there
+// is none.
 func (r *reconcile) news(e *snapshot.Replica) *motion.State {
 	s := e.Groups[snapshot.OwnerGroup].Newest()
 	if s == nil {
@@ -324,8 +325,8 @@ func (r *reconcile) add(id game.ID, kind int, vals []int64, cut clock.Tick) {
 	copy(r.truth.Of(m, k), vals)
 }
 
-// over reports whether a predicted entity does not exist any more: the server removed it, sends it as
-// observers receive it, or refused to spawn it.
+// over reports whether a predicted entity does not exist any more: the server removed it, sends it
+// as observers receive it, or refused to spawn it.
 func (r *reconcile) over(m *engine.Member) bool {
 	if m.ID.Foreseen() {
 		return m.ID.SpawnedBy(r.spawned)
