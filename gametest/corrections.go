@@ -142,5 +142,6 @@ Act and Step must compute the same from the same world and command, on both side
 - math.Sin and others whose last bit differs between machines: use package geom
 - decisions by where other entities are now (Get, All, On): a client knows only their newest records. Use Seen,
   or declare kinds that Step moves together with the player, avatars too, with game.Predicted or game.Near
-If the game needs it as it is, call AllowMispredictions; it also silences writes and spawns without effect`, n, strings.Join(s.wrong, "\n  "))
+If the game needs it as it is, call AllowMispredictions; it also silences writes and spawns without effect`,
+		n, strings.Join(s.wrong, "\n  "))
 }
