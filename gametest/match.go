@@ -75,10 +75,11 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 				t.Logf("%s", rules.Stack)
 			}
 		}
-		for _, err := range []error{sim.Mistaken(), sim.Mispredicted()} {
-			if err != nil && !m.allowed {
-				t.Errorf("%v", err)
-			}
+		if err := sim.Mistaken(); err != nil {
+			t.Errorf("%v", err)
+		}
+		if err := sim.Mispredicted(); err != nil && !m.allowed {
+			t.Errorf("%v", err)
 		}
 		if t.Failed() {
 			t.Logf("replay: go test -run '^%s$' -match.seed=%d", t.Name(), seed)
@@ -87,8 +88,7 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 	return m
 }
 
-// AllowMispredictions keeps clean mispredictions, and the mistakes of Sim.Mistaken, from failing
-// the test. Rules that go by where other entities are now need it, as a client knows only the
+// AllowMispredictions keeps clean mispredictions from failing the test. Rules that go by where other entities are now need it, as a client knows only the
 // newest record of those. Where Step alone has players push each other it is not needed, see
 // Sim.Mispredicted. Keep a match of one player without it, which still finds most mistakes. Quality
 // counts the mispredictions all the same.

@@ -101,7 +101,7 @@ func (s *Sim) decided(w *predicted) verdict {
 	v := nothing
 	for i := range s.Server.Engine().Events() {
 		e := &s.Server.Engine().Events()[i]
-		if !e.ByActor || e.Actor != w.event.Actor || e.Event != w.event.Event {
+		if e.Actor != w.event.Actor || e.Event != w.event.Event {
 			continue
 		}
 		v = otherwise

@@ -25,7 +25,8 @@ type mistakes struct {
 	known    []string // sentences that were reported
 	searched []mistake
 	runs     [stepping + 1]int
-	impure   uint64 // kinds that impure rules change
+	unnamed  [showing]bool // callbacks that are impure in what no entity stands for
+	impure   uint64        // kinds that impure rules change
 
 	// Of the callback that runs, or ran last.
 	wanted  bool     // it made a mistake whose line is not known
@@ -102,12 +103,18 @@ func (w *World) predict(p phase, actor ID, f func()) error {
 	id, what := m.difference(w, w.events[events:events+emitted], w.events[events+emitted:])
 	if what != "" {
 		again(true)
+		said := m.unnamed[p]
 		if s, _ := w.entity(id); s != nil {
+			said = m.impure&(1<<s.index) != 0
 			m.impure |= 1 << s.index
+		} else {
+			m.unnamed[p] = true
 		}
-		m.say("game: " + p.String() + " is impure: two runs of one command on the same state" + what +
-			m.at(id) + "; randomness comes from World.Rand, time from World.Tick, and what rules remember " +
-			"belongs into the state of entities")
+		if !said { // once for a kind: the values differ each time
+			m.say("game: " + p.String() + " is impure: two runs of one command on the same state" + what +
+				m.at(id) + "; randomness comes from World.Rand, time from World.Tick, and what rules remember " +
+				"belongs into the state of entities")
+		}
 		e.LoadSet(&m.first)
 	}
 	for _, x := range w.events[events+emitted:] {
