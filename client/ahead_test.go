@@ -191,7 +191,6 @@ func TestSpawnIsPredicted(t *testing.T) {
 		}
 		return v
 	}
-	type sight struct{ x, at float64 }
 	drawn := map[game.ID][]geom.Vec2{}
 	a.frame = func() {
 		a.c.Draw(nil, func(e *Entity) {

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/headless"
 	"meanwhile/host"
+	"meanwhile/session"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
 	"meanwhile/web"
@@ -256,7 +258,7 @@ func TestConfig(t *testing.T) {
 	if c.Game != "zap" || c.Room != "lobby" || c.Wasm != "/zap.wasm" || c.WasmBytes != 10004 ||
 		c.Exec != "/wasm_exec.js" || c.WebSocket != "/meanwhile" ||
 		c.WebTransport.URL != ":"+port+"/meanwhile" || len(c.WebTransport.Hashes) != 1 ||
-		len(c.WebTransport.Hashes[0]) != 64 || !strings.HasPrefix(c.Schema, "1-") {
+		len(c.WebTransport.Hashes[0]) != 64 || !strings.HasPrefix(c.Schema, strconv.Itoa(session.Version)+"-") {
 		t.Error(text)
 	}
 	if _, tcp, _ := net.SplitHostPort(strings.Trim(strings.TrimPrefix(s.URL(), "http://"), "/")); tcp != port {

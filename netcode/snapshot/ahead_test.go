@@ -39,8 +39,10 @@ func TestSwitch(t *testing.T) {
 			p.begin()
 			p.sims[i][x] += 3000
 			p.record()
-			if !p.v.Switch(i, d) || !p.v.Switch(i, d) {
-				t.Fatal("no slot is vacant")
+			for range 2 { // the second time there is nothing to do
+				if !p.v.Switch(i, d) {
+					t.Fatal("no slot is vacant")
+				}
 			}
 			for miss := 0; ; miss++ {
 				k := p.send(plenty)

@@ -378,7 +378,7 @@ func appendWhose(w *wire.BitWriter, s *slot, by *Spawn, now clock.Tick) {
 // does not know of.
 func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Candidate) header {
 	hd := header{bound: v.bound(s, d), level: v.level(s, g)}
-	since := s.since
+	var since clock.Tick
 	if d.First {
 		since = v.unseen(s)
 	} else {

@@ -313,7 +313,8 @@ var groups = []struct {
 	}},
 	{"tiles", func(in *input, h *hash) {
 		t := geom.NewTiles(geom.Vec2{X: -40, Y: -40}, 10, 8, 8)
-		for bits, i := in.bits()&in.bits(), 0; i < 64; i++ {
+		some, others := in.bits(), in.bits()
+		for bits, i := some&others, 0; i < 64; i++ {
 			t.Set(i%8, i/8, bits>>i&1 != 0)
 		}
 		x, y := t.Tile(in.vec2())
