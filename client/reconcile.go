@@ -270,7 +270,7 @@ func (r *reconcile) match() {
 	}
 	r.turns = r.store.Turns()
 	for _, h := range r.store.Entities() {
-		if h.Spawn.Tick == 0 {
+		if h.Spawn.Tick == 0 || h.Spawn.N >= engine.MaxSpawns { // no prediction makes so many
 			continue
 		}
 		key := engine.SpawnKey{Tick: h.Spawn.Tick, N: h.Spawn.N}

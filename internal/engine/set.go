@@ -152,8 +152,9 @@ const (
 	MaxSpawns = 64
 	// firstPredicted is the first ID of what exists in a prediction only.
 	firstPredicted = 1 << 31
-	// maxAdopted is how many spawns are known by the server's ID; the oldest are forgotten first.
-	maxAdopted = 64
+	// maxAdopted is how many spawns are known by the server's ID; the oldest are forgotten first. A
+	// replay needs those of the last second.
+	maxAdopted = 256
 )
 
 // ID returns the ID of a spawn until the server's is known.
