@@ -58,7 +58,6 @@ func TestNobodyWalksThroughTheBall(t *testing.T) {
 	for _, profile := range []netsim.Profile{netsim.LAN, netsim.HotelWiFi, netsim.Ocean} {
 		m := gametest.New(t, &Game, 5)
 
-		m.Sim.Client.Smoothing.Snap = 10 // as in web/game.js
 		for range 6 {
 			m.Join("bot", profile, Bot)
 		}

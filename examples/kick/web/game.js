@@ -13,7 +13,8 @@ const TAU = 2 * Math.PI
 
 // The address may name a simulated network, as in ?delayMs=75&lossPct=3 or ?profile=ocean; ?watch lets the bot play.
 const address = new URLSearchParams(location.search)
-const settings = { snapCm: 1000 } // a ball that somebody else kicks is hidden on its way, never shown to jump
+/** @type {Record<string, any>} */
+const settings = {}
 for (const name of ["delayMs", "jitterMs", "lossPct"]) if (address.has(name)) settings[name] = +address.get(name)
 if (address.has("profile")) settings.profile = address.get("profile")
 
@@ -51,7 +52,7 @@ g.on.goal = e => {
 
 g.draw = world => {
   const match = world.match[0]
-  const players = world.player.filter(p => p.team) // a new player's place may arrive before its team
+  const players = world.player
   drawPitch()
   drawBall.trail(world.ball[0])
   for (const c of world.cart) shadow(c.pos, () => box(c, CART.length, CART.width, 0.25))
