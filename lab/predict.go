@@ -18,8 +18,8 @@ ten seconds do not count, and the seeds are pooled. <b>clean_mispredictions</b> 
 avatar and of what a client runs ahead that differed from its prediction although nothing can have influenced
 them since the newest exact state that the client had: along the chain of contacts that lead there, in the
 server's steps or in the client's, is no other avatar, nothing that another player's command or the referee
-changed, and no missing command of the player's own. <b>half_known</b> is the part of them in which the chain
-leads to something that the client does not run ahead. <b>judged</b> are all states that were compared,
+changed, and no tick in which the server ran another command of the player than the client predicted.
+<b>half_known</b> is the part of them in which the chain leads to something that the client does not run ahead. <b>judged</b> are all states that were compared,
 <b>touched_share</b> and <b>starved_share</b> those that were influenced. <b>corrections</b> are of the avatar
 in such ticks, without cuts; <b>ball_corrections</b> of the ball, which <b>ball_corrected_share</b> of its
 states needed. <b>ball_error</b> is the distance between the ball as drawn and as the server had it at the

@@ -3,6 +3,7 @@ package lab
 import (
 	"testing"
 
+	"meanwhile/examples/kick"
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
 )
@@ -14,7 +15,7 @@ func TestInfluenceTravelsByContact(t *testing.T) {
 		name    string
 		touches map[clock.Tick][2]game.ID
 		marks   map[clock.Tick][2]game.ID // by, id
-		starved clock.Tick
+		starved clock.Tick                // without the own command
 		want    cause
 	}{
 		{"nothing", nil, nil, 0, clean},
@@ -28,6 +29,8 @@ func TestInfluenceTravelsByContact(t *testing.T) {
 		{"my kick", nil, map[clock.Tick][2]game.ID{99: {me, ball}}, 0, clean},
 		{"my kick while others push me", map[clock.Tick][2]game.ID{98: {other, me}},
 			map[clock.Tick][2]game.ID{99: {me, ball}}, 0, touched},
+		{"my push before my newest state",
+			map[clock.Tick][2]game.ID{99: {crate, ball}, 98: {me, crate}, 95: {me, crate}}, nil, 94, starved},
 		{"my push after a missing command", map[clock.Tick][2]game.ID{98: {me, ball}}, nil, 97, starved},
 	} {
 		m := &football{avatars: map[game.ID]bool{me: true, other: true}}
@@ -39,8 +42,9 @@ func TestInfluenceTravelsByContact(t *testing.T) {
 		for tick, p := range c.marks {
 			m.oracle.mark(tick, p[0], p[1])
 		}
-		if c.starved != 0 {
-			w.starved[c.starved] = c.starved
+		for t := clock.Tick(1); t <= 100; t++ {
+			w.ran.note(t, kick.Cmd{Sprint: true})
+			m.oracle.run(t, me, kick.Cmd{Sprint: t != c.starved})
 		}
 		if got, _ := w.cause(ball, 100); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)

@@ -57,8 +57,8 @@ type spectator struct {
 	rides   rides
 	known   map[game.ID][]clock.Tick // the ticks of the exact states that the client has received
 	arrived []link                   // since the last frame
-	starved [causes]clock.Tick
-	kicked  [causes]clock.Tick // the client predicted a kick
+	ran     orders                   // commands, as the client predicted them
+	kicked  [causes]clock.Tick       // the client predicted a kick
 	chain   []link
 	// predicts reports whether the client has predicted a thing as of a tick.
 	predicts func(id game.ID, t clock.Tick) bool
@@ -160,8 +160,12 @@ func (m *football) act(w *game.World, me game.ID, c kick.Cmd) {
 		if x := m.worlds[w]; x != nil && kick.Players.Get(w, me).Ready != ready {
 			x.kicked[w.Tick()%causes] = w.Tick()
 		}
+		if x := m.worlds[w]; x != nil && x.me == me {
+			x.ran.note(w.Tick(), c)
+		}
 		return
 	}
+	m.oracle.run(w.Tick(), me, c)
 	before := *kick.Players.Get(w, me)
 	m.changes(w, me, func() { kick.Game.Act(w, me, c) })
 	p := kick.Players.Get(w, me)
@@ -235,13 +239,6 @@ func (m *football) step(w *game.World) {
 // referee is the game's, at the end of each tick of the server.
 func (m *football) referee(w *game.World) {
 	m.changes(w, 0, func() { kick.Game.Referee(w) })
-	for _, x := range m.players {
-		if x.me != 0 {
-			if st, _ := m.sim.Server.Stats(x.p.ID); st.LastStarved == w.Tick() {
-				x.starved[w.Tick()%causes] = w.Tick()
-			}
-		}
-	}
 	m.beat(w)
 	for id, b := range kick.Balls.All(w) {
 		m.ball = id
@@ -516,8 +513,8 @@ func (m *football) ballErrors() (cm []float64) {
 	return cm
 }
 
-// touchLatency returns how long after the frame that made the command of each kick the ball was drawn
-// flying as it was kicked, in milliseconds, and how many kicks were never seen so.
+// touchLatency returns how long after the frame that made the command of each kick the ball was
+// drawn flying as it was kicked, in milliseconds, and how many kicks were never seen so.
 func (m *football) touchLatency() (millis []float64, missed int) {
 	for _, k := range m.kicks {
 		w := k.by

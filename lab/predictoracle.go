@@ -12,7 +12,7 @@ type cause uint8
 
 const (
 	clean   cause = iota // nothing: a difference is a mistake
-	starved              // a command of the player's own that the server did not have in time
+	starved              // the server ran another command than the player's: it did not have that in time
 	touched              // another player, or the referee
 )
 
@@ -26,13 +26,45 @@ const contactGap = 0.05
 // An oracle knows who can have influenced whom in a match of kick. Influence travels by contact:
 // along the chain of contacts that lead to a thing, since each link's newest exact state that the
 // client had, there must be no other avatar, nothing that another player's command or the referee
-// changed, and no missing command of the player's own. Contacts are taken from the places in every
+// changed, and no tick in which the server ran another command of the player than the client
+// predicted. Contacts are taken from the places in every
 // Step, of the server and of the client's prediction, as a client may expect one that does not
 // happen.
 type oracle struct {
 	server contacts
 	rides  rides
 	marks  [causes]marked
+	ran    map[game.ID]*orders // by avatar
+}
+
+// orders are the commands of one player that the rules ran, by tick.
+type orders [causes]struct {
+	tick clock.Tick
+	cmd  kick.Cmd
+}
+
+func (o *orders) note(t clock.Tick, c kick.Cmd) {
+	x := &o[t%causes]
+	x.tick, x.cmd = t, c
+}
+
+// at returns the command that ran in a tick; ok is false where none did.
+func (o *orders) at(t clock.Tick) (c kick.Cmd, ok bool) {
+	if o == nil || o[t%causes].tick != t {
+		return c, false
+	}
+	return o[t%causes].cmd, true
+}
+
+// run notes a command that the server runs.
+func (o *oracle) run(t clock.Tick, me game.ID, c kick.Cmd) {
+	if o.ran == nil {
+		o.ran = map[game.ID]*orders{}
+	}
+	if o.ran[me] == nil {
+		o.ran[me] = &orders{}
+	}
+	o.ran[me].note(t, c)
 }
 
 // marked is what changed in one tick of the server other than by Step.
@@ -146,8 +178,8 @@ func at(ticks *[causes]pairs, t clock.Tick) [][2]game.ID {
 	return nil
 }
 
-// mark notes that something but Step changed a thing in a tick of the server: a player's command, or
-// the referee (0).
+// mark notes that something but Step changed a thing in a tick of the server: a player's command,
+// or the referee (0).
 func (o *oracle) mark(t clock.Tick, by, id game.ID) {
 	m := &o.marks[t%causes]
 	if m.tick != t {
@@ -210,11 +242,12 @@ func (w *spectator) cause(id game.ID, t clock.Tick) (c cause, coarse bool) {
 	return touched, coarse // it goes back further than anybody remembers
 }
 
-// involve adds a thing that touched another in a tick to the chain, and reports whether the client
-// knew it only as observers do.
+// involve adds a thing that mattered for another in a tick to the chain, and reports whether the
+// client knew it only as observers do. A newer state of it that the client had changes nothing:
+// what the thing did to the other in that tick came from an older one.
 func (w *spectator) involve(id game.ID, s clock.Tick) (coarse bool) {
 	for _, l := range w.chain {
-		if l.id == id {
+		if l.id == id && s > l.since {
 			return false
 		}
 	}
@@ -225,10 +258,9 @@ func (w *spectator) involve(id game.ID, s clock.Tick) (coarse bool) {
 // marked says what changed a thing in a tick of the server.
 func (w *spectator) marked(id game.ID, s clock.Tick) cause {
 	if id == w.me {
-		for back := range clock.Tick(lateRuns) {
-			if s > back && w.starved[(s-back)%causes] == s-back {
-				return starved
-			}
+		server, ok := w.match.oracle.ran[id].at(s)
+		if own, did := w.ran.at(s); did != ok || own != server {
+			return starved
 		}
 	}
 	if id == w.match.ball && w.kicked[s%causes] == s {
@@ -247,9 +279,6 @@ func (w *spectator) marked(id game.ID, s clock.Tick) cause {
 	}
 	return clean
 }
-
-// lateRuns is for how many ticks after a missing command its presses may still run.
-const lateRuns = 16
 
 // knownBefore returns the newest tick before s of which the client had the exact state of a thing
 // before the present frame, 0 for none.
