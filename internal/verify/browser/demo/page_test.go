@@ -275,19 +275,19 @@ func TestOwnRocketIsOneObject(t *testing.T) {
 	p.WaitFor("globalThis.g?.me && g.stats.rttMs > 150")
 	p.Eval(`{
 		const { draw, command } = g, { id } = g.me
-		let had = 0, fired = false, starved = 0
+		let had = 0, fired = false, aim = 0
 		window.rocket = null
 		window.launch = () => {
 			had = 0
 			fired = false
-			starved = g.stats.starved
-			rocket = { objects: new Set(), ids: new Set(), wrong: 0, frames: 0, late: 0, starved: 0, over: false }
+			aim += 0.7 // there may be a wall right ahead
+			rocket = { objects: new Set(), ids: new Set(), wrong: 0, late: 0, from: 0, ms: 0, over: false }
 		}
 		g.command = () => {
 			const { rockets } = g.me
 			fired ||= rockets < had
 			if (!fired) had = rockets
-			return { ...command(), weapon: 2, fire: !!rocket && !fired }
+			return { ...command(), aim, weapon: 2, fire: !!rocket && !fired }
 		}
 		g.draw = w => {
 			draw(w)
@@ -298,26 +298,28 @@ func TestOwnRocketIsOneObject(t *testing.T) {
 				rocket.ids.add(r.id)
 				if (!r.predicted || r.mine) rocket.wrong++
 			}
-			if (own.length) rocket.frames++
-			else if (rocket.frames) rocket.over = true
+			if (own.length) rocket.ms = g.now - (rocket.from ||= g.now)
+			else if (rocket.from) rocket.over = true
 			else if (fired && ++rocket.late > 60) rocket.over = true // the server refused it
-			rocket.starved = g.stats.starved - starved
 		}
 	}`, nil)
-	for range 10 {
+	var last string
+	for range 12 {
 		p.Eval("launch()", nil)
 		p.WaitLonger("rocket.over", 3*time.Minute) // in a pause between rounds weapons do not work
-		var got struct{ Objects, IDs, Wrong, Frames, Late, Starved int }
-		p.Eval("({ ...rocket, objects: rocket.objects.size, ids: rocket.ids.size })", &got)
-		if got.Starved > 0 || got.Frames < 5 {
-			continue // the server had no command for some tick, or there was a wall right ahead
-		}
-		if got.Objects != 1 || got.IDs != 1 || got.Wrong != 0 || got.Late > 0 {
+		var got struct{ Objects, IDs, Wrong, Ms int }
+		p.Eval("({ objects: rocket.objects.size, ids: rocket.ids.size, wrong: rocket.wrong, ms: rocket.ms | 0 })", &got)
+		if got.Wrong != 0 {
 			t.Errorf("%+v", got)
 		}
-		return
+		// Its own entity arrives after 200 ms. Where a tick starved, the server may refuse one
+		// rocket and make another.
+		if got.Ms > 400 && got.Objects == 1 && got.IDs == 1 {
+			return
+		}
+		last = fmt.Sprintf("%+v", got)
 	}
-	t.Error("no rocket flew undisturbed")
+	t.Errorf("no rocket was one object for longer than 400 ms; the last one: %s", last)
 }
 
 // The measurements follow the network, from this machine's own to LTE on a train, where others keep
