@@ -29,9 +29,7 @@ func alwaysLimits() []limit {
 
 		// What a player's own hands do shows at once, on every path, and is right by itself.
 		most("predict", "", "clean_mispredictions", 0),
-		most("predict", "loopback", "spawn_latency_ms", 34), // a tick and a frame
-		most("predict", "wifi", "spawn_latency_ms", 34),
-		most("predict", "ocean", "spawn_latency_ms", 34),
+		most("predict", "", "spawn_latency_ms", 34), // a tick and a frame
 		most("predict", "", "own_latency_ms", 17),
 		most("predict", "loopback", "starved_share", 0), // the server runs the commands that were predicted
 		most("predict", "", "inside_share", 0.02),

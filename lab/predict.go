@@ -19,20 +19,22 @@ avatar and of what a client runs ahead that differed from its prediction althoug
 them since the newest exact state that the client had: along the chain of contacts that lead there, in the
 server's steps or in the client's, is no other avatar, nothing that another player's command or the referee
 changed, and no tick in which the server ran another command of the player than the client predicted.
-<b>half_known</b> is the part of them in which the chain leads to something that the client does not run ahead. <b>judged</b> are all states that were compared,
-<b>touched_share</b> and <b>starved_share</b> those that were influenced. <b>corrections</b> are of the avatar
-in such ticks, without cuts; <b>ball_corrections</b> of the ball, which <b>ball_corrected_share</b> of its
-states needed. <b>ball_error</b> is the distance between the ball as drawn and as the server had it at the
-tick that the frame shows, while it moves; <b>ball_step_max</b> is the largest difference between how far the
-ball was drawn from one frame to the next and how far its drawn speed takes it. <b>inside_share</b> is the
-share of frames in which the own avatar is drawn more than 40 cm inside the ball, of those in which both are
-within 2 m of each other in the truth. <b>own_latency</b> (p95) is the time from the frame that makes a
-command to the first that shows it, <b>touch_latency</b> (p95) to the first in which a ball flies as it was
-kicked, with nobody else within 1.5 m and the ball within 10 cm of the truth before. <b>spawn_latency</b>
-(p99, and the worst) is the time from the earliest moment of the press, that is the command before, to the
-first frame with the rocket; <b>spawn_refused_share</b> is the share of those drawn at once that the server
-did not make. <b>replay_ticks</b> are ticks that a correction ran again, in a frame. Policies: <b>none</b>
-predicts nothing, <b>avatar-only</b> the avatar alone, <b>whole-scene</b> everything in sight, the other
+<b>half_known</b> is the part of them in which the chain leads to something that the client does not run ahead.
+<b>judged</b> are all states that were compared, <b>touched_share</b> and <b>starved_share</b> those that were
+influenced. <b>corrections</b> are of the avatar in such ticks, without cuts; <b>ball_corrections</b> of the
+ball, which <b>ball_corrected_share</b> of its states needed. <b>ball_error</b> is the distance between the ball
+as drawn and as the server had it at the tick that the frame shows, while it moves; <b>ball_step_max</b> is the
+largest difference between how far the ball was drawn from one frame to the next and how far its drawn speed
+takes it. <b>inside_share</b> is the share of frames in which the own avatar is drawn more than 40 cm inside the
+ball, of those in which both are within 2 m of each other in the truth. <b>own_latency</b> (p95) is the time
+from the frame that makes a command to the first that shows it, <b>touch_latency</b> (p95) to the first in which
+a ball flies as it was kicked, with nobody else within 1.5 m and the ball within 10 cm of the truth before.
+<b>spawn_latency</b> (p99, and the worst) is the time from the earliest moment of the press, that is the command
+before, to the first frame with the rocket; <b>spawns_again</b> counts apart the rockets that came in place of
+one the server had not made: a correction fires again while the trigger is pressed, or a press that was late
+runs in another tick. <b>spawn_refused_share</b> is the share of those drawn at once that the server did not
+make. <b>replay_ticks</b> are ticks that a correction ran again, in a frame. Policies: <b>none</b> predicts
+nothing, <b>avatar-only</b> the avatar alone, <b>whole-scene</b> everything in sight, the other
 avatars too, and puts all of it back and runs it again with every packet, as something differs each time.`,
 	takes:    byProfile | byPolicy,
 	profiles: predictProfiles(),
@@ -126,6 +128,7 @@ func (k *kicked) add(o *kicked) {
 	l := &k.rockets
 	l.delays = append(l.delays, o.rockets.delays...)
 	l.ahead, l.refused = l.ahead+o.rockets.ahead, l.refused+o.rockets.refused
+	l.again += o.rockets.again
 }
 
 func share(a, b int) float64 {
@@ -181,7 +184,8 @@ func predictFor(r *run, matches int, span time.Duration) error {
 				{"own_latency_ms", quantile(k.ownLatency, 0.95)},
 				{"touch_latency_ms", quantile(k.touchLatency, 0.95)}, {"kicks", k.kicks}, {"kicks_missed", k.missed},
 				{"spawn_latency_ms", quantile(k.rockets.delays, 0.99)}, {"spawn_latency_max_ms", quantile(k.rockets.delays, 1)},
-				{"spawns", len(k.rockets.delays)}, {"spawn_refused_share", share(k.rockets.refused, k.rockets.ahead)},
+				{"spawns", len(k.rockets.delays)}, {"spawns_again", k.rockets.again},
+				{"spawn_refused_share", share(k.rockets.refused, k.rockets.ahead)},
 				{"replay_ticks_p99", quantile(k.replayed, 0.99)},
 				{"down_kbps", q.DownKbps}, {"up_kbps", q.UpKbps},
 			}})

@@ -52,6 +52,29 @@ func TestInfluenceTravelsByContact(t *testing.T) {
 	}
 }
 
+// Whether a player kicks depends on where the ball is, on the server and in the prediction.
+func TestKickDependsOnTheBall(t *testing.T) {
+	const me, other, ball = game.ID(1), game.ID(2), game.ID(10)
+	for name, kick := range map[string]func(*spectator){
+		"nobody":     nil,
+		"the client": func(w *spectator) { w.kicked[98] = 98 },
+		"the server": func(w *spectator) { w.match.oracle.mark(98, me, ball) },
+	} {
+		m := &football{avatars: map[game.ID]bool{me: true, other: true}, ball: ball}
+		w := &spectator{match: m, me: me, known: map[game.ID][]clock.Tick{me: {96}, ball: {90}}}
+		w.predicts = func(game.ID, clock.Tick) bool { return true }
+		m.oracle.server.ticks[93] = pairs{93, [][2]game.ID{{other, ball}}}
+		want := clean
+		if kick != nil {
+			kick(w)
+			want = touched
+		}
+		if got, _ := w.cause(me, 100); got != want {
+			t.Errorf("%s kicked: %d, want %d", name, got, want)
+		}
+	}
+}
+
 // Seconds of both games: nothing is wrong by itself, and rockets appear within a tick.
 func TestPredictShort(t *testing.T) {
 	if testing.Short() {

@@ -523,6 +523,9 @@ func (m *football) touchLatency() (millis []float64, missed int) {
 			continue
 		}
 		was, is := m.truth[k.tick-1].v, m.truth[k.tick].v
+		if after := m.truth[min(int(k.tick)+1, len(m.truth)-1)].v; after.Dist(is) > after.Dist(was) {
+			continue // it was kicked against a wall and stands again: there is no flight to see
+		}
 		if was.Dist(is) < touchLeast || !k.alone || !m.predictedBy(k) {
 			continue
 		}

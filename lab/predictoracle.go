@@ -27,9 +27,8 @@ const contactGap = 0.05
 // along the chain of contacts that lead to a thing, since each link's newest exact state that the
 // client had, there must be no other avatar, nothing that another player's command or the referee
 // changed, and no tick in which the server ran another command of the player than the client
-// predicted. Contacts are taken from the places in every
-// Step, of the server and of the client's prediction, as a client may expect one that does not
-// happen.
+// predicted. Contacts are taken from the places in every Step, of the server and of the client's
+// prediction, as a client may expect one that does not happen.
 type oracle struct {
 	server contacts
 	rides  rides
@@ -263,11 +262,19 @@ func (w *spectator) marked(id game.ID, s clock.Tick) cause {
 			return starved
 		}
 	}
-	if id == w.match.ball && w.kicked[s%causes] == s {
-		w.involve(w.me, s) // the server may not have run it
+	if w.kicked[s%causes] == s { // the server may not have run it
+		switch id {
+		case w.match.ball:
+			w.involve(w.me, s)
+		case w.me:
+			w.involve(w.match.ball, s) // was it in reach?
+		}
 	}
 	if m := &w.match.oracle.marks[s%causes]; m.tick == s {
 		for _, x := range m.by {
+			if id == w.me && x.by == id {
+				w.involve(x.id, s) // a player kicks what is in reach
+			}
 			if x.id != id {
 				continue
 			}

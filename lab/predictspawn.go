@@ -36,15 +36,21 @@ type rocketKey struct {
 
 // A shooter looks when a player's own rockets are drawn.
 type shooter struct {
-	match *rockets
-	p     *gametest.Player
-	made  clock.Tick
-	last  clock.Time             // the frame that made the command before
-	since [causes]clock.Time     // the earliest moment of a press of a command: that frame
-	first map[rocketKey]drawnAt  // of own rockets
-	ahead map[rocketKey]struct{} // those that were drawn before the server's arrived
-	vals  []float64
+	match  *rockets
+	p      *gametest.Player
+	made   clock.Tick
+	last   clock.Time             // the frame that made the command before
+	since  [causes]clock.Time     // the earliest moment of a press of a command: that frame
+	first  map[rocketKey]drawnAt  // of own rockets
+	again  map[rocketKey]struct{} // those that came in place of one the server had not made
+	ahead  map[rocketKey]struct{} // those that were drawn before the server's arrived
+	newest rocketKey              // of ahead
+	vals   []float64
 }
+
+// again is for how many ticks after a rocket that the server did not make another one may stand for
+// it.
+const again = 60
 
 type drawnAt struct {
 	after time.Duration // from the earliest moment of the press
@@ -55,6 +61,7 @@ type drawnAt struct {
 type launched struct {
 	delays         []float64 // milliseconds
 	ahead, refused int
+	again          int
 }
 
 func playRockets(seed uint64, p netsim.Profile, policy string, span time.Duration) (l launched, err error) {
@@ -80,7 +87,13 @@ func playRockets(seed uint64, p netsim.Profile, policy string, span time.Duratio
 		if err != nil {
 			return l, err
 		}
-		s := &shooter{match: m, p: pl, first: map[rocketKey]drawnAt{}, ahead: map[rocketKey]struct{}{}}
+		s := &shooter{
+			match: m,
+			p:     pl,
+			first: map[rocketKey]drawnAt{},
+			ahead: map[rocketKey]struct{}{},
+			again: map[rocketKey]struct{}{},
+		}
 		pl.OnFrame = s.frame
 		m.owners = append(m.owners, s)
 	}
@@ -89,7 +102,11 @@ func playRockets(seed uint64, p netsim.Profile, policy string, span time.Duratio
 	m.sim.Run(span)
 	for _, s := range m.owners {
 		for key, d := range s.first {
-			l.delays = append(l.delays, ms(d.after))
+			if _, ok := s.again[key]; ok {
+				l.again++
+			} else {
+				l.delays = append(l.delays, ms(d.after))
+			}
 			if _, ok := s.ahead[key]; !ok {
 				continue
 			}
@@ -141,8 +158,12 @@ func (s *shooter) frame() {
 		if _, known := s.first[key]; known || key.by != c.Me() || key.tick+causes <= s.made {
 			return
 		}
+		if s.newest.tick+again > key.tick && !m.fired[s.newest] && key.tick < s.made {
+			s.again[key] = struct{}{}
+		}
 		if e.ID.Foreseen() {
 			s.ahead[key] = struct{}{}
+			s.newest = key
 		}
 		if since := s.since[key.tick%causes]; since >= m.from {
 			s.first[key] = drawnAt{now.Sub(since), now}
