@@ -88,10 +88,10 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 	return m
 }
 
-// AllowMispredictions keeps clean mispredictions from failing the test. Rules that go by where other entities are now need it, as a client knows only the
-// newest record of those. Where Step alone has players push each other it is not needed, see
-// Sim.Mispredicted. Keep a match of one player without it, which still finds most mistakes. Quality
-// counts the mispredictions all the same.
+// AllowMispredictions keeps clean mispredictions from failing the test. Rules that go by where other
+// entities are now need it, as a client knows only the newest record of those. Where Step alone has
+// players push each other it is not needed, see Sim.Mispredicted. Keep a match of one player
+// without it, which still finds most mistakes. Quality counts the mispredictions all the same.
 func (m *Match[C]) AllowMispredictions() { m.allowed = true }
 
 // Join adds a player on a network, played by bot. A player who joins during the match connects at
