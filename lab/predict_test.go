@@ -78,7 +78,7 @@ func TestKickDependsOnTheBall(t *testing.T) {
 // Seconds of both games: nothing is wrong by itself, and rockets appear within a tick.
 func TestPredictShort(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a minute of virtual time")
+		t.Skip("NOT CHECKED with -short: a minute of virtual time")
 	}
 	for _, o := range rows(t, "predict", "--quick", "--profile", "loopback,wifi", "--policy", "meanwhile") {
 		if o.Metrics["clean_mispredictions"] != 0 || o.Metrics["judged"] < 500 ||
