@@ -27,7 +27,7 @@
 // A packet that is lost is not sent again. Its content becomes due again in its newest version, so
 // the last state always arrives, and nothing is sent of what rests.
 //
-// The files: format.go has all numbers that both sides must agree on; history.go, ledger.go,
+// The files: format.go has all numbers that both sides must agree on; history.go, dense.go, ledger.go,
 // slots.go, view.go, lookback.go and writer.go are the server's; store.go, group.go and reader.go
 // the client's.
 package snapshot

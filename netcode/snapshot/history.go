@@ -118,6 +118,7 @@ type History struct {
 	tick  clock.Tick
 	near  bool // some place is coded relative to the viewer
 	texts texts
+	dense dense
 }
 
 // NewHistory returns an empty History of the kinds of coders, which it may share with others.
@@ -194,6 +195,7 @@ func (h *History) Add(id uint32, kind int, owned bool) int32 {
 		e.own = sized(old.own, HistoryTicks*k.Sims)
 	}
 	h.index[id] = i
+	h.dense.add(int(i), h.tick)
 	return i
 }
 
@@ -244,8 +246,10 @@ func (h *History) Record(i int32, sim []int64, cut bool) {
 	for g := range k.Groups {
 		e.recordGroup(h, k, g, prev, row, cut)
 	}
+	h.dense.note(int(i), e, k)
 	if k.Place >= 0 {
 		h.locate(i, k, row)
+		h.dense.place(int(i), e, k, prev, row)
 	}
 	if k.Team >= 0 {
 		e.Team = sim[k.Props[k.Team].At]
