@@ -49,8 +49,9 @@ var textClass = class{
 // isText reports whether the property is a text.
 func (p *Prop) isText() bool { return p.Class == Text }
 
-// MaxRefs bounds the numbers that stand for texts; 0 stands for none.
-const MaxRefs = 4096
+// MaxRefs bounds the numbers that stand for texts, which have 16 bits in messages; 0 stands for
+// none.
+const MaxRefs = 1 << 16
 
 // refOrder is the order of the code of such a number: 7 bits up to 63.
 const refOrder = 6

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"unicode/utf8"
 
 	"meanwhile/internal/fault"
@@ -30,17 +29,24 @@ type packed [textInts]int32
 
 // texts is the table of a History: the numbers, their texts, and how many values have each number.
 type texts struct {
-	list     []textEntry // by number; the first is no text
+	list     []textEntry // by number; the first is no text, and the ring of numbers out of use begins there
 	index    map[packed]uint16
-	given    uint32                 // how many times a number got a text
-	log      [schema.MaxRefs]uint16 // the last of those numbers: the n-th is at n modulo MaxRefs
-	overflow uint64                 // see History.TextRefOverflow
+	given    uint32           // how many times a number got a text
+	log      [givenLog]uint16 // the last of those numbers: the n-th is at n modulo givenLog
+	overflow uint64           // see History.TextRefOverflow
 }
+
+// givenLog is how many numbers that got a text are remembered. A client that was sent no text for
+// longer is taken to know none.
+const givenLog = 4096
 
 type textEntry struct {
 	text  packed
-	uses  int
+	uses  int32
 	since clock.Tick // if it is out of use: when it was last in use
+	// Neighbours in the ring of the numbers out of use, by since. The newest is older than number
+	// 0, and the oldest newer than it.
+	older, newer uint16
 }
 
 // take returns the number of a text for one more use. If all numbers are in use it is 0: no text.
@@ -55,9 +61,13 @@ func (t *texts) take(p packed, now clock.Tick) uint16 {
 			return 0
 		}
 		t.index[p] = n
-		t.list[n] = textEntry{text: p}
-		t.log[t.given%schema.MaxRefs] = n
+		t.list[n] = textEntry{text: p, uses: 1}
+		t.log[t.given%givenLog] = n
 		t.given++
+		return n
+	}
+	if e := &t.list[n]; e.uses == 0 {
+		t.unlink(n)
 	}
 	t.list[n].uses++
 	return n
@@ -69,20 +79,22 @@ func (t *texts) vacant(now clock.Tick) uint16 {
 	if t.list == nil {
 		t.list, t.index = make([]textEntry, 1, 16), map[packed]uint16{}
 	}
-	oldest := 0
-	for n := 1; n < len(t.list); n++ { // this happens only for a new text
-		if e := &t.list[n]; e.uses == 0 && (oldest == 0 || e.since < t.list[oldest].since) {
-			oldest = n
-		}
-	}
+	oldest := t.list[0].newer
 	if len(t.list) < schema.MaxRefs && (oldest == 0 || now-t.list[oldest].since < textRest) {
 		t.list = append(t.list, textEntry{})
 		return uint16(len(t.list) - 1)
 	}
 	if oldest != 0 {
+		t.unlink(oldest)
 		delete(t.index, t.list[oldest].text)
 	}
-	return uint16(oldest)
+	return oldest
+}
+
+// unlink takes a number out of the ring of those out of use.
+func (t *texts) unlink(n uint16) {
+	e := &t.list[n]
+	t.list[e.older].newer, t.list[e.newer].older = e.newer, e.older
 }
 
 // leave ends one use of a number.
@@ -90,10 +102,13 @@ func (t *texts) leave(n uint16, now clock.Tick) {
 	if n == 0 {
 		return
 	}
-	if e := &t.list[n]; e.uses > 0 {
-		e.uses--
-		e.since = now
+	e := &t.list[n]
+	if e.uses--; e.uses > 0 {
+		return
 	}
+	newest := t.list[0].older
+	e.since, e.older, e.newer = now, newest, 0
+	t.list[newest].newer, t.list[0].older = n, n
 }
 
 // refer replaces an entity's texts in its row by their numbers. prev is the row before, nil if
@@ -163,10 +178,9 @@ func spell(k *schema.Kind, drawn []int64, lookup func(n int64) packed) {
 
 // sentTexts notes which texts one client was sent.
 type sentTexts struct {
-	given  uint32   // up to where texts.log is accounted for
-	knows  []uint64 // set of numbers whose text was sent
-	wants  []uint64 // set of numbers that records have, whose text was not sent yet
-	wanted bool     // that set is not empty
+	given uint32   // up to where texts.log is accounted for
+	knows []uint64 // set of numbers whose text was sent or is in wants
+	wants []uint16 // numbers that records have, whose text was not sent yet
 }
 
 // want notes that a record of group g has the numbers in row.
@@ -176,11 +190,11 @@ func (v *View) want(k *schema.Kind, g int, row []int32) {
 	}
 	t, from := v.texts, &v.h.texts
 	for ; t.given != from.given; t.given++ { // these stand for another text now
-		if from.given-t.given > schema.MaxRefs {
+		if from.given-t.given > givenLog {
 			clear(t.knows)
-			t.given = from.given - schema.MaxRefs
+			t.given = from.given - givenLog
 		}
-		if n := from.log[t.given%schema.MaxRefs]; int(n/64) < len(t.knows) {
+		if n := from.log[t.given%givenLog]; int(n/64) < len(t.knows) {
 			t.knows[n/64] &^= 1 << (n % 64)
 		}
 	}
@@ -194,11 +208,11 @@ func (v *View) want(k *schema.Kind, g int, row []int32) {
 			continue
 		}
 		for int(n/64) >= len(t.knows) {
-			t.knows, t.wants = append(t.knows, 0), append(t.wants, 0)
+			t.knows = append(t.knows, 0)
 		}
 		if bit := uint64(1) << (n % 64); t.knows[n/64]&bit == 0 {
-			t.wants[n/64] |= bit
-			t.wanted = true
+			t.knows[n/64] |= bit
+			t.wants = append(t.wants, n)
 		}
 	}
 }
@@ -208,29 +222,24 @@ func (v *View) want(k *schema.Kind, g int, row []int32) {
 // scratch is memory for the bodies.
 func (v *View) UnsentTexts(scratch []byte, f func(body []byte) bool) []byte {
 	t := v.texts
-	if t == nil || !t.wanted {
+	if t == nil {
 		return scratch
 	}
-	for w := range t.wants {
-		for open := t.wants[w]; open != 0; open &= open - 1 {
-			bit := open & -open
-			n := uint16(w*64 + bits.TrailingZeros64(open))
-			scratch = appendText(scratch[:0], n, &v.h.texts.list[n].text)
-			if !f(scratch) {
-				return scratch
-			}
-			t.knows[w] |= bit
-			t.wants[w] &^= bit
+	for i, n := range t.wants {
+		scratch = appendText(scratch[:0], n, &v.h.texts.list[n].text)
+		if !f(scratch) {
+			t.wants = append(t.wants[:0], t.wants[i:]...)
+			return scratch
 		}
 	}
-	t.wanted = false
+	t.wants = t.wants[:0]
 	return scratch
 }
 
 // appendText writes the body of a TextMessage.
 //
 //	offset  size  field
-//	0       2     number, 1 to MaxRefs-1, little-endian
+//	0       2     number, at least 1, little-endian
 //	2       1..   the text: UTF-8 without zeros, at most schema.MaxText bytes
 func appendText(b []byte, n uint16, p *packed) []byte {
 	b = binary.LittleEndian.AppendUint16(b, n)
@@ -243,7 +252,7 @@ func appendText(b []byte, n uint16, p *packed) []byte {
 }
 
 // Texts are the texts that a client has received. The zero Texts has none. It takes 32 bytes for
-// each number up to the largest, 128 kB at most.
+// each number up to the largest, 2 MB at most.
 type Texts struct{ list []packed }
 
 // Read applies the body of a TextMessage. It fails, and changes nothing, if no server writes such a
@@ -253,7 +262,7 @@ func (t *Texts) Read(body []byte) error {
 		return fault.Errorf("%w: a text of %d bytes, it has at least 3", wire.ErrTruncated, len(body))
 	}
 	n, text := binary.LittleEndian.Uint16(body), body[2:]
-	if n == 0 || n >= schema.MaxRefs || len(text) > schema.MaxText || !utf8.Valid(text) {
+	if n == 0 || len(text) > schema.MaxText || !utf8.Valid(text) {
 		return fault.Errorf("%w: text %d of %d bytes", wire.ErrMalformed, n, len(text))
 	}
 	var p packed

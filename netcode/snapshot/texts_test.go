@@ -46,6 +46,7 @@ type town struct {
 	messages  int // that arrived
 	flying    []packet
 	scratch   []byte
+	others    uint16 // texts up to this number are in use once more than citizens have them
 }
 
 func newTown(t failer) *town {
@@ -190,7 +191,10 @@ func (c *town) settle() {
 		c.t.Fatalf("%d in sight, the client holds %d", entities, len(c.s.Entities()))
 	}
 	// A number is in use as often as rows say.
-	uses := map[uint16]int{}
+	uses := map[uint16]int32{}
+	for n := range c.others {
+		uses[n+1]++
+	}
 	for _, i := range c.ents {
 		row := c.h.At(i).obsRow(c.kind, c.tick)
 		for pi := range c.kind.Props {
@@ -334,8 +338,13 @@ func TestTextNumbersComeBack(t *testing.T) {
 // leave.
 func TestTextsOverflow(t *testing.T) {
 	c := newTown(t)
+	const others = schema.MaxRefs - 100 // as if so many had texts that nobody else has
+	for n := range others {
+		c.h.texts.take(packed{1, int32(n)}, 1)
+	}
+	c.others = others
 	c.step(func() {
-		for n := range schema.MaxRefs + 4 {
+		for n := others; n < schema.MaxRefs+4; n++ {
 			c.spawn(citizen{Name: fmt.Sprintf("n%d", n)})
 		}
 	})
@@ -363,8 +372,8 @@ func TestTextsLongSilence(t *testing.T) {
 	c.settle()
 	c.remove(0)
 	c.h.texts.given += 3 * schema.MaxRefs // as if so many had come and gone
-	c.h.texts.list[1] = textEntry{text: packed{'x'}}
 	c.h.texts.index = map[packed]uint16{{'x'}: 1}
+	c.h.texts.list[1].text = packed{'x'}
 	c.step(func() { c.v.Enter(c.spawn(citizen{Name: "x"}), Observed) })
 	c.settle()
 }
@@ -385,7 +394,6 @@ func TestTextsHostile(t *testing.T) {
 		{"half a number", []byte{1}, wire.ErrTruncated},
 		{"no text", []byte{1, 0}, wire.ErrTruncated},
 		{"number 0", []byte{0, 0, 'x'}, wire.ErrMalformed},
-		{"a number too large", []byte{0, 16, 'x'}, wire.ErrMalformed},
 		{"too long", append([]byte{1, 0}, bytes.Repeat([]byte{'x'}, schema.MaxText+1)...), wire.ErrMalformed},
 		{"no UTF-8", []byte{1, 0, 0xff}, wire.ErrMalformed},
 		{"a zero", []byte{1, 0, 'x', 0}, wire.ErrMalformed},
@@ -485,5 +493,27 @@ func TestUntoldIsOfferedAgain(t *testing.T) {
 	}
 	if fmt.Sprint(got) != "[Ada Grace Edsger]" {
 		t.Errorf("the texts of %v were sent", got)
+	}
+}
+
+// Numbers out of use are given away the oldest first, and none that came into use again.
+func TestTextNumbersOutOfUse(t *testing.T) {
+	var x texts
+	take := func(c int32, now clock.Tick) uint16 { return x.take(packed{c}, now) }
+	a, b, c := take('a', 1), take('b', 1), take('c', 1)
+	x.leave(c, 2)
+	x.leave(a, 3)
+	x.leave(b, 4)
+	if again := take('a', 5); again != a {
+		t.Errorf("a text that comes back soon has number %d, had %d", again, a)
+	}
+	const late = 10 + textRest
+	for i, want := range []uint16{c, b, 4, 5} {
+		if got := take('d'+int32(i), late); got != want {
+			t.Errorf("text %d has number %d, want %d", i, got, want)
+		}
+	}
+	if take('a', late) != a || x.list[a].uses != 2 {
+		t.Errorf("the text in use lost number %d", a)
 	}
 }
