@@ -370,7 +370,11 @@ func watch(
 	if err != nil {
 		return nil, err
 	}
-	s, err := gametest.NewSim(rules, seed, server.Config{Budget: budget, NoBounds: noBounds})
+	cfg := server.Config{Budget: budget}
+	if noBounds {
+		cfg.Order = &snapshot.Order{Unannounced: true}
+	}
+	s, err := gametest.NewSim(rules, seed, cfg)
 	if err != nil {
 		return nil, err
 	}

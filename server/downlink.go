@@ -111,6 +111,10 @@ const (
 	// packetWorth is how many bytes, overhead included, a packet should have room for: a small
 	// budget is divided among fewer packets, so that headers do not use it up.
 	packetWorth = 240
+	// spareRecords is how many records more are looked at than a packet is expected to have room for.
+	spareRecords = 16
+	// manyTries is how many first sights are tried after one that does not fit.
+	manyTries = 4
 	// leastBody is the room in bytes, after the longest header, with which a packet is worth
 	// sending.
 	leastBody = 16
@@ -124,6 +128,7 @@ type Outbox struct {
 	set    interest.Set
 	known  []int32 // of one client
 	movers []int32 // that are run ahead by one client
+	urgent snapshot.Scratch
 	w      wire.BitWriter
 	body   []byte // of an event
 
@@ -249,7 +254,11 @@ func (p *player) encode(out *Outbox) {
 	expiry := max(2*timeout, timeout+ackDelayPackets*time.Second/time.Duration(d.send))
 	d.log.Expire(now.Add(-expiry), d.resend)
 	d.view.Team(p.team())
-	out.due = d.view.Pending(now, timeout, out.due[:0])
+	next := clock.Tick(1)
+	for !d.isTurn(s.tick+next, s.rules.Rate) {
+		next++
+	}
+	out.due = d.view.Due(now, timeout, next, d.pace.records()*3/2+spareRecords, &out.urgent, out.due[:0])
 	o := d.occasion(now, timeout, len(out.due) > 0, p.sight.crowded)
 	if last := d.log.Get(d.log.NextSeq() - 1); last != nil && last.Tick == s.tick {
 		return // one packet per tick: both sides identify earlier packets by their ticks
@@ -283,8 +292,6 @@ func (p *player) team() int64 {
 func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.Duration) {
 	s, d, now := p.s, &p.down, p.s.now
 	share := min(room, max(d.evenShare(now, budget)-wire.Overhead, wire.MaxHeader+leastBody))
-	s.prioritise(p, out.due)
-
 	begin := len(out.buf)
 	sent := d.log.Sent(now, s.tick, d.resend)
 	h := p.header(sent, o)
@@ -357,35 +364,63 @@ type chosen struct {
 }
 
 // choose writes those entries of due, the most urgent first, that fit into share bytes behind outer
-// bits. The first of them may take room bytes.
+// bits. The first of them may take room bytes. While records wait, first sights get half of the
+// bytes.
 func (d *downlink) choose(
 	w *snapshot.Writer, due []snapshot.Candidate, now clock.Time, outer, share, room, budget int,
 ) (of chosen) {
 	w.Begin(d.view, due, share*8-outer)
-	for i := range due {
-		limit := share
-		if of.records == 0 {
-			limit = room // a large record may use what others left
-		}
-		before, with := w.Size(), w.Try(&due[i])
-		if size := (outer + with + 7) / 8; size > limit {
-			d.limited(now)
-			if i == 0 && size <= min(wire.MaxDatagram, budget-wire.Overhead) {
-				d.needed = size // it is the most urgent: small ones must not use up what it waits for
+	fill := func(from, to, most int) (left int) {
+		left = to
+		for i := from; i < to; i++ {
+			limit := most
+			if of.records == 0 {
+				limit = room // a large record may use what others left
 			}
-			if i > 0 && !due[i].First {
+			before, with := w.Size(), w.Try(&due[i])
+			if size := (outer + with + 7) / 8; size > limit {
+				left = min(left, i)
+				if i == 0 && size <= min(wire.MaxDatagram, budget-wire.Overhead) {
+					d.needed = size // it is the most urgent: small ones must not use up what it waits for
+				}
+				if i-left < manyTries && due[i].First {
+					continue // where a large first sight does not fit, a smaller one may
+				}
 				break
 			}
-			continue // a large first sight may not fit where a small record does
+			w.Keep()
+			of.records++
+			switch bits := with - before; {
+			case due[i].First:
+				of.firstBits += bits
+			case due[i].Moves:
+				of.moving, of.movingBits = of.moving+1, of.movingBits+bits
+			}
 		}
-		w.Keep()
-		of.records++
-		switch bits := with - before; {
-		case due[i].First:
-			of.firstBits += bits
-		case due[i].Moves:
-			of.moving, of.movingBits = of.moving+1, of.movingBits+bits
-		}
+		return left
+	}
+	sights, records := sections(due)
+	half := share
+	if records < len(due) {
+		half = (share + outer/8) / 2
+	}
+	fits := fill(0, sights, share) == sights
+	left := fill(sights, records, half)
+	if fill(records, len(due), share) < len(due) || !fits || fill(left, records, share) < records {
+		d.limited(now)
 	}
 	return of
+}
+
+// sections returns where in due, as View.Due lists it, first sights begin that the player's commands
+// did not spawn, and where they end.
+func sections(due []snapshot.Candidate) (sights, records int) {
+	for sights < len(due) && (due[sights].Mine || due[sights].Gone || due[sights].Spawned) {
+		sights++
+	}
+	records = sights
+	for records < len(due) && due[records].First {
+		records++
+	}
+	return sights, records
 }

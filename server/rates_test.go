@@ -103,7 +103,7 @@ func TestRates(t *testing.T) {
 			changedAfter = n.s.Tick() - 1000
 		}
 		_, c := n.s.find(p.id)
-		a.takes(s, c.down.pace.firstDue)
+		a.takes(s, int64((n.s.rules.Rate+c.down.send-1)/c.down.send))
 	}
 	for range 2000 {
 		n.tick(func(_ PlayerID, b []byte) {
@@ -128,8 +128,8 @@ func TestRates(t *testing.T) {
 		a, b        *actor
 		least, most float64
 	}{
-		{"5 m to 20 m", near5, near20, 1.5, 3},
-		{"20 m to 80 m", near20, near80, 2.5, 4},
+		{"5 m to 20 m", near5, near20, 1.25, 3},
+		{"20 m to 80 m", near20, near80, 1.5, 4},
 		{"what changes seldom to what always changes", seldom, near20, 0.05, 0.3},
 		{"what returns to what does not", loop, near20, 0.7, 1.3},
 	} {

@@ -78,10 +78,9 @@ type Config struct {
 	// Rewind bounds how far back a shot is judged, beyond the shooter's measured network; at most
 	// MaxRewind. Zero means DefaultRewind, negative switches lag compensation off.
 	Rewind time.Duration
-	// NoBounds leaves out the announcements of when the next record comes: everything is drawn as
-	// if its records came with every packet, and what waited longest over its distance goes first.
-	// It is for experiments that show what the announcements are worth.
-	NoBounds bool
+	// Order says which records go first where the budget does not reach for all. Nil is best; others
+	// are for experiments that compare.
+	Order *snapshot.Order
 	// Room is the name of the world.
 	Room string
 }
@@ -126,6 +125,7 @@ type Server struct {
 
 	grid      *interest.Grid
 	placeless []int32 // entities without a place: they are known wherever one is
+	popups    []popup // of the last second, the newest last
 	ahead     ahead   // whether clients run entities ahead
 	// Where the rules hide entities: groups of players that may know of each, by its index in the
 	// history, and of those that were removed in this tick, as of the tick before.
@@ -315,6 +315,9 @@ func (s *Server) Begin(now clock.Time) {
 	s.removeGone()
 	s.grid.Reset()
 	s.placeless = s.placeless[:0]
+	for len(s.popups) > 0 && s.tick-s.popups[0].at >= clock.Tick(s.rules.Rate) {
+		s.popups = s.popups[:copy(s.popups, s.popups[1:])]
+	}
 	s.eng.Each(s.record)
 	s.hide()
 	for _, p := range s.clients {
@@ -401,6 +404,9 @@ func (s *Server) recordEntity(id game.ID, kind int, sims []int64, cut, owned boo
 	s.hist.Record(i, sims, cut)
 	if e := s.hist.At(i); e.Placed {
 		s.grid.Insert(i, e.X, e.Y)
+		if cut || !ok {
+			s.popups = append(s.popups, popup{i, s.tick})
+		}
 	} else {
 		s.placeless = append(s.placeless, i)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
 	"meanwhile/netcode/snapshot"
 )
 
@@ -22,6 +23,8 @@ type visibility struct {
 	// crowded says that slots are short. They become free as packets are acknowledged, so packets
 	// must flow.
 	crowded bool
+	looked  clock.Tick // when the player looked around last; 0: never
+	send    int        // packets a second at that time
 }
 
 // covers reports whether a place lies within sight.
@@ -40,13 +43,40 @@ func hysteresis(see int) int { return max(see/16, 1) }
 // place, and the nearest others, all as far as the rules allow it.
 func (p *player) see(out *Outbox) {
 	s, v, view := p.s, &p.sight, p.down.view
-	v.crowded = false
 	if p.ent >= 0 {
 		view.Enter(p.ent, snapshot.Mine)
 		e := s.hist.At(p.ent)
 		v.x, v.y = e.X, e.Y
 	}
 	p.seeSpawns()
+	if s.rules.Hides() {
+		out.known = view.AppendKnown(out.known[:0])
+		for _, i := range out.known {
+			if !p.allows(i) {
+				view.Leave(i)
+			}
+		}
+	}
+	if v.crowded || s.tick-v.looked >= s.lookEvery() || v.send != p.down.send || p.popsUp() {
+		v.looked, v.send = s.tick, p.down.send
+		p.look(out)
+	}
+}
+
+const (
+	looksPerSecond = 4  // of a player in a crowd; it looks with each packet where that is cheap
+	cheapLook      = 64 // entities for each tick between two looks
+)
+
+// lookEvery returns after how many ticks a player looks around again.
+func (s *Server) lookEvery() clock.Tick {
+	return clock.Tick(min(s.rules.Rate/looksPerSecond, s.grid.Len()/cheapLook))
+}
+
+// look finds out what is in sight, and weighs it.
+func (p *player) look(out *Outbox) {
+	s, v, view := p.s, &p.sight, p.down.view
+	v.crowded = false
 	for _, i := range s.placeless {
 		if p.allows(i) {
 			view.Enter(i, p.detail(i, false))
@@ -64,22 +94,41 @@ func (p *player) see(out *Outbox) {
 	}
 	members := set.Follow(s.grid, v.x, v.y, s.rules.See, hysteresis(s.rules.See), allow)
 	v.reach2 = set.Reach2
-	for _, i := range set.Entered {
-		if !view.Enter(i, p.detail(i, false)) {
-			v.crowded = true
-		}
-	}
-	for _, n := range members {
-		view.Distance(n.Index, n.Dist2)
-	}
 	for _, i := range set.Left {
 		if i != p.ent && (s.hist.At(i).Placed && !slices.Contains(p.spawns, i) || !p.allows(i)) {
 			view.Leave(i)
 		}
 	}
+	for _, i := range set.Entered {
+		if !view.Enter(i, p.detail(i, false)) {
+			v.crowded = true
+		}
+	}
 	if s.ahead.near {
 		out.movers = p.approach(members, out.movers)
 	}
+	d := &p.down
+	view.Look(&snapshot.Look{X: v.x, Y: v.y, Order: s.cfg.Order, Pace: snapshot.Pace{Rate: uint16(s.rules.Rate),
+		Send: uint16(d.send), Records: uint16(d.pace.records()), MaxClass: s.maxClass(d.send)}})
+}
+
+// A popup is an entity that was not where it is now in the tick before: it was spawned or teleported.
+type popup struct {
+	ent int32
+	at  clock.Tick
+}
+
+// popsUp reports whether something popped up within sight since the player looked.
+func (p *player) popsUp() bool {
+	v := &p.sight
+	for i := len(p.s.popups) - 1; i >= 0 && p.s.popups[i].at > v.looked; i-- {
+		e := p.s.hist.At(p.s.popups[i].ent)
+		dx, dy := float64(v.x)-float64(e.X), float64(v.y)-float64(e.Y)
+		if v.reach2 < 0 || float64(dx*dx)+float64(dy*dy) <= float64(v.reach2) {
+			return true
+		}
+	}
+	return false
 }
 
 // allows reports whether the rules let the player know of an entity.

@@ -166,8 +166,8 @@ func (s *shootingRange) move() {
 		case !w.inView && s.chance(0.1):
 			w.inView = s.view.Enter(w.i, snapshot.Observed)
 		}
-		s.view.Distance(w.i, w.x*w.x+w.y*w.y)
 	}
+	s.view.Look(&snapshot.Look{Pace: snapshot.Pace{Rate: 60, Send: 20, Records: 100, MaxClass: 8}})
 }
 
 // send sends a packet of the server.

@@ -119,7 +119,7 @@ func TestRecordVectors(t *testing.T) {
 	copy(p.sims[c], []int64{30*256000 + 77777, -1234567, 8533 * 5, 0, 300 << 8, 20000, 7, 50, 1, 33})
 	p.record()
 	p.v.Enter(c, Observed)
-	p.v.Distance(c, 40_000*40_000)
+	p.v.far(c, 40_000*40_000)
 	write("a cart comes into sight 40 m away")
 	p.begin()
 	p.sims[c][x] += 256000
@@ -128,12 +128,12 @@ func TestRecordVectors(t *testing.T) {
 	write("it moves")
 	p.begin()
 	p.record()
-	p.v.Distance(c, 20_000*20_000)
+	p.v.far(c, 20_000*20_000)
 	write("now it is 20 m away")
 	p.begin()
 	p.sims[c][x] += 256000
 	p.record()
-	p.v.Distance(c, 200_000*200_000)
+	p.v.far(c, 200_000*200_000)
 	p.v.Team(1)
 	write("200 m, too far for one group; the client has joined the cart's team")
 	p.begin()

@@ -39,3 +39,10 @@ func detailOf(mine bool) Detail {
 	}
 	return Observed
 }
+
+// far puts entity i so far from the client, in square millimetres.
+func (v *View) far(i int32, square int64) {
+	if n, ok := v.slots.find(i); ok {
+		v.distance(n, square)
+	}
+}

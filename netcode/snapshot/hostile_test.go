@@ -126,9 +126,9 @@ func newReplay(t testing.TB) (*replay, []*packet) {
 			p.sims[i][cartSide] = 1
 			p.v.Team(1)
 			p.v.Enter(i, Observed)
-			p.v.Distance(i, 0)
+			p.v.far(i, 0)
 		case 2, 9:
-			p.v.Distance(p.ents[6], int64(n)*1e9) // 45 m and 95 m
+			p.v.far(p.ents[6], int64(n)*1e9) // 45 m and 95 m
 		case 4:
 			cut = p.ents[:2]
 		case 7:

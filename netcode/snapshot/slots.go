@@ -29,6 +29,9 @@ type slot struct {
 	at    uint16     // first unit of its piece of the ledger
 	state uint8      // bits 0..2 phase, 3 exact, 4 mentioned, 5..6 level, 7 mine
 	near  uint8      // bits 0..3 inReach, 4..7 bound; of an exact slot bit 0 spawned
+
+	last   uint16 // low bits of the tick of the newest record sent, or of a later look that found nothing due
+	weight uint16 // see weight
 }
 
 func (s *slot) phase() phase     { return phase(s.state & 7) }
@@ -89,6 +92,8 @@ type ending struct {
 type slotTable struct {
 	list    []slot // as many as were ever used at once
 	taken   slotSet
+	quiet   slotSet  // slots of which the client has all that there is, as of View.looked
+	eager   slotSet  // slots whose entity rested and does not any more
 	index   []uint16 // slots of entities in sight plus 1, by hash; 0: none
 	endings []ending // of the slots that are leaving or resting, by rising slot
 	inSight uint16   // how many slots index has
@@ -131,12 +136,16 @@ func (t *slotTable) enter(n uint16, s slot) *slot {
 func (t *slotTable) clear(n uint16) {
 	t.list[n] = slot{}
 	t.taken.remove(n)
+	t.quiet.remove(n)
+	t.eager.remove(n)
 }
 
 // leave notes that the client must learn that the entity of slot n is gone. mentioned is the newest
 // packet that may speak of it.
 func (t *slotTable) leave(n uint16, mentioned wire.Seq) {
 	t.list[n].setPhase(leaving)
+	t.quiet.remove(n)
+	t.eager.remove(n)
 	t.leaving++
 	at, _ := t.endingAt(n)
 	if n := len(t.endings); n == cap(t.endings) { // commonly there are few, for each of thousands of clients

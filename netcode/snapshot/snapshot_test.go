@@ -205,7 +205,7 @@ func (d *duel) tick(moving bool, budgetBits int, send bool) {
 			d.v.Enter(i, detailOf(e.Owned))
 			if moving && d.rng.chance(0.02) {
 				far := int64(d.rng.n(150_000))
-				d.v.Distance(i, far*far)
+				d.v.far(i, far*far)
 			}
 		} else {
 			d.v.Leave(i)

@@ -274,7 +274,7 @@ func (c *soak) world(moving bool) {
 			c.far[i] += c.rng.n(8001) - 4000
 			c.far[i] = min(max(c.far[i], 0), 160_000)
 		}
-		c.v.Distance(i, int64(c.far[i])*int64(c.far[i]))
+		c.v.far(i, int64(c.far[i])*int64(c.far[i]))
 	}
 	if c.tick%pastTicks == 0 {
 		for id := range c.truth {

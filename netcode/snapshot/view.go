@@ -30,6 +30,11 @@ type View struct {
 	newest wire.Seq    // newest packet with entries
 	before packetSlots // of the newest packet with entries that is known to be applied
 
+	looked    clock.Tick // of the last Due
+	line      int32      // scores above it have their turn, see balance
+	pace      Pace
+	announces bool
+
 	look    *Lookback
 	version uint64 // counts what may change the result of a Lookback
 
@@ -97,7 +102,7 @@ func (v *View) Enter(i int32, d Detail) bool {
 	if d != Observed {
 		units = 1
 	}
-	s := v.slots.enter(n, slot{ent: i, since: v.h.Tick(), at: v.ledger.occupy(units)})
+	s := v.slots.enter(n, slot{ent: i, since: v.h.Tick(), at: v.ledger.occupy(units), last: uint16(v.h.Tick())})
 	s.setPhase(entering)
 	s.setDetail(d)
 	if !r.places && d == Observed {
@@ -171,20 +176,19 @@ func (v *View) AppendKnown(dst []int32) []int32 {
 	return dst
 }
 
-// Distance says how far from the client entity i is now, in square millimetres: the further away,
-// the coarser its values may be, and groups with a limited distance end.
-func (v *View) Distance(i int32, square int64) {
-	n, ok := v.slots.find(i)
-	if !ok {
-		return
-	}
+// distance says how far from the client the entity of slot n is now, in square millimetres: the
+// further away, the coarser its values may be, and groups with a limited distance end.
+func (v *View) distance(n uint16, square int64) {
 	s := &v.slots.list[n]
 	r := v.rules(s)
 	if s.exact() || !r.places {
 		return
 	}
 	if len(r.levels) > 0 {
-		s.setLevel(r.level(s.level(), square))
+		if was := s.level(); r.level(was, square) != was {
+			s.setLevel(r.level(was, square))
+			v.slots.quiet.remove(n)
+		}
 	}
 	for i := range r.limits {
 		if l := &r.limits[i]; l.far && square > l.from {
@@ -193,6 +197,13 @@ func (v *View) Distance(i int32, square int64) {
 			s.setInReach(l.group)
 		}
 	}
+}
+
+// square returns the squared length of a vector, saturated.
+func square(x, y int64) int64 {
+	const most = 3_037_000_499 * 2 / 3
+	x, y = min(max(x, -x), most), min(max(y, -y), most)
+	return x*x + y*y
 }
 
 // Team says in which team the client's player is; 0: in none.
@@ -353,9 +364,16 @@ func (v *View) Missing(p *wire.Packet) {
 			unit := s.unit(bits.TrailingZeros32(set))
 			if k := &v.ledger.known[unit]; k.sent() == p.Tick {
 				k.setLost()
+				v.lost(r.slot, v.ledger.acked(unit))
 			}
 		}
 	}
+}
+
+// lost makes slot n as urgent as if nothing had been sent of it since a tick.
+func (v *View) lost(n uint16, acked clock.Tick) {
+	v.slots.quiet.remove(n)
+	v.slots.list[n].last = uint16(max(acked, v.h.tick-min(v.h.tick, wokenAfter)))
 }
 
 // lossy reports whether a packet was lost recently.
@@ -476,15 +494,11 @@ type Candidate struct {
 	// Spawned says that a command of the client spawned the entity.
 	Spawned bool
 
-	Stale int   // ticks since a record of it was sent last
-	Score int64 // for the caller's ordering
 	// Moves says that the entity moves or has just stopped, so that its records announce a bound.
 	// It is false for kinds that are dead reckoned: they are drawn on without a record, and a
-	// changed bound would move them back and forth. If Moves is true, Age is how many ticks ago
-	// the last record was sent, or the entity came into sight, and Start says that it rested until
-	// now.
+	// changed bound would move them back and forth. If Moves is true, Start says that it rested
+	// until now.
 	Moves bool
-	Age   int
 	Start bool
 	// Bound is how soon the next record of it comes, as a class (motion.Wait): the one announced
 	// last, unless the caller changes it before Writer.Try. It is the caller's task to send that
@@ -540,7 +554,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 		}
 	}
 	var groups uint32
-	stale, age, moves, started, announced := 1, 0, false, false, clock.Tick(0)
+	moves, started, announced := false, false, clock.Tick(0)
 	for set := all; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
 		unit := s.unit(g)
@@ -557,10 +571,8 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 			continue
 		}
 		groups |= 1 << g
-		old := int(v.h.tick - max(sent, s.since))
-		stale = max(stale, old)
 		if !exact && kind.Groups[g].Moving && !rules.reckoned {
-			moves, age, started = true, old, e.group[g].start > sent
+			moves, started = true, e.group[g].start > sent
 		}
 	}
 	if groups == 0 {
@@ -572,7 +584,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 	return append(
 		dst,
 		Candidate{slot: n, Ent: s.ent, First: is == entering, Mine: s.mine(), Exact: exact, Spawned: s.spawned(),
-			Bound: s.bound(), Announced: announced, groups: groups, Stale: stale, Moves: moves, Age: age, Start: started},
+			Bound: s.bound(), Announced: announced, groups: groups, Moves: moves, Start: started},
 	)
 }
 
@@ -762,6 +774,8 @@ func (v *View) speaks(tick clock.Tick, seq wire.Seq, now clock.Time) {
 func (v *View) commit(c *Candidate, p *wire.Packet, log *logWriter) {
 	s := &v.slots.list[c.slot]
 	s.setMentioned()
+	s.last = uint16(p.Tick)
+	v.slots.eager.remove(c.slot)
 	entry := logEntry{slot: c.slot, groups: c.groups, gone: c.Gone, level: s.level(), bound: v.bound(s, c)}
 	if c.Gone {
 		entry.level = 0

@@ -138,7 +138,7 @@ func (w *travels) move() {
 	for _, i := range w.order {
 		away := geom.Hypot(w.others[i].Pos.X-w.me.Pos.X, w.others[i].Pos.Y-w.me.Pos.Y)
 		d := int64(min(away, 1e6) * 1000)
-		w.v.Distance(i, d*d)
+		w.v.far(i, d*d)
 	}
 	w.record(w.mine, unsafe.Pointer(&w.me), cut)
 	for _, i := range w.order {

@@ -1,0 +1,370 @@
+package snapshot
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
+)
+
+// Where a packet has no room for all that changed, the most urgent goes first. How urgent a slot is
+// says its score: the ticks since its last record times a weight. The weight says how fast what the
+// client holds of the entity becomes wrong to the eye; it follows from distance and speed, and is
+// worked out a few times a second (Look). So the score is a sawtooth that each record resets, and
+// everything has its turn.
+//
+// Scores are logarithms: a sum of two small integers, and an index of Scratch.heads. So the highest
+// are found without sorting. In balance a record goes when its score reaches a certain height, the
+// line. The line less the weight is then the time between records, which they announce.
+
+// Logarithms are to base 2, in 1/octave.
+const (
+	octave     = 8
+	lineShift  = 5             // the line is in 1/2^lineShift of those
+	mostWeight = 40*octave - 1 // weights are in [0, mostWeight]
+	wokenAfter = 255           // ticks that what begins to move counts as having waited
+	zone       = 56 * octave   // no sum of a weight and a waiting time is as high
+	mustGo     = zone          // added to scores of records that must go now
+	firstSees  = 2 * zone      // added to those of first sights
+	weightAt   = 36 * octave   // Weight at a distance of 1 mm and a speed of 1/4 mm a tick
+	nearBy     = 4000          // millimetres below which nearness adds hardly any weight
+	slowest    = 8             // speed, in 1/4 mm a tick, of what hardly moves
+	exactLead  = 2 * octave    // records that the client compares its prediction with are so much more urgent
+	groupLag   = 3 * octave    // groups that do not move wait so much longer while the moving one is sent
+	edge       = octave / 4    // a class is kept while it is longer than wanted by no more than this
+)
+
+// logs has the logarithm of each byte.
+var logs = func() (t [256]uint8) {
+	for i := range t {
+		t[i] = uint8(log2(int64(i)))
+	}
+	return t
+}()
+
+// logOf returns the logarithm of a number of ticks.
+func logOf(waited uint16) int {
+	if waited < 256 {
+		return int(logs[waited])
+	}
+	return 8*octave + int(logs[waited>>8])
+}
+
+// log2 returns the logarithm of v, 0 for v below 1. Within an octave it grows evenly, which is up to
+// 0.7 too low.
+func log2(v int64) int {
+	if v < 1 {
+		return 0
+	}
+	n := bits.Len64(uint64(v)) - 1
+	return n*octave + int(uint64(v)<<(63-uint(n))>>(63-3)&(octave-1))
+}
+
+// exp2 returns the number with logarithm v, in 1/2^lineShift of 1/octave. The number is in 1/16, at
+// most 1<<30.
+func exp2(v int) int64 {
+	const whole = octave << lineShift
+	v = min(max(v+4*whole, 0), 30*whole)
+	return int64(whole+v%whole) << uint(v/whole) / whole
+}
+
+// An Order says what goes first where not everything has room.
+type Order struct {
+	// Weight returns how fast the client's picture of an entity becomes wrong, as a logarithm to
+	// base 2 in 1/8, at a distance in millimetres and a speed in 1/4 mm a tick. Nil is best.
+	Weight func(distance, speed int64) int
+	// Unannounced leaves out the announcements of when the next record comes: everything is drawn
+	// as if its records came with every packet.
+	Unannounced bool
+}
+
+// weight is the Weight where no Order is given. The periods that follow from it keep the sum of all
+// errors, each divided by its distance, least: they grow with the square root of distance over
+// speed.
+func weight(distance, speed int64) int {
+	return weightAt + (log2(max(speed, slowest))-log2(distance+nearBy))/2
+}
+
+// A Boost makes records of an entity come more often for one client.
+type Boost struct {
+	Ent   int32
+	Times int
+}
+
+// A Look is from where, and how, a client looks at the world.
+type Look struct {
+	X, Y   int32 // millimetres
+	Order  *Order
+	Boosts []Boost
+	Pace   Pace
+}
+
+// A Pace is how many records go out.
+type Pace struct {
+	Rate, Send uint16 // ticks and packets a second
+	Records    uint16 // records of moving things for which a packet has room
+	MaxClass   uint8  // greatest bound that is announced
+}
+
+// gap returns the time between packets in 1/16 ticks.
+func (p *Pace) gap() int64 { return int64(p.Rate) * 16 / int64(p.Send) }
+
+// firstDue returns how soon the next packet comes at the latest, in ticks.
+func (p *Pace) firstDue() int64 { return int64(p.Rate+p.Send-1) / int64(p.Send) }
+
+// promised returns how soon a record comes at the latest that was announced in a class, in ticks.
+func (p *Pace) promised(class uint8) int64 { return p.firstDue() + int64(motion.Wait(class)) }
+
+// lasts returns for how long a class keeps its promise if a record goes with the last packet that
+// does, in 1/16 ticks.
+func (p *Pace) lasts(class uint8) int64 {
+	return p.promised(class) * int64(p.Send) / int64(p.Rate) * p.gap()
+}
+
+// Look weighs everything in sight. Until the next call weights, detail levels and which limited
+// groups are within reach stay as they are.
+func (v *View) Look(l *Look) {
+	h, weigh := v.h, weight
+	v.pace, v.announces = l.Pace, true
+	if o := l.Order; o != nil {
+		if v.announces = !o.Unannounced; o.Weight != nil {
+			weigh = o.Weight
+		}
+	}
+	gap, load, least := l.Pace.gap(), int64(0), mostWeight
+	for n := range v.slots.used {
+		s := &v.slots.list[n]
+		if !s.inSight() || !v.same(s) {
+			continue
+		}
+		e := &h.ents[s.ent]
+		distance := int64(0)
+		if e.Placed {
+			v.distance(n, square(int64(l.X)-int64(e.X), int64(l.Y)-int64(e.Y)))
+			at := h.carrier(e) // a rider is as late as its parent, or both would come apart where it steps off
+			dx, dy := int64(l.X)-int64(at.X), int64(l.Y)-int64(at.Y)
+			distance = max(dx, -dx) + max(dy, -dy) // Manhattan: near enough, and cheap
+		}
+		w := weigh(distance, int64(h.dense.paces[s.ent]>>6))
+		for i := range l.Boosts {
+			if b := &l.Boosts[i]; b.Ent == s.ent {
+				w += log2(int64(b.Times))
+			}
+		}
+		w = min(max(w, 0), mostWeight)
+		s.weight = uint16(w)
+		if !v.slots.quiet.has(n) && !s.exact() {
+			load += min(gap*256/max(v.period(s.weight), 1), 256)
+			least = min(least, w)
+		}
+	}
+	v.balance(load, int64(l.Pace.Records)*256, (least+log2(gap)-log2(16)-2*edge)<<lineShift)
+}
+
+// balance moves the line so that the records that are wanted in a packet are as many as there is
+// room for, both in 1/256. At the line least they are wanted in each packet.
+func (v *View) balance(load, room int64, least int) {
+	by := (log2(max(load, 1)) - log2(max(room, 1))) << lineShift
+	if by > -octave<<lineShift && by < octave<<lineShift {
+		by /= 2 // so that it settles
+	}
+	v.line = int32(min(max(int(v.line)+by, least, 0), (mostWeight+10*octave)<<lineShift))
+}
+
+// period returns the time between records of a weight, in 1/16 ticks.
+func (v *View) period(weight uint16) int64 { return exp2(int(v.line) - int(weight)<<lineShift) }
+
+// carrier returns the bottom of the entities that an entity stands on, or the entity itself.
+func (h *History) carrier(e *Entity) *Entity {
+	for range schema.MaxParents {
+		if e.On < 0 {
+			break
+		}
+		e = &h.ents[e.On]
+	}
+	return e
+}
+
+// Scratch is memory that Views of one goroutine share.
+type Scratch struct {
+	heads [3 * zone]uint16 // by score, the first slot with it plus 1
+	next  [Slots]uint16    // by slot, the next one with the same score plus 1
+	top   [3]int           // of each zone, the highest score that occurs
+}
+
+func (x *Scratch) begin() {
+	clear(x.heads[:])
+	x.top = [3]int{0, zone, 2 * zone}
+}
+
+// put adds a slot with a score.
+func (x *Scratch) put(n uint16, score int) {
+	x.next[n] = x.heads[score]
+	x.heads[score] = n + 1
+	z := &x.top[score/zone]
+	*z = max(*z, score)
+}
+
+// Due appends to dst what should go into a packet now, the most urgent first: the client's avatar,
+// removals and first sights of what its commands spawned; then other first sights; then records. Of
+// the last two it appends as many as are likely to have room, want each. A record that is neither
+// acknowledged nor lost becomes due again after rto. The next packet can go in next ticks.
+func (v *View) Due(now clock.Time, rto time.Duration, next clock.Tick, want int, x *Scratch, dst []Candidate) []Candidate {
+	late := v.sent.late(now, rto)
+	x.begin()
+	dst = v.scan(late, next, x, dst)
+	v.looked = v.h.tick
+	dst, _ = v.pop(2, want, late, x, dst)
+	dst, left := v.pop(1, want, late, x, dst)
+	dst, _ = v.pop(0, left, late, x, dst)
+	return dst
+}
+
+// pop appends candidates of the slots in a zone of x, by falling score, until there are want of
+// them. left is how many are missing.
+func (v *View) pop(z, want int, late clock.Tick, x *Scratch, dst []Candidate) (all []Candidate, left int) {
+	for score := x.top[z]; score >= z*zone && want > 0; score-- {
+		for n := x.heads[score]; n != 0; n = x.next[n-1] {
+			at := len(dst)
+			if dst = v.pending(n-1, late, dst); len(dst) == at {
+				v.settle(n - 1)
+			} else {
+				v.finish(&dst[at])
+				want--
+			}
+		}
+	}
+	return dst, want
+}
+
+// scan appends what always goes, and puts all else that may be due into x.
+func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candidate {
+	now, begin := uint16(v.h.tick), len(dst)
+	var promised [motion.Bounds]int64
+	for c := range promised {
+		promised[c] = v.pace.promised(uint8(c)) - int64(next)
+	}
+	for w, set := range v.slots.taken {
+		quiet := v.slots.quiet[w]
+		for ; set != 0; set &= set - 1 {
+			n, bit := uint16(w<<6+bits.TrailingZeros64(set)), set&-set
+			s := &v.slots.list[n]
+			is := s.phase()
+			if s.mine() || is == leaving || is == entering && s.spawned() {
+				at := len(dst)
+				if dst = v.pending(n, late, dst); len(dst) > at && s.mine() {
+					dst[begin], dst[at] = dst[at], dst[begin]
+				}
+				continue
+			}
+			if is == resting || quiet&bit != 0 && !v.wakes(n) {
+				continue
+			}
+			waited := now - s.last
+			score := int(s.weight) + logOf(waited)
+			switch {
+			case is == entering:
+				score += firstSees
+			case s.exact():
+				score += mustGo + exactLead
+			case v.slots.eager[w]&bit != 0, v.announces && int64(waited) > promised[s.bound()]:
+				score += mustGo
+			}
+			x.put(n, score)
+		}
+	}
+	return dst
+}
+
+// wakes reports whether the entity of slot n, of which the client had everything, has changed.
+func (v *View) wakes(n uint16) bool {
+	s, d := &v.slots.list[n], &v.h.dense
+	moved := d.moved[s.ent] > v.looked
+	if !moved && d.slow[s.ent] <= v.looked {
+		return false
+	}
+	v.slots.quiet.remove(n)
+	s.last = uint16(v.h.tick - wokenAfter)
+	if moved {
+		v.slots.eager.add(n)
+	}
+	return true
+}
+
+// finish chooses the bound that c announces, and leaves out of it the groups that do not move and are
+// not worth their bits yet.
+func (v *View) finish(c *Candidate) {
+	s := &v.slots.list[c.slot]
+	k := v.h.kinds[v.h.ents[c.Ent].Kind]
+	if c.Gone || !c.Moves {
+		return
+	}
+	if v.announces {
+		c.Bound = v.announce(s.weight, c)
+	}
+	if c.First {
+		return
+	}
+	for set := c.groups; set != 0; set &= set - 1 {
+		g := bits.TrailingZeros32(set)
+		if k.Groups[g].Moving {
+			continue
+		}
+		waited := uint16(min(v.h.tick-max(v.ledger.known[s.unit(g)].sent(), s.since), math.MaxUint16))
+		if int(s.weight)+logOf(waited)-groupLag < int(v.line)>>lineShift {
+			c.groups &^= set & -set
+		}
+	}
+}
+
+// settle notes that nothing of slot n is due. If its client has all that there is it needs no look
+// until something changes.
+func (v *View) settle(n uint16) {
+	s := &v.slots.list[n]
+	v.slots.eager.remove(n)
+	if s.phase() != live || s.exact() || !v.same(s) {
+		return
+	}
+	e := v.h.At(s.ent)
+	r := &v.h.rules[e.Kind]
+	for set := r.all; set != 0; set &= set - 1 {
+		g := bits.TrailingZeros32(set)
+		unit := s.unit(g)
+		if e.group[g].changed > v.ledger.acked(unit) || v.level(s, g) != v.ledger.known[unit].level() {
+			s.last = uint16(v.h.tick)
+			return
+		}
+	}
+	if len(r.limits) == 0 {
+		v.slots.quiet.add(n)
+	}
+}
+
+// announce returns the bound that a record of s announces. From record to record it changes by no
+// more than a viewer tolerates: a drawn entity slows down to half its speed at most, and runs at
+// most half faster than it did. An entity that rested has no such bound.
+func (v *View) announce(weight uint16, d *Candidate) uint8 {
+	p, was := &v.pace, d.Bound
+	want := exp2(int(v.line) - int(weight-edge)<<lineShift)
+	class := uint8(0)
+	for class < p.MaxClass && p.lasts(class) < want {
+		class++
+	}
+	if d.Announced == 0 || d.Start {
+		return class
+	}
+	if was > class && was <= p.MaxClass && (was == 0 || p.lasts(was-1) < want*5/4) {
+		class = was
+	}
+	gap, wait := v.h.tick-d.Announced, motion.Wait(was)
+	for class > was && motion.Wait(class) > wait+gap {
+		class--
+	}
+	for class < was && motion.Wait(class)+gap/3 < wait {
+		class++
+	}
+	return class
+}
