@@ -21,6 +21,10 @@ type DownlinkStats struct {
 	Choked     uint64 // packets withheld because too much was in flight
 	Events     uint64 // events sent
 	EventsLost uint64 // events that did not fit the queue
+	// Moving are the records of what moves, and First are first sights; both are of Records. The
+	// others are entries without movement. Bits are what they took.
+	Moving, First                              uint64
+	MovingBits, FirstBits, GoneBits, OtherBits uint64
 }
 
 // downlink is what is sent to one client: which packets, when, and what became of them.
@@ -335,6 +339,7 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	d.stats.Sent++
 	d.stats.SentBytes += uint64(size + wire.Overhead)
 	d.stats.Records += uint64(of.records)
+	d.stats.note(&of)
 	out.outs = append(out.outs, outgoing{p.id, begin, len(b)})
 }
 
@@ -360,7 +365,16 @@ func (p *player) header(sent *wire.Packet, o occasion) wire.Header {
 type chosen struct {
 	records            int
 	moving, movingBits int // records of what moves
-	firstBits          int // of first sights
+	first, firstBits   int // first sights
+	goneBits           int // removals
+	otherBits          int // all else
+}
+
+// note counts entries of a packet by what they are.
+func (s *DownlinkStats) note(of *chosen) {
+	s.Moving, s.First = s.Moving+uint64(of.moving), s.First+uint64(of.first)
+	s.MovingBits, s.FirstBits = s.MovingBits+uint64(of.movingBits), s.FirstBits+uint64(of.firstBits)
+	s.GoneBits, s.OtherBits = s.GoneBits+uint64(of.goneBits), s.OtherBits+uint64(of.otherBits)
 }
 
 // choose writes those entries of due, the most urgent first, that fit into share bytes behind outer
@@ -392,9 +406,13 @@ func (d *downlink) choose(
 			of.records++
 			switch bits := with - before; {
 			case due[i].First:
-				of.firstBits += bits
+				of.first, of.firstBits = of.first+1, of.firstBits+bits
 			case due[i].Moves:
 				of.moving, of.movingBits = of.moving+1, of.movingBits+bits
+			case due[i].Gone:
+				of.goneBits += bits
+			default:
+				of.otherBits += bits
 			}
 		}
 		return left

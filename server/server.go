@@ -38,7 +38,7 @@ import (
 
 // Limits and defaults.
 const (
-	MaxClients     = 4096
+	MaxClients     = 1 << 14
 	DefaultClients = 256
 	DefaultBudget  = 8000 // bytes a second down to one client, wire.Overhead per datagram included: 64 kbit/s
 	MinBudget      = 1000
@@ -341,6 +341,7 @@ func (s *Server) admit() {
 		p.avatar = id
 		p.joined = s.tick
 	}
+	clear(s.joins) // or they would keep players who have left
 	s.joins = s.joins[:0]
 }
 

@@ -282,8 +282,8 @@ func TestConfig(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{Config{Clients: -1}, "server: Clients -1 is outside [1, 4096]"},
-		{Config{Clients: MaxClients + 1}, "server: Clients 4097 is outside [1, 4096]"},
+		{Config{Clients: -1}, "server: Clients -1 is outside [1, 16384]"},
+		{Config{Clients: MaxClients + 1}, "server: Clients 16385 is outside [1, 16384]"},
 		{Config{Budget: 999}, "server: Budget 999 is outside [1000, 4194304] bytes a second"},
 		{Config{Budget: MaxBudget + 1}, "server: Budget 4194305 is outside [1000, 4194304] bytes a second"},
 		{Config{Rewind: MaxRewind + 1}, "server: Rewind 1.000000001s is above 1s"},

@@ -17,10 +17,13 @@ import (
 	"meanwhile/cmd/meanwhile/bench"
 	"meanwhile/host"
 	"meanwhile/lab"
+	"meanwhile/lab/crowd"
+	engine "meanwhile/server"
 )
 
 // benches are the benchmarks.
 var benches = []struct{ name, about string }{
+	{"crowd", "what a server of a thousand walkers and clients costs, and what the clients know"},
 	{"page", "how soon the demo is playable in a browser, how soon a key shows, how large its program is"},
 }
 
@@ -30,12 +33,24 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.SetOutput(io.Discard)
 	asJSON := f.Bool("json", false, "print one JSON object per row and nothing else")
 	list := f.Bool("list", false, "list the benchmarks")
-	quick := f.Bool("quick", false, "load the page once")
+	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks")
+	var c bench.Crowd
+	f.IntVar(&c.Walkers, "n", 1000, "crowd: walkers, each with a client")
+	f.BoolVar(&c.Hot, "hot", false, "crowd: four of five walkers in a disc of 100 m")
+	f.Float64Var(&c.Kbit, "kbit", 13, "crowd: kbit/s to each client")
+	f.IntVar(&c.Properties, "properties", crowd.Few, "crowd: of a walker, 6 or 25")
+	f.IntVar(&c.Workers, "workers", 1, "crowd: that encode at the same time")
+	f.IntVar(&c.Viewers, "viewers", 24, "crowd: clients that decode and draw; 0 measures no quality")
+	f.IntVar(&c.Ticks, "ticks", 200, "crowd: measured ticks")
+	f.Uint64Var(&c.Seed, "seed", 1, "crowd: of losses")
+	f.StringVar(&c.Profile, "cpuprofile", "", "crowd: write a CPU profile of the measured ticks to a file")
 	var names []string
 	for rest := args; ; {
 		if err := f.Parse(rest); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
 				fmt.Fprintln(stdout, "usage: meanwhile bench NAME [--json] [--quick]; meanwhile bench --list")
+				f.SetOutput(stdout)
+				f.PrintDefaults()
 				return nil
 			}
 			return usageError{fmt.Errorf("bench: %w", err)}
@@ -58,7 +73,13 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	case len(names) != 1 || !slices.Contains(all, names[0]):
 		return usageError{fmt.Errorf("bench: name one of: %s", strings.Join(all, " "))}
 	}
-	row, err := benchPage(ctx, *quick, stderr)
+	var row lab.Row
+	var err error
+	if names[0] == "crowd" {
+		row, err = benchCrowd(c, *quick)
+	} else {
+		row, err = benchPage(ctx, *quick, stderr)
+	}
 	if err != nil {
 		return err
 	}
@@ -66,7 +87,33 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		_, err = stdout.Write(append(row.JSON(), '\n'))
 		return err
 	}
+	if names[0] == "crowd" {
+		return bench.WriteTable(stdout, []lab.Row{row})
+	}
 	return lab.WriteTable(stdout, []lab.Row{row})
+}
+
+// benchCrowd measures a crowd.
+func benchCrowd(c bench.Crowd, quick bool) (lab.Row, error) {
+	c.Warm = 240 // twelve seconds: everyone knows their neighbours
+	if quick {
+		c.Warm, c.Ticks = 100, min(c.Ticks, 40)
+	}
+	switch {
+	case c.Workers < 1 || c.Workers > bench.MaxWorkers:
+		return lab.Row{}, usageError{fmt.Errorf("bench: --workers %d is outside [1, %d]", c.Workers, bench.MaxWorkers)}
+	case c.Ticks < 1:
+		return lab.Row{}, usageError{fmt.Errorf("bench: --ticks %d is below 1", c.Ticks)}
+	case c.Walkers < 1 || c.Walkers > engine.MaxClients:
+		return lab.Row{}, usageError{fmt.Errorf("bench: --n %d is outside [1, %d]", c.Walkers, engine.MaxClients)}
+	case !(c.Kbit*1000 >= engine.MinBudget*8 && c.Kbit*1000 <= engine.MaxBudget*8):
+		return lab.Row{}, usageError{fmt.Errorf("bench: --kbit %v is outside [%v, %v]", c.Kbit, engine.MinBudget*8/1e3,
+			engine.MaxBudget*8/1e3)}
+	case c.Properties != crowd.Few && c.Properties != crowd.Many:
+		return lab.Row{}, usageError{fmt.Errorf("bench: --properties %d: %d or %d", c.Properties, crowd.Few, crowd.Many)}
+	}
+	c.Viewers = min(max(c.Viewers, 0), c.Walkers)
+	return c.Run()
 }
 
 // benchPage serves the demo without bots on a free port and loads it in fresh browsers.

@@ -56,7 +56,7 @@ func TestSentences(t *testing.T) {
 		{"load http://192.0.2.1:8080/", 2, "192.0.2.1 is not this machine"},
 		{"load " + nobody, 1, "no server answers at " + nobody},
 		{"lab nonsense", 2, `no experiment "nonsense"`},
-		{"bench", 2, "bench: name one of: page"},
+		{"bench", 2, "bench: name one of: crowd page"},
 	} {
 		var out, errs bytes.Buffer
 		code := run(context.Background(), strings.Fields(c.args), &out, &errs)

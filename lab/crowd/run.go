@@ -1,0 +1,336 @@
+package crowd
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/wire"
+	"meanwhile/server"
+)
+
+// Config says what is run.
+type Config struct {
+	Walkers    int // each with its client
+	Hot        bool
+	Budget     int // bits a second to each client, wire.Overhead per datagram included
+	Properties int // Few or Many
+	Viewers    int // clients that decode what they receive, and draw it; the others only acknowledge
+	late       int // of the walkers, the last so many connect only when Join is called
+	Workers    int // that encode at the same time; zero means one
+	Seed       uint64
+	// Clock returns the CPU time of the calling thread. It may be nil where nobody asks what
+	// workers cost.
+	Clock func() time.Duration
+}
+
+// The network of every client: a fixed delay and independent loss, each way.
+const (
+	delay = 50 * time.Millisecond
+	loss  = 0.02
+
+	// upEvery is how often a client sends, in ticks: ten times a second.
+	upEvery = 2
+
+	tick = time.Second / Rate
+)
+
+// Phase is a part of a tick of the server.
+type Phase int
+
+// The phases: datagrams that arrived are applied, the world is computed and recorded, datagrams are
+// written.
+const (
+	Receive Phase = iota
+	Begin
+	Encode
+	Phases
+)
+
+// Run is a server and its clients in virtual time. See New.
+type Run struct {
+	// Around is called for each phase of each tick and must call f. Nothing but the server's own
+	// calls runs within f.
+	Around func(p Phase, f func())
+	// Spent is the time by Config.Clock that each worker spent so far.
+	Spent []time.Duration
+
+	server *server.Server
+
+	cfg      Config
+	scene    scene
+	rules    *game.Rules
+	now      clock.Time
+	tick     clock.Tick
+	clients  []*peer // by player, from 1
+	viewers  []*viewer
+	arrived  []datagram // that the server has not read yet
+	bytes    []byte     // of those
+	w        wire.BitWriter
+	commands [many]packet.Command
+	outs     []server.Outbox
+	todo     []sync.WaitGroup
+	Sums     Sums
+	phases   [Phases]func()
+}
+
+// Sums are what all clients were sent since ResetSums.
+type Sums struct {
+	Packets, Bytes uint64 // of datagrams, without wire.Overhead
+	HeaderBytes    uint64
+	// MaxWindow is the most bits that a client was sent in a second, overhead included. It counts
+	// what leaves the server, and knows nothing of how the server counts.
+	MaxWindow int
+}
+
+// datagram is one that the server receives.
+type datagram struct {
+	from     server.PlayerID
+	at       clock.Time
+	from0, n int // its place in Run.bytes
+}
+
+// New connects all clients but Config.late.
+func New(cfg Config) (*Run, error) {
+	if cfg.Walkers < 1 || cfg.Walkers > server.MaxClients {
+		return nil, fmt.Errorf("crowd: %d walkers: outside [1, %d]", cfg.Walkers, server.MaxClients)
+	}
+	if cfg.Viewers < 0 || cfg.Viewers > cfg.Walkers || cfg.late < 0 || cfg.late > cfg.Walkers {
+		return nil, fmt.Errorf("crowd: %d viewers, %d late: outside [0, %d]", cfg.Viewers, cfg.late, cfg.Walkers)
+	}
+	r := &Run{cfg: cfg, Around: func(_ Phase, f func()) { f() }}
+	r.scene = scene{walkers: NewWalkers(cfg.Walkers, cfg.Hot), ids: make([]game.ID, cfg.Walkers), random: random(cfg.Seed)}
+	if cfg.Properties == Many {
+		r.scene.others = make([]uint8, cfg.Walkers*others)
+	}
+	var err error
+	if r.rules, err = r.scene.rules(cfg.Properties); err != nil {
+		return nil, err
+	}
+	r.server, err = server.New(r.rules, server.Config{Clients: cfg.Walkers, Budget: cfg.Budget / 8, Seed: cfg.Seed})
+	if err != nil {
+		return nil, err
+	}
+	r.clients = make([]*peer, 1)
+	for i := range r.commands {
+		r.commands[i].Vals = make([]int64, r.rules.Command.Sims)
+	}
+	r.phases = [Phases]func(){r.receive, r.begin, r.encode}
+	r.outs = make([]server.Outbox, max(cfg.Workers, 1))
+	r.Spent = make([]time.Duration, len(r.outs))
+	here := cfg.Walkers - cfg.late
+	for i := range here {
+		// Viewers are spread over the crowd.
+		if err := r.connect(i, cfg.Viewers > 0 && (i+1)*cfg.Viewers/here > i*cfg.Viewers/here); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// connect connects the player of walker i.
+func (r *Run) connect(i int, views bool) error {
+	id, w, err := r.server.Connect(r.now, name(i))
+	if err != nil {
+		return err
+	}
+	c := newPeer(r, id, i, w)
+	r.clients = append(r.clients, c)
+	if views {
+		v, err := newViewer(r, c, w)
+		if err != nil {
+			return err
+		}
+		r.viewers = append(r.viewers, v)
+	}
+	return nil
+}
+
+// frames is how many frames a viewer draws in a tick: 60 a second.
+const frames = 3
+
+// Tick advances the world by one tick, and the clients up to the next. q, where not nil, measures
+// what the viewers know and draw at the moment of the tick.
+func (r *Run) Tick(q *Quality) error {
+	r.tick++
+	r.now = r.now.Add(tick)
+	r.scene.step()
+	r.collect()
+	for p, f := range r.phases {
+		r.Around(Phase(p), f)
+	}
+	if f := r.server.Faults(); len(f) > 0 {
+		return f[0]
+	}
+	r.deliver()
+	for _, c := range r.clients[1:] {
+		if c.viewer == nil {
+			c.run(r)
+		}
+	}
+	for _, v := range r.viewers {
+		for f := range frames {
+			v.frame(r.now.Add(tick*time.Duration(f)/frames), r, q != nil)
+			if f == 0 && q != nil {
+				q.measure(r, v)
+			}
+		}
+	}
+	return nil
+}
+
+// collect lists the datagrams that reach the server until now, by arrival.
+func (r *Run) collect() {
+	r.arrived, r.bytes = r.arrived[:0], r.bytes[:0]
+	for _, c := range r.clients[1:] {
+		n := 0
+		for i := range c.up {
+			f := &c.up[i]
+			if f.at > r.now {
+				c.up[n], c.up[i] = c.up[i], c.up[n]
+				n++
+				continue
+			}
+			r.arrived = append(r.arrived, datagram{c.id, f.at, len(r.bytes), len(f.data)})
+			r.bytes = append(r.bytes, f.data...)
+		}
+		c.spare = append(c.spare, c.up[n:]...)
+		c.up = c.up[:n]
+	}
+}
+
+func (r *Run) receive() {
+	for i := range r.arrived {
+		d := &r.arrived[i]
+		r.server.Receive(d.from, d.at, r.bytes[d.from0:d.from0+d.n])
+	}
+}
+
+func (r *Run) begin() { r.server.Begin(r.now) }
+
+func (r *Run) encode() {
+	n, of := r.server.Clients(), len(r.outs)
+	if of == 1 {
+		r.outs[0].Reset()
+		r.server.Encode(0, n, &r.outs[0])
+		r.server.End()
+		return
+	}
+	var all sync.WaitGroup
+	for i := range r.outs {
+		all.Go(func() {
+			runtime.LockOSThread() // Config.Clock is that of a thread
+			defer runtime.UnlockOSThread()
+			begun := time.Duration(0)
+			if r.cfg.Clock != nil {
+				begun = r.cfg.Clock()
+			}
+			r.outs[i].Reset()
+			r.server.Encode(n*i/of, n*(i+1)/of, &r.outs[i])
+			if r.cfg.Clock != nil {
+				r.Spent[i] += r.cfg.Clock() - begun
+			}
+		})
+	}
+	all.Wait()
+	r.server.End()
+}
+
+// deliver puts what the server sent on its way to the clients, and counts it.
+func (r *Run) deliver() {
+	for i := range r.outs {
+		for j := range r.outs[i].Len() {
+			id, b := r.outs[i].At(j)
+			c := r.clients[id]
+			c.sent(r, b)
+			if c.random.chance(loss) {
+				continue
+			}
+			if c.viewer != nil {
+				c.viewer.put(r.now.Add(delay), b)
+			} else {
+				c.put(r.now.Add(delay), b)
+			}
+		}
+	}
+	for _, c := range r.clients[1:] {
+		c.pass(r)
+	}
+}
+
+// sent counts a datagram to the client.
+func (c *peer) sent(r *Run, b []byte) {
+	_, n, err := wire.DecodeHeader(b)
+	if err != nil {
+		panic(err)
+	}
+	r.Sums.Packets++
+	r.Sums.Bytes += uint64(len(b))
+	r.Sums.HeaderBytes += uint64(n)
+	bits := (len(b) + wire.Overhead) * 8
+	c.window[r.tick%Rate] += bits
+	c.inWindow += bits
+}
+
+// pass ends the client's tick: a second of ticks is in its window.
+func (c *peer) pass(r *Run) {
+	r.Sums.MaxWindow = max(r.Sums.MaxWindow, c.inWindow)
+	next := &c.window[(r.tick+1)%Rate]
+	c.inWindow -= *next
+	*next = 0
+}
+
+// Counts are sums over all clients of what the server counted.
+type Counts struct {
+	Records, Moving, First                     uint64
+	MovingBits, FirstBits, GoneBits, OtherBits uint64
+}
+
+func (s *Counts) add(o *server.DownlinkStats) {
+	s.Records, s.Moving, s.First = s.Records+o.Records, s.Moving+o.Moving, s.First+o.First
+	s.MovingBits, s.FirstBits = s.MovingBits+o.MovingBits, s.FirstBits+o.FirstBits
+	s.GoneBits, s.OtherBits = s.GoneBits+o.GoneBits, s.OtherBits+o.OtherBits
+}
+
+// Sub takes what was counted before out of the counts.
+func (s *Counts) Sub(o *Counts) {
+	s.Records, s.Moving, s.First = s.Records-o.Records, s.Moving-o.Moving, s.First-o.First
+	s.MovingBits, s.FirstBits = s.MovingBits-o.MovingBits, s.FirstBits-o.FirstBits
+	s.GoneBits, s.OtherBits = s.GoneBits-o.GoneBits, s.OtherBits-o.OtherBits
+}
+
+// Downlink returns what the server counted of all clients since they connected, and how many
+// records moved somebody at the viewers.
+func (r *Run) Downlink() (all Counts, moves uint64) {
+	for _, c := range r.clients[1:] {
+		if s, ok := r.server.Stats(c.id); ok {
+			all.add(&s.DownlinkStats)
+		}
+	}
+	for _, v := range r.viewers {
+		moves += v.moves
+	}
+	return all, moves
+}
+
+// Slots returns the most slots that one of the clients has in use.
+func (r *Run) Slots() (most int) {
+	for _, c := range r.clients[1:] {
+		if v := r.server.View(c.id); v != nil {
+			_, n := v.Count()
+			most = max(most, n)
+		}
+	}
+	return most
+}
+
+// DisconnectAll takes all clients out.
+func (r *Run) DisconnectAll() {
+	for i := len(r.clients) - 1; i > 0; i-- {
+		r.server.Disconnect(r.clients[i].id)
+	}
+}
