@@ -205,7 +205,7 @@ func (c *Client) parse(
 		return f, 0, false
 	}
 	if err := c.store.Parse(&r, h.Tick, agreed); err != nil {
-		if errors.Is(err, snapshot.ErrBaseline) || errors.Is(err, snapshot.ErrSlot) {
+		if errors.Is(err, snapshot.ErrBaseline) || errors.Is(err, snapshot.ErrSlot) || errors.Is(err, snapshot.ErrOvertaken) {
 			c.stats.NoBaseline++
 			c.down.lostBaseline()
 		} else {

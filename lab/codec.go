@@ -324,7 +324,6 @@ func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet
 		sent = append(sent, 0)
 		if at := tick - age; at > 0 && sent[at-1] != 0 {
 			log.Acked(wire.Ack{Latest: sent[at-1] - 1, History: ^uint64(0)}, v.Delivered, v.Missing)
-			v.Reclaim(sent[at-1] - 1)
 		}
 		if due = v.Pending(now, time.Second, due[:0]); len(due) == 0 {
 			continue

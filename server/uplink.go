@@ -85,7 +85,6 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 	up.received.Applied(h.Seq)
 	queued := up.queue.Queued(arrival, arrival.Sub(arrival.Near(h.Stamp)))
 	if h.HasAck {
-		d.view.Reclaim(h.Ack.Latest)
 		if sent := d.log.Get(h.Ack.Latest); sent != nil {
 			d.path.sampleAnswer(arrival, sent)
 		}

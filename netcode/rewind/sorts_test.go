@@ -283,7 +283,6 @@ func (s *shootingRange) judge() {
 		if x.seq.Newer(s.latest) {
 			s.latest = x.seq
 		}
-		s.view.Reclaim(x.ack.Latest)
 		if s.overtaken(&x) {
 			s.compared["overtaken"]++
 			continue

@@ -18,9 +18,9 @@ const (
 	// avatar all clients receive this group, of other entities those that run them ahead.
 	OwnerGroup = schema.OwnerGroup
 
-	// Slots is how many slots a client has. A slot stays taken after its entity is gone until no
-	// packet that speaks of its old use can still be applied, so there are twice as many as visible
-	// entities.
+	// Slots is how many slots a client has. A slot stays taken after its entity is gone until the
+	// client is known to have learned of it, so there are twice as many as visible entities: all of
+	// them may be exchanged within a round trip.
 	Slots = 512
 
 	// HeldStates is how many states of a group a client keeps: the newest baseline that a record

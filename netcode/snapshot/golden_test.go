@@ -59,7 +59,7 @@ func TestRecordVectors(t *testing.T) {
 		p.mustArrive(k)
 		p.ack()
 		for n := range p.v.slots.used {
-			if s := &p.v.slots.list[n]; s.phase() == resting {
+			if s := &p.v.slots.list[n]; s.phase() == ended {
 				fmt.Fprintf(&b, "  slot %d: its end is known\n", n)
 			}
 		}

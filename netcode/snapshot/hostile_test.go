@@ -192,7 +192,7 @@ func readAgreed(s *Store, tick clock.Tick, agreed uint64, body []byte) error {
 	err := s.Read(&r, tick, agreed)
 	if err != nil {
 		if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) && !errors.Is(err, ErrBaseline) &&
-			!errors.Is(err, ErrSlot) {
+			!errors.Is(err, ErrSlot) && !errors.Is(err, ErrOvertaken) {
 			return fmt.Errorf("refused with %w", err)
 		}
 		if after := image(s); after != before {

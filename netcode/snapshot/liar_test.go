@@ -35,7 +35,6 @@ func testLiar(t *testing.T, c *soak) {
 				if !c.log.Acked(a, c.v.Delivered, c.v.Missing) {
 					t.Fatalf("tick %d: an ack of what was sent was refused", c.tick)
 				}
-				c.v.Reclaim(a.Latest)
 			}
 			if c.rng.chance(0.01) {
 				c.v.Resync()

@@ -44,7 +44,8 @@ type lookPair struct {
 // Shown calls f for every entity that the client showed when newest was the newest packet that it
 // had applied, by rising ID: those in sight, and those whose end it had not learned, be it that
 // they are dead or have left its sight. One that came back meanwhile is there twice, first as it is
-// now. f is given the slot, for RecordsAround, and returns false to stop.
+// now. Ends that the server learned of more than 32 ticks ago count as known to the client. f is
+// given the slot, for RecordsAround, and returns false to stop.
 func (v *View) Shown(newest wire.Seq, scratch []uint16, f func(slot uint16, i int32) bool) []uint16 {
 	scratch = scratch[:0]
 	for n := range v.slots.used {
@@ -78,7 +79,7 @@ func (v *View) shown(n uint16, newest wire.Seq) bool {
 		return true
 	case leaving:
 		return v.same(s)
-	case resting:
+	case ended:
 		return v.slots.ending(n).learned.Newer(newest) && v.same(s)
 	}
 	return false

@@ -162,14 +162,28 @@ func (s *Store) before(tick clock.Tick) (*packetSlots, error) {
 	return &s.packets[wire.AgreedTicks], nil
 }
 
+// held returns what slot n held as far as a packet of a tick may speak of it. Slots are used again as
+// soon as the server knows that the client learned of the end of what they held: a packet from before
+// the present use speaks of something else.
+func (s *Store) held(n uint16, tick clock.Tick) (*Replica, error) {
+	held := s.slots[n]
+	switch {
+	case held == nil || !held.alive && tick > s.ended[n]:
+		return nil, ErrSlot
+	case tick <= held.since:
+		return nil, ErrOvertaken
+	}
+	return held, nil
+}
+
 // readUpdate reads an update.
 func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how form) error {
 	if r.Bad() {
 		return wire.ErrTruncated
 	}
-	held := s.slots[n]
-	if held == nil || !held.alive && tick > s.ended[n] {
-		return ErrSlot
+	held, err := s.held(n, tick)
+	if err != nil {
+		return err
 	}
 	k := s.kinds[held.Kind]
 	groups := uint64(1 << OwnerGroup)
@@ -191,7 +205,6 @@ func (s *Store) readUpdate(r *wire.BitReader, n uint16, tick clock.Tick, how for
 
 // readEntry reads an entry that is not an ordinary update.
 func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
-	held := s.slots[n]
 	how := readForm(r)
 	if how == general {
 		return s.readUpdate(r, n, tick, how)
@@ -205,11 +218,13 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 		return nil
 	case mustForget:
 		groups := r.Bits(schema.MaxGroups)
-		switch {
-		case r.Bad():
+		if r.Bad() {
 			return wire.ErrTruncated
-		case held == nil || !held.alive && tick > s.ended[n]:
-			return ErrSlot
+		}
+		held, err := s.held(n, tick)
+		switch {
+		case err != nil:
+			return err
 		case groups == 0 || held.Exact || groups&^uint64(s.rules[held.Kind].limitedSet) != 0:
 			return fault.Errorf("%w: groups %#b of entity %d to be forgotten", wire.ErrMalformed, groups, held.ID)
 		}

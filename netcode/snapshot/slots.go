@@ -18,7 +18,7 @@ const (
 	entering       // the first sight is being sent; the client has acknowledged nothing
 	live           // the client is known to hold a state of every group
 	leaving        // the client must learn that the entity is gone
-	resting        // it has learned that; no packet that mentions the slot may still arrive when it is used again
+	ended          // it has learned that, so the slot is free; what it drew before is still known
 )
 
 // slot is one use of a slot: which entity the number stands for in packets to one client. Its kind
@@ -83,21 +83,27 @@ func (s *slot) unit(g int) int { return int(s.at) + unitOf(g) }
 // An ending is the end of one use of a slot: the client must learn, or has learned, that the entity
 // is gone.
 type ending struct {
-	slot      uint16
-	mentioned wire.Seq // newest packet that may mention the entity
-	learned   wire.Seq // of a resting slot: oldest packet known to be applied from which the client learned it
+	slot    uint16
+	had     bool       // the client was known to have the entity when it left
+	learned wire.Seq   // of a slot that ended: oldest packet known to be applied from which the client learned it
+	at      clock.Tick // of a slot that ended: when that was known
 }
+
+// shownTicks is for how many ticks a slot that ended is kept for Shown, unless it is needed: commands
+// that were made before the client learned of the end may still have to wait for their tick.
+const shownTicks = 32
 
 // slotTable has the slots of one client, and finds that of an entity.
 type slotTable struct {
 	list    []slot // as many as were ever used at once
 	taken   slotSet
-	quiet   slotSet  // slots of which the client has all that there is, as of View.looked
-	eager   slotSet  // slots whose entity rested and does not any more
-	index   []uint16 // slots of entities in sight plus 1, by hash; 0: none
-	endings []ending // of the slots that are leaving or resting, by rising slot
-	inSight uint16   // how many slots index has
-	leaving uint16   // how many of endings are leaving
+	quiet   slotSet    // slots of which the client has all that there is, as of View.looked
+	eager   slotSet    // slots whose entity rested and does not any more
+	index   []uint16   // slots of entities in sight plus 1, by hash; 0: none
+	endings []ending   // of the slots that are leaving or ended, by rising slot
+	swept   clock.Tick // when slots that ended long ago were looked for
+	inSight uint16     // how many slots index has
+	leaving uint16     // how many of endings are leaving
 }
 
 // used calls f for every slot that is not empty, by rising number.
@@ -111,14 +117,25 @@ func (t *slotTable) used(f func(n uint16) bool) {
 	}
 }
 
-// vacant returns the first empty slot: slots close together are coded in few bits.
-func (t *slotTable) vacant() (n uint16, ok bool) {
+// firstEmpty returns the first empty slot: slots close together are coded in few bits.
+func (t *slotTable) firstEmpty() (n uint16, ok bool) {
 	for w, set := range t.taken {
 		if set != math.MaxUint64 {
 			return uint16(w<<6 + bits.TrailingZeros64(^set)), true
 		}
 	}
 	return 0, false
+}
+
+// endedFirst returns the slot that ended first.
+func (t *slotTable) endedFirst() (n uint16, ok bool) {
+	at := clock.Tick(math.MaxUint32)
+	for i := range t.endings {
+		if e := &t.endings[i]; t.list[e.slot].phase() == ended && e.at < at {
+			n, at, ok = e.slot, e.at, true
+		}
+	}
+	return n, ok
 }
 
 // enter begins a use of slot n, which vacant returned.
@@ -140,9 +157,9 @@ func (t *slotTable) clear(n uint16) {
 	t.eager.remove(n)
 }
 
-// leave notes that the client must learn that the entity of slot n is gone. mentioned is the newest
-// packet that may speak of it.
-func (t *slotTable) leave(n uint16, mentioned wire.Seq) {
+// leave notes that the client must learn that the entity of slot n is gone.
+func (t *slotTable) leave(n uint16) {
+	had := t.list[n].phase() == live
 	t.list[n].setPhase(leaving)
 	t.quiet.remove(n)
 	t.eager.remove(n)
@@ -151,23 +168,28 @@ func (t *slotTable) leave(n uint16, mentioned wire.Seq) {
 	if n := len(t.endings); n == cap(t.endings) { // commonly there are few, for each of thousands of clients
 		t.endings = append(make([]ending, 0, n+max(4, n/2)), t.endings...)
 	}
-	t.endings = slices.Insert(t.endings, at, ending{slot: n, mentioned: mentioned})
+	t.endings = slices.Insert(t.endings, at, ending{slot: n, had: had})
 }
 
-// rest notes that the client learned by packet seq that the entity of slot n is gone.
-func (t *slotTable) rest(n uint16, seq wire.Seq) {
+// end notes that the client learned by packet seq that the entity of slot n is gone, which is known
+// at tick now.
+func (t *slotTable) end(n uint16, seq wire.Seq, now clock.Tick) {
 	s, e := &t.list[n], t.ending(n)
 	if s.phase() == leaving {
-		s.setPhase(resting)
+		s.setPhase(ended)
 		t.leaving--
-	}
-	if seq.Newer(e.mentioned) { // it brought the entity in another slot
-		e.mentioned = seq
+		e.at = now
 	}
 	e.learned = seq
 }
 
-// ending returns the end of slot n, which is leaving or resting.
+// forget drops the ending of slot n.
+func (t *slotTable) forget(n uint16) {
+	at, _ := t.endingAt(n)
+	t.endings = slices.Delete(t.endings, at, at+1)
+}
+
+// ending returns the end of slot n, which is leaving or ended.
 func (t *slotTable) ending(n uint16) *ending {
 	at, _ := t.endingAt(n)
 	return &t.endings[at]

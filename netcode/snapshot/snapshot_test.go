@@ -401,7 +401,6 @@ func (d *duel) receive(now clock.Time) {
 		if h.Seq.Newer(d.gotUp) {
 			d.gotUp = h.Seq
 		}
-		d.v.Reclaim(h.Ack.Latest)
 		if f.pic != nil {
 			d.judge(f.pic)
 		}

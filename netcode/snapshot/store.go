@@ -16,6 +16,8 @@ import (
 var (
 	ErrBaseline = errors.New("snapshot: record against a state that is not held")
 	ErrSlot     = errors.New("snapshot: record for a slot that holds nothing")
+	// ErrOvertaken is for a packet that is so late that one of its slots holds another entity by now.
+	ErrOvertaken = errors.New("snapshot: record of what a slot held before")
 )
 
 // A Replica is one entity as a client holds it.
@@ -131,8 +133,8 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
 // malformed.
 //
 // Bit i of agreed says that the server knew, when it sent the packet, that its packet of i ticks
-// before had been applied, see wire.Agreement. The errors are those of package wire, ErrBaseline
-// and ErrSlot; with any of them the packet must not be acknowledged, and there is nothing to
+// before had been applied, see wire.Agreement. The errors are those of package wire, ErrBaseline,
+// ErrSlot and ErrOvertaken; with any of them the packet must not be acknowledged, and there is nothing to
 // commit. Bytes of any kind are refused or applied within the bounds of memory; they never make it
 // panic.
 func (s *Store) Parse(r *wire.BitReader, tick clock.Tick, agreed uint64) error {

@@ -153,7 +153,6 @@ func (c *town) ack() {
 	if a, ok := c.recv.Ack(); ok {
 		c.up++
 		c.log.Acked(a, func(p *wire.Packet) { c.v.Delivered(p); c.lane.Delivered(uint16(p.Seq)) }, c.missing)
-		c.v.Reclaim(a.Latest)
 	}
 	c.log.Expire(c.now().Add(-2*rto), c.missing)
 }

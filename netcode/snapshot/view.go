@@ -16,7 +16,7 @@ import (
 // concurrently.
 //
 // The caller says what is in sight (Enter, Leave, Distance, Team) and what became of packets
-// (Delivered, Missing, Resync, Reclaim); Pending then lists what may be sent, a Writer codes it,
+// (Delivered, Missing, Resync); Pending then lists what may be sent, a Writer codes it,
 // and Shown and RecordsAround answer later what the client drew.
 type View struct {
 	h      *History
@@ -66,9 +66,11 @@ func (v *View) Share(l *Lookback) { v.look = l }
 // Has reports whether entity i is in the client's sight.
 func (v *View) Has(i int32) bool { _, ok := v.slots.find(i); return ok }
 
-// Count returns how many entities are in sight, and how many slots are taken by them and by those
-// that left.
-func (v *View) Count() (entities, slots int) { return int(v.slots.inSight), v.slots.taken.count() }
+// Count returns how many entities are in sight, and how many slots are not free: theirs, and those of
+// entities of whose end the client has not learned.
+func (v *View) Count() (entities, slots int) {
+	return int(v.slots.inSight), int(v.slots.inSight + v.slots.leaving)
+}
 
 // Detail is how a client receives an entity.
 type Detail uint8
@@ -80,7 +82,7 @@ const (
 	Mine                   // at simulation precision, with the owner's properties: it is the client's avatar
 )
 
-// Enter brings entity i into the client's sight. It returns false if there is no empty slot. An
+// Enter brings entity i into the client's sight. It returns false if there is no free slot. An
 // entity in sight stays as it is, see Switch.
 //
 // Where Entity.Exact is false, Exact and Spawned mean Observed: exact records are not cut to what a
@@ -89,7 +91,7 @@ func (v *View) Enter(i int32, d Detail) bool {
 	if v.Has(i) {
 		return true
 	}
-	n, ok := v.slots.vacant()
+	n, ok := v.vacant()
 	if !ok {
 		return false
 	}
@@ -115,7 +117,7 @@ func (v *View) Enter(i int32, d Detail) bool {
 // Switch makes entity i, which is in sight, one that the client receives exactly, or no longer so.
 // It leaves its slot and enters another one; the client goes on with what it holds of the entity
 // when the first sight arrives there. Nothing happens if the entity has that detail already, or is
-// the client's avatar. It returns false if there is no empty slot.
+// the client's avatar. It returns false if there is no free slot.
 func (v *View) Switch(i int32, d Detail) bool {
 	n, ok := v.slots.find(i)
 	if !ok {
@@ -124,7 +126,7 @@ func (v *View) Switch(i int32, d Detail) bool {
 	if s, e := &v.slots.list[n], v.h.At(i); s.mine() || s.exact() == (d != Observed && e.Exact) {
 		return true
 	}
-	if _, ok := v.slots.vacant(); !ok {
+	if _, ok := v.vacant(); !ok {
 		return false
 	}
 	v.Leave(i)
@@ -143,7 +145,7 @@ func (v *View) ExactSince(i int32) (exact bool, since clock.Tick) {
 }
 
 // Leave takes entity i out of the client's sight. Its content stops at once; its slot stays taken
-// until no acceptable packet can mention it any more.
+// until the client is known to have learned of it.
 func (v *View) Leave(i int32) {
 	n, ok := v.slots.find(i)
 	if !ok {
@@ -156,12 +158,39 @@ func (v *View) Leave(i int32) {
 		v.release(n)
 		return
 	}
-	v.slots.leave(n, v.newest)
+	v.slots.leave(n)
 	v.ledger.known[s.at].setLost() // due at once
+}
+
+// vacant returns an empty slot. Those that ended are emptied after shownTicks, or when there is no
+// other.
+func (v *View) vacant() (n uint16, ok bool) {
+	t := &v.slots
+	if len(t.endings) > int(t.leaving) && t.swept != v.h.tick {
+		t.swept = v.h.tick
+		kept := t.endings[:0]
+		for _, e := range t.endings {
+			if t.list[e.slot].phase() == ended && v.h.tick-e.at > shownTicks {
+				v.release(e.slot)
+			} else {
+				kept = append(kept, e)
+			}
+		}
+		t.endings = kept
+	}
+	if n, ok = t.firstEmpty(); ok {
+		return n, true
+	}
+	if n, ok = t.endedFirst(); ok {
+		t.forget(n)
+		v.release(n)
+	}
+	return n, ok
 }
 
 // release empties a slot.
 func (v *View) release(n uint16) {
+	v.version++
 	v.ledger.release(v.slots.list[n].at)
 	v.slots.clear(n)
 }
@@ -237,26 +266,6 @@ func (v *View) Resync() {
 	}
 }
 
-// Reclaim empties resting slots that no acceptable packet can mention any more: latest is the
-// newest packet that the client has acknowledged, and it refuses packets that are more than
-// wire.Window older.
-func (v *View) Reclaim(latest wire.Seq) {
-	all := v.slots.endings
-	if len(all) == int(v.slots.leaving) {
-		return
-	}
-	kept := all[:0]
-	for _, e := range all {
-		if v.slots.list[e.slot].phase() == resting && int16(latest-e.mentioned) > wire.Window {
-			v.release(e.slot)
-			v.version++
-		} else {
-			kept = append(kept, e)
-		}
-	}
-	v.slots.endings = kept
-}
-
 // Delivered notes that the client applied a packet.
 func (v *View) Delivered(p *wire.Packet) {
 	v.version++
@@ -278,10 +287,10 @@ func (v *View) Delivered(p *wire.Packet) {
 		case r.gone && r.groups != 0:
 			v.deliveredForget(s, r.groups, p.Tick)
 		case r.gone:
-			if is == leaving || is == resting && v.slots.ending(r.slot).learned.Newer(p.Seq) {
-				v.slots.rest(r.slot, p.Seq)
+			if is == leaving || is == ended && v.slots.ending(r.slot).learned.Newer(p.Seq) {
+				v.slots.end(r.slot, p.Seq, v.h.tick)
 			}
-		case is == resting:
+		case is == ended:
 		default:
 			v.deliveredRecords(s, &r.logEntry, p.Tick)
 			if is == live {
@@ -324,9 +333,10 @@ func (v *View) deliveredRecords(s *slot, e *logEntry, tick clock.Tick) {
 	}
 }
 
-// replaced notes that packet seq brought the entity of slot n to the client: if the entity was in
-// another slot before, and its end there was not acknowledged, the client dropped it there, as it
-// has an entity once.
+// replaced notes that packet seq brought the entity of slot n to the client: if the client was known
+// to have it in another slot before, and its end there was not acknowledged, the client dropped it
+// there, as it has an entity once. If it was not known to, a first sight of that slot may still be on
+// its way, so its end must be acknowledged before another entity may have the slot.
 func (v *View) replaced(n uint16, seq wire.Seq) {
 	if v.slots.leaving == 0 {
 		return
@@ -335,11 +345,11 @@ func (v *View) replaced(n uint16, seq wire.Seq) {
 	for i := range v.slots.endings {
 		o := v.slots.endings[i].slot
 		s := &v.slots.list[o]
-		if o == n || s.phase() != leaving || s.ent != now.ent || !v.same(s) {
+		if o == n || s.phase() != leaving || s.ent != now.ent || !v.slots.endings[i].had || !v.same(s) {
 			continue
 		}
 		if s.since < now.since || now.phase() == live {
-			v.slots.rest(o, seq)
+			v.slots.end(o, seq, v.h.tick)
 		}
 	}
 }
@@ -530,7 +540,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 	s := &v.slots.list[n]
 	is := s.phase()
 	if is == leaving {
-		if v.switched(s) {
+		if n, ok := v.switched(s); ok && v.slots.list[n].phase() == entering {
 			return dst // the first sight in the other slot says it, and the client lacks the entity at no time
 		}
 		if v.ledger.known[s.at].due(late) {
@@ -539,7 +549,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 		return dst
 	}
 	e := v.h.At(s.ent)
-	if is == resting || !e.alive || e.Spawned > s.since {
+	if is == ended || !e.alive || e.Spawned > s.since {
 		return dst // removed from the history before Leave was called: it has no state any more
 	}
 	kind, rules, exact := v.h.kinds[e.Kind], &v.h.rules[e.Kind], s.exact()
@@ -588,11 +598,11 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 	)
 }
 
-// switched reports whether the entity of slot s, which is leaving, is in sight again with another
-// detail.
-func (v *View) switched(s *slot) bool {
-	n, ok := v.slots.find(s.ent)
-	return ok && v.slots.list[n].exact() != s.exact() && v.same(s)
+// switched returns in which slot the entity of slot s, which is leaving, is in sight again with
+// another detail.
+func (v *View) switched(s *slot) (n uint16, ok bool) {
+	n, ok = v.slots.find(s.ent)
+	return n, ok && v.slots.list[n].exact() != s.exact() && v.same(s)
 }
 
 // unseen returns the tick from which on the client may not know of teleports of the entity of slot
@@ -602,7 +612,7 @@ func (v *View) unseen(s *slot) clock.Tick {
 	since := s.since
 	for i := range v.slots.endings {
 		o := &v.slots.list[v.slots.endings[i].slot]
-		if o.phase() == leaving && o.ent == s.ent && v.switched(o) {
+		if _, ok := v.switched(o); ok && o.phase() == leaving && o.ent == s.ent {
 			since = min(since, v.ledger.acked(int(o.at)))
 		}
 	}
@@ -688,7 +698,7 @@ func (v *View) Unacked() bool {
 	for n := range v.slots.used {
 		s := &v.slots.list[n]
 		switch s.phase() {
-		case resting:
+		case ended:
 			continue
 		case leaving:
 			return true
@@ -724,11 +734,10 @@ func (v *View) Settled() bool {
 	for n := range v.slots.used {
 		s := &v.slots.list[n]
 		is := s.phase()
-		if is == resting || !s.exact() || v.ledger.known[s.at].sent() == v.h.tick {
+		if is == ended || !s.exact() || v.ledger.known[s.at].sent() == v.h.tick {
 			continue // it has no state, not an exact one, or the packet has it
 		}
-		if is == leaving && v.switched(s) {
-			n, _ := v.slots.find(s.ent)
+		if n, ok := v.switched(s); ok && is == leaving {
 			s = &v.slots.list[n]
 			if v.ledger.known[s.at].sent() == v.h.tick {
 				continue // the packet has its first sight in another slot
@@ -784,7 +793,6 @@ func (v *View) commit(c *Candidate, p *wire.Packet, log *logWriter) {
 			at := int(s.at)
 			v.ledger.set(at, p.Tick, v.ledger.acked(at))
 			v.ledger.known[at].clearLost()
-			v.slots.ending(c.slot).mentioned = p.Seq
 		}
 		for set := c.groups; set != 0; set &= set - 1 {
 			v.ledger.send(s.unit(bits.TrailingZeros32(set)), p.Tick, 0)

@@ -237,7 +237,6 @@ func (w *travels) receive() {
 	if a, ok := w.recv.Ack(); ok && w.r.n(3) > 0 {
 		w.got++
 		w.log.Acked(a, w.v.Delivered, w.v.Missing)
-		w.v.Reclaim(a.Latest)
 	}
 }
 

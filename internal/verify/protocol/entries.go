@@ -132,6 +132,9 @@ func (r *Reader) held(n int) *Entity {
 	if e == nil || !e.Alive && r.Head.Tick > r.gone[n] {
 		refuse("slot %d holds nothing", n)
 	}
+	if r.Head.Tick <= e.Since {
+		refuse("slot %d holds entity %d since tick %d", n, e.ID, e.Since)
+	}
 	return e
 }
 

@@ -134,7 +134,6 @@ func (c *scene) step(happens string, change func(), arrives bool) {
 			c.recv.Applied(p.Seq)
 			a, _ := c.recv.Ack()
 			c.log.Acked(a, c.v.Delivered, c.v.Missing)
-			c.v.Reclaim(a.Latest)
 		} else {
 			sent += " (lost)"
 		}
@@ -168,15 +167,6 @@ func (c *scene) wait(happens string, arrives bool) {
 	c.step(happens, nil, arrives)
 }
 
-// other is a packet that speaks of other things; it arrives and is acknowledged.
-func (c *scene) other() {
-	p := c.log.Sent(c.now, c.tick, c.v.Missing)
-	c.recv.Applied(p.Seq)
-	a, _ := c.recv.Ack()
-	c.log.Acked(a, c.v.Delivered, c.v.Missing)
-	c.v.Reclaim(a.Latest)
-}
-
 // The tables of docs/STATES.md are what the code does.
 func TestStates(t *testing.T) {
 	examples := map[string]string{}
@@ -194,12 +184,6 @@ func TestStates(t *testing.T) {
 	c.step("moves", move, true)
 	c.step("goes out of sight", func() { c.v.Leave(c.i) }, false)
 	c.wait("200 ms are over", true)
-	for range wire.Window {
-		c.other()
-	}
-	c.step("64 packets later", nil, true)
-	c.other()
-	c.step("one more", nil, true)
 	examples["a slot"] = c.rows.text()
 
 	c = newScene(t)
