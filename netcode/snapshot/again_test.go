@@ -10,8 +10,8 @@ import (
 	"meanwhile/netcode/schema"
 )
 
-// reuse is a world in which things of three kinds take turns at the few slots that are free, on a path
-// that loses packets, brings them twice, and some of them long after others.
+// reuse is a world in which things of three kinds take turns at the few slots that are free, on a
+// path that loses packets, brings them twice, and some of them long after others.
 type reuse struct {
 	*pair
 	rng    rng
@@ -151,7 +151,12 @@ func TestSlotsUsedAgainAtOnce(t *testing.T) {
 		for range 4000 {
 			c.play(true)
 		}
-		t.Logf("slots were used again at once %d times; %d packets came too late for that; %d states", c.used, c.later, c.states)
+		t.Logf(
+			"slots were used again at once %d times; %d packets came too late for that; %d states",
+			c.used,
+			c.later,
+			c.states,
+		)
 		if c.used < 500 || c.later < 100 || c.states < 5000 {
 			t.Error("that is too little to show anything")
 		}
@@ -170,8 +175,8 @@ func TestSlotsUsedAgainAtOnce(t *testing.T) {
 	}
 }
 
-// The copy of a first sight that was on its way all along does not bring back an entity that came in
-// another slot and went since.
+// The copy of a first sight that was on its way all along does not bring back an entity that came
+// in another slot and went since.
 func TestFirstSightLongOvertaken(t *testing.T) {
 	p := newPair(t)
 	p.begin()

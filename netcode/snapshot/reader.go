@@ -162,9 +162,9 @@ func (s *Store) before(tick clock.Tick) (*packetSlots, error) {
 	return &s.packets[wire.AgreedTicks], nil
 }
 
-// held returns what slot n held as far as a packet of a tick may speak of it. Slots are used again as
-// soon as the server knows that the client learned of the end of what they held: a packet from before
-// the present use speaks of something else.
+// held returns what slot n held as far as a packet of a tick may speak of it. Slots are used again
+// as soon as the server knows that the client learned of the end of what they held: a packet from
+// before the present use speaks of something else.
 func (s *Store) held(n uint16, tick clock.Tick) (*Replica, error) {
 	held := s.slots[n]
 	switch {

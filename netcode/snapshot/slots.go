@@ -89,8 +89,9 @@ type ending struct {
 	at      clock.Tick // of a slot that ended: when that was known
 }
 
-// shownTicks is for how many ticks a slot that ended is kept for Shown, unless it is needed: commands
-// that were made before the client learned of the end may still have to wait for their tick.
+// shownTicks is for how many ticks a slot that ended is kept for Shown, unless it is needed:
+// commands that were made before the client learned of the end may still have to wait for their
+// tick.
 const shownTicks = 32
 
 // slotTable has the slots of one client, and finds that of an entity.

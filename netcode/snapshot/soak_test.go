@@ -599,9 +599,16 @@ func testSoak(t *testing.T, c *soak, change clock.Tick) {
 	n := &c.count
 	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, %d of them coarse, 0 differ",
 		n.records, moved, c.ids, n.states, n.coarse)
-	t.Logf("%d packets refused for a baseline, %d for a slot, %d for its next use; acknowledged but not kept: %d; "+
-		"%d are too late to be read, or others of a tick that was read; with a prior state: %.0f %%",
-		n.refused[ErrBaseline], n.refused[ErrSlot], n.refused[ErrOvertaken], n.misled, n.late, 100*float64(n.priors)/float64(n.records))
+	t.Logf(
+		"%d packets refused for a baseline, %d for a slot, %d for its next use; acknowledged but not kept: %d; "+
+			"%d are too late to be read, or others of a tick that was read; with a prior state: %.0f %%",
+		n.refused[ErrBaseline],
+		n.refused[ErrSlot],
+		n.refused[ErrOvertaken],
+		n.misled,
+		n.late,
+		100*float64(n.priors)/float64(n.records),
+	)
 	t.Logf("%d packets list their slots, %d how these differ from one before, %d have those of one before",
 		n.shapes[plainly], n.shapes[changed], n.shapes[likeBefore])
 	if shapes := n.shapes; !testing.Short() && (shapes[plainly] == 0 || shapes[changed] == 0 ||

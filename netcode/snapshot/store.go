@@ -16,7 +16,8 @@ import (
 var (
 	ErrBaseline = errors.New("snapshot: record against a state that is not held")
 	ErrSlot     = errors.New("snapshot: record for a slot that holds nothing")
-	// ErrOvertaken is for a packet that is so late that one of its slots holds another entity by now.
+	// ErrOvertaken is for a packet that is so late that one of its slots holds another entity by
+	// now.
 	ErrOvertaken = errors.New("snapshot: record of what a slot held before")
 )
 
@@ -134,9 +135,9 @@ func (s *Store) Read(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
 //
 // Bit i of agreed says that the server knew, when it sent the packet, that its packet of i ticks
 // before had been applied, see wire.Agreement. The errors are those of package wire, ErrBaseline,
-// ErrSlot and ErrOvertaken; with any of them the packet must not be acknowledged, and there is nothing to
-// commit. Bytes of any kind are refused or applied within the bounds of memory; they never make it
-// panic.
+// ErrSlot and ErrOvertaken; with any of them the packet must not be acknowledged, and there is
+// nothing to commit. Bytes of any kind are refused or applied within the bounds of memory; they
+// never make it panic.
 func (s *Store) Parse(r *wire.BitReader, tick clock.Tick, agreed uint64) error {
 	p := &s.parsed
 	p.tick, p.agreed = tick, agreed
@@ -247,8 +248,8 @@ func (s *Store) enter(o *op, tick clock.Tick) *Replica {
 	return h
 }
 
-// inherit copies what the use of another slot has of the entity with the other detail: the entity is
-// drawn on from these states, though no record is coded against them. The old use keeps its own:
+// inherit copies what the use of another slot has of the entity with the other detail: the entity
+// is drawn on from these states, though no record is coded against them. The old use keeps its own:
 // packets that were overtaken are still read against them.
 func (h *Replica) inherit(old *Replica) {
 	for g := range h.Groups {

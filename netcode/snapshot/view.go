@@ -66,8 +66,8 @@ func (v *View) Share(l *Lookback) { v.look = l }
 // Has reports whether entity i is in the client's sight.
 func (v *View) Has(i int32) bool { _, ok := v.slots.find(i); return ok }
 
-// Count returns how many entities are in sight, and how many slots are not free: theirs, and those of
-// entities of whose end the client has not learned.
+// Count returns how many entities are in sight, and how many slots are not free: theirs, and those
+// of entities of whose end the client has not learned.
 func (v *View) Count() (entities, slots int) {
 	return int(v.slots.inSight), int(v.slots.inSight + v.slots.leaving)
 }
@@ -333,10 +333,10 @@ func (v *View) deliveredRecords(s *slot, e *logEntry, tick clock.Tick) {
 	}
 }
 
-// replaced notes that packet seq brought the entity of slot n to the client: if the client was known
-// to have it in another slot before, and its end there was not acknowledged, the client dropped it
-// there, as it has an entity once. If it was not known to, a first sight of that slot may still be on
-// its way, so its end must be acknowledged before another entity may have the slot.
+// replaced notes that packet seq brought the entity of slot n to the client: if the client was
+// known to have it in another slot before, and its end there was not acknowledged, the client
+// dropped it there, as it has an entity once. If it was not known to, a first sight of that slot
+// may still be on its way, so its end must be acknowledged before another entity may have the slot.
 func (v *View) replaced(n uint16, seq wire.Seq) {
 	if v.slots.leaving == 0 {
 		return
