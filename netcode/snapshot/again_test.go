@@ -78,7 +78,7 @@ func (c *reuse) play(restless bool) {
 		if c.h.At(i).Kind == cartKind { // of its groups, some come and go
 			c.sims[i][cartFuel], c.sims[i][cartPlan] = int64(c.rng.n(100)), int64(c.rng.n(100))
 			c.sims[i][cartSide] = 1
-			c.v.Distance(i, int64(c.rng.n(10_000))*1_000_000)
+			c.v.far(i, int64(c.rng.n(10_000))*1_000_000)
 		}
 		if restless && c.rng.chance(0.1) {
 			c.v.Leave(i)

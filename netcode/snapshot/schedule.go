@@ -260,7 +260,7 @@ func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candid
 				}
 				continue
 			}
-			if is == resting || quiet&bit != 0 && !v.wakes(n) {
+			if is == ended || quiet&bit != 0 && !v.wakes(n) {
 				continue
 			}
 			waited := now - s.last
