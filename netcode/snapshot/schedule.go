@@ -32,6 +32,7 @@ const (
 	weightAt   = 36 * octave   // Weight at a distance of 1 mm and a speed of 1/4 mm a tick
 	nearBy     = 4000          // millimetres below which nearness adds hardly any weight
 	slowest    = 8             // speed, in 1/4 mm a tick, of what hardly moves
+	walk       = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
 	exactLead  = 2 * octave    // records that the client compares its prediction with are so much more urgent
 	groupLag   = 3 * octave    // groups that do not move wait so much longer while the moving one is sent
 	edge       = octave / 4    // a class is kept while it is longer than wanted by no more than this
@@ -148,7 +149,11 @@ func (v *View) Look(l *Look) {
 			dx, dy := int64(l.X)-int64(at.X), int64(l.Y)-int64(at.Y)
 			distance = max(dx, -dx) + max(dy, -dy) // Manhattan: near enough, and cheap
 		}
-		w := weigh(distance, int64(h.dense.paces[s.ent]>>6))
+		speed, quiet := int64(h.dense.paces[s.ent]>>6), v.slots.quiet.has(n)
+		if quiet {
+			speed = max(speed, walk/int64(l.Pace.Rate)) // as if it began to move now
+		}
+		w := weigh(distance, speed)
 		for i := range l.Boosts {
 			if b := &l.Boosts[i]; b.Ent == s.ent {
 				w += log2(int64(b.Times))
@@ -156,9 +161,8 @@ func (v *View) Look(l *Look) {
 		}
 		w = min(max(w, 0), mostWeight)
 		s.weight = uint16(w)
-		if !v.slots.quiet.has(n) && !s.exact() {
+		if least = min(least, w); !quiet && !s.exact() {
 			load += min(gap*256/max(v.period(s.weight), 1), 256)
-			least = min(least, w)
 		}
 	}
 	v.balance(load, int64(l.Pace.Records)*256, (least+log2(gap)-log2(16)-2*edge)<<lineShift)
@@ -231,8 +235,7 @@ func (v *View) pop(z, want int, late clock.Tick, x *Scratch, dst []Candidate) (a
 			at := len(dst)
 			if dst = v.pending(n-1, late, dst); len(dst) == at {
 				v.settle(n - 1)
-			} else {
-				v.finish(&dst[at])
+			} else if v.finish(&dst[at]); !dst[at].Exact {
 				want--
 			}
 		}

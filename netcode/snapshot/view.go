@@ -259,6 +259,7 @@ func (v *View) Resync() {
 			continue
 		}
 		s.setPhase(entering)
+		v.slots.quiet.remove(n)
 		r.notBefore[n] = from
 		for unit, to := v.ledger.piece(s.at); unit < to; unit++ {
 			v.ledger.reset(unit)
