@@ -50,7 +50,7 @@ const (
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
 	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
 	smoothingExperiment, predictExperiment, arenaExperiment, hundredExperiment, soakExperiment,
-	handsExperiment}
+	handsExperiment, invasionExperiment}
 
 // run is one run of an experiment.
 type run struct {

@@ -1,0 +1,455 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/examples/invasion"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/playout"
+	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
+	"meanwhile/netsim"
+	"meanwhile/server"
+)
+
+var invasionExperiment = &experiment{
+	name:  "invasion",
+	about: "thousands of creatures attack hundreds of players: how right is what each knows, at 13 kbit/s and more",
+	notes: `Three hundred bots defend nine beacons, which lie a kilometre apart, against 3000 creatures of the game
+<b>invasion</b>. Each client receives budget_bps at most, on a path of 100 ms there and back that loses 2 %. All are
+whole clients; of every tenth it is compared what it holds and draws with the truth, for a minute that begins when
+all creatures have arrived. <b>max_window_bits</b> is the most in any one second to any client, 42 bytes for each
+datagram included, counted where datagrams leave, since the first. <b>held_10m</b> is the mean distance between the
+newest place that a client has received and where the thing is by now, over all that is within 10 m of its avatar;
+held_30m and held_100m likewise, and an unknown one counts as 500 cm. <b>drawn_30m</b> is the distance between where
+a thing is drawn and where it is by now. <b>known_share</b> is over the nearest 249. A <b>hitch</b> is more than 16.7
+ms in which a moving thing within 30 m is drawn other than between two received records, and one more for each
+further 250 ms; they count per minute of one such thing. <b>tick_cpu</b> is the CPU time of the server for one tick,
+with the rules and the garbage collector; of it <b>rules_cpu</b> is for the rules and for recording the state. Both
+differ from machine to machine. --rate gives one budget in kbit/s.`,
+	takes:    byProfile | byRate,
+	profiles: []netsim.Profile{rtt100},
+	policies: []string{ours},
+	rates:    []int{13, 32, 64},
+	run:      runInvasion,
+}
+
+// rtt100 is a steady path of 100 ms there and back.
+var rtt100 = netsim.Profile{Name: "rtt-100",
+	Down: netsim.LinkConfig{Delay: 50 * time.Millisecond, Loss: netsim.Loss{InGood: 0.02}},
+	Up:   netsim.LinkConfig{Delay: 50 * time.Millisecond, Loss: netsim.Loss{InGood: 0.02}}}
+
+const (
+	invaders        = 300 // players
+	invadersQuick   = 40
+	invasionViewers = 10 // one of so many players is compared with the truth
+	invasionFrame   = time.Second / 60
+	invasionThink   = time.Second / invasion.Rate // between two frames of those that are not compared
+	invasionSample  = 6                           // frames from one comparison to the next
+	unknownError    = 5.0                         // metres that count for what is not known
+	nearestKnown    = 249
+)
+
+func runInvasion(r *run) error {
+	players, warm, span := invaders, 25*time.Second, time.Minute
+	rates := r.rates
+	if r.quick {
+		players, warm, span, rates = invadersQuick, 12*time.Second, 8*time.Second, rates[:1]
+	}
+	rules, err := invasion.Game.Rules()
+	if err != nil {
+		return err
+	}
+	for _, p := range r.profiles {
+		for _, kbit := range rates {
+			b, err := newBattle(rules, r.seed, players, kbit*1000, p)
+			if err != nil {
+				return err
+			}
+			b.loop.Run(clock.Time(warm))
+			b.measure()
+			b.loop.Run(clock.Time(warm + span))
+			if err := b.fault; err != nil {
+				return fmt.Errorf("lab: invasion at %d kbit/s, seed %d: %w", kbit, r.seed, err)
+			}
+			r.emit(Row{r.name, p.Name, ours, r.seed,
+				r.params(Value{"budget_bps", kbit * 1000}, Value{"match_s", int(span.Seconds())}), b.metrics(span)})
+		}
+	}
+	return nil
+}
+
+// battle is one world of invasion with its clients, in virtual time.
+type battle struct {
+	loop     netsim.Loop
+	rules    *game.Rules
+	srv      *server.Server
+	out      server.Outbox
+	fighters []*fighter
+	byID     map[server.PlayerID]*fighter
+	fault    error
+
+	measuring bool
+	ticks     int
+	ruled     time.Duration // CPU of Begin
+	spent     time.Duration // CPU of whole ticks
+	most      int           // bytes in one second to one client
+	sum       sight
+
+	truth []truePlace // of everything that is drawn, as of the newest tick
+}
+
+// truePlace is where a thing is.
+type truePlace struct {
+	id   game.ID
+	kind int
+	at   geom.Vec2
+}
+
+// sight is what the viewers' clients know and draw, compared with the truth.
+type sight struct {
+	held          [3]mean // within bands
+	drawn         mean    // within the second band
+	known         mean
+	moving        time.Duration // for which moving things within the second band were drawn
+	hitches       int
+	records, sent uint64 // of all clients, when measuring began
+}
+
+var sightBands = [...]float64{10, 30, 100}
+
+// mean is the mean of many numbers.
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(x float64) { m.sum, m.n = m.sum+x, m.n+1 }
+
+func (m *mean) get() float64 { return m.sum / math.Max(1, float64(m.n)) }
+
+// fighter is one player.
+type fighter struct {
+	b        *battle
+	id       server.PlayerID
+	viewer   bool
+	client   *client.Client
+	up, down *netsim.Pipe
+	offset   clock.Time // local clock minus server clock
+	frames   int
+	vals     []float64
+	stalls   map[game.ID]*playout.Stall
+	near     map[game.ID]float64 // distances of this frame
+	order    []float64
+	window   []sentDatagram // of the last second
+	bytes    int            // in it
+}
+
+// sentDatagram is one datagram to a client, its headers included.
+type sentDatagram struct {
+	at   clock.Time
+	size int
+}
+
+func newBattle(rules *game.Rules, seed uint64, players, bitsPerSecond int, p netsim.Profile) (*battle, error) {
+	srv, err := server.New(rules, server.Config{Seed: 2*seed + 1, Secret: 2*seed + 2, Clients: players,
+		Budget: bitsPerSecond / 8})
+	if err != nil {
+		return nil, err
+	}
+	b := &battle{rules: rules, srv: srv, byID: map[server.PlayerID]*fighter{}}
+	for i := range players {
+		f := &fighter{b: b, viewer: i%invasionViewers == 0, stalls: map[game.ID]*playout.Stall{},
+			near: map[game.ID]float64{}}
+		r := geom.NewRand(seed, uint64(i))
+		f.offset = clock.Time(r.IntN(int(time.Hour)))
+		if f.up, err = netsim.NewPipe(r.Uint64(), p.Up); err != nil {
+			return nil, err
+		}
+		if f.down, err = netsim.NewPipe(r.Uint64(), p.Down); err != nil {
+			return nil, err
+		}
+		b.fighters = append(b.fighters, f)
+		b.loop.At(clock.Time(r.IntN(int(time.Second))), func() { b.fail(f.join(i, p.Down.Delay)) })
+	}
+	b.loop.Every(clock.Time(srv.Period()), srv.Period(), b.tick)
+	return b, nil
+}
+
+func (b *battle) fail(err error) {
+	if b.fault == nil {
+		b.fault = err
+	}
+}
+
+// tick is one tick of the server.
+func (b *battle) tick() bool {
+	now, began := b.loop.Now(), cpuTime()
+	b.srv.Begin(now)
+	ruled := cpuTime()
+	b.out.Reset()
+	b.srv.Encode(0, b.srv.Clients(), &b.out)
+	b.srv.End()
+	if b.measuring {
+		b.ticks++
+		b.ruled += ruled - began
+		b.spent += cpuTime() - began
+	}
+	for i := range b.out.Len() {
+		to, data := b.out.At(i)
+		if f := b.byID[to]; f != nil {
+			b.most = max(b.most, f.sent(now, len(data)+wire.Overhead))
+			f.down.Push(now, data)
+			f.pump(f.down)
+		}
+	}
+	for _, err := range b.srv.Faults() {
+		b.fail(err)
+	}
+	b.readTruth()
+	return b.fault == nil
+}
+
+// readTruth notes where everything is.
+func (b *battle) readTruth() {
+	b.truth = b.truth[:0]
+	h := b.srv.History()
+	var buf [schema.MaxComps]int64
+	for i := range int32(h.Len()) {
+		e := h.At(i)
+		k := h.Kind(e)
+		if !e.Alive() || k.Place < 0 {
+			continue
+		}
+		place := k.PlaceProp()
+		if vals, ok := h.Values(i, place.Group, h.Tick(), buf[:0]); ok {
+			b.truth = append(b.truth, truePlace{game.ID(e.ID), e.Kind, placeOf(k, place.Group, vals)})
+		}
+	}
+}
+
+// placeOf returns a place of a group's observer integers in metres.
+func placeOf[T int32 | int64](k *schema.Kind, group int, vals []T) geom.Vec2 {
+	c, mm := k.Offset(group, k.Place), k.PlaceProp().Millimetres()/1000
+	return geom.Vec2{X: float64(vals[c]) * mm, Y: float64(vals[c+1]) * mm}
+}
+
+// measure begins to measure.
+func (b *battle) measure() {
+	b.measuring = true
+	for _, f := range b.fighters {
+		st, _ := b.srv.Stats(f.id)
+		b.sum.records += st.Records
+		b.sum.sent += st.SentBytes
+	}
+}
+
+func (b *battle) metrics(span time.Duration) Values {
+	s := &b.sum
+	records, sent := -float64(s.records), -float64(s.sent)
+	creatures := 0
+	for _, t := range b.truth {
+		if b.rules.Kinds[t.kind].Name == "creature" {
+			creatures++
+		}
+	}
+	for _, f := range b.fighters {
+		st, _ := b.srv.Stats(f.id)
+		records += float64(st.Records)
+		sent += float64(st.SentBytes)
+	}
+	n := float64(len(b.fighters)) * span.Seconds()
+	return Values{
+		{"players", len(b.fighters)}, {"creatures", creatures}, {"max_window_bits", b.most * 8},
+		{"held_10m_cm", s.held[0].get() * 100}, {"hitches_per_min", float64(s.hitches) / math.Max(s.moving.Minutes(), 1e-9)},
+		{"tick_cpu_ms", ms(b.spent) / float64(b.ticks)},
+		{"rules_cpu_ms", ms(b.ruled) / float64(b.ticks)},
+		{"held_30m_cm", s.held[1].get() * 100}, {"held_100m_cm", s.held[2].get() * 100},
+		{"drawn_30m_cm", s.drawn.get() * 100},
+		{"known_share", s.known.get()}, {"records_per_s", records / n}, {"down_kbps", sent * 8 / n / 1000},
+	}
+}
+
+// join lets a player in. The welcome takes a round trip.
+func (f *fighter) join(i int, delay time.Duration) error {
+	b := f.b
+	id, w, err := b.srv.Connect(b.loop.Now(), fmt.Sprint("bot", i))
+	if err != nil {
+		return err
+	}
+	f.id = id
+	b.byID[id] = f
+	b.loop.After(2*delay+20*time.Millisecond, func() {
+		f.client, err = client.New(b.rules, w, f.local(b.loop.Now()), client.Config{})
+		b.fail(err)
+		if err != nil {
+			return
+		}
+		every := invasionThink
+		if f.viewer {
+			every = invasionFrame
+		}
+		b.loop.Every(b.loop.Now(), every, f.frame)
+	})
+	return nil
+}
+
+func (f *fighter) local(t clock.Time) clock.Time { return t + f.offset }
+
+// sent counts a datagram to the player and returns the bytes of the second that ends now.
+func (f *fighter) sent(now clock.Time, size int) int {
+	f.window, f.bytes = append(f.window, sentDatagram{now, size}), f.bytes+size
+	for now.Sub(f.window[0].at) >= time.Second {
+		f.bytes -= f.window[0].size
+		f.window = slices.Delete(f.window, 0, 1)
+	}
+	return f.bytes
+}
+
+// pump schedules the delivery of what is under way.
+func (f *fighter) pump(pipe *netsim.Pipe) {
+	at, ok := pipe.Next()
+	if !ok {
+		return
+	}
+	f.b.loop.At(at, func() {
+		for {
+			data, at, ok := pipe.Pop(f.b.loop.Now())
+			switch {
+			case !ok:
+				return
+			case pipe == f.up:
+				f.b.srv.Receive(f.id, at, data)
+			case f.client != nil:
+				f.client.Receive(f.local(at), data)
+			}
+		}
+	})
+}
+
+// frame is one frame of the client.
+func (f *fighter) frame() bool {
+	b := f.b
+	now := b.loop.Now()
+	for range f.client.Frame(f.local(now)) {
+		b.fail(f.client.Think(b.rules.Bot()))
+	}
+	f.client.Events()
+	if f.viewer && b.measuring {
+		f.look()
+	}
+	if data := f.client.Encode(f.local(now)); data != nil {
+		f.up.Push(now, data)
+		f.pump(f.up)
+	}
+	f.frames++
+	return b.fault == nil
+}
+
+// look compares what the client knows and draws with the truth.
+func (f *fighter) look() {
+	b, me := f.b, f.client.Me()
+	at := slices.IndexFunc(b.truth, func(t truePlace) bool { return t.id == me })
+	if at < 0 || f.client.Playout() == 0 {
+		return
+	}
+	here := b.truth[at].at
+	sample := f.frames%invasionSample == 0
+	clear(f.near)
+	for _, t := range b.truth {
+		if d := t.at.Dist(here); t.id != me && (sample || d < sightBands[1]) {
+			f.near[t.id] = d
+		}
+	}
+	if sample {
+		f.compareHeld(here)
+	}
+	f.vals = f.client.Draw(f.vals, func(e *client.Entity) {
+		if d, ok := f.near[e.ID]; ok && d < sightBands[1] && e.Drawn != nil {
+			f.compareDrawn(e, sample)
+		}
+	})
+}
+
+// compareHeld compares the newest places that the client has received with the truth now.
+func (f *fighter) compareHeld(here geom.Vec2) {
+	b := f.b
+	held := map[game.ID]geom.Vec2{}
+	for _, h := range f.client.Store().Entities() {
+		k := b.rules.Kinds[h.Kind]
+		if k.Place < 0 {
+			continue
+		}
+		g := k.PlaceProp().Group
+		if s := h.Groups[g].Newest(); s != nil {
+			held[game.ID(h.ID)] = placeOf(k, g, s.Vals)
+		}
+	}
+	f.order = f.order[:0]
+	for _, d := range f.near {
+		f.order = append(f.order, d)
+	}
+	slices.Sort(f.order)
+	within := math.Inf(1)
+	if len(f.order) > nearestKnown {
+		within = f.order[nearestKnown-1]
+	}
+	for _, t := range b.truth {
+		d, ok := f.near[t.id]
+		if !ok || d > within {
+			continue
+		}
+		at, known := held[t.id]
+		off := unknownError
+		if known {
+			off = at.Dist(t.at)
+		}
+		b.sum.known.add(float64(number(known)))
+		for i, band := range sightBands {
+			if d <= band {
+				b.sum.held[i].add(off)
+			}
+		}
+	}
+}
+
+// compareDrawn compares one drawn thing with the truth.
+func (f *fighter) compareDrawn(e *client.Entity, sample bool) {
+	b := f.b
+	k := b.rules.Kinds[e.Kind]
+	place := k.PlaceProp()
+	h := b.srv.History()
+	i, ok := h.Find(uint32(e.ID))
+	if !ok {
+		return
+	}
+	var now, a, z [schema.MaxComps]int64
+	if vals, ok := h.Values(i, place.Group, h.Tick(), now[:0]); ok && sample {
+		mm := place.Millimetres() / 1000
+		drawn := geom.Vec2{X: float64(e.Drawn[place.ObsAt]), Y: float64(e.Drawn[place.ObsAt+1])}.Mul(mm / schema.SubSteps)
+		b.sum.drawn.add(drawn.Dist(placeOf(k, place.Group, vals)))
+	}
+	t, ok := f.client.TimeOf(e.Replica)
+	from, okA := h.Values(i, place.Group, t.Tick(), a[:0])
+	to, okB := h.Values(i, place.Group, min(t.Tick()+1, h.Tick()), z[:0])
+	if !ok || !okA || !okB || placeOf(k, place.Group, from) == placeOf(k, place.Group, to) {
+		return
+	}
+	stall := f.stalls[e.ID]
+	if stall == nil {
+		stall = &playout.Stall{}
+		f.stalls[e.ID] = stall
+	}
+	b.sum.moving += invasionFrame
+	if newest := e.Replica.Groups[place.Group].Newest(); newest != nil && newest.Tick.Frac() >= t {
+		stall.End()
+	} else if stall.Add(invasionFrame) {
+		b.sum.hitches++
+	}
+}
