@@ -108,19 +108,19 @@ const (
 	speedLooks = 5  // moments of the last stayExact at which the speed counts
 )
 
-// approach makes exact what has come near the player's avatar, or near something that moves and that
-// the client runs ahead: what such a thing touches must be known as well as the thing. What went
-// away from all of them is observed again. members are the entities in sight, movers is memory for
-// those that move.
-func (p *player) approach(members []interest.Neighbour, movers []int32) []int32 {
+// approach makes exact what has come near the player's avatar, or near something that moves and
+// that the client runs ahead: what such a thing touches must be known as well as the thing. What
+// went away from all of them is observed again. members are the entities in sight, movers is memory
+// for those that move.
+func (p *player) approach(members, movers []interest.Neighbour) []interest.Neighbour {
 	s, view := p.s, p.down.view
 	movers = movers[:0]
 	if p.ent >= 0 {
-		movers = append(movers, p.ent)
+		movers = append(movers, interest.Neighbour{Dist2: -1, Index: p.ent})
 		for _, n := range members {
-			if exact, _ := view.ExactSince(n.Index); exact && n.Index != p.ent && len(movers) < maxMovers &&
+			if exact, _ := view.ExactSince(n.Index); exact && n.Index != p.ent &&
 				s.hist.At(n.Index).ChangedIn(snapshot.OwnerGroup)+clock.Tick(speedOver/s.period) >= s.tick {
-				movers = append(movers, n.Index)
+				movers = insertNearest(movers, n, maxMovers)
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func (p *player) approach(members []interest.Neighbour, movers []int32) []int32 
 		exact, since := view.ExactSince(n.Index)
 		near := false
 		for _, from := range movers {
-			if near = from != n.Index && s.isNear(n.Index, from, int64(float64(k.Reach*1000)), exact); near {
+			if near = from.Index != n.Index && s.isNear(n.Index, from.Index, int64(float64(k.Reach*1000)), exact); near {
 				break
 			}
 		}
@@ -145,6 +145,18 @@ func (p *player) approach(members []interest.Neighbour, movers []int32) []int32 
 		}
 	}
 	return movers
+}
+
+// insertNearest inserts n into a, which is sorted by distance and index and keeps the nearest most.
+func insertNearest(a []interest.Neighbour, n interest.Neighbour, most int) []interest.Neighbour {
+	at := len(a)
+	for at > 0 && n.Before(a[at-1]) {
+		at--
+	}
+	if at == most {
+		return a
+	}
+	return slices.Insert(a[:min(len(a), most-1)], at, n)
 }
 
 // isNear reports whether entity i is within reach millimetres of another, or will soon be if both

@@ -130,8 +130,8 @@ type Outbox struct {
 	outs   []outgoing
 	due    []snapshot.Candidate
 	set    interest.Set
-	known  []int32 // of one client
-	movers []int32 // that are run ahead by one client
+	known  []int32              // of one client
+	movers []interest.Neighbour // that are run ahead by one client
 	urgent snapshot.Scratch
 	w      wire.BitWriter
 	body   []byte // of an event

@@ -6,11 +6,13 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/interest"
 	"meanwhile/netcode/snapshot"
 )
 
-// gridCell is the side of an interest cell in millimetres.
-const gridCell = 16000
+// gridCell is the least side of an interest cell in millimetres: in a dense crowd hundreds are
+// within 20 m.
+const gridCell = 4000
 
 // visibility is where one player looks from, and how far. The entities that it knows are kept in
 // its View alone.
@@ -36,8 +38,20 @@ func (v *visibility) covers(at geom.Vec2) bool {
 	return float64(dx*dx)+float64(dy*dy) <= float64(v.reach2)
 }
 
-// hysteresis is how many ranks beyond the last a known entity may fall before it is let go.
+// hysteresis is how many entities more than Definition.See a client may know.
 func hysteresis(see int) int { return max(see/16, 1) }
+
+// viewer returns where a player looks from and how far. What comes near is known a little before it
+// is among the nearest See, so that at that time it is drawn.
+func (p *player) viewer() interest.Viewer {
+	r, v := p.s.rules, &p.sight
+	more := hysteresis(r.See)
+	q := interest.Viewer{X: v.x, Y: v.y, Nearest: r.See + more/2, Margin: more - more/2, Last2: v.reach2}
+	if r.Hides() {
+		q.Allow = p.allows
+	}
+	return q
+}
 
 // see brings the client's slots in line with what it may know: its own avatar, everything without a
 // place, and the nearest others, all as far as the rules allow it.
@@ -82,17 +96,9 @@ func (p *player) look(out *Outbox) {
 			view.Enter(i, p.detail(i, false))
 		}
 	}
-	set := &out.set
-	set.Clear()
+	set, viewer := &out.set, p.viewer()
 	out.known = view.AppendKnown(out.known[:0])
-	for _, i := range out.known {
-		set.Add(i)
-	}
-	var allow func(i int32) bool
-	if s.rules.Hides() {
-		allow = p.allows
-	}
-	members := set.Follow(s.grid, v.x, v.y, s.rules.See, hysteresis(s.rules.See), allow)
+	members := set.Follow(s.grid, &viewer, out.known)
 	v.reach2 = set.Reach2
 	for _, i := range set.Left {
 		if i != p.ent && (s.hist.At(i).Placed && !slices.Contains(p.spawns, i) || !p.allows(i)) {
@@ -112,7 +118,8 @@ func (p *player) look(out *Outbox) {
 		Send: uint16(d.send), Records: uint16(d.pace.records()), MaxClass: s.maxClass(d.send)}})
 }
 
-// A popup is an entity that was not where it is now in the tick before: it was spawned or teleported.
+// A popup is an entity that was not where it is now in the tick before: it was spawned or
+// teleported.
 type popup struct {
 	ent int32
 	at  clock.Tick

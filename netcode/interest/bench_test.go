@@ -36,20 +36,6 @@ func BenchmarkBuild(b *testing.B) {
 	})
 }
 
-func BenchmarkNearest(b *testing.B) {
-	crowds(b, func(b *testing.B, points []point) {
-		g := newGrid(b, cell, points)
-		var dst []Neighbour
-		i := 0
-		for b.Loop() {
-			p := points[i%len(points)]
-			dst = g.Nearest(p.x, p.y, sees+margin, dst)
-			i += 7919
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N), "ns/client")
-	})
-}
-
 // Follow is one tick of all clients' visible sets: everybody moves, the grid is built anew, each
 // set follows the nearest.
 func BenchmarkFollow(b *testing.B) {
@@ -73,14 +59,21 @@ func BenchmarkFollow(b *testing.B) {
 type world struct {
 	points  []point
 	grid    *Grid
-	clients []Set
+	set     Set
+	clients []client
 	r       random
 	changes int
 	updates int
 }
 
+// A client is what is kept of one from one Follow to the next.
+type client struct {
+	knows []int32
+	last2 int64
+}
+
 func newWorld(t testing.TB, points []point) *world {
-	return &world{points: points, grid: newGrid(t, cell, points), clients: make([]Set, len(points))}
+	return &world{points: points, grid: newGrid(t, cell, points), clients: make([]client, len(points))}
 }
 
 // move takes everybody a step of up to 25 cm, the speed of walkers at 20 Hz.
@@ -96,9 +89,14 @@ func (w *world) move() {
 func (w *world) follow() {
 	fill(w.grid, w.points)
 	for i := range w.clients {
-		p, s := w.points[i], &w.clients[i]
-		s.Follow(w.grid, p.x, p.y, sees, margin, nil)
-		w.changes += len(s.Entered)
+		p, c := w.points[i], &w.clients[i]
+		v := Viewer{X: p.x, Y: p.y, Nearest: sees, Margin: margin, Last2: c.last2}
+		members := w.set.Follow(w.grid, &v, c.knows)
+		c.last2, c.knows = w.set.Reach2, c.knows[:0]
+		for _, m := range members {
+			c.knows = append(c.knows, m.Index)
+		}
+		w.changes += len(w.set.Entered)
 		w.updates++
 	}
 }

@@ -19,6 +19,7 @@ func Example() {
 	x := []int32{0, 5000, 9000, 8000}
 
 	var set interest.Set
+	var knows []int32
 	see := func() {
 		grid.Reset()
 		for i := range x {
@@ -26,8 +27,12 @@ func Example() {
 		}
 		grid.Build()
 		others := func(index int32) bool { return index != ann }
-		for _, v := range set.Follow(grid, x[ann], 0, 2, 1, others) {
-			fmt.Printf("%s at %d mm^2; ", names[v.Index], v.Dist2)
+		viewer := interest.Viewer{X: x[ann], Nearest: 2, Margin: 1, Allow: others}
+		members := set.Follow(grid, &viewer, knows)
+		knows = knows[:0]
+		for _, m := range members {
+			fmt.Printf("%s at %d mm^2; ", names[m.Index], m.Dist2)
+			knows = append(knows, m.Index)
 		}
 		fmt.Println("entered:", set.Entered, "left:", set.Left)
 	}

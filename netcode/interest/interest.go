@@ -1,9 +1,10 @@
 // Package interest decides what a client knows of: the nearest entities that the game allows.
 //
-// A [Grid] answers "the n nearest" exactly. It is rebuilt each tick from the positions of all
-// entities, because that costs less than keeping it up to date, and then only read: any number of
-// goroutines may ask it at the same time. A [Set] turns its answers into what one client sees, with
-// hysteresis, so that entities at the edge do not come and go with each step.
+// A [Grid] holds the positions of all entities. It is rebuilt each tick, because that costs less
+// than keeping it up to date, and then only read: any number of goroutines may search it at the
+// same time. A [Set] finds in it exactly the nearest of one client, and who comes and goes since
+// the last time, with hysteresis, so that entities at the edge do not flicker. It sorts nothing but
+// newcomers.
 //
 // Everything is integers and totally ordered: the same calls give the same result on every machine.
 // Positions are in any unit, the same for both axes; the engine uses millimetres.
@@ -14,7 +15,7 @@ import (
 	"strconv"
 )
 
-// A Neighbour is one answer of Grid.Nearest.
+// A Neighbour is an entity and how far it is.
 type Neighbour struct {
 	// Dist2 is the squared distance from the point asked about, in squared units. Beyond
 	// math.MaxInt64 (3.04e9 units, more than half the diagonal of the whole int32 range) it is
@@ -24,16 +25,16 @@ type Neighbour struct {
 	Index int32
 }
 
-// before is the total order of neighbours: by distance, then by index.
-func (a Neighbour) before(b Neighbour) bool {
+// Before is the total order of neighbours: by distance, then by index.
+func (a Neighbour) Before(b Neighbour) bool {
 	return a.Dist2 < b.Dist2 || a.Dist2 == b.Dist2 && a.Index < b.Index
 }
 
 func compareNeighbours(a, b Neighbour) int {
 	switch {
-	case a.before(b):
+	case a.Before(b):
 		return -1
-	case b.before(a):
+	case b.Before(a):
 		return 1
 	}
 	return 0

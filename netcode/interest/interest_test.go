@@ -59,7 +59,14 @@ func fill(g *Grid, points []point) {
 	g.Build()
 }
 
-// obvious is Nearest by sorting everything.
+// nearest returns the n nearest points in order, found by a Set.
+func nearest(s *Set, g *Grid, x, y int32, n int, last2 int64) []Neighbour {
+	found := slices.Clone(s.Follow(g, &Viewer{X: x, Y: y, Nearest: n, Last2: last2}, nil))
+	slices.SortFunc(found, compareNeighbours)
+	return found
+}
+
+// obvious is nearest by sorting everything.
 func obvious(points []point, x, y int32, n int) []Neighbour {
 	var all []Neighbour
 	for _, p := range points {
@@ -75,7 +82,7 @@ func obvious(points []point, x, y int32, n int) []Neighbour {
 }
 
 // seeds: R18
-func TestNearestEqualsObvious(t *testing.T) {
+func TestFollowEqualsObvious(t *testing.T) {
 	coordinate := rapid.OneOf(
 		rapid.Int32Range(-20, 20),
 		rapid.Int32Range(-100_000, 100_000),
@@ -84,7 +91,7 @@ func TestNearestEqualsObvious(t *testing.T) {
 			math.MaxInt32 - 1, math.MaxInt32}),
 	)
 	g := newGrid(t, 1, nil)
-	var dst []Neighbour
+	var s Set
 	rapid.Check(t, func(t *rapid.T) {
 		g.least = uint(rapid.IntRange(0, 31).Draw(t, "log of the cell"))
 		x, y := coordinate, coordinate
@@ -115,9 +122,15 @@ func TestNearestEqualsObvious(t *testing.T) {
 				px, py = p.x, p.y
 			}
 			n := rapid.OneOf(rapid.IntRange(-1, 20), rapid.IntRange(0, len(points)+5)).Draw(t, "n")
-			dst = g.Nearest(px, py, n, dst)
-			if want := obvious(points, px, py, n); !slices.Equal(dst, want) {
-				t.Fatalf("Nearest(%d, %d, %d) of %d:\n got %v\nwant %v", px, py, n, len(points), dst, want)
+			want := obvious(points, px, py, n)
+			last2 := int64(0)
+			if len(want) > 0 && rapid.Bool().Draw(t, "hint") {
+				d := float64(want[len(want)-1].Dist2)
+				last2 = int64(d / 4 * rapid.Float64Range(0, 4).Draw(t, "wrong by"))
+			}
+			if got := nearest(&s, g, px, py, n, last2); !slices.Equal(got, want) {
+				t.Fatalf("the nearest %d of %d to %d, %d, hint %d:\n got %v\nwant %v",
+					n, len(points), px, py, last2, got, want)
 			}
 		}
 	})
@@ -128,10 +141,10 @@ func clamp(v int64) int32 { return int32(min(max(v, math.MinInt32), math.MaxInt3
 // Of equally far points on both sides of a cell's edge the one with the lesser index comes first,
 // also if its cell need not be searched otherwise. In small worlds of small cells such ties are
 // common.
-func TestNearestTiesAtCellEdges(t *testing.T) {
+func TestFollowTiesAtCellEdges(t *testing.T) {
 	r := random(7)
 	g := newGrid(t, 1, nil)
-	var dst []Neighbour
+	var s Set
 	for range 4000 {
 		g.least = uint(r.n(3))
 		size, count := 20+r.n(40), 20+r.n(60)
@@ -142,16 +155,18 @@ func TestNearestTiesAtCellEdges(t *testing.T) {
 		fill(g, points)
 		for range 10 {
 			x, y, n := int32(r.n(size)), int32(r.n(size)), 1+r.n(6)
-			dst = g.Nearest(x, y, n, dst)
-			if want := obvious(points, x, y, n); !slices.Equal(dst, want) {
-				t.Fatalf("Nearest(%d, %d, %d) of %v:\n got %v\nwant %v", x, y, n, points, dst, want)
+			want := obvious(points, x, y, n)
+			for _, hint := range []int64{0, want[len(want)-1].Dist2} {
+				if got := nearest(&s, g, x, y, n, hint); !slices.Equal(got, want) {
+					t.Fatalf("the nearest %d to %d, %d of %v:\n got %v\nwant %v", n, x, y, points, got, want)
+				}
 			}
 		}
 	}
 }
 
 // The shapes of worlds that hurt some grid.
-func TestNearestShapes(t *testing.T) {
+func TestFollowShapes(t *testing.T) {
 	line := make([]point, 3000)
 	diagonal := make([]point, 3000)
 	corners := make([]point, 2000)
@@ -189,7 +204,7 @@ func TestNearestShapes(t *testing.T) {
 			if g.Len() != len(c.points) || g.rows*g.cols > max(leastCells, cellsPerPoint*len(c.points)) {
 				t.Errorf("%s: %d points, %d cells", c.name, g.Len(), g.rows*g.cols)
 			}
-			var dst []Neighbour
+			var s Set
 			for i := range 20 {
 				x, y := int32(r.next()), int32(r.next())
 				if i > 3 && len(c.points) > 0 {
@@ -197,9 +212,8 @@ func TestNearestShapes(t *testing.T) {
 					x, y = p.x, p.y
 				}
 				for _, n := range []int{1, 10, 250, len(c.points) - 1, len(c.points), len(c.points) + 1} {
-					dst = g.Nearest(x, y, n, dst)
-					if want := obvious(c.points, x, y, n); !slices.Equal(dst, want) {
-						t.Fatalf("%s, cell %d: Nearest(%d, %d, %d) differs", c.name, cell, x, y, n)
+					if want := obvious(c.points, x, y, n); !slices.Equal(nearest(&s, g, x, y, n, s.Reach2), want) {
+						t.Fatalf("%s, cell %d: the nearest %d to %d, %d differ", c.name, cell, n, x, y)
 					}
 				}
 			}
@@ -230,16 +244,17 @@ func TestNewGrid(t *testing.T) {
 		}
 	}
 	g := newGrid(t, math.MaxInt32, nil)
-	if got := g.Nearest(0, 0, 5, nil); len(got) != 0 {
+	var s Set
+	if got := nearest(&s, g, 0, 0, 5, 0); len(got) != 0 {
 		t.Errorf("an empty grid found %v", got)
 	}
 	g.Insert(3, 1, 2)
-	if got := g.Nearest(0, 0, 5, nil); len(got) != 0 {
+	if got := nearest(&s, g, 0, 0, 5, 0); len(got) != 0 {
 		t.Errorf("found %v before Build", got)
 	}
 	g.Build()
 	g.Reset()
-	if got, want := g.Nearest(0, 0, 5, nil), []Neighbour{{5, 3}}; !slices.Equal(got, want) {
+	if got, want := nearest(&s, g, 0, 0, 5, 0), []Neighbour{{5, 3}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v: Reset changes nothing before Build", got, want)
 	}
 }
@@ -259,31 +274,35 @@ func TestDistance2(t *testing.T) {
 	}
 }
 
-// queue is where the test of a Set stands its candidates: one step apart, in the order of indexes.
-func queue(g *Grid, indexes []int32) {
+// A follower is a client with a Set of its own, which knows what it was last shown.
+type follower struct {
+	set   Set
+	knows []int32
+}
+
+// follow makes the follower see the indexes, which stand one step apart, in their order.
+func (f *follower) follow(g *Grid, near []int32, n, margin int, allow func(int32) bool) (visible []int32) {
 	g.Reset()
-	for i, index := range indexes {
+	for i, index := range near {
 		g.Insert(index, int32(i), 0)
 	}
 	g.Build()
-}
-
-// members returns the members of s in order of index.
-func members(s *Set) (all []int32) {
-	for w, word := range s.words {
-		for ; word != 0; word &= word - 1 {
-			all = append(all, int32(w<<6+bits.TrailingZeros64(word)))
-		}
+	v := Viewer{Nearest: n, Margin: margin, Last2: f.set.Reach2, Allow: allow}
+	members := slices.Clone(f.set.Follow(g, &v, f.knows))
+	slices.SortFunc(members, compareNeighbours)
+	for _, m := range members {
+		visible = append(visible, m.Index)
 	}
-	return all
+	f.knows = visible
+	return visible
 }
 
-// A set holds the nearest n and keeps members until margin more are nearer. A member that is not
+// A client sees the nearest n and keeps what it knows until margin more are nearer. One that is not
 // allowed any more leaves at once.
 //
 // seeds: R17
 func TestSet(t *testing.T) {
-	var s Set
+	var f follower
 	g := newGrid(t, 1, nil)
 	list := func(v ...int32) []int32 { return v }
 	for _, c := range []struct {
@@ -294,7 +313,6 @@ func TestSet(t *testing.T) {
 		visible       []int32
 		entered, left []int32
 		reach         int64 // rank of the last that is surely visible; -1: all are
-		clears        bool
 	}{
 		{name: "first", near: list(7, 300, 2, 64), n: 3, margin: 1,
 			visible: list(7, 300, 2), entered: list(7, 300, 2), reach: 2},
@@ -307,61 +325,17 @@ func TestSet(t *testing.T) {
 		{name: "hidden: leaves at once and takes no rank", near: list(2, 64, 300, 7), n: 3, margin: 1, hidden: 64,
 			visible: list(2, 300, 7), entered: list(7), left: list(64), reach: -1},
 		{name: "no candidate any more", near: list(300), n: 3, margin: 1, visible: list(300), left: list(2, 7), reach: -1},
-		{name: "twice the same", near: list(300, 300, 1), n: 2, visible: list(300, 1), entered: list(1), reach: -1},
-		{name: "nobody", near: list(300, 1), n: -1, margin: -5, left: list(1, 300), reach: -1},
+		{name: "nobody", near: list(300, 1), n: -1, margin: -5, left: list(300), reach: -1},
 		{name: "far index", near: list(100_000), n: 1, visible: list(100_000), entered: list(100_000), reach: -1},
-		{name: "cleared", clears: true, n: 1, reach: -1},
+		{name: "far index left", n: 1, left: list(100_000), reach: -1},
 	} {
-		if c.clears {
-			s.Clear()
-		}
-		queue(g, c.near)
-		var got []int32
-		for _, v := range s.Follow(g, 0, 0, c.n, c.margin, func(i int32) bool { return i != c.hidden }) {
-			got = append(got, v.Index)
-			if rank := int(math.Sqrt(float64(v.Dist2))); c.near[rank] != v.Index {
-				t.Errorf("%s: %d has the distance of %d", c.name, v.Index, c.near[rank])
-			}
-		}
-		if !slices.Equal(got, c.visible) || !slices.Equal(s.Entered, c.entered) || !slices.Equal(s.Left, c.left) {
+		got := f.follow(g, c.near, c.n, c.margin, func(i int32) bool { return i != c.hidden })
+		if !slices.Equal(got, c.visible) || !slices.Equal(f.set.Entered, c.entered) || !slices.Equal(f.set.Left, c.left) {
 			t.Errorf("%s: sees %v, entered %v, left %v; want %v, %v, %v",
-				c.name, got, s.Entered, s.Left, c.visible, c.entered, c.left)
+				c.name, got, f.set.Entered, f.set.Left, c.visible, c.entered, c.left)
 		}
-		if want := c.reach * max(c.reach, 1); s.Reach2 != want {
-			t.Errorf("%s: the squared reach is %d, want %d", c.name, s.Reach2, want)
-		}
-		slices.Sort(got)
-		if m := members(&s); !slices.Equal(m, got) {
-			t.Errorf("%s: members %v, want %v", c.name, m, got)
-		}
-	}
-}
-
-// A set that clients share, with their members added anew, gives each what a set of its own gives.
-func TestSharedSet(t *testing.T) {
-	points := crowd(300, true)
-	g := newGrid(t, cell, points)
-	own := make([]Set, 20)
-	seen := make([][]int32, len(own))
-	var shared Set
-	r := random(4)
-	for range 30 {
-		for i := range points {
-			points[i].x += int32(r.n(8001)) - 4000
-		}
-		fill(g, points)
-		for i := range own {
-			p := points[i*7]
-			want := slices.Clone(own[i].Follow(g, p.x, p.y, 40, 3, nil))
-			shared.Clear()
-			for _, index := range seen[i] {
-				shared.Add(index)
-			}
-			if got := shared.Follow(g, p.x, p.y, 40, 3, nil); !slices.Equal(got, want) || shared.Reach2 != own[i].Reach2 ||
-				!slices.Equal(shared.Entered, own[i].Entered) || !slices.Equal(shared.Left, own[i].Left) {
-				t.Fatalf("client %d: %v, want %v", i, got, want)
-			}
-			seen[i] = members(&shared)
+		if want := c.reach * max(c.reach, 1); f.set.Reach2 != want {
+			t.Errorf("%s: the squared reach is %d, want %d", c.name, f.set.Reach2, want)
 		}
 	}
 }
@@ -369,8 +343,9 @@ func TestSharedSet(t *testing.T) {
 // A set equals the obvious: ranks among those that are allowed, however many are hidden.
 func TestSetProperties(t *testing.T) {
 	g := newGrid(t, 1, nil)
+	var shared Set // by all followers: nothing of one may reach another
 	rapid.Check(t, func(t *rapid.T) {
-		var s Set
+		f := follower{set: shared}
 		was := map[int32]bool{}
 		for range rapid.IntRange(1, 20).Draw(t, "updates") {
 			distinct := rapid.SliceOfDistinct(rapid.Int32Range(0, 150), func(v int32) int32 { return v })
@@ -397,24 +372,65 @@ func TestSetProperties(t *testing.T) {
 				rank++
 			}
 			var left []int32
-			for v := range was {
+			for _, v := range f.knows {
 				if !now[v] {
 					left = append(left, v)
 				}
 			}
-			slices.Sort(left)
-			queue(g, indexes)
-			var got []int32
-			for _, v := range s.Follow(g, 0, 0, n, margin, allow) {
-				got = append(got, v.Index)
+			got := f.follow(g, indexes, n, margin, allow)
+			if !slices.Equal(got, visible) || !slices.Equal(f.set.Entered, entered) || !slices.Equal(f.set.Left, left) {
+				t.Fatalf("sees %v, entered %v, left %v; want %v, %v, %v",
+					got, f.set.Entered, f.set.Left, visible, entered, left)
 			}
-			if !slices.Equal(got, visible) || !slices.Equal(s.Entered, entered) || !slices.Equal(s.Left, left) {
-				t.Fatalf("sees %v, entered %v, left %v; want %v, %v, %v", got, s.Entered, s.Left, visible, entered, left)
-			}
-			if want := int64(reach) * int64(reach); margin > 0 && rank > n && s.Reach2 != want || rank <= n && s.Reach2 >= 0 {
-				t.Fatalf("the squared reach is %d, want %d, of %d that are allowed", s.Reach2, want, rank)
+			if want := int64(reach) * int64(reach); n+margin > 0 && rank > n && f.set.Reach2 != want ||
+				rank <= n && f.set.Reach2 >= 0 {
+				t.Fatalf("the squared reach is %d, want %d, of %d that are allowed", f.set.Reach2, want, rank)
 			}
 			was = now
 		}
+		shared = f.set
 	})
+}
+
+// What clients of a moving crowd know equals the obvious after every refresh, with one Set for all
+// of them and the search that starts from the last reach.
+//
+// seeds: R17 R18
+func TestCrowd(t *testing.T) {
+	for _, hot := range []bool{false, true} {
+		points := crowd(1500, hot)
+		g := newGrid(t, cell, points)
+		var s Set
+		clients := make([]client, 30)
+		r := random(4)
+		for round := range 12 {
+			for i := range points {
+				points[i].x += int32(r.n(8001)) - 4000
+			}
+			if round == 6 { // a teleport
+				points[0].x += 400_000
+			}
+			fill(g, points)
+			for i := range clients {
+				c, p := &clients[i], points[i*7]
+				v := Viewer{X: p.x, Y: p.y, Nearest: sees, Margin: margin, Last2: c.last2}
+				members := slices.Clone(s.Follow(g, &v, c.knows))
+				slices.SortFunc(members, compareNeighbours)
+				var want []Neighbour
+				for rank, e := range obvious(points, p.x, p.y, sees+margin) {
+					if rank < sees || slices.Contains(c.knows, e.Index) {
+						want = append(want, e)
+					}
+				}
+				if !slices.Equal(members, want) || s.Reach2 != want[sees-1].Dist2 {
+					t.Fatalf("hot %v, round %d, client %d: %d members, want %d; reach %d, want %d",
+						hot, round, i, len(members), len(want), s.Reach2, want[sees-1].Dist2)
+				}
+				c.knows, c.last2 = c.knows[:0], s.Reach2
+				for _, e := range members {
+					c.knows = append(c.knows, e.Index)
+				}
+			}
+		}
+	}
 }

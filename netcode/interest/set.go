@@ -1,110 +1,268 @@
 package interest
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Bounds of the search for the nearest.
+const (
+	buckets   = 256 // by which distances are selected
+	tooMany   = 4   // times as many points as needed around the last reach: it says nothing any more
+	slack     = 16  // 1 / slack more than the circle that the last reach suggests
+	smallSort = 12  // elements up to which sorting by insertion is fastest
+)
+
+// marks of entities
+const (
+	unknown = iota
+	known   // and not a member, so far
+	member
+)
 
 // A Set works out what one client sees now from what it saw before: the nearest entities, with
-// hysteresis, and without those that the rules of the game forbid. The zero Set is empty.
-//
-// A Set may be kept for each client, or be shared by all clients of one goroutine whose members are
-// kept elsewhere: Clear it, Add those members, then call Follow. It takes two bits for each index
-// up to the greatest one that it has seen, and room for the candidates of one call.
+// hysteresis, and without those that the rules of the game forbid. It keeps nothing of a client
+// from one call to the next, so one Set serves all clients of a goroutine. The zero Set is ready.
+// It takes a byte for each index up to the greatest one that it has seen, and room for the
+// candidates of one call.
 type Set struct {
-	// Entered and Left are what the last Follow did, in order of distance and in order of index.
+	// Entered and Left are what the last Follow found to change: Entered by rising distance, Left
+	// in the order in which they were known.
 	Entered, Left []int32
 	// Reach2 is the squared distance up to which everything that is allowed was a member after the
 	// last Follow. Negative: all of it was, however far away.
 	Reach2 int64
 
-	words, next []uint64 // members, and those after the present call
-	near        []Neighbour
+	marks        []uint8     // by index; all unknown between calls
+	near, far    []Neighbour // near becomes the members
+	inner, outer []Neighbour // those of far in the ranges where the ranks n and n+margin fall
+	entered      []Neighbour
+	counts       [buckets]uint32
 }
 
-// Clear removes all members and keeps the memory.
-func (s *Set) Clear() { clear(s.words) }
-
-// Add makes index a member. It must not be negative.
-func (s *Set) Add(index int32) {
-	w := int(index) >> 6
-	if w >= len(s.words) {
-		s.words = grow(s.words, w+1+w/4)
-	}
-	s.words[w] |= 1 << (index & 63)
+// A Viewer is one client that looks: from where, and how far.
+type Viewer struct {
+	X, Y int32
+	// Nearest is how many of those that are allowed enter. Those that are known stay until so many
+	// and Margin more are nearer. Negative values count as 0.
+	Nearest, Margin int
+	// Last2 is Set.Reach2 of the last call for this client, which says where to search. It changes
+	// what a search costs, and nothing else. 0 or less: not known.
+	Last2 int64
+	// Allow says whether the client may see an entity; nil: it may see all. It is called once for
+	// each candidate, and again where more candidates must be found in place of those that it
+	// forbids; it must give the same answer each time.
+	Allow func(index int32) bool
 }
 
-// Follow makes s follow the points of g that are nearest to x, y. It ranks by distance those that
-// allow says may be seen; nil allows all. The first n enter; a member stays until margin more than
-// that are nearer, or until it is not allowed or not in g any more. So s holds at least n (as far
-// as there are so many) and at most n + margin, the nearest n are always in it, and an entity that
-// moves to and fro at the edge does not flicker. Negative n and margin count as 0. Indexes must not
-// be negative; of several points with the same index only the nearest counts.
+// Follow ranks the points of g that the viewer may see by their distance from it, and by index
+// among equals. The first v.Nearest are members; of those in knows also all that come less than
+// v.Margin later. So there are at least v.Nearest members (as far as there are so many points) and
+// at most v.Margin more, the nearest are always among them, and an entity that moves to and fro at
+// the edge does not flicker. Indexes in knows must not be negative, and must differ.
 //
-// Follow returns the members with their distances, in order of distance. They are valid until the
-// next call. allow is called once for each candidate, and again where more candidates must be found
-// in place of those that it forbids; it must give the same answer each time.
-func (s *Set) Follow(g *Grid, x, y int32, n, margin int, allow func(index int32) bool) (members []Neighbour) {
-	n, margin = max(n, 0), max(margin, 0)
-	for ask := n + margin; ; ask *= 2 {
-		s.near = g.Nearest(x, y, ask, s.near)
-		found := len(s.near)
-		members, ranks := s.rank(n, margin, allow)
-		if ranks < n+margin && found < g.Len() {
-			continue
+// Follow returns the members with their distances, in no order. They, Entered and Left are valid
+// until the next call.
+func (s *Set) Follow(g *Grid, v *Viewer, knows []int32) (members []Neighbour) {
+	s.marks = grow(s.marks, g.bound)
+	for _, i := range knows {
+		if int(i) >= len(s.marks) {
+			s.marks = grow(s.marks, int(i)+1)
 		}
-		s.Left = s.Left[:0]
-		for w, old := range s.words {
-			for gone := old &^ s.next[w]; gone != 0; gone &= gone - 1 {
-				s.Left = append(s.Left, int32(w<<6+bits.TrailingZeros64(gone)))
-			}
+		s.marks[i] = known
+	}
+	s.entered, s.Reach2 = s.entered[:0], -1
+	n := max(v.Nearest, 0)
+	most := n + max(v.Margin, 0)
+	s.near, s.far = s.near[:0], s.far[:0]
+	if most > 0 {
+		edge, limit := s.search(g, v, n, max(most, n+1)) // with one that is out of reach, if there is one
+		s.choose(n, most, edge, limit)
+	}
+	for _, e := range s.near {
+		if s.marks[e.Index] == unknown {
+			s.entered = append(s.entered, e)
 		}
-		s.words, s.next = s.next, s.words
-		return members
+		s.marks[e.Index] = member
+	}
+
+	s.Left = s.Left[:0]
+	for _, i := range knows {
+		if s.marks[i] == known {
+			s.Left = append(s.Left, i)
+		}
+		s.marks[i] = unknown
+	}
+	slices.SortFunc(s.entered, compareNeighbours)
+	s.Entered = s.Entered[:0]
+	for _, e := range s.entered {
+		s.marks[e.Index] = unknown
+		s.Entered = append(s.Entered, e.Index)
+	}
+	return s.near
+}
+
+// search finds what is allowed within a circle that holds at least so many of it, or all there is.
+// Those that are sure to be among the first n go to near, others to far. The n-th is in far.
+func (s *Set) search(g *Grid, v *Viewer, n, most int) (edge, limit int64) {
+	px, py := int64(v.X), int64(v.Y)
+	if wanted := float64(v.Last2) * (float64(most)/float64(max(n, 1)) + 1.0/slack); v.Last2 > 0 && wanted < 1<<62 {
+		limit, edge = int64(wanted), v.Last2-v.Last2/slack
+	}
+	for ask := most; ; ask += ask/2 + 1 {
+		b := g.around(px, py, radius(limit))
+		if limit == 0 || v.Allow == nil && g.count(b) > tooMany*most {
+			edge, limit = 0, g.reach(px, py, ask)
+			b = g.around(px, py, radius(limit))
+		}
+		s.near, s.far = g.within(px, py, edge, limit, b, s.near, s.far)
+		found := len(s.near) + len(s.far)
+		if v.Allow != nil {
+			hidden := func(e Neighbour) bool { return !v.Allow(e.Index) }
+			s.near, s.far = slices.DeleteFunc(s.near, hidden), slices.DeleteFunc(s.far, hidden)
+		}
+		if len(s.near) < max(n, 1) && (len(s.near)+len(s.far) >= most || found == len(g.points)) {
+			return edge, limit
+		}
+		limit = 0
 	}
 }
 
-// rank makes next and Entered of the candidates near. It returns the members, a part of near, and
-// how many candidates had a rank.
-func (s *Set) rank(n, margin int, allow func(index int32) bool) (members []Neighbour, ranks int) {
-	s.Entered, s.Reach2 = s.Entered[:0], -1
-	if len(s.next) < len(s.words) {
-		s.next = grow(s.next, len(s.words))
+// radius returns a length beyond which nothing is within limit, squared. What is limited to
+// math.MaxInt64 may be anywhere.
+func radius(limit int64) int64 {
+	if limit == math.MaxInt64 {
+		return math.MaxUint32
 	}
-	clear(s.next)
-	count, edge := 0, int64(0)
-	for _, v := range s.near {
-		if ranks >= n+margin {
-			break
-		}
-		if allow != nil && !allow(v.Index) {
-			continue
-		}
-		w, bit := int(v.Index)>>6, uint64(1)<<(v.Index&63)
-		if w >= len(s.words) {
-			s.words = grow(s.words, w+1+w/4)
-			s.next = grow(s.next, len(s.words))
-		}
-		if s.next[w]&bit != 0 {
-			continue
-		}
-		member := s.words[w]&bit != 0
-		if ranks < n || member {
-			s.next[w] |= bit
-			s.near[count] = v
-			count++
-			if !member {
-				s.Entered = append(s.Entered, v.Index)
-			}
-		}
-		if ranks < n {
-			edge = v.Dist2
-		}
-		ranks++
-	}
-	if ranks > n {
-		s.Reach2 = edge
-	}
-	return s.near[:count], ranks
+	return int64(math.Sqrt(float64(limit))) + 1
 }
 
-func grow(words []uint64, size int) []uint64 {
-	return append(make([]uint64, 0, size), words...)[:size]
+// choose moves to near those of far that are among the first n, and those among the first most that
+// are known. It needs their ranks, but no order: these come from how many there are of each range
+// of distances, and only within the two ranges where the ranks n and most fall they are compared.
+func (s *Set) choose(n, most int, edge, limit int64) {
+	n, most = n-len(s.near), most-len(s.near)
+	if len(s.far) <= n {
+		s.near = append(s.near, s.far...)
+		return
+	}
+	if limit == math.MaxInt64 {
+		for i := range s.far {
+			limit = max(limit, s.far[i].Dist2)
+		}
+	}
+	shift := max(0, bits.Len64(uint64(limit-edge))-bits.Len(buckets-1))
+	s.counts = [buckets]uint32{}
+	for i := range s.far {
+		s.counts[uint64(s.far[i].Dist2-edge)>>shift&(buckets-1)]++
+	}
+	inner, before := s.bucket(0, 0, n)
+	outer, beforeOuter := int64(buckets), 0
+	if len(s.far) > most {
+		outer, beforeOuter = s.bucket(inner, before, most)
+	}
+	k, size := len(s.near), len(s.far)
+	s.near = slices.Grow(s.near, size+1)[:k+size+1]
+	s.inner, s.outer = slices.Grow(s.inner[:0], size+1)[:size+1], slices.Grow(s.outer[:0], size+1)[:size+1]
+	in, out := 0, 0
+	for _, e := range s.far {
+		b := (e.Dist2 - edge) >> shift
+		s.near[k], s.inner[in], s.outer[out] = e, e, e
+		beyond := less(inner, b)
+		at := 1 - beyond - less(b, inner)
+		k += less(b, inner) | beyond&less(b, outer)&int(s.marks[e.Index])
+		in += at
+		out += (1 - less(b, outer) - less(outer, b)) &^ at
+	}
+	s.near, s.inner, s.outer = s.near[:k], s.inner[:in], s.outer[:out]
+	in = n - before
+	first(s.inner, in)
+	s.Reach2 = 0
+	for _, e := range s.inner[:in] {
+		s.Reach2 = max(s.Reach2, e.Dist2)
+	}
+	s.near = append(s.near, s.inner[:in]...)
+	staying := s.inner[in:]
+	if inner == outer {
+		first(staying, most-n)
+		staying = staying[:most-n]
+	}
+	s.stay(staying)
+	if outer > inner && outer < buckets {
+		first(s.outer, most-beforeOuter)
+		s.stay(s.outer[:most-beforeOuter])
+	}
+}
+
+// bucket returns which bucket holds the n-th by distance, and how many come in buckets before it.
+// Counting starts at a bucket that so many come before.
+func (s *Set) bucket(b int64, before, n int) (int64, int) {
+	for before+int(s.counts[b]) < n {
+		before += int(s.counts[b])
+		b++
+	}
+	return b, before
+}
+
+// stay makes members of those that are known.
+func (s *Set) stay(a []Neighbour) {
+	for _, e := range a {
+		if s.marks[e.Index] == known {
+			s.near = append(s.near, e)
+		}
+	}
+}
+
+// grow returns marks with room for size indexes.
+func grow(marks []uint8, size int) []uint8 {
+	if size <= len(marks) {
+		return marks
+	}
+	return append(make([]uint8, 0, size+size/4), marks...)[:size+size/4]
+}
+
+// first reorders a so that its n first come first.
+func first(a []Neighbour, n int) {
+	for len(a) > smallSort {
+		// The pivot is the middle of three.
+		x, y, z := a[0], a[len(a)/2], a[len(a)-1]
+		if y.Before(x) {
+			x, y = y, x
+		}
+		if z.Before(y) {
+			y = z
+			if y.Before(x) {
+				y = x
+			}
+		}
+		i, j := 0, len(a)-1
+		for i <= j {
+			for a[i].Before(y) {
+				i++
+			}
+			for y.Before(a[j]) {
+				j--
+			}
+			if i <= j {
+				a[i], a[j] = a[j], a[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch { // a[:j+1] come before a[i:], between them is at most the pivot
+		case n <= j+1:
+			a = a[:j+1]
+		case n >= i:
+			a, n = a[i:], n-i
+		default:
+			return
+		}
+	}
+	for i, v := range a { // by insertion
+		j := i
+		for ; j > 0 && v.Before(a[j-1]); j-- {
+			a[j] = a[j-1]
+		}
+		a[j] = v
+	}
 }
