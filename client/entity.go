@@ -134,6 +134,23 @@ func (e *Entity) Late() clock.TickFrac {
 	return max(e.play.time.drawTick-t, 0)
 }
 
+// Interval returns how often records of the entity's movement arrive: the mean time between the
+// newest ones, or since the newest one if that is longer. It is 0 for what rests, does not move, or
+// is predicted.
+func (e *Entity) Interval() clock.TickFrac {
+	if e.Mine || e.track != nil {
+		return 0
+	}
+	p := e.play
+	k := p.rules.Kinds[e.Kind]
+	for g := range k.Groups {
+		if k.Groups[g].Moving {
+			return e.Replica.Groups[g].Interval(p.down.newestTick)
+		}
+	}
+	return 0
+}
+
 // markDrawn is Client.Drawn.
 func (p *playback) markDrawn() {
 	newest, _, _ := p.time.ticks.Newest()

@@ -16,6 +16,8 @@ export interface EntityBase {
   stalled: boolean
   /** By how many milliseconds it is drawn later than the others. */
   lateMs: number
+  /** Mean milliseconds between the newest records of its movement, or since the newest one; 0: it rests or is predicted. */
+  intervalMs: number
 }
 /** Members that every event has beside its fields. */
 export interface EventBase {

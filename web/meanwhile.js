@@ -41,8 +41,8 @@
 //   g.desyncs()                       texts about the newest wrong predictions: both states, the command, the likely cause
 //
 // An entity has its properties and id, mine, predicted (drawn at command time), cut (teleported since the last frame),
-// stalled (drawn without a newer record: it stands still) and lateMs (drawn later than the others by this much, because its
-// records come seldom). vec2 is {x, y}, vec3 {x, y, z}, view {yaw, pitch}, quat {x, y, z, w}, an enum its word, bytes an
+// stalled (drawn without a newer record: it stands still), lateMs (drawn later than the others by this much, because its
+// records come seldom) and intervalMs (mean time between its newest records, or since the newest one; 0: it rests). vec2 is {x, y}, vec3 {x, y, z}, view {yaw, pitch}, quat {x, y, z, w}, an enum its word, bytes an
 // array. A property that this player may not know is undefined. The object stays the same while the entity exists.
 //
 // In g.command, g.me is the eye: the newest predicted tick, from which the rules aim. In g.draw, g.me is what is drawn, and so

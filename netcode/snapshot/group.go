@@ -46,6 +46,25 @@ func (g *Group) At(t clock.Tick) *motion.State {
 	return nil
 }
 
+// recent is over how many gaps between states Interval goes at most.
+const recent = 8
+
+// Interval returns the mean time between the newest states at tick now, or the age of the newest
+// one if that is longer: how often something new comes. It is 0 for what rests, and while there is
+// no state.
+func (g *Group) Interval(now clock.Tick) clock.TickFrac {
+	n := len(g.states)
+	if n == 0 || g.states[n-1].Rest {
+		return 0
+	}
+	newest, gaps := g.states[n-1].Tick, min(n-1, recent)
+	age := (max(now, newest) - newest).Frac()
+	if gaps == 0 {
+		return age
+	}
+	return max(age, (newest-g.states[n-1-gaps].Tick).Frac()/clock.TickFrac(gaps))
+}
+
 // Around returns the states that are shown around playout time t: a is the newest at or before it,
 // or the oldest there is; b the next one, nil if there is none. Both are nil if there are no
 // states.

@@ -155,12 +155,13 @@ export class World {
       const n = floats[at++], { list, known, fields } = kind
       list.length = n
       for (let i = 0; i < n; i++) {
-        const id = floats[at++], flags = floats[at++]
+        const id = floats[at++], flags = floats[at++], intervalMs = floats[at++]
         let entry = known.get(id)
-        if (!entry) known.set(id, entry = { object: { id, mine: false, cut: false, predicted: false, stalled: false, lateMs: 0 }, frame })
+        if (!entry) known.set(id, entry = { object: { id, mine: false, cut: false, predicted: false, stalled: false, lateMs: 0, intervalMs: 0 }, frame })
         entry.frame = frame
         const object = entry.object
         setFlags(object, flags)
+        object.intervalMs = intervalMs
         at = fields.read(object, floats, at, this.texts)
         list[i] = object
         if (flags & MINE && !this.me) this.me = object

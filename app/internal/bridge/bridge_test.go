@@ -74,8 +74,8 @@ type layout struct {
 type field struct{ Name, Type string }
 
 type entity struct {
-	id, flags float64
-	props     map[string][]float64
+	id, flags, interval float64
+	props               map[string][]float64
 }
 
 type happened struct {
@@ -250,8 +250,8 @@ func (p *page) take() {
 		at++
 		last := 0.0
 		for range n {
-			e := entity{id: f[at], flags: f[at+1]}
-			at += 2
+			e := entity{id: f[at], flags: f[at+1], interval: f[at+2]}
+			at += 3
 			e.props = props(k.Properties)
 			if e.id <= last {
 				t.Fatalf("%s %v follows %v", k.Name, e.id, last)

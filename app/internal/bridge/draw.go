@@ -82,7 +82,7 @@ func (b *Bridge) entity(e *client.Entity) {
 	w := &b.write
 	w.begin(e.Kind)
 	w.count++
-	w.out = append(w.out, float64(e.ID), b.flags(e))
+	w.out = append(w.out, float64(e.ID), b.flags(e), b.tickMs(e.Interval()))
 	w.values(&w.kinds[e.Kind], e.Vals, e)
 }
 
@@ -99,10 +99,15 @@ func (b *Bridge) flags(e *client.Entity) (f flag) {
 		f += flagStalled
 	}
 	if late := e.Late(); late > 0 {
-		_, _, period := b.picture.Newest()
-		f += lateUnit * math.Round(float64(late)/clock.FracPerTick*spanMs(period))
+		f += lateUnit * math.Round(b.tickMs(late))
 	}
 	return f
+}
+
+// tickMs returns a span of tick time in milliseconds.
+func (b *Bridge) tickMs(t clock.TickFrac) float64 {
+	_, _, period := b.picture.Newest()
+	return float64(t) / clock.FracPerTick * spanMs(period)
 }
 
 func (b *Bridge) ownFlags() flag {

@@ -248,7 +248,9 @@ func TestCut(t *testing.T) {
 }
 
 // When the bandwidth limit spreads entities over several packets, lateMs says how much later some
-// are drawn.
+// are drawn, and intervalMs how often records of each come.
+//
+// seeds: R34
 func TestLate(t *testing.T) {
 	w := newWorldOf(t, &crowd, server.Config{Seed: 1, Secret: 2, Budget: 1000})
 	var pages []*page
@@ -260,10 +262,17 @@ func TestLate(t *testing.T) {
 		pages = append(pages, p)
 	}
 	w.run(6 * time.Second)
-	late, most := 0, 0
+	late, most, seldom, often := 0, 0, 0.0, math.Inf(1)
 	for _, e := range pages[0].world["person"] {
+		mine := int(e.flags)&int(flagMine) != 0
+		if mine != (e.interval == 0) {
+			t.Errorf("mine %v: a record every %v ms", mine, e.interval)
+		}
+		if !mine {
+			seldom, often = max(seldom, e.interval), min(often, e.interval)
+		}
 		if ms := int(e.flags) / int(lateUnit); ms > 0 {
-			if late++; int(e.flags)&int(flagMine) != 0 {
+			if late++; mine {
 				t.Errorf("the own avatar is drawn %d ms late", ms)
 			}
 			most = max(most, ms)
@@ -271,6 +280,9 @@ func TestLate(t *testing.T) {
 	}
 	if late == 0 || most < 15 || most > 1000 {
 		t.Errorf("%d of %d are drawn later, by up to %d ms", late, len(pages[0].world["person"]), most)
+	}
+	if often < 100 || seldom > 1500 { // some packets a second carry all
+		t.Errorf("records come every %.0f to %.0f ms", often, seldom)
 	}
 }
 

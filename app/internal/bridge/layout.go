@@ -29,7 +29,7 @@ func (p *propLayout) floats() int {
 
 // The names that the page itself gives to every entity and every event.
 var (
-	reservedOfEntity = []string{"id", "mine", "cut", "predicted", "stalled", "lateMs"}
+	reservedOfEntity = []string{"id", "mine", "cut", "predicted", "stalled", "lateMs", "intervalMs"}
 	reservedOfEvent  = []string{"key", "entity", "mine"}
 )
 

@@ -43,7 +43,7 @@ export class Bridge {
     const w = this.pending ??= this.world()
     const flat = [1, 0, w.own, this.textsVersion, this.layout.stats.length, this.layout.kinds.length, w.events.length, w.packets.length]
     for (const name of this.layout.stats) flat.push(w.stats[name] ?? 0)
-    for (const list of w.entities) { flat.push(list.length); for (const e of list) flat.push(...e) }
+    for (const list of w.entities) { flat.push(list.length); for (const [id, flags, ...values] of list) flat.push(id, flags, 0, ...values) }
     for (const e of w.events) flat.push(...e)
     for (const p of w.packets) flat.push(...p)
     flat[1] = flat.length
