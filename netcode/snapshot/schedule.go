@@ -29,7 +29,8 @@ const (
 	zone       = 56 * octave   // no sum of a weight and a waiting time is as high
 	mustGo     = zone          // added to scores of records that must go now
 	firstSees  = 2 * zone      // added to those of first sights
-	weightAt   = 36 * octave   // Weight at a distance of 1 mm and a speed of 1/4 mm a tick
+	weightAt   = 30 * octave   // Weight at a distance of 1 mm and a speed of 1/4 mm a tick
+	knee       = 133           // 100 m
 	nearBy     = 4000          // millimetres below which nearness adds hardly any weight
 	slowest    = 8             // speed, in 1/4 mm a tick, of what hardly moves
 	walk       = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
@@ -82,11 +83,16 @@ type Order struct {
 	Unannounced bool
 }
 
-// weight is the Weight where no Order is given. The periods that follow from it keep the sum of all
-// errors, each divided by its distance, least: they grow with the square root of distance over
-// speed.
+// weight is the Weight where no Order is given. Far away the time between records grows with the
+// square root of the distance, which makes the sum of all errors, each divided by its distance,
+// least. Up to knee it grows with the distance, which makes near errors smaller still: few things are
+// that near, so it costs the others little.
 func weight(distance, speed int64) int {
-	return weightAt + (log2(max(speed, slowest))-log2(distance+nearBy))/2
+	away := log2(distance + nearBy)
+	if away > knee {
+		away = (away + knee) / 2
+	}
+	return weightAt + log2(max(speed, slowest))/2 - away
 }
 
 // A Boost makes records of an entity come more often for one client.
