@@ -27,7 +27,6 @@ import (
 	"meanwhile/internal/engine"
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
-	"meanwhile/netcode/playout"
 	"meanwhile/netcode/predict"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
@@ -44,10 +43,6 @@ type Config struct {
 	// Each carries all commands that are new or may be lost, so a lower rate only makes commands
 	// wait.
 	SendRate int
-	// Extrapolate is how far beyond their newest record entities of extrapolated kinds may be
-	// drawn: so much closer to the present than everything else, though no closer than the path
-	// lets anybody know. At most playout.MaxExtrapolate. Zero draws them as the others.
-	Extrapolate time.Duration
 	// Smoothing says how corrections of the prediction fade. Zero fields are its defaults.
 	Smoothing predict.Smoothing
 	// Tolerance says from where on a prediction counts as wrong. The zero Tolerance is exact: every
@@ -67,6 +62,8 @@ type Config struct {
 	NoPrediction bool
 	// NoInterpolation draws others at their newest record: to show what playout is worth.
 	NoInterpolation bool
+	// NoExtrapolation draws extrapolated kinds as all others: to show what extrapolating is worth.
+	NoExtrapolation bool
 	// NoRewind asks the server to judge by the present: to show what lag compensation is worth.
 	NoRewind bool
 	// Report is called with a sentence about each mistake of the rules that the prediction shows,
@@ -122,9 +119,6 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	}
 	if cfg.SendRate < 0 || cfg.SendRate > MaxSendRate {
 		return nil, fault.Errorf("client: SendRate %d is outside [0, %d] packets a second", cfg.SendRate, MaxSendRate)
-	}
-	if cfg.Extrapolate < 0 || cfg.Extrapolate > playout.MaxExtrapolate {
-		return nil, fault.Errorf("client: Extrapolate %v is outside [0, %v]", cfg.Extrapolate, playout.MaxExtrapolate)
 	}
 	if err := checkPrediction(&cfg); err != nil {
 		return nil, err

@@ -323,10 +323,6 @@ func TestNewRefuses(t *testing.T) {
 			"client: the welcome's tick period 1h0m0s is outside [1ms, 2s]"},
 		{func(_ *session.Welcome, cfg *Config) { cfg.Playout = time.Hour },
 			"playout: Fixed 1h0m0s is outside [0, 500ms]"},
-		{func(_ *session.Welcome, cfg *Config) { cfg.Extrapolate = time.Second },
-			"client: Extrapolate 1s is outside [0, 100ms]"},
-		{func(_ *session.Welcome, cfg *Config) { cfg.Extrapolate = -1 },
-			"client: Extrapolate -1ns is outside [0, 100ms]"},
 		{func(_ *session.Welcome, cfg *Config) { cfg.SendRate = 241 },
 			"client: SendRate 241 is outside [0, 240] packets a second"},
 	} {

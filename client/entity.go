@@ -63,7 +63,7 @@ func (p *playback) groupCut(k *schema.Kind, g *schema.Group, records *snapshot.G
 	switch {
 	case newest == nil:
 		return false
-	case p.cfg.NoInterpolation:
+	case p.cfg.NoInterpolation || p.carry(k, records) != nil:
 		return newest.Cut > since.newest || newest.Tick > since.newest && jumped(k, g, records, newest,
 			newest.Shown()-1)
 	case since.at == 0:
@@ -113,7 +113,16 @@ func (e *Entity) Stalled() bool {
 		if !k.Groups[g].Moving || k.Groups[g].Reckoned != 0 {
 			continue
 		}
-		if s := e.Replica.Groups[g].Newest(); s != nil && !s.Rest && s.Shown() < p.time.drawTick {
+		records, last := &e.Replica.Groups[g], p.time.drawTick
+		s := records.Newest()
+		if s == nil || s.Rest {
+			continue
+		}
+		shown := s.Shown()
+		if carry := p.carry(k, records); carry != nil {
+			shown, last = s.Tick.Frac()+carry.Reach(), p.time.nowTick
+		}
+		if shown < last {
 			return true
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// playback draws the entities in sight: others at the playout time between their records, or
-// extrapolated beyond them, the player's own as predicted, and all on what carries them.
+// playback draws the entities in sight: others at the playout time between their records, or at the
+// present beyond them, the player's own as predicted, and all on what carries them.
 type playback struct {
 	rules *game.Rules
 	cfg   *Config
@@ -31,12 +31,16 @@ type playback struct {
 	texts snapshot.Texts // what references stand for
 	seen  frameMark      // what the player has seen last
 
-	reach       clock.TickFrac // no further beyond a record than this; 0: nothing is extrapolated
-	packetTicks clock.Tick     // from packet to packet, rounded up
+	packetTicks clock.Tick       // from packet to packet, rounded up
+	horizons    []motion.Horizon // by kind, of what is drawn at the present
+	me          struct {         // the avatar in this frame
+		at    geom.Vec3
+		known bool
+	}
 
 	shown      Entity                     // the one that draw hands over
 	drawn      []int64                    // its values
-	before     []int64                    // a group's values at the last frame's time
+	present    []int64                    // a group's values at the present
 	parents    [schema.MaxParents][]int64 // drawn values of what carries it
 	parentVals []float64
 }
@@ -53,13 +57,13 @@ func (p *playback) init(c *Client) {
 	p.down, p.own, p.ahead, p.stats = &c.down, &c.own, &c.ahead, &c.stats
 	p.view.p = p
 	period := c.welcome.Period
-	p.reach = clock.TickFrac(int64(c.cfg.Extrapolate) * clock.FracPerTick / int64(period))
 	p.packetTicks = clock.Tick((c.time.spacing + period*15/16) / period)
 	most := 1
 	for _, k := range c.rules.Kinds {
 		most = max(most, k.Obs)
 	}
-	p.drawn, p.before = make([]int64, most), make([]int64, most)
+	p.drawn, p.present = make([]int64, most), make([]int64, most)
+	p.horizons = make([]motion.Horizon, len(c.rules.Kinds))
 	for i := range p.parents {
 		p.parents[i] = make([]int64, most)
 	}
@@ -67,6 +71,7 @@ func (p *playback) init(c *Client) {
 
 // draw is Client.Draw.
 func (p *playback) draw(vals []float64, f func(e *Entity)) []float64 {
+	p.locate()
 	for kind := range p.rules.Kinds {
 		for _, h := range p.store.Entities() {
 			if h.Kind == kind && (p.cfg.NoPrediction || !p.eng.Hidden(game.ID(h.ID)) || h.Exact) {
@@ -221,12 +226,12 @@ func (p *playback) drawInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64
 func (p *playback) timeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) {
 	k := p.rules.Kinds[h.Kind]
 	at := p.time.drawTick
-	if p.extrapolates(k) {
-		at = p.time.extrapolateTick
-	}
 	for g := range k.Groups {
 		if !k.Groups[g].Moving || h.Mine {
 			continue
+		}
+		if p.carry(k, &h.Groups[g]) != nil {
+			return p.time.nowTick, true
 		}
 		if a, b := h.Groups[g].Around(at); a != nil {
 			return motion.Time(a, b, at), true
@@ -236,7 +241,7 @@ func (p *playback) timeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) {
 }
 
 // TimeOf returns the tick time that an entity is drawn at in this frame: the playout time, earlier
-// where the server announced that records of it take longer, later where it is extrapolated. ok is
+// where the server announced that records of it take longer, the present where it is extrapolated. ok is
 // false if nothing of it is drawn between records.
 func (c *Client) TimeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) { return c.play.timeOf(h) }
 
@@ -246,9 +251,6 @@ func (c *Client) TimeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) { retur
 func (p *playback) countStall(h *snapshot.Replica) {
 	k := p.rules.Kinds[h.Kind]
 	last := p.time.prevDrawTick
-	if p.extrapolates(k) {
-		last = p.time.prevExtrapolateTick - p.reach
-	}
 	for g := range k.Groups {
 		if !k.Groups[g].Moving || k.Groups[g].Reckoned != 0 { // dead reckoning goes on
 			continue
@@ -261,6 +263,9 @@ func (p *playback) countStall(h *snapshot.Replica) {
 			return
 		}
 		from := a.Shown()
+		if carry := p.carry(k, &h.Groups[g]); carry != nil {
+			from, last = a.Tick.Frac()+carry.Reach(), p.time.prevNowTick
+		}
 		if b.Start > a.Tick+1 {
 			from = max(from, (b.Start-1).Frac()+motion.Wait(b.Bound).Frac())
 		}

@@ -28,12 +28,12 @@ type timelines struct {
 	rtt    rate.RTT
 	down   rate.OneWay // how long packets stand in queues on the way down
 
-	play                *playout.Clock
-	drawTick            clock.TickFrac // playout time of this frame
-	prevDrawTick        clock.TickFrac // and of the frame before
-	extrapolateTick     clock.TickFrac // the same of what is extrapolated
-	prevExtrapolateTick clock.TickFrac
-	prevNewest          clock.Tick // newest tick known when the frame before was drawn
+	play         *playout.Clock
+	drawTick     clock.TickFrac // playout time of this frame
+	prevDrawTick clock.TickFrac // and of the frame before
+	nowTick      clock.TickFrac // the present, at which extrapolated kinds are drawn
+	prevNowTick  clock.TickFrac
+	prevNewest   clock.Tick // newest tick known when the frame before was drawn
 
 	lead    *Lead
 	oneWay  time.Duration // how long queued commands take to the server, which is their lead
@@ -182,7 +182,7 @@ func (t *timelines) followStep(dt time.Duration) bool {
 
 // movePlayout moves the playout time on to this frame.
 func (t *timelines) movePlayout() {
-	t.prevDrawTick, t.prevExtrapolateTick = t.drawTick, t.extrapolateTick
+	t.prevDrawTick, t.prevNowTick = t.drawTick, t.nowTick
 	if t.play.Advance(t.now) == 0 {
 		return // nothing arrived yet
 	}
@@ -190,8 +190,7 @@ func (t *timelines) movePlayout() {
 	// Beyond what was received, ticks were only assumed to run on. A server that stalled has not
 	// run them: then the playout time goes back, to where what is drawn has stood still since.
 	t.drawTick = max(min(t.drawTick, t.prevNewest.Frac()), t.ticks.TickAt(at))
-	ahead := min(t.cfg.Extrapolate, max(t.play.Delay(), 0))
-	t.extrapolateTick = max(t.drawTick, t.ticks.TickAt(at.Add(ahead)))
+	t.nowTick = max(t.drawTick, t.ticks.TickAt(t.server.Now(t.now).Add(-t.overdue)))
 }
 
 // commandTick moves the lead on by dt and returns the tick of the newest command that is due; 0

@@ -41,11 +41,14 @@ func NewKind[T any](name string, options ...KindOption) Kind[T] {
 // A KindOption changes how all entities of a kind are treated.
 type KindOption func(*engine.Kind)
 
-// Extrapolated lets clients draw such entities up to client.Config.Extrapolate beyond their newest
-// record. They cannot be hit, as the server could not reproduce what a shooter saw: Seen panics,
-// and SeenOn knows no place on them. Properties with draw=dr are sent once for as long as their
-// prediction stays right. The kind cannot have a parent.
+// Extrapolated lets clients draw such entities at the present. They cannot be hit: Seen panics.
 func Extrapolated(k *engine.Kind) { k.Extrapolated = true }
+
+// ExtrapolatedBeyond is Extrapolated beyond so many metres, at most 1000, from the avatar. Seen
+// leaves out what is there.
+func ExtrapolatedBeyond(metres float64) KindOption {
+	return func(k *engine.Kind) { k.Beyond = metres }
+}
 
 // Predicted is for doors, platforms, balls: every client runs such entities ahead by Step, as it
 // does its avatar. What a command spawns of the kind appears at once. Seen gives the present state.
@@ -112,7 +115,7 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 
 // Seen is lag compensation: it ranges over copies of the other entities of this kind as player me
 // saw them when it made the command. Properties that observers do not receive are zero, and places
-// stay relative to parents (see SeenOn). It panics for an Extrapolated kind.
+// stay relative to parents (see SeenOn). It panics if Extrapolated.
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		seen := k.of(w).Look(me)

@@ -79,7 +79,6 @@ func TestProjectileIsSentOnce(t *testing.T) {
 	for _, p := range []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.HotelWiFi, netsim.Ocean} {
 		join(p)
 	}
-	sim.Client.Extrapolate = 100 * time.Millisecond // such a client draws projectiles closer to the present
 	join(netsim.Ocean)
 	worst, drawn := 0.0, 0
 	watch := func(span time.Duration) {

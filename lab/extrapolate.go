@@ -218,9 +218,7 @@ func watchRunner(seed uint64, p netsim.Profile, extrapolates bool, span time.Dur
 	if err != nil {
 		return res, err
 	}
-	if extrapolates {
-		s.Client.Extrapolate = maxBeyond
-	}
+	s.Client.NoExtrapolation = !extrapolates
 	period := s.Server.Period()
 	at := func(t clock.TickFrac) geom.Vec2 {
 		return run.where(clock.Time(int64(t) * int64(time.Second) / (watchRate * clock.FracPerTick)))

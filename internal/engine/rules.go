@@ -42,7 +42,8 @@ type Kind struct {
 	Type         reflect.Type
 	New          func() unsafe.Pointer // returns a new zero state; nil for an event
 	Urgent       bool                  // an event that is sent before others and lost after them
-	Extrapolated bool                  // an entity that clients may draw beyond its newest record
+	Extrapolated bool                  // an entity that clients draw at the present, and nobody hits
+	Beyond       float64               // metres from the avatar beyond which that is so; 0: nowhere
 	Ahead        schema.Ahead          // which clients run it ahead
 	Playout      bool                  // none does, as its author chose
 	Reach        float64               // metres within which those of schema.Near do
@@ -221,13 +222,8 @@ func (c *compiler) kind(i int, k *Kind) {
 	if s == nil {
 		return
 	}
-	s.Extrapolated, s.Ahead, s.Reach = k.Extrapolated, k.Ahead, k.Reach
-	if k.Extrapolated && s.Parent >= 0 {
-		c.fail("kind %q is Extrapolated and has a parent: what rides is drawn where its parent is", k.Name)
-	}
-	if k.Extrapolated && k.Ahead != schema.Playout {
-		c.fail("kind %q is Extrapolated and Predicted or Near: it can be drawn in one way only", k.Name)
-	}
+	s.Extrapolated, s.Beyond, s.Ahead, s.Reach = k.Extrapolated, k.Beyond, k.Ahead, k.Reach
+	c.extrapolation(k, s)
 	if k.Ahead != schema.Near {
 		return
 	}
@@ -236,6 +232,31 @@ func (c *compiler) kind(i int, k *Kind) {
 	}
 	if s.Place < 0 {
 		c.fail("kind %q is Near and has no pos that everyone receives", k.Name)
+	}
+}
+
+// extrapolation checks what draws a kind at the present.
+func (c *compiler) extrapolation(k *Kind, s *schema.Kind) {
+	word := "Extrapolated"
+	switch {
+	case k.Beyond != 0 && k.Extrapolated:
+		c.fail("kind %q is Extrapolated and ExtrapolatedBeyond: it can be drawn in one way only", k.Name)
+	case k.Beyond != 0:
+		word = "ExtrapolatedBeyond"
+		if !(k.Beyond > 0 && k.Beyond <= maxReach) {
+			c.fail("kind %q: ExtrapolatedBeyond %v m is outside (0, %d]", k.Name, k.Beyond, maxReach)
+		}
+		if s.Place < 0 {
+			c.fail("kind %q is ExtrapolatedBeyond and has no pos that everyone receives", k.Name)
+		}
+	case !k.Extrapolated:
+		return
+	}
+	if s.Parent >= 0 {
+		c.fail("kind %q is %s and has a parent: what rides is drawn where its parent is", k.Name, word)
+	}
+	if k.Ahead != schema.Playout {
+		c.fail("kind %q is %s and Predicted or Near: it can be drawn in one way only", k.Name, word)
 	}
 }
 

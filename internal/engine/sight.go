@@ -95,5 +95,36 @@ func (s *Store) look(me ID) *Sight {
 		return at
 	}
 	w.seer.Seen(s.index, me, at)
+	if s.schema.Beyond > 0 {
+		s.leaveOutFar(me, at)
+	}
 	return at
+}
+
+// leaveOutFar takes out of a sight what is further from the avatar than the kind can be hit: clients
+// may draw it elsewhere. Both sides do, with the same integers. An avatar without a place is far
+// from nothing.
+func (s *Store) leaveOutFar(me ID, seen *Sight) {
+	w := s.world
+	k := w.values(me)
+	if k == nil || k.Place < 0 {
+		return
+	}
+	own, _ := k.PlaceOf(w.floats)
+	if k.Parent >= 0 {
+		own, _ = w.On(ID(w.floats[k.Props[k.Parent].At]), own)
+	}
+	n, ids := s.schema.Obs, seen.ids
+	kept := 0
+	for i, id := range ids {
+		w.floats = s.schema.AppendDrawn(w.floats[:0], seen.at(i))
+		at, _ := s.schema.PlaceOf(w.floats)
+		if at.Sub(own).Len() > s.schema.Beyond {
+			continue
+		}
+		ids[kept] = id
+		copy(seen.drawn[kept*n:(kept+1)*n], seen.at(i))
+		kept++
+	}
+	seen.ids, seen.drawn = ids[:kept], seen.drawn[:kept*n]
 }

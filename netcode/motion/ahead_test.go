@@ -3,7 +3,6 @@ package motion_test
 import (
 	"math"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -103,55 +102,4 @@ func TestAheadIsBounded(t *testing.T) {
 			t.Fatalf("an angle of %d", yaw)
 		}
 	})
-}
-
-// A wrong extrapolation fades without a step, at any frame rate alike; a teleport is not.
-func TestFade(t *testing.T) {
-	k := kind(t, plane{}, 20)
-	g := &k.Groups[0]
-	b := planeAt(104, 40, 40, 200, 10, 54)
-	draw := func(f *motion.Fade, s *motion.State, x, last int64, now clock.Time) int64 {
-		dst, before := make([]int64, planeComps), make([]int64, planeComps)
-		dst[planeX], before[planeX] = x, last
-		f.Draw(k, g, s, 1000, now, before, dst)
-		return dst[planeX]
-	}
-	left := map[int]int64{}
-	for _, fps := range []int{30, 60, 144} {
-		var f motion.Fade
-		frame := clock.Time(time.Second) / clock.Time(fps)
-		if got := draw(&f, b, 10000, 0, 0); got != 10000 {
-			t.Errorf("first picture at %d", got)
-		}
-		prev := int64(10000)
-		for i := range fps / 5 { // the next record says that it should have been at 4000
-			got := draw(&f, planeAt(106, 0, 0, 0, 0, 0), 4000, 4000, clock.Time(i+1)*frame)
-			if got > prev || prev-got > 6000*11/20 {
-				t.Errorf("%d fps: from %d to %d", fps, prev, got)
-			}
-			prev = got
-			if i == fps/30-1 {
-				left[fps] = got
-			}
-		}
-		if prev > 4000+100 {
-			t.Errorf("%d fps: %d after 200 ms", fps, prev)
-		}
-	}
-	if d := left[30] - left[144]; max(d, -d) > 1000 {
-		t.Errorf("after 33 ms: %v", left)
-	}
-	var f motion.Fade
-	draw(&f, b, 10000, 0, 0)
-	if got := draw(&f, &motion.State{Tick: 106, Cut: 105, Vals: b.Vals}, 4000, 4000, 1); got != 4000 {
-		t.Errorf("a teleport is drawn as a slide, at %d", got)
-	}
-	draw(&f, b, 10000, 4000, 2)
-	if got := draw(&f, planeAt(108, 0, 0, 0, 0, 0), 4000, 4000, clock.Time(time.Second)); got != 4000 {
-		t.Errorf("what was seen a second ago fades: %d", got)
-	}
-	draw(&f, b, 1_000_000, 0, clock.Time(time.Second))
-	if got := draw(&f, planeAt(109, 0, 0, 0, 0, 0), 4000, 4000, clock.Time(time.Second)+1); got != 4000 {
-		t.Errorf("what is further off than warp fades: %d", got)
-	}
 }

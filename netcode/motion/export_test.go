@@ -14,6 +14,9 @@ var (
 	Jumps   = jumps
 )
 
+// Ticks is how long things go on.
+func (h *Horizon) Ticks(rate int) float64 { return h.ticks(rate) }
+
 // Class returns the class of a record whose successor comes up to so many ticks later than with the
 // next packet: the least whose Wait is not less, or the last.
 func Class(ticks clock.Tick) uint8 {

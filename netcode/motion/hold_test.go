@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -64,7 +63,7 @@ func drawFore(t *rapid.T, label string, tick clock.Tick) *motion.State {
 	return s
 }
 
-// A group is drawn, drawn on, faded and judged the same wherever its integers lie among those of
+// A group is drawn, drawn on, carried and judged the same wherever its integers lie among those of
 // its kind.
 func TestGroupsBehindOthers(t *testing.T) {
 	one, two := kind(t, fore{}, 30), kind(t, behind{}, 30)
@@ -84,16 +83,18 @@ func TestGroupsBehindOthers(t *testing.T) {
 		if motion.Draw(two, h, a, b, at, got); !slices.Equal(got, want) {
 			t.Fatalf("drawn %v, alone %v", got, want)
 		}
-		var f, e motion.Fade
-		f.Draw(one, g, a, at, 1, nil, slices.Clone(want))
-		e.Draw(two, h, a, at, 1, nil, slices.Clone(got))
 		motion.Ahead(one, g, a, b, at, 10*clock.FracPerTick, want)
 		if motion.Ahead(two, h, a, b, at, 10*clock.FracPerTick, got); !slices.Equal(got, want) {
 			t.Fatalf("drawn on %v, alone %v", got, want)
 		}
-		f.Draw(one, g, b, at, 1e7, a.Vals, want)
-		if e.Draw(two, h, b, at, 1e7, a.Vals, got); !slices.Equal(got, want) {
-			t.Fatalf("faded %v, alone %v", got, want)
+		var c, d motion.Carry
+		var first, second motion.Horizon
+		for i, r := range []states{{a}, {a, b}} {
+			now := clock.Time(i) * 1e7
+			c.Draw(one, g, r, &first, at, now, want)
+			if d.Draw(two, h, r, &second, at, now, got); !slices.Equal(got, want) {
+				t.Fatalf("carried %v, alone %v", got, want)
+			}
 		}
 		if motion.Jumps(one, g, a.Vals, b.Vals) != motion.Jumps(two, h, a.Vals, b.Vals) ||
 			motion.Strays(one, g, a, b.Vals, b.Tick) != motion.Strays(two, h, a, b.Vals, b.Tick) ||
@@ -222,79 +223,6 @@ func TestAheadOfOddRecords(t *testing.T) {
 			t.Errorf("%s: place %d, yaw %d, pitch %d; want %d %d %d", c.name, dst[forePos], dst[foreLook],
 				dst[foreLook+1], c.pos, c.yaw, 350*256)
 		}
-	}
-}
-
-// Places and directions fade, the short way round and up to Warp; everything else is drawn as
-// records say at once. Reset forgets.
-func TestFadeOfEachClass(t *testing.T) {
-	k := kind(t, fore{}, 30)
-	g := &k.Groups[0]
-	rec := &motion.State{Tick: 100, Vals: make([]int64, foreComps)}
-	const dt = clock.Time(33 * time.Millisecond) // fadeTime: half is left
-	for _, c := range []struct {
-		name string
-		at   int
-		said int64 // in steps
-		cut  clock.Tick
-		want int64 // in 1/256
-	}{
-		{"a place", forePos, 200, 0, 100 * 256},
-		{"a place back", forePos, -200, 0, -100 * 256},
-		{"a place just within warp", forePos, 500, 0, 250 * 256},
-		{"a place just beyond warp", forePos, 501, 0, 501 * 256},
-		{"a place just beyond warp, back", forePos, -501, 0, -501 * 256},
-		{"a cubic place, which has no warp", foreBow, 9000, 0, 4500 * 256},
-		{"a velocity", foreVel, 200, 0, 200 * 256},
-		{"what is dead reckoned", foreDead, 200, 0, 200 * 256},
-		{"a rotation", foreTurn, 100, 0, 100 * 256},
-		{"looking about", foreLook, 350, 0, 355 * 256},
-		{"looking up", foreLook + 1, 20, 0, 20 * 256},
-		{"an angle", foreYaw, 20, 0, 10 * 256},
-		{"an angle over north", foreYaw, 350, 0, 355 * 256},
-		{"a number", foreHeat, 20, 0, 20 * 256},
-		{"a count", foreGear, 5, 0, 5 * 256},
-		{"a place, after a teleport that had been shown", forePos, 200, 100, 100 * 256},
-		{"a place, after a teleport since", forePos, 200, 101, 200 * 256},
-	} {
-		said := make([]int64, foreComps)
-		said[c.at] = c.said * 256
-		got := slices.Clone(said)
-		var f motion.Fade
-		f.Draw(k, g, rec, 7, 5, nil, make([]int64, foreComps)) // all at zero
-		f.Draw(k, g, &motion.State{Tick: 103, Cut: c.cut}, 9, 5+dt, said, got)
-		if d := got[c.at] - c.want; max(d, -d) > 1 {
-			t.Errorf("%s: %d/256, want %d/256", c.name, got[c.at], c.want)
-		}
-		for i, v := range got {
-			if i != c.at && v != 0 {
-				t.Errorf("%s: component %d moves to %d", c.name, i, v)
-			}
-		}
-	}
-	var f motion.Fade
-	if _, ok := f.Last(); ok {
-		t.Error("there is a last picture before the first")
-	}
-	f.Draw(k, g, rec, 7, 5, nil, make([]int64, foreComps))
-	if at, ok := f.Last(); !ok || at != 7 {
-		t.Errorf("the last picture was at %d, %v, want 7", at, ok)
-	}
-	f = motion.Fade{}
-	said := make([]int64, foreComps)
-	said[forePos] = 200 * 256
-	if f.Draw(k, g, rec, 8, 6, said, said); said[forePos] != 200*256 {
-		t.Errorf("without a last picture it fades: %d", said[forePos])
-	}
-	f = motion.Fade{}
-	f.Draw(k, g, rec, 7, 5, nil, make([]int64, foreComps))
-	said[forePos] = 200 * 256
-	now := slices.Clone(said)
-	if f.Draw(k, g, rec, 8, 5, said, now); now[forePos] != 0 { // twice at one moment: it stands where it stood
-		t.Errorf("no time passes and it moves to %d", now[forePos])
-	}
-	if f.Draw(k, g, rec, 8, 4, said, said); said[forePos] != 200*256 {
-		t.Errorf("a picture of before the last fades: %d", said[forePos])
 	}
 }
 

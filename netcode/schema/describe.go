@@ -72,6 +72,9 @@ func (k *Kind) Text() string {
 	if k.Extrapolated {
 		t.word(" guessed")
 	}
+	if k.Beyond > 0 {
+		t.number(" beyond=", k.Beyond)
+	}
 	switch k.Ahead {
 	case Predicted:
 		t.word(" predicted")

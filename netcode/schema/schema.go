@@ -199,9 +199,13 @@ type Kind struct {
 	Near   bool      // observers receive some pos that is coded beside them
 	Levels []float64 // metres at which the levels after the first begin, rising; see Prop.Shift
 
-	// Extrapolated says that clients may draw the kind beyond its newest record, so that nobody can
-	// hit it. New leaves it false; internal/engine sets it.
+	// Extrapolated says that clients draw the kind at the present, beyond its newest record, so that
+	// nobody can hit it. New leaves it false; internal/engine sets it.
 	Extrapolated bool
+	// Beyond says that clients draw such an entity at the present while it is further than so many
+	// metres from the player's avatar, where Seen leaves it out. Zero: nowhere. New leaves it zero;
+	// internal/engine sets it.
+	Beyond float64
 	// Ahead says whose clients run the kind ahead; Reach is the distance of Near in metres. New
 	// leaves both zero; internal/engine sets them.
 	Ahead Ahead

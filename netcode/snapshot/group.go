@@ -20,9 +20,9 @@ type Group struct {
 	// room.
 	missing clock.Tick
 
-	// Fade is for the owner of the Store, which may draw beyond the newest state; nil for each
+	// Carry is for the owner of the Store, which may draw beyond the newest state; nil for each
 	// new entity.
-	Fade *motion.Fade
+	Carry *motion.Carry
 }
 
 // slack is how many states the window moves on before it goes back to the beginning of its memory.

@@ -260,6 +260,7 @@ func (h *Replica) inherit(old *Replica) {
 		for i := range from.states {
 			to.insert(&from.states[i])
 		}
+		to.Carry, from.Carry = from.Carry, nil
 	}
 	h.Looked = old.Looked
 }
