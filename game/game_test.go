@@ -361,9 +361,9 @@ func TestPanicUndoesItsCallback(t *testing.T) {
 		t.Errorf("%d rocks, spawned %v, removed %v, events %v, external change %d", rocks.Len(w), e.Spawned(), e.Removed(),
 			e.Events(), e.LastExternalChange(2))
 	}
-	e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {
-		if cut {
-			t.Errorf("entity %d is cut", id)
+	e.Changed(func(c engine.Change) {
+		if c.Cut {
+			t.Errorf("entity %d is cut", c.ID)
 		}
 	})
 	b.must(t, e, func(w *game.World) { // and on it goes
@@ -582,9 +582,9 @@ func TestThinkLeavesNoTrace(t *testing.T) {
 		if c := crabs.Get(w, 1); c.Score != 0 || c.Name == "mallory" || crabs.Get(w, 2).Score != 0 || !crabs.Has(w, 2) {
 			t.Errorf("%s: a bot wrote: %+v", name, *c)
 		}
-		e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {
-			if cut {
-				t.Errorf("%s: entity %d is cut", name, id)
+		e.Changed(func(c engine.Change) {
+			if c.Cut {
+				t.Errorf("%s: entity %d is cut", name, c.ID)
 			}
 		})
 		if len(e.Events())+len(e.Spawned())+len(e.Removed()) != 0 {
@@ -752,9 +752,9 @@ func TestCutLastsOneTick(t *testing.T) {
 	e := b.server(t)
 	b.must(t, e, func(w *game.World) { w.Cut(2); w.Cut(99) })
 	cuts := func() (got []game.ID) {
-		e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {
-			if cut {
-				got = append(got, id)
+		e.Changed(func(c engine.Change) {
+			if c.Cut {
+				got = append(got, c.ID)
 			}
 		})
 		return got

@@ -113,7 +113,7 @@ func TestActAllocatesNothing(t *testing.T) {
 		e.Act(1, cmd, seen, false)
 		e.Step(false)
 		e.Referee()
-		e.Each(func(id game.ID, kind int, sims []int64, cut, owned bool) {})
+		e.Changed(func(engine.Change) {})
 		e.Drain()
 	}
 	for range 100 {

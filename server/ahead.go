@@ -55,10 +55,8 @@ func (s *Server) noteSpawn(i int32) {
 		return
 	}
 	e.By, e.Spawn = uint32(by), snapshot.Spawn{Tick: key.Tick, N: key.N}
-	for _, p := range s.clients {
-		if p.avatar == by {
-			p.spawns = append(p.spawns, i)
-		}
+	if p := s.avatars[by]; p != nil {
+		p.spawns = append(p.spawns, i)
 	}
 }
 

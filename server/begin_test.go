@@ -7,6 +7,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/schema"
 )
 
 // The worlds whose recording is measured.
@@ -156,5 +157,43 @@ func BenchmarkBegin(b *testing.B) {
 				s.tickTimes(b, 1)
 			}
 		})
+	}
+}
+
+// Whose name found no number gets one when others have left, though nothing about it changes.
+func TestNamelessForAWhile(t *testing.T) {
+	const many = schema.MaxRefs + 3
+	type named struct {
+		Name string `net:"text,8,ref"`
+	}
+	s := stage(t, many, func(i int) named { return named{fmt.Sprint(i)} }, nil)
+	s.tickTimes(t, 2)
+	_, sims := s.eng.Sims(many)
+	last, _ := s.hist.Find(many)
+	name := func() string {
+		vals, _ := s.hist.Values(last, 0, s.tick, nil)
+		for c := range vals {
+			vals[c] *= schema.SubSteps
+		}
+		s.hist.Spell(s.rules.Kinds[0], vals)
+		if vals[0] == sims[0]*schema.SubSteps && vals[1] == sims[1]*schema.SubSteps {
+			return "its own"
+		}
+		return fmt.Sprint(vals)
+	}
+	if got := name(); s.hist.TextRefOverflow() != 8 || got != "[0 0]" {
+		t.Fatalf("%d times no number, the last one is called %s", s.hist.TextRefOverflow(), got)
+	}
+	for id := range game.ID(4) {
+		s.eng.Leave(id + 1)
+	}
+	s.tickTimes(t, 1)
+	if got := name(); got != "its own" {
+		t.Errorf("the last one is called %s", got)
+	}
+	over := s.hist.TextRefOverflow()
+	s.tickTimes(t, 3)
+	if s.hist.TextRefOverflow() > over+4 {
+		t.Errorf("%d times no number", s.hist.TextRefOverflow()-over)
 	}
 }

@@ -126,7 +126,9 @@ type Server struct {
 	grid      *interest.Grid
 	placeless []int32 // entities without a place: they are known wherever one is
 	popups    []popup // of the last second, the newest last
-	ahead     ahead   // whether clients run entities ahead
+	avatars   map[game.ID]*player
+	nameless  uint64 // History.TextRefOverflow before this tick
+	ahead     ahead  // whether clients run entities ahead
 	// Where the rules hide entities: groups of players that may know of each, by its index in the
 	// history, and of those that were removed in this tick, as of the tick before.
 	shownTo        []uint64
@@ -138,7 +140,7 @@ type Server struct {
 	scratch []packet.Command
 	run     packet.Command
 	// Methods as values, made once.
-	record func(id game.ID, kind int, sims []int64, cut, owned bool)
+	record func(c engine.Change)
 	show   func(id game.ID, groups uint64)
 }
 
@@ -167,7 +169,8 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret),
-		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid}
+		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid,
+		avatars: map[game.ID]*player{}}
 	s.current, s.record, s.show = s.period, s.recordEntity, s.showEntity
 	s.send = s.sendRate(cfg.Budget)
 	s.ahead = aheadOf(rules)
@@ -268,6 +271,7 @@ func (s *Server) Disconnect(id PlayerID) {
 	s.clients = slices.Delete(s.clients, i, i+1)
 	if p.avatar != 0 {
 		s.quit = append(s.quit, p.avatar)
+		delete(s.avatars, p.avatar)
 	}
 	if i := slices.Index(s.joins, p); i >= 0 {
 		s.joins = slices.Delete(s.joins, i, i+1)
@@ -314,11 +318,18 @@ func (s *Server) Begin(now clock.Time) {
 	s.hist.Begin(s.tick)
 	s.removeGone()
 	s.grid.Reset()
-	s.placeless = s.placeless[:0]
-	for len(s.popups) > 0 && s.tick-s.popups[0].at >= clock.Tick(s.rules.Rate) {
-		s.popups = s.popups[:copy(s.popups, s.popups[1:])]
+	old := 0
+	for old < len(s.popups) && s.tick-s.popups[old].at >= clock.Tick(s.rules.Rate) {
+		old++
 	}
-	s.eng.Each(s.record)
+	s.popups = s.popups[:copy(s.popups, s.popups[old:])]
+	if n := s.hist.TextRefOverflow(); n != s.nameless {
+		s.nameless = n
+		s.eng.ChangeAll() // there may be room for their texts by now
+	}
+	s.eng.Changed(s.record)
+	s.hist.End()
+	s.hist.Places(s.grid.Insert)
 	s.hide()
 	for _, p := range s.clients {
 		if p.commands.surprised && p.ent >= 0 {
@@ -340,6 +351,9 @@ func (s *Server) admit() {
 		s.fault(err)
 		p.avatar = id
 		p.joined = s.tick
+		if id != 0 {
+			s.avatars[id] = p
+		}
 	}
 	clear(s.joins) // or they would keep players who have left
 	s.joins = s.joins[:0]
@@ -374,42 +388,39 @@ func (s *Server) removeGone() {
 				s.removedShownTo[id] = s.shownTo[i]
 			}
 			s.hist.Remove(i)
+			if !s.hist.At(i).Placed {
+				s.placeless = slices.DeleteFunc(s.placeless, func(j int32) bool { return j == i })
+			}
 			for _, p := range s.clients {
 				p.forgetSpawn(i)
 				p.down.view.Leave(i)
 			}
 		}
-		for _, p := range s.clients {
-			if p.avatar == id {
-				p.avatar, p.lost, p.ent = 0, id, -1 // the rules removed an avatar whose player is here: it watches
-			}
+		if p := s.avatars[id]; p != nil {
+			p.avatar, p.lost, p.ent = 0, id, -1 // the rules removed an avatar whose player is here: it watches
+			delete(s.avatars, id)
 		}
 	}
 }
 
-// recordEntity writes the state of one entity into the history.
-func (s *Server) recordEntity(id game.ID, kind int, sims []int64, cut, owned bool) {
-	i, ok := s.hist.Find(uint32(id))
+// recordEntity writes the state of one entity that is new or has changed into the history.
+func (s *Server) recordEntity(c engine.Change) {
+	i, ok := s.hist.Find(uint32(c.ID))
 	if !ok {
-		i = s.hist.Add(uint32(id), kind, owned)
-		if owned {
-			for _, p := range s.clients {
-				if p.avatar == id {
-					p.ent = i
-				}
-			}
-		} else {
+		i = s.hist.Add(uint32(c.ID), c.Kind, c.Owned)
+		if p := s.avatars[c.ID]; c.Owned && p != nil {
+			p.ent = i
+		}
+		if !c.Owned {
 			s.noteSpawn(i)
 		}
-	}
-	s.hist.Record(i, sims, cut)
-	if e := s.hist.At(i); e.Placed {
-		s.grid.Insert(i, e.X, e.Y)
-		if cut || !ok {
-			s.popups = append(s.popups, popup{i, s.tick})
+		if !s.hist.At(i).Placed {
+			s.placeless = append(s.placeless, i)
 		}
-	} else {
-		s.placeless = append(s.placeless, i)
+	}
+	s.hist.Update(i, c.Sims, c.Changed, c.Cut)
+	if s.hist.At(i).Placed && (c.Cut || !ok) {
+		s.popups = append(s.popups, popup{i, s.tick})
 	}
 }
 

@@ -229,7 +229,7 @@ func TestDeath(t *testing.T) {
 		t.Errorf("back after %d ticks at %v with health %d", h.tick-died, p.Pos, p.Health)
 	}
 	cut := false
-	h.e.Each(func(id game.ID, _ int, _ []int64, c, _ bool) { cut = cut || id == it && c })
+	h.e.Changed(func(c engine.Change) { cut = cut || c.ID == it && c.Cut })
 	if !cut {
 		t.Error("the way to the new place would be drawn as a slide")
 	}

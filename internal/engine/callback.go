@@ -112,8 +112,12 @@ func (w *World) settle() {
 			s.schema.Store(e.state, e.sims)
 			e.dead = false
 		default:
-			if e.cut = e.cut || cut && w.server; cut {
+			if cut {
 				e.cutAt = w.tick
+			}
+			if cut && w.server {
+				e.cut = true
+				s.noteChange(e, 0)
 			}
 			w.settleOwned(s, e)
 		}
@@ -122,8 +126,11 @@ func (w *World) settle() {
 		for _, t := range w.touched {
 			if t.entity.dead {
 				w.removed = append(w.removed, t.entity.id)
-				t.store.remove(t.entity)
+				t.store.dead = append(t.store.dead, t.entity)
 			}
+		}
+		for _, s := range w.stores {
+			s.bury()
 		}
 	}
 	w.touched = w.touched[:0]
@@ -149,15 +156,16 @@ func (w *World) settleKnown(s *Store, e *entity) {
 // settleOwned rounds a state onto the grid and notes whether another player's command or the
 // referee changed it. Step does not count: it runs on both sides.
 func (w *World) settleOwned(s *Store, e *entity) {
-	vals := w.ints[:s.schema.Sims]
-	s.schema.Extract(e.state, vals)
 	changed := false
-	for c, v := range vals {
-		if v != e.sims[c] {
-			e.sims[c], changed = v, true
+	if w.server {
+		if set := s.schema.Settle(e.state, e.settled, e.sims, w.ints); set != 0 {
+			changed = true
+			s.noteChange(e, set)
 		}
+	} else {
+		s.schema.Extract(e.state, e.sims)
+		s.schema.Store(e.state, e.sims)
 	}
-	s.schema.Store(e.state, e.sims)
 	if e.dead && !w.server {
 		if e.dead = false; e.id != w.avatar {
 			e.hidden = w.tick

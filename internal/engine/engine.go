@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"slices"
 
 	"meanwhile/geom"
@@ -154,15 +155,36 @@ func (e *Engine) Drain() {
 	w.spawned, w.removed, w.events = w.spawned[:0], w.removed[:0], w.events[:0]
 }
 
-// Each calls f for every entity, by kind and rising ID. sims are its simulation integers, valid
-// during the call. cut says that it was teleported in this tick, which is then forgotten. owned
-// says that it is a player's avatar.
-func (e *Engine) Each(f func(id ID, kind int, sims []int64, cut, owned bool)) {
+// A Change is an entity of a server that is new or has changed.
+type Change struct {
+	ID      ID
+	Kind    int
+	Sims    []int64 // its simulation integers, valid during the call
+	Changed uint64  // a set of properties; what is not in it did not change
+	Cut     bool    // it was teleported
+	Owned   bool    // it is a player's avatar
+}
+
+// Changed calls f, on the server, for every entity that appeared, changed or was teleported since
+// the last call, by kind. New ones come by rising ID.
+func (e *Engine) Changed(f func(c Change)) {
+	for _, s := range e.w.stores {
+		for _, x := range s.changed {
+			if x.listed = false; !x.gone {
+				c := Change{x.id, s.index, x.sims, x.changed, x.cut, x.owned}
+				x.cut, x.changed = false, 0
+				f(c)
+			}
+		}
+		s.changed = s.changed[:0]
+	}
+}
+
+// ChangeAll makes Changed report all entities, with all their properties.
+func (e *Engine) ChangeAll() {
 	for _, s := range e.w.stores {
 		for _, x := range s.entities {
-			cut := x.cut
-			x.cut = false
-			f(x.id, s.index, x.sims, cut, x.owned)
+			s.noteChange(x, math.MaxUint64)
 		}
 	}
 }

@@ -70,10 +70,12 @@ func TestServerWithoutTypes(t *testing.T) {
 	if err := e.Act(ann, []int64{9}, nil, false); !errors.As(err, &failure) || failure.Actor != ann {
 		t.Errorf("a panic is reported as %v", err)
 	}
-	xs := map[engine.ID]int64{}
-	e.Each(func(id engine.ID, kind int, sims []int64, cut, owned bool) { xs[id] = sims[0] })
-	if xs[ann] != 7 || xs[bob] != 6 {
+	xs := changed(e)
+	if len(xs) != 2 || xs[ann] != 7 || xs[bob] != 6 {
 		t.Errorf("the stones lie at %v, want 3+4 and 5+1", xs)
+	}
+	if again := changed(e); len(again) != 0 {
+		t.Errorf("nothing happened, but %v changed", again)
 	}
 	if e.LastExternalChange(bob) != 5 || e.LastSideEffect(ann) != 5 || e.LastExternalChange(ann) != 0 {
 		t.Errorf("kicked at tick %d by one that kicked at tick %d", e.LastExternalChange(bob), e.LastSideEffect(ann))
@@ -84,6 +86,18 @@ func TestServerWithoutTypes(t *testing.T) {
 	if n := e.World().Store(kind).Len(); n != 2 {
 		t.Errorf("%d stones", n)
 	}
+}
+
+// changed returns the first integers of what is new or has changed since the last call.
+func changed(e *engine.Engine) map[engine.ID]int64 {
+	xs := map[engine.ID]int64{}
+	e.Changed(func(c engine.Change) {
+		if _, twice := xs[c.ID]; twice || c.Changed == 0 && !c.Cut {
+			panic("an entity is reported twice, or did not change")
+		}
+		xs[c.ID] = c.Sims[0]
+	})
+	return xs
 }
 
 // A client predicts its avatar alone: what its command does to others is undone and noted.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -16,6 +18,8 @@ type Store struct {
 	exact    bool      // what schema.Kind.Exact says
 	entities []*entity // by rising ID
 	pool     []*entity // removed ones, for reuse
+	dead     []*entity // that bury will remove
+	changed  []*entity // on the server: those that are new or have changed since Engine.Changed
 
 	nothing unsafe.Pointer // the state that Get returns if there is no such entity
 	lent    bool           // Get returned it in this callback
@@ -31,6 +35,10 @@ type entity struct {
 	sims    []int64        // the state as simulation integers; unused in a client for what it does not own
 	drawn   []int64        // in a client: the newest known observer integers of what it does not predict
 	owned   bool           // on the server: a player's avatar
+	settled unsafe.Pointer // on the server: the state as of the newest settle, see schema.Kind.Settle
+	changed uint64         // on the server: properties that changed since Engine.Changed
+	listed  bool           // in Store.changed
+	gone    bool           // removed from the store
 	touched bool           // in World.touched
 	dead    bool           // despawned in this callback
 	cutNow  bool           // teleported in this callback
@@ -129,6 +137,10 @@ func (s *Store) Spawn(v unsafe.Pointer) ID {
 	}
 	s.schema.Extract(v, e.sims)
 	s.schema.Store(e.state, e.sims)
+	if w.server {
+		s.schema.Copy(e.settled, e.state)
+		s.noteChange(e, math.MaxUint64)
+	}
 	w.spawned = append(w.spawned, id)
 	return id
 }
@@ -180,9 +192,14 @@ func (s *Store) insert(id ID) *entity {
 	var e *entity
 	if n := len(s.pool); n > 0 {
 		e, s.pool = s.pool[n-1], s.pool[:n-1]
-		*e = entity{id: id, state: e.state, sims: e.sims, drawn: e.drawn}
+		*e = entity{id: id, state: e.state, settled: e.settled, listed: e.listed, sims: e.sims, drawn: e.drawn}
 	} else {
-		e = &entity{id: id, state: s.kind.New(), sims: make([]int64, s.schema.Sims), drawn: make([]int64, s.schema.Obs)}
+		e = &entity{id: id, state: s.kind.New(), sims: make([]int64, s.schema.Sims)}
+		if s.world.server {
+			e.settled = s.kind.New()
+		} else {
+			e.drawn = make([]int64, s.schema.Obs)
+		}
 	}
 	at := len(s.entities)
 	for at > 0 && s.entities[at-1].id > id {
@@ -195,9 +212,39 @@ func (s *Store) insert(id ID) *entity {
 }
 
 func (s *Store) remove(e *entity) {
-	if i := slices.Index(s.entities, e); i >= 0 {
+	i, ok := slices.BinarySearchFunc(s.entities, e.id, func(e *entity, id ID) int { return cmp.Compare(e.id, id) })
+	if ok && s.entities[i] == e {
 		s.entities = slices.Delete(s.entities, i, i+1)
 		s.pool = append(s.pool, e)
+		e.gone = true
+	}
+}
+
+// fewDead is how many entities are removed one by one rather than in one pass over all.
+const fewDead = 16
+
+// bury removes the dead.
+func (s *Store) bury() {
+	if len(s.dead) <= fewDead {
+		for _, e := range s.dead {
+			s.remove(e)
+		}
+	} else {
+		for _, e := range s.dead {
+			e.gone = true
+		}
+		s.entities = slices.DeleteFunc(s.entities, func(e *entity) bool { return e.gone })
+		s.pool = append(s.pool, s.dead...)
+	}
+	s.dead = s.dead[:0]
+}
+
+// noteChange notes that properties of an entity changed; none where it was teleported.
+func (s *Store) noteChange(e *entity, properties uint64) {
+	e.changed |= properties
+	if !e.listed {
+		e.listed = true
+		s.changed = append(s.changed, e)
 	}
 }
 

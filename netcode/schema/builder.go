@@ -30,7 +30,11 @@ func (b *builder) add(f reflect.StructField) {
 		return
 	}
 	class, _, _ := strings.Cut(text, ",")
-	p := Prop{Name: f.Name, field: field{offset: f.Offset}, tag: written{text: text, works: t.example(class)}}
+	p := Prop{
+		Name:  f.Name,
+		field: field{offset: f.Offset, size: f.Type.Size()},
+		tag:   written{text: text, works: t.example(class)},
+	}
 	if err := p.parse(t, b.kind.Rate); err != nil {
 		b.wrong(&p, err)
 		return

@@ -163,6 +163,7 @@ type precision struct {
 // A field is where in a Go struct a property stands.
 type field struct {
 	offset uintptr
+	size   uintptr
 	kind   reflect.Kind
 	width  int // bytes in each component of a Bytes
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"unsafe"
 )
@@ -36,9 +37,69 @@ func (k *Kind) Store(p unsafe.Pointer, src []int64) {
 	}
 }
 
+// Settle rounds the struct at p onto the grid and brings its simulation integers, sims, up to date.
+// It returns the set of the properties whose integers changed. was is another struct of the type,
+// as Store makes it of sims: what has the same bytes in both did not change, so most properties
+// cost a comparison. Settle keeps it so. scratch has room for Sims integers.
+func (k *Kind) Settle(p, was unsafe.Pointer, sims, scratch []int64) (changed uint64) {
+	at, old := unkept(p), unkept(was)
+	for i := range k.Props {
+		q := &k.Props[i]
+		f, o := unsafe.Add(at, q.field.offset), unsafe.Add(old, q.field.offset)
+		if q.field.same(f, o) {
+			continue
+		}
+		vals, is, values := scratch[q.At:q.At+q.Comps], sims[q.At:q.At+q.Comps], &classes[q.Class].values
+		values.load(q, f, vals)
+		if !slices.Equal(vals, is) {
+			copy(is, vals)
+			changed |= 1 << uint(i)
+		}
+		values.store(q, &q.own.grid, f, is)
+		q.copyField(o, f)
+	}
+	return changed
+}
+
+// Copy copies the properties of the struct at src to the one at dst.
+func (k *Kind) Copy(dst, src unsafe.Pointer) {
+	for i := range k.Props {
+		q := &k.Props[i]
+		q.copyField(unsafe.Add(dst, q.field.offset), unsafe.Add(src, q.field.offset))
+	}
+}
+
+// same reports whether the field at a and b has the same bytes.
+func (f *field) same(a, b unsafe.Pointer) bool {
+	return string(unsafe.Slice((*byte)(a), f.size)) == string(unsafe.Slice((*byte)(b), f.size))
+}
+
+// copyField copies the field of a property at src to dst.
+func (p *Prop) copyField(dst, src unsafe.Pointer) {
+	if p.isText() { // the one class with a pointer
+		*(*string)(dst) = *(*string)(src)
+		return
+	}
+	copy(unsafe.Slice((*byte)(dst), p.field.size), unsafe.Slice((*byte)(src), p.field.size))
+}
+
 // Observe derives the observer integers dst from the simulation integers src.
 func (k *Kind) Observe(src []int64, dst []int32) {
 	for i := range k.Props {
+		if q := &k.Props[i]; q.ObsAt >= 0 {
+			classes[q.Class].values.observe(q, src[q.At:q.At+q.Comps], dst[q.ObsAt:q.ObsAt+q.Comps])
+		}
+	}
+}
+
+// ObserveSome is Observe for the properties of a set of indices in Props; the others' integers stay
+// as they are.
+func (k *Kind) ObserveSome(src []int64, dst []int32, set uint64) {
+	for ; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		if i >= len(k.Props) {
+			return
+		}
 		if q := &k.Props[i]; q.ObsAt >= 0 {
 			classes[q.Class].values.observe(q, src[q.At:q.At+q.Comps], dst[q.ObsAt:q.ObsAt+q.Comps])
 		}
@@ -139,8 +200,8 @@ func (k *Kind) AppendExact(dst []float64, a, b []int64, u int64) []float64 {
 	return dst
 }
 
-// Differ calls f for each property in which the simulation integers a and b differ, with both values
-// as AppendExact gives them. It is for texts about what went wrong: it allocates.
+// Differ calls f for each property in which the simulation integers a and b differ, with both
+// values as AppendExact gives them. It is for texts about what went wrong: it allocates.
 func (k *Kind) Differ(a, b []int64, f func(p *Prop, x, y []float64)) {
 	x, y := k.AppendExact(nil, nil, a, 65536), k.AppendExact(nil, nil, b, 65536)
 	for i := range k.Props {

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"meanwhile/internal/fault"
@@ -34,12 +35,14 @@ type Entity struct {
 	Spawn Spawn
 
 	alive      bool
-	lastTick   clock.Tick   // newest tick that Record noted
+	awake      bool         // it is in History.awake
+	asleep     bool         // its state is that of lastTick since then
+	lastTick   clock.Tick   // newest tick that has a row
 	changed    []clock.Tick // per property: last tick at which observers' integers changed
 	ownChanged []clock.Tick // the same for the owner's
 	group      [schema.MaxGroups + 1]groupTimes
-	obs        []int32 // ring of HistoryTicks rows
-	own        []int64 // ring of HistoryTicks rows, where owned or Exact
+	obs        []int32 // ring of HistoryTicks rows, or a single one, see rowOf
+	own        []int64 // the same of the owner's integers, where owned or Exact
 	flown      []int64 // observers' values at the beginning of each group's flight
 }
 
@@ -75,6 +78,19 @@ func (m *marks) put(t clock.Tick, in bool) {
 	}
 }
 
+// fill notes whether the ticks from one to another, which are in order and less than HistoryTicks
+// apart, are in the set.
+func (m *marks) fill(from, to clock.Tick, in bool) {
+	for from <= to {
+		end := min(from|63, to)
+		w, bits := &m[from%HistoryTicks/64], (uint64(2)<<(end%64)-1)&^(uint64(1)<<(from%64)-1)
+		if *w &^= bits; in {
+			*w |= bits
+		}
+		from = end + 1
+	}
+}
+
 // newest returns the newest tick of the set up to t, 0 if there is none. now is the tick of the
 // newest put.
 func (m *marks) newest(t, now clock.Tick) clock.Tick {
@@ -103,8 +119,8 @@ func (e *Entity) Cut() (newest clock.Tick) {
 func (e *Entity) Alive() bool { return e.alive }
 
 // A History keeps the recent past of every entity of a world: HistoryTicks ticks. Each tick of the
-// server calls Begin, Add and Remove for the entities that came and went, and Record once for each
-// that lives.
+// server calls Begin, Add and Remove for the entities that came and went, Record or Update for each
+// that is new or has changed, and End. What rests costs nothing.
 //
 // Entities are addressed by a dense index that is used again after removal; IDs are not. Not safe
 // for concurrent writing; reading is.
@@ -113,7 +129,9 @@ type History struct {
 	rules []rules // of each kind
 	ents  []Entity
 	free  []int32
-	ended []int32 // removed entities that a rewind may still ask for
+	ended []int32                // removed entities that a rewind may still ask for
+	awake []int32                // entities that do not rest: End records them
+	row   [schema.MaxComps]int32 // scratch
 	index map[uint32]int32
 	tick  clock.Tick
 	near  bool // some place is coded relative to the viewer
@@ -154,7 +172,7 @@ func (h *History) Touch(i int32) {
 }
 
 // Begin starts the recording of a tick. The first may be any but 0; each later one is the tick
-// before plus 1. Until the next Begin each living entity must be recorded once.
+// before plus 1.
 func (h *History) Begin(tick clock.Tick) {
 	if tick == 0 || h.tick != 0 && tick != h.tick+1 {
 		panic(fault.Sprintf("snapshot: tick %d begins after tick %d", tick, h.tick))
@@ -183,16 +201,17 @@ func (h *History) Add(id uint32, kind int, owned bool) int32 {
 	}
 	e, k := &h.ents[i], h.kinds[kind]
 	old := *e
-	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, Placed: k.Place >= 0, On: -1}
+	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, awake: old.awake, Placed: k.Place >= 0,
+		On: -1}
 	e.changed = sized(old.changed, len(k.Props))
-	e.obs = sized(old.obs, HistoryTicks*k.Obs)
+	e.obs = sized(old.obs, k.Obs)
 	if k.Extrapolated && reckons(k) {
 		e.flown = sized(old.flown, k.Obs)
 	}
 	e.Exact = !owned && h.rules[kind].exact
 	if owned || e.Exact {
 		e.ownChanged = sized(old.ownChanged, len(k.Props))
-		e.own = sized(old.own, HistoryTicks*k.Sims)
+		e.own = sized(old.own, k.Sims)
 	}
 	h.index[id] = i
 	h.dense.add(int(i), h.tick)
@@ -220,6 +239,12 @@ func (h *History) Remove(i int32) {
 		return
 	}
 	e.alive = false
+	h.dense.placed[i] = false
+	if e.asleep {
+		e.asleep = false
+		e.goOn(h.kinds[e.Kind], h.tick-1)
+		e.lastTick = h.tick - 1
+	}
 	if k := h.kinds[e.Kind]; k.Refs && e.lastTick != 0 {
 		h.unrefer(k, e.obsRow(k, e.lastTick))
 	}
@@ -229,75 +254,209 @@ func (h *History) Remove(i int32) {
 
 // Record notes the simulation integers of an entity at the current tick; cut says that it was
 // teleported there. sim is not retained.
-func (h *History) Record(i int32, sim []int64, cut bool) {
+func (h *History) Record(i int32, sim []int64, cut bool) { h.Update(i, sim, math.MaxUint64, cut) }
+
+// Update is Record for a caller that knows which properties may have changed since the entity was
+// last recorded: those of the set changed. All others are as they were. In a new entity all are
+// taken for changed.
+func (h *History) Update(i int32, sim []int64, changed uint64, cut bool) {
 	e := &h.ents[i]
-	k := h.kinds[e.Kind]
-	now := h.tick
-	e.lastTick = now
-	prev, row := e.obsRow(k, now-1), e.obsRow(k, now)
-	k.Observe(sim, row)
-	if k.Refs {
-		before := prev
-		if e.Spawned == now {
-			before = nil
-		}
-		h.refer(k, row, before)
+	k, now := h.kinds[e.Kind], h.tick
+	if e.asleep = false; !e.awake {
+		e.awake = true
+		h.awake = append(h.awake, i)
 	}
+	if e.Spawned == now {
+		changed = math.MaxUint64
+	}
+	seen := h.observe(e, k, sim, changed)
+	var owned uint64
+	if len(e.own) > 0 {
+		owned = e.differs(k, sim, changed)
+	}
+	if e.Spawned != now {
+		if seen|owned != 0 {
+			e.spread(k)
+		}
+		e.goOn(k, now-1)
+	}
+	e.lastTick = now
+	row := e.obsRow(k, now)
+	copy(row, h.row[:k.Obs])
 	for g := range k.Groups {
-		e.recordGroup(h, k, g, prev, row, cut)
+		e.recordGroup(h, k, g, seen&h.rules[e.Kind].members[g], cut)
 	}
 	h.dense.note(int(i), e, k)
 	if k.Place >= 0 {
 		h.locate(i, k, row)
-		h.dense.place(int(i), e, k, prev, row)
+		h.dense.place(int(i), e, k, e.obsRow(k, now-1), row)
 	}
-	if k.Team >= 0 {
+	if k.Team >= 0 && changed != 0 {
 		e.Team = sim[k.Props[k.Team].At]
 	}
 	if len(e.own) > 0 {
-		e.recordOwner(k, now, sim, cut)
+		e.recordOwner(k, now, sim, owned, cut)
 	}
 }
 
-// recordGroup notes what a new row means for group g.
-func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, prev, row []int32, cut bool) {
+// End ends the recording of a tick: what was not recorded is as it was in the tick before. Callers
+// that record every living entity in each tick need not call it.
+func (h *History) End() {
+	keep := h.awake[:0]
+	for _, i := range h.awake {
+		e := &h.ents[i]
+		if e.alive && e.lastTick != h.tick {
+			h.Update(i, nil, 0, false)
+		}
+		if e.asleep = e.alive && h.rests(e); e.alive && !e.asleep {
+			keep = append(keep, i)
+		} else {
+			e.awake = false
+		}
+	}
+	h.awake = keep
+}
+
+// rests reports whether nothing about an entity changes until it is recorded again: it does not
+// move, and nothing carries it.
+func (h *History) rests(e *Entity) bool {
+	k := h.kinds[e.Kind]
+	if e.flown != nil {
+		return false // its flight goes on though nothing changes
+	}
+	if k.Parent >= 0 {
+		if at := k.Props[k.Parent].ObsAt; at >= 0 && e.obsRow(k, h.tick)[at] != 0 {
+			return false
+		}
+	}
+	for g := range k.Groups {
+		if k.Groups[g].Moving && !e.group[g].rest {
+			return false
+		}
+	}
+	return true
+}
+
+// observe writes the entity's row of the current tick to h.row, and returns the set of the
+// properties that differ from the row before, of those that may have changed.
+func (h *History) observe(e *Entity, k *schema.Kind, sim []int64, changed uint64) (differ uint64) {
+	row := h.row[:k.Obs]
+	if e.Spawned == h.tick {
+		k.Observe(sim, row)
+		if k.Refs {
+			h.refer(k, row, nil, changed)
+		}
+		return math.MaxUint64
+	}
+	prev := e.obsRow(k, h.tick-1)
+	copy(row, prev)
+	if changed == 0 {
+		return 0
+	}
+	k.ObserveSome(sim, row, changed)
+	if k.Refs {
+		h.refer(k, row, prev, changed)
+	}
+	for set := changed & h.rules[e.Kind].observed; set != 0; set &= set - 1 {
+		p := &k.Props[bits.TrailingZeros64(set)]
+		for c := p.ObsAt; c < p.ObsAt+p.Comps; c++ {
+			if row[c] != prev[c] {
+				differ |= set & -set
+				break
+			}
+		}
+	}
+	return differ
+}
+
+// differs returns the set of the properties whose simulation integers differ from the newest row,
+// of those that may have changed.
+func (e *Entity) differs(k *schema.Kind, sim []int64, changed uint64) (differ uint64) {
+	if changed == 0 {
+		return 0
+	}
+	old := e.ownRow(k, e.lastTick)
+	for i := range k.Props {
+		p := &k.Props[i]
+		if changed>>uint(i)&1 != 0 && !slices.Equal(sim[p.At:p.At+p.Comps], old[p.At:p.At+p.Comps]) {
+			differ |= 1 << uint(i)
+		}
+	}
+	return differ
+}
+
+// spread gives the entity a whole ring of rows in place of a single one.
+func (e *Entity) spread(k *schema.Kind) {
+	if len(e.obs) == k.Obs {
+		e.obs = repeated(e.obs)
+	}
+	if len(e.own) == k.Sims {
+		e.own = repeated(e.own)
+	}
+}
+
+// repeated returns HistoryTicks copies of a row, in its memory if that is large enough.
+func repeated[T int32 | int64](row []T) []T {
+	all := row[:0]
+	if cap(row) < HistoryTicks*len(row) {
+		all = make([]T, 0, HistoryTicks*len(row))
+	}
+	for range HistoryTicks {
+		all = append(all, row...)
+	}
+	return all
+}
+
+// goOn writes rows up to tick to, as the newest one is.
+func (e *Entity) goOn(k *schema.Kind, to clock.Tick) {
+	if e.lastTick >= to {
+		return
+	}
+	from := max(e.lastTick+1, to-min(to, HistoryTicks-1))
+	obs, own := e.obsRow(k, e.lastTick), e.ownRow(k, e.lastTick)
+	for t := from; t <= to; t++ {
+		if len(e.obs) > k.Obs {
+			copy(rowOf(e.obs, k.Obs, t), obs)
+		}
+		if len(e.own) > k.Sims {
+			copy(rowOf(e.own, k.Sims, t), own)
+		}
+	}
+	for g := range e.group {
+		times := &e.group[g]
+		times.cuts.fill(from, to, false)
+		times.starts.fill(from, to, false)
+		times.rests.fill(from, to, times.rest)
+	}
+	e.lastTick = to
+}
+
+// recordGroup notes what a new row means for group g, of which the properties of a set changed.
+func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, changed uint64, cut bool) {
 	group, times, now := &k.Groups[g], &e.group[g], h.tick
+	for set := changed; set != 0; set &= set - 1 {
+		e.changed[bits.TrailingZeros64(set)] = now
+	}
 	if e.Spawned == now {
 		times.changed, times.moved = now, now
 		e.fly(h, k, g)
-		for _, p := range group.Props {
-			e.changed[p] = now
-		}
 		return
 	}
-	same := true
-	for c := group.At; c < group.At+group.N; c++ {
-		if row[c] != prev[c] {
-			same = false
-			break
-		}
-	}
-	if !same {
-		for _, i := range group.Props {
-			p := &k.Props[i]
-			for c := p.ObsAt; c < p.ObsAt+p.Comps; c++ {
-				if row[c] != prev[c] {
-					e.changed[i] = now
-					break
-				}
-			}
-		}
+	if changed != 0 {
 		times.changed, times.moved = now, now
 		if times.rest {
 			times.rest, times.start = false, now
 		}
 	}
-	if cut && group.Moving {
+	if !group.Moving {
+		return // it neither rests nor is it cut
+	}
+	if cut {
 		times.cut, times.changed = now, now
 	}
 	times.cuts.put(now, times.cut == now)
 	times.starts.put(now, times.start == now)
-	if same && group.Moving && !times.rest && now-times.moved >= restTicks {
+	if changed == 0 && !times.rest && now-times.moved >= restTicks {
 		times.rest, times.changed = true, now
 	}
 	times.rests.put(now, times.rest)
@@ -321,22 +480,23 @@ func (h *History) locate(i int32, k *schema.Kind, row []int32) {
 	}
 }
 
-// recordOwner notes what the owner receives at tick now.
-func (e *Entity) recordOwner(k *schema.Kind, now clock.Tick, sim []int64, cut bool) {
+// recordOwner notes what the owner receives at tick now, of which the properties of a set changed.
+func (e *Entity) recordOwner(k *schema.Kind, now clock.Tick, sim []int64, changed uint64, cut bool) {
 	first := e.Spawned == now
-	old, own := e.ownRow(k, now-1), e.ownRow(k, now)
-	copy(own, sim)
+	own := e.ownRow(k, now)
+	switch {
+	case changed != 0 || first:
+		copy(own, sim)
+	case len(e.own) > k.Sims:
+		copy(own, e.ownRow(k, now-1))
+	}
 	times := &e.group[OwnerGroup]
 	if first {
 		times.changed = now // also if the owner receives nothing but that it is there
 	}
 	for _, i := range k.Owned {
-		p := &k.Props[i]
-		for c := p.At; c < p.At+p.Comps; c++ {
-			if first || own[c] != old[c] {
-				e.ownChanged[i], times.changed, times.moved = now, now, now
-				break
-			}
+		if first || changed>>uint(i)&1 != 0 {
+			e.ownChanged[i], times.changed, times.moved = now, now, now
 		}
 	}
 	if cut {
@@ -374,19 +534,39 @@ func addMillimetres(a, b int32) int32 {
 	return int32(min(max(int64(a)+int64(b), math.MinInt32), math.MaxInt32))
 }
 
+// obsRow returns the observer integers at tick t, which the history has.
 func (e *Entity) obsRow(k *schema.Kind, t clock.Tick) []int32 {
-	at := int(t%HistoryTicks) * k.Obs
-	return e.obs[at : at+k.Obs]
+	return rowOf(e.obs, k.Obs, min(t, e.lastTick))
 }
 
+// ownRow returns the simulation integers at tick t.
 func (e *Entity) ownRow(k *schema.Kind, t clock.Tick) []int64 {
-	at := int(t%HistoryTicks) * k.Sims
-	return e.own[at : at+k.Sims]
+	return rowOf(e.own, k.Sims, min(t, e.lastTick))
+}
+
+// rowOf returns the row of a tick of a ring of HistoryTicks rows. An entity that never changed has
+// a single row, which is that of all its ticks.
+func rowOf[T int32 | int64](rows []T, width int, t clock.Tick) []T {
+	if len(rows) <= width {
+		return rows
+	}
+	at := int(t%HistoryTicks) * width
+	return rows[at : at+width : at+width]
+}
+
+// Places calls f for every entity that is alive and has a place, with its index and place in
+// millimetres.
+func (h *History) Places(f func(i, x, y int32)) {
+	for i, placed := range h.dense.placed {
+		if placed {
+			f(int32(i), h.dense.x[i], h.dense.y[i])
+		}
+	}
 }
 
 // has reports whether the history still has the entity's state at tick t.
 func (h *History) has(e *Entity, t clock.Tick) bool {
-	return t >= e.Spawned && t <= e.lastTick && h.tick-t < HistoryTicks
+	return t >= e.Spawned && (t <= e.lastTick || e.asleep && t <= h.tick) && h.tick-t < HistoryTicks
 }
 
 // Values writes the observer integers of group g of an entity at tick t into dst, or the simulation
@@ -410,9 +590,9 @@ func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int6
 // maxVelocity bounds what Velocity returns, in millimetres a second.
 const maxVelocity = 1 << 20
 
-// Velocity returns how fast the place of entity i moved ago ticks ago, with all that carries it now,
-// in millimetres a second; each component at most maxVelocity either way. It is the mean of over
-// ticks, or of those since the entity was spawned or teleported; 0 where the history has none.
+// Velocity returns how fast the place of entity i moved ago ticks ago, with all that carries it
+// now, in millimetres a second; each component at most maxVelocity either way. It is the mean of
+// over ticks, or of those since the entity was spawned or teleported; 0 where the history has none.
 func (h *History) Velocity(i int32, ago, over clock.Tick) (x, y int64) {
 	to := h.tick - min(ago, h.tick)
 	for range schema.MaxParents + 1 {
@@ -449,6 +629,9 @@ func (e *Entity) TimesAt(g int, t clock.Tick) (cut, start clock.Tick) {
 // before those that the history remembers only a rest that still lasts is known.
 func (e *Entity) RestedAt(g int, t clock.Tick) bool {
 	gt := &e.group[g]
+	if e.asleep {
+		t = min(t, e.lastTick)
+	}
 	if t+HistoryTicks <= e.lastTick {
 		return gt.rest && gt.moved+restTicks <= t
 	}

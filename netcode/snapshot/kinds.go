@@ -10,16 +10,18 @@ import (
 
 // rules are a kind's properties that records depend on, derived once.
 type rules struct {
-	coder      *codec.Coder // of their bodies
-	ordinary   int          // group of ordinary updates: the first that is drawn between records
-	graded     uint32       // groups that are coarser at some level
-	limits     []limit      // groups that not everyone receives
-	all        uint32       // all groups
-	limitedSet uint32       // the groups of limits
-	units      int          // units of a ledger for one entity: of the groups, and see View.goneUnit
-	places     bool         // entities of the kind have a place
-	ahead      bool         // clients may run entities of the kind ahead: their first sights say whose they are
-	exact      bool         // of these entities others than the owner may receive exact records
+	coder      *codec.Coder             // of their bodies
+	ordinary   int                      // group of ordinary updates: the first that is drawn between records
+	graded     uint32                   // groups that are coarser at some level
+	limits     []limit                  // groups that not everyone receives
+	all        uint32                   // all groups
+	members    [schema.MaxGroups]uint64 // properties of each group
+	observed   uint64                   // properties of all groups
+	limitedSet uint32                   // the groups of limits
+	units      int                      // units of a ledger for one entity: of the groups, and see View.goneUnit
+	places     bool                     // entities of the kind have a place
+	ahead      bool                     // clients may run entities of the kind ahead: first sights say whose they are
+	exact      bool                     // others than the owner may receive exact records of these entities
 
 	reckoned bool    // something in the kind is dead reckoned
 	levels   []reach // where the levels after the first begin
@@ -70,6 +72,10 @@ func rulesOf(coders []*codec.Coder) []rules {
 		k, r := c.Kind(), &all[i]
 		r.coder = c
 		for g := len(k.Groups) - 1; g >= 0; g-- {
+			for _, p := range k.Groups[g].Props {
+				r.members[g] |= 1 << uint(p)
+			}
+			r.observed |= r.members[g]
 			if k.Groups[g].Moving {
 				r.ordinary = g
 			}

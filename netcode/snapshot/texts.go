@@ -111,12 +111,12 @@ func (t *texts) leave(n uint16, now clock.Tick) {
 	t.list[newest].newer, t.list[0].older = n, n
 }
 
-// refer replaces an entity's texts in its row by their numbers. prev is the row before, nil if
-// there is none.
-func (h *History) refer(k *schema.Kind, row, prev []int32) {
+// refer replaces an entity's texts in its row by their numbers, of the properties of a set: others
+// are numbers already. prev is the row before, nil if there is none.
+func (h *History) refer(k *schema.Kind, row, prev []int32, set uint64) {
 	for i := range k.Props {
 		p := &k.Props[i]
-		if !p.Ref || p.ObsAt < 0 {
+		if !p.Ref || p.ObsAt < 0 || set>>uint(i)&1 == 0 {
 			continue
 		}
 		var text packed

@@ -434,8 +434,7 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 		at = k.Groups[g].At
 	}
 	row := func(t clock.Tick) []T {
-		from := int(t%HistoryTicks)*width + at
-		return rows[from : from+n : from+n]
+		return rowOf(rows, width, min(t, e.lastTick))[at : at+n : at+n]
 	}
 	cur := row(now)
 	b := codec.Base[T]{Viewer: viewer}
