@@ -43,6 +43,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.IntVar(&c.Viewers, "viewers", 24, "crowd: clients that decode and draw; 0 measures no quality")
 	f.IntVar(&c.Ticks, "ticks", 200, "crowd: measured ticks")
 	f.Uint64Var(&c.Seed, "seed", 1, "crowd: of losses")
+	enter := f.Bool("enter", false, "crowd: how soon players know a crowd that they enter or travel through instead")
 	f.StringVar(&c.Profile, "cpuprofile", "", "crowd: write a CPU profile of the measured ticks to a file")
 	var names []string
 	for rest := args; ; {
@@ -73,47 +74,58 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	case len(names) != 1 || !slices.Contains(all, names[0]):
 		return usageError{fmt.Errorf("bench: name one of: %s", strings.Join(all, " "))}
 	}
-	var row lab.Row
-	var err error
-	if names[0] == "crowd" {
-		row, err = benchCrowd(c, *quick)
-	} else {
-		row, err = benchPage(ctx, *quick, stderr)
+	if names[0] == "page" {
+		row, err := benchPage(ctx, *quick, stderr)
+		if err != nil {
+			return err
+		}
+		return writeRows(stdout, []lab.Row{row}, *asJSON, lab.WriteTable)
 	}
+	rows, err := benchCrowd(c, *quick, *enter)
 	if err != nil {
 		return err
 	}
-	if *asJSON {
-		_, err = stdout.Write(append(row.JSON(), '\n'))
-		return err
+	return writeRows(stdout, rows, *asJSON, bench.WriteTable)
+}
+
+// writeRows writes rows as JSON, or as a table.
+func writeRows(w io.Writer, rows []lab.Row, asJSON bool, table func(io.Writer, []lab.Row) error) error {
+	if !asJSON {
+		return table(w, rows)
 	}
-	if names[0] == "crowd" {
-		return bench.WriteTable(stdout, []lab.Row{row})
+	for _, r := range rows {
+		if _, err := w.Write(append(r.JSON(), '\n')); err != nil {
+			return err
+		}
 	}
-	return lab.WriteTable(stdout, []lab.Row{row})
+	return nil
 }
 
 // benchCrowd measures a crowd.
-func benchCrowd(c bench.Crowd, quick bool) (lab.Row, error) {
+func benchCrowd(c bench.Crowd, quick, enter bool) ([]lab.Row, error) {
 	c.Warm = 240 // twelve seconds: everyone knows their neighbours
 	if quick {
 		c.Warm, c.Ticks = 100, min(c.Ticks, 40)
 	}
 	switch {
 	case c.Workers < 1 || c.Workers > bench.MaxWorkers:
-		return lab.Row{}, usageError{fmt.Errorf("bench: --workers %d is outside [1, %d]", c.Workers, bench.MaxWorkers)}
+		return nil, usageError{fmt.Errorf("bench: --workers %d is outside [1, %d]", c.Workers, bench.MaxWorkers)}
 	case c.Ticks < 1:
-		return lab.Row{}, usageError{fmt.Errorf("bench: --ticks %d is below 1", c.Ticks)}
+		return nil, usageError{fmt.Errorf("bench: --ticks %d is below 1", c.Ticks)}
 	case c.Walkers < 1 || c.Walkers > engine.MaxClients:
-		return lab.Row{}, usageError{fmt.Errorf("bench: --n %d is outside [1, %d]", c.Walkers, engine.MaxClients)}
+		return nil, usageError{fmt.Errorf("bench: --n %d is outside [1, %d]", c.Walkers, engine.MaxClients)}
 	case !(c.Kbit*1000 >= engine.MinBudget*8 && c.Kbit*1000 <= engine.MaxBudget*8):
-		return lab.Row{}, usageError{fmt.Errorf("bench: --kbit %v is outside [%v, %v]", c.Kbit, engine.MinBudget*8/1e3,
+		return nil, usageError{fmt.Errorf("bench: --kbit %v is outside [%v, %v]", c.Kbit, engine.MinBudget*8/1e3,
 			engine.MaxBudget*8/1e3)}
 	case c.Properties != crowd.Few && c.Properties != crowd.Many:
-		return lab.Row{}, usageError{fmt.Errorf("bench: --properties %d: %d or %d", c.Properties, crowd.Few, crowd.Many)}
+		return nil, usageError{fmt.Errorf("bench: --properties %d: %d or %d", c.Properties, crowd.Few, crowd.Many)}
 	}
 	c.Viewers = min(max(c.Viewers, 0), c.Walkers)
-	return c.Run()
+	if enter {
+		return c.Travel()
+	}
+	row, err := c.Run()
+	return []lab.Row{row}, err
 }
 
 // benchPage serves the demo without bots on a free port and loads it in fresh browsers.

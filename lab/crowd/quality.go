@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/motion"
 	"meanwhile/netcode/snapshot"
 )
 
@@ -91,21 +92,17 @@ func (q *Quality) measure(r *Run, v *viewer) {
 		x, y := float64(w.x[n.walker]), float64(w.y[n.walker])
 		dist := math.Sqrt(float64(n.dist2))
 		held, carried, shown := float64(unknownCM), float64(unknownCM), float64(unknownCM)
-		if e := v.Store().Find(uint32(r.scene.ids[n.walker])); e != nil {
-			if s := e.Groups[v.group].Newest(); s != nil {
-				age := r.tick - min(s.Tick, r.tick)
-				hx, hy := float64(s.Vals[v.offset]), float64(s.Vals[v.offset+1])
-				held = math.Hypot(hx-x, hy-y)
-				cx, cy := v.carry(e, s.Tick, r.tick)
-				carried = math.Hypot(cx-x, cy-y)
-				still := held < 1
-				if still || age < clock.Tick(fresh/tick) {
-					q.Known++
-				}
-				q.ages = append(q.ages, uint16(age))
-				if !still {
-					q.stale = append(q.stale, uint16(age))
-				}
+		if e, s, known := v.holds(r, n.walker); s != nil {
+			age := r.tick - min(s.Tick, r.tick)
+			held = math.Hypot(float64(s.Vals[v.offset])-x, float64(s.Vals[v.offset+1])-y)
+			cx, cy := v.carry(e, s.Tick, r.tick)
+			carried = math.Hypot(cx-x, cy-y)
+			if known {
+				q.Known++
+			}
+			q.ages = append(q.ages, uint16(age))
+			if held >= 1 {
+				q.stale = append(q.stale, uint16(age))
 			}
 		}
 		if d := &v.drawn[n.walker]; d.frame == v.frames {
@@ -123,6 +120,22 @@ func (q *Quality) measure(r *Run, v *viewer) {
 			}
 		}
 	}
+}
+
+// holds returns what the viewer holds of a walker, and its newest place; nil where it holds none.
+// It is known if that place was true not longer than fresh ago.
+func (v *viewer) holds(r *Run, walker int32) (e *snapshot.Replica, s *motion.State, known bool) {
+	if e = v.Store().Find(uint32(r.scene.ids[walker])); e == nil {
+		return nil, nil, false
+	}
+	if s = e.Groups[v.group].Newest(); s == nil {
+		return e, nil, false
+	}
+	was := s.Tick
+	if rest := r.scene.rests[walker]; s.Tick >= rest.moved {
+		was = max(was, rest.rested)
+	}
+	return e, s, r.tick-min(was, r.tick) < clock.Tick(fresh/tick)
 }
 
 // carry returns where an entity is at tick now if it goes on straight as between its last two

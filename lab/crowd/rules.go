@@ -7,6 +7,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
 )
 
 // The two kinds of walkers: with six properties (place of two, heading, health, what it does, and
@@ -56,9 +57,14 @@ type scene struct {
 	walkers *Walkers
 	ids     []game.ID // by walker; 0: not there
 	numbers []int32   // walkers by game.ID
-	cuts    []int32   // walkers that were teleported in this tick
-	others  []uint8   // the other properties of all walkers, where they have them
-	random  random    // draws those
+	// detour, where set, puts a walker elsewhere than its way.
+	detour func(walker int) (x, y int32, ok bool)
+	jumped []int32 // walkers that are teleported with the next tick
+	cuts   []int32 // walkers that were teleported in this tick
+	x, y   []int32 // places one tick before
+	rests  []spell // by walker
+	others []uint8 // the other properties of all walkers, where they have them
+	random random  // draws those
 }
 
 // name returns the name of walker i, which is the name of its player.
@@ -115,10 +121,33 @@ func rulesOf[T any](
 	return d.Rules()
 }
 
+// spell is a walker's newest time of rest: the last tick in which it moved before, and the last in
+// which it rested.
+type spell struct{ moved, rested clock.Tick }
+
 // step moves the walkers on by a tick, and changes their other properties.
-func (s *scene) step() {
+func (s *scene) step(now clock.Tick) {
+	s.x, s.y = append(s.x[:0], s.walkers.x...), append(s.y[:0], s.walkers.y...)
 	s.walkers.Step()
-	s.cuts = s.cuts[:0]
+	s.cuts, s.jumped = append(s.cuts[:0], s.jumped...), s.jumped[:0]
+	for i := range s.walkers.all {
+		if s.detour == nil {
+			break
+		}
+		if x, y, ok := s.detour(i); ok {
+			s.walkers.x[i], s.walkers.y[i] = x, y
+		}
+	}
+	for i := range s.x {
+		if s.x[i] != s.walkers.x[i] || s.y[i] != s.walkers.y[i] {
+			continue
+		}
+		r := &s.rests[i]
+		if r.rested != now-1 {
+			r.moved = now - 1
+		}
+		r.rested = now
+	}
 	for i := range s.others {
 		if s.random.chance(changes) {
 			s.others[i] = uint8(s.random.next())

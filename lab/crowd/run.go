@@ -20,12 +20,13 @@ type Config struct {
 	Budget     int // bits a second to each client, wire.Overhead per datagram included
 	Properties int // Few or Many
 	Viewers    int // clients that decode what they receive, and draw it; the others only acknowledge
-	late       int // of the walkers, the last so many connect only when Join is called
 	Workers    int // that encode at the same time; zero means one
 	Seed       uint64
 	// Clock returns the CPU time of the calling thread. It may be nil where nobody asks what
 	// workers cost.
 	Clock func() time.Duration
+
+	late int // of the walkers, the last so many connect when the crowd runs
 }
 
 // The network of every client: a fixed delay and independent loss, each way.
@@ -74,8 +75,10 @@ type Run struct {
 	commands [many]packet.Command
 	outs     []server.Outbox
 	todo     []sync.WaitGroup
-	Sums     Sums
-	phases   [Phases]func()
+	// looks, where set, is called after each frame of viewer i, with its number within the tick.
+	looks  func(i, frame int, now clock.Time)
+	Sums   Sums
+	phases [Phases]func()
 }
 
 // Sums are what all clients were sent since ResetSums.
@@ -94,7 +97,7 @@ type datagram struct {
 	from0, n int // its place in Run.bytes
 }
 
-// New connects all clients but Config.late.
+// New connects all clients but those that are late.
 func New(cfg Config) (*Run, error) {
 	if cfg.Walkers < 1 || cfg.Walkers > server.MaxClients {
 		return nil, fmt.Errorf("crowd: %d walkers: outside [1, %d]", cfg.Walkers, server.MaxClients)
@@ -103,7 +106,8 @@ func New(cfg Config) (*Run, error) {
 		return nil, fmt.Errorf("crowd: %d viewers, %d late: outside [0, %d]", cfg.Viewers, cfg.late, cfg.Walkers)
 	}
 	r := &Run{cfg: cfg, Around: func(_ Phase, f func()) { f() }}
-	r.scene = scene{walkers: NewWalkers(cfg.Walkers, cfg.Hot), ids: make([]game.ID, cfg.Walkers), random: random(cfg.Seed)}
+	r.scene = scene{walkers: NewWalkers(cfg.Walkers, cfg.Hot), ids: make([]game.ID, cfg.Walkers), random: random(cfg.Seed),
+		rests: make([]spell, cfg.Walkers)}
 	if cfg.Properties == Many {
 		r.scene.others = make([]uint8, cfg.Walkers*others)
 	}
@@ -158,7 +162,7 @@ const frames = 3
 func (r *Run) Tick(q *Quality) error {
 	r.tick++
 	r.now = r.now.Add(tick)
-	r.scene.step()
+	r.scene.step(r.tick)
 	r.collect()
 	for p, f := range r.phases {
 		r.Around(Phase(p), f)
@@ -172,11 +176,15 @@ func (r *Run) Tick(q *Quality) error {
 			c.run(r)
 		}
 	}
-	for _, v := range r.viewers {
+	for i, v := range r.viewers {
 		for f := range frames {
-			v.frame(r.now.Add(tick*time.Duration(f)/frames), r, q != nil)
+			now := r.now.Add(tick * time.Duration(f) / frames)
+			v.frame(now, r, q != nil || r.looks != nil)
 			if f == 0 && q != nil {
 				q.measure(r, v)
+			}
+			if r.looks != nil {
+				r.looks(i, f, now)
 			}
 		}
 	}

@@ -60,21 +60,57 @@ func (b Crowd) Run() (lab.Row, error) {
 	if err != nil {
 		return lab.Row{}, err
 	}
-	variant := "uniform"
-	if b.Hot {
-		variant = "hot"
-	}
 	row := lab.Row{
 		Experiment: "crowd",
 		Policy:     "meanwhile",
 		Seed:       b.Seed,
-		Params: lab.Values{{Name: "variant", V: variant},
+		Params: lab.Values{{Name: "variant", V: b.variant()},
 			{Name: "n", V: b.Walkers}, {Name: "kbit", V: b.Kbit}, {Name: "properties", V: b.Properties},
 			{Name: "workers", V: b.Workers}},
 	}
 	m.add("floor_ms_per_tick", floor)
 	row.Metrics = m.values
 	return row, nil
+}
+
+// variant names the crowd.
+func (b Crowd) variant() string {
+	if b.Hot {
+		return "hot"
+	}
+	return "uniform"
+}
+
+// Travel measures how soon players know a crowd that they enter or travel through.
+func (b Crowd) Travel() (rows []lab.Row, err error) {
+	for _, scene := range [...]string{crowd.Enter, crowd.Ride, crowd.Teleport} {
+		t, err := crowd.Travel(crowd.Config{Walkers: b.Walkers, Hot: b.Hot, Budget: int(b.Kbit * 1000),
+			Properties: b.Properties, Viewers: b.Viewers, Seed: b.Seed}, scene)
+		if err != nil {
+			return nil, err
+		}
+		var f figures
+		for g, goal := range crowd.Goals {
+			if s := t.Seconds[g]; len(s) > 0 {
+				never := 0
+				for _, v := range s {
+					if v >= t.Horizon {
+						never++
+					}
+				}
+				f.add("nearest_"+goal+"_mean_s", mean(s))
+				f.add("nearest_"+goal+"_max_s", slices.Max(s))
+				f.add("nearest_"+goal+"_never", float64(never))
+			}
+		}
+		if scene == crowd.Ride {
+			f.add("unknown_20m_share", t.Unknown)
+		}
+		rows = append(rows, lab.Row{Experiment: "crowd", Policy: "meanwhile", Seed: b.Seed, Params: lab.Values{
+			{Name: "scene", V: scene}, {Name: "variant", V: b.variant()}, {Name: "n", V: b.Walkers}, {Name: "kbit", V: b.Kbit},
+			{Name: "properties", V: b.Properties}}, Metrics: f.values})
+	}
+	return rows, nil
 }
 
 // floor returns what the floor program takes for a tick, in milliseconds.
@@ -188,6 +224,7 @@ func (b Crowd) measure(r *crowd.Run, q *crowd.Quality) (f figures, err error) {
 	slices.Sort(each)
 	slices.Sort(critical)
 	f.add("cpu_ms_per_tick", mean(each))
+	f.add("p50_ms", percentile(each, 0.5))
 	f.add("p99_ms", percentile(each, 0.99))
 	f.add("receive_ms", ms(phases[crowd.Receive])/ticks)
 	f.add("begin_ms", ms(phases[crowd.Begin])/ticks)
