@@ -116,7 +116,7 @@ const (
 	// budget is divided among fewer packets, so that headers do not use it up.
 	packetWorth = 240
 	// spareRecords is how many records more are looked at than a packet is expected to have room for.
-	spareRecords = 16
+	spareRecords = 8
 	// manyTries is how many first sights are tried after one that does not fit.
 	manyTries = 4
 	// leastBody is the room in bytes, after the longest header, with which a packet is worth
@@ -262,7 +262,7 @@ func (p *player) encode(out *Outbox) {
 	for !d.isTurn(s.tick+next, s.rules.Rate) {
 		next++
 	}
-	out.due = d.view.Due(now, timeout, next, d.pace.records()*3/2+spareRecords, &out.urgent, out.due[:0])
+	out.due = d.view.Due(now, timeout, next, d.pace.records()*9/8+spareRecords, &out.urgent, out.due[:0])
 	o := d.occasion(now, timeout, len(out.due) > 0, p.sight.crowded)
 	if last := d.log.Get(d.log.NextSeq() - 1); last != nil && last.Tick == s.tick {
 		return // one packet per tick: both sides identify earlier packets by their ticks

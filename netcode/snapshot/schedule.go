@@ -119,16 +119,30 @@ type Pace struct {
 // gap returns the time between packets in 1/16 ticks.
 func (p *Pace) gap() int64 { return int64(p.Rate) * 16 / int64(p.Send) }
 
-// firstDue returns how soon the next packet comes at the latest, in ticks.
-func (p *Pace) firstDue() int64 { return int64(p.Rate+p.Send-1) / int64(p.Send) }
+// A timetable is what the classes of bounds mean at a Pace.
+type timetable struct {
+	rate, send uint16
+	promised   [motion.Bounds]int64 // how soon a record comes at the latest, in ticks
+	// lasts is for how long the promise is kept if the record goes with the last packet that does,
+	// in 1/16 ticks.
+	lasts [motion.Bounds]int64
+}
 
-// promised returns how soon a record comes at the latest that was announced in a class, in ticks.
-func (p *Pace) promised(class uint8) int64 { return p.firstDue() + int64(motion.Wait(class)) }
-
-// lasts returns for how long a class keeps its promise if a record goes with the last packet that
-// does, in 1/16 ticks.
-func (p *Pace) lasts(class uint8) int64 {
-	return p.promised(class) * int64(p.Send) / int64(p.Rate) * p.gap()
+// follow makes t that of p.
+func (t *timetable) follow(p *Pace) {
+	if t.rate == p.Rate && t.send == p.Send {
+		return
+	}
+	t.rate, t.send = p.Rate, p.Send
+	if p.Send == 0 {
+		*t = timetable{}
+		return
+	}
+	firstDue := int64(p.Rate+p.Send-1) / int64(p.Send)
+	for c := range t.promised {
+		t.promised[c] = firstDue + int64(motion.Wait(uint8(c)))
+		t.lasts[c] = t.promised[c] * int64(p.Send) / int64(p.Rate) * p.gap()
+	}
 }
 
 // Look weighs everything in sight. Until the next call weights, detail levels and which limited
@@ -203,6 +217,7 @@ type Scratch struct {
 	heads [3 * zone]uint16 // by score, the first slot with it plus 1
 	next  [Slots]uint16    // by slot, the next one with the same score plus 1
 	top   [3]int           // of each zone, the highest score that occurs
+	times timetable
 }
 
 func (x *Scratch) begin() {
@@ -225,6 +240,7 @@ func (x *Scratch) put(n uint16, score int) {
 func (v *View) Due(now clock.Time, rto time.Duration, next clock.Tick, want int, x *Scratch, dst []Candidate) []Candidate {
 	late := v.sent.late(now, rto)
 	x.begin()
+	x.times.follow(&v.pace)
 	dst = v.scan(late, next, x, dst)
 	v.looked = v.h.tick
 	dst, _ = v.pop(2, want, late, x, dst)
@@ -241,7 +257,7 @@ func (v *View) pop(z, want int, late clock.Tick, x *Scratch, dst []Candidate) (a
 			at := len(dst)
 			if dst = v.pending(n-1, late, dst); len(dst) == at {
 				v.settle(n - 1)
-			} else if v.finish(&dst[at]); !dst[at].Exact {
+			} else if v.finish(&dst[at], x); !dst[at].Exact {
 				want--
 			}
 		}
@@ -252,10 +268,7 @@ func (v *View) pop(z, want int, late clock.Tick, x *Scratch, dst []Candidate) (a
 // scan appends what always goes, and puts all else that may be due into x.
 func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candidate {
 	now, begin := uint16(v.h.tick), len(dst)
-	var promised [motion.Bounds]int64
-	for c := range promised {
-		promised[c] = v.pace.promised(uint8(c)) - int64(next)
-	}
+	promised := &x.times.promised
 	for w, set := range v.slots.taken {
 		quiet := v.slots.quiet[w]
 		for ; set != 0; set &= set - 1 {
@@ -279,7 +292,7 @@ func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candid
 				score += firstSees
 			case s.exact():
 				score += mustGo + exactLead
-			case v.slots.eager[w]&bit != 0, v.announces && int64(waited) > promised[s.bound()]:
+			case v.slots.eager[w]&bit != 0, v.announces && int64(waited)+int64(next) > promised[s.bound()]:
 				score += mustGo
 			}
 			x.put(n, score)
@@ -305,14 +318,14 @@ func (v *View) wakes(n uint16) bool {
 
 // finish chooses the bound that c announces, and leaves out of it the groups that do not move and are
 // not worth their bits yet.
-func (v *View) finish(c *Candidate) {
+func (v *View) finish(c *Candidate, x *Scratch) {
 	s := &v.slots.list[c.slot]
 	k := v.h.kinds[v.h.ents[c.Ent].Kind]
 	if c.Gone || !c.Moves {
 		return
 	}
 	if v.announces {
-		c.Bound = v.announce(s.weight, c)
+		c.Bound = v.announce(s.weight, c, &x.times)
 	}
 	if c.First {
 		return
@@ -355,17 +368,17 @@ func (v *View) settle(n uint16) {
 // announce returns the bound that a record of s announces. From record to record it changes by no
 // more than a viewer tolerates: a drawn entity slows down to half its speed at most, and runs at
 // most half faster than it did. An entity that rested has no such bound.
-func (v *View) announce(weight uint16, d *Candidate) uint8 {
-	p, was := &v.pace, d.Bound
+func (v *View) announce(weight uint16, d *Candidate, times *timetable) uint8 {
+	was, most := d.Bound, v.pace.MaxClass
 	want := exp2(int(v.line) - int(weight-edge)<<lineShift)
 	class := uint8(0)
-	for class < p.MaxClass && p.lasts(class) < want {
+	for class < most && times.lasts[class] < want {
 		class++
 	}
 	if d.Announced == 0 || d.Start {
 		return class
 	}
-	if was > class && was <= p.MaxClass && (was == 0 || p.lasts(was-1) < want*5/4) {
+	if was > class && was <= most && times.lasts[was-1] < want*5/4 {
 		class = was
 	}
 	gap, wait := v.h.tick-d.Announced, motion.Wait(was)
