@@ -313,6 +313,7 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 		if reserved = share / 4; sent.Seq%4 == 0 {
 			reserved = min(reliable.MinRoom, share*3/4)
 		}
+		reserved = d.messages.Size(reserved, now, timeout)
 	}
 	of := d.choose(&out.entries, out.due, now, outer, share-reserved, room, budget)
 	out.entries.End(w, sent, now)

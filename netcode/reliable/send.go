@@ -279,10 +279,10 @@ func (s *Sender) Append(b []byte, seq uint16, room int, now clock.Time, rto time
 		i := bits.TrailingZeros64(open)
 		bit := uint64(1) << i
 		it := s.at(i)
-		if s.sent&bit != 0 && s.due&bit == 0 && now.Sub(it.at) < rto {
+		if !s.isDue(it, bit, now, rto) {
 			continue
 		}
-		p := part{number: s.base + uint16(i), flags: it.flags, kind: it.kind, tick: it.tick, entity: it.entity}
+		p := s.part(i)
 		if parts == 0 {
 			c = cursor{number: p.number}
 			if end-at < sectionHeader+c.size(&p, int(it.length)) {
@@ -305,6 +305,44 @@ func (s *Sender) Append(b []byte, seq uint16, room int, now clock.Time, rto time
 		s.note(note{seq, s.base, parts})
 	}
 	return b
+}
+
+// Size returns how many bytes Append would write.
+func (s *Sender) Size(room int, now clock.Time, rto time.Duration) (size int) {
+	var c cursor
+	for open := s.window() &^ s.done; open != 0; open &= open - 1 {
+		i := bits.TrailingZeros64(open)
+		it := s.at(i)
+		if !s.isDue(it, open&-open, now, rto) {
+			continue
+		}
+		p := s.part(i)
+		if size == 0 {
+			c = cursor{number: p.number}
+			size = sectionHeader
+		}
+		with := size + c.size(&p, int(it.length))
+		if with > room {
+			if size == sectionHeader {
+				size = 0
+			}
+			continue
+		}
+		size = with
+		c.pass(&p)
+	}
+	return size
+}
+
+// isDue reports whether a part goes out now.
+func (s *Sender) isDue(it *item, bit uint64, now clock.Time, rto time.Duration) bool {
+	return s.sent&bit == 0 || s.due&bit != 0 || now.Sub(it.at) >= rto
+}
+
+// part returns what is written of part base+i besides its body.
+func (s *Sender) part(i int) part {
+	it := s.at(i)
+	return part{number: s.base + uint16(i), flags: it.flags, kind: it.kind, tick: it.tick, entity: it.entity}
 }
 
 // at returns part base+i.
