@@ -48,7 +48,7 @@ const (
 
 // experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
-	outageExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
+	outageExperiment, pathExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
 	smoothingExperiment, predictExperiment, arenaExperiment, hundredExperiment, soakExperiment,
 	handsExperiment, invasionExperiment}
 

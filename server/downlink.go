@@ -49,32 +49,6 @@ type downlink struct {
 	stats DownlinkStats
 }
 
-// path is what is known of the network between the server and one client.
-type path struct {
-	capacity *rate.Capacity // of the way down
-	rtt      rate.RTT       // of the network alone
-	// answer is the time from sending to the acknowledgement. Besides the network it includes the
-	// client's wait for its next frame and for something to send.
-	answer   rate.RTT
-	answered wire.Seq // newest packet whose answer was measured
-}
-
-// sampleAnswer measures the answer to a packet, unless it or a later one was measured before.
-func (p *path) sampleAnswer(now clock.Time, sent *wire.Packet) {
-	if sent.Seq.Newer(p.answered) {
-		p.answered = sent.Seq
-		p.answer.Sample(now, now.Sub(sent.Sent))
-	}
-}
-
-// timeout returns how long after sending a packet counts as lost: the timeout of RFC 6298, but not
-// much more than two round trips and at most a second. After an outage the deviation is large for
-// long, and the last record before a rest, which no later packet reveals as lost, would wait for
-// it; one resend too many costs a few bytes.
-func (p *path) timeout() time.Duration {
-	return min(p.answer.Timeout(), max(2*p.answer.Smoothed()+100*time.Millisecond, rate.MinTimeout), time.Second)
-}
-
 // rest is the promise of silence: when everything has come to rest, packets announce it until the
 // client acknowledges that, so that it does not take the silence for a network that failed.
 type rest struct {
@@ -104,10 +78,6 @@ const (
 	// ackDelayPackets is how many packets later at most an acknowledgement shows that one was lost:
 	// three, and one between ticks.
 	ackDelayPackets = 4
-	// queueAllowance is how long packets may stand in queues below us beyond what rate.Limit
-	// allows. A packet that comes half a second late can still be drawn, see playout.MaxDelay; one
-	// that was withheld while the path stood still comes later than if it had stood in a queue.
-	queueAllowance = 400 * time.Millisecond
 	// goOnFor is for how long at most packets go on after the last one that had something to say.
 	goOnFor = 500 * time.Millisecond
 	// tightFor is for how long fewer packets are sent after something did not fit.
@@ -270,8 +240,7 @@ func (p *player) encode(out *Outbox) {
 	if !o.wanted {
 		return
 	}
-	trip := d.path.answer.Least() + queueAllowance + p.uplinkSilence(now)
-	if d.log.InFlight() > rate.Limit(rate.BytesPerSecond(budget), trip) {
+	if d.log.InFlight() > d.path.flight(budget, p.uplinkSilence(now)) {
 		d.stats.Choked++
 		return // more on the path would only stand in a queue, and be old when it arrives
 	}

@@ -41,7 +41,7 @@ type player struct {
 // delivered handles the acknowledgement of a packet.
 func (p *player) delivered(sent *wire.Packet) {
 	d := &p.down
-	d.path.capacity.Delivered(p.up.heard, sent.Size, -1)
+	d.path.delivered += sent.Size
 	d.view.Delivered(sent)
 	d.messages.Delivered(uint16(sent.Seq))
 	d.rest.acknowledge(sent.Seq)

@@ -84,10 +84,11 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 	up, d := &p.up, &p.down
 	up.received.Applied(h.Seq)
 	queued := up.queue.Queued(arrival, arrival.Sub(arrival.Near(h.Stamp)))
+	if h.HasEcho {
+		p.sampleRTT(h, arrival, queued)
+	}
 	if h.HasAck {
-		if sent := d.log.Get(h.Ack.Latest); sent != nil {
-			d.path.sampleAnswer(arrival, sent)
-		}
+		d.path.acknowledged(h, d.log.Get(h.Ack.Latest), arrival, queued)
 	}
 	if h.Resync {
 		d.resync(arrival)
@@ -96,9 +97,6 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 		up.echo, up.echoAt, up.echoDue = h.Stamp, arrival, true
 		up.queued, up.away = queued, flags.Away
 		p.commands.announce(p.s, cmds, h.Idle, flags.Sparse)
-	}
-	if h.HasEcho {
-		p.sampleRTT(h, arrival, queued)
 	}
 	d.mustAck = d.mustAck || h.Elicits
 	for i := range cmds {
@@ -125,8 +123,6 @@ func (p *player) sampleRTT(h *wire.Header, arrival clock.Time, queued time.Durat
 		return
 	}
 	path.rtt.Sample(arrival, rtt)
-	// Sending less down would not shorten a queue on the way up, so that part is left out.
-	path.capacity.Sample(arrival, max(rtt-queued, min(path.rtt.Least(), rtt)))
 }
 
 const (

@@ -27,6 +27,25 @@ const (
 	// mostOne limits how much of a queue may be explained by the time that one packet takes.
 	mostOne = 120 * time.Millisecond
 
+	// A queue that builds up while packets keep arriving shows at what rate they do: after busyFor,
+	// and busyGaps pauses between arrivals of which the longest does not count, as it may be a
+	// radio's.
+	busyFor  = 450 * time.Millisecond
+	busySpan = 200 * time.Millisecond // without the longest pause
+	busyGaps = 4
+	// At first, up to firstPackets, fewer pauses are enough.
+	firstGaps    = 1
+	firstFor     = 300 * time.Millisecond
+	firstPackets = 8
+	// The rate becomes what arrived, less 1/marginShare, less what drains the queue in drainFor.
+	drainFor    = 1250 * time.Millisecond
+	marginShare = 16
+	// From 1/nearShare below what arrived on the rate grows slowly: by nearGrowth thousandths a
+	// second when nearAfter has passed, and by the square of the time since.
+	nearShare  = 32
+	nearGrowth = 10
+	nearAfter  = 5 * time.Second
+
 	growth     = 21 // twentieths: 5 % a round
 	growthUnit = 20
 	shrink     = 17 // twentieths: by 15 % a round
@@ -60,10 +79,11 @@ type CapacityConfig struct {
 }
 
 // A Capacity estimates which rate a path carries, between a floor that is always sent and a ceiling
-// that is never exceeded. It watches losses, and the least round trip of each round for a queue
-// that builds up. Either makes it shrink the rate. It grows the rate by 5 % a round, but only when
-// the rate was really the limit: a path that was not asked for more has not shown that it carries
-// more. It never sends probes.
+// that is never exceeded. Packets that keep arriving while a queue builds up show what the path
+// carries, and within half a second the rate becomes a little less. It also watches losses, and the
+// least round trip of each round for a queue that stays. Either makes it shrink the rate. It grows
+// the rate by 5 % a round, but only when the rate was really the limit: a path that was not asked
+// for more has not shown that it carries more. It never sends probes.
 //
 // The zero Capacity is not usable. Not safe for concurrent use; owned by the connection.
 type Capacity struct {
@@ -78,6 +98,7 @@ type Capacity struct {
 	full     int // rounds in a row with a queue
 	fullAt   clock.Time
 	mark     int64         // what was delivered when a queue last cut the rate
+	marked   clock.Time    // when that was
 	before   time.Duration // queue at the last cut, if that was for a queue
 	cuts     int           // for a full queue or heavy loss
 	limited  bool
@@ -95,10 +116,85 @@ type Capacity struct {
 	bestAt clock.Time
 
 	largest int64 // packet delivered of late, in bytes
+	busy    busy
 
 	outcomes uint32 // of the last packets, bit set: lost
 	known    int    // how many
 	lost     int
+}
+
+// busy is a stretch of time in which each packet stood in a queue, so that they arrived as fast as
+// the path carries them.
+type busy struct {
+	from         clock.Time // the arrival that it begins with
+	gaps         int        // between arrivals since; 0: there is no queue
+	bytes        int64      // that arrived since
+	longest      time.Duration
+	longestBytes int64 // that arrived at its end
+	inLongest    bool  // the newest pause is the longest
+
+	before, at clock.Time    // the two newest arrivals, whether or not there is a queue
+	newest     int64         // bytes of the newest
+	queue      time.Duration // at the newest sample
+	queued     time.Duration // when the stretch began
+	jump       time.Duration // by how much it grew in the longest pause
+}
+
+// arrives adds bytes that arrived at now.
+func (b *busy) arrives(now clock.Time, bytes int64) {
+	if now > b.at {
+		b.before, b.at, b.newest = b.at, now, 0
+		if b.gaps > 0 {
+			b.gaps++
+			gap := now.Sub(b.before)
+			if b.inLongest = gap > b.longest; b.inLongest {
+				b.longest, b.longestBytes = gap, 0
+			}
+		}
+	}
+	b.newest += bytes
+	if b.gaps > 0 {
+		b.bytes += bytes
+		if b.inLongest {
+			b.longestBytes += bytes
+		}
+	}
+}
+
+// begins starts a stretch with the newest arrival, which stood in a queue for that long. It had the
+// one before it just ahead, unless that is longer ago.
+func (b *busy) begins(queue time.Duration) {
+	if gap := b.at.Sub(b.before); gap <= 2*queue {
+		b.from, b.gaps, b.bytes, b.longest, b.longestBytes = b.before, 1, b.newest, gap, b.newest
+		b.inLongest, b.queued, b.jump = true, b.queue, 0
+	}
+}
+
+// samples records how long the newest packet stood in the queue.
+func (b *busy) samples(queue time.Duration) {
+	if b.gaps > 0 && b.inLongest {
+		b.jump = queue - b.queue
+	}
+	b.queue = queue
+}
+
+// carries returns the rate at which packets arrived and how much the queue has grown, both without
+// the longest pause; false if too few arrived in too short a time. At first fewer are enough, and
+// the longest pause counts.
+func (b *busy) carries(first bool) (rate int64, span, grown time.Duration, ok bool) {
+	span, grown = b.at.Sub(b.from), b.queue-b.queued
+	if first && b.gaps >= firstGaps && span >= firstFor {
+		return perSecond(b.bytes, span), span, grown, true
+	}
+	if b.gaps < busyGaps || span < busyFor || span-b.longest < busySpan {
+		return 0, 0, 0, false
+	}
+	span -= b.longest
+	return perSecond(b.bytes-b.longestBytes, span), span, grown - b.jump, true
+}
+
+func perSecond(bytes int64, span time.Duration) int64 {
+	return bytes * int64(time.Second/time.Microsecond) / max(int64(span/time.Microsecond), 1)
 }
 
 // NewCapacity returns a Capacity at its starting rate.
@@ -135,6 +231,7 @@ func (c *Capacity) Delivered(now clock.Time, size int, rtt time.Duration) {
 	c.show(now, int64(max(size, 0)))
 	c.largest = max(c.largest, int64(size))
 	c.carry(now, int64(max(size, 0)))
+	c.busy.arrives(now, int64(max(size, 0)))
 	if rtt >= 0 {
 		c.sample(now, rtt)
 	}
@@ -161,6 +258,46 @@ func (c *Capacity) sample(now clock.Time, rtt time.Duration) {
 		c.least = rtt
 	}
 	c.samples++
+	c.watch(now, rtt)
+}
+
+// one returns by how much a packet may stand in a queue because one of our own is ahead of it: on a
+// slow path one takes longer than another by more than what is a queue elsewhere.
+func (c *Capacity) one() time.Duration {
+	return min(time.Duration(c.largest)*time.Second/time.Duration(c.rate), mostOne)
+}
+
+// watch lowers the rate to what arrives as soon as a queue that builds up has shown what that is.
+// Where what is shown to be carried in a short time is well above the rate, the queue is a radio's.
+func (c *Capacity) watch(now clock.Time, rtt time.Duration) {
+	queue, one := rtt-c.rtt.Least(), c.one()
+	switch {
+	case queue < max(calmQueue, one*3/4):
+		c.busy.gaps = 0
+	case c.busy.gaps == 0:
+		c.busy.begins(queue)
+	}
+	c.busy.samples(queue)
+	carries, span, grown, ok := c.busy.carries(c.cuts == 0 && c.known < firstPackets)
+	if !ok || queue < max(fullQueue, one) || now < c.draining || carries >= c.rate-c.rate/marginShare {
+		return
+	}
+	// If the rate was sent, the queue grew by this much. Where it grew by less than half as much,
+	// less was sent, and the path has become longer.
+	lack := span / time.Microsecond * time.Duration(c.rate-carries) / time.Duration(c.rate) * time.Microsecond
+	if grown < lack/2 || c.shown() > c.rate+c.rate/4 {
+		return
+	}
+	c.mark, c.marked, c.before = carries, now, 0
+	if c.busy.gaps < busyGaps {
+		c.mark = 0 // too rough to be careful about
+	}
+	drain := min(queue, drainFor*2/5)
+	c.rate = max(carries-carries/marginShare-carries*int64(drain)/int64(drainFor), c.rate/8, int64(c.cfg.Floor))
+	c.draining = now.Add(min(c.rtt.Least()+queue, MaxTimeout) + minRound)
+	c.outcomes, c.known, c.lost = 0, 0, 0
+	c.busy.gaps, c.full = 0, 0
+	c.cuts++
 }
 
 // Missing records that a packet is taken for lost.
@@ -211,8 +348,7 @@ func (c *Capacity) judge(now clock.Time) {
 		empty = min(empty, longPath)
 	}
 	queue, loss := c.least-empty, c.loss()
-	// On a slow path one packet takes longer than another by more than what is a queue elsewhere.
-	one := min(time.Duration(c.largest)*time.Second/time.Duration(c.rate), mostOne)
+	one := c.one()
 	c.largest -= c.largest / growthUnit
 	if queue > max(fullQueue, one) {
 		if c.full++; c.full == 1 {
@@ -234,8 +370,8 @@ func (c *Capacity) judge(now clock.Time) {
 		default:
 			c.cut(now, queue, loss, full, heavy, empty == longPath)
 		}
-	case c.limited && queue < max(calmQueue, one/2) && loss < calmLoss:
-		c.grow()
+	case c.limited && queue < max(calmQueue, one*3/4) && loss < calmLoss:
+		c.grow(now)
 	}
 }
 
@@ -248,7 +384,7 @@ func (c *Capacity) cut(now clock.Time, queue time.Duration, loss float64, full, 
 	rate, carried := c.rate*shrink/growthUnit, c.carry(now, 0)
 	switch {
 	case full:
-		c.mark = carried
+		c.mark, c.marked = carried, now
 		rate = min(rate, carried-carried/drainShare)
 	case heavy:
 		rate = min(rate, c.rate-int64(float64(float64(c.rate)*loss)))
@@ -269,12 +405,15 @@ func (c *Capacity) cut(now clock.Time, queue time.Duration, loss float64, full, 
 	c.outcomes, c.known, c.lost = 0, 0, 0
 }
 
-// grow raises the rate by a round's share, and more carefully near the rate at which a queue built
-// up the last time.
-func (c *Capacity) grow() {
+// grow raises the rate by a round's share. Near the rate at which a queue built up the last time it
+// grows slowly at first, and faster the longer none does.
+func (c *Capacity) grow(now clock.Time) {
 	grown := c.rate*growth/growthUnit + 1
-	if c.mark > 0 && grown > c.mark-c.mark/10 && grown < 2*c.mark {
-		grown = c.rate + c.rate/100 + 1
+	if near := c.mark - c.mark/nearShare; grown > near && c.rate < c.mark+c.mark/8 {
+		since := int64(min(now.Sub(c.marked), time.Minute) / time.Millisecond)
+		after := int64(nearAfter / time.Millisecond)
+		perMille := min(nearGrowth*since*since/(after*after), 1000/2) // a second
+		grown = min(grown, max(c.rate, near)+c.rate*perMille/1000*int64(c.span()/time.Millisecond)/1000+1)
 	}
 	c.rate = min(grown, int64(c.cfg.Ceiling))
 }

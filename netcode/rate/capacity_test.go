@@ -34,9 +34,23 @@ type flood struct {
 	rate, rtt float64 // means after 5 s: B/s delivered with overhead, ms
 	final     BytesPerSecond
 	maxWindow int // bytes in any second
+	trace     []arrival
+}
+
+// arrival is one datagram that the path delivered.
+type arrival struct {
+	sent clock.Time
+	took time.Duration
+	rate BytesPerSecond // the estimate when it arrived
 }
 
 func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds int) flood {
+	return runWith(t, p, cfg, demand, seconds, 0)
+}
+
+// runWith is run on a path that carries later bit/s down from the twentieth second on, unless later
+// is 0.
+func runWith(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand, seconds int, later int64) flood {
 	path, err := netsim.NewPath(3, p)
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +74,8 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 		acks     int
 	)
 	buf := make([]byte, 1200)
+	var up, down OneWay
+	var trips RTT
 	finish := func(i int) bool {
 		if log[i].done {
 			return false
@@ -106,6 +122,9 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 			if !ok {
 				break
 			}
+			data[3], data[4], data[5] = byte(at/1e5), byte(at/1e5>>8), byte(at/1e5>>16) // when it arrived
+			i := int(data[0]) | int(data[1])<<8 | int(data[2])<<16
+			out.trace = append(out.trace, arrival{log[i].sent, at.Sub(log[i].sent), c.Rate()})
 			path.Up.Push(at, data[:20])
 			if at > 5e9 {
 				out.rate += float64(len(data)+wire.Overhead) / float64(seconds-5)
@@ -119,13 +138,22 @@ func run(t testing.TB, p netsim.Profile, cfg CapacityConfig, demand int, seconds
 			i := int(data[0]) | int(data[1])<<8 | int(data[2])<<16
 			rtt := at.Sub(log[i].sent)
 			finish(i)
-			c.Delivered(at, log[i].size+wire.Overhead, rtt)
+			// The queue on the way up is no concern of the way down.
+			there := clock.Time(int(data[3])|int(data[4])<<8|int(data[5])<<16) * 1e5
+			known := at.Add(-up.Queued(at, at.Sub(there)))
+			trips.Sample(at, rtt)
+			c.Delivered(known, log[i].size+wire.Overhead, trips.Least()+down.Queued(known, there.Sub(log[i].sent)))
 			if at > 5e9 {
 				acks++
 				out.rtt += float64(rtt) / 1e6
 			}
 		}
 		return true
+	})
+	loop.At(20e9, func() {
+		if p.Down.Rate = later; later != 0 && path.Set(p) != nil {
+			t.Fatal("unusable path")
+		}
 	})
 	loop.Run(clock.Time(seconds) * 1e9)
 	out.rtt /= float64(max(acks, 1))
@@ -152,8 +180,8 @@ func TestCapacityOnPaths(t *testing.T) {
 		{netsim.LAN, 64, 63, 64.1, 3},
 		{netsim.Ocean, 64, 55, 64.1, 180}, // loses 5 %
 		// 240 ms and 187 ms to send 242 B down and 62 B up are the empty path; the rest is queue.
-		{netsim.Modem, 64, 11.5, 13.1, 600},
-		{netsim.Modem, 512, 11.5, 13.1, 620},
+		{netsim.Modem, 64, 11, 13.1, 560},
+		{netsim.Modem, 512, 11, 13.1, 560},
 		{netsim.Holdout(4), 64, 60, 64.1, 50},
 	} {
 		o := run(t, c.p, CapacityConfig{Floor: kbit(8), Ceiling: kbit(c.ceiling)}, 0, 120)
@@ -164,6 +192,53 @@ func TestCapacityOnPaths(t *testing.T) {
 		}
 		if most := c.ceiling * 1000 / 8; o.maxWindow > most {
 			t.Errorf("%s: %d B in a second, ceiling %d", c.p.Name, o.maxWindow, most)
+		}
+	}
+}
+
+// A path that shrinks is found out within a second and a half, and the queue of that time is gone one and a half
+// later; a telephone line under a large budget within two seconds. The queue does not come back, and
+// the path is used.
+//
+// seeds: B14
+func TestCapacityFindsWhatThePathCarries(t *testing.T) {
+	cable := netsim.Profile{Name: "cable", Down: netsim.LinkConfig{Delay: 30 * time.Millisecond, Rate: 41_000},
+		Up: netsim.LinkConfig{Delay: 30 * time.Millisecond}}
+	for _, c := range []struct {
+		p              netsim.Profile
+		later          int64
+		change         clock.Time
+		found, settled time.Duration
+		carries        float64       // bytes a second
+		queue          time.Duration // at most, once settled
+	}{
+		{cable, 30_000, 20e9, 1500 * time.Millisecond, 3 * time.Second, 30_000 / 8, 250 * time.Millisecond},
+		{cable, 0, 0, time.Second, 3 * time.Second, 41_000 / 8, 250 * time.Millisecond},
+		{netsim.Modem, 0, 0, 2 * time.Second, 4 * time.Second, 13_000 / 8, 500 * time.Millisecond},
+	} {
+		o := runWith(t, c.p, CapacityConfig{Floor: kbit(8), Ceiling: kbit(64)}, 0, 120, c.later)
+		found := false
+		for _, a := range o.trace {
+			since := a.sent.Add(a.took).Sub(c.change)
+			if since < 0 {
+				continue
+			}
+			if !found && float64(a.rate) <= c.carries*1.05 {
+				if found = true; since > c.found {
+					t.Errorf("%s to %d bit/s: found after %v, want %v", c.p.Name, c.later, since, c.found)
+				}
+			}
+			empty := c.p.Down.Delay + time.Duration(242*1e9/c.carries) // of the usual packet
+			if queue := a.took - empty; since > c.settled && queue > c.queue {
+				t.Errorf("%s to %d bit/s: a queue of %v after %v", c.p.Name, c.later, queue, since)
+				break
+			}
+		}
+		if !found {
+			t.Errorf("%s to %d bit/s: never found", c.p.Name, c.later)
+		}
+		if least := 0.86 * c.carries; o.rate < least && c.change == 0 {
+			t.Errorf("%s: %.0f bytes a second delivered, want %.0f", c.p.Name, o.rate, least)
 		}
 	}
 }
