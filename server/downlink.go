@@ -102,6 +102,7 @@ type Outbox struct {
 	set    interest.Set
 	known  []int32              // of one client
 	movers []interest.Neighbour // that are run ahead by one client
+	under  []int32              // what the members of one client are on
 	urgent snapshot.Scratch
 	w      wire.BitWriter
 	body   []byte // of an event

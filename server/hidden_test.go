@@ -25,7 +25,8 @@ func newSpies(t *testing.T) *spies {
 		if name == "watcher" {
 			return 0
 		}
-		return ants.Spawn(w, ant{Name: name, Pos: geom.Vec2{X: float64(ants.Len(w))}})
+		i := float64(ants.Len(w))
+		return ants.Spawn(w, ant{Name: name, Pos: geom.Vec2{X: i + i*i/100}})
 	}
 	team := func(w *game.World, id game.ID) uint64 {
 		if ants.Get(w, id).Name[:1] == "r" {
@@ -107,7 +108,7 @@ func TestRulesHideEntities(t *testing.T) {
 		}
 	}
 	turns(20)
-	// Reds have the IDs 1, 3, 5, 7, 9, blues the others, one metre apart; the crumb, 11, is between
+	// Reds have the IDs 1, 3, 5, 7, 9, blues the others, a good metre apart; the crumb, 11, is between
 	// 4 and 5. Each knows the three nearest, itself included.
 	check("two teams", "1 3 11", "2 4 11", "1 3 11", "2 4 11", "3 5 11", "", "", "", "", "", "11")
 
@@ -134,6 +135,65 @@ func TestRulesHideEntities(t *testing.T) {
 	}
 	if a := ants.Get(n.s.World(), 1).Score; a != 0 {
 		t.Errorf("a callback that only answers wrote a score of %d", a)
+	}
+}
+
+// In a crowd players look around only a few times a second. Still the state of what becomes hidden, and
+// its events, stop in that tick, and what is shown appears with the next look.
+//
+// seeds: R2
+func TestHidingActsAtOnceInACrowd(t *testing.T) {
+	n := newSpies(t)
+	n.referee = func(w *game.World) {
+		for i := crumbs.Len(w); i < 700; i++ {
+			crumbs.Spawn(w, crumb{Pos: geom.Vec2{X: 1000 + float64(i)}})
+		}
+		for _, a := range ants.All(w) {
+			a.Pos.X += 0.25
+			if n.caught[2] {
+				bites.Emit(w, 2, a.Pos, bite{Size: 1})
+			}
+		}
+	}
+	n.act = func(w *game.World, me game.ID, c antCmd) {}
+	red, blue := n.connect("red"), n.connect("blue")
+	turn := func() {
+		n.tick(func(id PlayerID, b []byte) {
+			if id == red.id {
+				red.take(b)
+			}
+		})
+		red.send()
+		blue.send()
+	}
+	for range 20 {
+		turn()
+	}
+	every := n.s.lookEvery()
+	if every < 5 {
+		t.Fatalf("players look every %d ticks; this needs a crowd", every)
+	}
+	for round := range 30 {
+		n.caught[2] = true
+		for range every {
+			turn()
+		}
+		if e := red.store.Find(2); e == nil {
+			t.Fatalf("round %d: it is shown for %d ticks and not known", round, every)
+		}
+		heard := len(red.events)
+		if heard == 0 {
+			t.Fatal("none of its events arrived")
+		}
+		n.caught[2] = false
+		for i := range 1 + round%7 {
+			if turn(); red.store.Find(2) != nil {
+				t.Fatalf("round %d: hidden for %d ticks and still known", round, i+1)
+			}
+		}
+		if late := len(red.events) - heard; late > 0 {
+			t.Fatalf("round %d: %d events of something hidden", round, late)
+		}
 	}
 }
 

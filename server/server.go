@@ -124,6 +124,8 @@ type Server struct {
 	faults  []error
 
 	grid      *interest.Grid
+	riders    []int32 // entities on others
+	aboard    []uint8 // by entity, how many are on it; all 0 between ticks
 	placeless []int32 // entities without a place: they are known wherever one is
 	popups    []popup // of the last second, the newest last
 	avatars   map[game.ID]*player
@@ -329,7 +331,7 @@ func (s *Server) Begin(now clock.Time) {
 	}
 	s.eng.Changed(s.record)
 	s.hist.End()
-	s.hist.Places(s.grid.Insert)
+	s.place()
 	s.hide()
 	for _, p := range s.clients {
 		if p.commands.surprised && p.ent >= 0 {

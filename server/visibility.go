@@ -1,12 +1,14 @@
 package server
 
 import (
+	"math"
 	"slices"
 
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/interest"
+	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 )
 
@@ -51,6 +53,75 @@ func (p *player) viewer() interest.Viewer {
 		q.Allow = p.allows
 	}
 	return q
+}
+
+// place brings everything that has a place into the grid. Riders count as standing where their
+// vehicle is, so that all come into sight and leave it at the same time. Where more are aboard than
+// the edge of sight is wide each counts for itself, as on the ground.
+func (s *Server) place() {
+	s.riders = s.riders[:0]
+	s.hist.Places(func(i, x, y, on int32) {
+		if on >= 0 {
+			s.riders = append(s.riders, i)
+		} else {
+			s.grid.Insert(i, x, y)
+		}
+	})
+	more := hysteresis(s.rules.See)
+	most := uint8(min(more-more/2-1, math.MaxUint8-1))
+	s.aboard = slices.Grow(s.aboard[:0], s.hist.Len())[:s.hist.Len()]
+	for _, i := range s.riders {
+		n := &s.aboard[s.carrier(i)]
+		*n = min(*n+1, most+1)
+	}
+	for _, i := range s.riders {
+		at := s.carrier(i)
+		if s.aboard[at] > most {
+			at = i
+		}
+		e := s.hist.At(at)
+		s.grid.Insert(i, e.X, e.Y)
+	}
+	for _, i := range s.riders {
+		s.aboard[s.carrier(i)] = 0
+	}
+}
+
+// carrier returns the bottom of the entities that an entity is on, or the entity itself.
+func (s *Server) carrier(i int32) int32 {
+	for range schema.MaxParents {
+		on := s.hist.At(i).On
+		if on < 0 {
+			break
+		}
+		i = on
+	}
+	return i
+}
+
+// vehicles appends what the members are on and what the player's avatar is on: where they are is only
+// known with it.
+func (p *player) vehicles(members []interest.Neighbour, dst []int32) []int32 {
+	s := p.s
+	if len(s.riders) == 0 {
+		return dst
+	}
+	add := func(i int32) {
+		for range schema.MaxParents {
+			i = s.hist.At(i).On
+			if i < 0 || slices.Contains(dst, i) {
+				return
+			}
+			dst = append(dst, i)
+		}
+	}
+	if p.ent >= 0 {
+		add(p.ent)
+	}
+	for _, m := range members {
+		add(m.Index)
+	}
+	return dst
 }
 
 // see brings the client's slots in line with what it may know: its own avatar, everything without a
@@ -100,8 +171,15 @@ func (p *player) look(out *Outbox) {
 	out.known = view.AppendKnown(out.known[:0])
 	members := set.Follow(s.grid, &viewer, out.known)
 	v.reach2 = set.Reach2
+	out.under = p.vehicles(members, out.under[:0])
+	for _, i := range out.under {
+		if p.allows(i) && !view.Enter(i, p.detail(i, false)) {
+			v.crowded = true
+		}
+	}
 	for _, i := range set.Left {
-		if i != p.ent && (s.hist.At(i).Placed && !slices.Contains(p.spawns, i) || !p.allows(i)) {
+		stays := !s.hist.At(i).Placed || slices.Contains(p.spawns, i) || slices.Contains(out.under, i)
+		if i != p.ent && (!stays || !p.allows(i)) {
 			view.Leave(i)
 		}
 	}

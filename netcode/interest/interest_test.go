@@ -340,6 +340,61 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// Those at the same place come and go together, unless they are more than the margin.
+//
+// seeds: R17
+func TestTogether(t *testing.T) {
+	g := newGrid(t, 1, nil)
+	r := random(11)
+	var s Set
+	whole, cut, changes := 0, 0, 0
+	for range 300 {
+		n, margin := r.n(12), r.n(6)
+		groups := make([]int, 25) // how many are at each place
+		for i := range groups {
+			groups[i] = 1 + r.n(5)
+		}
+		var knows []int32
+		for range 20 {
+			at := map[int32]int{} // which group is at each distance
+			var points []point
+			for i, size := range groups {
+				x := int32(r.n(60))
+				for _, taken := at[x]; taken; _, taken = at[x] {
+					x++
+				}
+				at[x] = i
+				for k := range size {
+					points = append(points, point{x, 0, int32(i*8 + k)})
+				}
+			}
+			fill(g, points)
+			members := s.Follow(g, &Viewer{Nearest: n, Margin: margin, Last2: int64(r.n(900))}, knows)
+			if len(members) < n || len(members) > n+margin {
+				t.Fatalf("%d members, want %d to %d", len(members), n, n+margin)
+			}
+			in := map[int32]int{}
+			knows = knows[:0]
+			for _, m := range members {
+				in[m.Index/8]++
+				knows = append(knows, m.Index)
+			}
+			for i, k := range in {
+				size := groups[i]
+				if k == size {
+					whole++
+				} else if cut++; size <= margin {
+					t.Fatalf("%d of %d are members, of nearest %d and %d more: %v", k, size, n, margin, points)
+				}
+			}
+			changes += len(s.Entered) + len(s.Left)
+		}
+	}
+	if whole < 1000 || cut < 100 || changes < 1000 {
+		t.Errorf("%d whole groups, %d cut ones, %d changes", whole, cut, changes)
+	}
+}
+
 // A set equals the obvious: ranks among those that are allowed, however many are hidden.
 func TestSetProperties(t *testing.T) {
 	g := newGrid(t, 1, nil)

@@ -178,21 +178,49 @@ func (s *Set) choose(n, most int, edge, limit int64) {
 	s.near, s.inner, s.outer = s.near[:k], s.inner[:in], s.outer[:out]
 	in = n - before
 	first(s.inner, in)
-	s.Reach2 = 0
-	for _, e := range s.inner[:in] {
-		s.Reach2 = max(s.Reach2, e.Dist2)
+	if s.Reach2 = farthest(s.inner[:in]); in > 0 {
+		if as := together(s.inner[in:], s.Reach2); n+as <= most {
+			in += as
+		}
 	}
 	s.near = append(s.near, s.inner[:in]...)
 	staying := s.inner[in:]
 	if inner == outer {
-		first(staying, most-n)
-		staying = staying[:most-n]
+		staying = s.whole(staying, most-before-in)
 	}
 	s.stay(staying)
 	if outer > inner && outer < buckets {
-		first(s.outer, most-beforeOuter)
-		s.stay(s.outer[:most-beforeOuter])
+		s.stay(s.whole(s.outer, most-beforeOuter))
 	}
+}
+
+// whole returns the first n of a without those that are as far as one that is left out.
+func (s *Set) whole(a []Neighbour, n int) []Neighbour {
+	first(a, n)
+	last := farthest(a[:n])
+	if together(a[n:], last) == 0 {
+		return a[:n]
+	}
+	return slices.DeleteFunc(a[:n], func(e Neighbour) bool { return e.Dist2 == last })
+}
+
+// farthest returns the greatest distance in a.
+func farthest(a []Neighbour) (dist2 int64) {
+	for _, e := range a {
+		dist2 = max(dist2, e.Dist2)
+	}
+	return dist2
+}
+
+// together moves those at a distance to the front and returns how many there are.
+func together(a []Neighbour, dist2 int64) (n int) {
+	for i, e := range a {
+		if e.Dist2 == dist2 {
+			a[i], a[n] = a[n], e
+			n++
+		}
+	}
+	return n
 }
 
 // bucket returns which bucket holds the n-th by distance, and how many come in buckets before it.

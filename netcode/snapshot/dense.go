@@ -16,6 +16,7 @@ type dense struct {
 	started []clock.Tick // newest start of movement after a rest, teleport or spawn
 	placed  []bool       // it is alive and has a place
 	x, y    []int32      // where it is in millimetres, as Entity.X and Y
+	on      []int32      // Entity.On
 	speed   []uint16     // in millimetres a tick along the path, see pace; 0: it rests
 	paces   []uint32     // the same in 1/256 mm a tick
 }
@@ -28,7 +29,7 @@ func (d *dense) add(i int, now clock.Tick) {
 	if i == len(d.moved) {
 		d.moved, d.slow, d.started = append(d.moved, 0), append(d.slow, 0), append(d.started, 0)
 		d.placed = append(d.placed, false)
-		d.x, d.y = append(d.x, 0), append(d.y, 0)
+		d.x, d.y, d.on = append(d.x, 0), append(d.y, 0), append(d.on, -1)
 		d.speed, d.paces = append(d.speed, 0), append(d.paces, 0)
 	}
 	d.placed[i] = false
@@ -53,7 +54,7 @@ func (d *dense) note(i int, e *Entity, k *schema.Kind) {
 // that runs in circles counts as fast. Its steps are those of its own place: what carries it has a
 // speed of its own. A teleport is no step.
 func (d *dense) place(i int, e *Entity, k *schema.Kind, prev, row []int32) {
-	d.placed[i], d.x[i], d.y[i] = true, e.X, e.Y
+	d.placed[i], d.x[i], d.y[i], d.on[i] = true, e.X, e.Y, e.On
 	now := e.lastTick
 	p := k.PlaceProp()
 	times := &e.group[p.Group]

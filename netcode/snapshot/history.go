@@ -554,12 +554,12 @@ func rowOf[T int32 | int64](rows []T, width int, t clock.Tick) []T {
 	return rows[at : at+width : at+width]
 }
 
-// Places calls f for every entity that is alive and has a place, with its index and place in
-// millimetres.
-func (h *History) Places(f func(i, x, y int32)) {
+// Places calls f for every entity that is alive and has a place, with its index, its place in
+// millimetres, and the index of what it is on, or -1.
+func (h *History) Places(f func(i, x, y, on int32)) {
 	for i, placed := range h.dense.placed {
 		if placed {
-			f(int32(i), h.dense.x[i], h.dense.y[i])
+			f(int32(i), h.dense.x[i], h.dense.y[i], h.dense.on[i])
 		}
 	}
 }
