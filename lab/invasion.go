@@ -23,14 +23,17 @@ var invasionExperiment = &experiment{
 	about: "thousands of creatures attack hundreds of players: how right is what each knows, at 13 kbit/s and more",
 	notes: `Three hundred bots defend nine beacons, which lie a kilometre apart, against 3000 creatures of the game
 <b>invasion</b>. Each client receives budget_bps at most, on a path of 100 ms there and back that loses 2 %. All are
-whole clients; of every tenth it is compared what it holds and draws with the truth, for a minute that begins when
-all creatures have arrived. <b>max_window_bits</b> is the most in any one second to any client, 42 bytes for each
+whole clients; of every tenth it is compared what it holds and draws with the truth, for half a minute that begins
+when all creatures have arrived. <b>max_window_bits</b> is the most in any one second to any client, 42 bytes for each
 datagram included, counted where datagrams leave, since the first. <b>held_10m</b> is the mean distance between the
 newest place that a client has received and where the thing is by now, over all that is within 10 m of its avatar;
 held_30m and held_100m likewise, and an unknown one counts as 500 cm. <b>drawn_30m</b> is the distance between where
-a thing is drawn and where it is by now. <b>known_share</b> is over the nearest 249. A <b>hitch</b> is more than 16.7
-ms in which a moving thing within 30 m is drawn other than between two received records, and one more for each
-further 250 ms; they count per minute of one such thing. <b>tick_cpu</b> is the CPU time of the server for one tick,
+a creature is drawn and where it is by now, for the half of these clients that draw creatures as the game asks for,
+at the present; <b>jolts</b> are frames in which one is drawn to move more than twice as far as it did, plus 5 cm. By
+the definition of a hitch, extrapolated time is always one. So the other half draws everything between records:
+<b>between_30m</b> is their distance, and a <b>hitch</b> is more than 16.7 ms in which a moving thing within 30 m is
+drawn other than between two received records, and one more for each further 250 ms. Both count per minute of one
+moving thing within 30 m. <b>known_share</b> is over the nearest 249. <b>tick_cpu</b> is the CPU time of the server for one tick,
 with the rules and the garbage collector; of it <b>rules_cpu</b> is for the rules and for recording the state. Both
 differ from machine to machine. --rate gives one budget in kbit/s.`,
 	takes:    byProfile | byRate,
@@ -57,7 +60,7 @@ const (
 )
 
 func runInvasion(r *run) error {
-	players, warm, span := invaders, 25*time.Second, time.Minute
+	players, warm, span := invaders, 25*time.Second, 30*time.Second
 	rates := r.rates
 	if r.quick {
 		players, warm, span, rates = invadersQuick, 12*time.Second, 8*time.Second, rates[:1]
@@ -115,9 +118,12 @@ type truePlace struct {
 // sight is what the viewers' clients know and draw, compared with the truth.
 type sight struct {
 	held          [3]mean // within bands
-	drawn         mean    // within the second band
 	known         mean
-	moving        time.Duration // for which moving things within the second band were drawn
+	drawn         mean          // of creatures at the present, within the second band
+	between       mean          // of creatures between records
+	present       time.Duration // for which moving creatures within the second band were drawn at the present
+	jolts         int
+	moving        time.Duration // for which moving things within the second band were drawn between records
 	hitches       int
 	records, sent uint64 // of all clients, when measuring began
 }
@@ -138,17 +144,31 @@ func (m *mean) get() float64 { return m.sum / math.Max(1, float64(m.n)) }
 type fighter struct {
 	b        *battle
 	id       server.PlayerID
-	viewer   bool
+	viewer   bool // it is compared with the truth
+	between  bool // it draws everything between records
 	client   *client.Client
 	up, down *netsim.Pipe
 	offset   clock.Time // local clock minus server clock
 	frames   int
 	vals     []float64
-	stalls   map[game.ID]*playout.Stall
-	near     map[game.ID]float64 // distances of this frame
+	tracks   map[game.ID]*seenThing
+	near     map[game.ID]nearThing // in this frame
 	order    []float64
 	window   []sentDatagram // of the last second
 	bytes    int            // in it
+}
+
+// seenThing is how a client drew one thing in its last frame.
+type seenThing struct {
+	stall playout.Stall
+	at    geom.Vec2
+	frame int
+}
+
+// nearThing is an index in battle.truth and a distance.
+type nearThing struct {
+	index  int
+	metres float64
 }
 
 // sentDatagram is one datagram to a client, its headers included.
@@ -165,8 +185,8 @@ func newBattle(rules *game.Rules, seed uint64, players, bitsPerSecond int, p net
 	}
 	b := &battle{rules: rules, srv: srv, byID: map[server.PlayerID]*fighter{}}
 	for i := range players {
-		f := &fighter{b: b, viewer: i%invasionViewers == 0, stalls: map[game.ID]*playout.Stall{},
-			near: map[game.ID]float64{}}
+		f := &fighter{b: b, viewer: i%invasionViewers == 0, between: i/invasionViewers%2 == 1,
+			tracks: map[game.ID]*seenThing{}, near: map[game.ID]nearThing{}}
 		r := geom.NewRand(seed, uint64(i))
 		f.offset = clock.Time(r.IntN(int(time.Hour)))
 		if f.up, err = netsim.NewPipe(r.Uint64(), p.Up); err != nil {
@@ -267,11 +287,12 @@ func (b *battle) metrics(span time.Duration) Values {
 	n := float64(len(b.fighters)) * span.Seconds()
 	return Values{
 		{"players", len(b.fighters)}, {"creatures", creatures}, {"max_window_bits", b.most * 8},
-		{"held_10m_cm", s.held[0].get() * 100}, {"hitches_per_min", float64(s.hitches) / math.Max(s.moving.Minutes(), 1e-9)},
+		{"held_10m_cm", s.held[0].get() * 100}, {"hitches_per_min", perMinute(s.hitches, s.moving)},
 		{"tick_cpu_ms", ms(b.spent) / float64(b.ticks)},
 		{"rules_cpu_ms", ms(b.ruled) / float64(b.ticks)},
 		{"held_30m_cm", s.held[1].get() * 100}, {"held_100m_cm", s.held[2].get() * 100},
-		{"drawn_30m_cm", s.drawn.get() * 100},
+		{"drawn_30m_cm", s.drawn.get() * 100}, {"jolts_per_min", perMinute(s.jolts, s.present)},
+		{"between_30m_cm", s.between.get() * 100},
 		{"known_share", s.known.get()}, {"records_per_s", records / n}, {"down_kbps", sent * 8 / n / 1000},
 	}
 }
@@ -286,7 +307,7 @@ func (f *fighter) join(i int, delay time.Duration) error {
 	f.id = id
 	b.byID[id] = f
 	b.loop.After(2*delay+20*time.Millisecond, func() {
-		f.client, err = client.New(b.rules, w, f.local(b.loop.Now()), client.Config{})
+		f.client, err = client.New(b.rules, w, f.local(b.loop.Now()), client.Config{NoExtrapolation: f.between})
 		b.fail(err)
 		if err != nil {
 			return
@@ -362,23 +383,23 @@ func (f *fighter) look() {
 	here := b.truth[at].at
 	sample := f.frames%invasionSample == 0
 	clear(f.near)
-	for _, t := range b.truth {
+	for i, t := range b.truth {
 		if d := t.at.Dist(here); t.id != me && (sample || d < sightBands[1]) {
-			f.near[t.id] = d
+			f.near[t.id] = nearThing{i, d}
 		}
 	}
 	if sample {
-		f.compareHeld(here)
+		f.compareHeld()
 	}
 	f.vals = f.client.Draw(f.vals, func(e *client.Entity) {
-		if d, ok := f.near[e.ID]; ok && d < sightBands[1] && e.Drawn != nil {
-			f.compareDrawn(e, sample)
+		if n, ok := f.near[e.ID]; ok && n.metres < sightBands[1] && e.Drawn != nil {
+			f.compareDrawn(e, b.truth[n.index].at, sample)
 		}
 	})
 }
 
 // compareHeld compares the newest places that the client has received with the truth now.
-func (f *fighter) compareHeld(here geom.Vec2) {
+func (f *fighter) compareHeld() {
 	b := f.b
 	held := map[game.ID]geom.Vec2{}
 	for _, h := range f.client.Store().Entities() {
@@ -392,8 +413,8 @@ func (f *fighter) compareHeld(here geom.Vec2) {
 		}
 	}
 	f.order = f.order[:0]
-	for _, d := range f.near {
-		f.order = append(f.order, d)
+	for _, n := range f.near {
+		f.order = append(f.order, n.metres)
 	}
 	slices.Sort(f.order)
 	within := math.Inf(1)
@@ -401,8 +422,8 @@ func (f *fighter) compareHeld(here geom.Vec2) {
 		within = f.order[nearestKnown-1]
 	}
 	for _, t := range b.truth {
-		d, ok := f.near[t.id]
-		if !ok || d > within {
+		n, ok := f.near[t.id]
+		if !ok || n.metres > within {
 			continue
 		}
 		at, known := held[t.id]
@@ -412,15 +433,15 @@ func (f *fighter) compareHeld(here geom.Vec2) {
 		}
 		b.sum.known.add(float64(number(known)))
 		for i, band := range sightBands {
-			if d <= band {
+			if n.metres <= band {
 				b.sum.held[i].add(off)
 			}
 		}
 	}
 }
 
-// compareDrawn compares one drawn thing with the truth.
-func (f *fighter) compareDrawn(e *client.Entity, sample bool) {
+// compareDrawn compares one drawn thing with the truth: now is where it is.
+func (f *fighter) compareDrawn(e *client.Entity, now geom.Vec2, sample bool) {
 	b := f.b
 	k := b.rules.Kinds[e.Kind]
 	place := k.PlaceProp()
@@ -429,27 +450,53 @@ func (f *fighter) compareDrawn(e *client.Entity, sample bool) {
 	if !ok {
 		return
 	}
-	var now, a, z [schema.MaxComps]int64
-	if vals, ok := h.Values(i, place.Group, h.Tick(), now[:0]); ok && sample {
-		mm := place.Millimetres() / 1000
-		drawn := geom.Vec2{X: float64(e.Drawn[place.ObsAt]), Y: float64(e.Drawn[place.ObsAt+1])}.Mul(mm / schema.SubSteps)
-		b.sum.drawn.add(drawn.Dist(placeOf(k, place.Group, vals)))
+	var a, z [schema.MaxComps]int64
+	mm := place.Millimetres() / 1000
+	drawn := geom.Vec2{X: float64(e.Drawn[place.ObsAt]), Y: float64(e.Drawn[place.ObsAt+1])}.Mul(mm / schema.SubSteps)
+	t, past := f.client.TimeOf(e.Replica)
+	if !f.between {
+		t = h.Tick().Frac() - clock.FracPerTick
 	}
-	t, ok := f.client.TimeOf(e.Replica)
 	from, okA := h.Values(i, place.Group, t.Tick(), a[:0])
 	to, okB := h.Values(i, place.Group, min(t.Tick()+1, h.Tick()), z[:0])
-	if !ok || !okA || !okB || placeOf(k, place.Group, from) == placeOf(k, place.Group, to) {
+	if !past || !okA || !okB {
 		return
 	}
-	stall := f.stalls[e.ID]
-	if stall == nil {
-		stall = &playout.Stall{}
-		f.stalls[e.ID] = stall
+	step := placeOf(k, place.Group, to).Sub(placeOf(k, place.Group, from)) // of a tick
+	seen := f.tracks[e.ID]
+	if seen == nil {
+		seen = &seenThing{}
+		f.tracks[e.ID] = seen
 	}
-	b.sum.moving += invasionFrame
-	if newest := e.Replica.Groups[place.Group].Newest(); newest != nil && newest.Tick.Frac() >= t {
-		stall.End()
-	} else if stall.Add(invasionFrame) {
-		b.sum.hitches++
+	jump, before := drawn.Dist(seen.at), seen.frame == f.frames-1
+	seen.at, seen.frame = drawn, f.frames
+	switch creature := k.Extrapolated; {
+	case f.between:
+		if creature && sample {
+			b.sum.between.add(drawn.Dist(now))
+		}
+		if step == (geom.Vec2{}) {
+			return
+		}
+		b.sum.moving += invasionFrame
+		if newest := e.Replica.Groups[place.Group].Newest(); newest != nil && newest.Tick.Frac() >= t {
+			seen.stall.End()
+		} else if seen.stall.Add(invasionFrame) {
+			b.sum.hitches++
+		}
+	case creature:
+		if sample {
+			b.sum.drawn.add(drawn.Dist(now))
+		}
+		if step == (geom.Vec2{}) {
+			return
+		}
+		b.sum.present += invasionFrame
+		if before && jump > 2*step.Len()*invasion.Rate*invasionFrame.Seconds()+0.05 {
+			b.sum.jolts++
+		}
 	}
 }
+
+// perMinute returns how often something happened in each minute of a time.
+func perMinute(n int, of time.Duration) float64 { return float64(n) / math.Max(of.Minutes(), 1e-9) }

@@ -13,6 +13,8 @@ import (
 	"meanwhile/app/site"
 	"meanwhile/demo"
 	"meanwhile/examples/arena"
+	"meanwhile/examples/invasion"
+	invasionweb "meanwhile/examples/invasion/web"
 	"meanwhile/game"
 )
 
@@ -23,8 +25,9 @@ type gameEntry struct {
 	pages    []fs.FS
 	handlers map[string]http.Handler
 	client   string // folder of the client's package main, below the module's root
+	bots     int    // of a demo that asks for no number
 	// embedded returns the client that is embedded in this program, if there is one, and the schema
-	// hash that it was built with.
+	// hash that it was built with. Nil if none ever is: the game then needs its source.
 	embedded func() (br, exec []byte, schema string, ok bool)
 }
 
@@ -32,11 +35,14 @@ type gameEntry struct {
 var games = []gameEntry{{
 	name: "arena", rules: arena.Game.Rules, pages: []fs.FS{demo.Files},
 	handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
-	client:   "demo/client", embedded: demo.Client,
+	client:   "demo/client", bots: 7, embedded: demo.Client,
+}, {
+	name: "invasion", rules: invasion.Game.Rules, pages: []fs.FS{invasionweb.Files},
+	client: "examples/invasion/cmd/invasion", bots: 150,
 }}
 
 // planned are games that are not built yet.
-var planned = []string{"plaza", "invasion"}
+var planned = []string{"plaza"}
 
 // A usageError is a mistake in the command line: exit status 2.
 type usageError struct{ error }
@@ -73,6 +79,9 @@ func (g *gameEntry) program(ctx context.Context, rules *game.Rules, stderr io.Wr
 	var failed *site.BuildError
 	if errors.As(err, &failed) {
 		fmt.Fprintln(stderr, failed.Output)
+		return nil, err
+	}
+	if g.embedded == nil {
 		return nil, err
 	}
 	if br, exec, schema, ok := g.embedded(); ok && schema == fmt.Sprintf("%016x", rules.Hash) {

@@ -32,17 +32,19 @@ const name = "meanwhile"
 type commands struct {
 	Demo struct {
 		Addr    string `default:"127.0.0.1:8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
-		Game    string `default:"arena" help:"Play arena; plaza and invasion are planned."`
-		Bots    int    `default:"7" help:"How many bots to add to each room."`
+		Game    string `default:"arena" help:"Play arena or invasion; plaza is planned."`
+		Bots    *int   `help:"How many bots to add to each room; by default 7 in arena and 150 in invasion."`
+		Kbit    int    `default:"64" help:"Send each player at most so many kbit/s."`
 		Open    bool   `help:"Open the page in a browser."`
 		Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
 	} `cmd:"" help:"Start a server with bots and a page on this machine, and print its address."`
 
 	Serve struct {
-		Game    string        `arg:"" help:"Serve arena; plaza and invasion are planned."`
+		Game    string        `arg:"" help:"Serve arena or invasion; plaza is planned."`
 		Addr    string        `default:":8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
 		Bots    int           `default:"0" help:"How many bots to add to each room."`
 		Players int           `default:"${players}" help:"How many players a room admits."`
+		Kbit    int           `default:"64" help:"Send each player at most so many kbit/s."`
 		Rooms   int           `default:"${rooms}" help:"How many rooms may be open at once."`
 		Room    string        `default:"${room}" help:"The room of players who name none."`
 		Grace   time.Duration `default:"${grace}" help:"How long a room without players stays open."`
@@ -90,15 +92,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch parsed.Command() {
 	case "demo":
 		d := &c.Demo
-		return serve(ctx, d.Game, d.Open, site.Config{
+		return serve(ctx, d.Game, d.Bots, d.Open, site.Config{
 			Addr: d.Addr, Truth: true, Metrics: site.IsLocal(d.Addr),
-			Host: host.Config{Bots: d.Bots, Log: site.Logger(stderr, d.Verbose)},
+			Host: host.Config{Budget: d.Kbit * 1000 / 8, Log: site.Logger(stderr, d.Verbose)},
 		}, stdout, stderr)
 	case "serve <game>":
 		s := &c.Serve
-		return serve(ctx, s.Game, false, site.Config{
+		return serve(ctx, s.Game, &s.Bots, false, site.Config{
 			Addr: s.Addr, Metrics: s.Metrics,
-			Host: host.Config{Bots: s.Bots, Players: s.Players, Rooms: s.Rooms, Room: s.Room, Grace: s.Grace,
+			Host: host.Config{Budget: s.Kbit * 1000 / 8, Players: s.Players, Rooms: s.Rooms, Room: s.Room, Grace: s.Grace,
 				Log: site.Logger(stderr, s.Verbose)},
 		}, stdout, stderr)
 	case "load", "load <url>":
@@ -131,8 +133,11 @@ func vettool(args []string) bool {
 	return len(args) > 0 && (args[0] == "-V=full" || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg"))
 }
 
-// serve serves a game until ctx ends, and returns the exit status.
-func serve(ctx context.Context, which string, open bool, cfg site.Config, stdout, stderr io.Writer) int {
+// serve serves a game until ctx ends, and returns the exit status. Without a number of bots it adds
+// as many as the game shows itself with.
+func serve(
+	ctx context.Context, which string, bots *int, open bool, cfg site.Config, stdout, stderr io.Writer,
+) int {
 	say := func(err error) { fmt.Fprintln(stderr, site.Sentence(name, err)) }
 	g, err := findGame(which)
 	if err != nil {
@@ -144,7 +149,10 @@ func serve(ctx context.Context, which string, open bool, cfg site.Config, stdout
 		say(err)
 		return 1
 	}
-	cfg.Host.Rules, cfg.Pages, cfg.Handlers = rules, g.pages, g.handlers
+	cfg.Host.Rules, cfg.Pages, cfg.Handlers, cfg.Host.Bots = rules, g.pages, g.handlers, g.bots
+	if bots != nil {
+		cfg.Host.Bots = *bots
+	}
 	s, err := site.Listen(cfg)
 	if err != nil {
 		say(err)

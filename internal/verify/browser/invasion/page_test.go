@@ -1,0 +1,82 @@
+// Package invasion_test plays examples/invasion in a page of a browser, among bots.
+package invasion_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/internal/verify/browser"
+)
+
+// serve runs the demo of the game with bots and returns its address.
+func serve(t *testing.T) string {
+	program := filepath.Join(t.TempDir(), "meanwhile.out")
+	build := exec.Command("go", "build", "-o", program, "meanwhile/cmd/meanwhile")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(program, "demo", "--game", "invasion", "--addr", "127.0.0.1:0", "--bots", "100", "--kbit", "13")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "http://127.0.0.1:") {
+		t.Fatalf("no address was printed: %q", lines.Text())
+	}
+	return lines.Text()
+}
+
+// A page knows hundreds of creatures; records of the near ones come more often than those of the far
+// ones, and the page colours them by it.
+//
+// seeds: R34 R45
+func TestPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: invasion in a page of a browser")
+	}
+	url := serve(t)
+	p := browser.New(t)
+	p.Resize(1280, 800)
+	p.Open(url + "?watch&name=ann")
+	p.WaitLonger(
+		`window.game?.me && game.world.creature.length > 150 && game.world.beacon.length === 9 && figures.kbit > 3`,
+		40*time.Second,
+	)
+	time.Sleep(20 * time.Second) // until herds have arrived
+	p.Screenshot("battle")
+	p.Eval(`dispatchEvent(new KeyboardEvent("keydown", { code: "KeyR" }))`, nil)
+	var mean struct{ Near, Far, Known float64 }
+	p.Eval(`(() => {
+		const me = game.me.pos, near = [], far = []
+		for (const c of game.world.creature) if (c.intervalMs > 0) {
+			const d = Math.hypot(c.pos.x - me.x, c.pos.y - me.y)
+			if (d < 40) near.push(c.intervalMs)
+			if (d > 120) far.push(c.intervalMs)
+		}
+		const mean = list => list.reduce((a, b) => a + b, 0) / list.length
+		return { Near: mean(near), Far: mean(far), Known: game.world.creature.length }
+	})()`, &mean)
+	t.Logf("records every %.0f ms near, %.0f ms far, %v creatures known", mean.Near, mean.Far, mean.Known)
+	if !(mean.Near > 0 && mean.Near < 0.7*mean.Far) {
+		t.Errorf("records come every %.0f ms near and every %.0f ms far", mean.Near, mean.Far)
+	}
+	time.Sleep(500 * time.Millisecond)
+	p.Screenshot("rates")
+	p.Eval(`camera.width = 320`, nil)
+	time.Sleep(500 * time.Millisecond)
+	p.Screenshot("rates-far")
+}
