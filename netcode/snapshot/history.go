@@ -256,9 +256,9 @@ func (h *History) Remove(i int32) {
 // teleported there. sim is not retained.
 func (h *History) Record(i int32, sim []int64, cut bool) { h.Update(i, sim, math.MaxUint64, cut) }
 
-// Update is Record for a caller that knows which properties may have changed since the entity was
-// last recorded: those of the set changed. All others are as they were. In a new entity all are
-// taken for changed.
+// Update is Record for a caller that knows which properties changed since the entity was last
+// recorded: those of the set changed. All others are as they were. In a new entity all are taken for
+// changed.
 func (h *History) Update(i int32, sim []int64, changed uint64, cut bool) {
 	e := &h.ents[i]
 	k, now := h.kinds[e.Kind], h.tick
@@ -270,12 +270,12 @@ func (h *History) Update(i int32, sim []int64, changed uint64, cut bool) {
 		changed = math.MaxUint64
 	}
 	seen := h.observe(e, k, sim, changed)
-	var owned uint64
-	if len(e.own) > 0 {
-		owned = e.differs(k, sim, changed)
+	owned := changed
+	if changed == math.MaxUint64 && e.Spawned != now {
+		owned = e.differs(k, sim)
 	}
 	if e.Spawned != now {
-		if seen|owned != 0 {
+		if seen != 0 || owned != 0 && len(e.own) > 0 {
 			e.spread(k)
 		}
 		e.goOn(k, now-1)
@@ -369,16 +369,16 @@ func (h *History) observe(e *Entity, k *schema.Kind, sim []int64, changed uint64
 	return differ
 }
 
-// differs returns the set of the properties whose simulation integers differ from the newest row,
-// of those that may have changed.
-func (e *Entity) differs(k *schema.Kind, sim []int64, changed uint64) (differ uint64) {
-	if changed == 0 {
+// differs returns the set of the properties whose simulation integers differ from the newest row of
+// them, if there are any.
+func (e *Entity) differs(k *schema.Kind, sim []int64) (differ uint64) {
+	if len(e.own) == 0 {
 		return 0
 	}
 	old := e.ownRow(k, e.lastTick)
 	for i := range k.Props {
 		p := &k.Props[i]
-		if changed>>uint(i)&1 != 0 && !slices.Equal(sim[p.At:p.At+p.Comps], old[p.At:p.At+p.Comps]) {
+		if !slices.Equal(sim[p.At:p.At+p.Comps], old[p.At:p.At+p.Comps]) {
 			differ |= 1 << uint(i)
 		}
 	}
