@@ -33,7 +33,7 @@ const (
 	knee       = 133           // 100 m
 	nearBy     = 4000          // millimetres below which nearness adds hardly any weight
 	slowest    = 8             // speed, in 1/4 mm a tick, of what hardly moves
-	walk       = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
+	walking    = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
 	exactLead  = 2 * octave    // records that the client compares its prediction with are so much more urgent
 	groupLag   = 3 * octave    // groups that do not move wait so much longer while the moving one is sent
 	edge       = octave / 4    // a class is kept while it is longer than wanted by no more than this
@@ -171,7 +171,7 @@ func (v *View) Look(l *Look) {
 		}
 		speed, quiet := int64(h.dense.paces[s.ent]>>6), v.slots.quiet.has(n)
 		if quiet {
-			speed = max(speed, walk/int64(l.Pace.Rate)) // as if it began to move now
+			speed = max(speed, walking/int64(l.Pace.Rate)) // as if it began to move now
 		}
 		w := weigh(distance, speed)
 		for i := range l.Boosts {
