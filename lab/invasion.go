@@ -33,9 +33,9 @@ at the present; <b>jolts</b> are frames in which one is drawn to move more than 
 the definition of a hitch, extrapolated time is always one. So the other half draws everything between records:
 <b>between_30m</b> is their distance, and a <b>hitch</b> is more than 16.7 ms in which a moving thing within 30 m is
 drawn other than between two received records, and one more for each further 250 ms. Both count per minute of one
-moving thing within 30 m. <b>known_share</b> is over the nearest 249. <b>tick_cpu</b> is the CPU time of the server for one tick,
-with the rules and the garbage collector; of it <b>rules_cpu</b> is for the rules and for recording the state. Both
-differ from machine to machine. --rate gives one budget in kbit/s.`,
+moving thing within 30 m. <b>known_share</b> is over the nearest 249. <b>tick_cpu</b> is the CPU time of the server
+for one tick, with the rules and the garbage collector; of it <b>rules_cpu</b> is for the rules and for recording the
+state. Both differ from machine to machine. --rate gives one budget in kbit/s.`,
 	takes:    byProfile | byRate,
 	profiles: []netsim.Profile{rtt100},
 	policies: []string{ours},

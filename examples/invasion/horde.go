@@ -66,23 +66,35 @@ func referee(w *game.World) {
 			Beacons.Spawn(w, Beacon{Site: i, Charge: MaxCharge})
 		}
 	}
+	fight(w)
+	if w.Tick()%herdEvery == 0 {
+		arrive(w)
+	}
+}
+
+// fight is a tick of all that lives.
+func fight(w *game.World) {
 	b := battles.Get().(*battle)
+	b.Reset()
 	defer battles.Put(b)
 	b.read(w)
 	b.strikes(w)
 	b.move(w)
 	b.heal(w)
 	b.beacons(w)
-	b.arrive(w)
 }
 
-// read notes everything that lives.
-func (b *battle) read(w *game.World) {
+// Reset forgets everything.
+func (b *battle) Reset() {
 	b.creatures, b.creatureID = b.creatures[:0], b.creatureID[:0]
 	b.players, b.playerID, b.standing = b.players[:0], b.playerID[:0], b.standing[:0]
 	b.herds.reset()
 	b.fighters.reset()
 	clear(b.index)
+}
+
+// read notes everything that lives.
+func (b *battle) read(w *game.World) {
 	for id, c := range Creatures.All(w) {
 		b.creatures, b.creatureID = append(b.creatures, c), append(b.creatureID, id)
 		b.herds.add(c.Pos)
@@ -238,11 +250,8 @@ func (b *battle) beacons(w *game.World) {
 }
 
 // arrive sends the next herd to a beacon, until there are as many creatures as the players deserve.
-func (b *battle) arrive(w *game.World) {
-	if w.Tick()%herdEvery != 0 {
-		return
-	}
-	missing := min(max(PerPlayer*len(b.players), LeastCreatures), MostCreatures) - len(b.creatures)
+func arrive(w *game.World) {
+	missing := min(max(PerPlayer*Players.Len(w), LeastCreatures), MostCreatures) - Creatures.Len(w)
 	if missing <= 0 {
 		return
 	}

@@ -23,13 +23,7 @@ func meddled(meddle func(w *game.World)) *game.Definition[Cmd] {
 			}
 		}
 		meddle(w)
-		b := battles.Get().(*battle)
-		defer battles.Put(b)
-		b.read(w)
-		b.strikes(w)
-		b.move(w)
-		b.heal(w)
-		b.beacons(w)
+		fight(w)
 	}
 	return &def
 }
