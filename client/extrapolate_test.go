@@ -11,12 +11,12 @@ import (
 )
 
 type sled struct {
-	Pos geom.Vec2 `net:"pos,others=1mm"`
+	Pos geom.Vec2 `net:"pos,others=1mm,levels=none"`
 }
 
 type sledder struct {
 	On  game.ID   `net:"handle,parent"`
-	Pos geom.Vec2 `net:"pos,others=1mm"`
+	Pos geom.Vec2 `net:"pos,others=1mm,levels=none"`
 }
 
 // An extrapolated entity is drawn at the present, without steps where it turns, not sliding where it

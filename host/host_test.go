@@ -196,6 +196,7 @@ func (s *stage) converged(room string, guests ...*visitor) (err error) {
 								}
 							}
 						}
+						schema.Coarsen(s.cfg.Rules.Kinds[e.Kind], n, int(st.Level), want)
 						if !slices.Equal(want, st.Vals) {
 							err = fmt.Errorf("guest %d, entity %d, group %d: has %v, the server has %v", i, e.ID, n,
 								st.Vals, want)

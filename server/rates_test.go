@@ -66,14 +66,14 @@ func play(w *game.World, actors []*actor, byID map[uint32]*actor) {
 	}
 }
 
-// One viewer stands in a crowd of 250 that its budget of 13 kbit/s does not reach for. Nearer
+// One viewer stands in a crowd of 250 that its budget of 10 kbit/s does not reach for. Nearer
 // entities get more records, in proportion, and those that change less get fewer. One that returns
 // to where the viewer knows it to be gets as many as others. Nobody waits for ever, announcements
 // are kept, and an entity that pops up close by comes first.
 //
 // seeds: R20 R21 R23 R24 R41 R47
 func TestRates(t *testing.T) {
-	n := newNest(t, Config{Budget: 13000 / 8})
+	n := newNest(t, Config{Budget: 10000 / 8})
 	walk := circle(97)
 	near5 := &actor{name: "5 m", distance: 5, move: walk}
 	near20 := &actor{name: "20 m", distance: 20, move: walk}
@@ -187,7 +187,7 @@ func TestLoopsAreUpdated(t *testing.T) {
 // seeds: R24 R41
 func TestChangesTakeTurns(t *testing.T) {
 	const things = 200
-	n := newNest(t, Config{Budget: 13000 / 8})
+	n := newNest(t, Config{Budget: 10000 / 8})
 	n.referee = func(w *game.World) {
 		for i := crumbs.Len(w); i < things; i++ {
 			crumbs.Spawn(w, crumb{Pos: geom.Vec2{X: 10 + float64(i)/2}})
@@ -221,7 +221,7 @@ func TestChangesTakeTurns(t *testing.T) {
 //
 // seeds: R32
 func TestEventsAndMovementShareTheBudget(t *testing.T) {
-	n := newNest(t, Config{Budget: 13000 / 8})
+	n := newNest(t, Config{Budget: 10000 / 8})
 	walk := circle(97)
 	sent := 0
 	n.referee = func(w *game.World) {

@@ -224,6 +224,9 @@ func (c *compiler) kind(i int, k *Kind) {
 	}
 	s.Extrapolated, s.Beyond, s.Ahead, s.Reach = k.Extrapolated, k.Beyond, k.Ahead, k.Reach
 	c.extrapolation(k, s)
+	if !k.Extrapolated { // a coarser record of what flies would be one more
+		s.Grade()
+	}
 	if k.Ahead != schema.Near {
 		return
 	}

@@ -116,7 +116,7 @@ func (t *describer) property(p *Prop, levels int) {
 	if p.Far > 0 {
 		t.number(" far=", p.Far)
 	}
-	if len(p.tag.levels) > 0 {
+	if p.Shift[levels] > 0 {
 		label := " shift="
 		for l := 1; l <= levels; l++ {
 			t.whole(label, int64(p.Shift[l]))

@@ -37,6 +37,67 @@ func (k *Kind) coarser() (kinds []*Kind) {
 	return kinds
 }
 
+// Where a viewer sees no difference: from gradeFrom[n] metres on, places and velocities of a kind
+// may come in steps of a 500th of that (a second), so that they are wrong by a 1000th of the
+// distance at most: a pixel or so of a screen. Directions may come in a number of steps a turn that
+// is finer than that, as something long or a beam may stand out along them.
+var (
+	gradeFrom  = [MaxLevels - 1]float64{20, 80, 320}
+	gradeTurns = [MaxLevels - 1]int64{1 << 12, 1 << 10, 1 << 8}
+)
+
+const gradeSteps = 500 // of a place, in the distance
+
+// Grade gives the kind levels by distance, unless its tags name some: its place, its velocities and
+// its directions come in coarser steps where nobody sees the difference. A kind without a place has
+// none, nor has one with dead reckoning, whose bound is the precision. Properties with the word
+// levels=none stay as they are. It is called before the kind is used, for entities.
+func (k *Kind) Grade() {
+	if k.Place < 0 || len(k.Levels) > 0 {
+		return
+	}
+	for i := range k.Props {
+		if k.Props[i].Draw == Reckon {
+			return
+		}
+	}
+	var shifts [MaxProps]uint8
+	for n, from := range gradeFrom {
+		coarser := false
+		for i := range k.Props {
+			s := k.Props[i].grade(i == k.Place, n, from)
+			coarser = coarser || s > shifts[i]
+			shifts[i] = s
+		}
+		if !coarser {
+			continue
+		}
+		k.Levels = append(k.Levels, from)
+		for i := range k.Props {
+			k.Props[i].Shift[len(k.Levels)] = shifts[i]
+		}
+	}
+	k.coarse = k.coarser()
+}
+
+// grade returns by how many bits the property may be coarser at the n-th of the distances.
+func (p *Prop) grade(isPlace bool, n int, from float64) (shift uint8) {
+	if !p.observed() || p.tag.even {
+		return 0
+	}
+	switch class := classes[p.Class]; {
+	case isPlace || p.Class == Vel:
+		for shift < 16 && float64(float64(int64(2)<<shift)/p.Obs) <= float64(from/gradeSteps) {
+			shift++
+		}
+	case class.facts.turns && p.Turn > 0:
+		for turn := p.Turn; turn&1 == 0 && turn/2 >= gradeTurns[n]; turn /= 2 {
+			shift++
+		}
+	}
+	return shift
+}
+
 // steps returns by how many bits the integers of a level are shorter on the wire. Turns that are no
 // whole number of coarse steps, and rotations, which have more in them than their components, are
 // as long as ever.

@@ -21,6 +21,7 @@ type written struct {
 	within  string  // bound of dead reckoning, as written
 	parent  bool
 	team    bool
+	even    bool // equally precise at any distance, unless the tag says otherwise
 }
 
 // A level is a coarser precision from some distance on.
@@ -43,7 +44,7 @@ type tag struct {
 }
 
 // words are what may stand behind the class.
-const words = "a precision, others=, draw=, warp=, slow=, far=, group=, wire=near, ref, team, parent, " +
+const words = "a precision, others=, draw=, warp=, slow=, far=, group=, wire=near, levels=none, ref, team, parent, " +
 	"to=owner, to=team, server or kept"
 
 // parse reads the property's tag for a field of a Go type.
@@ -163,6 +164,11 @@ func (t *tag) set(key, val string) (ok bool, err error) {
 		t.p.Far, err = metres(val)
 	case "slow":
 		return true, t.slowest(val)
+	case "levels":
+		if t.p.tag.even = true; val != "none" || !classes[t.p.Class].facts.graded {
+			err = fault.Errorf("levels=%s does not fit class %s: only levels=none does, for a pos, vel, angle or view", val,
+				t.p.Class)
+		}
 	case "wire":
 		if t.p.Near = true; val != "near" || !t.p.isPlace() {
 			err = fault.Errorf("wire=%s does not fit class %s: only wire=near does, for a pos", val, t.p.Class)

@@ -355,8 +355,8 @@ func (v *View) settle(n uint16) {
 	for set := r.all; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
 		unit := s.unit(g)
-		if e.group[g].changed > v.ledger.acked(unit) || v.level(s, g) != v.ledger.known[unit].level() {
-			s.last = uint16(v.h.tick)
+		if e.group[g].changed > v.ledger.acked(unit) || v.level(s, g) < v.ledger.known[unit].level() {
+			s.last += (uint16(v.h.tick) - s.last) / 2 // under way, or too little to be seen as yet
 			return
 		}
 	}

@@ -633,37 +633,39 @@ func (v *View) groupDue(s *slot, e *Entity, kind *schema.Kind, g int, sent, late
 		level = v.level(s, g)
 	}
 	if level != 0 || k.level() != 0 {
-		fresh = fresh || level != k.sentLevel() && is == live
-		due = level != k.level() || due && (is != live || v.h.visible(e, g, acked, level))
+		// What is finer than it need be stays so until something else changes. A change that is
+		// rounded away goes out all the same where the client expects records of what moves.
+		fresh = fresh || level < k.sentLevel() && is == live
+		due = level < k.level() || due && (is != live || kind.Groups[g].Moving || v.h.visible(e, g, acked, level))
 	}
 	overdue := k.sent() <= late
 	if !due || !fresh && !overdue {
 		return false
 	}
-	if g == OwnerGroup || kind.Groups[g].Reckoned == 0 || sent == 0 || level != k.sentLevel() {
+	if g == OwnerGroup || kind.Groups[g].Reckoned == 0 || sent == 0 || level < k.sentLevel() {
 		return true
 	}
 	// In a flight what was sent is not repeated merely because no ack came, as acks may come late;
 	// the client is known to hold the flight's first record.
-	flies := times.flight != 0 && acked >= times.flight && level == k.level()
+	flies := times.flight != 0 && acked >= times.flight && level >= k.level()
 	if sent != acked && overdue && !flies {
 		return true
 	}
-	return v.reckonedDue(s, kind, g, sent, acked, level, overdue)
+	return v.reckonedDue(s, kind, g, sent, acked, overdue)
 }
 
 // reckonedDue reports whether a record of a group with dead reckoned properties is due: the client
 // draws it on, from the record of tick sent or from the acknowledged one.
-func (v *View) reckonedDue(s *slot, kind *schema.Kind, g int, sent, acked clock.Tick, level uint8, overdue bool) bool {
-	if v.h.tick-sent >= motion.Reach(kind)/2 || v.strays(s.ent, kind, g, sent, level) ||
-		sent != acked && overdue && v.strays(s.ent, kind, g, acked, level) {
+func (v *View) reckonedDue(s *slot, kind *schema.Kind, g int, sent, acked clock.Tick, overdue bool) bool {
+	k := &v.ledger.known[s.unit(g)]
+	if v.h.tick-sent >= motion.Reach(kind)/2 || v.strays(s.ent, kind, g, sent, k.sentLevel()) ||
+		sent != acked && overdue && v.strays(s.ent, kind, g, acked, k.level()) {
 		return true
 	}
 	// A lost correction would be missed for a round trip and more: while packets get lost each is
 	// sent twice.
-	k := &v.ledger.known[s.unit(g)]
-	return v.lossy() && acked != 0 && sent != acked && k.ackedBefore() && level == k.level() &&
-		v.strays(s.ent, kind, g, acked, level)
+	return v.lossy() && acked != 0 && sent != acked && k.ackedBefore() &&
+		v.strays(s.ent, kind, g, acked, k.level())
 }
 
 // strays reports whether group g of entity i, which has dead reckoned properties, differs from what
@@ -720,7 +722,7 @@ func (v *View) Unacked() bool {
 		for ; all != 0; all &= all - 1 {
 			g := bits.TrailingZeros32(all)
 			unit := s.unit(g)
-			if e.group[g].changed > v.ledger.acked(unit) || v.level(s, g) != v.ledger.known[unit].level() {
+			if e.group[g].changed > v.ledger.acked(unit) || v.level(s, g) < v.ledger.known[unit].level() {
 				return true
 			}
 		}
