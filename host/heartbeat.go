@@ -7,6 +7,7 @@ import (
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
+	"meanwhile/server"
 )
 
 const (
@@ -23,6 +24,7 @@ const (
 // is planned.
 type heart struct {
 	clock func() clock.Time
+	spend func(id server.PlayerID, now clock.Time, size int) bool
 
 	mu     sync.Mutex
 	beats  []beat        // the human players
@@ -31,25 +33,30 @@ type heart struct {
 	period time.Duration // between ticks
 	due    clock.Time    // when the next heartbeat is due
 	count  int           // heartbeats since the tick began
-	size   int           // of the newest heartbeat, in bytes
 	sent   uint64        // heartbeats to all players
+	open   bool          // the rules run, and nothing else is sent
 }
 
 // A beat is one player who gets heartbeats.
 type beat struct {
 	session uint16
-	peer    peer
+	p       *player
 }
 
-// begins notes that a tick begins, whose instant is at, and the present period. It returns how many
-// heartbeats each player got since the tick before began, and their size in bytes.
-func (h *heart) begins(tick clock.Tick, at clock.Time, period time.Duration) (beats, size int) {
+// begins notes that a tick begins, whose instant is at, and the present period.
+func (h *heart) begins(tick clock.Tick, at clock.Time, period time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	beats, size = h.count, h.size
 	h.tick, h.at, h.period, h.count = tick, at, period, 0
 	h.due = at.Add(period + period/2)
-	return beats, size
+}
+
+// opens notes whether the rules run. Heartbeats are sent only meanwhile: they ask the players'
+// budgets, which belong to the room's loop at all other times.
+func (h *heart) opens(open bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.open = open
 }
 
 // players notes who gets heartbeats.
@@ -59,7 +66,7 @@ func (h *heart) players(r *room) {
 	h.beats = h.beats[:0]
 	for _, p := range r.order {
 		if !p.bot {
-			h.beats = append(h.beats, beat{r.srv.Session(p.id), p.peer})
+			h.beats = append(h.beats, beat{r.srv.Session(p.id), p})
 		}
 	}
 }
@@ -81,12 +88,13 @@ func (h *heart) run(ctx context.Context) {
 	}
 }
 
-// beat sends a heartbeat to every player if the tick is overdue, and returns when to look again.
+// beat sends a heartbeat to every player whose budget has room for it, if the tick is overdue, and
+// returns when to look again.
 func (h *heart) beat(buf []byte) (time.Duration, []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := h.clock()
-	if len(h.beats) == 0 || h.tick == 0 || h.count >= heartbeats {
+	if len(h.beats) == 0 || !h.open || h.count >= heartbeats {
 		return heartbeatEvery, buf
 	}
 	if wait := h.due.Sub(now); wait > 0 {
@@ -95,11 +103,12 @@ func (h *heart) beat(buf []byte) (time.Duration, []byte) {
 	for _, b := range h.beats {
 		beat := packet.Heartbeat{Session: b.session, Tick: h.tick, Time: h.at.Stamp(), Period: h.period}
 		buf = beat.Append(buf[:0])
-		b.peer.Send(buf)
+		if h.spend(b.p.id, now, len(buf)) {
+			b.p.send(now, buf)
+			h.sent++
+		}
 	}
 	h.count++
-	h.size = len(buf)
-	h.sent += uint64(len(h.beats))
 	h.due = now.Add(heartbeatEvery)
 	return heartbeatEvery, buf
 }

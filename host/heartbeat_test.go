@@ -105,8 +105,8 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// A tick that does not end gets fifty heartbeats in five seconds, and then no more: a heartbeat promises
-// that the server still works on it.
+// A tick that does not end gets fifty heartbeats in five seconds, and then no more: a heartbeat
+// promises that the server still works on it.
 func TestHeartbeatsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var takes atomic.Int64

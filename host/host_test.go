@@ -270,8 +270,8 @@ func TestPlay(t *testing.T) {
 	})
 }
 
-// When the host ends, players get a refusal, and every goroutine ends: the bubble would report any that
-// is left.
+// When the host ends, players get a refusal, and every goroutine ends: the bubble would report any
+// that is left.
 func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{Bots: 2})
@@ -429,7 +429,7 @@ func TestConfig(t *testing.T) {
 		{Config{Rules: r, Bots: -1}, "Bots -1"},
 		{Config{Rules: r, Bots: 2000}, "Bots 2000"},
 		{Config{Rules: r, Players: -1}, "Players -1"},
-		{Config{Rules: r, Players: 4000, Bots: 100}, "Players 4000 is outside [1, 3996]"},
+		{Config{Rules: r, Players: 1 << 14, Bots: 100}, "is outside [1, 16284]"},
 		{Config{Rules: r, Grace: -1}, "Grace -1ns"},
 		{Config{Rules: r, Room: "a b"}, `room "a b"`},
 		{Config{Rules: r, Budget: 5}, "Budget 5"},

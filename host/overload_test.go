@@ -95,8 +95,8 @@ func TestOverload(t *testing.T) {
 		takes.Store(int64(20 * time.Millisecond))
 		after := watch(15 * time.Second)
 
-		// A tick's date is its beginning, and computing it takes 80 ms longer than before: that part is
-		// no delay of playout.
+		// A tick's date is its beginning, and computing it takes 80 ms longer than before: that
+		// part is no delay of playout.
 		if grown := mean(loaded) - mean(usual) - 80*time.Millisecond; grown > 60*time.Millisecond {
 			t.Errorf("the playout delay grows by %v under load", grown)
 		}

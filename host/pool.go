@@ -104,9 +104,7 @@ func (b *batch) help() {
 		for j := range out.Len() {
 			to, data := out.At(j)
 			if p := b.r.players[to]; p != nil {
-				p.peer.Send(data)
-				p.sent.Add(1)
-				p.sentBytes.Add(uint64(len(data)))
+				p.send(b.r.h.clock(), data)
 			}
 		}
 	}

@@ -23,6 +23,9 @@ const (
 	joinQueue = 64
 	// lookEvery is how often a room looks for silent players and publishes its counters.
 	lookEvery = time.Second
+	// sendSpread is by how much the times differ that a room's datagrams take from encoding to
+	// their connection.
+	sendSpread = 10 * time.Millisecond
 )
 
 // A room is one world and the loop that runs it. The loop alone touches the world and the players;
@@ -77,6 +80,15 @@ type player struct {
 
 	in              transport.Queue
 	sent, sentBytes atomic.Uint64
+	meter           meter
+}
+
+// send hands a datagram to the connection, and counts it.
+func (p *player) send(now clock.Time, datagram []byte) {
+	p.peer.Send(datagram)
+	p.sent.Add(1)
+	p.sentBytes.Add(uint64(len(datagram)))
+	p.meter.add(now, len(datagram)+wire.Overhead)
 }
 
 // A peer is what a room needs of a connection. A transport.Conn is one, and so is a bot.
@@ -121,7 +133,8 @@ func newRoom(h *Host, name string) (*room, error) {
 	}
 	srv, err := server.New(h.cfg.Rules, server.Config{
 		Seed: seed, Secret: secret, Clients: h.cfg.Players + h.cfg.Bots, Budget: h.cfg.Budget, Rewind: h.cfg.Rewind,
-		Room: name,
+		Guard: sendSpread,
+		Room:  name,
 	})
 	if err != nil {
 		return nil, err
@@ -133,7 +146,7 @@ func newRoom(h *Host, name string) (*room, error) {
 		ticked: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	r.pacer.Step = srv.Period()
-	r.heart.clock = h.clock
+	r.heart.clock, r.heart.spend = h.clock, srv.Beat
 	r.batch.r = r
 	r.faults.log = r.log
 	return r, nil
@@ -242,13 +255,7 @@ func (r *room) due() bool {
 		began := r.h.clock()
 		planned, spacing := r.pacer.Planned(i), r.pacer.Spacing()
 		r.srv.SetPeriod(spacing)
-		if beats, size := r.heart.begins(r.srv.Tick()+1, planned, spacing); beats > 0 {
-			for _, p := range r.order {
-				for n := 0; n < beats && !p.bot; n++ {
-					r.srv.Spent(p.id, planned, size)
-				}
-			}
-		}
+		r.heart.begins(r.srv.Tick()+1, planned, spacing)
 		if err := r.tick(planned); err != nil {
 			r.failed(err)
 			return false
@@ -285,7 +292,9 @@ func (r *room) tick(now clock.Time) (err *failure) {
 			r.srv.Dropped(p.id, seq)
 		}
 	}
-	r.srv.Begin(now)
+	r.heart.opens(true)
+	r.begin(now)
+	r.srv.LeaveAt(r.h.clock())
 	if err := r.batch.run(r.h.pool, r.srv.Clients()); err != nil {
 		return err
 	}
@@ -300,6 +309,12 @@ func (r *room) tick(now clock.Time) (err *failure) {
 	default: // the bots still work on the last tick
 	}
 	return nil
+}
+
+// begin runs the rules of a tick. Heartbeats may be sent meanwhile.
+func (r *room) begin(now clock.Time) {
+	defer r.heart.opens(false)
+	r.srv.Begin(now)
 }
 
 // guestName returns a name for a player without one that nobody else in the room has: Guest, Guest

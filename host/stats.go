@@ -36,7 +36,10 @@ type Totals struct {
 	// Sent and SentBytes count datagrams handed to connections, without headers of the transport.
 	// Blocked counts those that newer ones displaced before the path accepted them.
 	Sent, SentBytes, Blocked uint64
-	StrayMessages            uint64 // unexpected reliable messages
+	// MaxWindow is the most bytes that one human was sent in any one second, wire.Overhead for each
+	// datagram included. They are counted where datagrams leave, apart from the budgets.
+	MaxWindow     int
+	StrayMessages uint64 // unexpected reliable messages
 	// TextRefOverflow counts texts that were not sent because no reference was free, once a tick.
 	TextRefOverflow uint64
 	Drops           server.Drops // datagrams that changed nothing, by reason
@@ -58,6 +61,7 @@ func (t *Totals) add(u Totals) {
 	t.Sent += u.Sent
 	t.SentBytes += u.SentBytes
 	t.Blocked += u.Blocked
+	t.MaxWindow = max(t.MaxWindow, u.MaxWindow)
 	t.StrayMessages += u.StrayMessages
 	t.TextRefOverflow += u.TextRefOverflow
 	t.Drops.Unknown += u.Drops.Unknown
@@ -100,6 +104,7 @@ type roomCounters struct {
 	tickTimes                            [len(TickBounds) + 1]atomic.Uint64
 	// Of players that have left; for the loop alone.
 	sent, bytes, blocked, received, displaced uint64
+	maxWindow                                 int
 }
 
 func (n *roomCounters) ran(took time.Duration) {
@@ -126,6 +131,7 @@ func (n *roomCounters) left(p *player) {
 	n.bytes += p.sentBytes.Load()
 	n.blocked += p.blocked()
 	if !p.bot {
+		n.maxWindow = max(n.maxWindow, p.meter.most())
 		n.leaves.Add(1)
 	}
 }
@@ -145,7 +151,7 @@ func (r *room) publish() {
 		Load: r.pacer.Load(),
 		Totals: Totals{
 			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes,
-			Blocked: r.n.blocked, Drops: r.srv.Drops(),
+			Blocked: r.n.blocked, Drops: r.srv.Drops(), MaxWindow: r.n.maxWindow,
 			TextRefOverflow: r.srv.History().TextRefOverflow(),
 		},
 	}
@@ -156,6 +162,9 @@ func (r *room) publish() {
 		s.Sent += p.sent.Load()
 		s.SentBytes += p.sentBytes.Load()
 		s.Blocked += p.blocked()
+		if !p.bot {
+			s.MaxWindow = max(s.MaxWindow, p.meter.most())
+		}
 	}
 	r.pub.Lock()
 	r.pub.RoomStats = s

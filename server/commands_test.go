@@ -252,15 +252,18 @@ func TestIdleTicksAreNotAcknowledged(t *testing.T) {
 	}
 }
 
-// A datagram that the edge sends in the server's place spends the same budget.
-func TestSpentCounts(t *testing.T) {
+// A datagram that the edge sends in the server's place spends the same budget, and is not sent where
+// it does not fit.
+func TestHeartbeatsCount(t *testing.T) {
 	n := newNest(t, Config{Budget: MinBudget})
 	p := n.connect("ann")
 	n.tick(nil)
 	for range 20 {
-		n.s.Spent(p.id, n.now, MinBudget/20-wire.Overhead)
+		n.s.Beat(p.id, n.now, MinBudget/20-wire.Overhead)
 	}
-	n.s.Spent(99, n.now, 1) // nobody
+	if n.s.Beat(99, n.now, 1) || n.s.Beat(p.id, n.now, MinBudget/20-wire.Overhead) {
+		t.Error("a datagram for nobody, or beyond the budget, may be sent")
+	}
 	first, began := 0, n.s.Tick()
 	for range 30 {
 		p.send(command(n.s.Tick()+3, antCmd{Move: geom.Vec2{X: 1}}))

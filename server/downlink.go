@@ -143,10 +143,11 @@ func (d *downlink) resync(now clock.Time) {
 	}
 }
 
-// spend charges the budget for a datagram.
-func (d *downlink) spend(now clock.Time, size int) {
-	d.window.Spend(now, size)
+// spend charges the budget for a datagram and reports whether it fits.
+func (d *downlink) spend(now clock.Time, size int) bool {
+	ok := d.window.Spend(now, size)
 	d.stats.MaxWindow = max(d.stats.MaxWindow, d.window.Used(now))
+	return ok
 }
 
 // limited notes that something was due that did not fit.
@@ -245,7 +246,7 @@ func (p *player) encode(out *Outbox) {
 		d.stats.Choked++
 		return // more on the path would only stand in a queue, and be old when it arrives
 	}
-	room := min(wire.MaxDatagram, d.window.Room(now))
+	room := min(wire.MaxDatagram, d.window.Room(s.leaves))
 	if room < max(wire.MaxHeader+leastBody, d.needed) {
 		d.limited(now)
 		return // the budget is spent; due entries wait and grow in priority
@@ -265,7 +266,7 @@ func (p *player) team() int64 {
 // write writes one datagram of at most room bytes with due entries.
 func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.Duration) {
 	s, d, now := p.s, &p.down, p.s.now
-	share := min(room, max(d.evenShare(now, budget)-wire.Overhead, wire.MaxHeader+leastBody))
+	share := min(room, max(d.evenShare(s.leaves, budget)-wire.Overhead, wire.MaxHeader+leastBody))
 	begin := len(out.buf)
 	sent := d.log.Sent(now, s.tick, d.resend)
 	h := p.header(sent, o)
@@ -305,7 +306,7 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	even := min(budget/d.send, wire.MaxDatagram+wire.Overhead)
 	d.pace.spends(of.moving, of.movingBits, (size+wire.Overhead)*8-of.movingBits-of.firstBits, even*8)
 	d.log.Charge(sent, size+wire.Overhead)
-	d.spend(now, size)
+	d.spend(s.leaves, size)
 	d.mustAck, d.lastSent = false, now
 	d.stats.Sent++
 	d.stats.SentBytes += uint64(size + wire.Overhead)

@@ -84,12 +84,12 @@ func (s *Server) Dropped(id PlayerID, seq wire.Seq) {
 	}
 }
 
-// Spent charges a player's budget for a datagram of size bytes that the edge sent itself, a
-// heartbeat.
-func (s *Server) Spent(id PlayerID, now clock.Time, size int) {
-	if _, p := s.find(id); p != nil {
-		p.down.spend(now, size)
-	}
+// Beat charges a player's budget for a datagram of size bytes that the edge sends itself, a
+// heartbeat, and reports whether it fits. If it does not it must not be sent. Beat may run beside
+// Begin, which sends nothing, but beside no other method.
+func (s *Server) Beat(id PlayerID, now clock.Time, size int) bool {
+	_, p := s.find(id)
+	return p != nil && p.down.spend(now, size)
 }
 
 // Heard returns when the newest datagram of a player arrived; 0 if it is not connected.

@@ -75,11 +75,15 @@ type Config struct {
 	// Budget is how many bytes are sent to one client at most in any one second, wire.Overhead per
 	// datagram included; from MinBudget to MaxBudget. Zero means DefaultBudget.
 	Budget int
+	// Guard is by how much the times may differ that datagrams take from Encode to the network,
+	// which package server does not see. Budgets count each datagram for a second and this. Zero is
+	// for tests; package host sets it. Negative counts as zero.
+	Guard time.Duration
 	// Rewind bounds how far back a shot is judged, beyond the shooter's measured network; at most
 	// MaxRewind. Zero means DefaultRewind, negative switches lag compensation off.
 	Rewind time.Duration
-	// Order says which records go first where the budget does not reach for all. Nil is best; others
-	// are for experiments that compare.
+	// Order says which records go first where the budget does not reach for all. Nil is best;
+	// others are for experiments that compare.
 	Order *snapshot.Order
 	// Room is the name of the world.
 	Room string
@@ -112,6 +116,7 @@ type Server struct {
 
 	tick    clock.Tick
 	now     clock.Time    // server time of the tick
+	leaves  clock.Time    // when the tick's datagrams leave
 	period  time.Duration // nominal
 	current time.Duration // announced
 	send    int           // packets a second to one client at most
@@ -235,6 +240,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	if err != nil {
 		return 0, session.Welcome{}, err
 	}
+	window.Guard = s.cfg.Guard
 	capacity, err := rate.NewCapacity(rate.CapacityConfig{Floor: MinBudget, Ceiling: rate.BytesPerSecond(s.cfg.Budget)})
 	if err != nil {
 		return 0, session.Welcome{}, err
@@ -311,7 +317,7 @@ func (s *Server) fault(err error) {
 // wake-up.
 func (s *Server) Begin(now clock.Time) {
 	s.tick++
-	s.now = now
+	s.now, s.leaves = now, now
 	s.eng.SetTick(s.tick)
 	s.admit()
 	s.runCommands()
@@ -425,6 +431,10 @@ func (s *Server) recordEntity(c engine.Change) {
 		s.popups = append(s.popups, popup{i, s.tick})
 	}
 }
+
+// LeaveAt says that the datagrams of this tick leave at now, later than the tick began, because it
+// took long. Budgets count from then on. It is called between Begin and Encode.
+func (s *Server) LeaveAt(now clock.Time) { s.leaves = max(s.now, now) }
 
 // Clients returns the number of connected players, which is the bound of Encode's ranges.
 func (s *Server) Clients() int { return len(s.clients) }

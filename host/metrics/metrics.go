@@ -43,7 +43,9 @@ var (
 	descReceived  = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
 	descSent      = desc("sent_datagrams_total", "Datagrams handed to connections.")
 	descSentBytes = desc("sent_bytes_total", "Bytes of datagrams handed to connections, without transport headers.")
-	descBlocked   = desc("blocked_datagrams_total",
+	descMaxWindow = desc("max_second_bytes",
+		"The most bytes that one player was sent in any one second, 42 for each datagram included.")
+	descBlocked = desc("blocked_datagrams_total",
 		"Datagrams that newer ones displaced before a slow path accepted them.")
 	descTextOverflow = desc("text_ref_overflow_total",
 		"Texts that were not sent because no reference was free, counted once a tick.")
@@ -92,6 +94,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descReceived, s.Drops.Unknown, "unknown_player")
 	count(descSent, s.Sent)
 	count(descSentBytes, s.SentBytes)
+	gauge(descMaxWindow, float64(s.MaxWindow))
 	count(descBlocked, s.Blocked)
 	ch <- ticks(s)
 }
