@@ -39,19 +39,19 @@ type (
 
 const (
 	memoryClients = 200
-	memoryOthers  = 100
+	memoryCrowd   = 300 // all walkers, those of clients among them
 	memorySeen    = 250
 )
 
 // crowdRules is the game of that crowd; groups is 1 or 2.
-func crowdRules(t testing.TB, groups int) *game.Rules {
+func crowdRules(t testing.TB, groups, clients int) *game.Rules {
 	t.Helper()
 	if groups == 1 {
-		return crowdOf(t, game.NewKind[stroller]("stroller"),
+		return crowdOf(t, clients, game.NewKind[stroller]("stroller"),
 			func(p *stroller) (*geom.Vec3, *geom.Angle) { return &p.Pos, &p.Yaw }, func(*game.World, game.ID, *stroller) {})
 	}
 	body := func(p *citizen) (*geom.Vec3, *geom.Angle) { return &p.Pos, &p.Yaw }
-	return crowdOf(t, game.NewKind[citizen]("citizen"), body,
+	return crowdOf(t, clients, game.NewKind[citizen]("citizen"), body,
 		func(w *game.World, id game.ID, p *citizen) {
 			if (uint64(w.Tick())+uint64(id)*7)%97 == 0 {
 				p.Health = (p.Health + 13) % 101
@@ -59,10 +59,11 @@ func crowdRules(t testing.TB, groups int) *game.Rules {
 		})
 }
 
-// crowdOf is the game of a crowd of one kind: body returns where a walker is, and change runs for
-// each walker in every tick.
+// crowdOf is the game of a crowd of one kind with so many clients: body returns where a walker is,
+// and change runs for each walker in every tick.
 func crowdOf[T any](
-	t testing.TB, kind game.Kind[T], body func(*T) (*geom.Vec3, *geom.Angle), change func(*game.World, game.ID, *T),
+	t testing.TB, clients int, kind game.Kind[T], body func(*T) (*geom.Vec3, *geom.Angle),
+	change func(*game.World, game.ID, *T),
 ) *game.Rules {
 	t.Helper()
 	shots := game.NewEvent[shot]("shot")
@@ -96,7 +97,7 @@ func crowdOf[T any](
 		},
 		Step: func(w *game.World) {
 			for id, p := range kind.All(w) {
-				if id > memoryClients {
+				if int(id) > clients {
 					a := float64((uint64(id)*2654435761 + uint64(w.Tick())/64) % 7)
 					walk(p, stroll{Move: geom.Vec2{X: geom.Cos(a), Y: geom.Sin(a)}, Aim: geom.Angle(a)}, w.Dt())
 				}
@@ -104,10 +105,8 @@ func crowdOf[T any](
 			}
 		},
 		Referee: func(w *game.World) {
-			if kind.Len(w) == memoryClients {
-				for range memoryOthers {
-					spawn(w)
-				}
+			for range memoryCrowd - kind.Len(w) {
+				spawn(w)
 			}
 		},
 	}
@@ -136,110 +135,165 @@ type flyingPacket struct {
 	up  []byte
 }
 
-// memoryOf plays for a span and returns how much heap a server keeps for each client: what becomes
-// free when all of them are taken out. Their avatars stay: those belong to the world.
-func memoryOf(t testing.TB, groups, budget int, span time.Duration) (perClient float64) {
+// strollers are the clients of such a crowd, and the server.
+type strollers struct {
+	t       testing.TB
+	s       *Server
+	rules   *game.Rules
+	walkers []*walker
+	out     Outbox
+	w       wire.BitWriter
+	cmds    []packet.Command
+	arrived []arrival
+	tick    clock.Tick
+	now     clock.Time
+}
+
+// arrival is a datagram that the server is to read.
+type arrival struct {
+	from PlayerID
+	b    []byte
+}
+
+func newStrollers(t testing.TB, groups, clients, budget int) *strollers {
 	t.Helper()
-	rules := crowdRules(t, groups)
-	s, err := New(rules, Config{Budget: budget})
-	if err != nil {
+	c := &strollers{t: t, rules: crowdRules(t, groups, clients), cmds: make([]packet.Command, 8)}
+	var err error
+	if c.s, err = New(c.rules, Config{Budget: budget}); err != nil {
 		t.Fatal(err)
 	}
-	var walkers []*walker
-	for i := range memoryClients {
-		id, w, err := s.Connect(0, fmt.Sprint(i))
+	for i := range clients {
+		id, w, err := c.s.Connect(0, fmt.Sprint(i))
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := &walker{id: id, session: w.Session, seq: wire.FirstSeq - 1, rng: geom.NewRand(46, uint64(i), 1)}
-		walkers = append(walkers, p)
+		c.walkers = append(c.walkers, p)
 	}
-	var out Outbox
-	var w wire.BitWriter
-	now := clock.Time(0)
-	cmds := make([]packet.Command, 8)
-	for i := range cmds {
-		cmds[i].Vals = make([]int64, rules.Command.Sims)
+	for i := range c.cmds {
+		c.cmds[i].Vals = make([]int64, c.rules.Command.Sims)
 	}
-	for tick := clock.Tick(1); tick <= clock.Tick(span/s.Period()); tick++ {
-		now = now.Add(s.Period())
-		for _, p := range walkers {
-			keep := p.flying[:0]
-			for _, f := range p.flying {
-				switch {
-				case f.at > tick:
-					keep = append(keep, f)
-					continue
-				case f.up != nil:
-					s.Receive(p.id, now, f.up)
-				case p.recv.Accepts(f.seq):
-					p.recv.Applied(f.seq)
-				}
-				p.spare = append(p.spare, f)
-			}
-			p.flying = keep
-			if tick%3 != 0 { // twenty packets with what they repeat, a second
-				p.seq++
-				h := wire.Header{Session: p.session, Seq: p.seq, Stamp: now.Stamp(), Elicits: true}
-				h.Ack, h.HasAck = p.recv.Ack()
-				for i := range cmds {
-					c := &cmds[i]
-					c.Tick = tick + clock.Tick(i)
-					c.Seen, c.Newest = (c.Tick - min(c.Tick-1, 9)).Frac(), h.Ack.Latest
-					turn := (int64(c.Tick)/20 + int64(p.id)*5) % 16
-					c.Vals[0], c.Vals[1], c.Vals[2], c.Vals[3] = turn*8-64, 64-turn*4, turn*256, 0
-					if (int(c.Tick)+int(p.id)*3)%600 == 0 {
-						c.Vals[3] = 1
-					}
-				}
-				var up []byte
-				if n := len(p.spare); n > 0 {
-					up = p.spare[n-1].up[:0]
-					p.spare = p.spare[:n-1]
-				}
-				w.Reset(h.Append(up))
-				packet.Uplink{}.Append(&w)
-				packet.AppendCommands(&w, rules.Command, cmds, h.Ack.Latest)
-				if !p.rng.Chance(0.02) {
-					p.flying = append(p.flying, flyingPacket{at: tick + 2, up: w.Bytes()})
-				}
-			}
-		}
-		s.Begin(now)
-		out.Reset()
-		s.Encode(0, s.Clients(), &out)
-		for i := range out.Len() {
-			id, b := out.At(i)
-			p := walkers[id-1]
-			h, _, err := wire.DecodeHeader(b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !p.rng.Chance(0.02) {
-				p.flying = append(p.flying, flyingPacket{at: tick + 2, seq: h.Seq})
-			}
-		}
-		s.End()
-		if f := s.Faults(); len(f) > 0 {
-			t.Fatal(f)
-		}
+	return c
+}
+
+// play plays for a span.
+func (c *strollers) play(span time.Duration) {
+	c.t.Helper()
+	for range int(span / c.s.Period()) {
+		c.arrive()
+		c.serve()
+		c.send()
+		c.deliver()
 	}
 	seen := 0
-	for _, c := range s.clients {
-		n, _ := c.down.view.Count()
+	for _, p := range c.s.clients {
+		n, _ := p.down.view.Count()
 		seen += n
 	}
-	if seen/memoryClients < memorySeen {
-		t.Fatalf("%d in sight, want %d", seen/memoryClients, memorySeen)
+	if n := len(c.walkers); seen/n < memorySeen {
+		c.t.Fatalf("%d in sight, want %d", seen/n, memorySeen)
 	}
+}
+
+// arrive lets arrive what is due in the next tick.
+func (c *strollers) arrive() {
+	c.tick++
+	c.now = c.now.Add(c.s.Period())
+	c.arrived = c.arrived[:0]
+	for _, p := range c.walkers {
+		keep := p.flying[:0]
+		for _, f := range p.flying {
+			switch {
+			case f.at > c.tick:
+				keep = append(keep, f)
+				continue
+			case f.up != nil:
+				c.arrived = append(c.arrived, arrival{p.id, f.up})
+			case p.recv.Accepts(f.seq):
+				p.recv.Applied(f.seq)
+			}
+			p.spare = append(p.spare, f)
+		}
+		p.flying = keep
+	}
+}
+
+// send sends the commands of all clients: twenty packets with what they repeat, a second.
+func (c *strollers) send() {
+	if c.tick%3 == 0 {
+		return
+	}
+	for _, p := range c.walkers {
+		p.seq++
+		h := wire.Header{Session: p.session, Seq: p.seq, Stamp: c.now.Stamp(), Elicits: true}
+		h.Ack, h.HasAck = p.recv.Ack()
+		for i := range c.cmds {
+			cmd := &c.cmds[i]
+			cmd.Tick = c.tick + clock.Tick(i)
+			cmd.Seen, cmd.Newest = (cmd.Tick - min(cmd.Tick-1, 9)).Frac(), h.Ack.Latest
+			turn := (int64(cmd.Tick)/20 + int64(p.id)*5) % 16
+			cmd.Vals[0], cmd.Vals[1], cmd.Vals[2], cmd.Vals[3] = turn*8-64, 64-turn*4, turn*256, 0
+			if (int(cmd.Tick)+int(p.id)*3)%600 == 0 {
+				cmd.Vals[3] = 1
+			}
+		}
+		var up []byte
+		if n := len(p.spare); n > 0 {
+			up = p.spare[n-1].up[:0]
+			p.spare = p.spare[:n-1]
+		}
+		c.w.Reset(h.Append(up))
+		packet.Uplink{}.Append(&c.w)
+		packet.AppendCommands(&c.w, c.rules.Command, c.cmds, h.Ack.Latest)
+		if !p.rng.Chance(0.02) {
+			p.flying = append(p.flying, flyingPacket{at: c.tick + 2, up: c.w.Bytes()})
+		}
+	}
+}
+
+// serve is what the server does in a tick.
+func (c *strollers) serve() {
+	for i := range c.arrived {
+		c.s.Receive(c.arrived[i].from, c.now, c.arrived[i].b)
+	}
+	c.s.Begin(c.now)
+	c.out.Reset()
+	c.s.Encode(0, c.s.Clients(), &c.out)
+	c.s.End()
+}
+
+// deliver sends what the server wrote on its way.
+func (c *strollers) deliver() {
+	for i := range c.out.Len() {
+		id, b := c.out.At(i)
+		p := c.walkers[id-1]
+		h, _, err := wire.DecodeHeader(b)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if !p.rng.Chance(0.02) {
+			p.flying = append(p.flying, flyingPacket{at: c.tick + 2, seq: h.Seq})
+		}
+	}
+	if f := c.s.Faults(); len(f) > 0 {
+		c.t.Fatal(f)
+	}
+}
+
+// memoryOf plays for a span and returns how much heap a server keeps for each client: what becomes
+// free when all of them are taken out. Their avatars stay: those belong to the world.
+func memoryOf(t testing.TB, groups, budget int, span time.Duration) (perClient float64) {
+	t.Helper()
+	c := newStrollers(t, groups, memoryClients, budget)
+	c.play(span)
+	s := c.s
 	before := heap()
 	for len(s.clients) > 0 {
 		s.Disconnect(s.clients[len(s.clients)-1].id)
 	}
 	s.clients, s.joins, s.quit = nil, nil, nil
 	after := heap()
-	runtime.KeepAlive(walkers)
-	runtime.KeepAlive(&out)
+	runtime.KeepAlive(c)
 	return float64(before-after) / memoryClients
 }
 
@@ -266,5 +320,28 @@ func BenchmarkClientMemory(b *testing.B) {
 				b.ReportMetric(sum/float64(b.N), "B/client")
 			})
 		}
+	}
+}
+
+// A tick of a crowd allocates nothing once all memory has grown: reading commands and
+// acknowledgements, the rules, recording, losses and packets. Now and then something still grows
+// for one of the clients.
+func TestTicksAllocateNothing(t *testing.T) {
+	c := newStrollers(t, 2, 40, DefaultBudget)
+	c.play(7 * time.Second)
+	const ticks = 60
+	allocs := uint64(0)
+	for range ticks {
+		c.arrive()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c.serve()
+		runtime.ReadMemStats(&after)
+		allocs += after.Mallocs - before.Mallocs
+		c.send()
+		c.deliver()
+	}
+	if allocs > ticks/4 {
+		t.Errorf("%d allocations in %d ticks", allocs, ticks)
 	}
 }
