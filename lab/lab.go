@@ -49,7 +49,7 @@ const (
 // experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
 	outageExperiment, pathExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
-	smoothingExperiment, predictExperiment, arenaExperiment, hundredExperiment, soakExperiment,
+	budgetExperiment, smoothingExperiment, predictExperiment, arenaExperiment, hundredExperiment, soakExperiment,
 	handsExperiment, invasionExperiment}
 
 // run is one run of an experiment.

@@ -103,9 +103,9 @@ func writeRows(w io.Writer, rows []lab.Row, asJSON bool, table func(io.Writer, [
 
 // benchCrowd measures a crowd.
 func benchCrowd(c bench.Crowd, quick, enter bool) ([]lab.Row, error) {
-	c.Warm = 240 // twelve seconds: everyone knows their neighbours
+	c.Warm = 400 // twenty seconds: everyone knows their neighbours
 	if quick {
-		c.Warm, c.Ticks = 100, min(c.Ticks, 40)
+		c.Warm, c.Ticks = 300, min(c.Ticks, 40)
 	}
 	switch {
 	case c.Workers < 1 || c.Workers > bench.MaxWorkers:

@@ -28,7 +28,7 @@ type Travelled struct {
 }
 
 const (
-	settle = 240 // ticks until the crowd knows itself
+	settle = 400 // ticks until the crowd knows itself
 
 	rideSpeed = 150     // cm a tick: 30 m/s
 	rideReach = 15_000  // cm from the centre at which riders turn round

@@ -57,6 +57,7 @@ type scene struct {
 	walkers *Walkers
 	ids     []game.ID // by walker; 0: not there
 	numbers []int32   // walkers by game.ID
+	alone   []int32   // walkers without a player, who appear with the next tick
 	// detour, where set, puts a walker elsewhere than its way.
 	detour func(walker int) (x, y int32, ok bool)
 	jumped []int32 // walkers that are teleported with the next tick
@@ -92,6 +93,15 @@ func (s *scene) rules(properties int) (*game.Rules, error) {
 func rulesOf[T any](
 	s *scene, kind game.Kind[T], move func(*T), spawn func(int) T,
 ) (*game.Rules, error) {
+	add := func(w *game.World, i int) game.ID {
+		id := kind.Spawn(w, spawn(i))
+		for len(s.numbers) <= int(id) {
+			s.numbers = append(s.numbers, -1)
+		}
+		s.ids[i], s.numbers[id] = id, int32(i)
+		move(kind.Get(w, id))
+		return id
+	}
 	d := game.Definition[command]{
 		Name: "crowd", Rate: Rate, Send: Rate, See: near, Kinds: game.Kinds(kind),
 		Join: func(w *game.World, name string) game.ID {
@@ -99,17 +109,14 @@ func rulesOf[T any](
 			if err != nil {
 				panic(err)
 			}
-			v := spawn(i)
-			id := kind.Spawn(w, v)
-			for len(s.numbers) <= int(id) {
-				s.numbers = append(s.numbers, -1)
-			}
-			s.ids[i], s.numbers[id] = id, int32(i)
-			move(kind.Get(w, id))
-			return id
+			return add(w, i)
 		},
 		Act: func(*game.World, game.ID, command) {},
 		Referee: func(w *game.World) {
+			for _, i := range s.alone {
+				add(w, int(i))
+			}
+			s.alone = s.alone[:0]
 			for _, p := range kind.All(w) {
 				move(p)
 			}

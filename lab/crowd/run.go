@@ -2,6 +2,7 @@ package crowd
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
+	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
 	"meanwhile/server"
 )
@@ -20,8 +22,11 @@ type Config struct {
 	Budget     int // bits a second to each client, wire.Overhead per datagram included
 	Properties int // Few or Many
 	Viewers    int // clients that decode what they receive, and draw it; the others only acknowledge
-	Workers    int // that encode at the same time; zero means one
-	Seed       uint64
+	// Alone says that nobody but viewers has a client: the other walkers are without players.
+	Alone   bool
+	Order   *snapshot.Order // see server.Config.Order
+	Workers int             // that encode at the same time; zero means one
+	Seed    uint64
 	// Clock returns the CPU time of the calling thread. It may be nil where nobody asks what
 	// workers cost.
 	Clock func() time.Duration
@@ -79,6 +84,7 @@ type Run struct {
 	looks  func(i, frame int, now clock.Time)
 	Sums   Sums
 	phases [Phases]func()
+	past   past // for Wrong
 }
 
 // Sums are what all clients were sent since ResetSums.
@@ -115,7 +121,8 @@ func New(cfg Config) (*Run, error) {
 	if r.rules, err = r.scene.rules(cfg.Properties); err != nil {
 		return nil, err
 	}
-	r.server, err = server.New(r.rules, server.Config{Clients: cfg.Walkers, Budget: cfg.Budget / 8, Seed: cfg.Seed})
+	r.server, err = server.New(r.rules, server.Config{Clients: cfg.Walkers, Budget: cfg.Budget / 8, Seed: cfg.Seed,
+		Order: cfg.Order})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +136,10 @@ func New(cfg Config) (*Run, error) {
 	here := cfg.Walkers - cfg.late
 	for i := range here {
 		// Viewers are spread over the crowd.
-		if err := r.connect(i, cfg.Viewers > 0 && (i+1)*cfg.Viewers/here > i*cfg.Viewers/here); err != nil {
+		views := cfg.Viewers > 0 && (i+1)*cfg.Viewers/here > i*cfg.Viewers/here
+		if cfg.Alone && !views {
+			r.scene.alone = append(r.scene.alone, int32(i))
+		} else if err := r.connect(i, views); err != nil {
 			return nil, err
 		}
 	}
@@ -163,6 +173,9 @@ func (r *Run) Tick(q *Quality) error {
 	r.tick++
 	r.now = r.now.Add(tick)
 	r.scene.step(r.tick)
+	if r.cfg.Order != nil {
+		r.past.note(r.tick, r.scene.walkers)
+	}
 	r.collect()
 	for p, f := range r.phases {
 		r.Around(Phase(p), f)
@@ -323,6 +336,45 @@ func (r *Run) Downlink() (all Counts, moves uint64) {
 		moves += v.moves
 	}
 	return all, moves
+}
+
+// Wrong returns by how many millimetres a place of an entity as of a tick is wrong now, and how long
+// the way is that the entity went since then, in the distance along both axes. Both are those of the
+// oldest tick that is remembered, if the tick is older.
+func (r *Run) Wrong(ent int32, since clock.Tick) (off float64, way int64) {
+	i := r.scene.numbers[r.server.History().At(ent).ID]
+	p := &r.past
+	now, old := p.at(r.tick), p.at(max(since, r.tick-min(r.tick, pastTicks-1)))
+	if len(old) == 0 {
+		return 0, 0
+	}
+	a, b := old[i], now[i]
+	return 10 * math.Hypot(float64(a.x-b.x), float64(a.y-b.y)), 10 * int64(b.way-a.way)
+}
+
+// pastTicks is how many ticks of places a Run remembers for Wrong.
+const pastTicks = 128
+
+// past is where the walkers were.
+type past [pastTicks][]been
+
+// been is a place and the length of the way there, in cm.
+type been struct{ x, y, way int32 }
+
+func (p *past) at(t clock.Tick) []been { return p[t%pastTicks] }
+
+// note remembers the places of a tick.
+func (p *past) note(t clock.Tick, w *Walkers) {
+	before, now := p.at(t-1), &p[t%pastTicks]
+	*now = (*now)[:0]
+	for i := range w.x {
+		b := been{x: w.x[i], y: w.y[i]}
+		if len(before) > 0 {
+			dx, dy := b.x-before[i].x, b.y-before[i].y
+			b.way = before[i].way + max(dx, -dx) + max(dy, -dy)
+		}
+		*now = append(*now, b)
+	}
 }
 
 // Slots returns the most slots that one of the clients has in use.

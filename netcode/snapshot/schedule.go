@@ -78,9 +78,24 @@ type Order struct {
 	// Weight returns how fast the client's picture of an entity becomes wrong, as a logarithm to
 	// base 2 in 1/8, at a distance in millimetres and a speed in 1/4 mm a tick. Nil is best.
 	Weight func(distance, speed int64) int
+	// Score returns how urgent a record of what a client knows is, from 0 to MostScore. Nil adds
+	// the logarithm of the ticks that it waited to its weight, and sends at once what begins to
+	// move and what was announced.
+	Score func(w Waiting) int
 	// Unannounced leaves out the announcements of when the next record comes: everything is drawn
 	// as if its records came with every packet.
 	Unannounced bool
+}
+
+// MostScore is the greatest score, greater ones are cut to it.
+const MostScore = zone - 1
+
+// Waiting is an entity of which a client may be sent a record.
+type Waiting struct {
+	Ent    int32
+	Weight int        // as of the last Look
+	Waited clock.Tick // since the newest record of it, more where it begins to move
+	Sent   clock.Tick // the tick of the newest record of its movement; 0: none
 }
 
 // weight is the Weight where no Order is given. Far away the time between records grows with the
@@ -149,9 +164,9 @@ func (t *timetable) follow(p *Pace) {
 // groups are within reach stay as they are.
 func (v *View) Look(l *Look) {
 	h, weigh := v.h, weight
-	v.pace, v.announces = l.Pace, true
+	v.pace, v.announces, v.score = l.Pace, true, nil
 	if o := l.Order; o != nil {
-		if v.announces = !o.Unannounced; o.Weight != nil {
+		if v.announces, v.score = !o.Unannounced, o.Score; o.Weight != nil {
 			weigh = o.Weight
 		}
 	}
@@ -292,6 +307,8 @@ func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candid
 				score += firstSees
 			case s.exact():
 				score += mustGo + exactLead
+			case v.score != nil:
+				score = min(max(v.score(v.waiting(s, waited)), 0), MostScore)
 			case v.slots.eager[w]&bit != 0, v.announces && int64(waited)+int64(next) > promised[s.bound()]:
 				score += mustGo
 			}
@@ -299,6 +316,17 @@ func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candid
 		}
 	}
 	return dst
+}
+
+// waiting describes the entity of s.
+func (v *View) waiting(s *slot, waited uint16) Waiting {
+	w := Waiting{Ent: s.ent, Weight: int(s.weight), Waited: clock.Tick(waited)}
+	for g := range v.h.kinds[v.h.ents[s.ent].Kind].Groups {
+		if v.h.kinds[v.h.ents[s.ent].Kind].Groups[g].Moving {
+			w.Sent = max(w.Sent, v.ledger.known[s.unit(g)].sent())
+		}
+	}
+	return w
 }
 
 // wakes reports whether the entity of slot n, of which the client had everything, has changed.
@@ -327,7 +355,7 @@ func (v *View) finish(c *Candidate, x *Scratch) {
 	if v.announces {
 		c.Bound = v.announce(s.weight, c, &x.times)
 	}
-	if c.First {
+	if c.First || v.score != nil {
 		return
 	}
 	for set := c.groups; set != 0; set &= set - 1 {

@@ -34,6 +34,7 @@ type View struct {
 	line      int32      // scores above it have their turn, see balance
 	pace      Pace
 	announces bool
+	score     func(w Waiting) int // see Order.Score
 
 	look    *Lookback
 	version uint64 // counts what may change the result of a Lookback
