@@ -62,8 +62,7 @@ func Near(metres float64) KindOption {
 	return func(k *engine.Kind) { k.Ahead, k.Reach = schema.Near, metres }
 }
 
-// Playout says that clients draw such entities in the past, as without an option, and that it is
-// meant so: nobody is warned of writes in vain.
+// Playout is the default. Saying so stops warnings of writes in vain.
 func Playout(k *engine.Kind) { k.Playout = true }
 
 // fresh does what reflect.New does, without the part of package reflect that makes a browser's
@@ -157,8 +156,8 @@ func (e Event[T]) event() *engine.Kind { return e.e }
 // Events lists events for a Definition.
 func Events(e ...AnyEvent) []AnyEvent { return e }
 
-// Emit sends an event to all who can see the place at. Clients show it once: at once if they predict
-// the actor, else when they draw it at its tick.
+// Emit sends an event to all who can see the place at. Clients show it once: at once if they
+// predict the actor, else when they draw it at its tick.
 func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 	w.engine().Emit(e.e, actor, at, unsafe.Pointer(&v))
 }
@@ -194,11 +193,13 @@ type Definition[C any] struct {
 	Referee func(w *World)                 // after all commands of a tick, on the server alone; may be nil
 	Bot     func(w *World, me ID) C        // plays from what a player knows; may be nil
 
-	// ShownTo returns the groups of players who may know of an entity, one bit for each; Groups
-	// those that a player is in, and me is 0 for a spectator. Players receive only what shares a
-	// group with them, and their avatar. Both are called after Referee. Set both or neither.
+	// Players receive their avatar and what shares a group with them, one bit for each. Like Watch
+	// both run on the server after Referee, and me is 0 for a spectator. Set both or neither.
 	ShownTo func(w *World, id ID) uint64
 	Groups  func(w *World, me ID) uint64
+	// Watch lists what a player attends to, such as target and party, at most 16: they are known
+	// wherever they are and sent up to times as often, and what lies towards facing, if any, twice.
+	Watch func(w *World, me ID, watch func(id ID, times int)) (facing geom.Vec2)
 }
 
 // Rules is a compiled Definition, immutable.
@@ -220,6 +221,7 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 	}
 	addHandles(&def, d.Kinds, d.Events)
 	addCallbacks(&def, d.Join, d.Leave, d.Step, d.Referee, d.ShownTo, d.Groups)
+	addWatch(&def, d.Watch)
 	return engine.NewRules(def)
 }
 
@@ -261,6 +263,12 @@ func addCallbacks(def *engine.Definition, join func(w *World, name string) ID, l
 	}
 	if groups != nil {
 		def.Groups = func(w *engine.World, me ID) uint64 { return groups((*World)(w), me) }
+	}
+}
+
+func addWatch(def *engine.Definition, watch func(w *World, me ID, watch func(ID, int)) geom.Vec2) {
+	if watch != nil {
+		def.Watch = func(w *engine.World, me ID, f func(ID, int)) geom.Vec2 { return watch((*World)(w), me, f) }
 	}
 }
 

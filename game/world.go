@@ -14,8 +14,8 @@ func (w *World) engine() *engine.World { return (*engine.World)(w) }
 // Tick returns the tick that is being computed.
 func (w *World) Tick() Tick { return w.engine().Tick() }
 
-// Moment returns when within its tick the command that runs was pressed: above 0, and at most 1,
-// which also stands for no press. 0.25 asks for a quarter of this tick's movement.
+// Moment returns when in its tick the command was pressed, in (0, 1]; 1 also means no press. At
+// 0.25 an avatar moves for a quarter of the tick.
 func (w *World) Moment() float64 { return w.engine().Moment() }
 
 // Dt returns the length of a tick in seconds.

@@ -339,6 +339,7 @@ func (s *Server) Begin(now clock.Time) {
 	s.hist.End()
 	s.place()
 	s.hide()
+	s.attend()
 	for _, p := range s.clients {
 		if p.commands.surprised && p.ent >= 0 {
 			s.hist.Touch(p.ent)

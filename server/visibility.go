@@ -24,6 +24,9 @@ type visibility struct {
 	// reach2 is the squared distance in square millimetres up to which everything is known;
 	// negative: there is no limit.
 	reach2 int64
+	// watched is what the game says that the player attends to, and facing where it looks.
+	watched []snapshot.Boost
+	facing  snapshot.Facing
 	// crowded says that slots are short. They become free as packets are acknowledged, so packets
 	// must flow.
 	crowded bool
@@ -99,8 +102,8 @@ func (s *Server) carrier(i int32) int32 {
 	return i
 }
 
-// vehicles appends what the members are on and what the player's avatar is on: where they are is only
-// known with it.
+// vehicles appends what the members are on and what the player's avatar is on: where they are is
+// only known with it.
 func (p *player) vehicles(members []interest.Neighbour, dst []int32) []int32 {
 	s := p.s
 	if len(s.riders) == 0 {
@@ -121,6 +124,9 @@ func (p *player) vehicles(members []interest.Neighbour, dst []int32) []int32 {
 	for _, m := range members {
 		add(m.Index)
 	}
+	for i := range p.sight.watched {
+		add(p.sight.watched[i].Ent)
+	}
 	return dst
 }
 
@@ -134,6 +140,11 @@ func (p *player) see(out *Outbox) {
 		v.x, v.y = e.X, e.Y
 	}
 	p.seeSpawns()
+	for i := range v.watched {
+		if ent := v.watched[i].Ent; p.allows(ent) && !view.Enter(ent, p.detail(ent, false)) {
+			v.crowded = true
+		}
+	}
 	if s.rules.Hides() {
 		out.known = view.AppendKnown(out.known[:0])
 		for _, i := range out.known {
@@ -178,7 +189,7 @@ func (p *player) look(out *Outbox) {
 		}
 	}
 	for _, i := range set.Left {
-		stays := !s.hist.At(i).Placed || slices.Contains(p.spawns, i) || slices.Contains(out.under, i)
+		stays := !s.hist.At(i).Placed || p.watches(i) || slices.Contains(p.spawns, i) || slices.Contains(out.under, i)
 		if i != p.ent && (!stays || !p.allows(i)) {
 			view.Leave(i)
 		}
@@ -192,8 +203,9 @@ func (p *player) look(out *Outbox) {
 		out.movers = p.approach(members, out.movers)
 	}
 	d := &p.down
-	view.Look(&snapshot.Look{X: v.x, Y: v.y, Order: s.cfg.Order, Pace: snapshot.Pace{Rate: uint16(s.rules.Rate),
-		Send: uint16(d.send), Records: uint16(d.pace.records()), MaxClass: s.maxClass(d.send)}})
+	view.Look(&snapshot.Look{X: v.x, Y: v.y, Facing: v.facing, Boosts: v.watched, Order: s.cfg.Order,
+		Pace: snapshot.Pace{Rate: uint16(s.rules.Rate),
+			Send: uint16(d.send), Records: uint16(d.pace.records()), MaxClass: s.maxClass(d.send)}})
 }
 
 // A popup is an entity that was not where it is now in the tick before: it was spawned or
@@ -242,6 +254,33 @@ func (s *Server) hide() {
 		p.sight.groups, err = s.eng.Groups(p.avatar)
 		s.fault(err)
 	}
+}
+
+// maxWatched is how many entities a player may attend to: more do not count.
+const maxWatched = 16
+
+// attend asks the rules what players attend to.
+func (s *Server) attend() {
+	if !s.rules.Watches() {
+		return
+	}
+	for _, p := range s.clients {
+		v := &p.sight
+		v.watched = v.watched[:0]
+		facing, err := s.eng.Watch(p.avatar, func(id game.ID, times int) {
+			i, ok := s.hist.Find(uint32(id))
+			if ok && i != p.ent && len(v.watched) < maxWatched && !p.watches(i) {
+				v.watched = append(v.watched, snapshot.Boost{Ent: i, Times: int32(min(max(times, 1), math.MaxInt16))})
+			}
+		})
+		v.facing = snapshot.FacingOf(facing.X, facing.Y)
+		s.fault(err)
+	}
+}
+
+// watches reports whether the player attends to an entity.
+func (p *player) watches(i int32) bool {
+	return slices.ContainsFunc(p.sight.watched, func(b snapshot.Boost) bool { return b.Ent == i })
 }
 
 // showEntity notes which groups of players may know of an entity.

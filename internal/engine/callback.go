@@ -18,21 +18,22 @@ const (
 	thinking // Bot
 	showing  // ShownTo
 	grouping // Groups
+	watching // Watch
 )
 
 // readOnly reports whether callbacks of this phase change nothing: what they write is undone.
 func (p phase) readOnly() bool { return p >= thinking }
 
 func (p phase) String() string {
-	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "Bot", "ShownTo", "Groups"}[p]
+	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "Bot", "ShownTo", "Groups", "Watch"}[p]
 }
 
 // PanicError says that a callback of a game's rules panicked. The callback had no effect.
 type PanicError struct {
 	Game  string
-	Phase string // Join, Leave, Act, Step, Referee, Bot, ShownTo or Groups
+	Phase string // Join, Leave, Act, Step, Referee, Bot, ShownTo, Groups or Watch
 	Tick  Tick
-	Actor ID // whose Leave, Act, Bot or Groups it was
+	Actor ID // whose Leave, Act, Bot, Groups or Watch it was
 	Value any
 	Stack []byte // nil in a browser
 }

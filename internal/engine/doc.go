@@ -5,8 +5,8 @@
 //
 // # Callbacks
 //
-// Rules are callbacks: Join, Leave, Act, Step, Referee, Bot, ShownTo and Groups. The engine runs
-// them one at a time. After each one it
+// Rules are callbacks: Join, Leave, Act, Step, Referee, Bot, ShownTo, Groups and
+// Watch. The engine runs them one at a time. After each one it
 //
 //   - rounds every state that the callback may have changed onto the simulation grid,
 //   - removes what the callback despawned,

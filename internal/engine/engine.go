@@ -127,6 +127,14 @@ func (e *Engine) Groups(me ID) (groups uint64, err error) {
 	return groups, err
 }
 
+// Watch calls f for everything that a player attends to, and returns where it faces; the zero Vec2
+// if it does not say so, or if the rules panic.
+func (e *Engine) Watch(me ID, f func(id ID, times int)) (facing geom.Vec2, err error) {
+	w := e.w
+	err = w.run(watching, me, w.secret, func() { facing = w.rules.call.Watch(w, me, f) })
+	return facing, err
+}
+
 // Think asks a bot for its next command and writes it to cmd. The bot cannot change the world.
 func (e *Engine) Think(bot BotFunc, id ID, cmd []int64, seer Seer) error {
 	w := e.w

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"meanwhile/geom"
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/codec"
@@ -82,6 +83,7 @@ type Callbacks struct {
 	Referee func(w *World)
 	ShownTo func(w *World, id ID) uint64
 	Groups  func(w *World, me ID) uint64
+	Watch   func(w *World, me ID, watch func(id ID, times int)) (facing geom.Vec2)
 	Bot     BotFunc
 }
 
@@ -137,6 +139,9 @@ func (r *Rules) Ahead() bool {
 
 // Hides reports whether players may know of some entities only.
 func (r *Rules) Hides() bool { return r.call.ShownTo != nil }
+
+// Watches reports whether the game says what players attend to.
+func (r *Rules) Watches() bool { return r.call.Watch != nil }
 
 // Bot returns the game's own bot, or nil.
 func (r *Rules) Bot() BotFunc { return r.call.Bot }

@@ -110,18 +110,38 @@ func weight(distance, speed int64) int {
 	return weightAt + log2(max(speed, slowest))/2 - away
 }
 
-// A Boost makes records of an entity come more often for one client.
-type Boost struct {
-	Ent   int32
-	Times int
-}
+// A Boost makes records of an entity come more often for one client: so many times, as far as there
+// is room.
+type Boost struct{ Ent, Times int32 }
 
 // A Look is from where, and how, a client looks at the world.
 type Look struct {
 	X, Y   int32 // millimetres
+	Facing Facing
 	Order  *Order
 	Boosts []Boost
 	Pace   Pace
+}
+
+// A Facing is a direction in which everything counts twice, a vector of length faced. Zero is none.
+type Facing struct{ x, y int32 }
+
+// faced is the length of a Facing.
+const faced = 1 << 10
+
+// FacingOf returns the Facing of a vector of any length.
+func FacingOf(x, y float64) (f Facing) {
+	if d := math.Sqrt(float64(x*x) + float64(y*y)); d > 0 && d <= math.MaxFloat64 {
+		f = Facing{int32(x / d * faced), int32(y / d * faced)}
+	}
+	return f
+}
+
+// has reports whether a place, as seen from the viewer, lies within 60 degrees of the direction.
+func (f Facing) has(dx, dy int64) bool {
+	dot := dx*int64(f.x) + dy*int64(f.y)
+	square := float64(float64(dx)*float64(dx)) + float64(float64(dy)*float64(dy))
+	return dot > 0 && 2*float64(dot) > faced*math.Sqrt(square)
 }
 
 // A Pace is how many records go out.
@@ -177,18 +197,21 @@ func (v *View) Look(l *Look) {
 			continue
 		}
 		e := &h.ents[s.ent]
-		distance := int64(0)
+		distance, more := int64(0), 0
 		if e.Placed {
 			v.distance(n, square(int64(l.X)-int64(e.X), int64(l.Y)-int64(e.Y)))
 			at := h.carrier(e) // a rider is as late as its parent, or both would come apart where it steps off
 			dx, dy := int64(l.X)-int64(at.X), int64(l.Y)-int64(at.Y)
 			distance = max(dx, -dx) + max(dy, -dy) // Manhattan: near enough, and cheap
+			if l.Facing != (Facing{}) && l.Facing.has(-dx, -dy) {
+				more = octave
+			}
 		}
 		speed, quiet := int64(h.dense.paces[s.ent]>>6), v.slots.quiet.has(n)
 		if quiet {
 			speed = max(speed, walking/int64(l.Pace.Rate)) // as if it began to move now
 		}
-		w := weigh(distance, speed)
+		w := weigh(distance, speed) + more
 		for i := range l.Boosts {
 			if b := &l.Boosts[i]; b.Ent == s.ent {
 				w += log2(int64(b.Times))
