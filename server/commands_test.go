@@ -252,8 +252,8 @@ func TestIdleTicksAreNotAcknowledged(t *testing.T) {
 	}
 }
 
-// A datagram that the edge sends in the server's place spends the same budget, and is not sent where
-// it does not fit.
+// A datagram that the edge sends in the server's place spends the same budget, and is not sent
+// where it does not fit.
 func TestHeartbeatsCount(t *testing.T) {
 	n := newNest(t, Config{Budget: MinBudget})
 	p := n.connect("ann")

@@ -85,7 +85,8 @@ const (
 	// packetWorth is how many bytes, overhead included, a packet should have room for: a small
 	// budget is divided among fewer packets, so that headers do not use it up.
 	packetWorth = 240
-	// spareRecords is how many records more are looked at than a packet is expected to have room for.
+	// spareRecords is how many records more are looked at than a packet is expected to have room
+	// for.
 	spareRecords = 8
 	// manyTries is how many first sights are tried after one that does not fit.
 	manyTries = 4
@@ -206,9 +207,9 @@ func (p *player) setSendRate(budget int) {
 	case p.up.away:
 		d.send = 1
 	case s.now < d.tightUntil:
-		d.send = s.sendRate(budget)
+		d.send = min(s.sendRate(budget), p.limits.Send)
 	default:
-		d.send = s.send
+		d.send = p.limits.Send
 	}
 }
 
@@ -402,8 +403,8 @@ func (d *downlink) choose(
 	return of
 }
 
-// sections returns where in due, as View.Due lists it, first sights begin that the player's commands
-// did not spawn, and where they end.
+// sections returns where in due, as View.Due lists it, first sights begin that the player's
+// commands did not spawn, and where they end.
 func sections(due []snapshot.Candidate) (sights, records int) {
 	for sights < len(due) && (due[sights].Mine || due[sights].Gone || due[sights].Spawned) {
 		sights++

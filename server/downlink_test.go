@@ -102,8 +102,8 @@ func TestPacketsGoOnUntilSilenceIsPromised(t *testing.T) {
 	}
 }
 
-// Where the budget does not reach for all due entries, fewer packets carry it, so that headers do not
-// use it up. A client at which nobody looks gets one packet a second.
+// Where the budget does not reach for all due entries, fewer packets carry it, so that headers do
+// not use it up. A client at which nobody looks gets one packet a second.
 func TestFewerPackets(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -108,8 +108,8 @@ func TestRulesHideEntities(t *testing.T) {
 		}
 	}
 	turns(20)
-	// Reds have the IDs 1, 3, 5, 7, 9, blues the others, a good metre apart; the crumb, 11, is between
-	// 4 and 5. Each knows the three nearest, itself included.
+	// Reds have the IDs 1, 3, 5, 7, 9, blues the others, a good metre apart; the crumb, 11, is
+	// between 4 and 5. Each knows the three nearest, itself included.
 	check("two teams", "1 3 11", "2 4 11", "1 3 11", "2 4 11", "3 5 11", "", "", "", "", "", "11")
 
 	n.caught[4] = true

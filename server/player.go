@@ -32,6 +32,8 @@ type player struct {
 	joined  clock.Tick
 	spawns  []int32 // see noteSpawn
 
+	limits Limits
+
 	up       uplink
 	commands commands
 	sight    visibility

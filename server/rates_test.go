@@ -255,7 +255,7 @@ func TestEventsAndMovementShareTheBudget(t *testing.T) {
 	if share := float64(during) / float64(before); share < 0.25 {
 		t.Errorf("with a flood of events %.2f of the records, want a quarter", share)
 	}
-	if len(p.events) < 100 {
+	if len(p.events) < 75 {
 		t.Errorf("%d events arrived in 5 s", len(p.events))
 	}
 	kind := n.s.rules.Events[0]

@@ -251,6 +251,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	p.up.heard = now
 	p.down.view, p.down.messages, p.down.window, p.down.path.capacity = snapshot.NewView(s.hist), sender, window, capacity
 	p.down.view.Share(&s.look)
+	p.limits = Limits{Budget: s.cfg.Budget, Send: s.send}
 	p.down.send, p.down.phase = s.send, int(id)%s.rules.Rate
 	p.commands.last.Vals = make([]int64, s.rules.Command.Sims)
 	s.rules.Command.Clamp(p.commands.last.Vals) // zeros may lie outside a range

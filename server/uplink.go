@@ -137,7 +137,7 @@ const (
 // client that has gone should be sent little until its absence is certain: then the result is 0.
 func (p *player) uplinkSilence(now clock.Time) time.Duration {
 	silent := now.Sub(p.up.heard)
-	if silent > maxUplinkSilence || p.down.path.capacity.Rate() < rate.BytesPerSecond(p.s.cfg.Budget) {
+	if silent > maxUplinkSilence || p.down.path.capacity.Rate() < rate.BytesPerSecond(p.limits.Budget) {
 		return 0
 	}
 	return min(p.up.queued, maxUplinkSilence) + max(silent-shortSilence, 0)

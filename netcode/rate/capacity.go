@@ -221,6 +221,22 @@ func NewCapacity(cfg CapacityConfig) (*Capacity, error) {
 // Rate returns the present estimate.
 func (c *Capacity) Rate() BytesPerSecond { return BytesPerSecond(c.rate) }
 
+// SetCeiling changes the ceiling, which may not be below the floor. A rate that was at the old one
+// was not limited by the path, and goes to the new one at once.
+func (c *Capacity) SetCeiling(ceiling BytesPerSecond) error {
+	if err := ceiling.validate("Ceiling"); err != nil {
+		return err
+	}
+	if ceiling < c.cfg.Floor {
+		return fault.Errorf("rate: Ceiling %d B/s is below Floor %d B/s", ceiling, c.cfg.Floor)
+	}
+	if c.rate >= int64(c.cfg.Ceiling) {
+		c.rate = int64(ceiling)
+	}
+	c.cfg.Ceiling, c.rate = ceiling, min(c.rate, int64(ceiling))
+	return nil
+}
+
 // Limited records that something was left unsent because the rate did not allow it.
 func (c *Capacity) Limited() { c.limited = true }
 

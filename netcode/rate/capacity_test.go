@@ -254,6 +254,28 @@ func TestCapacityNeedsDemand(t *testing.T) {
 	}
 }
 
+// A new ceiling holds at once. One that is higher is used at once, unless the path was the limit.
+func TestCapacityCeiling(t *testing.T) {
+	c, _ := NewCapacity(CapacityConfig{Floor: 1000, Ceiling: 8000})
+	for _, x := range []struct{ ceiling, want BytesPerSecond }{{4000, 4000}, {9000, 9000}, {1000, 1000}, {2000, 2000}} {
+		if err := c.SetCeiling(x.ceiling); err != nil || c.Rate() != x.want {
+			t.Errorf("ceiling %d: rate %d, %v", x.ceiling, c.Rate(), err)
+		}
+	}
+	for range lossSpan {
+		c.Missing(0)
+	}
+	c.Delivered(1e9, 100, 50*time.Millisecond)
+	c.Delivered(3e9, 100, 50*time.Millisecond)
+	found := c.Rate()
+	if err := c.SetCeiling(5000); err != nil || found >= 2000 || c.Rate() != found {
+		t.Errorf("a path that carries %d: rate %d under a new ceiling", found, c.Rate())
+	}
+	if c.SetCeiling(999) == nil || c.SetCeiling(MaxBudget+1) == nil || c.Rate() != found {
+		t.Error("an unusable ceiling is taken")
+	}
+}
+
 // Whatever is reported, the rate stays between floor and ceiling.
 func TestCapacityBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
