@@ -35,6 +35,11 @@ func alwaysLimits() []limit {
 		most("predict", "", "inside_share", 0.02),
 
 		most("hundred", "ocean", "divergences", 0),
+		// Thousands of creatures through 13 kbit/s: no second above it, and near ones are where they are.
+		most("invasion", "", "max_window_bits", 13_000).with(at13),
+		most("invasion", "", "held_10m_cm", 50).with(at13),
+		most("invasion", "", "hitches_per_min", 1).with(at13),
+
 		least("hundred", "ocean", "states_compared", 100_000),
 		least("hundred", "ocean", "same_bytes", 1),
 		most("hundred", "ocean", "max_window_bits", 64_000),
@@ -49,6 +54,7 @@ var (
 	at60Hz       = append(Values{{"rate_hz", 60}}, interpolated...)
 	at10Hz       = append(Values{{"rate_hz", 10}}, interpolated...)
 	extrapolated = Values{{"rate_hz", 20}, {"extrapolate_ms", 100.0}}
+	at13         = Values{{"budget_bps", 13_000}}
 	of40         = Values{{"updates_per_tick", 40}}
 )
 
