@@ -253,11 +253,11 @@ function rateColor(ms) {
 let rates = address.has("rates")
 
 function drawCreature(c, t) {
-  const breed = BREEDS[c.breed] ?? BREEDS.crawler, s = Math.max(breed.size, 1.4 / camera.scale)
+  const breed = BREEDS[c.breed] ?? BREEDS.crawler, s = Math.max(breed.size, 5.2 / camera.scale)
   const body = rates ? rateColor(c.intervalMs) : breed.body, dark = rates ? "rgba(10, 12, 16, 0.85)" : breed.dark
   if (camera.scale < 5) { // a dot
     ctx.fillStyle = body
-    disc(c.pos.x, c.pos.y, Math.max(s, 2.2 / camera.scale))
+    disc(c.pos.x, c.pos.y, Math.min(s, 3 / camera.scale))
     return
   }
   ctx.fillStyle = "rgba(0, 0, 0, 0.35)"
@@ -309,7 +309,7 @@ function drawCreature(c, t) {
 }
 
 function drawPlayer(p, t) {
-  const r = Math.max(0.5, 2.6 / camera.scale), mine = p.mine, color = rates ? (mine ? "#ffffff" : rateColor(p.intervalMs)) : mine ? "#7fe3ff" : "#4d9fd6"
+  const r = Math.max(0.5, 5 / camera.scale), mine = p.mine, color = rates ? (mine ? "#ffffff" : rateColor(p.intervalMs)) : mine ? "#7fe3ff" : "#4d9fd6"
   if (p.health === 0) {
     at(p.pos, t.dir, () => {
       ctx.fillStyle = rates ? color : "rgba(70, 92, 112, 0.8)"

@@ -76,7 +76,7 @@ func TestPage(t *testing.T) {
 	}
 	time.Sleep(500 * time.Millisecond)
 	p.Screenshot("rates")
-	p.Eval(`camera.width = 320`, nil)
+	p.Eval(`camera.width = 210`, nil)
 	time.Sleep(500 * time.Millisecond)
-	p.Screenshot("rates-far")
+	p.Screenshot("far")
 }
