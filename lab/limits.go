@@ -35,7 +35,8 @@ func alwaysLimits() []limit {
 		most("predict", "", "inside_share", 0.02),
 
 		most("hundred", "ocean", "divergences", 0),
-		// Thousands of creatures through 13 kbit/s: no second above it, and near ones are where they are.
+		// Thousands of creatures through 13 kbit/s: no second above it, and near ones are where
+		// they are.
 		most("invasion", "", "max_window_bits", 13_000).with(at13),
 		most("invasion", "", "held_10m_cm", 50).with(at13),
 		most("invasion", "", "hitches_per_min", 1).with(at13),
