@@ -63,6 +63,8 @@ func (p *playback) groupCut(k *schema.Kind, g *schema.Group, records *snapshot.G
 	switch {
 	case newest == nil:
 		return false
+	case p.carry(k, records) != nil && records.Carry.Jumped() > since.newest:
+		return true
 	case p.cfg.NoInterpolation || p.carry(k, records) != nil:
 		return newest.Cut > since.newest || newest.Tick > since.newest && jumped(k, g, records, newest,
 			newest.Shown()-1)

@@ -39,9 +39,9 @@ func TestRunKnowsTheTruth(t *testing.T) {
 			t.Errorf("%s %.1f cm wrong, want up to 60", name, m)
 		}
 	}
-	if q.Carried[3].Value() >= q.Held[3].Value() || q.Held[3].Value() >= q.Drawn[3].Value() {
-		t.Errorf("carried %.1f cm, held %.1f, drawn %.1f: each should be nearer than the next",
-			q.Carried[3].Value(), q.Held[3].Value(), q.Drawn[3].Value())
+	if q.Carried[3].Value() >= q.Drawn[3].Value() || q.Drawn[3].Value() >= q.Held[3].Value() {
+		t.Errorf("carried %.1f cm, drawn %.1f, held %.1f: each should be nearer than the next",
+			q.Carried[3].Value(), q.Drawn[3].Value(), q.Held[3].Value())
 	}
 	c, _ := r.Downlink()
 	bits := c.MovingBits + c.FirstBits + c.GoneBits + c.OtherBits

@@ -27,6 +27,7 @@ type Carry struct {
 	off     []float64  // what is still drawn off from where the record puts it, in 1/schema.SubSteps
 	speed   []float64  // how fast that changes, a second
 	last    []int64    // what was drawn
+	jump    clock.Tick // the newest record at which drawing jumped
 }
 
 // Records are what arrived of a group, such as a snapshot.Group: Since returns the newest state up
@@ -42,10 +43,12 @@ const (
 	stiffness = 2 / 0.15
 
 	// maxBlend bounds how the blend accelerates a place, in metres per second squared: 60 frames a
-	// second change their step by 3.3 cm at most. So larger differences fade more slowly, down to
-	// leastStiffness, which those of 7.5 m reach: they are gone in a second.
-	maxBlend       = 120
-	leastStiffness = 4
+	// second change their step by 3.3 cm at most. So larger differences fade more slowly.
+	maxBlend = 120
+
+	// maxFade is the largest difference that fades, in metres: half of it is gone in 0.3 s. A larger
+	// one, of an entity that was not heard of for long, would be a slide that nobody believes.
+	maxFade = 4
 
 	// turnFade is the time constant with which directions fade.
 	turnFade = 0.1
@@ -62,8 +65,8 @@ const (
 
 // Draw writes the values of group g of kind k at tick time t, the present, to dst: observer
 // integers in 1/schema.SubSteps. r has at least one state. h is the kind's, now the time of drawing
-// on any clock. Nothing fades after a teleport, across a property's Warp, or if the last drawing is
-// long ago.
+// on any clock. Nothing fades after a teleport, over more than maxFade or a property's Warp, or
+// if the last drawing is long ago.
 func (c *Carry) Draw(k *schema.Kind, g *schema.Group, r Records, h *Horizon, t clock.TickFrac, now clock.Time,
 	dst []int64) {
 	newest, _ := r.Since(math.MaxUint32)
@@ -80,6 +83,8 @@ func (c *Carry) Draw(k *schema.Kind, g *schema.Group, r Records, h *Horizon, t c
 		if goesOn {
 			h.learn(c, k, g, newest)
 		}
+		c.follow(k, g, r, newest, h)
+	} else if c.horizon != h.of(k, g) {
 		c.follow(k, g, r, newest, h)
 	}
 	if !goesOn {
@@ -121,9 +126,7 @@ func (c *Carry) follow(k *schema.Kind, g *schema.Group, r Records, s *State, h *
 	c.from = *s
 	c.from.Vals = vals
 	c.setPace(k, g, r, s)
-	if c.horizon = h.ticks(k.Rate); g.Reckoned != 0 {
-		c.horizon = 2 * float64(Reach(k)) // its sender sees to it that it goes on
-	}
+	c.horizon = h.of(k, g)
 	c.shift(k, g, -1)
 	for _, i := range g.Props {
 		p := &k.Props[i]
@@ -131,15 +134,32 @@ func (c *Carry) follow(k *schema.Kind, g *schema.Group, r Records, s *State, h *
 			if p.Turn > 0 {
 				c.off[j] = float64(upward(int64(c.off[j]), p.Turn*schema.SubSteps))
 			}
-			if !p.GoesOn() || p.Draw == schema.Step ||
-				p.Warp > 0 && math.Abs(c.off[j]) > float64(p.Warp*schema.SubSteps) {
+			if !p.GoesOn() || p.Draw == schema.Step {
 				c.off[j], c.speed[j] = 0, 0
 			}
 			if s.Rest {
 				c.speed[j] = 0 // what stopped does not slide on
 			}
 		}
+		if p.Motion() == schema.Travels && c.tooFar(p, p.ObsAt-g.At) {
+			clear(c.off[p.ObsAt-g.At:][:p.Comps])
+			clear(c.speed[p.ObsAt-g.At:][:p.Comps])
+			c.jump = s.Tick
+		}
 	}
+}
+
+// tooFar reports whether the difference of a place is too large to fade.
+func (c *Carry) tooFar(p *schema.Prop, at int) bool {
+	most := float64(maxFade * p.Obs)
+	if p.Warp > 0 {
+		most = min(most, float64(p.Warp))
+	}
+	far := 0.0
+	for _, off := range c.off[at:][:p.Comps] {
+		far += float64(off * off)
+	}
+	return math.Sqrt(far) > float64(most*schema.SubSteps)
 }
 
 // shift adds to the differences, times sign, where the record puts everything at the last drawing,
@@ -158,6 +178,10 @@ func (c *Carry) shift(k *schema.Kind, g *schema.Group, sign float64) {
 
 // Reach returns how far beyond its newest record the entity still moves.
 func (c *Carry) Reach() clock.TickFrac { return clock.TickFrac(1.5 * c.horizon * clock.FracPerTick) }
+
+// Jumped returns the tick of the newest record to which the entity jumped, as it was drawn too far
+// from there to fade; 0: none.
+func (c *Carry) Jumped() clock.Tick { return c.jump }
 
 // after returns for how many ticks the record is carried on at a tick.
 func (c *Carry) after(tick float64) float64 { return carried(tick-float64(c.from.Tick), c.horizon) }
@@ -234,7 +258,7 @@ func (c *Carry) spring(p *schema.Prop, at int, dt float64) {
 		return
 	}
 	most := float64(maxBlend * float64(p.Obs*schema.SubSteps))
-	w := min(stiffness, max(leastStiffness, math.Sqrt(most/max(math.Sqrt(far), 1))))
+	w := min(stiffness, math.Sqrt(most/max(math.Sqrt(far), 1)))
 	e := fade(float64(w * dt))
 	for j := at; j < at+p.Comps; j++ {
 		x, v := c.off[j], c.speed[j]
@@ -299,6 +323,14 @@ var horizons = [...]float64{1, 2, 0.5, 4, 0.25, 8}
 
 // horizonMemory is over how many records a Horizon averages.
 const horizonMemory = 256
+
+// of returns the horizon of a group of kind k in ticks.
+func (h *Horizon) of(k *schema.Kind, g *schema.Group) float64 {
+	if g.Reckoned != 0 {
+		return 2 * float64(Reach(k)) // its sender sees to it that it goes on
+	}
+	return h.ticks(k.Rate)
+}
 
 // ticks returns the best horizon in ticks at a tick rate.
 func (h *Horizon) ticks(rate int) float64 { return horizons[h.best] * float64(rate) }

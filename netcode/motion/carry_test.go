@@ -100,7 +100,7 @@ func walk(t *testing.T, fps, ticks int, held states) (cm []float64) {
 //
 // seeds: R4 R7
 func TestCarryBlends(t *testing.T) {
-	for _, off := range []int64{20, -100, 400} { // cm
+	for _, off := range []int64{20, -100, 390} { // cm
 		after := map[int]float64{}
 		for _, fps := range []int{30, 60, 144} {
 			// 10 cm a tick; at tick 110 it turns out to be elsewhere, and to go on as before
@@ -160,10 +160,11 @@ func TestCarryOfEachClass(t *testing.T) {
 	}{
 		{"a place", forePos, 200, 0, kept},
 		{"a place back", forePos, -200, 0, kept},
-		{"a place just within warp", forePos, 500, 0, kept},
-		{"a place just beyond warp", forePos, 501, 0, gone},
-		{"a place just beyond warp, back", forePos, -501, 0, gone},
-		{"a cubic place, which has no warp", foreBow, 9000, 0, kept},
+		{"a place four metres off", forePos, 400, 0, kept},
+		{"a place further off", forePos, 401, 0, gone},
+		{"a place further off, back", forePos, -401, 0, gone},
+		{"a cubic place, which has no warp", foreBow, 400, 0, kept},
+		{"one too far off to fade", foreBow, 401, 0, gone},
 		{"a velocity", foreVel, 200, 0, gone},
 		{"what is dead reckoned", foreDead, 200, 0, kept},
 		{"looking about", foreLook, 350, 0, kept},
@@ -202,6 +203,26 @@ func TestCarryOfEachClass(t *testing.T) {
 		carry.Draw(k, g, states{rec, next, &motion.State{Tick: 104, Rest: true, Vals: rec.Vals}}, &h, at, now+1e9, dst)
 		if dst[c.at] != 0 {
 			t.Errorf("%s: a drawing of a second ago fades: %d/256", c.name, dst[c.at])
+		}
+	}
+}
+
+// Warp bounds how far off fades, where it is less than what fades anyway. Jumped says that it did
+// not.
+func TestCarryWarps(t *testing.T) {
+	k := kind(t, struct {
+		Pos geom.Vec2 `net:"pos,others=1cm,warp=2m"`
+	}{}, 20)
+	g := &k.Groups[0]
+	for _, c := range []struct{ x, want int64 }{{140, 0}, {150, 150}} { // and as much along y
+		var carry motion.Carry
+		var h motion.Horizon
+		dst := make([]int64, 2)
+		held := states{{Tick: 100, Vals: []int64{0, 0}, Rest: true}, {Tick: 110, Vals: []int64{c.x, c.x}, Rest: true}}
+		carry.Draw(k, g, held[:1], &h, clock.Tick(104).Frac(), 0, dst)
+		carry.Draw(k, g, held, &h, clock.Tick(112).Frac(), 0, dst)
+		if dst[0] != c.want*schema.SubSteps || (carry.Jumped() == 110) != (c.want != 0) {
+			t.Errorf("%d cm off: drawn at %d/256, jumped to tick %d", c.x, dst[0], carry.Jumped())
 		}
 	}
 }
