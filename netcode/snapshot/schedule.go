@@ -255,7 +255,10 @@ type Scratch struct {
 	heads [3 * zone]uint16 // by score, the first slot with it plus 1
 	next  [Slots]uint16    // by slot, the next one with the same score plus 1
 	top   [3]int           // of each zone, the highest score that occurs
+	list  []uint16
 	times timetable
+
+	fetched uint64 // so that reading is not left out
 }
 
 func (x *Scratch) begin() {
@@ -284,23 +287,53 @@ func (v *View) Due(now clock.Time, rto time.Duration, next clock.Tick, want int,
 	dst, _ = v.pop(2, want, late, x, dst)
 	dst, left := v.pop(1, want, late, x, dst)
 	dst, _ = v.pop(0, left, late, x, dst)
+	v.fetch(x, dst)
 	return dst
 }
 
 // pop appends candidates of the slots in a zone of x, by falling score, until there are want of
 // them. left is how many are missing.
 func (v *View) pop(z, want int, late clock.Tick, x *Scratch, dst []Candidate) (all []Candidate, left int) {
-	for score := x.top[z]; score >= z*zone && want > 0; score-- {
-		for n := x.heads[score]; n != 0; n = x.next[n-1] {
+	for score := x.top[z]; score >= z*zone && want > 0; {
+		list := x.list[:0]
+		for ; score >= z*zone && len(list) < want; score-- {
+			for n := x.heads[score]; n != 0; n = x.next[n-1] {
+				list = append(list, n-1)
+			}
+		}
+		for _, n := range list {
+			x.fetched += uint64(v.ledger.known[v.slots.list[n].at].flags)
+		}
+		for _, n := range list {
 			at := len(dst)
-			if dst = v.pending(n-1, late, dst); len(dst) == at {
-				v.settle(n - 1)
+			if dst = v.pending(n, late, dst); len(dst) == at {
+				v.settle(n)
 			} else if v.finish(&dst[at], x); !dst[at].Exact {
 				want--
 			}
 		}
+		x.list = list
 	}
 	return dst, want
+}
+
+// fetch reads what the records of all candidates are differences from, one after the other. Each is
+// far away in memory, and so the processor waits for many of them at once; when they are coded it
+// would wait for each.
+func (v *View) fetch(x *Scratch, due []Candidate) {
+	h := v.h
+	for i := range due {
+		c := &due[i]
+		if c.First || c.Gone || c.Exact {
+			continue
+		}
+		e := &h.ents[c.Ent]
+		k := h.kinds[e.Kind]
+		r := v.ledger.ref(v.slots.list[c.slot].unit(bits.TrailingZeros32(c.groups)), h.tick)
+		if k.Obs > 0 && r.base != 0 {
+			x.fetched += uint64(e.obsRow(k, r.base)[0]) + uint64(e.obsRow(k, r.prior)[0])
+		}
+	}
 }
 
 // scan appends what always goes, and puts all else that may be due into x.
