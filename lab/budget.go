@@ -22,7 +22,8 @@ records that arrived and moved somebody. <b>max_window_bits</b> are the most bit
 experiment. <b>meanwhile</b> is the server as shipped; <b>unannounced</b> the same without announcements of the next
 record. <b>ryzom</b> orders by ticks waited over distance, and sends what went further than a hundredth of its distance;
 <b>ryzom-buckets</b> is its first algorithm. <b>age</b> and <b>distance</b> know nothing else. Two oracles know how wrong
-what each client holds is: <b>oracle</b> sends what looks most wrong first, <b>oracle-flat</b> what is most wrong.
+what each client holds is: <b>oracle</b> goes by error over distance, times ticks waited, <b>oracle-flat</b> by error
+times ticks waited.
 First sights go first in all of them.`,
 	takes:    byPolicy,
 	policies: append([]string{ours, "unannounced"}, orderNames()...),

@@ -39,6 +39,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.BoolVar(&c.Hot, "hot", false, "crowd: four of five walkers in a disc of 100 m")
 	f.Float64Var(&c.Kbit, "kbit", 13, "crowd: kbit/s to each client")
 	f.IntVar(&c.Properties, "properties", crowd.Few, "crowd: of a walker, 6 or 25")
+	f.BoolVar(&c.Interpolated, "interpolated", false, "crowd: walkers are drawn in the past, as if they could be hit")
 	f.IntVar(&c.Workers, "workers", 1, "crowd: that encode at the same time")
 	f.IntVar(&c.Viewers, "viewers", 24, "crowd: clients that decode and draw; 0 measures no quality")
 	f.IntVar(&c.Ticks, "ticks", 200, "crowd: measured ticks")

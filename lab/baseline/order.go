@@ -36,24 +36,30 @@ func Orders() []Order {
 		{"oracle", func(world World) *snapshot.Order {
 			return plainOrder(func(w snapshot.Waiting) int {
 				off, _ := world.Wrong(w.Ent, w.Sent)
-				return int(oracleSteps * (math.Log2(max(off/metric(w.Weight), oracleLeast)) - math.Log2(oracleLeast)))
+				return oracleScore(off/metric(w.Weight), w)
 			})
 		}},
 		{"oracle-flat", func(world World) *snapshot.Order {
 			return plainOrder(func(w snapshot.Waiting) int {
 				off, _ := world.Wrong(w.Ent, w.Sent)
-				return int(oracleSteps * math.Log2(max(off, 1)))
+				return oracleScore(off/oracleFlat, w)
 			})
 		}},
 	}
 }
 
-// Oracles order by logarithms, in steps of 1/16. The least error over distance that counts is a
-// millimetre at 260 m.
-const (
-	oracleSteps = 16
-	oracleLeast = 1.0 / (1 << 18)
-)
+// An oracle knows by how much what was sent last is wrong, and sends first what is most wrong times
+// the ticks that it took: where an error grows evenly, records as often as the square root of its
+// growth make the sum of all errors least, and sending at equal such areas does that. The score is
+// its logarithm, in steps of 1/12; errors below a millimetre at 130 m do not count.
+func oracleScore(wrong float64, w snapshot.Waiting) int {
+	const steps, least = 12, 1.0 / (1 << 17)
+	waited := float64(max(w.Waited, 1))
+	return int(steps * (math.Log2(max(wrong, least)) - math.Log2(least) + math.Log2(waited)))
+}
+
+// oracleFlat is the distance in millimetres at which everything is to oracle-flat.
+const oracleFlat = 10_000
 
 // plainOrder is an order by a score that knows of the distance alone: Waiting.Weight falls by
 // octave with each doubling of it.

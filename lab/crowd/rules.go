@@ -60,12 +60,13 @@ type scene struct {
 	alone   []int32   // walkers without a player, who appear with the next tick
 	// detour, where set, puts a walker elsewhere than its way.
 	detour func(walker int) (x, y int32, ok bool)
-	jumped []int32 // walkers that are teleported with the next tick
-	cuts   []int32 // walkers that were teleported in this tick
-	x, y   []int32 // places one tick before
-	rests  []spell // by walker
-	others []uint8 // the other properties of all walkers, where they have them
-	random random  // draws those
+	jumped []int32         // walkers that are teleported with the next tick
+	cuts   []int32         // walkers that were teleported in this tick
+	x, y   []int32         // places one tick before
+	rests  []spell         // by walker
+	others []uint8         // the other properties of all walkers, where they have them
+	random random          // draws those
+	drawn  game.KindOption // whether walkers are drawn at the present
 }
 
 // name returns the name of walker i, which is the name of its player.
@@ -75,11 +76,11 @@ func name(i int) string { return fmt.Sprintf("ent-%06d", i) }
 func (s *scene) rules(properties int) (*game.Rules, error) {
 	switch properties {
 	case Few:
-		return rulesOf(s, game.NewKind[plain]("walker", game.Extrapolated), func(p *plain) {
+		return rulesOf(s, game.NewKind[plain]("walker", s.drawn), func(p *plain) {
 			s.put(p.Number, &p.Pos, &p.Heading, &p.Health, &p.Anim)
 		}, func(i int) plain { return plain{Name: name(i), Number: i, Health: 100} })
 	case Many:
-		return rulesOf(s, game.NewKind[rich]("walker", game.Extrapolated), func(p *rich) {
+		return rulesOf(s, game.NewKind[rich]("walker", s.drawn), func(p *rich) {
 			s.put(p.Number, &p.Pos, &p.Heading, &p.Health, &p.Anim)
 			for j, v := range [others]*int{&p.P1, &p.P2, &p.P3, &p.P4, &p.P5, &p.P6, &p.P7, &p.P8, &p.P9, &p.P10, &p.P11, &p.P12,
 				&p.P13, &p.P14, &p.P15, &p.P16, &p.P17, &p.P18, &p.P19} {

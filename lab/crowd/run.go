@@ -22,6 +22,9 @@ type Config struct {
 	Budget     int // bits a second to each client, wire.Overhead per datagram included
 	Properties int // Few or Many
 	Viewers    int // clients that decode what they receive, and draw it; the others only acknowledge
+	// Interpolated says that clients draw walkers in the past, between records. Otherwise they are
+	// drawn at the present: nobody can hit them.
+	Interpolated bool
 	// Alone says that nobody but viewers has a client: the other walkers are without players.
 	Alone   bool
 	Order   *snapshot.Order // see server.Config.Order
@@ -116,6 +119,10 @@ func New(cfg Config) (*Run, error) {
 		rests: make([]spell, cfg.Walkers)}
 	if cfg.Properties == Many {
 		r.scene.others = make([]uint8, cfg.Walkers*others)
+	}
+	r.scene.drawn = game.Extrapolated
+	if cfg.Interpolated {
+		r.scene.drawn = game.Playout
 	}
 	var err error
 	if r.rules, err = r.scene.rules(cfg.Properties); err != nil {

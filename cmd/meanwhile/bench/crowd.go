@@ -16,16 +16,17 @@ import (
 
 // Crowd says what of the workload crowd is measured. See package crowd.
 type Crowd struct {
-	Walkers    int
-	Hot        bool
-	Kbit       float64 // kbit/s to each client
-	Properties int
-	Workers    int
-	Viewers    int // zero measures no quality
-	Warm       int // ticks before those that are measured
-	Ticks      int
-	Seed       uint64
-	Profile    string // a file for the CPU profile of the measured ticks; "" writes none
+	Walkers      int
+	Hot          bool
+	Kbit         float64 // kbit/s to each client
+	Properties   int
+	Workers      int
+	Interpolated bool // walkers are drawn in the past
+	Viewers      int  // zero measures no quality
+	Warm         int  // ticks before those that are measured
+	Ticks        int
+	Seed         uint64
+	Profile      string // a file for the CPU profile of the measured ticks; "" writes none
 }
 
 // MaxWorkers bounds Crowd.Workers.
@@ -43,7 +44,7 @@ func (b Crowd) Run() (lab.Row, error) {
 	budget := int(b.Kbit * 1000)
 	floor := b.floor(budget)
 	r, err := crowd.New(crowd.Config{Walkers: b.Walkers, Hot: b.Hot, Budget: budget, Properties: b.Properties,
-		Viewers: b.Viewers, Workers: b.Workers, Seed: b.Seed, Clock: threadTime})
+		Viewers: b.Viewers, Interpolated: b.Interpolated, Workers: b.Workers, Seed: b.Seed, Clock: threadTime})
 	if err != nil {
 		return lab.Row{}, err
 	}
