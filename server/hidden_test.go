@@ -197,6 +197,88 @@ func TestHidingActsAtOnceInACrowd(t *testing.T) {
 	}
 }
 
+// Whatever moves, hides and is lost, a client receives nothing of what is not in sight at that tick,
+// and when the world rests, and a lossy path does not, it knows exactly what is in sight.
+//
+// seeds: R2 R17
+func TestClientsKnowWhatIsInSight(t *testing.T) {
+	n := newSpies(t)
+	n.s.rules.See = 20
+	moving := true
+	n.referee = func(w *game.World) {
+		for i := crumbs.Len(w); i < 400; i++ {
+			crumbs.Spawn(w, crumb{Pos: w.Rand().Disc(100)})
+		}
+		if !moving {
+			return
+		}
+		for _, c := range crumbs.All(w) {
+			if c.Pos = c.Pos.Add(w.Rand().Dir()); w.Rand().Chance(0.01) {
+				c.Pos = w.Rand().Disc(100)
+			}
+		}
+		for id, a := range ants.All(w) {
+			if a.Pos = a.Pos.Add(w.Rand().Dir()); w.Rand().Chance(0.01) {
+				a.Pos = w.Rand().Disc(100)
+			}
+			if w.Rand().Chance(0.1) {
+				n.caught[id] = !n.caught[id]
+			}
+		}
+	}
+	n.act = func(w *game.World, me game.ID, c antCmd) {}
+	var peers []*peer
+	for i := range 40 {
+		peers = append(peers, n.connect([]string{"red", "blue"}[i%2]))
+	}
+	lost := geom.NewRand(5)
+	received := 0
+	for tick := range 700 {
+		moving = tick < 500
+		n.tick(func(id PlayerID, b []byte) {
+			if lost.Chance(0.3) {
+				return
+			}
+			p, view := peers[id-1], n.s.clients[id-1].down.view
+			p.take(b)
+			for _, e := range p.store.Entities() {
+				i, alive := n.s.hist.Find(e.ID)
+				if e.Fresh && (!alive || !view.Has(i) || !n.s.clients[id-1].allows(i)) {
+					t.Fatalf("tick %d: player %d received entity %d, which is not in its sight", tick, id, e.ID)
+				}
+				if e.Fresh {
+					received++
+				}
+				e.Fresh = false
+			}
+		})
+		for _, p := range peers {
+			if !lost.Chance(0.3) {
+				p.send()
+			}
+		}
+	}
+	if received < 10_000 {
+		t.Errorf("only %d records received", received)
+	}
+	var want []uint32
+	for i, p := range peers {
+		want = want[:0]
+		for _, ent := range n.s.clients[i].down.view.AppendKnown(nil) {
+			want = append(want, n.s.hist.At(ent).ID)
+		}
+		slices.Sort(want)
+		var got []uint32
+		for _, e := range p.store.Entities() {
+			got = append(got, e.ID)
+		}
+		slices.Sort(got)
+		if len(want) < 20 || !slices.Equal(got, want) {
+			t.Errorf("player %d knows %v, in sight are %v", i+1, got, want)
+		}
+	}
+}
+
 // A panic in ShownTo is reported, and hides what it did not get to.
 func TestPanicInShownToHides(t *testing.T) {
 	n := newSpies(t)
