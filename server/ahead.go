@@ -57,6 +57,7 @@ func (s *Server) noteSpawn(i int32) {
 	e.By, e.Spawn = uint32(by), snapshot.Spawn{Tick: key.Tick, N: key.N}
 	if p := s.avatars[by]; p != nil {
 		p.spawns = append(p.spawns, i)
+		s.spawners[i] = p
 	}
 }
 

@@ -216,6 +216,7 @@ func (p *player) setSendRate(budget int) {
 // encode writes this tick's datagram, if one is due.
 func (p *player) encode(out *Outbox) {
 	s, d := p.s, &p.down
+	d.view.LeaveRemoved()
 	p.queueEvents(out)
 	budget := int(d.path.capacity.Rate())
 	p.setSendRate(budget)

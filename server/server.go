@@ -134,8 +134,9 @@ type Server struct {
 	placeless []int32 // entities without a place: they are known wherever one is
 	popups    []popup // of the last second, the newest last
 	avatars   map[game.ID]*player
-	nameless  uint64 // History.TextRefOverflow before this tick
-	ahead     ahead  // whether clients run entities ahead
+	spawners  map[int32]*player // of what noteSpawn noted and is alive, by index in the history
+	nameless  uint64            // History.TextRefOverflow before this tick
+	ahead     ahead             // whether clients run entities ahead
 	// Where the rules hide entities: groups of players that may know of each, by its index in the
 	// history, and of those that were removed in this tick, as of the tick before.
 	shownTo        []uint64
@@ -177,7 +178,7 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	}
 	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret),
 		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid,
-		avatars: map[game.ID]*player{}}
+		avatars: map[game.ID]*player{}, spawners: map[int32]*player{}}
 	s.current, s.record, s.show = s.period, s.recordEntity, s.showEntity
 	s.send = s.sendRate(cfg.Budget)
 	s.ahead = aheadOf(rules)
@@ -401,9 +402,9 @@ func (s *Server) removeGone() {
 			if !s.hist.At(i).Placed {
 				s.placeless = slices.DeleteFunc(s.placeless, func(j int32) bool { return j == i })
 			}
-			for _, p := range s.clients {
+			if p := s.spawners[i]; p != nil {
 				p.forgetSpawn(i)
-				p.down.view.Leave(i)
+				delete(s.spawners, i)
 			}
 		}
 		if p := s.avatars[id]; p != nil {

@@ -125,18 +125,19 @@ func (e *Entity) Alive() bool { return e.alive }
 // Entities are addressed by a dense index that is used again after removal; IDs are not. Not safe
 // for concurrent writing; reading is.
 type History struct {
-	kinds []*schema.Kind
-	rules []rules // of each kind
-	ents  []Entity
-	free  []int32
-	ended []int32                // removed entities that a rewind may still ask for
-	awake []int32                // entities that do not rest: End records them
-	row   [schema.MaxComps]int32 // scratch
-	index map[uint32]int32
-	tick  clock.Tick
-	near  bool // some place is coded relative to the viewer
-	texts texts
-	dense dense
+	kinds    []*schema.Kind
+	rules    []rules // of each kind
+	ents     []Entity
+	free     []int32
+	ended    []int32                // removed entities that a rewind may still ask for
+	awake    []int32                // entities that do not rest: End records them
+	row      [schema.MaxComps]int32 // scratch
+	index    map[uint32]int32
+	tick     clock.Tick
+	near     bool // some place is coded relative to the viewer
+	texts    texts
+	departed departed
+	dense    dense
 }
 
 // NewHistory returns an empty History of the kinds of coders, which it may share with others.
@@ -240,6 +241,7 @@ func (h *History) Remove(i int32) {
 	}
 	e.alive = false
 	h.dense.placed[i] = false
+	h.departed.put(i)
 	if e.asleep {
 		e.asleep = false
 		e.goOn(h.kinds[e.Kind], h.tick-1)

@@ -36,6 +36,8 @@ type View struct {
 	announces bool
 	score     func(w Waiting) int // see Order.Score
 
+	departed uint32 // removals of the history that LeaveRemoved has seen
+
 	look    *Lookback
 	version uint64 // counts what may change the result of a Lookback
 
@@ -57,7 +59,7 @@ const recentLoss = 512
 
 // NewView returns the View of a client that holds nothing.
 func NewView(h *History) *View {
-	return &View{h: h}
+	return &View{h: h, departed: h.departed.n}
 }
 
 // Share lets the View use l for RecordsAround: 18 kB for a client that sees 250 entities of three
