@@ -59,9 +59,10 @@ func TestTwoAvatarsOfAHostileServer(t *testing.T) {
 		h.Record(j, y, false)
 		now := clock.Time(time.Second) + clock.Time(tick)*clock.Time(period)
 		p := log.Sent(now, tick, v.Missing)
-		hd := wire.Header{Session: 1, Seq: p.Seq, Server: true, Tick: tick, Time: now.Stamp(), Stamp: now.Stamp()}
+		hd := wire.Header{Seq: p.Seq, Server: true, Tick: tick, HasTime: true, Time: now.Stamp(), Stamp: now.Stamp()}
 		var w wire.BitWriter
-		w.Reset(hd.Append(nil))
+		w.Reset(nil)
+		hd.Append(&w, wire.Known{})
 		w.Bits(0, 6)
 		new(snapshot.Writer).All(&w, v, v.Pending(now, time.Hour, nil), p, now)
 		v.Delivered(p)

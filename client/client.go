@@ -133,6 +133,7 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	}
 	c.own.init(c)
 	c.own.smooth.By = &c.cfg.Smoothing
+	c.down.received = wire.NewIncoming(w.Tick, w.ServerTime, w.Period)
 	if err := c.up.init(c, local); err != nil {
 		return nil, err
 	}

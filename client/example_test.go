@@ -65,5 +65,5 @@ func Example() {
 		}
 	}
 	frame(0, nil, [2]int64{0, 15}, func(b []byte) { fmt.Println("the first datagram says hello in", len(b), "bytes") })
-	// Output: the first datagram says hello in 10 bytes
+	// Output: the first datagram says hello in 7 bytes
 }

@@ -24,7 +24,7 @@ type downlink struct {
 	inbox []arrival
 	spare [][]byte // memory of datagrams that were applied
 
-	received  wire.Received
+	received  *wire.Incoming
 	agreement wire.Agreement
 	messages  reliable.Receiver
 
@@ -75,7 +75,7 @@ func (d *downlink) put(at clock.Time, data []byte) (dropped bool) {
 // that our own next packet will have.
 func (d *downlink) applied(at clock.Time, h *wire.Header, next wire.Seq) (newest bool) {
 	d.unusable, d.resync = 0, false
-	d.received.Applied(h.Seq)
+	d.received.Applied(h)
 	d.agreement.Applied(h.Tick, next)
 	d.mustAck = d.mustAck || h.Elicits
 	d.fresh = true
@@ -109,6 +109,7 @@ func (d *downlink) isSettled(t clock.Tick) bool {
 func (d *downlink) report(h *wire.Header, now clock.Time) {
 	h.Resync = d.resync
 	h.Ack, h.HasAck = d.received.Ack()
+	d.received.Stated(h.Seq)
 	if d.echoed && now.Sub(d.echoAt) < maxEchoAge {
 		h.HasEcho, h.Echo, h.EchoAt = true, d.echo, d.echoAt.Stamp()
 		d.echoed = false
@@ -140,19 +141,20 @@ func (c *Client) applyInbox() {
 
 // apply applies one datagram that arrived at the local time at, whole or not at all.
 func (c *Client) apply(at clock.Time, data []byte) {
-	h, n, err := wire.DecodeHeader(data)
+	var r wire.BitReader
+	h, err := c.down.received.Decode(&r, data)
 	switch {
-	case err != nil || !h.Server:
+	case errors.Is(err, wire.ErrDuplicate):
+		c.stats.Duplicate++
+		return
+	case errors.Is(err, wire.ErrLine):
+		c.stats.NoBaseline++
+		return
+	case err != nil:
 		c.stats.Malformed++
 		return
-	case h.Session != c.welcome.Session:
-		c.stats.WrongSession++
-		return
 	case h.Heartbeat:
-		c.applyHeartbeat(at, data)
-		return
-	case !c.down.received.Accepts(h.Seq):
-		c.stats.Duplicate++
+		c.applyHeartbeat(at, &h, &r)
 		return
 	}
 	agreed, known := c.down.agreement.Agreed(h.Tick, h.Ack.Latest)
@@ -163,7 +165,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	if !h.HasAck {
 		agreed = 0
 	}
-	feedback, spawned, ok := c.parse(&h, data[n:], agreed)
+	feedback, spawned, ok := c.parse(&h, &r, agreed)
 	if !ok {
 		return
 	}
@@ -177,7 +179,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	}
 	c.stats.Received++
 	c.stats.ReceivedBytes += uint64(len(data) + wire.Overhead)
-	period, trip := c.time.synchronise(at, &h, c.up.mayBeAway())
+	period, trip := c.time.synchronise(at, &h, c.up.log.Get(h.Ack.Latest), c.up.mayBeAway())
 	if trip > 0 {
 		c.up.path.Sample(at, trip)
 	}
@@ -194,17 +196,15 @@ func (c *Client) apply(at clock.Time, data []byte) {
 // parse reads what follows the header of a datagram. Records take effect with store.Commit. spawned
 // is what packet.DecodeSpawned returns, 0 in games without kinds that clients run ahead.
 func (c *Client) parse(
-	h *wire.Header, body []byte, agreed uint64,
+	h *wire.Header, r *wire.BitReader, agreed uint64,
 ) (f packet.Feedback, spawned clock.Tick, ok bool) {
-	var r wire.BitReader
-	r.Reset(body)
 	form := packet.FeedbackForm{Queued: c.time.queued, Events: len(c.rules.Events) > 0}
-	f = packet.DecodeFeedback(&r, h.Tick, form)
+	f = packet.DecodeFeedback(r, h.Tick, form)
 	if r.Bad() {
 		c.stats.Malformed++
 		return f, 0, false
 	}
-	if err := c.store.Parse(&r, h.Tick, agreed); err != nil {
+	if err := c.store.Parse(r, h.Tick, agreed); err != nil {
 		if errors.Is(err, snapshot.ErrBaseline) || errors.Is(err, snapshot.ErrSlot) || errors.Is(err, snapshot.ErrOvertaken) {
 			c.stats.NoBaseline++
 			c.down.lostBaseline()
@@ -218,7 +218,7 @@ func (c *Client) parse(
 		if form.Queued {
 			newest = f.Ran
 		}
-		if spawned, c.down.settles = packet.DecodeSpawned(&r, h.Tick, newest); r.Bad() {
+		if spawned, c.down.settles = packet.DecodeSpawned(r, h.Tick, newest); r.Bad() {
 			c.stats.Malformed++
 			return f, 0, false
 		}
@@ -232,9 +232,9 @@ func (c *Client) parse(
 	return f, spawned, true
 }
 
-func (c *Client) applyHeartbeat(at clock.Time, data []byte) {
+func (c *Client) applyHeartbeat(at clock.Time, h *wire.Header, r *wire.BitReader) {
 	c.stats.Heartbeats++
-	b, err := packet.DecodeHeartbeat(data)
+	b, err := packet.HeartbeatOf(h, r)
 	switch {
 	case err != nil:
 		c.stats.Malformed++

@@ -1,56 +1,18 @@
 package client
 
 import (
-	"slices"
 	"testing"
 	"time"
 
-	"meanwhile/game"
-	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/wire"
 )
 
-// Datagrams of another session change nothing: they are counted, and that is all.
-func TestOtherSessionsAreNotApplied(t *testing.T) {
-	k := &sky{referee: func(w *game.World) {
-		for gems.Len(w) < 5 {
-			gems.Spawn(w, gem{Pos: geom.Vec2{X: w.Rand().Range(-20, 20)}})
-		}
-	}}
-	d := newDuo(t, k.rules(t))
-	a := d.join(20*ms, Config{})
-	d.run(500 * time.Millisecond)
-	b := d.join(20*ms, Config{}) // its numbers are lower, so that those of the other are news
-	d.run(500 * time.Millisecond)
-	var others [][]byte
-	for range 20 {
-		for _, x := range a.down {
-			others = append(others, slices.Clone(x.data))
-		}
-		d.run(10 * time.Millisecond)
-	}
-	before, newest, ents := b.c.Stats(), b.c.NewestPacket(), len(b.c.Store().Entities())
-	for _, data := range others {
-		b.c.Receive(d.now+b.offset, data)
-	}
-	b.c.applyInbox()
-	n := uint64(len(others))
-	after := b.c.Stats()
-	if n == 0 || after.WrongSession != before.WrongSession+n {
-		t.Errorf("%d datagrams of another session, %d counted", n, after.WrongSession-before.WrongSession)
-	}
-	after.WrongSession = before.WrongSession
-	if after != before || b.c.NewestPacket() != newest || len(b.c.Store().Entities()) != ents {
-		t.Errorf("they changed %+v to %+v, packet %d to %d", before, after, newest, b.c.NewestPacket())
-	}
-}
-
 // A packet that was overtaken is applied, and is not the newest: its stamp is not sent back, its
 // promise of silence and the packet that commands name are those of the newest.
 func TestOvertakenPacketIsNotTheNewest(t *testing.T) {
-	var d downlink
+	d := downlink{received: wire.NewIncoming(1, 0, testPeriod)}
 	arrive := func(seq wire.Seq, due wire.Due) bool {
 		h := wire.Header{Server: true, Seq: seq, Tick: clock.Tick(100 + 3*int(seq)), Stamp: clock.Stamp(seq) * 1000,
 			NextDue: due}
@@ -91,7 +53,7 @@ func TestOvertakenPacketIsNotTheNewest(t *testing.T) {
 // After 17 packets in a row that need a baseline which is gone the client asks for everything anew,
 // as PROTOCOL.md says, and any packet that it can apply ends that.
 func TestResyncAfterSeventeen(t *testing.T) {
-	var d downlink
+	d := downlink{received: wire.NewIncoming(1, 0, testPeriod)}
 	for i := 1; i <= 30; i++ {
 		d.lostBaseline()
 		if want := i >= 17; d.resync != want || d.mustAck != want {
@@ -135,7 +97,7 @@ func TestReportsThatDoNotCount(t *testing.T) {
 		t.Errorf("back: reported %v, %d starved, want 2", c.time.lead.reported(), c.stats.Starved)
 	}
 	late := tickTime(109).Add(3 * testPeriod)
-	beat := packet.Heartbeat{Session: 7, Tick: 109, Time: tickTime(109).Stamp(), Stamp: late.Stamp()}
+	beat := packet.Heartbeat{Tick: 109, Time: tickTime(109).Stamp(), Stamp: late.Stamp()}
 	c.up.idleKnown = true
 	if c.apply(late-tickTime(100), beat.Append(nil)); c.time.overdue != 0 || c.stats.Heartbeats != 1 {
 		t.Errorf("idle: overdue by %v", c.time.overdue)

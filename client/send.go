@@ -77,7 +77,7 @@ func (u *uplink) unacked() clock.Tick { return u.made - min(u.acked, u.made) }
 
 // header returns the header of packet p, but for whether it elicits an acknowledgement.
 func (u *uplink) header(p *wire.Packet, now clock.Time) wire.Header {
-	h := wire.Header{Session: u.session, Seq: p.Seq, Stamp: now.Stamp()}
+	h := wire.Header{Seq: p.Seq, Stamp: now.Stamp()}
 	u.down.report(&h, now)
 	// Queued commands are each to be run: none that differs may be left behind.
 	h.Idle = u.same >= idleAfter && (!u.time.queued || u.unacked() <= clock.Tick(u.same)+1)
@@ -159,7 +159,8 @@ func (u *uplink) pressWaits(n clock.Tick) bool {
 // write encodes a datagram with cmds, or with fewer of them where not all fit.
 func (u *uplink) write(h *wire.Header, flags packet.Uplink) []byte {
 	w := &u.w
-	w.Reset(h.Append(u.buf[:0]))
+	w.Reset(u.buf[:0])
+	h.Append(w, wire.Known{Ack: u.down.received.Known()})
 	head := w.Mark()
 	for {
 		flags.Append(w)

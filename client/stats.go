@@ -12,7 +12,6 @@ type Stats struct {
 
 	// Datagrams, and events in them, that had no effect, by reason.
 	Malformed    uint64 // not decodable
-	WrongSession uint64 // of another session
 	Duplicate    uint64 // applied before, or too old
 	NoBaseline   uint64 // a baseline that they need is gone
 	InboxDropped uint64 // more than maxInbox arrived within a frame

@@ -84,13 +84,18 @@ func (t *timelines) synced() bool {
 // clock, the path and the ticks. quiet says that pauses are no jitter, as the server sends little
 // to a player who is away. It returns how long ticks are now, and the round trip without what stood
 // in queues on the way down, as to send less would not shorten those; 0 if the datagram shows none.
-func (t *timelines) synchronise(at clock.Time, h *wire.Header, quiet bool) (period, trip time.Duration) {
+// sent is our packet that it acknowledges as the newest, which is the one that it echoes; nil: it is
+// forgotten, and so old that its echo shows nothing.
+func (t *timelines) synchronise(
+	at clock.Time, h *wire.Header, sent *wire.Packet, quiet bool,
+) (period, trip time.Duration) {
 	queued := t.down.Queued(at, at.Sub(at.Near(h.Stamp)))
-	if h.HasEcho {
-		sent := at.Near(h.Stamp)
-		hold := sent.Sub(h.Arrival(sent)) // how long the server kept our stamp
-		t.est.Receive(at, h.Stamp, h.Echo, hold)
-		if rtt := at.Sub(at.Near(h.Echo)) - hold; rtt > 0 && rtt < rate.MaxTimeout {
+	if h.HasEcho && sent != nil {
+		left := at.Near(h.Stamp)
+		hold := left.Sub(h.Arrival(left))               // how long the server kept our stamp
+		echoed := h.Echoed(sent.Sent.Add(-time.Second)) // the edge may read a coarser clock
+		t.est.Receive(at, h.Stamp, echoed.Stamp(), hold)
+		if rtt := at.Sub(echoed) - hold; rtt > 0 && rtt < rate.MaxTimeout {
 			t.rtt.Sample(at, rtt)
 			trip = max(rtt-queued, min(t.rtt.Least(), rtt))
 		}

@@ -35,10 +35,19 @@ func tickTime(t clock.Tick) clock.Time { return clock.Time(t) * clock.Time(testP
 func (t *timelines) arrives(tick clock.Tick, hold, period time.Duration) {
 	left := tickTime(tick).Add(hold)
 	local := left - tickTime(100)
-	h := wire.Header{Server: true, Tick: tick, Time: tickTime(tick).Stamp(), Stamp: left.Stamp(), NextDue: 5,
+	h := wire.Header{
+		Server:  true,
+		Tick:    tick,
+		HasTime: true,
+		Time:    tickTime(tick).Stamp(),
+		Stamp:   left.Stamp(),
+		NextDue: 5,
 		Period:  period,
-		HasEcho: true, Echo: local.Stamp(), EchoAt: left.Stamp()}
-	t.synchronise(local, &h, false)
+		HasEcho: true,
+		Echo:    local.Stamp(),
+		EchoAt:  left.Stamp(),
+	}
+	t.synchronise(local, &h, &wire.Packet{Sent: local}, false)
 }
 
 // beat lets a heartbeat arrive that left so long after the instant of the tick that it names.

@@ -65,13 +65,12 @@ const (
 // uplink decides which commands are due, what the next datagram repeats of them, and when it is
 // sent: no more than the path carries, and nothing while the player idles.
 type uplink struct {
-	rules   *game.Rules
-	cfg     *Config
-	time    *timelines
-	down    *downlink
-	ring    *predict.Predictor[engine.Set, packet.Command] // has the commands
-	stats   *Stats
-	session uint16
+	rules *game.Rules
+	cfg   *Config
+	time  *timelines
+	down  *downlink
+	ring  *predict.Predictor[engine.Set, packet.Command] // has the commands
+	stats *Stats
 
 	made    clock.Tick // newest command
 	due     int        // commands that are still to be made in this frame
@@ -110,7 +109,7 @@ type repeats struct {
 
 func (u *uplink) init(c *Client, local clock.Time) (err error) {
 	u.rules, u.cfg, u.time, u.down, u.ring, u.stats = c.rules, &c.cfg, &c.time, &c.down, c.own.ring, &c.stats
-	u.session, u.awayKnown, u.lastSent = c.welcome.Session, true, local-clock.Time(time.Hour)
+	u.awayKnown, u.lastSent = true, local-clock.Time(time.Hour)
 	budget := rate.BytesPerSecond(c.welcome.BudgetUp / 8)
 	if budget == 0 {
 		budget = defaultUp
@@ -216,6 +215,7 @@ func (u *uplink) noteStarved(count uint8) (more uint8) {
 // whatever all since the first say.
 func (u *uplink) delivered(p *wire.Packet) {
 	u.path.Delivered(u.time.now, p.Size, -1)
+	u.down.received.Delivered(p.Seq)
 	if u.awayFrom != 0 && !u.awayFrom.Newer(p.Seq) {
 		u.awayKnown = true
 	}

@@ -27,7 +27,7 @@ type heart struct {
 	spend func(id server.PlayerID, now clock.Time, size int) bool
 
 	mu     sync.Mutex
-	beats  []beat        // the human players
+	beats  []*player     // the human ones
 	tick   clock.Tick    // the newest that has begun; 0: none
 	at     clock.Time    // its instant
 	period time.Duration // between ticks
@@ -35,12 +35,6 @@ type heart struct {
 	count  int           // heartbeats since the tick began
 	sent   uint64        // heartbeats to all players
 	open   bool          // the rules run, and nothing else is sent
-}
-
-// A beat is one player who gets heartbeats.
-type beat struct {
-	session uint16
-	p       *player
 }
 
 // begins notes that a tick begins, whose instant is at, and the present period.
@@ -66,7 +60,7 @@ func (h *heart) players(r *room) {
 	h.beats = h.beats[:0]
 	for _, p := range r.order {
 		if !p.bot {
-			h.beats = append(h.beats, beat{r.srv.Session(p.id), p})
+			h.beats = append(h.beats, p)
 		}
 	}
 }
@@ -100,11 +94,11 @@ func (h *heart) beat(buf []byte) (time.Duration, []byte) {
 	if wait := h.due.Sub(now); wait > 0 {
 		return wait, buf
 	}
-	for _, b := range h.beats {
-		beat := packet.Heartbeat{Session: b.session, Tick: h.tick, Time: h.at.Stamp(), Period: h.period}
-		buf = beat.Append(buf[:0])
-		if h.spend(b.p.id, now, len(buf)) {
-			b.p.send(now, buf)
+	beat := packet.Heartbeat{Tick: h.tick, Time: h.at.Stamp(), Period: h.period}
+	buf = beat.Append(buf[:0])
+	for _, p := range h.beats {
+		if h.spend(p.id, now, len(buf)) {
+			p.send(now, buf)
 			h.sent++
 		}
 	}

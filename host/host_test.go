@@ -225,14 +225,14 @@ func TestPlay(t *testing.T) {
 		if rate := st.Ticks; rate < 140 || rate > 155 {
 			t.Errorf("%d ticks in 5 s at 30 Hz", rate)
 		}
-		if st.Drops.Malformed+st.Drops.Session+st.Drops.HostileAck+st.Displaced+st.Faults != 0 ||
+		if st.Drops.Malformed+st.Drops.HostileAck+st.Displaced+st.Faults != 0 ||
 			st.Received < 4*5*25 || st.Sent < 4*5*10 {
 			t.Errorf("%+v", st.Totals)
 		}
 		for _, g := range []*visitor{ann, bob} {
 			g.Do(func(c *client.Client) {
 				q := c.Stats()
-				if q.Starved > 5 || q.Malformed+q.WrongSession+q.NoBaseline != 0 || q.Bound > 20*time.Millisecond ||
+				if q.Starved > 5 || q.Malformed+q.NoBaseline != 0 || q.Bound > 20*time.Millisecond ||
 					zap.Pilots.Len(c.World()) != 5 {
 					t.Errorf("%d pilots, %+v", zap.Pilots.Len(c.World()), q)
 				}

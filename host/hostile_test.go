@@ -45,7 +45,7 @@ func TestHostilePlayers(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		st := s.Stats()
-		if st.Displaced < 8000 || st.Drops.Malformed+st.Drops.Session < 100 {
+		if st.Displaced < 8000 || st.Drops.Malformed+st.Drops.Duplicate < 100 {
 			t.Errorf("%+v", st.Totals)
 		}
 		ann.Do(func(c *client.Client) {

@@ -66,7 +66,6 @@ func (t *Totals) add(u Totals) {
 	t.TextRefOverflow += u.TextRefOverflow
 	t.Drops.Unknown += u.Drops.Unknown
 	t.Drops.Malformed += u.Drops.Malformed
-	t.Drops.Session += u.Drops.Session
 	t.Drops.Duplicate += u.Drops.Duplicate
 	t.Drops.HostileAck += u.Drops.HostileAck
 }

@@ -298,8 +298,10 @@ func slotBits(m *movement.Movement, k *schema.Kind, age int) (slot, head, packet
 	var due []snapshot.Candidate
 	buf, bodyBuf := make([]byte, 0, 1<<14), make([]byte, 0, 1<<10)
 	var sent []wire.Seq // by tick
-	header := wire.Header{Server: true, HasAck: true, HasEcho: true}
-	headerBits := 8 * (len(header.Append(nil)) + wire.Overhead)
+	header := wire.Header{Server: true, HasAck: true}
+	w.Reset(nil)
+	header.Append(&w, wire.Known{})
+	headerBits := w.Len() + 8*wire.Overhead
 	records, bits, heads, packets := 0, 0, 0, 0
 	of := map[int32]*thing{}
 	for tick := 1; tick < last; tick++ {

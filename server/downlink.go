@@ -25,6 +25,7 @@ type DownlinkStats struct {
 	// others are entries without movement. Bits are what they took.
 	Moving, First                              uint64
 	MovingBits, FirstBits, GoneBits, OtherBits uint64
+	HeaderBits, FeedbackBits                   uint64
 }
 
 // downlink is what is sent to one client: which packets, when, and what became of them.
@@ -35,9 +36,14 @@ type downlink struct {
 	window   *rate.Window
 	path     path
 	pace     pace
-	rest     rest
-	phase    int // spreads clients over ticks
-	send     int // packets a second at most at present
+	// rest is the promise of silence: when everything has come to rest, packets announce it until
+	// the client acknowledges that, so that it does not take the silence for a network that failed.
+	rest    wire.Statement
+	line    wire.Statement // of the server's line lineNo
+	lineNo  uint32
+	applied clock.Tick // of the newest packet that the client applied; at first of the welcome
+	phase   int        // spreads clients over ticks
+	send    int        // packets a second at most at present
 
 	mustAck    bool
 	lastSent   clock.Time
@@ -47,31 +53,6 @@ type downlink struct {
 	resynced   clock.Time
 
 	stats DownlinkStats
-}
-
-// rest is the promise of silence: when everything has come to rest, packets announce it until the
-// client acknowledges that, so that it does not take the silence for a network that failed.
-type rest struct {
-	from  wire.Seq // first packet that promised silence since something changed; 0: none
-	known bool     // the client acknowledged one of those
-}
-
-// ends says that something is due again.
-func (r *rest) ends() { *r = rest{} }
-
-// promise notes that packet seq promises silence.
-func (r *rest) promise(seq wire.Seq) {
-	if r.from == 0 {
-		r.from = seq
-	}
-}
-
-// acknowledge notes that the client received packet seq. It and all packets since from promised
-// silence.
-func (r *rest) acknowledge(seq wire.Seq) {
-	if r.from != 0 && !r.from.Newer(seq) {
-		r.known = true
-	}
 }
 
 const (
@@ -185,9 +166,9 @@ func (d *downlink) occasion(now clock.Time, timeout time.Duration, records, crow
 	o := occasion{records: records, messages: d.messages.NeedsSend(now, timeout), crowded: crowded}
 	o.resting = !records && !o.messages && !crowded && !d.view.Unacked()
 	if !o.resting {
-		d.rest.ends()
+		d.rest = wire.Statement{}
 	}
-	promise := o.resting && !d.rest.known && (d.rest.from == 0 || now.Sub(d.lastSent) >= timeout)
+	promise := o.resting && !d.rest.Known() && (!d.rest.Begun() || now.Sub(d.lastSent) >= timeout)
 	if records {
 		d.lastDue = now
 	}
@@ -271,13 +252,14 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	share := min(room, max(d.evenShare(s.leaves, budget)-wire.Overhead, wire.MaxHeader+leastBody))
 	begin := len(out.buf)
 	sent := d.log.Sent(now, s.tick, d.resend)
-	h := p.header(sent, o)
 	w := &out.w
-	head := h.Append(out.buf)
-	outer := (len(head) - begin) * 8 // bits around the entries
-	w.Reset(head)
+	w.Reset(out.buf)
+	p.header(w, sent, o)
+	head := w.Len()
 	p.commands.appendFeedback(w, sent, s)
-	outer += w.Len()
+	outer := w.Len() // bits around the entries
+	d.stats.HeaderBits += uint64(head)
+	d.stats.FeedbackBits += uint64(outer - head)
 	if s.ahead.any {
 		outer += packet.SpawnedBits(s.tick, p.oldestSpawn(nil))
 	}
@@ -317,22 +299,29 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	out.outs = append(out.outs, outgoing{p.id, begin, len(b)})
 }
 
-// header returns the header of a packet.
-func (p *player) header(sent *wire.Packet, o occasion) wire.Header {
+// header writes the header of a packet.
+func (p *player) header(w *wire.BitWriter, sent *wire.Packet, o occasion) {
 	s, d := p.s, &p.down
-	h := wire.Header{Session: p.session, Seq: sent.Seq, Server: true, Tick: s.tick}
-	h.Stamp, h.Time = s.now.Stamp(), s.now.Stamp()
+	h := wire.Header{Seq: sent.Seq, Server: true, Tick: s.tick, Stamp: s.now.Stamp()}
+	known := wire.Known{Tick: d.applied, Ack: p.up.received.Known()}
 	p.up.acknowledge(&h)
-	if s.current != s.period {
-		h.Period = s.current
+	if d.lineNo != s.line.no {
+		d.line, d.lineNo = wire.Statement{}, s.line.no
+	}
+	if h.HasTime = !d.line.Known(); h.HasTime {
+		d.line.Said(sent.Seq)
+		h.Time = s.line.Time(s.tick).Stamp()
+		if s.line.Period != s.period {
+			h.Period = s.line.Period
+		}
 	}
 	h.NextDue = wire.DueWithin(time.Second / time.Duration(d.send) * 5 / 4)
 	if o.resting {
 		h.NextDue = wire.Quiet
-		d.rest.promise(sent.Seq)
+		d.rest.Said(sent.Seq)
 	}
-	h.Elicits = o.records || o.messages || o.crowded || o.resting && !d.rest.known
-	return h
+	h.Elicits = o.records || o.messages || o.crowded || o.resting && !d.rest.Known()
+	h.Append(w, known)
 }
 
 // chosen is what was written into a datagram: how many entries, and the bits of some of them.

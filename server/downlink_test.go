@@ -78,7 +78,8 @@ func TestPacketsGoOnUntilSilenceIsPromised(t *testing.T) {
 		var sent []byte // in this tick; nil: none
 		n.tick(func(_ PlayerID, b []byte) {
 			sent = bytes.Clone(b)
-			h, _, err := wire.DecodeHeader(b)
+			var r wire.BitReader
+			h, err := wire.NewIncoming(n.s.Tick()-1, n.now, n.s.Period()).Decode(&r, b)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -120,13 +120,12 @@ func crowdOf[T any](
 // walker is the far end of one connection: packets take three ticks each way, and one in fifty is
 // lost.
 type walker struct {
-	id      PlayerID
-	session uint16
-	recv    wire.Received
-	seq     wire.Seq
-	rng     geom.Rand
-	flying  []flyingPacket
-	spare   []flyingPacket
+	id     PlayerID
+	recv   wire.Received
+	seq    wire.Seq
+	rng    geom.Rand
+	flying []flyingPacket
+	spare  []flyingPacket
 }
 
 type flyingPacket struct {
@@ -163,11 +162,11 @@ func newStrollers(t testing.TB, groups, clients, budget int) *strollers {
 		t.Fatal(err)
 	}
 	for i := range clients {
-		id, w, err := c.s.Connect(0, fmt.Sprint(i))
+		id, _, err := c.s.Connect(0, fmt.Sprint(i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &walker{id: id, session: w.Session, seq: wire.FirstSeq - 1, rng: geom.NewRand(46, uint64(i), 1)}
+		p := &walker{id: id, seq: wire.FirstSeq - 1, rng: geom.NewRand(46, uint64(i), 1)}
 		c.walkers = append(c.walkers, p)
 	}
 	for i := range c.cmds {
@@ -225,7 +224,7 @@ func (c *strollers) send() {
 	}
 	for _, p := range c.walkers {
 		p.seq++
-		h := wire.Header{Session: p.session, Seq: p.seq, Stamp: c.now.Stamp(), Elicits: true}
+		h := wire.Header{Seq: p.seq, Stamp: c.now.Stamp(), Elicits: true}
 		h.Ack, h.HasAck = p.recv.Ack()
 		for i := range c.cmds {
 			cmd := &c.cmds[i]
@@ -242,7 +241,8 @@ func (c *strollers) send() {
 			up = p.spare[n-1].up[:0]
 			p.spare = p.spare[:n-1]
 		}
-		c.w.Reset(h.Append(up))
+		c.w.Reset(up)
+		h.Append(&c.w, wire.Known{})
 		packet.Uplink{}.Append(&c.w)
 		packet.AppendCommands(&c.w, c.rules.Command, c.cmds, h.Ack.Latest)
 		if !p.rng.Chance(0.02) {
@@ -267,12 +267,8 @@ func (c *strollers) deliver() {
 	for i := range c.out.Len() {
 		id, b := c.out.At(i)
 		p := c.walkers[id-1]
-		h, _, err := wire.DecodeHeader(b)
-		if err != nil {
-			c.t.Fatal(err)
-		}
 		if !p.rng.Chance(0.02) {
-			p.flying = append(p.flying, flyingPacket{at: c.tick + 2, seq: h.Seq})
+			p.flying = append(p.flying, flyingPacket{at: c.tick + 2, seq: wire.SeqOf(b)})
 		}
 	}
 	if f := c.s.Faults(); len(f) > 0 {

@@ -22,15 +22,14 @@ type PlayerStats struct {
 // player is one connected player. Its parts have their own state: what arrives from its client, the
 // commands, what it may know of the world, and what is sent to it.
 type player struct {
-	s       *Server
-	id      PlayerID
-	session uint16
-	name    string
-	avatar  game.ID // 0: none
-	lost    game.ID // the newest avatar that the rules removed; 0: none
-	ent     int32   // the avatar's index in the history; -1: none
-	joined  clock.Tick
-	spawns  []int32 // see noteSpawn
+	s      *Server
+	id     PlayerID
+	name   string
+	avatar game.ID // 0: none
+	lost   game.ID // the newest avatar that the rules removed; 0: none
+	ent    int32   // the avatar's index in the history; -1: none
+	joined clock.Tick
+	spawns []int32 // see noteSpawn
 
 	limits Limits
 
@@ -46,7 +45,10 @@ func (p *player) delivered(sent *wire.Packet) {
 	d.path.delivered += sent.Size
 	d.view.Delivered(sent)
 	d.messages.Delivered(uint16(sent.Seq))
-	d.rest.acknowledge(sent.Seq)
+	d.rest.Delivered(sent.Seq)
+	d.line.Delivered(sent.Seq)
+	d.applied = max(d.applied, sent.Tick)
+	p.up.received.Delivered(sent.Seq)
 }
 
 // missing handles a packet that later acknowledgements show to be lost. The slack that it reported
@@ -98,14 +100,6 @@ func (s *Server) Beat(id PlayerID, now clock.Time, size int) bool {
 func (s *Server) Heard(id PlayerID) clock.Time {
 	if _, p := s.find(id); p != nil {
 		return p.up.heard
-	}
-	return 0
-}
-
-// Session returns the session number of a player, for the host's routing; 0 if it is not connected.
-func (s *Server) Session(id PlayerID) uint16 {
-	if _, p := s.find(id); p != nil {
-		return p.session
 	}
 	return 0
 }

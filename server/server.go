@@ -33,6 +33,7 @@ import (
 	"meanwhile/netcode/rate"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 	"meanwhile/session"
 )
 
@@ -102,7 +103,6 @@ var (
 type Drops struct {
 	Unknown    uint64 // from a player that is not connected
 	Malformed  uint64 // not decodable
-	Session    uint64 // of another session
 	Duplicate  uint64 // applied before, or too old
 	HostileAck uint64 // acknowledges what was never sent
 }
@@ -119,7 +119,8 @@ type Server struct {
 	leaves  clock.Time    // when the tick's datagrams leave
 	period  time.Duration // nominal
 	current time.Duration // announced
-	send    int           // packets a second to one client at most
+	line    line
+	send    int // packets a second to one client at most
 
 	clients []*player // by PlayerID
 	nextID  PlayerID
@@ -180,6 +181,7 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid,
 		avatars: map[game.ID]*player{}, spawners: map[int32]*player{}}
 	s.current, s.record, s.show = s.period, s.recordEntity, s.showEntity
+	s.line.Period = s.period
 	s.send = s.sendRate(cfg.Budget)
 	s.ahead = aheadOf(rules)
 	if rules.Hides() {
@@ -248,8 +250,12 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	}
 	id := s.nextID
 	s.nextID++
-	p := &player{s: s, id: id, session: uint16(id)*40503 + 1, name: name, ent: -1}
+	p := &player{s: s, id: id, name: name, ent: -1}
 	p.up.heard = now
+	p.down.applied, p.down.lineNo = s.tick, s.line.no
+	if s.line.Period == s.period {
+		p.down.line.Tell() // by the welcome
+	}
 	p.down.view, p.down.messages, p.down.window, p.down.path.capacity = snapshot.NewView(s.hist), sender, window, capacity
 	p.down.view.Share(&s.look)
 	p.limits = Limits{Budget: s.cfg.Budget, Send: s.send}
@@ -258,7 +264,8 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	s.rules.Command.Clamp(p.commands.last.Vals) // zeros may lie outside a range
 	s.clients = append(s.clients, p)
 	s.joins = append(s.joins, p)
-	return id, session.Welcome{Session: p.session, Player: uint32(id), Tick: s.tick, ServerTime: s.now, Period: s.period,
+	return id, session.Welcome{Session: uint16(id)*40503 + 1, Player: uint32(id), Tick: s.tick, ServerTime: s.now,
+		Period:   s.period,
 		SendRate: uint16(s.send), Seed: s.cfg.Seed, History: snapshot.HistoryTicks, BudgetDown: uint32(s.cfg.Budget) * 8,
 		Room: s.cfg.Room, Game: s.rules.Name}, nil
 }
@@ -320,6 +327,7 @@ func (s *Server) fault(err error) {
 func (s *Server) Begin(now clock.Time) {
 	s.tick++
 	s.now, s.leaves = now, now
+	s.followLine()
 	s.eng.SetTick(s.tick)
 	s.admit()
 	s.runCommands()
@@ -349,6 +357,24 @@ func (s *Server) Begin(now clock.Time) {
 		}
 	}
 	s.grid.Build()
+}
+
+// A line is that on which the newest tick lies, within lineTolerance; its number counts lines.
+type line struct {
+	wire.Line
+	no uint32
+}
+
+// lineTolerance is by how much ticks may begin beside the line that clients know. It is far below
+// what a client knows of the server's clock.
+const lineTolerance = 100 * time.Microsecond
+
+// followLine begins a new line where the newest tick does not lie on the present one.
+func (s *Server) followLine() {
+	beside := s.now.Sub(s.line.Time(s.tick))
+	if s.line.Period != s.current || beside.Abs() > lineTolerance {
+		s.line = line{wire.Line{Tick: s.tick, At: s.now, Period: s.current}, s.line.no + 1}
+	}
 }
 
 // admit takes out the avatars of players who left and lets new players in.

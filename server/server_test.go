@@ -161,7 +161,7 @@ type peer struct {
 	n         *nest
 	id        PlayerID
 	welcome   session.Welcome
-	recv      wire.Received
+	recv      *wire.Incoming
 	agreement wire.Agreement
 	seq       wire.Seq
 	store     *snapshot.Store
@@ -185,20 +185,20 @@ func (n *nest) connect(name string) *peer {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	return &peer{n: n, id: id, welcome: w, seq: wire.FirstSeq - 1, store: snapshot.NewStore(n.s.rules.Coders)}
+	return &peer{n: n, id: id, welcome: w, seq: wire.FirstSeq - 1, store: snapshot.NewStore(n.s.rules.Coders),
+		recv: wire.NewIncoming(w.Tick, w.ServerTime, w.Period)}
 }
 
 // take applies one datagram.
 func (p *peer) take(b []byte) wire.Header {
-	h, at, err := wire.DecodeHeader(b)
-	if err != nil || !h.Server || h.Session != p.welcome.Session {
-		p.n.t.Fatalf("datagram %x: %+v, %v", b, h, err)
-	}
-	if !p.recv.Accepts(h.Seq) {
+	var r wire.BitReader
+	h, err := p.recv.Decode(&r, b)
+	if errors.Is(err, wire.ErrDuplicate) {
 		return h
 	}
-	var r wire.BitReader
-	r.Reset(b[at:])
+	if err != nil {
+		p.n.t.Fatalf("datagram %x: %+v, %v", b, h, err)
+	}
 	rules := p.n.s.rules
 	f := packet.DecodeFeedback(&r, h.Tick, packet.FeedbackForm{Queued: p.n.queued, Events: len(rules.Events) > 0})
 	p.acked, p.ran, p.emitted = max(p.acked, f.Acked), max(p.ran, f.Ran), f.Events
@@ -236,7 +236,7 @@ func (p *peer) take(b []byte) wire.Header {
 		m.Body = bytes.Clone(m.Body)
 		p.events = append(p.events, m)
 	}
-	p.recv.Applied(h.Seq)
+	p.recv.Applied(&h)
 	p.agreement.Applied(h.Tick, p.seq+1)
 	return h
 }
@@ -248,10 +248,11 @@ func (p *peer) packet(cmds ...packet.Command) []byte {
 
 func (p *peer) packetWith(change func(h *wire.Header), cmds ...packet.Command) []byte {
 	p.seq++
-	h := wire.Header{Session: p.welcome.Session, Seq: p.seq, Stamp: p.n.now.Stamp(), Elicits: true}
+	h := wire.Header{Seq: p.seq, Stamp: p.n.now.Stamp(), Elicits: true}
 	h.Ack, h.HasAck = p.recv.Ack()
 	change(&h)
-	p.w.Reset(h.Append(nil))
+	p.w.Reset(nil)
+	h.Append(&p.w, wire.Known{})
 	packet.Uplink{}.Append(&p.w)
 	packet.AppendCommands(&p.w, p.n.s.rules.Command, cmds, h.Ack.Latest)
 	return p.w.Bytes()
@@ -419,10 +420,6 @@ func TestHostileDatagrams(t *testing.T) {
 				for cut := range b {
 					n.s.Receive(eve.id, n.now, b[:cut])
 				}
-				other := bytes.Clone(b)
-				other[1]++ // another session
-				n.s.Receive(eve.id, n.now, other)
-				n.s.Receive(ann.id, n.now, b) // of another player
 				if old == nil {
 					old = bytes.Clone(b)
 				}
@@ -433,8 +430,6 @@ func TestHostileDatagrams(t *testing.T) {
 				n.s.Receive(eve.id, n.now, claim)
 				big := append(bytes.Clone(claim), make([]byte, wire.MaxDatagram)...)
 				n.s.Receive(eve.id, n.now, big)
-				server := eve.packetWith(func(h *wire.Header) { h.Server = true })
-				n.s.Receive(eve.id, n.now, server)
 				if i%7 == 0 {
 					n.s.Receive(eve.id, n.now, nil)
 				}
@@ -460,7 +455,7 @@ func TestHostileDatagrams(t *testing.T) {
 	if dirty != clean {
 		t.Errorf("hostile datagrams changed the world from\n%sto\n%s", clean, dirty)
 	}
-	if drops.Unknown != 60 || drops.Session < 60 || drops.Duplicate < 60*200 || drops.HostileAck != 60 ||
+	if drops.Unknown != 60 || drops.Duplicate < 60*200 || drops.HostileAck != 60 ||
 		drops.Malformed < 60*9 {
 		t.Errorf("%+v", drops)
 	}
@@ -591,8 +586,7 @@ func TestDisconnectAndReturn(t *testing.T) {
 		t.Errorf("player %d session %d, before %d and %d", again.id, again.welcome.Session, ann.id, ann.welcome.Session)
 	}
 	n.s.Receive(ann.id, n.now, flying)
-	n.s.Receive(again.id, n.now, flying)
-	if d := n.s.Drops(); d.Unknown != 1 || d.Session != 1 {
+	if d := n.s.Drops(); d.Unknown != 1 {
 		t.Errorf("%+v", d)
 	}
 	n.keep = true
@@ -628,7 +622,7 @@ func TestDisconnectAndReturn(t *testing.T) {
 		f()
 	}
 	if _, ok := n.s.Stats(brief.id); ok || n.s.Avatar(brief.id) != 0 || n.s.Heard(brief.id) != 0 ||
-		n.s.Session(brief.id) != 0 || n.s.View(brief.id) != nil {
+		n.s.View(brief.id) != nil {
 		t.Error("there are facts about a player who is gone")
 	}
 }

@@ -31,6 +31,7 @@ func (u *uplink) isNewest(seq wire.Seq) bool {
 // packet to the client.
 func (u *uplink) acknowledge(h *wire.Header) {
 	h.Ack, h.HasAck = u.received.Ack()
+	u.received.Stated(h.Seq)
 	if u.echoDue {
 		h.HasEcho, h.Echo, h.EchoAt = true, u.echo, u.echoAt.Stamp()
 		u.echoDue = false
@@ -48,20 +49,16 @@ func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
 		s.drops.Unknown++
 		return
 	}
-	h, n, err := wire.DecodeHeader(data)
+	var r wire.BitReader
+	h, err := wire.DecodeUp(&r, data, p.down.log.NextSeq())
 	switch {
-	case err != nil || h.Server || len(data) > wire.MaxDatagram:
+	case err != nil || len(data) > wire.MaxDatagram:
 		s.drops.Malformed++
-		return
-	case h.Session != p.session:
-		s.drops.Session++
 		return
 	case !p.up.received.Accepts(h.Seq):
 		s.drops.Duplicate++
 		return
 	}
-	var r wire.BitReader
-	r.Reset(data[n:])
 	flags := packet.DecodeUplink(&r)
 	cmds, err := packet.DecodeCommands(&r, s.rules.Command, s.scratch, h.Ack.Latest, s.tick)
 	if err != nil {
@@ -83,6 +80,7 @@ func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
 func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Command, arrival clock.Time) {
 	up, d := &p.up, &p.down
 	up.received.Applied(h.Seq)
+	h.Stamp = wire.NearStamp(up.echo+arrival.Stamp()-up.echoAt.Stamp(), h.Stamp)
 	queued := up.queue.Queued(arrival, arrival.Sub(arrival.Near(h.Stamp)))
 	if h.HasEcho {
 		p.sampleRTT(h, arrival, queued)

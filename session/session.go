@@ -24,7 +24,7 @@ import (
 
 // Version is the version of the protocol. Peers of different versions cannot read each other's Hello
 // and Welcome. A Refusal has the same layout in every version, so that it can say so.
-const Version = 2
+const Version = 3
 
 // Kind tells the messages apart.
 type Kind uint8

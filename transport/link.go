@@ -219,7 +219,7 @@ func (l *Link) sent(b []byte, err error) bool {
 // refuse counts a datagram that no path will take.
 func (l *Link) refuse(b []byte) {
 	l.n.droppedSize.Add(1)
-	if len(b) >= wire.StampOffset {
+	if len(b) >= wire.LeadSize {
 		l.mail.refuse(wire.SeqOf(b))
 	}
 }

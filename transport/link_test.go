@@ -97,7 +97,7 @@ func datagram(s wire.Seq) []byte {
 }
 
 func stamp(b []byte) clock.Stamp {
-	return clock.Stamp(uint32(b[5]) | uint32(b[6])<<8 | uint32(b[7])<<16 | uint32(b[8])<<24)
+	return wire.StampOf(b)
 }
 
 // The newest two datagrams win while the path is blocked, the others are reported in order, and the

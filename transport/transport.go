@@ -10,7 +10,7 @@
 // and datagrams follow. What goes over the wire on each transport is in docs/PROTOCOL.md,
 // "Transports".
 //
-// Bytes 3 and 4 of a datagram are its sequence number, bytes 5 to 8 the stamp of its sending
+// A datagram begins with three bytes of the stamp of its sending and two of its sequence number
 // (package wire). A Conn writes the stamp at the last moment before it hands the datagram over.
 package transport
 
@@ -34,8 +34,8 @@ const (
 
 // Bounds of every connection.
 const (
-	// MinDatagram is the least size of a datagram in bytes: one that holds a stamp.
-	MinDatagram = wire.StampOffset + 4
+	// MinDatagram is the least size of a datagram in bytes: one that has both.
+	MinDatagram = wire.LeadSize
 	// MaxDatagram is the largest datagram in bytes. It fits the smallest packet of QUIC, with room
 	// for WebTransport's prefix. Larger ones are dropped and counted on either side.
 	MaxDatagram = wire.MaxDatagram

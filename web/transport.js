@@ -35,9 +35,9 @@ const RACE_MS = 9000
 /** The largest stream message either way, in bytes. A larger one ends the connection: the peer is not ours. */
 const MAX_MESSAGE = 64 << 10
 /** The smallest and the largest datagram either way, in bytes. Others are dropped and counted. */
-const MIN_DATAGRAM = 9, MAX_DATAGRAM = 1150
-/** Offsets in a datagram: its sequence number, uint16 LE, and its send stamp, uint32 LE microseconds that wrap. */
-const SEQ_AT = 3, STAMP_AT = 5
+const MIN_DATAGRAM = 5, MAX_DATAGRAM = 1150
+/** Offsets in a datagram: its send stamp, the low 24 bits of microseconds, LE, and its sequence number, uint16 LE. */
+const STAMP_AT = 0, SEQ_AT = 3
 /** How long a closing connection may take: to send what the stream still holds, and to hear the server's reason. */
 const LINGER_MS = 2000
 /** Datagrams that may wait for WebTransport's writer. Beyond it the oldest is dropped: the newest one knows more. */
@@ -122,7 +122,11 @@ function framed(bytes) {
 }
 
 /** @param {ArrayBuffer} bytes */
-const stamp = bytes => new DataView(bytes).setUint32(STAMP_AT, Math.floor(clock() * 1000) >>> 0, true)
+function stamp(bytes) {
+  const view = new DataView(bytes), us = Math.floor(clock() * 1000) >>> 0
+  view.setUint16(STAMP_AT, us & 0xffff, true)
+  view.setUint8(STAMP_AT + 2, us >>> 16 & 0xff)
+}
 
 const tooLong = (/** @type {string} */ what, /** @type {number} */ bytes) => `${what} a stream message of ${bytes} bytes, beyond ${MAX_MESSAGE}`
 

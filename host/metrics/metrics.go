@@ -89,7 +89,6 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descReceived, s.Displaced, "displaced")
 	count(descReceived, s.Drops.Malformed, "malformed")
 	count(descReceived, s.Drops.Duplicate, "duplicate")
-	count(descReceived, s.Drops.Session, "wrong_session")
 	count(descReceived, s.Drops.HostileAck, "hostile_ack")
 	count(descReceived, s.Drops.Unknown, "unknown_player")
 	count(descSent, s.Sent)

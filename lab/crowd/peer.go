@@ -16,14 +16,13 @@ import (
 // resync, and does not adapt its lead.
 type peer struct {
 	id       server.PlayerID
-	session  uint16
 	walker   int
 	viewer   *viewer // nil for most
 	random   random  // loss both ways
 	up       []flying
 	spare    []flying
 	down     []pending // on the way to it
-	received wire.Received
+	received *wire.Incoming
 	seq      wire.Seq
 	phase    clock.Tick    // in which of upEvery ticks it sends
 	within   time.Duration // how long after the tick
@@ -43,13 +42,13 @@ type flying struct {
 
 // pending is what a client without a viewer reads of a datagram.
 type pending struct {
-	at    clock.Time
-	seq   wire.Seq
-	stamp clock.Stamp
+	at clock.Time
+	h  wire.Header
 }
 
 func newPeer(r *Run, id server.PlayerID, walker int, w session.Welcome) *peer {
-	c := &peer{id: id, session: w.Session, walker: walker, seq: wire.FirstSeq - 1}
+	c := &peer{id: id, walker: walker, seq: wire.FirstSeq - 1,
+		received: wire.NewIncoming(w.Tick, w.ServerTime, w.Period)}
 	c.random = random(r.cfg.Seed*0x9E37 + uint64(id)*0x1000003)
 	c.phase, c.within = clock.Tick(c.random.below(upEvery)), time.Duration(c.random.below(int(tick/time.Microsecond)))*
 		time.Microsecond
@@ -58,11 +57,12 @@ func newPeer(r *Run, id server.PlayerID, walker int, w session.Welcome) *peer {
 
 // put puts a datagram on its way.
 func (c *peer) put(at clock.Time, b []byte) {
-	h, _, err := wire.DecodeHeader(b)
+	var r wire.BitReader
+	h, err := c.received.Decode(&r, b)
 	if err != nil {
 		panic(err)
 	}
-	c.down = append(c.down, pending{at, h.Seq, h.Stamp})
+	c.down = append(c.down, pending{at, h})
 }
 
 // The commands of a client: each datagram has the new ones, and repeats some.
@@ -79,22 +79,24 @@ func (c *peer) run(r *Run) {
 	}
 	now := r.now.Add(c.within)
 	n := 0
-	for _, p := range c.down {
-		switch {
-		case p.at > now:
-			c.down[n] = p
+	for i := range c.down {
+		p := &c.down[i]
+		if p.at > now {
+			c.down[n] = *p
 			n++
-		case c.received.Accepts(p.seq):
-			c.received.Applied(p.seq)
-			if a, _ := c.received.Ack(); a.Latest == p.seq {
-				c.echo, c.echoAt, c.echoes = p.stamp, p.at, true
-			}
+			continue
 		}
+		c.received.Applied(&p.h)
+		if p.h.HasAck {
+			c.received.Delivered(p.h.Ack.Latest)
+		}
+		c.echo, c.echoAt, c.echoes = p.h.Stamp, p.at, true
 	}
 	c.down = c.down[:n]
 	c.seq++
-	h := wire.Header{Session: c.session, Seq: c.seq, Stamp: now.Stamp(), Elicits: true}
+	h := wire.Header{Seq: c.seq, Stamp: now.Stamp(), Elicits: true}
 	h.Ack, h.HasAck = c.received.Ack()
+	c.received.Stated(h.Seq)
 	if c.echoes {
 		h.HasEcho, h.Echo, h.EchoAt, c.echoes = true, c.echo, c.echoAt.Stamp(), false
 	}
@@ -102,7 +104,8 @@ func (c *peer) run(r *Run) {
 	if n := len(c.spare); n > 0 {
 		f, c.spare = c.spare[n-1], c.spare[:n-1]
 	}
-	r.w.Reset(h.Append(f.data[:0]))
+	r.w.Reset(f.data[:0])
+	h.Append(&r.w, wire.Known{Ack: c.received.Known()})
 	packet.Uplink{}.Append(&r.w)
 	vals, aim := r.commands[:], int64(r.scene.walkers.heading[c.walker]>>8)
 	for i := range vals {

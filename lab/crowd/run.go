@@ -93,7 +93,6 @@ type Run struct {
 // Sums are what all clients were sent since ResetSums.
 type Sums struct {
 	Packets, Bytes uint64 // of datagrams, without wire.Overhead
-	HeaderBytes    uint64
 	// MaxWindow is the most bits that a client was sent in a second, overhead included. It counts
 	// what leaves the server, and knows nothing of how the server counts.
 	MaxWindow int
@@ -292,13 +291,8 @@ func (r *Run) deliver() {
 
 // sent counts a datagram to the client.
 func (c *peer) sent(r *Run, b []byte) {
-	_, n, err := wire.DecodeHeader(b)
-	if err != nil {
-		panic(err)
-	}
 	r.Sums.Packets++
 	r.Sums.Bytes += uint64(len(b))
-	r.Sums.HeaderBytes += uint64(n)
 	bits := (len(b) + wire.Overhead) * 8
 	c.window[r.tick%Rate] += bits
 	c.inWindow += bits
@@ -316,12 +310,14 @@ func (c *peer) pass(r *Run) {
 type Counts struct {
 	Records, Moving, First                     uint64
 	MovingBits, FirstBits, GoneBits, OtherBits uint64
+	HeaderBits, FeedbackBits                   uint64
 }
 
 func (s *Counts) add(o *server.DownlinkStats) {
 	s.Records, s.Moving, s.First = s.Records+o.Records, s.Moving+o.Moving, s.First+o.First
 	s.MovingBits, s.FirstBits = s.MovingBits+o.MovingBits, s.FirstBits+o.FirstBits
 	s.GoneBits, s.OtherBits = s.GoneBits+o.GoneBits, s.OtherBits+o.OtherBits
+	s.HeaderBits, s.FeedbackBits = s.HeaderBits+o.HeaderBits, s.FeedbackBits+o.FeedbackBits
 }
 
 // Sub takes what was counted before out of the counts.
@@ -329,6 +325,7 @@ func (s *Counts) Sub(o *Counts) {
 	s.Records, s.Moving, s.First = s.Records-o.Records, s.Moving-o.Moving, s.First-o.First
 	s.MovingBits, s.FirstBits = s.MovingBits-o.MovingBits, s.FirstBits-o.FirstBits
 	s.GoneBits, s.OtherBits = s.GoneBits-o.GoneBits, s.OtherBits-o.OtherBits
+	s.HeaderBits, s.FeedbackBits = s.HeaderBits-o.HeaderBits, s.FeedbackBits-o.FeedbackBits
 }
 
 // Downlink returns what the server counted of all clients since they connected, and how many

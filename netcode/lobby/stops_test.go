@@ -120,7 +120,7 @@ func (w *watcher) send(now clock.Time, tick clock.Tick, moving []Place) {
 	}
 	p := w.log.Sent(now, tick, func(p *wire.Packet) { w.stops.Lost(uint16(p.Seq)) })
 	h := wire.Header{Seq: p.Seq, Elicits: true}
-	b := append(h.Append(nil), byte(len(moving)))
+	b := append(headerBytes(&h), byte(len(moving)))
 	for _, m := range moving {
 		b = m.Append(b)
 	}
@@ -128,6 +128,14 @@ func (w *watcher) send(now clock.Time, tick clock.Tick, moving []Place) {
 	w.log.Charge(p, len(b))
 	w.down.Push(now, b)
 	w.sent += len(b)
+}
+
+// headerBytes encodes a header alone.
+func headerBytes(h *wire.Header) []byte {
+	var w wire.BitWriter
+	w.Reset(nil)
+	h.Append(&w, wire.Known{})
+	return w.Bytes()
 }
 
 // deliver hands over what arrived by now: datagrams at the watcher, acknowledgements at the server.
@@ -139,12 +147,13 @@ func (w *watcher) deliver(t testing.TB, now clock.Time) {
 		w.owesAck = false
 		h := wire.Header{Seq: 1, HasAck: true}
 		h.Ack, _ = w.received.Ack()
-		b := h.Append(nil)
+		b := headerBytes(&h)
 		w.up.Push(now, b)
 		w.sent += len(b)
 	}
 	for b, _, ok := w.up.Pop(now); ok; b, _, ok = w.up.Pop(now) {
-		h, _, err := wire.DecodeHeader(b)
+		var r wire.BitReader
+		h, err := wire.DecodeUp(&r, b, w.log.NextSeq())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +165,8 @@ func (w *watcher) deliver(t testing.TB, now clock.Time) {
 
 // receive pushes the places of a datagram.
 func (w *watcher) receive(t testing.TB, now clock.Time, b []byte) {
-	h, n, err := wire.DecodeHeader(b)
+	var r wire.BitReader
+	h, err := wire.DecodeUp(&r, b, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,11 +184,12 @@ func (w *watcher) receive(t testing.TB, now clock.Time, b []byte) {
 			t.Fatal(err)
 		}
 	}
-	count := int(b[n])
+	b = r.Rest()
+	count := int(b[0])
 	for i := range count {
-		push(b[n+1+i*PlaceBytes:])
+		push(b[1+i*PlaceBytes:])
 	}
-	if rest := b[n+1+count*PlaceBytes:]; len(rest) > 0 {
+	if rest := b[1+count*PlaceBytes:]; len(rest) > 0 {
 		if _, err := w.messages.Read(rest); err != nil {
 			t.Fatal(err)
 		}

@@ -355,8 +355,17 @@ func FuzzDecodeEvent(f *testing.F) {
 	})
 }
 
+func decodeHeartbeat(b []byte) (packet.Heartbeat, error) {
+	var r wire.BitReader
+	h, err := wire.NewIncoming(0, 0, time.Millisecond).Decode(&r, b)
+	if err != nil {
+		return packet.Heartbeat{}, err
+	}
+	return packet.HeartbeatOf(&h, &r)
+}
+
 func heartbeatText(h packet.Heartbeat) string {
-	return fmt.Sprintf("session %d stamp %d tick %d time %d period %v", h.Session, h.Stamp, h.Tick, h.Time, h.Period)
+	return fmt.Sprintf("stamp %d tick %d time %d period %v", h.Stamp, h.Tick, h.Time, h.Period)
 }
 
 func TestHeartbeatVectors(t *testing.T) {
@@ -365,35 +374,38 @@ func TestHeartbeatVectors(t *testing.T) {
 		name string
 		h    packet.Heartbeat
 	}{
-		{"at the nominal period", packet.Heartbeat{Session: 7, Stamp: 20_060_000, Tick: 600, Time: 20_000_000}},
-		{"at a stretched period", packet.Heartbeat{Session: 65535, Stamp: 5, Tick: 1<<32 - 1, Time: 1<<32 - 1,
+		{"at the nominal period", packet.Heartbeat{Stamp: 20_060_000, Tick: 600, Time: 20_000_000}},
+		{"at a stretched period", packet.Heartbeat{Stamp: 5, Tick: 1<<32 - 1, Time: 1<<32 - 1,
 			Period: 40 * time.Millisecond}},
 	} {
 		list = append(list, vector{c.name, hex.EncodeToString(c.h.Append(nil)), heartbeatText(c.h)})
 	}
 	check(t, "testdata/heartbeats.txt", "# Heartbeats: name, bytes, and what they say.\n", list,
 		func(b []byte) (string, error) {
-			h, err := packet.DecodeHeartbeat(b)
+			h, err := decodeHeartbeat(b)
 			return heartbeatText(h), err
 		})
 }
 
 func TestDecodeHeartbeatRefuses(t *testing.T) {
-	h := packet.Heartbeat{Session: 7, Tick: 600}
-	if _, err := packet.DecodeHeartbeat(append(h.Append(nil), 0)); !errors.Is(err, wire.ErrMalformed) {
+	h := packet.Heartbeat{Tick: 600}
+	if _, err := decodeHeartbeat(append(h.Append(nil), 0)); !errors.Is(err, wire.ErrMalformed) {
 		t.Errorf("a heartbeat with a body: %v", err)
 	}
-	header := wire.Header{Session: 7, Server: true, Tick: 600}
-	if _, err := packet.DecodeHeartbeat(header.Append(nil)); !errors.Is(err, wire.ErrMalformed) {
+	header := wire.Header{Seq: 1, Server: true, Tick: 1}
+	var w wire.BitWriter
+	w.Reset(nil)
+	header.Append(&w, wire.Known{})
+	if _, err := decodeHeartbeat(w.Bytes()); !errors.Is(err, wire.ErrMalformed) {
 		t.Errorf("an ordinary header: %v", err)
 	}
 }
 
 func FuzzDecodeHeartbeat(f *testing.F) {
-	f.Add((&packet.Heartbeat{Session: 7, Tick: 600}).Append(nil))
-	f.Add((&packet.Heartbeat{Session: 9, Stamp: 4, Tick: 5, Time: 6, Period: time.Millisecond}).Append(nil))
+	f.Add((&packet.Heartbeat{Tick: 600}).Append(nil))
+	f.Add((&packet.Heartbeat{Stamp: 4, Tick: 5, Time: 6, Period: time.Millisecond}).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h, err := packet.DecodeHeartbeat(b)
+		h, err := decodeHeartbeat(b)
 		if err != nil {
 			if !errors.Is(err, wire.ErrTruncated) && !errors.Is(err, wire.ErrMalformed) {
 				t.Fatalf("refused with %v", err)

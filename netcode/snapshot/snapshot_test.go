@@ -379,7 +379,10 @@ func (d *duel) receive(now clock.Time) {
 	if a, ok := d.recv.Ack(); ok && d.outage == 0 && !d.rng.chance(d.loss) {
 		d.sentUp++
 		h := wire.Header{HasAck: true, Ack: a, Seq: d.sentUp}
-		f := flight{at: d.transit(), data: h.Append(nil)}
+		var w wire.BitWriter
+		w.Reset(nil)
+		h.Append(&w, wire.Known{})
+		f := flight{at: d.transit(), data: w.Bytes()}
 		if d.delay > 0 && d.rng.chance(0.03) {
 			f.pic = d.picture(a.Latest)
 		}
@@ -391,7 +394,8 @@ func (d *duel) receive(now clock.Time) {
 			keepUp = append(keepUp, f)
 			continue
 		}
-		h, _, err := wire.DecodeHeader(f.data)
+		var r wire.BitReader
+		h, err := wire.DecodeUp(&r, f.data, d.log.NextSeq())
 		if err != nil {
 			d.t.Fatal(err)
 		}

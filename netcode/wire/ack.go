@@ -6,9 +6,16 @@ const FirstSeq Seq = 1
 // Received is the receiver's side of acknowledgement: which packets may still be applied and which
 // were. The zero Received has seen nothing; packets before FirstSeq count as applied, so that a
 // session without loss never spends bytes on its history.
+//
+// It also knows what the peer knows of that: the peer applied a packet of ours, or a later one,
+// each of which stated all that the peer might not know.
 type Received struct {
-	ack Ack
-	any bool
+	ack   Ack
+	any   bool
+	known Seq // the peer knows which of its packets up to this one were applied
+
+	telling  bool
+	told, by Seq // our packet by, and each since, states those up to told
 }
 
 // Accepts reports whether packet s may be applied: it was not applied yet and is not more than
@@ -35,7 +42,33 @@ func (r *Received) Applied(s Seq) {
 	case s != r.ack.Latest:
 		r.ack.History |= 1 << uint16(r.ack.Latest-s-1) // beyond the window nothing
 	}
+	if r.ack.Latest-r.known > 1<<14 { // before the distance to it turns round; the window is far behind
+		r.known = r.ack.Latest - 1<<14
+	}
+	if !s.Newer(r.known) { // overtaken: the peer knows it as not applied
+		r.known = s - 1
+	}
+	if r.telling && !s.Newer(r.told) {
+		r.telling = false
+	}
 }
+
+// Stated notes that our packet seq carries the acknowledgement.
+func (r *Received) Stated(seq Seq) {
+	if !r.telling && r.ack.Latest.Newer(r.known) {
+		r.telling, r.told, r.by = true, r.ack.Latest, seq
+	}
+}
+
+// Delivered notes that the peer applied our packet seq.
+func (r *Received) Delivered(seq Seq) {
+	if r.telling && !r.by.Newer(seq) {
+		r.telling, r.known = false, r.told
+	}
+}
+
+// Known returns the newest packet up to which the peer knows which of its packets were applied.
+func (r *Received) Known() Seq { return r.known }
 
 func (r *Received) begin() {
 	if !r.any {
@@ -45,3 +78,34 @@ func (r *Received) begin() {
 
 // Ack returns the acknowledgement to send; ok is false before the first packet.
 func (r *Received) Ack() (a Ack, ok bool) { return r.ack, r.any }
+
+// A Statement is what packets say until the peer is known to have applied one of those that said
+// it. The zero Statement was not said yet.
+type Statement struct {
+	from  Seq // first packet that said it
+	any   bool
+	known bool
+}
+
+// Said notes that packet seq says it, as each since has.
+func (s *Statement) Said(seq Seq) {
+	if !s.any {
+		s.any, s.from = true, seq
+	}
+}
+
+// Tell notes that the peer learned it otherwise.
+func (s *Statement) Tell() { s.any, s.known = true, true }
+
+// Begun reports whether a packet said it.
+func (s *Statement) Begun() bool { return s.any }
+
+// Delivered notes that the peer applied packet seq.
+func (s *Statement) Delivered(seq Seq) {
+	if s.any && !s.from.Newer(seq) {
+		s.known = true
+	}
+}
+
+// Known reports whether the peer knows it.
+func (s *Statement) Known() bool { return s.known }

@@ -85,7 +85,8 @@ func TestReceived(t *testing.T) {
 					}
 				}
 				h := Header{HasAck: true, Ack: a}
-				if got, _, err := DecodeHeader(h.Append(nil)); err != nil || got.Ack != a {
+				known := Known{Ack: a.Latest - Window - 1}
+				if got, _, err := decode(bytesOf(&h, known), false, Known{}, a.Latest+1); err != nil || got.Ack != a {
 					t.Fatalf("the ack arrives as %+v, %v; want %+v", got.Ack, err, a)
 				}
 			},
@@ -93,7 +94,9 @@ func TestReceived(t *testing.T) {
 	})
 }
 
-// A session without loss never spends a byte on its history, from its first packet on.
+// A session without loss spends next to nothing on its history, from its first packet on: 24 bits
+// of stamp, 16 of the number, 5 flags, 13 of the acknowledged number, and a count of 12 bits at
+// most.
 func TestLosslessAcksAreShort(t *testing.T) {
 	var r Received
 	for s := FirstSeq; s < 200; s++ {
@@ -106,7 +109,7 @@ func TestLosslessAcksAreShort(t *testing.T) {
 		}
 		a, _ := r.Ack()
 		h := Header{HasAck: true, Ack: a}
-		if n := len(h.Append(nil)); n != 9+2 {
+		if n := len(bytesOf(&h, Known{})); n > 9 {
 			t.Fatalf("after packet %d the header has %d bytes: %+v", s, n, a)
 		}
 	}

@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"fmt"
+	"time"
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
@@ -9,27 +10,28 @@ import (
 
 // A datagram is a header, then bits.
 func Example() {
-	h := wire.Header{Session: 7, Seq: 1, Server: true, Tick: 600, Time: 20_000_000, NextDue: 5}
+	start, period := clock.Time(20e9), 50*time.Millisecond // both sides know of tick 599 and when it began
+	h := wire.Header{Seq: 1, Server: true, Tick: 600, NextDue: 5}
 	var w wire.BitWriter
-	w.Reset(h.Append(nil))
+	w.Reset(nil)
+	h.Append(&w, wire.Known{Tick: 599})
 	w.Bool(true)
 	w.Bits(300, 9)    // a number of known width
 	w.Varint(-12, 3)  // a small difference, likely near zero
 	w.Uvarint(700, 8) // an age
 	datagram := w.Bytes()
-	wire.PatchStamp(datagram, clock.Stamp(20_000_350)) // by the edge, right before it leaves
+	wire.PatchStamp(datagram, clock.Stamp(20_050_350)) // by the edge, right before it leaves
 
-	got, n, err := wire.DecodeHeader(datagram)
+	var r wire.BitReader
+	got, err := wire.NewIncoming(599, start, period).Decode(&r, datagram)
 	if err != nil {
 		fmt.Println(err) // count it and drop the packet
 		return
 	}
-	var r wire.BitReader
-	r.Reset(datagram[n:])
-	fmt.Println(len(datagram), "bytes, tick", got.Tick, "sent at", got.Stamp)
+	fmt.Println(len(datagram), "bytes, tick", got.Tick, "sent at", got.Stamp, "us")
 	fmt.Println(r.Bool(), r.Bits(9), r.Varint(3), r.Uvarint(8), "cut short:", r.Bad())
 	// Output:
-	// 22 bytes, tick 600 sent at 20000350
+	// 11 bytes, tick 600 sent at 20050350 us
 	// true 300 -12 700 cut short: false
 }
 

@@ -23,35 +23,38 @@ var (
 	ErrMalformed = errors.New("wire: datagram says what no encoder writes")
 )
 
-// Flags of byte 0.
+// Where the two fields lie that the edge needs, in every datagram. The edge patches the stamp when
+// the datagram leaves, so that the time spent in queues of the program is not taken for time on the
+// path; it reports datagrams that it threw away by their sequence numbers.
 const (
-	flagServer  = 1 << iota // the tick fields follow: sent by a server
-	flagElicits             // the receiver must acknowledge it before long
-	flagAck                 // acknowledgements follow
-	flagEcho                // an echoed stamp follows
-	flagWidth0              // two bits: the acknowledged history takes 0, 2, 4 or 8 bytes
-	flagWidth1
-	flagIdle   // client: commands stay as they are; server: see NextDue
-	flagResync // client: a baseline is gone, send everything anew
-)
+	stampOffset = 0
+	seqOffset   = stampOffset + stampBits/8
 
-// StampOffset is where the send stamp lies in every datagram. The edge patches it when the datagram
-// leaves, so that the time spent in queues of the program is not taken for time on the path.
-const StampOffset = 5
+	// LeadSize is the size in bytes of what every datagram begins with: stamp and sequence number.
+	LeadSize = seqOffset + 2
+)
 
 // PatchStamp writes s into datagram b. Datagrams too short to have a stamp are left alone.
 func PatchStamp(b []byte, s clock.Stamp) {
-	if len(b) >= StampOffset+4 {
-		binary.LittleEndian.PutUint32(b[StampOffset:], uint32(s))
+	if len(b) >= seqOffset {
+		b[stampOffset], b[stampOffset+1], b[stampOffset+2] = byte(s), byte(s>>8), byte(s>>16)
 	}
+}
+
+// StampOf returns the low 24 bits of the stamp of datagram b, or 0 if it is too short to have one.
+func StampOf(b []byte) clock.Stamp {
+	if len(b) < seqOffset {
+		return 0
+	}
+	return clock.Stamp(b[stampOffset]) | clock.Stamp(b[stampOffset+1])<<8 | clock.Stamp(b[stampOffset+2])<<16
 }
 
 // SeqOf returns the sequence number of datagram b, or 0 if it is too short to have one.
 func SeqOf(b []byte) Seq {
-	if len(b) < 5 {
+	if len(b) < LeadSize {
 		return 0
 	}
-	return Seq(binary.LittleEndian.Uint16(b[3:]))
+	return Seq(binary.LittleEndian.Uint16(b[seqOffset:]))
 }
 
 // Due is how soon the sender promises its next packet, in 4 bits: 0 promises nothing, 15 is Quiet,
@@ -86,51 +89,91 @@ func (d Due) Span() time.Duration {
 	return time.Duration(dueMicros[d]) * time.Microsecond
 }
 
-// Header is the head of every datagram, both ways.
+// Bits of the fields of a header.
+const (
+	stampBits  = 24 // of a stamp that travel: 16.8 s
+	seqBits    = 16
+	nearBits   = 7  // of a tick or an acknowledged number that is near what the reader knows
+	tickBits   = 32 // of one that is not
+	upAckBits  = 13 // of the number that a client acknowledges
+	echoBits   = 16 // of a client's echo, in steps of 1<<echoShift us
+	timeBits   = 32
+	dueBits    = 4
+	periodBits = 24
+
+	stampMask = 1<<stampBits - 1
+	nearRange = 1 << nearBits
+	upAckMask = 1<<upAckBits - 1
+
+	countOrder = 2 // of the Exp-Golomb code of how many acknowledgements are stated
+)
+
+// Header is the head of every datagram. It says nothing that its reader knows for certain (Known),
+// so it is read with what the reader has applied: a client's by DecodeUp, a server's by an
+// Incoming.
 //
-//	offset  size  field
-//	0       1     flags
-//	1       2     Session, little-endian like all that follows
-//	3       2     Seq
-//	5       4     Stamp, microseconds of the sender's clock, patched by the edge
-//	        2     Ack.Latest, if acknowledgements follow
-//	        0..8  Ack.History in 0, 2, 4 or 8 bytes, as few as leave only ones unsaid
-//	        4     Echo: the newest stamp received from the peer, if an echo follows
-//	        3     EchoAt: when that stamp arrived, low 24 bits of microseconds of the sender's clock
-//	              From a client both take 2 bytes: their low 20 bits without the lowest 4
-//	        4     Tick, from servers only, like the rest
-//	        4     Time: server time of that tick, as a stamp
-//	        1     NextDue in the low 4 bits; bit 6: Heartbeat; bit 7: Period follows
-//	        3     Period of a tick in microseconds, where it is not the nominal one
+//	both ways   24 bits  Stamp, low bits; patched by the edge
+//	            16 bits  Seq
+//	            1 bit    Elicits
+//	up          1 bit    Idle
+//	            1 bit    Resync
+//	            1 bit    whether acknowledgements follow; then
+//	              13 bits  Ack.Latest, low bits
+//	              history, see below
+//	            1 bit    whether an echo follows; then
+//	              16 bits  Echo, the newest stamp received from the server, its bits 4 to 19
+//	              16 bits  EchoAt, when that arrived, the same bits
+//	down        1 bit    whether tick and acknowledged number are written in full
+//	            7 bits   Tick, low bits; in full 32
+//	            1 bit    whether acknowledgements follow; then
+//	              7 bits   Ack.Latest, low bits; in full 16
+//	              history, see below
+//	            1 bit    whether an echo follows; then
+//	              24 bits  Echo, the newest stamp received from the client, low bits
+//	              24 bits  EchoAt, when that arrived, low bits
+//	            1 bit    whether time and period follow; then
+//	              1 bit    Heartbeat
+//	              32 bits  Time
+//	              1 bit    whether the period is not the nominal one; then 24 bits, microseconds
+//	            4 bits   NextDue
+//	history     Exp-Golomb of order 2: for how many packets before Latest it is stated, at most 64; if any
+//	            1 bit    whether one of them was not applied; then a bit for each, the newest first
 type Header struct {
-	Session uint16
 	Seq     Seq
-	Stamp   clock.Stamp
-	Elicits bool // the peer must acknowledge before long
-	Idle    bool // client: the commands stay as they are until further notice
-	Resync  bool // client: a baseline was lost; everything must be sent anew
+	Stamp   clock.Stamp // of DecodeUp only its low 24 bits, see NearStamp
+	Elicits bool        // the peer must acknowledge before long
+	Idle    bool        // client: the commands stay as they are until further notice
+	Resync  bool        // client: a baseline was lost; everything must be sent anew
 
 	HasAck bool
-	Ack    Ack
+	Ack    Ack // of History only what travelled; bits beyond it are 0
 
 	HasEcho bool
-	Echo    clock.Stamp // from a client only bits 4 to 19 travel, see Echoed
-	EchoAt  clock.Stamp // only its low 24 bits travel, from a client only bits 4 to 19
+	Echo    clock.Stamp // only its low bits, see Echoed
+	EchoAt  clock.Stamp // only its low bits, see Arrival
 
-	Server  bool
-	Tick    clock.Tick
-	Time    clock.Stamp
+	Server bool
+	Tick   clock.Tick
+	// Time and Period are right to 1 us. HasTime says that they travelled; without it they are
+	// those of the line that an earlier packet stated, which the client is known to know.
+	HasTime bool
+	Time    clock.Stamp   // server time of Tick
+	Period  time.Duration // 0: the nominal one; Append keeps whole microseconds, MaxPeriod at most
 	NextDue Due
 	// Heartbeat says that the tick after Tick is overdue. Nothing follows the header, Seq is 0 and
 	// no number of its own: a heartbeat is neither acknowledged nor ever sent again.
 	Heartbeat bool
-	Period    time.Duration // 0: the nominal period; Append keeps whole microseconds, MaxPeriod at most
 }
 
-const heartbeatBit = 0x40
-
 // MaxPeriod bounds the tick period that a header can carry.
-const MaxPeriod = (1<<24 - 1) * time.Microsecond
+const MaxPeriod = (1<<periodBits - 1) * time.Microsecond
+
+// Known is what the reader of a header is known to know, as its acknowledgements show. The zero
+// Known assumes nothing but the welcome's tick 0; headers are longer with it.
+type Known struct {
+	Tick clock.Tick // of the newest packet of ours that it applied; before that, of the welcome
+	Ack  Seq        // it knows which of its packets up to this one we applied: Received.Known
+}
 
 // Ack tells the peer which of its packets were applied.
 type Ack struct {
@@ -153,153 +196,121 @@ func (a Ack) Has(s Seq) (applied, known bool) {
 	return a.History>>(uint(d)-1)&1 != 0, true
 }
 
-var ackBytes = [4]int{0, 2, 4, 8}
-
-// ackWidth picks the fewest bytes that still say everything: older packets are implied applied.
-func ackWidth(h uint64) uint {
-	switch {
-	case h == ^uint64(0):
-		return 0
-	case h|0xffff == ^uint64(0):
-		return 1
-	case h|0xffffffff == ^uint64(0):
-		return 2
+// append writes the history, as far back as the peer does not know it.
+func (a Ack) append(w *BitWriter, known Seq) {
+	n := min(max(int(int16(a.Latest-known))-1, 0), Window)
+	w.Uvarint(uint64(n), countOrder)
+	if n == 0 {
+		return
 	}
-	return 3
+	all := ^uint64(0) >> (Window - n)
+	missing := a.History&all != all
+	if w.Bool(missing); missing {
+		w.Bits(a.History, n)
+	}
+}
+
+// readHistory reads what append wrote. It leaves r Bad or reports false for what none writes.
+func readHistory(r *BitReader) (history uint64, ok bool) {
+	n := r.Uvarint(countOrder)
+	if n == 0 || n > Window {
+		return 0, n == 0
+	}
+	history = ^uint64(0) >> (Window - n)
+	if r.Bool() {
+		all := history
+		history = r.Bits(int(n))
+		return history, history != all || r.Bad()
+	}
+	return history, true
 }
 
 // MaxHeader is the size in bytes of the longest header.
-const MaxHeader = 9 + 2 + 8 + 7 + 9 + 3
+const MaxHeader = (stampBits + seqBits + 2 + tickBits + 1 + seqBits + maxHistoryBits + 1 + 2*stampBits +
+	3 + timeBits + periodBits + dueBits + 7) / 8
 
-// Append encodes h. Fields without their flag (Ack without HasAck, Tick without Server) are left
-// out.
-func (h *Header) Append(b []byte) []byte {
-	var flags byte
-	set := func(c bool, f byte) {
-		if c {
-			flags |= f
+const maxHistoryBits = 11 + 1 + Window
+
+// Append writes h at the begin of a datagram, as short as known allows. Fields without their flag
+// (Ack without HasAck, Time without HasTime) and those of the other direction are left out. Time
+// may be left out only if the client knows the line on which it lies, see Line.
+func (h *Header) Append(w *BitWriter, known Known) {
+	w.Bits(uint64(h.Stamp)&stampMask|uint64(h.Seq)<<stampBits, stampBits+seqBits)
+	w.Bool(h.Elicits)
+	if !h.Server {
+		w.Bool(h.Idle)
+		w.Bool(h.Resync)
+		if w.Bool(h.HasAck); h.HasAck {
+			w.Bits(uint64(h.Ack.Latest), upAckBits)
+			h.Ack.append(w, known.Ack)
 		}
-	}
-	set(h.Server, flagServer)
-	set(h.Elicits, flagElicits)
-	set(h.HasAck, flagAck)
-	set(h.HasEcho, flagEcho)
-	set(h.Idle, flagIdle)
-	set(h.Resync, flagResync)
-	width := uint(0)
-	if h.HasAck {
-		width = ackWidth(h.Ack.History)
-		flags |= byte(width) * flagWidth0
-	}
-	le := binary.LittleEndian
-	b = append(b, flags)
-	b = le.AppendUint16(b, h.Session)
-	b = le.AppendUint16(b, uint16(h.Seq))
-	b = le.AppendUint32(b, uint32(h.Stamp))
-	if h.HasAck {
-		b = le.AppendUint16(b, uint16(h.Ack.Latest))
-		for i := range ackBytes[width] {
-			b = append(b, byte(h.Ack.History>>(8*uint(i))))
+		if w.Bool(h.HasEcho); h.HasEcho {
+			w.Bits(uint64(h.Echo>>echoShift), echoBits)
+			w.Bits(uint64(h.EchoAt>>echoShift), echoBits)
 		}
+		return
 	}
-	if h.HasEcho {
-		if h.Server {
-			b = le.AppendUint32(b, uint32(h.Echo))
-			b = append(b, byte(h.EchoAt), byte(h.EchoAt>>8), byte(h.EchoAt>>16))
-		} else {
-			b = le.AppendUint16(b, uint16(h.Echo>>echoShift))
-			b = le.AppendUint16(b, uint16(h.EchoAt>>echoShift))
-		}
+	full := h.Heartbeat || h.Tick-known.Tick-1 >= nearRange || h.HasAck && h.Ack.Latest-known.Ack >= nearRange
+	tick, number := nearBits, nearBits
+	if w.Bool(full); full {
+		tick, number = tickBits, seqBits
 	}
-	if h.Server {
-		b = le.AppendUint32(b, uint32(h.Tick))
-		b = le.AppendUint32(b, uint32(h.Time))
+	w.Bits(uint64(h.Tick), tick)
+	if w.Bool(h.HasAck); h.HasAck {
+		w.Bits(uint64(h.Ack.Latest), number)
+		h.Ack.append(w, known.Ack)
+	}
+	if w.Bool(h.HasEcho); h.HasEcho {
+		w.Bits(uint64(h.Echo), stampBits)
+		w.Bits(uint64(h.EchoAt), stampBits)
+	}
+	if w.Bool(h.HasTime); h.HasTime {
+		w.Bool(h.Heartbeat)
+		w.Bits(uint64(h.Time), timeBits)
 		us := int64(min(max(h.Period, 0), MaxPeriod) / time.Microsecond)
-		due := byte(h.NextDue & 15)
-		if h.Heartbeat {
-			due |= heartbeatBit
+		if w.Bool(us != 0); us != 0 {
+			w.Bits(uint64(us), periodBits)
 		}
-		if us == 0 {
-			return append(b, due)
-		}
-		b = append(b, due|0x80, byte(us), byte(us>>8), byte(us>>16))
 	}
-	return b
+	w.Bits(uint64(h.NextDue), dueBits)
 }
 
-// DecodeHeader reads a header from the front of b and reports the bytes it used. It fails with
-// ErrTruncated or ErrMalformed; b is not retained.
-func DecodeHeader(b []byte) (h Header, n int, err error) {
-	if len(b) < 9 {
-		return Header{}, 0, fault.Errorf("%w: %d bytes, the header has at least 9", ErrTruncated, len(b))
+// decodeLead begins a datagram: it reads what both directions begin with, and leaves r behind it.
+func decodeLead(r *BitReader, data []byte) (h Header, err error) {
+	if len(data) < LeadSize {
+		return Header{}, fault.Errorf("%w: %d bytes, a datagram has at least %d", ErrTruncated, len(data), LeadSize)
 	}
-	le := binary.LittleEndian
-	flags := b[0]
-	h.Session, h.Seq, h.Stamp = le.Uint16(b[1:]), Seq(le.Uint16(b[3:])), clock.Stamp(le.Uint32(b[5:]))
-	h.Server, h.Elicits = flags&flagServer != 0, flags&flagElicits != 0
-	h.HasAck, h.HasEcho = flags&flagAck != 0, flags&flagEcho != 0
-	h.Idle, h.Resync = flags&flagIdle != 0, flags&flagResync != 0
-	width := flags / flagWidth0 & 3
-	n = 9
-	need := 0
-	if h.HasAck {
-		need += 2 + ackBytes[width]
-	} else if width != 0 {
-		return Header{}, 0, fault.Errorf("%w: ack width %d without an ack", ErrMalformed, width)
+	r.Reset(data)
+	h.Stamp, h.Seq = clock.Stamp(r.Bits(stampBits)), Seq(r.Bits(seqBits))
+	h.Elicits = r.Bool()
+	return h, nil
+}
+
+// DecodeUp reads the header of a client's datagram; r then reads what follows it. next is the
+// number of the server's next packet: a client acknowledges one of the 8,192 before it. It fails
+// with ErrTruncated or ErrMalformed.
+func DecodeUp(r *BitReader, data []byte, next Seq) (Header, error) {
+	h, err := decodeLead(r, data)
+	if err != nil {
+		return Header{}, err
 	}
-	if h.HasEcho {
-		need += echoBytes(h.Server)
+	h.Idle, h.Resync = r.Bool(), r.Bool()
+	sound := true
+	if h.HasAck = r.Bool(); h.HasAck {
+		h.Ack.Latest = next - 1 - (next-1-Seq(r.Bits(upAckBits)))&upAckMask
+		h.Ack.History, sound = readHistory(r)
 	}
-	if h.Server {
-		need += 9
+	if h.HasEcho = r.Bool(); h.HasEcho {
+		h.Echo = clock.Stamp(r.Bits(echoBits)) << echoShift
+		h.EchoAt = clock.Stamp(r.Bits(echoBits)) << echoShift
 	}
-	if len(b) < n+need {
-		return Header{}, 0, fault.Errorf("%w: %d bytes, flags %#x ask for %d", ErrTruncated, len(b), flags, n+need)
+	switch {
+	case r.Bad():
+		return Header{}, fault.Errorf("%w: %d bytes", ErrTruncated, len(data))
+	case !sound:
+		return Header{}, fault.Errorf("%w: acknowledgements", ErrMalformed)
 	}
-	if h.HasAck {
-		h.Ack.Latest = Seq(le.Uint16(b[n:]))
-		h.Ack.History = ^uint64(0)
-		n += 2
-		for i := range ackBytes[width] {
-			h.Ack.History &^= uint64(^b[n+i]) << (8 * uint(i))
-		}
-		n += ackBytes[width]
-		if ackWidth(h.Ack.History) != uint(width) {
-			return Header{}, 0, fault.Errorf("%w: ack history %#x in %d bytes", ErrMalformed, h.Ack.History, ackBytes[width])
-		}
-	}
-	if h.HasEcho {
-		if h.Server {
-			h.Echo = clock.Stamp(le.Uint32(b[n:]))
-			h.EchoAt = clock.Stamp(uint32(b[n+4]) | uint32(b[n+5])<<8 | uint32(b[n+6])<<16)
-		} else {
-			h.Echo = clock.Stamp(le.Uint16(b[n:])) << echoShift
-			h.EchoAt = clock.Stamp(le.Uint16(b[n+2:])) << echoShift
-		}
-		n += echoBytes(h.Server)
-	}
-	if h.Server {
-		h.Tick, h.Time = clock.Tick(le.Uint32(b[n:])), clock.Stamp(le.Uint32(b[n+4:]))
-		due := b[n+8]
-		n += 9
-		h.NextDue = Due(due & 15)
-		h.Heartbeat = due&heartbeatBit != 0
-		if due&0x30 != 0 || h.Heartbeat && (h.Seq != 0 || flags&^(flagServer) != 0 || h.NextDue != 0) {
-			return Header{}, 0, fault.Errorf("%w: next-due byte %#x", ErrMalformed, due)
-		}
-		if due&0x80 != 0 {
-			if len(b) < n+3 {
-				return Header{}, 0, fault.Errorf("%w: %d bytes, the period needs %d", ErrTruncated, len(b), n+3)
-			}
-			us := int64(b[n]) | int64(b[n+1])<<8 | int64(b[n+2])<<16
-			if us == 0 {
-				return Header{}, 0, fault.Errorf("%w: tick period 0", ErrMalformed)
-			}
-			h.Period = time.Duration(us) * time.Microsecond
-			n += 3
-		}
-	}
-	return h, n, nil
+	return h, nil
 }
 
 // echoShift is how many low bits of microseconds a client's echo leaves out: servers measure round
@@ -308,21 +319,17 @@ const echoShift = 4
 
 // MaxEchoHold bounds the time from EchoAt until a client's datagram leaves. Then the echo is left
 // out: only so many bits of microseconds travel.
-const MaxEchoHold = 1 << (16 + echoShift) * time.Microsecond
+const MaxEchoHold = 1 << (echoBits + echoShift) * time.Microsecond
 
-// echoBytes returns how many bytes an echo takes.
-func echoBytes(server bool) int {
-	if server {
-		return 7
-	}
-	return 4
-}
-
-// Echoed returns the full instant of a client's Echo, in steps of 16 us: the first such instant
-// that is not before sent, when the echoed packet was encoded. It is right if the packet was
-// stamped less than 1.04 s later.
+// Echoed returns the full instant of Echo, on the clock of the reader, from a client in steps of 16
+// us: the first such instant that is not before sent, when the echoed packet was encoded. It is
+// right if the packet was stamped less than 1.04 s later, if a server echoes it less than 16.7 s.
 func (h *Header) Echoed(sent clock.Time) clock.Time {
-	steps := (int64(sent)/1000 + 1<<echoShift - 1) >> echoShift
+	us := int64(sent) / 1000
+	if h.Server {
+		return clock.Time((us + (int64(h.Echo)-us)&stampMask) * 1000)
+	}
+	steps := (us + 1<<echoShift - 1) >> echoShift
 	steps += int64(uint16(int64(h.Echo>>echoShift) - steps))
 	return clock.Time(steps << echoShift * 1000)
 }
@@ -336,6 +343,11 @@ func (h *Header) Arrival(send clock.Time) clock.Time {
 		hold := int64(uint16(us>>echoShift-int64(h.EchoAt>>echoShift))) << echoShift
 		return clock.Time((us>>echoShift<<echoShift - hold) * 1000)
 	}
-	hold := (uint32(us) - uint32(h.EchoAt)) & (1<<24 - 1)
-	return clock.Time((us - int64(hold)) * 1000)
+	return clock.Time((us - (us-int64(h.EchoAt))&stampMask) * 1000)
+}
+
+// NearStamp returns the stamp nearest to expect whose low 24 bits are given. It is right if the two
+// lie less than 8.3 s apart.
+func NearStamp(expect, low clock.Stamp) clock.Stamp {
+	return expect + clock.Stamp(int32((low-expect)<<(32-stampBits))>>(32-stampBits))
 }

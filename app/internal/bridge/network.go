@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"encoding/binary"
 	"strconv"
 	"time"
 
@@ -80,15 +79,12 @@ func (n *network) update() (refused string) {
 	return ""
 }
 
-// stampEnd is the size in bytes of the smallest datagram that has a stamp.
-const stampEnd = wire.StampOffset + 4
-
 // sentAt returns when the server sent a datagram that arrived at an instant, on the page's clock.
 func (b *Bridge) sentAt(data []byte, arrival clock.Time) clock.Time {
 	if !b.client.Stats().Synced {
 		return arrival
 	}
 	skew := b.client.ServerTime(b.shown).Sub(b.shown)
-	stamp := clock.Stamp(binary.LittleEndian.Uint32(data[wire.StampOffset:]))
-	return arrival.Add(skew).Near(stamp).Add(-skew)
+	sent := arrival.Add(skew)
+	return sent.Near(wire.NearStamp(sent.Stamp(), wire.StampOf(data))).Add(-skew)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/wire"
 )
 
 // meter counts the bytes of the last second, in slots of 1/32 s.
@@ -55,7 +56,7 @@ func (b *Bridge) addFlight(f flight) {
 // network lost (arrived is NaN). Its stamp and the estimate of the server's clock tell when it was
 // sent.
 func (b *Bridge) noteDown(data []byte, at clock.Time, arrived float64) {
-	if b.set.packets && len(data) >= stampEnd {
+	if b.set.packets && len(data) >= wire.LeadSize {
 		b.addFlight(flight{0, min(millis(b.sentAt(data, at)), millis(at)), arrived, float64(len(data))})
 	}
 }

@@ -256,8 +256,9 @@ func (b Crowd) measure(r *crowd.Run, q *crowd.Quality) (f figures, err error) {
 func bits(f *figures, sums crowd.Sums, s *crowd.Counts, second float64) {
 	entries := s.MovingBits + s.FirstBits + s.GoneBits + s.OtherBits
 	f.add("overhead_bits_per_s", float64(sums.Packets*wire.Overhead*8)*second)
-	f.add("header_bits_per_s", float64(sums.HeaderBytes*8)*second)
-	f.add("message_bits_per_s", float64((sums.Bytes-sums.HeaderBytes)*8-entries)*second)
+	f.add("header_bits_per_s", float64(s.HeaderBits)*second)
+	f.add("message_bits_per_s", float64(sums.Bytes*8-s.HeaderBits-s.FeedbackBits-entries)*second)
+	f.add("feedback_bits_per_s", float64(s.FeedbackBits)*second)
 	f.add("first_bits_per_s", float64(s.FirstBits)*second)
 	f.add("moving_bits_per_s", float64(s.MovingBits)*second)
 	f.add("other_bits_per_s", float64(s.OtherBits)*second)

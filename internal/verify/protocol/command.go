@@ -5,7 +5,7 @@ import "slices"
 // Up reads a datagram of the client, in the order in which it sends them.
 func (r *Reader) Up(data []byte) (err error) {
 	defer r.caught(&err)
-	if err := r.Start(data); err != nil {
+	if err := r.StartUp(data); err != nil {
 		return err
 	}
 	r.sent = r.Head.Seq

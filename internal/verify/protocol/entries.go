@@ -13,7 +13,7 @@ func (r *Reader) agreed(tick int64) bool {
 		return true // what is older counts whether it knew or not
 	}
 	by, ok := r.applied[tick]
-	return ok && r.Head.Flags&4 != 0 && int16(by-r.Head.Latest) <= 0
+	return ok && r.Head.HasAck && int16(by-r.Head.Latest) <= 0
 }
 
 func (r *Reader) entries() {

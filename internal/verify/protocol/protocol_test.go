@@ -87,16 +87,7 @@ func TestExamples(t *testing.T) {
 	d := newReader(t, rules.Text)
 	examples := map[string]string{}
 
-	for i, h := range []wire.Header{
-		{Session: 7, Seq: 1, Stamp: 20_000_000, Elicits: true},
-		{Session: 7, Seq: 900, Stamp: 20_050_000, HasAck: true,
-			Ack:     wire.Ack{Latest: 300, History: ^uint64(0) &^ 0b100},
-			HasEcho: true, Echo: 19_990_000 & 0xffff0, EchoAt: 20_031_000 & 0xffff0},
-		{Session: 7, Seq: 301, Stamp: 20_060_000, Server: true, Tick: 600,
-			Time: 20_000_000, NextDue: wire.Quiet, Period: 40 * time.Millisecond},
-	} {
-		examples[fmt.Sprint("header ", i+1)] = told(t, d, h.Append(nil), d.Start)
-	}
+	headerExamples(t, examples, rules.Text)
 
 	examples["schema"] = rules.Text
 	handshakeExamples(t, examples)
@@ -112,7 +103,7 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bo, boWelcome, err := s.Connect(0, "Bo")
+	bo, _, err := s.Connect(0, "Bo")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,9 +126,8 @@ func TestExamples(t *testing.T) {
 		return forAda, forBo
 	}
 	// command is a datagram of a client that applied all that it was sent.
-	command := func(session uint16, seq, acked wire.Seq, cmds ...packet.Command) []byte {
+	command := func(seq, acked wire.Seq, cmds ...packet.Command) []byte {
 		h := wire.Header{
-			Session: session,
 			Seq:     seq,
 			Stamp:   now.Stamp() + 10_000,
 			Elicits: true,
@@ -145,7 +135,8 @@ func TestExamples(t *testing.T) {
 			Ack:     wire.Ack{Latest: acked, History: ^uint64(0)},
 		}
 		var w wire.BitWriter
-		w.Reset(h.Append(nil))
+		w.Reset(nil)
+		h.Append(&w, wire.Known{Ack: acked - min(acked, 1)})
 		packet.Uplink{}.Append(&w)
 		packet.AppendCommands(&w, rules.Command, cmds, acked)
 		return w.Bytes()
@@ -169,22 +160,22 @@ func TestExamples(t *testing.T) {
 	forAda, _ := tick()
 	show("first sight", forAda)
 
-	up := command(welcome.Session, 1, 1, pull(2, 0, 1, 0, 0, 0), pull(3, 300, 1, 15, 0, 0), pull(4, 560, 1, 15, 0, 1))
+	up := command(1, 1, pull(2, 0, 1, 0, 0, 0), pull(3, 300, 1, 15, 0, 0), pull(4, 560, 1, 15, 0, 1))
 	examples["commands"] = told(t, d, up, d.Up)
 	s.Receive(
 		ada,
 		now,
-		command(welcome.Session, 1, 1, pull(2, 0, 1, 15, 0, 0), pull(3, 0, 1, 0, 0, 0), pull(4, 0, 1, 0, 0, 0)),
+		command(1, 1, pull(2, 0, 1, 15, 0, 0), pull(3, 0, 1, 0, 0, 0), pull(4, 0, 1, 0, 0, 0)),
 	)
-	s.Receive(bo, now, command(boWelcome.Session, 1, 1, pull(2, 0, 1, 6, -3, 0), pull(3, 0, 1, 0, 0, 1)))
+	s.Receive(bo, now, command(1, 1, pull(2, 0, 1, 6, -3, 0), pull(3, 0, 1, 0, 0, 1)))
 	forAda, _ = tick()
 	show("differences", forAda)
 
-	s.Receive(ada, now, command(welcome.Session, 2, 2))
+	s.Receive(ada, now, command(2, 2))
 	forAda, _ = tick()
 	show("teleport and event", forAda)
 
-	s.Receive(ada, now, command(welcome.Session, 3, 3))
+	s.Receive(ada, now, command(3, 3))
 	s.Disconnect(bo)
 	forAda, _ = tick()
 	show("gone", forAda)
@@ -214,6 +205,42 @@ func TestExamples(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("the document lacks the example %q", name)
 		}
+	}
+}
+
+// headerExamples makes those of headers. The reader has applied packets 298 and 300 of the server,
+// of ticks 590 and 596.
+func headerExamples(t *testing.T, examples map[string]string, schemaText string) {
+	for i, h := range []wire.Header{
+		{Seq: 1, Stamp: 20_000_000, Elicits: true},
+		{Seq: 900, Stamp: 20_050_000, Elicits: true, HasAck: true, Ack: wire.Ack{Latest: 300, History: ^uint64(0) &^ 1},
+			HasEcho: true, Echo: 19_990_000 & 0xffff0, EchoAt: 20_031_000 & 0xffff0},
+		{Seq: 301, Stamp: 20_060_000, Elicits: true, Server: true, Tick: 601, HasAck: true,
+			Ack: wire.Ack{Latest: 899, History: ^uint64(0)}, NextDue: 7},
+		{Seq: 302, Stamp: 26_900_000, Server: true, Tick: 800, HasAck: true,
+			Ack:     wire.Ack{Latest: 905, History: ^uint64(0)},
+			HasTime: true, Time: 26_840_000, NextDue: wire.Quiet, Period: 40 * time.Millisecond},
+		{Stamp: 27_000_000, Server: true, Heartbeat: true, Tick: 800, HasTime: true, Time: 26_840_000,
+			Period: 40 * time.Millisecond},
+	} {
+		d := newReader(t, schemaText)
+		var w wire.BitWriter
+		w.Reset(nil)
+		if h.Server {
+			d.Applied(298, 590, 895)
+			d.Applied(300, 596, 897)
+			h.Append(&w, wire.Known{Tick: 590, Ack: 895})
+			examples[fmt.Sprint("header ", i+1)] = told(t, d, w.Bytes(), d.StartDown)
+			if d.Head.Tick != int64(h.Tick) || d.Head.Latest != uint16(h.Ack.Latest) || d.Head.Stamp != uint32(h.Stamp) {
+				t.Errorf("header %d is read as %+v", i+1, d.Head)
+			}
+			continue
+		}
+		if h.HasAck {
+			d.Applied(300, 596, 897)
+		}
+		h.Append(&w, wire.Known{Ack: 297})
+		examples[fmt.Sprint("header ", i+1)] = told(t, d, w.Bytes(), d.StartUp)
 	}
 }
 

@@ -6,7 +6,6 @@ package protocol
 
 import (
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"math/bits"
@@ -67,16 +66,6 @@ func (r *Reader) before(g *Group, tick int64) (s *State) {
 	return s
 }
 
-// A Header is what precedes the bits of a datagram.
-type Header struct {
-	Flags        byte
-	Session, Seq uint16
-	Stamp        uint32
-	Latest       uint16
-	History      uint64
-	Tick         int64
-}
-
 type class struct {
 	difference int // order; -1: by itself
 	kind       string
@@ -86,6 +75,7 @@ type class struct {
 // A Reader keeps what a client would keep. Out, where set, gets a line about what each bit means.
 type Reader struct {
 	Schema   *Schema
+	Period   int64 // nominal, of a tick, in nanoseconds; the welcome states tick 0, which began at 0
 	Out      *strings.Builder
 	Head     Header
 	Slots    [Slots]*Entity
@@ -99,6 +89,10 @@ type Reader struct {
 	bits       bitReader
 	noted      int
 	sent       uint16                 // the client's newest datagram
+	packets    []packet               // datagrams applied
+	newestSeq  uint16                 // of those
+	lines      []line                 // when ticks begin
+	stated     *line                  // by the datagram at hand
 	applied    map[int64]uint16       // by tick, the client's first datagram after it
 	newest     int64                  // tick
 	rode       map[int64]map[int]bool // slots of updates and first sights, by tick
@@ -117,7 +111,13 @@ var classRow = regexp.MustCompile(
 // NewReader returns a Reader that holds nothing. It takes the text of the document, for its table
 // of classes, and that of the code tables.
 func NewReader(document, tables string, s *Schema) (*Reader, error) {
-	r := &Reader{Schema: s, classes: map[string]class{}, applied: map[int64]uint16{}, rode: map[int64]map[int]bool{}}
+	r := &Reader{
+		Schema:  s,
+		Period:  s.period(),
+		classes: map[string]class{},
+		applied: map[int64]uint16{},
+		rode:    map[int64]map[int]bool{},
+	}
 	for _, m := range classRow.FindAllStringSubmatch(document, -1) {
 		c := class{difference: -1, kind: m[3]}
 		if m[2] != "-" {
@@ -229,9 +229,8 @@ func (r *Reader) note(format string, args ...any) {
 	fmt.Fprintf(r.Out, "%-32s %s\n", list, fmt.Sprintf(format, args...))
 }
 
-// Start begins a datagram with its header.
-func (r *Reader) Start(data []byte) (err error) {
-	defer r.caught(&err)
+// begin begins a datagram.
+func (r *Reader) begin(data []byte) {
 	r.data = slices.Clone(data)
 	if r.Out != nil {
 		for rest := data; len(rest) > 0; {
@@ -241,101 +240,13 @@ func (r *Reader) Start(data []byte) (err error) {
 		}
 		r.Out.WriteString("\n")
 	}
-	at := 0
-	field := func(size int, say func(v uint64) string) uint64 {
-		if at+size > len(data) {
-			refuse("cut short")
-		}
-		var b [8]byte
-		copy(b[:], data[at:at+size])
-		v := binary.LittleEndian.Uint64(b[:])
-		if r.Out != nil {
-			fmt.Fprintf(r.Out, "%-18s %s\n", hex.EncodeToString(data[at:at+size]), say(v))
-		}
-		at += size
-		return v
-	}
-	as := func(format string) func(uint64) string {
-		return func(v uint64) string { return fmt.Sprintf(format, v) }
-	}
-	h := &r.Head
-	*h = Header{}
-	width := 0
-	h.Flags = byte(field(1, func(v uint64) string {
-		var names []string
-		for i, name := range []string{"server", "elicits", "ack", "echo", "", "", "idle", "resync"} {
-			if name != "" && v>>i&1 != 0 {
-				names = append(names, name)
-			}
-		}
-		if v&4 != 0 {
-			names = append(names, fmt.Sprintf("history of %d bytes", []int{0, 2, 4, 8}[v>>4&3]))
-		}
-		return "flags: " + strings.Join(names, ", ")
-	}))
-	width = []int{0, 2, 4, 8}[h.Flags>>4&3]
-	h.Session = uint16(field(2, as("session %d")))
-	h.Seq = uint16(field(2, as("sequence number %d")))
-	h.Stamp = uint32(field(4, as("sent at %d us")))
-	if h.Flags&4 != 0 {
-		h.Latest = uint16(field(2, as("newest packet applied: %d")))
-		h.History = math.MaxUint64
-		if width > 0 {
-			left := uint64(math.MaxUint64) << (8 * width)
-			h.History = left | field(width, func(v uint64) string {
-				var missing []string
-				for i := range 64 {
-					if (v|left)>>i&1 == 0 {
-						missing = append(missing, strconv.Itoa(int(h.Latest)-1-i))
-					}
-				}
-				return "of the 64 before not applied: " + strings.Join(missing, " ")
-			})
-		}
-	}
-	if h.Flags&8 != 0 {
-		if h.Flags&1 != 0 {
-			field(4, as("echo of the stamp %d us"))
-			field(3, as("which arrived at %d us, modulo 2^24"))
-		} else {
-			sixteen := func(text string) func(uint64) string {
-				return func(v uint64) string { return fmt.Sprintf(text, 16*v) }
-			}
-			field(2, sixteen("echo of the stamp %d us, modulo 2^20"))
-			field(2, sixteen("which arrived at %d us, modulo 2^20"))
-		}
-	}
-	if h.Flags&1 != 0 {
-		h.Tick = int64(field(4, as("tick %d")))
-		field(4, as("its server time: %d us"))
-		due := field(1, func(v uint64) string {
-			us := int64(10000)
-			for range int(v&15) - 1 {
-				us = us * 3 / 2
-			}
-			switch {
-			case v&0x40 != 0:
-				return "heartbeat"
-			case v&15 == 15:
-				return "silent until something changes"
-			case v&15 == 0:
-				us = 0
-			}
-			return fmt.Sprintf("next packet within %g ms", float64(us)/1000)
-		})
-		if due&0x80 != 0 {
-			field(3, as("tick period %d us"))
-		}
-	}
-	r.bits = bitReader{data: data[at:]}
-	r.noted = 0
-	return nil
+	r.bits, r.noted = bitReader{data: data}, 0
 }
 
 // Down reads a datagram of a server, all of it or, with an error, none.
 func (r *Reader) Down(data []byte) (err error) {
 	defer r.caught(&err)
-	if err := r.Start(data); err != nil {
+	if err := r.StartDown(data); err != nil {
 		return err
 	}
 	b, tick := &r.bits, r.Head.Tick
@@ -366,6 +277,7 @@ func (r *Reader) Down(data []byte) (err error) {
 		op()
 	}
 	r.applied[tick], r.newest = r.sent+1, max(r.newest, tick)
+	r.appliedDown()
 	r.tellMessages()
 	return nil
 }
@@ -447,8 +359,8 @@ func (r *Reader) Payload(k *Kind, tick int64, data []byte) (vals []int64, err er
 	return vals, nil
 }
 
-// Entries reads the entries of a datagram of a tick, without a reliable section, where all before it
-// was acknowledged.
+// Entries reads the entries of a datagram of a tick, without a reliable section, where all before
+// it was acknowledged.
 func (r *Reader) Entries(tick int64, data []byte) (err error) {
 	defer r.caught(&err)
 	r.Head, r.everything = Header{Tick: tick}, true

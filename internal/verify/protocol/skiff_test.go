@@ -52,7 +52,7 @@ func skiffExamples(t *testing.T, examples map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	join := func(name string) (server.PlayerID, uint16, *client.Client) {
+	join := func(name string) (server.PlayerID, *client.Client) {
 		p, welcome, err := s.Connect(0, name)
 		if err != nil {
 			t.Fatal(err)
@@ -61,9 +61,9 @@ func skiffExamples(t *testing.T, examples map[string]string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p, welcome.Session, c
+		return p, c
 	}
-	ada, session, c := join("Ada")
+	ada, c := join("Ada")
 	now, seq, got := clock.Time(0), wire.Seq(0), wire.Seq(0)
 	var out server.Outbox
 	tick := func(name string) {
@@ -94,9 +94,8 @@ func skiffExamples(t *testing.T, examples map[string]string) {
 		}
 		s.End()
 	}
-	say := func(p server.PlayerID, session uint16, seq, acked wire.Seq, cmds ...packet.Command) {
+	say := func(p server.PlayerID, seq, acked wire.Seq, cmds ...packet.Command) {
 		h := wire.Header{
-			Session: session,
 			Seq:     seq,
 			Stamp:   now.Stamp() + 10_000,
 			Elicits: true,
@@ -104,23 +103,24 @@ func skiffExamples(t *testing.T, examples map[string]string) {
 			Ack:     wire.Ack{Latest: acked, History: ^uint64(0)},
 		}
 		var w wire.BitWriter
-		w.Reset(h.Append(nil))
+		w.Reset(nil)
+		h.Append(&w, wire.Known{Ack: acked - min(acked, 1)})
 		packet.Uplink{}.Append(&w)
 		packet.AppendCommands(&w, rules.Command, cmds, acked)
 		s.Receive(p, now, w.Bytes())
 	}
 	acked := func() {
 		seq++
-		say(ada, session, seq, got)
+		say(ada, seq, got)
 	}
 
 	tick("")
 	acked()
 	join("Cyd") // as many letters: the same side
-	bo, boSession, _ := join("Bo")
+	bo, _ := join("Bo")
 	tick("near")
 	acked()
-	say(bo, boSession, 1, 1, packet.Command{Tick: s.Tick() + 1, Newest: 1, Vals: []int64{0, 0, 1}})
+	say(bo, 1, 1, packet.Command{Tick: s.Tick() + 1, Newest: 1, Vals: []int64{0, 0, 1}})
 	tick("forget")
 	acked()
 	tick("level")

@@ -26,7 +26,6 @@ func wireSum() uint64 {
 	var b []byte
 	for range 20000 {
 		head := wire.Header{
-			Session: uint16(r.Uint64()),
 			Seq:     wire.Seq(r.Uint64()),
 			Stamp:   clock.Stamp(r.Uint64()),
 			Elicits: r.Chance(0.5),
@@ -43,7 +42,8 @@ func wireSum() uint64 {
 		}
 		head.Ack = wire.Ack{Latest: wire.Seq(r.Uint64()), History: ^uint64(0) << r.IntN(64)}
 		var w wire.BitWriter
-		w.Reset(head.Append(b[:0]))
+		w.Reset(b[:0])
+		head.Append(&w, wire.Known{Ack: head.Ack.Latest - wire.Seq(r.IntN(80))})
 		for k := range 16 {
 			w.Uvarint(r.Uint64()>>uint(16+r.IntN(48)), k)
 			w.Varint(int64(r.Uint64())>>uint(16+r.IntN(48)), k)
