@@ -411,7 +411,7 @@ func (v *View) finish(c *Candidate, x *Scratch) {
 	if v.announces {
 		c.Bound = v.announce(s.weight, c, &x.times)
 	}
-	if c.First || v.score != nil {
+	if c.First {
 		return
 	}
 	for set := c.groups; set != 0; set &= set - 1 {
