@@ -34,6 +34,17 @@ func alwaysLimits() []limit {
 		most("predict", "loopback", "starved_share", 0), // the server runs the commands that were predicted
 		most("predict", "", "inside_share", 0.02),
 
+		// A crowd through 13 kbit/s: no second exceeds it, and errors of what clients hold and draw.
+		most("budget", "", "max_window_bits", 13_000).with(inCrowd("uniform", 13_000)),
+		least("budget", "", "records_per_s", 200).with(inCrowd("uniform", 13_000)),
+		most("budget", "", "held_30m_cm", 110).with(inCrowd("uniform", 13_000)),
+		most("budget", "", "held_all_cm", 400).with(inCrowd("uniform", 13_000)),
+		most("budget", "", "drawn_30m_cm", 40).with(inCrowd("uniform", 13_000)),
+		least("budget", "", "known_share", 0.98).with(inCrowd("uniform", 13_000)),
+		most("budget", "", "max_window_bits", 13_000).with(inCrowd("hot", 13_000)),
+		most("budget", "", "held_30m_cm", 600).with(inCrowd("hot", 13_000)),
+		least("budget", "", "known_share", 0.6).with(inCrowd("hot", 13_000)),
+
 		most("hundred", "ocean", "divergences", 0),
 		// Thousands of creatures through 13 kbit/s: no second above it, and near ones are where
 		// they are.
@@ -59,6 +70,11 @@ var (
 	of40         = Values{{"updates_per_tick", 40}}
 )
 
+// inCrowd names rows of budget.
+func inCrowd(variant string, budget int) Values {
+	return Values{{"crowd", variant}, {"budget_bps", budget}}
+}
+
 // moving names rows of codec.
 func moving(movement, precision string, age int) Values {
 	return Values{{"movement", movement}, {"precision", precision}, {"ack_age_ticks", age}}
@@ -68,6 +84,10 @@ func moving(movement, precision string, age int) Values {
 // are limited to about what the code reaches now, with room for other seeds; the limits follow
 // improvements, never the other way.
 var gateLimits = append(alwaysLimits(),
+	most("budget", "", "max_window_bits", 32_000).with(inCrowd("uniform", 32_000)),
+	most("budget", "", "max_window_bits", 32_000).with(inCrowd("hot", 32_000)),
+	most("budget", "", "max_window_bits", 64_000).with(inCrowd("uniform", 64_000)),
+	most("budget", "", "max_window_bits", 64_000).with(inCrowd("hot", 64_000)),
 	most("clock", "fiber", "p99_ms", 0.5).with(inTime),
 	most("clock", "wifi", "p99_ms", 0.5).with(inTime),
 	most("clock", "burst", "p99_ms", 0.5).with(inTime),
