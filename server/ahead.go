@@ -55,9 +55,9 @@ func (s *Server) noteSpawn(i int32) {
 		return
 	}
 	e.By, e.Spawn = uint32(by), snapshot.Spawn{Tick: key.Tick, N: key.N}
-	if p := s.avatars[by]; p != nil {
+	if p := s.owners.avatars[by]; p != nil {
 		p.spawns = append(p.spawns, i)
-		s.spawners[i] = p
+		s.owners.spawns[i] = p
 	}
 }
 

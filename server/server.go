@@ -130,14 +130,11 @@ type Server struct {
 	faults  []error
 
 	grid      *interest.Grid
-	riders    []int32 // entities on others
-	aboard    []uint8 // by entity, how many are on it; all 0 between ticks
+	carried   carried // entities on others
 	placeless []int32 // entities without a place: they are known wherever one is
 	popups    []popup // of the last second, the newest last
-	avatars   map[game.ID]*player
-	spawners  map[int32]*player // of what noteSpawn noted and is alive, by index in the history
-	nameless  uint64            // History.TextRefOverflow before this tick
-	ahead     ahead             // whether clients run entities ahead
+	owners    owners
+	ahead     ahead // whether clients run entities ahead
 	// Where the rules hide entities: groups of players that may know of each, by its index in the
 	// history, and of those that were removed in this tick, as of the tick before.
 	shownTo        []uint64
@@ -151,6 +148,18 @@ type Server struct {
 	// Methods as values, made once.
 	record func(c engine.Change)
 	show   func(id game.ID, groups uint64)
+}
+
+// carried is the entities that are on others.
+type carried struct {
+	riders []int32
+	aboard []uint8 // by entity, how many are on it; all 0 between ticks
+}
+
+// owners finds the players of entities.
+type owners struct {
+	avatars map[game.ID]*player
+	spawns  map[int32]*player // by index in the history: of what player.spawns listed and is alive
 }
 
 // New returns a world at tick 0. It fails on a Config outside its bounds.
@@ -179,7 +188,7 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	}
 	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret),
 		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid,
-		avatars: map[game.ID]*player{}, spawners: map[int32]*player{}}
+		owners: owners{map[game.ID]*player{}, map[int32]*player{}}}
 	s.current, s.record, s.show = s.period, s.recordEntity, s.showEntity
 	s.line.Period = s.period
 	s.send = s.sendRate(cfg.Budget)
@@ -288,7 +297,7 @@ func (s *Server) Disconnect(id PlayerID) {
 	s.clients = slices.Delete(s.clients, i, i+1)
 	if p.avatar != 0 {
 		s.quit = append(s.quit, p.avatar)
-		delete(s.avatars, p.avatar)
+		delete(s.owners.avatars, p.avatar)
 	}
 	if i := slices.Index(s.joins, p); i >= 0 {
 		s.joins = slices.Delete(s.joins, i, i+1)
@@ -341,9 +350,8 @@ func (s *Server) Begin(now clock.Time) {
 		old++
 	}
 	s.popups = s.popups[:copy(s.popups, s.popups[old:])]
-	if n := s.hist.TextRefOverflow(); n != s.nameless {
-		s.nameless = n
-		s.eng.ChangeAll() // there may be room for their texts by now
+	if s.hist.TextsMissing() {
+		s.eng.ChangeAll() // there may be room for them by now
 	}
 	s.eng.Changed(s.record)
 	s.hist.End()
@@ -389,7 +397,7 @@ func (s *Server) admit() {
 		p.avatar = id
 		p.joined = s.tick
 		if id != 0 {
-			s.avatars[id] = p
+			s.owners.avatars[id] = p
 		}
 	}
 	clear(s.joins) // or they would keep players who have left
@@ -428,14 +436,14 @@ func (s *Server) removeGone() {
 			if !s.hist.At(i).Placed {
 				s.placeless = slices.DeleteFunc(s.placeless, func(j int32) bool { return j == i })
 			}
-			if p := s.spawners[i]; p != nil {
+			if p := s.owners.spawns[i]; p != nil {
 				p.forgetSpawn(i)
-				delete(s.spawners, i)
+				delete(s.owners.spawns, i)
 			}
 		}
-		if p := s.avatars[id]; p != nil {
+		if p := s.owners.avatars[id]; p != nil {
 			p.avatar, p.lost, p.ent = 0, id, -1 // the rules removed an avatar whose player is here: it watches
-			delete(s.avatars, id)
+			delete(s.owners.avatars, id)
 		}
 	}
 }
@@ -445,7 +453,7 @@ func (s *Server) recordEntity(c engine.Change) {
 	i, ok := s.hist.Find(uint32(c.ID))
 	if !ok {
 		i = s.hist.Add(uint32(c.ID), c.Kind, c.Owned)
-		if p := s.avatars[c.ID]; c.Owned && p != nil {
+		if p := s.owners.avatars[c.ID]; c.Owned && p != nil {
 			p.ent = i
 		}
 		if !c.Owned {

@@ -62,31 +62,31 @@ func (p *player) viewer() interest.Viewer {
 // vehicle is, so that all come into sight and leave it at the same time. Where more are aboard than
 // the edge of sight is wide each counts for itself, as on the ground.
 func (s *Server) place() {
-	s.riders = s.riders[:0]
+	s.carried.riders = s.carried.riders[:0]
 	s.hist.Places(func(i, x, y, on int32) {
 		if on >= 0 {
-			s.riders = append(s.riders, i)
+			s.carried.riders = append(s.carried.riders, i)
 		} else {
 			s.grid.Insert(i, x, y)
 		}
 	})
 	more := hysteresis(s.rules.See)
 	most := uint8(min(more-more/2-1, math.MaxUint8-1))
-	s.aboard = slices.Grow(s.aboard[:0], s.hist.Len())[:s.hist.Len()]
-	for _, i := range s.riders {
-		n := &s.aboard[s.carrier(i)]
+	s.carried.aboard = slices.Grow(s.carried.aboard[:0], s.hist.Len())[:s.hist.Len()]
+	for _, i := range s.carried.riders {
+		n := &s.carried.aboard[s.carrier(i)]
 		*n = min(*n+1, most+1)
 	}
-	for _, i := range s.riders {
+	for _, i := range s.carried.riders {
 		at := s.carrier(i)
-		if s.aboard[at] > most {
+		if s.carried.aboard[at] > most {
 			at = i
 		}
 		e := s.hist.At(at)
 		s.grid.Insert(i, e.X, e.Y)
 	}
-	for _, i := range s.riders {
-		s.aboard[s.carrier(i)] = 0
+	for _, i := range s.carried.riders {
+		s.carried.aboard[s.carrier(i)] = 0
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *Server) carrier(i int32) int32 {
 // only known with it.
 func (p *player) vehicles(members []interest.Neighbour, dst []int32) []int32 {
 	s := p.s
-	if len(s.riders) == 0 {
+	if len(s.carried.riders) == 0 {
 		return dst
 	}
 	add := func(i int32) {

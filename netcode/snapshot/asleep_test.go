@@ -76,6 +76,10 @@ func (w *twins) compare() {
 	}
 	for i := range int32(w.all.Len()) {
 		a, b := w.all.At(i), w.some.At(i)
+		if a.On >= 0 { // it is where its parent was in this tick or in the one before, as they are recorded
+			b.X, b.Y = a.X, a.Y
+			w.some.dense.x[i], w.some.dense.y[i] = a.X, a.Y
+		}
 		if a.X != b.X || a.Y != b.Y || a.On != b.On || a.alive != b.alive || a.Cut() != b.Cut() ||
 			!slices.Equal(a.changed, b.changed) || !slices.Equal(a.ownChanged, b.ownChanged) ||
 			!slices.Equal(a.flown, b.flown) {

@@ -34,6 +34,7 @@ type texts struct {
 	given    uint32           // how many times a number got a text
 	log      [givenLog]uint16 // the last of those numbers: the n-th is at n modulo givenLog
 	overflow uint64           // see History.TextRefOverflow
+	missing  clock.Tick       // when a text found no number; 0: never
 }
 
 // givenLog is how many numbers that got a text are remembered. A client that was sent no text for
@@ -58,6 +59,7 @@ func (t *texts) take(p packed, now clock.Tick) uint16 {
 	if !known {
 		if n = t.vacant(now); n == 0 {
 			t.overflow++
+			t.missing = now
 			return 0
 		}
 		t.index[p] = n
@@ -158,6 +160,10 @@ func (h *History) Spell(k *schema.Kind, drawn []int64) {
 // TextRefOverflow counts how often, in entities times ticks, a text had no number because all were
 // in use: no client receives it then.
 func (h *History) TextRefOverflow() uint64 { return h.texts.overflow }
+
+// TextsMissing reports whether a text found no number in the tick before the present one. The
+// entities must be recorded again then, though nothing changed: there may be one now.
+func (h *History) TextsMissing() bool { return h.texts.missing != 0 && h.texts.missing+1 == h.tick }
 
 func spell(k *schema.Kind, drawn []int64, lookup func(n int64) packed) {
 	if !k.Refs {
