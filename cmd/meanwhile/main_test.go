@@ -57,6 +57,11 @@ func TestSentences(t *testing.T) {
 		{"load " + nobody, 1, "no server answers at " + nobody},
 		{"lab nonsense", 2, `no experiment "nonsense"`},
 		{"bench", 2, "bench: name one of: crowd page"},
+		{"bench crowd --n 0", 2, "--n 0 is outside [1, 16384]"},
+		{"bench crowd --kbit 1", 2, "--kbit 1 is outside [8, 33554.432]"},
+		{"bench crowd --properties 7", 2, "--properties 7: 6 or 25"},
+		{"bench crowd --workers 0", 2, "--workers 0 is outside [1, 64]"},
+		{"bench crowd --ticks 0", 2, "--ticks 0 is below 1"},
 	} {
 		var out, errs bytes.Buffer
 		code := run(context.Background(), strings.Fields(c.args), &out, &errs)
@@ -193,5 +198,43 @@ func TestVettool(t *testing.T) {
 		if got := vettool(strings.Fields(args)); got != want {
 			t.Errorf("meanwhile %s: a tool of go vet: %v, want %v", args, got, want)
 		}
+	}
+}
+
+// TestBenchCrowd checks that each row of the benchmark is one JSON object with what it promises.
+//
+// seeds: R28 R33
+func TestBenchCrowd(t *testing.T) {
+	var out, errs bytes.Buffer
+	args := "bench crowd --json --quick --n 40 --kbit 16 --viewers 2 --ticks 4 --workers 2 --hot --seed 3"
+	if code := run(context.Background(), strings.Fields(args), &out, &errs); code != 0 || errs.Len() > 0 {
+		t.Fatalf("status %d, %q", code, errs.String())
+	}
+	var row struct {
+		Experiment, Policy string
+		Seed               int
+		Params             map[string]any
+		Metrics            map[string]float64
+	}
+	if err := json.Unmarshal(out.Bytes(), &row); err != nil {
+		t.Fatal(err)
+	}
+	if row.Experiment != "crowd" || row.Policy != "meanwhile" || row.Seed != 3 || row.Params["variant"] != "hot" ||
+		row.Params["n"] != 40.0 || row.Params["kbit"] != 16.0 || row.Params["properties"] != 6.0 ||
+		row.Params["workers"] != 2.0 {
+		t.Errorf("%+v", row)
+	}
+	for _, name := range strings.Fields("cpu_ms_per_tick p99_ms bytes_per_client_s memory_per_client_kb records_per_s " +
+		"held_30m_cm drawn_30m_cm held_all_cm known_share slots_max floor_ms_per_tick moving_bits_per_s bits_per_moving") {
+		if row.Metrics[name] <= 0 {
+			t.Errorf("%s is %v", name, row.Metrics[name])
+		}
+	}
+	sum := 0.0
+	for _, use := range strings.Fields("overhead header feedback message first moving other gone") {
+		sum += row.Metrics[use+"_bits_per_s"]
+	}
+	if all := row.Metrics["bytes_per_client_s"] * 8; sum < all*0.999 || sum > all*1.001 || all > 16_000 {
+		t.Errorf("uses add up to %.0f bits of %.0f", sum, all)
 	}
 }
