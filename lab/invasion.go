@@ -28,8 +28,7 @@ when all creatures have arrived. <b>max_window_bits</b> is the most in any one s
 datagram included, counted where datagrams leave, since the first. <b>held_10m</b> is the mean distance between the
 newest place that a client has received and where the thing is by now, over all that is within 10 m of its avatar;
 held_30m and held_100m likewise, and an unknown one counts as 500 cm. <b>drawn_30m</b> is the distance between where
-a creature is drawn and where it is by now, for the half of these clients that draw creatures as the game asks for,
-at the present; <b>jolts</b> are frames in which one is drawn to move more than twice as far as it did, plus 5 cm. By
+a thing is drawn and where it is by now, for the half of these clients that draw as the game asks for: at the present; <b>jolts</b> are frames in which one is drawn to move more than twice as far as it did, plus 5 cm. By
 the definition of a hitch, extrapolated time is always one. So the other half draws everything between records:
 <b>between_30m</b> is their distance, and a <b>hitch</b> is more than 16.7 ms in which a moving thing within 30 m is
 drawn other than between two received records, and one more for each further 250 ms. Both count per minute of one
@@ -119,9 +118,9 @@ type truePlace struct {
 type sight struct {
 	held          [3]mean // within bands
 	known         mean
-	drawn         mean          // of creatures at the present, within the second band
-	between       mean          // of creatures between records
-	present       time.Duration // for which moving creatures within the second band were drawn at the present
+	drawn         mean          // at the present, within the second band
+	between       mean          // between records
+	present       time.Duration // for which moving things within the second band were drawn at the present
 	jolts         int
 	moving        time.Duration // for which moving things within the second band were drawn between records
 	hitches       int
@@ -396,6 +395,7 @@ func (f *fighter) look() {
 			f.compareDrawn(e, b.truth[n.index].at, sample)
 		}
 	})
+	f.client.Drawn()
 }
 
 // compareHeld compares the newest places that the client has received with the truth now.
@@ -470,9 +470,8 @@ func (f *fighter) compareDrawn(e *client.Entity, now geom.Vec2, sample bool) {
 	}
 	jump, before := drawn.Dist(seen.at), seen.frame == f.frames-1
 	seen.at, seen.frame = drawn, f.frames
-	switch creature := k.Extrapolated; {
-	case f.between:
-		if creature && sample {
+	if f.between {
+		if sample {
 			b.sum.between.add(drawn.Dist(now))
 		}
 		if step == (geom.Vec2{}) {
@@ -484,17 +483,17 @@ func (f *fighter) compareDrawn(e *client.Entity, now geom.Vec2, sample bool) {
 		} else if seen.stall.Add(invasionFrame) {
 			b.sum.hitches++
 		}
-	case creature:
-		if sample {
-			b.sum.drawn.add(drawn.Dist(now))
-		}
-		if step == (geom.Vec2{}) {
-			return
-		}
-		b.sum.present += invasionFrame
-		if before && jump > 2*step.Len()*invasion.Rate*invasionFrame.Seconds()+0.05 {
-			b.sum.jolts++
-		}
+		return
+	}
+	if sample {
+		b.sum.drawn.add(drawn.Dist(now))
+	}
+	if step == (geom.Vec2{}) {
+		return
+	}
+	b.sum.present += invasionFrame
+	if before && !e.Cut() && jump > 2*step.Len()*invasion.Rate*invasionFrame.Seconds()+0.05 {
+		b.sum.jolts++
 	}
 }
 

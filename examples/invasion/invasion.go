@@ -70,8 +70,8 @@ type Player struct {
 	Back   game.Tick `net:"tick,to=owner"`     // when it stands up again
 }
 
-// Creature is one of thousands. Nobody aims at one from afar, so clients may draw it nearer to the
-// present than what can be hit.
+// Creature is one of thousands. Strikes are judged in the present and nothing by Seen, so clients
+// draw creatures and players at the present.
 type Creature struct {
 	Pos    geom.Vec2 `net:"pos,others=4cm"`
 	Breed  int       `net:"enum,crawler|hound|brute"`
@@ -116,7 +116,7 @@ type Cmd struct {
 
 // The game, its kinds and its events.
 var (
-	Players   = game.NewKind[Player]("player")
+	Players   = game.NewKind[Player]("player", game.Extrapolated)
 	Creatures = game.NewKind[Creature]("creature", game.Extrapolated)
 	Beacons   = game.NewKind[Beacon]("beacon")
 	Blasts    = game.NewEvent[Blast]("blast")

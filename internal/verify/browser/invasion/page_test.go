@@ -20,7 +20,7 @@ func serve(t *testing.T) string {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.Command(program, "demo", "--game", "invasion", "--addr", "127.0.0.1:0", "--bots", "100", "--kbit", "13")
+	cmd := exec.Command(program, "demo", "--game", "invasion", "--addr", "127.0.0.1:0", "--bots", "120", "--kbit", "13")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -56,17 +56,15 @@ func TestPage(t *testing.T) {
 		`window.game?.me && game.world.creature.length > 150 && game.world.beacon.length === 9 && figures.kbit > 3`,
 		40*time.Second,
 	)
-	time.Sleep(20 * time.Second) // until herds have arrived
+	p.WaitLonger(`game.world.creature.filter(c => Math.hypot(c.pos.x - game.me.pos.x, c.pos.y - game.me.pos.y) < 30).length > 12`,
+		2*time.Minute) // until a herd has arrived
 	p.Screenshot("battle")
 	p.Eval(`dispatchEvent(new KeyboardEvent("keydown", { code: "KeyR" }))`, nil)
 	var mean struct{ Near, Far, Known float64 }
 	p.Eval(`(() => {
-		const me = game.me.pos, near = [], far = []
-		for (const c of game.world.creature) if (c.intervalMs > 0) {
-			const d = Math.hypot(c.pos.x - me.x, c.pos.y - me.y)
-			if (d < 40) near.push(c.intervalMs)
-			if (d > 120) far.push(c.intervalMs)
-		}
+		const me = game.me.pos, moving = game.world.creature.filter(c => c.intervalMs > 0)
+			.map(c => ({ d: Math.hypot(c.pos.x - me.x, c.pos.y - me.y), ms: c.intervalMs })).sort((a, b) => a.d - b.d).map(c => c.ms)
+		const near = moving.slice(0, 30), far = moving.slice(-30)
 		const mean = list => list.reduce((a, b) => a + b, 0) / list.length
 		return { Near: mean(near), Far: mean(far), Known: game.world.creature.length }
 	})()`, &mean)
