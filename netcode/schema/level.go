@@ -1,6 +1,9 @@
 package schema
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // At returns the kind by which records of a level are coded: observers' integers count its own,
 // coarser steps.
@@ -31,6 +34,10 @@ func (k *Kind) coarser() (kinds []*Kind) {
 			case q.ranged:
 				code.bound(0, (code.most-code.least)>>s)
 			}
+		}
+		c.reduced = nil
+		for g := range k.Groups {
+			c.reduced = append(c.reduced, k.reductions(g, level))
 		}
 		kinds = append(kinds, &c)
 	}
@@ -183,6 +190,54 @@ func (k *Kind) Shifted(g, a, b int) (set uint64) {
 		}
 	}
 	return set
+}
+
+// A reduction is how the integers of one property become those of a level.
+type reduction struct {
+	at, n int // which of the group's
+	prop  *Prop
+	shift uint8 // of the level; 0: the property is as fine as ever
+	steps uint8
+	plain bool // nothing but shift limits it
+	least int64
+}
+
+// reductions lists how the properties of group g become those of a level.
+func (k *Kind) reductions(g, level int) (all []reduction) {
+	for _, i := range k.Groups[g].Props {
+		q := &k.Props[i]
+		if q.Shift[level] != 0 {
+			all = append(all, reduction{q.ObsAt - k.Groups[g].At, q.Comps, q, q.Shift[level], q.steps(level),
+				!q.ranged && q.others.grid.base == 0 && q.Turn == 0, q.least()})
+		}
+	}
+	return all
+}
+
+// Reduce writes src, the observer integers of group g as a client has them at level was, into dst,
+// which has room for them: rounded to the precision of a level, and divided by its steps as Shrink
+// does it. It returns the part of dst that it wrote.
+func (k *Kind) Reduce(g, was, level int, dst, src []int32) []int32 {
+	dst = dst[:copy(dst, src)]
+	if was != 0 && was != level {
+		Coarsen(k, g, was, dst)
+	}
+	if level == 0 {
+		return dst
+	}
+	for i := range k.coarse[level-1].reduced[g] {
+		r := &k.coarse[level-1].reduced[g][i]
+		vals := dst[r.at : r.at+r.n]
+		for c, v := range vals {
+			if w := int64(v) + 1<<(r.shift-1); r.plain && w <= math.MaxInt32>>r.shift<<r.shift {
+				v = int32(w >> r.shift << r.shift)
+			} else {
+				v = r.prop.Coarsen(v, level)
+			}
+			vals[c] = int32((int64(v) - r.least) >> r.steps)
+		}
+	}
+	return dst
 }
 
 // Shrink turns observer integers of group g, rounded to a level, into steps of At(level).

@@ -216,6 +216,8 @@ type Kind struct {
 	Reach float64
 
 	coarse []*Kind // for records of the levels after the first
+	// reduced is, of such a kind, how the properties of each group become those of its level.
+	reduced [][]reduction
 }
 
 // New reads the schema of struct type t from its tags. One error reports all wrong tags. rate is

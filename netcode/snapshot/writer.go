@@ -40,6 +40,8 @@ type Writer struct {
 	most     int
 	others   slotList // slots of other entries
 
+	rows [3][schema.MaxComps]int32 // of a coarse body
+
 	viewer   codec.Viewer
 	viewerAt viewerAt // record that has its place
 }
@@ -402,12 +404,22 @@ func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
 	if x.viewerAt.known {
 		viewer = &x.viewer
 	}
+	h := x.v.h
+	coder := h.rules[e.Kind].coder
 	var age, gap clock.Tick
 	at := x.w.Len()
 	if g == OwnerGroup {
-		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, viewer, e.own, k.Sims, e.ownChanged)
+		cur, b, set := bodyOf(h, e, k, g, hd, viewer, e.own, k.Sims, e.ownChanged)
+		codec.Append(&x.w, coder, g, cur, &b, set, h.tick)
+		age, gap = b.Age, b.Gap
 	} else {
-		age, gap = appendBody(&x.w, x.v.h, e, k, g, hd, viewer, e.obs, k.Obs, e.changed)
+		cur, b, set := bodyOf(h, e, k, g, hd, viewer, e.obs, k.Obs, e.changed)
+		if hd.level != 0 || hd.baseLevel != 0 || b.Prior != nil && hd.priorLevel != 0 {
+			x.coarseBody(k, coder, g, hd, cur, &b, set, h.tick)
+		} else {
+			codec.Append(&x.w, coder, g, cur, &b, set, h.tick)
+		}
+		age, gap = b.Age, b.Gap
 	}
 	if x.coded != nil {
 		x.coded(e.ID, g, age, gap, x.w.Len()-at)
@@ -424,11 +436,10 @@ func (x *Writer) All(w *wire.BitWriter, v *View, due []Candidate, p *wire.Packet
 	x.End(w, p, now)
 }
 
-// appendBody writes a record's body: what changed since the baseline, or in a first sight what is
-// not all zero. age and gap are those of codec.Base.
-func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *schema.Kind, g int, hd *header,
-	viewer *codec.Viewer, rows []T, width int, changed []clock.Tick) (age, gap clock.Tick) {
-	now, coder := h.tick, h.rules[e.Kind].coder
+// bodyOf returns what a record's body is made of: the values, what they are a difference from, and the
+// set of properties that changed since the baseline, or that in a first sight are not all zero.
+func bodyOf[T int32 | int64](h *History, e *Entity, k *schema.Kind, g int, hd *header, viewer *codec.Viewer, rows []T,
+	width int, changed []clock.Tick) (cur []T, b codec.Base[T], set uint64) {
 	at, n := 0, k.Width(g)
 	if g != OwnerGroup {
 		at = k.Groups[g].At
@@ -436,65 +447,48 @@ func appendBody[T int32 | int64](w *wire.BitWriter, h *History, e *Entity, k *sc
 	row := func(t clock.Tick) []T {
 		return rowOf(rows, width, min(t, e.lastTick))[at : at+n : at+n]
 	}
-	cur := row(now)
-	b := codec.Base[T]{Viewer: viewer}
+	cur, b.Viewer = row(h.tick), viewer
 	if hd.base != 0 && h.has(e, hd.base) {
-		b.Vals, b.Age = row(hd.base), now-hd.base
+		b.Vals, b.Age = row(hd.base), h.tick-hd.base
 		if hd.prior != 0 && hd.cut == 0 && !e.cutBetween(g, hd.prior, hd.base) && h.has(e, hd.prior) {
 			b.Prior, b.Gap = row(hd.prior), hd.base-hd.prior
 		}
 	}
-	set := uint64(0)
 	if hd.base == 0 {
-		set = schema.Nonzero(k, g, cur)
-	} else {
-		for _, i := range k.Members(g) {
-			if changed[i] > hd.base {
-				set |= 1 << i
-			}
+		return cur, b, schema.Nonzero(k, g, cur)
+	}
+	for _, i := range k.Members(g) {
+		if changed[i] > hd.base {
+			set |= 1 << i
 		}
 	}
-	if hd.level != 0 || hd.baseLevel != 0 || b.Prior != nil && hd.priorLevel != 0 {
-		coarseBody(w, k, coder, g, hd, cur, &b, set, now)
-	} else {
-		codec.Append(w, coder, g, cur, &b, set, now)
-	}
-	return b.Age, b.Gap
+	return cur, b, set
 }
 
-// coarseBody is the end of appendBody if some level is not the first. The client holds the baseline
-// as coarse as it received it, and both sides round it on to the level of the record; if that is
-// finer, the baseline stays as it is.
-func coarseBody[T int32 | int64](w *wire.BitWriter, k *schema.Kind, coder *codec.Coder, g int,
-	hd *header, cur []T, b *codec.Base[T], set uint64, now clock.Tick) {
-	var rows [3][schema.MaxComps]T
-	row := func(i int, vals []T, was uint8) []T {
-		if vals == nil {
-			return nil
-		}
-		r := rows[i][:copy(rows[i][:], vals)]
-		schema.Coarsen(k, g, int(was), r)
-		schema.Coarsen(k, g, int(hd.level), r)
-		return r
-	}
-	fresh := row(0, cur, hd.level)
-	coarse := codec.Base[T]{Vals: row(1, b.Vals, hd.baseLevel), Prior: row(2, b.Prior, hd.priorLevel),
-		Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
-	switch {
-	case hd.base == 0:
+// coarseBody writes a body if some level is not the first. The client holds the baseline as coarse
+// as it received it, and both sides round it on to the level of the record; if that is finer, the
+// baseline stays as it is.
+func (x *Writer) coarseBody(k *schema.Kind, coder *codec.Coder, g int, hd *header, cur []int32,
+	b *codec.Base[int32], set uint64, now clock.Tick) {
+	level := int(hd.level)
+	if hd.base == 0 {
+		fresh := x.rows[0][:copy(x.rows[0][:], cur)]
+		schema.Coarsen(k, g, level, fresh)
 		set = schema.Nonzero(k, g, fresh)
+	}
+	fresh := k.Reduce(g, level, level, x.rows[0][:], cur)
+	coarse := codec.Base[int32]{Age: b.Age, Gap: b.Gap, Viewer: b.Viewer}
+	if b.Vals != nil {
+		coarse.Vals = k.Reduce(g, int(hd.baseLevel), level, x.rows[1][:], b.Vals)
+	}
+	if b.Prior != nil {
+		coarse.Prior = k.Reduce(g, int(hd.priorLevel), level, x.rows[2][:], b.Prior)
+	}
+	switch {
 	case coarse.Vals != nil:
 		set = schema.Differ(k, g, fresh, coarse.Vals)
-	case hd.level != hd.baseLevel:
-		set |= k.Shifted(g, int(hd.level), int(hd.baseLevel))
+	case hd.base != 0 && hd.level != hd.baseLevel:
+		set |= k.Shifted(g, level, int(hd.baseLevel))
 	}
-	level := int(hd.level)
-	schema.Shrink(k, g, level, fresh)
-	if coarse.Vals != nil {
-		schema.Shrink(k, g, level, coarse.Vals)
-	}
-	if coarse.Prior != nil {
-		schema.Shrink(k, g, level, coarse.Prior)
-	}
-	codec.Append(w, coder.At(level), g, fresh, &coarse, set, now)
+	codec.Append(&x.w, coder.At(level), g, fresh, &coarse, set, now)
 }
