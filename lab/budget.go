@@ -20,11 +20,11 @@ distance, 0.2 at most, as large as it looks at 10 m. <b>known_share</b> is the s
 state was true within the last 2 s. <b>stale_p99_ms</b> is the age of states that are wrong. <b>records_per_s</b> are
 records that arrived and moved somebody. <b>max_window_bits</b> are the most bits sent in any second, counted by the
 experiment. <b>meanwhile</b> is the server as shipped; <b>unannounced</b> the same without announcements of the next
-record. <b>ryzom</b> orders by ticks waited over distance, and sends what went further than a hundredth of its distance;
-<b>ryzom-buckets</b> is its first algorithm. <b>age</b> and <b>distance</b> know nothing else. Two oracles know how wrong
-what each client holds is: <b>oracle</b> goes by error over distance, times ticks waited, <b>oracle-flat</b> by error
-times ticks waited.
-First sights go first in all of them.`,
+record. <b>ryzom</b> orders by ticks waited over distance, and sends what went further than a hundredth of its
+distance;
+<b>ryzom-buckets</b> is its first algorithm. <b>age</b> and <b>distance</b> know nothing else. Two oracles know how
+wrong what each client holds is: <b>oracle</b> goes by error over distance, times ticks waited, <b>oracle-flat</b> by
+error times ticks waited. All but the order of records is the same in all of them, and none of them announces.`,
 	takes:    byPolicy,
 	policies: append([]string{ours, "unannounced"}, orderNames()...),
 	run:      runBudget,

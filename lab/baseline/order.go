@@ -28,7 +28,7 @@ func Orders() []Order {
 		{"ryzom", ryzomOrder},
 		{"ryzom-buckets", ryzomBuckets},
 		{"age", func(World) *snapshot.Order {
-			return plainOrder(func(w snapshot.Waiting) int { return int(w.Waited) })
+			return plainOrder(func(w snapshot.Waiting) int { return min(int(w.Waited), snapshot.MostScore) })
 		}},
 		{"distance", func(World) *snapshot.Order {
 			return plainOrder(func(w snapshot.Waiting) int { return w.Weight })
