@@ -24,7 +24,7 @@ record. <b>ryzom</b> orders by ticks waited over distance, and sends what went f
 distance;
 <b>ryzom-buckets</b> is its first algorithm. <b>age</b> and <b>distance</b> know nothing else. Two oracles know how
 wrong what each client holds is: <b>oracle</b> goes by error over distance, times ticks waited, <b>oracle-flat</b> by
-error times ticks waited. All but the order of records is the same in all of them, and none of them announces.`,
+error times ticks waited. Only the order of records differs, and that none but ours announces the next one.`,
 	takes:    byPolicy,
 	policies: append([]string{ours, "unannounced"}, orderNames()...),
 	run:      runBudget,
