@@ -30,6 +30,9 @@ type Config struct {
 	Token []byte
 	// Bot makes the commands. Nil makes none: the avatar stands still.
 	Bot game.BotFunc
+	// Limits is what the player asks for as soon as it is in; zeros ask for as much as the server
+	// allows. See Player.Ask.
+	Limits session.Limits
 	// FrameRate is in frames a second; 0 or less means DefaultFrameRate.
 	FrameRate int
 	// Client configures the client core.
@@ -52,6 +55,7 @@ type Player struct {
 	buf     []byte
 	dropped []wire.Seq
 	refusal error // why the server sent this player away; nil: it has not
+	limits  session.Limits
 }
 
 // Join says hello over a connection and waits for the welcome. ctx bounds the wait. A refusal is an
@@ -100,6 +104,12 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 		return nil, err
 	}
 	p.bot.clock = cfg.Clock
+	p.limits = session.Limits{BudgetDown: welcome.BudgetDown, SendRate: welcome.SendRate}
+	if cfg.Limits != (session.Limits{}) {
+		if err := p.Ask(cfg.Limits); err != nil {
+			return nil, err
+		}
+	}
 	return p, nil
 }
 
@@ -141,11 +151,13 @@ func (p *Player) read() {
 		if err != nil {
 			return
 		}
+		p.mu.Lock()
 		if session.KindOf(m) == session.KindRefusal {
-			p.mu.Lock()
 			p.refusal = session.Refused(m, p.cfg.Rules.Text)
-			p.mu.Unlock()
+		} else if l, err := session.DecodeLimits(m); err == nil {
+			p.limits = l
 		}
+		p.mu.Unlock()
 	}
 }
 
@@ -175,6 +187,23 @@ func (p *Player) Do(f func(c *client.Client)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(p.bot.core)
+}
+
+// Ask asks the server to send at most that much, within what it allows; zeros ask for as much as it
+// allows. Limits says what it answered.
+func (p *Player) Ask(l session.Limits) error {
+	b, err := l.Append(nil)
+	if err != nil {
+		return err
+	}
+	return p.conn.SendMessage(b)
+}
+
+// Limits returns what the server sends at most, as it said last.
+func (p *Player) Limits() session.Limits {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.limits
 }
 
 // SetBot changes who makes the commands; nil makes the avatar stand still.

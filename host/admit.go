@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"meanwhile/netcode/wire"
 	"meanwhile/session"
@@ -47,7 +48,8 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	if err != nil {
 		h.refuse(conn, err)
 	} else {
-		left := h.attend(r, conn)
+		defer h.total.leave(p.share)
+		left := h.attend(r, p, conn)
 		select {
 		case r.leaves <- leaving{p.id, left}:
 		case <-r.done:
@@ -167,9 +169,19 @@ func (h *Host) enter(
 		return nil, nil, err
 	}
 	defer h.entered(r)
+	mine, err := h.total.join(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	var in *player
+	defer func() {
+		if in == nil {
+			h.total.leave(mine)
+		}
+	}()
 	j := &joining{
-		name: hello.Name, peer: conn, nonce: hello.Nonce, account: grant.Player, answer: make(chan error, 1),
+		share: mine,
+		name:  hello.Name, peer: conn, nonce: hello.Nonce, account: grant.Player, answer: make(chan error, 1),
 		where: []slog.Attr{slog.String("transport", conn.Name()), slog.String("remote", conn.Remote())},
 		ready: func(p *player, w session.Welcome) {
 			in = p
@@ -216,15 +228,21 @@ func (h *Host) enter(
 }
 
 // attend receives a player's reliable messages until the connection ends, and returns why it ended.
-// Nobody expects such messages, so too many end the connection.
-func (h *Host) attend(r *room, conn transport.Conn) error {
-	for n := 0; ; n++ {
-		_, err := conn.ReceiveMessage(context.Background()) // ends with the connection
+// Players may ask for other limits. Nobody expects other messages, so too many end the connection.
+func (h *Host) attend(r *room, p *player, conn transport.Conn) error {
+	for n := 0; ; {
+		m, err := conn.ReceiveMessage(context.Background()) // ends with the connection
 		if err != nil {
 			return err
 		}
+		if l, err := session.DecodeLimits(m); err == nil {
+			r.call(func() { r.ask(p, l) })
+			time.Sleep(limitsSpacing)
+			continue
+		}
+		n++
 		r.n.stray.Add(1)
-		if n >= strayMessages {
+		if n > strayMessages {
 			conn.Close("too many messages that nobody asked for")
 		}
 	}

@@ -83,6 +83,17 @@ type Config struct {
 	// Budget and Rewind are those of server.Config.
 	Budget int
 	Rewind time.Duration
+	// LimitsOf returns what a player is sent at most, by whatever class the game has: those who
+	// pay, guests, who only watches. It is called when a player joins, with what the token says if
+	// there is one, and may be called by several goroutines. Players may ask for less. Nil gives
+	// everybody the Budget.
+	LimitsOf func(v Visitor) server.Limits
+	// TotalBudget is how many bytes are sent in any one second to all humans of all rooms together,
+	// wire.Overhead per datagram included; at least server.MinBudget. They share it: where it does
+	// not suffice each gets an equal part, or less where it wants less. Zero means that there is no
+	// such bound. Where not even server.MinBudget is left for one more player, it waits or is
+	// refused.
+	TotalBudget int
 	// Seed makes the random numbers of rooms repeatable, for tests. 0 draws them anew.
 	Seed uint64
 	// Grace is how long a room without players stays open; 0 means DefaultGrace.
@@ -99,12 +110,20 @@ type Config struct {
 	Log *slog.Logger
 }
 
+// A Visitor is a player who joins, as LimitsOf sees it.
+type Visitor struct {
+	Name    string
+	Account uint64 // of the connect token; 0: none
+	Room    string
+}
+
 // A Host runs the rooms of one game. See New. Safe for concurrent use.
 type Host struct {
 	cfg   Config
 	clock transport.Clock
 	log   *slog.Logger
 	pool  *pool
+	total shares
 	n     hostCounters
 
 	mu    sync.Mutex
@@ -152,6 +171,8 @@ func New(cfg Config) (*Host, error) {
 		return nil, fmt.Errorf("host: Bots %d is outside [0, %d]", cfg.Bots, MaxBots)
 	case cfg.Players < 1 || cfg.Players+cfg.Bots > server.MaxClients:
 		return nil, fmt.Errorf("host: Players %d is outside [1, %d]", cfg.Players, server.MaxClients-cfg.Bots)
+	case cfg.TotalBudget != 0 && cfg.TotalBudget < server.MinBudget:
+		return nil, fmt.Errorf("host: TotalBudget %d is below %d bytes a second", cfg.TotalBudget, server.MinBudget)
 	case cfg.PlayersPerAddress < 1:
 		return nil, fmt.Errorf("host: PlayersPerAddress %d is below 1", cfg.PlayersPerAddress)
 	case cfg.Grace < 0 || cfg.HelloTimeout < 0:
@@ -169,6 +190,10 @@ func New(cfg Config) (*Host, error) {
 	}
 	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room),
 		alive: make(map[*room]struct{}), from: make(map[netip.Addr]int)}
+	h.total.total, h.total.usual = int64(cfg.TotalBudget), int64(cfg.Budget)
+	if cfg.Budget == 0 {
+		h.total.usual = server.DefaultBudget
+	}
 	h.n.refused = make(map[session.Code]uint64)
 	return h, nil
 }
@@ -225,6 +250,9 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	h.pool = newPool(runtime.GOMAXPROCS(0))
 	h.mu.Unlock()
 
+	if h.total.total > 0 {
+		h.wg.Go(func() { h.total.run(ctx) })
+	}
 	var accepting, greeting sync.WaitGroup
 	for _, l := range listeners {
 		accepting.Go(func() {

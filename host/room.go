@@ -21,6 +21,8 @@ const (
 	// joinQueue is how many players wait between two ticks for a room to admit them. Further ones
 	// are refused as busy.
 	joinQueue = 64
+	// limitsSpacing is the least time between two changes of limits that a player asks for.
+	limitsSpacing = 100 * time.Millisecond
 	// lookEvery is how often a room looks for silent players and publishes its counters.
 	lookEvery = time.Second
 	// sendSpread is by how much the times differ that a room's datagrams take from encoding to
@@ -78,6 +80,11 @@ type player struct {
 	joined  clock.Time
 	log     *slog.Logger
 
+	class server.Limits  // what it is sent at most
+	wish  session.Limits // what it asked for
+	share *share         // of the host's budget; nil: there is none
+	now   int64          // the share's cap that is in force
+
 	in              transport.Queue
 	sent, sentBytes atomic.Uint64
 	meter           meter
@@ -110,6 +117,7 @@ type joining struct {
 	bot     bool
 	nonce   [session.KeySize]byte
 	account uint64
+	share   *share
 	where   []slog.Attr
 	// ready is called by the room's loop once the player is in, before its first datagram is sent.
 	ready func(p *player, w session.Welcome)
@@ -287,6 +295,9 @@ func (r *room) tick(now clock.Time) (err *failure) {
 				r.srv.Receive(p.id, at, r.spare)
 			}
 		}
+		if p.share != nil && p.share.cap.Load() != p.now {
+			r.limit(p)
+		}
 		r.seqs = p.peer.Dropped(r.seqs[:0])
 		for _, seq := range r.seqs { // due again at once, and no loss on the path
 			r.srv.Dropped(p.id, seq)
@@ -315,6 +326,47 @@ func (r *room) tick(now clock.Time) (err *failure) {
 func (r *room) begin(now clock.Time) {
 	defer r.heart.opens(false)
 	r.srv.Begin(now)
+}
+
+// limit applies the limits of a player and returns them, but for its share of the host's budget.
+func (r *room) limit(p *player) server.Limits {
+	l := p.class
+	if l.Budget == 0 {
+		l.Budget = r.h.cfg.Budget
+	}
+	if l.Budget == 0 {
+		l.Budget = server.DefaultBudget
+	}
+	if asked := int((uint64(p.wish.BudgetDown) + 7) / 8); asked > 0 {
+		l.Budget = min(l.Budget, asked)
+	}
+	if asked := int(p.wish.SendRate); asked > 0 && (l.Send <= 0 || asked < l.Send) {
+		l.Send = asked
+	}
+	own, _ := r.srv.SetLimits(p.id, l)
+	if p.share != nil {
+		p.share.most.Store(int64(own.Budget))
+		p.now = p.share.cap.Load()
+		r.srv.SetLimits(p.id, server.Limits{Budget: min(own.Budget, int(p.now)), Send: own.Send})
+	}
+	return own
+}
+
+// ask changes the limits of a player as it asked, and answers with what holds.
+func (r *room) ask(p *player, wish session.Limits) {
+	if r.players[p.id] != p {
+		return
+	}
+	p.wish = wish
+	own := r.limit(p)
+	if b, err := told(own).Append(nil); err == nil {
+		_ = p.peer.SendMessage(b) // where it cannot, the connection is about to end
+	}
+}
+
+// told returns limits as messages have them.
+func told(l server.Limits) session.Limits {
+	return session.Limits{BudgetDown: uint32(l.Budget) * 8, SendRate: uint16(l.Send)}
 }
 
 // guestName returns a name for a player without one that nobody else in the room has: Guest, Guest
@@ -358,6 +410,16 @@ func (r *room) join(j *joining) error {
 		p.log.Info("player joined")
 	}
 	r.n.joined(p)
+	if !p.bot {
+		if r.h.cfg.LimitsOf != nil {
+			p.class = r.h.cfg.LimitsOf(Visitor{Name: p.name, Account: p.account, Room: r.name})
+		}
+		if p.share = j.share; p.share != nil {
+			r.h.total.belongs(p.share, p)
+		}
+		own := told(r.limit(p))
+		welcome.BudgetDown, welcome.SendRate = own.BudgetDown, own.SendRate
+	}
 	r.heart.players(r)
 	j.ready(p, welcome)
 	return nil

@@ -34,6 +34,7 @@ const (
 	KindHello Kind = 1 + iota
 	KindWelcome
 	KindRefusal
+	KindLimits
 )
 
 // KindOf returns the kind of message b, or 0 if it is empty. The kind may be unknown.
@@ -100,8 +101,8 @@ type Hello struct {
 	// Nonce is drawn anew by the client for each time it joins, and is the same in every attempt of
 	// that join: a client that tries two transports at once is one player, not two.
 	Nonce [KeySize]byte
-	// Resume is the key from the Welcome of a session that the client wants to continue; all zero asks
-	// for a new one. Servers do not continue sessions yet.
+	// Resume is the key from the Welcome of a session that the client wants to continue; all zero
+	// asks for a new one. Servers do not continue sessions yet.
 	Resume [KeySize]byte
 	// Newest is the newest packet that the client applied in that session. Later ones are lost.
 	Newest wire.Seq
@@ -286,6 +287,39 @@ func (r Refusal) Error() string {
 		return "session: refused: " + r.Code.String()
 	}
 	return "session: refused: " + r.Code.String() + ": " + r.Text
+}
+
+// Limits is what is sent to one player at most. A player asks for it with this message, after the
+// Welcome and as often as it changes its mind; the server answers with what holds from then on. Where
+// all players of a server share a budget it may be less for a time.
+//
+//	size  field
+//	2     kind 4, version
+//	4     BudgetDown in bit/s
+//	2     SendRate in Hz
+type Limits struct {
+	// BudgetDown is what the server sends in any one second, in bit/s, 42 bytes per datagram
+	// included. A player's 0 asks for as much as the server allows.
+	BudgetDown uint32
+	// SendRate is the most packets a second. A player's 0 asks for as many as the server allows.
+	SendRate uint16
+}
+
+func (l *Limits) code(c *codec) {
+	c.header(KindLimits, false)
+	c.u32(&l.BudgetDown)
+	c.u16(&l.SendRate)
+}
+
+// Append appends the encoded message to b. It does not fail.
+func (l Limits) Append(b []byte) ([]byte, error) { return encode(b, l.code) }
+
+// DecodeLimits reads Limits that fill b. Failures are those of DecodeHello.
+func DecodeLimits(b []byte) (l Limits, err error) {
+	if err = decode(b, l.code); err != nil {
+		return Limits{}, err
+	}
+	return l, nil
 }
 
 func encode(b []byte, code func(*codec)) ([]byte, error) {

@@ -48,11 +48,13 @@ var vectors = []struct {
 	{"welcome-least", Welcome{Period: 1}, decodeWelcome},
 	{"refusal", refusal, decodeRefusal},
 	{"refusal-empty", Refusal{}, decodeRefusal},
+	{"limits", Limits{BudgetDown: 13_000, SendRate: 6}, decodeLimits},
 }
 
 func decodeHello(b []byte) (message, error)   { return DecodeHello(b) }
 func decodeWelcome(b []byte) (message, error) { return DecodeWelcome(b) }
 func decodeRefusal(b []byte) (message, error) { return DecodeRefusal(b) }
+func decodeLimits(b []byte) (message, error)  { return DecodeLimits(b) }
 
 func mustEncode(t testing.TB, m message) []byte {
 	t.Helper()
@@ -272,3 +274,4 @@ func fuzz(f *testing.F, decode func([]byte) (message, error)) {
 func FuzzDecodeHello(f *testing.F)   { fuzz(f, decodeHello) }
 func FuzzDecodeWelcome(f *testing.F) { fuzz(f, decodeWelcome) }
 func FuzzDecodeRefusal(f *testing.F) { fuzz(f, decodeRefusal) }
+func FuzzDecodeLimits(f *testing.F)  { fuzz(f, decodeLimits) }

@@ -19,6 +19,8 @@ import (
 	"meanwhile/game"
 	"meanwhile/headless"
 	"meanwhile/netcode/clock"
+	engine "meanwhile/server"
+	"meanwhile/session"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
@@ -30,6 +32,7 @@ import (
 const (
 	maxLoad     = 2000
 	maxLoadTime = time.Hour
+	maxAsked    = 1000 // packets a second
 	// joinEvery is the time between two players that join: a server greets only so many at once.
 	joinEvery = 10 * time.Millisecond
 	// joinTimeout is how long a player may take to join.
@@ -43,6 +46,8 @@ type load struct {
 	For       time.Duration `default:"10s" help:"How long to play after the last has joined."`
 	Transport string        `default:"quic" help:"Connect over quic, webtransport or websocket."`
 	Room      string        `help:"Play in this room; by default the server chooses."`
+	Kbit      int           `help:"Ask the server for so many kbit/s each; by default for what it allows."`
+	Packets   int           `help:"Ask for so many packets a second; by default for what the server allows."`
 	Remote    bool          `help:"Allow a server on another machine; you must be allowed to load it."`
 	JSON      bool          `name:"json" help:"Print one JSON object."`
 }
@@ -88,6 +93,10 @@ func (l *load) run(ctx context.Context, stdout io.Writer) error {
 	}
 	if l.For <= 0 || l.For > maxLoadTime {
 		return usageError{fmt.Errorf("--for %v is outside (0, %v]", l.For, maxLoadTime)}
+	}
+	if l.Kbit < 0 || l.Kbit > engine.MaxBudget*8/1000 || l.Packets < 0 || l.Packets > maxAsked {
+		return usageError{fmt.Errorf("--kbit %d is outside [0, %d], or --packets %d outside [0, %d]", l.Kbit,
+			engine.MaxBudget*8/1000, l.Packets, maxAsked)}
 	}
 	if l.Transport != "quic" && l.Transport != "webtransport" && l.Transport != "websocket" {
 		return usageError{fmt.Errorf("there is no transport %q; there are quic, webtransport and websocket",
@@ -239,6 +248,7 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 			if err == nil {
 				p, err = headless.Join(bounded, conn, headless.Config{
 					Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot(),
+					Limits: session.Limits{BudgetDown: uint32(l.Kbit) * 1000, SendRate: uint16(l.Packets)},
 				})
 			}
 			mu.Lock()

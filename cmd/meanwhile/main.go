@@ -45,6 +45,7 @@ type commands struct {
 		Bots    int           `default:"0" help:"How many bots to add to each room."`
 		Players int           `default:"${players}" help:"How many players a room admits."`
 		Kbit    int           `default:"64" help:"Send each player at most so many kbit/s."`
+		Total   int           `default:"0" help:"Send all players together at most so many kbit/s; 0: no such bound."`
 		Rooms   int           `default:"${rooms}" help:"How many rooms may be open at once."`
 		Room    string        `default:"${room}" help:"The room of players who name none."`
 		Grace   time.Duration `default:"${grace}" help:"How long a room without players stays open."`
@@ -101,7 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return serve(ctx, s.Game, &s.Bots, false, site.Config{
 			Addr: s.Addr, Metrics: s.Metrics,
 			Host: host.Config{Budget: s.Kbit * 1000 / 8, Players: s.Players, Rooms: s.Rooms, Room: s.Room, Grace: s.Grace,
-				Log: site.Logger(stderr, s.Verbose)},
+				TotalBudget: s.Total * 1000 / 8, Log: site.Logger(stderr, s.Verbose)},
 		}, stdout, stderr)
 	case "load", "load <url>":
 		err = c.Load.run(ctx, stdout)

@@ -24,6 +24,7 @@ var handshakeVectors = []struct{ kind, file string }{
 	{"welcome", "session/testdata/welcome-least.hex"},
 	{"refusal", "session/testdata/refusal.hex"},
 	{"refusal", "session/testdata/refusal-empty.hex"},
+	{"limits", "session/testdata/limits.hex"},
 	{"token", "session/token/testdata/token.hex"},
 }
 
@@ -150,6 +151,10 @@ func decoded(kind string, b []byte) (fields []string, err error) {
 			fmt.Sprint(m.SendRate), fmt.Sprint(m.Seed), fmt.Sprint(m.History), fmt.Sprint(m.BudgetDown),
 			fmt.Sprint(m.BudgetUp), key(m.Resume), fmt.Sprint(uint64(m.Grace)), resumed,
 			text(m.Room), text(m.Game)}, err
+	}
+	if kind == "limits" {
+		m, err := session.DecodeLimits(b)
+		return []string{"4", fmt.Sprint(session.Version), fmt.Sprint(m.BudgetDown), fmt.Sprint(m.SendRate)}, err
 	}
 	m, err := session.DecodeRefusal(b)
 	version := ""
