@@ -53,7 +53,7 @@ func offer(e *engine) {
 func (e *engine) call(name string, args []js.Value) any {
 	switch name {
 	case "start":
-		return e.start(args[0], args[1])
+		return e.start(args[0], args[1], args[2])
 	case "hello":
 		return e.bytes(e.b.Hello())
 	case "welcome":
@@ -93,8 +93,9 @@ func (e *engine) call(name string, args []js.Value) any {
 	return nil
 }
 
-// start makes the engine from its configuration. send is the page's function that sends a datagram.
-func (e *engine) start(configuration, send js.Value) any {
+// start makes the engine from its configuration. send and message are the page's functions that send
+// a datagram, and a message on the reliable stream.
+func (e *engine) start(configuration, send, message js.Value) any {
 	refuse := func(err string) any { return map[string]any{"error": err, "layout": ""} }
 	if e.err != nil {
 		return refuse(e.err.Error())
@@ -114,6 +115,7 @@ func (e *engine) start(configuration, send js.Value) any {
 		Send: func(d []byte, releaseMs float64, stamped bool) {
 			e.send.Invoke(e.bytes(d), releaseMs, stamped)
 		},
+		Message: func(m []byte) { message.Invoke(e.bytes(m)) },
 		Clock: func() time.Duration { // package time's own clock would make a larger program
 			return time.Duration(performance.Call("now").Float() * float64(time.Millisecond))
 		},

@@ -40,6 +40,8 @@ type Config struct {
 	// Send sends a datagram at releaseMs, 0 for now; stamped: it has its final stamp. b is valid
 	// during the call.
 	Send func(b []byte, releaseMs float64, stamped bool)
+	// Message sends a message on the reliable stream. b is valid during the call. Nil drops it.
+	Message func(b []byte)
 	// Clock returns the time that has passed since any instant, by which frames are timed, so that
 	// they keep to the setting replayMs. Nil times nothing.
 	Clock func() time.Duration

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"math"
@@ -50,6 +51,7 @@ type page struct {
 	frames   int
 	each     func()   // after each drawn frame
 	warnings []string // on the console
+	messages [][]byte // on the reliable stream
 }
 
 type layout struct {
@@ -131,6 +133,7 @@ func (w *world) page(name string, settings map[string]float64) *page {
 		},
 		Complain: func(s string) { w.t.Error(s) },
 		Warn:     func(s string) { p.warnings = append(p.warnings, s) },
+		Message:  func(b []byte) { p.messages = append(p.messages, bytes.Clone(b)) },
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -530,6 +533,8 @@ func TestSettingsRefuse(t *testing.T) {
 		{p.Set("predict", 0), ""},
 		{p.Set("replayMs", 101), "replayMs 101 is outside 0 to 100."},
 		{p.Set("replayMs", 2), ""},
+		{p.Set("downKbps", -1), "downKbps -1 is outside 0 to 100000."},
+		{p.Set("downHz", 1001), "downHz 1001 is outside 0 to 1000."},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)

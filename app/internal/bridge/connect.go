@@ -81,6 +81,9 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) (sentence string, retryMs fl
 	b.client, b.welcome, b.joined, b.welcomed, b.due = c, w, true, now, 0
 	b.client.SetAway(b.set.away)
 	b.network.clear()
+	if b.set.limits != (session.Limits{}) {
+		b.ask()
+	}
 	return "", 0
 }
 
@@ -122,8 +125,11 @@ func (b *Bridge) refusal(msg []byte) (sentence string, retryMs float64) {
 // Message reads a later stream message. It returns "", or why the server sends this player away for
 // good: the page then does not connect again.
 func (b *Bridge) Message(msg []byte) string {
+	if l, err := session.DecodeLimits(msg); err == nil {
+		b.welcome.BudgetDown, b.welcome.SendRate = l.BudgetDown, l.SendRate
+	}
 	if session.KindOf(msg) != session.KindRefusal {
-		return "" // a kind that only newer servers know
+		return "" // or a kind that only newer servers know
 	}
 	say, retry := b.refusal(msg)
 	r, err := session.DecodeRefusal(msg)

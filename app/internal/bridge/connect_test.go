@@ -302,3 +302,25 @@ func TestUnusable(t *testing.T) {
 }
 
 func join(*game.World, string) game.ID { return 0 }
+
+// A page asks for its limits when it is in, and again when they change.
+//
+// seeds: B14
+func TestPageAsksForLimits(t *testing.T) {
+	p := newWorld(t, &zap.Game).page("ann", map[string]float64{"downKbps": 13})
+	p.Set("downHz", 6)
+	p.Set("downKbps", 0)
+	want := []session.Limits{{BudgetDown: 13_000}, {BudgetDown: 13_000, SendRate: 6}, {SendRate: 6}}
+	if len(p.messages) != len(want) {
+		t.Fatalf("%d messages, want %d", len(p.messages), len(want))
+	}
+	for i, m := range p.messages {
+		if got, err := session.DecodeLimits(m); err != nil || got != want[i] {
+			t.Errorf("message %d asks for %+v, %v; want %+v", i, got, err, want[i])
+		}
+	}
+	answer, _ := session.Limits{BudgetDown: 48_000, SendRate: 6}.Append(nil)
+	if say := p.Message(answer); say != "" || p.welcome.BudgetDown != 48_000 {
+		t.Errorf("%q, and %d bit/s", say, p.welcome.BudgetDown)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"meanwhile/client"
 	"meanwhile/netcode/playout"
 	"meanwhile/netcode/predict"
+	"meanwhile/session"
 )
 
 // settings are the choices of the page that hold across connections.
@@ -18,6 +19,7 @@ type settings struct {
 	fading                        predict.Smoothing
 	classic                       bool          // in place of fading
 	replay                        time.Duration // 0: as client.Config has it
+	limits                        session.Limits
 }
 
 // allPredicted stands for everything that is predicted.
@@ -52,6 +54,12 @@ func (s *settings) smoothing() (predict.Smoothing, predict.Tolerance) {
 // maxSnapCm bounds the setting of how large a correction may be and still be hidden.
 const maxSnapCm = 10_000
 
+// Bounds of what a page asks the server for.
+const (
+	maxKbps = 100_000
+	maxHz   = 1000
+)
+
 // Bounds of the simulated network.
 const (
 	maxDelayMs = 5000
@@ -75,10 +83,24 @@ func limit(name string) (most float64, known bool) {
 		return maxDelayMs, true
 	case "lossPct":
 		return maxLossPct, true
+	case "downKbps":
+		return maxKbps, true
+	case "downHz":
+		return maxHz, true
 	case "playoutMs":
 		return spanMs(playout.MaxDelay), true
 	}
 	return 0, false
+}
+
+// ask asks the server to send at most what the page wants.
+func (b *Bridge) ask() {
+	if !b.joined || b.cfg.Message == nil {
+		return
+	}
+	if m, err := b.set.limits.Append(nil); err == nil {
+		b.cfg.Message(m)
+	}
 }
 
 // Set changes a setting whose value is a number; docs/BRIDGE.md lists them all. It returns "" or
@@ -136,6 +158,12 @@ func (b *Bridge) Set(name string, v float64) string {
 		}
 	case "playoutMs":
 		return b.setPlayout(span(v))
+	case "downKbps":
+		b.set.limits.BudgetDown = uint32(v) * 1000
+		b.ask()
+	case "downHz":
+		b.set.limits.SendRate = uint16(v)
+		b.ask()
 	case "outageMs":
 		b.network.outage = b.now.Add(span(v))
 	case "delayMs":
