@@ -41,8 +41,10 @@ const (
 	enterTicks = 30 * Rate
 )
 
-// Travel lets the viewers of cfg enter or travel through its crowd.
+// Travel lets the viewers of cfg enter or travel through its crowd. Nobody else has a client: what
+// one client is sent hangs on no other client.
 func Travel(cfg Config, scene string) (t Travelled, err error) {
+	cfg.Alone = true
 	if scene == Enter {
 		cfg.late, cfg.Viewers = cfg.Viewers, 0
 	}
