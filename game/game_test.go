@@ -361,10 +361,11 @@ func TestPanicUndoesItsCallback(t *testing.T) {
 		t.Errorf("%d rocks, spawned %v, removed %v, events %v, external change %d", rocks.Len(w), e.Spawned(), e.Removed(),
 			e.Events(), e.LastExternalChange(2))
 	}
-	e.Changed(func(c engine.Change) {
+	e.Changed(func(c engine.Change) int32 {
 		if c.Cut {
 			t.Errorf("entity %d is cut", c.ID)
 		}
+		return 0
 	})
 	b.must(t, e, func(w *game.World) { // and on it goes
 		crabs.Get(w, 1).Score++
@@ -582,10 +583,11 @@ func TestThinkLeavesNoTrace(t *testing.T) {
 		if c := crabs.Get(w, 1); c.Score != 0 || c.Name == "mallory" || crabs.Get(w, 2).Score != 0 || !crabs.Has(w, 2) {
 			t.Errorf("%s: a bot wrote: %+v", name, *c)
 		}
-		e.Changed(func(c engine.Change) {
+		e.Changed(func(c engine.Change) int32 {
 			if c.Cut {
 				t.Errorf("%s: entity %d is cut", name, c.ID)
 			}
+			return 0
 		})
 		if len(e.Events())+len(e.Spawned())+len(e.Removed()) != 0 {
 			t.Errorf("%s: events %v, spawned %v, removed %v", name, e.Events(), e.Spawned(), e.Removed())
@@ -752,10 +754,11 @@ func TestCutLastsOneTick(t *testing.T) {
 	e := b.server(t)
 	b.must(t, e, func(w *game.World) { w.Cut(2); w.Cut(99) })
 	cuts := func() (got []game.ID) {
-		e.Changed(func(c engine.Change) {
+		e.Changed(func(c engine.Change) int32 {
 			if c.Cut {
 				got = append(got, c.ID)
 			}
+			return 0
 		})
 		return got
 	}

@@ -113,7 +113,7 @@ func TestActAllocatesNothing(t *testing.T) {
 		e.Act(1, cmd, seen, false)
 		e.Step(false)
 		e.Referee()
-		e.Changed(func(engine.Change) {})
+		e.Changed(func(engine.Change) int32 { return 0 })
 		e.Drain()
 	}
 	for range 100 {

@@ -146,7 +146,7 @@ type Server struct {
 	scratch []packet.Command
 	run     packet.Command
 	// Methods as values, made once.
-	record func(c engine.Change)
+	record func(c engine.Change) (index int32)
 	show   func(id game.ID, groups uint64)
 }
 
@@ -448,10 +448,11 @@ func (s *Server) removeGone() {
 	}
 }
 
-// recordEntity writes the state of one entity that is new or has changed into the history.
-func (s *Server) recordEntity(c engine.Change) {
-	i, ok := s.hist.Find(uint32(c.ID))
-	if !ok {
+// recordEntity writes the state of one entity that is new or has changed into the history, and
+// returns its index there.
+func (s *Server) recordEntity(c engine.Change) (index int32) {
+	i := c.Index
+	if i < 0 {
 		i = s.hist.Add(uint32(c.ID), c.Kind, c.Owned)
 		if p := s.owners.avatars[c.ID]; c.Owned && p != nil {
 			p.ent = i
@@ -464,9 +465,10 @@ func (s *Server) recordEntity(c engine.Change) {
 		}
 	}
 	s.hist.Update(i, c.Sims, c.Changed, c.Cut)
-	if s.hist.At(i).Placed && (c.Cut || !ok) {
+	if (c.Cut || c.Index < 0) && s.hist.At(i).Placed {
 		s.popups = append(s.popups, popup{i, s.tick})
 	}
+	return i
 }
 
 // LeaveAt says that the datagrams of this tick leave at now, later than the tick began, because it

@@ -229,7 +229,7 @@ func TestDeath(t *testing.T) {
 		t.Errorf("back after %d ticks at %v with health %d", h.tick-died, p.Pos, p.Health)
 	}
 	cut := false
-	h.e.Changed(func(c engine.Change) { cut = cut || c.ID == it && c.Cut })
+	h.e.Changed(func(c engine.Change) int32 { cut = cut || c.ID == it && c.Cut; return 0 })
 	if !cut {
 		t.Error("the way to the new place would be drawn as a slide")
 	}

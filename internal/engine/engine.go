@@ -171,17 +171,18 @@ type Change struct {
 	Changed uint64  // a set of properties; what is not in it did not change
 	Cut     bool    // it was teleported
 	Owned   bool    // it is a player's avatar
+	Index   int32   // what f returned for it the last time; -1: it is new
 }
 
 // Changed calls f, on the server, for every entity that appeared, changed or was teleported since
 // the last call, by kind. New ones come by rising ID.
-func (e *Engine) Changed(f func(c Change)) {
+func (e *Engine) Changed(f func(c Change) (index int32)) {
 	for _, s := range e.w.stores {
 		for _, x := range s.changed {
 			if x.listed = false; !x.gone {
-				c := Change{x.id, s.index, x.sims, x.changed, x.cut, x.owned}
+				c := Change{x.id, s.index, x.sims, x.changed, x.cut, x.owned, x.index}
 				x.cut, x.changed = false, 0
-				f(c)
+				x.index = f(c)
 			}
 		}
 		s.changed = s.changed[:0]

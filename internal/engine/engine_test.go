@@ -91,11 +91,12 @@ func TestServerWithoutTypes(t *testing.T) {
 // changed returns the first integers of what is new or has changed since the last call.
 func changed(e *engine.Engine) map[engine.ID]int64 {
 	xs := map[engine.ID]int64{}
-	e.Changed(func(c engine.Change) {
+	e.Changed(func(c engine.Change) int32 {
 		if _, twice := xs[c.ID]; twice || c.Changed == 0 && !c.Cut {
 			panic("an entity is reported twice, or did not change")
 		}
 		xs[c.ID] = c.Sims[0]
+		return 0
 	})
 	return xs
 }

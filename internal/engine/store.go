@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"unsafe"
@@ -16,6 +15,7 @@ type Store struct {
 	kind     *Kind
 	schema   *schema.Kind
 	exact    bool      // what schema.Kind.Exact says
+	ids      []ID      // of entities: a search reads one array and not one entity after the other
 	entities []*entity // by rising ID
 	pool     []*entity // removed ones, for reuse
 	dead     []*entity // that bury will remove
@@ -38,6 +38,7 @@ type entity struct {
 	settled unsafe.Pointer // on the server: the state as of the newest settle, see schema.Kind.Settle
 	changed uint64         // on the server: properties that changed since Engine.Changed
 	listed  bool           // in Store.changed
+	index   int32          // see Change.Index
 	gone    bool           // removed from the store
 	touched bool           // in World.touched
 	dead    bool           // despawned in this callback
@@ -137,7 +138,7 @@ func (s *Store) Spawn(v unsafe.Pointer) ID {
 	}
 	s.schema.Extract(v, e.sims)
 	s.schema.Store(e.state, e.sims)
-	if w.server {
+	if e.index = -1; w.server {
 		s.schema.Copy(e.settled, e.state)
 		s.noteChange(e, math.MaxUint64)
 	}
@@ -148,16 +149,16 @@ func (s *Store) Spawn(v unsafe.Pointer) ID {
 // any finds an entity, hidden or not. Every Get calls it; slices.BinarySearchFunc makes Get a third
 // slower.
 func (s *Store) any(id ID) *entity {
-	lo, hi := 0, len(s.entities)
+	lo, hi := 0, len(s.ids)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		if s.entities[m].id < id {
+		if s.ids[m] < id {
 			lo = m + 1
 		} else {
 			hi = m
 		}
 	}
-	if lo < len(s.entities) && s.entities[lo].id == id {
+	if lo < len(s.ids) && s.ids[lo] == id {
 		return s.entities[lo]
 	}
 	return nil
@@ -201,20 +202,17 @@ func (s *Store) insert(id ID) *entity {
 			e.drawn = make([]int64, s.schema.Obs)
 		}
 	}
-	at := len(s.entities)
-	for at > 0 && s.entities[at-1].id > id {
+	at := len(s.ids)
+	for at > 0 && s.ids[at-1] > id {
 		at--
 	}
-	s.entities = append(s.entities, nil)
-	copy(s.entities[at+1:], s.entities[at:])
-	s.entities[at] = e
+	s.entities, s.ids = slices.Insert(s.entities, at, e), slices.Insert(s.ids, at, id)
 	return e
 }
 
 func (s *Store) remove(e *entity) {
-	i, ok := slices.BinarySearchFunc(s.entities, e.id, func(e *entity, id ID) int { return cmp.Compare(e.id, id) })
-	if ok && s.entities[i] == e {
-		s.entities = slices.Delete(s.entities, i, i+1)
+	if i, ok := slices.BinarySearch(s.ids, e.id); ok && s.entities[i] == e {
+		s.entities, s.ids = slices.Delete(s.entities, i, i+1), slices.Delete(s.ids, i, i+1)
 		s.pool = append(s.pool, e)
 		e.gone = true
 	}
@@ -234,6 +232,10 @@ func (s *Store) bury() {
 			e.gone = true
 		}
 		s.entities = slices.DeleteFunc(s.entities, func(e *entity) bool { return e.gone })
+		s.ids = s.ids[:0]
+		for _, e := range s.entities {
+			s.ids = append(s.ids, e.id)
+		}
 		s.pool = append(s.pool, s.dead...)
 	}
 	s.dead = s.dead[:0]

@@ -37,16 +37,12 @@ func (d *dense) add(i int, now clock.Tick) {
 	d.x[i], d.y[i], d.speed[i], d.paces[i] = 0, 0, 0, 0
 }
 
-// note notes when the groups of an entity changed.
-func (d *dense) note(i int, e *Entity, k *schema.Kind) {
-	for g := range k.Groups {
-		times := &e.group[g]
-		if k.Groups[g].Moving {
-			d.moved[i] = max(d.moved[i], times.changed)
-			d.started[i] = max(d.started[i], times.start, times.cut)
-		} else {
-			d.slow[i] = max(d.slow[i], times.changed)
-		}
+// note notes that a group of entity i changed now, or came to rest.
+func (d *dense) note(i int32, times *groupTimes, moving bool) {
+	if moving {
+		d.moved[i], d.started[i] = times.changed, max(d.started[i], times.start, times.cut)
+	} else {
+		d.slow[i] = times.changed
 	}
 }
 

@@ -259,8 +259,8 @@ func (h *History) Remove(i int32) {
 func (h *History) Record(i int32, sim []int64, cut bool) { h.Update(i, sim, math.MaxUint64, cut) }
 
 // Update is Record for a caller that knows which properties changed since the entity was last
-// recorded: those of the set changed. All others are as they were. In a new entity all are taken for
-// changed.
+// recorded: those of the set changed. All others are as they were. In a new entity all are taken
+// for changed.
 func (h *History) Update(i int32, sim []int64, changed uint64, cut bool) {
 	e := &h.ents[i]
 	k, now := h.kinds[e.Kind], h.tick
@@ -286,9 +286,10 @@ func (h *History) Update(i int32, sim []int64, changed uint64, cut bool) {
 	row := e.obsRow(k, now)
 	copy(row, h.row[:k.Obs])
 	for g := range k.Groups {
-		e.recordGroup(h, k, g, seen&h.rules[e.Kind].members[g], cut)
+		if times := &e.group[g]; e.recordGroup(h, k, g, seen&h.rules[e.Kind].members[g], cut) {
+			h.dense.note(i, times, k.Groups[g].Moving)
+		}
 	}
-	h.dense.note(int(i), e, k)
 	if k.Place >= 0 {
 		h.locate(i, k, row)
 		h.dense.place(int(i), e, k, e.obsRow(k, now-1), row)
@@ -433,8 +434,9 @@ func (e *Entity) goOn(k *schema.Kind, to clock.Tick) {
 	e.lastTick = to
 }
 
-// recordGroup notes what a new row means for group g, of which the properties of a set changed.
-func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, changed uint64, cut bool) {
+// recordGroup notes what a new row means for group g, of which the properties of a set changed. It
+// reports whether a record of the group says anything new.
+func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, changed uint64, cut bool) (news bool) {
 	group, times, now := &k.Groups[g], &e.group[g], h.tick
 	for set := changed; set != 0; set &= set - 1 {
 		e.changed[bits.TrailingZeros64(set)] = now
@@ -442,7 +444,7 @@ func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, changed uint64, 
 	if e.Spawned == now {
 		times.changed, times.moved = now, now
 		e.fly(h, k, g)
-		return
+		return true
 	}
 	if changed != 0 {
 		times.changed, times.moved = now, now
@@ -451,7 +453,7 @@ func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, changed uint64, 
 		}
 	}
 	if !group.Moving {
-		return // it neither rests nor is it cut
+		return changed != 0 // it neither rests nor is it cut
 	}
 	if cut {
 		times.cut, times.changed = now, now
@@ -463,6 +465,7 @@ func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, changed uint64, 
 	}
 	times.rests.put(now, times.rest)
 	e.fly(h, k, g)
+	return times.changed == now
 }
 
 // locate notes where entity i is, for distances.
