@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
@@ -229,7 +230,8 @@ func (c *compiler) kind(i int, k *Kind) {
 	}
 	s.Extrapolated, s.Beyond, s.Ahead, s.Reach = k.Extrapolated, k.Beyond, k.Ahead, k.Reach
 	c.extrapolation(k, s)
-	if !k.Extrapolated { // a coarser record of what flies would be one more
+	flies := func(g schema.Group) bool { return g.Reckoned != 0 }
+	if !k.Extrapolated || !slices.ContainsFunc(s.Groups, flies) { // a coarser record of what flies would be one more
 		s.Grade()
 	}
 	if k.Ahead != schema.Near {
