@@ -31,12 +31,12 @@ const (
 	firstSees  = 2 * zone      // added to those of first sights
 	weightAt   = 30 * octave   // Weight at a distance of 1 mm and a speed of 1/4 mm a tick
 	knee       = 133           // 100 m
-	nearBy     = 4000          // millimetres below which nearness adds hardly any weight
+	nearBy     = 2000          // millimetres below which nearness adds hardly any weight
 	slowest    = 8             // speed, in 1/4 mm a tick, of what hardly moves
 	walking    = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
 	exactLead  = 2 * octave    // records that the client compares its prediction with are so much more urgent
 	groupLag   = 3 * octave    // groups that do not move wait so much longer while the moving one is sent
-	edge       = octave / 4    // a class is kept while it is longer than wanted by no more than this
+	edge       = 1             // announced periods are longer than wanted by so much
 )
 
 // logs has the logarithm of each byte.
