@@ -28,6 +28,6 @@
 // the last state always arrives, and nothing is sent of what rests.
 //
 // The files: format.go has all numbers that both sides must agree on; history.go, dense.go, ledger.go,
-// slots.go, view.go, lookback.go and writer.go are the server's; store.go, group.go and reader.go
+// slots.go, departed.go, view.go, lookback.go and writer.go are the server's; store.go, group.go and reader.go
 // the client's.
 package snapshot
