@@ -145,7 +145,11 @@ type Server struct {
 	seer    seer
 	scratch []packet.Command
 	run     packet.Command
-	// Methods as values, made once.
+	calls   calls
+}
+
+// calls is methods of a Server as values, made once.
+type calls struct {
 	record func(c engine.Change) (index int32)
 	show   func(id game.ID, groups uint64)
 }
@@ -189,7 +193,7 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret),
 		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid,
 		owners: owners{map[game.ID]*player{}, map[int32]*player{}}}
-	s.current, s.record, s.show = s.period, s.recordEntity, s.showEntity
+	s.current, s.calls = s.period, calls{s.recordEntity, s.showEntity}
 	s.line.Period = s.period
 	s.send = s.sendRate(cfg.Budget)
 	s.ahead = aheadOf(rules)
@@ -353,7 +357,7 @@ func (s *Server) Begin(now clock.Time) {
 	if s.hist.TextsMissing() {
 		s.eng.ChangeAll() // there may be room for them by now
 	}
-	s.eng.Changed(s.record)
+	s.eng.Changed(s.calls.record)
 	s.hist.End()
 	s.place()
 	s.hide()

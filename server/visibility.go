@@ -248,7 +248,7 @@ func (s *Server) hide() {
 	}
 	s.shownTo = slices.Grow(s.shownTo[:0], s.hist.Len())[:s.hist.Len()]
 	clear(s.shownTo)
-	s.fault(s.eng.Show(s.show))
+	s.fault(s.eng.Show(s.calls.show))
 	for _, p := range s.clients {
 		var err error
 		p.sight.groups, err = s.eng.Groups(p.avatar)
