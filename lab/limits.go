@@ -121,6 +121,11 @@ var gateLimits = append(alwaysLimits(),
 	most("entities", "fiber", "broken_share", 0.01).with(of40),
 	least("entities", "mean", "records_per_s", 770).with(of40),
 
+	most("path", "narrows", "settle_s", 3),
+	most("path", "modem", "settle_s", 2),
+	most("path", "", "relapses", 0),
+	least("path", "", "utilisation", 0.85),
+
 	most("outage", "", "leap_max_cm", 25).with(Values{{"gap_ms", 1000}}),
 	most("outage", "", "leap_max_cm", 25).with(Values{{"gap_ms", 400}}),
 
