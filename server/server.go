@@ -129,16 +129,9 @@ type Server struct {
 	drops   Drops
 	faults  []error
 
-	grid      *interest.Grid
-	carried   carried // entities on others
-	placeless []int32 // entities without a place: they are known wherever one is
-	popups    []popup // of the last second, the newest last
-	owners    owners
-	ahead     ahead // whether clients run entities ahead
-	// Where the rules hide entities: groups of players that may know of each, by its index in the
-	// history, and of those that were removed in this tick, as of the tick before.
-	shownTo        []uint64
-	removedShownTo map[game.ID]uint64
+	scene
+	owners owners
+	ahead  ahead // whether clients run entities ahead
 
 	// Scratch of Receive and Begin, for one command after the other.
 	look    snapshot.Lookback
@@ -152,12 +145,7 @@ type Server struct {
 type calls struct {
 	record func(c engine.Change) (index int32)
 	show   func(id game.ID, groups uint64)
-}
-
-// carried is the entities that are on others.
-type carried struct {
-	riders []int32
-	aboard []uint8 // by entity, how many are on it; all 0 between ticks
+	watch  func(id game.ID, times int)
 }
 
 // owners finds the players of entities.
@@ -191,10 +179,10 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret),
-		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate), grid: grid,
+		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate),
 		owners: owners{map[game.ID]*player{}, map[int32]*player{}}}
-	s.current, s.calls = s.period, calls{s.recordEntity, s.showEntity}
-	s.line.Period = s.period
+	s.current, s.calls = s.period, calls{s.recordEntity, s.showEntity, s.watchEntity}
+	s.grid, s.line.Period = grid, s.period
 	s.send = s.sendRate(cfg.Budget)
 	s.ahead = aheadOf(rules)
 	if rules.Hides() {

@@ -16,6 +16,25 @@ import (
 // within 20 m.
 const gridCell = 4000
 
+// A scene is where everything is, and who may know of it.
+type scene struct {
+	grid      *interest.Grid
+	carried   carried
+	placeless []int32 // entities without a place: they are known wherever one is
+	popups    []popup // of the last second, the newest last
+	// Where the rules hide entities: groups of players that may know of each, by its index in the
+	// history, and of those that were removed in this tick, as of the tick before.
+	shownTo        []uint64
+	removedShownTo map[game.ID]uint64
+	attending      *player // who is asked what it attends to
+}
+
+// carried is the entities that are on others.
+type carried struct {
+	riders []int32
+	aboard []uint8 // by entity, how many are on it; all 0 between ticks
+}
+
 // visibility is where one player looks from, and how far. The entities that it knows are kept in
 // its View alone.
 type visibility struct {
@@ -265,16 +284,24 @@ func (s *Server) attend() {
 		return
 	}
 	for _, p := range s.clients {
-		v := &p.sight
-		v.watched = v.watched[:0]
-		facing, err := s.eng.Watch(p.avatar, func(id game.ID, times int) {
-			i, ok := s.hist.Find(uint32(id))
-			if ok && i != p.ent && len(v.watched) < maxWatched && !p.watches(i) {
-				v.watched = append(v.watched, snapshot.Boost{Ent: i, Times: int32(min(max(times, 1), math.MaxInt16))})
-			}
-		})
-		v.facing = snapshot.FacingOf(facing.X, facing.Y)
+		p.sight.watched, s.attending = p.sight.watched[:0], p
+		facing, err := s.eng.Watch(p.avatar, s.calls.watch)
+		p.sight.facing = snapshot.FacingOf(facing.X, facing.Y)
 		s.fault(err)
+	}
+	s.attending = nil
+}
+
+// watchEntity notes that the player who is asked attends to an entity.
+func (s *Server) watchEntity(id game.ID, times int) {
+	p := s.attending
+	if p == nil {
+		return // the rules kept the function
+	}
+	v := &p.sight
+	i, ok := s.hist.Find(uint32(id))
+	if ok && i != p.ent && len(v.watched) < maxWatched && !p.watches(i) {
+		v.watched = append(v.watched, snapshot.Boost{Ent: i, Times: int32(min(max(times, 1), math.MaxInt16))})
 	}
 }
 

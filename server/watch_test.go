@@ -70,6 +70,9 @@ func TestWatchedThingsAreKnown(t *testing.T) {
 	check("and still are", turns(30), 1, 2, 3, 500, 600)
 	list = []game.ID{600}
 	check("one is forgotten", turns(10), 1, 2, 3, 600)
+	if allocs := testing.AllocsPerRun(20, n.s.attend); allocs != 0 {
+		t.Errorf("asking the rules allocates %v times", allocs)
+	}
 	list = nil
 	for i := range game.ID(20) {
 		list = append(list, 700-i)
