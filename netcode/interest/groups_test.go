@@ -8,8 +8,8 @@ import (
 
 // groups is the other way to know who is in sight, to compare Set with: viewers who stand together
 // share one search. A group follows its centre of gravity. A viewer leaves it beyond radius of the
-// centre, and groups whose centres come within half of that become one. All of a group know the same
-// entities, so what one of them knows is as right as the group is small.
+// centre, and groups whose centres come within half of that become one. All of a group know the
+// same entities, so what one of them knows is as right as the group is small.
 type groups struct {
 	radius int64
 	of     []int32 // group of each viewer
@@ -89,7 +89,8 @@ func (g *groups) follow(points []point, grid *Grid) {
 		if c.n == 0 {
 			continue
 		}
-		for _, o := range g.near.Follow(g.grid, &Viewer{X: int32(c.x), Y: int32(c.y), Nearest: 2, Last2: 2 * g.radius * g.radius}, nil) {
+		v := Viewer{X: int32(c.x), Y: int32(c.y), Nearest: 2, Last2: 2 * g.radius * g.radius}
+		for _, o := range g.near.Follow(g.grid, &v, nil) {
 			if o.Index < int32(i) && into[o.Index] == o.Index && 4*o.Dist2 <= g.radius*g.radius {
 				into[i] = o.Index
 			}
@@ -104,7 +105,8 @@ func (g *groups) follow(points []point, grid *Grid) {
 		if c.n == 0 {
 			continue
 		}
-		members := g.set.Follow(grid, &Viewer{X: int32(c.x), Y: int32(c.y), Nearest: sees, Margin: margin, Last2: c.last2}, c.knows)
+		v := Viewer{X: int32(c.x), Y: int32(c.y), Nearest: sees, Margin: margin, Last2: c.last2}
+		members := g.set.Follow(grid, &v, c.knows)
 		c.knows, c.last2 = c.knows[:0], g.set.Reach2
 		for _, m := range members {
 			c.knows = append(c.knows, m.Index)
