@@ -107,7 +107,8 @@ func (s *Set) Follow(g *Grid, v *Viewer, knows []int32) (members []Neighbour) {
 // Those that are sure to be among the first n go to near, others to far. The n-th is in far.
 func (s *Set) search(g *Grid, v *Viewer, n, most int) (edge, limit int64) {
 	px, py := int64(v.X), int64(v.Y)
-	if wanted := float64(v.Last2) * (float64(most)/float64(max(n, 1)) + 1.0/slack); v.Last2 > 0 && wanted < 1<<62 {
+	times := float64(float64(most)/float64(max(n, 1))) + 1.0/slack
+	if wanted := float64(float64(v.Last2) * times); v.Last2 > 0 && wanted < 1<<62 {
 		limit, edge = int64(wanted), v.Last2-v.Last2/slack
 	}
 	for ask := most; ; ask += ask/2 + 1 {

@@ -132,7 +132,7 @@ const faced = 1 << 10
 // FacingOf returns the Facing of a vector of any length.
 func FacingOf(x, y float64) (f Facing) {
 	if d := math.Sqrt(float64(x*x) + float64(y*y)); d > 0 && d <= math.MaxFloat64 {
-		f = Facing{int32(x / d * faced), int32(y / d * faced)}
+		f = Facing{int32(float64(x / d * faced)), int32(float64(y / d * faced))}
 	}
 	return f
 }
@@ -141,7 +141,7 @@ func FacingOf(x, y float64) (f Facing) {
 func (f Facing) has(dx, dy int64) bool {
 	dot := dx*int64(f.x) + dy*int64(f.y)
 	square := float64(float64(dx)*float64(dx)) + float64(float64(dy)*float64(dy))
-	return dot > 0 && 2*float64(dot) > faced*math.Sqrt(square)
+	return dot > 0 && float64(2*dot) > float64(faced*math.Sqrt(square))
 }
 
 // A Pace is how many records go out.
