@@ -254,7 +254,7 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	sent := d.log.Sent(now, s.tick, d.resend)
 	w := &out.w
 	w.Reset(out.buf)
-	p.header(w, sent, o)
+	p.header(w, sent, o, budget)
 	head := w.Len()
 	p.commands.appendFeedback(w, sent, s)
 	outer := w.Len() // bits around the entries
@@ -300,11 +300,11 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 }
 
 // header writes the header of a packet.
-func (p *player) header(w *wire.BitWriter, sent *wire.Packet, o occasion) {
+func (p *player) header(w *wire.BitWriter, sent *wire.Packet, o occasion, budget int) {
 	s, d := p.s, &p.down
 	h := wire.Header{Seq: sent.Seq, Server: true, Tick: s.tick, Stamp: s.now.Stamp()}
 	known := wire.Known{Tick: d.applied, Ack: p.up.received.Known()}
-	p.up.acknowledge(&h)
+	p.up.acknowledge(&h, s.now, budget)
 	if d.lineNo != s.line.no {
 		d.line, d.lineNo = wire.Statement{}, s.line.no
 	}

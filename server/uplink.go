@@ -18,7 +18,9 @@ type uplink struct {
 	echo     clock.Stamp   // of the newest datagram, to be returned with the next packet
 	echoAt   clock.Time    // when it arrived
 	echoDue  bool
-	away     bool // nobody looks at what the client draws
+	echoes   uint8      // echoes sent, up to firstEchoes
+	echoed   clock.Time // when the newest was
+	away     bool       // nobody looks at what the client draws
 }
 
 // isNewest reports whether an applied datagram is the newest.
@@ -27,14 +29,22 @@ func (u *uplink) isNewest(seq wire.Seq) bool {
 	return a.Latest == seq
 }
 
-// acknowledge writes the acknowledgement and, once for each stamp, the echo into the header of a
-// packet to the client.
-func (u *uplink) acknowledge(h *wire.Header) {
+const (
+	// firstEchoes are sent as soon as they can be, since a client that has just come knows little of
+	// the server's clock. Later ones take a hundredth of the budget.
+	firstEchoes = 20
+	// echoPrice is how many bytes of budget an echo is worth waiting for: a hundred times its own 6.
+	echoPrice = 600
+)
+
+// acknowledge writes the acknowledgement and, at most once for each stamp, the echo into the header
+// of a packet to the client, whose budget is so many bytes a second.
+func (u *uplink) acknowledge(h *wire.Header, now clock.Time, budget int) {
 	h.Ack, h.HasAck = u.received.Ack()
 	u.received.Stated(h.Seq)
-	if u.echoDue {
+	if u.echoDue && (u.echoes < firstEchoes || now.Sub(u.echoed) >= echoPrice*time.Second/time.Duration(budget)) {
 		h.HasEcho, h.Echo, h.EchoAt = true, u.echo, u.echoAt.Stamp()
-		u.echoDue = false
+		u.echoDue, u.echoed, u.echoes = false, now, min(u.echoes+1, firstEchoes)
 	}
 }
 

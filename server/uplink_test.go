@@ -65,3 +65,29 @@ func TestEchoOfNoStampIsIgnored(t *testing.T) {
 		}
 	}
 }
+
+// The first twenty echoes go at once, later ones take a hundredth of the budget.
+func TestEchoesTakeAHundredthOfTheBudget(t *testing.T) {
+	n := newNest(t, Config{Budget: 2000})
+	p := n.connect("ann")
+	var at []clock.Time
+	for n.now < clock.Time(20*time.Second) {
+		n.tick(func(_ PlayerID, b []byte) {
+			if p.take(b).HasEcho {
+				at = append(at, n.now)
+			}
+		})
+		p.send(command(n.s.Tick()+2, antCmd{}))
+	}
+	if len(at) < firstEchoes+30 {
+		t.Fatalf("%d echoes in 20 s", len(at))
+	}
+	if first := at[firstEchoes-1]; first > clock.Time(3*time.Second) {
+		t.Errorf("the first %d echoes take %v", firstEchoes, time.Duration(first))
+	}
+	for i := firstEchoes; i < len(at); i++ {
+		if gap := at[i].Sub(at[i-1]); gap < 300*time.Millisecond {
+			t.Errorf("echo %d comes %v after the one before, want 300 ms", i, gap)
+		}
+	}
+}
