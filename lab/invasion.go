@@ -22,19 +22,21 @@ var invasionExperiment = &experiment{
 	name:  "invasion",
 	about: "thousands of creatures attack hundreds of players: how right is what each knows, at 13 kbit/s and more",
 	notes: `Three hundred bots defend nine beacons, which lie a kilometre apart, against 3000 creatures of the game
-<b>invasion</b>. Each client receives budget_bps at most, on a path of 100 ms there and back that loses 2 %. All are
-whole clients; of every tenth it is compared what it holds and draws with the truth, for half a minute that begins
-when all creatures have arrived. <b>max_window_bits</b> is the most in any one second to any client, 42 bytes for each
-datagram included, counted where datagrams leave, since the first. <b>held_10m</b> is the mean distance between the
-newest place that a client has received and where the thing is by now, over all that is within 10 m of its avatar;
-held_30m and held_100m likewise, and an unknown one counts as 500 cm. <b>drawn_30m</b> is the distance between where
-a thing is drawn and where it is by now, for the half of these clients that draw as the game asks for: at the present; <b>jolts</b> are frames in which one is drawn to move more than twice as far as it did, plus 5 cm. By
-the definition of a hitch, extrapolated time is always one. So the other half draws everything between records:
-<b>between_30m</b> is their distance, and a <b>hitch</b> is more than 16.7 ms in which a moving thing within 30 m is
-drawn other than between two received records, and one more for each further 250 ms. Both count per minute of one
-moving thing within 30 m. <b>known_share</b> is over the nearest 249. <b>tick_cpu</b> is the CPU time of the server
-for one tick, with the rules and the garbage collector; of it <b>rules_cpu</b> is for the rules and for recording the
-state. Both differ from machine to machine. --rate gives one budget in kbit/s.`,
+<b>invasion</b>. Each client receives budget_bps at most, on a path of 100 ms there and back that loses 2 %. All
+are whole clients; of every tenth it is compared what it holds and draws with the truth, for half a minute that
+begins when all creatures have arrived. <b>max_window_bits</b> is the most in any one second to any client, 42
+bytes for each datagram included, counted where datagrams leave, since the first. <b>held_10m</b> is the mean
+distance between the newest place that a client has received and where the thing is by now, over all that is
+within 10 m of its avatar; held_30m and held_100m likewise, and an unknown one counts as 500 cm.
+<b>drawn_30m</b> is the distance between where a thing is drawn and where it is by now, for the half of these
+clients that draw as the game asks for: at the present; <b>jolts</b> are frames in which one is drawn to move
+more than twice as far as it did, plus 5 cm. By the definition of a hitch, extrapolated time is always one. So
+the other half draws everything between records: <b>between_30m</b> is their distance, and a <b>hitch</b> is
+more than 16.7 ms in which a moving thing within 30 m is drawn other than between two received records, and one
+more for each further 250 ms. Both count per minute of one moving thing within 30 m. <b>known_share</b> is over
+the nearest 249. <b>tick_cpu</b> is the CPU time of the server for one tick, with the rules and the garbage
+collector; of it <b>rules_cpu</b> is for the rules and for recording the state. Both differ from machine to
+machine. --rate gives one budget in kbit/s.`,
 	takes:    byProfile | byRate,
 	profiles: []netsim.Profile{rtt100},
 	policies: []string{ours},

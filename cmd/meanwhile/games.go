@@ -26,6 +26,7 @@ type gameEntry struct {
 	handlers map[string]http.Handler
 	client   string // folder of the client's package main, below the module's root
 	bots     int    // of a demo that asks for no number
+	choice   int    // kbit/s up to which a person in a demo may choose the budget; 0: as all others
 	// embedded returns the client that is embedded in this program, if there is one, and the schema
 	// hash that it was built with. Nil if none ever is: the game then needs its source.
 	embedded func() (br, exec []byte, schema string, ok bool)
@@ -38,7 +39,7 @@ var games = []gameEntry{{
 	client:   "demo/client", bots: 7, embedded: demo.Client,
 }, {
 	name: "invasion", rules: invasion.Game.Rules, pages: []fs.FS{invasionweb.Files},
-	client: "examples/invasion/cmd/invasion", bots: 150,
+	client: "examples/invasion/cmd/invasion", bots: 150, choice: 256,
 }}
 
 // planned are games that are not built yet.

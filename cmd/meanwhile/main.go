@@ -24,6 +24,7 @@ import (
 	"meanwhile/app/site"
 	"meanwhile/host"
 	"meanwhile/lab"
+	engine "meanwhile/server"
 	"meanwhile/vet"
 )
 
@@ -153,6 +154,10 @@ func serve(
 	cfg.Host.Rules, cfg.Pages, cfg.Handlers, cfg.Host.Bots = rules, g.pages, g.handlers, g.bots
 	if bots != nil {
 		cfg.Host.Bots = *bots
+	}
+	if g.choice > 0 && cfg.Truth { // in a demo
+		most := max(g.choice*1000/8, cfg.Host.Budget)
+		cfg.Host.LimitsOf = func(host.Visitor) engine.Limits { return engine.Limits{Budget: most} }
 	}
 	s, err := site.Listen(cfg)
 	if err != nil {

@@ -485,6 +485,7 @@ function write(text, x, y, size, color, align = "left", weight = 500) {
 // ---- beside the world: figures, the map, controls
 
 const history = [] // kbit/s, one for each quarter of a second
+let budget = 64 // kbit/s that the player asks for
 let lastSample = 0
 
 function panel(x, y, w, h) {
@@ -547,7 +548,7 @@ function drawHud(world, me) {
 }
 
 function sparkline(x, y, w, h) {
-  const top = Math.max(16, ...history) * 1.15, px = i => x + w * i / 119
+  const top = Math.max(16, budget, ...history) * 1.1, px = i => x + w * i / 119
   ctx.beginPath()
   ctx.moveTo(x, y + h)
   history.forEach((v, i) => ctx.lineTo(px(i), y + h - h * v / top))
@@ -559,6 +560,8 @@ function sparkline(x, y, w, h) {
   ctx.strokeStyle = "#7fd8f7"
   ctx.lineWidth = 1.5
   ctx.stroke()
+  ctx.fillStyle = "rgba(255, 190, 110, 0.8)" // the budget that was asked for
+  ctx.fillRect(x, y + h - h * budget / top, w, 1)
 }
 
 /** The whole world, 3.2 km across: the beacons, the hordes that go for them, and everything that this client knows. */
@@ -634,7 +637,7 @@ style.textContent = `
 document.head.append(style)
 const controls = document.createElement("div")
 controls.className = "controls"
-controls.innerHTML = `<label class="budget"><span>budget down <b></b></span><input type="range" min="0" max="1" step="0.001"></label>
+controls.innerHTML = `<label class="budget"><span>budget <b></b></span><input type="range" min="0" max="1" step="0.001"></label>
   <label class="row"><input type="checkbox" class="rates"><span>colours by record rate (R)</span></label>`
 document.body.append(controls)
 
@@ -647,14 +650,16 @@ setRates(rates)
 // The slider goes from 13 to 256 kbit/s in equal ratios.
 const BUDGET = { least: 13, most: 256 }
 const slider = /** @type {HTMLInputElement} */ (controls.querySelector("input[type=range]"))
-const setBudget = kbit => {
-  const why = g.set("downKbps", kbit)
+let asking = 0
+function setBudget(kbit) {
+  budget = kbit
   controls.querySelector("b").textContent = `${kbit} kbit/s`
-  return why
+  clearTimeout(asking)
+  asking = setTimeout(() => g.set("downKbps", kbit), 150) // the server hears of it a few times a second at most
 }
 slider.oninput = () => setBudget(Math.round(BUDGET.least * (BUDGET.most / BUDGET.least) ** +slider.value))
 const wanted = Math.min(BUDGET.most, Math.max(BUDGET.least, Math.round(+(address.get("downKbps") ?? 64)) || 64))
 slider.value = String(Math.log(wanted / BUDGET.least) / Math.log(BUDGET.most / BUDGET.least))
-if (setBudget(wanted)) controls.querySelector(".budget").remove() // this engine cannot change it
+setBudget(wanted)
 
 Object.assign(window, { game: g, camera }) // for the browser's console

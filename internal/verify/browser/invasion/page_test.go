@@ -51,13 +51,15 @@ func TestPage(t *testing.T) {
 	url := serve(t)
 	p := browser.New(t)
 	p.Resize(1280, 800)
-	p.Open(url + "?watch&name=ann")
+	p.Open(url + "?watch&name=ann&downKbps=13")
 	p.WaitLonger(
 		`window.game?.me && game.world.creature.length > 150 && game.world.beacon.length === 9 && figures.kbit > 3`,
 		40*time.Second,
 	)
-	p.WaitLonger(`game.world.creature.filter(c => Math.hypot(c.pos.x - game.me.pos.x, c.pos.y - game.me.pos.y) < 30).length > 12`,
-		2*time.Minute) // until a herd has arrived
+	p.WaitLonger(
+		`game.world.creature.filter(c => Math.hypot(c.pos.x - game.me.pos.x, c.pos.y - game.me.pos.y) < 30).length > 12`,
+		2*time.Minute,
+	) // until a herd has arrived
 	p.Screenshot("battle")
 	p.Eval(`dispatchEvent(new KeyboardEvent("keydown", { code: "KeyR" }))`, nil)
 	var mean struct{ Near, Far, Known float64 }
