@@ -209,7 +209,7 @@ func (p *playback) drawInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64
 		if p.cfg.NoInterpolation {
 			a, b = h.Groups[g].Newest(), nil
 		}
-		if a == nil && k.Limited(g) {
+		if a == nil && k.Later(g) {
 			clear(drawn[group.At : group.At+group.N])
 			continue
 		}

@@ -345,7 +345,7 @@ func appendPlain[T int32 | int64](
 ) {
 	q, obs := &k.Props[i], g != schema.OwnerGroup
 	at := k.Offset(g, i)
-	if base.Vals == nil && base.Viewer != nil && q.Near && obs {
+	if base.Vals == nil && base.Viewer != nil && q.Near > 0 && obs {
 		appendNear(w, q, cur[at:at+q.Comps], base.Viewer)
 		return
 	}
@@ -361,7 +361,7 @@ func appendPlain[T int32 | int64](
 func readPlain[T int32 | int64](r *wire.BitReader, k *schema.Kind, g, i int, dst []T, base *Base[T], tick clock.Tick) {
 	q, obs := &k.Props[i], g != schema.OwnerGroup
 	at := k.Offset(g, i)
-	if base.Vals == nil && base.Viewer != nil && q.Near && obs {
+	if base.Vals == nil && base.Viewer != nil && q.Near > 0 && obs {
 		readNear(r, q, dst[at:at+q.Comps], base.Viewer)
 		return
 	}

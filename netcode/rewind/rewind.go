@@ -115,7 +115,7 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			if a.Tick == 0 { // before its first record it is drawn where that one puts it
 				a, b = b, snapshot.Mark{}
 			}
-			if a.Tick == 0 && k.Limited(g) {
+			if a.Tick == 0 && k.Later(g) {
 				clear(drawn[group.At : group.At+group.N]) // the client does not have it
 				continue
 			}

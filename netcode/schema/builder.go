@@ -177,7 +177,7 @@ func (b *builder) groups() {
 		p.ObsAt = k.Obs
 		k.Obs += p.Comps
 		k.Refs = k.Refs || p.Ref
-		k.Near = k.Near || p.Near
+		k.Near = k.Near || p.Near > 0
 		g.N += p.Comps
 		g.Props = append(g.Props, i)
 		g.Moving = g.Moving || p.Draw != Step

@@ -124,7 +124,13 @@ func (t *describer) property(p *Prop, levels int) {
 		}
 	}
 	t.mark(" ref", p.Ref)
-	t.mark(" near", p.Near)
+	switch p.Near {
+	case 0:
+	case NearBits:
+		t.word(" near")
+	default:
+		t.whole(" near=", int64(p.Near))
+	}
 	t.mark(" parent", p.tag.parent)
 	t.mark(" team", p.tag.team)
 	t.word("\n")

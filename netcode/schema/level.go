@@ -56,7 +56,8 @@ var (
 const gradeSteps = 500 // of a place, in the distance
 
 // Grade gives the kind levels by distance, unless its tags name some: its place, its velocities and
-// its directions come in coarser steps where nobody sees the difference. A kind without a place has
+// its directions come in coarser steps where nobody sees the difference. Where a place stands by
+// itself it is coded beside the viewer, in as many bits as that takes. A kind without a place has
 // none, nor has one with dead reckoning, whose bound is the precision. Properties with the word
 // levels=none stay as they are. It is called before the kind is used, for entities.
 func (k *Kind) Grade() {
@@ -84,7 +85,30 @@ func (k *Kind) Grade() {
 			k.Props[i].Shift[len(k.Levels)] = shifts[i]
 		}
 	}
+	if p := &k.Props[k.Place]; p.Near == 0 && !p.tag.even && k.Parent < 0 {
+		p.Near = p.reach()
+		k.Near = true
+	}
 	k.coarse = k.coarser()
+}
+
+// reach returns how many bits a coordinate takes beside a viewer at the greatest distance of each
+// level that Grade gives a place.
+func (p *Prop) reach() (bits uint8) {
+	for n := range MaxLevels {
+		step := 1 / p.Obs
+		if n > 0 {
+			step = float64(float64(int64(1)<<p.grade(true, n-1, gradeFrom[n-1])) / p.Obs)
+		}
+		upTo := 4 * gradeFrom[len(gradeFrom)-1]
+		if n < len(gradeFrom) {
+			upTo = gradeFrom[n]
+		}
+		for float64(step*float64(int64(1)<<bits)) < 2*upTo && bits < NearBits {
+			bits++
+		}
+	}
+	return bits
 }
 
 // grade returns by how many bits the property may be coarser at the n-th of the distances.
@@ -133,6 +157,17 @@ func (k *Kind) Graded(g int) bool {
 // for all others.
 func (k *Kind) Limited(g int) bool {
 	return g != OwnerGroup && (k.Groups[g].Audience == Team || k.Groups[g].Far > 0)
+}
+
+// Later reports whether group g may come after the first sight of an entity, or not at all: it is
+// limited, or does not move in a kind that does. Its properties are zero until it comes.
+func (k *Kind) Later(g int) bool {
+	return g != OwnerGroup && (k.Limited(g) || !k.Groups[g].Moving && k.Moves())
+}
+
+// Moves reports whether some group of the kind is drawn between records.
+func (k *Kind) Moves() bool {
+	return slices.ContainsFunc(k.Groups, func(g Group) bool { return g.Moving })
 }
 
 // Exact reports whether players may receive entities of the kind, other than their avatars, at

@@ -77,6 +77,7 @@ const (
 	MaxNames  = 256 // names of an enum
 	MaxComps  = 96  // integer components of a kind
 	MaxLevels = 4   // precisions by distance
+	NearBits  = 16  // of a coordinate with wire=near
 
 	// MaxParents is how many entities may carry each other: a rider on a horse on a ferry has two
 	// parents. The place of an entity with more parents is unknown.
@@ -148,7 +149,7 @@ type Prop struct {
 	Far      float64          // metres: players further away do not receive it; 0: no limit
 	Shift    [MaxLevels]uint8 // for each level of the kind: by how many bits observer integers are coarser
 	Ref      bool             // a Text that observers receive as a number, its first observer integer
-	Near     bool             // a Pos that is coded beside the receiving player where it stands by itself
+	Near     uint8            // of a Pos that is coded beside the receiving player where it stands by itself: bits of a coordinate
 
 	own, others precision // of simulation and observer integers
 	drawn       grid
@@ -203,8 +204,8 @@ type Kind struct {
 	Near   bool      // observers receive some pos that is coded beside them
 	Levels []float64 // metres at which the levels after the first begin, rising; see Prop.Shift
 
-	// Extrapolated says that clients draw the kind at the present, beyond its newest record, so that
-	// nobody can hit it. New leaves it false; internal/engine sets it.
+	// Extrapolated says that clients draw the kind at the present, beyond its newest record, so
+	// that nobody can hit it. New leaves it false; internal/engine sets it.
 	Extrapolated bool
 	// Beyond says that clients draw such an entity at the present while it is further than so many
 	// metres from the player's avatar, where Seen leaves it out. Zero: nowhere. New leaves it zero;

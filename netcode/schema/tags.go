@@ -170,7 +170,7 @@ func (t *tag) set(key, val string) (ok bool, err error) {
 				t.p.Class)
 		}
 	case "wire":
-		if t.p.Near = true; val != "near" || !t.p.isPlace() {
+		if t.p.Near = NearBits; val != "near" || !t.p.isPlace() {
 			err = fault.Errorf("wire=%s does not fit class %s: only wire=near does, for a pos", val, t.p.Class)
 		}
 	case "group":

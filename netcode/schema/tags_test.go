@@ -66,7 +66,7 @@ func TestTags(t *testing.T) {
 		{clock.Tick(0), "tick,to=owner",
 			schema.Prop{Class: schema.Tick, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Owner}},
 		{v2, "pos,16mm,wire=near",
-			schema.Prop{Class: schema.Pos, Comps: 2, Sim: 62.5, Obs: 62.5, Draw: schema.Linear, Near: true}},
+			schema.Prop{Class: schema.Pos, Comps: 2, Sim: 62.5, Obs: 62.5, Draw: schema.Linear, Near: 16}},
 		{"", "text,9,ref", schema.Prop{Class: schema.Text, Comps: 3, Sim: 1, Obs: 1, Max: 9, Group: 2, Ref: true}},
 		{ID(0), "handle,server",
 			schema.Prop{Class: schema.Handle, Comps: 1, Sim: 1, Obs: 1, Group: 1, Audience: schema.Server}},

@@ -1,7 +1,7 @@
 package snapshot
 
-// departed has the newest entities that were removed from a History, so that the removal of one does
-// not have to be passed on to thousands of Views that mostly do not know it.
+// departed has the newest entities that were removed from a History, so that the removal of one
+// does not have to be passed on to thousands of Views that mostly do not know it.
 type departed struct {
 	ring [departures]int32 // the n-th is at n modulo departures
 	n    uint32            // how many there were

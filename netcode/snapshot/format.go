@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"math/bits"
+
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
@@ -51,7 +53,6 @@ const (
 	changesK = 0 // number of slots that differ from those of an earlier packet
 	orderB   = 3 // order of the code of the distances between slots
 	maxOrder = 1<<orderB - 1
-	kindK    = 3  // kind of a first sight
 	idK      = 10 // ID of a first sight
 	spawnK   = 3  // ticks since the command that spawned the entity of a first sight
 	spawnNK  = 0  // which of the entities that it spawned
@@ -144,7 +145,7 @@ func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick
 		}
 		w.Bool(h.rest)
 	}
-	if g != OwnerGroup && moves(k) {
+	if g != OwnerGroup && k.Moves() {
 		other := h.bound != h.was
 		if w.Bool(other); other {
 			w.Bits(uint64(h.bound), boundB)
@@ -158,12 +159,5 @@ func (h *header) append(w *wire.BitWriter, k *schema.Kind, g int, now clock.Tick
 	}
 }
 
-// moves reports whether records of a kind have a bound: some group of it is drawn between records.
-func moves(k *schema.Kind) bool {
-	for g := range k.Groups {
-		if k.Groups[g].Moving {
-			return true
-		}
-	}
-	return false
-}
+// kindBits returns how many bits the kind of a first sight takes, of so many kinds.
+func kindBits(kinds int) int { return bits.Len(uint(max(kinds, 1) - 1)) }

@@ -320,7 +320,7 @@ func (w *hand) forget(slot, groups uint64) {
 func (w *hand) sight(slot, kind, id uint64, mine bool) {
 	w.entry(slot)
 	firstSight.append(&w.BitWriter)
-	w.Uvarint(kind, kindK)
+	w.Bits(kind, 2)
 	w.Uvarint(id, idK)
 	w.Bool(mine)
 }
@@ -415,8 +415,9 @@ func TestRefusals(t *testing.T) {
 		{"a group to forget that all receive", func(w *hand) { w.forget(1, 1) }, wire.ErrMalformed},
 		{"a group to forget of an empty slot", func(w *hand) { w.forget(500, 1) }, ErrSlot},
 		{"groups to forget", func(w *hand) { w.forget(6, 0b1100) }, nil},
-		{"a first sight without a group that all receive",
+		{"a first sight without what moves",
 			func(w *hand) { w.sight(500, 2, 90, false); w.Bits(0b1110, 4) }, wire.ErrMalformed},
+		{"a first sight of no group", func(w *hand) { w.sight(500, 1, 90, false); w.Bits(0, 8) }, wire.ErrMalformed},
 		{"a level beyond the last", func(w *hand) {
 			w.sight(500, 2, 90, false)
 			w.Bits(0b0011, 4)
@@ -424,7 +425,6 @@ func TestRefusals(t *testing.T) {
 				3)
 			w.Bits(0b001, 3)
 		}, wire.ErrMalformed},
-		{"an unknown kind", func(w *hand) { w.sight(500, 4, 90, false) }, wire.ErrMalformed},
 		{"an own one of a kind that is run ahead",
 			func(w *hand) { w.sight(500, 3, 90, true); w.Bool(true); w.Bits(0, 8) }, nil},
 		{"an exact one that nobody spawned",
@@ -438,23 +438,24 @@ func TestRefusals(t *testing.T) {
 		{"an identity beyond 32 bits", func(w *hand) { w.sight(500, 1, 1<<32, false) }, wire.ErrMalformed},
 		{"a teleport before time began", func(w *hand) {
 			w.sight(500, 1, 90, false)
+			w.Bits(0b11, 2) // both groups
 			w.Bits(0b11, 2)
 			w.Uvarint(20, agoK)
 		}, wire.ErrTruncated},
-		{"a first sight", func(w *hand) { w.sight(500, 1, 90, false); w.Bits(0, 8) }, nil},
+		{"a first sight", func(w *hand) { w.sight(500, 1, 90, false); w.Bits(0b11, 10) }, nil},
 		{"a first sight of the same entity in two slots", func(w *hand) {
 			w.sight(500, 1, 90, false)
-			w.Bits(0, 6) // no flags, no rest, the same bound, no place; the same bound, not on
+			w.Bits(0b11, 8) // both groups; no flags, no rest, the same bound, no place; the same bound, not on
 			w.sight(501, 1, 90, false)
-			w.Bits(0, 6)
+			w.Bits(0b01, 6) // without whether it is on
 		}, nil},
 		{"another bound that is the same", func(w *hand) {
 			w.sight(500, 1, 90, false)
-			w.Bits(0, 2)
+			w.Bits(0b11, 4)
 			w.Bool(true)
 			w.Bits(0, boundB)
 		}, wire.ErrMalformed},
-		{"another kind in a slot that is in use", func(w *hand) { w.sight(1, 0, 2, false); w.Bits(0, 30) }, nil},
+		{"another kind in a slot that is in use", func(w *hand) { w.sight(1, 0, 2, false); w.Bits(0b111, 33) }, nil},
 		{"an own one that was another's", func(w *hand) { w.sight(1, 1, 2, true); w.Bits(0, 30) }, nil},
 	} {
 		r, _ := newReplay(t)

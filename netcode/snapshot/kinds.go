@@ -18,6 +18,7 @@ type rules struct {
 	members    [schema.MaxGroups]uint64 // properties of each group
 	observed   uint64                   // properties of all groups
 	limitedSet uint32                   // the groups of limits
+	later      uint32                   // groups that may come after the first sight
 	units      int                      // units of a ledger for one entity: of the groups, and see View.goneUnit
 	places     bool                     // entities of the kind have a place
 	ahead      bool                     // clients may run entities of the kind ahead: first sights say whose they are
@@ -82,6 +83,9 @@ func rulesOf(coders []*codec.Coder) []rules {
 			r.reckoned = r.reckoned || k.Groups[g].Reckoned != 0
 			if k.Graded(g) {
 				r.graded |= 1 << g
+			}
+			if k.Later(g) {
+				r.later |= 1 << g
 			}
 			if k.Limited(g) {
 				l := limit{group: 1 << g, team: k.Groups[g].Audience == schema.Team}

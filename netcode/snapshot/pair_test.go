@@ -333,7 +333,8 @@ func TestCutsAndFirstSight(t *testing.T) {
 	}
 }
 
-// A teleport of a thing at rest to the place where it is changes no value, and is sent all the same.
+// A teleport of a thing at rest to the place where it is changes no value, and is sent all the
+// same.
 func TestCutInPlace(t *testing.T) {
 	p := newPair(t)
 	var i int32

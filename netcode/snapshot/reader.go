@@ -238,7 +238,7 @@ func (s *Store) readEntry(r *wire.BitReader, n uint16, tick clock.Tick) error {
 
 // readSight reads a first sight.
 func (s *Store) readSight(r *wire.BitReader, n uint16, tick clock.Tick) error {
-	kind, id := r.Uvarint(kindK), r.Uvarint(idK)
+	kind, id := r.Bits(kindBits(len(s.kinds))), r.Uvarint(idK)
 	exact := r.Bool()
 	if r.Bad() {
 		return wire.ErrTruncated
@@ -256,9 +256,9 @@ func (s *Store) readSight(r *wire.BitReader, n uint16, tick clock.Tick) error {
 			}
 		}
 		groups = 1 << OwnerGroup
-	case len(s.rules[kind].limits) > 0:
+	case s.rules[kind].later != 0:
 		has := r.Bits(len(s.kinds[kind].Groups))
-		if (has|uint64(s.rules[kind].limitedSet))&groups != groups || has == 0 {
+		if (has|uint64(s.rules[kind].later))&groups != groups || has == 0 {
 			if r.Bad() {
 				return wire.ErrTruncated
 			}
@@ -304,7 +304,7 @@ func (s *Store) readGroups(r *wire.BitReader, tick clock.Tick, o op, groups uint
 		}
 		o.state.Vals = s.parsed.arena[at : at+n : at+n]
 		var from *Group
-		if held != nil && (how != general || !k.Limited(g) || !r.Bool()) {
+		if held != nil && (how != general || s.rules[o.kind].later>>g&1 == 0 || !r.Bool()) {
 			from = &held.Groups[g]
 		}
 		base, prior, err := readHeader(r, k, g, tick, s.parsed.agreed, from, how, &o.state)
@@ -363,7 +363,7 @@ func readHeader(r *wire.BitReader, k *schema.Kind, g int, now clock.Tick, agreed
 		}
 		dst.Rest = r.Bool()
 	}
-	if g != OwnerGroup && moves(k) && r.Bool() {
+	if g != OwnerGroup && k.Moves() && r.Bool() {
 		was := dst.Bound
 		if dst.Bound = uint8(r.Bits(boundB)); dst.Bound == was && !r.Bad() {
 			return nil, nil, fault.Errorf("%w: bound %d said to be another", wire.ErrMalformed, was)

@@ -35,6 +35,7 @@ const (
 	slowest    = 8             // speed, in 1/4 mm a tick, of what hardly moves
 	walking    = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
 	exactLead  = 2 * octave    // records that the client compares its prediction with are so much more urgent
+	detailLag  = 1 * octave    // the same, of what was not in the first sight
 	groupLag   = 3 * octave    // groups that do not move wait so much longer while the moving one is sent
 	edge       = 1             // announced periods are longer than wanted by so much
 )
@@ -100,8 +101,8 @@ type Waiting struct {
 
 // weight is the Weight where no Order is given. Far away the time between records grows with the
 // square root of the distance, which makes the sum of all errors, each divided by its distance,
-// least. Up to knee it grows with the distance, which makes near errors smaller still: few things are
-// that near, so it costs the others little.
+// least. Up to knee it grows with the distance, which makes near errors smaller still: few things
+// are that near, so it costs the others little.
 func weight(distance, speed int64) int {
 	away := log2(distance + nearBy)
 	if away > knee {
@@ -257,13 +258,15 @@ type Scratch struct {
 	top   [3]int           // of each zone, the highest score that occurs
 	list  []uint16
 	times timetable
+	slots int  // in heads
+	full  bool // they are more than are likely to have room
 
 	fetched uint64 // so that reading is not left out
 }
 
 func (x *Scratch) begin() {
 	clear(x.heads[:])
-	x.top = [3]int{0, zone, 2 * zone}
+	x.top, x.slots = [3]int{0, zone, 2 * zone}, 0
 }
 
 // put adds a slot with a score.
@@ -272,17 +275,26 @@ func (x *Scratch) put(n uint16, score int) {
 	x.heads[score] = n + 1
 	z := &x.top[score/zone]
 	*z = max(*z, score)
+	x.slots++
 }
 
 // Due appends to dst what should go into a packet now, the most urgent first: the client's avatar,
 // removals and first sights of what its commands spawned; then other first sights; then records. Of
 // the last two it appends as many as are likely to have room, want each. A record that is neither
 // acknowledged nor lost becomes due again after rto. The next packet can go in next ticks.
-func (v *View) Due(now clock.Time, rto time.Duration, next clock.Tick, want int, x *Scratch, dst []Candidate) []Candidate {
+func (v *View) Due(
+	now clock.Time,
+	rto time.Duration,
+	next clock.Tick,
+	want int,
+	x *Scratch,
+	dst []Candidate,
+) []Candidate {
 	late := v.sent.late(now, rto)
 	x.begin()
 	x.times.follow(&v.pace)
 	dst = v.scan(late, next, x, dst)
+	x.full = x.slots > want
 	v.looked = v.h.tick
 	dst, _ = v.pop(2, want, late, x, dst)
 	dst, left := v.pop(1, want, late, x, dst)
@@ -400,8 +412,8 @@ func (v *View) wakes(n uint16) bool {
 	return true
 }
 
-// finish chooses the bound that c announces, and leaves out of it the groups that do not move and are
-// not worth their bits yet.
+// finish chooses the bound that c announces, and leaves out of it the groups that do not move and
+// are not worth their bits yet.
 func (v *View) finish(c *Candidate, x *Scratch) {
 	s := &v.slots.list[c.slot]
 	k := v.h.kinds[v.h.ents[c.Ent].Kind]
@@ -412,6 +424,9 @@ func (v *View) finish(c *Candidate, x *Scratch) {
 		c.Bound = v.announce(s.weight, c, &x.times)
 	}
 	if c.First {
+		if x.full { // first where everything is, then what it is
+			c.groups &^= v.h.rules[v.h.ents[c.Ent].Kind].later
+		}
 		return
 	}
 	for set := c.groups; set != 0; set &= set - 1 {
@@ -419,8 +434,12 @@ func (v *View) finish(c *Candidate, x *Scratch) {
 		if k.Groups[g].Moving {
 			continue
 		}
-		waited := uint16(min(v.h.tick-max(v.ledger.known[s.unit(g)].sent(), s.since), math.MaxUint16))
-		if int(s.weight)+logOf(waited)-groupLag < int(v.line)>>lineShift {
+		lag, sent := groupLag, v.ledger.known[s.unit(g)].sent()
+		if sent == 0 {
+			lag = detailLag
+		}
+		waited := uint16(min(v.h.tick-max(sent, s.since), math.MaxUint16))
+		if int(s.weight)+logOf(waited)-lag < int(v.line)>>lineShift {
 			c.groups &^= set & -set
 		}
 	}

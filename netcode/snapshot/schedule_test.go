@@ -63,8 +63,8 @@ func (q *queue) place(i int32) {
 	q.sims[i][x], q.sims[i][y] = int64(at.X*k.Sim), int64(at.Y*k.Sim)
 }
 
-// run lets so many ticks pass. Each packet has the most urgent records that fit, and is acknowledged
-// at once.
+// run lets so many ticks pass. Each packet has the most urgent records that fit, and is
+// acknowledged at once.
 func (q *queue) run(ticks int, during func()) {
 	for range ticks {
 		q.begin()

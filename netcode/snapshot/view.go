@@ -769,7 +769,7 @@ var lastBound = func() (c uint8) {
 
 // bound returns the bound that the records of c announce; 0 if they have no room for one.
 func (v *View) bound(s *slot, c *Candidate) uint8 {
-	if s.exact() || c.Gone || !moves(v.h.kinds[v.h.At(s.ent).Kind]) {
+	if s.exact() || c.Gone || !v.h.kinds[v.h.At(s.ent).Kind].Moves() {
 		return 0
 	}
 	return min(c.Bound, lastBound)
@@ -807,7 +807,9 @@ func (v *View) commit(c *Candidate, p *wire.Packet, log *logWriter) {
 	}
 	oldest := p.Tick
 	for set := c.groups; set != 0 && !c.First; set &= set - 1 {
-		oldest = min(oldest, v.ledger.acked(s.unit(bits.TrailingZeros32(set))))
+		if acked := v.ledger.acked(s.unit(bits.TrailingZeros32(set))); acked != 0 {
+			oldest = min(oldest, acked)
+		}
 	}
 	entry.based = p.Tick-oldest >= longAgo
 	log.put(entry)

@@ -6,6 +6,7 @@ import (
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/codec"
+	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -13,13 +14,15 @@ import (
 // Places without a baseline are coded relative to the viewer, where the schema says so (wire=near):
 // to the place of the client's avatar in a record that the client is known to hold. So both sides
 // mean the same place, wherever the client predicts itself by now and however far it was teleported
-// since. A packet names that record once, and only if an entry needs it.
+// since. A packet says once which record that is, and only if an entry needs it: nearly always the
+// newest that both sides know of.
 
 // viewerAt is the record that has the viewer's place.
 type viewerAt struct {
-	known bool
-	slot  uint16
-	ago   uint64 // ticks before the packet, less 1
+	known   bool
+	implied bool // it is the newest state agreed on of the only avatar that the client can have
+	slot    uint16
+	ago     uint64 // ticks before the packet, less 1
 }
 
 // bits returns how many bits naming it takes at most.
@@ -29,13 +32,18 @@ func (a viewerAt) bits(h *History) int {
 		return 0
 	case !a.known:
 		return 1
+	case a.implied:
+		return 2
 	}
-	return 1 + viewerSlotB + wire.UvarintBits(a.ago, viewerK)
+	return 2 + viewerSlotB + wire.UvarintBits(a.ago, viewerK)
 }
 
 // append writes whether some place is relative to the viewer, and the record that has the viewer's.
 func (a viewerAt) append(w *wire.BitWriter, near bool) {
-	if w.Bool(near); near {
+	if w.Bool(near); !near {
+		return
+	}
+	if w.Bool(!a.implied); !a.implied {
 		w.Bits(uint64(a.slot), viewerSlotB)
 		w.Uvarint(a.ago, viewerK)
 	}
@@ -47,6 +55,12 @@ func (v *View) viewer(to *codec.Viewer) (a viewerAt) {
 	h := v.h
 	if !h.near {
 		return a
+	}
+	avatars := 0
+	for n := range v.slots.used {
+		if s := &v.slots.list[n]; s.mine() && s.phase() != ended {
+			avatars++
+		}
 	}
 	for n := range v.slots.used {
 		s := &v.slots.list[n]
@@ -67,6 +81,7 @@ func (v *View) viewer(to *codec.Viewer) (a viewerAt) {
 		}
 		if a.known {
 			a.slot, a.ago = n, uint64(h.tick-t)-1
+			a.implied = avatars == 1 && v.ledger.ref(s.unit(OwnerGroup), h.tick).agreed
 			return a
 		}
 	}
@@ -78,25 +93,48 @@ func (s *Store) readViewer(r *wire.BitReader, tick clock.Tick) error {
 	if !r.Bool() {
 		return nil
 	}
-	slot, ago := r.Bits(viewerSlotB), r.Uvarint(viewerK)
-	if r.Bad() {
-		return wire.ErrTruncated
-	}
-	if ago+1 >= uint64(tick) {
-		return fault.Errorf("%w: a viewer %d ticks before tick %d", wire.ErrMalformed, ago+1, tick)
-	}
-	held := s.slots[slot]
-	if held == nil || !held.Mine {
-		return ErrSlot
-	}
-	st := held.Groups[OwnerGroup].At(tick - clock.Tick(ago) - 1)
-	if st == nil {
-		return ErrBaseline
+	held, st, err := s.readViewerAt(r, tick)
+	if err != nil {
+		return err
 	}
 	if s.parsed.viewer, s.parsed.hasViewer = codec.ViewerOf(s.kinds[held.Kind], st.Vals); !s.parsed.hasViewer {
 		return fault.Errorf("%w: a viewer without a place", wire.ErrMalformed)
 	}
 	return nil
+}
+
+// readViewerAt finds the record that has the viewer's place.
+func (s *Store) readViewerAt(r *wire.BitReader, tick clock.Tick) (held *Replica, st *motion.State, err error) {
+	if !r.Bool() {
+		for _, e := range s.alive {
+			if !e.Mine || tick <= e.since {
+				continue
+			}
+			if held != nil {
+				return nil, nil, ErrBaseline // so late that it has another avatar by now
+			}
+			held = e
+		}
+		if r.Bad() || held == nil {
+			return nil, nil, ErrBaseline
+		}
+		st, _, err = held.Groups[OwnerGroup].agreed(tick, s.parsed.agreed)
+		return held, st, err
+	}
+	slot, ago := r.Bits(viewerSlotB), r.Uvarint(viewerK)
+	if r.Bad() {
+		return nil, nil, wire.ErrTruncated
+	}
+	if ago+1 >= uint64(tick) {
+		return nil, nil, fault.Errorf("%w: a viewer %d ticks before tick %d", wire.ErrMalformed, ago+1, tick)
+	}
+	if held = s.slots[slot]; held == nil || !held.Mine {
+		return nil, nil, ErrSlot
+	}
+	if st = held.Groups[OwnerGroup].At(tick - clock.Tick(ago) - 1); st == nil {
+		return nil, nil, ErrBaseline
+	}
+	return held, st, nil
 }
 
 func anyNear(kinds []*schema.Kind) bool {

@@ -97,7 +97,7 @@ func (w *travels) check(e *Replica, g int, s *motion.State) {
 	}
 	w.count.states++
 	for c := range w.believed {
-		if full := s.Vals[c]; int64(wire.Nearest(uint16(full), int32(w.believed[c]))) != full {
+		if full := s.Vals[c]; int64(wire.Nearest(uint32(uint16(full)), 16, int32(w.believed[c]))) != full {
 			w.count.wrong++
 			break
 		}

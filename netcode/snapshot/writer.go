@@ -327,13 +327,13 @@ func (x *Writer) entry(d *Candidate) bool {
 	k := h.kinds[e.Kind]
 	if d.First {
 		firstSight.append(w)
-		w.Uvarint(uint64(e.Kind), kindK)
+		w.Bits(uint64(e.Kind), kindBits(len(h.kinds)))
 		w.Uvarint(uint64(e.ID), idK)
 		if w.Bool(s.exact()); s.exact() {
 			if h.rules[e.Kind].ahead {
 				appendWhose(w, s, &e.Spawn, h.tick)
 			}
-		} else if len(h.rules[e.Kind].limits) > 0 {
+		} else if h.rules[e.Kind].later != 0 {
 			w.Bits(uint64(d.groups), len(k.Groups))
 		}
 	} else {
@@ -355,7 +355,7 @@ func (x *Writer) entry(d *Candidate) bool {
 	for set := d.groups; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
 		hd := v.header(s, e, k, g, d)
-		if !d.First && k.Limited(g) {
+		if !d.First && h.rules[e.Kind].later>>uint(g)&1 != 0 {
 			w.Bool(hd.base == 0)
 		}
 		hd.append(w, k, g, h.tick)
@@ -436,8 +436,8 @@ func (x *Writer) All(w *wire.BitWriter, v *View, due []Candidate, p *wire.Packet
 	x.End(w, p, now)
 }
 
-// bodyOf returns what a record's body is made of: the values, what they are a difference from, and the
-// set of properties that changed since the baseline, or that in a first sight are not all zero.
+// bodyOf returns what a record's body is made of: the values, what they are a difference from, and
+// the set of properties that changed since the baseline, or that in a first sight are not all zero.
 func bodyOf[T int32 | int64](h *History, e *Entity, k *schema.Kind, g int, hd *header, viewer *codec.Viewer, rows []T,
 	width int, changed []clock.Tick) (cur []T, b codec.Base[T], set uint64) {
 	at, n := 0, k.Width(g)

@@ -23,7 +23,7 @@ func TestNearestVectors(t *testing.T) {
 		{"B", 0x26000, 0x6000, -0x6000},
 		{"C", 0x32000, 0x2000, 0x6000},
 	} {
-		got := Nearest(c.low, viewer)
+		got := Nearest(uint32(c.low), 16, viewer)
 		if uint16(c.full) != c.low || got != c.full || got-viewer != c.delta {
 			t.Errorf("%s: low bits %#x come back as %#x, %#x away, want %#x", c.name, c.low, got, got-viewer, c.full)
 		}
@@ -42,7 +42,7 @@ func TestNearestRoundTrip(t *testing.T) {
 				full := ref + int32(sign*off) // wraps
 				steps := int64(full - ref)    // the shorter way round
 				want := steps >= -1<<15 && steps < 1<<15
-				if got := Nearest(uint16(full), ref); want != (got == full) {
+				if got := Nearest(uint32(uint16(full)), 16, ref); want != (got == full) {
 					t.Errorf("from %d, %d (%+d) comes back as %d", ref, full, sign*off, got)
 				}
 			}
@@ -51,7 +51,7 @@ func TestNearestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ref := rapid.Int32().Draw(t, "ref")
 		full := ref + rapid.Int32Range(-1<<15, 1<<15-1).Draw(t, "offset") // wraps
-		if got := Nearest(uint16(full), ref); got != full {
+		if got := Nearest(uint32(uint16(full)), 16, ref); got != full {
 			t.Fatalf("from %d, %d comes back as %d", ref, full, got)
 		}
 	})
@@ -65,7 +65,7 @@ func TestNearestDoesNotShimmer(t *testing.T) {
 	for _, full := range []int32{0x2E000, 5, -5, math.MaxInt32, math.MinInt32} {
 		for step := range int32(10_000) {
 			viewer := full + (step-5000)*6 // through the window, with all low bits
-			if got := Nearest(uint16(full), viewer); got != full {
+			if got := Nearest(uint32(uint16(full)), 16, viewer); got != full {
 				t.Fatalf("%d seen from %d is %d", full, viewer, got)
 			}
 		}
@@ -76,7 +76,7 @@ func TestNearestDoesNotShimmer(t *testing.T) {
 // coordinates. shortened is what travels; lengthened brings it back beside a viewer.
 func shortened(mm int32) uint16 { return uint16(mm >> 4) }
 
-func lengthened(short uint16, viewer int32) int32 { return Nearest(short, viewer>>4) << 4 }
+func lengthened(short uint16, viewer int32) int32 { return Nearest(uint32(short), 16, viewer>>4) << 4 }
 
 // The article's figure 6 in millimetres. A place less than 524 m away comes back with an error of
 // less than 16 mm, also across the wrap of 32 bits, and the same from wherever it is looked at.
@@ -122,7 +122,7 @@ func TestTruncatedCoordinates(t *testing.T) {
 func ExampleNearest() {
 	const viewer, creature = 180_224, 188_417 // in steps of 16 mm
 	low := uint16(creature & 0xffff)          // 2 bytes, the same for everyone who is near
-	fmt.Println(Nearest(low, viewer), Nearest(low, viewer+77), Nearest(low, viewer+100_000))
+	fmt.Println(Nearest(uint32(low), 16, viewer), Nearest(uint32(low), 16, viewer+77), Nearest(uint32(low), 16, viewer+100_000))
 	// Output:
 	// 188417 188417 253953
 }

@@ -138,7 +138,7 @@ func TestCodedAtEveryPlace(t *testing.T) {
 func TestNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ref, low := rapid.Int32().Draw(t, "ref"), rapid.Uint16().Draw(t, "low")
-		got := Nearest(low, ref)
+		got := Nearest(uint32(low), 16, ref)
 		if d := int64(int32(uint32(got) - uint32(ref))); uint16(got) != low || d < -1<<15 || d >= 1<<15 {
 			t.Fatalf("%#x near %#x is %#x, %d away", low, uint32(ref), uint32(got), d)
 		}

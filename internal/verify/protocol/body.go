@@ -584,13 +584,13 @@ func (r *Reader) whole(c *coding, old []int64) []int64 {
 		}
 		at, how := c.at[p.Name], ""
 		near := false
-		if c.obs && p.Near && r.near {
+		if c.obs && p.Near > 0 && r.near {
 			near = r.bits.is()
 			how = map[bool]string{true: ", near the viewer", false: ", not near the viewer"}[near]
 		}
 		for i := at; i < at+p.sent(c.obs); i++ {
 			if near {
-				vals[i] = nearest(r.bits.n(16), p, r.viewer[i-at])
+				vals[i] = nearest(r.bits.n(p.Near), p, r.viewer[i-at])
 			} else {
 				vals[i] = r.alone(p, c.obs, r.Head.Tick)
 			}
@@ -604,5 +604,13 @@ func (r *Reader) whole(c *coding, old []int64) []int64 {
 func nearest(low uint64, p *Prop, mm int64) int64 {
 	v := math.Floor(float64(float64(mm)*p.Obs)/1000 + 0.5)
 	at := int64(min(max(v, math.MinInt32), math.MaxInt32))
-	return int64(int32(at + int64(int16(uint16(low)-uint16(at)))))
+	turn := int64(1) << p.Near
+	diff := (int64(low) - at) % turn
+	if diff < -turn/2 {
+		diff += turn
+	}
+	if diff >= turn/2 {
+		diff -= turn
+	}
+	return int64(int32(at + diff))
 }

@@ -224,7 +224,7 @@ func (r *Reader) forget(n, id int, set []int) {
 
 func (r *Reader) sight(n int) {
 	b, tick := &r.bits, r.Head.Tick
-	kind := b.unsigned(3)
+	kind := b.n(bits.Len(uint(len(r.Schema.Kinds) - 1)))
 	if int(kind) >= len(r.Schema.Kinds) {
 		refuse("kind %d", kind)
 	}
@@ -244,20 +244,22 @@ func (r *Reader) sight(n int) {
 		r.whose(&now)
 	}
 	var set, untold []int
-	limited := false
+	later := false
 	for g := range k.groups() {
-		limited = limited || k.limited(g)
+		later = later || k.later(g)
 		set = append(set, g)
 	}
 	switch {
 	case now.Exact:
 		set = []int{OwnerGroup}
-	case limited:
+	case later:
 		set = r.someGroups(k.groups())
 		r.note("groups %v", set)
 		for g := range k.groups() {
 			if !slices.Contains(set, g) {
-				if untold = append(untold, g); !k.limited(g) {
+				if k.limited(g) {
+					untold = append(untold, g)
+				} else if !k.later(g) {
 					refuse("a first sight without group %d", g)
 				}
 			}

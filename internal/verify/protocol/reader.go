@@ -394,15 +394,32 @@ func (r *Reader) readViewer() {
 		r.note("no place is coded beside the viewer")
 		return
 	}
-	slot := r.bits.n(9)
-	tick := r.Head.Tick - 1 - r.bits.unsigned(2)
-	e := r.Slots[slot]
-	if e == nil || !e.Mine {
-		refuse("a viewer in slot %d", slot)
-	}
-	s := e.Groups[OwnerGroup].at(tick)
-	if s == nil {
-		refuse("a viewer at tick %d, which is not held", tick)
+	var e *Entity
+	var s *State
+	if r.bits.is() {
+		slot := r.bits.n(9)
+		tick := r.Head.Tick - 1 - r.bits.unsigned(2)
+		if e = r.Slots[slot]; e == nil || !e.Mine {
+			refuse("a viewer in slot %d", slot)
+		}
+		if s = e.Groups[OwnerGroup].at(tick); s == nil {
+			refuse("a viewer at tick %d, which is not held", tick)
+		}
+	} else {
+		for _, o := range r.Slots {
+			if o != nil && o.Alive && o.Mine && o.Since < r.Head.Tick {
+				if e != nil {
+					refuse("a viewer, and there are two")
+				}
+				e = o
+			}
+		}
+		if e == nil {
+			refuse("a viewer, and there is none")
+		}
+		if s = r.before(&e.Groups[OwnerGroup], r.Head.Tick); s == nil {
+			refuse("a viewer of which nothing is held")
+		}
 	}
 	at, ok := 0, false
 	for _, p := range r.Schema.Kinds[e.Kind].members(OwnerGroup) {
@@ -418,7 +435,7 @@ func (r *Reader) readViewer() {
 	if !ok {
 		refuse("a viewer without a place")
 	}
-	r.note("beside the viewer in slot %d as of tick %d: %v mm", slot, tick, r.viewer)
+	r.note("beside the viewer as of tick %d: %v mm", s.Tick, r.viewer)
 }
 
 // taken brings states into order.
@@ -442,7 +459,7 @@ func (r *Reader) record(k *Kind, held *Group, g int, based, ordinary bool) State
 	}
 	s := State{Tick: tick}
 	alone := ""
-	if based && !ordinary && k.limited(g) && b.is() {
+	if based && !ordinary && k.later(g) && b.is() {
 		based, alone = false, ", by itself"
 	}
 	var base, prior *State

@@ -18,7 +18,8 @@ type Prop struct {
 	To, Draw       int
 	Group          int
 	Far            bool
-	Ref, Near      bool
+	Ref            bool
+	Near           int // bits of a coordinate beside the viewer
 	Parent         bool
 	Warp           int64
 	Shift          [4]int // at each level
@@ -107,7 +108,9 @@ func ParseSchema(text string) (*Schema, error) {
 			case "ref":
 				p.Ref = true
 			case "near":
-				p.Near, s.Near = true, true
+				if p.Near, s.Near = 16, true; val != "" {
+					p.Near, err = strconv.Atoi(val)
+				}
 			case "shift":
 				for i, v := range strings.Split(val, ",") {
 					p.Shift[i+1], err = strconv.Atoi(v)
@@ -197,6 +200,16 @@ func (k *Kind) groups() (n int) {
 
 func (k *Kind) has(g int, is func(*Prop) bool) bool { return slices.ContainsFunc(k.members(g), is) }
 func (k *Kind) limited(g int) bool                  { return g != OwnerGroup && k.has(g, (*Prop).limited) }
+func (k *Kind) later(g int) bool {
+	if g == OwnerGroup || k.limited(g) {
+		return g != OwnerGroup
+	}
+	moves := false
+	for i := range k.groups() {
+		moves = moves || k.moving(i)
+	}
+	return moves && !k.moving(g)
+}
 func (k *Kind) moving(g int) bool {
 	return g == OwnerGroup || k.has(g, func(p *Prop) bool { return p.Draw != 0 })
 }
