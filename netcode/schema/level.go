@@ -100,11 +100,11 @@ func (p *Prop) reach() (bits uint8) {
 		if n > 0 {
 			step = float64(float64(int64(1)<<p.grade(true, n-1, gradeFrom[n-1])) / p.Obs)
 		}
-		upTo := 4 * gradeFrom[len(gradeFrom)-1]
+		upTo := float64(4 * gradeFrom[len(gradeFrom)-1])
 		if n < len(gradeFrom) {
 			upTo = gradeFrom[n]
 		}
-		for float64(step*float64(int64(1)<<bits)) < 2*upTo && bits < NearBits {
+		for float64(step*float64(int64(1)<<bits)) < float64(2*upTo) && bits < NearBits {
 			bits++
 		}
 	}
