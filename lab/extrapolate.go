@@ -17,19 +17,20 @@ import (
 
 var extrapolateExperiment = &experiment{
 	name: "extrapolate",
-	about: "what extrapolating beyond the newest record wins and costs: error and jolts beside interpolation, on a " +
-		"runner who turns at any time",
+	about: "what extrapolating beyond the newest record wins and costs: error, jolts and kinks beside interpolation, " +
+		"on a runner who turns at any time",
 	notes: `A runner of 6 m/s turns by up to 135 degrees about twice a second and stops now and then. Snapshots give
 its place 20 times a second. <b>interpolate</b> stays at the newest place when nothing newer is there.
 <b>extrapolate</b> goes on from the last two places for 100 ms at most. <b>blend</b> does the same, but works off
 the error that the next snapshot shows within 100 ms. All three use our playout clock, the last two with a delay
 that counts on the extrapolation. <b>client</b> is a real client of a real server, whose runner is of an
-extrapolated kind; <b>client-hold</b> is the same client without extrapolation. Their delay is that of what can be
-hit, less the 100 ms. <b>view_error</b> is the distance from where the runner was at the drawn time,
+extrapolated kind and drawn at the present; <b>client-hold</b> is the same client without extrapolation.
+<b>view_error</b> is the distance from where the runner was at the drawn time,
 <b>error_now</b> from where it was at the newest time that a packet could tell of, sent at once and delayed by
 nothing but the floor. A <b>jolt</b> is a frame whose drawn step differs by more than 5 cm from the true one over
-the same time. Movement as simple as a straight line would hide what extrapolation costs. Kinds that can be hit are
-never extrapolated.`,
+the same time, a <b>kink</b> one whose step differs by more than 5 cm from the step before. <b>beyond_share</b> is
+the share of frames that lie not between two received places while the runner moves. Movement as simple as a
+straight line would hide what extrapolation costs. Kinds that can be hit are never extrapolated.`,
 	takes:    byProfile | byTrace,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.HotelWiFi, netsim.BurstLoss, netsim.CityLTE},
 	run:      runExtrapolate,
@@ -75,9 +76,28 @@ func lerp(a, b geom.Vec2, u float64) geom.Vec2 {
 type drawnRun struct {
 	view, now []float64 // cm by frame
 	jolts     int
+	kinks     int
+	beyond    int
 	delay     float64
+	last      geom.Vec2 // step
 	frames    int
 	trail     []xy
+}
+
+// steps notes the step from the last frame to this one, the true step over the same time, and
+// whether the frame lies beyond what was received.
+func (d *drawnRun) steps(drawn, truth geom.Vec2, beyond bool) {
+	if 100*drawn.Sub(truth).Len() > 5 {
+		d.jolts++
+	}
+	if d.frames > 0 && 100*drawn.Sub(d.last).Len() > 5 {
+		d.kinks++
+	}
+	if beyond {
+		d.beyond++
+	}
+	d.last = drawn
+	d.frames++
 }
 
 const blendTime = 100 * time.Millisecond
@@ -141,11 +161,8 @@ func (s *stream) draw(way string, r *runner) (res drawnRun, err error) {
 			res.view = append(res.view, 100*math.Hypot(p.X-truth.X, p.Y-truth.Y))
 			now := r.where(f.Add(-s.floor))
 			res.now = append(res.now, 100*math.Hypot(p.X-now.X, p.Y-now.Y))
-			if 100*math.Hypot(p.X-last.X-(truth.X-was.X), p.Y-last.Y-(truth.Y-was.Y)) > 5 {
-				res.jolts++
-			}
+			res.steps(p.Sub(last), truth.Sub(was), t > held[len(held)-1] && truth != was)
 			res.delay += ms(f.Sub(t) - s.floor)
-			res.frames++
 			if f < clock.Time(playoutSkip+10*time.Second) {
 				res.trail = append(res.trail, xy{float64(f) / 1e9, res.now[len(res.now)-1]})
 			}
@@ -181,21 +198,27 @@ func runExtrapolate(r *run) error {
 			for _, g := range got {
 				sum.view, sum.now = append(sum.view, g.view...), append(sum.now, g.now...)
 				sum.jolts, sum.delay, sum.frames = sum.jolts+g.jolts, sum.delay+g.delay, sum.frames+g.frames
+				sum.kinks, sum.beyond = sum.kinks+g.kinks, sum.beyond+g.beyond
 			}
 			slices.Sort(sum.view)
 			slices.Sort(sum.now)
 			at := func(v []float64, q float64) float64 { return v[int(q*float64(len(v)-1))] }
-			beyond := maxBeyond
-			if way == "interpolate" || way == "client-hold" {
-				beyond = 0
+			beyond := any(ms(maxBeyond))
+			switch way {
+			case "interpolate", "client-hold":
+				beyond = 0.0
+			case "client":
+				beyond = "learned"
 			}
+			perMinute := 1 / (time.Duration(max(sum.frames, 1)) * playoutFrame).Minutes()
 			r.emit(Row{r.name, p.Name, way, r.seed, r.params(Value{"seeds", len(seeds)}, Value{"rate_hz", 20},
-				Value{"run_s", int(span.Seconds())}, Value{"extrapolate_ms", ms(beyond)}), Values{
+				Value{"run_s", int(span.Seconds())}, Value{"extrapolate_ms", beyond}), Values{
 				{"mean_delay_ms", sum.delay / float64(max(sum.frames, 1))},
 				{"view_error_p50_cm", at(sum.view, 0.5)}, {"view_error_p95_cm", at(sum.view, 0.95)},
 				{"view_error_p99_cm", at(sum.view, 0.99)},
 				{"error_now_p50_cm", at(sum.now, 0.5)}, {"error_now_p95_cm", at(sum.now, 0.95)},
-				{"jolts_per_min", float64(sum.jolts) / (time.Duration(max(sum.frames, 1)) * playoutFrame).Minutes()},
+				{"jolts_per_min", float64(sum.jolts) * perMinute}, {"kinks_per_min", float64(sum.kinks) * perMinute},
+				{"beyond_share", float64(sum.beyond) / float64(max(sum.frames, 1))},
 			}})
 			if !strings.HasPrefix(way, "client") {
 				lines = append(lines, line{name: way, at: got[0].trail})
@@ -239,11 +262,9 @@ func watchRunner(seed uint64, p netsim.Profile, extrapolates bool, span time.Dur
 			if s.Loop.Now() > clock.Time(playoutSkip) && c.Stats().Age < outagePeak && lastT > 0 {
 				res.view = append(res.view, 100*drawn.Sub(at(t)).Len())
 				res.now = append(res.now, 100*drawn.Sub(at(now)).Len())
-				if 100*drawn.Sub(last).Sub(at(t).Sub(at(lastT))).Len() > 5 {
-					res.jolts++
-				}
+				newest := e.Replica.Groups[0].Newest()
+				res.steps(drawn.Sub(last), at(t).Sub(at(lastT)), t > newest.Tick.Frac() && at(t) != at(lastT))
 				res.delay += float64(now-t) * 1000 / (watchRate * clock.FracPerTick)
-				res.frames++
 			}
 			last, lastT = drawn, t
 		})

@@ -29,6 +29,7 @@ type line struct {
 	name   string
 	at     []xy // a point that is not a number interrupts the line
 	dashed bool // in the colour of the line before, without points
+	points bool // points alone, without a line between them
 }
 
 // gap interrupts a line.
@@ -189,7 +190,9 @@ func (f figure) addLine(p *plot.Plot, l line, c color.Color, width vg.Length) (f
 		if err != nil {
 			return nil, err
 		}
-		pl.Color, pl.Width = c, width
+		if pl.Color, pl.Width = c, width; l.points {
+			pl.Color = color.Transparent
+		}
 		if l.dashed {
 			pl.Dashes, pl.StepStyle = []vg.Length{vg.Points(4), vg.Points(2)}, plotter.PreStep
 		}
@@ -197,13 +200,15 @@ func (f figure) addLine(p *plot.Plot, l line, c color.Color, width vg.Length) (f
 		if first == nil {
 			first = pl
 		}
-		if f.dots && !l.dashed {
+		if l.points || f.dots && !l.dashed {
 			sc, err := plotter.NewScatter(pts)
 			if err != nil {
 				return nil, err
 			}
 			sc.Color, sc.Radius, sc.Shape = c, vg.Points(2.5), draw.CircleGlyph{}
-			p.Add(sc)
+			if p.Add(sc); l.points {
+				first = sc
+			}
 		}
 	}
 	return first, nil

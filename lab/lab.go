@@ -50,7 +50,7 @@ const (
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
 	outageExperiment, pathExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
 	budgetExperiment, smoothingExperiment, predictExperiment, arenaExperiment, hundredExperiment, soakExperiment,
-	handsExperiment, invasionExperiment}
+	handsExperiment, invasionExperiment, deadreckonExperiment}
 
 // run is one run of an experiment.
 type run struct {

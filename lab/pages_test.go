@@ -34,6 +34,7 @@ var pageTables = map[string]func(rows []Row) [][]string{
 	"clock/rare":        clockRare,
 	"codec/generated":   codecGenerated,
 	"codec/owner":       codecOwner,
+	"deadreckon":        deadreckonTable,
 	"extrapolate":       extrapolateTable,
 	"outage":            outageTable,
 	"smoothing/steps":   smoothingSteps,
@@ -314,11 +315,28 @@ func codecOwner(rows []Row) [][]string {
 
 func extrapolateTable(rows []Row) [][]string {
 	all := [][]string{{"path", "mode", "delay, ms", "error now p50 / p95, cm", "error of what is drawn p95 / p99, cm",
-		"jolts/min"}}
+		"jolts/min", "kinks/min", "beyond, %"}}
 	for _, r := range rows {
+		beyond, _ := r.Metrics.Get("beyond_share")
 		all = append(all, []string{r.Profile, r.Policy, r.cell("", "%.0f", "mean_delay_ms"),
 			r.cell(" / ", "%.0f", "error_now_p50_cm", "error_now_p95_cm"),
-			r.cell(" / ", "%.1f", "view_error_p95_cm", "view_error_p99_cm"), r.cell("", "%.0f", "jolts_per_min")})
+			r.cell(" / ", "%.1f", "view_error_p95_cm", "view_error_p99_cm"), r.cell("", "%.0f", "jolts_per_min"),
+			r.cell("", "%.0f", "kinks_per_min"), fmt.Sprintf("%.0f", 100*beyond)})
+	}
+	return all
+}
+
+func deadreckonTable(rows []Row) [][]string {
+	all := [][]string{{"movement", "mode", "records/s", "bits/s", "error mean / p95, cm", "behind, ms", "jolts/min",
+		"kinks/min"}}
+	for _, r := range rows {
+		text := map[string]string{}
+		for _, v := range r.Params {
+			text[v.Name] = v.text()
+		}
+		all = append(all, []string{text["movement"], text["mode"], r.cell("", "%.1f", "records_per_s"),
+			r.cell("", "%.0f", "bits_per_s"), r.cell(" / ", "%.0f", "err_mean_cm", "err_p95_cm"),
+			r.cell("", "%.0f", "behind_ms"), r.cell("", "%.0f", "jolts_per_min"), r.cell("", "%.0f", "kinks_per_min")})
 	}
 	return all
 }

@@ -58,8 +58,7 @@ const (
 
 	// courseTime is over how much time the pace of a place is measured at least, where records
 	// reach back so far: two records of one centimetre that are 50 ms apart would give a pace that
-	// is wrong by 20 cm/s. Twice of it for records of coarser levels. A longer time only misses
-	// turns.
+	// is wrong by 20 cm/s. A longer time misses turns.
 	courseTime = 100 * time.Millisecond
 )
 
@@ -230,9 +229,6 @@ func (c *Carry) setPace(k *schema.Kind, g *schema.Group, r Records, s *State) {
 // the entity was still there; nil if there is none since the last teleport.
 func course(k *schema.Kind, g *schema.Group, r Records, s *State) (a *State, since clock.Tick) {
 	span := clock.Tick((int64(courseTime)*int64(k.Rate) + int64(time.Second) - 1) / int64(time.Second))
-	if s.Level > 0 {
-		span *= 2
-	}
 	for next := s; s.Tick-next.Tick < span; {
 		b, _ := r.Since(next.Tick - 1)
 		if b == nil || b.Tick >= next.Tick || next.Cut > b.Tick || jumps(k, g, b.Vals, next.Vals) {

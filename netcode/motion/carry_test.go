@@ -55,8 +55,6 @@ func TestCarry(t *testing.T) {
 			105, 60, 50},
 		{"announced for later", states{at(100, 0), with(at(104, 40), func(s *motion.State) { s.Bound = 9 })}, 106, 60, 60},
 		{"two records within 100 ms: the one before", states{at(100, 0), at(103, 36), b}, 106, 60, 60},
-		{"coarse ones: from the one before that", states{at(98, -20), at(101, 16), with(at(104, 40),
-			func(s *motion.State) { s.Level = 1 })}, 106, 60, 60},
 		{"but not over a teleport", states{at(100, 0), with(at(103, 36), func(s *motion.State) { s.Cut = 103 }), b},
 			105, 44, 50},
 	} {
