@@ -34,7 +34,7 @@ const (
 	KindHello Kind = 1 + iota
 	KindWelcome
 	KindRefusal
-	KindLimits
+	kindLimits
 )
 
 // KindOf returns the kind of message b, or 0 if it is empty. The kind may be unknown.
@@ -306,7 +306,7 @@ type Limits struct {
 }
 
 func (l *Limits) code(c *codec) {
-	c.header(KindLimits, false)
+	c.header(kindLimits, false)
 	c.u32(&l.BudgetDown)
 	c.u16(&l.SendRate)
 }
