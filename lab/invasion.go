@@ -61,7 +61,7 @@ const (
 )
 
 func runInvasion(r *run) error {
-	players, warm, span := invaders, 25*time.Second, 30*time.Second
+	players, warm, span := invaders, 40*time.Second, 30*time.Second
 	rates := r.rates
 	if r.quick {
 		players, warm, span, rates = invadersQuick, 12*time.Second, 8*time.Second, rates[:1]

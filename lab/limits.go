@@ -50,7 +50,7 @@ func alwaysLimits() []limit {
 		// they are.
 		most("invasion", "", "max_window_bits", 13_000).with(at13),
 		most("invasion", "", "held_10m_cm", 50).with(at13),
-		most("invasion", "", "hitches_per_min", 1.3).with(at13),
+		most("invasion", "", "hitches_per_min", 1).with(at13),
 
 		least("hundred", "ocean", "states_compared", 100_000),
 		least("hundred", "ocean", "same_bytes", 1),
