@@ -24,6 +24,10 @@ type rules struct {
 	ahead      bool                     // clients may run entities of the kind ahead: first sights say whose they are
 	exact      bool                     // others than the owner may receive exact records of these entities
 
+	moving  uint32                  // groups that are drawn between records
+	lag     [schema.MaxGroups]uint8 // see groupLag
+	present bool                    // it is drawn at the present, so its records need no bound
+
 	reckoned bool    // something in the kind is dead reckoned
 	levels   []reach // where the levels after the first begin
 }
@@ -79,7 +83,9 @@ func rulesOf(coders []*codec.Coder) []rules {
 			r.observed |= r.members[g]
 			if k.Groups[g].Moving {
 				r.ordinary = g
+				r.moving |= 1 << g
 			}
+			r.lag[g] = uint8(groupLag + log2(int64(len(k.Groups[g].Props))))
 			r.reckoned = r.reckoned || k.Groups[g].Reckoned != 0
 			if k.Graded(g) {
 				r.graded |= 1 << g
@@ -97,6 +103,7 @@ func rulesOf(coders []*codec.Coder) []rules {
 			}
 		}
 		r.places = k.Place >= 0
+		r.present = k.Extrapolated
 		r.ahead = k.Ahead != schema.Playout
 		r.exact = k.Exact()
 		r.all = 1<<uint(len(k.Groups)) - 1

@@ -35,8 +35,8 @@ const (
 	slowest    = 8             // speed, in 1/4 mm a tick, of what hardly moves
 	walking    = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
 	exactLead  = 2 * octave    // records that the client compares its prediction with are so much more urgent
-	detailLag  = 1 * octave    // the same, of what was not in the first sight
-	groupLag   = 3 * octave    // groups that do not move wait so much longer while the moving one is sent
+	groupLag   = 2 * octave    // groups that do not move wait so much longer for each property, while the moving one is sent
+	detailLag  = 1 * octave    // what was not in the first sight waits so much longer
 	edge       = 1             // announced periods are longer than wanted by so much
 )
 
@@ -353,7 +353,7 @@ func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candid
 	now, begin := uint16(v.h.tick), len(dst)
 	promised := &x.times.promised
 	for w, set := range v.slots.taken {
-		quiet := v.slots.quiet[w]
+		quiet, present := v.slots.quiet[w], v.slots.present[w]
 		for ; set != 0; set &= set - 1 {
 			n, bit := uint16(w<<6+bits.TrailingZeros64(set)), set&-set
 			s := &v.slots.list[n]
@@ -377,7 +377,8 @@ func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candid
 				score += mustGo + exactLead
 			case v.score != nil:
 				score = min(max(v.score(v.waiting(s, waited)), 0), MostScore)
-			case v.slots.eager[w]&bit != 0, v.announces && int64(waited)+int64(next) > promised[s.bound()]:
+			case v.slots.eager[w]&bit != 0,
+				v.announces && present&bit == 0 && int64(waited)+int64(next) > promised[s.bound()]:
 				score += mustGo
 			}
 			x.put(n, score)
@@ -416,25 +417,22 @@ func (v *View) wakes(n uint16) bool {
 // are not worth their bits yet.
 func (v *View) finish(c *Candidate, x *Scratch) {
 	s := &v.slots.list[c.slot]
-	k := v.h.kinds[v.h.ents[c.Ent].Kind]
+	r := &v.h.rules[v.h.ents[c.Ent].Kind]
 	if c.Gone || !c.Moves {
 		return
 	}
-	if v.announces {
+	if v.announces && !r.present {
 		c.Bound = v.announce(s.weight, c, &x.times)
 	}
 	if c.First {
 		if x.full { // first where everything is, then what it is
-			c.groups &^= v.h.rules[v.h.ents[c.Ent].Kind].later
+			c.groups &^= r.later
 		}
 		return
 	}
-	for set := c.groups; set != 0; set &= set - 1 {
+	for set := c.groups &^ r.moving; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
-		if k.Groups[g].Moving {
-			continue
-		}
-		lag, sent := groupLag, v.ledger.known[s.unit(g)].sent()
+		lag, sent := int(r.lag[g]), v.ledger.known[s.unit(g)].sent()
 		if sent == 0 {
 			lag = detailLag
 		}

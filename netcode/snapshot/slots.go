@@ -100,6 +100,7 @@ type slotTable struct {
 	taken   slotSet
 	quiet   slotSet    // slots of which the client has all that there is, as of View.looked
 	eager   slotSet    // slots whose entity rested and does not any more
+	present slotSet    // slots whose kind is drawn at the present
 	index   []uint16   // slots of entities in sight plus 1, by hash; 0: none
 	endings []ending   // of the slots that are leaving or ended, by rising slot
 	swept   clock.Tick // when slots that ended long ago were looked for
@@ -156,6 +157,7 @@ func (t *slotTable) clear(n uint16) {
 	t.taken.remove(n)
 	t.quiet.remove(n)
 	t.eager.remove(n)
+	t.present.remove(n)
 }
 
 // leave notes that the client must learn that the entity of slot n is gone.

@@ -110,6 +110,9 @@ func (v *View) Enter(i int32, d Detail) bool {
 	s := v.slots.enter(n, slot{ent: i, since: v.h.Tick(), at: v.ledger.occupy(units), last: uint16(v.h.Tick())})
 	s.setPhase(entering)
 	s.setDetail(d)
+	if r.present {
+		v.slots.present.add(n)
+	}
 	if !r.places && d == Observed {
 		s.setInReach(1<<schema.MaxGroups - 1) // without a place it is near everyone
 	}
