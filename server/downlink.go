@@ -288,7 +288,8 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	out.buf = b
 	size := len(b) - begin
 	even := min(budget/d.send, wire.MaxDatagram+wire.Overhead)
-	d.pace.spends(of.moving, of.movingBits, (size+wire.Overhead)*8-of.movingBits-of.firstBits, even*8)
+	records := of.movingBits + of.stillBits
+	d.pace.spends(of.moving+of.still, records, (size+wire.Overhead)*8-records-of.firstBits, even*8)
 	d.log.Charge(sent, size+wire.Overhead)
 	d.spend(s.leaves, size)
 	d.mustAck, d.lastSent = false, now
@@ -329,6 +330,7 @@ type chosen struct {
 	records            int
 	moving, movingBits int // records of what moves
 	first, firstBits   int // first sights
+	still, stillBits   int // records of what changes without moving
 	goneBits           int // removals
 	otherBits          int // all else
 }
@@ -337,7 +339,7 @@ type chosen struct {
 func (s *DownlinkStats) note(of *chosen) {
 	s.Moving, s.First = s.Moving+uint64(of.moving), s.First+uint64(of.first)
 	s.MovingBits, s.FirstBits = s.MovingBits+uint64(of.movingBits), s.FirstBits+uint64(of.firstBits)
-	s.GoneBits, s.OtherBits = s.GoneBits+uint64(of.goneBits), s.OtherBits+uint64(of.otherBits)
+	s.GoneBits, s.OtherBits = s.GoneBits+uint64(of.goneBits), s.OtherBits+uint64(of.stillBits+of.otherBits)
 }
 
 // choose writes those entries of due, the most urgent first, that fit into share bytes behind outer
@@ -374,6 +376,8 @@ func (d *downlink) choose(
 				of.moving, of.movingBits = of.moving+1, of.movingBits+bits
 			case due[i].Gone:
 				of.goneBits += bits
+			case !due[i].Exact:
+				of.still, of.stillBits = of.still+1, of.stillBits+bits
 			default:
 				of.otherBits += bits
 			}

@@ -7,11 +7,11 @@ import (
 	"meanwhile/netcode/snapshot"
 )
 
-// pace learns how many records of moving entities a packet to one client has room for.
+// pace learns how many records of others a packet to one client has room for.
 type pace struct {
-	cost  int64 // bits of such a record, smoothed, in 1/costScale
+	cost  int64 // bits of a record, smoothed, in 1/costScale
 	other int64 // bits of all else in a packet, smoothed, in 1/costScale
-	room  int64 // records of moving entities that fit in a packet, in 1/costScale
+	room  int64 // records that fit in a packet, in 1/costScale
 }
 
 const (
@@ -19,7 +19,7 @@ const (
 	initialCost = 80 * costScale // bits of a record, before any was written
 )
 
-// spends notes the content of a packet: n records of moving entities with a sum of moving bits, and
+// spends notes the content of a packet: n records with a sum of bits, and
 // other bits of all else but first sights, which do not last. even is how many bits a packet may
 // have if all are of the same size.
 func (p *pace) spends(n, moving, other, even int) {
@@ -33,7 +33,7 @@ func (p *pace) spends(n, moving, other, even int) {
 	p.room = max(int64(even)*costScale-p.other, 0) * costScale / max(p.cost, costScale)
 }
 
-// records returns for how many records of moving entities a packet has room, at least 1.
+// records returns for how many records a packet has room, at least 1.
 func (p *pace) records() int { return int(max(p.room/costScale, 1)) }
 
 // usualTrip is the round trip up to which shots at far targets are judged by what was drawn, to the

@@ -224,7 +224,7 @@ func (v *View) Look(l *Look) {
 			load += min(gap*256/max(v.period(s.weight), 1), 256)
 		}
 	}
-	v.balance(load, int64(l.Pace.Records)*256, (least+log2(gap)-log2(16)-2*edge)<<lineShift)
+	v.balance(load, int64(l.Pace.Records)*256, (least+log2(gap)-log2(16)-4*edge)<<lineShift)
 }
 
 // balance moves the line so that the records that are wanted in a packet are as many as there is
@@ -296,16 +296,16 @@ func (v *View) Due(
 	dst = v.scan(late, next, x, dst)
 	x.full = x.slots > want
 	v.looked = v.h.tick
-	dst, _ = v.pop(2, want, late, x, dst)
-	dst, left := v.pop(1, want, late, x, dst)
-	dst, _ = v.pop(0, left, late, x, dst)
+	dst, _ = v.pop(2, want, late, next, x, dst)
+	dst, left := v.pop(1, want, late, next, x, dst)
+	dst, _ = v.pop(0, left, late, next, x, dst)
 	v.fetch(x, dst)
 	return dst
 }
 
 // pop appends candidates of the slots in a zone of x, by falling score, until there are want of
 // them. left is how many are missing.
-func (v *View) pop(z, want int, late clock.Tick, x *Scratch, dst []Candidate) (all []Candidate, left int) {
+func (v *View) pop(z, want int, late, next clock.Tick, x *Scratch, dst []Candidate) (all []Candidate, left int) {
 	for score := x.top[z]; score >= z*zone && want > 0; {
 		list := x.list[:0]
 		for ; score >= z*zone && len(list) < want; score-- {
@@ -320,7 +320,9 @@ func (v *View) pop(z, want int, late clock.Tick, x *Scratch, dst []Candidate) (a
 			at := len(dst)
 			if dst = v.pending(n, late, dst); len(dst) == at {
 				v.settle(n)
-			} else if v.finish(&dst[at], x); !dst[at].Exact {
+			} else if !v.finish(&dst[at], next, x) {
+				dst = dst[:at]
+			} else if !dst[at].Exact {
 				want--
 			}
 		}
@@ -414,21 +416,26 @@ func (v *View) wakes(n uint16) bool {
 }
 
 // finish chooses the bound that c announces, and leaves out of it the groups that do not move and
-// are not worth their bits yet.
-func (v *View) finish(c *Candidate, x *Scratch) {
+// are not worth their bits yet. It returns false if c should wait, so that it can announce a shorter
+// bound then.
+func (v *View) finish(c *Candidate, next clock.Tick, x *Scratch) bool {
 	s := &v.slots.list[c.slot]
 	r := &v.h.rules[v.h.ents[c.Ent].Kind]
 	if c.Gone || !c.Moves {
-		return
+		return true
 	}
 	if v.announces && !r.present {
-		c.Bound = v.announce(s.weight, c, &x.times)
+		was, waits := c.Bound, false
+		if c.Bound, waits = v.announce(s.weight, c, &x.times); waits &&
+			int64(v.h.tick-c.Announced+next) <= x.times.promised[was] {
+			return false
+		}
 	}
 	if c.First {
 		if x.full { // first where everything is, then what it is
 			c.groups &^= r.later
 		}
-		return
+		return true
 	}
 	for set := c.groups &^ r.moving; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
@@ -441,6 +448,7 @@ func (v *View) finish(c *Candidate, x *Scratch) {
 			c.groups &^= set & -set
 		}
 	}
+	return true
 }
 
 // settle notes that nothing of slot n is due. If its client has all that there is it needs no look
@@ -469,15 +477,15 @@ func (v *View) settle(n uint16) {
 // announce returns the bound that a record of s announces. From record to record it changes by no
 // more than a viewer tolerates: a drawn entity slows down to half its speed at most, and runs at
 // most half faster than it did. An entity that rested has no such bound.
-func (v *View) announce(weight uint16, d *Candidate, times *timetable) uint8 {
+// waits says that a shorter one is wanted, and that it can be announced once more time has passed.
+func (v *View) announce(weight uint16, d *Candidate, times *timetable) (class uint8, waits bool) {
 	was, most := d.Bound, v.pace.MaxClass
 	want := exp2(int(v.line) - int(weight-edge)<<lineShift)
-	class := uint8(0)
 	for class < most && times.lasts[class] < want {
 		class++
 	}
 	if d.Announced == 0 || d.Start {
-		return class
+		return class, false
 	}
 	if was > class && was <= most && times.lasts[was-1] < want*5/4 {
 		class = was
@@ -486,8 +494,9 @@ func (v *View) announce(weight uint16, d *Candidate, times *timetable) uint8 {
 	for class > was && motion.Wait(class) > wait+gap {
 		class--
 	}
+	wanted := class
 	for class < was && motion.Wait(class)+gap/3 < wait {
 		class++
 	}
-	return class
+	return class, class == was && wanted < was
 }

@@ -256,7 +256,7 @@ func TestBoundsChangeSlowly(t *testing.T) {
 		var all []announced
 		for range rapid.IntRange(2, 60).Draw(t, "records") {
 			v.line = int32(rapid.IntRange(0, 60*octave<<lineShift).Draw(t, "line"))
-			d.Bound = v.announce(200, &d, &times)
+			d.Bound, _ = v.announce(200, &d, &times)
 			d.Announced = v.h.tick
 			all = append(all, announced{v.h.tick, motion.Wait(d.Bound)})
 			v.h.tick += clock.Tick(rapid.IntRange(1, 50).Draw(t, "ticks"))
@@ -282,7 +282,7 @@ func TestClassOfAPeriod(t *testing.T) {
 		var times timetable
 		times.follow(&v.pace)
 		v.line = int32(rapid.IntRange(0, 60*octave<<lineShift).Draw(t, "line"))
-		class := v.announce(200, &Candidate{Announced: 1, Bound: 9, Start: true}, &times)
+		class, _ := v.announce(200, &Candidate{Announced: 1, Bound: 9, Start: true}, &times)
 		want := v.period(200)
 		if times.lasts[class] < want && class < 15 || class > 0 && times.lasts[class-1] >= want*5/4 {
 			t.Fatalf("class %d for %d/16 ticks: %d; the class before: %d", class, want, times.lasts[class],
@@ -292,6 +292,26 @@ func TestClassOfAPeriod(t *testing.T) {
 			t.Fatalf("class %d: the record comes after %d/16 ticks, later than %d", class, times.lasts[class], most)
 		}
 	})
+}
+
+// Where there is room again, what was announced to come seldom comes often again, and is drawn less
+// late, step by step.
+func TestBoundsComeDown(t *testing.T) {
+	q := newQueue(t, 2)
+	for n := range 24 {
+		q.add(walk(20+float64(n), 4))
+	}
+	q.run(600, nil)
+	if b := q.bound[q.ents[10]]; b < 6 {
+		t.Fatalf("with room for 2 of 24 class %d is announced", b)
+	}
+	q.fit = 100
+	q.run(300, nil)
+	for _, i := range q.ents {
+		if q.bound[i] != 0 {
+			t.Errorf("with room for all class %d is announced", q.bound[i])
+		}
+	}
 }
 
 // A rider is as urgent, and so drawn as late, as its parent: where it steps off, both are shown at
