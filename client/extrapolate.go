@@ -21,7 +21,7 @@ const (
 
 // mixWidth returns over how many metres the exact drawing goes over into that at the present. Who
 // comes closer at 7 m/s to what is drawn 3 m further back there, sees it slower by 2 m/s.
-func mixWidth(beyond float64) float64 { return leastMixWidth + beyond/2 }
+func mixWidth(beyond float64) float64 { return leastMixWidth + float64(beyond/2) }
 
 // extrapolates reports whether entities of a kind are ever drawn beyond their newest record.
 func (p *playback) extrapolates(k *schema.Kind) bool {
@@ -49,7 +49,7 @@ func (p *playback) share(k *schema.Kind, drawn []int64) int64 {
 		at[j] = float64(drawn[place.ObsAt+j]) / float64(place.Obs*schema.SubSteps)
 	}
 	d := geom.Vec3{X: at[0], Y: at[1], Z: at[2]}.Sub(p.me.at).Len() - k.Beyond - exactMargin
-	return int64(min(max(d/mixWidth(k.Beyond), 0), 1) * 65536)
+	return int64(float64(min(max(d/mixWidth(k.Beyond), 0), 1) * 65536))
 }
 
 // drawOther draws an entity that is not the player's for this frame. ok is false if no record of

@@ -42,7 +42,8 @@ func TestRunKnowsTheTruth(t *testing.T) {
 	}
 	cfg.Interpolated = true
 	_, past := small(t, cfg, 60, 60)
-	if max(q.Carried[3].Value(), q.Drawn[3].Value()) >= q.Held[3].Value() || past.Held[3].Value() >= past.Drawn[3].Value() {
+	if max(q.Carried[3].Value(), q.Drawn[3].Value()) >= q.Held[3].Value() ||
+		past.Held[3].Value() >= past.Drawn[3].Value() {
 		t.Errorf("carried %.1f cm and drawn %.1f, held %.1f, drawn in the past %.1f: each should be nearer than the next",
 			q.Carried[3].Value(), q.Drawn[3].Value(), q.Held[3].Value(), past.Drawn[3].Value())
 	}

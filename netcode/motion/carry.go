@@ -90,7 +90,7 @@ func (c *Carry) Draw(k *schema.Kind, g *schema.Group, r Records, h *Horizon, t c
 		clear(c.off)
 		clear(c.speed)
 	}
-	c.at, c.now = float64(t)/clock.FracPerTick, now
+	c.at, c.now = float64(float64(t)/clock.FracPerTick), now
 	after := c.after(c.at)
 	for _, i := range g.Props {
 		p := &k.Props[i]
@@ -176,7 +176,7 @@ func (c *Carry) shift(k *schema.Kind, g *schema.Group, sign float64) {
 }
 
 // Reach returns how far beyond its newest record the entity still moves.
-func (c *Carry) Reach() clock.TickFrac { return clock.TickFrac(1.5 * c.horizon * clock.FracPerTick) }
+func (c *Carry) Reach() clock.TickFrac { return clock.TickFrac(float64(float64(1.5*c.horizon) * clock.FracPerTick)) }
 
 // Jumped returns the tick of the newest record to which the entity jumped, as it was drawn too far
 // from there to fade; 0: none.
@@ -189,11 +189,11 @@ func (c *Carry) after(tick float64) float64 { return carried(tick-float64(c.from
 // half the horizon, ever less up to one and a half, and the horizon from there on. A clock that is
 // late may ask for a moment before the record.
 func carried(ticks, horizon float64) float64 {
-	half := horizon / 2
+	half := float64(horizon / 2)
 	switch {
 	case ticks <= half:
 		return max(ticks, -half)
-	case ticks >= 3*half:
+	case ticks >= float64(3*half):
 		return horizon
 	}
 	x := ticks - half
@@ -215,7 +215,8 @@ func (c *Carry) setPace(k *schema.Kind, g *schema.Group, r Records, s *State) {
 			vel := k.Props[p.Tangent].ObsAt - g.At
 			for j := range p.Comps {
 				v := min(max(s.Vals[vel+j], -1<<24), 1<<24)
-				c.pace[at+j] = float64(float64(v)*float64(min(p.TangentQ, 1<<36))) / (1 << 32) * schema.SubSteps
+				tangent := float64(float64(v) * float64(min(p.TangentQ, 1<<36)))
+				c.pace[at+j] = float64(float64(tangent/(1<<32)) * schema.SubSteps)
 			}
 		case p.Motion() == schema.Travels && p.Draw != schema.Step && a != nil:
 			for j := at; j < at+p.Comps; j++ {
@@ -276,7 +277,7 @@ func (c *Carry) turn(p *schema.Prop, at int, dt float64, dst []int64) {
 	for j := range to {
 		to[j] = c.from.Vals[at+j] * schema.SubSteps
 	}
-	turnedFine(p, c.last[at:at+3], to[:], int64(65536*dt/(turnFade+dt)), dst[at:at+3])
+	turnedFine(p, c.last[at:at+3], to[:], int64(float64(65536*dt)/(turnFade+dt)), dst[at:at+3])
 }
 
 // Mix writes to dst what is w/65536 of the way from the drawn values a of group g to b. Values
@@ -323,13 +324,13 @@ const horizonMemory = 256
 // of returns the horizon of a group of kind k in ticks.
 func (h *Horizon) of(k *schema.Kind, g *schema.Group) float64 {
 	if g.Reckoned != 0 {
-		return 2 * float64(Reach(k)) // its sender sees to it that it goes on
+		return float64(2 * float64(Reach(k))) // its sender sees to it that it goes on
 	}
 	return h.ticks(k.Rate)
 }
 
 // ticks returns the best horizon in ticks at a tick rate.
-func (h *Horizon) ticks(rate int) float64 { return horizons[h.best] * float64(rate) }
+func (h *Horizon) ticks(rate int) float64 { return float64(horizons[h.best] * float64(rate)) }
 
 // learn compares where c would have been at the tick of newest, for each horizon. Long intervals
 // count more, as their error is seen for longer.
@@ -343,7 +344,7 @@ func (h *Horizon) learn(c *Carry, k *schema.Kind, g *schema.Group, newest *State
 	for i, s := range horizons {
 		after, sum := carried(ticks, float64(s*float64(k.Rate))), 0.0
 		for j := p.ObsAt - g.At; j < p.ObsAt-g.At+p.Comps; j++ {
-			d := float64(newest.Vals[j]-c.from.Vals[j]) - float64(c.pace[j]*after)/schema.SubSteps
+			d := float64(newest.Vals[j]-c.from.Vals[j]) - float64(float64(c.pace[j]*after)/schema.SubSteps)
 			sum += float64(d * d)
 		}
 		h.off[i] += float64((float64(math.Sqrt(sum)*ticks) - h.off[i]) / horizonMemory)

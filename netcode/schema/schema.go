@@ -149,7 +149,7 @@ type Prop struct {
 	Far      float64          // metres: players further away do not receive it; 0: no limit
 	Shift    [MaxLevels]uint8 // for each level of the kind: by how many bits observer integers are coarser
 	Ref      bool             // a Text that observers receive as a number, its first observer integer
-	Near     uint8            // of a Pos that is coded beside the receiving player where it stands by itself: bits of a coordinate
+	Near     uint8            // bits of a coordinate beside the receiving player, of a Pos that stands by itself
 
 	own, others precision // of simulation and observer integers
 	drawn       grid

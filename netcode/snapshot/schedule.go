@@ -427,7 +427,7 @@ func (v *View) finish(c *Candidate, next clock.Tick, x *Scratch) bool {
 	if v.announces && !r.present {
 		was, waits := c.Bound, false
 		if c.Bound, waits = v.announce(s.weight, c, &x.times); waits &&
-			int64(v.h.tick-c.Announced+next) <= x.times.promised[was] {
+			int64(v.h.tick-c.announced+next) <= x.times.promised[was] {
 			return false
 		}
 	}
@@ -484,13 +484,13 @@ func (v *View) announce(weight uint16, d *Candidate, times *timetable) (class ui
 	for class < most && times.lasts[class] < want {
 		class++
 	}
-	if d.Announced == 0 || d.Start {
+	if d.announced == 0 || d.start {
 		return class, false
 	}
 	if was > class && was <= most && times.lasts[was-1] < want*5/4 {
 		class = was
 	}
-	gap, wait := v.h.tick-d.Announced, motion.Wait(was)
+	gap, wait := v.h.tick-d.announced, motion.Wait(was)
 	for class > was && motion.Wait(class) > wait+gap {
 		class--
 	}

@@ -95,7 +95,7 @@ func (q *queue) packet() {
 	for _, d := range q.due {
 		if was, ok := q.last[d.Ent]; ok {
 			q.gaps[d.Ent] = max(q.gaps[d.Ent], q.tick-was)
-			if !d.Start && q.tick-was > queueEvery+motion.Wait(q.bound[d.Ent]) {
+			if !d.start && q.tick-was > queueEvery+motion.Wait(q.bound[d.Ent]) {
 				q.late[d.Ent]++
 			}
 		}
@@ -257,7 +257,7 @@ func TestBoundsChangeSlowly(t *testing.T) {
 		for range rapid.IntRange(2, 60).Draw(t, "records") {
 			v.line = int32(rapid.IntRange(0, 60*octave<<lineShift).Draw(t, "line"))
 			d.Bound, _ = v.announce(200, &d, &times)
-			d.Announced = v.h.tick
+			d.announced = v.h.tick
 			all = append(all, announced{v.h.tick, motion.Wait(d.Bound)})
 			v.h.tick += clock.Tick(rapid.IntRange(1, 50).Draw(t, "ticks"))
 		}
@@ -282,7 +282,7 @@ func TestClassOfAPeriod(t *testing.T) {
 		var times timetable
 		times.follow(&v.pace)
 		v.line = int32(rapid.IntRange(0, 60*octave<<lineShift).Draw(t, "line"))
-		class, _ := v.announce(200, &Candidate{Announced: 1, Bound: 9, Start: true}, &times)
+		class, _ := v.announce(200, &Candidate{announced: 1, Bound: 9, start: true}, &times)
 		want := v.period(200)
 		if times.lasts[class] < want && class < 15 || class > 0 && times.lasts[class-1] >= want*5/4 {
 			t.Fatalf("class %d for %d/16 ticks: %d; the class before: %d", class, want, times.lasts[class],

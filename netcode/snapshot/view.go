@@ -513,17 +513,17 @@ type Candidate struct {
 
 	// Moves says that the entity moves or has just stopped, so that its records announce a bound.
 	// It is false for kinds that are dead reckoned: they are drawn on without a record, and a
-	// changed bound would move them back and forth. If Moves is true, Start says that it rested
+	// changed bound would move them back and forth. If Moves is true, start says that it rested
 	// until now.
 	Moves bool
-	Start bool
+	start bool
 	// Bound is how soon the next record of it comes, as a class (motion.Wait): the one announced
 	// last, unless the caller changes it before Writer.Try. It is the caller's task to send that
 	// record in time. Classes above 13 (64 ticks) are sent as 13: the server does not remember
 	// further back what was drawn.
 	Bound uint8
-	// Announced is the tick of the record that announced it, 0 if there is none.
-	Announced clock.Tick
+	// announced is the tick of the record that announced it, 0 if there is none.
+	announced clock.Tick
 
 	slot   uint16
 	groups uint32
@@ -601,7 +601,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 	return append(
 		dst,
 		Candidate{slot: n, Ent: s.ent, First: is == entering, Mine: s.mine(), Exact: exact, Spawned: s.spawned(),
-			Bound: s.bound(), Announced: announced, groups: groups, Moves: moves, Start: started},
+			Bound: s.bound(), announced: announced, groups: groups, Moves: moves, start: started},
 	)
 }
 

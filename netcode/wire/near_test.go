@@ -122,7 +122,11 @@ func TestTruncatedCoordinates(t *testing.T) {
 func ExampleNearest() {
 	const viewer, creature = 180_224, 188_417 // in steps of 16 mm
 	low := uint16(creature & 0xffff)          // 2 bytes, the same for everyone who is near
-	fmt.Println(Nearest(uint32(low), 16, viewer), Nearest(uint32(low), 16, viewer+77), Nearest(uint32(low), 16, viewer+100_000))
+	for _, at := range []int32{viewer, viewer + 77, viewer + 100_000} {
+		fmt.Println(Nearest(uint32(low), 16, at))
+	}
 	// Output:
-	// 188417 188417 253953
+	// 188417
+	// 188417
+	// 253953
 }

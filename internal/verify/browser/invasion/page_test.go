@@ -65,7 +65,8 @@ func TestPage(t *testing.T) {
 	var mean struct{ Near, Far, Known float64 }
 	p.Eval(`(() => {
 		const me = game.me.pos, moving = game.world.creature.filter(c => c.intervalMs > 0)
-			.map(c => ({ d: Math.hypot(c.pos.x - me.x, c.pos.y - me.y), ms: c.intervalMs })).sort((a, b) => a.d - b.d).map(c => c.ms)
+			.map(c => ({ d: Math.hypot(c.pos.x - me.x, c.pos.y - me.y), ms: c.intervalMs }))
+			.sort((a, b) => a.d - b.d).map(c => c.ms)
 		const near = moving.slice(0, 30), far = moving.slice(-30)
 		const mean = list => list.reduce((a, b) => a + b, 0) / list.length
 		return { Near: mean(near), Far: mean(far), Known: game.world.creature.length }
