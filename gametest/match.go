@@ -94,11 +94,15 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 // without it, which still finds most mistakes. Quality counts the mispredictions all the same.
 func (m *Match[C]) AllowMispredictions() { m.allowed = true }
 
-// Join adds a player on a network, played by bot. A player who joins during the match connects at
-// that moment.
+// Join adds a player on a network, played by bot; nil lets the avatar stand still. A player who joins
+// during the match connects at that moment.
 func (m *Match[C]) Join(name string, profile netsim.Profile, bot func(w *game.World, me game.ID) C) *Player {
 	m.t.Helper()
-	p, err := m.Sim.Join(name, profile, game.BotOf(bot))
+	var play game.BotFunc
+	if bot != nil {
+		play = game.BotOf(bot)
+	}
+	p, err := m.Sim.Join(name, profile, play)
 	if err != nil {
 		m.t.Fatalf("%v", err)
 	}

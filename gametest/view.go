@@ -79,10 +79,6 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	if e.Mine || e.Drawn == nil || k.Place < 0 || !k.Groups[0].Moving { // its own, and what its client runs ahead
 		return
 	}
-	if e.Drawn == nil { // of what is run ahead there is no place in the past to compare
-		delete(q.tracks, e.ID)
-		return
-	}
 	if k.Parent >= 0 && e.Drawn[k.Props[k.Parent].ObsAt] != 0 { // drawn in the world, while its truth is relative
 		delete(q.tracks, e.ID)
 		return
@@ -119,7 +115,8 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 	tr.x, tr.y, tr.tx, tr.ty, tr.frame, tr.cut = x, y, tx, ty, p.frames, cut
 	if moving && !out {
 		q.moving += frame
-		if k.Groups[g].Reckoned != 0 || e.Replica.Groups[g].Newest().Tick.Frac() >= t { // dead reckoning goes on
+		carried := k.Groups[g].Reckoned != 0 || t > p.Client.Playout() // it goes on without a record
+		if carried || e.Replica.Groups[g].Newest().Tick.Frac() >= t {
 			tr.stall.End()
 		} else if tr.stall.Add(frame) {
 			q.hitches++
@@ -134,23 +131,24 @@ func (p *Player) lookAt(e *client.Entity, times frameTimes, out, sample bool) {
 }
 
 // truth returns where an entity was at tick time t, between its states of two ticks, and whether it
-// moved.
+// moved. After the newest tick it goes on as in the one before, for a tick at most: what is drawn at
+// the present moves there too.
 func truth(s *server.Server, i int32, k *schema.Kind, g int, t clock.TickFrac) (x, y float64, moving, ok bool) {
 	h := s.History()
 	var bufA, bufB [schema.MaxComps]int64
-	t = min(t, h.Tick().Frac())
-	a, okA := h.Values(i, g, t.Tick(), bufA[:0])
+	from := min(t.Tick(), h.Tick()-1)
+	a, okA := h.Values(i, g, from, bufA[:0])
 	if !okA {
 		return 0, 0, false, false
 	}
-	b, okB := h.Values(i, g, min(t.Tick()+1, h.Tick()), bufB[:0])
+	b, okB := h.Values(i, g, from+1, bufB[:0])
 	if !okB {
 		b = a
 	}
 	c, mm := k.Offset(g, k.Place), k.PlaceProp().Millimetres()
-	u := float64(t.Part()) / clock.FracPerTick
-	if e := h.At(i); e.Cut() == t.Tick()+1 {
-		u = 0
+	u := min(float64(t-from.Frac())/clock.FracPerTick, 2)
+	if e := h.At(i); e.Cut() == from+1 {
+		u = math.Floor(min(u, 1))
 	}
 	at := func(c int) float64 { return (float64(a[c]) + (float64(b[c])-float64(a[c]))*u) * mm / 1000 }
 	return at(c), at(c + 1), a[c] != b[c] || a[c+1] != b[c+1], true
