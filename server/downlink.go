@@ -352,6 +352,9 @@ func (d *downlink) choose(
 	fill := func(from, to, most int) (left int) {
 		left = to
 		for i := from; i < to; i++ {
+			if w.Keeps(&due[i]) {
+				continue // it was smaller than one before it that did not fit
+			}
 			limit := most
 			if of.records == 0 {
 				limit = room // a large record may use what others left

@@ -145,6 +145,9 @@ func (x *Writer) Try(d *Candidate) int {
 	return x.head(updates, others, n) + x.list.size + x.others.size + x.size + t.list + t.others + t.len
 }
 
+// Keeps reports whether the entry of d, which is a first sight or a removal, was kept.
+func (x *Writer) Keeps(d *Candidate) bool { return x.others.has(d.slot) }
+
 // Has reports whether a record of an entity was kept.
 func (x *Writer) Has(i int32) bool {
 	return slices.ContainsFunc(x.kept, func(k kept) bool { return k.d.Ent == i && !k.d.Gone })
