@@ -36,7 +36,7 @@ const (
 	walking    = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
 	exactLead  = 2 * octave    // records that the client compares its prediction with are so much more urgent
 	groupLag   = 2 * octave    // groups that do not move wait so much longer for each property, while the moving one is sent
-	detailLag  = 1 * octave    // what was not in the first sight waits so much longer
+	detailLag  = 20            // what was not in the first sight waits so much longer
 	edge       = 1             // announced periods are longer than wanted by so much
 )
 
@@ -353,7 +353,7 @@ func (v *View) fetch(x *Scratch, due []Candidate) {
 // scan appends what always goes, and puts all else that may be due into x.
 func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candidate {
 	now, begin := uint16(v.h.tick), len(dst)
-	promised := &x.times.promised
+	promised, tooLong := &x.times.promised, int(v.pace.Rate)*3/2
 	for w, set := range v.slots.taken {
 		quiet, present := v.slots.quiet[w], v.slots.present[w]
 		for ; set != 0; set &= set - 1 {
@@ -379,7 +379,7 @@ func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candid
 				score += mustGo + exactLead
 			case v.score != nil:
 				score = min(max(v.score(v.waiting(s, waited)), 0), MostScore)
-			case v.slots.eager[w]&bit != 0,
+			case v.slots.eager[w]&bit != 0, int(waited) > tooLong,
 				v.announces && present&bit == 0 && int64(waited)+int64(next) > promised[s.bound()]:
 				score += mustGo
 			}

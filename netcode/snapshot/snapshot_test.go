@@ -367,6 +367,8 @@ func (d *duel) receive(now clock.Time) {
 			switch {
 			case errors.Is(err, ErrBaseline):
 				d.drops[ErrBaseline]++
+			case errors.Is(err, ErrOvertaken):
+				d.drops[ErrOvertaken]++
 			default:
 				d.t.Fatalf("step %d: a packet of our own: %v", d.step, err)
 			}

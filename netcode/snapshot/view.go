@@ -592,11 +592,14 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 			moves, started = true, e.group[g].start > sent
 		}
 	}
+	if is == entering {
+		if groups &= ^rules.later; groups == 0 {
+			return dst // the rest may wait until the client is known to have the entity
+		}
+		groups = all
+	}
 	if groups == 0 {
 		return dst
-	}
-	if is == entering {
-		groups = all
 	}
 	return append(
 		dst,
