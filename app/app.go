@@ -26,6 +26,8 @@ type options struct {
 	Room    string `default:"${room}" help:"The room of players who name none."`
 	Rooms   int    `default:"${rooms}" help:"How many rooms may be open at once."`
 	Players int    `default:"${players}" help:"How many players a room admits."`
+	Kbit    int    `default:"64" help:"Send each player at most so many kbit/s."`
+	Total   int    `default:"0" help:"Send all players together at most so many kbit/s; 0: no such bound."`
 	Web     string `placeholder:"DIR" help:"The folder of the page; by default web beside the source or above it."`
 	Open    bool   `help:"Open the page in a browser."`
 	Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
@@ -82,7 +84,7 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 	s, err := site.Listen(site.Config{
 		Addr: o.Addr, Pages: pages,
 		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
-			Log: site.Logger(stderr, o.Verbose)},
+			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, Log: site.Logger(stderr, o.Verbose)},
 		Metrics: site.IsLocal(o.Addr),
 	})
 	if err != nil {

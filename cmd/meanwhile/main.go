@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -158,6 +159,8 @@ func serve(
 	if g.choice > 0 && cfg.Truth { // in a demo
 		most := max(g.choice*1000/8, cfg.Host.Budget)
 		cfg.Host.LimitsOf = func(host.Visitor) engine.Limits { return engine.Limits{Budget: most} }
+		first := fmt.Appendf(nil, `{"downKbps": %d}`, cfg.Host.Budget*8/1000) // what the page asks for at first
+		cfg.Handlers = map[string]http.Handler{"GET /budget.json": site.Static("application/json", first)}
 	}
 	s, err := site.Listen(cfg)
 	if err != nil {

@@ -323,4 +323,8 @@ func TestPageAsksForLimits(t *testing.T) {
 	if say := p.Message(answer); say != "" || p.welcome.BudgetDown != 48_000 {
 		t.Errorf("%q, and %d bit/s", say, p.welcome.BudgetDown)
 	}
+	p.w.run(time.Second)
+	if got := p.stats["budgetBps"]; got != 6000 {
+		t.Errorf("the page shows a budget of %v bytes/s", got)
+	}
 }

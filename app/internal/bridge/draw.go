@@ -208,6 +208,7 @@ func (b *Bridge) stats() {
 	if c == nil {
 		return
 	}
+	v[30] = float64(b.welcome.BudgetDown / 8)
 	s := c.Stats()
 	tick, when, period := c.Newest()
 	v[0], v[1] = float64(tick), spanMs(period)

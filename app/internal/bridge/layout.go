@@ -101,7 +101,7 @@ var statNames = [...]string{
 	"downBps", "upBps", "corrections", "correctionCm", "hitches", "starved", "state", "silentMs",
 	"targetMs", "entityHitches", "upCarriesBps", "clockEstimatedMs",
 	"offsetX", "offsetY", "offsetZ",
-	"replayed", "owed", "deferred",
+	"replayed", "owed", "deferred", "budgetBps",
 }
 
 // Layout describes the game to the page, as JSON.

@@ -485,7 +485,7 @@ function write(text, x, y, size, color, align = "left", weight = 500) {
 // ---- beside the world: figures, the map, controls
 
 const history = [] // kbit/s, one for each quarter of a second
-let budget = 64 // kbit/s that the player asks for
+let asked = 64, budget = 64 // kbit/s that the player asks for, and what the server grants of it
 let lastSample = 0
 
 function panel(x, y, w, h) {
@@ -508,6 +508,9 @@ function drawHud(world, me) {
     history.push(kbit)
     if (history.length > 120) history.shift()
   }
+  const most = Math.round((g.stats.budgetBps ?? 0) * 8 / 1000) || asked
+  budget = Math.min(asked, most)
+  budgetText.textContent = most < asked ? `${asked}, the server allows ${most} kbit/s` : `${asked} kbit/s`
   Object.assign(window, { figures: { kbit, known, perSecond } }) // for the browser's console
 
   panel(14, 14, 268, 118)
@@ -560,7 +563,7 @@ function sparkline(x, y, w, h) {
   ctx.strokeStyle = "#7fd8f7"
   ctx.lineWidth = 1.5
   ctx.stroke()
-  ctx.fillStyle = "rgba(255, 190, 110, 0.8)" // the budget that was asked for
+  ctx.fillStyle = "rgba(255, 190, 110, 0.8)" // the budget
   ctx.fillRect(x, y + h - h * budget / top, w, 1)
 }
 
@@ -604,7 +607,7 @@ function drawMap(world, me) {
   if (me) {
     ctx.strokeStyle = "#ffffff"
     ctx.lineWidth = 1.2
-    const w = Math.max(6, camera.width * k), h = w * g.height / g.width
+    const w = Math.max(12, camera.width * k), h = w * g.height / g.width
     ctx.strokeRect(px(camera) - w / 2, py(camera) - h / 2, w, h)
   }
   ctx.restore()
@@ -615,7 +618,7 @@ function drawMap(world, me) {
 function drawLegend() {
   const w = 268, x = 14, y = 144
   panel(x, y, w, 70)
-  write("time between records of each", x + 14, y + 17, 12, "#dff4ff", "left", 600)
+  write("time between records · grey: at rest", x + 14, y + 17, 12, "#dff4ff", "left", 600)
   const from = x + 14, wide = w - 28
   for (let i = 0; i < wide; i++) {
     ctx.fillStyle = rateColor(90 * (3000 / 90) ** (i / wide))
@@ -650,15 +653,16 @@ setRates(rates)
 // The slider goes from 13 to 256 kbit/s in equal ratios.
 const BUDGET = { least: 13, most: 256 }
 const slider = /** @type {HTMLInputElement} */ (controls.querySelector("input[type=range]"))
+const budgetText = controls.querySelector("b")
 let asking = 0
 function setBudget(kbit) {
-  budget = kbit
-  controls.querySelector("b").textContent = `${kbit} kbit/s`
+  asked = kbit
   clearTimeout(asking)
   asking = setTimeout(() => g.set("downKbps", kbit), 150) // the server hears of it a few times a second at most
 }
 slider.oninput = () => setBudget(Math.round(BUDGET.least * (BUDGET.most / BUDGET.least) ** +slider.value))
-const wanted = Math.min(BUDGET.most, Math.max(BUDGET.least, Math.round(+(address.get("downKbps") ?? 64)) || 64))
+const first = address.get("downKbps") ?? await fetch("/budget.json").then(r => r.ok ? r.json() : {}).then(o => o.downKbps, () => 0)
+const wanted = Math.min(BUDGET.most, Math.max(BUDGET.least, Math.round(+first) || 64))
 slider.value = String(Math.log(wanted / BUDGET.least) / Math.log(BUDGET.most / BUDGET.least))
 setBudget(wanted)
 
