@@ -176,7 +176,9 @@ func (c *Carry) shift(k *schema.Kind, g *schema.Group, sign float64) {
 }
 
 // Reach returns how far beyond its newest record the entity still moves.
-func (c *Carry) Reach() clock.TickFrac { return clock.TickFrac(float64(float64(1.5*c.horizon) * clock.FracPerTick)) }
+func (c *Carry) Reach() clock.TickFrac {
+	return clock.TickFrac(float64(float64(1.5*c.horizon) * clock.FracPerTick))
+}
 
 // Jumped returns the tick of the newest record to which the entity jumped, as it was drawn too far
 // from there to fade; 0: none.
