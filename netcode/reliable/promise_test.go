@@ -145,7 +145,8 @@ func TestLostAllForgetsPackets(t *testing.T) {
 	}
 }
 
-// Packets are remembered separately while their number grows, also once the oldest are forgotten.
+// Packets are remembered separately while their number grows, also once the oldest are forgotten,
+// and until all that they carried arrived.
 func TestNotesGrow(t *testing.T) {
 	for forgotten := range 5 {
 		s := newSender(t, Config{})
@@ -167,13 +168,34 @@ func TestNotesGrow(t *testing.T) {
 			sent = append(sent, one())
 		}
 		for i, q := range sent[:len(sent)-1] {
-			if s.Delivered(q); s.Pending() != forgotten+len(sent)-i-1 && forgotten == 0 || s.noted != len(sent) {
+			if s.Delivered(q); s.Pending() != forgotten+len(sent)-i-1 && forgotten == 0 || s.noted != len(sent)-i-1 {
 				t.Fatalf("%d forgotten: after %d of %d packets arrived %d messages are pending, %d packets noted",
 					forgotten, i+1, len(sent), s.Pending(), s.noted)
 			}
 		}
 		if want := uint64(1)<<39 - 1; s.done>>forgotten != want && forgotten > 0 {
 			t.Errorf("%d forgotten: arrived %b", forgotten, s.done)
+		}
+	}
+}
+
+// A burst of messages takes no memory any more once all of it arrived; the next one starts anew.
+func TestBurstLeavesNoMemory(t *testing.T) {
+	s, r := newSender(t, Config{}), &Receiver{}
+	for seq := uint16(1); seq <= 3; seq++ {
+		for i := range 60 {
+			mustSend(t, s, text(fmt.Sprint(seq, i)))
+		}
+		if _, err := r.Read(s.Append(nil, seq, 5000, 0, rto)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 60 {
+			if m, ok := r.Next(); !ok || string(m.Body) != fmt.Sprint(seq, i) {
+				t.Fatalf("message %d of burst %d: %q", i, seq, m.Body)
+			}
+		}
+		if s.Delivered(seq); s.Pending() != 0 || len(s.items) > keptItems || len(s.body) > keptItems*PartSize {
+			t.Errorf("%d messages pending, room for %d parts and %d bytes", s.Pending(), len(s.items), len(s.body))
 		}
 	}
 }

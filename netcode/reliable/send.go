@@ -15,6 +15,7 @@ const (
 	mostParts       = 1 << 14 // a quarter of the numbers, so that none is ambiguous
 	mostBytes       = 1 << 24
 	maxNotes        = 64 // packets whose fate may be open; also the ack window of a packet header
+	keptItems       = 16 // parts for which an empty queue keeps its memory
 )
 
 // Config bounds the queue of a Sender. The zero Config is a sound default.
@@ -394,6 +395,13 @@ func (s *Sender) Delivered(seq uint16) {
 	n.parts = 0
 	for k := bits.TrailingZeros64(^s.done); k > 0; k = bits.TrailingZeros64(^s.done) {
 		s.pop(k)
+	}
+	for s.noted > 0 && s.shift(&s.notes[s.noteHead&(len(s.notes)-1)]) == 0 { // all that it carried arrived
+		s.noteHead, s.noted = s.noteHead+1, s.noted-1
+	}
+	if s.count == 0 && len(s.items) > keptItems { // a burst is over
+		s.items, s.body, s.head = nil, nil, 0
+		s.bodyBegin, s.bodyEnd = 0, 0
 	}
 }
 
