@@ -23,6 +23,7 @@ type rules struct {
 	places     bool                     // entities of the kind have a place
 	ahead      bool                     // clients may run entities of the kind ahead: first sights say whose they are
 	exact      bool                     // others than the owner may receive exact records of these entities
+	rewound    bool                     // someone may ask what a client drew of them
 
 	moving  uint32                  // groups that are drawn between records
 	lag     [schema.MaxGroups]uint8 // see groupLag
@@ -106,6 +107,7 @@ func rulesOf(coders []*codec.Coder) []rules {
 		r.present = k.Extrapolated
 		r.ahead = k.Ahead != schema.Playout
 		r.exact = k.Exact()
+		r.rewound = !k.Extrapolated && !r.ahead
 		r.all = 1<<uint(len(k.Groups)) - 1
 		r.units = max(len(k.Groups)+len(r.limits), 1)
 		for _, m := range k.Levels {

@@ -90,7 +90,8 @@ func (v *View) shown(n uint16, newest wire.Seq) bool {
 // a at or before it, b after it, each none if it held none. It counts records of packets up to
 // newest that log knows as applied, so it is right for what the log remembers. Where a is older
 // than that, it is what a record in the log was based on, or, if there is none, what the client is
-// known to hold.
+// known to hold. Of what nobody can hit the log keeps nothing: exact records, and kinds that are
+// extrapolated or run ahead.
 //
 // Asking for all entities at one t costs one walk through the log. Not safe for concurrent use.
 func (v *View) RecordsAround(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {

@@ -317,7 +317,7 @@ func (d *duel) judge(p *picture) {
 		if !d.v.Has(i) {
 			continue
 		}
-		for g := range OwnerGroup + 1 {
+		for g := range OwnerGroup {
 			if g < len(d.h.Kind(e).Groups) && d.h.Kind(e).Limited(g) {
 				continue // what the client had to forget meanwhile is drawn no more
 			}

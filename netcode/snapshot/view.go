@@ -273,13 +273,15 @@ func (v *View) Resync() {
 	}
 }
 
-// Delivered notes that the client applied a packet.
+// Delivered notes that the client applied a packet. It takes away what the packet's Refs say if
+// RecordsAround has no use for it.
 func (v *View) Delivered(p *wire.Packet) {
 	v.version++
 	newest := len(p.Refs) > 0 && p.Tick >= v.before.tick
 	if newest {
 		v.before = packetSlots{tick: p.Tick}
 	}
+	rewound := false
 	var r logReader
 	for r.begin(p.Refs); r.next(); {
 		if newest && !r.gone {
@@ -290,6 +292,7 @@ func (v *View) Delivered(p *wire.Packet) {
 		if is == empty || !v.current(r.slot, p.Tick) || !v.same(s) && r.groups != 0 {
 			continue
 		}
+		rewound = rewound || !r.gone && !s.exact() && v.rules(s).rewound
 		switch {
 		case r.gone && r.groups != 0:
 			v.deliveredForget(s, r.groups, p.Tick)
@@ -308,6 +311,9 @@ func (v *View) Delivered(p *wire.Packet) {
 			}
 			v.replaced(r.slot, p.Seq)
 		}
+	}
+	if !rewound {
+		p.Refs = nil
 	}
 }
 
@@ -811,8 +817,8 @@ func (v *View) commit(c *Candidate, p *wire.Packet, log *logWriter) {
 		}
 		return
 	}
-	oldest := p.Tick
-	for set := c.groups; set != 0 && !c.First; set &= set - 1 {
+	oldest, rewound := p.Tick, v.rules(s).rewound && !s.exact()
+	for set := c.groups; set != 0 && !c.First && rewound; set &= set - 1 {
 		if acked := v.ledger.acked(s.unit(bits.TrailingZeros32(set))); acked != 0 {
 			oldest = min(oldest, acked)
 		}

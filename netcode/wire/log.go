@@ -31,20 +31,19 @@ type Packet struct {
 	Tick  clock.Tick
 	Size  int
 	Note  int16  // for the owner
-	Refs  []byte // what it carried; the meaning is the owner's. Charge takes a copy
+	Refs  []byte // what it carried; the meaning is the owner's. Charge takes a copy; see Acked
 	state packetState
 }
 
 // Applied reports whether the peer acknowledged that it applied the packet.
 func (p *Packet) Applied() bool { return p.state == applied }
 
-// noted is a Packet in 18 bytes.
+// noted is a Packet in 20 bytes.
 type noted struct {
+	at   uint32 // where its Refs begin
+	tick clock.Tick
 	sent [3]uint16 // the lowest 48 bits
-	low  uint16    // of its tick
-	high uint16
-	at   uint16 // where its Refs begin, in units of 1<<Log.unit bytes
-	n    uint16 // of how many bytes they are
+	n    uint16    // bytes of its Refs
 	note int16
 	size uint16 // and the state in the highest bits
 }
@@ -53,8 +52,6 @@ const (
 	sizeB   = 14
 	maxSize = 1<<sizeB - 1
 )
-
-func (e *noted) tick() clock.Tick { return clock.Tick(e.low) | clock.Tick(e.high)<<16 }
 
 func (e *noted) state() packetState { return packetState(e.size >> sizeB) }
 
@@ -71,10 +68,7 @@ type Log struct {
 	any     bool    // highest is set and recent enough to be compared with
 	long    bool    // half the range of sequence numbers has been sent: any number may lie in the past
 
-	refs []byte // ring of all Refs, each in one piece
-	end  int    // where the newest end
-	kept Seq    // packets before this one, counted like next, have none any more
-	unit uint8
+	refs []byte // of all packets, the oldest first; between them are those that are not needed any more
 
 	now        clock.Time // of the newest packet
 	open, seen Packet
@@ -92,12 +86,12 @@ func (l *Log) packet(n Seq) *Packet {
 	e := l.entry(n)
 	sent := clock.Time(e.sent[0]) | clock.Time(e.sent[1])<<16 | clock.Time(e.sent[2])<<32
 	back := (l.now - sent) << 16 >> 16
-	l.seen = Packet{Seq: n + FirstSeq, Sent: l.now - back, Tick: e.tick(), Size: int(e.size & maxSize),
+	l.seen = Packet{Seq: n + FirstSeq, Sent: l.now - back, Tick: e.tick, Size: int(e.size & maxSize),
 		Note: e.note, state: e.state()}
 	if l.opened && n == l.next-1 {
 		l.seen.Refs, l.seen.Note = l.open.Refs, l.open.Note
 	} else if e.n > 0 {
-		at := int(e.at) << l.unit
+		at := int(e.at)
 		l.seen.Refs = l.refs[at : at+int(e.n) : at+int(e.n)]
 	}
 	return &l.seen
@@ -112,7 +106,7 @@ func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *P
 	if l.count == len(l.ring) {
 		oldest := l.next - Seq(l.count)
 		switch e := l.at(oldest); {
-		case e == nil || len(l.ring) < LogSize && (e.state() == inFlight || int32(tick-e.tick()) <= LogTicks):
+		case e == nil || len(l.ring) < LogSize && (e.state() == inFlight || int32(tick-e.tick) <= LogTicks):
 			old := l.ring
 			l.ring = make([]noted, max(2*len(old), 16))
 			for n := oldest; n != l.next; n++ {
@@ -123,16 +117,10 @@ func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *P
 				l.settle(e, lost)
 				lostPacket(l.packet(oldest))
 			}
-			if l.count--; l.kept == oldest {
-				l.kept++
-			}
+			l.count--
 		}
 	}
-	if l.count == 0 {
-		l.kept = l.next
-	}
-	*l.entry(l.next) = noted{sent: [3]uint16{uint16(now), uint16(now >> 16), uint16(now >> 32)},
-		low: uint16(tick), high: uint16(tick >> 16),
+	*l.entry(l.next) = noted{tick: tick, sent: [3]uint16{uint16(now), uint16(now >> 16), uint16(now >> 32)},
 		size: uint16(inFlight) << sizeB}
 	l.count++
 	l.open, l.opened = Packet{Seq: l.NextSeq(), Sent: now, Tick: tick, state: inFlight}, true
@@ -177,66 +165,33 @@ func (l *Log) seal() {
 	if len(refs) == 0 || len(refs) > 1<<16-1 {
 		return
 	}
-	at := l.place(len(refs), e.tick())
-	e.at, e.n = uint16(at>>l.unit), uint16(len(refs))
-	copy(l.refs[at:], refs)
-	l.end = at + len(refs)
+	if len(l.refs)+len(refs) > cap(l.refs) {
+		l.pack(len(refs), e.tick)
+	}
+	e.at, e.n = uint32(len(l.refs)), uint16(len(refs))
+	l.refs = append(l.refs, refs...)
 }
 
-// place returns where n bytes of the newest packet fit. The oldest Refs give way if they are not
-// needed any more.
-func (l *Log) place(n int, tick clock.Tick) int {
-	for newest := l.next - 1; ; {
-		for l.kept != newest && l.entry(l.kept).n == 0 {
-			l.kept++
-		}
-		end := (l.end + 1<<l.unit - 1) >> l.unit << l.unit
-		if l.kept == newest { // there are none before it
-			if n <= len(l.refs) {
-				return 0
-			}
-		} else if begin := int(l.entry(l.kept).at) << l.unit; begin < l.end {
-			if end+n <= len(l.refs) {
-				return end
-			}
-			if n <= begin {
-				return 0
-			}
-		} else if end+n <= begin {
-			return end
-		}
-		if e := l.entry(l.kept); l.kept != newest && e.state() != inFlight && int32(tick-e.tick()) > LogTicks {
-			e.n = 0
-			continue
-		}
-		l.widen(n)
-	}
-}
-
-// widen makes room for n more bytes.
-func (l *Log) widen(n int) {
-	old, unit := l.refs, l.unit
-	size := max(len(old)+len(old)/4, 64)
-	for l.unit = 0; size>>l.unit > 1<<16-1; l.unit++ {
-	}
+// pack makes room for the n bytes of the newest packet, of a tick: all Refs that are still needed
+// move up.
+func (l *Log) pack(n int, tick clock.Tick) {
 	need := n
-	for i := l.kept; i != l.next; i++ {
-		need += int(l.entry(i).n) + 1<<l.unit - 1
-	}
-	size = (max(size, need) + 63) / 64 * 64
-	for ; size>>l.unit > 1<<16-1; l.unit++ {
-		size += LogSize << l.unit
-	}
-	l.refs, l.end = make([]byte, size), 0
-	for i := l.kept; i != l.next; i++ {
+	for i := l.next - Seq(l.count); i != l.next; i++ {
 		e := l.entry(i)
-		if e.n == 0 {
-			continue
+		if e.state() != inFlight && int32(tick-e.tick) > LogTicks {
+			e.n = 0
 		}
-		from := int(e.at) << unit
-		at := (l.end + 1<<l.unit - 1) >> l.unit << l.unit
-		e.at = uint16(at >> l.unit)
-		l.end = at + copy(l.refs[at:], old[from:from+int(e.n)])
+		need += int(e.n)
+	}
+	old := l.refs
+	if l.refs = old[:0]; need+need/8 > cap(old) { // so that it does not move with each packet
+		l.refs = make([]byte, 0, (need+need/4+63)/64*64)
+	}
+	for i := l.next - Seq(l.count); i != l.next; i++ {
+		e := l.entry(i)
+		from := old[e.at : int(e.at)+int(e.n)]
+		e.at = uint32(len(l.refs))
+		l.refs = append(l.refs, from...)
 	}
 }
 
@@ -260,7 +215,8 @@ func (l *Log) Get(s Seq) *Packet {
 
 // Acked applies an acknowledgement of the peer. It calls delivered, oldest packet first, for each
 // packet newly known to be applied, also one that was taken for lost before: late acknowledgements
-// count. Then it calls missing for each packet newly taken for lost.
+// count. Then it calls missing for each packet newly taken for lost. delivered may shorten a
+// packet's Refs: the rest is not kept.
 //
 // It returns false, and changes nothing, if the newest packet that a names was not sent: no honest
 // peer says that. An honest peer may name the number before FirstSeq, which is no packet.
@@ -275,7 +231,9 @@ func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 		}
 		if e := l.at(s - FirstSeq); e != nil && e.state() != applied {
 			l.settle(e, applied)
-			delivered(l.packet(s - FirstSeq))
+			p := l.packet(s - FirstSeq)
+			delivered(p)
+			e.n = min(e.n, uint16(len(p.Refs)))
 		}
 	}
 	latest := a.Latest - FirstSeq

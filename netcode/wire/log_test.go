@@ -382,6 +382,21 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
+// Refs that nobody needs once their packet arrived take no memory, however long the log is.
+func TestLogForgetsWhatArrived(t *testing.T) {
+	var l Log
+	refs := make([]byte, 100)
+	for n := range 1000 {
+		p := l.Sent(0, clock.Tick(n), func(*Packet) {})
+		p.Refs = refs
+		l.Charge(p, 500)
+		l.Acked(Ack{Latest: p.Seq - 2, History: ^uint64(0)}, func(p *Packet) { p.Refs = nil }, func(*Packet) {})
+	}
+	if cap(l.refs) > 6*len(refs) {
+		t.Errorf("room for %d bytes of Refs, with 300 in flight", cap(l.refs))
+	}
+}
+
 func BenchmarkLog(b *testing.B) {
 	var l Log
 	refs := [...]byte{1, 2, 3}
@@ -395,8 +410,8 @@ func BenchmarkLog(b *testing.B) {
 }
 
 // However rarely packets are sent, and whatever they carry: all of the last LogTicks is there, of
-// up to LogSize packets, and so is what is in flight; and of a slow connection not much more is
-// kept.
+// up to LogSize packets, and so is what is in flight; of what arrived as much as delivered left. Of
+// a slow connection not much more is kept.
 func TestLogOfFewPackets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l Log
@@ -409,6 +424,13 @@ func TestLogOfFewPackets(t *testing.T) {
 			}
 			return b
 		}
+		kept := func(s Seq) []byte { // of those that arrived a part is cut off
+			b := load(s)
+			if s%5 != 0 {
+				b = b[:len(b)-len(b)/int(s%3+1)]
+			}
+			return b
+		}
 		lost := 0
 		for n := Seq(1); n < 600; n++ {
 			tick := clock.Tick(int(n) * every)
@@ -416,7 +438,8 @@ func TestLogOfFewPackets(t *testing.T) {
 			p.Refs = load(p.Seq)
 			l.Charge(p, 100)
 			if n%5 != 0 {
-				l.Acked(Ack{Latest: p.Seq}, func(*Packet) {}, func(p *Packet) {
+				cut := func(p *Packet) { p.Refs = p.Refs[:len(p.Refs)-len(p.Refs)/int(p.Seq%3+1)] }
+				l.Acked(Ack{Latest: p.Seq}, cut, func(p *Packet) {
 					if string(p.Refs) != string(load(p.Seq)) {
 						t.Fatalf("packet %d is lost with %d bytes, want %d", p.Seq, len(p.Refs), len(load(p.Seq)))
 					}
@@ -429,7 +452,7 @@ func TestLogOfFewPackets(t *testing.T) {
 					break
 				}
 				if p == nil || p.Tick != tick-clock.Tick(age) || p.Sent != clock.Time(p.Tick)<<24 ||
-					string(p.Refs) != string(load(s)) {
+					string(p.Refs) != string(kept(s)) {
 					t.Fatalf("packet %d of %d, one in %d ticks, is remembered as %+v", s, n, every, p)
 				}
 			}
@@ -441,8 +464,8 @@ func TestLogOfFewPackets(t *testing.T) {
 		if most := max(2*need, 16); len(l.ring) > most {
 			t.Errorf("one packet in %d ticks: room for %d, %d are needed", every, len(l.ring), need)
 		}
-		if most := (need+2)*size*5/4 + 300 + 64; len(l.refs) > most {
-			t.Errorf("one packet in %d ticks with up to %d bytes: room for %d", every, size, len(l.refs))
+		if most := (need+2)*size*5/4 + 300 + 64; cap(l.refs) > most {
+			t.Errorf("one packet in %d ticks with up to %d bytes: room for %d", every, size, cap(l.refs))
 		}
 	})
 }
