@@ -44,7 +44,7 @@ func reachOf(metres float64) reach {
 		}
 		return int64(float64(m * m))
 	}
-	return reach{square(metres), square(float64(metres * 0.875))}
+	return reach{square(metres), square(float64(metres * 0.75))}
 }
 
 // limit says who receives a group.
