@@ -35,7 +35,7 @@ const (
 	slowest    = 8             // speed, in 1/4 mm a tick, of what hardly moves
 	walking    = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
 	exactLead  = 2 * octave    // records that the client compares its prediction with are so much more urgent
-	groupLag   = 2 * octave    // groups that do not move wait so much longer for each property, while the moving one is sent
+	groupLag   = 2 * octave    // groups that do not move wait so much longer for each property while the others go
 	detailLag  = 20            // what was not in the first sight waits so much longer
 	edge       = 1             // announced periods are longer than wanted by so much
 )
