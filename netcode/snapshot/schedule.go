@@ -209,8 +209,8 @@ func (v *View) Look(l *Look) {
 			}
 		}
 		speed, quiet := int64(h.dense.paces[s.ent]>>6), v.slots.quiet.has(n)
-		if quiet {
-			speed = max(speed, walking/int64(l.Pace.Rate)) // as if it began to move now
+		if quiet || s.phase() == entering { // as if it began to move now; unseen, what stands is missed as much
+			speed = max(speed, walking/int64(l.Pace.Rate))
 		}
 		w := weigh(distance, speed) + more
 		for i := range l.Boosts {
@@ -416,8 +416,8 @@ func (v *View) wakes(n uint16) bool {
 }
 
 // finish chooses the bound that c announces, and leaves out of it the groups that do not move and
-// are not worth their bits yet. It returns false if c should wait, so that it can announce a shorter
-// bound then.
+// are not worth their bits yet. It returns false if c should wait, so that it can announce a
+// shorter bound then.
 func (v *View) finish(c *Candidate, next clock.Tick, x *Scratch) bool {
 	s := &v.slots.list[c.slot]
 	r := &v.h.rules[v.h.ents[c.Ent].Kind]
