@@ -65,6 +65,10 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 	if done {
 		return code
 	}
+	if err := site.CheckBudgets(o.Kbit, o.Total); err != nil {
+		say(err)
+		return 2
+	}
 
 	var pages []fs.FS
 	source, sourceErr := site.FindSource()

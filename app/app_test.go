@@ -48,6 +48,7 @@ func TestSentences(t *testing.T) {
 			"zap: " + addr + " is in use by another program; stop that one or choose another address with --addr"},
 		{"--web /nonexistent", 2,
 			"zap: the folder of the page cannot be read: open /nonexistent: no such file or directory"},
+		{"--kbit 3", 2, "zap: --kbit 3 is outside [8, 33554]"},
 		{"--bots 5000", 2, "zap: Bots 5000 is outside [0, 1024]"},
 		{"--room A", 2, `zap: room "A": names of rooms are lower-case letters, digits and dashes`},
 	} {

@@ -104,7 +104,7 @@ flags: --json               one JSON object per row and nothing else
        --seed N             one seed
        --profile NAME,...   network paths
        --policy NAME,...    policies
-       --rate HZ            packets a second
+       --rate HZ            packets a second; invasion: kbit/s to each player
        --trace-down FILE    recorded capacity in place of the profile's, server to client
        --trace-up FILE      the same, client to server
        --motion FILE,...    recorded movement in place of generated

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"meanwhile/server"
 )
 
 // Flags, sentences and exit statuses that programs with a site share.
@@ -47,6 +50,18 @@ func Parse(
 		return nil, 2, true
 	}
 	return parsed, 0, false
+}
+
+// CheckBudgets checks the flags --kbit and --total, in kbit/s; a total of 0 is no bound.
+func CheckBudgets(kbit, total int) error {
+	const least, most = server.MinBudget * 8 / 1000, server.MaxBudget * 8 / 1000
+	if kbit < least || kbit > most {
+		return fmt.Errorf("--kbit %d is outside [%d, %d]", kbit, least, most)
+	}
+	if total != 0 && (total < least || total > math.MaxInt32) {
+		return fmt.Errorf("--total %d is neither 0 nor within [%d, %d]", total, least, math.MaxInt32)
+	}
+	return nil
 }
 
 // Sentence returns the text of an error for a person.

@@ -91,7 +91,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if done {
 		return code
 	}
-	var err error
+	err := site.CheckBudgets(c.Demo.Kbit, 0)
+	if err == nil {
+		err = site.CheckBudgets(c.Serve.Kbit, c.Serve.Total)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, site.Sentence(name, err))
+		return 2
+	}
 	switch parsed.Command() {
 	case "demo":
 		d := &c.Demo

@@ -43,6 +43,8 @@ func TestSentences(t *testing.T) {
 		{"demo --game chess", 2, `there is no game "chess"; there is arena, invasion`},
 		{"demo --addr here", 2, `"here" is not an address of the form host:port`},
 		{"demo --addr " + addr, 1, addr + " is in use by another program"},
+		{"demo --kbit 3", 2, "--kbit 3 is outside [8, 33554]"},
+		{"serve arena --total 1", 2, "--total 1 is neither 0 nor within [8, 2147483647]"},
 		{"demo --bots=-1", 2, "Bots -1 is outside [0, 1024]"},
 		{"serve", 2, `expected "<game>"`},
 		{"serve plaza", 2, "the game plaza is not built yet"},
