@@ -197,9 +197,8 @@ type Definition[C any] struct {
 	// both run on the server after Referee, and me is 0 for a spectator. Set both or neither.
 	ShownTo func(w *World, id ID) uint64
 	Groups  func(w *World, me ID) uint64
-	// Watch lists what a player attends to, such as target and party. The first 16 are known however
-	// far away and sent up to times as often (1: as others), what lies within 60 degrees of facing
-	// twice; a zero facing is none.
+	// Watch lists what a player attends to, such as target and party: the first 16 are known at any
+	// distance and sent up to times as often, what lies within 60 degrees of facing, if any, twice.
 	Watch func(w *World, me ID, watch func(id ID, times int)) (facing geom.Vec2)
 }
 
