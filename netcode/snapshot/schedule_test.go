@@ -155,6 +155,36 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// Records that were announced go before all that can wait for the next packet, however near that is.
+func TestPromisesFirst(t *testing.T) {
+	q := newQueue(t, 3)
+	for i := range 24 {
+		q.add(walk(3+float64(i*i)/2, 1.5))
+	}
+	q.run(600, nil)
+	urgent, waiting := 0, 0
+	for range 200 {
+		for q.run(1, nil); q.tick%queueEvery != queueEvery-1; q.run(1, nil) {
+		}
+		can := false // something that can wait came before
+		for _, d := range q.v.Due(q.now, rto, 1+queueEvery, 24, &q.scratch, nil) {
+			waited := q.tick - q.last[d.Ent]
+			switch must := waited+1 > motion.Wait(q.bound[d.Ent]); {
+			case !must && waited > 45: // it has waited for long enough
+			case !must:
+				can, waiting = true, waiting+1
+			case can:
+				t.Fatalf("tick %d: entity %d was announced and comes after what can wait", q.tick, d.Ent)
+			default:
+				urgent++
+			}
+		}
+	}
+	if urgent < 50 || waiting < 500 {
+		t.Errorf("only %d records were announced, %d could wait", urgent, waiting)
+	}
+}
+
 // First sights come before records of what is known, the nearest first; and what begins to move
 // comes before what moves all the time.
 //
