@@ -14,8 +14,10 @@ const (
 	DefaultMaxBytes = 64 << 10
 	mostParts       = 1 << 14 // a quarter of the numbers, so that none is ambiguous
 	mostBytes       = 1 << 24
-	maxNotes        = 64 // packets whose fate may be open; also the ack window of a packet header
-	keptItems       = 16 // parts for which an empty queue keeps its memory
+	maxNotes        = 64  // packets whose fate may be open; also the ack window of a packet header
+	keptItems       = 16  // parts for which an empty queue keeps its memory
+	leastItems      = 8   // parts for which there is room at least
+	leastBytes      = 256 // bytes of bodies for which there is room at least
 )
 
 // Config bounds the queue of a Sender. The zero Config is a sound default.
@@ -199,7 +201,7 @@ func (s *Sender) Dropped() uint64 { return s.dropped }
 // grow makes room for more parts and body bytes.
 func (s *Sender) grow(parts, size int) {
 	if need := s.count + parts; need > len(s.items) {
-		items := make([]item, ceilPow2(max(need, 8)))
+		items := make([]item, ceilPow2(max(need, leastItems)))
 		for i := range s.count {
 			items[i] = s.items[(s.head+i)&(len(s.items)-1)]
 		}
@@ -207,7 +209,7 @@ func (s *Sender) grow(parts, size int) {
 	}
 	if need := s.bodyBytes() + size; need > len(s.body) {
 		old := s.body
-		s.body = make([]byte, ceilPow2(max(need, 64)))
+		s.body = make([]byte, ceilPow2(max(need, leastBytes)))
 		end := s.bodyEnd
 		for s.bodyEnd = s.bodyBegin; s.bodyEnd < end; {
 			i := int(s.bodyEnd) & (len(old) - 1)

@@ -124,7 +124,7 @@ func TestViewSize(t *testing.T) {
 	}
 	t.Logf("%d bytes, of which %d a slot and %d a group; its log refers to records in %d bytes; %d bytes for a "+
 		"rewind are shared", size, unsafe.Sizeof(slot{}), unsafe.Sizeof(known{}), log, shared)
-	if size > 14<<10 {
+	if size > 14<<10+128 { // with what the allocator rounds up
 		t.Errorf("a view takes %d bytes", size)
 	}
 }

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"slices"
+
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
@@ -268,13 +270,11 @@ func (l *ledger) ref(unit int, now clock.Tick) ref {
 // unitOf returns the place of group g within a piece. An owner's record takes that of group 0.
 func unitOf(g int) int { return g % schema.MaxGroups }
 
-// growth is by how many elements the memory of slots and units grows.
-const growth = 32
-
-// grown returns s with n elements more.
+// grown returns s with n elements more. It grows by what the allocator has room for anyway: a few
+// elements of thousands of clients count.
 func grown[T any](s []T, n int) []T {
 	if len(s)+n > cap(s) {
-		s = append(make([]T, 0, (len(s)+n+growth-1)/growth*growth), s...)
+		s = append(slices.Grow([]T(nil), len(s)+n), s...)
 	}
 	return s[:len(s)+n]
 }

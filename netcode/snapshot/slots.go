@@ -169,7 +169,7 @@ func (t *slotTable) leave(n uint16) {
 	t.leaving++
 	at, _ := t.endingAt(n)
 	if n := len(t.endings); n == cap(t.endings) { // commonly there are few, for each of thousands of clients
-		t.endings = append(make([]ending, 0, n+max(4, n/2)), t.endings...)
+		t.endings = append(make([]ending, 0, n+max(16, n/2)), t.endings...)
 	}
 	t.endings = slices.Insert(t.endings, at, ending{slot: n, had: had})
 }

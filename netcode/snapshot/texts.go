@@ -223,6 +223,9 @@ func (v *View) want(k *schema.Kind, g int, row []int32) {
 	}
 }
 
+// keptWants is for how many texts a View keeps memory when it wants none.
+const keptWants = 16
+
 // UnsentTexts calls f with the body of a TextMessage for each text that a record refers to and the
 // client was not sent, until f returns false: then that one could not be sent and is offered again.
 // scratch is memory for the bodies.
@@ -238,7 +241,9 @@ func (v *View) UnsentTexts(scratch []byte, f func(body []byte) bool) []byte {
 			return scratch
 		}
 	}
-	t.wants = t.wants[:0]
+	if t.wants = t.wants[:0]; cap(t.wants) > keptWants { // a client that enters a crowd wants many
+		t.wants = nil
+	}
 	return scratch
 }
 

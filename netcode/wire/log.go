@@ -11,6 +11,10 @@ const LogSize = 128
 // suffice for that, it keeps fewer. Packets in flight are always kept.
 const LogTicks = 144
 
+// leastRefs is for how many bytes of Refs there is room at least: what a slow connection has in
+// flight, so that the room rarely grows.
+const leastRefs = 896
+
 // lossDistance is how many later packets must be acknowledged before one is taken for lost, so that
 // mere reordering does not cause resends (RFC 9002 §6.1.1).
 const lossDistance = 3
@@ -185,7 +189,7 @@ func (l *Log) pack(n int, tick clock.Tick) {
 	}
 	old := l.refs
 	if l.refs = old[:0]; need+need/8 > cap(old) { // so that it does not move with each packet
-		l.refs = make([]byte, 0, (need+need/4+63)/64*64)
+		l.refs = make([]byte, 0, max((need+need/4+63)/64*64, leastRefs))
 	}
 	for i := l.next - Seq(l.count); i != l.next; i++ {
 		e := l.entry(i)

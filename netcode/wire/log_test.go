@@ -392,7 +392,7 @@ func TestLogForgetsWhatArrived(t *testing.T) {
 		l.Charge(p, 500)
 		l.Acked(Ack{Latest: p.Seq - 2, History: ^uint64(0)}, func(p *Packet) { p.Refs = nil }, func(*Packet) {})
 	}
-	if cap(l.refs) > 6*len(refs) {
+	if cap(l.refs) > leastRefs {
 		t.Errorf("room for %d bytes of Refs, with 300 in flight", cap(l.refs))
 	}
 }
@@ -464,7 +464,7 @@ func TestLogOfFewPackets(t *testing.T) {
 		if most := max(2*need, 16); len(l.ring) > most {
 			t.Errorf("one packet in %d ticks: room for %d, %d are needed", every, len(l.ring), need)
 		}
-		if most := (need+2)*size*5/4 + 300 + 64; cap(l.refs) > most {
+		if most := max((need+2)*size*5/4+300+64, leastRefs); cap(l.refs) > most {
 			t.Errorf("one packet in %d ticks with up to %d bytes: room for %d", every, size, cap(l.refs))
 		}
 	})
