@@ -31,6 +31,7 @@ type View struct {
 	before packetSlots // of the newest packet with entries that is known to be applied
 
 	looked    clock.Tick // of the last Due
+	warmed    uint32     // so that reading is not left out
 	line      int32      // scores above it have their turn, see balance
 	pace      Pace
 	announces bool
@@ -276,6 +277,7 @@ func (v *View) Resync() {
 // Delivered notes that the client applied a packet. It takes away what the packet's Refs say if
 // RecordsAround has no use for it.
 func (v *View) Delivered(p *wire.Packet) {
+	v.warm()
 	v.version++
 	newest := len(p.Refs) > 0 && p.Tick >= v.before.tick
 	if newest {
