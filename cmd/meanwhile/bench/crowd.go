@@ -325,7 +325,9 @@ func WriteTable(w io.Writer, rows []lab.Row) error {
 			for _, v := range part {
 				text := fmt.Sprint(v.V)
 				if x, ok := v.V.(float64); ok {
-					text = fmt.Sprintf("%.4g", x)
+					if text = fmt.Sprintf("%.4g", x); x >= 1000 {
+						text = fmt.Sprintf("%.0f", x)
+					}
 				}
 				if _, err := fmt.Fprintf(w, "%-24s %10s\n", v.Name, text); err != nil {
 					return err
