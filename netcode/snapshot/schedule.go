@@ -22,22 +22,23 @@ import (
 
 // Logarithms are to base 2, in 1/octave.
 const (
-	octave     = 8
-	lineShift  = 5             // the line is in 1/2^lineShift of those
-	mostWeight = 40*octave - 1 // weights are in [0, mostWeight]
-	wokenAfter = 255           // ticks that what begins to move counts as having waited
-	zone       = 56 * octave   // no sum of a weight and a waiting time is as high
-	mustGo     = zone          // added to scores of records that must go now
-	firstSees  = 2 * zone      // added to those of first sights
-	weightAt   = 30 * octave   // Weight at a distance of 1 mm and a speed of 1/4 mm a tick
-	knee       = 133           // 100 m
-	nearBy     = 2000          // millimetres below which nearness adds hardly any weight
-	slowest    = 8             // speed, in 1/4 mm a tick, of what hardly moves
-	walking    = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
-	exactLead  = 2 * octave    // records that the client compares its prediction with are so much more urgent
-	groupLag   = 2 * octave    // groups that do not move wait so much longer for each property while the others go
-	detailLag  = 20            // what was not in the first sight waits so much longer
-	edge       = 1             // announced periods are longer than wanted by so much
+	octave      = 8
+	lineShift   = 5             // the line is in 1/2^lineShift of those
+	mostWeight  = 40*octave - 1 // weights are in [0, mostWeight]
+	wokenAfter  = 4             // ticks that what changes after a rest counts as having waited
+	zone        = 56 * octave   // no sum of a weight and a waiting time is as high
+	mustGo      = zone          // added to scores of records that must go now
+	firstSees   = 2 * zone      // added to those of first sights
+	weightAt    = 30 * octave   // Weight at a distance of 1 mm and a speed of 1/4 mm a tick
+	knee        = 133           // 100 m
+	nearBy      = 2000          // millimetres below which nearness adds hardly any weight
+	slowest     = 8             // speed, in 1/4 mm a tick, of what hardly moves
+	walking     = 4 * 2000      // speed, in 1/4 mm a second, with which something may begin to move
+	exactLead   = 2 * octave    // records that the client compares its prediction with are so much more urgent
+	groupLag    = 2 * octave    // groups that do not move wait so much longer for each property while the others go
+	longestWait = 1500          // milliseconds after which a record must go, if it can be helped
+	detailLag   = 20            // what was not in the first sight waits so much longer
+	edge        = 1             // announced periods are longer than wanted by so much
 )
 
 // logs has the logarithm of each byte.
@@ -364,7 +365,7 @@ func (v *View) warm() {
 // scan appends what always goes, and puts all else that may be due into x.
 func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candidate {
 	now, begin := uint16(v.h.tick), len(dst)
-	promised, tooLong := &x.times.promised, int(v.pace.Rate)*3/2
+	promised, longest := &x.times.promised, int(v.pace.Rate)*longestWait/1000
 	for w, set := range v.slots.taken {
 		quiet, present := v.slots.quiet[w], v.slots.present[w]
 		for ; set != 0; set &= set - 1 {
@@ -390,7 +391,7 @@ func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candid
 				score += mustGo + exactLead
 			case v.score != nil:
 				score = min(max(v.score(v.waiting(s, waited)), 0), MostScore)
-			case v.slots.eager[w]&bit != 0, int(waited) > tooLong,
+			case v.slots.eager[w]&bit != 0, int(waited) > longest,
 				v.announces && present&bit == 0 && int64(waited)+int64(next) > promised[s.bound()]:
 				score += mustGo
 			}

@@ -235,6 +235,22 @@ func TestNewcomersFirst(t *testing.T) {
 	}
 }
 
+// Nobody waits for longer than a second and a half where that can be helped, however little its error
+// grows.
+func TestNobodyWaitsLong(t *testing.T) {
+	q := newQueue(t, 4)
+	for n := range 24 {
+		q.add(walk(5+float64(n)/4, 8))
+	}
+	far := q.add(walk(2000, 0.5))
+	q.run(300, nil)
+	q.begins()
+	q.run(1500, nil)
+	if longest := q.gaps[far]; longest > 51 || q.sent[far] > 60 {
+		t.Errorf("%d records, %d ticks apart at most, want at most 51", q.sent[far], longest)
+	}
+}
+
 // What rests and is known is not looked at; whatever then happens to it is sent.
 func TestQuiet(t *testing.T) {
 	q := newQueue(t, 50)

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -398,7 +399,7 @@ func (v *View) Missing(p *wire.Packet) {
 // lost makes slot n as urgent as if nothing had been sent of it since a tick.
 func (v *View) lost(n uint16, acked clock.Tick) {
 	v.slots.quiet.remove(n)
-	v.slots.list[n].last = uint16(max(acked, v.h.tick-min(v.h.tick, wokenAfter)))
+	v.slots.list[n].last = uint16(max(acked, v.h.tick-min(v.h.tick, math.MaxUint8)))
 }
 
 // lossy reports whether a packet was lost recently.
