@@ -87,8 +87,9 @@ type CapacityConfig struct {
 //
 // The zero Capacity is not usable. Not safe for concurrent use; owned by the connection.
 type Capacity struct {
-	cfg  CapacityConfig
-	rate int64
+	cfg   CapacityConfig
+	rate  int64
+	found int64 // rate that the path allowed when the ceiling came below it; 0: it is above
 
 	rtt      RTT
 	round    clock.Time // end of the present round
@@ -222,7 +223,8 @@ func NewCapacity(cfg CapacityConfig) (*Capacity, error) {
 func (c *Capacity) Rate() BytesPerSecond { return BytesPerSecond(c.rate) }
 
 // SetCeiling changes the ceiling, which may not be below the floor. A rate that was at the old one
-// was not limited by the path, and goes to the new one at once.
+// was not limited by the path, and goes to the new one at once; but not above the rate that was
+// found before a ceiling came below it.
 func (c *Capacity) SetCeiling(ceiling BytesPerSecond) error {
 	if err := ceiling.validate("Ceiling"); err != nil {
 		return err
@@ -230,10 +232,21 @@ func (c *Capacity) SetCeiling(ceiling BytesPerSecond) error {
 	if ceiling < c.cfg.Floor {
 		return fault.Errorf("rate: Ceiling %d B/s is below Floor %d B/s", ceiling, c.cfg.Floor)
 	}
-	if c.rate >= int64(c.cfg.Ceiling) {
-		c.rate = int64(ceiling)
+	most := int64(ceiling)
+	switch {
+	case c.rate < int64(c.cfg.Ceiling):
+		if c.found = 0; c.rate > most {
+			c.found = c.rate
+		}
+	case c.found > 0:
+		c.rate = min(c.found, most)
+	default:
+		c.rate = most
 	}
-	c.cfg.Ceiling, c.rate = ceiling, min(c.rate, int64(ceiling))
+	if c.found <= most {
+		c.found = 0
+	}
+	c.cfg.Ceiling, c.rate = ceiling, min(c.rate, most)
 	return nil
 }
 

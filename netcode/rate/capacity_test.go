@@ -326,3 +326,19 @@ func TestCapacityLoss(t *testing.T) {
 		t.Errorf("32 packets later loss %v", c.loss())
 	}
 }
+
+// A ceiling that was low for a while does not make a slow path forgotten.
+func TestCeilingKeepsWhatWasFound(t *testing.T) {
+	c, err := NewCapacity(CapacityConfig{Floor: 400, Ceiling: 8000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.rate = 1600 // as found on a path
+	for _, step := range []struct{ ceiling, want BytesPerSecond }{
+		{1500, 1500}, {1200, 1200}, {1400, 1400}, {8000, 1600}, {4000, 1600},
+	} {
+		if err := c.SetCeiling(step.ceiling); err != nil || c.Rate() != step.want {
+			t.Fatalf("ceiling %d: rate %d, %v, want %d", step.ceiling, c.Rate(), err, step.want)
+		}
+	}
+}
