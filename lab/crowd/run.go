@@ -82,7 +82,6 @@ type Run struct {
 	w        wire.BitWriter
 	commands [many]packet.Command
 	outs     []server.Outbox
-	todo     []sync.WaitGroup
 	// looks, where set, is called after each frame of viewer i, with its number within the tick.
 	looks  func(i, frame int, now clock.Time)
 	Sums   Sums

@@ -250,7 +250,7 @@ func TestHorizonLearns(t *testing.T) {
 			if p := tick % (2 * c.period); c.period < 1<<30 {
 				x = 10 * min(p, 2*c.period-p)
 			}
-			held = append(held, &motion.State{Tick: clock.Tick(tick), Vals: []int64{x % 1 << 20, 0, 0, 0, 0, 0, 0, 0, 0}})
+			held = append(held, &motion.State{Tick: clock.Tick(tick), Vals: make([]int64, 9)})
 			held[i].Vals[planeX] = x
 			carry.Draw(k, g, held, &h, clock.Tick(tick).Frac(), clock.Time(i), dst)
 		}

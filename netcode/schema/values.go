@@ -70,8 +70,8 @@ func (k *Kind) Copy(dst, src unsafe.Pointer) {
 }
 
 // same reports whether the field at a and b has the same bytes.
-func (f *field) same(a, b unsafe.Pointer) bool {
-	return string(unsafe.Slice((*byte)(a), f.size)) == string(unsafe.Slice((*byte)(b), f.size))
+func (d *field) same(a, b unsafe.Pointer) bool {
+	return string(unsafe.Slice((*byte)(a), d.size)) == string(unsafe.Slice((*byte)(b), d.size))
 }
 
 // copyField copies the field of a property at src to dst.
