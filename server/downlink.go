@@ -343,8 +343,8 @@ func (s *DownlinkStats) note(of *chosen) {
 }
 
 // choose writes those entries of due, the most urgent first, that fit into share bytes behind outer
-// bits. The first of them may take room bytes. While records wait, first sights get half of the
-// bytes.
+// bits. The first of them may take room bytes. While records wait, first sights get three
+// quarters of the bytes: what is unknown is further off than what is known and late.
 func (d *downlink) choose(
 	w *snapshot.Writer, due []snapshot.Candidate, now clock.Time, outer, share, room, budget int,
 ) (of chosen) {
@@ -388,12 +388,12 @@ func (d *downlink) choose(
 		return left
 	}
 	sights, records := sections(due)
-	half := share
+	most := share
 	if records < len(due) {
-		half = (share + outer/8) / 2
+		most = (3*share + outer/8) / 4
 	}
 	fits := fill(0, sights, share) == sights
-	left := fill(sights, records, half)
+	left := fill(sights, records, most)
 	if fill(records, len(due), share) < len(due) || !fits || fill(left, records, share) < records {
 		d.limited(now)
 	}

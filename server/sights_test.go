@@ -63,14 +63,15 @@ func TestFirstSightsAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// While more comes into sight and more moves than there is room for, both get about half.
+// While more comes into sight and more moves than there is room for, first sights get about three quarters, and
+// records the rest.
 //
 // seeds: R32
 func TestFirstSightsAndRecordsShare(t *testing.T) {
 	n, p, due := sighting(t, 60)
 	for share := 50; share < 90; share++ {
 		of := p.down.choose(&n.out.entries, due, n.now, 100, share, 1200, 100_000)
-		if all := of.firstBits + of.movingBits; of.firstBits < all/3 || of.movingBits < all/3 {
+		if all := of.firstBits + of.movingBits; of.firstBits < all/2 || of.movingBits < all/6 {
 			t.Errorf("of %d bytes %d bits are first sights, %d records", share, of.firstBits, of.movingBits)
 		}
 	}
