@@ -93,13 +93,13 @@ type crowdCommand struct {
 }
 
 // crowd returns a game of walkers around one eye.
-func crowd() (*game.Rules, error) {
+func crowd(seed uint64) (*game.Rules, error) {
 	walkers, eyes := game.NewKind[crowdWalker]("walker"), game.NewKind[crowdEye]("eye")
 	def := game.Definition[crowdCommand]{
 		Name: "crowd", Rate: crowdRate, Send: crowdRate, See: crowdSize + 1, Kinds: game.Kinds(walkers, eyes),
 		Join: func(w *game.World, name string) game.ID {
 			for i := range crowdSize {
-				r := geom.NewRand(77, uint64(i))
+				r := geom.NewRand(77+2*seed, uint64(i))
 				home := r.Angle().Dir().Mul(crowdNear * math.Pow(crowdFar/crowdNear, (float64(i)+0.5)/crowdSize))
 				a := crowdWalker{Pos: home, Home: home, Moves: r.Chance(crowdMoves / (crowdMoves + crowdRests))}
 				a.Until = int(w.Tick()) + int(r.Float64()*a.mean()*crowdRate)
@@ -111,7 +111,7 @@ func crowd() (*game.Rules, error) {
 		Referee: func(w *game.World) {
 			now := int(w.Tick())
 			for id, a := range walkers.All(w) {
-				r := geom.NewRand(78, uint64(id), uint64(now))
+				r := geom.NewRand(78+2*seed, uint64(id), uint64(now))
 				if now >= a.Until {
 					a.Moves = !a.Moves
 					a.Until = now + int((0.5+r.Float64())*a.mean()*crowdRate)
@@ -366,7 +366,7 @@ func (g *rivalView) follow(rest bool) {
 func watch(
 	p netsim.Profile, seed uint64, budget int, noBounds bool, rivals []string, span time.Duration,
 ) (*onlooker, error) {
-	rules, err := crowd()
+	rules, err := crowd(0)
 	if err != nil {
 		return nil, err
 	}

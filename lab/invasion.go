@@ -336,21 +336,12 @@ func (f *fighter) sent(now clock.Time, size int) int {
 
 // pump schedules the delivery of what is under way.
 func (f *fighter) pump(pipe *netsim.Pipe) {
-	at, ok := pipe.Next()
-	if !ok {
-		return
-	}
-	f.b.loop.At(at, func() {
-		for {
-			data, at, ok := pipe.Pop(f.b.loop.Now())
-			switch {
-			case !ok:
-				return
-			case pipe == f.up:
-				f.b.srv.Receive(f.id, at, data)
-			case f.client != nil:
-				f.client.Receive(f.local(at), data)
-			}
+	pipe.Deliver(&f.b.loop, func(at clock.Time, data []byte) {
+		switch {
+		case pipe == f.up:
+			f.b.srv.Receive(f.id, at, data)
+		case f.client != nil:
+			f.client.Receive(f.local(at), data)
 		}
 	})
 }

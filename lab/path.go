@@ -62,7 +62,7 @@ type pathPacket struct {
 // playPath runs server and client over a path, which carries to bit/s down from pathChange on if to
 // is not 0.
 func playPath(seed uint64, p netsim.Profile, to int64, span time.Duration) (packets []pathPacket, err error) {
-	rules, err := crowd()
+	rules, err := crowd(seed)
 	if err != nil {
 		return nil, err
 	}
@@ -85,15 +85,6 @@ func playPath(seed uint64, p netsim.Profile, to int64, span time.Duration) (pack
 	var loop netsim.Loop
 	var out server.Outbox
 	var sent []clock.Time // of those under way
-	deliver := func(pipe *netsim.Pipe, receive func(at clock.Time, data []byte)) {
-		if at, ok := pipe.Next(); ok {
-			loop.At(at, func() {
-				for data, at, ok := pipe.Pop(loop.Now()); ok; data, at, ok = pipe.Pop(loop.Now()) {
-					receive(at, data)
-				}
-			})
-		}
-	}
 	arrived := func(at clock.Time, data []byte) {
 		cfg, bits := path.Down.Config(), (len(data)+wire.Overhead)*8
 		alone := cfg.Delay + time.Duration(bits)*time.Second/time.Duration(cfg.Rate)
@@ -109,14 +100,15 @@ func playPath(seed uint64, p netsim.Profile, to int64, span time.Duration) (pack
 		for i := range out.Len() {
 			if _, data := out.At(i); path.Down.Push(now, data) > 0 {
 				sent = append(sent, now)
-				deliver(path.Down, arrived)
+				path.Down.Deliver(&loop, arrived)
 			}
 		}
 		srv.End()
 		return true
 	})
 	frames := 0
-	loop.Every(clock.Time(time.Millisecond), playoutFrame, func() bool {
+	first := time.Duration(1+seed%16) * time.Millisecond // frames have no fixed place between ticks
+	loop.Every(clock.Time(first), playoutFrame, func() bool {
 		now := loop.Now()
 		for range c.Frame(now) {
 			press := int64(0)
@@ -126,7 +118,7 @@ func playPath(seed uint64, p netsim.Profile, to int64, span time.Duration) (pack
 			c.Tick([]int64{press})
 		}
 		if b := c.Encode(now); b != nil && path.Up.Push(now, b) > 0 {
-			deliver(path.Up, func(at clock.Time, data []byte) { srv.Receive(id, at, data) })
+			path.Up.Deliver(&loop, func(at clock.Time, data []byte) { srv.Receive(id, at, data) })
 		}
 		return true
 	})

@@ -688,6 +688,28 @@ func TestPipe(t *testing.T) {
 	})
 }
 
+// What was pushed while others were under way arrives on time, though no push follows.
+func TestDeliverInTime(t *testing.T) {
+	p, err := NewPipe(1, LinkConfig{Delay: time.Second, Rate: 8000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loop Loop
+	got := 0
+	for range 3 {
+		p.Push(0, make([]byte, 500))
+		p.Deliver(&loop, func(at clock.Time, data []byte) {
+			if got++; at != loop.Now() || len(data) != 500 {
+				t.Errorf("%d bytes that arrived at %v were handed over at %v", len(data), at, loop.Now())
+			}
+		})
+	}
+	loop.Run(clock.Time(10 * time.Second))
+	if got != 3 {
+		t.Errorf("%d of 3 arrived", got)
+	}
+}
+
 func TestPipeClear(t *testing.T) {
 	p, err := NewPipe(1, LinkConfig{Delay: time.Second})
 	if err != nil {

@@ -82,6 +82,25 @@ func (p *Pipe) Pop(now clock.Time) (data []byte, at clock.Time, ok bool) {
 	return f.data, f.at, true
 }
 
+// Deliver calls receive with each datagram when it arrives, by events of loop. Call it after each
+// Push: an event that finds nothing ends, and one that finds something waits for the next.
+func (p *Pipe) Deliver(loop *Loop, receive func(at clock.Time, data []byte)) {
+	next, ok := p.Next()
+	if !ok {
+		return
+	}
+	loop.At(next, func() {
+		some := false
+		for data, at, ok := p.Pop(loop.Now()); ok; data, at, ok = p.Pop(loop.Now()) {
+			receive(at, data)
+			some = true
+		}
+		if some {
+			p.Deliver(loop, receive)
+		}
+	})
+}
+
 // InFlight returns how many datagrams are under way.
 func (p *Pipe) InFlight() int { return len(p.heap) }
 
