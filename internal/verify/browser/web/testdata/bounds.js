@@ -38,7 +38,7 @@
     }
     self.arrive = (number, size) => {
       const b = new Uint8Array(size)
-      new DataView(b.buffer).setUint16(3, number, true)
+      if (size > 4) new DataView(b.buffer).setUint16(3, number, true)
       link.arrive(b)
     }
     self.addEventListener("message", async ({ data }) => {

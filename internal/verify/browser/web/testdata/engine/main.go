@@ -67,7 +67,7 @@ func main() {
 		return nil
 	})
 	on("draw", func(args []js.Value) any {
-		return floats(args[0], 1, 16, 7, 1, 2, 1, 0, 0, float64(tick), 1, 1, 7, 1|4, x, y, 1)
+		return floats(args[0], 1, 16, 7, 1, 2, 1, 0, 0, float64(tick), 1, 1, 7, 1|4, 0, x, y, 1)
 	})
 	js.Global().Set("__meanwhile", bridge)
 	select {}
