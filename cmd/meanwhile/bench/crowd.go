@@ -143,7 +143,6 @@ func (f *figures) add(name string, v float64) {
 // meter measures the phases of ticks.
 type meter struct {
 	run      *crowd.Run
-	profile  bool
 	spent    [crowd.Phases]time.Duration // since the tick began
 	mallocs  bool
 	allocs   uint64

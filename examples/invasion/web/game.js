@@ -167,7 +167,9 @@ function drawGround() {
   ctx.fillStyle = pattern
   ctx.fillRect(x0, y0, x1 - x0, y1 - y0)
   ctx.lineCap = "round"
-  for (const [width, color] of [[7.5, "rgba(30, 28, 20, 0.22)"], [6, "rgba(140, 122, 88, 0.32)"], [3, "rgba(164, 144, 104, 0.16)"]]) { // roads join the beacons
+  const roads = [{ width: 7.5, color: "rgba(30, 28, 20, 0.22)" }, { width: 6, color: "rgba(140, 122, 88, 0.32)" },
+    { width: 3, color: "rgba(164, 144, 104, 0.16)" }]
+  for (const { width, color } of roads) { // they join the beacons
     ctx.strokeStyle = color
     ctx.lineWidth = width
     ctx.beginPath()
@@ -470,6 +472,7 @@ function label(p) {
   write(p.name, s.x, s.y - camera.scale * 1.5, p.mine ? 13 : 11, p.mine ? "#ffffff" : "rgba(190, 222, 240, 0.85)", "center", p.mine ? 700 : 500)
 }
 
+/** @param {CanvasTextAlign} align */
 function write(text, x, y, size, color, align = "left", weight = 500) {
   ctx.font = `${weight} ${size}px system-ui, "Segoe UI", sans-serif`
   ctx.textAlign = align
@@ -624,7 +627,7 @@ function drawLegend() {
     ctx.fillStyle = rateColor(90 * (3000 / 90) ** (i / wide))
     ctx.fillRect(from + i, y + 29, 1.5, 10)
   }
-  for (const [ms, text] of [[100, "0.1 s"], [300, "0.3"], [1000, "1"], [2900, "3 s"]]) {
+  for (const { ms, text } of [{ ms: 100, text: "0.1 s" }, { ms: 300, text: "0.3" }, { ms: 1000, text: "1" }, { ms: 2900, text: "3 s" }]) {
     const share = Math.log(ms / 90) / Math.log(3000 / 90)
     write(text, from + wide * share, y + 53, 11, "rgba(205, 222, 232, 0.9)", share < 0.1 ? "left" : share > 0.9 ? "right" : "center")
   }
@@ -661,7 +664,7 @@ function setBudget(kbit) {
   asking = setTimeout(() => g.set("downKbps", kbit), 150) // the server hears of it a few times a second at most
 }
 slider.oninput = () => setBudget(Math.round(BUDGET.least * (BUDGET.most / BUDGET.least) ** +slider.value))
-const first = address.get("downKbps") ?? await fetch("/budget.json").then(r => r.ok ? r.json() : {}).then(o => o.downKbps, () => 0)
+const first = address.get("downKbps") ?? await fetch("/budget.json").then(r => r.ok ? r.json() : null).then(o => o?.downKbps ?? 0, () => 0)
 const wanted = Math.min(BUDGET.most, Math.max(BUDGET.least, Math.round(+first) || 64))
 slider.value = String(Math.log(wanted / BUDGET.least) / Math.log(BUDGET.most / BUDGET.least))
 setBudget(wanted)
