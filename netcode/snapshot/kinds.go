@@ -37,14 +37,14 @@ type rules struct {
 // the former must come within the latter, so that none goes back and forth on the border.
 type reach struct{ from, until int64 }
 
-func reachOf(metres float64) reach {
+func reachOf(metres, until float64) reach {
 	square := func(m float64) int64 {
 		if m = float64(m * 1000); m > 3e9 {
 			return math.MaxInt64
 		}
 		return int64(float64(m * m))
 	}
-	return reach{square(metres), square(float64(metres * 0.75))}
+	return reach{square(metres), square(float64(metres * until))}
 }
 
 // limit says who receives a group.
@@ -97,7 +97,7 @@ func rulesOf(coders []*codec.Coder) []rules {
 			if k.Limited(g) {
 				l := limit{group: 1 << g, team: k.Groups[g].Audience == schema.Team}
 				if far := k.Groups[g].Far; far > 0 {
-					l.far, l.reach = true, reachOf(far)
+					l.far, l.reach = true, reachOf(far, 0.875)
 				}
 				r.limits = append(r.limits, l)
 				r.limitedSet |= l.group
@@ -111,7 +111,7 @@ func rulesOf(coders []*codec.Coder) []rules {
 		r.all = 1<<uint(len(k.Groups)) - 1
 		r.units = max(len(k.Groups)+len(r.limits), 1)
 		for _, m := range k.Levels {
-			r.levels = append(r.levels, reachOf(m))
+			r.levels = append(r.levels, reachOf(m, 0.75))
 		}
 	}
 	return all

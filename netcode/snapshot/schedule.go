@@ -39,6 +39,7 @@ const (
 	longestWait = 1500          // milliseconds after which a record must go, if it can be helped
 	detailLag   = 20            // what was not in the first sight waits so much longer
 	edge        = 1             // announced periods are longer than wanted by so much
+	spareShare  = 72            // 64 parts, and what is left for what comes between announced records
 )
 
 // logs has the logarithm of each byte.
@@ -193,6 +194,8 @@ func (v *View) Look(l *Look) {
 		}
 	}
 	gap, load, least := l.Pace.gap(), int64(0), mostWeight
+	var times timetable
+	times.follow(&v.pace)
 	for n := range v.slots.used {
 		s := &v.slots.list[n]
 		if !s.inSight() || !v.same(s) {
@@ -222,10 +225,30 @@ func (v *View) Look(l *Look) {
 		w = min(max(w, 0), mostWeight)
 		s.weight = uint16(w)
 		if least = min(least, w); !quiet && !s.exact() {
-			load += min(gap*256/max(v.period(s.weight), 1), 256)
+			load += v.share(s, gap, &times)
 		}
 	}
 	v.balance(load, int64(l.Pace.Records)*256, (least+log2(gap)-log2(16)-4*edge)<<lineShift)
+}
+
+// share returns what share of a packet, in 1/256, the records of s take as often as they are wanted:
+// where that is announced, as seldom as the announcement allows, and somewhat more, since others come
+// between.
+func (v *View) share(s *slot, gap int64, times *timetable) int64 {
+	period, spare := v.period(s.weight), int64(64)
+	if v.announces && !v.h.rules[v.h.ents[s.ent].Kind].present {
+		period, spare = times.lasts[v.class(s.weight, times)], spareShare
+	}
+	return min(gap*4*spare/max(period, 1), 256)
+}
+
+// class returns the least bound that allows for the time between records of a weight.
+func (v *View) class(weight uint16, times *timetable) (class uint8) {
+	want := exp2(int(v.line) - int(weight-edge)<<lineShift)
+	for class < v.pace.MaxClass && times.lasts[class] < want {
+		class++
+	}
+	return class
 }
 
 // balance moves the line so that the records that are wanted in a packet are as many as there is
@@ -491,16 +514,10 @@ func (v *View) settle(n uint16) {
 // most half faster than it did. An entity that rested has no such bound.
 // waits says that a shorter one is wanted, and that it can be announced once more time has passed.
 func (v *View) announce(weight uint16, d *Candidate, times *timetable) (class uint8, waits bool) {
-	was, most := d.Bound, v.pace.MaxClass
-	want := exp2(int(v.line) - int(weight-edge)<<lineShift)
-	for class < most && times.lasts[class] < want {
-		class++
-	}
+	was := d.Bound
+	class = v.class(weight, times)
 	if d.announced == 0 || d.start {
 		return class, false
-	}
-	if was > class && was <= most && times.lasts[was-1] < want*5/4 {
-		class = was
 	}
 	gap, wait := v.h.tick-d.announced, motion.Wait(was)
 	for class > was && motion.Wait(class) > wait+gap {
