@@ -33,21 +33,30 @@ type path struct {
 	answered  wire.Seq    // newest packet whose answer was measured
 	down      rate.OneWay // how long packets stand in queues on the way down
 	delivered int         // bytes that the present acknowledgement shows to have arrived
+	packets   int         // that these were
 	shown     int         // bytes that arrived so far without a queue
+}
+
+// arrived notes a packet of size bytes that the present acknowledgement shows to have arrived.
+func (p *path) arrived(size int) {
+	p.delivered += size
+	p.packets++
 }
 
 // acknowledged measures by an acknowledgement what the path carries. sent is the newest packet that
 // it acknowledges, nil if it is too old; queued is how long the datagram stood in queues on the way
 // up. That part is left out: sending less down would not shorten it.
 func (p *path) acknowledged(h *wire.Header, sent *wire.Packet, arrival clock.Time, queued time.Duration) {
-	delivered, answer := p.delivered, rate.MaxTimeout
-	p.delivered = 0
+	delivered, packets, answer := p.delivered, p.packets, rate.MaxTimeout
+	p.delivered, p.packets = 0, 0
 	if sent != nil {
 		answer = arrival.Sub(sent.Sent)
 	}
-	at := arrival.Add(-min(queued, answer)) // more than that is a clock that was set
-	if delivered > 0 {
-		p.capacity.Delivered(at, delivered, -1)
+	at := arrival.Add(-min(queued, answer))         // more than that is a clock that was set
+	for left := delivered; packets > 0; packets-- { // one by one, as losses are counted so
+		size := left / packets
+		p.capacity.Delivered(at, size, -1)
+		left -= size
 	}
 	if sent == nil || !sent.Seq.Newer(p.answered) {
 		return // it or a later one was measured before

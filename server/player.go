@@ -42,7 +42,7 @@ type player struct {
 // delivered handles the acknowledgement of a packet.
 func (p *player) delivered(sent *wire.Packet) {
 	d := &p.down
-	d.path.delivered += sent.Size
+	d.path.arrived(sent.Size)
 	d.view.Delivered(sent)
 	d.messages.Delivered(uint16(sent.Seq))
 	d.rest.Delivered(sent.Seq)

@@ -41,9 +41,11 @@ const (
 	drainFor    = 1250 * time.Millisecond
 	marginShare = 16
 	// From 1/nearShare below what arrived on the rate grows slowly: by nearGrowth thousandths a
-	// second when nearAfter has passed, and by the square of the time since.
+	// second when nearAfter has passed, and by the square of the time since, but by no more than
+	// mostGrowth: on a slow path it takes most of a second until a queue is seen.
 	nearShare  = 32
 	nearGrowth = 10
+	mostGrowth = 40
 	nearAfter  = 5 * time.Second
 
 	growth     = 21 // twentieths: 5 % a round
@@ -441,7 +443,7 @@ func (c *Capacity) grow(now clock.Time) {
 	if near := c.mark - c.mark/nearShare; grown > near && c.rate < c.mark+c.mark/8 {
 		since := int64(min(now.Sub(c.marked), time.Minute) / time.Millisecond)
 		after := int64(nearAfter / time.Millisecond)
-		perMille := min(nearGrowth*since*since/(after*after), 1000/2) // a second
+		perMille := min(nearGrowth*since*since/(after*after), mostGrowth) // a second
 		grown = min(grown, max(c.rate, near)+c.rate*perMille/1000*int64(c.span()/time.Millisecond)/1000+1)
 	}
 	c.rate = min(grown, int64(c.cfg.Ceiling))

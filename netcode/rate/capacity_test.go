@@ -342,3 +342,19 @@ func TestCeilingKeepsWhatWasFound(t *testing.T) {
 		}
 	}
 }
+
+// Near the rate at which a queue built up, the rate grows by no more than 4 % a second however long
+// that is ago: on a slow path it takes most of a second until a queue is seen.
+func TestGrowsSlowlyNearAQueue(t *testing.T) {
+	c, err := NewCapacity(CapacityConfig{Floor: 500, Ceiling: 8000, Start: 1600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.mark = 1600
+	for now := clock.Time(time.Minute); now < clock.Time(time.Minute+time.Second); now = now.Add(c.span()) {
+		c.grow(now)
+	}
+	if c.rate < 1640 || c.rate > 1600*105/100 {
+		t.Errorf("after a second the rate is %d B/s, want 1640 to 1680", c.rate)
+	}
+}
