@@ -396,8 +396,10 @@ func (r *Reader) readViewer() {
 	}
 	var e *Entity
 	var s *State
+	named := ""
 	if r.bits.is() {
 		slot := r.bits.n(9)
+		named = fmt.Sprintf(" in slot %d", slot)
 		tick := r.Head.Tick - 1 - r.bits.unsigned(2)
 		if e = r.Slots[slot]; e == nil || !e.Mine {
 			refuse("a viewer in slot %d", slot)
@@ -435,7 +437,7 @@ func (r *Reader) readViewer() {
 	if !ok {
 		refuse("a viewer without a place")
 	}
-	r.note("beside the viewer as of tick %d: %v mm", s.Tick, r.viewer)
+	r.note("beside the viewer%s as of tick %d: %v mm", named, s.Tick, r.viewer)
 }
 
 // taken brings states into order.
