@@ -344,7 +344,7 @@ func TestNewRefuses(t *testing.T) {
 // A command moves the own avatar in the very tick it is made for, and what was predicted is what
 // the server decides.
 //
-// seeds: P2 P3 B3 B7
+// seeds: P2 P3 B3 B7 R11
 func TestPredictionIsImmediateAndExact(t *testing.T) {
 	d := newDuo(t, new(sky).rules(t))
 	p := d.join(80*ms, Config{})

@@ -148,6 +148,8 @@ func TestFewerPackets(t *testing.T) {
 // Encode changes nothing that clients share, or ranges of them could not be encoded at the same
 // time. The content that an Outbox keeps from an earlier range does not matter either: each range
 // begins with one that another used.
+//
+// seeds: R30
 func TestEncodeSharesNothing(t *testing.T) {
 	run := func(parallel bool) (all [][]byte) {
 		n := newNest(t, Config{Budget: 3000})

@@ -83,7 +83,7 @@ func TestQueuedRunEachOnceInOrder(t *testing.T) {
 // Nobody runs faster than the clock: in no span of time run more commands than it has ticks, and
 // the credit, whatever ticks a client claims and however it withholds and floods.
 //
-// seeds: P1 B20
+// seeds: P1 B20 R1
 func TestQueuedIsNoSpeedHack(t *testing.T) {
 	for name, play := range map[string]func(i int, now, last clock.Tick) (from, to clock.Tick){
 		"floods ahead": func(i int, now, last clock.Tick) (from, to clock.Tick) { return last + 1, last + 40 },

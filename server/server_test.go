@@ -753,6 +753,8 @@ func TestFaults(t *testing.T) {
 }
 
 // A steady tick allocates nothing, from Receive to End.
+//
+// seeds: R31
 func TestSteadyTickAllocatesNothing(t *testing.T) {
 	n := newNest(t, Config{Budget: 50_000})
 	n.referee = func(w *game.World) {

@@ -173,6 +173,8 @@ func TestRecordingWhatChanged(t *testing.T) {
 }
 
 // What rests is not recorded, and takes memory for one row until it changes.
+//
+// seeds: R26
 func TestRestIsFree(t *testing.T) {
 	p := newPair(t)
 	p.begin()
