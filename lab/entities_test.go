@@ -35,7 +35,7 @@ func TestCrowdIsDrawnAsAnnounced(t *testing.T) {
 	if o.promised < 10_000 || broken > 0.01 || early > 0.95 {
 		t.Errorf("of %d records %.3f came sooner than was announced and %.4f later", o.promised, early, broken)
 	}
-	if share := o.own.hitching() / 60 / 2; share > 0.03 { // a hitch is shorter than half a second here
+	if share := o.own.hitching() / 60 / 2; share > 0.02 { // a hitch is shorter than half a second here
 		t.Errorf("%.2f hitches per entity-minute", o.own.hitching())
 	}
 	even, uneven := o.own.drawn.variance(), naive.own.drawn.variance()

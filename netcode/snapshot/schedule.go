@@ -39,7 +39,7 @@ const (
 	longestWait = 1500          // milliseconds after which a record must go, if it can be helped
 	detailLag   = 20            // what was not in the first sight waits so much longer
 	edge        = 1             // announced periods are longer than wanted by so much
-	spareShare  = 72            // 64 parts, and what is left for what comes between announced records
+	spareShare  = 75            // 64 parts, and what is left for what comes between announced records
 )
 
 // logs has the logarithm of each byte.
@@ -414,7 +414,7 @@ func (v *View) scan(late, next clock.Tick, x *Scratch, dst []Candidate) []Candid
 				score += mustGo + exactLead
 			case v.score != nil:
 				score = min(max(v.score(v.waiting(s, waited)), 0), MostScore)
-			case v.slots.eager[w]&bit != 0, int(waited) > longest,
+			case v.slots.eager[w]&bit != 0, int(waited) > longest && (present&bit != 0 || !v.announces),
 				v.announces && present&bit == 0 && int64(waited)+int64(next) > promised[s.bound()]:
 				score += mustGo
 			}

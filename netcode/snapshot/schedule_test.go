@@ -235,10 +235,11 @@ func TestNewcomersFirst(t *testing.T) {
 	}
 }
 
-// Nobody waits for longer than a second and a half where that can be helped, however little its error
-// grows.
+// Where nothing is announced nobody waits for longer than a second and a half, if that can be helped,
+// however little its error grows.
 func TestNobodyWaitsLong(t *testing.T) {
 	q := newQueue(t, 4)
+	q.order = &Order{Unannounced: true}
 	for n := range 24 {
 		q.add(walk(5+float64(n)/4, 8))
 	}
