@@ -131,7 +131,7 @@ func TestNoSecondAboveTheBudget(t *testing.T) {
 	})
 }
 
-// A class of players has limits of its own. A player may ask for less, at any time, and is told what
+// A class of players has limits of its own. A player may ask for less, at any time, and learns what
 // holds; what it asks for beyond its class it does not get.
 //
 // seeds: B14

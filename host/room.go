@@ -359,13 +359,13 @@ func (r *room) ask(p *player, wish session.Limits) {
 	}
 	p.wish = wish
 	own := r.limit(p)
-	if b, err := told(own).Append(nil); err == nil {
+	if b, err := limitsOf(own).Append(nil); err == nil {
 		_ = p.peer.SendMessage(b) // where it cannot, the connection is about to end
 	}
 }
 
-// told returns limits as messages have them.
-func told(l server.Limits) session.Limits {
+// limitsOf returns limits as messages have them.
+func limitsOf(l server.Limits) session.Limits {
 	return session.Limits{BudgetDown: uint32(l.Budget) * 8, SendRate: uint16(l.Send)}
 }
 
@@ -417,7 +417,7 @@ func (r *room) join(j *joining) error {
 		if p.share = j.share; p.share != nil {
 			r.h.total.belongs(p.share, p)
 		}
-		own := told(r.limit(p))
+		own := limitsOf(r.limit(p))
 		welcome.BudgetDown, welcome.SendRate = own.BudgetDown, own.SendRate
 	}
 	r.heart.players(r)

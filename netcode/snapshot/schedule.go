@@ -83,7 +83,7 @@ type Order struct {
 	Weight func(distance, speed int64) int
 	// Score returns how urgent a record of what a client knows is, from 0 to MostScore. Nil adds
 	// the logarithm of the ticks that it waited to its weight, and sends at once what begins to
-	// move and what was announced.
+	// move, what was announced, and what waited for long where nothing is announced.
 	Score func(w Waiting) int
 	// Unannounced leaves out the announcements of when the next record comes: everything is drawn
 	// as if its records came with every packet.
@@ -97,7 +97,7 @@ const MostScore = zone - 1
 type Waiting struct {
 	Ent    int32
 	Weight int        // as of the last Look
-	Waited clock.Tick // since the newest record of it, more where it begins to move
+	Waited clock.Tick // since the newest record of it, wokenAfter where it rested until now
 	Sent   clock.Tick // the tick of the newest record of its movement; 0: none
 }
 
@@ -244,7 +244,7 @@ func (v *View) share(s *slot, gap int64, times *timetable) int64 {
 
 // class returns the least bound that allows for the time between records of a weight.
 func (v *View) class(weight uint16, times *timetable) (class uint8) {
-	want := exp2(int(v.line) - int(weight-edge)<<lineShift)
+	want := exp2(int(v.line) - (int(weight)-edge)<<lineShift)
 	for class < v.pace.MaxClass && times.lasts[class] < want {
 		class++
 	}
