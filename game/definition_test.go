@@ -19,11 +19,11 @@ func TestDefinitionErrors(t *testing.T) {
 		Act: act}).Rules(); err != nil {
 		t.Fatalf("the least definition: %v", err)
 	}
-	many := func(n int) (k []game.AnyKind) {
+	many := func(n int) (d game.Definition[pinch]) {
 		for i := range n {
-			k = append(k, game.NewKind[rock](fmt.Sprint("rock-", i)))
+			d.Kinds = append(d.Kinds, game.NewKind[rock](fmt.Sprint("rock-", i)))
 		}
-		return k
+		return d
 	}
 	for name, c := range map[string]struct {
 		change func(d *game.Definition[pinch])
@@ -43,7 +43,7 @@ func TestDefinitionErrors(t *testing.T) {
 		"half hidden": {func(d *game.Definition[pinch]) { d.Groups = func(*game.World, game.ID) uint64 { return 1 } },
 			"ShownTo and Groups must be set together: an entity is hidden from players who share no group"},
 		"no kinds":   {func(d *game.Definition[pinch]) { d.Kinds = nil }, "0 kinds and 0 events; 1 to 64 kinds"},
-		"65 kinds":   {func(d *game.Definition[pinch]) { d.Kinds = many(65) }, "65 kinds and 0 events"},
+		"65 kinds":   {func(d *game.Definition[pinch]) { d.Kinds = many(65).Kinds }, "65 kinds and 0 events"},
 		"kind twice": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(crabs, crabs) }, `kind "crab": names are`},
 		"kind's name": {func(d *game.Definition[pinch]) { d.Kinds = game.Kinds(game.NewKind[rock]("a b")) },
 			`kind "a b": names are`},

@@ -1,10 +1,8 @@
-// Package game is the contract between Meanwhile and the rules of a game. Rules are functions over
-// a World. The same compiled functions run on the server, in a player's client as a prediction, and
-// in tests.
-//
-// Join, Leave and Referee run on the server alone. Act runs one command of one player, and Step
-// moves the rest: for good on the server, and before in a client, for what it predicts. Rules must
-// be deterministic: take package geom, World.Rand and World.Tick for math, math/rand and clocks.
+// Package game is the contract between Meanwhile and the rules of a game: functions over a World. The
+// same ones run on the server, in a player's client as a prediction, and in tests. Join, Leave and
+// Referee run on the server alone. Act runs one command of one player, and Step moves the rest: for
+// good on the server, before in a client for what it predicts. Rules must be deterministic: use
+// geom, World.Rand and World.Tick, never math, math/rand and clocks.
 package game
 
 import (
@@ -23,11 +21,14 @@ type ID = engine.ID
 // Tick numbers the fixed steps of the simulation.
 type Tick = engine.Tick
 
-// AnyKind is a Kind of any type.
-type AnyKind interface{ kind() *engine.Kind }
+// anyKind is a Kind of any type.
+type anyKind interface{ kind() *engine.Kind }
 
 // Kind is a typed handle on all entities whose state is a T.
-type Kind[T any] struct{ k *engine.Kind }
+type Kind[T any] handle
+
+// handle hides the engine's part of a Kind or an Event.
+type handle struct{ k *engine.Kind }
 
 // NewKind declares a kind of entity. Names must be unique in a game.
 func NewKind[T any](name string, options ...KindOption) Kind[T] {
@@ -41,7 +42,7 @@ func NewKind[T any](name string, options ...KindOption) Kind[T] {
 // A KindOption changes how all entities of a kind are treated.
 type KindOption func(*engine.Kind)
 
-// Extrapolated lets clients draw such entities at the present. They cannot be hit: Seen panics.
+// Extrapolated kinds are drawn at the present and never hit: Seen panics.
 func Extrapolated(k *engine.Kind) { k.Extrapolated = true }
 
 // ExtrapolatedBeyond is Extrapolated beyond so many metres, at most 1000, from the avatar. Seen
@@ -50,14 +51,13 @@ func ExtrapolatedBeyond(metres float64) KindOption {
 	return func(k *engine.Kind) { k.Beyond = metres }
 }
 
-// Predicted is for doors, platforms, balls: every client runs such entities ahead by Step, as it
-// does its avatar. What a command spawns of the kind appears at once. Seen gives the present state.
-// A property with to=owner, to=team or far= keeps a kind from it: exact states would give it away.
+// Predicted is for doors, platforms, balls: every client runs them ahead by Step, and shows at once
+// what a command spawns. Seen gives the present state. No property may have to=owner, to=team or
+// far=, as exact states give it away.
 func Predicted(k *engine.Kind) { k.Ahead = schema.Predicted }
 
-// Near is Predicted for players whose avatar comes within so many metres, and for the player whose
-// command spawned the entity. Others draw it in the past. Other avatars of the kind move on as they
-// did last.
+// Near is Predicted for players within so many metres and for the one whose command spawned it.
+// Others' avatars of the kind move on as they did last.
 func Near(metres float64) KindOption {
 	return func(k *engine.Kind) { k.Ahead, k.Reach = schema.Near, metres }
 }
@@ -75,18 +75,17 @@ func (k Kind[T]) kind() *engine.Kind { return k.k }
 func (k Kind[T]) of(w *World) *engine.Store { return w.engine().Store(k.k) }
 
 // Kinds lists kinds for a Definition.
-func Kinds(k ...AnyKind) []AnyKind { return k }
+func Kinds(k ...anyKind) []anyKind { return k }
 
-// Spawn makes an entity with the state v and returns its ID. In a client only Act spawns, and only
-// of kinds that are Predicted or Near; otherwise it returns 0, and the entity arrives later.
+// Spawn makes an entity. In a client only Act spawns, and only Predicted and Near kinds; else it
+// returns 0, and the entity arrives later.
 func (k Kind[T]) Spawn(w *World, v T) ID {
 	return k.of(w).Spawn(unsafe.Pointer(&v))
 }
 
-// Get returns the state of entity id: the present one on the server and of what a client predicts,
-// the newest known one of all others in a client. It never returns nil. Writes to what does not
-// exist or is not predicted are discarded. The pointer is valid until the callback
-// returns.
+// Get returns the state of entity id, in a client the newest known one of what it does not predict.
+// It is never nil and valid until the callback returns. Writes to what does not exist or is not
+// predicted are discarded.
 func (k Kind[T]) Get(w *World, id ID) *T {
 	return (*T)(k.of(w).Get(id))
 }
@@ -97,8 +96,7 @@ func (k Kind[T]) Has(w *World, id ID) bool { return k.of(w).Has(id) }
 // Len returns the number of entities of this kind.
 func (k Kind[T]) Len(w *World) int { return k.of(w).Len() }
 
-// All ranges over the entities of this kind by rising ID, with pointers like those of Get. It
-// leaves out what is spawned meanwhile.
+// All ranges by rising ID, with pointers like those of Get, not over what is spawned meanwhile.
 func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 	return func(yield func(ID, *T) bool) { // small enough to be inlined: a range allocates nothing
 		s := k.of(w)
@@ -112,9 +110,9 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 	}
 }
 
-// Seen is lag compensation: it ranges over copies of the other entities of this kind as player me
-// saw them when it made the command. Properties that observers do not receive are zero, and places
-// stay relative to parents (see SeenOn). It panics if Extrapolated.
+// Seen is lag compensation: copies of the other entities of this kind as player me saw them when it
+// made the command, without what observers do not receive. Places stay relative to parents (see
+// SeenOn).
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		seen := k.of(w).Look(me)
@@ -135,11 +133,11 @@ func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	}
 }
 
-// AnyEvent is an Event of any type.
-type AnyEvent interface{ event() *engine.Kind }
+// anyEvent is an Event of any type.
+type anyEvent interface{ event() *engine.Kind }
 
 // Event is a typed handle on things that happen once, such as shots.
-type Event[T any] struct{ e *engine.Kind }
+type Event[T any] handle
 
 // NewEvent declares an event with a payload of type T.
 func NewEvent[T any](name string) Event[T] {
@@ -151,39 +149,35 @@ func NewUrgentEvent[T any](name string) Event[T] {
 	return Event[T]{&engine.Kind{Name: name, Type: reflect.TypeFor[T](), Urgent: true}}
 }
 
-func (e Event[T]) event() *engine.Kind { return e.e }
+func (e Event[T]) event() *engine.Kind { return e.k }
 
 // Events lists events for a Definition.
-func Events(e ...AnyEvent) []AnyEvent { return e }
+func Events(e ...anyEvent) []anyEvent { return e }
 
 // Emit sends an event to all who can see the place at. Clients show it once: at once if they
 // predict the actor, else when they draw it at its tick.
 func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
-	w.engine().Emit(e.e, actor, at, unsafe.Pointer(&v))
+	w.engine().Emit(e.k, actor, at, unsafe.Pointer(&v))
 }
 
 // A CommandMode says when the server runs a player's commands.
 type CommandMode = engine.CommandMode
 
+// Step runs once in each tick of the server, so it should leave avatars alone if commands are Queued.
 const (
-	// Timed runs each command at its tick, or never; the player moves on for a moment meanwhile.
-	Timed = engine.Timed
-	// Queued runs each command exactly once, in order, when it has arrived; World.Tick is its own
-	// tick then. While none arrives the player stands still, and catches up later. Step runs once
-	// in each tick of the server, so it should leave avatars alone.
-	Queued = engine.Queued
+	Timed  = engine.Timed  // at its tick, or never; the player moves on for a moment meanwhile
+	Queued = engine.Queued // once each and in order when it arrives; World.Tick is its own then
 )
 
 // Definition is a game: its rules, and what the network must know of them.
 type Definition[C any] struct {
-	Name string // letters, digits and dashes
-	Rate int    // ticks per second, at most 240; 0 means 30
-	Send int    // records per second, entity and client, at most Rate; 0 means 20, or Rate if that is less
-	See  int    // how many of the nearest entities a player knows, at most 250; 0 means 250
-
-	Kinds    []AnyKind
-	Events   []AnyEvent
-	Commands CommandMode // when the server runs commands; Timed by default
+	Name     string      // letters, digits and dashes
+	Rate     int         // ticks per second, at most 240; 0 means 30
+	Send     int         // records per second, entity and client, at most Rate; 0 means 20, or Rate if less
+	See      int         // how many of the nearest entities a player knows, at most 250; 0 means 250
+	Kinds    []anyKind   // made by Kinds
+	Events   []anyEvent  // made by Events
+	Commands CommandMode // Timed by default
 	Static   uint64      // identifies what is not networked, such as the map; client and server must agree
 
 	Join    func(w *World, name string) ID // a player arrives: spawn its avatar, or return 0 for a spectator
@@ -227,7 +221,7 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 
 // addHandles and addCallbacks are no part of Rules, as a program contains generic code once for
 // each type.
-func addHandles(def *engine.Definition, kinds []AnyKind, events []AnyEvent) {
+func addHandles(def *engine.Definition, kinds []anyKind, events []anyEvent) {
 	for _, k := range kinds {
 		var kind *engine.Kind
 		if k != nil {

@@ -260,17 +260,17 @@ func TestExtrapolatedKinds(t *testing.T) {
 		On  game.ID   `net:"handle,parent"`
 		Pos geom.Vec2 `net:"pos"`
 	}
-	rules := func(kinds ...game.AnyKind) (*game.Rules, error) {
-		def := game.Definition[pinch]{Name: "sky", Kinds: kinds, Join: func(w *game.World, name string) game.ID { return 0 },
-			Act: func(w *game.World, me game.ID, c pinch) {}}
-		return def.Rules()
+	rules := func(d game.Definition[pinch]) (*game.Rules, error) {
+		d.Name, d.Join = "sky", func(w *game.World, name string) game.ID { return 0 }
+		d.Act = func(w *game.World, me game.ID, c pinch) {}
+		return d.Rules()
 	}
 	clouds := game.NewKind[rock]("cloud", game.Extrapolated)
-	r, err := rules(clouds)
+	r, err := rules(game.Definition[pinch]{Kinds: game.Kinds(clouds)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := rules(game.NewKind[rock]("cloud"))
+	plain, err := rules(game.Definition[pinch]{Kinds: game.Kinds(game.NewKind[rock]("cloud"))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,8 @@ func TestExtrapolatedKinds(t *testing.T) {
 			t.Errorf("panic %q, want %q", got, want)
 		}
 	}
-	if _, err := rules(game.NewKind[child]("child", game.Extrapolated)); err == nil ||
+	if _, err := rules(game.Definition[pinch]{
+		Kinds: game.Kinds(game.NewKind[child]("child", game.Extrapolated))}); err == nil ||
 		!strings.Contains(err.Error(), "has a parent") {
 		t.Errorf("an extrapolated kind with a parent: %v", err)
 	}

@@ -5,8 +5,8 @@ import (
 	"meanwhile/internal/engine"
 )
 
-// World is what rules see: everything on the server, what it knows in a client. It is valid while a
-// callback runs, and not safe for concurrent use.
+// World is what rules see, in a client what it knows. It is valid while a callback runs, and not
+// safe for concurrent use.
 type World engine.World
 
 func (w *World) engine() *engine.World { return (*engine.World)(w) }
@@ -32,7 +32,7 @@ func (w *World) Despawn(id ID) { w.engine().Despawn(id) }
 func (w *World) Cut(id ID) { w.engine().Cut(id) }
 
 // On converts a place relative to parent, and to its own parents, into one in the world, which is
-// parent 0. ok is false if one is not known. What a client does not predict is where it is known.
+// parent 0. ok is false if one is not known.
 func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().On(parent, at)
 }
