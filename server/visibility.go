@@ -172,7 +172,7 @@ func (p *player) see(out *Outbox) {
 			}
 		}
 	}
-	if v.crowded || s.tick-v.looked >= s.lookEvery() || v.send != p.down.send || p.popsUp() {
+	if v.crowded || p.mayLook() || v.send != p.down.send || p.popsUp() {
 		v.looked, v.send = s.tick, p.down.send
 		p.look(out)
 	}
@@ -186,6 +186,14 @@ const (
 // lookEvery returns after how many ticks a player looks around again.
 func (s *Server) lookEvery() clock.Tick {
 	return clock.Tick(min(s.rules.Rate/looksPerSecond, s.grid.Len()/cheapLook))
+}
+
+// mayLook reports whether the player's turn to look around came since it looked last. Turns are
+// lookEvery apart. Players have theirs in different ticks, whenever they joined and whatever made
+// all of them look at once in between.
+func (p *player) mayLook() bool {
+	every, phase := p.s.lookEvery(), clock.Tick(p.down.phase)
+	return every <= 1 || (p.s.tick+phase)/every != (p.sight.looked+phase)/every
 }
 
 // look finds out what is in sight, and weighs it.

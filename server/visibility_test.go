@@ -492,3 +492,47 @@ func TestNamesGoOnce(t *testing.T) {
 		}
 	}
 }
+
+// Players who joined in the same tick look around in different ticks, also after something made all
+// of them look at once, and each of them does so within the period.
+//
+// seeds: R29
+func TestLooksAreSpreadOverTicks(t *testing.T) {
+	const players = 40
+	n := newNest(t, Config{})
+	n.join = func(w *game.World, name string) game.ID { return ants.Spawn(w, ant{Name: name}) }
+	popups := 700
+	n.referee = func(w *game.World) {
+		for i := crumbs.Len(w); i < popups; i++ {
+			crumbs.Spawn(w, crumb{Pos: geom.Vec2{X: float64(i % 70)}})
+		}
+	}
+	var peers []*peer
+	for i := range players {
+		peers = append(peers, n.connect(fmt.Sprint("ant", i)))
+	}
+	for tick := range 120 {
+		if tick == 60 {
+			popups++ // where the players are
+		}
+		n.tick(nil)
+		for _, p := range peers {
+			p.send(command(n.s.Tick()+2, antCmd{}))
+		}
+		every, looks := n.s.lookEvery(), 0
+		for _, c := range n.s.clients {
+			if c.sight.looked == n.s.tick {
+				looks++
+			}
+			if age := n.s.tick - c.sight.looked; tick > 20 && age >= every {
+				t.Fatalf("tick %d: player %d has not looked for %d ticks, the period is %d", tick, c.id, age, every)
+			}
+		}
+		switch {
+		case tick == 60 && looks != players:
+			t.Errorf("%d of %d looked at what popped up", looks, players)
+		case tick > 20 && tick != 60 && looks != players/int(every):
+			t.Errorf("tick %d: %d of %d looked, though the period is %d ticks", tick, looks, players, every)
+		}
+	}
+}
