@@ -43,9 +43,10 @@ type lookPair struct {
 
 // Shown calls f for every entity that the client showed when newest was the newest packet that it
 // had applied, by rising ID: those in sight, and those whose end it had not learned, be it that
-// they are dead or have left its sight. One that came back meanwhile is there twice, first as it is
-// now. Ends that the server learned of more than 32 ticks ago count as known to the client. f is
-// given the slot, for RecordsAround, and returns false to stop.
+// they are dead or have left its sight. One that came back meanwhile is there several times, its
+// newest slot first: the client shows it by the first of them of which it held a record. Ends that
+// the server learned of more than 32 ticks ago count as known to the client. f is given the slot,
+// for RecordsAround, and returns false to stop.
 func (v *View) Shown(newest wire.Seq, scratch []uint16, f func(slot uint16, i int32) bool) []uint16 {
 	scratch = scratch[:0]
 	for n := range v.slots.used {
@@ -58,10 +59,10 @@ func (v *View) Shown(newest wire.Seq, scratch []uint16, f func(slot uint16, i in
 		if p.ent != q.ent {
 			return cmp.Compare(v.h.At(p.ent).ID, v.h.At(q.ent).ID)
 		}
-		if p.phase() != q.phase() {
+		if p.inSight() != q.inSight() {
 			return cmp.Compare(p.phase(), q.phase())
 		}
-		return cmp.Compare(a, b)
+		return cmp.Compare(q.since, p.since)
 	})
 	for _, n := range scratch {
 		if !f(n, v.slots.list[n].ent) {
@@ -77,10 +78,8 @@ func (v *View) shown(n uint16, newest wire.Seq) bool {
 	switch s := &v.slots.list[n]; s.phase() {
 	case entering, live:
 		return true
-	case leaving:
-		return v.same(s)
-	case ended:
-		return v.slots.ending(n).learned.Newer(newest) && v.same(s)
+	case leaving, ended:
+		return !v.slots.ending(n).taught(newest) && v.same(s)
 	}
 	return false
 }

@@ -76,3 +76,78 @@ func TestWhoCameBackIsShownOnce(t *testing.T) {
 		t.Errorf("before it came back it was shown by slots %v, want the old one", got)
 	}
 }
+
+// Who is in sight twice within a round trip, so that nobody knew that the client had it when it
+// left, is shown by the slot that the client shows: with the first sight by the older one, with the
+// second by the newer one alone, whichever number the slots have, and whatever was acknowledged
+// first.
+//
+// seeds: B15
+func TestWhoFlapsIsShownByTheRightSlot(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		applied []int // packets in the order in which the client applies them
+		acked   []int // packets of which the server learns, each on its own
+		want    []uint16
+	}{
+		{"the first sight", []int{1}, []int{1}, []uint16{0}},
+		{"both", []int{1, 3}, []int{1, 3}, []uint16{1}},
+		{"both, the newer known first", []int{1, 3}, []int{3, 1}, []uint16{1}},
+		{"both, the newer applied first", []int{3, 1}, []int{3, 1}, []uint16{1}},
+		{"the newer one alone", []int{3}, []int{3}, []uint16{1}},
+		{"its end, too", []int{1, 3, 4}, []int{1, 3, 4}, nil},
+		{"the older one late, after the newer one's end", []int{3, 4, 1}, []int{3, 4, 1}, nil},
+		{"the older one, and the newer one's end", []int{1, 4}, []int{1, 4}, []uint16{0}},
+		{"all", []int{1, 2, 3, 4}, []int{4, 3, 2, 1}, nil},
+	} {
+		h := NewHistory(codec.All(mustKind[cart](t)))
+		v, s := NewView(h), NewStore(codec.All(mustKind[cart](t)))
+		var log wire.Log
+		var w wire.BitWriter
+		var i int32
+		sims := make([]int64, h.kinds[0].Sims)
+		bodies := map[int][]byte{}
+		for n, do := range []func(){
+			func() { i = h.Add(7, 0, false); v.Enter(i, Observed) },
+			func() { v.Leave(i) },
+			func() { v.Enter(i, Observed) },
+			func() { v.Leave(i) },
+		} {
+			h.Begin(clock.Tick(n + 1))
+			do()
+			h.Record(i, sims, false)
+			p := log.Sent(0, h.Tick(), v.Missing)
+			w.Reset(nil)
+			due := v.Pending(clock.Time(n)*clock.Time(time.Millisecond), time.Minute, nil)
+			new(Writer).All(&w, v, due, p, 0)
+			log.Charge(p, 100)
+			bodies[n+1] = slices.Clone(w.Bytes())
+		}
+		for _, n := range c.applied {
+			var r wire.BitReader
+			r.Reset(bodies[n])
+			if err := s.Read(&r, clock.Tick(n), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k := range c.acked {
+			a := wire.Ack{Latest: wire.Seq(slices.Max(c.acked[:k+1]))}
+			for _, n := range c.acked[:k+1] {
+				a.History |= 1 << (a.Latest - wire.Seq(n)) >> 1
+			}
+			if !log.Acked(a, v.Delivered, v.Missing) {
+				t.Fatal("an honest ack was refused")
+			}
+		}
+		var got []uint16
+		v.Shown(wire.Seq(slices.Max(c.applied)), nil, func(n uint16, _ int32) bool {
+			if a, b := v.RecordsAround(&log, n, 0, wire.Seq(slices.Max(c.applied)), 9*256); a.Tick != 0 || b.Tick != 0 {
+				got = append(got, n)
+			}
+			return true
+		})
+		if !slices.Equal(got, c.want) || (s.Find(7) != nil) != (len(c.want) > 0) {
+			t.Errorf("%s: shown by slots %v, want %v; the client has it: %v", c.name, got, c.want, s.Find(7) != nil)
+		}
+	}
+}

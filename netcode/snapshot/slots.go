@@ -85,9 +85,27 @@ func (s *slot) unit(g int) int { return int(s.at) + unitOf(g) }
 type ending struct {
 	slot    uint16
 	had     bool       // the client was known to have the entity when it left
-	learned wire.Seq   // of a slot that ended: oldest packet known to be applied from which the client learned it
+	known   bool       // a packet is known to be applied from which the client learned it
+	learned wire.Seq   // the oldest of them
+	later   uint32     // bit i: packet learned+1+i is another
 	at      clock.Tick // of a slot that ended: when that was known
 }
+
+// teach notes that the client learned it from packet seq.
+func (e *ending) teach(seq wire.Seq) {
+	switch d := seq - e.learned; {
+	case !e.known:
+		e.learned, e.later, e.known = seq, 0, true
+	case seq.Newer(e.learned):
+		e.later |= 1 << (d - 1) // beyond 32 nothing
+	case d != 0:
+		e.learned, e.later = seq, e.later<<-d|1<<(-d-1)
+	}
+}
+
+// taught reports whether the client had learned it when newest was the newest packet that it had
+// applied.
+func (e *ending) taught(newest wire.Seq) bool { return e.known && !e.learned.Newer(newest) }
 
 // shownTicks is for how many ticks a slot that ended is kept for Shown, unless it is needed:
 // commands that were made before the client learned of the end may still have to wait for their
@@ -183,7 +201,7 @@ func (t *slotTable) end(n uint16, seq wire.Seq, now clock.Tick) {
 		t.leaving--
 		e.at = now
 	}
-	e.learned = seq
+	e.teach(seq)
 }
 
 // forget drops the ending of slot n.

@@ -180,8 +180,8 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 			return // sent before the end, arrived after it
 		}
 		if h == nil || !h.alive || h.ID != o.id || h.Kind != o.kind || h.Exact != o.exact || h.Mine != o.mine {
-			if double := s.Find(o.id); double != nil && double.slot != o.slot && double.since > tick {
-				return // of an older use of this slot, overtaken by the entity's next use of another slot
+			if s.overtaken(o, tick) {
+				return
 			}
 			h = s.enter(o, tick)
 		}
@@ -203,6 +203,18 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 	if s.Applied != nil {
 		s.Applied(h, o.group, &o.state)
 	}
+}
+
+// overtaken reports whether the first sight o, of a tick, comes after the entity's next use of
+// another slot, even if that use has ended by now: what the client shows must not depend on the
+// order in which packets arrive, which the server does not know.
+func (s *Store) overtaken(o *op, tick clock.Tick) bool {
+	for _, h := range s.slots {
+		if h != nil && h.ID == o.id && h.slot != o.slot && h.since > tick {
+			return true
+		}
+	}
+	return false
 }
 
 // enter starts a new use of a slot.

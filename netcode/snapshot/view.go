@@ -300,19 +300,19 @@ func (v *View) Delivered(p *wire.Packet) {
 		case r.gone && r.groups != 0:
 			v.deliveredForget(s, r.groups, p.Tick)
 		case r.gone:
-			if is == leaving || is == ended && v.slots.ending(r.slot).learned.Newer(p.Seq) {
+			if is == leaving || is == ended {
 				v.slots.end(r.slot, p.Seq, v.h.tick)
 			}
 		case is == ended:
+			v.replaced(r.slot, p.Seq)
 		default:
 			v.deliveredRecords(s, &r.logEntry, p.Tick)
-			if is == live {
-				break
-			}
 			if is == entering {
 				s.setPhase(live)
 			}
-			v.replaced(r.slot, p.Seq)
+			if is != live || p.Tick-s.since < flapTicks {
+				v.replaced(r.slot, p.Seq)
+			}
 		}
 	}
 	if !rewound {
@@ -349,23 +349,26 @@ func (v *View) deliveredRecords(s *slot, e *logEntry, tick clock.Tick) {
 	}
 }
 
-// replaced notes that packet seq brought the entity of slot n to the client: if the client was
-// known to have it in another slot before, and its end there was not acknowledged, the client
-// dropped it there, as it has an entity once. If it was not known to, a first sight of that slot
-// may still be on its way, so its end must be acknowledged before another entity may have the slot.
+// flapTicks is for how many ticks after an entity came into sight a packet may be the first of
+// those applied that showed it in its present slot.
+const flapTicks = 32
+
+// replaced notes that packet seq showed the client the entity of slot n: it has an entity once, and
+// dropped it in older slots. If it was known to have it there that is their end. If not, a first
+// sight of such a slot may still be on its way, so the end must be acknowledged before another
+// entity may have the slot.
 func (v *View) replaced(n uint16, seq wire.Seq) {
-	if v.slots.leaving == 0 {
-		return
-	}
 	now := &v.slots.list[n]
 	for i := range v.slots.endings {
-		o := v.slots.endings[i].slot
-		s := &v.slots.list[o]
-		if o == n || s.phase() != leaving || s.ent != now.ent || !v.slots.endings[i].had || !v.same(s) {
+		e := &v.slots.endings[i]
+		s := &v.slots.list[e.slot]
+		if e.slot == n || s.ent != now.ent || s.since >= now.since && !now.inSight() || !v.same(s) {
 			continue
 		}
-		if s.since < now.since || now.phase() == live {
-			v.slots.end(o, seq, v.h.tick)
+		if s.phase() == leaving && e.had {
+			v.slots.end(e.slot, seq, v.h.tick)
+		} else {
+			e.teach(seq)
 		}
 	}
 }
