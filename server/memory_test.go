@@ -156,7 +156,12 @@ type arrival struct {
 
 func newStrollers(t testing.TB, groups, clients, budget int) *strollers {
 	t.Helper()
-	c := &strollers{t: t, rules: crowdRules(t, groups, clients), cmds: make([]packet.Command, 8)}
+	return newStrollersOf(t, crowdRules(t, groups, clients), clients, budget)
+}
+
+func newStrollersOf(t testing.TB, rules *game.Rules, clients, budget int) *strollers {
+	t.Helper()
+	c := &strollers{t: t, rules: rules, cmds: make([]packet.Command, 8)}
 	var err error
 	if c.s, err = New(c.rules, Config{Budget: budget}); err != nil {
 		t.Fatal(err)

@@ -21,10 +21,13 @@ type Mark struct {
 // shown returns the playout time at which the record is drawn as it is.
 func (m Mark) shown() clock.TickFrac { return (&motion.State{Tick: m.Tick, Bound: m.Bound}).Shown() }
 
-// A Lookback is what RecordsAround found for one moment of one View: for all slots in use, as it
-// walks through the log only once.
+// A Lookback is what RecordsAround found for one moment of one View. One walk through the log
+// serves many slots.
 type Lookback struct {
 	key   lookKey
+	asked slotSet // slots whose records were looked for
+	open  slotSet // of these, slots with a pair that is still open
+	slots [Slots]lookSlot
 	pairs []lookPair // by unit of the ledger
 }
 
@@ -36,9 +39,19 @@ type lookKey struct {
 	version      uint64
 }
 
+// lookSlot is what the walk must know of a slot that is open.
+type lookSlot struct {
+	since  clock.Tick // packets of older ticks do not speak of its present use
+	at     uint16     // first unit of its piece of the ledger
+	graded uint8      // groups that have levels
+	left   uint8      // how many of its pairs are open
+}
+
 type lookPair struct {
-	a, b   Mark // around t
-	before Mark // the newest state that the client is known to have held, from before the log
+	a, b   Mark       // around t
+	before Mark       // the newest state that the client is known to have held, from before the log
+	gone   clock.Tick // newest packet that made the client drop the group
+	open   bool       // a is still to be found
 }
 
 // Shown calls f for every entity that the client showed when newest was the newest packet that it
@@ -92,18 +105,17 @@ func (v *View) shown(n uint16, newest wire.Seq) bool {
 // known to hold. Of what nobody can hit the log keeps nothing: exact records, and kinds that are
 // extrapolated or run ahead.
 //
-// Asking for all entities at one t costs one walk through the log. Not safe for concurrent use.
+// Asking for all entities at one t costs one walk through the log, and so does asking for those
+// that FindRecords named. Not safe for concurrent use.
 func (v *View) RecordsAround(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {
 	s := &v.slots.list[n]
 	if !v.has(s, g) {
 		return
 	}
-	if v.look == nil {
-		v.look = &Lookback{}
-	}
-	l := v.look
-	if key := (lookKey{v, log, log.NextSeq(), newest, t, v.version}); l.key != key {
-		l.walk(key)
+	l := v.lookback(log, newest, t)
+	if !l.asked.has(n) {
+		l.begin(&v.slots.taken)
+		l.walk()
 	}
 	p := &l.pairs[s.unit(g)]
 	if p.a.Tick == 0 {
@@ -112,46 +124,75 @@ func (v *View) RecordsAround(log *wire.Log, n uint16, g int, newest wire.Seq, t 
 	return p.a, p.b
 }
 
-// walk finds the records around the key's time, from the newest packet back.
-func (l *Lookback) walk(key lookKey) {
-	v := key.view
-	l.key = key
-	last := clock.Tick(math.MaxUint32) // tick of packet newest
-	if p := key.log.Get(key.newest); p != nil {
-		last = p.Tick
+// FindRecords finds the records of some slots in one walk through the log, so that RecordsAround
+// has them. A walk for few of them ends earlier than one for all.
+func (v *View) FindRecords(log *wire.Log, slots []uint16, newest wire.Seq, t clock.TickFrac) {
+	l := v.lookback(log, newest, t)
+	var wanted slotSet
+	for _, n := range slots {
+		wanted.add(n)
 	}
-	open, since := l.begin(last)
+	l.begin(&wanted)
+	l.walk()
+}
+
+// lookback returns the View's Lookback for a moment, with what is known of that one.
+func (v *View) lookback(log *wire.Log, newest wire.Seq, t clock.TickFrac) *Lookback {
+	if v.look == nil {
+		v.look = &Lookback{}
+	}
+	l := v.look
+	if key := (lookKey{v, log, log.NextSeq(), newest, t, v.version}); l.key != key {
+		l.key, l.asked, l.open = key, slotSet{}, slotSet{}
+	}
+	return l
+}
+
+// walk finds the records of the open slots, from the newest packet back.
+func (l *Lookback) walk() {
+	key := &l.key
+	if l.open == (slotSet{}) {
+		return
+	}
+	last, since := l.last(), clock.Tick(math.MaxUint32)
+	for w, set := range l.open {
+		for ; set != 0; set &= set - 1 {
+			since = min(since, l.slots[w<<6+bits.TrailingZeros64(set)].since)
+		}
+	}
 	var r logReader
 	key.log.Newest(key.next-1, func(p *wire.Packet) bool {
-		if open == 0 || p.Tick < since {
+		if p.Tick < since || l.open == (slotSet{}) {
 			return false
 		}
 		drawn := p.Applied() && !p.Seq.Newer(key.newest)
 		for r.begin(p.Refs); r.next(); {
-			if r.gone || !v.current(r.slot, p.Tick) || !v.shown(r.slot, key.newest) {
+			if !l.open.has(r.slot) || r.gone {
 				continue
 			}
-			s := &v.slots.list[r.slot]
-			graded := v.rules(s).graded
+			s := &l.slots[r.slot]
+			if p.Tick < s.since {
+				continue
+			}
 			for groups := r.groups; groups != 0; groups &= groups - 1 {
-				g := bits.TrailingZeros32(groups)
-				unit := s.unit(g)
-				pair, out, gone := &l.pairs[unit], v.ledger.known[unit].out(), v.goneTick(s, g)
+				pair := &l.pairs[int(s.at)+unitOf(bits.TrailingZeros32(groups))]
 				mark := Mark{Tick: p.Tick, Bound: r.bound}
-				if graded&groups&-groups != 0 {
+				if s.graded&uint8(groups&-groups) != 0 {
 					mark.Level = r.level
 				}
 				switch {
-				case pair.a.Tick != 0 || v.ledger.acked(unit) == 0 || out || p.Tick <= gone: // found, or dropped since
+				case !pair.open || p.Tick <= pair.gone: // found, or dropped since
 				case drawn && mark.shown() <= key.t:
-					pair.a = mark
-					open--
+					pair.a, pair.open = mark, false
+					if s.left--; s.left == 0 {
+						l.open.remove(r.slot)
+					}
 				case drawn:
 					pair.b = mark
 				}
 				if r.based { // whether this record arrived or not, the client held its baseline
 					age, level, bound := r.base()
-					if m := (Mark{p.Tick - age, bound, level}); !out && m.Tick > gone {
+					if m := (Mark{p.Tick - age, bound, level}); pair.open && m.Tick > pair.gone {
 						pair.had(m, last, key.t)
 					}
 				}
@@ -159,36 +200,69 @@ func (l *Lookback) walk(key lookKey) {
 		}
 		return true
 	})
+	l.open = slotSet{}
 }
 
-// begin forgets what was found before. open is in how many pairs a is still to be found, and since
-// when the first of those entities came into sight.
-func (l *Lookback) begin(last clock.Tick) (open int, since clock.Tick) {
-	v := l.key.view
+// last returns the tick of the newest packet that the client had applied.
+func (l *Lookback) last() clock.Tick {
+	if p := l.key.log.Get(l.key.newest); p != nil {
+		return p.Tick
+	}
+	return math.MaxUint32
+}
+
+// begin opens those of a set of slots that have something to look for and were not asked for yet.
+func (l *Lookback) begin(wanted *slotSet) {
+	v, last := l.key.view, l.last()
 	if cap(l.pairs) < len(v.ledger.known) {
 		l.pairs = make([]lookPair, cap(v.ledger.known))
 	}
-	l.pairs = l.pairs[:len(v.ledger.known)]
-	since = clock.Tick(math.MaxUint32)
-	for n := range v.slots.used {
-		s := &v.slots.list[n]
-		shown := v.shown(n, l.key.newest)
-		for unit, end := v.ledger.piece(s.at); unit < end; unit++ {
-			k, acked := &v.ledger.known[unit], v.ledger.acked(unit)
-			p := &l.pairs[unit]
-			*p = lookPair{}
-			if !shown || k.out() { // what must be dropped is not drawn
-				continue
-			}
-			if p.had(Mark{acked, k.bound(), k.level()}, last, l.key.t); p.before.Tick != 0 {
-				p.a = p.before // it holds nothing newer: nothing to look for
-			} else if acked != 0 {
-				open++
-				since = min(since, s.since)
-			}
+	l.pairs = l.pairs[:cap(l.pairs)]
+	for w, set := range wanted {
+		set &^= l.asked[w]
+		l.asked[w] |= set
+		for ; set != 0; set &= set - 1 {
+			l.beginSlot(uint16(w<<6+bits.TrailingZeros64(set)), last)
 		}
 	}
-	return open, since
+}
+
+func (l *Lookback) beginSlot(n uint16, last clock.Tick) {
+	v := l.key.view
+	s, is := &v.slots.list[n], &l.slots[n]
+	shown := v.shown(n, l.key.newest)
+	*is = lookSlot{since: s.since, at: s.at}
+	unit, end := v.ledger.piece(s.at)
+	for i := unit; i < end; i++ {
+		k, acked := &v.ledger.known[i], v.ledger.acked(i)
+		p := &l.pairs[i]
+		*p = lookPair{}
+		if !shown || k.out() { // what must be dropped is not drawn
+			continue
+		}
+		if p.had(Mark{acked, k.bound(), k.level()}, last, l.key.t); p.before.Tick != 0 {
+			p.a = p.before // it holds nothing newer: nothing to look for
+		} else if acked != 0 {
+			p.open = true
+			is.left++
+		}
+	}
+	if is.left == 0 {
+		return
+	}
+	l.open.add(n)
+	if v.resync.notBefore != nil {
+		is.since = max(is.since, v.resync.notBefore[n])
+	}
+	if s.exact() {
+		return
+	}
+	r := v.rules(s)
+	is.graded = uint8(r.graded)
+	for set := r.limitedSet; set != 0; set &= set - 1 {
+		g := bits.TrailingZeros32(set)
+		l.pairs[s.unit(g)].gone = v.goneTick(s, g)
+	}
 }
 
 // had notes that the client held a record at some time. It counts if the client held it at the

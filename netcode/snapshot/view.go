@@ -64,7 +64,7 @@ func NewView(h *History) *View {
 	return &View{h: h, departed: h.departed.n}
 }
 
-// Share lets the View use l for RecordsAround: 18 kB for a client that sees 250 entities of three
+// Share lets the View use l for RecordsAround: 30 kB for a client that sees 250 entities of three
 // groups each. Views that share it must not be asked at once. Without it a View has its own.
 func (v *View) Share(l *Lookback) { v.look = l }
 
