@@ -118,25 +118,14 @@ func (p *Player) connect() {
 	})
 }
 
-// pump schedules the delivery of what is under way.
-func (p *Player) pump(pipe *netsim.Pipe, now clock.Time) {
-	at, ok := pipe.Next()
-	if !ok {
-		return
-	}
-	p.sim.Loop.At(at, func() {
-		for {
-			data, at, ok := pipe.Pop(p.sim.Loop.Now())
-			if !ok {
-				return
-			}
-			if pipe == p.down {
-				if p.Client != nil {
-					p.Client.Receive(p.local(at), data)
-				}
-			} else {
-				p.sim.Server.Receive(p.ID, at, data)
-			}
+// deliver hands over what a pipe carries, as it arrives. Call it after each push.
+func (p *Player) deliver(pipe *netsim.Pipe) {
+	pipe.Deliver(&p.sim.Loop, func(at clock.Time, data []byte) {
+		switch {
+		case pipe == p.up:
+			p.sim.Server.Receive(p.ID, at, data)
+		case p.Client != nil:
+			p.Client.Receive(p.local(at), data)
 		}
 	})
 }
@@ -187,7 +176,7 @@ func (p *Player) frame() bool {
 		s.mix(b)
 		if now >= p.cut {
 			p.up.Push(now, b)
-			p.pump(p.up, now)
+			p.deliver(p.up)
 		}
 	}
 	if p.OnFrame != nil {

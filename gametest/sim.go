@@ -121,7 +121,7 @@ func (s *Sim) tick() bool {
 			s.mix(data)
 			if p := s.byID[to]; p != nil && now >= p.cut {
 				p.down.Push(now, data)
-				p.pump(p.down, now)
+				p.deliver(p.down)
 			}
 		}
 	}
