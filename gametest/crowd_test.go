@@ -27,7 +27,7 @@ func TestHundredBotsNeverDiverge(t *testing.T) {
 			if err := s.Diverged(); err != nil {
 				t.Fatalf("%v\nreplay: go test ./gametest -run '%s'", err, t.Name())
 			}
-			if q := s.Quality(); q.ViewErrorP95 > 1.25 {
+			if q := s.Quality(); q.ViewErrorP95 > 1 {
 				t.Errorf("pilots are drawn %.2f m from where they were at that moment", q.ViewErrorP95)
 			}
 			compared, old := s.Checked()

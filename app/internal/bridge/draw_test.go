@@ -278,7 +278,7 @@ func TestLate(t *testing.T) {
 			most = max(most, ms)
 		}
 	}
-	if late == 0 || most < 15 || most > 1700 {
+	if late == 0 || most < 15 || most > 1000 {
 		t.Errorf("%d of %d are drawn later, by up to %d ms", late, len(pages[0].world["person"]), most)
 	}
 	if often < 100 || seldom > 1500 { // some packets a second carry all
