@@ -84,15 +84,16 @@ type Client struct {
 	eng     *engine.Engine  // the world as rules see it
 	store   *snapshot.Store // the records that arrived
 
-	time   timelines
-	down   downlink
-	up     uplink
-	own    reconcile
-	ahead  ahead
-	play   playback
-	events eventQueue
-	replay budget
-	stats  Stats
+	time     timelines
+	down     downlink
+	up       uplink
+	own      reconcile
+	ahead    ahead
+	play     playback
+	events   eventQueue
+	replay   budget
+	verdicts verdicts
+	stats    Stats
 
 	refreshed uint64 // store.Turns when the world was last brought up to date
 	botVals   []int64

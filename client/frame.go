@@ -61,7 +61,7 @@ func (c *Client) Tick(vals []int64) {
 	if cmd.Moment = 0; packet.HasPress(c.rules.Command, cmd.Vals) {
 		cmd.Moment = c.moment
 	}
-	c.moment = 0
+	cmd.Claim, c.moment = 0, 0
 	c.up.noteCommand(cmd)
 	c.own.predict()
 	c.events.collect()

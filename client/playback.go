@@ -10,6 +10,7 @@ import (
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/playout"
+	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
 )
@@ -241,8 +242,8 @@ func (p *playback) timeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) {
 }
 
 // TimeOf returns the tick time that an entity is drawn at in this frame: the playout time, earlier
-// where the server announced that records of it take longer, the present where it is extrapolated. ok is
-// false if nothing of it is drawn between records.
+// where the server announced that records of it take longer, the present where it is extrapolated.
+// ok is false if nothing of it is drawn between records.
 func (c *Client) TimeOf(h *snapshot.Replica) (t clock.TickFrac, ok bool) { return c.play.timeOf(h) }
 
 // countStall counts for how long an entity, of which records just arrived, stood still because
@@ -284,6 +285,15 @@ func (p *playback) hitches(stall clock.TickFrac) uint64 {
 type view struct {
 	p  *playback
 	at clock.TickFrac // 0: nothing was drawn yet
+}
+
+// Receipt implements engine.Seer.
+func (v *view) Receipt() engine.Receipt {
+	reason := rewind.Exact
+	if v.at == 0 || v.p.cfg.NoRewind {
+		reason = rewind.None
+	}
+	return engine.NewReceipt(v.at, v.at, 0, reason)
 }
 
 // Seen implements engine.Seer.

@@ -173,6 +173,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 	newest := c.down.applied(at, &h, c.up.log.NextSeq())
 	c.own.noteRan(h.Tick, feedback.Ran)
 	c.own.spawned = max(c.own.spawned, spawned)
+	c.verdicts.receive(&feedback.Receipts)
 	if c.down.settles {
 		c.down.settled[h.Tick%clock.Tick(len(c.down.settled))] = h.Tick
 		c.down.settledTick = max(c.down.settledTick, h.Tick)
@@ -198,7 +199,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 func (c *Client) parse(
 	h *wire.Header, r *wire.BitReader, agreed uint64,
 ) (f packet.Feedback, spawned clock.Tick, ok bool) {
-	form := packet.FeedbackForm{Queued: c.time.queued, Events: len(c.rules.Events) > 0}
+	form := c.rules.Feedback()
 	f = packet.DecodeFeedback(r, h.Tick, form)
 	if r.Bad() {
 		c.stats.Malformed++

@@ -77,6 +77,8 @@ func BenchmarkTick(b *testing.B) {
 // wideSight saw all 256 rocks.
 type wideSight struct{}
 
+func (wideSight) Receipt() (r engine.Receipt) { return r }
+
 func (wideSight) Seen(kind int, me game.ID, dst *engine.Sight) {
 	var drawn [8]int64
 	for i := range 256 {

@@ -87,6 +87,8 @@ func TestWritesInVainAreReported(t *testing.T) {
 // look is a player who sees rock 3.
 type look struct{}
 
+func (look) Receipt() (r engine.Receipt) { return r }
+
 func (look) Seen(kind int, me game.ID, dst *engine.Sight) {
 	if kind == 1 {
 		dst.Add(3, make([]int64, 3))

@@ -13,6 +13,8 @@ import (
 // sight is a Seer that saw the same things all the time.
 type sight struct{ ids []game.ID }
 
+func (*sight) Receipt() (r engine.Receipt) { return r }
+
 func (s *sight) Seen(kind int, me game.ID, dst *engine.Sight) {
 	drawn := make([]int64, 8)
 	for _, id := range s.ids {
@@ -125,6 +127,8 @@ func TestActAllocatesNothing(t *testing.T) {
 }
 
 type quietSight struct{ drawn [16]int64 }
+
+func (*quietSight) Receipt() (r engine.Receipt) { return r }
 
 func (s *quietSight) Seen(kind int, me game.ID, dst *engine.Sight) {
 	dst.Add(2, s.drawn[:7])

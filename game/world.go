@@ -41,3 +41,9 @@ func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }
+
+// Receipt tells by which past a command is judged, in ticks: Stated, Used, Bound, Reason.
+type Receipt = engine.Receipt
+
+// Receipt is that of the command that runs, for events and logs.
+func (w *World) Receipt() Receipt { return w.engine().Receipt() }

@@ -12,14 +12,17 @@ import (
 
 // CommandStats counts what happened to one player's commands.
 type CommandStats struct {
-	Starved     uint64     // ticks without a command of their own
-	Late        uint64     // commands that arrived after their tick
-	Expired     uint64     // queued commands that were not run: too much to catch up on
-	Moved       uint64     // presses of late commands, run at the next tick
-	TooEarly    uint64     // commands further ahead than MaxAhead ticks
-	Clamped     uint64     // commands whose playout time was outside the rewind's bounds
-	Substituted uint64     // entities judged by a newer state than was shown, which was too old, see rewind.MaxGap
-	LastStarved clock.Tick // newest tick that ran without its own command
+	Starved     uint64 // ticks without a command of their own
+	Late        uint64 // commands that arrived after their tick
+	Expired     uint64 // queued commands that were not run: too much to catch up on
+	Moved       uint64 // presses of late commands, run at the next tick
+	TooEarly    uint64 // commands further ahead than MaxAhead ticks
+	Clamped     uint64 // commands whose playout time was outside the rewind's bounds
+	Substituted uint64 // entities judged by a newer state than was shown, which was too old, see rewind.MaxGap
+	// Agreed and Disagreed count shots for which the client claimed to have hit what the server
+	// did, or something else. Those that were judged by the present are left out.
+	Agreed, Disagreed uint64
+	LastStarved       clock.Tick // newest tick that ran without its own command
 }
 
 // commands is one player's commands: those that wait for their tick, and what is known of those
@@ -29,6 +32,7 @@ type commands struct {
 	acked   clock.Tick     // all commands up to here arrived, or are of no use any more
 	last    packet.Command // the newest command that ran
 	late    packet.Command // a late press that waits for the next tick, if its Tick is not 0
+	pressed clock.Tick     // where commands are timed: when the presses were made that run now
 	idle    bool           // the client announced that its commands stay as they are
 	queue   queue          // where commands are queued
 
@@ -108,9 +112,9 @@ func (c *commands) acceptCommand(s *Server, cmd *packet.Command, arrival clock.T
 	c.advance(s.tick)
 }
 
-// appendFeedback writes what the client needs to time its commands, and notes the slack that sent
-// reports.
-func (c *commands) appendFeedback(w *wire.BitWriter, sent *wire.Packet, s *Server) {
+// appendFeedback writes what the client needs to time its commands and, where there is room for it,
+// how its shots were judged. It notes the slack that sent reports.
+func (c *commands) appendFeedback(w *wire.BitWriter, sent *wire.Packet, s *Server, shots *receipts) {
 	f := packet.Feedback{Acked: c.acked, HasSlack: c.slackDue, Ran: c.queue.ran}
 	f.Starved, f.Events = uint8(c.stats.Starved%packet.StarvedRange), c.events%packet.EventsRange
 	sent.Note = noSlackReported
@@ -119,5 +123,6 @@ func (c *commands) appendFeedback(w *wire.BitWriter, sent *wire.Packet, s *Serve
 		f.Slack = int(min(max(c.slack>>4, -packet.MaxSlack), packet.MaxSlack))
 		sent.Note, c.slackDue = int16(f.Slack), false
 	}
-	f.Append(w, s.tick, packet.FeedbackForm{Queued: s.rules.Mode == game.Queued, Events: len(s.rules.Events) > 0})
+	shots.take(&f.Receipts, sent.Seq)
+	f.Append(w, s.tick, s.rules.Feedback())
 }

@@ -49,6 +49,7 @@ type downlink struct {
 	lastSent   clock.Time
 	lastDue    clock.Time // when something was due last
 	tightUntil clock.Time // until then something is likely not to fit
+	receipts   *receipts  // of the player's shots; nil until there is one
 	needed     int        // bytes of a record that waits until the budget has so many; 0: none
 	resynced   clock.Time
 
@@ -114,6 +115,7 @@ func (o *Outbox) At(i int) (PlayerID, []byte) {
 func (d *downlink) resend(sent *wire.Packet) {
 	d.view.Missing(sent)
 	d.messages.Lost(uint16(sent.Seq))
+	d.receipts.settle(sent.Seq, false)
 }
 
 // resync makes everything due anew because the client lost a baseline. The client repeats that
@@ -256,7 +258,7 @@ func (p *player) write(out *Outbox, o occasion, room, budget int, timeout time.D
 	w.Reset(out.buf)
 	p.header(w, sent, o, budget)
 	head := w.Len()
-	p.commands.appendFeedback(w, sent, s)
+	p.commands.appendFeedback(w, sent, s, p.shots(room))
 	outer := w.Len() // bits around the entries
 	d.stats.HeaderBits += uint64(head)
 	d.stats.FeedbackBits += uint64(outer - head)

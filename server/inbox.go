@@ -25,6 +25,7 @@ type storedCommand struct {
 	tick   clock.Tick
 	newest wire.Seq
 	moment uint8
+	claim  packet.Claim
 }
 
 // arrived reports whether the command of tick t arrived. It is false for ticks cmdWindow or more
@@ -55,7 +56,7 @@ func (b *inbox) put(cmd *packet.Command, waits time.Duration, ran clock.Tick) {
 		b.grow(len(cmd.Vals), ran)
 	}
 	at := int(cmd.Tick) % len(b.slots)
-	b.slots[at] = storedCommand{cmd.Seen, waits, cmd.Tick, cmd.Newest, cmd.Moment}
+	b.slots[at] = storedCommand{cmd.Seen, waits, cmd.Tick, cmd.Newest, cmd.Moment, cmd.Claim}
 	copy(b.vals[at*len(cmd.Vals):], cmd.Vals)
 }
 
@@ -96,6 +97,7 @@ func (b *inbox) take(t clock.Tick, cmd *packet.Command) (waits time.Duration, ok
 	}
 	ints := len(b.vals) / len(b.slots)
 	vals := append(cmd.Vals[:0], b.vals[at*ints:(at+1)*ints]...)
-	*cmd = packet.Command{Tick: t, Vals: vals, Seen: h.seen, Newest: h.newest, Moment: h.moment}
+	*cmd = packet.Command{Tick: t, Vals: vals, Seen: h.seen, Newest: h.newest, Moment: h.moment,
+		Claim: h.claim}
 	return h.waits, true
 }

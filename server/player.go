@@ -49,6 +49,7 @@ func (p *player) delivered(sent *wire.Packet) {
 	d.line.Delivered(sent.Seq)
 	d.applied = max(d.applied, sent.Tick)
 	p.up.received.Delivered(sent.Seq)
+	d.receipts.settle(sent.Seq, true)
 }
 
 // missing handles a packet that later acknowledgements show to be lost. The slack that it reported

@@ -34,6 +34,12 @@ func (v *seer) begin(p *player, cmd *packet.Command, waited time.Duration) {
 	}
 }
 
+// Receipt implements engine.Seer.
+func (v *seer) Receipt() engine.Receipt {
+	r := &v.receipt
+	return engine.NewReceipt(r.Stated, r.Used, r.Bound, r.Reason)
+}
+
 // Seen implements engine.Seer.
 func (v *seer) Seen(kind int, me game.ID, dst *engine.Sight) {
 	self := int32(-1)

@@ -413,6 +413,7 @@ func (s *Server) runCommands() {
 		s.seer.begin(p, cmd, waited)
 		s.eng.SetMoment(cmd.Moment)
 		s.fault(s.eng.Act(p.avatar, cmd.Vals, &s.seer, false))
+		s.seer.end(cmd)
 	}
 }
 

@@ -200,7 +200,7 @@ func (p *peer) take(b []byte) wire.Header {
 		p.n.t.Fatalf("datagram %x: %+v, %v", b, h, err)
 	}
 	rules := p.n.s.rules
-	f := packet.DecodeFeedback(&r, h.Tick, packet.FeedbackForm{Queued: p.n.queued, Events: len(rules.Events) > 0})
+	f := packet.DecodeFeedback(&r, h.Tick, rules.Feedback())
 	p.acked, p.ran, p.emitted = max(p.acked, f.Acked), max(p.ran, f.Ran), f.Events
 	if f.HasSlack {
 		p.slacks = append(p.slacks, int64(f.Slack))

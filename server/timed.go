@@ -49,7 +49,7 @@ func (c *commands) advance(tick clock.Tick) {
 // the player's own or, when none arrived, its last movement for RepeatFor and then a neutral one.
 // Presses are never repeated. The result is valid until the next call for any player.
 func (c *commands) nextCommand(s *Server) (run *packet.Command, waited time.Duration) {
-	run = &s.run
+	run, c.pressed = &s.run, s.tick
 	waited, own := c.waiting.take(s.tick, run)
 	if own {
 		copyCommand(&c.last, run)
@@ -72,7 +72,7 @@ func (c *commands) repeatLast(s *Server, run *packet.Command) {
 		seen += clock.TickFrac(t-c.last.Tick) * clock.FracPerTick // as if the player had gone on looking
 	}
 	copyCommand(run, &c.last)
-	run.Tick, run.Seen, run.Moment = t, seen, 0
+	run.Tick, run.Seen, run.Moment, run.Claim = t, seen, 0, 0
 	packet.ClearPresses(k, run.Vals)
 	long := time.Duration(t-c.last.Tick)*s.period > RepeatFor
 	if !c.idle {
@@ -103,6 +103,7 @@ func (c *commands) addLatePress(s *Server, run *packet.Command) {
 		}
 	}
 	run.Seen, run.Newest, run.Moment = c.late.Seen, c.late.Newest, c.late.Moment
+	run.Claim, c.pressed = c.late.Claim, c.late.Tick
 	c.stats.LastStarved = s.tick // not the command that was predicted
 	c.surprised = true
 }

@@ -22,9 +22,9 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// Version is the version of the protocol. Peers of different versions cannot read each other's Hello
-// and Welcome. A Refusal has the same layout in every version, so that it can say so.
-const Version = 3
+// Version is the version of the protocol. Peers of different versions cannot read each other's
+// Hello and Welcome. A Refusal has the same layout in every version, so that it can say so.
+const Version = 4
 
 // Kind tells the messages apart.
 type Kind uint8

@@ -82,6 +82,8 @@ func (h *hall) world() *game.World { return (*game.World)(h.e.World()) }
 
 func (h *hall) get(id game.ID) *Player { return Players.Get(h.world(), id) }
 
+func (*hall) Receipt() (r engine.Receipt) { return r }
+
 // Seen implements engine.Seer: the present, unless h.seen says otherwise.
 func (h *hall) Seen(kind int, me game.ID, dst *engine.Sight) {
 	k := h.rules.Kinds[kind]

@@ -32,7 +32,6 @@ type mistakes struct {
 	wanted  bool     // it made a mistake whose line is not known
 	tracing bool     // it runs again to find lines
 	reached []reach  // where it reached for entities; of traced runs
-	looked  uint64   // kinds that it looked at as its player saw them
 	hidden  []hiding // what it despawned without predicting it
 
 	before, first, second Set
@@ -79,7 +78,7 @@ func (w *World) predict(p phase, actor ID, f func()) error {
 	e := Engine{w}
 	e.SaveSet(&m.before)
 	events := len(w.events)
-	m.wanted, m.looked, m.hidden = false, 0, m.hidden[:0]
+	m.wanted, m.hidden = false, m.hidden[:0]
 	if err := w.run(p, actor, w.seed, f); err != nil {
 		return err
 	}
@@ -94,7 +93,7 @@ func (w *World) predict(p phase, actor ID, f func()) error {
 			h.entity.hidden = h.before
 		}
 		e.LoadSet(&m.before)
-		m.looked, m.hidden, m.reached, m.tracing = 0, m.hidden[:0], m.reached[:0], trace
+		m.hidden, m.reached, m.tracing = m.hidden[:0], m.reached[:0], trace
 		_ = w.run(p, actor, w.seed, f)
 		m.tracing = false
 	}
@@ -192,7 +191,7 @@ func (w *World) late(s *Store) bool {
 // noteWrite notes that a callback changed an entity that no client predicts from a to b. It is what
 // commands do to other avatars, and to what they look at as their player saw it.
 func (m *mistakes) noteWrite(w *World, s *Store, e *entity, a, b []int64) {
-	if w.phase != acting && w.phase != stepping || !w.late(s) || m.looked&(1<<s.index) != 0 || s.any(w.avatar) != nil {
+	if w.phase != acting && w.phase != stepping || !w.late(s) || w.looked&(1<<s.index) != 0 || s.any(w.avatar) != nil {
 		return
 	}
 	for i := range s.schema.Props {

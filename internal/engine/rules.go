@@ -12,6 +12,7 @@ import (
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/codec"
+	"meanwhile/netcode/packet"
 	"meanwhile/netcode/schema"
 )
 
@@ -127,6 +128,11 @@ type Rules struct {
 
 // Urgent reports whether event i is sent before others and lost after them.
 func (r *Rules) Urgent(i int) bool { return r.events[i].Urgent }
+
+// Feedback returns which fields the server's feedback on commands has.
+func (r *Rules) Feedback() packet.FeedbackForm {
+	return packet.FeedbackForm{Queued: r.Mode == Queued, Events: len(r.Events) > 0, Shoots: packet.HasPresses(r.Command)}
+}
 
 // Ahead reports whether clients run entities of some kind ahead, besides their own avatar.
 func (r *Rules) Ahead() bool {

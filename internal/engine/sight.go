@@ -11,6 +11,8 @@ type Seer interface {
 	// Seen adds to dst every entity of a kind that player me saw, by rising ID and without me
 	// itself.
 	Seen(kind int, me ID, dst *Sight)
+	// Receipt says by which past that is.
+	Receipt() Receipt
 }
 
 // A Sight is what a player saw of one kind.
@@ -61,9 +63,9 @@ func (s *Sight) at(i int) []int64 {
 // harm.
 func (s *Sight) Close() { s.store.world.looks-- }
 
-// Look returns what player me saw of this kind, until Close: the present, where clients run the kind
-// ahead. It returns nil outside of commands and
-// bots, as nobody looks then. It panics for an Extrapolated kind.
+// Look returns what player me saw of this kind, until Close: the present, where clients run the
+// kind ahead. It returns nil outside of commands and bots, as nobody looks then. It panics for an
+// Extrapolated kind.
 func (s *Store) Look(me ID) *Sight {
 	if s.kind.Extrapolated {
 		panic("game: Seen of kind " + s.kind.Name + ", which is Extrapolated: what is extrapolated cannot be hit")
@@ -77,9 +79,7 @@ func (s *Store) Look(me ID) *Sight {
 // look asks the seer. Ranges over what was seen may be nested, so each has its own memory.
 func (s *Store) look(me ID) *Sight {
 	w := s.world
-	if m := w.mistakes; m != nil {
-		m.looked |= 1 << s.index
-	}
+	w.looked |= 1 << s.index
 	if w.looks == len(w.sights) {
 		w.sights = append(w.sights, &Sight{})
 	}
@@ -101,9 +101,9 @@ func (s *Store) look(me ID) *Sight {
 	return at
 }
 
-// leaveOutFar takes out of a sight what is further from the avatar than the kind can be hit: clients
-// may draw it elsewhere. Both sides do, with the same integers. An avatar without a place is far
-// from nothing.
+// leaveOutFar takes out of a sight what is further from the avatar than the kind can be hit:
+// clients may draw it elsewhere. Both sides do, with the same integers. An avatar without a place
+// is far from nothing.
 func (s *Store) leaveOutFar(me ID, seen *Sight) {
 	w := s.world
 	k := w.values(me)

@@ -70,6 +70,9 @@ func newStore(w *World, i int) *Store {
 // without such an entity it returns a zero state. Writes to that, and in a client to what it does
 // not own, are undone.
 func (s *Store) Get(id ID) unsafe.Pointer {
+	if w := s.world; w.looked>>s.index&1 != 0 && id != w.actor && id != 0 {
+		w.target = id
+	}
 	if e := s.any(id); e != nil && !s.isHidden(e) {
 		s.touch(e)
 		return e.state

@@ -35,9 +35,13 @@ type World struct {
 	seer    Seer
 	sights  []*Sight // memory for nested ranges over Seen
 	looks   int      // how many of sights are in use
+	looked  uint64   // kinds that it looked at as its player saw them
+	target  ID       // the entity of those kinds that it got last, but for its own avatar; 0: none
 	touched []touch
 	born    int                           // entities that clients run ahead and that this callback spawned
 	before  struct{ spawned, events int } // their lengths when the callback began
+
+	aim aim // of the newest Act
 
 	// In a client.
 	avatar   ID         // of its player; 0: none

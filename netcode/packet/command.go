@@ -52,6 +52,8 @@ type Command struct {
 	// Moment is when within the tick its presses happened, in 1/256 tick; 0 says nothing. It
 	// travels with presses only.
 	Moment uint8
+	// Claim is what the client says that the command hit. It travels with presses only.
+	Claim Claim
 }
 
 // AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. latest is
@@ -68,6 +70,7 @@ type Command struct {
 //	           their values: of an angle the difference from what was foreseen, in the second command of order 3,
 //	           later of the order above. It is signed; of a single angle, which differs, without its first bit
 //	  moment   only with a press: 1 bit whether there is one, then 8 bits
+//	  claim    only with a press: a Claim
 //	  seen     where the command before has none: 1 bit whether there is one, then tick*256-seen by Exp-Golomb of
 //	           order 11; else: its advance minus the advance before, at first 256, signed, of order 0
 //	  newest   first: latest-newest, order 1; later: its advance, modulo 2^16, order 0
@@ -98,6 +101,7 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wi
 			if w.Bool(c.Moment != 0); c.Moment != 0 {
 				w.Bits(uint64(c.Moment), momentBits)
 			}
+			c.Claim.append(w)
 		}
 		s := min(max(c.Seen, 0), c.Tick.Frac())
 		if seen > 0 {
@@ -312,8 +316,12 @@ func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wir
 		} else {
 			o.decodeValues(r, i)
 		}
-		if c.Moment = 0; HasPress(k, c.Vals) && r.Bool() {
-			c.Moment = uint8(r.Bits(momentBits))
+		c.Moment, c.Claim = 0, 0
+		if HasPress(k, c.Vals) {
+			if r.Bool() {
+				c.Moment = uint8(r.Bits(momentBits))
+			}
+			c.Claim = decodeClaim(r)
 		}
 		o.decodeView(r, i, latest)
 		if r.Bad() {
@@ -427,6 +435,16 @@ func Neutral(k *schema.Kind, vals []int64) {
 			clear(vals[p.At : p.At+p.Comps])
 		}
 	}
+}
+
+// HasPresses reports whether commands of a kind can have a press.
+func HasPresses(k *schema.Kind) bool {
+	for i := range k.Props {
+		if k.Props[i].Input() == schema.InputPress {
+			return true
+		}
+	}
+	return false
 }
 
 // HasPress reports whether a command has a press.

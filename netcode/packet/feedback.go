@@ -36,6 +36,8 @@ const (
 //	4 bits     Starved
 //	1 bit      where commands are queued: whether one ran; then tick-Ran, signed, of order 3
 //	4 bits     in games with events: Events
+//	list       in games whose commands have presses: a bit before each of Receipts and, unless there are MaxReceipts, one
+//	           that is not set
 type Feedback struct {
 	// Acked is the newest tick up to which every command has arrived or is of no use any more.
 	// Zero: none arrived yet.
@@ -53,12 +55,15 @@ type Feedback struct {
 	// Events is how many events the player's own commands have emitted so far, modulo EventsRange.
 	// The client showed them when it predicted the commands; the server does not send it those.
 	Events uint8
+	// Receipts say how shots of the player were judged.
+	Receipts Receipts
 }
 
 // FeedbackForm says which fields the Feedbacks of a game have.
 type FeedbackForm struct {
 	Queued bool // the game queues commands: Ran
 	Events bool // it has events: Events
+	Shoots bool // its commands have presses: Receipts
 }
 
 // Append writes f into a datagram of a tick.
@@ -78,6 +83,9 @@ func (f *Feedback) Append(w *wire.BitWriter, tick clock.Tick, form FeedbackForm)
 	if form.Events {
 		w.Bits(uint64(f.Events%EventsRange), eventsBits)
 	}
+	if form.Shoots {
+		f.Receipts.append(w, tick)
+	}
 }
 
 // DecodeFeedback reads the Feedback of a datagram of a tick. Ticks outside the range of a
@@ -95,6 +103,9 @@ func DecodeFeedback(r *wire.BitReader, tick clock.Tick, form FeedbackForm) (f Fe
 	}
 	if form.Events {
 		f.Events = uint8(r.Bits(eventsBits))
+	}
+	if form.Shoots {
+		f.Receipts = decodeReceipts(r, tick)
 	}
 	return f
 }

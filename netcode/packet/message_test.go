@@ -109,6 +109,11 @@ func feedbackText(f packet.Feedback, form packet.FeedbackForm) string {
 	if form.Events {
 		text += fmt.Sprintf(" events %d", f.Events)
 	}
+	for _, x := range f.Receipts.List[:f.Receipts.N] {
+		if text += fmt.Sprintf("; shot of %d same %v", x.Tick, x.Same); !x.Same {
+			text += fmt.Sprintf(" reason %d hit %v target %d at %v", x.Reason, x.Hit, x.Target, x.At)
+		}
+	}
 	return text
 }
 
@@ -122,6 +127,7 @@ func TestFeedbackVectors(t *testing.T) {
 		{"feedback-events", ", in a game with events", packet.FeedbackForm{Events: true}},
 		{"feedback-queued-events", ", where commands are queued, in a game with events",
 			packet.FeedbackForm{Queued: true, Events: true}},
+		{"feedback-shots", ", in a game whose commands have a press", packet.FeedbackForm{Shoots: true}},
 	} {
 		var list []vector
 		for _, c := range []struct {
@@ -142,6 +148,9 @@ func TestFeedbackVectors(t *testing.T) {
 			if !file.Queued {
 				c.f.Ran = 0
 			}
+			if file.Shoots {
+				c.f.Receipts = someReceipts(len(list))
+			}
 			b := bitsOf(func(w *wire.BitWriter) { c.f.Append(w, vectorTick, file.FeedbackForm) })
 			list = append(list, vector{c.name, hex.EncodeToString(b), feedbackText(c.f, file.FeedbackForm)})
 		}
@@ -156,6 +165,19 @@ func TestFeedbackVectors(t *testing.T) {
 			return feedbackText(f, file.FeedbackForm), nil
 		})
 	}
+}
+
+// someReceipts returns up to packet.MaxReceipts receipts.
+func someReceipts(n int) (l packet.Receipts) {
+	all := []packet.Receipt{
+		{Tick: vectorTick, Same: true},
+		{Tick: 990, Reason: 2, Hit: true, Target: 7, At: [3]int64{1250, -830, 0}},
+		{Tick: 1003, Target: math.MaxUint32, At: [3]int64{-1, 1_000_000_000, -1_000_000_000}},
+		{Tick: 1, Reason: 15},
+	}
+	l.N = min(n, len(all))
+	copy(l.List[:l.N], all)
+	return l
 }
 
 // What lies beyond the limits is cut to them, by the writer and by the reader.
@@ -246,12 +268,17 @@ func FuzzDecodeFeedback(f *testing.F) {
 		{}, {Acked: 7, HasSlack: true, Slack: -40, Starved: 9}, {Acked: 900, Ran: 3, Events: 9},
 	} {
 		for _, queued := range []bool{false, true} {
-			form := packet.FeedbackForm{Queued: queued, Events: queued}
-			f.Add(bitsOf(func(w *wire.BitWriter) { x.Append(w, 500, form) }), uint32(500), form.Queued, form.Events)
+			for shots := range packet.MaxReceipts + 1 {
+				form := packet.FeedbackForm{Queued: queued, Events: queued, Shoots: shots > 0}
+				if shots > 0 {
+					x.Receipts = someReceipts(shots - 1)
+				}
+				f.Add(bitsOf(func(w *wire.BitWriter) { x.Append(w, 500, form) }), uint32(500), queued, queued, shots > 0)
+			}
 		}
 	}
-	f.Fuzz(func(t *testing.T, b []byte, tick uint32, queued, events bool) {
-		r, form := readerOf(b), packet.FeedbackForm{Queued: queued, Events: events}
+	f.Fuzz(func(t *testing.T, b []byte, tick uint32, queued, events, shoots bool) {
+		r, form := readerOf(b), packet.FeedbackForm{Queued: queued, Events: events, Shoots: shoots}
 		x := packet.DecodeFeedback(r, clock.Tick(tick), form)
 		if r.Bad() {
 			return

@@ -13,7 +13,15 @@ import (
 )
 
 func commandText(c *packet.Command) string {
-	return fmt.Sprintf("tick %d moment %d seen %d newest %d %v", c.Tick, c.Moment, c.Seen, c.Newest, c.Vals)
+	return fmt.Sprintf(
+		"tick %d moment %d claim %x seen %d newest %d %v",
+		c.Tick,
+		c.Moment,
+		c.Claim,
+		c.Seen,
+		c.Newest,
+		c.Vals,
+	)
 }
 
 // Commands as bytes, pinned. They change only together with docs/PROTOCOL.md and the version of the
@@ -33,15 +41,18 @@ func TestCommandVectors(t *testing.T) {
 	shoot := map[int]int64{moveX: 15, aim: 16390, fire: 1, weapon: 2}
 	click := order(101, 96*256+7, 38, shoot)
 	click.Moment = 200
+	missed, met := click, click
+	missed.Claim, met.Tick, met.Claim = packet.Missed, 102, packet.HitClaim(2051, 0xabc)
 	turn := func(tick clock.Tick, yaw, pitch, aim int64) packet.Command {
 		return order(tick, (tick - 5).Frac(), 38, map[int]int64{look: yaw, look + 1: pitch, 2: aim})
 	}
 	var b strings.Builder
 	b.WriteString(
 		"# Commands in a datagram that acknowledges packet 40 as newest, at a server near tick 100: name, bytes, and each\n" +
-			"# command: its tick, the moment of its presses in 1/256 ticks, the playout time of the picture in 1/256 ticks, " +
-			"the\n" +
-			"# newest packet in it, and its integers. The command, as schema text:\n",
+			"# command: its tick, the moment of its presses in 1/256 ticks, its claim (1: looked, 2: hit, then the ID in 10 " +
+			"bits\n" +
+			"# and the hash, hexadecimal), the playout time of the picture in 1/256 ticks, the newest packet in it, and its\n" +
+			"# integers. The command, as schema text:\n",
 	)
 	_, props, _ := strings.Cut(strings.TrimSuffix(k.Text(), "\n"), "\n")
 	fmt.Fprintf(&b, "# command rate=%d\n# %s\n", k.Rate, strings.ReplaceAll(props, "\n", "\n# "))
@@ -60,6 +71,7 @@ func TestCommandVectors(t *testing.T) {
 			order(101, 101*256+50, 40, run)}},
 		{"a press with its moment, and one without", []packet.Command{order(100, 95*256+7, 38, run), click,
 			order(102, 97*256+7, 38, shoot)}},
+		{"shots that claim to have missed, and to have hit entity 2051", []packet.Command{missed, met}},
 		{"turns evenly, then not, over the end of a turn", []packet.Command{turn(100, 4000, 4090, 65000),
 			turn(101, 4040, 4093, 65200), turn(102, 4080, 0, 65400), turn(103, 25, 3, 66), turn(104, 66, 3, 268)}},
 	} {

@@ -37,7 +37,8 @@ func (r Reason) String() string {
 type Receipt struct {
 	Stated clock.TickFrac // playout time that the client claims was on its screen, 0: none
 	Used   clock.TickFrac
-	Newest wire.Seq // newest packet that it claims to have applied by then
+	Newest wire.Seq       // newest packet that it claims to have applied by then
+	Bound  clock.TickFrac // the earliest time that may be used
 	Reason Reason
 	// Oldest is the tick of the oldest state that an entity which moved since is judged by. Without
 	// this limit a client that withholds acknowledgements could choose how old its targets are.
@@ -56,6 +57,7 @@ func Judge(stated clock.TickFrac, newest wire.Seq, now clock.Tick, maxRewind, pe
 	r := Receipt{Stated: stated, Used: stated, Newest: newest, Oldest: now}
 	present := now.Frac()
 	oldest := max(present-clock.TickFrac(int64(max(maxRewind, 0))*clock.FracPerTick/int64(period)), 0)
+	r.Bound = oldest
 	switch {
 	case maxRewind < 0:
 		r.Used, r.Reason = present, Off

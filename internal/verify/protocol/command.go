@@ -20,6 +20,28 @@ type Command struct {
 	Tick, Seen, Moment int64
 	Newest             uint16
 	Vals               []int64
+	Claim              Claim
+}
+
+// A Claim is what a client says that a command hit.
+type Claim struct {
+	Looked, Hit  bool
+	Target, Hash int64
+}
+
+func (r *Reader) readClaim() (c Claim) {
+	b := &r.bits
+	switch {
+	case !b.is():
+		r.note("  claims nothing")
+	case !b.is():
+		c.Looked = true
+		r.note("  claims to have hit nobody")
+	default:
+		c = Claim{Looked: true, Hit: true, Target: int64(b.n(10)), Hash: int64(b.n(12))}
+		r.note("  claims to have hit entity %d modulo 1024, drawn as %d", c.Target, c.Hash)
+	}
+	return c
 }
 
 // Commands reads what a datagram that acknowledges a packet as the newest says from the number of
@@ -100,6 +122,7 @@ func (r *Reader) readCommands(latest uint16, now int64) (list []Command) {
 				c.Moment = int64(b.n(8))
 			}
 			r.note("  pressed at %d/256 of the tick", c.Moment)
+			c.Claim = r.readClaim()
 		}
 		switch {
 		case i > 0 && list[i-1].Seen > 0:
@@ -178,6 +201,11 @@ func (r *Reader) foresee(vals []int64, changed []bool, order int, tick int64) {
 }
 
 // pressed reports whether a command has a press.
+// shoots reports whether commands can have a press.
+func (k *Kind) shoots() bool {
+	return slices.ContainsFunc(k.Props, func(p Prop) bool { return p.Class == "press" })
+}
+
 func pressed(props []Prop, vals []int64) bool {
 	at := 0
 	for i := range props {

@@ -286,6 +286,30 @@ func (r *Reader) Down(data []byte) (err error) {
 type Feedback struct {
 	Acked, Slack, Starved, Ran, Events int64
 	HasSlack                           bool
+	Receipts                           []Receipt
+}
+
+// A Receipt says how the server judged a command.
+type Receipt struct {
+	Tick, Reason, Target int64
+	Same, Hit            bool
+	At                   [3]int64
+}
+
+func (r *Reader) readReceipt(tick int64) (x Receipt) {
+	b := &r.bits
+	x.Tick = tick - b.signed(4)
+	if x.Same = b.is(); x.Same {
+		r.note("feedback: the command of tick %d hit what it claims", x.Tick)
+		return x
+	}
+	x.Reason, x.Hit = int64(b.n(4)), b.is()
+	if b.is() {
+		x.Target = b.unsigned(7) + 1
+		x.At = [3]int64{b.signed(10), b.signed(10), b.signed(10)}
+	}
+	r.note("feedback: of tick %d, reason %d, hit %v entity %d at %v cm", x.Tick, x.Reason, x.Hit, x.Target, x.At)
+	return x
 }
 
 // Feedback reads the feedback of a datagram of a tick.
@@ -322,6 +346,12 @@ func (r *Reader) readFeedback(tick int64) (f Feedback) {
 	if len(r.Schema.Events) > 0 {
 		f.Events = int64(b.n(4))
 		r.note("feedback: %d events by its commands, modulo 16", f.Events)
+	}
+	if r.Schema.Command.shoots() {
+		for len(f.Receipts) < 4 && b.is() {
+			f.Receipts = append(f.Receipts, r.readReceipt(tick))
+		}
+		r.note("feedback: %d receipts", len(f.Receipts))
 	}
 	return f
 }

@@ -224,8 +224,15 @@ func TestVectors(t *testing.T) {
 				}
 				said = said[:0]
 				for _, c := range list {
-					said = append(said, fmt.Sprintf("  tick %d moment %d seen %d newest %d %v",
-						c.Tick, c.Moment, c.Seen, c.Newest, c.Vals))
+					claim := c.Claim.Hash<<12 | c.Claim.Target<<2
+					if c.Claim.Looked {
+						claim |= 1
+					}
+					if c.Claim.Hit {
+						claim |= 2
+					}
+					said = append(said, fmt.Sprintf("  tick %d moment %d claim %x seen %d newest %d %v",
+						c.Tick, c.Moment, claim, c.Seen, c.Newest, c.Vals))
 				}
 				n++
 				continue
@@ -239,11 +246,14 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	for _, file := range []string{"feedback", "feedback-queued", "feedback-events", "feedback-queued-events"} {
+	for _, file := range []string{"feedback", "feedback-queued", "feedback-events", "feedback-queued-events", "feedback-shots"} {
 		queued, events := strings.Contains(file, "queued"), strings.Contains(file, "events")
 		d := newReader(t, vectors(t, "../../../netcode/packet/testdata/commands.txt")[0].schema)
 		if d.Schema.Queued = queued; events {
 			d.Schema.Events = []*protocol.Kind{{}}
+		}
+		if file != "feedback-shots" { // no presses
+			d.Schema.Command = &protocol.Kind{}
 		}
 		for i, line := range messages(t, file, 7) {
 			f, err := d.Feedback(1000, line.data)
@@ -256,6 +266,11 @@ func TestVectors(t *testing.T) {
 			}
 			if events {
 				said += fmt.Sprintf(" events %d", f.Events)
+			}
+			for _, x := range f.Receipts {
+				if said += fmt.Sprintf("; shot of %d same %v", x.Tick, x.Same); !x.Same {
+					said += fmt.Sprintf(" reason %d hit %v target %d at %v", x.Reason, x.Hit, x.Target, x.At)
+				}
 			}
 			if err != nil || said != line.text {
 				t.Errorf("%s, message %d: read as %q, %v; want %q", file, i, said, err, line.text)
