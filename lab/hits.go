@@ -42,7 +42,7 @@ const (
 	hitsShots    = 100_000
 	hitsPart     = 25_000 // shots of one match
 	hitsShooters = 16
-	hitsPerSec   = 14 // of one shooter, at least
+	hitsPerSec   = 7 // of one shooter, at least
 )
 
 func runHits(r *run) error {

@@ -19,14 +19,17 @@ type Config struct {
 	Targets  int
 	InSight  int // how many of them a shooter knows; 0: all
 	Budget   int // bits a second down to each shooter; 0 means 64,000
-	Rewind   time.Duration
 	Seed     uint64
 }
 
 const (
-	shotsPerSecond = 20 // of one shooter
-	frame          = time.Second / 60
-	maxDrift       = 50 // parts per million by which a client's clock is faster or slower
+	// A shooter clicks again after 100 ms at the earliest, as a fast rifle does, and then in every
+	// second frame.
+	refire = 100 * time.Millisecond
+	clicks = 0.5
+
+	frame    = time.Second / 60
+	maxDrift = 50 // parts per million by which a client's clock is faster or slower
 
 	// lost is how long after it was fired a shot counts as never judged.
 	lost = 2 * time.Second
@@ -39,8 +42,8 @@ const (
 
 // Range is a match that is watched. See New.
 type Range struct {
-	Loop   netsim.Loop
-	Server *server.Server
+	loop netsim.Loop
+	srv  *server.Server
 
 	cfg      Config
 	gameOf   *game.Rules
@@ -69,18 +72,18 @@ type rewind struct {
 // New returns a range at which everybody connects at once.
 func New(cfg Config) (*Range, error) {
 	r := &Range{cfg: cfg, byAvatar: map[game.ID]*shooter{}}
-	r.stage = stage{rng: geom.NewRand(cfg.Seed, 1), did: map[game.ID]*[Doors]deeds{}}
+	r.stage = stage{rng: geom.NewRand(cfg.Seed, 1), did: map[game.ID]*[ofDoor]deeds{}}
 	rules, err := r.rules()
 	if err != nil {
 		return nil, err
 	}
 	r.gameOf = rules
-	r.Server, err = server.New(rules, server.Config{Seed: cfg.Seed*2 + 1, Secret: cfg.Seed*2 + 2,
-		Budget: cfg.Budget / 8, Rewind: cfg.Rewind})
+	r.srv, err = server.New(rules, server.Config{Seed: cfg.Seed*2 + 1, Secret: cfg.Seed*2 + 2,
+		Budget: cfg.Budget / 8})
 	if err != nil {
 		return nil, err
 	}
-	r.world = r.Server.World()
+	r.world = r.srv.World()
 	for _, s := range baseline.Rewinds() {
 		r.rewinds = append(r.rewinds, rewind{Rewind: s})
 	}
@@ -89,19 +92,19 @@ func New(cfg Config) (*Range, error) {
 			return nil, err
 		}
 	}
-	r.Loop.Every(r.Loop.Now().Add(r.Server.Period()), r.Server.Period(), r.tick)
+	r.loop.Every(r.loop.Now().Add(r.srv.Period()), r.srv.Period(), r.tick)
 	return r, nil
 }
 
 // Run fires shots for a while, after the warm-up.
 func (r *Range) Run(d time.Duration) error {
-	r.Loop.Run(r.Loop.Now().Add(warmup))
+	r.loop.Run(r.loop.Now().Add(warmup))
 	r.counts = true
-	r.Loop.Run(r.Loop.Now().Add(d))
+	r.loop.Run(r.loop.Now().Add(d))
 	for _, s := range r.shooters { // what is under way is judged, nothing new is fired
 		s.still = true
 	}
-	r.Loop.Run(r.Loop.Now().Add(lost + time.Second))
+	r.loop.Run(r.loop.Now().Add(lost + time.Second))
 	if len(r.faults) > 0 {
 		return fmt.Errorf("shooting: %w", r.faults[0])
 	}
@@ -145,22 +148,22 @@ func (r *Range) referee(w *game.World) {
 
 // tick is one tick of the server.
 func (r *Range) tick() bool {
-	now := r.Loop.Now()
-	r.Server.Begin(now)
+	now := r.loop.Now()
+	r.srv.Begin(now)
 	r.settle()
 	r.out.Reset()
-	r.Server.Encode(0, r.Server.Clients(), &r.out)
+	r.srv.Encode(0, r.srv.Clients(), &r.out)
 	for i := range r.out.Len() {
 		to, data := r.out.At(i)
 		for _, s := range r.shooters {
 			if s.id == to {
 				s.down.Push(now, data)
-				s.down.Deliver(&r.Loop, s.receive)
+				s.down.Deliver(&r.loop, s.receive)
 			}
 		}
 	}
-	r.Server.End()
-	r.faults = append(r.faults, r.Server.Faults()...)
+	r.srv.End()
+	r.faults = append(r.faults, r.srv.Faults()...)
 	return true
 }
 
@@ -191,14 +194,14 @@ const unseen = 5000
 // settle counts what was judged in this tick, and what never will be.
 func (r *Range) settle() {
 	for _, x := range r.fresh {
-		st, _ := r.Server.Stats(x.by.id)
+		st, _ := r.srv.Stats(x.by.id)
 		x.clamped = st.Clamped > x.by.clamped
 		r.close(x)
 	}
 	r.fresh = r.fresh[:0]
-	now := r.Loop.Now()
+	now := r.loop.Now()
 	for _, s := range r.shooters {
-		st, _ := r.Server.Stats(s.id)
+		st, _ := r.srv.Stats(s.id)
 		s.clamped = st.Clamped
 		for len(s.open) > 0 && now.Sub(s.open[0].at) > lost {
 			x := s.open[0]
@@ -245,7 +248,7 @@ func (r *Range) arrived(x *shot) {
 	}
 	for i := range r.rewinds {
 		if s := &r.rewinds[i]; s.OnArrival {
-			r.closeOther(x, i, r.Server.Tick()+1, false)
+			r.closeOther(x, i, r.srv.Tick()+1, false)
 		}
 	}
 }
@@ -260,8 +263,8 @@ func (r *Range) closeOther(x *shot, i int, tick clock.Tick, late bool) {
 		s.tally.add(verdict{about: x.about, truth: c.truth, lost: true, late: true})
 		return
 	}
-	st, _ := r.Server.Stats(x.by.id)
-	period := r.Server.Period()
+	st, _ := r.srv.Stats(x.by.id)
+	period := r.srv.Period()
 	now := clock.Time(tick) * clock.Time(period)
 	judged := x.by.others[i].Judge(now, st.RTT, c.screen)
 	every := max(clock.Tick((s.Every+period/2)/period), 1)

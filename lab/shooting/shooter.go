@@ -34,6 +34,7 @@ type shooter struct {
 	shots  map[int]*shot
 	open   []*shot // in the order of clicks
 	number int
+	ready  clock.Time // when the weapon may fire again
 
 	move   geom.Vec2
 	crouch bool
@@ -107,21 +108,21 @@ func (r *Range) join(n int) error {
 	}
 	s.times = make([]clock.Time, len(s.others))
 	r.shooters = append(r.shooters, s)
-	r.Loop.After(0, s.connect)
+	r.loop.After(0, s.connect)
 	return nil
 }
 
 // connect lets the player in. The welcome takes a round trip.
 func (s *shooter) connect() {
-	id, w, err := s.r.Server.Connect(s.r.Loop.Now(), "shooter")
+	id, w, err := s.r.srv.Connect(s.r.loop.Now(), "shooter")
 	if err != nil {
 		s.r.faults = append(s.r.faults, err)
 		return
 	}
 	s.id = id
-	trip, _ := s.down.Send(s.r.Loop.Now(), 100)
-	s.r.Loop.At(max(trip[0], s.r.Loop.Now().Add(20*time.Millisecond)), func() {
-		c, err := client.New(s.r.gameOf, w, s.local(s.r.Loop.Now()), client.Config{})
+	trip, _ := s.down.Send(s.r.loop.Now(), 100)
+	s.r.loop.At(max(trip[0], s.r.loop.Now().Add(20*time.Millisecond)), func() {
+		c, err := client.New(s.r.gameOf, w, s.local(s.r.loop.Now()), client.Config{})
 		if err != nil {
 			s.r.faults = append(s.r.faults, err)
 			return
@@ -133,7 +134,7 @@ func (s *shooter) connect() {
 				s.drawn[i] = slices.Grow(s.drawn[i], k.Obs)[:max(len(s.drawn[i]), k.Obs)]
 			}
 		}
-		s.r.Loop.Every(s.r.Loop.Now().Add(time.Duration(s.rng.IntN(int(frame)))), frame, s.frame)
+		s.r.loop.Every(s.r.loop.Now().Add(time.Duration(s.rng.IntN(int(frame)))), frame, s.frame)
 	})
 }
 
@@ -151,7 +152,7 @@ func (s *shooter) receive(at clock.Time, data []byte) {
 // frame is one frame of the client: commands, of which the first has the click since the frame
 // before, then the picture, then the next click, which the player makes by that picture.
 func (s *shooter) frame() bool {
-	now, c := s.r.Loop.Now(), s.client
+	now, c := s.r.loop.Now(), s.client
 	local := s.local(now)
 	due := c.Frame(local)
 	if s.avatar != c.Me() {
@@ -167,7 +168,7 @@ func (s *shooter) frame() bool {
 	if b := c.Encode(local); b != nil {
 		s.send(now, b)
 	}
-	if s.click == nil && !s.still && s.screen.ok && s.rng.Chance(shotsPerSecond/60.0) {
+	if s.click == nil && !s.still && s.screen.ok && now >= s.ready && s.rng.Chance(clicks) {
 		s.aim(now.Add(time.Duration(s.rng.IntN(int(frame)))))
 	}
 	return true
@@ -245,8 +246,8 @@ func (s *shooter) send(now clock.Time, b []byte) {
 	made := s.client.CommandTick()
 	for i := range n {
 		data := slices.Clone(b)
-		s.r.Loop.At(at[i], func() {
-			s.r.Server.Receive(s.id, s.r.Loop.Now(), data)
+		s.r.loop.At(at[i], func() {
+			s.r.srv.Receive(s.id, s.r.loop.Now(), data)
 			for _, x := range s.open {
 				if !x.arrived && x.tick != 0 && x.tick <= made {
 					x.arrived = true
@@ -297,7 +298,7 @@ func (s *shooter) matters(b *body) (about uint8) {
 	if h := s.client.Store().Find(uint32(b.id)); h != nil && b.at.Z >= platformHeight {
 		for _, t := range s.r.stage.targets {
 			if t.id == b.id && t.role == rider {
-				about |= 1 << Platforms
+				about |= 1 << ofPlatform
 			}
 		}
 	}
@@ -317,7 +318,7 @@ func (s *shooter) aim(at clock.Time) {
 	x.yaw, x.pitch = s.round(to.Sub(v.eye))
 	r := geom.Ray3To(v.eye, to)
 	if _, door := v.covered(r); door {
-		x.about |= 1 << Doors
+		x.about |= 1 << ofDoor
 	}
 	x.truth, to = v.trace(v.eye, x.yaw, x.pitch)
 	if v.off != (geom.Vec3{}) { // the gun is not where the camera is: it is aimed at what is under the crosshair
@@ -326,7 +327,7 @@ func (s *shooter) aim(at clock.Time) {
 		}
 		x.yaw, x.pitch = s.round(to.Sub(x.eye))
 	}
-	s.number++
+	s.number, s.ready = s.number+1, at.Add(refire)
 	s.shots[x.number], s.click = x, x
 	s.open = append(s.open, x)
 	if x.counts {
@@ -347,7 +348,7 @@ func (s *shooter) round(way geom.Vec3) (yaw, pitch geom.Angle) {
 // aimOthers aims the same shot by what the clients of other systems would show.
 func (s *shooter) aimOthers(x *shot, _ geom.Vec3) {
 	x.others = make([]claim, len(s.others))
-	period := s.r.Server.Period()
+	period := s.r.srv.Period()
 	for i := range s.others {
 		if s.times[i] <= 0 {
 			continue

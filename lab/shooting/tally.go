@@ -10,14 +10,14 @@ type Cause int
 
 // The causes, the first that applies.
 const (
-	Lost    Cause = iota // no command with it arrived in time
-	Late                 // it ran at a later tick than it was made for
-	Refused              // the server judged nothing
-	Clamped              // by another moment than was stated
-	Unseen               // the target was not there on one side
-	View                 // it was elsewhere, or stood otherwise
-	Eye                  // the shooter's eye was elsewhere
-	Other                // somebody else, or a door, stood in the way on one side
+	lostShot     Cause = iota // no command with it arrived in time
+	lateShot                  // it ran at a later tick than it was made for
+	refusedShot               // the server judged nothing
+	clampedShot               // by another moment than was stated
+	unseenTarget              // the target was not there on one side
+	otherView                 // it was elsewhere, or stood otherwise
+	otherEye                  // the shooter's eye was elsewhere
+	otherThing                // somebody else, or a door, stood in the way on one side
 	Causes
 )
 
@@ -44,21 +44,21 @@ const same = 1.0
 func (v *verdict) cause() Cause {
 	switch {
 	case v.lost:
-		return Lost
+		return lostShot
 	case v.late:
-		return Late
+		return lateShot
 	case v.refused:
-		return Refused
+		return refusedShot
 	case v.clamped:
-		return Clamped
+		return clampedShot
 	case v.viewOff == unseen:
-		return Unseen
+		return unseenTarget
 	case v.viewOff > same || v.poseOff:
-		return View
+		return otherView
 	case v.eyeOff > same:
-		return Eye
+		return otherEye
 	}
-	return Other
+	return otherThing
 }
 
 // Tally is the count of one system.

@@ -14,12 +14,12 @@ type Matter int
 // The matters. A shot is about one if its target did it within about of the moment that the screen
 // showed; about a door or a platform if one is in play.
 const (
-	Teleports Matter = iota
-	Spawns
-	Deaths
-	Crouches
-	Doors
-	Platforms
+	ofTeleport Matter = iota
+	ofSpawn
+	ofDeath
+	ofCrouch
+	ofDoor
+	ofPlatform
 	Matters
 )
 
@@ -69,7 +69,7 @@ type stage struct {
 	targets   []target
 	platforms []game.ID
 	doors     []game.ID
-	did       map[game.ID]*[Doors]deeds
+	did       map[game.ID]*[ofDoor]deeds
 }
 
 var doorSpots = [...]geom.Vec2{{X: -8, Y: -16}, {X: 8, Y: 16}, {X: -16, Y: 10}, {X: 17, Y: -4}}
@@ -85,7 +85,7 @@ const (
 func (s *stage) note(id game.ID, m Matter, t clock.Tick) {
 	d := s.did[id]
 	if d == nil {
-		d = new([Doors]deeds)
+		d = new([ofDoor]deeds)
 		s.did[id] = d
 	}
 	d[m].add(t)
@@ -134,7 +134,7 @@ func (s *stage) appear(w *game.World, t *target) {
 	}
 	t.id = men.Spawn(w, m)
 	t.next = w.Tick() + clock.Tick(s.rng.IntN(2*Rate))
-	s.note(t.id, Spawns, w.Tick())
+	s.note(t.id, ofSpawn, w.Tick())
 }
 
 // step moves the targets on by a tick.
@@ -197,22 +197,22 @@ func (s *stage) act(w *game.World, t *target, p *man) {
 		}
 	case croucher:
 		p.Crouch, after = !p.Crouch, s.rng.Range(0.4, 1.2)
-		s.note(t.id, Crouches, w.Tick())
+		s.note(t.id, ofCrouch, w.Tick())
 	case teleporter:
 		p.Pos = field.Clamp(p.Pos.XY().Add(s.rng.Dir().Mul(s.rng.Range(1, 15)))).At(0)
 		w.Cut(t.id)
-		s.note(t.id, Teleports, w.Tick())
+		s.note(t.id, ofTeleport, w.Tick())
 	case mortal:
 		p.Alive = !p.Alive
-		s.note(t.id, Deaths, w.Tick())
+		s.note(t.id, ofDeath, w.Tick())
 		if p.Vel = (geom.Vec3{}); p.Alive {
 			p.Pos = field.Random(&s.rng).At(0)
 			w.Cut(t.id)
-			s.note(t.id, Teleports, w.Tick())
+			s.note(t.id, ofTeleport, w.Tick())
 		}
 	case newcomer:
 		w.Despawn(t.id)
-		s.note(t.id, Deaths, w.Tick())
+		s.note(t.id, ofDeath, w.Tick())
 		s.appear(w, t)
 		return
 	case rider:
