@@ -50,6 +50,7 @@ func (c *Client) Tick(vals []int64) {
 	c.time.made(tick)
 	cmd := c.own.ring.Push(tick)
 	cmd.Tick, cmd.Seen, cmd.Newest = tick, c.time.drawTick, c.down.newest
+	cmd.Without = c.down.without()
 	cmd.Vals = append(cmd.Vals[:0], vals[:min(len(vals), c.rules.Command.Sims)]...)
 	for len(cmd.Vals) < c.rules.Command.Sims {
 		cmd.Vals = append(cmd.Vals, 0)

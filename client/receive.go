@@ -105,6 +105,12 @@ func (d *downlink) isSettled(t clock.Tick) bool {
 	return t != 0 && d.settled[t%clock.Tick(len(d.settled))] == t
 }
 
+// without returns which packets before the newest were not applied yet, as in wire.Basis.
+func (d *downlink) without() uint64 {
+	a, _ := d.received.Ack()
+	return ^a.History
+}
+
 // report writes into the header of our next datagram what arrived, now being the local time.
 func (d *downlink) report(h *wire.Header, now clock.Time) {
 	h.Resync = d.resync

@@ -555,7 +555,8 @@ func adoptOwned(k *schema.Kind, dst, src []int64) {
 
 func (m *model) Repeat(tick clock.Tick, dst, src *packet.Command) {
 	k := m.r.rules.Command
-	*dst = packet.Command{Tick: tick, Vals: append(dst.Vals[:0], src.Vals...), Seen: src.Seen, Newest: src.Newest}
+	*dst = packet.Command{Tick: tick, Vals: append(dst.Vals[:0], src.Vals...), Seen: src.Seen, Newest: src.Newest,
+		Without: src.Without}
 	for len(dst.Vals) < k.Sims {
 		dst.Vals = append(dst.Vals, 0)
 	}

@@ -164,7 +164,7 @@ func (u *uplink) write(h *wire.Header, flags packet.Uplink) []byte {
 	head := w.Mark()
 	for {
 		flags.Append(w)
-		packet.AppendCommands(w, u.rules.Command, u.cmds, h.Ack.Latest)
+		packet.AppendCommands(w, u.rules.Command, u.cmds, h.Ack)
 		if w.Size() <= wire.MaxDatagram || len(u.cmds) <= 1 {
 			break
 		}

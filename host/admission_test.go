@@ -71,7 +71,7 @@ func TestRefusals(t *testing.T) {
 			code session.Code
 			text string
 		}{
-			{"other version", version, session.WrongVersion, "version 3 of the protocol, you speak version 9"},
+			{"other version", version, session.WrongVersion, "version 4 of the protocol, you speak version 9"},
 			{"empty", nil, session.Malformed, "truncated"},
 			{"rubbish", []byte("GET / HTTP/1.1\r\n\r\n"), session.Malformed, "kind"},
 			{"cut short", encode(good)[:20], session.Malformed, "truncated"},

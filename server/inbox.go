@@ -21,6 +21,7 @@ type inbox struct {
 
 type storedCommand struct {
 	seen   clock.TickFrac
+	lacks  uint64        // packet.Command.Without
 	waits  time.Duration // how long it waits for its tick; where commands are queued, when it arrived
 	tick   clock.Tick
 	newest wire.Seq
@@ -56,7 +57,7 @@ func (b *inbox) put(cmd *packet.Command, waits time.Duration, ran clock.Tick) {
 		b.grow(len(cmd.Vals), ran)
 	}
 	at := int(cmd.Tick) % len(b.slots)
-	b.slots[at] = storedCommand{cmd.Seen, waits, cmd.Tick, cmd.Newest, cmd.Moment, cmd.Claim}
+	b.slots[at] = storedCommand{cmd.Seen, cmd.Without, waits, cmd.Tick, cmd.Newest, cmd.Moment, cmd.Claim}
 	copy(b.vals[at*len(cmd.Vals):], cmd.Vals)
 }
 
@@ -97,7 +98,7 @@ func (b *inbox) take(t clock.Tick, cmd *packet.Command) (waits time.Duration, ok
 	}
 	ints := len(b.vals) / len(b.slots)
 	vals := append(cmd.Vals[:0], b.vals[at*ints:(at+1)*ints]...)
-	*cmd = packet.Command{Tick: t, Vals: vals, Seen: h.seen, Newest: h.newest, Moment: h.moment,
+	*cmd = packet.Command{Tick: t, Vals: vals, Seen: h.seen, Newest: h.newest, Without: h.lacks, Moment: h.moment,
 		Claim: h.claim}
 	return h.waits, true
 }

@@ -249,7 +249,7 @@ func (c *strollers) send() {
 		c.w.Reset(up)
 		h.Append(&c.w, wire.Known{})
 		packet.Uplink{}.Append(&c.w)
-		packet.AppendCommands(&c.w, c.rules.Command, c.cmds, h.Ack.Latest)
+		packet.AppendCommands(&c.w, c.rules.Command, c.cmds, h.Ack)
 		if !p.rng.Chance(0.02) {
 			p.flying = append(p.flying, flyingPacket{at: c.tick + 2, up: c.w.Bytes()})
 		}

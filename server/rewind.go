@@ -28,7 +28,7 @@ func (v *seer) begin(p *player, cmd *packet.Command, waited time.Duration) {
 	if most >= 0 {
 		most = min(most+p.down.path.rtt.Smoothed()+waited, MaxRewind, time.Duration(snapshot.HistoryTicks-2)*s.period)
 	}
-	v.receipt = rewind.Judge(cmd.Seen, cmd.Newest, s.tick, most, s.period)
+	v.receipt = rewind.Judge(cmd.Seen, cmd.Basis(), s.tick, most, s.period)
 	if v.receipt.Reason == rewind.TooOld || v.receipt.Reason == rewind.Future {
 		p.commands.stats.Clamped++
 	}

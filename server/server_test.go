@@ -254,7 +254,7 @@ func (p *peer) packetWith(change func(h *wire.Header), cmds ...packet.Command) [
 	p.w.Reset(nil)
 	h.Append(&p.w, wire.Known{})
 	packet.Uplink{}.Append(&p.w)
-	packet.AppendCommands(&p.w, p.n.s.rules.Command, cmds, h.Ack.Latest)
+	packet.AppendCommands(&p.w, p.n.s.rules.Command, cmds, h.Ack)
 	return p.w.Bytes()
 }
 

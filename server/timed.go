@@ -102,7 +102,7 @@ func (c *commands) addLatePress(s *Server, run *packet.Command) {
 			copy(at, late)
 		}
 	}
-	run.Seen, run.Newest, run.Moment = c.late.Seen, c.late.Newest, c.late.Moment
+	run.Seen, run.Newest, run.Without, run.Moment = c.late.Seen, c.late.Newest, c.late.Without, c.late.Moment
 	run.Claim, c.pressed = c.late.Claim, c.late.Tick
 	c.stats.LastStarved = s.tick // not the command that was predicted
 	c.surprised = true

@@ -30,10 +30,11 @@ func (u *uplink) isNewest(seq wire.Seq) bool {
 }
 
 const (
-	// firstEchoes are sent as soon as they can be, since a client that has just come knows little of
-	// the server's clock. Later ones take a hundredth of the budget.
+	// firstEchoes are sent as soon as they can be, since a client that has just come knows little
+	// of the server's clock. Later ones take a hundredth of the budget.
 	firstEchoes = 20
-	// echoPrice is how many bytes of budget an echo is worth waiting for: a hundred times its own 6.
+	// echoPrice is how many bytes of budget an echo is worth waiting for: a hundred times its own
+	// 6.
 	echoPrice = 600
 )
 
@@ -108,6 +109,7 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 	}
 	d.mustAck = d.mustAck || h.Elicits
 	for i := range cmds {
+		cmds[i].Without |= ^d.log.AckedBefore(cmds[i].Newest) // those that the datagram acknowledges, it named itself
 		p.commands.acceptCommand(p.s, &cmds[i], arrival)
 	}
 }

@@ -370,7 +370,7 @@ func TestCommand(t *testing.T) {
 	}
 	sent := packet.Command{Tick: 1000, Seen: 990<<8 | 77, Newest: 7, Vals: vals}
 	var w wire.BitWriter
-	packet.AppendCommands(&w, h.rules.Command, []packet.Command{sent}, 9)
+	packet.AppendCommands(&w, h.rules.Command, []packet.Command{sent}, wire.Ack{Latest: 9})
 	var r wire.BitReader
 	r.Reset(w.Bytes())
 	back, err := packet.DecodeCommands(&r, h.rules.Command, nil, 9, 1000)

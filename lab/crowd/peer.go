@@ -117,7 +117,7 @@ func (c *peer) run(r *Run) {
 		v.Seen, v.Newest = (v.Tick - min(v.Tick-1, 9)).Frac(), h.Ack.Latest
 		v.Vals[0], v.Vals[1], v.Vals[2] = stick(aim, 0), stick(aim, -64), aim
 	}
-	packet.AppendCommands(&r.w, r.rules.Command, vals, h.Ack.Latest)
+	packet.AppendCommands(&r.w, r.rules.Command, vals, h.Ack)
 	f.data, f.at = r.w.Bytes(), now.Add(delay)
 	if c.random.chance(loss) {
 		c.spare = append(c.spare, f)

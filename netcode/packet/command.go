@@ -2,6 +2,7 @@ package packet
 
 import (
 	"math"
+	"math/bits"
 	"time"
 
 	"meanwhile/internal/fault"
@@ -34,6 +35,8 @@ const (
 	seenOrder        = 0  // by how much its advance differs from the one before
 	firstNewestOrder = 1
 	newestOrder      = 0 // by how many packets the newest one advanced
+	lacksOrder       = 0 // how many packets a frame lacked
+	lackOrder        = 2 // how far one lies before the one before
 )
 
 const (
@@ -49,6 +52,9 @@ type Command struct {
 	Vals   []int64        // the command's simulation integers
 	Seen   clock.TickFrac // playout time of the frame that the player reacted to; 0: none
 	Newest wire.Seq       // newest packet whose records were in that frame
+	// Without are older packets whose records were not, as in wire.Basis. Those travel that the
+	// datagram acknowledges: they were overtaken, and arrived after the frame.
+	Without uint64
 	// Moment is when within the tick its presses happened, in 1/256 tick; 0 says nothing. It
 	// travels with presses only.
 	Moment uint8
@@ -56,13 +62,19 @@ type Command struct {
 	Claim Claim
 }
 
-// AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. latest is
-// the packet that the same datagram acknowledges as newest. A playout time after the command's own
-// tick is written as that tick, a newest packet more than 127 before latest as the one 127 before.
+// Basis returns the packets from which the frame was drawn.
+func (c *Command) Basis() wire.Basis { return wire.Basis{Newest: c.Newest, Without: c.Without} }
+
+// AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. ack is
+// the acknowledgement of the same datagram, with its whole history. A playout time after the
+// command's own tick is written as that tick, a newest packet more than 127 before the newest
+// acknowledged as the one 127 before.
 //
 //	count      Exp-Golomb of order 2
 //	tick       the low 14 bits of the last command's; none follows if count is 0
 //	order      if count is more than 2 and there are angles: 2 bits, half the order of their differences
+//	lacking    1 bit whether some command's frame lacked a packet that the datagram acknowledges and
+//	           that is older than its newest one
 //	per command
 //	  values   the first: per property a presence bit and, if set, its absolute value; absent ones are zero.
 //	           Later ones: 1 bit whether all are as foreseen. If not: 1 bit whether it is the properties of
@@ -74,9 +86,11 @@ type Command struct {
 //	  seen     where the command before has none: 1 bit whether there is one, then tick*256-seen by Exp-Golomb of
 //	           order 11; else: its advance minus the advance before, at first 256, signed, of order 0
 //	  newest   first: latest-newest, order 1; later: its advance, modulo 2^16, order 0
+//	  without  if lacking: how many such packets, order 0; of each, newest first, how far it lies
+//	           before the one before it, at first the newest packet, less 1, order 2
 //
 // Angles are foreseen to go on turning as in the command before; everything else stays.
-func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wire.Seq) {
+func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, ack wire.Ack) {
 	w.Uvarint(uint64(len(cmds)), countOrder)
 	if len(cmds) == 0 {
 		return
@@ -88,6 +102,11 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wi
 		w.Bits(uint64(half), orderBits)
 		o.order = 2 * half
 	}
+	lacking := false
+	for i := range cmds {
+		lacking = lacking || cmds[i].lacks(ack) != 0
+	}
+	w.Bool(lacking)
 	var seen clock.TickFrac // of the command before, as the reader has it
 	var newest wire.Seq
 	for i := range cmds {
@@ -110,14 +129,48 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, latest wi
 		} else if w.Bool(s > 0); s > 0 {
 			w.Uvarint(uint64(c.Tick.Frac()-s), firstSeenOrder)
 		}
-		back := min(latest-c.Newest, maxPacketsBack)
+		back := min(ack.Latest-c.Newest, maxPacketsBack)
 		if i == 0 {
 			w.Uvarint(uint64(back), firstNewestOrder)
 		} else {
-			w.Uvarint(uint64(latest-back-newest), newestOrder)
+			w.Uvarint(uint64(ack.Latest-back-newest), newestOrder)
 		}
-		seen, newest = s, latest-back
+		if lacking {
+			appendWithout(w, c.lacks(ack))
+		}
+		seen, newest = s, ack.Latest-back
 	}
+}
+
+// lacks returns those packets of Without that an acknowledgement has.
+func (c *Command) lacks(ack wire.Ack) uint64 {
+	return c.Without & (ack.History >> (ack.Latest - c.Newest)) // a shift by 64 or more gives 0, as it must
+}
+
+// appendWithout writes a set of packets before the newest.
+func appendWithout(w *wire.BitWriter, set uint64) {
+	w.Uvarint(uint64(bits.OnesCount64(set)), lacksOrder)
+	for from := 0; set != 0; set &= set - 1 {
+		at := bits.TrailingZeros64(set)
+		w.Uvarint(uint64(at-from), lackOrder)
+		from = at + 1
+	}
+}
+
+// readWithout reads what appendWithout wrote. It leaves r Bad or reports false for what none
+// writes.
+func readWithout(r *wire.BitReader) (set uint64, ok bool) {
+	n := r.Uvarint(lacksOrder)
+	at := uint64(0)
+	for ; n > 0 && !r.Bad(); n-- {
+		d := r.Uvarint(lackOrder)
+		if at+min(d, wire.Window) >= wire.Window {
+			return 0, false
+		}
+		at += d + 1
+		set |= 1 << (at - 1)
+	}
+	return set, true
 }
 
 // appendFirst writes the values of a datagram's first command.
@@ -304,6 +357,7 @@ func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wir
 	if o.hasOrder() {
 		o.order = 2 * int(r.Bits(orderBits))
 	}
+	lacking := r.Bool()
 	for i := range dst {
 		c := &dst[i]
 		c.Tick = clock.Tick(last) - clock.Tick(len(dst)-1-i)
@@ -324,8 +378,15 @@ func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wir
 			c.Claim = decodeClaim(r)
 		}
 		o.decodeView(r, i, latest)
-		if r.Bad() {
+		sound := true
+		if c.Without = 0; lacking {
+			c.Without, sound = readWithout(r)
+		}
+		switch {
+		case r.Bad():
 			return nil, wire.ErrTruncated
+		case !sound:
+			return nil, fault.Errorf("%w: a packet more than %d before the newest of a frame", wire.ErrMalformed, wire.Window)
 		}
 		if c.Seen < 0 || c.Seen > c.Tick.Frac() {
 			c.Seen = 0 // a claim that no honest client makes

@@ -59,6 +59,7 @@ func TestCommandsRoundTrip(t *testing.T) {
 			seen = first - clock.TickFrac(rapid.Int64Range(0, min(1<<20, int64(first)-1)).Draw(t, "ago"))
 		}
 		newest := latest - wire.Seq(rapid.IntRange(0, 127).Draw(t, "packets"))
+		ack := wire.Ack{Latest: latest, History: rapid.Uint64().Draw(t, "acknowledged")}
 		var cmds []packet.Command
 		for i := range n {
 			c := packet.Command{Tick: last - clock.Tick(n-1-i), Seen: seen, Newest: newest}
@@ -74,6 +75,9 @@ func TestCommandsRoundTrip(t *testing.T) {
 					k.Clamp(c.Vals)
 				}
 			}
+			if rapid.IntRange(0, 3).Draw(t, "lacks") == 0 {
+				c.Without = rapid.Uint64().Draw(t, "without")
+			}
 			if packet.HasPress(k, c.Vals) {
 				c.Moment = rapid.Uint8().Draw(t, "moment")
 			}
@@ -88,7 +92,7 @@ func TestCommandsRoundTrip(t *testing.T) {
 		}
 		var w wire.BitWriter
 		w.Reset(nil)
-		packet.AppendCommands(&w, k, cmds, latest)
+		packet.AppendCommands(&w, k, cmds, ack)
 		bits := w.Len()
 		w.Bits(0b101, 3) // what follows is not read
 		var r wire.BitReader
@@ -102,6 +106,9 @@ func TestCommandsRoundTrip(t *testing.T) {
 		}
 		scratch = got[:cap(got)]
 		for i, c := range got {
+			if want := cmds[i].Without & (ack.History >> (latest - c.Newest)); c.Without != want {
+				t.Fatalf("command %d: packets %#x were overtaken, want %#x", i, c.Without, want)
+			}
 			if w := &cmds[i]; c.Tick != w.Tick || c.Seen != w.Seen || c.Newest != w.Newest || c.Moment != w.Moment ||
 				!slices.Equal(c.Vals,
 					w.Vals) {
@@ -114,7 +121,8 @@ func TestCommandsRoundTrip(t *testing.T) {
 func TestDecodeCommandsRefuses(t *testing.T) {
 	k := commandKind(t)
 	cmd := func(tick clock.Tick) packet.Command {
-		c := packet.Command{Tick: tick, Vals: make([]int64, k.Sims), Seen: tick.Frac() - 700, Newest: 9}
+		c := packet.Command{Tick: tick, Vals: make([]int64, k.Sims), Seen: tick.Frac() - 700, Newest: 9,
+			Without: uint64(tick) & 7}
 		for i := range c.Vals {
 			c.Vals[i] = int64(i + 1)
 		}
@@ -124,7 +132,7 @@ func TestDecodeCommandsRefuses(t *testing.T) {
 	encode := func(cmds ...packet.Command) []byte {
 		var w wire.BitWriter
 		w.Reset(nil)
-		packet.AppendCommands(&w, k, cmds, 10)
+		packet.AppendCommands(&w, k, cmds, wire.Ack{Latest: 10, History: 63})
 		return w.Bytes()
 	}
 	read := func(b []byte) ([]packet.Command, error) {
@@ -154,6 +162,22 @@ func TestDecodeCommandsRefuses(t *testing.T) {
 		t.Errorf("three commands up to tick 2: %v", err)
 	}
 
+	// A frame lacks no packet that could not be applied any more.
+	for _, far := range []uint64{63, 64, math.MaxUint32} {
+		w.Reset(nil)
+		w.Uvarint(1, 2)
+		w.Bits(100, 14)
+		w.Bool(true)              // some frame lacks a packet
+		w.Bits(0, len(k.Props)+1) // no values, no picture
+		w.Uvarint(0, 1)
+		w.Uvarint(1, 0)
+		w.Uvarint(far, 2)
+		if got, err := read(w.Bytes()); far == 63 && (err != nil || got[0].Without != 1<<63) ||
+			far > 63 && !errors.Is(err, wire.ErrMalformed) {
+			t.Errorf("a packet %d before the newest is lacking: %+v, %v", far+1, got, err)
+		}
+	}
+
 	// Lies about what was seen are no error: the command counts, the claim does not.
 	late := cmd(100)
 	late.Seen = 101 * clock.FracPerTick
@@ -172,7 +196,7 @@ func FuzzDecodeCommands(f *testing.F) {
 		var cmds []packet.Command
 		for i := range n {
 			c := packet.Command{Tick: clock.Tick(50 + i), Vals: make([]int64, k.Sims),
-				Seen: clock.Tick(40 + i).Frac(), Newest: 7}
+				Seen: clock.Tick(40 + i).Frac(), Newest: 7, Without: uint64(i)}
 			for j := range c.Vals {
 				c.Vals[j] = int64(i * j)
 			}
@@ -181,7 +205,7 @@ func FuzzDecodeCommands(f *testing.F) {
 		}
 		var w wire.BitWriter
 		w.Reset(nil)
-		packet.AppendCommands(&w, k, cmds, 9)
+		packet.AppendCommands(&w, k, cmds, wire.Ack{Latest: 9, History: 255})
 		f.Add(w.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -213,7 +237,7 @@ func FuzzDecodeCommands(f *testing.F) {
 		}
 		var w wire.BitWriter // what was read can be written again
 		w.Reset(nil)
-		packet.AppendCommands(&w, k, cmds, 9)
+		packet.AppendCommands(&w, k, cmds, wire.Ack{Latest: 9, History: 255})
 		again := bytes.Clone(w.Bytes())
 		r.Reset(again)
 		if cmds2, err := packet.DecodeCommands(&r, k, nil, 9, 50); err != nil || len(cmds2) != len(cmds) {
@@ -259,7 +283,7 @@ func TestDecodeCommandsAllocatesNothing(t *testing.T) {
 	var cmds []packet.Command
 	for i := range 10 {
 		cmds = append(cmds, packet.Command{Tick: clock.Tick(10 + i), Vals: make([]int64, k.Sims),
-			Seen: clock.Tick(5 + i).Frac()})
+			Seen: clock.Tick(5 + i).Frac(), Newest: 3, Without: 1})
 		k.Clamp(cmds[i].Vals)
 	}
 	var w wire.BitWriter
@@ -268,7 +292,7 @@ func TestDecodeCommandsAllocatesNothing(t *testing.T) {
 	var buf []byte
 	n := testing.AllocsPerRun(100, func() {
 		w.Reset(buf[:0])
-		packet.AppendCommands(&w, k, cmds, 3)
+		packet.AppendCommands(&w, k, cmds, wire.Ack{Latest: 3, History: 3})
 		buf = w.Bytes()
 		r.Reset(buf)
 		got, err := packet.DecodeCommands(&r, k, scratch, 3, 20)

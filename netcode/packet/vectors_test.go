@@ -13,15 +13,14 @@ import (
 )
 
 func commandText(c *packet.Command) string {
-	return fmt.Sprintf(
-		"tick %d moment %d claim %x seen %d newest %d %v",
-		c.Tick,
-		c.Moment,
-		c.Claim,
-		c.Seen,
-		c.Newest,
-		c.Vals,
-	)
+	without := ""
+	for i := range wire.Seq(wire.Window) {
+		if c.Without>>i&1 != 0 {
+			without += fmt.Sprintf(" without %d", c.Newest-1-i)
+		}
+	}
+	return fmt.Sprintf("tick %d moment %d claim %x seen %d newest %d%s %v", c.Tick, c.Moment, c.Claim, c.Seen, c.Newest,
+		without, c.Vals)
 }
 
 // Commands as bytes, pinned. They change only together with docs/PROTOCOL.md and the version of the
@@ -43,6 +42,10 @@ func TestCommandVectors(t *testing.T) {
 	click.Moment = 200
 	missed, met := click, click
 	missed.Claim, met.Tick, met.Claim = packet.Missed, 102, packet.HitClaim(2051, 0xabc)
+	late := func(c packet.Command, without uint64) packet.Command {
+		c.Without = without
+		return c
+	}
 	turn := func(tick clock.Tick, yaw, pitch, aim int64) packet.Command {
 		return order(tick, (tick - 5).Frac(), 38, map[int]int64{look: yaw, look + 1: pitch, 2: aim})
 	}
@@ -69,6 +72,8 @@ func TestCommandVectors(t *testing.T) {
 			nil), order(102, 91*256, 40, nil)}},
 		{"a picture of the future and one of long ago are cut", []packet.Command{order(100, 100*256+50, 0xff00, run),
 			order(101, 101*256+50, 40, run)}},
+		{"packets were overtaken, and one of them never arrived", []packet.Command{order(100, 95*256+7, 38, run),
+			late(order(101, 96*256+7, 38, run), 1|1<<1|1<<3|1<<10), late(order(102, 97*256+7, 40, run), 1<<2|1<<63)}},
 		{"a press with its moment, and one without", []packet.Command{order(100, 95*256+7, 38, run), click,
 			order(102, 97*256+7, 38, shoot)}},
 		{"shots that claim to have missed, and to have hit entity 2051", []packet.Command{missed, met}},
@@ -77,7 +82,7 @@ func TestCommandVectors(t *testing.T) {
 	} {
 		var w wire.BitWriter
 		w.Reset(nil)
-		packet.AppendCommands(&w, k, c.cmds, 40)
+		packet.AppendCommands(&w, k, c.cmds, wire.Ack{Latest: 40, History: ^uint64(0) &^ 4})
 		fmt.Fprintf(&b, "\n%s\n  %x\n", c.name, w.Bytes())
 		var r wire.BitReader
 		r.Reset(w.Bytes())
@@ -126,7 +131,7 @@ func TestCommandsBeyondTheirLimits(t *testing.T) {
 	}
 	var w wire.BitWriter
 	w.Reset(nil)
-	packet.AppendCommands(&w, k, cmds, 64990)
+	packet.AppendCommands(&w, k, cmds, wire.Ack{Latest: 64990, History: ^uint64(0)})
 	w.Bits(0x15, 5)
 	var r wire.BitReader
 	r.Reset(w.Bytes())

@@ -142,12 +142,18 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 			}
 			motion.Draw(k, &k.Groups[0], a, b, at, want)
 			n := 0
-			r.Each(0, k, -1, Judge(at, newest, tick, time.Second, time.Second/rate), func(_ uint32, got []int64) bool {
-				if n++; !slices.Equal(got, want) {
-					t.Errorf("tick %d, %d/256 ticks back: drawn %v from tick %d, rewound %v", tick, back, want, a.Tick, got)
-				}
-				return true
-			})
+			r.Each(
+				0,
+				k,
+				-1,
+				Judge(at, wire.Basis{Newest: newest}, tick, time.Second, time.Second/rate),
+				func(_ uint32, got []int64) bool {
+					if n++; !slices.Equal(got, want) {
+						t.Errorf("tick %d, %d/256 ticks back: drawn %v from tick %d, rewound %v", tick, back, want, a.Tick, got)
+					}
+					return true
+				},
+			)
 			if n != 1 {
 				t.Fatalf("tick %d: %d entities", tick, n)
 			}

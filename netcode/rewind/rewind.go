@@ -37,7 +37,7 @@ func (r Reason) String() string {
 type Receipt struct {
 	Stated clock.TickFrac // playout time that the client claims was on its screen, 0: none
 	Used   clock.TickFrac
-	Newest wire.Seq       // newest packet that it claims to have applied by then
+	By     wire.Basis     // packets that it claims to have drawn it from
 	Bound  clock.TickFrac // the earliest time that may be used
 	Reason Reason
 	// Oldest is the tick of the oldest state that an entity which moved since is judged by. Without
@@ -53,8 +53,8 @@ const MaxGap = time.Second
 // with period the time of a tick. A claim can only choose among the pasts that maxRewind allows. A
 // negative maxRewind switches lag compensation off: the present is used. now and period are the
 // server's.
-func Judge(stated clock.TickFrac, newest wire.Seq, now clock.Tick, maxRewind, period time.Duration) Receipt {
-	r := Receipt{Stated: stated, Used: stated, Newest: newest, Oldest: now}
+func Judge(stated clock.TickFrac, by wire.Basis, now clock.Tick, maxRewind, period time.Duration) Receipt {
+	r := Receipt{Stated: stated, Used: stated, By: by, Oldest: now}
 	present := now.Frac()
 	oldest := max(present-clock.TickFrac(int64(max(maxRewind, 0))*clock.FracPerTick/int64(period)), 0)
 	r.Bound = oldest
@@ -100,7 +100,7 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 		r.drawn = make([]int64, k.Obs)
 	}
 	last := uint32(0)
-	r.list = r.View.Shown(at.Newest, r.list, func(n uint16, i int32) bool {
+	r.list = r.View.Shown(at.By, r.list, func(n uint16, i int32) bool {
 		e := r.History.At(i)
 		if e.Kind != kind || i == self || e.ID == last || at.Reason == Off && !e.Alive() {
 			return true
@@ -112,7 +112,7 @@ func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func
 			if at.Reason == Off {
 				a.Tick = r.History.Tick()
 			} else {
-				a, b = r.View.RecordsAround(r.Log, n, g, at.Newest, at.Used)
+				a, b = r.View.RecordsAround(r.Log, n, g, at.By, at.Used)
 			}
 			if a.Tick == 0 { // before its first record it is drawn where that one puts it
 				a, b = b, snapshot.Mark{}

@@ -42,8 +42,8 @@ func TestJudge(t *testing.T) {
 		{"the match is younger than the bound", 1, 3, time.Minute, 1, Exact},
 		{"before the match", -1, 3, time.Minute, 0, TooOld},
 	} {
-		r := Judge(c.stated, 7, c.now, c.bound, period)
-		if r.Used != c.used || r.Reason != c.reason || r.Stated != c.stated || r.Newest != 7 {
+		r := Judge(c.stated, wire.Basis{Newest: 7}, c.now, c.bound, period)
+		if r.Used != c.used || r.Reason != c.reason || r.Stated != c.stated || r.By.Newest != 7 {
 			t.Errorf("%s: %+v (%v), want used %d, %v", c.name, r, r.Reason, c.used, c.reason)
 		}
 	}
@@ -160,7 +160,7 @@ func TestEachDrawsThePast(t *testing.T) {
 		{"past the newest it is held", 70, newest, 55000, 1, 5},
 		{"what had not arrived is not drawn", 14, seqs[1], 1000, 1, 1},
 	} {
-		ids, got := look(Receipt{Used: clock.TickFrac(c.t * clock.FracPerTick), Newest: c.newest})
+		ids, got := look(Receipt{Used: clock.TickFrac(c.t * clock.FracPerTick), By: wire.Basis{Newest: c.newest}})
 		if !reflect.DeepEqual(ids, []uint32{8, 10}) {
 			t.Fatalf("%s: entities %v, want 8 and 10: by rising ID, without 9", c.name, ids)
 		}
@@ -174,18 +174,19 @@ func TestEachDrawsThePast(t *testing.T) {
 	if r.Substituted != 0 {
 		t.Errorf("%d judged by something newer than was drawn", r.Substituted)
 	}
-	if _, got := look(Receipt{Used: 22 * clock.FracPerTick, Newest: seqs[2], Oldest: 18}); got[0] != 1800*sub ||
+	after := Receipt{Used: 22 * clock.FracPerTick, By: wire.Basis{Newest: seqs[2]}, Oldest: 18}
+	if _, got := look(after); got[0] != 1800*sub ||
 		r.Substituted == 0 {
 		t.Errorf("drawn from tick 15, judged no older than 18: x %d, want %d; counted %d", got[0], 1800*sub, r.Substituted)
 	}
 	n := 0
-	r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, Newest: newest},
+	r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, By: wire.Basis{Newest: newest}},
 		func(uint32, []int64) bool { n++; return false })
 	if n != 1 {
 		t.Errorf("%d calls after the first said stop", n)
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, Newest: newest},
+		r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, By: wire.Basis{Newest: newest}},
 			func(uint32, []int64) bool { return true })
 	}); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
@@ -204,7 +205,7 @@ func TestEachLeavesOutWhatIsNotHeld(t *testing.T) {
 		r.Each(0, g.kind, -1, at, func(uint32, []int64) bool { n++; return true })
 		return n
 	}
-	if n := count(Receipt{Used: 6 * clock.FracPerTick, Newest: seq}); n != 0 {
+	if n := count(Receipt{Used: 6 * clock.FracPerTick, By: wire.Basis{Newest: seq}}); n != 0 {
 		t.Errorf("%d entities before any packet was acknowledged", n)
 	}
 	if n := count(Receipt{Used: 6 * clock.FracPerTick, Reason: Off}); n != 3 {
@@ -215,9 +216,9 @@ func TestEachLeavesOutWhatIsNotHeld(t *testing.T) {
 func ExampleJudge() {
 	const now = 200                       // the server's tick
 	seen := clock.TickFrac(194*256 + 128) // the shooter drew tick 194 and a half
-	r := Judge(seen, 31, now, 500*time.Millisecond, 50*time.Millisecond)
+	r := Judge(seen, wire.Basis{Newest: 31}, now, 500*time.Millisecond, 50*time.Millisecond)
 	fmt.Println(r.Used == seen, r.Reason)
-	r = Judge(100*256, 31, now, 500*time.Millisecond, 50*time.Millisecond) // 5 s ago, it claims
+	r = Judge(100*256, wire.Basis{Newest: 31}, now, 500*time.Millisecond, 50*time.Millisecond) // 5 s ago, it claims
 	fmt.Println(r.Used.Tick(), r.Reason)
 	// Output:
 	// true exact

@@ -94,8 +94,8 @@ func TestNoAllocations(t *testing.T) {
 	seen := 0
 	look := func() {
 		newest := c.log.NextSeq() - 1
-		c.slots = c.v.Shown(newest, c.slots, func(n uint16, _ int32) bool {
-			if a, _ := c.v.RecordsAround(&c.log, n, 0, newest, (c.tick - 2).Frac()); a.Tick != 0 {
+		c.slots = c.v.Shown(wire.Basis{Newest: newest}, c.slots, func(n uint16, _ int32) bool {
+			if a, _ := c.v.RecordsAround(&c.log, n, 0, wire.Basis{Newest: newest}, (c.tick - 2).Frac()); a.Tick != 0 {
 				seen++
 			}
 			return true
@@ -160,8 +160,8 @@ func BenchmarkRecords(b *testing.B) {
 			for b.Loop() {
 				t++ // another moment: nothing of the last look can be used
 				newest := c.log.NextSeq() - 1
-				c.slots = c.v.Shown(newest, c.slots, func(n uint16, _ int32) bool {
-					c.v.RecordsAround(&c.log, n, 0, newest, t)
+				c.slots = c.v.Shown(wire.Basis{Newest: newest}, c.slots, func(n uint16, _ int32) bool {
+					c.v.RecordsAround(&c.log, n, 0, wire.Basis{Newest: newest}, t)
 					return true
 				})
 			}

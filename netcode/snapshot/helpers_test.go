@@ -27,7 +27,7 @@ func inSight(v *View, f func(i int32) bool) {
 // recordsOf returns RecordsAround of an entity in sight, nothing of another one.
 func recordsOf(v *View, log *wire.Log, i int32, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {
 	if n, ok := v.slots.find(i); ok {
-		return v.RecordsAround(log, n, g, newest, t)
+		return v.RecordsAround(log, n, g, wire.Basis{Newest: newest}, t)
 	}
 	return a, b
 }

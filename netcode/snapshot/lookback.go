@@ -28,15 +28,17 @@ type Lookback struct {
 	asked slotSet // slots whose records were looked for
 	open  slotSet // of these, slots with a pair that is still open
 	slots [Slots]lookSlot
-	pairs []lookPair // by unit of the ledger
+	pairs []lookPair   // by unit of the ledger
+	late  []clock.Tick // of packets up to the newest that were applied after the moment
 }
 
 type lookKey struct {
-	view         *View
-	log          *wire.Log
-	next, newest wire.Seq
-	t            clock.TickFrac
-	version      uint64
+	view    *View
+	log     *wire.Log
+	next    wire.Seq
+	by      wire.Basis
+	t       clock.TickFrac
+	version uint64
 }
 
 // lookSlot is what the walk must know of a slot that is open.
@@ -54,16 +56,16 @@ type lookPair struct {
 	open   bool       // a is still to be found
 }
 
-// Shown calls f for every entity that the client showed when newest was the newest packet that it
-// had applied, by rising ID: those in sight, and those whose end it had not learned, be it that
+// Shown calls f for every entity that the client showed when it had applied the packets of by, by
+// rising ID: those in sight, and those whose end it had not learned, be it that
 // they are dead or have left its sight. One that came back meanwhile is there several times, its
 // newest slot first: the client shows it by the first of them of which it held a record. Ends that
 // the server learned of more than 32 ticks ago count as known to the client. f is given the slot,
 // for RecordsAround, and returns false to stop.
-func (v *View) Shown(newest wire.Seq, scratch []uint16, f func(slot uint16, i int32) bool) []uint16 {
+func (v *View) Shown(by wire.Basis, scratch []uint16, f func(slot uint16, i int32) bool) []uint16 {
 	scratch = scratch[:0]
 	for n := range v.slots.used {
-		if v.shown(n, newest) {
+		if v.shown(n, by) {
 			scratch = append(scratch, n)
 		}
 	}
@@ -85,34 +87,34 @@ func (v *View) Shown(newest wire.Seq, scratch []uint16, f func(slot uint16, i in
 	return scratch
 }
 
-// shown reports whether the client showed the entity of slot n when newest was the newest packet
-// that it had applied: it is in sight, or the client had not learned of its end.
-func (v *View) shown(n uint16, newest wire.Seq) bool {
+// shown reports whether the client showed the entity of slot n when it had applied the packets of
+// by: it is in sight, or the client had not learned of its end.
+func (v *View) shown(n uint16, by wire.Basis) bool {
 	switch s := &v.slots.list[n]; s.phase() {
 	case entering, live:
 		return true
 	case leaving, ended:
-		return !v.slots.ending(n).taught(newest) && v.same(s)
+		return !v.slots.ending(n).taught(by) && v.same(s)
 	}
 	return false
 }
 
 // RecordsAround returns the records of group g of a slot, which Shown gave, that the client held
-// when newest was the newest packet that it had applied, and that are shown around playout time t:
-// a at or before it, b after it, each none if it held none. It counts records of packets up to
-// newest that log knows as applied, so it is right for what the log remembers. Where a is older
+// when it had applied the packets of by, and that are shown around playout time t: a at or before
+// it, b after it, each none if it held none. It counts records of packets that log knows as
+// applied, so it is right for what the log remembers. Where a is older
 // than that, it is what a record in the log was based on, or, if there is none, what the client is
 // known to hold. Of what nobody can hit the log keeps nothing: exact records, and kinds that are
 // extrapolated or run ahead.
 //
 // Asking for all entities at one t costs one walk through the log, and so does asking for those
 // that FindRecords named. Not safe for concurrent use.
-func (v *View) RecordsAround(log *wire.Log, n uint16, g int, newest wire.Seq, t clock.TickFrac) (a, b Mark) {
+func (v *View) RecordsAround(log *wire.Log, n uint16, g int, by wire.Basis, t clock.TickFrac) (a, b Mark) {
 	s := &v.slots.list[n]
 	if !v.has(s, g) {
 		return
 	}
-	l := v.lookback(log, newest, t)
+	l := v.lookback(log, by, t)
 	if !l.asked.has(n) {
 		l.begin(&v.slots.taken)
 		l.walk()
@@ -126,8 +128,8 @@ func (v *View) RecordsAround(log *wire.Log, n uint16, g int, newest wire.Seq, t 
 
 // FindRecords finds the records of some slots in one walk through the log, so that RecordsAround
 // has them. A walk for few of them ends earlier than one for all.
-func (v *View) FindRecords(log *wire.Log, slots []uint16, newest wire.Seq, t clock.TickFrac) {
-	l := v.lookback(log, newest, t)
+func (v *View) FindRecords(log *wire.Log, slots []uint16, by wire.Basis, t clock.TickFrac) {
+	l := v.lookback(log, by, t)
 	var wanted slotSet
 	for _, n := range slots {
 		wanted.add(n)
@@ -137,13 +139,14 @@ func (v *View) FindRecords(log *wire.Log, slots []uint16, newest wire.Seq, t clo
 }
 
 // lookback returns the View's Lookback for a moment, with what is known of that one.
-func (v *View) lookback(log *wire.Log, newest wire.Seq, t clock.TickFrac) *Lookback {
+func (v *View) lookback(log *wire.Log, by wire.Basis, t clock.TickFrac) *Lookback {
 	if v.look == nil {
 		v.look = &Lookback{}
 	}
 	l := v.look
-	if key := (lookKey{v, log, log.NextSeq(), newest, t, v.version}); l.key != key {
+	if key := (lookKey{v, log, log.NextSeq(), by, t, v.version}); l.key != key {
 		l.key, l.asked, l.open = key, slotSet{}, slotSet{}
+		l.overtaken()
 	}
 	return l
 }
@@ -165,7 +168,7 @@ func (l *Lookback) walk() {
 		if p.Tick < since || l.open == (slotSet{}) {
 			return false
 		}
-		drawn := p.Applied() && !p.Seq.Newer(key.newest)
+		drawn := p.Applied() && key.by.Has(p.Seq)
 		for r.begin(p.Refs); r.next(); {
 			if !l.open.has(r.slot) || r.gone {
 				continue
@@ -193,7 +196,7 @@ func (l *Lookback) walk() {
 				if r.based { // whether this record arrived or not, the client held its baseline
 					age, level, bound := r.base()
 					if m := (Mark{p.Tick - age, bound, level}); pair.open && m.Tick > pair.gone {
-						pair.had(m, last, key.t)
+						l.had(pair, m, last)
 					}
 				}
 			}
@@ -205,7 +208,7 @@ func (l *Lookback) walk() {
 
 // last returns the tick of the newest packet that the client had applied.
 func (l *Lookback) last() clock.Tick {
-	if p := l.key.log.Get(l.key.newest); p != nil {
+	if p := l.key.log.Get(l.key.by.Newest); p != nil {
 		return p.Tick
 	}
 	return math.MaxUint32
@@ -230,7 +233,7 @@ func (l *Lookback) begin(wanted *slotSet) {
 func (l *Lookback) beginSlot(n uint16, last clock.Tick) {
 	v := l.key.view
 	s, is := &v.slots.list[n], &l.slots[n]
-	shown := v.shown(n, l.key.newest)
+	shown := v.shown(n, l.key.by)
 	*is = lookSlot{since: s.since, at: s.at}
 	unit, end := v.ledger.piece(s.at)
 	for i := unit; i < end; i++ {
@@ -240,7 +243,7 @@ func (l *Lookback) beginSlot(n uint16, last clock.Tick) {
 		if !shown || k.out() { // what must be dropped is not drawn
 			continue
 		}
-		if p.had(Mark{acked, k.bound(), k.level()}, last, l.key.t); p.before.Tick != 0 {
+		if l.had(p, Mark{acked, k.bound(), k.level()}, last); p.before.Tick != 0 {
 			p.a = p.before // it holds nothing newer: nothing to look for
 		} else if acked != 0 {
 			p.open = true
@@ -265,10 +268,22 @@ func (l *Lookback) beginSlot(n uint16, last clock.Tick) {
 	}
 }
 
-// had notes that the client held a record at some time. It counts if the client held it at the
-// moment of tick last, and showed it at or before t.
-func (p *lookPair) had(m Mark, last clock.Tick, t clock.TickFrac) {
-	if m.Tick > p.before.Tick && m.Tick <= last && m.shown() <= t {
+// overtaken lists the packets that were applied after the moment, though older than the newest.
+func (l *Lookback) overtaken() {
+	l.late = l.late[:0]
+	by := l.key.by
+	for set := by.Without; set != 0; set &= set - 1 {
+		s := by.Newest - 1 - wire.Seq(bits.TrailingZeros64(set))
+		if p := l.key.log.Get(s); p != nil && p.Applied() {
+			l.late = append(l.late, p.Tick)
+		}
+	}
+}
+
+// had notes that the client held a record of a pair at some time. It counts if the client held it
+// at the moment of tick last, and showed it by then.
+func (l *Lookback) had(p *lookPair, m Mark, last clock.Tick) {
+	if m.Tick > p.before.Tick && m.Tick <= last && m.shown() <= l.key.t && !slices.Contains(l.late, m.Tick) {
 		p.before = m
 	}
 }

@@ -28,7 +28,7 @@ func TestWhoCameBackIsShownOnce(t *testing.T) {
 	var i int32
 	sims := make([]int64, k.Sims)
 	shown := func(newest wire.Seq) (slots []uint16) {
-		v.Shown(newest, nil, func(n uint16, _ int32) bool { slots = append(slots, n); return true })
+		v.Shown(wire.Basis{Newest: newest}, nil, func(n uint16, _ int32) bool { slots = append(slots, n); return true })
 		return slots
 	}
 	for tick, c := range []struct {
@@ -140,8 +140,9 @@ func TestWhoFlapsIsShownByTheRightSlot(t *testing.T) {
 			}
 		}
 		var got []uint16
-		v.Shown(wire.Seq(slices.Max(c.applied)), nil, func(n uint16, _ int32) bool {
-			if a, b := v.RecordsAround(&log, n, 0, wire.Seq(slices.Max(c.applied)), 9*256); a.Tick != 0 || b.Tick != 0 {
+		by := wire.Basis{Newest: wire.Seq(slices.Max(c.applied))}
+		v.Shown(by, nil, func(n uint16, _ int32) bool {
+			if a, b := v.RecordsAround(&log, n, 0, by, 9*256); a.Tick != 0 || b.Tick != 0 {
 				got = append(got, n)
 			}
 			return true

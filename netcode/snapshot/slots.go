@@ -103,9 +103,14 @@ func (e *ending) teach(seq wire.Seq) {
 	}
 }
 
-// taught reports whether the client had learned it when newest was the newest packet that it had
-// applied.
-func (e *ending) taught(newest wire.Seq) bool { return e.known && !e.learned.Newer(newest) }
+// taught reports whether the client had learned it when it had applied the packets of by.
+func (e *ending) taught(by wire.Basis) bool {
+	taught := e.known && by.Has(e.learned)
+	for set := e.later; set != 0 && !taught; set &= set - 1 {
+		taught = by.Has(e.learned + 1 + wire.Seq(bits.TrailingZeros32(set)))
+	}
+	return taught
+}
 
 // shownTicks is for how many ticks a slot that ended is kept for Shown, unless it is needed:
 // commands that were made before the client learned of the end may still have to wait for their

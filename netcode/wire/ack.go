@@ -109,3 +109,16 @@ func (s *Statement) Delivered(seq Seq) {
 
 // Known reports whether the peer knows it.
 func (s *Statement) Known() bool { return s.known }
+
+// A Basis is the packets that a client drew a frame from: all up to Newest that it had applied by
+// then. A packet that was overtaken may be older than Newest and applied later.
+type Basis struct {
+	Newest  Seq
+	Without uint64 // bit i: packet Newest-1-i was not applied by then; older ones cannot be applied any more
+}
+
+// Has reports whether a packet is part of the basis, if it was ever applied.
+func (b Basis) Has(s Seq) bool {
+	d := b.Newest - s
+	return d < 1<<15 && (d == 0 || d > Window || b.Without>>(d-1)&1 == 0)
+}

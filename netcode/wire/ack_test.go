@@ -143,3 +143,15 @@ func BenchmarkReceived(b *testing.B) {
 		s++
 	}
 }
+
+// A Basis has all packets up to its newest but those that it names, over the end of the numbers,
+// too.
+func TestBasis(t *testing.T) {
+	b := Basis{Newest: 2, Without: 1 | 1<<3 | 1<<63}
+	for s, want := range map[Seq]bool{3: false, 2: true, 1: false, 0: true, 65535: true, 65534: false, 65533: true,
+		65475: true, 65474: false, 65473: true, 65338: true, 16386: false} {
+		if b.Has(s) != want {
+			t.Errorf("packet %d: %v, want %v", s, !want, want)
+		}
+	}
+}

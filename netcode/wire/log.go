@@ -1,6 +1,10 @@
 package wire
 
-import "meanwhile/netcode/clock"
+import (
+	"math"
+
+	"meanwhile/netcode/clock"
+)
 
 // LogSize is how many sent packets a Log remembers at most: at 60 packets a second the two seconds
 // that a rewind may ask about, and twice the acknowledgement window.
@@ -69,6 +73,7 @@ type Log struct {
 	checked Seq     // all before it, counted like next, are settled or forgotten; at most count behind next
 	flying  int     // bytes in flight
 	highest Seq     // newest acknowledged, counted like next
+	before  uint64  // bit i: packet highest-1-i is acknowledged, too
 	any     bool    // highest is set and recent enough to be compared with
 	long    bool    // half the range of sequence numbers has been sent: any number may lie in the past
 
@@ -240,9 +245,15 @@ func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 			e.n = min(e.n, uint16(len(p.Refs)))
 		}
 	}
-	latest := a.Latest - FirstSeq
-	if !l.any || latest.Newer(l.highest) {
-		l.highest, l.any = latest, true
+	switch d := a.Latest - FirstSeq - l.highest; {
+	case !l.any:
+		l.highest, l.before, l.any = a.Latest-FirstSeq, a.History, true
+	case d == 0:
+		l.before |= a.History
+	case d < 1<<15:
+		l.highest, l.before = l.highest+d, l.before<<d|1<<(d-1)|a.History
+	default: // this acknowledgement was overtaken
+		l.before |= a.History<<-d | 1<<(-d-1)
 	}
 	for int16(l.highest-l.checked) >= lossDistance {
 		if e := l.at(l.checked); e != nil && e.state() == inFlight {
@@ -252,6 +263,21 @@ func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 		l.checked++
 	}
 	return true
+}
+
+// AckedBefore returns which packets before s are acknowledged: bit i is packet s-1-i. It is also
+// set for what is more than Window older than the newest that is acknowledged.
+func (l *Log) AckedBefore(s Seq) uint64 {
+	switch d := s - FirstSeq - l.highest; {
+	case !l.any:
+		return 0
+	case d == 0:
+		return l.before
+	case d < 1<<15:
+		return l.before<<d | 1<<(d-1)
+	default:
+		return l.before>>-d | ^(math.MaxUint64 >> -d)
+	}
 }
 
 // Drop takes packet s for lost at once: it was discarded before it reached the path.

@@ -179,6 +179,20 @@ func (p *logPair) check(t *rapid.T) {
 			t.Fatalf("packet %d is remembered as %+v, want %+v", s, got, naive)
 		}
 	}
+	for _, s := range []int64{p.n.next(), p.n.next() - 1, p.n.next() - 40, p.n.next() - 100} {
+		before := p.l.AckedBefore(Seq(s))
+		for i := range int64(Window) {
+			at := s - 1 - i
+			naive := p.n.get(at)
+			if naive == nil {
+				continue
+			}
+			want := naive.state == applied || p.n.highest >= 0 && p.n.highest-at > Window
+			if before>>i&1 != 0 != want {
+				t.Fatalf("packet %d is acknowledged: %v, want %v; the newest is %d", at, !want, want, p.n.highest)
+			}
+		}
+	}
 	back := p.n.next()
 	p.l.Newest(p.l.NextSeq()-1, func(got *Packet) bool {
 		if back--; got.Seq != Seq(back) {

@@ -37,7 +37,7 @@ func TestRefusals(t *testing.T) {
 		{"other rules, without their text", encode(session.Refusal{Code: session.WrongSchema}),
 			"The server plays another version of zap. Reload the page.", false, false},
 		{"a newer server", newer,
-			"The server speaks version 9 of the protocol, this page version 3. Reload the page.", false, false},
+			"The server speaks version 9 of the protocol, this page version 4. Reload the page.", false, false},
 		{"full", encode(session.Refusal{Code: session.RoomFull, Text: "Room lobby has its 8 players."}),
 			"Room lobby has its 8 players.", true, true},
 		{"about to end", encode(session.Refusal{Code: session.ShuttingDown}),

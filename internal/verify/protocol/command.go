@@ -19,6 +19,7 @@ func (r *Reader) Up(data []byte) (err error) {
 type Command struct {
 	Tick, Seen, Moment int64
 	Newest             uint16
+	Without            []uint16
 	Vals               []int64
 	Claim              Claim
 }
@@ -79,6 +80,8 @@ func (r *Reader) readCommands(latest uint16, now int64) (list []Command) {
 		order = 2 * int(b.n(2))
 		r.note("differences of angles of order %d", order)
 	}
+	lacking := b.is()
+	r.note("overtaken packets: %v", lacking)
 	advance := int64(256)
 	for i := range n {
 		c := Command{Tick: last - (n - 1 - i)}
@@ -141,6 +144,16 @@ func (r *Reader) readCommands(latest uint16, now int64) (list []Command) {
 			c.Newest = list[i-1].Newest + uint16(b.unsigned(0))
 		}
 		r.note("  with packet %d", c.Newest)
+		if lacking {
+			before := int64(0)
+			for range b.unsigned(0) {
+				if before += b.unsigned(2) + 1; before > 64 {
+					refuse("a packet %d before the newest", before)
+				}
+				c.Without = append(c.Without, c.Newest-uint16(before))
+			}
+			r.note("  without packets %v", c.Without)
+		}
 		list = append(list, c)
 	}
 	return list

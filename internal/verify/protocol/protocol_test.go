@@ -138,7 +138,7 @@ func TestExamples(t *testing.T) {
 		w.Reset(nil)
 		h.Append(&w, wire.Known{Ack: acked - min(acked, 1)})
 		packet.Uplink{}.Append(&w)
-		packet.AppendCommands(&w, rules.Command, cmds, acked)
+		packet.AppendCommands(&w, rules.Command, cmds, h.Ack)
 		return w.Bytes()
 	}
 	pull := func(tick game.Tick, seen clock.TickFrac, newest wire.Seq, vals ...int64) packet.Command {

@@ -106,7 +106,7 @@ func skiffExamples(t *testing.T, examples map[string]string) {
 		w.Reset(nil)
 		h.Append(&w, wire.Known{Ack: acked - min(acked, 1)})
 		packet.Uplink{}.Append(&w)
-		packet.AppendCommands(&w, rules.Command, cmds, acked)
+		packet.AppendCommands(&w, rules.Command, cmds, h.Ack)
 		s.Receive(p, now, w.Bytes())
 	}
 	acked := func() {

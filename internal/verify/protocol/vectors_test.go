@@ -231,8 +231,12 @@ func TestVectors(t *testing.T) {
 					if c.Claim.Hit {
 						claim |= 2
 					}
-					said = append(said, fmt.Sprintf("  tick %d moment %d claim %x seen %d newest %d %v",
-						c.Tick, c.Moment, claim, c.Seen, c.Newest, c.Vals))
+					without := ""
+					for _, seq := range c.Without {
+						without += fmt.Sprintf(" without %d", seq)
+					}
+					said = append(said, fmt.Sprintf("  tick %d moment %d claim %x seen %d newest %d%s %v",
+						c.Tick, c.Moment, claim, c.Seen, c.Newest, without, c.Vals))
 				}
 				n++
 				continue
