@@ -22,7 +22,10 @@ type CommandStats struct {
 	// Agreed and Disagreed count shots for which the client claimed to have hit what the server
 	// did, or something else. Those that were judged by the present are left out.
 	Agreed, Disagreed uint64
-	LastStarved       clock.Tick // newest tick that ran without its own command
+	// Contradicted counts commands whose frame lacked, as they say, what the client had
+	// acknowledged before, or had what it does not acknowledge.
+	Contradicted uint64
+	LastStarved  clock.Tick // newest tick that ran without its own command
 }
 
 // commands is one player's commands: those that wait for their tick, and what is known of those
@@ -81,8 +84,8 @@ func (c *commands) announce(s *Server, cmds []packet.Command, idle, sparse bool)
 
 // acceptCommand stores one command for its tick. A late one is not run any more, but the next tick
 // runs its presses. Commands that arrived before, and those more than MaxAhead ticks ahead, are
-// dropped.
-func (c *commands) acceptCommand(s *Server, cmd *packet.Command, arrival clock.Time) {
+// dropped. contradicts is what completeBasis reported of it.
+func (c *commands) acceptCommand(s *Server, cmd *packet.Command, contradicts bool, arrival clock.Time) {
 	t := cmd.Tick
 	if t > s.tick+MaxAhead {
 		c.stats.TooEarly++
@@ -98,6 +101,9 @@ func (c *commands) acceptCommand(s *Server, cmd *packet.Command, arrival clock.T
 		return
 	}
 	c.waiting.arrive(t)
+	if contradicts {
+		c.stats.Contradicted++
+	}
 	slack := int64(t.Frac()) - int64(s.tick.Frac()) - int64(arrival.Sub(s.now))*clock.FracPerTick/int64(s.current)
 	c.noteSlack(slack)
 	if s.rules.Mode == game.Queued {

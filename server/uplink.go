@@ -21,6 +21,7 @@ type uplink struct {
 	echoes   uint8      // echoes sent, up to firstEchoes
 	echoed   clock.Time // when the newest was
 	away     bool       // nobody looks at what the client draws
+	proofs   [2]proof   // the older one first
 }
 
 // isNewest reports whether an applied datagram is the newest.
@@ -109,9 +110,10 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 	}
 	d.mustAck = d.mustAck || h.Elicits
 	for i := range cmds {
-		cmds[i].Without |= ^d.log.AckedBefore(cmds[i].Newest) // those that the datagram acknowledges, it named itself
-		p.commands.acceptCommand(p.s, &cmds[i], arrival)
+		contradicts := up.completeBasis(&cmds[i], &d.log, p.s.period)
+		p.commands.acceptCommand(p.s, &cmds[i], contradicts, arrival)
 	}
+	up.prove(&d.log, p.commands.waiting.newest, p.s.period)
 }
 
 // sampleRTT measures the round trip by the stamp that a datagram echoes. The echo of a stamp that

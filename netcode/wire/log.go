@@ -265,6 +265,10 @@ func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
 	return true
 }
 
+// Acknowledged returns the newest packet that is acknowledged, and which before it are; ok is false
+// if there is none.
+func (l *Log) Acknowledged() (a Ack, ok bool) { return Ack{l.highest + FirstSeq, l.before}, l.any }
+
 // AckedBefore returns which packets before s are acknowledged: bit i is packet s-1-i. It is also
 // set for what is more than Window older than the newest that is acknowledged.
 func (l *Log) AckedBefore(s Seq) uint64 {
