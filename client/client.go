@@ -85,6 +85,7 @@ type Client struct {
 	store   *snapshot.Store // the records that arrived
 
 	time     timelines
+	screen   screen
 	down     downlink
 	up       uplink
 	own      reconcile

@@ -16,6 +16,7 @@ import (
 // Frame begins a frame at the local time now and returns how many commands are due.
 func (c *Client) Frame(now clock.Time) (due int) {
 	dt := c.time.begin(now)
+	c.screen.number++
 	replayed := c.stats.Prediction.Replayed
 	c.own.ring.Begin(c.replay.limit(c.cfg.ReplayBudget))
 	c.applyInbox()       // take packets in
@@ -32,25 +33,39 @@ func (c *Client) Frame(now clock.Time) (due int) {
 // MaxTicks is how many commands one frame makes at most. After a longer pause the rest is skipped.
 const MaxTicks = 8
 
-// Pressed says that a press of the next command happened at a local time, so that rules know when
-// within the tick. Of several the first counts. A press without it counts as at the tick's end.
+// Pressed says that a press of the next command happened at a local time: so rules know when within
+// the tick, and which frame was on the screen. Of several the first counts. A press without it
+// counts as at the tick's end, with the newest frame that was drawn.
 func (c *Client) Pressed(at clock.Time) {
 	if m := c.time.tickAt(at) - c.up.made.Frac(); c.moment == 0 {
 		c.moment = uint8(min(max(m, 1), clock.FracPerTick-1))
+		c.screen.pressed = c.screen.at(at)
 	}
 }
 
-// Tick makes the command of the next due tick from the game's command vals, and predicts it.
-// Without a due command it does nothing.
-func (c *Client) Tick(vals []int64) {
+// aimed returns what was on the screen when the player decided on the next command. Nobody looks at
+// the screen of a player who is away.
+func (c *Client) aimed() glance {
+	if c.up.away {
+		return c.glance()
+	}
+	return c.screen.state(c.glance())
+}
+
+// Tick makes the command of the next due tick from the game's command vals, and predicts it. It
+// states the frame that was on the screen, see Drawn. Without a due command it does nothing.
+func (c *Client) Tick(vals []int64) { c.tick(vals, c.aimed()) }
+
+// tick makes a command by what g showed.
+func (c *Client) tick(vals []int64, g glance) {
 	if c.up.due <= 0 {
 		return
 	}
 	tick := c.up.next()
 	c.time.made(tick)
 	cmd := c.own.ring.Push(tick)
-	cmd.Tick, cmd.Seen, cmd.Newest = tick, c.time.drawTick, c.down.newest
-	cmd.Without = c.down.without()
+	cmd.Tick, cmd.Seen, cmd.Newest, cmd.Frame = tick, g.seen, g.newest, g.number
+	cmd.Without = g.without
 	cmd.Vals = append(cmd.Vals[:0], vals[:min(len(vals), c.rules.Command.Sims)]...)
 	for len(cmd.Vals) < c.rules.Command.Sims {
 		cmd.Vals = append(cmd.Vals, 0)
@@ -59,32 +74,42 @@ func (c *Client) Tick(vals []int64) {
 	if c.up.away {
 		packet.Neutral(c.rules.Command, cmd.Vals)
 	}
-	if cmd.Moment = 0; packet.HasPress(c.rules.Command, cmd.Vals) {
-		cmd.Moment = c.moment
+	if cmd.Moment, cmd.Eye = 0, 0; packet.HasPress(c.rules.Command, cmd.Vals) {
+		cmd.Moment, cmd.Eye = c.moment, packet.BoundEye(g.eye, tick)
 	}
 	cmd.Claim, c.moment = 0, 0
+	c.screen.made(g)
 	c.up.noteCommand(cmd)
 	c.own.predict()
 	c.events.collect()
 }
 
-// Think makes the next due command by a bot, which sees what a player on this connection would. It
-// fails if the bot panics; the command is made all the same, of what the bot had written by then.
+// Think makes the next due command by a bot, which sees what a player on this connection would, in
+// the present frame. It fails if the bot panics; the command is made all the same, of what the bot
+// had written by then.
 func (c *Client) Think(bot game.BotFunc) error {
 	if c.botVals == nil {
 		c.botVals = make([]int64, c.rules.Command.Sims)
 	}
-	clear(c.botVals)
-	var err error
+	err := c.Look(bot, c.botVals)
+	c.tick(c.botVals, c.glance())
+	return err
+}
+
+// Look writes to vals the command that a bot decides on by what the present frame shows, for Tick
+// in a later one: as a person would. It fails if the bot panics.
+func (c *Client) Look(bot game.BotFunc, vals []int64) (err error) {
+	clear(vals)
 	if c.own.me != 0 {
 		c.eng.SetTick(c.up.made + 1)
 		if c.own.show(c.own.newestDrawn()); c.cfg.NoPrediction { // what it has on its screen
 			c.own.show(c.own.ring.Base())
 		}
-		c.play.view.at = c.time.drawTick
-		err = c.eng.Think(bot, c.own.me, c.botVals, &c.play.view)
+		g := c.glance()
+		c.play.view.at, c.play.view.frame = g.seen, 0
+		c.eng.SetEye(g.eye)
+		err = c.eng.Think(bot, c.own.me, vals, &c.play.view)
 	}
-	c.Tick(c.botVals)
 	return err
 }
 
@@ -94,8 +119,12 @@ func (c *Client) Think(bot game.BotFunc) error {
 // command removed is left out. vals is memory for the values; Draw returns it for the next call.
 func (c *Client) Draw(vals []float64, f func(e *Entity)) []float64 { return c.play.draw(vals, f) }
 
-// Drawn says that the player has seen what Draw gave: Entity.Cut is about what changes after that.
-func (c *Client) Drawn() { c.play.markDrawn() }
+// Drawn says that the screen shows what Draw gave. Commands state the newest such frame before
+// their press, and Entity.Cut is about what changes after it.
+func (c *Client) Drawn() {
+	c.play.markDrawn()
+	c.screen.draw(c.glance())
+}
 
 // Events returns what is to be shown in this frame: what this player's own commands did, at once,
 // and what others did, when they are drawn doing it. It is valid until the next call.
@@ -116,6 +145,7 @@ func (c *Client) followSteps(dt time.Duration) {
 		return
 	}
 	c.stats.ClockSteps++
+	c.screen.forget()
 	c.up.restart(c.time.now)
 	if t := c.time.tickAhead().Tick(); t < c.up.made {
 		c.up.truncate(t)

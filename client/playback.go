@@ -28,9 +28,11 @@ type playback struct {
 	ahead *ahead
 	stats *Stats
 
-	view  view           // what the rules see
-	texts snapshot.Texts // what references stand for
-	seen  frameMark      // what the player has seen last
+	screen *screen
+	frame  uint32         // which frame is drawn, with what had arrived by then; 0: the present one
+	view   view           // what the rules see
+	texts  snapshot.Texts // what references stand for
+	seen   frameMark      // what the player has seen last
 
 	packetTicks clock.Tick       // from packet to packet, rounded up
 	horizons    []motion.Horizon // by kind, of what is drawn at the present
@@ -55,7 +57,7 @@ type frameMark struct {
 
 func (p *playback) init(c *Client) {
 	p.rules, p.cfg, p.eng, p.store, p.time = c.rules, &c.cfg, c.eng, c.store, &c.time
-	p.down, p.own, p.ahead, p.stats = &c.down, &c.own, &c.ahead, &c.stats
+	p.down, p.own, p.ahead, p.stats, p.screen = &c.down, &c.own, &c.ahead, &c.stats, &c.screen
 	p.view.p = p
 	period := c.welcome.Period
 	p.packetTicks = clock.Tick((c.time.spacing + period*15/16) / period)
@@ -206,10 +208,7 @@ func (p *playback) drawInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64
 		if group.N == 0 {
 			continue
 		}
-		a, b := h.Groups[g].Around(t)
-		if p.cfg.NoInterpolation {
-			a, b = h.Groups[g].Newest(), nil
-		}
+		a, b := p.around(&h.Groups[g], t)
 		if a == nil && k.Later(g) {
 			clear(drawn[group.At : group.At+group.N])
 			continue
@@ -220,6 +219,26 @@ func (p *playback) drawInto(h *snapshot.Replica, t clock.TickFrac, drawn []int64
 		motion.Draw(k, group, a, b, t, drawn[group.At:group.At+group.N])
 	}
 	return true
+}
+
+// around returns the states that an entity is drawn between at a playout time, of those that had
+// arrived by the frame that is drawn.
+func (p *playback) around(g *snapshot.Group, t clock.TickFrac) (a, b *motion.State) {
+	if p.cfg.NoInterpolation {
+		a = g.Newest()
+	} else {
+		a, b = g.Around(t)
+	}
+	for b != nil && !p.screen.has(p.frame, b.Tick) {
+		_, b = g.Since(b.Tick)
+	}
+	for a != nil && !p.screen.has(p.frame, a.Tick) {
+		a, _ = g.Since(a.Tick - 1)
+	}
+	if a == nil { // before its first state it is drawn where that puts it
+		a, b = b, nil
+	}
+	return a, b
 }
 
 // timeOf returns the tick time that an entity is drawn at in this frame. ok is false if it does not
@@ -283,8 +302,14 @@ func (p *playback) hitches(stall clock.TickFrac) uint64 {
 
 // view is what this player sees at a playout time. It implements engine.Seer.
 type view struct {
-	p  *playback
-	at clock.TickFrac // 0: nothing was drawn yet
+	p     *playback
+	at    clock.TickFrac // 0: nothing was drawn yet
+	frame uint32         // 0: the present one
+}
+
+// Own implements engine.Seer.
+func (v *view) Own(t clock.Tick) (sims []int64, cut clock.Tick) {
+	return v.p.own.own(v.p.own.ring.Drawn(t))
 }
 
 // Receipt implements engine.Seer.
@@ -302,6 +327,8 @@ func (v *view) Seen(kind int, me game.ID, dst *engine.Sight) {
 	if t == 0 {
 		t = 1 << 62 // the newest, as the server will assume
 	}
+	v.p.frame = v.frame
+	defer func() { v.p.frame = 0 }()
 	for _, h := range v.p.store.Entities() {
 		if h.Kind != kind || game.ID(h.ID) == me || h.Exact {
 			continue

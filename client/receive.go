@@ -176,6 +176,7 @@ func (c *Client) apply(at clock.Time, data []byte) {
 		return
 	}
 	c.store.Commit()
+	c.screen.arrive(h.Tick)
 	newest := c.down.applied(at, &h, c.up.log.NextSeq())
 	c.own.noteRan(h.Tick, feedback.Ran)
 	c.own.spawned = max(c.own.spawned, spawned)

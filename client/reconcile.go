@@ -556,7 +556,7 @@ func adoptOwned(k *schema.Kind, dst, src []int64) {
 func (m *model) Repeat(tick clock.Tick, dst, src *packet.Command) {
 	k := m.r.rules.Command
 	*dst = packet.Command{Tick: tick, Vals: append(dst.Vals[:0], src.Vals...), Seen: src.Seen, Newest: src.Newest,
-		Without: src.Without}
+		Without: src.Without, Frame: src.Frame}
 	for len(dst.Vals) < k.Sims {
 		dst.Vals = append(dst.Vals, 0)
 	}
@@ -569,8 +569,9 @@ func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *engine.Set, replay 
 	r.eng.Unhide(tick, tick) // its removals are decided anew
 	r.eng.LoadSet(s)
 	r.ahead.moveGuests(tick)
-	r.play.view.at = cmd.Seen
+	r.play.view.at, r.play.view.frame = cmd.Seen, cmd.Frame
 	r.eng.SetMoment(cmd.Moment)
+	r.eng.SetEye(cmd.Eye)
 	if r.eng.Act(r.me, cmd.Vals, &r.play.view, replay) != nil {
 		r.stats.Prediction.Faults++
 	}

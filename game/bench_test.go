@@ -79,6 +79,8 @@ type wideSight struct{}
 
 func (wideSight) Receipt() (r engine.Receipt) { return r }
 
+func (wideSight) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
+
 func (wideSight) Seen(kind int, me game.ID, dst *engine.Sight) {
 	var drawn [8]int64
 	for i := range 256 {

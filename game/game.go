@@ -1,7 +1,7 @@
-// Package game is the contract between Meanwhile and the rules of a game: functions over a World. The
-// same ones run on the server, in a player's client as a prediction, and in tests. Join, Leave and
-// Referee run on the server alone. Act runs one command of one player, and Step moves the rest: for
-// good on the server, before in a client for what it predicts. Rules must be deterministic: use
+// Package game is the contract between Meanwhile and the rules of a game: functions over a World.
+// The same ones run on the server, in a player's client as a prediction, and in tests. Join, Leave
+// and Referee run on the server alone. Act runs one command of one player, and Step moves the rest:
+// for good on the server, before in a client for what it predicts. Rules must be deterministic: use
 // geom, World.Rand and World.Tick, never math, math/rand and clocks.
 package game
 
@@ -133,6 +133,13 @@ func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	}
 }
 
+// Eye returns the avatar of player me as its screen showed it when it pressed: between two ticks. A
+// bullet starts there, and the player aims from there. Without a press it is the present one.
+func (k Kind[T]) Eye(w *World, me ID) (v T) {
+	k.of(w).Eye(me, unsafe.Pointer(&v))
+	return v
+}
+
 // anyEvent is an Event of any type.
 type anyEvent interface{ event() *engine.Kind }
 
@@ -163,7 +170,8 @@ func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 // A CommandMode says when the server runs a player's commands.
 type CommandMode = engine.CommandMode
 
-// Step runs once in each tick of the server, so it should leave avatars alone if commands are Queued.
+// Step runs once in each tick of the server, so it should leave avatars alone if commands are
+// Queued.
 const (
 	Timed  = engine.Timed  // at its tick, or never; the player moves on for a moment meanwhile
 	Queued = engine.Queued // once each and in order when it arrives; World.Tick is its own then

@@ -15,6 +15,8 @@ type sight struct{ ids []game.ID }
 
 func (*sight) Receipt() (r engine.Receipt) { return r }
 
+func (*sight) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
+
 func (s *sight) Seen(kind int, me game.ID, dst *engine.Sight) {
 	drawn := make([]int64, 8)
 	for _, id := range s.ids {
@@ -129,6 +131,8 @@ func TestActAllocatesNothing(t *testing.T) {
 type quietSight struct{ drawn [16]int64 }
 
 func (*quietSight) Receipt() (r engine.Receipt) { return r }
+
+func (*quietSight) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
 func (s *quietSight) Seen(kind int, me game.ID, dst *engine.Sight) {
 	dst.Add(2, s.drawn[:7])

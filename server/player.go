@@ -35,6 +35,7 @@ type player struct {
 
 	up       uplink
 	commands commands
+	trail    trail
 	sight    visibility
 	down     downlink
 }

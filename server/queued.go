@@ -96,7 +96,7 @@ func (c *commands) nextQueued(s *Server) (run *packet.Command, waited time.Durat
 			}
 			q.ran = t
 			copyCommand(run, &c.last)
-			run.Tick, run.Seen, run.Moment, run.Claim = t, 0, 0, 0
+			run.Tick, run.Seen, run.Moment, run.Eye, run.Claim = t, 0, 0, 0, 0
 			packet.ClearPresses(s.rules.Command, run.Vals)
 			packet.ClearSticks(s.rules.Command, run.Vals) // an idle player does not run, whatever it announced
 			return run, 0
@@ -116,11 +116,8 @@ func (s *Server) runQueued(p *player) {
 	c := &p.commands
 	ran := 0
 	for cmd, waited := c.nextQueued(s); cmd != nil; cmd, waited = c.nextQueued(s) {
-		s.seer.begin(p, cmd, waited)
 		s.eng.SetCommandTick(cmd.Tick)
-		s.eng.SetMoment(cmd.Moment)
-		s.fault(s.eng.Act(p.avatar, cmd.Vals, &s.seer, false))
-		s.seer.end(cmd)
+		s.act(p, cmd, waited)
 		ran++
 	}
 	s.eng.SetTick(s.tick)

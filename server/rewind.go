@@ -5,6 +5,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/internal/engine"
+	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/snapshot"
@@ -39,6 +40,9 @@ func (v *seer) Receipt() engine.Receipt {
 	r := &v.receipt
 	return engine.NewReceipt(r.Stated, r.Used, r.Bound, r.Reason)
 }
+
+// Own implements engine.Seer.
+func (v *seer) Own(t clock.Tick) (sims []int64, cut clock.Tick) { return v.p.trail.at(t) }
 
 // Seen implements engine.Seer.
 func (v *seer) Seen(kind int, me game.ID, dst *engine.Sight) {

@@ -410,11 +410,18 @@ func (s *Server) runCommands() {
 			continue
 		}
 		cmd, waited := p.commands.nextCommand(s)
-		s.seer.begin(p, cmd, waited)
-		s.eng.SetMoment(cmd.Moment)
-		s.fault(s.eng.Act(p.avatar, cmd.Vals, &s.seer, false))
-		s.seer.end(cmd)
+		s.act(p, cmd, waited)
 	}
+}
+
+// act runs one command of a player that waited for so long.
+func (s *Server) act(p *player, cmd *packet.Command, waited time.Duration) {
+	s.seer.begin(p, cmd, waited)
+	p.trail.put(s.eng, p.avatar, cmd.Tick-1)
+	s.eng.SetMoment(cmd.Moment)
+	s.eng.SetEye(p.trail.eye(cmd, cmd.Tick))
+	s.fault(s.eng.Act(p.avatar, cmd.Vals, &s.seer, false))
+	s.seer.end(cmd)
 }
 
 // removeGone takes what the rules removed out of the history and of all views.

@@ -72,7 +72,7 @@ func (c *commands) repeatLast(s *Server, run *packet.Command) {
 		seen += clock.TickFrac(t-c.last.Tick) * clock.FracPerTick // as if the player had gone on looking
 	}
 	copyCommand(run, &c.last)
-	run.Tick, run.Seen, run.Moment, run.Claim = t, seen, 0, 0
+	run.Tick, run.Seen, run.Moment, run.Eye, run.Claim = t, seen, 0, 0, 0
 	packet.ClearPresses(k, run.Vals)
 	long := time.Duration(t-c.last.Tick)*s.period > RepeatFor
 	if !c.idle {
@@ -102,7 +102,8 @@ func (c *commands) addLatePress(s *Server, run *packet.Command) {
 			copy(at, late)
 		}
 	}
-	run.Seen, run.Newest, run.Without, run.Moment = c.late.Seen, c.late.Newest, c.late.Without, c.late.Moment
+	run.Seen, run.Newest, run.Without = c.late.Seen, c.late.Newest, c.late.Without
+	run.Moment, run.Eye = c.late.Moment, c.late.Eye
 	run.Claim, c.pressed = c.late.Claim, c.late.Tick
 	c.stats.LastStarved = s.tick // not the command that was predicted
 	c.surprised = true

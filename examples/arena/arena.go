@@ -162,11 +162,9 @@ func act(w *game.World, me game.ID, c Cmd) {
 	if !p.Alive {
 		return
 	}
-	was := p.Pos
 	walk(p, c, w.Tick(), w.Dt())
 	pickUp(w, p)
-	// Who fires does so where the player was at the moment of the click.
-	handle(w, me, p, c, was.Lerp(p.Pos, w.Moment()).Add(geom.Vec3{Z: p.Gun}))
+	handle(w, me, p, c)
 }
 
 // pickUp takes packs that are near and useful.

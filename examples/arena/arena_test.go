@@ -85,6 +85,8 @@ func (h *hall) get(id game.ID) *Player { return Players.Get(h.world(), id) }
 func (*hall) Receipt() (r engine.Receipt) { return r }
 
 // Seen implements engine.Seer: the present, unless h.seen says otherwise.
+func (*hall) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
+
 func (h *hall) Seen(kind int, me game.ID, dst *engine.Sight) {
 	k := h.rules.Kinds[kind]
 	sims, obs, drawn := make([]int64, k.Sims), make([]int32, k.Obs), make([]int64, k.Obs)

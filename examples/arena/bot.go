@@ -54,7 +54,8 @@ func mood(me game.ID, tag uint64, now game.Tick, span int) geom.Rand {
 
 // Bot plays from what a player in its place would know.
 func Bot(w *game.World, me game.ID) (c Cmd) {
-	p, now := Players.Get(w, me), w.Tick()
+	self, now := Players.Eye(w, me), w.Tick()
+	p := &self
 	if !p.Alive {
 		c.Aim = p.Aim + geom.Angle(wobble(me, now)*0.02)
 		return c

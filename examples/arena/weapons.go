@@ -36,8 +36,8 @@ type weapon struct {
 	fire     func(w *game.World, me game.ID, p *Player, from geom.Vec3)
 }
 
-// armoury has the weapons. To put one away and take it again takes longer than its cooldown, so that
-// nobody fires faster by switching.
+// armoury has the weapons. To put one away and take it again takes longer than its cooldown, so
+// that nobody fires faster by switching.
 var armoury = [endOfWeapons]weapon{
 	Rifle: {
 		name:     "Rifle",
@@ -95,9 +95,9 @@ func supply(p *Player) (useful bool) {
 	return useful
 }
 
-// handle does with the weapons what a command wants, firing from a place. It depends on the player,
-// the command, the tick and whether weapons work at all, so clients predict every round.
-func handle(w *game.World, me game.ID, p *Player, c Cmd, from geom.Vec3) {
+// handle does with the weapons what a command wants. It depends on the player, the command, the
+// tick and whether weapons work at all, so clients predict every round.
+func handle(w *game.World, me game.ID, p *Player, c Cmd) {
 	now := w.Tick()
 	if c.Weapon != Keep {
 		choose(p, c.Weapon, now)
@@ -114,7 +114,8 @@ func handle(w *game.World, me game.ID, p *Player, c Cmd, from geom.Vec3) {
 			begin = p.Ready // a slightly late shot does not delay the next ones
 		}
 		*in, p.Ready = *in-1, begin+gun.cooldown
-		gun.fire(w, me, p, from)
+		eye := Players.Eye(w, me) // where the player saw itself at the click
+		gun.fire(w, me, p, muzzle(&eye))
 	}
 	if (c.Reload && *in < gun.magazine || *in == 0) && *beside > 0 {
 		p.Doing, p.Ready = Reload, now+gun.reload

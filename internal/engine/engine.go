@@ -80,7 +80,7 @@ func (e *Engine) Act(id ID, cmd []int64, seer Seer, replay bool) error {
 	w.seer, w.replay = seer, replay
 	err := w.predict(acting, id, func() { w.rules.call.Act(w, id, cmd) })
 	w.aim = aim{w.looked, w.target}
-	w.seer, w.replay, w.moment = nil, false, 0
+	w.seer, w.replay, w.moment, w.eye = nil, false, 0, 0
 	return err
 }
 
@@ -142,7 +142,7 @@ func (e *Engine) Think(bot BotFunc, id ID, cmd []int64, seer Seer) error {
 	clear(cmd)
 	w.seer = seer
 	err := w.run(thinking, id, w.seed, func() { bot(w, id, cmd) })
-	w.seer = nil
+	w.seer, w.eye = nil, 0
 	return err
 }
 

@@ -13,6 +13,9 @@ type Seer interface {
 	Seen(kind int, me ID, dst *Sight)
 	// Receipt says by which past that is.
 	Receipt() Receipt
+	// Own returns the integers of the acting player's avatar after a tick before the command, and
+	// the newest tick at which it was teleported by then; nil if they are not kept.
+	Own(t Tick) (sims []int64, cut Tick)
 }
 
 // A Sight is what a player saw of one kind.

@@ -5,6 +5,7 @@ import (
 
 	"meanwhile/geom"
 	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
 	"meanwhile/netcode/schema"
 )
 
@@ -31,6 +32,7 @@ type World struct {
 	actor   ID
 	replay  bool // the tick was predicted before
 	moment  uint8
+	eye     clock.TickFrac // see Engine.SetEye
 	rand    geom.Rand
 	seer    Seer
 	sights  []*Sight // memory for nested ranges over Seen

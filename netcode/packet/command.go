@@ -24,6 +24,10 @@ const (
 	// datagram's first command can lie. AppendCommands cuts it to that.
 	maxPacketsBack = 127
 
+	// MaxEyeBack is how far before the state that a command begins with the eye may lie, in ticks.
+	// It is enough for a screen that draws once in so many ticks.
+	MaxEyeBack = 4
+
 	maxViewChange = 1 << 40 // of a playout time, in 1/256 ticks; more is cut, and out of bounds anyway
 )
 
@@ -37,6 +41,8 @@ const (
 	newestOrder      = 0 // by how many packets the newest one advanced
 	lacksOrder       = 0 // how many packets a frame lacked
 	lackOrder        = 2 // how far one lies before the one before
+	firstEyeOrder    = 7 // how far the own avatar is drawn behind the state before the command
+	eyeOrder         = 2 // by how much its advance differs from that of the playout time
 )
 
 const (
@@ -55,6 +61,12 @@ type Command struct {
 	// Without are older packets whose records were not, as in wire.Basis. Those travel that the
 	// datagram acknowledges: they were overtaken, and arrived after the frame.
 	Without uint64
+	// Eye is the tick time that the player's own avatar was drawn at in that frame: between its
+	// states of two ticks before the command's. 0: none. It travels with presses only.
+	Eye clock.TickFrac
+	// Frame is the client's own number of that frame, 0 for one that has seen all that arrived. It
+	// does not travel.
+	Frame uint32
 	// Moment is when within the tick its presses happened, in 1/256 tick; 0 says nothing. It
 	// travels with presses only.
 	Moment uint8
@@ -67,7 +79,7 @@ func (c *Command) Basis() wire.Basis { return wire.Basis{Newest: c.Newest, Witho
 
 // AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. ack is
 // the acknowledgement of the same datagram, with its whole history. A playout time after the
-// command's own tick is written as that tick, a newest packet more than 127 before the newest
+// command's own tick is written as that tick, an eye as BoundEye has it, a newest packet more than 127 before the newest
 // acknowledged as the one 127 before.
 //
 //	count      Exp-Golomb of order 2
@@ -85,6 +97,8 @@ func (c *Command) Basis() wire.Basis { return wire.Basis{Newest: c.Newest, Witho
 //	  claim    only with a press: a Claim
 //	  seen     where the command before has none: 1 bit whether there is one, then tick*256-seen by Exp-Golomb of
 //	           order 11; else: its advance minus the advance before, at first 256, signed, of order 0
+//	  eye      only with a press: 1 bit whether there is one. Then where the command before has one, too: its
+//	           advance minus that of seen, signed, of order 2; else (tick-1)*256-eye by Exp-Golomb of order 7
 //	  newest   first: latest-newest, order 1; later: its advance, modulo 2^16, order 0
 //	  without  if lacking: how many such packets, order 0; of each, newest first, how far it lies
 //	           before the one before it, at first the newest packet, less 1, order 2
@@ -107,7 +121,7 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, ack wire.
 		lacking = lacking || cmds[i].lacks(ack) != 0
 	}
 	w.Bool(lacking)
-	var seen clock.TickFrac // of the command before, as the reader has it
+	var seen, eye clock.TickFrac // of the command before, as the reader has it
 	var newest wire.Seq
 	for i := range cmds {
 		c := &cmds[i]
@@ -129,6 +143,11 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, ack wire.
 		} else if w.Bool(s > 0); s > 0 {
 			w.Uvarint(uint64(c.Tick.Frac()-s), firstSeenOrder)
 		}
+		e := clock.TickFrac(0)
+		if HasPress(k, c.Vals) {
+			e = BoundEye(c.Eye, c.Tick)
+			appendEye(w, e, eye, c.Tick, s-seen)
+		}
 		back := min(ack.Latest-c.Newest, maxPacketsBack)
 		if i == 0 {
 			w.Uvarint(uint64(back), firstNewestOrder)
@@ -138,7 +157,7 @@ func AppendCommands(w *wire.BitWriter, k *schema.Kind, cmds []Command, ack wire.
 		if lacking {
 			appendWithout(w, c.lacks(ack))
 		}
-		seen, newest = s, ack.Latest-back
+		seen, eye, newest = s, e, ack.Latest-back
 	}
 }
 
@@ -185,6 +204,29 @@ func appendFirst(w *wire.BitWriter, k *schema.Kind, c *Command) {
 			appendProp(w, p, c.Vals, c.Tick)
 		}
 	}
+}
+
+// appendEye writes the tick time at which the own avatar was drawn, 0 for none. before is that of
+// the command before, and seen by how much the playout time advanced since.
+func appendEye(w *wire.BitWriter, eye, before clock.TickFrac, tick clock.Tick, seen clock.TickFrac) {
+	w.Bool(eye > 0)
+	switch {
+	case eye == 0:
+	case before > 0:
+		w.Varint(int64(eye-before-seen), eyeOrder)
+	default:
+		w.Uvarint(uint64((tick-1).Frac()-eye), firstEyeOrder)
+	}
+}
+
+// BoundEye brings the eye of a command of some tick into its bounds: from MaxEyeBack ticks before
+// the state that the command begins with to that state. 0, which is none, stays.
+func BoundEye(eye clock.TickFrac, tick clock.Tick) clock.TickFrac {
+	if eye == 0 {
+		return 0
+	}
+	last := (tick - 1).Frac()
+	return min(max(eye, last-MaxEyeBack*clock.FracPerTick, 0), last)
 }
 
 // An outlook foresees a command from those before it in the same datagram. Players turn smoothly
@@ -326,8 +368,8 @@ func (o *outlook) appendValues(w *wire.BitWriter, i int) {
 
 // DecodeCommands reads commands into dst, whose Vals are reused. Their ticks are the nearest to
 // now, the receiver's tick. Values are clamped to what the schema allows; a playout time before 0
-// or after the command's tick becomes none. It fails with wire.ErrTruncated or wire.ErrMalformed,
-// and then nothing in dst may be used.
+// or after the command's tick becomes none, and so does an eye outside its bounds. It fails with
+// wire.ErrTruncated or wire.ErrMalformed, and then nothing in dst may be used.
 func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wire.Seq, now clock.Tick) ([]Command,
 	error) {
 	n := r.Uvarint(countOrder)
@@ -390,6 +432,9 @@ func DecodeCommands(r *wire.BitReader, k *schema.Kind, dst []Command, latest wir
 		}
 		if c.Seen < 0 || c.Seen > c.Tick.Frac() {
 			c.Seen = 0 // a claim that no honest client makes
+		}
+		if c.Eye != BoundEye(c.Eye, c.Tick) {
+			c.Eye = 0
 		}
 	}
 	return dst, nil
@@ -460,6 +505,14 @@ func (o *outlook) decodeView(r *wire.BitReader, i int, latest wire.Seq) {
 		c.Seen = o.cmds[i-1].Seen + o.advance
 	} else if r.Bool() {
 		c.Seen = c.Tick.Frac() - clock.TickFrac(min(r.Uvarint(firstSeenOrder), maxViewChange))
+	}
+	if c.Eye, c.Frame = 0, 0; HasPress(o.k, c.Vals) && r.Bool() {
+		if i > 0 && o.cmds[i-1].Eye > 0 {
+			seen := c.Seen - o.cmds[i-1].Seen
+			c.Eye = o.cmds[i-1].Eye + seen + clock.TickFrac(min(max(r.Varint(eyeOrder), -maxViewChange), maxViewChange))
+		} else {
+			c.Eye = (c.Tick - 1).Frac() - clock.TickFrac(min(r.Uvarint(firstEyeOrder), maxViewChange))
+		}
 	}
 	if i == 0 {
 		c.Newest = latest - wire.Seq(r.Uvarint(firstNewestOrder))

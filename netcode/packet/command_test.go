@@ -80,6 +80,8 @@ func TestCommandsRoundTrip(t *testing.T) {
 			}
 			if packet.HasPress(k, c.Vals) {
 				c.Moment = rapid.Uint8().Draw(t, "moment")
+				back := rapid.IntRange(0, packet.MaxEyeBack*clock.FracPerTick).Draw(t, "eye")
+				c.Eye = packet.BoundEye((c.Tick-1).Frac()-clock.TickFrac(back), c.Tick)
 			}
 			cmds = append(cmds, c)
 			if seen == 0 && rapid.IntRange(0, 5).Draw(t, "begins to see") == 0 {
@@ -110,6 +112,7 @@ func TestCommandsRoundTrip(t *testing.T) {
 				t.Fatalf("command %d: packets %#x were overtaken, want %#x", i, c.Without, want)
 			}
 			if w := &cmds[i]; c.Tick != w.Tick || c.Seen != w.Seen || c.Newest != w.Newest || c.Moment != w.Moment ||
+				c.Eye != w.Eye ||
 				!slices.Equal(c.Vals,
 					w.Vals) {
 				t.Fatalf("command %d: got %+v, want %+v", i, c, *w)

@@ -19,8 +19,17 @@ func commandText(c *packet.Command) string {
 			without += fmt.Sprintf(" without %d", c.Newest-1-i)
 		}
 	}
-	return fmt.Sprintf("tick %d moment %d claim %x seen %d newest %d%s %v", c.Tick, c.Moment, c.Claim, c.Seen, c.Newest,
-		without, c.Vals)
+	return fmt.Sprintf(
+		"tick %d moment %d claim %x seen %d eye %d newest %d%s %v",
+		c.Tick,
+		c.Moment,
+		c.Claim,
+		c.Seen,
+		c.Eye,
+		c.Newest,
+		without,
+		c.Vals,
+	)
 }
 
 // Commands as bytes, pinned. They change only together with docs/PROTOCOL.md and the version of the
@@ -39,13 +48,17 @@ func TestCommandVectors(t *testing.T) {
 	run := map[int]int64{moveX: 15, aim: 16384}
 	shoot := map[int]int64{moveX: 15, aim: 16390, fire: 1, weapon: 2}
 	click := order(101, 96*256+7, 38, shoot)
-	click.Moment = 200
+	click.Moment, click.Eye = 200, 99*256+61
 	missed, met := click, click
 	missed.Claim, met.Tick, met.Claim = packet.Missed, 102, packet.HitClaim(2051, 0xabc)
 	late := func(c packet.Command, without uint64) packet.Command {
 		c.Without = without
 		return c
 	}
+	second := order(102, 97*256+20, 40, shoot)
+	second.Eye = 100*256 + 75
+	slow := order(100, 95*256+7, 38, shoot)
+	slow.Eye = 80 * 256
 	turn := func(tick clock.Tick, yaw, pitch, aim int64) packet.Command {
 		return order(tick, (tick - 5).Frac(), 38, map[int]int64{look: yaw, look + 1: pitch, 2: aim})
 	}
@@ -68,6 +81,8 @@ func TestCommandVectors(t *testing.T) {
 		{"one that runs", []packet.Command{order(100, 95*256+7, 38, run)}},
 		{"runs on, then shoots", []packet.Command{order(100, 95*256+7, 38, run), order(101, 96*256+7, 38, run),
 			order(102, 97*256+9, 40, shoot)}},
+		{"clicks twice", []packet.Command{click, second}},
+		{"draws too seldom", []packet.Command{slow}},
 		{"the picture comes with the second one", []packet.Command{order(100, 0, 40, nil), order(101, 90*256, 40,
 			nil), order(102, 91*256, 40, nil)}},
 		{"a picture of the future and one of long ago are cut", []packet.Command{order(100, 100*256+50, 0xff00, run),

@@ -200,6 +200,25 @@ func (k *Kind) AppendExact(dst []float64, a, b []int64, u int64) []float64 {
 	return dst
 }
 
+// Between writes to dst the simulation integers that are u/65536 of the way from a to b, on the
+// simulation grid: as AppendExact, with all properties. dst may be b.
+func (k *Kind) Between(dst, a, b []int64, u int64) {
+	copy(dst, b)
+	var between [MaxComps]float64
+	for i := range k.Props {
+		q := &k.Props[i]
+		if !classes[q.Class].facts.graded {
+			continue
+		}
+		from, to, v := a[q.At:q.At+q.Comps], b[q.At:q.At+q.Comps], &classes[q.Class].values
+		if slices.Equal(from, to) {
+			continue
+		}
+		v.exact(q, from, to, float64(float64(u)/65536), between[:])
+		v.round(q, between[:q.Comps], dst[q.At:q.At+q.Comps])
+	}
+}
+
 // Differ calls f for each property in which the simulation integers a and b differ, with both
 // values as AppendExact gives them. It is for texts about what went wrong: it allocates.
 func (k *Kind) Differ(a, b []int64, f func(p *Prop, x, y []float64)) {

@@ -18,6 +18,7 @@ func (r *Reader) Up(data []byte) (err error) {
 // A Command is one of a datagram.
 type Command struct {
 	Tick, Seen, Moment int64
+	Eye                int64
 	Newest             uint16
 	Without            []uint16
 	Vals               []int64
@@ -137,6 +138,14 @@ func (r *Reader) readCommands(latest uint16, now int64) (list []Command) {
 			r.note("  seen at %d/256 ticks", c.Seen)
 		default:
 			r.note("  no picture")
+		}
+		if pressed(k.Props, c.Vals) {
+			if known := b.is(); known && i > 0 && list[i-1].Eye > 0 {
+				c.Eye = list[i-1].Eye + c.Seen - list[i-1].Seen + b.signed(2)
+			} else if known {
+				c.Eye = (c.Tick-1)*256 - b.unsigned(7)
+			}
+			r.note("  the own avatar at %d/256 ticks", c.Eye)
 		}
 		if i == 0 {
 			c.Newest = latest - uint16(b.unsigned(1))

@@ -235,8 +235,8 @@ func TestVectors(t *testing.T) {
 					for _, seq := range c.Without {
 						without += fmt.Sprintf(" without %d", seq)
 					}
-					said = append(said, fmt.Sprintf("  tick %d moment %d claim %x seen %d newest %d%s %v",
-						c.Tick, c.Moment, claim, c.Seen, c.Newest, without, c.Vals))
+					said = append(said, fmt.Sprintf("  tick %d moment %d claim %x seen %d eye %d newest %d%s %v",
+						c.Tick, c.Moment, claim, c.Seen, c.Eye, c.Newest, without, c.Vals))
 				}
 				n++
 				continue

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"unsafe"
+
+	"meanwhile/netcode/clock"
+)
+
+// SetEye sets the tick time at which the player's screen showed its avatar when it made the command
+// that the next Act runs; 0: that is not known.
+func (e *Engine) SetEye(t clock.TickFrac) { e.w.eye = t }
+
+// CutAt returns the newest tick at which an entity was teleported, 0 for never.
+func (e *Engine) CutAt(id ID) Tick {
+	if _, x := e.w.entity(id); x != nil {
+		return x.cutAt
+	}
+	return 0
+}
+
+// Eye writes to v how player me, whose avatar is of this kind, saw itself when it made the command
+// that runs: between two states, as clients draw it, on the simulation grid. Where that is not
+// known, and outside of commands and bots, it is the present state. v stays as it is if there is no
+// such avatar.
+func (s *Store) Eye(me ID, v unsafe.Pointer) {
+	x := s.any(me)
+	if x == nil {
+		return
+	}
+	w := s.world
+	if w.seer == nil || w.eye == 0 || me != w.actor {
+		s.schema.Extract(x.state, s.ints)
+		s.schema.Store(v, s.ints)
+		return
+	}
+	last := w.tick - 1
+	t := min(Tick((w.eye+clock.FracPerTick-1)/clock.FracPerTick), last) // the later one of the two states
+	b, cut := s.before(x, t)
+	if b == nil {
+		s.schema.Store(v, x.sims)
+		return
+	}
+	a, was := s.before(x, t-1)
+	if u := int64(w.eye - (t - 1).Frac()); a != nil && was == cut && !s.boarded(a, b) && u < clock.FracPerTick {
+		s.schema.Between(s.ints, a, b, u<<8)
+		b = s.ints
+	}
+	s.schema.Store(v, b)
+}
+
+// before returns the acting avatar's integers after a tick before the command, and the newest tick
+// at which it was teleported by then; nil if they are not kept.
+func (s *Store) before(x *entity, t Tick) (sims []int64, cut Tick) {
+	if t+1 >= s.world.tick {
+		return x.sims, x.cutAt
+	}
+	return s.world.seer.Own(t)
+}
+
+// boarded reports whether two states of an entity are relative to different parents: there is no
+// way from one place to the other.
+func (s *Store) boarded(a, b []int64) bool {
+	k := s.schema
+	return k.Parent >= 0 && a[k.Props[k.Parent].At] != b[k.Props[k.Parent].At]
+}
