@@ -22,6 +22,7 @@ type man struct {
 	On     game.ID   `net:"handle,parent"`
 	Crouch bool      `net:"bool"`
 	Alive  bool      `net:"bool"`
+	Hits   int       `net:"int,0..255,to=owner"` // that it suffered in a duel
 }
 
 // platform carries men.
@@ -52,6 +53,9 @@ const (
 
 	crouchProp = 3
 	aliveProp  = 4
+	hitsProp   = 5
+
+	maxHits = 256
 )
 
 var (
@@ -72,7 +76,10 @@ const (
 func (r *Range) rules() (*game.Rules, error) {
 	d := game.Definition[order]{
 		Name: "range", Rate: Rate, See: r.cfg.InSight, Kinds: game.Kinds(men, platforms, doors),
-		Join: func(w *game.World, _ string) game.ID {
+		Join: func(w *game.World, name string) game.ID {
+			if r.cfg.duel != nil {
+				return men.Spawn(w, man{Pos: posts[name[0]-'0'], Alive: true})
+			}
 			return men.Spawn(w, man{Pos: field.Random(w.Rand()).At(0), Alive: true})
 		},
 		Act: r.act, Referee: r.referee,

@@ -8,6 +8,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/lab/baseline"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/rewind"
 	"meanwhile/netsim"
 	"meanwhile/server"
 )
@@ -17,9 +18,13 @@ type Config struct {
 	Profile  netsim.Profile // of every shooter
 	Shooters int
 	Targets  int
-	InSight  int // how many of them a shooter knows; 0: all
-	Budget   int // bits a second down to each shooter; 0 means 64,000
+	InSight  int           // how many of them a shooter knows; 0: all
+	Budget   int           // bits a second down to each shooter; 0 means 64,000
+	Rewind   time.Duration // see server.Config
 	Seed     uint64
+
+	each []netsim.Profile // in place of Profile, by shooter
+	duel *Duel            // nil: shooters run about and fire at targets
 }
 
 const (
@@ -53,18 +58,18 @@ type Range struct {
 	shooters []*shooter
 	byAvatar map[game.ID]*shooter
 	out      server.Outbox
-	seen     sight    // of the shot that is being judged
-	fresh    []*shot  // judged in this tick
-	counts   bool     // shots count from now on
-	rewinds  []rewind // of others, to compare with
+	seen     sight   // of the shot that is being judged
+	fresh    []*shot // judged in this tick
+	counts   bool    // shots count from now on
+	rewinds  []rival // of others, to compare with
 	ours     Tally
 	present  Tally
 	faults   []error
 	scratch  [2]sight
 }
 
-// rewind is one other system and its results.
-type rewind struct {
+// rival is one other system and its results.
+type rival struct {
 	baseline.Rewind
 	tally Tally
 }
@@ -79,13 +84,13 @@ func New(cfg Config) (*Range, error) {
 	}
 	r.gameOf = rules
 	r.srv, err = server.New(rules, server.Config{Seed: cfg.Seed*2 + 1, Secret: cfg.Seed*2 + 2,
-		Budget: cfg.Budget / 8})
+		Budget: cfg.Budget / 8, Rewind: cfg.Rewind})
 	if err != nil {
 		return nil, err
 	}
 	r.world = r.srv.World()
 	for _, s := range baseline.Rewinds() {
-		r.rewinds = append(r.rewinds, rewind{Rewind: s})
+		r.rewinds = append(r.rewinds, rival{Rewind: s})
 	}
 	for i := range cfg.Shooters {
 		if err := r.join(i); err != nil {
@@ -138,7 +143,9 @@ func (r *Range) Tally(policy string) *Tally {
 
 // referee moves what nobody commands, at the end of each tick.
 func (r *Range) referee(w *game.World) {
-	if w.Tick() == 1 {
+	if r.cfg.duel != nil {
+		// Nobody but the two.
+	} else if w.Tick() == 1 {
 		r.stage.build(w, r.cfg.Targets)
 	} else {
 		r.stage.step(w)
@@ -179,6 +186,19 @@ func (r *Range) judged(w *game.World, me game.ID, c order, eye geom.Vec3) {
 	}
 	x.judged = w.Tick()
 	x.verdict, _ = r.seen.trace(eye, c.Yaw, c.Pitch)
+	receipt := w.Receipt()
+	x.age = float64(w.Tick()) - receipt.Used
+	x.timeOff = receipt.Stated != float64(x.shown)/clock.FracPerTick
+	switch receipt.Reason {
+	case rewind.Exact:
+	case rewind.None, rewind.Off:
+		x.refused = true
+	default:
+		x.clamped = true
+	}
+	if v := men.Get(w, x.verdict); r.cfg.duel != nil && x.verdict != 0 {
+		v.Hits = (v.Hits + 1) % maxHits
+	}
 	x.eyeOff = 1000 * eye.Dist(x.eye)
 	x.viewOff = unseen
 	if b := r.seen.find(x.target); b != nil {
@@ -194,15 +214,11 @@ const unseen = 5000
 // settle counts what was judged in this tick, and what never will be.
 func (r *Range) settle() {
 	for _, x := range r.fresh {
-		st, _ := r.srv.Stats(x.by.id)
-		x.clamped = st.Clamped > x.by.clamped
 		r.close(x)
 	}
 	r.fresh = r.fresh[:0]
 	now := r.loop.Now()
 	for _, s := range r.shooters {
-		st, _ := r.srv.Stats(s.id)
-		s.clamped = st.Clamped
 		for len(s.open) > 0 && now.Sub(s.open[0].at) > lost {
 			x := s.open[0]
 			s.open = s.open[1:]
@@ -219,9 +235,13 @@ func (r *Range) close(x *shot) {
 	if !x.counts {
 		return
 	}
+	if r.cfg.duel != nil {
+		r.cfg.duel.count(r, x)
+		return
+	}
 	late := x.judged == 0 || x.judged != x.tick
 	v := verdict{about: x.about, truth: x.truth, hit: x.verdict, lost: x.judged == 0, late: late, clamped: x.clamped,
-		viewOff: x.viewOff, eyeOff: x.eyeOff, poseOff: x.poseOff}
+		refused: x.refused, timeOff: x.timeOff, viewOff: x.viewOff, eyeOff: x.eyeOff, poseOff: x.poseOff}
 	if x.judged == 0 {
 		v.viewOff, v.eyeOff = 0, 0
 	} else {
@@ -243,7 +263,7 @@ func (r *Range) close(x *shot) {
 
 // arrived is called when a shot's first datagram reaches the server.
 func (r *Range) arrived(x *shot) {
-	if !x.counts {
+	if !x.counts || r.cfg.duel != nil {
 		return
 	}
 	for i := range r.rewinds {

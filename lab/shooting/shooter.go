@@ -1,6 +1,7 @@
 package shooting
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -17,17 +18,17 @@ import (
 
 // shooter is one player: a client that is looked at and clicked as a person would.
 type shooter struct {
-	r       *Range
-	id      server.PlayerID
-	avatar  game.ID
-	client  *client.Client
-	up      *netsim.Link
-	down    *netsim.Pipe
-	offset  clock.Time // local clock minus server clock
-	ppm     int64
-	rng     geom.Rand
-	still   bool
-	clamped uint64 // by the server, up to the last tick
+	r      *Range
+	id     server.PlayerID
+	avatar game.ID
+	client *client.Client
+	up     *netsim.Link
+	down   *netsim.Pipe
+	offset clock.Time // local clock minus server clock
+	ppm    int64
+	rng    geom.Rand
+	still  bool
+	n      int
 
 	screen screen
 	click  *shot // waits for the next command
@@ -38,6 +39,7 @@ type shooter struct {
 
 	move   geom.Vec2
 	crouch bool
+	foe    foe // of a duel
 	until  clock.Time
 
 	others []baseline.Compensator
@@ -58,6 +60,7 @@ type screen struct {
 	off   geom.Vec3 // that part of it
 	ok    bool
 	shown clock.TickFrac
+	hits  int // that the player knows of
 }
 
 // claim is what a shot was by one system's screen.
@@ -85,13 +88,21 @@ type shot struct {
 	judged  clock.Tick // 0: not yet
 	verdict game.ID
 	clamped bool
-	viewOff float64 // millimetres between the target on the screen and as the server judged it
+	refused bool
+	timeOff bool           // the server used another moment than that of the frame at the click
+	age     float64        // ticks from the moment that it was judged by to its command's
+	shown   clock.TickFrac // the moment on the screen
+	first   bool           // of a duel: the first since the enemy came into sight
+	viewOff float64        // millimetres between the target on the screen and as the server judged it
 	eyeOff  float64
 	poseOff bool
 }
 
 func (r *Range) join(n int) error {
 	p, seed := r.cfg.Profile, r.cfg.Seed*1000003+2*uint64(n)
+	if r.cfg.each != nil {
+		p = r.cfg.each[n]
+	}
 	up, err := netsim.NewLink(seed, p.Up)
 	if err != nil {
 		return err
@@ -100,7 +111,7 @@ func (r *Range) join(n int) error {
 	if err != nil {
 		return err
 	}
-	s := &shooter{r: r, up: up, down: down, rng: geom.NewRand(r.cfg.Seed, uint64(n), 78), shots: map[int]*shot{}}
+	s := &shooter{r: r, n: n, up: up, down: down, rng: geom.NewRand(r.cfg.Seed, uint64(n), 78), shots: map[int]*shot{}}
 	s.offset = clock.Time(s.rng.IntN(int(time.Hour)))
 	s.ppm = int64(s.rng.IntN(2*maxDrift+1)) - maxDrift
 	for _, o := range r.rewinds {
@@ -114,7 +125,7 @@ func (r *Range) join(n int) error {
 
 // connect lets the player in. The welcome takes a round trip.
 func (s *shooter) connect() {
-	id, w, err := s.r.srv.Connect(s.r.loop.Now(), "shooter")
+	id, w, err := s.r.srv.Connect(s.r.loop.Now(), fmt.Sprint(s.n))
 	if err != nil {
 		s.r.faults = append(s.r.faults, err)
 		return
@@ -168,7 +179,9 @@ func (s *shooter) frame() bool {
 	if b := c.Encode(local); b != nil {
 		s.send(now, b)
 	}
-	if s.click == nil && !s.still && s.screen.ok && now >= s.ready && s.rng.Chance(clicks) {
+	if s.r.cfg.duel != nil {
+		s.fight(now)
+	} else if s.click == nil && !s.still && s.screen.ok && now >= s.ready && s.rng.Chance(clicks) {
 		s.aim(now.Add(time.Duration(s.rng.IntN(int(frame)))))
 	}
 	return true
@@ -188,7 +201,9 @@ func (s *shooter) watch(local clock.Time) {
 
 // command makes the command of one tick.
 func (s *shooter) command(now clock.Time) {
-	if now >= s.until {
+	if s.r.cfg.duel != nil {
+		s.pace()
+	} else if now >= s.until {
 		s.move, s.crouch = s.rng.Disc(1.2), s.rng.Chance(0.2)
 		if s.rng.Chance(0.3) {
 			s.move = geom.Vec2{}
@@ -229,6 +244,7 @@ func (s *shooter) look() {
 		case menKind:
 			crouch, alive := e.Vals[k.Props[crouchProp].At] != 0, e.Vals[k.Props[aliveProp].At] != 0
 			if e.Mine {
+				v.hits = int(e.Vals[k.Props[hitsProp].At])
 				v.eye, v.off, v.ok = at.Add(geom.Vec3{Z: eyeHeight(crouch)}), c.OwnOffset(), true
 				return
 			}
@@ -313,7 +329,8 @@ func (s *shooter) aim(at clock.Time) {
 	}
 	v := &s.screen
 	to := mark(v.eye, b, &s.rng)
-	x := &shot{by: s, number: s.number % shotNumbers, at: at, eye: v.eye.Sub(v.off), about: about, counts: s.r.counts}
+	x := &shot{by: s, number: s.number % shotNumbers, at: at, eye: v.eye.Sub(v.off), shown: v.shown, about: about,
+		counts: s.r.counts}
 	x.claim = claim{target: b.id, drawn: *b}
 	x.yaw, x.pitch = s.round(to.Sub(v.eye))
 	r := geom.Ray3To(v.eye, to)

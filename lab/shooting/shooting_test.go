@@ -3,6 +3,7 @@ package shooting
 import (
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -142,5 +143,37 @@ func TestBehindCover(t *testing.T) {
 	}
 	if got := p.behind(1, 0, 100); got != 0 {
 		t.Errorf("nobody was hit, and has been behind cover for %d ticks", got)
+	}
+}
+
+// Who is shot by a far player has been behind cover for longer, nearly as long as the picture is
+// old; without lag compensation for no time at all, and then hardly any shot of that player counts.
+// Who comes round a corner is earlier by the other's round trip and playout delay.
+//
+// seeds: B17 B18
+func TestDuel(t *testing.T) {
+	run := func(holds int, rewind time.Duration) *Duel {
+		d, err := NewDuel(time.Duration(holds)*time.Millisecond, 50*time.Millisecond, rewind, 1, 20*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	longest := func(d *Duel) float64 { return slices.Max(append(d.Behind, 0)) }
+	close, far, off := run(2, 0), run(200, 0), run(200, -1)
+	if close.Honoured < close.OnScreen*95/100 || far.Honoured < far.OnScreen*95/100 || far.OnScreen < 50 {
+		t.Errorf("%d of %d and %d of %d hits are confirmed", close.Honoured, close.OnScreen, far.Honoured, far.OnScreen)
+	}
+	if age := far.Ages[len(far.Ages)/2]; age < 220 || age > 340 {
+		t.Errorf("a picture over a round trip of 200 ms is %.0f ms old", age)
+	}
+	if a, b := longest(close), longest(far); a > 40 || b < 100 || b > 300 {
+		t.Errorf("behind cover for %.0f ms at a round trip of 2 ms, for %.0f at 200", a, b)
+	}
+	if b := longest(off); b != 0 || off.Honoured > off.OnScreen/4 {
+		t.Errorf("without lag compensation behind cover for %.0f ms, and %d of %d hits", b, off.Honoured, off.OnScreen)
+	}
+	if a, b := slices.Max(close.Advantage), slices.Min(far.Advantage); a > 100 || b < 200 {
+		t.Errorf("peeker's advantage %.0f ms at most at 2 ms, %.0f ms at least at 200", a, b)
 	}
 }

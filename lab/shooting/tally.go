@@ -15,6 +15,7 @@ const (
 	refusedShot               // the server judged nothing
 	clampedShot               // by another moment than was stated
 	unseenTarget              // the target was not there on one side
+	otherTime                 // its time was not that of the frame at the click
 	otherView                 // it was elsewhere, or stood otherwise
 	otherEye                  // the shooter's eye was elsewhere
 	otherThing                // somebody else, or a door, stood in the way on one side
@@ -22,7 +23,7 @@ const (
 )
 
 func (c Cause) String() string {
-	return [...]string{"lost", "late", "refused", "clamped", "unseen", "view", "eye", "other"}[c]
+	return [...]string{"lost", "late", "refused", "clamped", "unseen", "time", "view", "eye", "other"}[c]
 }
 
 // verdict is what one system made of one shot.
@@ -35,6 +36,7 @@ type verdict struct {
 	viewOff    float64
 	eyeOff     float64
 	poseOff    bool
+	timeOff    bool
 	behind     clock.Tick
 }
 
@@ -53,6 +55,8 @@ func (v *verdict) cause() Cause {
 		return clampedShot
 	case v.viewOff == unseen:
 		return unseenTarget
+	case v.timeOff:
+		return otherTime
 	case v.viewOff > same || v.poseOff:
 		return otherView
 	case v.eyeOff > same:
