@@ -49,8 +49,8 @@ const (
 // experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
 	outageExperiment, pathExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
-	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment, hundredExperiment,
-	soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment}
+	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
+	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment}
 
 // run is one run of an experiment.
 type run struct {

@@ -95,7 +95,7 @@ func (r *Range) act(w *game.World, me game.ID, c order) {
 	p.Vel = p.Vel.XY().Toward(c.Move.Mul(shooterSpeed), shooterPush*w.Dt()).At(0)
 	p.Pos = field.Clamp(p.Pos.XY().Add(p.Vel.XY().Mul(w.Dt()))).At(0)
 	if c.Fire && w == r.world {
-		r.judge(w, me, c, was.Pos.Lerp(p.Pos, w.Moment()).Add(geom.Vec3{Z: eyeHeight(p.Crouch)}))
+		r.judge(w, me, c, was.Pos.Lerp(p.Pos, w.Moment()).Add(geom.Vec3{Z: eyeHeight(was.Crouch)}))
 	}
 }
 

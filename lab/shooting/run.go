@@ -18,13 +18,13 @@ type Config struct {
 	Profile  netsim.Profile // of every shooter
 	Shooters int
 	Targets  int
-	InSight  int           // how many of them a shooter knows; 0: all
-	Budget   int           // bits a second down to each shooter; 0 means 64,000
-	Rewind   time.Duration // see server.Config
+	InSight  int // how many of them a shooter knows; 0: all
+	Budget   int // bits a second down to each shooter; 0 means 64,000
 	Seed     uint64
 
-	each []netsim.Profile // in place of Profile, by shooter
-	duel *Duel            // nil: shooters run about and fire at targets
+	rewind time.Duration    // see server.Config
+	each   []netsim.Profile // in place of Profile, by shooter
+	duel   *Duel            // nil: shooters run about and fire at targets
 }
 
 const (
@@ -84,7 +84,7 @@ func New(cfg Config) (*Range, error) {
 	}
 	r.gameOf = rules
 	r.srv, err = server.New(rules, server.Config{Seed: cfg.Seed*2 + 1, Secret: cfg.Seed*2 + 2,
-		Budget: cfg.Budget / 8, Rewind: cfg.Rewind})
+		Budget: cfg.Budget / 8, Rewind: cfg.rewind})
 	if err != nil {
 		return nil, err
 	}
