@@ -322,7 +322,7 @@ func (v *view) Receipt() engine.Receipt {
 }
 
 // Seen implements engine.Seer.
-func (v *view) Seen(kind int, me game.ID, dst *engine.Sight) {
+func (v *view) Seen(q engine.Query, dst *engine.Sight) {
 	t := v.at
 	if t == 0 {
 		t = 1 << 62 // the newest, as the server will assume
@@ -330,7 +330,7 @@ func (v *view) Seen(kind int, me game.ID, dst *engine.Sight) {
 	v.p.frame = v.frame
 	defer func() { v.p.frame = 0 }()
 	for _, h := range v.p.store.Entities() {
-		if h.Kind != kind || game.ID(h.ID) == me || h.Exact {
+		if id := game.ID(h.ID); h.Kind != q.Kind || id == q.Me || h.Exact || q.ID != 0 && id != q.ID {
 			continue
 		}
 		if drawn, ok := v.p.drawAt(h, t); ok {

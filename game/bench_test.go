@@ -81,7 +81,7 @@ func (wideSight) Receipt() (r engine.Receipt) { return r }
 
 func (wideSight) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
-func (wideSight) Seen(kind int, me game.ID, dst *engine.Sight) {
+func (wideSight) Seen(q engine.Query, dst *engine.Sight) {
 	var drawn [8]int64
 	for i := range 256 {
 		drawn[0] = int64(i)

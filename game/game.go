@@ -114,22 +114,15 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 // made the command, without what observers do not receive. Places stay relative to parents (see
 // SeenOn).
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
+	return func(yield func(ID, T) bool) { each(k.of(w).Look(me), yield) }
+}
+
+// SeenAlong is Seen of those whose place is, from above, at most radius metres from the line
+// between two points, which may be one; places on parents are converted. It is faster where few
+// are. A hull reaches further than its place, so add its size to radius.
+func (k Kind[T]) SeenAlong(w *World, me ID, from, to geom.Vec2, radius float64) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
-		seen := k.of(w).Look(me)
-		if seen == nil {
-			return
-		}
-		var v T
-		for i := range seen.Len() {
-			if now := seen.Now(i); now != nil {
-				v = *(*T)(now) // Read overwrites it; an unchanged text then needs no new memory
-			}
-			id := seen.Read(i, unsafe.Pointer(&v))
-			if !yield(id, v) {
-				break
-			}
-		}
-		seen.Close()
+		each(k.of(w).LookAlong(me, geom.Capsule{Axis: geom.Segment{A: from, B: to}, Radius: radius}), yield)
 	}
 }
 
@@ -138,6 +131,23 @@ func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 func (k Kind[T]) Eye(w *World, me ID) (v T) {
 	k.of(w).Eye(me, unsafe.Pointer(&v))
 	return v
+}
+
+func each[T any](seen *engine.Sight, yield func(ID, T) bool) {
+	if seen == nil {
+		return
+	}
+	var v T
+	for i := range seen.Len() {
+		if now := seen.Now(i); now != nil {
+			v = *(*T)(now) // Read overwrites it; an unchanged text then needs no new memory
+		}
+		id := seen.Read(i, unsafe.Pointer(&v))
+		if !yield(id, v) {
+			break
+		}
+	}
+	seen.Close()
 }
 
 // anyEvent is an Event of any type.

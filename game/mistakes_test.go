@@ -91,8 +91,8 @@ func (look) Receipt() (r engine.Receipt) { return r }
 
 func (look) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
-func (look) Seen(kind int, me game.ID, dst *engine.Sight) {
-	if kind == 1 {
+func (look) Seen(q engine.Query, dst *engine.Sight) {
+	if q.Kind == 1 {
 		dst.Add(3, make([]int64, 3))
 	}
 }

@@ -17,10 +17,10 @@ func (*sight) Receipt() (r engine.Receipt) { return r }
 
 func (*sight) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
-func (s *sight) Seen(kind int, me game.ID, dst *engine.Sight) {
+func (s *sight) Seen(q engine.Query, dst *engine.Sight) {
 	drawn := make([]int64, 8)
 	for _, id := range s.ids {
-		if id != me {
+		if id != q.Me {
 			drawn[0] = int64(id) * 100 * 256 // centimetres, in 1/256
 			dst.Add(id, drawn[:3])
 		}
@@ -134,7 +134,7 @@ func (*quietSight) Receipt() (r engine.Receipt) { return r }
 
 func (*quietSight) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
-func (s *quietSight) Seen(kind int, me game.ID, dst *engine.Sight) {
+func (s *quietSight) Seen(q engine.Query, dst *engine.Sight) {
 	dst.Add(2, s.drawn[:7])
 	dst.Add(3, s.drawn[:7])
 }

@@ -16,6 +16,7 @@ type seer struct {
 	p       *player
 	rewind  rewind.Rewinder
 	receipt rewind.Receipt
+	near    snapshot.Area
 }
 
 // begin prepares for a command that waited for its tick. A rewind reaches back at most
@@ -45,12 +46,17 @@ func (v *seer) Receipt() engine.Receipt {
 func (v *seer) Own(t clock.Tick) (sims []int64, cut clock.Tick) { return v.p.trail.at(t) }
 
 // Seen implements engine.Seer.
-func (v *seer) Seen(kind int, me game.ID, dst *engine.Sight) {
-	self := int32(-1)
-	if i, ok := v.p.s.hist.Find(uint32(me)); ok {
-		self = i
+func (v *seer) Seen(q engine.Query, dst *engine.Sight) {
+	h := v.p.s.hist
+	of := rewind.Query{Kind: q.Kind, Self: -1, ID: uint32(q.ID)}
+	if i, ok := h.Find(uint32(q.Me)); ok {
+		of.Self = i
 	}
-	v.rewind.Each(kind, v.p.s.rules.Kinds[kind], self, v.receipt, func(id uint32, drawn []int64) bool {
+	if q.Along {
+		v.near = h.Area(q.Near, of.Self)
+		of.Near = &v.near
+	}
+	v.rewind.Each(v.p.s.rules.Kinds[q.Kind], of, v.receipt, func(id uint32, drawn []int64) bool {
 		dst.Add(game.ID(id), drawn)
 		return true
 	})

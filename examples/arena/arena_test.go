@@ -87,11 +87,11 @@ func (*hall) Receipt() (r engine.Receipt) { return r }
 // Seen implements engine.Seer: the present, unless h.seen says otherwise.
 func (*hall) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
-func (h *hall) Seen(kind int, me game.ID, dst *engine.Sight) {
-	k := h.rules.Kinds[kind]
+func (h *hall) Seen(q engine.Query, dst *engine.Sight) {
+	k := h.rules.Kinds[q.Kind]
 	sims, obs, drawn := make([]int64, k.Sims), make([]int32, k.Obs), make([]int64, k.Obs)
 	for id, p := range Players.All(h.world()) {
-		if id == me {
+		if id == q.Me {
 			continue
 		}
 		v := *p

@@ -80,7 +80,7 @@ func (s *Store) seenValues(me, id ID) (k *schema.Kind) {
 	if s.schema.Ahead != schema.Playout {
 		return s.world.values(id)
 	}
-	seen := s.look(me)
+	seen := s.look(Query{Me: me, ID: id})
 	for i, other := range seen.ids {
 		if other == id {
 			k = s.schema

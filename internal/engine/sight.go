@@ -3,19 +3,29 @@ package engine
 import (
 	"unsafe"
 
+	"meanwhile/geom"
 	"meanwhile/netcode/schema"
 )
 
 // A Seer knows what a player saw when it made the present command.
 type Seer interface {
-	// Seen adds to dst every entity of a kind that player me saw, by rising ID and without me
-	// itself.
-	Seen(kind int, me ID, dst *Sight)
+	// Seen adds to dst the entities that q asks for as the player saw them, by rising ID. It may
+	// add others of the kind, but not the player itself.
+	Seen(q Query, dst *Sight)
 	// Receipt says by which past that is.
 	Receipt() Receipt
 	// Own returns the integers of the acting player's avatar after a tick before the command, and
 	// the newest tick at which it was teleported by then; nil if they are not kept.
 	Own(t Tick) (sims []int64, cut Tick)
+}
+
+// A Query asks what a player saw of a kind.
+type Query struct {
+	Kind  int
+	Me    ID           // the player
+	ID    ID           // asks for this entity alone, 0: for all
+	Near  geom.Capsule // asks for those with their place in it, in metres
+	Along bool         // Near counts
 }
 
 // A Sight is what a player saw of one kind.
@@ -69,39 +79,89 @@ func (s *Sight) Close() { s.store.world.looks-- }
 // Look returns what player me saw of this kind, until Close: the present, where clients run the
 // kind ahead. It returns nil outside of commands and bots, as nobody looks then. It panics for an
 // Extrapolated kind.
-func (s *Store) Look(me ID) *Sight {
+func (s *Store) Look(me ID) *Sight { return s.lookFor(Query{Me: me}) }
+
+// LookAlong is Look for what was drawn, from above, in a capsule: its place in the world, with
+// parents as the player saw them. It leaves out what has no place, and what is on something that
+// the player did not see.
+func (s *Store) LookAlong(me ID, near geom.Capsule) *Sight {
+	return s.lookFor(Query{Me: me, Near: near, Along: true})
+}
+
+func (s *Store) lookFor(q Query) *Sight {
 	if s.kind.Extrapolated {
 		panic("game: Seen of kind " + s.kind.Name + ", which is Extrapolated: what is extrapolated cannot be hit")
 	}
 	if s.world.seer == nil {
 		return nil
 	}
-	return s.look(me)
+	return s.look(q)
 }
 
 // look asks the seer. Ranges over what was seen may be nested, so each has its own memory.
-func (s *Store) look(me ID) *Sight {
+func (s *Store) look(q Query) *Sight {
 	w := s.world
 	w.looked |= 1 << s.index
 	if w.looks == len(w.sights) {
 		w.sights = append(w.sights, &Sight{})
 	}
-	at := w.sights[w.looks]
+	seen := w.sights[w.looks]
 	w.looks++
-	at.store, at.ids, at.drawn = s, at.ids[:0], at.drawn[:0]
-	if at.present = s.schema.Ahead != schema.Playout; at.present {
+	q.Kind = s.index
+	seen.store, seen.ids, seen.drawn = s, seen.ids[:0], seen.drawn[:0]
+	if seen.present = s.schema.Ahead != schema.Playout; !seen.present {
+		w.seer.Seen(q, seen)
+		if s.schema.Beyond > 0 {
+			s.leaveOutFar(q.Me, seen)
+		}
+	} else {
 		for _, e := range s.entities {
-			if e.id != me && !s.isHidden(e) {
-				at.ids = append(at.ids, e.id)
+			if e.id != q.Me && !s.isHidden(e) {
+				seen.ids = append(seen.ids, e.id)
 			}
 		}
-		return at
 	}
-	w.seer.Seen(s.index, me, at)
-	if s.schema.Beyond > 0 {
-		s.leaveOutFar(me, at)
+	if q.Along {
+		seen.keep(func(i int) bool {
+			at, ok := seen.place(i, q.Me)
+			return ok && q.Near.Contains(at.XY())
+		})
 	}
-	return at
+	return seen
+}
+
+// place returns where player me saw the i-th entity, in the world.
+func (s *Sight) place(i int, me ID) (at geom.Vec3, ok bool) {
+	w, k := s.store.world, s.store.schema
+	parent := ID(0)
+	if !s.present {
+		at, ok = k.DrawnPlace(s.at(i))
+		parent = ID(k.DrawnParent(s.at(i)))
+	} else if w.values(s.ids[i]) != nil {
+		if at, ok = k.PlaceOf(w.floats); k.Parent >= 0 {
+			parent = ID(w.floats[k.Props[k.Parent].At])
+		}
+	}
+	if !ok || parent == 0 {
+		return at, ok
+	}
+	return w.SeenOn(me, parent, at)
+}
+
+// keep takes out of the sight what f does not want.
+func (s *Sight) keep(f func(i int) bool) {
+	n, kept := s.store.schema.Obs, 0
+	for i := range s.ids {
+		if !f(i) {
+			continue
+		}
+		s.ids[kept] = s.ids[i]
+		if !s.present {
+			copy(s.drawn[kept*n:(kept+1)*n], s.at(i))
+		}
+		kept++
+	}
+	s.ids = s.ids[:kept]
 }
 
 // leaveOutFar takes out of a sight what is further from the avatar than the kind can be hit:
@@ -117,17 +177,8 @@ func (s *Store) leaveOutFar(me ID, seen *Sight) {
 	if k.Parent >= 0 {
 		own, _ = w.On(ID(w.floats[k.Props[k.Parent].At]), own)
 	}
-	n, ids := s.schema.Obs, seen.ids
-	kept := 0
-	for i, id := range ids {
-		w.floats = s.schema.AppendDrawn(w.floats[:0], seen.at(i))
-		at, _ := s.schema.PlaceOf(w.floats)
-		if at.Sub(own).Len() > s.schema.Beyond {
-			continue
-		}
-		ids[kept] = id
-		copy(seen.drawn[kept*n:(kept+1)*n], seen.at(i))
-		kept++
-	}
-	seen.ids, seen.drawn = ids[:kept], seen.drawn[:kept*n]
+	seen.keep(func(i int) bool {
+		at, _ := s.schema.DrawnPlace(seen.at(i))
+		return !(at.Sub(own).Len() > s.schema.Beyond)
+	})
 }

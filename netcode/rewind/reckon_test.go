@@ -143,9 +143,8 @@ func TestReckonedIsRewoundAsDrawn(t *testing.T) {
 			motion.Draw(k, &k.Groups[0], a, b, at, want)
 			n := 0
 			r.Each(
-				0,
 				k,
-				-1,
+				Query{Self: -1},
 				Judge(at, wire.Basis{Newest: newest}, tick, time.Second, time.Second/rate),
 				func(_ uint32, got []int64) bool {
 					if n++; !slices.Equal(got, want) {

@@ -91,61 +91,92 @@ type Rewinder struct {
 	drawn []int64
 }
 
-// Each calls f for every entity of a kind that the client showed at the moment of a receipt, by
-// rising ID, with the values that it drew: observer integers in 1/schema.SubSteps, valid during the
-// call. Entities that have died or left its sight since are included; those that the client did not
-// hold yet and entity self are not. f returns false to stop.
-func (r *Rewinder) Each(kind int, k *schema.Kind, self int32, at Receipt, f func(id uint32, drawn []int64) bool) {
+// A Query says of which entities Each is to speak.
+type Query struct {
+	Kind int
+	Self int32          // not of this one, by index; -1: nobody
+	ID   uint32         // of this one alone; 0: of all
+	Near *snapshot.Area // of those that may be there, and perhaps of others; nil: of all
+}
+
+// Each calls f for every entity that q asks for and that the client showed at the moment of a
+// receipt, by rising ID, with the values that it drew: observer integers in 1/schema.SubSteps,
+// valid during the call. Entities that have died or left its sight since are included; those that
+// the client did not hold yet are not. f returns false to stop.
+func (r *Rewinder) Each(k *schema.Kind, q Query, at Receipt, f func(id uint32, drawn []int64) bool) {
 	if cap(r.drawn) < k.Obs {
 		r.drawn = make([]int64, k.Obs)
 	}
+	h := r.History
+	r.list = r.View.Shown(at.By, r.list[:0], func(i int32) bool {
+		if q.Near != nil && !h.MayTouch(i, q.Near) {
+			return false
+		}
+		e := h.At(i)
+		return e.Kind == q.Kind && i != q.Self && (q.ID == 0 || e.ID == q.ID)
+	})
+	if at.Reason != Off {
+		r.View.FindRecords(r.Log, r.list, at.By, at.Used)
+	}
 	last := uint32(0)
-	r.list = r.View.Shown(at.By, r.list, func(n uint16, i int32) bool {
-		e := r.History.At(i)
-		if e.Kind != kind || i == self || e.ID == last || at.Reason == Off && !e.Alive() {
-			return true
+	for _, n := range r.list {
+		i := r.View.EntityOf(n)
+		e := h.At(i)
+		if e.ID == last || at.Reason == Off && !e.Alive() {
+			continue
 		}
 		drawn := r.drawn[:k.Obs]
-		for g := range k.Groups {
-			group := &k.Groups[g]
-			var a, b snapshot.Mark
-			if at.Reason == Off {
-				a.Tick = r.History.Tick()
-			} else {
-				a, b = r.View.RecordsAround(r.Log, n, g, at.By, at.Used)
-			}
-			if a.Tick == 0 { // before its first record it is drawn where that one puts it
-				a, b = b, snapshot.Mark{}
-			}
-			if a.Tick == 0 && k.Later(g) {
-				clear(drawn[group.At : group.At+group.N]) // the client does not have it
-				continue
-			}
-			if a.Tick == 0 {
-				return true
-			}
-			// A record is shown later by its bound, and the next one comes later by that much.
-			slack := 2 * motion.Wait(max(a.Bound, b.Bound))
-			if group.Reckoned != 0 {
-				slack += motion.MaxForward // silence is no outage
-			}
-			oldest := at.Oldest - min(at.Oldest, slack)
-			from, ok := r.state(i, g, a, oldest, 0)
-			if !ok {
-				return true
-			}
-			var to *motion.State
-			if b.Tick != 0 {
-				if s, ok := r.state(i, g, b, oldest, 1); ok {
-					to = &s
-				}
-			}
-			motion.Draw(k, group, &from, to, at.Used, drawn[group.At:group.At+group.N])
+		if !r.draw(k, n, i, at, drawn) {
+			continue
 		}
 		last = e.ID
-		r.History.Spell(k, drawn)
-		return f(e.ID, drawn)
-	})
+		h.Spell(k, drawn)
+		if !f(e.ID, drawn) {
+			break
+		}
+	}
+}
+
+// draw writes to drawn what the client drew of entity i, of kind k, in slot n. It returns false if
+// the client did not hold it yet.
+func (r *Rewinder) draw(k *schema.Kind, n uint16, i int32, at Receipt, drawn []int64) bool {
+	for g := range k.Groups {
+		group := &k.Groups[g]
+		var a, b snapshot.Mark
+		if at.Reason == Off {
+			a.Tick = r.History.Tick()
+		} else {
+			a, b = r.View.RecordsAround(r.Log, n, g, at.By, at.Used)
+		}
+		if a.Tick == 0 { // before its first record it is drawn where that one puts it
+			a, b = b, snapshot.Mark{}
+		}
+		if a.Tick == 0 && k.Later(g) {
+			clear(drawn[group.At : group.At+group.N]) // the client does not have it
+			continue
+		}
+		if a.Tick == 0 {
+			return false
+		}
+		// A record is shown later by its bound, and the next one comes later by that much.
+		slack := 2 * motion.Wait(max(a.Bound, b.Bound))
+		if group.Reckoned != 0 {
+			slack += motion.MaxForward // silence is no outage
+		}
+		oldest := at.Oldest - min(at.Oldest, slack)
+		from, ok := r.state(i, g, a, oldest, 0)
+		if !ok {
+			return false
+		}
+		var to *motion.State
+		if b.Tick != 0 {
+			if s, ok := r.state(i, g, b, oldest, 1); ok {
+				to = &s
+			}
+		}
+		motion.Draw(k, group, &from, to, at.Used, drawn[group.At:group.At+group.N])
+	}
+	return true
 }
 
 // state rebuilds the state of a record. A record may be older than the history, if its entity

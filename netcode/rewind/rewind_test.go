@@ -132,7 +132,7 @@ func TestEachDrawsThePast(t *testing.T) {
 	r := Rewinder{History: g.h, View: g.v, Log: &g.log}
 	newest := seqs[len(seqs)-1]
 	look := func(at Receipt) (ids []uint32, first []int64) {
-		r.Each(0, g.kind, g.d[1], at, func(id uint32, drawn []int64) bool {
+		r.Each(g.kind, Query{Self: g.d[1]}, at, func(id uint32, drawn []int64) bool {
 			if ids = append(ids, id); len(ids) == 1 {
 				first = append(first, drawn...)
 			}
@@ -180,13 +180,13 @@ func TestEachDrawsThePast(t *testing.T) {
 		t.Errorf("drawn from tick 15, judged no older than 18: x %d, want %d; counted %d", got[0], 1800*sub, r.Substituted)
 	}
 	n := 0
-	r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, By: wire.Basis{Newest: newest}},
+	r.Each(g.kind, Query{Self: -1}, Receipt{Used: 20 * clock.FracPerTick, By: wire.Basis{Newest: newest}},
 		func(uint32, []int64) bool { n++; return false })
 	if n != 1 {
 		t.Errorf("%d calls after the first said stop", n)
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		r.Each(0, g.kind, -1, Receipt{Used: 20 * clock.FracPerTick, By: wire.Basis{Newest: newest}},
+		r.Each(g.kind, Query{Self: -1}, Receipt{Used: 20 * clock.FracPerTick, By: wire.Basis{Newest: newest}},
 			func(uint32, []int64) bool { return true })
 	}); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
@@ -202,7 +202,7 @@ func TestEachLeavesOutWhatIsNotHeld(t *testing.T) {
 	}
 	r := Rewinder{History: g.h, View: g.v, Log: &g.log}
 	count := func(at Receipt) (n int) {
-		r.Each(0, g.kind, -1, at, func(uint32, []int64) bool { n++; return true })
+		r.Each(g.kind, Query{Self: -1}, at, func(uint32, []int64) bool { n++; return true })
 		return n
 	}
 	if n := count(Receipt{Used: 6 * clock.FracPerTick, By: wire.Basis{Newest: seq}}); n != 0 {

@@ -91,7 +91,7 @@ func TestRecordsOlderThanOldest(t *testing.T) {
 		for _, more := range []clock.Tick{0, 1} {
 			r.Substituted = 0
 			n, receipt := 0, Receipt{Used: c.at, By: wire.Basis{Newest: newest}, Oldest: c.record + c.slack + more}
-			r.Each(0, c.kind, -1, receipt, func(uint32, []int64) bool { n++; return true })
+			r.Each(c.kind, Query{Self: -1}, receipt, func(uint32, []int64) bool { n++; return true })
 			if n != 1 || (r.Substituted != 0) != (more != 0) {
 				t.Errorf("%s: record %d, oldest %d+%d: %d entities, %d of them judged by a newer state",
 					c.name, c.record, c.record+c.slack, more, n, r.Substituted)

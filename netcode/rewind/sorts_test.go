@@ -308,7 +308,7 @@ func (s *shootingRange) compare(x *shot, d *drawing) {
 	last := uint32(0)
 	missing := maps.Clone(d.want)
 	r := Receipt{Used: d.t, By: wire.Basis{Newest: x.newest, Without: ^x.ack.History}}
-	s.rewinder.Each(d.kind, s.kinds[d.kind], -1, r, func(id uint32, got []int64) bool {
+	s.rewinder.Each(s.kinds[d.kind], Query{Kind: d.kind, Self: -1}, r, func(id uint32, got []int64) bool {
 		if id <= last {
 			s.t.Fatalf("tick %d: %d comes after %d", s.tick, id, last)
 		}
@@ -333,7 +333,7 @@ func (s *shootingRange) present() {
 	for kind, k := range s.kinds {
 		var present []uint32
 		self, r := s.list[kind].i, Receipt{Used: s.tick.Frac(), By: wire.Basis{Newest: s.newest}, Reason: Off}
-		s.rewinder.Each(kind, k, self, r, func(id uint32, _ []int64) bool {
+		s.rewinder.Each(k, Query{Kind: kind, Self: self}, r, func(id uint32, _ []int64) bool {
 			present = append(present, id)
 			return true
 		})

@@ -70,6 +70,26 @@ func (k *Kind) PlaceOf(vals []float64) (at geom.Vec3, ok bool) {
 	return at, true
 }
 
+// DrawnPlace returns the place among drawn observer integers, as StoreDrawn writes it: zero if
+// observers do not receive it. ok is false if the kind has no place.
+func (k *Kind) DrawnPlace(drawn []int64) (at geom.Vec3, ok bool) {
+	p := k.PlaceProp()
+	if p == nil || p.ObsAt < 0 {
+		return at, p != nil
+	}
+	var v [3]float64
+	drawnScaled(p, drawn[p.ObsAt:p.ObsAt+p.Comps], v[:])
+	return geom.Vec3{X: v[0], Y: v[1], Z: v[2]}, true
+}
+
+// DrawnParent returns whom such a place is relative to, 0: nobody.
+func (k *Kind) DrawnParent(drawn []int64) uint32 {
+	if k.Parent < 0 || k.Props[k.Parent].ObsAt < 0 {
+		return 0
+	}
+	return uint32(drawn[k.Props[k.Parent].ObsAt] / SubSteps)
+}
+
 // Millimetres returns how long an observer step of a place is.
 func (p *Prop) Millimetres() float64 { return 1000 / p.Obs }
 

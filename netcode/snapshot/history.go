@@ -138,12 +138,14 @@ type History struct {
 	texts    texts
 	departed departed
 	dense    dense
+	swept    swept
 }
 
 // NewHistory returns an empty History of the kinds of coders, which it may share with others.
 func NewHistory(coders []*codec.Coder) *History {
 	kinds := kindsOf(coders)
-	return &History{kinds: kinds, rules: rulesOf(coders), near: anyNear(kinds), index: map[uint32]int32{}}
+	return &History{kinds: kinds, rules: rulesOf(coders), near: anyNear(kinds), index: map[uint32]int32{},
+		swept: swept{margin: marginOf(kinds)}}
 }
 
 // Tick returns the newest recorded tick.
@@ -216,6 +218,7 @@ func (h *History) Add(id uint32, kind int, owned bool) int32 {
 	}
 	h.index[id] = i
 	h.dense.add(int(i), h.tick)
+	h.swept.begin(int(i))
 	return i
 }
 
@@ -263,7 +266,7 @@ func (h *History) Record(i int32, sim []int64, cut bool) { h.Update(i, sim, math
 // for changed.
 func (h *History) Update(i int32, sim []int64, changed uint64, cut bool) {
 	e := &h.ents[i]
-	k, now := h.kinds[e.Kind], h.tick
+	k, now, last := h.kinds[e.Kind], h.tick, e.lastTick
 	if e.asleep = false; !e.awake {
 		e.awake = true
 		h.awake = append(h.awake, i)
@@ -293,6 +296,9 @@ func (h *History) Update(i int32, sim []int64, changed uint64, cut bool) {
 	if k.Place >= 0 {
 		h.locate(i, k, row)
 		h.dense.place(int(i), e, k, e.obsRow(k, now-1), row)
+		if h.rules[e.Kind].swept {
+			h.sweep(i, e, k, last, e.obsRow(k, now-1), row)
+		}
 	}
 	if k.Team >= 0 && changed != 0 {
 		e.Team = sim[k.Props[k.Team].At]

@@ -24,6 +24,8 @@ type rules struct {
 	ahead      bool                     // clients may run entities of the kind ahead: first sights say whose they are
 	exact      bool                     // others than the owner may receive exact records of these entities
 	rewound    bool                     // someone may ask what a client drew of them
+	swept      bool                     // they are drawn within the bounds of their places, see swept
+	carries    bool                     // what is on them is drawn within its distance from theirs
 
 	moving  uint32                  // groups that are drawn between records
 	lag     [schema.MaxGroups]uint8 // see groupLag
@@ -109,6 +111,10 @@ func rulesOf(coders []*codec.Coder) []rules {
 		r.exact = k.Exact()
 		r.rewound = !k.Extrapolated && !r.ahead
 		r.all = 1<<uint(len(k.Groups)) - 1
+		if p := k.PlaceProp(); p != nil && p.ObsAt >= 0 {
+			r.swept = p.Draw != schema.Reckon && k.Ahead == schema.Playout && !k.Later(p.Group)
+		}
+		r.carries = r.swept && (k.Facing < 0 || !k.Props[k.Facing].Rotates())
 		r.units = max(len(k.Groups)+len(r.limits), 1)
 		for _, m := range k.Levels {
 			r.levels = append(r.levels, reachOf(m, 0.75))

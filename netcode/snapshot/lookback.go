@@ -56,20 +56,20 @@ type lookPair struct {
 	open   bool       // a is still to be found
 }
 
-// Shown calls f for every entity that the client showed when it had applied the packets of by, by
-// rising ID: those in sight, and those whose end it had not learned, be it that
-// they are dead or have left its sight. One that came back meanwhile is there several times, its
-// newest slot first: the client shows it by the first of them of which it held a record. Ends that
-// the server learned of more than 32 ticks ago count as known to the client. f is given the slot,
-// for RecordsAround, and returns false to stop.
-func (v *View) Shown(by wire.Basis, scratch []uint16, f func(slot uint16, i int32) bool) []uint16 {
-	scratch = scratch[:0]
+// Shown appends to dst the slots of the entities that the client showed when it had applied the
+// packets of by, by rising ID of the entity: those in sight, and those whose end it had not learned,
+// be it that they are dead or have left its sight. One that came back meanwhile is there several
+// times, its newest slot first: the client shows it by the first of them of which it held a record.
+// Ends that the server learned of more than 32 ticks ago count as known to the client. wanted says
+// of which entities, by index, the caller asks; nil: of all.
+func (v *View) Shown(by wire.Basis, dst []uint16, wanted func(i int32) bool) []uint16 {
+	from := len(dst)
 	for n := range v.slots.used {
-		if v.shown(n, by) {
-			scratch = append(scratch, n)
+		if (wanted == nil || wanted(v.slots.list[n].ent)) && v.shown(n, by) {
+			dst = append(dst, n)
 		}
 	}
-	slices.SortFunc(scratch, func(a, b uint16) int {
+	slices.SortFunc(dst[from:], func(a, b uint16) int {
 		p, q := &v.slots.list[a], &v.slots.list[b]
 		if p.ent != q.ent {
 			return cmp.Compare(v.h.At(p.ent).ID, v.h.At(q.ent).ID)
@@ -79,13 +79,11 @@ func (v *View) Shown(by wire.Basis, scratch []uint16, f func(slot uint16, i int3
 		}
 		return cmp.Compare(q.since, p.since)
 	})
-	for _, n := range scratch {
-		if !f(n, v.slots.list[n].ent) {
-			break
-		}
-	}
-	return scratch
+	return dst
 }
+
+// EntityOf returns the index of the entity of a slot that is not empty.
+func (v *View) EntityOf(n uint16) int32 { return v.slots.list[n].ent }
 
 // shown reports whether the client showed the entity of slot n when it had applied the packets of
 // by: it is in sight, or the client had not learned of its end.

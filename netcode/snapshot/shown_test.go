@@ -27,9 +27,8 @@ func TestWhoCameBackIsShownOnce(t *testing.T) {
 	var received wire.Received
 	var i int32
 	sims := make([]int64, k.Sims)
-	shown := func(newest wire.Seq) (slots []uint16) {
-		v.Shown(wire.Basis{Newest: newest}, nil, func(n uint16, _ int32) bool { slots = append(slots, n); return true })
-		return slots
+	shown := func(newest wire.Seq) []uint16 {
+		return v.Shown(wire.Basis{Newest: newest}, nil, nil)
 	}
 	for tick, c := range []struct {
 		name   string
@@ -141,12 +140,11 @@ func TestWhoFlapsIsShownByTheRightSlot(t *testing.T) {
 		}
 		var got []uint16
 		by := wire.Basis{Newest: wire.Seq(slices.Max(c.applied))}
-		v.Shown(by, nil, func(n uint16, _ int32) bool {
+		for _, n := range v.Shown(by, nil, nil) {
 			if a, b := v.RecordsAround(&log, n, 0, by, 9*256); a.Tick != 0 || b.Tick != 0 {
 				got = append(got, n)
 			}
-			return true
-		})
+		}
 		if !slices.Equal(got, c.want) || (s.Find(7) != nil) != (len(c.want) > 0) {
 			t.Errorf("%s: shown by slots %v, want %v; the client has it: %v", c.name, got, c.want, s.Find(7) != nil)
 		}
