@@ -57,7 +57,7 @@ var marks = [...]float64{0.55, 0.8}
 // the nearest of the others, as me sees them, whose chest or head is not behind a wall.
 func flight(w *game.World, me game.ID, from geom.Vec3, yaw geom.Angle) (to geom.Vec3, hit game.ID) {
 	ray := geom.Ray{From: from.XY(), Dir: yaw, Len: Range}
-	for id, o := range Players.Seen(w, me) {
+	for id, o := range Players.SeenAlong(w, me, ray.From, ray.End(), 2*Radius) {
 		if !o.Alive {
 			continue
 		}

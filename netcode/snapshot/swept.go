@@ -150,11 +150,11 @@ func (a *Area) touches(b *sweptBox, around float64) bool {
 	if b.maxX < a.minX || b.minX > a.maxX || b.maxY < a.minY || b.minY > a.maxY {
 		return false
 	}
-	// How far the box is from the line, and how far the box reaches towards it.
-	x, y := float64(int64(b.minX)+int64(b.maxX))/2-a.x, float64(int64(b.minY)+int64(b.maxY))/2-a.y
-	w, d := float64(int64(b.maxX)-int64(b.minX))/2, float64(int64(b.maxY)-int64(b.minY))/2
-	off := math.Abs(float64(x*a.overX) + float64(y*a.overY))
-	return !(off > a.reach+float64(w*math.Abs(a.overX))+float64(d*math.Abs(a.overY)))
+	// How far the middle of the box is from the line, and how far the box reaches there; both twice.
+	left, right, back, front := float64(b.minX), float64(b.maxX), float64(b.minY), float64(b.maxY)
+	off := math.Abs(float64((left+right-a.x-a.x)*a.overX) + float64((back+front-a.y-a.y)*a.overY))
+	wide := float64((right-left)*math.Abs(a.overX)) + float64((front-back)*math.Abs(a.overY))
+	return !(off > a.reach+a.reach+wide)
 }
 
 // MayTouch reports whether entity i may have been drawn in an area, for a shot that is judged now.
