@@ -330,7 +330,7 @@ func (v *view) Seen(q engine.Query, dst *engine.Sight) {
 	v.p.frame = v.frame
 	defer func() { v.p.frame = 0 }()
 	for _, h := range v.p.store.Entities() {
-		if id := game.ID(h.ID); h.Kind != q.Kind || id == q.Me || h.Exact || q.ID != 0 && id != q.ID {
+		if id := game.ID(h.ID); h.Kind != q.Kind || id == q.Me || h.Exact || !q.Names(id) {
 			continue
 		}
 		if drawn, ok := v.p.drawAt(h, t); ok {

@@ -48,7 +48,7 @@ func (v *seer) Own(t clock.Tick) (sims []int64, cut clock.Tick) { return v.p.tra
 // Seen implements engine.Seer.
 func (v *seer) Seen(q engine.Query, dst *engine.Sight) {
 	h := v.p.s.hist
-	of := rewind.Query{Kind: q.Kind, Self: -1, ID: uint32(q.ID)}
+	of := rewind.Query{Kind: q.Kind, Self: -1, ID: uint32(q.ID), Modulo: uint32(q.Modulo)}
 	if i, ok := h.Find(uint32(q.Me)); ok {
 		of.Self = i
 	}

@@ -65,7 +65,7 @@ func (e *Engine) See(me, id, modulo ID, seer Seer) (found ID, at geom.Vec3, hash
 
 func (s *Store) see(me, id, modulo ID) (found ID, at geom.Vec3, hash uint16, ok bool) {
 	w, k := s.world, s.schema
-	seen := s.look(me)
+	seen := s.look(Query{Me: me, ID: id, Modulo: modulo})
 	defer seen.Close()
 	for i, other := range seen.ids {
 		if other != id && (modulo == 0 || other%modulo != id) {

@@ -21,11 +21,18 @@ type Seer interface {
 
 // A Query asks what a player saw of a kind.
 type Query struct {
-	Kind  int
-	Me    ID           // the player
-	ID    ID           // asks for this entity alone, 0: for all
-	Near  geom.Capsule // asks for those with their place in it, in metres
-	Along bool         // Near counts
+	Kind int
+	Me   ID // the player
+	// ID asks for this entity alone, 0: for all; with Modulo, unless that is 0, also for others with
+	// this remainder.
+	ID, Modulo ID
+	Near       geom.Capsule // asks for those with their place in it, in metres
+	Along      bool         // Near counts
+}
+
+// Names reports whether the query asks for entity id by its ID.
+func (q *Query) Names(id ID) bool {
+	return q.ID == 0 || id == q.ID || q.Modulo != 0 && id%q.Modulo == q.ID
 }
 
 // A Sight is what a player saw of one kind.

@@ -93,10 +93,11 @@ type Rewinder struct {
 
 // A Query says of which entities Each is to speak.
 type Query struct {
-	Kind int
-	Self int32          // not of this one, by index; -1: nobody
-	ID   uint32         // of this one alone; 0: of all
-	Near *snapshot.Area // of those that may be there, and perhaps of others; nil: of all
+	Kind   int
+	Self   int32  // not of this one, by index; -1: nobody
+	ID     uint32 // of this one alone; 0: of all; with Modulo, unless that is 0, of all with this remainder
+	Modulo uint32
+	Near   *snapshot.Area // of those that may be there, and perhaps of others; nil: of all
 }
 
 // Each calls f for every entity that q asks for and that the client showed at the moment of a
@@ -113,7 +114,7 @@ func (r *Rewinder) Each(k *schema.Kind, q Query, at Receipt, f func(id uint32, d
 			return false
 		}
 		e := h.At(i)
-		return e.Kind == q.Kind && i != q.Self && (q.ID == 0 || e.ID == q.ID)
+		return e.Kind == q.Kind && i != q.Self && (q.ID == 0 || e.ID == q.ID || q.Modulo != 0 && e.ID%q.Modulo == q.ID)
 	})
 	if at.Reason != Off {
 		r.View.FindRecords(r.Log, r.list, at.By, at.Used)
