@@ -18,6 +18,7 @@ import (
 // A figure is a drawing of lines or of points.
 type figure struct {
 	title, x, y string
+	file        string // its name without .svg, for a page; "": it has none
 	lines       []line
 	dots        bool    // points with lines between them
 	clip        float64 // values beyond are drawn at it; 0: none are

@@ -50,7 +50,8 @@ const (
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
 	outageExperiment, pathExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
 	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
-	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment}
+	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment,
+	articleExperiment}
 
 // run is one run of an experiment.
 type run struct {
@@ -94,6 +95,8 @@ const (
 )
 
 const usage = `usage: meanwhile lab NAME [flags]       run an experiment, print its table
+       meanwhile lab NAME --help        say what it measures, and which flags it can use
+       meanwhile lab NAME --out DIR     write an HTML report with its table and its figures
        meanwhile lab all --out DIR     run all, write one HTML report with every table and figure
        meanwhile lab train --motion FILE,... --out FILE   make tables for records from recorded movement
        meanwhile lab gate [--quick]    check what must hold, exit 1 naming what fell short
@@ -154,7 +157,11 @@ func main(args []string, stdout io.Writer) error {
 	}
 	switch {
 	case c.help:
-		_, err := io.WriteString(stdout, usage)
+		text := usage
+		if e := byName(c.name); e != nil {
+			text = e.help()
+		}
+		_, err := io.WriteString(stdout, text)
 		return err
 	case c.list:
 		return list(stdout)
@@ -162,16 +169,19 @@ func main(args []string, stdout io.Writer) error {
 		return badUsage("name an experiment, or --list to see what there is")
 	case c.name == "train":
 		return trainTables(c, stdout)
-	case c.out != "" && c.name != "all":
-		return badUsage("--out belongs to all and train")
+	case c.name == "all" && c.out == "":
+		return badUsage("all needs --out DIR for its report")
 	case c.name == "all":
-		return all(c, stdout)
+		return reported(c, regular(), stdout)
 	case c.name == "gate":
 		return gate(c, stdout)
 	}
 	e := byName(c.name)
 	if e == nil {
 		return badUsage("no experiment %q; there are: %s", c.name, strings.Join(names(), " "))
+	}
+	if c.out != "" {
+		return reported(c, []*experiment{e}, stdout)
 	}
 	r, err := e.prepare(c)
 	if err != nil {
@@ -212,6 +222,53 @@ func names() []string {
 		n = append(n, e.name)
 	}
 	return n
+}
+
+// tags are those of notes.
+var tags = strings.NewReplacer(
+	"<b>",
+	"",
+	"</b>",
+	"",
+	"<code>",
+	"",
+	"</code>",
+	"",
+	"&lt;",
+	"<",
+	"&gt;",
+	">",
+	"&amp;",
+	"&",
+)
+
+// help says what the experiment measures and which flags it can use.
+func (e *experiment) help() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "usage: meanwhile lab %s [flags]\n\n%s.\n\n%s\n\nflags: --json, --quick, --seed N, --out DIR", e.name,
+		upperFirst(e.about), tags.Replace(e.notes))
+	for _, f := range []struct {
+		need flags
+		text string
+	}{{byRate, "--rate N"}, {byTrace, "--trace-down FILE, --trace-up FILE"}, {byMotion, "--motion FILE,..."}} {
+		if e.takes&f.need != 0 {
+			b.WriteString(", " + f.text)
+		}
+	}
+	if e.takes&byProfile != 0 {
+		var all []string
+		for _, p := range e.profiles {
+			all = append(all, p.Name)
+		}
+		fmt.Fprintf(&b, "\n       --profile NAME,...   by default %s", strings.Join(all, ","))
+	}
+	if e.takes&byPolicy != 0 {
+		fmt.Fprintf(&b, "\n       --policy NAME,...    by default %s", strings.Join(e.policies, ","))
+		if len(e.asked) > 0 {
+			fmt.Fprintf(&b, "; also %s", strings.Join(e.asked, ","))
+		}
+	}
+	return b.String() + "\nmeanwhile lab --help explains them.\n"
 }
 
 func list(w io.Writer) error {

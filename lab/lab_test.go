@@ -31,6 +31,14 @@ func TestList(t *testing.T) {
 	if status, out, _ := lab("--help"); status != 0 || out != usage {
 		t.Errorf("--help: status %d, %s", status, out)
 	}
+	for _, e := range experiments {
+		status, out, errs := lab(e.name, "--help")
+		if status != 0 || errs != "" || !strings.HasPrefix(out, "usage: meanwhile lab "+e.name+" ") ||
+			!strings.Contains(out, e.about[1:]) || strings.Contains(out, "--policy") != (e.takes&byPolicy != 0) ||
+			strings.ContainsAny(strings.ReplaceAll(out, " < ", ""), "<&") {
+			t.Errorf("%s --help: status %d, %s%s", e.name, status, out, errs)
+		}
+	}
 }
 
 // Unusable arguments are refused with status 2, one sentence, and nothing on standard output.
@@ -63,7 +71,7 @@ func TestRefusals(t *testing.T) {
 		{"clock", "--profile", ""},
 		{"clock", "--policy", "guess"},
 		{"clock", "--motion", good},
-		{"clock", "--out", dir},
+		{"clock", "--out", good},
 		{"clock", "--trace-up", filepath.Join(dir, "missing.txt")},
 		{"clock", "--trace-up", dir},
 		{"clock", "--trace-down", bad},

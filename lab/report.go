@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,19 +20,14 @@ type section struct {
 	failed  error
 }
 
-// all runs every experiment that can use the flags and writes one page.
-func all(c command, stdout io.Writer) error {
-	if c.out == "" {
-		return badUsage("all needs --out DIR for its report")
-	}
+// reported runs experiments, each with the flags that it can use, and writes one page. Figures
+// that pages of docs/results show are also files.
+func reported(c command, list []*experiment, stdout io.Writer) error {
 	if err := os.MkdirAll(c.out, 0o777); err != nil {
 		return usageError{fmt.Errorf("lab: --out: %w", err)}
 	}
 	var runs []*run
-	for _, e := range experiments {
-		if e == soakExperiment || e == handsExperiment {
-			continue
-		}
+	for _, e := range list {
 		r, err := e.prepare(c.only(e.takes))
 		if err != nil {
 			return err
@@ -67,6 +63,11 @@ func all(c command, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	for _, s := range sections {
+		if err := s.writeFigures(c.out); err != nil {
+			return err
+		}
+	}
 	name := filepath.Join(c.out, "report.html")
 	if err := os.WriteFile(name, page, 0o666); err != nil {
 		return fmt.Errorf("lab: %w", err)
@@ -78,6 +79,30 @@ func all(c command, stdout io.Writer) error {
 		return fmt.Errorf("%s", strings.Join(failed, "\n"))
 	}
 	return nil
+}
+
+// writeFigures writes the figures that pages show.
+func (s *section) writeFigures(dir string) error {
+	for _, f := range s.figures {
+		if f.file == "" {
+			continue
+		}
+		svg, err := f.svg()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, f.file+".svg"), svg, 0o666); err != nil {
+			return fmt.Errorf("lab: %w", err)
+		}
+	}
+	return nil
+}
+
+// regular are the experiments of all: the others take long.
+func regular() []*experiment {
+	return slices.DeleteFunc(slices.Clone(experiments), func(e *experiment) bool {
+		return e == soakExperiment || e == handsExperiment
+	})
 }
 
 // only returns the command without the flags that an experiment has no use for.
