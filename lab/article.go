@@ -20,13 +20,15 @@ var articleExperiment = &experiment{
 	name:  "article",
 	about: "the figures of the article on Ryzom's network, drawn from runs of today",
 	notes: `The article is "Propagation of Visual Entity Properties Under Bandwidth Constraints" (Olivier Cado, 2007). Its
-second and eighth figures are screenshots of games. <b>1</b> and <b>3</b> are those of deadreckon, <b>7</b> is that of entities. For <b>4</b> and
-<b>5</b> a player runs past 249 walkers, who all go on at one speed, through 13 kbit/s. <b>urgency</b> is the score by
-which the server chooses: it grows with the time since the last record, the faster the nearer a thing is, and 1 is its
-median where a record was sent; in the table it is the median of the thing's own records. <b>least_m</b> is how near the player comes to the thing, and <b>near_per_s</b> and
-<b>far_per_s</b> are its records within 4 s of that moment and at all other times. A <b>band</b> of figure 5 is the
-things of one colour: how many they are, and how far away on average. <b>6</b> is the window within which 16 bits of
-a coordinate are enough, by wire.Nearest; window_m is how far it reaches each way.`,
+second and eighth figures are screenshots of games. <b>1</b> and <b>3</b> are those of deadreckon, <b>7</b> is
+that of entities. For <b>4</b> and <b>5</b> a player runs past 249 walkers, who all go on at one speed, through
+13 kbit/s. <b>urgency</b> is the score by which the server chooses: it grows with the time since the last
+record, the faster the nearer a thing is, and 1 is its median where a record was sent; in the table it is the
+median of the thing's own records. <b>least_m</b> is how near the player comes to the thing, and
+<b>near_per_s</b> and <b>far_per_s</b> are its records within 4 s of that moment and at all other times. A
+<b>band</b> of figure 5 is the things of one colour: how many they are, and how far away on average. <b>6</b> is
+the window within which 16 bits of a coordinate are enough, by wire.Nearest; window_m is how far it reaches each
+way.`,
 	takes:    byProfile,
 	profiles: []netsim.Profile{netsim.HotelWiFi},
 	policies: []string{ours},
