@@ -81,6 +81,7 @@ func (c *Client) tick(vals []int64, g glance) {
 	c.screen.made(g)
 	c.up.noteCommand(cmd)
 	c.own.predict()
+	c.claim(cmd)
 	c.events.collect()
 }
 

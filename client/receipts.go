@@ -1,9 +1,10 @@
 package client
 
 import (
+	"math"
+
 	"meanwhile/game"
 	"meanwhile/geom"
-	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rewind"
@@ -15,15 +16,15 @@ type Receipt struct {
 	Tick   clock.Tick // of the command
 	Target game.ID    // the entity that it hit here or, where it hit none, on the server
 	Hit    bool       // the server hit it
-	// Seen is where the command's rules had Target on this player's screen, Used where the server
-	// judged it, in metres. Either may be missing.
-	Seen, Used       geom.Vec3
-	HasSeen, HasUsed bool
-	Reason           rewind.Reason // why the server judged another past than the player saw
+	// Seen is where Target was on this player's screen when it shot, Used where the server judged
+	// it, in metres. X is NaN of what is not known.
+	Seen, Used geom.Vec3
+	Reason     rewind.Reason // why the server judged another past than the player saw
 }
 
 // maxShots is how many commands with a hit wait for their receipt, maxReceipts how many receipts
-// wait for Client.Receipts. Beyond them the oldest are dropped.
+// wait for Client.Receipts. Beyond them the oldest shot, or
+// the newest receipt, is dropped.
 const (
 	maxShots    = 64
 	maxReceipts = 64
@@ -31,7 +32,7 @@ const (
 
 // verdicts are the newest hits of this player's prediction, and what the server said of them.
 type verdicts struct {
-	list     [maxShots]verdict // by tick modulo their number
+	list     []verdict // by tick modulo maxShots; nil until there is one
 	receipts []Receipt
 }
 
@@ -43,52 +44,54 @@ type verdict struct {
 	judged bool // the server's receipt is here
 }
 
-// note notes what a command hit that was just predicted for the first time, and states it in the
-// command.
-func (v *verdicts) note(eng *engine.Engine, me game.ID, cmd *packet.Command, seer engine.Seer) {
-	target, looked := eng.Target()
-	if looked {
-		cmd.Claim = packet.Missed
+// of returns the place of a tick's verdict, which may have another one.
+func (v *verdicts) of(t clock.Tick) *verdict {
+	if v.list == nil {
+		v.list = make([]verdict, maxShots)
 	}
+	return &v.list[t%maxShots]
+}
+
+// claim states in a command that was just predicted for the first time what it hit.
+func (c *Client) claim(cmd *packet.Command) {
+	target, looked := c.eng.Target(cmd.Tick)
+	if !looked {
+		return
+	}
+	cmd.Claim = packet.Missed
 	if target == 0 {
 		return
 	}
-	id, at, hash, ok := eng.See(me, target, 0, seer)
-	if !ok {
-		return
+	if id, at, hash, ok := c.eng.See(c.own.me, target, 0, &c.play.view); ok {
+		cmd.Claim = packet.HitClaim(uint32(id), hash)
+		*c.verdicts.of(cmd.Tick) = verdict{tick: cmd.Tick, target: id, at: at}
 	}
-	cmd.Claim = packet.HitClaim(uint32(id), hash)
-	v.list[cmd.Tick%maxShots] = verdict{tick: cmd.Tick, target: id, at: at}
 }
 
 // receive applies the receipts of a datagram.
 func (v *verdicts) receive(l *packet.Receipts) {
 	for i := range l.N {
 		x := &l.List[i]
-		r := Receipt{
-			Tick:    x.Tick,
-			Target:  game.ID(x.Target),
-			Hit:     x.Hit,
-			HasUsed: x.Target != 0,
-			Reason:  rewind.Reason(x.Reason),
-		}
-		r.Used = geom.Vec3{X: float64(x.At[0]) / 100, Y: float64(x.At[1]) / 100, Z: float64(x.At[2]) / 100}
-		own := &v.list[x.Tick%maxShots]
+		own := v.of(x.Tick)
 		if own.tick != x.Tick && !x.Same {
 			*own = verdict{tick: x.Tick}
 		}
-		if own.tick != x.Tick || own.judged {
+		if own.tick != x.Tick || own.judged || len(v.receipts) == maxReceipts {
 			continue // it came twice
 		}
 		own.judged = true
+		nowhere := geom.Vec3{X: math.NaN()}
+		r := Receipt{Tick: x.Tick, Target: game.ID(x.Target), Hit: x.Hit, Seen: nowhere, Used: nowhere, Reason: rewind.Reason(x.Reason)}
+		if x.Target != 0 {
+			r.Used = geom.Vec3{X: float64(x.At[0]) / 100, Y: float64(x.At[1]) / 100, Z: float64(x.At[2]) / 100}
+		} else {
+			r.Target = own.target
+		}
+		if own.target != 0 && own.target == r.Target {
+			r.Seen = own.at
+		}
 		if x.Same {
-			r.Target, r.Hit, r.Used, r.HasUsed = own.target, true, own.at, true
-		}
-		if own.target != 0 && (own.target == r.Target || !r.HasUsed) {
-			r.Target, r.Seen, r.HasSeen = own.target, own.at, true
-		}
-		if len(v.receipts) == maxReceipts {
-			v.receipts = append(v.receipts[:0], v.receipts[1:]...)
+			r.Hit, r.Used = true, own.at
 		}
 		v.receipts = append(v.receipts, r)
 	}

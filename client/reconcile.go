@@ -15,18 +15,17 @@ import (
 // reconcile predicts the player's own avatar and corrects it by what the server says. What a
 // correction moves fades away; nothing fades across a teleport.
 type reconcile struct {
-	rules    *game.Rules
-	cfg      *Config
-	eng      *engine.Engine
-	store    *snapshot.Store
-	time     *timelines
-	down     *downlink
-	up       *uplink
-	ahead    *ahead
-	events   *eventQueue
-	play     *playback // what commands see, and where what carries the avatar is drawn
-	verdicts *verdicts
-	stats    *Stats
+	rules  *game.Rules
+	cfg    *Config
+	eng    *engine.Engine
+	store  *snapshot.Store
+	time   *timelines
+	down   *downlink
+	up     *uplink
+	ahead  *ahead
+	events *eventQueue
+	play   *playback // what commands see, and where what carries the avatar is drawn
+	stats  *Stats
 
 	me     game.ID // the avatar, 0 before it is known
 	kind   int
@@ -57,7 +56,7 @@ const ranTicks = 128
 func (r *reconcile) init(c *Client) {
 	r.rules, r.cfg, r.eng, r.store, r.ahead = c.rules, &c.cfg, c.eng, c.store, &c.ahead
 	r.time, r.down, r.up = &c.time, &c.down, &c.up
-	r.events, r.play, r.verdicts, r.stats = &c.events, &c.play, &c.verdicts, &c.stats
+	r.events, r.play, r.stats = &c.events, &c.play, &c.stats
 	r.desyncs.own = r
 	r.ring = predict.New[engine.Set, packet.Command](&model{r})
 }
@@ -574,9 +573,6 @@ func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *engine.Set, replay 
 	r.eng.SetEye(cmd.Eye)
 	if r.eng.Act(r.me, cmd.Vals, &r.play.view, replay) != nil {
 		r.stats.Prediction.Faults++
-	}
-	if !replay {
-		r.verdicts.note(r.eng, r.me, cmd, &r.play.view)
 	}
 	if r.eng.Step(replay) != nil {
 		r.stats.Prediction.Faults++

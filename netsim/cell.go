@@ -1,7 +1,6 @@
 package netsim
 
 import (
-	"errors"
 	"time"
 
 	"meanwhile/geom"
@@ -47,53 +46,6 @@ const (
 	maxGrant = 64                    // opportunities in a millisecond
 	maxBusy  = 0.95                  // share of milliseconds with a grant; beyond, grants grow
 )
-
-func (c Cell) validate() error {
-	f := faults{where: "netsim: Cell."}
-	if c.Mean < MinRate || c.Mean > 200_000_000 {
-		f.add("Mean %d bit/s is outside [%d, %d]", c.Mean, MinRate, 200_000_000)
-	}
-	if !(c.Grant >= 1 && c.Grant <= 32) {
-		f.add("Grant %v is outside [1, 32]", c.Grant)
-	}
-	for _, w := range []struct {
-		name string
-		Wander
-	}{{"Slow", c.Slow}, {"Fast", c.Fast}} {
-		if !(w.Sigma >= 0 && w.Sigma <= 2) {
-			f.add("%s.Sigma %v is outside [0, 2]", w.name, w.Sigma)
-		}
-		if w.Sigma > 0 && (w.Time < cellStep || w.Time > 10*time.Minute) {
-			f.add("%s.Time %v is outside [%v, %v]", w.name, w.Time, cellStep, 10*time.Minute)
-		}
-	}
-	if !(c.FadesPerMinute >= 0 && c.FadesPerMinute <= 1000) {
-		f.add("FadesPerMinute %v is outside [0, 1000]", c.FadesPerMinute)
-	}
-	if c.FadeMean < 0 || c.FadeMean > MaxDelay {
-		f.add("FadeMean %v is outside [0, %v]", c.FadeMean, MaxDelay)
-	}
-	if !(c.OutagesPerMinute >= 0 && c.OutagesPerMinute <= 100) {
-		f.add("OutagesPerMinute %v is outside [0, 100]", c.OutagesPerMinute)
-	}
-	if c.OutagesPerMinute > 0 {
-		if c.OutageMin < cellSlot || c.OutageMin > c.OutageMax {
-			f.add("OutageMin %v is outside [%v, OutageMax %v]", c.OutageMin, cellSlot, c.OutageMax)
-		}
-		if c.OutageMax > MaxDelay {
-			f.add("OutageMax %v is above %v", c.OutageMax, MaxDelay)
-		}
-		if !(c.OutageShape >= 0.2 && c.OutageShape <= 5) {
-			f.add("OutageShape %v is outside [0.2, 5]", c.OutageShape)
-		}
-	}
-	if len(f.errs) == 0 {
-		if open := c.open(); open < 0.1 {
-			f.add("Fades and Outages leave %.3f of the time, less than 0.1", open)
-		}
-	}
-	return errors.Join(f.errs...)
-}
 
 // outageMean returns the mean length of an outage: of the Pareto distribution with minimum a, cut
 // off at b (what lies beyond counts as b).

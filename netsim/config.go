@@ -1,10 +1,7 @@
 package netsim
 
 import (
-	"errors"
 	"time"
-
-	"meanwhile/internal/fault"
 )
 
 // Limits of a LinkConfig.
@@ -124,84 +121,6 @@ func (l Loss) Rate() float64 {
 // after being open for a time with mean Every (exponential). Every 0 means never.
 type Pause struct {
 	Every, Min, Max time.Duration
-}
-
-// faults collects what is wrong with a configuration. Its methods are not inlined: at a few dozen
-// calls each they would be a hundredth of a page's program.
-type faults struct {
-	where string
-	errs  []error
-}
-
-//go:noinline
-func (f *faults) add(format string, args ...any) {
-	f.errs = append(f.errs, fault.Errorf(f.where+format, args...))
-}
-
-//go:noinline
-func (f *faults) span(name string, d, most time.Duration) {
-	if d < 0 || d > most {
-		f.add("%s %v is outside [0, %v]", name, d, most)
-	}
-}
-
-//go:noinline
-func (f *faults) share(name string, x float64) {
-	if !(x >= 0 && x <= 1) {
-		f.add("%s %v is outside [0, 1]", name, x)
-	}
-}
-
-// Validate reports everything that is wrong with c, each with its value and bound.
-func (c LinkConfig) Validate() error {
-	f := faults{where: "netsim: "}
-	f.span("Delay", c.Delay, MaxDelay)
-	f.span("Jitter.Scale", c.Jitter.Scale, MaxDelay)
-	if c.Jitter.Shape > LogNormalJitter {
-		f.add("Jitter.Shape %d is none of the known ones, 0 to %d", c.Jitter.Shape, LogNormalJitter)
-	}
-	if !(c.Jitter.Sigma >= 0 && c.Jitter.Sigma <= 3) {
-		f.add("Jitter.Sigma %v is outside [0, 3]", c.Jitter.Sigma)
-	}
-	f.share("Loss.ToBad", c.Loss.ToBad)
-	f.share("Loss.ToGood", c.Loss.ToGood)
-	f.share("Loss.InGood", c.Loss.InGood)
-	f.share("Loss.InBad", c.Loss.InBad)
-	f.share("Duplicate", c.Duplicate)
-	f.share("Cross", c.Cross)
-	f.span("Pause.Every", c.Pause.Every, time.Hour)
-	f.span("Pause.Max", c.Pause.Max, MaxDelay)
-	f.span("Pause.Min", c.Pause.Min, max(c.Pause.Max, 0))
-	capacities := 0
-	if c.Rate != 0 {
-		capacities++
-		if c.Rate < MinRate || c.Rate > MaxRate {
-			f.add("Rate %d bit/s is outside [%d, %d], and not 0 for none", c.Rate, int64(MinRate), int64(MaxRate))
-		}
-	}
-	if c.Cell.Mean != 0 {
-		capacities++
-		if err := c.Cell.validate(); err != nil {
-			f.errs = append(f.errs, err)
-		}
-	}
-	if c.Trace != nil {
-		capacities++
-		if len(c.Trace.opps) == 0 {
-			f.add("Trace is empty: use ReadTrace")
-		}
-		f.span("TraceStart", c.TraceStart, time.Hour)
-	}
-	if capacities > 1 {
-		f.add("%d of Rate, Cell and Trace are set, at most 1 can be", capacities)
-	}
-	if c.Cross > 0 && capacities == 0 {
-		f.add("Cross %v needs a Rate, Cell or Trace", c.Cross)
-	}
-	if c.Queue < 0 || c.Queue > MaxQueue {
-		f.add("Queue %d B is outside [0, %d]", c.Queue, MaxQueue)
-	}
-	return errors.Join(f.errs...)
 }
 
 // Mean returns the mean capacity in bit/s, or 0 if it is not limited.

@@ -1,7 +1,6 @@
 package netsim
 
 import (
-	"errors"
 	"strings"
 	"time"
 
@@ -13,18 +12,6 @@ import (
 type Profile struct {
 	Name     string
 	Down, Up LinkConfig // server to client, client to server
-}
-
-// Validate reports what is wrong with either direction.
-func (p Profile) Validate() error {
-	var errs []error
-	if err := p.Down.Validate(); err != nil {
-		errs = append(errs, fault.Errorf("profile %q, down: %w", p.Name, err))
-	}
-	if err := p.Up.Validate(); err != nil {
-		errs = append(errs, fault.Errorf("profile %q, up: %w", p.Name, err))
-	}
-	return errors.Join(errs...)
 }
 
 // WithTraces returns p with recorded capacities in place of its own; nil keeps that direction.

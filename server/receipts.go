@@ -138,7 +138,7 @@ func (s *Server) Receipts(id PlayerID, dst []Receipt) []Receipt {
 func (v *seer) end(cmd *packet.Command) {
 	p := v.p
 	eng, stats, d, claim := p.s.eng, &p.commands.stats, &p.down, cmd.Claim
-	target, looked := eng.Target()
+	target, looked := eng.Target(cmd.Tick)
 	if !looked {
 		return
 	}

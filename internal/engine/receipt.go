@@ -37,64 +37,58 @@ func (w *World) Receipt() (r Receipt) {
 
 // aim is what rules did in an Act with what they saw.
 type aim struct {
+	tick   Tick
 	looked uint64 // kinds that they ranged over
 	target ID     // the entity of these that they got last, but for the acting one; 0: none
 }
 
-// Target returns the entity that the rules hit in the newest Act: the last one that they asked Get
-// for, of kinds that they had ranged over with Seen; 0: none. looked is false if they did not ask
-// for Seen, as most commands do.
-func (e *Engine) Target() (id ID, looked bool) { return e.w.aim.target, e.w.aim.looked != 0 }
+// Target returns the entity that the rules hit in the Act of a tick, if it was the newest: the last
+// one that they asked Get for, of kinds that they had ranged over with Seen; 0: none. looked is
+// false if they did not ask for Seen, as most commands do.
+func (e *Engine) Target(t Tick) (id ID, looked bool) {
+	a := &e.w.aim
+	return a.target, a.tick == t && a.looked != 0
+}
 
 // See finds an entity among those that rules ranged over with Seen in the newest Act: the first
 // whose ID is id modulo IDs, or id itself if modulo is 0. at is its place in the world in metres as
-// player me saw it, parents included, and hash one of HashRange that stands for all that Seen
-// showed of it but texts, which may reach a client later. ok is false if there is none: me did not
-// see it, its kind is one that clients run ahead, or it has no place.
+// player me saw it, parents included, and hash one of 4096 that stands for all that Seen showed of
+// it but texts, which may reach a client later. ok is false if there is none: me did not see it,
+// its kind is one that clients run ahead, or it has no place.
 func (e *Engine) See(me, id, modulo ID, seer Seer) (found ID, at geom.Vec3, hash uint16, ok bool) {
 	w := e.w
 	w.seer, w.looks = seer, 0
 	for _, s := range w.stores {
-		if !ok && w.aim.looked>>s.index&1 != 0 && s.schema.Ahead == schema.Playout {
-			found, at, hash, ok = s.see(me, id, modulo)
+		if w.aim.looked>>s.index&1 == 0 || s.schema.Ahead != schema.Playout {
+			continue
 		}
+		seen, k := s.look(Query{Me: me, ID: id, Modulo: modulo}), s.schema
+		for i, other := range seen.ids {
+			if ok || other != id && (modulo == 0 || other%modulo != id) {
+				continue
+			}
+			found, hash = other, hashOf(k, seen.at(i))
+			w.floats = k.AppendDrawn(w.floats[:0], seen.at(i))
+			if at, ok = k.PlaceOf(w.floats); ok && k.Parent >= 0 {
+				at, ok = w.SeenOn(me, ID(w.floats[k.Props[k.Parent].At]), at)
+			}
+		}
+		seen.Close()
 	}
 	w.seer = nil
 	return found, at, hash, ok
 }
 
-func (s *Store) see(me, id, modulo ID) (found ID, at geom.Vec3, hash uint16, ok bool) {
-	w, k := s.world, s.schema
-	seen := s.look(Query{Me: me, ID: id, Modulo: modulo})
-	defer seen.Close()
-	for i, other := range seen.ids {
-		if other != id && (modulo == 0 || other%modulo != id) {
-			continue
-		}
-		drawn := seen.at(i)
-		w.floats = k.AppendDrawn(w.floats[:0], drawn)
-		if at, ok = k.PlaceOf(w.floats); ok && k.Parent >= 0 {
-			at, ok = w.SeenOn(me, ID(w.floats[k.Props[k.Parent].At]), at)
-		}
-		return other, at, hashOf(k, drawn), ok
-	}
-	return 0, at, 0, false
-}
-
-// HashRange is how many hashes Engine.See has.
-const HashRange = 1 << hashBits
-
-const hashBits = 12
-
 // hashOf mixes drawn values, texts apart, by FNV-1a over whole integers.
 func hashOf(k *schema.Kind, drawn []int64) uint16 {
+	const bits = 12
 	h := uint64(14695981039346656037)
 	for i := range k.Props {
 		if p := &k.Props[i]; p.ObsAt >= 0 && p.Shape() != schema.ShapeText {
-			for _, v := range drawn[p.ObsAt : p.ObsAt+p.Comps] {
-				h = (h ^ uint64(v)) * 1099511628211
+			for c := range p.Comps {
+				h = (h ^ uint64(drawn[p.ObsAt+c])) * 1099511628211
 			}
 		}
 	}
-	return uint16((h ^ h>>29) * 0x9e3779b97f4a7c15 >> (64 - hashBits))
+	return uint16((h ^ h>>29) * 0x9e3779b97f4a7c15 >> (64 - bits))
 }

@@ -29,8 +29,12 @@ const (
 	Off                  // lag compensation is switched off: the present is used
 )
 
+// String returns a reason in words, "" for what is none.
 func (r Reason) String() string {
-	return [...]string{"exact", "none stated", "too old", "in the future", "switched off"}[r]
+	if words := [...]string{"exact", "none stated", "too old", "in the future", "switched off"}; int(r) < len(words) {
+		return words[r]
+	}
+	return ""
 }
 
 // A Receipt says by which past a command is judged.

@@ -15,10 +15,32 @@ type builder struct {
 	errs  []error
 }
 
+// netTag returns the value of the key net of a struct tag, as reflect.StructTag.Lookup does, but
+// with escapes as they are written: package strconv's would make a page's program larger.
+func netTag(tag string) (value string, ok bool) {
+	for {
+		key, rest, _ := strings.Cut(strings.TrimLeft(tag, " "), ":\"")
+		end := 0
+		for end < len(rest) && rest[end] != '"' {
+			if rest[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end >= len(rest) {
+			return "", false
+		}
+		if key == "net" {
+			return rest[:end], true
+		}
+		tag = rest[end+1:]
+	}
+}
+
 // add adds a field of the struct.
 func (b *builder) add(f reflect.StructField) {
 	t := typeOf(f.Type)
-	text, tagged := f.Tag.Lookup("net")
+	text, tagged := netTag(string(f.Tag))
 	works := t.example("")
 	switch {
 	case works == "":

@@ -78,6 +78,7 @@ type Bridge struct {
 	me         []float64
 	vals       []float64
 	pending    []event
+	receipts   []client.Receipt
 	key        float64                // of the newest event
 	numbered   [maxTakenBack]numbered // keys of predicted events
 	flights    []flight
@@ -180,6 +181,7 @@ func (b *Bridge) Frame(nowMs, shownMs float64) (due int) {
 	b.due = b.timed(shown)
 	if b.set.away { // nobody looks
 		c.Events()
+		b.receipts = c.Receipts(b.receipts)[:0]
 		b.pending = b.pending[:0]
 	}
 	if b.due == 0 {

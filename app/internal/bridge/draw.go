@@ -41,7 +41,7 @@ func (b *Bridge) Draw() []float64 {
 // Drawn reports that the page has read what Draw returned: its events and packets are not written
 // again.
 func (b *Bridge) Drawn() {
-	b.pending, b.flights = b.pending[:0], b.flights[:0]
+	b.pending, b.receipts, b.flights = b.pending[:0], b.receipts[:0], b.flights[:0]
 	b.composed = false
 	if b.picture != nil {
 		b.picture.Drawn()
@@ -70,11 +70,14 @@ func (b *Bridge) compose() {
 	for i := range b.pending {
 		b.event(&b.pending[i])
 	}
+	for i := range b.receipts {
+		b.receipt(&b.receipts[i])
+	}
 	for i := range b.flights {
 		f := &b.flights[i]
 		w.out = append(w.out, f.up, f.sent, f.arrived, f.bytes)
 	}
-	w.head(me, len(b.pending), len(b.flights))
+	w.head(me, len(b.pending)+len(b.receipts), len(b.flights))
 }
 
 // entity writes one entity. Client.Draw passes them by kind and rising ID.
@@ -128,6 +131,7 @@ func (b *Bridge) collectEvents() {
 	if b.client == nil || !b.joined {
 		return
 	}
+	b.receipts = b.client.Receipts(b.receipts)
 	for _, e := range b.client.Events() {
 		if len(b.pending) >= maxEvents {
 			b.pending = append(b.pending[:0], b.pending[1:]...)

@@ -44,6 +44,9 @@ func (w *writer) describe(rules *game.Rules) error {
 		w.kinds = append(w.kinds, l)
 	}
 	for _, k := range rules.Events {
+		if k.Name == receiptName {
+			return sentence("The event " + receiptName + " has the name of one that each page has; give it another name.")
+		}
 		l, err := layoutOf(k, reservedOfEvent)
 		if err != nil {
 			return err
@@ -110,7 +113,7 @@ func (b *Bridge) Layout() string {
 	j.open('{')
 	j.key("game").text(b.rules.Name)
 	j.key("rate").number(float64(b.rules.Rate))
-	list := func(name, fields string, of []kindLayout) {
+	list := func(name, fields string, of []kindLayout, receipt bool) {
 		j.key(name).open('[')
 		for i := range of {
 			j.open('{')
@@ -118,10 +121,14 @@ func (b *Bridge) Layout() string {
 			j.fields(fields, of[i].kind, false)
 			j.close('}')
 		}
+		if receipt {
+			j.comma()
+			j.b = append(j.b, receiptLayout...)
+		}
 		j.close(']')
 	}
-	list("kinds", "properties", b.write.kinds)
-	list("events", "fields", b.write.events)
+	list("kinds", "properties", b.write.kinds, false)
+	list("events", "fields", b.write.events, b.rules.Feedback().Shoots)
 	j.fields("command", b.rules.Command, true)
 	j.key("stats").open('[')
 	for _, s := range statNames {
