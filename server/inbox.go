@@ -25,8 +25,9 @@ type storedCommand struct {
 	waits  time.Duration // how long it waits for its tick; where commands are queued, when it arrived
 	tick   clock.Tick
 	newest wire.Seq
-	moment uint8
+	eye    uint16 // 1 more than how far packet.Command.Eye lies before tick-1; 0: none
 	claim  packet.Claim
+	moment uint8
 }
 
 // arrived reports whether the command of tick t arrived. It is false for ticks cmdWindow or more
@@ -57,7 +58,11 @@ func (b *inbox) put(cmd *packet.Command, waits time.Duration, ran clock.Tick) {
 		b.grow(len(cmd.Vals), ran)
 	}
 	at := int(cmd.Tick) % len(b.slots)
-	b.slots[at] = storedCommand{cmd.Seen, cmd.Without, waits, cmd.Tick, cmd.Newest, cmd.Moment, cmd.Claim}
+	eye := uint16(0)
+	if e := packet.BoundEye(cmd.Eye, cmd.Tick); e != 0 {
+		eye = uint16((cmd.Tick - 1).Frac()-e) + 1
+	}
+	b.slots[at] = storedCommand{cmd.Seen, cmd.Without, waits, cmd.Tick, cmd.Newest, eye, cmd.Claim, cmd.Moment}
 	copy(b.vals[at*len(cmd.Vals):], cmd.Vals)
 }
 
@@ -100,5 +105,8 @@ func (b *inbox) take(t clock.Tick, cmd *packet.Command) (waits time.Duration, ok
 	vals := append(cmd.Vals[:0], b.vals[at*ints:(at+1)*ints]...)
 	*cmd = packet.Command{Tick: t, Vals: vals, Seen: h.seen, Newest: h.newest, Without: h.lacks, Moment: h.moment,
 		Claim: h.claim}
+	if h.eye != 0 {
+		cmd.Eye = (t - 1).Frac() - clock.TickFrac(h.eye-1)
+	}
 	return h.waits, true
 }

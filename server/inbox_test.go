@@ -1,7 +1,7 @@
 package server
 
 import (
-	"slices"
+	"reflect"
 	"testing"
 	"time"
 
@@ -24,7 +24,12 @@ func TestInbox(t *testing.T) {
 			"put": func(t *rapid.T) {
 				tick := ran + clock.Tick(rapid.IntRange(1, MaxAhead).Draw(t, "ahead"))
 				vals := []int64{int64(tick), rapid.Int64().Draw(t, "value")}
-				c := packet.Command{Tick: tick, Vals: vals, Seen: tick.Frac() - 700, Newest: wire.Seq(tick)}
+				c := packet.Command{Tick: tick, Vals: vals, Seen: tick.Frac() - 700, Newest: wire.Seq(tick),
+					Without: uint64(tick) << 9, Moment: uint8(tick), Claim: packet.Claim(tick)}
+				back := rapid.IntRange(0, packet.MaxEyeBack*clock.FracPerTick).Draw(t, "eye")
+				if c.Eye = packet.BoundEye((tick-1).Frac()-clock.TickFrac(back), tick); rapid.Bool().Draw(t, "nobody looks") {
+					c.Eye = 0
+				}
 				b.arrive(tick)
 				b.put(&c, time.Duration(tick)*2, ran)
 				stored[tick], came[tick], newest = c, true, max(newest, tick)
@@ -37,8 +42,7 @@ func TestInbox(t *testing.T) {
 					if ok != here {
 						t.Fatalf("command %d is there: %v, want %v", ran, ok, here)
 					}
-					same := got.Tick == want.Tick && got.Seen == want.Seen && got.Newest == want.Newest
-					if ok && (waits != time.Duration(ran)*2 || !same || !slices.Equal(got.Vals, want.Vals)) {
+					if ok && (waits != time.Duration(ran)*2 || !reflect.DeepEqual(got, want)) {
 						t.Fatalf("command %d is %+v, want %+v", ran, got, want)
 					}
 				}

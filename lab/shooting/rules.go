@@ -90,12 +90,12 @@ func (r *Range) rules() (*game.Rules, error) {
 // act runs one command of a shooter, on both sides. Only the server judges.
 func (r *Range) act(w *game.World, me game.ID, c order) {
 	p := men.Get(w, me)
-	was := *p
 	p.Crouch = c.Crouch
 	p.Vel = p.Vel.XY().Toward(c.Move.Mul(shooterSpeed), shooterPush*w.Dt()).At(0)
 	p.Pos = field.Clamp(p.Pos.XY().Add(p.Vel.XY().Mul(w.Dt()))).At(0)
 	if c.Fire && w == r.world {
-		r.judge(w, me, c, was.Pos.Lerp(p.Pos, w.Moment()).Add(geom.Vec3{Z: eyeHeight(was.Crouch)}))
+		eye := men.Eye(w, me)
+		r.judge(w, me, c, eye.Pos.Add(geom.Vec3{Z: eyeHeight(eye.Crouch)}))
 	}
 }
 
