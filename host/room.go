@@ -465,6 +465,7 @@ func reason(why session.Refusal) string {
 
 // remove takes a player out of the world.
 func (r *room) remove(p *player, why string) {
+	r.n.judged.judge(p, r.srv)
 	r.srv.Disconnect(p.id)
 	delete(r.players, p.id)
 	r.order = slices.DeleteFunc(r.order, func(q *player) bool { return q == p })

@@ -43,6 +43,9 @@ type Totals struct {
 	// TextRefOverflow counts texts that were not sent because no reference was free, once a tick.
 	TextRefOverflow uint64
 	Drops           server.Drops // datagrams that changed nothing, by reason
+	// Agreed and Disagreed count shots of humans as server.CommandStats does, and Clamped commands
+	// that were judged by another past than they state.
+	Agreed, Disagreed, Clamped uint64
 }
 
 func (t *Totals) add(u Totals) {
@@ -64,6 +67,9 @@ func (t *Totals) add(u Totals) {
 	t.MaxWindow = max(t.MaxWindow, u.MaxWindow)
 	t.StrayMessages += u.StrayMessages
 	t.TextRefOverflow += u.TextRefOverflow
+	t.Agreed += u.Agreed
+	t.Disagreed += u.Disagreed
+	t.Clamped += u.Clamped
 	t.Drops.Unknown += u.Drops.Unknown
 	t.Drops.Malformed += u.Drops.Malformed
 	t.Drops.Duplicate += u.Drops.Duplicate
@@ -104,6 +110,7 @@ type roomCounters struct {
 	// Of players that have left; for the loop alone.
 	sent, bytes, blocked, received, displaced uint64
 	maxWindow                                 int
+	judged                                    Totals // their shots
 }
 
 func (n *roomCounters) ran(took time.Duration) {
@@ -119,6 +126,15 @@ func (n *roomCounters) ran(took time.Duration) {
 func (n *roomCounters) joined(p *player) {
 	if !p.bot {
 		n.joins.Add(1)
+	}
+}
+
+// judge adds what became of a human's shots.
+func (t *Totals) judge(p *player, s *server.Server) {
+	if stats, ok := s.Stats(p.id); ok && !p.bot {
+		t.Agreed += stats.Agreed
+		t.Disagreed += stats.Disagreed
+		t.Clamped += stats.Clamped
 	}
 }
 
@@ -154,7 +170,9 @@ func (r *room) publish() {
 			TextRefOverflow: r.srv.History().TextRefOverflow(),
 		},
 	}
+	s.add(r.n.judged)
 	for _, p := range r.order {
+		s.judge(p, r.srv)
 		taken, dropped := p.in.Counts()
 		s.Received += taken
 		s.Displaced += dropped

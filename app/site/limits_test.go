@@ -166,7 +166,7 @@ func TestHugeFiles(t *testing.T) {
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	url := serve(t, Config{Metrics: true}, fake(t)).URL()
 	for _, path := range []string{"", "nothing", "meanwhile.json", "meanwhile.js", "zap.wasm", "wasm_exec.js",
-		"metrics"} {
+		"metrics", "receipts"} {
 		r, _ := get(t, url+path)
 		for name, want := range map[string]string{
 			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp",

@@ -61,7 +61,8 @@ type Config struct {
 	// Truth serves /truth, the server's own positions of all avatars: for demonstrations only, since
 	// cheats would profit.
 	Truth bool
-	// Metrics serves /metrics to Prometheus.
+	// Metrics serves /metrics to Prometheus, and /receipts: how each player's newest shots were
+	// judged. It is for whoever runs the server.
 	Metrics bool
 }
 
@@ -297,6 +298,7 @@ func (s *Site) handler() http.Handler {
 	}
 	if s.cfg.Metrics {
 		mux.Handle("GET /metrics", metrics.Handler(s.host))
+		mux.HandleFunc("GET /receipts", s.receipts)
 	}
 	for pattern, h := range s.cfg.Handlers {
 		mux.Handle(pattern, h)

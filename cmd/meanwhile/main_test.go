@@ -116,7 +116,7 @@ func TestDemoAndLoad(t *testing.T) {
 	url := startDemo(t, "--bots", "2")
 	for name, want := range map[string]string{
 		"": "arena.js", "arena/map.json": string(arena.MapJSON()), "meanwhile.json": `"game":"arena"`,
-		"metrics": "meanwhile_rooms 0",
+		"metrics": "meanwhile_rooms 0", "receipts": "[]",
 	} {
 		response, err := http.Get(url + name)
 		if err != nil {

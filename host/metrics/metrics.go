@@ -49,7 +49,10 @@ var (
 		"Datagrams that newer ones displaced before a slow path accepted them.")
 	descTextOverflow = desc("text_ref_overflow_total",
 		"Texts that were not sent because no reference was free, counted once a tick.")
-	descSilent = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
+	descVerdicts = desc("verdicts_total",
+		"Shots of players whose clients claim to have hit what the server did, or something else.", "what")
+	descClamped = desc("clamped_total", "Commands that were judged by another past than their player saw.")
+	descSilent  = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
 )
 
 // Describe implements prometheus.Collector.
@@ -84,6 +87,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	count(descFaults, s.Faults)
 	count(descSilent, s.Silent)
+	count(descVerdicts, s.Agreed, "agreed")
+	count(descVerdicts, s.Disagreed, "disagreed")
+	count(descClamped, s.Clamped)
 	count(descTextOverflow, s.TextRefOverflow)
 	count(descReceived, s.Received, "taken")
 	count(descReceived, s.Displaced, "displaced")

@@ -1,0 +1,59 @@
+package host
+
+import (
+	"cmp"
+	"slices"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/server"
+)
+
+// PlayerReceipts says how the newest shots of one player were judged.
+type PlayerReceipts struct {
+	Room   string
+	Player server.PlayerID
+	Name   string
+	Bot    bool
+	Tick   clock.Tick // of the room
+	server.PlayerStats
+	Receipts []server.Receipt // the newest, at most server.ReceiptRing, the oldest first
+}
+
+// odd is the share of a player's shots, in 1/1000, that were judged by another picture than the
+// client claims or hit something else.
+func (p *PlayerReceipts) odd() uint64 {
+	odd, all := p.Disagreed, p.Agreed+p.Disagreed
+	for _, x := range p.Receipts {
+		if all++; x.Stated != x.Used {
+			odd++
+		}
+	}
+	return odd * 1000 / max(all, 1)
+}
+
+// Receipts returns how the newest shots of each player were judged, of those who have shot. Those
+// whose shots differ most from what their clients claim come first: bad networks and cheats. It
+// waits for a tick of each room.
+func (h *Host) Receipts() (list []PlayerReceipts) {
+	h.mu.Lock()
+	rooms := make([]*room, 0, len(h.alive))
+	for r := range h.alive {
+		rooms = append(rooms, r)
+	}
+	h.mu.Unlock()
+	for _, r := range rooms {
+		r.call(func() {
+			for _, p := range r.order {
+				if receipts := r.srv.Receipts(p.id, nil); len(receipts) > 0 {
+					stats, _ := r.srv.Stats(p.id)
+					list = append(list, PlayerReceipts{Room: r.name, Player: p.id, Name: p.name, Bot: p.bot,
+						Tick: r.srv.Tick(), PlayerStats: stats, Receipts: receipts})
+				}
+			}
+		})
+	}
+	slices.SortFunc(list, func(a, b PlayerReceipts) int {
+		return cmp.Or(cmp.Compare(b.odd(), a.odd()), cmp.Compare(a.Room, b.Room), cmp.Compare(a.Player, b.Player))
+	})
+	return list
+}
