@@ -36,6 +36,7 @@ var pageTables = map[string]func(rows []Row) [][]string{
 	"codec/owner":       codecOwner,
 	"deadreckon":        deadreckonTable,
 	"extrapolate":       extrapolateTable,
+	"floors":            floorsTable,
 	"outage":            outageTable,
 	"smoothing/steps":   smoothingSteps,
 	"smoothing/changes": smoothingChanges,
@@ -337,6 +338,15 @@ func deadreckonTable(rows []Row) [][]string {
 		all = append(all, []string{text["movement"], text["mode"], r.cell("", "%.1f", "records_per_s"),
 			r.cell("", "%.0f", "bits_per_s"), r.cell(" / ", "%.0f", "err_mean_cm", "err_p95_cm"),
 			r.cell("", "%.0f", "behind_ms"), r.cell("", "%.0f", "jolts_per_min"), r.cell("", "%.0f", "kinks_per_min")})
+	}
+	return all
+}
+
+func floorsTable(rows []Row) [][]string {
+	all := [][]string{{"map", "sent", "bits of an update", "bits of a first sight"}}
+	for _, r := range rows {
+		where := r.Params[0].text()
+		all = append(all, []string{where, r.Policy, r.cell("", "%.1f", "update_bits"), r.cell("", "%.0f", "first_bits")})
 	}
 	return all
 }
