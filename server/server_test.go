@@ -659,7 +659,7 @@ func TestChurnDoesNotGrow(t *testing.T) {
 			}
 		})
 	}
-	for range snapshot.HistoryTicks + 12 { // until memory of the dead is used again
+	for range snapshot.RewindTicks + 12 { // until memory of the dead is used again
 		turn()
 	}
 	before, ents := heap(), n.s.hist.Len()

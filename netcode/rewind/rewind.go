@@ -186,22 +186,21 @@ func (r *Rewinder) draw(k *schema.Kind, n uint16, i int32, at Receipt, drawn []i
 
 // state rebuilds the state of a record. A record may be older than the history, if its entity
 // rested since: its values are then those of the oldest tick that the history has. If the entity
-// moved after a record that is older than the oldest state allowed, that oldest state takes the
-// record's place.
+// moved after a record that is older than the oldest state allowed, or than the history, the oldest
+// one that may be used takes its place.
 func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scratch int) (motion.State, bool) {
 	h, t := r.History, m.Tick
 	e := h.At(i)
-	at := max(t, e.Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1))
-	moved := e.ChangedIn(g) > t
+	moved, from := e.ChangedIn(g) > t, t
 	if t < oldest && moved {
-		at = max(at, min(oldest, h.Tick()))
+		from = min(oldest, h.Tick())
 	}
-	vals, ok := h.Values(i, g, at, r.vals[scratch])
+	vals, at, ok := h.Past(i, g, from, r.vals[scratch])
 	if !ok {
 		return motion.State{}, false
 	}
 	r.vals[scratch] = vals
-	if at > t && e.ChangedIn(g) > t && !r.same(i, g, t, vals) {
+	if at > t && moved && !r.same(i, g, t, vals) {
 		r.Substituted++
 	}
 	schema.Coarsen(h.Kind(e), g, int(m.Level), vals)
@@ -215,11 +214,11 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 	return s, true
 }
 
-// same reports whether a group was at tick t, or at the oldest tick that the history has, as it is
-// in vals.
+// same reports whether a group is known to have been at tick t as it is in vals.
 func (r *Rewinder) same(i int32, g int, t clock.Tick, vals []int64) bool {
-	h := r.History
-	was, ok := h.Values(i, g, max(t, h.At(i).Spawned, h.Tick()-min(h.Tick()-1, snapshot.HistoryTicks-1)), r.was)
-	r.was = was
-	return ok && slices.Equal(was, vals)
+	was, at, ok := r.History.Past(i, g, t, r.was)
+	if ok {
+		r.was = was
+	}
+	return ok && at == t && slices.Equal(was, vals)
 }

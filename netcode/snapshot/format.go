@@ -15,6 +15,10 @@ const (
 	// HistoryTicks is how many ticks a History remembers: a record against an older baseline is
 	// absolute.
 	HistoryTicks = 128
+	// RewindTicks is how many ticks a History remembers of what can be hit. What a client draws may
+	// be older than HistoryTicks: a playout time lies a second back at most, and a record is drawn
+	// for twice its bound before that, or three times if the next one is lost.
+	RewindTicks = 2 * HistoryTicks
 
 	// OwnerGroup is the index of the group of exact records, at simulation precision: of their
 	// avatar all clients receive this group, of other entities those that run them ahead.

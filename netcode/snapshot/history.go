@@ -42,6 +42,7 @@ type Entity struct {
 	ownChanged []clock.Tick // the same for the owner's
 	group      [schema.MaxGroups + 1]groupTimes
 	obs        []int32 // ring of HistoryTicks rows, or a single one, see rowOf
+	past       []int32 // the rows that those replaced, if obs is a ring and the kind is rewound
 	own        []int64 // the same of the owner's integers, where owned or Exact
 	flown      []int64 // observers' values at the beginning of each group's flight
 }
@@ -67,23 +68,23 @@ type groupTimes struct {
 	cuts, starts, rests marks
 }
 
-// marks is a set of ticks of the last HistoryTicks.
-type marks [HistoryTicks / 64]uint64
+// marks is a set of ticks of the last RewindTicks.
+type marks [RewindTicks / 64]uint64
 
 // put notes whether tick t, the newest, is in the set.
 func (m *marks) put(t clock.Tick, in bool) {
-	w, bit := &m[t%HistoryTicks/64], uint64(1)<<(t%64)
+	w, bit := &m[t%RewindTicks/64], uint64(1)<<(t%64)
 	if *w &^= bit; in {
 		*w |= bit
 	}
 }
 
-// fill notes whether the ticks from one to another, which are in order and less than HistoryTicks
+// fill notes whether the ticks from one to another, which are in order and less than RewindTicks
 // apart, are in the set.
 func (m *marks) fill(from, to clock.Tick, in bool) {
 	for from <= to {
 		end := min(from|63, to)
-		w, bits := &m[from%HistoryTicks/64], (uint64(2)<<(end%64)-1)&^(uint64(1)<<(from%64)-1)
+		w, bits := &m[from%RewindTicks/64], (uint64(2)<<(end%64)-1)&^(uint64(1)<<(from%64)-1)
 		if *w &^= bits; in {
 			*w |= bits
 		}
@@ -94,12 +95,12 @@ func (m *marks) fill(from, to clock.Tick, in bool) {
 // newest returns the newest tick of the set up to t, 0 if there is none. now is the tick of the
 // newest put.
 func (m *marks) newest(t, now clock.Tick) clock.Tick {
-	for t = min(t, now); t > 0 && now-t < HistoryTicks; {
-		if m[t%HistoryTicks/64]<<(63-t%64) == 0 { // nothing from here to the beginning of the word
+	for t = min(t, now); t > 0 && now-t < RewindTicks; {
+		if m[t%RewindTicks/64]<<(63-t%64) == 0 { // nothing from here to the beginning of the word
 			t -= min(t, t%64+1)
 			continue
 		}
-		if m[t%HistoryTicks/64]>>(t%64)&1 != 0 {
+		if m[t%RewindTicks/64]>>(t%64)&1 != 0 {
 			return t
 		}
 		t--
@@ -118,9 +119,10 @@ func (e *Entity) Cut() (newest clock.Tick) {
 // Alive reports whether the entity has not been removed.
 func (e *Entity) Alive() bool { return e.alive }
 
-// A History keeps the recent past of every entity of a world: HistoryTicks ticks. Each tick of the
-// server calls Begin, Add and Remove for the entities that came and went, Record or Update for each
-// that is new or has changed, and End. What rests costs nothing.
+// A History keeps the recent past of every entity of a world: HistoryTicks ticks, and RewindTicks
+// of what can be hit. Each tick of the server calls Begin, Add and Remove for the entities that
+// came and went, Record or Update for each that is new or has changed, and End. What rests costs
+// nothing.
 //
 // Entities are addressed by a dense index that is used again after removal; IDs are not. Not safe
 // for concurrent writing; reading is.
@@ -183,7 +185,7 @@ func (h *History) Begin(tick clock.Tick) {
 	h.tick = tick
 	keep := h.ended[:0]
 	for _, i := range h.ended {
-		if e := &h.ents[i]; e.lastTick+HistoryTicks < tick {
+		if e := &h.ents[i]; e.lastTick+RewindTicks < tick {
 			h.free = append(h.free, i)
 		} else {
 			keep = append(keep, i)
@@ -207,7 +209,7 @@ func (h *History) Add(id uint32, kind int, owned bool) int32 {
 	*e = Entity{ID: id, Kind: kind, Owned: owned, Spawned: h.tick, alive: true, awake: old.awake, Placed: k.Place >= 0,
 		On: -1}
 	e.changed = sized(old.changed, len(k.Props))
-	e.obs = sized(old.obs, k.Obs)
+	e.obs, e.past = sized(old.obs, k.Obs), old.past[:0]
 	if k.Extrapolated && reckons(k) {
 		e.flown = sized(old.flown, k.Obs)
 	}
@@ -236,7 +238,7 @@ func sized[T any](s []T, n int) []T {
 	return s
 }
 
-// Remove ends an entity's life. Its past, up to the newest Record, stays readable for HistoryTicks.
+// Remove ends an entity's life. Its past, up to the newest Record, stays readable for RewindTicks.
 func (h *History) Remove(i int32) {
 	e := &h.ents[i]
 	if !e.alive {
@@ -281,12 +283,13 @@ func (h *History) Update(i int32, sim []int64, changed uint64, cut bool) {
 	}
 	if e.Spawned != now {
 		if seen != 0 || owned != 0 && len(e.own) > 0 {
-			e.spread(k)
+			e.spread(k, h.rules[e.Kind].rewound)
 		}
 		e.goOn(k, now-1)
 	}
 	e.lastTick = now
 	row := e.obsRow(k, now)
+	e.keep(k, now)
 	copy(row, h.row[:k.Obs])
 	for g := range k.Groups {
 		if times := &e.group[g]; e.recordGroup(h, k, g, seen&h.rules[e.Kind].members[g], cut) {
@@ -395,8 +398,11 @@ func (e *Entity) differs(k *schema.Kind, sim []int64) (differ uint64) {
 }
 
 // spread gives the entity a whole ring of rows in place of a single one.
-func (e *Entity) spread(k *schema.Kind) {
+func (e *Entity) spread(k *schema.Kind, rewound bool) {
 	if len(e.obs) == k.Obs {
+		if rewound {
+			e.past = repeated(append(e.past[:0], e.obs...))
+		}
 		e.obs = repeated(e.obs)
 	}
 	if len(e.own) == k.Sims {
@@ -416,15 +422,23 @@ func repeated[T int32 | int64](row []T) []T {
 	return all
 }
 
+// keep keeps the row that the one of tick t is to replace.
+func (e *Entity) keep(k *schema.Kind, t clock.Tick) {
+	if len(e.past) > 0 {
+		copy(rowOf(e.past, k.Obs, t), rowOf(e.obs, k.Obs, t))
+	}
+}
+
 // goOn writes rows up to tick to, as the newest one is.
 func (e *Entity) goOn(k *schema.Kind, to clock.Tick) {
 	if e.lastTick >= to {
 		return
 	}
-	from := max(e.lastTick+1, to-min(to, HistoryTicks-1))
+	from := max(e.lastTick+1, to-min(to, RewindTicks-1))
 	obs, own := e.obsRow(k, e.lastTick), e.ownRow(k, e.lastTick)
 	for t := from; t <= to; t++ {
 		if len(e.obs) > k.Obs {
+			e.keep(k, t)
 			copy(rowOf(e.obs, k.Obs, t), obs)
 		}
 		if len(e.own) > k.Sims {
@@ -598,6 +612,33 @@ func (h *History) Values(i int32, g int, t clock.Tick, dst []int64) (vals []int6
 	return dst, true
 }
 
+// Past is Values for a rewind: of what can be hit it reaches back RewindTicks. at is the tick whose
+// values it returns: t or, if that is before what the history has, the oldest one that it has.
+func (h *History) Past(i int32, g int, t clock.Tick, dst []int64) (vals []int64, at clock.Tick, ok bool) {
+	e := &h.ents[i]
+	k := h.kinds[e.Kind]
+	last := e.lastTick
+	if e.asleep {
+		last = h.tick
+	}
+	back := clock.Tick(HistoryTicks)
+	if h.rules[e.Kind].rewound {
+		back = RewindTicks
+	}
+	if at = max(t, e.Spawned, h.tick-min(h.tick, back-1)); at > last {
+		return nil, at, false
+	}
+	row := e.obsRow(k, at)
+	if len(e.past) > 0 && e.lastTick-min(at, e.lastTick) >= HistoryTicks {
+		row = rowOf(e.past, k.Obs, at)
+	}
+	dst = dst[:0]
+	for _, v := range row[k.Groups[g].At : k.Groups[g].At+k.Groups[g].N] {
+		dst = append(dst, int64(v))
+	}
+	return dst, at, true
+}
+
 // maxVelocity bounds what Velocity returns, in millimetres a second.
 const maxVelocity = 1 << 20
 
@@ -643,7 +684,7 @@ func (e *Entity) RestedAt(g int, t clock.Tick) bool {
 	if e.asleep {
 		t = min(t, e.lastTick)
 	}
-	if t+HistoryTicks <= e.lastTick {
+	if t+RewindTicks <= e.lastTick {
 		return gt.rest && gt.moved+restTicks <= t
 	}
 	return gt.rests.newest(t, e.lastTick) == t

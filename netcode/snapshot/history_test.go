@@ -80,7 +80,7 @@ func TestValues(t *testing.T) {
 		t.Error("it is found")
 	}
 	p.h.Remove(i) // twice is once
-	p.rest(HistoryTicks / 2)
+	p.rest(RewindTicks / 2)
 	check(last)
 	p.begin()
 	j := p.spawn(gemKind, false)
@@ -88,7 +88,7 @@ func TestValues(t *testing.T) {
 	if j == i {
 		t.Fatal("its index was given away while its past can be asked for")
 	}
-	p.rest(HistoryTicks / 2)
+	p.rest(RewindTicks / 2)
 	check(last)
 	p.begin()
 	k := p.spawn(walkerKind, false)
@@ -129,6 +129,63 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// A rewind has the values of each of the last RewindTicks of what can be hit, whether it moved,
+// slept, woke or died since; asked for older ones it gets the oldest.
+//
+// seeds: B16
+func TestPast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := NewHistory(codec.All(kinds(t)...))
+		h.Begin(clock.Tick(rapid.Uint32Range(1, 300).Draw(t, "first")))
+		i, spawned := h.Add(1, walkerKind, false), h.Tick()
+		sims := make([]int64, h.kinds[walkerKind].Sims)
+		truth := map[clock.Tick]int64{}
+		record := func(x0 int64) {
+			if h.At(i).Alive() && (x0 != sims[x] || h.Tick() == spawned) {
+				sims[x] = x0
+				h.Record(i, sims, false)
+			}
+			h.End()
+			if vals, ok := h.Values(i, 0, h.Tick(), nil); ok {
+				truth[h.Tick()] = vals[0]
+			}
+		}
+		record(0)
+		died := clock.Tick(math.MaxUint32)
+		pass := func(t *rapid.T, most int, step int64) {
+			for range rapid.IntRange(1, most).Draw(t, "ticks") {
+				h.Begin(h.Tick() + 1)
+				record(sims[x] + step)
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"move": func(t *rapid.T) { pass(t, 50, 25600) },
+			"rest": func(t *rapid.T) { pass(t, 400, 0) },
+			"die": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "die") == 0 && h.Tick() > spawned && died == math.MaxUint32 {
+					h.Begin(h.Tick() + 1)
+					died = h.Tick()
+					h.Remove(i)
+					h.End()
+				}
+			},
+			"": func(t *rapid.T) {
+				if died != math.MaxUint32 && h.Tick()-died >= RewindTicks {
+					return
+				}
+				for tick := h.Tick() - min(h.Tick(), RewindTicks+9); tick <= h.Tick(); tick++ {
+					want := max(tick, spawned, h.Tick()-min(h.Tick(), RewindTicks-1))
+					vals, at, ok := h.Past(i, 0, tick, nil)
+					if ok != (want < died) || ok && (at != want || vals[0] != truth[at]) {
+						t.Fatalf("at tick %d, asked for %d: %v of tick %d, %v; want %d of tick %d, spawned at %d, died at %d",
+							h.Tick(), tick, vals, at, ok, truth[want], want, spawned, died)
+					}
+				}
+			},
+		})
+	})
+}
+
 // Teleports and starts of movement are remembered exactly, as long as values are.
 func TestTimesAt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,14 +216,14 @@ func TestTimesAt(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				newest := func(ticks []clock.Tick, at clock.Tick) clock.Tick {
-					for n := len(ticks) - 1; n >= 0 && p.tick-ticks[n] < HistoryTicks; n-- {
+					for n := len(ticks) - 1; n >= 0 && p.tick-ticks[n] < RewindTicks; n-- {
 						if ticks[n] <= at {
 							return ticks[n]
 						}
 					}
 					return 0
 				}
-				for at := max(first, p.tick-min(p.tick-1, HistoryTicks+3)); at <= p.tick+2; at++ {
+				for at := max(first, p.tick-min(p.tick-1, RewindTicks+3)); at <= p.tick+2; at++ {
 					cut, start := p.h.At(i).TimesAt(0, at)
 					if cut != newest(cuts, at) || start != newest(starts, at) {
 						t.Fatalf("at tick %d, asked of %d: teleport %d, start %d; want %d, %d", p.tick, at, cut, start,
