@@ -146,6 +146,8 @@ type strollers struct {
 	arrived []arrival
 	tick    clock.Tick
 	now     clock.Time
+	loss    float64 // each way
+	late    int     // ticks by which a packet may come later than another one
 }
 
 // arrival is a datagram that the server is to read.
@@ -161,7 +163,7 @@ func newStrollers(t testing.TB, groups, clients, budget int) *strollers {
 
 func newStrollersOf(t testing.TB, rules *game.Rules, clients, budget int) *strollers {
 	t.Helper()
-	c := &strollers{t: t, rules: rules, cmds: make([]packet.Command, 8)}
+	c := &strollers{t: t, rules: rules, cmds: make([]packet.Command, 8), loss: 0.02}
 	var err error
 	if c.s, err = New(c.rules, Config{Budget: budget}); err != nil {
 		t.Fatal(err)
@@ -250,8 +252,8 @@ func (c *strollers) send() {
 		h.Append(&c.w, wire.Known{})
 		packet.Uplink{}.Append(&c.w)
 		packet.AppendCommands(&c.w, c.rules.Command, c.cmds, h.Ack)
-		if !p.rng.Chance(0.02) {
-			p.flying = append(p.flying, flyingPacket{at: c.tick + 2, up: c.w.Bytes()})
+		if !p.rng.Chance(c.loss) {
+			p.flying = append(p.flying, flyingPacket{at: c.arrival(p), up: c.w.Bytes()})
 		}
 	}
 }
@@ -272,13 +274,21 @@ func (c *strollers) deliver() {
 	for i := range c.out.Len() {
 		id, b := c.out.At(i)
 		p := c.walkers[id-1]
-		if !p.rng.Chance(0.02) {
-			p.flying = append(p.flying, flyingPacket{at: c.tick + 2, seq: wire.SeqOf(b)})
+		if !p.rng.Chance(c.loss) {
+			p.flying = append(p.flying, flyingPacket{at: c.arrival(p), seq: wire.SeqOf(b)})
 		}
 	}
 	if f := c.s.Faults(); len(f) > 0 {
 		c.t.Fatal(f)
 	}
+}
+
+// arrival returns when a packet arrives that is sent now.
+func (c *strollers) arrival(p *walker) clock.Tick {
+	if c.late == 0 {
+		return c.tick + 2
+	}
+	return c.tick + 2 + clock.Tick(p.rng.IntN(c.late+1))
 }
 
 // memoryOf plays for a span and returns how much heap a server keeps for each client: what becomes
