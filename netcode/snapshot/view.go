@@ -593,7 +593,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 		if announced = max(announced, last); k.lost() {
 			sent = acked
 		}
-		if s.level()|k.level() == 0 && (changed <= acked || changed <= sent && last > late) {
+		if s.level() >= max(k.level(), k.sentLevel()) && (changed <= acked || changed <= sent && last > late) {
 			continue // nothing new, as mostly: groupDue would report the same
 		}
 		if !v.groupDue(s, e, kind, g, sent, late) {
@@ -787,7 +787,7 @@ var lastBound = func() (c uint8) {
 
 // bound returns the bound that the records of c announce; 0 if they have no room for one.
 func (v *View) bound(s *slot, c *Candidate) uint8 {
-	if s.exact() || c.Gone || !v.h.kinds[v.h.At(s.ent).Kind].Moves() {
+	if s.exact() || c.Gone || v.rules(s).moving == 0 {
 		return 0
 	}
 	return min(c.Bound, lastBound)
