@@ -51,7 +51,8 @@ var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExpe
 	outageExperiment, pathExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
 	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
 	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment,
-	articleExperiment, floorsExperiment}
+	articleExperiment, floorsExperiment,
+	groupsExperiment}
 
 // run is one run of an experiment.
 type run struct {

@@ -120,3 +120,6 @@ func (w *Walkers) Step() {
 
 // Len returns the number of walkers.
 func (w *Walkers) Len() int { return len(w.all) }
+
+// At returns the place of a walker in centimetres.
+func (w *Walkers) At(i int) (x, y int32) { return w.x[i], w.y[i] }
