@@ -81,7 +81,14 @@ func (v *verdicts) receive(l *packet.Receipts) {
 		}
 		own.judged = true
 		nowhere := geom.Vec3{X: math.NaN()}
-		r := Receipt{Tick: x.Tick, Target: game.ID(x.Target), Hit: x.Hit, Seen: nowhere, Used: nowhere, Reason: rewind.Reason(x.Reason)}
+		r := Receipt{
+			Tick:   x.Tick,
+			Target: game.ID(x.Target),
+			Hit:    x.Hit,
+			Seen:   nowhere,
+			Used:   nowhere,
+			Reason: rewind.Reason(x.Reason),
+		}
 		if x.Target != 0 {
 			r.Used = geom.Vec3{X: float64(x.At[0]) / 100, Y: float64(x.At[1]) / 100, Z: float64(x.At[2]) / 100}
 		} else {

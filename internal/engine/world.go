@@ -27,7 +27,21 @@ type World struct {
 	events  []Emitted
 	spare   [][]int64 // payloads for reuse
 
-	// Of the callback that runs.
+	callback // that runs
+
+	aim aim // of the newest Act
+
+	// In a client.
+	avatar   ID         // of its player; 0: none
+	adopted  []adoption // what its commands spawned, by the server's ID
+	mistakes *mistakes  // nil where nobody asks for them
+
+	ints   []int64   // scratch, for one state
+	floats []float64 // scratch, for the place of a parent
+}
+
+// A callback is what is known of the callback of rules that runs.
+type callback struct {
 	phase   phase
 	actor   ID
 	replay  bool // the tick was predicted before
@@ -42,16 +56,6 @@ type World struct {
 	touched []touch
 	born    int                           // entities that clients run ahead and that this callback spawned
 	before  struct{ spawned, events int } // their lengths when the callback began
-
-	aim aim // of the newest Act
-
-	// In a client.
-	avatar   ID         // of its player; 0: none
-	adopted  []adoption // what its commands spawned, by the server's ID
-	mistakes *mistakes  // nil where nobody asks for them
-
-	ints   []int64   // scratch, for one state
-	floats []float64 // scratch, for the place of a parent
 }
 
 func newWorld(r *Rules, server bool, seed, secret uint64) *World {
