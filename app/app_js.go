@@ -71,7 +71,11 @@ func (e *engine) call(name string, args []js.Value) any {
 	case "frame":
 		return e.b.Frame(args[0].Float(), args[1].Float())
 	case "me":
-		n, _ := copyFloats(args[0], e.b.Me())
+		pressedMs := 0.0
+		if len(args) > 1 {
+			pressedMs = args[1].Float()
+		}
+		n, _ := copyFloats(args[0], e.b.Me(pressedMs))
 		return n
 	case "tick":
 		e.tick(args[0], args[1].Float())

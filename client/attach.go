@@ -70,14 +70,19 @@ func (p *playback) addFadingDrawn(k *schema.Kind, h *snapshot.Replica, drawn []i
 	}
 }
 
-// attachOwn is attach for the values of the player's own avatar.
+// attachOwn is attach for the values of the player's own avatar, in this frame.
 func (p *playback) attachOwn(k *schema.Kind, vals []float64) bool {
+	return p.attachAt(k, vals, p.time.drawTick)
+}
+
+// attachAt is attachOwn where parents are drawn at playout time t.
+func (p *playback) attachAt(k *schema.Kind, vals []float64, t clock.TickFrac) bool {
 	if k.Parent < 0 || vals[k.Props[k.Parent].At] == 0 {
 		return true
 	}
 	drawn := p.drawn[:k.Obs]
 	k.FromExact(vals, drawn)
-	if !p.attach(k, drawn, p.time.drawTick, 0) {
+	if !p.attach(k, drawn, t, 0) {
 		return false
 	}
 	place := k.PlaceProp()

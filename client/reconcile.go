@@ -451,10 +451,11 @@ func (r *reconcile) distance(k *schema.Kind, a, b []int64) float64 {
 }
 
 // AppendMe appends the properties of the player's avatar as of the newest command, or the newest
-// tick that MaxPrediction lets the player see, and returns its kind. It is the eye from which rules
-// aim: what a correction moved is there at once, while Draw fades the error. A place that is
-// relative to a parent is where the parent is drawn. ok is false, and nothing is appended, while
-// there is no avatar.
+// tick that MaxPrediction lets the player see, and returns its kind. Its place is the eye, from
+// which the next command aims: where the frame that the command states drew the avatar, see
+// game.Kind.Eye. What a correction moved is there at once, while Draw fades the error. A place that
+// is relative to a parent is where that frame drew the parent. ok is false, and nothing is
+// appended, while there is no avatar.
 func (c *Client) AppendMe(vals []float64) (_ []float64, kind int, ok bool) {
 	h := c.store.Find(uint32(c.own.me))
 	if c.own.me == 0 || h == nil || !h.Mine {
@@ -469,11 +470,33 @@ func (c *Client) AppendMe(vals []float64) (_ []float64, kind int, ok bool) {
 		}
 		now = s.Vals
 	}
-	n := len(vals)
-	if vals = k.AppendExact(vals, nil, now, 65536); !c.play.attachOwn(k, vals[n:]) {
+	n, g := len(vals), c.aimed()
+	vals = k.AppendExact(vals, nil, now, 65536)
+	c.own.placeAt(k, g.eye, now, vals[n:])
+	c.play.frame = g.number
+	ok = c.play.attachAt(k, vals[n:], g.seen)
+	if c.play.frame = 0; !ok {
 		return vals[:n], 0, false
 	}
 	return vals, h.Kind, true
+}
+
+// placeAt writes to vals, the values of state now, the place of the avatar at an earlier time, as
+// game.Kind.Eye has it. It leaves them where that is relative to something else, or not known.
+func (r *reconcile) placeAt(k *schema.Kind, t clock.TickFrac, now []int64, vals []float64) {
+	later := clock.Tick((t + clock.FracPerTick - 1) / clock.FracPerTick)
+	p := k.PlaceProp()
+	b, cut := r.own(r.ring.Drawn(later))
+	if p == nil || b == nil || parentsDiffer(k, b, now) {
+		return
+	}
+	a, before := r.own(r.ring.Drawn(later - 1))
+	u := int64(t-later.Frac()) + clock.FracPerTick
+	if a == nil || before != cut || parentsDiffer(k, a, b) {
+		a = b
+	}
+	r.placeVals = k.AppendExact(r.placeVals[:0], a, b, u<<8)
+	copy(vals[p.At:p.At+p.Comps], r.placeVals[p.At:])
 }
 
 // model lets package predict run the game's rules over what is predicted.

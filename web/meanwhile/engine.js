@@ -28,7 +28,7 @@ import { Sentence } from "./notice.js"
  * @property {(seq: number) => void} dropped
  * @property {(bytes: Uint8Array, arrivalMs: number) => void} receive
  * @property {(nowMs: number, shownMs: number) => number} frame
- * @property {(into: Uint8Array) => number} me
+ * @property {(into: Uint8Array, pressedMs?: number) => number} me
  * @property {(command: Uint8Array, pressedMs: number) => void} tick
  * @property {(into: Uint8Array) => number} draw
  * @property {() => string} texts

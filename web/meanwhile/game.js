@@ -261,7 +261,8 @@ export class PageGame {
     const { commandFloats } = this, bytes = new Uint8Array(commandFloats.buffer)
     for (; due > 0; due--) {
       commandFloats.fill(0)
-      const n = this.fill("me", "meFloats")
+      const pressedMs = this.input.commandBegins()
+      const n = this.fill("me", "meFloats", pressedMs)
       this.model.readMe(this.meFloats, n)
       this.me = this.model.me
       if (this.me && !this.driving) {
@@ -269,7 +270,6 @@ export class PageGame {
         const bad = this.commandFields.write(command, commandFloats)
         if (bad) this.mistake(`g.command: ${bad} is not a number`)
       }
-      const pressedMs = this.input.pressedMs
       this.input.commandMade()
       this.call("tick", bytes, pressedMs)
     }
@@ -279,13 +279,14 @@ export class PageGame {
    * Lets the engine write floats; when they do not fit, again into a larger array.
    * @param {"me" | "draw"} name
    * @param {"meFloats" | "floats"} into
+   * @param {number} [pressedMs]
    * @returns {number} how many it wrote
    */
-  fill(name, into) {
-    let n = this.call(name, new Uint8Array(this[into].buffer))
+  fill(name, into, pressedMs = 0) {
+    let n = this.call(name, new Uint8Array(this[into].buffer), pressedMs)
     if (n > this[into].length) {
       this[into] = new Float64Array(2 * n)
-      n = this.call(name, new Uint8Array(this[into].buffer))
+      n = this.call(name, new Uint8Array(this[into].buffer), pressedMs)
     }
     return n
   }

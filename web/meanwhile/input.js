@@ -41,6 +41,11 @@ export class Input {
     this.pressedMs = 0
     /** Whether that was a mouse button, which aims. */
     this.button = false
+    /** The point of the world under the pointer at that click, on the frame that was on the screen then.
+     * @type {Vec2 | null} */
+    this.clicked = null
+    /** Whether the page is asked for a command now, which aims as at the click. */
+    this.commanding = false
     /** Where the pointer is, in CSS pixels of the canvas. */
     this.x = this.y = 0
     /** Whether the last pointer was a finger. */
@@ -81,7 +86,7 @@ export class Input {
       get y() { return input.y },
       get pos() {
         const { stick } = input, me = game.me?.pos
-        if (!stick || !me) return game.camera.toWorld(input.x, input.y)
+        if (!stick || !me) return input.pointed()
         return { x: me.x + AIM_METRES * stick.x, y: me.y + AIM_METRES * stick.y }
       },
       get pressed() { return input.has("Mouse0") },
@@ -90,7 +95,7 @@ export class Input {
       angleFrom(/** @type {Vec2} */ pos) {
         const { stick } = input
         if (stick) return Math.atan2(stick.y, stick.x)
-        const p = game.camera.toWorld(input.x, input.y)
+        const p = input.pointed()
         return Math.atan2(p.y - pos.y, p.x - pos.x)
       },
     }
@@ -212,12 +217,27 @@ export class Input {
     if (this.pressedMs && (this.button || !button)) return
     this.pressedMs = e ? toClock(e.timeStamp) : clock()
     this.button = button
+    this.clicked = button ? this.game.camera.toWorld(this.x, this.y) : null
+  }
+
+  /** The point of the world under the pointer: now, or for a command with a click as it was then. */
+  pointed() {
+    return this.commanding && this.clicked || this.game.camera.toWorld(this.x, this.y)
+  }
+
+  /** Called before each command.
+   * @returns {number} when the first of its presses happened; 0: none */
+  commandBegins() {
+    this.commanding = true
+    return this.pressedMs
   }
 
   /** Called after each command: its presses have been used. */
   commandMade() {
     this.tapped.clear()
     this.pressedMs = 0
+    this.clicked = null
+    this.commanding = false
   }
 
   clear() {

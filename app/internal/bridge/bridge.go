@@ -219,13 +219,18 @@ func (b *Bridge) Tick(floats []float64, pressedMs float64) {
 		if len(floats) >= len(b.ints) {
 			b.rules.Command.FromFloats(floats[:len(b.ints)], b.ints)
 		}
-		if pressedMs > 0 {
-			c.Pressed(max(min(instant(pressedMs), b.shown), b.shown.Add(-maxLate)))
-		}
+		b.press(pressedMs)
 		c.Tick(b.ints)
 	}
 	if b.due == 0 {
 		b.flush()
+	}
+}
+
+// press says when the first press of the next command happened; 0 or less: not known.
+func (b *Bridge) press(ms float64) {
+	if ms > 0 && b.due > 0 {
+		b.client.Pressed(max(min(instant(ms), b.shown), b.shown.Add(-maxLate)))
 	}
 }
 

@@ -213,7 +213,7 @@ func (p *page) frame() bool {
 	p.frames++
 	for due := p.Frame(now, now-2); due > 0; due-- {
 		cmd := make([]float64, p.w.rules.Command.Floats())
-		if me := p.Me(); len(me) > 0 && p.input != nil {
+		if me := p.Me(0); len(me) > 0 && p.input != nil {
 			copy(cmd, p.input(me[3:]))
 		}
 		p.Tick(cmd, 0)

@@ -181,13 +181,15 @@ func (b *Bridge) event(e *event) {
 	w.values(l, b.vals, nil)
 }
 
-// Me returns the own avatar at the newest predicted tick: index of its kind, id, flags and values;
-// nothing without an avatar. It is valid until the next call of any method.
-func (b *Bridge) Me() []float64 {
+// Me returns the own avatar at the newest predicted tick, its place where the next command aims
+// from: index of its kind, id, flags and values; nothing without an avatar. pressedMs is that of
+// the Tick that follows. The result is valid until the next call of any method.
+func (b *Bridge) Me(pressedMs float64) []float64 {
 	c := b.client
 	if c == nil || !b.joined {
 		return nil
 	}
+	b.press(pressedMs)
 	vals, kind, ok := c.AppendMe(b.vals[:0])
 	b.vals = vals
 	if !ok {

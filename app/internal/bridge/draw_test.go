@@ -375,7 +375,7 @@ func TestFramesDoNotAllocate(t *testing.T) {
 		w.run(time.Second / 60)
 		runtime.ReadMemStats(&before)
 		for range arrive.Frame(p.now(), p.now()) {
-			arrive.Me()
+			arrive.Me(0)
 			arrive.Tick(cmd, 0)
 		}
 		arrive.Draw()
@@ -409,7 +409,7 @@ func BenchmarkFrame(b *testing.B) {
 				w.run(time.Second / 60)
 				b.StartTimer()
 				for range p.Frame(p.now(), p.now()) {
-					p.Me()
+					p.Me(0)
 					p.Tick(cmd, 0)
 				}
 				p.Draw()

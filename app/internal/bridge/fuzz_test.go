@@ -59,7 +59,7 @@ func FuzzServer(f *testing.F) {
 				b.Set("away", 1)
 			}
 			for range b.Frame(now, now) {
-				b.Me()
+				b.Me(0)
 				b.Tick([]float64{1, 1, 1, 1}, 0)
 			}
 			if d := b.Draw(); int(d[1]) != len(d) {

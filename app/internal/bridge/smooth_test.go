@@ -50,7 +50,7 @@ func TestOffsetFades(t *testing.T) {
 		largest, before, was := 0.0, 0.0, 0.0
 		for p.stats["tick"] < 180 {
 			w.run(time.Second / 60)
-			drawn, eye, off := p.mine().props["pos"], p.Me()[3:5], p.stats["offsetX"]
+			drawn, eye, off := p.mine().props["pos"], p.Me(0)[3:5], p.stats["offsetX"]
 			if d := drawn[0] - eye[0] - off; math.Abs(d) > 1e-6 || drawn[1] != eye[1] || p.stats["offsetY"] != 0 ||
 				p.stats["offsetZ"] != 0 {
 				t.Fatalf("%s: drawn at %v, the eye is at %v, %v off", c.name, drawn, eye, off)
