@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"time"
 
 	"meanwhile/lab/shooting"
@@ -10,7 +11,7 @@ import (
 var hitsExperiment = &experiment{
 	name:  "hits",
 	about: "what the shooter's screen showed against the server's verdict, shot by shot, beside what others do",
-	notes: `Sixteen shooters and 38 targets, all shooters on the profile's network; <b>ocean-13k</b> is ocean with 13
+	notes: `Twelve shooters and 27 targets, all shooters on the profile's network; <b>ocean-13k</b> is ocean with 13
 kbit/s to each shooter, who knows 60 of 120 men. Targets run, strafe, jump, crouch, teleport, die, appear, ride on
 platforms and walk behind moving doors; shooters run too. Every shot is aimed within 30 cm of the edge of a
 target's hull, in or out. A player clicks while a frame is on the screen, and what that frame shows decides
@@ -41,8 +42,10 @@ var thinOcean = func() netsim.Profile { p := netsim.Ocean; p.Name = "ocean-13k";
 const (
 	hitsShots    = 100_000
 	hitsPart     = 25_000 // shots of one match
-	hitsShooters = 16
-	hitsPerSec   = 7 // of one shooter, at least
+	hitsShooters = 12
+	hitsTargets  = 27
+
+	hitsPerSec = 7 // of one shooter, at least
 )
 
 func runHits(r *run) error {
@@ -52,7 +55,8 @@ func runHits(r *run) error {
 	}
 	seeds := r.seeds(parts)
 	for _, p := range r.profiles {
-		cfg := shooting.Config{Profile: p, Shooters: hitsShooters, Targets: 38}
+		cfg := shooting.Config{Profile: p, Shooters: hitsShooters, Targets: hitsTargets,
+			Alone: !slices.ContainsFunc(r.chosen, func(p string) bool { return p != ours && p != "none" })}
 		if p.Name == thinOcean.Name {
 			cfg.Budget, cfg.InSight, cfg.Targets = 13_000, 60, 120-hitsShooters
 		}

@@ -34,6 +34,14 @@ func alwaysLimits() []limit {
 		most("predict", "loopback", "starved_share", 0), // the server runs the commands that were predicted
 		most("predict", "", "inside_share", 0.02),
 
+		// What was on the screen is what is judged: exactly, wherever the command arrives in time.
+		most("hits", "lan", "wrong_hits", 0),
+		most("hits", "lan", "wrong_misses", 0),
+		most("hits", "fiber", "wrong_hits", 0),
+		most("hits", "fiber", "wrong_misses", 0),
+		most("hits", "ocean", "view_error_p99_cm", 0.1),
+		most("hits", "ocean", "eye_error_p99_cm", 0.1),
+
 		// A crowd through 13 kbit/s: no second exceeds it, and errors of what clients hold and draw.
 		most("budget", "", "max_window_bits", 13_000).with(inCrowd("uniform", 13_000)),
 		least("budget", "", "records_per_s", 200).with(inCrowd("uniform", 13_000)),
@@ -134,6 +142,13 @@ var gateLimits = append(alwaysLimits(),
 	most("predict", "ocean", "ball_step_max_cm", 35),
 	most("predict", "ocean", "corrections_p99_cm", 30),
 
+	least("hits", "lan", "agreement", 0.9999),
+	least("hits", "fiber", "agreement", 0.999),
+	least("hits", "ocean", "agreement", 0.99),
+	least("hits", "fiber", "same_verdict", 0.9999),
+	least("hits", "ocean", "same_verdict", 0.999),
+	least("hits", "ocean-13k", "same_verdict", 0.98),
+
 	least("arena", "lan", "agreement", 0.996),
 	least("arena", "fiber", "agreement", 0.996),
 	least("arena", "wifi", "agreement", 0.988),
@@ -185,6 +200,11 @@ var quickLimits = append(alwaysLimits(),
 	most("input", "mean", "mean_lead_ms", 125),
 	most("input", "mean", "starved_per_min", 12),
 	most("input", "mean", "speed_deviation", 0.005),
+
+	least("hits", "lan", "agreement", 0.999),
+	least("hits", "fiber", "agreement", 0.998),
+	least("hits", "ocean", "agreement", 0.985),
+	least("hits", "ocean", "same_verdict", 0.998),
 
 	least("arena", "lan", "agreement", 0.985),
 	least("arena", "fiber", "agreement", 0.985),

@@ -58,7 +58,7 @@ func NewDuel(holds, runs time.Duration, rewind time.Duration, seed uint64, d tim
 		return netsim.Profile{Name: "delay", Down: c, Up: c}
 	}
 	duel := &Duel{}
-	r, err := New(Config{Shooters: 2, rewind: rewind, Seed: seed, duel: duel,
+	r, err := New(Config{Shooters: 2, Alone: true, rewind: rewind, Seed: seed, duel: duel,
 		each: []netsim.Profile{path(holds), path(runs)}})
 	if err != nil {
 		return nil, err

@@ -18,8 +18,9 @@ type Config struct {
 	Profile  netsim.Profile // of every shooter
 	Shooters int
 	Targets  int
-	InSight  int // how many of them a shooter knows; 0: all
-	Budget   int // bits a second down to each shooter; 0 means 64,000
+	InSight  int  // how many of them a shooter knows; 0: all
+	Budget   int  // bits a second down to each shooter; 0 means 64,000
+	Alone    bool // nothing is compared with other systems
 	Seed     uint64
 
 	rewind time.Duration    // see server.Config
@@ -89,8 +90,10 @@ func New(cfg Config) (*Range, error) {
 		return nil, err
 	}
 	r.world = r.srv.World()
-	for _, s := range baseline.Rewinds() {
-		r.rewinds = append(r.rewinds, rival{Rewind: s})
+	if !cfg.Alone {
+		for _, s := range baseline.Rewinds() {
+			r.rewinds = append(r.rewinds, rival{Rewind: s})
+		}
 	}
 	for i := range cfg.Shooters {
 		if err := r.join(i); err != nil {
@@ -225,6 +228,9 @@ func (r *Range) settle() {
 			if x.judged == 0 {
 				r.close(x)
 			}
+			if !x.arrived {
+				r.neverArrived(x)
+			}
 			delete(s.shots, x.number)
 		}
 	}
@@ -269,6 +275,16 @@ func (r *Range) arrived(x *shot) {
 	for i := range r.rewinds {
 		if s := &r.rewinds[i]; s.OnArrival {
 			r.closeOther(x, i, r.srv.Tick()+1, false)
+		}
+	}
+}
+
+// neverArrived counts a shot of which no datagram reached the server, for those who run commands
+// when they arrive.
+func (r *Range) neverArrived(x *shot) {
+	for i := range r.rewinds {
+		if s := &r.rewinds[i]; s.OnArrival && x.counts && r.cfg.duel == nil {
+			s.tally.add(verdict{about: x.about, truth: x.others[i].truth, lost: true, late: true})
 		}
 	}
 }

@@ -348,7 +348,7 @@ func (s *shooter) aim(at clock.Time) {
 	s.shots[x.number], s.click = x, x
 	s.open = append(s.open, x)
 	if x.counts {
-		s.aimOthers(x, to)
+		s.aimOthers(x)
 	}
 }
 
@@ -363,7 +363,7 @@ func (s *shooter) round(way geom.Vec3) (yaw, pitch geom.Angle) {
 }
 
 // aimOthers aims the same shot by what the clients of other systems would show.
-func (s *shooter) aimOthers(x *shot, _ geom.Vec3) {
+func (s *shooter) aimOthers(x *shot) {
 	x.others = make([]claim, len(s.others))
 	period := s.r.srv.Period()
 	for i := range s.others {
@@ -383,7 +383,7 @@ func (s *shooter) aimOthers(x *shot, _ geom.Vec3) {
 	}
 }
 
-// drawAt draws the records that arrived at another moment than the client does.
+// drawAt draws the records that arrived as the client of another system does: at another moment.
 func (s *shooter) drawAt(at clock.TickFrac) {
 	s.other.reset()
 	for _, h := range s.client.Store().Entities() {
@@ -415,11 +415,23 @@ func (s *shooter) entityAt(h *snapshot.Replica, at clock.TickFrac, depth int) (d
 		if group.N == 0 {
 			continue
 		}
-		a, b := h.Groups[g].Around(at)
+		a, b := h.Groups[g].Since(at.Tick())
+		if a == nil { // before its first record it is drawn where that puts it
+			a, b = b, nil
+		}
+		if a == nil && k.Later(g) {
+			clear(drawn[group.At : group.At+group.N])
+			continue
+		}
 		if a == nil {
 			return nil, false
 		}
-		motion.Draw(k, group, a, b, at, drawn[group.At:group.At+group.N])
+		from, to := *a, motion.State{} // others announce no bounds, by which records are shown later
+		if from.Bound = 0; b != nil {
+			to = *b
+			to.Bound, b = 0, &to
+		}
+		motion.Draw(k, group, &from, b, at, drawn[group.At:group.At+group.N])
 	}
 	if k.Parent >= 0 && depth == 0 {
 		if id := k.AppendDrawn(s.vals[:0], drawn)[k.Props[k.Parent].At]; id != 0 {
