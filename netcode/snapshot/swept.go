@@ -28,7 +28,7 @@ const (
 	// sweptTicks is the length of a block. The box of a block holds the places of its ticks, so
 	// that old places fall out of an entity's box.
 	sweptTicks  = 32
-	sweptBlocks = HistoryTicks/sweptTicks + 1
+	sweptBlocks = RewindTicks/sweptTicks + 1
 )
 
 // sweptBox is a box of places, in millimetres, as seen from above.
@@ -179,7 +179,7 @@ func (h *History) MayTouch(i int32, a *Area) bool {
 // keeps places that the history has forgotten.
 func (h *History) stillTouches(i int32, a *Area) bool {
 	e := &h.ents[i]
-	if !e.asleep || h.tick-e.lastTick < HistoryTicks {
+	if !e.asleep || h.tick-e.lastTick < RewindTicks {
 		return true
 	}
 	return a.touches(&sweptBox{e.X, e.Y, e.X, e.Y, onGround}, 0)
