@@ -37,6 +37,7 @@ type commands struct {
 	late    packet.Command // a late press that waits for the next tick, if its Tick is not 0
 	pressed clock.Tick     // where commands are timed: when the presses were made that run now
 	idle    bool           // the client announced that its commands stay as they are
+	rests   clock.Tick     // up to here they stayed as they were, since it announced that
 	queue   queue          // where commands are queued
 
 	// surprised says that something else than the player's own command ran: its prediction may be
@@ -75,6 +76,9 @@ func (c *commands) announce(s *Server, cmds []packet.Command, idle, sparse bool)
 	complete := len(cmds) > 0 && !sparse
 	if complete && s.rules.Mode == game.Queued {
 		c.queue.begins(cmds[0].Tick, c.idle && !idle, s.tick)
+	}
+	if complete && c.idle && !idle {
+		c.rests = min(cmds[0].Tick-1, s.tick+MaxAhead)
 	}
 	c.idle = idle
 	if complete {

@@ -185,6 +185,20 @@ func TestStarvation(t *testing.T) {
 	if st, _ := n.s.Stats(p.id); st.Starved != before.Starved || n.ran[39].c.Tool != 6 {
 		t.Errorf("idle: %d ticks starved, ran %+v", st.Starved-before.Starved, n.ran[39].c)
 	}
+	// Nor is one whose first command after idleness is for a later tick: until then it says that it
+	// idled.
+	p.send(command(n.s.Tick()+3, antCmd{Tool: 7}))
+	n.ran = nil
+	for range 3 {
+		n.tick(nil)
+	}
+	if st, _ := n.s.Stats(p.id); st.Starved != before.Starved || n.ran[1].c.Tool != 6 || n.ran[2].c.Tool != 7 {
+		t.Errorf("after idleness: %d ticks starved, ran %+v", st.Starved-before.Starved, n.ran)
+	}
+	n.s.Receive(p.id, n.now, p.packetWith(idle, command(n.s.Tick()+1, antCmd{Tool: 6})))
+	for range 5 {
+		n.tick(nil)
+	}
 	// The first command after idleness may be late: its press runs all the same.
 	press := command(n.s.Tick()-1, antCmd{Bite: true, Tool: 8})
 	p.send(press)
