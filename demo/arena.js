@@ -29,6 +29,13 @@ function readThings(world, out) {
   return out
 }
 
+/** Doors: how high each one is, in metres, and whether it will rise. */
+function readDoors(world, tick, out) {
+  out.length = 0
+  for (const d of world.door ?? []) out.push({ gate: d.gate ?? 0, top: d.pos?.z ?? 0, lit: d.rises > tick })
+  return out
+}
+
 /** The round: {left in seconds, label}, or null when the rules have none. phase 0 warm-up, 1 play, 2 result. */
 function readRound(world, stats, rate) {
   const r = world.round?.[0]
@@ -37,7 +44,8 @@ function readRound(world, stats, rate) {
   return { left: Math.max(0, left), label: ["Warm-up", "", "Next round"][r.phase ?? 1] ?? "" }
 }
 
-const toCommand = ({ move, aim, pitch, jump, crouch, fire, reload, weapon }) => ({ move, aim, pitch, jump, crouch, fire, reload, weapon })
+const toCommand = ({ move, aim, pitch, jump, crouch, fire, reload, weapon, swing, shove, press }) =>
+  ({ move, aim, pitch, jump, crouch, fire, reload, weapon, swing, shove, press })
 
 /** Events: their names, and the fields that the page needs. */
 const EVENTS = {
@@ -45,6 +53,10 @@ const EVENTS = {
   frag: e => frag(e.killer, e.victim),
   launch: e => launch(e.from, e.entity, e.mine),
   blast: e => blast(e.at),
+  swing: e => swing(e.at, e.aim, e.entity, e.mine),
+  cut: e => cut(e.at, e.mine),
+  shove: e => shove(e.at, e.mine),
+  press: e => press(e.gate),
 }
 
 // ---- The page ----------------------------------------------------------------------------------------------------------
@@ -59,7 +71,7 @@ const EYE = 1.22 // metres from the feet to where a standing player shoots from
 const sound = new Sound()
 let g, scene, ribbon
 const seen = new Map() // players by id, as readPlayer made them
-const list = [], things = []
+const list = [], things = [], doors = []
 const names = new Map()
 let map = { weapons: [] } // as the server describes it
 
@@ -178,6 +190,9 @@ function command() {
     crouch: g.keys.shift || g.keys.has("KeyC"),
     fire: g.mouse.pressed,
     reload: g.keys.has("KeyR"),
+    swing: g.keys.has("KeyF"),
+    shove: g.keys.has("KeyV"),
+    press: g.keys.has("KeyE"),
     weapon: weapon(),
   })
 }
@@ -223,6 +238,33 @@ function launch(from, shooter, isMine) {
 function blast(at) {
   scene.blast(at, map.blast ?? 3, g.now)
   heard("blast", at)
+}
+
+function swing(at, aim, who, isMine) {
+  scene.swing(who, at, aim, isMine, g.now)
+  heard("swing", at)
+}
+
+/** A blade meets somebody. */
+function cut(at, isMine) {
+  scene.burst(at, COLOR.hit, 18, 5, { x: 0, y: 0 }, g.now)
+  if (!isMine) return
+  scene.marker = 1
+  sound.play("hit", 0, 0, scene.key)
+}
+
+function shove(at, isMine) {
+  scene.ring(at, isMine ? COLOR.mine : COLOR.other, map.shove ?? 3, 380, g.now)
+  for (let i = 0; i < 10; i++) {
+    const a = i * Math.PI / 5
+    scene.puff({ x: at.x + 1.2 * Math.cos(a), y: at.y + 1.2 * Math.sin(a), z: at.z + 0.2 }, 0.35, 420, g.now)
+  }
+  heard("shove", at)
+}
+
+function press(gate) {
+  const plate = map.doors?.[gate]?.plate
+  if (plate) heard("press", { x: plate[0], y: plate[1] })
 }
 
 const nameOf = id => names.get(id) ?? "Someone"
@@ -279,7 +321,7 @@ function draw(world) {
     lead.y = Math.max(-4, Math.min(4, (g.mouse.y - g.height / 2) / scene.eye.scale * 0.26)) || 0
   }
   scene.draw({
-    width: g.width, height: g.height, now, dt, players: list, things: readThings(world, things),
+    width: g.width, height: g.height, now, dt, players: list, things: readThings(world, things), doors: readDoors(world, g.stats.tick ?? 0, doors),
     truth: state.ghost ? truth.now() : null, me: me?.id, cut: me?.cut,
     focus: me ? { x: me.x, y: me.y } : null, lead,
     aim: me && !g.autopilot ? aimPoint() : null,
@@ -378,7 +420,7 @@ function hint(me) {
   const box = $("hint")
   const keys = touch ? ["<b>Left thumb</b> moves", "<b>right thumb</b> aims and fires"]
     : ["<kbd>W</kbd><kbd>A</kbd><kbd>S</kbd><kbd>D</kbd> move", "<kbd>Space</kbd> jump", "<kbd>Mouse</kbd> aim, click to shoot"]
-  const more = ["<kbd>Shift</kbd> crouch", "<kbd>1</kbd><kbd>2</kbd> weapon", "<kbd>R</kbd> reload"]
+  const more = ["<kbd>Shift</kbd> crouch", "<kbd>1</kbd><kbd>2</kbd> weapon", "<kbd>R</kbd> reload", "<kbd>F</kbd> blade", "<kbd>V</kbd> shove", "<kbd>E</kbd> plate"]
   const line = all => all.map(s => `<span>${s}</span>`).join("<i>·</i>")
   if (kind === "bot") box.innerHTML = touch ? "A bot plays for you. Tap to take over.<br>" + line(keys) : line(["A bot plays until you touch a key", ...keys])
   if (kind === "keys") box.innerHTML = line(touch ? keys : [...keys, ...more])

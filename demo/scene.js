@@ -147,6 +147,9 @@ export class Scene {
     this.rings = []
     this.puffs = [] // smoke
     this.blasts = []
+    this.swings = []
+    this.doors = []
+    this.blade = { reach: 1.7, arc: 2.1, ticks: 3 }
     this.solids = []
     this.order = []
     this.round = 0
@@ -156,7 +159,7 @@ export class Scene {
     this.key = 0 // of the event that is shown; 0: none
   }
 
-  /** Builds the map: {size: [w, h], walls: [{min: [x, y], max: [x, y], height}]}. */
+  /** Builds the map: {size: [w, h], walls: [{min: [x, y], max: [x, y], height}], doors: [{min, max, plate: [x, y], height}], blade}. */
   build(map) {
     this.size = map.size
     this.eye.x = map.size[0] / 2
@@ -166,12 +169,18 @@ export class Scene {
       box.draw = () => this.wall(box)
       return box
     })
+    this.doors = (map.doors ?? []).map(d => {
+      const door = new Solid(d.min[0], d.min[1], 0, d.max[0], d.max[1], 0)
+      door.draw = () => this.door(door)
+      return Object.assign(door, { plate: { x: d.plate[0], y: d.plate[1] }, lit: false })
+    })
+    Object.assign(this.blade, map.blade)
   }
 
   /** Height of the ground under somebody at (x, y) and height z. */
   standing(x, y, z) {
     let top = 0
-    for (const w of this.walls) if (x > w.x0 - 0.2 && x < w.x1 + 0.2 && y > w.y0 - 0.2 && y < w.y1 + 0.2 && w.z1 <= z + 0.3 && w.z1 > top) top = w.z1
+    for (const list of [this.walls, this.doors]) for (const w of list) if (x > w.x0 - 0.2 && x < w.x1 + 0.2 && y > w.y0 - 0.2 && y < w.y1 + 0.2 && w.z1 <= z + 0.3 && w.z1 > top) top = w.z1
     return top
   }
 
@@ -199,8 +208,11 @@ export class Scene {
 
   /** Takes back what was shown of an event that has not happened. */
   takeBack(key) {
-    for (const list of ["tracers", "sparks", "rings", "puffs", "blasts"]) this[list] = this[list].filter(k => k.key !== key)
+    for (const list of ["tracers", "sparks", "rings", "puffs", "blasts", "swings"]) this[list] = this[list].filter(k => k.key !== key)
   }
+
+  /** A player swings its blade. */
+  swing(who, at, aim, mine, now) { this.swings.push({ who, x: at.x, y: at.y, z: at.z, aim, mine, at: now, key: this.key }) }
 
   puff(at, size, life, now) {
     this.puffs.push({ x: at.x, y: at.y, z: at.z, size, life, at: now, key: this.key })
@@ -226,7 +238,7 @@ export class Scene {
 
   // ---- Drawing ----
 
-  /** One frame. stage: {width, height, now, dt, players, truth, focus, lead, aim, crosshair, things}. */
+  /** One frame. stage: {width, height, now, dt, players, truth, focus, lead, aim, crosshair, things, doors}. */
   draw(stage) {
     const { eye } = this, { now, dt } = stage
     this.now = now
@@ -238,7 +250,9 @@ export class Scene {
       eye.x = ease(eye.x, within(stage.focus.x + stage.lead.x, side, side, this.size[0]), dt, half)
       eye.y = ease(eye.y, within(stage.focus.y + stage.lead.y, 0.6 * (eye.y - far.y), 0.6 * (near.y - eye.y), this.size[1]), dt, half)
     }
+    for (const d of stage.doors) if (this.doors[d.gate]) Object.assign(this.doors[d.gate], { z1: d.top, lit: d.lit || d.top > 0.02 })
     this.floor(stage)
+    this.drawPlates()
     this.update(stage)
     for (const a of this.avatars.values()) if (a.alive) this.shadow(a)
     this.drawRings(now)
@@ -250,6 +264,7 @@ export class Scene {
       if (s.right > 0 && s.left < stage.width && s.bottom > 0 && s.top < stage.height) solids.push(s)
     }
     for (const w of this.walls) add(w)
+    for (const d of this.doors) if (d.z1 > 0.02) add(d)
     for (const a of this.avatars.values()) if (a.alive) add(a.solid)
     for (const t of stage.things) add(this.thing(t))
     for (const s of paintOrder(solids, eye, this.order, ++this.round)) s.draw()
@@ -258,6 +273,7 @@ export class Scene {
     if (me?.alive) this.xray(me)
     if (stage.truth) this.drawTruth(stage.truth)
     this.drawSmoke(now)
+    this.drawSwings(now)
     this.drawTracers(now)
     this.drawBlasts(now)
     this.drawSparks(now, dt)
@@ -351,6 +367,37 @@ export class Scene {
     ctx.beginPath()
     this.edge(x0, y1, z, x1, y1, z)
     ctx.stroke()
+  }
+
+  /** A door that is up: a wall with a light along its top. */
+  door(d) {
+    this.wall(d)
+    const { ctx } = this
+    ctx.strokeStyle = "rgba(255, 176, 84, 0.85)"
+    ctx.lineWidth = 1.5
+    this.quad(d.x0, d.y0, d.x1, d.y1, d.z1)
+    ctx.stroke()
+  }
+
+  /** On the floor: the slots of the doors and their plates, which shine once somebody has pressed them. */
+  drawPlates() {
+    const { ctx } = this
+    for (const d of this.doors) {
+      const color = d.lit ? "rgba(255, 176, 84, 0.9)" : `rgba(${COLOR.line}, 0.4)`
+      ctx.strokeStyle = color
+      ctx.lineWidth = 1.25
+      this.quad(d.x0, d.y0, d.x1, d.y1, 0)
+      ctx.fillStyle = "rgba(3, 5, 9, 0.6)"
+      ctx.fill()
+      ctx.stroke()
+      for (const r of [0.42, 0.62]) { this.circle(d.plate.x, d.plate.y, 0, r); ctx.stroke() }
+      if (!d.lit) continue
+      ctx.globalCompositeOperation = "lighter"
+      ctx.globalAlpha = 0.6
+      this.light({ x: d.plate.x, y: d.plate.y, z: 0 }, "fire", 1.3)
+      ctx.globalAlpha = 1
+      ctx.globalCompositeOperation = "source-over"
+    }
   }
 
   /** Updates the avatars from this frame's players. */
@@ -631,6 +678,32 @@ export class Scene {
       ctx.beginPath(); ctx.arc(p.x, p.y, k.size * (0.6 + t) * p.s, 0, 7); ctx.fill()
     }
     ctx.globalAlpha = 1
+  }
+
+  /** The arc that a blade cuts runs from left to right within its ticks, and fades. */
+  drawSwings(now) {
+    const { ctx, eye } = this, life = 240, runs = 90, { reach, arc } = this.blade
+    this.swings = this.swings.filter(k => now - k.at < life)
+    ctx.globalCompositeOperation = "lighter"
+    for (const k of this.swings) {
+      const a = this.avatars.get(k.who), at = a?.alive ? a : k, t = (now - k.at) / life
+      const begin = k.aim + arc / 2, end = begin - arc * Math.min(1, (now - k.at) / runs), z = at.z + 0.9
+      const rgb = k.mine ? "150, 215, 255" : "255, 232, 205"
+      for (const [inner, alpha] of [[0.45, 0.3], [0.8, 0.6]]) {
+        ctx.beginPath()
+        for (let i = 0; i <= 16; i++) { const w = begin + (end - begin) * i / 16; this.corner(at.x + reach * Math.cos(w), at.y + reach * Math.sin(w), z, i === 0) }
+        for (let i = 16; i >= 0; i--) { const w = begin + (end - begin) * i / 16, r = reach * (1 - (1 - inner) * i / 16); this.corner(at.x + r * Math.cos(w), at.y + r * Math.sin(w), z) }
+        ctx.closePath()
+        ctx.fillStyle = `rgba(${rgb}, ${alpha * (1 - t) * (1 - t)})`
+        ctx.fill()
+      }
+      const p = eye.at(at.x + 0.3 * Math.cos(end), at.y + 0.3 * Math.sin(end), z), px = p.x, py = p.y
+      const q = eye.at(at.x + reach * Math.cos(end), at.y + reach * Math.sin(end), z)
+      ctx.strokeStyle = `rgba(${rgb}, ${1 - t})`
+      ctx.lineWidth = Math.max(1, 0.09 * q.s)
+      ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
+    }
+    ctx.globalCompositeOperation = "source-over"
   }
 
   drawBlasts(now) {

@@ -42,6 +42,10 @@ func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }
 
+// ViewAge returns how many seconds older than the tick what Seen gives is; 0 outside of commands. A
+// projectile may make up for it: it then meets what its shooter aimed at without leading by that.
+func (w *World) ViewAge() float64 { return w.engine().ViewAge() }
+
 // Receipt tells by which past a command is judged, in ticks: Stated, Used, Bound, Reason.
 type Receipt = engine.Receipt
 

@@ -64,8 +64,14 @@ type Player struct {
 	Back    game.Tick `net:"tick,to=owner"`       // when a dead player comes back
 	Hop     game.Tick `net:"tick,to=owner"`       // until when a jump that was pressed in the air still counts
 
-	Gun float64 `net:"float,0.01,kept"` // height of the muzzle above the feet; changes while the player crouches
-	By  game.ID `net:"handle,server"`   // who hit the player last
+	Strike game.Tick `net:"tick,to=owner"` // when the present swing of the blade began, or the last one; 0: none yet
+	Rest   game.Tick `net:"tick,to=owner"` // when the next swing or shove can begin
+
+	Gun  float64 `net:"float,0.01,kept"` // height of the muzzle above the feet; changes while the player crouches
+	Cut1 game.ID `net:"handle,kept"`     // whom the present swing has met, 0: nobody
+	Cut2 game.ID `net:"handle,kept"`
+	Cut3 game.ID `net:"handle,kept"`
+	By   game.ID `net:"handle,server"` // who hit the player last
 }
 
 // Pack lies on a pad until someone takes it.
@@ -95,8 +101,11 @@ type Cmd struct {
 	Aim    geom.Angle `net:"angle,12bit"`
 	Jump   bool       `net:"press"` // while held, the player jumps on each landing
 	Crouch bool       `net:"bool"`
-	Fire   bool       `net:"press"`    // while held, the weapon fires as fast as it can
-	Reload bool       `net:"press"`    // has no effect on a full magazine
+	Fire   bool       `net:"press"` // while held, the weapon fires as fast as it can
+	Reload bool       `net:"press"` // has no effect on a full magazine
+	Swing  bool       `net:"press"`
+	Shove  bool       `net:"press"`
+	Press  bool       `net:"press"`    // on the plate of a door in reach
 	Weapon int        `net:"int,0..2"` // the weapon that the player wants in the hands; Keep: the present one
 }
 
@@ -106,18 +115,23 @@ var (
 	Packs   = game.NewKind[Pack]("pack")
 	Rounds  = game.NewKind[Round]("round")
 	Rockets = game.NewKind[Rocket]("rocket", game.Predicted)
+	Doors   = game.NewKind[Door]("door", game.Predicted)
 
 	Shots    = game.NewEvent[Shot]("shot")
 	Launches = game.NewEvent[Launch]("launch")
 	Blasts   = game.NewEvent[Blast]("blast")
 	Frags    = game.NewUrgentEvent[Frag]("frag")
+	Swings   = game.NewEvent[Swing]("swing")
+	Cuts     = game.NewEvent[Cut]("cut")
+	Shoves   = game.NewEvent[Shove]("shove")
+	Presses  = game.NewEvent[Press]("press")
 
 	Game = game.Definition[Cmd]{
 		Name: "arena", Rate: Rate, Send: 20,
-		Kinds:  game.Kinds(Players, Packs, Rounds, Rockets),
-		Events: game.Events(Shots, Frags, Launches, Blasts),
+		Kinds:  game.Kinds(Players, Packs, Rounds, Rockets, Doors),
+		Events: game.Events(Shots, Frags, Launches, Blasts, Swings, Cuts, Shoves, Presses),
 		Static: mapHash(),
-		Join:   join, Act: act, Step: fly, Referee: referee, Bot: Bot,
+		Join:   join, Act: act, Step: step, Referee: referee, Bot: Bot,
 	}
 )
 
@@ -132,13 +146,14 @@ func ready(w *game.World, p *Player, me game.ID) {
 	p.Pos, p.Vel = birthplace(w, me).At(0), geom.Vec3{}
 	p.Aim = field.Center().Sub(p.Pos.XY()).Angle()
 	p.Health, p.Alive, p.Crouch, p.Gun = MaxHealth, true, false, gunStanding
-	p.Back, p.Hop, p.By = 0, 0, 0
+	p.Back, p.Hop, p.By, p.Strike, p.Rest = 0, 0, 0, 0, 0
 	arm(p)
 }
 
 // birthplace tries a few free places on the ground and returns the one farthest from living
 // enemies.
 func birthplace(w *game.World, me game.ID) geom.Vec2 {
+	g := groundAt(w)
 	best, most := field.Center(), -1.0
 	for range 10 {
 		at := walls.Free(field.Expand(-1.5).Random(w.Rand()), Radius+0.3)
@@ -148,7 +163,7 @@ func birthplace(w *game.World, me game.ID) geom.Vec2 {
 				least = min(least, o.Pos.XY().Dist(at))
 			}
 		}
-		if least > most && floorAt(at, 0, Radius) == 0 && !blocked(at, 0) {
+		if least > most && g.floorAt(at, 0, Radius) == 0 && !g.blocked(at, 0) {
 			best, most = at, least
 		}
 	}
@@ -162,8 +177,13 @@ func act(w *game.World, me game.ID, c Cmd) {
 	if !p.Alive {
 		return
 	}
-	walk(p, c, w.Tick(), w.Dt())
+	g := groundAt(w)
+	walk(&g, p, c, w.Tick(), w.Dt())
 	pickUp(w, p)
+	if c.Press {
+		press(w, me)
+	}
+	strike(w, me, p, c)
 	handle(w, me, p, c)
 }
 
@@ -198,6 +218,7 @@ func referee(w *game.World) {
 	now := w.Tick()
 	if Rounds.Len(w) == 0 {
 		ends := now + WarmUpTicks
+		hangDoors(w)
 		Rounds.Spawn(w, Round{Number: 1, Phase: WarmUp, Ends: ends, Open: now, Shut: ends + RoundTicks})
 	}
 	for _, r := range Rounds.All(w) {

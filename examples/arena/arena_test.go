@@ -229,7 +229,7 @@ func TestDeath(t *testing.T) {
 		h.pass(1)
 	}
 	if p := h.get(it); h.tick-died != RespawnAfter || p.Health != MaxHealth || p.Pos == before || p.Pos.Z != 0 ||
-		blocked(p.Pos.XY(), 0) {
+		flat.blocked(p.Pos.XY(), 0) {
 		t.Errorf("back after %d ticks at %v with health %d", h.tick-died, p.Pos, p.Health)
 	}
 	cut := false
@@ -326,6 +326,12 @@ func TestMapJSON(t *testing.T) {
 			Holster, Draw, Reload game.Tick
 		}
 		Blast float64
+		Doors []struct {
+			Min, Max, Plate [2]float64
+			Height          float64
+		}
+		Blade struct{ Reach, Arc, Ticks float64 }
+		Shove float64
 	}
 	d := json.NewDecoder(bytes.NewReader(MapJSON()))
 	d.DisallowUnknownFields()
@@ -349,6 +355,16 @@ func TestMapJSON(t *testing.T) {
 	}
 	if len(m.Weapons) != endOfWeapons-1 || m.Blast != BlastRadius {
 		t.Errorf("%d weapons, blasts of %v m", len(m.Weapons), m.Blast)
+	}
+	for i, d := range m.Doors {
+		k := &gates[i]
+		if (geom.Vec2{X: d.Min[0], Y: d.Min[1]}) != k.floor.Min || (geom.Vec2{X: d.Max[0], Y: d.Max[1]}) != k.floor.Max ||
+			(geom.Vec2{X: d.Plate[0], Y: d.Plate[1]}) != k.plate || d.Height != DoorTop {
+			t.Errorf("door %d is %+v, want %+v", i, d, k)
+		}
+	}
+	if len(m.Doors) != len(gates) || m.Blade.Reach != SwingReach || m.Blade.Ticks != SwingTicks || m.Shove != ShoveRadius {
+		t.Errorf("%d doors, blade %+v, shove %v", len(m.Doors), m.Blade, m.Shove)
 	}
 	if Game.Static == 0 || Game.Static != mapHash() {
 		t.Errorf("the map's hash is %x", Game.Static)

@@ -23,6 +23,9 @@ const (
 	botRocket = 0.35 // the share of the time in which they like the launcher better
 	botSafe   = 4.5  // metres below which they fire no rocket
 	botWide   = 16.0 // metres beyond which they take no launcher into the hands
+	botBlade  = 0.5  // the share of the time in which they swing the blade at who is in its reach
+	botShove  = 0.3  // the share in which they rather shove
+	botPress  = 0.2  // the share in which they press the plate of a door in reach
 )
 
 // A bot's skill lies between these: the seconds by which its aim trails a moving enemy, and the
@@ -43,6 +46,8 @@ const (
 	tagHunt
 	tagUnstuck
 	tagWeapon
+	tagBlade
+	tagPress
 	tagWobble // uses this tag and the next
 )
 
@@ -61,7 +66,8 @@ func Bot(w *game.World, me game.ID) (c Cmd) {
 		return c
 	}
 	c.Aim = p.Aim
-	enemy, sees := target(w, me, p)
+	g := groundSeen(w, me)
+	enemy, sees := target(w, &g, me, p)
 	var errand *goal
 	if errand = packFor(w, p, sees); errand == nil && !sees {
 		errand = roam(w, me, p)
@@ -74,7 +80,8 @@ func Bot(w *game.World, me game.ID) (c Cmd) {
 	}
 	c.Weapon, c.Reload = weaponFor(me, p, &enemy, sees, now)
 	if sees {
-		c.Aim, c.Fire = aim(me, p, &enemy, now)
+		c.Aim, c.Fire = aim(&g, me, p, &enemy, now)
+		c.Swing, c.Shove = melee(me, p, &enemy, now)
 		cr := mood(me, tagCrouch, now, 70)
 		c.Crouch = errand == nil && cr.Chance(0.15)
 		j := mood(me, tagJump, now, 50)
@@ -82,8 +89,11 @@ func Bot(w *game.World, me game.ID) (c Cmd) {
 	} else if c.Move != (geom.Vec2{}) {
 		c.Aim = turned(p.Aim, c.Move.Angle()+geom.Angle(float64(wobble(me, now)*botLooks)))
 	}
+	u := mood(me, tagPress, now, 240)
+	c.Press = u.Chance(botPress) && (uint64(now)+uint64(me)*37)%240 < 2
 	if c.Move != (geom.Vec2{}) {
-		c.Jump = c.Jump || step(p, c.Move)
+		c.Move = g.around(p, c.Move)
+		c.Jump = c.Jump || jumps(&g, p, c.Move)
 		if u := mood(me, tagUnstuck, now, 20); p.Vel.XY().Len() < 0.5 && u.Chance(0.5) { // it is stuck
 			c.Move = c.Move.Rotate(geom.Angle(u.Range(-1.5, 1.5)))
 		}
@@ -118,7 +128,7 @@ func short(p *Player) bool {
 }
 
 // target returns the enemy to fight: near, in front and in sight.
-func target(w *game.World, me game.ID, p *Player) (enemy Player, ok bool) {
+func target(w *game.World, g *ground, me game.ID, p *Player) (enemy Player, ok bool) {
 	best, eye := botSight, muzzle(p)
 	for _, o := range Players.Seen(w, me) {
 		if !o.Alive {
@@ -127,7 +137,7 @@ func target(w *game.World, me game.ID, p *Player) (enemy Player, ok bool) {
 		way := o.Pos.XY().Sub(p.Pos.XY())
 		off := float64(p.Aim.Diff(way.Angle()))
 		cost := way.Len() + float64(4*max(off, -off))
-		if cost < best && exposed(eye, &o) {
+		if cost < best && exposed(g, eye, &o) {
 			best, enemy, ok = cost, o, true
 		}
 	}
@@ -135,9 +145,9 @@ func target(w *game.World, me game.ID, p *Player) (enemy Player, ok bool) {
 }
 
 // exposed reports whether a bullet from eye can reach the body.
-func exposed(eye geom.Vec3, o *Player) bool {
+func exposed(g *ground, eye geom.Vec3, o *Player) bool {
 	for _, share := range marks {
-		if free(eye, o.Pos.Add(geom.Vec3{Z: float64(share * tall(o.Crouch))})) {
+		if g.free(eye, o.Pos.Add(geom.Vec3{Z: float64(share * tall(o.Crouch))})) {
 			return true
 		}
 	}
@@ -146,7 +156,7 @@ func exposed(eye geom.Vec3, o *Player) bool {
 
 // aim turns towards the enemy as a hand does: late, at a limited speed, and never quite still. It
 // fires in bursts once it points there, and a rocket at where the enemy will be.
-func aim(me game.ID, p *Player, enemy *Player, now game.Tick) (geom.Angle, bool) {
+func aim(g *ground, me game.ID, p *Player, enemy *Player, now game.Tick) (geom.Angle, bool) {
 	skill := mood(me, tagSkill, 0, 1)
 	lag, shake := skill.Range(quickHand, slowHand), skill.Range(steadyHand, wildHand)
 	at := enemy.Pos.XY().Sub(enemy.Vel.XY().Mul(lag)).Sub(p.Pos.XY())
@@ -163,7 +173,33 @@ func aim(me game.ID, p *Player, enemy *Player, now game.Tick) (geom.Angle, bool)
 	before := *enemy
 	before.Pos = before.Pos.Sub(before.Vel.Mul(botReacts))
 	burst := mood(me, tagBurst, now, botBurst)
-	return aim, close && burst.Chance(0.45) && exposed(then, &before)
+	return aim, close && burst.Chance(0.45) && exposed(g, then, &before)
+}
+
+// melee reports whether a bot swings its blade at an enemy, or shoves it away.
+func melee(me game.ID, p, enemy *Player, now game.Tick) (swings, shoves bool) {
+	m := mood(me, tagBlade, now, 30)
+	d := enemy.Pos.Dist(p.Pos)
+	swings = m.Chance(botBlade) && d < SwingReach+Radius/2
+	return swings, m.Chance(botShove) && !swings && d < ShoveRadius/2
+}
+
+// around returns where to go instead, if a door that is up is in the way: along it, to its nearer
+// end.
+func (g *ground) around(p *Player, move geom.Vec2) geom.Vec2 {
+	ray := geom.Ray{From: p.Pos.XY(), Dir: move.Angle(), Len: 2 * botCorner}
+	for i := range g.doors {
+		if d := &g.doors[i]; d.Max.Z > p.Pos.Z+StepUp {
+			if _, ok := ray.Rect(d.Floor().Expand(roomToWalk)); ok {
+				side := geom.Vec2{X: 1}
+				if p.Pos.X < d.Floor().Center().X {
+					side = side.Neg()
+				}
+				return side.Mul(move.Len())
+			}
+		}
+	}
+	return move
 }
 
 // turned returns an aim one tick later, turned towards where it should point: fast at first, then
@@ -260,9 +296,9 @@ func roam(w *game.World, me game.ID, p *Player) *goal {
 	return &goals[r.IntN(len(goals))]
 }
 
-// step reports whether the bot must jump to go on.
-func step(p *Player, move geom.Vec2) bool {
-	if !grounded(p) {
+// jumps reports whether the bot must jump to go on.
+func jumps(g *ground, p *Player, move geom.Vec2) bool {
+	if !g.carries(p) {
 		return false
 	}
 	ray := geom.Ray{From: p.Pos.XY(), Dir: move.Angle(), Len: botCorner}

@@ -49,7 +49,7 @@ func TestWays(t *testing.T) {
 			n := 0
 			for ; p.Pos.Dist(g.at) > Grasp && n <= most; n++ {
 				move := g.way(p.Pos.XY(), p.Pos.Z)
-				walk(p, Cmd{Move: move, Jump: move != (geom.Vec2{}) && step(p, move)}, game.Tick(n+1), dt)
+				walk(&flat, p, Cmd{Move: move, Jump: move != (geom.Vec2{}) && jumps(&flat, p, move)}, game.Tick(n+1), dt)
 			}
 			if n > most {
 				t.Errorf("from %v to goal %d at %v: after %d ticks at %v", center(c), i, g.at, n, p.Pos)
@@ -135,7 +135,7 @@ func TestBotsFight(t *testing.T) {
 			if p.Vel.Len() < 0.2 {
 				still++
 			}
-			if !grounded(p) {
+			if !flat.carries(p) {
 				air++
 			}
 			if p.Crouch {

@@ -38,7 +38,7 @@ func cellAt(p geom.Vec2) int {
 // survey returns the height of the floor in each cell, farAway where nobody can stand.
 func survey() (h [cells]float64) {
 	for c := range h {
-		h[c] = floorAt(center(c), high, roomToWalk)
+		h[c] = flat.floorAt(center(c), high, roomToWalk)
 		if !field.Contains(center(c)) || h[c] >= high {
 			h[c] = farAway
 		}

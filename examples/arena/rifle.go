@@ -23,9 +23,10 @@ type Shot struct {
 
 // shoot fires one bullet.
 func shoot(w *game.World, me game.ID, p *Player, from geom.Vec3) {
-	stray := spread(p)
+	g := groundSeen(w, me)
+	stray := spread(&g, p)
 	yaw := (p.Aim + geom.Angle(w.Rand().Range(-float64(stray), float64(stray)))).Norm()
-	to, hit := flight(w, me, from, yaw)
+	to, hit := flight(w, &g, me, from, yaw)
 	if hit != 0 {
 		// This is the victim as it is now; it may have died since. In a browser, writes to it have
 		// no effect.
@@ -36,9 +37,9 @@ func shoot(w *game.World, me game.ID, p *Player, from geom.Vec3) {
 	Shots.Emit(w, me, from.XY(), Shot{from, to, hit}) // everyone sees it once, the shooter at once
 }
 
-func spread(p *Player) geom.Angle {
+func spread(g *ground, p *Player) geom.Angle {
 	switch {
-	case !grounded(p):
+	case !g.carries(p):
 		return spreadAir
 	case p.Vel.XY().Len() > CrouchSpeed:
 		return spreadRun
@@ -55,7 +56,7 @@ var marks = [...]float64{0.55, 0.8}
 
 // flight returns where a bullet of player me ends that is fired in direction yaw, and whom it hits:
 // the nearest of the others, as me sees them, whose chest or head is not behind a wall.
-func flight(w *game.World, me game.ID, from geom.Vec3, yaw geom.Angle) (to geom.Vec3, hit game.ID) {
+func flight(w *game.World, g *ground, me game.ID, from geom.Vec3, yaw geom.Angle) (to geom.Vec3, hit game.ID) {
 	ray := geom.Ray{From: from.XY(), Dir: yaw, Len: Range}
 	for id, o := range Players.SeenAlong(w, me, ray.From, ray.End(), 2*Radius) {
 		if !o.Alive {
@@ -67,7 +68,7 @@ func flight(w *game.World, me game.ID, from geom.Vec3, yaw geom.Angle) (to geom.
 		}
 		for _, share := range marks {
 			at := ray.At(d).At(o.Pos.Z + float64(share*tall(o.Crouch)))
-			if free(from, at) {
+			if g.free(from, at) {
 				ray.Len, to, hit = d, at, id
 				break
 			}
@@ -75,7 +76,7 @@ func flight(w *game.World, me game.ID, from geom.Vec3, yaw geom.Angle) (to geom.
 	}
 	if hit == 0 {
 		level := geom.Ray3{From: from, Dir: yaw.Dir().At(0), Len: Range}
-		to = level.At(reach(level))
+		to = level.At(g.reach(level))
 	}
 	return to, hit
 }

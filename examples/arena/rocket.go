@@ -7,14 +7,16 @@ import (
 
 // Numbers of the launcher and its rockets, in metres and seconds.
 const (
-	RocketSpeed  = 28.0
-	RocketReach  = 19.0 // how far ahead of the muzzle a rocket meets the ground
-	RocketRadius = 0.15
-	BlastRadius  = 3.2
-	BlastDamage  = 85  // of a rocket that meets a body; less with the distance, none beyond BlastRadius
-	ownDamage    = 0.5 // the share of it that the owner bears
-	push         = 7.5 // m/s, by which a blast throws a body that it meets; less with the distance
-	lift         = 0.6 // added to the height of the direction in which it throws
+	RocketSpeed   = 28.0
+	RocketReach   = 19.0 // how far ahead of the muzzle a rocket meets the ground
+	RocketRadius  = 0.15
+	RocketMakesUp = 0.1 // how much of its shooter's view age it makes up for, in seconds; 0: nothing
+	RocketCatches = 0.5 // the share by which it is faster until it has
+	BlastRadius   = 3.2
+	BlastDamage   = 85  // of a rocket that meets a body; less with the distance, none beyond BlastRadius
+	ownDamage     = 0.5 // the share of it that the owner bears
+	push          = 7.5 // m/s, by which a blast throws a body that it meets; less with the distance
+	lift          = 0.6 // added to the height of the direction in which it throws
 )
 
 // Rocket flies straight on until it meets something. Its speed is 0 in the tick in which it did.
@@ -24,6 +26,7 @@ type Rocket struct {
 	Pos   geom.Vec3 `net:"pos"`
 	Vel   geom.Vec3 `net:"vel"`
 	Owner game.ID   `net:"handle"`
+	Owed  float64   `net:"float,0.001"` // metres by which it still flies too far behind, see launch
 }
 
 // Launch is the flash of a launcher.
@@ -38,22 +41,40 @@ type Blast struct {
 
 // launch fires one rocket. It points at the ground RocketReach ahead, as aims are in the plane
 // only: it passes over nobody but those close to someone high up.
+//
+// Players aim at what they see, which is some view age old. A rocket makes up for it by flying so
+// much further, up to RocketMakesUp. It does so on its way and not at once: nobody sees it jump out
+// of the muzzle, it meets what is there when it passes, and all clients compute the same.
 func launch(w *game.World, me game.ID, p *Player, from geom.Vec3) {
 	way := p.Aim.Dir().Mul(RocketReach).At(-from.Z)
-	Rockets.Spawn(w, Rocket{Pos: from, Vel: way.Unit().Mul(RocketSpeed), Owner: me})
+	owed := RocketSpeed * min(w.ViewAge(), RocketMakesUp)
+	Rockets.Spawn(w, Rocket{Pos: from, Vel: way.Unit().Mul(RocketSpeed), Owner: me, Owed: owed})
 	Launches.Emit(w, me, from.XY(), Launch{from}) // everyone sees it once, the shooter at once
+}
+
+// step moves doors and rockets by a tick.
+func step(w *game.World) {
+	moveDoors(w)
+	fly(w)
 }
 
 // fly moves all rockets by a tick. Walls and the ground stop them, which clients foresee.
 func fly(w *game.World) {
+	g := groundAt(w)
 	for id, r := range Rockets.All(w) {
 		speed := r.Vel.Len()
 		if speed == 0 { // in a client: the server has removed it by now
 			w.Despawn(id)
 			continue
 		}
-		ray := geom.Ray3{From: r.Pos, Dir: r.Vel.Mul(1 / speed), Len: float64(speed * w.Dt())}
-		d := reach(ray)
+		dir := r.Vel.Mul(1 / speed)
+		if more := min(r.Owed, float64(RocketSpeed*RocketCatches*w.Dt())); more > 0 || speed > RocketSpeed+RocketRadius {
+			r.Owed -= more
+			speed = RocketSpeed + more/w.Dt()
+			r.Vel = dir.Mul(speed)
+		}
+		ray := geom.Ray3{From: r.Pos, Dir: dir, Len: float64(speed * w.Dt())}
+		d := g.reach(ray)
 		if d == ray.Len {
 			r.Pos = ray.End()
 			continue
@@ -99,7 +120,7 @@ func meets(w *game.World, r *Rocket) (met bool) {
 
 // explode hurts and throws everyone near a rocket who is not behind a wall.
 func explode(w *game.World, r *Rocket) {
-	hurts := armed(w)
+	hurts, g := armed(w), groundAt(w)
 	for id, p := range Players.All(w) {
 		if !p.Alive {
 			continue
@@ -107,7 +128,7 @@ func explode(w *game.World, r *Rocket) {
 		middle := p.Pos.Add(geom.Vec3{Z: tall(p.Crouch) / 2})
 		nearest := p.Pos.Add(geom.Vec3{Z: geom.Clamp(r.Pos.Z-p.Pos.Z, 0, tall(p.Crouch))})
 		share := 1 - max(nearest.Dist(r.Pos)-Radius-RocketRadius, 0)/BlastRadius
-		if share <= 0 || !free(r.Pos, middle) {
+		if share <= 0 || !g.free(r.Pos, middle) {
 			continue
 		}
 		away := middle.Sub(r.Pos).Unit().Add(geom.Vec3{Z: lift}).Unit()

@@ -177,7 +177,7 @@ func TestRocketsAtOnce(t *testing.T) {
 				fired = false
 			}
 		}
-		for range 30 * Rate {
+		for range 40 * Rate {
 			s.Run(time.Second / Rate)
 			for id, r := range Rockets.All(s.Server.World()) {
 				path[id] = append(path[id], r.Pos)

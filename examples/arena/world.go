@@ -67,8 +67,8 @@ func build() []geom.Box {
 	for _, b := range half {
 		all = append(all, b, box(Width-b.Max.X, Depth-b.Max.Y, Width-b.Min.X, Depth-b.Min.Y, b.Max.Z))
 	}
-	if len(all) > maxBoxes {
-		panic("arena: more walls than maxBoxes")
+	if len(all)+len(gates) > maxBoxes {
+		panic("arena: more walls and doors than maxBoxes")
 	}
 	return all
 }
@@ -111,7 +111,8 @@ func layPads(half []pad) []pad {
 //	 "packs": [{"pos": [x, y, z], "sort": 0 for health, 1 for ammunition}, ...],
 //	 "avatar": {"radius", "standing", "crouching", "gunStanding", "gunCrouching"},
 //	 "weapons": [{"name", and in ticks "holster", "draw", "reload"}, ...] from Rifle on,
-//	 "blast": how far a rocket hurts}
+//	 "blast": how far a rocket hurts, "doors": [{"min", "max", "plate": [x, y], "height"}, ...],
+//	 "blade": {"reach", "arc" in radians, "ticks"}, "shove": how far a shove reaches}
 func MapJSON() []byte {
 	b := append(pair([]byte(`{"size":`), Width, Depth), `,"walls":[`...)
 	for i, k := range boxes {
@@ -146,7 +147,21 @@ func MapJSON() []byte {
 		b = number(append(b, `,"draw":`...), float64(k.draw))
 		b = append(number(append(b, `,"reload":`...), float64(k.reload)), '}')
 	}
-	return append(number(append(b, `],"blast":`...), BlastRadius), '}')
+	b = append(number(append(b, `],"blast":`...), BlastRadius), `,"doors":[`...)
+	for i := range gates {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		k := &gates[i]
+		b = pair(append(b, `{"min":`...), k.floor.Min.X, k.floor.Min.Y)
+		b = pair(append(b, `,"max":`...), k.floor.Max.X, k.floor.Max.Y)
+		b = pair(append(b, `,"plate":`...), k.plate.X, k.plate.Y)
+		b = append(number(append(b, `,"height":`...), DoorTop), '}')
+	}
+	b = number(append(b, `],"blade":{"reach":`...), SwingReach)
+	b = number(append(b, `,"arc":`...), float64(SwingArc))
+	b = number(append(b, `,"ticks":`...), SwingTicks)
+	return append(number(append(b, `},"shove":`...), ShoveRadius), '}')
 }
 
 func number(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'f', -1, 64) }

@@ -35,6 +35,14 @@ func (w *World) Receipt() (r Receipt) {
 	return r
 }
 
+// ViewAge returns how many seconds before its tick the command that runs saw others, as judged.
+func (w *World) ViewAge() float64 {
+	if r := w.Receipt(); r.Used > 0 && r.Reason != rewind.None {
+		return max(float64((float64(w.tick)-r.Used)*w.Dt()), 0)
+	}
+	return 0
+}
+
 // aim is what rules did in an Act with what they saw.
 type aim struct {
 	tick   Tick
