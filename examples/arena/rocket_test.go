@@ -208,7 +208,8 @@ func TestRocketsAtOnce(t *testing.T) {
 			late,
 			back,
 		)
-		if gone < 15 || checked < 1000 || far > 0.05 || launches < 15 || late > 0 {
+		if gone < 15 || checked < 1000 || far > 0.05 || launches < 15 ||
+			late > max(launches-gone, 0) { // some burst in the tick in which they were fired
 			t.Errorf(
 				"%s: %d rockets, drawn %d times, %.3f m off; %d launches, %d of them drawn later",
 				profile.Name,
