@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"meanwhile/lab/shooting"
+	"meanwhile/server"
 )
 
 var fairnessExperiment = &experiment{
@@ -28,20 +29,21 @@ const (
 
 // A rewindCap is one way to bound how far back shots are judged.
 type rewindCap struct {
-	name   string
-	rewind time.Duration // server.Config.Rewind
+	name string
+	cfg  server.Config
 }
 
 var rewindCaps = []rewindCap{
-	{"default", 0},
-	{"250 beyond the path", 250 * time.Millisecond},
-	{"off", -1},
+	{"default", server.Config{}},
+	{"250 beyond the path", server.Config{Rewind: 250 * time.Millisecond}},
+	{"off", server.Config{Rewind: -1}},
 }
 
 // duel is one case of fairness and what came out.
 type duel struct {
 	holder, runner int // round trips in milliseconds
-	limit          rewindCap
+	limit          string
+	cfg            server.Config
 	got            shooting.Duel
 }
 
@@ -49,12 +51,12 @@ func runFairness(r *run) error {
 	var cases []duel
 	for _, c := range rewindCaps {
 		for _, trip := range fairTrips {
-			cases = append(cases, duel{holder: trip, runner: usualTrip, limit: c})
+			cases = append(cases, duel{holder: trip, runner: usualTrip, limit: c.name, cfg: c.cfg})
 		}
 	}
 	for _, trip := range fairTrips {
 		if trip != usualTrip {
-			cases = append(cases, duel{holder: usualTrip, runner: trip, limit: rewindCaps[0]})
+			cases = append(cases, duel{holder: usualTrip, runner: trip, limit: rewindCaps[0].name, cfg: rewindCaps[0].cfg})
 		}
 	}
 	seeds, span := r.seeds(duelParts), duelFor
@@ -64,7 +66,7 @@ func runFairness(r *run) error {
 	got, err := each(len(cases)*len(seeds), func(i int) (*shooting.Duel, error) {
 		c := cases[i/len(seeds)]
 		trip := func(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
-		return shooting.NewDuel(trip(c.holder), trip(c.runner), c.limit.rewind, seeds[i%len(seeds)], span)
+		return shooting.NewDuel(trip(c.holder), trip(c.runner), c.cfg, seeds[i%len(seeds)], span)
 	})
 	if err != nil {
 		return err
@@ -76,7 +78,7 @@ func runFairness(r *run) error {
 		}
 		d := &c.got
 		r.emit(Row{r.name, "", ours, r.seed,
-			r.params(Value{"holder_rtt_ms", c.holder}, Value{"runner_rtt_ms", c.runner}, Value{"cap", c.limit.name}),
+			r.params(Value{"holder_rtt_ms", c.holder}, Value{"runner_rtt_ms", c.runner}, Value{"cap", c.limit}),
 			Values{
 				{"picture_age_ms", quantile(d.Ages, 0.5)},
 				{"shots", d.OnScreen}, {"honoured", float64(d.Honoured) / float64(max(d.OnScreen, 1))},
@@ -106,9 +108,9 @@ func positive(v []float64) float64 {
 // fairnessFigures draws how long victims had been behind cover, and the advantage of who comes
 // round the corner, by round trip.
 func fairnessFigures(cases []duel) []figure {
-	cover := figure{title: "Longest time behind cover when a hit is decided (the runner's round trip is 50 ms)",
+	cover := figure{file: "fairness-cover", title: "Longest time behind cover when a hit is decided (the runner's round trip is 50 ms)",
 		x: "round trip of the shooter in ms", y: "ms", dots: true}
-	peek := figure{title: "By how much earlier than the holder of a place its visitor can shoot",
+	peek := figure{file: "fairness-peek", title: "By how much earlier than the holder of a place its visitor can shoot",
 		x: "round trip of who varies, in ms; the other has 50 ms", y: "ms", dots: true}
 	lines := map[string]*line{}
 	var order []string
@@ -121,8 +123,8 @@ func fairnessFigures(cases []duel) []figure {
 	for i := range cases {
 		c := &cases[i]
 		if c.runner == usualTrip {
-			add(fmt.Sprintf("server, %s", c.limit.name), c.holder, quantile(c.got.Behind, 1))
-			if c.limit == rewindCaps[0] {
+			add(fmt.Sprintf("server, %s", c.limit), c.holder, quantile(c.got.Behind, 1))
+			if c.limit == rewindCaps[0].name {
 				add("on the victim's screen", c.holder, quantile(c.got.Felt, 1))
 			}
 		}
@@ -133,7 +135,7 @@ func fairnessFigures(cases []duel) []figure {
 	holds, comes := line{name: "the holder varies"}, line{name: "the visitor varies"}
 	for i := range cases {
 		c := &cases[i]
-		if c.limit != rewindCaps[0] {
+		if c.limit != rewindCaps[0].name {
 			continue
 		}
 		y := quantile(c.got.Advantage, 0.5)

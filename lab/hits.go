@@ -72,15 +72,35 @@ func runHits(r *run) error {
 		if err != nil {
 			return err
 		}
+		var lines []line
 		for _, policy := range r.chosen {
 			var all shooting.Tally
 			for _, g := range got {
 				all.Add(g.Tally(policy))
 			}
 			r.emit(hitsRow(r, p, policy, len(seeds), &all))
+			lines = append(lines, viewErrors(policy, all.ViewErrors))
+		}
+		if r.drawing && p.Name == netsim.Ocean.Name {
+			r.figures = append(r.figures, figure{file: "hits-view-error", log: true,
+				title: "Where the target was judged, from where the screen showed it (ocean)",
+				x:     "cm", y: "share of shots judged farther off", lines: lines})
 		}
 	}
 	return nil
+}
+
+// viewErrors returns the share of errors, in millimetres, that are greater than some.
+func viewErrors(policy string, mm []float64) line {
+	l := line{name: policy}
+	s := slices.Sorted(slices.Values(mm))
+	for _, cm := range []float64{0.1, 1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 125, 150} {
+		at, _ := slices.BinarySearch(s, 10*cm)
+		if left := len(s) - at; left > 0 {
+			l.at = append(l.at, xy{cm, float64(left) / float64(len(s))})
+		}
+	}
+	return l
 }
 
 func hitsRow(r *run, p netsim.Profile, policy string, seeds int, t *shooting.Tally) Row {

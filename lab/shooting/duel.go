@@ -6,6 +6,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
+	"meanwhile/server"
 )
 
 // A Duel is a player who holds a place against one who comes out from behind a wall and goes back,
@@ -51,14 +52,15 @@ type foe struct {
 	descend bool
 }
 
-// NewDuel runs a duel over paths that only delay, by these round trips.
-func NewDuel(holds, runs time.Duration, rewind time.Duration, seed uint64, d time.Duration) (*Duel, error) {
+// NewDuel runs a duel for a while over paths that only delay, by these round trips. cfg says how far
+// back shots are judged.
+func NewDuel(holds, runs time.Duration, cfg server.Config, seed uint64, d time.Duration) (*Duel, error) {
 	path := func(rtt time.Duration) netsim.Profile {
 		c := netsim.LinkConfig{Delay: rtt / 2}
 		return netsim.Profile{Name: "delay", Down: c, Up: c}
 	}
 	duel := &Duel{}
-	r, err := New(Config{Shooters: 2, Alone: true, rewind: rewind, Seed: seed, duel: duel,
+	r, err := New(Config{Shooters: 2, Alone: true, Seed: seed, server: cfg, duel: duel,
 		each: []netsim.Profile{path(holds), path(runs)}})
 	if err != nil {
 		return nil, err

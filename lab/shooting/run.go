@@ -23,7 +23,7 @@ type Config struct {
 	Alone    bool // nothing is compared with other systems
 	Seed     uint64
 
-	rewind time.Duration    // see server.Config
+	server server.Config
 	each   []netsim.Profile // in place of Profile, by shooter
 	duel   *Duel            // nil: shooters run about and fire at targets
 }
@@ -84,8 +84,9 @@ func New(cfg Config) (*Range, error) {
 		return nil, err
 	}
 	r.gameOf = rules
-	r.srv, err = server.New(rules, server.Config{Seed: cfg.Seed*2 + 1, Secret: cfg.Seed*2 + 2,
-		Budget: cfg.Budget / 8, Rewind: cfg.rewind})
+	sc := cfg.server
+	sc.Seed, sc.Secret, sc.Budget = cfg.Seed*2+1, cfg.Seed*2+2, cfg.Budget/8
+	r.srv, err = server.New(rules, sc)
 	if err != nil {
 		return nil, err
 	}

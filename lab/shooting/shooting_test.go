@@ -10,6 +10,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
+	"meanwhile/server"
 )
 
 func play(t *testing.T, cfg Config, d time.Duration) *Range {
@@ -153,7 +154,8 @@ func TestBehindCover(t *testing.T) {
 // seeds: B17 B18
 func TestDuel(t *testing.T) {
 	run := func(holds int, rewind time.Duration) *Duel {
-		d, err := NewDuel(time.Duration(holds)*time.Millisecond, 50*time.Millisecond, rewind, 1, 20*time.Second)
+		d, err := NewDuel(time.Duration(holds)*time.Millisecond, 50*time.Millisecond, server.Config{Rewind: rewind}, 1,
+			20*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}
