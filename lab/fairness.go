@@ -108,10 +108,12 @@ func positive(v []float64) float64 {
 // fairnessFigures draws how long victims had been behind cover, and the advantage of who comes
 // round the corner, by round trip.
 func fairnessFigures(cases []duel) []figure {
-	cover := figure{file: "fairness-cover", title: "Longest time behind cover when a hit is decided (the runner's round trip is 50 ms)",
-		x: "round trip of the shooter in ms", y: "ms", dots: true}
-	peek := figure{file: "fairness-peek", title: "By how much earlier than the holder of a place its visitor can shoot",
-		x: "round trip of who varies, in ms; the other has 50 ms", y: "ms", dots: true}
+	cover := figure{file: "fairness-cover",
+		title: "Longest time behind cover when a hit is decided (the runner's round trip is 50 ms)",
+		x:     "round trip of the shooter in ms", y: "ms", dots: true}
+	peek := figure{file: "fairness-peek",
+		title: "By how much earlier than the holder of a place its visitor can shoot",
+		x:     "round trip of who varies, in ms; the other has 50 ms", y: "ms", dots: true}
 	lines := map[string]*line{}
 	var order []string
 	add := func(name string, x int, y float64) {
