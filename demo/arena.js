@@ -57,6 +57,7 @@ const EVENTS = {
   cut: e => cut(e.at, e.mine),
   shove: e => shove(e.at, e.mine),
   press: e => press(e.gate),
+  receipt: e => receipt(e), // the engine's own
 }
 
 // ---- The page ----------------------------------------------------------------------------------------------------------
@@ -265,6 +266,13 @@ function shove(at, isMine) {
 function press(gate) {
   const plate = map.doors?.[gate]?.plate
   if (plate) heard("press", { x: plate[0], y: plate[1] })
+}
+
+/** How the server judged an own shot that hit, here or there. */
+function receipt({ target, seen, used, hit, offMm, reason }) {
+  const cm = offMm === undefined ? "" : `${Math.round(offMm / 10)} cm`
+  const why = { "none stated": "no rewind", exact: "" }[reason] ?? reason
+  scene.receipt(target, seen, used, hit, [hit ? "✓" : "✕", cm, why && `· ${why}`].filter(Boolean).join(" "), g.now)
 }
 
 const nameOf = id => names.get(id) ?? "Someone"

@@ -18,6 +18,7 @@ export const FORESHORTENED = SIN
 const DISTANCE = 44 // metres from the camera to what it looks at
 const NEAR = 4
 const RADIUS = 0.4, STANDING = 1.8, CROUCHING = 1.15, GUN = 0.68 // of an avatar; the gun's height is a share of its height
+const RECEIPT_MS = 1500 // for how long a receipt is shown
 const SUN = { x: 0.42, y: 0.3 } // where the shadow of one metre of wall falls
 
 /** A perspective camera that looks north and down. */
@@ -150,6 +151,7 @@ export class Scene {
     this.swings = []
     this.doors = []
     this.blade = { reach: 1.7, arc: 2.1, ticks: 3 }
+    this.receipts = []
     this.solids = []
     this.order = []
     this.round = 0
@@ -236,6 +238,13 @@ export class Scene {
     }
   }
 
+  /** How the server judged a shot: where its target was seen and where it was judged, as {x, y, z} or undefined. */
+  receipt(id, seen, used, hit, text, now) {
+    const tall = this.avatars.get(id)?.tall ?? STANDING
+    this.receipts.push({ id, seen: seen && { ...seen }, used: used && { ...used }, hit, text, tall, at: now })
+    if (this.receipts.length > 12) this.receipts.shift()
+  }
+
   // ---- Drawing ----
 
   /** One frame. stage: {width, height, now, dt, players, truth, focus, lead, aim, crosshair, things, doors}. */
@@ -272,6 +281,7 @@ export class Scene {
     const me = stage.me && this.avatars.get(stage.me)
     if (me?.alive) this.xray(me)
     if (stage.truth) this.drawTruth(stage.truth)
+    this.drawReceipts(now)
     this.drawSmoke(now)
     this.drawSwings(now)
     this.drawTracers(now)
@@ -584,6 +594,57 @@ export class Scene {
       ctx.stroke()
       ctx.globalAlpha = 1
     }
+  }
+
+  /** Hollow: where the target was on the screen. Filled: where the server judged it. Between them a line, beside it how far. */
+  drawReceipts(now) {
+    const { ctx, eye } = this
+    this.receipts = this.receipts.filter(r => now - r.at < RECEIPT_MS)
+    for (const [i, r] of this.receipts.entries()) {
+      const newest = !this.receipts.some((later, j) => j > i && later.id === r.id)
+      const age = (now - r.at) / RECEIPT_MS, fade = Math.min(1, 2 * (1 - age)) * (newest ? 1 : 0.3)
+      const { seen, used, tall } = r, shown = used ?? seen
+      if (!shown) continue
+      if (used) {
+        this.capsule(used.x, used.y, used.z, tall)
+        ctx.globalAlpha = 0.75 * fade
+        ctx.fillStyle = COLOR.truth
+        ctx.fill()
+      }
+      if (seen) {
+        this.capsule(seen.x, seen.y, seen.z, tall, 2)
+        ctx.globalAlpha = fade
+        ctx.lineWidth = 4
+        ctx.strokeStyle = "rgba(8, 11, 16, 0.7)"
+        ctx.stroke()
+        ctx.lineWidth = 2
+        ctx.strokeStyle = "#ffffff"
+        ctx.stroke()
+      }
+      if (seen && used) {
+        const p = eye.at(seen.x, seen.y, seen.z + tall / 2), px = p.x, py = p.y, q = eye.at(used.x, used.y, used.z + tall / 2)
+        if (Math.hypot(q.x - px, q.y - py) > 3) {
+          ctx.setLineDash([2, 3])
+          ctx.beginPath(); ctx.moveTo(px, py); ctx.lineTo(q.x, q.y); ctx.stroke()
+          ctx.setLineDash([])
+        }
+      }
+      if (!newest) continue
+      const p = eye.at(shown.x, shown.y, shown.z + tall / 2), { y, s } = p, size = Math.max(10, Math.min(13, 0.42 * s))
+      const ends = [p.x, seen ? eye.at(seen.x, seen.y, seen.z + tall / 2).x : p.x], left = Math.max(...ends) > eye.width - 180
+      const x = left ? Math.min(...ends) - RADIUS * s - 8 : Math.max(...ends) + RADIUS * s + 8
+      ctx.font = `600 ${size}px ${SANS}`
+      ctx.textAlign = left ? "right" : "left"
+      ctx.textBaseline = "middle"
+      ctx.lineWidth = 3
+      ctx.lineJoin = "round"
+      ctx.globalAlpha = fade
+      ctx.strokeStyle = "rgba(8, 11, 16, 0.75)"
+      ctx.strokeText(r.text, x, y)
+      ctx.fillStyle = r.hit ? "#ffffff" : COLOR.hit
+      ctx.fillText(r.text, x, y)
+    }
+    ctx.globalAlpha = 1
   }
 
   /** Name and health above a head. */

@@ -29,6 +29,22 @@ export interface EventBase {
   mine: boolean
 }
 
+/** How the server judged a shot of the own avatar that hit, on the screen or on the server. */
+export interface Receipt extends EventBase {
+  /** The entity that was hit on the screen or, if none was, on the server. */
+  target: number
+  /** Whether the server hit it. */
+  hit: boolean
+  /** Where it was on the screen; undefined if nothing was hit there. */
+  seen?: Vec3
+  /** Where the server judged it. */
+  used?: Vec3
+  /** How far apart the two are, in millimetres. */
+  offMm?: number
+  /** Why the server judged another moment than was on the screen; "exact" if it did not. */
+  reason: string
+}
+
 /**
  * What a game is made of. A page without types of its own uses this. One with them gives join() a type argument:
  * join<{kinds: {pilot: {pos: Vec2}}, avatar: {pos: Vec2}, command: {move: Vec2}, events: {zap: {from: Vec2}}}>(...)
@@ -123,7 +139,7 @@ export interface Field { name: string, type: string, names?: string[], length?: 
 export interface Game<T extends GameTypes = GameTypes> {
   command: () => Partial<T["command"]>
   draw: (world: World<T>) => void
-  on: { [event in keyof T["events"]]?: (event: T["events"][event] & EventBase) => void }
+  on: { [event in keyof T["events"]]?: (event: T["events"][event] & EventBase) => void } & { receipt?: (receipt: Receipt) => void }
   /** Take back what a handler of on showed for an event with the same key: it was predicted, and has not happened. */
   undo: { [event in keyof T["events"]]?: (event: T["events"][event] & EventBase) => void }
 

@@ -26,6 +26,8 @@
 //   g.command() returns the command of the next tick; a missing field is zero. Not called without an avatar or on autopilot
 //   g.draw(world) draws one frame. world has one array per kind, as g.world
 //   g.on.<event>(e) handles an event: its fields, e.key (unique), e.entity (who caused it, 0: nobody), e.mine
+//   g.on.receipt(e) shows how the server judged a shot of one's own: e.target, e.hit, e.seen and e.used (where the target was
+//     on the screen, and where it was judged), e.offMm, e.reason; of games whose commands have a press
 //   g.undo.<event>(e) takes back an event of the same key that was shown as predicted and has not happened
 // and reads these:
 //   g.ctx g.canvas g.width g.height   2D context; size of the canvas in CSS pixels

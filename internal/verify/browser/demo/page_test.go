@@ -56,6 +56,51 @@ func near(p *browser.Page, name string, r, g, b int) (n int) {
 	return n
 }
 
+// A shot of the page's own bot leaves a receipt: the server judged the target where it was drawn, to
+// the millimetre, and the page draws that.
+//
+// seeds: B15
+func TestShotLeavesReceipt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: receipts of shots in a browser")
+	}
+	url := live(t)
+	p := browser.New(t)
+	p.Open(url + "?delay=60")
+	p.WaitFor("globalThis.g?.me && g.on.receipt")
+	p.Eval(`{
+		const { receipt } = g.on
+		window.receipts = []
+		g.on.receipt = e => { receipt(e); receipts.push({ ...e, me: g.me?.id }) }
+		0
+	}`, nil)
+	p.WaitLonger("receipts.some(e => e.offMm === 0)", time.Minute)
+	var e struct {
+		Mine, Hit  bool
+		Entity, Me int
+		Target     int
+		Seen, Used struct{ X, Y, Z float64 }
+		OffMm      float64
+		Reason     string
+	}
+	p.Eval("receipts.find(e => e.offMm === 0)", &e)
+	if !e.Mine || !e.Hit || e.Entity != e.Me || e.Target == 0 || e.Seen != e.Used || e.OffMm != 0 || e.Reason != "exact" {
+		t.Errorf("%+v", e)
+	}
+	for end := time.Now().Add(30 * time.Second); ; { // beside the avatar, where no other is as a rule
+		p.Eval(`{
+			const at = { x: g.me.pos.x + 2.5, y: g.me.pos.y - 1.5, z: 4 }
+			g.on.receipt({ target: 0, seen: at, used: at, hit: true, offMm: 0, reason: "exact" })
+			0
+		}`, nil)
+		if n := near(p, "receipt", 0xb5, 0x90, 0x37); n >= 30 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("%d pixels of a receipt", n)
+		}
+	}
+}
+
 func TestArena(t *testing.T) {
 	url := serve(t)
 	p := browser.New(t)
