@@ -536,3 +536,61 @@ func TestLooksAreSpreadOverTicks(t *testing.T) {
 		}
 	}
 }
+
+// Where slots are short, because a player was teleported twice within a round trip, the nearest get
+// them. The far follow as the client acknowledges that others are gone.
+func TestNearestGetSlotsWhereTheyAreShort(t *testing.T) {
+	const group, apart = 250, 10_000
+	n := newNest(t, Config{})
+	n.join = func(w *game.World, name string) game.ID { return ants.Spawn(w, ant{Name: name}) }
+	place := 0
+	n.referee = func(w *game.World) {
+		for i := crumbs.Len(w); i < 3*group; i++ {
+			crumbs.Spawn(w, crumb{Pos: geom.Vec2{X: float64(i/group*apart + i%group)}})
+		}
+		for _, a := range ants.All(w) {
+			a.Pos.X = float64(place * apart)
+		}
+	}
+	p := n.connect("ann")
+	here := func() (known []int) { // how far away things are that have slots, of those around the player
+		for _, i := range n.s.View(p.id).AppendKnown(nil) {
+			if e := n.s.hist.At(i); e.Placed && int(e.X)/apart/1000 == place && e.ID != uint32(n.s.Avatar(p.id)) {
+				known = append(known, int(e.X)/1000%apart)
+			}
+		}
+		slices.Sort(known)
+		return known
+	}
+	step := func(acknowledges bool) {
+		n.tick(func(_ PlayerID, b []byte) { p.take(b) })
+		if acknowledges {
+			p.send(command(n.s.Tick()+2, antCmd{}))
+		}
+	}
+	for range 40 {
+		step(true)
+	}
+	place = 1
+	for range n.s.lookEvery() {
+		step(false)
+	}
+	place = 2
+	for range n.s.lookEvery() {
+		step(false)
+	}
+	known := here()
+	if len(known) == 0 || len(known) > group/2 {
+		t.Fatalf("with slots short the player knows %d things around it", len(known))
+	}
+	if known[len(known)-1] != len(known)-1 {
+		t.Errorf("with slots short the player knows %d things around it, the farthest is %d m away", len(known),
+			known[len(known)-1])
+	}
+	for range 40 {
+		step(true)
+	}
+	if known = here(); len(known) < group-1 {
+		t.Errorf("the player knows %d of %d things around it", len(known), group)
+	}
+}
