@@ -17,6 +17,7 @@ import (
 	"meanwhile/app/site"
 	"meanwhile/game"
 	"meanwhile/host"
+	"meanwhile/server"
 )
 
 // options are the flags of a game's program.
@@ -33,19 +34,32 @@ type options struct {
 	Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
 }
 
-// Main runs a game: the server with its page and bots, as the flags say, until it is interrupted.
-// Compiled for the browser it is the page's engine. It does not return.
-func Main[C any](def *game.Definition[C]) {
+// Main runs a game: the server with its page and bots, as the flags and at most one Options say,
+// until it is interrupted. Compiled for the browser it is the page's engine. It does not return.
+func Main[C any](def *game.Definition[C], opts ...Options) {
 	ctx, stop := site.Interrupted()
 	rules, err := def.Rules()
-	code := run(ctx, def.Name, rules, err, os.Args[1:], os.Stdout, os.Stderr)
+	code := run(ctx, def.Name, rules, err, opts, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
+// limitsOf returns the first Options' LimitsOf as a host calls it; nil where there is none.
+func limitsOf(opts []Options) func(v host.Visitor) server.Limits {
+	if len(opts) == 0 || opts[0].LimitsOf == nil {
+		return nil
+	}
+	return func(v host.Visitor) server.Limits {
+		l := opts[0].LimitsOf(Visitor{Name: v.Name, Room: v.Room})
+		return server.Limits{Budget: l.Kbit * 1000 / 8, Send: l.Packets}
+	}
+}
+
 // run is Main with an exit status: 0, 1 if something failed, 2 if the program is used or written
 // wrongly.
-func run(ctx context.Context, name string, rules *game.Rules, err error, args []string, stdout, stderr io.Writer) int {
+func run(
+	ctx context.Context, name string, rules *game.Rules, err error, opts []Options, args []string, stdout, stderr io.Writer,
+) int {
 	say := func(err error) { fmt.Fprintln(stderr, site.Sentence(name, err)) }
 	if err != nil {
 		say(err)
@@ -88,7 +102,7 @@ func run(ctx context.Context, name string, rules *game.Rules, err error, args []
 	s, err := site.Listen(site.Config{
 		Addr: o.Addr, Pages: pages,
 		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
-			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, Log: site.Logger(stderr, o.Verbose)},
+			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(opts), Log: site.Logger(stderr, o.Verbose)},
 		Metrics: site.IsLocal(o.Addr),
 	})
 	if err != nil {

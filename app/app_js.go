@@ -16,8 +16,8 @@ import (
 )
 
 // Main runs the game as the engine of the page that loaded it, and does not return. The page gets
-// mistakes in the definition.
-func Main[C any](def *game.Definition[C]) {
+// mistakes in the definition. Options are for the server.
+func Main[C any](def *game.Definition[C], _ ...Options) {
 	rules, err := def.Rules()
 	offer(&engine{rules: rules, err: err, datagram: make([]byte, 2*wire.MaxDatagram)})
 	select {}

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"meanwhile/examples/zap"
+	"meanwhile/host"
+	"meanwhile/server"
 )
 
 // start runs the quickstart's program with arguments and returns what it did.
@@ -25,7 +27,7 @@ func start(t *testing.T, ctx context.Context, stdout io.Writer, args ...string) 
 		t.Fatal(err)
 	}
 	var errs bytes.Buffer
-	code = run(ctx, "zap", rules, nil, args, stdout, &errs)
+	code = run(ctx, "zap", rules, nil, nil, args, stdout, &errs)
 	return code, errs.String()
 }
 
@@ -59,7 +61,7 @@ func TestSentences(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	if code := run(context.Background(), "zap", nil, errors.New("game: zap: Pilot.Pos has a bad tag"), nil, &out,
+	if code := run(context.Background(), "zap", nil, errors.New("game: zap: Pilot.Pos has a bad tag"), nil, nil, &out,
 		&errs); code != 2 || errs.String() != "zap: zap: Pilot.Pos has a bad tag\n" {
 		t.Errorf("status %d, %q", code, errs.String())
 	}
@@ -111,5 +113,25 @@ func TestPrebuilt(t *testing.T) {
 	cancel()
 	if e := <-done; e.code != 0 || e.text != "using the zap.wasm beside the page\n" {
 		t.Errorf("status %d, %q", e.code, e.text)
+	}
+}
+
+// A program says in kbit/s what a class of players is sent; without Options all get what the flags
+// say.
+func TestLimitsOfOptions(t *testing.T) {
+	if limitsOf(nil) != nil || limitsOf([]Options{{}}) != nil {
+		t.Error("without a function there are limits")
+	}
+	f := limitsOf([]Options{{LimitsOf: func(v Visitor) Limits {
+		if v.Name == "guest" && v.Room == "hall" {
+			return Limits{Kbit: 16, Packets: 6}
+		}
+		return Limits{}
+	}}})
+	if got, want := f(host.Visitor{Name: "guest", Room: "hall"}), (server.Limits{Budget: 2000, Send: 6}); got != want {
+		t.Errorf("a guest gets %+v, want %+v", got, want)
+	}
+	if got := f(host.Visitor{Name: "ann", Room: "hall"}); got != (server.Limits{}) {
+		t.Errorf("others get %+v", got)
 	}
 }

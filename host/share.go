@@ -31,13 +31,13 @@ type share struct {
 	want  int64
 }
 
-// held returns what the share may still use in the present second.
-func (s *share) held() int64 {
-	held := s.cap.Load()
+// usable returns what the share may still use in the present second.
+func (s *share) usable() int64 {
+	most := s.cap.Load()
 	for _, c := range s.past {
-		held = max(held, c)
+		most = max(most, c)
 	}
-	return held
+	return most
 }
 
 // shares divides the budget of the host among its humans. The sum of what they may send in any one
@@ -100,7 +100,7 @@ func (a *shares) leave(s *share) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s.p = nil
-	s.past[0] = s.held()
+	s.past[0] = s.usable()
 	s.cap.Store(0)
 	s.most.Store(0)
 }
@@ -109,7 +109,7 @@ func (a *shares) leave(s *share) {
 func (a *shares) free() int64 {
 	free := a.total
 	for _, s := range a.list {
-		free -= s.held()
+		free -= s.usable()
 	}
 	return free
 }
@@ -137,7 +137,7 @@ func (a *shares) divide() {
 		now := s.cap.Load()
 		copy(s.past[1:], s.past[:])
 		s.past[0] = now
-		if s.held() > 0 {
+		if s.usable() > 0 {
 			s.measure(now)
 			kept = append(kept, s)
 		}
@@ -169,8 +169,8 @@ func (a *shares) divide() {
 	free := max(a.free()-spare, 0)
 	for _, s := range a.list {
 		if now, t := s.cap.Load(), target(s); t > now {
-			// What it held of late is its own already.
-			own := min(t, s.held())
+			// What it could use in the last second is its own already.
+			own := min(t, s.usable())
 			s.cap.Store(own + (t-own)*min(free, rise)/max(rise, 1))
 		}
 	}

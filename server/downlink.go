@@ -312,7 +312,7 @@ func (p *player) header(w *wire.BitWriter, sent *wire.Packet, o occasion, budget
 		d.line, d.lineNo = wire.Statement{}, s.line.no
 	}
 	if h.HasTime = !d.line.Known(); h.HasTime {
-		d.line.Said(sent.Seq)
+		d.line.Stated(sent.Seq)
 		h.Time = s.line.Time(s.tick).Stamp()
 		if s.line.Period != s.period {
 			h.Period = s.line.Period
@@ -321,7 +321,7 @@ func (p *player) header(w *wire.BitWriter, sent *wire.Packet, o occasion, budget
 	h.NextDue = wire.DueWithin(time.Second / time.Duration(d.send) * 5 / 4)
 	if o.resting {
 		h.NextDue = wire.Quiet
-		d.rest.Said(sent.Seq)
+		d.rest.Stated(sent.Seq)
 	}
 	h.Elicits = o.records || o.messages || o.crowded || o.resting && !d.rest.Known()
 	h.Append(w, known)

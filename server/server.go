@@ -255,7 +255,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	p.up.heard = now
 	p.down.applied, p.down.lineNo = s.tick, s.line.no
 	if s.line.Period == s.period {
-		p.down.line.Tell() // by the welcome
+		p.down.line.Learned() // by the welcome
 	}
 	p.down.view, p.down.messages, p.down.window, p.down.path.capacity = snapshot.NewView(s.hist), sender, window, capacity
 	p.down.view.Share(&s.look)

@@ -14,8 +14,8 @@ type Received struct {
 	any   bool
 	known Seq // the peer knows which of its packets up to this one were applied
 
-	telling  bool
-	told, by Seq // our packet by, and each since, states those up to told
+	stating    bool
+	stated, by Seq // our packet by, and each since, states those up to stated
 }
 
 // Accepts reports whether packet s may be applied: it was not applied yet and is not more than
@@ -48,22 +48,22 @@ func (r *Received) Applied(s Seq) {
 	if !s.Newer(r.known) { // overtaken: the peer knows it as not applied
 		r.known = s - 1
 	}
-	if r.telling && !s.Newer(r.told) {
-		r.telling = false
+	if r.stating && !s.Newer(r.stated) {
+		r.stating = false
 	}
 }
 
 // Stated notes that our packet seq carries the acknowledgement.
 func (r *Received) Stated(seq Seq) {
-	if !r.telling && r.ack.Latest.Newer(r.known) {
-		r.telling, r.told, r.by = true, r.ack.Latest, seq
+	if !r.stating && r.ack.Latest.Newer(r.known) {
+		r.stating, r.stated, r.by = true, r.ack.Latest, seq
 	}
 }
 
 // Delivered notes that the peer applied our packet seq.
 func (r *Received) Delivered(seq Seq) {
-	if r.telling && !r.by.Newer(seq) {
-		r.telling, r.known = false, r.told
+	if r.stating && !r.by.Newer(seq) {
+		r.stating, r.known = false, r.stated
 	}
 }
 
@@ -79,25 +79,25 @@ func (r *Received) begin() {
 // Ack returns the acknowledgement to send; ok is false before the first packet.
 func (r *Received) Ack() (a Ack, ok bool) { return r.ack, r.any }
 
-// A Statement is what packets say until the peer is known to have applied one of those that said
-// it. The zero Statement was not said yet.
+// A Statement is what packets state until the peer is known to have applied one of those that did.
+// The zero Statement was not stated yet.
 type Statement struct {
-	from  Seq // first packet that said it
+	from  Seq // first packet that stated it
 	any   bool
 	known bool
 }
 
-// Said notes that packet seq says it, as each since has.
-func (s *Statement) Said(seq Seq) {
+// Stated notes that packet seq states it, as each since has.
+func (s *Statement) Stated(seq Seq) {
 	if !s.any {
 		s.any, s.from = true, seq
 	}
 }
 
-// Tell notes that the peer learned it otherwise.
-func (s *Statement) Tell() { s.any, s.known = true, true }
+// Learned notes that the peer learned it otherwise.
+func (s *Statement) Learned() { s.any, s.known = true, true }
 
-// Begun reports whether a packet said it.
+// Begun reports whether a packet stated it.
 func (s *Statement) Begun() bool { return s.any }
 
 // Delivered notes that the peer applied packet seq.

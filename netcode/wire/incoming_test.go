@@ -57,7 +57,7 @@ func newExchange(t *testing.T, seed uint64) *exchange {
 	}
 	x.server.tick, x.server.tickKnown = int64(first), first
 	x.server.line = Line{first, at, exchangePeriod}
-	x.server.stmt.Tell()
+	x.server.stmt.Learned()
 	return x
 }
 
@@ -106,7 +106,7 @@ func (x *exchange) sendDown() {
 	h.Stamp = x.now.Add(time.Duration(x.upTo(15000)) * time.Millisecond).Stamp()
 	h.Ack, h.HasAck = x.up.Ack()
 	x.up.Stated(h.Seq)
-	s.stmt.Said(h.Seq)
+	s.stmt.Stated(h.Seq)
 	h.Time = s.line.Time(h.Tick).Stamp()
 	if s.line.Period != exchangePeriod {
 		h.Period = s.line.Period
@@ -349,8 +349,8 @@ func TestStatement(t *testing.T) {
 	if s.Begun() || s.Known() {
 		t.Error("it was said before any packet said it")
 	}
-	s.Said(10)
-	s.Said(11)
+	s.Stated(10)
+	s.Stated(11)
 	if s.Delivered(9); s.Known() || !s.Begun() {
 		t.Error("known by a packet that did not say it")
 	}

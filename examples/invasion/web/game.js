@@ -572,7 +572,8 @@ function sparkline(x, y, w, h) {
 
 /** The whole world, 3.2 km across: the beacons, the hordes that go for them, and everything that this client knows. */
 function drawMap(world, me) {
-  const size = Math.max(140, Math.min(230, g.width * 0.2, g.height * 0.34)), x0 = g.width - size - 26, y0 = 26, k = size / (2 * WORLD)
+  const size = Math.max(140, Math.min(230, g.width * 0.2, g.height * 0.34)), x0 = g.width - size - 26, k = size / (2 * WORLD)
+  const y0 = x0 > 310 ? 26 : rates ? 240 : 158 // below the figures where both are not beside each other
   panel(x0 - 12, y0 - 12, size + 24, size + 40)
   const px = p => x0 + (p.x + WORLD) * k, py = p => y0 + (p.y + WORLD) * k
   ctx.save()
@@ -615,7 +616,7 @@ function drawMap(world, me) {
   }
   ctx.restore()
   write(`about ${Math.round(foes / 100) * 100} creatures`, x0, y0 + size + 15, 12, "#ffb9a6", "left", 600)
-  write("3.2 km", x0 + size, y0 + size + 15, 12, "rgba(190, 212, 226, 0.7)", "right")
+  if (size > 190) write("3.2 km", x0 + size, y0 + size + 15, 12, "rgba(190, 212, 226, 0.7)", "right")
 }
 
 function drawLegend() {

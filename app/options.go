@@ -1,0 +1,17 @@
+package app
+
+// Options are what a program decides for its server beside the flags. The zero Options leave all to
+// the flags; the browser's engine has no use for them.
+type Options struct {
+	// LimitsOf returns what a player is sent at most, by whatever class the game has. It is called
+	// when a player joins, by several goroutines. Players may ask for less. Nil gives everybody
+	// what --kbit says.
+	LimitsOf func(v Visitor) Limits
+}
+
+// A Visitor is a player who joins.
+type Visitor struct{ Name, Room string }
+
+// Limits are those of one player: kbit/s and packets a second. Zero is what the flags and the game
+// say; what is too little or too much becomes the least or the most that there is.
+type Limits struct{ Kbit, Packets int }
