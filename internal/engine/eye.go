@@ -3,6 +3,7 @@ package engine
 import (
 	"unsafe"
 
+	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 )
 
@@ -23,29 +24,47 @@ func (e *Engine) CutAt(id ID) Tick {
 // known, and outside of commands and bots, it is the present state. v stays as it is if there is no
 // such avatar.
 func (s *Store) Eye(me ID, v unsafe.Pointer) {
-	x := s.any(me)
-	if x == nil {
-		return
+	if sims := s.eye(me); sims != nil {
+		s.schema.Store(v, sims)
 	}
-	w := s.world
+}
+
+// eye returns the integers of what Eye writes, nil for nothing. They are valid until the next call.
+func (s *Store) eye(me ID) []int64 {
+	x, w := s.any(me), s.world
+	if x == nil {
+		return nil
+	}
 	if w.seer == nil || w.eye == 0 || me != w.actor {
 		s.schema.Extract(x.state, s.ints)
-		s.schema.Store(v, s.ints)
-		return
+		return s.ints
 	}
 	last := w.tick - 1
 	t := min(Tick((w.eye+clock.FracPerTick-1)/clock.FracPerTick), last) // the later one of the two states
 	b, cut := s.before(x, t)
 	if b == nil {
-		s.schema.Store(v, x.sims)
-		return
+		return x.sims
 	}
 	a, was := s.before(x, t-1)
 	if u := int64(w.eye - (t - 1).Frac()); a != nil && was == cut && !s.boarded(a, b) && u < clock.FracPerTick {
 		s.schema.Between(s.ints, a, b, u<<8)
-		b = s.ints
+		return s.ints
 	}
-	s.schema.Store(v, b)
+	return b
+}
+
+// eyePlace returns where player me saw itself in the world. ok is false if its avatar has no place.
+func (w *World) eyePlace(me ID) (at geom.Vec3, ok bool) {
+	s, x := w.entity(me)
+	if x == nil || s.schema.Place < 0 {
+		return at, false
+	}
+	k := s.schema
+	w.floats = k.AppendExact(w.floats[:0], nil, s.eye(me), 65536)
+	if at, _ = k.PlaceOf(w.floats); k.Parent >= 0 {
+		at, _ = w.SeenOn(me, ID(w.floats[k.Props[k.Parent].At]), at)
+	}
+	return at, true
 }
 
 // before returns the acting avatar's integers after a tick before the command, and the newest tick

@@ -171,18 +171,13 @@ func (s *Sight) keep(f func(i int) bool) {
 	s.ids = s.ids[:kept]
 }
 
-// leaveOutFar takes out of a sight what is further from the avatar than the kind can be hit:
+// leaveOutFar takes out of a sight what is further from the eye than the kind can be hit:
 // clients may draw it elsewhere. Both sides do, with the same integers. An avatar without a place
 // is far from nothing.
 func (s *Store) leaveOutFar(me ID, seen *Sight) {
-	w := s.world
-	k := w.values(me)
-	if k == nil || k.Place < 0 {
+	own, ok := s.world.eyePlace(me)
+	if !ok {
 		return
-	}
-	own, _ := k.PlaceOf(w.floats)
-	if k.Parent >= 0 {
-		own, _ = w.On(ID(w.floats[k.Props[k.Parent].At]), own)
 	}
 	seen.keep(func(i int) bool {
 		at, _ := s.schema.DrawnPlace(seen.at(i))
