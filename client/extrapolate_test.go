@@ -190,10 +190,10 @@ func TestExtrapolatedBeyond(t *testing.T) {
 			if !c.Shoot {
 				return
 			}
-			seen := sight{}
+			seen, eye := sight{}, hunters.Eye(w, me)
 			for id, d := range deer.Seen(w, me) {
-				if seen[id] = d.Pos; d.Pos.Sub(h.Pos).Len() > beyond {
-					t.Errorf("Seen has one at %.1f m", d.Pos.Sub(h.Pos).Len())
+				if seen[id] = d.Pos; d.Pos.Sub(eye.Pos).Len() > beyond {
+					t.Errorf("Seen has one at %.1f m", d.Pos.Sub(eye.Pos).Len())
 				}
 			}
 			if w == host {

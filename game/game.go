@@ -45,7 +45,7 @@ type KindOption func(*engine.Kind)
 // Extrapolated kinds are drawn at the present and never hit: Seen panics.
 func Extrapolated(k *engine.Kind) { k.Extrapolated = true }
 
-// ExtrapolatedBeyond is Extrapolated beyond so many metres, at most 1000, from the avatar. Seen
+// ExtrapolatedBeyond is Extrapolated beyond so many metres, at most 1000, from the eye. Seen
 // leaves out what is there.
 func ExtrapolatedBeyond(metres float64) KindOption {
 	return func(k *engine.Kind) { k.Beyond = metres }
