@@ -214,11 +214,12 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 	return s, true
 }
 
-// same reports whether a group is known to have been at tick t as it is in vals.
+// same reports whether a group is known to have been at tick t as it is in vals. t may lie before
+// the history, if the group rested until then.
 func (r *Rewinder) same(i int32, g int, t clock.Tick, vals []int64) bool {
 	was, at, ok := r.History.Past(i, g, t, r.was)
 	if ok {
 		r.was = was
 	}
-	return ok && at == t && slices.Equal(was, vals)
+	return ok && (at == t || r.History.At(i).ChangedBy(g, at) <= t) && slices.Equal(was, vals)
 }

@@ -64,8 +64,18 @@ type groupTimes struct {
 	flight clock.Tick
 	rest   bool // it rests now
 
-	// The teleports, starts and ticks at rest that the history remembers, for rewinding.
-	cuts, starts, rests marks
+	// The changes of values, teleports, starts and ticks at rest that the history remembers, for
+	// rewinding, and the newest change before those.
+	moves, cuts, starts, rests marks
+	early                      clock.Tick
+}
+
+// forget notes that ticks up to to, of which last is the newest that was recorded, are about to
+// take the places of older ones.
+func (gt *groupTimes) forget(last, to clock.Tick) {
+	if to >= RewindTicks {
+		gt.early = max(gt.early, gt.moves.newest(to-RewindTicks, last))
+	}
 }
 
 // marks is a set of ticks of the last RewindTicks.
@@ -447,6 +457,8 @@ func (e *Entity) goOn(k *schema.Kind, to clock.Tick) {
 	}
 	for g := range e.group {
 		times := &e.group[g]
+		times.forget(e.lastTick, to)
+		times.moves.fill(from, to, false)
 		times.cuts.fill(from, to, false)
 		times.starts.fill(from, to, false)
 		times.rests.fill(from, to, times.rest)
@@ -458,6 +470,8 @@ func (e *Entity) goOn(k *schema.Kind, to clock.Tick) {
 // reports whether a record of the group says anything new.
 func (e *Entity) recordGroup(h *History, k *schema.Kind, g int, changed uint64, cut bool) (news bool) {
 	group, times, now := &k.Groups[g], &e.group[g], h.tick
+	times.forget(now-1, now)
+	times.moves.put(now, changed != 0)
 	for set := changed; set != 0; set &= set - 1 {
 		e.changed[bits.TrailingZeros64(set)] = now
 	}
@@ -669,6 +683,15 @@ func (h *History) Velocity(i int32, ago, over clock.Tick) (x, y int64) {
 
 // ChangedIn returns the newest tick at which group g changed.
 func (e *Entity) ChangedIn(g int) clock.Tick { return e.group[g].moved }
+
+// ChangedBy returns the newest tick up to t at which group g changed, if the history remembers t;
+// else one before the ticks that it remembers.
+func (e *Entity) ChangedBy(g int, t clock.Tick) clock.Tick {
+	if newest := e.group[g].moves.newest(t, e.lastTick); newest != 0 {
+		return newest
+	}
+	return e.group[g].early
+}
 
 // TimesAt returns the newest teleport and start of movement of group g up to tick t, which a record
 // of tick t had; 0 if the history remembers none.

@@ -50,18 +50,17 @@ type lookSlot struct {
 }
 
 type lookPair struct {
-	a, b   Mark       // around t
-	before Mark       // the newest state that the client is known to have held, from before the log
-	gone   clock.Tick // newest packet that made the client drop the group
-	open   bool       // a is still to be found
+	a, b   Mark // around t
+	before Mark // the newest state that the client is known to have held, from before the log
+	open   bool // a is still to be found
 }
 
 // Shown appends to dst the slots of the entities that the client showed when it had applied the
-// packets of by, by rising ID of the entity: those in sight, and those whose end it had not learned,
-// be it that they are dead or have left its sight. One that came back meanwhile is there several
-// times, its newest slot first: the client shows it by the first of them of which it held a record.
-// Ends that the server learned of more than 32 ticks ago count as known to the client. wanted says
-// of which entities, by index, the caller asks; nil: of all.
+// packets of by, by rising ID of the entity: those in sight, and those whose end it had not
+// learned, be it that they are dead or have left its sight. One that came back meanwhile is there
+// several times, its newest slot first: the client shows it by the first of them of which it held a
+// record. Ends that the server learned of more than 32 ticks ago count as known to the client.
+// wanted says of which entities, by index, the caller asks; nil: of all.
 func (v *View) Shown(by wire.Basis, dst []uint16, wanted func(i int32) bool) []uint16 {
 	from := len(dst)
 	for n := range v.slots.used {
@@ -168,33 +167,35 @@ func (l *Lookback) walk() {
 		}
 		drawn := p.Applied() && key.by.Has(p.Seq)
 		for r.begin(p.Refs); r.next(); {
-			if !l.open.has(r.slot) || r.gone {
+			if !l.open.has(r.slot) {
 				continue
 			}
 			s := &l.slots[r.slot]
-			if p.Tick < s.since {
+			if p.Tick < s.since || r.gone && !drawn {
 				continue
 			}
 			for groups := r.groups; groups != 0; groups &= groups - 1 {
 				pair := &l.pairs[int(s.at)+unitOf(bits.TrailingZeros32(groups))]
+				if r.gone {
+					l.drop(r.slot, pair, p.Tick)
+					continue
+				}
 				mark := Mark{Tick: p.Tick, Bound: r.bound}
 				if s.graded&uint8(groups&-groups) != 0 {
 					mark.Level = r.level
 				}
 				switch {
-				case !pair.open || p.Tick <= pair.gone: // found, or dropped since
+				case !pair.open: // found, or dropped since
 				case drawn && mark.shown() <= key.t:
-					pair.a, pair.open = mark, false
-					if s.left--; s.left == 0 {
-						l.open.remove(r.slot)
-					}
+					pair.a = mark
+					l.close(r.slot, pair)
 				case drawn:
 					pair.b = mark
 				}
 				if r.based { // whether this record arrived or not, the client held its baseline
 					age, level, bound := r.base()
-					if m := (Mark{p.Tick - age, bound, level}); pair.open && m.Tick > pair.gone {
-						l.had(pair, m, last)
+					if pair.open {
+						l.had(pair, Mark{p.Tick - age, bound, level}, last)
 					}
 				}
 			}
@@ -202,6 +203,27 @@ func (l *Lookback) walk() {
 		return true
 	})
 	l.open = slotSet{}
+}
+
+// close notes that nothing is to be looked for any more for a pair of slot n.
+func (l *Lookback) close(n uint16, p *lookPair) {
+	p.open = false
+	if s := &l.slots[n]; s.left > 1 {
+		s.left--
+	} else {
+		l.open.remove(n)
+	}
+}
+
+// drop notes that the packet of a tick made the client drop the group of a pair of slot n.
+func (l *Lookback) drop(n uint16, p *lookPair, tick clock.Tick) {
+	if !p.open {
+		return
+	}
+	if p.before.Tick <= tick {
+		p.before = Mark{}
+	}
+	l.close(n, p)
 }
 
 // last returns the tick of the newest packet that the client had applied.
@@ -228,41 +250,47 @@ func (l *Lookback) begin(wanted *slotSet) {
 	}
 }
 
+// recentDrop is for how many ticks a packet that made the client drop a group is surely in the log.
+const recentDrop = wire.LogTicks * 3 / 4
+
 func (l *Lookback) beginSlot(n uint16, last clock.Tick) {
 	v := l.key.view
 	s, is := &v.slots.list[n], &l.slots[n]
-	shown := v.shown(n, l.key.by)
 	*is = lookSlot{since: s.since, at: s.at}
-	unit, end := v.ledger.piece(s.at)
-	for i := unit; i < end; i++ {
-		k, acked := &v.ledger.known[i], v.ledger.acked(i)
-		p := &l.pairs[i]
-		*p = lookPair{}
-		if !shown || k.out() { // what must be dropped is not drawn
-			continue
-		}
-		if l.had(p, Mark{acked, k.bound(), k.level()}, last); p.before.Tick != 0 {
-			p.a = p.before // it holds nothing newer: nothing to look for
-		} else if acked != 0 {
-			p.open = true
-			is.left++
-		}
-	}
-	if is.left == 0 {
-		return
-	}
-	l.open.add(n)
 	if v.resync.notBefore != nil {
 		is.since = max(is.since, v.resync.notBefore[n])
 	}
-	if s.exact() {
+	unit, end := v.ledger.piece(s.at)
+	for i := unit; i < end; i++ {
+		l.pairs[i] = lookPair{}
+	}
+	if !v.shown(n, l.key.by) || s.exact() {
 		return
 	}
 	r := v.rules(s)
 	is.graded = uint8(r.graded)
-	for set := r.limitedSet; set != 0; set &= set - 1 {
+	for set := r.all; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
-		l.pairs[s.unit(g)].gone = v.goneTick(s, g)
+		k, acked, p := &v.ledger.known[s.unit(g)], v.ledger.acked(s.unit(g)), &l.pairs[s.unit(g)]
+		l.had(p, Mark{acked, k.bound(), k.level()}, last)
+		dropped := false // the client may have dropped the group, and not yet in that frame
+		if set&-set&r.limitedSet != 0 {
+			at := v.goneUnit(s, g)
+			gone, was := v.ledger.known[at].sent(), v.ledger.acked(at)
+			if dropped = k.out() || gone >= max(acked, 1) && v.h.tick-gone < recentDrop; dropped {
+				l.had(p, Mark{was, v.ledger.known[at].bound(), v.ledger.known[at].level()}, last)
+			}
+		}
+		switch {
+		case p.before.Tick != 0 && !dropped:
+			p.a = p.before // it holds nothing newer: nothing to look for
+		case acked != 0 || dropped:
+			p.open = true
+			is.left++
+		}
+	}
+	if is.left != 0 {
+		l.open.add(n)
 	}
 }
 

@@ -150,3 +150,38 @@ func TestWhoFlapsIsShownByTheRightSlot(t *testing.T) {
 		}
 	}
 }
+
+// A first sight that is repeated without a group makes the client drop it: a frame drawn from the
+// first copy has the group, one drawn from both has not.
+//
+// seeds: B16
+func TestRepeatedSightDropsAGroup(t *testing.T) {
+	h := NewHistory(codec.All(mustKind[cart](t)))
+	v := NewView(h)
+	var log wire.Log
+	var w wire.BitWriter
+	var i int32
+	sims := make([]int64, h.kinds[0].Sims)
+	fuel := h.kinds[0].Props[5].Group
+	for n, away := range []int64{10_000, 90_000} {
+		h.Begin(clock.Tick(n + 1))
+		if n == 0 {
+			i = h.Add(7, 0, false)
+			v.Enter(i, Observed)
+		}
+		h.Record(i, sims, false)
+		v.far(i, away*away)
+		p := log.Sent(clock.Time(n)*clock.Time(time.Second), h.Tick(), v.Missing)
+		w.Reset(nil)
+		now := clock.Time(n) * clock.Time(time.Second)
+		new(Writer).All(&w, v, v.Pending(now, time.Millisecond, nil), p, now)
+		log.Charge(p, 100)
+	}
+	log.Acked(wire.Ack{Latest: 2, History: 1}, v.Delivered, v.Missing)
+	for newest, want := range map[wire.Seq]clock.Tick{1: 1, 2: 0} {
+		a, b := recordsOf(v, &log, i, fuel, newest, 9*256)
+		if a.Tick != want || b.Tick != 0 {
+			t.Errorf("by packet %d the group is drawn from %+v and %+v, want tick %d", newest, a, b, want)
+		}
+	}
+}

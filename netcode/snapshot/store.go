@@ -47,6 +47,7 @@ type Store struct {
 	alive []*Replica        // by rising ID
 	spare []*Replica
 
+	sights  [8]missedSight                    // the newest first
 	packets [wire.AgreedTicks + 1]packetSlots // packets by tick; the last is none
 	parsed  parsed
 	near    bool // some place is coded relative to the viewer
@@ -176,8 +177,9 @@ func (s *Store) commit(o *op, tick clock.Tick) {
 		}
 		return
 	case opSight:
-		if tick <= s.ended[o.slot] {
-			return // sent before the end, arrived after it
+		if tick <= s.ended[o.slot] { // sent before the end, arrived after it
+			s.missed(o, tick)
+			return
 		}
 		if h == nil || !h.alive || h.ID != o.id || h.Kind != o.kind || h.Exact != o.exact || h.Mine != o.mine {
 			if s.overtaken(o, tick) {
@@ -214,7 +216,31 @@ func (s *Store) overtaken(o *op, tick clock.Tick) bool {
 			return true
 		}
 	}
+	for _, m := range s.sights {
+		if m.id == o.id && m.slot != o.slot && m.tick > tick {
+			return true
+		}
+	}
 	return false
+}
+
+// missed notes a first sight o, of a tick, whose use of a slot has ended already: the entity's use
+// of another slot before is over, too.
+func (s *Store) missed(o *op, tick clock.Tick) {
+	if h := s.Find(o.id); h != nil && h.slot != o.slot && h.since < tick {
+		h.alive = false
+		s.ended[h.slot] = max(s.ended[h.slot], tick)
+		s.unlist(h)
+	}
+	copy(s.sights[1:], s.sights[:])
+	s.sights[0] = missedSight{o.id, o.slot, tick}
+}
+
+// missedSight is a first sight that came after the end of its use of a slot.
+type missedSight struct {
+	id   uint32
+	slot uint16
+	tick clock.Tick
 }
 
 // enter starts a new use of a slot.

@@ -295,7 +295,7 @@ func (v *View) Delivered(p *wire.Packet) {
 		if is == empty || !v.current(r.slot, p.Tick) || !v.same(s) && r.groups != 0 {
 			continue
 		}
-		rewound = rewound || !r.gone && !s.exact() && v.rules(s).rewound
+		rewound = rewound || r.groups != 0 && !s.exact() && v.rules(s).rewound
 		switch {
 		case r.gone && r.groups != 0:
 			v.deliveredForget(s, r.groups, p.Tick)
@@ -484,9 +484,11 @@ func (v *View) goneTick(s *slot, g int) clock.Tick {
 // dropped notes that the client dropped group g.
 func (v *View) dropped(s *slot, g int) {
 	unit := s.unit(g)
-	at := v.ledger.known[unit].sent()
+	gone, was := v.goneUnit(s, g), &v.ledger.known[unit]
+	v.ledger.set(gone, was.sent(), v.ledger.acked(unit)) // a frame of before may still be asked for
+	v.ledger.known[gone].put(levelAt, levelsMask, uint16(was.level()))
+	v.ledger.known[gone].put(boundAt, 15, uint16(was.bound()))
 	v.ledger.reset(unit)
-	v.ledger.set(v.goneUnit(s, g), at, 0)
 }
 
 // toDrop returns the groups that a packet must make the client drop now, of those that are not in
@@ -831,11 +833,13 @@ func (v *View) commit(c *Candidate, p *wire.Packet, log *logWriter) {
 	}
 	entry.based = p.Tick-oldest >= longAgo
 	log.put(entry)
+	missing := logEntry{slot: c.slot, gone: true}
 	if c.First {
 		for set := v.rules(s).limitedSet &^ c.groups; set != 0 && !s.exact(); set &= set - 1 {
 			if unit := s.unit(bits.TrailingZeros32(set)); v.ledger.known[unit].sent() != 0 {
 				v.ledger.known[unit].flags |= isOut
 				v.ledger.send(unit, p.Tick, 0)
+				missing.groups |= set & -set
 			}
 		}
 	}
@@ -852,5 +856,8 @@ func (v *View) commit(c *Candidate, p *wire.Packet, log *logWriter) {
 			v.want(kind, g, e.obsRow(kind, v.h.tick))
 		}
 		v.ledger.send(unit, p.Tick, v.level(s, g))
+	}
+	if missing.groups != 0 { // after what the entry is based on
+		log.put(missing)
 	}
 }
