@@ -40,8 +40,8 @@ var (
 // button is where the button of each pontoon is, relative to it.
 var button = geom.Vec3{X: 3, Y: 1}
 
-// sighted is what a command of a marine was judged by: its eye and, by ID, the other marines and the
-// buttons of all pontoons, in the world.
+// sighted is what a command of a marine was judged by: its eye and, by ID, the other marines and
+// the buttons of all pontoons, in the world.
 type sighted struct {
 	eye     geom.Vec3
 	others  map[game.ID]geom.Vec3
@@ -127,20 +127,7 @@ func TestPlatformsUnderShooterAndTarget(t *testing.T) {
 	profiles := []netsim.Profile{netsim.LAN, netsim.HotelWiFi, netsim.Ocean}
 	for i, profile := range profiles {
 		bot := game.BotOf(func(w *game.World, me game.ID) (c march) {
-			s := &sighted{others: map[game.ID]geom.Vec3{}}
-			p := sim.Players()[i]
-			p.Client.Draw(nil, func(e *client.Entity) {
-				if e.Kind != 1 {
-					return
-				}
-				at := geom.Vec3{X: e.Vals[1], Y: e.Vals[2], Z: e.Vals[3]}
-				if e.Mine {
-					s.eye = at.Sub(p.Client.OwnOffset())
-				} else {
-					s.others[e.ID] = at
-				}
-			})
-			drawn[gaze{me, w.Tick()}] = s
+			drawn[gaze{me, w.Tick()}] = onScreen(sim.Players()[i].Client)
 			r := geom.NewRand(uint64(me), uint64(w.Tick()/20))
 			return march{Move: r.Disc(1), Fire: w.Tick()%3 == 0}
 		})
@@ -153,21 +140,12 @@ func TestPlatformsUnderShooterAndTarget(t *testing.T) {
 	clear(foreseen)
 	sim.Run(60 * time.Second)
 	for i, p := range sim.Players() {
-		all, same, eyes, targets, compared := 0, 0, 0.0, 0.0, 0
-		for k, f := range foreseen {
-			j, d := judged[k], drawn[k]
-			if k.me != p.Me() || j == nil || d == nil || late[k] {
-				continue
-			}
-			if all++; j.String() == f.String() {
-				same++
-			}
-			eyes = max(eyes, f.eye.Dist(d.eye))
-			for id, at := range f.others {
-				targets = max(targets, at.Dist(d.others[id]))
-				compared++
+		for k := range foreseen {
+			if k.me == p.Me() && late[k] {
+				delete(foreseen, k)
 			}
 		}
+		all, same, compared, eyes, targets := compareSights(p.Me(), judged, foreseen, drawn)
 		t.Logf(
 			"%s: %d of %d presses judged as predicted; drawn eye %.4f mm off, %d targets %.4f mm; the present pontoon %.2f m",
 			profiles[i].Name,
@@ -194,4 +172,44 @@ func TestPlatformsUnderShooterAndTarget(t *testing.T) {
 			t.Errorf("nobody ever pressed the button of pontoon %d", id)
 		}
 	}
+}
+
+// onScreen returns where a client draws the marines in this frame.
+func onScreen(c *client.Client) *sighted {
+	s := &sighted{others: map[game.ID]geom.Vec3{}}
+	c.Draw(nil, func(e *client.Entity) {
+		if e.Kind != 1 {
+			return
+		}
+		at := geom.Vec3{X: e.Vals[1], Y: e.Vals[2], Z: e.Vals[3]}
+		if e.Mine {
+			s.eye = at.Sub(c.OwnOffset())
+		} else {
+			s.others[e.ID] = at
+		}
+	})
+	return s
+}
+
+// compareSights returns how many presses of a player both sides saw, and how many alike, and how
+// far its screen showed eyes and targets elsewhere, in metres.
+func compareSights(
+	me game.ID,
+	judged, foreseen, drawn map[gaze]*sighted,
+) (all, same, compared int, eyes, targets float64) {
+	for k, f := range foreseen {
+		j, d := judged[k], drawn[k]
+		if k.me != me || j == nil || d == nil {
+			continue
+		}
+		if all++; j.String() == f.String() {
+			same++
+		}
+		eyes = max(eyes, f.eye.Dist(d.eye))
+		for id, at := range f.others {
+			targets = max(targets, at.Dist(d.others[id]))
+			compared++
+		}
+	}
+	return all, same, compared, eyes, targets
 }
