@@ -79,8 +79,8 @@ func (c *Command) Basis() wire.Basis { return wire.Basis{Newest: c.Newest, Witho
 
 // AppendCommands writes commands of consecutive ticks, oldest first, MaxCommands at most. ack is
 // the acknowledgement of the same datagram, with its whole history. A playout time after the
-// command's own tick is written as that tick, an eye as BoundEye has it, a newest packet more than 127 before the newest
-// acknowledged as the one 127 before.
+// command's own tick is written as that tick, an eye as BoundEye has it, a newest packet more than
+// 127 before the newest acknowledged as the one 127 before.
 //
 //	count      Exp-Golomb of order 2
 //	tick       the low 14 bits of the last command's; none follows if count is 0
