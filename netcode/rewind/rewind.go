@@ -120,8 +120,11 @@ func (r *Rewinder) Each(k *schema.Kind, q Query, at Receipt, f func(id uint32, d
 		e := h.At(i)
 		return e.Kind == q.Kind && i != q.Self && (q.ID == 0 || e.ID == q.ID || q.Modulo != 0 && e.ID%q.Modulo == q.ID)
 	})
+	if q.Near != nil {
+		r.leaveOutFar(k, q.Near, at)
+	}
 	if at.Reason != Off {
-		r.View.FindRecords(r.Log, r.list, at.By, at.Used)
+		r.View.FindRecords(r.Log, r.list, 1<<len(k.Groups)-1, at.By, at.Used)
 	}
 	last := uint32(0)
 	for _, n := range r.list {
@@ -142,45 +145,78 @@ func (r *Rewinder) Each(k *schema.Kind, q Query, at Receipt, f func(id uint32, d
 	}
 }
 
+// leaveOutFar takes out of the list what was not drawn in an area. It looks for the places alone:
+// these are commonly found in the newest packets, other groups change seldom and are found long
+// ago.
+func (r *Rewinder) leaveOutFar(k *schema.Kind, near *snapshot.Area, at Receipt) {
+	p := k.PlaceProp()
+	if p == nil || p.ObsAt < 0 {
+		return
+	}
+	g, counted := p.Group, r.Substituted
+	if at.Reason != Off {
+		r.View.FindRecords(r.Log, r.list, 1<<g, at.By, at.Used)
+	}
+	drawn, kept, last := r.drawn[:k.Obs], r.list[:0], int32(-1)
+	for j, n := range r.list {
+		i := r.View.EntityOf(n)
+		// One with two slots may be drawn by either, which its other groups decide.
+		once := i != last && (j+1 == len(r.list) || r.View.EntityOf(r.list[j+1]) != i)
+		if last = i; once && r.drawGroup(k, g, n, i, at, drawn) && !r.History.Touches(k, drawn, near) {
+			continue
+		}
+		kept = append(kept, n)
+	}
+	r.list, r.Substituted = kept, counted
+}
+
 // draw writes to drawn what the client drew of entity i, of kind k, in slot n. It returns false if
 // the client did not hold it yet.
 func (r *Rewinder) draw(k *schema.Kind, n uint16, i int32, at Receipt, drawn []int64) bool {
 	for g := range k.Groups {
-		group := &k.Groups[g]
-		var a, b snapshot.Mark
-		if at.Reason == Off {
-			a.Tick = r.History.Tick()
-		} else {
-			a, b = r.View.RecordsAround(r.Log, n, g, at.By, at.Used)
-		}
-		if a.Tick == 0 { // before its first record it is drawn where that one puts it
-			a, b = b, snapshot.Mark{}
-		}
-		if a.Tick == 0 && k.Later(g) {
-			clear(drawn[group.At : group.At+group.N]) // the client does not have it
-			continue
-		}
-		if a.Tick == 0 {
+		if !r.drawGroup(k, g, n, i, at, drawn) {
 			return false
 		}
-		// A record is shown later by its bound, and the next one comes later by that much.
-		slack := 2 * motion.Wait(max(a.Bound, b.Bound))
-		if group.Reckoned != 0 {
-			slack += motion.MaxForward // silence is no outage
-		}
-		oldest := at.Oldest - min(at.Oldest, slack)
-		from, ok := r.state(i, g, a, oldest, 0)
-		if !ok {
-			return false
-		}
-		var to *motion.State
-		if b.Tick != 0 {
-			if s, ok := r.state(i, g, b, oldest, 1); ok {
-				to = &s
-			}
-		}
-		motion.Draw(k, group, &from, to, at.Used, drawn[group.At:group.At+group.N])
 	}
+	return true
+}
+
+// drawGroup is draw for a group.
+func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receipt, drawn []int64) bool {
+	group := &k.Groups[g]
+	var a, b snapshot.Mark
+	if at.Reason == Off {
+		a.Tick = r.History.Tick()
+	} else {
+		a, b = r.View.RecordsAround(r.Log, n, g, at.By, at.Used)
+	}
+	if a.Tick == 0 { // before its first record it is drawn where that one puts it
+		a, b = b, snapshot.Mark{}
+	}
+	if a.Tick == 0 && k.Later(g) {
+		clear(drawn[group.At : group.At+group.N]) // the client does not have it
+		return true
+	}
+	if a.Tick == 0 {
+		return false
+	}
+	// A record is shown later by its bound, and the next one comes later by that much.
+	slack := 2 * motion.Wait(max(a.Bound, b.Bound))
+	if group.Reckoned != 0 {
+		slack += motion.MaxForward // silence is no outage
+	}
+	oldest := at.Oldest - min(at.Oldest, slack)
+	from, ok := r.state(i, g, a, oldest, 0)
+	if !ok {
+		return false
+	}
+	var to *motion.State
+	if b.Tick != 0 {
+		if s, ok := r.state(i, g, b, oldest, 1); ok {
+			to = &s
+		}
+	}
+	motion.Draw(k, group, &from, to, at.Used, drawn[group.At:group.At+group.N])
 	return true
 }
 

@@ -130,6 +130,45 @@ func (r *logReader) next() bool {
 	return true
 }
 
+// nextOf reads the next entry of one of a set of slots, if there is one.
+func (r *logReader) nextOf(set *slotSet) bool {
+	for r.bases > 0 {
+		r.base()
+	}
+	b, at, what := r.b, r.at, r.what
+	for len(b) > 0 {
+		head, used, gap := b[0], 1, int(b[0]&7)
+		if gap == logGap {
+			gap += int(b[1])
+			if used = 2; b[1] == 255 {
+				gap, used = gap+int(b[2]), 3
+			}
+		}
+		if head&logOther != 0 {
+			what = b[used]
+			used++
+		}
+		slot := uint(at+gap) & (Slots - 1)
+		if set[slot>>6]>>(slot&63)&1 != 0 {
+			r.b, r.at, r.what = b, at, what
+			return r.next()
+		}
+		b, at = b[used:], int(slot)+1
+		if what&logBased == 0 {
+			continue
+		}
+		for n := max(bits.OnesCount8(what&(1<<schema.MaxGroups-1)), 1); n > 0; n-- {
+			other := b[0] & 1
+			for b[0]&0x80 != 0 {
+				b = b[1:]
+			}
+			b = b[1+other:]
+		}
+	}
+	r.b = nil
+	return false
+}
+
 // base reads the baseline of the next group.
 func (r *logReader) base() (age clock.Tick, level, bound uint8) {
 	v, n := binary.Uvarint(r.b)

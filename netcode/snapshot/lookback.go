@@ -8,6 +8,7 @@ import (
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/motion"
+	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
 
@@ -25,11 +26,14 @@ func (m Mark) shown() clock.TickFrac { return (&motion.State{Tick: m.Tick, Bound
 // serves many slots.
 type Lookback struct {
 	key   lookKey
-	asked slotSet // slots whose records were looked for
-	open  slotSet // of these, slots with a pair that is still open
+	asked [schema.MaxGroups]slotSet // slots whose records were looked for, by group
+	open  slotSet                   // of these, slots with a pair that is still open
 	slots [Slots]lookSlot
-	pairs []lookPair   // by unit of the ledger
-	late  []clock.Tick // of packets up to the newest that were applied after the moment
+	pairs []lookPair // by unit of the ledger
+	// No record of an open pair is known to be applied of a tick after newest, or between older and
+	// old.
+	newest, old, older clock.Tick
+	late               []clock.Tick // of packets up to the newest that were applied after the moment
 }
 
 type lookKey struct {
@@ -112,8 +116,8 @@ func (v *View) RecordsAround(log *wire.Log, n uint16, g int, by wire.Basis, t cl
 		return
 	}
 	l := v.lookback(log, by, t)
-	if !l.asked.has(n) {
-		l.begin(&v.slots.taken)
+	if !l.asked[unitOf(g)].has(n) {
+		l.begin(&v.slots.taken, 1<<schema.MaxGroups-1)
 		l.walk()
 	}
 	p := &l.pairs[s.unit(g)]
@@ -123,15 +127,15 @@ func (v *View) RecordsAround(log *wire.Log, n uint16, g int, by wire.Basis, t cl
 	return p.a, p.b
 }
 
-// FindRecords finds the records of some slots in one walk through the log, so that RecordsAround
-// has them. A walk for few of them ends earlier than one for all.
-func (v *View) FindRecords(log *wire.Log, slots []uint16, by wire.Basis, t clock.TickFrac) {
+// FindRecords finds the records of some slots, of a set of groups, in one walk through the log, so
+// that RecordsAround has them. A walk for few of them ends earlier than one for all.
+func (v *View) FindRecords(log *wire.Log, slots []uint16, groups uint32, by wire.Basis, t clock.TickFrac) {
 	l := v.lookback(log, by, t)
 	var wanted slotSet
 	for _, n := range slots {
 		wanted.add(n)
 	}
-	l.begin(&wanted)
+	l.begin(&wanted, groups)
 	l.walk()
 }
 
@@ -142,7 +146,7 @@ func (v *View) lookback(log *wire.Log, by wire.Basis, t clock.TickFrac) *Lookbac
 	}
 	l := v.look
 	if key := (lookKey{v, log, log.NextSeq(), by, t, v.version}); l.key != key {
-		l.key, l.asked, l.open = key, slotSet{}, slotSet{}
+		l.key, l.asked, l.open = key, [schema.MaxGroups]slotSet{}, slotSet{}
 		l.overtaken()
 	}
 	return l
@@ -150,10 +154,19 @@ func (v *View) lookback(log *wire.Log, by wire.Basis, t clock.TickFrac) *Lookbac
 
 // walk finds the records of the open slots, from the newest packet back.
 func (l *Lookback) walk() {
-	key := &l.key
 	if l.open == (slotSet{}) {
 		return
 	}
+	if l.walkLog(true); l.open != (slotSet{}) {
+		l.walkLog(false)
+	}
+	l.open = slotSet{}
+}
+
+// walkLog is walk. brief leaves out packets of which no record was applied; but these may say what
+// the client held before those that the log remembers.
+func (l *Lookback) walkLog(brief bool) {
+	key := &l.key
 	last, since := l.last(), clock.Tick(math.MaxUint32)
 	for w, set := range l.open {
 		for ; set != 0; set &= set - 1 {
@@ -165,11 +178,11 @@ func (l *Lookback) walk() {
 		if p.Tick < since || l.open == (slotSet{}) {
 			return false
 		}
+		if brief && (p.Tick > l.newest || p.Tick < l.old && p.Tick > l.older) {
+			return true
+		}
 		drawn := p.Applied() && key.by.Has(p.Seq)
-		for r.begin(p.Refs); r.next(); {
-			if !l.open.has(r.slot) {
-				continue
-			}
+		for r.begin(p.Refs); r.nextOf(&l.open); {
 			s := &l.slots[r.slot]
 			if p.Tick < s.since || r.gone && !drawn {
 				continue
@@ -202,7 +215,6 @@ func (l *Lookback) walk() {
 		}
 		return true
 	})
-	l.open = slotSet{}
 }
 
 // close notes that nothing is to be looked for any more for a pair of slot n.
@@ -234,18 +246,28 @@ func (l *Lookback) last() clock.Tick {
 	return math.MaxUint32
 }
 
-// begin opens those of a set of slots that have something to look for and were not asked for yet.
-func (l *Lookback) begin(wanted *slotSet) {
+// begin opens those of a set of slots that have something to look for in some groups, if these were
+// not asked for yet.
+func (l *Lookback) begin(wanted *slotSet, groups uint32) {
 	v, last := l.key.view, l.last()
 	if cap(l.pairs) < len(v.ledger.known) {
 		l.pairs = make([]lookPair, cap(v.ledger.known))
 	}
 	l.pairs = l.pairs[:cap(l.pairs)]
+	l.newest, l.old, l.older = 0, math.MaxUint32, 0
 	for w, set := range wanted {
-		set &^= l.asked[w]
-		l.asked[w] |= set
 		for ; set != 0; set &= set - 1 {
-			l.beginSlot(uint16(w<<6+bits.TrailingZeros64(set)), last)
+			n, left := uint16(w<<6+bits.TrailingZeros64(set)), groups
+			for g := range l.asked {
+				if asked := &l.asked[g]; groups>>g&1 != 0 && !asked.has(n) {
+					asked.add(n)
+				} else {
+					left &^= 1 << g
+				}
+			}
+			if left != 0 {
+				l.beginSlot(n, left, last)
+			}
 		}
 	}
 }
@@ -253,7 +275,7 @@ func (l *Lookback) begin(wanted *slotSet) {
 // recentDrop is for how many ticks a packet that made the client drop a group is surely in the log.
 const recentDrop = wire.LogTicks * 3 / 4
 
-func (l *Lookback) beginSlot(n uint16, last clock.Tick) {
+func (l *Lookback) beginSlot(n uint16, groups uint32, last clock.Tick) {
 	v := l.key.view
 	s, is := &v.slots.list[n], &l.slots[n]
 	*is = lookSlot{since: s.since, at: s.at}
@@ -261,15 +283,17 @@ func (l *Lookback) beginSlot(n uint16, last clock.Tick) {
 		is.since = max(is.since, v.resync.notBefore[n])
 	}
 	unit, end := v.ledger.piece(s.at)
-	for i := unit; i < end; i++ {
-		l.pairs[i] = lookPair{}
+	for set := groups; set != 0; set &= set - 1 {
+		if i := unit + bits.TrailingZeros32(set); i < end {
+			l.pairs[i] = lookPair{}
+		}
 	}
 	if !v.shown(n, l.key.by) || s.exact() {
 		return
 	}
 	r := v.rules(s)
 	is.graded = uint8(r.graded)
-	for set := r.all; set != 0; set &= set - 1 {
+	for set := r.all & groups; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
 		k, acked, p := &v.ledger.known[s.unit(g)], v.ledger.acked(s.unit(g)), &l.pairs[s.unit(g)]
 		l.had(p, Mark{acked, k.bound(), k.level()}, last)
@@ -287,11 +311,23 @@ func (l *Lookback) beginSlot(n uint16, last clock.Tick) {
 		case acked != 0 || dropped:
 			p.open = true
 			is.left++
+			l.narrow(s, g, acked, k.priorAge())
 		}
 	}
 	if is.left != 0 {
 		l.open.add(n)
 	}
+}
+
+// narrow notes which packets may be left out as far as a pair of group g is concerned: those between
+// the newest two that are known to be applied, and what is newer. It is not known of groups that the
+// client may have dropped meanwhile, and of slots whose end it has learned.
+func (l *Lookback) narrow(s *slot, g int, acked, prior clock.Tick) {
+	if prior == 0 || s.phase() == ended || l.key.view.rules(s).limitedSet>>g&1 != 0 {
+		l.newest, l.older = math.MaxUint32, math.MaxUint32
+		return
+	}
+	l.newest, l.old, l.older = max(l.newest, acked), min(l.old, acked), max(l.older, acked-min(acked, prior))
 }
 
 // overtaken lists the packets that were applied after the moment, though older than the newest.

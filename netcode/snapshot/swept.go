@@ -150,7 +150,8 @@ func (a *Area) touches(b *sweptBox, around float64) bool {
 	if b.maxX < a.minX || b.minX > a.maxX || b.maxY < a.minY || b.minY > a.maxY {
 		return false
 	}
-	// How far the middle of the box is from the line, and how far the box reaches there; both twice.
+	// How far the middle of the box is from the line, and how far the box reaches there; both
+	// twice.
 	left, right, back, front := float64(b.minX), float64(b.maxX), float64(b.minY), float64(b.maxY)
 	off := math.Abs(float64((left+right-a.x-a.x)*a.overX) + float64((back+front-a.y-a.y)*a.overY))
 	wide := float64((right-left)*math.Abs(a.overX)) + float64((front-back)*math.Abs(a.overY))
@@ -173,6 +174,17 @@ func (h *History) MayTouch(i int32, a *Area) bool {
 		b = &h.swept.boxes[b.on]
 	}
 	return true
+}
+
+// Touches reports whether a place among drawn observer integers of a kind may lie in an area; true
+// of a place that is relative to a parent.
+func (h *History) Touches(k *schema.Kind, drawn []int64, a *Area) bool {
+	at, ok := k.DrawnPlace(drawn)
+	if !ok || k.DrawnParent(drawn) != 0 {
+		return true
+	}
+	x, y := saturated(at.X*1000), saturated(at.Y*1000)
+	return a.touches(&sweptBox{x, y, x, y, onGround}, 0)
 }
 
 // stillTouches is MayTouch for one that rests: the box of an entity that nobody records any more
