@@ -52,7 +52,7 @@ var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExpe
 	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
 	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment,
 	articleExperiment, floorsExperiment,
-	groupsExperiment}
+	groupsExperiment, liesExperiment}
 
 // run is one run of an experiment.
 type run struct {

@@ -1,0 +1,451 @@
+package lab
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/wire"
+	"meanwhile/netsim"
+	"meanwhile/server"
+	"meanwhile/session"
+)
+
+var liesExperiment = &experiment{
+	name:  "lies",
+	about: "clients that lie about what they saw: how much older a picture they are judged by",
+	notes: `A real client plays on a path, and lies in its datagrams. One thing circles at 10 m/s, so that where a
+shot found it says of which moment the picture was that the server judged by: nothing is taken from the server's own
+books. <b>honest_ms</b> is how old that picture is for the same client on the same path when it tells the truth, in
+the median, <b>honest_p99_ms</b> in the worst hundredth of its shots. <b>gain_ms</b> is how much older the liar's is,
+in the median or in the worst hundredth, whichever is more; <b>newer_ms</b> how much newer, in the median or the
+newest hundredth. Each lie is told in several sizes, and the row is the size that gains most (<b>lie_ms</b>).
+<b>clamped</b> is the share of shots that were not judged as claimed, <b>late</b> the share that came after their
+tick, <b>refused</b> the share of commands of which no shot came. Rows with <b>without</b> leave out a check of the
+server.`,
+	takes:    byProfile | byPolicy,
+	profiles: []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.HotelWiFi, netsim.Ocean, netsim.CityLTE},
+	policies: []string{ours},
+	run:      runLies,
+}
+
+// What everybody sees, and who shoots at it.
+type (
+	hand struct {
+		Pos geom.Vec2 `net:"pos,others=1mm"`
+	}
+	gunner struct {
+		Pos geom.Vec2 `net:"pos,others=1cm"`
+	}
+	trigger struct {
+		Fire bool `net:"press"`
+	}
+)
+
+const (
+	liarRate  = 60
+	handWay   = 60.0 // metres from the centre
+	handTurn  = 30 * time.Second
+	shotEvery = 9 // ticks
+	// lieCycle is how often a lie that is told now and then is told, lieFor how long.
+	lieCycle, lieFor = 3 * time.Second, 600 * time.Millisecond
+	liarWarmup       = 20 * time.Second
+)
+
+// A lie is what a client says that is not so.
+type lie struct {
+	name  string
+	about string
+	sizes []time.Duration
+	// at says in which ticks shots are fired; nil: in all.
+	tell func(l *liar, c *packet.Command, size clock.TickFrac)
+	// hold is for how long a datagram made now is held back.
+	hold func(l *liar, size time.Duration) time.Duration
+	// acks is how old the newest acknowledged packet is at least; negative: none is acknowledged.
+	acks func(l *liar, size time.Duration) time.Duration
+	// early is how far before their ticks commands are sent; 0: as an honest client does.
+	early func(l *liar, size time.Duration) time.Duration
+	// only fires in the bad times of a lie that is told now and then.
+	only bool
+}
+
+const lieMs = time.Millisecond
+
+var lieSizes = []time.Duration{30 * lieMs, 60 * lieMs, 120 * lieMs, 250 * lieMs, 500 * lieMs, 1000 * lieMs}
+
+func always(_ *liar, size time.Duration) time.Duration { return size }
+func inTurns(l *liar, size time.Duration) time.Duration {
+	if l.bad() {
+		return size
+	}
+	return 0
+}
+
+var lies = []lie{
+	{name: "honest", sizes: []time.Duration{0}},
+	{name: "older", sizes: lieSizes, tell: func(_ *liar, c *packet.Command, by clock.TickFrac) { c.Seen -= by }},
+	{name: "older-shot", sizes: lieSizes, tell: func(l *liar, c *packet.Command, by clock.TickFrac) {
+		if fires(c) {
+			c.Seen -= by
+		}
+	}},
+	{name: "older-ramp", only: true, sizes: lieSizes, tell: func(l *liar, c *packet.Command, by clock.TickFrac) {
+		c.Seen -= clock.TickFrac(float64(by) * l.ramp())
+	}},
+	{name: "newer-shot", sizes: lieSizes, tell: func(l *liar, c *packet.Command, by clock.TickFrac) {
+		if fires(c) {
+			c.Seen += by
+		}
+	}},
+	{name: "jitter", sizes: lieSizes, tell: func(l *liar, c *packet.Command, by clock.TickFrac) {
+		if fires(c) {
+			c.Seen += clock.TickFrac(l.rand.IntN(int(2*by+1))) - by
+		}
+	}},
+	{name: "packets-shot", sizes: lieSizes, tell: func(l *liar, c *packet.Command, by clock.TickFrac) {
+		if fires(c) {
+			c.Newest -= wire.Seq(int(by) * 20 / liarRate / clock.FracPerTick)
+		}
+	}},
+	{name: "packets", sizes: lieSizes, tell: func(l *liar, c *packet.Command, by clock.TickFrac) {
+		c.Newest -= wire.Seq(int(by) * 20 / liarRate / clock.FracPerTick)
+	}},
+	{name: "acks-late", sizes: lieSizes, acks: always,
+		tell: func(_ *liar, c *packet.Command, by clock.TickFrac) { c.Seen -= by }},
+	{name: "acks-withheld", only: true, sizes: lieSizes, acks: inTurns, tell: keepsAcked},
+	{name: "acks-never", only: true, sizes: lieSizes, tell: keepsAcked,
+		acks: func(l *liar, size time.Duration) time.Duration { return -inTurns(l, size) }},
+	{name: "early", sizes: lieSizes, early: always},
+	{name: "lag", sizes: lieSizes, hold: always},
+	{name: "lag-switched", only: true, sizes: lieSizes, hold: inTurns},
+	{name: "lag-relabelled", only: true, sizes: lieSizes, hold: inTurns, early: inTurns},
+}
+
+// keepsAcked states a view that fits what was acknowledged.
+func keepsAcked(l *liar, c *packet.Command, _ clock.TickFrac) {
+	if a, ok := l.acked.Ack(); ok && c.Newest.Newer(a.Latest) {
+		c.Newest = a.Latest
+		c.Seen = min(c.Seen, l.ticks[a.Latest].Frac())
+	}
+}
+
+func fires(c *packet.Command) bool { return c.Vals[0] != 0 }
+
+// A liar is a client that plays honestly and lies in its datagrams.
+type liar struct {
+	lie  *lie
+	size time.Duration
+	rand geom.Rand
+
+	loop   netsim.Loop
+	server *server.Server
+	rules  *game.Rules
+	client *client.Client
+	id     server.PlayerID
+	path   *netsim.Path
+	offset clock.Time
+
+	cmds  []packet.Command // the newest, by rising tick
+	tick  clock.Tick       // the newest
+	acked wire.Received    // what is acknowledged
+	held  []seenPacket     // packets that are not acknowledged yet
+	ticks map[wire.Seq]clock.Tick
+	w     wire.BitWriter
+
+	shots []shotAge
+}
+
+type seenPacket struct {
+	seq wire.Seq
+	at  clock.Time
+}
+
+type shotAge struct {
+	tick clock.Tick
+	age  float64 // ms
+}
+
+// since returns how long the present cycle has lasted.
+func (l *liar) since() time.Duration { return time.Duration(l.loop.Now()) % lieCycle }
+
+// bad reports whether a lie that is told now and then is told now.
+func (l *liar) bad() bool { return l.since() >= lieCycle-lieFor }
+
+// ramp returns how much of a lie is told that grows in two seconds.
+func (l *liar) ramp() float64 {
+	return min(max(float64(l.since()-(lieCycle-lieFor-2*time.Second))/float64(2*time.Second), 0), 1)
+}
+
+func handAt(t float64) geom.Vec2 {
+	a := t * 2 * math.Pi / (handTurn.Seconds() * liarRate)
+	return geom.Vec2{X: handWay * geom.Cos(a), Y: handWay * geom.Sin(a)}
+}
+
+func (l *liar) define() (*game.Rules, error) {
+	hands, gunners := game.NewKind[hand]("hand"), game.NewKind[gunner]("gunner")
+	def := game.Definition[trigger]{
+		Name: "liar", Rate: liarRate, Send: 20, Kinds: game.Kinds(hands, gunners),
+		Join: func(w *game.World, name string) game.ID {
+			hands.Spawn(w, hand{Pos: handAt(float64(w.Tick()))})
+			return gunners.Spawn(w, gunner{})
+		},
+		Act: func(w *game.World, me game.ID, c trigger) {
+			if !c.Fire {
+				return
+			}
+			for _, h := range hands.Seen(w, me) {
+				if w == l.server.World() {
+					l.note(w.Tick(), h.Pos)
+				}
+			}
+		},
+		Referee: func(w *game.World) {
+			for _, h := range hands.All(w) {
+				h.Pos = handAt(float64(w.Tick()))
+			}
+		},
+	}
+	return def.Rules()
+}
+
+// note remembers how old the hand was that a shot saw.
+func (l *liar) note(now clock.Tick, at geom.Vec2) {
+	turn := handTurn.Seconds() * liarRate
+	ago := math.Mod(float64(now)-float64(geom.Atan2(at.Y, at.X))*turn/(2*math.Pi), turn)
+	if ago < -1 {
+		ago += turn
+	}
+	l.shots = append(l.shots, shotAge{now, ago * 1000 / liarRate})
+}
+
+func newLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, without uint) (l *liar, err error) {
+	l = &liar{lie: of, size: size, rand: geom.NewRand(seed, 5), ticks: map[wire.Seq]clock.Tick{}}
+	if l.rules, err = l.define(); err != nil {
+		return nil, err
+	}
+	if l.server, err = server.New(l.rules, server.Config{Seed: seed}); err != nil {
+		return nil, err
+	}
+	if l.path, err = netsim.NewPath(seed, p); err != nil {
+		return nil, err
+	}
+	l.offset = clock.Time(l.rand.IntN(int(time.Hour)))
+	period := l.server.Period()
+	var out server.Outbox
+	l.loop.Every(clock.Time(period), period, func() bool {
+		now := l.loop.Now()
+		l.server.Begin(now)
+		out.Reset()
+		l.server.Encode(0, l.server.Clients(), &out)
+		for i := range out.Len() {
+			_, data := out.At(i)
+			l.path.Down.Push(now, data)
+			l.ticks[wire.SeqOf(data)] = l.server.Tick()
+		}
+		l.path.Down.Deliver(&l.loop, l.receive)
+		l.server.End()
+		return true
+	})
+	var w session.Welcome
+	if l.id, w, err = l.server.Connect(0, "liar"); err != nil {
+		return nil, err
+	}
+	l.loop.At(clock.Time(20*time.Millisecond), func() {
+		l.client, err = client.New(l.rules, w, l.loop.Now()+l.offset, client.Config{})
+		l.loop.Every(l.loop.Now().Add(time.Duration(l.rand.IntN(int(period)))), time.Second/60, l.frame)
+	})
+	return l, err
+}
+
+func (l *liar) receive(at clock.Time, data []byte) {
+	if l.client == nil {
+		return
+	}
+	l.client.Receive(at+l.offset, data)
+	l.held = append(l.held, seenPacket{wire.SeqOf(data), at})
+}
+
+func (l *liar) frame() bool {
+	now := l.loop.Now()
+	local := now + l.offset
+	for range l.client.Frame(local) {
+		l.client.Tick([]int64{l.press(l.client.CommandTick() + 1)})
+		if l.lie.early == nil {
+			l.make(l.client.CommandTick())
+		}
+	}
+	if l.lie.early != nil {
+		for n, to := 0, (l.client.ServerTick() + clock.TickFrac(l.ahead())).Tick(); l.tick < to && n < 8; n++ {
+			if l.tick < to-60 {
+				l.tick = to - 8
+			}
+			l.make(l.tick + 1)
+		}
+	}
+	l.client.Events()
+	if b := l.client.Encode(local); b != nil {
+		b = slices.Clone(l.rewrite(b))
+		send := func() {
+			l.path.Up.Push(l.loop.Now(), b)
+			l.path.Up.Deliver(&l.loop, func(at clock.Time, data []byte) { l.server.Receive(l.id, at, data) })
+		}
+		if l.lie.hold == nil {
+			send()
+		} else {
+			l.loop.After(l.lie.hold(l, l.size), send)
+		}
+	}
+	return true
+}
+
+// ahead is how far before its tick a command is made, in 1/256 tick.
+func (l *liar) ahead() int64 {
+	honest := (l.client.CommandTick().Frac() - l.client.ServerTick())
+	return max(int64(honest), 2*clock.FracPerTick) + frac(l.lie.early(l, l.size))
+}
+
+func frac(d time.Duration) int64 { return int64(d) * clock.FracPerTick * liarRate / int64(time.Second) }
+
+// press returns whether the command of a tick fires.
+func (l *liar) press(t clock.Tick) int64 {
+	if t%shotEvery == 0 && (!l.lie.only || l.since() >= lieCycle-lieFor/2) {
+		return 1
+	}
+	return 0
+}
+
+// make makes the command of a tick and lies about it.
+func (l *liar) make(t clock.Tick) {
+	c := packet.Command{Tick: t, Vals: []int64{l.press(t)}, Seen: l.client.Playout(), Newest: l.client.NewestPacket()}
+	if l.lie.tell != nil {
+		l.lie.tell(l, &c, clock.TickFrac(frac(l.size)))
+	}
+	c.Seen = max(min(c.Seen, t.Frac()), 1)
+	l.tick = t
+	if l.cmds = append(l.cmds, c); len(l.cmds) > 12 {
+		l.cmds = l.cmds[1:]
+	}
+}
+
+// rewrite returns an honest datagram with what the liar says instead.
+func (l *liar) rewrite(b []byte) []byte {
+	var r wire.BitReader
+	h, err := wire.DecodeUp(&r, b, l.client.NewestPacket()+1)
+	if err != nil {
+		return b
+	}
+	flags := packet.DecodeUplink(&r)
+	h.Stamp = wire.StampOf(b)
+	if l.lie.acks != nil {
+		l.acknowledge(&h)
+	} else {
+		for _, p := range l.held {
+			l.acked.Applied(p.seq)
+		}
+		l.held = l.held[:0]
+	}
+	l.w.Reset(nil)
+	h.Append(&l.w, wire.Known{Ack: h.Ack.Latest - wire.Window})
+	flags.Append(&l.w)
+	packet.AppendCommands(&l.w, l.rules.Command, l.cmds, h.Ack.Latest)
+	return l.w.Bytes()
+}
+
+// acknowledge replaces what a datagram acknowledges.
+func (l *liar) acknowledge(h *wire.Header) {
+	wait := l.lie.acks(l, l.size)
+	n := 0
+	for _, p := range l.held {
+		switch {
+		case wait < 0:
+		case l.loop.Now().Sub(p.at) >= wait:
+			if l.acked.Accepts(p.seq) {
+				l.acked.Applied(p.seq)
+			}
+		default:
+			l.held[n] = p
+			n++
+		}
+	}
+	l.held = l.held[:n]
+	h.Ack, h.HasAck = l.acked.Ack()
+	h.HasEcho = false
+}
+
+// liarResult is what one liar gained.
+type liarResult struct {
+	ages          []float64 // sorted, ms
+	shots, wanted int
+	stats         server.PlayerStats
+}
+
+func (r *liarResult) at(q float64) float64 {
+	if len(r.ages) == 0 {
+		return 0
+	}
+	return r.ages[min(int(float64(len(r.ages))*q), len(r.ages)-1)]
+}
+
+func playLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, span time.Duration, without uint) (
+	res liarResult, err error,
+) {
+	l, err := newLiar(of, size, seed, p, without)
+	if err != nil {
+		return res, err
+	}
+	l.loop.Run(clock.Time(liarWarmup))
+	before, _ := l.server.Stats(l.id)
+	l.shots = l.shots[:0]
+	l.loop.Run(clock.Time(liarWarmup + span))
+	res.stats, _ = l.server.Stats(l.id)
+	res.stats.Clamped -= before.Clamped
+	res.stats.Late -= before.Late
+	res.stats.Starved -= before.Starved
+	for _, s := range l.shots {
+		res.ages = append(res.ages, s.age)
+	}
+	slices.Sort(res.ages)
+	return res, nil
+}
+
+func runLies(r *run) error {
+	span := 100 * time.Second
+	if r.quick {
+		span = 30 * time.Second
+	}
+	for _, p := range r.profiles {
+		honest, err := playLiar(&lies[0], 0, r.seed, p, span, 0)
+		if err != nil {
+			return err
+		}
+		for i := range lies {
+			of := &lies[i]
+			got, err := each(len(of.sizes), func(i int) (liarResult, error) {
+				return playLiar(of, of.sizes[i], r.seed, p, span, 0)
+			})
+			if err != nil {
+				return err
+			}
+			best, gain, newer := 0, math.Inf(-1), math.Inf(-1)
+			for i := range got {
+				g := max(got[i].at(0.5)-honest.at(0.5), got[i].at(0.99)-honest.at(0.99))
+				if g > gain {
+					best, gain = i, g
+				}
+				newer = max(newer, honest.at(0.5)-got[i].at(0.5), honest.at(0.01)-got[i].at(0.01))
+			}
+			b := &got[best]
+			r.emit(Row{r.name, p.Name, ours, r.seed, r.params(Value{"lie", of.name},
+				Value{"lie_ms", int(of.sizes[best] / lieMs)}), Values{
+				{"gain_ms", gain}, {"newer_ms", newer}, {"honest_ms", honest.at(0.5)}, {"honest_p99_ms", honest.at(0.99)},
+				{"shots", len(b.ages)}, {"clamped", b.stats.Clamped}, {"late", b.stats.Late}, {"starved", b.stats.Starved},
+			}})
+		}
+	}
+	return nil
+}
