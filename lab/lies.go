@@ -10,6 +10,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
+	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/wire"
 	"meanwhile/netsim"
 	"meanwhile/server"
@@ -142,13 +143,14 @@ type liar struct {
 	size time.Duration
 	rand geom.Rand
 
-	loop   netsim.Loop
-	server *server.Server
-	rules  *game.Rules
-	client *client.Client
-	id     server.PlayerID
-	path   *netsim.Path
-	offset clock.Time
+	loop    netsim.Loop
+	server  *server.Server
+	rules   *game.Rules
+	client  *client.Client
+	id      server.PlayerID
+	path    *netsim.Path
+	offset  clock.Time
+	upDelay time.Duration
 
 	cmds  []packet.Command // the newest, by rising tick
 	tick  clock.Tick       // the newest
@@ -223,12 +225,12 @@ func (l *liar) note(now clock.Tick, at geom.Vec2) {
 	l.shots = append(l.shots, shotAge{now, ago * 1000 / liarRate})
 }
 
-func newLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, without uint) (l *liar, err error) {
-	l = &liar{lie: of, size: size, rand: geom.NewRand(seed, 5), ticks: map[wire.Seq]clock.Tick{}}
+func newLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, without rewind.Checks) (l *liar, err error) {
+	l = &liar{lie: of, size: size, upDelay: p.Up.Delay, rand: geom.NewRand(seed, 5), ticks: map[wire.Seq]clock.Tick{}}
 	if l.rules, err = l.define(); err != nil {
 		return nil, err
 	}
-	if l.server, err = server.New(l.rules, server.Config{Seed: seed}); err != nil {
+	if l.server, err = server.New(l.rules, server.Config{Seed: seed, Unchecked: without}); err != nil {
 		return nil, err
 	}
 	if l.path, err = netsim.NewPath(seed, p); err != nil {
@@ -275,15 +277,13 @@ func (l *liar) frame() bool {
 	local := now + l.offset
 	for range l.client.Frame(local) {
 		l.client.Tick([]int64{l.press(l.client.CommandTick() + 1)})
-		if l.lie.early == nil {
+		if !l.leads() {
 			l.make(l.client.CommandTick())
 		}
 	}
-	if l.lie.early != nil {
-		for n, to := 0, (l.client.ServerTick() + clock.TickFrac(l.ahead())).Tick(); l.tick < to && n < 8; n++ {
-			if l.tick < to-60 {
-				l.tick = to - 8
-			}
+	if l.leads() {
+		to := (l.client.ServerTick() + clock.TickFrac(l.ahead())).Tick()
+		for n := 0; l.tick < to && n < 8; n++ {
 			l.make(l.tick + 1)
 		}
 	}
@@ -303,20 +303,24 @@ func (l *liar) frame() bool {
 	return true
 }
 
+// leads reports whether the liar chooses when it makes its commands: once the client knows the time.
+func (l *liar) leads() bool {
+	return l.lie.early != nil && l.loop.Now() > clock.Time(5*time.Second)
+}
+
 // ahead is how far before its tick a command is made, in 1/256 tick.
 func (l *liar) ahead() int64 {
-	honest := (l.client.CommandTick().Frac() - l.client.ServerTick())
-	return max(int64(honest), 2*clock.FracPerTick) + frac(l.lie.early(l, l.size))
+	return frac(l.upDelay + 25*time.Millisecond + l.lie.early(l, l.size))
 }
 
 func frac(d time.Duration) int64 { return int64(d) * clock.FracPerTick * liarRate / int64(time.Second) }
 
 // press returns whether the command of a tick fires.
 func (l *liar) press(t clock.Tick) int64 {
-	if t%shotEvery == 0 && (!l.lie.only || l.since() >= lieCycle-lieFor/2) {
-		return 1
+	if l.lie.only && l.since() < lieCycle-lieFor/2 || !l.lie.only && t%shotEvery != 0 || t%3 != 0 {
+		return 0
 	}
-	return 0
+	return 1
 }
 
 // make makes the command of a tick and lies about it.
@@ -352,7 +356,7 @@ func (l *liar) rewrite(b []byte) []byte {
 	l.w.Reset(nil)
 	h.Append(&l.w, wire.Known{Ack: h.Ack.Latest - wire.Window})
 	flags.Append(&l.w)
-	packet.AppendCommands(&l.w, l.rules.Command, l.cmds, h.Ack.Latest)
+	packet.AppendCommands(&l.w, l.rules.Command, l.cmds, h.Ack)
 	return l.w.Bytes()
 }
 
@@ -391,7 +395,7 @@ func (r *liarResult) at(q float64) float64 {
 	return r.ages[min(int(float64(len(r.ages))*q), len(r.ages)-1)]
 }
 
-func playLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, span time.Duration, without uint) (
+func playLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, span time.Duration, without rewind.Checks) (
 	res liarResult, err error,
 ) {
 	l, err := newLiar(of, size, seed, p, without)
@@ -418,13 +422,19 @@ func runLies(r *run) error {
 	if r.quick {
 		span = 30 * time.Second
 	}
+	var err error
 	for _, p := range r.profiles {
-		honest, err := playLiar(&lies[0], 0, r.seed, p, span, 0)
-		if err != nil {
-			return err
+		var twins [2]liarResult // who shoot at the same times, and do not lie
+		for i := range twins {
+			if twins[i], err = playLiar(&lie{only: i > 0}, 0, r.seed, p, span*time.Duration(1+i*2), 0); err != nil {
+				return err
+			}
 		}
 		for i := range lies {
-			of := &lies[i]
+			of, honest, span := &lies[i], &twins[0], span
+			if of.only {
+				honest, span = &twins[1], span*3
+			}
 			got, err := each(len(of.sizes), func(i int) (liarResult, error) {
 				return playLiar(of, of.sizes[i], r.seed, p, span, 0)
 			})

@@ -7,6 +7,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
+	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/wire"
 )
 
@@ -17,7 +18,8 @@ type CommandStats struct {
 	Expired     uint64 // queued commands that were not run: too much to catch up on
 	Moved       uint64 // presses of late commands, run at the next tick
 	TooEarly    uint64 // commands further ahead than MaxAhead ticks
-	Clamped     uint64 // commands whose playout time was outside the rewind's bounds
+	Judged      uint64 // commands that were judged by what their player saw
+	Clamped     uint64 // of these by another picture than they claimed; Reasons says why
 	Substituted uint64 // entities judged by a newer state than was shown, which was too old, see rewind.MaxGap
 	// Agreed and Disagreed count shots for which the client claimed to have hit what the server
 	// did, or something else. Those that were judged by the present are left out.
@@ -26,6 +28,9 @@ type CommandStats struct {
 	// acknowledged before, or had what it does not acknowledge.
 	Contradicted uint64
 	LastStarved  clock.Tick // newest tick that ran without its own command
+
+	// Reasons counts commands that were judged.
+	Reasons [rewind.Reasons]uint64
 }
 
 // commands is one player's commands: those that wait for their tick, and what is known of those
@@ -48,6 +53,8 @@ type commands struct {
 
 	slack    int64 // least slack of new commands, in 1/256 tick, that was not reported yet or in a packet that was lost
 	slackDue bool
+
+	claims rewind.Claims
 
 	stats CommandStats
 }
@@ -110,6 +117,7 @@ func (c *commands) acceptCommand(s *Server, cmd *packet.Command, contradicts boo
 	}
 	slack := int64(t.Frac()) - int64(s.tick.Frac()) - int64(arrival.Sub(s.now))*clock.FracPerTick/int64(s.current)
 	c.noteSlack(slack)
+	c.claims.Arrived(arrival, time.Duration(slack)*s.current/clock.FracPerTick)
 	if s.rules.Mode == game.Queued {
 		c.enqueue(cmd, arrival)
 		return

@@ -99,8 +99,8 @@ func TestLatePressKeepsItsAim(t *testing.T) {
 		t.Errorf("pressed at %v of the tick, want 0.25", got)
 	}
 	_, c := n.s.find(p.id)
-	if c.s.seer.receipt.Stated != late.Seen || c.s.seer.receipt.Reason != 0 {
-		t.Errorf("judged by %+v, want the view of the late press, %d", c.s.seer.receipt, late.Seen)
+	if c.s.run.Seen != late.Seen {
+		t.Errorf("judged by the view of %d, want that of the late press, %d", c.s.run.Seen, late.Seen)
 	}
 	st, _ := n.s.Stats(p.id)
 	if st.Moved != 1 || st.Late != 3 || st.LastStarved != n.s.Tick() {

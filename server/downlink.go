@@ -39,6 +39,7 @@ type downlink struct {
 	// rest is the promise of silence: when everything has come to rest, packets announce it until
 	// the client acknowledges that, so that it does not take the silence for a network that failed.
 	rest    wire.Statement
+	quiet   packetRange    // that announced silence last
 	line    wire.Statement // of the server's line lineNo
 	lineNo  uint32
 	applied clock.Tick // of the newest packet that the client applied; at first of the welcome
@@ -76,6 +77,18 @@ const (
 	// sending.
 	leastBody = 16
 )
+
+// packetRange is packets that followed each other; the zero one is none.
+type packetRange struct{ first, next wire.Seq }
+
+func (r *packetRange) has(s wire.Seq) bool { return s-r.first < r.next-r.first }
+
+func (r *packetRange) add(s wire.Seq) {
+	if s != r.next {
+		r.first = s
+	}
+	r.next = s + 1
+}
 
 // Outbox collects datagrams. The zero Outbox is ready.
 type Outbox struct {
@@ -322,6 +335,7 @@ func (p *player) header(w *wire.BitWriter, sent *wire.Packet, o occasion, budget
 	if o.resting {
 		h.NextDue = wire.Quiet
 		d.rest.Stated(sent.Seq)
+		d.quiet.add(sent.Seq)
 	}
 	h.Elicits = o.records || o.messages || o.crowded || o.resting && !d.rest.Known()
 	h.Append(w, known)

@@ -60,7 +60,7 @@ func (b *inbox) put(cmd *packet.Command, waits time.Duration, ran clock.Tick) {
 	at := int(cmd.Tick) % len(b.slots)
 	eye := uint16(0)
 	if e := packet.BoundEye(cmd.Eye, cmd.Tick); e != 0 {
-		eye = uint16((cmd.Tick - 1).Frac()-e) + 1
+		eye = uint16((cmd.Tick-1).Frac()-e) + 1
 	}
 	b.slots[at] = storedCommand{cmd.Seen, cmd.Without, waits, cmd.Tick, cmd.Newest, eye, cmd.Claim, cmd.Moment}
 	copy(b.vals[at*len(cmd.Vals):], cmd.Vals)

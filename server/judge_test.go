@@ -97,7 +97,7 @@ func (f *gunfight) shoot(p *player, turn int) {
 		Newest: p.commands.last.Newest,
 	}
 	f.vals = append(f.vals[:0], 0, 0, int64(turn*37)%4096, 1)
-	f.s.seer.begin(p, &cmd, 0)
+	f.s.seer.begin(p, &cmd)
 	if err := f.s.eng.Act(p.avatar, f.vals, &f.s.seer, false); err != nil {
 		f.t.Fatal(err)
 	}

@@ -36,9 +36,8 @@ func (p *pace) spends(n, moving, other, even int) {
 // records returns for how many records a packet has room, at least 1.
 func (p *pace) records() int { return int(max(p.room/costScale, 1)) }
 
-// usualTrip is the round trip up to which shots at far targets are judged by what was drawn, to the
-// bit.
-const usualTrip = 200 * time.Millisecond
+// exactRewind is how far back shots at far targets are judged by what was drawn, to the bit.
+const exactRewind = 700 * time.Millisecond
 
 // maxClass returns the greatest class with which a rewind still finds everything that was drawn in
 // the history: the playout time may lie as far back as shots are judged, a record is shown later by
@@ -46,7 +45,7 @@ const usualTrip = 200 * time.Millisecond
 func (s *Server) maxClass(send int) uint8 {
 	back := int64(0)
 	if s.cfg.Rewind > 0 {
-		back = int64(min(s.cfg.Rewind+usualTrip, MaxRewind) / s.period)
+		back = int64(min(s.cfg.RewindTotal, exactRewind) / s.period)
 	}
 	room := (snapshot.HistoryTicks - 2 - back - int64((s.rules.Rate+send-1)/send)) / 2
 	c := uint8(motion.Bounds - 1)

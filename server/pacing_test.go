@@ -18,7 +18,7 @@ func TestLongestBound(t *testing.T) {
 	}{{60, 20, true, 36}, {30, 20, true, 48}, {20, 20, true, 48}, {20, 20, false, 48}, {60, 20, false, 48}} {
 		cfg := Config{Rewind: -1}
 		if c.rewind {
-			cfg.Rewind = DefaultRewind
+			cfg.Rewind, cfg.RewindTotal = DefaultRewind, MaxRewind
 		}
 		s := &Server{rules: &game.Rules{Rate: c.rate}, cfg: cfg, period: time.Second / time.Duration(c.rate)}
 		if got := motion.Wait(s.maxClass(c.send)); got != c.most {

@@ -116,8 +116,9 @@ func (s *Server) runQueued(p *player) {
 	c := &p.commands
 	ran := 0
 	for cmd, waited := c.nextQueued(s); cmd != nil; cmd, waited = c.nextQueued(s) {
+		c.claims.Arrived(s.now, waited)
 		s.eng.SetCommandTick(cmd.Tick)
-		s.act(p, cmd, waited)
+		s.act(p, cmd)
 		ran++
 	}
 	s.eng.SetTick(s.tick)

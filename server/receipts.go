@@ -142,6 +142,9 @@ func (v *seer) end(cmd *packet.Command) {
 	if !looked {
 		return
 	}
+	if !v.judged { // it looked at what clients run ahead alone
+		v.judge()
+	}
 	if d.receipts == nil {
 		d.receipts = &receipts{}
 	}

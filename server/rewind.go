@@ -17,27 +17,88 @@ type seer struct {
 	rewind  rewind.Rewinder
 	receipt rewind.Receipt
 	near    snapshot.Area
+	claim   rewind.Claim
+	cmd     *packet.Command
+	own     bool // the player's own command of this tick, with its own view
+	judged  bool // it looked
 }
 
-// begin prepares for a command that waited for its tick. A rewind reaches back at most
-// Config.Rewind for the client's playout delay, and beyond that the round trip and the wait, which
-// the server measured itself; all of it together MaxRewind.
-func (v *seer) begin(p *player, cmd *packet.Command, waited time.Duration) {
+// begin prepares for a command that runs now.
+func (v *seer) begin(p *player, cmd *packet.Command) {
 	s := p.s
 	v.p = p
 	v.rewind.History, v.rewind.View, v.rewind.Log = s.hist, p.down.view, &p.down.log
+	v.cmd, v.judged = cmd, false
+	v.own = cmd.Seen != 0 && cmd.Tick == p.commands.last.Tick && cmd.Seen == p.commands.last.Seen
+	if cmd.Seen != 0 {
+		v.claim = p.claim(cmd)
+	}
+}
+
+// follow learns from the command that ran.
+func (v *seer) follow() {
+	if v.own {
+		p := v.p
+		p.commands.claims.Follow(p.s.now, v.claim, p.s.period, v.judged)
+	}
+}
+
+// claim returns what a command claims that runs now. A picture that lacks packets is as old as the
+// newest that it has.
+func (p *player) claim(cmd *packet.Command) rewind.Claim {
+	s, d := p.s, &p.down
+	packets, claims := time.Second/time.Duration(d.send), &p.commands.claims
+	seen := cmd.Seen
+	c := rewind.Claim{Tick: cmd.Tick, Norm: claims.Norm(s.now, d.path.answer.Least(), packets)}
+	next := d.log.Get(cmd.Newest + 1)
+	if claims.Without&rewind.CheckPackets == 0 && next != nil && next.Tick.Frac() <= seen {
+		c.Stalled = true
+		seen = min(seen, next.Tick.Frac()-clock.TickFrac(s.rules.Rate*clock.FracPerTick/d.send))
+		if last := d.log.Get(cmd.Newest); last != nil {
+			seen = max(seen, last.Tick.Frac())
+		}
+	}
+	c.Claimed = s.span(s.tick.Frac() - seen)
+	return c
+}
+
+// span returns how long some ticks take as a rule.
+func (s *Server) span(f clock.TickFrac) time.Duration {
+	return time.Duration(int64(f) * int64(s.period) / clock.FracPerTick)
+}
+
+// judge decides by which picture the command is judged, when it looks for the first time. It reaches
+// back as far as the client's claims are believed, and at most Config.Rewind beyond what its path
+// asks for, all together no further than Config.RewindTotal.
+func (v *seer) judge() {
+	p := v.p
+	s, stats := p.s, &p.commands.stats
+	v.judged = true
 	most := s.cfg.Rewind
 	if most >= 0 {
-		most = min(most+p.down.path.rtt.Smoothed()+waited, MaxRewind, time.Duration(snapshot.HistoryTicks-2)*s.period)
+		most = min(most+v.claim.Age, s.cfg.RewindTotal, time.Duration(snapshot.HistoryTicks-2)*s.period)
 	}
-	v.receipt = rewind.Judge(cmd.Seen, cmd.Basis(), s.tick, most, s.period)
-	if v.receipt.Reason == rewind.TooOld || v.receipt.Reason == rewind.Future {
-		p.commands.stats.Clamped++
+	v.receipt = rewind.Judge(v.cmd.Seen, v.cmd.Basis(), s.tick, most, s.period)
+	if r := &v.receipt; r.Reason == rewind.Exact || r.Reason == rewind.TooOld {
+		if v.claim.Stalled { // what was not acknowledged does not make the picture older than all may be
+			r.Oldest = max(r.Oldest, s.tick-min(clock.Tick(most/s.period), s.tick))
+		}
+		p.commands.claims.Judge(r, v.claim, s.tick, s.period)
+	}
+	stats.Judged++
+	stats.Reasons[v.receipt.Reason]++
+	switch v.receipt.Reason {
+	case rewind.Exact, rewind.None, rewind.Off:
+	default:
+		stats.Clamped++
 	}
 }
 
 // Receipt implements engine.Seer.
 func (v *seer) Receipt() engine.Receipt {
+	if !v.judged {
+		v.judge()
+	}
 	r := &v.receipt
 	return engine.NewReceipt(r.Stated, r.Used, r.Bound, r.Reason)
 }
@@ -47,6 +108,9 @@ func (v *seer) Own(t clock.Tick) (sims []int64, cut clock.Tick) { return v.p.tra
 
 // Seen implements engine.Seer.
 func (v *seer) Seen(q engine.Query, dst *engine.Sight) {
+	if !v.judged {
+		v.judge()
+	}
 	h := v.p.s.hist
 	of := rewind.Query{Kind: q.Kind, Self: -1, ID: uint32(q.ID), Modulo: uint32(q.Modulo)}
 	if i, ok := h.Find(uint32(q.Me)); ok {

@@ -32,6 +32,7 @@ import (
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rate"
 	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
 	"meanwhile/session"
@@ -50,12 +51,11 @@ const (
 
 	// RepeatFor is how long the movement of a starved player goes on before it stands still.
 	RepeatFor = 250 * time.Millisecond
-	// DefaultRewind bounds how far back a shot is judged, beyond the shooter's round trip and the
-	// time that the command waited for its tick. The server measures both itself.
-	DefaultRewind = 500 * time.Millisecond
-	// MaxRewind bounds the sum of all three, however slow a client is or pretends to be. A moving
-	// target is judged by a state at most rewind.MaxGap older than that, whatever a client
-	// acknowledges.
+	// DefaultRewind bounds how far back a shot is judged beyond the age that a picture has on the
+	// shooter's path as a rule, which the server measures (rewind.Claims.Own).
+	DefaultRewind = 250 * time.Millisecond
+	// MaxRewind bounds both together, however slow a client is or pretends to be. A moving target is
+	// judged by a state at most rewind.MaxGap older than that, whatever a client acknowledges.
 	MaxRewind = time.Second
 
 	// MaxAhead is how many ticks ahead of the present commands are stored; later ones are refused.
@@ -80,9 +80,14 @@ type Config struct {
 	// which package server does not see. Budgets count each datagram for a second and this. Zero is
 	// for tests; package host sets it. Negative counts as zero.
 	Guard time.Duration
-	// Rewind bounds how far back a shot is judged, beyond the shooter's measured network; at most
+	// Rewind bounds how far back a shot is judged beyond what the shooter's path asks for; at most
 	// MaxRewind. Zero means DefaultRewind, negative switches lag compensation off.
 	Rewind time.Duration
+	// RewindTotal bounds how far back a shot is judged in all, at most MaxRewind: beyond it the
+	// target is favoured, and slow players must aim ahead. Zero means MaxRewind.
+	RewindTotal time.Duration
+	// Unchecked are checks of what clients claim to have seen that are left out, for experiments.
+	Unchecked rewind.Checks
 	// Order says which records go first where the budget does not reach for all. Nil is best;
 	// others are for experiments that compare.
 	Order *snapshot.Order
@@ -165,6 +170,9 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	if cfg.Rewind == 0 {
 		cfg.Rewind = DefaultRewind
 	}
+	if cfg.RewindTotal == 0 {
+		cfg.RewindTotal = MaxRewind
+	}
 	if cfg.Clients < 1 || cfg.Clients > MaxClients {
 		return nil, fmt.Errorf("server: Clients %d is outside [1, %d]", cfg.Clients, MaxClients)
 	}
@@ -173,6 +181,9 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	}
 	if cfg.Rewind > MaxRewind {
 		return nil, fmt.Errorf("server: Rewind %v is above %v", cfg.Rewind, MaxRewind)
+	}
+	if cfg.RewindTotal < 0 || cfg.RewindTotal > MaxRewind {
+		return nil, fmt.Errorf("server: RewindTotal %v is outside [0, %v]", cfg.RewindTotal, MaxRewind)
 	}
 	grid, err := interest.NewGrid(gridCell)
 	if err != nil {
@@ -261,6 +272,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	p.down.view.Share(&s.look)
 	p.limits = Limits{Budget: s.cfg.Budget, Send: s.send}
 	p.down.send, p.down.phase = s.send, int(id)%s.rules.Rate
+	p.commands.claims.Without = s.cfg.Unchecked
 	p.commands.last.Vals = make([]int64, s.rules.Command.Sims)
 	s.rules.Command.Clamp(p.commands.last.Vals) // zeros may lie outside a range
 	s.clients = append(s.clients, p)
@@ -409,19 +421,19 @@ func (s *Server) runCommands() {
 			s.runQueued(p)
 			continue
 		}
-		cmd, waited := p.commands.nextCommand(s)
-		s.act(p, cmd, waited)
+		s.act(p, p.commands.nextCommand(s))
 	}
 }
 
-// act runs one command of a player that waited for so long.
-func (s *Server) act(p *player, cmd *packet.Command, waited time.Duration) {
-	s.seer.begin(p, cmd, waited)
+// act runs one command of a player.
+func (s *Server) act(p *player, cmd *packet.Command) {
+	s.seer.begin(p, cmd)
 	p.trail.put(s.eng, p.avatar, cmd.Tick-1)
 	s.eng.SetMoment(cmd.Moment)
 	s.eng.SetEye(p.trail.eye(cmd, cmd.Tick))
 	s.fault(s.eng.Act(p.avatar, cmd.Vals, &s.seer, false))
 	s.seer.end(cmd)
+	s.seer.follow()
 }
 
 // removeGone takes what the rules removed out of the history and of all views.

@@ -19,7 +19,11 @@ func (c *commands) acceptLate(s *Server, cmd *packet.Command) {
 	if cmd.Tick > c.last.Tick {
 		copyCommand(&c.last, cmd) // too late to run, but the newest intent that is known
 	}
-	if s.tooLate(cmd.Tick) || !packet.HasPress(s.rules.Command, cmd.Vals) {
+	if !packet.HasPress(s.rules.Command, cmd.Vals) {
+		c.claims.Late()
+		return
+	}
+	if s.tooLate(cmd.Tick) {
 		return
 	}
 	c.stats.Moved++
@@ -45,12 +49,11 @@ func (c *commands) advance(tick clock.Tick) {
 	}
 }
 
-// nextCommand returns the timed command to run at the server's tick, and how long it waited. It is
-// the player's own or, when none arrived, its last movement for RepeatFor and then a neutral one.
+// nextCommand returns the timed command to run at the server's tick. It is the player's own or, when none arrived, its last movement for RepeatFor and then a neutral one.
 // Presses are never repeated. The result is valid until the next call for any player.
-func (c *commands) nextCommand(s *Server) (run *packet.Command, waited time.Duration) {
+func (c *commands) nextCommand(s *Server) (run *packet.Command) {
 	run, c.pressed = &s.run, s.tick
-	waited, own := c.waiting.take(s.tick, run)
+	_, own := c.waiting.take(s.tick, run)
 	if own {
 		copyCommand(&c.last, run)
 	} else {
@@ -61,7 +64,7 @@ func (c *commands) nextCommand(s *Server) (run *packet.Command, waited time.Dura
 	}
 	c.late.Tick = 0
 	c.advance(s.tick)
-	return run, waited
+	return run
 }
 
 // repeatLast sets run to the command that stands in for one that did not arrive.

@@ -98,6 +98,7 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 		p.sampleRTT(h, arrival, queued)
 	}
 	if h.HasAck {
+		p.noteAge(h.Ack.Latest, arrival)
 		d.path.acknowledged(h, d.log.Get(h.Ack.Latest), arrival, queued)
 	}
 	if h.Resync {
@@ -114,6 +115,18 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 		p.commands.acceptCommand(p.s, &cmds[i], contradicts, arrival)
 	}
 	up.prove(&d.log, p.commands.waiting.newest, p.s.period)
+}
+
+// noteAge notes how old the newest state that a client is known to have had become before packet
+// latest was acknowledged. Silence that was announced makes nothing old.
+func (p *player) noteAge(latest wire.Seq, arrival clock.Time) {
+	d := &p.down
+	if p.up.away || !latest.Newer(d.path.answered) || d.quiet.has(d.path.answered) {
+		return
+	}
+	if before := d.log.Get(d.path.answered); before != nil && d.path.answer.Least() > 0 {
+		p.commands.claims.Acknowledged(arrival, arrival.Sub(before.Sent)-d.path.answer.Least())
+	}
 }
 
 // sampleRTT measures the round trip by the stamp that a datagram echoes. The echo of a stamp that

@@ -348,7 +348,7 @@ func TestRewindSwitchedOff(t *testing.T) {
 		p, q := n.connect("shooter"), n.connect("runner")
 		for range 40 {
 			cmd := command(n.s.Tick()+1, antCmd{})
-			cmd.Seen = (n.s.Tick() - min(n.s.Tick(), 5)).Frac() // draws 5 ticks ago
+			cmd.Seen = (n.s.Tick() - min(n.s.Tick(), 3)).Frac() // draws 3 ticks ago
 			cmd.Newest, _ = func() (wire.Seq, bool) { a, ok := p.recv.Ack(); return a.Latest, ok }()
 			p.send(cmd)
 			q.send(command(n.s.Tick()+1, antCmd{}))
@@ -358,7 +358,7 @@ func TestRewindSwitchedOff(t *testing.T) {
 				}
 			})
 		}
-		want := float64(n.s.Tick()) - 6 // the command was made a tick before
+		want := float64(n.s.Tick()) - 4 // the command was made a tick before
 		if rewind < 0 {
 			want = float64(n.s.Tick()) - 1 // others have not moved yet in this tick
 		}

@@ -22,16 +22,20 @@ type Reason uint8
 
 // The reasons.
 const (
-	Exact  Reason = iota // it does not: the stated one is used
-	None                 // none was stated: the present is used
-	TooOld               // further back than maxRewind: that far is used
-	Future               // not drawn yet: the present is used
-	Off                  // lag compensation is switched off: the present is used
+	Exact   Reason = iota // it does not: the stated one is used
+	None                  // none was stated: the present is used
+	TooOld                // further back than maxRewind: that far is used
+	Future                // not drawn yet: the present is used
+	Off                   // lag compensation is switched off: the present is used
+	Path                  // older than the client's path asks for: as old as that is used
+	Jump                  // not as old as in the commands before: about as old as there is used
+	Reasons               // how many there are
 )
 
 // String returns a reason in words, "" for what is none.
 func (r Reason) String() string {
-	if words := [...]string{"exact", "none stated", "too old", "in the future", "switched off"}; int(r) < len(words) {
+	if words := [...]string{"exact", "none stated", "too old", "in the future", "switched off",
+		"older than the path asks for", "a jump"}; int(r) < len(words) {
 		return words[r]
 	}
 	return ""

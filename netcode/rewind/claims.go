@@ -1,0 +1,242 @@
+package rewind
+
+import (
+	"time"
+
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/playout"
+)
+
+// Checks are parts of what Claims does.
+type Checks uint8
+
+// The checks.
+const (
+	CheckPath    Checks = 1 << iota // a picture may be as old as the path asks for
+	CheckJumps                      // its age changes slowly
+	CheckEarly                      // what is sent early waits at the client's expense
+	CheckPackets                    // a picture without the packets of its time is older than it says
+)
+
+// Claims is what a server knows of one client's picture: how old it may be on the client's path,
+// and how old it was in the commands up to now. A client may state any playout time, acknowledge
+// late, and send early or late. What an honest client draws follows from its path, and changes
+// slowly. So a picture that is older than that is not believed (Allowed).
+//
+// What a client does always cannot be told from its path: whoever delays all that it sends plays on
+// a slow path, and has the picture of a slow path. The gain is in doing it for a shot.
+//
+// The zero Claims is ready. All ages are of the picture when its command runs. Not safe for
+// concurrent use.
+type Claims struct {
+	// Without are checks that are left out, for experiments that show what each is good for.
+	Without Checks
+
+	ages   spans            // how old the newest acknowledged state became
+	lead   [2]time.Duration // largest slack of commands: of the present leadWindow and of the one before
+	leadAt int64            // number of the present leadWindow
+	begun  clock.Time       // first acknowledgement
+
+	usual   time.Duration // age that the claims have, followed slowly
+	tick    clock.Tick    // of the newest claim
+	shot    bool          // the newest command was one
+	stalled clock.Tick    // newest command whose client waited for packets
+	rough   int32         // share of commands without a shot whose picture was unusually old, in 1/roughUnit
+	credit  int32         // shots that may be beyond what is usual, in 1/roughUnit
+}
+
+const (
+	leadWindow = 4 * time.Second
+	// learnFor is how long nothing is known of a new client's path: it begins with a playout delay
+	// of two packets and firstDelay.
+	learnFor   = 15 * time.Second
+	firstDelay = 40 * time.Millisecond
+	// usualLead is how long before their ticks commands come on a path without jitter: they wait for a
+	// frame and for each other.
+	usualLead = 24 * time.Millisecond
+	// pathTolerance is by how much a picture may be older than what is measured says.
+	pathTolerance = 14 * time.Millisecond
+	// jumpTolerance is by how much the age of a client's picture may differ from what its claims
+	// were up to now. These are followed by 1/usualUp of the time that passes where they grow, and
+	// by 1/usualDown where they shrink. An honest playout delay moves by up to a tenth, seldom far.
+	jumpTolerance      = 30 * time.Millisecond
+	usualUp, usualDown = 10, 4
+	// afterStall is for how long a picture that stood still for want of packets may be catching up.
+	afterStall = time.Second
+
+	roughUnit  = 1 << 20
+	roughMean  = 1 << 11        // commands of the mean
+	rareShot   = roughUnit >> 9 // every shot earns so much of another one
+	mostCredit = 24 * roughUnit
+	firstShots = 6 // of a new client may be beyond it
+)
+
+// Acknowledged notes that at now packets were acknowledged for the first time, when the newest of
+// those before was as old as age, above the least round trip. A gap that no playout delay bridges
+// does not count.
+func (c *Claims) Acknowledged(now clock.Time, age time.Duration) {
+	if c.begun == 0 {
+		c.begun = now
+	}
+	if age <= playout.MaxDelay {
+		c.ages.note(now, age)
+	}
+}
+
+// Arrived notes that a command came so long before its tick; negative: after it.
+func (c *Claims) Arrived(now clock.Time, slack time.Duration) {
+	if w := int64(now) / int64(leadWindow); w > c.leadAt {
+		c.lead[1], c.lead[0], c.leadAt = c.lead[0], 0, w
+	}
+	c.lead[0] = max(c.lead[0], slack)
+}
+
+// A Norm is what a picture is like on a client's path as a rule.
+type Norm struct {
+	Age time.Duration // when its command runs: no path needs older ones
+	// Varies is how far the age moves from one command to another.
+	Varies time.Duration
+}
+
+// Norm returns the age that a picture has on the client's path as a rule: the least round trip, how
+// old the newest state becomes there, and how long before their ticks commands come to be in time.
+// packets is the time from one packet of the server to the next.
+func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
+	age := min(c.ages.most, c.ages.second+2*packets)
+	if now.Sub(c.begun) < learnFor {
+		age = max(age, 2*packets+firstDelay)
+	}
+	lead := max(c.lead[0], c.lead[1])
+	if c.Without&CheckEarly == 0 { // the path up may be as rough as both ways are together, but seldom is
+		lead = min(lead, usualLead+max(age-packets, 0)/2)
+	}
+	rough := max(age-2*packets, 0) / 2 // one lost packet is nothing unusual
+	n := Norm{trip + age + lead + pathTolerance + rough, jumpTolerance + rough}
+	if c.Without&CheckPath != 0 {
+		n.Age = spanMost
+	}
+	if c.Without&CheckJumps != 0 {
+		n.Varies = spanMost
+	}
+	return n
+}
+
+// A Claim is what one command claims.
+type Claim struct {
+	Tick    clock.Tick    // of the command
+	Claimed time.Duration // age of the picture when the command runs
+	Norm                  // of the client's path
+	Stalled bool          // the client waited for packets: it drew the newest state that it had
+}
+
+// Follow learns from a command that has run. shot says that it was judged by its picture.
+func (c *Claims) Follow(now clock.Time, claim Claim, period time.Duration, shot bool) {
+	passed := time.Duration(claim.Tick-min(c.tick, claim.Tick)) * period
+	if claim.Stalled {
+		c.stalled = claim.Tick
+	}
+	learns := now.Sub(c.begun) < learnFor
+	if up, down := passed/usualUp, passed/usualDown; learns || passed > afterStall {
+		c.usual = claim.Claimed
+	} else {
+		c.usual += min(max(claim.Claimed-c.usual, -down), up)
+	}
+	c.tick = max(c.tick, claim.Tick)
+	if (!shot || c.shot) && !learns {
+		c.count(c.excused(claim, period))
+	}
+	c.shot = shot
+}
+
+// Late notes a command without a shot that came after its tick.
+func (c *Claims) Late() { c.count(true) }
+
+// count counts a command without a shot.
+func (c *Claims) count(unusual bool) {
+	c.rough -= c.rough / roughMean
+	if unusual {
+		c.rough += roughUnit / roughMean
+	}
+}
+
+// excused reports whether a picture is unusually old in a way that the path may be the cause of.
+func (c *Claims) excused(claim Claim, period time.Duration) bool {
+	if claim.Claimed <= min(c.usual+claim.Varies, claim.Norm.Age) {
+		return false
+	}
+	return claim.Claimed <= claim.Norm.Age || c.stalled != 0 && time.Duration(claim.Tick-c.stalled)*period <= afterStall
+}
+
+// Allowed returns the bounds of the age of the picture by which a shot is judged, and why the
+// claimed one is not within them. Unusual ages are allowed as often among shots as among other
+// commands, three times as often to be sure, and once in 512 shots.
+func (c *Claims) Allowed(claim Claim) (least, most time.Duration, reason Reason) {
+	age, own := claim.Claimed, claim.Norm.Age
+	least, most = max(c.usual-claim.Varies, 0), min(c.usual+claim.Varies, own)
+	if c.tick == 0 {
+		least, most = 0, own
+	}
+	c.credit = min(c.credit+3*c.rough+rareShot, mostCredit)
+	switch {
+	case age < least:
+		return least, most, Jump
+	case age <= most:
+		return least, most, Exact
+	case c.credit > -firstShots*roughUnit:
+		c.credit -= roughUnit
+		return least, age, Exact
+	case age > own:
+		return least, most, Path
+	}
+	return least, most, Jump
+}
+
+// Judge holds a receipt to what is Allowed. A picture that is older than that is replaced whole: what
+// moves is not judged by a state from before it, whatever the client did not acknowledge.
+func (c *Claims) Judge(r *Receipt, claim Claim, now clock.Tick, period time.Duration) {
+	least, most, reason := c.Allowed(claim)
+	if reason == Exact {
+		return
+	}
+	back := func(age time.Duration) clock.TickFrac {
+		return max(now.Frac()-clock.TickFrac(int64(age)*clock.FracPerTick/int64(period)), 0)
+	}
+	switch {
+	case claim.Claimed < least:
+		r.Used, r.Reason = min(r.Used, back(least)), reason
+	case back(most) >= r.Used || r.Reason == Exact:
+		r.Used, r.Reason = max(r.Used, back(most)), reason
+		r.Oldest = max(r.Oldest, back(most).Tick())
+	}
+}
+
+// spans keeps the largest value of each of the last 64 seconds in which there was one. The zero spans
+// is empty.
+type spans struct {
+	ring         [spanParts]uint8 // in spanGrain, rounded up
+	at           uint8            // of the present second
+	part         int64            // its number
+	most, second time.Duration    // the two largest, of the seconds before the present one
+}
+
+const (
+	spanPart  = time.Second
+	spanParts = 64
+	spanGrain = 4 * time.Millisecond
+	spanMost  = 255 * spanGrain
+)
+
+// note records a value at now.
+func (s *spans) note(now clock.Time, v time.Duration) {
+	if part := int64(now) / int64(spanPart); part > s.part {
+		s.part, s.at = part, (s.at+1)%spanParts
+		s.ring[s.at] = 0
+		var first, second uint8
+		for _, v := range s.ring {
+			first, second = max(first, v), max(second, min(first, v))
+		}
+		s.most, s.second = time.Duration(first)*spanGrain, time.Duration(second)*spanGrain
+	}
+	at := &s.ring[s.at]
+	*at = max(*at, uint8((min(max(v, 0), spanMost)+spanGrain-1)/spanGrain))
+}
