@@ -7,6 +7,7 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/gametest"
+	"meanwhile/netcode/rewind"
 	"meanwhile/netsim"
 	"meanwhile/server"
 )
@@ -107,7 +108,8 @@ func TestSeenByBothSides(t *testing.T) {
 // no command arrived in time, as the server runs another one.
 func TestSeenWhileCatchingUp(t *testing.T) {
 	rules, judged, foreseen := watched(t)
-	sim, err := gametest.NewSim(rules, 3, server.Config{Rewind: server.MaxRewind})
+	sim, err := gametest.NewSim(rules, 3,
+		server.Config{Rewind: server.MaxRewind, Unchecked: rewind.CheckPath | rewind.CheckJumps}) // a path of a kind
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,25 +153,28 @@ func TestSeenWhileCatchingUp(t *testing.T) {
 	}
 }
 
-// A server rewinds as far as Config.Rewind allows and no further: a player whose screen is further
-// behind is judged by a newer world than it saw.
+// A server rewinds as far as Config.RewindTotal allows and no further: a player whose screen is
+// further behind is judged by a newer world than it saw. So is one who chose a longer playout delay
+// than the path and Config.Playout ask for.
 //
 // seeds: B17
 func TestConfigBoundsTheRewind(t *testing.T) {
+	const ms = time.Millisecond
 	for _, c := range []struct {
-		rewind, delay time.Duration
-		same          bool // what the player saw and what the server judged
-		clamped       bool
+		cfg     server.Config
+		delay   time.Duration
+		same    bool // what the player saw and what the server judged
+		clamped bool
 	}{
-		{0, 480 * time.Millisecond, true, false}, // server.DefaultRewind
-		{300 * time.Millisecond, 480 * time.Millisecond, false, true},
-		{server.MaxRewind, 480 * time.Millisecond, true, false},
-		{300 * time.Millisecond, 200 * time.Millisecond, true, false},
-		{100 * time.Millisecond, 300 * time.Millisecond, false, true},
-		{-1, 300 * time.Millisecond, false, false}, // switched off
+		{server.Config{Playout: 500 * ms}, 480 * ms, true, false},
+		{server.Config{}, 480 * ms, false, true},
+		{server.Config{Playout: 500 * ms, RewindTotal: 300 * ms}, 480 * ms, false, true},
+		{server.Config{Playout: 500 * ms, RewindTotal: 300 * ms}, 200 * ms, true, false},
+		{server.Config{Playout: 500 * ms, RewindTotal: 100 * ms}, 300 * ms, false, true},
+		{server.Config{Rewind: -1}, 300 * ms, false, false}, // switched off
 	} {
 		rules, judged, foreseen := watched(t)
-		sim, err := gametest.NewSim(rules, 3, server.Config{Rewind: c.rewind})
+		sim, err := gametest.NewSim(rules, 3, c.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +183,7 @@ func TestConfigBoundsTheRewind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		sim.Run(2 * time.Second)
+		sim.Run(20 * time.Second)
 		p := sim.Players()[0]
 		if err := p.Client.SetPlayout(c.delay); err != nil {
 			t.Fatal(err)
@@ -199,8 +204,8 @@ func TestConfigBoundsTheRewind(t *testing.T) {
 		}
 		few := all / 10
 		if all < 100 || c.same && same < all-few || !c.same && same > few || (after.Clamped > before.Clamped) != c.clamped {
-			t.Errorf("Rewind %v, the screen %v behind: %d of %d pictures are the same, %d rewinds were clamped",
-				c.rewind, c.delay, same, all, after.Clamped-before.Clamped)
+			t.Errorf("%+v, the screen %v behind: %d of %d pictures are the same, %d rewinds were clamped",
+				c.cfg, c.delay, same, all, after.Clamped-before.Clamped)
 		}
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/interest"
 	"meanwhile/netcode/packet"
+	"meanwhile/netcode/playout"
 	"meanwhile/netcode/rate"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/rewind"
@@ -86,6 +87,10 @@ type Config struct {
 	// RewindTotal bounds how far back a shot is judged in all, at most MaxRewind: beyond it the
 	// target is favoured, and slow players must aim ahead. Zero means MaxRewind.
 	RewindTotal time.Duration
+	// Playout is the playout delay that clients may choose, above the path's floor, whatever their
+	// path asks for; at most playout.MaxDelay. Zero leaves no choice, so that nobody is judged by an
+	// older picture than the path asks for.
+	Playout time.Duration
 	// Unchecked are checks of what clients claim to have seen that are left out, for experiments.
 	Unchecked rewind.Checks
 	// Order says which records go first where the budget does not reach for all. Nil is best;
@@ -182,6 +187,9 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	if cfg.Rewind > MaxRewind {
 		return nil, fmt.Errorf("server: Rewind %v is above %v", cfg.Rewind, MaxRewind)
 	}
+	if cfg.Playout < 0 || cfg.Playout > playout.MaxDelay {
+		return nil, fmt.Errorf("server: Playout %v is outside [0, %v]", cfg.Playout, playout.MaxDelay)
+	}
 	if cfg.RewindTotal < 0 || cfg.RewindTotal > MaxRewind {
 		return nil, fmt.Errorf("server: RewindTotal %v is outside [0, %v]", cfg.RewindTotal, MaxRewind)
 	}
@@ -272,7 +280,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	p.down.view.Share(&s.look)
 	p.limits = Limits{Budget: s.cfg.Budget, Send: s.send}
 	p.down.send, p.down.phase = s.send, int(id)%s.rules.Rate
-	p.commands.claims.Without = s.cfg.Unchecked
+	p.commands.claims.Without, p.commands.claims.Chosen = s.cfg.Unchecked, s.cfg.Playout
 	p.commands.last.Vals = make([]int64, s.rules.Command.Sims)
 	s.rules.Command.Clamp(p.commands.last.Vals) // zeros may lie outside a range
 	s.clients = append(s.clients, p)

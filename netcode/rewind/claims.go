@@ -31,6 +31,8 @@ const (
 type Claims struct {
 	// Without are checks that are left out, for experiments that show what each is good for.
 	Without Checks
+	// Chosen is the playout delay that the client may choose, whatever its path asks for.
+	Chosen time.Duration
 
 	ages   spans            // how old the newest acknowledged state became
 	lead   [2]time.Duration // largest slack of commands: of the present leadWindow and of the one before
@@ -102,7 +104,7 @@ type Norm struct {
 // old the newest state becomes there, and how long before their ticks commands come to be in time.
 // packets is the time from one packet of the server to the next.
 func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
-	age := min(c.ages.most, c.ages.second+2*packets)
+	age := max(min(c.ages.most, c.ages.second+2*packets), c.Chosen)
 	if now.Sub(c.begun) < learnFor {
 		age = max(age, 2*packets+firstDelay)
 	}
