@@ -58,7 +58,8 @@ func limitsOf(opts []Options) func(v host.Visitor) server.Limits {
 // run is Main with an exit status: 0, 1 if something failed, 2 if the program is used or written
 // wrongly.
 func run(
-	ctx context.Context, name string, rules *game.Rules, err error, opts []Options, args []string, stdout, stderr io.Writer,
+	ctx context.Context, name string, rules *game.Rules, err error, opts []Options, args []string,
+	stdout, stderr io.Writer,
 ) int {
 	say := func(err error) { fmt.Fprintln(stderr, site.Sentence(name, err)) }
 	if err != nil {
@@ -102,7 +103,8 @@ func run(
 	s, err := site.Listen(site.Config{
 		Addr: o.Addr, Pages: pages,
 		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
-			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(opts), Log: site.Logger(stderr, o.Verbose)},
+			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(opts),
+			Log: site.Logger(stderr, o.Verbose)},
 		Metrics: site.IsLocal(o.Addr),
 	})
 	if err != nil {

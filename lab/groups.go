@@ -12,13 +12,13 @@ import (
 var groupsExperiment = &experiment{
 	name:  "groups",
 	about: "who is in sight: each viewer for itself, or groups of viewers that share a search",
-	notes: `A thousand walkers, four of five of them within 100 m of the centre, refresh what they know four times a second:
-the nearest 250, and 16 more that were known already. <b>meanwhile</b> searches for each viewer, <b>groups</b>
-for the centre of gravity of those within radius_m of it, as Ryzom's Ring did. <b>viewers_per_group</b> is how
-many share a search. <b>of_250</b> and <b>of_50</b> are the shares of a viewer's true nearest 250 and 50 that it
-knows. <b>changes</b> are the entities that come or go with a refresh of one viewer, <b>moves_per_s</b> how
-often it changes its group. <b>cpu_us</b> is the CPU time of a refresh of one viewer, which differs from machine
-to machine.`,
+	notes: `A thousand walkers, four of five of them within 100 m of the centre, refresh what they know four times a
+second: the nearest 250, and 16 more that were known already. <b>meanwhile</b> searches for each viewer,
+<b>groups</b> for the centre of gravity of those within radius_m of it, as Ryzom's Ring did.
+<b>viewers_per_group</b> is how many share a search. <b>of_250</b> and <b>of_50</b> are the shares of a
+viewer's true nearest 250 and 50 that it knows. <b>changes</b> are the entities that come or go with a refresh
+of one viewer, <b>moves_per_s</b> how often it changes its group. <b>cpu_us</b> is the CPU time of a refresh
+of one viewer, which differs from machine to machine.`,
 	takes:    byPolicy,
 	policies: []string{ours, "groups"},
 	run:      runGroups,

@@ -220,10 +220,11 @@ func (v *seer) off(id game.ID, at geom.Vec3, claim packet.Claim) int32 {
 	if !ok || claim != packet.HitClaim(uint32(id), hash) {
 		return -1
 	}
-	return int32(min(math.Round(1000*drawn.Dist(at)), math.MaxInt32))
+	return int32(min(math.Round(float64(1000*drawn.Dist(at))), math.MaxInt32))
 }
 
 // centimetres rounds a place.
 func centimetres(at geom.Vec3) [3]int64 {
-	return [3]int64{int64(math.Round(100 * at.X)), int64(math.Round(100 * at.Y)), int64(math.Round(100 * at.Z))}
+	return [3]int64{int64(math.Round(float64(100 * at.X))), int64(math.Round(float64(100 * at.Y))),
+		int64(math.Round(float64(100 * at.Z)))}
 }

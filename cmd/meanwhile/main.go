@@ -51,7 +51,7 @@ type commands struct {
 		Rooms   int           `default:"${rooms}" help:"How many rooms may be open at once."`
 		Room    string        `default:"${room}" help:"The room of players who name none."`
 		Grace   time.Duration `default:"${grace}" help:"How long a room without players stays open."`
-		Metrics bool          `help:"Serve /metrics to Prometheus, and /receipts: how each player's newest shots were judged."`
+		Metrics bool          `help:"Serve /metrics to Prometheus, and /receipts: how newest shots were judged."`
 		Verbose bool          `short:"v" help:"Log what happens, not only warnings."`
 	} `cmd:"" help:"Run a dedicated server."`
 

@@ -22,8 +22,8 @@ type Receipt struct {
 
 // NewReceipt returns a Receipt of tick times.
 func NewReceipt(stated, used, bound clock.TickFrac, reason rewind.Reason) Receipt {
-	return Receipt{Stated: float64(stated) / clock.FracPerTick, Used: float64(used) / clock.FracPerTick,
-		Bound: float64(bound) / clock.FracPerTick, Reason: reason}
+	return Receipt{Stated: float64(float64(stated) / clock.FracPerTick),
+		Used: float64(float64(used) / clock.FracPerTick), Bound: float64(float64(bound) / clock.FracPerTick), Reason: reason}
 }
 
 // Receipt says by which past the command that runs is judged, in a client by what it states itself.

@@ -313,7 +313,8 @@ func TestLayout(t *testing.T) {
 	line("command", p.layout.Command)
 	const want = "pilot pos:vec2 vel:vec2 aim:angle score:number ammo:number ready:number\n" +
 		"gem pos:vec2\nzap from:vec2 to:vec2\n" +
-		"receipt target:number hit:bool seen:vec3 used:vec3 offMm:number reason:enum\ncommand move:vec2 aim:angle fire:press\n"
+		"receipt target:number hit:bool seen:vec3 used:vec3 offMm:number reason:enum\n" +
+		"command move:vec2 aim:angle fire:press\n"
 	if b.String() != want || p.layout.Game != "zap" || p.layout.Rate != 30 {
 		t.Errorf("%s at %d: %s, want %s", p.layout.Game, p.layout.Rate, b.String(), want)
 	}

@@ -250,7 +250,8 @@ func TestVectors(t *testing.T) {
 			}
 		}
 	}
-	for _, file := range []string{"feedback", "feedback-queued", "feedback-events", "feedback-queued-events", "feedback-shots"} {
+	for _, file := range []string{"feedback", "feedback-queued", "feedback-events", "feedback-queued-events",
+		"feedback-shots"} {
 		queued, events := strings.Contains(file, "queued"), strings.Contains(file, "events")
 		d := newReader(t, vectors(t, "../../../netcode/packet/testdata/commands.txt")[0].schema)
 		if d.Schema.Queued = queued; events {
