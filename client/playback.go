@@ -307,9 +307,17 @@ type view struct {
 	frame uint32         // 0: the present one
 }
 
-// Own implements engine.Seer.
-func (v *view) Own(t clock.Tick) (sims []int64, cut clock.Tick) {
-	return v.p.own.own(v.p.own.ring.Drawn(t))
+// Past implements engine.Seer.
+func (v *view) Past(id game.ID, t clock.Tick) (sims []int64, cut clock.Tick) {
+	s := v.p.own.ring.Drawn(t)
+	if s == nil || id != v.p.own.me && v.p.time.queued { // of all else the server has ticks of its own
+		return nil, 0
+	}
+	m := s.Find(id)
+	if m == nil || m.Gone != 0 {
+		return nil, 0
+	}
+	return s.Of(m, v.p.rules.Kinds[m.Kind]), m.Cut
 }
 
 // Receipt implements engine.Seer.

@@ -79,7 +79,7 @@ type wideSight struct{}
 
 func (wideSight) Receipt() (r engine.Receipt) { return r }
 
-func (wideSight) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
+func (wideSight) Past(game.ID, game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
 func (wideSight) Seen(q engine.Query, dst *engine.Sight) {
 	var drawn [8]int64

@@ -52,7 +52,7 @@ func ExtrapolatedBeyond(metres float64) KindOption {
 }
 
 // Predicted is for doors, platforms, balls: every client runs them ahead by Step, and shows at once
-// what a command spawns. Seen gives the present state. No property may have to=owner, to=team or
+// what a command spawns. Seen gives them as of the Eye. No property may have to=owner, to=team or
 // far=, as exact states give it away.
 func Predicted(k *engine.Kind) { k.Ahead = schema.Predicted }
 

@@ -89,7 +89,7 @@ type look struct{}
 
 func (look) Receipt() (r engine.Receipt) { return r }
 
-func (look) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
+func (look) Past(game.ID, game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
 func (look) Seen(q engine.Query, dst *engine.Sight) {
 	if q.Kind == 1 {

@@ -15,7 +15,7 @@ type sight struct{ ids []game.ID }
 
 func (*sight) Receipt() (r engine.Receipt) { return r }
 
-func (*sight) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
+func (*sight) Past(game.ID, game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
 func (s *sight) Seen(q engine.Query, dst *engine.Sight) {
 	drawn := make([]int64, 8)
@@ -132,7 +132,7 @@ type quietSight struct{ drawn [16]int64 }
 
 func (*quietSight) Receipt() (r engine.Receipt) { return r }
 
-func (*quietSight) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
+func (*quietSight) Past(game.ID, game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
 func (s *quietSight) Seen(q engine.Query, dst *engine.Sight) {
 	dst.Add(2, s.drawn[:7])

@@ -17,8 +17,8 @@ import (
 )
 
 // The yard has what players can see and hit, each in its own way: each other, standing, crouched
-// and on a raft; a raft and a gate, which are drawn in the past; and deer, which are drawn at the
-// present where nobody can hit them.
+// and on what moves; a raft and a gate, which are drawn in the past; a lift, which clients run
+// ahead; and deer, which are drawn at the present where nobody can hit them.
 type guard struct {
 	Pos    geom.Vec3 `net:"pos,others=1cm,draw=hermite"`
 	Vel    geom.Vec3 `net:"vel,others=1cm/s"`
@@ -36,6 +36,10 @@ type gate struct {
 	Pos geom.Vec2 `net:"pos,others=1cm"`
 }
 
+type lift struct {
+	Pos geom.Vec2 `net:"pos"`
+}
+
 type stag struct {
 	Pos geom.Vec2 `net:"pos,others=1cm"`
 	Vel geom.Vec2 `net:"vel,others=1cm/s"`
@@ -44,7 +48,7 @@ type stag struct {
 type watch struct {
 	Move   geom.Vec2 `net:"stick"`
 	Crouch bool      `net:"bool"`
-	Ride   bool      `net:"bool"`
+	Ride   int       `net:"int,0..2"` // what the player stands on: ground, raft or lift
 	Fire   bool      `net:"press"`
 	Shot   int       `net:"int,0..65535"`
 }
@@ -53,6 +57,7 @@ var (
 	guards = game.NewKind[guard]("guard")
 	rafts  = game.NewKind[raft]("raft")
 	gates  = game.NewKind[gate]("gate")
+	lifts  = game.NewKind[lift]("lift", game.Predicted)
 	stags  = game.NewKind[stag]("stag", game.ExtrapolatedBeyond(stagReach))
 )
 
@@ -97,22 +102,23 @@ type yard struct {
 }
 
 type looker struct {
-	y          *yard
-	id         server.PlayerID
-	c          *client.Client
-	up, down   *netsim.Pipe
-	offset     clock.Time
-	rng        geom.Rand
-	vals       []float64
-	drawn      glimpse // of the newest frame
-	ok         bool
-	click      int // number of the click that the next command has; 0: none
-	clickAt    clock.Time
-	move       geom.Vec2
-	low, rides bool
-	seen       map[int]glimpse
-	next       int
-	wrong      []clock.Tick // of which the prediction was
+	y        *yard
+	id       server.PlayerID
+	c        *client.Client
+	up, down *netsim.Pipe
+	offset   clock.Time
+	rng      geom.Rand
+	vals     []float64
+	drawn    glimpse // of the newest frame
+	ok       bool
+	click    int // number of the click that the next command has; 0: none
+	clickAt  clock.Time
+	move     geom.Vec2
+	low      bool
+	rides    int
+	seen     map[int]glimpse
+	next     int
+	wrong    []clock.Tick // of which the prediction was
 }
 
 func (y *yard) act(w *game.World, me game.ID, c watch) {
@@ -123,13 +129,19 @@ func (y *yard) act(w *game.World, me game.ID, c watch) {
 	} else {
 		g.Gun = min(g.Gun+4*w.Dt(), 1.6)
 	}
-	if on := g.On != 0; on != c.Ride {
-		g.On, g.Pos, g.Vel = 0, g.Pos.Add(geom.Vec3{X: 1}), geom.Vec3{}
-		for id := range rafts.All(w) {
-			if c.Ride {
-				g.On, g.Pos = id, geom.Vec3{X: 1}
-			}
+	on := game.ID(0)
+	for id := range rafts.All(w) {
+		if c.Ride == 1 {
+			on = id
 		}
+	}
+	for id := range lifts.All(w) {
+		if c.Ride == 2 {
+			on = id
+		}
+	}
+	if on != g.On {
+		g.On, g.Pos, g.Vel = on, geom.Vec3{X: 1}, geom.Vec3{}
 	}
 	g.Vel = g.Vel.XY().Toward(c.Move.Mul(7), 60*w.Dt()).At(0)
 	most := 30.0
@@ -156,6 +168,9 @@ func (y *yard) act(w *game.World, me game.ID, c watch) {
 	for id, o := range gates.Seen(w, me) {
 		see.add(id, o.Pos.At(0), false)
 	}
+	for id, o := range lifts.Seen(w, me) {
+		see.add(id, o.Pos.At(0), false)
+	}
 	for id, o := range stags.Seen(w, me) {
 		see.add(id, o.Pos.At(0), false)
 	}
@@ -171,6 +186,7 @@ func (y *yard) referee(w *game.World) {
 	if w.Tick() == 1 {
 		rafts.Spawn(w, raft{})
 		gates.Spawn(w, gate{})
+		lifts.Spawn(w, lift{})
 		for i := range 4 {
 			stags.Spawn(w, stag{Pos: geom.Vec2{X: 5 * float64(i)}})
 		}
@@ -187,13 +203,19 @@ func (y *yard) referee(w *game.World) {
 	}
 }
 
+func (y *yard) step(w *game.World) {
+	for _, l := range lifts.All(w) {
+		l.Pos = geom.Vec2{X: 6 * geom.Sin(float64(float64(w.Tick())*w.Dt())), Y: -8}
+	}
+}
+
 // newYard starts a session of three players.
 func newYard(t *testing.T, rate, fps int, p netsim.Profile, delay time.Duration) *yard {
 	y := &yard{t: t, judged: map[int]glimpse{}, foreseen: map[int][]glimpse{}}
 	def := game.Definition[watch]{
-		Name: "yard", Rate: rate, Send: 20, Kinds: game.Kinds(guards, rafts, gates, stags),
+		Name: "yard", Rate: rate, Send: 20, Kinds: game.Kinds(guards, rafts, gates, lifts, stags),
 		Join: func(w *game.World, name string) game.ID { return guards.Spawn(w, guard{Gun: 1.6}) },
-		Act:  y.act, Referee: y.referee,
+		Act:  y.act, Step: y.step, Referee: y.referee,
 	}
 	rules, err := def.Rules()
 	if err != nil {
@@ -280,17 +302,17 @@ func (p *looker) frame(length time.Duration) bool {
 
 func (p *looker) command() {
 	if p.rng.Chance(0.04) {
-		p.move, p.low, p.rides = p.rng.Disc(1), p.rng.Chance(0.3), p.rng.Chance(0.4)
+		p.move, p.low, p.rides = p.rng.Disc(1), p.rng.Chance(0.3), p.rng.IntN(3)
 	}
 	floats := make([]float64, p.y.rules.Command.Floats())
 	ints := make([]int64, p.y.rules.Command.Sims)
 	floats[0], floats[1] = p.move.X, p.move.Y
-	for i, on := range []bool{p.low, p.rides, p.click != 0} {
-		if on {
-			floats[2+i] = 1
-		}
+	if floats[3], floats[5] = float64(p.rides), float64(p.click); p.low {
+		floats[2] = 1
 	}
-	floats[5] = float64(p.click)
+	if p.click != 0 {
+		floats[4] = 1
+	}
 	p.y.rules.Command.FromFloats(floats, ints)
 	if p.click != 0 {
 		p.c.Pressed(p.clickAt)
@@ -330,7 +352,7 @@ func (p *looker) look() {
 // What a player has on the screen when it clicks is what the server judges the click by: its own eye
 // to a unit of simulation, and everything that can be hit to the bit. That holds for screens that
 // are faster and slower than ticks, on perfect paths and bad ones, for crouched players, riders and
-// shooters on a raft that moves and turns, for gates, and for what is drawn at the present further
+// shooters on a raft that turns and a lift that is run ahead, for gates, and for what is drawn at the present further
 // away. The prediction goes by the same, also when it is repeated after later packets have come.
 //
 // seeds: B15 B16
@@ -351,7 +373,7 @@ func TestClicksAreJudgedByTheScreen(t *testing.T) {
 		for _, p := range y.players {
 			for shot, seen := range p.seen {
 				judged, ok := y.judged[shot]
-				if !ok || seen.tick != judged.tick || seen.tick < game.Tick(4*c.rate) {
+				if !ok || seen.tick != judged.tick || seen.tick < game.Tick(6*c.rate) {
 					continue // lost, late, or before the clocks had settled
 				}
 				for _, f := range y.foreseen[shot] {

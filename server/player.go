@@ -35,7 +35,7 @@ type player struct {
 
 	up       uplink
 	commands commands
-	trail    trail
+	trail    trail // where commands are queued
 	sight    visibility
 	down     downlink
 }

@@ -118,6 +118,7 @@ func (s *Server) runQueued(p *player) {
 	for cmd, waited := c.nextQueued(s); cmd != nil; cmd, waited = c.nextQueued(s) {
 		c.claims.Arrived(s.now, waited)
 		s.eng.SetCommandTick(cmd.Tick)
+		p.trail.put(s.eng, p.avatar, cmd.Tick-1)
 		s.act(p, cmd)
 		ran++
 	}

@@ -16,6 +16,7 @@ type seer struct {
 	p       *player
 	rewind  rewind.Rewinder
 	receipt rewind.Receipt
+	past    [2][]int64 // see Past
 	near    snapshot.Area
 	claim   rewind.Claim
 	cmd     *packet.Command
@@ -103,8 +104,26 @@ func (v *seer) Receipt() engine.Receipt {
 	return engine.NewReceipt(r.Stated, r.Used, r.Bound, r.Reason)
 }
 
-// Own implements engine.Seer.
-func (v *seer) Own(t clock.Tick) (sims []int64, cut clock.Tick) { return v.p.trail.at(t) }
+// Past implements engine.Seer. Where commands are queued they run in ticks of their own.
+func (v *seer) Past(id game.ID, t clock.Tick) (sims []int64, cut clock.Tick) {
+	h := v.p.s.hist
+	if v.p.s.rules.Mode == game.Queued {
+		if id == v.p.avatar {
+			return v.p.trail.at(t)
+		}
+		return nil, 0
+	}
+	i, ok := h.Find(uint32(id))
+	if !ok {
+		return nil, 0
+	}
+	if sims, ok = h.Values(i, snapshot.OwnerGroup, t, v.past[t%2][:0]); !ok {
+		return nil, 0
+	}
+	v.past[t%2] = sims
+	cut, _ = h.At(i).TimesAt(snapshot.OwnerGroup, t)
+	return sims, cut
+}
 
 // Seen implements engine.Seer.
 func (v *seer) Seen(q engine.Query, dst *engine.Sight) {

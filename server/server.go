@@ -436,9 +436,8 @@ func (s *Server) runCommands() {
 // act runs one command of a player.
 func (s *Server) act(p *player, cmd *packet.Command) {
 	s.seer.begin(p, cmd)
-	p.trail.put(s.eng, p.avatar, cmd.Tick-1)
 	s.eng.SetMoment(cmd.Moment)
-	s.eng.SetEye(p.trail.eye(cmd, cmd.Tick))
+	s.eng.SetEye(cmd.Eye)
 	s.fault(s.eng.Act(p.avatar, cmd.Vals, &s.seer, false))
 	s.seer.end(cmd)
 	s.seer.follow()

@@ -7,12 +7,12 @@ import (
 	"meanwhile/netcode/packet"
 )
 
-// trailTicks is how many states of an avatar are kept: those between which a command's eye may lie,
-// and a few more for a press that came late.
-const trailTicks = packet.MaxEyeBack + 4
+// trailTicks is how many states of an avatar are kept: those between which a command's eye may lie.
+const trailTicks = packet.MaxEyeBack + 2
 
-// A trail is the newest states of a player's avatar by the tick of the command that led to them.
-// Commands state between which two of them the player saw itself.
+// A trail is the newest states of a player's avatar by the tick of the queued command that led to
+// them, as the history has them by the server's ticks. Commands state between which two of them the
+// player saw itself.
 type trail struct {
 	ticks [trailTicks]clock.Tick
 	cuts  [trailTicks]clock.Tick // newest teleport by then
@@ -28,15 +28,6 @@ func (r *trail) put(e *engine.Engine, avatar game.ID, t clock.Tick) {
 	i := int(t % trailTicks)
 	r.ticks[i], r.cuts[i] = t, e.CutAt(avatar)
 	copy(r.sims[i*len(sims):], sims)
-}
-
-// eye returns the eye of a command that runs at tick now. That of a late press may be older than
-// all that is kept: then it is the oldest of that.
-func (r *trail) eye(cmd *packet.Command, now clock.Tick) clock.TickFrac {
-	if cmd.Eye == 0 {
-		return 0
-	}
-	return max(cmd.Eye, (max(now, trailTicks) - trailTicks).Frac())
 }
 
 // at returns the state after the command of tick t; nil if it is not kept.

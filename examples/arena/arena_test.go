@@ -86,7 +86,7 @@ func (h *hall) get(id game.ID) *Player { return Players.Get(h.world(), id) }
 func (h *hall) Receipt() engine.Receipt { return engine.Receipt{Used: float64(h.tick) - h.age} }
 
 // Seen implements engine.Seer: the present, unless h.seen says otherwise.
-func (*hall) Own(game.Tick) ([]int64, game.Tick) { return nil, 0 }
+func (*hall) Past(game.ID, game.Tick) ([]int64, game.Tick) { return nil, 0 }
 
 func (h *hall) Seen(q engine.Query, dst *engine.Sight) {
 	k := h.rules.Kinds[q.Kind]

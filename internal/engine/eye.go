@@ -7,8 +7,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// SetEye sets the tick time at which the player's screen showed its avatar when it made the command
-// that the next Act runs; 0: that is not known.
+// SetEye sets the tick time at which the player's screen showed its avatar, and what its client runs
+// ahead, when it made the command that the next Act runs; 0: that is not known.
 func (e *Engine) SetEye(t clock.TickFrac) { e.w.eye = t }
 
 // CutAt returns the newest tick at which an entity was teleported, 0 for never.
@@ -20,9 +20,9 @@ func (e *Engine) CutAt(id ID) Tick {
 }
 
 // Eye writes to v how player me, whose avatar is of this kind, saw itself when it made the command
-// that runs: between two states, as clients draw it, on the simulation grid. Where that is not
-// known, and outside of commands and bots, it is the present state. v stays as it is if there is no
-// such avatar.
+// that runs: between two states, as clients draw it, on the simulation grid. Where that is not known,
+// and outside of commands and bots, it is the present state. v stays as it is if there is no such
+// avatar.
 func (s *Store) Eye(me ID, v unsafe.Pointer) {
 	if sims := s.eye(me); sims != nil {
 		s.schema.Store(v, sims)
@@ -31,22 +31,37 @@ func (s *Store) Eye(me ID, v unsafe.Pointer) {
 
 // eye returns the integers of what Eye writes, nil for nothing. They are valid until the next call.
 func (s *Store) eye(me ID) []int64 {
-	x, w := s.any(me), s.world
-	if x == nil {
+	x := s.any(me)
+	switch {
+	case x == nil:
 		return nil
+	case s.world.seer == nil || me != s.world.actor:
+		return s.presentOf(x)
 	}
-	if w.seer == nil || w.eye == 0 || me != w.actor {
-		s.schema.Extract(x.state, s.ints)
-		return s.ints
+	return s.shown(x)
+}
+
+// presentOf returns the integers of an entity as it is now.
+func (s *Store) presentOf(x *entity) []int64 {
+	s.schema.Extract(x.state, s.ints)
+	return s.ints
+}
+
+// shown returns the integers of the player's avatar, or of an entity that clients run ahead, as the
+// player saw it when it made the command that runs: between two states before the command. It is
+// the present state where that is not known. The result is valid until the next call.
+func (s *Store) shown(x *entity) []int64 {
+	w := s.world
+	if w.eye == 0 {
+		return s.presentOf(x)
 	}
-	last := w.tick - 1
-	t := min(Tick((w.eye+clock.FracPerTick-1)/clock.FracPerTick), last) // the later one of the two states
+	t := min(Tick((w.eye+clock.FracPerTick-1)/clock.FracPerTick), w.tick-1)
 	b, cut := s.before(x, t)
 	if b == nil {
-		return x.sims
+		return s.presentOf(x)
 	}
-	a, was := s.before(x, t-1)
-	if u := int64(w.eye - (t - 1).Frac()); a != nil && was == cut && !s.boarded(a, b) && u < clock.FracPerTick {
+	u := int64(w.eye - (t - 1).Frac())
+	if a, _ := s.before(x, t-1); a != nil && cut < t && u < clock.FracPerTick && !s.boarded(a, b) {
 		s.schema.Between(s.ints, a, b, u<<8)
 		return s.ints
 	}
@@ -67,13 +82,14 @@ func (w *World) eyePlace(me ID) (at geom.Vec3, ok bool) {
 	return at, true
 }
 
-// before returns the acting avatar's integers after a tick before the command, and the newest tick
-// at which it was teleported by then; nil if they are not kept.
+// before returns an entity's integers after a tick before the command, and the newest tick at which
+// it was teleported by then; nil if they are not kept.
 func (s *Store) before(x *entity, t Tick) (sims []int64, cut Tick) {
-	if t+1 >= s.world.tick {
+	w := s.world
+	if x.id == w.actor && t+1 >= w.tick {
 		return x.sims, x.cutAt
 	}
-	return s.world.seer.Own(t)
+	return w.seer.Past(x.id, t)
 }
 
 // boarded reports whether two states of an entity are relative to different parents: there is no

@@ -78,7 +78,11 @@ func (s *Store) seenValues(me, id ID) (k *schema.Kind) {
 		return nil // the server cannot reproduce where it was drawn
 	}
 	if s.schema.Ahead != schema.Playout {
-		return s.world.values(id)
+		if x := s.any(id); x != nil && !s.isHidden(x) {
+			s.world.floats = s.schema.AppendExact(s.world.floats[:0], nil, s.shown(x), 65536)
+			return s.schema
+		}
+		return nil
 	}
 	seen := s.look(Query{Me: me, ID: id})
 	for i, other := range seen.ids {

@@ -14,9 +14,10 @@ type Seer interface {
 	Seen(q Query, dst *Sight)
 	// Receipt says by which past that is.
 	Receipt() Receipt
-	// Own returns the integers of the acting player's avatar after a tick before the command, and
-	// the newest tick at which it was teleported by then; nil if they are not kept.
-	Own(t Tick) (sims []int64, cut Tick)
+	// Past returns the integers of the acting player's avatar, or of what clients run ahead, after a
+	// tick before the command, and the newest tick at which it was teleported by then; nil if they
+	// are not kept. They are valid until the next call but one.
+	Past(id ID, t Tick) (sims []int64, cut Tick)
 }
 
 // A Query asks what a player saw of a kind.
@@ -40,7 +41,7 @@ type Sight struct {
 	store *Store
 	ids   []ID
 	drawn []int64 // observer integers of each, in 1/schema.SubSteps; none where present
-	// present says that it is the present state: of what clients run ahead.
+	// present says that it is of what clients run ahead: what they showed is not in drawn.
 	present bool
 }
 
@@ -64,9 +65,8 @@ func (s *Sight) Now(i int) unsafe.Pointer {
 // Read writes to v how the player saw the i-th entity, and returns its ID.
 func (s *Sight) Read(i int, v unsafe.Pointer) ID {
 	if s.present {
-		if now := s.Now(i); now != nil {
-			s.store.schema.Extract(now, s.store.ints)
-			s.store.schema.Store(v, s.store.ints)
+		if x := s.store.any(s.ids[i]); x != nil {
+			s.store.schema.Store(v, s.store.shown(x))
 		}
 		return s.ids[i]
 	}
