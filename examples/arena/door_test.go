@@ -31,7 +31,7 @@ func staged(t *testing.T, seed uint64, set func(w *game.World), note func(w *gam
 	def := Game
 	var servers *game.World
 	def.Referee = func(w *game.World) {
-		servers = w
+		servers = w //meanwhile:ok the test notes which world is the server's
 		referee(w)
 		set(w)
 	}
@@ -42,7 +42,7 @@ func staged(t *testing.T, seed uint64, set func(w *game.World), note func(w *gam
 			runs = judged
 		}
 		if _, again := runs[k]; !again {
-			runs[k] = note(w, me, c)
+			runs[k] = note(w, me, c) //meanwhile:ok the test notes what each world saw
 		}
 	}
 	rules, err := def.Rules()
