@@ -53,8 +53,8 @@ const (
 	// of two packets and firstDelay.
 	learnFor   = 15 * time.Second
 	firstDelay = 40 * time.Millisecond
-	// usualLead is how long before their ticks commands come on a path without jitter: they wait for a
-	// frame and for each other.
+	// usualLead is how long before their ticks commands come on a path without jitter: they wait
+	// for a frame and for each other.
 	usualLead = 24 * time.Millisecond
 	// pathTolerance is by how much a picture may be older than what is measured says.
 	pathTolerance = 14 * time.Millisecond
@@ -193,8 +193,8 @@ func (c *Claims) Allowed(claim Claim) (least, most time.Duration, reason Reason)
 	return least, most, Jump
 }
 
-// Judge holds a receipt to what is Allowed. A picture that is older than that is replaced whole: what
-// moves is not judged by a state from before it, whatever the client did not acknowledge.
+// Judge holds a receipt to what is Allowed. A picture that is older than that is replaced whole:
+// what moves is not judged by a state from before it, whatever the client did not acknowledge.
 func (c *Claims) Judge(r *Receipt, claim Claim, now clock.Tick, period time.Duration) {
 	least, most, reason := c.Allowed(claim)
 	if reason == Exact {
@@ -212,8 +212,8 @@ func (c *Claims) Judge(r *Receipt, claim Claim, now clock.Tick, period time.Dura
 	}
 }
 
-// spans keeps the largest value of each of the last 64 seconds in which there was one. The zero spans
-// is empty.
+// spans keeps the largest value of each of the last 64 seconds in which there was one. The zero
+// spans is empty.
 type spans struct {
 	ring         [spanParts]uint8 // in spanGrain, rounded up
 	at           uint8            // of the present second

@@ -210,6 +210,12 @@ func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receip
 		slack += motion.MaxForward // silence is no outage
 	}
 	oldest := at.Oldest - min(at.Oldest, slack)
+	// What does not move waits for room, for as long as it takes. A state is used however old it is
+	// if no newer one was sent that a shooter might withhold the arrival of.
+	if !group.Moving && a.Tick < oldest && r.History.At(i).ChangedIn(g) > a.Tick &&
+		!r.View.SentBetween(r.Log, n, g, a.Tick, oldest) {
+		oldest = a.Tick
+	}
 	from, ok := r.state(i, g, a, oldest, 0)
 	if !ok {
 		return false

@@ -99,3 +99,62 @@ func TestRecordsOlderThanOldest(t *testing.T) {
 		}
 	}
 }
+
+// A pose that the server had no room to send since is the one on the screen, however old. If it was
+// sent and did not arrive, the shooter may make use of the old one for MaxGap.
+//
+// seeds: B16
+func TestPosesThatWait(t *testing.T) {
+	type man struct {
+		Pos    struct{ X, Y float64 } `net:"pos,1cm"`
+		Crouch bool                   `net:"bool"`
+	}
+	k, err := schema.New("man", reflect.TypeFor[man](), 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sent := range []bool{false, true} {
+		h := snapshot.NewHistory(codec.All(k))
+		v := snapshot.NewView(h)
+		var log wire.Log
+		var writer snapshot.Writer
+		sims := make([]int64, k.Sims)
+		for tick := clock.Tick(1); tick <= 100; tick++ {
+			h.Begin(tick)
+			if tick == 1 {
+				h.Add(7, 0, false)
+				v.Enter(0, snapshot.Observed)
+			}
+			if tick == 20 {
+				sims[2] = 1
+			}
+			h.Record(0, sims, false)
+			if tick > 1 && (tick != 25 || !sent) {
+				continue
+			}
+			now := clock.Time(tick) * clock.Time(period)
+			p := log.Sent(now, tick, v.Missing)
+			var w wire.BitWriter
+			w.Reset(nil)
+			writer.All(&w, v, v.Pending(now, time.Second, nil), p, now)
+			log.Charge(p, 100)
+			if tick == 1 && !log.Acked(wire.Ack{Latest: 1}, v.Delivered, v.Missing) {
+				t.Fatal("ack refused")
+			}
+		}
+		r := &Rewinder{History: h, View: v, Log: &log}
+		for _, oldest := range []clock.Tick{24, 25} {
+			want := int64(0) // the pose of tick 1
+			if sent && oldest == 25 {
+				want = schema.SubSteps
+			}
+			receipt := Receipt{Used: clock.Tick(60).Frac(), By: wire.Basis{Newest: 1}, Oldest: oldest}
+			r.Each(k, Query{Self: -1}, receipt, func(_ uint32, drawn []int64) bool {
+				if drawn[2] != want {
+					t.Errorf("sent at tick 25: %v, oldest %d: crouches %d, want %d", sent, oldest, drawn[2], want)
+				}
+				return true
+			})
+		}
+	}
+}

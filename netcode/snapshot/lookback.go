@@ -319,15 +319,34 @@ func (l *Lookback) beginSlot(n uint16, groups uint32, last clock.Tick) {
 	}
 }
 
-// narrow notes which packets may be left out as far as a pair of group g is concerned: those between
-// the newest two that are known to be applied, and what is newer. It is not known of groups that the
-// client may have dropped meanwhile, and of slots whose end it has learned.
+// narrow notes which packets may be left out as far as a pair of group g is concerned: those
+// between the newest two that are known to be applied, and what is newer. It is not known of groups
+// that the client may have dropped meanwhile, and of slots whose end it has learned.
 func (l *Lookback) narrow(s *slot, g int, acked, prior clock.Tick) {
 	if prior == 0 || s.phase() == ended || l.key.view.rules(s).limitedSet>>g&1 != 0 {
 		l.newest, l.older = math.MaxUint32, math.MaxUint32
 		return
 	}
 	l.newest, l.old, l.older = max(l.newest, acked), min(l.old, acked), max(l.older, acked-min(acked, prior))
+}
+
+// SentBetween reports whether log remembers a packet of a tick after one and up to another that had
+// a record of group g of slot n.
+func (v *View) SentBetween(log *wire.Log, n uint16, g int, after, to clock.Tick) (sent bool) {
+	var r logReader
+	log.Newest(log.NextSeq()-1, func(p *wire.Packet) bool {
+		if p.Tick > to {
+			return true
+		}
+		if p.Tick <= after || !v.current(n, p.Tick) {
+			return false
+		}
+		for r.begin(p.Refs); r.next(); {
+			sent = sent || r.slot == n && !r.gone && r.groups>>uint(g)&1 != 0
+		}
+		return !sent
+	})
+	return sent
 }
 
 // overtaken lists the packets that were applied after the moment, though older than the newest.
