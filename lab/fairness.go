@@ -35,7 +35,9 @@ type rewindCap struct {
 
 var rewindCaps = []rewindCap{
 	{"default", server.Config{}},
-	{"250 beyond the path", server.Config{Rewind: 250 * time.Millisecond}},
+	{"50 beyond the path", server.Config{Rewind: 50 * time.Millisecond}},
+	{"250 in all", server.Config{RewindTotal: 250 * time.Millisecond}},
+	{"150 in all", server.Config{RewindTotal: 150 * time.Millisecond}},
 	{"off", server.Config{Rewind: -1}},
 }
 

@@ -76,7 +76,11 @@ func Judge(stated clock.TickFrac, by wire.Basis, now clock.Tick, maxRewind, peri
 	case stated < oldest:
 		r.Used, r.Reason = oldest, TooOld
 	}
-	if r.Reason != Off {
+	switch {
+	case r.Reason == Off:
+	case r.Reason == TooOld: // what the client had is older than the bound, too: the target is favoured
+		r.Oldest = r.Used.Tick()
+	default:
 		r.Oldest = max(r.Used-clock.TickFrac(int64(MaxGap)*clock.FracPerTick/int64(period)), 0).Tick()
 	}
 	return r
