@@ -13,9 +13,8 @@ import (
 // A Receipt says how the server judged a shot of this player: a command that hit an entity, here or
 // on the server.
 type Receipt struct {
-	Tick   clock.Tick // of the command
-	Target game.ID    // the entity that it hit here or, where it hit none, on the server
-	Hit    bool       // the server hit it
+	Target game.ID // the entity that it hit here or, where it hit none, on the server
+	Hit    bool    // the server hit it
 	// Seen is where Target was on this player's screen when it shot, Used where the server judged
 	// it, in metres. X is NaN of what is not known.
 	Seen, Used geom.Vec3
@@ -82,7 +81,6 @@ func (v *verdicts) receive(l *packet.Receipts) {
 		own.judged = true
 		nowhere := geom.Vec3{X: math.NaN()}
 		r := Receipt{
-			Tick:   x.Tick,
 			Target: game.ID(x.Target),
 			Hit:    x.Hit,
 			Seen:   nowhere,

@@ -7,6 +7,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/gametest"
 	"meanwhile/geom"
+	"meanwhile/netcode/rewind"
 	"meanwhile/netsim"
 	"meanwhile/server"
 )
@@ -109,4 +110,53 @@ func ExampleKind_Get() {
 	Walkers.Get(w, 77).Gold = 50
 	fmt.Println(Walkers.Get(w, 77).Gold, Walkers.Has(w, 77))
 	// Output: 0 false
+}
+
+// A Shooter shoots in every tick, and keeps a record of it on the server.
+type Shooter struct {
+	Pos  geom.Vec2 `net:"pos"`
+	Back float64   `net:"float,0.01,server"` // by how many ticks others were rewound
+	Why  int       `net:"int,0..15,server"`  // the receipt's reason; an enum with such words suits an event
+}
+
+// Rules put the receipt of a shot into a property, an event or a log. Here on a path of 100 ms each
+// way, at ten ticks a second.
+func ExampleWorld_Receipt() {
+	shooters := game.NewKind[Shooter]("shooter")
+	def := game.Definition[Walk]{
+		Name: "range", Rate: 10, Kinds: game.Kinds(shooters),
+		Join: func(w *game.World, name string) game.ID { return shooters.Spawn(w, Shooter{}) },
+		Act: func(w *game.World, me game.ID, c Walk) {
+			for id := range shooters.Seen(w, me) {
+				p, r := shooters.Get(w, me), w.Receipt()
+				p.Back, p.Why = float64(w.Tick())-r.Used, int(r.Reason)
+				shooters.Get(w, id) // it is hit: clients claim it, and the server counts who agrees
+			}
+		},
+		Bot: func(w *game.World, me game.ID) (c Walk) { return c },
+	}
+	rules, err := def.Rules()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sim, err := gametest.NewSim(rules, 1, server.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	far := netsim.Profile{Down: netsim.LinkConfig{Delay: 100 * time.Millisecond},
+		Up: netsim.LinkConfig{Delay: 100 * time.Millisecond}}
+	ann, err := sim.Join("ann", far, rules.Bot())
+	if err == nil {
+		_, err = sim.Join("bob", netsim.LAN, rules.Bot())
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sim.Run(5 * time.Second)
+	p := shooters.Get(sim.Server.World(), ann.Me())
+	fmt.Println("judged by what ann saw, 2 to 6 ticks ago:", p.Back > 2 && p.Back < 6, rewind.Reason(p.Why))
+	// Output: judged by what ann saw, 2 to 6 ticks ago: true exact
 }

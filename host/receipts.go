@@ -16,7 +16,7 @@ type PlayerReceipts struct {
 	Bot    bool
 	Tick   clock.Tick // of the room
 	server.PlayerStats
-	Receipts []server.Receipt // the newest, at most server.ReceiptRing, the oldest first
+	Receipts []server.Receipt // the newest, the oldest first
 }
 
 // odd is the share of a player's shots, in 1/1000, that were judged by another picture than the

@@ -40,8 +40,8 @@ const (
 func (v Verdict) String() string { return [...]string{"not stated", "agreed", "disagreed"}[v] }
 
 const (
-	// ReceiptRing is how many receipts are kept of a player: the newest.
-	ReceiptRing = 32
+	// receiptRing is how many receipts are kept of a player: the newest.
+	receiptRing = 32
 	// maxUnsent is how many receipts wait to be sent to a player at most, those included that it is
 	// not known to have. Beyond it the oldest is not sent any more.
 	maxUnsent = 16
@@ -51,7 +51,7 @@ const (
 
 // receipts are those of one player who has shot.
 type receipts struct {
-	ring   [ReceiptRing]Receipt
+	ring   [receiptRing]Receipt
 	n      uint64 // so far
 	unsent [maxUnsent]unsentReceipt
 	waits  int // of unsent
@@ -66,7 +66,7 @@ type unsentReceipt struct {
 
 // keep keeps a receipt.
 func (l *receipts) keep(x Receipt) {
-	l.ring[l.n%ReceiptRing] = x
+	l.ring[l.n%receiptRing] = x
 	l.n++
 }
 
@@ -120,7 +120,7 @@ func (l *receipts) settle(seq wire.Seq, delivered bool) {
 	}
 }
 
-// Receipts appends to dst the newest receipts of a player, at most ReceiptRing and the oldest
+// Receipts appends to dst the newest receipts of a player, at most receiptRing and the oldest
 // first.
 func (s *Server) Receipts(id PlayerID, dst []Receipt) []Receipt {
 	_, p := s.find(id)
@@ -128,8 +128,8 @@ func (s *Server) Receipts(id PlayerID, dst []Receipt) []Receipt {
 		return dst
 	}
 	l := p.down.receipts
-	for i := l.n - min(l.n, ReceiptRing); i < l.n; i++ {
-		dst = append(dst, l.ring[i%ReceiptRing])
+	for i := l.n - min(l.n, receiptRing); i < l.n; i++ {
+		dst = append(dst, l.ring[i%receiptRing])
 	}
 	return dst
 }

@@ -177,6 +177,7 @@ type peer struct {
 	emitted   uint8      // Feedback.Events of the newest datagram
 	spawned   clock.Tick // what its DecodeSpawned returned
 	settled   bool
+	receipts  []packet.Receipt // of the newest datagram
 }
 
 func (n *nest) connect(name string) *peer {
@@ -201,6 +202,7 @@ func (p *peer) take(b []byte) wire.Header {
 	}
 	rules := p.n.s.rules
 	f := packet.DecodeFeedback(&r, h.Tick, rules.Feedback())
+	p.receipts = f.Receipts.List[:f.Receipts.N]
 	p.acked, p.ran, p.emitted = max(p.acked, f.Acked), max(p.ran, f.Ran), f.Events
 	if f.HasSlack {
 		p.slacks = append(p.slacks, int64(f.Slack))

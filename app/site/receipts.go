@@ -17,6 +17,7 @@ type playerLog struct {
 	Player   server.PlayerID     `json:"player"`
 	Name     string              `json:"name"`
 	Bot      bool                `json:"bot"`
+	Tick     clock.Tick          `json:"tick"` // of the room now
 	RTT      float64             `json:"rtt_ms"`
 	Counts   server.CommandStats `json:"counts"`
 	Receipts []shotLog           `json:"receipts"`
@@ -47,7 +48,7 @@ func (s *Site) receipts(w http.ResponseWriter, _ *http.Request) {
 }
 
 func logOf(p *host.PlayerReceipts) playerLog {
-	l := playerLog{Room: p.Room, Player: p.Player, Name: p.Name, Bot: p.Bot, Counts: p.CommandStats,
+	l := playerLog{Room: p.Room, Player: p.Player, Name: p.Name, Bot: p.Bot, Tick: p.Tick, Counts: p.CommandStats,
 		RTT: float64(p.RTT) / float64(time.Millisecond)}
 	ticks := func(t clock.TickFrac) float64 { return float64(t) / clock.FracPerTick }
 	for _, x := range p.Receipts {

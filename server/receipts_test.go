@@ -1,0 +1,169 @@
+package server
+
+import (
+	"slices"
+	"testing"
+
+	"meanwhile/game"
+	"meanwhile/geom"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/wire"
+)
+
+func count(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A receipt goes out until it is known to have arrived, at most packet.MaxReceipts with a datagram
+// and maxUnsent at a time, the newest if there are more. Nobody who does not shoot has any.
+func TestReceiptsArrive(t *testing.T) {
+	ticks := func(r packet.Receipts) (list []clock.Tick) {
+		for _, x := range r.List[:r.N] {
+			list = append(list, x.Tick)
+		}
+		return list
+	}
+	var l receipts
+	take := func(seq wire.Seq, want ...clock.Tick) {
+		t.Helper()
+		var r packet.Receipts
+		if l.take(&r, seq); !slices.Equal(ticks(r), want) {
+			t.Fatalf("packet %d has receipts of %v, want %v", seq, ticks(r), want)
+		}
+	}
+	for tick := clock.Tick(1); tick <= 6; tick++ {
+		l.tell(packet.Receipt{Tick: tick})
+	}
+	take(10, 1, 2, 3, 4)
+	take(11, 5, 6)
+	take(12)
+	l.settle(10, false)
+	l.settle(11, true)
+	l.settle(9, true) // of another packet
+	take(13, 1, 2, 3, 4)
+	l.settle(10, true) // it is late, and 13 may be lost
+	l.settle(13, false)
+	take(14, 1, 2, 3, 4)
+	l.settle(14, true)
+	take(15)
+	for tick := clock.Tick(1); tick <= maxUnsent+3; tick++ {
+		l.tell(packet.Receipt{Tick: tick})
+	}
+	take(16, 4, 5, 6, 7)
+
+	var none *receipts
+	none.settle(1, true)
+	none.take(&packet.Receipts{}, 1)
+}
+
+// The server keeps receipts of those who shoot, the newest receiptRing, and of nobody else. What a
+// command hit is the last entity that its rules got, of those that they had looked at. A claim that
+// differs in the entity or in how it was drawn is counted, and answered; one that agrees is
+// answered with a bit.
+//
+// seeds: B15 B20
+func TestReceiptsOfClaims(t *testing.T) {
+	n := newNest(t, Config{})
+	var target game.ID // whom ann's commands get; 0: nobody
+	looks := false
+	n.act = func(w *game.World, me game.ID, c antCmd) {
+		if p := ants.Get(w, me); p.Pos.X < 10 {
+			p.Pos = geom.Vec2{X: 10 * float64(me)}
+		}
+		if me != 1 || !looks {
+			return
+		}
+		ants.Get(w, 3) // before it looks
+		for range ants.Seen(w, me) {
+		}
+		ants.Get(w, 2)
+		ants.Get(w, target)
+		ants.Get(w, me)
+		if target == 0 {
+			ants.Get(w, 4) // there is none
+		}
+	}
+	ann := n.connect("ann")
+	n.connect("bob")
+	n.connect("cid")
+	newest := func() wire.Seq { a, _ := ann.recv.Ack(); return a.Latest }
+	var told []packet.Receipt
+	shoot := func(claim packet.Claim) {
+		c := command(n.s.Tick()+1, antCmd{Bite: true})
+		c.Seen, c.Newest, c.Claim = (n.s.Tick() - 2).Frac(), newest(), claim
+		ann.send(c)
+		n.tick(func(p PlayerID, b []byte) {
+			if p == ann.id {
+				ann.take(b)
+				told = append(told, ann.receipts...)
+			}
+		})
+	}
+	for range 20 {
+		shoot(packet.Missed)
+	}
+	if list := n.s.Receipts(ann.id, nil); list != nil || n.s.Receipts(99, nil) != nil {
+		t.Errorf("receipts of a player who has not looked: %v", list)
+	}
+	looks, target = true, 3
+	_, p := n.s.find(ann.id)
+	n.s.seer.begin(p, &packet.Command{Tick: n.s.Tick(), Seen: (n.s.Tick() - 2).Frac(), Newest: newest()}, 0)
+	if err := n.s.eng.Act(1, make([]int64, antCmdInts), &n.s.seer, false); err != nil {
+		t.Fatal(err)
+	}
+	_, at, hash, ok := n.s.eng.See(1, 3, 0, &n.s.seer)
+	if !ok || at.X != 30 {
+		t.Fatalf("ann sees it at %v, %v", at, ok)
+	}
+	right := packet.HitClaim(3, hash)
+	for _, c := range []struct {
+		name    string
+		claim   packet.Claim
+		target  game.ID
+		verdict Verdict
+		claimed game.ID
+		off     int32
+		told    packet.Receipt
+	}{
+		{"the truth", right, 3, Agreed, 3, 0, packet.Receipt{Same: true}},
+		{"drawn otherwise", packet.HitClaim(3, hash+1), 3, Disagreed, 3, -1, packet.Receipt{Hit: true, Target: 3,
+			At: [3]int64{3000}}},
+		{"another one", packet.HitClaim(2, 7), 3, Disagreed, 2, -1, packet.Receipt{Target: 2, At: [3]int64{2000}}},
+		{"one that it does not see", packet.HitClaim(900, 7), 3, Disagreed, 0, -1, packet.Receipt{}},
+		{"nobody", packet.Missed, 3, Disagreed, 0, -1, packet.Receipt{Hit: true, Target: 3, At: [3]int64{3000}}},
+		{"nothing", 0, 3, Unstated, 0, -1, packet.Receipt{Hit: true, Target: 3, At: [3]int64{3000}}},
+		{"a hit of its own", right, 0, Disagreed, 3, 0, packet.Receipt{Target: 3, At: [3]int64{3000}}},
+	} {
+		before, _ := n.s.Stats(ann.id)
+		told, target = nil, c.target
+		shoot(c.claim)
+		looks = false
+		for range 10 {
+			shoot(0)
+		}
+		looks = true
+		list := n.s.Receipts(ann.id, nil)
+		x := list[len(list)-1]
+		if x.Verdict != c.verdict || x.Target != c.target || x.Claimed != c.claimed || x.Off != c.off || x.Reason != 0 {
+			t.Errorf("%s: %+v", c.name, x)
+		}
+		after, _ := n.s.Stats(ann.id)
+		if agreed, not := after.Agreed-before.Agreed, after.Disagreed-before.Disagreed; agreed != (count(c.verdict == Agreed)) || not != (count(c.verdict == Disagreed)) {
+			t.Errorf("%s: %d agreed, %d did not", c.name, agreed, not)
+		}
+		if c.told.Tick = x.Tick; len(told) != 1 || told[0] != c.told {
+			t.Errorf("%s: the player is told %+v, want %+v", c.name, told, c.told)
+		}
+	}
+	for range receiptRing {
+		shoot(right)
+	}
+	list := n.s.Receipts(ann.id, nil)
+	if len(list) != receiptRing || list[0].Tick != list[receiptRing-1].Tick-receiptRing+1 {
+		t.Errorf("%d receipts from tick %d on", len(list), list[0].Tick)
+	}
+}
