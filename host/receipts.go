@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/rewind"
 	"meanwhile/server"
 )
 
@@ -24,7 +25,7 @@ type PlayerReceipts struct {
 func (p *PlayerReceipts) odd() uint64 {
 	odd, all := p.Disagreed, p.Agreed+p.Disagreed
 	for _, x := range p.Receipts {
-		if all++; x.Stated != x.Used {
+		if all++; x.Reason != rewind.Exact && x.Reason != rewind.None && x.Reason != rewind.Off {
 			odd++
 		}
 	}

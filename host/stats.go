@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/rewind"
 	"meanwhile/server"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -43,9 +44,9 @@ type Totals struct {
 	// TextRefOverflow counts texts that were not sent because no reference was free, once a tick.
 	TextRefOverflow uint64
 	Drops           server.Drops // datagrams that changed nothing, by reason
-	// Agreed and Disagreed count shots of humans as server.CommandStats does, and Clamped commands
-	// that were judged by another past than they state.
-	Agreed, Disagreed, Clamped uint64
+	// Agreed, Disagreed and Reasons count shots of humans, as server.CommandStats does.
+	Agreed, Disagreed uint64
+	Reasons           [rewind.Reasons]uint64
 }
 
 func (t *Totals) add(u Totals) {
@@ -69,7 +70,9 @@ func (t *Totals) add(u Totals) {
 	t.TextRefOverflow += u.TextRefOverflow
 	t.Agreed += u.Agreed
 	t.Disagreed += u.Disagreed
-	t.Clamped += u.Clamped
+	for i, n := range u.Reasons {
+		t.Reasons[i] += n
+	}
 	t.Drops.Unknown += u.Drops.Unknown
 	t.Drops.Malformed += u.Drops.Malformed
 	t.Drops.Duplicate += u.Drops.Duplicate
@@ -132,9 +135,7 @@ func (n *roomCounters) joined(p *player) {
 // judge adds what became of a human's shots.
 func (t *Totals) judge(p *player, s *server.Server) {
 	if stats, ok := s.Stats(p.id); ok && !p.bot {
-		t.Agreed += stats.Agreed
-		t.Disagreed += stats.Disagreed
-		t.Clamped += stats.Clamped
+		t.add(Totals{Agreed: stats.Agreed, Disagreed: stats.Disagreed, Reasons: stats.Reasons})
 	}
 }
 

@@ -111,7 +111,7 @@ func TestReceiptsOfClaims(t *testing.T) {
 	}
 	looks, target = true, 3
 	_, p := n.s.find(ann.id)
-	n.s.seer.begin(p, &packet.Command{Tick: n.s.Tick(), Seen: (n.s.Tick() - 2).Frac(), Newest: newest()}, 0)
+	n.s.seer.begin(p, &packet.Command{Tick: n.s.Tick(), Seen: (n.s.Tick() - 2).Frac(), Newest: newest()})
 	if err := n.s.eng.Act(1, make([]int64, antCmdInts), &n.s.seer, false); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,8 @@ func TestReceiptsOfClaims(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, x)
 		}
 		after, _ := n.s.Stats(ann.id)
-		if agreed, not := after.Agreed-before.Agreed, after.Disagreed-before.Disagreed; agreed != (count(c.verdict == Agreed)) || not != (count(c.verdict == Disagreed)) {
+		if agreed, not := after.Agreed-before.Agreed, after.Disagreed-before.Disagreed; agreed != (count(c.verdict == Agreed)) ||
+			not != (count(c.verdict == Disagreed)) {
 			t.Errorf("%s: %d agreed, %d did not", c.name, agreed, not)
 		}
 		if c.told.Tick = x.Tick; len(told) != 1 || told[0] != c.told {

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"meanwhile/host"
+	"meanwhile/netcode/rewind"
 	"meanwhile/session"
 )
 
@@ -51,8 +52,9 @@ var (
 		"Texts that were not sent because no reference was free, counted once a tick.")
 	descVerdicts = desc("verdicts_total",
 		"Shots of players whose clients claim to have hit what the server did, or something else.", "what")
-	descClamped = desc("clamped_total", "Commands that were judged by another past than their player saw.")
-	descSilent  = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
+	descJudged = desc("judged_total",
+		"Commands that were judged by what their player saw, by why another picture was judged than they claim.", "reason")
+	descSilent = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
 )
 
 // Describe implements prometheus.Collector.
@@ -89,7 +91,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descSilent, s.Silent)
 	count(descVerdicts, s.Agreed, "agreed")
 	count(descVerdicts, s.Disagreed, "disagreed")
-	count(descClamped, s.Clamped)
+	for reason, n := range s.Reasons {
+		count(descJudged, n, rewind.Reason(reason).String())
+	}
 	count(descTextOverflow, s.TextRefOverflow)
 	count(descReceived, s.Received, "taken")
 	count(descReceived, s.Displaced, "displaced")
