@@ -58,6 +58,8 @@ const (
 	usualLead = 24 * time.Millisecond
 	// pathTolerance is by how much a picture may be older than what is measured says.
 	pathTolerance = 14 * time.Millisecond
+	// frame is for how long a screen shows a picture: players react to the one before the next.
+	frame = 17 * time.Millisecond
 	// jumpTolerance is by how much the age of a client's picture may differ from what its claims
 	// were up to now. These are followed by 1/usualUp of the time that passes where they grow, and
 	// by 1/usualDown where they shrink. An honest playout delay moves by up to a tenth, seldom far.
@@ -113,7 +115,7 @@ func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
 		lead = min(lead, usualLead+max(age-packets, 0)/2)
 	}
 	rough := max(age-2*packets, 0) / 2 // one lost packet is nothing unusual
-	n := Norm{trip + age + lead + pathTolerance + rough, jumpTolerance + rough}
+	n := Norm{trip + age + lead + frame + pathTolerance + rough, jumpTolerance + rough}
 	if c.Without&CheckPath != 0 {
 		n.Age = spanMost
 	}
