@@ -128,6 +128,11 @@ func (r *Rewinder) Each(k *schema.Kind, q Query, at Receipt, f func(id uint32, d
 		e := h.At(i)
 		return e.Kind == q.Kind && i != q.Self && (q.ID == 0 || e.ID == q.ID || q.Modulo != 0 && e.ID%q.Modulo == q.ID)
 	})
+	// Places are commonly found in the newest packets. Other groups change seldom and are found
+	// long ago, but at the beginning of packets.
+	if p := k.PlaceProp(); p != nil && at.Reason != Off {
+		r.View.FindRecords(r.Log, r.list, 1<<p.Group, at.By, at.Used)
+	}
 	if q.Near != nil {
 		r.leaveOutFar(k, q.Near, at)
 	}
@@ -153,18 +158,13 @@ func (r *Rewinder) Each(k *schema.Kind, q Query, at Receipt, f func(id uint32, d
 	}
 }
 
-// leaveOutFar takes out of the list what was not drawn in an area. It looks for the places alone:
-// these are commonly found in the newest packets, other groups change seldom and are found long
-// ago.
+// leaveOutFar takes out of the list what was not drawn in an area, by its place alone.
 func (r *Rewinder) leaveOutFar(k *schema.Kind, near *snapshot.Area, at Receipt) {
 	p := k.PlaceProp()
 	if p == nil || p.ObsAt < 0 {
 		return
 	}
 	g, counted := p.Group, r.Substituted
-	if at.Reason != Off {
-		r.View.FindRecords(r.Log, r.list, 1<<g, at.By, at.Used)
-	}
 	drawn, kept, last := r.drawn[:k.Obs], r.list[:0], int32(-1)
 	for j, n := range r.list {
 		i := r.View.EntityOf(n)

@@ -130,39 +130,46 @@ func (r *logReader) next() bool {
 	return true
 }
 
-// nextOf reads the next entry of one of a set of slots, if there is one.
-func (r *logReader) nextOf(set *slotSet) bool {
+// nextOf reads the next entry of one of a set of slots, if there is one. others leaves out the
+// ordinary updates where other entries stand before them.
+func (r *logReader) nextOf(set *slotSet, others bool) bool {
 	for r.bases > 0 {
 		r.base()
 	}
-	b, at, what := r.b, r.at, r.what
-	for len(b) > 0 {
-		head, used, gap := b[0], 1, int(b[0]&7)
-		if gap == logGap {
-			gap += int(b[1])
-			if used = 2; b[1] == 255 {
-				gap, used = gap+int(b[2]), 3
+	b, at, what := r.b, uint(r.at), r.what
+	for i := 0; i < len(b); {
+		from := i
+		head, gap := b[i], uint(b[i]&7)
+		if i++; gap == logGap {
+			gap += uint(b[i])
+			if i++; b[i-1] == 255 {
+				gap += uint(b[i])
+				i++
+			}
+		}
+		slot := at + gap
+		if slot >= Slots {
+			if slot -= Slots; others && slot+1 != at { // a slot may have two entries
+				break
 			}
 		}
 		if head&logOther != 0 {
-			what = b[used]
-			used++
+			what = b[i]
+			i++
 		}
-		slot := uint(at+gap) & (Slots - 1)
-		if set[slot>>6]>>(slot&63)&1 != 0 {
-			r.b, r.at, r.what = b, at, what
+		if set[slot>>6&(Slots/64-1)]>>(slot&63)&1 != 0 {
+			r.b, r.at, r.what = b[from:], int(at), what
 			return r.next()
 		}
-		b, at = b[used:], int(slot)+1
-		if what&logBased == 0 {
+		if at = slot + 1; what&logBased == 0 {
 			continue
 		}
 		for n := max(bits.OnesCount8(what&(1<<schema.MaxGroups-1)), 1); n > 0; n-- {
-			other := b[0] & 1
-			for b[0]&0x80 != 0 {
-				b = b[1:]
+			other := int(b[i] & 1)
+			for b[i]&0x80 != 0 {
+				i++
 			}
-			b = b[1+other:]
+			i += 1 + other
 		}
 	}
 	r.b = nil

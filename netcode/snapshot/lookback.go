@@ -33,6 +33,7 @@ type Lookback struct {
 	// No record of an open pair is known to be applied of a tick after newest, or between older and
 	// old.
 	newest, old, older clock.Tick
+	others             bool         // open pairs are of groups that ordinary updates do not have
 	late               []clock.Tick // of packets up to the newest that were applied after the moment
 }
 
@@ -157,8 +158,17 @@ func (l *Lookback) walk() {
 	if l.open == (slotSet{}) {
 		return
 	}
-	if l.walkLog(true); l.open != (slotSet{}) {
-		l.walkLog(false)
+	if l.walkLog(true); l.open == (slotSet{}) {
+		return
+	}
+	l.walkLog(false)
+	for w, set := range l.open { // the log does not have these
+		for ; set != 0; set &= set - 1 {
+			from, to := l.key.view.ledger.piece(l.slots[w<<6+bits.TrailingZeros64(set)].at)
+			for i := from; i < to; i++ {
+				l.pairs[i].open = false
+			}
+		}
 	}
 	l.open = slotSet{}
 }
@@ -182,7 +192,7 @@ func (l *Lookback) walkLog(brief bool) {
 			return true
 		}
 		drawn := p.Applied() && key.by.Has(p.Seq)
-		for r.begin(p.Refs); r.nextOf(&l.open); {
+		for r.begin(p.Refs); r.nextOf(&l.open, l.others); {
 			s := &l.slots[r.slot]
 			if p.Tick < s.since || r.gone && !drawn {
 				continue
@@ -254,7 +264,7 @@ func (l *Lookback) begin(wanted *slotSet, groups uint32) {
 		l.pairs = make([]lookPair, cap(v.ledger.known))
 	}
 	l.pairs = l.pairs[:cap(l.pairs)]
-	l.newest, l.old, l.older = 0, math.MaxUint32, 0
+	l.newest, l.old, l.older, l.others = 0, math.MaxUint32, 0, true
 	for w, set := range wanted {
 		for ; set != 0; set &= set - 1 {
 			n, left := uint16(w<<6+bits.TrailingZeros64(set)), groups
@@ -323,7 +333,9 @@ func (l *Lookback) beginSlot(n uint16, groups uint32, last clock.Tick) {
 // between the newest two that are known to be applied, and what is newer. It is not known of groups
 // that the client may have dropped meanwhile, and of slots whose end it has learned.
 func (l *Lookback) narrow(s *slot, g int, acked, prior clock.Tick) {
-	if prior == 0 || s.phase() == ended || l.key.view.rules(s).limitedSet>>g&1 != 0 {
+	r := l.key.view.rules(s)
+	l.others = l.others && g != r.ordinary
+	if prior == 0 || s.phase() == ended || r.limitedSet>>g&1 != 0 {
 		l.newest, l.older = math.MaxUint32, math.MaxUint32
 		return
 	}
