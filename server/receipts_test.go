@@ -111,8 +111,9 @@ func TestReceiptsOfClaims(t *testing.T) {
 	}
 	looks, target = true, 3
 	_, p := n.s.find(ann.id)
-	n.s.seer.begin(p, &packet.Command{Tick: n.s.Tick(), Seen: (n.s.Tick() - 2).Frac(), Newest: newest()})
-	if err := n.s.eng.Act(1, make([]int64, antCmdInts), &n.s.seer, false); err != nil {
+	cmd := &packet.Command{Tick: n.s.Tick(), Seen: (n.s.Tick() - 2).Frac(), Newest: newest(), Vals: make([]int64, antCmdInts)}
+	n.s.seer.begin(p, cmd)
+	if err := n.s.eng.Act(1, cmd.Vals, &n.s.seer, false); err != nil {
 		t.Fatal(err)
 	}
 	_, at, hash, ok := n.s.eng.See(1, 3, 0, &n.s.seer)
@@ -152,8 +153,8 @@ func TestReceiptsOfClaims(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, x)
 		}
 		after, _ := n.s.Stats(ann.id)
-		if agreed, not := after.Agreed-before.Agreed, after.Disagreed-before.Disagreed; agreed != (count(c.verdict == Agreed)) ||
-			not != (count(c.verdict == Disagreed)) {
+		agreed, not := after.Agreed-before.Agreed, after.Disagreed-before.Disagreed
+		if agreed != count(c.verdict == Agreed) || not != count(c.verdict == Disagreed) {
 			t.Errorf("%s: %d agreed, %d did not", c.name, agreed, not)
 		}
 		if c.told.Tick = x.Tick; len(told) != 1 || told[0] != c.told {
@@ -166,5 +167,12 @@ func TestReceiptsOfClaims(t *testing.T) {
 	list := n.s.Receipts(ann.id, nil)
 	if len(list) != receiptRing || list[0].Tick != list[receiptRing-1].Tick-receiptRing+1 {
 		t.Errorf("%d receipts from tick %d on", len(list), list[0].Tick)
+	}
+	if allocs := testing.AllocsPerRun(100, func() {
+		n.s.seer.begin(p, cmd)
+		_ = n.s.eng.Act(1, cmd.Vals, &n.s.seer, false)
+		n.s.seer.end(cmd)
+	}); allocs > 0 {
+		t.Errorf("a shot with its receipt allocates %v times", allocs)
 	}
 }

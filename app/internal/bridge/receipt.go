@@ -9,7 +9,8 @@ const receiptName = "receipt"
 // receiptLayout describes that event to the page. The reasons are those of package rewind.
 const receiptLayout = `{"name":"receipt","fields":[{"name":"target","type":"number"},{"name":"hit","type":"bool"},` +
 	`{"name":"seen","type":"vec3"},{"name":"used","type":"vec3"},{"name":"offMm","type":"number"},` +
-	`{"name":"reason","type":"enum","names":["exact","none stated","too old","in the future","switched off","older than the path asks for","a jump"]}]}`
+	`{"name":"reason","type":"enum","names":["exact","none stated","too old","in the future","switched off",` +
+	`"older than the path asks for","a jump"]}]}`
 
 // receipt writes one receipt as that event.
 func (b *Bridge) receipt(r *client.Receipt) {
