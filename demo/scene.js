@@ -741,7 +741,7 @@ export class Scene {
     ctx.globalAlpha = 1
   }
 
-  /** The arc that a blade cuts runs from left to right within its ticks, and fades. */
+  /** The arc that a blade cuts runs from right to left within its ticks, and fades. */
   drawSwings(now) {
     const { ctx, eye } = this, life = 240, runs = 90, { reach, arc } = this.blade
     this.swings = this.swings.filter(k => now - k.at < life)

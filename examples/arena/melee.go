@@ -8,7 +8,7 @@ import (
 // Numbers of the blade and the shove, in metres, ticks and m/s.
 const (
 	SwingTicks  = 3                 // that a swing lasts
-	SwingArc    = 120 * geom.Degree // from left to right, around the aim
+	SwingArc    = 120 * geom.Degree // from right to left, around the aim
 	SwingReach  = 1.7               // of the blade, from the middle of the body
 	SwingDamage = 40                //
 	SwingRest   = 40                // from one swing to the next

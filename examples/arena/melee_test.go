@@ -47,7 +47,7 @@ func (h *hall) cuts(me game.ID, aim geom.Angle, before func(tick int)) (all [Swi
 	return all
 }
 
-// A swing sweeps from left to right. In each of its ticks the blade meets whom its owner sees in that
+// A swing sweeps from right to left. In each of its ticks the blade meets whom its owner sees in that
 // tick, each one once.
 //
 // seeds: B15
@@ -64,9 +64,9 @@ func TestSwing(t *testing.T) {
 		crouch bool
 		tick   int // in which it is hit, -1: never
 	}{
-		{"left", at(45*geom.Degree, 1.5), false, 0},
+		{"right", at(45*geom.Degree, 1.5), false, 0},
 		{"ahead", at(0, 1.5), false, 1},
-		{"right", at(-45*geom.Degree, 1.5), false, 2},
+		{"left", at(-45*geom.Degree, 1.5), false, 2},
 		{"behind", at(geom.Pi, 1), false, -1},
 		{"at the tip", at(0, SwingReach+Radius-0.1), false, 1},
 		{"too far", at(0, SwingReach+Radius+0.02), false, -1},
