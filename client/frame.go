@@ -92,14 +92,14 @@ func (c *Client) Think(bot game.BotFunc) error {
 	if c.botVals == nil {
 		c.botVals = make([]int64, c.rules.Command.Sims)
 	}
-	err := c.Look(bot, c.botVals)
+	err := c.decide(bot, c.botVals)
 	c.tick(c.botVals, c.glance())
 	return err
 }
 
-// Look writes to vals the command that a bot decides on by what the present frame shows, for Tick
-// in a later one: as a person would. It fails if the bot panics.
-func (c *Client) Look(bot game.BotFunc, vals []int64) (err error) {
+// decide writes to vals the command that a bot decides on by what the present frame shows. It fails
+// if the bot panics.
+func (c *Client) decide(bot game.BotFunc, vals []int64) (err error) {
 	clear(vals)
 	if c.own.me != 0 {
 		c.eng.SetTick(c.up.made + 1)

@@ -96,7 +96,7 @@ func (k Kind[T]) Has(w *World, id ID) bool { return k.of(w).Has(id) }
 // Len returns the number of entities of this kind.
 func (k Kind[T]) Len(w *World) int { return k.of(w).Len() }
 
-// All ranges by rising ID, with pointers like those of Get, not over what is spawned meanwhile.
+// All ranges by rising ID over what exists, with pointers like those of Get.
 func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 	return func(yield func(ID, *T) bool) { // small enough to be inlined: a range allocates nothing
 		s := k.of(w)
@@ -117,17 +117,16 @@ func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) { each(k.of(w).Look(me), yield) }
 }
 
-// SeenAlong is Seen of those whose place is, from above, at most radius metres from the line
-// between two points, which may be one; places on parents are converted. It is faster where few
-// are. A hull reaches further than its place, so add its size to radius.
+// SeenAlong is Seen of those whose place is, from above, at most radius metres from a line, or from
+// a point; faster where few are. A hull reaches further than its place: add its size to radius.
 func (k Kind[T]) SeenAlong(w *World, me ID, from, to geom.Vec2, radius float64) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		each(k.of(w).LookAlong(me, geom.Capsule{Axis: geom.Segment{A: from, B: to}, Radius: radius}), yield)
 	}
 }
 
-// Eye returns the avatar of player me as its screen showed it when it pressed: between two ticks. A
-// bullet starts there, and the player aims from there. Without a press it is the present one.
+// Eye returns the avatar of player me as its screen showed it at the press: aim and shoot from there.
+// Without a press it is the present one.
 func (k Kind[T]) Eye(w *World, me ID) (v T) {
 	k.of(w).Eye(me, unsafe.Pointer(&v))
 	return v

@@ -5,8 +5,7 @@ import (
 	"meanwhile/internal/engine"
 )
 
-// World is what rules see, in a client what it knows. It is valid while a callback runs, and not
-// safe for concurrent use.
+// World is what rules see. It is valid while a callback runs, for one goroutine.
 type World engine.World
 
 func (w *World) engine() *engine.World { return (*engine.World)(w) }
@@ -42,11 +41,11 @@ func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }
 
-// ViewAge returns how many seconds older than the tick what Seen gives is; 0 outside of commands. A
-// projectile may make up for it: it then meets what its shooter aimed at without leading by that.
+// ViewAge returns by how many seconds what Seen gives is older than the tick, 0 outside of commands:
+// a projectile may make up for it.
 func (w *World) ViewAge() float64 { return w.engine().ViewAge() }
 
-// Receipt tells by which past a command is judged, in ticks: Stated, Used, Bound, Reason.
+// A Receipt tells by which past a command is judged, in ticks.
 type Receipt = engine.Receipt
 
 // Receipt is that of the command that runs, for events and logs.
