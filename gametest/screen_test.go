@@ -170,6 +170,9 @@ func (y *yard) act(w *game.World, me game.ID, c watch) {
 		see.add(id, o.Pos.At(0), false)
 	}
 	for id, o := range lifts.Seen(w, me) {
+		if y.rules.Mode == game.Queued { // in ticks of its own
+			break
+		}
 		see.add(id, o.Pos.At(0), false)
 	}
 	for id, o := range stags.Seen(w, me) {
@@ -211,10 +214,10 @@ func (y *yard) step(w *game.World) {
 }
 
 // newYard starts a session of three players.
-func newYard(t *testing.T, rate, fps int, p netsim.Profile, delay time.Duration) *yard {
+func newYard(t *testing.T, rate, fps int, p netsim.Profile, delay time.Duration, mode game.CommandMode) *yard {
 	y := &yard{t: t, judged: map[int]glimpse{}, foreseen: map[int][]glimpse{}}
 	def := game.Definition[watch]{
-		Name: "yard", Rate: rate, Send: 20, Kinds: game.Kinds(guards, rafts, gates, lifts, stags),
+		Name: "yard", Rate: rate, Send: 20, Commands: mode, Kinds: game.Kinds(guards, rafts, gates, lifts, stags),
 		Join: func(w *game.World, name string) game.ID { return guards.Spawn(w, guard{Gun: 1.6}) },
 		Act:  y.act, Step: y.step, Referee: y.referee,
 	}
@@ -303,7 +306,7 @@ func (p *looker) frame(length time.Duration) bool {
 
 func (p *looker) command() {
 	if p.rng.Chance(0.04) {
-		p.move, p.low, p.rides = p.rng.Disc(1), p.rng.Chance(0.3), p.rng.IntN(3)
+		p.move, p.low, p.rides = p.rng.Disc(1), p.rng.Chance(0.3), p.rng.IntN(3-int(p.y.rules.Mode))
 	}
 	floats := make([]float64, p.y.rules.Command.Floats())
 	ints := make([]int64, p.y.rules.Command.Sims)
@@ -341,6 +344,7 @@ func (p *looker) look() {
 		case e.Mine:
 			p.drawn.foot, p.drawn.low, p.ok = at.Sub(p.c.OwnOffset()), crouch, true
 			p.drawn.eye = p.drawn.foot.Add(geom.Vec3{Z: gun})
+		case k.Name == "lift" && p.y.rules.Mode == game.Queued: // in ticks of its own
 		case k.Name != "stag":
 			p.drawn.add(e.ID, at, crouch)
 		case at.Dist(p.drawn.foot) < stagReach: // kinds are drawn in order, guards first
@@ -362,13 +366,15 @@ func TestClicksAreJudgedByTheScreen(t *testing.T) {
 		rate, fps int
 		profile   netsim.Profile
 		delay     time.Duration // 0: as the path asks for
+		mode      game.CommandMode
 	}{
-		{60, 60, netsim.LAN, 0}, {60, 144, netsim.LAN, 0}, {60, 30, netsim.LAN, 0}, {30, 60, netsim.LAN, 0},
-		{60, 20, netsim.LAN, 0}, {60, 60, netsim.Ocean, 0}, {30, 144, netsim.Ocean, 0}, {60, 30, netsim.Ocean, 0},
-		{60, 60, netsim.Ocean, time.Millisecond}, // what is drawn often changes when a record arrives
+		{60, 60, netsim.LAN, 0, game.Timed}, {60, 144, netsim.LAN, 0, game.Timed}, {60, 30, netsim.LAN, 0, game.Timed}, {30, 60, netsim.LAN, 0, game.Timed},
+		{60, 20, netsim.LAN, 0, game.Timed}, {60, 60, netsim.Ocean, 0, game.Timed}, {30, 144, netsim.Ocean, 0, game.Timed}, {60, 30, netsim.Ocean, 0, game.Timed},
+		{60, 60, netsim.Ocean, 0, game.Queued}, {60, 30, netsim.LAN, 0, game.Queued},
+		{60, 60, netsim.Ocean, time.Millisecond, game.Timed}, // what is drawn often changes when a record arrives
 	} {
 		name := fmt.Sprintf("%d ticks, %d frames on %s", c.rate, c.fps, c.profile.Name)
-		y := newYard(t, c.rate, c.fps, c.profile, c.delay)
+		y := newYard(t, c.rate, c.fps, c.profile, c.delay, c.mode)
 		y.loop.Run(y.loop.Now().Add(20 * time.Second))
 		all, predicted := 0, 0
 		for _, p := range y.players {
