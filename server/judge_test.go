@@ -35,6 +35,7 @@ type gunfight struct {
 	find func(w *game.World, me game.ID, ray geom.Ray) game.ID
 	hits map[game.ID]int
 	vals []int64 // of the command that fires
+	cmd  packet.Command
 }
 
 func newGunfight(t testing.TB) *gunfight {
@@ -48,7 +49,10 @@ func newGunfight(t testing.TB) *gunfight {
 	}
 	d := game.Definition[stroll]{
 		Name: "gunfight", Rate: 60, Send: 20, See: memorySeen, Kinds: game.Kinds(f.men), Events: game.Events(shots),
-		Join: func(w *game.World, name string) game.ID { return f.men.Spawn(w, gunman{}) },
+		Join: func(w *game.World, name string) game.ID {
+			n := float64(f.men.Len(w))
+			return f.men.Spawn(w, gunman{Pos: geom.Vec3{X: float64(n*10) - 15, Y: float64(n * 3)}})
+		},
 		Act: func(w *game.World, me game.ID, c stroll) {
 			p := f.men.Get(w, me)
 			p.Yaw = c.Aim
@@ -91,13 +95,13 @@ func newGunfight(t testing.TB) *gunfight {
 // shoot runs a command of a player that fires, as if it had been made turn ticks/256 earlier than
 // the newest one that ran.
 func (f *gunfight) shoot(p *player, turn int) {
-	cmd := packet.Command{
+	f.cmd = packet.Command{
 		Tick:   f.s.tick,
 		Seen:   p.commands.last.Seen - clock.TickFrac(turn),
 		Newest: p.commands.last.Newest,
 	}
 	f.vals = append(f.vals[:0], 0, 0, int64(turn*37)%4096, 1)
-	f.s.seer.begin(p, &cmd)
+	f.s.seer.begin(p, &f.cmd)
 	if err := f.s.eng.Act(p.avatar, f.vals, &f.s.seer, false); err != nil {
 		f.t.Fatal(err)
 	}
@@ -122,6 +126,43 @@ func (f *gunfight) along(w *game.World, me game.ID, ray geom.Ray) (hit game.ID) 
 		}
 	}
 	return hit
+}
+
+// A shot allocates nothing, however it finds whom it hits, and both ways it hits the same ones.
+//
+// seeds: B15
+func TestShotsAllocateNothing(t *testing.T) {
+	f := newGunfight(t)
+	var hits [2]map[game.ID]int
+	for i, find := range []func(w *game.World, me game.ID, ray geom.Ray) game.ID{f.among, f.along} {
+		n := 0
+		shots := func() {
+			for range 100 {
+				n++
+				f.shoot(f.s.clients[n%shooters], n%512)
+			}
+		}
+		f.find = find
+		f.hits = map[game.ID]int{}
+		shots()
+		f.hits, n = map[game.ID]int{}, 0
+		for id := range game.ID(2 * gunmen) {
+			f.hits[id] = 0
+		}
+		if allocs := testing.AllocsPerRun(5, shots); allocs != 0 {
+			t.Errorf("way %d: %v allocations in 100 shots", i, allocs)
+		}
+		hits[i] = f.hits
+	}
+	hit := 0
+	for id, n := range hits[0] {
+		if hit += n; hits[1][id] != n {
+			t.Errorf("%d was hit %d times of all that were seen, and %d times of those near the ray", id, n, hits[1][id])
+		}
+	}
+	if hit < 100 {
+		t.Errorf("%d of 600 shots hit", hit)
+	}
 }
 
 // BenchmarkJudge is one shot of 40 m of a player that sees 250 others, at a crowd of a thousand

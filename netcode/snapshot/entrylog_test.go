@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -51,6 +52,20 @@ func TestEntryLog(t *testing.T) {
 				bases = append(bases, b)
 			}
 		}
+		var only slotSet // what a walk for some slots must find: what one for all of them finds
+		for _, slot := range rapid.SliceOfN(rapid.Uint16Range(0, Slots-1), 0, 40).Draw(t, "only") {
+			only.add(slot)
+		}
+		var some logReader
+		some.begin(w.b)
+		for i := range want {
+			if only.has(want[i].slot) && (!some.nextOf(&only, false) || some.logEntry != want[i]) {
+				t.Fatalf("of %d entries one for some slots is %+v, want %+v", i, some.logEntry, want[i])
+			}
+		}
+		if some.nextOf(&only, false) {
+			t.Fatalf("entry %+v is one too many", some.logEntry)
+		}
 		skip := rapid.Bool().Draw(t, "skip")
 		var r logReader
 		n := 0
@@ -69,4 +84,33 @@ func TestEntryLog(t *testing.T) {
 			t.Fatalf("%d entries, want %d", n, len(want))
 		}
 	})
+}
+
+// A walk for others ends where the ordinary updates begin, unless nothing stands before them. A slot
+// may have two entries.
+func TestEntryLogOthers(t *testing.T) {
+	var w logWriter
+	w.begin(nil)
+	slots := []uint16{3, 9, 9, 200, 2, 3, 511}
+	for _, slot := range slots {
+		w.put(logEntry{slot: slot, groups: 1})
+	}
+	var all slotSet
+	for _, slot := range slots {
+		all.add(slot)
+	}
+	for _, others := range []bool{false, true} {
+		want := slots
+		if others {
+			want = slots[:4]
+		}
+		var r logReader
+		var got []uint16
+		for r.begin(w.b); r.nextOf(&all, others); {
+			got = append(got, r.slot)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("others %v: slots %v, want %v", others, got, want)
+		}
+	}
 }

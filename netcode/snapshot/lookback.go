@@ -345,6 +345,13 @@ func (l *Lookback) narrow(s *slot, g int, acked, prior clock.Tick) {
 // SentBetween reports whether log remembers a packet of a tick after one and up to another that had
 // a record of group g of slot n.
 func (v *View) SentBetween(log *wire.Log, n uint16, g int, after, to clock.Tick) (sent bool) {
+	s := &v.slots.list[n]
+	if newest := v.ledger.known[s.unit(g)].sent(); newest != 0 && newest <= after {
+		return false
+	}
+	var only slotSet
+	only.add(n)
+	others := g != v.rules(s).ordinary
 	var r logReader
 	log.Newest(log.NextSeq()-1, func(p *wire.Packet) bool {
 		if p.Tick > to {
@@ -353,8 +360,8 @@ func (v *View) SentBetween(log *wire.Log, n uint16, g int, after, to clock.Tick)
 		if p.Tick <= after || !v.current(n, p.Tick) {
 			return false
 		}
-		for r.begin(p.Refs); r.next(); {
-			sent = sent || r.slot == n && !r.gone && r.groups>>uint(g)&1 != 0
+		for r.begin(p.Refs); r.nextOf(&only, others); {
+			sent = sent || !r.gone && r.groups>>uint(g)&1 != 0
 		}
 		return !sent
 	})
