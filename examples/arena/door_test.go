@@ -195,18 +195,14 @@ func TestDoorIsCoverAsItWasDrawn(t *testing.T) {
 		for _, p := range s.Players() {
 			ids = append(ids, p.Me())
 		}
-		type drawn struct {
-			at clock.TickFrac
-			z  float64
-		}
-		var draws []drawn
+		var draws []doorDrawn
 		s.Run(5 * time.Second)
 		shooter, kind := s.Players()[1], 4
 		var vals []float64
 		shooter.OnFrame = func() {
 			vals = shooter.Client.Draw(vals, func(e *client.Entity) {
 				if e.Kind == kind && e.Vals[1] < Depth/2 {
-					draws = append(draws, drawn{shooter.Client.PredictedAt(), e.Vals[2]})
+					draws = append(draws, doorDrawn{shooter.Client.PredictedAt(), e.Vals[2]})
 				}
 			})
 		}
@@ -224,18 +220,7 @@ func TestDoorIsCoverAsItWasDrawn(t *testing.T) {
 				hits[want[len(want)-1] != '0']++
 			}
 		}
-		right, frames := 0, 0
-		for _, d := range draws {
-			lo := d.at.Tick()
-			next, ok := top[lo+1]
-			if !ok || !moving[lo] {
-				continue
-			}
-			frames++
-			if z := geom.Lerp(top[lo], next, float64(d.at-lo.Frac())/clock.FracPerTick); math.Abs(z-d.z) < 0.0001 {
-				right++
-			}
-		}
+		right, frames := doorsDrawn(draws, top, moving)
 		t.Logf(
 			"%s: door judged as predicted in %d of %d ticks in which it moved, %.3f mm beside the screen; drawn as it was "+
 				"in %d of %d; hits %v",
@@ -257,4 +242,27 @@ func TestDoorIsCoverAsItWasDrawn(t *testing.T) {
 			t.Errorf("%s: the door hides the target %d times, and does not %d times", profile.Name, hits[false], hits[true])
 		}
 	}
+}
+
+// doorDrawn is how high a door was drawn, and by which time.
+type doorDrawn struct {
+	at clock.TickFrac
+	z  float64
+}
+
+// doorsDrawn returns in how many frames a door moved, and in how many of them it was drawn where it
+// was.
+func doorsDrawn(draws []doorDrawn, top map[game.Tick]float64, moving map[game.Tick]bool) (right, frames int) {
+	for _, d := range draws {
+		lo := d.at.Tick()
+		next, ok := top[lo+1]
+		if !ok || !moving[lo] {
+			continue
+		}
+		frames++
+		if z := geom.Lerp(top[lo], next, float64(d.at-lo.Frac())/clock.FracPerTick); math.Abs(z-d.z) < 0.0001 {
+			right++
+		}
+	}
+	return right, frames
 }
