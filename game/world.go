@@ -50,3 +50,7 @@ type Receipt = engine.Receipt
 
 // Receipt is that of the command that runs, for events and logs.
 func (w *World) Receipt() Receipt { return w.engine().Receipt() }
+
+// RewindAtMost bounds how far back Seen reaches, in milliseconds, for the rest of the callback; 0
+// switches lag compensation off.
+func (w *World) RewindAtMost(ms float64) { w.engine().RewindAtMost(ms) }

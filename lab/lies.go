@@ -24,11 +24,12 @@ var liesExperiment = &experiment{
 shot found it says of which moment the picture was that the server judged by: nothing is taken from the server's own
 books. <b>honest_ms</b> is how old that picture is for the same client on the same path when it tells the truth, in
 the median, <b>honest_p99_ms</b> in the worst hundredth of its shots. <b>gain_ms</b> is how much older the liar's is,
-in the median or in the worst hundredth, whichever is more; <b>newer_ms</b> how much newer, in the median or the
-newest hundredth. Each lie is told in several sizes, and the row is the size that gains most (<b>lie_ms</b>).
-<b>clamped</b> is the share of shots that were not judged as claimed, <b>late</b> the share that came after their
-tick, <b>refused</b> the share of commands of which no shot came. Rows with <b>without</b> leave out a check of the
-server.`,
+in the median (<b>gain_p50_ms</b>) or in the worst hundredth, whichever is more; <b>newer_ms</b> how much newer, in
+the median or the newest hundredth. Each lie is told in six sizes up to a second, and the row is that of the size
+that gains most (<b>lie_ms</b>). <b>clamped</b> is the share of shots that were not judged as claimed, <b>late</b>
+counts presses that ran after their tick, <b>refused</b> later commands that did not run, <b>starved</b> ticks
+without a command. Rows with <b>without</b> leave out checks of the server. Whoever delays everything always (lag,
+acks-late) plays on a slow path, and is believed as one.`,
 	takes:    byProfile | byPolicy,
 	profiles: []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.HotelWiFi, netsim.Ocean, netsim.CityLTE},
 	policies: []string{ours},
@@ -54,16 +55,15 @@ const (
 	handTurn  = 30 * time.Second
 	shotEvery = 9 // ticks
 	// lieCycle is how often a lie that is told now and then is told, lieFor how long.
-	lieCycle, lieFor = 3 * time.Second, 600 * time.Millisecond
+	lieCycle, lieFor = 6 * time.Second, 600 * time.Millisecond
 	liarWarmup       = 20 * time.Second
 )
 
 // A lie is what a client says that is not so.
 type lie struct {
 	name  string
-	about string
 	sizes []time.Duration
-	// at says in which ticks shots are fired; nil: in all.
+	// tell changes what a command says.
 	tell func(l *liar, c *packet.Command, size clock.TickFrac)
 	// hold is for how long a datagram made now is held back.
 	hold func(l *liar, size time.Duration) time.Duration
@@ -158,6 +158,9 @@ type liar struct {
 	held  []seenPacket     // packets that are not acknowledged yet
 	ticks map[wire.Seq]clock.Tick
 	w     wire.BitWriter
+
+	seen   clock.TickFrac // playout time of the frame on the screen
+	newest wire.Seq       // newest packet in it
 
 	shots []shotAge
 }
@@ -288,6 +291,7 @@ func (l *liar) frame() bool {
 		}
 	}
 	l.client.Events()
+	l.seen, l.newest = l.client.Playout(), l.client.NewestPacket()
 	if b := l.client.Encode(local); b != nil {
 		b = slices.Clone(l.rewrite(b))
 		send := func() {
@@ -303,7 +307,8 @@ func (l *liar) frame() bool {
 	return true
 }
 
-// leads reports whether the liar chooses when it makes its commands: once the client knows the time.
+// leads reports whether the liar chooses when it makes its commands: once the client knows the
+// time.
 func (l *liar) leads() bool {
 	return l.lie.early != nil && l.loop.Now() > clock.Time(5*time.Second)
 }
@@ -325,7 +330,7 @@ func (l *liar) press(t clock.Tick) int64 {
 
 // make makes the command of a tick and lies about it.
 func (l *liar) make(t clock.Tick) {
-	c := packet.Command{Tick: t, Vals: []int64{l.press(t)}, Seen: l.client.Playout(), Newest: l.client.NewestPacket()}
+	c := packet.Command{Tick: t, Vals: []int64{l.press(t)}, Seen: l.seen, Newest: l.newest}
 	if l.lie.tell != nil {
 		l.lie.tell(l, &c, clock.TickFrac(frac(l.size)))
 	}
@@ -408,6 +413,8 @@ func playLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, span t
 	l.loop.Run(clock.Time(liarWarmup + span))
 	res.stats, _ = l.server.Stats(l.id)
 	res.stats.Clamped -= before.Clamped
+	res.stats.Judged -= before.Judged
+	res.stats.Moved -= before.Moved
 	res.stats.Late -= before.Late
 	res.stats.Starved -= before.Starved
 	for _, s := range l.shots {
@@ -417,45 +424,88 @@ func playLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, span t
 	return res, nil
 }
 
+// checks are those of the server, and the lies that each is there for.
+var checks = []struct {
+	name  string
+	check rewind.Checks
+	lies  []string
+}{
+	{"path", rewind.CheckPath, []string{"older", "jitter"}},
+	{"jumps", rewind.CheckJumps, []string{"older-shot", "jitter"}},
+	{"early", rewind.CheckEarly, []string{"early"}},
+	{"packets", rewind.CheckPackets, []string{"acks-withheld", "acks-never"}},
+	{"all", ^rewind.Checks(0), []string{"older", "older-shot", "jitter", "packets", "early", "acks-withheld"}},
+}
+
 func runLies(r *run) error {
 	span := 100 * time.Second
 	if r.quick {
 		span = 30 * time.Second
 	}
-	var err error
 	for _, p := range r.profiles {
-		var twins [2]liarResult // who shoot at the same times, and do not lie
-		for i := range twins {
-			if twins[i], err = playLiar(&lie{only: i > 0}, 0, r.seed, p, span*time.Duration(1+i*2), 0); err != nil {
-				return err
-			}
+		twins, err := each(2, func(i int) (liarResult, error) { // who shoot at the same times, and do not lie
+			return playLiar(&lie{only: i > 0}, 0, r.seed, p, span*time.Duration(1+i*2), 0)
+		})
+		if err != nil {
+			return err
 		}
 		for i := range lies {
-			of, honest, span := &lies[i], &twins[0], span
-			if of.only {
-				honest, span = &twins[1], span*3
-			}
-			got, err := each(len(of.sizes), func(i int) (liarResult, error) {
-				return playLiar(of, of.sizes[i], r.seed, p, span, 0)
-			})
-			if err != nil {
+			if err := r.lie(&lies[i], p, twins, span, "", 0); err != nil {
 				return err
 			}
-			best, gain, newer := 0, math.Inf(-1), math.Inf(-1)
-			for i := range got {
-				g := max(got[i].at(0.5)-honest.at(0.5), got[i].at(0.99)-honest.at(0.99))
-				if g > gain {
-					best, gain = i, g
+		}
+		for _, c := range checks {
+			for i := range lies {
+				if !slices.Contains(c.lies, lies[i].name) {
+					continue
 				}
-				newer = max(newer, honest.at(0.5)-got[i].at(0.5), honest.at(0.01)-got[i].at(0.01))
+				if err := r.lie(&lies[i], p, twins, span, c.name, c.check); err != nil {
+					return err
+				}
 			}
-			b := &got[best]
-			r.emit(Row{r.name, p.Name, ours, r.seed, r.params(Value{"lie", of.name},
-				Value{"lie_ms", int(of.sizes[best] / lieMs)}), Values{
-				{"gain_ms", gain}, {"newer_ms", newer}, {"honest_ms", honest.at(0.5)}, {"honest_p99_ms", honest.at(0.99)},
-				{"shots", len(b.ages)}, {"clamped", b.stats.Clamped}, {"late", b.stats.Late}, {"starved", b.stats.Starved},
-			}})
 		}
 	}
+	return nil
+}
+
+// lie emits the row of one lie on one path, as large as gains most.
+func (r *run) lie(
+	of *lie,
+	p netsim.Profile,
+	twins []liarResult,
+	span time.Duration,
+	name string,
+	without rewind.Checks,
+) error {
+	honest := &twins[0]
+	if of.only {
+		honest, span = &twins[1], span*3
+	}
+	got, err := each(len(of.sizes), func(i int) (liarResult, error) {
+		return playLiar(of, of.sizes[i], r.seed, p, span, without)
+	})
+	if err != nil {
+		return err
+	}
+	best, gain, newer := 0, math.Inf(-1), math.Inf(-1)
+	for i := range got {
+		g := max(got[i].at(0.5)-honest.at(0.5), got[i].at(0.99)-honest.at(0.99))
+		if g > gain {
+			best, gain = i, g
+		}
+		newer = max(newer, honest.at(0.5)-got[i].at(0.5), honest.at(0.01)-got[i].at(0.01))
+	}
+	b := &got[best]
+	judged := float64(max(b.stats.Judged, 1))
+	params := r.params(Value{"lie", of.name}, Value{"lie_ms", int(of.sizes[best] / lieMs)})
+	if name != "" {
+		params.put("without", name)
+	}
+	r.emit(Row{r.name, p.Name, ours, r.seed, params, Values{
+		{"gain_ms", gain}, {"gain_p50_ms", b.at(0.5) - honest.at(0.5)}, {"newer_ms", newer},
+		{"honest_ms", honest.at(0.5)}, {"honest_p99_ms", honest.at(0.99)}, {"shots", len(b.ages)},
+		{"clamped", float64(b.stats.Clamped) / judged}, {"late", b.stats.Moved}, {"refused", b.stats.Late - b.stats.Moved},
+		{"starved", b.stats.Starved},
+	}})
 	return nil
 }

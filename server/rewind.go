@@ -9,6 +9,7 @@ import (
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/snapshot"
+	"meanwhile/netcode/wire"
 )
 
 // seer answers what a player saw when it made the command that runs now. It implements engine.Seer.
@@ -51,16 +52,33 @@ func (p *player) claim(cmd *packet.Command) rewind.Claim {
 	packets, claims := time.Second/time.Duration(d.send), &p.commands.claims
 	seen := cmd.Seen
 	c := rewind.Claim{Tick: cmd.Tick, Norm: claims.Norm(s.now, d.path.answer.Least(), packets)}
-	next := d.log.Get(cmd.Newest + 1)
-	if claims.Without&rewind.CheckPackets == 0 && next != nil && next.Tick.Frac() <= seen {
-		c.Stalled = true
-		seen = min(seen, next.Tick.Frac()-clock.TickFrac(s.rules.Rate*clock.FracPerTick/d.send))
-		if last := d.log.Get(cmd.Newest); last != nil {
-			seen = max(seen, last.Tick.Frac())
-		}
+	if claims.Without&rewind.CheckPackets == 0 {
+		c.Stalled = p.lacks(cmd.Newest, &seen)
 	}
 	c.Claimed = s.span(s.tick.Frac() - seen)
 	return c
+}
+
+// lacks reports whether a picture of a playout time, drawn from packets up to newest, stands still for
+// want of the next packet, and then sets seen to the time at which it stands.
+func (p *player) lacks(newest wire.Seq, seen *clock.TickFrac) bool {
+	d := &p.down
+	next := d.log.Get(newest + 1)
+	if next == nil {
+		return false
+	}
+	gap := clock.TickFrac(p.s.rules.Rate * clock.FracPerTick / d.send) // between packets
+	due, stands := next.Tick.Frac(), next.Tick.Frac()-gap
+	if last := d.log.Get(newest); last != nil {
+		if stands = max(stands, last.Tick.Frac()); due-last.Tick.Frac() <= 2*gap {
+			due, stands = last.Tick.Frac()+1, last.Tick.Frac() // no pause was between the two
+		}
+	}
+	if *seen < due {
+		return false
+	}
+	*seen = min(*seen, stands)
+	return true
 }
 
 // span returns how long some ticks take as a rule.
@@ -68,9 +86,9 @@ func (s *Server) span(f clock.TickFrac) time.Duration {
 	return time.Duration(int64(f) * int64(s.period) / clock.FracPerTick)
 }
 
-// judge decides by which picture the command is judged, when it looks for the first time. It reaches
-// back as far as the client's claims are believed, and at most Config.Rewind beyond what its path
-// asks for, all together no further than Config.RewindTotal.
+// judge decides by which picture the command is judged, when it looks for the first time. It
+// reaches back as far as the client's claims are believed, and at most Config.Rewind beyond what
+// its path asks for, all together no further than Config.RewindTotal.
 func (v *seer) judge() {
 	p := v.p
 	s, stats := p.s, &p.commands.stats
@@ -92,6 +110,21 @@ func (v *seer) judge() {
 	case rewind.Exact, rewind.None, rewind.Off:
 	default:
 		stats.Clamped++
+	}
+}
+
+// RewindAtMost bounds the age of the picture by which the rest of the command is judged.
+func (v *seer) RewindAtMost(most time.Duration) {
+	if !v.judged {
+		v.judge()
+	}
+	s, r := v.p.s, &v.receipt
+	switch earliest := s.tick.Frac() - clock.TickFrac(int64(most)*clock.FracPerTick/int64(s.period)); {
+	case r.Reason == rewind.Off || r.Reason == rewind.None:
+	case most <= 0:
+		r.Used, r.Bound, r.Reason, r.Oldest = s.tick.Frac(), s.tick.Frac(), rewind.Off, s.tick
+	case r.Used < earliest:
+		r.Used, r.Bound, r.Reason = earliest, earliest, rewind.TooOld
 	}
 }
 

@@ -55,8 +55,8 @@ const (
 	// DefaultRewind bounds how far back a shot is judged beyond the age that a picture has on the
 	// shooter's path as a rule, which the server measures (rewind.Claims.Own).
 	DefaultRewind = 250 * time.Millisecond
-	// MaxRewind bounds both together, however slow a client is or pretends to be. A moving target is
-	// judged by a state at most rewind.MaxGap older than that, whatever a client acknowledges.
+	// MaxRewind bounds both together, however slow a client is or pretends to be. A moving target
+	// is judged by a state at most rewind.MaxGap older than that, whatever a client acknowledges.
 	MaxRewind = time.Second
 
 	// MaxAhead is how many ticks ahead of the present commands are stored; later ones are refused.
@@ -88,8 +88,8 @@ type Config struct {
 	// target is favoured, and slow players must aim ahead. Zero means MaxRewind.
 	RewindTotal time.Duration
 	// Playout is the playout delay that clients may choose, above the path's floor, whatever their
-	// path asks for; at most playout.MaxDelay. Zero leaves no choice, so that nobody is judged by an
-	// older picture than the path asks for.
+	// path asks for; at most playout.MaxDelay. Zero leaves no choice, so that nobody is judged by
+	// an older picture than the path asks for.
 	Playout time.Duration
 	// Unchecked are checks of what clients claim to have seen that are left out, for experiments.
 	Unchecked rewind.Checks

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/rewind"
@@ -41,6 +43,15 @@ func (w *World) ViewAge() float64 {
 		return max(float64((float64(w.tick)-r.Used)*w.Dt()), 0)
 	}
 	return 0
+}
+
+// RewindAtMost bounds how far back Seen reaches, in milliseconds, for the rest of an Act on the
+// server: nothing after RewindAtMost sees an older picture. It never lets Seen reach further than
+// before. A client shows what is on its screen.
+func (w *World) RewindAtMost(ms float64) {
+	if s, ok := w.seer.(interface{ RewindAtMost(most time.Duration) }); ok {
+		s.RewindAtMost(time.Duration(min(max(ms, 0), 1e6) * float64(time.Millisecond)))
+	}
 }
 
 // aim is what rules did in an Act with what they saw.

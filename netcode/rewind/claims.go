@@ -56,8 +56,9 @@ const (
 	// usualLead is how long before their ticks commands come on a path without jitter: they wait
 	// for a frame and for each other.
 	usualLead = 24 * time.Millisecond
-	// pathTolerance is by how much a picture may be older than what is measured says.
-	pathTolerance = 14 * time.Millisecond
+	// pathTolerance is by how much a picture may be older than what is measured says, and a sixth
+	// of the playout delay: it is chosen in steps of a tenth.
+	pathTolerance = 6 * time.Millisecond
 	// frame is for how long a screen shows a picture: players react to the one before the next.
 	frame = 17 * time.Millisecond
 	// jumpTolerance is by how much the age of a client's picture may differ from what its claims
@@ -69,7 +70,8 @@ const (
 	afterStall = time.Second
 
 	roughUnit  = 1 << 20
-	roughMean  = 1 << 11        // commands of the mean
+	roughMean  = 1 << 11 // commands of the mean
+	mostRough  = roughUnit / 8
 	rareShot   = roughUnit >> 9 // every shot earns so much of another one
 	mostCredit = 24 * roughUnit
 	firstShots = 6 // of a new client may be beyond it
@@ -115,7 +117,7 @@ func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
 		lead = min(lead, usualLead+max(age-packets, 0)/2)
 	}
 	rough := max(age-2*packets, 0) / 2 // one lost packet is nothing unusual
-	n := Norm{trip + age + lead + frame + pathTolerance + rough, jumpTolerance + rough}
+	n := Norm{trip + age + age/6 + lead + frame + pathTolerance + rough, jumpTolerance + rough}
 	if c.Without&CheckPath != 0 {
 		n.Age = spanMost
 	}
@@ -180,7 +182,10 @@ func (c *Claims) Allowed(claim Claim) (least, most time.Duration, reason Reason)
 	if c.tick == 0 {
 		least, most = 0, own
 	}
-	c.credit = min(c.credit+3*c.rough+rareShot, mostCredit)
+	c.credit = min(c.credit+rareShot, mostCredit)
+	if c.rough < mostRough { // more is no exception
+		c.credit = min(c.credit+3*c.rough, mostCredit)
+	}
 	switch {
 	case age < least:
 		return least, most, Jump
