@@ -118,7 +118,7 @@ func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 }
 
 // SeenAlong is Seen of those whose place is, from above, at most radius metres from a line, or from
-// a point; faster where few are. A hull reaches further than its place: add its size to radius.
+// a point; faster where few are. Add the size of hulls to radius.
 func (k Kind[T]) SeenAlong(w *World, me ID, from, to geom.Vec2, radius float64) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		each(k.of(w).LookAlong(me, geom.Capsule{Axis: geom.Segment{A: from, B: to}, Radius: radius}), yield)

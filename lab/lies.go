@@ -31,7 +31,7 @@ counts presses that ran after their tick, <b>refused</b> later commands that did
 without a command. Rows with <b>without</b> leave out checks of the server. Whoever delays everything always (lag,
 acks-late) plays on a slow path, and is believed as one.`,
 	takes:    byProfile | byPolicy,
-	profiles: []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.HotelWiFi, netsim.Ocean, netsim.CityLTE},
+	profiles: []netsim.Profile{netsim.LAN, netsim.Fiber, netsim.Ocean},
 	policies: []string{ours},
 	run:      runLies,
 }
@@ -450,7 +450,7 @@ func runLies(r *run) error {
 			return err
 		}
 		for i := range lies {
-			if err := r.lie(&lies[i], p, twins, span, "", 0); err != nil {
+			if err := r.lie(&lies[i], p, twins, span, "nothing", 0); err != nil {
 				return err
 			}
 		}
@@ -498,9 +498,7 @@ func (r *run) lie(
 	b := &got[best]
 	judged := float64(max(b.stats.Judged, 1))
 	params := r.params(Value{"lie", of.name}, Value{"lie_ms", int(of.sizes[best] / lieMs)})
-	if name != "" {
-		params.put("without", name)
-	}
+	params.put("without", name)
 	r.emit(Row{r.name, p.Name, ours, r.seed, params, Values{
 		{"gain_ms", gain}, {"gain_p50_ms", b.at(0.5) - honest.at(0.5)}, {"newer_ms", newer},
 		{"honest_ms", honest.at(0.5)}, {"honest_p99_ms", honest.at(0.99)}, {"shots", len(b.ages)},

@@ -27,6 +27,18 @@ func alwaysLimits() []limit {
 		most("arena", "", "state_bytes_at_rest", 0),
 		most("arena", "", "max_window_bits", 64_000),
 
+		// What a client claims to have seen gains it little on a path that shows how old that may be.
+		most("lies", "lan", "gain_ms", 30).with(told("older")),
+		most("lies", "lan", "gain_ms", 30).with(told("older-shot")),
+		most("lies", "lan", "gain_ms", 30).with(told("older-ramp")),
+		most("lies", "lan", "gain_ms", 30).with(told("jitter")),
+		most("lies", "lan", "newer_ms", 30).with(told("newer-shot")),
+		most("lies", "lan", "gain_ms", 30).with(told("packets")),
+		most("lies", "lan", "gain_ms", 30).with(told("packets-shot")),
+		most("lies", "lan", "gain_ms", 60).with(told("early")),
+		most("lies", "lan", "clamped", 0.001).with(told("honest")),
+		most("lies", "fiber", "clamped", 0.001).with(told("honest")),
+
 		// What a player's own hands do shows at once, on every path, and is right by itself.
 		most("predict", "", "clean_mispredictions", 0),
 		most("predict", "", "spawn_latency_ms", 34), // a tick and a frame
@@ -77,6 +89,9 @@ var (
 	at13         = Values{{"budget_bps", 13_000}}
 	of40         = Values{{"updates_per_tick", 40}}
 )
+
+// told names rows of lies, with all checks.
+func told(lie string) Values { return Values{{"lie", lie}, {"without", "nothing"}} }
 
 // inCrowd names rows of budget.
 func inCrowd(variant string, budget int) Values {
