@@ -68,3 +68,32 @@ func TestRewindBound(t *testing.T) {
 		}
 	}
 }
+
+// A weapon bounds the age of the picture by which it is judged, or switches lag compensation off, for
+// the rest of its command.
+//
+// seeds: B17
+func TestRewindAtMost(t *testing.T) {
+	n := newNest(t, Config{})
+	peer := n.connect("ann")
+	for range 60 {
+		n.tick(nil)
+	}
+	_, p := n.s.find(peer.id)
+	now := n.s.Tick().Frac()
+	for _, c := range []struct {
+		most   time.Duration
+		used   clock.TickFrac
+		reason rewind.Reason
+	}{
+		{time.Second, now - 3*clock.FracPerTick, rewind.Exact},
+		{100 * time.Millisecond, now - 2*clock.FracPerTick, rewind.TooOld},
+		{0, now, rewind.Off},
+	} {
+		n.s.seer.begin(p, &packet.Command{Tick: n.s.Tick(), Seen: now - 3*clock.FracPerTick})
+		n.s.seer.RewindAtMost(c.most)
+		if got := n.s.seer.receipt; got.Used != c.used || got.Reason != c.reason {
+			t.Errorf("at most %v: %+v, want %v, %v", c.most, got, c.used, c.reason)
+		}
+	}
+}
