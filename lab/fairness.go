@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"time"
 
 	"meanwhile/lab/shooting"
@@ -35,7 +34,7 @@ type rewindCap struct {
 
 var rewindCaps = []rewindCap{
 	{"default", server.Config{}},
-	{"50 beyond the path", server.Config{Rewind: 50 * time.Millisecond}},
+	{"50 beyond path", server.Config{Rewind: 50 * time.Millisecond}},
 	{"250 in all", server.Config{RewindTotal: 250 * time.Millisecond}},
 	{"150 in all", server.Config{RewindTotal: 150 * time.Millisecond}},
 	{"off", server.Config{Rewind: -1}},
@@ -127,9 +126,9 @@ func fairnessFigures(cases []duel) []figure {
 	for i := range cases {
 		c := &cases[i]
 		if c.runner == usualTrip {
-			add(fmt.Sprintf("server, %s", c.limit), c.holder, quantile(c.got.Behind, 1))
+			add(c.limit, c.holder, quantile(c.got.Behind, 1))
 			if c.limit == rewindCaps[0].name {
-				add("on the victim's screen", c.holder, quantile(c.got.Felt, 1))
+				add("on victim's screen", c.holder, quantile(c.got.Felt, 1))
 			}
 		}
 	}
