@@ -326,6 +326,7 @@ func (v *View) deliveredForget(s *slot, groups uint32, tick clock.Tick) {
 		g := bits.TrailingZeros32(groups)
 		if v.ledger.known[s.unit(g)].out() && tick > v.goneTick(s, g) {
 			v.dropped(s, g)
+			v.ledger.known[v.goneUnit(s, g)].flags &^= isOut
 		}
 	}
 }
@@ -481,13 +482,17 @@ func (v *View) goneTick(s *slot, g int) clock.Tick {
 	return v.ledger.known[v.goneUnit(s, g)].sent()
 }
 
-// dropped notes that the client dropped group g.
+// dropped notes that the client dropped group g, or does so with the next record of it. As long as
+// it is not known to have done that, the gone unit is out.
 func (v *View) dropped(s *slot, g int) {
 	unit := s.unit(g)
 	gone, was := v.goneUnit(s, g), &v.ledger.known[unit]
-	v.ledger.set(gone, was.sent(), v.ledger.acked(unit)) // a frame of before may still be asked for
-	v.ledger.known[gone].put(levelAt, levelsMask, uint16(was.level()))
-	v.ledger.known[gone].put(boundAt, 15, uint16(was.bound()))
+	if was.sent() != 0 {
+		v.ledger.set(gone, was.sent(), v.ledger.acked(unit)) // a frame of before may still be asked for
+		v.ledger.known[gone].put(levelAt, levelsMask, uint16(was.level()))
+		v.ledger.known[gone].put(boundAt, 15, uint16(was.bound()))
+	}
+	v.ledger.known[gone].flags |= isOut
 	v.ledger.reset(unit)
 }
 
@@ -502,7 +507,7 @@ func (v *View) toDrop(s *slot, all uint32, late clock.Tick) (groups uint32) {
 			if s.phase() == entering {
 				break // a group that is missing from a first sight is not there
 			}
-			if !k.out() && k.sent() != 0 {
+			if !k.out() && (k.sent() != 0 || v.ledger.known[v.goneUnit(s, g)].out()) {
 				k.flags |= isOut | isLost
 			}
 			if k.out() && k.due(late) {
