@@ -2,6 +2,7 @@ package server
 
 import (
 	"math"
+	"time"
 
 	"meanwhile/game"
 	"meanwhile/geom"
@@ -215,6 +216,9 @@ func (v *seer) off(id game.ID, at geom.Vec3, claim packet.Claim) int32 {
 		return -1
 	}
 	v.receipt.Used = judged.Stated
+	if s := v.p.s; judged.Reason != rewind.Off { // without the bound, which also says how old records may be
+		v.receipt = rewind.Judge(judged.Stated, judged.By, s.tick, time.Duration(s.tick)*s.period, s.period)
+	}
 	_, drawn, hash, ok := v.p.s.eng.See(v.p.avatar, id, 0, v)
 	v.receipt = judged
 	if !ok || claim != packet.HitClaim(uint32(id), hash) {
