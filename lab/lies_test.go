@@ -33,7 +33,7 @@ func TestLiesDoNotPay(t *testing.T) {
 		{"newer-shot", 500 * lieMs, 30, 0},
 		{"packets", 250 * lieMs, 30, rewind.CheckPackets},
 		{"packets-shot", 250 * lieMs, 30, 0},
-		{"early", 500 * lieMs, 60, rewind.CheckEarly},
+		{"early", 500 * lieMs, 30, rewind.CheckEarly},
 	} {
 		of := &lies[lieNamed(t, c.name)]
 		gain := func(without rewind.Checks) float64 {

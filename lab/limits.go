@@ -35,7 +35,7 @@ func alwaysLimits() []limit {
 		most("lies", "lan", "newer_ms", 30).with(told("newer-shot")),
 		most("lies", "lan", "gain_ms", 30).with(told("packets")),
 		most("lies", "lan", "gain_ms", 30).with(told("packets-shot")),
-		most("lies", "lan", "gain_ms", 60).with(told("early")),
+		most("lies", "lan", "gain_ms", 30).with(told("early")),
 		most("lies", "lan", "clamped", 0.001).with(told("honest")),
 		most("lies", "fiber", "clamped", 0.001).with(told("honest")),
 

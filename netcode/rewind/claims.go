@@ -215,7 +215,7 @@ func (c *Claims) Judge(r *Receipt, claim Claim, now clock.Tick, period time.Dura
 		r.Used, r.Reason = min(r.Used, back(least)), reason
 	case back(most) >= r.Used || r.Reason == Exact:
 		r.Used, r.Reason = max(r.Used, back(most)), reason
-		r.Oldest = max(r.Oldest, back(most).Tick())
+		r.Oldest = max(r.Oldest, (back(most) + clock.FracPerTick - 1).Tick())
 	}
 }
 
