@@ -226,7 +226,8 @@ func newYard(t *testing.T, rate, fps int, p netsim.Profile, delay time.Duration,
 		t.Fatal(err)
 	}
 	y.rules = rules
-	if y.srv, err = server.New(rules, server.Config{Seed: 1, Secret: 2, Rewind: server.MaxRewind, Unchecked: ^rewind.Checks(0)}); err != nil {
+	cfg := server.Config{Seed: 1, Secret: 2, Rewind: server.MaxRewind, Unchecked: ^rewind.Checks(0)}
+	if y.srv, err = server.New(rules, cfg); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
@@ -368,8 +369,10 @@ func TestClicksAreJudgedByTheScreen(t *testing.T) {
 		delay     time.Duration // 0: as the path asks for
 		mode      game.CommandMode
 	}{
-		{60, 60, netsim.LAN, 0, game.Timed}, {60, 144, netsim.LAN, 0, game.Timed}, {60, 30, netsim.LAN, 0, game.Timed}, {30, 60, netsim.LAN, 0, game.Timed},
-		{60, 20, netsim.LAN, 0, game.Timed}, {60, 60, netsim.Ocean, 0, game.Timed}, {30, 144, netsim.Ocean, 0, game.Timed}, {60, 30, netsim.Ocean, 0, game.Timed},
+		{60, 60, netsim.LAN, 0, game.Timed}, {60, 144, netsim.LAN, 0, game.Timed},
+		{60, 30, netsim.LAN, 0, game.Timed}, {30, 60, netsim.LAN, 0, game.Timed},
+		{60, 20, netsim.LAN, 0, game.Timed}, {60, 60, netsim.Ocean, 0, game.Timed},
+		{30, 144, netsim.Ocean, 0, game.Timed}, {60, 30, netsim.Ocean, 0, game.Timed},
 		{60, 60, netsim.Ocean, 0, game.Queued}, {60, 30, netsim.LAN, 0, game.Queued},
 		{60, 60, netsim.Ocean, time.Millisecond, game.Timed}, // what is drawn often changes when a record arrives
 	} {

@@ -111,7 +111,8 @@ func TestReceiptsOfClaims(t *testing.T) {
 	}
 	looks, target = true, 3
 	_, p := n.s.find(ann.id)
-	cmd := &packet.Command{Tick: n.s.Tick(), Seen: (n.s.Tick() - 2).Frac(), Newest: newest(), Vals: make([]int64, antCmdInts)}
+	cmd := &packet.Command{Tick: n.s.Tick(), Seen: (n.s.Tick() - 2).Frac(), Newest: newest(),
+		Vals: make([]int64, antCmdInts)}
 	n.s.seer.begin(p, cmd)
 	if err := n.s.eng.Act(1, cmd.Vals, &n.s.seer, false); err != nil {
 		t.Fatal(err)

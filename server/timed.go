@@ -49,8 +49,9 @@ func (c *commands) advance(tick clock.Tick) {
 	}
 }
 
-// nextCommand returns the timed command to run at the server's tick. It is the player's own or, when none arrived, its last movement for RepeatFor and then a neutral one.
-// Presses are never repeated. The result is valid until the next call for any player.
+// nextCommand returns the timed command to run at the server's tick. It is the player's own or,
+// when none arrived, its last movement for RepeatFor and then a neutral one. Presses are never
+// repeated. The result is valid until the next call for any player.
 func (c *commands) nextCommand(s *Server) (run *packet.Command) {
 	run, c.pressed = &s.run, s.tick
 	_, own := c.waiting.take(s.tick, run)

@@ -50,7 +50,7 @@ func (w *World) ViewAge() float64 {
 // before. A client shows what is on its screen.
 func (w *World) RewindAtMost(ms float64) {
 	if s, ok := w.seer.(interface{ RewindAtMost(most time.Duration) }); ok {
-		s.RewindAtMost(time.Duration(min(max(ms, 0), 1e6) * float64(time.Millisecond)))
+		s.RewindAtMost(time.Duration(float64(min(max(ms, 0), 1e6) * float64(time.Millisecond))))
 	}
 }
 

@@ -183,7 +183,7 @@ func (h *History) Touches(k *schema.Kind, drawn []int64, a *Area) bool {
 	if !ok || k.DrawnParent(drawn) != 0 {
 		return true
 	}
-	x, y := saturated(at.X*1000), saturated(at.Y*1000)
+	x, y := saturated(float64(at.X*1000)), saturated(float64(at.Y*1000))
 	return a.touches(&sweptBox{x, y, x, y, onGround}, 0)
 }
 
