@@ -40,7 +40,8 @@ type Writer struct {
 	most     int
 	others   slotList // slots of other entries
 
-	rows [3][schema.MaxComps]int32 // of a coarse body
+	rows   [3][schema.MaxComps]int32 // of a coarse body
+	bodies bodies
 
 	viewer   codec.Viewer
 	viewerAt viewerAt // record that has its place
@@ -68,6 +69,7 @@ var noPacket packetSlots
 // bits of it will fit.
 func (x *Writer) Begin(v *View, due []Candidate, bits int) {
 	x.v = v
+	x.bodies.begin(v.h)
 	x.w.Reset(x.w.Bytes()[:0])
 	x.mark = x.w.Mark()
 	x.viewerAt = v.viewer(&x.viewer)
@@ -401,8 +403,27 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Candidate) h
 	return hd
 }
 
-// body codes the values of group g.
+// body writes the values of group g.
 func (x *Writer) body(e *Entity, k *schema.Kind, g int, hd *header) {
+	at, key := x.bodies.find(e.ID, g, hd)
+	if at == nil || x.coded != nil {
+		x.code(e, k, g, hd)
+		return
+	}
+	if at.key == key && at.turn == x.bodies.turn {
+		x.bodies.hits++
+		x.w.Bits(at.bits, int(at.n))
+		return
+	}
+	from := x.w.Mark()
+	x.code(e, k, g, hd)
+	if v, n, ok := x.w.Since(from); ok {
+		*at = coded{key, v, x.bodies.turn, uint8(n)}
+	}
+}
+
+// code codes the values of group g.
+func (x *Writer) code(e *Entity, k *schema.Kind, g int, hd *header) {
 	var viewer *codec.Viewer
 	if x.viewerAt.known {
 		viewer = &x.viewer

@@ -120,6 +120,18 @@ type Mark struct {
 // Mark remembers the present place.
 func (w *BitWriter) Mark() Mark { return Mark{len(w.buf), w.acc, w.n} }
 
+// Since returns the bits written since m was taken, if they are 64 at most.
+func (w *BitWriter) Since(m Mark) (v uint64, n int, ok bool) {
+	switch len(w.buf) {
+	case m.len:
+		return w.acc >> m.n, int(w.n - m.n), true
+	case m.len + 8:
+		n = 64 - int(m.n) + int(w.n)
+		return binary.LittleEndian.Uint64(w.buf[m.len:])>>m.n | w.acc<<(64-m.n), n, n <= 64
+	}
+	return 0, 0, false
+}
+
 // Rewind forgets everything written since m was taken.
 func (w *BitWriter) Rewind(m Mark) { w.buf, w.acc, w.n = w.buf[:m.len], m.acc, m.n }
 
