@@ -75,9 +75,9 @@ type lie struct {
 	only bool
 }
 
-const lieMs = time.Millisecond
+const lieUnit = time.Millisecond
 
-var lieSizes = []time.Duration{30 * lieMs, 60 * lieMs, 120 * lieMs, 250 * lieMs, 500 * lieMs, 1000 * lieMs}
+var lieSizes = []time.Duration{30 * lieUnit, 60 * lieUnit, 120 * lieUnit, 250 * lieUnit, 500 * lieUnit, 1000 * lieUnit}
 
 func always(_ *liar, size time.Duration) time.Duration { return size }
 func inTurns(l *liar, size time.Duration) time.Duration {
@@ -389,7 +389,6 @@ func (l *liar) acknowledge(h *wire.Header) {
 // liarResult is what one liar gained.
 type liarResult struct {
 	ages          []float64 // sorted, ms
-	shots, wanted int
 	stats         server.PlayerStats
 }
 
@@ -497,7 +496,7 @@ func (r *run) lie(
 	}
 	b := &got[best]
 	judged := float64(max(b.stats.Judged, 1))
-	params := r.params(Value{"lie", of.name}, Value{"lie_ms", int(of.sizes[best] / lieMs)})
+	params := r.params(Value{"lie", of.name}, Value{"lie_ms", int(of.sizes[best] / lieUnit)})
 	params.put("without", name)
 	r.emit(Row{r.name, p.Name, ours, r.seed, params, Values{
 		{"gain_ms", gain}, {"gain_p50_ms", b.at(0.5) - honest.at(0.5)}, {"newer_ms", newer},

@@ -27,13 +27,13 @@ func TestLiesDoNotPay(t *testing.T) {
 		most  float64 // ms
 		check rewind.Checks
 	}{
-		{"older", 500 * lieMs, 30, rewind.CheckPath},
-		{"older-shot", 500 * lieMs, 30, rewind.CheckPath | rewind.CheckJumps},
-		{"jitter", 500 * lieMs, 30, rewind.CheckPath | rewind.CheckJumps},
-		{"newer-shot", 500 * lieMs, 30, 0},
-		{"packets", 250 * lieMs, 30, rewind.CheckPackets},
-		{"packets-shot", 250 * lieMs, 30, 0},
-		{"early", 500 * lieMs, 30, rewind.CheckEarly},
+		{"older", 500 * lieUnit, 30, rewind.CheckPath},
+		{"older-shot", 500 * lieUnit, 30, rewind.CheckPath | rewind.CheckJumps},
+		{"jitter", 500 * lieUnit, 30, rewind.CheckPath | rewind.CheckJumps},
+		{"newer-shot", 500 * lieUnit, 30, 0},
+		{"packets", 250 * lieUnit, 30, rewind.CheckPackets},
+		{"packets-shot", 250 * lieUnit, 30, 0},
+		{"early", 500 * lieUnit, 30, rewind.CheckEarly},
 	} {
 		of := &lies[lieNamed(t, c.name)]
 		gain := func(without rewind.Checks) float64 {
