@@ -388,8 +388,8 @@ func (l *liar) acknowledge(h *wire.Header) {
 
 // liarResult is what one liar gained.
 type liarResult struct {
-	ages          []float64 // sorted, ms
-	stats         server.PlayerStats
+	ages  []float64 // sorted, ms
+	stats server.PlayerStats
 }
 
 func (r *liarResult) at(q float64) float64 {
