@@ -95,6 +95,16 @@ var lies = []lie{
 			c.Seen -= by
 		}
 	}},
+	{name: "older-rest", sizes: lieSizes, tell: func(_ *liar, c *packet.Command, by clock.TickFrac) {
+		if !fires(c) {
+			c.Seen -= by
+		}
+	}},
+	{name: "no-time", sizes: lieSizes, acks: always, tell: func(l *liar, c *packet.Command, _ clock.TickFrac) {
+		if keepsAcked(l, c, 0); fires(c) {
+			c.Seen = 0
+		}
+	}},
 	{name: "older-ramp", only: true, sizes: lieSizes, tell: func(l *liar, c *packet.Command, by clock.TickFrac) {
 		c.Seen -= clock.TickFrac(float64(by) * l.ramp())
 	}},
@@ -334,7 +344,9 @@ func (l *liar) make(t clock.Tick) {
 	if l.lie.tell != nil {
 		l.lie.tell(l, &c, clock.TickFrac(frac(l.size)))
 	}
-	c.Seen = max(min(c.Seen, t.Frac()), 1)
+	if c.Seen != 0 {
+		c.Seen = max(min(c.Seen, t.Frac()), 1)
+	}
 	l.tick = t
 	if l.cmds = append(l.cmds, c); len(l.cmds) > 12 {
 		l.cmds = l.cmds[1:]

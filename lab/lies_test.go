@@ -29,6 +29,8 @@ func TestLiesDoNotPay(t *testing.T) {
 	}{
 		{"older", 500 * lieUnit, 30, rewind.CheckPath},
 		{"older-shot", 500 * lieUnit, 30, rewind.CheckPath | rewind.CheckJumps},
+		{"older-rest", 500 * lieUnit, 30, rewind.CheckPath},
+		{"no-time", 500 * lieUnit, 30, 0},
 		{"jitter", 500 * lieUnit, 30, rewind.CheckPath | rewind.CheckJumps},
 		{"newer-shot", 500 * lieUnit, 30, 0},
 		{"packets", 250 * lieUnit, 30, rewind.CheckPackets},

@@ -30,6 +30,8 @@ func alwaysLimits() []limit {
 		// What a client claims to have seen gains it little on a path that shows how old that may be.
 		most("lies", "lan", "gain_ms", 30).with(told("older")),
 		most("lies", "lan", "gain_ms", 30).with(told("older-shot")),
+		most("lies", "lan", "gain_ms", 30).with(told("older-rest")),
+		most("lies", "lan", "gain_ms", 30).with(told("no-time")),
 		most("lies", "lan", "gain_ms", 30).with(told("older-ramp")),
 		most("lies", "lan", "gain_ms", 30).with(told("jitter")),
 		most("lies", "lan", "newer_ms", 30).with(told("newer-shot")),

@@ -179,8 +179,10 @@ func (v *seer) end(cmd *packet.Command) {
 			x.Claimed = about
 		}
 		if told.Hit = hit && about == x.Target; found {
-			told.Target, told.At = uint32(about), centimetres(at)
 			x.Off = v.off(about, at, claim)
+			if i, ok := p.s.hist.Find(uint32(about)); ok && p.down.view.Has(i) { // else nobody is to know where it is
+				told.Target, told.At = uint32(about), centimetres(at)
+			}
 		}
 	}
 	if claims || hit {

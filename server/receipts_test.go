@@ -169,11 +169,25 @@ func TestReceiptsOfClaims(t *testing.T) {
 	if len(list) != receiptRing || list[0].Tick != list[receiptRing-1].Tick-receiptRing+1 {
 		t.Errorf("%d receipts from tick %d on", len(list), list[0].Tick)
 	}
+	cmd.Tick, cmd.Seen, cmd.Newest, target = n.s.Tick(), (n.s.Tick() - 2).Frac(), newest(), 3
+	kept := p.down.receipts.n
 	if allocs := testing.AllocsPerRun(100, func() {
 		n.s.seer.begin(p, cmd)
 		_ = n.s.eng.Act(1, cmd.Vals, &n.s.seer, false)
 		n.s.seer.end(cmd)
-	}); allocs > 0 {
-		t.Errorf("a shot with its receipt allocates %v times", allocs)
+	}); allocs > 0 || p.down.receipts.n == kept {
+		t.Errorf("a shot with its receipt allocates %v times, of %d receipts", allocs, p.down.receipts.n-kept)
+	}
+
+	// Its client still showed one that has left its sight since, but must not learn where it is.
+	i, _ := n.s.hist.Find(3)
+	p.down.view.Leave(i)
+	cmd.Claim = packet.HitClaim(3, hash+1)
+	n.s.seer.begin(p, cmd)
+	_ = n.s.eng.Act(1, cmd.Vals, &n.s.seer, false)
+	n.s.seer.end(cmd)
+	l := p.down.receipts
+	if got := l.unsent[l.waits-1].Receipt; !got.Hit || got.Target != 0 || got.At != [3]int64{} {
+		t.Errorf("of one that left its sight the player is told %+v", got)
 	}
 }

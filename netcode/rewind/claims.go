@@ -138,14 +138,15 @@ type Claim struct {
 // Follow learns from a command that has run. shot says that it was judged by its picture.
 func (c *Claims) Follow(now clock.Time, claim Claim, period time.Duration, shot bool) {
 	passed := time.Duration(claim.Tick-min(c.tick, claim.Tick)) * period
+	age := min(claim.Claimed, claim.Norm.Age) // an older one must not make a shot that states less older
 	if claim.Stalled {
 		c.stalled = claim.Tick
 	}
 	learns := now.Sub(c.begun) < learnFor
 	if up, down := passed/usualUp, passed/usualDown; learns || passed > afterStall {
-		c.usual = claim.Claimed
+		c.usual = age
 	} else {
-		c.usual += min(max(claim.Claimed-c.usual, -down), up)
+		c.usual += min(max(age-c.usual, -down), up)
 	}
 	c.tick = max(c.tick, claim.Tick)
 	if (!shot || c.shot) && !learns {
@@ -178,7 +179,7 @@ func (c *Claims) excused(claim Claim, period time.Duration) bool {
 // commands, three times as often to be sure, and once in 512 shots.
 func (c *Claims) Allowed(claim Claim) (least, most time.Duration, reason Reason) {
 	age, own := claim.Claimed, claim.Norm.Age
-	least, most = max(c.usual-claim.Varies, 0), min(c.usual+claim.Varies, own)
+	least, most = min(max(c.usual-claim.Varies, 0), own), min(c.usual+claim.Varies, own)
 	if c.tick == 0 {
 		least, most = 0, own
 	}
@@ -212,7 +213,7 @@ func (c *Claims) Judge(r *Receipt, claim Claim, now clock.Tick, period time.Dura
 	}
 	switch {
 	case claim.Claimed < least:
-		r.Used, r.Reason = min(r.Used, back(least)), reason
+		r.Used, r.Reason = max(min(r.Used, back(least)), r.Bound), reason
 	case back(most) >= r.Used || r.Reason == Exact:
 		r.Used, r.Reason = max(r.Used, back(most)), reason
 		r.Oldest = max(r.Oldest, (back(most) + clock.FracPerTick - 1).Tick())

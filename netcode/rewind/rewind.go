@@ -77,7 +77,7 @@ func Judge(stated clock.TickFrac, by wire.Basis, now clock.Tick, maxRewind, peri
 		r.Used, r.Reason = oldest, TooOld
 	}
 	switch {
-	case r.Reason == Off:
+	case r.Reason == Off || r.Reason == None || r.Reason == Future: // judged by the present, not by what was withheld
 	case r.Reason == TooOld: // what the client had is older than the bound, too: the target is favoured
 		r.Oldest = r.Used.Tick()
 	default:

@@ -466,7 +466,8 @@ func TestEachDrawsWhatTheClientDrew(t *testing.T) {
 
 // Nothing that moves is judged by anything older than MaxGap before the moment that is used, and by
 // nothing older than the bound where that is used in place of an older one: a client that had
-// nothing newer must not gain by it. Without lag compensation by nothing but the present.
+// nothing newer must not gain by it. Without lag
+// compensation, and where no time before the present is stated, by nothing but the present.
 func TestJudgeOldest(t *testing.T) {
 	const now = clock.Tick(100) // 50 ms: 20 ticks are MaxGap
 	for _, c := range []struct {
@@ -479,7 +480,8 @@ func TestJudgeOldest(t *testing.T) {
 		{clock.Tick(95).Frac() + 255, time.Second, now, 75},
 		{clock.Tick(10).Frac(), time.Second, now, 80}, // 80 is used
 		{clock.Tick(95).Frac(), -1, now, 100},
-		{0, time.Second, now, 80},
+		{0, time.Second, now, 100},
+		{clock.Tick(101).Frac(), time.Second, now, 100},
 		{clock.Tick(5).Frac(), time.Second, 10, 0},
 	} {
 		if got := Judge(c.stated, wire.Basis{Newest: 1}, c.now, c.bound, period).Oldest; got != c.want {
