@@ -119,12 +119,16 @@ func (v *seer) RewindAtMost(most time.Duration) {
 		v.judge()
 	}
 	s, r := v.p.s, &v.receipt
-	switch earliest := s.tick.Frac() - clock.TickFrac(int64(most)*clock.FracPerTick/int64(s.period)); {
+	earliest := max(s.tick.Frac()-clock.TickFrac(int64(most)*clock.FracPerTick/int64(s.period)), 0)
+	switch {
 	case r.Reason == rewind.Off || r.Reason == rewind.None:
 	case most <= 0:
 		r.Used, r.Bound, r.Reason, r.Oldest = s.tick.Frac(), s.tick.Frac(), rewind.Off, s.tick
 	case r.Used < earliest:
 		r.Used, r.Bound, r.Reason = earliest, earliest, rewind.TooOld
+		r.Oldest = max(r.Oldest, earliest.Tick())
+	case v.claim.Stalled: // neither does what was not acknowledged make it older
+		r.Oldest = max(r.Oldest, earliest.Tick())
 	}
 }
 

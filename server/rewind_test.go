@@ -85,15 +85,19 @@ func TestRewindAtMost(t *testing.T) {
 		most   time.Duration
 		used   clock.TickFrac
 		reason rewind.Reason
+		oldest clock.Tick // before now, that what moves is judged by though newer packets were withheld
 	}{
-		{time.Second, now - 3*clock.FracPerTick, rewind.Exact},
-		{100 * time.Millisecond, now - 2*clock.FracPerTick, rewind.TooOld},
-		{0, now, rewind.Off},
+		{time.Second, now - 3*clock.FracPerTick, rewind.Exact, 9},
+		{150 * time.Millisecond, now - 3*clock.FracPerTick, rewind.Exact, 3},
+		{100 * time.Millisecond, now - 2*clock.FracPerTick, rewind.TooOld, 2},
+		{0, now, rewind.Off, 0},
 	} {
 		n.s.seer.begin(p, &packet.Command{Tick: n.s.Tick(), Seen: now - 3*clock.FracPerTick})
+		n.s.seer.claim.Stalled = true
 		n.s.seer.RewindAtMost(c.most)
-		if got := n.s.seer.receipt; got.Used != c.used || got.Reason != c.reason {
-			t.Errorf("at most %v: %+v, want %v, %v", c.most, got, c.used, c.reason)
+		got, oldest := n.s.seer.receipt, n.s.tick-c.oldest
+		if got.Used != c.used || got.Reason != c.reason || got.Oldest != oldest {
+			t.Errorf("at most %v: %+v, want %v, %v, %v", c.most, got, c.used, c.reason, oldest)
 		}
 	}
 }
