@@ -53,7 +53,7 @@ const (
 	// RepeatFor is how long the movement of a starved player goes on before it stands still.
 	RepeatFor = 250 * time.Millisecond
 	// DefaultRewind bounds how far back a shot is judged beyond the age that a picture has on the
-	// shooter's path as a rule, which the server measures (rewind.Claims.Own).
+	// shooter's path as a rule, which the server measures (rewind.Claims.Norm).
 	DefaultRewind = 250 * time.Millisecond
 	// MaxRewind bounds both together, however slow a client is or pretends to be. A moving target
 	// is judged by a state at most rewind.MaxGap older than that, whatever a client acknowledges.
