@@ -108,6 +108,9 @@ var lies = []lie{
 	{name: "older-ramp", only: true, sizes: lieSizes, tell: func(l *liar, c *packet.Command, by clock.TickFrac) {
 		c.Seen -= clock.TickFrac(float64(by) * l.ramp())
 	}},
+	{name: "older-frames", sizes: lieSizes, tell: func(_ *liar, c *packet.Command, by clock.TickFrac) {
+		c.Seen -= by + clock.TickFrac(c.Tick%2)*clock.FracPerTick
+	}},
 	{name: "newer-shot", sizes: lieSizes, tell: func(l *liar, c *packet.Command, by clock.TickFrac) {
 		if fires(c) {
 			c.Seen += by

@@ -51,7 +51,7 @@ func (p *player) claim(cmd *packet.Command) rewind.Claim {
 	s, d := p.s, &p.down
 	packets, claims := time.Second/time.Duration(d.send), &p.commands.claims
 	seen := cmd.Seen
-	c := rewind.Claim{Tick: cmd.Tick, Norm: claims.Norm(s.now, d.path.answer.Least(), packets)}
+	c := rewind.Claim{Tick: cmd.Tick, Seen: seen, Norm: claims.Norm(s.now, d.path.answer.Least(), packets)}
 	if claims.Without&rewind.CheckPackets == 0 {
 		c.Stalled = p.lacks(cmd.Newest, &seen)
 	}

@@ -39,12 +39,15 @@ type Claims struct {
 	leadAt int64            // number of the present leadWindow
 	begun  clock.Time       // first acknowledgement
 
-	usual   time.Duration // age that the claims have, followed slowly
-	tick    clock.Tick    // of the newest claim
-	shot    bool          // the newest command was one
-	stalled clock.Tick    // newest command whose client waited for packets
-	rough   int32         // share of commands without a shot whose picture was unusually old, in 1/roughUnit
-	credit  int32         // shots that may be beyond what is usual, in 1/roughUnit
+	usual   time.Duration  // age that the claims have, followed slowly
+	tick    clock.Tick     // of the newest claim
+	seen    clock.TickFrac // that it states
+	since   clock.Tick     // first command that stated this
+	frame   time.Duration  // for how long commands state the same, on average
+	shot    bool           // the newest command was one
+	stalled clock.Tick     // newest command whose client waited for packets
+	rough   int32          // share of commands without a shot whose picture was unusually old, in 1/roughUnit
+	credit  int32          // shots that may be beyond what is usual, in 1/roughUnit
 }
 
 const (
@@ -59,22 +62,29 @@ const (
 	// pathTolerance is by how much a picture may be older than what is measured says, and a sixth
 	// of the playout delay: it is chosen in steps of a tenth.
 	pathTolerance = 6 * time.Millisecond
-	// frame is for how long a screen shows a picture: players react to the one before the next.
-	frame = 17 * time.Millisecond
+	// A screen shows a picture for leastFrame to mostFrame, as its commands say: players react to
+	// the one before the next.
+	leastFrame, mostFrame = 17 * time.Millisecond, 34 * time.Millisecond
+
+	framesMean = 32 // pictures of the mean
 	// jumpTolerance is by how much the age of a client's picture may differ from what its claims
 	// were up to now. These are followed by 1/usualUp of the time that passes where they grow, and
 	// by 1/usualDown where they shrink. An honest playout delay moves by up to a tenth, seldom far.
 	jumpTolerance      = 30 * time.Millisecond
 	usualUp, usualDown = 10, 4
-	// afterStall is for how long a picture that stood still for want of packets may be catching up.
-	afterStall = time.Second
+	// afterStall is for how long a picture that stood still for want of packets may be catching up:
+	// it does so by a tenth of the time.
+	afterStall = 4 * time.Second
+	// A client that makes no commands for restFor may draw anything after that.
+	restFor = time.Second
 
 	roughUnit  = 1 << 20
 	roughMean  = 1 << 11 // commands of the mean
 	mostRough  = roughUnit / 8
 	rareShot   = roughUnit >> 9 // every shot earns so much of another one
 	mostCredit = 24 * roughUnit
-	firstShots = 6 // of a new client may be beyond it
+	firstShots = 6   // of a new client may be beyond it
+	aheadShots = 256 // so many shots' exceptions may come at once: a stall has many
 )
 
 // Acknowledged notes that at now packets were acknowledged for the first time, when the newest of
@@ -108,15 +118,15 @@ type Norm struct {
 // old the newest state becomes there, and how long before their ticks commands come to be in time.
 // packets is the time from one packet of the server to the next.
 func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
-	age := max(min(c.ages.most, c.ages.second+2*packets), c.Chosen)
+	age, frame := max(min(c.ages.most, c.ages.second+2*packets), c.Chosen), min(max(c.frame, leastFrame), mostFrame)
 	if now.Sub(c.begun) < learnFor {
-		age = max(age, 2*packets+firstDelay)
-	}
-	lead := max(c.lead[0], c.lead[1])
-	if c.Without&CheckEarly == 0 { // the path up may be as rough as both ways are together, but seldom is
-		lead = min(lead, usualLead+max(age-packets, 0)/2)
+		age, frame = max(age, 2*packets+firstDelay), mostFrame
 	}
 	rough := max(age-2*packets, 0) / 2 // one lost packet is nothing unusual
+	lead := max(c.lead[0], c.lead[1])
+	if c.Without&CheckEarly == 0 { // the path up may be as rough as both ways are together, but seldom is
+		lead = min(lead, usualLead+frame-leastFrame+max(age-packets, 0)/2+rough)
+	}
 	n := Norm{trip + age + age/6 + lead + frame + pathTolerance + rough, jumpTolerance + rough}
 	if c.Without&CheckPath != 0 {
 		n.Age = spanMost
@@ -129,10 +139,11 @@ func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
 
 // A Claim is what one command claims.
 type Claim struct {
-	Tick    clock.Tick    // of the command
-	Claimed time.Duration // age of the picture when the command runs
-	Norm                  // of the client's path
-	Stalled bool          // the client waited for packets: it drew the newest state that it had
+	Tick    clock.Tick     // of the command
+	Seen    clock.TickFrac // that it states
+	Claimed time.Duration  // age of the picture when the command runs
+	Norm                   // of the client's path
+	Stalled bool           // the client waited for packets: it drew the newest state that it had
 }
 
 // Follow learns from a command that has run. shot says that it was judged by its picture.
@@ -143,13 +154,19 @@ func (c *Claims) Follow(now clock.Time, claim Claim, period time.Duration, shot 
 		c.stalled = claim.Tick
 	}
 	learns := now.Sub(c.begun) < learnFor
-	if up, down := passed/usualUp, passed/usualDown; learns || passed > afterStall {
+	if up, down := passed/usualUp, passed/usualDown; learns || passed > restFor {
 		c.usual = age
 	} else {
 		c.usual += min(max(age-c.usual, -down), up)
 	}
+	if claim.Seen != c.seen {
+		if shown := time.Duration(claim.Tick-min(c.since, claim.Tick)) * period; shown <= 4*max(period, mostFrame) {
+			c.frame += (shown - c.frame) / framesMean
+		}
+		c.seen, c.since = claim.Seen, claim.Tick
+	}
 	c.tick = max(c.tick, claim.Tick)
-	if (!shot || c.shot) && !learns {
+	if !shot || c.shot {
 		c.count(c.excused(claim, period))
 	}
 	c.shot = shot
@@ -184,15 +201,17 @@ func (c *Claims) Allowed(claim Claim) (least, most time.Duration, reason Reason)
 		least, most = 0, own
 	}
 	c.credit = min(c.credit+rareShot, mostCredit)
+	debt := int32(firstShots * roughUnit)
 	if c.rough < mostRough { // more is no exception
 		c.credit = min(c.credit+3*c.rough, mostCredit)
+		debt += aheadShots * c.rough
 	}
 	switch {
 	case age < least:
 		return least, most, Jump
 	case age <= most:
 		return least, most, Exact
-	case c.credit > -firstShots*roughUnit:
+	case c.credit > -debt:
 		c.credit -= roughUnit
 		return least, age, Exact
 	case age > own:
