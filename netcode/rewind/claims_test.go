@@ -70,7 +70,7 @@ func TestShotsInStalls(t *testing.T) {
 		least, most int
 	}{
 		{"never", 3600, never, 5, 7},
-		{"now and then", 3600, now, 20, 40},
+		{"now and then", 3600, now, 24, 40},
 		{"now and then, of a new client", 720, now, 11, 30},
 		{"often", 3600, often, 5, 7},
 	} {
