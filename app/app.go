@@ -45,12 +45,12 @@ func Main[C any](def *game.Definition[C], opts ...Options) {
 }
 
 // limitsOf returns the first Options' LimitsOf as a host calls it; nil where there is none.
-func limitsOf(opts []Options) func(v host.Visitor) server.Limits {
-	if len(opts) == 0 || opts[0].LimitsOf == nil {
+func limitsOf(o *Options) func(v host.Visitor) server.Limits {
+	if o.LimitsOf == nil {
 		return nil
 	}
 	return func(v host.Visitor) server.Limits {
-		l := opts[0].LimitsOf(Visitor{Name: v.Name, Room: v.Room})
+		l := o.LimitsOf(Visitor{Name: v.Name, Room: v.Room})
 		return server.Limits{Budget: l.Kbit * 1000 / 8, Send: l.Packets}
 	}
 }
@@ -70,6 +70,10 @@ func run(
 		return site.VetGame(ctx, name, args[1:], stdout, stderr)
 	}
 	var o options
+	var how Options
+	if len(opts) > 0 {
+		how = opts[0]
+	}
 	bots := 3
 	if rules.Bot() == nil {
 		bots = 0
@@ -103,7 +107,8 @@ func run(
 	s, err := site.Listen(site.Config{
 		Addr: o.Addr, Pages: pages,
 		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
-			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(opts),
+			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(&how),
+			Rewind: how.Rewind, RewindTotal: how.RewindTotal,
 			Log: site.Logger(stderr, o.Verbose)},
 		Metrics: site.IsLocal(o.Addr),
 	})

@@ -119,15 +119,15 @@ func TestPrebuilt(t *testing.T) {
 // A program says in kbit/s what a class of players is sent; without Options all get what the flags
 // say.
 func TestLimitsOfOptions(t *testing.T) {
-	if limitsOf(nil) != nil || limitsOf([]Options{{}}) != nil {
+	if limitsOf(&Options{}) != nil {
 		t.Error("without a function there are limits")
 	}
-	f := limitsOf([]Options{{LimitsOf: func(v Visitor) Limits {
+	f := limitsOf(&Options{LimitsOf: func(v Visitor) Limits {
 		if v.Name == "guest" && v.Room == "hall" {
 			return Limits{Kbit: 16, Packets: 6}
 		}
 		return Limits{}
-	}}})
+	}})
 	if got, want := f(host.Visitor{Name: "guest", Room: "hall"}), (server.Limits{Budget: 2000, Send: 6}); got != want {
 		t.Errorf("a guest gets %+v, want %+v", got, want)
 	}

@@ -1,5 +1,7 @@
 package app
 
+import "time"
+
 // Options are what a program decides for its server beside the flags. The zero Options leave all to
 // the flags; the browser's engine has no use for them.
 type Options struct {
@@ -7,6 +9,10 @@ type Options struct {
 	// when a player joins, by several goroutines. Players may ask for less. Nil gives everybody
 	// what --kbit says.
 	LimitsOf func(v Visitor) Limits
+	// Rewind bounds how far back a shot is judged beyond what the shooter's path asks for, and
+	// RewindTotal how far back in all; docs/tuning/rewind-cap.md helps to choose. Zero means a
+	// quarter of a second and a second, which is the most; a negative Rewind judges by the present.
+	Rewind, RewindTotal time.Duration
 }
 
 // A Visitor is a player who joins.

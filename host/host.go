@@ -80,9 +80,9 @@ type Config struct {
 	NewBot func(rules *game.Rules, welcome session.Welcome, now clock.Time) (Bot, error)
 	// Room is the room of players who name none; empty means DefaultRoom.
 	Room string
-	// Budget and Rewind are those of server.Config.
-	Budget int
-	Rewind time.Duration
+	// Budget, Rewind, RewindTotal and Playout are those of server.Config.
+	Budget                       int
+	Rewind, RewindTotal, Playout time.Duration
 	// LimitsOf returns what a player is sent at most, by whatever class the game has: those who
 	// pay, guests, who only watches. It is called when a player joins, with what the token says if
 	// there is one, and may be called by several goroutines. Players may ask for less. Nil gives
@@ -185,7 +185,8 @@ func New(cfg Config) (*Host, error) {
 	if err := CheckRoom(cfg.Room); err != nil {
 		return nil, err
 	}
-	if _, err := server.New(cfg.Rules, server.Config{Budget: cfg.Budget, Rewind: cfg.Rewind}); err != nil {
+	if _, err := server.New(cfg.Rules, server.Config{Budget: cfg.Budget, Rewind: cfg.Rewind,
+		RewindTotal: cfg.RewindTotal, Playout: cfg.Playout}); err != nil {
 		return nil, err
 	}
 	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room),

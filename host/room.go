@@ -141,6 +141,7 @@ func newRoom(h *Host, name string) (*room, error) {
 	}
 	srv, err := server.New(h.cfg.Rules, server.Config{
 		Seed: seed, Secret: secret, Clients: h.cfg.Players + h.cfg.Bots, Budget: h.cfg.Budget, Rewind: h.cfg.Rewind,
+		RewindTotal: h.cfg.RewindTotal, Playout: h.cfg.Playout,
 		Guard: sendSpread,
 		Room:  name,
 	})

@@ -25,6 +25,7 @@ import (
 	"meanwhile/app/site"
 	"meanwhile/host"
 	"meanwhile/lab"
+	"meanwhile/netcode/playout"
 	engine "meanwhile/server"
 	"meanwhile/vet"
 )
@@ -104,7 +105,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		d := &c.Demo
 		return serve(ctx, d.Game, d.Bots, d.Open, site.Config{
 			Addr: d.Addr, Truth: true, Metrics: site.IsLocal(d.Addr),
-			Host: host.Config{Budget: d.Kbit * 1000 / 8, Log: site.Logger(stderr, d.Verbose)},
+			// The page has a slider for the playout delay: shots of those who move it count, too.
+			Host: host.Config{Budget: d.Kbit * 1000 / 8, Playout: playout.MaxDelay, Log: site.Logger(stderr, d.Verbose)},
 		}, stdout, stderr)
 	case "serve <game>":
 		s := &c.Serve
