@@ -67,3 +67,33 @@ func TestBasisOfACommand(t *testing.T) {
 		}
 	}
 }
+
+// A picture stands still where the next packet was due and is not in it, however long ago that was.
+// The newest packet that was sent has none that follows it.
+//
+// seeds: B17
+func TestPicturesThatLackPackets(t *testing.T) {
+	n := newNest(t, Config{})
+	peer := n.connect("ann")
+	for range 300 {
+		n.tick(nil)
+	}
+	_, p := n.s.find(peer.id)
+	newest := p.down.log.NextSeq() - 1
+	at := func(s wire.Seq) clock.TickFrac { return p.down.log.Get(s).Tick.Frac() }
+	for _, c := range []struct {
+		name   string
+		newest wire.Seq
+		want   bool
+		stands clock.TickFrac
+	}{
+		{"all packets", newest, false, n.s.tick.Frac()},
+		{"all but the last", newest - 1, true, at(newest - 1)},
+		{"what the log has forgotten", newest - 1<<14, true, 0},
+	} {
+		seen := n.s.tick.Frac()
+		if got := p.lacks(c.newest, &seen); got != c.want || seen != c.stands {
+			t.Errorf("%s: stands still %v, at %d; want %v, %d", c.name, got, seen, c.want, c.stands)
+		}
+	}
+}

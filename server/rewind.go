@@ -60,12 +60,16 @@ func (p *player) claim(cmd *packet.Command) rewind.Claim {
 }
 
 // lacks reports whether a picture of a playout time, drawn from packets up to newest, stands still for
-// want of the next packet, and then sets seen to the time at which it stands.
+// want of the next packet, and then sets seen to the time at which it stands, 0 for long ago.
 func (p *player) lacks(newest wire.Seq, seen *clock.TickFrac) bool {
 	d := &p.down
 	next := d.log.Get(newest + 1)
-	if next == nil {
+	if next == nil && newest+1 == d.log.NextSeq() {
 		return false
+	}
+	if next == nil { // the log has forgotten it: no path is so slow
+		*seen = 0
+		return true
 	}
 	gap := clock.TickFrac(p.s.rules.Rate * clock.FracPerTick / d.send) // between packets
 	due, stands := next.Tick.Frac(), next.Tick.Frac()-gap
