@@ -103,10 +103,14 @@ func (v *seer) judge() {
 	}
 	v.receipt = rewind.Judge(v.cmd.Seen, v.cmd.Basis(), s.tick, most, s.period)
 	if r := &v.receipt; r.Reason == rewind.Exact || r.Reason == rewind.TooOld {
-		if v.claim.Stalled { // what was not acknowledged does not make the picture older than all may be
+		if s.cfg.RewindTotal == MaxRewind {
+			most *= 2 // an outage is honest more often than not, and what stands since may be older
+		}
+		if v.claim.Stalled { // but what was not acknowledged does not make it older than that
 			r.Oldest = max(r.Oldest, s.tick-min(clock.Tick(most/s.period), s.tick))
 		}
 		p.commands.claims.Judge(r, v.claim, s.tick, s.period)
+		v.stands(most)
 	}
 	stats.Judged++
 	stats.Reasons[v.receipt.Reason]++
@@ -133,6 +137,15 @@ func (v *seer) RewindAtMost(most time.Duration) {
 		r.Oldest = max(r.Oldest, earliest.Tick())
 	case v.claim.Stalled: // neither does what was not acknowledged make it older
 		r.Oldest = max(r.Oldest, earliest.Tick())
+		v.stands(most)
+	}
+}
+
+// stands notes that a picture that stood still for want of packets is older than it may be, though
+// its time is not.
+func (v *seer) stands(most time.Duration) {
+	if r := &v.receipt; r.Reason == rewind.Exact && v.claim.Stalled && v.claim.Claimed > most {
+		r.Reason = rewind.TooOld
 	}
 }
 

@@ -41,7 +41,7 @@ func TestRewindBound(t *testing.T) {
 			p.down.path.answer.Sample(n.now, c.trip)
 		}
 		judge := func(seen clock.TickFrac) rewind.Receipt {
-			n.s.seer.begin(p, &packet.Command{Seen: seen})
+			n.s.seer.begin(p, &packet.Command{Seen: seen, Newest: p.down.log.NextSeq() - 1})
 			n.s.seer.judge()
 			return n.s.seer.receipt
 		}
@@ -86,18 +86,21 @@ func TestRewindAtMost(t *testing.T) {
 		used   clock.TickFrac
 		reason rewind.Reason
 		oldest clock.Tick // before now, that what moves is judged by though newer packets were withheld
+		stood  time.Duration
 	}{
-		{time.Second, now - 3*clock.FracPerTick, rewind.Exact, 9},
-		{150 * time.Millisecond, now - 3*clock.FracPerTick, rewind.Exact, 3},
-		{100 * time.Millisecond, now - 2*clock.FracPerTick, rewind.TooOld, 2},
-		{0, now, rewind.Off, 0},
+		{time.Second, now - 3*clock.FracPerTick, rewind.Exact, 18, 700 * time.Millisecond},
+		{time.Second, now - 3*clock.FracPerTick, rewind.TooOld, 18, time.Second}, // older than twice what is allowed
+		{150 * time.Millisecond, now - 3*clock.FracPerTick, rewind.Exact, 3, 150 * time.Millisecond},
+		{150 * time.Millisecond, now - 3*clock.FracPerTick, rewind.TooOld, 3, 300 * time.Millisecond},
+		{100 * time.Millisecond, now - 2*clock.FracPerTick, rewind.TooOld, 2, 150 * time.Millisecond},
+		{0, now, rewind.Off, 0, 150 * time.Millisecond},
 	} {
 		n.s.seer.begin(p, &packet.Command{Tick: n.s.Tick(), Seen: now - 3*clock.FracPerTick})
-		n.s.seer.claim.Stalled = true
+		n.s.seer.claim.Stalled, n.s.seer.claim.Claimed = true, c.stood
 		n.s.seer.RewindAtMost(c.most)
 		got, oldest := n.s.seer.receipt, n.s.tick-c.oldest
 		if got.Used != c.used || got.Reason != c.reason || got.Oldest != oldest {
-			t.Errorf("at most %v: %+v, want %v, %v, %v", c.most, got, c.used, c.reason, oldest)
+			t.Errorf("at most %v, stood for %v: %+v, want %v, %v, %v", c.most, c.stood, got, c.used, c.reason, oldest)
 		}
 	}
 }

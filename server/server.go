@@ -57,6 +57,8 @@ const (
 	DefaultRewind = 250 * time.Millisecond
 	// MaxRewind bounds both together, however slow a client is or pretends to be. A moving target
 	// is judged by a state at most rewind.MaxGap older than that, whatever a client acknowledges.
+	// Where packets failed to arrive it is judged by one up to twice as old as both allow, unless
+	// Config.RewindTotal is less.
 	MaxRewind = time.Second
 
 	// MaxAhead is how many ticks ahead of the present commands are stored; later ones are refused.
