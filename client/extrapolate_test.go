@@ -187,7 +187,7 @@ func TestExtrapolatedBeyond(t *testing.T) {
 		Act: func(w *game.World, me game.ID, c hunterCmd) {
 			h := hunters.Get(w, me)
 			h.Pos = h.Pos.Add(c.Go.Mul(speed * w.Dt()))
-			if !c.Shoot {
+			if !c.Shoot || w.Receipt().Stated == 0 { // before the first frame nothing is on the screen
 				return
 			}
 			seen, eye := sight{}, hunters.Eye(w, me)

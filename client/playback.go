@@ -333,7 +333,7 @@ func (v *view) Receipt() engine.Receipt {
 func (v *view) Seen(q engine.Query, dst *engine.Sight) {
 	t := v.at
 	if t == 0 {
-		t = 1 << 62 // the newest, as the server will assume
+		t = 1 << 62 // the newest; the server judges by its present
 	}
 	v.p.frame = v.frame
 	defer func() { v.p.frame = 0 }()
