@@ -64,7 +64,7 @@ func (p *player) claim(cmd *packet.Command) rewind.Claim {
 func (p *player) lacks(newest wire.Seq, seen *clock.TickFrac) bool {
 	d := &p.down
 	next := d.log.Get(newest + 1)
-	if next == nil && newest+1 == d.log.NextSeq() {
+	if next == nil && d.log.NextSeq()-newest <= wire.LogSize { // it was not sent yet
 		return false
 	}
 	if next == nil { // the log has forgotten it: no path is so slow
