@@ -35,11 +35,11 @@ export interface Receipt extends EventBase {
   target: number
   /** Whether the server hit it. */
   hit: boolean
-  /** Where it was on the screen; undefined if nothing was hit there. */
+  /** Where it was on the screen, in metres; undefined if nothing was hit there. */
   seen?: Vec3
-  /** Where the server judged it. */
+  /** Where the server judged it; undefined if the player did not see it there or sees it no more. */
   used?: Vec3
-  /** How far apart the two are, in millimetres. */
+  /** How far apart the two are, in millimetres; undefined if one of them is. */
   offMm?: number
   /** Why the server judged another moment than was on the screen; "exact" if it did not. */
   reason: string

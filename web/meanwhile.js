@@ -27,7 +27,9 @@
 //   g.draw(world) draws one frame. world has one array per kind, as g.world
 //   g.on.<event>(e) handles an event: its fields, e.key (unique), e.entity (who caused it, 0: nobody), e.mine
 //   g.on.receipt(e) shows how the server judged a shot of one's own: e.target, e.hit, e.seen and e.used (where the target was
-//     on the screen, and where it was judged), e.offMm, e.reason; of games whose commands have a press
+//     on the screen, and where it was judged), e.offMm (how far apart the two are), e.reason; of games whose commands have a
+//     press. e.seen, e.used and with either of them e.offMm may be undefined: the shot hit nothing on the screen, or the
+//     player did not see the target where it was judged
 //   g.undo.<event>(e) takes back an event of the same key that was shown as predicted and has not happened
 // and reads these:
 //   g.ctx g.canvas g.width g.height   2D context; size of the canvas in CSS pixels
