@@ -270,9 +270,9 @@ function press(gate) {
 
 /** How the server judged an own shot that hit, here or there. */
 function receipt({ target, seen, used, hit, offMm, reason }) {
-  const cm = offMm === undefined ? "" : `${Math.round(offMm / 10)} cm`
+  const off = !seen ? "not seen" : offMm === undefined ? "" : `${Math.round(offMm / 10)} cm`
   const why = { "none stated": "no rewind", exact: "" }[reason] ?? reason
-  scene.receipt(target, seen, used, hit, [hit ? "✓" : "✕", cm, why && `· ${why}`].filter(Boolean).join(" "), g.now)
+  scene.receipt(target, seen, used, hit, `${hit ? "✓" : "✕"} ${[off, why].filter(Boolean).join(" · ")}`.trim(), g.now)
 }
 
 const nameOf = id => names.get(id) ?? "Someone"

@@ -119,6 +119,21 @@ function paintOrder(solids, eye, out, round) {
   return out
 }
 
+/** Makes a box of the screen hold a capsule's outline, too. */
+function widen(box, { fx, fy, fr, hx, hy, hr }) {
+  box.left = Math.min(box.left, fx - fr, hx - hr)
+  box.right = Math.max(box.right, fx + fr, hx + hr)
+  box.top = Math.min(box.top, hy - hr)
+  box.bottom = Math.max(box.bottom, fy + fr)
+  return box
+}
+
+/** The area (square CSS px) that two boxes of the screen share. */
+function overlap(a, b) {
+  const w = Math.min(a.right, b.right) - Math.max(a.left, b.left), h = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)
+  return w > 0 && h > 0 ? w * h : 0
+}
+
 /** A round soft light, drawn once and copied wherever it is needed. */
 function glow(color, size = 64) {
   const c = document.createElement("canvas")
@@ -240,6 +255,7 @@ export class Scene {
 
   /** How the server judged a shot: where its target was seen and where it was judged, as {x, y, z} or undefined. */
   receipt(id, seen, used, hit, text, now) {
+    if (!seen && !used) return
     const tall = this.avatars.get(id)?.tall ?? STANDING
     this.receipts.push({ id, seen: seen && { ...seen }, used: used && { ...used }, hit, text, tall, at: now })
     if (this.receipts.length > 12) this.receipts.shift()
@@ -289,6 +305,7 @@ export class Scene {
     this.drawSparks(now, dt)
     if (me?.alive && stage.crosshair) this.aimLine(me, stage.aim)
     for (const a of this.avatars.values()) if (a.alive && a.id !== stage.me) this.plate(a)
+    this.labelReceipts()
     this.vignette(stage)
     if (stage.crosshair) this.crosshair(stage.crosshair, dt)
     this.hurt = ease(this.hurt, 0, dt, 130)
@@ -596,23 +613,30 @@ export class Scene {
     }
   }
 
-  /** Hollow: where the target was on the screen. Filled: where the server judged it. Between them a line, beside it how far. */
+  /**
+   * Hollow: where the target was on the screen. Filled: where the server judged it. Between them a line. A newer receipt of
+   * the same target makes the older ones faint, and they vanish soon.
+   */
   drawReceipts(now) {
-    const { ctx, eye } = this
-    this.receipts = this.receipts.filter(r => now - r.at < RECEIPT_MS)
-    for (const [i, r] of this.receipts.entries()) {
-      const newest = !this.receipts.some((later, j) => j > i && later.id === r.id)
-      const age = (now - r.at) / RECEIPT_MS, fade = Math.min(1, 2 * (1 - age)) * (newest ? 1 : 0.3)
-      const { seen, used, tall } = r, shown = used ?? seen
-      if (!shown) continue
+    const { ctx, eye } = this, newer = new Map() // when the next receipt of this target came
+    this.receipts = this.receipts.reverse().filter(r => {
+      r.fade = Math.min(1, 2 * (1 - (now - r.at) / RECEIPT_MS))
+      r.newest = !newer.has(r.id)
+      if (!r.newest) r.fade *= 0.3 * (1 - (now - newer.get(r.id)) / 250)
+      newer.set(r.id, r.at)
+      return r.fade > 0
+    }).reverse()
+    for (const r of this.receipts) {
+      const { seen, used, tall, fade } = r
+      r.box = { left: Infinity, right: -Infinity, top: Infinity, bottom: -Infinity }
       if (used) {
-        this.capsule(used.x, used.y, used.z, tall)
+        widen(r.box, this.capsule(used.x, used.y, used.z, tall))
         ctx.globalAlpha = 0.75 * fade
         ctx.fillStyle = COLOR.truth
         ctx.fill()
       }
       if (seen) {
-        this.capsule(seen.x, seen.y, seen.z, tall, 2)
+        widen(r.box, this.capsule(seen.x, seen.y, seen.z, tall, 2))
         ctx.globalAlpha = fade
         ctx.lineWidth = 4
         ctx.strokeStyle = "rgba(8, 11, 16, 0.7)"
@@ -621,7 +645,7 @@ export class Scene {
         ctx.strokeStyle = "#ffffff"
         ctx.stroke()
       }
-      if (seen && used) {
+      if (seen && used && r.newest) {
         const p = eye.at(seen.x, seen.y, seen.z + tall / 2), px = p.x, py = p.y, q = eye.at(used.x, used.y, used.z + tall / 2)
         if (Math.hypot(q.x - px, q.y - py) > 3) {
           ctx.setLineDash([2, 3])
@@ -629,20 +653,47 @@ export class Scene {
           ctx.setLineDash([])
         }
       }
-      if (!newest) continue
-      const p = eye.at(shown.x, shown.y, shown.z + tall / 2), { y, s } = p, size = Math.max(10, Math.min(13, 0.42 * s))
-      const ends = [p.x, seen ? eye.at(seen.x, seen.y, seen.z + tall / 2).x : p.x], left = Math.max(...ends) > eye.width - 180
-      const x = left ? Math.min(...ends) - RADIUS * s - 8 : Math.max(...ends) + RADIUS * s + 8
-      ctx.font = `600 ${size}px ${SANS}`
-      ctx.textAlign = left ? "right" : "left"
-      ctx.textBaseline = "middle"
-      ctx.lineWidth = 3
-      ctx.lineJoin = "round"
-      ctx.globalAlpha = fade
-      ctx.strokeStyle = "rgba(8, 11, 16, 0.75)"
-      ctx.strokeText(r.text, x, y)
+    }
+    ctx.globalAlpha = 1
+  }
+
+  /** What the newest receipts say, each near its shapes where it covers no name, no body and no other receipt. */
+  labelReceipts() {
+    const { ctx, eye } = this, shown = ({ left, right, top, bottom }) => right > 0 && left < eye.width && bottom > 0 && top < eye.height
+    const labelled = this.receipts.filter(r => r.newest && shown(r.box))
+    if (!labelled.length) return
+    const taken = labelled.map(r => r.box)
+    for (const a of this.avatars.values()) {
+      if (!a.alive) continue
+      taken.push(widen({ left: Infinity, right: -Infinity, top: Infinity, bottom: -Infinity }, this.capsule(a.x, a.y, a.z, a.tall)))
+      if (a.sign) taken.push(a.sign)
+    }
+    ctx.textAlign = "center"
+    ctx.textBaseline = "middle"
+    for (const r of labelled) {
+      const { box } = r, x = (box.left + box.right) / 2, y = (box.top + box.bottom) / 2
+      ctx.font = `600 12px ${SANS}`
+      const w = ctx.measureText(r.text).width / 2 + 7, h = 10, gap = 5
+      const spots = [
+        [x, box.top - h - gap], [box.right + w + gap, y], [box.left - w - gap, y], [x, box.bottom + h + gap],
+        [x, box.top - h - 32], [box.right + w + gap, box.bottom], [box.left - w - gap, box.bottom], [x, box.bottom + h + 32],
+        [box.right + w + 40, y], [box.left - w - 40, y],
+      ]
+      const before = r.spot // a label that jumps from frame to frame cannot be read
+      let best = box, least = Infinity
+      spots.forEach(([cx, cy], i) => {
+        const at = { left: cx - w, right: cx + w, top: cy - h, bottom: cy + h }
+        let cost = i === before ? -1 : 0
+        for (const other of taken) cost += overlap(at, other)
+        if (at.left < 4 || at.right > eye.width - 4 || at.top < 4 || at.bottom > eye.height - 4) cost += 1e4
+        if (cost < least) [best, least, r.spot] = [at, cost, i]
+      })
+      taken.push(best)
+      ctx.globalAlpha = r.fade
+      ctx.fillStyle = "rgba(8, 11, 16, 0.82)"
+      ctx.beginPath(); ctx.roundRect(best.left, best.top, 2 * w, 2 * h, 6); ctx.fill()
       ctx.fillStyle = r.hit ? "#ffffff" : COLOR.hit
-      ctx.fillText(r.text, x, y)
+      ctx.fillText(r.text, best.left + w, best.top + h + 0.5)
     }
     ctx.globalAlpha = 1
   }
@@ -661,6 +712,8 @@ export class Scene {
     ctx.strokeText(a.name, p.x, y - lift)
     ctx.fillStyle = "rgba(215, 222, 232, 0.82)"
     ctx.fillText(a.name, p.x, y - lift)
+    const half = Math.max(lift && 18, ctx.measureText(a.name).width / 2) + 2
+    a.sign = { left: p.x - half, right: p.x + half, top: y - lift - size, bottom: y + 4 }
     if (lift) {
       const w = 34, x = p.x - w / 2
       ctx.fillStyle = "rgba(8, 11, 16, 0.75)"

@@ -412,7 +412,7 @@ func TestMeasures(t *testing.T) {
 	p.WaitFor("measure('Down').includes(' of ')") // what the server takes the path to carry
 
 	// The whole panel is visible with the engine's list of networks, too.
-	for _, size := range [][2]int{{1024, 768}, {1280, 800}} {
+	for _, size := range [][2]int{{1024, 768}, {1280, 800}, {1440, 900}} {
 		p.Resize(size[0], size[1])
 		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width < innerWidth", size[0]))
 		var tight string
