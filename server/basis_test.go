@@ -80,6 +80,9 @@ func TestPicturesThatLackPackets(t *testing.T) {
 	}
 	_, p := n.s.find(peer.id)
 	newest := p.down.log.NextSeq() - 1
+	for len(p.down.log.Get(newest).Refs) == 0 { // it shows nothing
+		newest--
+	}
 	at := func(s wire.Seq) clock.TickFrac { return p.down.log.Get(s).Tick.Frac() }
 	for _, c := range []struct {
 		name   string

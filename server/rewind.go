@@ -60,11 +60,17 @@ func (p *player) claim(cmd *packet.Command) rewind.Claim {
 }
 
 // lacks reports whether a picture of a playout time, drawn from packets up to newest, stands still for
-// want of the next packet, and then sets seen to the time at which it stands, 0 for long ago.
+// want of the next packet, and then sets seen to the time at which it stands, 0 for long ago. Packets
+// without entries show nothing, and are not acknowledged as a rule.
 func (p *player) lacks(newest wire.Seq, seen *clock.TickFrac) bool {
 	d := &p.down
-	next := d.log.Get(newest + 1)
-	if next == nil && d.log.NextSeq()-newest <= wire.LogSize { // it was not sent yet
+	n := newest + 1
+	next := d.log.Get(n)
+	for next != nil && len(next.Refs) == 0 && !next.Applied() {
+		n++
+		next = d.log.Get(n)
+	}
+	if next == nil && d.log.NextSeq()-newest <= wire.LogSize { // none was sent yet
 		return false
 	}
 	if next == nil { // the log has forgotten it: no path is so slow

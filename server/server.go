@@ -431,7 +431,7 @@ func (s *Server) runCommands() {
 			s.runQueued(p)
 			continue
 		}
-		s.act(p, p.commands.nextCommand(s))
+		s.act(p, p.commands.nextCommand(s, &p.down.log))
 	}
 }
 

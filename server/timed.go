@@ -6,6 +6,7 @@ import (
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/schema"
+	"meanwhile/netcode/wire"
 )
 
 // acceptLate handles a timed command whose tick has run. Its presses are kept for the next tick,
@@ -52,13 +53,14 @@ func (c *commands) advance(tick clock.Tick) {
 // nextCommand returns the timed command to run at the server's tick. It is the player's own or,
 // when none arrived, its last movement for RepeatFor and then a neutral one. Presses are never
 // repeated. The result is valid until the next call for any player.
-func (c *commands) nextCommand(s *Server) (run *packet.Command) {
+// log is that of the packets to the player.
+func (c *commands) nextCommand(s *Server, log *wire.Log) (run *packet.Command) {
 	run, c.pressed = &s.run, s.tick
 	_, own := c.waiting.take(s.tick, run)
 	if own {
 		copyCommand(&c.last, run)
 	} else {
-		c.repeatLast(s, run)
+		c.repeatLast(s, log, run)
 	}
 	if c.late.Tick != 0 && !s.tooLate(c.late.Tick) {
 		c.addLatePress(s, run)
@@ -69,13 +71,16 @@ func (c *commands) nextCommand(s *Server) (run *packet.Command) {
 }
 
 // repeatLast sets run to the command that stands in for one that did not arrive.
-func (c *commands) repeatLast(s *Server, run *packet.Command) {
+func (c *commands) repeatLast(s *Server, log *wire.Log, run *packet.Command) {
 	k, t := s.rules.Command, s.tick
 	seen := c.last.Seen
 	if seen != 0 {
 		seen += clock.TickFrac(t-c.last.Tick) * clock.FracPerTick // as if the player had gone on looking
 	}
 	copyCommand(run, &c.last)
+	if a, ok := log.Acknowledged(); ok && a.Latest.Newer(run.Newest) { // and at what has arrived since
+		run.Newest, run.Without = a.Latest, ^a.History
+	}
 	run.Tick, run.Seen, run.Moment, run.Eye, run.Claim = t, seen, 0, 0, 0
 	packet.ClearPresses(k, run.Vals)
 	long := time.Duration(t-c.last.Tick)*s.period > RepeatFor
