@@ -45,10 +45,11 @@ func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 // a projectile may make up for it.
 func (w *World) ViewAge() float64 { return w.engine().ViewAge() }
 
-// A Receipt tells by which past a command is judged, in ticks.
+// A Receipt tells by which past a command is judged: Stated by the client, Used, and the earliest
+// Bound, in ticks, and the Reason.
 type Receipt = engine.Receipt
 
-// Receipt is that of the command that runs, for events and logs.
+// Receipt is that of the command that runs. A client has but its own claim: emit it with actor 0.
 func (w *World) Receipt() Receipt { return w.engine().Receipt() }
 
 // RewindAtMost bounds how far back Seen reaches, in milliseconds, for the rest of the callback; 0

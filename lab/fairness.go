@@ -11,7 +11,13 @@ var fairnessExperiment = &experiment{
 	name: "fairness",
 	about: "what lag compensation costs whoever is shot at: time behind cover, peeker's advantage, with and without " +
 		"caps",
-	notes:    `TODO`,
+	notes: `Two players duel round a corner; the round trip of the one who shoots, of the one who runs, or of the one who
+holds the corner varies.
+picture_age_ms: how old the judged picture is.
+behind_share, behind_max_ms: hits on somebody behind cover by then, of all hits, and for how long at most; felt_: the
+same on that player's own screen.
+peeker_advantage_ms: how much earlier whoever comes round the corner sees the other one.
+docs/tuning/rewind-cap.md says how to choose a cap.`,
 	policies: []string{ours},
 	run:      runFairness,
 }

@@ -178,11 +178,15 @@ func TestReceiptsOfClaims(t *testing.T) {
 	}); allocs > 0 || p.down.receipts.n == kept {
 		t.Errorf("a shot with its receipt allocates %v times, of %d receipts", allocs, p.down.receipts.n-kept)
 	}
+	leavesAndIsClaimed(t, n, p, cmd, packet.HitClaim(3, hash+1))
+}
 
-	// Its client still showed one that has left its sight since, but must not learn where it is.
+// leavesAndIsClaimed tests what a client learns that still showed entity 3, which has left its sight
+// since: not where it is.
+func leavesAndIsClaimed(t *testing.T, n *nest, p *player, cmd *packet.Command, claim packet.Claim) {
 	i, _ := n.s.hist.Find(3)
 	p.down.view.Leave(i)
-	cmd.Claim = packet.HitClaim(3, hash+1)
+	cmd.Claim = claim
 	n.s.seer.begin(p, cmd)
 	_ = n.s.eng.Act(1, cmd.Vals, &n.s.seer, false)
 	n.s.seer.end(cmd)

@@ -8,27 +8,42 @@ import (
 	"meanwhile/game"
 	"meanwhile/host"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/rewind"
 	"meanwhile/server"
 )
 
 // A playerLog is a player in the answer to /receipts.
 type playerLog struct {
-	Room     string              `json:"room"`
-	Player   server.PlayerID     `json:"player"`
-	Name     string              `json:"name"`
-	Bot      bool                `json:"bot"`
-	Tick     clock.Tick          `json:"tick"` // of the room now
-	RTT      float64             `json:"rtt_ms"`
-	Counts   server.CommandStats `json:"counts"`
-	Receipts []shotLog           `json:"receipts"`
+	Room     string          `json:"room"`
+	Player   server.PlayerID `json:"player"`
+	Name     string          `json:"name"`
+	Bot      bool            `json:"bot"`
+	Tick     clock.Tick      `json:"tick"` // of the room now
+	RTT      float64         `json:"rtt_ms"`
+	Counts   countLog        `json:"counts"`
+	Receipts []shotLog       `json:"receipts"`
 }
 
-// A shotLog is one receipt of a player, the oldest first. Times are in ticks of the room.
+// A countLog counts a player's shots since it joined. Those judged by the present are neither agreed nor
+// disagreed.
+type countLog struct {
+	Judged       uint64            `json:"judged"`
+	Clamped      uint64            `json:"clamped"`
+	Reasons      map[string]uint64 `json:"reasons"`
+	Agreed       uint64            `json:"agreed"`
+	Disagreed    uint64            `json:"disagreed"`
+	Contradicted uint64            `json:"contradicted"`
+	Late         uint64            `json:"late"`
+	Starved      uint64            `json:"starved"`
+}
+
+// A shotLog is one receipt of a player, the oldest first: how old the picture was that the client stated,
+// that was used, and that would have been the oldest.
 type shotLog struct {
 	Tick    clock.Tick `json:"tick"`
-	Stated  float64    `json:"stated"`
-	Used    float64    `json:"used"`
-	Bound   float64    `json:"bound"`
+	Stated  float64    `json:"stated_ms"`
+	Used    float64    `json:"used_ms"`
+	Bound   float64    `json:"bound_ms"`
 	Reason  string     `json:"reason"`
 	Verdict string     `json:"verdict"`
 	Target  game.ID    `json:"target"`
@@ -40,20 +55,32 @@ type shotLog struct {
 func (s *Site) receipts(w http.ResponseWriter, _ *http.Request) {
 	list := []playerLog{}
 	for _, p := range s.host.Receipts() {
-		list = append(list, logOf(&p))
+		list = append(list, logOf(&p, s.cfg.Host.Rules.Rate))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(list) // whoever asked has gone
 }
 
-func logOf(p *host.PlayerReceipts) playerLog {
-	l := playerLog{Room: p.Room, Player: p.Player, Name: p.Name, Bot: p.Bot, Tick: p.Tick, Counts: p.CommandStats,
-		RTT: float64(p.RTT) / float64(time.Millisecond)}
-	ticks := func(t clock.TickFrac) float64 { return float64(t) / clock.FracPerTick }
+func logOf(p *host.PlayerReceipts, rate int) playerLog {
+	c := &p.CommandStats
+	l := playerLog{Room: p.Room, Player: p.Player, Name: p.Name, Bot: p.Bot, Tick: p.Tick,
+		RTT:    float64(p.RTT) / float64(time.Millisecond),
+		Counts: countLog{c.Judged, c.Clamped, map[string]uint64{}, c.Agreed, c.Disagreed, c.Contradicted, c.Late, c.Starved}}
+	for why, n := range c.Reasons {
+		if n > 0 {
+			l.Counts.Reasons[rewind.Reason(why).String()] = n
+		}
+	}
 	for _, x := range p.Receipts {
-		shot := shotLog{Tick: x.Tick, Stated: ticks(x.Stated), Used: ticks(x.Used), Bound: ticks(x.Bound),
+		age := func(t clock.TickFrac) float64 {
+			return float64(x.Tick.Frac()-t) / clock.FracPerTick * 1000 / float64(rate)
+		}
+		shot := shotLog{Tick: x.Tick, Used: age(x.Used), Bound: age(x.Bound),
 			Reason: x.Reason.String(), Verdict: x.Verdict.String(), Target: x.Target, Claimed: x.Claimed}
+		if x.Stated != 0 {
+			shot.Stated = age(x.Stated)
+		}
 		if x.Off >= 0 {
 			shot.Off = &x.Off
 		}
