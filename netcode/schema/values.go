@@ -13,6 +13,9 @@ const SubSteps = 256
 // unkept returns p and hides from the compiler where it goes. Functions of classes are called
 // through a table, so the compiler assumes that they keep what they are given, and would allocate
 // every value that is stored or extracted. None of them keeps it.
+//
+// The result must go straight into a call. The compiler may hold it as an integer until then, and a
+// value on a stack moves with it: during any call in between.
 func unkept(p unsafe.Pointer) unsafe.Pointer {
 	at := uintptr(p)
 	return *(*unsafe.Pointer)(unsafe.Pointer(&at))
@@ -20,20 +23,18 @@ func unkept(p unsafe.Pointer) unsafe.Pointer {
 
 // Extract writes the simulation integers of the struct at p into dst, which holds Sims of them.
 func (k *Kind) Extract(p unsafe.Pointer, dst []int64) {
-	at := unkept(p)
 	for i := range k.Props {
 		q := &k.Props[i]
-		classes[q.Class].values.load(q, unsafe.Add(at, q.field.offset), dst[q.At:q.At+q.Comps])
+		classes[q.Class].values.load(q, unkept(unsafe.Add(p, q.field.offset)), dst[q.At:q.At+q.Comps])
 	}
 }
 
 // Store writes simulation integers into the struct at p: the state as the rules see it, on the
 // grid.
 func (k *Kind) Store(p unsafe.Pointer, src []int64) {
-	at := unkept(p)
 	for i := range k.Props {
 		q := &k.Props[i]
-		classes[q.Class].values.store(q, &q.own.grid, unsafe.Add(at, q.field.offset), src[q.At:q.At+q.Comps])
+		classes[q.Class].values.store(q, &q.own.grid, unkept(unsafe.Add(p, q.field.offset)), src[q.At:q.At+q.Comps])
 	}
 }
 
@@ -42,20 +43,19 @@ func (k *Kind) Store(p unsafe.Pointer, src []int64) {
 // as Store makes it of sims: what has the same bytes in both did not change, so most properties
 // cost a comparison. Settle keeps it so. scratch has room for Sims integers.
 func (k *Kind) Settle(p, was unsafe.Pointer, sims, scratch []int64) (changed uint64) {
-	at, old := unkept(p), unkept(was)
 	for i := range k.Props {
 		q := &k.Props[i]
-		f, o := unsafe.Add(at, q.field.offset), unsafe.Add(old, q.field.offset)
+		f, o := unsafe.Add(p, q.field.offset), unsafe.Add(was, q.field.offset)
 		if q.field.same(f, o) {
 			continue
 		}
 		vals, is, values := scratch[q.At:q.At+q.Comps], sims[q.At:q.At+q.Comps], &classes[q.Class].values
-		values.load(q, f, vals)
+		values.load(q, unkept(f), vals)
 		if !slices.Equal(vals, is) {
 			copy(is, vals)
 			changed |= 1 << uint(i)
 		}
-		values.store(q, &q.own.grid, f, is)
+		values.store(q, &q.own.grid, unkept(f), is)
 		q.copyField(o, f)
 	}
 	return changed
@@ -111,14 +111,13 @@ var zeros [8]int64
 // StoreDrawn writes drawn values, observer integers in 1/SubSteps, into the struct at p. Properties
 // that observers do not receive become zero.
 func (k *Kind) StoreDrawn(p unsafe.Pointer, drawn []int64) {
-	at := unkept(p)
 	for i := range k.Props {
 		q := &k.Props[i]
-		f, store := unsafe.Add(at, q.field.offset), classes[q.Class].values.store
+		f, store := unsafe.Add(p, q.field.offset), classes[q.Class].values.store
 		if q.ObsAt < 0 {
-			store(q, &q.own.grid, f, zeros[:q.Comps])
+			store(q, &q.own.grid, unkept(f), zeros[:q.Comps])
 		} else {
-			store(q, &q.drawn, f, drawn[q.ObsAt:q.ObsAt+q.Comps])
+			store(q, &q.drawn, unkept(f), drawn[q.ObsAt:q.ObsAt+q.Comps])
 		}
 	}
 }
