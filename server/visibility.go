@@ -179,8 +179,8 @@ func (p *player) see(out *Outbox) {
 }
 
 const (
-	looksPerSecond = 4  // of a player in a crowd; it looks with each packet where that is cheap
-	cheapLook      = 64 // entities for each tick between two looks
+	looksPerSecond = 4   // of a player in a crowd; it looks with each packet where that is cheap
+	cheapLook      = 128 // entities for each tick between two looks
 )
 
 // lookEvery returns after how many ticks a player looks around again.
