@@ -45,7 +45,7 @@ func TestCrowdIsDrawnAsAnnounced(t *testing.T) {
 	ours, theirs := o.player.Client.Stats().EntityHitches-o.hitches,
 		naive.player.Client.Stats().EntityHitches-naive.hitches
 	t.Logf("the client counts %d hitches of entities with bounds, %d without", ours, theirs)
-	if ours > 120 || theirs < 1000 {
+	if ours > 50 || theirs < 1000 {
 		t.Errorf("the client counts %d hitches of entities with bounds, %d without", ours, theirs)
 	}
 }
