@@ -25,7 +25,7 @@ shot found it says of which moment the picture was that the server judged by: no
 books. <b>honest_ms</b> is how old that picture is for the same client on the same path when it tells the truth, in
 the median, <b>honest_p99_ms</b> in the worst hundredth of its shots. <b>gain_ms</b> is how much older the liar's is,
 in the median (<b>gain_p50_ms</b>) or in the worst hundredth, whichever is more; <b>newer_ms</b> how much newer, in
-the median or the newest hundredth. Each lie is told in six sizes up to a second, and the row is that of the size
+the median or the newest hundredth. Each lie comes in six sizes up to a second, and the row is that of the size
 that gains most (<b>lie_ms</b>). <b>clamped</b> is the share of shots that were not judged as claimed, <b>late</b>
 counts presses that ran after their tick, <b>refused</b> later commands that did not run, <b>starved</b> ticks
 without a command. Rows with <b>without</b> leave out checks of the server. Whoever delays everything always (lag,
@@ -54,7 +54,7 @@ const (
 	handWay   = 60.0 // metres from the centre
 	handTurn  = 30 * time.Second
 	shotEvery = 9 // ticks
-	// lieCycle is how often a lie that is told now and then is told, lieFor how long.
+	// lieCycle is the time from one spell of an occasional lie to the next, lieFor its length.
 	lieCycle, lieFor = 6 * time.Second, 600 * time.Millisecond
 	liarWarmup       = 20 * time.Second
 )
@@ -71,7 +71,7 @@ type lie struct {
 	acks func(l *liar, size time.Duration) time.Duration
 	// early is how far before their ticks commands are sent; 0: as an honest client does.
 	early func(l *liar, size time.Duration) time.Duration
-	// only fires in the bad times of a lie that is told now and then.
+	// only fires during the spells of an occasional lie.
 	only bool
 }
 
@@ -191,10 +191,10 @@ type shotAge struct {
 // since returns how long the present cycle has lasted.
 func (l *liar) since() time.Duration { return time.Duration(l.loop.Now()) % lieCycle }
 
-// bad reports whether a lie that is told now and then is told now.
+// bad reports whether an occasional lie has a spell now.
 func (l *liar) bad() bool { return l.since() >= lieCycle-lieFor }
 
-// ramp returns how much of a lie is told that grows in two seconds.
+// ramp returns the present size of a lie that grows in two seconds, from 0 to 1.
 func (l *liar) ramp() float64 {
 	return min(max(float64(l.since()-(lieCycle-lieFor-2*time.Second))/float64(2*time.Second), 0), 1)
 }

@@ -159,7 +159,7 @@ func TestReceiptsOfClaims(t *testing.T) {
 			t.Errorf("%s: %d agreed, %d did not", c.name, agreed, not)
 		}
 		if c.told.Tick = x.Tick; len(told) != 1 || told[0] != c.told {
-			t.Errorf("%s: the player is told %+v, want %+v", c.name, told, c.told)
+			t.Errorf("%s: the player receives %+v, want %+v", c.name, told, c.told)
 		}
 	}
 	for range receiptRing {
@@ -192,6 +192,6 @@ func leavesAndIsClaimed(t *testing.T, n *nest, p *player, cmd *packet.Command, c
 	n.s.seer.end(cmd)
 	l := p.down.receipts
 	if got := l.unsent[l.waits-1].Receipt; !got.Hit || got.Target != 0 || got.At != [3]int64{} {
-		t.Errorf("of one that left its sight the player is told %+v", got)
+		t.Errorf("of one that left its sight the player receives %+v", got)
 	}
 }

@@ -147,8 +147,8 @@ func (v *seer) RewindAtMost(most time.Duration) {
 	}
 }
 
-// stands notes that a picture that stood still for want of packets is older than it may be, though
-// its time is not.
+// stands notes that a picture that stood still without packets is older than it may be, though its
+// time is not.
 func (v *seer) stands(most time.Duration) {
 	if r := &v.receipt; r.Reason == rewind.Exact && v.claim.Stalled && v.claim.Claimed > most {
 		r.Reason = rewind.TooOld

@@ -72,8 +72,8 @@ const (
 	// by 1/usualDown where they shrink. An honest playout delay moves by up to a tenth, seldom far.
 	jumpTolerance      = 30 * time.Millisecond
 	usualUp, usualDown = 10, 4
-	// afterStall is for how long a picture that stood still for want of packets may be catching up:
-	// it does so by a tenth of the time.
+	// afterStall is for how long a picture that stood still without packets may be catching up: it
+	// does so by a tenth of the time.
 	afterStall = 4 * time.Second
 	// A client that makes no commands for restFor may draw anything after that.
 	restFor = time.Second

@@ -8,7 +8,7 @@ import (
 
 // bodies are the bodies of records that a Writer coded for one tick of a History. What a body says
 // depends on the entity, the record's tick and what it is a difference from, but not on the client.
-// Where there is room for most of what is due, most clients hold the same states, and most bodies
+// Where packets have room for most changes, most clients hold the same states, and most bodies
 // were coded for another client before: nine of ten at 64 kbit/s, but one of six at 13 kbit/s.
 type bodies struct {
 	list        []coded
