@@ -59,9 +59,13 @@ func (p *player) queueEvents(out *Outbox) {
 
 // witnesses reports whether the player may learn of an event, and of its actor's ID. It learns of
 // events whose actor it knows, itself included, and of those at a place within its sight. It does
-// not learn that an actor exists which it does not see, and of nothing that an actor does which the
-// rules hide from it.
+// not learn that an actor exists which it does not see, of nothing that an actor does which the
+// rules hide from it, and of no event for another team.
 func (p *player) witnesses(e *engine.Emitted) (tell, name bool) {
+	k := p.s.rules.Events[e.Event]
+	if k.Team >= 0 && (p.team() == 0 || e.Vals[k.Props[k.Team].At] != p.team()) {
+		return false, false
+	}
 	if e.Actor == p.avatar && e.Actor != 0 {
 		return true, true
 	}

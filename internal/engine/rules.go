@@ -292,7 +292,7 @@ func (c *compiler) schema(what, name string, t reflect.Type) *schema.Kind {
 	c.names[what+name] = true
 	k, err := schema.New(name, t, c.r.Rate)
 	if err == nil && what != "kind" {
-		err = k.Plain()
+		err = k.Plain(what == "event")
 	}
 	if err != nil {
 		c.errs = append(c.errs, err)

@@ -9,8 +9,8 @@ import (
 )
 
 // Plain returns an error if a property has words that only make sense for entities: commands and
-// events have no place, no distance and no team.
-func (k *Kind) Plain() error {
+// events have no place and no distance. An event may have a team, a command has none.
+func (k *Kind) Plain(event bool) error {
 	var errs []error
 	for i := range k.Props {
 		p := &k.Props[i]
@@ -18,7 +18,7 @@ func (k *Kind) Plain() error {
 		switch {
 		case p.tag.parent:
 			word = "parent"
-		case p.tag.team:
+		case p.tag.team && !event:
 			word = "team"
 		case p.Audience == Team:
 			word = "to=team"

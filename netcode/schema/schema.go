@@ -47,7 +47,8 @@
 //	to=owner, server, kept      who receives it instead of everyone: its owner; nobody; nobody, but the owner's
 //	                            prediction computes it too
 //	to=team                     only players whose avatar is of the entity's team receive it
-//	team                        int, enum, handle: the entity's team, 0 being none
+//	team                        int, enum, handle: the entity's team, 0 being none. An event with one goes only to
+//	                            players whose avatar is of that team
 //	parent                      handle: the entity that the first pos is relative to, 0 being none; see game.World.On
 //	ref                         text: observers receive a number, and the text itself once, reliably. Until it arrives
 //	                            they see none. For names that appear again and again; owners always receive the text

@@ -197,8 +197,11 @@ func TestPlain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := k.Plain(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := k.Plain(false); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", c.tag, err, c.want)
+		}
+		if team := strings.HasSuffix(c.tag, ",team"); team && k.Plain(true) != nil {
+			t.Errorf("%s: an event may have a team, but: %v", c.tag, k.Plain(true))
 		}
 	}
 }
