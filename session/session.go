@@ -52,6 +52,7 @@ const (
 	MaxRoom       = 64   // a room's name
 	MaxGame       = 64   // a game's name
 	MaxToken      = 1024 // a connect token
+	MaxCode       = 32   // the code of a private room
 	MaxText       = 256  // the sentence of a Refusal
 	MaxSchemaText = 4096 // the schema in a Refusal
 	MaxPeriod     = 10 * time.Second
@@ -94,6 +95,7 @@ func (c *codec) header(k Kind, frozen bool) {
 //	2+n   Room, at most 64 bytes
 //	2+n   Name, at most 48 bytes
 //	2+n   Token, at most 1024 bytes
+//	2+n   Code, at most 32 bytes
 type Hello struct {
 	// Schema is the hash of the client's schema text (game.Rules.Hash). A server with another hash
 	// refuses and sends its own schema text.
@@ -112,6 +114,9 @@ type Hello struct {
 	Name string
 	// Token is the connect token; empty if the server needs none.
 	Token []byte
+	// Code opens a private room. The first player of a room that is not open yet sets its code with
+	// it; empty makes the room public.
+	Code string
 }
 
 func (h *Hello) code(c *codec) {
@@ -123,6 +128,7 @@ func (h *Hello) code(c *codec) {
 	c.text(&h.Room, MaxRoom, false, "room")
 	c.text(&h.Name, MaxName, false, "name")
 	c.blob(&h.Token, MaxToken, "token")
+	c.text(&h.Code, MaxCode, false, "code")
 }
 
 // Append appends the encoded message to b. It fails only on a field outside its bounds.

@@ -23,6 +23,7 @@ var (
 		Room:   "lobby",
 		Name:   "Zoë 🎈",
 		Token:  []byte{0xde, 0xad, 0xbe, 0xef},
+		Code:   "7f212K",
 	}
 	welcome = Welcome{
 		Session: 7, Player: 42, Tick: 1000, ServerTime: clock.Time(16_666_666_667), Period: time.Second / 60,
@@ -129,6 +130,8 @@ func TestBounds(t *testing.T) {
 		{"room over", Hello{Room: long(MaxRoom + 1)}, "room is 65"},
 		{"token at its bound", Hello{Token: make([]byte, MaxToken)}, ""},
 		{"token over", Hello{Token: make([]byte, MaxToken+1)}, "token is 1025"},
+		{"code at its bound", Hello{Code: long(MaxCode)}, ""},
+		{"code over", Hello{Code: long(MaxCode + 1)}, "code is 33"},
 		{"a length that wraps 16 bits", Hello{Token: make([]byte, 65536+4)}, "token is 65540"},
 		{"broken UTF-8", Hello{Name: "a\xff"}, "name is not valid UTF-8"},
 		{"control character", Hello{Name: "a\x1b[31m"}, "name holds the control character U+001B at byte 1"},

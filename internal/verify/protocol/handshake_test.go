@@ -139,7 +139,7 @@ func decoded(kind string, b []byte) (fields []string, err error) {
 			tok = hex.EncodeToString(m.Token)
 		}
 		return []string{"1", fmt.Sprint(session.Version), fmt.Sprint(m.Schema), key(m.Nonce), key(m.Resume),
-			fmt.Sprint(m.Newest), text(m.Room), text(m.Name), tok}, err
+			fmt.Sprint(m.Newest), text(m.Room), text(m.Name), tok, text(m.Code)}, err
 	case "welcome":
 		m, err := session.DecodeWelcome(b)
 		resumed := "0"
@@ -226,7 +226,7 @@ func TestHandshake(t *testing.T) {
 		}
 	}
 	// The longest texts, and those one byte longer.
-	for _, n := range []int{48, 49, 64, 65, 256, 257, 1024, 1025, 4096, 4097} {
+	for _, n := range []int{32, 33, 48, 49, 64, 65, 256, 257, 1024, 1025, 4096, 4097} {
 		long := append([]byte{byte(n), byte(n >> 8)}, bytes.Repeat([]byte{'x'}, n)...)
 		none := []byte{0, 0}
 		head := func(file string, size int) []byte {
@@ -237,9 +237,10 @@ func TestHandshake(t *testing.T) {
 			kind  string
 			parts [][]byte
 		}{
-			{"hello", [][]byte{head("hello.hex", 44), long, none, none}},
-			{"hello", [][]byte{head("hello.hex", 44), none, long, none}},
-			{"hello", [][]byte{head("hello.hex", 44), none, none, long}},
+			{"hello", [][]byte{head("hello.hex", 44), long, none, none, none}},
+			{"hello", [][]byte{head("hello.hex", 44), none, long, none, none}},
+			{"hello", [][]byte{head("hello.hex", 44), none, none, long, none}},
+			{"hello", [][]byte{head("hello.hex", 44), none, none, none, long}},
 			{"welcome", [][]byte{head("welcome.hex", 73), long, none}},
 			{"welcome", [][]byte{head("welcome.hex", 73), none, long}},
 			{"refusal", [][]byte{head("refusal.hex", 4), long, none}},
