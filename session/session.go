@@ -91,6 +91,7 @@ func (c *codec) header(k Kind, frozen bool) {
 //	8     Schema
 //	16    Nonce
 //	16    Resume
+//	16    Guest
 //	2     Newest
 //	2+n   Room, at most 64 bytes
 //	2+n   Name, at most 48 bytes
@@ -106,6 +107,9 @@ type Hello struct {
 	// Resume is the key from the Welcome of a session that the client wants to continue; all zero
 	// asks for a new one. Servers do not continue sessions yet.
 	Resume [KeySize]byte
+	// Guest is a secret that a client without an account draws once and keeps: who sends it again
+	// finds again what the server stored. All zero asks for nothing to be stored.
+	Guest [KeySize]byte
 	// Newest is the newest packet that the client applied in that session. Later ones are lost.
 	Newest wire.Seq
 	// Room is where the client would like to play. Empty leaves the choice to the server.
@@ -124,6 +128,7 @@ func (h *Hello) code(c *codec) {
 	c.u64(&h.Schema)
 	c.key(&h.Nonce)
 	c.key(&h.Resume)
+	c.key(&h.Guest)
 	c.u16((*uint16)(&h.Newest))
 	c.text(&h.Room, MaxRoom, false, "room")
 	c.text(&h.Name, MaxName, false, "name")

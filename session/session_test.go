@@ -19,6 +19,7 @@ var (
 		Schema: 0x0123456789abcdef,
 		Nonce:  [KeySize]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
 		Resume: [KeySize]byte{0xff, 15: 0xee},
+		Guest:  [KeySize]byte{0xaa, 15: 0xbb},
 		Newest: 0xfffe,
 		Room:   "lobby",
 		Name:   "Zoë 🎈",
@@ -167,7 +168,7 @@ func TestBounds(t *testing.T) {
 
 // The decoder holds the same bounds against a peer that does not.
 func TestDecodeRefusesWhatAppendWould(t *testing.T) {
-	const name = 2 + 8 + 16 + 16 + 2 + 2 // offset of the length of Name when Room is empty
+	const name = 2 + 8 + 16 + 16 + 16 + 2 + 2 // offset of the length of Name when Room is empty
 	for _, c := range []struct {
 		name, want string
 		bend       func() []byte

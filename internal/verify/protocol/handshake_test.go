@@ -138,7 +138,7 @@ func decoded(kind string, b []byte) (fields []string, err error) {
 		if len(m.Token) > 0 {
 			tok = hex.EncodeToString(m.Token)
 		}
-		return []string{"1", fmt.Sprint(session.Version), fmt.Sprint(m.Schema), key(m.Nonce), key(m.Resume),
+		return []string{"1", fmt.Sprint(session.Version), fmt.Sprint(m.Schema), key(m.Nonce), key(m.Resume), key(m.Guest),
 			fmt.Sprint(m.Newest), text(m.Room), text(m.Name), tok, text(m.Code)}, err
 	case "welcome":
 		m, err := session.DecodeWelcome(b)
@@ -237,10 +237,10 @@ func TestHandshake(t *testing.T) {
 			kind  string
 			parts [][]byte
 		}{
-			{"hello", [][]byte{head("hello.hex", 44), long, none, none, none}},
-			{"hello", [][]byte{head("hello.hex", 44), none, long, none, none}},
-			{"hello", [][]byte{head("hello.hex", 44), none, none, long, none}},
-			{"hello", [][]byte{head("hello.hex", 44), none, none, none, long}},
+			{"hello", [][]byte{head("hello.hex", 60), long, none, none, none}},
+			{"hello", [][]byte{head("hello.hex", 60), none, long, none, none}},
+			{"hello", [][]byte{head("hello.hex", 60), none, none, long, none}},
+			{"hello", [][]byte{head("hello.hex", 60), none, none, none, long}},
 			{"welcome", [][]byte{head("welcome.hex", 73), long, none}},
 			{"welcome", [][]byte{head("welcome.hex", 73), none, long}},
 			{"refusal", [][]byte{head("refusal.hex", 4), long, none}},
