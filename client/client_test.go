@@ -148,6 +148,7 @@ type duo struct {
 	sides []*side
 	now   clock.Time
 	tick  clock.Time // of the next tick
+	hangs clock.Time // until then the server stands still, and nothing that arrives is read
 	out   server.Outbox
 	after func() // each tick, before its datagrams are coded
 	watch func() // each tick
@@ -211,10 +212,13 @@ func land(list *[]flight, now clock.Time, f func(at clock.Time, data []byte)) {
 func (d *duo) run(span time.Duration) {
 	for end := d.now.Add(span); d.now < end; d.now += ms {
 		for _, p := range d.sides {
-			land(&p.up, d.now, func(at clock.Time, b []byte) { d.s.Receive(p.id, at, b) })
+			if d.now >= d.hangs {
+				land(&p.up, d.now, func(_ clock.Time, b []byte) { d.s.Receive(p.id, d.now, b) })
+			}
 			land(&p.down, d.now, func(at clock.Time, b []byte) { p.c.Receive(at+p.offset, b) })
 		}
-		if d.now >= d.tick {
+		if d.now >= max(d.tick, d.hangs) {
+			d.tick = max(d.tick, d.hangs) // ticks are not made up for
 			d.s.Begin(d.tick)
 			for _, e := range d.s.Engine().Events() {
 				if e.Event == 0 {

@@ -27,7 +27,9 @@ func (c *Client) Frame(now clock.Time) (due int) {
 	c.replay.ran = c.stats.Prediction.Replayed - replayed
 	c.own.smooth.Step(min(max(dt.Seconds(), 0), 1))
 	c.ahead.step(min(max(dt.Seconds(), 0), 1))
-	return c.up.schedule(c.time.commandTick(dt, c.up.away)) // and command time
+	t := c.time.commandTick(dt, c.up.away) // and command time
+	c.followHang(t)
+	return c.up.schedule(t)
 }
 
 // MaxTicks is how many commands one frame makes at most. After a longer pause the rest is skipped.
@@ -148,7 +150,31 @@ func (c *Client) followSteps(dt time.Duration) {
 	c.stats.ClockSteps++
 	c.screen.forget()
 	c.up.restart(c.time.now)
-	if t := c.time.tickAhead().Tick(); t < c.up.made {
+	c.goBack(c.time.tickAhead().Tick())
+}
+
+// hangAfter is by how much command time may fall behind the newest command until commands go back.
+// Within it the commands that were made are those of the ticks to come, only early.
+const hangAfter = 200 * time.Millisecond
+
+// followHang notices by the command tick t that the server goes on where it stood some time ago: it
+// hung. It would run none of the commands that were made meanwhile in time, or outdated ones, so
+// they are made anew.
+func (c *Client) followHang(t clock.Tick) {
+	if t == 0 || time.Duration(c.up.made-min(t, c.up.made))*c.time.period <= hangAfter {
+		return
+	}
+	before := c.own.pose()
+	c.goBack(t)
+	if c.own.me != 0 {
+		c.own.hideFrom(before)
+	}
+	c.stats.Hangs++
+}
+
+// goBack makes t the newest command; those after it are made anew.
+func (c *Client) goBack(t clock.Tick) {
+	if t < c.up.made {
 		c.up.truncate(t)
 		c.own.ring.Truncate(t)
 		c.time.lead.truncate(t)

@@ -255,13 +255,15 @@ func (c *Client) applyHeartbeat(at clock.Time, h *wire.Header, r *wire.BitReader
 // period.
 func (c *Client) applyFeedback(f *packet.Feedback, at clock.Time, period time.Duration) {
 	acked := min(f.Acked, c.up.made)
-	c.up.acked = max(c.up.acked, acked)
+	if c.up.backKnown {
+		c.up.acked = max(c.up.acked, acked)
+	}
 	starved := c.up.noteStarved(f.Starved)
 	if c.time.lead.reported() {
 		c.stats.Starved += uint64(starved)
 	}
 	c.own.desyncs.feedback(starved, f.HasSlack && f.Slack < 0)
-	if f.HasSlack && !c.up.mayBeAway() { // a hidden page makes its commands when it can, which teaches nothing
+	if f.HasSlack && c.up.backKnown && !c.up.mayBeAway() { // a hidden page makes its commands when it can, which teaches nothing
 		c.time.lead.Feedback(at, acked, time.Duration(f.Slack)*period/packet.SlackPerTick)
 	}
 }

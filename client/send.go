@@ -28,6 +28,12 @@ func (u *uplink) encode(now clock.Time) []byte {
 	if u.sentTick < u.made {
 		u.prevSentTick, u.sentTick = u.sentTick, u.made
 	}
+	if p.Note = 0; len(u.cmds) > 0 {
+		p.Note = withCommands
+		if !u.backKnown && u.backFrom == 0 {
+			u.backFrom = p.Seq
+		}
+	}
 	h.Elicits = len(u.cmds) > 0 || !u.time.lead.reported()
 	b := u.write(&h, packet.Uplink{Away: u.away, Sparse: sparse})
 	u.log.Charge(p, len(b)+wire.Overhead)
@@ -39,6 +45,9 @@ func (u *uplink) encode(now clock.Time) []byte {
 	u.stats.SentBytes += uint64(len(b) + wire.Overhead)
 	return b
 }
+
+// withCommands is the note in the log of a packet that has commands.
+const withCommands = 1
 
 // hasNews reports whether there is something to send: as many commands as share a packet, that the
 // player went away or came back, an acknowledgement, for which the next command can wait, or a sign

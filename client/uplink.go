@@ -83,6 +83,8 @@ type uplink struct {
 	away      bool
 	awayFrom  wire.Seq // first packet that said whether the player is away; 0: none
 	awayKnown bool     // the server knows
+	backFrom  wire.Seq // first packet with commands since they went back; 0: none
+	backKnown bool     // the server knows; what it says of commands before that is of those withdrawn
 
 	log      wire.Log
 	path     *rate.Capacity // what the way up carries
@@ -109,7 +111,7 @@ type repeats struct {
 
 func (u *uplink) init(c *Client, local clock.Time) (err error) {
 	u.rules, u.cfg, u.time, u.down, u.ring, u.stats = c.rules, &c.cfg, &c.time, &c.down, c.own.ring, &c.stats
-	u.awayKnown, u.lastSent = true, local-clock.Time(time.Hour)
+	u.awayKnown, u.backKnown, u.lastSent = true, true, local-clock.Time(time.Hour)
 	budget := rate.BytesPerSecond(c.welcome.BudgetUp / 8)
 	if budget == 0 {
 		budget = defaultUp
@@ -156,9 +158,11 @@ func (u *uplink) next() clock.Tick {
 	return u.made
 }
 
-// truncate forgets that commands after tick t were made and sent, as a clock was set.
+// truncate forgets that commands after tick t were made and sent, as a clock was set or the server
+// hung.
 func (u *uplink) truncate(t clock.Tick) {
 	u.made = t
+	u.backFrom, u.backKnown = 0, false
 	u.acked, u.sentTick = min(u.acked, t), min(u.sentTick, t)
 }
 
@@ -218,6 +222,9 @@ func (u *uplink) delivered(p *wire.Packet) {
 	u.down.received.Delivered(p.Seq)
 	if u.awayFrom != 0 && !u.awayFrom.Newer(p.Seq) {
 		u.awayKnown = true
+	}
+	if u.backFrom != 0 && !u.backFrom.Newer(p.Seq) && p.Note == withCommands {
+		u.backKnown = true
 	}
 	if u.idleFrom != 0 && !u.idleFrom.Newer(p.Seq) {
 		u.idleKnown = true

@@ -50,6 +50,15 @@ func (u *uplink) completeBasis(cmd *packet.Command, log *wire.Log, period time.D
 	return contradicts
 }
 
+// stepBack says that the commands after a tick are made anew: after all that is proved by now.
+func (u *uplink) stepBack(tick clock.Tick) {
+	for i := range u.proofs {
+		if p := &u.proofs[i]; p.tick != 0 {
+			p.tick = max(min(p.tick, tick), 1)
+		}
+	}
+}
+
 // prove keeps what is acknowledged now, together with the newest command that has arrived.
 func (u *uplink) prove(log *wire.Log, newest clock.Tick, period time.Duration) {
 	a, ok := log.Acknowledged()

@@ -27,6 +27,7 @@ type CommandStats struct {
 	// Contradicted counts commands whose frame lacked, as they say, what the client had
 	// acknowledged before, or had what it does not acknowledge.
 	Contradicted uint64
+	Withdrawn    uint64     // times that the client's commands went back and made those that waited void
 	LastStarved  clock.Tick // newest tick that ran without its own command
 
 	// Reasons counts commands that were judged.
@@ -41,6 +42,7 @@ type commands struct {
 	last    packet.Command // the newest command that ran
 	late    packet.Command // a late press that waits for the next tick, if its Tick is not 0
 	pressed clock.Tick     // where commands are timed: when the presses were made that run now
+	made    made           // what the client had made when the newest datagram with commands left
 	idle    bool           // the client announced that its commands stay as they are
 	rests   clock.Tick     // up to here they stayed as they were, since it announced that
 	queue   queue          // where commands are queued
@@ -57,6 +59,48 @@ type commands struct {
 	claims rewind.Claims
 
 	stats CommandStats
+}
+
+// made says how far a client was with its commands, so that its steps back are noticed.
+type made struct {
+	tick clock.Tick // the newest command of the newest datagram with commands; 0: none came
+	seq  wire.Seq   // that datagram
+	back wire.Seq   // where from is set: datagrams before this one were made before a step back
+	from bool
+}
+
+// ackWindow is how many packets before the newest are still accepted, see wire.Received.
+const ackWindow = 64
+
+// follow notes the commands of a datagram, and reports whether they count. A client never makes the
+// command of a tick twice, unless its time went back: after a hang of this server, or when a clock
+// was set. Then the first datagram that goes back withdraws all commands that did not run yet, and
+// what arrives of those made before it does not count any more.
+func (c *commands) follow(s *Server, seq wire.Seq, cmds []packet.Command) (counts, stepped bool) {
+	m := &c.made
+	if m.from && seq-m.back < 1<<15 && seq-m.back > ackWindow {
+		m.from = false // nothing that old is accepted any more
+	}
+	newest := cmds[len(cmds)-1].Tick
+	switch {
+	case m.tick != 0 && !seq.Newer(m.seq):
+		return !m.from || !m.back.Newer(seq), false
+	case newest < m.tick:
+		m.back, m.from, stepped = seq, true, true
+		c.withdraw(s)
+	}
+	m.seq, m.tick = seq, newest
+	return true, stepped
+}
+
+// withdraw forgets the commands that did not run yet.
+func (c *commands) withdraw(s *Server) {
+	ran := max(s.tick, c.queue.ran)
+	c.waiting.truncate(ran)
+	c.acked, c.rests = min(c.acked, ran), min(c.rests, ran)
+	c.queue.from, c.queue.fillTo = min(c.queue.from, ran+1), min(c.queue.fillTo, ran+1)
+	c.idle = false
+	c.stats.Withdrawn++
 }
 
 // noSlackReported is the note in the log of a packet that reported no slack. Others note the slack

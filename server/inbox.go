@@ -51,6 +51,16 @@ func (b *inbox) arrive(t clock.Tick) {
 	b.came[t%cmdWindow/64] |= 1 << (t % 64)
 }
 
+// truncate forgets all commands after tick t.
+func (b *inbox) truncate(t clock.Tick) {
+	b.newest = min(b.newest, t)
+	for i := range b.slots {
+		if b.slots[i].tick > t {
+			b.slots[i].tick = 0
+		}
+	}
+}
+
 // put stores a command. Commands up to tick ran are of no use any more; their places are used
 // again.
 func (b *inbox) put(cmd *packet.Command, waits time.Duration, ran clock.Tick) {

@@ -104,6 +104,13 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 	if h.Resync {
 		d.resync(arrival)
 	}
+	counts := true
+	if len(cmds) > 0 {
+		var stepped bool
+		if counts, stepped = p.commands.follow(p.s, h.Seq, cmds); stepped {
+			up.stepBack(cmds[0].Tick - 1)
+		}
+	}
 	if up.isNewest(h.Seq) {
 		up.echo, up.echoAt, up.echoDue = h.Stamp, arrival, true
 		up.queued, up.away = queued, flags.Away
@@ -111,8 +118,10 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 	}
 	d.mustAck = d.mustAck || h.Elicits
 	for i := range cmds {
-		contradicts := up.completeBasis(&cmds[i], &d.log, p.s.period)
-		p.commands.acceptCommand(p.s, &cmds[i], contradicts, arrival)
+		if counts {
+			contradicts := up.completeBasis(&cmds[i], &d.log, p.s.period)
+			p.commands.acceptCommand(p.s, &cmds[i], contradicts, arrival)
+		}
 	}
 	up.prove(&d.log, p.commands.waiting.newest, p.s.period)
 }
