@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -61,8 +62,8 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 // count counts a connection under its address until leave is called. It fails if the address has
 // too many.
 func (h *Host) count(remote string) (leave func(), err error) {
-	a, counted := transport.Origin(remote)
-	if !counted {
+	a := address(remote)
+	if !a.IsValid() {
 		return func() {}, nil
 	}
 	h.mu.Lock()
@@ -78,6 +79,29 @@ func (h *Host) count(remote string) (leave func(), err error) {
 			delete(h.from, a)
 		}
 	}, nil
+}
+
+// An origin is whom something counts for: an account if a connect token names one, else an address.
+// The zero origin is nobody in particular, such as programs on this machine.
+type origin struct {
+	account uint64
+	address netip.Addr
+}
+
+func originOf(conn transport.Conn, grant token.Grant) origin {
+	if grant.Player != 0 {
+		return origin{account: grant.Player}
+	}
+	return origin{address: address(conn.Remote())}
+}
+
+// address returns what clients from remote ("host:port") count as; the zero Addr if they cannot be
+// told apart.
+func address(remote string) netip.Addr {
+	if a, ok := transport.Origin(remote); ok {
+		return a
+	}
+	return netip.Addr{}
 }
 
 // refusal makes a Refusal with a sentence for a person.
@@ -164,7 +188,7 @@ func wholeLines(s string, n int) string {
 func (h *Host) enter(
 	ctx context.Context, conn transport.Conn, hello *session.Hello, grant token.Grant,
 ) (*room, *player, error) {
-	r, err := h.open(hello.Room)
+	r, err := h.open(hello.Room, originOf(conn, grant))
 	if err != nil {
 		return nil, nil, err
 	}

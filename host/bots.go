@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 // botSpacing is the time between two bots that join a room, so that a new room fills up instead of
 // beginning with a crowd in one place.
 const botSpacing = 120 * time.Millisecond
+
+// errNobody refuses bots in a room without people.
+var errNobody = errors.New("host: nobody is there to play with")
 
 // botNames are the names of bots, in an order that differs from room to room. When there are more
 // bots than names, the second Ada is called "Ada 2".
@@ -98,9 +102,13 @@ func (c *crowd) run(ctx context.Context) {
 	}()
 	faults := faultLog{log: r.log.With("bots", true)}
 	next := r.h.clock()
-	for joined := 0; ; {
+	joined, company := 0, uint64(0)
+	for {
 		now := r.h.clock()
-		for joined < r.h.cfg.Bots && now >= next {
+		if c := r.company.Load(); c != company {
+			joined, company, next = 0, c, now
+		}
+		for company != 0 && joined < r.h.cfg.Bots && now >= next {
 			if !c.join(ctx, botName(r.name, joined)) {
 				return
 			}
@@ -145,6 +153,9 @@ func (c *crowd) join(ctx context.Context, name string) bool {
 	}
 	select {
 	case err := <-j.answer:
+		if errors.Is(err, errNobody) {
+			return true
+		}
 		if err == nil {
 			b.core, err = r.h.cfg.NewBot(r.h.cfg.Rules, welcome, r.h.clock())
 		}

@@ -35,6 +35,14 @@ const (
 	MaxRooms     = 4096
 	// DefaultPlayers is how many humans a room admits.
 	DefaultPlayers = 64
+	// DefaultRoomsPerAddress is how many open rooms one address, or one account, may have opened.
+	DefaultRoomsPerAddress = 4
+	// RoomRefill is the time after which an address or account that opened as many rooms as it may
+	// can open one more, and then another after as long again.
+	RoomRefill = 15 * time.Second
+	// Stay is how long a player must have been in a room for the room to wait for Config.Grace when
+	// all have left. A room in which nobody stayed ends at once.
+	Stay = 10 * time.Second
 	// DefaultPlayersPerAddress is how many humans may play from one address, such as a school
 	// behind one router.
 	DefaultPlayersPerAddress = 64
@@ -69,6 +77,9 @@ type Config struct {
 	// Players is how many humans a room admits; 0 means DefaultPlayers. With Bots it is at most
 	// server.MaxClients.
 	Players int
+	// RoomsPerAddress is how many open rooms one address may have opened, or one account of connect
+	// tokens; 0 means DefaultRoomsPerAddress. This machine is not bounded, nor is the default room.
+	RoomsPerAddress int
 	// PlayersPerAddress is how many humans may play from one address, in all rooms together; 0
 	// means DefaultPlayersPerAddress. Players on this machine are not counted.
 	PlayersPerAddress int
@@ -119,19 +130,21 @@ type Visitor struct {
 
 // A Host runs the rooms of one game. See New. Safe for concurrent use.
 type Host struct {
-	cfg   Config
-	clock transport.Clock
-	log   *slog.Logger
-	pool  *pool
-	total shares
-	n     hostCounters
+	cfg     Config
+	clock   transport.Clock
+	log     *slog.Logger
+	pool    *pool
+	total   shares
+	n       hostCounters
+	opening *transport.Rates[origin] // of rooms
 
-	mu    sync.Mutex
-	ctx   context.Context // of the rooms; nil before Run
-	rooms map[string]*room
-	from  map[netip.Addr]int // humans by origin
-	alive map[*room]struct{} // rooms whose loop runs: those in rooms, and those about to end
-	wg    sync.WaitGroup     // of the rooms
+	mu     sync.Mutex
+	ctx    context.Context // of the rooms; nil before Run
+	rooms  map[string]*room
+	from   map[netip.Addr]int // humans by address
+	opened map[origin]int     // open rooms by who opened them
+	alive  map[*room]struct{} // rooms whose loop runs: those in rooms, and those about to end
+	wg     sync.WaitGroup     // of the rooms
 }
 
 // New returns a Host. It fails on a Config outside its bounds. Nothing runs before Run.
@@ -147,6 +160,9 @@ func New(cfg Config) (*Host, error) {
 	}
 	if cfg.PlayersPerAddress == 0 {
 		cfg.PlayersPerAddress = DefaultPlayersPerAddress
+	}
+	if cfg.RoomsPerAddress == 0 {
+		cfg.RoomsPerAddress = DefaultRoomsPerAddress
 	}
 	if cfg.Room == "" {
 		cfg.Room = DefaultRoom
@@ -175,6 +191,8 @@ func New(cfg Config) (*Host, error) {
 		return nil, fmt.Errorf("host: TotalBudget %d is below %d bytes a second", cfg.TotalBudget, server.MinBudget)
 	case cfg.PlayersPerAddress < 1:
 		return nil, fmt.Errorf("host: PlayersPerAddress %d is below 1", cfg.PlayersPerAddress)
+	case cfg.RoomsPerAddress < 1:
+		return nil, fmt.Errorf("host: RoomsPerAddress %d is below 1", cfg.RoomsPerAddress)
 	case cfg.Grace < 0 || cfg.HelloTimeout < 0:
 		return nil, fmt.Errorf("host: Grace %v and HelloTimeout %v must not be negative", cfg.Grace, cfg.HelloTimeout)
 	case cfg.Bots > 0 && cfg.Rules.Bot() == nil:
@@ -190,7 +208,9 @@ func New(cfg Config) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room),
-		alive: make(map[*room]struct{}), from: make(map[netip.Addr]int)}
+		alive: make(map[*room]struct{}), from: make(map[netip.Addr]int),
+		opened:  make(map[origin]int),
+		opening: transport.NewRates[origin](cfg.RoomsPerAddress, time.Duration(cfg.RoomsPerAddress)*RoomRefill)}
 	h.total.total, h.total.usual = int64(cfg.TotalBudget), int64(cfg.Budget)
 	if cfg.Budget == 0 {
 		h.total.usual = server.DefaultBudget
@@ -286,9 +306,9 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 // errListener marks the failure of a listener.
 var errListener = errors.New("host: a listener failed")
 
-// open returns the room of a name, which it opens if need be. The room does not retire before
-// entered is called.
-func (h *Host) open(name string) (*room, error) {
+// open returns the room of a name, which it opens for by if need be. The room does not retire
+// before entered is called.
+func (h *Host) open(name string, by origin) (*room, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx == nil || h.ctx.Err() != nil {
@@ -301,12 +321,22 @@ func (h *Host) open(name string) (*room, error) {
 		if len(h.rooms) >= h.cfg.Rooms && name != h.cfg.Room {
 			return nil, refusal(session.Busy, "all %d rooms are taken", h.cfg.Rooms)
 		}
+		if name == h.cfg.Room {
+			by = origin{}
+		}
+		if by != (origin{}) && (h.opened[by] >= h.cfg.RoomsPerAddress || !h.opening.Take(by)) {
+			return nil, refusal(session.Busy, "you opened %d rooms already; wait a little, or join one that is open",
+				h.cfg.RoomsPerAddress)
+		}
 		var err error
-		if r, err = newRoom(h, name); err != nil {
+		if r, err = newRoom(h, name, by); err != nil {
 			h.log.Error("a room could not be opened", "room", name, "error", err)
 			return nil, refusal(session.InternalError, "the room could not be opened")
 		}
 		h.rooms[name], h.alive[r] = r, struct{}{}
+		if by != (origin{}) {
+			h.opened[by]++
+		}
 		h.n.mu.Lock()
 		h.n.opened++
 		h.n.mu.Unlock()
@@ -349,6 +379,11 @@ func (h *Host) ended(r *room, why session.Refusal) {
 	defer h.mu.Unlock()
 	h.forget(r)
 	delete(h.alive, r)
+	if by := r.by; by != (origin{}) {
+		if h.opened[by]--; h.opened[by] == 0 {
+			delete(h.opened, by)
+		}
+	}
 	h.n.mu.Lock()
 	defer h.n.mu.Unlock()
 	h.n.closed++

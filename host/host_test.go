@@ -39,6 +39,7 @@ type stage struct {
 	*Host
 	t    testing.TB
 	l    *memory.Listener
+	away *elsewhere // gives connections addresses
 	log  *logBook
 	stop context.CancelFunc
 	done chan error
@@ -83,9 +84,10 @@ func newStage(t testing.TB, cfg Config) *stage {
 	if s.l, err = memory.Listen(l); err != nil {
 		t.Fatal(err)
 	}
+	s.away = &elsewhere{s.l, make(chan string, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	go func() { s.done <- h.Run(ctx, s.l) }()
+	go func() { s.done <- h.Run(ctx, s.away) }()
 	return s
 }
 

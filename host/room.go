@@ -35,21 +35,25 @@ const (
 type room struct {
 	h     *Host
 	name  string
+	by    origin // who opened it
 	log   *slog.Logger
 	srv   *server.Server
 	pacer clock.Pacer
 
-	players map[server.PlayerID]*player
-	order   []*player // by rising id
-	humans  int
-	empty   clock.Time // when the last human left, if humans is 0
-	looked  clock.Time // when look ran last
-	silent  []server.PlayerID
-	spare   []byte
-	seqs    []wire.Seq
-	batch   batch
-	faults  faultLog
-	n       roomCounters
+	players   map[server.PlayerID]*player
+	order     []*player // by rising id
+	humans    int
+	empty     clock.Time    // when the last human left, if humans is 0
+	stayed    bool          // a human has been here for the time Stay
+	company   atomic.Uint64 // 0 while no human is here, then how often that has changed; for the bots
+	companies uint64
+	looked    clock.Time // when look ran last
+	silent    []server.PlayerID
+	spare     []byte
+	seqs      []wire.Seq
+	batch     batch
+	faults    faultLog
+	n         roomCounters
 
 	joins  chan *joining
 	leaves chan leaving
@@ -134,7 +138,7 @@ type leaving struct {
 }
 
 // newRoom makes a room and its world; run starts it.
-func newRoom(h *Host, name string) (*room, error) {
+func newRoom(h *Host, name string, by origin) (*room, error) {
 	secret, seed, err := h.seeds(name)
 	if err != nil {
 		return nil, err
@@ -149,7 +153,7 @@ func newRoom(h *Host, name string) (*room, error) {
 		return nil, err
 	}
 	r := &room{
-		h: h, name: name, srv: srv, log: h.log.With("room", name),
+		h: h, name: name, by: by, srv: srv, log: h.log.With("room", name),
 		players: make(map[server.PlayerID]*player),
 		joins:   make(chan *joining, joinQueue), leaves: make(chan leaving), calls: make(chan func()),
 		ticked: make(chan struct{}, 1), done: make(chan struct{}),
@@ -250,7 +254,7 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 			if now.Sub(r.looked) >= lookEvery {
 				r.look(now)
 			}
-			if r.humans == 0 && now.Sub(r.empty) >= r.h.cfg.Grace && r.h.retire(r) {
+			if r.humans == 0 && (!r.stayed || now.Sub(r.empty) >= r.h.cfg.Grace) && r.h.retire(r) {
 				return session.Refusal{Code: session.NoRoom, Text: "nobody was here"}
 			}
 			timer.Reset(max(r.pacer.Next().Sub(r.h.clock()), 0))
@@ -393,6 +397,9 @@ func (r *room) join(j *joining) error {
 			return refusal(session.RoomFull, "room %s has its %d players", r.name, r.humans)
 		}
 	}
+	if j.bot && r.humans == 0 {
+		return errNobody
+	}
 	if j.name == guest {
 		j.name = r.guestName()
 	}
@@ -407,7 +414,10 @@ func (r *room) join(j *joining) error {
 	r.players[id] = p
 	r.order = append(r.order, p) // ids rise
 	if !j.bot {
-		r.humans++
+		if r.humans++; r.humans == 1 {
+			r.companies++
+			r.company.Store(r.companies)
+		}
 		p.log.Info("player joined")
 	}
 	r.n.joined(p)
@@ -477,10 +487,22 @@ func (r *room) remove(p *player, why string) {
 		return
 	}
 	now := r.h.clock()
+	r.stayed = r.stayed || now.Sub(p.joined) >= Stay
 	if r.humans--; r.humans == 0 {
 		r.empty = now
+		r.company.Store(0)
+		r.dismiss()
 	}
 	p.log.Info("player left", "reason", why, "stayed", now.Sub(p.joined).Round(time.Millisecond))
+}
+
+// dismiss sends the bots away: they play beside people only.
+func (r *room) dismiss() {
+	for _, p := range slices.Clone(r.order) {
+		if p.bot {
+			r.sendAway(p, session.Refusal{Code: session.Removed, Text: errNobody.Error()})
+		}
+	}
 }
 
 // look removes players that have gone silent, and publishes the counters.

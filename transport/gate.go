@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"hash/maphash"
 	"net/netip"
 	"sync"
 	"time"
@@ -17,9 +16,6 @@ const (
 	// EntryRefill is the time in which an address may enter as often as it may have visitors, at a
 	// steady rate: a handshake costs half a millisecond of work even if it fails.
 	EntryRefill = 6 * time.Second
-	// entryCounters is how many counters all addresses share, by a hash with a secret seed: memory
-	// is bounded, and nobody can choose whom to share a counter with.
-	entryCounters = 4096
 )
 
 // A Gate counts clients from their first packet until they are admitted, and refuses those beyond
@@ -32,14 +28,7 @@ type Gate struct {
 	inside  int
 	by      map[netip.Addr]int // its size is bounded by inside
 	refused uint64
-	seed    maphash.Seed
-	entries [entryCounters]bucket
-}
-
-// A bucket counts the entries of addresses and forgets them with time.
-type bucket struct {
-	used float64 // entries not yet forgotten, as of at
-	at   time.Time
+	entries *Rates[netip.Addr]
 }
 
 // NewGate returns a Gate that admits so many visitors at once, and perAddress of them from one
@@ -52,7 +41,8 @@ func NewGate(visitors, perAddress int) *Gate {
 	if perAddress <= 0 {
 		perAddress = MaxVisitorsPerAddress
 	}
-	return &Gate{most: visitors, mostPerAddress: perAddress, by: make(map[netip.Addr]int), seed: maphash.MakeSeed()}
+	return &Gate{most: visitors, mostPerAddress: perAddress, by: make(map[netip.Addr]int),
+		entries: NewRates[netip.Addr](perAddress, EntryRefill)}
 }
 
 // origin returns what an address counts as, and whether it is counted at all. All unreadable
@@ -86,14 +76,13 @@ func (g *Gate) Enter(address string) (leave func(), ok bool) {
 	a, counted := origin(address)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.inside >= g.most || counted && (g.by[a] >= g.mostPerAddress || g.used(a).used+1 > float64(g.mostPerAddress)) {
+	if g.inside >= g.most || counted && (g.by[a] >= g.mostPerAddress || !g.entries.Take(a)) {
 		g.refused++
 		return nil, false
 	}
 	g.inside++
 	if counted {
 		g.by[a]++
-		g.used(a).used++
 	}
 	return sync.OnceFunc(func() {
 		g.mu.Lock()
@@ -108,16 +97,6 @@ func (g *Gate) Enter(address string) (leave func(), ok bool) {
 	}), true
 }
 
-// used returns the bucket of an address as of now. The caller holds g.mu.
-func (g *Gate) used(a netip.Addr) *bucket {
-	key := a.As16()
-	b := &g.entries[maphash.Bytes(g.seed, key[:])%entryCounters]
-	now := time.Now()
-	b.used = max(0, b.used-float64(g.mostPerAddress)*(float64(now.Sub(b.at))/float64(EntryRefill)))
-	b.at = now
-	return b
-}
-
 // Crowded reports whether so many visitors are inside, or came lately, in all or from this address,
 // that a newcomer should first prove its address. So forged addresses use up half of a limit at
 // most.
@@ -126,7 +105,7 @@ func (g *Gate) Crowded(address string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	half := float64(g.mostPerAddress) / 2
-	return 2*g.inside >= g.most || counted && (float64(g.by[a]) >= half || g.used(a).used >= half)
+	return 2*g.inside >= g.most || counted && (float64(g.by[a]) >= half || g.entries.used(a) >= half)
 }
 
 // Visitors returns how many are inside now.
