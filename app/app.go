@@ -32,6 +32,8 @@ type options struct {
 	Web     string `placeholder:"DIR" help:"The folder of the page; by default web beside the source or above it."`
 	Open    bool   `help:"Open the page in a browser."`
 	Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
+
+	site.Door `embed:"" group:"For players on other machines"`
 }
 
 // Main runs a game: the server with its page and bots, as the flags and at most one Options say,
@@ -105,12 +107,11 @@ func run(
 		pages = append(pages, root.FS())
 	}
 	s, err := site.Listen(site.Config{
-		Addr: o.Addr, Pages: pages,
+		Addr: o.Addr, Door: o.Door, Pages: pages,
 		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
 			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(&how),
 			Rewind: how.Rewind, RewindTotal: how.RewindTotal,
 			Log: site.Logger(stderr, o.Verbose)},
-		Metrics: site.IsLocal(o.Addr),
 	})
 	if err != nil {
 		say(err)

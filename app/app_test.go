@@ -111,7 +111,8 @@ func TestPrebuilt(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	cancel()
-	if e := <-done; e.code != 0 || e.text != "using the zap.wasm beside the page\n" {
+	if e := <-done; e.code != 0 || !strings.HasPrefix(e.text, "using the zap.wasm beside the page\n"+
+		"Players on this machine get: page, WebTransport, WebSocket.") || strings.Count(e.text, "\n") != 2 {
 		t.Errorf("status %d, %q", e.code, e.text)
 	}
 }

@@ -1,6 +1,9 @@
 package transport
 
-import "strings"
+import (
+	"net/netip"
+	"strings"
+)
 
 // Origins lists the web origins whose pages may connect: without it any page that a player opens
 // could speak to a server on the player's own machine or network. Programs that are not browsers
@@ -8,8 +11,13 @@ import "strings"
 //
 // An entry is an origin as browsers write it, such as "https://play.example" or
 // "http://localhost:8080"; with the port "*" it stands for all ports of that host. The entry "self"
-// stands for pages from the host that the client connects to, on any port, and "*" for every page.
-// Nil means "self". An empty list that is not nil lets no page in.
+// stands for pages from the IP address that the client connects to, on any port, or from localhost
+// if it connects to that, and "*" for every page. Nil means "self". An empty list that is not nil
+// lets no page in.
+//
+// A server's own name needs an entry, such as "https://game.example": whoever owns a name can make
+// it lead to any address, so that a page's name which equals the one asked for proves nothing (DNS
+// rebinding).
 type Origins []string
 
 // Allow reports whether a page from origin may connect to host ("name" or "name:port"), as the
@@ -31,7 +39,7 @@ func (o Origins) Allow(origin, host string) bool {
 		case entry == "*", entry == origin:
 			return true
 		case entry == "self":
-			if withoutPort(page) == withoutPort(strings.ToLower(host)) {
+			if own := withoutPort(strings.ToLower(host)); own == withoutPort(page) && fixed(own) {
 				return true
 			}
 		case strings.HasSuffix(entry, ":*"):
@@ -41,6 +49,15 @@ func (o Origins) Allow(origin, host string) bool {
 		}
 	}
 	return false
+}
+
+// fixed reports whether nobody can make this host lead elsewhere: an IP address, or localhost.
+func fixed(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil
 }
 
 func contains(o Origins, entry string) bool {

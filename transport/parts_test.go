@@ -125,8 +125,12 @@ func TestOrigins(t *testing.T) {
 		origin, host string
 		want         bool
 	}{
-		{nil, "", "game.example:4433", true}, // not a page
-		{nil, "https://game.example", "game.example:4433", true},
+		{nil, "", "game.example:4433", true},                      // not a page
+		{nil, "https://game.example", "game.example:4433", false}, // a name can be made to lead here
+		{nil, "https://192.0.2.7:8443", "192.0.2.7:4433", true},
+		{nil, "https://192.0.2.7", "192.0.2.70", false},
+		{nil, "http://[2001:db8::1]", "[2001:db8::1]", true},
+		{Origins{"self", "https://game.example:*"}, "https://game.example", "game.example:4433", true},
 		{nil, "http://localhost:8080", "localhost:4433", true},
 		{nil, "http://LOCALHOST:8080", "localhost", true},
 		{nil, "http://[::1]:8080", "[::1]:4433", true},

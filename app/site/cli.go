@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -83,13 +82,6 @@ func Status(err error) int {
 	return 2
 }
 
-// IsLocal reports whether an address to listen on can be reached from this machine alone.
-func IsLocal(addr string) bool {
-	name, _, err := net.SplitHostPort(addr)
-	ip := net.ParseIP(name)
-	return err == nil && (name == "localhost" || ip != nil && ip.IsLoopback())
-}
-
 // Logger returns a logger of text for people.
 func Logger(w io.Writer, verbose bool) *slog.Logger {
 	level := slog.LevelWarn
@@ -103,9 +95,7 @@ func Logger(w io.Writer, verbose bool) *slog.Logger {
 // exit status.
 func Run(ctx context.Context, s *Site, p *Program, name string, open bool, stdout, stderr io.Writer) int {
 	fmt.Fprintln(stdout, s.URL())
-	if note := s.note(); note != "" {
-		fmt.Fprintln(stderr, note)
-	}
+	fmt.Fprintln(stderr, s.players())
 	if open {
 		if err := openBrowser(s.URL()); err != nil {
 			fmt.Fprintf(stderr, "%s: no browser could be opened: %v\n", name, err)

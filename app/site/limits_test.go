@@ -164,7 +164,7 @@ func TestHugeFiles(t *testing.T) {
 // Every answer carries the headers that give pages a fine clock and keep browsers from guessing
 // types.
 func TestHeadersOfEveryAnswer(t *testing.T) {
-	url := serve(t, Config{Metrics: true}, fake(t)).URL()
+	url := serve(t, Config{Truth: true}, fake(t)).URL()
 	for _, path := range []string{"", "nothing", "meanwhile.json", "meanwhile.js", "zap.wasm", "wasm_exec.js",
 		"metrics", "receipts"} {
 		r, _ := get(t, url+path)

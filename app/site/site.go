@@ -4,6 +4,7 @@ package site
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,6 @@ import (
 	"meanwhile/game"
 	"meanwhile/headless"
 	"meanwhile/host"
-	"meanwhile/host/metrics"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -53,17 +53,17 @@ type Config struct {
 	// Addr is the TCP address of the page and of WebSocket, "host:port". QUIC and WebTransport get the
 	// UDP port of the same number if it is free, else any other.
 	Addr string
+	// Door says how players on other machines reach the site.
+	Door Door
 	// Pages are the trees of the page's files; the first that has a name wins. The library's own files
 	// come last.
 	Pages []fs.FS
 	// Handlers answer further requests, by patterns of http.ServeMux.
 	Handlers map[string]http.Handler
-	// Truth serves /truth, the server's own positions of all avatars: for demonstrations only, since
-	// cheats would profit.
+	// Truth serves /truth, the server's own positions of all avatars, and what Door.Metrics offers at
+	// /metrics and /receipts. Cheats would profit, so it is for demonstrations on this machine: it has
+	// no effect on addresses that others reach.
 	Truth bool
-	// Metrics serves /metrics to Prometheus, and /receipts: how each player's newest shots were
-	// judged. It is for whoever runs the server.
-	Metrics bool
 }
 
 // A Site is the sockets of a game and the handlers behind them. See Listen.
@@ -72,14 +72,20 @@ type Site struct {
 	log     *slog.Logger
 	host    *host.Host
 	tcp     net.Listener
-	udp     *quic.Listener
+	udp     *quic.Listener // or nil
 	ws      *ws.Server
-	cert    *cert.SelfSigned
+	op      net.Listener // of whoever runs the server, or nil
+	plain   net.Listener // of plain http that leads to https, or nil
+	cert    *certificate
+	front   *front
 	origins transport.Origins
 	program atomic.Pointer[Program]
 	feeds   sync.WaitGroup // handlers that http.Server no longer knows
 
 	mistakes sync.Map // sentences about the rules that were logged
+
+	mu     sync.Mutex
+	logged map[string]bool // by once
 }
 
 // An addrError reports an address on which the site cannot listen. Its text is for a person.
@@ -121,14 +127,14 @@ func Listen(cfg Config) (*Site, error) {
 	cfg.Host.NewBot = s.newBot
 	s.cfg = cfg
 	var err error
+	if s.front, err = cfg.Door.check(cfg.Addr); err != nil {
+		return nil, err
+	}
 	if s.host, err = host.New(cfg.Host); err != nil {
 		return nil, err
 	}
-	if s.tcp, err = net.Listen("tcp", cfg.Addr); err != nil {
-		return nil, unusable(cfg.Addr, err)
-	}
 	if err := s.listen(); err != nil {
-		_ = s.tcp.Close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
@@ -143,103 +149,167 @@ func (s *Site) newBot(rules *game.Rules, welcome session.Welcome, now clock.Time
 	})
 }
 
-// unusable explains why an address cannot be listened on.
-func unusable(addr string, err error) error {
-	text := fmt.Sprintf("cannot listen on %s: %v; choose another address with --addr", addr, err)
+// unusable explains why the address of a flag cannot be listened on.
+func unusable(flag, addr string, err error) error {
+	text := fmt.Sprintf("cannot listen on %s: %v; choose another address with %s", addr, err, flag)
 	var errno syscall.Errno
 	if errors.As(err, &errno) && (errno == syscall.EADDRINUSE || errno == wsaAddrInUse) {
-		text = fmt.Sprintf("%s is in use by another program; stop that one or choose another address with --addr", addr)
+		text = fmt.Sprintf("%s is in use by another program; stop that one or choose another address with %s", addr, flag)
 	} else if errors.As(err, &errno) && errno == syscall.EACCES {
-		text = fmt.Sprintf("this user may not listen on %s; choose a port above 1023 with --addr", addr)
+		text = fmt.Sprintf("this user may not listen on %s; choose a port above 1023 with %s, "+
+			"or allow it (systemd: AmbientCapabilities=CAP_NET_BIND_SERVICE)", addr, flag)
 	}
 	return &addrError{addr, text, err}
 }
 
-// listen opens the UDP socket and makes the WebSocket handler.
+// listen opens the sockets and makes the handler of WebSockets. Close closes those that are open.
 func (s *Site) listen() error {
-	name, _, _ := net.SplitHostPort(s.cfg.Addr) // looked at before
+	d := &s.cfg.Door
+	for _, l := range []struct {
+		flag, addr string
+		into       *net.Listener
+	}{{"--addr", s.cfg.Addr, &s.tcp}, {"--metrics", d.Metrics, &s.op}, {"--redirect", d.Redirect, &s.plain}} {
+		if l.addr == "" {
+			continue
+		}
+		var err error
+		if *l.into, err = net.Listen("tcp", l.addr); err != nil {
+			return unusable(l.flag, l.addr, err)
+		}
+	}
+	if s.op != nil {
+		if ip, _, _ := splitAddr(s.op.Addr()); !ip.IsLoopback() {
+			s.log.Warn("--metrics is not on this machine's own address; let only those reach it who run the server",
+				"address", s.op.Addr().String())
+		}
+	}
 	ip, port, err := net.SplitHostPort(s.tcp.Addr().String())
 	if err != nil {
 		return err
 	}
-	hosts := []string{"localhost", "127.0.0.1", "::1"}
-	if name != "" && !s.local() {
-		hosts = append(hosts, name)
-	}
-	if s.cert, err = cert.NewSelfSigned(cert.Config{Hosts: hosts}); err != nil {
+	if s.cert, err = s.certificate(append([]string{"localhost", "127.0.0.1", "::1"}, s.front.names...)); err != nil {
 		return err
 	}
-	// A page from localhost connects to 127.0.0.1, which is another host: QUIC tries one address
-	// only.
-	s.origins = transport.Origins{"self", "http://localhost:" + port, "http://127.0.0.1:" + port,
-		"http://[::1]:" + port}
+	s.origins = s.front.allowed(port, s.cert.names)
 	gate := transport.NewGate(0, 0)
+	s.ws, err = ws.NewServer(ws.Config{Clock: s.host.Clock(), Origins: s.origins, Gate: gate,
+		HelloTimeout: s.cfg.Host.HelloTimeout})
+	if err != nil || d.UDP == udpOff {
+		return err
+	}
 	open := func(addr string) (*quic.Listener, error) {
 		return quic.Listen(quic.Config{
-			Addr: addr, Clock: s.host.Clock(), Certificate: s.cert.GetCertificate, Origins: s.origins, Gate: gate,
+			Addr: addr, Clock: s.host.Clock(), Certificate: s.cert.get, Origins: s.origins, Gate: gate,
 			HelloTimeout: s.cfg.Host.HelloTimeout,
 		})
+	}
+	if d.UDP != "" {
+		if s.udp, err = open(d.UDP); err != nil {
+			return unusable("--udp", d.UDP, err)
+		}
+		return nil
 	}
 	if s.udp, err = open(net.JoinHostPort(ip, port)); err != nil {
 		s.log.Warn("the UDP port is taken; another one is used, which a firewall may not let through", "port", port,
 			"error", err)
 		if s.udp, err = open(net.JoinHostPort(ip, "0")); err != nil {
-			return unusable(s.cfg.Addr, err)
+			return unusable("--addr", s.cfg.Addr, err)
 		}
 	}
-	s.ws, err = ws.NewServer(ws.Config{Clock: s.host.Clock(), Origins: s.origins, Gate: gate,
-		HelloTimeout: s.cfg.Host.HelloTimeout})
-	if err != nil {
-		s.udp.Close("")
-	}
-	return err
+	return nil
 }
 
 // local reports whether only this machine reaches the site.
 func (s *Site) local() bool {
 	a, ok := s.tcp.Addr().(*net.TCPAddr)
-	return ok && a.IP.IsLoopback()
+	return ok && a.IP.IsLoopback() && s.front.public == "" && len(s.front.proxies) == 0
 }
 
 // Host returns the host, for its counters.
 func (s *Site) Host() *host.Host { return s.host }
 
-// URL is the address of the page on this machine.
+// URL is the address of the page, as players know it if that is known, else on this machine.
 func (s *Site) URL() string {
+	scheme := "http://"
+	if s.front.https {
+		scheme = "https://"
+	}
+	if s.front.public != "" {
+		return scheme + strings.TrimSuffix(s.front.public, ":443") + "/"
+	}
 	a, ok := s.tcp.Addr().(*net.TCPAddr)
 	if !ok {
-		return "http://" + s.tcp.Addr().String() + "/"
+		return scheme + s.tcp.Addr().String() + "/"
 	}
 	ip := a.IP.String()
 	switch {
+	case len(s.cert.names) > 0:
+		return scheme + withPort(s.cert.names[0], strconv.Itoa(a.Port)) + "/"
 	case a.IP.IsUnspecified():
 		ip = "127.0.0.1"
 	case a.Zone != "":
 		ip += "%25" + a.Zone
 	}
-	return "http://" + net.JoinHostPort(ip, strconv.Itoa(a.Port)) + "/"
+	return scheme + net.JoinHostPort(ip, strconv.Itoa(a.Port)) + "/"
 }
 
-// note returns what whoever gives the address to others should know, or "".
-func (s *Site) note() string {
-	if s.local() {
+// players says what players get, and how they would get more.
+func (s *Site) players() string {
+	_, port, _ := splitAddr(s.tcp.Addr())
+	udp := ""
+	if s.udp != nil {
+		_, udp, _ = net.SplitHostPort(s.udp.Addr())
+	}
+	switch {
+	case s.local() && udp == "":
+		return "Players on this machine get: page, WebSocket."
+	case s.local():
+		return "Players on this machine get: page, WebTransport, WebSocket. Others need --addr :" + port + "."
+	case !s.front.https:
+		return "Players get: page, WebSocket only: no https, so browsers on other machines have no WebTransport and a " +
+			"coarse clock. Mend it with --acme DOMAIN, with --tls-cert and --tls-key, or with a reverse proxy and --trust-proxy."
+	case udp == "":
+		return "Players get: page, WebSocket only: --udp off leaves WebTransport out."
+	case !s.cfg.Door.secure():
+		return "Players get, through the reverse proxy: page, WebSocket; WebTransport where UDP port " + udp +
+			" of this server is reached directly under the page's name. Leave it out with --udp off."
+	}
+	text := "Players get: page, WebTransport, WebSocket, if TCP port " + port + " and UDP port " + udp + " are open."
+	if s.cert.acme != nil && port != "443" && s.plain == nil {
+		text += " The authority of --acme asks at TCP port 443, which must lead to port " + port + " here."
+	}
+	return text
+}
+
+// QUIC returns the UDP address of native clients and WebTransport, "host:port", or "" without any.
+func (s *Site) QUIC() string {
+	if s.udp == nil {
 		return ""
 	}
-	return "Over plain http, browsers on other machines play over WebSocket, without WebTransport; " +
-		"put https in front of this server for WebTransport."
+	return s.udp.Addr()
 }
 
-// QUIC returns the UDP address of native clients and WebTransport, "host:port".
-func (s *Site) QUIC() string { return s.udp.Addr() }
-
-// Fingerprints returns the certificates that clients may pin.
-func (s *Site) Fingerprints() ([]cert.Fingerprint, error) { return s.cert.Fingerprints() }
+// Fingerprints returns the certificates that clients may pin: none if they trust an authority.
+func (s *Site) Fingerprints() ([]cert.Fingerprint, error) {
+	if s.cert.pins == nil {
+		return nil, nil
+	}
+	return s.cert.pins()
+}
 
 // Close releases the sockets of a site that is not served.
 func (s *Site) Close() {
-	_ = s.tcp.Close()
-	s.udp.Close("")
-	s.ws.Close("")
+	for _, l := range []net.Listener{s.tcp, s.op, s.plain} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+	if s.udp != nil {
+		s.udp.Close("")
+	}
+	if s.ws != nil {
+		s.ws.Close("")
+	}
 }
 
 // Serve serves until ctx ends, then sends the players away and returns when everything has ended. If
@@ -248,24 +318,47 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	s.program.Store(program)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h := newHTTPServer(s.handler(), s.log)
-	h.BaseContext = func(net.Listener) context.Context { return ctx }
 	var (
 		serving sync.WaitGroup
+		servers []*http.Server
+		once    sync.Once
 		failed  error // of HTTP, which ends everything
 	)
-	serving.Go(func() {
-		if err := h.Serve(s.tcp); !errors.Is(err, http.ErrServerClosed) {
-			failed = fmt.Errorf("site: %w", err)
-			cancel()
+	serve := func(l net.Listener, t *tls.Config, handler http.Handler) {
+		if l == nil {
+			return
 		}
-	})
-	err := s.host.Run(ctx, s.udp, s.ws)
+		if t != nil {
+			l = tls.NewListener(l, t)
+		}
+		h := newHTTPServer(handler, s.log)
+		h.BaseContext = func(net.Listener) context.Context { return ctx }
+		servers = append(servers, h)
+		serving.Go(func() {
+			if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				once.Do(func() { failed = fmt.Errorf("site: %w", err) })
+				cancel()
+			}
+		})
+	}
+	serve(s.tcp, s.tls(), s.handler())
+	serve(s.op, nil, s.operator())
+	serve(s.plain, nil, s.toHTTPS())
+	if s.cert.acme != nil {
+		go s.obtain(ctx) // the authority may take minutes, for which nobody waits
+	}
+	listeners := []transport.Listener{s.ws}
+	if s.udp != nil {
+		listeners = append(listeners, s.udp)
+	}
+	err := s.host.Run(ctx, listeners...)
 	cancel() // if it was the host that failed
 	end, done := context.WithTimeout(context.Background(), endPatience)
 	defer done()
-	if h.Shutdown(end) != nil {
-		_ = h.Close()
+	for _, h := range servers {
+		if h.Shutdown(end) != nil {
+			_ = h.Close()
+		}
 	}
 	serving.Wait()
 	s.feeds.Wait()
@@ -293,18 +386,15 @@ func (s *Site) handler() http.Handler {
 	mux.HandleFunc("GET /"+name+".wasm", s.part(func(p *Program) *asset { return p.wasm }))
 	mux.HandleFunc("GET /wasm_exec.js", s.part(func(p *Program) *asset { return p.exec }))
 	mux.Handle(transport.Path, s.ws)
-	if s.cfg.Truth {
+	if s.cfg.Truth && s.local() {
 		mux.HandleFunc("GET /truth", s.truth)
-	}
-	if s.cfg.Metrics {
-		mux.Handle("GET /metrics", metrics.Handler(s.host))
-		mux.HandleFunc("GET /receipts", s.receipts)
+		s.figures(mux)
 	}
 	for pattern, h := range s.cfg.Handlers {
 		mux.Handle(pattern, h)
 	}
 	mux.Handle("/", s.ahead(&files{trees: append(append([]fs.FS(nil), s.cfg.Pages...), web.Files), log: s.log}))
-	return headers(mux)
+	return s.forwarded(s.known(headers(s.shared(mux))))
 }
 
 // headers adds the headers of every answer. The first two make the browser give pages a fine clock.
@@ -356,14 +446,25 @@ type pageConfig struct {
 	Wasm         string        `json:"wasm"`
 	WasmBytes    int           `json:"wasmBytes"`
 	Exec         string        `json:"exec"`
-	WebTransport *webTransport `json:"webtransport"`
+	WebTransport *webTransport `json:"webtransport,omitempty"`
 	WebSocket    string        `json:"websocket"`
 	Truth        bool          `json:"truth,omitempty"`
 }
 
 type webTransport struct {
 	URL    string   `json:"url"`
-	Hashes []string `json:"hashes"`
+	Hashes []string `json:"hashes,omitempty"` // none: the page trusts the certificate's authority
+}
+
+// udpPort is the UDP port that players use: what maps the TCP port for them maps that of the same number,
+// too, unless it is a proxy.
+func (s *Site) udpPort() string {
+	_, port, _ := net.SplitHostPort(s.udp.Addr())
+	_, tcp, _ := splitAddr(s.tcp.Addr())
+	if _, public, err := net.SplitHostPort(s.front.public); err == nil && port == tcp && len(s.front.proxies) == 0 {
+		return public
+	}
+	return port
 }
 
 // config answers /meanwhile.json.
@@ -386,15 +487,10 @@ func (s *Site) config(w http.ResponseWriter, r *http.Request) {
 		refuse(status, sentence(text))
 		return
 	}
-	prints, err := s.cert.Fingerprints()
+	prints, err := s.Fingerprints()
 	if err != nil {
 		s.log.Error("no certificate", "error", err)
 		refuse(http.StatusInternalServerError, "The server has no certificate.")
-		return
-	}
-	_, port, err := net.SplitHostPort(s.udp.Addr())
-	if err != nil {
-		refuse(http.StatusInternalServerError, "The server does not know its port.")
 		return
 	}
 	rules := s.cfg.Host.Rules
@@ -403,10 +499,13 @@ func (s *Site) config(w http.ResponseWriter, r *http.Request) {
 		// Other rules, another protocol or another program: the page has to be loaded again.
 		Schema: fmt.Sprintf("%d-%016x-%s", session.Version, rules.Hash, p.wasm.hash[:16]),
 		Wasm:   "/" + rules.Name + ".wasm", WasmBytes: len(p.wasm.raw), Exec: "/wasm_exec.js",
-		WebTransport: &webTransport{URL: ":" + port + transport.Path}, WebSocket: transport.Path, Truth: s.cfg.Truth,
+		WebSocket: transport.Path, Truth: s.cfg.Truth && s.local(),
 	}
-	for _, f := range prints {
-		c.WebTransport.Hashes = append(c.WebTransport.Hashes, f.String())
+	if s.udp != nil {
+		c.WebTransport = &webTransport{URL: ":" + s.udpPort() + transport.Path}
+		for _, f := range prints {
+			c.WebTransport.Hashes = append(c.WebTransport.Hashes, f.String())
+		}
 	}
 	w.Header().Set("Content-Type", types[".json"])
 	_ = json.NewEncoder(w).Encode(c)

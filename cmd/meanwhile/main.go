@@ -52,8 +52,9 @@ type commands struct {
 		Rooms   int           `default:"${rooms}" help:"How many rooms may be open at once."`
 		Room    string        `default:"${room}" help:"The room of players who name none."`
 		Grace   time.Duration `default:"${grace}" help:"How long a room without players stays open."`
-		Metrics bool          `help:"Serve /metrics to Prometheus, and /receipts: how newest shots were judged."`
 		Verbose bool          `short:"v" help:"Log what happens, not only warnings."`
+
+		site.Door `embed:"" group:"For players on other machines"`
 	} `cmd:"" help:"Run a dedicated server."`
 
 	Load load `cmd:"" help:"Run headless players over real sockets, and print what they measured."`
@@ -104,14 +105,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "demo":
 		d := &c.Demo
 		return serve(ctx, d.Game, d.Bots, d.Open, site.Config{
-			Addr: d.Addr, Truth: true, Metrics: site.IsLocal(d.Addr),
+			Addr: d.Addr, Truth: true,
 			// The page has a slider for the playout delay: shots of those who move it count, too.
 			Host: host.Config{Budget: d.Kbit * 1000 / 8, Playout: playout.MaxDelay, Log: site.Logger(stderr, d.Verbose)},
 		}, stdout, stderr)
 	case "serve <game>":
 		s := &c.Serve
 		return serve(ctx, s.Game, &s.Bots, false, site.Config{
-			Addr: s.Addr, Metrics: s.Metrics,
+			Addr: s.Addr, Door: s.Door,
 			Host: host.Config{Budget: s.Kbit * 1000 / 8, Players: s.Players, Rooms: s.Rooms, Room: s.Room, Grace: s.Grace,
 				TotalBudget: s.Total * 1000 / 8, Log: site.Logger(stderr, s.Verbose)},
 		}, stdout, stderr)

@@ -65,10 +65,11 @@ const lastCore = "client"
 var thirdParty = map[string][]string{
 	"transport":    {"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go", "github.com/coder/websocket"},
 	"host/metrics": {"github.com/prometheus/client_golang"},
-	"app":          {"github.com/alecthomas/kong", "github.com/coder/websocket", "github.com/andybalholm/brotli"},
-	"demo":         {"github.com/andybalholm/brotli"},
-	"lab":          {"gonum.org/v1/plot"},
-	"vet":          {"golang.org/x/tools"},
+	"app": {"github.com/alecthomas/kong", "github.com/coder/websocket", "github.com/andybalholm/brotli",
+		"golang.org/x/crypto"},
+	"demo": {"github.com/andybalholm/brotli"},
+	"lab":  {"gonum.org/v1/plot"},
+	"vet":  {"golang.org/x/tools"},
 	"cmd": {
 		"github.com/chromedp/chromedp",
 		"github.com/chromedp/cdproto",
