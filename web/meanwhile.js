@@ -20,7 +20,8 @@
 //   autopilot   true: the game's bot plays until somebody touches a key, a mouse button or the screen
 //   transport   "webtransport" or "websocket" uses only this one; default: whichever answers first
 //   settings    {name: value} for the engine, as for g.set
-//   config      address of the server's answers to the page, default "/meanwhile.json"
+//   config      address of the server's answers to the page, default "/meanwhile.json" on the host that this library came from:
+//               a page of another host imports it as "https://game.example/meanwhile.js", if the server allows it (--origin)
 //
 // The page provides these:
 //   g.command() returns the command of the next tick; a missing field is zero. Not called without an avatar or on autopilot

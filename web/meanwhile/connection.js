@@ -32,7 +32,7 @@ export class Connection {
     /** How many datagrams the Worker dropped, by reason.
      * @type {Record<string, number>} */
     this.dropped = {}
-    this.worker = new Worker(new URL("../transport.js", import.meta.url), { type: "module" })
+    this.worker = startWorker(new URL("../transport.js", import.meta.url))
     this.worker.onmessage = e => this.receive(e.data)
     this.worker.onerror = e => game.fail(new Sentence(`The page's transport could not start (${e.message || "no module Workers in this browser"}).`))
     /** @type {(comparison: {sent: number, now: number}) => void} */
@@ -80,8 +80,8 @@ export class Connection {
     this.n++
     this.worker.postMessage({
       do: "connect", epochMs: epochMs + this.skew, first: remembered(),
-      webtransport: config.webtransport && only !== "websocket" ? { url: address(config.webtransport.url, "https:"), hashes: hashes(config.webtransport) } : null,
-      websocket: config.websocket && only !== "webtransport" ? address(config.websocket, location.protocol === "https:" ? "wss:" : "ws:") : null,
+      webtransport: config.webtransport && only !== "websocket" ? { url: config.webtransport.url, hashes: hashes(config.webtransport) } : null,
+      websocket: config.websocket && only !== "webtransport" ? config.websocket : null,
       hello: game.engine.hello().slice().buffer,
     })
   }
@@ -209,34 +209,54 @@ export class Connection {
 }
 
 /**
- * Asks the server what to load and where to connect.
+ * Starts the Worker. Its script must come from the page's own host, but what that imports need not.
+ * @param {URL} script
+ */
+function startWorker(script) {
+  if (script.origin === location.origin) return new Worker(script, { type: "module" })
+  const own = URL.createObjectURL(new Blob([`import ${JSON.stringify(script.href)}`], { type: "text/javascript" }))
+  return new Worker(own, { type: "module" })
+}
+
+/**
+ * Asks the server what to load and where to connect. Every address of the answer is whole.
  * @param {JoinOptions} options
  * @returns {Promise<Config>}
  */
 export async function loadConfig(options) {
-  const url = new URL(options.config ?? "/meanwhile.json", location.href)
+  const url = new URL(options.config ?? new URL("/meanwhile.json", import.meta.url), location.href)
   if (options.room) url.searchParams.set("room", options.room)
   let response
   try {
     response = await fetch(url, { cache: "no-store" })
   } catch {
-    throw new Sentence("The server does not answer.")
+    if (url.origin === location.origin) throw new Sentence("The server does not answer.")
+    if (location.protocol === "https:" && url.protocol === "http:" && !/^(localhost|127\..*|\[::1\])$/.test(url.hostname)) {
+      throw new Sentence(`This page came over https, so browsers let it play on servers with https only, and ${url.origin} has none.`)
+    }
+    throw new Sentence(`The server ${url.origin} does not answer, or its certificate is not valid.`)
   }
   if (!response.ok) throw new Sentence((await response.text()).trim().split("\n")[0].slice(0, 200) || `The server answered ${response.status}.`)
-  return response.json()
+  const config = await response.json()
+  for (const name of ["wasm", "exec", "engine"]) if (config[name]) config[name] = new URL(config[name], url).href
+  config.exec ??= new URL("/wasm_exec.js", url).href
+  if (config.webtransport) config.webtransport.url = address(config.webtransport.url, "https:", url)
+  if (config.websocket) config.websocket = address(config.websocket, url.protocol === "https:" ? "wss:" : "ws:", url)
+  return config
 }
 
 /**
- * Completes an address of the configuration: a whole one, a path on this server, or ":port/path" on this host.
+ * Completes an address of the configuration: a whole one, a path on the server, or ":port/path" on its host.
  * @param {string} url
  * @param {string} protocol
+ * @param {URL} server
  */
-function address(url, protocol) {
+function address(url, protocol, server) {
   if (url.startsWith(":")) {
-    const host = location.hostname === "localhost" ? "127.0.0.1" : location.hostname // QUIC tries one address only
+    const host = server.hostname === "localhost" ? "127.0.0.1" : server.hostname // QUIC tries one address only
     url = `${protocol}//${host}${url}`
   }
-  const whole = new URL(url, location.href)
+  const whole = new URL(url, server)
   if (/^https?:$/.test(whole.protocol) && protocol.startsWith("ws")) whole.protocol = protocol
   return whole.href
 }

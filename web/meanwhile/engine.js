@@ -50,12 +50,12 @@ const MAX_LINES = 40
  * @returns {Promise<Engine>}
  */
 export async function startEngine(config, progress) {
-  if (config.engine) return (await import(new URL(config.engine, location.href).href)).boot(config)
+  if (config.engine) return (await import(config.engine)).boot(config)
   if (typeof WebAssembly === "undefined") throw new Sentence("This browser cannot run WebAssembly, which the game needs.")
   const page = /** @type {any} */ (globalThis)
   const fetched = fetch(config.wasm ?? "")
   fetched.catch(() => {}) // awaited below
-  await import(new URL(config.exec ?? "/wasm_exec.js", location.href).href)
+  await import(/** @type {string} */ (config.exec))
   /** @type {string[]} */
   const lines = []
   const write = page.fs.writeSync
