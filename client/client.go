@@ -280,8 +280,7 @@ func (c *Client) ServerTick() clock.TickFrac {
 // time), and the length of a tick then. The tick is that of the welcome until a packet arrives.
 func (c *Client) Newest() (clock.Tick, clock.Time, time.Duration) { return c.time.ticks.Newest() }
 
-// NewestPacket returns the number of the newest packet that was applied, to be named when the
-// session is resumed.
+// NewestPacket returns the number of the newest packet that was applied.
 func (c *Client) NewestPacket() wire.Seq { return c.down.newest }
 
 // Quiet reports whether the server announced that it is silent until something changes, for

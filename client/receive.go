@@ -263,7 +263,8 @@ func (c *Client) applyFeedback(f *packet.Feedback, at clock.Time, period time.Du
 		c.stats.Starved += uint64(starved)
 	}
 	c.own.desyncs.feedback(starved, f.HasSlack && f.Slack < 0)
-	if f.HasSlack && c.up.backKnown && !c.up.mayBeAway() { // a hidden page makes its commands when it can, which teaches nothing
+	// A hidden page makes its commands when it can, which teaches nothing.
+	if f.HasSlack && c.up.backKnown && !c.up.mayBeAway() {
 		c.time.lead.Feedback(at, acked, time.Duration(f.Slack)*period/packet.SlackPerTick)
 	}
 }

@@ -19,7 +19,6 @@ import (
 
 	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
-	"meanwhile/netcode/wire"
 )
 
 // Version is the version of the protocol. Peers of different versions cannot read each other's
@@ -35,6 +34,7 @@ const (
 	KindWelcome
 	KindRefusal
 	kindLimits
+	kindFarewell
 )
 
 // KindOf returns the kind of message b, or 0 if it is empty. The kind may be unknown.
@@ -48,11 +48,13 @@ func KindOf(b []byte) Kind {
 // Bounds of fields, in bytes unless the name says otherwise.
 const (
 	KeySize       = 16   // nonces and resume keys
+	RunSize       = 4    // of a resume key: the part that names the run of the server
 	MaxName       = 48   // a player's name
 	MaxRoom       = 64   // a room's name
 	MaxGame       = 64   // a game's name
 	MaxToken      = 1024 // a connect token
 	MaxCode       = 32   // the code of a private room
+	MaxAddress    = 256  // where a Farewell sends players
 	MaxText       = 256  // the sentence of a Refusal
 	MaxSchemaText = 4096 // the schema in a Refusal
 	MaxPeriod     = 10 * time.Second
@@ -92,7 +94,7 @@ func (c *codec) header(k Kind, frozen bool) {
 //	16    Nonce
 //	16    Resume
 //	16    Guest
-//	2     Newest
+//	1     Kept, 0 or 1
 //	2+n   Room, at most 64 bytes
 //	2+n   Name, at most 48 bytes
 //	2+n   Token, at most 1024 bytes
@@ -105,13 +107,14 @@ type Hello struct {
 	// that join: a client that tries two transports at once is one player, not two.
 	Nonce [KeySize]byte
 	// Resume is the key from the Welcome of a session that the client wants to continue; all zero
-	// asks for a new one. Servers do not continue sessions yet.
+	// asks for a new one.
 	Resume [KeySize]byte
 	// Guest is a secret that a client without an account draws once and keeps: who sends it again
 	// finds again what the server stored. All zero asks for nothing to be stored.
 	Guest [KeySize]byte
-	// Newest is the newest packet that the client applied in that session. Later ones are lost.
-	Newest wire.Seq
+	// Kept says that the client still has all that it received in that session, so that the server
+	// can go on with differences. A page that was reloaded has not.
+	Kept bool
 	// Room is where the client would like to play. Empty leaves the choice to the server.
 	Room string
 	// Name is what others call the player. The name in a token overrides it.
@@ -129,7 +132,7 @@ func (h *Hello) code(c *codec) {
 	c.key(&h.Nonce)
 	c.key(&h.Resume)
 	c.key(&h.Guest)
-	c.u16((*uint16)(&h.Newest))
+	c.flag(&h.Kept, "kept")
 	c.text(&h.Room, MaxRoom, false, "room")
 	c.text(&h.Name, MaxName, false, "name")
 	c.blob(&h.Token, MaxToken, "token")
@@ -186,10 +189,13 @@ type Welcome struct {
 	// datagram included. 0 means no bound.
 	BudgetDown, BudgetUp uint32
 	// Resume is the secret with which a later Hello continues this session, within Grace after its
-	// connection is lost. All zero, as from every server so far: it cannot be continued.
+	// connection is lost; all zero: it cannot be continued. It is good for one Hello. Its first
+	// RunSize bytes name this run of the server: where they differ from those of a key before, the
+	// server has restarted.
 	Resume [KeySize]byte
 	Grace  time.Duration
-	// Resumed reports that the session named in the Hello continues, with its avatar and baselines.
+	// Resumed reports that the session of the key in the Hello continues, with its avatar, and with
+	// its baselines if the client has kept what it received.
 	Resumed bool
 	// Room is where the player is, Game what is played there.
 	Room, Game string
@@ -331,6 +337,42 @@ func DecodeLimits(b []byte) (l Limits, err error) {
 		return Limits{}, err
 	}
 	return l, nil
+}
+
+// Farewell says that the player's room is about to end, and when: the server is shutting down or is
+// being replaced. The player plays on until then, and gets a Refusal at the end.
+//
+//	size  field
+//	2     kind 5, version
+//	8     In in nanoseconds, 0 to 6x10^11
+//	2+n   To, at most 256 bytes
+//	2+n   Text, at most 256 bytes
+type Farewell struct {
+	// In is how long the room still runs.
+	In time.Duration
+	// To is where to go then: the address of a page for browsers, host:port for other programs.
+	// Empty is the same server, once it is back.
+	To string
+	// Text is a sentence for a person, which may be empty.
+	Text string
+}
+
+func (f *Farewell) code(c *codec) {
+	c.header(kindFarewell, false)
+	c.span(&f.In, 0, MaxGrace, "time left")
+	c.text(&f.To, MaxAddress, false, "address")
+	c.text(&f.Text, MaxText, true, "text")
+}
+
+// Append appends the encoded message to b. It fails only on a field outside its bounds.
+func (f Farewell) Append(b []byte) ([]byte, error) { return encode(b, f.code) }
+
+// DecodeFarewell reads a Farewell that fills b. Failures are those of DecodeHello.
+func DecodeFarewell(b []byte) (f Farewell, err error) {
+	if err = decode(b, f.code); err != nil {
+		return Farewell{}, err
+	}
+	return f, nil
 }
 
 func encode(b []byte, code func(*codec)) ([]byte, error) {

@@ -20,7 +20,7 @@ var (
 		Nonce:  [KeySize]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
 		Resume: [KeySize]byte{0xff, 15: 0xee},
 		Guest:  [KeySize]byte{0xaa, 15: 0xbb},
-		Newest: 0xfffe,
+		Kept:   true,
 		Room:   "lobby",
 		Name:   "Zoë 🎈",
 		Token:  []byte{0xde, 0xad, 0xbe, 0xef},
@@ -51,12 +51,16 @@ var vectors = []struct {
 	{"refusal", refusal, decodeRefusal},
 	{"refusal-empty", Refusal{}, decodeRefusal},
 	{"limits", Limits{BudgetDown: 13_000, SendRate: 6}, decodeLimits},
+	{"farewell", Farewell{In: 15 * time.Second, To: "https://eu2.example/", Text: "This server restarts."},
+		decodeFarewell},
 }
 
 func decodeHello(b []byte) (message, error)   { return DecodeHello(b) }
 func decodeWelcome(b []byte) (message, error) { return DecodeWelcome(b) }
 func decodeRefusal(b []byte) (message, error) { return DecodeRefusal(b) }
 func decodeLimits(b []byte) (message, error)  { return DecodeLimits(b) }
+
+func decodeFarewell(b []byte) (message, error) { return DecodeFarewell(b) }
 
 func mustEncode(t testing.TB, m message) []byte {
 	t.Helper()
@@ -168,7 +172,7 @@ func TestBounds(t *testing.T) {
 
 // The decoder holds the same bounds against a peer that does not.
 func TestDecodeRefusesWhatAppendWould(t *testing.T) {
-	const name = 2 + 8 + 16 + 16 + 16 + 2 + 2 // offset of the length of Name when Room is empty
+	const name = 2 + 8 + 16 + 16 + 16 + 1 + 2 // offset of the length of Name when Room is empty
 	for _, c := range []struct {
 		name, want string
 		bend       func() []byte
@@ -279,3 +283,5 @@ func FuzzDecodeHello(f *testing.F)   { fuzz(f, decodeHello) }
 func FuzzDecodeWelcome(f *testing.F) { fuzz(f, decodeWelcome) }
 func FuzzDecodeRefusal(f *testing.F) { fuzz(f, decodeRefusal) }
 func FuzzDecodeLimits(f *testing.F)  { fuzz(f, decodeLimits) }
+
+func FuzzDecodeFarewell(f *testing.F) { fuzz(f, decodeFarewell) }

@@ -42,7 +42,7 @@ func (b *Bridge) Hello() []byte {
 	}
 	h := session.Hello{Schema: b.rules.Hash, Nonce: b.nonce, Room: b.cfg.Room, Name: b.cfg.Name}
 	if b.client != nil {
-		h.Resume, h.Newest = b.welcome.Resume, b.client.NewestPacket()
+		h.Resume, h.Kept = b.welcome.Resume, true
 	}
 	msg, err := h.Append(nil)
 	if err != nil { // New made every field fit

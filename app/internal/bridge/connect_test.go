@@ -93,8 +93,8 @@ func TestHello(t *testing.T) {
 	}
 	p.welcome.Resume = [16]byte{5}
 	w.run(2 * time.Second)
-	if h := read(); h.Resume != [16]byte{5} || h.Newest == 0 {
-		t.Errorf("asks to resume %x after packet %d", h.Resume, h.Newest)
+	if h := read(); h.Resume != [16]byte{5} || !h.Kept {
+		t.Errorf("asks to resume %x, kept %v", h.Resume, h.Kept)
 	}
 	const long = "The name of the room is 65 bytes long; at most 64 are possible."
 	if _, err := New(w.rules, Config{Room: strings.Repeat("x", 65)}); err == nil || err.Error() != long {

@@ -25,6 +25,7 @@ var handshakeVectors = []struct{ kind, file string }{
 	{"refusal", "session/testdata/refusal.hex"},
 	{"refusal", "session/testdata/refusal-empty.hex"},
 	{"limits", "session/testdata/limits.hex"},
+	{"farewell", "session/testdata/farewell.hex"},
 	{"token", "session/token/testdata/token.hex"},
 }
 
@@ -131,6 +132,12 @@ func TestHandshakeExamples(t *testing.T) {
 func decoded(kind string, b []byte) (fields []string, err error) {
 	text := func(s string) string { return fmt.Sprintf("%q", s) }
 	key := func(k [session.KeySize]byte) string { return hex.EncodeToString(k[:]) }
+	flag := func(b bool) string {
+		if b {
+			return "1"
+		}
+		return "0"
+	}
 	switch kind {
 	case "hello":
 		m, err := session.DecodeHello(b)
@@ -139,20 +146,20 @@ func decoded(kind string, b []byte) (fields []string, err error) {
 			tok = hex.EncodeToString(m.Token)
 		}
 		return []string{"1", fmt.Sprint(session.Version), fmt.Sprint(m.Schema), key(m.Nonce), key(m.Resume), key(m.Guest),
-			fmt.Sprint(m.Newest), text(m.Room), text(m.Name), tok, text(m.Code)}, err
+			flag(m.Kept), text(m.Room), text(m.Name), tok, text(m.Code)}, err
 	case "welcome":
 		m, err := session.DecodeWelcome(b)
-		resumed := "0"
-		if m.Resumed {
-			resumed = "1"
-		}
 		return []string{"2", fmt.Sprint(session.Version), fmt.Sprint(m.Session), fmt.Sprint(m.Player),
 			fmt.Sprint(uint32(m.Tick)), fmt.Sprint(uint64(m.ServerTime)), fmt.Sprint(uint64(m.Period)),
 			fmt.Sprint(m.SendRate), fmt.Sprint(m.Seed), fmt.Sprint(m.History), fmt.Sprint(m.BudgetDown),
-			fmt.Sprint(m.BudgetUp), key(m.Resume), fmt.Sprint(uint64(m.Grace)), resumed,
+			fmt.Sprint(m.BudgetUp), key(m.Resume), fmt.Sprint(uint64(m.Grace)), flag(m.Resumed),
 			text(m.Room), text(m.Game)}, err
 	}
-	if kind == "limits" {
+	switch kind {
+	case "farewell":
+		m, err := session.DecodeFarewell(b)
+		return []string{"5", fmt.Sprint(session.Version), fmt.Sprint(uint64(m.In)), text(m.To), text(m.Text)}, err
+	case "limits":
 		m, err := session.DecodeLimits(b)
 		return []string{"4", fmt.Sprint(session.Version), fmt.Sprint(m.BudgetDown), fmt.Sprint(m.SendRate)}, err
 	}
