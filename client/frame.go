@@ -109,7 +109,7 @@ func (c *Client) decide(bot game.BotFunc, vals []int64) (err error) {
 			c.own.show(c.own.ring.Base())
 		}
 		g := c.glance()
-		c.play.view.at, c.play.view.frame = g.seen, 0
+		c.play.view.look(g.seen, 0, 0)
 		c.eng.SetEye(g.eye)
 		err = c.eng.Think(bot, c.own.me, vals, &c.play.view)
 	}

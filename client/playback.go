@@ -302,9 +302,26 @@ func (p *playback) hitches(stall clock.TickFrac) uint64 {
 
 // view is what this player sees at a playout time. It implements engine.Seer.
 type view struct {
-	p     *playback
-	at    clock.TickFrac // 0: nothing was drawn yet
-	frame uint32         // 0: the present one
+	p       *playback
+	frame   uint32         // 0: the present one
+	tick    clock.Tick     // of the command that is predicted; 0: none is
+	receipt rewind.Receipt // Stated is the playout time, 0: nothing was drawn yet
+}
+
+// look begins a view.
+func (v *view) look(at clock.TickFrac, frame uint32, tick clock.Tick) {
+	v.frame, v.tick, v.receipt = frame, tick, rewind.Receipt{Stated: at, Used: at}
+	if at == 0 || v.p.cfg.NoRewind {
+		v.receipt.Reason = rewind.None
+	}
+}
+
+// RewindAtMost bounds the age of what the rest of the command sees, as the server does in the tick
+// that the command is for. Queued commands run in ticks that clients do not know.
+func (v *view) RewindAtMost(most time.Duration) {
+	if v.tick != 0 && !v.p.time.queued {
+		v.receipt.AtMost(most, v.tick, v.p.time.period)
+	}
 }
 
 // Past implements engine.Seer.
@@ -322,17 +339,13 @@ func (v *view) Past(id game.ID, t clock.Tick) (sims []int64, cut clock.Tick) {
 
 // Receipt implements engine.Seer.
 func (v *view) Receipt() engine.Receipt {
-	reason := rewind.Exact
-	if v.at == 0 || v.p.cfg.NoRewind {
-		reason = rewind.None
-	}
-	return engine.NewReceipt(v.at, v.at, 0, reason)
+	return engine.NewReceipt(v.receipt.Stated, v.receipt.Used, 0, v.receipt.Reason)
 }
 
 // Seen implements engine.Seer.
 func (v *view) Seen(q engine.Query, dst *engine.Sight) {
-	t := v.at
-	if t == 0 {
+	t := v.receipt.Used
+	if t == 0 || v.receipt.Reason == rewind.Off {
 		t = 1 << 62 // the newest; the server judges by its present
 	}
 	v.p.frame = v.frame

@@ -40,7 +40,8 @@ type verdict struct {
 	tick   clock.Tick
 	target game.ID // 0: nothing here, but the server said so
 	at     geom.Vec3
-	judged bool // the server's receipt is here
+	seen   geom.Vec3 // where it was on the screen: elsewhere, if rules bound the age of what counts
+	judged bool      // the server's receipt is here
 }
 
 // of returns the place of a tick's verdict, which may have another one.
@@ -61,9 +62,17 @@ func (c *Client) claim(cmd *packet.Command) {
 	if target == 0 {
 		return
 	}
-	if id, at, hash, ok := c.eng.See(c.own.me, target, 0, &c.play.view); ok {
+	v := &c.play.view
+	if id, at, hash, ok := c.eng.See(c.own.me, target, 0, v); ok {
 		cmd.Claim = packet.HitClaim(uint32(id), hash)
-		*c.verdicts.of(cmd.Tick) = verdict{tick: cmd.Tick, target: id, at: at}
+		hit := verdict{tick: cmd.Tick, target: id, at: at, seen: at}
+		if drawn := v.receipt.Stated; v.receipt.Used != drawn {
+			v.look(drawn, v.frame, 0)
+			if _, hit.seen, _, ok = c.eng.See(c.own.me, target, 0, v); !ok {
+				hit.seen.X = math.NaN()
+			}
+		}
+		*c.verdicts.of(cmd.Tick) = hit
 	}
 }
 
@@ -93,7 +102,7 @@ func (v *verdicts) receive(l *packet.Receipts) {
 			r.Target = own.target
 		}
 		if own.target != 0 && own.target == r.Target {
-			r.Seen = own.at
+			r.Seen = own.seen
 		}
 		if x.Same {
 			r.Hit, r.Used = true, own.at

@@ -591,7 +591,7 @@ func (m *model) Run(tick clock.Tick, cmd *packet.Command, s *engine.Set, replay 
 	r.eng.Unhide(tick, tick) // its removals are decided anew
 	r.eng.LoadSet(s)
 	r.ahead.moveGuests(tick)
-	r.play.view.at, r.play.view.frame = cmd.Seen, cmd.Frame
+	r.play.view.look(cmd.Seen, cmd.Frame, tick)
 	r.eng.SetMoment(cmd.Moment)
 	r.eng.SetEye(cmd.Eye)
 	if r.eng.Act(r.me, cmd.Vals, &r.play.view, replay) != nil {

@@ -52,6 +52,6 @@ type Receipt = engine.Receipt
 // Receipt is that of the command that runs. A client has but its own claim: emit it with actor 0.
 func (w *World) Receipt() Receipt { return w.engine().Receipt() }
 
-// RewindAtMost bounds how far back Seen reaches, in milliseconds, for the rest of the callback; 0
-// switches lag compensation off.
+// RewindAtMost bounds how far back Seen reaches, in milliseconds, for the rest of the callback, also
+// in predictions; 0 switches lag compensation off.
 func (w *World) RewindAtMost(ms float64) { w.engine().RewindAtMost(ms) }

@@ -18,9 +18,9 @@ type gaze struct {
 	tick game.Tick
 }
 
-// watched returns the rules of the harbour, and what each run of a command sees: judged on the
-// server, foreseen in predictions.
-func watched(t *testing.T) (rules *game.Rules, judged, foreseen map[gaze][]string) {
+// watched returns the rules of the harbour, and what each run of a command sees, of the last most
+// milliseconds if it is given: judged on the server, foreseen in predictions.
+func watched(t *testing.T, most ...float64) (rules *game.Rules, judged, foreseen map[gaze][]string) {
 	judged, foreseen = map[gaze][]string{}, map[gaze][]string{}
 	def := harbour
 	var servers *game.World
@@ -28,6 +28,9 @@ func watched(t *testing.T) (rules *game.Rules, judged, foreseen map[gaze][]strin
 	act := def.Act
 	def.Act = func(w *game.World, me game.ID, c helm) {
 		act(w, me, c)
+		for _, ms := range most {
+			w.RewindAtMost(ms)
+		}
 		all := ""
 		for id, s := range ships.Seen(w, me) {
 			all += fmt.Sprintln("ship", id, s.Side, s.Pos, s.Vel, s.Turn, s.Spin, s.Look)
@@ -150,6 +153,45 @@ func TestSeenWhileCatchingUp(t *testing.T) {
 	t.Logf("%d ticks, in %d of them the picture was behind", all, behind)
 	if all < 100 || behind < 15 {
 		t.Errorf("%d ticks, in %d of them the picture was behind: the test tests little", all, behind)
+	}
+}
+
+// A bound that rules set holds in predictions, too: what players see of the last 160 ms is the same on
+// both sides, although their screens are older, as their clients have newer packets than they draw.
+// Of the last 60 ms they have none.
+//
+// seeds: B17
+func TestRewindAtMostIsPredicted(t *testing.T) {
+	const ms = time.Millisecond
+	for _, most := range []float64{160, 60} {
+		rules, judged, foreseen := watched(t, most)
+		sim, err := gametest.NewSim(rules, 3, server.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := netsim.Profile{Name: "100 ms", Down: netsim.LinkConfig{Delay: 50 * ms}, Up: netsim.LinkConfig{Delay: 50 * ms}}
+		for range 2 {
+			if _, err := sim.Join("bot", path, rules.Bot()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sim.Run(5 * time.Second)
+		clear(judged)
+		clear(foreseen)
+		sim.Run(10 * time.Second)
+		all, same := 0, 0
+		for k, runs := range judged {
+			if own := foreseen[k]; len(own) > 0 {
+				if all++; own[0] == runs[0] {
+					same++
+				}
+			}
+		}
+		st, _ := sim.Server.Stats(sim.Players()[0].ID)
+		t.Logf("at most %v ms: %d of %d pictures are the same, reasons %v", most, same, all, st.Reasons)
+		if few := all / 50; all < 300 || most == 160 && same < all-few || most == 60 && same > all/2 {
+			t.Errorf("at most %v ms: %d of %d pictures are the same", most, same, all)
+		}
 	}
 }
 

@@ -133,16 +133,11 @@ func (v *seer) RewindAtMost(most time.Duration) {
 		v.judge()
 	}
 	s, r := v.p.s, &v.receipt
-	earliest := max(s.tick.Frac()-clock.TickFrac(int64(most)*clock.FracPerTick/int64(s.period)), 0)
-	switch {
-	case r.Reason == rewind.Off || r.Reason == rewind.None:
-	case most <= 0:
-		r.Used, r.Bound, r.Reason, r.Oldest = s.tick.Frac(), s.tick.Frac(), rewind.Off, s.tick
-	case r.Used < earliest:
-		r.Used, r.Bound, r.Reason = earliest, earliest, rewind.TooOld
-		r.Oldest = max(r.Oldest, earliest.Tick())
-	case v.claim.Stalled: // neither does what was not acknowledged make it older
-		r.Oldest = max(r.Oldest, earliest.Tick())
+	r.AtMost(most, s.tick, s.period)
+	if v.claim.Stalled && r.Reason != rewind.Off && r.Reason != rewind.None {
+		// Neither does what was not acknowledged make it older.
+		earliest := s.tick.Frac() - clock.TickFrac(int64(most)*clock.FracPerTick/int64(s.period))
+		r.Oldest = max(r.Oldest, max(earliest, 0).Tick())
 		v.stands(most)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"time"
 	"unsafe"
 
 	"meanwhile/game"
@@ -26,6 +27,7 @@ type hall struct {
 	tick  game.Tick
 	seen  map[game.ID]Player // what shooters see instead of the present
 	age   float64            // ticks by which what shooters see is older than the tick
+	most  time.Duration      // how far back the newest command may reach that says so
 }
 
 func newHall(t *testing.T) *hall {
@@ -84,6 +86,9 @@ func (h *hall) world() *game.World { return (*game.World)(h.e.World()) }
 func (h *hall) get(id game.ID) *Player { return Players.Get(h.world(), id) }
 
 func (h *hall) Receipt() engine.Receipt { return engine.Receipt{Used: float64(h.tick) - h.age} }
+
+// RewindAtMost notes what a weapon says.
+func (h *hall) RewindAtMost(most time.Duration) { h.most = most }
 
 // Seen implements engine.Seer: the present, unless h.seen says otherwise.
 func (*hall) Past(game.ID, game.Tick) ([]int64, game.Tick) { return nil, 0 }

@@ -16,6 +16,7 @@ const (
 	bladeHeight = 0.75              // as a share of the muzzle's
 	ShoveRadius = 3.0               //
 	ShoveRest   = 3 * Rate          // from a shove to the next, or to a swing
+	ShoveBack   = 300               // milliseconds back that a shove reaches at most
 	shoveSpeed  = 8.0               // by which it throws who is near; less with the distance
 	shoveHits   = 15                // that its event can count
 )
@@ -49,7 +50,7 @@ func strike(w *game.World, me game.ID, p *Player, c Cmd) {
 		p.Ready = max(p.Ready, now+SwingTicks) // no hand is free meanwhile
 		Swings.Emit(w, me, at.XY(), Swing{at, p.Aim})
 	case c.Shove && can:
-		p.Rest = now + ShoveRest
+		p.Rest, p.Ready = now+ShoveRest, max(p.Ready, now+1)
 		shove(w, me, at)
 	}
 	if p.Strike != 0 && now < p.Strike+SwingTicks {
@@ -98,8 +99,10 @@ func (p *Player) noteCut(id game.ID) bool {
 
 // shove throws away everybody whom its player saw near when it pressed: what happens at once, and
 // cannot be dodged, is judged by what was seen. A rocket's blast comes later than its trigger, and
-// is judged by where players are.
+// is judged by where players are. Whoever left the place ShoveBack ago is thrown by nobody, however
+// slow the path of who shoves: to be moved out of one's own way is felt more than a wound.
 func shove(w *game.World, me game.ID, at geom.Vec3) {
+	w.RewindAtMost(ShoveBack) // for the rest of this command, in which no weapon is fired
 	g, hits := groundSeen(w, me), 0
 	middle := at.Add(geom.Vec3{Z: Standing / 2})
 	for id, o := range Players.SeenAlong(w, me, at.XY(), at.XY(), ShoveRadius) {

@@ -143,9 +143,9 @@ func TestSwing(t *testing.T) {
 }
 
 // A shove throws away whom its player saw near, from where it saw them, and not through walls. The
-// next shove or swing is three seconds later.
+// next shove or swing is three seconds later. It reaches less far back than other weapons.
 //
-// seeds: B15
+// seeds: B15 B17
 func TestShove(t *testing.T) {
 	h := newHall(t)
 	me, it := h.join(30, 20, 0), h.join(50, 10, 0)
@@ -164,7 +164,11 @@ func TestShove(t *testing.T) {
 		h.get(it).Vel = geom.Vec3{}
 		n := 0
 		for range ShoveRest {
+			h.most = 0
 			events := h.step(me, Cmd{Shove: true, Swing: n > 0})
+			if shoves := h.count(events, "shove"); shoves > 0 && h.most != ShoveBack*time.Millisecond {
+				t.Errorf("%s: a shove reaches %v back", c.name, h.most)
+			}
 			if n += h.count(events, "shove"); h.count(events, "swing") > 0 {
 				t.Errorf("%s: a swing comes at once", c.name)
 			}
@@ -259,7 +263,7 @@ func TestCutsAgree(t *testing.T) {
 		}
 		t.Logf("%s: %d cuts decided, %d shown by their clients, %d taken back; agreement %.4f of %d", c.profile.Name,
 			len(decided), shown, back, q.Agreement, q.Shots)
-		if d := shown - back - len(decided); len(decided) < 80 || max(d, -d) > 3 {
+		if d := shown - back - len(decided); len(decided) < 60 || max(d, -d) > 3 {
 			t.Errorf("%s: %d cuts decided, %d shown, %d taken back", c.profile.Name, len(decided), shown, back)
 		}
 		if q.Shots < 300 || q.Agreement < c.least || q.CleanMispredictions > 0 {

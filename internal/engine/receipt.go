@@ -45,9 +45,9 @@ func (w *World) ViewAge() float64 {
 	return 0
 }
 
-// RewindAtMost bounds how far back Seen reaches, in milliseconds, for the rest of an Act on the
-// server: nothing after RewindAtMost sees an older picture. It never lets Seen reach further than
-// before. A client shows what is on its screen.
+// RewindAtMost bounds how far back Seen reaches, in milliseconds, for the rest of an Act: nothing
+// after RewindAtMost sees an older picture. It never lets Seen reach further than before. A client
+// predicts by the same past, as far as it has newer records than it draws.
 func (w *World) RewindAtMost(ms float64) {
 	if s, ok := w.seer.(interface{ RewindAtMost(most time.Duration) }); ok {
 		s.RewindAtMost(time.Duration(float64(min(max(ms, 0), 1e6) * float64(time.Millisecond))))

@@ -51,6 +51,9 @@ type Receipt struct {
 	// Oldest is the tick of the oldest state that an entity which moved since is judged by. Without
 	// this limit a client that withholds acknowledgements could choose how old its targets are.
 	Oldest clock.Tick
+	// between is that tick for what is drawn between two records, where clients know the bound of Used
+	// and draw the same; 0: Oldest.
+	between clock.Tick
 }
 
 // MaxGap is how much older than the playout time a record may be that a moving entity is drawn
@@ -64,7 +67,7 @@ const MaxGap = time.Second
 func Judge(stated clock.TickFrac, by wire.Basis, now clock.Tick, maxRewind, period time.Duration) Receipt {
 	r := Receipt{Stated: stated, Used: stated, By: by, Oldest: now}
 	present := now.Frac()
-	oldest := max(present-clock.TickFrac(int64(max(maxRewind, 0))*clock.FracPerTick/int64(period)), 0)
+	oldest := max(present-ticks(max(maxRewind, 0), period), 0)
 	r.Bound = oldest
 	switch {
 	case maxRewind < 0:
@@ -81,9 +84,29 @@ func Judge(stated clock.TickFrac, by wire.Basis, now clock.Tick, maxRewind, peri
 	case r.Reason == TooOld: // what the client had is older than the bound, too: the target is favoured
 		r.Oldest = r.Used.Tick()
 	default:
-		r.Oldest = max(r.Used-clock.TickFrac(int64(MaxGap)*clock.FracPerTick/int64(period)), 0).Tick()
+		r.Oldest = max(r.Used-ticks(MaxGap, period), 0).Tick()
 	}
 	return r
+}
+
+// ticks returns a time in ticks.
+func ticks(d, period time.Duration) clock.TickFrac {
+	return clock.TickFrac(int64(d) * clock.FracPerTick / int64(period))
+}
+
+// AtMost bounds how far back r goes, by a bound that the client knows: since it has newer records than
+// it draws, it predicts by the same. now and period are the server's.
+func (r *Receipt) AtMost(most time.Duration, now clock.Tick, period time.Duration) {
+	earliest := max(now.Frac()-ticks(most, period), 0)
+	switch {
+	case r.Reason == Off || r.Reason == None:
+	case most <= 0:
+		r.Used, r.Bound, r.Reason, r.Oldest = now.Frac(), now.Frac(), Off, now
+	case r.Used < earliest:
+		r.Used, r.Bound, r.Reason = earliest, earliest, TooOld
+		r.Oldest = max(r.Oldest, earliest.Tick())
+		r.between = max(earliest-ticks(MaxGap, period), clock.FracPerTick).Tick()
+	}
 }
 
 // A Rewinder draws the past for one client. It reuses its memory; not safe for concurrent use.
@@ -213,7 +236,11 @@ func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receip
 	if group.Reckoned != 0 {
 		slack += motion.MaxForward // silence is no outage
 	}
-	oldest := at.Oldest - min(at.Oldest, slack)
+	oldest := at.Oldest
+	if b.Tick != 0 && at.between != 0 {
+		oldest = min(oldest, at.between)
+	}
+	oldest -= min(oldest, slack)
 	// What does not move waits for room, for as long as it takes. A state is used however old it is
 	// if no newer one was sent that a shooter might withhold the arrival of.
 	if !group.Moving && a.Tick < oldest && r.History.At(i).ChangedIn(g) > a.Tick &&
