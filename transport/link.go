@@ -417,6 +417,9 @@ func (l *Link) Close(reason string) {
 	l.stop(&CloseError{Reason: CutReason(reason)}, true)
 }
 
+// PutOut ends the connection at once, since its peer is a visitor that has to make place.
+func (l *Link) PutOut() { l.stop(&CloseError{Reason: CrowdedOut}, false) }
+
 // Lost ends the connection because of an error of the transport.
 func (l *Link) Lost(err error) {
 	l.lose.Do(func() { close(l.gone) })

@@ -166,45 +166,91 @@ func TestGate(t *testing.T) {
 }
 
 func testGate(t *testing.T) {
-	g := NewGate(5, 2)
-	enter := func(addr string, want bool) func() {
+	var out []string
+	enter := func(g *Gate, addr string, want bool) *Visitor {
 		t.Helper()
-		leave, ok := g.Enter(addr)
+		v, ok := g.Enter(addr)
 		if ok != want {
 			t.Fatalf("%s: %v, want %v, with %d inside", addr, ok, want, g.Visitors())
 		}
-		return leave
+		if ok {
+			v.Ends(func() { out = append(out, addr) })
+		}
+		time.Sleep(time.Millisecond)
+		return v
 	}
-	first := enter("203.0.113.1:1000", true)
-	if !g.Crowded("203.0.113.1:9") || g.Crowded("203.0.113.2:9") {
-		t.Error("one of two places taken is a crowd, none is not")
+	gone := func(want ...string) {
+		t.Helper()
+		if fmt.Sprint(out) != fmt.Sprint(want) {
+			t.Errorf("%v were put out, want %v", out, want)
+		}
+		out = nil
 	}
-	enter("203.0.113.1:1001", true)
-	enter("203.0.113.1:1002", false)
-	enter("[2001:db8:1:2::1]:1", true)
-	enter("[2001:db8:1:2:ffff::9]:1", true)
-	enter("[2001:db8:1:2:abcd::9]:1", false) // the same /64
-	enter("[2001:db8:1:3::1]:1", true)
-	enter("203.0.113.2:1", false) // full
-	if g.Visitors() != 5 || g.Refused() != 3 || !g.Crowded("203.0.113.9:1") {
-		t.Errorf("%d inside, %d refused", g.Visitors(), g.Refused())
+	g := NewGate(9, 4)
+	first := enter(g, "203.0.113.1:1", true)
+	enter(g, "203.0.113.1:2", true)
+	if !g.Crowded("203.0.113.1:9") || g.Crowded("203.0.114.2:9") || g.Hurried() {
+		t.Error("two of an address's four places taken are a crowd, none is not")
 	}
-	first()
-	first()                          // once is enough
-	enter("203.0.113.1:1003", false) // too soon
+	first.Leave()
+	first.Leave() // once is enough
+	enter(g, "203.0.113.1:3", true)
+	enter(g, "203.0.113.1:4", true)
+	enter(g, "203.0.113.1:5", false)          // too soon
+	enter(g, "[::ffff:203.0.113.1]:1", false) // the same address in IPv6 clothes
 	time.Sleep(EntryRefill / 2)
-	enter("203.0.113.1:1003", true)
-	enter("[::ffff:203.0.113.1]:1", false) // the same address in IPv6 clothes
-
-	g = NewGate(5, 2)
-	for range 5 {
-		enter("127.0.0.1:1", true) // the machine itself is bounded by the whole only
+	gone()
+	for i := range 4 {
+		enter(g, fmt.Sprintf("[2001:db8:1:2:%d::1]:1", i), true)
 	}
-	enter("127.0.0.1:1", false)
+	time.Sleep(EntryRefill / 2)
+	enter(g, "[2001:db8:1:2:abcd::9]:1", true) // the same /64: in place of its oldest, after too long
+	gone("203.0.113.1:2", "203.0.113.1:3", "203.0.113.1:4", "[2001:db8:1:2:0::1]:1")
+
+	// A full gate: the oldest of the largest network goes, never one of a small network.
+	out = nil
+	g = NewGate(6, 4)
+	enter(g, "198.51.100.1:1", true)
+	for i := range 3 {
+		enter(g, fmt.Sprintf("203.0.113.%d:1", i), true)
+	}
+	enter(g, "[2001:db8:1:1::1]:1", true)
+	enter(g, "[2001:db8:1:2::1]:1", true)
+	last := enter(g, "192.0.2.1:1", true)
+	gone("203.0.113.0:1")
+	enter(g, "192.0.2.2:1", true) // all networks but one have two now: the oldest of them goes
+	gone("203.0.113.1:1")
+	if refused, put := g.Counts(); refused != 0 || put != 2 || g.Visitors() != 6 || !g.Hurried() {
+		t.Errorf("%d refused, %d put out, %d inside", refused, put, g.Visitors())
+	}
+	last.Leave()
+	enter(g, "192.0.2.1:2", true)
+	gone()
+	// Who is slow in a crowd goes first.
+	time.Sleep(CrowdedHelloTimeout)
+	enter(g, "192.0.2.9:1", true)
+	if len(out) != 4 || g.Visitors() != 3 { // until it is no crowd any more
+		t.Errorf("%v were put out, %d are inside", out, g.Visitors())
+	}
+
+	// Connections that do not end although they were put out are bounded too.
 	g = NewGate(5, 2)
-	enter("nonsense", true)
-	enter("more nonsense", true)
-	enter("and more", false)
+	var all []*Visitor
+	for range 10 {
+		all = append(all, enter(g, "127.0.0.1:1", true)) // the machine itself is bounded by the whole only
+	}
+	enter(g, "127.0.0.1:1", false)
+	all[0].Leave()
+	enter(g, "127.0.0.1:1", true)
+	late := false
+	all[1].Ends(func() { late = true })
+	if !late {
+		t.Error("who was put out before it had a connection stays")
+	}
+	g = NewGate(5, 2)
+	enter(g, "nonsense", true)
+	enter(g, "more nonsense", true)
+	enter(g, "and more", false)
 	if g := NewGate(0, -1); g.most != MaxVisitors || g.mostPerAddress != MaxVisitorsPerAddress {
 		t.Error(g)
 	}
@@ -216,9 +262,9 @@ func TestGateBoundsEntries(t *testing.T) {
 		g := NewGate(0, 0)
 		in := 0
 		for range 10_000 { // ten seconds
-			if leave, ok := g.Enter("203.0.113.1:1"); ok {
+			if v, ok := g.Enter("203.0.113.1:1"); ok {
 				in++
-				leave()
+				v.Leave()
 			}
 			time.Sleep(time.Millisecond)
 		}
@@ -242,13 +288,13 @@ func TestGateBoundsEntries(t *testing.T) {
 func TestGateForgetsAddresses(t *testing.T) {
 	g := NewGate(10, 0)
 	for i := range 10_000 {
-		leave, ok := g.Enter(fmt.Sprintf("203.0.%d.%d:1", i/256, i%256))
+		v, ok := g.Enter(fmt.Sprintf("203.0.%d.%d:1", i/256, i%256))
 		if !ok {
 			t.Fatal(i)
 		}
-		leave()
+		v.Leave()
 	}
-	if len(g.by) != 0 {
+	if len(g.by)+len(g.nets) != 0 {
 		t.Errorf("%d addresses remembered", len(g.by))
 	}
 }

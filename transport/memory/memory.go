@@ -187,21 +187,22 @@ func (l *Listener) Dial() (transport.Conn, error) {
 
 // DialVia is Dial over paths of the caller's choice.
 func (l *Listener) DialVia(up, down Filter) (transport.Conn, error) {
-	leave, ok := l.gate.Enter("127.0.0.1:1")
+	visitor, ok := l.gate.Enter("127.0.0.1:1")
 	if !ok {
-		return nil, fmt.Errorf("memory: %d visitors are inside already", l.gate.Visitors())
+		return nil, errors.New("memory: too many visitors")
 	}
 	cfg := l.cfg
 	cfg.Up, cfg.Down = up, down
 	var client *transport.Link
 	err := l.in.Join(transport.LinkConfig{
-		Remote: fmt.Sprintf("memory:%d", l.number.Add(1)), OnAdmit: leave, OnDone: leave,
+		Remote: fmt.Sprintf("memory:%d", l.number.Add(1)), OnAdmit: visitor.Leave, OnDone: visitor.Leave,
 	}, func(link transport.LinkConfig) (server *transport.Link, err error) {
 		client, server = pair(cfg, link)
+		visitor.Ends(server.PutOut)
 		return server, nil
 	})
 	if err != nil {
-		leave()
+		visitor.Leave()
 		if client != nil {
 			client.Close("")
 		}

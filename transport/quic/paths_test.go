@@ -181,8 +181,8 @@ func TestPathThatTakesOnlySmallDatagrams(t *testing.T) {
 	conntest.End(t, l)
 }
 
-// The end of the QUIC connection wakes a reader of datagrams, even when the session above it forgets to:
-// two goodbyes at once have made quic-go v0.64.1 do that.
+// The end of the QUIC connection wakes a reader of datagrams, even when the session above it
+// forgets to: two goodbyes at once have made quic-go v0.64.1 do that.
 func TestReaderEndsWithTheConnection(t *testing.T) {
 	l, _ := serve(t, Config{})
 	c := mustRaw(t, l, transport.ALPN)

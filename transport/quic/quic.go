@@ -80,7 +80,7 @@ type visitorKey struct{}
 
 // A visitor is a QUIC connection from its first packet until it is admitted.
 type visitor struct {
-	leave func()      // frees its place at the Gate
+	*transport.Visitor
 	taken atomic.Bool // one session on each connection
 	conn  atomic.Pointer[quic.Conn]
 }
@@ -120,11 +120,20 @@ func Listen(cfg Config) (*Listener, error) {
 		VerifySourceAddress: func(a net.Addr) bool { return l.gate.Crowded(a.String()) },
 		ConnContext:         l.enter,
 	}
+	usual := overquic.Config(cfg.IdleTimeout, cfg.HelloTimeout)
+	// The whole handshake may take twice as long as its longest silence.
+	hurried := overquic.Config(cfg.IdleTimeout, min(cfg.HelloTimeout, transport.CrowdedHelloTimeout/2))
+	usual.GetConfigForClient = func(*quic.ClientInfo) (*quic.Config, error) {
+		if l.gate.Hurried() {
+			return hurried, nil
+		}
+		return usual, nil
+	}
 	l.ln, err = l.tr.Listen(&tls.Config{
 		MinVersion:     tls.VersionTLS13,
 		GetCertificate: cfg.Certificate,
 		NextProtos:     []string{transport.ALPN, webtransport.ALPN},
-	}, overquic.Config(cfg.IdleTimeout, cfg.HelloTimeout))
+	}, usual)
 	if err != nil {
 		_ = l.socket.Close()
 		return nil, fmt.Errorf("quic: %w", err)
@@ -137,12 +146,12 @@ func Listen(cfg Config) (*Listener, error) {
 
 // enter is asked at the first packet of each connection.
 func (l *Listener) enter(ctx context.Context, from *quic.ClientInfo) (context.Context, error) {
-	leave, ok := l.gate.Enter(from.RemoteAddr.String())
+	place, ok := l.gate.Enter(from.RemoteAddr.String())
 	if !ok {
 		return nil, errors.New("too many visitors")
 	}
-	context.AfterFunc(ctx, leave) // the handshake failed, or the connection ended
-	return context.WithValue(ctx, visitorKey{}, &visitor{leave: leave}), nil
+	context.AfterFunc(ctx, place.Leave) // the handshake failed, or the connection ended
+	return context.WithValue(ctx, visitorKey{}, &visitor{Visitor: place}), nil
 }
 
 // take starts what each new connection needs. At most as many run as the Gate lets in.
@@ -157,6 +166,9 @@ func (l *Listener) take() {
 			panic("quic: a connection that enter did not see")
 		}
 		v.conn.Store(c)
+		v.Ends(func() { // in a goroutine, which ends with the connection: closing waits for it
+			go func() { _ = c.CloseWithError(overquic.CodeRefused, transport.CrowdedOut) }()
+		})
 		switch c.ConnectionState().TLS.NegotiatedProtocol {
 		case transport.ALPN:
 			l.wg.Go(func() { l.native(c, v) })
@@ -226,7 +238,7 @@ func (l *Listener) join(
 	v *visitor, open func(transport.LinkConfig) (*transport.Link, error), refuse func(reason string),
 ) {
 	err := l.in.Join(transport.LinkConfig{
-		Clock: l.cfg.Clock, Visitor: true, HelloTimeout: l.cfg.HelloTimeout, OnAdmit: v.leave,
+		Clock: l.cfg.Clock, Visitor: true, HelloTimeout: l.cfg.HelloTimeout, OnAdmit: v.Leave,
 	}, open)
 	switch {
 	case err == nil:
@@ -265,10 +277,12 @@ func (l *Listener) Addr() string { return l.socket.LocalAddr().String() }
 // Visitors is how many clients are connected without having been admitted, handshakes included.
 func (l *Listener) Visitors() int { return l.gate.Visitors() }
 
-// Counts returns what happened so far. RefusedCrowded is the Gate's, which listeners may share.
+// Counts returns what happened so far. RefusedCrowded and PutOut are the Gate's, which listeners
+// may share.
 func (l *Listener) Counts() Counts {
+	refused, _ := l.gate.Counts()
 	return Counts{
-		Accepted: l.n.accepted.Load(), RefusedCrowded: l.gate.Refused(), RefusedBacklog: l.n.backlog.Load(),
+		Accepted: l.n.accepted.Load(), RefusedCrowded: refused, RefusedBacklog: l.n.backlog.Load(),
 		RefusedSession: l.n.session.Load(), RefusedSilent: l.n.silent.Load(), RefusedProtocol: l.n.protocol.Load(),
 	}
 }

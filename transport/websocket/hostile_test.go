@@ -133,37 +133,43 @@ func TestOtherRequests(t *testing.T) {
 	}
 }
 
-// A flood of visitors fills the Gate and nothing else, and ebbs when none of them says hello.
+// A flood of visitors fills the Gate and nothing else, and a newcomer still comes in: the oldest of
+// the flood makes place.
 func TestFloodIsBounded(t *testing.T) { synctest.Test(t, testFloodIsBounded) }
 
 func testFloodIsBounded(t *testing.T) {
 	const most = 4
-	s, n := inBubble(t, Config{Gate: transport.NewGate(most, 0), HelloTimeout: 2 * time.Second})
+	gate := transport.NewGate(most, 0)
+	s, n := inBubble(t, Config{Gate: gate, HelloTimeout: 2 * time.Second})
 	conntest.Connect(t, n.Network, true)
-	refused := 0
+	var flood []transport.Conn
 	for range 12 {
 		c, err := n.Dial(conntest.Context(t))
 		if err != nil {
-			refused++
 			continue
+		}
+		flood = append(flood, c)
+		if _, err := s.Accept(conntest.Context(t)); err != nil {
+			t.Fatal(err)
 		}
 		t.Cleanup(func() { conntest.End(t, c) })
 		if v := s.Visitors(); v > most {
 			t.Fatalf("%d visitors, bound %d", v, most)
 		}
+		time.Sleep(time.Millisecond)
 	}
-	if refused != 12-most {
-		t.Errorf("%d refused, want %d", refused, 12-most)
+	conntest.Connect(t, n.Network, true)
+	if _, out := gate.Counts(); len(flood) != 12 || out != 12+1-most {
+		t.Errorf("%d got in, %d were put out; want 12 and %d", len(flood), out, 12+1-most)
+	}
+	<-flood[0].Done()
+	if err := flood[0].Err(); !strings.Contains(err.Error(), transport.CrowdedOut) {
+		t.Errorf("the first of the flood ended with %v", err)
 	}
 	time.Sleep(2*time.Second + 1)
 	synctest.Wait()
 	if v := s.Visitors(); v != 0 {
 		t.Errorf("%d visitors stay", v)
-	}
-	for range most { // the dead ones still wait to be accepted
-		if _, err := s.Accept(conntest.Context(t)); err != nil {
-			t.Fatal(err)
-		}
 	}
 	conntest.Connect(t, n.Network, true)
 }

@@ -91,7 +91,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("origin %q is not allowed", o), http.StatusForbidden)
 		return
 	}
-	leave, ok := s.gate.Enter(r.RemoteAddr)
+	visitor, ok := s.gate.Enter(r.RemoteAddr)
 	if !ok {
 		http.Error(w, "too many visitors", http.StatusServiceUnavailable)
 		return
@@ -99,15 +99,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	hijacker := &hijacker{ResponseWriter: w}
 	conn, err := ws.Accept(hijacker, r, &ws.AcceptOptions{InsecureSkipVerify: true}) // origins are checked above
 	if err != nil {
-		leave()
+		visitor.Leave()
 		s.n.protocol.Add(1)
 		return
 	}
 	err = s.in.Join(transport.LinkConfig{
 		Remote: r.RemoteAddr, Clock: s.cfg.Clock,
-		Visitor: true, HelloTimeout: s.cfg.HelloTimeout, OnAdmit: leave, OnDone: leave,
+		Visitor: true, HelloTimeout: s.cfg.HelloTimeout, OnAdmit: visitor.Leave, OnDone: visitor.Leave,
 	}, func(cfg transport.LinkConfig) (*transport.Link, error) {
-		return link(conn, hijacker.conn, cfg, s.cfg.IdleTimeout), nil
+		l := link(conn, hijacker.conn, cfg, s.cfg.IdleTimeout)
+		visitor.Ends(l.PutOut)
+		return l, nil
 	})
 	switch {
 	case err == nil:
@@ -115,7 +117,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, transport.ErrBusy): // Join has closed it with a reason
 		s.n.backlog.Add(1)
 	default:
-		leave()
+		visitor.Leave()
 		_ = conn.CloseNow()
 	}
 }
@@ -138,10 +140,12 @@ func (s *Server) Addr() string { return transport.Path }
 // Visitors is how many clients are connected without having been admitted.
 func (s *Server) Visitors() int { return s.gate.Visitors() }
 
-// Counts returns what happened so far. RefusedCrowded is the Gate's, which listeners may share.
+// Counts returns what happened so far. RefusedCrowded and PutOut are the Gate's, which listeners
+// may share.
 func (s *Server) Counts() Counts {
+	refused, _ := s.gate.Counts()
 	return Counts{
-		Accepted: s.n.accepted.Load(), RefusedCrowded: s.gate.Refused(), RefusedBacklog: s.n.backlog.Load(),
+		Accepted: s.n.accepted.Load(), RefusedCrowded: refused, RefusedBacklog: s.n.backlog.Load(),
 		RefusedOrigin: s.n.origin.Load(), RefusedProtocol: s.n.protocol.Load(),
 	}
 }
