@@ -53,7 +53,7 @@ func limitsOf(o *Options) func(v host.Visitor) server.Limits {
 	}
 	return func(v host.Visitor) server.Limits {
 		l := o.LimitsOf(Visitor{Name: v.Name, Room: v.Room})
-		return server.Limits{Budget: l.Kbit * 1000 / 8, Send: l.Packets}
+		return server.Limits{Budget: l.Kbit * 1000 / 8, Send: l.Packets, Rewind: l.Rewind, RewindTotal: l.RewindTotal}
 	}
 }
 

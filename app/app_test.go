@@ -125,11 +125,11 @@ func TestLimitsOfOptions(t *testing.T) {
 	}
 	f := limitsOf(&Options{LimitsOf: func(v Visitor) Limits {
 		if v.Name == "guest" && v.Room == "hall" {
-			return Limits{Kbit: 16, Packets: 6}
+			return Limits{Kbit: 16, Packets: 6, Rewind: 1, RewindTotal: 2}
 		}
 		return Limits{}
 	}})
-	if got, want := f(host.Visitor{Name: "guest", Room: "hall"}), (server.Limits{Budget: 2000, Send: 6}); got != want {
+	if got, want := f(host.Visitor{Name: "guest", Room: "hall"}), (server.Limits{Budget: 2000, Send: 6, Rewind: 1, RewindTotal: 2}); got != want {
 		t.Errorf("a guest gets %+v, want %+v", got, want)
 	}
 	if got := f(host.Visitor{Name: "ann", Room: "hall"}); got != (server.Limits{}) {

@@ -5,9 +5,9 @@ import "time"
 // Options are what a program decides for its server beside the flags. The zero Options leave all to
 // the flags; the browser's engine has no use for them.
 type Options struct {
-	// LimitsOf returns what a player is sent at most, by whatever class the game has. It is called
-	// when a player joins, by several goroutines. Players may ask for less. Nil gives everybody
-	// what --kbit says.
+	// LimitsOf returns what a player is sent at most and how far back its shots are judged, by
+	// whatever class the game has. It is called when a player joins, by several goroutines. Players
+	// may ask for less to be sent. Nil gives everybody what --kbit and these Options say.
 	LimitsOf func(v Visitor) Limits
 	// Rewind bounds how far back a shot is judged beyond what the shooter's path asks for, and
 	// RewindTotal how far back in all; docs/tuning/rewind-cap.md helps to choose. Zero means a
@@ -18,6 +18,11 @@ type Options struct {
 // A Visitor is a player who joins.
 type Visitor struct{ Name, Room string }
 
-// Limits are those of one player: kbit/s and packets a second. Zero is what the flags and the game
-// say; what is too little or too much becomes the least or the most that there is.
-type Limits struct{ Kbit, Packets int }
+// Limits are those of one player. Zero is what the flags, the game and the Options say; what is too
+// little or too much becomes the least or the most that there is.
+type Limits struct {
+	Kbit, Packets int // a second
+	// Rewind and RewindTotal bound how far back the player's shots are judged, where they are less
+	// than those of the Options. A negative Rewind judges by the present.
+	Rewind, RewindTotal time.Duration
+}

@@ -94,10 +94,10 @@ type Config struct {
 	// Budget, Rewind, RewindTotal and Playout are those of server.Config.
 	Budget                       int
 	Rewind, RewindTotal, Playout time.Duration
-	// LimitsOf returns what a player is sent at most, by whatever class the game has: those who
-	// pay, guests, who only watches. It is called when a player joins, with what the token says if
-	// there is one, and may be called by several goroutines. Players may ask for less. Nil gives
-	// everybody the Budget.
+	// LimitsOf returns what a player is sent at most and how far back its shots are judged, by
+	// whatever class the game has: those who pay, guests, who only watches, rooms for far players. It is called when a player joins, with what the token says if
+	// there is one, and may be called by several goroutines. Players may ask for less to be
+	// sent. Nil gives everybody the Budget.
 	LimitsOf func(v Visitor) server.Limits
 	// TotalBudget is how many bytes are sent in any one second to all humans of all rooms together,
 	// wire.Overhead per datagram included; at least server.MinBudget. They share it: where it does

@@ -352,7 +352,9 @@ func (r *room) limit(p *player) server.Limits {
 	if p.share != nil {
 		p.share.most.Store(int64(own.Budget))
 		p.now = p.share.cap.Load()
-		r.srv.SetLimits(p.id, server.Limits{Budget: min(own.Budget, int(p.now)), Send: own.Send})
+		l = own
+		l.Budget = min(own.Budget, int(p.now))
+		r.srv.SetLimits(p.id, l)
 	}
 	return own
 }

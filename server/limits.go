@@ -1,8 +1,12 @@
 package server
 
-import "meanwhile/netcode/rate"
+import (
+	"time"
 
-// Limits are what is sent to one player at most.
+	"meanwhile/netcode/rate"
+)
+
+// Limits are what is sent to one player at most, and how far back its shots are judged at most.
 type Limits struct {
 	// Budget is in bytes in any one second, wire.Overhead per datagram included. Zero means that of
 	// the Config; smaller ones than MinBudget and larger ones than MaxBudget count as these.
@@ -10,10 +14,14 @@ type Limits struct {
 	// Send is in packets a second. Zero means as many as the game sends; a larger or negative
 	// number counts as that. A small Budget allows for fewer.
 	Send int
+	// Rewind and RewindTotal are those of the Config for this player's shots: the smaller one holds,
+	// and a weapon may bound it further (game.World.RewindAtMost). Zero means that of the Config; a
+	// negative Rewind judges by the present, a negative RewindTotal counts as zero.
+	Rewind, RewindTotal time.Duration
 }
 
-// SetLimits changes what is sent to a player, at any time between ticks, and returns what holds
-// from then on; false if the player is not connected. A budget that shrinks holds at once: sending
+// SetLimits changes the limits of a player, at any time between ticks, and returns what holds from
+// then on; false if the player is not connected. A budget that shrinks holds at once: sending
 // stops until the last second fits it.
 func (s *Server) SetLimits(id PlayerID, l Limits) (Limits, bool) {
 	_, p := s.find(id)
@@ -27,6 +35,12 @@ func (s *Server) SetLimits(id PlayerID, l Limits) (Limits, bool) {
 	most := s.sendRate(l.Budget)
 	if l.Send <= 0 || l.Send > most {
 		l.Send = most
+	}
+	if s.cfg.Rewind < 0 || l.Rewind == 0 || l.Rewind > s.cfg.Rewind {
+		l.Rewind = s.cfg.Rewind
+	}
+	if l.RewindTotal <= 0 || l.RewindTotal > s.cfg.RewindTotal {
+		l.RewindTotal = s.cfg.RewindTotal
 	}
 	p.limits = l
 	_ = p.down.path.capacity.SetCeiling(rate.BytesPerSecond(l.Budget)) // both are within their bounds

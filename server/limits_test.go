@@ -59,12 +59,13 @@ func TestLimits(t *testing.T) {
 		limits, want Limits
 		packets      int
 	}{
-		{Limits{}, Limits{4000, 16}, 17},
-		{Limits{Budget: 8000}, Limits{8000, 20}, 20},
-		{Limits{Budget: 2000, Send: 5}, Limits{2000, 5}, 5},
-		{Limits{Budget: 1, Send: -1}, Limits{MinBudget, 4}, 4},
-		{Limits{Budget: MaxBudget + 1, Send: 3}, Limits{MaxBudget, 3}, 3},
+		{Limits{}, Limits{Budget: 4000, Send: 16}, 17},
+		{Limits{Budget: 8000}, Limits{Budget: 8000, Send: 20}, 20},
+		{Limits{Budget: 2000, Send: 5}, Limits{Budget: 2000, Send: 5}, 5},
+		{Limits{Budget: 1, Send: -1}, Limits{Budget: MinBudget, Send: 4}, 4},
+		{Limits{Budget: MaxBudget + 1, Send: 3}, Limits{Budget: MaxBudget, Send: 3}, 3},
 	} {
+		c.want.Rewind, c.want.RewindTotal = DefaultRewind, MaxRewind
 		got, ok := n.s.SetLimits(ann.id, c.limits)
 		if !ok || got != c.want {
 			t.Errorf("limits %+v: %+v, want %+v", c.limits, got, c.want)

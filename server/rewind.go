@@ -98,18 +98,18 @@ func (s *Server) span(f clock.TickFrac) time.Duration {
 
 // judge decides by which picture the command is judged, when it looks for the first time. It
 // reaches back as far as the client's claims are believed, and at most Config.Rewind beyond what
-// its path asks for, all together no further than Config.RewindTotal.
+// its path asks for, all together no further than Config.RewindTotal, or less by the player's Limits.
 func (v *seer) judge() {
 	p := v.p
 	s, stats := p.s, &p.commands.stats
 	v.judged = true
-	most := s.cfg.Rewind
+	most, total := p.limits.Rewind, p.limits.RewindTotal
 	if most >= 0 {
-		most = min(most+v.claim.Age, s.cfg.RewindTotal, time.Duration(snapshot.HistoryTicks-2)*s.period)
+		most = min(most+v.claim.Age, total, time.Duration(snapshot.HistoryTicks-2)*s.period)
 	}
 	v.receipt = rewind.Judge(v.cmd.Seen, v.cmd.Basis(), s.tick, most, s.period)
 	if r := &v.receipt; r.Reason == rewind.Exact || r.Reason == rewind.TooOld {
-		if s.cfg.RewindTotal == MaxRewind {
+		if total == MaxRewind {
 			most *= 2 // an outage is honest more often than not, and what stands since may be older
 		}
 		if v.claim.Stalled { // but what was not acknowledged does not make it older than that

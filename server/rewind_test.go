@@ -10,7 +10,8 @@ import (
 )
 
 // How far back a shot is judged is Config.Rewind beyond what a picture is old on the client's path as
-// a rule, and no more than Config.RewindTotal and what the history has.
+// a rule, and no more than Config.RewindTotal and what the history has. Limits of the player and a
+// bound of the weapon make it less, never more.
 //
 // seeds: B17
 func TestRewindBound(t *testing.T) {
@@ -18,6 +19,8 @@ func TestRewindBound(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		cfg   Config
+		own   Limits
+		most  time.Duration // of the weapon
 		trip  time.Duration
 		want  time.Duration // beyond the path's own
 		total time.Duration // instead; 0: not bounded by it
@@ -30,12 +33,23 @@ func TestRewindBound(t *testing.T) {
 		{name: "the whole", cfg: Config{RewindTotal: 200 * ms}, trip: 100 * ms, total: 200 * ms},
 		{name: "the most of a slow client", trip: 5 * time.Second, total: time.Second},
 		{name: "switched off", cfg: Config{Rewind: -1}, trip: 200 * ms, off: true},
+		{name: "less for the player", own: Limits{Rewind: 100 * ms}, want: 100 * ms},
+		{name: "more for the player", own: Limits{Rewind: 900 * ms}, want: 250 * ms},
+		{name: "off for the player", own: Limits{Rewind: -1}, off: true},
+		{name: "off but for the player", cfg: Config{Rewind: -1}, own: Limits{Rewind: 100 * ms}, off: true},
+		{name: "less in all for the player", own: Limits{RewindTotal: 150 * ms}, total: 150 * ms},
+		{name: "more in all for the player", cfg: Config{RewindTotal: 200 * ms}, own: Limits{RewindTotal: time.Second},
+			total: 200 * ms},
+		{name: "nothing in all for the player", own: Limits{RewindTotal: -1}, want: 250 * ms},
+		{name: "less for the weapon", own: Limits{RewindTotal: 150 * ms}, most: 100 * ms, total: 100 * ms},
+		{name: "more for the weapon", own: Limits{RewindTotal: 150 * ms}, most: 400 * ms, total: 150 * ms},
 	} {
 		n := newNest(t, c.cfg)
 		peer := n.connect("ann")
 		for range 60 { // of 50 ms
 			n.tick(nil)
 		}
+		n.s.SetLimits(peer.id, c.own)
 		_, p := n.s.find(peer.id)
 		if c.trip > 0 {
 			p.down.path.answer.Sample(n.now, c.trip)
@@ -43,6 +57,9 @@ func TestRewindBound(t *testing.T) {
 		judge := func(seen clock.TickFrac) rewind.Receipt {
 			n.s.seer.begin(p, &packet.Command{Seen: seen, Newest: p.down.log.NextSeq() - 1})
 			n.s.seer.judge()
+			if c.most > 0 {
+				n.s.seer.RewindAtMost(c.most)
+			}
 			return n.s.seer.receipt
 		}
 		got := judge(1)

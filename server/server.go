@@ -280,7 +280,7 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	}
 	p.down.view, p.down.messages, p.down.window, p.down.path.capacity = snapshot.NewView(s.hist), sender, window, capacity
 	p.down.view.Share(&s.look)
-	p.limits = Limits{Budget: s.cfg.Budget, Send: s.send}
+	p.limits = Limits{Budget: s.cfg.Budget, Send: s.send, Rewind: s.cfg.Rewind, RewindTotal: s.cfg.RewindTotal}
 	p.down.send, p.down.phase = s.send, int(id)%s.rules.Rate
 	p.commands.claims.Without, p.commands.claims.Chosen = s.cfg.Unchecked, s.cfg.Playout
 	p.commands.last.Vals = make([]int64, s.rules.Command.Sims)
