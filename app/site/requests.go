@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"meanwhile/web"
 )
 
 // forwarded gives requests that come through a trusted proxy the address of the player: limits are
@@ -109,10 +111,13 @@ func (s *Site) shared(next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Add("Vary", "Origin")
-		if s.origins.Allow(origin, r.Host) {
+		switch {
+		case s.origins.Allow(origin, r.Host):
 			w.Header().Set("Access-Control-Allow-Origin", origin)
-		} else if r.URL.Path == "/meanwhile.json" {
-			w.Header().Set("Access-Control-Allow-Origin", "*") // the page shows the sentence
+		case slices.Contains(web.Modules(), r.URL.Path):
+			w.Header().Set("Access-Control-Allow-Origin", "*") // it shows the sentence below
+		case r.URL.Path == "/meanwhile.json":
+			w.Header().Set("Access-Control-Allow-Origin", "*")
 			s.once("a page of another host asked to play here; if it may, start this server with --origin ORIGIN",
 				"origin", origin)
 			http.Error(w, fmt.Sprintf("This server lets no pages of %s in. Whoever runs it can allow them with --origin %[1]s.",

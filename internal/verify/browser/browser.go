@@ -129,9 +129,21 @@ type Page struct {
 	dropped int
 }
 
+// Options are what a browser is started with beside the usual.
+type Options struct {
+	Flags map[string]any // of the command line, without the dashes
+	Home  string         // the person's folder, whose certificates are trusted; "" leaves it
+}
+
 // New starts a browser with a fresh profile and returns its first page, which is blank. The browser
 // ends with the test.
 func New(t testing.TB) *Page {
+	t.Helper()
+	return NewWith(t, Options{})
+}
+
+// NewWith is New with Options.
+func NewWith(t testing.TB, o Options) *Page {
 	t.Helper()
 	program, ok := Find()
 	if !ok {
@@ -145,7 +157,7 @@ func New(t testing.TB) *Page {
 	var failed error
 	for range starts {
 		var p *Page
-		if p, failed = start(t, program); failed == nil {
+		if p, failed = start(t, program, o); failed == nil {
 			p.prepare()
 			return p
 		}
@@ -156,7 +168,7 @@ func New(t testing.TB) *Page {
 }
 
 // start starts a browser. When that fails, nothing of it remains.
-func start(t testing.TB, program string) (*Page, error) {
+func start(t testing.TB, program string, o Options) (*Page, error) {
 	t.Helper()
 	profile, err := os.MkdirTemp("", "meanwhile-browser-")
 	if err != nil {
@@ -168,6 +180,12 @@ func start(t testing.TB, program string) (*Page, error) {
 	}
 	for name, value := range flags {
 		opts = append(opts, chromedp.Flag(name, value))
+	}
+	for name, value := range o.Flags {
+		opts = append(opts, chromedp.Flag(name, value))
+	}
+	if o.Home != "" {
+		opts = append(opts, chromedp.Env("HOME="+o.Home))
 	}
 	alloc, kill := chromedp.NewExecAllocator(context.Background(), opts...)
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithBrowserOption(chromedp.WithDialTimeout(startLimit)),

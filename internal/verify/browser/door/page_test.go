@@ -1,0 +1,244 @@
+// Package door_test plays over https, on host names that are not this machine's, with certificates
+// of an authority that the browser trusts.
+package door_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"meanwhile/app/site"
+	"meanwhile/examples/zap"
+	"meanwhile/host"
+	"meanwhile/internal/verify/authority"
+	"meanwhile/internal/verify/browser"
+)
+
+// page draws the sample game, with the library of the server at a URL.
+const page = `<!doctype html><meta charset=utf-8><title>zap</title><link rel=icon href="data:,"><canvas></canvas>
+<script type=module>
+import { join } from %q
+const g = globalThis.game = await join({ canvas: document.querySelector("canvas"), view: { width: 40 } })
+g.command = () => ({ move: g.keys.wasd, aim: 0, fire: false })
+g.draw = () => {}
+</script>`
+
+// notice is an expression of the page: the text over the canvas, or "".
+const notice = `(() => {
+	const n = document.querySelector(".meanwhile-notice")
+	return !n || n.classList.contains("quiet") ? "" : n.innerText.trim()
+})()`
+
+// serve serves zap as game.example, and returns its address under that name.
+func serve(t *testing.T, a *authority.Authority, d site.Door) string {
+	t.Helper()
+	program, err := site.Build(t.Context(), "../../../../examples/zap/cmd/zap", "zap", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := zap.Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.TLSCert, d.TLSKey = a.Issue(time.Now().Add(100*time.Hour), "game.example")
+	s, err := site.Listen(site.Config{
+		Addr: "127.0.0.1:0", Door: d, Host: host.Config{Rules: rules, Bots: 1, Seed: 3},
+		Pages: []fs.FS{fstest.MapFS{"index.html": {Data: fmt.Appendf(nil, page, "/meanwhile.js")}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- s.Serve(ctx, program) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	if url := s.URL(); !strings.HasPrefix(url, "https://game.example:") {
+		t.Fatalf("the address is %s", url)
+	}
+	return s.URL()
+}
+
+// open starts a browser that trusts the authority like those it came with, finds every host of
+// .example on this machine, and lets more certificates pass as flags say.
+func open(t *testing.T, a *authority.Authority, flags map[string]any) *browser.Page {
+	t.Helper()
+	home := t.TempDir()
+	store := filepath.Join(home, ".pki", "nssdb")
+	if err := os.MkdirAll(store, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(home, "root.pem")
+	if err := os.WriteFile(root, a.Root, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tool, err := exec.LookPath("certutil")
+	if err != nil {
+		missing := "NO CERTUTIL: " + t.Name() + " did not run. Install it (apt-get install libnss3-tools)."
+		if os.Getenv("CI") != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	for _, args := range [][]string{
+		{"-N", "--empty-password"}, {"-A", "-n", "meanwhile", "-t", "C,,", "-i", root},
+	} {
+		if out, err := exec.Command(tool, append([]string{"-d", "sql:" + store}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("certutil: %v\n%s", err, out)
+		}
+	}
+	all := map[string]any{"host-resolver-rules": "MAP *.example 127.0.0.1"}
+	for name, value := range flags {
+		all[name] = value
+	}
+	return browser.NewWith(t, browser.Options{Flags: all, Home: home})
+}
+
+// anyRoot lets WebTransport trust the authority: browsers want one that the whole world knows.
+var anyRoot = map[string]any{"webtransport-developer-mode": true}
+
+// another serves a static page as name, and returns its address.
+func another(t *testing.T, a *authority.Authority, name, library string) string {
+	t.Helper()
+	pair, err := tls.LoadX509KeyPair(a.Issue(time.Now().Add(100*time.Hour), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, page, library)
+	}))
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return strings.Replace(s.URL, "127.0.0.1", name, 1)
+}
+
+// A page over https plays over WebTransport, whose certificate the browser checks as it checks the
+// page's: nothing is pinned.
+func TestPlayOverHTTPS(t *testing.T) {
+	a := authority.New(t)
+	url := serve(t, a, site.Door{})
+	p := open(t, a, anyRoot)
+	p.Open(url)
+	p.WaitFor("globalThis.game?.me && game.stats.tick > 60")
+	var got struct {
+		Transport      string
+		Isolated       bool
+		Pins, Pilots   int
+		Secure, Hidden bool
+	}
+	p.Eval(`(async () => {
+		const c = await (await fetch("/meanwhile.json")).json()
+		return { Transport: game.transport, Isolated: crossOriginIsolated, Secure: isSecureContext,
+			Pins: c.webtransport.hashes?.length ?? 0, Pilots: game.world.pilot.length }
+	})()`, &got)
+	if got.Transport != "webtransport" || !got.Isolated || !got.Secure || got.Pins != 0 || got.Pilots != 2 {
+		t.Errorf("the page has %+v", got)
+	}
+}
+
+// A browser that trusts an authority of a company or a test alone refuses it for WebTransport, and
+// the page plays over WebSocket.
+func TestPrivateAuthorityIsForWebSocketAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: a browser over WebSocket beside a private authority")
+	}
+	a := authority.New(t)
+	url := serve(t, a, site.Door{})
+	p := open(t, a, nil)
+	p.Open(url)
+	p.WaitFor(`globalThis.game?.me && game.stats.tick > 60`)
+	var transport string
+	p.Eval("game.transport", &transport)
+	if transport != "websocket" {
+		t.Errorf("the page plays over %s", transport)
+	}
+	p.Errors() // of the refused handshake
+}
+
+// A static page of another host plays, if the server names that host, with the library of the server.
+func TestPageOfAnotherHost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: a page of another host in a browser")
+	}
+	a := authority.New(t)
+	url := serve(t, a, site.Door{Origin: []string{"https://static.example:*"}})
+	p := open(t, a, anyRoot)
+	p.Open(another(t, a, "static.example", url+"meanwhile.js"))
+	p.WaitFor("globalThis.game?.me && game.stats.tick > 60")
+	var transport string
+	p.Eval("game.transport", &transport)
+	if transport != "webtransport" {
+		t.Errorf("the page plays over %s", transport)
+	}
+}
+
+// A page of a host that the server does not name says so.
+func TestWrongOriginIsRefusedWithASentence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: a page that may not play in a browser")
+	}
+	a := authority.New(t)
+	url := serve(t, a, site.Door{Origin: []string{"https://static.example:*"}})
+	evil := another(t, a, "evil.example", url+"meanwhile.js")
+	p := open(t, a, anyRoot)
+	p.Open(evil)
+	p.WaitFor(notice + `.includes("This server lets no pages of ` + evil +
+		` in. Whoever runs it can allow them with --origin ` + evil + `.")`)
+	var got struct{ WebTransport, WebSocket, File bool }
+	p.Eval(fmt.Sprintf(`(async () => { // what a page tries that brings a library of its own along
+		const at = new URL(%q), t = new WebTransport(at.href.replace(/\/$/, "") + "/meanwhile")
+		t.closed.catch(() => {})
+		return {
+			WebTransport: await t.ready.then(() => true, () => false),
+			WebSocket: await new Promise(done => {
+				const s = new WebSocket("wss://" + at.host + "/meanwhile")
+				s.onopen = () => done(true)
+				s.onclose = () => done(false)
+			}),
+			File: await fetch(at).then(() => true, () => false),
+		}
+	})()`, url), &got)
+	if got.WebTransport || got.WebSocket || got.File {
+		t.Errorf("the page got %+v", got)
+	}
+	p.Errors() // of what was refused
+}
+
+// A page over https says why it does not play on a server without.
+func TestMixedContentIsExplained(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: a page over https and a server without in a browser")
+	}
+	a := authority.New(t)
+	url := serve(t, a, site.Door{Origin: []string{"https://static.example:*"}})
+	p := open(t, a, anyRoot)
+	p.Open(another(t, a, "static.example", url+"meanwhile.js"))
+	p.WaitFor("globalThis.game?.me")
+	var sentence string
+	p.Eval(fmt.Sprintf(`(async () => {
+		const { join } = await import(%q)
+		return join({ canvas: document.querySelector("canvas"), config: "http://other.example/meanwhile.json" }).then(() => "", e => e.message)
+	})()`, url+"meanwhile.js"), &sentence)
+	const want = "This page came over https, so browsers let it play on servers with https only, and http://other.example has none."
+	if sentence != want {
+		t.Errorf("the page says %q, want %q", sentence, want)
+	}
+	p.Errors() // of the blocked request
+}
