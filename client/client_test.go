@@ -134,6 +134,7 @@ type side struct {
 	events   []Event
 	frame    func() // after each frame
 	paused   bool
+	mute     bool // there is no connection to send over
 
 	corrections int // that were not foreseen
 	confirmed   int
@@ -272,6 +273,9 @@ func (p *side) step() {
 	}
 	if p.frame != nil {
 		p.frame()
+	}
+	if p.mute {
+		return
 	}
 	if p.sendHz == 0 || p.d.now-p.lastSend >= clock.Time(time.Second)/clock.Time(p.sendHz) {
 		if b := p.c.Encode(now); b != nil {

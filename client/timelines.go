@@ -58,11 +58,17 @@ func (t *timelines) init(c *Client, local clock.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	t.lead = NewLead(w.Period, c.cfg.SendRate == 0 && !t.queued)
+	t.anotherPath()
 	t.server = clock.NewOutput(&t.est)
 	t.est.Seed(local, w.ServerTime)
 	t.ticks.Update(w.Tick, w.ServerTime, w.Period)
 	return nil
+}
+
+// anotherPath forgets what was known of the path. The server's clock is the same on all of them.
+func (t *timelines) anotherPath() {
+	t.rtt, t.down = rate.RTT{}, rate.OneWay{}
+	t.lead = NewLead(t.period, t.cfg.SendRate == 0 && !t.queued)
 }
 
 // begin notes the local time of a frame and returns how long ago the frame before was: negative if

@@ -214,6 +214,9 @@ func (p *player) encode(out *Outbox) {
 	s, d := p.s, &p.down
 	d.view.LeaveRemoved()
 	p.queueEvents(out)
+	if p.absent {
+		return
+	}
 	budget := int(d.path.capacity.Rate())
 	p.setSendRate(budget)
 	if !d.isTurn(s.tick, s.rules.Rate) {

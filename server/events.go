@@ -33,6 +33,9 @@ func (p *player) queueEvents(out *Outbox) {
 			p.commands.events++
 			continue // its client predicted the event and has shown it already
 		}
+		if p.absent {
+			continue // it would be old when the player comes back
+		}
 		tell, name := p.witnesses(e)
 		if !tell {
 			continue

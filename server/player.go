@@ -29,7 +29,9 @@ type player struct {
 	lost   game.ID // the newest avatar that the rules removed; 0: none
 	ent    int32   // the avatar's index in the history; -1: none
 	joined clock.Tick
-	spawns []int32 // see noteSpawn
+	absent bool       // suspended: there is no connection,
+	since  clock.Time // since then
+	spawns []int32    // see noteSpawn
 
 	limits Limits
 

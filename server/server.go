@@ -31,8 +31,6 @@ import (
 	"meanwhile/netcode/interest"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/playout"
-	"meanwhile/netcode/rate"
-	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
@@ -257,40 +255,15 @@ func (s *Server) Connect(now clock.Time, name string) (PlayerID, session.Welcome
 	if len(name) > session.MaxName {
 		return 0, session.Welcome{}, fmt.Errorf("%w: %d bytes, at most %d", ErrName, len(name), session.MaxName)
 	}
-	sender, err := reliable.NewSender(reliable.Config{})
-	if err != nil {
+	p := &player{s: s, id: s.nextID, name: name, ent: -1, limits: Limits{Budget: s.cfg.Budget, Send: s.send,
+		Rewind: s.cfg.Rewind, RewindTotal: s.cfg.RewindTotal}}
+	if err := p.begin(now); err != nil {
 		return 0, session.Welcome{}, err
 	}
-	window, err := rate.NewWindow(rate.BytesPerSecond(s.cfg.Budget))
-	if err != nil {
-		return 0, session.Welcome{}, err
-	}
-	window.Guard = s.cfg.Guard
-	capacity, err := rate.NewCapacity(rate.CapacityConfig{Floor: MinBudget, Ceiling: rate.BytesPerSecond(s.cfg.Budget)})
-	if err != nil {
-		return 0, session.Welcome{}, err
-	}
-	id := s.nextID
 	s.nextID++
-	p := &player{s: s, id: id, name: name, ent: -1}
-	p.up.heard = now
-	p.down.applied, p.down.lineNo = s.tick, s.line.no
-	if s.line.Period == s.period {
-		p.down.line.Learned() // by the welcome
-	}
-	p.down.view, p.down.messages, p.down.window, p.down.path.capacity = snapshot.NewView(s.hist), sender, window, capacity
-	p.down.view.Share(&s.look)
-	p.limits = Limits{Budget: s.cfg.Budget, Send: s.send, Rewind: s.cfg.Rewind, RewindTotal: s.cfg.RewindTotal}
-	p.down.send, p.down.phase = s.send, int(id)%s.rules.Rate
-	p.commands.claims.Without, p.commands.claims.Chosen = s.cfg.Unchecked, s.cfg.Playout
-	p.commands.last.Vals = make([]int64, s.rules.Command.Sims)
-	s.rules.Command.Clamp(p.commands.last.Vals) // zeros may lie outside a range
 	s.clients = append(s.clients, p)
 	s.joins = append(s.joins, p)
-	return id, session.Welcome{Session: uint16(id)*40503 + 1, Player: uint32(id), Tick: s.tick, ServerTime: s.now,
-		Period:   s.period,
-		SendRate: uint16(s.send), Seed: s.cfg.Seed, History: snapshot.HistoryTicks, BudgetDown: uint32(s.cfg.Budget) * 8,
-		Room: s.cfg.Room, Game: s.rules.Name}, nil
+	return p.id, p.welcome(), nil
 }
 
 // find returns a player and its place in clients; nil if it is not connected.
@@ -318,11 +291,11 @@ func (s *Server) Disconnect(id PlayerID) {
 	}
 }
 
-// Silent appends to dst the players that sent nothing for longer than Timeout; the host disconnects
-// them.
+// Silent appends to dst the players that sent nothing for longer than Timeout; the host suspends or
+// disconnects them. Those that are suspended are left out.
 func (s *Server) Silent(now clock.Time, dst []PlayerID) []PlayerID {
 	for _, p := range s.clients {
-		if now.Sub(p.up.heard) > Timeout {
+		if !p.absent && now.Sub(p.up.heard) > Timeout {
 			dst = append(dst, p.id)
 		}
 	}

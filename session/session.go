@@ -168,6 +168,7 @@ func DecodeHello(b []byte) (h Hello, err error) {
 //	16    Resume
 //	8     Grace in nanoseconds, 0 to 6x10^11
 //	1     Resumed, 0 or 1
+//	1     Kept, 0 or 1
 //	2+n   Room, at most 64 bytes
 //	2+n   Game, at most 64 bytes
 type Welcome struct {
@@ -194,9 +195,9 @@ type Welcome struct {
 	// server has restarted.
 	Resume [KeySize]byte
 	Grace  time.Duration
-	// Resumed reports that the session of the key in the Hello continues, with its avatar, and with
-	// its baselines if the client has kept what it received.
-	Resumed bool
+	// Resumed reports that the session of the key in the Hello continues, with its avatar; Kept that
+	// datagrams go on, too, as after an outage of the path. Otherwise the client begins anew.
+	Resumed, Kept bool
 	// Room is where the player is, Game what is played there.
 	Room, Game string
 }
@@ -218,6 +219,7 @@ func (w *Welcome) code(c *codec) {
 	c.key(&w.Resume)
 	c.span(&w.Grace, 0, MaxGrace, "grace")
 	c.flag(&w.Resumed, "resumed")
+	c.flag(&w.Kept, "kept")
 	c.text(&w.Room, MaxRoom, false, "room")
 	c.text(&w.Game, MaxGame, false, "game")
 }

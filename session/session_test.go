@@ -29,7 +29,8 @@ var (
 	welcome = Welcome{
 		Session: 7, Player: 42, Tick: 1000, ServerTime: clock.Time(16_666_666_667), Period: time.Second / 60,
 		SendRate: 20, Seed: 0xfeedfacecafebeef, History: 256, BudgetDown: 64_000, BudgetUp: 32_000,
-		Resume: [KeySize]byte{9, 8, 7}, Grace: 30 * time.Second, Resumed: true, Room: "lobby", Game: "arena",
+		Resume: [KeySize]byte{9, 8, 7}, Grace: 30 * time.Second, Resumed: true, Kept: true,
+		Room: "lobby", Game: "arena",
 	}
 	refusal = Refusal{Code: WrongSchema, Text: "this server plays arena 2", SchemaText: "Avatar\n\tPos\t1/256mm\n"}
 )
@@ -199,7 +200,7 @@ func TestDecodeRefusesWhatAppendWould(t *testing.T) {
 		}},
 		{"flag 2", "resumed is 2", func() []byte {
 			b := mustEncode(t, Welcome{Period: 1})
-			b[len(b)-5] = 2
+			b[len(b)-6] = 2
 			return b
 		}},
 		{"other kind", "message is of kind 2, want 1", func() []byte { return mustEncode(t, Welcome{Period: 1}) }},

@@ -152,7 +152,7 @@ func decoded(kind string, b []byte) (fields []string, err error) {
 		return []string{"2", fmt.Sprint(session.Version), fmt.Sprint(m.Session), fmt.Sprint(m.Player),
 			fmt.Sprint(uint32(m.Tick)), fmt.Sprint(uint64(m.ServerTime)), fmt.Sprint(uint64(m.Period)),
 			fmt.Sprint(m.SendRate), fmt.Sprint(m.Seed), fmt.Sprint(m.History), fmt.Sprint(m.BudgetDown),
-			fmt.Sprint(m.BudgetUp), key(m.Resume), fmt.Sprint(uint64(m.Grace)), flag(m.Resumed),
+			fmt.Sprint(m.BudgetUp), key(m.Resume), fmt.Sprint(uint64(m.Grace)), flag(m.Resumed), flag(m.Kept),
 			text(m.Room), text(m.Game)}, err
 	}
 	switch kind {
