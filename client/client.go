@@ -94,6 +94,7 @@ type Client struct {
 	events   eventQueue
 	replay   budget
 	verdicts verdicts
+	words    words
 	stats    Stats
 
 	refreshed uint64 // store.Turns when the world was last brought up to date
@@ -142,6 +143,9 @@ func New(rules *game.Rules, w session.Welcome, local clock.Time, cfg Config) (*C
 	c.play.init(c)
 	c.ahead.init(c)
 	c.events.init(c)
+	if err := c.words.init(c); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 

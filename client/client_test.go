@@ -792,8 +792,8 @@ func TestLeadSettles(t *testing.T) {
 // Datagrams stay within what a path carries, however large a command is.
 func TestLargeCommandsFit(t *testing.T) {
 	type essay struct {
-		A, B, C, D string `net:"text,31"`
-		Fire       bool   `net:"press"`
+		A, B, C, D [31]byte `net:"bytes"`
+		Fire       bool     `net:"press"`
 	}
 	def := game.Definition[essay]{Name: "essay", Kinds: game.Kinds(gems),
 		Join: func(w *game.World, name string) game.ID { return gems.Spawn(w, gem{}) }, Act: func(w *game.World,
@@ -812,7 +812,7 @@ func TestLargeCommandsFit(t *testing.T) {
 		cmd := make([]int64, rules.Command.Sims)
 		for i := range cmd {
 			n++
-			cmd[i] = 0x20202020 + n%0x40404040
+			cmd[i] = (0x20202020 + n%0x40404040) & 0xffffff
 		}
 		return cmd
 	}

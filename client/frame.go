@@ -90,7 +90,7 @@ func (c *Client) tick(vals []int64, g glance) {
 // Think makes the next due command by a bot, which sees what a player on this connection would, in
 // the present frame. It fails if the bot panics; the command is made all the same, of what the bot
 // had written by then.
-func (c *Client) Think(bot game.BotFunc) error {
+func (c *Client) Think(bot BotFunc) error {
 	if c.botVals == nil {
 		c.botVals = make([]int64, c.rules.Command.Sims)
 	}
@@ -101,7 +101,7 @@ func (c *Client) Think(bot game.BotFunc) error {
 
 // decide writes to vals the command that a bot decides on by what the present frame shows. It fails
 // if the bot panics.
-func (c *Client) decide(bot game.BotFunc, vals []int64) (err error) {
+func (c *Client) decide(bot BotFunc, vals []int64) (err error) {
 	clear(vals)
 	if c.own.me != 0 {
 		c.eng.SetTick(c.up.made + 1)

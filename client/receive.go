@@ -277,8 +277,12 @@ func (c *Client) readMessages() {
 		if !ok {
 			return
 		}
-		if m.Kind != snapshot.TextMessage {
+		if m.Kind < packet.FirstMessage {
 			c.events.put(m)
+			continue
+		}
+		if m.Kind != snapshot.TextMessage {
+			c.words.hear(&m)
 			continue
 		}
 		if c.play.texts.Read(m.Body) != nil {

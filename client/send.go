@@ -34,8 +34,9 @@ func (u *uplink) encode(now clock.Time) []byte {
 			u.backFrom = p.Seq
 		}
 	}
-	h.Elicits = len(u.cmds) > 0 || !u.time.lead.reported()
-	b := u.write(&h, packet.Uplink{Away: u.away, Sparse: sparse})
+	h.Elicits = len(u.cmds) > 0 || !u.time.lead.reported() || u.words.due(now, u.wordTimeout())
+	b := u.words.append(u.write(&h, packet.Uplink{Away: u.away, Sparse: sparse}), p.Seq, now, u.wordTimeout())
+	u.buf = b
 	u.log.Charge(p, len(b)+wire.Overhead)
 	u.wait = max(time.Duration(p.Size)*time.Second/time.Duration(budget), u.sendGap())
 	u.nextSend = max(u.nextSend.Add(u.wait), now)
@@ -50,12 +51,12 @@ func (u *uplink) encode(now clock.Time) []byte {
 const withCommands = 1
 
 // hasNews reports whether there is something to send: as many commands as share a packet, that the
-// player went away or came back, an acknowledgement, for which the next command can wait, or a sign
-// of life.
+// player went away or came back, a message, an acknowledgement, for which the next command can
+// wait, or a sign of life.
 func (u *uplink) hasNews(now clock.Time) bool {
 	silent := now.Sub(u.lastSent)
 	every, flows := u.time.lead.Every(), !u.idleKnown
-	return flows && u.made/every > u.sentTick/every || !u.awayKnown ||
+	return flows && u.made/every > u.sentTick/every || !u.awayKnown || u.words.due(now, u.wordTimeout()) ||
 		u.down.mustAck && !(flows && silent < u.time.lead.wait(every)) ||
 		silent >= packet.KeepAlive || silent >= hello && !u.time.synced()
 }

@@ -16,6 +16,7 @@ type Stats struct {
 	NoBaseline   uint64 // a baseline that they need is gone
 	InboxDropped uint64 // more than maxInbox arrived within a frame
 	EventsLost   uint64 // events beyond maxEvents, as nobody asked for them in time
+	WordsLost    uint64 // messages beyond maxWords, likewise
 
 	Prediction Prediction
 	Starved    uint64 // ticks for which the server had no command of this player's, as far as it reported

@@ -86,6 +86,8 @@ type uplink struct {
 	backFrom  wire.Seq // first packet with commands since they went back; 0: none
 	backKnown bool     // the server knows; what it says of commands before that is of those withdrawn
 
+	words *words
+
 	log      wire.Log
 	path     *rate.Capacity // what the way up carries
 	lastSent clock.Time
@@ -111,6 +113,7 @@ type repeats struct {
 
 func (u *uplink) init(c *Client, local clock.Time) (err error) {
 	u.rules, u.cfg, u.time, u.down, u.ring, u.stats = c.rules, &c.cfg, &c.time, &c.down, c.own.ring, &c.stats
+	u.words = &c.words
 	u.awayKnown, u.backKnown, u.lastSent = true, true, local-clock.Time(time.Hour)
 	budget := rate.BytesPerSecond(c.welcome.BudgetUp / 8)
 	if budget == 0 {
@@ -220,6 +223,7 @@ func (u *uplink) noteStarved(count uint8) (more uint8) {
 func (u *uplink) delivered(p *wire.Packet) {
 	u.path.Delivered(u.time.now, p.Size, -1)
 	u.down.received.Delivered(p.Seq)
+	u.words.settle(p.Seq, true)
 	if u.awayFrom != 0 && !u.awayFrom.Newer(p.Seq) {
 		u.awayKnown = true
 	}
@@ -232,11 +236,18 @@ func (u *uplink) delivered(p *wire.Packet) {
 }
 
 // missing notes that a packet of ours was lost.
-func (u *uplink) missing(*wire.Packet) {
+func (u *uplink) missing(p *wire.Packet) {
 	u.missed, u.sinceLoss = true, 0
+	u.words.settle(p.Seq, false)
 	u.path.Missing(u.time.now)
 }
 
 // unanswered notes that nothing was heard of a packet. That says nothing of the path: in an outage
 // nothing is.
-func (u *uplink) unanswered(*wire.Packet) { u.missed, u.sinceLoss = true, 0 }
+func (u *uplink) unanswered(p *wire.Packet) {
+	u.missed, u.sinceLoss = true, 0
+	u.words.settle(p.Seq, false)
+}
+
+// wordTimeout is after how long a message without an answer is sent again.
+func (u *uplink) wordTimeout() time.Duration { return u.time.rtt.Timeout() + ackDelay }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/gametest"
 	"meanwhile/geom"
@@ -67,7 +68,7 @@ func Example() {
 		return
 	}
 	east := func(w *game.World, me game.ID) Walk { return Walk{Move: geom.Vec2{X: 1}} }
-	ann, err := sim.Join("ann", netsim.LAN, game.BotOf(east))
+	ann, err := sim.Join("ann", netsim.LAN, client.BotOf(east))
 	if err != nil {
 		fmt.Println(err)
 		return

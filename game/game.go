@@ -1,8 +1,6 @@
 // Package game is the contract between Meanwhile and the rules of a game: functions over a World.
-// The same ones run on the server, in a player's client as a prediction, and in tests. Join, Leave
-// and Referee run on the server alone. Act runs one command of one player, and Step moves the rest:
-// for good on the server, before in a client for what it predicts. Rules must be deterministic: use
-// geom, World.Rand and World.Tick, never math, math/rand and clocks.
+// The server runs all of them, a player's client Act and Step as a prediction. Rules must be
+// deterministic: use geom, World.Rand and World.Tick, never math, math/rand and clocks.
 package game
 
 import (
@@ -18,7 +16,6 @@ import (
 // ID names an entity and is never used again in its world; 0 names nothing.
 type ID = engine.ID
 
-// Tick numbers the fixed steps of the simulation.
 type Tick = engine.Tick
 
 // anyKind is a Kind of any type.
@@ -30,7 +27,6 @@ type Kind[T any] handle
 // handle hides the engine's part of a Kind or an Event.
 type handle struct{ k *engine.Kind }
 
-// NewKind declares a kind of entity. Names must be unique in a game.
 func NewKind[T any](name string, options ...KindOption) Kind[T] {
 	k := &engine.Kind{Name: name, Type: reflect.TypeFor[T](), New: fresh[T]}
 	for _, o := range options {
@@ -39,7 +35,6 @@ func NewKind[T any](name string, options ...KindOption) Kind[T] {
 	return Kind[T]{k}
 }
 
-// A KindOption changes how all entities of a kind are treated.
 type KindOption func(*engine.Kind)
 
 // Extrapolated kinds are drawn at the present and never hit: Seen panics.
@@ -52,12 +47,10 @@ func ExtrapolatedBeyond(metres float64) KindOption {
 }
 
 // Predicted is for doors, platforms, balls: every client runs them ahead by Step, and shows at once
-// what a command spawns. Seen gives them as of the Eye. No property may have to=owner, to=team or
-// far=, as exact states give it away.
+// what a command spawns. Seen gives them as of the Eye. All properties are for everyone.
 func Predicted(k *engine.Kind) { k.Ahead = schema.Predicted }
 
-// Near is Predicted for players within so many metres and for the one whose command spawned it.
-// Others' avatars of the kind move on as they did last.
+// Near is Predicted for players within so many metres, and for the one whose command spawned it.
 func Near(metres float64) KindOption {
 	return func(k *engine.Kind) { k.Ahead, k.Reach = schema.Near, metres }
 }
@@ -74,18 +67,15 @@ func (k Kind[T]) kind() *engine.Kind { return k.k }
 // of returns the entities of this kind in a world.
 func (k Kind[T]) of(w *World) *engine.Store { return w.engine().Store(k.k) }
 
-// Kinds lists kinds for a Definition.
 func Kinds(k ...anyKind) []anyKind { return k }
 
-// Spawn makes an entity. In a client only Act spawns, and only Predicted and Near kinds; else it
-// returns 0, and the entity arrives later.
+// Spawn makes an entity; in a client only Act does, of Predicted and Near kinds.
 func (k Kind[T]) Spawn(w *World, v T) ID {
 	return k.of(w).Spawn(unsafe.Pointer(&v))
 }
 
-// Get returns the state of entity id, in a client the newest known one of what it does not predict.
-// It is never nil and valid until the callback returns. Writes to what does not exist or is not
-// predicted are discarded.
+// Get returns the state of entity id, in a client the newest known one. It is never nil and valid
+// until the callback returns. Writes to what does not exist or is not predicted are discarded.
 func (k Kind[T]) Get(w *World, id ID) *T {
 	return (*T)(k.of(w).Get(id))
 }
@@ -93,7 +83,6 @@ func (k Kind[T]) Get(w *World, id ID) *T {
 // Has reports whether entity id is of this kind and, in a client, known.
 func (k Kind[T]) Has(w *World, id ID) bool { return k.of(w).Has(id) }
 
-// Len returns the number of entities of this kind.
 func (k Kind[T]) Len(w *World) int { return k.of(w).Len() }
 
 // All ranges by rising ID over what exists, with pointers like those of Get.
@@ -110,23 +99,21 @@ func (k Kind[T]) All(w *World) iter.Seq2[ID, *T] {
 	}
 }
 
-// Seen is lag compensation: copies of the other entities of this kind as player me saw them when it
-// made the command, without what observers do not receive. Places stay relative to parents (see
-// SeenOn).
+// Seen is lag compensation: copies of the others as player me saw them when it made the command,
+// without what observers do not receive. Places stay relative to parents (see SeenOn).
 func (k Kind[T]) Seen(w *World, me ID) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) { each(k.of(w).Look(me), yield) }
 }
 
-// SeenAlong is Seen of those whose place is, from above, at most radius metres from a line, or from
-// a point; faster where few are. Add the size of hulls to radius.
+// SeenAlong is Seen of those whose place is, from above, at most radius metres from a line; faster
+// where few are. Add the size of hulls to radius.
 func (k Kind[T]) SeenAlong(w *World, me ID, from, to geom.Vec2, radius float64) iter.Seq2[ID, T] {
 	return func(yield func(ID, T) bool) {
 		each(k.of(w).LookAlong(me, geom.Capsule{Axis: geom.Segment{A: from, B: to}, Radius: radius}), yield)
 	}
 }
 
-// Eye returns the avatar of player me as its screen showed it at the press: aim and shoot from there.
-// Without a press it is the present one.
+// Eye returns the avatar of player me as shown at the press: aim from there.
 func (k Kind[T]) Eye(w *World, me ID) (v T) {
 	k.of(w).Eye(me, unsafe.Pointer(&v))
 	return v
@@ -155,7 +142,6 @@ type anyEvent interface{ event() *engine.Kind }
 // Event is a typed handle on things that happen once, such as shots.
 type Event[T any] handle
 
-// NewEvent declares an event with a payload of type T.
 func NewEvent[T any](name string) Event[T] {
 	return Event[T]{&engine.Kind{Name: name, Type: reflect.TypeFor[T]()}}
 }
@@ -167,35 +153,31 @@ func NewUrgentEvent[T any](name string) Event[T] {
 
 func (e Event[T]) event() *engine.Kind { return e.k }
 
-// Events lists events for a Definition.
 func Events(e ...anyEvent) []anyEvent { return e }
 
-// Emit sends an event to all who can see the place at. Clients show it once: at once if they
-// predict the actor, else when they draw it at its tick.
+// Emit sends an event to all who can see the place at. Who predicts the actor shows it at once.
 func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 	w.engine().Emit(e.k, actor, at, unsafe.Pointer(&v))
 }
 
-// A CommandMode says when the server runs a player's commands.
 type CommandMode = engine.CommandMode
 
-// Step runs once in each tick of the server, so it should leave avatars alone if commands are
-// Queued.
 const (
 	Timed  = engine.Timed  // at its tick, or never; the player moves on for a moment meanwhile
-	Queued = engine.Queued // once each and in order when it arrives; World.Tick is its own then
+	Queued = engine.Queued // once each and in order, with its own World.Tick; Step should leave avatars alone
 )
 
 // Definition is a game: its rules, and what the network must know of them.
 type Definition[C any] struct {
-	Name     string      // letters, digits and dashes
-	Rate     int         // ticks per second, at most 240; 0 means 30
-	Send     int         // records per second, entity and client, at most Rate; 0 means 20, or Rate if less
-	See      int         // how many of the nearest entities a player knows, at most 250; 0 means 250
-	Kinds    []anyKind   // made by Kinds
-	Events   []anyEvent  // made by Events
-	Commands CommandMode // Timed by default
-	Static   uint64      // identifies what is not networked, such as the map; client and server must agree
+	Name     string       // letters, digits and dashes
+	Rate     int          // ticks per second, at most 240; 0 means 30
+	Send     int          // records per second, entity and client, at most Rate; 0 means 20, or Rate if less
+	See      int          // how many of the nearest entities a player knows, at most 250; 0 means 250
+	Kinds    []anyKind    // made by Kinds
+	Events   []anyEvent   // made by Events
+	Messages []anyMessage // made by Messages
+	Commands CommandMode  // Timed by default
+	Static   uint64       // identifies what is not networked, such as the map; client and server must agree
 
 	Join    func(w *World, name string) ID // a player arrives: spawn its avatar, or return 0 for a spectator
 	Leave   func(w *World, me ID)          // a player left; nil despawns its avatar
@@ -213,7 +195,6 @@ type Definition[C any] struct {
 	Watch func(w *World, me ID, watch func(id ID, times int)) (facing geom.Vec2)
 }
 
-// Rules is a compiled Definition, immutable.
 type Rules = engine.Rules
 
 // Rules compiles the definition, and reports every mistake in it in one error.
@@ -227,10 +208,14 @@ func (d *Definition[C]) Rules() (*Rules, error) {
 			act((*World)(w), me, c)
 		}
 	}
-	if d.Bot != nil {
-		def.Bot = BotOf(d.Bot)
+	if bot := d.Bot; bot != nil {
+		def.Bot = func(w *engine.World, me ID, cmd []int64) {
+			c := bot((*World)(w), me)
+			w.Command().Extract(unsafe.Pointer(&c), cmd)
+		}
 	}
 	addHandles(&def, d.Kinds, d.Events)
+	addMessages(&def, d.Messages)
 	addCallbacks(&def, d.Join, d.Leave, d.Step, d.Referee, d.ShownTo, d.Groups)
 	addWatch(&def, d.Watch)
 	return engine.NewRules(def)
@@ -280,16 +265,5 @@ func addCallbacks(def *engine.Definition, join func(w *World, name string) ID, l
 func addWatch(def *engine.Definition, watch func(w *World, me ID, watch func(ID, int)) geom.Vec2) {
 	if watch != nil {
 		def.Watch = func(w *engine.World, me ID, f func(ID, int)) geom.Vec2 { return watch((*World)(w), me, f) }
-	}
-}
-
-// A BotFunc writes a bot's command into cmd. See BotOf.
-type BotFunc = engine.BotFunc
-
-// BotOf makes a BotFunc of f, for a game with commands of type C.
-func BotOf[C any](f func(w *World, me ID) C) BotFunc {
-	return func(w *engine.World, me ID, cmd []int64) {
-		c := f((*World)(w), me)
-		w.Command().Extract(unsafe.Pointer(&c), cmd)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"meanwhile/internal/engine"
 )
 
-// World is what rules see. It is valid while a callback runs, for one goroutine.
+// World is what rules see, valid while a callback runs, for one goroutine.
 type World engine.World
 
 func (w *World) engine() *engine.World { return (*engine.World)(w) }
@@ -30,28 +30,25 @@ func (w *World) Despawn(id ID) { w.engine().Despawn(id) }
 // Cut marks a teleport in this tick, which nobody draws as a slide.
 func (w *World) Cut(id ID) { w.engine().Cut(id) }
 
-// On converts a place relative to parent, and to its own parents, into one in the world, which is
-// parent 0. ok is false if one is not known.
+// On converts a place relative to parent, and to its parents, into one in the world, if all are
+// known.
 func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().On(parent, at)
 }
 
-// SeenOn is On for what Seen returned, with parents as player me saw them.
+// SeenOn is On with parents as player me saw them.
 func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }
 
-// ViewAge returns by how many seconds what Seen gives is older than the tick, 0 outside of commands:
-// a projectile may make up for it.
+// ViewAge returns how many seconds older than the tick Seen is; else 0.
 func (w *World) ViewAge() float64 { return w.engine().ViewAge() }
 
-// A Receipt tells by which past a command is judged: Stated by the client, Used, and the earliest
-// Bound, in ticks, and the Reason.
 type Receipt = engine.Receipt
 
 // Receipt is that of the command that runs. A client has but its own claim: emit it with actor 0.
 func (w *World) Receipt() Receipt { return w.engine().Receipt() }
 
-// RewindAtMost bounds how far back Seen reaches, in milliseconds, for the rest of the callback, also
-// in predictions; 0 switches lag compensation off.
+// RewindAtMost bounds how far back Seen reaches in the rest of the callback, in predictions, too; 0
+// switches lag compensation off.
 func (w *World) RewindAtMost(ms float64) { w.engine().RewindAtMost(ms) }

@@ -23,6 +23,7 @@ import (
 	"flag"
 	"time"
 
+	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/internal/engine"
 	"meanwhile/netsim"
@@ -88,19 +89,20 @@ func New[C any](t TB, def *game.Definition[C], seed uint64) *Match[C] {
 	return m
 }
 
-// AllowMispredictions keeps clean mispredictions from failing the test. Rules that go by where other
-// entities are now need it, as a client knows only the newest record of those. Where Step alone has
-// players push each other it is not needed, see Sim.Mispredicted. Keep a match of one player
-// without it, which still finds most mistakes. Quality counts the mispredictions all the same.
+// AllowMispredictions keeps clean mispredictions from failing the test. Rules that go by where
+// other entities are now need it, as a client knows only the newest record of those. Where Step
+// alone has players push each other it is not needed, see Sim.Mispredicted. Keep a match of one
+// player without it, which still finds most mistakes. Quality counts the mispredictions all the
+// same.
 func (m *Match[C]) AllowMispredictions() { m.allowed = true }
 
-// Join adds a player on a network, played by bot; nil lets the avatar stand still. A player who joins
-// during the match connects at that moment.
+// Join adds a player on a network, played by bot; nil lets the avatar stand still. A player who
+// joins during the match connects at that moment.
 func (m *Match[C]) Join(name string, profile netsim.Profile, bot func(w *game.World, me game.ID) C) *Player {
 	m.t.Helper()
-	var play game.BotFunc
+	var play client.BotFunc
 	if bot != nil {
-		play = game.BotOf(bot)
+		play = client.BotOf(bot)
 	}
 	p, err := m.Sim.Join(name, profile, play)
 	if err != nil {

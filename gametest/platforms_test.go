@@ -126,7 +126,7 @@ func TestPlatformsUnderShooterAndTarget(t *testing.T) {
 	drawn := map[gaze]*sighted{} // what the screen showed when the command was made
 	profiles := []netsim.Profile{netsim.LAN, netsim.HotelWiFi, netsim.Ocean}
 	for i, profile := range profiles {
-		bot := game.BotOf(func(w *game.World, me game.ID) (c march) {
+		bot := client.BotOf(func(w *game.World, me game.ID) (c march) {
 			drawn[gaze{me, w.Tick()}] = onScreen(sim.Players()[i].Client)
 			r := geom.NewRand(uint64(me), uint64(w.Tick()/20))
 			return march{Move: r.Disc(1), Fire: w.Tick()%3 == 0}

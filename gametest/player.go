@@ -19,17 +19,21 @@ type Player struct {
 	Client  *client.Client // nil until the server let it in
 	ID      server.PlayerID
 
-	// OnFrame is called at the end of each of the player's frames. It may be nil. In it a kind's Get
-	// and All show what the player's rules predict in Client.World, and the truth in Match.Server: a
-	// ball that answers at once moves in the former first.
+	// OnFrame is called at the end of each of the player's frames. It may be nil. In it a kind's
+	// Get and All show what the player's rules predict in Client.World, and the truth in
+	// Match.Server: a ball that answers at once moves in the former first.
 	OnFrame func()
 	// OnEvent is called for each event that the player's client shows. It may be nil. The event is
 	// valid during the call.
 	OnEvent func(e *client.Event)
+	// OnWord is called for each message and answer that the player's client receives, and may be
+	// nil. client.Heard and client.Answered read it; client.Say and client.Ask send with
+	// Player.Client. The word is valid during the call.
+	OnWord func(w *client.Word)
 
 	sim    *Sim
-	bot    game.BotFunc // nil: commands nothing
-	still  bool         // see Sim.Still
+	bot    client.BotFunc // nil: commands nothing
+	still  bool           // see Sim.Still
 	up     *netsim.Pipe
 	down   *netsim.Pipe
 	cut    clock.Time // nothing gets through until then
@@ -53,7 +57,7 @@ const (
 )
 
 // Join adds a player on a network, who connects now. bot makes its commands; nil commands nothing.
-func (s *Sim) Join(name string, profile netsim.Profile, bot game.BotFunc) (*Player, error) {
+func (s *Sim) Join(name string, profile netsim.Profile, bot client.BotFunc) (*Player, error) {
 	n := uint64(len(s.players))
 	up, err := netsim.NewPipe(s.seed*1000003+2*n, profile.Up)
 	if err != nil {
@@ -166,6 +170,11 @@ func (p *Player) frame() bool {
 			p: p, event: e, base: c.Confirmed(), from: slices.Clone(c.Own(e.Tick - 1)),
 			took: c.LastPredictedDespawn() == e.Tick,
 		})
+	}
+	for _, w := range c.Words() {
+		if p.OnWord != nil {
+			p.OnWord(&w)
+		}
 	}
 	p.teleports = c.Cuts()
 	p.frames++

@@ -15,9 +15,10 @@ import (
 // for concurrent use; its owner calls Receive and Frame.
 type Bot struct {
 	core  *client.Client
-	think game.BotFunc    // nil: the avatar stands still
-	idle  []int64         // a command that does nothing
-	clock transport.Clock // by which frames are timed; nil: they are not
+	hear  func(c *client.Client, w *client.Word) // gets what the rules say; nil drops it
+	think client.BotFunc                         // nil: the avatar stands still
+	idle  []int64                                // a command that does nothing
+	clock transport.Clock                        // by which frames are timed; nil: they are not
 }
 
 // NewBot returns the bot that a welcome admits, played by the game's own Bot function. now is on
@@ -30,7 +31,7 @@ func NewBot(
 }
 
 func newBot(
-	rules *game.Rules, welcome session.Welcome, now clock.Time, cfg client.Config, think game.BotFunc,
+	rules *game.Rules, welcome session.Welcome, now clock.Time, cfg client.Config, think client.BotFunc,
 ) (*Bot, error) {
 	core, err := client.New(rules, welcome, now, cfg)
 	if err != nil {
@@ -58,5 +59,10 @@ func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
 		}
 	}
 	b.core.Events()
+	for _, w := range b.core.Words() {
+		if b.hear != nil {
+			b.hear(b.core, &w)
+		}
+	}
 	return b.core.Encode(now), err
 }

@@ -29,10 +29,13 @@ type Config struct {
 	// Token is the connect token, where the server asks for one.
 	Token []byte
 	// Bot makes the commands. Nil makes none: the avatar stands still.
-	Bot game.BotFunc
+	Bot client.BotFunc
 	// Limits is what the player asks for as soon as it is in; zeros ask for as much as the server
 	// allows. See Player.Ask.
 	Limits session.Limits
+	// Hear is called for each message and answer of the rules, in the goroutine of Run. It may
+	// send, and must not keep c and w. Nil drops them. Player.Do sends at other times.
+	Hear func(c *client.Client, w *client.Word)
 	// FrameRate is in frames a second; 0 or less means DefaultFrameRate.
 	FrameRate int
 	// Client configures the client core.
@@ -103,7 +106,7 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 	if p.bot, err = newBot(cfg.Rules, welcome, cfg.Clock(), cfg.Client, cfg.Bot); err != nil {
 		return nil, err
 	}
-	p.bot.clock = cfg.Clock
+	p.bot.clock, p.bot.hear = cfg.Clock, cfg.Hear
 	p.limits = session.Limits{BudgetDown: welcome.BudgetDown, SendRate: welcome.SendRate}
 	if cfg.Limits != (session.Limits{}) {
 		if err := p.Ask(cfg.Limits); err != nil {
@@ -207,7 +210,7 @@ func (p *Player) Limits() session.Limits {
 }
 
 // SetBot changes who makes the commands; nil makes the avatar stand still.
-func (p *Player) SetBot(bot game.BotFunc) {
+func (p *Player) SetBot(bot client.BotFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bot.think = bot

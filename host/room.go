@@ -319,6 +319,9 @@ func (r *room) tick(now clock.Time) (err *failure) {
 		r.n.faults.Add(1)
 		r.faults.add(f, now)
 	}
+	for _, e := range r.srv.Ends() {
+		r.end(e)
+	}
 	r.spectators.publish(r, now)
 	select {
 	case r.ticked <- struct{}{}:
@@ -504,6 +507,19 @@ func (r *room) dismiss() {
 		if p.bot {
 			r.sendAway(p, session.Refusal{Code: session.Removed, Text: errNobody.Error()})
 		}
+	}
+}
+
+// end ends the connection of a player as the world asks for.
+func (r *room) end(e server.End) {
+	p := r.players[e.Player]
+	switch {
+	case p == nil:
+	case e.Refused:
+		r.sendAway(p, session.Refusal{Code: session.Removed, Text: e.Why})
+	default: // without a refusal: its client may come back
+		p.peer.Close(e.Why)
+		r.remove(p, e.Why)
 	}
 }
 

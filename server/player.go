@@ -13,6 +13,7 @@ import (
 type PlayerStats struct {
 	CommandStats
 	DownlinkStats
+	WordStats
 	// RTT is the smoothed round trip of the network alone; 0 before it was measured.
 	RTT time.Duration
 	// DownRate is how many bytes a second the way down carries, as far as the server knows.
@@ -40,6 +41,10 @@ type player struct {
 	trail    trail // where commands are queued
 	sight    visibility
 	down     downlink
+
+	words     *words // nil until the first message
+	wordStats WordStats
+	ended     bool // see Server.Ends
 }
 
 // delivered handles the acknowledgement of a packet.
@@ -72,7 +77,7 @@ func (s *Server) Stats(id PlayerID) (PlayerStats, bool) {
 		return PlayerStats{}, false
 	}
 	path := &p.down.path
-	return PlayerStats{CommandStats: p.commands.stats, DownlinkStats: p.down.stats,
+	return PlayerStats{CommandStats: p.commands.stats, DownlinkStats: p.down.stats, WordStats: p.wordStats,
 		RTT: path.rtt.Smoothed(), DownRate: int(path.capacity.Rate())}, true
 }
 

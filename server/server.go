@@ -138,6 +138,7 @@ type Server struct {
 	quit    []game.ID // avatars of players who left
 	drops   Drops
 	faults  []error
+	ends    []End
 
 	scene
 	owners owners
@@ -148,6 +149,8 @@ type Server struct {
 	seer    seer
 	scratch []packet.Command
 	run     packet.Command
+	writer  wire.BitWriter
+	body    []byte
 	calls   calls
 }
 
@@ -326,6 +329,7 @@ func (s *Server) Begin(now clock.Time) {
 	s.followLine()
 	s.eng.SetTick(s.tick)
 	s.admit()
+	s.hear()
 	s.runCommands()
 	s.fault(s.eng.Step(false))
 	s.fault(s.eng.Referee())
@@ -344,6 +348,7 @@ func (s *Server) Begin(now clock.Time) {
 	s.hist.End()
 	s.place()
 	s.hide()
+	s.tellAll()
 	s.attend()
 	for _, p := range s.clients {
 		if p.commands.surprised && p.ent >= 0 {

@@ -78,6 +78,10 @@ func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
 		return
 	}
 	s.scratch = cmds[:cap(cmds)]
+	if p.readWords(r.Rest()) != nil {
+		s.drops.Malformed++
+		return
+	}
 	before := p.up.heard
 	p.up.heard = arrival // the instant at which the acknowledged packets are known to have arrived
 	if h.HasAck && !p.down.log.Acked(h.Ack, p.delivered, p.missing) {
@@ -124,6 +128,7 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 		}
 	}
 	up.prove(&d.log, p.commands.waiting.newest, p.s.period)
+	p.collectWords()
 }
 
 // noteAge notes how old the newest state that a client is known to have had become before packet

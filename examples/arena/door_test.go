@@ -124,7 +124,7 @@ func TestDoor(t *testing.T) {
 }
 
 // sentry walks to and fro, looks north and fires all the time.
-var sentry = game.BotOf(func(w *game.World, me game.ID) Cmd { return watch(w) })
+var sentry = client.BotOf(func(w *game.World, me game.ID) Cmd { return watch(w) })
 
 func watch(w *game.World) Cmd {
 	way := 0.2
@@ -135,7 +135,7 @@ func watch(w *game.World) Cmd {
 }
 
 // porter presses the plate now and then.
-var porter = game.BotOf(func(w *game.World, me game.ID) Cmd {
+var porter = client.BotOf(func(w *game.World, me game.ID) Cmd {
 	m := mood(me, tagPress, w.Tick(), 4)
 	return Cmd{Press: m.Chance(0.1)}
 })
@@ -178,7 +178,7 @@ func TestDoorIsCoverAsItWasDrawn(t *testing.T) {
 			}
 			return fmt.Sprint(w.Moment(), g.doors, hit)
 		})
-		looking := game.BotOf(func(w *game.World, me game.ID) (c Cmd) {
+		looking := client.BotOf(func(w *game.World, me game.ID) (c Cmd) {
 			s.Players()[1].Client.Draw(nil, func(e *client.Entity) {
 				if e.Kind == 4 && e.Vals[1] < Depth/2 {
 					screen[look{me, w.Tick()}] = e.Vals[2]
@@ -186,7 +186,7 @@ func TestDoorIsCoverAsItWasDrawn(t *testing.T) {
 			})
 			return watch(w)
 		})
-		for i, bot := range []game.BotFunc{porter, looking, sentry} {
+		for i, bot := range []client.BotFunc{porter, looking, sentry} {
 			if _, err := s.Join(fmt.Sprint("p", i), profile, bot); err != nil {
 				t.Fatal(err)
 			}

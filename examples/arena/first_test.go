@@ -37,7 +37,7 @@ func TestFirstOneHasIt(t *testing.T) {
 		}, func(*game.World, game.ID, Cmd) string { return "" })
 		for i, profile := range []netsim.Profile{c.first, c.second} {
 			from := game.Tick(when + i*after)
-			bot := game.BotOf(func(w *game.World, me game.ID) (c Cmd) {
+			bot := client.BotOf(func(w *game.World, me game.ID) (c Cmd) {
 				if now := w.Tick(); now >= from {
 					c.Press = now == from
 					c.Move = geom.Vec2{Y: 1} // towards the pack, alike

@@ -191,7 +191,7 @@ func TestShove(t *testing.T) {
 }
 
 // brawler runs at the nearest enemy and around it, and swings all the time.
-var brawler = game.BotOf(func(w *game.World, me game.ID) (c Cmd) {
+var brawler = client.BotOf(func(w *game.World, me game.ID) (c Cmd) {
 	p := Players.Get(w, me)
 	best := 1e9
 	for _, o := range Players.Seen(w, me) {

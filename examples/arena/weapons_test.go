@@ -274,7 +274,7 @@ func TestAmmunitionProperty(t *testing.T) {
 }
 
 // juggler plays as a bot does, but switches and reloads as it likes.
-var juggler = game.BotOf(func(w *game.World, me game.ID) Cmd {
+var juggler = client.BotOf(func(w *game.World, me game.ID) Cmd {
 	c := Bot(w, me)
 	m, r := mood(me, 100, w.Tick(), 25), geom.NewRand(uint64(me), 101, uint64(w.Tick()))
 	c.Weapon, c.Fire, c.Reload = Keep+m.IntN(3), c.Fire || m.Chance(0.5), r.Chance(0.04)

@@ -15,6 +15,7 @@ const (
 	acting
 	stepping
 	refereeing
+	hearing  // the handler of a message
 	thinking // Bot
 	showing  // ShownTo
 	grouping // Groups
@@ -25,15 +26,15 @@ const (
 func (p phase) readOnly() bool { return p >= thinking }
 
 func (p phase) String() string {
-	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "Bot", "ShownTo", "Groups", "Watch"}[p]
+	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "On", "Bot", "ShownTo", "Groups", "Watch"}[p]
 }
 
 // PanicError says that a callback of a game's rules panicked. The callback had no effect.
 type PanicError struct {
 	Game  string
-	Phase string // Join, Leave, Act, Step, Referee, Bot, ShownTo, Groups or Watch
+	Phase string // Join, Leave, Act, Step, Referee, On, Bot, ShownTo, Groups or Watch
 	Tick  Tick
-	Actor ID // whose Leave, Act, Bot, Groups or Watch it was
+	Actor ID // whose Leave, Act, message, Bot, Groups or Watch it was
 	Value any
 	Stack []byte // nil in a browser
 }
@@ -54,6 +55,7 @@ func (w *World) run(p phase, actor ID, seed uint64, f func()) (err error) {
 	w.phase, w.actor = p, actor
 	w.rand = geom.NewRand(seed, uint64(w.tick), uint64(actor), uint64(p))
 	w.before.spawned, w.before.events, w.looks, w.born = len(w.spawned), len(w.events), 0, 0
+	w.before.said = len(w.said)
 	w.looked, w.target = 0, 0
 	defer func() {
 		if v := recover(); v != nil {
@@ -89,6 +91,7 @@ func (w *World) undo() {
 		w.spare = append(w.spare, e.Vals)
 	}
 	w.events = w.events[:w.before.events]
+	w.said = w.said[:w.before.said]
 	for _, s := range w.stores {
 		if s.lent {
 			s.lent = false
@@ -176,7 +179,7 @@ func (w *World) settleOwned(s *Store, e *entity) {
 	if changed && w.server && w.phase == stepping {
 		e.stepChange = w.now
 	}
-	if (changed || e.dead) && w.server && e.id != w.actor && w.phase != stepping {
+	if (changed || e.dead) && w.server && (e.id != w.actor || w.phase == hearing) && w.phase != stepping {
 		e.externalChange = w.now
 		w.noteSideEffect()
 	}

@@ -5,8 +5,8 @@
 //
 // # Callbacks
 //
-// Rules are callbacks: Join, Leave, Act, Step, Referee, Bot, ShownTo, Groups and
-// Watch. The engine runs them one at a time. After each one it
+// Rules are callbacks: Join, Leave, Act, Step, Referee, Bot, ShownTo, Groups, Watch and the handlers
+// of messages (On). The engine runs them one at a time. After each one it
 //
 //   - rounds every state that the callback may have changed onto the simulation grid,
 //   - removes what the callback despawned,
@@ -24,8 +24,8 @@
 // # Randomness
 //
 // World.Rand is a hash of a seed, the tick, the actor and the callback. Act and Step use a seed
-// that clients receive, so that a prediction draws the same numbers as the server. Join and Referee
-// use a secret.
+// that clients receive, so that a prediction draws the same numbers as the server. Join, Referee
+// and handlers use a secret.
 //
 // # Judging predictions
 //

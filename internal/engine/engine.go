@@ -155,13 +155,15 @@ func (e *Engine) Removed() []ID { return e.w.removed }
 // Events returns the events that were emitted since Drain.
 func (e *Engine) Events() []Emitted { return e.w.events }
 
-// Drain forgets what Spawned, Removed and Events returned. Their slices are reused.
+// Drain forgets what Spawned, Removed, Events and Said returned. Their slices are reused.
 func (e *Engine) Drain() {
 	w := e.w
 	for i := range w.events {
 		w.spare = append(w.spare, w.events[i].Vals)
 	}
 	w.spawned, w.removed, w.events = w.spawned[:0], w.removed[:0], w.events[:0]
+	clear(w.said) // or they would keep their payloads
+	w.said = w.said[:0]
 }
 
 // A Change is an entity of a server that is new or has changed.

@@ -100,8 +100,10 @@ type Definition struct {
 	See    int
 	Kinds  []*Kind // nil stands for a handle that NewKind did not make
 	Events []*Kind // nil stands for a handle that NewEvent did not make
-	Mode   CommandMode
-	Static uint64
+	// Messages are what players and rules say to each other, with who handles it.
+	Messages []Handled
+	Mode     CommandMode
+	Static   uint64
 
 	Command reflect.Type
 	Callbacks
@@ -117,13 +119,16 @@ type Rules struct {
 	Coders  []*codec.Coder // of Kinds, shared by all worlds
 	Events  []*schema.Kind
 	Command *schema.Kind
-	Mode    CommandMode
-	Text    string // the schema in readable form; server and client must have the same
-	Hash    uint64 // of Text
+	// Messages are in the order of the definition; package packet numbers them.
+	Messages []MessageKind
+	Mode     CommandMode
+	Text     string // the schema in readable form; server and client must have the same
+	Hash     uint64 // of Text
 
-	call   Callbacks
-	kinds  []*Kind
-	events []*Kind
+	call     Callbacks
+	kinds    []*Kind
+	events   []*Kind
+	messages []Handled
 }
 
 // Urgent reports whether event i is sent before others and lost after them.
@@ -167,7 +172,9 @@ func NewRules(d Definition) (*Rules, error) {
 	for i, e := range d.Events {
 		c.event(i, e)
 	}
+	c.messages(d.Messages)
 	c.r.Command = c.schema("command", "command", d.Command)
+	c.wordless(c.r.Command)
 	if len(c.errs) > 0 {
 		return nil, fault.Errorf("game: %s: %w", d.Name, errors.Join(c.errs...))
 	}
@@ -290,7 +297,11 @@ func (c *compiler) schema(what, name string, t reflect.Type) *schema.Kind {
 		c.fail("%s %q: names are 1 to %d lower-case letters, digits and dashes, and differ", what, name, maxName)
 	}
 	c.names[what+name] = true
-	k, err := schema.New(name, t, c.r.Rate)
+	compile := schema.New
+	if what == "message" {
+		compile = schema.NewMessage
+	}
+	k, err := compile(name, t, c.r.Rate)
 	if err == nil && what != "kind" {
 		err = k.Plain(what == "event")
 	}
@@ -314,6 +325,9 @@ func (c *compiler) text(static uint64) {
 	}
 	for _, k := range r.Events {
 		b.WriteString("event " + k.Text())
+	}
+	for i := range r.Messages {
+		b.WriteString(r.Messages[i].text())
 	}
 	b.WriteString(r.Command.Text())
 	r.Text = b.String()

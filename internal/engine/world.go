@@ -20,12 +20,14 @@ type World struct {
 	seed   uint64 // of Act and Step; clients know it
 	secret uint64 // of Join and Referee
 	nextID ID
+	heard  uint64 // messages of players so far
 
 	// Since Drain.
 	spawned []ID
 	removed []ID
 	events  []Emitted
-	spare   [][]int64 // payloads for reuse
+	said    []Said
+	spare   [][]int64 // payloads of events for reuse
 
 	callback // that runs
 
@@ -54,8 +56,8 @@ type callback struct {
 	looked  uint64   // kinds that it looked at as its player saw them
 	target  ID       // the entity of those kinds that it got last, but for its own avatar; 0: none
 	touched []touch
-	born    int                           // entities that clients run ahead and that this callback spawned
-	before  struct{ spawned, events int } // their lengths when the callback began
+	born    int                                 // entities that clients run ahead and that this callback spawned
+	before  struct{ spawned, events, said int } // their lengths when the callback began
 }
 
 func newWorld(r *Rules, server bool, seed, secret uint64) *World {

@@ -10,6 +10,10 @@ import "math/bits"
 // Invariants: bit i of has is set if part next+i is stored; a stored part that starts a message
 // follows one that ends a message, where both are known.
 type Receiver struct {
+	// MaxBytes bounds the body of a message, where that is less than MaxMessage. Zero means
+	// MaxMessage.
+	MaxBytes int
+
 	next   uint16 // the part to hand out next
 	has    uint64
 	at     [Window]uint8 // number modulo Window -> index in stored
@@ -97,12 +101,19 @@ func (r *Receiver) check(s *section) (fresh uint64, err error) {
 			if p.start() {
 				size = 0
 			}
-			if size += len(p.body); size > MaxMessage {
-				return 0, exceeds(ErrTooLong, "bytes", int64(size), MaxMessage)
+			if size += len(p.body); size > r.maxBytes() {
+				return 0, exceeds(ErrTooLong, "bytes", int64(size), int64(r.maxBytes()))
 			}
 		}
 	}
 	return fresh, nil
+}
+
+func (r *Receiver) maxBytes() int {
+	if r.MaxBytes <= 0 {
+		return MaxMessage
+	}
+	return min(r.MaxBytes, MaxMessage)
 }
 
 const maxUint16 = 1<<16 - 1

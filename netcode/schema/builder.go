@@ -10,9 +10,10 @@ import (
 
 // A builder makes a Kind field by field.
 type builder struct {
-	kind  *Kind
-	title string // of the struct, in messages
-	errs  []error
+	kind    *Kind
+	title   string // of the struct, in messages
+	maxText int    // bytes of a text at most
+	errs    []error
 }
 
 // netTag returns the value of the key net of a struct tag, as reflect.StructTag.Lookup does, but
@@ -55,7 +56,7 @@ func (b *builder) add(f reflect.StructField) {
 	p := Prop{
 		Name:  f.Name,
 		field: field{offset: f.Offset, size: f.Type.Size()},
-		tag:   written{text: text, works: t.example(class)},
+		tag:   written{text: text, works: t.example(class), maxText: b.maxText},
 	}
 	if err := p.parse(t, b.kind.Rate); err != nil {
 		b.wrong(&p, err)

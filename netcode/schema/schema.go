@@ -17,7 +17,7 @@
 //	bool    bool
 //	tick    clock.Tick (game.Tick)                           a tick number
 //	handle  a uint32 type (game.ID)                          another entity; receivers learn its number, visible or not
-//	text    string                      12                   at most so many bytes of UTF-8, 31 at most, without zeros
+//	text    string                      12                   at most so many bytes of UTF-8, 31 (in messages 255) at most, without zeros
 //	bytes   an array of 1 to 32 bytes                        bytes as they are
 //	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc
 //	press   bool                                             commands: an edge, never repeated; if late, it moves to
@@ -74,6 +74,7 @@ const (
 	MaxProps  = 64
 	MaxGroups = 4
 	MaxText   = 31  // bytes of a text property
+	MaxLine   = 255 // bytes of a text of a message
 	MaxBytes  = 32  // bytes of a bytes property
 	MaxNames  = 256 // names of an enum
 	MaxComps  = 96  // integer components of a kind
@@ -225,13 +226,22 @@ type Kind struct {
 // New reads the schema of struct type t from its tags. One error reports all wrong tags. rate is
 // the tick rate in Hz, 1 to 1000: the default precision of velocities is relative to a tick.
 func New(name string, t reflect.Type, rate int) (*Kind, error) {
+	return newKind(name, t, rate, MaxText)
+}
+
+// NewMessage is New for what travels in a message of its own: its texts may have MaxLine bytes.
+func NewMessage(name string, t reflect.Type, rate int) (*Kind, error) {
+	return newKind(name, t, rate, MaxLine)
+}
+
+func newKind(name string, t reflect.Type, rate, maxText int) (*Kind, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, fault.Errorf("schema: %s is a %v, want a struct", name, t)
 	}
 	if rate < 1 || rate > 1000 {
 		return nil, fault.Errorf("schema: %s: rate %d Hz is outside [1, 1000]", name, rate)
 	}
-	b := &builder{title: t.Name(), kind: &Kind{
+	b := &builder{title: t.Name(), maxText: maxText, kind: &Kind{
 		Name: name, Type: t, Rate: rate, Place: -1, Facing: -1, Parent: -1, Team: -1,
 	}}
 	for i := range t.NumField() {

@@ -15,6 +15,7 @@ import (
 type written struct {
 	text    string
 	works   string // a tag that fits the field's type
+	maxText int    // bytes of a text at most, if more than MaxText
 	levels  []level
 	slow    float64 // units per second
 	slowest string  // the same, as written

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"reflect"
 	"strconv"
 	"unicode/utf8"
@@ -16,8 +17,9 @@ var textClass = class{
 		kind: reflect.String,
 		steps: func(p *Prop, word string) (float64, error) {
 			n, err := strconv.Atoi(word)
-			if err != nil || n < 1 || n > MaxText {
-				return wantPrecision(word, fault.Sprintf("a number of bytes, 1 to %d", MaxText))
+			most := max(p.tag.maxText, MaxText)
+			if err != nil || n < 1 || n > most {
+				return wantPrecision(word, fault.Sprintf("a number of bytes, 1 to %d", most))
 			}
 			p.Max, p.Comps = int64(n), (n+3)/4
 			return 1, nil
@@ -28,15 +30,19 @@ var textClass = class{
 	values: valueRules{
 		load: func(q *Prop, f unsafe.Pointer, dst []int64) { packText(dst, *(*string)(f), int(q.Max)) },
 		store: func(_ *Prop, g *grid, f unsafe.Pointer, src []int64) {
-			var b [textBytes]byte
-			n := unpackText(&b, src, g.shift)
+			var short [textBytes]byte
+			b := short[:]
+			if len(src) > textInts {
+				b = make([]byte, 4*len(src))
+			}
+			n := unpackText(b, src, g.shift)
 			if s := (*string)(f); *s != string(b[:n]) { // the comparison does not allocate
 				*s = validText(b[:n])
 			}
 		},
 		clamp: func(q *Prop, v []int64) {
-			var b [textBytes]byte
-			n := unpackText(&b, v, 0)
+			var b [(MaxLine + 3) / 4 * 4]byte
+			n := unpackText(b[:], v, 0)
 			packText(v, unsafe.String(&b[0], n), int(q.Max))
 		},
 		observe: observeUint32, drawn: drawnUint32, exact: exactScaled,
@@ -64,7 +70,26 @@ func (p *Prop) WireComps(obs bool) int {
 	return p.Comps
 }
 
-const textBytes = (MaxText + 3) / 4 * 4
+const (
+	textInts  = (MaxText + 3) / 4
+	textBytes = 4 * textInts
+)
+
+// AppendText appends the text that integers of the property are to b.
+func (p *Prop) AppendText(b []byte, vals []int64) []byte {
+	var line [(MaxLine + 3) / 4 * 4]byte
+	return append(b, line[:unpackText(line[:], vals[p.At:p.At+p.Comps], 0)]...)
+}
+
+// SetText makes integers of the property out of a text. It reports false, and changes nothing, if
+// the text is too long, no UTF-8, or has a zero byte.
+func (p *Prop) SetText(vals []int64, text []byte) bool {
+	if len(text) > int(p.Max) || !IsText(text) {
+		return false
+	}
+	packText(vals[p.At:p.At+p.Comps], string(text), int(p.Max))
+	return true
+}
 
 // packText writes s, four bytes to an integer, as store gives it back: valid UTF-8 without zero
 // bytes, cut between two characters where it is longer than most.
@@ -88,9 +113,12 @@ func packText(dst []int64, s string, most int) {
 	}
 }
 
+// IsText reports whether b is UTF-8 without zero bytes.
+func IsText(b []byte) bool { return utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
+
 // unpackText writes the bytes of a packed text into b and returns how many there are, zeros left
 // out.
-func unpackText(b *[textBytes]byte, src []int64, shift uint) (n int) {
+func unpackText(b []byte, src []int64, shift uint) (n int) {
 	for _, v := range src {
 		v >>= shift
 		for j := range 4 {

@@ -53,11 +53,6 @@ func (w *writer) describe(rules *game.Rules) error {
 		}
 		w.events = append(w.events, l)
 	}
-	for i := range rules.Command.Props {
-		if p := &rules.Command.Props[i]; p.Shape() == schema.ShapeText {
-			return sentence("The command's field " + p.Name + " is a text; a page can send numbers only.")
-		}
-	}
 	return nil
 }
 

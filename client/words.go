@@ -1,0 +1,245 @@
+package client
+
+import (
+	"time"
+	"unsafe"
+
+	"meanwhile/game"
+	"meanwhile/internal/engine"
+	"meanwhile/internal/fault"
+	"meanwhile/netcode/clock"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/wire"
+)
+
+const (
+	// maxUnsent is how many messages of a player may be on their way at once. A server of ours lets
+	// as many wait.
+	maxUnsent = 32
+	// maxOpen is how many requests may be without an answer at once.
+	maxOpen = 16
+	// maxWords is how many messages wait for Client.Words. Those beyond it are lost and counted.
+	maxWords = 256
+)
+
+// A Word is a message of the rules, or the answer to a request.
+type Word struct {
+	Message int        // index in Rules.Messages
+	Tick    clock.Tick // in which the server sent it
+	// From is the avatar of the player whose message or command made the rules send it; 0: nobody
+	// in particular, or one that this player may not know of.
+	From game.ID
+	Vals []int64 // simulation integers of the payload; nil of a refusal
+
+	Answer  bool   // to the request with the number Call
+	Call    uint8  // what Ask returned
+	Refused bool   // the request was refused
+	Refusal string // why, for the player
+}
+
+// words is what a player says to the rules by messages, and what they say to it.
+type words struct {
+	rules *game.Rules
+	stats *Stats
+
+	sender *reliable.Sender // nil in games in which players say nothing
+	next   []clock.Time     // by message, see engine.MessageKind.Admit
+	calls  uint8            // number of the newest request
+	open   []call
+
+	heard, shown []Word
+	w            wire.BitWriter
+	body         []byte
+}
+
+// A call is a request without an answer.
+type call struct {
+	number  uint8
+	message int
+}
+
+func (q *words) init(c *Client) (err error) {
+	q.rules, q.stats = c.rules, &c.stats
+	if c.rules.Listens() {
+		q.next = make([]clock.Time, len(c.rules.Messages))
+		q.sender, err = reliable.NewSender(reliable.Config{})
+	}
+	return err
+}
+
+// Say sends a message to the rules: that with an index in Rules.Messages, with a payload as
+// simulation integers. It arrives once and in order. Say fails, and sends nothing, if players do
+// not send such a message, if they send it more often than the game allows, and while too many are
+// on their way. The error is a sentence for the player.
+func (c *Client) Say(message int, vals []int64) error {
+	return c.words.say(message, vals, &c.time, c.up.made, false)
+}
+
+// Ask sends a request and returns the number that its answer has, among those that wait for one.
+// Failures are those of Say.
+func (c *Client) Ask(message int, vals []int64) (call uint8, err error) {
+	err = c.words.say(message, vals, &c.time, c.up.made, true)
+	return c.words.calls, err
+}
+
+// Words returns the messages and answers that arrived since the last call, in the order in which
+// the server sent them. They are valid until the next call.
+func (c *Client) Words() []Word {
+	q := &c.words
+	q.heard, q.shown = q.shown[:0], q.heard
+	return q.shown
+}
+
+func (q *words) say(message int, vals []int64, t *timelines, made clock.Tick, ask bool) error {
+	if message < 0 || message >= len(q.rules.Messages) || !q.rules.Messages[message].Heard {
+		return fault.Errorf("client: players do not send message %d of game %q", message, q.rules.Name)
+	}
+	m := &q.rules.Messages[message]
+	switch {
+	case ask != (m.Answer != nil):
+		return fault.Errorf("client: %s is sent by Ask if it is a request, else by Say", m.Name)
+	case len(vals) != m.Payload.Sims:
+		return fault.Errorf("client: %s has %d integers, not %d", m.Name, m.Payload.Sims, len(vals))
+	case q.sender.Pending() >= maxUnsent:
+		return fault.Errorf("client: %d messages are still on their way", maxUnsent)
+	case ask && len(q.open) >= maxOpen:
+		return fault.Errorf("client: %d requests have no answer yet", maxOpen)
+	}
+	next, ok := m.Admit(q.next[message], t.now)
+	if !ok {
+		return fault.Errorf("client: %s is sent too often", m.Name)
+	}
+	q.body = q.body[:0]
+	if ask {
+		q.body = packet.Request(q.calls + 1).Append(q.body)
+	}
+	q.w.Reset(q.body)
+	packet.AppendMessage(&q.w, m.Payload, made, vals)
+	q.body = q.w.Bytes()
+	if err := q.sender.Send(reliable.Message{Tick: made, Kind: uint8(packet.FirstMessage + message), AtOnce: true,
+		Body: q.body}); err != nil {
+		return err
+	}
+	if q.next[message] = next; ask {
+		q.calls++
+		q.open = append(q.open, call{q.calls, message})
+	}
+	return nil
+}
+
+// hear reads a message of the server. One that cannot be read is counted.
+func (q *words) hear(m *reliable.Message) {
+	i := int(m.Kind) - packet.FirstMessage
+	if i < 0 || i >= len(q.rules.Messages) {
+		q.stats.Malformed++
+		return
+	}
+	if len(q.heard) >= maxWords {
+		q.stats.WordsLost++
+		return
+	}
+	k := &q.rules.Messages[i]
+	word := Word{Message: i, Tick: m.Tick, From: game.ID(m.Entity)}
+	body, payload := m.Body, k.Payload
+	if k.Answer != nil {
+		number, rest, refusal, refused, err := packet.DecodeAnswer(body)
+		if err != nil || !q.close(uint8(number), i) {
+			q.stats.Malformed++
+			return
+		}
+		word.Answer, word.Call, word.Refused, word.Refusal = true, uint8(number), refused, refusal
+		body, payload = rest, k.Answer
+	}
+	if !word.Refused {
+		word.Vals = make([]int64, payload.Sims)
+		if packet.DecodeMessage(body, payload, m.Tick, word.Vals) != nil {
+			q.stats.Malformed++
+			return
+		}
+	}
+	q.heard = append(q.heard, word)
+}
+
+// close reports whether a request waits for an answer, which has come.
+func (q *words) close(number uint8, message int) bool {
+	for i, x := range q.open {
+		if x == (call{number, message}) {
+			q.open = append(q.open[:i], q.open[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// due reports whether something is to be sent now.
+func (q *words) due(now clock.Time, timeout time.Duration) bool {
+	return q.sender != nil && q.sender.NeedsSend(now, timeout)
+}
+
+// append writes what is due behind a datagram's commands.
+func (q *words) append(b []byte, seq wire.Seq, now clock.Time, timeout time.Duration) []byte {
+	if q.sender == nil {
+		return b
+	}
+	return q.sender.Append(b, uint16(seq), wire.MaxDatagram-len(b), now, timeout)
+}
+
+// settle notes what became of one of our datagrams.
+func (q *words) settle(seq wire.Seq, arrived bool) {
+	switch {
+	case q.sender == nil:
+	case arrived:
+		q.sender.Delivered(uint16(seq))
+	default:
+		q.sender.Lost(uint16(seq))
+	}
+}
+
+// payload returns the index of a message and its integers for the struct at v.
+func (c *Client) payload(m *engine.Message, v unsafe.Pointer) (int, []int64, error) {
+	i := c.rules.MessageIndex(m)
+	if i < 0 {
+		return 0, nil, fault.Errorf("client: the game %q does not list this message", c.rules.Name)
+	}
+	k := c.rules.Messages[i].Payload
+	vals := make([]int64, k.Sims)
+	k.Extract(v, vals)
+	return i, vals, nil
+}
+
+// Say sends a message to the rules, see Client.Say.
+func Say[T any](c *Client, m game.Message[T], v T) error {
+	i, vals, err := c.payload(m.Message, unsafe.Pointer(&v))
+	if err != nil {
+		return err
+	}
+	return c.Say(i, vals)
+}
+
+// Ask sends a request to the rules, see Client.Ask.
+func Ask[T, A any](c *Client, r game.Request[T, A], v T) (call uint8, err error) {
+	i, vals, err := c.payload(r.Message, unsafe.Pointer(&v))
+	if err != nil {
+		return 0, err
+	}
+	return c.Ask(i, vals)
+}
+
+// Heard returns what a word says if it is a message m.
+func Heard[T any](c *Client, w *Word, m game.Message[T]) (v T, ok bool) {
+	if w.Answer || c.rules.MessageIndex(m.Message) != w.Message {
+		return v, false
+	}
+	c.rules.Messages[w.Message].Payload.Store(unsafe.Pointer(&v), w.Vals)
+	return v, true
+}
+
+// Answered returns the answer to a request r if a word is one that grants it.
+func Answered[T, A any](c *Client, w *Word, r game.Request[T, A]) (answer A, ok bool) {
+	if !w.Answer || w.Refused || c.rules.MessageIndex(r.Message) != w.Message {
+		return answer, false
+	}
+	c.rules.Messages[w.Message].Answer.Store(unsafe.Pointer(&answer), w.Vals)
+	return answer, true
+}
