@@ -234,9 +234,11 @@ func TestMixedContentIsExplained(t *testing.T) {
 	var sentence string
 	p.Eval(fmt.Sprintf(`(async () => {
 		const { join } = await import(%q)
-		return join({ canvas: document.querySelector("canvas"), config: "http://other.example/meanwhile.json" }).then(() => "", e => e.message)
+		const canvas = document.querySelector("canvas"), config = "http://other.example/meanwhile.json"
+		return join({ canvas, config }).then(() => "", e => e.message)
 	})()`, url+"meanwhile.js"), &sentence)
-	const want = "This page came over https, so browsers let it play on servers with https only, and http://other.example has none."
+	const want = "This page came over https, so browsers let it play on servers with https only, and " +
+		"http://other.example has none."
 	if sentence != want {
 		t.Errorf("the page says %q, want %q", sentence, want)
 	}
