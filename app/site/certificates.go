@@ -79,8 +79,8 @@ func fromAuthority(d *Door) *certificate {
 		if h.ServerName == "" { // asked by its address
 			h.ServerName = d.ACME[0]
 		}
-		// autocert looks for a cipher suite of TLS 1.2 before it trusts a client with ECDSA. QUIC has
-		// none, and would cost a second certificate, of RSA.
+		// autocert looks for a cipher suite of TLS 1.2 before it trusts a client with ECDSA. QUIC
+		// has none, and would cost a second certificate, of RSA.
 		if slices.Contains(h.SupportedVersions, tls.VersionTLS13) {
 			h.CipherSuites = append(slices.Clone(h.CipherSuites), tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
 		}

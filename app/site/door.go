@@ -13,8 +13,8 @@ import (
 	"meanwhile/transport"
 )
 
-// A Door is the flags that say how players on other machines reach a server. The zero Door serves plain
-// http, which browsers give WebTransport only from the same machine.
+// A Door is the flags that say how players on other machines reach a server. The zero Door serves
+// plain http, which browsers give WebTransport only from the same machine.
 type Door struct {
 	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"Serve https with these certificates (PEM)."`
 	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"Their private key (PEM); changed files are read again."`
@@ -157,7 +157,8 @@ func proxy(text string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// checkOrigin returns an origin as browsers write it, and the name of its host, or "" for an IP address.
+// checkOrigin returns an origin as browsers write it, and the name of its host, or "" for an IP
+// address.
 func checkOrigin(text string) (origin, host string, err error) {
 	if text == "*" {
 		return text, "", nil
@@ -182,7 +183,8 @@ func checkOrigin(text string) (origin, host string, err error) {
 }
 
 // allowed returns the pages that may connect: those of the server's own names and addresses, on any
-// port, and those of --origin. port is that of the page, certified are the names of the certificate.
+// port, and those of --origin. port is that of the page, certified are the names of the
+// certificate.
 func (f *front) allowed(port string, certified []string) transport.Origins {
 	scheme := "http"
 	if f.https {

@@ -40,9 +40,9 @@ func (f *front) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(f.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// player returns the address that the outermost trusted proxy saw: each proxy appends the address that
-// it was called from, so the last one that is no proxy's counts. What comes before is the caller's own
-// word. ok is false if there is none that can be read.
+// player returns the address that the outermost trusted proxy saw: each proxy appends the address
+// that it was called from, so the last one that is no proxy's counts. What comes before is the
+// caller's own word. ok is false if there is none that can be read.
 func (f *front) player(values []string) (a netip.Addr, ok bool) {
 	list := strings.Split(strings.Join(values, ","), ",")
 	for _, text := range slices.Backward(list) {
@@ -63,8 +63,8 @@ func (f *front) player(values []string) (a netip.Addr, ok bool) {
 	return a, ok
 }
 
-// known refuses requests for a host that this server is not: a page whose owner makes its name lead here
-// could else read what this server answers to others (DNS rebinding).
+// known refuses requests for a host that this server is not: a page whose owner makes its name lead
+// here could else read what this server answers to others (DNS rebinding).
 func (s *Site) known(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := hostOf(r.Host)
@@ -79,8 +79,8 @@ func (s *Site) known(next http.Handler) http.Handler {
 	})
 }
 
-// knows reports whether a host in lower case is this server: an IP address, localhost, or one of its
-// names.
+// knows reports whether a host in lower case is this server: an IP address, localhost, or one of
+// its names.
 func (s *Site) knows(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil || host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
@@ -101,8 +101,8 @@ func hostOf(header string) string {
 	return strings.ToLower(host)
 }
 
-// shared lets pages of other hosts that may connect read what they need to (CORS), and tells others why
-// they may not.
+// shared lets pages of other hosts that may connect read what they need to (CORS), and tells others
+// why they may not.
 func (s *Site) shared(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		origin := r.Header.Get("Origin")

@@ -1,5 +1,5 @@
-// Package site serves one game: its page, the page's program in WebAssembly, and the sockets on which
-// players connect. Package app and the program meanwhile share it.
+// Package site serves one game: its page, the page's program in WebAssembly, and the sockets on
+// which players connect. Package app and the program meanwhile share it.
 package site
 
 import (
@@ -50,19 +50,19 @@ const (
 type Config struct {
 	// Host configures the host. Its NewBot is set here; its Log is the site's too.
 	Host host.Config
-	// Addr is the TCP address of the page and of WebSocket, "host:port". QUIC and WebTransport get the
-	// UDP port of the same number if it is free, else any other.
+	// Addr is the TCP address of the page and of WebSocket, "host:port". QUIC and WebTransport get
+	// the UDP port of the same number if it is free, else any other.
 	Addr string
 	// Door says how players on other machines reach the site.
 	Door Door
-	// Pages are the trees of the page's files; the first that has a name wins. The library's own files
-	// come last.
+	// Pages are the trees of the page's files; the first that has a name wins. The library's own
+	// files come last.
 	Pages []fs.FS
 	// Handlers answer further requests, by patterns of http.ServeMux.
 	Handlers map[string]http.Handler
-	// Truth serves /truth, the server's own positions of all avatars, and what Door.Metrics offers at
-	// /metrics and /receipts. Cheats would profit, so it is for demonstrations on this machine: it has
-	// no effect on addresses that others reach.
+	// Truth serves /truth, the server's own positions of all avatars, and what Door.Metrics offers
+	// at /metrics and /receipts. Cheats would profit, so it is for demonstrations on this machine:
+	// it has no effect on addresses that others reach.
 	Truth bool
 }
 
@@ -114,8 +114,8 @@ func checkAddr(addr string) error {
 // wsaAddrInUse is EADDRINUSE on Windows.
 const wsaAddrInUse = syscall.Errno(10048)
 
-// Listen opens the sockets of a site. The caller must then call Serve or Close. See Status for what an
-// error means.
+// Listen opens the sockets of a site. The caller must then call Serve or Close. See Status for what
+// an error means.
 func Listen(cfg Config) (*Site, error) {
 	if err := checkAddr(cfg.Addr); err != nil {
 		return nil, err
@@ -312,8 +312,8 @@ func (s *Site) Close() {
 	}
 }
 
-// Serve serves until ctx ends, then sends the players away and returns when everything has ended. If
-// program is nil, the page gets an error, and only native clients play.
+// Serve serves until ctx ends, then sends the players away and returns when everything has ended.
+// If program is nil, the page gets an error, and only native clients play.
 func (s *Site) Serve(ctx context.Context, program *Program) error {
 	s.program.Store(program)
 	ctx, cancel := context.WithCancel(ctx)
@@ -456,8 +456,8 @@ type webTransport struct {
 	Hashes []string `json:"hashes,omitempty"` // none: the page trusts the certificate's authority
 }
 
-// udpPort is the UDP port that players use: what maps the TCP port for them maps that of the same number,
-// too, unless it is a proxy.
+// udpPort is the UDP port that players use: what maps the TCP port for them maps that of the same
+// number, too, unless it is a proxy.
 func (s *Site) udpPort() string {
 	_, port, _ := net.SplitHostPort(s.udp.Addr())
 	_, tcp, _ := splitAddr(s.tcp.Addr())
@@ -519,9 +519,10 @@ func sentence(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:] + "."
 }
 
-// truth answers /truth with the server's own positions of the avatars in a room. A WebSocket gets them
-// about thirty times a second, as float32 little-endian: tick, n, then n times id, x, y, z in metres. A
-// plain request gets the estimated capacity of each player's path once: {"id": bytes a second}.
+// truth answers /truth with the server's own positions of the avatars in a room. A WebSocket gets
+// them about thirty times a second, as float32 little-endian: tick, n, then n times id, x, y, z in
+// metres. A plain request gets the estimated capacity of each player's path once: {"id": bytes a
+// second}.
 func (s *Site) truth(w http.ResponseWriter, r *http.Request) {
 	s.feeds.Add(1) // http.Server still knows the request, and so nobody waits for feeds yet
 	defer s.feeds.Done()

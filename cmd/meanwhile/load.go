@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,7 +19,6 @@ import (
 	engine "meanwhile/server"
 	"meanwhile/session"
 	"meanwhile/transport"
-	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
 	"meanwhile/transport/websocket"
 	"meanwhile/transport/webtransport"
@@ -76,17 +72,6 @@ type loadResult struct {
 	Error     string  `json:"error,omitempty"`
 }
 
-// A server is what a server's /meanwhile.json says.
-type server struct {
-	Game         string
-	Room         string
-	WebTransport struct {
-		URL    string
-		Hashes []string
-	}
-	WebSocket string
-}
-
 func (l *load) run(ctx context.Context, stdout io.Writer) error {
 	if l.Players < 1 || l.Players > maxLoad {
 		return usageError{fmt.Errorf("--players %d is outside [1, %d]", l.Players, maxLoad)}
@@ -109,7 +94,9 @@ func (l *load) run(ctx context.Context, stdout io.Writer) error {
 	if !l.Remote && !loopback(base.Hostname()) {
 		return usageError{fmt.Errorf("%s is not this machine; use --remote if you may load it", base.Hostname())}
 	}
-	target, err := l.ask(ctx, base)
+	asking, cancel := context.WithTimeout(ctx, joinTimeout)
+	target, err := askServer(asking, base, l.Room, nil)
+	cancel()
 	if err != nil {
 		return err
 	}
@@ -123,7 +110,7 @@ func (l *load) run(ctx context.Context, stdout io.Writer) error {
 	}
 	start := time.Now()
 	now := func() clock.Time { return clock.Time(time.Since(start)) }
-	dial, err := l.dialer(base, target, now)
+	dial, err := l.dialer(target, now)
 	if err != nil {
 		return err
 	}
@@ -142,87 +129,26 @@ func loopback(name string) bool {
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// ask fetches the server's /meanwhile.json.
-func (l *load) ask(ctx context.Context, base *url.URL) (*server, error) {
-	u := base.JoinPath("meanwhile.json")
-	if l.Room != "" {
-		u.RawQuery = url.Values{"room": {l.Room}}.Encode()
-	}
-	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
-	response, err := c.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("no server answers at %s: %w", base, errors.Unwrap(err))
-	}
-	defer response.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server at %s says: %s", base, strings.TrimSpace(string(b)))
-	}
-	s := &server{}
-	if err := json.Unmarshal(b, s); err != nil || s.Game == "" {
-		return nil, fmt.Errorf("%s does not answer like the server of a game", base)
-	}
-	return s, nil
-}
-
 // A dialFunc connects to the server.
 type dialFunc func(context.Context) (transport.Conn, error)
 
 // dialer returns the dialFunc of the transport that the flags choose.
-func (l *load) dialer(base *url.URL, s *server, now transport.Clock) (dialFunc, error) {
+func (l *load) dialer(s *server, now transport.Clock) (dialFunc, error) {
 	if l.Transport == "websocket" {
-		u, err := base.Parse(s.WebSocket)
-		if err != nil {
-			return nil, fmt.Errorf("the server's WebSocket address %q cannot be read", s.WebSocket)
-		}
-		u.Scheme = strings.Replace(u.Scheme, "http", "ws", 1)
 		return func(ctx context.Context) (transport.Conn, error) {
-			return websocket.Dial(ctx, u.String(), websocket.DialConfig{Clock: now})
+			return websocket.Dial(ctx, s.socket, websocket.DialConfig{Clock: now})
 		}, nil
 	}
-	address := s.WebTransport.URL // ":port/path" on this host, or whole
-	if strings.HasPrefix(address, ":") {
-		name := base.Hostname()
-		if name == "localhost" {
-			name = "127.0.0.1" // QUIC tries one address only
-		}
-		if strings.Contains(name, ":") {
-			name = "[" + name + "]"
-		}
-		address = "https://" + name + address
+	if s.session == nil {
+		return nil, errors.New("the server offers WebSocket alone; use --transport websocket")
 	}
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("the server's WebTransport address %q cannot be read", s.WebTransport.URL)
-	}
-	var prints []cert.Fingerprint
-	for _, hash := range s.WebTransport.Hashes {
-		if len(hash) != hex.EncodedLen(len(cert.Fingerprint{})) {
-			return nil, fmt.Errorf("the server's certificate hash %q cannot be read", hash)
-		}
-		var f cert.Fingerprint
-		if n, err := hex.Decode(f[:], []byte(hash)); err != nil || n != len(f) {
-			return nil, fmt.Errorf("the server's certificate hash %q cannot be read", hash)
-		}
-		prints = append(prints, f)
-	}
-	pin := cert.Pin(prints...)
 	if l.Transport == "webtransport" {
 		return func(ctx context.Context) (transport.Conn, error) {
-			return webtransport.Dial(ctx, address, webtransport.DialConfig{Clock: now, TLS: pin})
+			return webtransport.Dial(ctx, s.session.String(), webtransport.DialConfig{Clock: now, TLS: s.trust})
 		}, nil
 	}
 	return func(ctx context.Context) (transport.Conn, error) {
-		return quic.Dial(ctx, u.Host, quic.DialConfig{Clock: now, TLS: pin})
+		return quic.Dial(ctx, s.session.Host, quic.DialConfig{Clock: now, TLS: s.trust})
 	}, nil
 }
 

@@ -2,6 +2,7 @@
 //
 //	meanwhile demo          start a server with bots, and a page that shows what netcode does
 //	meanwhile serve GAME    run a dedicated server
+//	meanwhile doctor URL    check that players reach a server, and say what to mend
 //	meanwhile load [URL]    run headless players over real sockets
 //	meanwhile lab NAME      run experiments in virtual time
 //	meanwhile bench NAME    measure what the engine costs
@@ -56,6 +57,8 @@ type commands struct {
 
 		site.Door `embed:"" group:"For players on other machines"`
 	} `cmd:"" help:"Run a dedicated server."`
+
+	Doctor doctor `cmd:"" help:"Check that players reach a server, and say what to mend."`
 
 	Load load `cmd:"" help:"Run headless players over real sockets, and print what they measured."`
 
@@ -116,6 +119,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			Host: host.Config{Budget: s.Kbit * 1000 / 8, Players: s.Players, Rooms: s.Rooms, Room: s.Room, Grace: s.Grace,
 				TotalBudget: s.Total * 1000 / 8, Log: site.Logger(stderr, s.Verbose)},
 		}, stdout, stderr)
+	case "doctor <address>":
+		err = c.Doctor.run(ctx, stdout)
 	case "load", "load <url>":
 		err = c.Load.run(ctx, stdout)
 	case "lab", "lab <args>":

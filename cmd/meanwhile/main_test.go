@@ -35,7 +35,7 @@ func TestSentences(t *testing.T) {
 		code int
 		want string // of the one line on stderr
 	}{
-		{"", 2, `expected one of "demo", "serve", "load", "lab", "bench", ...`},
+		{"", 2, `expected one of "demo", "serve", "doctor", "load", "lab", ...`},
 		{"frob", 2, "unexpected argument frob"},
 		{"demo --frob", 2, "unknown flag --frob"},
 		{"demo extra", 2, "unexpected argument extra"},
@@ -51,6 +51,12 @@ func TestSentences(t *testing.T) {
 		{"serve arena --addr " + addr, 1, addr + " is in use"},
 		{"serve arena --players 0x", 2, "--players"},
 		{"serve arena --addr 127.0.0.1:0 --room A", 2, `room "A"`},
+		{"serve arena --acme game.example", 2, "--acme needs --state DIR"},
+		{"serve arena --metrics :8080", 2, "--metrics :8080 is the address of the players"},
+		{"serve arena --addr 127.0.0.1:0 --tls-cert no.pem --tls-key no.pem", 2, "--tls-cert and --tls-key: stat no.pem"},
+		{"doctor", 2, `expected "<address>"`},
+		{"doctor ftp://game.example", 2, `"ftp://game.example" is not an address`},
+		{"doctor game.example --timeout 2m", 2, "--timeout 2m0s is outside (0, 1m0s]"},
 		{"load --players 0", 2, "--players 0 is outside [1, 2000]"},
 		{"load --for 2h", 2, "--for 2h0m0s is outside (0, 1h0m0s]"},
 		{"load --transport pigeon", 2, `there is no transport "pigeon"; there are quic, webtransport and websocket`},

@@ -18,8 +18,8 @@ type FilesConfig struct {
 	// private key, both in PEM.
 	Cert, Key string
 	// Changed is called when the files have changed: with nil when the new certificate is in use,
-	// and with the reason when it cannot be, once for each reason. Nil drops these. It must not call
-	// methods of the Files.
+	// and with the reason when it cannot be, once for each reason. Nil drops these. It must not
+	// call methods of the Files.
 	Changed func(error)
 	// Now is the calendar. Nil means time.Now. It must be safe for concurrent use.
 	Now func() time.Time

@@ -11,8 +11,8 @@ import (
 	"meanwhile/transport/cert"
 )
 
-// A certificate that was replaced is used from the next handshake on; what cannot be used is reported
-// once and leaves the old one.
+// A certificate that was replaced is used from the next handshake on; what cannot be used is
+// reported once and leaves the old one.
 func TestFilesAreReadAgain(t *testing.T) {
 	a := authority.New(t)
 	now := time.Now()

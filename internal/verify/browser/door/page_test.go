@@ -172,7 +172,8 @@ func TestPrivateAuthorityIsForWebSocketAlone(t *testing.T) {
 	p.Errors() // of the refused handshake
 }
 
-// A static page of another host plays, if the server names that host, with the library of the server.
+// A static page of another host plays, if the server names that host, with the library of the
+// server.
 func TestPageOfAnotherHost(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: a page of another host in a browser")

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"meanwhile/transport/cert"
+)
+
+// maxConfig is how many bytes of a server's answers are read.
+const maxConfig = 64 << 10
+
+// A server is what a server's /meanwhile.json says.
+type server struct {
+	Game         string
+	Room         string
+	Schema       string
+	Wasm         string
+	Exec         string
+	WebTransport struct {
+		URL    string
+		Hashes []string
+	}
+	WebSocket string
+
+	session *url.URL    // of WebTransport, whose host is that of QUIC, too; nil if there is neither
+	trust   *tls.Config // for these
+	socket  string      // of WebSocket
+}
+
+// askServer fetches the /meanwhile.json of the server at base. Nil roots are those of this machine.
+func askServer(ctx context.Context, base *url.URL, room string, roots *x509.CertPool) (*server, error) {
+	u := base.JoinPath("meanwhile.json")
+	if room != "" {
+		u.RawQuery = url.Values{"room": {room}}.Encode()
+	}
+	response, b, err := fetch(ctx, u, "", roots)
+	if err != nil {
+		return nil, fmt.Errorf("no server answers at %s: %w", base, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the server at %s says: %s", base, strings.TrimSpace(string(b)))
+	}
+	s := &server{}
+	if err := json.Unmarshal(b, s); err != nil || s.Game == "" {
+		return nil, fmt.Errorf("%s does not answer like the server of a game", base)
+	}
+	return s, s.complete(base, roots)
+}
+
+// fetch asks for an address as a page of origin does, or as a program if that is "".
+func fetch(ctx context.Context, u *url.URL, origin string, roots *x509.CertPool) (*http.Response, []byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if origin != "" {
+		request.Header.Set("Origin", origin)
+	}
+	c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment,
+		TLSClientConfig: &tls.Config{RootCAs: roots}}}
+	response, err := c.Do(request)
+	if err != nil {
+		return nil, nil, errors.Unwrap(err)
+	}
+	defer response.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(response.Body, maxConfig))
+	return response, b, err
+}
+
+// complete reads the addresses in a server's answer.
+func (s *server) complete(base *url.URL, roots *x509.CertPool) error {
+	u, err := base.Parse(s.WebSocket)
+	if err != nil {
+		return fmt.Errorf("the server's WebSocket address %q cannot be read", s.WebSocket)
+	}
+	u.Scheme = strings.Replace(u.Scheme, "http", "ws", 1)
+	s.socket = u.String()
+	address := s.WebTransport.URL // ":port/path" on this host, or whole
+	if address == "" {
+		return nil
+	}
+	if strings.HasPrefix(address, ":") {
+		name := base.Hostname()
+		if name == "localhost" {
+			name = "127.0.0.1" // QUIC tries one address only
+		}
+		if strings.Contains(name, ":") {
+			name = "[" + name + "]"
+		}
+		address = "https://" + name + address
+	}
+	if s.session, err = url.Parse(address); err != nil || s.session.Host == "" {
+		return fmt.Errorf("the server's WebTransport address %q cannot be read", s.WebTransport.URL)
+	}
+	if len(s.WebTransport.Hashes) == 0 { // an authority vouches for it
+		s.trust = &tls.Config{RootCAs: roots}
+		return nil
+	}
+	var prints []cert.Fingerprint
+	for _, hash := range s.WebTransport.Hashes {
+		var f cert.Fingerprint
+		if len(hash) != hex.EncodedLen(len(f)) {
+			return fmt.Errorf("the server's certificate hash %q cannot be read", hash)
+		}
+		if n, err := hex.Decode(f[:], []byte(hash)); err != nil || n != len(f) {
+			return fmt.Errorf("the server's certificate hash %q cannot be read", hash)
+		}
+		prints = append(prints, f)
+	}
+	s.trust = cert.Pin(prints...)
+	return nil
+}
