@@ -20,6 +20,9 @@ import (
 	"meanwhile/server"
 )
 
+// A Store keeps records beyond the process; host.Store says how.
+type Store = host.Store
+
 // options are the flags of a game's program.
 type options struct {
 	Addr    string `default:"127.0.0.1:8080" help:"HOST:PORT to listen on: the page on TCP, players on UDP."`
@@ -110,7 +113,7 @@ func run(
 		Addr: o.Addr, Door: o.Door, Pages: pages,
 		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
 			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(&how),
-			Rewind: how.Rewind, RewindTotal: how.RewindTotal,
+			Store: how.Store, Rewind: how.Rewind, RewindTotal: how.RewindTotal,
 			Log: site.Logger(stderr, o.Verbose)},
 	})
 	if err != nil {

@@ -23,6 +23,9 @@ func Main[C any](def *game.Definition[C], _ ...Options) {
 	select {}
 }
 
+// A Store is of no use in a browser.
+type Store = any
+
 // engine is the bridge as JavaScript calls it.
 type engine struct {
 	rules    *game.Rules

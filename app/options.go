@@ -5,6 +5,9 @@ import "time"
 // Options are what a program decides for its server beside the flags. The zero Options leave all to
 // the flags; the browser's engine has no use for them.
 type Options struct {
+	// Store keeps what the rules save of players and rooms (package game/saved), in a database for
+	// example. Nil keeps it in a file in the folder of --state, or not at all.
+	Store Store
 	// LimitsOf returns what a player is sent at most and how far back its shots are judged, by
 	// whatever class the game has. It is called when a player joins, by several goroutines. Players
 	// may ask for less to be sent. Nil gives everybody what --kbit and these Options say.

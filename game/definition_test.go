@@ -96,7 +96,7 @@ func TestRulesAreACopy(t *testing.T) {
 	}
 	d.Act = func(w *game.World, me game.ID, c pinch) { ran = "new" }
 	e := engine.NewServer(r, 1, 2)
-	id, _ := e.Join("ann")
+	id, _ := e.Join("ann", nil)
 	if err := e.Act(id, make([]int64, r.Command.Sims), nil, false); err != nil || ran != "old" {
 		t.Errorf("ran the %s Act, %v", ran, err)
 	}

@@ -169,15 +169,16 @@ const (
 
 // Definition is a game: its rules, and what the network must know of them.
 type Definition[C any] struct {
-	Name     string       // letters, digits and dashes
-	Rate     int          // ticks per second, at most 240; 0 means 30
-	Send     int          // records per second, entity and client, at most Rate; 0 means 20, or Rate if less
-	See      int          // how many of the nearest entities a player knows, at most 250; 0 means 250
-	Kinds    []anyKind    // made by Kinds
-	Events   []anyEvent   // made by Events
-	Messages []anyMessage // made by Messages
-	Commands CommandMode  // Timed by default
-	Static   uint64       // identifies what is not networked, such as the map; client and server must agree
+	Name     string          // letters, digits and dashes
+	Rate     int             // ticks per second, at most 240; 0 means 30
+	Send     int             // records per second, entity and client, at most Rate; 0 means 20, or Rate if less
+	See      int             // how many of the nearest entities a player knows, at most 250; 0 means 250
+	Kinds    []anyKind       // made by Kinds
+	Events   []anyEvent      // made by Events
+	Messages []anyMessage    // made by Messages
+	Saved    []*engine.Saved // what lasts beyond the world; see package game/saved
+	Commands CommandMode     // Timed by default
+	Static   uint64          // identifies what is not networked, such as the map; client and server must agree
 
 	Join    func(w *World, name string) ID // a player arrives: spawn its avatar, or return 0 for a spectator
 	Leave   func(w *World, me ID)          // a player left; nil despawns its avatar
@@ -200,7 +201,7 @@ type Rules = engine.Rules
 // Rules compiles the definition, and reports every mistake in it in one error.
 func (d *Definition[C]) Rules() (*Rules, error) {
 	def := engine.Definition{Name: d.Name, Rate: d.Rate, Send: d.Send, See: d.See,
-		Mode: d.Commands, Static: d.Static, Command: reflect.TypeFor[C]()}
+		Mode: d.Commands, Static: d.Static, Saved: d.Saved, Command: reflect.TypeFor[C]()}
 	if act := d.Act; act != nil {
 		def.Act = func(w *engine.World, me ID, cmd []int64) {
 			var c C

@@ -86,7 +86,7 @@ func (b *beach) server(t testing.TB) *engine.Engine {
 	e := engine.NewServer(b.rules(t), 11, 22)
 	e.SetTick(1)
 	for _, name := range []string{"ann", "bob"} {
-		if _, err := e.Join(name); err != nil {
+		if _, err := e.Join(name, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -383,16 +383,16 @@ func TestJoinAndLeave(t *testing.T) {
 	b := &beach{}
 	e := b.server(t)
 	b.join = func(w *game.World, name string) game.ID { crabs.Spawn(w, crab{}); panic(name) }
-	if id, err := e.Join("eve"); id != 0 || err == nil || crabs.Len(worldOf(e)) != 2 {
+	if id, err := e.Join("eve", nil); id != 0 || err == nil || crabs.Len(worldOf(e)) != 2 {
 		t.Errorf("a Join that panics: %d, %v, %d crabs", id, err, crabs.Len(worldOf(e)))
 	}
 	b.join = func(w *game.World, name string) game.ID { return 2 }
-	if id, err := e.Join("eve"); id != 0 || err == nil ||
+	if id, err := e.Join("eve", nil); id != 0 || err == nil ||
 		err.Error() != `game: Join of game "beach" returned 2, which is no entity that it spawned` {
 		t.Errorf("a Join that returns another's avatar: %d, %v", id, err)
 	}
 	b.join = func(w *game.World, name string) game.ID { return 0 }
-	if id, err := e.Join("eve"); id != 0 || err != nil {
+	if id, err := e.Join("eve", nil); id != 0 || err != nil {
 		t.Errorf("one who only watches: %d, %v", id, err)
 	}
 	if err := e.Leave(1); err != nil || crabs.Has(worldOf(e), 1) {
@@ -543,7 +543,7 @@ func TestJoinsDrawTheirOwnNumbers(t *testing.T) {
 		return crabs.Spawn(w, crab{})
 	}
 	for range 2 {
-		if _, err := e.Join("x"); err != nil {
+		if _, err := e.Join("x", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -625,7 +625,7 @@ func TestRand(t *testing.T) {
 		case "referee":
 			e.Referee()
 		case "join":
-			e.Join("x")
+			e.Join("x", nil)
 		}
 		return v
 	}
@@ -845,7 +845,7 @@ func TestClientSpawnsAhead(t *testing.T) {
 
 	s := engine.NewServer(r, 1, 2)
 	s.SetTick(20)
-	if _, err := s.Join("ann"); err != nil {
+	if _, err := s.Join("ann", nil); err != nil {
 		t.Fatal(err)
 	}
 	ids = nil

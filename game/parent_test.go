@@ -110,7 +110,7 @@ func TestOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := engine.NewServer(rules, 1, 2)
-	me, err := e.Join("ann")
+	me, err := e.Join("ann", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

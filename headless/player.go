@@ -28,6 +28,9 @@ type Config struct {
 	Name, Room string
 	// Token is the connect token, where the server asks for one.
 	Token []byte
+	// Guest is a secret of a player without an account, who finds again what the server stored
+	// under it. All zero stores nothing.
+	Guest [session.KeySize]byte
 	// Bot makes the commands. Nil makes none: the avatar stands still.
 	Bot client.BotFunc
 	// Limits is what the player asks for as soon as it is in; zeros ask for as much as the server
@@ -80,7 +83,8 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 	if cfg.FrameRate <= 0 {
 		cfg.FrameRate = DefaultFrameRate
 	}
-	hello := session.Hello{Schema: cfg.Rules.Hash, Room: cfg.Room, Name: cfg.Name, Token: cfg.Token}
+	hello := session.Hello{Schema: cfg.Rules.Hash, Room: cfg.Room, Name: cfg.Name, Token: cfg.Token,
+		Guest: cfg.Guest}
 	if _, err := io.ReadFull(rand.Reader, hello.Nonce[:]); err != nil {
 		return nil, fmt.Errorf("headless: drawing a nonce: %w", err)
 	}

@@ -203,9 +203,18 @@ func (h *Host) enter(
 			h.total.leave(mine)
 		}
 	}()
+	stored, err := h.loadPlayer(ctx, r, grant.Player, hello.Guest)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if in == nil && stored != nil {
+			h.keeper.release(stored)
+		}
+	}()
 	j := &joining{
-		share: mine,
-		name:  hello.Name, peer: conn, nonce: hello.Nonce, account: grant.Player, answer: make(chan error, 1),
+		share: mine, profile: stored,
+		name: hello.Name, peer: conn, nonce: hello.Nonce, account: grant.Player, answer: make(chan error, 1),
 		where: []slog.Attr{slog.String("transport", conn.Name()), slog.String("remote", conn.Remote())},
 		ready: func(p *player, w session.Welcome) {
 			in = p

@@ -112,6 +112,12 @@ type Config struct {
 	// HelloTimeout is how long a connection may take to send its hello; 0 means
 	// transport.HelloTimeout.
 	HelloTimeout time.Duration
+	// Store keeps what the rules save of players and rooms; see package game/saved. Nil keeps
+	// nothing.
+	Store Store
+	// SaveEvery is how often what changed is stored, so that a crash loses no more; players who
+	// leave are stored at once. 0 means five seconds.
+	SaveEvery time.Duration
 	// Login checks connect tokens. Nil admits players without one.
 	Login *Login
 	// Clock is the clock of the host, its worlds and its connections; see Host.Clock. Nil means the
@@ -135,6 +141,7 @@ type Host struct {
 	log     *slog.Logger
 	pool    *pool
 	total   shares
+	keeper  *keeper // nil: nothing lasts
 	n       hostCounters
 	opening *transport.Rates[origin] // of rooms
 
@@ -170,6 +177,9 @@ func New(cfg Config) (*Host, error) {
 	if cfg.Grace == 0 {
 		cfg.Grace = DefaultGrace
 	}
+	if cfg.SaveEvery == 0 {
+		cfg.SaveEvery = defaultSaveEvery
+	}
 	if cfg.HelloTimeout == 0 {
 		cfg.HelloTimeout = transport.HelloTimeout
 	}
@@ -193,6 +203,8 @@ func New(cfg Config) (*Host, error) {
 		return nil, fmt.Errorf("host: PlayersPerAddress %d is below 1", cfg.PlayersPerAddress)
 	case cfg.RoomsPerAddress < 1:
 		return nil, fmt.Errorf("host: RoomsPerAddress %d is below 1", cfg.RoomsPerAddress)
+	case cfg.SaveEvery < 0:
+		return nil, fmt.Errorf("host: SaveEvery %v must not be negative", cfg.SaveEvery)
 	case cfg.Grace < 0 || cfg.HelloTimeout < 0:
 		return nil, fmt.Errorf("host: Grace %v and HelloTimeout %v must not be negative", cfg.Grace, cfg.HelloTimeout)
 	case cfg.Bots > 0 && cfg.Rules.Bot() == nil:
@@ -216,6 +228,9 @@ func New(cfg Config) (*Host, error) {
 		h.total.usual = server.DefaultBudget
 	}
 	h.n.refused = make(map[session.Code]uint64)
+	if cfg.Store != nil {
+		h.keeper = newKeeper(cfg.Store, h.log)
+	}
 	return h, nil
 }
 
@@ -274,6 +289,12 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	if h.total.total > 0 {
 		h.wg.Go(func() { h.total.run(ctx) })
 	}
+	storing, stopStoring := context.WithCancel(context.Background())
+	defer stopStoring()
+	var keeping sync.WaitGroup
+	if h.keeper != nil {
+		keeping.Go(func() { h.keeper.run(storing) })
+	}
 	var accepting, greeting sync.WaitGroup
 	for _, l := range listeners {
 		accepting.Go(func() {
@@ -288,6 +309,8 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	//lint:ignore SA2001 holding it once is all that is needed
 	h.mu.Unlock()
 	ended := waitFor(&h.wg, endPatience)
+	stopStoring() // rooms have handed over the newest
+	ended = waitFor(&keeping, saveTimeout+endPatience) && ended
 	var closing sync.WaitGroup
 	for _, l := range listeners {
 		closing.Go(func() { l.Close(shuttingDown) })

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -64,6 +65,7 @@ type room struct {
 
 	pending int // players on their way in; guarded by h.mu
 
+	last       lasting
 	spectators spectators
 	heart      heart
 
@@ -81,6 +83,7 @@ type player struct {
 	bot     bool
 	nonce   [session.KeySize]byte
 	account uint64
+	profile *profile // nil: what it gains does not last
 	joined  clock.Time
 	log     *slog.Logger
 
@@ -121,6 +124,7 @@ type joining struct {
 	bot     bool
 	nonce   [session.KeySize]byte
 	account uint64
+	profile *profile
 	share   *share
 	where   []slog.Attr
 	// ready is called by the room's loop once the player is in, before its first datagram is sent.
@@ -190,12 +194,18 @@ func (r *room) run(ctx context.Context) {
 		crew.Go(func() { (&crowd{r: r}).run(bots) })
 	}
 	crew.Go(func() { r.heart.run(bots) })
-	why := r.loop(ctx)
+	var why session.Refusal
+	if err := r.loadRoom(ctx); err == nil {
+		why = r.loop(ctx)
+	} else if !errors.As(err, &why) {
+		why = session.Refusal{Code: session.InternalError, Text: "the room could not be loaded"}
+	}
 
 	r.why = why
 	for _, p := range slices.Clone(r.order) {
 		r.part(p, why)
 	}
+	r.keepLast(why)
 	r.spectators.close()
 	close(r.done)
 	stop()
@@ -315,6 +325,7 @@ func (r *room) tick(now clock.Time) (err *failure) {
 		return err
 	}
 	r.srv.End()
+	r.keep(now)
 	for _, f := range r.srv.Faults() {
 		r.n.faults.Add(1)
 		r.faults.add(f, now)
@@ -413,11 +424,15 @@ func (r *room) join(j *joining) error {
 		r.log.Warn("a player could not be connected", "error", err)
 		return refusal(session.RoomFull, "%v", err)
 	}
-	p := &player{id: id, name: j.name, peer: j.peer, bot: j.bot, nonce: j.nonce, account: j.account, joined: now}
+	p := &player{id: id, name: j.name, peer: j.peer, bot: j.bot, nonce: j.nonce, account: j.account, joined: now,
+		profile: j.profile}
 	p.log = slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(id)),
 		slog.String("name", j.name)}, j.where...)))
 	r.players[id] = p
 	r.order = append(r.order, p) // ids rise
+	if p.profile != nil {
+		r.srv.SetRecord(id, p.profile.rec)
+	}
 	if !j.bot {
 		if r.humans++; r.humans == 1 {
 			r.companies++
@@ -449,7 +464,8 @@ func (r *room) displace(j *joining) {
 		if p.bot {
 			continue
 		}
-		if p.nonce == j.nonce && j.nonce != [session.KeySize]byte{} || p.account == j.account && j.account != 0 {
+		if p.nonce == j.nonce && j.nonce != [session.KeySize]byte{} || p.account == j.account && j.account != 0 ||
+			p.profile == j.profile && j.profile != nil {
 			r.sendAway(p, session.Refusal{Code: session.TakenOver, Text: "you joined again from elsewhere"})
 		}
 	}
@@ -488,6 +504,9 @@ func (r *room) remove(p *player, why string) {
 	p.in.Close()
 	r.heart.players(r)
 	r.n.left(p)
+	if p.profile != nil {
+		r.last.departed = append(r.last.departed, p.profile)
+	}
 	if p.bot {
 		return
 	}

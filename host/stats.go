@@ -101,6 +101,7 @@ type Stats struct {
 	Accepted               uint64 // connections
 	Hellos                 uint64 // readable ones
 	Refused                map[session.Code]uint64
+	Records                RecordStats
 	Totals                 // of all rooms, including closed ones
 }
 
@@ -218,7 +219,8 @@ type hostCounters struct {
 
 // Stats returns a consistent enough copy of the counters.
 func (h *Host) Stats() Stats {
-	s := Stats{Greeting: int(h.n.greeting.Load()), Accepted: h.n.accepted.Load(), Hellos: h.n.hellos.Load()}
+	s := Stats{Greeting: int(h.n.greeting.Load()), Accepted: h.n.accepted.Load(), Hellos: h.n.hellos.Load(),
+		Records: h.keeper.stats()}
 	// Closing moves a room from the open ones to the past under both locks, so it is counted once.
 	h.mu.Lock()
 	h.n.mu.Lock()

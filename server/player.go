@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/snapshot"
 	"meanwhile/netcode/wire"
@@ -30,9 +31,10 @@ type player struct {
 	lost   game.ID // the newest avatar that the rules removed; 0: none
 	ent    int32   // the avatar's index in the history; -1: none
 	joined clock.Tick
-	absent bool       // suspended: there is no connection,
-	since  clock.Time // since then
-	spawns []int32    // see noteSpawn
+	absent bool           // suspended: there is no connection,
+	since  clock.Time     // since then
+	spawns []int32        // see noteSpawn
+	record *engine.Record // see SetRecord; nil: none that lasts
 
 	limits Limits
 

@@ -384,7 +384,7 @@ func (s *Server) admit() {
 	}
 	s.quit = s.quit[:0]
 	for _, p := range s.joins {
-		id, err := s.eng.Join(p.name)
+		id, err := s.eng.Join(p.name, p.record)
 		s.fault(err)
 		p.avatar = id
 		p.joined = s.tick

@@ -26,6 +26,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/headless"
 	"meanwhile/host"
+	"meanwhile/host/bolt"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -71,6 +72,7 @@ type Site struct {
 	cfg     Config
 	log     *slog.Logger
 	host    *host.Host
+	store   *bolt.Store // of Host.Store, if the site opened it
 	tcp     net.Listener
 	udp     *quic.Listener // or nil
 	ws      *ws.Server
@@ -130,7 +132,11 @@ func Listen(cfg Config) (*Site, error) {
 	if s.front, err = cfg.Door.check(cfg.Addr); err != nil {
 		return nil, err
 	}
-	if s.host, err = host.New(cfg.Host); err != nil {
+	if err := s.openStore(); err != nil {
+		return nil, err
+	}
+	if s.host, err = host.New(s.cfg.Host); err != nil {
+		s.Close()
 		return nil, err
 	}
 	if err := s.listen(); err != nil {
@@ -310,6 +316,7 @@ func (s *Site) Close() {
 	if s.ws != nil {
 		s.ws.Close("")
 	}
+	s.closeStore()
 }
 
 // Serve serves until ctx ends, then sends the players away and returns when everything has ended.
@@ -362,6 +369,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	}
 	serving.Wait()
 	s.feeds.Wait()
+	s.closeStore()
 	return errors.Join(err, failed)
 }
 

@@ -54,7 +54,9 @@ var (
 		"Shots of players whose clients claim to have hit what the server did, or something else.", "what")
 	descJudged = desc("judged_total",
 		"Commands that were judged by what their player saw, by why another picture was judged than they claim.", "reason")
-	descSilent = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
+	descRecords = desc("records_total", "Records of what lasts, by what became of them; a save that fails is one.", "what")
+	descWaiting = desc("records_waiting", "Records that changed and are not stored yet.")
+	descSilent  = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
 )
 
 // Describe implements prometheus.Collector.
@@ -94,6 +96,12 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for reason, n := range s.Reasons {
 		count(descJudged, n, rewind.Reason(reason).String())
 	}
+	count(descRecords, s.Records.Loaded, "loaded")
+	count(descRecords, s.Records.LoadFailed, "load_failed")
+	count(descRecords, s.Records.Saved, "saved")
+	count(descRecords, s.Records.SaveFailed, "save_failed")
+	count(descRecords, s.Records.Refused, "refused")
+	gauge(descWaiting, float64(s.Records.Waiting))
 	count(descTextOverflow, s.TextRefOverflow)
 	count(descReceived, s.Received, "taken")
 	count(descReceived, s.Displaced, "displaced")

@@ -62,6 +62,7 @@ func (w *World) run(p phase, actor ID, seed uint64, f func()) (err error) {
 			err = &PanicError{w.rules.Name, p.String(), w.tick, actor, v, stack()}
 			w.undo()
 		}
+		w.settleRecords(err == nil && !p.readOnly())
 		w.settle()
 		w.phase, w.actor = idle, 0
 	}()
@@ -131,6 +132,7 @@ func (w *World) settle() {
 		for _, t := range w.touched {
 			if t.entity.dead {
 				w.removed = append(w.removed, t.entity.id)
+				delete(w.records, t.entity.id)
 				t.store.dead = append(t.store.dead, t.entity)
 			}
 		}

@@ -37,10 +37,16 @@ func (e *Engine) SetCommandTick(t Tick) { e.w.tick = t }
 
 // Join runs the rules' Join and returns the player's avatar, which is then owned. The avatar is 0
 // for a spectator, for whom Join returned 0, and after an error: Join panicked, or returned an
-// entity that it did not spawn.
-func (e *Engine) Join(name string) (ID, error) {
+// entity that it did not spawn. rec is the player's record; nil means a new one, which does not
+// last, if the game has any.
+func (e *Engine) Join(name string, rec *Record) (ID, error) {
 	var id ID
 	w := e.w
+	if s := w.rules.Saved(false); s != nil && rec == nil {
+		rec = s.NewRecord(false)
+	}
+	w.joiner = rec
+	defer func() { w.joiner = nil }()
 	seed := mixSeed(w.secret, uint64(w.nextID)) // players who join in one tick draw different numbers
 	if err := w.run(joining, 0, seed, func() { id = w.rules.call.Join(w, name) }); err != nil {
 		return 0, err
@@ -51,6 +57,12 @@ func (e *Engine) Join(name string) (ID, error) {
 	if slices.Contains(w.spawned[w.before.spawned:], id) {
 		if _, avatar := w.entity(id); avatar != nil {
 			avatar.owned = true
+			if rec != nil {
+				if w.records == nil {
+					w.records = map[ID]*Record{}
+				}
+				w.records[id] = rec
+			}
 			return id, nil
 		}
 	}
@@ -62,6 +74,7 @@ func mixSeed(a, b uint64) uint64 { r := geom.NewRand(a, b); return r.Uint64() }
 // Leave runs the rules' Leave for a player. Without one, and if it panics, the avatar is despawned.
 func (e *Engine) Leave(id ID) error {
 	w := e.w
+	defer delete(w.records, id)
 	despawn := func() { w.Despawn(id) }
 	if w.rules.call.Leave == nil {
 		return w.run(leaving, id, w.secret, despawn)

@@ -58,8 +58,8 @@ func TestServerWithoutTypes(t *testing.T) {
 	r, kind := stones(t)
 	e := engine.NewServer(r, 1, 2)
 	e.SetTick(5)
-	ann, err1 := e.Join("ann")
-	bob, err2 := e.Join("bobby")
+	ann, err1 := e.Join("ann", nil)
+	bob, err2 := e.Join("bobby", nil)
 	if err := errors.Join(err1, err2); err != nil || ann != 1 || bob != 2 {
 		t.Fatalf("avatars %d and %d, %v", ann, bob, err)
 	}

@@ -106,6 +106,7 @@ type Definition struct {
 	Static   uint64
 
 	Command reflect.Type
+	Saved   []*Saved // nil stands for what package saved did not make
 	Callbacks
 }
 
@@ -129,6 +130,7 @@ type Rules struct {
 	kinds    []*Kind
 	events   []*Kind
 	messages []Handled
+	saved    []*Saved
 }
 
 // Urgent reports whether event i is sent before others and lost after them.
@@ -175,6 +177,7 @@ func NewRules(d Definition) (*Rules, error) {
 	c.messages(d.Messages)
 	c.r.Command = c.schema("command", "command", d.Command)
 	c.wordless(c.r.Command)
+	c.saved(d.Saved)
 	if len(c.errs) > 0 {
 		return nil, fault.Errorf("game: %s: %w", d.Name, errors.Join(c.errs...))
 	}

@@ -29,6 +29,8 @@ type World struct {
 	said    []Said
 	spare   [][]int64 // payloads of events for reuse
 
+	keeping // on the server
+
 	callback // that runs
 
 	aim aim // of the newest Act
@@ -40,6 +42,14 @@ type World struct {
 
 	ints   []int64   // scratch, for one state
 	floats []float64 // scratch, for the place of a parent
+}
+
+// keeping is the records of what lasts.
+type keeping struct {
+	records map[ID]*Record // by avatar
+	ofRoom  *Record        // nil if the game saves nothing of rooms
+	joiner  *Record        // of the player whose Join runs
+	lent    []*Record      // to the callback that runs
 }
 
 // A callback is what is known of the callback of rules that runs.
@@ -68,6 +78,9 @@ func newWorld(r *Rules, server bool, seed, secret uint64) *World {
 		most = max(most, r.Kinds[i].Sims)
 	}
 	w.ints = make([]int64, most)
+	if s := r.Saved(true); s != nil && server {
+		w.ofRoom = s.NewRecord(false)
+	}
 	return w
 }
 

@@ -65,6 +65,7 @@ const lastCore = "client"
 var thirdParty = map[string][]string{
 	"transport":    {"github.com/quic-go/quic-go", "github.com/quic-go/webtransport-go", "github.com/coder/websocket"},
 	"host/metrics": {"github.com/prometheus/client_golang"},
+	"host/bolt":    {"go.etcd.io/bbolt"},
 	"app": {"github.com/alecthomas/kong", "github.com/coder/websocket", "github.com/andybalholm/brotli",
 		"golang.org/x/crypto"},
 	"demo": {"github.com/andybalholm/brotli"},

@@ -1,0 +1,41 @@
+package site
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"meanwhile/host/bolt"
+)
+
+// recordsFile is the file in the folder of --state that has what the rules save.
+const recordsFile = "records.db"
+
+// openStore opens the store of records in the folder of --state, where the rules save something and the
+// program brings no store of its own.
+func (s *Site) openStore() error {
+	cfg := &s.cfg.Host
+	if cfg.Rules == nil || cfg.Store != nil || cfg.Rules.Saved(false) == nil && cfg.Rules.Saved(true) == nil {
+		return nil
+	}
+	if s.cfg.Door.State == "" {
+		s.log.Info("what players gain ends with this program: --state names no folder for it")
+		return nil
+	}
+	if err := os.MkdirAll(s.cfg.Door.State, 0o700); err != nil {
+		return fmt.Errorf("site: --state: %w", err)
+	}
+	var err error
+	if s.store, err = bolt.Open(filepath.Join(s.cfg.Door.State, recordsFile)); err != nil {
+		return fmt.Errorf("site: --state: %w", err)
+	}
+	cfg.Store = s.store
+	return nil
+}
+
+// closeStore closes what openStore opened, once the host has ended.
+func (s *Site) closeStore() {
+	if s.store != nil {
+		_ = s.store.Close() // every save has ended, and was written
+	}
+}
