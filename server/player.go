@@ -78,8 +78,9 @@ func (s *Server) Stats(id PlayerID) (PlayerStats, bool) {
 	if p == nil {
 		return PlayerStats{}, false
 	}
-	path := &p.down.path
-	return PlayerStats{CommandStats: p.commands.stats, DownlinkStats: p.down.stats, WordStats: p.wordStats,
+	path, commands := &p.down.path, p.commands.stats
+	commands.Suspicion = p.commands.claims.Suspicion()
+	return PlayerStats{CommandStats: commands, DownlinkStats: p.down.stats, WordStats: p.wordStats,
 		RTT: path.rtt.Smoothed(), DownRate: int(path.capacity.Rate())}, true
 }
 

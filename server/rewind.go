@@ -41,7 +41,7 @@ func (v *seer) begin(p *player, cmd *packet.Command) {
 func (v *seer) follow() {
 	if v.own {
 		p := v.p
-		p.commands.claims.Follow(p.s.now, v.claim, p.s.period, v.judged)
+		p.commands.claims.Follow(v.claim, p.s.period, v.judged)
 	}
 }
 
@@ -51,11 +51,12 @@ func (p *player) claim(cmd *packet.Command) rewind.Claim {
 	s, d := p.s, &p.down
 	packets, claims := time.Second/time.Duration(d.send), &p.commands.claims
 	seen := cmd.Seen
-	c := rewind.Claim{Tick: cmd.Tick, Seen: seen, Norm: claims.Norm(s.now, d.path.answer.Least(), packets)}
+	c := rewind.Claim{At: s.now, Tick: cmd.Tick, Seen: seen, Norm: claims.Norm(s.now, d.path.answer.Least(), packets)}
 	if claims.Without&rewind.CheckPackets == 0 {
 		c.Stalled = p.lacks(cmd.Newest, &seen)
 	}
 	c.Claimed = s.span(s.tick.Frac() - seen)
+	c.Late = s.rules.Mode != game.Queued && p.commands.pressed < s.tick
 	return c
 }
 

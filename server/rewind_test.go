@@ -54,8 +54,10 @@ func TestRewindBound(t *testing.T) {
 		if c.trip > 0 {
 			p.down.path.answer.Sample(n.now, c.trip)
 		}
+		p.commands.claims.Acknowledged(n.s.now, 0) // from then on a second of shots may be beyond the path
 		judge := func(seen clock.TickFrac) rewind.Receipt {
 			n.s.seer.begin(p, &packet.Command{Seen: seen, Newest: p.down.log.NextSeq() - 1})
+			n.s.seer.claim.Late = true // a cause to be beyond the path
 			n.s.seer.judge()
 			if c.most > 0 {
 				n.s.seer.RewindAtMost(c.most)
@@ -97,6 +99,7 @@ func TestRewindAtMost(t *testing.T) {
 		n.tick(nil)
 	}
 	_, p := n.s.find(peer.id)
+	p.commands.claims.Acknowledged(n.s.now, 0) // from then on a second of shots may be beyond the path
 	now := n.s.Tick().Frac()
 	for _, c := range []struct {
 		most   time.Duration

@@ -21,7 +21,7 @@ func (c *commands) acceptLate(s *Server, cmd *packet.Command) {
 		copyCommand(&c.last, cmd) // too late to run, but the newest intent that is known
 	}
 	if !packet.HasPress(s.rules.Command, cmd.Vals) {
-		c.claims.Late()
+		c.claims.Late(s.now, s.tick, s.span((s.tick+1).Frac()-cmd.Seen))
 		return
 	}
 	if s.tooLate(cmd.Tick) {

@@ -1,6 +1,7 @@
 package rewind
 
 import (
+	"slices"
 	"time"
 
 	"meanwhile/netcode/clock"
@@ -39,15 +40,25 @@ type Claims struct {
 	leadAt int64            // number of the present leadWindow
 	begun  clock.Time       // first acknowledgement
 
+	own     time.Duration  // Norm.Age, when it was asked for
 	usual   time.Duration  // age that the claims have, followed slowly
 	tick    clock.Tick     // of the newest claim
 	seen    clock.TickFrac // that it states
 	since   clock.Tick     // first command that stated this
 	frame   time.Duration  // for how long commands state the same, on average
 	shot    bool           // the newest command was one
-	stalled clock.Tick     // newest command whose client waited for packets
-	rough   int32          // share of commands without a shot whose picture was unusually old, in 1/roughUnit
-	credit  int32          // shots that may be beyond what is usual, in 1/roughUnit
+	stalled clock.Tick     // newest command whose client waited for packets, or that came late
+
+	// Exceptions are counted in bouts: seconds from a shot on. One that has any costs a credit,
+	// whether they are believed or not.
+	credit   int32      // bouts that may have exceptions, in 1/boutUnit; negative: so many more had
+	rough    int32      // share of seconds with commands beyond the bounds, in 1/boutUnit
+	parts    int32      // seconds of its mean, up to roughMean
+	part     int64      // number of the present second
+	isRough  bool       // it has one
+	charged  bool       // the present bout has an exception
+	believed bool       // which is granted
+	bout     clock.Time // when the present bout ends
 }
 
 const (
@@ -71,20 +82,24 @@ const (
 	// were up to now. These are followed by 1/usualUp of the time that passes where they grow, and
 	// by 1/usualDown where they shrink. An honest playout delay moves by up to a tenth, seldom far.
 	jumpTolerance      = 30 * time.Millisecond
-	usualUp, usualDown = 10, 4
+	usualUp, usualDown = 20, 4
 	// afterStall is for how long a picture that stood still without packets may be catching up: it
 	// does so by a tenth of the time.
 	afterStall = 4 * time.Second
 	// A client that makes no commands for restFor may draw anything after that.
 	restFor = time.Second
 
-	roughUnit  = 1 << 20
-	roughMean  = 1 << 11 // commands of the mean
-	mostRough  = roughUnit / 8
-	rareShot   = roughUnit >> 9 // every shot earns so much of another one
-	mostCredit = 24 * roughUnit
-	firstShots = 6   // of a new client may be beyond it
-	aheadShots = 256 // so many shots' exceptions may come at once: a stall has many
+	boutUnit  = 1 << 16
+	boutSpan  = time.Second
+	roughMean = 64 // seconds of the mean
+	// A client begins with one bout. Each bout earns boutShare times the share of seconds that are
+	// rough, up to mostCredit bouts.
+	boutShare  = 2
+	mostCredit = 8 * boutUnit
+	// Each freeEvery earns one, up to mostFree: also good paths have an outage once in a while.
+	freeEvery = time.Minute
+	mostFree  = 2 * boutUnit
+	mostDebt  = 20 * boutUnit
 )
 
 // Acknowledged notes that at now packets were acknowledged for the first time, when the newest of
@@ -92,7 +107,7 @@ const (
 // does not count.
 func (c *Claims) Acknowledged(now clock.Time, age time.Duration) {
 	if c.begun == 0 {
-		c.begun = now
+		c.begun, c.credit = now, boutUnit
 	}
 	if age <= playout.MaxDelay {
 		c.ages.note(now, age)
@@ -127,7 +142,8 @@ func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
 	if c.Without&CheckEarly == 0 { // the path up may be as rough as both ways are together, but seldom is
 		lead = min(lead, usualLead+frame-leastFrame+max(age-packets, 0)/2+rough)
 	}
-	n := Norm{trip + age + age/6 + lead + frame + pathTolerance + rough, jumpTolerance + rough}
+	c.own = trip + age + age/6 + lead + frame + pathTolerance + rough
+	n := Norm{c.own, jumpTolerance + max(c.ages.middle-packets, 0)}
 	if c.Without&CheckPath != 0 {
 		n.Age = spanMost
 	}
@@ -139,21 +155,23 @@ func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
 
 // A Claim is what one command claims.
 type Claim struct {
+	At      clock.Time     // when the command runs
 	Tick    clock.Tick     // of the command
 	Seen    clock.TickFrac // that it states
 	Claimed time.Duration  // age of the picture when the command runs
 	Norm                   // of the client's path
 	Stalled bool           // the client waited for packets: it drew the newest state that it had
+	Late    bool           // it came after its tick
 }
 
 // Follow learns from a command that has run. shot says that it was judged by its picture.
-func (c *Claims) Follow(now clock.Time, claim Claim, period time.Duration, shot bool) {
+func (c *Claims) Follow(claim Claim, period time.Duration, shot bool) {
 	passed := time.Duration(claim.Tick-min(c.tick, claim.Tick)) * period
 	age := min(claim.Claimed, claim.Norm.Age) // an older one must not make a shot that states less older
 	if claim.Stalled {
 		c.stalled = claim.Tick
 	}
-	learns := now.Sub(c.begun) < learnFor
+	learns := claim.At.Sub(c.begun) < learnFor
 	if up, down := passed/usualUp, passed/usualDown; learns || passed > restFor {
 		c.usual = age
 	} else {
@@ -166,53 +184,83 @@ func (c *Claims) Follow(now clock.Time, claim Claim, period time.Duration, shot 
 		c.seen, c.since = claim.Seen, claim.Tick
 	}
 	c.tick = max(c.tick, claim.Tick)
+	c.pass(claim.At)
 	if !shot || c.shot {
-		c.count(c.excused(claim, period))
+		c.isRough = c.isRough || claim.Claimed > c.most(claim) && c.caused(claim, period)
 	}
 	c.shot = shot
 }
 
-// Late notes a command without a shot that came after its tick.
-func (c *Claims) Late() { c.count(true) }
-
-// count counts a command without a shot.
-func (c *Claims) count(unusual bool) {
-	c.rough -= c.rough / roughMean
-	if unusual {
-		c.rough += roughUnit / roughMean
+// Late notes a command without a shot that came after its tick, when its picture was so old.
+func (c *Claims) Late(now clock.Time, tick clock.Tick, age time.Duration) {
+	c.pass(now)
+	if age > min(c.usual+jumpTolerance, c.own) {
+		c.isRough, c.stalled = true, max(c.stalled, tick)
 	}
 }
 
-// excused reports whether a picture is unusually old in a way that the path may be the cause of.
-func (c *Claims) excused(claim Claim, period time.Duration) bool {
-	if claim.Claimed <= min(c.usual+claim.Varies, claim.Norm.Age) {
-		return false
+// pass lets time pass.
+func (c *Claims) pass(now clock.Time) {
+	part := int64(now) / int64(boutSpan)
+	if part <= c.part {
+		return
 	}
-	return claim.Claimed <= claim.Norm.Age || c.stalled != 0 && time.Duration(claim.Tick-c.stalled)*period <= afterStall
+	rough := int32(0)
+	if c.isRough {
+		rough = boutUnit
+	}
+	c.parts = min(c.parts+1, roughMean)
+	c.rough += (rough - c.rough) / c.parts
+	c.part, c.isRough = part, false
+	c.credit = max(c.credit, min(c.credit+int32(boutUnit*boutSpan/freeEvery), mostFree))
 }
+
+// most returns how old a picture may be that is no exception.
+func (c *Claims) most(claim Claim) time.Duration {
+	if c.tick == 0 {
+		return claim.Norm.Age
+	}
+	return min(c.usual+claim.Varies, claim.Norm.Age)
+}
+
+// caused reports whether the path may be the cause of a picture that is beyond the bounds.
+func (c *Claims) caused(claim Claim, period time.Duration) bool {
+	return claim.Claimed <= claim.Norm.Age || claim.Late || claim.Stalled ||
+		c.stalled != 0 && time.Duration(claim.Tick-min(c.stalled, claim.Tick))*period <= afterStall
+}
+
+// except charges an exception, and reports whether it is believed.
+func (c *Claims) except() bool {
+	if !c.charged {
+		c.charged, c.believed = true, c.credit >= boutUnit
+		c.credit = max(c.credit-boutUnit, -mostDebt)
+	}
+	return c.believed
+}
+
+// Suspicion says how much more often a client's shots were beyond the bounds than its path
+// explains: 5 for each second of shots with one, 100 at most. What is explained takes it off again.
+func (c *Claims) Suspicion() int { return int(max(-c.credit, 0)) * 100 / mostDebt }
 
 // Allowed returns the bounds of the age of the picture by which a shot is judged, and why the
-// claimed one is not within them. Unusual ages are allowed as often among shots as among other
-// commands, three times as often to be sure, and once in 512 shots.
-func (c *Claims) Allowed(claim Claim) (least, most time.Duration, reason Reason) {
+// claimed one is not within them. Exceptions need a cause, and are believed as far as the client has
+// earned them: as often among the bouts of its shots as its commands had them in other seconds.
+func (c *Claims) Allowed(claim Claim, period time.Duration) (least, most time.Duration, reason Reason) {
 	age, own := claim.Claimed, claim.Norm.Age
-	least, most = min(max(c.usual-claim.Varies, 0), own), min(c.usual+claim.Varies, own)
-	if c.tick == 0 {
-		least, most = 0, own
+	if most = c.most(claim); c.tick != 0 {
+		least = min(max(c.usual-claim.Varies, 0), own)
 	}
-	c.credit = min(c.credit+rareShot, mostCredit)
-	debt := int32(firstShots * roughUnit)
-	if c.rough < mostRough { // more is no exception
-		c.credit = min(c.credit+3*c.rough, mostCredit)
-		debt += aheadShots * c.rough
+	c.pass(claim.At)
+	if claim.At >= c.bout {
+		c.bout, c.charged = claim.At.Add(boutSpan), false
+		c.credit = max(c.credit, min(c.credit+boutShare*c.rough, mostCredit))
 	}
 	switch {
 	case age < least:
 		return least, most, Jump
 	case age <= most:
 		return least, most, Exact
-	case c.credit > -debt:
-		c.credit -= roughUnit
+	case c.except() && c.caused(claim, period):
 		return least, age, Exact
 	case age > own:
 		return least, most, Path
@@ -223,7 +271,7 @@ func (c *Claims) Allowed(claim Claim) (least, most time.Duration, reason Reason)
 // Judge holds a receipt to what is Allowed. A picture that is older than that is replaced whole:
 // what moves is not judged by a state from before it, whatever the client did not acknowledge.
 func (c *Claims) Judge(r *Receipt, claim Claim, now clock.Tick, period time.Duration) {
-	least, most, reason := c.Allowed(claim)
+	least, most, reason := c.Allowed(claim, period)
 	if reason == Exact {
 		return
 	}
@@ -242,10 +290,12 @@ func (c *Claims) Judge(r *Receipt, claim Claim, now clock.Tick, period time.Dura
 // spans keeps the largest value of each of the last 64 seconds in which there was one. The zero
 // spans is empty.
 type spans struct {
-	ring         [spanParts]uint8 // in spanGrain, rounded up
-	at           uint8            // of the present second
-	part         int64            // its number
-	most, second time.Duration    // the two largest, of the seconds before the present one
+	ring  [spanParts]uint8 // in spanGrain, rounded up
+	at    uint8            // of the present second
+	part  int64            // its number
+	count uint8            // seconds in the ring, without the present one
+	// The two largest ones and the middle one, of the seconds before the present one.
+	most, second, middle time.Duration
 }
 
 const (
@@ -260,11 +310,12 @@ func (s *spans) note(now clock.Time, v time.Duration) {
 	if part := int64(now) / int64(spanPart); part > s.part {
 		s.part, s.at = part, (s.at+1)%spanParts
 		s.ring[s.at] = 0
-		var first, second uint8
-		for _, v := range s.ring {
-			first, second = max(first, v), max(second, min(first, v))
-		}
-		s.most, s.second = time.Duration(first)*spanGrain, time.Duration(second)*spanGrain
+		sorted := s.ring
+		slices.Sort(sorted[:])
+		s.count = min(s.count+1, spanParts-1) // the present one has nothing yet
+		of := func(i int) time.Duration { return time.Duration(sorted[i]) * spanGrain }
+		s.most, s.second = of(spanParts-1), of(spanParts-2)
+		s.middle = of(spanParts - 1 - int(s.count)/2)
 	}
 	at := &s.ring[s.at]
 	*at = max(*at, uint8((min(max(v, 0), spanMost)+spanGrain-1)/spanGrain))

@@ -24,12 +24,12 @@ func play(ticks, frame clock.Tick, stalls func(clock.Tick) bool) (c *Claims, now
 			c.Acknowledged(now, 60*time.Millisecond)
 		}
 		c.Arrived(now, 20*time.Millisecond+time.Duration(t%frame)*claimTick)
-		claim := Claim{Tick: t, Seen: seen, Norm: c.Norm(now, claimTrip, claimSend)}
+		claim := Claim{At: now, Tick: t, Seen: seen, Norm: c.Norm(now, claimTrip, claimSend)}
 		claim.Claimed = time.Duration(t.Frac()-seen) * claimTick / clock.FracPerTick
 		if claim.Stalled = stalls(t); claim.Stalled {
 			claim.Claimed += claim.Norm.Age
 		}
-		c.Follow(now, claim, claimTick, false)
+		c.Follow(claim, claimTick, false)
 	}
 	return c, now
 }
@@ -48,34 +48,49 @@ func TestSlowScreens(t *testing.T) {
 	}
 }
 
-// Shots in a stall are believed if the client stalled before, in its first seconds, too, and all of
-// a stall at once. Where it never did few are, and none where it is the rule.
+// Shots in a stall are believed as often as the client stalls where it does not shoot, and a second
+// of shots in the first stall. Where nothing is the cause, or every shot is in a stall, none are.
 func TestShotsInStalls(t *testing.T) {
-	believed := func(ticks clock.Tick, stalls func(clock.Tick) bool) (n int) {
-		c, now := play(ticks, 1, stalls)
-		claim := Claim{Tick: ticks + 1, Norm: c.Norm(now, claimTrip, claimSend), Stalled: true}
-		claim.Claimed = claim.Norm.Age + 100*time.Millisecond
-		for range 100 {
-			if _, _, reason := c.Allowed(claim); reason == Exact {
-				n++
+	// Every shotEvery ticks the client shoots for a quarter of a second, from a time of the stall on.
+	believed := func(shots, stalls func(clock.Tick) bool, lacks bool) (share, suspicion int) {
+		c, now := play(900, 1, never)
+		believed, all := 0, 0
+		for t := clock.Tick(901); t <= 18000; t++ {
+			now += clock.Time(claimTick)
+			claim := Claim{At: now, Tick: t, Norm: c.Norm(now, claimTrip, claimSend), Claimed: 100 * time.Millisecond}
+			if stalls(t) {
+				claim.Stalled, claim.Claimed = lacks, claim.Norm.Age+100*time.Millisecond
 			}
+			if shots(t) && stalls(t) {
+				all++
+				if _, _, reason := c.Allowed(claim, claimTick); reason == Exact {
+					believed++
+				}
+			} else if shots(t) {
+				c.Allowed(claim, claimTick)
+			}
+			c.Follow(claim, claimTick, shots(t))
 		}
-		return n
+		return believed * 100 / max(all, 1), c.Suspicion()
 	}
-	now, often := func(t clock.Tick) bool { return t%240 < 12 }, func(t clock.Tick) bool { return t%4 == 0 }
+	stalls := func(t clock.Tick) bool { return t%600 < 20 }
 	for _, c := range []struct {
-		name        string
-		ticks       clock.Tick
-		stalls      func(clock.Tick) bool
-		least, most int
+		name                    string
+		shots                   func(clock.Tick) bool
+		lacks                   bool
+		least, most, suspicious int // %, %, points
 	}{
-		{"never", 3600, never, 5, 7},
-		{"now and then", 3600, now, 24, 40},
-		{"now and then, of a new client", 720, now, 11, 30},
-		{"often", 3600, often, 5, 7},
+		{"all the time", func(t clock.Tick) bool { return t%9 == 0 }, true, 100, 100, 0},
+		{"now and then", func(t clock.Tick) bool { return t%211 == 0 }, true, 100, 100, 0},
+		{"in stalls alone", func(t clock.Tick) bool { return t%600 < 18 && t%6 == 0 }, true, 3, 7, 90},
+		{"without a cause", func(t clock.Tick) bool { return t%9 == 0 }, false, 0, 0, 80},
 	} {
-		if got := believed(c.ticks, c.stalls); got < c.least || got > c.most {
-			t.Errorf("%s: %d shots of 100 are believed, want %d to %d", c.name, got, c.least, c.most)
+		share, suspicion := believed(c.shots, stalls, c.lacks)
+		if share < c.least || share > c.most {
+			t.Errorf("%s: %d %% are believed, want %d to %d", c.name, share, c.least, c.most)
+		}
+		if suspicion < c.suspicious || c.suspicious == 0 && suspicion != 0 {
+			t.Errorf("%s: the suspicion is %d, want %d", c.name, suspicion, c.suspicious)
 		}
 	}
 }
