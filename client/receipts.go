@@ -5,13 +5,14 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rewind"
 )
 
-// A Receipt says how the server judged a shot of this player: a command that hit an entity, here or
-// on the server.
+// A Receipt says how the server judged a shot of this player: an entity that a command hit, here or
+// on the server. A command that hit several has one for each.
 type Receipt struct {
 	Target game.ID // the entity that it hit here or, where it hit none, on the server
 	Hit    bool    // the server hit it
@@ -33,12 +34,18 @@ const (
 type verdicts struct {
 	list     []verdict // by tick modulo maxShots; nil until there is one
 	receipts []Receipt
+	hits     [2][]engine.Hit // scratch of claim
 }
 
 // A verdict is what a command hit.
 type verdict struct {
-	tick   clock.Tick
-	target game.ID // 0: nothing here, but the server said so
+	tick clock.Tick
+	n    int
+	hits [engine.MaxTargets + 1]hit // the first n: those here, then those that only the server speaks of
+}
+
+type hit struct {
+	target game.ID // 0: the server does not say
 	at     geom.Vec3
 	seen   geom.Vec3 // where it was on the screen: elsewhere, if rules bound the age of what counts
 	judged bool      // the server's receipt is here
@@ -54,59 +61,92 @@ func (v *verdicts) of(t clock.Tick) *verdict {
 
 // claim states in a command that was just predicted for the first time what it hit.
 func (c *Client) claim(cmd *packet.Command) {
-	target, looked := c.eng.Target(cmd.Tick)
-	if !looked {
+	if !c.eng.Looked(cmd.Tick) {
 		return
 	}
 	cmd.Claim = packet.Missed
-	if target == 0 {
+	v, scratch := &c.play.view, &c.verdicts.hits
+	hits, hash := c.eng.Hits(c.own.me, v, scratch[0][:0])
+	if scratch[0] = hits; len(hits) == 0 {
 		return
 	}
-	v := &c.play.view
-	if id, at, hash, ok := c.eng.See(c.own.me, target, 0, v); ok {
-		cmd.Claim = packet.HitClaim(uint32(id), hash)
-		hit := verdict{tick: cmd.Tick, target: id, at: at, seen: at}
-		if drawn := v.receipt.Stated; v.receipt.Used != drawn {
-			v.look(drawn, v.frame, 0)
-			if _, hit.seen, _, ok = c.eng.See(c.own.me, target, 0, v); !ok {
-				hit.seen.X = math.NaN()
+	cmd.Claim = packet.HitClaim(uint32(hits[len(hits)-1].ID), hash)
+	seen := hits
+	if drawn := v.receipt.Stated; v.receipt.Used != drawn {
+		v.look(drawn, v.frame, 0)
+		seen, _ = c.eng.Hits(c.own.me, v, scratch[1][:0])
+		scratch[1] = seen
+	}
+	x := c.verdicts.of(cmd.Tick)
+	*x = verdict{tick: cmd.Tick, n: len(hits)}
+	for i, h := range hits {
+		x.hits[i] = hit{target: h.ID, at: h.At, seen: nowhere}
+		for _, s := range seen {
+			if s.ID == h.ID {
+				x.hits[i].seen = s.At
 			}
 		}
-		*c.verdicts.of(cmd.Tick) = hit
 	}
 }
+
+// nowhere is a place that is not known.
+var nowhere = geom.Vec3{X: math.NaN()}
 
 // receive applies the receipts of a datagram.
 func (v *verdicts) receive(l *packet.Receipts) {
 	for i := range l.N {
-		x := &l.List[i]
-		own := v.of(x.Tick)
-		if own.tick != x.Tick && !x.Same {
-			*own = verdict{tick: x.Tick}
-		}
-		if own.tick != x.Tick || own.judged || len(v.receipts) == maxReceipts {
-			continue // it came twice
-		}
-		own.judged = true
-		nowhere := geom.Vec3{X: math.NaN()}
-		r := Receipt{
-			Target: game.ID(x.Target),
-			Hit:    x.Hit,
-			Seen:   nowhere,
-			Used:   nowhere,
-			Reason: rewind.Reason(x.Reason),
-		}
-		if x.Target != 0 {
-			r.Used = geom.Vec3{X: float64(x.At[0]) / 100, Y: float64(x.At[1]) / 100, Z: float64(x.At[2]) / 100}
-		} else {
-			r.Target = own.target
-		}
-		if own.target != 0 && own.target == r.Target {
-			r.Seen = own.seen
-		}
+		v.apply(&l.List[i])
+	}
+}
+
+// apply applies a receipt, if it did not come before.
+func (v *verdicts) apply(x *packet.Receipt) {
+	own := v.of(x.Tick)
+	if own.tick != x.Tick {
 		if x.Same {
-			r.Hit, r.Used = true, own.at
+			return // of a shot that is forgotten
 		}
+		*own = verdict{tick: x.Tick}
+	}
+	if x.Same {
+		for i := range own.hits[:own.n] {
+			h := &own.hits[i]
+			v.add(h, Receipt{Target: h.target, Hit: true, Seen: h.seen, Used: h.at})
+		}
+		return
+	}
+	h := own.about(game.ID(x.Target))
+	if h == nil {
+		return
+	}
+	r := Receipt{Target: h.target, Hit: x.Hit, Seen: h.seen, Used: nowhere, Reason: rewind.Reason(x.Reason)}
+	if x.Target != 0 {
+		r.Used = geom.Vec3{X: float64(x.At[0]) / 100, Y: float64(x.At[1]) / 100, Z: float64(x.At[2]) / 100}
+	}
+	v.add(h, r)
+}
+
+// about returns the hit that a receipt speaks of: without a target of the newest of those here; nil
+// if there is none, or no room for another one.
+func (own *verdict) about(target game.ID) *hit {
+	for i := own.n - 1; i >= 0; i-- {
+		if h := &own.hits[i]; target == 0 || h.target == target {
+			return h
+		}
+	}
+	if target == 0 || own.n == len(own.hits) {
+		return nil
+	}
+	h := &own.hits[own.n]
+	own.n++
+	*h = hit{target: target, seen: nowhere}
+	return h
+}
+
+// add keeps a receipt of a hit.
+func (v *verdicts) add(h *hit, r Receipt) {
+	if !h.judged && len(v.receipts) < maxReceipts {
+		h.judged = true
 		v.receipts = append(v.receipts, r)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/examples/zap"
+	"meanwhile/game"
 	"meanwhile/netcode/rewind"
 	"meanwhile/netsim"
 	"meanwhile/server"
@@ -22,9 +23,20 @@ type tally struct {
 	kept       []server.Receipt
 }
 
-// duel plays zap across an ocean on a server of cfg.
-func duel(t *testing.T, cfg server.Config) (sum tally) {
-	rules, err := zap.Game.Rules()
+// duel plays zap across an ocean on a server of cfg; with a shotgun that meets all in sight.
+func duel(t *testing.T, cfg server.Config, shotgun bool) (sum tally) {
+	def := zap.Game
+	if act := def.Act; shotgun {
+		def.Act = func(w *game.World, me game.ID, c zap.Cmd) {
+			act(w, me, c)
+			for id := range zap.Pilots.Seen(w, me) {
+				if c.Fire {
+					zap.Pilots.Get(w, id)
+				}
+			}
+		}
+	}
+	rules, err := def.Rules()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +86,7 @@ func duel(t *testing.T, cfg server.Config) (sum tally) {
 //
 // seeds: B15 B17
 func TestReceiptsAcrossAnOcean(t *testing.T) {
-	sum := duel(t, server.Config{})
+	sum := duel(t, server.Config{}, false)
 	if all := sum.Agreed + sum.Disagreed; all < 200 || float64(sum.Disagreed) > 0.03*float64(all) {
 		t.Errorf("%d shots agreed, %d did not", sum.Agreed, sum.Disagreed)
 	}
@@ -88,7 +100,7 @@ func TestReceiptsAcrossAnOcean(t *testing.T) {
 		}
 	}
 
-	sum = duel(t, server.Config{Rewind: time.Millisecond, RewindTotal: 150 * time.Millisecond})
+	sum = duel(t, server.Config{Rewind: time.Millisecond, RewindTotal: 150 * time.Millisecond}, false)
 	if sum.Disagreed < sum.Agreed/10 || sum.off < sum.got/5 || sum.reasons[rewind.TooOld] < sum.got/5 {
 		t.Errorf("with a bound of 150 ms %d agreed, %d did not; %d of %d receipts were off, reasons %v", sum.Agreed,
 			sum.Disagreed, sum.off, sum.got, sum.reasons)
@@ -104,5 +116,22 @@ func TestReceiptsAcrossAnOcean(t *testing.T) {
 	}
 	if known < 10 {
 		t.Errorf("of %d receipts %d know how far the target was from where it was drawn", len(sum.kept), known)
+	}
+}
+
+// A shot that hits several has a receipt of each, on both sides.
+func TestReceiptsOfShotguns(t *testing.T) {
+	sum := duel(t, server.Config{}, true)
+	if all := sum.Agreed + sum.Disagreed; all < 200 || float64(sum.Disagreed) > 0.03*float64(all) {
+		t.Errorf("%d shots agreed, %d did not", sum.Agreed, sum.Disagreed)
+	}
+	if all := sum.Agreed + sum.Disagreed; sum.got < 3*int(all) || sum.off > sum.got/50 || sum.incomplete > sum.got/10 {
+		t.Errorf(
+			"%d shots, %d receipts, %d of targets judged elsewhere, %d incomplete",
+			all,
+			sum.got,
+			sum.off,
+			sum.incomplete,
+		)
 	}
 }

@@ -6,13 +6,15 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/engine"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/rewind"
 	"meanwhile/netcode/wire"
 )
 
-// A Receipt says how one command was judged whose rules asked what the player saw.
+// A Receipt says how one command was judged whose rules asked what the player saw. A command that
+// hit several entities has one for each.
 type Receipt struct {
 	Tick   clock.Tick     // in which the server judged it
 	Stated clock.TickFrac // time of what the player saw, as its client says; 0: it says nothing
@@ -47,7 +49,7 @@ const (
 	// not known to have. Beyond it the oldest is not sent any more.
 	maxUnsent = 16
 	// receiptRoom is how many bytes a datagram must have room for so that receipts go with it.
-	receiptRoom = wire.MaxHeader + 128
+	receiptRoom = wire.MaxHeader + packet.MaxReceiptBytes
 )
 
 // receipts are those of one player who has shot.
@@ -71,8 +73,8 @@ func (l *receipts) keep(x Receipt) {
 	l.n++
 }
 
-// tell queues a receipt for the player.
-func (l *receipts) tell(x packet.Receipt) {
+// queue queues a receipt for the player.
+func (l *receipts) queue(x packet.Receipt) {
 	if l.waits == maxUnsent {
 		l.forget(0)
 	}
@@ -135,12 +137,12 @@ func (s *Server) Receipts(id PlayerID, dst []Receipt) []Receipt {
 	return dst
 }
 
-// end writes a receipt of the command that just ran, if it looked at others.
+// end writes receipts of the command that just ran, if it looked at others: one for each entity
+// that it hit or that its client claims, or one without any.
 func (v *seer) end(cmd *packet.Command) {
 	p := v.p
 	eng, stats, d, claim := p.s.eng, &p.commands.stats, &p.down, cmd.Claim
-	target, looked := eng.Target(cmd.Tick)
-	if !looked {
+	if !eng.Looked(cmd.Tick) {
 		return
 	}
 	if !v.judged { // it looked at what clients run ahead alone
@@ -151,51 +153,87 @@ func (v *seer) end(cmd *packet.Command) {
 	}
 	substituted := stats.Substituted // which looking again is not to count
 	defer func() { stats.Substituted = substituted }()
+	hits, hash := eng.Hits(p.avatar, v, v.hits[0][:0])
+	v.hits[0] = hits
 	x := Receipt{Tick: p.s.tick, Stated: v.receipt.Stated, Used: v.receipt.Used, Bound: v.receipt.Bound,
 		Reason: v.receipt.Reason, Off: -1}
-	var at geom.Vec3
-	var hash uint16
-	hit := false
-	if target != 0 {
-		x.Target, at, hash, hit = eng.See(p.avatar, target, 0, v)
-	}
-	verdict := packet.Missed
-	if hit {
-		verdict = packet.HitClaim(uint32(x.Target), hash)
-	}
-	claimed, claims := claim.Target()
-	same := claim == verdict
-	if same {
-		x.Claimed, x.Off = x.Target, 0
-	}
-	told := packet.Receipt{Tick: cmd.Tick, Same: same, Reason: uint8(x.Reason), Hit: hit}
+	say := packet.Receipt{Tick: cmd.Tick, Reason: uint8(x.Reason)}
 	if p.s.rules.Mode == game.Timed {
-		told.Tick = p.commands.pressed
-	}
-	if !same && (claims || hit) {
-		about, found := x.Target, hit
-		if claims {
-			about, at, _, found = eng.See(p.avatar, game.ID(claimed), packet.ClaimTargets, v)
-			x.Claimed = about
-		}
-		if told.Hit = hit && about == x.Target; found {
-			x.Off = v.off(about, at, claim)
-			if i, ok := p.s.hist.Find(uint32(about)); ok && p.down.view.Has(i) { // else nobody is to know where it is
-				told.Target, told.At = uint32(about), centimetres(at)
-			}
-		}
-	}
-	if claims || hit {
-		d.receipts.tell(told)
+		say.Tick = p.commands.pressed
 	}
 	if claim.Stated() {
 		x.Verdict = Disagreed
-		if same {
-			x.Verdict = Agreed
-		}
 	}
-	d.receipts.keep(x)
+	if claim == claimOf(hits, hash) {
+		x.Verdict = Agreed
+		v.agree(hits, x, say)
+	} else {
+		v.differ(hits, claim, x, say)
+	}
 	stats.verdict(&x)
+}
+
+// claimOf returns what a client claims that hit these.
+func claimOf(hits []engine.Hit, hash uint16) packet.Claim {
+	if len(hits) == 0 {
+		return packet.Missed
+	}
+	return packet.HitClaim(uint32(hits[len(hits)-1].ID), hash)
+}
+
+// agree writes receipts of a command whose client claims what it hit.
+func (v *seer) agree(hits []engine.Hit, x Receipt, say packet.Receipt) {
+	l := v.p.down.receipts
+	if len(hits) == 0 {
+		x.Off = 0
+		l.keep(x)
+		return
+	}
+	for _, h := range hits {
+		x.Target, x.Claimed, x.Off = h.ID, h.ID, 0
+		l.keep(x)
+	}
+	say.Same = true
+	l.queue(say)
+}
+
+// differ writes receipts of a command whose client claims something else than what it hit.
+func (v *seer) differ(hits []engine.Hit, claim packet.Claim, x Receipt, say packet.Receipt) {
+	p := v.p
+	l := p.down.receipts
+	claimed, claims := claim.Target()
+	drawn := v.drawn(claim)
+	for _, h := range hits {
+		y := x
+		y.Target = h.ID
+		if claims && uint32(h.ID)%packet.ClaimTargets == claimed {
+			y.Claimed, claims = h.ID, false
+		}
+		y.Off = off(drawn, h)
+		l.keep(y)
+		l.queue(v.about(h, true, say))
+	}
+	if claims {
+		var other engine.Hit
+		other.ID, other.At, _, _ = p.s.eng.See(p.avatar, game.ID(claimed), packet.ClaimTargets, v)
+		if x.Claimed = other.ID; other.ID != 0 {
+			x.Off = off(drawn, other)
+		}
+		l.queue(v.about(other, false, say))
+	}
+	if claims || len(hits) == 0 {
+		l.keep(x)
+	}
+}
+
+// about returns what the player learns of an entity, which it is not to know the place of if it
+// left its sight.
+func (v *seer) about(h engine.Hit, hit bool, say packet.Receipt) packet.Receipt {
+	say.Hit = hit
+	if i, ok := v.p.s.hist.Find(uint32(h.ID)); ok && v.p.down.view.Has(i) {
+		say.Target, say.At = uint32(h.ID), centimetres(h.At)
+	}
+	return say
 }
 
 // verdict counts a receipt. One that is judged by the present says nothing of the rewind.
@@ -209,24 +247,40 @@ func (s *CommandStats) verdict(x *Receipt) {
 	}
 }
 
-// off returns how many millimetres from where the client claims to have drawn an entity it was
-// judged, which was at; -1 if that is not known. A claim has a hash only, so the entity is drawn
-// again at the time that the client states.
-func (v *seer) off(id game.ID, at geom.Vec3, claim packet.Claim) int32 {
-	judged := v.receipt
-	if judged.Stated <= 0 || judged.Stated > v.p.s.tick.Frac() {
-		return -1
+// drawn returns where the client drew what it claims to have hit; nil if that is not known. A claim
+// has a hash only, so entities are drawn again at the time that the client states: those that were
+// hit, and the one that the claim names.
+func (v *seer) drawn(claim packet.Claim) []engine.Hit {
+	judged, s := v.receipt, v.p.s
+	id, claims := claim.Target()
+	if !claims || judged.Stated <= 0 || judged.Stated > s.tick.Frac() {
+		return nil
 	}
 	v.receipt.Used = judged.Stated
-	if s := v.p.s; judged.Reason != rewind.Off { // without the bound, which also says how old records may be
+	if judged.Reason != rewind.Off { // without the bound, which also says how old records may be
 		v.receipt = rewind.Judge(judged.Stated, judged.By, s.tick, time.Duration(s.tick)*s.period, s.period)
 	}
-	_, drawn, hash, ok := v.p.s.eng.See(v.p.avatar, id, 0, v)
-	v.receipt = judged
-	if !ok || claim != packet.HitClaim(uint32(id), hash) {
-		return -1
+	list, hash := s.eng.Hits(v.p.avatar, v, v.hits[1][:0])
+	if claim != claimOf(list, hash) {
+		list = list[:0]
+		if id, at, hash, ok := s.eng.See(v.p.avatar, game.ID(id), packet.ClaimTargets, v); ok &&
+			claim == packet.HitClaim(uint32(id), hash) {
+			list = append(list, engine.Hit{ID: id, At: at})
+		}
 	}
-	return int32(min(math.Round(float64(1000*drawn.Dist(at))), math.MaxInt32))
+	v.receipt, v.hits[1] = judged, list
+	return list
+}
+
+// off returns how many millimetres from where the client drew an entity it was judged; -1 if that
+// is not known.
+func off(drawn []engine.Hit, judged engine.Hit) int32 {
+	for _, h := range drawn {
+		if h.ID == judged.ID {
+			return int32(min(math.Round(float64(1000*h.At.Dist(judged.At))), math.MaxInt32))
+		}
+	}
+	return -1
 }
 
 // centimetres rounds a place.

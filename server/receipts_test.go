@@ -36,7 +36,7 @@ func TestReceiptsArrive(t *testing.T) {
 		}
 	}
 	for tick := clock.Tick(1); tick <= 6; tick++ {
-		l.tell(packet.Receipt{Tick: tick})
+		l.queue(packet.Receipt{Tick: tick})
 	}
 	take(10, 1, 2, 3, 4)
 	take(11, 5, 6)
@@ -51,7 +51,7 @@ func TestReceiptsArrive(t *testing.T) {
 	l.settle(14, true)
 	take(15)
 	for tick := clock.Tick(1); tick <= maxUnsent+3; tick++ {
-		l.tell(packet.Receipt{Tick: tick})
+		l.queue(packet.Receipt{Tick: tick})
 	}
 	take(16, 4, 5, 6, 7)
 
@@ -61,14 +61,14 @@ func TestReceiptsArrive(t *testing.T) {
 }
 
 // The server keeps receipts of those who shoot, the newest receiptRing, and of nobody else. What a
-// command hit is the last entity that its rules got, of those that they had looked at. A claim that
+// command hit is the entities that its rules got, of those that they had looked at. A claim that
 // differs in the entity or in how it was drawn is counted, and answered; one that agrees is
 // answered with a bit.
 //
 // seeds: B15 B20
 func TestReceiptsOfClaims(t *testing.T) {
 	n := newNest(t, Config{})
-	var target game.ID // whom ann's commands get; 0: nobody
+	var targets []game.ID // whom ann's commands get
 	looks := false
 	n.act = func(w *game.World, me game.ID, c antCmd) {
 		if p := ants.Get(w, me); p.Pos.X < 10 {
@@ -80,18 +80,17 @@ func TestReceiptsOfClaims(t *testing.T) {
 		ants.Get(w, 3) // before it looks
 		for range ants.Seen(w, me) {
 		}
-		ants.Get(w, 2)
-		ants.Get(w, target)
-		ants.Get(w, me)
-		if target == 0 {
-			ants.Get(w, 4) // there is none
+		for _, id := range targets {
+			ants.Get(w, id)
 		}
+		ants.Get(w, me)
+		ants.Get(w, 4) // there is none
 	}
 	ann := n.connect("ann")
 	n.connect("bob")
 	n.connect("cid")
 	newest := func() wire.Seq { a, _ := ann.recv.Ack(); return a.Latest }
-	var told []packet.Receipt
+	var got []packet.Receipt
 	shoot := func(claim packet.Claim) {
 		c := command(n.s.Tick()+1, antCmd{Bite: true})
 		c.Seen, c.Newest, c.Claim = (n.s.Tick() - 2).Frac(), newest(), claim
@@ -99,7 +98,7 @@ func TestReceiptsOfClaims(t *testing.T) {
 		n.tick(func(p PlayerID, b []byte) {
 			if p == ann.id {
 				ann.take(b)
-				told = append(told, ann.receipts...)
+				got = append(got, ann.receipts...)
 			}
 		})
 	}
@@ -109,7 +108,7 @@ func TestReceiptsOfClaims(t *testing.T) {
 	if list := n.s.Receipts(ann.id, nil); list != nil || n.s.Receipts(99, nil) != nil {
 		t.Errorf("receipts of a player who has not looked: %v", list)
 	}
-	looks, target = true, 3
+	looks, targets = true, []game.ID{3}
 	_, p := n.s.find(ann.id)
 	cmd := &packet.Command{Tick: n.s.Tick(), Seen: (n.s.Tick() - 2).Frac(), Newest: newest(),
 		Vals: make([]int64, antCmdInts)}
@@ -117,31 +116,44 @@ func TestReceiptsOfClaims(t *testing.T) {
 	if err := n.s.eng.Act(1, cmd.Vals, &n.s.seer, false); err != nil {
 		t.Fatal(err)
 	}
-	_, at, hash, ok := n.s.eng.See(1, 3, 0, &n.s.seer)
-	if !ok || at.X != 30 {
-		t.Fatalf("ann sees it at %v, %v", at, ok)
+	hits, hash := n.s.eng.Hits(1, &n.s.seer, nil)
+	_, _, bob, _ := n.s.eng.See(1, 2, 0, &n.s.seer)
+	if len(hits) != 1 || hits[0].ID != 3 || hits[0].At.X != 30 {
+		t.Fatalf("ann hits %v", hits)
 	}
-	right := packet.HitClaim(3, hash)
+	three := []game.ID{3}
+	right, both := packet.HitClaim(3, hash), packet.HitClaim(3, 31*bob+hash)
+	of := func(hit bool, target uint32) packet.Receipt {
+		return packet.Receipt{Hit: hit, Target: target, At: [3]int64{int64(target) * 1000}}
+	}
+	same := []packet.Receipt{{Same: true}}
 	for _, c := range []struct {
 		name    string
 		claim   packet.Claim
-		target  game.ID
+		targets []game.ID
 		verdict Verdict
-		claimed game.ID
-		off     int32
-		told    packet.Receipt
+		kept    [][3]int32 // of each receipt the target, the claimed one and how far off
+		got     []packet.Receipt
 	}{
-		{"the truth", right, 3, Agreed, 3, 0, packet.Receipt{Same: true}},
-		{"drawn otherwise", packet.HitClaim(3, hash+1), 3, Disagreed, 3, -1, packet.Receipt{Hit: true, Target: 3,
-			At: [3]int64{3000}}},
-		{"another one", packet.HitClaim(2, 7), 3, Disagreed, 2, -1, packet.Receipt{Target: 2, At: [3]int64{2000}}},
-		{"one that it does not see", packet.HitClaim(900, 7), 3, Disagreed, 0, -1, packet.Receipt{}},
-		{"nobody", packet.Missed, 3, Disagreed, 0, -1, packet.Receipt{Hit: true, Target: 3, At: [3]int64{3000}}},
-		{"nothing", 0, 3, Unstated, 0, -1, packet.Receipt{Hit: true, Target: 3, At: [3]int64{3000}}},
-		{"a hit of its own", right, 0, Disagreed, 3, 0, packet.Receipt{Target: 3, At: [3]int64{3000}}},
+		{"the truth", right, three, Agreed, [][3]int32{{3, 3, 0}}, same},
+		{"drawn otherwise", packet.HitClaim(3, hash+1), three, Disagreed, [][3]int32{{3, 3, -1}},
+			[]packet.Receipt{of(true, 3)}},
+		{"another one", packet.HitClaim(2, 7), three, Disagreed, [][3]int32{{3, 0, -1}, {0, 2, -1}},
+			[]packet.Receipt{of(true, 3), of(false, 2)}},
+		{"one that it does not see", packet.HitClaim(900, 7), three, Disagreed, [][3]int32{{3, 0, -1}, {0, 0, -1}},
+			[]packet.Receipt{of(true, 3), {}}},
+		{"nobody", packet.Missed, three, Disagreed, [][3]int32{{3, 0, -1}}, []packet.Receipt{of(true, 3)}},
+		{"nothing", 0, three, Unstated, [][3]int32{{3, 0, -1}}, []packet.Receipt{of(true, 3)}},
+		{"a hit of its own", right, nil, Disagreed, [][3]int32{{0, 3, 0}}, []packet.Receipt{of(false, 3)}},
+		{"both", both, []game.ID{2, 3}, Agreed, [][3]int32{{2, 2, 0}, {3, 3, 0}}, same},
+		{"one of both", right, []game.ID{2, 3}, Disagreed, [][3]int32{{2, 0, -1}, {3, 3, 0}},
+			[]packet.Receipt{of(true, 2), of(true, 3)}},
+		{"both of one", both, three, Disagreed, [][3]int32{{3, 3, -1}}, []packet.Receipt{of(true, 3)}},
+		{"the newest four of many", right, []game.ID{2, 3, 5, 6, 7, 8}, Disagreed, [][3]int32{{0, 3, 0}},
+			[]packet.Receipt{of(false, 3)}},
 	} {
 		before, _ := n.s.Stats(ann.id)
-		told, target = nil, c.target
+		got, targets = nil, c.targets
 		shoot(c.claim)
 		looks = false
 		for range 10 {
@@ -149,19 +161,26 @@ func TestReceiptsOfClaims(t *testing.T) {
 		}
 		looks = true
 		list := n.s.Receipts(ann.id, nil)
-		x := list[len(list)-1]
-		if x.Verdict != c.verdict || x.Target != c.target || x.Claimed != c.claimed || x.Off != c.off || x.Reason != 0 {
-			t.Errorf("%s: %+v", c.name, x)
+		list = list[max(len(list)-len(c.kept), 0):]
+		for i, x := range list {
+			if want := c.kept[i]; x.Verdict != c.verdict || [3]int32{int32(x.Target), int32(x.Claimed), x.Off} != want ||
+				x.Reason != 0 {
+				t.Errorf("%s: %+v, want %v", c.name, x, want)
+			}
 		}
 		after, _ := n.s.Stats(ann.id)
 		agreed, not := after.Agreed-before.Agreed, after.Disagreed-before.Disagreed
 		if agreed != count(c.verdict == Agreed) || not != count(c.verdict == Disagreed) {
 			t.Errorf("%s: %d agreed, %d did not", c.name, agreed, not)
 		}
-		if c.told.Tick = x.Tick; len(told) != 1 || told[0] != c.told {
-			t.Errorf("%s: the player receives %+v, want %+v", c.name, told, c.told)
+		for i := range c.got {
+			c.got[i].Tick = list[0].Tick
+		}
+		if !slices.Equal(got, c.got) {
+			t.Errorf("%s: the player receives %+v, want %+v", c.name, got, c.got)
 		}
 	}
+	targets = three
 	for range receiptRing {
 		shoot(right)
 	}
@@ -169,7 +188,7 @@ func TestReceiptsOfClaims(t *testing.T) {
 	if len(list) != receiptRing || list[0].Tick != list[receiptRing-1].Tick-receiptRing+1 {
 		t.Errorf("%d receipts from tick %d on", len(list), list[0].Tick)
 	}
-	cmd.Tick, cmd.Seen, cmd.Newest, target = n.s.Tick(), (n.s.Tick() - 2).Frac(), newest(), 3
+	cmd.Tick, cmd.Seen, cmd.Newest = n.s.Tick(), (n.s.Tick() - 2).Frac(), newest()
 	kept := p.down.receipts.n
 	if allocs := testing.AllocsPerRun(100, func() {
 		n.s.seer.begin(p, cmd)
@@ -181,8 +200,8 @@ func TestReceiptsOfClaims(t *testing.T) {
 	leavesAndIsClaimed(t, n, p, cmd, packet.HitClaim(3, hash+1))
 }
 
-// leavesAndIsClaimed tests what a client learns that still showed entity 3, which has left its sight
-// since: not where it is.
+// leavesAndIsClaimed tests what a client learns that still showed entity 3, which has left its
+// sight since: not where it is.
 func leavesAndIsClaimed(t *testing.T, n *nest, p *player, cmd *packet.Command, claim packet.Claim) {
 	i, _ := n.s.hist.Find(3)
 	p.down.view.Leave(i)

@@ -21,8 +21,9 @@ type seer struct {
 	near    snapshot.Area
 	claim   rewind.Claim
 	cmd     *packet.Command
-	own     bool // the player's own command of this tick, with its own view
-	judged  bool // it looked
+	own     bool            // the player's own command of this tick, with its own view
+	judged  bool            // it looked
+	hits    [2][]engine.Hit // scratch of end
 }
 
 // begin prepares for a command that runs now.
@@ -60,9 +61,9 @@ func (p *player) claim(cmd *packet.Command) rewind.Claim {
 	return c
 }
 
-// lacks reports whether a picture of a playout time, drawn from packets up to newest, stands still for
-// want of the next packet, and then sets seen to the time at which it stands, 0 for long ago. Packets
-// without entries show nothing, and are not acknowledged as a rule.
+// lacks reports whether a picture of a playout time, drawn from packets up to newest, stands still
+// for want of the next packet, and then sets seen to the time at which it stands, 0 for long ago.
+// Packets without entries show nothing, and are not acknowledged as a rule.
 func (p *player) lacks(newest wire.Seq, seen *clock.TickFrac) bool {
 	d := &p.down
 	n := newest + 1
@@ -99,7 +100,8 @@ func (s *Server) span(f clock.TickFrac) time.Duration {
 
 // judge decides by which picture the command is judged, when it looks for the first time. It
 // reaches back as far as the client's claims are believed, and at most Config.Rewind beyond what
-// its path asks for, all together no further than Config.RewindTotal, or less by the player's Limits.
+// its path asks for, all together no further than Config.RewindTotal, or less by the player's
+// Limits.
 func (v *seer) judge() {
 	p := v.p
 	s, stats := p.s, &p.commands.stats

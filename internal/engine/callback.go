@@ -56,7 +56,7 @@ func (w *World) run(p phase, actor ID, seed uint64, f func()) (err error) {
 	w.rand = geom.NewRand(seed, uint64(w.tick), uint64(actor), uint64(p))
 	w.before.spawned, w.before.events, w.looks, w.born = len(w.spawned), len(w.events), 0, 0
 	w.before.said = len(w.said)
-	w.looked, w.target = 0, 0
+	w.looked, w.targets = 0, targets{}
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{w.rules.Name, p.String(), w.tick, actor, v, stack()}

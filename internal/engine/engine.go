@@ -92,7 +92,7 @@ func (e *Engine) Act(id ID, cmd []int64, seer Seer, replay bool) error {
 	w := e.w
 	w.seer, w.replay = seer, replay
 	err := w.predict(acting, id, func() { w.rules.call.Act(w, id, cmd) })
-	w.aim = aim{w.tick, w.looked, w.target}
+	w.aim = aim{w.tick, w.looked, w.targets}
 	w.seer, w.replay, w.moment, w.eye = nil, false, 0, 0
 	return err
 }

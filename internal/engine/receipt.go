@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"meanwhile/geom"
@@ -54,19 +55,55 @@ func (w *World) RewindAtMost(ms float64) {
 	}
 }
 
+// MaxTargets is how many entities one command can hit, as far as receipts say. Of more, the newest
+// count.
+const MaxTargets = 4
+
+// targets are the newest entities that rules got, the oldest first.
+type targets struct {
+	list [MaxTargets]ID
+	n    int
+}
+
+func (t *targets) add(id ID) {
+	if i := slices.Index(t.list[:t.n], id); i >= 0 {
+		copy(t.list[i:], t.list[i+1:t.n])
+		t.n--
+	} else if t.n == MaxTargets {
+		copy(t.list[:], t.list[1:])
+		t.n--
+	}
+	t.list[t.n] = id
+	t.n++
+}
+
 // aim is what rules did in an Act with what they saw.
 type aim struct {
 	tick   Tick
 	looked uint64 // kinds that they ranged over
-	target ID     // the entity of these that they got last, but for the acting one; 0: none
+	targets
 }
 
-// Target returns the entity that the rules hit in the Act of a tick, if it was the newest: the last
-// one that they asked Get for, of kinds that they had ranged over with Seen; 0: none. looked is
-// false if they did not ask for Seen, as most commands do.
-func (e *Engine) Target(t Tick) (id ID, looked bool) {
-	a := &e.w.aim
-	return a.target, a.tick == t && a.looked != 0
+// A Hit is an entity that a command hit, and its place in the world in metres as the player saw it.
+type Hit struct {
+	ID ID
+	At geom.Vec3
+}
+
+// Looked reports whether the newest Act was of tick t and asked for Seen, as few commands do.
+func (e *Engine) Looked(t Tick) bool { return e.w.aim.tick == t && e.w.aim.looked != 0 }
+
+// Hits appends to dst what the rules hit in the newest Act: what they asked Get for, of kinds that
+// they had ranged over with Seen, at most MaxTargets. See says what is left out, and hash stands
+// for how all of them were drawn.
+func (e *Engine) Hits(me ID, seer Seer, dst []Hit) (hits []Hit, hash uint16) {
+	a := e.w.aim
+	for _, id := range a.list[:a.n] {
+		if found, at, h, ok := e.See(me, id, 0, seer); ok {
+			dst, hash = append(dst, Hit{found, at}), 31*hash+h
+		}
+	}
+	return dst, hash
 }
 
 // See finds an entity among those that rules ranged over with Seen in the newest Act: the first

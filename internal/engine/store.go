@@ -71,7 +71,7 @@ func newStore(w *World, i int) *Store {
 // not own, are undone.
 func (s *Store) Get(id ID) unsafe.Pointer {
 	if w := s.world; w.looked>>s.index&1 != 0 && id != w.actor && id != 0 {
-		w.target = id
+		w.targets.add(id)
 	}
 	if e := s.any(id); e != nil && !s.isHidden(e) {
 		s.touch(e)

@@ -64,7 +64,7 @@ type callback struct {
 	sights  []*Sight // memory for nested ranges over Seen
 	looks   int      // how many of sights are in use
 	looked  uint64   // kinds that it looked at as its player saw them
-	target  ID       // the entity of those kinds that it got last, but for its own avatar; 0: none
+	targets targets  // the entities of those kinds that it got, but for its own avatar
 	touched []touch
 	born    int                                 // entities that clients run ahead and that this callback spawned
 	before  struct{ spawned, events, said int } // their lengths when the callback began

@@ -167,6 +167,26 @@ func TestFeedbackVectors(t *testing.T) {
 	}
 }
 
+// The longest receipts have MaxReceiptBytes.
+func TestMaxReceiptBytes(t *testing.T) {
+	long := packet.Feedback{}
+	l := &long.Receipts
+	for range packet.MaxReceipts {
+		const far = 1 << 62 // At is cut
+		l.List[l.N] = packet.Receipt{Tick: math.MaxUint32, Target: math.MaxUint32, At: [3]int64{far, -far, far}}
+		l.N++
+	}
+	var w wire.BitWriter
+	size := func(f *packet.Feedback) int {
+		w.Reset(nil)
+		f.Append(&w, 0, packet.FeedbackForm{Shoots: true})
+		return w.Len()
+	}
+	if n := (size(&long) - size(&packet.Feedback{}) + 1 + 7) / 8; n != packet.MaxReceiptBytes {
+		t.Errorf("the longest receipts have %d bytes, MaxReceiptBytes is %d", n, packet.MaxReceiptBytes)
+	}
+}
+
 // someReceipts returns up to packet.MaxReceipts receipts.
 func someReceipts(n int) (l packet.Receipts) {
 	all := []packet.Receipt{

@@ -65,6 +65,9 @@ func decodeClaim(r *wire.BitReader) Claim {
 // MaxReceipts is how many receipts a datagram carries at most. The others follow.
 const MaxReceipts = 4
 
+// MaxReceiptBytes is how many bytes these have at most.
+const MaxReceiptBytes = 141
+
 // Orders of the Exp-Golomb codes of a Receipt.
 const (
 	receiptTickOrder   = 4
