@@ -129,8 +129,13 @@ func (s *Site) toHTTPS() http.Handler {
 		}
 		http.Redirect(w, r, u.String(), http.StatusPermanentRedirect)
 	})
-	if s.cert.acme != nil {
-		return s.known(s.cert.acme.HTTPHandler(redirect))
+	if s.cert.acme == nil {
+		return s.known(redirect)
 	}
-	return s.known(redirect)
+	challenge := s.cert.acme.HTTPHandler(redirect)
+	return s.known(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := *r
+		c.Host = hostOf(r.Host) // it knows its domains without a port
+		challenge.ServeHTTP(w, &c)
+	}))
 }
