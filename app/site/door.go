@@ -23,7 +23,7 @@ type Door struct {
 	ACMEURL string   `name:"acme-url" placeholder:"URL" help:"The directory of another ACME authority."`
 	State   string   `placeholder:"DIR" help:"The folder for what outlasts the program, such as certificates."`
 
-	Origin     []string `placeholder:"ORIGIN" help:"Let pages from there in, too, such as https://me.itch.io."`
+	Origin     []string `placeholder:"ORIGIN" help:"Let pages from there in, too, such as https://me.github.io."`
 	PublicAddr string   `placeholder:"HOST[:PORT]" help:"What players call this server, where --addr differs."`
 	UDP        string   `name:"udp" placeholder:"HOST:PORT" help:"Listen there for QUIC; off: WebSocket alone."`
 	TrustProxy []string `placeholder:"CIDR" help:"Believe the X-Forwarded-For of proxies in this network."`
@@ -166,7 +166,7 @@ func checkOrigin(text string) (origin, host string, err error) {
 	u, err := url.Parse(strings.TrimSuffix(strings.Replace(strings.ToLower(text), ":*", ":0", 1), "/"))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.Path != "" || u.RawQuery != "" ||
 		u.User != nil || u.Fragment != "" {
-		return "", "", fmt.Errorf("--origin %q is not an origin as browsers write it, such as https://me.itch.io: "+
+		return "", "", fmt.Errorf("--origin %q is not an origin as browsers write it, such as https://me.github.io: "+
 			"scheme, host, port if it is not the usual one, no path", text)
 	}
 	origin = u.Scheme + "://" + u.Host

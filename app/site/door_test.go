@@ -46,15 +46,15 @@ func TestDoorSentences(t *testing.T) {
 		{Door{TrustProxy: []string{"proxy"}}, `--trust-proxy "proxy" is neither`},
 		{Door{TrustProxy: []string{"0.0.0.0/0"}}, "--trust-proxy 0.0.0.0/0 is everybody"},
 		{Door{TrustProxy: []string{"::/0"}}, "--trust-proxy ::/0 is everybody"},
-		{Door{Origin: []string{"me.itch.io"}}, `--origin "me.itch.io" is not an origin`},
-		{Door{Origin: []string{"https://me.itch.io/game"}}, `--origin "https://me.itch.io/game" is not an origin`},
+		{Door{Origin: []string{"me.github.io"}}, `--origin "me.github.io" is not an origin`},
+		{Door{Origin: []string{"https://me.github.io/game"}}, `--origin "https://me.github.io/game" is not an origin`},
 		{Door{Origin: []string{"null"}}, `--origin "null" is not an origin`},
 	} {
 		if _, err := c.door.check("127.0.0.1:8080"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.door, err, c.want)
 		}
 	}
-	for _, text := range []string{"https://Me.itch.io:443/", "http://me.example:80", "https://me.example:8443",
+	for _, text := range []string{"https://Me.github.io:443/", "http://me.example:80", "https://me.example:8443",
 		"https://me.example:*", "*", "http://192.0.2.1:8080", "http://[2001:db8::1]"} {
 		d := Door{Origin: []string{text}, TrustProxy: []string{"127.0.0.1", "10.0.0.0/8", "fd00::/8"}}
 		if _, err := d.check(":8080"); err != nil {
@@ -65,7 +65,7 @@ func TestDoorSentences(t *testing.T) {
 
 // The entries of --origin are compared as browsers write origins.
 func TestOriginsOfADoor(t *testing.T) {
-	d := Door{Origin: []string{"https://Me.itch.io:443/", "https://any.example:*"}, PublicAddr: "game.example:443",
+	d := Door{Origin: []string{"https://Me.github.io:443/", "https://any.example:*"}, PublicAddr: "game.example:443",
 		TrustProxy: []string{"10.0.0.0/8"}}
 	f, err := d.check(":8080")
 	if err != nil {
@@ -73,7 +73,7 @@ func TestOriginsOfADoor(t *testing.T) {
 	}
 	list := f.allowed("8080", []string{"cert.example"})
 	for origin, want := range map[string]bool{
-		"https://me.itch.io": true, "https://any.example:5": true, "https://game.example": true,
+		"https://me.github.io": true, "https://any.example:5": true, "https://game.example": true,
 		"https://cert.example:8443": true, "https://evil.example": false, "http://game.example": false,
 		"https://127.0.0.1:8080": true, "": true, "null": false,
 	} {

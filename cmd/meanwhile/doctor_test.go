@@ -65,17 +65,17 @@ func examine(t *testing.T, a *authority.Authority, d doctor) (string, error) {
 func TestDoctorFindsAServerWell(t *testing.T) {
 	a := authority.New(t)
 	for _, secure := range []bool{true, false} {
-		d := site.Door{Origin: []string{"https://me.itch.io"}}
+		d := site.Door{Origin: []string{"https://me.github.io"}}
 		if secure {
 			d.TLSCert, d.TLSKey = a.Issue(time.Now().Add(200*time.Hour), "localhost", "127.0.0.1")
 		}
 		s := openSite(t, d)
-		out, err := examine(t, a, doctor{Address: strings.TrimSuffix(s.URL(), "/"), Origin: []string{"https://me.itch.io"}})
+		out, err := examine(t, a, doctor{Address: strings.TrimSuffix(s.URL(), "/"), Origin: []string{"https://me.github.io"}})
 		if err != nil || strings.Contains(out, "FAILS") {
 			t.Errorf("%v\n%s", err, out)
 		}
 		want := []string{"page ", "clock ", "game          arena, room lobby", "version ", "/arena.wasm", "/wasm_exec.js",
-			"udp ", "webtransport ", "websocket ", "pages of https://me.itch.io may play", "pages of other hosts may not play"}
+			"udp ", "webtransport ", "websocket ", "pages of https://me.github.io may play", "pages of other hosts may not play"}
 		if secure {
 			want = append(want, "for localhost, by Meanwhile test intermediate, for 8 more days")
 		}
@@ -160,7 +160,7 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 			}
 			return nil
 		}, want: ": let the proxy pass WebSockets on"},
-		"origin":  {origin: "https://me.itch.io", want: "pages of https://me.itch.io may not play (403"},
+		"origin":  {origin: "https://me.github.io", want: "pages of https://me.github.io may not play (403"},
 		"udp off": {site: noUDP, want: "udp           the server offers none (--udp off)"},
 	} {
 		t.Run(name, func(t *testing.T) {
