@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +52,7 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	} else {
 		defer h.total.leave(p.share)
 		left := h.attend(r, p, conn)
+		h.countFlood(left)
 		select {
 		case r.leaves <- leaving{p.id, left}:
 		case <-r.done:
@@ -102,6 +104,16 @@ func address(remote string) netip.Addr {
 		return a
 	}
 	return netip.Addr{}
+}
+
+// countFlood counts a player that was put out because it sent too much.
+func (h *Host) countFlood(why error) {
+	var closed *transport.CloseError
+	if errors.As(why, &closed) && !closed.Remote && slices.Contains(transport.Floods, closed.Reason) {
+		h.n.mu.Lock()
+		h.n.flooded[closed.Reason]++
+		h.n.mu.Unlock()
+	}
 }
 
 // refusal makes a Refusal with a sentence for a person.

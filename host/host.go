@@ -95,9 +95,9 @@ type Config struct {
 	Budget                       int
 	Rewind, RewindTotal, Playout time.Duration
 	// LimitsOf returns what a player is sent at most and how far back its shots are judged, by
-	// whatever class the game has: those who pay, guests, who only watches, rooms for far players. It is called when a player joins, with what the token says if
-	// there is one, and may be called by several goroutines. Players may ask for less to be
-	// sent. Nil gives everybody the Budget.
+	// whatever class the game has: those who pay, guests, who only watches, rooms for far players.
+	// It is called when a player joins, with what the token says if there is one, and may be called
+	// by several goroutines. Players may ask for less to be sent. Nil gives everybody the Budget.
 	LimitsOf func(v Visitor) server.Limits
 	// TotalBudget is how many bytes are sent in any one second to all humans of all rooms together,
 	// wire.Overhead per datagram included; at least server.MinBudget. They share it: where it does
@@ -228,6 +228,7 @@ func New(cfg Config) (*Host, error) {
 		h.total.usual = server.DefaultBudget
 	}
 	h.n.refused = make(map[session.Code]uint64)
+	h.n.flooded = make(map[string]uint64)
 	if cfg.Store != nil {
 		h.keeper = newKeeper(cfg.Store, h.log)
 	}

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,46 +17,47 @@ import (
 	"meanwhile/transport"
 )
 
-// A player that floods displaces only its own datagrams, and rubbish changes nothing.
+// A player that sends more than the world reads displaces only its own datagrams, and rubbish
+// changes nothing. One that floods is put out, by name.
 func TestHostilePlayers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{})
 		defer s.end()
 		ann := s.join("ann", "")
-		hello, err := session.Hello{Schema: s.cfg.Rules.Hash}.Append(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		eve := s.dial()
-		if err := eve.SendMessage(hello); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := eve.ReceiveMessage(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		eve := s.greet(session.Hello{})
 		time.Sleep(time.Second)
 		before := s.Stats()
-		for range 100 {
-			for i := range 100 {
+		for i := range 60 {
+			for range 40 { // in one tick
 				eve.Send(slices.Repeat([]byte{byte(i)}, transport.MinDatagram+i))
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(time.Second)
 		st := s.Stats()
-		if st.Displaced < 8000 || st.Drops.Malformed+st.Drops.Duplicate < 100 {
+		if st.Displaced < 1400 || st.Drops.Malformed+st.Drops.Duplicate < 100 {
 			t.Errorf("%+v", st.Totals)
 		}
+		if st.Faults != before.Faults || st.Players != 2 {
+			t.Errorf("%d players, %d faults", st.Players, st.Faults)
+		}
+		sent := 0
+		for ; eve.Err() == nil && sent < 10_000; sent++ {
+			eve.Send(slices.Repeat([]byte{1}, 100))
+		}
+		<-eve.Done()
+		if err := eve.Err(); !strings.Contains(err.Error(), transport.TooManyDatagrams) {
+			t.Errorf("after %d datagrams at once: %v", sent, err)
+		}
+		time.Sleep(2 * time.Second)
 		ann.Do(func(c *client.Client) {
 			if q := c.Stats(); q.Starved > 3 {
 				t.Errorf("another player starved %d times", q.Starved)
 			}
 		})
-		if st.Faults != before.Faults || st.Players != 2 {
-			t.Errorf("%d players, %d faults", st.Players, st.Faults)
+		if n := s.Stats().Players; n != 1 {
+			t.Errorf("%d players, want 1", n)
 		}
-		eve.Close("")
-		<-eve.Done()
 		ann.leave()
 		<-ann.left
 	})

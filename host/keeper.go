@@ -28,8 +28,8 @@ const (
 	// loadTimeout bounds one load, saveTimeout one save.
 	loadTimeout = 3 * time.Second
 	saveTimeout = 10 * time.Second
-	// firstRetry is how long the keeper waits after a save that failed; each further failure doubles
-	// it, up to lastRetry.
+	// firstRetry is how long the keeper waits after a save that failed; each further failure
+	// doubles it, up to lastRetry.
 	firstRetry = 250 * time.Millisecond
 	lastRetry  = 30 * time.Second
 	// takeOverEvery is how often a player who joins from elsewhere asks for its place.

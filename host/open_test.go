@@ -3,11 +3,15 @@ package host
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"meanwhile/headless"
+	"meanwhile/session"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
@@ -132,4 +136,68 @@ func TestCrowdedGate(t *testing.T) {
 		g.leave()
 		<-g.left
 	}
+}
+
+// hello joins over a transport and plays nothing.
+func (o *open) hello(name string) transport.Conn {
+	o.t.Helper()
+	conn, err := o.connect(name)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	b, err := session.Hello{Schema: o.cfg.Rules.Hash}.Append(nil)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	if err := conn.SendMessage(b); err != nil {
+		o.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	m, err := conn.ReceiveMessage(ctx)
+	if err != nil || session.KindOf(m) != session.KindWelcome {
+		o.t.Fatalf("%s: got %x, %v; want a welcome", name, m, err)
+	}
+	return conn
+}
+
+// Whoever floods is put out by name, on every transport and with every kind of frame, and others
+// play on.
+func TestFloods(t *testing.T) {
+	o := openHost(t, Config{}, nil)
+	ann, err := o.enter("websocket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range transports {
+		for _, c := range []struct {
+			reason string
+			send   func(conn transport.Conn)
+		}{
+			{transport.TooManyDatagrams, func(conn transport.Conn) { conn.Send(make([]byte, transport.MinDatagram)) }},
+			{transport.TooManyDatagrams, func(conn transport.Conn) { conn.Send(make([]byte, transport.MaxDatagram)) }},
+			{transport.TooManyMessages, func(conn transport.Conn) {
+				_ = conn.SendMessage(make([]byte, 32<<10)) // before the room has read 17 of them
+			}},
+		} {
+			conn, before := o.hello(name), o.Stats()
+			for end := time.Now().Add(patience); conn.Err() == nil; runtime.Gosched() {
+				if c.send(conn); time.Now().After(end) {
+					t.Fatalf("%s: %s are borne", name, strings.TrimPrefix(c.reason, "too many "))
+				}
+			}
+			<-conn.Done()
+			until(t, "the flood is counted", func() error {
+				if st := o.Stats(); st.Flooded[c.reason] <= before.Flooded[c.reason] {
+					return fmt.Errorf("%s, %s: %v", name, c.reason, st.Flooded)
+				}
+				return nil
+			})
+		}
+	}
+	if err := ann.Conn().Err(); err != nil {
+		t.Errorf("another player was disturbed: %v", err)
+	}
+	ann.leave()
+	<-ann.left
 }

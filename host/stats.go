@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -101,8 +102,11 @@ type Stats struct {
 	Accepted               uint64 // connections
 	Hellos                 uint64 // readable ones
 	Refused                map[session.Code]uint64
-	Records                RecordStats
-	Totals                 // of all rooms, including closed ones
+	// Flooded counts players who were put out because they sent too much, by the reason of the
+	// transport.
+	Flooded map[string]uint64
+	Records RecordStats
+	Totals  // of all rooms, including closed ones
 }
 
 // roomCounters are written by a room's loop. Everybody may read the atomic ones.
@@ -213,6 +217,7 @@ type hostCounters struct {
 
 	mu                     sync.Mutex
 	refused                map[session.Code]uint64
+	flooded                map[string]uint64
 	opened, closed, failed uint64
 	past                   Totals // of closed rooms
 }
@@ -229,6 +234,7 @@ func (h *Host) Stats() Stats {
 	for c, n := range h.n.refused {
 		s.Refused[c] = n
 	}
+	s.Flooded = maps.Clone(h.n.flooded)
 	h.n.mu.Unlock()
 	for r := range h.alive {
 		s.Rooms = append(s.Rooms, r.stats())

@@ -89,6 +89,7 @@ type Link struct {
 	wg       sync.WaitGroup
 
 	admitted atomic.Bool
+	paces    paces // of a server's client
 
 	timers struct {
 		mu            sync.Mutex
@@ -233,6 +234,10 @@ func (l *Link) Now() clock.Time { return l.cfg.Clock() }
 // Arrived stores a datagram that was read at the time at. b belongs to the Link if owned; otherwise
 // it is copied as far as needed.
 func (l *Link) Arrived(b []byte, owned bool, at clock.Time) {
+	if l.cfg.Visitor && (l.paces.datagrams.Over(at, 1, ClientDatagrams) || l.paces.bytes.Over(at, len(b), ClientBytes)) {
+		l.Flood(TooManyDatagrams)
+		return
+	}
 	switch {
 	case !l.admitted.Load():
 		l.n.ignoredEarly.Add(1)
@@ -365,6 +370,11 @@ func (l *Link) Incoming(message []byte) {
 		l.n.messagesDiscarded.Add(1)
 		return
 	default:
+	}
+	if now := l.Now(); l.cfg.Visitor && (l.paces.messages.Over(now, 1, ClientMessages) ||
+		l.paces.messageBytes.Over(now, len(message), ClientMessageBytes)) {
+		l.Flood(TooManyMessages)
+		return
 	}
 	select {
 	case l.messages <- message:

@@ -347,3 +347,66 @@ func TestCloseErrorText(t *testing.T) {
 		}
 	}
 }
+
+// A client may be as far ahead of its rate as Allowance says, once; after a pause again.
+func TestPace(t *testing.T) {
+	const rate = 240
+	most := rate * int(Allowance/time.Second)
+	for _, start := range []clock.Time{0, -clock.Time(time.Hour), clock.Time(time.Hour)} {
+		var p Pace
+		now := start
+		for i := range most {
+			if p.Over(now, 1, rate) {
+				t.Fatalf("from %v: number %d of %d at once is too many", start, i, most)
+			}
+		}
+		if !p.Over(now, 1, rate) {
+			t.Errorf("from %v: %d at once are not too many", start, most+1)
+		}
+		now = now.Add(2 * Allowance)
+		for range most {
+			now = now.Add(time.Second / rate)
+			if p.Over(now, 1, rate) {
+				t.Fatalf("from %v: an even rate is too much", start)
+			}
+		}
+	}
+}
+
+// A measured carrier says how many packets came.
+type measured struct {
+	*fake
+	packets uint64
+}
+
+func (m *measured) Measure(s *Stats) { s.PacketsReceived = m.packets }
+
+// Packets count whatever is in them.
+func TestPacketFlood(t *testing.T) {
+	in := NewIntake()
+	m := &measured{fake: newFake()}
+	var now clock.Time
+	var l *Link
+	err := in.Join(LinkConfig{Clock: func() clock.Time { return now }, Visitor: true},
+		func(cfg LinkConfig) (*Link, error) {
+			l = NewLink(cfg, m, m.fake.read)
+			return l, nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 60 { // a minute as fast as allowed
+		m.packets += ClientPackets
+		now = now.Add(time.Second)
+		in.CheckPackets()
+	}
+	if err := l.Err(); err != nil {
+		t.Fatal(err)
+	}
+	m.packets += ClientPackets * (1 + uint64(Allowance/time.Second))
+	in.CheckPackets()
+	if err := l.Err(); err == nil || !strings.Contains(err.Error(), TooManyPackets) {
+		t.Errorf("the flood ends with %v", err)
+	}
+	in.Close("")
+}

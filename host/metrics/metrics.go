@@ -12,6 +12,7 @@ import (
 	"meanwhile/host"
 	"meanwhile/netcode/rewind"
 	"meanwhile/session"
+	"meanwhile/transport"
 )
 
 // Handler serves the counters of h, of the Go runtime and of the process in Prometheus' text
@@ -39,6 +40,7 @@ var (
 	descAccepted  = desc("connections_total", "Connections accepted.")
 	descJoined    = desc("joined_total", "Players admitted.")
 	descRefused   = desc("refused_total", "Players refused, by reason.", "reason")
+	descFlooded   = desc("flooded_total", "Players put out because they sent too much, by what.", "reason")
 	descFaults    = desc("faults_total", "Callbacks of the rules that panicked.")
 	descLoad      = desc("load", "The busiest room's load: the part of the last second that it spent in ticks.")
 	descReceived  = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
@@ -88,6 +90,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descJoined, s.Joined)
 	for code := session.Malformed; code <= session.InternalError; code++ {
 		count(descRefused, s.Refused[code], code.String())
+	}
+	for _, reason := range transport.Floods {
+		count(descFlooded, s.Flooded[reason], reason)
 	}
 	count(descFaults, s.Faults)
 	count(descSilent, s.Silent)

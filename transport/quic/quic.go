@@ -141,6 +141,7 @@ func Listen(cfg Config) (*Listener, error) {
 	l.web = webtransport.NewServer(cfg.Path, cfg.Origins, l.session, func(error) { l.n.session.Add(1) })
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.wg.Go(l.take)
+	l.wg.Go(l.watch)
 	return l, nil
 }
 
@@ -178,6 +179,20 @@ func (l *Listener) take() {
 		default: // the handshake lets no other protocol pass
 			l.n.protocol.Add(1)
 			_ = c.CloseWithError(overquic.CodeRefused, "unknown application protocol")
+		}
+	}
+}
+
+// watch looks for clients that send too many packets.
+func (l *Listener) watch() {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-ticker.C:
+			l.in.CheckPackets()
 		}
 	}
 }

@@ -2,13 +2,66 @@ package websocket
 
 import (
 	"bufio"
+	"errors"
 	"net"
 	"net/http"
+	"sync/atomic"
+	"time"
+
+	"meanwhile/transport"
 )
+
+// A hijacker notes the socket when a request is taken over, and counts what is read from it.
+type hijacker struct {
+	http.ResponseWriter
+	clock transport.Clock
+	conn  *metered
+}
 
 // Hijack implements http.Hijacker.
 func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buf, err := http.NewResponseController(h.ResponseWriter).Hijack()
-	h.conn = conn
-	return conn, buf, err
+	if err != nil {
+		return nil, nil, err
+	}
+	h.conn = &metered{Conn: conn, clock: h.clock}
+	return h.conn, buf, nil
 }
+
+// goodbye is how long a client that sends too much may take to read why its connection ends.
+const goodbye = 250 * time.Millisecond
+
+// A metered socket refuses to read from a client that sends too much: also frames that the library
+// answers by itself.
+type metered struct {
+	net.Conn
+	clock transport.Clock
+	pace  transport.Pace
+	over  atomic.Bool
+}
+
+var errFlood = errors.New(transport.TooManyBytes)
+
+func (m *metered) Read(b []byte) (int, error) {
+	if m.over.Load() {
+		return 0, errFlood
+	}
+	n, err := m.Conn.Read(b)
+	if m.pace.Over(m.clock(), n, transport.ClientStreamBytes) {
+		m.over.Store(true)
+		return 0, errFlood
+	}
+	return n, err
+}
+
+// Close lets a client that floods read why, without reading what it still sends: an ordinary close
+// would destroy the reason on its way.
+func (m *metered) Close() error {
+	if c, ok := m.Conn.(interface{ CloseWrite() error }); ok && m.over.Load() && c.CloseWrite() == nil {
+		time.Sleep(goodbye)
+	}
+	return m.Conn.Close()
+}
+
+// NetConn returns the socket below.
+func (m *metered) NetConn() net.Conn { return m.Conn }

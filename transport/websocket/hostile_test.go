@@ -2,6 +2,7 @@ package websocket
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -172,6 +173,38 @@ func testFloodIsBounded(t *testing.T) {
 		t.Errorf("%d visitors stay", v)
 	}
 	conntest.Connect(t, n.Network, true)
+}
+
+// Frames that the library answers by itself are counted by their bytes: a client that floods with
+// them is put out by name.
+func TestPingFlood(t *testing.T) {
+	t.Parallel()
+
+	s, url := serve(t, Config{})
+	socket, err := net.Dial("tcp", strings.TrimPrefix(url, "ws://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	fmt.Fprintf(socket,
+		"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
+			"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+	go func() { _, _ = io.Copy(io.Discard, socket) }() // reads the pongs
+	server, err := s.Accept(conntest.Context(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Admit()
+	pings := bytes.Repeat([]byte{0x89, 0x80, 0, 0, 0, 0}, 1000) // empty, with a mask
+	sent := 0
+	for err == nil && sent < 100<<20 {
+		_, err = socket.Write(pings)
+		sent += len(pings)
+	}
+	conntest.Wait(t, server.Done(), "pings are borne")
+	if err := server.Err(); !strings.Contains(err.Error(), transport.TooManyBytes) {
+		t.Errorf("after %d bytes of pings: %v", sent, err)
+	}
 }
 
 // A peer that reads nothing never blocks Send: what TCP does not take is displaced by what is

@@ -96,7 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many visitors", http.StatusServiceUnavailable)
 		return
 	}
-	hijacker := &hijacker{ResponseWriter: w}
+	hijacker := &hijacker{ResponseWriter: w, clock: s.cfg.Clock}
 	conn, err := ws.Accept(hijacker, r, &ws.AcceptOptions{InsecureSkipVerify: true}) // origins are checked above
 	if err != nil {
 		visitor.Leave()
@@ -120,12 +120,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		visitor.Leave()
 		_ = conn.CloseNow()
 	}
-}
-
-// A hijacker notes the socket when a request is taken over.
-type hijacker struct {
-	http.ResponseWriter
-	conn net.Conn
 }
 
 // Accept implements transport.Listener.
@@ -154,6 +148,7 @@ func (s *Server) Counts() Counts {
 type path struct {
 	conn   *ws.Conn
 	socket net.Conn // below conn, and below TLS
+	meter  *metered // of a server's client
 	idle   time.Duration
 	heard  atomic.Int64 // when the peer was last heard, by the wall's monotonic clock
 	began  time.Time
@@ -165,14 +160,19 @@ type path struct {
 var _ transport.Carrier = (*path)(nil)
 
 func link(conn *ws.Conn, socket net.Conn, cfg transport.LinkConfig, idle time.Duration) *transport.Link {
-	if t, ok := socket.(*tls.Conn); ok {
-		socket = t.NetConn()
+	meter, _ := socket.(*metered)
+	for {
+		over, ok := socket.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
+		socket = over.NetConn()
 	}
 	if t, ok := socket.(*net.TCPConn); ok {
 		limitUnsent(t, unsent)
 	}
 	conn.SetReadLimit(-1) // read bounds messages itself, by what its peer may send now
-	p := &path{conn: conn, socket: socket, idle: idle, began: time.Now()}
+	p := &path{conn: conn, socket: socket, meter: meter, idle: idle, began: time.Now()}
 	cfg.Name = "websocket"
 	return transport.NewLink(cfg, p, p.read, p.watch)
 }
@@ -180,7 +180,11 @@ func link(conn *ws.Conn, socket net.Conn, cfg transport.LinkConfig, idle time.Du
 // SendDatagram implements transport.Carrier.
 func (p *path) SendDatagram(b []byte) error {
 	p.datagram = append(append(p.datagram[:0], prefixDatagram), b...)
-	return p.conn.Write(context.Background(), ws.MessageBinary, p.datagram)
+	err := p.conn.Write(context.Background(), ws.MessageBinary, p.datagram)
+	if errors.Is(err, net.ErrClosed) {
+		return nil // whoever reads knows why
+	}
+	return err
 }
 
 // WriteMessage implements transport.Carrier.
@@ -201,6 +205,9 @@ func (p *path) Close(reason string) {
 	// The handshake of closing waits for a peer that may be gone; it gets as long as other
 	// goodbyes.
 	_ = p.socket.SetDeadline(time.Now().Add(transport.Linger))
+	if p.meter != nil && (reason == transport.TooManyDatagrams || reason == transport.TooManyMessages) {
+		p.meter.over.Store(true) // nothing more is read from it
+	}
 	_ = p.conn.Close(ws.StatusNormalClosure, reason)
 	_ = p.socket.Close()
 }
@@ -235,11 +242,17 @@ func (p *path) read(l *transport.Link) error {
 	buf := make([]byte, 2048) // holds every datagram; messages that are longer make it grow for a while
 	for {
 		kind, r, err := p.conn.Reader(context.Background())
+		if p.flooded(l) {
+			return nil
+		}
 		if err != nil {
 			return lost(err)
 		}
 		at := l.Now()
 		n, err := readSome(r, buf)
+		if p.flooded(l) {
+			return nil
+		}
 		if err != nil {
 			return lost(err)
 		}
@@ -252,6 +265,9 @@ func (p *path) read(l *transport.Link) error {
 			l.Arrived(buf[1:n], false, at)
 		case buf[0] == prefixMessage:
 			m, err := readRest(r, buf[1:n], l.MessageLimit(), n == len(buf))
+			if p.flooded(l) {
+				return nil
+			}
 			if err != nil {
 				return lost(err)
 			}
@@ -262,6 +278,15 @@ func (p *path) read(l *transport.Link) error {
 			return violation(fmt.Sprintf("a message that begins with %d", buf[0]))
 		}
 	}
+}
+
+// flooded reports whether the connection ends because the peer sends too much, and ends it if the
+// socket says so.
+func (p *path) flooded(l *transport.Link) bool {
+	if p.meter != nil && p.meter.over.Load() {
+		l.Flood(transport.TooManyBytes)
+	}
+	return l.Flooded()
 }
 
 // readSome reads until r or buf ends.

@@ -388,7 +388,7 @@ func backpressure(t *testing.T, n Network) {
 	var sent int
 	var err error
 	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if err = client.SendMessage(m); err == nil {
+		if err = server.SendMessage(m); err == nil {
 			sent++
 			continue
 		}
@@ -397,7 +397,7 @@ func backpressure(t *testing.T, n Network) {
 		}
 		// Full for a while: either it stays so, or the network still takes some.
 		time.Sleep(50 * time.Millisecond)
-		if err = client.SendMessage(m); err != nil {
+		if err = server.SendMessage(m); err != nil {
 			break
 		}
 		sent++
@@ -406,7 +406,7 @@ func backpressure(t *testing.T, n Network) {
 		t.Fatalf("after %d messages that nobody reads: %v", sent, err)
 	}
 	for range sent {
-		if m, err := server.ReceiveMessage(Context(t)); err != nil || len(m) != 32<<10 {
+		if m, err := client.ReceiveMessage(Context(t)); err != nil || len(m) != 32<<10 {
 			t.Fatal(len(m), err)
 		}
 	}
