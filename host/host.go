@@ -9,6 +9,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -154,35 +155,16 @@ type Host struct {
 	wg     sync.WaitGroup     // of the rooms
 }
 
-// New returns a Host. It fails on a Config outside its bounds. Nothing runs before Run.
-func New(cfg Config) (*Host, error) {
-	if cfg.Rules == nil {
-		return nil, errors.New("host: Config.Rules must be set")
-	}
-	if cfg.Rooms == 0 {
-		cfg.Rooms = DefaultRooms
-	}
-	if cfg.Players == 0 {
-		cfg.Players = DefaultPlayers
-	}
-	if cfg.PlayersPerAddress == 0 {
-		cfg.PlayersPerAddress = DefaultPlayersPerAddress
-	}
-	if cfg.RoomsPerAddress == 0 {
-		cfg.RoomsPerAddress = DefaultRoomsPerAddress
-	}
-	if cfg.Room == "" {
-		cfg.Room = DefaultRoom
-	}
-	if cfg.Grace == 0 {
-		cfg.Grace = DefaultGrace
-	}
-	if cfg.SaveEvery == 0 {
-		cfg.SaveEvery = defaultSaveEvery
-	}
-	if cfg.HelloTimeout == 0 {
-		cfg.HelloTimeout = transport.HelloTimeout
-	}
+// fill puts in the defaults.
+func (cfg *Config) fill() {
+	cfg.Rooms = cmp.Or(cfg.Rooms, DefaultRooms)
+	cfg.Players = cmp.Or(cfg.Players, DefaultPlayers)
+	cfg.PlayersPerAddress = cmp.Or(cfg.PlayersPerAddress, DefaultPlayersPerAddress)
+	cfg.RoomsPerAddress = cmp.Or(cfg.RoomsPerAddress, DefaultRoomsPerAddress)
+	cfg.Room = cmp.Or(cfg.Room, DefaultRoom)
+	cfg.Grace = cmp.Or(cfg.Grace, DefaultGrace)
+	cfg.SaveEvery = cmp.Or(cfg.SaveEvery, defaultSaveEvery)
+	cfg.HelloTimeout = cmp.Or(cfg.HelloTimeout, transport.HelloTimeout)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -190,33 +172,49 @@ func New(cfg Config) (*Host, error) {
 		start := time.Now()
 		cfg.Clock = func() clock.Time { return clock.Time(time.Since(start)) }
 	}
+}
+
+// check returns an error unless every field is within its bounds.
+func (cfg *Config) check() error {
 	switch {
 	case cfg.Rooms < 1 || cfg.Rooms > MaxRooms:
-		return nil, fmt.Errorf("host: Rooms %d is outside [1, %d]", cfg.Rooms, MaxRooms)
+		return fmt.Errorf("host: Rooms %d is outside [1, %d]", cfg.Rooms, MaxRooms)
 	case cfg.Bots < 0 || cfg.Bots > MaxBots:
-		return nil, fmt.Errorf("host: Bots %d is outside [0, %d]", cfg.Bots, MaxBots)
+		return fmt.Errorf("host: Bots %d is outside [0, %d]", cfg.Bots, MaxBots)
 	case cfg.Players < 1 || cfg.Players+cfg.Bots > server.MaxClients:
-		return nil, fmt.Errorf("host: Players %d is outside [1, %d]", cfg.Players, server.MaxClients-cfg.Bots)
+		return fmt.Errorf("host: Players %d is outside [1, %d]", cfg.Players, server.MaxClients-cfg.Bots)
 	case cfg.TotalBudget != 0 && cfg.TotalBudget < server.MinBudget:
-		return nil, fmt.Errorf("host: TotalBudget %d is below %d bytes a second", cfg.TotalBudget, server.MinBudget)
+		return fmt.Errorf("host: TotalBudget %d is below %d bytes a second", cfg.TotalBudget, server.MinBudget)
 	case cfg.PlayersPerAddress < 1:
-		return nil, fmt.Errorf("host: PlayersPerAddress %d is below 1", cfg.PlayersPerAddress)
+		return fmt.Errorf("host: PlayersPerAddress %d is below 1", cfg.PlayersPerAddress)
 	case cfg.RoomsPerAddress < 1:
-		return nil, fmt.Errorf("host: RoomsPerAddress %d is below 1", cfg.RoomsPerAddress)
+		return fmt.Errorf("host: RoomsPerAddress %d is below 1", cfg.RoomsPerAddress)
 	case cfg.SaveEvery < 0:
-		return nil, fmt.Errorf("host: SaveEvery %v must not be negative", cfg.SaveEvery)
+		return fmt.Errorf("host: SaveEvery %v must not be negative", cfg.SaveEvery)
 	case cfg.Grace < 0 || cfg.HelloTimeout < 0:
-		return nil, fmt.Errorf("host: Grace %v and HelloTimeout %v must not be negative", cfg.Grace, cfg.HelloTimeout)
+		return fmt.Errorf("host: Grace %v and HelloTimeout %v must not be negative", cfg.Grace, cfg.HelloTimeout)
 	case cfg.Bots > 0 && cfg.Rules.Bot() == nil:
-		return nil, fmt.Errorf("host: game %s has no bot, so Bots must be 0, not %d", cfg.Rules.Name, cfg.Bots)
+		return fmt.Errorf("host: game %s has no bot, so Bots must be 0, not %d", cfg.Rules.Name, cfg.Bots)
 	case cfg.Bots > 0 && cfg.NewBot == nil:
-		return nil, fmt.Errorf("host: Bots is %d and NewBot is not set", cfg.Bots)
+		return fmt.Errorf("host: Bots is %d and NewBot is not set", cfg.Bots)
 	}
 	if err := CheckRoom(cfg.Room); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := server.New(cfg.Rules, server.Config{Budget: cfg.Budget, Rewind: cfg.Rewind,
 		RewindTotal: cfg.RewindTotal, Playout: cfg.Playout}); err != nil {
+		return err
+	}
+	return nil
+}
+
+// New returns a Host. It fails on a Config outside its bounds. Nothing runs before Run.
+func New(cfg Config) (*Host, error) {
+	if cfg.Rules == nil {
+		return nil, errors.New("host: Config.Rules must be set")
+	}
+	cfg.fill()
+	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room),
