@@ -44,7 +44,7 @@ func offer(e *engine) {
 	object := js.Global().Get("Object").New()
 	for _, name := range [...]string{
 		"start", "hello", "welcome", "message", "lost", "dropped", "receive", "frame", "me", "tick", "draw", "texts",
-		"desyncs", "setting", "leave",
+		"desyncs", "say", "heard", "setting", "leave",
 	} {
 		object.Set(name, js.FuncOf(func(_ js.Value, args []js.Value) any { return e.call(name, args) }))
 	}
@@ -90,6 +90,10 @@ func (e *engine) call(name string, args []js.Value) any {
 		return n
 	case "texts":
 		return e.b.Texts()
+	case "say":
+		return e.say(args[0].Int(), args[1], text(args[2]))
+	case "heard":
+		return e.b.Heard()
 	case "desyncs":
 		return e.b.Desyncs()
 	case "setting":
@@ -174,6 +178,16 @@ func (e *engine) tick(command js.Value, pressedMs float64) {
 	}
 	js.CopyBytesToGo(raw(e.floats), command)
 	e.b.Tick(e.floats[:n], pressedMs)
+}
+
+func (e *engine) say(message int, floats js.Value, texts string) any {
+	n := floats.Length() / 8
+	if len(e.floats) < n {
+		e.floats = make([]float64, n)
+	}
+	js.CopyBytesToGo(raw(e.floats), floats)
+	call, refused := e.b.Say(message, e.floats[:n], texts)
+	return map[string]any{"error": refused, "call": call}
 }
 
 func (e *engine) set(name string, v js.Value) string {

@@ -39,6 +39,9 @@ func (p *player) begin(now clock.Time) error {
 	}
 	p.up, p.commands, p.trail = uplink{heard: now}, commands{stats: p.commands.stats}, trail{}
 	p.sight.looked, p.sight.crowded = 0, false
+	if p.words != nil { // what waits was sent, and how often stays bounded
+		p.words.receiver = reliable.Receiver{MaxBytes: p.words.receiver.MaxBytes}
+	}
 	d := &p.down
 	*d = downlink{view: snapshot.NewView(s.hist), messages: sender, window: window, path: path{capacity: capacity},
 		applied: s.tick, lineNo: s.line.no, send: p.limits.Send, phase: int(p.id) % s.rules.Rate,

@@ -54,6 +54,10 @@ export interface GameTypes {
   avatar: any
   command: Record<string, any>
   events: Record<string, any>
+  /** Of messages: their fields. */
+  messages?: Record<string, any>
+  /** Of requests: their fields, and those of the answer. */
+  requests?: Record<string, { fields: any, answer: any }>
 }
 
 export type Entity<Properties = any> = Properties & EntityBase
@@ -130,6 +134,7 @@ export interface Layout {
   rate: number
   kinds: { name: string, properties: Field[] }[]
   events: { name: string, fields: Field[] }[]
+  messages?: { name: string, fields: Field[], answer?: Field[] }[]
   command: Field[]
   stats: string[]
   profiles: { name: string, title: string, delayMs: number, jitterMs: number, lossPct: number }[]
@@ -139,7 +144,10 @@ export interface Field { name: string, type: string, names?: string[], length?: 
 export interface Game<T extends GameTypes = GameTypes> {
   command: () => Partial<T["command"]>
   draw: (world: World<T>) => void
-  on: { [event in keyof T["events"]]?: (event: T["events"][event] & EventBase) => void } & { receipt?: (receipt: Receipt) => void }
+  on: { [event in keyof T["events"]]?: (event: T["events"][event] & EventBase, ...more: any[]) => void } & { receipt?: (receipt: Receipt) => void } & {
+    /** A message of the rules. from: the avatar of the player who caused it, 0: nobody; tick: in which the server sent it. */
+    [message in keyof NonNullable<T["messages"]>]?: (message: NonNullable<T["messages"]>[message], from: number, tick: number) => void
+  }
   /** Take back what a handler of on showed for an event with the same key: it was predicted, and has not happened. */
   undo: { [event in keyof T["events"]]?: (event: T["events"][event] & EventBase) => void }
 
@@ -172,6 +180,10 @@ export interface Game<T extends GameTypes = GameTypes> {
   readonly config: Readonly<{ game: string, truth?: boolean, local?: boolean }>
   autopilot: boolean
   set(name: string, value: number | string | boolean): string
+  /** Sends a message to the rules; returns "" or why nothing was sent. */
+  send<M extends keyof NonNullable<T["messages"]>>(name: M, fields?: Partial<NonNullable<T["messages"]>[M]>): string
+  /** Asks the rules. The promise fails with the sentence of a refusal. */
+  request<R extends keyof NonNullable<T["requests"]>>(name: R, fields?: Partial<NonNullable<T["requests"]>[R]["fields"]>): Promise<NonNullable<T["requests"]>[R]["answer"]>
   leave(): void
 }
 

@@ -31,6 +31,8 @@
 //     on the screen, and where it was judged), e.offMm (how far apart the two are), e.reason; of games whose commands have a
 //     press. e.seen, e.used and with either of them e.offMm may be undefined: the shot hit nothing on the screen, or the
 //     player did not see the target where it was judged
+//   g.on.<message>(m, from, tick) handles a message of the rules, such as chat: its fields, the avatar of the player who caused it
+//     (0: nobody), and the tick in which the server sent it
 //   g.undo.<event>(e) takes back an event of the same key that was shown as predicted and has not happened
 // and reads these:
 //   g.ctx g.canvas g.width g.height   2D context; size of the canvas in CSS pixels
@@ -42,6 +44,8 @@
 //   g.camera   toWorld(x, y) and toScreen(pos); x and y in the middle of the canvas; scale in CSS pixels per metre
 //   g.stats g.packets                 measurements; the datagrams since the last frame, if setting packets is 1
 //   g.transport g.layout g.autopilot  "webtransport", "websocket" or "" while offline; what the game is made of; who plays
+//   g.send(name, fields)              sends a message to the rules, once and in order; returns "" or why it was not sent
+//   await g.request(name, fields)     asks the rules: returns the answer's fields, or fails with the sentence of a refusal
 //   g.set(name, value) g.leave()      changes a setting, returns "" or why it was refused; leaves for good
 //   g.desyncs()                       texts about the newest wrong predictions: both states, the command, the likely cause
 //

@@ -97,11 +97,25 @@ func (c *compiler) messages(all []Handled) {
 		if m.Answer != nil {
 			k.Answer = c.schema("message", m.Name+"-answer", m.Answer)
 		}
+		c.open(k.Payload)
+		c.open(k.Answer)
 		if k.Payload != nil {
 			k.Size = packet.MessageSize(k.Payload)
 		}
 		c.pace(m, &k)
 		c.r.messages, c.r.Messages = append(c.r.messages, m), append(c.r.Messages, k)
+	}
+}
+
+// open refuses fields that not every receiver gets: a message has them all.
+func (c *compiler) open(k *schema.Kind) {
+	if k == nil {
+		return
+	}
+	for i := range k.Props {
+		if p := &k.Props[i]; p.Audience != schema.Everyone {
+			c.fail("message %q: %s has an audience of its own, which fields of entities have only", k.Name, p.Name)
+		}
 	}
 }
 

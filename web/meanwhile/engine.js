@@ -33,6 +33,8 @@ import { Sentence } from "./notice.js"
  * @property {(into: Uint8Array) => number} draw
  * @property {() => string} texts
  * @property {() => string} desyncs
+ * @property {(message: number, floats: Uint8Array, texts: string) => {error: string, call: number}} say
+ * @property {() => string} heard
  * @property {(name: string, value: number | string) => string} setting
  * @property {(nowMs: number) => void} leave
  * @property {() => string} [lastWords] the first line of the panic that ended the engine, or ""

@@ -6,6 +6,7 @@ import { startEngine } from "./engine.js"
 import { Input } from "./input.js"
 import { BRIDGE, Fields, World } from "./layout.js"
 import { Notice, Sentence } from "./notice.js"
+import { Words } from "./words.js"
 
 /** @typedef {import("../meanwhile.d.ts").JoinOptions} JoinOptions */
 
@@ -30,7 +31,7 @@ export class PageGame {
     this.canvas = options.canvas
     this.ctx = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }))
     this.notice = new Notice(this.canvas)
-    /** @type {Record<string, (event: any) => void>} */
+    /** @type {Record<string, (event: any, from?: any, tick?: any) => void>} */
     this.on = {}
     /** @type {Record<string, (event: any) => void>} */
     this.undo = {}
@@ -72,6 +73,7 @@ export class PageGame {
     this.engine = /** @type {import("./engine.js").Engine} */ (/** @type {unknown} */ (null))
     this.layout = /** @type {import("./layout.js").Layout} */ (/** @type {unknown} */ (null))
     this.model = /** @type {World} */ (/** @type {unknown} */ (null))
+    this.words = new Words({ game: "", rate: 0, kinds: [], events: [], command: [], stats: [], profiles: [] }, () => ({ error: "You are not connected.", call: 0 }))
     this.commandFields = new Fields([])
     this.commandFloats = new Float64Array(0)
     this.meFloats = new Float64Array(FIRST_ME)
@@ -115,6 +117,30 @@ export class PageGame {
    */
   desyncs() { return JSON.parse(this.call("desyncs") || "[]") }
 
+  /**
+   * Sends a message to the rules.
+   * @param {string} name
+   * @param {Record<string, any>} [fields]
+   * @returns {string} "" or why nothing was sent
+   */
+  send(name, fields) { return this.words.send(name, fields) }
+
+  /**
+   * Asks the rules, and waits for the answer.
+   * @param {string} name
+   * @param {Record<string, any>} [fields]
+   * @returns {Promise<any>} fails with the sentence of a refusal
+   */
+  request(name, fields) { return this.words.request(name, fields) }
+
+  /** Hands out what the rules said. */
+  hear() {
+    if (!this.layout.messages?.length) return
+    this.words.deliver(this.call("heard") || "", (name, message, from, tick) => {
+      if (this.on[name]) this.ask(`g.on.${name}`, this.on[name], message, from, tick)
+    })
+  }
+
   /** Loads the engine, connects, and starts the loop. */
   async begin() {
     this.notice.show("veil", "Loading…", { progress: null })
@@ -140,6 +166,7 @@ export class PageGame {
     this.input.onuse = () => { if (this.driving) this.autopilot = false }
     this.commandFields = new Fields(this.layout.command)
     this.commandFloats = new Float64Array(this.commandFields.size)
+    this.words = new Words(this.layout, (message, floats, texts) => this.call("say", message, floats, texts))
     this.model = new World(this.layout)
     this.world = this.model.lists
     this.stats = this.model.stats
@@ -253,6 +280,7 @@ export class PageGame {
     if (now - this.now < AWAY_MS / 2) return
     this.now = now
     this.runTicks(this.call("frame", now, now))
+    this.hear()
   }
 
   /** Makes the commands that are due.
@@ -312,6 +340,7 @@ export class PageGame {
       const handlers = undo ? this.undo : this.on
       if (handlers[name]) this.ask(`g.${undo ? "undo" : "on"}.${name}`, handlers[name], event)
     }
+    this.hear()
     this.watchSilence()
 
     const { ctx, ratio } = this

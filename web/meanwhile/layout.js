@@ -10,6 +10,7 @@ import { Sentence } from "./notice.js"
  * @property {number} rate ticks per second
  * @property {{name: string, properties: Field[]}[]} kinds
  * @property {{name: string, fields: Field[]}[]} events
+ * @property {{name: string, fields: Field[], answer?: Field[]}[]} [messages]
  * @property {Field[]} command
  * @property {string[]} stats
  * @property {{name: string, title: string, delayMs: number, jitterMs: number, lossPct: number}[]} profiles
@@ -30,6 +31,8 @@ const PARTS = { vec2: ["x", "y"], vec3: ["x", "y", "z"], view: ["yaw", "pitch"],
 /** Floats of a value by type; those of bytes depend on its length.
  * @type {Record<string, number>} */
 const SIZES = { vec2: 2, vec3: 3, view: 2, quat: 3, angle: 1, number: 1, bool: 1, text: 1, enum: 1, bytes: 0, press: 1 }
+
+const utf8 = new TextEncoder()
 
 /** How an array of bytes is packed: this many floats, of this many bytes each. */
 const packing = (/** @type {number} */ length) => {
@@ -79,12 +82,13 @@ export class Fields {
   }
 
   /**
-   * Writes the fields of an object into floats; a missing field is zero.
+   * Writes the fields of an object into floats; a missing field is zero. A text becomes its length in bytes.
    * @param {Plain} object
    * @param {Floats} floats
+   * @param {string[]} [texts] gets the texts, in their order
    * @returns {string} the name of a field that is not a number, or ""
    */
-  write(object, floats) {
+  write(object, floats, texts) {
     let bad = "", at = 0
     const put = (/** @type {any} */ v, /** @type {string} */ name) => {
       v = +(v ?? 0)
@@ -103,6 +107,10 @@ export class Fields {
       } else if (type === "quat") {
         const n = Math.hypot(v?.x ?? 0, v?.y ?? 0, v?.z ?? 0, v?.w ?? 0) * (v?.w < 0 ? -1 : 1) || 1
         for (const part of PARTS.quat) put((v?.[part] ?? 0) / n, name)
+      } else if (type === "text" && texts) {
+        const s = String(v ?? "")
+        put(utf8.encode(s).length, name)
+        texts.push(s)
       } else if (PARTS[type]) for (const part of PARTS[type]) put(v?.[part], name)
       else put(type === "enum" && typeof v === "string" ? (names.includes(v) ? names.indexOf(v) : NaN) : v, name)
     }

@@ -82,6 +82,9 @@ type Bridge struct {
 	key        float64                // of the newest event
 	numbered   [maxTakenBack]numbered // keys of predicted events
 	flights    []flight
+	calls      int     // number of the page's newest request
+	asked      []asked // of client
+	broken     []asked // of clients before it: they get no answer
 	complained map[string]bool
 }
 

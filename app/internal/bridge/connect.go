@@ -78,6 +78,7 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) (sentence string, retryMs fl
 		return "This page cannot play on that server (" + err.Error() + "). Reload the page.", 0
 	}
 	b.previous = b.client
+	b.broken, b.asked = append(b.broken, b.asked...), nil
 	b.client, b.welcome, b.joined, b.welcomed, b.due = c, w, true, now, 0
 	b.client.SetAway(b.set.away)
 	b.network.clear()

@@ -53,6 +53,11 @@ func (w *writer) describe(rules *game.Rules) error {
 		}
 		w.events = append(w.events, l)
 	}
+	for i := range rules.Messages {
+		if rules.Messages[i].Name == receiptName {
+			return sentence("The message " + receiptName + " has the name of an event that each page has; give it another name.")
+		}
+	}
 	return nil
 }
 
@@ -124,6 +129,18 @@ func (b *Bridge) Layout() string {
 	}
 	list("kinds", "properties", b.write.kinds, false)
 	list("events", "fields", b.write.events, b.rules.Feedback().Shoots)
+	j.key("messages").open('[')
+	for i := range b.rules.Messages {
+		m := &b.rules.Messages[i]
+		j.open('{')
+		j.key("name").text(m.Name)
+		j.fields("fields", m.Payload, false)
+		if m.Answer != nil {
+			j.fields("answer", m.Answer, false)
+		}
+		j.close('}')
+	}
+	j.close(']')
 	j.fields("command", b.rules.Command, true)
 	j.key("stats").open('[')
 	for _, s := range statNames {
