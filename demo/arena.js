@@ -3,6 +3,7 @@
 import { join } from "/meanwhile.js"
 import { Scene, COLOR, FORESHORTENED } from "/scene.js"
 import { Panel, readAddress, settingsOf } from "/panel.js"
+import { Chat } from "/chat.js"
 import { Ribbon } from "/ribbon.js"
 import { Sound } from "/sound.js"
 
@@ -104,6 +105,7 @@ for (const [name, show] of Object.entries(EVENTS)) {
     sound.takeBack(e.key)
   }
 }
+const chat = new Chat(g, canvas)
 g.command = command
 g.draw = draw
 buildSlots()
@@ -387,6 +389,7 @@ function hud(world, me) {
     if (row.lastChild.textContent !== String(p.score)) row.lastChild.textContent = p.score
     row.className = (p.mine ? "mine" : "") + (p.alive ? "" : " gone")
   })
+  chat.draw(world, !!me && !g.autopilot)
   hint(me)
 }
 
@@ -423,13 +426,14 @@ function hint(me) {
   const touch = g.touch || matchMedia("(pointer: coarse)").matches
   const kind = !me ? "" : g.autopilot ? "bot" : g.now - takenAt < 9000 ? "keys" : ""
   $("jump").hidden = !touch || !me || g.autopilot
+  $("chatbutton").hidden = !touch || !me
   if (kind + touch === hintKind) return
   hintKind = kind + touch
   const box = $("hint")
   const aim = kind === "keys" ? "<kbd>Mouse</kbd> shoot" : "<kbd>Mouse</kbd> aim, click to shoot"
   const keys = touch ? ["<b>Left thumb</b> moves", "<b>right thumb</b> aims and fires"]
     : ["<kbd>W</kbd><kbd>A</kbd><kbd>S</kbd><kbd>D</kbd> move", "<kbd>Space</kbd> jump", aim]
-  const more = ["<kbd>Shift</kbd> crouch", "<kbd>1</kbd><kbd>2</kbd> weapon", "<kbd>R</kbd> reload", "<kbd>F</kbd> blade", "<kbd>V</kbd> shove", "<kbd>E</kbd> door"]
+  const more = ["<kbd>Shift</kbd> crouch", "<kbd>1</kbd><kbd>2</kbd> weapon", "<kbd>R</kbd> reload", "<kbd>F</kbd> blade", "<kbd>V</kbd> shove", "<kbd>E</kbd> door", "<kbd>Enter</kbd> chat"]
   const line = all => all.map(s => `<span>${s}</span>`).join("<i>·</i>")
   if (kind === "bot") box.innerHTML = touch ? "A bot plays for you. Tap to take over.<br>" + line(keys) : line(["A bot plays until you touch a key", ...keys])
   if (kind === "keys") box.innerHTML = line(touch ? keys : [...keys, ...more])

@@ -72,6 +72,8 @@ type Player struct {
 	Cut2 game.ID `net:"handle,kept"`
 	Cut3 game.ID `net:"handle,kept"`
 	By   game.ID `net:"handle,server"` // who hit the player last
+
+	Voted game.ID `net:"handle,server"` // the newest Poll that the player voted in
 }
 
 // Pack lies on a pad until someone takes it.
@@ -128,10 +130,11 @@ var (
 
 	Game = game.Definition[Cmd]{
 		Name: "arena", Rate: Rate, Send: 20,
-		Kinds:  game.Kinds(Players, Packs, Rounds, Rockets, Doors),
-		Events: game.Events(Shots, Frags, Launches, Blasts, Swings, Cuts, Shoves, Presses),
-		Static: mapHash(),
-		Join:   join, Act: act, Step: step, Referee: referee, Bot: Bot,
+		Kinds:    game.Kinds(Players, Packs, Rounds, Rockets, Doors, Polls),
+		Events:   game.Events(Shots, Frags, Launches, Blasts, Swings, Cuts, Shoves, Presses),
+		Messages: game.Messages(Chat.On(chat), Votes.On(vote)),
+		Static:   mapHash(),
+		Join:     join, Act: act, Step: step, Referee: referee, Bot: Bot,
 	}
 )
 
@@ -226,6 +229,7 @@ func referee(w *game.World) {
 			next(w, r)
 		}
 	}
+	polls(w)
 	burst(w)
 	for id, p := range Players.All(w) {
 		switch {

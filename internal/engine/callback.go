@@ -15,18 +15,18 @@ const (
 	acting
 	stepping
 	refereeing
-	hearing  // the handler of a message
 	thinking // Bot
 	showing  // ShownTo
 	grouping // Groups
 	watching // Watch
+	hearing  // the handler of a message
 )
 
 // readOnly reports whether callbacks of this phase change nothing: what they write is undone.
-func (p phase) readOnly() bool { return p >= thinking }
+func (p phase) readOnly() bool { return p >= thinking && p <= watching }
 
 func (p phase) String() string {
-	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "On", "Bot", "ShownTo", "Groups", "Watch"}[p]
+	return [...]string{"", "Join", "Leave", "Act", "Step", "Referee", "Bot", "ShownTo", "Groups", "Watch", "On"}[p]
 }
 
 // PanicError says that a callback of a game's rules panicked. The callback had no effect.

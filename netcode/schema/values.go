@@ -162,7 +162,7 @@ func (p *Prop) Coarsen(v int32, level int) int32 {
 // Floats is how many numbers AppendDrawn and AppendExact give for a kind: its simulation integers.
 func (k *Kind) Floats() int { return k.Sims }
 
-var noFloats [8]float64
+var noFloats [(MaxLine + 3) / 4]float64
 
 // AppendDrawn appends the properties of drawn observer integers (1/SubSteps) as numbers, in order
 // of properties and components: metres, metres per second, radians, and integers as they are. Texts
