@@ -155,7 +155,7 @@ func (e Event[T]) event() *engine.Kind { return e.k }
 
 func Events(e ...anyEvent) []anyEvent { return e }
 
-// Emit sends an event to all who can see the place at. Who predicts the actor shows it at once.
+// Emit sends an event to all who can see at, at once where it is predicted.
 func (e Event[T]) Emit(w *World, actor ID, at geom.Vec2, v T) {
 	w.engine().Emit(e.k, actor, at, unsafe.Pointer(&v))
 }

@@ -16,8 +16,7 @@ type handled engine.Handled
 
 func (h handled) handled() engine.Handled { return engine.Handled(h) }
 
-// A Message is what players (g.send in a page, client.Say) and rules say to each other, such as
-// chat: once each, in order.
+// Message is words between players (g.send, client.Say) and rules, such as chat.
 type Message[T any] struct{ *engine.Message }
 
 // NewMessage declares a message that each player may send so often, and more at once after a pause.
@@ -40,7 +39,7 @@ func (m Message[T]) On(f func(w *World, from ID, v T)) anyMessage {
 	return handled{m.Message, on}
 }
 
-// Send sends v to a player. Rules that clients predict send nothing there.
+// Send sends v to a player, once and in order; a prediction sends nothing.
 func (m Message[T]) Send(w *World, to ID, v T) { w.engine().Say(m.Message, to, unsafe.Pointer(&v)) }
 
 // SendAll sends v to the players that to accepts, such as a team, 0 being spectators; to all if

@@ -72,7 +72,7 @@ func (h *hall) step(id game.ID, c Cmd) []engine.Emitted {
 
 func (h *hall) join(x, y, z float64) game.ID {
 	h.t.Helper()
-	id, err := h.e.Join("someone")
+	id, err := h.e.Join("someone", nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}

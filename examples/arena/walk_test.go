@@ -187,7 +187,7 @@ func TestWalkAnywhere(t *testing.T) {
 	e := engine.NewServer(rules, 1, 2)
 	ids := make([]game.ID, 20)
 	for i := range ids {
-		if ids[i], err = e.Join("walker"); err != nil {
+		if ids[i], err = e.Join("walker", nil); err != nil {
 			t.Fatal(err)
 		}
 	}
