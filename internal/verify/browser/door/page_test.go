@@ -8,12 +8,17 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -40,8 +45,19 @@ const notice = `(() => {
 	return !n || n.classList.contains("quiet") ? "" : n.innerText.trim()
 })()`
 
-// serve serves zap as game.example, and returns its address under that name.
+// serve serves zap as game.example over https, and returns its address under that name.
 func serve(t *testing.T, a *authority.Authority, d site.Door) string {
+	t.Helper()
+	d.TLSCert, d.TLSKey = a.Issue(time.Now().Add(100*time.Hour), "game.example")
+	url := listen(t, "127.0.0.1:0", d, slog.DiscardHandler)
+	if !strings.HasPrefix(url, "https://game.example:") {
+		t.Fatalf("the address is %s", url)
+	}
+	return url
+}
+
+// listen serves zap until the test ends and returns its address.
+func listen(t *testing.T, addr string, d site.Door, log slog.Handler) string {
 	t.Helper()
 	program, err := site.Build(t.Context(), "../../../../examples/zap/cmd/zap", "zap", io.Discard)
 	if err != nil {
@@ -51,9 +67,8 @@ func serve(t *testing.T, a *authority.Authority, d site.Door) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.TLSCert, d.TLSKey = a.Issue(time.Now().Add(100*time.Hour), "game.example")
 	s, err := site.Listen(site.Config{
-		Addr: "127.0.0.1:0", Door: d, Host: host.Config{Rules: rules, Bots: 1, Seed: 3},
+		Addr: addr, Door: d, Host: host.Config{Rules: rules, Bots: 1, Seed: 3, Log: slog.New(log)},
 		Pages: []fs.FS{fstest.MapFS{"index.html": {Data: fmt.Appendf(nil, page, "/meanwhile.js")}}},
 	})
 	if err != nil {
@@ -68,9 +83,6 @@ func serve(t *testing.T, a *authority.Authority, d site.Door) string {
 			t.Error(err)
 		}
 	})
-	if url := s.URL(); !strings.HasPrefix(url, "https://game.example:") {
-		t.Fatalf("the address is %s", url)
-	}
 	return s.URL()
 }
 
@@ -115,14 +127,20 @@ var anyRoot = map[string]any{"webtransport-developer-mode": true}
 // another serves a static page as name, and returns its address.
 func another(t *testing.T, a *authority.Authority, name, library string) string {
 	t.Helper()
+	return front(t, a, name, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, page, library)
+	}))
+}
+
+// front serves https as name, and returns its address.
+func front(t *testing.T, a *authority.Authority, name string, h http.Handler) string {
+	t.Helper()
 	pair, err := tls.LoadX509KeyPair(a.Issue(time.Now().Add(100*time.Hour), name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, page, library)
-	}))
+	s := httptest.NewUnstartedServer(h)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
 	s.StartTLS()
 	t.Cleanup(s.Close)
@@ -244,4 +262,59 @@ func TestMixedContentIsExplained(t *testing.T) {
 		t.Errorf("the page says %q, want %q", sentence, want)
 	}
 	p.Errors() // of the blocked request
+}
+
+// Behind a reverse proxy with https the page plays over WebSocket, or over WebTransport where UDP
+// reaches the server itself, and the server knows each player's own address.
+func TestBehindAReverseProxy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: a page behind a reverse proxy in a browser")
+	}
+	a := authority.New(t)
+	for udp, want := range map[string]string{"off": "websocket", "": "webtransport"} {
+		var log journal
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner := &url.URL{Scheme: "http", Host: free.Addr().String()}
+		free.Close()
+		if got := listen(t, inner.Host, site.Door{UDP: udp, TrustProxy: []string{"127.0.0.1"}, PublicAddr: "game.example"},
+			slog.NewTextHandler(&log, nil)); got != "https://game.example/" {
+			t.Errorf("the address is %s", got)
+		}
+		p := open(t, a, nil)
+		p.Open(front(t, a, "game.example", &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(inner)
+			r.Out.Host = r.In.Host
+			r.Out.Header.Set("X-Forwarded-For", "192.0.2.44")
+		}}))
+		p.WaitFor("globalThis.game?.me && game.stats.tick > 60")
+		var got string
+		p.Eval("game.transport", &got)
+		if got != want {
+			t.Errorf("UDP %q: the page plays over %s, want %s", udp, got, want)
+		}
+		if known := strings.Contains(log.String(), "192.0.2.44:0"); known != (want == "websocket") {
+			t.Errorf("UDP %q: the log says\n%s", udp, log.String())
+		}
+	}
+}
+
+// A journal keeps a log.
+type journal struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *journal) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *journal) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
