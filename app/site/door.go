@@ -75,8 +75,10 @@ func (d *Door) check(addr string) (*front, error) {
 	if err := f.call(d.PublicAddr, len(d.TrustProxy) > 0); err != nil {
 		return nil, err
 	}
-	if host, _, _ := net.SplitHostPort(addr); isName(host) {
-		f.names = append(f.names, strings.ToLower(host))
+	for _, a := range []string{addr, d.Metrics, d.Redirect} {
+		if host, _, _ := net.SplitHostPort(a); isName(host) {
+			f.names = append(f.names, strings.ToLower(host))
+		}
 	}
 	if host, err := os.Hostname(); err == nil && isName(host) {
 		f.names = append(f.names, strings.ToLower(host), strings.ToLower(host)+".local")

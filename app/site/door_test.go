@@ -365,6 +365,48 @@ func TestOneCertificateForAllTransports(t *testing.T) {
 	}
 }
 
+// The first lines of a server say where it is and what players get there.
+func TestPlayersAreTold(t *testing.T) {
+	a := authority.New(t)
+	certFile, keyFile := a.Issue(time.Now().Add(100*time.Hour), "game.example", "*.game.example")
+	for _, c := range []struct {
+		addr string
+		door Door
+		url  string // P stands for the port
+		want string
+	}{
+		{"127.0.0.1:0", Door{}, "http://127.0.0.1:P/", "on this machine get: page, WebTransport, WebSocket. Others need --addr :P."},
+		{"127.0.0.1:0", Door{UDP: "off"}, "http://127.0.0.1:P/", "on this machine get: page, WebSocket."},
+		{"0.0.0.0:0", Door{}, "http://127.0.0.1:P/", "page, WebSocket only: no https"},
+		{"0.0.0.0:0", Door{PublicAddr: "192.0.2.1:80"}, "http://192.0.2.1:80/", "page, WebSocket only: no https"},
+		{"0.0.0.0:0", Door{TLSCert: certFile, TLSKey: keyFile}, "https://game.example:P/",
+			"page, WebTransport, WebSocket, if TCP port P and UDP port U are open."},
+		{"0.0.0.0:0", Door{TLSCert: certFile, TLSKey: keyFile, PublicAddr: "game.example:443"}, "https://game.example/",
+			"page, WebTransport, WebSocket, if TCP port P and UDP port U are open."},
+		{"0.0.0.0:0", Door{TLSCert: certFile, TLSKey: keyFile, UDP: "off"}, "https://game.example:P/",
+			"page, WebSocket only: --udp off"},
+		{"0.0.0.0:0", Door{ACME: []string{"play.example"}, State: "s"}, "https://play.example:P/",
+			"The authority of --acme asks at TCP port 443, which must lead to port P here."},
+		{"127.0.0.1:0", Door{TrustProxy: []string{"127.0.0.1"}, PublicAddr: "game.example"}, "https://game.example/",
+			"through the reverse proxy: page, WebSocket; WebTransport where UDP port U"},
+		{"127.0.0.1:0", Door{TrustProxy: []string{"127.0.0.1"}, PublicAddr: "game.example:80"}, "http://game.example:80/",
+			"page, WebSocket only: no https"},
+	} {
+		s, err := Listen(Config{Addr: c.addr, Door: c.door, Host: host.Config{Rules: rules(t)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := splitAddr(s.tcp.Addr())
+		url, want := strings.Replace(c.url, ":P/", ":"+port+"/", 1), strings.ReplaceAll(c.want, "ort P", "ort "+port)
+		_, udp, _ := net.SplitHostPort(s.QUIC()) // another one if that of the same number is taken
+		want = strings.Replace(strings.Replace(want, ":P.", ":"+port+".", 1), "UDP port U", "UDP port "+udp, 1)
+		if s.URL() != url || !strings.Contains(s.players(), want) {
+			t.Errorf("%+v: %s %q; want %s %q", c.door, s.URL(), s.players(), url, want)
+		}
+		s.Close()
+	}
+}
+
 // Plain http leads to https, for the server's own names alone.
 func TestRedirect(t *testing.T) {
 	a := authority.New(t)

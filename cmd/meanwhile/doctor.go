@@ -411,7 +411,7 @@ func (d *doctor) origins(ctx context.Context) bool {
 			d.ok("origin", "pages of %s may play", origin)
 		}
 	}
-	if try("https://stranger.invalid") == nil {
+	if try("https://meanwhile-doctor.invalid") == nil {
 		d.ok("origin", "pages of every host may play (--origin '*')")
 	} else {
 		d.ok("origin", "pages of other hosts may not play")
