@@ -226,7 +226,7 @@ func (h *Host) enter(
 	}()
 	j := &joining{
 		share: mine, profile: stored,
-		name: hello.Name, peer: conn, nonce: hello.Nonce, account: grant.Player, answer: make(chan error, 1),
+		name: hello.Name, peer: conn, nonce: hello.Nonce, account: grant.Player, address: address(conn.Remote()), answer: make(chan error, 1),
 		where: []slog.Attr{slog.String("transport", conn.Name()), slog.String("remote", conn.Remote())},
 		ready: func(p *player, w session.Welcome) {
 			in = p

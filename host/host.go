@@ -44,6 +44,9 @@ const (
 	// Stay is how long a player must have been in a room for the room to wait for Config.Grace when
 	// all have left. A room in which nobody stayed ends at once.
 	Stay = 10 * time.Second
+	// IdleTime is how long a player may do nothing before it makes place for a newcomer to a full
+	// room.
+	IdleTime = 3 * time.Minute
 	// DefaultPlayersPerAddress is how many humans may play from one address, such as a school
 	// behind one router.
 	DefaultPlayersPerAddress = 64

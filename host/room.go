@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -83,7 +84,9 @@ type player struct {
 	bot     bool
 	nonce   [session.KeySize]byte
 	account uint64
-	profile *profile // nil: what it gains does not last
+	address netip.Addr // see address
+	entered clock.Tick // the tick of joining
+	profile *profile   // nil: what it gains does not last
 	joined  clock.Time
 	log     *slog.Logger
 
@@ -124,6 +127,7 @@ type joining struct {
 	bot     bool
 	nonce   [session.KeySize]byte
 	account uint64
+	address netip.Addr // see address
 	profile *profile
 	share   *share
 	where   []slog.Attr
@@ -409,7 +413,7 @@ func (r *room) join(j *joining) error {
 	now := r.h.clock()
 	if !j.bot {
 		r.displace(j)
-		if r.humans >= r.h.cfg.Players {
+		if r.humans >= r.h.cfg.Players && !r.makePlace(j.address) {
 			return refusal(session.RoomFull, "room %s has its %d players", r.name, r.humans)
 		}
 	}
@@ -425,6 +429,7 @@ func (r *room) join(j *joining) error {
 		return refusal(session.RoomFull, "%v", err)
 	}
 	p := &player{id: id, name: j.name, peer: j.peer, bot: j.bot, nonce: j.nonce, account: j.account, joined: now,
+		address: j.address, entered: r.srv.Tick(),
 		profile: j.profile}
 	p.log = slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(id)),
 		slog.String("name", j.name)}, j.where...)))

@@ -208,3 +208,75 @@ func TestRoomsEnd(t *testing.T) {
 		}
 	})
 }
+
+// One address fills a room only as long as nobody else wants in: then it keeps half of the places.
+func TestShareOfARoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{Players: 6})
+		defer s.end()
+		var conns []transport.Conn
+		join := func(address string, in bool) {
+			t.Helper()
+			c, err := s.tryHello(address, session.Hello{})
+			if err == nil {
+				conns = append(conns, c)
+				defer time.Sleep(100 * time.Millisecond)
+			} else if e := refusedFor(err, session.RoomFull, "has its 6 players"); e != nil {
+				t.Error(e)
+			}
+			if (err == nil) != in {
+				t.Errorf("from %s: %v, want in: %v", address, err, in)
+			}
+		}
+		for range 6 {
+			join("203.0.113.7", true)
+		}
+		join("203.0.113.7", false)
+		for i := range 3 {
+			join(fmt.Sprintf("198.51.100.%d", i), true)
+		}
+		join("198.51.100.3", false)
+		for i, c := range conns {
+			if out := i >= 3 && i < 6; (c.Err() != nil) != out {
+				t.Errorf("connection %d: %v, want out: %v", i, c.Err(), out)
+			} else if out && !strings.Contains(c.Err().Error(), "come from your address") {
+				t.Error(c.Err())
+			}
+		}
+		for _, c := range conns {
+			end(c)
+		}
+	})
+}
+
+// Whoever has done nothing for minutes makes place in a full room; whoever plays does not.
+func TestIdlePlayersMakePlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{Players: 2})
+		defer s.end()
+		ann, bob := s.join("ann", ""), s.join("bob", "")
+		bob.SetBot(nil) // sends commands that stay the same
+		time.Sleep(IdleTime - 10*time.Second)
+		if _, err := s.try("eve", "", nil); refusedFor(err, session.RoomFull, "has its 2 players") != nil {
+			t.Errorf("before the time: %v", err)
+		}
+		time.Sleep(20 * time.Second)
+		cat, err := s.try("cat", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := <-bob.left; refusedFor(err, session.Removed, "done nothing") != nil {
+			t.Errorf("the idle player got %v", err)
+		}
+		if _, err := s.try("eve", "", nil); refusedFor(err, session.RoomFull, "has its 2 players") != nil {
+			t.Errorf("nobody is idle any more: %v", err)
+		}
+		for _, g := range []*visitor{ann, cat} {
+			if err := g.Conn().Err(); err != nil {
+				t.Error(err)
+			}
+			g.leave()
+			<-g.left
+		}
+	})
+}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"meanwhile/game"
@@ -29,6 +30,7 @@ type CommandStats struct {
 	Contradicted uint64
 	Withdrawn    uint64     // times that the client's commands went back and made those that waited void
 	LastStarved  clock.Tick // newest tick that ran without its own command
+	LastActed    clock.Tick // newest tick whose command was not the same as the one before; 0: none
 	// Suspicion, from 0 to 100, says how much more often the player's shots were of older pictures
 	// than its path explains: 5 for each second of shots with one. Five minutes of play without one
 	// take off 25. Honest players seldom exceed 20, on good paths 5.
@@ -115,6 +117,13 @@ const noSlackReported = math.MinInt16
 func (c *commands) noteSlack(slack int64) {
 	if !c.slackDue || slack < c.slack {
 		c.slack, c.slackDue = slack, true
+	}
+}
+
+// noteIntent notes whether a command that runs at tick differs from the one before.
+func (c *commands) noteIntent(run *packet.Command, tick clock.Tick) {
+	if !slices.Equal(run.Vals, c.last.Vals) {
+		c.stats.LastActed = tick
 	}
 }
 

@@ -86,6 +86,7 @@ func (c *commands) nextQueued(s *Server) (run *packet.Command, waited time.Durat
 			continue
 		case here:
 			q.ran = t
+			c.noteIntent(run, s.tick)
 			copyCommand(&c.last, run)
 			return run, s.now.Sub(clock.Time(arrival))
 		case t < q.fillTo || c.idle && t+credit <= now: // the client idled, as it announced

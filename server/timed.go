@@ -58,6 +58,7 @@ func (c *commands) nextCommand(s *Server, log *wire.Log) (run *packet.Command) {
 	run, c.pressed = &s.run, s.tick
 	_, own := c.waiting.take(s.tick, run)
 	if own {
+		c.noteIntent(run, s.tick)
 		copyCommand(&c.last, run)
 	} else {
 		c.repeatLast(s, log, run)
