@@ -341,6 +341,7 @@ func (p *player) header(w *wire.BitWriter, sent *wire.Packet, o occasion, budget
 		d.quiet.add(sent.Seq)
 	}
 	h.Elicits = o.records || o.messages || o.crowded || o.resting && !d.rest.Known()
+	d.path.sent(sent.Seq, h.Elicits)
 	h.Append(w, known)
 }
 

@@ -31,6 +31,8 @@ type path struct {
 	// client's wait for its next frame and for something to send.
 	answer    rate.RTT
 	answered  wire.Seq    // newest packet whose answer was measured
+	newest    wire.Seq    // packet sent
+	asked     uint64      // bit i: packet newest-i asked for an answer
 	down      rate.OneWay // how long packets stand in queues on the way down
 	delivered int         // bytes that the present acknowledgement shows to have arrived
 	packets   int         // that these were
@@ -41,6 +43,14 @@ type path struct {
 func (p *path) arrived(size int) {
 	p.delivered += size
 	p.packets++
+}
+
+// sent notes that packet seq is on its way, and whether it asks for an answer.
+func (p *path) sent(seq wire.Seq, asks bool) {
+	p.asked <<= seq - p.newest
+	if p.newest = seq; asks {
+		p.asked |= 1
+	}
 }
 
 // acknowledged measures by an acknowledgement what the path carries. sent is the newest packet that
@@ -62,7 +72,12 @@ func (p *path) acknowledged(h *wire.Header, sent *wire.Packet, arrival clock.Tim
 		return // it or a later one was measured before
 	}
 	p.answered = sent.Seq
-	p.answer.Sample(arrival, answer)
+	// A packet that asked for no answer may have waited for seconds until the client had something to
+	// say. Such an answer would delay what is lost alone by as much.
+	asked := p.asked>>(p.newest-sent.Seq)&1 != 0
+	if asked || p.answer.Smoothed() == 0 || answer <= p.timeout() {
+		p.answer.Sample(arrival, answer)
+	}
 	// When the packet reached the client, by its own clock: exactly where an echo says so, else
 	// when it sent the acknowledgement.
 	there := at.Near(h.Stamp)
