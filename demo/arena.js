@@ -390,7 +390,29 @@ function hud(world, me) {
     row.className = (p.mine ? "mine" : "") + (p.alive ? "" : " gone")
   })
   chat.draw(world, !!me && !g.autopilot)
+  showBest(g.world.best ?? [])
   hint(me)
+}
+
+/** Shows who has the most frags of all time, as the server remembers it: all of them between rounds, else the first three. */
+function showBest(all) {
+  const rows = all.slice().sort((a, b) => a.rank - b.rank), list = $("best").lastElementChild
+  $("best").hidden = !rows.length
+  $("best").classList.toggle("whole", !$("dead").hidden || g.world.round?.[0]?.phase === 2)
+  while (list.childElementCount > rows.length) list.lastChild.remove()
+  rows.forEach((r, i) => {
+    let row = list.children[i]
+    if (!row) {
+      row = document.createElement("li")
+      row.append(document.createElement("i"), document.createElement("span"), document.createElement("b"))
+      list.append(row)
+    }
+    const [rank, name, frags] = row.children
+    if (rank.textContent !== String(r.rank)) rank.textContent = r.rank
+    if (name.textContent !== r.name) name.textContent = r.name
+    if (frags.textContent !== String(r.frags)) frags.textContent = r.frags
+    row.title = `at most ${r.round} in one round`
+  })
 }
 
 /** Shows the weapon in the hands: its rounds, and what the hands do with it. */
@@ -408,7 +430,8 @@ function arms(me) {
 /** Shows how many players the list leaves out. */
 function setMore(n) {
   const text = n > 0 ? `and ${n} more` : ""
-  if ($("scores").dataset.more !== text) $("scores").dataset.more = text
+  const rows = $("scores").firstElementChild
+  if (rows.dataset.more !== text) rows.dataset.more = text
 }
 
 // Without a connection the last numbers are no longer true, so they are hidden.

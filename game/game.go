@@ -69,7 +69,7 @@ func (k Kind[T]) of(w *World) *engine.Store { return w.engine().Store(k.k) }
 
 func Kinds(k ...anyKind) []anyKind { return k }
 
-// Spawn makes an entity; in a client only Act does, of Predicted and Near kinds.
+// Spawn makes an entity. A client's Act spawns Predicted and Near kinds alone.
 func (k Kind[T]) Spawn(w *World, v T) ID {
 	return k.of(w).Spawn(unsafe.Pointer(&v))
 }

@@ -457,6 +457,7 @@ type pageConfig struct {
 	WebTransport *webTransport `json:"webtransport,omitempty"`
 	WebSocket    string        `json:"websocket"`
 	Truth        bool          `json:"truth,omitempty"`
+	Saves        bool          `json:"saves,omitempty"`
 }
 
 type webTransport struct {
@@ -508,6 +509,7 @@ func (s *Site) config(w http.ResponseWriter, r *http.Request) {
 		Schema: fmt.Sprintf("%d-%016x-%s", session.Version, rules.Hash, p.wasm.hash[:16]),
 		Wasm:   "/" + rules.Name + ".wasm", WasmBytes: len(p.wasm.raw), Exec: "/wasm_exec.js",
 		WebSocket: transport.Path, Truth: s.cfg.Truth && s.local(),
+		Saves: s.cfg.Host.Store != nil && rules.Saved(false) != nil,
 	}
 	if s.udp != nil {
 		c.WebTransport = &webTransport{URL: ":" + s.udpPort() + transport.Path}

@@ -39,6 +39,7 @@ type commands struct {
 		Game    string `default:"arena" help:"Play arena or invasion; plaza is planned."`
 		Bots    *int   `help:"How many bots to add to each room; by default 7 in arena and 150 in invasion."`
 		Kbit    int    `default:"64" help:"Send each player at most so many kbit/s."`
+		State   string `placeholder:"DIR" help:"The folder for what outlasts the program, such as the best players."`
 		Open    bool   `help:"Open the page in a browser."`
 		Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
 	} `cmd:"" help:"Start a server with bots and a page on this machine, and print its address."`
@@ -108,7 +109,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "demo":
 		d := &c.Demo
 		return serve(ctx, d.Game, d.Bots, d.Open, site.Config{
-			Addr: d.Addr, Truth: true,
+			Addr: d.Addr, Door: site.Door{State: d.State}, Truth: true,
 			// The page has a slider for the playout delay: shots of those who move it count, too.
 			Host: host.Config{Budget: d.Kbit * 1000 / 8, Playout: playout.MaxDelay, Log: site.Logger(stderr, d.Verbose)},
 		}, stdout, stderr)

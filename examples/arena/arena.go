@@ -9,6 +9,7 @@ package arena
 
 import (
 	"meanwhile/game"
+	"meanwhile/game/saved"
 	"meanwhile/geom"
 )
 
@@ -118,6 +119,7 @@ var (
 	Rounds  = game.NewKind[Round]("round")
 	Rockets = game.NewKind[Rocket]("rocket", game.Predicted)
 	Doors   = game.NewKind[Door]("door", game.Predicted)
+	Bests   = game.NewKind[Best]("best")
 
 	Shots    = game.NewEvent[Shot]("shot")
 	Launches = game.NewEvent[Launch]("launch")
@@ -130,10 +132,11 @@ var (
 
 	Game = game.Definition[Cmd]{
 		Name: "arena", Rate: Rate, Send: 20,
-		Kinds:    game.Kinds(Players, Packs, Rounds, Rockets, Doors, Polls),
+		Kinds:    game.Kinds(Players, Packs, Rounds, Rockets, Doors, Polls, Bests),
 		Events:   game.Events(Shots, Frags, Launches, Blasts, Swings, Cuts, Shoves, Presses),
 		Messages: game.Messages(Chat.On(chat), Votes.On(vote)),
 		Static:   mapHash(),
+		Saved:    saved.List(careers, boards),
 		Join:     join, Act: act, Step: step, Referee: referee, Bot: Bot,
 	}
 )
@@ -241,6 +244,7 @@ func referee(w *game.World) {
 		}
 	}
 	refill(w)
+	showBoard(w)
 }
 
 // next starts the next phase. A new round resets all players.
@@ -271,6 +275,7 @@ func die(w *game.World, me game.ID, p *Player) {
 	case Players.Has(w, killer):
 		k := Players.Get(w, killer)
 		k.Score = min(k.Score+1, MaxScore)
+		credit(w, killer, k)
 	default:
 		killer = 0
 	}

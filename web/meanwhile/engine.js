@@ -14,6 +14,7 @@ import { Sentence } from "./notice.js"
  * @property {{url: string, hash?: string, hashes?: (string | number[])[]} | null} [webtransport]
  * @property {string | null} [websocket]
  * @property {boolean} [truth]
+ * @property {boolean} [saves]
  * @property {boolean} [local]
  */
 

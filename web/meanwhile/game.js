@@ -3,6 +3,7 @@ import { Camera } from "./camera.js"
 import { clock, epochMs, mark, toClock } from "./clock.js"
 import { Connection, loadConfig } from "./connection.js"
 import { startEngine } from "./engine.js"
+import { guestKey } from "./guest.js"
 import { Input } from "./input.js"
 import { BRIDGE, Fields, World } from "./layout.js"
 import { Notice, Sentence } from "./notice.js"
@@ -150,14 +151,15 @@ export class PageGame {
     const loading = `Loading ${config.game}…`
     this.notice.show("veil", loading, { progress: 0 })
     const connection = this.connection = config.local ? null : new Connection(this)
-    const [engine] = await Promise.all([
+    const [engine, guest] = await Promise.all([
       startEngine(config, progress => { if (!this.engine) this.notice.show("veil", loading, { progress }) }),
+      config.saves ? guestKey() : "",
       connection?.compareClocks(),
     ])
     this.engine = engine
     const settings = { autopilot: options.autopilot ? 1 : 0, ...options.settings }
     const { error, layout } = this.call("start",
-      JSON.stringify({ bridge: BRIDGE, game: config.game, room: options.room, name: options.name, epochMs, settings }),
+      JSON.stringify({ bridge: BRIDGE, game: config.game, room: options.room, name: options.name, guest, epochMs, settings }),
       (/** @type {Uint8Array} */ bytes, /** @type {number} */ releaseMs, /** @type {boolean} */ stamped) => connection?.send(bytes, releaseMs, stamped),
       (/** @type {Uint8Array} */ bytes) => connection?.message(bytes))
     if (error) throw new Sentence(error)

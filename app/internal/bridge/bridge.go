@@ -35,6 +35,9 @@ type Config struct {
 	// Game is the game that the page's server plays; Room and Name are the player's wishes. All may
 	// be empty.
 	Game, Room, Name string
+	// Guest is the secret under which the server stores what the player gains, in hexadecimal
+	// digits. Empty stores nothing.
+	Guest string
 	// Random fills b with random bytes that nobody can guess.
 	Random func(b []byte)
 	// Send sends a datagram at releaseMs, 0 for now; stamped: it has its final stamp. b is valid
@@ -63,6 +66,7 @@ type Bridge struct {
 	welcomed clock.Time
 	joined   bool // the connection is open
 	nonce    [session.KeySize]byte
+	guest    [session.KeySize]byte
 	hasNonce bool
 
 	now, shown clock.Time // of the newest frame: when it was called, and when the display shows it
@@ -103,6 +107,10 @@ func New(rules *game.Rules, cfg Config) (*Bridge, error) {
 	if len(cfg.Room) > session.MaxRoom {
 		return nil, sentence("The name of the room is " + strconv.Itoa(len(cfg.Room)) + " bytes long; at most " +
 			strconv.Itoa(session.MaxRoom) + " are possible.")
+	}
+	if !parseKey(b.guest[:], cfg.Guest) {
+		return nil, sentence("The key of this browser's player is not " + strconv.Itoa(2*session.KeySize) +
+			" hexadecimal digits.")
 	}
 	b.cfg.Room, b.cfg.Name = clean(cfg.Room, session.MaxRoom), clean(cfg.Name, session.MaxName)
 	b.ints = make([]int64, rules.Command.Floats())

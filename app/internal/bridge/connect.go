@@ -33,6 +33,24 @@ func clean(s string, most int) string {
 	return strings.TrimSpace(wire.CutText(strings.TrimSpace(string(kept)), most))
 }
 
+// parseKey reads hexadecimal digits into all of key, and leaves it as it is if there are none.
+func parseKey(key []byte, digits string) bool {
+	if digits == "" {
+		return true
+	}
+	if len(digits) != 2*len(key) {
+		return false
+	}
+	for i := range key {
+		n, err := strconv.ParseUint(digits[2*i:2*i+2], 16, 8)
+		if err != nil {
+			return false
+		}
+		key[i] = byte(n)
+	}
+	return true
+}
+
 // Hello returns the first stream message of the next connection. It is the same until the next
 // welcome.
 func (b *Bridge) Hello() []byte {
@@ -40,7 +58,7 @@ func (b *Bridge) Hello() []byte {
 		b.cfg.Random(b.nonce[:])
 		b.hasNonce = true
 	}
-	h := session.Hello{Schema: b.rules.Hash, Nonce: b.nonce, Room: b.cfg.Room, Name: b.cfg.Name}
+	h := session.Hello{Schema: b.rules.Hash, Nonce: b.nonce, Room: b.cfg.Room, Name: b.cfg.Name, Guest: b.guest}
 	if b.client != nil {
 		h.Resume, h.Kept = b.welcome.Resume, true
 	}
