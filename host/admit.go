@@ -182,7 +182,7 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, 
 	if grant.Name != "" {
 		hello.Name = grant.Name
 	}
-	if hello.Name = strings.TrimSpace(hello.Name); hello.Name == "" {
+	if hello.Name = cleanName(hello.Name); hello.Name == "" {
 		hello.Name = guest
 	}
 	return h.enter(bounded, conn, &hello, grant)

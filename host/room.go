@@ -394,20 +394,6 @@ func limitsOf(l server.Limits) session.Limits {
 	return session.Limits{BudgetDown: uint32(l.Budget) * 8, SendRate: uint16(l.Send)}
 }
 
-// guestName returns a name for a player without one that nobody else in the room has: Guest, Guest
-// 2, Guest 3.
-func (r *room) guestName() string {
-	for n := 1; ; n++ {
-		name := guest
-		if n > 1 {
-			name = fmt.Sprintf("%s %d", guest, n)
-		}
-		if !slices.ContainsFunc(r.order, func(p *player) bool { return p.name == name }) {
-			return name
-		}
-	}
-}
-
 // join admits a player, or returns a session.Refusal.
 func (r *room) join(j *joining) error {
 	now := r.h.clock()
@@ -420,9 +406,7 @@ func (r *room) join(j *joining) error {
 	if j.bot && r.humans == 0 {
 		return errNobody
 	}
-	if j.name == guest {
-		j.name = r.guestName()
-	}
+	j.name = r.ownName(j.name)
 	id, welcome, err := r.srv.Connect(now, j.name)
 	if err != nil {
 		r.log.Warn("a player could not be connected", "error", err)
