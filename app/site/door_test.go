@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -365,6 +367,31 @@ func TestOneCertificateForAllTransports(t *testing.T) {
 	}
 }
 
+// The secret that ends connections of the last run outlasts it, and nobody else reads it.
+func TestResetKeyIsKept(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "state")
+	first, err := resetKey(folder)
+	if err != nil || *first == [quic.ResetKeySize]byte{} {
+		t.Fatal(first, err)
+	}
+	if again, err := resetKey(folder); err != nil || *again != *first {
+		t.Errorf("%x, then %x, %v", *first, again, err)
+	}
+	name := filepath.Join(folder, resetFile)
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if err := os.WriteFile(name, []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := resetKey(folder); err == nil || !strings.Contains(err.Error(), "has 5 bytes instead of 32; delete it") {
+		t.Error(err)
+	}
+	if key, err := resetKey(""); key != nil || err != nil {
+		t.Error(key, err)
+	}
+}
+
 // The first lines of a server say where it is and what players get there.
 func TestPlayersAreTold(t *testing.T) {
 	a := authority.New(t)
@@ -385,7 +412,7 @@ func TestPlayersAreTold(t *testing.T) {
 			"page, WebTransport, WebSocket, if TCP port P and UDP port U are open."},
 		{"0.0.0.0:0", Door{TLSCert: certFile, TLSKey: keyFile, UDP: "off"}, "https://game.example:P/",
 			"page, WebSocket only: --udp off"},
-		{"0.0.0.0:0", Door{ACME: []string{"play.example"}, State: "s"}, "https://play.example:P/",
+		{"0.0.0.0:0", Door{ACME: []string{"play.example"}, State: t.TempDir()}, "https://play.example:P/",
 			"The authority of --acme asks at TCP port 443, which must lead to port P here."},
 		{"127.0.0.1:0", Door{TrustProxy: []string{"127.0.0.1"}, PublicAddr: "game.example"}, "https://game.example/",
 			"through the reverse proxy: page, WebSocket; WebTransport where UDP port U"},

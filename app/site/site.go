@@ -203,10 +203,14 @@ func (s *Site) listen() error {
 	if err != nil || d.UDP == udpOff {
 		return err
 	}
+	key, err := resetKey(d.State)
+	if err != nil {
+		return err
+	}
 	open := func(addr string) (*quic.Listener, error) {
 		return quic.Listen(quic.Config{
 			Addr: addr, Clock: s.host.Clock(), Certificate: s.cert.get, Origins: s.origins, Gate: gate,
-			HelloTimeout: s.cfg.Host.HelloTimeout,
+			HelloTimeout: s.cfg.Host.HelloTimeout, ResetKey: key,
 		})
 	}
 	if d.UDP != "" {

@@ -56,6 +56,41 @@ func TestBothOnOnePort(t *testing.T) {
 	}
 }
 
+// A client of a server that was killed learns at once that its connection is gone when the server is
+// back, on QUIC and on WebTransport.
+func TestKilledServerEndsOldConnections(t *testing.T) {
+	t.Parallel()
+
+	own, err := cert.NewSelfSigned(cert.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := [ResetKeySize]byte{1, 2, 3}
+	first, _ := serve(t, Config{Certificate: own.GetCertificate, ResetKey: &key})
+	var clients []transport.Conn
+	for _, dial := range []func() (transport.Conn, error){
+		func() (transport.Conn, error) { return dialNative(conntest.Context(t), first, pins(t, own)...) },
+		func() (transport.Conn, error) { return dialWeb(conntest.Context(t), first, "", pins(t, own)...) },
+	} {
+		client, _ := conntest.Connect(t, conntest.Network{Listener: first,
+			Dial: func(context.Context) (transport.Conn, error) { return dial() }}, true)
+		clients = append(clients, client)
+	}
+	_ = first.socket.Close() // nothing is said to anybody
+	serve(t, Config{Addr: first.Addr(), Certificate: own.GetCertificate, ResetKey: &key})
+	for _, client := range clients {
+		end := time.After(transport.IdleTimeout / 2)
+		for seq := wire.Seq(1); client.Err() == nil; seq++ {
+			client.Send(conntest.Datagram(seq, 100))
+			select {
+			case <-end:
+				t.Fatalf("the client over %s still waits", client.Name())
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}
+}
+
 // A peer that goes dark never blocks Send: what the path does not take is displaced by newer
 // datagrams and reported. When the peer stays away, the connection ends.
 func TestPeerGoneDark(t *testing.T) {

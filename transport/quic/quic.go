@@ -20,6 +20,9 @@ import (
 	"meanwhile/transport/webtransport"
 )
 
+// ResetKeySize is the size of Config.ResetKey in bytes.
+const ResetKeySize = len(quic.StatelessResetKey{})
+
 // Config describes a Listener. Clock and Certificate must be set; the rest has sound defaults.
 type Config struct {
 	// Addr is the UDP address to listen on, "host:port". Empty means a free port on 127.0.0.1.
@@ -38,6 +41,10 @@ type Config struct {
 	// HelloTimeout bounds the handshake, and then the time until a client is admitted; IdleTimeout
 	// ends connections whose peer is silent. 0 means the defaults of package transport.
 	HelloTimeout, IdleTimeout time.Duration
+	// ResetKey lets a server that was killed and started again end the connections that it no longer
+	// knows (RFC 9000 §10.3): their clients would else wait for the idle timeout. It must be the same
+	// secret in both runs. Nil leaves them waiting.
+	ResetKey *[ResetKeySize]byte
 
 	socket net.PacketConn // of tests that need no kernel; nil opens one at Addr
 }
@@ -119,6 +126,7 @@ func Listen(cfg Config) (*Listener, error) {
 		// Until a newcomer has proved its address, it costs no more than an answer.
 		VerifySourceAddress: func(a net.Addr) bool { return l.gate.Crowded(a.String()) },
 		ConnContext:         l.enter,
+		StatelessResetKey:   (*quic.StatelessResetKey)(cfg.ResetKey),
 	}
 	usual := overquic.Config(cfg.IdleTimeout, cfg.HelloTimeout)
 	// The whole handshake may take twice as long as its longest silence.
