@@ -87,11 +87,13 @@ type nest struct {
 	step    func(w *game.World)
 	referee func(w *game.World)
 	join    func(w *game.World, name string) game.ID
+	heard   []string // squeaks and digs, with who sent them
 }
 
 func (n *nest) def() *game.Definition[antCmd] {
 	return &game.Definition[antCmd]{
 		Name: "nest", Rate: 20, Kinds: game.Kinds(ants, crumbs, hives), Events: game.Events(bites, alarms),
+		Messages: game.Messages(squeaks.On(n.squeak), orders, digs.On(n.dig)),
 		Join: func(w *game.World, name string) game.ID {
 			if n.join != nil {
 				return n.join(w, name)

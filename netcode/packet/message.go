@@ -92,8 +92,8 @@ const maxCompBits = 104
 
 // A Request is what stands before the payload of a request: one byte, by which its answer names it.
 //
-// An answer is that byte, then 0 and the payload of the answer, or 1 and the sentence of a refusal,
-// up to maxRefusal bytes of UTF-8.
+// An answer is that byte, then 0 and the payload of the answer, or 1 and the sentence of a refusal:
+// its length in bytes, one byte, and so many bytes of UTF-8, at most maxRefusal.
 type Request uint8
 
 // Append writes r.
@@ -119,7 +119,8 @@ func (r Request) AppendGranted(b []byte) []byte { return append(b, byte(r), gran
 // left out.
 func (r Request) AppendRefused(b []byte, sentence string) []byte {
 	sentence = strings.ReplaceAll(strings.ToValidUTF8(sentence, ""), "\x00", "")
-	return append(append(b, byte(r), refused), wire.CutText(sentence, maxRefusal)...)
+	sentence = wire.CutText(sentence, maxRefusal)
+	return append(append(b, byte(r), refused, byte(len(sentence))), sentence...)
 }
 
 // DecodeAnswer returns which request an answer is to, and its payload; or the sentence of a
@@ -133,8 +134,11 @@ func DecodeAnswer(body []byte) (r Request, payload []byte, refusal string, isRef
 	case body[1] != refused:
 		return 0, nil, "", false, fault.Errorf("packet: an answer is %d, want 0 or 1", body[1])
 	}
-	text := body[2:]
-	if len(text) > maxRefusal || !schema.IsText(text) {
+	if len(body) < 3 {
+		return 0, nil, "", false, wire.ErrTruncated
+	}
+	text := body[3:]
+	if len(text) != int(body[2]) || len(text) > maxRefusal || !schema.IsText(text) {
 		return 0, nil, "", false, fault.Errorf("packet: a refusal is no text of at most %d bytes", maxRefusal)
 	}
 	return Request(body[0]), nil, string(text), true, nil

@@ -17,7 +17,7 @@
 //	bool    bool
 //	tick    clock.Tick (game.Tick)                           a tick number
 //	handle  a uint32 type (game.ID)                          another entity; receivers learn its number, visible or not
-//	text    string                      12                   at most so many bytes of UTF-8, 31 (in messages 255) at most, without zeros
+//	text    string                      12                   UTF-8 without zeros, in bytes: 31 at most, in messages 255
 //	bytes   an array of 1 to 32 bytes                        bytes as they are
 //	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc
 //	press   bool                                             commands: an edge, never repeated; if late, it moves to

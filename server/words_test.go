@@ -1,0 +1,233 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/netcode/packet"
+	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/wire"
+)
+
+type squeak struct {
+	Text string `net:"text,100"`
+}
+
+type dig struct {
+	Deep int `net:"int,0..9"`
+}
+
+var (
+	squeaks = game.NewMessage[squeak]("squeak", 2, 3)
+	orders  = game.NewMessage[squeak]("order", 0, 0)
+	digs    = game.NewRequest[dig, squeak]("dig", 10, 10)
+)
+
+func (n *nest) squeak(w *game.World, from game.ID, s squeak) {
+	n.heard = append(n.heard, fmt.Sprint(from, " ", s.Text))
+	squeaks.SendAll(w, nil, s)
+}
+
+func (n *nest) dig(w *game.World, from game.ID, d dig) (squeak, error) {
+	n.heard = append(n.heard, fmt.Sprint(from, " digs ", d.Deep))
+	switch d.Deep {
+	case 9:
+		return squeak{}, errors.New("too deep")
+	}
+	return squeak{Text: strings.Repeat("deep ", d.Deep)}, nil
+}
+
+// talker is a peer that sends messages without minding how often.
+type talker struct {
+	*peer
+	sender *reliable.Sender
+}
+
+func (n *nest) talker(name string) *talker {
+	sender, err := reliable.NewSender(reliable.Config{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return &talker{n.connect(name), sender}
+}
+
+func (p *talker) queue(kind int, body []byte) {
+	p.n.t.Helper()
+	if err := p.sender.Send(reliable.Message{Tick: 7, Kind: uint8(kind), AtOnce: true, Body: body}); err != nil {
+		p.n.t.Fatal(err)
+	}
+}
+
+// datagram returns the next datagram with what is due.
+func (p *talker) datagram() []byte {
+	b := p.packet()
+	return p.sender.Append(b, uint16(p.seq), wire.MaxDatagram-len(b), p.n.now, time.Second)
+}
+
+func (p *talker) deliver() {
+	p.n.s.Receive(p.id, p.n.now, p.datagram())
+	p.sender.Delivered(uint16(p.seq))
+}
+
+func text(s string) []byte {
+	return append([]byte{uint8(len(s))}, s...)
+}
+
+const squeakKind, orderKind, digKind = packet.FirstMessage, packet.FirstMessage + 1, packet.FirstMessage + 2
+
+// Messages that come faster than the game allows wait for their turn, in order. More than wait are
+// dropped, and whoever goes on is sent away. What cannot be read counts, too.
+func TestFloodOfWords(t *testing.T) {
+	n := newNest(t, Config{})
+	eve, ann := n.talker("eve"), n.talker("ann")
+	n.tick(nil)
+	for i := range maxWaiting {
+		eve.queue(squeakKind, text(fmt.Sprint(i)))
+	}
+	eve.deliver()
+	ann.queue(squeakKind, text("me, too"))
+	ann.deliver()
+	n.tick(nil)
+	if len(n.heard) != 4 || !slices.Contains(n.heard, fmt.Sprint(n.s.Avatar(ann.id), " me, too")) {
+		t.Fatalf("in one tick the rules heard %q, want 3 of eve and 1 of ann", n.heard)
+	}
+	for range 40 * 20 { // seconds
+		n.tick(nil)
+	}
+	if len(n.heard) != maxWaiting+1 {
+		t.Errorf("the rules heard %d squeaks, want %d", len(n.heard), maxWaiting+1)
+	}
+	for i, s := range slices.DeleteFunc(n.heard, func(s string) bool { return strings.HasSuffix(s, "too") }) {
+		if !strings.HasSuffix(s, fmt.Sprint(" ", i)) {
+			t.Fatalf("squeak %d is %q", i, s)
+		}
+	}
+	if ends := n.s.Ends(); len(ends) > 0 {
+		t.Errorf("%+v end", ends)
+	}
+
+	// What the others may not send, what is no text, too much, and nothing that there is.
+	before, _ := n.s.Stats(eve.id)
+	for _, m := range []struct {
+		kind int
+		body []byte
+	}{
+		{orderKind, text("jump")}, {squeakKind, text("\xff")}, {squeakKind, text("\x00")}, {digKind, nil}, {3, nil},
+		{packet.FirstMessage + 3, nil}, {255, text("7")}, {squeakKind, append(text("x"), 0)},
+	} {
+		eve.queue(m.kind, m.body)
+		eve.deliver()
+		for range 20 {
+			n.tick(nil)
+		}
+	}
+	if st, _ := n.s.Stats(eve.id); st.Refused != before.Refused+8 || st.Heard != before.Heard {
+		t.Errorf("%d refused and %d heard, want 8 and 0", st.Refused-before.Refused, st.Heard-before.Heard)
+	}
+	for n.s.Ends() == nil {
+		eve.queue(orderKind, text("jump"))
+		eve.deliver()
+		n.tick(nil)
+		if st, _ := n.s.Stats(eve.id); st.Refused > maxRefused+1 {
+			t.Fatalf("%d messages were refused", st.Refused)
+		}
+	}
+	if st, _ := n.s.Stats(eve.id); st.Refused != maxRefused+1 {
+		t.Errorf("%d messages were refused, want %d", st.Refused, maxRefused+1)
+	}
+}
+
+// A message that is longer than the game's longest is refused with the datagram that carries it,
+// before it is put together.
+func TestOversizedWord(t *testing.T) {
+	n := newNest(t, Config{})
+	eve := n.talker("eve")
+	n.tick(nil)
+	eve.queue(squeakKind, make([]byte, 900))
+	eve.deliver()
+	if n.s.Drops().Malformed != 1 || len(eve.n.heard) > 0 {
+		t.Errorf("%+v", n.s.Drops())
+	}
+}
+
+// Requests are answered or refused, each under its number.
+func TestAnswers(t *testing.T) {
+	n := newNest(t, Config{})
+	p := n.talker("ann")
+	n.tick(nil)
+	for i, deep := range []byte{2, 9} {
+		var w wire.BitWriter
+		w.Reset(packet.Request(40 + i).Append(nil))
+		packet.AppendMessage(&w, n.s.rules.Messages[2].Payload, 7, []int64{int64(deep)})
+		p.queue(digKind, w.Bytes())
+	}
+	p.deliver()
+	for range 3 {
+		n.tick(func(_ PlayerID, b []byte) { p.take(b) })
+	}
+	if len(p.events) != 2 {
+		t.Fatalf("%d answers", len(p.events))
+	}
+	number, payload, _, refused, err := packet.DecodeAnswer(p.events[0].Body)
+	if number != 40 || string(payload) != string(text("deep deep ")) || refused || err != nil ||
+		p.events[0].Kind != digKind {
+		t.Errorf("%d: %q, %v", number, payload, err)
+	}
+	number, _, why, refused, err := packet.DecodeAnswer(p.events[1].Body)
+	if number != 41 || why != "too deep" || !refused || err != nil {
+		t.Errorf("%d: %q, %v", number, why, err)
+	}
+}
+
+// What waited when a connection was lost is heard once, and so is what comes over the next one,
+// also from a client that begins anew.
+func TestWordsOverResume(t *testing.T) {
+	for _, kept := range []bool{true, false} {
+		n := newNest(t, Config{})
+		p := n.talker("ann")
+		n.tick(nil)
+		for i := range 5 {
+			p.queue(squeakKind, text(fmt.Sprint("before ", i)))
+		}
+		first := p.datagram()
+		n.s.Receive(p.id, n.now, first)
+		n.tick(nil)
+		n.s.Suspend(p.id, n.now)
+		for range 30 {
+			n.tick(nil)
+		}
+		w, ok := n.s.Resume(p.id, n.now, kept)
+		if !ok || w.Kept != kept {
+			t.Fatalf("%+v", w)
+		}
+		if kept {
+			p.sender.LostAll() // though they had arrived
+		} else {
+			p.sender, _ = reliable.NewSender(reliable.Config{})
+			p.seq = wire.FirstSeq - 1
+			p.recv = wire.NewIncoming(w.Tick, w.ServerTime, w.Period)
+		}
+		p.queue(squeakKind, text("after"))
+		p.deliver()
+		for range 60 {
+			n.tick(nil)
+		}
+		me := fmt.Sprint(n.s.Avatar(p.id))
+		want := []string{
+			me + " before 0",
+			me + " before 1",
+			me + " before 2",
+			me + " before 3",
+			me + " before 4",
+			me + " after",
+		}
+		if !slices.Equal(n.heard, want) {
+			t.Errorf("kept %v: the rules heard %q, want %q", kept, n.heard, want)
+		}
+	}
+}
