@@ -129,7 +129,8 @@ func TestLimitsOfOptions(t *testing.T) {
 		}
 		return Limits{}
 	}})
-	if got, want := f(host.Visitor{Name: "guest", Room: "hall"}), (server.Limits{Budget: 2000, Send: 6, Rewind: 1, RewindTotal: 2}); got != want {
+	want := server.Limits{Budget: 2000, Send: 6, Rewind: 1, RewindTotal: 2}
+	if got := f(host.Visitor{Name: "guest", Room: "hall"}); got != want {
 		t.Errorf("a guest gets %+v, want %+v", got, want)
 	}
 	if got := f(host.Visitor{Name: "ann", Room: "hall"}); got != (server.Limits{}) {

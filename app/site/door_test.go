@@ -402,7 +402,8 @@ func TestPlayersAreTold(t *testing.T) {
 		url  string // P stands for the port
 		want string
 	}{
-		{"127.0.0.1:0", Door{}, "http://127.0.0.1:P/", "on this machine get: page, WebTransport, WebSocket. Others need --addr :P."},
+		{"127.0.0.1:0", Door{}, "http://127.0.0.1:P/",
+			"on this machine get: page, WebTransport, WebSocket. Others need --addr :P."},
 		{"127.0.0.1:0", Door{UDP: "off"}, "http://127.0.0.1:P/", "on this machine get: page, WebSocket."},
 		{"0.0.0.0:0", Door{}, "http://127.0.0.1:P/", "page, WebSocket only: no https"},
 		{"0.0.0.0:0", Door{PublicAddr: "192.0.2.1:80"}, "http://192.0.2.1:80/", "page, WebSocket only: no https"},

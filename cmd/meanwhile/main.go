@@ -42,6 +42,8 @@ type commands struct {
 		State   string `placeholder:"DIR" help:"The folder for what outlasts the program, such as the best players."`
 		Open    bool   `help:"Open the page in a browser."`
 		Verbose bool   `short:"v" help:"Log what happens, not only warnings."`
+
+		PublicAddr string `placeholder:"HOST[:PORT]" help:"What others call this server, where --addr differs."`
 	} `cmd:"" help:"Start a server with bots and a page on this machine, and print its address."`
 
 	Serve struct {
@@ -109,7 +111,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case "demo":
 		d := &c.Demo
 		return serve(ctx, d.Game, d.Bots, d.Open, site.Config{
-			Addr: d.Addr, Door: site.Door{State: d.State}, Truth: true,
+			Addr: d.Addr, Door: site.Door{State: d.State, PublicAddr: d.PublicAddr}, Truth: true,
 			// The page has a slider for the playout delay: shots of those who move it count, too.
 			Host: host.Config{Budget: d.Kbit * 1000 / 8, Playout: playout.MaxDelay, Log: site.Logger(stderr, d.Verbose)},
 		}, stdout, stderr)
