@@ -456,7 +456,7 @@ function hint(me) {
   const aim = kind === "keys" ? "<kbd>Mouse</kbd> shoot" : "<kbd>Mouse</kbd> aim, click to shoot"
   const keys = touch ? ["<b>Left thumb</b> moves", "<b>right thumb</b> aims and fires"]
     : ["<kbd>W</kbd><kbd>A</kbd><kbd>S</kbd><kbd>D</kbd> move", "<kbd>Space</kbd> jump", aim]
-  const more = ["<kbd>Shift</kbd> crouch", "<kbd>1</kbd><kbd>2</kbd> weapon", "<kbd>R</kbd> reload", "<kbd>F</kbd> blade", "<kbd>V</kbd> shove", "<kbd>E</kbd> door", "<kbd>Enter</kbd> chat"]
+  const more = ["<kbd>Shift</kbd> crouch", "<kbd>R</kbd> reload", "<kbd>F</kbd> blade", "<kbd>V</kbd> shove", "<kbd>E</kbd> door", "<kbd>Enter</kbd> chat"]
   const line = all => all.map(s => `<span>${s}</span>`).join("<i>·</i>")
   if (kind === "bot") box.innerHTML = touch ? "A bot plays for you. Tap to take over.<br>" + line(keys) : line(["A bot plays until you touch a key", ...keys])
   if (kind === "keys") box.innerHTML = line(touch ? keys : [...keys, ...more])

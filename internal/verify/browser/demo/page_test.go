@@ -262,7 +262,7 @@ const tightness = `(() => {
 })()`
 
 // crowded is an expression of the page: which of what lies over the stage overlaps something else
-// or its edge.
+// or its edge, or covers more of it than a line.
 const crowded = `(() => {
 	const stage = document.getElementById("stage").getBoundingClientRect(), bad = []
 	const names = ["#hint", "#arms", ".vital:not(.right)", "#jump"]
@@ -271,6 +271,7 @@ const crowded = `(() => {
 		if (!a.width) continue
 		if (a.left < stage.left || a.right > stage.right || a.bottom > stage.bottom)
 			bad.push(name + " crosses the edge of the stage")
+		if (name === "#hint" && innerWidth >= 1200 && a.height > 48) bad.push("#hint has several lines")
 		for (const [other, b] of all)
 			if (name < other && b.width && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
 				bad.push(name + " lies on " + other)
