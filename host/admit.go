@@ -51,6 +51,7 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 		h.refuse(conn, err)
 	} else {
 		defer h.total.leave(p.share)
+		defer h.sit(r, p)()
 		left := h.attend(r, p, conn)
 		h.countFlood(left)
 		select {
@@ -175,9 +176,14 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, 
 	if err := CheckRoom(hello.Room); err != nil {
 		return nil, nil, refusal(session.NoRoom, "%v", err)
 	}
-	grant, err := h.cfg.Login.check(&hello)
+	grant, settle, err := h.cfg.Login.check(&hello)
 	if err != nil {
 		return nil, nil, refusal(session.BadToken, "%v", err)
+	}
+	from := address(conn.Remote())
+	if err := h.bans.check(grant.Player, from); err != nil {
+		settle(false)
+		return nil, nil, err
 	}
 	if grant.Name != "" {
 		hello.Name = grant.Name
@@ -185,7 +191,9 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, 
 	if hello.Name = cleanName(hello.Name); hello.Name == "" {
 		hello.Name = guest
 	}
-	return h.enter(bounded, conn, &hello, grant)
+	r, p, err := h.enter(bounded, conn, &hello, grant)
+	settle(err == nil)
+	return r, p, err
 }
 
 // wholeLines cuts a text to at most n bytes, at the end of a line.
@@ -200,7 +208,7 @@ func wholeLines(s string, n int) string {
 func (h *Host) enter(
 	ctx context.Context, conn transport.Conn, hello *session.Hello, grant token.Grant,
 ) (*room, *player, error) {
-	r, err := h.open(hello.Room, originOf(conn, grant))
+	r, err := h.open(hello, originOf(conn, grant))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -148,12 +148,15 @@ type Host struct {
 	keeper  *keeper // nil: nothing lasts
 	n       hostCounters
 	opening *transport.Rates[origin] // of rooms
+	guesses *transport.Rates[origin] // of codes of private rooms
+	bans    bans
 
 	mu     sync.Mutex
 	ctx    context.Context // of the rooms; nil before Run
 	rooms  map[string]*room
 	from   map[netip.Addr]int // humans by address
 	opened map[origin]int     // open rooms by who opened them
+	seats  map[*seat]struct{} // humans in rooms
 	alive  map[*room]struct{} // rooms whose loop runs: those in rooms, and those about to end
 	wg     sync.WaitGroup     // of the rooms
 }
@@ -223,7 +226,8 @@ func New(cfg Config) (*Host, error) {
 	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room),
 		alive: make(map[*room]struct{}), from: make(map[netip.Addr]int),
 		opened:  make(map[origin]int),
-		opening: transport.NewRates[origin](cfg.RoomsPerAddress, time.Duration(cfg.RoomsPerAddress)*RoomRefill)}
+		opening: transport.NewRates[origin](cfg.RoomsPerAddress, time.Duration(cfg.RoomsPerAddress)*RoomRefill),
+		guesses: transport.NewRates[origin](CodeTries, CodeRefill), seats: make(map[*seat]struct{})}
 	h.total.total, h.total.usual = int64(cfg.TotalBudget), int64(cfg.Budget)
 	if cfg.Budget == 0 {
 		h.total.usual = server.DefaultBudget
@@ -331,9 +335,10 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 // errListener marks the failure of a listener.
 var errListener = errors.New("host: a listener failed")
 
-// open returns the room of a name, which it opens for by if need be. The room does not retire
-// before entered is called.
-func (h *Host) open(name string, by origin) (*room, error) {
+// open returns the room that a hello asks for, which it opens for by if need be. The room does not
+// retire before entered is called.
+func (h *Host) open(hello *session.Hello, by origin) (*room, error) {
+	name := hello.Room
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.ctx == nil || h.ctx.Err() != nil {
@@ -354,7 +359,10 @@ func (h *Host) open(name string, by origin) (*room, error) {
 				h.cfg.RoomsPerAddress)
 		}
 		var err error
-		if r, err = newRoom(h, name, by); err != nil {
+		if r, err = newRoom(h, name, by); err == nil && name != h.cfg.Room {
+			r.code = hello.Code
+		}
+		if err != nil {
 			h.log.Error("a room could not be opened", "room", name, "error", err)
 			return nil, refusal(session.InternalError, "the room could not be opened")
 		}
@@ -367,6 +375,9 @@ func (h *Host) open(name string, by origin) (*room, error) {
 		h.n.mu.Unlock()
 		ctx := h.ctx
 		h.wg.Go(func() { r.run(ctx) })
+	}
+	if err := h.mayEnter(r, hello.Code, by); err != nil {
+		return nil, err
 	}
 	r.pending++
 	return r, nil

@@ -2,7 +2,10 @@ package host
 
 import (
 	"crypto/ed25519"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -16,7 +19,12 @@ const (
 	spentTokens = 1 << 16
 	// repeatableTokens is how many of the newest tokens may come a second time in the same hello.
 	repeatableTokens = 4096
+	// spentSize is the size in bytes of a used token in the file of Keep: nonce and Unix second of
+	// expiry.
+	spentSize = session.KeySize + 8
 )
+
+type key [session.KeySize]byte
 
 // A Login checks the connect tokens in hellos. Each token admits once. Safe for concurrent use.
 type Login struct {
@@ -24,11 +32,22 @@ type Login struct {
 
 	mu    sync.Mutex
 	spent *token.Spent
+	file  *os.File // of Keep; nil: used tokens are forgotten at the end
+	// entering are tokens whose players are on their way into a room, with the nonce of their hello
+	// and how many such hellos there are.
+	entering map[key]*entering
 	// usedBy maps the nonce of a token to the nonce of the hello that used it: a client that tries
 	// two transports at once sends the same hello on both.
-	usedBy map[[session.KeySize]byte][session.KeySize]byte
-	order  [][session.KeySize]byte // the keys of usedBy, a ring
+	usedBy map[key]key
+	order  []key // the keys of usedBy, a ring
 	next   int
+	// revoked are accounts whose tokens that were issued up to an instant are void.
+	revoked map[uint64]time.Time
+}
+
+type entering struct {
+	hello key
+	n     int
 }
 
 // NewLogin returns a Login that accepts tokens for audience that are signed with one of the keys.
@@ -42,34 +61,102 @@ func NewLogin(audience string, keys ...ed25519.PublicKey) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	usedBy := make(map[[session.KeySize]byte][session.KeySize]byte)
-	return &Login{verifier: verifier, spent: spent, usedBy: usedBy}, nil
+	return &Login{verifier: verifier, spent: spent, usedBy: make(map[key]key), entering: make(map[key]*entering),
+		revoked: make(map[uint64]time.Time)}, nil
+}
+
+// Keep makes the Login remember used tokens in a file, which it makes if need be, so that they stay
+// used when the server is started anew. What the file knows already counts from now on. It is
+// called before the Login is used.
+func (l *Login) Keep(path string) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("host: used tokens: %w", err)
+	}
+	now := time.Now()
+	var kept []byte
+	for ; len(old) >= spentSize; old = old[spentSize:] { // a half one at the end was being written
+		g := token.Grant{Nonce: key(old), Expires: time.Unix(int64(binary.LittleEndian.Uint64(old[session.KeySize:])), 0)}
+		if now.Before(g.Expires.Add(token.Skew)) && l.spent.Use(g, now) == nil {
+			kept = append(kept, old[:spentSize]...)
+		}
+	}
+	if err := os.WriteFile(path+".new", kept, 0o600); err != nil {
+		return fmt.Errorf("host: used tokens: %w", err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return fmt.Errorf("host: used tokens: %w", err)
+	}
+	if l.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		return fmt.Errorf("host: used tokens: %w", err)
+	}
+	return nil
+}
+
+// Revoke makes the tokens of an account void that were issued up to now. Who is in already stays
+// in, see Host.Kick.
+func (l *Login) Revoke(account uint64) {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for a, at := range l.revoked { // no token lives longer
+		if now.Sub(at) > token.MaxLifetime+token.Skew {
+			delete(l.revoked, a)
+		}
+	}
+	l.revoked[account] = now
 }
 
 // check returns what the token of a hello grants. A nil Login accepts every hello and grants
-// nothing.
-func (l *Login) check(hello *session.Hello) (token.Grant, error) {
+// nothing. If it accepts, settle must be called once it is known whether the player got in: only
+// then the token is used.
+func (l *Login) check(hello *session.Hello) (g token.Grant, settle func(in bool), err error) {
 	if l == nil {
-		return token.Grant{}, nil
+		return token.Grant{}, func(bool) {}, nil
 	}
 	if len(hello.Token) == 0 {
-		return token.Grant{}, errors.New("this server needs a connect token")
+		return token.Grant{}, nil, errors.New("this server needs a connect token")
 	}
 	now := time.Now()
-	g, err := l.verifier.Verify(hello.Token, hello.Room, now)
-	if err != nil {
-		return token.Grant{}, err
+	if g, err = l.verifier.Verify(hello.Token, hello.Room, now); err != nil {
+		return token.Grant{}, nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err = l.spent.Use(g, now)
+	if at, ok := l.revoked[g.Player]; ok && g.Player != 0 && !g.Issued.After(at) {
+		return token.Grant{}, nil, errors.New("token: revoked")
+	}
 	// A hello without a nonce could be anybody's, so it never counts as the same hello.
-	same := l.usedBy[g.Nonce] == hello.Nonce && hello.Nonce != [session.KeySize]byte{}
-	switch {
-	case errors.Is(err, token.ErrSpent) && same:
-		return g, nil
-	case err != nil:
-		return token.Grant{}, err
+	same := func(other key) bool { return other == hello.Nonce && hello.Nonce != key{} }
+	used, wasUsed := l.usedBy[g.Nonce]
+	e := l.entering[g.Nonce]
+	if e != nil && !same(e.hello) {
+		return token.Grant{}, nil, token.ErrSpent
+	}
+	if err := l.spent.Check(g, now); err != nil && !(errors.Is(err, token.ErrSpent) && wasUsed && same(used)) {
+		return token.Grant{}, nil, err
+	}
+	if e == nil {
+		e = &entering{hello: hello.Nonce}
+		l.entering[g.Nonce] = e
+	}
+	e.n++
+	return g, func(in bool) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if e.n--; e.n == 0 {
+			delete(l.entering, g.Nonce)
+		}
+		if in {
+			l.use(g, e.hello)
+		}
+	}, nil
+}
+
+// use notes that a token was used by a hello. l.mu is held.
+func (l *Login) use(g token.Grant, hello key) {
+	if l.spent.Use(g, time.Now()) != nil {
+		return // by the same hello on another transport
 	}
 	if len(l.order) < repeatableTokens {
 		l.order = append(l.order, g.Nonce)
@@ -78,6 +165,9 @@ func (l *Login) check(hello *session.Hello) (token.Grant, error) {
 		l.order[l.next] = g.Nonce
 		l.next = (l.next + 1) % repeatableTokens
 	}
-	l.usedBy[g.Nonce] = hello.Nonce
-	return g, nil
+	l.usedBy[g.Nonce] = hello
+	if l.file != nil {
+		b := binary.LittleEndian.AppendUint64(append([]byte(nil), g.Nonce[:]...), uint64(g.Expires.Unix()))
+		_, _ = l.file.Write(b) // a full disk makes no player wait: the token is used until the end of this run
+	}
 }

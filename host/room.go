@@ -38,6 +38,7 @@ type room struct {
 	h     *Host
 	name  string
 	by    origin // who opened it
+	code  string // that opens it; empty: it is public
 	log   *slog.Logger
 	srv   *server.Server
 	pacer clock.Pacer
@@ -445,6 +446,9 @@ func (r *room) join(j *joining) error {
 	return nil
 }
 
+// takenOver is what a player reads whose place a newer connection takes.
+const takenOver = "you joined again from elsewhere"
+
 // displace sends away whoever is the same player as the one who joins: the newest connection wins.
 // The same account of a token says so, or the same nonce, as of a client that tries two transports
 // at once.
@@ -455,7 +459,7 @@ func (r *room) displace(j *joining) {
 		}
 		if p.nonce == j.nonce && j.nonce != [session.KeySize]byte{} || p.account == j.account && j.account != 0 ||
 			p.profile == j.profile && j.profile != nil {
-			r.sendAway(p, session.Refusal{Code: session.TakenOver, Text: "you joined again from elsewhere"})
+			r.sendAway(p, session.Refusal{Code: session.TakenOver, Text: takenOver})
 		}
 	}
 }

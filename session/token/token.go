@@ -153,6 +153,15 @@ func (i *Issuer) Issue(g Grant, now time.Time, lifetime time.Duration) ([]byte, 
 	return append(b, ed25519.Sign(i.key, signed(b))...), nil
 }
 
+// Player returns the number of an account that a login knows by issuer and subject, as OpenID
+// Connect does: the first 63 bits of their hash, never 0.
+func Player(issuer, subject string) uint64 {
+	h := sha256.New()
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(issuer)))) // "a","bc" is not "ab","c"
+	h.Write([]byte(issuer + subject))
+	return max(binary.LittleEndian.Uint64(h.Sum(nil))>>1, 1)
+}
+
 // A Verifier verifies tokens. It keeps no state: Spent detects tokens that come twice. Safe for
 // concurrent use.
 type Verifier struct {
@@ -295,9 +304,9 @@ func NewSpent(capacity int) (*Spent, error) {
 	return &Spent{seen: make(map[[session.KeySize]byte]struct{}), queue: make([]Grant, capacity)}, nil
 }
 
-// Use marks a verified token as used. It returns ErrSpent if it was used before, and an error that
-// is not ErrSpent if no place is left.
-func (s *Spent) Use(g Grant, now time.Time) error {
+// Check returns ErrSpent if a verified token was used before, and an error that is not ErrSpent if
+// no place is left to remember it.
+func (s *Spent) Check(g Grant, now time.Time) error {
 	// Tokens expire nearly in the order of their use, so it is enough to forget from the oldest on.
 	// One that lives longer delays the others, by at most MaxLifetime.
 	for s.n > 0 && !now.Before(s.queue[s.first].Expires.Add(Skew)) {
@@ -309,6 +318,14 @@ func (s *Spent) Use(g Grant, now time.Time) error {
 	}
 	if s.n == len(s.queue) {
 		return fmt.Errorf("token: all %d places for used tokens are taken", len(s.queue))
+	}
+	return nil
+}
+
+// Use marks a verified token as used. It fails as Check does.
+func (s *Spent) Use(g Grant, now time.Time) error {
+	if err := s.Check(g, now); err != nil {
+		return err
 	}
 	s.seen[g.Nonce] = struct{}{}
 	s.queue[(s.first+s.n)%len(s.queue)] = Grant{Nonce: g.Nonce, Expires: g.Expires}

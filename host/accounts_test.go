@@ -1,0 +1,255 @@
+package host
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"meanwhile/session"
+	"meanwhile/session/token"
+)
+
+// The newest connection of an account wins, whatever rooms the two are in.
+func TestOneRoomPerAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer, login := newLogin(t)
+		s := newStage(t, Config{Login: login})
+		defer s.end()
+		first := s.greet(session.Hello{Room: "one", Token: issue(t, issuer, token.Grant{Player: 7})})
+		other := s.greet(session.Hello{Room: "one", Token: issue(t, issuer, token.Grant{Player: 8})})
+		second := s.greet(session.Hello{Room: "two", Token: issue(t, issuer, token.Grant{Player: 7})})
+		m, err := first.ReceiveMessage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := session.DecodeRefusal(m); err != nil || r.Code != session.TakenOver {
+			t.Errorf("the first connection got %+v, %v", r, err)
+		}
+		<-first.Done()
+		time.Sleep(2 * time.Second)
+		if n := s.Stats().Players; n != 2 || other.Err() != nil || second.Err() != nil {
+			t.Errorf("%d players, %v, %v", n, other.Err(), second.Err())
+		}
+		end(other)
+		end(second)
+		time.Sleep(time.Second)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.seats) != 0 {
+			t.Errorf("%d seats are still counted", len(s.seats))
+		}
+	})
+}
+
+// A token is used only once its player is in: whoever finds the room full may come again with it.
+func TestTokenOfARefusedPlayer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer, login := newLogin(t)
+		s := newStage(t, Config{Login: login, Players: 1})
+		defer s.end()
+		first := s.greet(session.Hello{Token: issue(t, issuer, token.Grant{})})
+		tok := issue(t, issuer, token.Grant{})
+		for range 2 {
+			_, err := s.tryHello("203.0.113.7", session.Hello{Token: tok})
+			if e := refusedFor(err, session.RoomFull, ""); e != nil {
+				t.Error(e)
+			}
+		}
+		end(first)
+		time.Sleep(time.Second)
+		c, err := s.tryHello("203.0.113.7", session.Hello{Token: tok})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(c)
+		_, err = s.tryHello("203.0.113.7", session.Hello{Token: tok})
+		if e := refusedFor(err, session.BadToken, "used before"); e != nil {
+			t.Error(e)
+		}
+	})
+}
+
+// A token that was used stays so when the server is started anew, even if its file was cut while it
+// was written; an expired one is forgotten.
+func TestUsedTokensLast(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	synctest.Test(t, func(t *testing.T) {
+		tok, long := []byte(nil), []byte(nil)
+		for run := range 3 {
+			issuer, login := newLogin(t)
+			if err := login.Keep(path); err != nil {
+				t.Fatal(err)
+			}
+			s := newStage(t, Config{Login: login})
+			if run == 0 {
+				tok = issue(t, issuer, token.Grant{})
+				var err error
+				if long, err = issuer.Issue(token.Grant{}, time.Now(), token.MaxLifetime); err != nil {
+					t.Fatal(err)
+				}
+				for _, b := range [][]byte{tok, long} {
+					end(s.greet(session.Hello{Token: b}))
+				}
+			} else {
+				_, err := s.tryHello("203.0.113.7", session.Hello{Token: long})
+				if e := refusedFor(err, session.BadToken, "used before"); e != nil {
+					t.Errorf("run %d: %v", run, e)
+				}
+			}
+			s.end()
+			login.file.Close()
+			if run == 0 {
+				b, err := os.ReadFile(path)
+				if err != nil || len(b) != 2*spentSize {
+					t.Fatalf("%d bytes, %v; want two tokens", len(b), err)
+				}
+				if err := os.WriteFile(path, append(b, 1, 2, 3), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Minute)
+			}
+		}
+		if b, err := os.ReadFile(path); err != nil || len(b) != spentSize {
+			t.Errorf("%d bytes, %v; want one token", len(b), err)
+		}
+	})
+}
+
+// A revoked account's tokens are void, those issued later are not, and neither are those of guests.
+func TestRevoke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer, login := newLogin(t)
+		s := newStage(t, Config{Login: login})
+		defer s.end()
+		old, guest := issue(t, issuer, token.Grant{Player: 7}), issue(t, issuer, token.Grant{})
+		login.Revoke(7)
+		login.Revoke(0)
+		_, err := s.tryHello("203.0.113.7", session.Hello{Token: old})
+		if e := refusedFor(err, session.BadToken, "revoked"); e != nil {
+			t.Error(e)
+		}
+		end(s.greet(session.Hello{Token: guest}))
+		time.Sleep(2 * time.Second)
+		fresh, err := issuer.Issue(token.Grant{Player: 7}, time.Now(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(s.greet(session.Hello{Token: fresh}))
+	})
+}
+
+// A kicked player may come again; a banned one may not, by account or by address, until the ban
+// ends, also when the server is started anew.
+func TestKickAndBan(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bans")
+	synctest.Test(t, func(t *testing.T) {
+		issuer, login := newLogin(t)
+		s := newStage(t, Config{Login: login})
+		if err := s.KeepBans(path); err != nil {
+			t.Fatal(err)
+		}
+		enter := func(address string, account uint64) error {
+			tok, err := issuer.Issue(token.Grant{Player: account}, time.Now(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := s.tryHello(address, session.Hello{Token: tok})
+			if err != nil {
+				return err
+			}
+			t.Cleanup(func() { c.Close("") })
+			return nil
+		}
+		players := func(want int) {
+			t.Helper()
+			time.Sleep(2 * time.Second)
+			if n := s.Stats().Players; n != want {
+				t.Errorf("%d players, want %d", n, want)
+			}
+		}
+		for i, address := range []string{"203.0.113.7", "203.0.113.8", "198.51.100.1"} {
+			if err := enter(address, uint64(1+i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		players(3)
+		if n := s.Kick(Who{Account: 1}, "enough"); n != 1 {
+			t.Errorf("%d were kicked", n)
+		}
+		players(2)
+		if err := enter("203.0.113.7", 1); err != nil {
+			t.Errorf("after a kick: %v", err)
+		}
+		players(3)
+		if err := s.Ban(Who{From: netip.MustParsePrefix("203.0.113.0/24")}, time.Hour, "cheating"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Ban(Who{Account: 3}, 2*time.Hour, ""); err != nil {
+			t.Fatal(err)
+		}
+		players(0)
+		s.end()
+		issuer, login = newLogin(t)
+		s = newStage(t, Config{Login: login})
+		defer func() { s.end() }()
+		if err := s.KeepBans(path); err != nil {
+			t.Fatal(err)
+		}
+		if e := refusedFor(enter("203.0.113.99", 9), session.Removed, "cheating"); e != nil {
+			t.Error(e)
+		}
+		if e := refusedFor(enter("192.0.2.1", 3), session.Removed, "until 2000-01-01 02:"); e != nil {
+			t.Error(e)
+		}
+		time.Sleep(time.Hour + time.Minute)
+		if err := enter("203.0.113.99", 9); err != nil {
+			t.Errorf("after the ban: %v", err)
+		}
+		if err := s.Ban(Who{Account: 3}, 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := enter("192.0.2.1", 3); err != nil {
+			t.Errorf("after the ban was lifted: %v", err)
+		}
+		if err := s.Ban(Who{}, time.Hour, ""); err == nil {
+			t.Error("nobody was banned")
+		}
+	})
+}
+
+// A private room opens for whoever knows the code that its first player chose. Guesses are bounded.
+func TestPrivateRooms(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{})
+		defer s.end()
+		for _, h := range []session.Hello{{Room: "ours", Code: "7f212k"}, {Room: "ours", Code: "7f212k"},
+			{Room: "all"}, {Code: "any"}, {}} {
+			defer end(s.greet(h))
+		}
+		for _, c := range []struct {
+			hello session.Hello
+			want  string
+		}{{session.Hello{Room: "ours"}, "is private"}, {session.Hello{Room: "ours", Code: "7f212K"}, "is private"},
+			{session.Hello{Room: "all", Code: "x"}, "has no code"}} {
+			_, err := s.tryHello("203.0.113.7", c.hello)
+			if e := refusedFor(err, session.NoRoom, c.want); e != nil {
+				t.Error(e)
+			}
+		}
+		busy := 0
+		for range 2 * CodeTries {
+			_, err := s.tryHello("203.0.113.7", session.Hello{Room: "ours", Code: "guess"})
+			var r session.Refusal
+			if errors.As(err, &r) && r.Code == session.Busy {
+				busy++
+			}
+		}
+		if busy != CodeTries+2 {
+			t.Errorf("%d of %d guesses were refused unlooked at, want %d", busy, 2*CodeTries, CodeTries+2)
+		}
+	})
+}
