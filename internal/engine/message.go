@@ -66,17 +66,19 @@ func (m *MessageKind) Admit(next, now clock.Time) (clock.Time, bool) {
 
 // text describes the message for hashes and for naming differences.
 func (m *MessageKind) text() string {
+	head, props, _ := strings.Cut(m.Payload.Text(), "\n")
+	text := head + m.bounds() + "\n" + props
 	if m.Answer == nil {
-		return "message " + m.bounds() + m.Payload.Text()
+		return "message " + text
 	}
-	return "request " + m.bounds() + m.Payload.Text() + "answer " + m.Answer.Text()
+	return "request " + text + "answer " + m.Answer.Text()
 }
 
 func (m *MessageKind) bounds() string {
 	if !m.Heard {
 		return ""
 	}
-	return "every=" + strconv.FormatInt(int64(m.every), 10) + " burst=" + strconv.Itoa(m.burst) + " "
+	return " every=" + strconv.FormatInt(int64(m.every), 10) + " burst=" + strconv.Itoa(m.burst)
 }
 
 // messages compiles what players and rules say to each other.

@@ -96,7 +96,7 @@ func TestMessageVectors(t *testing.T) {
 	}
 	head := "# Payloads of a message of tick 1000: name, bytes, and its properties, texts in quotes. The message, as " +
 		"schema " +
-		"text:\n# message " + strings.ReplaceAll(
+		"text:\n# kind " + strings.ReplaceAll(
 		strings.TrimSpace(k.Text()),
 		"\n",
 		"\n# ",

@@ -1,6 +1,9 @@
 package protocol
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Up reads a datagram of the client, in the order in which it sends them.
 func (r *Reader) Up(data []byte) (err error) {
@@ -12,6 +15,13 @@ func (r *Reader) Up(data []byte) (err error) {
 	r.note("away: %v", r.bits.is())
 	r.note("older commands may still come: %v", r.bits.is())
 	r.readCommands(r.Head.Latest, r.newest)
+	r.Spoken = r.Spoken[:0]
+	if rest := r.bits.data[(r.bits.at+7)/8:]; len(rest) > 0 {
+		if r.Out != nil {
+			fmt.Fprintf(r.Out, "%-32x reliable section\n", rest)
+		}
+		r.upward.take(readSection(rest), &r.Spoken)
+	}
 	return nil
 }
 

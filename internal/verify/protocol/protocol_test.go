@@ -310,6 +310,8 @@ func TestNumbers(t *testing.T) {
 		"parts of reliable messages in flight": reliable.Window,
 		"bytes of a part":                      reliable.PartSize,
 		"bytes of a message":                   reliable.MaxMessage,
+		"bytes of a text of a message":         schema.MaxLine,
+		"messages and requests of a game":      packet.MaxMessages,
 		"entities in sight":                    engine.MaxSee,
 		"keep-alive":                           packet.KeepAlive,
 		"client counts as gone after":          server.Timeout,

@@ -79,7 +79,8 @@ type Reader struct {
 	Out      *strings.Builder
 	Head     Header
 	Slots    [Slots]*Entity
-	Messages []Message // of the datagram read last, in order of their numbers
+	Messages []Message // of the datagram down that was read last, in order of their numbers
+	Spoken   []Message // of the datagram up that was read last, likewise
 	Spawned  int64     // the newest command of which that datagram said that all it spawned is known
 
 	gone       [Slots]int64
@@ -101,6 +102,7 @@ type Reader struct {
 	viewer     [3]int64
 	ops        []func()
 	reliable   reliableReader
+	upward     reliableReader
 }
 
 var classRow = regexp.MustCompile(
@@ -727,6 +729,23 @@ func (r *Reader) tellMessages() {
 	for _, m := range r.Messages {
 		if m.Kind == textMessage {
 			fmt.Fprintf(r.Out, "%-32x text %d is %q\n", m.Body, binary.LittleEndian.Uint16(m.Body), m.Body[2:])
+			continue
+		}
+		if m.Kind >= firstMessage {
+			s, err := r.Say(m, false)
+			fmt.Fprintf(
+				r.Out,
+				"%-32x message %s of tick %d from entity %d: %d %q, %v %q %v\n",
+				m.Body,
+				s.Name,
+				m.Tick,
+				m.Entity,
+				s.Call,
+				s.Refusal,
+				s.Vals,
+				s.Texts,
+				err,
+			)
 			continue
 		}
 		k := r.Schema.Events[m.Kind]

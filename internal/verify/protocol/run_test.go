@@ -1,14 +1,18 @@
 package protocol_test
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/geom"
+	"meanwhile/internal/verify/protocol"
 	"meanwhile/netcode/clock"
 	"meanwhile/server"
 )
@@ -73,6 +77,22 @@ type helm struct {
 	Speed uint8     `net:"enum,slow|fast"`
 }
 
+// A hail is said to all, a fare is asked for.
+type hail struct {
+	Text string    `net:"text,250"`
+	At   geom.Vec2 `net:"pos,1cm"`
+	When game.Tick `net:"tick"`
+}
+
+type fare struct {
+	To int `net:"enum,near|far|nowhere"`
+}
+
+var (
+	hails = game.NewMessage[hail]("hail", 4, 8)
+	fares = game.NewRequest[fare, hail]("fare", 4, 8)
+)
+
 func harbour(mode game.CommandMode) game.Definition[helm] {
 	ships, ferries := game.NewKind[ship]("ship"), game.NewKind[ferry]("ferry")
 	crates, buoys := game.NewKind[crate]("crate"), game.NewKind[buoy]("buoy")
@@ -81,6 +101,14 @@ func harbour(mode game.CommandMode) game.Definition[helm] {
 	return game.Definition[helm]{
 		Name: "harbour", Commands: mode, Kinds: game.Kinds(ships, ferries, crates, buoys, rafts, flares),
 		Events: game.Events(splashes),
+		Messages: game.Messages(hails.On(func(w *game.World, from game.ID, h hail) {
+			hails.SendAll(w, nil, h)
+		}), fares.On(func(w *game.World, from game.ID, f fare) (hail, error) {
+			if f.To == 2 {
+				return hail{}, errors.New("żaden statek")
+			}
+			return hail{Text: strings.Repeat("aye ", 20*f.To), When: w.Tick() - 3}, nil
+		})),
 		Join: func(w *game.World, name string) game.ID {
 			if ferries.Len(w) == 0 {
 				for i := range 12 {
@@ -223,6 +251,15 @@ func TestRun(t *testing.T) {
 		d := newReader(t, rules.Text)
 		watched := players[0]
 		now := clock.Time(0)
+		words := map[string]int{}  // what the watched one said and heard, by its own account
+		spoken := map[string]int{} // the same, read by the document
+		speak := func(m protocol.Message, up bool) {
+			x, err := d.Say(m, up)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spoken[fmt.Sprint(up, x.Name, x.Call, x.Refusal, x.Refused, x.Texts, x.Vals)]++
+		}
 		frame := func(c *client.Client) {
 			for range c.Frame(now) {
 				if err := c.Think(rules.Bot()); err != nil {
@@ -230,6 +267,35 @@ func TestRun(t *testing.T) {
 				}
 			}
 			c.Events()
+			for _, w := range c.Words() {
+				if c != watched.c {
+					continue
+				}
+				x := protocol.Said{Name: "hail", Call: int(w.Call), Refusal: w.Refusal, Refused: w.Refused}
+				if w.Answer {
+					x.Name = "fare"
+				}
+				if !w.Refused {
+					var h hail
+					k := rules.Messages[0].Payload
+					k.Store(unsafe.Pointer(&h), w.Vals)
+					x.Texts, x.Vals = []string{h.Text}, w.Vals[k.Props[1].At:]
+				}
+				words[fmt.Sprint(false, x.Name, x.Call, x.Refusal, x.Refused, x.Texts, x.Vals)]++
+			}
+		}
+		talk := func(step int) {
+			h := hail{Text: strings.Repeat("ahoj ", step%50), At: geom.Vec2{X: float64(step), Y: -2}, When: game.Tick(step)}
+			if step%40 == 7 && client.Say(watched.c, hails, h) == nil {
+				vals := make([]int64, rules.Messages[0].Payload.Sims)
+				rules.Messages[0].Payload.Extract(unsafe.Pointer(&h), vals)
+				words[fmt.Sprint(true, "hail", 0, "", false, []string{h.Text}, vals[rules.Messages[0].Payload.Props[1].At:])]++
+			}
+			if step%40 == 27 {
+				if call, err := client.Ask(watched.c, fares, fare{To: step / 40 % 3}); err == nil {
+					words[fmt.Sprint(true, "fare", call, "", false, []string(nil), []int64{int64(step / 40 % 3)})]++
+				}
+			}
 		}
 		var out server.Outbox
 		steps := 600
@@ -275,15 +341,26 @@ func TestRun(t *testing.T) {
 						t.Fatalf("seed %d, datagram %d: %v, after\n%s", seed, packets, err, text)
 					}
 					packets++
+					for _, m := range d.Messages {
+						if m.Kind >= 64 && m.Kind < 255 {
+							speak(m, false)
+						}
+					}
 					for _, phrase := range phrases {
 						said[phrase] += strings.Count(text, phrase)
 					}
 				}
 				p.down = keep
 				frame(p.c)
+				if p == watched && step < steps-60 {
+					talk(step)
+				}
 				if b := p.c.Encode(now); b != nil {
 					if p == watched {
 						told(t, d, b, d.Up)
+						for _, m := range d.Spoken {
+							speak(m, true)
+						}
 					}
 					// For longer than anything is agreed on, nothing of the watched one's arrives:
 					// then the viewer's record is named.
@@ -293,6 +370,9 @@ func TestRun(t *testing.T) {
 					}
 				}
 			}
+		}
+		if len(words) < 8 || !maps.Equal(words, spoken) {
+			t.Errorf("seed %d: the document reads %v, said and heard was %v", seed, spoken, words)
 		}
 		for _, e := range d.Slots {
 			if e != nil {

@@ -35,11 +35,14 @@ type Kind struct {
 	Levels int
 	Ahead  bool // clients may run it ahead
 	Props  []Prop
+	Answer *Kind // of a request
+	Heard  bool  // a message that players send
 }
 
 // A Schema is what a schema text says.
 type Schema struct {
 	Kinds, Events []*Kind
+	Messages      []*Kind // and requests
 	Command       *Kind
 	Queued, Near  bool
 	Ahead         bool // some kind may be run ahead
@@ -65,6 +68,8 @@ func ParseSchema(text string) (*Schema, error) {
 					k.Levels = strings.Count(val, ",") + 1
 				case "tables":
 					k.Tables = val
+				case "burst":
+					k.Heard = true
 				case "predicted", "near":
 					k.Ahead = words[0] == "kind"
 					s.Ahead = s.Ahead || k.Ahead
@@ -79,6 +84,11 @@ func ParseSchema(text string) (*Schema, error) {
 			case "event":
 				k.Name = words[1]
 				s.Events = append(s.Events, k)
+			case "message", "request":
+				k.Name = words[1]
+				s.Messages = append(s.Messages, k)
+			case "answer":
+				s.Messages[len(s.Messages)-1].Answer = k
 			case "command":
 				s.Command = k
 			default:

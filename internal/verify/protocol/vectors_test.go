@@ -299,6 +299,35 @@ func TestVectors(t *testing.T) {
 		}
 		n++
 	}
+	letters := vectors(t, "../../../netcode/packet/testdata/messages.txt")[0].schema
+	letter := func(x *protocol.Said) string {
+		if x.Refused {
+			return fmt.Sprintf("refused %q", x.Refusal)
+		}
+		return fmt.Sprintf("%q %v %q %d", x.Texts[0], x.Vals[:5], x.Texts[1], x.Vals[5])
+	}
+	for i, line := range messages(t, "messages", 5) {
+		d := newReader(t, letters)
+		d.Schema.Messages = d.Schema.Kinds
+		x, err := d.Say(protocol.Message{Kind: 64, Tick: 1000, Body: line.data}, false)
+		if err != nil || letter(&x) != line.text {
+			t.Errorf("message %d: read as %s, %v; want %s", i, letter(&x), err, line.text)
+		}
+		n++
+	}
+	for i, line := range messages(t, "answers", 3) {
+		d := newReader(t, letters)
+		d.Schema.Messages = []*protocol.Kind{{Answer: d.Schema.Kinds[0]}}
+		x, err := d.Say(protocol.Message{Kind: 64, Tick: 1000, Body: line.data}, false)
+		said := fmt.Sprint(x.Call, " ", letter(&x))
+		if !x.Refused {
+			said = fmt.Sprint(x.Call, " granted ", letter(&x))
+		}
+		if err != nil || said != line.text {
+			t.Errorf("answer %d: read as %s, %v; want %s", i, said, err, line.text)
+		}
+		n++
+	}
 	text, err := os.ReadFile("../../../netcode/schema/testdata/rigid.txt")
 	if err != nil {
 		t.Fatal(err)
