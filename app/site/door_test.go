@@ -9,17 +9,22 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"meanwhile/host"
 	"meanwhile/internal/verify/authority"
 	"meanwhile/netcode/clock"
+	"meanwhile/session"
 	"meanwhile/transport"
 	"meanwhile/transport/quic"
 	"meanwhile/transport/websocket"
@@ -281,6 +286,47 @@ func TestProxiedPlayers(t *testing.T) {
 		}
 		if trusted && (s.URL() != "https://game.example/" || !strings.Contains(s.players(), "WebSocket only")) {
 			t.Errorf("%s %s", s.URL(), s.players())
+		}
+	}
+}
+
+// Limits per address are those of the players behind a proxy, each with its own.
+func TestLimitsBehindAProxy(t *testing.T) {
+	s := serve(t, Config{Door: Door{UDP: udpOff, TrustProxy: []string{"127.0.0.1"}},
+		Host: host.Config{PlayersPerAddress: 1}}, fake(t))
+	inner := &url.URL{Scheme: "http", Host: s.tcp.Addr().String()}
+	var from atomic.Value
+	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(inner)
+		r.Out.Header.Set("X-Forwarded-For", "203.0.113.5, "+from.Load().(string)) // the first is made up
+	}})
+	defer proxy.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	for i, c := range []struct {
+		from string
+		in   bool
+	}{{"192.0.2.1", true}, {"192.0.2.1", false}, {"192.0.2.2", true}, {"2001:db8::1", true}, {"2001:db8::2", false}} {
+		from.Store(c.from)
+		conn, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(proxy.URL, "http")+transport.Path,
+			websocket.DialConfig{Clock: func() clock.Time { return 0 }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close("")
+		hello := session.Hello{Schema: rules(t).Hash, Name: "player", Nonce: [session.KeySize]byte{byte(i + 1)}}
+		b, err := hello.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = conn.SendMessage(b); err == nil {
+			b, err = conn.ReceiveMessage(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := session.DecodeWelcome(b); (err == nil) != c.in {
+			t.Errorf("player %d from %s: in is %v, want %v (%v)", i, c.from, err == nil, c.in, session.Refused(b, ""))
 		}
 	}
 }
