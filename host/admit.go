@@ -40,23 +40,21 @@ func (h *Host) accept(ctx context.Context, l transport.Listener, greeting *sync.
 func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	h.n.greeting.Add(1)
 	leave, err := h.count(conn.Remote())
-	var r *room
-	var p *player
+	var in *entry
 	if err == nil {
 		defer leave()
-		r, p, err = h.admit(ctx, conn)
+		in, err = h.admit(ctx, conn)
 	}
 	h.n.greeting.Add(-1)
 	if err != nil {
 		h.refuse(conn, err)
 	} else {
-		defer h.total.leave(p.share)
-		defer h.sit(r, p)()
-		left := h.attend(r, p, conn)
+		defer h.total.leave(in.share)
+		left := in.attend(conn)
 		h.countFlood(left)
 		select {
-		case r.leaves <- leaving{p.id, left}:
-		case <-r.done:
+		case in.r.leaves <- leaving{in.p.id, in.visit, left}:
+		case <-in.r.done:
 		}
 	}
 	<-conn.Done()
@@ -143,7 +141,7 @@ func (h *Host) refuse(conn transport.Conn, err error) {
 }
 
 // admit reads the hello of a connection and brings its player into a room.
-func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, error) {
+func (h *Host) admit(ctx context.Context, conn transport.Conn) (*entry, error) {
 	bounded, cancel := context.WithTimeoutCause(ctx, h.cfg.HelloTimeout,
 		fmt.Errorf("no hello within %v", h.cfg.HelloTimeout))
 	defer cancel()
@@ -152,38 +150,41 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, 
 		if ctx.Err() != nil {
 			err = refusal(session.ShuttingDown, shuttingDown)
 		}
-		return nil, nil, err
+		return nil, err
 	}
 	hello, err := session.DecodeHello(message)
 	var version *session.VersionError
 	switch {
 	case errors.As(err, &version):
-		return nil, nil, refusal(session.WrongVersion,
+		return nil, refusal(session.WrongVersion,
 			"this server speaks version %d of the protocol, you speak version %d", version.Want, version.Got)
 	case err != nil:
-		return nil, nil, refusal(session.Malformed, "%v", err)
+		return nil, refusal(session.Malformed, "%v", err)
 	}
 	h.n.hellos.Add(1)
 	rules := h.cfg.Rules
 	if hello.Schema != rules.Hash {
 		r := refusal(session.WrongSchema, "this server plays other rules of %s", rules.Name)
 		r.SchemaText = wholeLines(rules.Text, session.MaxSchemaText)
-		return nil, nil, r
+		return nil, r
 	}
 	if hello.Room == "" {
 		hello.Room = h.cfg.Room
 	}
 	if err := CheckRoom(hello.Room); err != nil {
-		return nil, nil, refusal(session.NoRoom, "%v", err)
+		return nil, refusal(session.NoRoom, "%v", err)
+	}
+	if in, err := h.comeBack(bounded, conn, &hello); in != nil || err != nil {
+		return in, err
 	}
 	grant, settle, err := h.cfg.Login.check(&hello)
 	if err != nil {
-		return nil, nil, refusal(session.BadToken, "%v", err)
+		return nil, refusal(session.BadToken, "%v", err)
 	}
 	from := address(conn.Remote())
 	if err := h.bans.check(grant.Player, from); err != nil {
 		settle(false)
-		return nil, nil, err
+		return nil, err
 	}
 	if grant.Name != "" {
 		hello.Name = grant.Name
@@ -191,9 +192,9 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*room, *player, 
 	if hello.Name = cleanName(hello.Name); hello.Name == "" {
 		hello.Name = guest
 	}
-	r, p, err := h.enter(bounded, conn, &hello, grant)
+	in, err := h.enter(bounded, conn, &hello, grant)
 	settle(err == nil)
-	return r, p, err
+	return in, err
 }
 
 // wholeLines cuts a text to at most n bytes, at the end of a line.
@@ -207,94 +208,110 @@ func wholeLines(s string, n int) string {
 // enter brings a player into a room, and opens the room if it is not open.
 func (h *Host) enter(
 	ctx context.Context, conn transport.Conn, hello *session.Hello, grant token.Grant,
-) (*room, *player, error) {
+) (*entry, error) {
 	r, err := h.open(hello, originOf(conn, grant))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer h.entered(r)
+	return h.request(ctx, r, conn, hello.Guest,
+		&joining{name: hello.Name, nonce: hello.Nonce, account: grant.Player})
+}
+
+// request asks a room to admit the player of a connection, or to let it go on, and sends the
+// welcome.
+func (h *Host) request(
+	ctx context.Context, r *room, conn transport.Conn, guest [session.KeySize]byte, j *joining,
+) (*entry, error) {
 	mine, err := h.total.join(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var in *player
+	var in *entry
 	defer func() {
 		if in == nil {
 			h.total.leave(mine)
 		}
 	}()
-	stored, err := h.loadPlayer(ctx, r, grant.Player, hello.Guest)
-	if err != nil {
-		return nil, nil, err
+	if !j.only {
+		if j.profile, err = h.loadPlayer(ctx, r, j.account, guest); err != nil {
+			return nil, err
+		}
 	}
 	defer func() {
-		if in == nil && stored != nil {
-			h.keeper.release(stored)
+		if in == nil && j.profile != nil {
+			h.keeper.release(j.profile)
 		}
 	}()
-	j := &joining{
-		share: mine, profile: stored,
-		name: hello.Name, peer: conn, nonce: hello.Nonce, account: grant.Player, address: address(conn.Remote()), answer: make(chan error, 1),
-		where: []slog.Attr{slog.String("transport", conn.Name()), slog.String("remote", conn.Remote())},
-		ready: func(p *player, w session.Welcome) {
-			in = p
-			conn.Deliver(p.in.Put)
-			conn.Admit() // before the welcome: the client may answer it with a datagram
-			b, err := w.Append(nil)
-			if err == nil {
-				err = conn.SendMessage(b)
-			}
-			if err != nil {
-				conn.Close(err.Error())
-			}
-		},
+	j.share, j.peer, j.address, j.answer = mine, conn, address(conn.Remote()), make(chan error, 1)
+	j.where = []slog.Attr{slog.String("transport", conn.Name()), slog.String("remote", conn.Remote())}
+	j.ready = func(p *player, w session.Welcome) {
+		in = &entry{r, p, p.visit, mine}
+		h.sit(r, p)
+		conn.Deliver(p.in.Put)
+		conn.Admit() // before the welcome: the client may answer it with a datagram
+		b, err := w.Append(nil)
+		if err == nil {
+			err = conn.SendMessage(b)
+		}
+		if err != nil {
+			conn.Close(err.Error())
+		}
 	}
 	select {
 	case r.joins <- j:
 	default:
-		return nil, nil, refusal(session.Busy, "%d players wait to enter room %s", joinQueue, r.name)
+		return nil, refusal(session.Busy, "%d players wait to enter room %s", joinQueue, r.name)
 	}
 	// The loop answers within a tick, unless the rules of its world hang.
 	select {
 	case err := <-j.answer:
-		return r, in, err
+		return in, err
 	case <-r.done:
 		if j.taken.CompareAndSwap(false, true) {
-			return nil, nil, r.why
+			return nil, r.why
 		}
 	case <-ctx.Done():
 		if j.taken.CompareAndSwap(false, true) {
-			return nil, nil, refusal(session.Busy, "room %s did not answer in time", r.name)
+			return nil, refusal(session.Busy, "room %s did not answer in time", r.name)
 		}
 	}
 	select { // the loop has taken the request: it is about to answer, or fails over it
 	case err := <-j.answer:
-		return r, in, err
+		return in, err
 	case <-r.done:
 	}
 	select {
 	case err := <-j.answer:
-		return r, in, err
+		return in, err
 	default:
-		return nil, nil, r.why
+		return nil, r.why
 	}
+}
+
+// An entry is one connection of a player in a room.
+type entry struct {
+	r     *room
+	p     *player
+	visit int // player.visit of this connection
+	share *share
 }
 
 // attend receives a player's reliable messages until the connection ends, and returns why it ended.
 // Players may ask for other limits. Nobody expects other messages, so too many end the connection.
-func (h *Host) attend(r *room, p *player, conn transport.Conn) error {
+func (in *entry) attend(conn transport.Conn) error {
 	for n := 0; ; {
 		m, err := conn.ReceiveMessage(context.Background()) // ends with the connection
 		if err != nil {
 			return err
 		}
 		if l, err := session.DecodeLimits(m); err == nil {
-			r.call(func() { r.ask(p, l) })
+			in.r.call(func() { in.r.ask(in.p, in.visit, l) })
 			time.Sleep(limitsSpacing)
 			continue
 		}
 		n++
-		r.n.stray.Add(1)
+		in.r.n.stray.Add(1)
 		if n > strayMessages {
 			conn.Close("too many messages that nobody asked for")
 		}

@@ -133,46 +133,41 @@ func (h *Host) Kick(who Who, why string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := 0
-	for s := range h.seats {
-		if who.is(s.p.account, s.p.address) {
-			h.unseat(s, session.Refusal{Code: session.Removed, Text: wire.CutText(why, session.MaxText)})
+	for p, r := range h.seats {
+		if who.is(p.account, p.address) {
+			h.unseat(r, p, session.Refusal{Code: session.Removed, Text: wire.CutText(why, session.MaxText)})
 			n++
 		}
 	}
 	return n
 }
 
-// A seat is a human in a room.
-type seat struct {
-	r *room
-	p *player
-}
-
-// sit notes that a player is in a room until leave is called. The newest connection of an account
-// wins, whatever rooms they are in.
-func (h *Host) sit(r *room, p *player) (leave func()) {
-	s := &seat{r, p}
+// sit notes that a human is in a room until rise is called, also without a connection. The newest
+// connection of an account wins, whatever rooms they are in.
+func (h *Host) sit(r *room, p *player) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for other := range h.seats {
-		if p.account != 0 && other.p.account == p.account && other.r != r {
-			h.unseat(other, session.Refusal{Code: session.TakenOver, Text: takenOver})
+	for other, in := range h.seats {
+		if p.account != 0 && other.account == p.account && in != r {
+			h.unseat(in, other, session.Refusal{Code: session.TakenOver, Text: takenOver})
 		}
 	}
-	h.seats[s] = struct{}{}
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.seats, s)
-	}
+	h.seats[p] = r
+}
+
+// rise notes that a human is not in its room any more.
+func (h *Host) rise(p *player) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.seats, p)
 }
 
 // unseat sends a player away between two ticks of its room. It does not wait for that. h.mu is
 // held.
-func (h *Host) unseat(s *seat, why session.Refusal) {
-	go s.r.call(func() { // ends with the room at the latest
-		if s.r.players[s.p.id] == s.p {
-			s.r.sendAway(s.p, why)
+func (h *Host) unseat(r *room, p *player, why session.Refusal) {
+	go r.call(func() { // ends with the room at the latest
+		if r.players[p.id] == p {
+			r.sendAway(p, why)
 		}
 	})
 }

@@ -94,7 +94,7 @@ func (c *crowd) run(ctx context.Context) {
 			r.log.Error("the bots of this room have failed", "panic", err.value, "stack", string(err.stack))
 			for _, b := range c.bots {
 				select {
-				case r.leaves <- leaving{b.p.id, err}:
+				case r.leaves <- leaving{b.p.id, 0, err}:
 				case <-r.done:
 				}
 			}

@@ -59,7 +59,7 @@ func (h *heart) players(r *room) {
 	defer h.mu.Unlock()
 	h.beats = h.beats[:0]
 	for _, p := range r.order {
-		if !p.bot {
+		if !p.bot && !p.absent() {
 			h.beats = append(h.beats, p)
 		}
 	}

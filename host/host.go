@@ -113,6 +113,9 @@ type Config struct {
 	Seed uint64
 	// Grace is how long a room without players stays open; 0 means DefaultGrace.
 	Grace time.Duration
+	// Resume is how long a player whose connection was lost can come back to its avatar, at most
+	// session.MaxGrace; 0 means DefaultResume. Negative: players leave with their connection.
+	Resume time.Duration
 	// HelloTimeout is how long a connection may take to send its hello; 0 means
 	// transport.HelloTimeout.
 	HelloTimeout time.Duration
@@ -140,6 +143,7 @@ type Visitor struct {
 
 // A Host runs the rooms of one game. See New. Safe for concurrent use.
 type Host struct {
+	name    [session.RunSize]byte // of this run, in resume keys
 	cfg     Config
 	clock   transport.Clock
 	log     *slog.Logger
@@ -156,7 +160,7 @@ type Host struct {
 	rooms  map[string]*room
 	from   map[netip.Addr]int // humans by address
 	opened map[origin]int     // open rooms by who opened them
-	seats  map[*seat]struct{} // humans in rooms
+	seats  map[*player]*room  // humans in rooms
 	alive  map[*room]struct{} // rooms whose loop runs: those in rooms, and those about to end
 	wg     sync.WaitGroup     // of the rooms
 }
@@ -171,6 +175,7 @@ func (cfg *Config) fill() {
 	cfg.Grace = cmp.Or(cfg.Grace, DefaultGrace)
 	cfg.SaveEvery = cmp.Or(cfg.SaveEvery, defaultSaveEvery)
 	cfg.HelloTimeout = cmp.Or(cfg.HelloTimeout, transport.HelloTimeout)
+	cfg.Resume = cmp.Or(cfg.Resume, DefaultResume)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -197,6 +202,8 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("host: RoomsPerAddress %d is below 1", cfg.RoomsPerAddress)
 	case cfg.SaveEvery < 0:
 		return fmt.Errorf("host: SaveEvery %v must not be negative", cfg.SaveEvery)
+	case cfg.Resume > session.MaxGrace:
+		return fmt.Errorf("host: Resume %v is above %v", cfg.Resume, session.MaxGrace)
 	case cfg.Grace < 0 || cfg.HelloTimeout < 0:
 		return fmt.Errorf("host: Grace %v and HelloTimeout %v must not be negative", cfg.Grace, cfg.HelloTimeout)
 	case cfg.Bots > 0 && cfg.Rules.Bot() == nil:
@@ -227,11 +234,12 @@ func New(cfg Config) (*Host, error) {
 		alive: make(map[*room]struct{}), from: make(map[netip.Addr]int),
 		opened:  make(map[origin]int),
 		opening: transport.NewRates[origin](cfg.RoomsPerAddress, time.Duration(cfg.RoomsPerAddress)*RoomRefill),
-		guesses: transport.NewRates[origin](CodeTries, CodeRefill), seats: make(map[*seat]struct{})}
+		guesses: transport.NewRates[origin](CodeTries, CodeRefill), seats: make(map[*player]*room)}
 	h.total.total, h.total.usual = int64(cfg.TotalBudget), int64(cfg.Budget)
 	if cfg.Budget == 0 {
 		h.total.usual = server.DefaultBudget
 	}
+	_, _ = rand.Read(h.name[:]) // never fails
 	h.n.refused = make(map[session.Code]uint64)
 	h.n.flooded = make(map[string]uint64)
 	if cfg.Store != nil {

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/netip"
 	"slices"
@@ -96,7 +95,10 @@ type player struct {
 	share *share         // of the host's budget; nil: there is none
 	now   int64          // the share's cap that is in force
 
-	in              transport.Queue
+	back  resumption
+	visit int // which of its connections is the present one, from 0
+
+	in              *transport.Queue
 	sent, sentBytes atomic.Uint64
 	meter           meter
 }
@@ -127,6 +129,9 @@ type joining struct {
 	peer    peer
 	bot     bool
 	nonce   [session.KeySize]byte
+	resume  [session.KeySize]byte // of the session to go on with; zeros: none
+	kept    bool                  // the client has what it received in that
+	only    bool                  // it may resume, but not join anew
 	account uint64
 	address netip.Addr // see address
 	profile *profile
@@ -142,8 +147,9 @@ type joining struct {
 
 // leaving reports a player whose connection has ended.
 type leaving struct {
-	id  server.PlayerID
-	why error
+	id    server.PlayerID
+	visit int
+	why   error
 }
 
 // newRoom makes a room and its world; run starts it.
@@ -313,6 +319,7 @@ func (r *room) tick(now clock.Time) (err *failure) {
 			var at clock.Time
 			if r.spare, at, ok = p.in.Take(r.spare); ok {
 				r.srv.Receive(p.id, at, r.spare)
+				p.back.confirm()
 			}
 		}
 		if p.share != nil && p.share.cap.Load() != p.now {
@@ -379,8 +386,8 @@ func (r *room) limit(p *player) server.Limits {
 }
 
 // ask changes the limits of a player as it asked, and answers with what holds.
-func (r *room) ask(p *player, wish session.Limits) {
-	if r.players[p.id] != p {
+func (r *room) ask(p *player, visit int, wish session.Limits) {
+	if r.players[p.id] != p || p.visit != visit {
 		return
 	}
 	p.wish = wish
@@ -399,8 +406,13 @@ func limitsOf(l server.Limits) session.Limits {
 func (r *room) join(j *joining) error {
 	now := r.h.clock()
 	if !j.bot {
-		r.displace(j)
-		if r.humans >= r.h.cfg.Players && !r.makePlace(j.address) {
+		if p, kept := r.returning(j); p != nil {
+			return r.resume(p, j, kept)
+		}
+		if j.only {
+			return errNoSession
+		}
+		if r.humans >= r.h.cfg.Players && !r.makeRoom() && !r.makePlace(j.address) {
 			return refusal(session.RoomFull, "room %s has its %d players", r.name, r.humans)
 		}
 	}
@@ -415,7 +427,7 @@ func (r *room) join(j *joining) error {
 	}
 	p := &player{id: id, name: j.name, peer: j.peer, bot: j.bot, nonce: j.nonce, account: j.account, joined: now,
 		address: j.address, entered: r.srv.Tick(),
-		profile: j.profile}
+		profile: j.profile, in: new(transport.Queue)}
 	p.log = slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(id)),
 		slog.String("name", j.name)}, j.where...)))
 	r.players[id] = p
@@ -440,6 +452,7 @@ func (r *room) join(j *joining) error {
 		}
 		own := limitsOf(r.limit(p))
 		welcome.BudgetDown, welcome.SendRate = own.BudgetDown, own.SendRate
+		r.issue(p, &welcome)
 	}
 	r.heart.players(r)
 	j.ready(p, welcome)
@@ -448,28 +461,6 @@ func (r *room) join(j *joining) error {
 
 // takenOver is what a player reads whose place a newer connection takes.
 const takenOver = "you joined again from elsewhere"
-
-// displace sends away whoever is the same player as the one who joins: the newest connection wins.
-// The same account of a token says so, or the same nonce, as of a client that tries two transports
-// at once.
-func (r *room) displace(j *joining) {
-	for _, p := range slices.Clone(r.order) {
-		if p.bot {
-			continue
-		}
-		if p.nonce == j.nonce && j.nonce != [session.KeySize]byte{} || p.account == j.account && j.account != 0 ||
-			p.profile == j.profile && j.profile != nil {
-			r.sendAway(p, session.Refusal{Code: session.TakenOver, Text: takenOver})
-		}
-	}
-}
-
-// leave removes a player whose connection has ended.
-func (r *room) leave(l leaving) {
-	if p := r.players[l.id]; p != nil {
-		r.remove(p, l.why.Error())
-	}
-}
 
 // sendAway tells a player why it must leave, and removes it.
 func (r *room) sendAway(p *player, why session.Refusal) {
@@ -490,6 +481,9 @@ func reason(why session.Refusal) string {
 
 // remove takes a player out of the world.
 func (r *room) remove(p *player, why string) {
+	if !p.bot {
+		r.h.rise(p)
+	}
 	r.n.judged.judge(p, r.srv)
 	r.srv.Disconnect(p.id)
 	delete(r.players, p.id)
@@ -535,7 +529,8 @@ func (r *room) end(e server.End) {
 	}
 }
 
-// look removes players that have gone silent, and publishes the counters.
+// look takes the connections of players that have gone silent, removes those that did not come back,
+// and publishes the counters.
 func (r *room) look(now clock.Time) {
 	r.looked = now
 	r.silent = r.srv.Silent(now, r.silent[:0])
@@ -544,11 +539,11 @@ func (r *room) look(now clock.Time) {
 			r.n.silent.Add(1)
 			// Without a refusal: a machine that slept would read it when it wakes, and would not
 			// come back.
-			why := fmt.Sprintf("nothing was heard from you for %v", server.Timeout)
-			p.peer.Close(why)
-			r.remove(p, why)
+			p.peer.Close(errSilent.Error())
+			r.suspend(p, errSilent)
 		}
 	}
+	r.giveUp(now)
 	r.faults.flush(now)
 	r.publish()
 }

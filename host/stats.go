@@ -25,6 +25,7 @@ var TickBounds = [...]time.Duration{
 // Totals counts what happened in one room, or in all rooms that a host ever had.
 type Totals struct {
 	Joined, Left uint64 // humans
+	Resumed      uint64 // humans who came back over another connection
 	Ticks        uint64
 	Busy         time.Duration // spent in ticks
 	Longest      time.Duration // the longest tick
@@ -53,6 +54,7 @@ type Totals struct {
 func (t *Totals) add(u Totals) {
 	t.Joined += u.Joined
 	t.Left += u.Left
+	t.Resumed += u.Resumed
 	t.Ticks += u.Ticks
 	t.Busy += u.Busy
 	t.Longest = max(t.Longest, u.Longest)
@@ -84,6 +86,7 @@ func (t *Totals) add(u Totals) {
 type RoomStats struct {
 	Name    string
 	Players int // humans
+	Absent  int // of these, without a connection: they may come back
 	Bots    int
 	Tick    clock.Tick
 	Period  time.Duration // of a tick; above the game's own under overload
@@ -95,6 +98,7 @@ type RoomStats struct {
 type Stats struct {
 	Rooms    []RoomStats // the open ones, by name
 	Players  int         // humans in them
+	Absent   int         // of these, without a connection: they may come back
 	Bots     int
 	Greeting int // connections that are neither admitted nor refused yet
 
@@ -111,10 +115,10 @@ type Stats struct {
 
 // roomCounters are written by a room's loop. Everybody may read the atomic ones.
 type roomCounters struct {
-	joins, leaves, faults, silent, stray atomic.Uint64
-	ticks                                atomic.Uint64
-	busy, longest                        atomic.Int64
-	tickTimes                            [len(TickBounds) + 1]atomic.Uint64
+	joins, leaves, faults, silent, stray, resumed atomic.Uint64
+	ticks                                         atomic.Uint64
+	busy, longest                                 atomic.Int64
+	tickTimes                                     [len(TickBounds) + 1]atomic.Uint64
 	// Of players that have left; for the loop alone.
 	sent, bytes, blocked, received, displaced uint64
 	maxWindow                                 int
@@ -178,6 +182,9 @@ func (r *room) publish() {
 	}
 	s.add(r.n.judged)
 	for _, p := range r.order {
+		if p.absent() {
+			s.Absent++
+		}
 		s.judge(p, r.srv)
 		taken, dropped := p.in.Counts()
 		s.Received += taken
@@ -201,6 +208,7 @@ func (r *room) stats() RoomStats {
 	r.pub.Unlock()
 	s.Name = r.name
 	s.Joined, s.Left = r.n.joins.Load(), r.n.leaves.Load()
+	s.Resumed = r.n.resumed.Load()
 	s.Ticks, s.Busy, s.Longest = r.n.ticks.Load(), time.Duration(r.n.busy.Load()), time.Duration(r.n.longest.Load())
 	for i := range s.TickTimes {
 		s.TickTimes[i] = r.n.tickTimes[i].Load()
@@ -243,6 +251,7 @@ func (h *Host) Stats() Stats {
 	slices.SortFunc(s.Rooms, func(a, b RoomStats) int { return strings.Compare(a.Name, b.Name) })
 	for _, r := range s.Rooms {
 		s.Players += r.Players
+		s.Absent += r.Absent
 		s.Bots += r.Bots
 		s.Totals.add(r.Totals)
 	}

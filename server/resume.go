@@ -38,6 +38,9 @@ func (p *player) begin(now clock.Time) error {
 		return err
 	}
 	p.up, p.commands, p.trail = uplink{heard: now}, commands{stats: p.commands.stats}, trail{}
+	if p.words != nil {
+		p.words.receiver = reliable.Receiver{MaxBytes: p.words.receiver.MaxBytes}
+	}
 	p.sight.looked, p.sight.crowded = 0, false
 	if p.words != nil { // what waits was sent, and how often stays bounded
 		p.words.receiver = reliable.Receiver{MaxBytes: p.words.receiver.MaxBytes}

@@ -61,6 +61,9 @@ const (
 	MaxGrace      = 10 * time.Minute
 )
 
+// Goodbye is the reason with which a player closes a connection that it does not want to resume.
+const Goodbye = "goodbye"
+
 // MaxMessage is the size of the largest message of this package in bytes: a Refusal with its
 // schema.
 const MaxMessage = 2 + 2 + (2 + MaxText) + (2 + MaxSchemaText)

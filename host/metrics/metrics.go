@@ -39,6 +39,8 @@ var (
 	descOpened    = desc("rooms_total", "Rooms opened, closed and failed.", "what")
 	descAccepted  = desc("connections_total", "Connections accepted.")
 	descJoined    = desc("joined_total", "Players admitted.")
+	descResumed   = desc("resumed_total", "Players who came back over another connection.")
+	descAbsent    = desc("absent_players", "Players without a connection who may come back.")
 	descRefused   = desc("refused_total", "Players refused, by reason.", "reason")
 	descFlooded   = desc("flooded_total", "Players put out because they sent too much, by what.", "reason")
 	descFaults    = desc("faults_total", "Callbacks of the rules that panicked.")
@@ -88,6 +90,8 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descOpened, s.Failed, "failed")
 	count(descAccepted, s.Accepted)
 	count(descJoined, s.Joined)
+	count(descResumed, s.Resumed)
+	gauge(descAbsent, float64(s.Absent))
 	for code := session.Malformed; code <= session.InternalError; code++ {
 		count(descRefused, s.Refused[code], code.String())
 	}
