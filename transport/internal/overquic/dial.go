@@ -43,12 +43,10 @@ func Dial(ctx context.Context, addr string, t *tls.Config, q *quic.Config) (c *q
 		t = t.Clone()
 		t.ServerName = host
 	}
-	tr := &quic.Transport{Conn: socket}
-	close = func() {
-		_ = tr.Close()
-		_ = socket.Close()
-	}
-	if c, err = tr.Dial(ctx, remote, t, q); err != nil {
+	close = func() { _ = socket.Close() }
+	// A socket of one connection needs no connection IDs. With them, each change of the client's
+	// address takes one for good, and the client is deaf after the third (quic-go issue 5814).
+	if c, err = quic.Dial(ctx, socket, remote, t, q); err != nil {
 		close()
 		return nil, nil, err
 	}
