@@ -60,10 +60,11 @@ func (e *engine) call(name string, args []js.Value) any {
 	case "hello":
 		return e.bytes(e.b.Hello())
 	case "welcome":
-		sentence, retry := e.b.Welcome(take(args[0]), args[2].Float())
-		return map[string]any{"error": sentence, "retryMs": retry}
+		a := e.b.Welcome(take(args[0]), args[2].Float())
+		return map[string]any{"error": a.Refused, "retryMs": a.RetryMs, "note": a.Note, "resume": a.Resume}
 	case "message":
-		return e.b.Message(take(args[0]))
+		r := e.b.Message(take(args[0]))
+		return map[string]any{"goodbye": r.Goodbye, "notice": r.Notice, "inMs": r.InMs, "to": r.To}
 	case "lost":
 		e.b.Lost()
 	case "dropped":
@@ -121,6 +122,7 @@ func (e *engine) start(configuration, send, message js.Value) any {
 	b, err := bridge.New(e.rules, bridge.Config{
 		Game: text(config.Get("game")), Room: text(config.Get("room")), Name: text(config.Get("name")),
 		Guest: text(config.Get("guest")),
+		Resume: text(config.Get("resume")),
 		Random: func(into []byte) {
 			js.CopyBytesToGo(into, crypto.Call("getRandomValues", e.uint8Array.New(len(into))))
 		},

@@ -38,6 +38,8 @@ type Config struct {
 	// Guest is the secret under which the server stores what the player gains, in hexadecimal
 	// digits. Empty stores nothing.
 	Guest string
+	// Resume is what Answer.Resume said last, before the page was loaded again; "" joins anew.
+	Resume string
 	// Random fills b with random bytes that nobody can guess.
 	Random func(b []byte)
 	// Send sends a datagram at releaseMs, 0 for now; stamped: it has its final stamp. b is valid
@@ -68,6 +70,8 @@ type Bridge struct {
 	nonce    [session.KeySize]byte
 	guest    [session.KeySize]byte
 	hasNonce bool
+	resume   [session.KeySize]byte // of the session to go on with; zeros: none
+	place    string                // its room
 
 	now, shown clock.Time // of the newest frame: when it was called, and when the display shows it
 	due        int        // commands that the page still owes
@@ -113,6 +117,7 @@ func New(rules *game.Rules, cfg Config) (*Bridge, error) {
 			" hexadecimal digits.")
 	}
 	b.cfg.Room, b.cfg.Name = clean(cfg.Room, session.MaxRoom), clean(cfg.Name, session.MaxName)
+	b.setResume(cfg.Resume)
 	b.ints = make([]int64, rules.Command.Floats())
 	b.set = settings{predict: true, interpolate: true, lagcomp: true, predicts: allPredicted}
 	return b, nil

@@ -172,8 +172,8 @@ func (p *page) connect() {
 	if err != nil {
 		p.w.t.Fatal(err)
 	}
-	if refused, _ := p.Welcome(msg, p.now()); refused != "" {
-		p.w.t.Fatal(refused)
+	if a := p.Welcome(msg, p.now()); a.Refused != "" {
+		p.w.t.Fatal(a.Refused)
 	}
 	p.id = id
 	p.w.pages[id] = p

@@ -59,8 +59,8 @@ func (b *Bridge) Hello() []byte {
 		b.hasNonce = true
 	}
 	h := session.Hello{Schema: b.rules.Hash, Nonce: b.nonce, Room: b.cfg.Room, Name: b.cfg.Name, Guest: b.guest}
-	if b.client != nil {
-		h.Resume, h.Kept = b.welcome.Resume, true
+	if b.resume != [session.KeySize]byte{} {
+		h.Resume, h.Kept, h.Room = b.resume, b.client != nil, b.place
 	}
 	msg, err := h.Append(nil)
 	if err != nil { // New made every field fit
@@ -69,41 +69,91 @@ func (b *Bridge) Hello() []byte {
 	return msg
 }
 
-// Welcome reads the server's first stream message. sentence is "" if the player is in, and
-// otherwise says why not; retryMs is then after how many milliseconds to try again, 0 for never.
-func (b *Bridge) Welcome(msg []byte, nowMs float64) (sentence string, retryMs float64) {
+// An Answer is what the server's first stream message means.
+type Answer struct {
+	// Refused is "" if the player is in, and otherwise says why not; RetryMs is then after how many
+	// milliseconds to try again, 0 for never.
+	Refused string
+	RetryMs float64
+	// Note is "", or says why the player is in anew though it asked to go on where it was.
+	Note string
+	// Resume is what the page should keep for Config.Resume, where it is loaded again; "" if it
+	// cannot go on then.
+	Resume string
+}
+
+// Welcome reads the server's first stream message.
+func (b *Bridge) Welcome(msg []byte, nowMs float64) Answer {
 	if session.KindOf(msg) == session.KindRefusal {
-		return b.refusal(msg)
+		say, retry := b.refusal(msg)
+		return Answer{Refused: say, RetryMs: retry}
 	}
 	w, err := session.DecodeWelcome(msg)
 	if v, ok := err.(*session.VersionError); ok {
-		return versions(v.Got), 0
+		return Answer{Refused: versions(v.Got)}
 	}
 	if err != nil {
-		return "The server's answer is not one of ours (" + err.Error() + ").", retryLater
+		return Answer{Refused: "The server's answer is not one of ours (" + err.Error() + ").", RetryMs: retryLater}
 	}
 	now := max(instant(nowMs), b.now)
 	b.hasNonce = false // the next hello joins anew
-	b.silence = 0
-	if w.Resumed && b.client != nil && w.Session == b.welcome.Session {
-		b.welcome, b.joined = w, true // the same session on a new path: the client keeps its records
-		return "", 0
+	// Where the client resumes the records stay, and only the path is another.
+	if b.client == nil || b.client.Resume(w) != nil {
+		cfg := b.set.client()
+		cfg.Report = b.warn
+		c, err := client.New(b.rules, w, now, cfg)
+		if err != nil {
+			return Answer{Refused: "This page cannot play on that server (" + err.Error() + "). Reload the page."}
+		}
+		b.previous, b.client, b.due = b.client, c, 0
+		b.broken, b.asked = append(b.broken, b.asked...), nil
+		b.client.SetAway(b.set.away)
 	}
-	cfg := b.set.client()
-	cfg.Report = b.warn
-	c, err := client.New(b.rules, w, now, cfg)
-	if err != nil {
-		return "This page cannot play on that server (" + err.Error() + "). Reload the page.", 0
+	answer := Answer{Note: b.began(&w)}
+	b.welcome, b.joined, b.welcomed, b.silence = w, true, now, 0
+	b.resume, b.place = w.Resume, w.Room
+	if b.resume != [session.KeySize]byte{} {
+		answer.Resume = hexadecimal(b.resume) + w.Room
 	}
-	b.previous = b.client
-	b.broken, b.asked = append(b.broken, b.asked...), nil
-	b.client, b.welcome, b.joined, b.welcomed, b.due = c, w, true, now, 0
-	b.client.SetAway(b.set.away)
 	b.network.clear()
 	if b.set.limits != (session.Limits{}) {
 		b.ask()
 	}
-	return "", 0
+	return answer
+}
+
+// began says why a welcome begins a new session although the page had one.
+func (b *Bridge) began(w *session.Welcome) string {
+	switch {
+	case w.Resumed || b.resume == [session.KeySize]byte{}:
+		return ""
+	case [session.RunSize]byte(b.resume[:]) != [session.RunSize]byte(w.Resume[:]):
+		return "The server has restarted. You begin anew."
+	}
+	return "You were away for too long, so you begin anew."
+}
+
+// setResume notes what an Answer told a page to keep. Anything else is ignored.
+func (b *Bridge) setResume(s string) {
+	const digits = 2 * session.KeySize
+	if len(s) <= digits || len(s) > digits+session.MaxRoom {
+		return
+	}
+	var key [session.KeySize]byte
+	if !parseKey(key[:], s[:digits]) {
+		return
+	}
+	b.resume, b.place = key, clean(s[digits:], session.MaxRoom)
+}
+
+// hexadecimal returns the digits of a key. Package encoding/hex would make a larger program.
+func hexadecimal(key [session.KeySize]byte) string {
+	const digits = "0123456789abcdef"
+	var b []byte
+	for _, v := range key {
+		b = append(b, digits[v>>4], digits[v&15])
+	}
+	return string(b)
 }
 
 func versions(server uint8) string {
@@ -128,8 +178,11 @@ func (b *Bridge) refusal(msg []byte) (sentence string, retryMs float64) {
 		}
 		return "The server plays another version of " + b.rules.Name + ". Reload the page.", 0
 	}
-	say := r.Text
-	if say == "" {
+	say := whole(r.Text)
+	switch {
+	case r.Text == "" && r.Code == session.ShuttingDown:
+		say = "The server is shutting down."
+	case r.Text == "":
 		say = "The server refused: " + r.Code.String() + "."
 	}
 	switch r.Code {
@@ -141,25 +194,55 @@ func (b *Bridge) refusal(msg []byte) (sentence string, retryMs float64) {
 	return say, 0
 }
 
-// Message reads a later stream message. It returns "", or why the server sends this player away for
-// good: the page then does not connect again.
-func (b *Bridge) Message(msg []byte) string {
+// whole makes a whole sentence of the words of a server.
+func whole(s string) string {
+	if s == "" {
+		return s
+	}
+	if c := s[0]; c >= 'a' && c <= 'z' {
+		s = string(c-'a'+'A') + s[1:]
+	}
+	if c := s[len(s)-1]; c != '.' && c != '!' && c != '?' {
+		s += "."
+	}
+	return s
+}
+
+// A Reply is what a later stream message means for the page. The zero Reply is nothing.
+type Reply struct {
+	// Goodbye is why the server sends this player away for good: the page does not connect again.
+	Goodbye string
+	// Notice is to be shown: the connection is about to end, in InMs milliseconds.
+	Notice string
+	InMs   float64
+	// To is where the page should go then; "": it connects again.
+	To string
+}
+
+// Message reads a later stream message.
+func (b *Bridge) Message(msg []byte) Reply {
 	if l, err := session.DecodeLimits(msg); err == nil {
 		b.welcome.BudgetDown, b.welcome.SendRate = l.BudgetDown, l.SendRate
 	}
+	if f, err := session.DecodeFarewell(msg); err == nil {
+		if f.Text == "" {
+			f.Text = "The server is about to end."
+		}
+		return Reply{Notice: whole(f.Text), InMs: float64(f.In) / float64(time.Millisecond), To: f.To}
+	}
 	if session.KindOf(msg) != session.KindRefusal {
-		return "" // or a kind that only newer servers know
+		return Reply{} // or a kind that only newer servers know
 	}
 	say, retry := b.refusal(msg)
 	r, err := session.DecodeRefusal(msg)
 	if err == nil && r.Code == session.TakenOver && b.now.Sub(b.welcomed) < raceLasts {
-		return "" // we took over ourselves: the other transport of the race was admitted too, and later
+		return Reply{} // we took over ourselves: the other transport of the race was admitted too, and later
 	}
 	if retry > 0 {
-		return ""
+		return Reply{Notice: say}
 	}
 	b.joined = false
-	return say
+	return Reply{Goodbye: say}
 }
 
 // Lost reports that the connection has closed and that the page opens another. The last picture

@@ -25,47 +25,54 @@ func TestRefusals(t *testing.T) {
 	newer := encode(session.Refusal{Code: session.WrongVersion})
 	newer[1] = 9
 	for _, c := range []struct {
-		name string
-		msg  []byte
-		want string
-		late bool // try again
-		stay bool // as a later message: come back
+		name   string
+		msg    []byte
+		want   string
+		late   bool // try again
+		stay   bool // as a later message: come back
+		notice bool // and say so
 	}{
 		{"other rules", encode(session.Refusal{Code: session.WrongSchema,
 			SchemaText: strings.Replace(own, "Aim angle x1 sim=360", "Aim angle x1 sim=180", 1)}),
-			"The server plays another version of zap: pilot.Aim has sim=180 there and sim=360 here.", false, false},
+			"The server plays another version of zap: pilot.Aim has sim=180 there and sim=360 here.", false, false, false},
 		{"other rules, without their text", encode(session.Refusal{Code: session.WrongSchema}),
-			"The server plays another version of zap. Reload the page.", false, false},
+			"The server plays another version of zap. Reload the page.", false, false, false},
 		{"a newer server", newer,
-			"The server speaks version 9 of the protocol, this page version 4. Reload the page.", false, false},
+			"The server speaks version 9 of the protocol, this page version 4. Reload the page.", false, false, false},
 		{"full", encode(session.Refusal{Code: session.RoomFull, Text: "Room lobby has its 8 players."}),
-			"Room lobby has its 8 players.", true, true},
+			"Room lobby has its 8 players.", true, true, true},
 		{"about to end", encode(session.Refusal{Code: session.ShuttingDown}),
-			"The server refused: server is shutting down.", true, true},
-		{"put out", encode(session.Refusal{Code: session.Removed, Text: "Enough."}), "Enough.", false, false},
+			"The server is shutting down.", true, true, true},
+		{"about to end, in its words", encode(session.Refusal{Code: session.ShuttingDown, Text: "back at noon"}),
+			"Back at noon.", true, true, true},
+		{"put out", encode(session.Refusal{Code: session.Removed, Text: "Enough."}), "Enough.", false, false, false},
 		{"elsewhere", encode(session.Refusal{Code: session.TakenOver}),
-			"The server refused: joined again elsewhere.", false, true},
+			"The server refused: joined again elsewhere.", false, true, false},
 		{"cut short", newer[:5],
-			"The server refused, but its reason cannot be read (session: message is truncated).", true, true},
+			"The server refused, but its reason cannot be read (session: message is truncated).", true, true, false},
 		{"noise", []byte("hello"),
-			"The server's answer is not one of ours (session: message is of kind 104, want 2).", true, true},
-		{"nothing", nil, "The server's answer is not one of ours (session: message is truncated).", true, true},
+			"The server's answer is not one of ours (session: message is of kind 104, want 2).", true, true, false},
+		{"nothing", nil, "The server's answer is not one of ours (session: message is truncated).", true, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			say, retry := p.Welcome(c.msg, p.now())
-			if say != c.want || retry > 0 != c.late {
-				t.Errorf("%q, again after %v ms; want %q, %v", say, retry, c.want, c.late)
+			a := p.Welcome(c.msg, p.now())
+			if a.Refused != c.want || a.RetryMs > 0 != c.late {
+				t.Errorf("%+v, want %q, again: %v", a, c.want, c.late)
 			}
-			if later := p.Message(c.msg); (later == "") != c.stay || later != "" && later != c.want {
-				t.Errorf("as a later message %q", later)
+			later := p.Message(c.msg)
+			if (later.Goodbye == "") != c.stay || later.Goodbye != "" && later.Goodbye != c.want {
+				t.Errorf("as a later message %+v", later)
+			}
+			if c.notice && later.Notice != c.want {
+				t.Errorf("as a later message %+v, want the notice %q", later, c.want)
 			}
 			p.joined = true
 		})
 	}
 	p.w.run(raceLasts + time.Second)
 	const elsewhere = "You joined elsewhere."
-	if say := p.Message(encode(session.Refusal{Code: session.TakenOver, Text: elsewhere})); say != elsewhere {
-		t.Errorf("taken over much later: %q", say)
+	if later := p.Message(encode(session.Refusal{Code: session.TakenOver, Text: elsewhere})); later.Goodbye != elsewhere {
+		t.Errorf("taken over much later: %+v", later)
 	}
 }
 
@@ -91,7 +98,7 @@ func TestHello(t *testing.T) {
 	if third := read(); third.Nonce == first.Nonce {
 		t.Error("two joins with one nonce")
 	}
-	p.welcome.Resume = [16]byte{5}
+	p.resume, p.place = [16]byte{5}, "den"
 	w.run(2 * time.Second)
 	if h := read(); h.Resume != [16]byte{5} || !h.Kept {
 		t.Errorf("asks to resume %x, kept %v", h.Resume, h.Kept)
@@ -143,31 +150,117 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// A session that the server kept continues where it was.
+// A session that the server kept continues where it was; a page that was loaded again begins anew
+// with its avatar.
 func TestResumed(t *testing.T) {
-	w := newWorld(t, &zap.Game)
-	p := w.page("ann", nil)
-	w.run(2 * time.Second)
-	before := p.client
-	p.Lost()
-	w.run(300 * time.Millisecond)
-	again := p.welcome
-	again.Resumed = true
-	msg, err := again.Append(nil)
+	for _, reload := range []bool{false, true} {
+		w := newWorld(t, &zap.Game)
+		p := w.page("ann", nil)
+		w.run(2 * time.Second)
+		before, me := p.client, p.mine().id
+		p.Lost()
+		w.srv.Suspend(p.id, w.loop.Now())
+		w.run(300 * time.Millisecond)
+		again, ok := w.srv.Resume(p.id, w.loop.Now(), !reload)
+		if !ok {
+			t.Fatal("not resumed")
+		}
+		if reload {
+			p.client, p.previous = nil, nil
+		}
+		a := p.Welcome(encoded(t, again), p.now())
+		if a.Refused != "" || a.Note != "" {
+			t.Fatalf("%+v", a)
+		}
+		if !reload && p.client != before {
+			t.Error("what was known is forgotten")
+		}
+		w.run(time.Second)
+		p.input = func([]float64) []float64 { return []float64{0, 1, 0, 0} }
+		y := p.mine().props["pos"][1]
+		w.run(time.Second)
+		if p.mine().props["pos"][1] < y+1 && y < 20 {
+			t.Error("does not move")
+		}
+		if p.mine().id != me {
+			t.Errorf("avatar %v, was %v", p.mine().id, me)
+		}
+	}
+}
+
+func encoded(t *testing.T, w session.Welcome) []byte {
+	t.Helper()
+	b, err := w.Append(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if say, _ := p.Welcome(msg, p.now()); say != "" {
-		t.Fatal(say)
-	}
-	if p.client != before {
-		t.Error("what was known is forgotten")
-	}
-	p.input = func([]float64) []float64 { return []float64{0, 1, 0, 0} }
-	y := p.mine().props["pos"][1]
+	return b
+}
+
+// A page keeps a key where it is loaded again, and learns why it could not go on.
+func TestResumeKey(t *testing.T) {
+	w := newWorld(t, &zap.Game)
+	p := w.page("ann", nil)
 	w.run(time.Second)
-	if p.mine().props["pos"][1] < y+1 && y < 20 {
-		t.Error("does not move")
+	first := p.welcome
+	first.Resume, first.Room = [session.KeySize]byte{1, 2, 3, 4, 0xab, 15: 0xcd}, "den-2"
+	a := p.Welcome(encoded(t, first), p.now())
+	const kept = "01020304ab00000000000000000000cdden-2"
+	if a.Resume != kept {
+		t.Errorf("to be kept: %q, want %q", a.Resume, kept)
+	}
+	b, err := New(w.rules, Config{Resume: kept, Random: func(b []byte) { b[0] = 7 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hello, err := session.DecodeHello(b.Hello())
+	if err != nil || hello.Resume != first.Resume || hello.Room != "den-2" || hello.Kept {
+		t.Errorf("loaded again it says %+v, %v", hello, err)
+	}
+	for _, bad := range []string{"", kept[:32], "x" + kept[1:], kept[:31], kept + strings.Repeat("x", 64)} {
+		b, err := New(w.rules, Config{Resume: bad, Random: func(b []byte) { b[0] = 7 }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hello, _ := session.DecodeHello(b.Hello()); hello.Resume != [session.KeySize]byte{} {
+			t.Errorf("kept %q: resumes with %x", bad, hello.Resume)
+		}
+	}
+	for _, c := range []struct {
+		run  byte
+		want string
+	}{
+		{1, "You were away for too long, so you begin anew."},
+		{9, "The server has restarted. You begin anew."},
+	} {
+		p.Lost()
+		next := first
+		next.Resume = [session.KeySize]byte{c.run, 2, 3, 4, 5}
+		if a := p.Welcome(encoded(t, next), p.now()); a.Note != c.want || a.Refused != "" {
+			t.Errorf("%+v, want the note %q", a, c.want)
+		}
+		p.Welcome(encoded(t, first), p.now())
+	}
+}
+
+// A farewell says when the room ends, and where to go.
+func TestFarewell(t *testing.T) {
+	p := newWorld(t, &zap.Game).page("ann", nil)
+	for _, c := range []struct {
+		f    session.Farewell
+		want Reply
+	}{
+		{session.Farewell{In: 1500 * time.Millisecond}, Reply{Notice: "The server is about to end.", InMs: 1500}},
+		{session.Farewell{In: 0, To: "https://b.example/", Text: "bye"},
+			Reply{Notice: "Bye.", To: "https://b.example/"}},
+	} {
+		b, err := c.f.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Message(b); got != c.want || !p.joined {
+			t.Errorf("%+v, want %+v; in: %v", got, c.want, p.joined)
+		}
 	}
 }
 
@@ -314,8 +407,8 @@ func TestPageAsksForLimits(t *testing.T) {
 		}
 	}
 	answer, _ := session.Limits{BudgetDown: 48_000, SendRate: 6}.Append(nil)
-	if say := p.Message(answer); say != "" || p.welcome.BudgetDown != 48_000 {
-		t.Errorf("%q, and %d bit/s", say, p.welcome.BudgetDown)
+	if say := p.Message(answer); say != (Reply{}) || p.welcome.BudgetDown != 48_000 {
+		t.Errorf("%+v, and %d bit/s", say, p.welcome.BudgetDown)
 	}
 	p.w.run(time.Second)
 	if got := p.stats["budgetBps"]; got != 6000 {

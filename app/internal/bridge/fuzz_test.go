@@ -49,7 +49,7 @@ func FuzzServer(f *testing.F) {
 		}
 		b.Set("packets", 1)
 		b.Hello()
-		if say, _ := b.Welcome(first, 1000); say != "" {
+		if b.Welcome(first, 1000).Refused != "" {
 			b.Welcome(welcome, 1000)
 		}
 		now := 1000.0
