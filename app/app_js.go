@@ -121,7 +121,7 @@ func (e *engine) start(configuration, send, message js.Value) any {
 	performance := js.Global().Get("performance")
 	b, err := bridge.New(e.rules, bridge.Config{
 		Game: text(config.Get("game")), Room: text(config.Get("room")), Name: text(config.Get("name")),
-		Guest: text(config.Get("guest")),
+		Guest:  text(config.Get("guest")),
 		Resume: text(config.Get("resume")),
 		Random: func(into []byte) {
 			js.CopyBytesToGo(into, crypto.Call("getRandomValues", e.uint8Array.New(len(into))))
