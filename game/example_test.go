@@ -1,6 +1,7 @@
 package game_test
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -160,4 +161,65 @@ func ExampleWorld_Receipt() {
 	p := shooters.Get(sim.Server.World(), ann.Me())
 	fmt.Println("judged by what ann saw, 2 to 6 ticks ago:", p.Back > 2 && p.Back < 6, rewind.Reason(p.Why))
 	// Output: judged by what ann saw, 2 to 6 ticks ago: true exact
+}
+
+// A Shout is what a walker says, and what the rules say to all.
+type Shout struct {
+	Text string `net:"text,80"`
+}
+
+// A Price is what a walker asks for, and what it pays.
+type Price struct {
+	Gold int `net:"int,0..99"`
+}
+
+var (
+	Shouts = game.NewMessage[Shout]("shout", 1, 4)       // a player sends one a second, and four at once
+	Loans  = game.NewRequest[Price, Price]("loan", 1, 4) // and as many requests
+)
+
+// Messages arrive once and in order, on any network. A request is answered, or refused with a
+// sentence.
+func ExampleMessage() {
+	g := Stroll
+	g.Messages = game.Messages(
+		Shouts.On(func(w *game.World, from game.ID, s Shout) { Shouts.SendAll(w, nil, s) }),
+		Loans.On(func(w *game.World, from game.ID, p Price) (Price, error) {
+			if p.Gold > 10 {
+				return Price{}, errors.New("nobody lends so much")
+			}
+			Walkers.Get(w, from).Gold += p.Gold
+			return Price{Gold: p.Gold + 1}, nil
+		}),
+	)
+	rules, err := g.Rules()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sim, _ := gametest.NewSim(rules, 1, server.Config{})
+	ann, _ := sim.Join("ann", netsim.TrainLTE, nil)
+	bob, _ := sim.Join("bob", netsim.HotelWiFi, nil)
+	for _, p := range sim.Players() {
+		p.OnWord = func(w *client.Word) {
+			if s, ok := client.Heard(p.Client, w, Shouts); ok {
+				fmt.Println(p.Name, "reads", s.Text)
+			} else if answer, ok := client.Answered(p.Client, w, Loans); ok {
+				fmt.Println(p.Name, "owes", answer.Gold)
+			} else {
+				fmt.Println(p.Name, "gets nothing:", w.Refusal)
+			}
+		}
+	}
+	sim.Run(5 * time.Second)
+	client.Say(ann.Client, Shouts, Shout{Text: "hello"})
+	sim.Run(2 * time.Second)
+	client.Ask(bob.Client, Loans, Price{Gold: 50})
+	client.Ask(bob.Client, Loans, Price{Gold: 5})
+	sim.Run(2 * time.Second)
+	// Unordered output:
+	// ann reads hello
+	// bob reads hello
+	// bob gets nothing: nobody lends so much
+	// bob owes 6
 }
