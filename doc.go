@@ -20,7 +20,7 @@
 //
 // Run them:
 //
-//	host        many worlds in one process; host/metrics measures them
+//	host        many worlds in one process; host/metrics measures them, host/bolt keeps what lasts
 //	headless    players without a screen
 //	session     handshake, resume, connect tokens
 //	transport   memory, QUIC, WebTransport, WebSocket
