@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"meanwhile/netcode/clock"
@@ -32,17 +33,18 @@ func (p *PlayerReceipts) odd() uint64 {
 	return odd * 1000 / max(all, 1)
 }
 
-// Receipts returns how the newest shots of each player were judged, of those who have shot. Those
-// whose shots differ most from what their clients claim come first: bad networks and cheats. It
-// waits for a tick of each room.
-func (h *Host) Receipts() (list []PlayerReceipts) {
+// Receipts returns how the newest shots of each player were judged, of those who have shot: of one
+// room, or of all where room is empty. The most suspect come first, and of equally suspect ones
+// those whose shots differ most from what their clients claim: bad networks and cheats. It waits for
+// a tick of each room.
+func (h *Host) Receipts(room string) (list []PlayerReceipts) {
 	h.mu.Lock()
-	rooms := make([]*room, 0, len(h.alive))
-	for r := range h.alive {
-		rooms = append(rooms, r)
-	}
+	alive := slices.Collect(maps.Keys(h.alive))
 	h.mu.Unlock()
-	for _, r := range rooms {
+	for _, r := range alive {
+		if room != "" && r.name != room {
+			continue
+		}
 		r.call(func() {
 			for _, p := range r.order {
 				if receipts := r.srv.Receipts(p.id, nil); len(receipts) > 0 {
@@ -54,7 +56,7 @@ func (h *Host) Receipts() (list []PlayerReceipts) {
 		})
 	}
 	slices.SortFunc(list, func(a, b PlayerReceipts) int {
-		return cmp.Or(cmp.Compare(b.odd(), a.odd()), cmp.Compare(a.Room, b.Room), cmp.Compare(a.Player, b.Player))
+		return cmp.Or(cmp.Compare(b.Suspicion, a.Suspicion), cmp.Compare(b.odd(), a.odd()), cmp.Compare(a.Room, b.Room), cmp.Compare(a.Player, b.Player))
 	})
 	return list
 }

@@ -46,7 +46,7 @@ func TestReceipts(t *testing.T) {
 		defer s.end()
 		ann := s.join("ann", "")
 		time.Sleep(20 * time.Second)
-		list := s.Receipts()
+		list := s.Receipts("")
 		shots := 0
 		for _, p := range list {
 			if p.Room != s.cfg.Room || p.Agreed == 0 || p.Disagreed > p.Agreed/10 || len(p.Receipts) == 0 {
@@ -61,6 +61,9 @@ func TestReceipts(t *testing.T) {
 		}
 		if len(list) < 3 || shots < 10 {
 			t.Errorf("%d players, %d shots", len(list), shots)
+		}
+		if here, none := s.Receipts(s.cfg.Room), s.Receipts("elsewhere"); len(here) < 3 || len(none) > 0 {
+			t.Errorf("%d players in this room, %d in one that there is not", len(here), len(none))
 		}
 		before := s.Stats().Agreed
 		ann.leave()

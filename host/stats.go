@@ -46,9 +46,10 @@ type Totals struct {
 	// TextRefOverflow counts texts that were not sent because no reference was free, once a tick.
 	TextRefOverflow uint64
 	Drops           server.Drops // datagrams that changed nothing, by reason
-	// Agreed, Disagreed and Reasons count shots of humans, as server.CommandStats does.
-	Agreed, Disagreed uint64
-	Reasons           [rewind.Reasons]uint64
+	// Agreed, Disagreed and Reasons count shots of humans, and Contradicted their commands, as
+	// server.CommandStats does.
+	Agreed, Disagreed, Contradicted uint64
+	Reasons                         [rewind.Reasons]uint64
 }
 
 func (t *Totals) add(u Totals) {
@@ -73,6 +74,7 @@ func (t *Totals) add(u Totals) {
 	t.TextRefOverflow += u.TextRefOverflow
 	t.Agreed += u.Agreed
 	t.Disagreed += u.Disagreed
+	t.Contradicted += u.Contradicted
 	for i, n := range u.Reasons {
 		t.Reasons[i] += n
 	}
@@ -91,6 +93,8 @@ type RoomStats struct {
 	Tick    clock.Tick
 	Period  time.Duration // of a tick; above the game's own under overload
 	Load    float64       // the part of the last second that was spent in ticks
+	// Suspicion is the highest of the humans in the room, see server.CommandStats.
+	Suspicion int
 	Totals
 }
 
@@ -144,7 +148,8 @@ func (n *roomCounters) joined(p *player) {
 // judge adds what became of a human's shots.
 func (t *Totals) judge(p *player, s *server.Server) {
 	if stats, ok := s.Stats(p.id); ok && !p.bot {
-		t.add(Totals{Agreed: stats.Agreed, Disagreed: stats.Disagreed, Reasons: stats.Reasons})
+		t.add(Totals{Agreed: stats.Agreed, Disagreed: stats.Disagreed, Contradicted: stats.Contradicted,
+			Reasons: stats.Reasons})
 	}
 }
 
@@ -186,6 +191,9 @@ func (r *room) publish() {
 			s.Absent++
 		}
 		s.judge(p, r.srv)
+		if stats, ok := r.srv.Stats(p.id); ok && !p.bot {
+			s.Suspicion = max(s.Suspicion, stats.Suspicion)
+		}
 		taken, dropped := p.in.Counts()
 		s.Received += taken
 		s.Displaced += dropped

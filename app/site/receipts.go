@@ -14,14 +14,18 @@ import (
 
 // A playerLog is a player in the answer to /receipts.
 type playerLog struct {
-	Room     string          `json:"room"`
-	Player   server.PlayerID `json:"player"`
-	Name     string          `json:"name"`
-	Bot      bool            `json:"bot"`
-	Tick     clock.Tick      `json:"tick"` // of the room now
-	RTT      float64         `json:"rtt_ms"`
-	Counts   countLog        `json:"counts"`
-	Receipts []shotLog       `json:"receipts"`
+	Room   string          `json:"room"`
+	Player server.PlayerID `json:"player"`
+	Name   string          `json:"name"`
+	Bot    bool            `json:"bot"`
+	Tick   clock.Tick      `json:"tick"` // of the room now
+	RTT    float64         `json:"rtt_ms"`
+	// Suspicion is that of server.CommandStats, Agreement the share of shots that agreed; null
+	// without any.
+	Suspicion int       `json:"suspicion"`
+	Agreement *float64  `json:"agreement"`
+	Counts    countLog  `json:"counts"`
+	Receipts  []shotLog `json:"receipts"`
 }
 
 // A countLog counts a player's shots since it joined. Those judged by the present are neither agreed nor
@@ -51,10 +55,11 @@ type shotLog struct {
 	Off     *int32     `json:"off_mm"` // null where it is not known
 }
 
-// receipts serves how the newest shots of each player were judged, the oddest players first.
-func (s *Site) receipts(w http.ResponseWriter, _ *http.Request) {
+// receipts serves how the newest shots of each player were judged, the most suspect players first, of
+// all rooms or of the one that ?room= names.
+func (s *Site) receipts(w http.ResponseWriter, r *http.Request) {
 	list := []playerLog{}
-	for _, p := range s.host.Receipts() {
+	for _, p := range s.host.Receipts(r.FormValue("room")) {
 		list = append(list, logOf(&p, s.cfg.Host.Rules.Rate))
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -65,8 +70,12 @@ func (s *Site) receipts(w http.ResponseWriter, _ *http.Request) {
 func logOf(p *host.PlayerReceipts, rate int) playerLog {
 	c := &p.CommandStats
 	l := playerLog{Room: p.Room, Player: p.Player, Name: p.Name, Bot: p.Bot, Tick: p.Tick,
-		RTT:    float64(p.RTT) / float64(time.Millisecond),
+		RTT: float64(p.RTT) / float64(time.Millisecond), Suspicion: c.Suspicion,
 		Counts: countLog{c.Judged, c.Clamped, map[string]uint64{}, c.Agreed, c.Disagreed, c.Contradicted, c.Late, c.Starved}}
+	if all := c.Agreed + c.Disagreed; all > 0 {
+		share := float64(c.Agreed) / float64(all)
+		l.Agreement = &share
+	}
 	for why, n := range c.Reasons {
 		if n > 0 {
 			l.Counts.Reasons[rewind.Reason(why).String()] = n

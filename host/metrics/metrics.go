@@ -58,10 +58,18 @@ var (
 		"Shots of players whose clients claim to have hit what the server did, or something else.", "what")
 	descJudged = desc("judged_total",
 		"Commands that were judged by what their player saw, by why another picture was judged than they claim.", "reason")
+	descAgreement = desc("least_agreement",
+		"The part of shots that agreed in the open room where it is least, of rooms with 100 of them; 1 without such a room.")
+	descContradicted = desc("contradicted_total", "Commands that contradict what their clients acknowledged.")
+	descSuspicion    = desc("max_suspicion", "The highest suspicion of a player in an open room, from 0 to 100; see /receipts.")
+
 	descRecords = desc("records_total", "Records of what lasts, by what became of them; a save that fails is one.", "what")
 	descWaiting = desc("records_waiting", "Records that changed and are not stored yet.")
 	descSilent  = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
 )
+
+// leastShots is how many shots a room has whose agreement counts.
+const leastShots = 100
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, ch) }
@@ -76,9 +84,12 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, v uint64, labels ...string) {
 		put(d, prometheus.CounterValue, float64(v), labels...)
 	}
-	load := 0.0
+	load, agreement, suspicion := 0.0, 1.0, 0
 	for _, r := range s.Rooms {
-		load = max(load, r.Load)
+		load, suspicion = max(load, r.Load), max(suspicion, r.Suspicion)
+		if all := r.Agreed + r.Disagreed; all >= leastShots {
+			agreement = min(agreement, float64(r.Agreed)/float64(all))
+		}
 	}
 	gauge(descRooms, float64(len(s.Rooms)))
 	gauge(descPlayers, float64(s.Players), "human")
@@ -102,6 +113,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descSilent, s.Silent)
 	count(descVerdicts, s.Agreed, "agreed")
 	count(descVerdicts, s.Disagreed, "disagreed")
+	gauge(descAgreement, agreement)
+	gauge(descSuspicion, float64(suspicion))
+	count(descContradicted, s.Contradicted)
 	for reason, n := range s.Reasons {
 		count(descJudged, n, rewind.Reason(reason).String())
 	}

@@ -58,7 +58,8 @@ func TestHandler(t *testing.T) {
 			"meanwhile_rooms 1\n", `meanwhile_players{what="human"} 1`, `meanwhile_players{what="bot"} 2`,
 			"meanwhile_joined_total 1\n", "meanwhile_text_ref_overflow_total 0\n",
 			`meanwhile_refused_total{reason="room is full"} 0`, `meanwhile_verdicts_total{what="disagreed"} 0`,
-			`meanwhile_judged_total{reason="too old"} 0`,
+			`meanwhile_judged_total{reason="too old"} 0`, "meanwhile_least_agreement 1\n", "meanwhile_max_suspicion 0\n",
+			"meanwhile_contradicted_total 0\n",
 			"meanwhile_tick_seconds_count 9", `meanwhile_tick_seconds_bucket{le="0.0001"} 9`, "go_goroutines",
 		} {
 			if !strings.Contains(rec.Body.String(), want) {
