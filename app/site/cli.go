@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math"
 	"os"
 	"os/exec"
@@ -80,15 +79,6 @@ func Status(err error) int {
 		return 1
 	}
 	return 2
-}
-
-// Logger returns a logger of text for people.
-func Logger(w io.Writer, verbose bool) *slog.Logger {
-	level := slog.LevelWarn
-	if verbose {
-		level = slog.LevelInfo
-	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }
 
 // Run prints the address of a site, opens it if asked to, and serves until ctx ends. It returns the

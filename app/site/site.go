@@ -309,6 +309,7 @@ func (s *Site) Fingerprints() ([]cert.Fingerprint, error) {
 
 // Close releases the sockets of a site that is not served.
 func (s *Site) Close() {
+	defer flush(s.log)
 	for _, l := range []net.Listener{s.tcp, s.op, s.plain} {
 		if l != nil {
 			_ = l.Close()
@@ -326,6 +327,7 @@ func (s *Site) Close() {
 // Serve serves until ctx ends, then sends the players away and returns when everything has ended.
 // If program is nil, the page gets an error, and only native clients play.
 func (s *Site) Serve(ctx context.Context, program *Program) error {
+	defer flush(s.log)
 	s.program.Store(program)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
