@@ -117,6 +117,7 @@ func (r *room) resume(p *player, j *joining, kept bool) error {
 	}
 	if r.disconnect(p); j.profile != nil {
 		r.h.keeper.release(j.profile) // the player has it already
+		j.profile = nil
 	}
 	w, ok := r.srv.Resume(p.id, now, kept)
 	if !ok {
