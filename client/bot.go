@@ -1,8 +1,6 @@
 package client
 
 import (
-	"unsafe"
-
 	"meanwhile/game"
 	"meanwhile/internal/engine"
 )
@@ -14,6 +12,6 @@ type BotFunc = engine.BotFunc
 func BotOf[C any](f func(w *game.World, me game.ID) C) BotFunc {
 	return func(w *engine.World, me game.ID, cmd []int64) {
 		c := f((*game.World)(w), me)
-		w.Command().Extract(unsafe.Pointer(&c), cmd)
+		engine.ToInts(w.Command(), &c, cmd)
 	}
 }

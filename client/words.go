@@ -2,7 +2,6 @@ package client
 
 import (
 	"time"
-	"unsafe"
 
 	"meanwhile/game"
 	"meanwhile/internal/engine"
@@ -196,21 +195,21 @@ func (q *words) settle(seq wire.Seq, arrived bool) {
 	}
 }
 
-// payload returns the index of a message and its integers for the struct at v.
-func (c *Client) payload(m *engine.Message, v unsafe.Pointer) (int, []int64, error) {
+// payload returns the index of a message and its integers for v.
+func payload[T any](c *Client, m *engine.Message, v *T) (int, []int64, error) {
 	i := c.rules.MessageIndex(m)
 	if i < 0 {
 		return 0, nil, fault.Errorf("client: the game %q does not list this message", c.rules.Name)
 	}
 	k := c.rules.Messages[i].Payload
 	vals := make([]int64, k.Sims)
-	k.Extract(v, vals)
+	engine.ToInts(k, v, vals)
 	return i, vals, nil
 }
 
 // Say sends a message to the rules, see Client.Say.
 func Say[T any](c *Client, m game.Message[T], v T) error {
-	i, vals, err := c.payload(m.Message, unsafe.Pointer(&v))
+	i, vals, err := payload(c, m.Message, &v)
 	if err != nil {
 		return err
 	}
@@ -219,7 +218,7 @@ func Say[T any](c *Client, m game.Message[T], v T) error {
 
 // Ask sends a request to the rules, see Client.Ask.
 func Ask[T, A any](c *Client, r game.Request[T, A], v T) (call uint8, err error) {
-	i, vals, err := c.payload(r.Message, unsafe.Pointer(&v))
+	i, vals, err := payload(c, r.Message, &v)
 	if err != nil {
 		return 0, err
 	}
@@ -231,7 +230,7 @@ func Heard[T any](c *Client, w *Word, m game.Message[T]) (v T, ok bool) {
 	if w.Answer || c.rules.MessageIndex(m.Message) != w.Message {
 		return v, false
 	}
-	c.rules.Messages[w.Message].Payload.Store(unsafe.Pointer(&v), w.Vals)
+	engine.FromInts(c.rules.Messages[w.Message].Payload, &v, w.Vals)
 	return v, true
 }
 
@@ -240,6 +239,6 @@ func Answered[T, A any](c *Client, w *Word, r game.Request[T, A]) (answer A, ok 
 	if !w.Answer || w.Refused || c.rules.MessageIndex(r.Message) != w.Message {
 		return answer, false
 	}
-	c.rules.Messages[w.Message].Answer.Store(unsafe.Pointer(&answer), w.Vals)
+	engine.FromInts(c.rules.Messages[w.Message].Answer, &answer, w.Vals)
 	return answer, true
 }

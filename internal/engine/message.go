@@ -261,3 +261,10 @@ func (e *Engine) Hear(i int, from ID, vals []int64) (answer []int64, refusal str
 	}
 	return answer, refusal, err
 }
+
+// ToInts writes the simulation integers of v, a struct of the kind's type, into dst, which holds
+// k.Sims of them.
+func ToInts[T any](k *schema.Kind, v *T, dst []int64) { k.Extract(unsafe.Pointer(v), dst) }
+
+// FromInts writes into v, a struct of the kind's type, what simulation integers stand for.
+func FromInts[T any](k *schema.Kind, v *T, src []int64) { k.Store(unsafe.Pointer(v), src) }

@@ -58,7 +58,8 @@ func TestChatAndVote(t *testing.T) {
 	ann.Screenshot("chat")
 	ann.Click("#talk [data-vote=longer]")
 	for _, p := range []*browser.Page{ann, bob} {
-		p.WaitFor(`!document.getElementById("poll").hidden && document.getElementById("poll").innerText.includes("play a minute longer")`)
+		p.WaitFor(`!document.getElementById("poll").hidden &&
+			document.getElementById("poll").innerText.includes("play a minute longer")`)
 	}
 	ann.WaitFor("document.getElementById('yes').disabled")
 	bob.Screenshot("poll")
@@ -77,7 +78,7 @@ func TestChatAndVote(t *testing.T) {
 	bob.WaitFor("g.width === 390")
 	bob.Eval(`document.getElementById("chatbutton").click(), 0`, nil)
 	bob.WaitFor(`(() => {
-		const a = document.getElementById("talk").getBoundingClientRect(), b = document.getElementById("stage").getBoundingClientRect()
+		const box = id => document.getElementById(id).getBoundingClientRect(), a = box("talk"), b = box("stage")
 		return a.width > 300 && a.left >= b.left && a.right <= b.right && a.top >= b.top && a.bottom <= b.bottom
 	})()`)
 	bob.Screenshot("phone-chat")
