@@ -135,7 +135,7 @@ const tooLong = (/** @type {string} */ what, /** @type {number} */ bytes) => `${
  * @typedef {object} Link
  * @property {(bytes: ArrayBuffer) => void} message
  * @property {(bytes: ArrayBuffer, stamped: boolean) => void} datagram
- * @property {() => void} close
+ * @property {(reason?: string) => void} close
  * @property {() => void} [greet] sends the hello, when it is this transport's turn
  */
 /**
@@ -170,10 +170,11 @@ function webTransport(target, on) {
     try { session?.close() } catch { /* already closed, or never opened */ }
     on.closed(reason)
   }
-  async function close() { // the stream's end tells the server that this is all
+  /** @param {string} [reason] */
+  async function close(reason) { // the stream's end tells the server that this is all
     over = true
     await Promise.race([stream?.then(w => w.close()), wait(LINGER_MS)]).catch(() => {})
-    try { session?.close() } catch { /* as above */ }
+    try { session?.close({ closeCode: 0, reason: reason ?? "" }) } catch { /* as above */ }
   }
 
   /** @param {ArrayBuffer} bytes */
@@ -290,7 +291,7 @@ function webSocket(url, on) {
       if (!stamped) stamp(bytes)
       send(0, bytes)
     },
-    close() { over = true; socket?.close() },
+    close(reason) { over = true; socket?.close(1000, reason) },
   }
   try {
     socket = new WebSocket(url)
@@ -349,9 +350,11 @@ let timers = []
 
 const later = (/** @type {number} */ ms, /** @type {() => void} */ f) => { timers.push(setTimeout(f, ms)) }
 
-function stop() {
+/** Ends the race and its links.
+ * @param {string} [reason] told to the server */
+function stop(reason) {
   for (const t of timers) clearTimeout(t)
-  for (const link of links) link.close()
+  for (const link of links) link.close(reason)
   timers = []
   links = []
   winner = null
@@ -499,6 +502,6 @@ onmessage = ({ data }) => {
     case "clock":
       epochMs = data.epochMs
       return postMessage({ did: "clock", sent: data.sent, now: clock() })
-    case "close": return stop()
+    case "close": return stop(data.reason)
   }
 }

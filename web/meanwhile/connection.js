@@ -13,6 +13,8 @@ const RETRY_MS = [0, 250, 500, 1000, 2000, 4000]
 const REMEMBER_MS = 10 * 60_000
 /** How often the clocks of page and Worker are compared; the closest comparison counts. */
 const COMPARISONS = 5
+/** For how long a page says why it begins anew. */
+const NOTE_MS = 5000
 /** A difference of the two clocks beyond what the comparison itself can be wrong by, plus this, is real. */
 const CLOCK_GRAIN_MS = 0.1
 
@@ -27,6 +29,10 @@ export class Connection {
     /** Name of the open connection's transport, "" while there is none. */
     this.transport = ""
     this.everJoined = false
+    /** Why the connection is about to end, as the server said; null: it is not.
+     * @type {{notice: string, atMs: number, to: string} | null} */
+    this.ending = null
+    this.countdown = 0
     this.timer = 0
     this.skew = 0
     /** How many datagrams the Worker dropped, by reason.
@@ -111,7 +117,7 @@ export class Connection {
     const ms = retryMs ?? RETRY_MS[Math.min(this.attempts, RETRY_MS.length - 1)]
     if (this.attempts > 1 || retryMs) {
       const when = ms >= 1000 ? ` Trying again in ${Math.round(ms / 1000)} s.` : ""
-      if (this.everJoined) this.game.notice.show("banner", `Connection lost. Reconnecting…${when}`)
+      if (this.everJoined) this.game.notice.show("banner", `${this.lost()} Reconnecting…${when}`)
       else this.game.notice.show("veil", `No connection to the server.${when}`, { second: reason })
     }
     clearTimeout(this.timer)
@@ -146,27 +152,72 @@ export class Connection {
         this.dropped = message
         return
       case "message": {
-        const goodbye = game.call("message", new Uint8Array(message.bytes))
-        if (!goodbye) return
+        const reply = game.call("message", new Uint8Array(message.bytes))
+        if (reply?.notice) this.announce(reply)
+        if (!reply?.goodbye) return
         this.worker.postMessage({ do: "close" })
         this.transport = game.transport = ""
-        return this.refused(goodbye)
+        return this.refused(reply.goodbye)
       }
       case "welcome": return this.welcome(message)
       case "lost":
         this.transport = game.transport = ""
         game.call("lost", clock())
-        game.notice.show("banner", "Connection lost. Reconnecting…")
+        clearInterval(this.countdown)
+        if (this.ending?.to) return this.go(this.ending.to)
+        game.notice.show("banner", `${this.lost()} Reconnecting…`)
         return this.again(message.reason, 0)
       case "failed": return this.failed(message.reasons)
     }
+  }
+
+  /** Why there is no connection, in a sentence. */
+  lost() { return this.ending?.notice || "Connection lost." }
+
+  /**
+   * Shows that the connection is about to end, and when.
+   * @param {{notice: string, inMs: number, to: string}} reply
+   */
+  announce({ notice, inMs, to }) {
+    if (this.ending && !inMs) to ||= this.ending.to // the end that was announced before
+    this.ending = { notice, atMs: clock() + inMs, to }
+    clearInterval(this.countdown)
+    const show = () => {
+      const left = Math.ceil((/** @type {any} */ (this.ending).atMs - clock()) / 1000)
+      this.game.notice.show("banner", left > 0 ? `${notice} ${left} s left.` : notice)
+    }
+    show()
+    if (inMs > 0) this.countdown = window.setInterval(show, 1000)
+  }
+
+  /** Loads the page to which the server sends its players.
+   * @param {string} to */
+  go(to) {
+    try {
+      const url = new URL(to, location.href)
+      if (!/^https?:$/.test(url.protocol)) throw new Error("no page")
+      this.game.notice.show("veil", `Moving to ${url.host}…`)
+      location.assign(url.href)
+    } catch {
+      this.ending = null
+      this.game.notice.show("banner", "Connection lost. Reconnecting…")
+      this.again("the server named no page to go to", 0)
+    }
+  }
+
+  /** Ends the connection, telling the server why.
+   * @param {string} reason */
+  close(reason) {
+    clearTimeout(this.timer)
+    clearInterval(this.countdown)
+    this.worker.postMessage({ do: "close", reason })
   }
 
   /** Passes the server's first message to the engine, which says whether we may play.
    * @param {{bytes: ArrayBuffer, transport: "webtransport" | "websocket"}} message */
   welcome({ bytes, transport }) {
     const { game } = this
-    const { error, retryMs } = game.call("welcome", new Uint8Array(bytes), transport, clock())
+    const { error, retryMs, note, resume } = game.call("welcome", new Uint8Array(bytes), transport, clock())
     if (error) {
       this.worker.postMessage({ do: "close" })
       return retryMs ? this.again(error, retryMs) : this.refused(error)
@@ -175,8 +226,13 @@ export class Connection {
     this.transport = game.transport = transport
     if (!this.everJoined) mark("joined")
     this.everJoined = true
+    this.ending = null
+    game.resume.key = resume || ""
     remember(transport)
-    game.notice.hide()
+    if (note) {
+      game.notice.show("banner", note)
+      setTimeout(() => { if (game.notice.text === note) game.notice.hide() }, NOTE_MS)
+    } else game.notice.hide()
     this.resolve()
   }
 

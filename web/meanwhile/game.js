@@ -7,6 +7,7 @@ import { guestKey } from "./guest.js"
 import { Input } from "./input.js"
 import { BRIDGE, Fields, World } from "./layout.js"
 import { Notice, Sentence } from "./notice.js"
+import { Resume } from "./resume.js"
 import { Words } from "./words.js"
 
 /** @typedef {import("../meanwhile.d.ts").JoinOptions} JoinOptions */
@@ -17,6 +18,8 @@ const SILENT = 3, LOST = 4
 const SILENCE_NOTE_MS = 1200
 /** How often a hidden tab lets time pass; browsers stretch this to a second or more. */
 const AWAY_MS = 500
+/** The reason by which the server knows that a player does not come back. */
+const GOODBYE = "goodbye"
 /** How long the Worker stays for the goodbye of a page that leaves. */
 const GOODBYE_MS = 200
 /** Floats for the own avatar and for the world at first; both grow as needed. */
@@ -69,6 +72,7 @@ export class PageGame {
     this.reported = new Set()
     /** @type {Connection | null} */
     this.connection = null
+    this.resume = new Resume(options.config ?? "/meanwhile.json")
     // Set by begin():
     this.config = /** @type {import("./engine.js").Config} */ (/** @type {unknown} */ (null))
     this.engine = /** @type {import("./engine.js").Engine} */ (/** @type {unknown} */ (null))
@@ -159,7 +163,7 @@ export class PageGame {
     this.engine = engine
     const settings = { autopilot: options.autopilot ? 1 : 0, ...options.settings }
     const { error, layout } = this.call("start",
-      JSON.stringify({ bridge: BRIDGE, game: config.game, room: options.room, name: options.name, guest, epochMs, settings }),
+      JSON.stringify({ bridge: BRIDGE, game: config.game, room: options.room, name: options.name, guest, resume: this.resume.take(options.room), epochMs, settings }),
       (/** @type {Uint8Array} */ bytes, /** @type {number} */ releaseMs, /** @type {boolean} */ stamped) => connection?.send(bytes, releaseMs, stamped),
       (/** @type {Uint8Array} */ bytes) => connection?.message(bytes))
     if (error) throw new Sentence(error)
@@ -190,6 +194,7 @@ export class PageGame {
     document.addEventListener("visibilitychange", () => {
       this.set("away", document.hidden ? 1 : 0)
       this.input.clear()
+      this.resume.leave(document.hidden) // a browser may end a hidden tab without a word
       if (document.hidden) this.awayTimer = window.setInterval(() => this.passTime(), AWAY_MS)
       else {
         clearInterval(this.awayTimer)
@@ -197,7 +202,11 @@ export class PageGame {
       }
       this.passTime()
     })
-    window.addEventListener("pagehide", e => { if (!e.persisted) this.leave() })
+    window.addEventListener("pagehide", e => {
+      this.resume.leave(true)
+      if (!e.persisted) this.end()
+    })
+    window.addEventListener("pageshow", () => this.resume.leave(false))
     window.addEventListener("scroll", () => this.notice.place(), { passive: true })
   }
 
@@ -373,6 +382,13 @@ export class PageGame {
 
   /** Leaves the game for good. */
   leave() {
+    this.resume.key = ""
+    this.connection?.close(GOODBYE)
+    this.end()
+  }
+
+  /** Ends the game in this page. The server waits a while for it to be loaded again. */
+  end() {
     this.call("leave", clock())
     this.stopped = true
     this.input.stop()

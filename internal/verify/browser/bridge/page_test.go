@@ -409,10 +409,12 @@ func TestConnecting(t *testing.T) {
 		fresh(p, &server{URL: door.URL}, "?name=Ann")
 		p.Eval("window.before = { me: g.me, pilots: g.world.pilot, id: g.me.id }", nil)
 		s.stop()
-		p.WaitFor(notice + `.startsWith("Connection lost. Reconnecting")`)
+		p.WaitFor(notice + `.startsWith("The server is shutting down. Reconnecting")`)
 		p.WaitFor("g.stats.state === 0 && g.world.pilot.length > 1") // the last picture stays
 		p.Screenshot("reconnecting")
 		door.to(serve(t, rules(t, &zap.Game), 2).URL)
+		p.WaitFor(notice + ` === "The server has restarted. You begin anew."`)
+		p.Screenshot("restarted")
 		p.WaitFor(notice + ` === "" && g.stats.state === 1 && g.me && g.me.mine`)
 		x := number(p, "g.me.pos.x")
 		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)

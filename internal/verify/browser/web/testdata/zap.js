@@ -43,7 +43,7 @@ class Zap extends Bridge {
   message(bytes) {
     const text = new TextDecoder().decode(bytes)
     this.heard.push(["message", text])
-    return text.startsWith("away ") ? text.slice(5) : ""
+    return { goodbye: text.startsWith("away ") ? text.slice(5) : "", notice: "", inMs: 0, to: "" }
   }
   lost() { this.heard.push(["lost"]) }
   dropped(seq) { this.neverSent.push(seq) }
