@@ -5,7 +5,6 @@ import (
 
 	"meanwhile/game"
 	"meanwhile/internal/engine"
-	"meanwhile/internal/fault"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/reliable"
@@ -91,23 +90,23 @@ func (c *Client) Words() []Word {
 }
 
 func (q *words) say(message int, vals []int64, t *timelines, made clock.Tick, ask bool) error {
-	if message < 0 || message >= len(q.rules.Messages) || !q.rules.Messages[message].Heard {
-		return fault.Errorf("client: players do not send message %d of game %q", message, q.rules.Name)
+	if message < 0 || message >= len(q.rules.Messages) {
+		return sayError("there is no such message")
 	}
 	m := &q.rules.Messages[message]
-	switch {
-	case ask != (m.Answer != nil):
-		return fault.Errorf("client: %s is sent by Ask if it is a request, else by Say", m.Name)
-	case len(vals) != m.Payload.Sims:
-		return fault.Errorf("client: %s has %d integers, not %d", m.Name, m.Payload.Sims, len(vals))
-	case q.sender.Pending() >= maxUnsent:
-		return fault.Errorf("client: %d messages are still on their way", maxUnsent)
-	case ask && len(q.open) >= maxOpen:
-		return fault.Errorf("client: %d requests have no answer yet", maxOpen)
+	if !m.Heard {
+		return sayError("players do not send " + m.Name)
 	}
 	next, ok := m.Admit(q.next[message], t.now)
-	if !ok {
-		return fault.Errorf("client: %s is sent too often", m.Name)
+	switch {
+	case ask != (m.Answer != nil) || len(vals) != m.Payload.Sims:
+		return sayError("this is not how " + m.Name + " is sent")
+	case q.sender.Pending() >= maxUnsent:
+		return sayError("too many messages are still on their way")
+	case ask && len(q.open) >= maxOpen:
+		return sayError("too many requests have no answer yet")
+	case !ok:
+		return sayError(m.Name + " is sent too often")
 	}
 	q.body = q.body[:0]
 	if ask {
@@ -126,6 +125,11 @@ func (q *words) say(message int, vals []int64, t *timelines, made clock.Tick, as
 	}
 	return nil
 }
+
+// sayError is why nothing was sent.
+type sayError string
+
+func (e sayError) Error() string { return "client: " + string(e) }
 
 // hear reads a message of the server. One that cannot be read is counted.
 func (q *words) hear(m *reliable.Message) {
@@ -199,7 +203,7 @@ func (q *words) settle(seq wire.Seq, arrived bool) {
 func payload[T any](c *Client, m *engine.Message, v *T) (int, []int64, error) {
 	i := c.rules.MessageIndex(m)
 	if i < 0 {
-		return 0, nil, fault.Errorf("client: the game %q does not list this message", c.rules.Name)
+		return 0, nil, sayError("the game does not list this message")
 	}
 	k := c.rules.Messages[i].Payload
 	vals := make([]int64, k.Sims)

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -118,6 +117,20 @@ func (b *Bridge) Heard() string {
 	return string(j.b)
 }
 
+// answered returns the page's number of a request of the client that has an answer now.
+func (b *Bridge) answered(call uint8) (number float64) {
+	keep := b.asked[:0]
+	for _, x := range b.asked {
+		if x.call == call {
+			number = float64(x.number)
+		} else {
+			keep = append(keep, x)
+		}
+	}
+	b.asked = keep
+	return number
+}
+
 func (b *Bridge) heard(j *jsonWriter, w *client.Word) {
 	k := b.rules.Messages[w.Message].Payload
 	j.open('{')
@@ -125,9 +138,7 @@ func (b *Bridge) heard(j *jsonWriter, w *client.Word) {
 	j.key("from").number(float64(w.From))
 	j.key("tick").number(float64(w.Tick))
 	if w.Answer {
-		at := slices.IndexFunc(b.asked, func(x asked) bool { return x.call == w.Call })
-		j.key("call").number(float64(b.asked[at].number)) // the client returns answers to what it was asked only
-		b.asked = slices.Delete(b.asked, at, at+1)
+		j.key("call").number(b.answered(w.Call))
 		k = b.rules.Messages[w.Message].Answer
 	}
 	if w.Refused {
