@@ -390,12 +390,12 @@ function hud(world, me) {
     row.className = (p.mine ? "mine" : "") + (p.alive ? "" : " gone")
   })
   chat.draw(world, !!me && !g.autopilot)
-  showBest(g.world.best ?? [])
+  showBest(g.world.best ?? [], me?.name)
   hint(me)
 }
 
 /** Shows who has the most frags of all time, as the server remembers it: all of them between rounds, else the first three. */
-function showBest(all) {
+function showBest(all, own) {
   const rows = all.slice().sort((a, b) => a.rank - b.rank), list = $("best").lastElementChild
   $("best").hidden = !rows.length
   $("best").classList.toggle("whole", !$("dead").hidden || g.world.round?.[0]?.phase === 2)
@@ -411,6 +411,7 @@ function showBest(all) {
     if (rank.textContent !== String(r.rank)) rank.textContent = r.rank
     if (name.textContent !== r.name) name.textContent = r.name
     if (frags.textContent !== String(r.frags)) frags.textContent = r.frags
+    row.className = r.name === own ? "mine" : ""
     row.title = `at most ${r.round} in one round`
   })
 }

@@ -1,0 +1,135 @@
+package demo_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/app/site"
+	"meanwhile/demo"
+	"meanwhile/examples/arena"
+	"meanwhile/game"
+	"meanwhile/host"
+	"meanwhile/host/bolt"
+	"meanwhile/internal/verify/browser"
+)
+
+// The board shows who had the most frags before the server was started, and who gets more now. A
+// page's player is the same one after the page was loaded again and after the server was started
+// again, and a second tab plays as another one beside it.
+func TestBoardOutlivesTheServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: what lasts, in a browser")
+	}
+	state := t.TempDir()
+	store, err := bolt.Open(filepath.Join(state, "records.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var board arena.Board
+	for i, name := range []string{"Mira", "Jonas", "Ada <b>", "Kim", "Lu"} {
+		board.Rows[i] = arena.Row{Number: uint64(i + 7), Name: name, Frags: []int{412, 88, 3, 2, 1}[i], Best: 1}
+	}
+	record, err := json.Marshal(board)
+	if err == nil {
+		err = store.Save(t.Context(), map[string][]byte{"arena/room/lobby": record})
+	}
+	if err == nil {
+		err = store.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	d := arena.Game // in which ann kills every bot once a second
+	referee := d.Referee
+	d.Referee = func(w *game.World) {
+		var ann game.ID
+		for id, p := range arena.Players.All(w) {
+			if p.Name == "ann" {
+				ann = id
+			}
+		}
+		for id, p := range arena.Players.All(w) {
+			if p.Name != "bob" && id != ann && ann != 0 && p.Alive && w.Tick()%arena.Rate == 0 {
+				p.Health, p.By = 0, ann
+			}
+		}
+		referee(w)
+	}
+	rules, err := d.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := site.Build(t.Context(), "../../../../demo/client", "arena", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func(addr string) (url string, stop func()) {
+		t.Helper()
+		s, err := site.Listen(site.Config{
+			Addr: addr, Door: site.Door{State: state}, Pages: []fs.FS{demo.Files}, Host: host.Config{Rules: rules, Bots: 3},
+			Handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- s.Serve(ctx, program) }()
+		return s.URL(), func() {
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	url, stop := serve("127.0.0.1:0")
+	t.Cleanup(func() { stop() })
+	addr := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
+
+	const rows = `[...document.querySelectorAll("#best li")].map(r => [...r.children].map(c => c.textContent).join(" "))`
+	const frags = `(g.world.best.find(b => b.name === "ann")?.frags ?? 0)`
+	ann := browser.New(t)
+	ann.Open(url + "?name=ann&bot=0")
+	ann.WaitFor("globalThis.g?.me && " + rows + `.length >= 5`)
+	ann.Eval(rows+`.slice(0, 3).join("|") === "1 Mira 412|2 Jonas 88|3 Ada <b> 3" || crash`, nil)
+	var key, other, again string
+	ann.Eval(`localStorage.getItem("meanwhile.guest")`, &key)
+	bob := ann.NewWindow()
+	bob.Open(url + "?name=bob&bot=0")
+	bob.WaitFor("globalThis.g?.me && g.me.name === 'bob'")
+	bob.Eval(`sessionStorage.getItem("meanwhile.guest")`, &other)
+	if len(key) != 32 || len(other) != 32 || key == other {
+		t.Errorf("two tabs of one browser have the keys %q and %q", key, other)
+	}
+	bob.WaitLonger(frags+" >= 4", time.Minute) // ann has passed Ada, and is in the first three
+	ann.WaitFor("g.me && " + frags + " >= 4")
+	ann.Screenshot("board")
+	before := 0
+	ann.Eval("Math.floor("+frags+")", &before)
+
+	ann.Open(url + "?name=ann&bot=0")
+	ann.WaitFor("globalThis.g?.me && " + frags + " > 0")
+	ann.Eval(`localStorage.getItem("meanwhile.guest")`, &again)
+	if key != again {
+		t.Errorf("loaded again the page has the key %q, had %q", again, key)
+	}
+	stop()
+	url, stop = serve(addr)
+	bob.WaitLonger("g.stats.state !== 0 && g.world.best.length >= 6 && "+frags+" >= "+jsonOf(before), time.Minute)
+	bob.WaitLonger("g.world.best.filter(b => b.name === 'ann').length === 1 && "+frags+" > "+jsonOf(before+4), time.Minute)
+	ann.Errors() // of the time between two servers
+	bob.Errors()
+}
+
+func jsonOf(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
