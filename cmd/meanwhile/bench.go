@@ -24,6 +24,7 @@ import (
 // benches are the benchmarks.
 var benches = []struct{ name, about string }{
 	{"crowd", "what a server of a thousand walkers and clients costs, and what the clients know"},
+	{"judge", "what it costs to judge one shot by what its player saw, among 250 and 1000 candidates"},
 	{"page", "how soon the demo is playable in a browser, how soon a key shows, how large its program is"},
 }
 
@@ -33,7 +34,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.SetOutput(io.Discard)
 	asJSON := f.Bool("json", false, "print one JSON object per row and nothing else")
 	list := f.Bool("list", false, "list the benchmarks")
-	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks")
+	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks; judge: fewer shots")
 	var c bench.Crowd
 	f.IntVar(&c.Walkers, "n", 1000, "crowd: walkers, each with a client")
 	f.BoolVar(&c.Hot, "hot", false, "crowd: four of five walkers in a disc of 100 m")
@@ -81,6 +82,13 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return err
 		}
 		return writeRows(stdout, []lab.Row{row}, *asJSON, lab.WriteTable)
+	}
+	if names[0] == "judge" {
+		rows, err := bench.Judge(*quick)
+		if err != nil {
+			return err
+		}
+		return writeRows(stdout, rows, *asJSON, lab.WriteTable)
 	}
 	rows, err := benchCrowd(c, *quick, *enter)
 	if err != nil {

@@ -64,7 +64,7 @@ func TestSentences(t *testing.T) {
 		{"load http://192.0.2.1:8080/", 2, "192.0.2.1 is not this machine"},
 		{"load " + nobody, 1, "no server answers at " + nobody},
 		{"lab nonsense", 2, `no experiment "nonsense"`},
-		{"bench", 2, "bench: name one of: crowd page"},
+		{"bench", 2, "bench: name one of: crowd judge page"},
 		{"bench crowd --n 0", 2, "--n 0 is outside [1, 16384]"},
 		{"bench crowd --kbit 1", 2, "--kbit 1 is outside [8, 33554.432]"},
 		{"bench crowd --properties 7", 2, "--properties 7: 6 or 25"},
@@ -206,6 +206,40 @@ func TestVettool(t *testing.T) {
 		if got := vettool(strings.Fields(args)); got != want {
 			t.Errorf("meanwhile %s: a tool of go vet: %v, want %v", args, got, want)
 		}
+	}
+}
+
+// TestBenchJudge checks that a judgement among 250 and a thousand candidates is measured both ways,
+// that shots hit, and that none allocates.
+func TestBenchJudge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: seconds of a crowd of a thousand")
+	}
+	var out, errs bytes.Buffer
+	if code := run(context.Background(), strings.Fields("bench judge --json --quick"), &out, &errs); code != 0 {
+		t.Fatalf("status %d, %q", code, errs.String())
+	}
+	rows := 0
+	for line := range strings.Lines(out.String()) {
+		var row struct {
+			Experiment string
+			Params     struct {
+				Candidates int
+				Way        string
+			}
+			Metrics map[string]float64
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		rows++
+		if m := row.Metrics; row.Experiment != "judge" || row.Params.Candidates%250 != 0 || row.Params.Way == "" ||
+			m["shots"] < 200 || m["hits"] < 100 || m["mean_us"] <= 0 || m["p50_us"] > m["p99_us"] || m["allocs"] > 0.5 {
+			t.Errorf("%+v", row)
+		}
+	}
+	if rows != 4 {
+		t.Errorf("%d rows, want 4", rows)
 	}
 }
 
