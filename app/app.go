@@ -60,6 +60,17 @@ func limitsOf(o *Options) func(v host.Visitor) server.Limits {
 	}
 }
 
+// authenticate returns the first Options' Authenticate as a site calls it; nil where there is none.
+func authenticate(o *Options) func(site.Applicant) (site.Account, error) {
+	if o.Authenticate == nil {
+		return nil
+	}
+	return func(a site.Applicant) (site.Account, error) {
+		account, err := o.Authenticate(Applicant(a))
+		return site.Account(account), err
+	}
+}
+
 // run is Main with an exit status: 0, 1 if something failed, 2 if the program is used or written
 // wrongly.
 func run(
@@ -110,7 +121,7 @@ func run(
 		pages = append(pages, root.FS())
 	}
 	s, err := site.Listen(site.Config{
-		Addr: o.Addr, Door: o.Door, Pages: pages,
+		Addr: o.Addr, Door: o.Door, Pages: pages, Authenticate: authenticate(&how),
 		Host: host.Config{Rules: rules, Bots: o.Bots, Room: o.Room, Rooms: o.Rooms, Players: o.Players,
 			Budget: o.Kbit * 1000 / 8, TotalBudget: o.Total * 1000 / 8, LimitsOf: limitsOf(&how),
 			Store: how.Store, Rewind: how.Rewind, RewindTotal: how.RewindTotal,

@@ -58,7 +58,7 @@ func (e *engine) call(name string, args []js.Value) any {
 	case "start":
 		return e.start(args[0], args[1], args[2])
 	case "hello":
-		return e.bytes(e.b.Hello())
+		return e.bytes(e.b.Hello(take(args[0]), text(args[1])))
 	case "welcome":
 		a := e.b.Welcome(take(args[0]), args[2].Float())
 		return map[string]any{"error": a.Refused, "retryMs": a.RetryMs, "note": a.Note, "resume": a.Resume}

@@ -84,6 +84,12 @@ export interface JoinOptions {
   view?: Partial<View> | null
   name?: string
   room?: string
+  /** Of a private room; its first player chooses it. */
+  code?: string
+  /** A connect token in base64, or what returns the next one: each opens one connection. */
+  token?: string | (() => string | Promise<string>)
+  /** What the server's Authenticate reads, such as an ID token, or what returns it. */
+  credential?: string | (() => string | Promise<string>)
   autopilot?: boolean
   transport?: "webtransport" | "websocket"
   settings?: Record<string, number | string>

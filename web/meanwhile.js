@@ -17,6 +17,9 @@
 //               null switches the camera off: g.draw gets CSS pixels and the page sets g.camera = {toWorld(x, y)}.
 //               background: a colour. grid: false hides the faint lines, one every 5 m
 //   name, room  of the player and of the match; default: ?name= and ?room= of the page's address
+//   code        of a private room, which its first player chooses; default: ?code= of the page's address
+//   token       a connect token in base64, or a function that returns the next one; or else:
+//   credential  what the server's login reads, such as an ID token of OpenID Connect, or a function that returns it
 //   autopilot   true: the game's bot plays until somebody touches a key, a mouse button or the screen
 //   transport   "webtransport" or "websocket" uses only this one; default: whichever answers first
 //   settings    {name: value} for the engine, as for g.set

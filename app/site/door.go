@@ -29,6 +29,10 @@ type Door struct {
 	TrustProxy []string `placeholder:"CIDR" help:"Believe the X-Forwarded-For of proxies in this network."`
 	Redirect   string   `placeholder:"HOST:PORT" help:"Listen there for plain http that leads to https."`
 
+	Login    bool     `help:"Let in players with connect tokens alone, which POST /token at --metrics issues."`
+	LoginKey []string `placeholder:"HEX" help:"Let in players with tokens of the login that has this public key."`
+	Audience string   `placeholder:"NAME" help:"Take only tokens made for this server name."`
+
 	Metrics string `placeholder:"HOST:PORT" help:"Serve figures, health and profiles there, for whoever runs it."`
 }
 

@@ -13,6 +13,7 @@ import (
 func (s *Site) operator() http.Handler {
 	mux := http.NewServeMux()
 	s.figures(mux)
+	s.orders(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)

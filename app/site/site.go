@@ -14,6 +14,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,6 +66,10 @@ type Config struct {
 	// at /metrics and /receipts. Cheats would profit, so it is for demonstrations on this machine:
 	// it has no effect on addresses that others reach.
 	Truth bool
+	// Authenticate says who asks for a connect token, at POST /token. It may wait for others, and is
+	// called by several goroutines. If it is set, only players with a token get in. Its error is
+	// shown to the player.
+	Authenticate func(Applicant) (Account, error)
 }
 
 // A Site is the sockets of a game and the handlers behind them. See Listen.
@@ -73,6 +78,7 @@ type Site struct {
 	log     *slog.Logger
 	host    *host.Host
 	store   *bolt.Store // of Host.Store, if the site opened it
+	login   *login      // issues connect tokens, or nil
 	tcp     net.Listener
 	udp     *quic.Listener // or nil
 	ws      *ws.Server
@@ -135,7 +141,15 @@ func Listen(cfg Config) (*Site, error) {
 	if err := s.openStore(); err != nil {
 		return nil, err
 	}
-	if s.host, err = host.New(s.cfg.Host); err != nil {
+	if err := s.openLogin(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.host, err = host.New(s.cfg.Host)
+	if err == nil && cfg.Door.State != "" {
+		err = s.host.KeepBans(filepath.Join(cfg.Door.State, bansFile))
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -400,6 +414,10 @@ func (s *Site) handler() http.Handler {
 	mux.HandleFunc("GET /"+name+".wasm", s.part(func(p *Program) *asset { return p.wasm }))
 	mux.HandleFunc("GET /wasm_exec.js", s.part(func(p *Program) *asset { return p.exec }))
 	mux.Handle(transport.Path, s.ws)
+	if s.cfg.Authenticate != nil {
+		mux.HandleFunc("POST "+tokenPath, s.token)
+		mux.HandleFunc("OPTIONS "+tokenPath, s.mayAsk)
+	}
 	if s.cfg.Truth && s.local() {
 		mux.HandleFunc("GET /truth", s.truth)
 		s.figures(mux)
@@ -464,6 +482,7 @@ type pageConfig struct {
 	WebSocket    string        `json:"websocket"`
 	Truth        bool          `json:"truth,omitempty"`
 	Saves        bool          `json:"saves,omitempty"`
+	Login        string        `json:"login,omitempty"`
 }
 
 type webTransport struct {
@@ -516,6 +535,9 @@ func (s *Site) config(w http.ResponseWriter, r *http.Request) {
 		Wasm:   "/" + rules.Name + ".wasm", WasmBytes: len(p.wasm.raw), Exec: "/wasm_exec.js",
 		WebSocket: transport.Path, Truth: s.cfg.Truth && s.local(),
 		Saves: s.cfg.Host.Store != nil && rules.Saved(false) != nil,
+	}
+	if s.cfg.Authenticate != nil {
+		c.Login = tokenPath
 	}
 	if s.udp != nil {
 		c.WebTransport = &webTransport{URL: ":" + s.udpPort() + transport.Path}

@@ -81,6 +81,13 @@ export class Connection {
       }
       if (config.schema !== game.config.schema) return this.outdated(config.schema)
     }
+    let token
+    try {
+      token = await connectToken(config, game.options)
+    } catch (e) {
+      const reason = e instanceof Error ? e.message : String(e)
+      return e instanceof Refused ? this.refused(reason) : this.again(reason)
+    }
     if (game.stopped) return // its engine has ended, or the page has left
     const only = game.options.transport
     this.n++
@@ -88,7 +95,7 @@ export class Connection {
       do: "connect", epochMs: epochMs + this.skew, first: remembered(),
       webtransport: config.webtransport && only !== "websocket" ? { url: config.webtransport.url, hashes: hashes(config.webtransport) } : null,
       websocket: config.websocket && only !== "webtransport" ? config.websocket : null,
-      hello: game.engine.hello().slice().buffer,
+      hello: game.engine.hello(token, game.options.code ?? "").slice().buffer,
     })
   }
 
@@ -264,6 +271,35 @@ export class Connection {
   message(bytes) { this.worker.postMessage({ do: "message", bytes: bytes.buffer }, [bytes.buffer]) }
 }
 
+/** The login says no: trying again would not help. */
+class Refused extends Sentence {}
+
+/**
+ * Returns the connect token for the next connection: the page's own, or what the server's login gives for the page's
+ * credential or cookies; empty where no token is needed.
+ * @param {Config} config
+ * @param {JoinOptions} options
+ * @returns {Promise<Uint8Array>}
+ */
+async function connectToken(config, options) {
+  const value = (/** @type {JoinOptions["token"]} */ v) => typeof v === "function" ? v() : v
+  let text = await value(options.token)
+  if (text === undefined && config.login) {
+    const credential = await value(options.credential)
+    const url = new URL(config.login)
+    if (options.room) url.searchParams.set("room", options.room)
+    const response = await fetch(url, {
+      method: "POST", cache: "no-store", headers: credential ? { Authorization: `Bearer ${credential}` } : {},
+    })
+    if (!response.ok) {
+      const reason = (await response.text()).trim().split("\n")[0].slice(0, 200) || `The login answered ${response.status}.`
+      throw response.status === 401 || response.status === 403 ? new Refused(reason) : new Sentence(reason)
+    }
+    text = (await response.json()).token
+  }
+  return Uint8Array.from(atob(text ?? ""), c => c.charCodeAt(0))
+}
+
 /**
  * Starts the Worker. Its script must come from the page's own host, but what that imports need not.
  * @param {URL} script
@@ -294,7 +330,7 @@ export async function loadConfig(options) {
   }
   if (!response.ok) throw new Sentence((await response.text()).trim().split("\n")[0].slice(0, 200) || `The server answered ${response.status}.`)
   const config = await response.json()
-  for (const name of ["wasm", "exec", "engine"]) if (config[name]) config[name] = new URL(config[name], url).href
+  for (const name of ["wasm", "exec", "engine", "login"]) if (config[name]) config[name] = new URL(config[name], url).href
   config.exec ??= new URL("/wasm_exec.js", url).href
   if (config.webtransport) config.webtransport.url = address(config.webtransport.url, "https:", url)
   if (config.websocket) config.websocket = address(config.websocket, url.protocol === "https:" ? "wss:" : "ws:", url)

@@ -15,6 +15,7 @@ import { Sentence } from "./notice.js"
  * @property {string | null} [websocket]
  * @property {boolean} [truth]
  * @property {boolean} [saves]
+ * @property {string} [login]
  * @property {boolean} [local]
  */
 
@@ -22,7 +23,7 @@ import { Sentence } from "./notice.js"
  * The engine's side of the bridge.
  * @typedef {object} Engine
  * @property {(config: string, send: Send, message: (bytes: Uint8Array) => void) => {error: string, layout: string}} start
- * @property {() => Uint8Array} hello
+ * @property {(token: Uint8Array, code: string) => Uint8Array} hello
  * @property {(bytes: Uint8Array, transport: string, nowMs: number) => {error: string, retryMs: number, note: string, resume: string}} welcome
  * @property {(bytes: Uint8Array) => {goodbye: string, notice: string, inMs: number, to: string}} message
  * @property {(nowMs: number) => void} lost

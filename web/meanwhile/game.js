@@ -31,7 +31,7 @@ export class PageGame {
   constructor(options) {
     if (!(options?.canvas instanceof HTMLCanvasElement)) throw new Error("join: options.canvas is not a canvas element")
     const query = new URLSearchParams(location.search)
-    this.options = { ...options, room: options.room ?? query.get("room") ?? "", name: options.name ?? query.get("name") ?? "" }
+    this.options = { ...options, room: options.room ?? query.get("room") ?? "", name: options.name ?? query.get("name") ?? "", code: options.code ?? query.get("code") ?? "" }
     this.canvas = options.canvas
     this.ctx = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }))
     this.notice = new Notice(this.canvas)

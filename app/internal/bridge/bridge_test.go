@@ -157,7 +157,7 @@ func (p *page) now() float64 { return millis(p.w.loop.Now() + p.offset) }
 // connect lets the page in as a new player.
 func (p *page) connect() {
 	p.w.t.Helper()
-	hello, err := session.DecodeHello(p.Hello())
+	hello, err := session.DecodeHello(p.Hello([]byte{7, 8}, "7f212k"))
 	if err != nil {
 		p.w.t.Fatal(err)
 	}

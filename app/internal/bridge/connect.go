@@ -52,13 +52,17 @@ func parseKey(key []byte, digits string) bool {
 }
 
 // Hello returns the first stream message of the next connection. It is the same until the next
-// welcome.
-func (b *Bridge) Hello() []byte {
+// welcome, but for the connect token, which may be empty, and the code of a private room.
+func (b *Bridge) Hello(token []byte, code string) []byte {
 	if !b.hasNonce {
 		b.cfg.Random(b.nonce[:])
 		b.hasNonce = true
 	}
-	h := session.Hello{Schema: b.rules.Hash, Nonce: b.nonce, Room: b.cfg.Room, Name: b.cfg.Name, Guest: b.guest}
+	h := session.Hello{Schema: b.rules.Hash, Nonce: b.nonce, Room: b.cfg.Room, Name: b.cfg.Name, Guest: b.guest,
+		Code: clean(code, session.MaxCode)}
+	if len(token) <= session.MaxToken {
+		h.Token = token
+	}
 	if b.resume != [session.KeySize]byte{} {
 		h.Resume, h.Kept, h.Room = b.resume, b.client != nil, b.place
 	}

@@ -81,13 +81,16 @@ func TestHello(t *testing.T) {
 	w := newWorld(t, &zap.Game)
 	p := w.page("  Zoë\x00\x1b[31m "+strings.Repeat("ü", 40), nil)
 	read := func() session.Hello {
-		h, err := session.DecodeHello(p.Hello())
+		h, err := session.DecodeHello(p.Hello([]byte{7, 8}, "7f212k"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return h
 	}
 	first, again := read(), read()
+	if string(first.Token) != "\x07\x08" || first.Code != "7f212k" {
+		t.Errorf("token %x, code %q", first.Token, first.Code)
+	}
 	if first.Nonce != again.Nonce || first.Nonce == [16]byte{} {
 		t.Errorf("nonces %x and %x of one join", first.Nonce, again.Nonce)
 	}
@@ -213,7 +216,7 @@ func TestResumeKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hello, err := session.DecodeHello(b.Hello())
+	hello, err := session.DecodeHello(b.Hello(nil, ""))
 	if err != nil || hello.Resume != first.Resume || hello.Room != "den-2" || hello.Kept {
 		t.Errorf("loaded again it says %+v, %v", hello, err)
 	}
@@ -222,7 +225,7 @@ func TestResumeKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if hello, _ := session.DecodeHello(b.Hello()); hello.Resume != [session.KeySize]byte{} {
+		if hello, _ := session.DecodeHello(b.Hello(nil, "")); hello.Resume != [session.KeySize]byte{} {
 			t.Errorf("kept %q: resumes with %x", bad, hello.Resume)
 		}
 	}

@@ -48,7 +48,7 @@ func FuzzServer(f *testing.F) {
 			t.Fatal(err)
 		}
 		b.Set("packets", 1)
-		b.Hello()
+		b.Hello(nil, "")
 		if b.Welcome(first, 1000).Refused != "" {
 			b.Welcome(welcome, 1000)
 		}
@@ -75,6 +75,6 @@ func FuzzServer(f *testing.F) {
 		}
 		b.Message(later)
 		b.Lost()
-		b.Hello()
+		b.Hello(nil, "")
 	})
 }

@@ -1,0 +1,225 @@
+package site
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/headless"
+	"meanwhile/host"
+	"meanwhile/session"
+	"meanwhile/session/token"
+	"meanwhile/transport/cert"
+	"meanwhile/transport/quic"
+)
+
+// A gated site lets in players with tokens alone.
+type gated struct {
+	*Site
+	t *testing.T
+}
+
+func newGated(t *testing.T, cfg Config) *gated {
+	t.Helper()
+	cfg.Addr, cfg.Host.Rules = "127.0.0.1:0", rules(t)
+	s, err := Listen(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, nil) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return &gated{s, t}
+}
+
+// join tries to play with a token for a moment.
+func (g *gated) join(tok []byte) error {
+	g.t.Helper()
+	prints, err := g.Fingerprints()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	conn, err := quic.Dial(g.t.Context(), g.QUIC(), quic.DialConfig{Clock: g.Host().Clock(), TLS: cert.Pin(prints...)})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	_, err = headless.Join(g.t.Context(), conn, headless.Config{Rules: g.cfg.Host.Rules, Clock: g.Host().Clock(),
+		Token: tok})
+	conn.Close("")
+	return err
+}
+
+// post sends a request and returns its status and its answer.
+func (g *gated) post(url, body string, headers ...string) (int, string) {
+	g.t.Helper()
+	r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b, err := io.ReadAll(answer.Body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return answer.StatusCode, string(b)
+}
+
+func refusedWith(err error, code session.Code) bool {
+	var r session.Refusal
+	return errors.As(err, &r) && r.Code == code
+}
+
+// A login server asks at the address of whoever runs the server; what it gets lets one player in.
+// From there players are sent away, banned and revoked, too. Pages cannot ask there.
+func TestOrders(t *testing.T) {
+	s := newGated(t, Config{Door: Door{Login: true, Metrics: "localhost:0", State: t.TempDir(), Audience: "here"}})
+	op := "http://" + s.op.Addr().String()
+	order := func(path, body string, want int) string {
+		t.Helper()
+		status, answer := s.post(op+path, body, "Content-Type", "application/json")
+		if status != want {
+			t.Errorf("%s %s: %d %s", path, body, status, answer)
+		}
+		return answer
+	}
+	issue := func() []byte {
+		t.Helper()
+		var got struct {
+			Token []byte `json:"token"`
+		}
+		if err := json.Unmarshal([]byte(order("/token", `{"player": 7, "name": "Ada"}`, http.StatusOK)), &got); err != nil {
+			t.Fatal(err)
+		}
+		return got.Token
+	}
+	if err := s.join(nil); !refusedWith(err, session.BadToken) {
+		t.Errorf("without a token: %v", err)
+	}
+	if err := s.join(issue()); err != nil {
+		t.Errorf("with one: %v", err)
+	}
+	order("/ban", `{"player": 7, "seconds": 3600, "why": "cheating"}`, http.StatusOK)
+	if err := s.join(issue()); !refusedWith(err, session.Removed) || !strings.Contains(err.Error(), "cheating") {
+		t.Errorf("banned: %v", err)
+	}
+	order("/ban", `{"player": 7}`, http.StatusOK)
+	tok := issue()
+	order("/revoke", `{"player": 7}`, http.StatusOK)
+	if err := s.join(tok); !refusedWith(err, session.BadToken) {
+		t.Errorf("revoked: %v", err)
+	}
+	if n := order("/kick", `{"from": "127.0.0.0/8", "why": "enough"}`, http.StatusOK); n != "0\n" {
+		t.Errorf("%q were kicked", n)
+	}
+	order("/ban", `{"seconds": 3600}`, http.StatusBadRequest)
+	order("/ban", `{"playr": 7}`, http.StatusBadRequest)
+	order("/kick", strings.Repeat(" ", maxOrder+1)+"{}", http.StatusBadRequest)
+	for _, headers := range [][]string{{"Content-Type", "text/plain"},
+		{"Content-Type", "application/json", "Origin", "https://evil.example"}} {
+		status, _ := s.post(op+"/ban", `{"player": 7, "seconds": 3600}`, headers...)
+		if status != http.StatusUnsupportedMediaType {
+			t.Errorf("a page got %d", status)
+		}
+	}
+	if status, _ := s.post(s.URL()+"token", `{}`, "Content-Type", "application/json"); status == http.StatusOK {
+		t.Error("the address of the players issues tokens")
+	}
+}
+
+// A login elsewhere needs only to tell its public key.
+func TestLoginKey(t *testing.T) {
+	issuer, err := token.NewIssuer(bytes.Repeat([]byte{1}, ed25519.SeedSize), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newGated(t, Config{Door: Door{LoginKey: []string{hex.EncodeToString(issuer.PublicKey())}, Audience: "here"}})
+	for _, c := range []struct {
+		audience string
+		ok       bool
+	}{{"here", true}, {"", true}, {"elsewhere", false}} {
+		tok, err := issuer.Issue(token.Grant{Audience: c.audience}, time.Now(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.join(tok); (err == nil) != c.ok || err != nil && !refusedWith(err, session.BadToken) {
+			t.Errorf("audience %q: %v", c.audience, err)
+		}
+	}
+}
+
+// Pages of other hosts and pushy addresses get no tokens.
+func TestWhoMayAskForTokens(t *testing.T) {
+	asked := 0
+	s := newGated(t, Config{Host: host.Config{}, Door: Door{Origin: []string{"https://me.example"}},
+		Authenticate: func(a Applicant) (Account, error) {
+			asked++
+			if a.Cookies["session"] != "7" || a.Room != "one" {
+				return Account{}, fmt.Errorf("got %+v", a)
+			}
+			return Account{ID: 7}, nil
+		}})
+	url := s.URL() + "token?room=one"
+	own := strings.TrimSuffix(s.URL(), "/")
+	for _, c := range []struct {
+		origin, cookie string
+		want           int
+	}{
+		{own, "session=7", http.StatusOK}, {"https://me.example", "session=7", http.StatusOK},
+		{own, "session=8", http.StatusUnauthorized}, {"https://evil.example", "session=7", http.StatusForbidden},
+		{"", "session=7", http.StatusForbidden},
+	} {
+		headers := []string{"Cookie", c.cookie}
+		if c.origin != "" {
+			headers = append(headers, "Origin", c.origin)
+		}
+		if status, answer := s.post(url, "", headers...); status != c.want {
+			t.Errorf("%+v: %d %s", c, status, answer)
+		}
+	}
+	if asked != 3 {
+		t.Errorf("Authenticate was asked %d times, want 3", asked)
+	}
+	r := mustRequest(t, http.MethodOptions, url)
+	r.Header.Set("Origin", "https://me.example")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if h := answer.Header; h.Get("Access-Control-Allow-Headers") != "Authorization" ||
+		h.Get("Access-Control-Allow-Origin") != "https://me.example" {
+		t.Errorf("a page of another host may ask: %v", h)
+	}
+}
+
+func mustRequest(t *testing.T, method, url string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequest(method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
