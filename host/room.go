@@ -519,8 +519,11 @@ func (r *room) dismiss() {
 // end ends the connection of a player as the world asks for.
 func (r *room) end(e server.End) {
 	p := r.players[e.Player]
+	if p == nil {
+		return
+	}
+	r.n.sentAway++
 	switch {
-	case p == nil:
 	case e.Refused:
 		r.sendAway(p, session.Refusal{Code: session.Removed, Text: e.Why})
 	default: // without a refusal: its client may come back

@@ -46,6 +46,10 @@ type Totals struct {
 	// TextRefOverflow counts texts that were not sent because no reference was free, once a tick.
 	TextRefOverflow uint64
 	Drops           server.Drops // datagrams that changed nothing, by reason
+	// Words counts messages between players, bots included, and the rules. SentAway counts players
+	// whose connections ended because of them: they sent too many, or did not receive.
+	Words    server.WordStats
+	SentAway uint64
 	// Agreed, Disagreed and Reasons count shots of humans, and Contradicted their commands, as
 	// server.CommandStats does.
 	Agreed, Disagreed, Contradicted uint64
@@ -78,6 +82,10 @@ func (t *Totals) add(u Totals) {
 	for i, n := range u.Reasons {
 		t.Reasons[i] += n
 	}
+	t.Words.Heard += u.Words.Heard
+	t.Words.Refused += u.Words.Refused
+	t.Words.Told += u.Words.Told
+	t.SentAway += u.SentAway
 	t.Drops.Unknown += u.Drops.Unknown
 	t.Drops.Malformed += u.Drops.Malformed
 	t.Drops.Duplicate += u.Drops.Duplicate
@@ -126,6 +134,7 @@ type roomCounters struct {
 	// Of players that have left; for the loop alone.
 	sent, bytes, blocked, received, displaced uint64
 	maxWindow                                 int
+	sentAway                                  uint64
 	judged                                    Totals // their shots
 }
 
@@ -181,7 +190,7 @@ func (r *room) publish() {
 		Load: r.pacer.Load(),
 		Totals: Totals{
 			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes,
-			Blocked: r.n.blocked, Drops: r.srv.Drops(), MaxWindow: r.n.maxWindow,
+			Blocked: r.n.blocked, Drops: r.srv.Drops(), Words: r.srv.Words(), SentAway: r.n.sentAway, MaxWindow: r.n.maxWindow,
 			TextRefOverflow: r.srv.History().TextRefOverflow(),
 		},
 	}

@@ -140,6 +140,8 @@ type Server struct {
 	faults  []error
 	ends    []End
 
+	wordStats WordStats
+
 	scene
 	owners owners
 	ahead  ahead // whether clients run entities ahead

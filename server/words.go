@@ -19,7 +19,7 @@ const (
 	maxRefused = 64
 )
 
-// WordStats counts the messages of one player.
+// WordStats counts messages of one player, or of all that a world ever had.
 type WordStats struct {
 	Heard uint64 // messages and requests that the rules got
 	// Refused were dropped: more than the game allows, undecodable, or of a kind that players do
@@ -27,6 +27,9 @@ type WordStats struct {
 	Refused uint64
 	Told    uint64 // messages and answers that were queued for the player
 }
+
+// Words counts the messages of all players.
+func (s *Server) Words() WordStats { return s.wordStats }
 
 // words is what one player says to the rules. What comes faster than the game allows waits, so that
 // no network makes an honest player look like one who floods.
@@ -102,6 +105,7 @@ func (p *player) collectWords() {
 
 // refuse counts a message that is dropped.
 func (p *player) refuse() {
+	p.s.wordStats.Refused++
 	if p.wordStats.Refused++; p.wordStats.Refused > maxRefused {
 		p.end("you sent more messages than this game allows", true)
 	}
@@ -157,6 +161,7 @@ func (p *player) run(x *word) error {
 	answer, refusal, err := s.eng.Hear(x.message, p.avatar, vals)
 	s.fault(err)
 	p.wordStats.Heard++
+	s.wordStats.Heard++
 	if m.Answer == nil {
 		return nil
 	}
@@ -181,6 +186,7 @@ func (p *player) tell(message int, from game.ID, body []byte) {
 		return
 	}
 	p.wordStats.Told++
+	p.s.wordStats.Told++
 }
 
 // tellAll queues what the rules said in this tick.

@@ -231,3 +231,20 @@ func TestWordsOverResume(t *testing.T) {
 		}
 	}
 }
+
+// A message that arrived before a tick is handled before the commands of that tick, and what it
+// changes is an outside influence on the prediction.
+func TestWordsGoBeforeCommands(t *testing.T) {
+	n := newNest(t, Config{})
+	p := n.talker("ann")
+	n.tick(nil)
+	order := ""
+	n.act = func(w *game.World, me game.ID, c antCmd) { order += fmt.Sprint(len(n.heard), " ") }
+	p.queue(squeakKind, text("now"))
+	p.deliver()
+	n.tick(nil)
+	n.tick(nil)
+	if order != "1 1 " {
+		t.Errorf("messages before each Act: %s, want 1 1", order)
+	}
+}

@@ -61,11 +61,20 @@ var (
 	descAgreement = desc("least_agreement",
 		"The part of shots that agreed in the open room where it is least, of rooms with 100 of them; 1 without such a room.")
 	descContradicted = desc("contradicted_total", "Commands that contradict what their clients acknowledged.")
-	descSuspicion    = desc("max_suspicion", "The highest suspicion of a player in an open room, from 0 to 100; see /receipts.")
+	descSuspicion    = desc(
+		"max_suspicion",
+		"The highest suspicion of a player in an open room, from 0 to 100; see /receipts.",
+	)
 
 	descRecords = desc("records_total", "Records of what lasts, by what became of them; a save that fails is one.", "what")
 	descWaiting = desc("records_waiting", "Records that changed and are not stored yet.")
-	descSilent  = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
+	descWords   = desc("messages_total",
+		"Messages between players and rules: heard by the rules, refused, and sent to players.", "what")
+	descSentAway = desc(
+		"sent_away_total",
+		"Players whose connections ended as they sent too many messages, or did not receive any.",
+	)
+	descSilent = desc("silent_total", "Players removed because nothing had arrived from them for too long.")
 )
 
 // leastShots is how many shots a room has whose agreement counts.
@@ -126,6 +135,10 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descRecords, s.Records.Refused, "refused")
 	gauge(descWaiting, float64(s.Records.Waiting))
 	count(descTextOverflow, s.TextRefOverflow)
+	count(descWords, s.Words.Heard, "heard")
+	count(descWords, s.Words.Refused, "refused")
+	count(descWords, s.Words.Told, "sent")
+	count(descSentAway, s.SentAway)
 	count(descReceived, s.Received, "taken")
 	count(descReceived, s.Displaced, "displaced")
 	count(descReceived, s.Drops.Malformed, "malformed")
