@@ -35,7 +35,7 @@ var rooms = [][]string{
 	{"server", "client"},
 	{"transport"},
 	{"host", "headless"},
-	{"host/metrics"},
+	{"host/metrics", "host/bolt"},
 	{"web"},
 	{"app"},
 	{"gametest"},

@@ -134,7 +134,8 @@ func TestVendored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module game.example/zap\n\ngo 1.26.0\n"), 0o644); err != nil {
+	err = os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module game.example/zap\n\ngo 1.26.0\n"), 0o644)
+	if err != nil {
 		t.Fatal(err)
 	}
 	const clone = "git clone --depth 1 $MEANWHILE third_party/meanwhile && rm -rf third_party/meanwhile/.git"
