@@ -108,59 +108,29 @@ type reckonRun struct {
 	sent         []xy // where its records have it
 }
 
-// reckonRules returns the game of a mode. place says where thing i is at a tick, and how fast.
-func reckonRules(mode string, place func(i int, t clock.Tick) (pos, vel geom.Vec3)) (*game.Rules, error) {
-	watchers := game.NewKind[watcher]("watcher")
-	def := game.Definition[watcherCommand]{
-		Name: "reckon", Rate: watchRate, Send: 20,
-		Act: func(w *game.World, me game.ID, c watcherCommand) {},
-	}
+// reckonGame returns the game of a mode. place says where thing i is at a tick, and how fast.
+func reckonGame(
+	mode string, place func(i int, t clock.Tick) (pos, vel geom.Vec3),
+) game.Definition[watcherCommand] {
 	switch mode {
 	case "reckon-10":
-		things := game.NewKind[reckon10]("thing", game.Extrapolated)
-		def.Kinds = game.Kinds(things, watchers)
-		def.Join, def.Referee = reckonWorld(things, watchers, func(v *reckon10, i int, t clock.Tick) {
+		return reckonOf(game.NewKind[reckon10]("thing", game.Extrapolated), func(v *reckon10, i int, t clock.Tick) {
 			v.Pos, v.Vel = place(i, t)
 		})
 	case "reckon-50":
-		things := game.NewKind[reckon50]("thing", game.Extrapolated)
-		def.Kinds = game.Kinds(things, watchers)
-		def.Join, def.Referee = reckonWorld(things, watchers, func(v *reckon50, i int, t clock.Tick) {
+		return reckonOf(game.NewKind[reckon50]("thing", game.Extrapolated), func(v *reckon50, i int, t clock.Tick) {
 			v.Pos, v.Vel = place(i, t)
 		})
-	default:
-		things := game.NewKind[snapThing]("thing")
-		if mode == "carry" {
-			things = game.NewKind[snapThing]("thing", game.Extrapolated)
-		}
-		def.Kinds = game.Kinds(things, watchers)
-		def.Join, def.Referee = reckonWorld(things, watchers, func(v *snapThing, i int, t clock.Tick) {
-			v.Pos, _ = place(i, t)
-		})
 	}
-	return def.Rules()
+	things := game.NewKind[snapThing]("thing")
+	if mode == "carry" {
+		things = game.NewKind[snapThing]("thing", game.Extrapolated)
+	}
+	return reckonOf(things, func(v *snapThing, i int, t clock.Tick) { v.Pos, _ = place(i, t) })
 }
 
-// reckonWorld returns the Join that spawns all things for the watcher and the Referee that moves
-// them.
-func reckonWorld[T any](things game.Kind[T], watchers game.Kind[watcher], move func(v *T, i int, t clock.Tick)) (
-	join func(*game.World, string) game.ID, referee func(*game.World),
-) {
-	join = func(w *game.World, _ string) game.ID {
-		for i := range reckonThings {
-			var v T
-			move(&v, i, w.Tick())
-			things.Spawn(w, v)
-		}
-		return watchers.Spawn(w, watcher{})
-	}
-	return join, func(w *game.World) {
-		i := 0
-		for _, v := range things.All(w) {
-			move(v, i, w.Tick())
-			i++
-		}
-	}
+func reckonOf[T any](things game.Kind[T], set func(v *T, i int, t clock.Tick)) game.Definition[watcherCommand] {
+	return watchGame("reckon", watchRate, 20, things, reckonThings, set)
 }
 
 // watchReckoned lets a real client watch a movement in a mode.
@@ -174,18 +144,10 @@ func watchReckoned(mode string, m *movement.Movement, seed uint64, p netsim.Prof
 		a, b := &track[n], &track[n+1]
 		return geom.Vec3{X: a.X + (b.X-a.X)*u, Y: a.Y + (b.Y-a.Y)*u, Z: a.Z + (b.Z-a.Z)*u}
 	}
-	rules, err := reckonRules(mode, func(i int, t clock.Tick) (pos, vel geom.Vec3) {
+	s, player, err := watchOver(reckonGame(mode, func(i int, t clock.Tick) (pos, vel geom.Vec3) {
 		pos = at(i, t.Frac())
 		return pos, at(i, (t + 1).Frac()).Sub(pos).Mul(watchRate)
-	})
-	if err != nil {
-		return res, err
-	}
-	s, err := gametest.NewSim(rules, seed, server.Config{})
-	if err != nil {
-		return res, err
-	}
-	player, err := s.Join("watcher", p, nil)
+	}), seed, p)
 	if err != nil {
 		return res, err
 	}

@@ -6,10 +6,9 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/game"
-	"meanwhile/gametest"
 	"meanwhile/geom"
+	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
-	"meanwhile/server"
 )
 
 var floorsExperiment = &experiment{
@@ -132,45 +131,23 @@ func measureFloors[T any](
 	seed uint64, p netsim.Profile, hills bool, span time.Duration, put func(*T, *floorWalker),
 	right func(vals []float64, w *floorWalker) bool,
 ) (b floorsBits, err error) {
-	walkers, watchers := game.NewKind[T]("walker"), game.NewKind[watcher]("watcher")
 	var all []floorWalker
-	end := game.Tick(span.Seconds() * floorsRate)
-	def := game.Definition[watcherCommand]{
-		Name: "floors", Rate: floorsRate, Send: floorsRate, Kinds: game.Kinds(walkers, watchers),
-		Join: func(w *game.World, name string) game.ID {
-			for i := range floorsWalkers {
+	end := clock.Tick(span.Seconds() * floorsRate)
+	walkers := game.NewKind[T]("walker")
+	s, player, err := watchOver(watchGame("floors", floorsRate, floorsRate, walkers, floorsWalkers,
+		func(v *T, i int, t clock.Tick) {
+			if i == len(all) {
 				r := geom.NewRand(80+seed, uint64(i))
 				a := floorWalker{at: geom.Vec2{X: r.Range(0, floorsSide), Y: r.Range(0, floorsSide)}, aim: r.Angle()}
 				if !hills {
 					a.floor = i % floorsCount
 				}
 				all = append(all, a)
-				var zero T
-				put(&zero, &a)
-				walkers.Spawn(w, zero)
+			} else if r := geom.NewRand(81+seed, uint64(i+1), uint64(t)); t < end {
+				all[i].step(hills, &r)
 			}
-			return watchers.Spawn(w, watcher{})
-		},
-		Act: func(w *game.World, me game.ID, c watcherCommand) {},
-		Referee: func(w *game.World) {
-			for id, a := range walkers.All(w) {
-				r := geom.NewRand(81+seed, uint64(id), uint64(w.Tick()))
-				if w.Tick() < end {
-					all[id-1].step(hills, &r)
-				}
-				put(a, &all[id-1])
-			}
-		},
-	}
-	rules, err := def.Rules()
-	if err != nil {
-		return b, err
-	}
-	s, err := gametest.NewSim(rules, seed, server.Config{})
-	if err != nil {
-		return b, err
-	}
-	player, err := s.Join("watcher", p, nil)
+			put(v, &all[i])
+		}), seed, p)
 	if err != nil {
 		return b, err
 	}

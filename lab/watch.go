@@ -30,20 +30,43 @@ const watchRate = 60
 func newWatch(
 	name string, seed uint64, p netsim.Profile, where func(clock.Tick) geom.Vec2, options ...game.KindOption,
 ) (*gametest.Sim, *gametest.Player, error) {
-	runners, watchers := game.NewKind[watchedRunner]("runner", options...), game.NewKind[watcher]("watcher")
-	def := game.Definition[watcherCommand]{
-		Name: name, Rate: watchRate, Send: 20, Kinds: game.Kinds(runners, watchers),
-		Join: func(w *game.World, name string) game.ID {
-			runners.Spawn(w, watchedRunner{})
+	runners := game.NewKind[watchedRunner]("runner", options...)
+	return watchOver(watchGame(name, watchRate, 20, runners, 1, func(r *watchedRunner, _ int, t clock.Tick) {
+		r.Pos = where(t)
+	}), seed, p)
+}
+
+// watchGame returns a game with a watcher and n things, which are kind 0. set makes thing i what it
+// is at a tick, at first when the watcher joins.
+func watchGame[T any](
+	name string, rate, send int, things game.Kind[T], n int, set func(v *T, i int, t clock.Tick),
+) game.Definition[watcherCommand] {
+	watchers := game.NewKind[watcher]("watcher")
+	return game.Definition[watcherCommand]{
+		Name: name, Rate: rate, Send: send, Kinds: game.Kinds(things, watchers),
+		Join: func(w *game.World, _ string) game.ID {
+			for i := range n {
+				var v T
+				set(&v, i, w.Tick())
+				things.Spawn(w, v)
+			}
 			return watchers.Spawn(w, watcher{})
 		},
-		Act: func(w *game.World, me game.ID, c watcherCommand) {},
+		Act: func(*game.World, game.ID, watcherCommand) {},
 		Referee: func(w *game.World) {
-			for _, r := range runners.All(w) {
-				r.Pos = where(w.Tick())
+			i := 0
+			for _, v := range things.All(w) {
+				set(v, i, w.Tick())
+				i++
 			}
 		},
 	}
+}
+
+// watchOver lets a real client look at such a game over p.
+func watchOver(
+	def game.Definition[watcherCommand], seed uint64, p netsim.Profile,
+) (*gametest.Sim, *gametest.Player, error) {
 	rules, err := def.Rules()
 	if err != nil {
 		return nil, nil, err
