@@ -8,8 +8,10 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -66,7 +68,10 @@ type rootfs struct {
 	dir   string
 	user  [2]uint32
 	entry []string
+	files []string // of the image, below root
 }
+
+var imageDir string // what TestMain removes
 
 // image makes the root of the image once for all tests.
 var image = sync.OnceValues(func() (*rootfs, error) {
@@ -74,6 +79,7 @@ var image = sync.OnceValues(func() (*rootfs, error) {
 	if err != nil {
 		return nil, err
 	}
+	imageDir = dir
 	page, err := os.ReadFile("../../../docs/deploy.md")
 	if err != nil {
 		return nil, err
@@ -85,8 +91,8 @@ var image = sync.OnceValues(func() (*rootfs, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if r, err := image(); err == nil && r != nil {
-		os.RemoveAll(r.dir)
+	if imageDir != "" {
+		os.RemoveAll(imageDir)
 	}
 	os.Exit(code)
 }
@@ -140,7 +146,13 @@ func unpack(dir, dockerfile string) (*rootfs, error) {
 			return nil, fmt.Errorf("%s: %w", strings.TrimSpace(line), err)
 		}
 	}
-	return r, os.Chmod(dir, 0o755)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if rel, _ := filepath.Rel(root, path); err == nil && !d.IsDir() {
+			r.files = append(r.files, rel)
+		}
+		return err
+	})
+	return r, errors.Join(err, os.Chmod(dir, 0o755))
 }
 
 func (r *rootfs) root() string { return filepath.Join(r.dir, "root") }
