@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/crypto/acme"
@@ -21,7 +22,7 @@ type certificate struct {
 	get   func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	pins  func() ([]cert.Fingerprint, error) // nil: browsers trust its authority
 	names []string                           // of hosts, without wildcards
-	acme  *autocert.Manager                  // or nil
+	acme  *acmeIssuer                        // or nil
 }
 
 // expiresSoon is how long before its end a certificate from a file is complained of.
@@ -65,42 +66,86 @@ func fromFiles(certFile, keyFile string, log *slog.Logger) (*certificate, error)
 	return &certificate{get: f.GetCertificate, names: names}, nil
 }
 
-func fromAuthority(d *Door) *certificate {
-	m := &autocert.Manager{
-		Prompt:     autocert.AcceptTOS,
-		Cache:      autocert.DirCache(d.State),
-		HostPolicy: autocert.HostWhitelist(d.ACME...),
-	}
-	if d.ACMEURL != "" {
-		m.Client = &acme.Client{DirectoryURL: d.ACMEURL}
-	}
-	get := func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		h := *hello
-		if h.ServerName == "" { // asked by its address
-			h.ServerName = d.ACME[0]
-		}
-		// autocert looks for a cipher suite of TLS 1.2 before it trusts a client with ECDSA. QUIC
-		// has none, and would cost a second certificate, of RSA.
-		if slices.Contains(h.SupportedVersions, tls.VersionTLS13) {
-			h.CipherSuites = append(slices.Clone(h.CipherSuites), tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
-		}
-		return m.GetCertificate(&h)
-	}
-	return &certificate{get: get, names: d.ACME, acme: m}
+// An acmeIssuer gets certificates from an authority by ACME.
+type acmeIssuer struct {
+	manager *autocert.Manager
+	names   []string
+	ready   sync.Map // names whose certificate was got
 }
 
-// obtain gets the certificates of --acme before players ask for them, and says what hinders it.
-func (s *Site) obtain(ctx context.Context) {
-	for _, name := range s.cfg.Door.ACME {
-		c, err := s.cert.get(&tls.ClientHelloInfo{ServerName: name, SupportedVersions: []uint16{tls.VersionTLS13}})
-		switch {
-		case ctx.Err() != nil:
+func fromAuthority(d *Door) *certificate {
+	a := &acmeIssuer{manager: &autocert.Manager{
+		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(d.State), HostPolicy: autocert.HostWhitelist(d.ACME...),
+	}}
+	for _, name := range d.ACME {
+		a.names = append(a.names, strings.ToLower(name))
+	}
+	if d.ACMEURL != "" {
+		a.manager.Client = &acme.Client{DirectoryURL: d.ACMEURL}
+	}
+	return &certificate{get: a.get, names: a.names, acme: a}
+}
+
+// get returns the certificate for a handshake. It does not wait for the authority, and nobody but obtain
+// asks that for a first certificate: handshakes of strangers would wait with us for minutes, and each
+// failure counts among the few that authorities allow in an hour.
+func (a *acmeIssuer) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) { // the authority itself
+		return a.manager.GetCertificate(hello)
+	}
+	h := *hello
+	if h.ServerName == "" { // asked by its address
+		h.ServerName = a.names[0]
+	}
+	if _, ok := a.ready.Load(strings.ToLower(strings.TrimSuffix(h.ServerName, "."))); !ok {
+		return nil, fmt.Errorf("site: there is no certificate for %q yet", h.ServerName)
+	}
+	return a.issued(&h)
+}
+
+// issued returns the certificate for h, and gets it first if there is none.
+func (a *acmeIssuer) issued(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	// autocert looks for a cipher suite of TLS 1.2 before it trusts a client with ECDSA. QUIC has
+	// none, and would cost a second certificate, of RSA.
+	if slices.Contains(h.SupportedVersions, tls.VersionTLS13) {
+		h.CipherSuites = append(slices.Clone(h.CipherSuites), tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
+	}
+	return a.manager.GetCertificate(h)
+}
+
+// Bounds of the time between two attempts to get a certificate. Let's Encrypt allows five failures an
+// hour; autocert itself remembers one for a minute.
+const (
+	firstRetry = 2 * time.Minute
+	mostRetry  = time.Hour
+)
+
+// obtain gets the first certificates, and says what hinders it. Later ones come by themselves.
+func (a *acmeIssuer) obtain(ctx context.Context, log *slog.Logger) {
+	missing := slices.Clone(a.names)
+	for wait := firstRetry; ; wait = min(2*wait, mostRetry) {
+		missing = slices.DeleteFunc(missing, func(name string) bool {
+			c, err := a.issued(&tls.ClientHelloInfo{ServerName: name, SupportedVersions: []uint16{tls.VersionTLS13}})
+			if ctx.Err() != nil {
+				return false
+			}
+			if err != nil {
+				log.Error(fmt.Sprintf("no certificate for %s, so nobody gets in by that name; it is tried again in %v. "+
+					"The authority must reach port 443 (or 80, with --redirect) of this server under that name", name, wait),
+					"error", err)
+				return false
+			}
+			a.ready.Store(name, true)
+			log.Info("there is a certificate", "name", name, "until", c.Leaf.NotAfter)
+			return true
+		})
+		if len(missing) == 0 {
 			return
-		case err != nil:
-			s.log.Error("no certificate for "+name+"; it is tried again a minute later, when somebody asks for the page. "+
-				"The authority must reach port 443 (or 80, with --redirect) of this server under that name", "error", err)
-		default:
-			s.log.Info("there is a certificate", "name", name, "until", c.Leaf.NotAfter)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
 		}
 	}
 }
@@ -132,7 +177,7 @@ func (s *Site) toHTTPS() http.Handler {
 	if s.cert.acme == nil {
 		return s.known(redirect)
 	}
-	challenge := s.cert.acme.HTTPHandler(redirect)
+	challenge := s.cert.acme.manager.HTTPHandler(redirect)
 	return s.known(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := *r
 		c.Host = hostOf(r.Host) // it knows its domains without a port

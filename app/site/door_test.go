@@ -495,3 +495,20 @@ func TestRedirect(t *testing.T) {
 		t.Errorf("another name: %d", status)
 	}
 }
+
+// Handshakes neither wait for the authority nor ask it for anything: that is for the server alone.
+func TestHandshakesDoNotWaitForTheAuthority(t *testing.T) {
+	asked := make(chan struct{}, 100)
+	directory := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
+	defer directory.Close()
+	c := fromAuthority(&Door{ACME: []string{"Game.example"}, ACMEURL: directory.URL, State: t.TempDir()})
+	for _, name := range []string{"game.example", "GAME.example.", "", "other.example"} {
+		_, err := c.get(&tls.ClientHelloInfo{ServerName: name, SupportedVersions: []uint16{tls.VersionTLS13}})
+		if err == nil || !strings.Contains(err.Error(), "there is no certificate for") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if len(asked) > 0 {
+		t.Error("a handshake asked the authority")
+	}
+}

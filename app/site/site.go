@@ -372,7 +372,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	serve(s.op, nil, s.operator())
 	serve(s.plain, nil, s.toHTTPS())
 	if s.cert.acme != nil {
-		go s.obtain(ctx) // the authority may take minutes, for which nobody waits
+		go s.cert.acme.obtain(ctx, s.log) // the authority may take minutes, for which nobody waits
 	}
 	listeners := []transport.Listener{s.ws}
 	if s.udp != nil {

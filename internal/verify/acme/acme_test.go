@@ -223,9 +223,15 @@ func serve(t *testing.T, s *site.Site) (stop func()) {
 func shown(t *testing.T, s *site.Site, roots *x509.CertPool) (tcp, udp string) {
 	t.Helper()
 	trust := &tls.Config{RootCAs: roots, ServerName: domain}
-	c, err := (&tls.Dialer{Config: trust, NetDialer: &net.Dialer{Timeout: limit}}).Dial("tcp", address(s))
-	if err != nil {
-		t.Fatal(err)
+	var c net.Conn
+	for end := time.Now().Add(limit); ; time.Sleep(20 * time.Millisecond) { // until the certificate is there
+		var err error
+		if c, err = (&tls.Dialer{Config: trust, NetDialer: &net.Dialer{Timeout: limit}}).Dial("tcp", address(s)); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
 	}
 	defer c.Close()
 	tcp = c.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.String()
