@@ -137,8 +137,9 @@ func (c *Client) Events() []Event {
 	return c.events.take()
 }
 
-// Encode returns the next datagram to send, or nil if none is due. It is valid until the next call;
-// its stamp may be patched.
+// Encode returns the next datagram to send, or nil if no more is due; a frame calls it until then.
+// There are two while a press is on its way on a path that loses. A datagram is valid until the
+// next call; its stamp may be patched.
 func (c *Client) Encode(now clock.Time) []byte { return c.up.encode(now) }
 
 // followSteps notices when a clock was set, this one or the server's. What was dated by the wrong

@@ -8,14 +8,19 @@ import (
 )
 
 const (
-	leadPrice   = 9500 * time.Microsecond // how much lead it is worth to have one starved tick a minute less
-	leadMargin  = 4 * time.Millisecond    // on top of what commands are known to need
-	leadWorth   = 3 * time.Millisecond    // a better lead must be better by so much
-	leadInitial = 50 * time.Millisecond   // on top of half the round trip, or of the floor, until enough is known
-	leadJump    = 250 * time.Millisecond  // the lead jumps where it is too short by more
-	leadFloor   = 15 * time.Second        // the least transit of the last one to two of these counts
-	leadRing    = 256                     // commands of which it is kept how far ahead they were made
-	leadPause   = 10 * time.Second        // at most so much counts as passed between two reports
+	leadPrice = 9500 * time.Microsecond // how much lead it is worth to have one starved tick a minute less
+	// leadPressPrice is leadPrice while presses are sent twice: a late shot costs more than a late
+	// step. It keeps the lead what it is without second packets, which alone would let it shrink.
+	leadPressPrice = 4 * leadPrice
+	leadPressFor   = 15 * time.Second // after the newest such press
+
+	leadMargin  = 4 * time.Millisecond   // on top of what commands are known to need
+	leadWorth   = 3 * time.Millisecond   // a better lead must be better by so much
+	leadInitial = 50 * time.Millisecond  // on top of half the round trip, or of the floor, until enough is known
+	leadJump    = 250 * time.Millisecond // the lead jumps where it is too short by more
+	leadFloor   = 15 * time.Second       // the least transit of the last one to two of these counts
+	leadRing    = 256                    // commands of which it is kept how far ahead they were made
+	leadPause   = 10 * time.Second       // at most so much counts as passed between two reports
 	// of reports, until their floor is believed: the first may come out of an outage
 	leadSettles = time.Second
 	leadLearns  = 2 * time.Second        // of reports, until a lead is chosen from them
@@ -72,6 +77,7 @@ type Lead struct {
 	chosen  time.Duration           // age at the newest choice
 	target  time.Duration           // what commands are to have above the floor
 	learned bool                    // target was chosen from reports
+	pressed time.Duration           // age up to which late commands cost leadPressPrice
 	period  time.Duration           // of a tick, as a rule
 	most    clock.Tick              // commands share a packet at most
 	every   clock.Tick              // commands share a packet: those up to one whose tick is a multiple of it
@@ -99,7 +105,11 @@ func (l *Lead) wait(n clock.Tick) time.Duration { return time.Duration(n-1) * l.
 
 // share decides how many commands share a packet.
 func (l *Lead) share() {
-	for n := l.most; n > 0; n-- {
+	most := l.most
+	if l.pressing() {
+		most = 1 // a press that waits for others has less time left to be repeated in
+	}
+	for n := most; n > 0; n-- {
 		part := time.Duration(leadShare)
 		if n <= l.every {
 			part = leadShareKept
@@ -181,6 +191,12 @@ func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 	}
 }
 
+// noteSentAgain notes that a press was sent twice at once.
+func (l *Lead) noteSentAgain() { l.pressed = l.age + leadPressFor }
+
+// pressing reports whether presses were sent twice of late.
+func (l *Lead) pressing() bool { return l.age < l.pressed }
+
 // choose finds the target: what it costs least to have above the floor.
 func (l *Lead) choose() {
 	// Where frames do not keep step with ticks, the times from commands to their ticks are spread
@@ -196,8 +212,12 @@ func (l *Lead) choose() {
 		}
 		have = max(first+(have-first+step/2)/step*step, first) // the same one, though the phase moves on
 	}
-	best, cost := l.rises.Cheapest(leadPrice, margin, first, step)
-	if !l.learned || cost+float64(leadWorth) < l.rises.Cost(have, margin, leadPrice) {
+	price := leadPrice
+	if l.pressing() {
+		price = leadPressPrice
+	}
+	best, cost := l.rises.Cheapest(price, margin, first, step)
+	if !l.learned || cost+float64(leadWorth) < l.rises.Cost(have, margin, price) {
 		have = best
 	}
 	l.target, l.learned = have, true

@@ -111,7 +111,7 @@ func TestLeadAllocs(t *testing.T) {
 }
 
 // Commands share a packet where the wait is a small part of what they have above the floor, and
-// about 30 packets a second remain.
+// about 30 packets a second remain; presses that are sent twice do not wait.
 func TestCommandsSharePackets(t *testing.T) {
 	const at60, at30, at128 = time.Second / 60, time.Second / 30, time.Second / 128
 	for _, c := range []struct {
@@ -139,8 +139,20 @@ func TestCommandsSharePackets(t *testing.T) {
 		}
 	}
 
-	// That they wait for each other is not taken for a slow path, but makes the lead longer.
 	l := NewLead(at60, true)
+	l.target, l.every = 600*time.Millisecond, 2
+	if l.noteSentAgain(); !l.pressing() {
+		t.Error("a press that was sent twice is forgotten at once")
+	}
+	if l.share(); l.Every() != 1 {
+		t.Error("presses wait for other commands")
+	}
+	if l.age += leadPressFor; l.pressing() {
+		t.Errorf("a press counts after %v", leadPressFor)
+	}
+
+	// That they wait for each other is not taken for a slow path, but makes the lead longer.
+	l = NewLead(at60, true)
 	l.every = 2
 	l.target = 300 * time.Millisecond
 	for tick := clock.Tick(1); tick <= 100; tick++ { // so few that it chooses nothing yet

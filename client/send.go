@@ -11,12 +11,13 @@ import (
 
 // encode returns the next datagram to send at the local time now, or nil.
 func (u *uplink) encode(now clock.Time) []byte {
-	if !u.hasNews(now) {
+	again := u.lastSent == now || !u.hasNews(now)
+	if again && !u.sendsAgain() {
 		return nil
 	}
 	u.log.Expire(now.Add(-longestFlight), u.unanswered)
 	budget := u.path.Rate()
-	if u.mustWait(now, budget) {
+	if u.mustWait(now, budget, again) {
 		if u.wait > u.sendGap() {
 			u.path.Limited()
 		}
@@ -24,7 +25,11 @@ func (u *uplink) encode(now clock.Time) []byte {
 	}
 	p := u.log.Sent(now, u.made, u.unanswered)
 	h := u.header(p, now)
-	sparse := u.choose(now, budget, h.Idle)
+	sparse := u.choose(now, budget, h.Idle, again)
+	if again {
+		u.sentAgain = u.made
+		u.time.lead.noteSentAgain()
+	}
 	if u.sentTick < u.made {
 		u.prevSentTick, u.sentTick = u.sentTick, u.made
 	}
@@ -61,14 +66,30 @@ func (u *uplink) hasNews(now clock.Time) bool {
 		silent >= packet.KeepAlive || silent >= hello && !u.time.synced()
 }
 
-// mustWait reports whether the path, or Config.SendRate, allows no packet yet.
-func (u *uplink) mustWait(now clock.Time, budget rate.BytesPerSecond) bool {
+// pressFlies reports whether a press is on its way that can be in time with a packet of this frame.
+func (u *uplink) pressFlies() bool {
+	return !u.time.queued && u.pressed > u.acked && u.pressed > u.time.runBy(u.time.now)
+}
+
+// sendsAgain reports whether a second datagram goes out with the newest commands. A press should
+// not be late because packets were lost, so on a path that loses it goes out twice with each new
+// command until it is known to have arrived, or too late.
+func (u *uplink) sendsAgain() bool {
+	return u.sentAgain < u.made && u.sentTick == u.made && u.pressFlies() && u.sinceLoss < losslessAfter &&
+		u.path.Rate() >= slowUp && u.cfg.SendRate == 0
+}
+
+// mustWait reports whether the path, or Config.SendRate, allows no packet yet. again says that it
+// would be the second one with the same commands.
+func (u *uplink) mustWait(now clock.Time, budget rate.BytesPerSecond, again bool) bool {
 	if now < u.nextSend && u.nextSend.Sub(now) <= time.Second {
 		return true
 	}
 	probe := probeAfter
 	if budget < slowUp {
 		probe = slowProbeAfter
+	} else if !again && u.pressFlies() {
+		probe = 0
 	}
 	full := u.log.InFlight() > rate.Limit(budget, u.time.rtt.Least()+ackDelay)
 	return full && now.Sub(u.lastSent) < probe && now >= u.lastSent
@@ -101,8 +122,9 @@ func (u *uplink) header(p *wire.Packet, now clock.Time) wire.Header {
 }
 
 // choose sets cmds to the commands of the next packet. sparse says that older ones may still
-// follow, idle that the newest command stands for all that follow.
-func (u *uplink) choose(now clock.Time, budget rate.BytesPerSecond, idle bool) (sparse bool) {
+// follow, idle that the newest command stands for all that follow, again that a packet with the
+// newest command has just been sent: then those that may be in time are enough.
+func (u *uplink) choose(now clock.Time, budget rate.BytesPerSecond, idle, again bool) (sparse bool) {
 	u.cmds = u.cmds[:0]
 	if u.made == 0 || u.idleKnown {
 		return false
@@ -114,7 +136,9 @@ func (u *uplink) choose(now clock.Time, budget rate.BytesPerSecond, idle bool) (
 	if idle {
 		n = max(n, 1) // also where all come too late to be run
 	}
-	if few := u.fewer(now, budget, n); few < n {
+	if again {
+		n, sparse = min(n, u.made-min(u.time.runBy(u.time.now), u.made)), true
+	} else if few := u.fewer(now, budget, n); few < n {
 		n, sparse = few, true
 		u.sinceFull++
 	} else {

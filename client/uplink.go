@@ -109,6 +109,8 @@ type repeats struct {
 	missed    bool       // a packet is known to be lost since
 	lastFull  clock.Time // when all were repeated
 	sinceLoss uint       // packets since one was lost, or went unanswered
+	pressed   clock.Tick // newest command with a press
+	sentAgain clock.Tick // newest command that went out a second time at once
 }
 
 func (u *uplink) init(c *Client, local clock.Time) (err error) {
@@ -167,6 +169,7 @@ func (u *uplink) truncate(t clock.Tick) {
 	u.made = t
 	u.backFrom, u.backKnown = 0, false
 	u.acked, u.sentTick = min(u.acked, t), min(u.sentTick, t)
+	u.pressed, u.sentAgain = min(u.pressed, t), min(u.sentAgain, t)
 }
 
 // restart forgets what is known of the path, as a clock was set.
@@ -178,6 +181,9 @@ func (u *uplink) restart(now clock.Time) {
 // noteCommand finds out whether a new command is equal to the one before, so that the player idles.
 func (u *uplink) noteCommand(cmd *packet.Command) {
 	u.same++
+	if packet.HasPress(u.rules.Command, cmd.Vals) {
+		u.pressed = cmd.Tick
+	}
 	if u.differs(cmd) {
 		if u.idleKnown { // the commands since were as the server assumed: they are not sent late
 			u.acked = max(u.acked, cmd.Tick-1)

@@ -8,6 +8,7 @@ import (
 
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/packet"
+	"meanwhile/netcode/rate"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/wire"
 )
@@ -136,7 +137,7 @@ func TestSlowPathRepeatsAllNowAndThen(t *testing.T) {
 	now := d.now + p.offset
 	for i := range 12 {
 		u.missed = i == 9
-		sparse := u.choose(now, slowUp-1, false)
+		sparse := u.choose(now, slowUp-1, false, false)
 		if want := i != 3 && i != 7 && i != 9; sparse != want {
 			t.Errorf("packet %d: sparse %v, want %v", i, sparse, want)
 		}
@@ -144,7 +145,7 @@ func TestSlowPathRepeatsAllNowAndThen(t *testing.T) {
 			t.Errorf("packet %d: %d commands, sparse %v", i, len(u.cmds), sparse)
 		}
 	}
-	if u.choose(now, slowUp, false) || len(u.cmds) != 15 {
+	if u.choose(now, slowUp, false, false) || len(u.cmds) != 15 {
 		t.Errorf("on a fast path %d commands", len(u.cmds))
 	}
 }
@@ -171,7 +172,7 @@ func TestIdleStandsForAll(t *testing.T) {
 		u.made++
 	}
 	u.acked = u.made
-	if u.choose(0, initialUp, true); len(u.cmds) != 1 || u.cmds[0].Tick != u.made {
+	if u.choose(0, initialUp, true, false); len(u.cmds) != 1 || u.cmds[0].Tick != u.made {
 		t.Errorf("%d commands", len(u.cmds))
 	}
 	c.time.queued, u.same = true, 40
@@ -236,7 +237,7 @@ func TestFullPathIsProbed(t *testing.T) {
 		if x.slow {
 			budget--
 		}
-		if wait := u.mustWait(x.after, budget); wait != x.wait {
+		if wait := u.mustWait(x.after, budget, false); wait != x.wait {
 			t.Errorf("%v after the last packet, slow path %v: waits %v", time.Duration(x.after), x.slow, wait)
 		}
 	}
@@ -317,14 +318,14 @@ func TestLosslessPathRepeatsPresses(t *testing.T) {
 			}
 		}
 		u.lastFull = now - c.full
-		if sparse := u.choose(now, slowUp, false); sparse != c.sparse || sparse != (len(u.cmds) == 2) {
+		if sparse := u.choose(now, slowUp, false, false); sparse != c.sparse || sparse != (len(u.cmds) == 2) {
 			t.Errorf("%s: sparse %v, %d commands", c.name, sparse, len(u.cmds))
 		}
 		packet.ClearPresses(rules.Command, press)
 	}
 	// A packet with each command repeats all: the next one brings what is lost in time.
 	u.cfg.SendRate = 0
-	if u.choose(now, slowUp, false) || len(u.cmds) != 15 {
+	if u.choose(now, slowUp, false, false) || len(u.cmds) != 15 {
 		t.Errorf("with a packet for each command %d commands", len(u.cmds))
 	}
 }
@@ -359,5 +360,65 @@ func TestPacketsWaitForTheirCommands(t *testing.T) {
 		if news := u.hasNews(u.lastSent + c.silent); news != c.news {
 			t.Errorf("%+v: something to send: %v", c, news)
 		}
+	}
+}
+
+// On a path that loses, a press goes out twice with each new command until it is known to have
+// arrived or is too late, within what the path carries.
+func TestPressesGoOutTwice(t *testing.T) {
+	d := newDuo(t, (&sky{rate: 60}).rules(t))
+	p := d.join(40*ms, Config{})
+	p.play = func() []int64 { return make([]int64, d.rules.Command.Sims) }
+	d.run(2 * time.Second)
+	p.paused = true
+	u := &p.c.up
+	now, late := u.time.now, u.time.runBy(u.time.now)
+	fast, err := rate.NewCapacity(rate.CapacityConfig{Floor: minUp, Ceiling: defaultUp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, err := rate.NewCapacity(rate.CapacityConfig{Floor: minUp, Ceiling: slowUp - 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name    string
+		pressed clock.Tick
+		change  func()
+		twice   bool
+	}{
+		{"a new press", u.made, func() {}, true},
+		{"a press that can be in time", late + 1, func() {}, true},
+		{"no press", 0, func() {}, false},
+		{"a press that is too late", late, func() {}, false},
+		{"a press that arrived", u.made, func() { u.acked = u.made }, false},
+		{"nothing is lost", u.made, func() { u.sinceLoss = losslessAfter }, false},
+		{"a slow path", u.made, func() { u.path = slow }, false},
+		{"a rate that was asked for", u.made, func() { u.cfg.SendRate = 60 }, false},
+		{"queued commands", u.made, func() { u.time.queued = true }, false},
+	} {
+		u.pressed, u.acked, u.sentAgain, u.sinceLoss, u.path = c.pressed, late-8, u.made-1, 0, fast
+		u.cfg.SendRate, u.time.queued, u.idleKnown, u.same = 0, false, false, 0
+		u.lastSent, u.nextSend, u.sentTick = now-20*ms, now-20*ms, u.made-1
+		c.change()
+		var commands []int
+		for b := u.encode(now); b != nil && len(commands) < 4; b = u.encode(now) {
+			commands = append(commands, len(u.cmds))
+		}
+		want := []int{int(u.unacked())}
+		if c.twice { // what is late already goes once
+			want = append(want, int(u.made-late))
+		}
+		if c.twice && !slices.Equal(commands, want) || !c.twice && len(commands) > 1 {
+			t.Errorf("%s: datagrams with %v commands, want %v", c.name, commands, want)
+		}
+	}
+
+	// A press goes out though answers are missing, at once; its second packet waits for them.
+	u.pressed, u.acked, u.time.queued, u.path = u.made, late-8, false, fast
+	u.log.Charge(u.log.Sent(now, 1, u.unanswered), 1<<20)
+	u.lastSent, u.nextSend = now-20*ms, now-20*ms
+	if u.mustWait(now, slowUp, false) || !u.mustWait(now, slowUp, true) || !u.mustWait(now, slowUp-1, false) {
+		t.Error("without answers a press waits, or its second packet or one on a slow path does not")
 	}
 }

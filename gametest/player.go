@@ -181,7 +181,7 @@ func (p *Player) frame() bool {
 	if s.measuring() {
 		p.look(p.frames%6 == 0)
 	}
-	if b := c.Encode(local); b != nil {
+	for b := c.Encode(local); b != nil; b = c.Encode(local) {
 		s.mix(b)
 		if now >= p.cut {
 			p.up.Push(now, b)

@@ -183,8 +183,9 @@ func (p *Player) frame() {
 	for _, seq := range p.dropped {
 		p.bot.core.Dropped(seq)
 	}
-	datagram, _ := p.bot.Frame(p.cfg.Clock()) // a Bot function that panics commands nothing
-	if datagram != nil {
+	now := p.cfg.Clock()
+	datagram, _ := p.bot.Frame(now) // a Bot function that panics commands nothing
+	for ; datagram != nil; datagram = p.bot.core.Encode(now) {
 		p.conn.Send(datagram)
 	}
 }

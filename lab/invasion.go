@@ -357,7 +357,7 @@ func (f *fighter) frame() bool {
 	if f.viewer && b.measuring {
 		f.look()
 	}
-	if data := f.client.Encode(f.local(now)); data != nil {
+	for data := f.client.Encode(f.local(now)); data != nil; data = f.client.Encode(f.local(now)) {
 		f.up.Push(now, data)
 		f.pump(f.up)
 	}

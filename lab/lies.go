@@ -305,8 +305,8 @@ func (l *liar) frame() bool {
 	}
 	l.client.Events()
 	l.seen, l.newest = l.client.Playout(), l.client.NewestPacket()
-	if b := l.client.Encode(local); b != nil {
-		b = slices.Clone(l.rewrite(b))
+	for b := l.client.Encode(local); b != nil; b = l.client.Encode(local) {
+		b := slices.Clone(l.rewrite(b))
 		send := func() {
 			l.path.Up.Push(l.loop.Now(), b)
 			l.path.Up.Deliver(&l.loop, func(at clock.Time, data []byte) { l.server.Receive(l.id, at, data) })

@@ -117,8 +117,10 @@ func playPath(seed uint64, p netsim.Profile, to int64, span time.Duration) (pack
 			}
 			c.Tick([]int64{press})
 		}
-		if b := c.Encode(now); b != nil && path.Up.Push(now, b) > 0 {
-			path.Up.Deliver(&loop, func(at clock.Time, data []byte) { srv.Receive(id, at, data) })
+		for b := c.Encode(now); b != nil; b = c.Encode(now) {
+			if path.Up.Push(now, b) > 0 {
+				path.Up.Deliver(&loop, func(at clock.Time, data []byte) { srv.Receive(id, at, data) })
+			}
 		}
 		return true
 	})

@@ -6,8 +6,8 @@ import (
 	"meanwhile/netcode/clock"
 )
 
-// QueueLength is how many datagrams a Queue holds. A client sends at most sixty a second, so this
-// bridges a tick that hangs for a quarter of a second.
+// QueueLength is how many datagrams a Queue holds. A client sends sixty a second as a rule, so this
+// bridges a tick that hangs for a quarter of a second; an eighth where it sends presses twice.
 const QueueLength = 16
 
 // A Queue holds the newest datagrams that have arrived for one player or client until its loop

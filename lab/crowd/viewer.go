@@ -125,7 +125,10 @@ func (v *viewer) frame(now clock.Time, r *Run, looks bool) {
 		v.Drawn()
 	}
 	v.Events()
-	if b := v.Encode(now); b != nil && !v.peer.random.chance(loss) {
+	for b := v.Encode(now); b != nil; b = v.Encode(now) {
+		if v.peer.random.chance(loss) {
+			continue
+		}
 		var mem []byte
 		if n := len(v.peer.spare); n > 0 {
 			mem, v.peer.spare = v.peer.spare[n-1].data, v.peer.spare[:n-1]

@@ -176,7 +176,7 @@ func (s *shooter) frame() bool {
 	}
 	s.look()
 	c.Events()
-	if b := c.Encode(local); b != nil {
+	for b := c.Encode(local); b != nil; b = c.Encode(local) {
 		s.send(now, b)
 	}
 	if s.r.cfg.duel != nil {

@@ -263,12 +263,15 @@ func (b *Bridge) sendAway() {
 	}
 }
 
-// flush sends the datagram of this frame, if there is one.
+// flush sends the datagrams of this frame.
 func (b *Bridge) flush() {
-	d := b.client.Encode(b.now)
-	if d == nil {
-		return
+	for d := b.client.Encode(b.now); d != nil; d = b.client.Encode(b.now) {
+		b.send(d)
 	}
+}
+
+// send sends a datagram, through the simulated network if there is one.
+func (b *Bridge) send(d []byte) {
 	b.up.add(b.now, len(d)+wire.Overhead)
 	if b.now < b.network.outage {
 		b.noteLostUp(d)
