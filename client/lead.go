@@ -13,6 +13,9 @@ const (
 	// step. It keeps the lead what it is without second packets, which alone would let it shrink.
 	leadPressPrice = 4 * leadPrice
 	leadPressFor   = 15 * time.Second // after the newest such press
+	// leadPressSpacing: a server that sends less often shows old pictures as it is. A longer lead
+	// would make them older still, and past the age that the server believes.
+	leadPressSpacing = 60 * time.Millisecond
 
 	leadMargin  = 4 * time.Millisecond   // on top of what commands are known to need
 	leadWorth   = 3 * time.Millisecond   // a better lead must be better by so much

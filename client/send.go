@@ -28,7 +28,9 @@ func (u *uplink) encode(now clock.Time) []byte {
 	sparse := u.choose(now, budget, h.Idle, again)
 	if again {
 		u.sentAgain = u.made
-		u.time.lead.noteSentAgain()
+		if u.time.spacing <= leadPressSpacing {
+			u.time.lead.noteSentAgain()
+		}
 	}
 	if u.sentTick < u.made {
 		u.prevSentTick, u.sentTick = u.sentTick, u.made

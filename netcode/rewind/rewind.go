@@ -51,13 +51,14 @@ type Receipt struct {
 	// Oldest is the tick of the oldest state that an entity which moved since is judged by. Without
 	// this limit a client that withholds acknowledgements could choose how old its targets are.
 	Oldest clock.Tick
-	// between is that tick for what is drawn between two records, where clients know the bound of Used
-	// and draw the same; 0: Oldest.
+	// between is that tick for what is drawn between two records, where clients know the bound of
+	// Used and draw the same; 0: Oldest.
 	between clock.Tick
 }
 
-// MaxGap is how much older than the playout time a record may be that a moving entity is drawn
-// from. A longer time between two records is an outage, and a shooter may not make use of it.
+// MaxGap is how much older than the playout time a record may be that an entity is drawn from, if
+// two newer ones were sent before that. A longer time between two records is an outage, and a
+// shooter may not make use of it.
 const MaxGap = time.Second
 
 // Judge turns a client's claim into what is used: a playout time between now-maxRewind and now,
@@ -94,8 +95,8 @@ func ticks(d, period time.Duration) clock.TickFrac {
 	return clock.TickFrac(int64(d) * clock.FracPerTick / int64(period))
 }
 
-// AtMost bounds how far back r goes, by a bound that the client knows: since it has newer records than
-// it draws, it predicts by the same. now and period are the server's.
+// AtMost bounds how far back r goes, by a bound that the client knows: since it has newer records
+// than it draws, it predicts by the same. now and period are the server's.
 func (r *Receipt) AtMost(most time.Duration, now clock.Tick, period time.Duration) {
 	earliest := max(now.Frac()-ticks(most, period), 0)
 	switch {
@@ -241,10 +242,11 @@ func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receip
 		oldest = min(oldest, at.between)
 	}
 	oldest -= min(oldest, slack)
-	// What does not move waits for room, for as long as it takes. A state is used however old it is
-	// if no newer one was sent that a shooter might withhold the arrival of.
-	if !group.Moving && a.Tick < oldest && r.History.At(i).ChangedIn(g) > a.Tick &&
-		!r.View.SentBetween(r.Log, n, g, a.Tick, oldest) {
+	// Records wait for room, at a small budget for seconds. A state is used however old it is if at
+	// most one newer one was sent, which may have been lost: a shooter who withholds its arrival
+	// gains what one loss costs.
+	if a.Tick < oldest && r.History.At(i).ChangedIn(g) > a.Tick &&
+		!r.View.SentMore(r.Log, n, g, a.Tick, oldest, 1) {
 		oldest = a.Tick
 	}
 	from, ok := r.state(i, g, a, oldest, 0)

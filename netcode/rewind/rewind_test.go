@@ -174,10 +174,16 @@ func TestEachDrawsThePast(t *testing.T) {
 	if r.Substituted != 0 {
 		t.Errorf("%d judged by something newer than was drawn", r.Substituted)
 	}
-	after := Receipt{Used: 22 * clock.FracPerTick, By: wire.Basis{Newest: seqs[2]}, Oldest: 18}
-	if _, got := look(after); got[0] != 1800*sub ||
-		r.Substituted == 0 {
-		t.Errorf("drawn from tick 15, judged no older than 18: x %d, want %d; counted %d", got[0], 1800*sub, r.Substituted)
+	for _, c := range []struct {
+		oldest clock.Tick
+		x      int64
+	}{{24, 1500}, {26, 2600}} { // one was sent in between, and lost; two
+		after := Receipt{Used: 30 * clock.FracPerTick, By: wire.Basis{Newest: seqs[2]}, Oldest: c.oldest}
+		r.Substituted = 0
+		if _, got := look(after); got[0] != c.x*sub || (r.Substituted != 0) != (c.x != 1500) {
+			t.Errorf("drawn from tick 15, judged no older than %d: x %d, want %d; counted %d", c.oldest, got[0], c.x*sub,
+				r.Substituted)
+		}
 	}
 	n := 0
 	r.Each(g.kind, Query{Self: -1}, Receipt{Used: 20 * clock.FracPerTick, By: wire.Basis{Newest: newest}},

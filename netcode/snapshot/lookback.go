@@ -342,9 +342,9 @@ func (l *Lookback) narrow(s *slot, g int, acked, prior clock.Tick) {
 	l.newest, l.old, l.older = max(l.newest, acked), min(l.old, acked), max(l.older, acked-min(acked, prior))
 }
 
-// SentBetween reports whether log remembers a packet of a tick after one and up to another that had
-// a record of group g of slot n.
-func (v *View) SentBetween(log *wire.Log, n uint16, g int, after, to clock.Tick) (sent bool) {
+// SentMore reports whether log remembers more than so many packets of ticks after one and up to
+// another that had a record of group g of slot n.
+func (v *View) SentMore(log *wire.Log, n uint16, g int, after, to clock.Tick, than int) bool {
 	s := &v.slots.list[n]
 	if newest := v.ledger.known[s.unit(g)].sent(); newest != 0 && newest <= after {
 		return false
@@ -353,6 +353,7 @@ func (v *View) SentBetween(log *wire.Log, n uint16, g int, after, to clock.Tick)
 	only.add(n)
 	others := g != v.rules(s).ordinary
 	var r logReader
+	sent := 0
 	log.Newest(log.NextSeq()-1, func(p *wire.Packet) bool {
 		if p.Tick > to {
 			return true
@@ -361,11 +362,13 @@ func (v *View) SentBetween(log *wire.Log, n uint16, g int, after, to clock.Tick)
 			return false
 		}
 		for r.begin(p.Refs); r.nextOf(&only, others); {
-			sent = sent || !r.gone && r.groups>>uint(g)&1 != 0
+			if !r.gone && r.groups>>uint(g)&1 != 0 {
+				sent++
+			}
 		}
-		return !sent
+		return sent <= than
 	})
-	return sent
+	return sent > than
 }
 
 // overtaken lists the packets that were applied after the moment, though older than the newest.
