@@ -73,6 +73,8 @@ const (
 	// pathTolerance is by how much a picture may be older than what is measured says, and a sixth
 	// of the playout delay: it is chosen in steps of a tenth.
 	pathTolerance = 6 * time.Millisecond
+	// Where packets come less often than usualPackets the age is measured less often, too.
+	usualPackets = 50 * time.Millisecond
 	// A screen shows a picture for leastFrame to mostFrame, as its commands say: players react to
 	// the one before the next.
 	leastFrame, mostFrame = 17 * time.Millisecond, 34 * time.Millisecond
@@ -142,7 +144,7 @@ func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
 	if c.Without&CheckEarly == 0 { // the path up may be as rough as both ways are together, but seldom is
 		lead = min(lead, usualLead+frame-leastFrame+max(age-packets, 0)/2+rough)
 	}
-	c.own = trip + age + age/6 + lead + frame + pathTolerance + rough
+	c.own = trip + age + age/6 + lead + frame + pathTolerance + max(packets-usualPackets, 0)/4 + rough
 	n := Norm{c.own, jumpTolerance + max(c.ages.middle-packets, 0)}
 	if c.Without&CheckPath != 0 {
 		n.Age = spanMost

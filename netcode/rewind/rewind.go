@@ -57,9 +57,12 @@ type Receipt struct {
 }
 
 // MaxGap is how much older than the playout time a record may be that an entity is drawn from, if
-// two newer ones were sent before that. A longer time between two records is an outage, and a
-// shooter may not make use of it.
-const MaxGap = time.Second
+// more than mostLost newer ones were sent before that. A longer time between two records is an
+// outage, and a shooter may not make use of it.
+const (
+	MaxGap   = time.Second
+	mostLost = 2
+)
 
 // Judge turns a client's claim into what is used: a playout time between now-maxRewind and now,
 // with period the time of a tick. A claim can only choose among the pasts that maxRewind allows. A
@@ -242,11 +245,15 @@ func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receip
 		oldest = min(oldest, at.between)
 	}
 	oldest -= min(oldest, slack)
-	// Records wait for room, at a small budget for seconds. A state is used however old it is if at
-	// most one newer one was sent, which may have been lost: a shooter who withholds its arrival
-	// gains what one loss costs.
-	if a.Tick < oldest && r.History.At(i).ChangedIn(g) > a.Tick &&
-		!r.View.SentMore(r.Log, n, g, a.Tick, oldest, 1) {
+	// Records wait for room, at a small budget for seconds. A state is used however old it is if no
+	// newer one was sent that a shooter might withhold the arrival of. Two may have been lost: where
+	// the picture is believed, it is used then, too, and withholding gains what these losses cost.
+	lost := 0
+	if at.Reason == Exact {
+		lost = mostLost
+	}
+	if a.Tick < oldest && (lost > 0 || !group.Moving) && r.History.At(i).ChangedIn(g) > a.Tick &&
+		!r.View.SentMore(r.Log, n, g, a.Tick, oldest, lost) {
 		oldest = a.Tick
 	}
 	from, ok := r.state(i, g, a, oldest, 0)

@@ -177,8 +177,8 @@ func TestEachDrawsThePast(t *testing.T) {
 	for _, c := range []struct {
 		oldest clock.Tick
 		x      int64
-	}{{24, 1500}, {26, 2600}} { // one was sent in between, and lost; two
-		after := Receipt{Used: 30 * clock.FracPerTick, By: wire.Basis{Newest: seqs[2]}, Oldest: c.oldest}
+	}{{29, 1500}, {30, 3000}} { // two were sent in between, and lost; three
+		after := Receipt{Used: 33 * clock.FracPerTick, By: wire.Basis{Newest: seqs[2]}, Oldest: c.oldest}
 		r.Substituted = 0
 		if _, got := look(after); got[0] != c.x*sub || (r.Substituted != 0) != (c.x != 1500) {
 			t.Errorf("drawn from tick 15, judged no older than %d: x %d, want %d; counted %d", c.oldest, got[0], c.x*sub,

@@ -19,7 +19,7 @@ type cart struct {
 }
 
 // oldRecords plays 110 ticks in which one client gets records of one entity at ticks 10 and 15
-// alone, with these bounds, and returns what the server rewinds with. Those of the two ticks after
+// alone, with these bounds, and returns what the server rewinds with. Those of the three ticks after
 // each are lost.
 func oldRecords(t *testing.T, k *schema.Kind, bounds [2]uint8) (r *Rewinder, newest wire.Seq) {
 	h := snapshot.NewHistory(codec.All(k))
@@ -37,7 +37,7 @@ func oldRecords(t *testing.T, k *schema.Kind, bounds [2]uint8) (r *Rewinder, new
 			sims[0] *= int64(tick)
 		}
 		h.Record(0, sims, false)
-		if tick < 10 || tick > 17 || (tick-10)%5 > 2 {
+		if tick < 10 || tick > 18 || (tick-10)%5 > 3 {
 			continue
 		}
 		now := clock.Time(tick) * clock.Time(period)
@@ -61,8 +61,8 @@ func oldRecords(t *testing.T, k *schema.Kind, bounds [2]uint8) (r *Rewinder, new
 }
 
 // A shooter makes use of a record up to two of its Waits older than Receipt.Oldest: it is shown one
-// later, and the next comes one later. What is dead reckoned may be MaxForward older still. If two
-// were sent after it that are no younger than that, a newer state takes the record's place: one may
+// later, and the next comes one later. What is dead reckoned may be MaxForward older still. If three
+// were sent after it that are no younger than that, a newer state takes the record's place: two may
 // have been lost.
 func TestRecordsOlderThanOldest(t *testing.T) {
 	plain, err := schema.New("cart", reflect.TypeFor[cart](), 20)
@@ -93,11 +93,11 @@ func TestRecordsOlderThanOldest(t *testing.T) {
 		if c.name == "from a long bound" {
 			newest-- // as both would be shown by then
 		}
-		for _, more := range []clock.Tick{0, 1, 2} {
+		for _, more := range []clock.Tick{0, 1, 2, 3} {
 			r.Substituted = 0
 			n, receipt := 0, Receipt{Used: c.at, By: wire.Basis{Newest: newest}, Oldest: c.record + c.slack + more}
 			r.Each(c.kind, Query{Self: -1}, receipt, func(uint32, []int64) bool { n++; return true })
-			if n != 1 || (r.Substituted != 0) != (more == 2) {
+			if n != 1 || (r.Substituted != 0) != (more == 3) {
 				t.Errorf("%s: record %d, oldest %d+%d: %d entities, %d of them judged by a newer state",
 					c.name, c.record, c.record+c.slack, more, n, r.Substituted)
 			}
@@ -106,7 +106,7 @@ func TestRecordsOlderThanOldest(t *testing.T) {
 }
 
 // A pose that the server had no room to send since is the one on the screen, however old. If it was
-// sent twice and did not arrive, the shooter may make use of the old one for MaxGap.
+// sent three times and did not arrive, the shooter may make use of the old one for MaxGap.
 //
 // seeds: B16
 func TestPosesThatWait(t *testing.T) {
@@ -118,7 +118,7 @@ func TestPosesThatWait(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, sent := range []clock.Tick{0, 1, 2} { // in tick 25, and again a second later
+	for _, sent := range []clock.Tick{0, 2, 3} { // in tick 25, and again a second later, and two
 		h := snapshot.NewHistory(codec.All(k))
 		v := snapshot.NewView(h)
 		var log wire.Log
@@ -134,7 +134,7 @@ func TestPosesThatWait(t *testing.T) {
 				sims[2] = 1
 			}
 			h.Record(0, sims, false)
-			if tick > 1 && (tick != 25 || sent < 1) && (tick != 46 || sent < 2) {
+			if tick > 1 && (tick != 25 || sent < 1) && (tick != 46 || sent < 2) && (tick != 67 || sent < 3) {
 				continue
 			}
 			now := clock.Time(tick) * clock.Time(period)
@@ -148,12 +148,12 @@ func TestPosesThatWait(t *testing.T) {
 			}
 		}
 		r := &Rewinder{History: h, View: v, Log: &log}
-		for _, oldest := range []clock.Tick{24, 25, 46} {
+		for _, oldest := range []clock.Tick{24, 46, 67} {
 			want := int64(0) // the pose of tick 1
-			if sent == 2 && oldest == 46 {
+			if sent == 3 && oldest == 67 {
 				want = schema.SubSteps
 			}
-			receipt := Receipt{Used: clock.Tick(60).Frac(), By: wire.Basis{Newest: 1}, Oldest: oldest}
+			receipt := Receipt{Used: clock.Tick(80).Frac(), By: wire.Basis{Newest: 1}, Oldest: oldest}
 			r.Each(k, Query{Self: -1}, receipt, func(_ uint32, drawn []int64) bool {
 				if drawn[2] != want {
 					t.Errorf("sent %d times from tick 25 on, oldest %d: crouches %d, want %d", sent, oldest, drawn[2], want)
