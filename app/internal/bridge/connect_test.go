@@ -76,6 +76,25 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A hello carries the key that the page keeps for its player, if it is one.
+func TestHelloOfGuest(t *testing.T) {
+	w := newWorld(t, &zap.Game)
+	for digits, want := range map[string][16]byte{"": {}, "0a" + strings.Repeat("0", 28) + "fF": {0x0a, 15: 0xff}} {
+		b, err := New(w.rules, Config{Guest: digits, Random: func([]byte) {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h, err := session.DecodeHello(b.Hello(nil, "")); h.Guest != want || err != nil {
+			t.Errorf("%q became %x, %v", digits, h.Guest, err)
+		}
+	}
+	for _, digits := range []string{"0a", strings.Repeat("0", 31) + "g", strings.Repeat("+1", 16)} {
+		if _, err := New(w.rules, Config{Guest: digits}); err == nil || !strings.Contains(err.Error(), "32 hexadecimal digits") {
+			t.Errorf("%q gave %v", digits, err)
+		}
+	}
+}
+
 // A race sends the same hello twice. The next join sends another, with the session to resume.
 func TestHello(t *testing.T) {
 	w := newWorld(t, &zap.Game)
