@@ -147,6 +147,7 @@ type Host struct {
 	cfg     Config
 	clock   transport.Clock
 	log     *slog.Logger
+	logs    *logLines // what log writes through
 	pool    *pool
 	total   shares
 	keeper  *keeper // nil: nothing lasts
@@ -230,7 +231,9 @@ func New(cfg Config) (*Host, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	h := &Host{cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room),
+	logs := newLogQueue(cfg.Log.Handler())
+	cfg.Log = slog.New(logs)
+	h := &Host{logs: logs.logLines, cfg: cfg, clock: cfg.Clock, log: cfg.Log, rooms: make(map[string]*room),
 		alive: make(map[*room]struct{}), from: make(map[netip.Addr]int),
 		opened:  make(map[origin]int),
 		opening: transport.NewRates[origin](cfg.RoomsPerAddress, time.Duration(cfg.RoomsPerAddress)*RoomRefill),
@@ -297,6 +300,8 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 		return errors.New("host: Run was called twice")
 	}
 	h.ctx = ctx
+	h.logs.start()
+	defer h.logs.end()
 	h.pool = newPool(runtime.GOMAXPROCS(0))
 	h.mu.Unlock()
 

@@ -70,7 +70,9 @@ func newStage(t testing.TB, cfg Config) *stage {
 		cfg.Rules = rules(t)
 	}
 	s := &stage{t: t, log: &logBook{}, done: make(chan error, 1)}
-	cfg.Log = slog.New(slog.NewTextHandler(s.log, nil))
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.NewTextHandler(s.log, nil))
+	}
 	cfg.NewBot = newBot
 	if cfg.Seed == 0 {
 		cfg.Seed = 1

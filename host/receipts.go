@@ -35,8 +35,8 @@ func (p *PlayerReceipts) odd() uint64 {
 
 // Receipts returns how the newest shots of each player were judged, of those who have shot: of one
 // room, or of all where room is empty. The most suspect come first, and of equally suspect ones
-// those whose shots differ most from what their clients claim: bad networks and cheats. It waits for
-// a tick of each room.
+// those whose shots differ most from what their clients claim: bad networks and cheats. It waits
+// for a tick of each room.
 func (h *Host) Receipts(room string) (list []PlayerReceipts) {
 	h.mu.Lock()
 	alive := slices.Collect(maps.Keys(h.alive))
@@ -56,7 +56,12 @@ func (h *Host) Receipts(room string) (list []PlayerReceipts) {
 		})
 	}
 	slices.SortFunc(list, func(a, b PlayerReceipts) int {
-		return cmp.Or(cmp.Compare(b.Suspicion, a.Suspicion), cmp.Compare(b.odd(), a.odd()), cmp.Compare(a.Room, b.Room), cmp.Compare(a.Player, b.Player))
+		return cmp.Or(
+			cmp.Compare(b.Suspicion, a.Suspicion),
+			cmp.Compare(b.odd(), a.odd()),
+			cmp.Compare(a.Room, b.Room),
+			cmp.Compare(a.Player, b.Player),
+		)
 	})
 	return list
 }

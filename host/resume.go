@@ -19,13 +19,13 @@ import (
 const (
 	// DefaultResume is how long a player whose connection was lost can come back to its avatar.
 	DefaultResume = 30 * time.Second
-	// reloadFor is the same for a player whose program closed the connection without a goodbye, as a
-	// page does that is loaded again; most such pages were closed for good.
+	// reloadFor is the same for a player whose program closed the connection without a goodbye, as
+	// a page does that is loaded again; most such pages were closed for good.
 	reloadFor = 10 * time.Second
 	// resumeAfter is how long a player must have been here to be waited for.
 	resumeAfter = 3 * time.Second
-	// maxKeys is how many keys of one player are good at once: the newest, and those before it until
-	// the client shows that it has it.
+	// maxKeys is how many keys of one player are good at once: the newest, and those before it
+	// until the client shows that it has it.
 	maxKeys = 4
 )
 
@@ -77,9 +77,8 @@ func (r *room) issue(p *player, w *session.Welcome) {
 }
 
 // returning returns the player that the one who joins was before, nil if there is none: by the key,
-// by the account of the token or the record of a guest, or by the nonce, as of a client that tries two
-// transports at once.
-// kept says that its client may go on with what it received.
+// by the account of the token or the record of a guest, or by the nonce, as of a client that tries
+// two transports at once. kept says that its client may go on with what it received.
 func (r *room) returning(j *joining) (found *player, kept bool) {
 	none := [session.KeySize]byte{}
 	for _, p := range r.order {
@@ -248,7 +247,13 @@ func (h *Host) comeBack(ctx context.Context, conn transport.Conn, hello *session
 		return nil, nil
 	}
 	defer h.entered(r)
-	in, err := h.request(ctx, r, conn, hello.Guest, &joining{nonce: hello.Nonce, resume: hello.Resume, kept: hello.Kept, only: true})
+	in, err := h.request(
+		ctx,
+		r,
+		conn,
+		hello.Guest,
+		&joining{nonce: hello.Nonce, resume: hello.Resume, kept: hello.Kept, only: true},
+	)
 	if errors.Is(err, errNoSession) {
 		return nil, nil
 	}

@@ -532,8 +532,8 @@ func (r *room) end(e server.End) {
 	}
 }
 
-// look takes the connections of players that have gone silent, removes those that did not come back,
-// and publishes the counters.
+// look takes the connections of players that have gone silent, removes those that did not come
+// back, and publishes the counters.
 func (r *room) look(now clock.Time) {
 	r.looked = now
 	r.silent = r.srv.Silent(now, r.silent[:0])

@@ -121,8 +121,10 @@ type Stats struct {
 	// Flooded counts players who were put out because they sent too much, by the reason of the
 	// transport.
 	Flooded map[string]uint64
-	Records RecordStats
-	Totals  // of all rooms, including closed ones
+	// LogDropped counts log lines that were not written: too many of one kind, or nobody read them.
+	LogDropped uint64
+	Records    RecordStats
+	Totals     // of all rooms, including closed ones
 }
 
 // roomCounters are written by a room's loop. Everybody may read the atomic ones.
@@ -249,8 +251,13 @@ type hostCounters struct {
 
 // Stats returns a consistent enough copy of the counters.
 func (h *Host) Stats() Stats {
-	s := Stats{Greeting: int(h.n.greeting.Load()), Accepted: h.n.accepted.Load(), Hellos: h.n.hellos.Load(),
-		Records: h.keeper.stats()}
+	s := Stats{
+		LogDropped: h.logs.dropped.Load(),
+		Greeting:   int(h.n.greeting.Load()),
+		Accepted:   h.n.accepted.Load(),
+		Hellos:     h.n.hellos.Load(),
+		Records:    h.keeper.stats(),
+	}
 	// Closing moves a room from the open ones to the past under both locks, so it is counted once.
 	h.mu.Lock()
 	h.n.mu.Lock()

@@ -43,6 +43,7 @@ var (
 	descAbsent    = desc("absent_players", "Players without a connection who may come back.")
 	descRefused   = desc("refused_total", "Players refused, by reason.", "reason")
 	descFlooded   = desc("flooded_total", "Players put out because they sent too much, by what.", "reason")
+	descLogs      = desc("log_lines_dropped_total", "Log lines that were not written, since there were too many.")
 	descFaults    = desc("faults_total", "Callbacks of the rules that panicked.")
 	descLoad      = desc("load", "The busiest room's load: the part of the last second that it spent in ticks.")
 	descReceived  = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
@@ -118,6 +119,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, reason := range transport.Floods {
 		count(descFlooded, s.Flooded[reason], reason)
 	}
+	count(descLogs, s.LogDropped)
 	count(descFaults, s.Faults)
 	count(descSilent, s.Silent)
 	count(descVerdicts, s.Agreed, "agreed")
