@@ -89,7 +89,8 @@ func TestHelloOfGuest(t *testing.T) {
 		}
 	}
 	for _, digits := range []string{"0a", strings.Repeat("0", 31) + "g", strings.Repeat("+1", 16)} {
-		if _, err := New(w.rules, Config{Guest: digits}); err == nil || !strings.Contains(err.Error(), "32 hexadecimal digits") {
+		_, err := New(w.rules, Config{Guest: digits})
+		if err == nil || !strings.Contains(err.Error(), "32 hexadecimal digits") {
 			t.Errorf("%q gave %v", digits, err)
 		}
 	}
