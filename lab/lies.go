@@ -24,7 +24,10 @@ var liesExperiment = &experiment{
 shot found it says of which moment the picture was that the server judged by: nothing is taken from the server's own
 books. <b>honest_ms</b> is how old that picture is for the same client on the same path when it tells the truth, in
 the median, <b>honest_p99_ms</b> in the worst hundredth of its shots. <b>gain_ms</b> is how much older the liar's is,
-in the median (<b>gain_p50_ms</b>) or in the worst hundredth, whichever is more; <b>newer_ms</b> how much newer, in
+in the median (<b>gain_p50_ms</b>) or in the worst hundredth, whichever is more. <b>beyond_ms</b> is the same
+against the picture that was on the liar's own screen, as an honest command would have stated it: who withholds
+acknowledgements is sent less, and sees older pictures. For who delays everything always it is against an honest client
+on a path that is so much slower. <b>newer_ms</b> how much newer, in
 the median or the newest hundredth. Each lie comes in six sizes up to a second, and the row is that of the size
 that gains most (<b>lie_ms</b>). <b>clamped</b> is the share of shots that were not judged as claimed, <b>late</b>
 counts presses that ran after their tick, <b>refused</b> later commands that did not run, <b>starved</b> ticks
@@ -46,6 +49,7 @@ type (
 	}
 	trigger struct {
 		Fire bool `net:"press"`
+		Mark int  `net:"int,0..255"` // tick that it was made for; players turn all the time, too
 	}
 )
 
@@ -73,6 +77,8 @@ type lie struct {
 	early func(l *liar, size time.Duration) time.Duration
 	// only fires during the spells of an occasional lie.
 	only bool
+	// path is one on which honest players have the same delays all the time; nil if there is none.
+	path func(p netsim.Profile, size time.Duration) netsim.Profile
 }
 
 const lieUnit = time.Millisecond
@@ -130,12 +136,14 @@ var lies = []lie{
 		c.Newest -= wire.Seq(int(by) * 20 / liarRate / clock.FracPerTick)
 	}},
 	{name: "acks-late", sizes: lieSizes, acks: always,
+		path: func(p netsim.Profile, size time.Duration) netsim.Profile { p.Down.Delay += size; return p },
 		tell: func(_ *liar, c *packet.Command, by clock.TickFrac) { c.Seen -= by }},
 	{name: "acks-withheld", only: true, sizes: lieSizes, acks: inTurns, tell: keepsAcked},
 	{name: "acks-never", only: true, sizes: lieSizes, tell: keepsAcked,
 		acks: func(l *liar, size time.Duration) time.Duration { return -inTurns(l, size) }},
 	{name: "early", sizes: lieSizes, early: always},
-	{name: "lag", sizes: lieSizes, hold: always},
+	{name: "lag", sizes: lieSizes, hold: always,
+		path: func(p netsim.Profile, size time.Duration) netsim.Profile { p.Up.Delay += size; return p }},
 	{name: "lag-switched", only: true, sizes: lieSizes, hold: inTurns},
 	{name: "lag-relabelled", only: true, sizes: lieSizes, hold: inTurns, early: inTurns},
 }
@@ -174,6 +182,7 @@ type liar struct {
 
 	seen   clock.TickFrac // playout time of the frame on the screen
 	newest wire.Seq       // newest packet in it
+	drawn  [256]float64   // how old that was, in ticks, by the tick of the command
 
 	shots []shotAge
 }
@@ -184,8 +193,9 @@ type seenPacket struct {
 }
 
 type shotAge struct {
-	tick clock.Tick
-	age  float64 // ms
+	tick  clock.Tick
+	age   float64 // ms
+	drawn float64 // ms; how old the picture was on the screen of the client, for an honest command
 }
 
 // since returns how long the present cycle has lasted.
@@ -218,7 +228,7 @@ func (l *liar) define() (*game.Rules, error) {
 			}
 			for _, h := range hands.Seen(w, me) {
 				if w == l.server.World() {
-					l.note(w.Tick(), h.Pos)
+					l.note(w.Tick(), clock.Tick(c.Mark), h.Pos)
 				}
 			}
 		},
@@ -231,14 +241,14 @@ func (l *liar) define() (*game.Rules, error) {
 	return def.Rules()
 }
 
-// note remembers how old the hand was that a shot saw.
-func (l *liar) note(now clock.Tick, at geom.Vec2) {
+// note remembers how old the hand was that a shot saw. mark is the tick of its command, modulo 256.
+func (l *liar) note(now, mark clock.Tick, at geom.Vec2) {
 	turn := handTurn.Seconds() * liarRate
 	ago := math.Mod(float64(now)-float64(geom.Atan2(at.Y, at.X))*turn/(2*math.Pi), turn)
 	if ago < -1 {
 		ago += turn
 	}
-	l.shots = append(l.shots, shotAge{now, ago * 1000 / liarRate})
+	l.shots = append(l.shots, shotAge{now, ago * 1000 / liarRate, l.drawn[mark] * 1000 / liarRate})
 }
 
 func newLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, without rewind.Checks) (l *liar, err error) {
@@ -292,7 +302,7 @@ func (l *liar) frame() bool {
 	now := l.loop.Now()
 	local := now + l.offset
 	for range l.client.Frame(local) {
-		l.client.Tick([]int64{l.press(l.client.CommandTick() + 1)})
+		l.client.Tick(l.vals(l.client.CommandTick() + 1))
 		if !l.leads() {
 			l.make(l.client.CommandTick())
 		}
@@ -333,6 +343,9 @@ func (l *liar) ahead() int64 {
 
 func frac(d time.Duration) int64 { return int64(d) * clock.FracPerTick * liarRate / int64(time.Second) }
 
+// vals returns the command of a tick.
+func (l *liar) vals(t clock.Tick) []int64 { return []int64{l.press(t), int64(t) % 256} }
+
 // press returns whether the command of a tick fires.
 func (l *liar) press(t clock.Tick) int64 {
 	if l.lie.only && l.since() < lieCycle-lieFor/2 || !l.lie.only && t%shotEvery != 0 || t%3 != 0 {
@@ -343,7 +356,7 @@ func (l *liar) press(t clock.Tick) int64 {
 
 // make makes the command of a tick and lies about it.
 func (l *liar) make(t clock.Tick) {
-	c := packet.Command{Tick: t, Vals: []int64{l.press(t)}, Seen: l.seen, Newest: l.newest}
+	c := packet.Command{Tick: t, Vals: l.vals(t), Seen: l.seen, Newest: l.newest}
 	if l.lie.tell != nil {
 		l.lie.tell(l, &c, clock.TickFrac(frac(l.size)))
 	}
@@ -351,6 +364,11 @@ func (l *liar) make(t clock.Tick) {
 		c.Seen = max(min(c.Seen, t.Frac()), 1)
 	}
 	l.tick = t
+	honest := l.client.CommandTick().Frac()
+	if l.leads() { // its own lead follows from the liar's
+		honest = l.client.ServerTick() + clock.TickFrac(l.ahead()-frac(l.lie.early(l, l.size)))
+	}
+	l.drawn[t%256] = float64(honest-l.seen) / clock.FracPerTick
 	if l.cmds = append(l.cmds, c); len(l.cmds) > 12 {
 		l.cmds = l.cmds[1:]
 	}
@@ -403,15 +421,18 @@ func (l *liar) acknowledge(h *wire.Header) {
 
 // liarResult is what one liar gained.
 type liarResult struct {
-	ages  []float64 // sorted, ms
-	stats server.PlayerStats
+	ages   []float64 // sorted, ms
+	beyond []float64 // what the screen showed, sorted, ms
+	stats  server.PlayerStats
 }
 
-func (r *liarResult) at(q float64) float64 {
-	if len(r.ages) == 0 {
+func (r *liarResult) at(q float64) float64 { return ageAt(r.ages, q) }
+
+func ageAt(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
 		return 0
 	}
-	return r.ages[min(int(float64(len(r.ages))*q), len(r.ages)-1)]
+	return sorted[min(int(float64(len(sorted))*q), len(sorted)-1)]
 }
 
 func playLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, span time.Duration, without rewind.Checks) (
@@ -432,9 +453,10 @@ func playLiar(of *lie, size time.Duration, seed uint64, p netsim.Profile, span t
 	res.stats.Late -= before.Late
 	res.stats.Starved -= before.Starved
 	for _, s := range l.shots {
-		res.ages = append(res.ages, s.age)
+		res.ages, res.beyond = append(res.ages, s.age), append(res.beyond, s.age-s.drawn)
 	}
 	slices.Sort(res.ages)
+	slices.Sort(res.beyond)
 	return res, nil
 }
 
@@ -509,15 +531,35 @@ func (r *run) lie(
 		}
 		newer = max(newer, honest.at(0.5)-got[i].at(0.5), honest.at(0.01)-got[i].at(0.01))
 	}
+	beyond, err := r.beyond(of, p, span, &got[best], of.sizes[best])
+	if err != nil {
+		return err
+	}
 	b := &got[best]
 	judged := float64(max(b.stats.Judged, 1))
 	params := r.params(Value{"lie", of.name}, Value{"lie_ms", int(of.sizes[best] / lieUnit)})
 	params.put("without", name)
 	r.emit(Row{r.name, p.Name, ours, r.seed, params, Values{
-		{"gain_ms", gain}, {"gain_p50_ms", b.at(0.5) - honest.at(0.5)}, {"newer_ms", newer},
+		{"gain_ms", gain}, {"gain_p50_ms", b.at(0.5) - honest.at(0.5)}, {"beyond_ms", beyond}, {"newer_ms", newer},
 		{"honest_ms", honest.at(0.5)}, {"honest_p99_ms", honest.at(0.99)}, {"shots", len(b.ages)},
 		{"clamped", float64(b.stats.Clamped) / judged}, {"late", b.stats.Moved}, {"refused", b.stats.Late - b.stats.Moved},
 		{"starved", b.stats.Starved},
 	}})
 	return nil
+}
+
+// beyond returns how much older a picture a liar is judged by than what it had on its screen or,
+// where that is an honest one of a slower path, than honest clients on that path.
+func (r *run) beyond(
+	of *lie,
+	p netsim.Profile,
+	span time.Duration,
+	got *liarResult,
+	size time.Duration,
+) (float64, error) {
+	if of.path == nil {
+		return max(ageAt(got.beyond, 0.5), ageAt(got.beyond, 0.99)), nil
+	}
+	twin, err := playLiar(&lie{}, 0, r.seed, of.path(p, size), span, 0)
+	return max(got.at(0.5)-twin.at(0.5), got.at(0.99)-twin.at(0.99)), err
 }

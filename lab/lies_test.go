@@ -18,8 +18,8 @@ func TestLiesDoNotPay(t *testing.T) {
 	if err != nil || len(honest.ages) < 90 {
 		t.Fatalf("%d shots of an honest client, %v", len(honest.ages), err)
 	}
-	if honest.stats.Clamped != 0 {
-		t.Errorf("%d shots of an honest client are not believed", honest.stats.Clamped)
+	if honest.stats.Clamped != 0 || honest.stats.Suspicion != 0 {
+		t.Errorf("%d shots of an honest client are not believed, suspicion %d", honest.stats.Clamped, honest.stats.Suspicion)
 	}
 	for _, c := range []struct {
 		name  string
@@ -36,12 +36,26 @@ func TestLiesDoNotPay(t *testing.T) {
 		{"packets", 250 * lieUnit, 30, rewind.CheckPackets},
 		{"packets-shot", 250 * lieUnit, 30, 0},
 		{"early", 500 * lieUnit, 30, rewind.CheckEarly},
+		{"acks-withheld", 500 * lieUnit, 50, rewind.CheckPath | rewind.CheckJumps},
+		{"acks-never", 500 * lieUnit, 50, rewind.CheckPath | rewind.CheckJumps},
+		{"lag-relabelled", 250 * lieUnit, 70, rewind.CheckPath | rewind.CheckJumps},
+		{"lag-relabelled", 500 * lieUnit, 70, rewind.CheckPath | rewind.CheckJumps},
 	} {
 		of := &lies[lieNamed(t, c.name)]
 		gain := func(without rewind.Checks) float64 {
+			span := span
+			if of.only { // fewer shots, and who sends late or acknowledges nothing sees older pictures itself
+				span *= 3
+			}
 			got, err := playLiar(of, c.size, 1, netsim.LAN, span, without)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if of.only {
+				if suspicion := got.stats.Suspicion; without == 0 && suspicion < 10 {
+					t.Errorf("%s: the suspicion is %d", c.name, suspicion)
+				}
+				return max(ageAt(got.beyond, 0.5), ageAt(got.beyond, 0.98))
 			}
 			return max(got.at(0.5)-honest.at(0.5), got.at(0.98)-honest.at(0.98))
 		}

@@ -8,8 +8,8 @@ import (
 	"meanwhile/netcode/wire"
 )
 
-// A proof is what a client had applied for certain: it acknowledged it when the newest command that
-// had arrived was that of a tick.
+// A proof is what a client had applied for certain: it acknowledged it when it was making the
+// commands of a tick.
 type proof struct {
 	ack  wire.Ack
 	tick clock.Tick // 0: there is none
@@ -59,7 +59,7 @@ func (u *uplink) stepBack(tick clock.Tick) {
 	}
 }
 
-// prove keeps what is acknowledged now, together with the newest command that has arrived.
+// prove keeps what is acknowledged now, together with the newest command that the client has made.
 func (u *uplink) prove(log *wire.Log, newest clock.Tick, period time.Duration) {
 	a, ok := log.Acknowledged()
 	if last := &u.proofs[1]; ok && (last.tick == 0 || newest >= last.tick+max(clock.Tick(proofAge/period), 1)) {

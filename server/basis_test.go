@@ -68,6 +68,36 @@ func TestBasisOfACommand(t *testing.T) {
 	}
 }
 
+// Which commands a client is making follows from most of them: a few far ahead do not put it into
+// the future, and a client that moves on by a whole lead is followed within a second.
+//
+// seeds: B17
+func TestFarCommandsProveNothing(t *testing.T) {
+	n := newNest(t, Config{})
+	peer := n.connect("ann")
+	_, p := n.s.find(peer.id)
+	c, slowest := &p.commands, clock.Tick(0)
+	for i := range clock.Tick(100) {
+		n.tick(nil)
+		lead := clock.Tick(3)
+		if i > 50 {
+			lead += 5
+		}
+		c.acceptCommand(n.s, &packet.Command{Tick: n.s.tick + lead, Vals: []int64{0, 0, 0, 0}}, false, n.s.now)
+		if i%3 == 0 {
+			c.acceptCommand(n.s, &packet.Command{Tick: n.s.tick + MaxAhead, Vals: []int64{0, 0, 0, 0}}, false, n.s.now)
+		}
+		if made := c.making(n.s); i > 20 && made > n.s.tick+lead+4 {
+			t.Fatalf("it seems to make commands %d ticks ahead, and they are %d", made-n.s.tick, lead)
+		} else if i > 20 && made < n.s.tick+lead {
+			slowest = i
+		}
+	}
+	if slowest > 70 {
+		t.Errorf("after %d ticks it still seems to make older commands than it does", slowest-50)
+	}
+}
+
 // A picture stands still where the next packet was due and is not in it, however long ago that was.
 // The newest packet that was sent has none that follows it.
 //

@@ -62,6 +62,8 @@ type commands struct {
 	slack    int64 // least slack of new commands, in 1/256 tick, that was not reported yet or in a packet that was lost
 	slackDue bool
 
+	ahead int64 // by how much commands precede their ticks as a rule, in 1/256 tick
+
 	claims rewind.Claims
 
 	stats CommandStats
@@ -174,6 +176,7 @@ func (c *commands) acceptCommand(s *Server, cmd *packet.Command, contradicts boo
 	}
 	slack := int64(t.Frac()) - int64(s.tick.Frac()) - int64(arrival.Sub(s.now))*clock.FracPerTick/int64(s.current)
 	c.noteSlack(slack)
+	c.ahead += min(max(slack-c.ahead, -clock.FracPerTick), clock.FracPerTick) // a few far ones do not count
 	c.claims.Arrived(arrival, time.Duration(slack)*s.current/clock.FracPerTick)
 	if s.rules.Mode == game.Queued {
 		c.enqueue(cmd, arrival)
@@ -185,6 +188,17 @@ func (c *commands) acceptCommand(s *Server, cmd *packet.Command, contradicts boo
 		c.acceptLate(s, cmd)
 	}
 	c.advance(s.tick)
+}
+
+// making returns for which tick a client is making commands, as far as that is certain. The newest
+// may be far ahead of the others, so that what they are judged by seems to lie in the past.
+func (c *commands) making(s *Server) clock.Tick {
+	most := s.tick.Frac() + clock.TickFrac(
+		max(c.ahead, 0),
+	) + clock.TickFrac(
+		int64(proofAge)*clock.FracPerTick/int64(s.period),
+	)
+	return min(c.waiting.newest, most.Tick())
 }
 
 // appendFeedback writes what the client needs to time its commands and, where there is room for it,

@@ -127,7 +127,7 @@ func (p *player) apply(h *wire.Header, flags packet.Uplink, cmds []packet.Comman
 			p.commands.acceptCommand(p.s, &cmds[i], contradicts, arrival)
 		}
 	}
-	up.prove(&d.log, p.commands.waiting.newest, p.s.period)
+	up.prove(&d.log, p.commands.making(p.s), p.s.period)
 	p.collectWords()
 }
 

@@ -40,14 +40,17 @@ type Claims struct {
 	leadAt int64            // number of the present leadWindow
 	begun  clock.Time       // first acknowledgement
 
-	own     time.Duration  // Norm.Age, when it was asked for
-	usual   time.Duration  // age that the claims have, followed slowly
-	tick    clock.Tick     // of the newest claim
-	seen    clock.TickFrac // that it states
-	since   clock.Tick     // first command that stated this
-	frame   time.Duration  // for how long commands state the same, on average
-	shot    bool           // the newest command was one
-	stalled clock.Tick     // newest command whose client waited for packets, or that came late
+	own time.Duration // Norm.Age, when it was asked for
+	// unsteady is how much older than with every packet the newest state becomes in the middle one
+	// of the last seconds. It takes half of the time to change that.
+	unsteady time.Duration
+	usual    time.Duration  // age that the claims have, followed slowly
+	tick     clock.Tick     // of the newest claim
+	seen     clock.TickFrac // that it states
+	since    clock.Tick     // first command that stated this
+	frame    time.Duration  // for how long commands state the same, on average
+	shot     bool           // the newest command was one
+	stalled  clock.Tick     // newest command whose client waited for packets, or that came late
 
 	// Exceptions are counted in bouts: seconds from a shot on. One that has any costs a credit,
 	// whether they are believed or not.
@@ -83,21 +86,24 @@ const (
 	// jumpTolerance is by how much the age of a client's picture may differ from what its claims
 	// were up to now. These are followed by 1/usualUp of the time that passes where they grow, and
 	// by 1/usualDown where they shrink. An honest playout delay moves by up to a tenth, seldom far.
-	jumpTolerance      = 30 * time.Millisecond
+	jumpTolerance      = 20 * time.Millisecond
+	newerTolerance     = 30 * time.Millisecond // after a stall pictures get newer fast
 	usualUp, usualDown = 20, 4
 	// afterStall is for how long a picture that stood still without packets may be catching up: it
 	// does so by a tenth of the time.
 	afterStall = 4 * time.Second
-	// A client that makes no commands for restFor may draw anything after that.
-	restFor = time.Second
 
 	boutUnit  = 1 << 16
 	boutSpan  = time.Second
 	roughMean = 64 // seconds of the mean
 	// A client begins with one bout. Each bout earns boutShare times the share of seconds that are
-	// rough, up to mostCredit bouts.
+	// rough, up to mostCredit bouts. Where mostRough of the seconds are, that is no exception.
 	boutShare  = 2
+	mostRough  = boutUnit / 2
 	mostCredit = 8 * boutUnit
+	// On paths that are unsteady all the time exceptions are common: the client begins with one
+	// more for each unsteadyStart of that.
+	unsteadyStart = 10 * time.Millisecond
 	// Each freeEvery earns one, up to mostFree: also good paths have an outage once in a while.
 	freeEvery = time.Minute
 	mostFree  = 2 * boutUnit
@@ -127,8 +133,8 @@ func (c *Claims) Arrived(now clock.Time, slack time.Duration) {
 // A Norm is what a picture is like on a client's path as a rule.
 type Norm struct {
 	Age time.Duration // when its command runs: no path needs older ones
-	// Varies is how far the age moves from one command to another.
-	Varies time.Duration
+	// Varies is how much older than usual a picture may be, Newer how much newer.
+	Varies, Newer time.Duration
 }
 
 // Norm returns the age that a picture has on the client's path as a rule: the least round trip, how
@@ -145,12 +151,13 @@ func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
 		lead = min(lead, usualLead+frame-leastFrame+max(age-packets, 0)/2+rough)
 	}
 	c.own = trip + age + age/6 + lead + frame + pathTolerance + max(packets-usualPackets, 0)/4 + rough
-	n := Norm{c.own, jumpTolerance + max(c.ages.middle-packets, 0)}
+	c.unsteady = max(c.ages.middle-packets, 0)
+	n := Norm{c.own, jumpTolerance + c.unsteady, newerTolerance + max(c.unsteady, rough)}
 	if c.Without&CheckPath != 0 {
 		n.Age = spanMost
 	}
 	if c.Without&CheckJumps != 0 {
-		n.Varies = spanMost
+		n.Varies, n.Newer = spanMost, spanMost
 	}
 	return n
 }
@@ -174,7 +181,7 @@ func (c *Claims) Follow(claim Claim, period time.Duration, shot bool) {
 		c.stalled = claim.Tick
 	}
 	learns := claim.At.Sub(c.begun) < learnFor
-	if up, down := passed/usualUp, passed/usualDown; learns || passed > restFor {
+	if up, down := passed/usualUp, passed/usualDown; learns {
 		c.usual = age
 	} else {
 		c.usual += min(max(age-c.usual, -down), up)
@@ -214,8 +221,17 @@ func (c *Claims) pass(now clock.Time) {
 	c.parts = min(c.parts+1, roughMean)
 	c.rough += (rough - c.rough) / c.parts
 	c.part, c.isRough = part, false
-	c.credit = max(c.credit, min(c.credit+int32(boutUnit*boutSpan/freeEvery), mostFree))
+	if now.Sub(c.begun) < learnFor {
+		return
+	}
+	if clock.Time(part-1)*clock.Time(boutSpan) < c.begun.Add(learnFor) { // for the first time
+		c.earn(int32(boutUnit*c.unsteady/unsteadyStart), mostCredit)
+	}
+	c.earn(int32(boutUnit*boutSpan/freeEvery), mostFree)
 }
+
+// earn adds to the credit, up to most.
+func (c *Claims) earn(credit, most int32) { c.credit = max(c.credit, min(c.credit+credit, most)) }
 
 // most returns how old a picture may be that is no exception.
 func (c *Claims) most(claim Claim) time.Duration {
@@ -231,13 +247,14 @@ func (c *Claims) caused(claim Claim, period time.Duration) bool {
 		c.stalled != 0 && time.Duration(claim.Tick-min(c.stalled, claim.Tick))*period <= afterStall
 }
 
-// except charges an exception, and reports whether it is believed.
-func (c *Claims) except() bool {
-	if !c.charged {
-		c.charged, c.believed = true, c.credit >= boutUnit
+// except charges an exception, and reports whether it is believed. A mild one makes no debt: leads
+// that were not tried yet are a little too long, and in the beginning nothing is known of the path.
+func (c *Claims) except(mild bool) bool {
+	if pays := c.credit >= boutUnit; !c.charged && (pays || !mild) {
+		c.charged, c.believed = true, pays
 		c.credit = max(c.credit-boutUnit, -mostDebt)
 	}
-	return c.believed
+	return c.charged && c.believed
 }
 
 // Suspicion says how much more often a client's shots were beyond the bounds than its path
@@ -245,24 +262,27 @@ func (c *Claims) except() bool {
 func (c *Claims) Suspicion() int { return int(max(-c.credit, 0)) * 100 / mostDebt }
 
 // Allowed returns the bounds of the age of the picture by which a shot is judged, and why the
-// claimed one is not within them. Exceptions need a cause, and are believed as far as the client has
-// earned them: as often among the bouts of its shots as its commands had them in other seconds.
+// claimed one is not within them. Exceptions need a cause, and are believed as far as the client
+// has earned them: as often among the bouts of its shots as its commands had them in other seconds.
 func (c *Claims) Allowed(claim Claim, period time.Duration) (least, most time.Duration, reason Reason) {
 	age, own := claim.Claimed, claim.Norm.Age
 	if most = c.most(claim); c.tick != 0 {
-		least = min(max(c.usual-claim.Varies, 0), own)
+		least = min(max(c.usual-claim.Newer, 0), own)
 	}
 	c.pass(claim.At)
+	learns := claim.At.Sub(c.begun) < learnFor
 	if claim.At >= c.bout {
 		c.bout, c.charged = claim.At.Add(boutSpan), false
-		c.credit = max(c.credit, min(c.credit+boutShare*c.rough, mostCredit))
+		if !learns {
+			c.earn(boutShare*min(c.rough, max(mostRough-c.rough, 0)), mostCredit)
+		}
 	}
 	switch {
 	case age < least:
 		return least, most, Jump
 	case age <= most:
 		return least, most, Exact
-	case c.except() && c.caused(claim, period):
+	case c.except(learns || age <= most+jumpTolerance) && c.caused(claim, period):
 		return least, age, Exact
 	case age > own:
 		return least, most, Path

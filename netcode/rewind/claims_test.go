@@ -82,8 +82,8 @@ func TestShotsInStalls(t *testing.T) {
 	}{
 		{"all the time", func(t clock.Tick) bool { return t%9 == 0 }, true, 100, 100, 0},
 		{"now and then", func(t clock.Tick) bool { return t%211 == 0 }, true, 100, 100, 0},
-		{"in stalls alone", func(t clock.Tick) bool { return t%600 < 18 && t%6 == 0 }, true, 3, 7, 90},
-		{"without a cause", func(t clock.Tick) bool { return t%9 == 0 }, false, 0, 0, 80},
+		{"in stalls alone", func(t clock.Tick) bool { return t%600 < 18 && t%6 == 0 }, true, 3, 10, 80},
+		{"without a cause", func(t clock.Tick) bool { return t%9 == 0 }, false, 0, 0, 70},
 	} {
 		share, suspicion := believed(c.shots, stalls, c.lacks)
 		if share < c.least || share > c.most {

@@ -237,6 +237,9 @@ func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receip
 	}
 	// A record is shown later by its bound, and the next one comes later by that much.
 	slack := 2 * motion.Wait(max(a.Bound, b.Bound))
+	if at.Reason == Path || at.Reason == Jump { // that the next one comes later is not believed
+		slack /= 2
+	}
 	if group.Reckoned != 0 {
 		slack += motion.MaxForward // silence is no outage
 	}
