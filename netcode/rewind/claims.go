@@ -55,6 +55,7 @@ type Claims struct {
 	// Exceptions are counted in bouts: seconds from a shot on. One that has any costs a credit,
 	// whether they are believed or not.
 	credit   int32      // bouts that may have exceptions, in 1/boutUnit; negative: so many more had
+	start    int32      // what the client began with for being unsteady
 	rough    int32      // share of seconds with commands beyond the bounds, in 1/boutUnit
 	parts    int32      // seconds of its mean, up to roughMean
 	part     int64      // number of the present second
@@ -104,6 +105,7 @@ const (
 	// On paths that are unsteady all the time exceptions are common: the client begins with one
 	// more for each unsteadyStart of that.
 	unsteadyStart = 10 * time.Millisecond
+	startParts    = 4 // seconds, from which on that is known
 	// Each freeEvery earns one, up to mostFree: also good paths have an outage once in a while.
 	freeEvery = time.Minute
 	mostFree  = 2 * boutUnit
@@ -222,10 +224,11 @@ func (c *Claims) pass(now clock.Time) {
 	c.rough += (rough - c.rough) / c.parts
 	c.part, c.isRough = part, false
 	if now.Sub(c.begun) < learnFor {
+		if more := min(int32(boutUnit*c.unsteady/unsteadyStart), mostCredit) - c.start; more > 0 && c.parts >= startParts {
+			c.start += more
+			c.credit += more
+		}
 		return
-	}
-	if clock.Time(part-1)*clock.Time(boutSpan) < c.begun.Add(learnFor) { // for the first time
-		c.earn(int32(boutUnit*c.unsteady/unsteadyStart), mostCredit)
 	}
 	c.earn(int32(boutUnit*boutSpan/freeEvery), mostFree)
 }
