@@ -42,7 +42,7 @@ const (
 	headerTimeout = 5 * time.Second
 	readTimeout   = 10 * time.Second // of a whole request: nothing that is asked for here has a body
 	idleTimeout   = 60 * time.Second
-	writeTimeout  = 5 * time.Minute // of a file, on the slowest network that could still play
+	writeTimeout  = 5 * time.Minute // of an answer that is not written in pieces, see StallTimeout
 	maxHeader     = 16 << 10
 	endPatience   = 2 * time.Second
 	truthTimeout  = 2 * time.Second // to write one message of /truth; slower readers are dropped
@@ -368,7 +368,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 			}
 		})
 	}
-	serve(s.tcp, s.tls(), s.handler())
+	serve(bound(s.tcp, s.front.trusts, s.log), s.tls(), s.handler())
 	serve(s.op, nil, s.operator())
 	serve(s.plain, nil, s.toHTTPS())
 	if s.cert.acme != nil {
@@ -396,7 +396,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 // newHTTPServer returns an HTTP server that no client can hold up or fill with headers.
 func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           h,
+		Handler:           brisk(h),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
