@@ -82,6 +82,7 @@ type Site struct {
 	tcp     net.Listener
 	udp     *quic.Listener // or nil
 	ws      *ws.Server
+	gate    *transport.Gate
 	op      net.Listener // of whoever runs the server, or nil
 	plain   net.Listener // of plain http that leads to https, or nil
 	cert    *certificate
@@ -211,8 +212,8 @@ func (s *Site) listen() error {
 		return err
 	}
 	s.origins = s.front.allowed(port, s.cert.names)
-	gate := transport.NewGate(0, 0)
-	s.ws, err = ws.NewServer(ws.Config{Clock: s.host.Clock(), Origins: s.origins, Gate: gate,
+	s.gate = transport.NewGate(0, 0)
+	s.ws, err = ws.NewServer(ws.Config{Clock: s.host.Clock(), Origins: s.origins, Gate: s.gate,
 		HelloTimeout: s.cfg.Host.HelloTimeout})
 	if err != nil || d.UDP == udpOff {
 		return err
@@ -223,7 +224,7 @@ func (s *Site) listen() error {
 	}
 	open := func(addr string) (*quic.Listener, error) {
 		return quic.Listen(quic.Config{
-			Addr: addr, Clock: s.host.Clock(), Certificate: s.cert.get, Origins: s.origins, Gate: gate,
+			Addr: addr, Clock: s.host.Clock(), Certificate: s.cert.get, Origins: s.origins, Gate: s.gate,
 			HelloTimeout: s.cfg.Host.HelloTimeout, ResetKey: key,
 		})
 	}

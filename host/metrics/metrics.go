@@ -15,35 +15,40 @@ import (
 	"meanwhile/transport"
 )
 
-// Handler serves the counters of h, of the Go runtime and of the process in Prometheus' text
+// Handler serves the counters of h and of its gate, which may be nil, of the Go runtime and of the process in Prometheus' text
 // format. Strangers choose the names of rooms, so no metric has one as a label.
-func Handler(h *host.Host) http.Handler {
+func Handler(h *host.Host, gate *transport.Gate) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector{h}, collectors.NewGoCollector(),
+	registry.MustRegister(collector{h, gate}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
 // A collector makes metrics of host.Stats each time Prometheus asks.
-type collector struct{ h *host.Host }
+type collector struct {
+	h    *host.Host
+	gate *transport.Gate
+}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("meanwhile_"+name, help, labels, nil)
 }
 
 var (
-	descTick      = desc("tick_seconds", "How long a tick of a room took, encoding included.")
-	descRooms     = desc("rooms", "Open rooms.")
-	descPlayers   = desc("players", "Players in open rooms.", "what")
-	descGreeting  = desc("greeting", "Connections that are neither admitted nor refused yet.")
-	descOpened    = desc("rooms_total", "Rooms opened, closed and failed.", "what")
-	descAccepted  = desc("connections_total", "Connections accepted.")
-	descJoined    = desc("joined_total", "Players admitted.")
-	descResumed   = desc("resumed_total", "Players who came back over another connection.")
-	descAbsent    = desc("absent_players", "Players without a connection who may come back.")
-	descRefused   = desc("refused_total", "Players refused, by reason.", "reason")
-	descFlooded   = desc("flooded_total", "Players put out because they sent too much, by what.", "reason")
-	descLogs      = desc("log_lines_dropped_total", "Log lines that were not written, since there were too many.")
+	descTick     = desc("tick_seconds", "How long a tick of a room took, encoding included.")
+	descRooms    = desc("rooms", "Open rooms.")
+	descPlayers  = desc("players", "Players in open rooms.", "what")
+	descGreeting = desc("greeting", "Connections that are neither admitted nor refused yet.")
+	descOpened   = desc("rooms_total", "Rooms opened, closed and failed.", "what")
+	descAccepted = desc("connections_total", "Connections accepted.")
+	descJoined   = desc("joined_total", "Players admitted.")
+	descResumed  = desc("resumed_total", "Players who came back over another connection.")
+	descAbsent   = desc("absent_players", "Players without a connection who may come back.")
+	descRefused  = desc("refused_total", "Players refused, by reason.", "reason")
+	descFlooded  = desc("flooded_total", "Players put out because they sent too much, by what.", "reason")
+	descLogs     = desc("log_lines_dropped_total", "Log lines that were not written, since there were too many.")
+	descVisitors = desc("visitors_total",
+		"Clients that said no hello: refused at the gate, or put out to make place for others.", "what")
 	descFaults    = desc("faults_total", "Callbacks of the rules that panicked.")
 	descLoad      = desc("load", "The busiest room's load: the part of the last second that it spent in ticks.")
 	descReceived  = desc("received_datagrams_total", "Datagrams from players, by what became of them.", "what")
@@ -118,6 +123,11 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, reason := range transport.Floods {
 		count(descFlooded, s.Flooded[reason], reason)
+	}
+	if c.gate != nil {
+		refused, out := c.gate.Counts()
+		count(descVisitors, refused, "refused")
+		count(descVisitors, out, "put_out")
 	}
 	count(descLogs, s.LogDropped)
 	count(descFaults, s.Faults)

@@ -15,6 +15,7 @@ import (
 	"meanwhile/host/metrics"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
+	"meanwhile/transport"
 	"meanwhile/transport/memory"
 )
 
@@ -53,10 +54,10 @@ func TestHandler(t *testing.T) {
 		time.Sleep(3 * time.Second)
 
 		rec := httptest.NewRecorder()
-		metrics.Handler(h).ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+		metrics.Handler(h, transport.NewGate(0, 0)).ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
 		for _, want := range []string{
 			"meanwhile_rooms 1\n", `meanwhile_players{what="human"} 1`, `meanwhile_players{what="bot"} 2`,
-			"meanwhile_joined_total 1\n", "meanwhile_text_ref_overflow_total 0\n",
+			"meanwhile_joined_total 1\n", `meanwhile_visitors_total{what="put_out"} 0`, "meanwhile_text_ref_overflow_total 0\n",
 			`meanwhile_refused_total{reason="room is full"} 0`, `meanwhile_verdicts_total{what="disagreed"} 0`,
 			`meanwhile_judged_total{reason="too old"} 0`, "meanwhile_least_agreement 1\n", "meanwhile_max_suspicion 0\n",
 			"meanwhile_contradicted_total 0\n",
