@@ -18,6 +18,7 @@ type Bot struct {
 	hear  func(c *client.Client, w *client.Word) // gets what the rules say; nil drops it
 	think client.BotFunc                         // nil: the avatar stands still
 	idle  []int64                                // a command that does nothing
+	mute  bool                                   // there is no connection to send over
 	clock transport.Clock                        // by which frames are timed; nil: they are not
 }
 
@@ -63,6 +64,9 @@ func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
 		if b.hear != nil {
 			b.hear(b.core, &w)
 		}
+	}
+	if b.mute {
+		return nil, err
 	}
 	return b.core.Encode(now), err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"meanwhile/client"
@@ -31,6 +32,13 @@ type Config struct {
 	// Guest is a secret of a player without an account, who finds again what the server stored
 	// under it. All zero stores nothing.
 	Guest [session.KeySize]byte
+	// Dial opens another connection where the one before was lost, so that the player goes on where it
+	// was, or joins anew where the server does not know it any more. Nil: the player ends with its
+	// connection.
+	Dial func(ctx context.Context) (transport.Conn, error)
+	// OnReturn is called when the player is in again; restarted says that the server has restarted.
+	// It may be nil, and must not call the Player.
+	OnReturn func(w session.Welcome, restarted bool)
 	// Bot makes the commands. Nil makes none: the avatar stands still.
 	Bot client.BotFunc
 	// Limits is what the player asks for as soon as it is in; zeros ask for as much as the server
@@ -51,12 +59,14 @@ const DefaultFrameRate = 60
 // A Player plays over a connection, at the frame rate of a screen. See Join. Safe for concurrent
 // use.
 type Player struct {
-	cfg  Config
-	id   server.PlayerID
-	conn transport.Conn
-	in   transport.Queue
+	cfg Config
+	id  atomic.Uint32
 
 	mu      sync.Mutex
+	conn    transport.Conn
+	in      *transport.Queue // of it
+	heard   clock.Time       // when something was taken from it
+	welcome session.Welcome
 	bot     *Bot
 	buf     []byte
 	dropped []wire.Seq
@@ -83,30 +93,12 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 	if cfg.FrameRate <= 0 {
 		cfg.FrameRate = DefaultFrameRate
 	}
-	hello := session.Hello{Schema: cfg.Rules.Hash, Room: cfg.Room, Name: cfg.Name, Token: cfg.Token,
-		Guest: cfg.Guest}
-	if _, err := io.ReadFull(rand.Reader, hello.Nonce[:]); err != nil {
-		return nil, fmt.Errorf("headless: drawing a nonce: %w", err)
-	}
-	b, err := hello.Append(nil)
+	welcome, err := greet(ctx, conn, &cfg, session.Hello{})
 	if err != nil {
 		return nil, err
 	}
-	if err := conn.SendMessage(b); err != nil {
-		return nil, err
-	}
-	answer, err := conn.ReceiveMessage(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("headless: no welcome: %w", err)
-	}
-	if session.KindOf(answer) == session.KindRefusal {
-		return nil, session.Refused(answer, cfg.Rules.Text)
-	}
-	welcome, err := session.DecodeWelcome(answer)
-	if err != nil {
-		return nil, err
-	}
-	p := &Player{cfg: cfg, id: server.PlayerID(welcome.Player), conn: conn}
+	p := &Player{cfg: cfg, conn: conn, in: new(transport.Queue), heard: cfg.Clock(), welcome: welcome}
+	p.id.Store(welcome.Player)
 	if p.bot, err = newBot(cfg.Rules, welcome, cfg.Clock(), cfg.Client, cfg.Bot); err != nil {
 		return nil, err
 	}
@@ -120,26 +112,78 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 	return p, nil
 }
 
-// Run plays until ctx ends, then leaves and returns nil; or until the connection ends, and then
-// returns why. The connection is closed when it returns. It may be called once.
+// greet says hello over a connection, and returns the welcome. What hello leaves open comes from cfg.
+func greet(ctx context.Context, conn transport.Conn, cfg *Config, hello session.Hello) (w session.Welcome, err error) {
+	hello.Schema, hello.Name, hello.Token = cfg.Rules.Hash, cfg.Name, cfg.Token
+	hello.Guest = cfg.Guest
+	if hello.Room == "" {
+		hello.Room = cfg.Room
+	}
+	if _, err := io.ReadFull(rand.Reader, hello.Nonce[:]); err != nil {
+		return w, fmt.Errorf("headless: drawing a nonce: %w", err)
+	}
+	b, err := hello.Append(nil)
+	if err != nil {
+		return w, err
+	}
+	if err := conn.SendMessage(b); err != nil {
+		return w, err
+	}
+	answer, err := conn.ReceiveMessage(ctx)
+	if err != nil {
+		return w, fmt.Errorf("headless: no welcome: %w", err)
+	}
+	if session.KindOf(answer) == session.KindRefusal {
+		return w, session.Refused(answer, cfg.Rules.Text)
+	}
+	return session.DecodeWelcome(answer)
+}
+
+// Run plays until ctx ends, then leaves and returns nil; or until the connection ends for good, and
+// then returns why. The connection is closed when it returns. It may be called once.
 func (p *Player) Run(ctx context.Context) error {
-	var reading sync.WaitGroup
-	reading.Go(p.read)
+	var others sync.WaitGroup // readers, and who dials
+	others.Go(func() { p.read(p.conn, p.in) })
 	ticker := time.NewTicker(time.Second / time.Duration(p.cfg.FrameRate))
 	defer ticker.Stop()
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	var dialled chan another // nil: nobody dials
 	var err error
 	for err == nil && ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
+		case a := <-dialled:
+			if dialled = nil; a.err != nil {
+				err = a.err
+				break
+			}
+			if err = p.switchTo(a); err == nil {
+				others.Go(func() { p.read(a.conn, p.in) })
+			}
 		case <-ticker.C:
-			err = p.conn.Err()
+			if dialled == nil {
+				var why error
+				if why, err = p.lost(); why != nil && err == nil {
+					dialled = make(chan another, 1)
+					others.Go(func() { dialled <- p.dial(running, why) })
+				}
+			}
 			p.frame()
 		}
 	}
-	p.conn.Close("goodbye")
+	stop()
+	p.conn.Close(session.Goodbye)
 	<-p.conn.Done()
-	reading.Wait()
-	if ctx.Err() != nil && err == nil {
+	others.Wait()
+	select {
+	case a := <-dialled:
+		if a.conn != nil {
+			a.conn.Close(session.Goodbye)
+		}
+	default:
+	}
+	if ctx.Err() != nil {
 		return nil
 	}
 	p.mu.Lock()
@@ -151,14 +195,18 @@ func (p *Player) Run(ctx context.Context) error {
 }
 
 // read receives datagrams and messages until the connection ends.
-func (p *Player) read() {
-	p.conn.Deliver(p.in.Put) // never waits for a frame, which would make later arrivals look late
+func (p *Player) read(conn transport.Conn, in *transport.Queue) {
+	conn.Deliver(in.Put) // never waits for a frame, which would make later arrivals look late
 	for {
-		m, err := p.conn.ReceiveMessage(context.Background()) // ends with the connection
+		m, err := conn.ReceiveMessage(context.Background()) // ends with the connection
 		if err != nil {
 			return
 		}
 		p.mu.Lock()
+		if p.conn != conn {
+			p.mu.Unlock()
+			continue
+		}
 		if session.KindOf(m) == session.KindRefusal {
 			p.refusal = session.Refused(m, p.cfg.Rules.Text)
 		} else if l, err := session.DecodeLimits(m); err == nil {
@@ -177,6 +225,7 @@ func (p *Player) frame() {
 		var at clock.Time
 		if p.buf, at, ok = p.in.Take(p.buf); ok {
 			p.bot.Receive(at, p.buf)
+			p.heard = p.cfg.Clock()
 		}
 	}
 	p.dropped = p.conn.Dropped(p.dropped[:0])
@@ -204,7 +253,7 @@ func (p *Player) Ask(l session.Limits) error {
 	if err != nil {
 		return err
 	}
-	return p.conn.SendMessage(b)
+	return p.Conn().SendMessage(b)
 }
 
 // Limits returns what the server sends at most, as it said last.
@@ -222,7 +271,13 @@ func (p *Player) SetBot(bot client.BotFunc) {
 }
 
 // ID returns the player's number in its room.
-func (p *Player) ID() server.PlayerID { return p.id }
+func (p *Player) ID() server.PlayerID {
+	return server.PlayerID(p.id.Load())
+}
 
 // Conn returns the connection, for its counters.
-func (p *Player) Conn() transport.Conn { return p.conn }
+func (p *Player) Conn() transport.Conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.conn
+}

@@ -177,6 +177,9 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*entry, error) {
 	if in, err := h.comeBack(bounded, conn, &hello); in != nil || err != nil {
 		return in, err
 	}
+	if _, ends := h.ending(); ends {
+		return nil, refusal(session.ShuttingDown, shuttingDown)
+	}
 	grant, settle, err := h.cfg.Login.check(&hello)
 	if err != nil {
 		return nil, refusal(session.BadToken, "%v", err)

@@ -116,6 +116,11 @@ type Config struct {
 	// Resume is how long a player whose connection was lost can come back to its avatar, at most
 	// session.MaxGrace; 0 means DefaultResume. Negative: players leave with their connection.
 	Resume time.Duration
+	// Drain is how long rooms go on after Run's context has ended, at most session.MaxGrace:
+	// players learn when the end is, and DrainTo, if it is set: the page, or host:port, where they
+	// go on. Zero ends the rooms at once.
+	Drain   time.Duration
+	DrainTo string
 	// HelloTimeout is how long a connection may take to send its hello; 0 means
 	// transport.HelloTimeout.
 	HelloTimeout time.Duration
@@ -158,6 +163,7 @@ type Host struct {
 
 	mu     sync.Mutex
 	ctx    context.Context // of the rooms; nil before Run
+	ends   clock.Time      // when the host ends, while it drains; 0: it does not
 	rooms  map[string]*room
 	from   map[netip.Addr]int // humans by address
 	opened map[origin]int     // open rooms by who opened them
@@ -203,6 +209,10 @@ func (cfg *Config) check() error {
 		return fmt.Errorf("host: RoomsPerAddress %d is below 1", cfg.RoomsPerAddress)
 	case cfg.SaveEvery < 0:
 		return fmt.Errorf("host: SaveEvery %v must not be negative", cfg.SaveEvery)
+	case cfg.Drain < 0 || cfg.Drain > session.MaxGrace:
+		return fmt.Errorf("host: Drain %v is outside [0, %v]", cfg.Drain, session.MaxGrace)
+	case len(cfg.DrainTo) > session.MaxAddress:
+		return fmt.Errorf("host: DrainTo is %d bytes long, at most %d", len(cfg.DrainTo), session.MaxAddress)
 	case cfg.Resume > session.MaxGrace:
 		return fmt.Errorf("host: Resume %v is above %v", cfg.Resume, session.MaxGrace)
 	case cfg.Grace < 0 || cfg.HelloTimeout < 0:
@@ -288,11 +298,12 @@ func (h *Host) Room(name string) (string, error) {
 // ErrStuck is returned by Run when rooms or connections did not end within ten seconds.
 var ErrStuck = errors.New("host: some rooms or connections did not end")
 
-// Run accepts connections from the listeners until ctx ends or a listener fails. Then it sends the
-// players away, closes the listeners, waits for every goroutine, and returns nil, ErrStuck, or the
-// error of the listener. It may be called once.
+// Run accepts connections from the listeners until ctx ends or a listener fails. Then it drains, as
+// Config.Drain says, sends the players away, closes the listeners, waits for every goroutine, and
+// returns nil, ErrStuck, or the error of the listener. It may be called once.
 func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	stopped := ctx
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	h.mu.Lock()
 	if h.ctx != nil {
@@ -305,6 +316,16 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	h.pool = newPool(runtime.GOMAXPROCS(0))
 	h.mu.Unlock()
 
+	var draining sync.WaitGroup
+	defer draining.Wait()
+	draining.Go(func() {
+		select {
+		case <-stopped.Done():
+			h.drain(ctx)
+			cancel(context.Cause(stopped))
+		case <-ctx.Done():
+		}
+	})
 	if h.total.total > 0 {
 		h.wg.Go(func() { h.total.run(ctx) })
 	}

@@ -141,6 +141,7 @@ func (r *room) resume(p *player, j *joining, kept bool) error {
 	p.log.LogAttrs(context.Background(), slog.LevelInfo, "player came back", append([]slog.Attr{
 		slog.Duration("after", gone.Round(time.Millisecond)), slog.Bool("kept", w.Kept)}, j.where...)...)
 	j.ready(p, w)
+	r.h.sayFarewell(p)
 	return nil
 }
 

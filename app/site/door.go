@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"meanwhile/transport"
 )
@@ -32,6 +33,9 @@ type Door struct {
 	Login    bool     `help:"Let in players with connect tokens alone, which POST /token at --metrics issues."`
 	LoginKey []string `placeholder:"HEX" help:"Let in players with tokens of the login that has this public key."`
 	Audience string   `placeholder:"NAME" help:"Take only tokens made for this server name."`
+
+	Drain   time.Duration `default:"5s" help:"When interrupted, let players go on for so long; a second time ends it."`
+	DrainTo string        `placeholder:"URL" help:"Send them to this page then."`
 
 	Metrics string `placeholder:"HOST:PORT" help:"Serve figures, health and profiles there, for whoever runs it."`
 }

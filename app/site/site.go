@@ -142,6 +142,9 @@ func Listen(cfg Config) (*Site, error) {
 	if err := s.openStore(); err != nil {
 		return nil, err
 	}
+	if s.cfg.Host.Drain, s.cfg.Host.DrainTo = cfg.Door.Drain, cfg.Door.DrainTo; cfg.Host.Drain > 0 {
+		s.cfg.Host.Drain, s.cfg.Host.DrainTo = cfg.Host.Drain, cfg.Host.DrainTo
+	}
 	if err := s.openLogin(); err != nil {
 		s.Close()
 		return nil, err
@@ -344,6 +347,8 @@ func (s *Site) Close() {
 func (s *Site) Serve(ctx context.Context, program *Program) error {
 	defer flush(s.log)
 	s.program.Store(program)
+	base, endBase := context.WithCancel(context.WithoutCancel(ctx)) // of requests, until the players have left
+	defer endBase()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -360,7 +365,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 			l = tls.NewListener(l, t)
 		}
 		h := newHTTPServer(handler, s.log)
-		h.BaseContext = func(net.Listener) context.Context { return ctx }
+		h.BaseContext = func(net.Listener) context.Context { return base }
 		servers = append(servers, h)
 		serving.Go(func() {
 			if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -381,6 +386,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	}
 	err := s.host.Run(ctx, listeners...)
 	cancel() // if it was the host that failed
+	endBase()
 	end, done := context.WithTimeout(context.Background(), endPatience)
 	defer done()
 	for _, h := range servers {
