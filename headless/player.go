@@ -61,6 +61,7 @@ const DefaultFrameRate = 60
 type Player struct {
 	cfg Config
 	id  atomic.Uint32
+	now atomic.Pointer[transport.Conn] // conn, for those who have no lock
 
 	mu      sync.Mutex
 	conn    transport.Conn
@@ -99,6 +100,7 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 	}
 	p := &Player{cfg: cfg, conn: conn, in: new(transport.Queue), heard: cfg.Clock(), welcome: welcome}
 	p.id.Store(welcome.Player)
+	p.now.Store(&conn)
 	if p.bot, err = newBot(cfg.Rules, welcome, cfg.Clock(), cfg.Client, cfg.Bot); err != nil {
 		return nil, err
 	}
@@ -276,8 +278,4 @@ func (p *Player) ID() server.PlayerID {
 }
 
 // Conn returns the connection, for its counters.
-func (p *Player) Conn() transport.Conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.conn
-}
+func (p *Player) Conn() transport.Conn { return *p.now.Load() }

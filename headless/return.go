@@ -131,6 +131,7 @@ func (p *Player) switchTo(a another) error {
 	}
 	p.bot.mute = false
 	p.id.Store(w.Player)
+	p.now.Store(&a.conn)
 	if p.cfg.OnReturn != nil {
 		p.cfg.OnReturn(w, !w.Resumed && [session.RunSize]byte(was.Resume[:]) != [session.RunSize]byte(w.Resume[:]))
 	}
