@@ -15,8 +15,9 @@ import (
 	"meanwhile/transport"
 )
 
-// Handler serves the counters of h and of its gate, which may be nil, of the Go runtime and of the process in Prometheus' text
-// format. Strangers choose the names of rooms, so no metric has one as a label.
+// Handler serves the counters of h and of its gate, which may be nil, of the Go runtime and of the
+// process in Prometheus' text format. Strangers choose the names of rooms, so no metric has one as
+// a label.
 func Handler(h *host.Host, gate *transport.Gate) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector{h, gate}, collectors.NewGoCollector(),
