@@ -173,7 +173,7 @@ var gateLimits = append(alwaysLimits(),
 
 	least("hits", "lan", "agreement", 0.9999),
 	least("hits", "fiber", "agreement", 0.999),
-	least("hits", "ocean", "agreement", 0.99),
+	least("hits", "ocean", "agreement", 0.998),
 	least("hits", "fiber", "same_verdict", 0.9999),
 	least("hits", "ocean", "same_verdict", 0.999),
 	least("hits", "ocean-13k", "same_verdict", 0.98),
@@ -232,7 +232,7 @@ var quickLimits = append(alwaysLimits(),
 
 	least("hits", "lan", "agreement", 0.999),
 	least("hits", "fiber", "agreement", 0.998),
-	least("hits", "ocean", "agreement", 0.985),
+	least("hits", "ocean", "agreement", 0.99),
 	least("hits", "ocean", "same_verdict", 0.998),
 
 	least("arena", "lan", "agreement", 0.985),
