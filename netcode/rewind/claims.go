@@ -183,7 +183,11 @@ func (c *Claims) Follow(claim Claim, period time.Duration, shot bool) {
 		c.stalled = claim.Tick
 	}
 	learns := claim.At.Sub(c.begun) < learnFor
-	if up, down := passed/usualUp, passed/usualDown; learns {
+	up, down := passed/usualUp, passed/usualDown
+	if c.Chosen != 0 { // whose players may choose older pictures, and then slow down to get there
+		up = down
+	}
+	if learns {
 		c.usual = age
 	} else {
 		c.usual += min(max(age-c.usual, -down), up)
