@@ -143,7 +143,7 @@ func (n *bubbleNet) web() conntest.Network {
 
 // raw dials without the package's client.
 func (n *bubbleNet) raw(t testing.TB, protocol string) (*quic.Conn, error) {
-	return rawFrom(t, overquic.From(conntest.Context(t), n.socket()), n.Listener, protocol)
+	return rawFrom(t, overquic.From(conntest.Context(t), n.socket()), n.Listener, protocol, overquic.Config(0, 0))
 }
 
 func TestHelloTimeout(t *testing.T) {

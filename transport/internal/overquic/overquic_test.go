@@ -27,6 +27,9 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s is %d, want %d", l.name, l.got, l.want)
 		}
 	}
+	if c.InitialPacketSize != 0 || !c.DisablePathMTUDiscovery {
+		t.Errorf("packets begin at %d bytes, and grow: %v", c.InitialPacketSize, !c.DisablePathMTUDiscovery)
+	}
 	if c.MaxIdleTimeout != transport.IdleTimeout || c.HandshakeIdleTimeout != transport.HelloTimeout ||
 		c.KeepAlivePeriod != packet.KeepAlive {
 		t.Errorf("timeouts: idle %v, handshake %v, keep-alive %v",
