@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"net/netip"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"meanwhile/server"
 	"meanwhile/session"
 	"meanwhile/session/token"
 )
@@ -218,6 +220,66 @@ func TestKickAndBan(t *testing.T) {
 		if err := s.Ban(Who{}, time.Hour, ""); err == nil {
 			t.Error("nobody was banned")
 		}
+	})
+}
+
+// One address of IPv6 stands for the /64 that whoever has it can draw others from, and a mapped one
+// for its address of IPv4. The same words lift the ban.
+func TestBansOfIPv6(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{})
+		defer s.end()
+		for ban, addresses := range map[string][2]string{
+			"2001:db8:1:2:3:4:5:6/128": {"[2001:db8:1:2:3:4:5:6]", "[2001:db8:1:2:ffff::1]"},
+			"2001:db8:a::/48":          {"[2001:db8:a::1]", "[2001:db8:a:9::1]"},
+			"::ffff:203.0.113.0/120":   {"203.0.113.7", "[::ffff:203.0.113.8]"},
+		} {
+			who := Who{From: netip.MustParsePrefix(ban)}
+			if err := s.Ban(who, time.Hour, "cheating"); err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range addresses {
+				_, err := s.tryHello(a, session.Hello{})
+				if e := refusedFor(err, session.Removed, "cheating"); e != nil {
+					t.Errorf("%s is banned, and %s: %v", ban, a, e)
+				}
+			}
+			if err := s.Ban(who, 0, ""); err != nil {
+				t.Fatal(err)
+			}
+			c, err := s.tryHello(addresses[0], session.Hello{})
+			if err != nil {
+				t.Fatalf("the ban of %s was lifted: %v", ban, err)
+			}
+			if n := s.Kick(who, "enough"); n != 1 {
+				t.Errorf("%d of %s were kicked", n, ban)
+			}
+			<-c.Done()
+		}
+	})
+}
+
+// Who is banned while on the way in does not stay.
+func TestBanOnTheWayIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s *stage
+		s = newStage(t, Config{LimitsOf: func(Visitor) server.Limits { // a player has been let in, and has no seat yet
+			if err := s.Ban(Who{From: netip.MustParsePrefix("203.0.113.7/32")}, time.Hour, "cheating"); err != nil {
+				t.Error(err)
+			}
+			return server.Limits{}
+		}})
+		defer s.end()
+		c, err := s.tryHello("203.0.113.7", session.Hello{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := c.ReceiveMessage(context.Background()); err != nil {
+			t.Error(err)
+		} else if r, err := session.DecodeRefusal(m); err != nil || r.Code != session.Removed {
+			t.Errorf("got %+v, %v", r, err)
+		}
+		<-c.Done()
 	})
 }
 

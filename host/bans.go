@@ -30,6 +30,21 @@ type Who struct {
 	From    netip.Prefix `json:"from,omitzero"`
 }
 
+// counted returns w with addresses as players count by them: those of IPv6 by their /64.
+func (w Who) counted() Who {
+	a, bits := w.From.Addr(), w.From.Bits()
+	switch {
+	case !w.From.IsValid():
+		return w
+	case a.Is4In6() && bits >= 96:
+		a, bits = a.Unmap(), bits-96
+	case a.Is6():
+		bits = min(bits, 64)
+	}
+	w.From = netip.PrefixFrom(a, bits).Masked()
+	return w
+}
+
 func (w Who) is(account uint64, from netip.Addr) bool {
 	return w.Account != 0 && w.Account == account || w.From.IsValid() && w.From.Contains(from)
 }
@@ -74,14 +89,18 @@ func (h *Host) KeepBans(path string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("host: bans: %w", err)
 	}
+	for i := range h.bans.list {
+		h.bans.list[i].Who = h.bans.list[i].counted()
+	}
 	h.bans.path = path
 	return nil
 }
 
 // Ban keeps somebody out for a time, from all rooms, and sends away who is in. A ban of the same
-// Who is replaced; one for no time is lifted. why is shown to the player.
+// Who is replaced; one for no time is lifted. why is shown to the player. An address of IPv6 stands
+// for its /64, as everywhere.
 func (h *Host) Ban(who Who, length time.Duration, why string) error {
-	if who == (Who{}) {
+	if who = who.counted(); who == (Who{}) {
 		return errors.New("host: a ban needs an account or addresses")
 	}
 	if err := h.bans.add(ban{who, time.Now().Add(length), why}); err != nil {
@@ -130,6 +149,7 @@ func (b *bans) add(x ban) error {
 // Kick sends somebody away, from all rooms, and returns how many players that were. why is shown to
 // them. They may join again.
 func (h *Host) Kick(who Who, why string) int {
+	who = who.counted()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := 0
@@ -153,6 +173,12 @@ func (h *Host) sit(r *room, p *player) {
 		}
 	}
 	h.seats[p] = r
+	// Somebody may have been banned while on the way in.
+	var why session.Refusal
+	if err := h.bans.check(p.account, p.address); errors.As(err, &why) {
+		why.Text = wire.CutText(why.Text, session.MaxText)
+		h.unseat(r, p, why)
+	}
 }
 
 // rise notes that a human is not in its room any more.

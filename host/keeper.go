@@ -159,17 +159,20 @@ func (k *keeper) load(ctx context.Context, key string, s *engine.Saved) (*engine
 		held = k.saving[key]
 	}
 	k.mu.Unlock()
-	var stored []byte
-	var err error
-	if held != nil {
-		stored, err = json.Marshal(held)
-	} else {
-		stored, err = k.store.Load(ctx, key)
-	}
 	rec := s.NewRecord(true)
-	if err == nil && stored != nil {
-		err = rec.Fill(func(into any) error { return json.Unmarshal(stored, into) })
-	}
+	err := guarded(func() error {
+		var stored []byte
+		var err error
+		if held != nil {
+			stored, err = json.Marshal(held)
+		} else {
+			stored, err = k.store.Load(ctx, key)
+		}
+		if err != nil || stored == nil {
+			return err
+		}
+		return rec.Fill(func(into any) error { return json.Unmarshal(stored, into) })
+	})
 	if err != nil {
 		k.loadFailed.Add(1)
 		k.log.Error("a record could not be loaded", "key", key, "error", err)
@@ -242,7 +245,11 @@ func (k *keeper) flush(ctx context.Context) bool {
 	k.mu.Unlock()
 	batch := make(map[string][]byte, len(saving))
 	for key, v := range saving {
-		b, err := json.Marshal(v)
+		var b []byte
+		err := guarded(func() (err error) {
+			b, err = json.Marshal(v)
+			return err
+		})
 		if err == nil && len(b) > maxRecord {
 			err = fmt.Errorf("host: it has %d bytes, at most %d", len(b), maxRecord)
 		}
@@ -271,19 +278,25 @@ func (k *keeper) flush(ctx context.Context) bool {
 	return false
 }
 
-// save calls the store, whose panic fails this save and not the process.
-func (k *keeper) save(ctx context.Context, batch map[string][]byte) (err error) {
+// save calls the store.
+func (k *keeper) save(ctx context.Context, batch map[string][]byte) error {
 	if len(batch) == 0 {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
+	defer cancel()
+	return guarded(func() error { return k.store.Save(ctx, batch) })
+}
+
+// guarded runs code of others: of a store, or of the types of a record. Its panic is an error, and
+// does not end the process.
+func guarded(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = caught(v)
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
-	defer cancel()
-	return k.store.Save(ctx, batch)
+	return f()
 }
 
 // RecordStats counts what happened to records.

@@ -105,6 +105,11 @@ func (r *room) keepLast(why session.Refusal) {
 			r.srv.End()
 		}()
 	}
+	for _, p := range r.order { // a broken world may not have let them go
+		if p.profile != nil {
+			r.last.departed = append(r.last.departed, p.profile)
+		}
+	}
 	if p := r.last.record; p != nil {
 		r.last.departed = append(r.last.departed, p)
 	}

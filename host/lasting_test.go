@@ -335,6 +335,62 @@ func TestRecordsOfBrokenRules(t *testing.T) {
 	})
 }
 
+// A grumpy store panics.
+type grumpy struct{ *shelf }
+
+func (g grumpy) Load(ctx context.Context, key string) ([]byte, error) {
+	if b, err := g.shelf.Load(ctx, key); err != nil || b != nil {
+		return b, err
+	}
+	panic("nothing there")
+}
+
+// A store that panics keeps a player out, as one that fails does, and ends nothing.
+func TestStorePanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules, _ := miners(t)
+		store := &shelf{records: map[string][]byte{"mine/room/lobby": []byte("{}")}}
+		s := newStage(t, Config{Rules: rules, Store: grumpy{store}})
+		_, err := headless.Join(context.Background(), s.dial(), headless.Config{Rules: rules, Clock: s.Clock(),
+			Guest: [session.KeySize]byte{1}})
+		if e := refusedFor(err, session.InternalError, "could not be loaded"); e != nil {
+			t.Error(e)
+		}
+		s.end()
+	})
+}
+
+// stuck is a peer that cannot even be sent away.
+type stuck struct{ peer }
+
+func (stuck) SendMessage([]byte) error { panic("stuck") }
+
+// A player whom a broken room could not send away plays with the same record elsewhere.
+func TestRecordsOfABrokenRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules, _ := miners(t)
+		store := &shelf{}
+		s := newStage(t, Config{Rules: rules, Store: store})
+		ann := s.enter("ann", "", 1)
+		time.Sleep(time.Second)
+		r := s.room("lobby")
+		r.call(func() {
+			p := r.players[ann.ID()]
+			p.peer = stuck{p.peer}
+			panic("the world breaks")
+		})
+		<-ann.left
+		again := s.enter("ann", "", 1)
+		time.Sleep(time.Second)
+		again.leave()
+		<-again.left
+		s.end()
+		if p := store.purse(t, 1); p.Joins != 2 {
+			t.Errorf("the record is %+v", p)
+		}
+	})
+}
+
 // Fields come and go: what a record lacks is zero, what the rules no longer have is skipped, and
 // Join brings the version up.
 func TestRecordsOfOlderRules(t *testing.T) {

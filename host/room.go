@@ -488,12 +488,12 @@ func (r *room) remove(p *player, why string) {
 	r.srv.Disconnect(p.id)
 	delete(r.players, p.id)
 	r.order = slices.DeleteFunc(r.order, func(q *player) bool { return q == p })
-	p.in.Close()
-	r.heart.players(r)
-	r.n.left(p)
 	if p.profile != nil {
 		r.last.departed = append(r.last.departed, p.profile)
 	}
+	p.in.Close()
+	r.heart.players(r)
+	r.n.left(p)
 	if p.bot {
 		return
 	}

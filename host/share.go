@@ -90,6 +90,7 @@ func (a *shares) belongs(s *share, p *player) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s.p = p
+	s.bytes = p.sentBytes.Load() + p.sent.Load()*wire.Overhead // over connections before
 }
 
 // leave gives up a share.
