@@ -39,6 +39,8 @@ const (
 	// maxBearer is the longest credential in bytes, and maxOrder the longest order of an operator.
 	maxBearer = 8 << 10
 	maxOrder  = 4 << 10
+	// maxBanSeconds is a hundred years: a longer ban lasts as long, and does not overflow.
+	maxBanSeconds = 100 * 365 * 24 * 60 * 60
 )
 
 // An Applicant is a page that asks for a connect token.
@@ -164,8 +166,10 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	account, err := s.cfg.Authenticate(a)
-	<-s.login.busy
+	account, err := func() (Account, error) {
+		defer func() { <-s.login.busy }() // also after a panic
+		return s.cfg.Authenticate(a)
+	}()
 	if err != nil {
 		s.log.Info("a login failed", "from", r.RemoteAddr, "error", err)
 		http.Error(w, sentence(err.Error()), http.StatusUnauthorized)
@@ -211,7 +215,8 @@ func (s *Site) orders(mux *http.ServeMux) {
 		return nil
 	})
 	handle("/ban", func(w http.ResponseWriter, o order) error {
-		return s.host.Ban(host.Who{Account: o.Player, From: o.From}, time.Duration(o.Seconds)*time.Second, o.Why)
+		seconds := min(o.Seconds, maxBanSeconds)
+		return s.host.Ban(host.Who{Account: o.Player, From: o.From}, time.Duration(seconds)*time.Second, o.Why)
 	})
 	if l := s.cfg.Host.Login; l != nil {
 		handle("/revoke", func(w http.ResponseWriter, o order) error { l.Revoke(o.Player); return nil })

@@ -125,6 +125,10 @@ func TestOrders(t *testing.T) {
 	if err := s.join(issue()); !refusedWith(err, session.Removed) || !strings.Contains(err.Error(), "cheating") {
 		t.Errorf("banned: %v", err)
 	}
+	order("/ban", `{"player": 7, "seconds": 10000000000, "why": "for ever"}`, http.StatusOK) // more than a Duration has
+	if err := s.join(issue()); !refusedWith(err, session.Removed) || !strings.Contains(err.Error(), "for ever") {
+		t.Errorf("banned for ever: %v", err)
+	}
 	order("/ban", `{"player": 7}`, http.StatusOK)
 	tok := issue()
 	order("/revoke", `{"player": 7}`, http.StatusOK)

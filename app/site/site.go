@@ -376,7 +376,9 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	}
 	serve(bound(s.tcp, s.front.trusts, s.log), s.tls(), s.handler())
 	serve(s.op, nil, s.operator())
-	serve(s.plain, nil, s.toHTTPS())
+	if s.plain != nil {
+		serve(bound(s.plain, s.front.trusts, s.log), nil, s.toHTTPS())
+	}
 	if s.cert.acme != nil {
 		go s.cert.acme.obtain(ctx, s.log) // the authority may take minutes, for which nobody waits
 	}
