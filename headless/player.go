@@ -145,7 +145,8 @@ func greet(ctx context.Context, conn transport.Conn, cfg *Config, hello session.
 // then returns why. The connection is closed when it returns. It may be called once.
 func (p *Player) Run(ctx context.Context) error {
 	var others sync.WaitGroup // readers, and who dials
-	others.Go(func() { p.read(p.conn, p.in) })
+	conn, in := p.conn, p.in
+	others.Go(func() { p.read(conn, in) })
 	ticker := time.NewTicker(time.Second / time.Duration(p.cfg.FrameRate))
 	defer ticker.Stop()
 	running, stop := context.WithCancel(ctx)
@@ -161,7 +162,8 @@ func (p *Player) Run(ctx context.Context) error {
 				break
 			}
 			if err = p.switchTo(a); err == nil {
-				others.Go(func() { p.read(a.conn, p.in) })
+				in := p.in
+				others.Go(func() { p.read(a.conn, in) })
 			}
 		case <-ticker.C:
 			if dialled == nil {
