@@ -153,7 +153,7 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 		"udp": {ill: body("/meanwhile.json", func(s string) string {
 			i := strings.Index(s, `"url":":`) + len(`"url":":`)
 			return s[:i] + blackPort + s[strings.Index(s[i:], "/")+i:]
-		}), short: 2 * time.Second, want: ": open UDP port " + blackPort},
+		}), short: 5 * time.Second, want: ": open UDP port " + blackPort},
 		"websocket": {ill: func(r *http.Response) error {
 			if r.StatusCode == http.StatusSwitchingProtocols {
 				return errors.New("not here")

@@ -391,11 +391,11 @@ func behind(t *testing.T, public string) (game *process, addr string) {
 // forwarded checks that the game knows where a player behind the proxy comes from.
 func forwarded(t *testing.T, game *process) {
 	t.Helper()
+	if err := game.stop(); err != nil { // first, as its log is written behind it
+		t.Errorf("the game ended with %v", err)
+	}
 	if !strings.Contains(game.log(), "remote=127.0.0.1:0") {
 		t.Errorf("no player came through X-Forwarded-For:\n%s", game.log())
-	}
-	if err := game.stop(); err != nil {
-		t.Errorf("the game ended with %v", err)
 	}
 }
 

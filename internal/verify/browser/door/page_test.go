@@ -34,10 +34,14 @@ import (
 const page = `<!doctype html><meta charset=utf-8><title>zap</title><link rel=icon href="data:,"><canvas></canvas>
 <script type=module>
 import { join } from %q
-const g = globalThis.game = await join({ canvas: document.querySelector("canvas"), view: { width: 40 } })
+const transport = new URLSearchParams(location.search).get("transport") ?? undefined
+const g = globalThis.game = await join({ canvas: document.querySelector("canvas"), view: { width: 40 }, transport })
 g.command = () => ({ move: g.keys.wasd, aim: 0, fire: false })
 g.draw = () => {}
 </script>`
+
+// overUDP makes the page use WebTransport alone: on a busy machine WebSocket could win the race.
+const overUDP = "?transport=webtransport"
 
 // notice is an expression of the page: the text over the canvas, or "".
 const notice = `(() => {
@@ -153,7 +157,7 @@ func TestPlayOverHTTPS(t *testing.T) {
 	a := authority.New(t)
 	url := serve(t, a, site.Door{})
 	p := open(t, a, anyRoot)
-	p.Open(url)
+	p.Open(url + overUDP)
 	p.WaitFor("globalThis.game?.me && game.stats.tick > 60")
 	var got struct {
 		Transport      string
@@ -199,7 +203,7 @@ func TestPageOfAnotherHost(t *testing.T) {
 	a := authority.New(t)
 	url := serve(t, a, site.Door{Origin: []string{"https://static.example:*"}})
 	p := open(t, a, anyRoot)
-	p.Open(another(t, a, "static.example", url+"meanwhile.js"))
+	p.Open(another(t, a, "static.example", url+"meanwhile.js") + "/" + overUDP)
 	p.WaitFor("globalThis.game?.me && game.stats.tick > 60")
 	var transport string
 	p.Eval("game.transport", &transport)
@@ -288,7 +292,7 @@ func TestBehindAReverseProxy(t *testing.T) {
 			r.SetURL(inner)
 			r.Out.Host = r.In.Host
 			r.Out.Header.Set("X-Forwarded-For", "192.0.2.44")
-		}}))
+		}}) + "/?transport=" + want)
 		p.WaitFor("globalThis.game?.me && game.stats.tick > 60")
 		var got string
 		p.Eval("game.transport", &got)
