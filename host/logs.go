@@ -20,8 +20,8 @@ const (
 	LogRefill = 10 * time.Second
 )
 
-// A logQueue writes log lines in a goroutine of its own. It is a slog.Handler; those made by
-// WithAttrs and WithGroup share the queue.
+// A logQueue is a slog.Handler that writes lines in a goroutine of its own while its Host runs, and
+// in place before and after. Those made by WithAttrs and WithGroup share the queue.
 type logQueue struct {
 	slog.Handler // that writes
 	*logLines
@@ -33,6 +33,9 @@ type logLines struct {
 	dropped atomic.Uint64
 	stop    chan struct{}
 	wg      sync.WaitGroup
+
+	mu     sync.Mutex // held to send, so that no line is sent once nobody writes any more
+	queued bool       // lines wait for the goroutine
 }
 
 type logLine struct {
@@ -45,12 +48,23 @@ func newLogQueue(to slog.Handler) *logQueue {
 		rates: transport.NewRates[string](LogBurst, LogRefill)}}
 }
 
-// Handle implements slog.Handler. It never waits.
-func (q *logQueue) Handle(_ context.Context, r slog.Record) error {
+// Log returns the logger of the host, which writes through Config.Log. While the host runs it never
+// waits: lines that come too fast, or that nobody reads, are dropped and counted in
+// Stats.LogDropped. Whatever players and strangers cause belongs there.
+func (h *Host) Log() *slog.Logger { return h.log }
+
+// Handle implements slog.Handler. It does not wait while lines are queued.
+func (q *logQueue) Handle(ctx context.Context, r slog.Record) error {
 	if !q.rates.Take(r.Message) {
 		q.dropped.Add(1)
 		return nil
 	}
+	q.mu.Lock()
+	if !q.queued {
+		q.mu.Unlock()
+		return q.Handler.Handle(ctx, r)
+	}
+	defer q.mu.Unlock()
 	select {
 	case q.lines <- logLine{q.Handler, r.Clone()}:
 	default:
@@ -69,8 +83,11 @@ func (q *logQueue) WithGroup(name string) slog.Handler {
 	return &logQueue{q.Handler.WithGroup(name), q.logLines}
 }
 
-// start begins to write.
+// start begins to queue lines.
 func (q *logLines) start() {
+	q.mu.Lock()
+	q.queued = true
+	q.mu.Unlock()
 	q.wg.Go(func() {
 		reported := uint64(0)
 		write := func(l logLine) {
@@ -87,17 +104,21 @@ func (q *logLines) start() {
 			case l := <-q.lines:
 				write(l)
 			case <-q.stop:
-				for {
-					select {
-					case l := <-q.lines:
-						write(l)
-					default:
-						return
-					}
+				for !q.drained() {
+					write(<-q.lines)
 				}
+				return
 			}
 		}
 	})
+}
+
+// drained reports whether no line waits, and then ends the queueing.
+func (q *logLines) drained() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queued = len(q.lines) > 0
+	return !q.queued
 }
 
 // end writes what waits, for endPatience at most.

@@ -70,3 +70,25 @@ func TestLogRates(t *testing.T) {
 		}
 	})
 }
+
+// Lines before a host runs and after it ended are written in place: nobody else would write them.
+func TestLogOfAHostAtRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var book logBook
+		q := newLogQueue(slog.NewTextHandler(&book, nil))
+		log := slog.New(q)
+		log.Info("before")
+		if !strings.Contains(book.String(), "msg=before") {
+			t.Error("a line before the start waits")
+		}
+		q.start()
+		log.Info("meanwhile")
+		q.end()
+		log.Info("after")
+		for _, want := range []string{"msg=meanwhile\n", "msg=after\n"} {
+			if !strings.Contains(book.String(), want) {
+				t.Errorf("%q is missing", want)
+			}
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"os"
 	"os/exec"
@@ -20,16 +21,17 @@ import (
 
 // Flags, sentences and exit statuses that programs with a site share.
 
-// Interrupted returns a context that ends when the program is interrupted. A second interrupt then kills
-// the program.
+// Interrupted returns a context that ends when the program is interrupted. A second interrupt then
+// kills the program.
 func Interrupted() (ctx context.Context, stop context.CancelFunc) {
 	ctx, stop = signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
 
-// Parse reads a command line into target, a pointer to a struct with kong's tags. If done is true, the
-// program should exit with code: 0 after it printed its help, 2 after it said on stderr what is wrong.
+// Parse reads a command line into target, a pointer to a struct with kong's tags. If done is true,
+// the program should exit with code: 0 after it printed its help, 2 after it said on stderr what is
+// wrong.
 func Parse(
 	target any, name, about string, vars map[string]string, args []string, stdout, stderr io.Writer,
 ) (parsed *kong.Context, code int, done bool) {
@@ -71,8 +73,17 @@ func Sentence(name string, err error) string {
 	return name + ": " + text
 }
 
-// Status returns the exit status for an error of Listen: 1 if the address is only not free now, 2 if the
-// command line asks for something impossible.
+// Logger returns a logger of text for people: warnings and errors, and more if it is verbose.
+func Logger(w io.Writer, verbose bool) *slog.Logger {
+	level := slog.LevelWarn
+	if verbose {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}
+
+// Status returns the exit status for an error of Listen: 1 if the address is only not free now, 2
+// if the command line asks for something impossible.
 func Status(err error) int {
 	var addr *addrError
 	if errors.As(err, &addr) && checkAddr(addr.Addr) == nil {

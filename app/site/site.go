@@ -149,7 +149,9 @@ func Listen(cfg Config) (*Site, error) {
 		s.Close()
 		return nil, err
 	}
-	s.host, err = host.New(s.cfg.Host)
+	if s.host, err = host.New(s.cfg.Host); err == nil {
+		s.log = s.host.Log()
+	}
 	if err == nil && cfg.Door.State != "" {
 		err = s.host.KeepBans(filepath.Join(cfg.Door.State, bansFile))
 	}
@@ -327,7 +329,6 @@ func (s *Site) Fingerprints() ([]cert.Fingerprint, error) {
 
 // Close releases the sockets of a site that is not served.
 func (s *Site) Close() {
-	defer flush(s.log)
 	for _, l := range []net.Listener{s.tcp, s.op, s.plain} {
 		if l != nil {
 			_ = l.Close()
@@ -345,7 +346,6 @@ func (s *Site) Close() {
 // Serve serves until ctx ends, then sends the players away and returns when everything has ended.
 // If program is nil, the page gets an error, and only native clients play.
 func (s *Site) Serve(ctx context.Context, program *Program) error {
-	defer flush(s.log)
 	s.program.Store(program)
 	base, endBase := context.WithCancel(context.WithoutCancel(ctx)) // of requests, until the players have left
 	defer endBase()
