@@ -47,6 +47,7 @@ type player struct {
 	words     *words // nil until the first message
 	wordStats WordStats
 	ended     bool // see Server.Ends
+	missed    bool // a message to it was lost while it was absent: its client begins anew
 }
 
 // delivered handles the acknowledgement of a packet.

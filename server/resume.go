@@ -96,7 +96,7 @@ func (s *Server) Resume(id PlayerID, now clock.Time, kept bool) (w session.Welco
 	}
 	s.Suspend(id, now)
 	p.absent = false
-	if kept = kept && gone <= keptFor; kept {
+	if kept = kept && gone <= keptFor && !p.missed; kept {
 		p.anotherPath(now)
 	} else {
 		for _, i := range p.spawns {
@@ -104,6 +104,7 @@ func (s *Server) Resume(id PlayerID, now clock.Time, kept bool) (w session.Welco
 		}
 		p.spawns = slices.Delete(p.spawns, 0, len(p.spawns))
 		_ = p.begin(now) // its limits were accepted before
+		p.missed = false
 	}
 	w = p.welcome()
 	w.Resumed, w.Kept = true, kept

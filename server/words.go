@@ -124,11 +124,10 @@ func (s *Server) hear() {
 
 func (p *player) hear() {
 	s, w := p.s, p.words
-	now := clock.Time(s.tick) * clock.Time(s.period)
 	done := 0
 	for ; done < len(w.waiting); done++ {
 		x := &w.waiting[done]
-		next, ok := s.rules.Messages[x.message].Admit(w.next[x.message], now)
+		next, ok := s.rules.Messages[x.message].Admit(w.next[x.message], s.now) // ticks may take longer
 		if !ok {
 			break // the others keep their order
 		}
@@ -181,7 +180,14 @@ func (p *player) run(x *word) error {
 func (p *player) tell(message int, from game.ID, body []byte) {
 	m := reliable.Message{Tick: p.s.tick, Entity: uint32(from), Kind: uint8(packet.FirstMessage + message),
 		AtOnce: true, Priority: vital, Body: body}
-	if !p.down.queue(m) {
+	switch {
+	case p.missed:
+		return
+	case !p.down.queue(m):
+		if p.absent { // what has no room is lost, so its client cannot go on with what it has
+			p.missed = true
+			return
+		}
 		p.end("messages to you did not get through in time", false)
 		return
 	}

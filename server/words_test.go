@@ -232,6 +232,49 @@ func TestWordsOverResume(t *testing.T) {
 	}
 }
 
+// Where ticks take longer than nominal, as under load, players who send as often as the game allows
+// do not fall behind: their clients count in real time.
+func TestWordsKeepUpWithSlowTicks(t *testing.T) {
+	n := newNest(t, Config{})
+	p := n.talker("ann")
+	n.tick(nil)
+	const spacing = 3
+	for i := range 200 {
+		for begin := n.now; n.now.Sub(begin) < 500*time.Millisecond; { // two a second are allowed
+			n.now = n.now.Add((spacing - 1) * n.s.Period())
+			n.tick(nil)
+		}
+		p.queue(squeakKind, text(fmt.Sprint(i)))
+		p.deliver()
+	}
+	n.tick(nil)
+	if ends := n.s.Ends(); len(n.heard) < 198 || len(ends) > 0 {
+		t.Errorf("the rules heard %d of 200 squeaks; %+v end", len(n.heard), ends)
+	}
+}
+
+// A player without a connection to whom more is said than is kept for it stays, and begins anew.
+func TestTooManyWordsForTheAbsent(t *testing.T) {
+	n := newNest(t, Config{})
+	ann := n.talker("ann")
+	n.tick(nil)
+	n.s.Suspend(ann.id, n.now)
+	_, p := n.s.find(ann.id)
+	for range reliable.DefaultMaxParts + 1 {
+		p.tell(0, 0, text("hello"))
+	}
+	if ends := n.s.Ends(); len(ends) > 0 {
+		t.Fatalf("%+v end", ends)
+	}
+	if w, ok := n.s.Resume(ann.id, n.now, true); !ok || w.Kept {
+		t.Errorf("a client that lacks a message goes on: %+v", w)
+	}
+	n.s.Suspend(ann.id, n.now)
+	if w, ok := n.s.Resume(ann.id, n.now, true); !ok || !w.Kept {
+		t.Errorf("the next time it does not go on: %+v", w)
+	}
+}
+
 // A message that arrived before a tick is handled before the commands of that tick, and what it
 // changes is an outside influence on the prediction.
 func TestWordsGoBeforeCommands(t *testing.T) {
