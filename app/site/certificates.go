@@ -93,24 +93,22 @@ func (a *acmeIssuer) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) { // the authority itself
 		return a.manager.GetCertificate(hello)
 	}
-	h := *hello
-	if h.ServerName == "" { // asked by its address
-		h.ServerName = a.names[0]
+	name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
+	if name == "" { // asked by its address
+		name = a.names[0]
 	}
-	if _, ok := a.ready.Load(strings.ToLower(strings.TrimSuffix(h.ServerName, "."))); !ok {
-		return nil, fmt.Errorf("site: there is no certificate for %q yet", h.ServerName)
+	if _, ok := a.ready.Load(name); !ok {
+		return nil, fmt.Errorf("site: there is no certificate for %q yet", name)
 	}
-	return a.issued(&h)
+	return a.issued(name)
 }
 
-// issued returns the certificate for h, and gets it first if there is none.
-func (a *acmeIssuer) issued(h *tls.ClientHelloInfo) (*tls.Certificate, error) {
-	// autocert looks for a cipher suite of TLS 1.2 before it trusts a client with ECDSA. QUIC has
-	// none, and would cost a second certificate, of RSA.
-	if slices.Contains(h.SupportedVersions, tls.VersionTLS13) {
-		h.CipherSuites = append(slices.Clone(h.CipherSuites), tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
-	}
-	return a.manager.GetCertificate(h)
+// issued returns the certificate for a name, and gets it first if there is none. It is of ECDSA
+// whatever the client says: autocert would get a second one, of RSA, for those without, for which it
+// takes QUIC, as that has no cipher suite of TLS 1.2.
+func (a *acmeIssuer) issued(name string) (*tls.Certificate, error) {
+	return a.manager.GetCertificate(&tls.ClientHelloInfo{ServerName: name,
+		CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
 }
 
 // Bounds of the time between two attempts to get a certificate. Let's Encrypt allows five failures an
@@ -125,7 +123,7 @@ func (a *acmeIssuer) obtain(ctx context.Context, log *slog.Logger) {
 	missing := slices.Clone(a.names)
 	for wait := firstRetry; ; wait = min(2*wait, mostRetry) {
 		missing = slices.DeleteFunc(missing, func(name string) bool {
-			c, err := a.issued(&tls.ClientHelloInfo{ServerName: name, SupportedVersions: []uint16{tls.VersionTLS13}})
+			c, err := a.issued(name)
 			if ctx.Err() != nil {
 				return false
 			}

@@ -17,8 +17,9 @@ const (
 	// MaxConnections is how many are open at once; one more is closed.
 	MaxConnections = 8192
 	// MaxConnectionsPerAddress is how many of them may come from one address, those of this machine
-	// and of trusted proxies excepted.
-	MaxConnectionsPerAddress = 128
+	// and of trusted proxies excepted. A browser opens six to load a page and keeps them for a
+	// minute, and host.DefaultPlayersPerAddress players may be behind one router.
+	MaxConnectionsPerAddress = 512
 	// sendBuffer is how many bytes of an answer the kernel holds for a client that does not read.
 	sendBuffer = 128 << 10
 	// StallTimeout is how long a client may take to read the next 16 kB of an answer.

@@ -499,12 +499,32 @@ func TestHandshakesDoNotWaitForTheAuthority(t *testing.T) {
 	asked := make(chan struct{}, 100)
 	directory := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked <- struct{}{} }))
 	defer directory.Close()
-	c := fromAuthority(&Door{ACME: []string{"Game.example"}, ACMEURL: directory.URL, State: t.TempDir()})
+	state := t.TempDir()
+	c := fromAuthority(&Door{ACME: []string{"Game.example"}, ACMEURL: directory.URL, State: state})
 	for _, name := range []string{"game.example", "GAME.example.", "", "other.example"} {
 		_, err := c.get(&tls.ClientHelloInfo{ServerName: name, SupportedVersions: []uint16{tls.VersionTLS13}})
 		if err == nil || !strings.Contains(err.Error(), "there is no certificate for") {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+	// Nor does one of a client that knows RSA alone, once there is a certificate.
+	certFile, keyFile := authority.New(t).Issue(time.Now().Add(100*time.Hour), "game.example")
+	var both []byte
+	for _, name := range []string{keyFile, certFile} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both = append(both, b...)
+	}
+	if err := os.WriteFile(filepath.Join(state, "game.example"), both, 0o600); err != nil { // as autocert keeps it
+		t.Fatal(err)
+	}
+	c.acme.ready.Store("game.example", true)
+	if _, err := c.get(&tls.ClientHelloInfo{ServerName: "Game.example", SupportedVersions: []uint16{tls.VersionTLS12},
+		SignatureSchemes: []tls.SignatureScheme{tls.PKCS1WithSHA256},
+		CipherSuites:     []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}); err != nil {
+		t.Error(err)
 	}
 	if len(asked) > 0 {
 		t.Error("a handshake asked the authority")
