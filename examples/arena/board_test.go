@@ -3,6 +3,7 @@ package arena
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -79,8 +80,24 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// stored returns how many frags the stored board of the lobby has.
+func stored(s *bolt.Store) (frags int) {
+	b, err := s.Load(context.Background(), "arena/room/lobby")
+	var board Board
+	if err == nil && b != nil {
+		err = json.Unmarshal(b, &board)
+	}
+	if err != nil {
+		panic(err)
+	}
+	for _, row := range board.Rows {
+		frags += row.Frags
+	}
+	return frags
+}
+
 // serve runs a server in which ann kills bob as often as he lives, and prints how many frags the
-// board of bob's client shows, whenever that changes.
+// board of bob's client shows, whenever that changes, once they are stored.
 func serve(path string) error {
 	store, err := bolt.Open(path)
 	if err != nil {
@@ -134,7 +151,7 @@ func serve(path string) error {
 				frags += b.Frags
 			}
 		})
-		if frags != last {
+		if frags != last && stored(store) >= frags {
 			fmt.Println(frags)
 			last = frags
 		}
@@ -160,7 +177,7 @@ func TestBoardSurvivesKill(t *testing.T) {
 		}
 		timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 		lines := bufio.NewScanner(out)
-		for n := 0; n <= turn && lines.Scan(); n++ {
+		for n := turn; n < 2 && lines.Scan(); n++ { // two of the first server, one of the next
 			frags := 0
 			if _, err := fmt.Sscan(lines.Text(), &frags); err != nil {
 				t.Fatalf("the server printed %q", lines.Text())
@@ -170,12 +187,11 @@ func TestBoardSurvivesKill(t *testing.T) {
 			}
 			seen = frags
 		}
-		time.Sleep(300 * time.Millisecond) // several times as long as a save takes to begin
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		timer.Stop()
 	}
 	if seen < 2 {
-		t.Errorf("two servers showed %d frags", seen)
+		t.Errorf("the last server showed %d frags", seen)
 	}
 }
