@@ -1,6 +1,7 @@
 package site
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -49,7 +50,9 @@ func (l *bounded) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
-			l.log.Warn("no connection can be accepted", "error", err) // no file descriptors, for instance
+			if !errors.Is(err, net.ErrClosed) {
+				l.log.Warn("no connection can be accepted", "error", err) // no file descriptors, for instance
+			}
 			return nil, err
 		}
 		if c, ok := l.count(conn); ok {
