@@ -66,6 +66,7 @@ type Bridge struct {
 	previous *client.Client // of the lost connection, while its picture is still shown
 	welcome  session.Welcome
 	welcomed clock.Time
+	races    int  // see mostRaces
 	joined   bool // the connection is open
 	nonce    [session.KeySize]byte
 	guest    [session.KeySize]byte

@@ -22,6 +22,10 @@ const (
 // same race, which sends this one away.
 const raceLasts = 10 * time.Second
 
+// mostRaces is how many such races may follow each other. More are those of two pages of one player,
+// which would take over from each other for ever.
+const mostRaces = 3
+
 // clean makes s fit a message: valid UTF-8 without control characters, at most that many bytes.
 func clean(s string, most int) string {
 	var kept []byte
@@ -100,6 +104,9 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) Answer {
 		return Answer{Refused: "The server's answer is not one of ours (" + err.Error() + ").", RetryMs: retryLater}
 	}
 	now := max(instant(nowMs), b.now)
+	if now.Sub(b.welcomed) >= raceLasts {
+		b.races = 0
+	}
 	b.hasNonce = false // the next hello joins anew
 	// Where the client resumes the records stay, and only the path is another.
 	if b.client == nil || b.client.Resume(w) != nil {
@@ -239,7 +246,8 @@ func (b *Bridge) Message(msg []byte) Reply {
 	}
 	say, retry := b.refusal(msg)
 	r, err := session.DecodeRefusal(msg)
-	if err == nil && r.Code == session.TakenOver && b.now.Sub(b.welcomed) < raceLasts {
+	if err == nil && r.Code == session.TakenOver && b.now.Sub(b.welcomed) < raceLasts && b.races < mostRaces {
+		b.races++
 		return Reply{} // we took over ourselves: the other transport of the race was admitted too, and later
 	}
 	if retry > 0 {

@@ -74,6 +74,22 @@ func TestRefusals(t *testing.T) {
 	if later := p.Message(encode(session.Refusal{Code: session.TakenOver, Text: elsewhere})); later.Goodbye != elsewhere {
 		t.Errorf("taken over much later: %+v", later)
 	}
+
+	// Two pages of one player do not take over from each other for ever.
+	for turn := range mostRaces + 1 {
+		msg, err := p.welcome.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := p.Welcome(msg, p.now()); a.Refused != "" {
+			t.Fatal(a.Refused)
+		}
+		p.w.run(raceLasts / 4)
+		later := p.Message(encode(session.Refusal{Code: session.TakenOver, Text: elsewhere}))
+		if (later.Goodbye == elsewhere) != (turn == mostRaces) {
+			t.Errorf("taken over %d times: %+v", turn+1, later)
+		}
+	}
 }
 
 // A hello carries the key that the page keeps for its player, if it is one.
