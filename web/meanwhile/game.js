@@ -307,7 +307,7 @@ export class PageGame {
       if (this.me && !this.driving) {
         const command = this.ask("g.command", this.command) ?? {}
         const bad = this.commandFields.write(command, commandFloats)
-        if (bad) this.mistake(`g.command: ${bad} is not a number`)
+        if (bad) this.mistake(`g.command: ${bad}`)
       }
       this.input.commandMade()
       this.call("tick", bytes, pressedMs)

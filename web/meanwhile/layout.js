@@ -86,13 +86,13 @@ export class Fields {
    * @param {Plain} object
    * @param {Floats} floats
    * @param {string[]} [texts] gets the texts, in their order
-   * @returns {string} the name of a field that is not a number, or ""
+   * @returns {string} what is wrong with a field, or ""
    */
   write(object, floats, texts) {
     let bad = "", at = 0
-    const put = (/** @type {any} */ v, /** @type {string} */ name) => {
+    const put = (/** @type {any} */ v, /** @type {string} */ name, /** @type {string[]} */ words = []) => {
       v = +(v ?? 0)
-      if (v !== v) { bad = name; v = 0 }
+      if (v !== v) { bad = `${name} is ${words.length ? "none of " + words.join(", ") : "not a number"}`; v = 0 }
       floats[at++] = v
     }
     for (const { name, type, names = [], length = 0 } of this.list) {
@@ -112,7 +112,7 @@ export class Fields {
         put(utf8.encode(s).length, name)
         texts.push(s)
       } else if (PARTS[type]) for (const part of PARTS[type]) put(v?.[part], name)
-      else put(type === "enum" && typeof v === "string" ? (names.includes(v) ? names.indexOf(v) : NaN) : v, name)
+      else put(type === "enum" && typeof v === "string" ? (names.includes(v) ? names.indexOf(v) : NaN) : v, name, names)
     }
     return bad
   }

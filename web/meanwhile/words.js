@@ -29,7 +29,7 @@ export class Words {
     if (asks !== !!message.answer) return { error: `${name} is ${asks ? "no request: use g.send" : "a request: use g.request"}.`, call: 0 }
     const floats = new Float64Array(message.fields.size), texts = /** @type {string[]} */ ([])
     const bad = message.fields.write(fields, floats, texts)
-    if (bad) return { error: `${name}: ${bad} is not a number.`, call: 0 }
+    if (bad) return { error: `${name}: ${bad}.`, call: 0 }
     return this.say(at, new Uint8Array(floats.buffer), texts.join("")) || { error: "The game has stopped.", call: 0 }
   }
 
