@@ -73,7 +73,7 @@ const (
 	firstDelay = 40 * time.Millisecond
 	// usualLead is how long before their ticks commands come on a path without jitter: they wait
 	// for a frame and for each other.
-	usualLead = 24 * time.Millisecond
+	usualLead = 28 * time.Millisecond
 	// pathTolerance is by how much a picture may be older than what is measured says, and a sixth
 	// of the playout delay: it is chosen in steps of a tenth.
 	pathTolerance = 6 * time.Millisecond
@@ -88,7 +88,7 @@ const (
 	// were up to now. These are followed by 1/usualUp of the time that passes where they grow, and
 	// by 1/usualDown where they shrink. An honest playout delay moves by up to a tenth, seldom far.
 	jumpTolerance      = 20 * time.Millisecond
-	newerTolerance     = 30 * time.Millisecond // after a stall pictures get newer fast
+	newerTolerance     = 26 * time.Millisecond // after a stall pictures get newer fast
 	usualUp, usualDown = 20, 4
 	// afterStall is for how long a picture that stood still without packets may be catching up: it
 	// does so by a tenth of the time.
@@ -143,7 +143,8 @@ type Norm struct {
 // old the newest state becomes there, and how long before their ticks commands come to be in time.
 // packets is the time from one packet of the server to the next.
 func (c *Claims) Norm(now clock.Time, trip, packets time.Duration) Norm {
-	age, frame := max(min(c.ages.most, c.ages.second+2*packets), c.Chosen), min(max(c.frame, leastFrame), mostFrame)
+	ages := max(c.ages.most, c.ages.present()) // clients wait longer at once, not from the next second on
+	age, frame := max(min(ages, c.ages.second+2*packets), c.Chosen), min(max(c.frame, leastFrame), mostFrame)
 	if now.Sub(c.begun) < learnFor {
 		age, frame = max(age, 2*packets+firstDelay), mostFrame
 	}
@@ -326,6 +327,9 @@ type spans struct {
 	// The two largest ones and the middle one, of the seconds before the present one.
 	most, second, middle time.Duration
 }
+
+// present returns the largest value of the present second, 0 if there is none yet.
+func (s *spans) present() time.Duration { return time.Duration(s.ring[s.at]) * spanGrain }
 
 const (
 	spanPart  = time.Second
