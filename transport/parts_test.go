@@ -410,3 +410,24 @@ func TestPacketFlood(t *testing.T) {
 	}
 	in.Close("")
 }
+
+// Who shares one of its two counters with others who did too much may go on.
+func TestRatesOfManyKeys(t *testing.T) {
+	r := NewRates[int](1, time.Hour)
+	const n = 512
+	for key := range n {
+		r.Take(key)
+	}
+	refused := 0
+	for key := range n {
+		if r.Take(key) {
+			t.Fatalf("key %d may twice", key)
+		}
+		if !r.Take(n + key) {
+			refused++
+		}
+	}
+	if refused > 45 { // about 16 of them share both; with one counter each about 90 would share it
+		t.Errorf("%d of %d keys are refused for what others did", refused, n)
+	}
+}

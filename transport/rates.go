@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// rateCounters is how many counters all keys of a Rates share, by a hash with a secret seed: memory
-// is bounded, and nobody can choose whom to share a counter with.
+// rateCounters is how many counters all keys of a Rates share, twice, by hashes with a secret seed:
+// memory is bounded, and nobody can choose whom to share a counter with. Each key has two, of which
+// the lower one counts: few keys share both.
 const rateCounters = 4096
 
 // Rates bounds how often something may be done under one key, such as an address: some times at
-// once, and after that at a steady rate. Its size is fixed; rarely, two keys share a counter. Safe
-// for concurrent use.
+// once, and after that at a steady rate. Its size is fixed; very rarely, two keys count as one.
+// Safe for concurrent use.
 type Rates[K comparable] struct {
 	burst float64
 	per   time.Duration // in which the whole burst refills
 
 	mu       sync.Mutex
 	seed     maphash.Seed
-	counters [rateCounters]rateCounter
+	counters [2][rateCounters]rateCounter
 }
 
 // A rateCounter forgets with time.
@@ -37,11 +38,12 @@ func NewRates[K comparable](burst int, per time.Duration) *Rates[K] {
 func (r *Rates[K]) Take(key K) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.counter(key)
-	if c.used+1 > r.burst {
+	a, b := r.pair(key)
+	if min(a.used, b.used)+1 > r.burst {
 		return false
 	}
-	c.used++
+	a.used++
+	b.used++
 	return true
 }
 
@@ -49,14 +51,18 @@ func (r *Rates[K]) Take(key K) bool {
 func (r *Rates[K]) used(key K) float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.counter(key).used
+	a, b := r.pair(key)
+	return min(a.used, b.used)
 }
 
-// counter returns the counter of a key as of now. r.mu is held.
-func (r *Rates[K]) counter(key K) *rateCounter {
-	c := &r.counters[maphash.Comparable(r.seed, key)%rateCounters]
+// pair returns the counters of a key as of now. r.mu is held.
+func (r *Rates[K]) pair(key K) (a, b *rateCounter) {
+	h := maphash.Comparable(r.seed, key)
+	a, b = &r.counters[0][h%rateCounters], &r.counters[1][h>>32%rateCounters]
 	now := time.Now()
-	c.used = max(0, c.used-r.burst*(float64(now.Sub(c.at))/float64(r.per)))
-	c.at = now
-	return c
+	for _, c := range []*rateCounter{a, b} {
+		c.used = max(0, c.used-r.burst*(float64(now.Sub(c.at))/float64(r.per)))
+		c.at = now
+	}
+	return a, b
 }
