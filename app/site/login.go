@@ -180,12 +180,28 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request) {
 
 // An order is what an operator asks for with POST.
 type order struct {
-	Player  uint64       `json:"player"`
-	Name    string       `json:"name"`
-	Room    string       `json:"room"`
-	From    netip.Prefix `json:"from"`
-	Seconds int64        `json:"seconds"`
-	Why     string       `json:"why"`
+	Player  uint64  `json:"player"`
+	Name    string  `json:"name"`
+	Room    string  `json:"room"`
+	From    network `json:"from"`
+	Seconds int64   `json:"seconds"`
+	Why     string  `json:"why"`
+}
+
+// A network is an address, or several as 192.0.2.0/24 names them.
+type network netip.Prefix
+
+// UnmarshalText reads either.
+func (n *network) UnmarshalText(text []byte) error {
+	p, err := netip.ParsePrefix(string(text))
+	if a, wrong := netip.ParseAddr(string(text)); wrong == nil {
+		p, err = netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
+	}
+	if err != nil {
+		return fmt.Errorf("from %q is neither an address nor a network such as 192.0.2.0/24", text)
+	}
+	*n = network(p)
+	return nil
 }
 
 // orders adds what only operators and login servers may do to mux: POST /token, /kick, /ban and
@@ -211,12 +227,12 @@ func (s *Site) orders(mux *http.ServeMux) {
 		})
 	}
 	handle("/kick", func(w http.ResponseWriter, o order) error {
-		fmt.Fprintln(w, s.host.Kick(host.Who{Account: o.Player, From: o.From}, o.Why))
+		fmt.Fprintln(w, s.host.Kick(host.Who{Account: o.Player, From: netip.Prefix(o.From)}, o.Why))
 		return nil
 	})
 	handle("/ban", func(w http.ResponseWriter, o order) error {
 		seconds := min(o.Seconds, maxBanSeconds)
-		return s.host.Ban(host.Who{Account: o.Player, From: o.From}, time.Duration(seconds)*time.Second, o.Why)
+		return s.host.Ban(host.Who{Account: o.Player, From: netip.Prefix(o.From)}, time.Duration(seconds)*time.Second, o.Why)
 	})
 	if l := s.cfg.Host.Login; l != nil {
 		handle("/revoke", func(w http.ResponseWriter, o order) error { l.Revoke(o.Player); return nil })

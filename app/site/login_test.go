@@ -138,6 +138,12 @@ func TestOrders(t *testing.T) {
 	if n := order("/kick", `{"from": "127.0.0.0/8", "why": "enough"}`, http.StatusOK); n != "0\n" {
 		t.Errorf("%q were kicked", n)
 	}
+	if n := order("/kick", `{"from": "192.0.2.7", "why": "enough"}`, http.StatusOK); n != "0\n" {
+		t.Errorf("%q were kicked", n)
+	}
+	if why := order("/ban", `{"from": "here"}`, http.StatusBadRequest); !strings.Contains(why, "such as 192.0.2.0/24") {
+		t.Errorf("a ban of here: %s", why)
+	}
 	order("/ban", `{"seconds": 3600}`, http.StatusBadRequest)
 	order("/ban", `{"playr": 7}`, http.StatusBadRequest)
 	order("/kick", strings.Repeat(" ", maxOrder+1)+"{}", http.StatusBadRequest)

@@ -141,7 +141,7 @@ func (b *Bridge) began(w *session.Welcome) string {
 	case [session.RunSize]byte(b.resume[:]) != [session.RunSize]byte(w.Resume[:]):
 		return "The server has restarted. You begin anew."
 	}
-	return "You were away for too long, so you begin anew."
+	return "Your place was not kept, so you begin anew."
 }
 
 // setResume notes what an Answer told a page to keep. Anything else is ignored.

@@ -269,7 +269,7 @@ func TestResumeKey(t *testing.T) {
 		run  byte
 		want string
 	}{
-		{1, "You were away for too long, so you begin anew."},
+		{1, "Your place was not kept, so you begin anew."},
 		{9, "The server has restarted. You begin anew."},
 	} {
 		p.Lost()
