@@ -358,6 +358,7 @@ func TestPanics(t *testing.T) {
 		if st.Faults < 50 || st.Failed != 0 || st.Players != 2 {
 			t.Errorf("%+v", st)
 		}
+		synctest.Wait() // the log is written behind the host
 		if n := strings.Count(s.log.String(), "as the test asked"); n < 2 || n > 10 {
 			t.Errorf("%d lines in the log on %d faults", n, st.Faults)
 		}
@@ -372,6 +373,7 @@ func TestPanics(t *testing.T) {
 		if st.Failed != 1 || st.Players != 1 || len(st.Rooms) != 1 || st.Rooms[0].Name != "two" {
 			t.Errorf("%+v", st)
 		}
+		synctest.Wait()
 		if !strings.Contains(s.log.String(), "begins after") {
 			t.Error("the log does not say what happened")
 		}

@@ -258,6 +258,7 @@ func TestStoreFails(t *testing.T) {
 		if n.Ticks < 605 || n.Longest > time.Millisecond {
 			t.Errorf("%d ticks in 61 s, the longest took %v", n.Ticks, n.Longest)
 		}
+		synctest.Wait() // the log is written behind the host
 		if log := s.log.String(); strings.Count(log, "records could not be stored") != int(n.Records.SaveFailed) {
 			t.Errorf("the log says\n%s", log)
 		}
@@ -325,6 +326,7 @@ func TestRecordsOfBrokenRules(t *testing.T) {
 		s = newStage(t, Config{Rules: rules, Store: store})
 		_, err := headless.Join(context.Background(), s.dial(), headless.Config{Rules: rules, Clock: s.Clock(),
 			Guest: [session.KeySize]byte{1}})
+		synctest.Wait()
 		if err == nil || !strings.Contains(s.log.String(), key) {
 			t.Errorf("a record that is no JSON of the rules' gave %v, and the log says\n%s", err, s.log)
 		}

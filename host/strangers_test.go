@@ -203,6 +203,7 @@ func TestRoomsEnd(t *testing.T) {
 		if st := s.Stats(); len(st.Rooms) != 0 {
 			t.Errorf("%d rooms are open after the grace time", len(st.Rooms))
 		}
+		synctest.Wait()
 		if st := s.Stats(); strings.Contains(s.log.String(), "could not join") {
 			t.Errorf("%+v\n%s", st, s.log)
 		}
