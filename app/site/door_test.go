@@ -263,8 +263,13 @@ func TestProxiedPlayers(t *testing.T) {
 		if trusted {
 			d.TrustProxy, d.PublicAddr = []string{"127.0.0.0/8"}, "game.example"
 		}
-		s := serve(t, Config{Door: d, Host: host.Config{
-			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}}, fake(t))
+		s, err := Listen(Config{Addr: "127.0.0.1:0", Door: d, Host: host.Config{Rules: rules(t), // and no more:
+			// while a host runs, its log is written behind it
+			Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.Close)
 		var seen string
 		h := s.forwarded(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.RemoteAddr }))
 		r, err := http.NewRequest(http.MethodGet, "/", nil)
