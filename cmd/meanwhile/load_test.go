@@ -48,7 +48,8 @@ func TestLoadRates(t *testing.T) {
 		go func() { done <- h.Run(ctx, server) }()
 		l := &load{Players: 3, For: 10 * time.Second}
 		r := l.play(t.Context(), rules, now, func(context.Context) (transport.Conn, error) { return server.Dial() })
-		if r.Joined != 3 || r.Lost != 0 || r.Error != "" || r.Seconds != 10 || r.UpHz < 58 || r.UpHz > 61 ||
+		// Until a path has shown that it loses nothing, presses go out twice.
+		if r.Joined != 3 || r.Lost != 0 || r.Error != "" || r.Seconds != 10 || r.UpHz < 58 || r.UpHz > 63 ||
 			r.DownHz < 19 || r.DownHz > 21 || r.Confirmed < 3*190 || r.Delay99 > 120 || r.Starved > 0 {
 			t.Errorf("%+v", *r)
 		}
