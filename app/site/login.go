@@ -231,8 +231,8 @@ func (s *Site) orders(mux *http.ServeMux) {
 		return nil
 	})
 	handle("/ban", func(w http.ResponseWriter, o order) error {
-		seconds := min(o.Seconds, maxBanSeconds)
-		return s.host.Ban(host.Who{Account: o.Player, From: netip.Prefix(o.From)}, time.Duration(seconds)*time.Second, o.Why)
+		length := time.Duration(min(o.Seconds, maxBanSeconds)) * time.Second
+		return s.host.Ban(host.Who{Account: o.Player, From: netip.Prefix(o.From)}, length, o.Why)
 	})
 	if l := s.cfg.Host.Login; l != nil {
 		handle("/revoke", func(w http.ResponseWriter, o order) error { l.Revoke(o.Player); return nil })
