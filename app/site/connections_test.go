@@ -77,6 +77,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 				}
 			}
 		}
+		synctest.Wait() // until the last one is noted
 		_ = conns[0].Close()
 		_ = conns[0].Close() // counts once
 		if closed(p.dial("203.0.113.7:2")) || !closed(p.dial("203.0.113.7:3")) {
@@ -85,6 +86,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 		if l.refused.Load() != 2 {
 			t.Errorf("%d were refused", l.refused.Load())
 		}
+		synctest.Wait()
 		for _, c := range conns {
 			_ = c.Close()
 		}
