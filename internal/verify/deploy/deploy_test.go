@@ -424,6 +424,16 @@ func TestCaddy(t *testing.T) {
 	if !pool.AppendCertsFromPEM(pem) {
 		t.Fatalf("Caddy's authority cannot be read: %v", err)
 	}
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) { // it listens before it has a certificate
+		c, err := tls.Dial("tcp", public, &tls.Config{RootCAs: pool})
+		if err == nil {
+			c.Close()
+			break
+		}
+		if time.Since(begin) > limit {
+			t.Fatal(err)
+		}
+	}
 	visit(t, "https://"+public, pool)
 	forwarded(t, game)
 }
