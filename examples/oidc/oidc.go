@@ -40,6 +40,8 @@ const (
 	// keysEvery is the least time between two questions for the provider's keys: tokens that name
 	// unknown keys cost no more.
 	keysEvery = time.Minute
+	// p256Bytes is the size of a coordinate of P-256 in a JSON Web Key (RFC 7518, section 6.2.1.2).
+	p256Bytes = 32
 	// maxAnswer is the largest answer of a provider in bytes.
 	maxAnswer = 1 << 20
 	// skew is how far the clocks of provider and game may differ.
@@ -180,16 +182,23 @@ func (p *Provider) ask() (map[string]crypto.PublicKey, error) {
 	if err := fetch(found.Keys, &set); err != nil {
 		return nil, err
 	}
-	number := func(text string) *big.Int {
+	bytesOf := func(text string) []byte {
 		b, _ := base64.RawURLEncoding.DecodeString(text)
-		return new(big.Int).SetBytes(b)
+		return b
 	}
+	number := func(text string) *big.Int { return new(big.Int).SetBytes(bytesOf(text)) }
 	keys := make(map[string]crypto.PublicKey)
 	for _, k := range set.Keys {
 		switch {
 		case k.Kty == "EC" && k.Crv == "P-256":
-			key := &ecdsa.PublicKey{Curve: elliptic.P256(), X: number(k.X), Y: number(k.Y)}
-			if _, err := key.ECDH(); err == nil { // it is on the curve
+			// An uncompressed point of SEC 1: 4, then both coordinates. It is checked to be on the curve.
+			point := make([]byte, 1+2*p256Bytes)
+			point[0] = 4
+			if x, y := bytesOf(k.X), bytesOf(k.Y); len(x) == p256Bytes && len(y) == p256Bytes {
+				copy(point[1:], x)
+				copy(point[1+p256Bytes:], y)
+			}
+			if key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), point); err == nil {
 				keys[k.Kid] = key
 			}
 		case k.Kty == "RSA" && number(k.E).IsInt64():

@@ -122,7 +122,7 @@ func TestBoardOutlivesTheServer(t *testing.T) {
 		t.Errorf("loaded again the page has the key %q, had %q", again, key)
 	}
 	stop()
-	url, stop = serve(addr)
+	_, stop = serve(addr)
 	bob.WaitLonger("g.stats.state !== 0 && g.world.best.length >= 6 && "+frags+" >= "+jsonOf(before), time.Minute)
 	bob.WaitLonger("g.world.best.filter(b => b.name === 'ann').length === 1 && "+frags+" > "+jsonOf(before+4), time.Minute)
 	ann.Errors() // of the time between two servers
