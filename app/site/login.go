@@ -184,7 +184,7 @@ type order struct {
 	Name    string  `json:"name"`
 	Room    string  `json:"room"`
 	From    network `json:"from"`
-	Seconds int64   `json:"seconds"`
+	Seconds *int64  `json:"seconds"`
 	Why     string  `json:"why"`
 }
 
@@ -231,7 +231,10 @@ func (s *Site) orders(mux *http.ServeMux) {
 		return nil
 	})
 	handle("/ban", func(w http.ResponseWriter, o order) error {
-		length := time.Duration(min(o.Seconds, maxBanSeconds)) * time.Second
+		if o.Seconds == nil || *o.Seconds < 0 {
+			return errors.New("for how many seconds is missing, or below 0; 0 lifts a ban")
+		}
+		length := time.Duration(min(*o.Seconds, maxBanSeconds)) * time.Second
 		return s.host.Ban(host.Who{Account: o.Player, From: netip.Prefix(o.From)}, length, o.Why)
 	})
 	if l := s.cfg.Host.Login; l != nil {

@@ -129,7 +129,12 @@ func TestOrders(t *testing.T) {
 	if err := s.join(issue()); !refusedWith(err, session.Removed) || !strings.Contains(err.Error(), "for ever") {
 		t.Errorf("banned for ever: %v", err)
 	}
-	order("/ban", `{"player": 7}`, http.StatusOK)
+	order("/ban", `{"player": 7}`, http.StatusBadRequest)
+	order("/ban", `{"player": 7, "seconds": -3}`, http.StatusBadRequest)
+	if err := s.join(issue()); !refusedWith(err, session.Removed) {
+		t.Errorf("a ban without a length has lifted the one before: %v", err)
+	}
+	order("/ban", `{"player": 7, "seconds": 0}`, http.StatusOK)
 	tok := issue()
 	order("/revoke", `{"player": 7}`, http.StatusOK)
 	if err := s.join(tok); !refusedWith(err, session.BadToken) {
@@ -141,7 +146,7 @@ func TestOrders(t *testing.T) {
 	if n := order("/kick", `{"from": "192.0.2.7", "why": "enough"}`, http.StatusOK); n != "0\n" {
 		t.Errorf("%q were kicked", n)
 	}
-	if why := order("/ban", `{"from": "here"}`, http.StatusBadRequest); !strings.Contains(why, "such as 192.0.2.0/24") {
+	if why := order("/ban", `{"from": "here", "seconds": 9}`, http.StatusBadRequest); !strings.Contains(why, "such as 192.0.2.0/24") {
 		t.Errorf("a ban of here: %s", why)
 	}
 	order("/ban", `{"seconds": 3600}`, http.StatusBadRequest)
