@@ -16,33 +16,26 @@
 //   view        {width: 40} shows 40 metres across around the own avatar; {x, y, width, height} always shows this rectangle;
 //               null switches the camera off: g.draw gets CSS pixels and the page sets g.camera = {toWorld(x, y)}.
 //               background: a colour. grid: false hides the faint lines, one every 5 m
-//   name, room  of the player and of the match; default: ?name= and ?room= of the page's address
-//   code        of a private room, which its first player chooses; default: ?code= of the page's address
-//   token       a connect token in base64, or a function that returns the next one; or else:
-//   credential  what the server's login reads, such as an ID token of OpenID Connect, or a function that returns it
+//   name, room, code   of player, match and private room, whose first player chooses it; default: ?name= ?room= ?code=
+//   token, credential  a connect token in base64, or what the server's login reads; or a function that returns the next one
 //   autopilot   true: the game's bot plays until somebody touches a key, a mouse button or the screen
 //   transport   "webtransport" or "websocket" uses only this one; default: whichever answers first
 //   settings    {name: value} for the engine, as for g.set
-//   config      address of the server's answers to the page, default "/meanwhile.json" on the host that this library came from:
-//               a page of another host imports it as "https://game.example/meanwhile.js", if the server allows it (--origin)
+//   config      address of the server's answers to the page, default "/meanwhile.json" on the host that this library came from
 //
 // The page provides these:
 //   g.command() returns the command of the next tick; a missing field is zero. Not called without an avatar or on autopilot
 //   g.draw(world) draws one frame. world has one array per kind, as g.world
 //   g.on.<event>(e) handles an event: its fields, e.key (unique), e.entity (who caused it, 0: nobody), e.mine
-//   g.on.receipt(e) shows how the server judged a shot of one's own: e.target, e.hit, e.seen and e.used (where the target was
-//     on the screen, and where it was judged), e.offMm (how far apart the two are), e.reason; of games whose commands have a
-//     press. e.seen, e.used and with either of them e.offMm may be undefined: the shot hit nothing on the screen, or the
-//     player did not see the target where it was judged
-//   g.on.<message>(m, from, tick) handles a message of the rules, such as chat: its fields, the avatar of the player who caused it
-//     (0: nobody), and the tick in which the server sent it
+//   g.on.receipt(e) shows how the server judged a shot of one's own: e.target, e.hit, e.reason, e.seen and e.used (where the
+//     target was on the screen, and where it was judged), e.offMm (between the two). Each of these three may be undefined
+//   g.on.<message>(m, from, tick) handles a message of the rules: its fields, who caused it (0: nobody), when it was sent
 //   g.undo.<event>(e) takes back an event of the same key that was shown as predicted and has not happened
 // and reads these:
 //   g.ctx g.canvas g.width g.height   2D context; size of the canvas in CSS pixels
 //   g.world g.me g.now                entities by kind; the own avatar or undefined; instant of this frame
 //   g.offset                          {x, y, z}: how far g.me is drawn from where the rules have it
-//   g.keys     wasd, space, shift, has("KeyE"): down now, or pressed since the last command; press(code) and release(code)
-//              for buttons on the page
+//   g.keys     wasd, space, shift, has("KeyE"): down now, or pressed since the last command; press(code) release(code)
 //   g.mouse    x, y (CSS pixels), pos (metres), pressed, right, angleFrom(pos), stick (direction of the aiming finger, or null)
 //   g.camera   toWorld(x, y) and toScreen(pos); x and y in the middle of the canvas; scale in CSS pixels per metre
 //   g.stats g.packets                 measurements; the datagrams since the last frame, if setting packets is 1
@@ -63,7 +56,6 @@
 // follows g.me.pos as drawn.
 //
 // On a touch screen the left half moves; the right half aims by dragging and fires by dragging far, or by a tap at the place.
-//
 // Types for an editor: meanwhile.d.ts. Settings, measurements and /meanwhile.json: docs/BRIDGE.md.
 import { PageGame } from "./meanwhile/game.js"
 
