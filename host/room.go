@@ -50,6 +50,7 @@ type room struct {
 	company   atomic.Uint64 // 0 while no human is here, then how often that has changed; for the bots
 	companies uint64
 	looked    clock.Time // when look ran last
+	warned    bool       // that the world's numbers run short
 	silent    []server.PlayerID
 	spare     []byte
 	seqs      []wire.Seq
@@ -274,6 +275,9 @@ func (r *room) loop(ctx context.Context) (why session.Refusal) {
 			now := r.h.clock()
 			if now.Sub(r.looked) >= lookEvery {
 				r.look(now)
+				if why, over := r.wear(r.srv.Worn()); over {
+					return why
+				}
 			}
 			if r.humans == 0 && (!r.stayed || now.Sub(r.empty) >= r.h.cfg.Grace) && r.h.retire(r) {
 				return session.Refusal{Code: session.NoRoom, Text: "nobody was here"}
@@ -549,6 +553,27 @@ func (r *room) look(now clock.Time) {
 	r.giveUp(now)
 	r.faults.flush(now)
 	r.publish()
+}
+
+// Shares of a world's numbers that are used up, see server.Server.Worn: from worn on it says so, at
+// wornOut it ends.
+const (
+	worn    = 0.75
+	wornOut = 0.98
+)
+
+// wear logs that the numbers of the room's world run short, months before they do, and reports when
+// the room has to end: its players join again and find a new world.
+func (r *room) wear(share float64) (why session.Refusal, over bool) {
+	if share >= wornOut {
+		return session.Refusal{Code: session.ShuttingDown, Text: "this world has grown too old and begins anew"}, true
+	}
+	if share >= worn && !r.warned {
+		r.warned = true
+		r.log.Error("this world runs short of numbers: it ends when nobody is in it, or by force",
+			"used", share, "ends", wornOut, "tick", r.srv.Tick())
+	}
+	return why, false
 }
 
 // call runs f in the loop between two ticks, and reports whether it ran: not if the room has ended.

@@ -159,6 +159,9 @@ func (e *Engine) Think(bot BotFunc, id ID, cmd []int64, seer Seer) error {
 	return err
 }
 
+// NextID returns the ID of the entity that is spawned next.
+func (e *Engine) NextID() ID { return e.w.nextID }
+
 // Spawned returns the entities that appeared since Drain, in order.
 func (e *Engine) Spawned() []ID { return e.w.spawned }
 
