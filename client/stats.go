@@ -37,7 +37,7 @@ type Stats struct {
 	Synced     bool          // the server reported on commands of this player's
 	ClockSteps uint64        // how often a clock was set, the local one or the server's
 	Hangs      uint64        // how often commands were made anew, as the server had stood still
-	Bound      time.Duration // of the error of the estimated server time, whatever the path does
+	Bound      time.Duration // of the error of the estimated server time, see clock.Estimator.MaxError
 	Estimated  time.Duration // the same while the clocks' rates change slowly: see clock.Estimator.SteadyError
 
 	Delay       time.Duration // playout delay: server time minus playout time

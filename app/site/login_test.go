@@ -146,7 +146,8 @@ func TestOrders(t *testing.T) {
 	if n := order("/kick", `{"from": "192.0.2.7", "why": "enough"}`, http.StatusOK); n != "0\n" {
 		t.Errorf("%q were kicked", n)
 	}
-	if why := order("/ban", `{"from": "here", "seconds": 9}`, http.StatusBadRequest); !strings.Contains(why, "such as 192.0.2.0/24") {
+	why := order("/ban", `{"from": "here", "seconds": 9}`, http.StatusBadRequest)
+	if !strings.Contains(why, "such as 192.0.2.0/24") {
 		t.Errorf("a ban of here: %s", why)
 	}
 	order("/ban", `{"seconds": 3600}`, http.StatusBadRequest)

@@ -473,7 +473,9 @@ func (e *Estimator) At(local Time) (remote Time, bound time.Duration, ok bool) {
 }
 
 // MaxError returns the largest possible error of Offset, whatever the path does in either
-// direction, as long as the rates of the two clocks differ by at most MaxSkew.
+// direction, as long as the rates of the two clocks differ by at most MaxSkew. A clock that is set
+// by less than a round trip cannot be told from a path that changed: for up to a minute the error
+// may then exceed this by as much.
 func (e *Estimator) MaxError() time.Duration { return e.bound }
 
 // SteadyError returns how wrong At can be at a local instant while both clocks run at a steady
