@@ -164,10 +164,13 @@ export class Connection {
         if (!reply?.goodbye) return
         this.worker.postMessage({ do: "close" })
         this.transport = game.transport = ""
+        clearInterval(this.countdown)
         return this.refused(reply.goodbye)
       }
       case "welcome": return this.welcome(message)
       case "lost":
+        // Given up already, by the server's word or by us: the Worker said so before it knew. That is no reason to come back.
+        if (!this.transport) return
         this.transport = game.transport = ""
         game.call("lost", clock())
         clearInterval(this.countdown)
