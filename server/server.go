@@ -237,7 +237,8 @@ func (s *Server) Tick() clock.Tick { return s.tick }
 // whichever is larger. Ticks last 2.3 years at 60 a second, IDs 50 days if a thousand entities
 // appear in each. At 1 the world breaks: whoever runs it ends it before.
 func (s *Server) Worn() float64 {
-	return float64(max(uint32(s.tick), uint32(s.eng.NextID()))) / (1 << 32)
+	const all = 1 << 32
+	return float64(max(uint32(s.tick), uint32(s.eng.NextID()))) / all
 }
 
 // Now returns the server time of the newest tick.

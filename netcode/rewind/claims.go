@@ -73,7 +73,7 @@ const (
 	firstDelay = 40 * time.Millisecond
 	// usualLead is how long before their ticks commands come on a path without jitter: they wait
 	// for a frame and for each other.
-	usualLead = 28 * time.Millisecond
+	usualLead = 26 * time.Millisecond
 	// pathTolerance is by how much a picture may be older than what is measured says, and a sixth
 	// of the playout delay: it is chosen in steps of a tenth.
 	pathTolerance = 6 * time.Millisecond
