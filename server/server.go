@@ -238,7 +238,7 @@ func (s *Server) Tick() clock.Tick { return s.tick }
 // appear in each. At 1 the world breaks: whoever runs it ends it before.
 func (s *Server) Worn() float64 {
 	const all = 1 << 32
-	return float64(max(uint32(s.tick), uint32(s.eng.NextID()))) / all
+	return float64(float64(max(uint32(s.tick), uint32(s.eng.NextID()))) / all)
 }
 
 // Now returns the server time of the newest tick.
