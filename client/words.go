@@ -180,7 +180,7 @@ func (q *words) due(now clock.Time, timeout time.Duration) bool {
 	return q.sender != nil && q.sender.NeedsSend(now, timeout)
 }
 
-// append writes what is due behind a datagram's commands.
+// append writes what has to be sent behind a datagram's commands.
 func (q *words) append(b []byte, seq wire.Seq, now clock.Time, timeout time.Duration) []byte {
 	if q.sender == nil {
 		return b

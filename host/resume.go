@@ -261,5 +261,5 @@ func (h *Host) comeBack(ctx context.Context, conn transport.Conn, hello *session
 	return in, err
 }
 
-// errSilent is why a player of whom nothing was heard loses its connection.
+// errSilent is why a silent player loses its connection.
 var errSilent = errors.New("nothing was heard from you for " + server.Timeout.String())

@@ -62,7 +62,7 @@ func (p *player) claim(cmd *packet.Command) rewind.Claim {
 }
 
 // lacks reports whether a picture of a playout time, drawn from packets up to newest, stands still
-// for want of the next packet, and then sets seen to the time at which it stands, 0 for long ago.
+// as the next packet is missing, and then sets seen to the time at which it stands, 0 for long ago.
 // Packets without entries show nothing, and are not acknowledged as a rule.
 func (p *player) lacks(newest wire.Seq, seen *clock.TickFrac) bool {
 	d := &p.down

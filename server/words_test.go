@@ -63,7 +63,7 @@ func (p *talker) queue(kind int, body []byte) {
 	}
 }
 
-// datagram returns the next datagram with what is due.
+// datagram returns the next datagram with messages, if some have to be sent.
 func (p *talker) datagram() []byte {
 	b := p.packet()
 	return p.sender.Append(b, uint16(p.seq), wire.MaxDatagram-len(b), p.n.now, time.Second)
