@@ -163,12 +163,15 @@ type inputRun struct {
 	deviation float64 // sum
 	frames    int
 	trail     []xy
+	errors    []xy // of the clock, ms
 }
 
 func inputAt(t clock.Tick) clock.Time { return clock.Time(t) * clock.Time(inputPeriod) }
 
-// playInput lets a policy work on a path.
-func playInput(seed uint64, p netsim.Profile, l baseline.Lead, rate int, span time.Duration) (*inputRun, error) {
+// playInput lets a policy work on a path, which becomes another with each of later.
+func playInput(
+	seed uint64, p netsim.Profile, l baseline.Lead, rate int, span time.Duration, later ...leg,
+) (*inputRun, error) {
 	path, err := netsim.NewPath(seed, p)
 	if err != nil {
 		return nil, err
@@ -184,8 +187,15 @@ func playInput(seed uint64, p netsim.Profile, l baseline.Lead, rate int, span ti
 	r.out = clock.NewOutput(&r.est)
 	r.loop.Every(clock.Time(inputPeriod), inputPeriod, r.serve)
 	r.loop.Every(clock.Time(rng.IntN(int(inputPeriod))), inputPeriod, r.frame)
+	for _, next := range later {
+		r.loop.At(next.from, func() {
+			if e := path.Set(next.path); e != nil {
+				err = e
+			}
+		})
+	}
 	r.loop.Run(end)
-	return r, nil
+	return r, err
 }
 
 // serve is one tick of the server.
@@ -250,6 +260,9 @@ func (r *inputRun) frame() bool {
 			r.frames++
 		}
 		r.command = command
+		if r.frames%15 == 0 && now >= r.begin {
+			r.errors = append(r.errors, xy{float64(now) / 1e9, ms(r.out.Now(here).Sub(now))})
+		}
 		r.make(r.line.TickAt(command).Tick(), now, here)
 	}
 	if here < r.next || !r.due() {

@@ -44,11 +44,13 @@ const (
 	byRate
 	byTrace
 	byMotion
+	byChange // of profiles
 )
 
 // experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
-	outageExperiment, pathExperiment, inputExperiment, ticksExperiment, entitiesExperiment, codecExperiment,
+	outageExperiment, pathExperiment, inputExperiment, changeExperiment, ticksExperiment, entitiesExperiment,
+	codecExperiment,
 	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
 	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment,
 	articleExperiment, floorsExperiment,
@@ -442,6 +444,10 @@ func (e *experiment) profile(name string) (netsim.Profile, error) {
 		if p.Name == name {
 			return p, nil
 		}
+	}
+	if e.takes&byChange != 0 {
+		_, _, err := legs(name)
+		return netsim.Profile{Name: name}, err
 	}
 	return netsim.ByName(name)
 }

@@ -59,7 +59,8 @@ func snapshotBytes(rate int) int {
 	return 250
 }
 
-func newStream(seed uint64, p netsim.Profile, rate int, span time.Duration) (*stream, error) {
+// newStream sends snapshots over a path, which becomes another with each of later.
+func newStream(seed uint64, p netsim.Profile, rate int, span time.Duration, later ...leg) (*stream, error) {
 	path, err := netsim.NewPath(seed, p)
 	if err != nil {
 		return nil, err
@@ -69,6 +70,12 @@ func newStream(seed uint64, p netsim.Profile, rate int, span time.Duration) (*st
 	s.skew, s.offset = int64(r.IntN(101))-50, clock.Time(r.IntN(int(time.Hour)))
 	size := snapshotBytes(rate)
 	for t := clock.Time(s.interval); t < clock.Time(span); t = t.Add(s.interval) {
+		for len(later) > 0 && later[0].from <= t {
+			if err := path.Set(later[0].path); err != nil {
+				return nil, err
+			}
+			later = later[1:]
+		}
 		at, n := path.Down.Send(t, size)
 		for _, a := range at[:n] {
 			s.arrivals = append(s.arrivals, arrival{a, t})
