@@ -27,8 +27,9 @@ type Config struct {
 	Clock transport.Clock
 	// Name and Room go into the hello; an empty Room leaves the choice to the server.
 	Name, Room string
-	// Token is the connect token, where the server asks for one.
-	Token []byte
+	// Token returns a connect token, where the server asks for one; a token opens one connection. It
+	// is called by the goroutine of Join, and later by another one. Nil: there is none.
+	Token func(ctx context.Context) ([]byte, error)
 	// Guest is a secret of a player without an account, who finds again what the server stored
 	// under it. All zero stores nothing.
 	Guest [session.KeySize]byte
@@ -94,7 +95,11 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 	if cfg.FrameRate <= 0 {
 		cfg.FrameRate = DefaultFrameRate
 	}
-	welcome, err := greet(ctx, conn, &cfg, session.Hello{})
+	hello, err := withToken(ctx, &cfg, session.Hello{})
+	if err != nil {
+		return nil, err
+	}
+	welcome, err := greet(ctx, conn, &cfg, hello)
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +119,21 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 	return p, nil
 }
 
+// withToken adds a connect token to a hello, if the player can have one.
+func withToken(ctx context.Context, cfg *Config, hello session.Hello) (session.Hello, error) {
+	if cfg.Token == nil {
+		return hello, nil
+	}
+	var err error
+	if hello.Token, err = cfg.Token(ctx); err != nil {
+		return hello, fmt.Errorf("headless: no connect token: %w", err)
+	}
+	return hello, nil
+}
+
 // greet says hello over a connection, and returns the welcome. What hello leaves open comes from cfg.
 func greet(ctx context.Context, conn transport.Conn, cfg *Config, hello session.Hello) (w session.Welcome, err error) {
-	hello.Schema, hello.Name, hello.Token = cfg.Rules.Hash, cfg.Name, cfg.Token
+	hello.Schema, hello.Name = cfg.Rules.Hash, cfg.Name
 	hello.Guest = cfg.Guest
 	if hello.Room == "" {
 		hello.Room = cfg.Room

@@ -76,13 +76,19 @@ func (p *Player) dial(ctx context.Context, why error) another {
 	w := p.welcome
 	p.mu.Unlock()
 	began := p.cfg.Clock()
+	needsToken := w.Resume == [session.KeySize]byte{} // a session goes on without one
 	for n := 0; p.cfg.Clock().Sub(began) < max(patience, w.Grace); n++ {
 		select {
 		case <-time.After(retries[min(n, len(retries)-1)]):
 		case <-ctx.Done():
 			return another{err: ctx.Err()}
 		}
-		a := p.attempt(ctx, &w)
+		a := p.attempt(ctx, &w, needsToken)
+		var r session.Refusal
+		if errors.As(a.err, &r) && r.Code == session.NoToken && !needsToken && p.cfg.Token != nil {
+			needsToken = true
+			a = p.attempt(ctx, &w, needsToken)
+		}
 		if a.err == nil || !comesBack(a.err) {
 			return a
 		}
@@ -90,8 +96,8 @@ func (p *Player) dial(ctx context.Context, why error) another {
 	return another{err: why}
 }
 
-// attempt tries once to come back to the session of w.
-func (p *Player) attempt(ctx context.Context, w *session.Welcome) another {
+// attempt tries once to come back to the session of w, or to join anew.
+func (p *Player) attempt(ctx context.Context, w *session.Welcome, needsToken bool) another {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	conn, err := p.cfg.Dial(ctx)
@@ -99,7 +105,13 @@ func (p *Player) attempt(ctx context.Context, w *session.Welcome) another {
 		return another{err: err}
 	}
 	hello := session.Hello{Room: w.Room, Resume: w.Resume, Kept: w.Resume != [session.KeySize]byte{}}
-	welcome, err := greet(ctx, conn, &p.cfg, hello)
+	if needsToken {
+		hello, err = withToken(ctx, &p.cfg, hello)
+	}
+	var welcome session.Welcome
+	if err == nil {
+		welcome, err = greet(ctx, conn, &p.cfg, hello)
+	}
 	if err != nil {
 		conn.Close("")
 		return another{err: err}

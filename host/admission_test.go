@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -295,16 +296,20 @@ func TestTokens(t *testing.T) {
 		}
 		s := newStage(t, Config{Login: login})
 		defer s.end()
-		refused := func(what string, tok []byte, want string) {
+		refusedAs := func(what string, tok []byte, code session.Code, want string) {
 			t.Helper()
 			_, err := s.try("eve", "lobby", tok)
 			var refusal session.Refusal
-			if !errors.As(err, &refusal) || refusal.Code != session.BadToken || !strings.Contains(refusal.Text, want) {
+			if !errors.As(err, &refusal) || refusal.Code != code || !strings.Contains(refusal.Text, want) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
+		refused := func(what string, tok []byte, want string) {
+			t.Helper()
+			refusedAs(what, tok, session.BadToken, want)
+		}
 		good := issue(t, issuer, token.Grant{Name: "Ada"})
-		refused("no token", nil, "needs a connect token")
+		refusedAs("no token", nil, session.NoToken, "needs a connect token")
 		refused("a stranger's", issue(t, stranger, token.Grant{}), "does not know")
 		refused("for another room", issue(t, issuer, token.Grant{Room: "cellar"}), "another room")
 		g, err := s.try("eve", "lobby", good)
@@ -425,7 +430,7 @@ func TestPlayersPerAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var leaves []func()
+	var counted []netip.Addr
 	for i, c := range []struct {
 		remote string
 		in     bool
@@ -436,17 +441,18 @@ func TestPlayersPerAddress(t *testing.T) {
 		{"127.0.0.1:1", true}, {"127.0.0.1:2", true}, {"127.0.0.1:3", true},
 		{"memory:1", true}, {"memory:2", true}, {"memory:3", true},
 	} {
-		leave, err := h.count(c.remote)
+		from := address(c.remote)
+		err := h.count(from, true)
 		var refusal session.Refusal
 		if in := err == nil; in != c.in || !in && (!errors.As(err, &refusal) || refusal.Code != session.Busy) {
 			t.Errorf("%d: %s: %v, want in: %v", i, c.remote, err, c.in)
 		}
-		if leave != nil {
-			leaves = append(leaves, leave)
+		if err == nil {
+			counted = append(counted, from)
 		}
 	}
-	for _, leave := range leaves {
-		leave()
+	for _, from := range counted {
+		h.uncount(from)
 	}
 	if len(h.from) != 0 {
 		t.Errorf("%v are still counted", h.from)

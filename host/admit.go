@@ -39,12 +39,7 @@ func (h *Host) accept(ctx context.Context, l transport.Listener, greeting *sync.
 // greet admits a connection or refuses it, and returns when the connection has ended.
 func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	h.n.greeting.Add(1)
-	leave, err := h.count(conn.Remote())
-	var in *entry
-	if err == nil {
-		defer leave()
-		in, err = h.admit(ctx, conn)
-	}
+	in, err := h.admit(ctx, conn)
 	h.n.greeting.Add(-1)
 	if err != nil {
 		h.refuse(conn, err)
@@ -60,26 +55,32 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	<-conn.Done()
 }
 
-// count counts a connection under its address until leave is called. It fails if the address has
-// too many.
-func (h *Host) count(remote string) (leave func(), err error) {
-	a := address(remote)
-	if !a.IsValid() {
-		return func() {}, nil
+// count counts a player's connection under its address until uncount is called. It refuses a newcomer
+// whose address has too many; who comes back had its place before.
+func (h *Host) count(from netip.Addr, newcomer bool) error {
+	if !from.IsValid() {
+		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if n := h.from[a]; n >= h.cfg.PlayersPerAddress {
-		return nil, refusal(session.Busy, "%d players come from your address already", n)
+	if n := h.from[from]; newcomer && n >= h.cfg.PlayersPerAddress {
+		return refusal(session.Busy, "%d players come from your address already", n)
 	}
-	h.from[a]++
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.from[a]--; h.from[a] == 0 {
-			delete(h.from, a)
-		}
-	}, nil
+	h.from[from]++
+	return nil
+}
+
+// uncount forgets a connection that count counted, at once when another one takes over: its own end
+// may come half a minute later.
+func (h *Host) uncount(from netip.Addr) {
+	if !from.IsValid() {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.from[from]--; h.from[from] == 0 {
+		delete(h.from, from)
+	}
 }
 
 // An origin is whom something counts for: an account if a connect token names one, else an address.
@@ -179,6 +180,9 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*entry, error) {
 	}
 	if _, ends := h.ending(); ends {
 		return nil, refusal(session.ShuttingDown, shuttingDown)
+	}
+	if h.cfg.Login != nil && len(hello.Token) == 0 {
+		return nil, refusal(session.NoToken, "this server needs a connect token")
 	}
 	grant, settle, err := h.cfg.Login.check(&hello)
 	if err != nil {

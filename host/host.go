@@ -165,7 +165,7 @@ type Host struct {
 	ctx    context.Context // of the rooms; nil before Run
 	ends   clock.Time      // when the host ends, while it drains; 0: it does not
 	rooms  map[string]*room
-	from   map[netip.Addr]int // humans by address
+	from   map[netip.Addr]int // connections of humans by address
 	opened map[origin]int     // open rooms by who opened them
 	seats  map[*player]*room  // humans in rooms
 	alive  map[*room]struct{} // rooms whose loop runs: those in rooms, and those about to end

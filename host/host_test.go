@@ -86,7 +86,7 @@ func newStage(t testing.TB, cfg Config) *stage {
 	if s.l, err = memory.Listen(l); err != nil {
 		t.Fatal(err)
 	}
-	s.away = &elsewhere{s.l, make(chan string, 1)}
+	s.away = &elsewhere{Listener: s.l, from: make(chan string, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	go func() { s.done <- h.Run(ctx, s.away) }()
@@ -136,9 +136,13 @@ func (s *stage) join(name, room string) *visitor {
 }
 
 func (s *stage) try(name, room string, tok []byte) (*visitor, error) {
+	var issued func(context.Context) ([]byte, error)
+	if tok != nil {
+		issued = func(context.Context) ([]byte, error) { return tok, nil }
+	}
 	time.Sleep(3 * time.Millisecond) // or its frames would fall on the instants of ticks, and either could come first
 	p, err := headless.Join(context.Background(), s.dial(), headless.Config{
-		Rules: s.cfg.Rules, Clock: s.Clock(), Name: name, Room: room, Bot: s.cfg.Rules.Bot(), Token: tok,
+		Rules: s.cfg.Rules, Clock: s.Clock(), Name: name, Room: room, Bot: s.cfg.Rules.Bot(), Token: issued,
 	})
 	if err != nil {
 		return nil, err

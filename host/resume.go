@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -125,6 +126,8 @@ func (r *room) resume(p *player, j *joining, kept bool) error {
 	r.h.mu.Lock()
 	p.address = j.address
 	r.h.mu.Unlock()
+	p.counted = j.address
+	_ = r.h.count(p.counted, false)
 	if p.peer, p.nonce = j.peer, j.nonce; !w.Kept {
 		p.back.begun++
 		p.wish = session.Limits{} // its client asks anew
@@ -152,6 +155,8 @@ func (r *room) disconnect(p *player) {
 	r.n.displaced += dropped
 	r.n.blocked += p.blocked()
 	p.in.Close()
+	r.h.uncount(p.counted)
+	p.counted = netip.Addr{}
 	p.visit++
 	p.peer, p.in, p.share = nobody{}, new(transport.Queue), nil
 }

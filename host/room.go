@@ -86,6 +86,7 @@ type player struct {
 	nonce   [session.KeySize]byte
 	account uint64
 	address netip.Addr // see address
+	counted netip.Addr // by Host.count: that of its connection, if it has one
 	entered clock.Tick // the tick of joining
 	profile *profile   // nil: what it gains does not last
 	joined  clock.Time
@@ -408,21 +409,36 @@ func limitsOf(l server.Limits) session.Limits {
 
 // join admits a player, or returns a session.Refusal.
 func (r *room) join(j *joining) error {
+	if j.bot {
+		if r.humans == 0 {
+			return errNobody
+		}
+		return r.admit(j)
+	}
+	if p, kept := r.returning(j); p != nil {
+		return r.resume(p, j, kept)
+	}
+	if j.only {
+		return errNoSession
+	}
+	err := r.h.count(j.address, true)
+	if err != nil {
+		return err
+	}
+	if r.humans >= r.h.cfg.Players && !r.makeRoom() && !r.makePlace(j.address) {
+		err = refusal(session.RoomFull, "room %s has its %d players", r.name, r.humans)
+	} else {
+		err = r.admit(j)
+	}
+	if err != nil {
+		r.h.uncount(j.address)
+	}
+	return err
+}
+
+// admit brings a player or a bot into the world.
+func (r *room) admit(j *joining) error {
 	now := r.h.clock()
-	if !j.bot {
-		if p, kept := r.returning(j); p != nil {
-			return r.resume(p, j, kept)
-		}
-		if j.only {
-			return errNoSession
-		}
-		if r.humans >= r.h.cfg.Players && !r.makeRoom() && !r.makePlace(j.address) {
-			return refusal(session.RoomFull, "room %s has its %d players", r.name, r.humans)
-		}
-	}
-	if j.bot && r.humans == 0 {
-		return errNobody
-	}
 	j.name = r.ownName(j.name)
 	id, welcome, err := r.srv.Connect(now, j.name)
 	if err != nil {
@@ -430,7 +446,7 @@ func (r *room) join(j *joining) error {
 		return refusal(session.RoomFull, "%v", err)
 	}
 	p := &player{id: id, name: j.name, peer: j.peer, bot: j.bot, nonce: j.nonce, account: j.account, joined: now,
-		address: j.address, entered: r.srv.Tick(),
+		address: j.address, counted: j.address, entered: r.srv.Tick(),
 		profile: j.profile, in: new(transport.Queue)}
 	p.log = slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(id)),
 		slog.String("name", j.name)}, j.where...)))
@@ -496,6 +512,7 @@ func (r *room) remove(p *player, why string) {
 		r.last.departed = append(r.last.departed, p.profile)
 	}
 	p.in.Close()
+	r.h.uncount(p.counted)
 	r.heart.players(r)
 	r.n.left(p)
 	if p.bot {

@@ -18,6 +18,7 @@ import (
 type elsewhere struct {
 	transport.Listener
 	from chan string // of the next connection
+	all  string      // of every connection, unless empty
 }
 
 type distant struct {
@@ -36,6 +37,9 @@ func (e *elsewhere) Accept(ctx context.Context) (transport.Conn, error) {
 	case remote := <-e.from:
 		return distant{conn, remote}, nil
 	default:
+		if e.all != "" {
+			return distant{conn, e.all}, nil
+		}
 		return conn, nil
 	}
 }

@@ -246,7 +246,7 @@ const (
 	Malformed     Code = 1 + iota // the Hello could not be read
 	WrongVersion                  // another version of the protocol
 	WrongSchema                   // other rules; SchemaText has the server's
-	BadToken                      // missing, forged, expired, spent, or for somewhere else
+	BadToken                      // forged, expired, spent, or for somewhere else
 	RoomFull                      // no place left in the room
 	NoRoom                        // the room does not exist
 	Busy                          // the server cannot take more players now
@@ -254,11 +254,13 @@ const (
 	Removed                       // removed by the game or an operator
 	ShuttingDown                  // the server is about to end
 	InternalError                 // the server's own fault
+	NoToken                       // no connect token; a Hello with one may follow at once
 )
 
 var codeNames = [...]string{"", "malformed hello", "wrong protocol version", "wrong schema", "bad token",
 	"room is full",
-	"no such room", "server is busy", "joined again elsewhere", "removed", "server is shutting down", "internal error"}
+	"no such room", "server is busy", "joined again elsewhere", "removed", "server is shutting down", "internal error",
+	"no connect token"}
 
 // String returns the reason in words.
 func (c Code) String() string {

@@ -30,9 +30,9 @@ const (
 const tokenPath = "/token"
 
 const (
-	// loginTries is how many tokens one address may ask for at once, and loginRefill in which time
-	// as many again.
-	loginTries  = 30
+	// loginTries is how many tokens one address may ask for at once, such as all players of a school
+	// when the server has restarted, and loginRefill in which time as many again.
+	loginTries  = host.DefaultPlayersPerAddress
 	loginRefill = time.Minute
 	// loginsAtOnce is how many calls of Config.Authenticate run at once; further requests wait.
 	loginsAtOnce = 32

@@ -133,7 +133,8 @@ func TestFromProviderToGame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = headless.Join(ctx, conn, headless.Config{Rules: rules, Clock: s.Host().Clock(), Name: "me", Token: tok})
+		_, err = headless.Join(ctx, conn, headless.Config{Rules: rules, Clock: s.Host().Clock(), Name: "me",
+			Token: func(context.Context) ([]byte, error) { return tok, nil }})
 		conn.Close("")
 		return err
 	}
@@ -151,9 +152,12 @@ func TestFromProviderToGame(t *testing.T) {
 	if err := join(issued.Token); err != nil {
 		t.Fatal(err)
 	}
-	for what, tok := range map[string][]byte{"no token": nil, "used before": issued.Token} {
+	for what, c := range map[string]struct {
+		tok  []byte
+		code session.Code
+	}{"no token": {nil, session.NoToken}, "used before": {issued.Token, session.BadToken}} {
 		var r session.Refusal
-		if err := join(tok); !errors.As(err, &r) || r.Code != session.BadToken {
+		if err := join(c.tok); !errors.As(err, &r) || r.Code != c.code {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -119,7 +119,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descJoined, s.Joined)
 	count(descResumed, s.Resumed)
 	gauge(descAbsent, float64(s.Absent))
-	for code := session.Malformed; code <= session.InternalError; code++ {
+	for code := session.Malformed; code <= session.NoToken; code++ {
 		count(descRefused, s.Refused[code], code.String())
 	}
 	for _, reason := range transport.Floods {

@@ -29,6 +29,8 @@ export class Connection {
     /** Name of the open connection's transport, "" while there is none. */
     this.transport = ""
     this.everJoined = false
+    /** The server answered that it needs a connect token: a session that goes on does without. */
+    this.needsToken = false
     /** Why the connection is about to end, as the server said; null: it is not.
      * @type {{notice: string, atMs: number, to: string} | null} */
     this.ending = null
@@ -81,9 +83,9 @@ export class Connection {
       }
       if (config.schema !== game.config.schema) return this.outdated(config.schema)
     }
-    let token
+    let token = new Uint8Array()
     try {
-      token = await connectToken(config, game.options)
+      if (this.needsToken || !game.resume.key) token = await connectToken(config, game.options)
     } catch (e) {
       const reason = e instanceof Error ? e.message : String(e)
       return e instanceof Refused ? this.refused(reason) : this.again(reason)
@@ -227,15 +229,20 @@ export class Connection {
    * @param {{bytes: ArrayBuffer, transport: "webtransport" | "websocket"}} message */
   welcome({ bytes, transport }) {
     const { game } = this
-    const { error, retryMs, note, resume } = game.call("welcome", new Uint8Array(bytes), transport, clock())
+    const { error, retryMs, needsToken, note, resume } = game.call("welcome", new Uint8Array(bytes), transport, clock())
     if (error) {
       this.worker.postMessage({ do: "close" })
+      if (needsToken && !this.needsToken && game.resume.key) {
+        this.needsToken = true
+        return this.again(error, 0)
+      }
       return retryMs ? this.again(error, retryMs) : this.refused(error)
     }
     this.attempts = 1
     this.transport = game.transport = transport
     if (!this.everJoined) mark("joined")
     this.everJoined = true
+    this.needsToken = false
     this.ending = null
     game.resume.key = resume || ""
     remember(transport)

@@ -14,7 +14,7 @@ export class Resume {
   }
 
   /**
-   * Takes out what the page before left, if that was in a room.
+   * Takes out what the page before left, if that was in a room. The next page may need it, too.
    * @param {string} room "" for any
    */
   take(room) {
@@ -23,7 +23,7 @@ export class Resume {
       kept = sessionStorage.getItem(this.name) ?? ""
       sessionStorage.removeItem(this.name)
     } catch { /* no storage: a page that is loaded again joins anew */ }
-    return !room || kept.slice(DIGITS) === room ? kept : ""
+    return this.key = !room || kept.slice(DIGITS) === room ? kept : ""
   }
 
   /** Leaves the key for the next page, or takes it back.

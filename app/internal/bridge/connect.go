@@ -83,6 +83,8 @@ type Answer struct {
 	// milliseconds to try again, 0 for never.
 	Refused string
 	RetryMs float64
+	// NeedsToken says that the same hello with a connect token may get the player in.
+	NeedsToken bool
 	// Note is "", or says why the player is in anew though it asked to go on where it was.
 	Note string
 	// Resume is what the page should keep for Config.Resume, where it is loaded again; "" if it
@@ -94,7 +96,8 @@ type Answer struct {
 func (b *Bridge) Welcome(msg []byte, nowMs float64) Answer {
 	if session.KindOf(msg) == session.KindRefusal {
 		say, retry := b.refusal(msg)
-		return Answer{Refused: say, RetryMs: retry}
+		r, _ := session.DecodeRefusal(msg)
+		return Answer{Refused: say, RetryMs: retry, NeedsToken: r.Code == session.NoToken}
 	}
 	w, err := session.DecodeWelcome(msg)
 	if v, ok := err.(*session.VersionError); ok {
