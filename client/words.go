@@ -17,7 +17,8 @@ const (
 	maxUnsent = 32
 	// maxOpen is how many requests may be without an answer at once.
 	maxOpen = 16
-	// maxWords is how many messages wait for Client.Words. Those beyond it are lost and counted.
+	// maxWords is how many messages wait for Client.Words, beside answers. Those beyond it are lost
+	// and counted.
 	maxWords = 256
 )
 
@@ -47,6 +48,7 @@ type words struct {
 	open   []call
 
 	heard, shown []Word
+	answers      int // in heard
 	w            wire.BitWriter
 	body         []byte
 }
@@ -85,8 +87,19 @@ func (c *Client) Ask(message int, vals []int64) (call uint8, err error) {
 // the server sent them. They are valid until the next call.
 func (c *Client) Words() []Word {
 	q := &c.words
-	q.heard, q.shown = q.shown[:0], q.heard
+	q.heard, q.shown, q.answers = q.shown[:0], q.heard, 0
 	return q.shown
+}
+
+// RefuseOpen refuses all requests that wait for an answer, in Words: none comes once the program
+// gives the connection up, or goes on with another Client. why is a sentence for the player.
+func (c *Client) RefuseOpen(why string) {
+	q := &c.words
+	for _, x := range q.open {
+		q.heard = append(q.heard, Word{Message: x.message, Tick: c.up.made, Answer: true, Call: x.number, Refused: true,
+			Refusal: why})
+	}
+	q.answers, q.open = q.answers+len(q.open), nil
 }
 
 func (q *words) say(message int, vals []int64, t *timelines, made clock.Tick, ask bool) error {
@@ -103,7 +116,7 @@ func (q *words) say(message int, vals []int64, t *timelines, made clock.Tick, as
 		return sayError("this is not how " + m.Name + " is sent")
 	case q.sender.Pending() >= maxUnsent:
 		return sayError("too many messages are still on their way")
-	case ask && len(q.open) >= maxOpen:
+	case ask && len(q.open)+q.answers >= maxOpen: // so answers that nobody fetches are bounded, too
 		return sayError("too many requests have no answer yet")
 	case !ok:
 		return sayError(m.Name + " is sent too often")
@@ -138,11 +151,11 @@ func (q *words) hear(m *reliable.Message) {
 		q.stats.Malformed++
 		return
 	}
-	if len(q.heard) >= maxWords {
+	k := &q.rules.Messages[i]
+	if k.Answer == nil && len(q.heard)-q.answers >= maxWords {
 		q.stats.WordsLost++
 		return
 	}
-	k := &q.rules.Messages[i]
 	word := Word{Message: i, Tick: m.Tick, From: game.ID(m.Entity)}
 	body, payload := m.Body, k.Payload
 	if k.Answer != nil {
@@ -161,7 +174,9 @@ func (q *words) hear(m *reliable.Message) {
 			return
 		}
 	}
-	q.heard = append(q.heard, word)
+	if q.heard = append(q.heard, word); word.Answer {
+		q.answers++
+	}
 }
 
 // close reports whether a request waits for an answer, which has come.

@@ -60,13 +60,18 @@ func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
 		}
 	}
 	b.core.Events()
-	for _, w := range b.core.Words() {
-		if b.hear != nil {
-			b.hear(b.core, &w)
-		}
-	}
+	b.listen(b.core)
 	if b.mute {
 		return nil, err
 	}
 	return b.core.Encode(now), err
+}
+
+// listen hands on what the rules said to b, to which the core now answers.
+func (b *Bot) listen(now *client.Client) {
+	for _, w := range b.core.Words() {
+		if b.hear != nil {
+			b.hear(now, &w)
+		}
+	}
 }

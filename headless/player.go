@@ -46,7 +46,8 @@ type Config struct {
 	// allows. See Player.Ask.
 	Limits session.Limits
 	// Hear is called for each message and answer of the rules, in the goroutine of Run. It may
-	// send, and must not keep c and w. Nil drops them. Player.Do sends at other times.
+	// send, and must not keep c and w. Nil drops them. Player.Do sends at other times. A request
+	// whose answer cannot come any more, as the server does not know the player, is refused.
 	Hear func(c *client.Client, w *client.Word)
 	// FrameRate is in frames a second; 0 or less means DefaultFrameRate.
 	FrameRate int
@@ -204,11 +205,13 @@ func (p *Player) Run(ctx context.Context) error {
 		}
 	default:
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bot.core.RefuseOpen(errLost)
+	p.bot.listen(p.bot.core)
 	if ctx.Err() != nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.refusal != nil {
 		return p.refusal
 	}

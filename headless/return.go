@@ -31,6 +31,9 @@ type another struct {
 	err     error
 }
 
+// errLost is what becomes of requests whose answers cannot come any more.
+const errLost = "the connection was lost"
+
 // errDeaf is why a connection is given up that does not say that it is lost.
 var errDeaf = errors.New("headless: nothing arrives any more")
 
@@ -133,6 +136,8 @@ func (p *Player) switchTo(a another) error {
 			return err
 		}
 		b.clock, b.hear = p.bot.clock, p.bot.hear
+		p.bot.core.RefuseOpen(errLost)
+		p.bot.listen(b.core)
 		p.bot = b
 		p.limits = session.Limits{BudgetDown: w.BudgetDown, SendRate: w.SendRate}
 		if p.cfg.Limits != (session.Limits{}) {

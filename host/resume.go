@@ -25,8 +25,8 @@ const (
 	reloadFor = 10 * time.Second
 	// resumeAfter is how long a player must have been here to be waited for.
 	resumeAfter = 3 * time.Second
-	// maxKeys is how many keys of one player are good at once: the newest, and those before it
-	// until the client shows that it has it.
+	// maxKeys is how many keys of one player are good at once: the one that its client is known to
+	// have, and the newest of those after it, until the client shows that it has one of them.
 	maxKeys = 4
 )
 
@@ -71,8 +71,7 @@ func (r *room) issue(p *player, w *session.Welcome) {
 	if b := &p.back; len(b.keys) < maxKeys {
 		b.keys = append(b.keys, k)
 	} else {
-		b.keys = append(b.keys[:0], b.keys[1:]...)
-		b.keys = append(b.keys, k)
+		b.keys = append(b.keys[:1], append(b.keys[2:], k)...)
 	}
 	w.Resume, w.Grace = k.key, r.h.cfg.Resume
 }

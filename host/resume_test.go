@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/headless"
 	"meanwhile/netcode/clock"
@@ -29,6 +30,7 @@ type roamer struct {
 type lossyConn struct {
 	transport.Conn
 	dead atomic.Bool
+	deaf atomic.Bool // the way down alone is dead
 }
 
 func (c *lossyConn) Send(d []byte) {
@@ -46,14 +48,16 @@ func (c *lossyConn) SendMessage(m []byte) error {
 
 func (c *lossyConn) Deliver(f func(d []byte, at clock.Time)) {
 	c.Conn.Deliver(func(d []byte, at clock.Time) {
-		if !c.dead.Load() {
+		if !c.dead.Load() && !c.deaf.Load() {
 			f(d, at)
 		}
 	})
 }
 
 // roam adds a player who comes back by itself.
-func (s *stage) roam(name string, keep func() bool) *roamer {
+func (s *stage) roam(name string, keep func() bool) *roamer { return s.roamWith(name, keep, nil) }
+
+func (s *stage) roamWith(name string, keep func() bool, hear func(c *client.Client, w *client.Word)) *roamer {
 	s.t.Helper()
 	r := &roamer{}
 	dial := func(context.Context) (transport.Conn, error) {
@@ -66,7 +70,7 @@ func (s *stage) roam(name string, keep func() bool) *roamer {
 	}
 	first, _ := dial(context.Background())
 	p, err := headless.Join(context.Background(), first, headless.Config{Rules: s.cfg.Rules, Clock: s.Clock(),
-		Name: name, Bot: s.cfg.Rules.Bot(), Dial: dial, OnReturn: func(_ session.Welcome, restarted bool) {
+		Name: name, Bot: s.cfg.Rules.Bot(), Hear: hear, Dial: dial, OnReturn: func(_ session.Welcome, restarted bool) {
 			r.returns.Add(1)
 			r.restarted.Store(restarted)
 		}})
@@ -334,5 +338,24 @@ func TestDrain(t *testing.T) {
 				t.Error("the log says nothing of it")
 			}
 		})
+	}
+}
+
+// However many welcomes are lost, the key that the client has stays good, and so do the newest.
+func TestKeysOfLostWelcomes(t *testing.T) {
+	r, p := &room{h: &Host{cfg: Config{Resume: DefaultResume}}}, &player{}
+	var issued [][session.KeySize]byte
+	for range 10 {
+		var w session.Welcome
+		r.issue(p, &w)
+		issued = append(issued, w.Resume)
+	}
+	good := make(map[[session.KeySize]byte]bool)
+	for _, k := range p.back.keys {
+		good[k.key] = true
+	}
+	if len(good) != maxKeys || !good[issued[0]] || !good[issued[9]] || !good[issued[8]] || !good[issued[7]] {
+		t.Errorf("%d keys are good; the first %v, the last three %v %v %v", len(good), good[issued[0]],
+			good[issued[7]], good[issued[8]], good[issued[9]])
 	}
 }

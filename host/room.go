@@ -544,13 +544,12 @@ func (r *room) end(e server.End) {
 		return
 	}
 	r.n.sentAway++
-	switch {
-	case e.Refused:
+	if e.Refused {
 		r.sendAway(p, session.Refusal{Code: session.Removed, Text: e.Why})
-	default: // without a refusal: its client may come back
-		p.peer.Close(e.Why)
-		r.remove(p, e.Why)
+		return
 	}
+	p.peer.Close(e.Why) // without a refusal: its client may come back
+	r.suspend(p, errors.New(e.Why))
 }
 
 // look takes the connections of players that have gone silent, removes those that did not come

@@ -38,9 +38,6 @@ func (p *player) begin(now clock.Time) error {
 		return err
 	}
 	p.up, p.commands, p.trail = uplink{heard: now}, commands{stats: p.commands.stats}, trail{}
-	if p.words != nil {
-		p.words.receiver = reliable.Receiver{MaxBytes: p.words.receiver.MaxBytes}
-	}
 	p.sight.looked, p.sight.crowded = 0, false
 	if p.words != nil { // what waits was sent, and how often stays bounded
 		p.words.receiver = reliable.Receiver{MaxBytes: p.words.receiver.MaxBytes}
@@ -104,7 +101,7 @@ func (s *Server) Resume(id PlayerID, now clock.Time, kept bool) (w session.Welco
 		}
 		p.spawns = slices.Delete(p.spawns, 0, len(p.spawns))
 		_ = p.begin(now) // its limits were accepted before
-		p.missed = false
+		p.missed, p.ended = false, false
 	}
 	w = p.welcome()
 	w.Resumed, w.Kept = true, kept

@@ -50,7 +50,7 @@ type word struct {
 type End struct {
 	Player  PlayerID
 	Why     string // a sentence for the player
-	Refused bool   // it is the player's fault: it is not to come back by itself
+	Refused bool   // it is the player's fault: it is not to come back by itself; others may, see Suspend
 }
 
 // Ends returns the players whose connections are to end, each once, since the last call: those who
@@ -184,11 +184,10 @@ func (p *player) tell(message int, from game.ID, body []byte) {
 	case p.missed:
 		return
 	case !p.down.queue(m):
-		if p.absent { // what has no room is lost, so its client cannot go on with what it has
-			p.missed = true
-			return
+		p.missed = true // what has no room is lost, so its client cannot go on with what it has
+		if !p.absent {
+			p.end("messages to you did not get through in time", false)
 		}
-		p.end("messages to you did not get through in time", false)
 		return
 	}
 	p.wordStats.Told++

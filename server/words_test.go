@@ -275,6 +275,33 @@ func TestTooManyWordsForTheAbsent(t *testing.T) {
 	}
 }
 
+// A player with a connection to whom nothing gets through loses that, and not its avatar: it begins
+// anew over the next one, and may lose that, too.
+func TestTooManyWordsForTheDeaf(t *testing.T) {
+	n := newNest(t, Config{})
+	ann := n.talker("ann")
+	n.tick(nil)
+	_, p := n.s.find(ann.id)
+	for range 2 {
+		for range reliable.DefaultMaxParts + 1 {
+			p.tell(0, 0, text("hello"))
+		}
+		if ends := n.s.Ends(); len(ends) != 1 || ends[0].Player != ann.id || ends[0].Refused {
+			t.Fatalf("%+v end, want the deaf one, who may come back", ends)
+		}
+		n.s.Suspend(ann.id, n.now)
+		n.tick(nil)
+		if w, ok := n.s.Resume(ann.id, n.now, true); !ok || w.Kept {
+			t.Fatalf("a client that lacks a message goes on: %+v", w)
+		}
+		before, _ := n.s.Stats(ann.id)
+		p.tell(0, 0, text("hello"))
+		if after, _ := n.s.Stats(ann.id); after.Told != before.Told+1 {
+			t.Error("nothing is sent to it any more")
+		}
+	}
+}
+
 // A message that arrived before a tick is handled before the commands of that tick, and what it
 // changes is an outside influence on the prediction.
 func TestWordsGoBeforeCommands(t *testing.T) {

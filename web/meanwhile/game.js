@@ -253,6 +253,7 @@ export class PageGame {
   fail(e) {
     if (this.stopped) return
     this.stopped = true
+    this.words.giveUp("The game has stopped.")
     this.connection?.worker.terminate()
     this.notice.show("veil", e instanceof Sentence ? e.message : `The game could not start: ${e.message}`, { reload: true })
   }
@@ -391,6 +392,7 @@ export class PageGame {
   end() {
     this.call("leave", clock())
     this.stopped = true
+    this.words.giveUp("You have left.")
     this.input.stop()
     setTimeout(() => this.connection?.worker.terminate(), GOODBYE_MS) // its last datagram is still on the way to the Worker
   }

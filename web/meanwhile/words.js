@@ -53,6 +53,13 @@ export class Words {
     return new Promise((resolve, reject) => this.open.set(call, { resolve, reject }))
   }
 
+  /** Fails all requests without an answer: none comes any more.
+   * @param {string} why */
+  giveUp(why) {
+    for (const { reject } of this.open.values()) reject(new Error(why))
+    this.open.clear()
+  }
+
   /**
    * Hands out what arrived: answers to those who wait for them, messages to f.
    * @param {string} json what the engine's heard() returned

@@ -91,9 +91,10 @@ type Bridge struct {
 	key        float64                // of the newest event
 	numbered   [maxTakenBack]numbered // keys of predicted events
 	flights    []flight
-	calls      int     // number of the page's newest request
-	asked      []asked // of client
-	broken     []asked // of clients before it: they get no answer
+	calls      int        // number of the page's newest request
+	asked      []asked    // of client
+	broken     []asked    // they get no answer any more
+	lost       clock.Time // when the connection was lost
 	complained map[string]bool
 }
 
@@ -185,6 +186,9 @@ func (b *Bridge) Frame(nowMs, shownMs float64) (due int) {
 	b.composed, b.due = false, 0
 	c := b.client
 	if c == nil || !b.joined {
+		if now.Sub(b.lost) > b.welcome.Grace { // the session cannot go on
+			b.giveUp()
+		}
 		return 0
 	}
 	b.silence += min(pause, maxStep)

@@ -97,6 +97,9 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) Answer {
 	if session.KindOf(msg) == session.KindRefusal {
 		say, retry := b.refusal(msg)
 		r, _ := session.DecodeRefusal(msg)
+		if retry == 0 && r.Code != session.NoToken {
+			b.giveUp()
+		}
 		return Answer{Refused: say, RetryMs: retry, NeedsToken: r.Code == session.NoToken}
 	}
 	w, err := session.DecodeWelcome(msg)
@@ -120,7 +123,7 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) Answer {
 			return Answer{Refused: "This page cannot play on that server (" + err.Error() + "). Reload the page."}
 		}
 		b.previous, b.client, b.due = b.client, c, 0
-		b.broken, b.asked = append(b.broken, b.asked...), nil
+		b.giveUp()
 		b.client.SetAway(b.set.away)
 	}
 	answer := Answer{Note: b.began(&w)}
@@ -257,13 +260,14 @@ func (b *Bridge) Message(msg []byte) Reply {
 		return Reply{Notice: say}
 	}
 	b.joined = false
+	b.giveUp()
 	return Reply{Goodbye: say}
 }
 
 // Lost reports that the connection has closed and that the page opens another. The last picture
 // stays.
 func (b *Bridge) Lost() {
-	b.joined, b.due = false, 0
+	b.joined, b.due, b.lost = false, 0, b.now
 	b.network.clear()
 }
 

@@ -43,6 +43,9 @@ type asked struct {
 	call            uint8
 }
 
+// giveUp makes Heard refuse the requests that wait for an answer: none comes any more.
+func (b *Bridge) giveUp() { b.broken, b.asked = append(b.broken, b.asked...), nil }
+
 // cause returns the sentence of an error, "" of none.
 func cause(err error) string {
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"meanwhile/game"
+	"meanwhile/session"
 )
 
 type remark struct {
@@ -88,6 +89,44 @@ func TestSayAndHear(t *testing.T) {
 	}
 	if again := p.Heard(); again != "" {
 		t.Errorf("heard again: %s", again)
+	}
+}
+
+// A request that waits when the connection is lost fails once the session cannot go on any more, and
+// when the server sends the player away; until then it waits.
+func TestRequestsEnd(t *testing.T) {
+	w := newWorld(t, talking())
+	p := w.page("ann", nil)
+	w.run(2 * time.Second)
+	ask := func() {
+		t.Helper()
+		if _, refused := p.Say(1, []float64{3}, ""); refused != "" {
+			t.Fatal(refused)
+		}
+	}
+	ask()
+	p.welcome.Grace = 5 * time.Second
+	p.Lost()
+	w.run(4 * time.Second)
+	if heard := p.Heard(); heard != "" {
+		t.Errorf("within the grace: %s", heard)
+	}
+	w.run(2 * time.Second)
+	if heard := p.Heard(); heard != `[{"message":1,"call":1,"refused":"The connection was lost."}]` {
+		t.Errorf("after the grace: %s", heard)
+	}
+	b, err := session.Refusal{Code: session.Removed, Text: "enough"}.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for call, refuse := range []func(){func() { p.Message(b) }, func() { p.Lost(); p.Welcome(b, p.now()) }} {
+		p.joined = true
+		ask()
+		refuse()
+		want := `[{"message":1,"call":` + string(rune('2'+call)) + `,"refused":"The connection was lost."}]`
+		if heard := p.Heard(); heard != want {
+			t.Errorf("sent away: %s, want %s", heard, want)
+		}
 	}
 }
 
