@@ -89,12 +89,18 @@ func (c *Client) tick(vals []int64, g glance) {
 
 // Think makes the next due command by a bot, which sees what a player on this connection would, in
 // the present frame. It fails if the bot panics; the command is made all the same, of what the bot
-// had written by then.
+// had written by then. A nil bot repeats what it decided last, without presses: a person, too,
+// decides once a frame, however many ticks it covers.
 func (c *Client) Think(bot BotFunc) error {
 	if c.botVals == nil {
 		c.botVals = make([]int64, c.rules.Command.Sims)
 	}
-	err := c.decide(bot, c.botVals)
+	var err error
+	if bot == nil {
+		packet.ClearPresses(c.rules.Command, c.botVals)
+	} else {
+		err = c.decide(bot, c.botVals)
+	}
 	c.tick(c.botVals, c.glance())
 	return err
 }

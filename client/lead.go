@@ -85,6 +85,7 @@ type Lead struct {
 	most    clock.Tick              // commands share a packet at most
 	every   clock.Tick              // commands share a packet: those up to one whose tick is a multiple of it
 	frame   time.Duration           // usual length
+	frames  int                     // that it is the mean of, leadMean at most
 	phase   time.Duration           // the time from a command to its tick is this plus whole frames
 	scatter time.Duration           // mean distance from that
 }
@@ -207,7 +208,7 @@ func (l *Lead) choose() {
 	// the least.
 	margin := min(leadMargin+2*l.scatter, estimate.MaxTarget/2)
 	first, step := margin, leadGrain
-	have := l.target
+	have := max(l.target, first)
 	if l.frame > leadGrain && l.scatter < l.frame/8 {
 		step = l.frame
 		if first += (l.phase - l.floor[0] - l.wait(l.every) - margin) % step; first < margin {
@@ -232,7 +233,8 @@ func (l *Lead) choose() {
 func (l *Lead) Move(dt, least time.Duration) time.Duration {
 	want := least/2 + leadInitial
 	// A frame that hung, or in which a clock was set, counts little.
-	l.frame += (min(max(dt, 0), 4*l.frame+time.Millisecond) - l.frame) / leadMean
+	l.frames = min(l.frames+1, leadMean)
+	l.frame += (min(max(dt, 0), 4*l.frame+time.Millisecond) - l.frame) / time.Duration(l.frames)
 	if l.age >= leadSettles {
 		want = l.floor[0] + l.target + l.wait(l.every) + l.frame/2
 	}

@@ -68,6 +68,35 @@ func TestLeadIsWorthIt(t *testing.T) {
 	}
 }
 
+// A screen that shows 15 frames a second makes four commands at once. Five seconds after the start
+// the lead bridges such a frame, and no command comes late.
+func TestLeadOfSlowScreens(t *testing.T) {
+	const tick, transit = time.Second / 60, 12 * time.Millisecond
+	for _, frame := range []time.Duration{time.Second / 10, time.Second / 15, time.Second / 20, time.Second / 30} {
+		l := NewLead(tick, true)
+		var made clock.Tick
+		late := 0
+		for now := time.Duration(0); now < 20*time.Second; now += frame {
+			last := clock.Tick((now + l.Move(frame, 2*transit)) / tick)
+			slack := time.Hour
+			for made < last {
+				made++
+				ahead := time.Duration(made)*tick - now
+				l.Made(made, ahead)
+				if slack = min(slack, ahead-transit); ahead < transit && now > 5*time.Second {
+					late++
+				}
+			}
+			if slack != time.Hour {
+				l.Feedback(clock.Time(now), made, slack)
+			}
+		}
+		if late > 0 {
+			t.Errorf("frames of %v: %d commands came late after five seconds", frame, late)
+		}
+	}
+}
+
 // Commands that were made while ticks were assumed to be half as long do not show how long commands
 // take.
 func TestLeadRemapped(t *testing.T) {

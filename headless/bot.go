@@ -44,20 +44,22 @@ func newBot(
 // Receive applies a datagram from the server that arrived at the time at. It is not retained.
 func (b *Bot) Receive(at clock.Time, datagram []byte) { b.core.Receive(at, datagram) }
 
-// Frame advances the bot to now, which must not decrease: it makes the commands that are due and
-// returns the datagram to send, if there is one. The datagram is valid until the next call. err is
+// Frame advances the bot to now, which must not decrease: it makes the commands that are due, by one
+// decision, and returns the datagram to send, if there is one. The datagram is valid until the next call. err is
 // the last panic of the Bot function in this frame; those commands do nothing.
 func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
 	due := b.core.Frame(now)
 	if b.clock != nil {
 		b.core.FrameTook(b.clock().Sub(now))
 	}
+	think := b.think
 	for range due {
 		if b.think == nil {
 			b.core.Tick(b.idle)
-		} else if e := b.core.Think(b.think); e != nil {
+		} else if e := b.core.Think(think); e != nil {
 			err = e
 		}
+		think = nil // one decision a frame
 	}
 	b.core.Events()
 	b.listen(b.core)

@@ -29,6 +29,7 @@ const (
 	maxLoad     = 2000
 	maxLoadTime = time.Hour
 	maxAsked    = 1000 // packets a second
+	maxFPS      = 240
 	// joinEvery is the time between two players that join: a server greets only so many at once.
 	joinEvery = 10 * time.Millisecond
 	// joinTimeout is how long a player may take to join.
@@ -44,6 +45,7 @@ type load struct {
 	Room      string        `help:"Play in this room; by default the server chooses."`
 	Kbit      int           `help:"Ask the server for so many kbit/s each; by default for what it allows."`
 	Packets   int           `help:"Ask for so many packets a second; by default for what the server allows."`
+	FPS       int           `default:"60" help:"Frames a second of each player, and at most so many datagrams it sends."`
 	Remote    bool          `help:"Allow a server on another machine; you must be allowed to load it."`
 	JSON      bool          `name:"json" help:"Print one JSON object."`
 }
@@ -82,6 +84,9 @@ func (l *load) run(ctx context.Context, stdout io.Writer) error {
 	if l.Kbit < 0 || l.Kbit > engine.MaxBudget*8/1000 || l.Packets < 0 || l.Packets > maxAsked {
 		return usageError{fmt.Errorf("--kbit %d is outside [0, %d], or --packets %d outside [0, %d]", l.Kbit,
 			engine.MaxBudget*8/1000, l.Packets, maxAsked)}
+	}
+	if l.FPS < 1 || l.FPS > maxFPS {
+		return usageError{fmt.Errorf("--fps %d is outside [1, %d]", l.FPS, maxFPS)}
 	}
 	if l.Transport != "quic" && l.Transport != "webtransport" && l.Transport != "websocket" {
 		return usageError{fmt.Errorf("there is no transport %q; there are quic, webtransport and websocket",
@@ -173,7 +178,7 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 			var p *headless.Player
 			if err == nil {
 				p, err = headless.Join(bounded, conn, headless.Config{
-					Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot(),
+					Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot(), FrameRate: l.FPS,
 					Limits: session.Limits{BudgetDown: uint32(l.Kbit) * 1000, SendRate: uint16(l.Packets)},
 				})
 			}
