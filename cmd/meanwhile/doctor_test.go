@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -20,32 +19,17 @@ import (
 	"meanwhile/examples/arena"
 	"meanwhile/host"
 	"meanwhile/internal/verify/authority"
+	"meanwhile/internal/verify/sites"
 )
 
 // openSite serves the arena with a program that no browser could run.
 func openSite(t *testing.T, d site.Door) *site.Site {
 	t.Helper()
-	rules, err := arena.Game.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
 	program, err := site.NewProgram([]byte("\x00asm"+strings.Repeat("meanwhile ", 100)), nil, []byte("// wasm_exec.js"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := site.Listen(site.Config{Addr: "127.0.0.1:0", Door: d, Host: host.Config{Rules: rules}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, program) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	s, _ := sites.Serve(t, site.Config{Door: d, Host: host.Config{Rules: sites.Rules(t, &arena.Game)}}, program)
 	return s
 }
 

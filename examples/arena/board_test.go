@@ -3,7 +3,6 @@
 package arena
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"meanwhile/headless"
 	"meanwhile/host"
 	"meanwhile/host/bolt"
+	"meanwhile/internal/verify/process"
 	"meanwhile/session"
 	"meanwhile/transport/memory"
 )
@@ -169,29 +169,23 @@ func TestBoardSurvivesKill(t *testing.T) {
 	for turn := range 2 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), serving+"="+path)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
-		lines := bufio.NewScanner(out)
-		for n := turn; n < 2 && lines.Scan(); n++ { // two of the first server, one of the next
+		p := process.Start(t, cmd, 30*time.Second)
+		for n := turn; n < 2; n++ { // two of the first server, one of the next
+			line, ok := p.Line()
+			if !ok {
+				break
+			}
 			frags := 0
-			if _, err := fmt.Sscan(lines.Text(), &frags); err != nil {
-				t.Fatalf("the server printed %q", lines.Text())
+			if _, err := fmt.Sscan(line, &frags); err != nil {
+				t.Fatalf("the server printed %q", line)
 			}
 			if frags < seen {
 				t.Errorf("turn %d: the board shows %d frags and had %d", turn, frags, seen)
 			}
 			seen = frags
 		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		timer.Stop()
+		p.Kill()
+		_ = p.Wait()
 	}
 	if seen < 2 {
 		t.Errorf("the last server showed %d frags", seen)

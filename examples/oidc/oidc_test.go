@@ -1,7 +1,6 @@
 package oidc_test
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -22,6 +21,7 @@ import (
 	"meanwhile/examples/zap"
 	"meanwhile/headless"
 	"meanwhile/host"
+	"meanwhile/internal/verify/sites"
 	"meanwhile/session"
 	"meanwhile/session/token"
 	"meanwhile/transport/cert"
@@ -79,12 +79,9 @@ func (p *standIn) sign(t *testing.T, head, claims map[string]any) string {
 func TestFromProviderToGame(t *testing.T) {
 	stand := newStandIn(t)
 	provider := oidc.Provider{Issuer: stand.URL, Client: "my-game"}
-	rules, err := zap.Game.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := site.Listen(site.Config{
-		Addr: "127.0.0.1:0", Host: host.Config{Rules: rules},
+	rules := sites.Rules(t, &zap.Game)
+	s, _ := sites.Serve(t, site.Config{
+		Host: host.Config{Rules: rules},
 		Authenticate: func(a site.Applicant) (site.Account, error) {
 			who, err := provider.Check(a.Bearer)
 			if err != nil {
@@ -92,19 +89,8 @@ func TestFromProviderToGame(t *testing.T) {
 			}
 			return site.Account{ID: token.Player(provider.Issuer, who.Subject), Name: who.Name}, nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, nil) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
+	}, nil)
+	ctx := t.Context()
 	ask := func(idToken string) (status int, answer string) {
 		t.Helper()
 		r, err := http.NewRequest(http.MethodPost, s.URL()+"token", nil)

@@ -1,7 +1,6 @@
 package zap_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/process"
 )
 
 // script returns the commands of the README's section "Your first game", with this repository in
@@ -66,40 +66,8 @@ func TestQuickstart(t *testing.T) {
 	dir := quickstart(t)
 	cmd := exec.Command(filepath.Join(dir, "zap.out"), "--addr", "127.0.0.1:0", "--bots", "2", "-v")
 	cmd.Dir = dir
-	log, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	cmd.Stderr = log
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := func() string {
-		b, err := os.ReadFile(log.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
-	defer func() {
-		if t.Failed() {
-			t.Logf("the program said:\n%s", said())
-		}
-		_ = cmd.Process.Kill()
-	}()
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() {
-		t.Fatalf("no address was printed:\n%s", said())
-	}
-	url := lines.Text()
-	if !strings.HasPrefix(url, "http://127.0.0.1:") || !strings.HasSuffix(url, "/") {
-		t.Fatalf("the address is %q", url)
-	}
+	server := process.Start(t, cmd, 5*time.Minute)
+	url := server.URL()
 
 	get := func(name string) (body []byte, h http.Header) {
 		t.Helper()
@@ -141,25 +109,15 @@ func TestQuickstart(t *testing.T) {
 	get("meanwhile.js")
 	get("transport.js")
 
-	t.Run("browser", func(t *testing.T) { play(t, url, said) })
+	t.Run("browser", func(t *testing.T) { play(t, url, server.Log) })
 
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("the program ended with %v", err)
-		}
-	case <-time.After(30 * time.Second):
-		t.Error("the program did not end when it was interrupted")
+	if err := server.Stop(os.Interrupt); err != nil {
+		t.Errorf("interrupted, the program ends with %v", err)
 	}
 }
 
 // play opens the page as a newcomer would, and walks.
-func play(t *testing.T, url string, said func() string) {
+func play(t *testing.T, url string, log func() string) {
 	p := browser.New(t)
 	// Over WebTransport alone: on a busy machine WebSocket could win.
 	p.Before(`Worker = class extends Worker {
@@ -185,8 +143,8 @@ func play(t *testing.T, url string, said func() string) {
 		}
 	}
 	inTheMiddle("at first")
-	if !strings.Contains(said(), "msg=\"player joined\"") || !strings.Contains(said(), "transport=webtransport") {
-		t.Errorf("nobody joined over WebTransport:\n%s", said())
+	if !strings.Contains(log(), "msg=\"player joined\"") || !strings.Contains(log(), "transport=webtransport") {
+		t.Errorf("nobody joined over WebTransport:\n%s", log())
 	}
 	p.KeyDown("KeyD")
 	p.MouseMove(browser.Width/2+200, browser.Height/2)

@@ -1,7 +1,6 @@
 package bolt_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"meanwhile/headless"
 	"meanwhile/host"
 	"meanwhile/host/bolt"
+	"meanwhile/internal/verify/process"
 	"meanwhile/session"
 	"meanwhile/transport/memory"
 )
@@ -157,26 +157,17 @@ func TestKilled(t *testing.T) {
 	for turn := range 6 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), serving+"="+path)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+		server := process.Start(t, cmd, 30*time.Second)
 		finished, saves := 0, 0
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if _, err := fmt.Sscan(lines.Text(), &finished); err != nil {
-				t.Fatalf("the server printed %q", lines.Text())
+		for line, ok := server.Line(); ok; line, ok = server.Line() {
+			if _, err := fmt.Sscan(line, &finished); err != nil {
+				t.Fatalf("the server printed %q", line)
 			}
 			if saves++; saves == 10+turn {
-				_ = cmd.Process.Kill() // SIGKILL, while further saves run; their lines are read still
+				server.Kill() // while further saves run; their lines are read still
 			}
 		}
-		timer.Stop()
-		_ = cmd.Wait()
+		_ = server.Wait()
 		if saves < 10 {
 			t.Fatalf("the server ended by itself after %d saves", saves)
 		}

@@ -26,14 +26,17 @@ import (
 	"meanwhile/examples/zap"
 	"meanwhile/host"
 	"meanwhile/internal/verify/authority"
+	"meanwhile/internal/verify/process"
+	"meanwhile/internal/verify/sites"
 	"meanwhile/netcode/clock"
 	"meanwhile/transport/quic"
 )
 
 const domain = "game.example"
 
-// limit bounds each wait. Within it a machine may be as slow as it likes.
-const limit = time.Minute
+// limit bounds each wait. Within it a machine may be as slow as it likes, and a server asks the
+// authority a second time, two minutes after a failure.
+const limit = 5 * time.Minute
 
 // build builds Pebble from its own module, or skips the test.
 func build(t *testing.T) string {
@@ -48,18 +51,6 @@ func build(t *testing.T) string {
 		t.Skip(missing)
 	}
 	return program
-}
-
-// freePort returns a TCP port that was free.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
 }
 
 // names answers every question for an IPv4 address with 127.0.0.1 (RFC 1035 §4), until the test ends.
@@ -124,7 +115,7 @@ func newPebble(t *testing.T) *pebble {
 	}
 	t.Setenv("SSL_CERT_FILE", root) // crypto/x509 reads it once
 	certFile, keyFile := a.Issue(time.Now().Add(time.Hour), "localhost")
-	port, manage := freePort(t), freePort(t)
+	port, manage := process.Port(t), process.Port(t)
 	return &pebble{
 		directory: "https://localhost:" + port + "/dir", manage: "https://localhost:" + manage,
 		config: map[string]any{
@@ -192,31 +183,11 @@ func (p *pebble) roots(t *testing.T) *x509.CertPool {
 	return pool
 }
 
-// listen opens a site; serve serves it until the function that it returns is called.
+// listen opens a site.
 func listen(t *testing.T, d site.Door) *site.Site {
 	t.Helper()
-	rules, err := zap.Game.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := site.Listen(site.Config{Addr: "127.0.0.1:0", Door: d, Host: host.Config{Rules: rules,
+	return sites.Listen(t, site.Config{Door: d, Host: host.Config{Rules: sites.Rules(t, &zap.Game),
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil))}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func serve(t *testing.T, s *site.Site) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, nil) }()
-	return func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // shown returns the serial numbers of the certificates that a site shows on TCP and over QUIC.
@@ -274,11 +245,11 @@ func TestCertificateFromAnAuthority(t *testing.T) {
 	p := newPebble(t)
 	d := site.Door{ACME: []string{domain}, ACMEURL: p.directory, State: t.TempDir()}
 	s := listen(t, d)
-	plain := site.Door{ACME: d.ACME, ACMEURL: d.ACMEURL, State: t.TempDir(), Redirect: "127.0.0.1:" + freePort(t)}
+	plain := site.Door{ACME: d.ACME, ACMEURL: d.ACMEURL, State: t.TempDir(), Redirect: "127.0.0.1:" + process.Port(t)}
 	p.start(t, port(t, plain.Redirect), port(t, address(s)))
 	roots := p.roots(t)
 
-	stop := serve(t, s)
+	stop := sites.Run(t, s, nil)
 	tcp, udp := shown(t, s, roots)
 	if tcp != udp {
 		t.Errorf("TCP shows %s, QUIC %s", tcp, udp)
@@ -299,14 +270,14 @@ func TestCertificateFromAnAuthority(t *testing.T) {
 		t.Errorf("the folder has %q", kept)
 	}
 	s = listen(t, d)
-	stop = serve(t, s)
+	stop = sites.Run(t, s, nil)
 	if again, _ := shown(t, s, roots); again != tcp {
 		t.Errorf("after a restart it is %s, before it was %s", again, tcp)
 	}
 	stop()
 
 	s = listen(t, plain) // the authority does not find its port of https
-	stop = serve(t, s)
+	stop = sites.Run(t, s, nil)
 	if other, _ := shown(t, s, roots); other == tcp {
 		t.Errorf("it is %s again", other)
 	}

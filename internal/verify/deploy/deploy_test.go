@@ -3,8 +3,6 @@
 package deploy_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -26,6 +24,7 @@ import (
 	"meanwhile/examples/zap"
 	"meanwhile/headless"
 	"meanwhile/internal/verify/authority"
+	"meanwhile/internal/verify/process"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -167,76 +166,10 @@ func built(t *testing.T) *rootfs {
 	return r
 }
 
-// A process is a server or proxy that runs.
-type process struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	out  chan string // lines of its standard output; closed at its end
-	mu   sync.Mutex
-	said bytes.Buffer // its standard error
-}
-
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.said.Write(b)
-}
-
-func (p *process) log() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.said.String()
-}
-
 // start starts a program, which ends with the test at the latest.
-func start(t *testing.T, cmd *exec.Cmd) *process {
+func start(t *testing.T, cmd *exec.Cmd) *process.Process {
 	t.Helper()
-	p := &process{t: t, cmd: cmd, out: make(chan string, 16)}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Stderr = p
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(p.out)
-		for lines := bufio.NewScanner(stdout); lines.Scan(); {
-			p.out <- lines.Text()
-		}
-	}()
-	t.Cleanup(func() {
-		if cmd.ProcessState == nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		}
-		if t.Failed() {
-			t.Logf("%v:\n%s", cmd.Args, p.log())
-		}
-	})
-	return p
-}
-
-// line waits for a line of standard output.
-func (p *process) line() string {
-	p.t.Helper()
-	select {
-	case s := <-p.out:
-		return s
-	case <-time.After(limit):
-		p.t.Fatalf("%v printed nothing", p.cmd.Args)
-		return ""
-	}
-}
-
-// stop ends a program as systemd and Docker do, and returns how it ended.
-func (p *process) stop() error {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	return p.cmd.Wait()
+	return process.Start(t, cmd, 5*limit)
 }
 
 // waitFor waits until a server answers over TCP.
@@ -252,18 +185,6 @@ func waitFor(t *testing.T, addr string) {
 			t.Fatal(err)
 		}
 	}
-}
-
-// port returns a TCP port that was free.
-func port(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, p, _ := net.SplitHostPort(l.Addr().String())
-	return p
 }
 
 // visit looks at the page, the program and the answers to the page, and plays for a moment over
@@ -366,10 +287,10 @@ func flags(t *testing.T, begin string) []string {
 }
 
 // behind starts the game as the page says for a server behind a proxy.
-func behind(t *testing.T, public string) (game *process, addr string) {
+func behind(t *testing.T, public string) (game *process.Process, addr string) {
 	t.Helper()
 	r := built(t)
-	addr = "127.0.0.1:" + port(t)
+	addr = "127.0.0.1:" + process.Port(t)
 	args := flags(t, "play --addr 127.0.0.1:8080")
 	for i, a := range args {
 		switch a {
@@ -384,25 +305,25 @@ func behind(t *testing.T, public string) (game *process, addr string) {
 		}
 	}
 	game = start(t, exec.Command(filepath.Join(r.root(), "play"), append(args, "--verbose")...))
-	game.line()
+	game.URL()
 	return game, addr
 }
 
 // forwarded checks that the game knows where a player behind the proxy comes from.
-func forwarded(t *testing.T, game *process) {
+func forwarded(t *testing.T, game *process.Process) {
 	t.Helper()
-	if err := game.stop(); err != nil { // first, as its log is written behind it
+	if err := game.Stop(syscall.SIGTERM); err != nil { // first, as its log is written behind it
 		t.Errorf("the game ended with %v", err)
 	}
-	if !strings.Contains(game.log(), "remote=127.0.0.1:0") {
-		t.Errorf("no player came through X-Forwarded-For:\n%s", game.log())
+	if !strings.Contains(game.Log(), "remote=127.0.0.1:0") {
+		t.Errorf("no player came through X-Forwarded-For:\n%s", game.Log())
 	}
 }
 
 // Page and WebSocket reach players through Caddy, over https by Caddy's own authority.
 func TestCaddy(t *testing.T) {
 	caddy := tool(t, "caddy", "caddy")
-	public := "localhost:" + port(t)
+	public := "localhost:" + process.Port(t)
 	game, addr := behind(t, public)
 	dir := t.TempDir()
 	site := strings.NewReplacer("game.example", public, "127.0.0.1:8080", addr).Replace(block(t, "Caddyfile"))
@@ -441,7 +362,7 @@ func TestCaddy(t *testing.T) {
 // Page and WebSocket reach players through nginx.
 func TestNginx(t *testing.T) {
 	nginx := tool(t, "nginx", "nginx-light")
-	listen := port(t)
+	listen := process.Port(t)
 	public := "localhost:" + listen
 	game, addr := behind(t, "localhost")
 	dir := t.TempDir()

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"meanwhile/internal/verify/process"
 	"meanwhile/netcode/clock"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
@@ -46,7 +47,7 @@ func TestFly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Remove(hosts)
-	addr, free := "127.0.0.1:"+port(t), port(t)
+	addr, free := "127.0.0.1:"+process.Port(t), process.Port(t)
 	for i, a := range args {
 		args[i] = strings.Replace(a, ":"+udp, ":"+free, 1)
 	}
@@ -56,7 +57,7 @@ func TestFly(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: r.root(),
 		Credential: &syscall.Credential{Uid: r.user[0], Gid: r.user[1]}}
 	p := start(t, cmd)
-	p.line()
+	p.URL()
 	pins, url := offered(t, addr)
 	if !strings.Contains(url, ":"+free+"/") {
 		t.Errorf("pages are sent to %s, want port %s", url, free)
@@ -70,7 +71,7 @@ func TestFly(t *testing.T) {
 		t.Fatal(fmt.Errorf("no UDP on fly-global-services: %w", err))
 	}
 	play(t, ctx, conn, now)
-	if err := p.stop(); err != nil {
+	if err := p.Stop(syscall.SIGTERM); err != nil {
 		t.Errorf("after SIGTERM it ended with %v", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/headless"
+	"meanwhile/internal/verify/process"
 	"meanwhile/netcode/clock"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
@@ -79,14 +80,14 @@ func TestDocker(t *testing.T) {
 		t.Skip("only root can change the root of a process")
 	}
 
-	addr := "127.0.0.1:" + port(t)
+	addr := "127.0.0.1:" + process.Port(t)
 	args := append(r.entry[1:len(r.entry):len(r.entry)], "--addr="+addr, "--verbose")
 	cmd := exec.Command(r.entry[0], args...)
 	cmd.Dir, cmd.Env = "/", []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: r.root(),
 		Credential: &syscall.Credential{Uid: r.user[0], Gid: r.user[1], NoSetGroups: false}}
 	p := start(t, cmd)
-	if url := p.line(); url != "http://"+addr+"/" {
+	if url := p.URL(); url != "http://"+addr+"/" {
 		t.Fatalf("it printed %q", url)
 	}
 	visit(t, "http://"+addr, nil)
@@ -101,7 +102,7 @@ func TestDocker(t *testing.T) {
 		t.Fatal(err)
 	}
 	play(t, ctx, conn, now)
-	if err := p.stop(); err != nil {
+	if err := p.Stop(syscall.SIGTERM); err != nil {
 		t.Errorf("after SIGTERM it ended with %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package bridge_test
 
 import (
-	"context"
 	"io/fs"
 	"os"
 	"strings"
@@ -12,30 +11,18 @@ import (
 	"meanwhile/examples/zap"
 	"meanwhile/host"
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/sites"
 )
 
 // Who is sent away for good reads why, and does not come back by itself, however late the page
 // reads it: the server ends the connection meanwhile, and the page hears of that end too.
 func TestSentAway(t *testing.T) {
 	const account = 7
-	program := program(t)
-	s, err := site.Listen(site.Config{
-		Addr: "127.0.0.1:0", Pages: []fs.FS{os.DirFS("testdata")},
-		Host:         host.Config{Rules: rules(t, &zap.Game)},
+	s, _ := sites.Serve(t, site.Config{
+		Pages:        []fs.FS{os.DirFS("testdata")},
+		Host:         host.Config{Rules: sites.Rules(t, &zap.Game)},
 		Authenticate: func(site.Applicant) (site.Account, error) { return site.Account{ID: account}, nil },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- s.Serve(ctx, program) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	}, sites.Zap(t))
 	p := browser.New(t) // after the site, so that it is closed before it
 	kick := func() { s.Host().Kick(host.Who{Account: account}, "enough") }
 	ban := func() {
@@ -52,7 +39,7 @@ func TestSentAway(t *testing.T) {
 		{"banned over WebTransport", "webtransport", ban},
 	} {
 		t.Run(away.name, func(t *testing.T) {
-			fresh(p, &server{URL: s.URL()}, "?transport="+away.transport)
+			fresh(p, s.URL(), "?transport="+away.transport)
 			// A page that is busy until its transport has reported the end.
 			p.Eval(`{
 				const { worker } = g.connection, handle = worker.onmessage, late = []
@@ -70,7 +57,7 @@ func TestSentAway(t *testing.T) {
 			if got := words(p, "heard"); !strings.HasSuffix(got, "message lost") {
 				t.Errorf("the page got %q, want the server's word before the end", got)
 			}
-			if got := words(p, notice); got != "Enough.\n\nReload" {
+			if got := words(p, sites.Notice); got != "Enough.\n\nReload" {
 				t.Errorf("the page says %q", got)
 			}
 			if n := number(p, "g.connection.n - n"); n != 0 || number(p, "g.connection.timer") != 0 {

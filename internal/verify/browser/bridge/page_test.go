@@ -1,22 +1,15 @@
 package bridge_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"image/color"
-	"io"
 	"io/fs"
-	"log"
 	"math"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,60 +20,20 @@ import (
 	"meanwhile/geom"
 	"meanwhile/host"
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/sites"
 	"meanwhile/transport"
+	"meanwhile/transport/relay"
 )
 
-// program returns the quickstart's program for the browser. An unchanged one is not built again.
-func program(t *testing.T) *site.Program {
+// serve serves a game with bots, and its page.
+func serve(t *testing.T, rules *game.Rules, bots int) (url string, stop func()) {
 	t.Helper()
-	p, err := site.Build(t.Context(), "../../../../examples/zap/cmd/zap", "zap", io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return behind(t, nil, site.Config{Host: host.Config{Rules: rules, Bots: bots}})
 }
 
-// server is a whole server of the quickstart with its real page. It runs until stop or the end of
-// the test.
-type server struct {
-	URL  string
-	stop func()
-}
-
-// A door is an address that stays the same while servers behind it come and go. (A port that was
-// closed may belong to another program before it is opened again.)
-type door struct {
-	URL    string
-	server atomic.Pointer[url.URL]
-}
-
-func newDoor(t *testing.T, server string) *door {
-	d := &door{}
-	d.to(server)
-	// The server must see the host that the page asked for, or it would refuse the page's origin.
-	proxy := &httputil.ReverseProxy{
-		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(d.server.Load()); r.Out.Host = r.In.Host },
-		ErrorLog: log.New(io.Discard, "", 0),
-	}
-	h := httptest.NewServer(proxy)
-	t.Cleanup(h.Close)
-	d.URL = h.URL + "/"
-	return d
-}
-
-// to makes the door lead to a server.
-func (d *door) to(server string) {
-	u, err := url.Parse(server)
-	if err != nil {
-		panic(err)
-	}
-	d.server.Store(u)
-}
-
-// serve runs a server.
-func serve(t *testing.T, rules *game.Rules, bots int) *server {
+// behind is serve for a site behind a relay, or without one for nil.
+func behind(t *testing.T, r *relay.Relay, cfg site.Config) (url string, stop func()) {
 	t.Helper()
-	p := program(t)
 	var s *site.Site
 	// /meanwhile.json with changes: UDP goes to a port that never answers, or the server plays
 	// another game.
@@ -106,55 +59,31 @@ func serve(t *testing.T, rules *game.Rules, bots int) *server {
 			json.NewEncoder(w).Encode(config)
 		})
 	}
-	s, err = site.Listen(site.Config{
-		Addr: "127.0.0.1:0", Pages: []fs.FS{os.DirFS("testdata"), os.DirFS("../../../../examples/zap/web")},
-		Host: host.Config{Rules: rules, Bots: bots, Seed: 7},
-		Handlers: map[string]http.Handler{
-			"/blocked.json": changed(func(c map[string]any) {
-				c["webtransport"] = map[string]any{
-					"url":    "https://" + black.LocalAddr().String() + transport.Path,
-					"hashes": []string{strings.Repeat("00", 32)},
-				}
-			}),
-			"/chess.json": changed(func(c map[string]any) { c["game"] = "chess" }),
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
+	cfg.Host.Seed = 7
+	cfg.Pages = []fs.FS{os.DirFS("testdata"), os.DirFS("../../../../examples/zap/web")}
+	cfg.Handlers = map[string]http.Handler{
+		"/blocked.json": changed(func(c map[string]any) {
+			c["webtransport"] = map[string]any{
+				"url":    "https://" + black.LocalAddr().String() + transport.Path,
+				"hashes": []string{strings.Repeat("00", 32)},
+			}
+		}),
+		"/chess.json": changed(func(c map[string]any) { c["game"] = "chess" }),
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- s.Serve(ctx, p) }()
-	stop := sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(stop)
-	return &server{s.URL(), stop}
-}
-
-// notice is an expression of the page: the text over the canvas, or "".
-const notice = `(() => {
-	const n = document.querySelector(".meanwhile-notice")
-	return n.classList.contains("quiet") ? "" : n.innerText.trim()
-})()`
-
-func rules(t *testing.T, def *game.Definition[zap.Cmd]) *game.Rules {
-	r, err := def.Rules()
-	if err != nil {
-		t.Fatal(err)
+	if r == nil {
+		s, stop = sites.Serve(t, cfg, sites.Zap(t))
+	} else {
+		s, stop = sites.ServeBehind(t, r, cfg, sites.Zap(t))
 	}
-	return r
+	return s.URL(), stop
 }
 
 // The whole quickstart in a browser: page, program and server.
 func TestQuickstart(t *testing.T) {
-	s := serve(t, rules(t, &zap.Game), 3)
+	url, _ := serve(t, sites.Rules(t, &zap.Game), 3)
 	p := browser.New(t) // after the site, so that it is closed before it
-	p.Open(s.URL)
-	p.WaitFor(notice + ` === "" && document.querySelector("canvas").width === 1280`)
+	p.Open(url)
+	p.WaitFor(sites.Notice + ` === "" && document.querySelector("canvas").width === 1280`)
 	mine := color.RGBA{0x56, 0xb4, 0xe9, 255}
 	p.WaitFor(`(() => { // the veil is gone, and the avatar in the middle of a world with others
 		if (getComputedStyle(document.querySelector(".meanwhile-notice")).opacity !== "0") return false
@@ -182,8 +111,8 @@ func TestQuickstart(t *testing.T) {
 }
 
 // fresh opens the page under test and waits until it plays.
-func fresh(p *browser.Page, s *server, query string) {
-	p.Open(s.URL + "test.html" + query)
+func fresh(p *browser.Page, url, query string) {
+	p.Open(url + "test.html" + query)
 	p.WaitFor("failure || g.me && g.stats.state === 1 && g.stats.serverMs > 0")
 }
 
@@ -198,9 +127,9 @@ func words(p *browser.Page, js string) (v string) {
 }
 
 func TestPlaying(t *testing.T) {
-	s := serve(t, rules(t, &zap.Game), 4)
+	url, _ := serve(t, sites.Rules(t, &zap.Game), 4)
 	p := browser.New(t)                             // after the site, so that it is closed before it
-	fresh(p, s, "?name=Ann&transport=webtransport") // or WebSocket could win on a busy machine
+	fresh(p, url, "?name=Ann&transport=webtransport") // or WebSocket could win on a busy machine
 
 	t.Run("over WebTransport", func(t *testing.T) {
 		if got := words(p, "g.transport"); got != "webtransport" {
@@ -270,7 +199,7 @@ func TestPlaying(t *testing.T) {
 
 	t.Run("two pages see each other", func(t *testing.T) {
 		q := p.NewWindow()
-		fresh(q, s, "?name=Bob")
+		fresh(q, url, "?name=Bob")
 		ann, bob := number(p, "g.me.id"), number(q, "g.me.id")
 		if ann == bob {
 			t.Fatalf("both are %v", ann)
@@ -366,9 +295,9 @@ func TestPlaying(t *testing.T) {
 func TestConnecting(t *testing.T) {
 	p := browser.New(t)
 	t.Run("UDP is blocked", func(t *testing.T) {
-		s := serve(t, rules(t, &zap.Game), 1)
+		url, _ := serve(t, sites.Rules(t, &zap.Game), 1)
 		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
-		fresh(p, s, "?config=/blocked.json")
+		fresh(p, url, "?config=/blocked.json")
 		if got := words(p, "g.transport"); got != "websocket" {
 			t.Errorf("connected by %q", got)
 		}
@@ -381,41 +310,41 @@ func TestConnecting(t *testing.T) {
 	t.Run("other rules", func(t *testing.T) {
 		other := zap.Game
 		other.Kinds = game.Kinds(zap.Pilots, zap.Gems, game.NewKind[wall]("wall"))
-		s := serve(t, rules(t, &other), 0)
+		url, _ := serve(t, sites.Rules(t, &other), 0)
 		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
-		p.Open(s.URL + "test.html")
+		p.Open(url + "test.html")
 		p.WaitFor("failure")
 		const want = "The server plays another version of zap: wall exists there and not here."
 		if got := words(p, "failure"); got != want {
 			t.Errorf("failed with %q", got)
 		}
-		if got := words(p, notice); !strings.HasPrefix(got, want) {
+		if got := words(p, sites.Notice); !strings.HasPrefix(got, want) {
 			t.Errorf("the page says %q", got)
 		}
 		p.Screenshot("refused")
 	})
 
 	t.Run("another game", func(t *testing.T) {
-		s := serve(t, rules(t, &zap.Game), 0)
+		url, _ := serve(t, sites.Rules(t, &zap.Game), 0)
 		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
-		p.Open(s.URL + "test.html?config=/chess.json")
+		p.Open(url + "test.html?config=/chess.json")
 		p.WaitFor(`failure === "This page's program plays zap, but the server plays chess. Reload the page."`)
 	})
 
 	t.Run("the server restarts", func(t *testing.T) {
-		s := serve(t, rules(t, &zap.Game), 2)
-		door := newDoor(t, s.URL)
+		r, cfg := sites.Relay(t), site.Config{Host: host.Config{Rules: sites.Rules(t, &zap.Game), Bots: 2}}
+		url, stop := behind(t, r, cfg)
 		t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
-		fresh(p, &server{URL: door.URL}, "?name=Ann")
+		fresh(p, url, "?name=Ann")
 		p.Eval("window.before = { me: g.me, pilots: g.world.pilot, id: g.me.id }", nil)
-		s.stop()
-		p.WaitFor(notice + `.startsWith("The server is shutting down. Reconnecting")`)
+		stop()
+		p.WaitFor(sites.Notice + `.startsWith("The server is shutting down. Reconnecting")`)
 		p.WaitFor("g.stats.state === 0 && g.world.pilot.length > 1") // the last picture stays
 		p.Screenshot("reconnecting")
-		door.to(serve(t, rules(t, &zap.Game), 2).URL)
-		p.WaitFor(notice + ` === "The server has restarted. You begin anew."`)
+		behind(t, r, cfg)
+		p.WaitFor(sites.Notice + ` === "The server has restarted. You begin anew."`)
 		p.Screenshot("restarted")
-		p.WaitFor(notice + ` === "" && g.stats.state === 1 && g.me && g.me.mine`)
+		p.WaitFor(sites.Notice + ` === "" && g.stats.state === 1 && g.me && g.me.mine`)
 		x := number(p, "g.me.pos.x")
 		p.Eval("g.keys.press(g.me.pos.x < 20 ? 'KeyD' : 'KeyA')", nil)
 		p.WaitFor(fmt.Sprintf("Math.abs(g.me.pos.x - %v) > 3", x))
@@ -439,9 +368,9 @@ func TestUndo(t *testing.T) {
 		c.Fire = c.Fire && !refuse.Load()
 		zap.Game.Act(w, me, c)
 	}
-	s := serve(t, rules(t, &def), 0)
+	url, _ := serve(t, sites.Rules(t, &def), 0)
 	p := browser.New(t) // after the site, so that it is closed before it
-	fresh(p, s, "?delayMs=60")
+	fresh(p, url, "?delayMs=60")
 	p.WaitFor("g.stats.leadMs > 0 && g.me.ammo > 1")
 	p.Eval(`window.fire = () => {
 		const { command } = g

@@ -2,88 +2,14 @@ package bridge_test
 
 import (
 	"fmt"
-	"io"
-	"net"
-	"strings"
-	"sync"
 	"testing"
 
+	"meanwhile/app/site"
 	"meanwhile/examples/zap"
+	"meanwhile/host"
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/sites"
 )
-
-// A cable forwards TCP connections to a server until it is cut.
-type cable struct {
-	listener net.Listener
-	server   string
-
-	mu    sync.Mutex
-	cut   bool
-	conns map[net.Conn]struct{}
-	wg    sync.WaitGroup
-}
-
-func newCable(t *testing.T, url string) *cable {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &cable{listener: l, server: strings.Trim(strings.TrimPrefix(url, "http://"), "/"),
-		conns: map[net.Conn]struct{}{}}
-	c.wg.Go(func() {
-		for {
-			in, err := l.Accept()
-			if err != nil {
-				return
-			}
-			c.wg.Go(func() { c.carry(in) })
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		c.set(true)
-		c.wg.Wait()
-	})
-	return c
-}
-
-// URL is the address of the server's page over the cable.
-func (c *cable) URL() string { return "http://" + c.listener.Addr().String() + "/" }
-
-// set cuts the cable, which ends its connections without a word to the server's program, or mends it.
-func (c *cable) set(cut bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cut = cut; cut {
-		for conn := range c.conns {
-			if tcp, ok := conn.(*net.TCPConn); ok {
-				tcp.SetLinger(0) // a reset, and no close frame
-			}
-			conn.Close()
-		}
-		clear(c.conns)
-	}
-}
-
-func (c *cable) carry(in net.Conn) {
-	defer in.Close()
-	out, err := net.Dial("tcp", c.server)
-	if err != nil {
-		return
-	}
-	defer out.Close()
-	c.mu.Lock()
-	if c.cut {
-		c.mu.Unlock()
-		return
-	}
-	c.conns[in], c.conns[out] = struct{}{}, struct{}{}
-	c.mu.Unlock()
-	var both sync.WaitGroup
-	both.Go(func() { io.Copy(out, in); out.Close() })
-	both.Go(func() { io.Copy(in, out); in.Close() })
-	both.Wait()
-}
 
 // moves walks, and waits until the avatar has moved.
 func moves(p *browser.Page) {
@@ -97,22 +23,23 @@ func moves(p *browser.Page) {
 // and so does one that is loaded again.
 func TestComingBack(t *testing.T) {
 	p := browser.New(t)
-	s := serve(t, rules(t, &zap.Game), 2)
-	c := newCable(t, s.URL)
+	r := sites.Relay(t)
+	url, _ := behind(t, r, site.Config{Host: host.Config{Rules: sites.Rules(t, &zap.Game), Bots: 2}})
 	t.Cleanup(func() { p.Open("about:blank") }) // before the site ends
-	fresh(p, &server{URL: c.URL()}, "?config=/blocked.json&name=Ann")
+	fresh(p, url, "?transport=websocket&name=Ann")
 	p.Eval("window.sinceMs = performance.now()", nil)
 	p.WaitFor(`g.transport === "websocket" && performance.now() - sinceMs > 4000`) // who has just come is not waited for
 	id := number(p, "g.me.id")
 
 	t.Run("the network is cut", func(t *testing.T) {
-		c.set(true)
-		p.WaitFor(notice + `.startsWith("Connection lost. Reconnecting")`)
+		r.Cut(true)
+		r.Reset()
+		p.WaitFor(sites.Notice + `.startsWith("Connection lost. Reconnecting")`)
 		p.Screenshot("cut")
 		p.Eval("window.cutMs = performance.now()", nil)
 		p.WaitFor("performance.now() - cutMs > 5000")
-		c.set(false)
-		p.WaitFor(notice + ` === "" && g.stats.state === 1 && g.me && g.me.mine`)
+		r.Cut(false)
+		p.WaitFor(sites.Notice + ` === "" && g.stats.state === 1 && g.me && g.me.mine`)
 		if got := number(p, "g.me.id"); got != id {
 			t.Errorf("the avatar is %v, was %v", got, id)
 		}
@@ -126,7 +53,7 @@ func TestComingBack(t *testing.T) {
 		if got := number(p, "g.me.id"); got != id {
 			t.Errorf("the avatar is %v, was %v", got, id)
 		}
-		p.WaitFor(notice + ` === ""`)
+		p.WaitFor(sites.Notice + ` === ""`)
 		moves(p)
 		p.Screenshot("reloaded")
 		if n := number(p, "g.world.pilot.length"); n != 3 {

@@ -1,13 +1,10 @@
 package demo_test
 
 import (
-	"context"
 	"encoding/json"
-	"io"
 	"io/fs"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +15,7 @@ import (
 	"meanwhile/host"
 	"meanwhile/host/bolt"
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/sites"
 )
 
 // The board shows who had the most frags before the server was started, and who gets more now. A
@@ -63,36 +61,15 @@ func TestBoardOutlivesTheServer(t *testing.T) {
 		}
 		referee(w)
 	}
-	rules, err := d.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := site.Build(t.Context(), "../../../../demo/client", "arena", io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serve := func(addr string) (url string, stop func()) {
-		t.Helper()
-		s, err := site.Listen(site.Config{
-			Addr: addr, Door: site.Door{State: state}, Pages: []fs.FS{demo.Files}, Host: host.Config{Rules: rules, Bots: 3},
+	rules, program, front := sites.Rules(t, &d), sites.Program(t, "demo/client", "arena"), sites.Relay(t)
+	serve := func() (stop func()) {
+		_, stop = sites.ServeBehind(t, front, site.Config{
+			Door: site.Door{State: state}, Pages: []fs.FS{demo.Files}, Host: host.Config{Rules: rules, Bots: 3},
 			Handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- s.Serve(ctx, program) }()
-		return s.URL(), func() {
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
+		}, program)
+		return stop
 	}
-	url, stop := serve("127.0.0.1:0")
-	t.Cleanup(func() { stop() })
-	addr := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
+	stop, url := serve(), sites.URL(front)
 
 	const rows = `[...document.querySelectorAll("#best li")].map(r => [...r.children].map(c => c.textContent).join(" "))`
 	const frags = `(g.world.best.find(b => b.name === "ann")?.frags ?? 0)`
@@ -122,7 +99,7 @@ func TestBoardOutlivesTheServer(t *testing.T) {
 		t.Errorf("loaded again the page has the key %q, had %q", again, key)
 	}
 	stop()
-	_, stop = serve(addr)
+	serve()
 	bob.WaitLonger("g.stats.state !== 0 && g.world.best.length >= 6 && "+frags+" >= "+jsonOf(before), time.Minute)
 	bob.WaitLonger("g.world.best.filter(b => b.name === 'ann').length === 1 && "+frags+" > "+jsonOf(before+4), time.Minute)
 	ann.Errors() // of the time between two servers

@@ -1,9 +1,7 @@
 package demo_test
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +14,7 @@ import (
 	"meanwhile/examples/arena"
 	"meanwhile/host"
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/sites"
 	"meanwhile/web"
 )
 
@@ -281,31 +280,11 @@ const crowded = `(() => {
 
 // live serves the demonstration: the arena with bots, and a page whose client is the real one.
 func live(t *testing.T) string {
-	program, err := site.Build(t.Context(), "../../../../demo/client", "arena", io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := arena.Game.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := site.Listen(site.Config{
-		Addr: "127.0.0.1:0", Truth: true, Pages: []fs.FS{demo.Files},
-		Host:     host.Config{Rules: rules, Bots: 7, Seed: 3},
+	s, _ := sites.Serve(t, site.Config{
+		Truth: true, Pages: []fs.FS{demo.Files},
+		Host:     host.Config{Rules: sites.Rules(t, &arena.Game), Bots: 7, Seed: 3},
 		Handlers: map[string]http.Handler{"GET /arena/map.json": site.Static("application/json", arena.MapJSON())},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- s.Serve(ctx, program) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	}, sites.Program(t, "demo/client", "arena"))
 	return s.URL()
 }
 

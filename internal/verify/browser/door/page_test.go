@@ -3,13 +3,10 @@
 package door_test
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -28,6 +25,8 @@ import (
 	"meanwhile/host"
 	"meanwhile/internal/verify/authority"
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/process"
+	"meanwhile/internal/verify/sites"
 )
 
 // page draws the sample game, with the library of the server at a URL.
@@ -43,12 +42,6 @@ g.draw = () => {}
 // overUDP makes the page use WebTransport alone: on a busy machine WebSocket could win the race.
 const overUDP = "?transport=webtransport"
 
-// notice is an expression of the page: the text over the canvas, or "".
-const notice = `(() => {
-	const n = document.querySelector(".meanwhile-notice")
-	return !n || n.classList.contains("quiet") ? "" : n.innerText.trim()
-})()`
-
 // serve serves zap as game.example over https, and returns its address under that name.
 func serve(t *testing.T, a *authority.Authority, d site.Door) string {
 	t.Helper()
@@ -63,30 +56,10 @@ func serve(t *testing.T, a *authority.Authority, d site.Door) string {
 // listen serves zap until the test ends and returns its address.
 func listen(t *testing.T, addr string, d site.Door, log slog.Handler) string {
 	t.Helper()
-	program, err := site.Build(t.Context(), "../../../../examples/zap/cmd/zap", "zap", io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := zap.Game.Rules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := site.Listen(site.Config{
-		Addr: addr, Door: d, Host: host.Config{Rules: rules, Bots: 1, Seed: 3, Log: slog.New(log)},
+	s, _ := sites.Serve(t, site.Config{
+		Addr: addr, Door: d, Host: host.Config{Rules: sites.Rules(t, &zap.Game), Bots: 1, Seed: 3, Log: slog.New(log)},
 		Pages: []fs.FS{fstest.MapFS{"index.html": {Data: fmt.Appendf(nil, page, "/meanwhile.js")}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- s.Serve(ctx, program) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	}, sites.Zap(t))
 	return s.URL()
 }
 
@@ -222,7 +195,7 @@ func TestWrongOriginIsRefusedWithASentence(t *testing.T) {
 	evil := another(t, a, "evil.example", url+"meanwhile.js")
 	p := open(t, a, anyRoot)
 	p.Open(evil)
-	p.WaitFor(notice + `.includes("This server lets no pages of ` + evil +
+	p.WaitFor(sites.Notice + `.includes("This server lets no pages of ` + evil +
 		` in. Whoever runs it can allow them with --origin ` + evil + `.")`)
 	var got struct{ WebTransport, WebSocket, File bool }
 	p.Eval(fmt.Sprintf(`(async () => { // what a page tries that brings a library of its own along
@@ -277,12 +250,7 @@ func TestBehindAReverseProxy(t *testing.T) {
 	a := authority.New(t)
 	for udp, want := range map[string]string{"off": "websocket", "": "webtransport"} {
 		var log journal
-		free, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		inner := &url.URL{Scheme: "http", Host: free.Addr().String()}
-		free.Close()
+		inner := &url.URL{Scheme: "http", Host: "127.0.0.1:" + process.Port(t)}
 		if got := listen(t, inner.Host, site.Door{UDP: udp, TrustProxy: []string{"127.0.0.1"}, PublicAddr: "game.example"},
 			slog.NewTextHandler(&log, nil)); got != "https://game.example/" {
 			t.Errorf("the address is %s", got)

@@ -2,43 +2,13 @@
 package invasion_test
 
 import (
-	"bufio"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/process"
 )
-
-// serve runs the demo of the game with bots and returns its address.
-func serve(t *testing.T) string {
-	program := filepath.Join(t.TempDir(), "meanwhile.out")
-	build := exec.Command("go", "build", "-o", program, "meanwhile/cmd/meanwhile")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.Command(program, "demo", "--game", "invasion", "--addr", "127.0.0.1:0", "--bots", "120", "--kbit", "13")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "http://127.0.0.1:") {
-		t.Fatalf("no address was printed: %q", lines.Text())
-	}
-	return lines.Text()
-}
 
 // A page knows hundreds of creatures; records of the near ones come more often than those of the far
 // ones, and the page colours them by it.
@@ -48,7 +18,9 @@ func TestPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: invasion in a page of a browser")
 	}
-	url := serve(t)
+	cmd := exec.Command(process.Build(t, "meanwhile/cmd/meanwhile"), "demo", "--game", "invasion", "--addr", "127.0.0.1:0",
+		"--bots", "120", "--kbit", "13")
+	url := process.Start(t, cmd, 5*time.Minute).URL()
 	p := browser.New(t)
 	p.Resize(1280, 800)
 	p.Open(url + "?watch&name=ann&downKbps=13")

@@ -2,43 +2,13 @@
 package kick_test
 
 import (
-	"bufio"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/process"
 )
-
-// serve runs the game with bots and returns its address.
-func serve(t *testing.T) string {
-	program := filepath.Join(t.TempDir(), "kick.out")
-	build := exec.Command("go", "build", "-o", program, "meanwhile/examples/kick/cmd/kick")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	cmd := exec.Command(program, "--addr", "127.0.0.1:0", "--bots", "4")
-	cmd.Dir, cmd.Stderr = "../../../../examples/kick", os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewScanner(out)
-	if !lines.Scan() || !strings.HasPrefix(lines.Text(), "http://127.0.0.1:") {
-		t.Fatalf("no address was printed: %q", lines.Text())
-	}
-	return lines.Text()
-}
 
 // Two people play on paths of 150 ms with 3 % loss, one by hand and one on autopilot. What a hand
 // touches answers at once, and both see the same match.
@@ -46,7 +16,9 @@ func TestTwoPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: kick in two pages of a browser")
 	}
-	url := serve(t)
+	cmd := exec.Command(process.Build(t, "meanwhile/examples/kick/cmd/kick"), "--addr", "127.0.0.1:0", "--bots", "4")
+	cmd.Dir = "../../../../examples/kick"
+	url := process.Start(t, cmd, 5*time.Minute).URL()
 	const path = "?delayMs=75&lossPct=3&name="
 	ann, bob := browser.New(t), browser.New(t)
 	ann.Open(url + path + "ann")
