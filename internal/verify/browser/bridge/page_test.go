@@ -128,7 +128,7 @@ func words(p *browser.Page, js string) (v string) {
 
 func TestPlaying(t *testing.T) {
 	url, _ := serve(t, sites.Rules(t, &zap.Game), 4)
-	p := browser.New(t)                             // after the site, so that it is closed before it
+	p := browser.New(t)                               // after the site, so that it is closed before it
 	fresh(p, url, "?name=Ann&transport=webtransport") // or WebSocket could win on a busy machine
 
 	t.Run("over WebTransport", func(t *testing.T) {

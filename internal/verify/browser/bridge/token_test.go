@@ -1,7 +1,6 @@
 package bridge_test
 
 import (
-	"context"
 	"io/fs"
 	"os"
 	"sync/atomic"
@@ -11,35 +10,23 @@ import (
 	"meanwhile/examples/zap"
 	"meanwhile/host"
 	"meanwhile/internal/verify/browser"
+	"meanwhile/internal/verify/sites"
 )
 
 // A page asks its login for a token when it joins, and not when it goes on with its session: a whole
 // school behind one address comes back at once. Where the session is no more, it asks then.
 func TestSessionsNeedNoToken(t *testing.T) {
 	var asked atomic.Int64
-	program := program(t)
-	s, err := site.Listen(site.Config{
-		Addr: "127.0.0.1:0", Pages: []fs.FS{os.DirFS("testdata")},
-		Host: host.Config{Rules: rules(t, &zap.Game)},
+	s, _ := sites.Serve(t, site.Config{
+		Pages: []fs.FS{os.DirFS("testdata")},
+		Host:  host.Config{Rules: sites.Rules(t, &zap.Game)},
 		Authenticate: func(site.Applicant) (site.Account, error) {
 			asked.Add(1)
 			return site.Account{ID: 7}, nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- s.Serve(ctx, program) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	}, sites.Zap(t))
 	p := browser.New(t) // after the site, so that it is closed before it
-	fresh(p, &server{URL: s.URL()}, "")
+	fresh(p, s.URL(), "")
 	p.Eval("window.sinceMs = performance.now()", nil)
 	p.WaitFor("performance.now() - sinceMs > 4000") // who has just come is not waited for
 	id := number(p, "g.me.id")
