@@ -24,6 +24,7 @@ import (
 // benches are the benchmarks.
 var benches = []struct{ name, about string }{
 	{"crowd", "what a server of a thousand walkers and clients costs, and what the clients know"},
+	{"hostile", "what honest players notice of attacks on their server, and what stays of them"},
 	{"judge", "what it costs to judge one shot by what its player saw, among 250 and 1000 candidates"},
 	{"page", "how soon the demo is playable in a browser, how soon a key shows, how large its program is"},
 }
@@ -34,7 +35,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.SetOutput(io.Discard)
 	asJSON := f.Bool("json", false, "print one JSON object per row and nothing else")
 	list := f.Bool("list", false, "list the benchmarks")
-	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks; judge: fewer shots")
+	quick := f.Bool("quick", false, "page: load it once; crowd: fewer ticks; judge: fewer shots; hostile: 3 s")
 	var c bench.Crowd
 	f.IntVar(&c.Walkers, "n", 1000, "crowd: walkers, each with a client")
 	f.BoolVar(&c.Hot, "hot", false, "crowd: four of five walkers in a disc of 100 m")
@@ -44,7 +45,17 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	f.IntVar(&c.Workers, "workers", 1, "crowd: that encode at the same time")
 	f.IntVar(&c.Viewers, "viewers", 24, "crowd: clients that decode and draw; 0 measures no quality")
 	f.IntVar(&c.Ticks, "ticks", 200, "crowd: measured ticks")
-	f.Uint64Var(&c.Seed, "seed", 1, "crowd: of losses")
+	f.Uint64Var(&c.Seed, "seed", 1, "crowd: of losses; hostile: of the attacks")
+	var h hostileBench
+	f.StringVar(&h.attack, "attack", "", "hostile: this attack alone")
+	f.StringVar(&h.over, "over", "", "hostile: over this transport alone: quic, webtransport, websocket, udp or http")
+	f.StringVar(
+		&h.against,
+		"against",
+		"",
+		"hostile: attack the server at this address of this machine, and measure nothing",
+	)
+	f.IntVar(&h.seconds, "seconds", 10, "hostile: before, during and after each attack")
 	enter := f.Bool("enter", false, "crowd: how soon players know a crowd that they enter or travel through instead")
 	f.StringVar(&c.Profile, "cpuprofile", "", "crowd: write a CPU profile of the measured ticks to a file")
 	var names []string
@@ -70,7 +81,7 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	switch {
 	case *list:
 		for _, b := range benches {
-			fmt.Fprintf(stdout, "%-6s %s\n", b.name, b.about)
+			fmt.Fprintf(stdout, "%-7s %s\n", b.name, b.about)
 		}
 		return nil
 	case len(names) != 1 || !slices.Contains(all, names[0]):
@@ -82,6 +93,10 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 			return err
 		}
 		return writeRows(stdout, []lab.Row{row}, *asJSON, lab.WriteTable)
+	}
+	if names[0] == "hostile" {
+		h.seed, h.quick, h.json = c.Seed, *quick, *asJSON
+		return h.run(ctx, stdout)
 	}
 	if names[0] == "judge" {
 		rows, err := bench.Judge(*quick)

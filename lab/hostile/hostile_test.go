@@ -1,0 +1,265 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"meanwhile/app/site"
+	"meanwhile/client"
+	"meanwhile/examples/zap"
+	"meanwhile/headless"
+	"meanwhile/host"
+	"meanwhile/netcode/clock"
+	"meanwhile/transport"
+	"meanwhile/transport/cert"
+)
+
+// patience is how long a test waits for what must come.
+const patience = time.Minute
+
+// A siege is a server under attack, as app.Main starts it, and honest players in it.
+type siege struct {
+	*Target
+	host   *host.Host
+	honest []*headless.Player
+	calm   int // goroutines without an attack
+}
+
+func newSiege(t *testing.T, cfg host.Config) *siege {
+	t.Helper()
+	rules, err := zap.Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	now := func() clock.Time { return clock.Time(time.Since(start)) }
+	cfg.Rules, cfg.Seed, cfg.Clock, cfg.Resume = rules, 1, now, time.Second
+	s, err := site.Listen(site.Config{Addr: "127.0.0.1:0", Host: cfg, Door: site.Door{TrustProxy: []string{"127.0.0.1"}},
+		Pages: []fs.FS{fstest.MapFS{"big.bin": {Data: make([]byte, 4<<20)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := url.Parse(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	prints, err := s.Fingerprints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &siege{host: s.Host(), Target: &Target{Rules: rules, Clock: now, Page: page.Host, QUIC: s.QUIC(),
+		Trust: cert.Pin(prints...), File: "/big.bin"}}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, nil) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	for _, over := range Transports {
+		conn, err := g.Dial(ctx, over)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := headless.Join(ctx, conn, headless.Config{Rules: rules, Clock: now, Name: over, Bot: rules.Bot()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := make(chan error, 1)
+		playing, leave := context.WithCancel(ctx)
+		go func() { left <- p.Run(playing) }()
+		t.Cleanup(func() {
+			leave()
+			if err := <-left; err != nil {
+				t.Errorf("the honest player over %s: %v", over, err)
+			}
+		})
+		g.honest = append(g.honest, p)
+	}
+	g.playOn(t)
+	for range 20 { // handshakes end in goroutines of their own
+		time.Sleep(20 * time.Millisecond)
+		if n := runtime.NumGoroutine(); g.calm == 0 || n < g.calm {
+			g.calm = n
+		}
+	}
+	return g
+}
+
+// until waits until what returns "".
+func until(t *testing.T, what func() string) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		lack := what()
+		if lack == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(lack)
+		}
+	}
+}
+
+// playOn waits until the commands of each honest player run, tick after tick.
+func (g *siege) playOn(t *testing.T) {
+	t.Helper()
+	for _, p := range g.honest {
+		stats := func() (s client.Stats) {
+			p.Do(func(c *client.Client) { s = c.Stats() })
+			return s
+		}
+		before := stats()
+		until(t, func() string {
+			if err := p.Conn().Err(); err != nil {
+				t.Fatalf("an honest player over %s was disturbed: %v", p.Conn().Name(), err)
+			}
+			now := stats()
+			if now.Starved > before.Starved {
+				before = now
+			}
+			if now.Prediction.Confirmed >= before.Prediction.Confirmed+10 {
+				return ""
+			}
+			return fmt.Sprintf("an honest player over %s: %+v after %+v", p.Conn().Name(), now, before)
+		})
+	}
+}
+
+// settle waits until nothing is left of an attack.
+func (g *siege) settle(t *testing.T) {
+	t.Helper()
+	until(t, func() string {
+		runtime.GC()
+		st, n := g.host.Stats(), runtime.NumGoroutine()
+		if st.Players == len(g.honest) && st.Absent == 0 && st.Greeting == 0 && len(st.Rooms) == 1 && n <= g.calm {
+			return ""
+		}
+		var stacks bytes.Buffer
+		if n > g.calm {
+			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+		}
+		return fmt.Sprintf("%d players, %d absent, %d greeted, %d rooms, %d goroutines; want %d, 0, 0, 1, %d\n%s",
+			st.Players, st.Absent, st.Greeting, len(st.Rooms), n, len(g.honest), g.calm, &stacks)
+	})
+}
+
+// A blow is one attack over one transport, and what became of it.
+type blow struct {
+	*Attack
+	over   string
+	result Result
+	err    error
+}
+
+// run attacks in all these ways at once, and checks what holds of every attack: clients are ended
+// by the name that they should be, no bound is passed, no rule fails, nothing stays, and honest
+// players play on.
+func (g *siege) run(t *testing.T, attacks []Attack) {
+	before := g.host.Stats()
+	var blows []*blow
+	for i := range attacks {
+		for _, over := range attacks[i].Over {
+			blows = append(blows, &blow{Attack: &attacks[i], over: over})
+		}
+	}
+	watching, stop := context.WithCancel(t.Context())
+	watched := make(chan string, 1)
+	go func() {
+		passed := ""
+		for watching.Err() == nil {
+			if st := g.host.Stats(); st.Greeting > transport.MaxVisitors || len(st.Rooms) > host.DefaultRooms+1 {
+				passed = fmt.Sprintf("%d visitors, %d rooms", st.Greeting, len(st.Rooms))
+			}
+			wait(watching, 10*time.Millisecond)
+		}
+		watched <- passed
+	}()
+	var striking sync.WaitGroup
+	for i, b := range blows {
+		striking.Go(func() {
+			bounds := Bounds{For: patience, Steps: 60}
+			if b.Ends != "" {
+				bounds = Bounds{For: patience, Ended: 1}
+			}
+			b.result, b.err = b.Run(t.Context(), g.Target, b.over, uint64(i), bounds)
+		})
+	}
+	striking.Wait()
+	stop()
+	if passed := <-watched; passed != "" {
+		t.Errorf("bounds were passed: %s", passed)
+	}
+	g.settle(t)
+	after := g.host.Stats()
+	for _, b := range blows {
+		if b.err != nil || b.result.Steps == 0 {
+			t.Errorf("%s over %s: %d steps, %v", b.Name, b.over, b.result.Steps, b.err)
+		}
+		if b.Ends != "" && b.result.Ends[b.Ends] == 0 && after.Flooded[b.Ends] == before.Flooded[b.Ends] {
+			t.Errorf("%s over %s: after %d steps clients ended with %v, want %q", b.Name, b.over, b.result.Steps,
+				b.result.Ends, b.Ends)
+		}
+	}
+	if after.Faults != before.Faults || after.Failed != before.Failed {
+		t.Errorf("%d callbacks panicked, %d rooms failed", after.Faults-before.Faults, after.Failed-before.Failed)
+	}
+	g.playOn(t)
+}
+
+// Whatever players and strangers do, on every transport: honest players play on, and nothing stays.
+// With -short many attack at once.
+func TestHostile(t *testing.T) {
+	g := newSiege(t, host.Config{})
+	for rest := Attacks; len(rest) > 0; {
+		n := 1
+		if testing.Short() {
+			n = min(len(rest), 8)
+		}
+		t.Run(rest[0].Name, func(t *testing.T) { g.run(t, rest[:n]) })
+		rest = rest[n:]
+	}
+}
+
+// No attack leaves this machine.
+func TestOnlyHere(t *testing.T) {
+	for _, target := range []Target{
+		{Page: "192.0.2.1:80", QUIC: "127.0.0.1:80"}, {Page: "127.0.0.1:80", QUIC: "[2001:db8::1]:80"},
+		{Page: "game.example:80", QUIC: "127.0.0.1:80"},
+	} {
+		for i := range Attacks {
+			a := &Attacks[i]
+			if _, err := a.Run(t.Context(), &target, a.Over[0], 1, Bounds{For: time.Second}); err == nil ||
+				!strings.Contains(err.Error(), "not an address of this machine") {
+				t.Errorf("%s of %v: %v", a.Name, target, err)
+			}
+		}
+	}
+}
+
+// Every attack has one name, one sentence, and transports.
+func TestAttacks(t *testing.T) {
+	names := map[string]bool{}
+	for _, a := range Attacks {
+		names[a.Name] = true
+		if found, err := Find(a.Name); err != nil || found.Name != a.Name || a.About == "" || len(a.Over) == 0 {
+			t.Errorf("%+v, %v", a, err)
+		}
+	}
+	if _, err := Find("kindness"); err == nil || len(names) != len(Attacks) {
+		t.Errorf("%v, %v", slices.Sorted(maps.Keys(names)), err)
+	}
+}
