@@ -121,6 +121,50 @@ func TestUsedTokensLast(t *testing.T) {
 	})
 }
 
+// A revocation lasts beyond the server, as long as tokens live, beside tokens that were used.
+func TestRevocationsLast(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens")
+	synctest.Test(t, func(t *testing.T) {
+		var used, void []byte
+		for run := range 3 {
+			issuer, login := newLogin(t)
+			if err := login.Keep(path); err != nil {
+				t.Fatal(err)
+			}
+			s := newStage(t, Config{Login: login})
+			if run == 0 {
+				for player, tok := range map[uint64]*[]byte{7: &used, 8: &void} {
+					var err error
+					if *tok, err = issuer.Issue(token.Grant{Player: player}, time.Now(), token.MaxLifetime); err != nil {
+						t.Fatal(err)
+					}
+				}
+				end(s.greet(session.Hello{Token: used}))
+				if err := login.Revoke(8); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for tok, want := range map[*[]byte]string{&used: "used before", &void: "revoked"} {
+				if run == 2 {
+					want = "expired"
+				}
+				_, err := s.tryHello("203.0.113.7", session.Hello{Token: *tok})
+				if e := refusedFor(err, session.BadToken, want); e != nil {
+					t.Errorf("run %d: %v", run, e)
+				}
+			}
+			s.end()
+			login.file.Close()
+			if run == 1 {
+				time.Sleep(2 * token.MaxLifetime)
+			}
+		}
+		if b, err := os.ReadFile(path); err != nil || len(b) != 0 {
+			t.Errorf("%d bytes, %v; want nothing that is still needed", len(b), err)
+		}
+	})
+}
+
 // A revoked account's tokens are void, those issued later are not, and neither are those of guests.
 func TestRevoke(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +172,11 @@ func TestRevoke(t *testing.T) {
 		s := newStage(t, Config{Login: login})
 		defer s.end()
 		old, guest := issue(t, issuer, token.Grant{Player: 7}), issue(t, issuer, token.Grant{})
-		login.Revoke(7)
-		login.Revoke(0)
+		for _, account := range []uint64{7, 0} {
+			if err := login.Revoke(account); err != nil {
+				t.Fatal(err)
+			}
+		}
 		_, err := s.tryHello("203.0.113.7", session.Hello{Token: old})
 		if e := refusedFor(err, session.BadToken, "revoked"); e != nil {
 			t.Error(e)

@@ -356,6 +356,9 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 		closing.Go(func() { l.Close(shuttingDown) })
 	}
 	ended = waitFor(&closing, endPatience) && waitFor(&greeting, endPatience) && ended
+	if ended && h.keeper != nil {
+		ended = waitFor(&h.keeper.loading, endPatience)
+	}
 	if !ended {
 		return ErrStuck // rooms that have not ended still need the pool
 	}

@@ -25,6 +25,9 @@ const (
 	// maxWaiting is how many records may wait to be stored before further players, who would add
 	// more, are refused as busy. Those who play already are at most so many beyond it.
 	maxWaiting = 4096
+	// maxLoads is how many records are loaded at once. While a store does not answer, further players
+	// are refused as busy.
+	maxLoads = 256
 	// loadTimeout bounds one load, saveTimeout one save.
 	loadTimeout = 3 * time.Second
 	saveTimeout = 10 * time.Second
@@ -52,7 +55,10 @@ type keeper struct {
 	store Store
 	log   *slog.Logger
 
+	loading sync.WaitGroup
+
 	mu      sync.Mutex
+	loads   int // under way
 	inUse   map[string]*profile
 	waiting map[string]any // by key: a pointer to a copy of the record
 	saving  map[string]any // what is being stored
@@ -101,18 +107,33 @@ func (k *keeper) acquire(ctx context.Context, key string, r *room, s *engine.Sav
 				k.mu.Unlock()
 				return nil, refusal(session.Busy, "the server cannot store what players gain at present")
 			}
+			if k.loads >= maxLoads {
+				k.mu.Unlock()
+				return nil, refusal(session.Busy, "the server waits for what players gained before")
+			}
+			k.loads++
+			// One reference is that of the load, so that a store that never answers is asked once.
 			p = &profile{key: key, room: r, refs: 1, loaded: make(chan struct{}), gone: make(chan struct{})}
 			k.inUse[key] = p
-			k.mu.Unlock()
-			p.rec, p.err = k.load(ctx, key, s)
-			close(p.loaded)
-			return k.ready(p)
+			k.loading.Go(func() {
+				p.rec, p.err = k.load(key, s)
+				close(p.loaded)
+				k.mu.Lock()
+				k.loads--
+				k.mu.Unlock()
+				k.release(p)
+			})
 		}
 		if p.room == r {
 			p.refs++
 			k.mu.Unlock()
-			<-p.loaded // bounded by loadTimeout
-			return k.ready(p)
+			select {
+			case <-p.loaded:
+				return k.ready(p)
+			case <-ctx.Done(): // the store ignores loadTimeout
+				k.release(p)
+				return nil, refusal(session.Busy, "the server waits for what you gained before")
+			}
 		}
 		k.mu.Unlock()
 		select {
@@ -150,8 +171,8 @@ func (k *keeper) release(p *profile) {
 
 // load returns the newest record of a key: one that still waits to be stored, or the stored one. A
 // record that cannot be read keeps its player out, as it would be overwritten otherwise.
-func (k *keeper) load(ctx context.Context, key string, s *engine.Saved) (*engine.Record, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+func (k *keeper) load(key string, s *engine.Saved) (*engine.Record, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), loadTimeout)
 	defer cancel()
 	k.mu.Lock()
 	held := k.waiting[key]

@@ -41,6 +41,8 @@ func (h *Host) loadPlayer(ctx context.Context, r *room, account uint64, guest [s
 	if h.keeper == nil || s == nil || key == "" {
 		return nil, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout) // so that a refusal is still read
+	defer cancel()
 	return h.keeper.acquire(ctx, key, r, s)
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -411,6 +412,68 @@ func TestRecordsOfOlderRules(t *testing.T) {
 		<-ann.left
 		if p := store.purse(t, 1); p.Version != 2 || p.Joins != 42 || p.Leaves != 1 || p.Ticks < 8 {
 			t.Errorf("the record became %+v", p)
+		}
+	})
+}
+
+// A hungStore does not answer for players, whatever its contexts say, until it is released.
+type hungStore struct {
+	shelf
+	asked   atomic.Int64
+	release chan struct{}
+}
+
+func (s *hungStore) Load(ctx context.Context, key string) ([]byte, error) {
+	if strings.Contains(key, "/guest/") {
+		s.asked.Add(1)
+		<-s.release
+	}
+	return s.shelf.Load(ctx, key)
+}
+
+// A store that does not answer keeps its players out, and nobody waits for it for ever: it is asked
+// once for each record, and for a bounded number of them.
+func TestStuckStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules, _ := miners(t)
+		store := &hungStore{release: make(chan struct{})}
+		s := newStage(t, Config{Rules: rules, Store: store, PlayersPerAddress: 2 * maxLoads})
+		defer s.end()
+		stays := s.greet(session.Hello{}) // without a record
+		try := func(guest int) error {
+			_, err := s.tryHello("203.0.113.7", session.Hello{Guest: [session.KeySize]byte{1, byte(guest), byte(guest >> 8)}})
+			return err
+		}
+		for range 3 {
+			if e := refusedFor(try(0), session.Busy, "waits for what you gained"); e != nil {
+				t.Error(e)
+			}
+		}
+		if n := store.asked.Load(); n != 1 || s.Stats().Greeting != 0 {
+			t.Errorf("the store was asked %d times, %d connections still wait", n, s.Stats().Greeting)
+		}
+		for guest := 1; guest < maxLoads; guest++ {
+			_ = try(guest)
+		}
+		if e := refusedFor(try(maxLoads), session.Busy, "players gained"); e != nil {
+			t.Error(e)
+		}
+		if n := store.asked.Load(); n != maxLoads {
+			t.Errorf("the store was asked %d times, want %d", n, maxLoads)
+		}
+		close(store.release)
+		synctest.Wait()
+		c, err := s.tryHello("203.0.113.7", session.Hello{Guest: [session.KeySize]byte{1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(c)
+		end(stays)
+		time.Sleep(time.Second)
+		s.keeper.mu.Lock()
+		defer s.keeper.mu.Unlock()
+		if len(s.keeper.inUse) > 1 || s.keeper.loads != 0 {
+			t.Errorf("%d records are in use, %d are being loaded", len(s.keeper.inUse), s.keeper.loads)
 		}
 	})
 }

@@ -19,9 +19,11 @@ const (
 	spentTokens = 1 << 16
 	// repeatableTokens is how many of the newest tokens may come a second time in the same hello.
 	repeatableTokens = 4096
-	// spentSize is the size in bytes of a used token in the file of Keep: nonce and Unix second of
-	// expiry.
+	// spentSize is the size in bytes of an entry in the file of Keep. That of a used token is its
+	// nonce and the Unix second of its expiry; that of a revocation is the account, eight zeros, and
+	// the nanosecond with the bit revoked.
 	spentSize = session.KeySize + 8
+	revoked   = 1 << 63
 )
 
 type key [session.KeySize]byte
@@ -65,8 +67,8 @@ func NewLogin(audience string, keys ...ed25519.PublicKey) (*Login, error) {
 		revoked: make(map[uint64]time.Time)}, nil
 }
 
-// Keep makes the Login remember used tokens in a file, which it makes if need be, so that they stay
-// used when the server is started anew. What the file knows already counts from now on. It is
+// Keep makes the Login remember used tokens and revocations in a file, which it makes if need be, so
+// that they last when the server is started anew. What the file knows already counts from now on. It is
 // called before the Login is used.
 func (l *Login) Keep(path string) error {
 	old, err := os.ReadFile(path)
@@ -76,7 +78,15 @@ func (l *Login) Keep(path string) error {
 	now := time.Now()
 	var kept []byte
 	for ; len(old) >= spentSize; old = old[spentSize:] { // a half one at the end was being written
-		g := token.Grant{Nonce: key(old), Expires: time.Unix(int64(binary.LittleEndian.Uint64(old[session.KeySize:])), 0)}
+		when := binary.LittleEndian.Uint64(old[session.KeySize:])
+		if when&revoked != 0 {
+			if at := time.Unix(0, int64(when&^revoked)); now.Sub(at) <= revocationLasts {
+				l.revoked[binary.LittleEndian.Uint64(old)] = at
+				kept = append(kept, old[:spentSize]...)
+			}
+			continue
+		}
+		g := token.Grant{Nonce: key(old), Expires: time.Unix(int64(when), 0)}
 		if now.Before(g.Expires.Add(token.Skew)) && l.spent.Use(g, now) == nil {
 			kept = append(kept, old[:spentSize]...)
 		}
@@ -93,18 +103,31 @@ func (l *Login) Keep(path string) error {
 	return nil
 }
 
+// revocationLasts is for how long a revocation counts: no token lives longer.
+const revocationLasts = token.MaxLifetime + token.Skew
+
 // Revoke makes the tokens of an account void that were issued up to now. Who is in already stays
-// in, see Host.Kick.
-func (l *Login) Revoke(account uint64) {
+// in, see Host.Kick. It fails where it cannot be kept beyond the end of this run.
+func (l *Login) Revoke(account uint64) error {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for a, at := range l.revoked { // no token lives longer
-		if now.Sub(at) > token.MaxLifetime+token.Skew {
+	for a, at := range l.revoked {
+		if now.Sub(at) > revocationLasts {
 			delete(l.revoked, a)
 		}
 	}
 	l.revoked[account] = now
+	if l.file == nil {
+		return nil
+	}
+	var b [spentSize]byte
+	binary.LittleEndian.PutUint64(b[:], account)
+	binary.LittleEndian.PutUint64(b[session.KeySize:], revoked|uint64(now.UnixNano()))
+	if _, err := l.file.Write(b[:]); err != nil {
+		return fmt.Errorf("host: it counts until the server ends, and is not kept: %w", err)
+	}
+	return nil
 }
 
 // check returns what the token of a hello grants. A nil Login accepts every hello and grants

@@ -78,16 +78,17 @@ func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
 		return
 	}
 	s.scratch = cmds[:cap(cmds)]
+	if h.HasAck && !p.down.log.Credible(h.Ack) {
+		s.drops.HostileAck++
+		return
+	}
 	if p.readWords(r.Rest()) != nil {
 		s.drops.Malformed++
 		return
 	}
-	before := p.up.heard
 	p.up.heard = arrival // the instant at which the acknowledged packets are known to have arrived
-	if h.HasAck && !p.down.log.Acked(h.Ack, p.delivered, p.missing) {
-		p.up.heard = before
-		s.drops.HostileAck++
-		return
+	if h.HasAck {
+		p.down.log.Acked(h.Ack, p.delivered, p.missing)
 	}
 	p.apply(&h, flags, cmds, arrival)
 }

@@ -155,6 +155,35 @@ func TestOversizedWord(t *testing.T) {
 	}
 }
 
+// A datagram that acknowledges what was never sent changes nothing: its messages are not heard, and
+// come again with the next one.
+func TestHostileAckSaysNothing(t *testing.T) {
+	n := newNest(t, Config{})
+	eve := n.talker("eve")
+	n.tick(nil)
+	eve.queue(squeakKind, text("hi"))
+	eve.seq++
+	var bits wire.BitWriter
+	bits.Reset(nil)
+	h := wire.Header{Seq: eve.seq, Stamp: n.now.Stamp(), HasAck: true, Ack: wire.Ack{Latest: wire.FirstSeq + 1000}}
+	h.Append(&bits, wire.Known{})
+	packet.Uplink{}.Append(&bits)
+	packet.AppendCommands(&bits, n.s.rules.Command, nil, h.Ack)
+	b := bits.Bytes()
+	b = eve.sender.Append(b, uint16(eve.seq), wire.MaxDatagram-len(b), n.now, time.Second)
+	n.s.Receive(eve.id, n.now, b)
+	n.tick(nil)
+	if n.s.Drops().HostileAck != 1 || len(n.heard) > 0 {
+		t.Fatalf("%+v; the rules heard %q", n.s.Drops(), n.heard)
+	}
+	eve.sender.Lost(uint16(eve.seq))
+	eve.deliver()
+	n.tick(nil)
+	if len(n.heard) != 1 {
+		t.Errorf("the rules heard %q", n.heard)
+	}
+}
+
 // Requests are answered or refused, each under its number.
 func TestAnswers(t *testing.T) {
 	n := newNest(t, Config{})

@@ -21,6 +21,11 @@ const (
 	// and of trusted proxies excepted. A browser opens six to load a page and keeps them for a
 	// minute, and host.DefaultPlayersPerAddress players may be behind one router.
 	MaxConnectionsPerAddress = 512
+	// MaxNewConnections is how many connections one address may begin at once, and
+	// NewConnectionsRefill in which time as many again: a handshake of TLS costs a millisecond of
+	// work, whatever becomes of it.
+	MaxNewConnections    = 1024
+	NewConnectionsRefill = time.Minute
 	// sendBuffer is how many bytes of an answer the kernel holds for a client that does not read.
 	sendBuffer = 128 << 10
 	// StallTimeout is how long a client may take to read the next 16 kB of an answer.
@@ -32,17 +37,19 @@ const (
 // are closed.
 type bounded struct {
 	net.Listener
-	exempt func(netip.Addr) bool // addresses whose connections are not counted one by one
-	log    *slog.Logger
+	exempt  func(netip.Addr) bool // addresses whose connections are not counted one by one
+	refused *atomic.Uint64        // counts connections that were closed at once
+	log     *slog.Logger
+	begun   *transport.Rates[netip.Addr]
 
-	mu      sync.Mutex
-	open    int
-	from    map[netip.Addr]int
-	refused atomic.Uint64
+	mu   sync.Mutex
+	open int
+	from map[netip.Addr]int
 }
 
-func bound(l net.Listener, exempt func(netip.Addr) bool, log *slog.Logger) *bounded {
-	return &bounded{Listener: l, exempt: exempt, log: log, from: make(map[netip.Addr]int)}
+func bound(l net.Listener, exempt func(netip.Addr) bool, refused *atomic.Uint64, log *slog.Logger) *bounded {
+	return &bounded{Listener: l, exempt: exempt, refused: refused, log: log, from: make(map[netip.Addr]int),
+		begun: transport.NewRates[netip.Addr](MaxNewConnections, NewConnectionsRefill)}
 }
 
 // Accept implements net.Listener.
@@ -67,6 +74,9 @@ func (l *bounded) count(conn net.Conn) (net.Conn, bool) {
 	a, counted := transport.Origin(conn.RemoteAddr().String())
 	if ip, _, ok := splitAddr(conn.RemoteAddr()); ok && l.exempt(ip) {
 		counted = false
+	}
+	if counted && !l.begun.Take(a) {
+		return nil, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

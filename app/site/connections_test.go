@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,7 +49,8 @@ func (p *pipes) dial(from string) net.Conn {
 func TestConnectionsPerAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()
-		l := bound(p, func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.1") },
+		var refused atomic.Uint64
+		l := bound(p, func(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.1") }, &refused,
 			slog.New(slog.DiscardHandler))
 		var conns []net.Conn
 		go func() {
@@ -83,8 +85,27 @@ func TestConnectionsPerAddress(t *testing.T) {
 		if closed(p.dial("203.0.113.7:2")) || !closed(p.dial("203.0.113.7:3")) {
 			t.Error("a connection that was closed made place for none or for two")
 		}
-		if l.refused.Load() != 2 {
-			t.Errorf("%d were refused", l.refused.Load())
+		if refused.Load() != 2 {
+			t.Errorf("%d were refused", refused.Load())
+		}
+
+		// Connections that end at once count by how often they begin.
+		in := 0
+		for range 2 * MaxNewConnections {
+			c := p.dial("203.0.113.8:1")
+			synctest.Wait()
+			if n := len(conns) - 1; conns[n].RemoteAddr().String() == "203.0.113.8:1" && refused.Load() == 2 {
+				in++
+				_ = conns[n].Close()
+			}
+			_ = c.Close()
+		}
+		if in != MaxNewConnections || refused.Load() != 2+MaxNewConnections {
+			t.Errorf("of %d connections at once %d were accepted; %d were refused", 2*MaxNewConnections, in, refused.Load())
+		}
+		time.Sleep(NewConnectionsRefill / 4)
+		if closed(p.dial("203.0.113.8:2")) {
+			t.Error("an address that opened too many stays shut out")
 		}
 		synctest.Wait()
 		for _, c := range conns {

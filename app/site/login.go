@@ -181,6 +181,7 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request) {
 // An order is what an operator asks for with POST.
 type order struct {
 	Player  uint64  `json:"player"`
+	Guest   bool    `json:"guest"`
 	Name    string  `json:"name"`
 	Room    string  `json:"room"`
 	From    network `json:"from"`
@@ -202,6 +203,18 @@ func (n *network) UnmarshalText(text []byte) error {
 	}
 	*n = network(p)
 	return nil
+}
+
+// who returns whom an order names.
+func (o *order) who() (host.Who, error) {
+	w := host.Who{Account: o.Player, From: netip.Prefix(o.From)}
+	switch {
+	case w == host.Who{}:
+		return w, errors.New("nobody is named: give player, or from")
+	case w.From.Addr().IsLoopback():
+		return w, errors.New("players on this machine are not told apart by their addresses; name one by player")
+	}
+	return w, nil
 }
 
 // orders adds what only operators and login servers may do to mux: POST /token, /kick, /ban and
@@ -227,21 +240,31 @@ func (s *Site) orders(mux *http.ServeMux) {
 		})
 	}
 	handle("/kick", func(w http.ResponseWriter, o order) error {
-		fmt.Fprintln(w, s.host.Kick(host.Who{Account: o.Player, From: netip.Prefix(o.From)}, o.Why))
-		return nil
+		who, err := o.who()
+		if err == nil {
+			fmt.Fprintln(w, s.host.Kick(who, o.Why))
+		}
+		return err
 	})
 	handle("/ban", func(w http.ResponseWriter, o order) error {
+		who, err := o.who()
+		if err != nil {
+			return err
+		}
 		if o.Seconds == nil || *o.Seconds < 0 {
 			return errors.New("for how many seconds is missing, or below 0; 0 lifts a ban")
 		}
 		length := time.Duration(min(*o.Seconds, maxBanSeconds)) * time.Second
-		return s.host.Ban(host.Who{Account: o.Player, From: netip.Prefix(o.From)}, length, o.Why)
+		return s.host.Ban(who, length, o.Why)
 	})
 	if l := s.cfg.Host.Login; l != nil {
-		handle("/revoke", func(w http.ResponseWriter, o order) error { l.Revoke(o.Player); return nil })
+		handle("/revoke", func(w http.ResponseWriter, o order) error { return l.Revoke(o.Player) })
 	}
 	if s.login != nil {
 		handle("/token", func(w http.ResponseWriter, o order) error {
+			if o.Guest == (o.Player != 0) {
+				return errors.New("player is missing or 0, which is nobody's account; a guest's token is asked for by guest alone")
+			}
 			s.issue(w, Account{o.Player, o.Name, o.Room})
 			return nil
 		})

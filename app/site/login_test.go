@@ -140,9 +140,17 @@ func TestOrders(t *testing.T) {
 	if err := s.join(tok); !refusedWith(err, session.BadToken) {
 		t.Errorf("revoked: %v", err)
 	}
-	if n := order("/kick", `{"from": "127.0.0.0/8", "why": "enough"}`, http.StatusOK); n != "0\n" {
+	for _, bad := range []string{`{}`, `{"from": "127.0.0.0/8"}`, `{"from": "::1"}`} {
+		order("/kick", bad, http.StatusBadRequest)
+		order("/ban", strings.Replace(bad, "}", `"seconds": 60}`, 1), http.StatusBadRequest)
+	}
+	if n := order("/kick", `{"from": "192.0.2.0/24", "why": "enough"}`, http.StatusOK); n != "0\n" {
 		t.Errorf("%q were kicked", n)
 	}
+	for _, bad := range []string{`{}`, `{"player": 0}`, `{"player": 7, "guest": true}`, `{"name": "Ada"}`} {
+		order("/token", bad, http.StatusBadRequest) // a login server whose player is missing lets nobody in
+	}
+	order("/token", `{"guest": true}`, http.StatusOK)
 	if n := order("/kick", `{"from": "192.0.2.7", "why": "enough"}`, http.StatusOK); n != "0\n" {
 		t.Errorf("%q were kicked", n)
 	}

@@ -25,6 +25,6 @@ func (s *Site) operator() http.Handler {
 
 // figures adds /metrics and /receipts to mux.
 func (s *Site) figures(mux *http.ServeMux) {
-	mux.Handle("GET /metrics", metrics.Handler(s.host, s.gate))
+	mux.Handle("GET /metrics", metrics.Handler(s.host, s.gate, s.refused.Load))
 	mux.HandleFunc("GET /receipts", s.receipts)
 }

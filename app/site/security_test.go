@@ -32,6 +32,7 @@ func TestSecurityPage(t *testing.T) {
 		"transport.MaxEarlyMessage": transport.MaxEarlyMessage, "token.DefaultLifetime": token.DefaultLifetime,
 		"token.MaxLifetime": token.MaxLifetime, "site.MaxConnections": MaxConnections,
 		"site.MaxConnectionsPerAddress": MaxConnectionsPerAddress, "site.StallTimeout": StallTimeout,
+		"site.MaxNewConnections": MaxNewConnections, "site.NewConnectionsRefill": NewConnectionsRefill,
 	}
 	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {
@@ -42,7 +43,7 @@ func TestSecurityPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	metrics.Handler(h, transport.NewGate(0, 0)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	metrics.Handler(h, transport.NewGate(0, 0), func() uint64 { return 0 }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	row := regexp.MustCompile("(?m)^\\| `([a-z]+\\.[A-Za-z]+)` \\| ([^ ]+) \\| `([a-z_]+)` \\|$")
 	found := row.FindAllStringSubmatch(string(page), -1)
 	for _, f := range found {

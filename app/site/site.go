@@ -91,7 +91,8 @@ type Site struct {
 	program atomic.Pointer[Program]
 	feeds   sync.WaitGroup // handlers that http.Server no longer knows
 
-	mistakes sync.Map // sentences about the rules that were logged
+	refused  atomic.Uint64 // TCP connections beyond the limits
+	mistakes sync.Map      // sentences about the rules that were logged
 
 	mu     sync.Mutex
 	logged map[string]bool // by once
@@ -374,10 +375,10 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 			}
 		})
 	}
-	serve(bound(s.tcp, s.front.trusts, s.log), s.tls(), s.handler())
+	serve(bound(s.tcp, s.front.trusts, &s.refused, s.log), s.tls(), s.handler())
 	serve(s.op, nil, s.operator())
 	if s.plain != nil {
-		serve(bound(s.plain, s.front.trusts, s.log), nil, s.toHTTPS())
+		serve(bound(s.plain, s.front.trusts, &s.refused, s.log), nil, s.toHTTPS())
 	}
 	if s.cert.acme != nil {
 		go s.cert.acme.obtain(ctx, s.log) // the authority may take minutes, for which nobody waits

@@ -15,20 +15,21 @@ import (
 	"meanwhile/transport"
 )
 
-// Handler serves the counters of h and of its gate, which may be nil, of the Go runtime and of the
-// process in Prometheus' text format. Strangers choose the names of rooms, so no metric has one as
-// a label.
-func Handler(h *host.Host, gate *transport.Gate) http.Handler {
+// Handler serves the counters of h, of its gate and of TCP connections that were refused, which both
+// may be nil, of the Go runtime and of the process in Prometheus' text format. Strangers choose the
+// names of rooms, so no metric has one as a label.
+func Handler(h *host.Host, gate *transport.Gate, refused func() uint64) http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector{h, gate}, collectors.NewGoCollector(),
+	registry.MustRegister(collector{h, gate, refused}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }
 
 // A collector makes metrics of host.Stats each time Prometheus asks.
 type collector struct {
-	h    *host.Host
-	gate *transport.Gate
+	h       *host.Host
+	gate    *transport.Gate
+	refused func() uint64
 }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -42,6 +43,8 @@ var (
 	descGreeting = desc("greeting", "Connections that are neither admitted nor refused yet.")
 	descOpened   = desc("rooms_total", "Rooms opened, closed and failed.", "what")
 	descAccepted = desc("connections_total", "Connections accepted.")
+	descDropped  = desc("refused_connections_total",
+		"TCP connections closed at once: too many are open, or one address opens them too often.")
 	descJoined   = desc("joined_total", "Players admitted.")
 	descResumed  = desc("resumed_total", "Players who came back over another connection.")
 	descAbsent   = desc("absent_players", "Players without a connection who may come back.")
@@ -116,6 +119,9 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descOpened, s.Closed, "closed")
 	count(descOpened, s.Failed, "failed")
 	count(descAccepted, s.Accepted)
+	if c.refused != nil {
+		count(descDropped, c.refused())
+	}
 	count(descJoined, s.Joined)
 	count(descResumed, s.Resumed)
 	gauge(descAbsent, float64(s.Absent))

@@ -54,7 +54,7 @@ func TestHandler(t *testing.T) {
 		time.Sleep(3 * time.Second)
 
 		rec := httptest.NewRecorder()
-		metrics.Handler(h, transport.NewGate(0, 0)).ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+		metrics.Handler(h, transport.NewGate(0, 0), nil).ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
 		for _, want := range []string{
 			"meanwhile_rooms 1\n", `meanwhile_players{what="human"} 1`, `meanwhile_players{what="bot"} 2`,
 			"meanwhile_joined_total 1\n", `meanwhile_visitors_total{what="put_out"} 0`, "meanwhile_text_ref_overflow_total 0\n",

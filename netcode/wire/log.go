@@ -222,6 +222,12 @@ func (l *Log) Get(s Seq) *Packet {
 	return l.packet(s - FirstSeq)
 }
 
+// Credible reports whether Acked would apply an acknowledgement.
+func (l *Log) Credible(a Ack) bool {
+	back := l.NextSeq() - 1 - a.Latest
+	return back < 1<<15 && (l.long || back <= l.next)
+}
+
 // Acked applies an acknowledgement of the peer. It calls delivered, oldest packet first, for each
 // packet newly known to be applied, also one that was taken for lost before: late acknowledgements
 // count. Then it calls missing for each packet newly taken for lost. delivered may shorten a
@@ -230,7 +236,7 @@ func (l *Log) Get(s Seq) *Packet {
 // It returns false, and changes nothing, if the newest packet that a names was not sent: no honest
 // peer says that. An honest peer may name the number before FirstSeq, which is no packet.
 func (l *Log) Acked(a Ack, delivered, missing func(*Packet)) bool {
-	if back := l.NextSeq() - 1 - a.Latest; back >= 1<<15 || !l.long && back > l.next {
+	if !l.Credible(a) {
 		return false
 	}
 	for d := Window; d >= 0; d-- {

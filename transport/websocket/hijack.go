@@ -57,10 +57,24 @@ func (m *metered) Read(b []byte) (int, error) {
 // Close lets a client that floods read why, without reading what it still sends: an ordinary close
 // would destroy the reason on its way.
 func (m *metered) Close() error {
-	if c, ok := m.Conn.(interface{ CloseWrite() error }); ok && m.over.Load() && c.CloseWrite() == nil {
+	if m.over.Load() && closeWrite(m.Conn) {
 		time.Sleep(goodbye)
 	}
 	return m.Conn.Close()
+}
+
+// closeWrite ends the way to the client, of the outermost socket that can, and reports whether it did.
+func closeWrite(conn net.Conn) bool {
+	for {
+		if c, ok := conn.(interface{ CloseWrite() error }); ok {
+			return c.CloseWrite() == nil
+		}
+		inner, ok := conn.(interface{ NetConn() net.Conn })
+		if !ok {
+			return false
+		}
+		conn = inner.NetConn()
+	}
 }
 
 // NetConn returns the socket below.
