@@ -35,7 +35,7 @@ func (h *Host) drain(ctx context.Context) {
 	}
 	ticker := time.NewTicker(drainLook)
 	defer ticker.Stop()
-	for end := time.After(h.cfg.Drain); h.Stats().Players > 0; {
+	for end := time.After(h.cfg.Drain); h.seated() > 0; {
 		select {
 		case <-ticker.C:
 		case <-end:
@@ -44,6 +44,28 @@ func (h *Host) drain(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// seated returns how many humans are in rooms, those without a connection included.
+func (h *Host) seated() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.seats)
+}
+
+// State returns "ready" while newcomers are admitted, else "starting", "draining" or "ended".
+func (h *Host) State() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.ctx == nil:
+		return "starting"
+	case h.ctx.Err() != nil:
+		return "ended"
+	case h.ends != 0:
+		return "draining"
+	}
+	return "ready"
 }
 
 // ending returns how long the host still runs; false if it is not about to end.

@@ -34,6 +34,8 @@ type Door struct {
 	LoginKey []string `placeholder:"HEX" help:"Let in players with tokens of the login that has this public key."`
 	Audience string   `placeholder:"NAME" help:"Take only tokens made for this server name."`
 
+	RoomsPerAddress int `placeholder:"N" help:"How many open rooms one address or account may have opened, by default 4."`
+
 	Drain   time.Duration `default:"5s" help:"When interrupted, let players go on for so long; a second time ends it."`
 	DrainTo string        `placeholder:"URL" help:"Send them to this page then."`
 

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -171,6 +172,58 @@ func TestOrders(t *testing.T) {
 	if status, _ := s.post(s.URL()+"token", `{}`, "Content-Type", "application/json"); status == http.StatusOK {
 		t.Error("the address of the players issues tokens")
 	}
+}
+
+// Who watches the server learns when it is ready, and that it drains while players still play.
+func TestReadiness(t *testing.T) {
+	s, err := Listen(Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules(t)},
+		Door: Door{Metrics: "localhost:0", Drain: time.Minute, RoomsPerAddress: 7}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.cfg.Host.RoomsPerAddress; n != 7 {
+		t.Errorf("an address may open %d rooms, the flag says 7", n)
+	}
+
+	check := func(path, want string, status int) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		s.operator().ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+		if w.Code != status || w.Body.String() != want+"\n" {
+			t.Errorf("%s: %d %q, want %d %q", path, w.Code, w.Body, status, want)
+		}
+	}
+	check("/healthz", "ok", http.StatusOK)
+	check("/readyz", "starting", http.StatusServiceUnavailable)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, nil) }()
+	prints, err := s.Fingerprints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := quic.Dial(t.Context(), s.QUIC(), quic.DialConfig{Clock: s.Host().Clock(), TLS: cert.Pin(prints...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = headless.Join(t.Context(), conn, headless.Config{Rules: s.cfg.Host.Rules, Clock: s.Host().Clock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("/healthz", "ok", http.StatusOK)
+	check("/readyz", "ready", http.StatusOK)
+	stop()
+	if _, err := conn.ReceiveMessage(t.Context()); err != nil { // the farewell
+		t.Fatal(err)
+	}
+	check("/healthz", "draining", http.StatusServiceUnavailable)
+	check("/readyz", "draining", http.StatusServiceUnavailable)
+	conn.Close(session.Goodbye)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	check("/readyz", "ended", http.StatusServiceUnavailable)
 }
 
 // A login elsewhere needs only to tell its public key.

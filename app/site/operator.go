@@ -14,13 +14,32 @@ func (s *Site) operator() http.Handler {
 	mux := http.NewServeMux()
 	s.figures(mux)
 	s.orders(mux)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /healthz", s.healthy)
+	mux.HandleFunc("GET /readyz", s.ready)
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return s.known(mux)
+}
+
+// healthy answers whoever watches the server: 503 once it drains, so that nobody sends it players.
+func (s *Site) healthy(w http.ResponseWriter, _ *http.Request) {
+	if state := s.host.State(); state == "draining" || state == "ended" {
+		http.Error(w, state, http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// ready answers whether players can come now: not before the host runs.
+func (s *Site) ready(w http.ResponseWriter, _ *http.Request) {
+	state := s.host.State()
+	if state != "ready" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	fmt.Fprintln(w, state)
 }
 
 // figures adds /metrics and /receipts to mux.

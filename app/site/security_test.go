@@ -43,7 +43,8 @@ func TestSecurityPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	metrics.Handler(h, transport.NewGate(0, 0), func() uint64 { return 0 }).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	refused := func() uint64 { return 0 }
+	metrics.Handler(h, transport.NewGate(0, 0), refused).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	row := regexp.MustCompile("(?m)^\\| `([a-z]+\\.[A-Za-z]+)` \\| ([^ ]+) \\| `([a-z_]+)` \\|$")
 	found := row.FindAllStringSubmatch(string(page), -1)
 	for _, f := range found {

@@ -146,6 +146,9 @@ func Listen(cfg Config) (*Site, error) {
 	if s.cfg.Host.Drain, s.cfg.Host.DrainTo = cfg.Door.Drain, cfg.Door.DrainTo; cfg.Host.Drain > 0 {
 		s.cfg.Host.Drain, s.cfg.Host.DrainTo = cfg.Host.Drain, cfg.Host.DrainTo
 	}
+	if n := cfg.Door.RoomsPerAddress; n != 0 {
+		s.cfg.Host.RoomsPerAddress = n
+	}
 	if err := s.openLogin(); err != nil {
 		s.Close()
 		return nil, err
