@@ -117,6 +117,36 @@ func TestClockSteps(t *testing.T) {
 	}
 }
 
+// A clock that is set by less than clock.StepLimit is followed by running faster or slower for
+// seconds. What seems to take less than no time meanwhile teaches the lead nothing: later commands
+// come in time, also if the player stood still in between, so that nothing else was learned.
+func TestSmallClockSteps(t *testing.T) {
+	for _, step := range []clock.Time{230 * ms, -230 * ms} {
+		d := newDuo(t, new(sky).rules(t))
+		a, _ := d.join(1*ms, Config{}), d.join(20*ms, Config{})
+		moves := true
+		a.play = func() []int64 {
+			if !moves {
+				return make([]int64, 5)
+			}
+			return []int64{int64(d.now/(200*ms)%15) - 7, 3, 0, 0, 0}
+		}
+		d.run(5 * time.Second)
+		a.offset += step
+		d.run(600 * time.Millisecond)
+		moves = false
+		d.run(4 * time.Second)
+		moves = true
+		before, _ := d.s.Stats(a.id)
+		d.run(10 * time.Second)
+		after, _ := d.s.Stats(a.id)
+		if n := after.Starved - before.Starved; n > 2 {
+			t.Errorf("a step of %v: %d ticks starved, the lead is %v", time.Duration(step), n, a.c.Stats().Lead)
+		}
+		a.healthy(fmt.Sprintf("a step of %v", time.Duration(step)))
+	}
+}
+
 // While nobody looks, commands are neutral, and that is no starvation.
 func TestAway(t *testing.T) {
 	d := newDuo(t, new(sky).rules(t))

@@ -172,7 +172,7 @@ func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 		return
 	}
 	took := l.ahead[oldest%leadRing] - slack
-	if took < -leadJump {
+	if took < -leadMargin {
 		return // before it was made: a clock was set since
 	}
 	if !l.synced {

@@ -230,9 +230,10 @@ func (t *timelines) commandTick(dt time.Duration, away bool) clock.Tick {
 	return t.ticks.TickAt(t.server.Now(t.now).Add(lead - t.overdue)).Tick()
 }
 
-// made tells the lead that the command of a tick was made now.
+// made tells the lead that the command of a tick was made now, as the best estimate has it: after
+// a clock was set the output follows that slowly.
 func (t *timelines) made(tick clock.Tick) {
-	t.lead.Made(tick, t.ticks.TimeOf(tick.Frac()).Sub(t.server.Now(t.now)))
+	t.lead.Made(tick, t.ticks.TimeOf(tick.Frac()).Sub(t.server.Now(t.now).Add(t.server.Error())))
 }
 
 // ahead returns command time minus server time.
