@@ -9,6 +9,7 @@ import (
 	"meanwhile/game"
 	"meanwhile/geom"
 	"meanwhile/netcode/clock"
+	"meanwhile/server"
 )
 
 // drop takes the connection of a player away: nothing arrives any more, and the server may know.
@@ -173,5 +174,45 @@ func TestResumeRefuses(t *testing.T) {
 	}
 	if err := a.c.Resume(w); err != nil {
 		t.Error(err)
+	}
+}
+
+// Queued commands run once and in order over a change of connections, too: what was on its way is
+// sent again, what the server gave up is passed over by both sides, and half a second later no
+// prediction is wrong.
+func TestResumeWithQueuedCommands(t *testing.T) {
+	for _, gone := range []time.Duration{0, 200 * time.Millisecond, 2 * time.Second, 12 * time.Second} {
+		for _, known := range []bool{false, true} {
+			for _, kept := range []bool{false, true} {
+				name := fmt.Sprintf("gone for %v, noticed %v, kept %v", gone, known, kept)
+				var world *game.World
+				var ran []game.Tick // on the server
+				d := newDuo(t, trackRules(t, 60, game.Queued, func(w *game.World, _ float64) {
+					if w == world {
+						ran = append(ran, w.Tick())
+					}
+				}))
+				world = d.s.World()
+				p := d.join(40*ms, Config{})
+				p.play = func() []int64 { return []int64{15, 0, int64(p.c.CommandTick()) % 1000, 1} }
+				d.run(4 * time.Second)
+				before := len(ran)
+				p.drop(known)
+				d.run(gone)
+				p.resume(70*ms, kept)
+				d.run(500 * time.Millisecond)
+				p.healthy(name)
+				for i, tick := range ran[1:] {
+					if short := gone < server.QueuedCredit && kept && !known; tick <= ran[i] || short && i > 60 && tick != ran[i]+1 {
+						t.Fatalf("%s: of %d commands %d ran before, and that of tick %d after that of %d", name, len(ran),
+							before, tick, ran[i])
+					}
+				}
+				if last := ran[len(ran)-1]; len(ran) < before+120 || d.s.Tick()-last > 20 {
+					t.Errorf("%s: %d commands ran, %d of them before, the last at tick %d of %d", name, len(ran), before, last,
+						d.s.Tick())
+				}
+			}
+		}
 	}
 }

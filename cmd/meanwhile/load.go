@@ -57,7 +57,8 @@ type loadResult struct {
 	Transport string  `json:"transport"`
 	Players   int     `json:"players"` // asked for
 	Joined    int     `json:"joined"`
-	Lost      int     `json:"lost"` // those whose connection ended early
+	Lost      int     `json:"lost"`     // those who were not in at the end any more
+	Returned  int     `json:"returned"` // how often one came back over another connection
 	Seconds   float64 `json:"seconds"`
 	UpHz      float64 `json:"up_hz"` // datagrams a second of each player
 	DownHz    float64 `json:"down_hz"`
@@ -122,8 +123,17 @@ func (l *load) run(ctx context.Context, stdout io.Writer) error {
 	r := l.play(ctx, rules, now, dial)
 	r.Game, r.Room, r.Transport, r.Players = target.Game, target.Room, l.Transport, l.Players
 	r.print(stdout, l)
-	if r.Joined == 0 {
+	return r.failed()
+}
+
+// failed returns an error unless all players joined and were in at the end.
+func (r *loadResult) failed() error {
+	switch {
+	case r.Joined == 0:
 		return fmt.Errorf("nobody could join: %s", r.Error)
+	case r.Joined < r.Players || r.Lost > 0:
+		return fmt.Errorf("%d of %d players could not join, and %d were lost: %s", r.Players-r.Joined, r.Players, r.Lost,
+			r.Error)
 	}
 	return nil
 }
@@ -165,6 +175,7 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 	var (
 		mu      sync.Mutex
 		players []*headless.Player
+		gone    = make(map[*headless.Player]bool)
 		running sync.WaitGroup
 		joining sync.WaitGroup
 	)
@@ -180,6 +191,12 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 				p, err = headless.Join(bounded, conn, headless.Config{
 					Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot(), FrameRate: l.FPS,
 					Limits: session.Limits{BudgetDown: uint32(l.Kbit) * 1000, SendRate: uint16(l.Packets)},
+					Dial:   dial,
+					OnReturn: func(session.Welcome, bool) {
+						mu.Lock()
+						defer mu.Unlock()
+						r.Returned++
+					},
 				})
 			}
 			mu.Lock()
@@ -193,7 +210,7 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 				if err := p.Run(playing); err != nil {
 					mu.Lock()
 					defer mu.Unlock()
-					r.Lost++
+					gone[p] = true
 					r.Error = err.Error()
 				}
 			})
@@ -217,6 +234,15 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 	case <-ctx.Done():
 	}
 	after, span := look(), time.Since(began)
+	mu.Lock()
+	for _, p := range players {
+		if err := p.Conn().Err(); err != nil && !gone[p] { // it still tries to come back
+			gone[p] = true
+			r.Error = err.Error()
+		}
+	}
+	r.Lost = len(gone)
+	mu.Unlock()
 	stop()
 	running.Wait()
 	r.Joined, r.Seconds = len(players), span.Seconds()
@@ -233,6 +259,9 @@ func (r *loadResult) sum(before, after []client.Stats) {
 	var rtts, delays []float64
 	for i, a := range after {
 		b := before[i]
+		if a.Sent < b.Sent {
+			b = client.Stats{} // it began anew
+		}
 		r.UpHz += float64(a.Sent-b.Sent) * per
 		r.DownHz += float64(a.Received-b.Received) * per
 		r.UpKbps += float64(a.SentBytes-b.SentBytes) * per * 8 / 1000
@@ -257,8 +286,8 @@ func (r *loadResult) print(w io.Writer, l *load) {
 		_ = json.NewEncoder(w).Encode(r)
 		return
 	}
-	fmt.Fprintf(w, "%d of %d players joined room %s of %s over %s, %d were lost\n", r.Joined, r.Players, r.Room,
-		r.Game, r.Transport, r.Lost)
+	fmt.Fprintf(w, "%d of %d players joined room %s of %s over %s, %d came back, %d were lost\n", r.Joined, r.Players,
+		r.Room, r.Game, r.Transport, r.Returned, r.Lost)
 	if r.Joined == 0 {
 		return
 	}

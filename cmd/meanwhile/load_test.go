@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +61,71 @@ func TestLoadRates(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Players of a load whose connections are lost come back, and those who cannot are lost, which fails
+// the load.
+func TestLoadLosesPlayers(t *testing.T) {
+	for _, back := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			g, err := findGame("arena")
+			if err != nil {
+				t.Fatal(err)
+			}
+			rules, err := g.rules()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := host.New(host.Config{Rules: rules, Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			now := func() clock.Time { return clock.Time(time.Since(start)) }
+			server, err := memory.Listen(memory.Config{Client: now, Server: h.Clock()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(context.Background())
+			done := make(chan error)
+			go func() { done <- h.Run(ctx, server) }()
+			var mu sync.Mutex
+			var conns []transport.Conn
+			cut := false
+			dial := func(context.Context) (transport.Conn, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if cut && !back {
+					return nil, errors.New("no way")
+				}
+				c, err := server.Dial()
+				conns = append(conns, c)
+				return c, err
+			}
+			time.AfterFunc(5*time.Second, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				cut = true
+				for _, c := range conns[:2] {
+					c.Close("")
+				}
+			})
+			l := &load{Players: 3, For: 10 * time.Second}
+			r := l.play(t.Context(), rules, now, dial)
+			r.Players = l.Players
+			failed := r.failed()
+			if back && (r.Returned != 2 || r.Lost != 0 || failed != nil) {
+				t.Errorf("%+v, %v", *r, failed)
+			}
+			if !back && (r.Returned != 0 || r.Lost != 2 || failed == nil || !strings.Contains(failed.Error(), "2 were lost")) {
+				t.Errorf("nobody comes back: %+v, %v", *r, failed)
+			}
+			stop()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // Rates are means over the players, of what came in between.

@@ -158,7 +158,7 @@ func TestDemoAndLoad(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	if code := run(context.Background(), []string{"load", url, "-n", "1", "--for", "100ms"}, &out, &errs); code != 0 ||
-		!strings.HasPrefix(out.String(), "1 of 1 players joined room lobby of arena over quic, 0 were lost\n") {
+		!strings.HasPrefix(out.String(), "1 of 1 players joined room lobby of arena over quic, 0 came back, 0 were lost\n") {
 		t.Errorf("status %d, %s%s", code, out.String(), errs.String())
 	}
 }
