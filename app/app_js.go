@@ -61,8 +61,8 @@ func (e *engine) call(name string, args []js.Value) any {
 		return e.bytes(e.b.Hello(take(args[0]), text(args[1])))
 	case "welcome":
 		a := e.b.Welcome(take(args[0]), args[2].Float())
-		return map[string]any{"error": a.Refused, "retryMs": a.RetryMs, "needsToken": a.NeedsToken, "note": a.Note,
-			"resume": a.Resume}
+		return map[string]any{"error": a.Refused, "retryMs": a.RetryMs, "needsToken": a.NeedsToken,
+			"needsCode": a.NeedsCode, "note": a.Note, "resume": a.Resume}
 	case "message":
 		r := e.b.Message(take(args[0]))
 		return map[string]any{"goodbye": r.Goodbye, "notice": r.Notice, "inMs": r.InMs, "to": r.To}

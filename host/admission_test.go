@@ -309,8 +309,8 @@ func TestTokens(t *testing.T) {
 			refusedAs(what, tok, session.BadToken, want)
 		}
 		good := issue(t, issuer, token.Grant{Name: "Ada"})
-		refusedAs("no token", nil, session.NoToken, "needs a connect token")
-		refused("a stranger's", issue(t, stranger, token.Grant{}), "does not know")
+		refusedAs("no token", nil, session.NoToken, "needs a login")
+		refused("a stranger's", issue(t, stranger, token.Grant{}), "not valid here")
 		refused("for another room", issue(t, issuer, token.Grant{Room: "cellar"}), "another room")
 		g, err := s.try("eve", "lobby", good)
 		if err != nil {
@@ -327,7 +327,7 @@ func TestTokens(t *testing.T) {
 		g.leave()
 		<-g.left
 		time.Sleep(10 * time.Minute)
-		refused("too late", late, "expired")
+		refused("too late", late, "has expired")
 	})
 }
 

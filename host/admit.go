@@ -182,11 +182,12 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*entry, error) {
 		return nil, refusal(session.ShuttingDown, shuttingDown)
 	}
 	if h.cfg.Login != nil && len(hello.Token) == 0 {
-		return nil, refusal(session.NoToken, "this server needs a connect token")
+		return nil, refusal(session.NoToken, noToken)
 	}
 	grant, settle, err := h.cfg.Login.check(&hello)
 	if err != nil {
-		return nil, refusal(session.BadToken, "%v", err)
+		h.log.Info("a connect token was refused", "remote", conn.Remote(), "error", err)
+		return nil, refusedToken(err)
 	}
 	from := address(conn.Remote())
 	if err := h.bans.check(grant.Player, from); err != nil {

@@ -205,10 +205,11 @@ func (h *Host) mayEnter(r *room, code string, by origin) error {
 		return nil
 	}
 	if r.code == "" {
-		return refusal(session.NoRoom, "room %s is open already, and it has no code", r.name)
+		return refusal(session.NoRoom, "room %s is open to everybody, without a code. Choose another name for yours.",
+			r.name)
 	}
-	if by != (origin{}) && !h.guesses.Take(by) {
+	if code != "" && by != (origin{}) && !h.guesses.Take(by) {
 		return refusal(session.Busy, "you tried too many codes; wait a few minutes")
 	}
-	return refusal(session.NoRoom, "room %s is private, and this is not its code", r.name)
+	return refusedCode(r.name, code)
 }

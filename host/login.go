@@ -26,6 +26,9 @@ const (
 	revoked   = 1 << 63
 )
 
+// errRevoked refuses a token of a revoked account.
+var errRevoked = errors.New("host: token: revoked")
+
 type key [session.KeySize]byte
 
 // A Login checks the connect tokens in hellos. Each token admits once. Safe for concurrent use.
@@ -144,7 +147,7 @@ func (l *Login) check(hello *session.Hello) (g token.Grant, settle func(in bool)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if at, ok := l.revoked[g.Player]; ok && g.Player != 0 && !g.Issued.After(at) {
-		return token.Grant{}, nil, errors.New("token: revoked")
+		return token.Grant{}, nil, errRevoked
 	}
 	// A hello without a nonce could be anybody's, so it never counts as the same hello.
 	same := func(other key) bool { return other == hello.Nonce && hello.Nonce != key{} }

@@ -359,3 +359,22 @@ func TestKeysOfLostWelcomes(t *testing.T) {
 			good[issued[7]], good[issued[8]], good[issued[9]])
 	}
 }
+
+// Players who have only just come learn of the end, too, and play until then.
+func TestDrainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{Drain: 10 * time.Second})
+		ann := s.roam("ann", nil)
+		synctest.Wait()
+		began := time.Now()
+		s.stop()
+		if err := <-s.done; err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took < 10*time.Second || took > 14*time.Second {
+			t.Errorf("the host drained for %v", took)
+		}
+		ann.leave()
+		<-ann.left
+	})
+}

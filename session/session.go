@@ -255,12 +255,13 @@ const (
 	ShuttingDown                  // the server is about to end
 	InternalError                 // the server's own fault
 	NoToken                       // no connect token; a Hello with one may follow at once
+	NoCode                        // a private room whose code the Hello has not
 )
 
 var codeNames = [...]string{"", "malformed hello", "wrong protocol version", "wrong schema", "bad token",
 	"room is full",
 	"no such room", "server is busy", "joined again elsewhere", "removed", "server is shutting down", "internal error",
-	"no connect token"}
+	"no connect token", "no code of the room"}
 
 // String returns the reason in words.
 func (c Code) String() string {

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"meanwhile/examples/zap"
 	"meanwhile/headless"
 	"meanwhile/host"
+	"meanwhile/internal/verify/process"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -57,27 +57,15 @@ func TestKilledServerKeepsWhoIsOut(t *testing.T) {
 	start := func() (players, op string, kill func()) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), serving+"="+state)
-		cmd.Stderr = os.Stderr
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
+		p := process.Start(t, cmd, time.Minute)
+		line, _ := p.Line()
+		if _, err := fmt.Sscan(line, &players, &op); err != nil {
+			t.Fatalf("the server printed %q: %v", line, err)
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+		return players, op, func() {
+			p.Kill()
+			_ = p.Wait()
 		}
-		kill = func() {
-			_ = cmd.Process.Kill() // SIGKILL
-			_ = cmd.Wait()
-		}
-		t.Cleanup(kill)
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if err == nil {
-			_, err = fmt.Sscan(line, &players, &op)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return players, op, kill
 	}
 	begun := time.Now()
 	now := func() clock.Time { return clock.Time(time.Since(begun)) }
@@ -132,7 +120,7 @@ func TestKilledServerKeepsWhoIsOut(t *testing.T) {
 		text string
 	}{
 		{"used", used, session.BadToken, "used before"},
-		{"revoked", revoked, session.BadToken, "revoked"},
+		{"revoked", revoked, session.BadToken, "withdrawn"},
 		{"banned", banned, session.Removed, "enough"},
 		{"banned, with a new token", issue(op, 9), session.Removed, "enough"},
 	} {

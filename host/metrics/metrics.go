@@ -125,7 +125,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	count(descJoined, s.Joined)
 	count(descResumed, s.Resumed)
 	gauge(descAbsent, float64(s.Absent))
-	for code := session.Malformed; code <= session.NoToken; code++ {
+	for code := session.Malformed; code <= session.NoCode; code++ {
 		count(descRefused, s.Refused[code], code.String())
 	}
 	for _, reason := range transport.Floods {

@@ -62,6 +62,7 @@ var (
 	ErrAudience   = errors.New("token: made for another server")
 	ErrRoom       = errors.New("token: made for another room")
 	ErrSpent      = errors.New("token: used before")
+	ErrFull       = errors.New("token: all places for used tokens are taken")
 )
 
 // Grant is what a token states.
@@ -317,7 +318,7 @@ func (s *Spent) Check(g Grant, now time.Time) error {
 		return ErrSpent
 	}
 	if s.n == len(s.queue) {
-		return fmt.Errorf("token: all %d places for used tokens are taken", len(s.queue))
+		return fmt.Errorf("%w: %d", ErrFull, len(s.queue))
 	}
 	return nil
 }

@@ -15,6 +15,8 @@ const REMEMBER_MS = 10 * 60_000
 const COMPARISONS = 5
 /** For how long a page says why it begins anew. */
 const NOTE_MS = 5000
+/** What the address of the next server's page keeps of this one's. */
+const CARRIED = ["name", "room", "code"]
 /** A difference of the two clocks beyond what the comparison itself can be wrong by, plus this, is real. */
 const CLOCK_GRAIN_MS = 0.1
 
@@ -208,6 +210,8 @@ export class Connection {
     try {
       const url = new URL(to, location.href)
       if (!/^https?:$/.test(url.protocol)) throw new Error("no page")
+      const here = new URLSearchParams(location.search)
+      for (const name of CARRIED) if (here.has(name) && !url.searchParams.has(name)) url.searchParams.set(name, here.get(name) ?? "")
       this.game.notice.show("veil", `Moving to ${url.host}…`)
       location.assign(url.href)
     } catch {
@@ -229,13 +233,14 @@ export class Connection {
    * @param {{bytes: ArrayBuffer, transport: "webtransport" | "websocket"}} message */
   welcome({ bytes, transport }) {
     const { game } = this
-    const { error, retryMs, needsToken, note, resume } = game.call("welcome", new Uint8Array(bytes), transport, clock())
+    const { error, retryMs, needsToken, needsCode, note, resume } = game.call("welcome", new Uint8Array(bytes), transport, clock())
     if (error) {
       this.worker.postMessage({ do: "close" })
       if (needsToken && !this.needsToken && game.resume.key) {
         this.needsToken = true
         return this.again(error, 0)
       }
+      if (needsCode) return this.askForCode(error)
       return retryMs ? this.again(error, retryMs) : this.refused(error)
     }
     this.attempts = 1
@@ -261,6 +266,17 @@ export class Connection {
       return this.refused("This browser offers neither WebTransport nor WebSocket, so it cannot play here. Any current browser can.")
     }
     this.again(`WebTransport: ${webtransport}. WebSocket: ${websocket}.`)
+  }
+
+  /** Lets the person enter the code of a private room.
+   * @param {string} sentence */
+  askForCode(sentence) {
+    this.game.notice.show("veil", sentence, { ask: code => {
+      if (!code) return
+      this.game.options.code = code
+      this.game.notice.show("veil", "Connecting…", { progress: null })
+      this.attempt()
+    } })
   }
 
   /** Shows why there will be no connection.
@@ -307,7 +323,11 @@ async function connectToken(config, options) {
     }
     text = (await response.json()).token
   }
-  return Uint8Array.from(atob(text ?? ""), c => c.charCodeAt(0))
+  try {
+    return Uint8Array.from(atob(text ?? ""), c => c.charCodeAt(0))
+  } catch {
+    throw new Refused("This link is not valid. Log in again.")
+  }
 }
 
 /**

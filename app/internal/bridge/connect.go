@@ -83,8 +83,9 @@ type Answer struct {
 	// milliseconds to try again, 0 for never.
 	Refused string
 	RetryMs float64
-	// NeedsToken says that the same hello with a connect token may get the player in.
-	NeedsToken bool
+	// NeedsToken and NeedsCode say that the same hello may get the player in with a connect token, or
+	// with the code of the room.
+	NeedsToken, NeedsCode bool
 	// Note is "", or says why the player is in anew though it asked to go on where it was.
 	Note string
 	// Resume is what the page should keep for Config.Resume, where it is loaded again; "" if it
@@ -97,10 +98,11 @@ func (b *Bridge) Welcome(msg []byte, nowMs float64) Answer {
 	if session.KindOf(msg) == session.KindRefusal {
 		say, retry := b.refusal(msg)
 		r, _ := session.DecodeRefusal(msg)
-		if retry == 0 && r.Code != session.NoToken {
+		a := Answer{Refused: say, RetryMs: retry, NeedsToken: r.Code == session.NoToken, NeedsCode: r.Code == session.NoCode}
+		if retry == 0 && !a.NeedsToken && !a.NeedsCode {
 			b.giveUp()
 		}
-		return Answer{Refused: say, RetryMs: retry, NeedsToken: r.Code == session.NoToken}
+		return a
 	}
 	w, err := session.DecodeWelcome(msg)
 	if v, ok := err.(*session.VersionError); ok {

@@ -276,13 +276,13 @@ func TestRefusalOfAnotherVersion(t *testing.T) {
 // Codes of refusals have the names of the document.
 func TestRefusalCodes(t *testing.T) {
 	h := newHandshake(t)
-	for code := session.Malformed; code <= session.NoToken; code++ {
+	for code := session.Malformed; code <= session.NoCode; code++ {
 		if name := h.Codes[uint64(code)]; name != code.String() {
 			t.Errorf("code %d is %q in the document, %q in package session", code, name, code)
 		}
 	}
-	if len(h.Codes) != int(session.NoToken) {
-		t.Errorf("the document has %d codes, package session %d", len(h.Codes), session.NoToken)
+	if len(h.Codes) != int(session.NoCode) {
+		t.Errorf("the document has %d codes, package session %d", len(h.Codes), session.NoCode)
 	}
 }
 

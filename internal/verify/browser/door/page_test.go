@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -46,7 +45,7 @@ const overUDP = "?transport=webtransport"
 func serve(t *testing.T, a *authority.Authority, d site.Door) string {
 	t.Helper()
 	d.TLSCert, d.TLSKey = a.Issue(time.Now().Add(100*time.Hour), "game.example")
-	url := listen(t, "127.0.0.1:0", d, slog.DiscardHandler)
+	url := listen(t, "127.0.0.1:0", d, slog.New(slog.DiscardHandler))
 	if !strings.HasPrefix(url, "https://game.example:") {
 		t.Fatalf("the address is %s", url)
 	}
@@ -54,10 +53,10 @@ func serve(t *testing.T, a *authority.Authority, d site.Door) string {
 }
 
 // listen serves zap until the test ends and returns its address.
-func listen(t *testing.T, addr string, d site.Door, log slog.Handler) string {
+func listen(t *testing.T, addr string, d site.Door, log *slog.Logger) string {
 	t.Helper()
 	s, _ := sites.Serve(t, site.Config{
-		Addr: addr, Door: d, Host: host.Config{Rules: sites.Rules(t, &zap.Game), Bots: 1, Seed: 3, Log: slog.New(log)},
+		Addr: addr, Door: d, Host: host.Config{Rules: sites.Rules(t, &zap.Game), Bots: 1, Seed: 3, Log: log},
 		Pages: []fs.FS{fstest.MapFS{"index.html": {Data: fmt.Appendf(nil, page, "/meanwhile.js")}}},
 	}, sites.Zap(t))
 	return s.URL()
@@ -249,10 +248,10 @@ func TestBehindAReverseProxy(t *testing.T) {
 	}
 	a := authority.New(t)
 	for udp, want := range map[string]string{"off": "websocket", "": "webtransport"} {
-		var log journal
+		var log sites.Log
 		inner := &url.URL{Scheme: "http", Host: "127.0.0.1:" + process.Port(t)}
 		if got := listen(t, inner.Host, site.Door{UDP: udp, TrustProxy: []string{"127.0.0.1"}, PublicAddr: "game.example"},
-			slog.NewTextHandler(&log, nil)); got != "https://game.example/" {
+			log.Logger()); got != "https://game.example/" {
 			t.Errorf("the address is %s", got)
 		}
 		p := open(t, a, nil)
@@ -271,22 +270,4 @@ func TestBehindAReverseProxy(t *testing.T) {
 			t.Errorf("UDP %q: the log says\n%s", udp, log.String())
 		}
 	}
-}
-
-// A journal keeps a log.
-type journal struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (l *journal) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(b)
-}
-
-func (l *journal) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
