@@ -4,6 +4,7 @@
 //	meanwhile serve GAME    run a dedicated server
 //	meanwhile doctor URL    check that players reach a server, and say what to mend
 //	meanwhile load [URL]    run headless players over real sockets
+//	meanwhile proxy SERVER  put a bad network between players and a server
 //	meanwhile lab NAME      run experiments in virtual time
 //	meanwhile bench NAME    measure what the engine costs
 //	meanwhile vet [./...]   check the rules of games for what differs between machines or runs
@@ -65,6 +66,8 @@ type commands struct {
 
 	Load load `cmd:"" help:"Run headless players over real sockets, and print what they measured."`
 
+	Proxy proxy `cmd:"" help:"Put a bad network between players and a server: delay, loss, capacity, cuts."`
+
 	Lab struct {
 		Args []string `arg:"" optional:"" passthrough:"" help:"Name an experiment; meanwhile lab --list lists them."`
 	} `cmd:"" passthrough:"" help:"Run experiments in virtual time."`
@@ -93,7 +96,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var c commands
 	vars := map[string]string{"players": fmt.Sprint(host.DefaultPlayers), "rooms": fmt.Sprint(host.DefaultRooms),
 		"room":  host.DefaultRoom,
-		"grace": host.DefaultGrace.String(), "loadmax": fmt.Sprint(maxLoad)}
+		"grace": host.DefaultGrace.String(), "loadmax": fmt.Sprint(maxLoad), "profiles": profileNames()}
 	parsed, code, done := site.Parse(&c, name, "Netcode for Go: a demonstration, servers, load and measurements.",
 		vars, args, stdout, stderr)
 	if done {
@@ -126,6 +129,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = c.Doctor.run(ctx, stdout)
 	case "load", "load <url>":
 		err = c.Load.run(ctx, stdout)
+	case "proxy <server>":
+		err = c.Proxy.run(ctx, stdout)
 	case "lab", "lab <args>":
 		return lab.Main(c.Lab.Args, stdout, stderr)
 	case "bench", "bench <args>":

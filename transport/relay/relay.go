@@ -1,5 +1,6 @@
 // Package relay is a piece of network between clients and a server: it passes UDP datagrams and TCP
-// connections on, and can be cut and mended. Neither side notices it while it is whole.
+// connections on, can be cut and mended, and can be as bad as any network of package netsim. Neither
+// side notices it while it is whole and has no Weather.
 package relay
 
 import (
@@ -9,6 +10,9 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"time"
+
+	"meanwhile/netsim"
 )
 
 const (
@@ -37,43 +41,67 @@ type Relay struct {
 	cut     bool
 	closed  bool
 	conns   map[*net.TCPConn]struct{}
-	clients map[netip.AddrPort]*net.UDPConn // the sockets towards the server, by client
+	clients map[netip.AddrPort]*client
 	lost    uint64
+	passed  [2]uint64 // datagrams of clients and of the server that were not lost to a cut
+	weather *Weather  // nil: none
+	made    uint64    // clients and connections in it, from which their seeds follow
+
+	began time.Time
+	over  chan struct{} // closed by Close
+}
+
+// A client is what a Relay keeps for a UDP address.
+type client struct {
+	conn     *net.UDPConn // towards the server
+	up, down *line        // nil: without weather
+	gone     chan struct{}
 }
 
 // New returns a Relay that listens on a free port of the IP address host. Before To it leads nowhere.
 func New(host string) (*Relay, error) {
-	tcp, udp, err := listen(host)
+	ip, err := netip.ParseAddr(host)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("relay: %q is no IP address", host)
 	}
+	return Listen(netip.AddrPortFrom(ip, 0))
+}
+
+// Listen returns a Relay that listens on an address; port 0 is a free one. Before To it leads
+// nowhere.
+func Listen(addr netip.AddrPort) (*Relay, error) {
+	tcp, udp, err := listen(addr)
+	if err != nil {
+		return nil, fmt.Errorf("relay: %w", err)
+	}
+	return begin(tcp, udp), nil
+}
+
+func begin(tcp *net.TCPListener, udp *net.UDPConn) *Relay {
 	r := &Relay{tcp: tcp, udp: udp, conns: make(map[*net.TCPConn]struct{}),
-		clients: make(map[netip.AddrPort]*net.UDPConn)}
+		clients: make(map[netip.AddrPort]*client), began: time.Now(), over: make(chan struct{})}
 	r.changed.L = &r.mu
 	r.wg.Go(r.accept)
 	r.wg.Go(r.up)
-	return r, nil
+	return r
 }
 
-// listen listens on a port that is free for both TCP and UDP.
-func listen(host string) (*net.TCPListener, *net.UDPConn, error) {
-	ip := net.ParseIP(host)
-	if ip == nil {
-		return nil, nil, fmt.Errorf("relay: %q is no IP address", host)
-	}
-	for range portTries { // the port that TCP got may be taken for UDP
-		tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: ip})
-		if err != nil {
-			return nil, nil, fmt.Errorf("relay: %w", err)
+// listen listens on an address, TCP and UDP on the same port.
+func listen(addr netip.AddrPort) (tcp *net.TCPListener, udp *net.UDPConn, err error) {
+	for range portTries { // the free port that TCP got may be taken for UDP
+		if tcp, err = net.ListenTCP("tcp", net.TCPAddrFromAddrPort(addr)); err != nil {
+			return nil, nil, err
 		}
-		if at, ok := tcp.Addr().(*net.TCPAddr); ok {
-			if udp, err := net.ListenUDP("udp", &net.UDPAddr{IP: ip, Port: at.Port}); err == nil {
-				return tcp, udp, nil
-			}
+		at := tcp.Addr().(*net.TCPAddr).AddrPort()
+		if udp, err = net.ListenUDP("udp", net.UDPAddrFromAddrPort(at)); err == nil {
+			return tcp, udp, nil
 		}
 		_ = tcp.Close()
+		if addr.Port() != 0 {
+			break
+		}
 	}
-	return nil, nil, errors.New("relay: no port is free for both TCP and UDP")
+	return nil, nil, err
 }
 
 // Addr is the address of the Relay, "host:port".
@@ -101,8 +129,9 @@ func (r *Relay) Move() {
 }
 
 func (r *Relay) move() {
-	for _, out := range r.clients {
-		_ = out.Close()
+	for _, c := range r.clients {
+		close(c.gone)
+		_ = c.conn.Close()
 	}
 	clear(r.clients)
 }
@@ -115,11 +144,12 @@ func (r *Relay) Cut(cut bool) {
 	r.changed.Broadcast()
 }
 
-// Lost returns how many datagrams were lost to a cut, both ways together.
-func (r *Relay) Lost() uint64 {
+// Passed returns how many datagrams came from clients and from the server, and how many of either were
+// lost to a cut. Those lost to the weather count as passed.
+func (r *Relay) Passed() (up, down, lost uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.lost
+	return r.passed[0], r.passed[1], r.lost
 }
 
 // Reset ends all TCP connections with a reset, as a machine does that has lost its memory of them.
@@ -140,6 +170,9 @@ func (r *Relay) reset() {
 // Close ends everything and waits until it has ended.
 func (r *Relay) Close() {
 	r.mu.Lock()
+	if !r.closed {
+		close(r.over)
+	}
 	r.closed = true
 	r.changed.Broadcast()
 	_, _ = r.tcp.Close(), r.udp.Close()
@@ -175,12 +208,32 @@ func (r *Relay) accept() {
 				return
 			}
 			defer r.forget(out)
-			var both sync.WaitGroup
-			both.Go(func() { r.pass(out, in) })
-			both.Go(func() { r.pass(in, out) })
-			both.Wait()
+			r.passBoth(out, in)
 		})
 	}
+}
+
+// passBoth passes both directions of a connection on until they end.
+func (r *Relay) passBoth(server, client *net.TCPConn) {
+	var both sync.WaitGroup
+	r.mu.Lock()
+	w := r.weather
+	if w == nil {
+		r.mu.Unlock()
+		both.Go(func() { r.pass(server, client) })
+		both.Go(func() { r.pass(client, server) })
+		both.Wait()
+		return
+	}
+	path, err := netsim.NewPath(r.seed(), w.Profile)
+	r.mu.Unlock()
+	if err != nil {
+		panic(err) // Impair validated it
+	}
+	rtt := w.Profile.Up.Delay + w.Profile.Down.Delay
+	both.Go(func() { r.passBy(path.Up.Link, rtt, server, client) })
+	both.Go(func() { r.passBy(path.Down.Link, rtt, client, server) })
+	both.Wait()
 }
 
 // keep notes a connection, so that Reset and Close end it; false if the Relay is closed.
@@ -227,14 +280,11 @@ func (r *Relay) pass(to, from *net.TCPConn) {
 				return
 			}
 		}
-		switch {
-		case errors.Is(err, io.EOF):
-			r.whole() // the end travels on the cable, too
-			_ = to.CloseWrite()
-			return
-		case err != nil:
-			_ = to.SetLinger(0)
-			_ = to.Close()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				r.whole() // the end travels on the cable, too
+			}
+			end(to, err)
 			return
 		}
 	}
@@ -246,25 +296,26 @@ func (r *Relay) up() {
 	for {
 		n, from, err := r.udp.ReadFromUDPAddrPort(b)
 		if err != nil {
-			if r.over() {
+			select {
+			case <-r.over:
 				return
+			default:
 			}
 			continue // of one datagram: a client's port is closed
 		}
-		if out := r.outside(from); out != nil {
-			_, _ = out.Write(b[:n])
+		switch c := r.client(from); {
+		case c == nil:
+		case c.up != nil:
+			c.up.push(r.now(), b[:n])
+		default:
+			_, _ = c.conn.Write(b[:n])
 		}
 	}
 }
 
-func (r *Relay) over() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.closed
-}
-
-// outside returns the socket of a client towards the server; nil while the Relay is cut.
-func (r *Relay) outside(client netip.AddrPort) *net.UDPConn {
+// client returns what is kept for an address, from its first datagram on; nil while the Relay is
+// cut.
+func (r *Relay) client(from netip.AddrPort) *client {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.cut {
@@ -273,34 +324,46 @@ func (r *Relay) outside(client netip.AddrPort) *net.UDPConn {
 	if r.cut || r.closed || r.server == nil {
 		return nil
 	}
-	if out := r.clients[client]; out != nil || len(r.clients) >= maxClients {
-		return out
+	r.passed[0]++
+	if c := r.clients[from]; c != nil || len(r.clients) >= maxClients {
+		return c
 	}
 	out, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: r.server.IP, Port: r.server.Port, Zone: r.server.Zone})
 	if err != nil {
 		return nil
 	}
-	r.clients[client] = out
-	r.wg.Go(func() { r.down(out, client) })
-	return out
+	c := &client{conn: out, gone: make(chan struct{})}
+	r.clients[from] = c
+	if c.up, c.down = r.lines(); c.up != nil {
+		r.wg.Go(func() { c.up.run(r.now, c.gone, func(b []byte) { _, _ = c.conn.Write(b) }) })
+		r.wg.Go(func() { c.down.run(r.now, c.gone, func(b []byte) { _, _ = r.udp.WriteToUDPAddrPort(b, from) }) })
+	}
+	r.wg.Go(func() { r.down(c, from) })
+	return c
 }
 
 // down passes on datagrams to a client until its socket is closed.
-func (r *Relay) down(out *net.UDPConn, client netip.AddrPort) {
+func (r *Relay) down(c *client, to netip.AddrPort) {
 	b := make([]byte, maxDatagram)
 	for {
-		n, err := out.Read(b)
+		n, err := c.conn.Read(b)
 		r.mu.Lock()
-		mine, cut := r.clients[client] == out, r.cut
-		if mine && cut && err == nil {
+		mine, cut := r.clients[to] == c, r.cut
+		switch {
+		case !mine || err != nil:
+		case cut:
 			r.lost++
+		default:
+			r.passed[1]++
 		}
 		r.mu.Unlock()
 		switch {
 		case !mine:
 			return
+		case err == nil && !cut && c.down != nil:
+			c.down.push(r.now(), b[:n])
 		case err == nil && !cut:
-			_, _ = r.udp.WriteToUDPAddrPort(b[:n], client)
+			_, _ = r.udp.WriteToUDPAddrPort(b[:n], to)
 		case errors.Is(err, net.ErrClosed):
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"net/netip"
 	"testing"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 // echo answers on TCP and UDP of one port, and counts from where datagrams arrive.
 func echo(t *testing.T) (addr string, from chan string) {
 	t.Helper()
-	tcp, udp, err := listen("127.0.0.1")
+	tcp, udp, err := listen(netip.MustParseAddrPort("127.0.0.1:0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +83,11 @@ func read(t *testing.T, c net.Conn, want string) {
 // lose waits until the relay has lost n datagrams.
 func lose(t *testing.T, r *Relay, n uint64) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); r.Lost() < n; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d datagrams were lost, want %d", r.Lost(), n)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, _, lost := r.Passed(); lost >= n {
+			return
+		} else if time.Now().After(end) {
+			t.Fatalf("%d datagrams were lost, want %d", lost, n)
 		}
 	}
 }
