@@ -13,7 +13,7 @@ const (
 	// ClientDatagrams and ClientBytes bound datagrams: their number and their bytes a second.
 	ClientDatagrams = 240
 	ClientBytes     = 32 << 10
-	// ClientMessages and ClientMessageBytes bound messages likewise.
+	// ClientMessages and ClientMessageBytes bound messages likewise, and the pings of a WebSocket.
 	ClientMessages     = 60
 	ClientMessageBytes = 32 << 10
 	// ClientPackets bounds the packets of a QUIC connection, whatever is in them, a second.

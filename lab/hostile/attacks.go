@@ -1,7 +1,6 @@
 package hostile
 
 import (
-	"meanwhile/headless"
 	"meanwhile/session"
 	"meanwhile/transport"
 )
@@ -27,10 +26,15 @@ var Attacks = []Attack{
 	{Name: "strays", About: "players who send messages that nobody asked for", Over: Transports,
 		Ends: "too many messages that nobody asked for", rate: 100, act: shout(20)},
 	{Name: "pings", About: "players who send 400,000 pings a second", Over: []string{"websocket"},
-		Ends: transport.TooManyBytes, rate: 4000, act: ping},
+		Ends: transport.TooManyMessages, rate: 4000, act: ping},
+	{Name: "returning", About: "players who lose their connection five times a second, and resume", Over: Transports,
+		rate: 20, act: goAndCome},
 	{Name: "deaf", About: "32 players who read nothing", Over: []string{"websocket"}, act: deafen},
 	{Name: "garbled", About: "players whose path flips, cuts, repeats and invents QUIC's own packets",
 		Over: []string{"quic", "webtransport"}, act: garble},
+	// Nobody is put out for it: whoever sees a player's packets could else have the player put out.
+	{Name: "multiplied", About: "two players whose path repeats each of QUIC's packets 100 times",
+		Over: []string{"quic", "webtransport"}, act: multiply},
 
 	{Name: "standing", About: "60 strangers a second, from five addresses, who connect and say nothing",
 		Over: Transports, rate: 60, act: stand},
@@ -53,13 +57,4 @@ var Attacks = []Attack{
 		act: stall},
 	{Name: "browsing", About: "2,000 requests a second: pages, an operator's addresses, paths out of the folder",
 		Over: []string{"http"}, rate: 2000, act: browse},
-}
-
-// play plays honestly until the raid ends.
-func (r *raid) play(conn transport.Conn) error {
-	p, err := headless.Join(r.ctx, conn, headless.Config{Rules: r.Rules, Clock: r.Clock, Name: "eve", Bot: r.Rules.Bot()})
-	if err != nil {
-		return err
-	}
-	return p.Run(r.ctx)
 }

@@ -103,7 +103,7 @@ func newSiege(t *testing.T, cfg host.Config) *siege {
 // until waits until what returns "".
 func until(t *testing.T, what func() string) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		lack := what()
 		if lack == "" {
 			return
@@ -142,18 +142,20 @@ func (g *siege) playOn(t *testing.T) {
 // settle waits until nothing is left of an attack.
 func (g *siege) settle(t *testing.T) {
 	t.Helper()
+	defer func() {
+		if t.Failed() {
+			var stacks bytes.Buffer
+			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+			t.Logf("%s", &stacks)
+		}
+	}()
 	until(t, func() string {
-		runtime.GC()
 		st, n := g.host.Stats(), runtime.NumGoroutine()
 		if st.Players == len(g.honest) && st.Absent == 0 && st.Greeting == 0 && len(st.Rooms) == 1 && n <= g.calm {
 			return ""
 		}
-		var stacks bytes.Buffer
-		if n > g.calm {
-			_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
-		}
-		return fmt.Sprintf("%d players, %d absent, %d greeted, %d rooms, %d goroutines; want %d, 0, 0, 1, %d\n%s",
-			st.Players, st.Absent, st.Greeting, len(st.Rooms), n, len(g.honest), g.calm, &stacks)
+		return fmt.Sprintf("%d players, %d absent, %d greeted, %d rooms, %d goroutines; want %d, 0, 0, 1, %d",
+			st.Players, st.Absent, st.Greeting, len(st.Rooms), n, len(g.honest), g.calm)
 	})
 }
 

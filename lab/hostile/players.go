@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"meanwhile/headless"
 	"meanwhile/netcode/wire"
@@ -197,4 +198,37 @@ func shout(size int) func(r *raid) {
 			}
 		})
 	}
+}
+
+// play plays honestly over a connection until it or the raid ends. dial, which may be nil, opens
+// another.
+func (r *raid) play(conn transport.Conn, dial func(context.Context) (transport.Conn, error)) (*headless.Player, error) {
+	return headless.Join(r.ctx, conn, headless.Config{Rules: r.Rules, Clock: r.Clock, Name: "eve", Bot: r.Rules.Bot(),
+		Dial: dial})
+}
+
+// goAndCome loses connections, and resumes over others.
+func goAndCome(r *raid) {
+	r.again(4, func(*rand.Rand) error {
+		dial := func(ctx context.Context) (transport.Conn, error) { return r.Dial(ctx, r.over) }
+		conn, err := dial(r.ctx)
+		if err != nil {
+			return err
+		}
+		p, err := r.play(conn, dial)
+		if err != nil {
+			return err
+		}
+		var cutting sync.WaitGroup
+		ctx, stop := context.WithCancel(r.ctx)
+		cutting.Go(func() {
+			for ctx.Err() == nil && r.turn() {
+				p.Conn().Close("")
+			}
+		})
+		err = p.Run(r.ctx)
+		stop()
+		cutting.Wait()
+		return err
+	})
 }

@@ -155,12 +155,32 @@ func halfOpen(r *raid) {
 	}
 }
 
+// pass plays honestly by way of a path that does up to each of QUIC's packets that leaves.
+func (r *raid) pass(rnd *rand.Rand, up func(rnd *rand.Rand, b []byte, send func([]byte))) error {
+	l, err := newRelay(r.QUIC, func(b []byte, send func([]byte)) {
+		r.count()
+		up(rnd, b, send)
+	}, func(b []byte, send func([]byte)) { send(b) })
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	conn, err := r.dial(r.ctx, r.over, l.addr(), r.Page)
+	if err != nil {
+		return err
+	}
+	p, err := r.play(conn, nil)
+	if err != nil {
+		return err
+	}
+	return p.Run(r.ctx)
+}
+
 // garble plays over a path that flips, cuts, repeats and invents QUIC's own packets.
 func garble(r *raid) {
 	r.again(4, func(rnd *rand.Rand) error {
 		var kept [][]byte
-		l, err := newRelay(r.QUIC, func(b []byte, send func([]byte)) {
-			r.count()
+		return r.pass(rnd, func(rnd *rand.Rand, b []byte, send func([]byte)) {
 			if kept = append(kept, b); len(kept) > remembered {
 				kept = kept[1:]
 			}
@@ -180,16 +200,18 @@ func garble(r *raid) {
 				c = b
 			}
 			send(c)
-		}, func(b []byte, send func([]byte)) { send(b) })
-		if err != nil {
-			return err
-		}
-		defer l.close()
-		conn, err := r.dial(r.ctx, r.over, l.addr(), r.Page)
-		if err != nil {
-			return err
-		}
-		return r.play(conn)
+		})
+	})
+}
+
+// multiply plays over a path that repeats QUIC's own packets.
+func multiply(r *raid) {
+	r.again(2, func(rnd *rand.Rand) error {
+		return r.pass(rnd, func(_ *rand.Rand, b []byte, send func([]byte)) {
+			for range 100 {
+				send(b)
+			}
+		})
 	})
 }
 

@@ -37,27 +37,40 @@ type metered struct {
 	net.Conn
 	clock transport.Clock
 	pace  transport.Pace
-	over  atomic.Bool
+	pings transport.Pace
+	over  atomic.Pointer[string] // why nothing more is read, or nil
 }
 
-var errFlood = errors.New(transport.TooManyBytes)
+var errFlood = errors.New("websocket: the peer sends too much")
+
+// stop reads nothing more, for a reason of transport.Floods. The first reason stays.
+func (m *metered) stop(reason string) { m.over.CompareAndSwap(nil, &reason) }
 
 func (m *metered) Read(b []byte) (int, error) {
-	if m.over.Load() {
+	if m.over.Load() != nil {
 		return 0, errFlood
 	}
 	n, err := m.Conn.Read(b)
 	if m.pace.Over(m.clock(), n, transport.ClientStreamBytes) {
-		m.over.Store(true)
+		m.stop(transport.TooManyBytes)
 		return 0, errFlood
 	}
 	return n, err
 }
 
+// ping counts a ping as a message, and reports whether it is answered: an answer costs far more
+// than the six bytes of the ping.
+func (m *metered) ping() bool {
+	if m.pings.Over(m.clock(), 1, transport.ClientMessages) {
+		m.stop(transport.TooManyMessages)
+	}
+	return m.over.Load() == nil
+}
+
 // Close lets a client that floods read why, without reading what it still sends: an ordinary close
 // would destroy the reason on its way.
 func (m *metered) Close() error {
-	if m.over.Load() && closeWrite(m.Conn) {
+	if m.over.Load() != nil && closeWrite(m.Conn) {
 		time.Sleep(goodbye)
 	}
 	return m.Conn.Close()

@@ -175,37 +175,47 @@ func testFloodIsBounded(t *testing.T) {
 	conntest.Connect(t, n.Network, true)
 }
 
-// Frames that the library answers by itself are counted by their bytes: a client that floods with
-// them is put out by name.
+// Frames that the library reads and answers by itself are counted: a client that floods with them
+// is put out by name, and gets few answers.
 func TestPingFlood(t *testing.T) {
 	t.Parallel()
 
 	s, url := serve(t, Config{})
-	socket, err := net.Dial("tcp", strings.TrimPrefix(url, "ws://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer socket.Close()
-	fmt.Fprintf(socket,
-		"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
-			"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
-	go func() { _, _ = io.Copy(io.Discard, socket) }() // reads the pongs
-	server, err := s.Accept(conntest.Context(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	server.Admit()
-	// As large as pings may be, with a mask: each costs an answer, so that many small ones would come
-	// no faster than a slow machine answers them.
-	pings := bytes.Repeat(append([]byte{0x89, 0x80 | 125, 0, 0, 0, 0}, make([]byte, 125)...), 1000)
-	sent := 0
-	for err == nil && sent < 100<<20 {
-		_, err = socket.Write(pings)
-		sent += len(pings)
-	}
-	conntest.Wait(t, server.Done(), "pings are borne")
-	if err := server.Err(); !strings.Contains(err.Error(), transport.TooManyBytes) {
-		t.Errorf("after %d bytes of pings: %v", sent, err)
+	for _, c := range []struct {
+		name   string
+		opcode byte
+		want   string
+	}{{"pings", 0x89, transport.TooManyMessages}, {"pongs", 0x8a, transport.TooManyBytes}} {
+		socket, err := net.Dial("tcp", strings.TrimPrefix(url, "ws://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer socket.Close()
+		fmt.Fprintf(socket,
+			"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
+				"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+		answers := make(chan int64, 1)
+		go func() { n, _ := io.Copy(io.Discard, socket); answers <- n }()
+		server, err := s.Accept(conntest.Context(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.Admit()
+		// As large as they may be, with a mask.
+		frames := bytes.Repeat(append([]byte{c.opcode, 0x80 | 125, 0, 0, 0, 0}, make([]byte, 125)...), 1000)
+		sent := 0
+		for err == nil && sent < 100<<20 {
+			_, err = socket.Write(frames)
+			sent += len(frames)
+		}
+		conntest.Wait(t, server.Done(), c.name+" are borne")
+		if err := server.Err(); !strings.Contains(err.Error(), c.want) {
+			t.Errorf("after %d bytes of %s: %v, want %s", sent, c.name, err, c.want)
+		}
+		most := int64(transport.ClientMessages * transport.Allowance / time.Second)
+		if n := <-answers; n > 127*2*most {
+			t.Errorf("%d bytes of answers to %s, want those to about %d", n, c.name, most)
+		}
 	}
 }
 

@@ -97,7 +97,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	hijacker := &hijacker{ResponseWriter: w, clock: s.cfg.Clock}
-	conn, err := ws.Accept(hijacker, r, &ws.AcceptOptions{InsecureSkipVerify: true}) // origins are checked above
+	conn, err := ws.Accept(hijacker, r, &ws.AcceptOptions{
+		InsecureSkipVerify: true, // origins are checked above
+		OnPingReceived:     func(context.Context, []byte) bool { return hijacker.conn.ping() },
+	})
 	if err != nil {
 		visitor.Leave()
 		s.n.protocol.Add(1)
@@ -206,7 +209,7 @@ func (p *path) Close(reason string) {
 	// goodbyes.
 	_ = p.socket.SetDeadline(time.Now().Add(transport.Linger))
 	if p.meter != nil && (reason == transport.TooManyDatagrams || reason == transport.TooManyMessages) {
-		p.meter.over.Store(true) // nothing more is read from it
+		p.meter.stop(reason)
 	}
 	_ = p.conn.Close(ws.StatusNormalClosure, reason)
 	_ = p.socket.Close()
@@ -283,8 +286,10 @@ func (p *path) read(l *transport.Link) error {
 // flooded reports whether the connection ends because the peer sends too much, and ends it if the
 // socket says so.
 func (p *path) flooded(l *transport.Link) bool {
-	if p.meter != nil && p.meter.over.Load() {
-		l.Flood(transport.TooManyBytes)
+	if p.meter != nil {
+		if why := p.meter.over.Load(); why != nil {
+			l.Flood(*why)
+		}
 	}
 	return l.Flooded()
 }
