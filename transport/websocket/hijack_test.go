@@ -3,6 +3,8 @@ package websocket
 import (
 	"net"
 	"testing"
+
+	"meanwhile/transport"
 )
 
 // A half is a socket whose way out can be closed alone.
@@ -24,7 +26,9 @@ func TestFloodersReadWhy(t *testing.T) {
 	for _, over := range []bool{false, true} {
 		socket := &half{}
 		m := &metered{Conn: wrapper{wrapper{socket}}}
-		m.over.Store(over)
+		if over {
+			m.stop(transport.TooManyBytes)
+		}
 		if err := m.Close(); err != nil || socket.shut != over {
 			t.Errorf("over the limit %v: its way out was closed first: %v, %v", over, socket.shut, err)
 		}
