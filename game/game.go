@@ -50,7 +50,7 @@ func ExtrapolatedBeyond(metres float64) KindOption {
 // what a command spawns. Seen gives them as of the Eye. All properties are for everyone.
 func Predicted(k *engine.Kind) { k.Ahead = schema.Predicted }
 
-// Near is Predicted for players within so many metres, and for the one whose command spawned it.
+// Near is Predicted for players within so many metres, and for its spawner.
 func Near(metres float64) KindOption {
 	return func(k *engine.Kind) { k.Ahead, k.Reach = schema.Near, metres }
 }

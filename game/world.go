@@ -30,8 +30,7 @@ func (w *World) Despawn(id ID) { w.engine().Despawn(id) }
 // Cut marks a teleport in this tick, which nobody draws as a slide.
 func (w *World) Cut(id ID) { w.engine().Cut(id) }
 
-// On converts a place relative to parent, and to its parents, into one in the world, if all are
-// known.
+// On converts a place relative to parent into one in the world, if known.
 func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().On(parent, at)
 }
@@ -40,6 +39,9 @@ func (w *World) On(parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }
+
+// Away reports, on the server, if player me is absent or its page hidden.
+func (w *World) Away(me ID) bool { return w.engine().Away(me) }
 
 // ViewAge returns how many seconds older than the tick Seen is; else 0.
 func (w *World) ViewAge() float64 { return w.engine().ViewAge() }

@@ -205,6 +205,10 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret),
 		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate),
 		owners: owners{map[game.ID]*player{}, map[int32]*player{}}}
+	s.eng.SetAway(func(avatar game.ID) bool {
+		p := s.owners.avatars[avatar]
+		return p != nil && (p.absent || p.up.away)
+	})
 	s.current, s.calls = s.period, calls{s.recordEntity, s.showEntity, s.watchEntity}
 	s.grid, s.line.Period = grid, s.period
 	s.send = s.sendRate(cfg.Budget)

@@ -218,8 +218,8 @@ func TestCORS(t *testing.T) {
 func TestOperatorHasItsOwnAddress(t *testing.T) {
 	s := serve(t, Config{Addr: ":0", Truth: true, Door: Door{Metrics: "127.0.0.1:0"}}, fake(t))
 	url := "http://" + s.op.Addr().String()
-	for path, want := range map[string]string{"/metrics": "meanwhile_rooms", "/receipts": "[]", "/healthz": "ok", "/readyz": "ready",
-		"/debug/pprof/": "goroutine", "/debug/pprof/cmdline": ""} {
+	for path, want := range map[string]string{"/metrics": "meanwhile_rooms", "/receipts": "[]", "/healthz": "ok",
+		"/readyz": "ready", "/debug/pprof/": "goroutine", "/debug/pprof/cmdline": ""} {
 		r, b := get(t, url+path)
 		if r.StatusCode != http.StatusOK || !strings.Contains(string(b), want) {
 			t.Errorf("%s: %d, %.60q", path, r.StatusCode, b)

@@ -27,6 +27,9 @@ func (e *Engine) World() *World { return e.w }
 // Rules returns the game.
 func (e *Engine) Rules() *Rules { return e.w.rules }
 
+// SetAway says how the server knows that the player of an avatar does not look at what it receives.
+func (e *Engine) SetAway(f func(avatar ID) bool) { e.w.away = f }
+
 // SetTick sets the tick that is computed next.
 func (e *Engine) SetTick(t Tick) { e.w.tick, e.w.now = t, t }
 

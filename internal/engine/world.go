@@ -29,7 +29,8 @@ type World struct {
 	said    []Said
 	spare   [][]int64 // payloads of events for reuse
 
-	keeping // on the server
+	keeping                      // on the server
+	away    func(avatar ID) bool // likewise; nil: nobody is
 
 	callback // that runs
 
@@ -188,3 +189,7 @@ func (w *World) Emit(k *Kind, actor ID, at geom.Vec2, v unsafe.Pointer) {
 	}
 	panic(fault.Sprintf("game: event %q is not listed in the Events of game %q", k.title(), w.rules.Name))
 }
+
+// Away reports whether the player of an avatar has hidden its page or lost its connection. A client
+// predicts that nobody has.
+func (w *World) Away(me ID) bool { return w.away != nil && w.away(me) }
