@@ -98,7 +98,7 @@ func (p *Player) local(t clock.Time) clock.Time {
 // connect lets the player in. The welcome takes a round trip.
 func (p *Player) connect() {
 	s := p.sim
-	id, w, err := s.Server.Connect(s.Loop.Now(), p.Name)
+	id, w, err := s.calls.Connect(s.Loop.Now(), p.Name)
 	if err != nil {
 		s.faults = append(s.faults, err)
 		return
@@ -127,7 +127,7 @@ func (p *Player) deliver(pipe *netsim.Pipe) {
 	pipe.Deliver(&p.sim.Loop, func(at clock.Time, data []byte) {
 		switch {
 		case pipe == p.up:
-			p.sim.Server.Receive(p.ID, at, data)
+			p.sim.calls.Receive(p.ID, at, data)
 		case p.Client != nil:
 			p.Client.Receive(p.local(at), data)
 		}

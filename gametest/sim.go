@@ -6,9 +6,11 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/game"
+	"meanwhile/host/journal"
 	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 	"meanwhile/server"
+	"meanwhile/session"
 )
 
 // Sim is a match in virtual time: a real server, and real clients on simulated networks. One seed
@@ -20,6 +22,9 @@ type Sim struct {
 	Workers int           // how many goroutines encode for clients at the same time; 0 means 1
 	Client  client.Config // of players who join from now on
 
+	calls   calls // Server, or what records it
+	journal *journal.Server
+	cfg     server.Config
 	seed    uint64
 	players []*Player
 	byID    map[server.PlayerID]*Player
@@ -36,6 +41,15 @@ type Sim struct {
 	mistakes []string // of the rules, as clients reported them, each once
 }
 
+// calls are the calls of a server that change it.
+type calls interface {
+	Connect(now clock.Time, name string) (server.PlayerID, session.Welcome, error)
+	Receive(id server.PlayerID, arrival clock.Time, data []byte)
+	Begin(now clock.Time)
+	Encode(from, to int, out *server.Outbox)
+	End()
+}
+
 // NewSim returns a match without players. cfg.Seed and cfg.Secret follow from seed where they are
 // 0.
 func NewSim(rules *game.Rules, seed uint64, cfg server.Config) (*Sim, error) {
@@ -49,9 +63,23 @@ func NewSim(rules *game.Rules, seed uint64, cfg server.Config) (*Sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sim{Rules: rules, Server: srv, seed: seed, byID: map[server.PlayerID]*Player{},
+	return &Sim{Rules: rules, Server: srv, calls: srv, cfg: cfg, seed: seed, byID: map[server.PlayerID]*Player{},
 		hash: 14695981039346656037, shots: verdicts{pending: map[clock.Tick][]predicted{}}}, nil
 }
+
+// Record records the match from its start, before the first Join: put gets the chunks of a journal
+// and returns false where it has no room.
+func (s *Sim) Record(put func(journal.Chunk) bool) error {
+	j, err := journal.New(s.Rules, s.cfg, journal.Header{}, put)
+	if err == nil {
+		s.Server, s.calls, s.journal = j.Server, j, j
+	}
+	return err
+}
+
+// GoOn puts another server in the place of the match's own, between two ticks: one that is in the
+// same state. It is not recorded.
+func (s *Sim) GoOn(srv *server.Server) { s.Server, s.calls, s.journal = srv, srv, nil }
 
 // Players returns the players in the order of Join.
 func (s *Sim) Players() []*Player { return s.players }
@@ -97,7 +125,7 @@ func (s *Sim) Still() {
 // tick is one tick of the server.
 func (s *Sim) tick() bool {
 	now := s.Loop.Now()
-	s.Server.Begin(now)
+	s.calls.Begin(now)
 	s.judgeShots()
 	n := max(s.Workers, 1)
 	for len(s.outs) < n {
@@ -109,10 +137,10 @@ func (s *Sim) tick() bool {
 		s.outs[i].Reset()
 		from, to := total*i/n, total*(i+1)/n
 		if n == 1 {
-			s.Server.Encode(from, to, &s.outs[i])
+			s.calls.Encode(from, to, &s.outs[i])
 			continue
 		}
-		wg.Go(func() { s.Server.Encode(from, to, &s.outs[i]) })
+		wg.Go(func() { s.calls.Encode(from, to, &s.outs[i]) })
 	}
 	wg.Wait()
 	for i := range n {
@@ -125,7 +153,12 @@ func (s *Sim) tick() bool {
 			}
 		}
 	}
-	s.Server.End()
+	s.calls.End()
 	s.faults = append(s.faults, s.Server.Faults()...)
+	if s.journal != nil && s.journal.Due() {
+		if err := s.journal.Checkpoint(); err != nil {
+			s.faults = append(s.faults, err)
+		}
+	}
 	return true
 }

@@ -20,6 +20,27 @@ type Limits struct {
 	Rewind, RewindTotal time.Duration
 }
 
+// Retune changes what the Config says of budgets and of how far back shots are judged, in the ranges
+// of New, between two ticks; also for players whose limits are those of the Config.
+func (s *Server) Retune(budget int, most, total time.Duration) {
+	was := s.cfg
+	s.cfg.Budget, s.cfg.Rewind, s.cfg.RewindTotal = budget, most, total
+	s.send = s.sendRate(budget)
+	for _, p := range s.clients {
+		l := p.limits
+		if l.Budget == was.Budget {
+			l.Budget, l.Send = budget, 0
+		}
+		if l.Rewind == was.Rewind {
+			l.Rewind = most
+		}
+		if l.RewindTotal == was.RewindTotal {
+			l.RewindTotal = total
+		}
+		s.SetLimits(p.id, l)
+	}
+}
+
 // SetLimits changes the limits of a player, at any time between ticks, and returns what holds from
 // then on; false if the player is not connected. A budget that shrinks holds at once: sending
 // stops until the last second fits it.

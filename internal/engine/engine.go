@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"reflect"
 	"slices"
 
 	"meanwhile/geom"
@@ -303,4 +304,34 @@ func (e *Engine) Unhide(from, to Tick) {
 func (e *Engine) Hidden(id ID) bool {
 	_, x := e.w.entity(id)
 	return x != nil && x.hidden != 0
+}
+
+// Sum returns a number that differs, as good as always, where the states of two worlds differ.
+func (e *Engine) Sum() uint64 {
+	h := uint64(e.w.nextID)
+	mix := func(v uint64) { // as FNV-1a, a word at a time
+		h = (h ^ v) * 1099511628211
+		h ^= h >> 29
+	}
+	for _, s := range e.w.stores {
+		for _, x := range s.entities {
+			mix(uint64(x.id))
+			for _, v := range x.sims {
+				mix(uint64(v))
+			}
+		}
+	}
+	return h
+}
+
+// States calls f for every entity, by kind and rising ID, with a pointer to its state, until f
+// returns false.
+func (e *Engine) States(f func(kind string, id ID, state any) bool) {
+	for _, s := range e.w.stores {
+		for _, x := range s.entities {
+			if !f(s.kind.Name, x.id, reflect.NewAt(s.kind.Type, x.state).Interface()) {
+				return
+			}
+		}
+	}
 }

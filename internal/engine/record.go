@@ -44,6 +44,12 @@ func (r *Record) Take() any {
 	return r.state.Copy()
 }
 
+// Whole returns a pointer to a copy of the record, and whether it lasts.
+func (r *Record) Whole() (v any, lasts bool) { return r.state.Copy(), r.lasts }
+
+// Touch makes Take return the record even if it has not changed.
+func (r *Record) Touch() { r.changed = true }
+
 // Saved returns what lasts of each player, or of a room; nil if nothing does.
 func (r *Rules) Saved(ofRoom bool) *Saved {
 	for _, s := range r.saved {

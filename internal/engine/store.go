@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"unsafe"
 
@@ -65,6 +66,9 @@ func newStore(w *World, i int) *Store {
 	k.Extract(s.nothing, s.zero)
 	return s
 }
+
+// StateType returns the type of the states that the store's unsafe pointers point to.
+func (s *Store) StateType() reflect.Type { return s.kind.Type }
 
 // Get returns the state of entity id, valid until the callback returns. It never returns nil:
 // without such an entity it returns a zero state. Writes to that, and in a client to what it does

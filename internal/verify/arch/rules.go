@@ -34,6 +34,8 @@ var rooms = [][]string{
 	{"session"},
 	{"server", "client"},
 	{"transport"},
+	{"host/freeze"},
+	{"host/journal"},
 	{"host", "headless"},
 	{"host/metrics", "host/bolt"},
 	{"web"},

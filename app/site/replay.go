@@ -1,0 +1,372 @@
+package site
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/host"
+	"meanwhile/host/journal"
+	"meanwhile/netcode/clock"
+)
+
+// replayFlags are those of the command replay.
+type replayFlags struct {
+	File string `arg:"" help:"A journal, or the folder of a room with several."`
+
+	At    string `placeholder:"TICK|TIME" help:"Show the world at a tick, or at a time such as 12.5s after the first."`
+	Until string `placeholder:"TICK|TIME" help:"Stop there."`
+
+	Entity []uint32 `placeholder:"ID" help:"Show this entity."`
+	Player []uint32 `placeholder:"N" help:"Show this player and its avatar."`
+	All    bool     `help:"Show every entity."`
+	Step   bool     `help:"Show every tick from --at on, not one."`
+	JSON   bool     `name:"json" help:"Print JSON objects, one a line."`
+
+	Kbit        int           `help:"What if: send each player at most so many kbit/s."`
+	Rewind      time.Duration `help:"What if: judge shots by pictures at most so much older than the path asks for."`
+	RewindTotal time.Duration `help:"What if: judge shots by pictures at most so old."`
+}
+
+// changes reports whether settings are to differ from what was recorded.
+func (o *replayFlags) changes() bool { return o.Kbit != 0 || o.Rewind != 0 || o.RewindTotal != 0 }
+
+// Replay is the command replay of a program called name: it replays a journal with the rules that
+// find returns for the game in it. It returns the exit status: 1 if the replay differs from what was
+// recorded, 2 for a file that it cannot replay.
+func Replay(
+	ctx context.Context, name string, find func(game string) (*game.Rules, error), args []string, stdout, stderr io.Writer,
+) int {
+	var o replayFlags
+	if _, code, done := Parse(&o, name+" replay", "Replay what a room recorded, bit for bit.", nil, args, stdout, stderr); done {
+		return code
+	}
+	out := bufio.NewWriter(stdout)
+	defer out.Flush()
+	r, err := openReplay(&o, find, out)
+	if err != nil {
+		fmt.Fprintln(stderr, Sentence(name, err))
+		return 2
+	}
+	if r.file.Torn != nil {
+		fmt.Fprintln(stderr, Sentence(name, fmt.Errorf("the end is missing: %w", r.file.Torn)))
+	}
+	if b := r.file.Header.Build; b != "" && b != host.Build() {
+		fmt.Fprintf(stderr, "%s: it was recorded by another build of the program, %s; this one is %s\n", name, b, host.Build())
+	}
+	if err = r.run(ctx); err != nil {
+		out.Flush()
+		fmt.Fprintln(stderr, Sentence(name, err))
+		return 1
+	}
+	return 0
+}
+
+// replay is a replay that is printed.
+type replay struct {
+	o         *replayFlags
+	file      *journal.File
+	real      *journal.Replay
+	other     *journal.Replay // what if; nil: nothing
+	at, until clock.Tick
+	first     clock.Tick
+	out       *bufio.Writer
+
+	shown    bool
+	totals   [2]totals
+	parted   *journal.Tick // the first tick in which other sent something else
+	computed clock.Tick
+	from, to clock.Time
+}
+
+// totals is what one replay did.
+type totals struct{ datagrams, bytes, faults int }
+
+func (s *totals) add(t journal.Tick) {
+	s.datagrams += t.Datagrams
+	s.bytes += t.Bytes
+	s.faults += len(t.Faults)
+}
+
+// readJournal reads a file, or all journals of a folder one after the other.
+func readJournal(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return os.ReadFile(path)
+	}
+	names, err := filepath.Glob(filepath.Join(path, "*"+host.JournalSuffix))
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("no journal is in %s: their names end in %s", path, host.JournalSuffix)
+	}
+	slices.Sort(names)
+	var all []byte
+	for _, n := range names {
+		b, err := os.ReadFile(n)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, b...)
+	}
+	return all, nil
+}
+
+func openReplay(o *replayFlags, find func(string) (*game.Rules, error), out *bufio.Writer) (*replay, error) {
+	b, err := readJournal(o.File)
+	if err != nil {
+		return nil, err
+	}
+	f, err := journal.Parse(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.File, err)
+	}
+	rules, err := find(f.Header.Game)
+	if err != nil {
+		return nil, err
+	}
+	r := &replay{o: o, file: f, out: out}
+	if r.real, err = journal.NewReplay(rules, f); err != nil {
+		return nil, err
+	}
+	var last clock.Tick
+	r.first, last, _ = f.Ends()
+	if r.at, err = r.moment("--at", o.At, r.first); err != nil {
+		return nil, err
+	}
+	if r.until, err = r.moment("--until", o.Until, last); err != nil {
+		return nil, err
+	}
+	if o.At != "" && !o.Step && o.Until == "" {
+		r.until = r.at
+	}
+	if r.at < r.first || r.until > last || r.at > r.until {
+		return nil, fmt.Errorf("the journal has the ticks %d to %d; from %d to %d is asked for", r.first, last, r.at, r.until)
+	}
+	if o.changes() {
+		r.other, err = journal.WhatIf(rules, f,
+			journal.Tuning{Budget: o.Kbit * 1000 / 8, Rewind: o.Rewind, RewindTotal: o.RewindTotal})
+	}
+	return r, err
+}
+
+// moment reads a tick or a time since the first one.
+func (r *replay) moment(flag, text string, otherwise clock.Tick) (clock.Tick, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	if n, err := strconv.ParseUint(text, 10, 32); err == nil {
+		return clock.Tick(n), nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%s %q is neither a tick nor a time such as 12.5s", flag, text)
+	}
+	return r.first + clock.Tick(d/r.real.Server.Period()), nil
+}
+
+// run replays and prints.
+func (r *replay) run(ctx context.Context) error {
+	began := time.Now()
+	start := r.first - 1
+	if r.o.At != "" {
+		start = r.at - 1
+	}
+	if err := r.seek(start); err != nil {
+		return err
+	}
+	r.from = r.real.Server.Now()
+	for r.real.Server.Tick() < r.until && ctx.Err() == nil {
+		if err := r.step(); err != nil {
+			return err
+		}
+	}
+	if r.o.At != "" || r.o.Step || r.o.Until != "" && r.shows() {
+		if !r.o.Step {
+			r.show()
+		}
+		if r.real.Differs != nil {
+			return r.real.Differs
+		}
+		if r.o.At != "" && r.other == nil {
+			return ctx.Err()
+		}
+	}
+	r.summary(time.Since(began))
+	if r.real.Differs != nil {
+		return r.real.Differs
+	}
+	return ctx.Err()
+}
+
+func (r *replay) shows() bool { return r.o.All || len(r.o.Entity) > 0 || len(r.o.Player) > 0 }
+
+func (r *replay) seek(tick clock.Tick) error {
+	if tick == 0 {
+		return nil
+	}
+	if err := r.real.Seek(tick); err != nil {
+		return err
+	}
+	if r.other != nil {
+		return r.other.Seek(tick)
+	}
+	return nil
+}
+
+// step computes one tick.
+func (r *replay) step() error {
+	t, err := r.real.Step()
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if r.from == 0 {
+		r.from = t.Time
+	}
+	r.to = t.Time
+	r.computed++
+	r.totals[0].add(t)
+	if r.other != nil {
+		u, err := r.other.Step()
+		if err != nil {
+			return fmt.Errorf("with the other settings: %w", err)
+		}
+		r.totals[1].add(u)
+		if r.parted == nil && u.Sum != t.Sum {
+			r.parted = &u
+		}
+	}
+	if r.o.Step && t.Tick >= r.at {
+		r.line(t)
+		if r.shows() {
+			r.show()
+		}
+	}
+	return nil
+}
+
+// since returns the seconds from the first tick that is shown.
+func (r *replay) since(t clock.Time) float64 { return t.Sub(r.from).Seconds() }
+
+// print prints a line: an object as JSON, or else the text.
+func (r *replay) print(row map[string]any, format string, args ...any) {
+	if r.o.JSON {
+		if b, err := json.Marshal(row); err == nil {
+			_, _ = r.out.Write(append(b, '\n'))
+		}
+		return
+	}
+	fmt.Fprintf(r.out, format+"\n", args...)
+}
+
+// line prints what a tick did.
+func (r *replay) line(t journal.Tick) {
+	var faults []string
+	for _, f := range t.Faults {
+		faults = append(faults, f.Error())
+	}
+	r.print(map[string]any{"tick": t.Tick, "time_s": r.since(t.Time), "received": t.Received, "datagrams": t.Datagrams,
+		"bytes": t.Bytes, "faults": faults},
+		"tick %d  %.3f s  received %d, sent %d of %d bytes  %s", t.Tick, r.since(t.Time), t.Received, t.Datagrams, t.Bytes,
+		strings.Join(faults, "; "))
+}
+
+// show prints the entities and players that are asked for, or everybody and how many entities there
+// are.
+func (r *replay) show() {
+	srv := r.real.Server
+	tick := srv.Tick()
+	avatars := map[game.ID]bool{}
+	for _, id := range srv.Players(nil) {
+		if r.shows() && !slices.Contains(r.o.Player, uint32(id)) {
+			continue
+		}
+		stats, _ := srv.Stats(id)
+		avatar := srv.Avatar(id)
+		avatars[avatar] = true
+		r.print(map[string]any{"tick": tick, "player": id, "avatar": avatar, "stats": stats},
+			"tick %d  player %d  avatar %d  rtt %v  starved %d  late %d  judged %d  clamped %d", tick, id, avatar,
+			stats.RTT.Round(time.Millisecond), stats.Starved, stats.Late, stats.Judged, stats.Clamped)
+	}
+	counts := map[string]int{}
+	var kinds []string
+	srv.Engine().States(func(kind string, id game.ID, state any) bool {
+		if counts[kind]++; counts[kind] == 1 {
+			kinds = append(kinds, kind)
+		}
+		if r.o.All || slices.Contains(r.o.Entity, uint32(id)) || len(r.o.Player) > 0 && avatars[id] {
+			r.print(map[string]any{"tick": tick, "entity": id, "kind": kind, "state": state},
+				"tick %d  %s %d  %s", tick, kind, id, strings.TrimPrefix(fmt.Sprintf("%+v", state), "&"))
+		}
+		return true
+	})
+	if r.shows() {
+		return
+	}
+	for _, k := range kinds {
+		r.print(map[string]any{"tick": tick, "kind": k, "entities": counts[k]}, "tick %d  %d of kind %s", tick, counts[k], k)
+	}
+}
+
+// summary prints what was replayed, and with other settings what they changed.
+func (r *replay) summary(took time.Duration) {
+	h := &r.file.Header
+	span := r.to.Sub(r.from)
+	speed := float64(span) / float64(max(took, 1))
+	same := r.real.Differs == nil
+	r.print(map[string]any{"game": h.Game, "room": h.Settings.Room, "started": h.Started, "build": h.Build,
+		"ticks": r.computed, "span_s": span.Seconds(), "same": same, "datagrams": r.totals[0].datagrams,
+		"bytes": r.totals[0].bytes, "faults": r.totals[0].faults, "speed": speed},
+		"%s, room %q, %d ticks, %v: %d datagrams of %d bytes, %d faults; %.0f times real time", h.Game, h.Settings.Room,
+		r.computed, span.Round(time.Millisecond), r.totals[0].datagrams, r.totals[0].bytes, r.totals[0].faults, speed)
+	if r.other == nil {
+		return
+	}
+	if r.parted == nil {
+		r.print(map[string]any{"what_if": "same"}, "with the other settings every datagram is the same")
+		return
+	}
+	r.print(map[string]any{"what_if": "differs", "tick": r.parted.Tick, "datagrams": r.totals[1].datagrams,
+		"bytes": r.totals[1].bytes}, "with the other settings the first other tick is %d; %d datagrams of %d bytes",
+		r.parted.Tick, r.totals[1].datagrams, r.totals[1].bytes)
+	for _, id := range r.real.Server.Players(nil) {
+		a, _ := r.real.Server.Stats(id)
+		b, _ := r.other.Server.Stats(id)
+		r.print(map[string]any{"what_if": "player", "player": id, "was": a, "is": b},
+			"player %d  judged %d, %d  clamped %d, %d  agreed %d, %d  disagreed %d, %d", id, a.Judged, b.Judged, a.Clamped,
+			b.Clamped, a.Agreed, b.Agreed, a.Disagreed, b.Disagreed)
+	}
+}
+
+// rulesFor returns a find for Replay that knows one game.
+func rulesFor(rules *game.Rules) func(string) (*game.Rules, error) {
+	return func(name string) (*game.Rules, error) {
+		if name != rules.Name {
+			return nil, fmt.Errorf("it is of game %s, and this program plays %s", name, rules.Name)
+		}
+		return rules, nil
+	}
+}
+
+// ReplayGame is Replay for the program of one game.
+func ReplayGame(ctx context.Context, rules *game.Rules, args []string, stdout, stderr io.Writer) int {
+	return Replay(ctx, rules.Name, rulesFor(rules), args, stdout, stderr)
+}
+

@@ -1,0 +1,3 @@
+package journal
+
+var FormOf = formOf

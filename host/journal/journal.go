@@ -1,0 +1,296 @@
+// Package journal records the world of a room and replays it bit for bit. A world is a function of
+// the calls that it gets: who came and went, the datagrams with the times at which they arrived, and
+// when each tick was planned. A Server is a server.Server that writes these calls down, as a log in
+// blocks, with a checkpoint of everything every so often. A Replay makes the same calls again.
+//
+// Each tick's entry has a sum of every byte that the tick sent, so that a replay which differs, by
+// a bug or by rules that are not deterministic, says in which tick it began.
+//
+// The package is told the time and starts no goroutine: whoever records takes the chunks, and says
+// whether there was room for them. Nothing here waits for a disk.
+package journal
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/netcode/clock"
+	"meanwhile/server"
+)
+
+// Limits of a journal. Longer chunks are refused; a room that needs them is not recorded.
+const (
+	maxHeader = 1 << 20
+	maxChunk  = 1 << 28 // bytes, compressed or not
+)
+
+// format names this form of a journal.
+const format = "meanwhile journal 1"
+
+// A Header says what was recorded. It stands before each checkpoint, and at the start.
+type Header struct {
+	Format string
+	Game   string
+	Hash   uint64 // of the schema
+	Text   string // the schema
+	Build  string // identifies the program, rules and all; empty: not known
+	// Started is when the world was opened, on the calendar.
+	Started time.Time
+	// Restarts is how often the world was restored since it last ran for a while; see host.
+	Restarts int
+	Settings Settings
+}
+
+// Settings are what a world is opened with; server.Config describes them.
+type Settings struct {
+	Seed, Secret                        uint64
+	Clients, Budget                     int
+	Guard, Rewind, RewindTotal, Playout time.Duration
+	Room                                string
+}
+
+// config returns the settings as a world takes them.
+func (s *Settings) config() server.Config {
+	return server.Config{Seed: s.Seed, Secret: s.Secret, Clients: s.Clients, Budget: s.Budget, Guard: s.Guard,
+		Rewind: s.Rewind, RewindTotal: s.RewindTotal, Playout: s.Playout, Room: s.Room}
+}
+
+// settingsOf is the reverse of config.
+func settingsOf(c *server.Config) Settings {
+	return Settings{Seed: c.Seed, Secret: c.Secret, Clients: c.Clients, Budget: c.Budget, Guard: c.Guard,
+		Rewind: c.Rewind, RewindTotal: c.RewindTotal, Playout: c.Playout, Room: c.Room}
+}
+
+// Check returns an error that names the difference unless the header is of these rules.
+func (h *Header) Check(rules *game.Rules) error {
+	if h.Game != rules.Name {
+		return fmt.Errorf("journal: it is of game %s, not of %s", h.Game, rules.Name)
+	}
+	if h.Hash == rules.Hash {
+		return nil
+	}
+	was, is := lines(h.Text), lines(rules.Text)
+	for i := range max(len(was), len(is)) {
+		a, b := "nothing", "nothing"
+		if i < len(was) {
+			a = was[i]
+		}
+		if i < len(is) {
+			b = is[i]
+		}
+		if a != b {
+			return fmt.Errorf("journal: it is of other rules of %s: it has %q where this program has %q", h.Game, a, b)
+		}
+	}
+	return fmt.Errorf("journal: it is of other rules of %s", h.Game)
+}
+
+func lines(s string) []string {
+	var l []string
+	for _, b := range bytes.Split([]byte(s), []byte("\n")) {
+		l = append(l, string(b))
+	}
+	return l
+}
+
+// Kinds of chunks.
+const (
+	KindHeader     = 'H'
+	KindCheckpoint = 'C'
+	KindLog        = 'L'
+)
+
+// A Chunk is a part of a journal. It belongs to whoever takes it.
+type Chunk struct {
+	Kind    byte
+	Tick    clock.Tick // the newest complete tick at its end
+	Time    clock.Time // the server time of that tick
+	Payload []byte
+}
+
+// chunkHead is what stands before a chunk's payload:
+//
+//	offset  size  field
+//	0       1     Kind
+//	1       4     Tick, little-endian as all
+//	5       8     Time
+//	13      4     length of the payload
+//	17      4     length of the payload compressed (RFC 1951), as which it follows
+//	21      4     CRC-32C of the 21 bytes before and the compressed payload
+const chunkHead = 25
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Append appends a chunk as it stands in a file. It compresses, so it is not for a tick loop.
+func (c *Chunk) Append(dst []byte) ([]byte, error) {
+	if len(c.Payload) > maxChunk {
+		return dst, fmt.Errorf("journal: a chunk of %d bytes, at most %d", len(c.Payload), maxChunk)
+	}
+	start := len(dst)
+	dst = append(dst, make([]byte, chunkHead)...)
+	out := bytes.NewBuffer(dst)
+	w, err := flate.NewWriter(out, flate.BestSpeed)
+	if err != nil {
+		return dst[:start], err
+	}
+	if _, err = w.Write(c.Payload); err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return dst[:start], err
+	}
+	dst = out.Bytes()
+	h := dst[start:]
+	h[0] = c.Kind
+	binary.LittleEndian.PutUint32(h[1:], uint32(c.Tick))
+	binary.LittleEndian.PutUint64(h[5:], uint64(c.Time))
+	binary.LittleEndian.PutUint32(h[13:], uint32(len(c.Payload)))
+	binary.LittleEndian.PutUint32(h[17:], uint32(len(h)-chunkHead))
+	binary.LittleEndian.PutUint32(h[21:], sumOf(h))
+	return dst, nil
+}
+
+// sumOf returns the checksum of a chunk.
+func sumOf(chunk []byte) uint32 {
+	return crc32.Update(crc32.Checksum(chunk[:chunkHead-4], castagnoli), castagnoli, chunk[chunkHead:])
+}
+
+// ErrMalformed is wrapped by errors about bytes that are no journal.
+var ErrMalformed = errors.New("journal: malformed")
+
+// A File is a journal in memory.
+type File struct {
+	Header Header
+	// Torn says why the journal ends before its bytes do; nil if it does not.
+	Torn   error
+	chunks []span
+	b      []byte
+}
+
+// A span is a chunk in a File.
+type span struct {
+	kind byte
+	tick clock.Tick
+	time clock.Time
+	at   int // of its first byte, head included
+	size int
+}
+
+// Parse reads a journal. It fails if b does not begin with a sound header; bytes from the first
+// unsound chunk on are left out, as Torn says. It retains b.
+func Parse(b []byte) (*File, error) {
+	f := &File{b: b}
+	for at := 0; at < len(b); {
+		s, err := nextSpan(b, at)
+		if err == nil && s.kind == KindHeader {
+			err = f.header(s)
+		} else if err == nil && len(f.chunks) == 0 && f.Header.Format == "" {
+			err = fmt.Errorf("%w: no header stands before chunk %q", ErrMalformed, s.kind)
+		}
+		if err != nil && f.Header.Format == "" {
+			return nil, err
+		}
+		if err != nil {
+			f.Torn = fmt.Errorf("%w, at byte %d of %d", err, at, len(b))
+			break
+		}
+		if s.kind != KindHeader {
+			f.chunks = append(f.chunks, s)
+		}
+		at += s.size
+	}
+	if f.Header.Format == "" {
+		return nil, fmt.Errorf("%w: it is empty", ErrMalformed)
+	}
+	return f, nil
+}
+
+// nextSpan checks the chunk that begins at a byte.
+func nextSpan(b []byte, at int) (span, error) {
+	b = b[at:]
+	if len(b) < chunkHead {
+		return span{}, fmt.Errorf("%w: a chunk is cut off", ErrMalformed)
+	}
+	raw, size := binary.LittleEndian.Uint32(b[13:]), binary.LittleEndian.Uint32(b[17:])
+	s := span{b[0], clock.Tick(binary.LittleEndian.Uint32(b[1:])), clock.Time(binary.LittleEndian.Uint64(b[5:])), at,
+		chunkHead + int(size)}
+	switch {
+	case s.kind != KindHeader && s.kind != KindCheckpoint && s.kind != KindLog:
+		return span{}, fmt.Errorf("%w: there is no kind %q of chunks", ErrMalformed, s.kind)
+	case raw > maxChunk || size > maxChunk || s.kind == KindHeader && raw > maxHeader:
+		return span{}, fmt.Errorf("%w: a chunk of %d bytes", ErrMalformed, raw)
+	case len(b) < s.size:
+		return span{}, fmt.Errorf("%w: a chunk is cut off", ErrMalformed)
+	case sumOf(b[:s.size]) != binary.LittleEndian.Uint32(b[21:]):
+		return span{}, fmt.Errorf("%w: the checksum of a chunk does not fit", ErrMalformed)
+	}
+	return s, nil
+}
+
+// header reads a header: the first, or a later one, which must fit the first.
+func (f *File) header(s span) error {
+	p, err := f.payload(s)
+	if err != nil {
+		return err
+	}
+	var h Header
+	if err := json.Unmarshal(p, &h); err != nil || h.Format != format {
+		return fmt.Errorf("%w: its header is none of %q", ErrMalformed, format)
+	}
+	if f.Header.Format != "" && (h.Hash != f.Header.Hash || h.Build != f.Header.Build || h.Settings != f.Header.Settings) {
+		return errors.New("journal: what follows is of another world")
+	}
+	if f.Header.Format == "" {
+		f.Header = h
+	}
+	return nil
+}
+
+// payload returns the payload of a chunk.
+func (f *File) payload(s span) ([]byte, error) {
+	head := f.b[s.at : s.at+s.size]
+	want := int(binary.LittleEndian.Uint32(head[13:]))
+	r := flate.NewReader(bytes.NewReader(head[chunkHead:]))
+	p, err := io.ReadAll(io.LimitReader(r, int64(want)+1))
+	if err != nil || len(p) != want {
+		return nil, fmt.Errorf("%w: a chunk holds other than its %d bytes", ErrMalformed, want)
+	}
+	return p, nil
+}
+
+// Ends returns the first and the newest tick that a replay of the whole file computes, and the time
+// of the newest.
+func (f *File) Ends() (first, last clock.Tick, at clock.Time) {
+	first = 1
+	if len(f.chunks) > 0 && f.chunks[0].kind == KindCheckpoint {
+		first = f.chunks[0].tick + 1
+	}
+	if n := len(f.chunks); n > 0 {
+		last, at = f.chunks[n-1].tick, f.chunks[n-1].time
+	}
+	return first, last, at
+}
+
+// TickAt returns the first tick whose chunk ends at a time or later, roughly the tick of that time.
+func (f *File) TickAt(t clock.Time) clock.Tick {
+	before := span{}
+	for _, s := range f.chunks {
+		if s.time >= t {
+			if s.tick <= before.tick+1 || s.time <= before.time {
+				return s.tick
+			}
+			part := float64(float64(t-before.time) / float64(s.time-before.time))
+			return before.tick + clock.Tick(max(part, 0)*float64(s.tick-before.tick))
+		}
+		before = s
+	}
+	return before.tick
+}
