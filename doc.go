@@ -20,7 +20,8 @@
 //
 // Run them:
 //
-//	host        many worlds in one process; host/metrics measures them, host/bolt keeps what lasts
+//	host        many worlds in one process; host/metrics measures them, host/bolt keeps what lasts,
+//	            host/journal records and replays them, host/freeze makes their checkpoints
 //	headless    players without a screen
 //	session     handshake, resume, connect tokens
 //	transport   memory, QUIC, WebTransport, WebSocket

@@ -85,6 +85,9 @@ func run(
 	if len(args) > 0 && args[0] == "vet" {
 		return site.VetGame(ctx, name, args[1:], stdout, stderr)
 	}
+	if len(args) > 0 && args[0] == "replay" {
+		return site.ReplayGame(ctx, rules, args[1:], stdout, stderr)
+	}
 	var o options
 	var how Options
 	if len(opts) > 0 {

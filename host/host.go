@@ -130,6 +130,10 @@ type Config struct {
 	// SaveEvery is how often what changed is stored, so that a crash loses no more; players who
 	// leave are stored at once. 0 means five seconds.
 	SaveEvery time.Duration
+	// Journal is a folder in which each room records what happens in it, so that it can be replayed
+	// (Host.Save, package journal) and goes on after a crash of this program: New restores the rooms
+	// that the last run with the same build left there. Empty records nothing.
+	Journal string
 	// Login checks connect tokens. Nil admits players without one.
 	Login *Login
 	// Clock is the clock of the host, its worlds and its connections; see Host.Clock. Nil means the
@@ -160,6 +164,9 @@ type Host struct {
 	opening *transport.Rates[origin] // of rooms
 	guesses *transport.Rates[origin] // of codes of private rooms
 	bans    bans
+
+	restored []*restoredWorld // until Run
+	base     clock.Time       // where the clock begins: after the newest tick of all restored worlds
 
 	mu     sync.Mutex
 	ctx    context.Context // of the rooms; nil before Run
@@ -258,7 +265,7 @@ func New(cfg Config) (*Host, error) {
 	if cfg.Store != nil {
 		h.keeper = newKeeper(cfg.Store, h.log)
 	}
-	return h, nil
+	return h, h.openJournals()
 }
 
 // CheckRoom returns an error unless name can be the name of a room: 1 to session.MaxRoom lower-case
@@ -314,6 +321,10 @@ func (h *Host) Run(ctx context.Context, listeners ...transport.Listener) error {
 	h.logs.start()
 	defer h.logs.end()
 	h.pool = newPool(runtime.GOMAXPROCS(0))
+	h.revive()
+	for r := range h.alive {
+		h.wg.Go(func() { r.run(ctx) })
+	}
 	h.mu.Unlock()
 
 	var draining sync.WaitGroup
@@ -398,6 +409,7 @@ func (h *Host) open(hello *session.Hello, by origin) (*room, error) {
 		var err error
 		if r, err = newRoom(h, name, by); err == nil && name != h.cfg.Room {
 			r.code = hello.Code
+			r.noteRoom()
 		}
 		if err != nil {
 			h.log.Error("a room could not be opened", "room", name, "error", err)

@@ -150,6 +150,18 @@ func (k *keeper) acquire(ctx context.Context, key string, r *room, s *engine.Sav
 	}
 }
 
+// adopt makes a record that a room has already, from before a crash, one that this keeper stores:
+// it may be newer than the stored one.
+func (k *keeper) adopt(key string, r *room, rec *engine.Record) *profile {
+	p := &profile{key: key, room: r, rec: rec, refs: 1, loaded: make(chan struct{}), gone: make(chan struct{})}
+	close(p.loaded)
+	rec.Touch()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.inUse[key] = p
+	return p
+}
+
 // ready returns a profile that has been loaded, or releases it.
 func (k *keeper) ready(p *profile) (*profile, error) {
 	if p.err != nil {

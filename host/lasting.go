@@ -19,12 +19,12 @@ type lasting struct {
 // loadRoom loads the room's own record before its first tick.
 func (r *room) loadRoom(ctx context.Context) error {
 	s := r.h.cfg.Rules.Saved(true)
-	if r.h.keeper == nil || s == nil {
+	if r.h.keeper == nil || s == nil || r.last.record != nil { // a restored room has it
 		return nil
 	}
 	bounded, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	p, err := r.h.keeper.acquire(bounded, r.h.cfg.Rules.Name+"/room/"+r.name, r, s)
+	p, err := r.h.keeper.acquire(bounded, r.recordKey(), r, s)
 	if err != nil {
 		return err
 	}
@@ -32,6 +32,9 @@ func (r *room) loadRoom(ctx context.Context) error {
 	r.srv.SetRoomRecord(p.rec)
 	return nil
 }
+
+// recordKey is the key of the room's own record.
+func (r *room) recordKey() string { return r.h.cfg.Rules.Name + "/room/" + r.name }
 
 // loadPlayer loads the record of a player on the way into a room; nil if it has none. It runs in
 // the goroutine of the player's connection.

@@ -74,6 +74,7 @@ func (r *room) issue(p *player, w *session.Welcome) {
 		b.keys = append(b.keys[:1], append(b.keys[2:], k)...)
 	}
 	w.Resume, w.Grace = k.key, r.h.cfg.Resume
+	r.note(p)
 }
 
 // returning returns the player that the one who joins was before, nil if there is none: by the key,

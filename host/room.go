@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"meanwhile/geom"
+	"meanwhile/host/journal"
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
 	"meanwhile/server"
@@ -39,7 +40,7 @@ type room struct {
 	by    origin // who opened it
 	code  string // that opens it; empty: it is public
 	log   *slog.Logger
-	srv   *server.Server
+	srv   *journal.Server
 	pacer clock.Pacer
 
 	players   map[server.PlayerID]*player
@@ -68,6 +69,11 @@ type room struct {
 	pending int // players on their way in; guarded by h.mu
 
 	last       lasting
+	archive    *archive   // nil: the room is not recorded
+	revived    bool       // after a crash
+	unrecorded bool       // since something went wrong
+	failing    bool       // rules failed since record ran
+	moment     clock.Time // when a moment was saved because rules failed; 0: never
 	spectators spectators
 	heart      heart
 
@@ -160,26 +166,46 @@ func newRoom(h *Host, name string, by origin) (*room, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv, err := server.New(h.cfg.Rules, server.Config{
-		Seed: seed, Secret: secret, Clients: h.cfg.Players + h.cfg.Bots, Budget: h.cfg.Budget, Rewind: h.cfg.Rewind,
-		RewindTotal: h.cfg.RewindTotal, Playout: h.cfg.Playout,
-		Guard: sendSpread,
-		Room:  name,
-	})
+	r := makeRoom(h, name, by)
+	var put func(journal.Chunk) bool
+	header := journal.Header{}
+	if r.archive != nil {
+		put, header = r.archive.put, journal.Header{Build: Build(), Started: time.Now()}
+	}
+	r.srv, err = journal.New(h.cfg.Rules, h.worldConfig(name, secret, seed), header, put)
 	if err != nil {
 		return nil, err
 	}
+	r.setUp()
+	return r, nil
+}
+
+// worldConfig returns how the world of a room is opened.
+func (h *Host) worldConfig(name string, secret, seed uint64) server.Config {
+	return server.Config{Seed: seed, Secret: secret, Clients: h.cfg.Players + h.cfg.Bots, Budget: h.cfg.Budget,
+		Rewind: h.cfg.Rewind, RewindTotal: h.cfg.RewindTotal, Playout: h.cfg.Playout, Guard: sendSpread, Room: name}
+}
+
+// makeRoom makes a room without a world.
+func makeRoom(h *Host, name string, by origin) *room {
 	r := &room{
-		h: h, name: name, by: by, srv: srv, log: h.log.With("room", name),
+		h: h, name: name, by: by, log: h.log.With("room", name),
 		players: make(map[server.PlayerID]*player),
 		joins:   make(chan *joining, joinQueue), leaves: make(chan leaving), calls: make(chan func()),
 		ticked: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	r.pacer.Step = srv.Period()
-	r.heart.clock, r.heart.spend = h.clock, srv.Beat
+	if h.cfg.Journal != "" {
+		r.archive = newArchive(h.cfg.Journal, name, r.log)
+	}
 	r.batch.r = r
 	r.faults.log = r.log
-	return r, nil
+	return r
+}
+
+// setUp completes a room that has its world.
+func (r *room) setUp() {
+	r.pacer.Step = r.srv.Period()
+	r.heart.clock, r.heart.spend = r.h.clock, r.srv.Beat
 }
 
 // seeds draws the randomness of a room: a secret that stays here, and a seed that clients predict
@@ -207,6 +233,7 @@ func (r *room) run(ctx context.Context) {
 		crew.Go(func() { (&crowd{r: r}).run(bots) })
 	}
 	crew.Go(func() { r.heart.run(bots) })
+	stopArchive := r.archiving()
 	var why session.Refusal
 	if err := r.loadRoom(ctx); err == nil {
 		why = r.loop(ctx)
@@ -220,6 +247,7 @@ func (r *room) run(ctx context.Context) {
 	}
 	r.keepLast(why)
 	r.spectators.close()
+	stopArchive(why)
 	close(r.done)
 	stop()
 	crew.Wait()
@@ -346,10 +374,12 @@ func (r *room) tick(now clock.Time) (err *failure) {
 	for _, f := range r.srv.Faults() {
 		r.n.faults.Add(1)
 		r.faults.add(f, now)
+		r.failing = true
 	}
 	for _, e := range r.srv.Ends() {
 		r.end(e)
 	}
+	r.record(now)
 	r.spectators.publish(r, now)
 	select {
 	case r.ticked <- struct{}{}:
@@ -448,8 +478,7 @@ func (r *room) admit(j *joining) error {
 	p := &player{id: id, name: j.name, peer: j.peer, bot: j.bot, nonce: j.nonce, account: j.account, joined: now,
 		address: j.address, counted: j.address, entered: r.srv.Tick(),
 		profile: j.profile, in: new(transport.Queue)}
-	p.log = slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(id)),
-		slog.String("name", j.name)}, j.where...)))
+	p.log = r.logOf(p, j.where)
 	r.players[id] = p
 	r.order = append(r.order, p) // ids rise
 	if p.profile != nil {
@@ -479,6 +508,12 @@ func (r *room) admit(j *joining) error {
 	return nil
 }
 
+// logOf returns the log of a player.
+func (r *room) logOf(p *player, where []slog.Attr) *slog.Logger {
+	return slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(p.id)),
+		slog.String("name", p.name)}, where...)))
+}
+
 // takenOver is what a player reads whose place a newer connection takes.
 const takenOver = "you joined again from elsewhere"
 
@@ -504,7 +539,7 @@ func (r *room) remove(p *player, why string) {
 	if !p.bot {
 		r.h.rise(p)
 	}
-	r.n.judged.judge(p, r.srv)
+	r.n.judged.judge(p, r.srv.Server)
 	r.srv.Disconnect(p.id)
 	delete(r.players, p.id)
 	r.order = slices.DeleteFunc(r.order, func(q *player) bool { return q == p })

@@ -201,7 +201,7 @@ func (r *room) publish() {
 		if p.absent() {
 			s.Absent++
 		}
-		s.judge(p, r.srv)
+		s.judge(p, r.srv.Server)
 		if stats, ok := r.srv.Stats(p.id); ok && !p.bot {
 			s.Suspicion = max(s.Suspicion, stats.Suspicion)
 		}

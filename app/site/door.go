@@ -24,6 +24,8 @@ type Door struct {
 	ACMEURL string   `name:"acme-url" placeholder:"URL" help:"The directory of another ACME authority."`
 	State   string   `placeholder:"DIR" help:"The folder for what outlasts the program, such as certificates."`
 
+	KeepRooms bool `help:"Record rooms in the folder of --state: for replays, and so that they go on after a crash."`
+
 	Origin     []string `placeholder:"ORIGIN" help:"Let pages from there in, too, such as https://me.github.io."`
 	PublicAddr string   `placeholder:"HOST[:PORT]" help:"What players call this server, where --addr differs."`
 	UDP        string   `name:"udp" placeholder:"HOST:PORT" help:"Listen there for QUIC; off: WebSocket alone."`

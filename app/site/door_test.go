@@ -237,18 +237,18 @@ func TestOperatorHasItsOwnAddress(t *testing.T) {
 }
 
 // A log collects what a site says.
-type journal struct {
+type diary struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *journal) Write(b []byte) (int, error) {
+func (l *diary) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(b)
 }
 
-func (l *journal) String() string {
+func (l *diary) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
@@ -258,7 +258,7 @@ func (l *journal) String() string {
 // not choose one.
 func TestProxiedPlayers(t *testing.T) {
 	for _, trusted := range []bool{true, false} {
-		var log journal
+		var log diary
 		d := Door{UDP: udpOff}
 		if trusted {
 			d.TrustProxy, d.PublicAddr = []string{"127.0.0.0/8"}, "game.example"

@@ -217,8 +217,8 @@ func (o *order) who() (host.Who, error) {
 	return w, nil
 }
 
-// orders adds what only operators and login servers may do to mux: POST /token, /kick, /ban and
-// /revoke, each with a JSON object.
+// orders adds what only operators and login servers may do to mux: POST /token, /kick, /ban,
+// /revoke and /save, each with a JSON object.
 func (s *Site) orders(mux *http.ServeMux) {
 	handle := func(path string, do func(w http.ResponseWriter, o order) error) {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
@@ -257,6 +257,15 @@ func (s *Site) orders(mux *http.ServeMux) {
 		length := time.Duration(min(*o.Seconds, maxBanSeconds)) * time.Second
 		return s.host.Ban(who, length, o.Why)
 	})
+	if s.cfg.Door.KeepRooms {
+		handle("/save", func(w http.ResponseWriter, o order) error {
+			path, err := s.host.Save(o.Room)
+			if err == nil {
+				fmt.Fprintln(w, path)
+			}
+			return err
+		})
+	}
 	if l := s.cfg.Host.Login; l != nil {
 		handle("/revoke", func(w http.ResponseWriter, o order) error { return l.Revoke(o.Player) })
 	}

@@ -10,7 +10,7 @@ import (
 
 // What a site logs goes through the host, which bounds and counts it.
 func TestLogGoesThroughTheHost(t *testing.T) {
-	var got journal
+	var got diary
 	s, err := Listen(Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules(t), Log: Logger(&got, true)}})
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestLogGoesThroughTheHost(t *testing.T) {
 // Without -v only warnings are logged.
 func TestLogLevels(t *testing.T) {
 	for _, verbose := range []bool{false, true} {
-		var got journal
+		var got diary
 		log := Logger(&got, verbose)
 		log.Log(t.Context(), slog.LevelInfo, "detail")
 		log.Warn("warning")

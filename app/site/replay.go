@@ -42,13 +42,15 @@ type replayFlags struct {
 func (o *replayFlags) changes() bool { return o.Kbit != 0 || o.Rewind != 0 || o.RewindTotal != 0 }
 
 // Replay is the command replay of a program called name: it replays a journal with the rules that
-// find returns for the game in it. It returns the exit status: 1 if the replay differs from what was
-// recorded, 2 for a file that it cannot replay.
+// find returns for the game in it. It returns the exit status: 1 if the replay differs from what
+// was recorded, 2 for a file that it cannot replay.
 func Replay(
-	ctx context.Context, name string, find func(game string) (*game.Rules, error), args []string, stdout, stderr io.Writer,
+	ctx context.Context, name string, find func(game string) (*game.Rules, error), args []string,
+	stdout, stderr io.Writer,
 ) int {
 	var o replayFlags
-	if _, code, done := Parse(&o, name+" replay", "Replay what a room recorded, bit for bit.", nil, args, stdout, stderr); done {
+	about := "Replay what a room recorded, bit for bit."
+	if _, code, done := Parse(&o, name+" replay", about, nil, args, stdout, stderr); done {
 		return code
 	}
 	out := bufio.NewWriter(stdout)
@@ -62,7 +64,13 @@ func Replay(
 		fmt.Fprintln(stderr, Sentence(name, fmt.Errorf("the end is missing: %w", r.file.Torn)))
 	}
 	if b := r.file.Header.Build; b != "" && b != host.Build() {
-		fmt.Fprintf(stderr, "%s: it was recorded by another build of the program, %s; this one is %s\n", name, b, host.Build())
+		fmt.Fprintf(
+			stderr,
+			"%s: it was recorded by another build of the program, %s; this one is %s\n",
+			name,
+			b,
+			host.Build(),
+		)
 	}
 	if err = r.run(ctx); err != nil {
 		out.Flush()
@@ -369,4 +377,3 @@ func rulesFor(rules *game.Rules) func(string) (*game.Rules, error) {
 func ReplayGame(ctx context.Context, rules *game.Rules, args []string, stdout, stderr io.Writer) int {
 	return Replay(ctx, rules.Name, rulesFor(rules), args, stdout, stderr)
 }
-

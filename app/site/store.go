@@ -1,6 +1,7 @@
 package site
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,10 +12,19 @@ import (
 // recordsFile is the file in the folder of --state that has what the rules save.
 const recordsFile = "records.db"
 
+// journalDir is the folder in it where rooms are recorded.
+const journalDir = "journal"
+
 // openStore opens the store of records in the folder of --state, where the rules save something and the
 // program brings no store of its own.
 func (s *Site) openStore() error {
 	cfg := &s.cfg.Host
+	if s.cfg.Door.KeepRooms {
+		if s.cfg.Door.State == "" {
+			return errors.New("--keep-rooms needs --state DIR, a folder to record rooms in")
+		}
+		cfg.Journal = filepath.Join(s.cfg.Door.State, journalDir)
+	}
 	if cfg.Rules == nil || cfg.Store != nil || cfg.Rules.Saved(false) == nil && cfg.Rules.Saved(true) == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@
 //	meanwhile demo          start a server with bots, and a page that shows what netcode does
 //	meanwhile serve GAME    run a dedicated server
 //	meanwhile doctor URL    check that players reach a server, and say what to mend
+//	meanwhile replay FILE   replay what a room recorded, bit for bit
 //	meanwhile load [URL]    run headless players over real sockets
 //	meanwhile proxy SERVER  put a bad network between players and a server
 //	meanwhile lab NAME      run experiments in virtual time
@@ -25,6 +26,7 @@ import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
 	"meanwhile/app/site"
+	"meanwhile/game"
 	"meanwhile/host"
 	"meanwhile/lab"
 	"meanwhile/netcode/playout"
@@ -63,6 +65,10 @@ type commands struct {
 	} `cmd:"" help:"Run a dedicated server."`
 
 	Doctor doctor `cmd:"" help:"Check that players reach a server, and say what to mend."`
+
+	Replay struct {
+		Args []string `arg:"" optional:"" passthrough:"" help:"A journal and flags; meanwhile replay --help lists them."`
+	} `cmd:"" passthrough:"" help:"Replay what a room recorded, bit for bit."`
 
 	Load load `cmd:"" help:"Run headless players over real sockets, and print what they measured."`
 
@@ -127,6 +133,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}, stdout, stderr)
 	case "doctor <address>":
 		err = c.Doctor.run(ctx, stdout)
+	case "replay", "replay <args>":
+		return site.Replay(ctx, name, func(which string) (*game.Rules, error) {
+			g, err := findGame(which)
+			if err != nil {
+				return nil, err
+			}
+			return g.rules()
+		}, c.Replay.Args, stdout, stderr)
 	case "load", "load <url>":
 		err = c.Load.run(ctx, stdout)
 	case "proxy <server>":

@@ -5,8 +5,8 @@
 // keeps identity: two pointers to one thing are two pointers to one thing afterwards, also where
 // they point into the middle of it. Functions and channels cannot be written: in the root itself
 // they stay what the fresh one has, and anywhere else they must be nil, or an error names the path.
-// Whatever the shared value reaches is not written either, as both sides have it: the compiled rules
-// of a game.
+// Whatever the shared value reaches is not written either, as both sides have it: the compiled
+// rules of a game.
 //
 // Frozen bytes fit programs in which the types involved have the same fields in the same places;
 // each type's layout is checked by name. They say nothing of code. Thaw checks all else that would
@@ -43,8 +43,8 @@ type Form struct {
 	maps  map[unsafe.Pointer]int
 }
 
-// ErrMalformed is wrapped by errors about bytes that Freeze did not write.
-var ErrMalformed = errors.New("freeze: malformed")
+// errMalformed is wrapped by errors about bytes that Freeze did not write.
+var errMalformed = errors.New("freeze: malformed")
 
 // New returns a Form for values like root, a pointer, whose pointers into what shared reaches stay
 // as they are. samples have the types that interfaces may hold. New only reads.

@@ -212,7 +212,7 @@ func TestTruncated(t *testing.T) {
 	for n := range b {
 		if err := f.Thaw(b[:n], w); err == nil {
 			t.Fatalf("%d bytes of %d are accepted", n, len(b))
-		} else if n > 400 && !errors.Is(err, ErrMalformed) {
+		} else if n > 400 && !errors.Is(err, errMalformed) {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
 	}

@@ -39,7 +39,7 @@ func (f *Form) Thaw(b []byte, root any) error {
 func (f *Form) check(root reflect.Value) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: %v", ErrMalformed, v)
+			err = fmt.Errorf("%w: %v", errMalformed, v)
 		}
 	}()
 	defer f.found.reset()
@@ -58,7 +58,7 @@ type thawer struct {
 
 func (t *thawer) fail(format string, args ...any) {
 	if t.err == nil {
-		t.err = fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
+		t.err = fmt.Errorf("%w: "+format, append([]any{errMalformed}, args...)...)
 	}
 	t.b = nil
 }

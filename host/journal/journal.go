@@ -1,7 +1,8 @@
 // Package journal records the world of a room and replays it bit for bit. A world is a function of
-// the calls that it gets: who came and went, the datagrams with the times at which they arrived, and
-// when each tick was planned. A Server is a server.Server that writes these calls down, as a log in
-// blocks, with a checkpoint of everything every so often. A Replay makes the same calls again.
+// the calls that it gets: who came and went, the datagrams with the times at which they arrived,
+// and when each tick was planned. A Server is a server.Server that writes these calls down, as a
+// log in blocks, with a checkpoint of everything every so often. A Replay makes the same calls
+// again.
 //
 // Each tick's entry has a sum of every byte that the tick sent, so that a replay which differs, by
 // a bug or by rules that are not deterministic, says in which tick it began.
@@ -69,8 +70,8 @@ func settingsOf(c *server.Config) Settings {
 		Rewind: c.Rewind, RewindTotal: c.RewindTotal, Playout: c.Playout, Room: c.Room}
 }
 
-// Check returns an error that names the difference unless the header is of these rules.
-func (h *Header) Check(rules *game.Rules) error {
+// check returns an error that names the difference unless the header is of these rules.
+func (h *Header) check(rules *game.Rules) error {
 	if h.Game != rules.Name {
 		return fmt.Errorf("journal: it is of game %s, not of %s", h.Game, rules.Name)
 	}
@@ -111,9 +112,9 @@ const (
 // A Chunk is a part of a journal. It belongs to whoever takes it.
 type Chunk struct {
 	Kind    byte
-	Tick    clock.Tick // the newest complete tick at its end
-	Time    clock.Time // the server time of that tick
 	Payload []byte
+	tick    clock.Tick // the newest complete one at its end
+	time    clock.Time // the server time of that tick
 }
 
 // chunkHead is what stands before a chunk's payload:
@@ -150,8 +151,8 @@ func (c *Chunk) Append(dst []byte) ([]byte, error) {
 	dst = out.Bytes()
 	h := dst[start:]
 	h[0] = c.Kind
-	binary.LittleEndian.PutUint32(h[1:], uint32(c.Tick))
-	binary.LittleEndian.PutUint64(h[5:], uint64(c.Time))
+	binary.LittleEndian.PutUint32(h[1:], uint32(c.tick))
+	binary.LittleEndian.PutUint64(h[5:], uint64(c.time))
 	binary.LittleEndian.PutUint32(h[13:], uint32(len(c.Payload)))
 	binary.LittleEndian.PutUint32(h[17:], uint32(len(h)-chunkHead))
 	binary.LittleEndian.PutUint32(h[21:], sumOf(h))
@@ -169,10 +170,9 @@ var ErrMalformed = errors.New("journal: malformed")
 // A File is a journal in memory.
 type File struct {
 	Header Header
-	// Torn says why the journal ends before its bytes do; nil if it does not.
+	// Torn says where the journal, or one of its parts, ends before its bytes do; nil: nowhere.
 	Torn   error
 	chunks []span
-	b      []byte
 }
 
 // A span is a chunk in a File.
@@ -180,32 +180,22 @@ type span struct {
 	kind byte
 	tick clock.Tick
 	time clock.Time
-	at   int // of its first byte, head included
-	size int
+	b    []byte // head and compressed payload
 }
 
-// Parse reads a journal. It fails if b does not begin with a sound header; bytes from the first
-// unsound chunk on are left out, as Torn says. It retains b.
-func Parse(b []byte) (*File, error) {
-	f := &File{b: b}
-	for at := 0; at < len(b); {
-		s, err := nextSpan(b, at)
-		if err == nil && s.kind == KindHeader {
-			err = f.header(s)
-		} else if err == nil && len(f.chunks) == 0 && f.Header.Format == "" {
-			err = fmt.Errorf("%w: no header stands before chunk %q", ErrMalformed, s.kind)
-		}
+// Parse reads a journal: one file, or the files of a room in their order, each of which begins with
+// a header. It fails if no sound header begins it. Bytes of a file from its first unsound chunk on
+// are left out, as Torn says, and so is what has no checkpoint before it. It retains the files.
+func Parse(files ...[]byte) (*File, error) {
+	f := &File{}
+	for i, b := range files {
+		n, err := f.part(b, i == 0)
 		if err != nil && f.Header.Format == "" {
 			return nil, err
 		}
-		if err != nil {
-			f.Torn = fmt.Errorf("%w, at byte %d of %d", err, at, len(b))
-			break
+		if err != nil && f.Torn == nil {
+			f.Torn = fmt.Errorf("%w, at byte %d of %d", err, n, len(b))
 		}
-		if s.kind != KindHeader {
-			f.chunks = append(f.chunks, s)
-		}
-		at += s.size
 	}
 	if f.Header.Format == "" {
 		return nil, fmt.Errorf("%w: it is empty", ErrMalformed)
@@ -213,23 +203,47 @@ func Parse(b []byte) (*File, error) {
 	return f, nil
 }
 
-// nextSpan checks the chunk that begins at a byte.
-func nextSpan(b []byte, at int) (span, error) {
-	b = b[at:]
+// part reads one file, and returns how many bytes of it are sound.
+func (f *File) part(b []byte, first bool) (sound int, err error) {
+	begun := first
+	for sound < len(b) {
+		s, err := nextSpan(b[sound:])
+		switch {
+		case err != nil:
+		case s.kind == KindHeader:
+			err = f.header(s)
+		case sound == 0:
+			err = fmt.Errorf("%w: no header begins it", ErrMalformed)
+		case s.kind == KindCheckpoint || begun:
+			begun = true
+			f.chunks = append(f.chunks, s)
+		}
+		if err != nil {
+			return sound, err
+		}
+		sound += len(s.b)
+	}
+	return sound, nil
+}
+
+// nextSpan checks the chunk at the beginning of b.
+func nextSpan(b []byte) (span, error) {
 	if len(b) < chunkHead {
 		return span{}, fmt.Errorf("%w: a chunk is cut off", ErrMalformed)
 	}
 	raw, size := binary.LittleEndian.Uint32(b[13:]), binary.LittleEndian.Uint32(b[17:])
-	s := span{b[0], clock.Tick(binary.LittleEndian.Uint32(b[1:])), clock.Time(binary.LittleEndian.Uint64(b[5:])), at,
-		chunkHead + int(size)}
+	s := span{kind: b[0], tick: clock.Tick(binary.LittleEndian.Uint32(b[1:])),
+		time: clock.Time(binary.LittleEndian.Uint64(b[5:]))}
 	switch {
 	case s.kind != KindHeader && s.kind != KindCheckpoint && s.kind != KindLog:
 		return span{}, fmt.Errorf("%w: there is no kind %q of chunks", ErrMalformed, s.kind)
 	case raw > maxChunk || size > maxChunk || s.kind == KindHeader && raw > maxHeader:
 		return span{}, fmt.Errorf("%w: a chunk of %d bytes", ErrMalformed, raw)
-	case len(b) < s.size:
+	case len(b) < chunkHead+int(size):
 		return span{}, fmt.Errorf("%w: a chunk is cut off", ErrMalformed)
-	case sumOf(b[:s.size]) != binary.LittleEndian.Uint32(b[21:]):
+	}
+	s.b = b[:chunkHead+int(size)]
+	if sumOf(s.b) != binary.LittleEndian.Uint32(b[21:]) {
 		return span{}, fmt.Errorf("%w: the checksum of a chunk does not fit", ErrMalformed)
 	}
 	return s, nil
@@ -237,7 +251,7 @@ func nextSpan(b []byte, at int) (span, error) {
 
 // header reads a header: the first, or a later one, which must fit the first.
 func (f *File) header(s span) error {
-	p, err := f.payload(s)
+	p, err := s.payload()
 	if err != nil {
 		return err
 	}
@@ -248,18 +262,17 @@ func (f *File) header(s span) error {
 	if f.Header.Format != "" && (h.Hash != f.Header.Hash || h.Build != f.Header.Build || h.Settings != f.Header.Settings) {
 		return errors.New("journal: what follows is of another world")
 	}
-	if f.Header.Format == "" {
-		f.Header = h
+	if f.Header.Format != "" {
+		h.Started = f.Header.Started
 	}
+	f.Header = h
 	return nil
 }
 
 // payload returns the payload of a chunk.
-func (f *File) payload(s span) ([]byte, error) {
-	head := f.b[s.at : s.at+s.size]
-	want := int(binary.LittleEndian.Uint32(head[13:]))
-	r := flate.NewReader(bytes.NewReader(head[chunkHead:]))
-	p, err := io.ReadAll(io.LimitReader(r, int64(want)+1))
+func (s *span) payload() ([]byte, error) {
+	want := int(binary.LittleEndian.Uint32(s.b[13:]))
+	p, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(s.b[chunkHead:])), int64(want)+1))
 	if err != nil || len(p) != want {
 		return nil, fmt.Errorf("%w: a chunk holds other than its %d bytes", ErrMalformed, want)
 	}
@@ -277,20 +290,4 @@ func (f *File) Ends() (first, last clock.Tick, at clock.Time) {
 		last, at = f.chunks[n-1].tick, f.chunks[n-1].time
 	}
 	return first, last, at
-}
-
-// TickAt returns the first tick whose chunk ends at a time or later, roughly the tick of that time.
-func (f *File) TickAt(t clock.Time) clock.Tick {
-	before := span{}
-	for _, s := range f.chunks {
-		if s.time >= t {
-			if s.tick <= before.tick+1 || s.time <= before.time {
-				return s.tick
-			}
-			part := float64(float64(t-before.time) / float64(s.time-before.time))
-			return before.tick + clock.Tick(max(part, 0)*float64(s.tick-before.tick))
-		}
-		before = s
-	}
-	return before.tick
 }

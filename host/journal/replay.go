@@ -25,8 +25,6 @@ type Replay struct {
 	Server *server.Server
 	// Notes are the newest of Server.Note.
 	Notes map[server.PlayerID][]byte
-	// Sent is called for every datagram, before Step returns; it may be nil.
-	Sent func(to server.PlayerID, datagram []byte)
 	// Differs is the first tick whose result was not the recorded one; nil: none so far.
 	Differs *Difference
 
@@ -54,7 +52,7 @@ type Tuning struct {
 type Difference struct {
 	Tick      clock.Tick
 	Time      clock.Time
-	Sum, Want uint64
+	sum, want uint64
 }
 
 func (d *Difference) Error() string {
@@ -75,7 +73,7 @@ type Tick struct {
 
 // NewReplay returns a Replay that begins with the first tick of the file.
 func NewReplay(rules *game.Rules, f *File) (*Replay, error) {
-	if err := f.Header.Check(rules); err != nil {
+	if err := f.Header.check(rules); err != nil {
 		return nil, err
 	}
 	r := &Replay{f: f, rules: rules, cfg: f.Header.Settings.config()}
@@ -161,7 +159,7 @@ func (r *Replay) Seek(tick clock.Tick) error {
 
 // thaw puts a checkpoint in place of the world.
 func (r *Replay) thaw(s span) error {
-	p, err := r.f.payload(s)
+	p, err := s.payload()
 	if err != nil {
 		return err
 	}
@@ -228,7 +226,7 @@ func (r *Replay) load() error {
 		}
 		return r.thaw(s)
 	}
-	p, err := r.f.payload(s)
+	p, err := s.payload()
 	r.in = reader{b: p}
 	return err
 }
@@ -382,11 +380,8 @@ func (r *Replay) end(t *Tick, encoded bool, want uint64) error {
 		sum = sumOut(&r.out, 0)
 		t.Datagrams = r.out.Len()
 		for i := range r.out.Len() {
-			to, data := r.out.At(i)
+			_, data := r.out.At(i)
 			t.Bytes += len(data)
-			if r.Sent != nil {
-				r.Sent(to, data)
-			}
 		}
 	}
 	if sum = sumTick(srv, sum); sum != want && r.Differs == nil && r.tuned == nil {

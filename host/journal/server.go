@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// CheckpointEvery is the time between two checkpoints, as ticks last as a rule.
-	CheckpointEvery = 30 * time.Second
+	// checkpointEvery is the time between two checkpoints, as ticks last as a rule.
+	checkpointEvery = 30 * time.Second
 	// flushEvery is the same between two blocks of the log.
 	flushEvery = 100 * time.Millisecond
 	// sumEvery is after how many ticks the sum of a tick has the whole world in it, beside what was
@@ -100,7 +100,7 @@ func (s *Server) Lost() error { return s.lost }
 
 func (s *Server) putHeader() bool {
 	b, err := json.Marshal(&s.header)
-	return err == nil && s.put(Chunk{KindHeader, s.ended, s.Now(), b})
+	return err == nil && s.put(Chunk{Kind: KindHeader, tick: s.ended, time: s.Now(), Payload: b})
 }
 
 // restart begins a block that needs nothing of those before.
@@ -147,7 +147,7 @@ func (s *Server) freeze() (Chunk, error) {
 		w.bytes(s.notes[id])
 	}
 	b, err := s.form.Freeze(w.b, s.Server)
-	return Chunk{KindCheckpoint, s.ended, s.Now(), b}, err
+	return Chunk{Kind: KindCheckpoint, tick: s.ended, time: s.Now(), Payload: b}, err
 }
 
 // formOf returns the form of checkpoints of a world.
@@ -167,7 +167,7 @@ func (s *Server) flush() {
 	if !s.on || len(s.log.b) == 0 {
 		return
 	}
-	if !s.put(Chunk{KindLog, s.ended, s.Now(), s.log.b}) {
+	if !s.put(Chunk{Kind: KindLog, tick: s.ended, time: s.Now(), Payload: s.log.b}) {
 		s.on, s.lost = false, errNoRoom
 	}
 	s.log = scribe{b: make([]byte, 0, len(s.log.b)+len(s.log.b)/4)}
@@ -407,7 +407,7 @@ func (s *Server) End() {
 }
 
 // Due reports whether the next checkpoint is due.
-func (s *Server) Due() bool { return s.put != nil && s.ticks(CheckpointEvery, s.checked) }
+func (s *Server) Due() bool { return s.put != nil && s.ticks(checkpointEvery, s.checked) }
 
 // ticks reports whether some time has gone by since a tick, as ticks last as a rule.
 func (s *Server) ticks(d time.Duration, since clock.Tick) bool {
