@@ -102,6 +102,7 @@ type Outbox struct {
 	urgent snapshot.Scratch
 	w      wire.BitWriter
 	body   []byte // of an event
+	vals   []int64
 
 	entries snapshot.Writer
 }

@@ -4,6 +4,7 @@ import (
 	"meanwhile/internal/engine"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/reliable"
+	"meanwhile/netcode/schema"
 )
 
 // Priorities of messages: what gives way where the queue is full.
@@ -46,7 +47,7 @@ func (p *player) queueEvents(out *Outbox) {
 		}
 		w := &out.w
 		w.Reset(out.body[:0])
-		packet.AppendEvent(w, s.rules.Events[e.Event], e.Tick, e.Vals)
+		packet.AppendEvent(w, s.rules.Events[e.Event], e.Tick, p.namesKnown(e, out))
 		out.body = w.Bytes()
 		m := reliable.Message{Tick: e.Tick, Entity: actor, Kind: uint8(e.Event), Priority: plain, Body: out.body}
 		if s.rules.Urgent(e.Event) {
@@ -58,6 +59,35 @@ func (p *player) queueEvents(out *Outbox) {
 			d.stats.EventsLost++
 		}
 	}
+}
+
+// namesKnown returns the values of an event for the player: handles to what it does not see are 0,
+// unless they name what has just gone from its sight.
+func (p *player) namesKnown(e *engine.Emitted, out *Outbox) []int64 {
+	k, vals := p.s.rules.Events[e.Event], e.Vals
+	for i := range k.Props {
+		q := &k.Props[i]
+		if q.Class != schema.Handle || i == k.Team || e.Vals[q.At] == 0 || p.knows(uint32(e.Vals[q.At])) {
+			continue
+		}
+		if &vals[0] == &e.Vals[0] {
+			out.vals = append(out.vals[:0], e.Vals...)
+			vals = out.vals
+		}
+		vals[q.At] = 0
+	}
+	return vals
+}
+
+// knows reports whether the player sees an entity, will see it at once as it has just appeared, or
+// saw it until it was removed.
+func (p *player) knows(id uint32) bool {
+	i, alive := p.s.hist.Find(id)
+	if !alive {
+		return p.down.view.Saw(id)
+	}
+	e := p.s.hist.At(i)
+	return p.down.view.Has(i) || e.Spawned == p.s.tick && p.allows(i) && p.sight.reaches(e.X, e.Y)
 }
 
 // witnesses reports whether the player may learn of an event, and of its actor's ID. It learns of

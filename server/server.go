@@ -443,7 +443,7 @@ func (s *Server) removeGone() {
 	for _, id := range s.eng.Removed() {
 		if i, ok := s.hist.Find(uint32(id)); ok {
 			if s.rules.Hides() {
-				s.removedShownTo[id] = s.shownTo[i]
+				s.removedShownTo[id] = s.shownWith(i)
 			}
 			s.hist.Remove(i)
 			if !s.hist.At(i).Placed {

@@ -55,11 +55,15 @@ type visibility struct {
 
 // covers reports whether a place lies within sight.
 func (v *visibility) covers(at geom.Vec2) bool {
-	if v.reach2 < 0 {
-		return true
-	}
-	dx, dy := float64(v.x)-float64(at.X*1000), float64(v.y)-float64(at.Y*1000)
-	return float64(dx*dx)+float64(dy*dy) <= float64(v.reach2)
+	return v.within(float64(at.X*1000), float64(at.Y*1000))
+}
+
+// reaches is covers of a place in millimetres.
+func (v *visibility) reaches(x, y int32) bool { return v.within(float64(x), float64(y)) }
+
+func (v *visibility) within(x, y float64) bool {
+	dx, dy := float64(v.x)-x, float64(v.y)-y
+	return v.reach2 < 0 || float64(dx*dx)+float64(dy*dy) <= float64(v.reach2)
 }
 
 // hysteresis is how many entities more than Definition.See a client may know.
@@ -246,18 +250,47 @@ type popup struct {
 func (p *player) popsUp() bool {
 	v := &p.sight
 	for i := len(p.s.popups) - 1; i >= 0 && p.s.popups[i].at > v.looked; i-- {
-		e := p.s.hist.At(p.s.popups[i].ent)
-		dx, dy := float64(v.x)-float64(e.X), float64(v.y)-float64(e.Y)
-		if v.reach2 < 0 || float64(dx*dx)+float64(dy*dy) <= float64(v.reach2) {
+		if e := p.s.hist.At(p.s.popups[i].ent); v.reaches(e.X, e.Y) {
 			return true
 		}
 	}
 	return false
 }
 
-// allows reports whether the rules let the player know of an entity.
+// allows reports whether the rules let the player know of an entity. What is on a hidden one is
+// hidden with it: its place would be relative to that of an entity which the player does not see.
 func (p *player) allows(i int32) bool {
-	return !p.s.rules.Hides() || i == p.ent || p.s.shownTo[i]&p.sight.groups != 0
+	s := p.s
+	if !s.rules.Hides() {
+		return true
+	}
+	for range schema.MaxParents + 1 {
+		if i == p.ent {
+			return true
+		}
+		if s.shownTo[i]&p.sight.groups == 0 {
+			return false
+		}
+		if len(s.carried.riders) == 0 {
+			break
+		}
+		if i = s.hist.At(i).On; i < 0 {
+			break
+		}
+	}
+	return true
+}
+
+// shownWith returns the groups of players that may know of an entity and of all that carries it.
+func (s *Server) shownWith(i int32) uint64 {
+	groups := s.shownTo[i]
+	for range schema.MaxParents {
+		if i = s.hist.At(i).On; i < 0 {
+			break
+		}
+		groups &= s.shownTo[i]
+	}
+	return groups
 }
 
 // allowsActor reports whether the rules let the player learn of an event of an actor that is gone.

@@ -259,13 +259,13 @@ func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receip
 		!r.View.SentMore(r.Log, n, g, a.Tick, oldest, lost) {
 		oldest = a.Tick
 	}
-	from, ok := r.state(i, g, a, oldest, 0)
+	from, ok := r.state(n, g, a, oldest, 0)
 	if !ok {
 		return false
 	}
 	var to *motion.State
 	if b.Tick != 0 {
-		if s, ok := r.state(i, g, b, oldest, 1); ok {
+		if s, ok := r.state(n, g, b, oldest, 1); ok {
 			to = &s
 		}
 	}
@@ -273,12 +273,12 @@ func (r *Rewinder) drawGroup(k *schema.Kind, g int, n uint16, i int32, at Receip
 	return true
 }
 
-// state rebuilds the state of a record. A record may be older than the history, if its entity
-// rested since: its values are then those of the oldest tick that the history has. If the entity
-// moved after a record that is older than the oldest state allowed, or than the history, the oldest
-// one that may be used takes its place.
-func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scratch int) (motion.State, bool) {
-	h, t := r.History, m.Tick
+// state rebuilds the state of a record of slot n. A record may be older than the history, if its
+// entity rested since: its values are then those of the oldest tick that the history has. If the
+// entity moved after a record that is older than the oldest state allowed, or than the history, the
+// oldest one that may be used takes its place.
+func (r *Rewinder) state(n uint16, g int, m snapshot.Mark, oldest clock.Tick, scratch int) (motion.State, bool) {
+	h, i, t := r.History, r.View.EntityOf(n), m.Tick
 	e := h.At(i)
 	moved, from := e.ChangedIn(g) > t, t
 	if t < oldest && moved {
@@ -293,6 +293,7 @@ func (r *Rewinder) state(i int32, g int, m snapshot.Mark, oldest clock.Tick, scr
 		r.Substituted++
 	}
 	schema.Coarsen(h.Kind(e), g, int(m.Level), vals)
+	r.View.Hide(n, g, t, vals)
 	cut, start := e.TimesAt(g, t)
 	s := motion.State{Tick: t, Cut: cut, Start: start, Bound: m.Bound, Vals: vals}
 	if h.Kind(e).Groups[g].Reckoned != 0 { // drawn on from where and when it was so

@@ -150,6 +150,10 @@ func (b *builder) check(i int) {
 	if p.tag.parent && (k.Place < 0 || k.Props[k.Place].Group != p.Group) {
 		b.wrong(p, errors.New("a parent needs a pos for everyone in its group, which is relative to it"))
 	}
+	if p.Far > 0 && k.Place < 0 {
+		b.wrong(p, errors.New("far= is measured from the first pos for everyone, and there is none: "+
+			"leave out far=, or let everyone receive a pos"))
+	}
 	if i == k.Place && p.Far > 0 {
 		b.wrong(p, errors.New("far= is measured from the first pos for everyone, "+
 			"so all who know of the entity receive that one; leave it out, or give far= to what else they need not know"))

@@ -16,7 +16,7 @@
 //	enum    every integer type          idle|walk|run        one of these words, the first being 0
 //	bool    bool
 //	tick    clock.Tick (game.Tick)                           a tick number
-//	handle  a uint32 type (game.ID)                          another entity; receivers learn its number, visible or not
+//	handle  a uint32 type (game.ID)                          another entity; 0 for players who do not see that one
 //	text    string                      12                   UTF-8 without zeros, in bytes: 31 at most, in messages 255
 //	bytes   an array of 1 to 32 bytes                        bytes as they are
 //	stick   geom.Vec2                   5bit                 commands: a direction within the unit disc
@@ -54,9 +54,12 @@
 //	                            they see none. For names that appear again and again; owners always receive the text
 //	wire=near                   pos: where it stands by itself, 16 bits a coordinate do near the receiving player, 327 m
 //	                            at 1 cm. For worlds much larger than what a player sees of them
-//	far=50m                     players further away from the first pos do not receive it; not for that pos itself
+//	far=50m                     players further away from the first pos for everyone do not get it; not for that pos
 //	group=0..3                  the record that it travels in, complete or not at all. Without it, movement, state and
 //	                            text are apart. Other audiences and distances get records of their own
+//
+// A handle is sent as it is to whose avatar has it, since the prediction needs it, and where it is a
+// parent or a team. A kind without a pos for everyone has no place: all players know its entities.
 //
 // A property that rules change a little in each tick needs a fine precision, or it stands still: at
 // 30 ticks a second, a place in steps of 1 cm does not move at less than 15 cm/s. Leave the precision out and

@@ -82,6 +82,11 @@ func TestWordsTogether(t *testing.T) {
 			"draws dr and needs a spin property of 1 components"},
 		{"a place that not all receive", 30, []string{"A int,0..3", "P pos,far=5m"},
 			"far= is measured from the first pos for everyone"},
+		{"a distance from a team's place", 30, []string{"A int,0..3,team", "P pos,to=team", "B int,0..9,to=team,far=5m"},
+			"far= is measured from the first pos for everyone, and there is none"},
+		{"a distance from the owner's place", 30, []string{"P pos,to=owner", "B bool,far=5m"},
+			"far= is measured from the first pos for everyone, and there is none"},
+		{"a distance from a place beside a team's", 30, []string{"A int,0..3,team", "Q pos,to=team,far=5m", "P pos"}, ""},
 		{"a second place that not all receive", 30, []string{"P pos", "Q pos,far=5m"}, ""},
 		{"four groups", 30, []string{"A pos", "B bool", "C text,3", "D bool,group=3"}, ""},
 		{"five groups", 30, []string{"A pos", "B bool", "C text,3", "D bool,group=3", "E bool,far=9m"},
@@ -193,7 +198,7 @@ func TestPlain(t *testing.T) {
 			"far= is for entities only"}, {"pos,warp=9m", "warp= is for entities only"},
 		{"pos,others=1cm,2cm@9m", "@ distances is for entities only"}, {"int,0..9,team", "team is for entities only"},
 	} {
-		k, err := structOf(30, "A "+c.tag)
+		k, err := structOf(30, "A "+c.tag, "B pos")
 		if err != nil {
 			t.Fatal(err)
 		}

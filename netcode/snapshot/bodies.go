@@ -54,7 +54,7 @@ func (b *bodies) begin(h *History) {
 // find returns where the body of a record of group g is remembered, and its key; nil where none is.
 func (b *bodies) find(id uint32, g int, hd *header) (at *coded, key uint64) {
 	age := b.tick - hd.base
-	if !b.on || g == OwnerGroup || hd.base == 0 || age >= HistoryTicks {
+	if !b.on || g == OwnerGroup || hd.base == 0 || age >= HistoryTicks || hd.hides|hd.hid != 0 {
 		return nil, 0
 	}
 	key = uint64(id)<<32 | uint64(age)<<16 | uint64(hd.gap())<<9 | uint64(g)<<7 |

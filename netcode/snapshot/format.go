@@ -119,6 +119,8 @@ type header struct {
 	bound, was uint8 // of the record, and of the baseline
 	// Detail levels of the record, of the baseline and of the prior state.
 	level, baseLevel, priorLevel uint8
+	// Handles of the group that this client receives as 0, and of the baseline that it received so.
+	hides, hid uint64
 }
 
 // plain reports whether the header has nothing but a ref.

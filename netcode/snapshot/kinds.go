@@ -29,6 +29,7 @@ type rules struct {
 
 	moving  uint32                  // groups that are drawn between records
 	lag     [schema.MaxGroups]uint8 // see groupLag
+	names   uint64                  // handles, see namesOf
 	present bool                    // it is drawn at the present, so its records need no bound
 
 	reckoned bool    // something in the kind is dead reckoned
@@ -105,6 +106,7 @@ func rulesOf(coders []*codec.Coder) []rules {
 				r.limitedSet |= l.group
 			}
 		}
+		r.names = namesOf(k)
 		r.places = k.Place >= 0
 		r.present = k.Extrapolated
 		r.ahead = k.Ahead != schema.Playout

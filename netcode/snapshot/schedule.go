@@ -315,6 +315,7 @@ func (v *View) Due(
 	dst []Candidate,
 ) []Candidate {
 	v.warm()
+	v.followSight()
 	late := v.sent.late(now, rto)
 	x.begin()
 	x.times.follow(&v.pace)
@@ -499,7 +500,7 @@ func (v *View) settle(n uint16) {
 	for set := r.all; set != 0; set &= set - 1 {
 		g := bits.TrailingZeros32(set)
 		unit := s.unit(g)
-		if e.group[g].changed > v.ledger.acked(unit) || v.level(s, g) < v.ledger.known[unit].level() {
+		if v.changed(s, e, g) > v.ledger.acked(unit) || v.level(s, g) < v.ledger.known[unit].level() {
 			s.last += (uint16(v.h.tick) - s.last) / 2 // under way, or too little to be seen as yet
 			return
 		}

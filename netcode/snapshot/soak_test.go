@@ -72,6 +72,9 @@ type soakCounts struct {
 
 	shapes  [3]int // of packets
 	kept    int    // groups that the client does not hold in the end, as it is not to
+	named   int    // handles that are held
+	unnamed int    // and those of them that are 0 for this client
+	ends    bool   // all has come to rest
 	refused map[error]int
 }
 
@@ -107,6 +110,26 @@ type barrel struct {
 
 const barrelKind = 3
 
+// note and kite name others. Clients may run kites ahead.
+type (
+	note struct {
+		Pos  vec2   `net:"pos,others=1cm"`
+		Of   uint32 `net:"handle"`
+		Word int    `net:"int,0..9"`
+	}
+	kite struct {
+		Pos  vec2   `net:"pos,others=1cm"`
+		By   uint32 `net:"handle,group=0"`
+		Word int    `net:"int,0..9"`
+	}
+)
+
+const (
+	named     = 2 // integer of the handle
+	namedProp = 1
+	namedWord = 3
+)
+
 // barrels returns the kind, which clients run ahead that are near.
 func barrels(t testing.TB) *schema.Kind {
 	k := mustKind[barrel](t)
@@ -123,6 +146,8 @@ type past struct {
 	obs  [pastTicks][]int32
 	own  [pastTicks][]int64
 	tick [pastTicks]clock.Tick
+	// sees says that the client may know what the entity's handle names.
+	sees [pastTicks]bool
 }
 
 type soakPacket struct {
@@ -141,8 +166,11 @@ func newSoakOf(t *testing.T, seed uint64, aheads bool) *soak {
 	c := &soak{t: t, rng: rng(seed), kinds: append(kinds(t), mustKind[cart](t)), sims: map[int32][]int64{},
 		fast: map[int32]bool{}, far: map[int32]int{}, truth: map[uint32]*past{}, aheads: aheads}
 	if aheads {
-		c.kinds = append(c.kinds, barrels(t))
+		kites := mustKind[kite](t)
+		kites.Ahead, kites.Reach = schema.Near, 5
+		c.kinds = append(c.kinds, barrels(t), kites)
 	}
+	c.kinds = append(c.kinds, mustKind[note](t))
 	c.count.refused = map[error]int{}
 	c.h = NewHistory(codec.All(c.kinds...))
 	c.v, c.s = NewView(c.h), NewStore(codec.All(c.kinds...))
@@ -196,7 +224,10 @@ func (c *soak) compare(e *Replica, g int, st *motion.State) {
 	if g == OwnerGroup {
 		for _, i := range k.Owned {
 			q := &k.Props[i]
-			if got, want := st.Vals[q.At:q.At+q.Comps], p.own[st.Tick%pastTicks][q.At:q.At+q.Comps]; !slices.Equal(got, want) {
+			got, want := st.Vals[q.At:q.At+q.Comps], p.own[st.Tick%pastTicks][q.At:q.At+q.Comps]
+			if q.Class == schema.Handle {
+				c.compareHandle(e, st, p, got[0], want[0])
+			} else if !slices.Equal(got, want) {
 				c.t.Fatalf("tick %d: own entity %d at tick %d: %s is held as %v, was %v", c.tick, e.ID, st.Tick, q.Name, got, want)
 			}
 		}
@@ -210,10 +241,32 @@ func (c *soak) compare(e *Replica, g int, st *motion.State) {
 		schema.Coarsen(k, g, int(st.Level), want)
 	}
 	for i := range want {
-		if st.Vals[i] != int64(want[i]) {
+		if c.names(e.Kind) && i+gr.At == k.Props[namedProp].ObsAt {
+			c.compareHandle(e, st, p, st.Vals[i], int64(want[i]))
+		} else if st.Vals[i] != int64(want[i]) {
 			c.t.Fatalf("tick %d: entity %d group %d level %d at tick %d: held %v, was %v", c.tick, e.ID, g,
 				st.Level, st.Tick, st.Vals, want)
 		}
+	}
+}
+
+// names reports whether entities of a kind have a handle.
+func (c *soak) names(kind int) bool { return c.kinds[kind].Props[namedProp].Class == schema.Handle }
+
+// compareHandle compares a handle that a client holds with what it named. It is 0 where the client
+// did not see what it names, and may be for a while after that.
+func (c *soak) compareHandle(e *Replica, st *motion.State, p *past, got, want int64) {
+	if want != 0 {
+		c.count.named++
+	}
+	switch sees := p.sees[st.Tick%pastTicks]; {
+	case got != 0 && (got != want || !sees):
+		c.t.Fatalf("tick %d: entity %d at tick %d names %d, was %d, which the client saw: %v", c.tick, e.ID, st.Tick, got,
+			want, sees)
+	case got != want && sees && c.count.ends:
+		c.t.Errorf("tick %d: entity %d names nobody, was %d, which the client sees", c.tick, e.ID, want)
+	case got != want:
+		c.count.unnamed++
 	}
 }
 
@@ -295,6 +348,13 @@ func (c *soak) world(moving bool) {
 		}
 		c.v.far(i, int64(c.far[i])*int64(c.far[i]))
 	}
+	for _, i := range c.ents {
+		e := c.h.At(i)
+		if c.names(e.Kind) {
+			j, there := c.h.Find(uint32(c.sims[i][named]))
+			c.truth[e.ID].sees[c.tick%pastTicks] = there && c.v.Has(j)
+		}
+	}
 	if c.tick%pastTicks == 0 {
 		for id := range c.truth {
 			if p := c.truth[id]; p.died != 0 && c.tick-p.died > pastTicks {
@@ -340,6 +400,14 @@ func (c *soak) move(i int32, e *Entity, sim []int64) (cut bool) {
 			sim[walkerAmmo] = int64(c.rng.n(51))
 		}
 		sim[4] = int64(c.rng.n(360))
+	case c.names(e.Kind):
+		sim[x] += int64(c.rng.n(21)) - 10
+		if c.rng.chance(0.03) { // another one, dead or alive, or nobody
+			sim[named] = int64(c.rng.n(int(c.ids) + 1))
+		}
+		if c.rng.chance(0.05) {
+			sim[namedWord] = int64(c.rng.n(10))
+		}
 	case e.Kind == barrelKind:
 		sim[walkerVelX] += int64(c.rng.n(2001)) - 1000
 		sim[x] += sim[walkerVelX]
@@ -587,7 +655,7 @@ func testSoak(t *testing.T, c *soak, change clock.Tick) {
 	}
 	moved := c.tick
 	c.outage = [2]int{}
-	for n := 0; n < 2000 && (n < 100 || c.v.Unacked()); n++ {
+	for n := 0; n < 2000 && (n < RewindTicks+100 || c.v.Unacked()); n++ {
 		c.world(false)
 		c.receive()
 		c.send(8 * 1000)
@@ -595,8 +663,12 @@ func testSoak(t *testing.T, c *soak, change clock.Tick) {
 	if c.v.Unacked() {
 		t.Error("2000 ticks after everything came to rest not all is acknowledged")
 	}
+	c.count.ends = true
 	c.checkAtRest()
 	n := &c.count
+	if n.named == 0 || n.unnamed == 0 || n.named == n.unnamed {
+		t.Errorf("%d of %d handles were 0 for this client", n.unnamed, n.named)
+	}
 	t.Logf("%d records in %d ticks of 33 ms, %d lives of entities, %d states compared, %d of them coarse, 0 differ",
 		n.records, moved, c.ids, n.states, n.coarse)
 	t.Logf(

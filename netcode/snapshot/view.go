@@ -20,16 +20,17 @@ import (
 // (Delivered, Missing, Resync); Pending then lists what may be sent, a Writer codes it,
 // and Shown and RecordsAround answer later what the client drew.
 type View struct {
-	h      *History
-	slots  slotTable
-	ledger ledger
-	sent   sentTimes
-	texts  *sentTexts // nil until a record speaks of a text
-	resync lastResync
-	team   int64
-	missed clock.Tick  // when a packet was last taken for lost; 0: never
-	newest wire.Seq    // newest packet with entries
-	before packetSlots // of the newest packet with entries that is known to be applied
+	h       *History
+	slots   slotTable
+	ledger  ledger
+	sent    sentTimes
+	texts   *sentTexts // nil until a record speaks of a text
+	handles *handles   // nil until an entity has some
+	resync  lastResync
+	team    int64
+	missed  clock.Tick  // when a packet was last taken for lost; 0: never
+	newest  wire.Seq    // newest packet with entries
+	before  packetSlots // of the newest packet with entries that is known to be applied
 
 	looked    clock.Tick // of the last Due
 	warmed    uint32     // so that reading is not left out
@@ -70,6 +71,17 @@ func (v *View) Share(l *Lookback) { v.look = l }
 
 // Has reports whether entity i is in the client's sight.
 func (v *View) Has(i int32) bool { _, ok := v.slots.find(i); return ok }
+
+// Saw reports whether an entity that was removed was in the client's sight at that time, or shortly
+// before. It is forgotten when its slot is used again.
+func (v *View) Saw(id uint32) bool {
+	for n := range v.slots.used {
+		if s := &v.slots.list[n]; v.h.ents[s.ent].ID == id && v.same(s) && s.mentioned() {
+			return true
+		}
+	}
+	return false
+}
 
 // Count returns how many entities are in sight, and how many slots are not free: theirs, and those
 // of entities of whose end the client has not learned.
@@ -114,6 +126,9 @@ func (v *View) Enter(i int32, d Detail) bool {
 	s.setDetail(d)
 	if r.present {
 		v.slots.present.add(n)
+	}
+	if r.names != 0 && d != Mine {
+		v.addHandles(n)
 	}
 	if !r.places && d == Observed {
 		s.setInReach(1<<schema.MaxGroups - 1) // without a place it is near everyone
@@ -199,6 +214,7 @@ func (v *View) vacant() (n uint16, ok bool) {
 // release empties a slot.
 func (v *View) release(n uint16) {
 	v.version++
+	v.dropHandles(n)
 	v.ledger.release(v.slots.list[n].at)
 	v.slots.clear(n)
 }
@@ -552,6 +568,7 @@ type Candidate struct {
 // what the client is known to hold and are not under way, and removals. A record that is neither
 // acknowledged nor lost becomes due again after rto.
 func (v *View) Pending(now clock.Time, rto time.Duration, dst []Candidate) []Candidate {
+	v.followSight()
 	late := v.sent.late(now, rto)
 	for w, set := range v.slots.taken {
 		for ; set != 0; set &= set - 1 {
@@ -595,7 +612,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 		g := bits.TrailingZeros32(set)
 		unit := s.unit(g)
 		k := &v.ledger.known[unit]
-		changed, acked, last := e.group[g].changed, v.ledger.acked(unit), k.sent()
+		changed, acked, last := v.changed(s, e, g), v.ledger.acked(unit), k.sent()
 		sent := last
 		if announced = max(announced, last); k.lost() {
 			sent = acked
@@ -603,7 +620,7 @@ func (v *View) pending(n uint16, late clock.Tick, dst []Candidate) []Candidate {
 		if s.level() >= max(k.level(), k.sentLevel()) && (changed <= acked || changed <= sent && last > late) {
 			continue // nothing new, as mostly: groupDue would report the same
 		}
-		if !v.groupDue(s, e, kind, g, sent, late) {
+		if !v.groupDue(s, e, kind, g, changed, sent, late) {
 			continue
 		}
 		groups |= 1 << g
@@ -648,15 +665,15 @@ func (v *View) unseen(s *slot) clock.Tick {
 	return since
 }
 
-// groupDue reports whether a record of group g may be sent now. sent is the newest record that was
-// sent and is not taken for lost.
-func (v *View) groupDue(s *slot, e *Entity, kind *schema.Kind, g int, sent, late clock.Tick) bool {
+// groupDue reports whether a record of group g, which changed last at a tick, may be sent now. sent
+// is the newest record that was sent and is not taken for lost.
+func (v *View) groupDue(s *slot, e *Entity, kind *schema.Kind, g int, changed, sent, late clock.Tick) bool {
 	unit := s.unit(g)
 	k := &v.ledger.known[unit]
 	times, acked, is := &e.group[g], v.ledger.acked(unit), s.phase()
 	// A first sight costs several records, so it is not repeated for a mere change.
-	fresh := times.changed > sent && (is == live || sent == 0)
-	due, level := times.changed > acked, uint8(0)
+	fresh := changed > sent && (is == live || sent == 0)
+	due, level := changed > acked, uint8(0)
 	if s.level() != 0 {
 		level = v.level(s, g)
 	}
@@ -664,13 +681,15 @@ func (v *View) groupDue(s *slot, e *Entity, kind *schema.Kind, g int, sent, late
 		// What is finer than it need be stays so until something else changes. A change that is
 		// rounded away goes out all the same where the client expects records of what moves.
 		fresh = fresh || level < k.sentLevel() && is == live
-		due = level < k.level() || due && (is != live || kind.Groups[g].Moving || v.h.visible(e, g, acked, level))
+		due = level < k.level() || due && (is != live || kind.Groups[g].Moving || v.turned(s, g) > acked ||
+			v.h.visible(e, g, acked, level))
 	}
 	overdue := k.sent() <= late
 	if !due || !fresh && !overdue {
 		return false
 	}
-	if g == OwnerGroup || kind.Groups[g].Reckoned == 0 || sent == 0 || level < k.sentLevel() {
+	if g == OwnerGroup || kind.Groups[g].Reckoned == 0 || sent == 0 || level < k.sentLevel() ||
+		v.turned(s, g) > sent {
 		return true
 	}
 	// In a flight what was sent is not repeated merely because no ack came, as acks may come late;
@@ -750,7 +769,7 @@ func (v *View) Unacked() bool {
 		for ; all != 0; all &= all - 1 {
 			g := bits.TrailingZeros32(all)
 			unit := s.unit(g)
-			if e.group[g].changed > v.ledger.acked(unit) || v.level(s, g) < v.ledger.known[unit].level() {
+			if v.changed(s, e, g) > v.ledger.acked(unit) || v.level(s, g) < v.ledger.known[unit].level() {
 				return true
 			}
 		}
@@ -775,7 +794,7 @@ func (v *View) Settled() bool {
 			}
 		}
 		if acked := v.ledger.acked(int(s.at)); is == leaving || v.same(s) &&
-			v.h.At(s.ent).group[OwnerGroup].changed > acked {
+			v.changed(s, v.h.At(s.ent), OwnerGroup) > acked {
 			return false
 		}
 	}

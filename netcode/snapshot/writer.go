@@ -40,8 +40,10 @@ type Writer struct {
 	most     int
 	others   slotList // slots of other entries
 
-	rows   [3][schema.MaxComps]int32 // of a coarse body
-	bodies bodies
+	rows    [3][schema.MaxComps]int32 // of a coarse body
+	obsRows [2][schema.MaxComps]int32 // of a body without hidden handles
+	ownRows [2][schema.MaxComps]int64
+	bodies  bodies
 
 	viewer   codec.Viewer
 	viewerAt viewerAt // record that has its place
@@ -400,6 +402,11 @@ func (v *View) header(s *slot, e *Entity, k *schema.Kind, g int, d *Candidate) h
 	if g == OwnerGroup || k.Groups[g].Moving {
 		hd.cut, hd.start, hd.rest = e.times(g, since)
 	}
+	if v.handles != nil {
+		if hd.hides = v.hides(s, g, v.h.tick); hd.base != 0 {
+			hd.hid = v.hides(s, g, hd.base)
+		}
+	}
 	return hd
 }
 
@@ -434,10 +441,16 @@ func (x *Writer) code(e *Entity, k *schema.Kind, g int, hd *header) {
 	at := x.w.Len()
 	if g == OwnerGroup {
 		cur, b, set := bodyOf(h, e, k, g, hd, viewer, e.own, k.Sims, e.ownChanged)
+		if hd.hides|hd.hid != 0 {
+			cur, set = withoutHidden(k, g, hd, cur, &b, set, &x.ownRows)
+		}
 		codec.Append(&x.w, coder, g, cur, &b, set, h.tick)
 		age, gap = b.Age, b.Gap
 	} else {
 		cur, b, set := bodyOf(h, e, k, g, hd, viewer, e.obs, k.Obs, e.changed)
+		if hd.hides|hd.hid != 0 {
+			cur, set = withoutHidden(k, g, hd, cur, &b, set, &x.obsRows)
+		}
 		if hd.level != 0 || hd.baseLevel != 0 || b.Prior != nil && hd.priorLevel != 0 {
 			x.coarseBody(k, coder, g, hd, cur, &b, set, h.tick)
 		} else {
