@@ -55,6 +55,8 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		"",
 		"hostile: attack the server at this address of this machine, and measure nothing",
 	)
+	f.IntVar(&h.bots, "bots", 8, "hostile: in each room, while a person is there")
+	f.BoolVar(&h.unreadLog, "unread-log", false, "hostile: the server logs all it can to a pipe that nobody reads")
 	f.IntVar(&h.seconds, "seconds", 10, "hostile: before, during and after each attack")
 	enter := f.Bool("enter", false, "crowd: how soon players know a crowd that they enter or travel through instead")
 	f.StringVar(&c.Profile, "cpuprofile", "", "crowd: write a CPU profile of the measured ticks to a file")

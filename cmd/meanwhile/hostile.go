@@ -22,14 +22,13 @@ import (
 
 	"meanwhile/client"
 	"meanwhile/headless"
+	"meanwhile/host"
 	"meanwhile/lab"
 	"meanwhile/lab/hostile"
 	"meanwhile/netcode/clock"
 )
 
 const (
-	// hostileBots are in the server's rooms while a person is there.
-	hostileBots = 8
 	// programPatience is how long a server may take to build its program, settlePatience how long
 	// what an attack leaves behind may stay.
 	programPatience = 5 * time.Minute
@@ -44,16 +43,26 @@ type hostileBench struct {
 	attack, over string
 	against      string // attack a server that runs already, and measure nothing
 	seconds      int
+	bots         int // in each of the server's rooms, while a person is there
 	seed         uint64
 	quick, json  bool
+	unreadLog    bool // the server logs all it can to a pipe that nobody reads
 }
 
-// maxHostile bounds one attack, in seconds.
-const maxHostile = 600
+const (
+	// maxHostile bounds one attack, in seconds.
+	maxHostile = 600
+	// mostLeft is by how many MB the heap may grow from before an attack until after it: buffers of
+	// the world grow for a while, too.
+	mostLeft = 6
+)
 
 func (h *hostileBench) run(ctx context.Context, stdout io.Writer) error {
 	if h.seconds < 1 || h.seconds > maxHostile {
 		return usageError{fmt.Errorf("bench: --seconds %d is outside [1, %d]", h.seconds, maxHostile)}
+	}
+	if h.bots < 0 || h.bots > host.MaxBots {
+		return usageError{fmt.Errorf("bench: --bots %d is outside [0, %d]", h.bots, host.MaxBots)}
 	}
 	if h.attack != "" {
 		if _, err := hostile.Find(h.attack); err != nil {
@@ -63,7 +72,7 @@ func (h *hostileBench) run(ctx context.Context, stdout io.Writer) error {
 	if h.against != "" {
 		return h.strike(ctx, stdout)
 	}
-	s, err := startVictim(ctx)
+	s, err := startVictim(ctx, h.bots, h.unreadLog)
 	if err != nil {
 		return err
 	}
@@ -122,10 +131,11 @@ type victim struct {
 	url     string
 	metrics *url.URL
 	errs    bytes.Buffer
+	log     io.Reader // where nobody reads it; nil: into errs
 }
 
 // startVictim starts meanwhile serve arena, as one does behind a reverse proxy of this machine.
-func startVictim(ctx context.Context) (*victim, error) {
+func startVictim(ctx context.Context, bots int, unreadLog bool) (*victim, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -138,13 +148,18 @@ func startVictim(ctx context.Context) (*victim, error) {
 	_ = free.Close()
 	v := &victim{metrics: &url.URL{Scheme: "http", Host: operator, Path: "/metrics"}}
 	v.cmd = exec.CommandContext(ctx, self, "serve", "arena", "--addr", "127.0.0.1:0", "--metrics", operator,
-		"--trust-proxy", "127.0.0.1", "--bots", strconv.Itoa(hostileBots), "--drain", "0s")
+		"--trust-proxy", "127.0.0.1", "--bots", strconv.Itoa(bots), "--drain", "0s")
 	v.cmd.Cancel = func() error { return v.cmd.Process.Signal(syscall.SIGTERM) }
 	v.cmd.WaitDelay = 10 * time.Second
-	v.cmd.Stderr = &v.errs
 	out, err := v.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
+	}
+	if v.cmd.Stderr = &v.errs; unreadLog {
+		v.cmd.Args, v.cmd.Stderr = append(v.cmd.Args, "--verbose"), nil
+		if v.log, err = v.cmd.StderrPipe(); err != nil {
+			return nil, err
+		}
 	}
 	if err := v.cmd.Start(); err != nil {
 		return nil, err
@@ -168,6 +183,16 @@ func startVictim(ctx context.Context) (*victim, error) {
 func (v *victim) stop() {
 	_ = v.cmd.Process.Signal(syscall.SIGTERM)
 	_ = v.cmd.Wait()
+}
+
+// collect lets the server collect its garbage, and reads its figures.
+func (v *victim) collect(ctx context.Context) (map[string]float64, error) {
+	u := *v.metrics
+	u.Path, u.RawQuery = "/debug/pprof/heap", "gc=1"
+	if _, _, err := fetch(ctx, &u, "", nil); err != nil {
+		return nil, err
+	}
+	return v.look(ctx)
 }
 
 // look reads the server's figures.
@@ -219,6 +244,7 @@ type phase struct {
 	hitches, starved     float64 // a minute, of the honest player who had most
 	rtt50, rtt99, delay  float64 // in milliseconds
 	ticks, cores         float64 // a second; of all rooms
+	live                 float64 // heap in MB at the begin, without garbage
 	heap, rss, kernel    float64 // the most, in MB
 	goroutines, files    float64 // the most
 	newcomers, in        int
@@ -268,10 +294,11 @@ func (w *town) newcomer(ctx context.Context, n int) bool {
 
 // watch measures for so long.
 func (w *town) watch(ctx context.Context, span time.Duration) (p phase, err error) {
-	first, err := w.look(ctx)
+	first, err := w.collect(ctx)
 	if err != nil {
 		return p, err
 	}
+	p.live = first[heapInUse] / mb
 	before, began := w.stats(), time.Now()
 	var (
 		rtts, delays []float64
@@ -336,18 +363,23 @@ func (w *town) watch(ctx context.Context, span time.Duration) (p phase, err erro
 
 // telling are the counters that say how the server met an attack.
 var telling = []string{"flooded_total", "refused_total", "visitors_total", "sent_away_total", "silent_total",
+	"resumed_total", "log_lines_dropped_total", "rooms_total{what=\"opened\"}", "refused_connections_total",
 	"received_datagrams_total{what=\"malformed\"}", "received_datagrams_total{what=\"duplicate\"}",
 	"received_datagrams_total{what=\"hostile_ack\"}", "received_datagrams_total{what=\"displaced\"}", "faults_total"}
 
+const (
+	heapInUse = "go_memstats_heap_inuse_bytes"
+	mb        = 1 << 20
+)
+
 // most keeps the highest figures.
 func (p *phase) most(figures map[string]float64) {
-	const mb = 1 << 20
 	for _, f := range []struct {
 		into  *float64
 		name  string
 		scale float64
 	}{
-		{&p.heap, "go_memstats_heap_inuse_bytes", mb}, {&p.rss, "process_resident_memory_bytes", mb},
+		{&p.heap, heapInUse, mb}, {&p.rss, "process_resident_memory_bytes", mb},
 		{&p.kernel, "kernel_bytes", mb}, {&p.goroutines, "go_goroutines", 1}, {&p.files, "process_open_fds", 1},
 		{&p.rooms, "meanwhile_rooms", 1}, {&p.players, `meanwhile_players{what="human"}`, 1},
 		{&p.bots, `meanwhile_players{what="bot"}`, 1},
@@ -424,7 +456,7 @@ func (h *hostileBench) measure(ctx context.Context, v *victim, stdout io.Writer)
 	if h.quick {
 		span = 3 * time.Second
 	}
-	wait(ctx, max(span, 5*time.Second)) // until clocks and playout delays have settled
+	wait(ctx, max(span, 15*time.Second)) // until clocks, playout delays and buffers have settled
 	calm, err := w.look(ctx)
 	if err != nil {
 		return err
@@ -560,6 +592,9 @@ func (b *battle) verdict() string {
 	if b.attack.Ends != "" && b.result.Ends[b.attack.Ends] == 0 && flooded == 0 {
 		say("nobody ended with %q", b.attack.Ends)
 	}
+	if b.after.live > b.before.live+mostLeft {
+		say("%.1f MB of heap in use, %.1f MB before", b.after.live, b.before.live)
+	}
 	if b.stays != nil {
 		say("%v", b.stays)
 	}
@@ -571,7 +606,7 @@ func (b *battle) verdict() string {
 
 const battleHead = "before / during / after: hitches and starved ticks a minute, RTT p99 ms, playout delay ms, " +
 	"ticks/s, " +
-	"cores, heap MB, RSS MB, kernel MB, goroutines"
+	"cores, heap MB without garbage, with it, RSS MB, kernel MB, goroutines"
 
 // print writes the battle as one JSON object, or for reading.
 func (b *battle) print(stdout io.Writer, h *hostileBench) {
@@ -582,8 +617,21 @@ func (b *battle) print(stdout io.Writer, h *hostileBench) {
 	fmt.Fprintf(stdout, "%s/%s (%s): %.0f steps/s, newcomers %d of %d", b.attack.Name, b.over, b.attack.About,
 		float64(b.result.Steps)/b.span.Seconds(), b.during.in, b.during.newcomers)
 	for _, p := range []phase{b.before, b.during, b.after} {
-		fmt.Fprintf(stdout, "\n  %5.0f %5.0f %7.2f %6.1f %5.0f %5.2f %6.1f %6.1f %6.1f %5.0f", p.hitches, p.starved, p.rtt99,
-			p.delay, p.ticks, p.cores, p.heap, p.rss, p.kernel, p.goroutines)
+		fmt.Fprintf(
+			stdout,
+			"\n  %5.0f %5.0f %7.2f %6.1f %5.0f %5.2f %6.1f %6.1f %6.1f %6.1f %5.0f",
+			p.hitches,
+			p.starved,
+			p.rtt99,
+			p.delay,
+			p.ticks,
+			p.cores,
+			p.live,
+			p.heap,
+			p.rss,
+			p.kernel,
+			p.goroutines,
+		)
 	}
 	if b.result.Sent > 0 {
 		fmt.Fprintf(stdout, "\n  unproved addresses sent %d bytes and got %.2f times as many", b.result.Sent, b.grew())
@@ -612,6 +660,7 @@ func (b *battle) row(seed uint64) lab.Row {
 		put("playout_delay_ms"+when, p.delay)
 		put("ticks_per_s"+when, p.ticks)
 		put("cores"+when, p.cores)
+		put("live_mb"+when, p.live)
 		put("heap_mb"+when, p.heap)
 		put("rss_mb"+when, p.rss)
 		put("kernel_mb"+when, p.kernel)

@@ -168,28 +168,30 @@ func ramble(r *raid) {
 	})
 }
 
-// ping sends frames that a library answers by itself, and reads the answers.
-func ping(r *raid) {
-	r.again(2, func(rnd *rand.Rand) error {
-		conn, in, done, err := r.socket(rnd)
-		if err != nil {
-			return err
-		}
-		defer done()
-		if err := r.join(conn, rnd); err != nil {
-			return err
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- why(in) }()
-		pings := bytes.Repeat(frame(final|opPing, 0, nil), 100)
-		for err == nil && r.turn() {
-			_, err = conn.Write(pings)
-		}
-		if r.ctx.Err() != nil {
-			done()
-		}
-		return <-ended
-	})
+// stream sends a frame over and over, a hundred at once, and reads what comes.
+func stream(n int, unit []byte) func(r *raid) {
+	return func(r *raid) {
+		r.again(n, func(rnd *rand.Rand) error {
+			conn, in, done, err := r.socket(rnd)
+			if err != nil {
+				return err
+			}
+			defer done()
+			if err := r.join(conn, rnd); err != nil {
+				return err
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- why(in) }()
+			many := bytes.Repeat(unit, 100)
+			for err == nil && r.turn() {
+				_, err = conn.Write(many)
+			}
+			if r.ctx.Err() != nil {
+				done()
+			}
+			return <-ended
+		})
+	}
 }
 
 // deafen joins over WebSockets and reads nothing that comes.
