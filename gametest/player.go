@@ -37,6 +37,7 @@ type Player struct {
 	up     *netsim.Pipe
 	down   *netsim.Pipe
 	cut    clock.Time // nothing gets through until then
+	hung   clock.Time // until when the player's process stands still, see Hang
 	cutOff clock.Time // newest moment at which the path had carried nothing for a while
 	offset clock.Time // local clock minus server clock
 	ppm    int64      // by which the local clock is faster
@@ -90,6 +91,11 @@ func (p *Player) Me() game.ID {
 // Cut drops everything that is sent to or by the player in the next d.
 func (p *Player) Cut(d time.Duration) { p.cut = p.sim.Loop.Now().Add(d) }
 
+// Hang lets the player's process stand still for d, as when its machine is paused: it neither reads
+// nor draws nor sends. What arrives meanwhile waits and is read at the end. Zero or less does
+// nothing.
+func (p *Player) Hang(d time.Duration) { p.hung = max(p.hung, p.sim.Loop.Now().Add(d)) }
+
 // local returns the player's own clock at a server time.
 func (p *Player) local(t clock.Time) clock.Time {
 	return t + p.offset + clock.Time(int64(t)/1000*p.ppm/1000)
@@ -125,19 +131,36 @@ func (p *Player) connect() {
 // deliver hands over what a pipe carries, as it arrives. Call it after each push.
 func (p *Player) deliver(pipe *netsim.Pipe) {
 	pipe.Deliver(&p.sim.Loop, func(at clock.Time, data []byte) {
-		switch {
-		case pipe == p.up:
-			p.sim.calls.Receive(p.ID, at, data)
-		case p.Client != nil:
-			p.Client.Receive(p.local(at), data)
+		hung := p.hung
+		if pipe == p.up {
+			hung = p.sim.hung
 		}
+		if at >= hung {
+			p.receive(pipe, at, data)
+			return
+		}
+		data = slices.Clone(data)
+		p.sim.Loop.At(hung, func() { p.receive(pipe, hung, data) })
 	})
+}
+
+// receive hands over a datagram of a pipe that is read at a server time.
+func (p *Player) receive(pipe *netsim.Pipe, at clock.Time, data []byte) {
+	switch {
+	case pipe == p.up:
+		p.sim.calls.Receive(p.ID, at, data)
+	case p.Client != nil:
+		p.Client.Receive(p.local(at), data)
+	}
 }
 
 // frame is one frame of the client.
 func (p *Player) frame() bool {
 	s := p.sim
 	now := s.Loop.Now()
+	if now < p.hung {
+		return true
+	}
 	local := p.local(now)
 	c := p.Client
 	made := c.CommandTick()

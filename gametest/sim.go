@@ -32,6 +32,7 @@ type Sim struct {
 	hash    uint64          // of every byte sent
 	started bool
 	measure clock.Time // when measuring began; 0: not yet
+	hung    clock.Time // until when the server's process stands still, see Hang
 	faults  []error    // of the server, of clients, and of rules
 
 	shots  verdicts
@@ -122,9 +123,18 @@ func (s *Sim) Still() {
 	}
 }
 
+// Hang lets the server's process stand still for d, as when its machine is paused: it neither reads
+// nor ticks nor sends. What arrives meanwhile waits and is read at the end. Ticks are not made up
+// for. Zero or less does nothing.
+func (s *Sim) Hang(d time.Duration) { s.hung = max(s.hung, s.Loop.Now().Add(d)) }
+
 // tick is one tick of the server.
 func (s *Sim) tick() bool {
 	now := s.Loop.Now()
+	if now < s.hung {
+		s.Loop.Every(s.hung, s.Server.Period(), s.tick)
+		return false
+	}
 	s.calls.Begin(now)
 	s.judgeShots()
 	n := max(s.Workers, 1)

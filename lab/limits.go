@@ -79,6 +79,12 @@ func alwaysLimits() []limit {
 		most("budget", "", "held_30m_cm", 600).with(inCrowd("hot", 13_000)),
 		least("budget", "", "known_share", 0.6).with(inCrowd("hot", 13_000)),
 
+		// A hang costs no more than itself. On a cell, what starves then starves without a hang too.
+		most("hang", "fiber", "starved_per_min", 8),
+		most("hang", "fiber", "deaf_ms", 300),
+		most("hang", "fiber", "normal_after_ms", 1500),
+		most("hang", "lte-a", "starved_per_min", 600),
+
 		most("hundred", "ocean", "divergences", 0),
 		// Thousands of creatures through 13 kbit/s: no second above it, and near ones are where
 		// they are.
