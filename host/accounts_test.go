@@ -144,7 +144,7 @@ func TestRevocationsLast(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for tok, want := range map[*[]byte]string{&used: "used before", &void: "revoked"} {
+			for tok, want := range map[*[]byte]string{&used: "used before", &void: "withdrawn"} {
 				if run == 2 {
 					want = "expired"
 				}

@@ -189,6 +189,9 @@ func (h *Host) admit(ctx context.Context, conn transport.Conn) (*entry, error) {
 		h.log.Info("a connect token was refused", "remote", conn.Remote(), "error", err)
 		return nil, refusedToken(err)
 	}
+	if h.cfg.Login != nil {
+		conn.Vouch()
+	}
 	from := address(conn.Remote())
 	if err := h.bans.check(grant.Player, from); err != nil {
 		settle(false)

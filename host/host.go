@@ -134,6 +134,9 @@ type Config struct {
 	// (Host.Save, package journal) and goes on after a crash of this program: New restores the rooms
 	// that the last run with the same build left there. Empty records nothing.
 	Journal string
+	// Gate is that of the listeners. It expects players whose connections are lost, so that no crowd
+	// of strangers keeps them out. May be nil.
+	Gate *transport.Gate
 	// Login checks connect tokens. Nil admits players without one.
 	Login *Login
 	// Clock is the clock of the host, its worlds and its connections; see Host.Clock. Nil means the

@@ -82,7 +82,7 @@ func newStage(t testing.TB, cfg Config) *stage {
 		t.Fatal(err)
 	}
 	s.Host = h
-	l := memory.Config{Client: h.Clock(), Server: h.Clock(), HelloTimeout: h.cfg.HelloTimeout}
+	l := memory.Config{Client: h.Clock(), Server: h.Clock(), HelloTimeout: h.cfg.HelloTimeout, Gate: cfg.Gate}
 	if s.l, err = memory.Listen(l); err != nil {
 		t.Fatal(err)
 	}

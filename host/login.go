@@ -19,6 +19,9 @@ const (
 	spentTokens = 1 << 16
 	// repeatableTokens is how many of the newest tokens may come a second time in the same hello.
 	repeatableTokens = 4096
+	// maxEntering is how many connections may enter with one token at once: a race of two transports,
+	// twice.
+	maxEntering = 4
 	// spentSize is the size in bytes of an entry in the file of Keep. That of a used token is its
 	// nonce and the Unix second of its expiry; that of a revocation is the account, eight zeros, and
 	// the nanosecond with the bit revoked.
@@ -158,6 +161,9 @@ func (l *Login) check(hello *session.Hello) (g token.Grant, settle func(in bool)
 	}
 	if err := l.spent.Check(g, now); err != nil && !(errors.Is(err, token.ErrSpent) && wasUsed && same(used)) {
 		return token.Grant{}, nil, err
+	}
+	if e != nil && e.n >= maxEntering {
+		return token.Grant{}, nil, token.ErrSpent
 	}
 	if e == nil {
 		e = &entering{hello: hello.Nonce}

@@ -178,6 +178,9 @@ func (r *room) suspend(p *player, why error) {
 	}
 	r.disconnect(p)
 	p.back.until, p.back.since = now.Add(grace), now
+	if r.h.cfg.Gate != nil {
+		r.h.cfg.Gate.Expect(p.address, grace)
+	}
 	r.srv.Suspend(p.id, now)
 	r.heart.players(r)
 	p.log.Info("player lost its connection", "reason", why, "waiting", grace)

@@ -18,7 +18,8 @@ import (
 	"meanwhile/transport"
 )
 
-// A roamer is a player who dials again. Its present connection can be made to end, or to fall silent.
+// A roamer is a player who dials again. Its present connection can be made to end, or to fall
+// silent.
 type roamer struct {
 	*visitor
 	conn      atomic.Pointer[lossyConn]
@@ -55,9 +56,15 @@ func (c *lossyConn) Deliver(f func(d []byte, at clock.Time)) {
 }
 
 // roam adds a player who comes back by itself.
-func (s *stage) roam(name string, keep func() bool) *roamer { return s.roamWith(name, keep, nil) }
+func (s *stage) roam(name string, keep func() bool) *roamer { return s.roamWith(name, keep, nil, nil) }
 
-func (s *stage) roamWith(name string, keep func() bool, hear func(c *client.Client, w *client.Word)) *roamer {
+// roamWith does so with what hears the words of the rules, and with a connect token.
+func (s *stage) roamWith(
+	name string,
+	keep func() bool,
+	hear func(c *client.Client, w *client.Word),
+	tok []byte,
+) *roamer {
 	s.t.Helper()
 	r := &roamer{}
 	dial := func(context.Context) (transport.Conn, error) {
@@ -70,7 +77,8 @@ func (s *stage) roamWith(name string, keep func() bool, hear func(c *client.Clie
 	}
 	first, _ := dial(context.Background())
 	p, err := headless.Join(context.Background(), first, headless.Config{Rules: s.cfg.Rules, Clock: s.Clock(),
-		Name: name, Bot: s.cfg.Rules.Bot(), Hear: hear, Dial: dial, OnReturn: func(_ session.Welcome, restarted bool) {
+		Name: name, Bot: s.cfg.Rules.Bot(), Hear: hear, Dial: dial,
+		Token: func(context.Context) ([]byte, error) { return tok, nil }, OnReturn: func(_ session.Welcome, restarted bool) {
 			r.returns.Add(1)
 			r.restarted.Store(restarted)
 		}})
@@ -128,8 +136,8 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
-// A player who does not come back is removed after its time, and at once where a full room needs the
-// place.
+// A player who does not come back is removed after its time, and at once where a full room needs
+// the place.
 func TestDoesNotComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{Players: 2})

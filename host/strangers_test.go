@@ -285,3 +285,71 @@ func TestIdlePlayersMakePlace(t *testing.T) {
 		}
 	})
 }
+
+// A crowd of strangers does not put out who shows a valid token, nor who comes from the address of a
+// player whose connection was lost.
+func TestCrowdKeepsNoPlayerOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer, login := newLogin(t)
+		gate := transport.NewGate(16, 16)
+		s := newStage(t, Config{Login: login, Gate: gate})
+		defer s.end()
+		crowd := func() {
+			for i := range 200 {
+				v, ok := gate.Enter(fmt.Sprintf("198.18.%d.1:1", i))
+				if !ok {
+					t.Fatal("the gate is shut")
+				}
+				v.Ends(v.Leave)
+			}
+		}
+		tok := func(player uint64) []byte { return issue(t, issuer, token.Grant{Player: player}) }
+		first := s.greet(session.Hello{Token: tok(7)})
+		go s.room(DefaultRoom).call(func() { time.Sleep(time.Second) }) // the others wait
+		synctest.Wait()
+		send := func(hello session.Hello) transport.Conn {
+			hello.Schema = s.cfg.Rules.Hash
+			b, err := hello.Append(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := s.dial()
+			if err := c.SendMessage(b); err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		known := send(session.Hello{Token: tok(8)})
+		silent := s.dial()
+		synctest.Wait()
+		crowd()
+		if m, err := known.ReceiveMessage(t.Context()); err != nil || session.KindOf(m) != session.KindWelcome {
+			t.Errorf("with a token: %x, %v", m, err)
+		}
+		if _, err := silent.ReceiveMessage(t.Context()); err == nil || !strings.Contains(err.Error(), transport.CrowdedOut) {
+			t.Errorf("without a hello: %v", err)
+		}
+		end(known)
+		end(first)
+
+		s.away.all = "203.0.113.7:4433"
+		roamer := s.roamWith("ann", nil, nil, tok(9))
+		time.Sleep(5 * time.Second)
+		roamer.conn.Load().dead.Store(true)
+		roamer.conn.Load().Conn.Close("")
+		synctest.Wait()
+		put := false
+		v, ok := gate.Enter("203.0.113.7:1")
+		if !ok {
+			t.Fatal("the gate is shut")
+		}
+		v.Ends(func() { put = true })
+		crowd()
+		if put {
+			t.Error("a player who comes back was put out by strangers")
+		}
+		v.Leave()
+		roamer.leave()
+		<-roamer.left
+	})
+}

@@ -140,7 +140,7 @@ func TestRequestsOverALostConnection(t *testing.T) {
 			} else if w.Refused {
 				heard = append(heard, fmt.Sprint(w.Call, " ", w.Refusal))
 			}
-		})
+		}, nil)
 		time.Sleep(5 * time.Second)
 		ask := func(n int) {
 			t.Helper()

@@ -1,7 +1,9 @@
 package transport
 
 import (
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -22,6 +24,10 @@ const (
 	// RetryVisitors is from how many visitors on a newcomer must prove its address before the
 	// server sends it more than it sent.
 	RetryVisitors = 8
+	// MaxExpected is how many addresses a Gate expects at once, see Gate.Expect. Their visitors
+	// keep a quarter of its places, and ExpectedPerAddress of these for one address.
+	MaxExpected        = 4096
+	ExpectedPerAddress = 8
 )
 
 // CrowdedOut is why a visitor's connection ends that makes place for a newcomer.
@@ -29,17 +35,20 @@ const CrowdedOut = "the server is crowded, and you have not said hello"
 
 // A Gate counts clients from their first packet until they are admitted: what strangers can make a
 // server hold is bounded by its size. When it is full, a newcomer puts out the oldest visitor of
-// the network that most visitors come from, so whoever fills it loses its own places. Listeners may
-// share one. Safe for concurrent use.
+// the network that most visitors come from, so whoever fills it loses its own places, and visitors
+// that are expected keep theirs. Listeners may share one. Safe for concurrent use.
 type Gate struct {
 	most, mostPerAddress int
 	entries              *Rates[netip.Addr]
 
 	mu      sync.Mutex
-	inside  []*Visitor         // the oldest first
-	by      map[netip.Addr]int // those inside by address; its size is bounded by inside
-	nets    map[netip.Addr]int // the same by network
-	fading  int                // visitors that were put out and whose connection has not ended
+	inside  []*Visitor               // the oldest first
+	by      map[netip.Addr]int       // those inside by address; its size is bounded by inside
+	nets    map[netip.Addr]int       // the same by network
+	fading  int                      // visitors that were put out and whose connection has not ended
+	known   map[netip.Addr]time.Time // addresses that are expected, and until when
+	keeps   map[netip.Addr]int       // those inside with a reserved place, by address
+	kept    int                      // all of them
 	refused uint64
 	out     uint64 // visitors that were put out
 }
@@ -49,6 +58,7 @@ type Visitor struct {
 	gate    *Gate
 	address netip.Addr
 	counted bool // its address has a bound
+	keeps   bool // it has a reserved place
 	net     netip.Addr
 	since   time.Time
 	end     func()
@@ -74,8 +84,11 @@ func NewGate(visitors, perAddress int) *Gate {
 	if perAddress <= 0 {
 		perAddress = MaxVisitorsPerAddress
 	}
-	return &Gate{most: visitors, mostPerAddress: perAddress, by: make(map[netip.Addr]int),
-		nets: make(map[netip.Addr]int), entries: NewRates[netip.Addr](perAddress, EntryRefill)}
+	return &Gate{
+		most: visitors, mostPerAddress: perAddress, entries: NewRates[netip.Addr](perAddress, EntryRefill),
+		by: make(map[netip.Addr]int), nets: make(map[netip.Addr]int), keeps: make(map[netip.Addr]int),
+		known: make(map[netip.Addr]time.Time),
+	}
 }
 
 // origin returns what an address counts as, and whether it is counted at all. All unreadable
@@ -134,22 +147,28 @@ func (g *Gate) Enter(address string) (v *Visitor, ok bool) {
 			ends = append(ends, end)
 		}
 	}
-	for 2*len(g.inside) >= g.most && now.Sub(g.inside[0].since) >= CrowdedHelloTimeout {
-		remove(0)
+	for 2*len(g.inside) >= g.most {
+		i := g.oldest(func(v *Visitor) bool { return !v.keeps })
+		if i < 0 || now.Sub(g.inside[i].since) < CrowdedHelloTimeout {
+			break
+		}
+		remove(i)
 	}
 	if counted && g.by[a] >= g.mostPerAddress {
 		remove(g.oldest(func(v *Visitor) bool { return v.address == a }))
 	} else if len(g.inside) >= g.most {
-		most := 0
-		for _, n := range g.nets {
-			most = max(most, n)
+		most := 0 // a quarter of the places at most are reserved
+		for _, v := range g.inside {
+			if !v.keeps {
+				most = max(most, g.nets[v.net])
+			}
 		}
-		remove(g.oldest(func(v *Visitor) bool { return g.nets[v.net] == most }))
+		remove(g.oldest(func(v *Visitor) bool { return !v.keeps && g.nets[v.net] == most }))
 	}
 	v = &Visitor{gate: g, address: a, counted: counted, net: network(a), since: now}
+	v.keeps = now.Before(g.known[a]) && g.keeps[a] < ExpectedPerAddress && g.kept < g.most/4
 	g.inside = append(g.inside, v)
-	g.by[a]++
-	g.nets[v.net]++
+	g.note(v, 1)
 	g.mu.Unlock()
 	for _, end := range ends {
 		end()
@@ -157,15 +176,28 @@ func (g *Gate) Enter(address string) (v *Visitor, ok bool) {
 	return v, true
 }
 
-// oldest returns the index of the oldest visitor that ok accepts, of which there is one.
-func (g *Gate) oldest(ok func(v *Visitor) bool) int {
-	for i, v := range g.inside {
-		if ok(v) {
-			return i
+// Expect says that a player is likely to come from an address within a time: one whose connection
+// was lost, or who was given a token. Strangers do not put out its visitors.
+func (g *Gate) Expect(address netip.Addr, within time.Duration) {
+	if !address.IsValid() {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	if _, ok := g.known[address]; !ok && len(g.known) >= MaxExpected {
+		maps.DeleteFunc(g.known, func(_ netip.Addr, until time.Time) bool { return !now.Before(until) })
+		if len(g.known) >= MaxExpected {
+			return
 		}
 	}
-	panic("transport: nobody to put out")
+	if until := now.Add(within); until.After(g.known[address]) {
+		g.known[address] = until
+	}
 }
+
+// oldest returns the index of the oldest visitor that ok accepts, -1 if there is none.
+func (g *Gate) oldest(ok func(v *Visitor) bool) int { return slices.IndexFunc(g.inside, ok) }
 
 // putOut takes a visitor's place and returns what ends its connection, if that is known. g.mu is
 // held.
@@ -184,13 +216,21 @@ func (g *Gate) remove(i int) {
 	copy(g.inside[i:], g.inside[i+1:])
 	g.inside[len(g.inside)-1] = nil
 	g.inside = g.inside[:len(g.inside)-1]
-	for _, c := range []struct {
-		counts map[netip.Addr]int
-		key    netip.Addr
-	}{{g.by, v.address}, {g.nets, v.net}} {
-		if c.counts[c.key]--; c.counts[c.key] == 0 {
-			delete(c.counts, c.key)
+	g.note(v, -1)
+}
+
+// note counts a visitor, or forgets it with -1. g.mu is held.
+func (g *Gate) note(v *Visitor, n int) {
+	count := func(counts map[netip.Addr]int, key netip.Addr) {
+		if counts[key] += n; counts[key] == 0 {
+			delete(counts, key)
 		}
+	}
+	count(g.by, v.address)
+	count(g.nets, v.net)
+	if v.keeps {
+		count(g.keeps, v.address)
+		g.kept += n
 	}
 }
 

@@ -47,8 +47,8 @@ type LinkConfig struct {
 	// Direct says that SendDatagram never blocks, so that it needs no mailbox and no goroutine, and
 	// may be called by several at once.
 	Direct bool
-	// OnAdmit and OnDone are called once each, if not nil: when the visitor is admitted, and right
-	// before Done is closed.
+	// OnAdmit and OnDone are called once each, if not nil: when the visitor is admitted, or vouched
+	// for, and right before Done is closed.
 	OnAdmit, OnDone func()
 
 	// ended is the Intake's: it is called right after Done is closed, so that whoever waits for the
@@ -89,7 +89,8 @@ type Link struct {
 	wg       sync.WaitGroup
 
 	admitted atomic.Bool
-	paces    paces // of a server's client
+	vouched  atomic.Bool // OnAdmit was called
+	paces    paces       // of a server's client
 
 	timers struct {
 		mu            sync.Mutex
@@ -417,7 +418,12 @@ func (l *Link) Admit() {
 		l.timers.hello.Stop()
 	}
 	l.timers.mu.Unlock()
-	if l.cfg.OnAdmit != nil {
+	l.Vouch()
+}
+
+// Vouch implements Conn.
+func (l *Link) Vouch() {
+	if l.cfg.OnAdmit != nil && !l.vouched.Swap(true) {
 		l.cfg.OnAdmit()
 	}
 }

@@ -365,3 +365,18 @@ func TestNewLinkNeedsAClock(t *testing.T) {
 	}()
 	NewLink(LinkConfig{}, newFake())
 }
+
+// A visitor for whom somebody vouches has left the gate, and is not admitted yet.
+func TestVouch(t *testing.T) {
+	left := 0
+	l := &Link{cfg: LinkConfig{OnAdmit: func() { left++ }}}
+	l.Vouch()
+	if left != 1 || l.admitted.Load() {
+		t.Errorf("it left %d times, admitted: %v", left, l.admitted.Load())
+	}
+	l.Vouch()
+	l.Admit()
+	if left != 1 || !l.admitted.Load() {
+		t.Errorf("it left %d times, admitted: %v", left, l.admitted.Load())
+	}
+}

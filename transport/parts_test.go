@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -257,6 +258,68 @@ func testGate(t *testing.T) {
 }
 
 // An address that connects again and again gets in at a bounded rate, and does not delay others.
+func TestExpectedVisitorsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(40, 20)
+		out := map[string]int{}
+		enter := func(addr string) {
+			t.Helper()
+			v, ok := g.Enter(addr)
+			if !ok {
+				t.Fatalf("%s is refused", addr)
+			}
+			host := addr[:strings.LastIndex(addr, ":")]
+			v.Ends(func() { out[host]++; v.Leave() })
+		}
+		network := 0
+		crowd := func(n int) {
+			for range n {
+				network++
+				enter(fmt.Sprintf("198.%d.%d.1:1", 18+network>>8&1, network&255))
+			}
+		}
+		crowd(40)
+		enter("203.0.113.7:1") // a stranger of a small network is put out once it is the oldest
+		crowd(80)
+		if out["203.0.113.7"] != 1 {
+			t.Errorf("put out: %v", out)
+		}
+		const grace = 30 * time.Second
+		for _, a := range []string{"203.0.113.8", "203.0.113.9", "203.0.113.10"} {
+			g.Expect(netip.MustParseAddr(a), grace)
+			for range ExpectedPerAddress + 1 {
+				enter(a + ":1")
+			}
+		}
+		time.Sleep(CrowdedHelloTimeout) // who is slow goes first, the expected ones excepted
+		crowd(200)
+		// A quarter of the places: 8 of the first address, 2 of the next, none of the last.
+		if out["203.0.113.8"] != 1 || out["203.0.113.9"] != 7 || out["203.0.113.10"] != 9 || g.Visitors() != 40 {
+			t.Errorf("put out: %d, %d and %d of 9; %d inside", out["203.0.113.8"], out["203.0.113.9"], out["203.0.113.10"],
+				g.Visitors())
+		}
+		time.Sleep(grace)
+		enter("203.0.113.10:1")
+		crowd(80)
+		if out["203.0.113.10"] != 10 {
+			t.Error("an address is expected for longer than it was said")
+		}
+
+		// Memory stays bounded, and those whose time is over make place.
+		for i := range 2 * MaxExpected {
+			g.Expect(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)}), grace)
+		}
+		if len(g.known) != MaxExpected {
+			t.Errorf("%d addresses are expected, want %d", len(g.known), MaxExpected)
+		}
+		time.Sleep(grace)
+		g.Expect(netip.MustParseAddr("203.0.113.8"), grace)
+		if len(g.known) != 1 {
+			t.Errorf("%d addresses are expected, want 1", len(g.known))
+		}
+	})
+}
+
 func TestGateBoundsEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(0, 0)

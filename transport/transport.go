@@ -113,6 +113,10 @@ type Conn interface {
 	// client's side.
 	Admit()
 
+	// Vouch says that the client of a server's connection is no stranger: it no longer counts as a
+	// visitor, so none puts it out while it waits for Admit. Without effect on a client's side.
+	Vouch()
+
 	// Close ends the connection. Messages that are queued are still sent, for at most Linger. It
 	// does not wait; Done tells when all is over. The reason reaches the peer when it can.
 	Close(reason string)

@@ -175,6 +175,9 @@ func (s *Site) token(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, sentence(err.Error()), http.StatusUnauthorized)
 		return
 	}
+	if counted {
+		s.gate.Expect(from, token.DefaultLifetime)
+	}
 	s.issue(w, account)
 }
 

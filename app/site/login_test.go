@@ -20,6 +20,7 @@ import (
 	"meanwhile/host"
 	"meanwhile/session"
 	"meanwhile/session/token"
+	"meanwhile/transport"
 	"meanwhile/transport/cert"
 	"meanwhile/transport/quic"
 )
@@ -224,6 +225,38 @@ func TestReadiness(t *testing.T) {
 		t.Error(err)
 	}
 	check("/readyz", "ended", http.StatusServiceUnavailable)
+}
+
+// A page that was given a token is expected at the gate: strangers do not put it out.
+func TestTokenHoldersAreExpected(t *testing.T) {
+	s, err := Listen(Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules(t)},
+		Authenticate: func(Applicant) (Account, error) { return Account{}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := httptest.NewRequest("POST", "http://localhost/token", nil)
+	r.RemoteAddr = "203.0.113.7:1"
+	w := httptest.NewRecorder()
+	if s.handler().ServeHTTP(w, r); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	out := map[string]bool{}
+	for _, from := range []string{"203.0.113.7:2", "192.0.2.1:1"} {
+		v, ok := s.gate.Enter(from)
+		if !ok {
+			t.Fatal("the gate is shut")
+		}
+		v.Ends(func() { out[from] = true; v.Leave() })
+	}
+	for i := range 2 * transport.MaxVisitors {
+		if v, ok := s.gate.Enter(fmt.Sprintf("198.%d.%d.1:1", 18+i>>8, i&255)); ok {
+			v.Ends(v.Leave)
+		}
+	}
+	if out["203.0.113.7:2"] || !out["192.0.2.1:1"] {
+		t.Errorf("put out: %v", out)
+	}
 }
 
 // A login elsewhere needs only to tell its public key.

@@ -25,6 +25,7 @@ func TestSecurityPage(t *testing.T) {
 		"transport.MaxVisitors": transport.MaxVisitors, "transport.MaxVisitorsPerAddress": transport.MaxVisitorsPerAddress,
 		"transport.EntryRefill": transport.EntryRefill, "transport.CrowdedHelloTimeout": transport.CrowdedHelloTimeout,
 		"transport.HelloTimeout": transport.HelloTimeout, "transport.RetryVisitors": transport.RetryVisitors,
+		"transport.MaxExpected": transport.MaxExpected, "transport.ExpectedPerAddress": transport.ExpectedPerAddress,
 		"transport.ClientDatagrams": transport.ClientDatagrams, "transport.ClientBytes": transport.ClientBytes,
 		"transport.ClientMessages": transport.ClientMessages, "transport.ClientMessageBytes": transport.ClientMessageBytes,
 		"transport.ClientPackets": transport.ClientPackets, "transport.ClientStreamBytes": transport.ClientStreamBytes,

@@ -149,6 +149,8 @@ func Listen(cfg Config) (*Site, error) {
 	if n := cfg.Door.RoomsPerAddress; n != 0 {
 		s.cfg.Host.RoomsPerAddress = n
 	}
+	s.gate = transport.NewGate(0, 0)
+	s.cfg.Host.Gate = s.gate
 	if err := s.openLogin(); err != nil {
 		s.Close()
 		return nil, err
@@ -221,7 +223,6 @@ func (s *Site) listen() error {
 		return err
 	}
 	s.origins = s.front.allowed(port, s.cert.names)
-	s.gate = transport.NewGate(0, 0)
 	s.ws, err = ws.NewServer(ws.Config{Clock: s.host.Clock(), Origins: s.origins, Gate: s.gate,
 		HelloTimeout: s.cfg.Host.HelloTimeout})
 	if err != nil || d.UDP == udpOff {
