@@ -13,6 +13,8 @@ const RETRY_MS = [0, 250, 500, 1000, 2000, 4000]
 const REMEMBER_MS = 10 * 60_000
 /** How often the clocks of page and Worker are compared; the closest comparison counts. */
 const COMPARISONS = 5
+/** How long an answer to the page may take: a path that was cut lets a request wait for minutes. */
+const CONFIG_MS = 10_000
 /** For how long a page says why it begins anew. */
 const NOTE_MS = 5000
 /** What the address of the next server's page keeps of this one's. */
@@ -350,7 +352,7 @@ export async function loadConfig(options) {
   if (options.room) url.searchParams.set("room", options.room)
   let response
   try {
-    response = await fetch(url, { cache: "no-store" })
+    response = await fetch(url, { cache: "no-store", signal: AbortSignal.timeout(CONFIG_MS) })
   } catch {
     if (url.origin === location.origin) throw new Sentence("The server does not answer.")
     if (location.protocol === "https:" && url.protocol === "http:" && !/^(localhost|127\..*|\[::1\])$/.test(url.hostname)) {

@@ -2,7 +2,9 @@ package bridge_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"meanwhile/app/site"
 	"meanwhile/examples/zap"
@@ -60,4 +62,70 @@ func TestComingBack(t *testing.T) {
 			t.Errorf("%v pilots are there, want 3: the page's and two bots", n)
 		}
 	})
+}
+
+// Two pages, one over WebTransport and one over WebSocket, have their network cut. After five seconds
+// both go on over the connection that they had; after thirteen they have opened another one. Either
+// way they have their avatars and scores, nobody has joined anew, and differences go on, so that the
+// server sends nothing again that had arrived.
+func TestCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: cuts of five and thirteen seconds in a browser")
+	}
+	r, log := sites.Relay(t), &sites.Log{}
+	url, _ := behind(t, r, site.Config{Host: host.Config{Rules: sites.Rules(t, &zap.Game), Log: log.Logger()}})
+	p := browser.New(t) // after the site, so that it is closed before it
+	pages := map[string]*browser.Page{"webtransport": p, "websocket": p.NewWindow()}
+	before := map[string]string{}
+	const self = "JSON.stringify([g.me.id, g.me.score])"
+	for transport, p := range pages {
+		fresh(p, url, "?transport="+transport)
+		p.Eval("g.autopilot = true", nil)
+	}
+	for _, p := range pages {
+		p.WaitLonger("g.me && g.me.score > 0", time.Minute)
+		p.Eval("g.autopilot = false", nil)
+	}
+	for _, p := range pages { // until nobody's shot can count any more
+		p.Eval("window.since = g.stats.serverMs", nil)
+		p.WaitFor("g.stats.newestMs > since + 1000")
+	}
+	for _, cut := range []struct {
+		length time.Duration
+		notice string
+	}{{5 * time.Second, "Nothing from the server for "}, {13 * time.Second, "Connection lost. Reconnecting…"}} {
+		for transport, p := range pages {
+			p.WaitFor("g.me && g.stats.state === 1")
+			before[transport] = words(p, self)
+		}
+		resumed := strings.Count(log.String(), "player came back")
+		r.Cut(true)
+		time.Sleep(cut.length)
+		for transport, p := range pages {
+			p.WaitFor(sites.Notice + `.startsWith("` + cut.notice + `")`)
+			p.Screenshot(transport + cut.length.String())
+		}
+		r.Cut(false)
+		mended := time.Now()
+		for transport, p := range pages {
+			p.WaitFor(`g.transport && g.stats.state === 1 && g.me && g.stats.silentMs < 300`)
+			t.Logf("cut for %v: back over %s after %v", cut.length, words(p, "g.transport"),
+				time.Since(mended).Round(10*time.Millisecond))
+			if now := words(p, self); now != before[transport] {
+				t.Errorf("%s, cut for %v: avatar and score are %s, were %s", transport, cut.length, now, before[transport])
+			}
+			moves(p)
+		}
+		if n := strings.Count(log.String(), "player came back") - resumed; n != 0 && cut.length < 10*time.Second {
+			t.Errorf("cut for %v: %d connections were new", cut.length, n)
+		} else if n < 2 && cut.length > 10*time.Second {
+			t.Errorf("cut for %v: %d connections were new, want 2", cut.length, n)
+		}
+	}
+	if strings.Contains(log.String(), "kept=false") || strings.Count(log.String(), "player joined") != 2 {
+		t.Errorf("somebody began anew:\n%s", log.String())
+	}
+	for _, p := range pages {
+		p.Errors() // of what was cut
+	}
 }
