@@ -23,8 +23,10 @@ const (
 	// reloadFor is the same for a player whose program closed the connection without a goodbye, as
 	// a page does that is loaded again; most such pages were closed for good.
 	reloadFor = 10 * time.Second
-	// resumeAfter is how long a player must have been here to be waited for.
-	resumeAfter = 3 * time.Second
+	// resumeAfter is how long a player must have been here to be waited for that long if it has not
+	// acted yet; before, it is waited for as long as resumeBefore: strangers who only look in would
+	// keep rooms and places.
+	resumeAfter, resumeBefore = 3 * time.Second, 2 * time.Second
 	// maxKeys is how many keys of one player are good at once: the one that its client is known to
 	// have, and the newest of those after it, until the client shows that it has one of them.
 	maxKeys = 4
@@ -187,21 +189,25 @@ func (r *room) suspend(p *player, why error) {
 }
 
 // grace returns for how long a player whose connection ended is waited for. It is not if it said
-// goodbye, if this server ended the connection, or if it had only just come or never played.
+// goodbye, if this server ended the connection, or if nothing arrived from it.
 func (r *room) grace(p *player, why error, now clock.Time) time.Duration {
-	if p.bot || r.h.cfg.Resume < 0 || !p.back.heard || now.Sub(p.joined) < resumeAfter {
+	most := r.h.cfg.Resume
+	if p.bot || most < 0 || !p.back.heard {
 		return 0
+	}
+	if stats, _ := r.srv.Stats(p.id); now.Sub(p.joined) < resumeAfter && stats.LastActed <= p.entered {
+		most = min(most, resumeBefore)
 	}
 	var end *transport.CloseError
 	switch {
 	case !errors.As(why, &end):
-		return r.h.cfg.Resume
+		return most
 	case end.Remote && end.Reason == session.Goodbye, !end.Remote && end.Cause == nil:
 		return 0
 	case end.Remote:
-		return min(reloadFor, r.h.cfg.Resume)
+		return min(reloadFor, most)
 	}
-	return r.h.cfg.Resume
+	return most
 }
 
 // giveUp removes the players that did not come back in time.

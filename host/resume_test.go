@@ -386,3 +386,51 @@ func TestDrainAtOnce(t *testing.T) {
 		<-ann.left
 	})
 }
+
+// Whoever acted is waited for however short that was, also in a room of its own; whoever only looked
+// in is not for long, and whoever sent nothing is not at all.
+func TestComesBackSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{})
+		var open atomic.Bool
+		open.Store(true)
+		ann := s.roam("ann", open.Load)
+		time.Sleep(time.Second)
+		id, avatar := ann.ID(), s.avatar(ann.ID())
+		open.Store(false)
+		ann.conn.Load().Conn.Close("")
+		time.Sleep(7 * time.Second)
+		open.Store(true)
+		time.Sleep(5 * time.Second)
+		if n := s.Stats().Joined; n != 1 || ann.ID() != id || s.avatar(id) != avatar || avatar == 0 {
+			t.Errorf("player %d has avatar %d, player %d had %d; %d joined", ann.ID(), s.avatar(ann.ID()), id, avatar, n)
+		}
+		ann.leave()
+		<-ann.left
+		for looks, want := range map[bool]int{false: 0, true: 1} {
+			time.Sleep(3 * time.Second)
+			c := s.dial()
+			h := session.Hello{Schema: s.cfg.Rules.Hash, Nonce: [16]byte{1}}
+			b, _ := h.Append(nil)
+			if err := c.SendMessage(b); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.ReceiveMessage(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if looks {
+				c.Send(make([]byte, 30))
+			}
+			time.Sleep(200 * time.Millisecond)
+			c.Close("")
+			for _, after := range []time.Duration{time.Second, 2 * time.Second} {
+				time.Sleep(after)
+				if n := s.seated(); n != want {
+					t.Errorf("looks %v: %d are waited for, want %d", looks, n, want)
+				}
+				want = 0
+			}
+		}
+		s.end()
+	})
+}
