@@ -127,7 +127,7 @@ func TestCut(t *testing.T) {
 		}
 		r.Cut(false)
 		mended := time.Now()
-		for transport, p := range pages {
+		for _, p := range pages {
 			p.WaitFor(`g.transport && g.stats.state === 1 && g.me && g.stats.silentMs < 300`)
 			t.Logf("cut for %v: back over %s after %v", cut.length, words(p, "g.transport"),
 				time.Since(mended).Round(10*time.Millisecond))
