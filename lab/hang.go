@@ -15,13 +15,13 @@ import (
 var hangExperiment = &experiment{
 	name:  "hang",
 	about: "a process stands still for a while: how long until commands run in time again, and the display is as before",
-	notes: `A real client runs about, by a command of its own for each of 60 ticks a second, and watches what runs straight on. For <b>hang_ms</b>
-the process of the server stands still, or that of the client (<b>who</b>); what arrives meanwhile waits for it, and
-the server makes up for no tick. <b>starved_per_min</b> are ticks that ran without the player's command, from 0.3 s to
-10 s after the end of the hang; without a hang there are <b>starved_calm_per_min</b>. <b>deaf_ms</b> is how long
-after the end ticks went on to starve, with less than half a second between them.
-<b>normal_after_ms</b> is when, after the end, the playout delay is again within 50 ms of its target. Both are the
-worst of all hangs.`,
+	notes: `A real client runs about, by a command of its own for each of 60 ticks a second, and watches what runs
+straight on. For <b>hang_ms</b> the process of the server stands still, or that of the client (<b>who</b>);
+what arrives meanwhile waits for it, and the server makes up for no tick. <b>starved_per_min</b> are ticks
+that ran without the player's command, from 0.3 s to 10 s after the end of the hang; without a hang there are
+<b>starved_calm_per_min</b>. <b>deaf_ms</b> is how long after the end ticks went on to starve, with less than
+half a second between them. <b>normal_after_ms</b> is when, after the end, the playout delay is again within
+50 ms of its target. Both are the worst of all hangs.`,
 	takes:    byProfile,
 	profiles: []netsim.Profile{netsim.Fiber, netsim.CityLTE},
 	policies: []string{ours},

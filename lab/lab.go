@@ -49,7 +49,8 @@ const (
 
 // experiments are all of them, in the order of reports.
 var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExperiment, extrapolateExperiment,
-	outageExperiment, hangExperiment, pathExperiment, inputExperiment, changeExperiment, ticksExperiment, entitiesExperiment,
+	outageExperiment, hangExperiment, pathExperiment, inputExperiment, changeExperiment, ticksExperiment,
+	entitiesExperiment,
 	codecExperiment,
 	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
 	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment,
