@@ -169,6 +169,12 @@ type owners struct {
 	spawns  map[int32]*player // by index in the history: of what player.spawns listed and is alive
 }
 
+// Away implements engine.Presence.
+func (o *owners) Away(avatar game.ID) bool {
+	p := o.avatars[avatar]
+	return p != nil && (p.absent || p.up.away)
+}
+
 // New returns a world at tick 0. It fails on a Config outside its bounds.
 func New(rules *game.Rules, cfg Config) (*Server, error) {
 	if cfg.Clients == 0 {
@@ -205,10 +211,7 @@ func New(rules *game.Rules, cfg Config) (*Server, error) {
 	s := &Server{rules: rules, cfg: cfg, eng: engine.NewServer(rules, cfg.Seed, cfg.Secret),
 		hist: snapshot.NewHistory(rules.Coders), nextID: 1, period: time.Second / time.Duration(rules.Rate),
 		owners: owners{map[game.ID]*player{}, map[int32]*player{}}}
-	s.eng.SetAway(func(avatar game.ID) bool {
-		p := s.owners.avatars[avatar]
-		return p != nil && (p.absent || p.up.away)
-	})
+	s.eng.SetAway(&s.owners)
 	s.current, s.calls = s.period, calls{s.recordEntity, s.showEntity, s.watchEntity}
 	s.grid, s.line.Period = grid, s.period
 	s.send = s.sendRate(cfg.Budget)

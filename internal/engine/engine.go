@@ -28,8 +28,12 @@ func (e *Engine) World() *World { return e.w }
 // Rules returns the game.
 func (e *Engine) Rules() *Rules { return e.w.rules }
 
-// SetAway says how the server knows that the player of an avatar does not look at what it receives.
-func (e *Engine) SetAway(f func(avatar ID) bool) { e.w.away = f }
+// A Presence knows whether the player of an avatar does not look at what it receives. It is no
+// function, so that a world can be frozen.
+type Presence interface{ Away(avatar ID) bool }
+
+// SetAway says how the server knows who is away.
+func (e *Engine) SetAway(p Presence) { e.w.away = p }
 
 // SetTick sets the tick that is computed next.
 func (e *Engine) SetTick(t Tick) { e.w.tick, e.w.now = t, t }

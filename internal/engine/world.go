@@ -29,8 +29,8 @@ type World struct {
 	said    []Said
 	spare   [][]int64 // payloads of events for reuse
 
-	keeping                      // on the server
-	away    func(avatar ID) bool // likewise; nil: nobody is
+	keeping          // on the server
+	away    Presence // likewise; nil: nobody is
 
 	callback // that runs
 
@@ -192,4 +192,4 @@ func (w *World) Emit(k *Kind, actor ID, at geom.Vec2, v unsafe.Pointer) {
 
 // Away reports whether the player of an avatar has hidden its page or lost its connection. A client
 // predicts that nobody has.
-func (w *World) Away(me ID) bool { return w.away != nil && w.away(me) }
+func (w *World) Away(me ID) bool { return w.away != nil && w.away.Away(me) }
