@@ -107,7 +107,10 @@ func newArchive(root, name string, log *slog.Logger) *archive {
 
 // put queues a chunk, see journal.New.
 func (a *archive) put(c journal.Chunk) bool {
-	if c.Kind != journal.KindHeader && a.broken.Load() || a.queued.Load()+int64(len(c.Payload)) > maxQueued {
+	if c.Kind == journal.KindHeader {
+		a.broken.Store(false) // the next try
+	}
+	if a.broken.Load() || a.queued.Load()+int64(len(c.Payload)) > maxQueued {
 		return false
 	}
 	a.queued.Add(int64(len(c.Payload)))
@@ -128,19 +131,20 @@ func (a *archive) run() {
 			continue
 		}
 		a.queued.Add(-int64(len(w.chunk.Payload)))
-		if w.chunk.Kind == journal.KindHeader {
-			a.broken.Store(false)
-		}
-		if a.broken.Load() {
-			continue
-		}
 		if err := a.write(&w.chunk); err != nil {
 			a.broken.Store(true)
+			a.close()
 			a.log.Error("the room cannot be recorded; the next try follows", "error", err)
 		}
 	}
+	a.close()
+}
+
+// close ends a segment.
+func (a *archive) close() {
 	if a.file != nil {
-		_ = a.file.Close()
+		_ = a.file.Close() // it was written, or it is torn, as Parse finds out
+		a.file = nil
 	}
 }
 
@@ -176,17 +180,16 @@ func (a *archive) write(c *journal.Chunk) (err error) {
 
 // open begins the next segment.
 func (a *archive) open() error {
-	if a.file != nil {
-		_ = a.file.Close() // it was written, and is of no use if that failed
-		a.file = nil
-	}
+	a.close()
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return err
 	}
 	a.number++
 	f, err := os.OpenFile(filepath.Join(a.dir, fmt.Sprintf("%08d%s", a.number, JournalSuffix)),
 		os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	a.file = f
+	if err == nil {
+		a.file = f
+	}
 	return err
 }
 

@@ -80,6 +80,7 @@ func TestARoomGoesOnAfterACrash(t *testing.T) {
 			before.room(DefaultRoom).call(func() { crashed = before.room(DefaultRoom).srv.Tick() })
 			avatar := before.avatar(ann.ID())
 			left1 := copyOf(t, dir)
+			time.Sleep(100 * time.Millisecond)
 			seen.stop.Store(true)
 			<-watched
 
@@ -153,9 +154,10 @@ func TestUnsoundJournals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		s := newStage(t, Config{Journal: dir})
-		s.join("ann", "")
+		ann := s.join("ann", "")
 		time.Sleep(5 * time.Second)
 		left := copyOf(t, dir)
+		ann.leave()
 		s.end()
 		for _, c := range []struct {
 			name  string
@@ -185,7 +187,7 @@ func TestUnsoundJournals(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := newStage(t, Config{Journal: dir})
-			s.join("bob", "")
+			bob := s.join("bob", "")
 			time.Sleep(time.Second)
 			tick := s.room(DefaultRoom).srv.Tick()
 			aside := filepath.Join(dir, lostDir, DefaultRoom)
@@ -193,6 +195,7 @@ func TestUnsoundJournals(t *testing.T) {
 			if anew := c.want != ""; anew != (err == nil) || anew != (tick < 60) || !strings.Contains(s.log.String(), c.want) {
 				t.Errorf("%s: at tick %d, put aside: %v; %s", c.name, tick, err, s.log)
 			}
+			bob.leave()
 			s.end()
 		}
 	})
@@ -210,7 +213,7 @@ func TestNoRoomOnTheDisk(t *testing.T) {
 		if err := os.WriteFile(blocked, nil, 0o600); err != nil { // a file in the place of the folder
 			t.Fatal(err)
 		}
-		s.join("ann", "")
+		ann := s.join("ann", "")
 		time.Sleep(5 * time.Second)
 		if log := s.log.String(); !strings.Contains(log, "cannot be recorded") || !strings.Contains(log, "is not recorded") {
 			t.Errorf("the log says %s", log)
@@ -230,6 +233,7 @@ func TestNoRoomOnTheDisk(t *testing.T) {
 		if s.room(DefaultRoom).srv.Tick() < 40*30 {
 			t.Error("the room did not run on")
 		}
+		ann.leave()
 		s.end()
 	})
 }
@@ -239,8 +243,9 @@ func TestFailedWorldIsSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		s := newStage(t, Config{Journal: dir})
-		s.join("ann", "")
+		ann := s.join("ann", "")
 		time.Sleep(3 * time.Second)
+		defer ann.leave()
 		r := s.room(DefaultRoom)
 		r.call(func() { r.srv.History().Begin(r.srv.Tick() + 1) }) // now the next tick cannot be computed
 		time.Sleep(3 * time.Second)
