@@ -236,6 +236,38 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// What connections, rooms and returning players take is given back: attacks that come again and
+// again fill no memory.
+func TestMemoryReturns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT CHECKED with -short: the heap after one and the same attacks, four times")
+	}
+	g := newSiege(t, host.Config{})
+	var attacks []Attack
+	for _, name := range []string{"stammering", "rooms", "returning"} {
+		a, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		attacks = append(attacks, *a)
+	}
+	var live []uint64
+	for range 4 {
+		g.run(t, attacks)
+		var m runtime.MemStats
+		for range 2 { // what finalizers hold goes with the second
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		live = append(live, m.HeapAlloc)
+	}
+	const most = 4 << 20 // buffers of the world and of its players grow for a while; 1,000 connections came
+	if live[3] > live[1]+most {
+		t.Errorf("bytes of the heap after each time: %v", live)
+	}
+	t.Log(live)
+}
+
 // No attack leaves this machine.
 func TestOnlyHere(t *testing.T) {
 	for _, target := range []Target{
