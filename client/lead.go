@@ -77,6 +77,9 @@ type Lead struct {
 	synced  bool                    // the server has reported
 	at      clock.Time              // of the newest report
 	age     time.Duration           // since the first report, without pauses
+	shift   estimate.Shift          // notices another path
+	began   time.Duration           // age at which the present path began
+	another bool                    // the path is another, and the lead still that of the path before
 	chosen  time.Duration           // age at the newest choice
 	target  time.Duration           // what commands are to have above the floor
 	learned bool                    // target was chosen from reports
@@ -183,16 +186,48 @@ func (l *Lead) Feedback(at clock.Time, acked clock.Tick, slack time.Duration) {
 	if l.age-l.floorAt > leadFloor {
 		l.floorAt, l.floor[0], l.floor[1] = l.age, l.floor[1], took
 	}
+	before := l.floor[0]
 	l.floor[0], l.floor[1] = min(l.floor[0], took), min(l.floor[1], took)
 	x := took - l.floor[0]
+	if more, another := l.shift.Observe(clock.Time(l.age), took-before); another {
+		l.anotherPath(more)
+		return
+	}
+	if l.another {
+		// While the lead shrinks fast some frames make no command, and those of the next took a
+		// frame longer.
+		x = max(x-l.frame, 0)
+	}
 	l.rises.Observe(clock.Time(l.age), x)
 	if !l.learned {
 		l.target = max(l.target, min(x, estimate.RisesMost))
 	}
-	if l.age >= leadLearns && l.age-l.chosen >= leadEvery {
+	if l.age-l.began >= leadLearns && l.age-l.chosen >= leadEvery {
 		l.choose()
 		l.chosen = l.age
 	}
+}
+
+// FasterPath notes that the server's packets come over another path that is faster: commands then
+// go another way too, though it may take longer to see.
+func (l *Lead) FasterPath() {
+	if l.age-l.began >= leadLearns {
+		l.anotherPath(0)
+	}
+}
+
+// anotherPath forgets what was known of the path, as commands go another way now. The least time
+// that they take is longer than before by more.
+func (l *Lead) anotherPath(more time.Duration) {
+	if more > 0 {
+		l.floor = [2]time.Duration{l.floor[0] + more, l.floor[0] + more}
+		l.target = max(l.target, leadInitial)
+	} else {
+		l.target = min(l.target, leadInitial)
+	}
+	l.rises, l.learned, l.another = estimate.Rises{}, false, true
+	l.began, l.floorAt, l.chosen = l.age, l.age, l.age
+	l.from = l.made + 1 // those under way went both ways
 }
 
 // noteSentAgain notes that a press was sent twice at once.
@@ -242,7 +277,12 @@ func (l *Lead) Move(dt, least time.Duration) time.Duration {
 		l.lead = want
 		return l.lead
 	}
-	l.lead = estimate.InputSlew.Step(l.lead, want, dt)
+	slew := &estimate.InputSlew
+	if l.another {
+		slew = &estimate.InputChange
+		l.another = !l.learned || l.lead > want+leadWorth
+	}
+	l.lead = slew.Step(l.lead, want, dt)
 	return l.lead
 }
 

@@ -118,6 +118,9 @@ func (t *timelines) synchronise(
 	tickTime := expect.Near(h.Time)
 	t.pace(at, h, tickTime, period)
 	t.play.Arrive(at, tickTime, h.NextDue == wire.Quiet || quiet)
+	if t.play.FasterPath() {
+		t.lead.FasterPath()
+	}
 	return period, trip
 }
 

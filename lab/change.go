@@ -13,13 +13,13 @@ import (
 var changeExperiment = &experiment{
 	name: "change",
 	about: "the path becomes another, as from a train to Wi-Fi: how soon playout delay and lead are those of the new " +
-		"one, " +
-		"and the hitches on the way",
+		"one, and the hitches on the way",
 	notes: `The paths of a row follow each other, the first for two minutes, each later one for one. Everything is measured
 at the last change, as the mean of all seeds, with 20 snapshots and 60 packets of commands a second, as in the
 experiments playout and input. <b>delay_steady</b> and <b>lead_steady</b> are the means from the sixtieth second on of
-runs that have the last path alone. <b>delay_after</b> and <b>lead_after</b> are the seconds after which the mean stays
-within 1.2 times of that: below it where it was too long at the change, above a 1.2th of it where it was too short.
+runs that have the last path alone. <b>delay_after</b> and <b>lead_after</b> are the seconds after which the mean is
+within 1.2 times of that for five seconds: below it where it was too long at the change, above a 1.2th of it where
+it was too short.
 <b>delay_2s, delay_5s</b>, <b>delay_30s</b> and the same of the lead are the means of half a second at these times.
 <b>hitches</b> and <b>starved</b> (seconds of ticks without their command) are those of the first ten seconds of a run;
 <b>hitches_steady</b> and <b>starved_steady</b> are what ten seconds have without a change. <b>clock_error</b> is the
@@ -27,18 +27,20 @@ largest error of the clock in any run in the minute after the change, and <b>clo
 the minute before. <b>warp</b> is the mean change of speed in the first ten seconds. Delay and lead are above the
 least time that any packet takes on the path of that moment. --profile A:B, or A:B:C, names other paths.`,
 	takes:    byProfile | byRate | byChange,
-	profiles: changes("ocean:lan", "lan:ocean", "lte-c:wifi", "wifi:lte-c", "wifi:ocean", "lan:ocean:lan", "evdo:fiber"),
+	profiles: changes("ocean:lan", "lan:ocean", "lte-c:wifi", "wifi:lte-c", "wifi:ocean", "lan:ocean:lan",
+		"evdo:fiber"),
 	policies: []string{ours},
 	rates:    []int{20},
 	run:      runChange,
 }
 
 const (
-	firstLeg   = 2 * time.Minute
-	nextLeg    = time.Minute
-	changeNear = 1.2                    // of the steady value
-	changeBin  = 500 * time.Millisecond // of a mean over time
-	changeWay  = 10 * time.Second       // in which hitches are counted
+	firstLeg    = 2 * time.Minute
+	nextLeg     = time.Minute
+	changeNear  = 1.2                    // of the steady value
+	changeBin   = 500 * time.Millisecond // of a mean over time
+	changeStays = 5 * time.Second
+	changeWay   = 10 * time.Second // in which hitches are counted
 )
 
 // changes are profiles whose names say which paths follow each other.
@@ -201,15 +203,18 @@ func changeMean(seeds []uint64, rate int, all []leg, end clock.Time) (sum change
 }
 
 // near returns the seconds after which a trail stays within changeNear of a steady value, on the
-// side that it came from.
+// side that it came from, for changeStays.
 func near(trail []float64, steady float64) float64 {
-	last := 0
+	since := 0
 	for i, x := range trail {
 		if long := trail[0] > steady; long && x > float64(steady*changeNear) || !long && x < steady/changeNear {
-			last = i + 1
+			since = i + 1
+		}
+		if i-since >= int(changeStays/changeBin) {
+			break
 		}
 	}
-	return float64(last) * changeBin.Seconds()
+	return float64(since) * changeBin.Seconds()
 }
 
 func level(trail []float64) (mean float64) {

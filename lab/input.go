@@ -10,6 +10,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/lab/baseline"
 	"meanwhile/netcode/clock"
+	"meanwhile/netcode/estimate"
 	"meanwhile/netsim"
 )
 
@@ -78,11 +79,16 @@ const (
 type ourLead struct {
 	*client.Lead
 	least time.Duration
+	down  estimate.Ages
 }
 
 func (o *ourLead) Exchange(x baseline.Exchange) {
 	if rtt := x.T3.Sub(x.T0) - x.T2.Sub(x.T1); o.least == 0 || rtt < o.least {
 		o.least = rtt
+	}
+	o.down.Arrive(x.T3, x.T2)
+	if more, another := o.down.Another(); another && more == 0 {
+		o.FasterPath()
 	}
 }
 

@@ -480,3 +480,20 @@ func TestReport(t *testing.T) {
 		}
 	}
 }
+
+// A better path is believed within five seconds, and a longer one does not starve the avatar for
+// long.
+func TestPathsThatChange(t *testing.T) {
+	for _, o := range rows(t, "change", "--quick", "--profile", "ocean:lan,lte-c:wifi,lan:ocean") {
+		m := o.Metrics
+		if o.Profile != "lan:ocean" && (m["delay_after_s"] > 5 || m["lead_after_s"] > 5) {
+			t.Errorf("%s: delay after %v s, lead after %v s", o.Profile, m["delay_after_s"], m["lead_after_s"])
+		}
+		if m["starved_s"] > 5 {
+			t.Errorf("%s: starved for %v of the first 10 s", o.Profile, m["starved_s"])
+		}
+		if m["clock_error_ms"] > 10 {
+			t.Errorf("%s: the clock is wrong by %v ms", o.Profile, m["clock_error_ms"])
+		}
+	}
+}

@@ -28,9 +28,13 @@ type Ages struct {
 	known  bool
 	skip   bool // the next peak is announced silence
 
-	floors [floorParts]time.Duration
-	filled [floorParts]bool
-	part   int64
+	floors least
+
+	held    time.Duration // by the sender, the next arrival
+	path    least         // without what the sender held
+	shift   Shift
+	more    time.Duration // by which the least transit rose with the newest arrival
+	another bool          // the newest arrival showed another path
 }
 
 // Arrive records a packet with the given stamp that arrived at now. fresh says that it is newer
@@ -38,7 +42,10 @@ type Ages struct {
 // and x 0, where that age means nothing: for the first packet, and the first after Quiet. A packet
 // that is not newer changes only the floor.
 func (a *Ages) Arrive(now, stamp clock.Time) (x time.Duration, fresh, counts bool) {
-	a.observe(now, now.Sub(stamp))
+	d := now.Sub(stamp)
+	a.look(now, d-a.held)
+	a.held = 0
+	a.floors.observe(now, d)
 	if a.known && stamp <= a.newest {
 		return 0, false, false
 	}
@@ -66,29 +73,64 @@ func (a *Ages) Age(now clock.Time) time.Duration {
 	return now.Sub(a.newest) - a.Floor()
 }
 
-// Floor returns the least arrival - stamp of the last FloorWindow; 0 before the first packet.
-func (a *Ages) Floor() time.Duration {
-	floor, any := time.Duration(0), false
-	for i, ok := range a.filled {
-		if ok && (!any || a.floors[i] < floor) {
-			floor, any = a.floors[i], true
+// Held records how long the sender kept the next packet to arrive after its stamp, where that is
+// known. It is no change of the path.
+func (a *Ages) Held(d time.Duration) { a.held = d }
+
+// Another reports whether the newest arrival showed that packets come over another path, and by how
+// much the floor rose with that.
+func (a *Ages) Another() (more time.Duration, another bool) { return a.more, a.another }
+
+// look finds out whether a packet that was under way for d came over another path.
+func (a *Ages) look(now clock.Time, d time.Duration) {
+	a.more, a.another = 0, false
+	if floor, any := a.path.find(); any {
+		if a.more, a.another = a.shift.Observe(now, d-floor); a.more > 0 {
+			d = floor + a.more
+			floor, _ = a.floors.find()
+			a.path, a.floors = least{}, least{}
+			a.floors.observe(now, floor+a.more)
 		}
 	}
+	a.path.observe(now, d)
+}
+
+// Floor returns the least arrival - stamp of the last FloorWindow; 0 before the first packet.
+func (a *Ages) Floor() time.Duration {
+	floor, _ := a.floors.find()
 	return floor
 }
 
-func (a *Ages) observe(now clock.Time, d time.Duration) {
-	part := max(int64(now)/int64(floorPart), a.part)
-	if !a.known {
-		a.part = part
+// least is the least of some spans of the last FloorWindow.
+type least struct {
+	parts  [floorParts]time.Duration
+	filled [floorParts]bool
+	part   int64
+	begun  bool
+}
+
+// find returns the least; any is false where there is none.
+func (l *least) find() (d time.Duration, any bool) {
+	for i, ok := range l.filled {
+		if ok && (!any || l.parts[i] < d) {
+			d, any = l.parts[i], true
+		}
 	}
-	for range min(part-a.part, floorParts) {
-		a.part++
-		a.filled[a.part%floorParts] = false
+	return d, any
+}
+
+func (l *least) observe(now clock.Time, d time.Duration) {
+	part := max(int64(now)/int64(floorPart), l.part)
+	if !l.begun {
+		l.begun, l.part = true, part
 	}
-	a.part = part
-	if i := a.part % floorParts; !a.filled[i] || d < a.floors[i] {
-		a.floors[i], a.filled[i] = d, true
+	for range min(part-l.part, floorParts) {
+		l.part++
+		l.filled[l.part%floorParts] = false
+	}
+	l.part = part
+	if i := l.part % floorParts; !l.filled[i] || d < l.parts[i] {
+		l.parts[i], l.filled[i] = d, true
 	}
 }
 

@@ -32,6 +32,7 @@ const (
 
 	blocksPerMinute = float64(time.Minute / blockSpan)
 	settled         = 10 // blocks after which the histogram is trusted
+	resettled       = 6  // the same on a faster path
 )
 
 // Config tunes an Estimator. The zero Config is a sound default for snapshots 50 ms apart.
@@ -87,6 +88,8 @@ type Estimator struct {
 	pending int     // hitches since the last value
 	hitches float64 // hitches of the block
 	blocks  uint64
+	settles uint64 // blocks after which the histogram is trusted
+	slower  bool   // than the path before
 }
 
 // New returns an Estimator that has seen nothing.
@@ -123,11 +126,26 @@ func New(cfg Config) (*Estimator, error) {
 
 // reset forgets everything.
 func (e *Estimator) reset() {
-	*e = Estimator{cfg: e.cfg, price: float64(e.cfg.Start)}
+	*e = Estimator{cfg: e.cfg, price: float64(e.cfg.Start), settles: settled}
 	if e.cfg.FixedPrice > 0 {
 		e.price = float64(e.cfg.FixedPrice)
 	}
 	e.target = min(2*e.cfg.Interval+30*time.Millisecond, MaxTarget)
+}
+
+// Another forgets what was learned: values come over another path from now on, whose floor is
+// higher by more, or lower if more is 0. Until the first blocks of values have shown what it needs,
+// the target is the first one, but not longer than before on a faster path. On a slower path it is
+// by more longer, not shorter than before, and grows with each value above it.
+func (e *Estimator) Another(more time.Duration) {
+	before := e.target
+	e.reset()
+	e.typical = e.cfg.Interval
+	if e.slower = more > 0; e.slower {
+		e.target = min(max(e.target+more, before), MaxTarget)
+	} else {
+		e.target, e.settles = min(e.target, before), resettled
+	}
 }
 
 // Observe records one value x, seen at now: how long, above the floor, nothing newer was there.
@@ -168,7 +186,7 @@ func (e *Estimator) close() {
 	if e.worst > 0 { // otherwise the block had outages only
 		e.blocks++
 		e.hist.Add(e.worst)
-		if e.cfg.FixedPrice == 0 && e.blocks > settled { // before, the price did not choose the target
+		if e.cfg.FixedPrice == 0 && e.blocks > e.settles { // before, the price did not choose the target
 			gain := float64(priceGain * (1 + priceHaste*priceHastens/(priceHastens+float64(e.blocks))))
 			step := float64(gain * (e.hitches - e.cfg.Budget/blocksPerMinute))
 			e.price = min(max(float64(e.price*geom.Exp(step)), float64(minPrice)), float64(MaxPrice))
@@ -183,8 +201,10 @@ func (e *Estimator) close() {
 				weigh.Add(need) // the usual case, which is known well
 			}
 		}
-		if e.blocks >= settled {
+		if e.blocks >= e.settles {
 			e.target = min(weigh.Cheapest(float64(e.price*blocksPerMinute)), MaxTarget)
+		} else if e.slower {
+			e.target = min(max(e.target, e.worst), MaxTarget)
 		}
 	}
 	e.worst, e.hitches = 0, 0
@@ -199,8 +219,9 @@ func (e *Estimator) Typical() time.Duration { return e.typical }
 // Price returns the present price of one hitch a minute, in delay.
 func (e *Estimator) Price() time.Duration { return time.Duration(e.price) }
 
-// Settled reports whether enough was seen to base the target on it: five seconds.
-func (e *Estimator) Settled() bool { return e.blocks >= settled }
+// Settled reports whether enough was seen to base the target on it: five seconds, or three after
+// Another on a faster path.
+func (e *Estimator) Settled() bool { return e.blocks >= e.settles }
 
 // buckets is the number of buckets of a histogram.
 const buckets = 64

@@ -47,6 +47,8 @@ const (
 	hurry     = 0.5
 	hurryTime = 100 * time.Millisecond
 	hurryFrom = 10 * time.Millisecond
+	// changedNear: after a change of path the delay moves fast until it is so near to its target.
+	changedNear = 5 * time.Millisecond
 	// resync is the error beyond which the clock jumps instead of running faster.
 	resync = time.Second
 )
@@ -83,6 +85,7 @@ type Clock struct {
 	hitches uint64
 	slow    float64
 	silent  bool
+	another bool // the path is another, and the delay still that of the path before
 	pace    pace
 	catch   catchUp
 }
@@ -142,6 +145,10 @@ func (c *Clock) SetFixed(d time.Duration) error {
 // by the server's clock. quiet says that the server will send nothing more until something changes.
 func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 	x, fresh, counts := c.ages.Arrive(local, stamp)
+	if more, another := c.ages.Another(); another {
+		c.another = true
+		c.est.Another(more)
+	}
 	if !fresh {
 		return
 	}
@@ -163,6 +170,13 @@ func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 	c.stall.End()
 }
 
+// FasterPath reports whether the newest arrival showed that packets come over another path, whose
+// floor is lower.
+func (c *Clock) FasterPath() bool {
+	more, another := c.ages.Another()
+	return another && more == 0
+}
+
 // Paced records what a packet says about the server's own regularity. All spans are by the server's
 // clock; call it before Arrive. late is how much longer than usual the ticks since the packet
 // before took. next is how much longer the ticks until the next packet will take, as far as is
@@ -178,6 +192,7 @@ func (c *Clock) Paced(local clock.Time, late, next, hold time.Duration) {
 		}
 	}
 	p.least[0] = min(p.least[0], hold)
+	c.ages.Held(hold)
 	over := limit(hold - min(p.least[0], p.least[1]))
 	p.late = limit(late) + over
 	c.catch.stood = min(c.catch.stood+max(late, 0), mostBehind) // longer gaps are jumped over anyway
@@ -238,7 +253,12 @@ func (c *Clock) advance(local, newest clock.Time) {
 		return // the server's clock stands far behind: wait for it
 	}
 	last := newest.Add(c.cfg.Extrapolate) // the last instant that can be drawn
-	moved := estimate.PlayoutSlew.Step(have, want, dt) - have
+	slew := &estimate.PlayoutSlew
+	if c.another {
+		slew = &estimate.PlayoutChange
+		c.another = have > want+changedNear || !c.est.Settled()
+	}
+	moved := slew.Step(have, want, dt) - have
 	c.slow = 0
 	if !c.silent {
 		more := c.pace.expect
