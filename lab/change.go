@@ -26,7 +26,7 @@ it was too short.
 largest error of the clock in any run in the minute after the change, and <b>clock_error_steady</b> the largest in
 the minute before. <b>warp</b> is the mean change of speed in the first ten seconds. Delay and lead are above the
 least time that any packet takes on the path of that moment. --profile A:B, or A:B:C, names other paths.`,
-	takes:    byProfile | byRate | byChange,
+	takes: byProfile | byRate | byChange,
 	profiles: changes("ocean:lan", "lan:ocean", "lte-c:wifi", "wifi:lte-c", "wifi:ocean", "lan:ocean:lan",
 		"evdo:fiber"),
 	policies: []string{ours},
