@@ -26,6 +26,18 @@ var games = []struct {
 	rules func() (*game.Rules, error)
 }{{"arena", arena.Game.Rules}, {"kick", kick.Game.Rules}, {"zap", zap.Game.Rules}, {"invasion", invasion.Game.Rules}}
 
+// gametestOf returns a short match without a test.
+func gametestOf(rules *game.Rules, put func(journal.Chunk) bool) (*gametest.Sim, error) {
+	sim, err := gametest.NewSim(rules, 1, server.Config{})
+	if err == nil {
+		err = sim.Record(put)
+	}
+	if err == nil {
+		_, err = sim.Join("ann", netsim.LAN, client.BotFunc(rules.Bot()))
+	}
+	return sim, err
+}
+
 // match returns a match of bots on several networks, one of which joins in the middle.
 func match(t *testing.T, rules *game.Rules, seed uint64, put func(journal.Chunk) bool) *gametest.Sim {
 	t.Helper()
