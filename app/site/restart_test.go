@@ -25,7 +25,11 @@ const serving = "SITE_TEST_SERVES"
 
 func TestMain(m *testing.M) {
 	if state := os.Getenv(serving); state != "" {
-		if err := serveWith(state); err != nil {
+		serve := serveWith
+		if os.Getenv(keeping) != "" {
+			serve = keepWith
+		}
+		if err := serve(state); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

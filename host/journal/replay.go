@@ -220,10 +220,7 @@ func (r *Replay) load() error {
 	}
 	s := r.f.chunks[r.next]
 	r.next++
-	if s.kind == KindCheckpoint {
-		if s.tick == r.Server.Tick() && r.next > 1 {
-			return nil // it is where the replay is
-		}
+	if s.kind == KindCheckpoint { // also where the replay is: after a crash players were suspended in it
 		return r.thaw(s)
 	}
 	p, err := s.payload()
