@@ -374,6 +374,7 @@ func TestRecordsOfABrokenRoom(t *testing.T) {
 		rules, _ := miners(t)
 		store := &shelf{}
 		s := newStage(t, Config{Rules: rules, Store: store})
+		s.away.all = "203.0.113.7:4433"
 		ann := s.enter("ann", "", 1)
 		time.Sleep(time.Second)
 		r := s.room("lobby")
@@ -388,6 +389,9 @@ func TestRecordsOfABrokenRoom(t *testing.T) {
 		again.leave()
 		<-again.left
 		s.end()
+		if len(s.Host.from) != 0 || len(s.seats) != 0 {
+			t.Errorf("counted by address: %v; %d seats", s.Host.from, len(s.seats))
+		}
 		if p := store.purse(t, 1); p.Joins != 2 {
 			t.Errorf("the record is %+v", p)
 		}

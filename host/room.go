@@ -262,6 +262,7 @@ func (r *room) part(p *player, why session.Refusal) {
 		if v := recover(); v != nil {
 			r.log.Error("a player could not be taken out of a world that has ended", "player", p.id, "panic", v)
 			p.peer.Close(reason(why))
+			r.free(p)
 		}
 	}()
 	r.sendAway(p, why)
@@ -534,11 +535,18 @@ func reason(why session.Refusal) string {
 	return why.Text
 }
 
-// remove takes a player out of the world.
-func (r *room) remove(p *player, why string) {
+// free gives up what a player has of the host: its seat, and its place among those of its address.
+func (r *room) free(p *player) {
 	if !p.bot {
 		r.h.rise(p)
 	}
+	r.h.uncount(p.counted)
+	p.counted = netip.Addr{}
+}
+
+// remove takes a player out of the world.
+func (r *room) remove(p *player, why string) {
+	r.free(p)
 	r.n.judged.judge(p, r.srv.Server)
 	r.srv.Disconnect(p.id)
 	delete(r.players, p.id)
@@ -547,7 +555,6 @@ func (r *room) remove(p *player, why string) {
 		r.last.departed = append(r.last.departed, p.profile)
 	}
 	p.in.Close()
-	r.h.uncount(p.counted)
 	r.heart.players(r)
 	r.n.left(p)
 	if p.bot {
