@@ -45,6 +45,7 @@ export class Fields {
   /** @param {Field[]} list */
   constructor(list) {
     this.list = list
+    this.names = new Set(list.map(f => f.name))
     /** Floats of all values together. */
     this.size = 0
     for (const { name, type, length = 0 } of list) {
@@ -114,8 +115,37 @@ export class Fields {
       } else if (PARTS[type]) for (const part of PARTS[type]) put(v?.[part], name)
       else put(type === "enum" && typeof v === "string" ? (names.includes(v) ? names.indexOf(v) : NaN) : v, name, names)
     }
-    return bad
+    return bad || this.stray(object)
   }
+
+  /**
+   * Finds what an object has beyond the fields, such as a name that was mistyped.
+   * @param {Plain} object
+   * @returns {string} a sentence about the first one, or ""
+   */
+  stray(object) {
+    for (const key in object) {
+      if (this.names.has(key) || object[key] === undefined) continue
+      const near = [...this.names].sort((a, b) => distance(key, a) - distance(key, b))[0]
+      return near ? `${key} is no field; the nearest is ${near}` : `${key} is no field; there is none`
+    }
+    return ""
+  }
+}
+
+/**
+ * How many letters have to change to make one word of another.
+ * @param {string} a
+ * @param {string} b
+ */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1))
+    row = next
+  }
+  return row[b.length]
 }
 
 /** The world of one page: objects that stay as long as their entities, filled in anew by each frame. */

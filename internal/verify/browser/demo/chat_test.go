@@ -47,6 +47,13 @@ func TestChatAndVote(t *testing.T) {
 	ann.Press("Escape")
 	ann.WaitFor("document.getElementById('talk').hidden")
 
+	// What is no field is not sent, and named.
+	var refusedField string
+	ann.Eval(`g.send("chat", { txt: "hi" })`, &refusedField)
+	if refusedField != "chat: txt is no field; the nearest is text." {
+		t.Errorf("a line of another field: %q", refusedField)
+	}
+
 	// The rate is the page's to keep: what is too much stays in the line.
 	ann.Eval(`window.sent = Array.from({ length: 10 }, (_, i) => g.send("chat", { text: "flood " + i })), 0`, nil)
 	ann.WaitFor(`sent[0] === "" && sent[9].includes("too often")`)

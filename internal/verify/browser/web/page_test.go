@@ -278,6 +278,8 @@ func TestPage(t *testing.T) {
 	t.Run("mistakes of the page are shown", func(t *testing.T) {
 		p.Eval("g.command = () => ({ aim: 'north' })", nil)
 		p.WaitFor(notice + ` === "g.command: aim is not a number"`)
+		p.Eval("g.command = () => ({ move: { x: 1, y: 0 }, am: 1, fire: undefined, none: undefined })", nil)
+		p.WaitFor(notice + ` === "g.command: am is no field; the nearest is aim"`)
 		p.Eval("g.draw = () => nothing.here()", nil)
 		p.WaitFor(notice + ` === "g.draw: ReferenceError: nothing is not defined"`)
 		p.WaitFor("engine.ticks > 0 && !g.stopped")
