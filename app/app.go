@@ -122,6 +122,9 @@ func run(
 		}
 		defer root.Close()
 		pages = append(pages, root.FS())
+		if !hasPage(root.FS()) {
+			fmt.Fprintf(stderr, "%s: the folder %s has neither index.html nor game.js, so its page stays empty\n", name, web)
+		}
 	}
 	s, err := site.Listen(site.Config{
 		Addr: o.Addr, Door: o.Door, Pages: pages, Authenticate: authenticate(&how),
@@ -150,6 +153,16 @@ func run(
 	return site.Run(ctx, s, program, name, o.Open, stdout, stderr)
 }
 
+// hasPage reports whether a folder has a page, or the script of the page that the library brings.
+func hasPage(tree fs.FS) bool {
+	for _, name := range []string{"index.html", "game.js"} {
+		if info, err := fs.Stat(tree, name); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
 func about(name string) string {
 	return "A game made with Meanwhile. Its rules are checked by \"" + name + " vet ./...\" (docs/VET.md)."
 }
@@ -169,7 +182,8 @@ func client(
 		}
 	}
 	if sourceErr != nil {
-		return nil, fmt.Errorf("%w; put %s.wasm and wasm_exec.js into the folder of --web", sourceErr, name)
+		return nil, fmt.Errorf("%w; start this program in the folder of its source (built with -trimpath it does not know "+
+			"where that is), or put %s.wasm and wasm_exec.js into the folder of --web", sourceErr, name)
 	}
 	p, err := site.Build(ctx, source.Main, name, stderr)
 	var failed *site.BuildError

@@ -51,7 +51,9 @@ func TestSentences(t *testing.T) {
 		{"--web /nonexistent", 2,
 			"zap: the folder of the page cannot be read: open /nonexistent: no such file or directory"},
 		{"--kbit 3", 2, "zap: --kbit 3 is outside [8, 33554]"},
-		{"--bots 5000", 2, "zap: Bots 5000 is outside [0, 1024]"},
+		{"--bots 5000", 2, "zap: --bots 5000 is outside [0, 1024]"},
+		{"--bots -1", 2, "zap: --bots -1 is outside [0, 1024]"},
+		{"--players -1 --bots 0", 2, "zap: --players -1 is outside [1, 16384]"},
 		{"--room A", 2, `zap: room "A": names of rooms are lower-case letters, digits and dashes`},
 	} {
 		var out bytes.Buffer
@@ -114,6 +116,23 @@ func TestPrebuilt(t *testing.T) {
 	if e := <-done; e.code != 0 || !strings.HasPrefix(e.text, "using the zap.wasm beside the page\n"+
 		"Players on this machine get: page, WebTransport, WebSocket.") || strings.Count(e.text, "\n") != 2 {
 		t.Errorf("status %d, %q", e.code, e.text)
+	}
+}
+
+// A folder without a page is named at the start.
+func TestFolderWithoutPage(t *testing.T) {
+	web := t.TempDir()
+	for name, text := range map[string]string{"zap.wasm": "\x00asm", "wasm_exec.js": "//"} {
+		if err := os.WriteFile(filepath.Join(web, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	code, text := start(t, ctx, io.Discard, "--addr", "127.0.0.1:0", "--web", web)
+	want := "zap: the folder " + web + " has neither index.html nor game.js, so its page stays empty\n"
+	if code != 0 || !strings.HasPrefix(text, want) {
+		t.Errorf("status %d, %q; want %q first", code, text, want)
 	}
 }
 

@@ -167,6 +167,8 @@ func main(args []string, stdout io.Writer) error {
 		}
 		_, err := io.WriteString(stdout, text)
 		return err
+	case c.list && c.name != "":
+		return badUsage("--list names all experiments; it needs no %q", c.name)
 	case c.list:
 		return list(stdout)
 	case c.name == "":

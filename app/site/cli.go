@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -41,7 +42,7 @@ func Parse(
 	if err != nil {
 		panic(err) // the struct is wrong, which every test sees
 	}
-	parsed, err = k.Parse(args)
+	parsed, err = k.Parse(bind(args))
 	if helped {
 		return nil, 0, true
 	}
@@ -51,6 +52,27 @@ func Parse(
 	}
 	return parsed, 0, false
 }
+
+// bind binds negative numbers to the flags before them, or they would be taken for flags. What they
+// are wrong for then says so.
+func bind(args []string) []string {
+	var bound []string
+	for i, a := range args {
+		if i > 0 && negative.MatchString(a) && named.MatchString(args[i-1]) {
+			bound[len(bound)-1] += "=" + a
+			continue
+		}
+		bound = append(bound, a)
+	}
+	return bound
+}
+
+var (
+	negative = regexp.MustCompile(`^-[0-9][0-9.]*[a-z]*$`)
+	named    = regexp.MustCompile(`^--[a-z-]+$`)
+	// counted are fields of host.Config that have flags.
+	counted = regexp.MustCompile(`^(Bots|Players|Rooms|Grace|Drain) (-?[0-9])`)
+)
 
 // CheckBudgets checks the flags --kbit and --total, in kbit/s; a total of 0 is no bound.
 func CheckBudgets(kbit, total int) error {
@@ -70,6 +92,7 @@ func Sentence(name string, err error) string {
 	for _, pkg := range []string{"site: ", "host: ", "game: "} {
 		text = strings.TrimPrefix(text, pkg)
 	}
+	text = counted.ReplaceAllStringFunc(text, func(s string) string { return "--" + strings.ToLower(s) })
 	return name + ": " + text
 }
 

@@ -171,6 +171,16 @@ func proxy(text string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
+// Stranger is an origin that no server names and no page has. Whoever checks a server asks with it;
+// nothing is logged then.
+const Stranger = "https://meanwhile-doctor.invalid"
+
+// CheckOrigin returns an error unless a text can be given to --origin.
+func CheckOrigin(text string) error {
+	_, _, err := checkOrigin(text)
+	return err
+}
+
 // checkOrigin returns an origin as browsers write it, and the name of its host, or "" for an IP
 // address.
 func checkOrigin(text string) (origin, host string, err error) {

@@ -118,8 +118,10 @@ func (s *Site) shared(next http.Handler) http.Handler {
 			w.Header().Set("Access-Control-Allow-Origin", "*") // it shows the sentence below
 		case r.URL.Path == "/meanwhile.json":
 			w.Header().Set("Access-Control-Allow-Origin", "*")
-			s.once("a page of another host asked to play here; if it may, start this server with --origin ORIGIN",
-				"origin", origin)
+			if origin != Stranger {
+				s.once("a page of another host asked to play here; if it may, start this server with --origin ORIGIN",
+					"origin", origin)
+			}
 			http.Error(w, fmt.Sprintf("This server lets no pages of %s in. Whoever runs it can allow them with --origin %[1]s.",
 				origin), http.StatusForbidden)
 			return

@@ -81,6 +81,8 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		all = append(all, b.name)
 	}
 	switch {
+	case *list && len(names) > 0:
+		return usageError{fmt.Errorf("bench: --list names all; it needs no %q", names[0])}
 	case *list:
 		for _, b := range benches {
 			fmt.Fprintf(stdout, "%-7s %s\n", b.name, b.about)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"meanwhile/app/site"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -54,6 +55,11 @@ func (e errUnwell) Error() string { return fmt.Sprintf("%d of %d checks failed",
 func (d *doctor) run(ctx context.Context, stdout io.Writer) error {
 	if d.Timeout <= 0 || d.Timeout > mostTimeout {
 		return usageError{fmt.Errorf("--timeout %v is outside (0, %v]", d.Timeout, mostTimeout)}
+	}
+	for _, origin := range d.Origin {
+		if err := site.CheckOrigin(origin); err != nil {
+			return usageError{err}
+		}
 	}
 	d.stdout = stdout
 	address := d.Address
@@ -411,7 +417,7 @@ func (d *doctor) origins(ctx context.Context) bool {
 			d.ok("origin", "pages of %s may play", origin)
 		}
 	}
-	if try("https://meanwhile-doctor.invalid") == nil {
+	if try(site.Stranger) == nil {
 		d.ok("origin", "pages of every host may play (--origin '*')")
 	} else {
 		d.ok("origin", "pages of other hosts may not play")

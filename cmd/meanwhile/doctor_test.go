@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -25,11 +26,16 @@ import (
 // openSite serves the arena with a program that no browser could run.
 func openSite(t *testing.T, d site.Door) *site.Site {
 	t.Helper()
+	return openLogged(t, d, nil)
+}
+
+func openLogged(t *testing.T, d site.Door, log *slog.Logger) *site.Site {
+	t.Helper()
 	program, err := site.NewProgram([]byte("\x00asm"+strings.Repeat("meanwhile ", 100)), nil, []byte("// wasm_exec.js"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := sites.Serve(t, site.Config{Door: d, Host: host.Config{Rules: sites.Rules(t, &arena.Game)}}, program)
+	s, _ := sites.Serve(t, site.Config{Door: d, Host: host.Config{Rules: sites.Rules(t, &arena.Game), Log: log}}, program)
 	return s
 }
 
@@ -71,6 +77,23 @@ func TestDoctorFindsAServerWell(t *testing.T) {
 		if strings.Contains(out, "an answer in") && strings.Contains(out, `: "`) {
 			t.Errorf("the doctor was taken for something else:\n%s", out)
 		}
+	}
+}
+
+// A doctor leaves nothing in the server's log that would alarm whoever runs it, and asks for nothing
+// that the server would refuse.
+func TestDoctorAlarmsNobody(t *testing.T) {
+	a, log := authority.New(t), &sites.Log{}
+	s := openLogged(t, site.Door{}, log.Logger())
+	if out, err := examine(t, a, doctor{Address: s.URL()}); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if strings.Contains(log.String(), "level=WARN") || strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("the server says\n%s", log)
+	}
+	out, err := examine(t, a, doctor{Address: s.URL(), Origin: []string{"foo"}})
+	if !errors.As(err, new(usageError)) || !strings.Contains(err.Error(), `--origin "foo" is not an origin`) || out != "" {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

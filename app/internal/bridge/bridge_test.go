@@ -516,6 +516,10 @@ func TestMeasures(t *testing.T) {
 }
 
 func TestSettingsRefuse(t *testing.T) {
+	known := ""
+	for _, p := range netsim.Profiles() {
+		known += " " + p.Name
+	}
 	p := newWorld(t, &zap.Game).page("ann", nil)
 	for _, c := range []struct {
 		got, want string
@@ -527,7 +531,7 @@ func TestSettingsRefuse(t *testing.T) {
 		{p.Set("away", 2), "away 2 is outside 0 to 1."},
 		{p.SetText("delayMs", "many"), `delayMs "many" is not a number.`},
 		{p.SetText("delayMs", "50"), ""},
-		{p.SetText("profile", "moon"), `There is no network "moon".`},
+		{p.SetText("profile", "moon"), `There is no network "moon". There are:` + known + "."},
 		{p.SetText("profile", "ocean"), ""},
 		{p.Set("lossPct", 100), ""},
 		{p.SetText("profile", ""), ""},

@@ -147,6 +147,9 @@ func (b *Bridge) began(w *session.Welcome) string {
 	case w.Resumed || b.resume == [session.KeySize]byte{}:
 		return ""
 	case [session.RunSize]byte(b.resume[:]) != [session.RunSize]byte(w.Resume[:]):
+		if b.guest != [session.KeySize]byte{} { // it keeps what players gain
+			return "The server has restarted."
+		}
 		return "The server has restarted. You begin anew."
 	}
 	return "Your place was not kept, so you begin anew."

@@ -266,13 +266,15 @@ func TestResumeKey(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		run  byte
-		want string
+		run, guest byte
+		want       string
 	}{
-		{1, "Your place was not kept, so you begin anew."},
-		{9, "The server has restarted. You begin anew."},
+		{1, 0, "Your place was not kept, so you begin anew."},
+		{9, 0, "The server has restarted. You begin anew."},
+		{9, 5, "The server has restarted."}, // it keeps what players gain
 	} {
 		p.Lost()
+		p.guest[0] = c.guest
 		next := first
 		next.Resume = [session.KeySize]byte{c.run, 2, 3, 4, 5}
 		if a := p.Welcome(encoded(t, next), p.now()); a.Note != c.want || a.Refused != "" {

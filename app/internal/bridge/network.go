@@ -52,7 +52,11 @@ func (n *network) update() (refused string) {
 	if n.profile != "" {
 		var err error
 		if p, err = netsim.ByName(n.profile); err != nil {
-			return "There is no network " + strconv.Quote(n.profile) + "."
+			names := ""
+			for _, p := range netsim.Profiles() {
+				names += " " + p.Name
+			}
+			return "There is no network " + strconv.Quote(n.profile) + ". There are:" + names + "."
 		}
 	} else {
 		l := netsim.LinkConfig{Delay: n.delay, Jitter: netsim.Uniform(n.jitter), Loss: netsim.Loss{InGood: n.loss}}
