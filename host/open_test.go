@@ -188,7 +188,10 @@ func TestFloods(t *testing.T) {
 			}
 			<-conn.Done()
 			until(t, "the flood is counted", func() error {
-				if st := o.Stats(); st.Flooded[c.reason] <= before.Flooded[c.reason] {
+				// A flood of datagrams is one of packets too; which is noticed first is a matter of
+				// speed.
+				grew := func(reason string) bool { return o.Stats().Flooded[reason] > before.Flooded[reason] }
+				if st := o.Stats(); !grew(c.reason) && !(c.reason == transport.TooManyDatagrams && grew(transport.TooManyPackets)) {
 					return fmt.Errorf("%s, %s: %v", name, c.reason, st.Flooded)
 				}
 				return nil
