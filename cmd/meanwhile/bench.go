@@ -27,7 +27,11 @@ var benches = []struct{ name, about string }{
 	{"hostile", "what honest players notice of attacks on their server, and what stays of them"},
 	{"judge", "what it costs to judge one shot by what its player saw, among 250 and 1000 candidates"},
 	{"page", "how soon the demo is playable in a browser, how soon a key shows, how large its program is"},
+	{"record", "what recording costs a room of arena with 20 players, and how fast it is replayed"},
 }
+
+// small are the benchmarks that no flag but --quick changes.
+var small = map[string]func(quick bool) ([]lab.Row, error){"judge": bench.Judge, "record": bench.Record}
 
 // runBench runs `meanwhile bench NAME [--json] [--quick]`, or `meanwhile bench --list`.
 func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -102,8 +106,8 @@ func runBench(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		h.seed, h.quick, h.json = c.Seed, *quick, *asJSON
 		return h.run(ctx, stdout)
 	}
-	if names[0] == "judge" {
-		rows, err := bench.Judge(*quick)
+	if run := small[names[0]]; run != nil {
+		rows, err := run(*quick)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
 	"meanwhile/server"
+	"meanwhile/session"
 )
 
 var errNoRoom = errors.New("journal: there was no room for it, as the disk is slow or full")
@@ -36,6 +37,9 @@ type Replay struct {
 	form  *freeze.Form
 	gone  map[server.PlayerID]*engine.Record
 	out   server.Outbox
+	calls calls            // Server, or what records it
+	put   func(Chunk) bool // see Again; nil: nothing is recorded
+	again *Server
 	tuned *Tuning
 	was   Tuning // the recorded settings, where tuned is set
 }
@@ -80,6 +84,39 @@ func NewReplay(rules *game.Rules, f *File) (*Replay, error) {
 	return r, r.fresh()
 }
 
+// calls are the calls of a server that change it.
+type calls interface {
+	Connect(now clock.Time, name string) (server.PlayerID, session.Welcome, error)
+	Disconnect(id server.PlayerID)
+	Suspend(id server.PlayerID, now clock.Time)
+	Resume(id server.PlayerID, now clock.Time, kept bool) (session.Welcome, bool)
+	Receive(id server.PlayerID, arrival clock.Time, data []byte)
+	Dropped(id server.PlayerID, seq wire.Seq)
+	SetLimits(id server.PlayerID, l server.Limits) (server.Limits, bool)
+	SetRecord(id server.PlayerID, rec *engine.Record)
+	SetRoomRecord(rec *engine.Record)
+	SetPeriod(d time.Duration)
+	Begin(now clock.Time)
+	Beat(id server.PlayerID, now clock.Time, size int) bool
+	LeaveAt(now clock.Time)
+	Encode(from, to int, out *server.Outbox)
+	End()
+}
+
+// Again returns a Replay whose calls are recorded again, to measure what that costs. The file has no
+// checkpoint.
+func Again(rules *game.Rules, f *File, put func(Chunk) bool) (*Replay, error) {
+	r, err := NewReplay(rules, f)
+	if err != nil {
+		return nil, err
+	}
+	r.put = put
+	return r, r.fresh()
+}
+
+// Checkpoint makes a checkpoint of what Again records.
+func (r *Replay) Checkpoint() error { return r.again.Checkpoint() }
+
 // WhatIf returns a Replay with other settings. Its ticks differ from what was recorded; that is no
 // Difference.
 func WhatIf(rules *game.Rules, f *File, t Tuning) (*Replay, error) {
@@ -120,6 +157,12 @@ func (r *Replay) tune(l *server.Limits) {
 func (r *Replay) fresh() (err error) {
 	if r.Server, err = server.New(r.rules, r.cfg); err == nil && r.tuned != nil {
 		r.Server.Retune(r.tuned.Budget, r.tuned.Rewind, r.tuned.RewindTotal)
+	}
+	r.calls = r.Server
+	if err == nil && r.put != nil {
+		r.again = Record(r.Server, r.cfg, Header{}, nil, r.put)
+		r.again.begin()
+		r.calls = r.again
 	}
 	r.Notes, r.gone = map[server.PlayerID][]byte{}, map[server.PlayerID]*engine.Record{}
 	return err
@@ -230,7 +273,7 @@ func (r *Replay) load() error {
 
 // entry makes the call of one entry, and reports whether it ended a tick.
 func (r *Replay) entry(t *Tick) (ended bool, err error) {
-	in, srv := &r.in, r.Server
+	in, srv := &r.in, r.calls
 	kind := in.entry()
 	switch kind {
 	case entryConnect:
@@ -257,7 +300,7 @@ func (r *Replay) entry(t *Tick) (ended bool, err error) {
 		if now := in.time(); in.err == nil {
 			t.Time = now
 			srv.Begin(now)
-			t.Tick = srv.Tick()
+			t.Tick = r.Server.Tick()
 		}
 	case entryLeave:
 		if now := in.time(); in.err == nil {
@@ -277,11 +320,11 @@ func (r *Replay) entry(t *Tick) (ended bool, err error) {
 
 // ofPlayer makes the call of an entry that begins with a player.
 func (r *Replay) ofPlayer(kind byte, t *Tick) error {
-	in, srv := &r.in, r.Server
+	in, srv := &r.in, r.calls
 	id := server.PlayerID(in.number())
 	switch kind {
 	case entryDisconnect:
-		if rec := srv.Record(id); rec != nil {
+		if rec := r.Server.Record(id); rec != nil {
 			r.gone[id] = rec
 		}
 		delete(r.Notes, id)
@@ -340,12 +383,12 @@ func (r *Replay) record(id server.PlayerID) error {
 		if rec == nil {
 			rec = r.Server.Record(of)
 		}
-		r.Server.SetRecord(id, rec)
+		r.calls.SetRecord(id, rec)
 		return in.err
 	}
 	rec, err := in.record(r.rules.Saved(false))
 	if err == nil {
-		r.Server.SetRecord(id, rec)
+		r.calls.SetRecord(id, rec)
 	}
 	return err
 }
@@ -373,7 +416,7 @@ func (r *Replay) end(t *Tick, encoded bool, want uint64) error {
 	sum := uint64(0)
 	if encoded {
 		r.out.Reset()
-		srv.Encode(0, srv.Clients(), &r.out)
+		r.calls.Encode(0, srv.Clients(), &r.out)
 		sum = sumOut(&r.out, 0)
 		t.Datagrams = r.out.Len()
 		for i := range r.out.Len() {
@@ -385,7 +428,7 @@ func (r *Replay) end(t *Tick, encoded bool, want uint64) error {
 		r.Differs = &Difference{t.Tick, t.Time, sum, want}
 	}
 	t.Sum = sum
-	srv.End()
+	r.calls.End()
 	t.Faults = srv.Faults()
 	srv.Ends()
 	clear(r.gone)

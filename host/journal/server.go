@@ -37,6 +37,7 @@ type Server struct {
 	header Header
 	put    func(Chunk) bool // nil: nothing is recorded
 	form   *freeze.Form
+	size   int // of the last checkpoint
 	notes  map[server.PlayerID][]byte
 	gone   map[server.PlayerID]*engine.Record // of players who were disconnected since End
 
@@ -84,6 +85,9 @@ func Record(srv *server.Server, cfg server.Config, h Header, notes map[server.Pl
 	s := &Server{Server: srv, header: h, put: put, notes: map[server.PlayerID][]byte{},
 		gone: map[server.PlayerID]*engine.Record{}, ended: srv.Tick()}
 	maps.Copy(s.notes, notes)
+	if put != nil {
+		s.form, _ = formOf(srv) // now and not in a tick; freeze reports what is wrong
+	}
 	return s
 }
 
@@ -140,13 +144,14 @@ func (s *Server) freeze() (Chunk, error) {
 			return Chunk{}, err
 		}
 	}
-	var w scribe
+	w := scribe{b: make([]byte, 0, s.size+s.size/8)}
 	w.number(uint64(len(s.notes)))
 	for _, id := range slices.Sorted(maps.Keys(s.notes)) {
 		w.number(uint64(id))
 		w.bytes(s.notes[id])
 	}
 	b, err := s.form.Freeze(w.b, s.Server)
+	s.size = len(b)
 	return Chunk{Kind: KindCheckpoint, tick: s.ended, time: s.Now(), Payload: b}, err
 }
 

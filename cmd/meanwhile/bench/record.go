@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"runtime"
+	"slices"
+	"time"
+
+	"meanwhile/client"
+	"meanwhile/examples/arena"
+	"meanwhile/game"
+	"meanwhile/gametest"
+	"meanwhile/host/journal"
+	"meanwhile/lab"
+	"meanwhile/netsim"
+	"meanwhile/server"
+)
+
+// recordPlayers are the players of Record, on Wi-Fi.
+const recordPlayers = 20
+
+// Record measures what recording costs a room, on its loop and beside it, how long a checkpoint
+// takes, and how fast the room is replayed. It records half a minute of a match, and replays that in
+// turns without recording and recorded again: both make the same calls of the world.
+func Record(quick bool) ([]lab.Row, error) {
+	runtime.LockOSThread() // for threadTime
+	defer runtime.UnlockOSThread()
+	rules, err := arena.Game.Rules()
+	if err != nil {
+		return nil, err
+	}
+	span, turns := 29*time.Second, 9 // before the first checkpoint
+	if quick {
+		span, turns = 6*time.Second, 3
+	}
+	b, packing, err := recordMatch(rules, span)
+	if err != nil {
+		return nil, err
+	}
+	f, err := journal.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	var plain, again, checkpoints []float64
+	size := 0
+	put := func(c journal.Chunk) bool {
+		if c.Kind == journal.KindCheckpoint {
+			size = len(c.Payload)
+		}
+		return true
+	}
+	for range turns {
+		r, err := journal.NewReplay(rules, f)
+		if err != nil {
+			return nil, err
+		}
+		took, err := steps(r)
+		if err != nil {
+			return nil, err
+		}
+		plain = append(plain, took.Seconds())
+		if r, err = journal.Again(rules, f, put); err != nil {
+			return nil, err
+		}
+		if took, err = steps(r); err != nil {
+			return nil, err
+		}
+		again = append(again, took.Seconds())
+		for range 5 {
+			began := threadTime()
+			if err := r.Checkpoint(); err != nil {
+				return nil, err
+			}
+			checkpoints = append(checkpoints, ms(threadTime()-began))
+		}
+	}
+	slices.Sort(checkpoints)
+	least, recorded := slices.Min(plain), slices.Min(again)
+	ticks := span.Seconds() * float64(rules.Rate)
+	return []lab.Row{{Experiment: "record", Policy: "meanwhile",
+		Params: lab.Values{{Name: "game", V: "arena"}, {Name: "players", V: recordPlayers}},
+		Metrics: lab.Values{{Name: "tick_us", V: least / ticks * 1e6},
+			{Name: "record_share", V: (recorded - least) / least},
+			{Name: "pack_us", V: packing.Seconds() / ticks * 1e6},
+			{Name: "checkpoint_p50_ms", V: Median(checkpoints)},
+			{Name: "checkpoint_max_ms", V: checkpoints[len(checkpoints)-1]},
+			{Name: "checkpoint_kb", V: float64(size) / 1000},
+			{Name: "log_kb_per_s", V: float64(len(b)) / 1000 / span.Seconds()},
+			{Name: "replay_x", V: span.Seconds() / least}}}}, nil
+}
+
+// recordMatch plays a match and returns its journal, and how long it took to compress it.
+func recordMatch(rules *game.Rules, span time.Duration) (b []byte, packing time.Duration, err error) {
+	sim, err := gametest.NewSim(rules, 1, server.Config{})
+	if err != nil {
+		return nil, 0, err
+	}
+	var failed error
+	err = sim.Record(func(c journal.Chunk) bool {
+		began := threadTime()
+		packed, err := c.Append(nil)
+		packing += threadTime() - began
+		failed = errors.Join(failed, err)
+		b = append(b, packed...)
+		return true
+	})
+	for range recordPlayers {
+		if err == nil {
+			_, err = sim.Join("bot", netsim.HotelWiFi, client.BotFunc(rules.Bot()))
+		}
+	}
+	if err == nil {
+		sim.Run(span)
+		err = errors.Join(failed, sim.Diverged())
+	}
+	return bytes.Clone(b), packing, err
+}
+
+// steps replays to the end.
+func steps(r *journal.Replay) (time.Duration, error) {
+	runtime.GC()
+	began := threadTime()
+	for {
+		_, err := r.Step()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	took := threadTime() - began
+	if r.Differs != nil {
+		return 0, r.Differs
+	}
+	return took, nil
+}
