@@ -55,7 +55,7 @@ var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExpe
 	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
 	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment,
 	articleExperiment, floorsExperiment,
-	groupsExperiment, liesExperiment}
+	groupsExperiment, liesExperiment, cheatsExperiment, wallsExperiment}
 
 // run is one run of an experiment.
 type run struct {

@@ -53,6 +53,16 @@ func alwaysLimits() []limit {
 		most("lies", "lan", "clamped", 0.001).with(told("honest")),
 		most("lies", "fiber", "clamped", 0.001).with(told("honest")),
 
+		// No way to send commands moves further than time allows, and what the rules hide is in no
+		// packet.
+		most("cheats", "", "gained_ticks_per_min", 9), // of 3600
+		most("cheats", "", "jump_cm", 0.1).with(Values{{"commands", "timed"}}),
+		most("cheats", "", "jump_cm", 390).with(Values{{"commands", "queued"}}),
+		most("cheats", "lan", "rewritten_per_min", 0),
+		most("cheats", "", "untouchable_ms", 0),
+		most("walls", "", "hidden_states", 0),
+		most("walls", "", "hidden_names", 0),
+
 		// What a player's own hands do shows at once, on every path, and is right by itself.
 		most("predict", "", "clean_mispredictions", 0),
 		most("predict", "", "spawn_latency_ms", 34), // a tick and a frame
@@ -79,7 +89,8 @@ func alwaysLimits() []limit {
 		most("budget", "", "held_30m_cm", 600).with(inCrowd("hot", 13_000)),
 		least("budget", "", "known_share", 0.6).with(inCrowd("hot", 13_000)),
 
-		// A hang costs no more than itself. On a cell, what starves then starves without a hang too.
+		// A hang costs no more than itself. On a cell, what starves then starves without a hang
+		// too.
 		most("hang", "fiber", "starved_per_min", 8),
 		most("hang", "fiber", "deaf_ms", 300),
 		most("hang", "fiber", "normal_after_ms", 1500),

@@ -28,6 +28,8 @@ var (
 // pageTables make a table, its head first, from the rows of the command that its comment names. A
 // cell "=" is taken from the page: the command does not print it.
 var pageTables = map[string]func(rows []Row) [][]string{
+	"cheats/lan":        func(rows []Row) [][]string { return cheatsTable(rows, "lan") },
+	"cheats/ocean":      func(rows []Row) [][]string { return cheatsTable(rows, "ocean") },
 	"clock/p99":         clockErrors,
 	"clock/ours":        clockOurs,
 	"clock/converged":   clockConverged,
@@ -40,6 +42,7 @@ var pageTables = map[string]func(rows []Row) [][]string{
 	"outage":            outageTable,
 	"smoothing/steps":   smoothingSteps,
 	"smoothing/changes": smoothingChanges,
+	"walls":             wallsTable,
 	"ticks/60":          func(rows []Row) [][]string { return ticksTable(rows, 60) },
 	"ticks/20":          func(rows []Row) [][]string { return ticksTable(rows, 20) },
 }
@@ -417,6 +420,38 @@ func smoothingChanges(rows []Row) [][]string {
 				r.cell("", "%.2f", "fastest_share"), r.cell("", "%.2f", "jerk_share"),
 				r.cell("", "%.0f ms", "settled_ms")})
 		}
+	}
+	return all
+}
+
+func cheatsTable(rows []Row, profile string) [][]string {
+	all := [][]string{
+		{"cheat", "ms", "timed: ticks gained", "jump", "seen jump", "queued: ticks gained", "jump", "seen jump",
+			"rewritten"},
+	}
+	for i := range cheats {
+		for _, size := range cheats[i].sizes {
+			cells := []string{cheats[i].name, fmt.Sprint(int(size / lieUnit))}
+			rewritten := ""
+			for _, commands := range []string{"timed", "queued"} {
+				r := find(rows, profile, ours, Value{"cheat", cheats[i].name}, Value{"size_ms", int(size / lieUnit)},
+					Value{"commands", commands})
+				cells = append(cells, r.cell("", "%.0f", "gained_ticks_per_min"), r.cell("", "%.0f cm", "jump_cm"),
+					r.cell("", "%.0f cm", "seen_jump_cm"))
+				rewritten = strings.TrimPrefix(rewritten+", "+r.cell("", "%.0f", "rewritten_per_min"), ", ")
+			}
+			all = append(all, append(cells, rewritten))
+		}
+	}
+	return all
+}
+
+func wallsTable(rows []Row) [][]string {
+	all := [][]string{{"path", "hidden", "states received", "of hidden ones", "handles received", "of hidden ones"}}
+	for _, p := range wallsExperiment.profiles {
+		r := find(rows, p.Name, ours)
+		all = append(all, []string{p.Name, r.cell("", "%.3f", "hidden_share"), r.cell("", "%.0f", "states"),
+			r.cell("", "%.0f", "hidden_states"), r.cell("", "%.0f", "names"), r.cell("", "%.0f", "hidden_names")})
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"meanwhile/game"
 	"meanwhile/internal/engine"
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/reliable"
@@ -84,10 +85,10 @@ func (p *player) namesKnown(e *engine.Emitted, out *Outbox) []int64 {
 func (p *player) knows(id uint32) bool {
 	i, alive := p.s.hist.Find(id)
 	if !alive {
-		return p.down.view.Saw(id)
+		return p.allowsActor(game.ID(id)) && p.down.view.Saw(id)
 	}
 	e := p.s.hist.At(i)
-	return p.down.view.Has(i) || e.Spawned == p.s.tick && p.allows(i) && p.sight.reaches(e.X, e.Y)
+	return p.allows(i) && (p.down.view.Has(i) || e.Spawned == p.s.tick && p.sight.reaches(e.X, e.Y))
 }
 
 // witnesses reports whether the player may learn of an event, and of its actor's ID. It learns of
