@@ -97,3 +97,60 @@ func TestSchoolComesBack(t *testing.T) {
 		}
 	})
 }
+
+// A player whose session is no more asks for a token then, and joins anew.
+func TestTokenWhereTheSessionIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer, login := newLogin(t)
+		s := newStage(t, Config{Login: login})
+		defer s.end()
+		asked := make(chan bool, 9)
+		var open atomic.Bool
+		open.Store(true)
+		var conn atomic.Pointer[transport.Conn]
+		dial := func(context.Context) (transport.Conn, error) {
+			if !open.Load() {
+				return nil, errors.New("no way")
+			}
+			c, err := s.l.Dial()
+			conn.Store(&c)
+			return c, err
+		}
+		first, err := dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		resumed := make(chan bool, 9)
+		p, err := headless.Join(t.Context(), first, headless.Config{Rules: s.cfg.Rules, Clock: s.Clock(), Dial: dial,
+			OnReturn: func(w session.Welcome, _ bool) { resumed <- w.Resumed },
+			Token: func(context.Context) ([]byte, error) {
+				asked <- true
+				return issue(t, issuer, token.Grant{Player: 7}), nil
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() { left <- p.Run(ctx) }()
+		for _, c := range []struct {
+			away    time.Duration
+			resumed bool
+			asked   int
+		}{{time.Second, true, 1}, {reloadFor + 5*time.Second, false, 2}} {
+			time.Sleep(5 * time.Second)
+			open.Store(false)
+			(*conn.Load()).Close("")
+			time.Sleep(c.away)
+			open.Store(true)
+			if got := <-resumed; got != c.resumed || len(asked) != c.asked {
+				t.Errorf("away for %v: resumed %v, %d tokens were asked for; want %v and %d", c.away, got, len(asked),
+					c.resumed, c.asked)
+			}
+		}
+		leave()
+		if err := <-left; err != nil {
+			t.Error(err)
+		}
+	})
+}
