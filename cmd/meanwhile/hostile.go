@@ -52,9 +52,9 @@ type hostileBench struct {
 const (
 	// maxHostile bounds one attack, in seconds.
 	maxHostile = 600
-	// mostLeft is by how many MB the heap may grow from before an attack until after it: buffers of
-	// the world grow for a while, too.
-	mostLeft = 6
+	// mostLeft is by how many MB the heap may grow from before an attack until after it: a room
+	// keeps the buffers of its fullest hour.
+	mostLeft = 16
 )
 
 func (h *hostileBench) run(ctx context.Context, stdout io.Writer) error {
@@ -131,7 +131,9 @@ type victim struct {
 	url     string
 	metrics *url.URL
 	errs    bytes.Buffer
-	log     io.Reader // where nobody reads it; nil: into errs
+	// log is the end of a pipe that nobody reads, logged the other end; nil: the log goes to errs.
+	log, logged *os.File
+	full        sync.WaitGroup
 }
 
 // startVictim starts meanwhile serve arena, as one does behind a reverse proxy of this machine.
@@ -156,10 +158,12 @@ func startVictim(ctx context.Context, bots int, unreadLog bool) (*victim, error)
 		return nil, err
 	}
 	if v.cmd.Stderr = &v.errs; unreadLog {
-		v.cmd.Args, v.cmd.Stderr = append(v.cmd.Args, "--verbose"), nil
-		if v.log, err = v.cmd.StderrPipe(); err != nil {
+		r, w, err := os.Pipe()
+		if err != nil {
 			return nil, err
 		}
+		v.cmd.Args, v.cmd.Stderr = append(v.cmd.Args, "--verbose"), w
+		v.log, v.logged = r, w
 	}
 	if err := v.cmd.Start(); err != nil {
 		return nil, err
@@ -177,12 +181,24 @@ func startVictim(ctx context.Context, bots int, unreadLog bool) (*victim, error)
 		v.stop()
 		return nil, fmt.Errorf("the server did not start: %s", v.errs.String())
 	}
+	if v.log != nil {
+		v.full.Go(func() { // until the pipe is full, and so stays, or stop closes it
+			for err := error(nil); err == nil; {
+				_, err = v.logged.WriteString(strings.Repeat("log\n", 1000))
+			}
+		})
+	}
 	return v, nil
 }
 
 func (v *victim) stop() {
 	_ = v.cmd.Process.Signal(syscall.SIGTERM)
 	_ = v.cmd.Wait()
+	if v.log != nil {
+		_ = v.log.Close()
+		_ = v.logged.Close()
+		v.full.Wait()
+	}
 }
 
 // collect lets the server collect its garbage, and reads its figures.
@@ -259,7 +275,8 @@ type town struct {
 	target   *hostile.Target
 	regulars []*regular
 	proxy    *hostile.Proxy
-	strange  int // newcomers so far
+	strange  int  // newcomers so far
+	away     bool // they all come from addresses of their own
 }
 
 // stats returns what the honest players know of themselves.
@@ -276,7 +293,7 @@ func (w *town) newcomer(ctx context.Context, n int) bool {
 	ctx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
 	target, over := *w.target, "quic"
-	if n%2 == 1 {
+	if n%2 == 1 || w.away {
 		target.Page, over = w.proxy.From(fmt.Sprintf("198.51.100.%d", n%250+1)), "websocket"
 	}
 	conn, err := target.Dial(ctx, over)
@@ -531,7 +548,9 @@ func (b *battle) fight(ctx context.Context, w *town, calm map[string]float64, se
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	w.away = b.attack.Away
 	b.during, err = w.watch(ctx, b.span)
+	w.away = false
 	if e := cmd.Wait(); e != nil && err == nil {
 		err = fmt.Errorf("%s over %s: %w: %s", b.attack.Name, b.over, e, errs.String())
 	}

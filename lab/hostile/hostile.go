@@ -78,6 +78,9 @@ type Attack struct {
 	// Ends is why the server ends the attack's clients, as they or its counters say; "" where it
 	// bears or answers them.
 	Ends string
+	// Away says that what counts is whom places come from, so that newcomers must come from
+	// addresses of their own, by a Proxy.
+	Away bool
 	rate int // steps a second, of all clients together
 	act  func(r *raid)
 }
@@ -120,7 +123,7 @@ func (a *Attack) Run(ctx context.Context, t *Target, over string, seed uint64, m
 	ctx, stop := context.WithTimeout(ctx, most.For)
 	defer stop()
 	r := &raid{Target: t, ctx: ctx, stop: stop, over: over, seed: seed, most: most, rate: a.rate, named: a.Ends,
-		began: time.Now(), ends: map[string]int{}}
+		ends: map[string]int{}}
 	a.act(r)
 	r.wg.Wait()
 	return Result{Steps: int(r.steps.Load()), Ends: r.ends, Sent: r.sent.Load(), Got: r.got.Load()}, nil
@@ -135,7 +138,8 @@ type raid struct {
 	seed  uint64
 	most  Bounds
 	rate  int
-	began time.Time
+	first sync.Once
+	began time.Time // of the first turn
 	wg    sync.WaitGroup
 
 	turns, steps, sent, got atomic.Int64
@@ -175,6 +179,7 @@ func wait(ctx context.Context, d time.Duration) {
 // turn waits until the raid's rate allows a further step, counts it, and reports whether the raid
 // goes on.
 func (r *raid) turn() bool {
+	r.first.Do(func() { r.began = time.Now() })
 	due := r.began.Add(time.Duration(r.turns.Add(1)) * time.Second / time.Duration(r.rate))
 	if ahead := time.Until(due); ahead > 0 {
 		wait(r.ctx, ahead)

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -281,6 +284,40 @@ func TestOnlyHere(t *testing.T) {
 				t.Errorf("%s of %v: %v", a.Name, target, err)
 			}
 		}
+	}
+}
+
+// docs/security.md names tests that there are, and every attack.
+func TestSecurityPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests bytes.Buffer // all of them
+	err = filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		tests.Write(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllSubmatch(page, -1)
+	for _, name := range names {
+		if !bytes.Contains(tests.Bytes(), fmt.Appendf(nil, "\nfunc %s(t *testing.T)", name[1])) {
+			t.Errorf("there is no %s", name[1])
+		}
+	}
+	for _, a := range Attacks {
+		if !regexp.MustCompile(`\(\*[^)]*\b` + a.Name + `\b[^)]*\*\)`).Match(page) {
+			t.Errorf("the page says nothing of *%s*", a.Name)
+		}
+	}
+	if len(names) < 30 {
+		t.Errorf("only %d names were found", len(names))
 	}
 }
 

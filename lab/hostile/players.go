@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 
 	"meanwhile/headless"
 	"meanwhile/netcode/wire"
@@ -207,6 +208,10 @@ func (r *raid) play(conn transport.Conn, dial func(context.Context) (transport.C
 		Dial: dial})
 }
 
+// known is for how long a player must be in to be waited for when its connection is lost: three
+// seconds, and some for the way.
+const known = 3500 * time.Millisecond
+
 // goAndCome loses connections, and resumes over others.
 func goAndCome(r *raid) {
 	r.again(4, func(*rand.Rand) error {
@@ -222,6 +227,7 @@ func goAndCome(r *raid) {
 		var cutting sync.WaitGroup
 		ctx, stop := context.WithCancel(r.ctx)
 		cutting.Go(func() {
+			wait(ctx, known)
 			for ctx.Err() == nil && r.turn() {
 				p.Conn().Close("")
 			}
