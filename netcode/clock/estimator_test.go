@@ -285,6 +285,26 @@ func TestOutputIsMonotone(t *testing.T) {
 	})
 }
 
+// A local clock that is set back does not stop the output, also if the packet that shows it has no
+// echo, so that nothing is known of the remote clock for a moment.
+func TestOutputRunsOnWithoutEstimate(t *testing.T) {
+	var e clock.Estimator
+	out := clock.NewOutput(&e)
+	for at := clock.Time(0); at <= 20e9; at += 1e8 {
+		e.Exchange(at, at+1e9+5e6, at+1e9+5e6, at+10e6)
+		out.Now(at + 10e6)
+	}
+	was, back := out.Now(20.1e9), clock.Time(3e9)
+	e.OneWay(20.11e9+1e9, back) // the clock was set back by 17 s
+	if _, ok := e.Offset(); ok {
+		t.Fatal("the estimate is still known: the test tests nothing")
+	}
+	out.Step(back)
+	if now := out.Now(back + 1e9); now < was+0.99e9 || now > was+1.01e9 {
+		t.Errorf("a second later the output shows %v more", now.Sub(was))
+	}
+}
+
 func TestOutputSlews(t *testing.T) {
 	var e clock.Estimator
 	out := clock.NewOutput(&e)

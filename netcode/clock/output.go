@@ -90,12 +90,18 @@ func (o *Output) Error() time.Duration { return o.err }
 // clock back, or the local clock jumped. Step resolves that.
 func (o *Output) Behind() bool { return o.err < -StepLimit }
 
-// Step takes the estimate at once, in either direction. Without an estimate it does nothing.
+// Step takes the estimate at once, in either direction. Without an estimate the clock runs on from
+// where it stands, with local as the present: a local clock that was set back must not stop it.
 func (o *Output) Step(local Time) {
-	if target, _, ok := o.src.At(local); ok {
-		o.running, o.local, o.out, o.err = true, local, target, 0
-		o.begun = min(o.begun, local)
+	target, _, ok := o.src.At(local)
+	switch {
+	case ok:
+		o.running, o.out = true, target
+	case !o.running:
+		return
 	}
+	o.local, o.err = local, 0
+	o.begun = min(o.begun, local)
 }
 
 // perBillion returns d*ppb/1e9 without overflow for |ppb| <= 1e9.
