@@ -43,7 +43,7 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	}
 	st, _ := p.sim.Server.Stats(p.ID)
 	eng, me := p.sim.Server.Engine(), p.Client.Me()
-	starved := st.LastStarved > confirmedAt
+	starved := st.LastStarved > confirmedAt || p.away.resumed > confirmedAt
 	touched := eng.LastExternalChange(me) > confirmedAt || eng.LastSideEffect(me) > confirmedAt ||
 		p.Client.LastSideEffect() > base || eng.LastStepChange(me) > confirmedAt && p.hasCompany()
 	q.confirmed++
@@ -72,7 +72,7 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 // others can push this one, or what pushes it.
 func (p *Player) hasCompany() bool {
 	for _, o := range p.sim.players {
-		if me := o.Client.Me(); o != p && me != 0 && p.Client.Store().Find(uint32(me)) != nil {
+		if me := o.Me(); o != p && me != 0 && p.Client.Store().Find(uint32(me)) != nil {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 	"meanwhile/server"
+	"meanwhile/session"
 )
 
 // Player is one simulated player.
@@ -30,6 +31,9 @@ type Player struct {
 	// nil. client.Heard and client.Answered read it; client.Say and client.Ask send with
 	// Player.Client. The word is valid during the call.
 	OnWord func(w *client.Word)
+	// OnSend is called for each datagram that the player's client (up) or the server sends, before
+	// the path has it. It may change it, and returns false to drop it. It may be nil.
+	OnSend func(up bool, datagram []byte) bool
 
 	sim    *Sim
 	bot    client.BotFunc // nil: commands nothing
@@ -45,6 +49,7 @@ type Player struct {
 	frames uint64
 	vals   []float64 // scratch of Draw
 	q      quality
+	away   absence
 
 	teleports uint64 // of the avatar, drawn by the end of the last frame
 }
@@ -75,7 +80,8 @@ func (s *Sim) Join(name string, profile netsim.Profile, bot client.BotFunc) (*Pl
 	s.Loop.After(0, p.connect)
 	if !s.started {
 		s.started = true
-		s.Loop.Every(s.Loop.Now().Add(s.Server.Period()), s.Server.Period(), s.tick)
+		s.beat.pacer.Step, s.beat.announced = s.Server.Period(), s.Server.Period()
+		s.Loop.After(s.Server.Period(), s.tick)
 	}
 	return p, nil
 }
@@ -114,18 +120,39 @@ func (p *Player) connect() {
 	trip, _ := p.down.Send(s.Loop.Now(), 100) // delayed like any packet; the reliable stream repeats a lost one
 	at := max(trip[0], s.Loop.Now().Add(20*time.Millisecond))
 	s.Loop.At(at, func() {
-		cfg := s.Client
-		cfg.Report = s.noteMistake
-		c, err := client.New(s.Rules, w, p.local(s.Loop.Now()), cfg)
-		if err != nil {
-			s.faults = append(s.faults, err)
-			return
+		p.begin(w)
+		if p.Client != nil {
+			s.Loop.Every(s.Loop.Now().Add(time.Duration(p.rng.IntN(int(frame)))), frame, p.frame)
 		}
-		p.Client = c
-		c.Store().Applied = p.compareState
-		c.OnConfirm = p.confirmed
-		s.Loop.Every(s.Loop.Now().Add(time.Duration(p.rng.IntN(int(frame)))), frame, p.frame)
 	})
+}
+
+// begin gives the player a client that knows nothing yet.
+func (p *Player) begin(w session.Welcome) {
+	s := p.sim
+	cfg := s.Client
+	cfg.Report = s.noteMistake
+	c, err := client.New(s.Rules, w, p.local(s.Loop.Now()), cfg)
+	if err != nil {
+		s.faults = append(s.faults, err)
+		return
+	}
+	p.Client = c
+	c.Store().Applied = p.compareState
+	c.OnConfirm = p.confirmed
+}
+
+// send passes a datagram to one direction of the player's path.
+func (p *Player) send(pipe *netsim.Pipe, now clock.Time, data []byte) {
+	p.sim.mix(data)
+	if now < p.cut || p.away.cable && !p.away.greeted {
+		return
+	}
+	if p.OnSend != nil && !p.OnSend(pipe == p.up, data) {
+		return
+	}
+	pipe.Push(now, data)
+	p.deliver(pipe)
 }
 
 // deliver hands over what a pipe carries, as it arrives. Call it after each push.
@@ -140,16 +167,23 @@ func (p *Player) deliver(pipe *netsim.Pipe) {
 			return
 		}
 		data = slices.Clone(data)
-		p.sim.Loop.At(hung, func() { p.receive(pipe, hung, data) })
+		visit := p.away.visit
+		p.sim.Loop.At(hung, func() {
+			if p.away.visit == visit { // or that connection has ended
+				p.receive(pipe, hung, data)
+			}
+		})
 	})
 }
 
 // receive hands over a datagram of a pipe that is read at a server time.
 func (p *Player) receive(pipe *netsim.Pipe, at clock.Time, data []byte) {
 	switch {
+	case pipe == p.up && p.sim.beat.running:
+		p.away.inbox.Put(data, at)
 	case pipe == p.up:
 		p.sim.calls.Receive(p.ID, at, data)
-	case p.Client != nil:
+	case p.Client != nil && !p.away.cable:
 		p.Client.Receive(p.local(at), data)
 	}
 }
@@ -158,7 +192,10 @@ func (p *Player) receive(pipe *netsim.Pipe, at clock.Time, data []byte) {
 func (p *Player) frame() bool {
 	s := p.sim
 	now := s.Loop.Now()
-	if now < p.hung {
+	if p.away.left {
+		return false
+	}
+	if now < p.hung || now < p.away.frozen {
 		return true
 	}
 	local := p.local(now)
@@ -204,12 +241,12 @@ func (p *Player) frame() bool {
 	if s.measuring() {
 		p.look(p.frames%6 == 0)
 	}
-	for b := c.Encode(local); b != nil; b = c.Encode(local) {
-		s.mix(b)
-		if now >= p.cut {
-			p.up.Push(now, b)
-			p.deliver(p.up)
+	for !p.away.cable {
+		b := c.Encode(local)
+		if b == nil {
+			break
 		}
+		p.send(p.up, now, b)
 	}
 	if p.OnFrame != nil {
 		p.OnFrame()

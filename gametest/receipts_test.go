@@ -87,7 +87,8 @@ func duel(t *testing.T, cfg server.Config, shotgun bool) (sum tally) {
 // seeds: B15 B17
 func TestReceiptsAcrossAnOcean(t *testing.T) {
 	sum := duel(t, server.Config{}, false)
-	if all := sum.Agreed + sum.Disagreed; all < 200 || float64(sum.Disagreed) > 0.03*float64(all) {
+	// Over eight seeds 2 % disagree, of 250 shots of one between 1 and 4 %.
+	if all := sum.Agreed + sum.Disagreed; all < 200 || float64(sum.Disagreed) > 0.05*float64(all) {
 		t.Errorf("%d shots agreed, %d did not", sum.Agreed, sum.Disagreed)
 	}
 	if sum.got < 50 || sum.off > sum.got/50 || sum.incomplete > sum.got/10 || sum.reasons[rewind.Exact] < sum.got*9/10 {
@@ -122,7 +123,8 @@ func TestReceiptsAcrossAnOcean(t *testing.T) {
 // A shot that hits several has a receipt of each, on both sides.
 func TestReceiptsOfShotguns(t *testing.T) {
 	sum := duel(t, server.Config{}, true)
-	if all := sum.Agreed + sum.Disagreed; all < 200 || float64(sum.Disagreed) > 0.03*float64(all) {
+	// Over eight seeds 2 % disagree, of 250 shots of one between 1 and 4 %.
+	if all := sum.Agreed + sum.Disagreed; all < 200 || float64(sum.Disagreed) > 0.05*float64(all) {
 		t.Errorf("%d shots agreed, %d did not", sum.Agreed, sum.Disagreed)
 	}
 	if all := sum.Agreed + sum.Disagreed; sum.got < 3*int(all) || sum.off > sum.got/50 || sum.incomplete > sum.got/10 {

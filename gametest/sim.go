@@ -21,6 +21,8 @@ type Sim struct {
 	Server  *server.Server
 	Workers int           // how many goroutines encode for clients at the same time; 0 means 1
 	Client  client.Config // of players who join from now on
+	// OnTick is called at the end of each tick. It may be nil.
+	OnTick func()
 
 	calls   calls // Server, or what records it
 	journal *journal.Server
@@ -31,6 +33,7 @@ type Sim struct {
 	outs    []server.Outbox // one for each worker
 	hash    uint64          // of every byte sent
 	started bool
+	beat    beat
 	measure clock.Time // when measuring began; 0: not yet
 	hung    clock.Time // until when the server's process stands still, see Hang
 	faults  []error    // of the server, of clients, and of rules
@@ -49,6 +52,12 @@ type calls interface {
 	Begin(now clock.Time)
 	Encode(from, to int, out *server.Outbox)
 	End()
+	SetPeriod(d time.Duration)
+	LeaveAt(now clock.Time)
+	Beat(id server.PlayerID, now clock.Time, size int) bool
+	Suspend(id server.PlayerID, now clock.Time)
+	Resume(id server.PlayerID, now clock.Time, kept bool) (session.Welcome, bool)
+	Disconnect(id server.PlayerID)
 }
 
 // NewSim returns a match without players. cfg.Seed and cfg.Secret follow from seed where they are
@@ -123,20 +132,8 @@ func (s *Sim) Still() {
 	}
 }
 
-// Hang lets the server's process stand still for d, as when its machine is paused: it neither reads
-// nor ticks nor sends. What arrives meanwhile waits and is read at the end. Ticks are not made up
-// for. Zero or less does nothing.
-func (s *Sim) Hang(d time.Duration) { s.hung = max(s.hung, s.Loop.Now().Add(d)) }
-
-// tick is one tick of the server.
-func (s *Sim) tick() bool {
-	now := s.Loop.Now()
-	if now < s.hung {
-		s.Loop.Every(s.hung, s.Server.Period(), s.tick)
-		return false
-	}
-	s.calls.Begin(now)
-	s.judgeShots()
+// encode writes and sends the datagrams of a tick.
+func (s *Sim) encode(now clock.Time) {
 	n := max(s.Workers, 1)
 	for len(s.outs) < n {
 		s.outs = append(s.outs, server.Outbox{})
@@ -156,19 +153,9 @@ func (s *Sim) tick() bool {
 	for i := range n {
 		for j := range s.outs[i].Len() {
 			to, data := s.outs[i].At(j)
-			s.mix(data)
-			if p := s.byID[to]; p != nil && now >= p.cut {
-				p.down.Push(now, data)
-				p.deliver(p.down)
+			if p := s.byID[to]; p != nil {
+				p.send(p.down, now, data)
 			}
 		}
 	}
-	s.calls.End()
-	s.faults = append(s.faults, s.Server.Faults()...)
-	if s.journal != nil && s.journal.Due() {
-		if err := s.journal.Checkpoint(); err != nil {
-			s.faults = append(s.faults, err)
-		}
-	}
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"meanwhile/game"
 	"meanwhile/netcode/motion"
 	"meanwhile/netcode/schema"
 	"meanwhile/netcode/snapshot"
@@ -48,6 +49,9 @@ func (p *Player) compareState(e *snapshot.Replica, g int, st *motion.State) {
 // asReceived turns the server's values of a group into those that a client receives: coarser with
 // distance, and without what is never sent.
 func asReceived(k *schema.Kind, g, level int, vals []int64) {
+	if len(vals) == 0 {
+		return
+	}
 	if g != snapshot.OwnerGroup {
 		schema.Coarsen(k, g, level, vals)
 		return
@@ -82,6 +86,9 @@ func (s *Sim) Checked() (compared, tooOld uint64) { return s.states.compared, s.
 // server's view of it says, or nil.
 func (s *Sim) Converged() error {
 	for _, p := range s.players {
+		if p.away.left {
+			continue
+		}
 		if err := p.converged(); err != nil {
 			return fmt.Errorf("gametest: %s %w", p.Name, err)
 		}
@@ -110,9 +117,19 @@ func (p *Player) converged() error {
 		if !ok || !v.Has(i) {
 			return fmt.Errorf("holds entity %d, which it does not see", e.ID)
 		}
+		if e.Exact && !e.Mine {
+			truth, _ := h.Values(i, snapshot.OwnerGroup, h.Tick(), nil)
+			mine := slices.Clone(p.Client.Predicted(game.ID(e.ID), p.Client.CommandTick()))
+			asReceived(s.Rules.Kinds[e.Kind], snapshot.OwnerGroup, 0, truth)
+			asReceived(s.Rules.Kinds[e.Kind], snapshot.OwnerGroup, 0, mine)
+			if mine != nil && !slices.Equal(mine, truth) {
+				return fmt.Errorf("predicts entity %d at %v, truth %v", e.ID, mine, truth)
+			}
+			continue
+		}
 		for g := range e.Groups {
 			st := e.Groups[g].Newest()
-			if st == nil {
+			if st == nil || g == snapshot.OwnerGroup && !e.Mine { // of when it ran ahead
 				continue
 			}
 			want, _ := h.Values(i, g, h.Tick(), nil)
