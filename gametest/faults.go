@@ -145,9 +145,6 @@ func (p *Player) Freeze(d time.Duration) { p.away.frozen = p.sim.Loop.Now().Add(
 // StepClock sets the player's clock by d: forward, or back if d is negative.
 func (p *Player) StepClock(d time.Duration) { p.offset = p.offset.Add(d) }
 
-// Local returns the player's clock now.
-func (p *Player) Local() clock.Time { return p.local(p.sim.Loop.Now()) }
-
 // SetDrift makes the player's clock so many parts per million faster from now on.
 func (p *Player) SetDrift(ppm int64) {
 	now := p.sim.Loop.Now()
@@ -207,8 +204,8 @@ func (p *Player) Suspend() {
 }
 
 // Resume gives the player another connection over the same path, and the welcome a moment later.
-// kept says that its client has what it received; if not, or if the server does not go on from that,
-// the player gets a new client.
+// kept says that its client has what it received; if not, or if the server does not go on from
+// that, the player gets a new client.
 func (p *Player) Resume(kept bool) {
 	s := p.sim
 	w, ok := s.calls.Resume(p.ID, s.Loop.Now(), kept)

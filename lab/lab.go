@@ -45,6 +45,7 @@ const (
 	byTrace
 	byMotion
 	byChange // of profiles
+	bySeeds
 )
 
 // experiments are all of them, in the order of reports.
@@ -55,7 +56,7 @@ var experiments = []*experiment{clockExperiment, playoutExperiment, tradeoffExpe
 	budgetExperiment, smoothingExperiment, predictExperiment, hitsExperiment, fairnessExperiment, arenaExperiment,
 	hundredExperiment, soakExperiment, handsExperiment, invasionExperiment, deadreckonExperiment,
 	articleExperiment, floorsExperiment,
-	groupsExperiment, liesExperiment, cheatsExperiment, wallsExperiment}
+	groupsExperiment, liesExperiment, cheatsExperiment, wallsExperiment, weatherExperiment}
 
 // run is one run of an experiment.
 type run struct {
@@ -65,7 +66,9 @@ type run struct {
 	rates    []int
 	trace    string // names of the recorded capacities in place of the profile's own
 	seed     uint64
-	oneSeed  bool // --seed was given
+	oneSeed  bool   // --seed was given
+	count    int    // --seeds; 0: not given
+	plan     string // --plan
 	quick    bool
 	drawing  bool // figures are wanted
 	emit     func(Row)
@@ -117,6 +120,8 @@ flags: --json               one JSON object per row and nothing else
        --motion FILE,...    recorded movement in place of generated
        --train FILE,...     codec: make the tables of records from these, not the shipped ones
        --tables FILE        codec: read the tables of records from a file
+       --seeds N            weather: so many plans
+       --plan TEXT          weather: this plan, as a failure prints it
 `
 
 // command is what the arguments ask for.
@@ -126,9 +131,9 @@ type command struct {
 	profile, policy            []string
 	seed                       uint64
 	hasSeed                    bool
-	rate                       int
+	rate, seeds                int
 	motion, traceUp, traceDown string
-	train, tables              string
+	train, tables, plan        string
 	out                        string
 }
 
@@ -256,7 +261,8 @@ func (e *experiment) help() string {
 	for _, f := range []struct {
 		need flags
 		text string
-	}{{byRate, "--rate N"}, {byTrace, "--trace-down FILE, --trace-up FILE"}, {byMotion, "--motion FILE,..."}} {
+	}{{byRate, "--rate N"}, {byTrace, "--trace-down FILE, --trace-up FILE"}, {byMotion, "--motion FILE,..."},
+		{bySeeds, "--seeds N, --plan TEXT"}} {
 		if e.takes&f.need != 0 {
 			b.WriteString(", " + f.text)
 		}
@@ -294,7 +300,7 @@ func parse(args []string) (command, error) {
 	c := command{seed: 1}
 	on := map[string]*bool{"json": &c.json, "list": &c.list, "quick": &c.quick, "help": &c.help, "h": &c.help}
 	texts := map[string]*string{"motion": &c.motion, "train": &c.train, "tables": &c.tables, "trace-up": &c.traceUp,
-		"trace-down": &c.traceDown, "out": &c.out}
+		"trace-down": &c.traceDown, "out": &c.out, "plan": &c.plan}
 	for len(args) > 0 {
 		arg := args[0]
 		args = args[1:]
@@ -313,7 +319,7 @@ func parse(args []string) (command, error) {
 			*b = true
 			continue
 		}
-		known := texts[name] != nil || slices.Contains([]string{"profile", "policy", "seed", "rate"}, name)
+		known := texts[name] != nil || slices.Contains([]string{"profile", "policy", "seed", "seeds", "rate"}, name)
 		if !known {
 			return c, badUsage("no flag %s; lab --help shows what there is", arg)
 		}
@@ -337,6 +343,12 @@ func parse(args []string) (command, error) {
 				return c, badUsage("--seed %s is not a whole number in [0, %d]", value, int64(1<<63-1))
 			}
 			c.seed, c.hasSeed = n, true
+		case "seeds":
+			n, err := strconv.Atoi(value)
+			if err != nil || n < 1 || n > maxSeeds {
+				return c, badUsage("--seeds %s is not a whole number in [1, %d]", value, maxSeeds)
+			}
+			c.seeds = n
 		case "rate":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < minRate || n > maxRate {
@@ -351,10 +363,12 @@ func parse(args []string) (command, error) {
 	return c, nil
 }
 
-// Bounds of --rate.
+// Bounds of --rate and --seeds.
 const (
 	minRate = 1
 	maxRate = 240
+
+	maxSeeds = 10_000_000 // of --seeds
 )
 
 // Without --profile, recorded capacities replace those of this profile.
@@ -375,13 +389,15 @@ func (e *experiment) prepare(c command) (*run, error) {
 		{"--motion", c.motion != "", byMotion},
 		{"--train", c.train != "", byMotion},
 		{"--tables", c.tables != "", byMotion},
+		{"--seeds", c.seeds != 0, bySeeds},
+		{"--plan", c.plan != "", bySeeds},
 	} {
 		if f.given && e.takes&f.need == 0 {
 			return nil, badUsage("%s has no use for %s", e.name, f.flag)
 		}
 	}
 	r := &run{experiment: e, profiles: e.profiles, chosen: e.policies, rates: e.rates, seed: c.seed,
-		oneSeed: c.hasSeed, quick: c.quick, tablesFile: c.tables}
+		oneSeed: c.hasSeed, count: c.seeds, plan: c.plan, quick: c.quick, tablesFile: c.tables}
 	var err error
 	if r.motion, err = openMotion(c.motion); err != nil {
 		return nil, err

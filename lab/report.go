@@ -116,6 +116,9 @@ func (c command) only(takes flags) command {
 	if takes&byRate == 0 {
 		c.rate = 0
 	}
+	if takes&bySeeds == 0 {
+		c.seeds, c.plan = 0, ""
+	}
 	if takes&byTrace == 0 {
 		c.traceDown, c.traceUp = "", ""
 	}
@@ -140,6 +143,9 @@ func (c command) flags() (s string) {
 	}
 	if c.rate != 0 {
 		s += fmt.Sprintf(" --rate %d", c.rate)
+	}
+	if c.seeds != 0 {
+		s += fmt.Sprintf(" --seeds %d", c.seeds)
 	}
 	return s
 }

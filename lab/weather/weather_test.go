@@ -1,0 +1,125 @@
+package weather
+
+import (
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Plans of a few seeds pass. More run by command, and new ones in each run of .ci/run.
+func TestSeeds(t *testing.T) {
+	n := 24
+	if testing.Short() {
+		n = 8
+	}
+	var wg sync.WaitGroup
+	results := make([]Result, n)
+	for half := range 2 {
+		wg.Go(func() {
+			for i := half; i < n; i += 2 {
+				results[i] = Run(Draw(uint64(i + 1)))
+			}
+		})
+	}
+	wg.Wait()
+	var sum Result
+	for _, r := range results {
+		sum.Add(&r)
+		if r.Failed != nil {
+			t.Errorf("%v\n%sreplay: meanwhile lab weather --seed %d", r.Failed, r.Plan.Text(), r.Plan.Seed)
+		}
+	}
+	if sum.Compared < 50_000 || sum.Sights < 200 || sum.Words < 400 || sum.Faults < n {
+		t.Errorf("%d states and %d pictures were compared, %d words arrived, %d faults: the plans test little", sum.Compared,
+			sum.Sights, sum.Words, sum.Faults)
+	}
+}
+
+// A plan as text is the same plan.
+func TestPlansAsText(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(400) {
+		p := Draw(seed)
+		q, err := Parse(p.String())
+		if err != nil || q.String() != p.String() {
+			t.Fatalf("%v, %v\n%v", err, p, q)
+		}
+		for _, f := range p.Faults {
+			seen[f.Kind] = true
+		}
+	}
+	for _, k := range kindList {
+		if !seen[k.name] {
+			t.Errorf("no plan has the fault %s", k.name)
+		}
+	}
+	for _, bad := range []string{"", "seed", "seed 1 game zap paths lan end -1", "seed 1 game golf paths lan end 9000",
+		"seed 1 game zap paths moon end 9000", "seed 1 game zap paths lan end 9000; cut 1000+9000 p0 x0",
+		"seed 1 game zap paths lan end 9000; rain 1000+10 p0 x0", "seed 1 game zap paths lan end 9000; cut 1000+10 p1 x0",
+		"seed 1 game zap paths lan end 9000; cut"} {
+		if _, err := Parse(bad); err == nil ||
+			!strings.HasPrefix(err.Error(), "weather: ") && !strings.Contains(bad, "moon") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// A failing plan is shrunk to what makes it fail.
+func TestShrink(t *testing.T) {
+	p, err := Parse("seed 5 game storm paths wifi,ocean,lan rate 30 send 20 things 60 see 24 queued false budget 64000 " +
+		"end 20000; loss 6500+900 p0 x20; cut 8000+3000 p1 x0; hang 9000+700 p2 x0; stop 12000+500 p1 x0; delay " +
+		"15000+2000 p-1 x90")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := shrink(p, func(q Plan) bool {
+		for _, f := range q.Faults {
+			if f.Kind == "cut" && f.For >= 1000 && len(q.Paths) > 0 {
+				return true
+			}
+		}
+		return false
+	})
+	if len(small.Faults) != 1 || small.Faults[0].For >= 2000 || len(small.Paths) != 1 || small.Things != 0 ||
+		small.End != small.Faults[0].until() || small.Paths[0] != "lan" {
+		t.Errorf("shrunk to %v", small)
+	}
+}
+
+// What the checks look at fails if it is not as it must be: a client that hides what it received,
+// and one that is sent more than its budget.
+func TestChecksFail(t *testing.T) {
+	for _, c := range []struct {
+		sort  string
+		spoil func(w *world)
+	}{
+		{"budget", func(w *world) { w.seats[0].watched.limit = 900 }},
+		{"deaf", func(w *world) { w.seats[0].cut[1] = 1 }},
+		{"blind", func(w *world) { w.seats[0].cut[0] = 1 }},
+		{"words", func(w *world) { w.seats[0].watched.news = 100 }},
+		{"monotone", func(w *world) { w.seats[0].watched.command = 1 << 30 }},
+		{"panic", func(w *world) { w.seats[0].p.OnFrame = func() { panic("a panic") } }},
+	} {
+		p, err := Parse("seed 5 game storm paths lan rate 30 send 20 things 20 see 24 queued false budget 64000 end 9000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := newWorld(&p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.run(4000)
+		c.spoil(w)
+		func() {
+			defer func() {
+				if v := recover(); v != nil {
+					w.fail("panic: %v", v)
+				}
+			}()
+			w.play()
+		}()
+		if w.failed == nil || sort(w.failed) != c.sort {
+			t.Errorf("%s: %v", c.sort, w.failed)
+		}
+	}
+}
