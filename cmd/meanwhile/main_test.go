@@ -35,7 +35,7 @@ func TestSentences(t *testing.T) {
 		code int
 		want string // of the one line on stderr
 	}{
-		{"", 2, `expected one of "demo", "serve", "doctor", "load", "lab", ...`},
+		{"", 2, `expected one of "demo", "serve", "doctor", "replay", "load", ...`},
 		{"frob", 2, "unexpected argument frob"},
 		{"demo --frob", 2, "unknown flag --frob"},
 		{"demo extra", 2, "unexpected argument extra"},
