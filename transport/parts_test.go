@@ -234,6 +234,23 @@ func testGate(t *testing.T) {
 		t.Errorf("%v were put out, %d are inside", out, g.Visitors())
 	}
 
+	// All networks of a /48 are one, as they commonly have one owner.
+	g = NewGate(4, 4)
+	out = nil
+	enter(g, "198.51.100.1:1", true)
+	enter(g, "203.0.113.1:1", true)
+	enter(g, "[2001:db8:1:1::1]:1", true)
+	enter(g, "[2001:db8:1:2::1]:1", true)
+	enter(g, "192.0.2.1:1", true)
+	gone("[2001:db8:1:1::1]:1")
+	g = NewGate(4, 4)
+	enter(g, "[2001:db8:1::1]:1", true)
+	enter(g, "[2001:db8:2::1]:1", true) // another owner
+	enter(g, "203.0.113.1:1", true)
+	enter(g, "203.0.113.2:1", true)
+	enter(g, "192.0.2.1:1", true)
+	gone("203.0.113.1:1")
+
 	// Connections that do not end although they were put out are bounded too.
 	g = NewGate(5, 2)
 	var all []*Visitor
@@ -241,6 +258,9 @@ func testGate(t *testing.T) {
 		all = append(all, enter(g, "127.0.0.1:1", true)) // the machine itself is bounded by the whole only
 	}
 	enter(g, "127.0.0.1:1", false)
+	if refused, _ := g.Counts(); refused != 1 {
+		t.Errorf("%d were refused, want 1", refused)
+	}
 	all[0].Leave()
 	enter(g, "127.0.0.1:1", true)
 	late := false

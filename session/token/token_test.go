@@ -3,6 +3,7 @@ package token
 import (
 	"bytes"
 	"crypto/ed25519"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"strings"
@@ -150,6 +151,54 @@ func TestLifetimeOfAStolenFormat(t *testing.T) {
 	b = append(body, ed25519.Sign(i.key, signed(body))...)
 	if _, err := v.Verify(b, "", now); !errors.Is(err, ErrLifetime) {
 		t.Error(err)
+	}
+}
+
+// Nothing that no issuer of this package writes is accepted, though a trusted key signed it.
+func TestSignedNonsense(t *testing.T) {
+	i, v := newPair(t)
+	const fields = 1 + keyIDSize // the instants begin here
+	for name, c := range map[string]struct {
+		bend func(body []byte) []byte
+		want error
+	}{
+		"nothing changed": {func(b []byte) []byte { return b }, nil},
+		"over before it began": {func(b []byte) []byte {
+			binary.LittleEndian.PutUint64(b[fields+8:], uint64(now.Add(-time.Second).Unix()))
+			return b
+		}, ErrLifetime},
+		"a control character": {func(b []byte) []byte {
+			b[fixedSize+1] = '\n'
+			return b
+		}, ErrMalformed},
+		"issued before 1970": {func(b []byte) []byte {
+			binary.LittleEndian.PutUint64(b[fields:], 1<<63)
+			return b
+		}, ErrMalformed},
+		"issued beyond all years": {func(b []byte) []byte {
+			binary.LittleEndian.PutUint64(b[fields:], 1<<62)
+			return b
+		}, ErrMalformed},
+		"expires before 1970": {func(b []byte) []byte {
+			binary.LittleEndian.PutUint64(b[fields+8:], 1<<63)
+			return b
+		}, ErrMalformed},
+		"expires beyond all years": {func(b []byte) []byte {
+			binary.LittleEndian.PutUint64(b[fields+8:], 1<<62)
+			return b
+		}, ErrMalformed},
+		"a name that is too long": {func(b []byte) []byte {
+			long := append(bytes.Clone(b[:fixedSize]), session.MaxName+1)
+			long = append(long, bytes.Repeat([]byte{'x'}, session.MaxName+1)...)
+			return append(long, b[fixedSize+1+int(b[fixedSize]):]...)
+		}, ErrMalformed},
+	} {
+		b := issue(t, i, grant, time.Minute)
+		body := c.bend(bytes.Clone(b[:len(b)-ed25519.SignatureSize]))
+		b = append(body, ed25519.Sign(i.key, signed(body))...)
+		if _, err := v.Verify(b, "", now); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
 	}
 }
 
