@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -304,6 +305,60 @@ func TestBansOfIPv6(t *testing.T) {
 			<-c.Done()
 		}
 	})
+}
+
+// Bans are bounded, and those that are over make place. One that is replaced or lifted takes no
+// place either, and a ban without a reason names its end alone.
+func TestBansAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b bans
+		add := func(account uint64, length time.Duration) error {
+			return b.add(ban{Who: Who{Account: account}, Until: time.Now().Add(length)})
+		}
+		for i := range uint64(MaxBans) {
+			length := time.Duration(1+i%2) * time.Hour
+			b.list = append(b.list, ban{Who: Who{Account: 1 + i}, Until: time.Now().Add(length)})
+		}
+		if add(MaxBans+1, time.Hour) == nil {
+			t.Error("a ban too many")
+		}
+		if err := add(1, time.Hour); err != nil {
+			t.Errorf("a ban that replaces one: %v", err)
+		}
+		if err := b.check(2, netip.Addr{}); refusedFor(err, session.Removed, "until ") != nil ||
+			strings.HasSuffix(err.Error(), ": ") {
+			t.Errorf("%v", err)
+		}
+		time.Sleep(time.Hour + time.Second)
+		if err := add(MaxBans+1, time.Hour); err != nil || len(b.list) != MaxBans/2+1 {
+			t.Errorf("half of the bans are over: %v, %d of them", err, len(b.list))
+		}
+		if err := b.check(1, netip.Addr{}); err != nil {
+			t.Errorf("a ban that is over: %v", err)
+		}
+	})
+}
+
+// A file of bans may have been written by hand: addresses of IPv6 stand for their /64 there too.
+func TestBansByHand(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bans.json")
+	text := `[{"from":"2001:db8:1:2:3:4:5:6/128","until":"2100-01-01T00:00:00Z"}]`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := New(Config{Rules: rules(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.KeepBans(path); err != nil {
+		t.Fatal(err)
+	}
+	if h.bans.check(0, netip.MustParseAddr("2001:db8:1:2::")) == nil {
+		t.Error("the /64 of a ban may play")
+	}
+	if h.KeepBans(t.TempDir()) == nil {
+		t.Error("a folder was read as bans")
+	}
 }
 
 // Who is banned while on the way in does not stay.

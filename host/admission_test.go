@@ -331,6 +331,56 @@ func TestTokens(t *testing.T) {
 	})
 }
 
+// While a player is on its way in, its token is good for the same hello on other transports alone.
+// It is used once the player is in, and not if the player was refused.
+func TestTokenOnItsWay(t *testing.T) { synctest.Test(t, testTokenOnItsWay) }
+
+func testTokenOnItsWay(t *testing.T) {
+	issuer, l := newLogin(t)
+	hello := func(tok []byte, nonce byte) *session.Hello {
+		return &session.Hello{Room: "lobby", Token: tok, Nonce: [session.KeySize]byte{nonce}}
+	}
+	tok := issue(t, issuer, token.Grant{})
+	try := func(nonce byte, want error) (settle func(bool)) {
+		t.Helper()
+		_, settle, err := l.check(hello(tok, nonce))
+		if !errors.Is(err, want) {
+			t.Fatalf("a hello with nonce %d: %v, want %v", nonce, err, want)
+		}
+		return settle
+	}
+	for range 2 {
+		var settles []func(bool)
+		for range maxEntering {
+			settles = append(settles, try(1, nil))
+		}
+		try(1, token.ErrSpent) // too many at once
+		try(2, token.ErrSpent)
+		for _, settle := range settles {
+			settle(false)
+		}
+	}
+	a, b := try(2, nil), try(2, nil) // nobody got in before
+	a(true)
+	try(1, token.ErrSpent)
+	b(true)
+	if len(l.order) != 1 || len(l.entering) != 0 {
+		t.Errorf("%d tokens can come again, %d are on their way", len(l.order), len(l.entering))
+	}
+	try(2, nil)(true) // its welcome was lost
+	first := tok
+	for range repeatableTokens {
+		tok = issue(t, issuer, token.Grant{})
+		try(3, nil)(true)
+	}
+	if len(l.order) != repeatableTokens || len(l.usedBy) != repeatableTokens {
+		t.Errorf("%d and %d tokens can come again, want %d", len(l.order), len(l.usedBy), repeatableTokens)
+	}
+	try(3, nil)(true) // the newest one
+	tok = first
+	try(2, token.ErrSpent) // too many were used since
+}
+
 // A token may come a second time in the same hello, on another transport. Hellos without a nonce
 // are never the same: a stranger who overheard the token could have written one.
 func TestTokenInTwoHellos(t *testing.T) {
