@@ -35,7 +35,6 @@ type Form struct {
 	plans  map[reflect.Type]*plan
 	names  map[string]*plan // by name and layout; nil: ambiguous
 	shared memory
-	fit    map[fitting]bool
 
 	// Of one call, reused.
 	found memory
@@ -49,7 +48,7 @@ var errMalformed = errors.New("freeze: malformed")
 // New returns a Form for values like root, a pointer, whose pointers into what shared reaches stay
 // as they are. samples have the types that interfaces may hold. New only reads.
 func New(root any, shared any, samples ...any) (*Form, error) {
-	f := &Form{plans: map[reflect.Type]*plan{}, names: map[string]*plan{}, fit: map[fitting]bool{},
+	f := &Form{plans: map[reflect.Type]*plan{}, names: map[string]*plan{},
 		keys: map[regionKey]struct{}{}, maps: map[unsafe.Pointer]int{}}
 	if err := f.gather(reflect.ValueOf(shared), true); err != nil {
 		return nil, err

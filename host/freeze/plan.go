@@ -39,9 +39,35 @@ type plan struct {
 	ops    []op
 	points bool   // there is more to it than bytes
 	typer  bool   // pointers to it are Typers
+	parts  []part // fields that take memory, or what an array consists of
 	id     string // see name
 	known  bool   // see register
 	least  int    // bytes that a value takes at least
+}
+
+// A part is a field, or all elements of an array.
+type part struct {
+	off   uintptr
+	of    *plan
+	count int
+	array bool
+}
+
+// divide notes the parts of a type.
+func (f *Form) divide(p *plan) {
+	add := func(off uintptr, t reflect.Type, count int, array bool) {
+		if t.Size() > 0 && count > 0 {
+			p.parts = append(p.parts, part{off, f.plan(t), count, array})
+		}
+	}
+	switch p.t.Kind() {
+	case reflect.Struct:
+		for i := range p.t.NumField() {
+			add(p.t.Field(i).Offset, p.t.Field(i).Type, 1, false)
+		}
+	case reflect.Array:
+		add(0, p.t.Elem(), p.t.Len(), true)
+	}
 }
 
 // plan returns the plan of a type.
@@ -52,6 +78,7 @@ func (f *Form) plan(t reflect.Type) *plan {
 	p := &plan{t: t, size: t.Size()}
 	f.plans[t] = p
 	p.typer = t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(reflect.TypeFor[Typer]())
+	f.divide(p)
 	f.fill(p, t, 0, "")
 	for i := range p.ops {
 		p.points = p.points || p.ops[i].kind != opPlain
@@ -187,58 +214,35 @@ func layout(write func([]byte) (int, error), t reflect.Type, seen map[reflect.Ty
 	}
 }
 
-// A fitting asks whether count values of a type lie at an offset of a value of another type.
-type fitting struct {
-	in    *plan
-	off   uintptr
-	of    *plan
-	count int
-}
-
 // within reports whether count values of a type lie at an offset of a region.
 func (f *Form) within(r *region, off uintptr, of *plan, count int) bool {
 	if r.of == of && off%of.size == 0 {
 		return int(off/of.size)+count <= r.count
 	}
-	return off < r.size() && f.fits(r.of, off%r.of.size, of, count)
+	return off < r.size() && fits(r.of, off%r.of.size, of, count)
 }
 
 // fits reports whether count values of a type lie at an offset of one value of another type.
-func (f *Form) fits(in *plan, off uintptr, of *plan, count int) bool {
-	key := fitting{in, off, of, count}
-	ok, known := f.fit[key]
-	if !known {
-		ok = fits(in.t, off, of.t, count)
-		if len(f.fit) < maxFits {
-			f.fit[key] = ok
+func fits(in *plan, off uintptr, of *plan, count int) bool {
+	for {
+		if in == of && off == 0 && count == 1 {
+			return true
 		}
-	}
-	return ok
-}
-
-// maxFits bounds what is remembered of fits.
-const maxFits = 1 << 16
-
-func fits(in reflect.Type, off uintptr, of reflect.Type, count int) bool {
-	if in == of && off == 0 && count == 1 {
-		return true
-	}
-	switch in.Kind() {
-	case reflect.Struct:
-		for i := in.NumField() - 1; i >= 0; i-- {
-			if field := in.Field(i); field.Offset <= off && off < field.Offset+field.Type.Size() {
-				return fits(field.Type, off-field.Offset, of, count)
-			}
+		i := len(in.parts) - 1
+		for i >= 0 && in.parts[i].off > off {
+			i--
 		}
-	case reflect.Array:
-		size := in.Elem().Size()
-		if size == 0 {
+		if i < 0 {
 			return false
 		}
-		if in.Elem() == of && off%size == 0 {
-			return int(off/size)+count <= in.Len()
+		part := in.parts[i]
+		off -= part.off
+		if off >= part.of.size*uintptr(part.count) {
+			return false
 		}
-		return fits(in.Elem(), off%size, of, count)
+		if part.of == of && part.array && off%of.size == 0 {
+			return int(off/of.size)+count <= part.count
+		}
+		in, off = part.of, off%part.of.size
 	}
-	return false
 }

@@ -251,7 +251,8 @@ func TestOverflow(t *testing.T) {
 		before = r.Server.Tick()
 	}
 	if !errors.Is(err, io.EOF) || r.Differs != nil || lost != 1 || gap < 20*30 || before < 39*30 {
-		t.Errorf("%d chunks were refused, the gap has %d ticks, the replay ends at %d: %v, %v", lost, gap, before, err, r.Differs)
+		t.Errorf("%d chunks were refused, the gap has %d ticks, the replay ends at %d: %v, %v", lost, gap, before, err,
+			r.Differs)
 	}
 }
 
