@@ -18,6 +18,7 @@ type kind struct {
 	server, all bool
 	storm       bool // in the game storm alone
 	back        bool // commands may go back
+	settles     int  // ms for which a player is not yet calm after it; -1: its size
 	weight      int  // 0 means 4
 	begin, end  func(w *world, f *fault, s *seat)
 }
@@ -47,7 +48,7 @@ var kindList = []*kind{
 	{name: "duplicate", least: 500, most: 6000, from: 5, to: 100, all: true, // percent
 		begin: func(w *world, f *fault, s *seat) { s.twice = f.Size; s.repath() },
 		end:   func(w *world, f *fault, s *seat) { s.twice = 0; s.repath() }},
-	{name: "replay", least: 500, most: 6000, from: 100, to: 6000, all: true, // ms later
+	{name: "replay", settles: -1, least: 500, most: 6000, from: 100, to: 6000, all: true, // ms later
 		begin: func(w *world, f *fault, s *seat) { s.again = ms(f.Size) },
 		end:   func(w *world, f *fault, s *seat) { s.again = 0 }},
 	{name: "corrupt", least: 500, most: 5000, from: 2, to: 60, // percent
@@ -59,7 +60,7 @@ var kindList = []*kind{
 	{name: "rate", least: 500, most: 6000, from: 8, to: 200, all: true, // kbit/s
 		begin: func(w *world, f *fault, s *seat) { s.rate = f.Size; s.repath() },
 		end:   func(w *world, f *fault, s *seat) { s.rate = 0; s.repath() }},
-	{name: "roam", from: 0, to: len(roads) - 1, // the path of roads
+	{name: "roam", settles: 5000, from: 0, to: len(roads) - 1, // the path of roads
 		begin: func(w *world, f *fault, s *seat) { s.roam(roads[f.Size]) },
 		end:   func(w *world, f *fault, s *seat) {}},
 	{name: "stutter", least: 500, most: 6000, from: 30, to: 500, // ms a frame
@@ -77,7 +78,7 @@ var kindList = []*kind{
 	{name: "clock", back: true, from: -20000, to: 20000, // ms
 		begin: func(w *world, f *fault, s *seat) { s.p.StepClock(ms(f.Size)) },
 		end:   func(w *world, f *fault, s *seat) {}},
-	{name: "nudge", back: true, from: -400, to: 400, // ms
+	{name: "nudge", settles: 4000, back: true, from: -400, to: 400, // ms
 		begin: func(w *world, f *fault, s *seat) { s.p.StepClock(ms(f.Size)) },
 		end:   func(w *world, f *fault, s *seat) {}},
 	{name: "drift", from: -500, to: 500, // ppm, for good
@@ -131,6 +132,16 @@ var kindList = []*kind{
 	{name: "panic-referee", least: 30, most: 2000, server: true, storm: true,
 		begin: func(w *world, f *fault, s *seat) { w.storm.broken = true },
 		end:   func(w *world, f *fault, s *seat) { w.storm.broken = false }},
+}
+
+// settling returns for how long a player is not yet calm after a fault: estimates of a path need up
+// to five seconds to believe another one, and a clock that was set back by less than
+// clock.StepLimit is followed slowly.
+func (k *kind) settling(f *fault) time.Duration {
+	if k.settles < 0 {
+		return ms(f.Size)
+	}
+	return ms(k.settles)
 }
 
 // roads are the paths to which players roam.

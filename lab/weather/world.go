@@ -167,7 +167,7 @@ func (w *world) plot(f *fault) {
 		for _, s := range concerned() {
 			k.end(w, f, s)
 			s.active--
-			s.since = now
+			s.since = max(s.since, now.Add(k.settling(f)))
 		}
 	})
 }
