@@ -350,12 +350,12 @@ func testTokenOnItsWay(t *testing.T) {
 		return settle
 	}
 	for range 2 {
-		var settles []func(bool)
-		for range maxEntering {
+		settles := []func(bool){try(1, nil)}
+		try(2, token.ErrSpent)
+		for range maxEntering - 1 {
 			settles = append(settles, try(1, nil))
 		}
 		try(1, token.ErrSpent) // too many at once
-		try(2, token.ErrSpent)
 		for _, settle := range settles {
 			settle(false)
 		}
