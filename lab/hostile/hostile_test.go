@@ -3,9 +3,11 @@ package hostile
 import (
 	"bytes"
 	"context"
+	crand "crypto/rand"
 	"fmt"
 	"io/fs"
 	"maps"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -15,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -25,6 +28,8 @@ import (
 	"meanwhile/headless"
 	"meanwhile/host"
 	"meanwhile/netcode/clock"
+	"meanwhile/session"
+	"meanwhile/session/token"
 	"meanwhile/transport"
 	"meanwhile/transport/cert"
 )
@@ -40,7 +45,9 @@ type siege struct {
 	calm   int // goroutines without an attack
 }
 
-func newSiege(t *testing.T, cfg host.Config) *siege {
+// newSiege starts a server. Its honest players join with what issue returns, which is nil where
+// there is no login.
+func newSiege(t *testing.T, cfg host.Config, issue func(context.Context) ([]byte, error)) *siege {
 	t.Helper()
 	rules, err := zap.Game.Rules()
 	if err != nil {
@@ -78,7 +85,8 @@ func newSiege(t *testing.T, cfg host.Config) *siege {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := headless.Join(ctx, conn, headless.Config{Rules: rules, Clock: now, Name: over, Bot: rules.Bot()})
+		p, err := headless.Join(ctx, conn, headless.Config{Rules: rules, Clock: now, Name: over, Bot: rules.Bot(),
+			Token: issue})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +236,7 @@ func (g *siege) run(t *testing.T, attacks []Attack) {
 // Whatever players and strangers do, on every transport: honest players play on, and nothing stays.
 // With -short many attack at once.
 func TestHostile(t *testing.T) {
-	g := newSiege(t, host.Config{})
+	g := newSiege(t, host.Config{}, nil)
 	for rest := Attacks; len(rest) > 0; {
 		n := 1
 		if testing.Short() {
@@ -239,13 +247,79 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// Tokens that are mutated, cut, forged, expired, for elsewhere, or used are refused on every
+// transport, and players with good ones play on.
+func TestForgedTokens(t *testing.T) {
+	issuers := make([]*token.Issuer, 2)
+	for i := range issuers {
+		var err error
+		if issuers[i], err = token.NewIssuer(bytes.Repeat([]byte{byte(i)}, 32), crand.Reader); err != nil {
+			t.Fatal(err)
+		}
+	}
+	login, err := host.NewLogin("here", issuers[0].PublicKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var player atomic.Uint64
+	issue := func(by int, audience string, ago time.Duration) []byte {
+		b, err := issuers[by].Issue(token.Grant{Player: player.Add(1), Audience: audience}, time.Now().Add(-ago), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	g := newSiege(t, host.Config{Login: login}, func(context.Context) ([]byte, error) { return issue(0, "here", 0), nil })
+	for _, over := range Transports {
+		r := &raid{Target: g.Target, ctx: t.Context(), over: over}
+		rnd := rand.New(rand.NewPCG(1, 2))
+		try := func(name string, tok []byte, want string) {
+			conn, err := g.Dial(t.Context(), over)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := session.Hello{Schema: g.Rules.Hash, Name: "eve", Token: tok}
+			b, err := h.Append(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if err := r.greet(conn, b); err != nil {
+				got = reason(err)
+			}
+			if got != want {
+				t.Errorf("over %s, a token that is %s: %q, want %q", over, name, got, want)
+			}
+			conn.Close(session.Goodbye)
+			<-conn.Done()
+		}
+		bad := session.BadToken.String()
+		for range 20 {
+			tok := issue(0, "here", 0)
+			bit := rnd.IntN(8 * len(tok))
+			tok[bit/8] ^= 1 << (bit % 8)
+			try("mutated", tok, bad)
+			tok = issue(0, "here", 0)
+			try("cut", tok[:1+rnd.IntN(len(tok)-1)], bad)
+		}
+		try("another's", issue(1, "here", 0), bad)
+		try("expired", issue(0, "here", time.Hour), bad)
+		try("for elsewhere", issue(0, "there", 0), bad)
+		good := issue(0, "here", 0)
+		try("good", good, "")
+		try("used", good, bad)
+	}
+	g.settle(t)
+	g.playOn(t)
+}
+
 // What connections, rooms and returning players take is given back: attacks that come again and
 // again fill no memory.
 func TestMemoryReturns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT CHECKED with -short: the heap after one and the same attacks, four times")
 	}
-	g := newSiege(t, host.Config{})
+	g := newSiege(t, host.Config{}, nil)
 	var attacks []Attack
 	for _, name := range []string{"stammering", "rooms", "returning"} {
 		a, err := Find(name)
