@@ -361,6 +361,33 @@ func TestBansByHand(t *testing.T) {
 	}
 }
 
+// A token whose player is banned is not used up by trying, however often.
+func TestTokenOfTheBanned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer, login := newLogin(t)
+		s := newStage(t, Config{Login: login})
+		defer s.end()
+		tok := issue(t, issuer, token.Grant{Player: 7})
+		if err := s.Ban(Who{Account: 7}, time.Minute, ""); err != nil {
+			t.Fatal(err)
+		}
+		for i := range byte(maxEntering + 1) {
+			_, err := s.tryHello("203.0.113.7", session.Hello{Token: tok, Nonce: [session.KeySize]byte{1 + i}})
+			if e := refusedFor(err, session.Removed, "until"); e != nil {
+				t.Fatal(e)
+			}
+		}
+		if err := s.Ban(Who{Account: 7}, 0, ""); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.tryHello("203.0.113.7", session.Hello{Token: tok, Nonce: [session.KeySize]byte{9}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end(c)
+	})
+}
+
 // Who is banned while on the way in does not stay.
 func TestBanOnTheWayIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
