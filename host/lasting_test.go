@@ -18,6 +18,7 @@ import (
 	"meanwhile/geom"
 	"meanwhile/headless"
 	"meanwhile/session"
+	"meanwhile/transport"
 )
 
 // A shelf is a store in memory, which fails and dawdles as a test likes.
@@ -478,6 +479,43 @@ func TestStuckStore(t *testing.T) {
 		defer s.keeper.mu.Unlock()
 		if len(s.keeper.inUse) > 1 || s.keeper.loads != 0 {
 			t.Errorf("%d records are in use, %d are being loaded", len(s.keeper.inUse), s.keeper.loads)
+		}
+	})
+}
+
+// A player whose record was still being loaded when the host began to drain learns of the end, too.
+func TestDrainOnTheWayIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules, _ := miners(t)
+		store := &hungStore{release: make(chan struct{})}
+		s := newStage(t, Config{Rules: rules, Store: store, Drain: 10 * time.Second})
+		stays := s.greet(session.Hello{})
+		came := make(chan transport.Conn, 1)
+		go func() {
+			c, err := s.tryHello("203.0.113.7", session.Hello{Guest: [session.KeySize]byte{1}})
+			if err != nil {
+				t.Error(err)
+			}
+			came <- c
+		}()
+		synctest.Wait()
+		s.stop()
+		time.Sleep(time.Second)
+		close(store.release)
+		c := <-came
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		m, err := c.ReceiveMessage(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := session.DecodeFarewell(m); err != nil || f.In != 9*time.Second {
+			t.Errorf("it reads %+v, %v", f, err)
+		}
+		end(c)
+		end(stays)
+		if err := <-s.done; err != nil {
+			t.Error(err)
 		}
 	})
 }

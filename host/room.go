@@ -506,6 +506,9 @@ func (r *room) admit(j *joining) error {
 	}
 	r.heart.players(r)
 	j.ready(p, welcome)
+	if !p.bot {
+		r.h.sayFarewell(p) // it may have been on its way in when the others heard of the end
+	}
 	return nil
 }
 

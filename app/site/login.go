@@ -30,8 +30,8 @@ const (
 const tokenPath = "/token"
 
 const (
-	// loginTries is how many tokens one address may ask for at once, such as all players of a school
-	// when the server has restarted, and loginRefill in which time as many again.
+	// loginTries is how many tokens one address may ask for at once, such as all players of a
+	// school when the server has restarted, and loginRefill in which time as many again.
 	loginTries  = host.DefaultPlayersPerAddress
 	loginRefill = time.Minute
 	// loginsAtOnce is how many calls of Config.Authenticate run at once; further requests wait.
@@ -270,7 +270,12 @@ func (s *Site) orders(mux *http.ServeMux) {
 		})
 	}
 	if l := s.cfg.Host.Login; l != nil {
-		handle("/revoke", func(w http.ResponseWriter, o order) error { return l.Revoke(o.Player) })
+		handle("/revoke", func(_ http.ResponseWriter, o order) error {
+			if o.Player == 0 {
+				return errors.New("player is missing or 0, which is nobody's account; addresses have no tokens")
+			}
+			return l.Revoke(o.Player)
+		})
 	}
 	if s.login != nil {
 		handle("/token", func(w http.ResponseWriter, o order) error {

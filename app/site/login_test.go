@@ -142,6 +142,7 @@ func TestOrders(t *testing.T) {
 	if err := s.join(tok); !refusedWith(err, session.BadToken) {
 		t.Errorf("revoked: %v", err)
 	}
+	order("/revoke", `{"from": "192.0.2.7"}`, http.StatusBadRequest) // no token is an address's
 	for _, bad := range []string{`{}`, `{"from": "127.0.0.0/8"}`, `{"from": "::1"}`} {
 		order("/kick", bad, http.StatusBadRequest)
 		order("/ban", strings.Replace(bad, "}", `"seconds": 60}`, 1), http.StatusBadRequest)
