@@ -260,6 +260,42 @@ func TestTokenHoldersAreExpected(t *testing.T) {
 	}
 }
 
+// An address gets so many tokens and then few, and others get theirs beside it. A credential reaches
+// Authenticate unless it is too long.
+func TestTokensHaveARate(t *testing.T) {
+	bearer := ""
+	s, err := Listen(Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules(t)},
+		Authenticate: func(a Applicant) (Account, error) { bearer = a.Bearer; return Account{}, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ask := func(from, credential string) int {
+		r := httptest.NewRequest("POST", "http://localhost/token", nil)
+		r.RemoteAddr = from
+		r.Header.Set("Authorization", "Bearer "+credential)
+		w := httptest.NewRecorder()
+		s.handler().ServeHTTP(w, r)
+		return w.Code
+	}
+	if code := ask("192.0.2.1:1", strings.Repeat("x", maxBearer+1)); code != http.StatusBadRequest || bearer != "" {
+		t.Errorf("a credential that is too long: %d, %d bytes of it arrived", code, len(bearer))
+	}
+	if code := ask("192.0.2.1:1", "xyz"); code != http.StatusOK || bearer != "xyz" {
+		t.Errorf("%d, the credential is %q", code, bearer)
+	}
+	got := map[int]int{}
+	for range 2 * loginTries {
+		got[ask("203.0.113.7:1", "")]++
+	}
+	if got[http.StatusOK] < loginTries || got[http.StatusTooManyRequests] == 0 {
+		t.Errorf("one address got %v", got)
+	}
+	if code := ask("192.0.2.2:1", ""); code != http.StatusOK {
+		t.Errorf("another address got %d", code)
+	}
+}
+
 // A login elsewhere needs only to tell its public key.
 func TestLoginKey(t *testing.T) {
 	issuer, err := token.NewIssuer(bytes.Repeat([]byte{1}, ed25519.SeedSize), rand.Reader)
