@@ -2,6 +2,7 @@
 
 const HISTORY = 300, SAMPLE_MS = 100 // 30 s
 const OUTAGE_MS = 1000
+const REFUSED_MS = 8000 // for how long the page says what it did not understand
 const SETTLE_MS = 700 // after connecting, before the graphs begin
 
 /** The controls by id: the engine's setting, its default, and the text of a value. */
@@ -130,6 +131,12 @@ export class Panel {
       const about = { profile: p.name, delay: p.delayMs, jitter: p.jitterMs, loss: p.lossPct }
       this.presets.push(this.chip(p.title, () => this.choose(about), about))
       if (p.name === this.state.profile) Object.assign(this.state, about)
+    }
+    const refused = this.state.profile && g.set("profile", this.state.profile)
+    if (refused) { // the address names a network that there is not
+      this.state.profile = ""
+      g.notice.show("banner", refused)
+      setTimeout(() => { if (g.notice.text === refused) g.notice.hide() }, REFUSED_MS)
     }
     const { b } = this.chip("1 s outage", () => {
       g.set("outageMs", OUTAGE_MS)

@@ -277,6 +277,15 @@ export class PageGame {
     }
   }
 
+  /** Writes what is no mistake of the player's to the console, once.
+   * @param {string} who
+   * @param {string} what "": nothing */
+  warn(who, what) {
+    if (!what || this.reported.has(what)) return
+    this.reported.add(what)
+    console.warn(who + what)
+  }
+
   /** Shows a mistake of the page once.
    * @param {string} line */
   mistake(line) {
@@ -309,6 +318,7 @@ export class PageGame {
         const command = this.ask("g.command", this.command) ?? {}
         const bad = this.commandFields.write(command, commandFloats)
         if (bad) this.mistake(`g.command: ${bad}`)
+        this.warn("g.command: ", this.commandFields.stray(command))
       }
       this.input.commandMade()
       this.call("tick", bytes, pressedMs)

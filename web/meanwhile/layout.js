@@ -115,7 +115,7 @@ export class Fields {
       } else if (PARTS[type]) for (const part of PARTS[type]) put(v?.[part], name)
       else put(type === "enum" && typeof v === "string" ? (names.includes(v) ? names.indexOf(v) : NaN) : v, name, names)
     }
-    return bad || this.stray(object)
+    return bad
   }
 
   /**

@@ -28,7 +28,7 @@ export class Words {
     if (!message) return { error: `This game has no message ${name}.`, call: 0 }
     if (asks !== !!message.answer) return { error: `${name} is ${asks ? "no request: use g.send" : "a request: use g.request"}.`, call: 0 }
     const floats = new Float64Array(message.fields.size), texts = /** @type {string[]} */ ([])
-    const bad = message.fields.write(fields, floats, texts)
+    const bad = message.fields.write(fields, floats, texts) || message.fields.stray(fields)
     if (bad) return { error: `${name}: ${bad}.`, call: 0 }
     return this.say(at, new Uint8Array(floats.buffer), texts.join("")) || { error: "The game has stopped.", call: 0 }
   }

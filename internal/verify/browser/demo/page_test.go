@@ -225,6 +225,17 @@ func TestArena(t *testing.T) {
 		}
 	}
 
+	// A telephone that lies on its side has room for all, too.
+	for _, size := range [][2]int{{844, 390}, {667, 375}} {
+		p.Resize(size[0], size[1])
+		p.WaitFor(fmt.Sprintf("innerWidth === %d && g.width === innerWidth", size[0]))
+		var tight string
+		if p.Eval(crowded, &tight); tight != "" {
+			t.Errorf("at %v: %s", size, tight)
+		}
+		p.Screenshot(fmt.Sprint("wide-", size[0]))
+	}
+
 	// Small screens have the panel behind a button.
 	p.Resize(390, 844)
 	p.WaitFor("getComputedStyle(document.getElementById('panel')).visibility === 'hidden' && g.width === 390")
@@ -496,6 +507,8 @@ func TestMeasures(t *testing.T) {
 		select.dispatchEvent(new Event("input", { bubbles: true }))
 	}`, nil)
 	p.WaitFor("location.search === '?profile=lte-c&playout=200' && Math.abs(g.stats.targetMs - 200) < 1")
+	p.Open(url + "?profile=moon")
+	p.WaitFor(sites.Notice + `.startsWith('There is no network "moon". There are: ') && location.search === "?profile=moon"`)
 	p.Open(url + "?playout=350")
 	p.WaitFor("globalThis.g?.me && Math.abs(g.stats.targetMs - 350) < 1")
 	p.WaitFor("document.getElementById('playout').selectedOptions[0].text.includes('lobby')")
