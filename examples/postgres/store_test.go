@@ -158,8 +158,8 @@ func rules(t *testing.T) *game.Rules {
 	return r
 }
 
-// play lets one guest play for half a second.
-func play(t *testing.T, store host.Store) {
+// play lets one guest play until that many coins are stored.
+func play(t *testing.T, store host.Store, coins int) {
 	t.Helper()
 	r := rules(t)
 	h, err := host.New(host.Config{Rules: r, Store: store, SaveEvery: 50 * time.Millisecond})
@@ -182,7 +182,19 @@ func play(t *testing.T, store host.Store) {
 		t.Fatal(err)
 	}
 	go func() { done <- p.Run(ctx) }()
-	time.Sleep(500 * time.Millisecond)
+	var room ledger
+	for end := time.Now().Add(time.Minute); room.Coins < coins; time.Sleep(10 * time.Millisecond) {
+		b, err := store.Load(ctx, "mine/room/lobby")
+		if err == nil && b != nil {
+			err = json.Unmarshal(b, &room)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the room's record has %d coins, want %d", room.Coins, coins)
+		}
+	}
 	stop()
 	for range 2 {
 		if err := <-done; err != nil {
@@ -240,18 +252,18 @@ func TestStore(t *testing.T) {
 		}
 		return p, room
 	}
-	play(t, s)
+	play(t, s, 5)
 	first, room := read()
 	if first.Joins != 1 || first.Coins < 5 || room.Coins != first.Coins {
-		t.Errorf("after half a second the player's record is %+v, the room's %+v", first, room)
+		t.Errorf("after five coins the player's record is %+v, the room's %+v", first, room)
 	}
 	c.kill(syscall.SIGQUIT)
 	c.start()
 	_, s = c.open()
-	play(t, s)
+	play(t, s, first.Coins+5)
 	second, room := read()
 	if second.Joins != 2 || second.Coins < first.Coins+5 || room.Coins != second.Coins {
-		t.Errorf("after a crash of the database and another half second they are %+v and %+v", second, room)
+		t.Errorf("after a crash of the database and five more they are %+v and %+v", second, room)
 	}
 	var coins int
 	err := db.QueryRowContext(ctx, `SELECT (record->>'Coins')::int FROM meanwhile_records WHERE key LIKE 'mine/guest/%'`).
