@@ -67,6 +67,7 @@ type Player struct {
 
 	mu      sync.Mutex
 	conn    transport.Conn
+	drained bool             // it has ended, and its messages have been read
 	in      *transport.Queue // of it
 	heard   clock.Time       // when something was taken from it
 	welcome session.Welcome
@@ -223,10 +224,12 @@ func (p *Player) read(conn transport.Conn, in *transport.Queue) {
 	conn.Deliver(in.Put) // never waits for a frame, which would make later arrivals look late
 	for {
 		m, err := conn.ReceiveMessage(context.Background()) // ends with the connection
+		p.mu.Lock()
 		if err != nil {
+			p.drained = p.drained || p.conn == conn
+			p.mu.Unlock()
 			return
 		}
-		p.mu.Lock()
 		if p.conn != conn {
 			p.mu.Unlock()
 			continue

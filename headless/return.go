@@ -43,7 +43,10 @@ func (p *Player) lost() (why, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	silent := p.cfg.Clock().Sub(p.heard)
-	if why = p.conn.Err(); why == nil && p.cfg.Dial != nil && silent > silentAfter &&
+	if why = p.conn.Err(); why != nil && !p.drained {
+		return nil, nil // its last message may say that the player is not to come back
+	}
+	if why == nil && p.cfg.Dial != nil && silent > silentAfter &&
 		(!p.bot.core.Quiet() || silent > packet.KeepAlive+silentAfter) {
 		why = errDeaf
 	}
@@ -129,7 +132,7 @@ func (p *Player) switchTo(a another) error {
 	was, w := p.welcome, a.welcome
 	p.conn.Close("")
 	p.refusal = nil // of the former connection: this one took over from it
-	p.conn, p.in, p.heard, p.welcome = a.conn, new(transport.Queue), p.cfg.Clock(), w
+	p.conn, p.drained, p.in, p.heard, p.welcome = a.conn, false, new(transport.Queue), p.cfg.Clock(), w
 	if p.bot.core.Resume(w) != nil { // the server does not go on from what the client has
 		b, err := newBot(p.cfg.Rules, w, p.cfg.Clock(), p.cfg.Client, p.bot.think)
 		if err != nil {

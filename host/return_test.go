@@ -1,13 +1,16 @@
 package host
 
 import (
+	"context"
 	"net/netip"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"meanwhile/headless"
 	"meanwhile/session"
+	"meanwhile/transport"
 )
 
 // A player who comes back from another address counts there and no longer where it was, and whoever
@@ -78,5 +81,41 @@ func TestComingBackFromAnotherAddress(t *testing.T) {
 			t.Error("nobody is where a player came back from")
 		}
 		<-ann.left
+	})
+}
+
+// A lateReader gets its messages late, as in a program that is busy.
+type lateReader struct{ transport.Conn }
+
+func (c lateReader) ReceiveMessage(ctx context.Context) ([]byte, error) {
+	m, err := c.Conn.ReceiveMessage(ctx)
+	time.Sleep(200 * time.Millisecond)
+	return m, err
+}
+
+// Whoever is sent away does not come back, although its program sees the end of the connection before
+// it reads why.
+func TestSentAwayForGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{})
+		defer s.end()
+		s.away.all = "203.0.113.1:4433"
+		dial := func(context.Context) (transport.Conn, error) { return lateReader{s.dial()}, nil }
+		first, _ := dial(t.Context())
+		p, err := headless.Join(t.Context(), first, headless.Config{Rules: s.cfg.Rules, Clock: s.Clock(), Dial: dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := make(chan error, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() { left <- p.Run(ctx) }()
+		time.Sleep(5 * time.Second)
+		if n := s.Kick(Who{From: netip.MustParsePrefix("203.0.113.1/32")}, "enough"); n != 1 {
+			t.Fatalf("%d players were kicked", n)
+		}
+		if e := refusedFor(<-left, session.Removed, "enough"); e != nil || s.Stats().Accepted != 1 {
+			t.Errorf("%v; %d connections", e, s.Stats().Accepted)
+		}
 	})
 }
