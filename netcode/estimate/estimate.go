@@ -67,6 +67,10 @@ const (
 	// down within two minutes.
 	priceHaste, priceHastens = 2, 240 // blocks
 
+	// spareShare is by which part of what the delay exceeded its target a gap needs less. The whole
+	// would save more delay than the budget of hitches allows (docs/tuning/spare-delay.md).
+	spareShare = 3
+
 	// No delay prevents an outage, but a longer delay makes the stall shorter, which is worth a
 	// little where outages are many.
 	outageWeighs = 1. / 16
@@ -83,6 +87,8 @@ type Estimator struct {
 
 	block   int64 // index of the block that is being filled
 	worst   time.Duration
+	spare   time.Duration // by which the delay exceeded the target before the gap that is going on
+	bridged time.Duration // the same of the worst value
 	filling bool
 
 	pending int     // hitches since the last value
@@ -167,11 +173,18 @@ func (e *Estimator) Observe(now clock.Time, x time.Duration) {
 	}
 	e.hitches += float64(e.pending)
 	e.pending = 0
-	e.worst = max(e.worst, x, 0)
+	if x > e.worst {
+		e.worst, e.bridged = x, e.spare
+	}
 	if e.worst == 0 {
 		e.worst = 1 // so that a block with a value counts
 	}
 }
+
+// Spare records by how much the delay exceeds the target as a gap begins, which the next value
+// ends: a clock that slowed down for the gap before has some of that delay left. Negative spans
+// count as 0.
+func (e *Estimator) Spare(d time.Duration) { e.spare = max(d, 0) }
 
 // Hitch reports n hitches since the last value. Negative n takes some back, never more than were
 // reported.
@@ -196,7 +209,7 @@ func (e *Estimator) close() {
 		if e.cfg.Slows != nil {
 			weigh = &e.needs
 			if need := e.cfg.Slows.need(e.worst, e.typical); need < e.worst {
-				weigh.Spread(need)
+				weigh.Spread(max(need-e.bridged/spareShare, min(need, e.typical)))
 			} else {
 				weigh.Add(need) // the usual case, which is known well
 			}
@@ -207,7 +220,7 @@ func (e *Estimator) close() {
 			e.target = min(max(e.target, e.worst), MaxTarget)
 		}
 	}
-	e.worst, e.hitches = 0, 0
+	e.worst, e.bridged, e.hitches = 0, 0, 0
 }
 
 // Target returns the delay above the floor that is worth having, at most MaxTarget.

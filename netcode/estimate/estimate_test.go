@@ -512,3 +512,32 @@ func BenchmarkObserve(b *testing.B) {
 		e.Observe(now, 60*ms)
 	}
 }
+
+// A gap that comes while delay is left over from the one before needs less target.
+func TestSpareDelayBridgesGaps(t *testing.T) {
+	target := func(spare time.Duration) time.Duration {
+		e, err := New(Config{FixedPrice: 20 * time.Millisecond, Slows: &Overdue{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 300 {
+			x := 55 * time.Millisecond
+			if i%4 == 0 {
+				x = 300 * time.Millisecond
+			}
+			e.Spare(spare)
+			e.Observe(clock.Time(i)*clock.Time(blockSpan), x)
+		}
+		return e.Target()
+	}
+	none := target(0)
+	if got := target(90 * time.Millisecond); got > none-15*time.Millisecond {
+		t.Errorf("target %v with 90 ms to spare, %v with none", got, none)
+	}
+	if got := target(-90 * time.Millisecond); got != none {
+		t.Errorf("target %v with a delay below its target, not %v", got, none)
+	}
+	if got := target(time.Hour); got < 55*time.Millisecond {
+		t.Errorf("target %v is below the usual", got)
+	}
+}

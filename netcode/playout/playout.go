@@ -164,6 +164,7 @@ func (c *Clock) Arrive(local, stamp clock.Time, quiet bool) {
 		}
 		c.est.Observe(local, path)
 	}
+	c.est.Spare(c.Delay() - c.Target())
 	if c.silent = quiet; quiet {
 		c.ages.Quiet()
 	}
