@@ -417,7 +417,8 @@ func (r *run) cheat(of *cheat, size time.Duration, mode game.CommandMode, p nets
 	params.put("commands", commands)
 	r.emit(Row{r.name, p.Name, ours, r.seed, params, Values{
 		{"gained_ticks_per_min", got.gained}, {"jump_cm", got.jump}, {"seen_jump_cm", got.seen},
-		{"untouchable_ms", got.untouchable}, {"rewritten_per_min", got.rewritten}, {"shots", got.shots}, {"missed", got.missed},
+		{"untouchable_ms", got.untouchable}, {"rewritten_per_min", got.rewritten}, {"shots", got.shots},
+		{"missed", got.missed},
 		{"late", got.stats.Late}, {"refused", got.stats.TooEarly + got.stats.Expired}, {"starved", got.stats.Starved},
 	}})
 }

@@ -34,8 +34,8 @@ func TestCheatsDoNotPay(t *testing.T) {
 			}
 			if got.gained > most || got.jump > jump || got.rewritten > 0 || got.untouchable > 0 || got.missed > 0 {
 				t.Errorf("%s of %v, mode %v: gains %.1f ticks a minute, want at most %.0f; jumps %.0f cm, want at most %.0f; "+
-					"rewrites %.0f ticks a minute; %d shots missed, %.0f ms untouchable", of.name, size, mode, got.gained, most, got.jump, jump,
-					got.rewritten, got.missed, got.untouchable)
+					"rewrites %.0f ticks a minute; %d shots missed, %.0f ms untouchable", of.name, size, mode, got.gained,
+					most, got.jump, jump, got.rewritten, got.missed, got.untouchable)
 			}
 		}
 	}

@@ -18,8 +18,9 @@ var wallsExperiment = &experiment{
 	name:  "walls",
 	about: "what a client can read from its packets of what the rules hide from it",
 	notes: `Eight clients among sixty walkers, each of which the rules show to a client for two thirds of the time, in
-half seconds that differ for every pair. Each walker is followed by a shadow and by a shadow that all clients run ahead, both with a
-handle to it, and calls out by an event that names it and another one. The clients decode all that they receive.
+half seconds that differ for every pair. Each walker is followed by a shadow and by a shadow that all clients run
+ahead, both with a handle to it, and calls out by an event that names it and another one. The clients decode all
+that they receive.
 <b>hidden_share</b> is the share of walkers that are hidden, <b>states</b> counts states of walkers and shadows that
 arrived, <b>hidden_states</b> those of a walker in a tick in which the rules hid it from that client, <b>names</b>
 handles that name somebody, <b>hidden_names</b> those of somebody who was hidden in that tick, in states and events.`,

@@ -508,7 +508,8 @@ func TestMeasures(t *testing.T) {
 	}`, nil)
 	p.WaitFor("location.search === '?profile=lte-c&playout=200' && Math.abs(g.stats.targetMs - 200) < 1")
 	p.Open(url + "?profile=moon")
-	p.WaitFor(sites.Notice + `.startsWith('There is no network "moon". There are: ') && location.search === "?profile=moon"`)
+	p.WaitFor(sites.Notice + `.startsWith('There is no network "moon". There are: ')` +
+		` && location.search === "?profile=moon"`)
 	p.Open(url + "?playout=350")
 	p.WaitFor("globalThis.g?.me && Math.abs(g.stats.targetMs - 350) < 1")
 	p.WaitFor("document.getElementById('playout').selectedOptions[0].text.includes('lobby')")

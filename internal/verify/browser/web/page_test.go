@@ -281,7 +281,8 @@ func TestPage(t *testing.T) {
 		p.WaitFor(notice + ` === "g.command: aim is not a number"`)
 		p.Eval("g.command = () => ({ move: { x: 1, y: 0 }, am: 1, fire: undefined, none: undefined })", nil)
 		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-			if n := strings.Count(strings.Join(p.Console(), "\n"), "warning: g.command: am is no field; the nearest is aim"); n > 0 {
+			warned := "warning: g.command: am is no field; the nearest is aim"
+			if n := strings.Count(strings.Join(p.Console(), "\n"), warned); n > 0 {
 				break
 			} else if time.Now().After(end) {
 				t.Fatalf("no field of a command is named: %q", p.Console())
