@@ -134,13 +134,29 @@ func testOneSessionAConnection(t *testing.T) {
 	if _, _, err := client.Dial(conntest.Context(t), url, nil); err != nil {
 		t.Fatal(err)
 	}
+	began := time.Now()
 	_, second, err := client.Dial(conntest.Context(t), url, nil)
 	if err == nil {
 		conntest.Wait(t, second.Context().Done(), "a second session on one connection stays")
 	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it was refused after %v", took)
+	}
 	if n := l.Counts().RefusedSession; n != 1 {
 		t.Errorf("%d refused, want 1", n)
 	}
+}
+
+// The time for a session to begin does not end one that began.
+func TestSessionsOutliveTheirBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inBubble(t, Config{HelloTimeout: time.Second})
+		client, _ := conntest.Connect(t, b.web(), true)
+		time.Sleep(5 * time.Second)
+		if err, n := client.Err(), b.Counts().RefusedSilent; err != nil || n != 0 {
+			t.Errorf("after five seconds: %v, %d counted as silent", err, n)
+		}
+	})
 }
 
 // Safari opens no session with a server whose SETTINGS lack any of the three bounds
@@ -363,6 +379,33 @@ func TestCrowdedGateAsksForTheAddress(t *testing.T) {
 			t.Error("no Retry packet for a newcomer at a crowded gate")
 		}
 	})
+}
+
+// At a gate that is half full a handshake may take two seconds, at another one as long as a hello.
+func TestHandshakesAtACrowdedGate(t *testing.T) {
+	for _, c := range []struct {
+		inside int
+		dark   time.Duration // once a connection exists, and before the answer to it is sent
+		want   int           // visitors that are left
+	}{{0, 3 * time.Millisecond, 1}, {2, 12 * time.Millisecond, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			gate := transport.NewGate(4, 0)
+			l := inBubble(t, Config{Gate: gate})
+			l.router.latency = 5 * time.Millisecond
+			for range c.inside {
+				gate.Enter("127.0.0.1:1")
+			}
+			time.AfterFunc(c.dark, func() { l.router.dark.Store(true) })
+			ctx, cancel := context.WithTimeout(overquic.From(t.Context(), l.socket()), 3*time.Second)
+			defer cancel()
+			if _, err := rawFrom(t, ctx, l.Listener, transport.ALPN, overquic.Config(0, 0)); err == nil {
+				t.Error("a handshake ended without an answer")
+			}
+			if n := gate.Visitors(); n != c.want {
+				t.Errorf("%d visitors three seconds after one began, %d others inside, want %d", n, c.inside, c.want)
+			}
+		})
+	}
 }
 
 // A stranger can make the server hold unread no more than the windows say: a few streams of each

@@ -56,8 +56,8 @@ func TestBothOnOnePort(t *testing.T) {
 	}
 }
 
-// A client of a server that was killed learns at once that its connection is gone when the server is
-// back, on QUIC and on WebTransport.
+// A client of a server that was killed learns at once that its connection is gone when the server
+// is back, on QUIC and on WebTransport.
 func TestKilledServerEndsOldConnections(t *testing.T) {
 	t.Parallel()
 
@@ -214,6 +214,36 @@ func TestPathThatTakesOnlySmallDatagrams(t *testing.T) {
 		t.Errorf("reports %v, %v; want [1] and an open connection", r, l.Err())
 	}
 	conntest.End(t, l)
+}
+
+// A babbler is a path on which more packets came than anybody may send.
+type babbler struct{ *overquic.Path }
+
+func (babbler) Measure(s *transport.Stats) { s.PacketsReceived = 20 * transport.ClientPackets }
+
+// A listener looks how many packets come, whatever is in them.
+func TestPacketsAreWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := inBubble(t, Config{})
+		s := nothing{make(chan struct{})}
+		p := babbler{&overquic.Path{Stream: s, End: func(string) { close(s.closed) }}}
+		var link *transport.Link
+		err := l.in.Join(
+			transport.LinkConfig{Clock: conntest.Clock},
+			func(cfg transport.LinkConfig) (*transport.Link, error) {
+				link = transport.NewLink(cfg, p, p.ReadMessages)
+				return link, nil
+			},
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if err := link.Err(); err == nil || !strings.Contains(err.Error(), transport.TooManyPackets) {
+			t.Errorf("the flood ends with %v", err)
+		}
+		link.Close("")
+	})
 }
 
 // The end of the QUIC connection wakes a reader of datagrams, even when the session above it
