@@ -24,8 +24,9 @@ import (
 
 // handles says which handles a client receives as 0.
 type handles struct {
-	slots slotSet  // of entities that have handles
-	list  []handle // by rising piece and property
+	slots    slotSet    // of entities that have handles
+	list     []handle   // by rising piece and property
+	followed clock.Tick // of the newest followSight: records are of such ticks
 }
 
 // handle is one handle that a client receives as 0, or did so lately.
@@ -98,10 +99,14 @@ func (v *View) followSight() {
 		for set := v.h.rules[e.Kind].names; set != 0; set &= set - 1 {
 			i := bits.TrailingZeros64(set)
 			id := uint32(row[k.Props[i].ObsAt])
+			if id == 0 {
+				continue // hidden or shown, it is 0
+			}
 			j, there := v.h.index[id]
-			v.showHandle(uint16(n), i, k.Props[i].Group, id == 0 || there && v.Has(j))
+			v.showHandle(uint16(n), i, k.Props[i].Group, there && v.Has(j))
 		}
 	}
+	u.followed = v.h.tick
 }
 
 // showHandle notes whether the client may learn what the handle names that is property prop of the
@@ -119,11 +124,14 @@ func (v *View) showHandle(n uint16, prop, g int, show bool) {
 	if s.exact() {
 		g = OwnerGroup
 	}
-	x.forget(min(v.ledger.acked(s.unit(g)), now-min(now, RewindTicks)))
+	acked := v.ledger.acked(s.unit(g))
+	x.forget(min(acked, now-min(now, RewindTicks)))
 	switch {
 	case x.hidden != show:
 	case !s.mentioned(): // nothing was sent of it yet
 		x.hidden = !show
+	case !show && (x.n == 0 || x.turns[x.n-1] < acked) && v.wasZero(s, prop, acked):
+		x.turn(acked) // as it was 0 until now, there is nothing to send
 	case !show || int(x.n)+2 <= maxTurns: // so that it can be hidden again at once
 		x.turn(now)
 		v.slots.quiet.remove(n)
@@ -131,6 +139,22 @@ func (v *View) showHandle(n uint16, prop, g int, show bool) {
 	if !x.hidden && x.n == 0 {
 		u.list = slices.Delete(u.list, at, at+1)
 	}
+}
+
+// wasZero reports whether handle prop of the entity of a slot was 0 at all ticks from one on of
+// which there may be records.
+func (v *View) wasZero(s *slot, prop int, from clock.Tick) bool {
+	e := v.h.At(s.ent)
+	if from == 0 || !v.h.has(e, from) {
+		return false
+	}
+	k := v.h.kinds[e.Kind]
+	for t := from; t <= v.handles.followed; t++ {
+		if e.obsRow(k, t)[k.Props[prop].ObsAt] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // turn hides the handle from the records of a tick on, or shows it.

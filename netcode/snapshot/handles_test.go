@@ -63,6 +63,7 @@ func TestHandlesOfTwoClients(t *testing.T) {
 	tick := clock.Tick(0)
 	var ents []int32
 	sims := [3][]int64{}
+	sends := true
 	step := func(change func()) (entries [2]int) {
 		t.Helper()
 		tick++
@@ -77,8 +78,8 @@ func TestHandlesOfTwoClients(t *testing.T) {
 		for n, i := range ents {
 			h.Record(i, sims[n], false)
 		}
-		for n := range ends { // each goes first in turns
-			n = (n + int(tick)) % 2
+		for i := 0; sends && i < len(ends); i++ { // each goes first in turns
+			n := (i + int(tick)) % 2
 			entries[n] = ends[n].step(t, x, tick)
 		}
 		return entries
@@ -94,13 +95,21 @@ func TestHandlesOfTwoClients(t *testing.T) {
 		}
 	}
 	step(func() {
-		sims[0][named] = 2
 		for n := range ends {
 			ends[n].v.Enter(0, Observed)
 		}
 		ends[0].v.Enter(1, Observed)
 		ends[0].v.Enter(2, Observed)
 	})
+	for range 8 {
+		step(func() {})
+	}
+	sends = false
+	step(func() { sims[0][named] = 2 })
+	sends = true
+	if n := step(func() {}); n != [2]int{1, 0} {
+		t.Errorf("%v entries for a handle that was 0, want 1 and none", n)
+	}
 	for range 20 {
 		step(func() { sims[0][namedWord] = int64(tick % 9) })
 		check(2, 0)
@@ -112,6 +121,15 @@ func TestHandlesOfTwoClients(t *testing.T) {
 		t.Errorf("%v entries for a handle that changed, want 1 and none", n)
 	}
 	check(3, 0)
+	for range 8 {
+		step(func() {})
+	}
+	for _, id := range []int64{0, 2, 0, 3} { // 0 and back again
+		if n := step(func() { sims[0][named] = id }); n != [2]int{1, 0} {
+			t.Errorf("%v entries for a handle that became %d, want 1 and none", n, id)
+		}
+		check(id, 0)
+	}
 	for range HistoryTicks + 10 {
 		step(func() {})
 	}
