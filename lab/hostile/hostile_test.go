@@ -390,7 +390,7 @@ func TestSecurityPage(t *testing.T) {
 			t.Errorf("the page says nothing of *%s*", a.Name)
 		}
 	}
-	if len(names) < 30 {
+	if len(names) < 60 {
 		t.Errorf("only %d names were found", len(names))
 	}
 }
