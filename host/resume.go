@@ -219,12 +219,16 @@ func (r *room) giveUp(now clock.Time) {
 	}
 }
 
-// makeRoom removes the player without a connection whose time ends first, and reports whether there
-// was one: a place is kept only while nobody else needs it.
-func (r *room) makeRoom() bool {
+// dropAbsent removes a player without a connection for a newcomer from an address, and reports
+// whether there was one: a place is kept only while nobody else needs it. One from the same address
+// goes first, so that nobody takes the places of others by coming and going; else the one whose
+// time ends first.
+func (r *room) dropAbsent(newcomer netip.Addr) bool {
 	var first *player
+	near := func(p *player) bool { return newcomer.IsValid() && p.address == newcomer }
 	for _, p := range r.order {
-		if p.absent() && (first == nil || p.back.until < first.back.until) {
+		if p.absent() && (first == nil || near(p) && !near(first) ||
+			near(p) == near(first) && p.back.until < first.back.until) {
 			first = p
 		}
 	}

@@ -93,8 +93,8 @@ func (c lateReader) ReceiveMessage(ctx context.Context) ([]byte, error) {
 	return m, err
 }
 
-// Whoever is sent away does not come back, although its program sees the end of the connection before
-// it reads why.
+// Whoever is sent away does not come back, although its program sees the end of the connection
+// before it reads why.
 func TestSentAwayForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, Config{})
@@ -117,5 +117,48 @@ func TestSentAwayForGood(t *testing.T) {
 		if e := refusedFor(<-left, session.Removed, "enough"); e != nil || s.Stats().Accepted != 1 {
 			t.Errorf("%v; %d connections", e, s.Stats().Accepted)
 		}
+	})
+}
+
+// Whoever comes and goes in a full room loses its own places, not that of a player who is on its
+// way back.
+func TestGhostsMakePlaceForTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{Players: 3})
+		defer s.end()
+		var way atomic.Bool
+		way.Store(true)
+		join := func(name, address string) *roamer {
+			s.from(address)
+			p := s.roam(name, way.Load)
+			time.Sleep(5 * time.Second)
+			return p
+		}
+		ann := join("ann", "203.0.113.1")
+		ghosts := []*roamer{join("eve", "203.0.113.7"), join("eve", "203.0.113.7")}
+		way.Store(false)
+		for _, p := range append([]*roamer{ann}, ghosts...) {
+			p.conn.Load().Conn.Close("")
+			time.Sleep(time.Second)
+		}
+		for range 2 {
+			c, err := s.tryHello("203.0.113.7", session.Hello{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer end(c)
+		}
+		for _, p := range ghosts {
+			p.leave()
+			<-p.left
+		}
+		s.from("203.0.113.1")
+		way.Store(true)
+		time.Sleep(8 * time.Second)
+		if ann.returns.Load() != 1 || s.Stats().Resumed != 1 {
+			t.Errorf("ann returned %d times, %d players resumed, want 1 and 1", ann.returns.Load(), s.Stats().Resumed)
+		}
+		ann.leave()
+		<-ann.left
 	})
 }

@@ -456,7 +456,7 @@ func (r *room) join(j *joining) error {
 	if err != nil {
 		return err
 	}
-	if r.humans >= r.h.cfg.Players && !r.makeRoom() && !r.makePlace(j.address) {
+	if r.humans >= r.h.cfg.Players && !r.dropAbsent(j.address) && !r.makePlace(j.address) {
 		err = refusal(session.RoomFull, "room %s has its %d players", r.name, r.humans)
 	} else {
 		err = r.admit(j)
