@@ -68,10 +68,11 @@ func (b *bans) check(account uint64, from netip.Addr) error {
 	defer b.mu.Unlock()
 	for _, x := range b.list {
 		if x.is(account, from) && time.Now().Before(x.Until) {
-			if x.Why == "" {
-				return refusal(session.Removed, "you may not play here until %s", x.Until.UTC().Format(time.DateTime))
+			text := "you may not play here until " + x.Until.UTC().Format(time.DateTime+" MST")
+			if x.Why != "" {
+				text += ": " + x.Why
 			}
-			return refusal(session.Removed, "you may not play here until %s: %s", x.Until.UTC().Format(time.DateTime), x.Why)
+			return refusal(session.Removed, "%s", text)
 		}
 	}
 	return nil
@@ -106,10 +107,12 @@ func (h *Host) Ban(who Who, length time.Duration, why string) error {
 	if err := h.bans.add(ban{who, time.Now().Add(length), why}); err != nil {
 		return err
 	}
-	h.log.Info("banned", "account", who.Account, "from", who.From, "for", length, "reason", why)
-	if length > 0 {
-		h.Kick(who, why)
+	if length <= 0 {
+		h.log.Info("ban lifted", "account", who.Account, "from", who.From)
+		return nil
 	}
+	h.log.Info("banned", "account", who.Account, "from", who.From, "for", length, "reason", why)
+	h.Kick(who, why)
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
-	"log/slog"
 	"net/netip"
 	"slices"
 	"time"
@@ -143,8 +142,8 @@ func (r *room) resume(p *player, j *joining, kept bool) error {
 	r.issue(p, &w)
 	r.heart.players(r)
 	r.n.resumed.Add(1)
-	p.log.LogAttrs(context.Background(), slog.LevelInfo, "player came back", append([]slog.Attr{
-		slog.Duration("after", gone.Round(time.Millisecond)), slog.Bool("kept", w.Kept)}, j.where...)...)
+	p.log = r.logOf(p, j.where)
+	p.log.Info("player came back", "after", gone.Round(time.Millisecond), "kept", w.Kept)
 	j.ready(p, w)
 	r.h.sayFarewell(p)
 	return nil

@@ -514,8 +514,11 @@ func (r *room) admit(j *joining) error {
 
 // logOf returns the log of a player.
 func (r *room) logOf(p *player, where []slog.Attr) *slog.Logger {
-	return slog.New(r.log.Handler().WithAttrs(append([]slog.Attr{slog.Int("player", int(p.id)),
-		slog.String("name", p.name)}, where...)))
+	who := []slog.Attr{slog.Int("player", int(p.id)), slog.String("name", p.name)}
+	if p.account != 0 {
+		who = append(who, slog.Uint64("account", p.account)) // what orders to kick and ban name
+	}
+	return slog.New(r.log.Handler().WithAttrs(append(who, where...)))
 }
 
 // takenOver is what a player reads whose place a newer connection takes.

@@ -131,7 +131,13 @@ func TestARoomOutlivesItsServer(t *testing.T) {
 		t.Fatalf("/save: %d %s", status, path)
 	}
 	var out, errs bytes.Buffer
-	if code := ReplayGame(t.Context(), rules, []string{strings.TrimSpace(path), "--json"}, &out, &errs); code != 0 {
+	file := strings.TrimSpace(path)
+	if code := ReplayGame(t.Context(), rules, []string{file, "--at", "2s", "--player", "99"}, &out, &errs); code != 0 ||
+		!strings.Contains(out.String(), "none of these players and entities is there") {
+		t.Errorf("replay of a player who is not there: %d %s%s", code, &out, &errs)
+	}
+	out.Reset()
+	if code := ReplayGame(t.Context(), rules, []string{file, "--json"}, &out, &errs); code != 0 {
 		t.Errorf("replay: %d %s", code, &errs)
 	}
 	var row struct {

@@ -163,7 +163,8 @@ func openReplay(o *replayFlags, find func(string) (*game.Rules, error), out *buf
 		r.until = r.at
 	}
 	if r.at < r.first || r.until > last || r.at > r.until {
-		return nil, fmt.Errorf("the journal has the ticks %d to %d; from %d to %d is asked for", r.first, last, r.at, r.until)
+		return nil, fmt.Errorf("the journal has the ticks %d to %d, %v; from %d to %d is asked for", r.first, last,
+			time.Duration(last-r.first)*r.real.Server.Period(), r.at, r.until)
 	}
 	if o.changes() {
 		r.other, err = journal.WhatIf(rules, f,
@@ -204,8 +205,12 @@ func (r *replay) run(ctx context.Context) error {
 		}
 	}
 	if r.o.At != "" || r.o.Step || r.o.Until != "" && r.shows() {
-		if !r.o.Step {
-			r.show()
+		if !r.o.Step && !r.show() {
+			r.print(
+				map[string]any{"tick": r.until, "found": false},
+				"tick %d  none of these players and entities is there",
+				r.until,
+			)
 		}
 		if r.real.Differs != nil {
 			return r.real.Differs
@@ -297,18 +302,18 @@ func (r *replay) line(t journal.Tick) {
 }
 
 // show prints the entities and players that are asked for, or everybody and how many entities there
-// are.
-func (r *replay) show() {
+// are. It reports whether any was there.
+func (r *replay) show() bool {
 	srv := r.real.Server
 	tick := srv.Tick()
-	avatars := map[game.ID]bool{}
+	avatars, found := map[game.ID]bool{}, false
 	for _, id := range srv.Players(nil) {
 		if r.shows() && !slices.Contains(r.o.Player, uint32(id)) {
 			continue
 		}
 		stats, _ := srv.Stats(id)
 		avatar := srv.Avatar(id)
-		avatars[avatar] = true
+		avatars[avatar], found = true, true
 		r.print(map[string]any{"tick": tick, "player": id, "avatar": avatar, "stats": stats},
 			"tick %d  player %d  avatar %d  rtt %v  starved %d  late %d  judged %d  clamped %d", tick, id, avatar,
 			stats.RTT.Round(time.Millisecond), stats.Starved, stats.Late, stats.Judged, stats.Clamped)
@@ -320,17 +325,19 @@ func (r *replay) show() {
 			kinds = append(kinds, kind)
 		}
 		if r.o.All || slices.Contains(r.o.Entity, uint32(id)) || len(r.o.Player) > 0 && avatars[id] {
+			found = true
 			r.print(map[string]any{"tick": tick, "entity": id, "kind": kind, "state": state},
 				"tick %d  %s %d  %s", tick, kind, id, strings.TrimPrefix(fmt.Sprintf("%+v", state), "&"))
 		}
 		return true
 	})
 	if r.shows() {
-		return
+		return found
 	}
 	for _, k := range kinds {
 		r.print(map[string]any{"tick": tick, "kind": k, "entities": counts[k]}, "tick %d  %d of kind %s", tick, counts[k], k)
 	}
+	return true
 }
 
 // summary prints what was replayed, and with other settings what they changed.

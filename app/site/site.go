@@ -66,8 +66,8 @@ type Config struct {
 	// at /metrics and /receipts. Cheats would profit, so it is for demonstrations on this machine:
 	// it has no effect on addresses that others reach.
 	Truth bool
-	// Authenticate says who asks for a connect token, at POST /token. It may wait for others, and is
-	// called by several goroutines. If it is set, only players with a token get in. Its error is
+	// Authenticate says who asks for a connect token, at POST /token. It may wait for others, and
+	// is called by several goroutines. If it is set, only players with a token get in. Its error is
 	// shown to the player.
 	Authenticate func(Applicant) (Account, error)
 }
@@ -300,6 +300,8 @@ func (s *Site) players() string {
 		return "Players on this machine get: page, WebSocket."
 	case s.local():
 		return "Players on this machine get: page, WebTransport, WebSocket. Others need --addr :" + port + "."
+	case udp != "" && !s.front.https && thisMachine(s.front.public): // as behind "meanwhile proxy"
+		return "Players on this machine get: page, WebTransport, WebSocket. Others need another --public-addr."
 	case !s.front.https:
 		return "Players get: page, WebSocket only: no https, so browsers on other machines have no WebTransport and a " +
 			"coarse clock. Mend it with --acme DOMAIN, with --tls-cert and --tls-key, or with a reverse proxy and --trust-proxy."
@@ -314,6 +316,17 @@ func (s *Site) players() string {
 		text += " The authority of --acme asks at TCP port 443, which must lead to port " + port + " here."
 	}
 	return text
+}
+
+// thisMachine reports whether a HOST or HOST:PORT is an address of this machine alone, whose pages
+// browsers trust without https.
+func thisMachine(public string) bool {
+	name, _, err := net.SplitHostPort(public)
+	if err != nil {
+		name = public
+	}
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // QUIC returns the UDP address of native clients and WebTransport, "host:port", or "" without any.

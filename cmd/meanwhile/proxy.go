@@ -16,7 +16,7 @@ import (
 // proxy holds the flags of meanwhile proxy.
 type proxy struct {
 	Server string `arg:"" help:"HOST:PORT of the server, TCP and UDP."`
-	Addr   string `default:"127.0.0.1:9090" help:"IP:PORT to listen on, TCP and UDP."`
+	Addr   string `default:"127.0.0.1:8090" help:"IP:PORT to listen on, TCP and UDP."`
 
 	Profile   string        `default:"lan" help:"The network: ${profiles}, or none."`
 	TraceDown string        `placeholder:"FILE" help:"Its capacity towards clients, recorded by mahimahi."`
