@@ -165,8 +165,7 @@ func hasPage(tree fs.FS) bool {
 
 func about(name string) string {
 	return "A game made with Meanwhile. Its rules are checked by \"" + name + " vet ./...\" (docs/VET.md), and what a " +
-		"room recorded is " +
-		"replayed by \"" + name + " replay FILE\" (docs/reliability.md)."
+		"room recorded is replayed by \"" + name + " replay FILE\" (docs/reliability.md)."
 }
 
 // client returns the program for browsers: the one beside the page, or one built from the source.

@@ -164,7 +164,7 @@ func openReplay(o *replayFlags, find func(string) (*game.Rules, error), out *buf
 	}
 	if r.at < r.first || r.until > last || r.at > r.until {
 		return nil, fmt.Errorf("the journal has the ticks %d to %d, %v; from %d to %d is asked for", r.first, last,
-			time.Duration(last-r.first)*r.real.Server.Period(), r.at, r.until)
+			(time.Duration(last-r.first) * r.real.Server.Period()).Round(time.Millisecond), r.at, r.until)
 	}
 	if o.changes() {
 		r.other, err = journal.WhatIf(rules, f,
@@ -206,11 +206,8 @@ func (r *replay) run(ctx context.Context) error {
 	}
 	if r.o.At != "" || r.o.Step || r.o.Until != "" && r.shows() {
 		if !r.o.Step && !r.show() {
-			r.print(
-				map[string]any{"tick": r.until, "found": false},
-				"tick %d  none of these players and entities is there",
-				r.until,
-			)
+			r.print(map[string]any{"tick": r.until, "found": false},
+				"tick %d  none of these players and entities is there", r.until)
 		}
 		if r.real.Differs != nil {
 			return r.real.Differs

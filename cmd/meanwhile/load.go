@@ -108,10 +108,8 @@ func (l *load) run(ctx context.Context, stdout io.Writer) error {
 	}
 	g, err := findGame(target.Game)
 	if err != nil {
-		return fmt.Errorf(
-			"the server plays %s, which this program does not know; players of your own game: go doc meanwhile/headless",
-			target.Game,
-		)
+		return fmt.Errorf("the server plays %s, which this program does not know; "+
+			"for players of your own game see go doc meanwhile/headless", target.Game)
 	}
 	rules, err := g.rules()
 	if err != nil {
