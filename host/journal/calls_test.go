@@ -98,3 +98,63 @@ func TestEveryCall(t *testing.T) {
 		t.Errorf("replayed to tick %d of %d: %v, %v", r.Server.Tick(), s.Tick(), err, r.Differs)
 	}
 }
+
+// Heartbeats that were sent while nothing was recorded are in no later block.
+func TestBeatsWhileNotRecorded(t *testing.T) {
+	rules := zapRules(t)
+	var chunks []journal.Chunk
+	full := true
+	s, err := journal.New(rules, server.Config{Seed: 1, Secret: 2}, journal.Header{}, func(c journal.Chunk) bool {
+		if !full {
+			chunks = append(chunks, c)
+		}
+		return !full
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _, err := s.Connect(0, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := clock.Time(0)
+	var out server.Outbox
+	tick := func() {
+		now = now.Add(s.Period())
+		s.Begin(now)
+		for range 50 {
+			if full {
+				s.Beat(id, now, 400)
+			}
+		}
+		s.LeaveAt(now)
+		out.Reset()
+		s.Encode(0, s.Clients(), &out)
+		s.End()
+	}
+	for range 60 {
+		tick()
+	}
+	full = false
+	if err := s.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	for range 60 {
+		tick()
+	}
+	s.Flush()
+	size := 0
+	for _, c := range chunks {
+		if c.Kind == journal.KindLog {
+			size += len(c.Payload)
+		}
+	}
+	if size > 60*100 {
+		t.Errorf("60 ticks of one idle player take %d bytes", size)
+	}
+	r, err := journal.Restore(rules, parsed(t, written(t, &journal.Header{Format: "meanwhile journal 1", Game: "zap",
+		Hash: rules.Hash, Settings: journal.Settings{Seed: 1, Secret: 2}}, chunks[1:])))
+	if err != nil || r.Server.Tick() != s.Tick() {
+		t.Errorf("restored to tick %d of %d: %v", r.Server.Tick(), s.Tick(), err)
+	}
+}

@@ -3,6 +3,7 @@ package journal
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"hash/crc32"
 	"maps"
 	"slices"
@@ -111,6 +112,7 @@ func (s *Server) putHeader() bool {
 func (s *Server) restart() {
 	s.log = scribe{}
 	s.flushed, s.checked, s.period, s.lost = s.ended, s.ended, 0, nil
+	clear(s.gone) // their players are in an earlier block
 }
 
 // Checkpoint puts everything that the world is, between End and the next Begin, once the caller has
@@ -150,9 +152,20 @@ func (s *Server) freeze() (Chunk, error) {
 		w.number(uint64(id))
 		w.bytes(s.notes[id])
 	}
-	b, err := s.form.Freeze(w.b, s.Server)
+	b, err := s.frozen(w.b)
 	s.size = len(b)
 	return Chunk{Kind: KindCheckpoint, tick: s.ended, time: s.Now(), Payload: b}, err
+}
+
+// frozen appends the frozen world to dst. A panic, such as of a map of a game with NaN as a key, is
+// an error: it must not end a room that can be played.
+func (s *Server) frozen(dst []byte) (b []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			b, err, s.form = dst, fmt.Errorf("journal: the world cannot be written: %v", v), nil
+		}
+	}()
+	return s.form.Freeze(dst, s.Server)
 }
 
 // formOf returns the form of checkpoints of a world.
@@ -389,16 +402,18 @@ func sumTick(srv *server.Server, sent uint64) uint64 {
 }
 
 func (s *Server) End() {
-	if s.on {
-		s.mu.Lock()
-		for _, b := range s.beats {
+	s.mu.Lock()
+	for _, b := range s.beats {
+		if s.on {
 			s.log.entry(entryBeat)
 			s.log.number(uint64(b.id))
 			s.log.time(b.at)
 			s.log.number(uint64(b.size))
 		}
-		s.beats = s.beats[:0]
-		s.mu.Unlock()
+	}
+	s.beats = s.beats[:0] // also where nothing is recorded: later they would be of another tick
+	s.mu.Unlock()
+	if s.on {
 		s.log.entry(entryEnd)
 		s.log.bool(s.encoded.Load())
 		s.log.b = binary.LittleEndian.AppendUint64(s.log.b, sumTick(s.Server, s.sum.Load()))
