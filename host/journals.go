@@ -234,8 +234,8 @@ func (a *archive) save(why string) (string, error) {
 	}
 	for _, s := range a.segments() {
 		b, err := os.ReadFile(s)
-		if err == nil {
-			_, err = f.Write(b)
+		if err == nil { // what a crash or a full disk tore would hide what follows
+			_, err = f.Write(b[:journal.Sound(b)])
 		}
 		if err != nil {
 			_ = f.Close()
@@ -507,7 +507,13 @@ func (h *Host) readWorld(dir string) (*restoredWorld, error) {
 		return nil, fmt.Errorf("host: it failed soon after each of the last %d restarts", maxRestarts)
 	}
 	var why error
-	if w.replay, why = journal.Restore(h.cfg.Rules, f); w.replay == nil {
+	if err := guarded(func() error {
+		w.replay, why = journal.Restore(h.cfg.Rules, f)
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("host: it could not be read: %w", err)
+	}
+	if w.replay == nil {
 		return nil, why
 	} else if why != nil {
 		h.log.Error("a part of what was recorded of a room could not be replayed; it goes on from before", "dir", dir,
@@ -520,23 +526,19 @@ func (h *Host) readWorld(dir string) (*restoredWorld, error) {
 // connection yet.
 func (h *Host) revive() {
 	for _, w := range h.restored {
-		r, err := h.reviveRoom(w)
-		if err != nil {
-			h.log.Error("a room could not be restored", "room", w.name, "error", err)
-			continue
-		}
+		r := h.reviveRoom(w)
 		h.rooms[r.name], h.alive[r] = r, struct{}{}
 		r.log.Warn("room restored", "tick", r.srv.Tick(), "players", r.humans)
 	}
 	h.restored = nil
 }
 
-func (h *Host) reviveRoom(w *restoredWorld) (*room, error) {
-	cfg := h.worldConfig(w.name, w.header.Settings.Secret, w.header.Settings.Seed)
+func (h *Host) reviveRoom(w *restoredWorld) *room {
 	r := makeRoom(h, w.name, origin{})
 	r.archive.dir, r.archive.number = w.dir, w.number
 	header := journal.Header{Build: Build(), Started: w.header.Started, Restarts: w.header.Restarts + 1}
-	r.srv = journal.Record(w.replay.Server, cfg, header, w.replay.Notes, r.archive.put)
+	// Its settings are the recorded ones, whatever this host has: a replay begins with them.
+	r.srv = journal.Record(w.replay.Server, w.header.Settings.Config(), header, w.replay.Notes, r.archive.put)
 	r.setUp()
 	var room savedRoom
 	if b := w.replay.Notes[0]; b != nil && json.Unmarshal(b, &room) == nil {
@@ -561,7 +563,8 @@ func (h *Host) reviveRoom(w *restoredWorld) (*room, error) {
 		r.company.Store(r.companies)
 	}
 	r.heart.players(r)
-	return r, r.srv.Checkpoint()
+	_ = r.srv.Checkpoint() // Lost says why not
+	return r
 }
 
 // revivePlayer makes a player who has no connection yet.

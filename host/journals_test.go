@@ -148,6 +148,33 @@ func replayed(t *testing.T, path string, cfg Config) {
 	}
 }
 
+// A room that was restored by a host with other settings is recorded as it is: after the next crash it
+// goes on from there, and its restarts are counted.
+func TestCrashAfterOtherSettings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := newStage(t, Config{Journal: t.TempDir(), Players: 8})
+		ann := first.join("ann", "")
+		time.Sleep(5 * time.Second)
+		left := copyOf(t, first.cfg.Journal)
+		ann.leave()
+		first.end()
+		second := newStage(t, Config{Journal: left, Players: 16})
+		time.Sleep(5 * time.Second)
+		tick := second.room(DefaultRoom).srv.Tick()
+		last := copyOf(t, left)
+		second.end()
+		h, err := New(Config{Rules: first.cfg.Rules, Journal: last})
+		if err != nil || len(h.restored) != 1 {
+			t.Fatalf("%d rooms were restored: %v", len(h.restored), err)
+		}
+		w := h.restored[0]
+		if w.replay.Server.Tick()+clock.Tick(first.cfg.Rules.Rate)/4 < tick || w.header.Restarts != 1 {
+			t.Errorf("it goes on at tick %d after %d restarts, and crashed after %d", w.replay.Server.Tick(),
+				w.header.Restarts, tick)
+		}
+	})
+}
+
 // What is left of a room that cannot be restored is put aside, with the reason in the log, and the
 // room begins anew.
 func TestUnsoundJournals(t *testing.T) {

@@ -159,11 +159,11 @@ func newestTick(t *testing.T, rules *game.Rules, dir string) clock.Tick {
 	if err != nil || len(rooms) != 1 {
 		t.Fatalf("%q: %v", rooms, err)
 	}
-	b, err := readJournal(rooms[0])
+	files, err := readJournal(rooms[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := journal.Parse(b)
+	f, err := journal.Parse(files...)
 	if err != nil {
 		t.Fatal(err)
 	}

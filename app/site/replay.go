@@ -106,14 +106,15 @@ func (s *totals) add(t journal.Tick) {
 	s.faults += len(t.Faults)
 }
 
-// readJournal reads a file, or all journals of a folder one after the other.
-func readJournal(path string) ([]byte, error) {
+// readJournal reads a file, or all journals of a folder.
+func readJournal(path string) (files [][]byte, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return os.ReadFile(path)
+		b, err := os.ReadFile(path)
+		return [][]byte{b}, err
 	}
 	names, err := filepath.Glob(filepath.Join(path, "*"+host.JournalSuffix))
 	if err != nil {
@@ -123,23 +124,22 @@ func readJournal(path string) ([]byte, error) {
 		return nil, fmt.Errorf("no journal is in %s: their names end in %s", path, host.JournalSuffix)
 	}
 	slices.Sort(names)
-	var all []byte
 	for _, n := range names {
 		b, err := os.ReadFile(n)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, b...)
+		files = append(files, b)
 	}
-	return all, nil
+	return files, nil
 }
 
 func openReplay(o *replayFlags, find func(string) (*game.Rules, error), out *bufio.Writer) (*replay, error) {
-	b, err := readJournal(o.File)
+	files, err := readJournal(o.File)
 	if err != nil {
 		return nil, err
 	}
-	f, err := journal.Parse(b)
+	f, err := journal.Parse(files...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.File, err)
 	}

@@ -30,7 +30,7 @@ import (
 // Limits of a journal. Longer chunks are refused; a room that needs them is not recorded.
 const (
 	maxHeader = 1 << 20
-	maxChunk  = 1 << 28 // bytes, compressed or not
+	maxChunk  = 1 << 26 // bytes, compressed or not
 )
 
 // format names this form of a journal.
@@ -58,13 +58,13 @@ type Settings struct {
 	Room                                string
 }
 
-// config returns the settings as a world takes them.
-func (s *Settings) config() server.Config {
+// Config returns the settings as a world takes them.
+func (s *Settings) Config() server.Config {
 	return server.Config{Seed: s.Seed, Secret: s.Secret, Clients: s.Clients, Budget: s.Budget, Guard: s.Guard,
 		Rewind: s.Rewind, RewindTotal: s.RewindTotal, Playout: s.Playout, Room: s.Room}
 }
 
-// settingsOf is the reverse of config.
+// settingsOf is the reverse of Config.
 func settingsOf(c *server.Config) Settings {
 	return Settings{Seed: c.Seed, Secret: c.Secret, Clients: c.Clients, Budget: c.Budget, Guard: c.Guard,
 		Rewind: c.Rewind, RewindTotal: c.RewindTotal, Playout: c.Playout, Room: c.Room}
@@ -184,23 +184,35 @@ type span struct {
 }
 
 // Parse reads a journal: one file, or the files of a room in their order, each of which begins with
-// a header. It fails if no sound header begins it. Bytes of a file from its first unsound chunk on
+// a header. It fails if no sound header begins any of them. Bytes of a file from its first unsound chunk on
 // are left out, as Torn says, and so is what has no checkpoint before it. It retains the files.
 func Parse(files ...[]byte) (*File, error) {
 	f := &File{}
 	for i, b := range files {
 		n, err := f.part(b, i == 0)
-		if err != nil && f.Header.Format == "" {
-			return nil, err
-		}
 		if err != nil && f.Torn == nil {
 			f.Torn = fmt.Errorf("%w, at byte %d of %d", err, n, len(b))
 		}
 	}
-	if f.Header.Format == "" {
-		return nil, fmt.Errorf("%w: it is empty", ErrMalformed)
+	switch {
+	case f.Header.Format != "":
+		return f, nil
+	case f.Torn != nil:
+		return nil, f.Torn
 	}
-	return f, nil
+	return nil, fmt.Errorf("%w: it is empty", ErrMalformed)
+}
+
+// Sound returns how many bytes at the beginning of a file are sound chunks.
+func Sound(b []byte) (n int) {
+	for n < len(b) {
+		s, err := nextSpan(b[n:])
+		if err != nil {
+			break
+		}
+		n += len(s.b)
+	}
+	return n
 }
 
 // part reads one file, and returns how many bytes of it are sound.

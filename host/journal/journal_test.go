@@ -113,6 +113,33 @@ func TestTornAndWrongBytes(t *testing.T) {
 	}
 }
 
+// A file that is torn hides nothing of those after it, whether it is the first of a room or a later one.
+func TestTornFileAmongOthers(t *testing.T) {
+	rules := zapRules(t)
+	whole, _ := record(t, rules, 1, 33*time.Second)
+	chunks := whole.Chunks()
+	at := slices.IndexFunc(chunks, func(c journal.Chunk) bool { return c.Kind == journal.KindCheckpoint })
+	old, later := written(t, &whole.Header, chunks[:at]), written(t, &whole.Header, chunks[at:])
+	_, last, _ := whole.Ends()
+	for _, cut := range []int{0, 9, len(old) / 2, len(old) - 1} {
+		f, err := journal.Parse(old[:cut], later)
+		if err != nil || f.Torn == nil && cut != 0 {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		r, err := journal.Restore(rules, f)
+		if err != nil || r.Server.Tick() != last {
+			t.Errorf("cut at %d: tick %d of %d: %v", cut, r.Server.Tick(), last, err)
+		}
+		sound := old[:journal.Sound(old[:cut])]
+		if f, err := journal.Parse(slices.Concat(sound, later)); err != nil || f.Torn != nil {
+			t.Errorf("cut at %d, as one file: %v, %v", cut, err, f.Torn)
+		}
+	}
+	if n := journal.Sound(old); n != len(old) {
+		t.Errorf("%d of %d sound bytes are sound", n, len(old))
+	}
+}
+
 // Where the same calls give another result the replay names the first tick, and a restored world is
 // that of before.
 func TestDifference(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"meanwhile/game"
@@ -80,7 +81,7 @@ func NewReplay(rules *game.Rules, f *File) (*Replay, error) {
 	if err := f.Header.check(rules); err != nil {
 		return nil, err
 	}
-	r := &Replay{f: f, rules: rules, cfg: f.Header.Settings.config()}
+	r := &Replay{f: f, rules: rules, cfg: f.Header.Settings.Config()}
 	return r, r.fresh()
 }
 
@@ -216,7 +217,7 @@ func (r *Replay) thaw(s span) error {
 		if in.err != nil {
 			return in.err
 		}
-		r.Notes[id] = note
+		r.Notes[id] = slices.Clone(note) // the payload is large
 	}
 	if in.err != nil {
 		return in.err
