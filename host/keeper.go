@@ -217,9 +217,6 @@ func (k *keeper) load(key string, s *engine.Saved) (*engine.Record, error) {
 
 // put takes over copies of records that changed. It does not wait.
 func (k *keeper) put(records map[string]any) {
-	if len(records) == 0 {
-		return
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for key, v := range records {

@@ -84,11 +84,8 @@ func (r *room) issue(p *player, w *session.Welcome) {
 func (r *room) returning(j *joining) (found *player, kept bool) {
 	none := [session.KeySize]byte{}
 	for _, p := range r.order {
-		if p.bot {
-			continue
-		}
-		for _, k := range p.back.keys {
-			if j.resume != none && subtle.ConstantTimeCompare(k.key[:], j.resume[:]) == 1 {
+		for _, k := range p.back.keys { // bots have none
+			if subtle.ConstantTimeCompare(k.key[:], j.resume[:]) == 1 {
 				return p, j.kept && k.begun == p.back.begun
 			}
 		}

@@ -3,13 +3,16 @@ package host
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"meanwhile/headless"
+	"meanwhile/server"
 	"meanwhile/session"
+	"meanwhile/session/token"
 	"meanwhile/transport"
 )
 
@@ -81,6 +84,174 @@ func TestComingBackFromAnotherAddress(t *testing.T) {
 			t.Error("nobody is where a player came back from")
 		}
 		<-ann.left
+		synctest.Wait()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.Host.from) != 0 {
+			t.Errorf("players are counted who are not here: %v", s.Host.from)
+		}
+	})
+}
+
+// resumes comes back with a key and returns the welcome, as a client that may have kept what it
+// received.
+func (s *stage) resumes(hello session.Hello, key [session.KeySize]byte, kept bool) (transport.Conn, session.Welcome) {
+	s.t.Helper()
+	hello.Schema, hello.Resume, hello.Kept = s.cfg.Rules.Hash, key, kept
+	b, err := hello.Append(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c := s.dial()
+	if err := c.SendMessage(b); err != nil {
+		s.t.Fatal(err)
+	}
+	m, err := c.ReceiveMessage(context.Background())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	w, err := session.DecodeWelcome(m)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c, w
+}
+
+// Whoever comes back reads in the welcome what it is sent at most: what it asked for, if it goes
+// on, and what everybody gets, if it begins anew. If the server is about to end, it reads that,
+// too. Heartbeats go to those who have a connection, nothing that was counted is lost, and the room
+// can end.
+func TestWelcomeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most, wish = 40000, 20000 // bytes a second
+		s := newStage(t, Config{Budget: most, Drain: 10 * time.Second, DrainTo: "https://b.example/"})
+		c, w := s.resumes(session.Hello{}, [session.KeySize]byte{}, false)
+		look := func(what string, beats int) {
+			t.Helper()
+			synctest.Wait()
+			r := s.room(DefaultRoom)
+			r.call(func() {
+				if n := len(r.heart.beats); n != beats {
+					t.Errorf("%s: heartbeats go to %d, want %d", what, n, beats)
+				}
+			})
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if r.pending != 0 {
+				t.Errorf("%s: %d players are on their way in", what, r.pending)
+			}
+		}
+		read := func() []byte {
+			t.Helper()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			m, err := c.ReceiveMessage(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		look("joined", 1)
+		ask, err := session.Limits{BudgetDown: 8 * wish}.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SendMessage(ask)
+		read()
+		c.Send(make([]byte, 30)) // who sent nothing is not waited for
+		time.Sleep(5 * time.Second)
+		before := s.Stats().Received
+		end(c)
+		look("away", 0)
+		c, w = s.resumes(session.Hello{}, w.Resume, true)
+		if !w.Resumed || !w.Kept || w.BudgetDown != 8*wish {
+			t.Errorf("who goes on reads %+v", w)
+		}
+		look("back", 1)
+		time.Sleep(2 * lookEvery)
+		if n := s.Stats().Received; before == 0 || n < before {
+			t.Errorf("%d datagrams were counted before, %d after", before, n)
+		}
+		s.stop()
+		time.Sleep(time.Second)
+		read()
+		c.Send(make([]byte, 30))
+		time.Sleep(time.Second)
+		end(c)
+		c, w = s.resumes(session.Hello{}, w.Resume, false)
+		if !w.Resumed || w.Kept || w.BudgetDown != 8*most {
+			t.Errorf("who begins anew reads %+v", w)
+		}
+		f, err := session.DecodeFarewell(read())
+		if err != nil || f.In != 8*time.Second || f.To != "https://b.example/" || !strings.Contains(f.Text, "another") {
+			t.Errorf("who comes back while the server drains reads %+v, %v", f, err)
+		}
+		c.Close(session.Goodbye)
+		s.end()
+	})
+}
+
+// A guest who comes again from elsewhere takes its place with its record, and leaves none in use.
+func TestGuestComesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules, _ := miners(t)
+		s := newStage(t, Config{Rules: rules, Store: &shelf{}})
+		defer s.end()
+		hello := session.Hello{Guest: [session.KeySize]byte{1}}
+		first, second := s.greet(hello), s.greet(hello)
+		<-first.Done()
+		time.Sleep(2 * lookEvery)
+		if n := s.Stats(); n.Players != 1 || n.Resumed != 1 {
+			t.Errorf("%d players, %d came back", n.Players, n.Resumed)
+		}
+		second.Close(session.Goodbye)
+		time.Sleep(time.Second)
+		s.keeper.mu.Lock()
+		defer s.keeper.mu.Unlock()
+		if p := s.keeper.inUse[playerKey("mine", 0, hello.Guest)]; p != nil {
+			t.Errorf("its record has %d users when it has left", p.refs)
+		}
+	})
+}
+
+// A key that is none does not spare a player the login, whatever else of the hello is known.
+func TestNoSessionWithoutItsKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		issuer, login := newLogin(t)
+		s := newStage(t, Config{Login: login})
+		defer s.end()
+		hello := session.Hello{Nonce: [session.KeySize]byte{1}, Token: issue(t, issuer, token.Grant{Player: 7})}
+		ann := s.greet(hello)
+		hello.Token, hello.Resume = nil, [session.KeySize]byte{session.RunSize: 1}
+		copy(hello.Resume[:], s.name[:])
+		_, err := s.tryHello("203.0.113.7", hello)
+		if e := refusedFor(err, session.NoToken, ""); e != nil {
+			t.Error(e)
+		}
+		end(ann)
+	})
+}
+
+// A player who is refused gives its place in the shared budget back.
+func TestRefusedPlayersHaveNoBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, Config{Players: 1, TotalBudget: 8 * server.MinBudget, PlayersPerAddress: 99})
+		defer s.end()
+		ann := s.join("ann", "")
+		defer func() { ann.leave(); <-ann.left }()
+		for range 20 { // more than there is budget for
+			_, err := s.tryHello("203.0.113.7", session.Hello{})
+			if e := refusedFor(err, session.RoomFull, ""); e != nil {
+				t.Error(e)
+			}
+			time.Sleep(time.Second)
+		}
+		time.Sleep(shareMemory * shareEvery)
+		s.total.mu.Lock()
+		defer s.total.mu.Unlock()
+		if n := len(s.total.list); n != 1 {
+			t.Errorf("%d players share the budget, want 1", n)
+		}
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"meanwhile/netcode/packet"
 	"meanwhile/netcode/reliable"
 	"meanwhile/netcode/wire"
+	"meanwhile/server"
 	"meanwhile/session"
 )
 
@@ -163,6 +164,10 @@ func TestRequestsOverALostConnection(t *testing.T) {
 		ask(10)
 		time.Sleep(time.Second)
 		check("with a connection", 1, "1 11")
+		one := server.WordStats{Heard: 1, Told: 1}
+		if room, own := s.Stats().Words, s.stats(t).WordStats; room != one || own != one {
+			t.Errorf("counted %+v, of the player %+v; want %+v", room, own, one)
+		}
 
 		const notice = packet.KeepAlive + 6*time.Second // the world is at rest, so silence means little
 		r.conn.Load().dead.Store(true)
