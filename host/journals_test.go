@@ -194,7 +194,7 @@ func TestUnsoundJournals(t *testing.T) {
 			{"empty", func(_ string, b []byte) []byte { return nil }, "it is empty"},
 			{"no header", func(_ string, b []byte) []byte { b[3] ^= 1; return b }, "checksum"},
 			{"torn", func(_ string, b []byte) []byte { return b[:len(b)-7] }, ""},
-			{"other build", func(segment string, b []byte) []byte {
+			{"other build", func(segment string, _ []byte) []byte {
 				c := journal.Chunk{Kind: journal.KindHeader,
 					Payload: []byte(`{"Format":"meanwhile journal 1","Game":"zap","Build":"abc"}`)}
 				b, err := c.Append(nil)

@@ -74,11 +74,11 @@ func legs(name string) (all []leg, end clock.Time, err error) {
 
 // changed is what happened after a change: means over time since, and sums.
 type changed struct {
-	delay, lead, warp float64 // in the first changeWay
-	delays, leads     []float64
-	hitches, starved  float64
-	clockError        float64
-	clockErrorBefore  float64
+	warp             float64 // in the first changeWay
+	delays, leads    []float64
+	hitches, starved float64
+	clockError       float64
+	clockErrorBefore float64
 }
 
 // changeStream follows the playout delay over a change at the begin of the last leg.

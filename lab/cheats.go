@@ -130,7 +130,7 @@ type cheater struct {
 	acked          wire.Received
 	w              wire.BitWriter
 
-	was, from  geom.Vec2
+	was        geom.Vec2
 	way        float64 // metres since the warm-up
 	ticks      int
 	jump, seen float64 // metres

@@ -90,7 +90,6 @@ type replay struct {
 	first     clock.Tick
 	out       *bufio.Writer
 
-	shown    bool
 	totals   [2]totals
 	parted   *journal.Tick // the first tick in which other sent something else
 	computed clock.Tick

@@ -87,6 +87,7 @@ export class Connection {
       }
       if (config.schema !== game.config.schema) return this.outdated(config.schema)
     }
+    /** @type {Uint8Array} */
     let token = new Uint8Array()
     try {
       if (this.needsToken || !game.resume.key) token = await connectToken(config, game.options)
