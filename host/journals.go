@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -525,6 +526,10 @@ func (h *Host) readWorld(dir string) (*restoredWorld, error) {
 // revive opens the rooms that were restored, before Run accepts anybody. Their players have no
 // connection yet.
 func (h *Host) revive() {
+	// Who changed rooms just before a crash may be in two worlds: the newer one keeps it.
+	slices.SortStableFunc(h.restored, func(a, b *restoredWorld) int {
+		return cmp.Compare(b.replay.Server.Now(), a.replay.Server.Now())
+	})
 	for _, w := range h.restored {
 		r := h.reviveRoom(w)
 		h.rooms[r.name], h.alive[r] = r, struct{}{}
@@ -582,7 +587,10 @@ func (r *room) revivePlayer(id server.PlayerID, n *savedPlayer) {
 		p.back.keys = append(p.back.keys, key)
 	}
 	if rec := r.srv.Record(id); rec != nil && n.Profile != "" && r.h.keeper != nil {
-		p.profile = r.h.keeper.adopt(n.Profile, r, rec)
+		if p.profile = r.h.keeper.adopt(n.Profile, r, rec); p.profile == nil {
+			r.srv.Disconnect(id)
+			return
+		}
 	}
 	if r.h.cfg.LimitsOf != nil {
 		p.class = r.h.cfg.LimitsOf(Visitor{Name: p.name, Account: p.account, Room: r.name})

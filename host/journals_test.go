@@ -175,6 +175,37 @@ func TestCrashAfterOtherSettings(t *testing.T) {
 	})
 }
 
+// A player whom two restored worlds have, as it changed rooms just before a crash, is in one of them: what
+// lasts of it has one home.
+func TestAPlayerOfTwoWorlds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules, _ := miners(t)
+		first := newStage(t, Config{Rules: rules, Journal: t.TempDir(), Store: &shelf{}})
+		ann := first.enter("ann", "here", 1)
+		time.Sleep(3 * time.Second)
+		left := copyOf(t, first.cfg.Journal)
+		ann.leave()
+		first.end()
+		here := only(t, left, roomsDir, "here.*")
+		there := strings.Replace(here, "here.", "there.", 1)
+		if err := os.CopyFS(there, os.DirFS(here)); err != nil {
+			t.Fatal(err)
+		}
+		second := newStage(t, Config{Rules: rules, Journal: left, Store: &shelf{}})
+		time.Sleep(time.Second)
+		humans := 0
+		for _, name := range []string{"here", "there"} {
+			if r := second.room(name); r != nil {
+				r.call(func() { humans += r.humans })
+			}
+		}
+		if humans != 1 {
+			t.Errorf("%d players go on, want one", humans)
+		}
+		second.end()
+	})
+}
+
 // What is left of a room that cannot be restored is put aside, with the reason in the log, and the
 // room begins anew.
 func TestUnsoundJournals(t *testing.T) {

@@ -151,13 +151,16 @@ func (k *keeper) acquire(ctx context.Context, key string, r *room, s *engine.Sav
 }
 
 // adopt makes a record that a room has already, from before a crash, one that this keeper stores:
-// it may be newer than the stored one.
+// it may be newer than the stored one. It returns nil if another room has adopted it.
 func (k *keeper) adopt(key string, r *room, rec *engine.Record) *profile {
 	p := &profile{key: key, room: r, rec: rec, refs: 1, loaded: make(chan struct{}), gone: make(chan struct{})}
 	close(p.loaded)
-	rec.Touch()
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.inUse[key] != nil {
+		return nil
+	}
+	rec.Touch()
 	k.inUse[key] = p
 	return p
 }

@@ -174,6 +174,23 @@ func newestTick(t *testing.T, rules *game.Rules, dir string) clock.Tick {
 	return r.Server.Tick()
 }
 
+// A second program on the same folder does not start: it would end the rooms of the first.
+func TestOneProgramKeepsRooms(t *testing.T) {
+	door := Door{State: t.TempDir(), KeepRooms: true}
+	first, second := &Site{cfg: Config{Door: door}}, &Site{cfg: Config{Door: door}}
+	if err := first.openStore(); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.openStore(); err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("got %v", err)
+	}
+	first.closeStore()
+	if err := second.openStore(); err != nil {
+		t.Error(err)
+	}
+	second.closeStore()
+}
+
 // What cannot be replayed is one sentence and exit status 2.
 func TestReplayRefusals(t *testing.T) {
 	rules, err := arena.Game.Rules()

@@ -78,6 +78,7 @@ type Site struct {
 	log     *slog.Logger
 	host    *host.Host
 	store   *bolt.Store // of Host.Store, if the site opened it
+	lock    *bolt.Store // nil: no rooms are kept
 	login   *login      // issues connect tokens, or nil
 	tcp     net.Listener
 	udp     *quic.Listener // or nil
