@@ -40,7 +40,7 @@ func (w *World) SeenOn(me, parent ID, at geom.Vec3) (place geom.Vec3, ok bool) {
 	return w.engine().SeenOn(me, parent, at)
 }
 
-// Away reports, on the server, if player me is absent or, as its client says, its page hidden.
+// Away reports, on the server, if me is absent or says its page is hidden.
 func (w *World) Away(me ID) bool { return w.engine().Away(me) }
 
 // ViewAge returns how many seconds older than the tick Seen is; else 0.

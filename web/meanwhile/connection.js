@@ -124,7 +124,7 @@ export class Connection {
   /**
    * Tries again later.
    * @param {string} reason why there is no connection
-   * @param {number} [retryMs] after how long; undefined: after longer and longer
+   * @param {number} [retryMs] after how long; as the server asks with its reason; undefined: after longer and longer
    */
   again(reason, retryMs) {
     if (this.game.stopped) return
@@ -132,6 +132,7 @@ export class Connection {
     if (this.attempts > 1 || retryMs) {
       const when = ms >= 1000 ? ` Trying again in ${Math.round(ms / 1000)} s.` : ""
       if (this.everJoined) this.game.notice.show("banner", `${this.lost()} Reconnecting…${when}`)
+      else if (retryMs) this.game.notice.show("veil", reason + when) // the server's own sentence
       else this.game.notice.show("veil", `No connection to the server.${when}`, { second: reason })
     }
     clearTimeout(this.timer)

@@ -46,7 +46,7 @@ func TestDrainToAnotherServer(t *testing.T) {
 	ends(t, p, "This server is about to end. You go on at another one.")
 	q := p.NewWindow()
 	q.Open(url + "test.html?name=Bob")
-	q.WaitFor(sites.Notice + `.includes("The server is shutting down.")`)
+	q.WaitFor(sites.Notice + `.startsWith("The server is shutting down. Trying again in")`)
 	q.Screenshot("newcomer")
 	q.Open("about:blank")
 	p.WaitFor(`location.href.startsWith("` + next + `test.html?") && window.g?.me && g.stats.state === 1`)
