@@ -55,8 +55,8 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	<-conn.Done()
 }
 
-// count counts a player's connection under its address until uncount is called. It refuses a newcomer
-// whose address has too many; who comes back had its place before.
+// count counts a player's connection under its address until uncount is called. It refuses a
+// newcomer whose address has too many; who comes back had its place before.
 func (h *Host) count(from netip.Addr, newcomer bool) error {
 	if !from.IsValid() {
 		return nil

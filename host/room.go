@@ -109,6 +109,7 @@ type player struct {
 	in              *transport.Queue
 	sent, sentBytes atomic.Uint64
 	meter           meter
+	tallied         PathStats // see countPath
 }
 
 // send hands a datagram to the connection, and counts it.
@@ -554,6 +555,7 @@ func (r *room) free(p *player) {
 func (r *room) remove(p *player, why string) {
 	r.free(p)
 	r.n.judged.judge(p, r.srv.Server)
+	r.countPath(p, 0)
 	r.srv.Disconnect(p.id)
 	delete(r.players, p.id)
 	r.order = slices.DeleteFunc(r.order, func(q *player) bool { return q == p })
@@ -603,6 +605,9 @@ func (r *room) end(e server.End) {
 // look takes the connections of players that have gone silent, removes those that did not come
 // back, and publishes the counters.
 func (r *room) look(now clock.Time) {
+	for _, p := range r.order {
+		r.countPath(p, now.Sub(max(r.looked, p.joined)))
+	}
 	r.looked = now
 	r.silent = r.srv.Silent(now, r.silent[:0])
 	for _, id := range r.silent {

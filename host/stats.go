@@ -54,6 +54,8 @@ type Totals struct {
 	// server.CommandStats does.
 	Agreed, Disagreed, Contradicted uint64
 	Reasons                         [rewind.Reasons]uint64
+	// Paths are what happened to humans, by the class of their paths.
+	Paths [PathClasses]PathStats
 }
 
 func (t *Totals) add(u Totals) {
@@ -82,6 +84,9 @@ func (t *Totals) add(u Totals) {
 	for i, n := range u.Reasons {
 		t.Reasons[i] += n
 	}
+	for i := range u.Paths {
+		t.Paths[i].add(&u.Paths[i])
+	}
 	t.Words.Heard += u.Words.Heard
 	t.Words.Refused += u.Words.Refused
 	t.Words.Told += u.Words.Told
@@ -100,6 +105,7 @@ type RoomStats struct {
 	Bots    int
 	Tick    clock.Tick
 	Period  time.Duration // of a tick; above the game's own under overload
+	Stretch float64       // Period in periods of the game; 1: time runs as it should
 	Load    float64       // the part of the last second that was spent in ticks
 	// Suspicion is the highest of the humans in the room, see server.CommandStats.
 	Suspicion int
@@ -137,7 +143,8 @@ type roomCounters struct {
 	sent, bytes, blocked, received, displaced uint64
 	maxWindow                                 int
 	sentAway                                  uint64
-	judged                                    Totals // their shots
+	judged                                    Totals                 // their shots
+	paths                                     [PathClasses]PathStats // for the loop alone, of all humans
 }
 
 func (n *roomCounters) ran(took time.Duration) {
@@ -189,11 +196,11 @@ func (p *player) blocked() uint64 {
 func (r *room) publish() {
 	s := RoomStats{
 		Name: r.name, Players: r.humans, Bots: len(r.order) - r.humans, Tick: r.srv.Tick(), Period: r.pacer.Period(),
-		Load: r.pacer.Load(),
+		Load: r.pacer.Load(), Stretch: float64(r.pacer.Period()) * float64(r.srv.Rules().Rate) / float64(time.Second),
 		Totals: Totals{
 			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes,
 			Blocked: r.n.blocked, Drops: r.srv.Drops(), Words: r.srv.Words(), SentAway: r.n.sentAway, MaxWindow: r.n.maxWindow,
-			TextRefOverflow: r.srv.History().TextRefOverflow(),
+			Paths: r.n.paths, TextRefOverflow: r.srv.History().TextRefOverflow(),
 		},
 	}
 	s.add(r.n.judged)

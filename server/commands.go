@@ -31,6 +31,12 @@ type CommandStats struct {
 	Withdrawn    uint64     // times that the client's commands went back and made those that waited void
 	LastStarved  clock.Tick // newest tick that ran without its own command
 	LastActed    clock.Tick // newest tick whose command was not the same as the one before; 0: none
+	// Hitches counts how often the picture that commands were made with began to stand still, since
+	// the next packet was missing: nearly all that the client shows, but on paths so full that
+	// nothing is sent a third. ViewAge is how old the newest command's picture was when it ran: the
+	// playout delay, and the way up with its reserve; 0 before a command stated one.
+	Hitches uint64
+	ViewAge time.Duration
 	// Suspicion, from 0 to 100, says how much more often the player's shots were of older pictures
 	// than its path explains: 5 for each second of shots with one. Five minutes of play without one
 	// take off 25. Honest players seldom exceed 20, on good paths 5.
@@ -65,6 +71,7 @@ type commands struct {
 	ahead int64 // by how much commands precede their ticks as a rule, in 1/256 tick
 
 	claims rewind.Claims
+	stands bool // the picture of the newest command that ran stood still
 
 	stats CommandStats
 }

@@ -18,6 +18,7 @@ type DownlinkStats struct {
 	SentBytes  uint64 // wire.Overhead per datagram included
 	Records    uint64 // entries of entities
 	MaxWindow  int    // most bytes in any one second
+	Lost       uint64 // datagrams that later acknowledgements show to be lost
 	Choked     uint64 // packets withheld because too much was in flight
 	Events     uint64 // events sent
 	EventsLost uint64 // events that did not fit the queue

@@ -19,6 +19,7 @@ type PlayerStats struct {
 	RTT time.Duration
 	// DownRate is how many bytes a second the way down carries, as far as the server knows.
 	DownRate int
+	Budget   int // bytes that it may be sent in any one second
 }
 
 // player is one connected player. Its parts have their own state: what arrives from its client, the
@@ -66,6 +67,7 @@ func (p *player) delivered(sent *wire.Packet) {
 // missing handles a packet that later acknowledgements show to be lost. The slack that it reported
 // is reported again: reports tend to be lost in just the moments in which commands are late.
 func (p *player) missing(sent *wire.Packet) {
+	p.down.stats.Lost++
 	p.down.path.capacity.Missing(max(p.up.heard, p.s.now))
 	p.down.resend(sent)
 	if sent.Note != noSlackReported {
@@ -82,7 +84,7 @@ func (s *Server) Stats(id PlayerID) (PlayerStats, bool) {
 	path, commands := &p.down.path, p.commands.stats
 	commands.Suspicion = p.commands.claims.Suspicion()
 	return PlayerStats{CommandStats: commands, DownlinkStats: p.down.stats, WordStats: p.wordStats,
-		RTT: path.rtt.Smoothed(), DownRate: int(path.capacity.Rate())}, true
+		RTT: path.rtt.Smoothed(), DownRate: int(path.capacity.Rate()), Budget: p.limits.Budget}, true
 }
 
 // Avatar returns a player's avatar; 0 before it appeared, and for a player who only watches.

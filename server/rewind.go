@@ -43,7 +43,22 @@ func (v *seer) follow() {
 	if v.own {
 		p := v.p
 		p.commands.claims.Follow(v.claim, p.s.period, v.judged)
+		p.notePicture(&v.claim)
 	}
+}
+
+// notePicture counts what a command that ran states of its picture. Nobody looks at that of a
+// client that is away.
+func (p *player) notePicture(claim *rewind.Claim) {
+	c := &p.commands
+	if p.up.away {
+		c.stands = false
+		return
+	}
+	if claim.Stalled && !c.stands {
+		c.stats.Hitches++
+	}
+	c.stands, c.stats.ViewAge = claim.Stalled, claim.Claimed
 }
 
 // claim returns what a command claims that runs now. A picture that lacks packets is as old as the

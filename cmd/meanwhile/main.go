@@ -3,6 +3,7 @@
 //	meanwhile demo          start a server with bots, and a page that shows what netcode does
 //	meanwhile serve GAME    run a dedicated server
 //	meanwhile doctor URL    check that players reach a server, and say what to mend
+//	meanwhile top ADDRESS   show what a running server does
 //	meanwhile replay FILE   replay what a room recorded, bit for bit
 //	meanwhile load [URL]    run headless players over real sockets
 //	meanwhile proxy SERVER  put a bad network between players and a server
@@ -65,6 +66,8 @@ type commands struct {
 	} `cmd:"" help:"Run a dedicated server."`
 
 	Doctor doctor `cmd:"" help:"Check that players reach a server, and say what to mend."`
+
+	Top top `cmd:"" help:"Show what a running server does, each second."`
 
 	Replay struct {
 		Args []string `arg:"" optional:"" passthrough:"" help:"A journal and flags; meanwhile replay --help lists them."`
@@ -133,6 +136,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}, stdout, stderr)
 	case "doctor <address>":
 		err = c.Doctor.run(ctx, stdout)
+	case "top <address>":
+		err = c.Top.run(ctx, stdout)
 	case "replay", "replay <args>":
 		return site.Replay(ctx, name, func(which string) (*game.Rules, error) {
 			g, err := findGame(which)

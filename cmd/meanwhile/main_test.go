@@ -35,7 +35,7 @@ func TestSentences(t *testing.T) {
 		code int
 		want string // of the one line on stderr
 	}{
-		{"", 2, `expected one of "demo", "serve", "doctor", "replay", "load", ...`},
+		{"", 2, `expected one of "demo", "serve", "doctor", "top", "replay", ...`},
 		{"frob", 2, "unexpected argument frob"},
 		{"demo --frob", 2, "unknown flag --frob"},
 		{"demo extra", 2, "unexpected argument extra"},
@@ -60,6 +60,9 @@ func TestSentences(t *testing.T) {
 		{"doctor", 2, `expected "<address>"`},
 		{"doctor ftp://game.example", 2, `"ftp://game.example" is not an address`},
 		{"doctor game.example --timeout 2m", 2, "--timeout 2m0s is outside (0, 1m0s]"},
+		{"top", 2, `expected "<address>"`},
+		{"top ftp://127.0.0.1", 2, `"ftp://127.0.0.1" is not an address such as 127.0.0.1:9090`},
+		{"top --once " + nobody, 1, "no server answers at " + caller.LocalAddr().String() + ": dial tcp"},
 		{"load --players 0", 2, "--players 0 is outside [1, 2000]"},
 		{"load --for 2h", 2, "--for 2h0m0s is outside (0, 1h0m0s]"},
 		{"load --transport pigeon", 2, `there is no transport "pigeon"; there are quic, webtransport and websocket`},

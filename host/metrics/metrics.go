@@ -15,9 +15,9 @@ import (
 	"meanwhile/transport"
 )
 
-// Handler serves the counters of h, of its gate and of TCP connections that were refused, which both
-// may be nil, of the Go runtime and of the process in Prometheus' text format. Strangers choose the
-// names of rooms, so no metric has one as a label.
+// Handler serves the counters of h, of its gate and of TCP connections that were refused, which
+// both may be nil, of the Go runtime and of the process in Prometheus' text format. Strangers
+// choose the names of rooms, so no metric has one as a label.
 func Handler(h *host.Host, gate *transport.Gate, refused func() uint64) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector{h, gate, refused}, collectors.NewGoCollector(),
@@ -169,6 +169,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descMaxWindow, float64(s.MaxWindow))
 	count(descBlocked, s.Blocked)
 	ch <- ticks(s)
+	paths(&s, ch)
 }
 
 // ticks makes a histogram of the ticks of all rooms.

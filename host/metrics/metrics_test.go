@@ -62,6 +62,12 @@ func TestHandler(t *testing.T) {
 			`meanwhile_judged_total{reason="too old"} 0`, "meanwhile_least_agreement 1\n", "meanwhile_max_suspicion 0\n",
 			"meanwhile_contradicted_total 0\n",
 			"meanwhile_tick_seconds_count 9", `meanwhile_tick_seconds_bucket{le="0.0001"} 9`, "go_goroutines",
+			// A path in memory has a round trip of next to nothing. Ann is seen at joining and once
+			// a second.
+			`meanwhile_rtt_seconds_bucket{path="near",le="0.01"} 2`, `meanwhile_rtt_seconds_count{path="far"} 0`,
+			`meanwhile_view_age_seconds_count{path="near"} 2`, `meanwhile_hitches_total{path="near"} 0`,
+			`meanwhile_client_datagrams_total{path="near",what="lost"} 0`, "meanwhile_max_stretch 1\n",
+			`meanwhile_commands_total{path="near",what="late"} 0`,
 		} {
 			if !strings.Contains(rec.Body.String(), want) {
 				t.Errorf("%q is missing in\n%s", want, rec.Body)

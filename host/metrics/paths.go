@@ -1,0 +1,79 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"meanwhile/host"
+)
+
+// Metrics of humans, by the class of their paths: near ones have a round trip of up to 50 ms,
+// middle ones up to 150 ms, far ones a longer one.
+var (
+	descRTT     = desc("rtt_seconds", "Round trips of the network alone, of each player once a second.", "path")
+	descViewAge = desc("view_age_seconds", "How old the picture was by which a player acted when its command ran, "+
+		"once a second: its playout delay, and the way up with its reserve.", "path")
+	descHitches = desc("hitches_total",
+		"Times that pictures stood still before players who acted, since the next packet was missing.", "path")
+	descPlayed = desc("played_seconds_total", "Time that players were connected in rooms.", "path")
+	descDown   = desc("client_datagrams_total",
+		"Datagrams to players: sent, lost of these, and withheld since too much was in flight.", "path", "what")
+	descBits = desc("sent_bits_total",
+		"Bits sent to players, by kind; rest is messages, and 42 bytes for each datagram.", "path", "kind")
+	descBudget = desc("budget_bytes_total",
+		"Bytes that budgets allowed for players, and that were sent, 42 for each datagram included.", "path", "what")
+	descCommands = desc("commands_total", "Commands of players: ticks without one, commands that came late or too early, "+
+		"those judged by what the player saw, and of these by another picture than it claims.", "path", "what")
+	descStretch = desc("max_stretch", "How much slower time runs in the most overloaded room; 1 is as it should be.")
+)
+
+// paths makes the metrics of humans by class.
+func paths(s *host.Stats, ch chan<- prometheus.Metric) {
+	for class := range host.PathClasses {
+		p, path := &s.Paths[class], class.String()
+		count := func(d *prometheus.Desc, v uint64, labels ...string) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), append([]string{path}, labels...)...)
+		}
+		ch <- delays(descRTT, &p.RTT, path)
+		ch <- delays(descViewAge, &p.ViewAge, path)
+		ch <- prometheus.MustNewConstMetric(descPlayed, prometheus.CounterValue, p.Played.Seconds(), path)
+		count(descHitches, p.Hitches)
+		count(descDown, p.Sent, "sent")
+		count(descDown, p.Lost, "lost")
+		count(descDown, p.Choked, "withheld")
+		rest := p.SentBytes * 8
+		for _, k := range []struct {
+			kind string
+			bits uint64
+		}{
+			{"header", p.HeaderBits}, {"feedback", p.FeedbackBits}, {"moving", p.MovingBits}, {"first_sight", p.FirstBits},
+			{"gone", p.GoneBits}, {"other", p.OtherBits},
+		} {
+			count(descBits, k.bits, k.kind)
+			rest -= min(k.bits, rest)
+		}
+		count(descBits, rest, "rest")
+		count(descBudget, p.AllowedBytes, "allowed")
+		count(descBudget, p.SentBytes, "sent")
+		count(descCommands, p.Starved, "starved")
+		count(descCommands, p.Late, "late")
+		count(descCommands, p.TooEarly, "too_early")
+		count(descCommands, p.Judged, "judged")
+		count(descCommands, p.Clamped, "clamped")
+	}
+	stretch := 1.0
+	for _, r := range s.Rooms {
+		stretch = max(stretch, r.Stretch)
+	}
+	ch <- prometheus.MustNewConstMetric(descStretch, prometheus.GaugeValue, stretch)
+}
+
+// delays makes a histogram.
+func delays(d *prometheus.Desc, of *host.Delays, path string) prometheus.Metric {
+	buckets := make(map[float64]uint64, len(host.DelayBounds))
+	n := uint64(0)
+	for i, bound := range host.DelayBounds {
+		n += of.Counts[i]
+		buckets[bound.Seconds()] = n
+	}
+	return prometheus.MustNewConstHistogram(d, n+of.Counts[len(host.DelayBounds)], of.Sum.Seconds(), buckets, path)
+}
