@@ -53,6 +53,12 @@ type front struct {
 	proxies []netip.Prefix
 }
 
+// isPage reports whether a text is a whole address that pages can go to.
+func isPage(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
 // check reads what the flags say. addr is the address to listen on.
 func (d *Door) check(addr string) (*front, error) {
 	f := &front{https: d.secure()}
@@ -70,6 +76,10 @@ func (d *Door) check(addr string) (*front, error) {
 	case d.Metrics != "" && d.Metrics == addr:
 		return nil, fmt.Errorf("--metrics %s is the address of the players; choose one of its own, such as 127.0.0.1:9090",
 			d.Metrics)
+	case d.DrainTo != "" && !isPage(d.DrainTo):
+		return nil, fmt.Errorf("--drain-to %q is no address of a page, such as https://eu2.game.example/", d.DrainTo)
+	case d.RoomsPerAddress < 0:
+		return nil, fmt.Errorf("--rooms-per-address %d is below 1", d.RoomsPerAddress)
 	}
 	for _, a := range []string{d.Metrics, d.Redirect, d.UDP} {
 		if a != "" && a != udpOff {
