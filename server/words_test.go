@@ -140,6 +140,12 @@ func TestFloodOfWords(t *testing.T) {
 	if st, _ := n.s.Stats(eve.id); st.Refused != maxRefused+1 {
 		t.Errorf("%d messages were refused, want %d", st.Refused, maxRefused+1)
 	}
+	eve.queue(orderKind, text("jump"))
+	eve.deliver()
+	n.tick(nil)
+	if ends := n.s.Ends(); len(ends) > 0 {
+		t.Errorf("sent away again: %+v", ends)
+	}
 }
 
 // A message that is longer than the game's longest is refused with the datagram that carries it,

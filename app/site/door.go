@@ -139,7 +139,7 @@ func (f *front) call(public string, proxied bool) error {
 	host, port, err := net.SplitHostPort(public)
 	if err != nil {
 		host, port = strings.Trim(public, "[]"), ""
-	} else if err := checkAddr(public); err != nil || host == "" || port == "0" {
+	} else if err := checkAddr(public); err != nil || port == "0" {
 		host = ""
 	}
 	_, notIP := netip.ParseAddr(host)

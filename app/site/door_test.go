@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,12 +54,21 @@ func TestDoorSentences(t *testing.T) {
 		{Door{PublicAddr: "https://game.example"}, `--public-addr "https://game.example" is not`},
 		{Door{PublicAddr: "game.example:x"}, `--public-addr "game.example:x" is not`},
 		{Door{PublicAddr: ":443"}, `--public-addr ":443" is not`},
+		{Door{PublicAddr: "game.example:0"}, `--public-addr "game.example:0" is not`},
+		{Door{PublicAddr: "my game"}, `--public-addr "my game" is not`},
+		{Door{PublicAddr: strings.Repeat("a.", 127)}, "is not of the form"},
 		{Door{TrustProxy: []string{"proxy"}}, `--trust-proxy "proxy" is neither`},
 		{Door{TrustProxy: []string{"0.0.0.0/0"}}, "--trust-proxy 0.0.0.0/0 is everybody"},
 		{Door{TrustProxy: []string{"::/0"}}, "--trust-proxy ::/0 is everybody"},
 		{Door{Origin: []string{"me.github.io"}}, `--origin "me.github.io" is not an origin`},
 		{Door{Origin: []string{"https://me.github.io/game"}}, `--origin "https://me.github.io/game" is not an origin`},
 		{Door{Origin: []string{"null"}}, `--origin "null" is not an origin`},
+		{Door{Origin: []string{"https://:443"}}, "is not an origin"},
+		{Door{Origin: []string{"ftp://me.example"}}, "is not an origin"},
+		{Door{Origin: []string{"https://me.example?game"}}, "is not an origin"},
+		{Door{Origin: []string{"https://me.example#game"}}, "is not an origin"},
+		{Door{Origin: []string{"https://me@me.example"}}, "is not an origin"},
+		{Door{Origin: []string{"https://me.example:x"}}, "is not an origin"},
 	} {
 		if _, err := c.door.check("127.0.0.1:8080"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.door, err, c.want)
@@ -69,6 +79,63 @@ func TestDoorSentences(t *testing.T) {
 		d := Door{Origin: []string{text}, TrustProxy: []string{"127.0.0.1", "10.0.0.0/8", "fd00::/8"}}
 		if _, err := d.check(":8080"); err != nil {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A server answers to every name that its flags have and to that of its machine, however they are
+// written; addresses need no name. Its pages may come from each of them, once.
+func TestNamesOfADoor(t *testing.T) {
+	d := Door{ACME: []string{"Acme.example"}, ACMEURL: "https://a.example", State: "s", PublicAddr: "Public.example",
+		Metrics: "Metrics.example:9090", Redirect: "Redirect.example:80", Origin: []string{"https://Page.example:*"}}
+	f, err := d.check("Main.example:443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"acme.example", "public.example", "main.example", "metrics.example", "redirect.example"}
+	if host, err := os.Hostname(); err == nil && isName(host) {
+		want = append(want, strings.ToLower(host), strings.ToLower(host)+".local")
+	}
+	if want = append(want, "page.example"); !slices.Equal(f.names, want) {
+		t.Errorf("names %q, want %q", f.names, want)
+	}
+	for public, named := range map[string]bool{"192.0.2.1:443": false, "[2001:db8::1]": false, "a.example:443": true} {
+		f := &front{}
+		if err := f.call(public, false); err != nil || len(f.names) > 0 != named {
+			t.Errorf("%s: names %q, %v", public, f.names, err)
+		}
+	}
+	for public, page := range map[string]string{"game.example": "http://game.example:*",
+		"game.example:80": "http://game.example:*", "": ""} {
+		f := &front{public: public, names: []string{"b.example", "a.example"}}
+		list := f.allowed("80", []string{"b.example"})[4:] // behind those of this machine
+		want := transport.Origins{"http://a.example:*", "http://b.example:*"}
+		if page != "" {
+			want = append(want, page)
+		}
+		if !slices.Equal(list, want) {
+			t.Errorf("called %q, pages of %q may connect, want %q", public, list, want)
+		}
+	}
+	if _, err := (&Door{}).check(""); err != nil {
+		t.Error(err)
+	}
+}
+
+// An origin is written as browsers do: in lower case, without the usual port of its scheme.
+func TestOriginsAreWrittenAsBrowsersDo(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"https://Me.github.io:443/": {"https://me.github.io", "me.github.io"},
+		"http://me.example:80":      {"http://me.example", "me.example"},
+		"https://me.example:80":     {"https://me.example:80", "me.example"},
+		"http://me.example:443":     {"http://me.example:443", "me.example"},
+		"https://me.example:*":      {"https://me.example:*", "me.example"},
+		"http://192.0.2.1:8080":     {"http://192.0.2.1:8080", ""},
+		"*":                         {"*", ""},
+	} {
+		origin, host, err := checkOrigin(text)
+		if got := [2]string{origin, host}; got != want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", text, got, err, want)
 		}
 	}
 }
@@ -230,6 +297,10 @@ func TestOperatorHasItsOwnAddress(t *testing.T) {
 		if status, _, _ := ask(t, s.tcp, "127.0.0.1", path); status != http.StatusNotFound {
 			t.Errorf("%s is on the players' address, too: %d", path, status)
 		}
+	}
+	r, _ := get(t, url+"/receipts")
+	if h := r.Header; h.Get("Content-Type") != "application/json" || h.Get("Cache-Control") != "no-store" {
+		t.Errorf("/receipts has the headers %v", h)
 	}
 	if status, _, _ := ask(t, s.tcp, "127.0.0.1", "/truth"); status != http.StatusNotFound {
 		t.Errorf("/truth is where others reach it: %d", status)
