@@ -132,7 +132,8 @@ type Config struct {
 	SaveEvery time.Duration
 	// Journal is a folder in which each room records what happens in it, so that it can be replayed
 	// (Host.Save, package journal) and goes on after a crash of this program: New restores the rooms
-	// that the last run with the same build left there. Empty records nothing.
+	// that the last run with the same build left there. No second Host may have the folder at the same
+	// time: the caller locks it. Empty records nothing.
 	Journal string
 	// Gate is that of the listeners. It expects players whose connections are lost, so that no crowd
 	// of strangers keeps them out. May be nil.
