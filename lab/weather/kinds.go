@@ -57,7 +57,7 @@ var kindList = []*kind{
 	{name: "mtu", least: 500, most: 6000, from: 250, to: 1100, all: true, // bytes
 		begin: func(w *world, f *fault, s *seat) { s.mtu = f.Size },
 		end:   func(w *world, f *fault, s *seat) { s.mtu = 0 }},
-	{name: "rate", least: 500, most: 6000, from: 8, to: 200, all: true, // kbit/s
+	{name: "rate", settles: 3000, least: 500, most: 6000, from: 8, to: 200, all: true, // kbit/s
 		begin: func(w *world, f *fault, s *seat) { s.rate = f.Size; s.repath() },
 		end:   func(w *world, f *fault, s *seat) { s.rate = 0; s.repath() }},
 	{name: "roam", settles: 5000, from: 0, to: len(roads) - 1, // the path of roads
@@ -171,6 +171,10 @@ func drawn(name string) (list []*kind) {
 	return list
 }
 
+// rateQueue is the least that waits at a rate, bytes. What waits when the rate ends still leaves at
+// it, within three seconds at 8 kbit/s: a longer queue would be a fault that outlasts its plan.
+const rateQueue = 3000
+
 // repath gives the player's links the parameters that its faults ask for.
 func (s *seat) repath() {
 	for i, cfg := range []netsim.LinkConfig{s.path.Down, s.path.Up} {
@@ -186,6 +190,7 @@ func (s *seat) repath() {
 		}
 		if s.rate > 0 {
 			cfg.Rate, cfg.Cell, cfg.Trace, cfg.Cross, cfg.Queue = int64(s.rate)*1000, netsim.Cell{}, nil, 0, 0
+			cfg.Queue = max(rateQueue, s.rate*1000/8)
 		}
 		if err := s.p.Link(i == 1).Set(cfg); err != nil {
 			s.w.fail("%v", err)

@@ -67,6 +67,7 @@ const (
 	heardFor  = 2 * time.Second // after which commands must arrive in time, over the last second
 	calmFor   = 3 * time.Second // after which a player must be whole in most respects
 	lookEvery = 3               // ticks, between two looks at what a player holds
+	seldom    = 6               // datagrams a second or fewer, where nothing changes: runs of loss take all for seconds
 	staleFor  = 3 * time.Second // for which an entity may be held that the server does not show
 )
 
@@ -179,12 +180,12 @@ func (s *seat) check(now clock.Time) {
 	}
 	if calm > calmFor && !s.w.still {
 		tick, _, _ := c.Newest()
-		if behind := srv.Tick() - min(tick, srv.Tick()); time.Duration(
-			behind,
-		)*srv.Period() > time.Duration(
-			1+s.patience(),
-		)*time.Second &&
-			!c.Quiet() {
+		wait := 1 + s.patience()
+		if s.path.Down.Loss.Rate() > 0 && len(m.sent) <= seldom {
+			wait = 6
+		}
+		behind := time.Duration(srv.Tick()-min(tick, srv.Tick())) * srv.Period()
+		if behind > time.Duration(wait)*time.Second && !c.Quiet() {
 			s.w.fail("blind: player %d, calm for %v, has tick %d of %d", s.i, calm, tick, srv.Tick())
 		}
 	}

@@ -263,6 +263,14 @@ func (v *View) Hide(n uint16, g int, t clock.Tick, vals []int64) {
 	}
 }
 
+// AsSent does what Hide does for the values of entity i, which e is at the client; for tests that
+// compare both. It changes nothing where the view has given the slot of e to another entity.
+func (v *View) AsSent(e *Replica, i int32, g int, t clock.Tick, vals []int64) {
+	if int(e.slot) < len(v.slots.list) && v.slots.list[e.slot].ent == i {
+		v.Hide(e.slot, g, t, vals)
+	}
+}
+
 // withoutHidden copies the values of a record, and of its baseline, to rows without the handles
 // that are hidden, and settles which of these changed.
 func withoutHidden[T int32 | int64](k *schema.Kind, g int, hd *header, cur []T, b *codec.Base[T], set uint64,
