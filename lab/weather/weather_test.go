@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Plans of a few seeds pass. More run by command, and new ones in each run of .ci/run.
+// Plans of a few seeds pass. A hundred others run in .ci/run, new ones by command.
 func TestSeeds(t *testing.T) {
 	n := 24
 	if testing.Short() {
