@@ -53,10 +53,16 @@ type front struct {
 	proxies []netip.Prefix
 }
 
-// isPage reports whether a text is a whole address that pages can go to.
-func isPage(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+// checkHost checks flags that the host of the rooms gets, by their names.
+func (d *Door) checkHost() error {
+	if d.RoomsPerAddress < 0 {
+		return fmt.Errorf("--rooms-per-address %d is below 1", d.RoomsPerAddress)
+	}
+	u, err := url.Parse(d.DrainTo)
+	if d.DrainTo != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("--drain-to %q is no address of a page, such as https://eu2.game.example/", d.DrainTo)
+	}
+	return nil
 }
 
 // check reads what the flags say. addr is the address to listen on.
@@ -76,10 +82,9 @@ func (d *Door) check(addr string) (*front, error) {
 	case d.Metrics != "" && d.Metrics == addr:
 		return nil, fmt.Errorf("--metrics %s is the address of the players; choose one of its own, such as 127.0.0.1:9090",
 			d.Metrics)
-	case d.DrainTo != "" && !isPage(d.DrainTo):
-		return nil, fmt.Errorf("--drain-to %q is no address of a page, such as https://eu2.game.example/", d.DrainTo)
-	case d.RoomsPerAddress < 0:
-		return nil, fmt.Errorf("--rooms-per-address %d is below 1", d.RoomsPerAddress)
+	}
+	if err := d.checkHost(); err != nil {
+		return nil, err
 	}
 	for _, a := range []string{d.Metrics, d.Redirect, d.UDP} {
 		if a != "" && a != udpOff {
