@@ -109,7 +109,8 @@ func TestWatching(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command(promtool, "check", "config", filepath.Join(dir, "prometheus.yml")).CombinedOutput(); err != nil {
+	check := exec.Command(promtool, "check", "config", filepath.Join(dir, "prometheus.yml"))
+	if out, err := check.CombinedOutput(); err != nil {
 		t.Fatalf("promtool: %v\n%s", err, out)
 	}
 	web := "127.0.0.1:" + process.Port(t)
@@ -135,7 +136,8 @@ func TestWatching(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if rules := get(t, "http://"+web+"/api/v1/rules"); strings.Contains(rules, `"health":"err"`) ||
-		strings.Contains(rules, `"state":"firing"`) || strings.Count(rules, `"health":"ok"`) != strings.Count(string(alerts), "alert:") {
+		strings.Contains(rules, `"state":"firing"`) ||
+		strings.Count(rules, `"health":"ok"`) != strings.Count(string(alerts), "alert:") {
 		t.Errorf("rules that fail, or alert of an idle server: %s", rules)
 	}
 }
