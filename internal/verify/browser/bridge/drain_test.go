@@ -71,7 +71,6 @@ func TestDrainAndBack(t *testing.T) {
 	cfg.Door.Drain = 6 * time.Second
 	url, stop := behind(t, r, cfg)
 	p := browser.New(t)
-	t.Cleanup(func() { p.Open("about:blank") }) // before the second site ends
 	fresh(p, url, "")
 	stopped := make(chan struct{})
 	go func() {
@@ -84,6 +83,7 @@ func TestDrainAndBack(t *testing.T) {
 	<-stopped
 	cfg.Door.Drain = 0
 	behind(t, r, cfg)
+	t.Cleanup(func() { p.Open("about:blank") }) // before this site ends
 	p.WaitFor(sites.Notice + `.startsWith("The server has restarted.")`)
 	p.Screenshot("back")
 	p.WaitFor(sites.Notice + ` === "" && g.me && g.stats.state === 1`)
