@@ -395,10 +395,10 @@ func (r *Replay) record(id server.PlayerID) error {
 }
 
 // record reads the content of a record.
-func (in *reader) record(s *engine.Saved) (*engine.Record, error) {
-	lasts, b := in.number(), in.bytes()
-	if in.err != nil || s == nil || b == nil && lasts == 0 {
-		return nil, in.err
+func (r *reader) record(s *engine.Saved) (*engine.Record, error) {
+	lasts, b := r.number(), r.bytes()
+	if r.err != nil || s == nil || b == nil && lasts == 0 {
+		return nil, r.err
 	}
 	rec := s.NewRecord(lasts != 0)
 	if len(b) == 0 {
