@@ -112,6 +112,7 @@ func (s *Server) Resume(id PlayerID, now clock.Time, kept bool) (w session.Welco
 func (p *player) anotherPath(now clock.Time) {
 	p.up.heard, p.up.echoDue, p.up.queue, p.up.queued = now, false, rate.OneWay{}, 0
 	d := &p.down
+	d.log.Resume(p.s.tick)
 	d.path.capacity.Restart()
 	d.path = path{capacity: d.path.capacity, answered: d.path.answered}
 	d.lastSent, d.mustAck = now, true

@@ -64,6 +64,19 @@ func TestPlansAsText(t *testing.T) {
 	}
 }
 
+// A shot soon after a connection that was lost for two seconds is judged by what was shown: the log
+// of the server still has the last record from before, which is acknowledged only now.
+func TestShotAfterASuspend(t *testing.T) {
+	p, err := Parse("seed 5655 game storm paths lan,ocean rate 60 send 20 things 0 see 250 queued false budget 32000 " +
+		"end 15820; suspend 13750+2070 p1 x0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := Run(p); r.Failed != nil || r.Sights == 0 {
+		t.Errorf("of %d pictures: %v", r.Sights, r.Failed)
+	}
+}
+
 // A failing plan is shrunk to what makes it fail.
 func TestShrink(t *testing.T) {
 	p, err := Parse("seed 5 game storm paths wifi,ocean,lan rate 30 send 20 things 60 see 24 queued false budget 64000 " +

@@ -11,8 +11,9 @@ import (
 const LogSize = 128
 
 // LogTicks is for how many ticks a Log remembers at least what a packet carried, up to LogSize
-// packets: those that a rewind may ask about, and some more. If fewer packets and fewer bytes
-// suffice for that, it keeps fewer. Packets in flight are always kept.
+// packets: those that a rewind may ask about, and some more. Time without a connection does not
+// count, see Resume. If fewer packets and fewer bytes suffice for that, it keeps fewer. Packets in
+// flight are always kept.
 const LogTicks = 144
 
 // leastRefs is for how many bytes of Refs there is room at least: what a slow connection has in
@@ -77,6 +78,9 @@ type Log struct {
 	any     bool    // highest is set and recent enough to be compared with
 	long    bool    // half the range of sequence numbers has been sent: any number may lie in the past
 
+	resumed clock.Tick // see Resume
+	away    clock.Tick // ticks that do not count for packets from before it
+
 	refs []byte // of all packets, the oldest first; between them are those that are not needed any more
 
 	now        clock.Time // of the newest packet
@@ -115,7 +119,7 @@ func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *P
 	if l.count == len(l.ring) {
 		oldest := l.next - Seq(l.count)
 		switch e := l.at(oldest); {
-		case e == nil || len(l.ring) < LogSize && (e.state() == inFlight || int32(tick-e.tick) <= LogTicks):
+		case e == nil || len(l.ring) < LogSize && (e.state() == inFlight || !l.old(e, tick)):
 			old := l.ring
 			l.ring = make([]noted, max(2*len(old), 16))
 			for n := oldest; n != l.next; n++ {
@@ -143,6 +147,29 @@ func (l *Log) Sent(now clock.Time, tick clock.Tick, lostPacket func(*Packet)) *P
 		l.any = false // before the distance to it turns round: an ack after so long starts anew
 	}
 	return &l.open
+}
+
+// Resume says that nothing was sent between the newest packet and a tick, as there was no
+// connection. This time does not count for LogTicks: what was sent last before it is what the peer
+// shows until the next packets arrive, and the acknowledgement of it may only come now.
+func (l *Log) Resume(tick clock.Tick) {
+	newest := l.at(l.next - 1)
+	if newest == nil {
+		return
+	}
+	if int32(newest.tick-l.resumed) > LogTicks {
+		l.away = 0 // the log has nothing from before the last time
+	}
+	l.away += tick - max(newest.tick, l.resumed)
+	l.resumed = tick
+}
+
+// old reports whether a packet may be forgotten when one of a tick is sent.
+func (l *Log) old(e *noted, tick clock.Tick) bool {
+	if e.tick < l.resumed {
+		tick -= l.away
+	}
+	return int32(tick-e.tick) > LogTicks
 }
 
 // at returns the entry of a packet, nil if it is not remembered. n counts like next.
@@ -187,7 +214,7 @@ func (l *Log) pack(n int, tick clock.Tick) {
 	need := n
 	for i := l.next - Seq(l.count); i != l.next; i++ {
 		e := l.entry(i)
-		if e.state() != inFlight && int32(tick-e.tick) > LogTicks {
+		if e.state() != inFlight && l.old(e, tick) {
 			e.n = 0
 		}
 		need += int(e.n)

@@ -483,3 +483,43 @@ func TestLogOfFewPackets(t *testing.T) {
 		}
 	})
 }
+
+// Time without a connection makes nothing old: what was sent before it is there for LogTicks more
+// of other time, though it was acknowledged only afterwards, and then it is forgotten.
+func TestLogResumes(t *testing.T) {
+	for _, gone := range [][]clock.Tick{{500}, {120, 60}, {100, 0}} {
+		var l Log
+		tick, before := clock.Tick(0), Seq(0)
+		nothing := func(*Packet) {}
+		send := func(ticks clock.Tick) {
+			for range ticks / 2 {
+				tick += 2
+				p := l.Sent(0, tick, nothing)
+				p.Refs = carries(int64(p.Seq))
+				l.Charge(p, 100)
+			}
+		}
+		send(20)
+		before = l.NextSeq() - 1
+		paused := clock.Tick(0)
+		for _, ticks := range gone {
+			tick += ticks
+			paused += ticks
+			l.Resume(tick)
+			l.Resume(tick) // without a packet between them
+			l.Expire(1<<62, nothing)
+			send(20)
+			l.Acked(Ack{Latest: l.NextSeq() - 1, History: ^uint64(0)}, nothing, nothing)
+		}
+		for range 100 {
+			send(2)
+			l.Acked(Ack{Latest: l.NextSeq() - 1}, nothing, nothing)
+			l.pack(0, tick) // forgets what it may
+			p := l.Get(before)
+			age := tick - paused - 20
+			if there := p != nil && string(p.Refs) == string(carries(int64(before))); there != (age <= LogTicks) {
+				t.Fatalf("away for %v: at an age of %d ticks packet %d is remembered as %+v", gone, age, before, p)
+			}
+		}
+	}
+}
