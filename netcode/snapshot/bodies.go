@@ -7,7 +7,8 @@ import (
 )
 
 // bodies are the bodies of records that a Writer coded for one tick of a History. What a body says
-// depends on the entity, the record's tick and what it is a difference from, but not on the client.
+// depends on the entity, the record's tick and what it is a difference from, but not on the client:
+// one without handles that are hidden from a client is coded for that client alone.
 // Where packets have room for most changes, most clients hold the same states, and most bodies
 // were coded for another client before: nine of ten at 64 kbit/s, but one of six at 13 kbit/s.
 type bodies struct {

@@ -114,6 +114,16 @@ func TestHandlesOfTwoClients(t *testing.T) {
 		step(func() { sims[0][namedWord] = int64(tick % 9) })
 		check(2, 0)
 	}
+	for tick%probeEvery != probeEvery-1 {
+		step(func() { sims[0][namedWord] = int64(tick % 9) })
+	}
+	// In a tick in which the Writer remembers bodies, with all else that they depend on the same.
+	step(func() { sims[0][named], sims[0][namedWord] = 3, int64(tick%9) })
+	if check(3, 0); !x.bodies.on {
+		t.Error("bodies were not remembered")
+	}
+	step(func() { sims[0][named], sims[0][namedWord] = 2, int64(tick%9) })
+	check(2, 0)
 	for range 8 {
 		step(func() {})
 	}
