@@ -310,6 +310,31 @@ func TestTooManyWordsForTheAbsent(t *testing.T) {
 	}
 }
 
+// After a message that found no room no other one is sent, though a shorter one would find some:
+// what arrives is without a gap.
+func TestShortWordAfterTheMissedOne(t *testing.T) {
+	for _, absent := range []bool{false, true} {
+		n := newNest(t, Config{})
+		ann := n.talker("ann")
+		n.tick(nil)
+		if absent {
+			n.s.Suspend(ann.id, n.now)
+		}
+		_, p := n.s.find(ann.id)
+		for !p.missed {
+			p.tell(0, 0, make([]byte, 1000))
+		}
+		pending, told := p.down.messages.Pending(), p.wordStats.Told
+		p.tell(0, 0, text("short"))
+		if p.down.messages.Pending() != pending || p.wordStats.Told != told {
+			t.Errorf("absent %v: a message follows one that is lost", absent)
+		}
+		if !p.down.queue(reliable.Message{Kind: squeakKind, AtOnce: true, Priority: vital, Body: text("short")}) {
+			t.Fatal("there is no room for a short message, so this says nothing")
+		}
+	}
+}
+
 // A player with a connection to whom nothing gets through loses that, and not its avatar: it begins
 // anew over the next one, and may lose that, too.
 func TestTooManyWordsForTheDeaf(t *testing.T) {
