@@ -160,6 +160,7 @@ func TestCrashAfterOtherSettings(t *testing.T) {
 		first.end()
 		second := newStage(t, Config{Journal: left, Players: 16})
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		tick := second.room(DefaultRoom).srv.Tick()
 		last := copyOf(t, left)
 		second.end()
@@ -247,6 +248,7 @@ func TestUnsoundJournals(t *testing.T) {
 			s := newStage(t, Config{Journal: dir})
 			bob := s.join("bob", "")
 			time.Sleep(time.Second)
+			synctest.Wait()
 			tick := s.room(DefaultRoom).srv.Tick()
 			aside := filepath.Join(dir, lostDir, DefaultRoom)
 			_, err = os.Stat(aside)
@@ -288,6 +290,7 @@ func TestNoRoomOnTheDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		replayed(t, path, s.cfg)
+		synctest.Wait()
 		if s.room(DefaultRoom).srv.Tick() < 40*30 {
 			t.Error("the room did not run on")
 		}
