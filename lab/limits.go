@@ -90,9 +90,9 @@ func alwaysLimits() []limit {
 		least("budget", "", "known_share", 0.6).with(inCrowd("hot", 13_000)),
 
 		// A hang costs no more than itself. On a cell, what starves then starves without a hang
-		// too.
+		// too. A lone tick that starves up to half a second later makes the longest time longer.
 		most("hang", "fiber", "starved_per_min", 8),
-		most("hang", "fiber", "deaf_ms", 300),
+		most("hang", "fiber", "deaf_ms", 500),
 		most("hang", "fiber", "normal_after_ms", 1500),
 		most("hang", "lte-a", "starved_per_min", 600),
 
