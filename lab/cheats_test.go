@@ -54,6 +54,6 @@ func TestWallsHold(t *testing.T) {
 		t.Errorf("%.2f hidden, %d states, %d names", got.hiddenShare, got.states, got.names)
 	}
 	if got.hiddenStates > 0 || got.hiddenNames > 0 {
-		t.Errorf("clients read %d states and %d names of whom they must not know", got.hiddenStates, got.hiddenNames)
+		t.Errorf("clients read %d states and %d names that the rules hide", got.hiddenStates, got.hiddenNames)
 	}
 }

@@ -10,22 +10,32 @@ import (
 	"time"
 )
 
+// echoes listens on one port for TCP and UDP.
+func echoes(t *testing.T) (net.Listener, net.PacketConn) {
+	t.Helper()
+	for range 20 { // the port that TCP got may be taken for UDP
+		tcp, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if udp, err := net.ListenPacket("udp", tcp.Addr().String()); err == nil {
+			return tcp, udp
+		}
+		tcp.Close()
+	}
+	t.Fatal("no port is free for both TCP and UDP")
+	return nil, nil
+}
+
 // What goes through a proxy arrives late and whole, over UDP and TCP, and is counted.
 func TestProxy(t *testing.T) {
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tcp, udp := echoes(t)
 	defer tcp.Close()
 	go func() {
 		for c, err := tcp.Accept(); err == nil; c, err = tcp.Accept() {
 			go func() { defer c.Close(); io.Copy(c, c) }()
 		}
 	}()
-	udp, err := net.ListenPacket("udp", tcp.Addr().String())
-	if err != nil {
-		t.Skip("this port is taken for UDP: ", err)
-	}
 	defer udp.Close()
 	go func() {
 		b := make([]byte, 100)

@@ -7,7 +7,7 @@
 // Each tick's entry has a sum of every byte that the tick sent, so that a replay which differs, by
 // a bug or by rules that are not deterministic, says in which tick it began.
 //
-// The package is told the time and starts no goroutine: whoever records takes the chunks, and says
+// The package gets the time and starts no goroutine: whoever records takes the chunks, and says
 // whether there was room for them. Nothing here waits for a disk.
 package journal
 
