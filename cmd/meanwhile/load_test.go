@@ -20,45 +20,54 @@ import (
 	"meanwhile/transport/memory"
 )
 
+// serveArena runs a host of arena within a bubble, until stop.
+func serveArena(t *testing.T, cfg host.Config) (
+	rules *game.Rules, now transport.Clock, s *memory.Listener, stop func(),
+) {
+	t.Helper()
+	g, err := findGame("arena")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Rules, err = g.rules(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := host.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	now = func() clock.Time { return clock.Time(time.Since(start)) }
+	if s, err = memory.Listen(memory.Config{Client: now, Server: h.Clock()}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- h.Run(ctx, s) }()
+	return cfg.Rules, now, s, func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What players of a load send and get, in virtual time, where it does not depend on the machine.
 func TestLoadRates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, err := findGame("arena")
-		if err != nil {
-			t.Fatal(err)
-		}
-		rules, err := g.rules()
-		if err != nil {
-			t.Fatal(err)
-		}
-		h, err := host.New(host.Config{
-			Rules: rules, Bots: 2, Seed: 1,
+		rules, now, server, stop := serveArena(t, host.Config{
+			Bots: 2, Seed: 1,
 			NewBot: func(r *game.Rules, w session.Welcome, now clock.Time) (host.Bot, error) {
 				return headless.NewBot(r, w, now, nil)
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		now := func() clock.Time { return clock.Time(time.Since(start)) }
-		server, err := memory.Listen(memory.Config{Client: now, Server: h.Clock()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(context.Background())
-		done := make(chan error)
-		go func() { done <- h.Run(ctx, server) }()
+		defer stop()
 		l := &load{Players: 3, For: 10 * time.Second}
 		r := l.play(t.Context(), rules, now, func(context.Context) (transport.Conn, error) { return server.Dial() })
 		// Until a path has shown that it loses nothing, presses go out twice.
 		if r.Joined != 3 || r.Lost != 0 || r.Error != "" || r.Seconds != 10 || r.UpHz < 58 || r.UpHz > 63 ||
 			r.DownHz < 19 || r.DownHz > 21 || r.Confirmed < 3*190 || r.Delay99 > 120 || r.Starved > 0 {
 			t.Errorf("%+v", *r)
-		}
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }
@@ -68,27 +77,8 @@ func TestLoadRates(t *testing.T) {
 func TestLoadLosesPlayers(t *testing.T) {
 	for _, back := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			g, err := findGame("arena")
-			if err != nil {
-				t.Fatal(err)
-			}
-			rules, err := g.rules()
-			if err != nil {
-				t.Fatal(err)
-			}
-			h, err := host.New(host.Config{Rules: rules, Seed: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := time.Now()
-			now := func() clock.Time { return clock.Time(time.Since(start)) }
-			server, err := memory.Listen(memory.Config{Client: now, Server: h.Clock()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, stop := context.WithCancel(context.Background())
-			done := make(chan error)
-			go func() { done <- h.Run(ctx, server) }()
+			rules, now, server, stop := serveArena(t, host.Config{Seed: 1})
+			defer stop()
 			var mu sync.Mutex
 			var conns []transport.Conn
 			cut := false
@@ -119,10 +109,6 @@ func TestLoadLosesPlayers(t *testing.T) {
 			}
 			if !back && (r.Returned != 0 || r.Lost != 2 || failed == nil || !strings.Contains(failed.Error(), "2 were lost")) {
 				t.Errorf("nobody comes back: %+v, %v", *r, failed)
-			}
-			stop()
-			if err := <-done; err != nil {
-				t.Error(err)
 			}
 		})
 	}
