@@ -1,0 +1,21 @@
+package step5
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/gametest"
+	"meanwhile/netsim"
+)
+
+func TestTwoMinutesOnBadNetworks(t *testing.T) {
+	m := gametest.New(t, &Game, 7) // a seed; a failure prints the command that replays it
+	m.Join("ann", netsim.HotelWiFi, Bot)
+	for range 7 {
+		m.Join("bot", netsim.TrainLTE, Bot)
+	}
+	m.Run(2 * time.Minute) // virtual time
+	if q := m.Quality(); q.Agreement < 0.95 || q.HitchesPerMin > 3 {
+		t.Errorf("not playable: %+v", q)
+	}
+}
