@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -138,26 +139,44 @@ func link(
 ) *transport.Link {
 	p := &overquic.Path{
 		Conn: conn, Datagrams: session, Stream: stream, End: end,
-		PeerReason: func(error) (string, bool) { return peerReason(session) },
+		Why: func(err error) *transport.CloseError { return explain(session, conn, err) },
 	}
 	cfg.Name, cfg.Remote, cfg.HalfClose = "webtransport", session.RemoteAddr().String(), true
 	return transport.NewLink(cfg, p, p.ReadDatagrams, p.ReadMessages)
 }
 
-// peerReason returns the reason with which the peer closed the session, if it did. The parts of a
-// session fail with errors of their own a moment before the session knows its reason.
-func peerReason(session *wt.Session) (string, bool) {
+// explain turns an error of a part of a session into the reason for the end of the connection. The
+// parts fail with errors of their own, some before the session knows why it ends.
+func explain(session *wt.Session, conn *quic.Conn, err error) *transport.CloseError {
+	var ofStream *wt.StreamError
+	if errors.Is(err, transport.ErrTooLarge) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &ofStream) {
+		return overquic.Explain(err) // of the stream alone: the session would go on
+	}
+	patience := time.NewTimer(transport.Linger)
+	defer patience.Stop()
 	select {
 	case <-session.Context().Done():
-	case <-time.After(goodbye):
-		return "", false
+	case <-patience.C:
+		return overquic.Explain(err)
 	}
-	_, err := session.OpenStream() // a closed session opens none, and says why
+	_, ended := session.OpenStream() // a closed session opens none, and says why
 	var closed *wt.SessionError
-	if errors.As(err, &closed) && closed.Remote {
-		return closed.Message, true
+	if errors.As(ended, &closed) {
+		return &transport.CloseError{Reason: transport.CutReason(closed.Message), Remote: closed.Remote, Cause: err}
 	}
-	return "", false
+	// Either the connection ended, or a peer that closed the session asked us to send no more on
+	// its stream: webtransport-go v0.13.0 then stops reading there as well when it has a capsule to
+	// send, and the peer's reason is lost. The peer ends the connection with the same reason.
+	select {
+	case <-conn.Context().Done():
+		return overquic.Explain(context.Cause(conn.Context()))
+	case <-patience.C:
+	}
+	var h3 *http3.Error
+	if errors.As(ended, &h3) && h3.Remote {
+		return &transport.CloseError{Reason: "the peer ended the session", Remote: true, Cause: err}
+	}
+	return overquic.Explain(err)
 }
 
 // DialConfig says how to reach a server.

@@ -72,10 +72,10 @@ type Path struct {
 	}
 	// Stream carries messages. Close ends our direction of it.
 	Stream io.ReadWriteCloser
-	// End closes everything with a reason; PeerReason returns the peer's reason for an error if it
-	// is known, and may be nil.
-	End        func(reason string)
-	PeerReason func(err error) (reason string, ok bool)
+	// End closes everything with a reason; Why turns an error into the reason for the end of the
+	// connection, and nil means Explain.
+	End func(reason string)
+	Why func(err error) *transport.CloseError
 
 	frame []byte // scratch of WriteMessage
 }
@@ -111,10 +111,8 @@ func (p *Path) Close(reason string) { p.End(reason) }
 
 // Explain implements transport.Carrier.
 func (p *Path) Explain(err error) *transport.CloseError {
-	if p.PeerReason != nil {
-		if reason, ok := p.PeerReason(err); ok {
-			return &transport.CloseError{Reason: transport.CutReason(reason), Remote: true, Cause: err}
-		}
+	if p.Why != nil {
+		return p.Why(err)
 	}
 	return Explain(err)
 }
