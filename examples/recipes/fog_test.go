@@ -1,0 +1,40 @@
+package recipes
+
+import (
+	"testing"
+	"time"
+
+	"meanwhile/game"
+	"meanwhile/gametest"
+	"meanwhile/geom"
+	"meanwhile/netsim"
+)
+
+// Two teams walk towards each other: a client knows nobody of the other team before they are in sight of each other,
+// and both once they are.
+func TestFogHides(t *testing.T) {
+	east := func(w *game.World, me game.ID) Cmd { return Cmd{Move: geom.Vec2{X: 1}} }
+	stay := func(w *game.World, me game.ID) Cmd { return Cmd{} }
+	m := gametest.New(t, &Fog, 3)
+	ann, ben := m.Join("ann", netsim.LAN, east), m.Join("ben", netsim.LAN, stay)
+	between := func() float64 {
+		w := m.Server()
+		return Scouts.Get(w, ann.Me()).Pos.Dist(Scouts.Get(w, ben.Me()).Pos)
+	}
+	met := false
+	for range 120 {
+		m.Run(100 * time.Millisecond)
+		known, d := Scouts.Has(ann.Client.World(), ben.Me()), between()
+		switch {
+		case d > Sight+1 && known:
+			t.Fatalf("known at %.1f m", d)
+		case d < Sight-3 && known:
+			met = true
+		case d < Sight-3:
+			t.Fatalf("not known at %.1f m", d)
+		}
+	}
+	if !met {
+		t.Errorf("they never met: %.1f m", between())
+	}
+}
