@@ -42,7 +42,8 @@ func (u *uplink) encode(now clock.Time) []byte {
 		}
 	}
 	h.Elicits = len(u.cmds) > 0 || !u.time.lead.reported() || u.words.due(now, u.wordTimeout())
-	b := u.words.append(u.write(&h, packet.Uplink{Away: u.away, Sparse: sparse}), p.Seq, now, u.wordTimeout())
+	b := u.reportQuality(u.write(&h, packet.Uplink{Away: u.away, Sparse: sparse}), now)
+	b = u.words.append(b, p.Seq, now, u.wordTimeout())
 	u.buf = b
 	u.log.Charge(p, len(b)+wire.Overhead)
 	u.wait = max(time.Duration(p.Size)*time.Second/time.Duration(budget), u.sendGap())
@@ -213,6 +214,19 @@ func (u *uplink) write(h *wire.Header, flags packet.Uplink) []byte {
 	}
 	u.buf = w.Bytes()
 	return u.buf
+}
+
+// reportQuality writes how the player sees the game behind a datagram's commands, about once a
+// second while something is drawn.
+func (u *uplink) reportQuality(b []byte, now clock.Time) []byte {
+	at, s := u.time.play.DisplayTime(), u.stats
+	if at == 0 || u.away || now.Sub(u.lastQuality).Abs() < packet.QualityEvery ||
+		len(b)+packet.QualitySize > wire.MaxDatagram {
+		return b
+	}
+	u.lastQuality = now
+	return packet.NewQuality(u.time.server.Now(u.time.now).Sub(at), u.time.play.Hitches(), s.SingleHitches,
+		s.Prediction.Corrections).Append(b)
 }
 
 // timely returns how many of the newest commands are worth repeating on a slow path: those whose

@@ -88,11 +88,9 @@ type uplink struct {
 
 	words *words
 
-	log      wire.Log
-	path     *rate.Capacity // what the way up carries
-	lastSent clock.Time
-	nextSend clock.Time
-	wait     time.Duration // from the newest packet to the next
+	log  wire.Log
+	path *rate.Capacity // what the way up carries
+	departures
 
 	sentTick     clock.Tick // newest command that was sent
 	prevSentTick clock.Tick // newest command of the packet before
@@ -101,6 +99,14 @@ type uplink struct {
 	cmds []packet.Command // of the newest packet
 	buf  []byte
 	w    wire.BitWriter
+}
+
+// departures is when something is sent.
+type departures struct {
+	lastSent    clock.Time
+	nextSend    clock.Time
+	wait        time.Duration // from the newest packet to the next
+	lastQuality clock.Time    // the newest packet.Quality
 }
 
 // repeats is what decides which commands a packet repeats.

@@ -205,8 +205,8 @@ func TestDropped(t *testing.T) {
 			p.Do(func(c *client.Client) { up = c.Stats().UpRate })
 			return up
 		}
-		if reported, silent := rate(false), rate(true); reported < 7000 || silent > 2000 {
-			t.Errorf("%d B/s with reports, want at least 7000; %d without, want at most 2000", reported, silent)
+		if reported, silent := rate(false), rate(true); reported < 7000 || silent > 3500 {
+			t.Errorf("%d B/s with reports, want at least 7000; %d without, want at most 3500", reported, silent)
 		}
 	})
 }

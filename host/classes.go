@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"meanwhile/server"
+	"meanwhile/transport"
 )
 
 // A PathClass divides humans by the round trip of their paths.
@@ -42,6 +43,20 @@ func pathClass(rtt time.Duration) PathClass {
 	return far
 }
 
+// Transports are the names of the transports that PathStats are divided by, see transport.Conn. The
+// last stands for all others.
+var Transports = [...]string{"quic", "webtransport", "websocket", "other"}
+
+// transportOf returns the index in Transports of a player's connection.
+func transportOf(p peer) int {
+	if c, ok := p.(transport.Conn); ok {
+		if i := slices.Index(Transports[:], c.Name()); i >= 0 {
+			return i
+		}
+	}
+	return len(Transports) - 1
+}
+
 // DelayBounds divide the delays of Delays.
 var DelayBounds = [...]time.Duration{
 	10 * time.Millisecond, 20 * time.Millisecond, 35 * time.Millisecond, 50 * time.Millisecond,
@@ -68,12 +83,18 @@ func (d *Delays) add(e *Delays) {
 	d.Sum += e.Sum
 }
 
-// PathStats counts what happened to the humans of one class, while they belonged to it.
+// PathStats counts what happened to the humans of one class or one transport, while they belonged
+// to it.
 type PathStats struct {
 	RTT     Delays // round trips of the network alone
 	ViewAge Delays // of pictures by which players acted, see server.CommandStats
 	Hitches uint64 // see server.CommandStats
 	Played  time.Duration
+
+	// ReportedDelay, ReportedHitches, Stalls and Corrections are what clients claim of themselves,
+	// see server.Reported.
+	ReportedDelay                        Delays
+	ReportedHitches, Stalls, Corrections uint64
 
 	Sent, Lost uint64 // datagrams to clients
 	// SentBytes and AllowedBytes are what was sent and what the players' budgets allowed,
@@ -91,6 +112,7 @@ type PathStats struct {
 func (p *PathStats) add(q *PathStats) {
 	p.RTT.add(&q.RTT)
 	p.ViewAge.add(&q.ViewAge)
+	p.ReportedDelay.add(&q.ReportedDelay)
 	p.Played += q.Played
 	p.AllowedBytes += q.AllowedBytes
 	mine, other := p.counters(), q.counters()
@@ -100,9 +122,10 @@ func (p *PathStats) add(q *PathStats) {
 }
 
 // counters returns those that a server counts for each player.
-func (p *PathStats) counters() [16]*uint64 {
+func (p *PathStats) counters() [19]*uint64 {
 	return [...]*uint64{&p.Hitches, &p.Sent, &p.Lost, &p.SentBytes, &p.Choked, &p.HeaderBits, &p.FeedbackBits,
-		&p.MovingBits, &p.FirstBits, &p.GoneBits, &p.OtherBits, &p.Starved, &p.Late, &p.TooEarly, &p.Judged, &p.Clamped}
+		&p.MovingBits, &p.FirstBits, &p.GoneBits, &p.OtherBits, &p.Starved, &p.Late, &p.TooEarly, &p.Judged, &p.Clamped,
+		&p.ReportedHitches, &p.Stalls, &p.Corrections}
 }
 
 // pathStats returns what a server counted for a player so far.
@@ -111,7 +134,8 @@ func pathStats(s *server.PlayerStats) PathStats {
 		Hitches: s.Hitches, Sent: s.DownlinkStats.Sent, Lost: s.Lost, SentBytes: s.SentBytes, Choked: s.Choked,
 		HeaderBits: s.HeaderBits, FeedbackBits: s.FeedbackBits, MovingBits: s.MovingBits, FirstBits: s.FirstBits,
 		GoneBits: s.GoneBits, OtherBits: s.OtherBits, Starved: s.Starved, Late: s.Late, TooEarly: s.TooEarly,
-		Judged: s.Judged, Clamped: s.Clamped,
+		Judged: s.Judged, Clamped: s.Clamped, ReportedHitches: s.Reported.Hitches, Stalls: s.Reported.Stalls,
+		Corrections: s.Reported.Corrections,
 	}
 }
 
@@ -137,6 +161,11 @@ func (r *room) countPath(p *player, passed time.Duration) {
 		if stats.ViewAge > 0 {
 			news.ViewAge.note(stats.ViewAge)
 		}
+		if n := stats.Reported.Reports; n != p.reports { // at most one a second
+			p.reports = n
+			news.ReportedDelay.note(stats.Reported.Delay)
+		}
 	}
 	r.n.paths[pathClass(stats.RTT)].add(&news)
+	r.n.transports[transportOf(p.peer)].add(&news)
 }

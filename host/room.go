@@ -110,6 +110,7 @@ type player struct {
 	sent, sentBytes atomic.Uint64
 	meter           meter
 	tallied         PathStats // see countPath
+	reports         uint64    // likewise: how many the client had made
 }
 
 // send hands a datagram to the connection, and counts it.

@@ -56,6 +56,8 @@ type Totals struct {
 	Reasons                         [rewind.Reasons]uint64
 	// Paths are what happened to humans, by the class of their paths.
 	Paths [PathClasses]PathStats
+	// Transports are what happened to humans, by how they are connected.
+	Transports [len(Transports)]PathStats
 }
 
 func (t *Totals) add(u Totals) {
@@ -87,6 +89,9 @@ func (t *Totals) add(u Totals) {
 	for i := range u.Paths {
 		t.Paths[i].add(&u.Paths[i])
 	}
+	for i := range u.Transports {
+		t.Transports[i].add(&u.Transports[i])
+	}
 	t.Words.Heard += u.Words.Heard
 	t.Words.Refused += u.Words.Refused
 	t.Words.Told += u.Words.Told
@@ -99,14 +104,15 @@ func (t *Totals) add(u Totals) {
 
 // RoomStats describes one room, at most a second ago.
 type RoomStats struct {
-	Name    string
-	Players int // humans
-	Absent  int // of these, without a connection: they may come back
-	Bots    int
-	Tick    clock.Tick
-	Period  time.Duration // of a tick; above the game's own under overload
-	Stretch float64       // Period in periods of the game; 1: time runs as it should
-	Load    float64       // the part of the last second that was spent in ticks
+	Name      string
+	Players   int                  // humans
+	Connected [len(Transports)]int // of these, by transport
+	Absent    int                  // of these, without a connection: they may come back
+	Bots      int
+	Tick      clock.Tick
+	Period    time.Duration // of a tick; above the game's own under overload
+	Stretch   float64       // Period in periods of the game; 1: time runs as it should
+	Load      float64       // the part of the last second that was spent in ticks
 	// Suspicion is the highest of the humans in the room, see server.CommandStats.
 	Suspicion int
 	Totals
@@ -145,6 +151,7 @@ type roomCounters struct {
 	sentAway                                  uint64
 	judged                                    Totals                 // their shots
 	paths                                     [PathClasses]PathStats // for the loop alone, of all humans
+	transports                                [len(Transports)]PathStats
 }
 
 func (n *roomCounters) ran(took time.Duration) {
@@ -200,13 +207,15 @@ func (r *room) publish() {
 		Totals: Totals{
 			Received: r.n.received, Displaced: r.n.displaced, Sent: r.n.sent, SentBytes: r.n.bytes,
 			Blocked: r.n.blocked, Drops: r.srv.Drops(), Words: r.srv.Words(), SentAway: r.n.sentAway, MaxWindow: r.n.maxWindow,
-			Paths: r.n.paths, TextRefOverflow: r.srv.History().TextRefOverflow(),
+			Paths: r.n.paths, Transports: r.n.transports, TextRefOverflow: r.srv.History().TextRefOverflow(),
 		},
 	}
 	s.add(r.n.judged)
 	for _, p := range r.order {
 		if p.absent() {
 			s.Absent++
+		} else if !p.bot {
+			s.Connected[transportOf(p.peer)]++
 		}
 		s.judge(p, r.srv.Server)
 		if stats, ok := r.srv.Stats(p.id); ok && !p.bot {

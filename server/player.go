@@ -15,11 +15,22 @@ type PlayerStats struct {
 	CommandStats
 	DownlinkStats
 	WordStats
+	Reported Reported
 	// RTT is the smoothed round trip of the network alone; 0 before it was measured.
 	RTT time.Duration
 	// DownRate is how many bytes a second the way down carries, as far as the server knows.
 	DownRate int
 	Budget   int // bytes that it may be sent in any one second
+}
+
+// Reported is what a client claims about once a second of how its player sees the game. Nothing but
+// figures depends on it: of each counter a client can claim 510 a second.
+type Reported struct {
+	Reports     uint64        // that counted
+	Delay       time.Duration // playout delay in the newest, up to 1.02 s
+	Hitches     uint64        // see client.Stats
+	Stalls      uint64        // client.Stats.SingleHitches
+	Corrections uint64        // client.Prediction.Corrections
 }
 
 // player is one connected player. Its parts have their own state: what arrives from its client, the
@@ -47,6 +58,7 @@ type player struct {
 
 	words     *words // nil until the first message
 	wordStats WordStats
+	reported  Reported
 	ended     bool // see Server.Ends
 	missed    bool // a message to it was lost while it was absent: its client begins anew
 }
@@ -84,7 +96,7 @@ func (s *Server) Stats(id PlayerID) (PlayerStats, bool) {
 	path, commands := &p.down.path, p.commands.stats
 	commands.Suspicion = p.commands.claims.Suspicion()
 	return PlayerStats{CommandStats: commands, DownlinkStats: p.down.stats, WordStats: p.wordStats,
-		RTT: path.rtt.Smoothed(), DownRate: int(path.capacity.Rate()), Budget: p.limits.Budget}, true
+		Reported: p.reported, RTT: path.rtt.Smoothed(), DownRate: int(path.capacity.Rate()), Budget: p.limits.Budget}, true
 }
 
 // Avatar returns a player's avatar; 0 before it appeared, and for a player who only watches.

@@ -22,6 +22,9 @@ type uplink struct {
 	echoed   clock.Time // when the newest was
 	away     bool       // nobody looks at what the client draws
 	proofs   [2]proof   // the older one first
+
+	quality   packet.Quality // the newest that the client reported
+	qualityAt clock.Time     // when it arrived; 0: none did
 }
 
 // isNewest reports whether an applied datagram is the newest.
@@ -82,7 +85,8 @@ func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
 		s.drops.HostileAck++
 		return
 	}
-	if p.readWords(r.Rest()) != nil {
+	quality, section, reports, err := packet.DecodeQuality(r.Rest())
+	if err != nil || p.readWords(section) != nil {
 		s.drops.Malformed++
 		return
 	}
@@ -91,6 +95,27 @@ func (s *Server) Receive(id PlayerID, arrival clock.Time, data []byte) {
 		p.down.log.Acked(h.Ack, p.delivered, p.missing)
 	}
 	p.apply(&h, flags, cmds, arrival)
+	if reports && p.up.isNewest(h.Seq) {
+		p.noteQuality(quality, arrival)
+	}
+}
+
+// leastQuality is the least time between two reports of a client that count. Its counters go on, so
+// one that is left out is in the next.
+const leastQuality = packet.QualityEvery / 2
+
+// noteQuality counts what a client claims that its player sees.
+func (p *player) noteQuality(q packet.Quality, arrival clock.Time) {
+	if p.up.qualityAt != 0 && arrival.Sub(p.up.qualityAt) < leastQuality {
+		return
+	}
+	r, before := &p.reported, p.up.quality
+	r.Reports++
+	r.Delay = time.Duration(q.Delay) * packet.QualityDelay
+	r.Hitches += uint64(q.Hitches - before.Hitches)
+	r.Stalls += uint64(q.Stalls - before.Stalls)
+	r.Corrections += uint64(q.Corrections - before.Corrections)
+	p.up.quality, p.up.qualityAt = q, arrival
 }
 
 // apply takes what a valid datagram says; its acknowledgement has been applied.

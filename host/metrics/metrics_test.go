@@ -68,6 +68,10 @@ func TestHandler(t *testing.T) {
 			`meanwhile_view_age_seconds_count{path="near"} 2`, `meanwhile_hitches_total{path="near"} 0`,
 			`meanwhile_client_datagrams_total{path="near",what="lost"} 0`, "meanwhile_max_stretch 1\n",
 			`meanwhile_commands_total{path="near",what="late"} 0`,
+
+			`meanwhile_reported_delay_seconds_count{path="near"} 2`, `meanwhile_reported_total{path="near",what="hitches"} 0`,
+			`meanwhile_connected_players{transport="other"} 1`,
+			`meanwhile_transport_hitches_total{transport="quic",what="seen"} 0`,
 		} {
 			if !strings.Contains(rec.Body.String(), want) {
 				t.Errorf("%q is missing in\n%s", want, rec.Body)

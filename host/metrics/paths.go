@@ -14,6 +14,19 @@ var (
 		"once a second: its playout delay, and the way up with its reserve.", "path")
 	descHitches = desc("hitches_total",
 		"Times that pictures stood still before players who acted, since the next packet was missing.", "path")
+	descReportedDelay = desc(
+		"reported_delay_seconds",
+		"The playout delay that a client claims, about once a second while "+
+			"its player looks; claims above 1.02 s are cut off.",
+		"path",
+	)
+	descReported = desc(
+		"reported_total",
+		"What clients claim that their players saw: hitches, in which the whole picture "+
+			"stood still, stalls of single entities while others moved, and corrections of the prediction.",
+		"path",
+		"what",
+	)
 	descPlayed = desc("played_seconds_total", "Time that players were connected in rooms.", "path")
 	descDown   = desc("client_datagrams_total",
 		"Datagrams to players: sent, lost of these, and withheld since too much was in flight.", "path", "what")
@@ -35,6 +48,10 @@ func paths(s *host.Stats, ch chan<- prometheus.Metric) {
 		}
 		ch <- delays(descRTT, &p.RTT, path)
 		ch <- delays(descViewAge, &p.ViewAge, path)
+		ch <- delays(descReportedDelay, &p.ReportedDelay, path)
+		count(descReported, p.ReportedHitches, "hitches")
+		count(descReported, p.Stalls, "stalls")
+		count(descReported, p.Corrections, "corrections")
 		ch <- prometheus.MustNewConstMetric(descPlayed, prometheus.CounterValue, p.Played.Seconds(), path)
 		count(descHitches, p.Hitches)
 		count(descDown, p.Sent, "sent")
@@ -60,11 +77,49 @@ func paths(s *host.Stats, ch chan<- prometheus.Metric) {
 		count(descCommands, p.Judged, "judged")
 		count(descCommands, p.Clamped, "clamped")
 	}
+	transports(s, ch)
 	stretch := 1.0
 	for _, r := range s.Rooms {
 		stretch = max(stretch, r.Stretch)
 	}
 	ch <- prometheus.MustNewConstMetric(descStretch, prometheus.GaugeValue, stretch)
+}
+
+// Metrics of humans, by how they are connected.
+var (
+	descConnected = desc("connected_players", "Players with a connection.", "transport")
+	descCarried   = desc("transport_datagrams_total",
+		"Datagrams to players: sent, lost of these, and withheld since too much was in flight.", "transport", "what")
+	descCarriedBytes = desc("transport_bytes_total",
+		"Bytes of datagrams to players, 42 for each datagram included.", "transport")
+	descOnTransport = desc(
+		"transport_played_seconds_total",
+		"Time that players were connected in rooms.",
+		"transport",
+	)
+	descTransportHitches = desc("transport_hitches_total", "Times that pictures stood still: seen, as the server "+
+		"concludes from the commands of players who acted, and reported, as clients claim.", "transport", "what")
+)
+
+// transports makes the metrics of humans by transport.
+func transports(s *host.Stats, ch chan<- prometheus.Metric) {
+	for i, name := range host.Transports {
+		t, connected := &s.Transports[i], 0
+		for j := range s.Rooms {
+			connected += s.Rooms[j].Connected[i]
+		}
+		count := func(d *prometheus.Desc, v float64, what ...string) {
+			ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, append([]string{name}, what...)...)
+		}
+		ch <- prometheus.MustNewConstMetric(descConnected, prometheus.GaugeValue, float64(connected), name)
+		count(descCarried, float64(t.Sent), "sent")
+		count(descCarried, float64(t.Lost), "lost")
+		count(descCarried, float64(t.Choked), "withheld")
+		count(descCarriedBytes, float64(t.SentBytes))
+		count(descOnTransport, t.Played.Seconds())
+		count(descTransportHitches, float64(t.Hitches), "seen")
+		count(descTransportHitches, float64(t.ReportedHitches), "reported")
+	}
 }
 
 // delays makes a histogram.

@@ -16,13 +16,32 @@ func (r *Reader) Up(data []byte) (err error) {
 	r.note("older commands may still come: %v", r.bits.is())
 	r.readCommands(r.Head.Latest, r.newest)
 	r.Spoken = r.Spoken[:0]
-	if rest := r.bits.data[(r.bits.at+7)/8:]; len(rest) > 0 {
+	rest := r.bits.data[(r.bits.at+7)/8:]
+	if report, after := Report(rest); report != "" {
+		if r.Out != nil {
+			fmt.Fprintf(r.Out, "%-32x report: %s\n", rest[:len(rest)-len(after)], report)
+		}
+		rest = after
+	}
+	if len(rest) > 0 {
 		if r.Out != nil {
 			fmt.Fprintf(r.Out, "%-32x reliable section\n", rest)
 		}
 		r.upward.take(readSection(rest), &r.Spoken)
 	}
 	return nil
+}
+
+// Report reads what a client says of how its player sees the game, and returns what follows it; ""
+// where there is none. One that is cut short is refused.
+func Report(b []byte) (text string, rest []byte) {
+	if len(b) == 0 || b[0] != 255 {
+		return "", b
+	}
+	if len(b) < 5 {
+		refuse("a report of %d bytes", len(b))
+	}
+	return fmt.Sprintf("delay %d hitches %d stalls %d corrections %d", b[1], b[2], b[3], b[4]), b[5:]
 }
 
 // A Command is one of a datagram.

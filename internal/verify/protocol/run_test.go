@@ -357,7 +357,7 @@ func TestRun(t *testing.T) {
 				}
 				if b := p.c.Encode(now); b != nil {
 					if p == watched {
-						told(t, d, b, d.Up)
+						said["report: "] += strings.Count(told(t, d, b, d.Up), "report: ")
 						for _, m := range d.Spoken {
 							speak(m, true)
 						}
@@ -412,5 +412,5 @@ var phrases = []string{
 	"one property:", "properties:", "as expected\n", "from what is expected", "its owner's record",
 	"exact: true", "exact: false", "the client's own: true", "spawned by no command", "as number 0", "as number 1",
 	"events by its commands", "not settled; what commands", "settled\n", "event splash", "text ",
-	"commands arrived up to", "the newest command that ran", "reliable section",
+	"commands arrived up to", "the newest command that ran", "reliable section", "report: ",
 }

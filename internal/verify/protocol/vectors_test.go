@@ -395,3 +395,11 @@ func TestVectors(t *testing.T) {
 	}
 	t.Log(n, "vectors")
 }
+
+func TestReportVectors(t *testing.T) {
+	for _, m := range messages(t, "qualities", 4) {
+		if text, rest := protocol.Report(m.data); text != m.text || len(rest) > 0 {
+			t.Errorf("%x is read as %q and %x, want %q", m.data, text, rest, m.text)
+		}
+	}
+}
