@@ -42,8 +42,9 @@ func (s *Site) ready(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, state)
 }
 
-// figures adds /metrics and /receipts to mux.
+// figures adds /metrics, /rooms and /receipts to mux.
 func (s *Site) figures(mux *http.ServeMux) {
 	mux.Handle("GET /metrics", metrics.Handler(s.host, s.gate, s.refused.Load))
+	mux.HandleFunc("GET /rooms", s.rooms)
 	mux.HandleFunc("GET /receipts", s.receipts)
 }

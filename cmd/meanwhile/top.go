@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func (t *top) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	screen := first.screen(figures{}, 0)
+	screen := first.screen(figures{}, 0) + busiest(askRooms(ctx, u))
 	if t.Once {
 		_, err = io.WriteString(stdout, screen)
 		return err
@@ -70,7 +71,7 @@ func (t *top) run(ctx context.Context, stdout io.Writer) error {
 			continue
 		}
 		now := time.Now()
-		screen = next.screen(past[0].figures, now.Sub(past[0].at))
+		screen = next.screen(past[0].figures, now.Sub(past[0].at)) + busiest(askRooms(ctx, u))
 		if past = append(past, scrape{now, next}); len(past) > topSpan {
 			past = past[1:]
 		}
@@ -125,6 +126,61 @@ func askFigures(ctx context.Context, u *url.URL) (figures, error) {
 			u, response.Status)
 	}
 	return f, nil
+}
+
+// topRooms is how many rooms are shown of those that cost most.
+const topRooms = 5
+
+// A busyRoom is what a screen shows of a room: a part of what app/site says at /rooms.
+type busyRoom struct {
+	Room            string
+	Players, Bots   int
+	Load, Stretch   float64
+	Longest         float64 `json:"longest_tick_ms"`
+	Played          float64 `json:"played_s"`
+	Sent, Lost      float64
+	Hitches         float64
+	ReportedHitches float64 `json:"reported_hitches"`
+}
+
+// askRooms fetches the rooms that cost most; none where the server does not say.
+func askRooms(ctx context.Context, u *url.URL) (rooms []busyRoom) {
+	ctx, stop := context.WithTimeout(ctx, topTimeout)
+	defer stop()
+	at := *u
+	at.Path, at.RawQuery = strings.TrimSuffix(u.Path, "/metrics")+"/rooms", fmt.Sprintf("n=%d", topRooms)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return nil
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK ||
+		json.NewDecoder(io.LimitReader(response.Body, maxFigures)).Decode(&rooms) != nil {
+		return nil
+	}
+	return rooms
+}
+
+// busiest shows rooms. Strangers choose their names.
+func busiest(rooms []busyRoom) string {
+	if len(rooms) == 0 {
+		return ""
+	}
+	text := "\n" + cut(fmt.Sprintf("%-16s %7s %5s %5s %7s %10s %6s %7s | %7s", "rooms by load", "players", "bots", "load",
+		"stretch", "longest ms", "loss", "hitches", "hitches")) + "\n"
+	for _, r := range rooms[:min(len(rooms), topRooms)] {
+		name := []rune(strconv.Quote(r.Room))
+		text += cut(
+			fmt.Sprintf("%-16s %7d %5d %5.2f %7.2f %10.4g %6s %7s | %7s", string(name[:min(len(name), 16)]), r.Players,
+				r.Bots, r.Load, r.Stretch, r.Longest, share(r.Lost, r.Sent), perMinute(r.Hitches, r.Played),
+				perMinute(r.ReportedHitches, r.Played)),
+		) + "\n"
+	}
+	return text
 }
 
 // parseFigures reads Prometheus' text format. It skips what it cannot read.
@@ -253,16 +309,34 @@ func (f figures) screen(before figures, passed time.Duration) string {
 		d.sum("sent_bytes_total")*8/1000/seconds, per, d.sum("received_datagrams_total", `"displaced"`),
 		d.sum("blocked_datagrams_total"))
 	line("")
-	line("%-12s %9s %9s %11s %7s %9s %8s", "path", "rtt p50", "rtt p95", "view p95", "loss", "hitches", "budget")
+	line("%-7s %8s %8s %9s %6s %8s %7s | %9s %8s", "path", "rtt p50", "rtt p95", "view p95", "loss", "hitches", "budget",
+		"delay p95", "hitches")
 	for _, path := range []string{"near", "middle", "far"} {
 		label := fmt.Sprintf("path=%q", path)
-		line("%-12s %9s %9s %11s %7s %9s %8s", path, d.quantile("rtt_seconds", 0.5, label),
+		line("%-7s %8s %8s %9s %6s %8s %7s | %9s %8s", path, d.quantile("rtt_seconds", 0.5, label),
 			d.quantile("rtt_seconds", 0.95, label), d.quantile("view_age_seconds", 0.95, label),
 			share(d.sum("client_datagrams_total", label, `"lost"`), d.sum("client_datagrams_total", label, `"sent"`)),
 			perMinute(d.sum("hitches_total", label), d.sum("played_seconds_total", label)),
-			share(d.sum("budget_bytes_total", label, `"sent"`), d.sum("budget_bytes_total", label, `"allowed"`)))
+			share(d.sum("budget_bytes_total", label, `"sent"`), d.sum("budget_bytes_total", label, `"allowed"`)),
+			d.quantile("reported_delay_seconds", 0.95, label),
+			perMinute(d.sum("reported_total", label, `"hitches"`), d.sum("played_seconds_total", label)))
 	}
-	line("(ms; hitches of a player in a minute; budget: the part of it that was sent)")
+	line("(ms; hitches of a player in a minute; right of | what clients claim)")
+	line("")
+	line("%-13s %7s %9s %6s %10s %8s | %8s", "transport", "players", "kbit"+per, "loss", "withheld", "hitches", "hitches")
+	for _, transport := range []string{"quic", "webtransport", "websocket", "other"} {
+		label := fmt.Sprintf("transport=%q", transport)
+		if f.sum("transport_played_seconds_total", label) == 0 {
+			continue
+		}
+		sent, played := d.sum("transport_datagrams_total", label, `"sent"`), d.sum("transport_played_seconds_total", label)
+		line("%-13s %7.0f %9.0f %6s %10s %8s | %8s", transport, f.sum("connected_players", label),
+			d.sum("transport_bytes_total", label)*8/1000/seconds,
+			share(d.sum("transport_datagrams_total", label, `"lost"`), sent),
+			share(d.sum("transport_datagrams_total", label, `"withheld"`), sent),
+			perMinute(d.sum("transport_hitches_total", label, `"seen"`), played),
+			perMinute(d.sum("transport_hitches_total", label, `"reported"`), played))
+	}
 	line("")
 	line("since the server began:")
 	line("refused      %s", f.reasons("refused_total"))

@@ -32,6 +32,18 @@ meanwhile_client_datagrams_total{path="far",what="sent"} 1000
 meanwhile_client_datagrams_total{path="far",what="lost"} 25
 meanwhile_hitches_total{path="far"} 3
 meanwhile_played_seconds_total{path="far"} 90
+meanwhile_reported_delay_seconds_bucket{path="far",le="0.2"} 90
+meanwhile_reported_delay_seconds_bucket{path="far",le="+Inf"} 90
+meanwhile_reported_total{path="far",what="hitches"} 6
+meanwhile_reported_total{path="far",what="stalls"} 99
+meanwhile_connected_players{transport="quic"} 17
+meanwhile_transport_datagrams_total{transport="quic",what="sent"} 1000
+meanwhile_transport_datagrams_total{transport="quic",what="lost"} 10
+meanwhile_transport_bytes_total{transport="quic"} 125000
+meanwhile_transport_played_seconds_total{transport="quic"} 60
+meanwhile_transport_played_seconds_total{transport="websocket"} 0
+meanwhile_transport_hitches_total{transport="quic",what="seen"} 7
+meanwhile_transport_hitches_total{transport="quic",what="reported"} 8
 meanwhile_refused_total{reason="room is full"} 7
 meanwhile_refused_total{reason="busy"} 9
 meanwhile_refused_total{reason="unknown room"} 0
@@ -40,6 +52,14 @@ meanwhile_flooded_total{reason="too many datagrams"} 2
 
 func TestTop(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/rooms" {
+			fmt.Fprint(
+				w,
+				`[{"room":"b\u001b[2J and a name that is long","players":3,"load":0.25,"stretch":1,"longest_tick_ms":2.5,`+
+					`"played_s":60,"sent":100,"lost":5,"hitches":2,"reported_hitches":4}]`,
+			)
+			return
+		}
 		if r.URL.Path != "/metrics" {
 			http.NotFound(w, r)
 			return
@@ -54,7 +74,10 @@ func TestTop(t *testing.T) {
 		}
 		for _, want := range []string{
 			"rooms 120    players 1500   bots 12000", "load 0.25", "1.50 times slower", "suspicion up to 100 of 100\n",
-			"p50 1 ms   p99 4 ms", "in 1000000 ", "24000 kbit ", "near               >50", " 2.5%       2.0",
+			"p50 1 ms   p99 4 ms", "in 1000000 ", "24000 kbit ", "near         >50", " 2.5%      2.0       - |       200     " +
+				" 4.0\n",
+			"\nquic               17      1000   1.0%       0.0%      7.0 |      8.0\n",
+			"\n\"b\\x1b[2J and a        3     0  0.25    1.00        2.5   5.0%     2.0 |     4.0\n",
 			"refused      16: busy 9, room is full 7\n", "flooded      2: too many datagrams 2\n",
 		} {
 			if !strings.Contains(out.String(), want) {
