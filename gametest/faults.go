@@ -1,6 +1,7 @@
 package gametest
 
 import (
+	"slices"
 	"time"
 
 	"meanwhile/netcode/clock"
@@ -188,8 +189,23 @@ func (p *Player) Connected() bool { return p.Client != nil && !p.away.cable }
 func (p *Player) Leave() {
 	p.Suspend()
 	p.sim.calls.Disconnect(p.ID)
-	p.away.left = true
+	p.forget()
 }
+
+// forget notes that the player is out of the match for good. A long match has many of those.
+func (p *Player) forget() {
+	s := p.sim
+	p.away.left = true
+	if s.byID[p.ID] == p {
+		delete(s.byID, p.ID)
+	}
+	if i := slices.Index(s.players, p); i >= 0 && !s.measuring() {
+		s.players = slices.Delete(s.players, i, i+1)
+	}
+}
+
+// Left reports whether the player is out of the match for good.
+func (p *Player) Left() bool { return p.away.left }
 
 // Suspend ends the player's connection, with all that is under way. Its avatar stays.
 func (p *Player) Suspend() {
@@ -210,7 +226,7 @@ func (p *Player) Resume(kept bool) {
 	s := p.sim
 	w, ok := s.calls.Resume(p.ID, s.Loop.Now(), kept)
 	if !ok || p.away.left {
-		p.away.left = true
+		p.forget()
 		return
 	}
 	visit := p.away.visit

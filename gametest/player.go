@@ -64,7 +64,7 @@ const (
 
 // Join adds a player on a network, who connects now. bot makes its commands; nil commands nothing.
 func (s *Sim) Join(name string, profile netsim.Profile, bot client.BotFunc) (*Player, error) {
-	n := uint64(len(s.players))
+	n := s.joined
 	up, err := netsim.NewPipe(s.seed*1000003+2*n, profile.Up)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *Sim) Join(name string, profile netsim.Profile, bot client.BotFunc) (*Pl
 	p := &Player{Name: name, Profile: profile, sim: s, bot: bot, up: up, down: down, rng: geom.NewRand(s.seed, n, 77)}
 	p.offset = clock.Time(p.rng.IntN(int(time.Hour)))
 	p.ppm = int64(p.rng.IntN(2*maxDrift+1)) - maxDrift
-	s.players = append(s.players, p)
+	s.joined, s.players = s.joined+1, append(s.players, p)
 	s.Loop.After(0, p.connect)
 	if !s.started {
 		s.started = true

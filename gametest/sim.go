@@ -28,6 +28,7 @@ type Sim struct {
 	journal *journal.Server
 	cfg     server.Config
 	seed    uint64
+	joined  uint64 // players, those who left included
 	players []*Player
 	byID    map[server.PlayerID]*Player
 	outs    []server.Outbox // one for each worker
@@ -91,7 +92,8 @@ func (s *Sim) Record(put func(journal.Chunk) bool) error {
 // same state. It is not recorded.
 func (s *Sim) GoOn(srv *server.Server) { s.Server, s.calls, s.journal = srv, srv, nil }
 
-// Players returns the players in the order of Join.
+// Players returns the players in the order of Join. Those who left are among them if something was
+// being measured then, since they count.
 func (s *Sim) Players() []*Player { return s.players }
 
 // Hash identifies every byte that was sent so far, in both directions.

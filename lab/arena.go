@@ -48,19 +48,10 @@ if asked for, is meanwhile with clients that send at most 30 packets with comman
 is compared with the server's history at that tick (<b>states_compared</b>). States whose tick the history no longer
 has are <b>too_old</b>. <b>same_bytes</b> is 1 if a repetition, and another one with four workers encoding, sent
 exactly the same bytes both ways.`,
-		takes:    byProfile | byPolicy,
+		takes:    byProfile | byPolicy | bySpan,
 		profiles: []netsim.Profile{netsim.Ocean},
 		policies: []string{ours},
-		run:      func(r *run) error { return runHundred(r, 3, time.Minute) },
-	}
-	soakExperiment = &experiment{
-		name:     "soak",
-		about:    "the hundred bots for ten times five minutes; takes half an hour, and is not part of all",
-		notes:    "As hundred, longer.",
-		takes:    byProfile | byPolicy,
-		profiles: []netsim.Profile{netsim.Ocean},
-		policies: []string{ours},
-		run:      func(r *run) error { return runHundred(r, 10, 5*time.Minute) },
+		run:      runHundred,
 	}
 )
 
@@ -284,10 +275,13 @@ const (
 	crowdRepeat = 5 * time.Second // of virtual time that is played three times for same_bytes
 )
 
-func runHundred(r *run, matches int, span time.Duration) error {
-	seeds := r.seeds(matches)
+func runHundred(r *run) error {
+	seeds, span := r.seeds(3), time.Minute
 	if r.quick {
 		span, seeds = 5*time.Second, seeds[:1]
+	}
+	if r.span > 0 {
+		span = r.span
 	}
 	rules, err := zap.Game.Rules()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"meanwhile/lab/movement"
 	"meanwhile/netsim"
@@ -46,6 +47,8 @@ const (
 	byMotion
 	byChange // of profiles
 	bySeeds
+	bySpan
+	byPlayers
 )
 
 // experiments are all of them, in the order of reports.
@@ -66,9 +69,11 @@ type run struct {
 	rates    []int
 	trace    string // names of the recorded capacities in place of the profile's own
 	seed     uint64
-	oneSeed  bool   // --seed was given
-	count    int    // --seeds; 0: not given
-	plan     string // --plan
+	oneSeed  bool          // --seed was given
+	count    int           // --seeds; 0: not given
+	plan     string        // --plan
+	span     time.Duration // --for; 0: not given
+	players  int           // --players; 0: not given
 	quick    bool
 	drawing  bool // figures are wanted
 	emit     func(Row)
@@ -122,6 +127,8 @@ flags: --json               one JSON object per row and nothing else
        --tables FILE        codec: read the tables of records from a file
        --seeds N            weather: so many plans
        --plan TEXT          weather: this plan, as a failure prints it
+       --for TIME           soak, hundred: so much virtual time, such as 2h
+       --players N          soak: so many players
 `
 
 // command is what the arguments ask for.
@@ -131,7 +138,8 @@ type command struct {
 	profile, policy            []string
 	seed                       uint64
 	hasSeed                    bool
-	rate, seeds                int
+	rate, seeds, players       int
+	span                       time.Duration
 	motion, traceUp, traceDown string
 	train, tables, plan        string
 	out                        string
@@ -262,7 +270,7 @@ func (e *experiment) help() string {
 		need flags
 		text string
 	}{{byRate, "--rate N"}, {byTrace, "--trace-down FILE, --trace-up FILE"}, {byMotion, "--motion FILE,..."},
-		{bySeeds, "--seeds N, --plan TEXT"}} {
+		{bySeeds, "--seeds N, --plan TEXT"}, {bySpan, "--for TIME"}, {byPlayers, "--players N"}} {
 		if e.takes&f.need != 0 {
 			b.WriteString(", " + f.text)
 		}
@@ -319,7 +327,8 @@ func parse(args []string) (command, error) {
 			*b = true
 			continue
 		}
-		known := texts[name] != nil || slices.Contains([]string{"profile", "policy", "seed", "seeds", "rate"}, name)
+		known := texts[name] != nil ||
+			slices.Contains([]string{"profile", "policy", "seed", "seeds", "rate", "for", "players"}, name)
 		if !known {
 			return c, badUsage("no flag %s; lab --help shows what there is", arg)
 		}
@@ -332,43 +341,61 @@ func parse(args []string) (command, error) {
 		if value == "" {
 			return c, badUsage("--%s needs a value", name)
 		}
-		switch name {
-		case "profile":
-			c.profile = append(c.profile, strings.Split(value, ",")...)
-		case "policy":
-			c.policy = append(c.policy, strings.Split(value, ",")...)
-		case "seed":
-			n, err := strconv.ParseUint(value, 10, 63)
-			if err != nil {
-				return c, badUsage("--seed %s is not a whole number in [0, %d]", value, int64(1<<63-1))
-			}
-			c.seed, c.hasSeed = n, true
-		case "seeds":
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 || n > maxSeeds {
-				return c, badUsage("--seeds %s is not a whole number in [1, %d]", value, maxSeeds)
-			}
-			c.seeds = n
-		case "rate":
-			n, err := strconv.Atoi(value)
-			if err != nil || n < minRate || n > maxRate {
-				return c, badUsage("--rate %s is not a whole number of packets a second in [%d, %d]", value,
-					minRate, maxRate)
-			}
-			c.rate = n
-		default:
+		if texts[name] != nil {
 			*texts[name] = value
+			continue
+		}
+		if err := c.set(name, value); err != nil {
+			return c, err
 		}
 	}
 	return c, nil
 }
 
-// Bounds of --rate and --seeds.
+// set sets a flag that is not any text.
+func (c *command) set(name, value string) (err error) {
+	whole := func(least, most int) (n int) {
+		if n, err = strconv.Atoi(value); err != nil || n < least || n > most {
+			err = badUsage("--%s %s is not a whole number in [%d, %d]", name, value, least, most)
+		}
+		return n
+	}
+	switch name {
+	case "profile":
+		c.profile = append(c.profile, strings.Split(value, ",")...)
+	case "policy":
+		c.policy = append(c.policy, strings.Split(value, ",")...)
+	case "seed":
+		n, bad := strconv.ParseUint(value, 10, 63)
+		if bad != nil {
+			return badUsage("--seed %s is not a whole number in [0, %d]", value, int64(1<<63-1))
+		}
+		c.seed, c.hasSeed = n, true
+	case "seeds":
+		c.seeds = whole(1, maxSeeds)
+	case "players":
+		c.players = whole(1, maxPlayers)
+	case "for":
+		if c.span, err = time.ParseDuration(value); err != nil || c.span < minSpan || c.span > maxSpan {
+			return badUsage("--for %s is not a time in [%v, %v], such as 10m", value, minSpan, maxSpan)
+		}
+	case "rate":
+		c.rate = whole(minRate, maxRate)
+	}
+	return err
+}
+
+// Bounds of --rate, --seeds, --players and --for.
 const (
 	minRate = 1
 	maxRate = 240
 
-	maxSeeds = 10_000_000 // of --seeds
+	maxSeeds = 10_000_000
+
+	maxPlayers = 1000
+
+	minSpan = time.Second
+	maxSpan = 24 * time.Hour
 )
 
 // Without --profile, recorded capacities replace those of this profile.
@@ -391,13 +418,16 @@ func (e *experiment) prepare(c command) (*run, error) {
 		{"--tables", c.tables != "", byMotion},
 		{"--seeds", c.seeds != 0, bySeeds},
 		{"--plan", c.plan != "", bySeeds},
+		{"--for", c.span != 0, bySpan},
+		{"--players", c.players != 0, byPlayers},
 	} {
 		if f.given && e.takes&f.need == 0 {
 			return nil, badUsage("%s has no use for %s", e.name, f.flag)
 		}
 	}
 	r := &run{experiment: e, profiles: e.profiles, chosen: e.policies, rates: e.rates, seed: c.seed,
-		oneSeed: c.hasSeed, count: c.seeds, plan: c.plan, quick: c.quick, tablesFile: c.tables}
+		oneSeed: c.hasSeed, count: c.seeds, plan: c.plan, span: c.span, players: c.players, quick: c.quick,
+		tablesFile: c.tables}
 	var err error
 	if r.motion, err = openMotion(c.motion); err != nil {
 		return nil, err

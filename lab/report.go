@@ -119,6 +119,12 @@ func (c command) only(takes flags) command {
 	if takes&bySeeds == 0 {
 		c.seeds, c.plan = 0, ""
 	}
+	if takes&bySpan == 0 {
+		c.span = 0
+	}
+	if takes&byPlayers == 0 {
+		c.players = 0
+	}
 	if takes&byTrace == 0 {
 		c.traceDown, c.traceUp = "", ""
 	}
