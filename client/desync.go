@@ -177,7 +177,7 @@ func (d *desyncs) nearest(x *desync, predicted *engine.Set, k *schema.Kind, stat
 	}
 	for _, h := range r.store.Entities() {
 		if !h.Exact {
-			d.vals = r.rules.Kinds[h.Kind].AppendDrawn(d.vals[:0], r.play.newest(h))
+			d.vals = r.rules.Kinds[h.Kind].AppendDrawn(d.vals[:0], r.play.newest(game.ID(h.ID)))
 			try(game.ID(h.ID), h.Kind)
 		}
 	}

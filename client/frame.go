@@ -210,7 +210,7 @@ func (c *Client) refresh() {
 		case e.Fresh:
 			e.Fresh = false
 			c.play.countStall(e)
-			c.eng.PutKnown(game.ID(e.ID), e.Kind, c.play.newest(e))
+			c.eng.NoteNews(game.ID(e.ID), e.Kind)
 		}
 	}
 	if avatar == nil {
@@ -253,10 +253,15 @@ func (c *Client) unhide() {
 }
 
 // newest returns the newest known values of an entity, as the rules see them: observer integers in
-// 1/schema.SubSteps, zero where nothing is known of a group. They are valid until the next call.
-func (p *playback) newest(e *snapshot.Replica) []int64 {
+// 1/schema.SubSteps, zero where nothing is known of a group. They are valid until the next call. It
+// returns nil for what is not known, or predicted.
+func (p *playback) newest(id game.ID) []int64 {
+	e := p.store.Find(uint32(id))
+	if e == nil || e.Exact {
+		return nil
+	}
 	k := p.rules.Kinds[e.Kind]
-	drawn := p.drawn[:k.Obs]
+	drawn := p.known[:k.Obs]
 	for g := range k.Groups {
 		s := e.Groups[g].Newest()
 		if s == nil {

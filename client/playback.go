@@ -43,6 +43,7 @@ type playback struct {
 
 	shown      Entity                     // the one that draw hands over
 	drawn      []int64                    // its values
+	known      []int64                    // those of what rules look at
 	present    []int64                    // a group's values at the present
 	parents    [schema.MaxParents][]int64 // drawn values of what carries it
 	parentVals []float64
@@ -65,7 +66,8 @@ func (p *playback) init(c *Client) {
 	for _, k := range c.rules.Kinds {
 		most = max(most, k.Obs)
 	}
-	p.drawn, p.present = make([]int64, most), make([]int64, most)
+	p.drawn, p.present, p.known = make([]int64, most), make([]int64, most), make([]int64, most)
+	p.eng.OnLook(p.newest)
 	p.horizons = make([]motion.Horizon, len(c.rules.Kinds))
 	for i := range p.parents {
 		p.parents[i] = make([]int64, most)

@@ -4,6 +4,8 @@
 package headless
 
 import (
+	"time"
+
 	"meanwhile/client"
 	"meanwhile/game"
 	"meanwhile/netcode/clock"
@@ -20,6 +22,9 @@ type Bot struct {
 	idle  []int64                                // a command that does nothing
 	mute  bool                                   // there is no connection to send over
 	clock transport.Clock                        // by which frames are timed; nil: they are not
+
+	pause   time.Duration // from one decision to the next, at least; 0: each frame decides
+	decides clock.Time    // when the next decision is due
 }
 
 // NewBot returns the bot that a welcome admits, played by the game's own Bot function. now is on
@@ -44,15 +49,22 @@ func newBot(
 // Receive applies a datagram from the server that arrived at the time at. It is not retained.
 func (b *Bot) Receive(at clock.Time, datagram []byte) { b.core.Receive(at, datagram) }
 
-// Frame advances the bot to now, which must not decrease: it makes the commands that are due, by one
-// decision, and returns the datagram to send, if there is one. The datagram is valid until the next call. err is
-// the last panic of the Bot function in this frame; those commands do nothing.
+// Frame advances the bot to now, which must not decrease: it makes the commands that are due, by at
+// most one decision, and returns the datagram to send, if there is one. The datagram is valid until
+// the next call. err is the last panic of the Bot function in this frame; those commands do nothing.
 func (b *Bot) Frame(now clock.Time) (datagram []byte, err error) {
 	due := b.core.Frame(now)
 	if b.clock != nil {
 		b.core.FrameTook(b.clock().Sub(now))
 	}
 	think := b.think
+	if due > 0 && b.pause > 0 {
+		if now < b.decides {
+			think = nil
+		} else {
+			b.decides = max(b.decides.Add(b.pause), now)
+		}
+	}
 	for range due {
 		if b.think == nil {
 			b.core.Tick(b.idle)

@@ -42,6 +42,9 @@ type Config struct {
 	OnReturn func(w session.Welcome, restarted bool)
 	// Bot makes the commands. Nil makes none: the avatar stands still.
 	Bot client.BotFunc
+	// Decisions is how often a second Bot decides at most, for instance 10 as people do; between, its
+	// last command is repeated without presses. 0 or less: once a frame.
+	Decisions int
 	// Limits is what the player asks for as soon as it is in; zeros ask for as much as the server
 	// allows. See Player.Ask.
 	Limits session.Limits
@@ -112,6 +115,9 @@ func join(ctx context.Context, conn transport.Conn, cfg Config) (*Player, error)
 		return nil, err
 	}
 	p.bot.clock, p.bot.hear = cfg.Clock, cfg.Hear
+	if cfg.Decisions > 0 {
+		p.bot.pause = time.Second / time.Duration(cfg.Decisions)
+	}
 	p.limits = session.Limits{BudgetDown: welcome.BudgetDown, SendRate: welcome.SendRate}
 	if cfg.Limits != (session.Limits{}) {
 		if err := p.Ask(cfg.Limits); err != nil {

@@ -138,7 +138,7 @@ func (p *Player) switchTo(a another) error {
 		if err != nil {
 			return err
 		}
-		b.clock, b.hear = p.bot.clock, p.bot.hear
+		b.clock, b.hear, b.pause = p.bot.clock, p.bot.hear, p.bot.pause
 		p.bot.core.RefuseOpen(errLost)
 		p.bot.listen(b.core)
 		p.bot = b

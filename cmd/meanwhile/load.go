@@ -30,6 +30,8 @@ const (
 	maxLoadTime = time.Hour
 	maxAsked    = 1000 // packets a second
 	maxFPS      = 240
+	// loadDecisions is how often a second each player decides, about as people do.
+	loadDecisions = 10
 	// joinEvery is the time between two players that join: a server greets only so many at once.
 	joinEvery = 10 * time.Millisecond
 	// joinTimeout is how long a player may take to join.
@@ -191,8 +193,9 @@ func (l *load) play(ctx context.Context, rules *game.Rules, now transport.Clock,
 			if err == nil {
 				p, err = headless.Join(bounded, conn, headless.Config{
 					Rules: rules, Clock: now, Name: fmt.Sprintf("load %d", i+1), Room: l.Room, Bot: rules.Bot(), FrameRate: l.FPS,
-					Limits: session.Limits{BudgetDown: uint32(l.Kbit) * 1000, SendRate: uint16(l.Packets)},
-					Dial:   dial,
+					Decisions: loadDecisions,
+					Limits:    session.Limits{BudgetDown: uint32(l.Kbit) * 1000, SendRate: uint16(l.Packets)},
+					Dial:      dial,
 					OnReturn: func(session.Welcome, bool) {
 						mu.Lock()
 						defer mu.Unlock()

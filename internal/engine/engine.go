@@ -276,9 +276,19 @@ func (e *Engine) LastPredictedDespawn(id ID) Tick {
 func (e *Engine) PutKnown(id ID, kind int, drawn []int64) {
 	s := e.w.stores[kind]
 	x := s.obtain(id)
-	x.predicted = false
+	x.predicted, x.stale = false, false
 	copy(x.drawn, drawn)
 	s.schema.StoreDrawn(x.state, x.drawn)
+}
+
+// OnLook sets what returns the newest known state of an entity after NoteNews, as PutKnown takes
+// it; nil leaves the entity as it is. It is called when somebody looks.
+func (e *Engine) OnLook(known func(id ID) (drawn []int64)) { e.w.known = known }
+
+// NoteNews is PutKnown of what OnLook will return: most of it is replaced before rules look.
+func (e *Engine) NoteNews(id ID, kind int) {
+	x := e.w.stores[kind].obtain(id)
+	x.predicted, x.stale = false, true
 }
 
 // Retain removes every entity that is not predicted and for which keep returns false, in a client.
@@ -333,7 +343,7 @@ func (e *Engine) Sum() uint64 {
 func (e *Engine) States(f func(kind string, id ID, state any) bool) {
 	for _, s := range e.w.stores {
 		for _, x := range s.entities {
-			if !f(s.kind.Name, x.id, reflect.NewAt(s.kind.Type, x.state).Interface()) {
+			if !f(s.kind.Name, x.id, reflect.NewAt(s.kind.Type, s.present(x)).Interface()) {
 				return
 			}
 		}

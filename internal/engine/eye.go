@@ -43,7 +43,7 @@ func (s *Store) eye(me ID) []int64 {
 
 // presentOf returns the integers of an entity as it is now.
 func (s *Store) presentOf(x *entity) []int64 {
-	s.schema.Extract(x.state, s.ints)
+	s.schema.Extract(s.present(x), s.ints)
 	return s.ints
 }
 

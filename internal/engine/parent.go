@@ -51,7 +51,7 @@ func (w *World) values(id ID) *schema.Kind {
 	if e == nil || s.isHidden(e) {
 		return nil
 	}
-	s.schema.Extract(e.state, s.ints)
+	s.schema.Extract(s.present(e), s.ints)
 	w.floats = s.schema.AppendExact(w.floats[:0], nil, s.ints, 65536)
 	return s.schema
 }

@@ -116,7 +116,7 @@ func (s *Store) load(members []Member, vals []int64) {
 			copy(x.sims, sims)
 			s.schema.Store(x.state, x.sims)
 		}
-		x.predicted, x.cutAt, x.hidden = true, m.Cut, m.Gone
+		x.predicted, x.stale, x.cutAt, x.hidden = true, false, m.Cut, m.Gone
 	}
 }
 

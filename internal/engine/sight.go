@@ -57,7 +57,7 @@ func (s *Sight) Len() int { return len(s.ids) }
 // Now returns the present state of the i-th entity, or nil if it is gone.
 func (s *Sight) Now(i int) unsafe.Pointer {
 	if e := s.store.any(s.ids[i]); e != nil {
-		return e.state
+		return s.store.present(e)
 	}
 	return nil
 }

@@ -48,6 +48,7 @@ type entity struct {
 	hidden  Tick           // in a client: the prediction of this tick despawned it; 0: not hidden
 
 	predicted bool     // in a client: in the set that it predicts
+	stale     bool     // in a client: what is known of it is newer, see Engine.NoteNews
 	cutAt     Tick     // in a client: newest predicted tick at which it was teleported
 	spawner   ID       // on the server: the player whose command spawned it; 0: none
 	key       SpawnKey // on the server: that of its spawner's command
@@ -79,7 +80,7 @@ func (s *Store) Get(id ID) unsafe.Pointer {
 	}
 	if e := s.any(id); e != nil && !s.isHidden(e) {
 		s.touch(e)
-		return e.state
+		return s.present(e)
 	}
 	s.wipe()
 	s.lent = true
@@ -113,7 +114,24 @@ func (s *Store) Visit(i int) (ID, unsafe.Pointer) {
 		return 0, nil
 	}
 	s.touch(e)
-	return e.id, e.state
+	return e.id, s.present(e)
+}
+
+// present returns the state of an entity, brought up to date: see Engine.NoteNews.
+func (s *Store) present(e *entity) unsafe.Pointer {
+	if e.stale {
+		s.update(e)
+	}
+	return e.state
+}
+
+// update gives an entity its newest known state.
+func (s *Store) update(e *entity) {
+	e.stale = false
+	if drawn := s.world.known(e.id); drawn != nil {
+		copy(e.drawn, drawn)
+		s.schema.StoreDrawn(e.state, e.drawn)
+	}
 }
 
 // Spawn makes an entity with the state at v and returns its ID. A client makes what its player's

@@ -37,9 +37,10 @@ type World struct {
 	aim aim // of the newest Act
 
 	// In a client.
-	avatar   ID         // of its player; 0: none
-	adopted  []adoption // what its commands spawned, by the server's ID
-	mistakes *mistakes  // nil where nobody asks for them
+	known    func(id ID) []int64 // see Engine.OnLook
+	avatar   ID                  // of its player; 0: none
+	adopted  []adoption          // what its commands spawned, by the server's ID
+	mistakes *mistakes           // nil where nobody asks for them
 
 	ints   []int64   // scratch, for one state
 	floats []float64 // scratch, for the place of a parent
