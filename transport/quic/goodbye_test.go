@@ -91,3 +91,15 @@ func goodbyeOfADeafSession(t *testing.T, end func(*quic.Conn)) *transport.CloseE
 	}
 	return closed
 }
+
+// Who waits for clients learns that the socket has failed, and waits for nobody.
+func TestFailedSocketEndsTheListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := inBubble(t, Config{})
+		_ = l.Listener.socket.Close()
+		if _, err := l.Accept(conntest.Context(t)); !errors.Is(err, transport.ErrClosed) {
+			t.Errorf("Accept ended with %v", err)
+		}
+		<-l.closed
+	})
+}

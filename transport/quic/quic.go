@@ -168,6 +168,9 @@ func (l *Listener) take() {
 	for {
 		c, err := l.ln.Accept(l.ctx)
 		if err != nil {
+			if l.ctx.Err() == nil { // the socket failed, and whoever waits for clients must learn it
+				go l.Close("the server's socket has failed")
+			}
 			return
 		}
 		v, ok := c.Context().Value(visitorKey{}).(*visitor)
@@ -283,8 +286,8 @@ func (l *Listener) Accept(ctx context.Context) (transport.Conn, error) { return 
 func (l *Listener) Close(reason string) {
 	l.stop.Do(func() {
 		defer close(l.closed)
+		l.cancel() // whoever waits for a client gives up
 		_ = l.ln.Close()
-		l.cancel()         // whoever waits for a client gives up
 		l.in.Close(reason) // while the socket is open, so that goodbyes get through
 		_ = l.web.Close()
 		l.wg.Wait()

@@ -9,9 +9,11 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"time"
 
+	"meanwhile/netcode/clock"
 	"meanwhile/netsim"
 )
 
@@ -23,6 +25,11 @@ const (
 	// maxClients is how many UDP addresses a Relay tells apart; datagrams of further ones are
 	// dropped.
 	maxClients = 1024
+	// forget is how long a client's UDP address may be silent until the Relay forgets it, as routers
+	// do (RFC 4787 §4.3); from then on the client comes from another port.
+	forget = 2 * time.Minute
+	// breath is how long accepting rests after an error.
+	breath = 10 * time.Millisecond
 	// chunk is how many bytes of a TCP connection are passed on at once.
 	chunk = 32 << 10
 )
@@ -56,6 +63,7 @@ type client struct {
 	conn     *net.UDPConn // towards the server
 	up, down *line        // nil: without weather
 	gone     chan struct{}
+	heard    clock.Time // the newest datagram from the client
 }
 
 // New returns a Relay that listens on a free port of the IP address host. Before To it leads nowhere.
@@ -129,11 +137,17 @@ func (r *Relay) Move() {
 }
 
 func (r *Relay) move() {
-	for _, c := range r.clients {
-		close(c.gone)
-		_ = c.conn.Close()
+	for from := range r.clients {
+		r.drop(from)
 	}
-	clear(r.clients)
+}
+
+// drop forgets a client. r.mu is locked.
+func (r *Relay) drop(from netip.AddrPort) {
+	c := r.clients[from]
+	delete(r.clients, from)
+	close(c.gone)
+	_ = c.conn.Close()
 }
 
 // Cut pulls the cable out, or puts it back in.
@@ -182,12 +196,17 @@ func (r *Relay) Close() {
 	r.wg.Wait()
 }
 
-// accept passes TCP connections on.
+// accept passes TCP connections on. An error of one, or too many open files, ends nothing.
 func (r *Relay) accept() {
 	for {
 		in, err := r.tcp.AcceptTCP()
 		if err != nil {
-			return
+			select {
+			case <-r.over:
+				return
+			case <-time.After(breath):
+				continue
+			}
 		}
 		r.wg.Go(func() {
 			defer in.Close()
@@ -325,14 +344,19 @@ func (r *Relay) client(from netip.AddrPort) *client {
 		return nil
 	}
 	r.passed[0]++
-	if c := r.clients[from]; c != nil || len(r.clients) >= maxClients {
+	if c := r.clients[from]; c != nil {
+		c.heard = r.now()
 		return c
+	}
+	if len(r.clients) >= maxClients {
+		return nil
 	}
 	out, err := net.DialUDP("udp", nil, &net.UDPAddr{IP: r.server.IP, Port: r.server.Port, Zone: r.server.Zone})
 	if err != nil {
 		return nil
 	}
-	c := &client{conn: out, gone: make(chan struct{})}
+	c := &client{conn: out, gone: make(chan struct{}), heard: r.now()}
+	_ = out.SetReadDeadline(time.Now().Add(forget))
 	r.clients[from] = c
 	if c.up, c.down = r.lines(); c.up != nil {
 		r.wg.Go(func() { c.up.run(r.now, c.gone, func(b []byte) { _, _ = c.conn.Write(b) }) })
@@ -342,30 +366,47 @@ func (r *Relay) client(from netip.AddrPort) *client {
 	return c
 }
 
-// down passes on datagrams to a client until its socket is closed.
+// down passes on datagrams to a client until it is forgotten.
 func (r *Relay) down(c *client, to netip.AddrPort) {
 	b := make([]byte, maxDatagram)
 	for {
 		n, err := c.conn.Read(b)
-		r.mu.Lock()
-		mine, cut := r.clients[to] == c, r.cut
-		switch {
-		case !mine || err != nil:
-		case cut:
-			r.lost++
-		default:
-			r.passed[1]++
-		}
-		r.mu.Unlock()
+		mine, pass := r.fromServer(c, to, err)
 		switch {
 		case !mine:
 			return
-		case err == nil && !cut && c.down != nil:
+		case !pass:
+		case c.down != nil:
 			c.down.push(r.now(), b[:n])
-		case err == nil && !cut:
+		default:
 			_, _ = r.udp.WriteToUDPAddrPort(b[:n], to)
-		case errors.Is(err, net.ErrClosed):
-			return
 		}
+	}
+}
+
+// fromServer counts what was read from the server for a client: pass is whether it is a datagram to
+// pass on, mine whether the client is known still. A client that was silent for long is forgotten.
+func (r *Relay) fromServer(c *client, to netip.AddrPort, err error) (mine, pass bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.clients[to] != c:
+		return false, false
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		left := forget - r.now().Sub(c.heard)
+		if left <= 0 {
+			r.drop(to)
+			return false, false
+		}
+		_ = c.conn.SetReadDeadline(time.Now().Add(left))
+		return true, false
+	case err != nil: // the server's port is closed, for instance
+		return true, false
+	case r.cut:
+		r.lost++
+		return true, false
+	default:
+		r.passed[1]++
+		return true, true
 	}
 }

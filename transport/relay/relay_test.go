@@ -185,3 +185,53 @@ func TestServersComeAndGo(t *testing.T) {
 		t.Error("an address without a port is a server's")
 	}
 }
+
+// An error of accept ends nothing: the next connection passes.
+func TestAcceptGoesOn(t *testing.T) {
+	server, _ := echo(t)
+	r := newRelay(t, server)
+	r.tcp.SetDeadline(time.Now().Add(-time.Second))
+	c := dial(t, "tcp", r.Addr())
+	write(t, c, "one")
+	time.Sleep(2 * breath) // for accept to fail; if it does not, the rest holds all the more
+	r.tcp.SetDeadline(time.Time{})
+	read(t, c, "one")
+}
+
+// A client that is silent for long is forgotten and leaves no socket behind; when it speaks again it
+// is a new one. One that speaks now and then is not.
+func TestSilentClientsAreForgotten(t *testing.T) {
+	server, from := echo(t)
+	r := newRelay(t, server)
+	c := dial(t, "udp", r.Addr())
+	write(t, c, "one")
+	read(t, c, "one")
+	first := <-from
+	// look makes the relay look whether the client is there still, by what its clock says at last.
+	look := func(silence time.Duration) (gone chan struct{}) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, c := range r.clients {
+			c.heard = r.now().Add(-silence)
+			c.conn.SetReadDeadline(time.Now().Add(-time.Second))
+			gone = c.gone
+		}
+		return gone
+	}
+	look(forget / 2)
+	write(t, c, "two")
+	read(t, c, "two")
+	if again := <-from; again != first {
+		t.Errorf("a client comes from %s, then from %s", first, again)
+	}
+	select {
+	case <-look(forget):
+	case <-time.After(20 * time.Second):
+		t.Fatal("a silent client is not forgotten")
+	}
+	write(t, c, "three")
+	read(t, c, "three")
+	if again := <-from; again == first {
+		t.Errorf("a client that was forgotten still comes from %s", again)
+	}
+}
