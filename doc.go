@@ -20,8 +20,8 @@
 //
 // Run them:
 //
-//	host        many worlds in one process; host/metrics measures them, host/bolt keeps what lasts,
-//	            host/journal records and replays them, host/freeze makes their checkpoints
+//	host        many worlds in one process; host/metrics and host/otlp measure them, host/bolt keeps
+//	            what lasts, host/journal records and replays them, host/freeze makes their checkpoints
 //	headless    players without a screen
 //	session     handshake, resume, connect tokens
 //	transport   memory, QUIC, WebTransport, WebSocket

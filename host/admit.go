@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"meanwhile/netcode/clock"
 	"meanwhile/netcode/wire"
 	"meanwhile/session"
 	"meanwhile/session/token"
@@ -39,8 +40,10 @@ func (h *Host) accept(ctx context.Context, l transport.Listener, greeting *sync.
 // greet admits a connection or refuses it, and returns when the connection has ended.
 func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 	h.n.greeting.Add(1)
+	began := h.clock()
 	in, err := h.admit(ctx, conn)
 	h.n.greeting.Add(-1)
+	h.spanAdmission(conn, began, in, err)
 	if err != nil {
 		h.refuse(conn, err)
 	} else {
@@ -53,6 +56,21 @@ func (h *Host) greet(ctx context.Context, conn transport.Conn) {
 		}
 	}
 	<-conn.Done()
+}
+
+// spanAdmission tells Config.Spans how long a player waited. Who never said hello is left out.
+func (h *Host) spanAdmission(conn transport.Conn, began clock.Time, in *entry, err error) {
+	attrs := []slog.Attr{slog.String("transport", conn.Name())}
+	var refused session.Refusal
+	switch {
+	case err == nil:
+		attrs = append(attrs, slog.String("room", in.r.name), slog.Int("player", int(in.p.id)))
+	case errors.As(err, &refused):
+		attrs = append(attrs, slog.String("code", refused.Code.String()))
+	default:
+		return
+	}
+	h.span(SpanAdmission, began, err, attrs...)
 }
 
 // count counts a player's connection under its address until uncount is called. It refuses a

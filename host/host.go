@@ -145,6 +145,9 @@ type Config struct {
 	Clock transport.Clock
 	// Log gets a line for each room and player, and for what goes wrong. Nil discards it.
 	Log *slog.Logger
+	// Spans gets what took time, see Span. Tick loops call it, and several goroutines at once: it must
+	// not block. Nil: nobody asks. Package otlp has one that sends them on.
+	Spans func(Span)
 }
 
 // A Visitor is a player who joins, as LimitsOf sees it.
@@ -267,7 +270,7 @@ func New(cfg Config) (*Host, error) {
 	h.n.refused = make(map[session.Code]uint64)
 	h.n.flooded = make(map[string]uint64)
 	if cfg.Store != nil {
-		h.keeper = newKeeper(cfg.Store, h.log)
+		h.keeper = newKeeper(timedStore{cfg.Store, h}, h.log)
 	}
 	return h, h.openJournals()
 }

@@ -300,7 +300,9 @@ func (r *room) record(now clock.Time) {
 		return
 	}
 	if r.srv.Due() {
-		_ = r.srv.Checkpoint() // Lost says why not
+		began := r.h.clock()
+		err := r.srv.Checkpoint() // Lost says it, too
+		r.h.span(SpanCheckpoint, began, err, slog.String("room", r.name))
 	}
 	if lost := r.srv.Lost(); (lost != nil) != r.unrecorded {
 		if r.unrecorded = lost != nil; r.unrecorded {

@@ -333,6 +333,10 @@ func (r *room) due() bool {
 		took := r.h.clock().Sub(began)
 		r.pacer.Ran(took)
 		r.n.ran(took)
+		if took > time.Second/time.Duration(r.srv.Rules().Rate) {
+			r.h.span(SpanTick, began, nil, slog.String("room", r.name), slog.Int("tick", int(r.srv.Tick())),
+				slog.Int("players", len(r.order)), slog.Duration("period", spacing))
+		}
 	}
 	return true
 }

@@ -157,8 +157,8 @@ func accepts(values []string, coding string) bool {
 	return false
 }
 
-// files serves the files of several trees; the first tree that has a name wins. A folder is served as
-// its index.html. Names that begin with a dot are not served.
+// files serves the files of several trees; the first tree that has a name wins. A folder is served
+// as its index.html. Names that begin with a dot are not served.
 type files struct {
 	trees []fs.FS
 	log   *slog.Logger
@@ -218,8 +218,8 @@ func (f *files) read(name string) ([]byte, error) {
 	return nil, fs.ErrNotExist
 }
 
-// keep returns the kept asset of these bytes, so that they are packed once. Files are read for every
-// request, so that an edit shows after a reload.
+// keep returns the kept asset of these bytes, so that they are packed once. Files are read for
+// every request, so that an edit shows after a reload.
 func (f *files) keep(contentType string, raw []byte) *asset {
 	a := newAsset(contentType, raw, nil)
 	f.mu.Lock()

@@ -86,9 +86,9 @@ func fromAuthority(d *Door) *certificate {
 	return &certificate{get: a.get, names: a.names, acme: a}
 }
 
-// get returns the certificate for a handshake. It does not wait for the authority, and nobody but obtain
-// asks that for a first certificate: handshakes of strangers would wait with us for minutes, and each
-// failure counts among the few that authorities allow in an hour.
+// get returns the certificate for a handshake. It does not wait for the authority, and nobody but
+// obtain asks that for a first certificate: handshakes of strangers would wait with us for minutes,
+// and each failure counts among the few that authorities allow in an hour.
 func (a *acmeIssuer) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) { // the authority itself
 		return a.manager.GetCertificate(hello)
@@ -104,15 +104,15 @@ func (a *acmeIssuer) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 }
 
 // issued returns the certificate for a name, and gets it first if there is none. It is of ECDSA
-// whatever the client says: autocert would get a second one, of RSA, for those without, for which it
-// takes QUIC, as that has no cipher suite of TLS 1.2.
+// whatever the client says: autocert would get a second one, of RSA, for those without, for which
+// it takes QUIC, as that has no cipher suite of TLS 1.2.
 func (a *acmeIssuer) issued(name string) (*tls.Certificate, error) {
 	return a.manager.GetCertificate(&tls.ClientHelloInfo{ServerName: name,
 		CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}})
 }
 
-// Bounds of the time between two attempts to get a certificate. Let's Encrypt allows five failures an
-// hour; autocert itself remembers one for a minute.
+// Bounds of the time between two attempts to get a certificate. Let's Encrypt allows five failures
+// an hour; autocert itself remembers one for a minute.
 const (
 	firstRetry = 2 * time.Minute
 	mostRetry  = time.Hour

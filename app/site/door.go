@@ -42,6 +42,7 @@ type Door struct {
 	DrainTo string        `placeholder:"URL" help:"Send them to this page then."`
 
 	Metrics string `placeholder:"HOST:PORT" help:"Serve figures, health and profiles there, for whoever runs it."`
+	OTLP    string `name:"otlp" placeholder:"URL" help:"Send figures and spans to this OpenTelemetry collector."`
 }
 
 // A front is a Door that was checked: what it says of names, pages and proxies.

@@ -151,8 +151,8 @@ func TestARoomOutlivesItsServer(t *testing.T) {
 	<-left
 }
 
-// newestTick returns the newest tick that a killed server recorded. Its replay has the sums of every
-// tick that the server computed.
+// newestTick returns the newest tick that a killed server recorded. Its replay has the sums of
+// every tick that the server computed.
 func newestTick(t *testing.T, rules *game.Rules, dir string) clock.Tick {
 	t.Helper()
 	rooms, err := filepath.Glob(filepath.Join(dir, "rooms", "*"))

@@ -260,8 +260,8 @@ func TestTokenHoldersAreExpected(t *testing.T) {
 	}
 }
 
-// An address gets so many tokens and then few, and others get theirs beside it. A credential reaches
-// Authenticate unless it is too long.
+// An address gets so many tokens and then few, and others get theirs beside it. A credential
+// reaches Authenticate unless it is too long.
 func TestTokensHaveARate(t *testing.T) {
 	bearer := ""
 	s, err := Listen(Config{Addr: "127.0.0.1:0", Host: host.Config{Rules: rules(t)},

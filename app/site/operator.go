@@ -1,11 +1,15 @@
 package site
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 
+	"meanwhile/host"
 	"meanwhile/host/metrics"
+	"meanwhile/host/otlp"
 )
 
 // operator answers whoever runs the server, on an address of its own: it says more than players may
@@ -40,6 +44,37 @@ func (s *Site) ready(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	fmt.Fprintln(w, state)
+}
+
+// openExporter makes what sends figures to the collector of --otlp, if there is one.
+func (s *Site) openExporter() (err error) {
+	if s.cfg.Door.OTLP == "" || s.cfg.Host.Rules == nil { // without rules there is no host either
+		return nil
+	}
+	if s.exporter, err = otlp.New(otlp.Config{URL: s.cfg.Door.OTLP, Service: s.cfg.Host.Rules.Name,
+		Version: host.Build(), Log: s.log}); err != nil {
+		return fmt.Errorf("--otlp: %s", strings.TrimPrefix(err.Error(), "otlp: "))
+	}
+	s.cfg.Host.Spans = s.exporter.Span
+	return nil
+}
+
+// exportFigures sends figures to the collector until the function that it returns is called, which
+// sends the last ones.
+func (s *Site) exportFigures() (end func()) {
+	if s.exporter == nil {
+		return func() {}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.exporter.Run(ctx, metrics.Registry(s.host, s.gate, s.refused.Load))
+	}()
+	return func() {
+		stop()
+		<-done
+	}
 }
 
 // figures adds /metrics, /rooms and /receipts to mux.

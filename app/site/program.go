@@ -24,8 +24,8 @@ type Program struct {
 	wasm, exec *asset
 }
 
-// NewProgram returns a Program of the WebAssembly, the same packed with brotli, and wasm_exec.js of the
-// Go version that compiled it. One of wasm and br may be nil. It fails on bytes that are not
+// NewProgram returns a Program of the WebAssembly, the same packed with brotli, and wasm_exec.js of
+// the Go version that compiled it. One of wasm and br may be nil. It fails on bytes that are not
 // WebAssembly and on an empty exec.
 func NewProgram(wasm, br, exec []byte) (*Program, error) {
 	if wasm == nil {
@@ -170,11 +170,12 @@ const (
 	keptPacks  = 24
 )
 
-// Build compiles the package main in dir for the browser with this machine's Go toolchain, and packs it.
-// It skips both steps if nothing has changed. It writes a line to progress. It fails without a
-// toolchain, with a *BuildError, or with an error of a file.
+// Build compiles the package main in dir for the browser with this machine's Go toolchain, and
+// packs it. It skips both steps if nothing has changed. It writes a line to progress. It fails
+// without a toolchain, with a *BuildError, or with an error of a file.
 func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program, error) {
-	//lint:ignore SA1019 where the program was built, if that still exists; otherwise toolchain looks in the path
+	// lint:ignore SA1019 where the program was built, if that still exists; otherwise toolchain
+	// looks in the path
 	tool, err := toolchain(runtime.GOROOT())
 	if err != nil {
 		return nil, err
@@ -248,8 +249,8 @@ func Build(ctx context.Context, dir, name string, progress io.Writer) (*Program,
 	return p, nil
 }
 
-// toolchain returns the path of the go command: from the search path, or from root, the toolchain that
-// built this program.
+// toolchain returns the path of the go command: from the search path, or from root, the toolchain
+// that built this program.
 func toolchain(root string) (string, error) {
 	if tool, err := exec.LookPath("go"); err == nil {
 		return tool, nil
@@ -321,8 +322,8 @@ func prune(cache, pattern string, keep int) {
 	}
 }
 
-// Prebuilt returns the program that stands beside the page as NAME.wasm and wasm_exec.js. It fails with
-// fs.ErrNotExist if NAME.wasm is missing.
+// Prebuilt returns the program that stands beside the page as NAME.wasm and wasm_exec.js. It fails
+// with fs.ErrNotExist if NAME.wasm is missing.
 func Prebuilt(tree fs.FS, name string) (*Program, error) {
 	wasm, err := fs.ReadFile(tree, name+".wasm")
 	if err != nil {

@@ -28,8 +28,8 @@ type playerLog struct {
 	Receipts  []shotLog `json:"receipts"`
 }
 
-// A countLog counts a player's shots since it joined. Those judged by the present are neither agreed nor
-// disagreed.
+// A countLog counts a player's shots since it joined. Those judged by the present are neither
+// agreed nor disagreed.
 type countLog struct {
 	Judged       uint64            `json:"judged"`
 	Clamped      uint64            `json:"clamped"`
@@ -41,8 +41,8 @@ type countLog struct {
 	Starved      uint64            `json:"starved"`
 }
 
-// A shotLog is one receipt of a player, the oldest first: how old the picture was that the client stated,
-// that was used, and that would have been the oldest.
+// A shotLog is one receipt of a player, the oldest first: how old the picture was that the client
+// stated, that was used, and that would have been the oldest.
 type shotLog struct {
 	Tick    clock.Tick `json:"tick"`
 	Stated  float64    `json:"stated_ms"`
@@ -55,8 +55,8 @@ type shotLog struct {
 	Off     *int32     `json:"off_mm"` // null where it is not known
 }
 
-// receipts serves how the newest shots of each player were judged, the most suspect players first, of
-// all rooms or of the one that ?room= names.
+// receipts serves how the newest shots of each player were judged, the most suspect players first,
+// of all rooms or of the one that ?room= names.
 func (s *Site) receipts(w http.ResponseWriter, r *http.Request) {
 	list := []playerLog{}
 	for _, p := range s.host.Receipts(r.FormValue("room")) {

@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serveWith serves for as long as the process lives, a minute at most, and prints its two addresses.
+// serveWith serves for as long as the process lives, a minute at most, and prints its two
+// addresses.
 func serveWith(state string) error {
 	rules, err := zap.Game.Rules()
 	if err != nil {

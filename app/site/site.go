@@ -28,6 +28,7 @@ import (
 	"meanwhile/headless"
 	"meanwhile/host"
 	"meanwhile/host/bolt"
+	"meanwhile/host/otlp"
 	"meanwhile/netcode/clock"
 	"meanwhile/session"
 	"meanwhile/transport"
@@ -74,23 +75,25 @@ type Config struct {
 
 // A Site is the sockets of a game and the handlers behind them. See Listen.
 type Site struct {
-	cfg     Config
-	log     *slog.Logger
-	host    *host.Host
-	store   *bolt.Store // of Host.Store, if the site opened it
-	lock    *bolt.Store // nil: no rooms are kept
-	login   *login      // issues connect tokens, or nil
-	tcp     net.Listener
-	udp     *quic.Listener // or nil
-	ws      *ws.Server
-	gate    *transport.Gate
-	op      net.Listener // of whoever runs the server, or nil
-	plain   net.Listener // of plain http that leads to https, or nil
-	cert    *certificate
-	front   *front
-	origins transport.Origins
-	program atomic.Pointer[Program]
-	feeds   sync.WaitGroup // handlers that http.Server no longer knows
+	cfg   Config
+	log   *slog.Logger
+	host  *host.Host
+	store *bolt.Store // of Host.Store, if the site opened it
+	lock  *bolt.Store // nil: no rooms are kept
+	login *login      // issues connect tokens, or nil
+	tcp   net.Listener
+	udp   *quic.Listener // or nil
+	ws    *ws.Server
+	gate  *transport.Gate
+	op    net.Listener // of whoever runs the server, or nil
+	// exporter sends figures to a collector, or is nil.
+	exporter *otlp.Exporter
+	plain    net.Listener // of plain http that leads to https, or nil
+	cert     *certificate
+	front    *front
+	origins  transport.Origins
+	program  atomic.Pointer[Program]
+	feeds    sync.WaitGroup // handlers that http.Server no longer knows
 
 	refused  atomic.Uint64 // TCP connections beyond the limits
 	mistakes sync.Map      // sentences about the rules that were logged
@@ -153,6 +156,10 @@ func Listen(cfg Config) (*Site, error) {
 	s.gate = transport.NewGate(0, 0)
 	s.cfg.Host.Gate = s.gate
 	if err := s.openLogin(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	if err := s.openExporter(); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -405,6 +412,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 	if s.udp != nil {
 		listeners = append(listeners, s.udp)
 	}
+	endExports := s.exportFigures()
 	err := s.host.Run(ctx, listeners...)
 	cancel() // if it was the host that failed
 	endBase()
@@ -416,6 +424,7 @@ func (s *Site) Serve(ctx context.Context, program *Program) error {
 		}
 	}
 	serving.Wait()
+	endExports()
 	s.feeds.Wait()
 	s.closeStore()
 	return errors.Join(err, failed)

@@ -15,12 +15,12 @@ const recordsFile = "records.db"
 // journalDir is the folder in it where rooms are recorded.
 const journalDir = "journal"
 
-// lockFile is an empty store in that folder which this program has open, so that no second one restores
-// the rooms that this one runs, and removes them when it ends.
+// lockFile is an empty store in that folder which this program has open, so that no second one
+// restores the rooms that this one runs, and removes them when it ends.
 const lockFile = "lock"
 
-// openStore opens the store of records in the folder of --state, where the rules save something and the
-// program brings no store of its own.
+// openStore opens the store of records in the folder of --state, where the rules save something and
+// the program brings no store of its own.
 func (s *Site) openStore() error {
 	cfg := &s.cfg.Host
 	if s.cfg.Door.KeepRooms {

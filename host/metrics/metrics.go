@@ -15,14 +15,19 @@ import (
 	"meanwhile/transport"
 )
 
-// Handler serves the counters of h, of its gate and of TCP connections that were refused, which
-// both may be nil, of the Go runtime and of the process in Prometheus' text format. Strangers
-// choose the names of rooms, so no metric has one as a label.
-func Handler(h *host.Host, gate *transport.Gate, refused func() uint64) http.Handler {
+// Registry has the counters of h, of its gate and of TCP connections that were refused, which both
+// may be nil, of the Go runtime and of the process. Strangers choose the names of rooms, so no
+// metric has one as a label.
+func Registry(h *host.Host, gate *transport.Gate, refused func() uint64) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collector{h, gate, refused}, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+	return registry
+}
+
+// Handler serves a Registry in Prometheus' text format.
+func Handler(h *host.Host, gate *transport.Gate, refused func() uint64) http.Handler {
+	return promhttp.HandlerFor(Registry(h, gate, refused), promhttp.HandlerOpts{})
 }
 
 // A collector makes metrics of host.Stats each time Prometheus asks.
