@@ -53,7 +53,8 @@ func TestSpans(t *testing.T) {
 		)
 		ann := s.enter("ann", "", 1)
 		time.Sleep(time.Second)
-		if _, err := headless.Join(context.Background(), s.dial(), headless.Config{Rules: rules, Clock: s.Clock()}); err == nil {
+		_, err := headless.Join(context.Background(), s.dial(), headless.Config{Rules: rules, Clock: s.Clock()})
+		if err == nil {
 			t.Error("two players are in a room for one")
 		}
 		s.dial().Close("who never said hello")

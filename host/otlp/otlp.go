@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	// Every is from one export to the next.
-	Every = 10 * time.Second
-	// MaxSpans is how many spans wait for the next export. Further ones are dropped and counted.
-	MaxSpans = 1024
+	// exportEvery is from one export to the next.
+	exportEvery = 10 * time.Second
+	// maxSpans is how many spans wait for the next export. Further ones are dropped and counted.
+	maxSpans = 1024
 	// exportTimeout bounds one request.
 	exportTimeout = 5 * time.Second
 	// maxAnswer is how many bytes are read of a collector's answer.
@@ -39,12 +39,8 @@ type Config struct {
 	// it, spans to /v1/traces.
 	URL string
 	// Service and Version say what is watched: the game, and the build of its program. Empty ones
-	// are left out.
+	// are left out. A random service.instance.id tells several servers of a service apart.
 	Service, Version string
-	// Instance tells several servers of a service apart. Empty: a random one for each Exporter.
-	Instance string
-	// Every is from one export to the next; 0 means the constant Every.
-	Every time.Duration
 	// Log gets a line when exports begin to fail, and when they work again. Nil discards it.
 	Log *slog.Logger
 }
@@ -69,20 +65,14 @@ func New(cfg Config) (*Exporter, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.RawQuery != "" {
 		return nil, fmt.Errorf("otlp: %q is no address of a collector, such as http://127.0.0.1:4318", cfg.URL)
 	}
-	if cfg.Every == 0 {
-		cfg.Every = Every
-	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Instance == "" {
-		cfg.Instance = rand.Text()
-	}
 	base := strings.TrimSuffix(cfg.URL, "/")
 	e := &Exporter{cfg: cfg, metrics: base + "/v1/metrics", traces: base + "/v1/traces", began: time.Now(),
-		client: http.Client{Timeout: exportTimeout}, spans: make(chan host.Span, MaxSpans)}
+		client: http.Client{Timeout: exportTimeout}, spans: make(chan host.Span, maxSpans)}
 	for _, a := range [...][2]string{{"service.name", cfg.Service}, {"service.version", cfg.Version},
-		{"service.instance.id", cfg.Instance}} {
+		{"service.instance.id", rand.Text()}} {
 		if a[1] != "" {
 			e.resource = appendText(e.resource, resourceAttributes, a[0], a[1])
 		}
@@ -93,7 +83,7 @@ func New(cfg Config) (*Exporter, error) {
 // Span queues a span for the next export, or drops it. It never blocks. Strangers cause admissions,
 // which leave half of the queue to others.
 func (e *Exporter) Span(s host.Span) {
-	if s.Name == host.SpanAdmission && len(e.spans) >= MaxSpans/2 {
+	if s.Name == host.SpanAdmission && len(e.spans) >= maxSpans/2 {
 		e.dropped.Add(1)
 		return
 	}
@@ -107,7 +97,7 @@ func (e *Exporter) Span(s host.Span) {
 // Run exports figures, such as those of metrics.Registry, and spans until ctx ends, and then once
 // more. It is called once.
 func (e *Exporter) Run(ctx context.Context, figures prometheus.Gatherer) {
-	ticker := time.NewTicker(e.cfg.Every)
+	ticker := time.NewTicker(exportEvery)
 	defer ticker.Stop()
 	for {
 		select {
