@@ -72,7 +72,7 @@ func runWeather(r *run) error {
 		}
 		r.emit(Row{r.name, "", ours, plans[0].Seed, params, Values{{"failed", bad}, {"faults", sum.Faults},
 			{"virtual_s", sum.Played.Seconds()}, {"states_compared", sum.Compared}, {"pictures", sum.Sights},
-			{"details_differ", sum.Blurred}, {"words", sum.Words}, {"datagrams", sum.Sent}}})
+			{"details_differ", sum.Blurred}, {"older_than_allowed", sum.Substituted}, {"words", sum.Words}, {"datagrams", sum.Sent}}})
 	}
 	if failed != nil {
 		return fmt.Errorf("%s", strings.Join(failed, "\n"))

@@ -33,10 +33,10 @@ var kindList = []*kind{
 	{name: "cut-up", least: 50, most: 9000, all: true,
 		begin: func(w *world, f *fault, s *seat) { s.cut[1]++ },
 		end:   func(w *world, f *fault, s *seat) { s.cut[1]-- }},
-	{name: "flap", least: 500, most: 6000, from: 40, to: 600, all: true, // ms
+	{name: "flap", settles: 5000, least: 500, most: 6000, from: 40, to: 600, all: true, // ms
 		begin: func(w *world, f *fault, s *seat) { s.flap = ms(f.Size) },
 		end:   func(w *world, f *fault, s *seat) { s.flap = 0 }},
-	{name: "loss", least: 500, most: 6000, from: 5, to: 80, all: true, // percent
+	{name: "loss", settles: 5000, least: 500, most: 6000, from: 5, to: 80, all: true, // percent
 		begin: func(w *world, f *fault, s *seat) { s.loss = f.Size; s.repath() },
 		end:   func(w *world, f *fault, s *seat) { s.loss = 0; s.repath() }},
 	{name: "delay", least: 200, most: 6000, from: 20, to: 900, all: true, // ms
@@ -135,8 +135,9 @@ var kindList = []*kind{
 }
 
 // settling returns for how long a player is not yet calm after a fault: estimates of a path need up
-// to five seconds to believe another one, and a clock that was set back by less than
-// clock.StepLimit is followed slowly.
+// to five seconds to believe another one, what it is believed to carry falls when much is lost and
+// grows by 5 % a round trip, and a clock that was set back by less than clock.StepLimit is followed
+// slowly.
 func (k *kind) settling(f *fault) time.Duration {
 	if k.settles < 0 {
 		return ms(f.Size)

@@ -10,18 +10,19 @@ import (
 
 // A Result is what became of a plan.
 type Result struct {
-	Plan     Plan
-	Failed   error  // nil: nothing
-	hash     uint64 // of every byte sent
-	Faults   int
-	Played   time.Duration // in virtual time
-	ticks    int           // of the server
-	Compared uint64        // states that clients applied, with the server's
-	Sights   int           // shots whose picture was compared
-	Blurred  int           // those whose details differ, of which distance leaves some out
-	Words    int           // messages that arrived
-	Sent     int           // datagrams to players
-	ends     int           // connections that the server ended
+	Plan        Plan
+	Failed      error  // nil: nothing
+	hash        uint64 // of every byte sent
+	Faults      int
+	Played      time.Duration // in virtual time
+	ticks       int           // of the server
+	Compared    uint64        // states that clients applied, with the server's
+	Sights      int           // shots whose picture was compared
+	Blurred     int           // those whose details differ, of which distance leaves some out
+	Substituted int           // shots judged by a newer state than was shown, as it was too old
+	Words       int           // messages that arrived
+	Sent        int           // datagrams to players
+	ends        int           // connections that the server ended
 
 	faults int // errors of the match that were looked at
 }
@@ -30,6 +31,7 @@ type Result struct {
 func (r *Result) Add(o *Result) {
 	r.Faults, r.Played, r.ticks, r.Compared = r.Faults+o.Faults, r.Played+o.Played, r.ticks+o.ticks, r.Compared+o.Compared
 	r.Sights, r.Blurred, r.Words = r.Sights+o.Sights, r.Blurred+o.Blurred, r.Words+o.Words
+	r.Substituted += o.Substituted
 	r.Sent, r.ends = r.Sent+o.Sent, r.ends+o.ends
 }
 

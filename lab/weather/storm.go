@@ -136,13 +136,14 @@ func (s *storm) act(w *game.World, me game.ID, c wish) {
 	if !c.Fire || w.Tick() < p.Ready {
 		return
 	}
-	p.Ready, p.Shots = w.Tick()+6, (p.Shots+1)%65536
+	p.Ready, p.Shots = w.Tick()+1, (p.Shots+1)%65536
 	h, details := sum(firstSum), sum(firstSum)
 	var victim game.ID
 	best := 99.0
 	for id, m := range s.motes.Seen(w, me) {
 		h.add(float64(id), m.Pos.X, m.Pos.Y, float64(m.Tint))
 		details.add(float64(id), float64(m.Mood))
+		details.text(m.Tag)
 		if d := m.Pos.Sub(p.Pos).Len(); d < best {
 			best, victim = d, id
 		}
@@ -152,6 +153,7 @@ func (s *storm) act(w *game.World, me game.ID, c wish) {
 	}
 	for id, o := range s.walkers.Seen(w, me) {
 		h.add(float64(id), o.Pos.X, o.Pos.Y, o.Vel.X, o.Vel.Y, float64(o.Face), float64(o.Team))
+		details.text(o.Name)
 	}
 	s.shots.Emit(w, me, p.Pos, shot{victim})
 	runs := s.foreseen
@@ -175,6 +177,12 @@ func (h *sum) add(vals ...float64) {
 	}
 }
 
+func (h *sum) text(s string) {
+	for i := range len(s) {
+		*h = (*h ^ sum(s[i])) * 1099511628211
+	}
+}
+
 // referee moves what no player commands.
 func (s *storm) referee(w *game.World) {
 	s.servers = w
@@ -192,7 +200,7 @@ func (s *storm) referee(w *game.World) {
 	}
 	for id, m := range s.motes.All(w) {
 		r := geom.NewRand(uint64(id), uint64(t/25), 5)
-		if r.IntN(3) == 0 { // rests
+		if r.IntN(3) == 0 || id%4 == 1 && t/300%2 == 0 { // rests, some for longer than the server remembers
 			continue
 		}
 		m.Dir = r.Angle()
@@ -211,7 +219,8 @@ func (s *storm) referee(w *game.World) {
 	for id, x := range s.spies.All(w) {
 		r := geom.NewRand(uint64(id), uint64(t/30))
 		x.Pos = ground.Clamp(x.Pos.Add(r.Dir().Mul(4 * w.Dt())))
-		if t%200 == int(id)%200 {
+		// Some come and go within what a packet takes.
+		if every := [...]int{200, 61, 17, 5, 2}[id%5]; (t+int(id))%every == 0 {
 			x.Team = (x.Team + 1) % 4
 		}
 	}
@@ -238,7 +247,7 @@ func (s *storm) populate(w *game.World) {
 			Tag: fmt.Sprint("m", w.Rand().IntN(20))})
 	}
 	for ; s.spawn > 0; s.spawn-- {
-		if add(); s.spawn%8 == 0 {
+		if add(); s.spawn%4 == 0 {
 			s.spies.Spawn(w, spy{Pos: ground.Random(w.Rand()), Team: w.Rand().IntN(4)})
 		}
 	}
@@ -256,7 +265,8 @@ func (s *storm) populate(w *game.World) {
 // bot runs about and shoots.
 func (s *storm) bot(w *game.World, me game.ID) wish {
 	r := geom.NewRand(uint64(me), uint64(w.Tick())/20)
-	return wish{Move: r.Dir(), Aim: r.Angle(), Fire: (uint64(w.Tick())+uint64(me))%7 == 0}
+	every := 1 + 2*(uint64(me)%4)
+	return wish{Move: r.Dir(), Aim: r.Angle(), Fire: (uint64(w.Tick())+uint64(me))%every == 0}
 }
 
 // forget drops pictures of long ago.

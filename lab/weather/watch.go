@@ -22,15 +22,16 @@ type watched struct {
 	sent  []charge // of the last second
 	sum   int
 
-	command  clock.Tick // newest command
-	playout  clock.TickFrac
-	hangs    uint64
-	steps    uint64
-	starved  uint64 // ticks, at the last look
-	ran      clock.Tick
-	clamped  uint64
-	deaf     int         // seconds in which most ticks had no command
-	lastSeen []departure // since when entities are held that the server does not show
+	command     clock.Tick // newest command
+	playout     clock.TickFrac
+	hangs       uint64
+	steps       uint64
+	starved     uint64 // ticks, at the last look
+	ran         clock.Tick
+	odd         uint64      // of what lets a command be judged by another picture
+	substituted uint64      // states, see server.Stats
+	deaf        int         // seconds in which most ticks had no command
+	lastSeen    []departure // since when entities are held that the server does not show
 
 	life   int          // of the client, counted
 	said   int          // newest line that the player said
@@ -139,6 +140,14 @@ func (w *world) end(id server.PlayerID, why string, refused bool) {
 // trusted reports whether nothing damages the player's datagrams.
 func (s *seat) trusted() bool { return s.damaged == 0 }
 
+// settle counts what is left of the settling after faults, which takes packets both ways.
+func (s *seat) settle(now clock.Time) {
+	if s.settling > 0 && s.active+s.w.server.active == 0 && s.p.Connected() {
+		s.settling -= s.w.sim.Server.Period()
+		s.since = max(s.since, now)
+	}
+}
+
 // calmAll returns for how long nothing that concerns the player has been wrong.
 func (s *seat) calmAll(now clock.Time) time.Duration {
 	if !s.trusted() || !s.p.Connected() {
@@ -174,6 +183,7 @@ func (s *seat) check(now clock.Time) {
 	if c == nil {
 		return
 	}
+	s.settle(now)
 	calm := s.calmAll(now)
 	if s.w.storm != nil {
 		s.checkSight()
@@ -259,9 +269,9 @@ func (s *seat) checkSight() {
 	}
 	cs := s.p.Client.Stats()
 	me, tick := s.p.Me(), w.sim.Server.Tick()
-	odd := st.Clamped + st.Substituted + st.Moved + st.Contradicted + cs.Hangs + cs.ClockSteps + uint64(m.life)<<40
-	changed := odd != m.clamped
-	m.clamped = odd
+	odd := st.Clamped + st.Moved + st.Contradicted + cs.Hangs + cs.ClockSteps + uint64(m.life)<<40
+	changed, substituted := odd != m.odd, st.Substituted != m.substituted
+	m.odd, m.substituted = odd, st.Substituted
 	k := gaze{me, game.Tick(tick)}
 	judged, ok := w.storm.judged[k]
 	if !ok || changed || st.LastStarved == tick || w.server.calm(w.sim.Loop.Now()) < heardFor {
@@ -269,6 +279,14 @@ func (s *seat) checkSight() {
 	}
 	foreseen, ok := w.storm.foreseen[k]
 	if !ok {
+		return
+	}
+	if substituted {
+		// Where it says that it judged by another state than was shown, that one must differ.
+		w.result.Substituted++
+		if judged == foreseen {
+			w.fail("substituted: the server says that player %d shot at another state in tick %d, but it was the same", s.i, tick)
+		}
 		return
 	}
 	w.result.Sights++

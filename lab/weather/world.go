@@ -56,7 +56,7 @@ type world struct {
 // trouble is what concerns a player, or everybody.
 type trouble struct {
 	active int
-	since  clock.Time // when the newest fault ended
+	since  clock.Time // when the newest fault ended, and what followed from it
 }
 
 // calm returns for how long nothing has been wrong.
@@ -76,6 +76,7 @@ type seat struct {
 	path  netsim.Profile
 
 	trouble
+	settling                                        time.Duration // that is left, see kind.settling
 	roamed                                          bool
 	gone                                            int    // what keeps it out of the match
 	damaged                                         int    // what damages its datagrams
@@ -167,7 +168,8 @@ func (w *world) plot(f *fault) {
 		for _, s := range concerned() {
 			k.end(w, f, s)
 			s.active--
-			s.since = max(s.since, now.Add(k.settling(f)))
+			s.since = max(s.since, now)
+			s.settling = max(s.settling, k.settling(f))
 		}
 	})
 }

@@ -20,7 +20,9 @@ const (
 	shiftCount = 40
 	shiftGap   = 500 * time.Millisecond
 	// The least transit is known after shiftLearns, and shiftKnown packets without a longer silence
-	// than shiftSilence: rare signs of life do not show it.
+	// than shiftSilence: rare signs of life do not show it. A silence takes nothing from what is
+	// known, unless another came before shiftKnown packets, or it is so long that the least of
+	// before is forgotten.
 	shiftLearns  = 10 * time.Second
 	shiftKnown   = 100
 	shiftSilence = 5 * time.Second
@@ -34,6 +36,7 @@ type Shift struct {
 	begun clock.Time // of the present path
 	last  clock.Time // newest packet
 	known int        // packets since begun
+	since int        // packets since the newest silence
 
 	fell time.Duration // by which the least transit fell of late
 
@@ -47,26 +50,35 @@ type Shift struct {
 // before, or less if negative. It reports whether the path is another, and by how much its least
 // transit is above the one known now; what fell below is known already.
 func (s *Shift) Observe(now clock.Time, over time.Duration) (more time.Duration, another bool) {
-	if s.known == 0 || now.Sub(s.last) > shiftSilence {
-		*s = Shift{begun: now, last: now, known: 1}
+	silence := now.Sub(s.last)
+	switch {
+	case s.known == 0 || silence > shiftSilence && (s.since < shiftKnown || silence > FloorWindow/2 || !s.learned(s.last)):
+		*s = Shift{begun: now, last: now, known: 1, since: 1}
 		return 0, false
+	case silence > shiftSilence:
+		s.since, s.late = 0, 0
 	}
-	s.fell = max(s.fell-now.Sub(s.last)/shiftDrift, 0)
-	s.last, s.known = now, min(s.known+1, shiftKnown)
-	learned := s.known == shiftKnown && now.Sub(s.begun) >= shiftLearns
+	s.fell = max(s.fell-silence/shiftDrift, 0)
+	s.last, s.known, s.since = now, min(s.known+1, shiftKnown), min(s.since+1, shiftKnown)
+	learned := s.learned(now)
 	if s.rose(now, over) && learned {
 		more = s.leastSoFar
-		*s = Shift{begun: now, last: now, known: 1}
+		*s = Shift{begun: now, last: now, known: 1, since: 1}
 		return more, true
 	}
 	if s.fell >= shiftFall && over < s.fell/2 {
-		*s = Shift{begun: now, last: now, known: 1}
+		*s = Shift{begun: now, last: now, known: 1, since: 1}
 		return 0, true
 	}
 	if over < 0 && learned {
 		s.fell -= over
 	}
 	return 0, false
+}
+
+// learned reports whether the least transit is known.
+func (s *Shift) learned(now clock.Time) bool {
+	return s.known == shiftKnown && now.Sub(s.begun) >= shiftLearns
 }
 
 // rose reports whether no packet has shown the known least transit for long.
