@@ -117,8 +117,8 @@ func (s *Sim) heartbeat(began clock.Time, period time.Duration) {
 		return
 	}
 	beat := packet.Heartbeat{Stamp: now.Stamp(), Tick: s.Server.Tick(), Time: began.Stamp(), Period: period}
-	data := beat.Append(nil)
 	for _, p := range s.players {
+		data := beat.Append(nil) // OnSend may change it
 		if p.ID != 0 && !p.away.cable && s.calls.Beat(p.ID, now, len(data)) {
 			p.send(p.down, now, data)
 		}
