@@ -209,6 +209,9 @@ func (c *Client) SetRewind(on bool) { c.cfg.NoRewind = !on }
 // Me returns the player's avatar, 0 before it is known.
 func (c *Client) Me() game.ID { return c.own.me }
 
+// Idle reports whether the server knows that the commands stay as they are.
+func (c *Client) Idle() bool { return c.up.idleKnown }
+
 // CommandTick returns the tick of the newest command.
 func (c *Client) CommandTick() clock.Tick { return c.up.made }
 

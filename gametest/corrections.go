@@ -43,7 +43,9 @@ func (p *Player) confirmed(t clock.Tick, o predict.Outcome, off float64) {
 	}
 	st, _ := p.sim.Server.Stats(p.ID)
 	eng, me := p.sim.Server.Engine(), p.Client.Me()
-	starved := st.LastStarved > confirmedAt || p.away.resumed > confirmedAt
+	// A player who acts again after it announced to idle is believed to idle until that arrives.
+	starved := st.LastStarved > confirmedAt || p.away.resumed > confirmedAt ||
+		st.LastAssumed > confirmedAt && !p.Client.Idle()
 	touched := eng.LastExternalChange(me) > confirmedAt || eng.LastSideEffect(me) > confirmedAt ||
 		p.Client.LastSideEffect() > base || eng.LastStepChange(me) > confirmedAt && p.hasCompany()
 	q.confirmed++

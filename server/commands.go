@@ -30,6 +30,7 @@ type CommandStats struct {
 	Contradicted uint64
 	Withdrawn    uint64     // times that the client's commands went back and made those that waited void
 	LastStarved  clock.Tick // newest tick that ran without its own command
+	LastAssumed  clock.Tick // newest tick that ran the command of before, as the client had announced to idle
 	LastActed    clock.Tick // newest tick whose command was not the same as the one before; 0: none
 	// Hitches counts how often the picture that commands were made with began to stand still, since
 	// the next packet was missing: nearly all that the client shows, but on paths so full that

@@ -95,7 +95,7 @@ func (c *commands) nextQueued(s *Server) (run *packet.Command, waited time.Durat
 				c.surprised = true
 				continue
 			}
-			q.ran = t
+			q.ran, c.stats.LastAssumed = t, now
 			copyCommand(run, &c.last)
 			run.Tick, run.Seen, run.Moment, run.Eye, run.Claim = t, 0, 0, 0, 0
 			packet.ClearPresses(s.rules.Command, run.Vals)
