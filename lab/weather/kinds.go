@@ -139,8 +139,11 @@ var kindList = []*kind{
 // grows by 5 % a round trip, and a clock that was set back by less than clock.StepLimit is followed
 // slowly.
 func (k *kind) settling(f *fault) time.Duration {
-	if k.settles < 0 {
+	switch back := clock.StepLimit.Milliseconds(); {
+	case k.settles < 0:
 		return ms(f.Size)
+	case k.name == "sleep" && f.For <= int(back), k.name == "clock" && f.Size < 0 && -f.Size <= int(back):
+		return ms(kinds["nudge"].settles)
 	}
 	return ms(k.settles)
 }
