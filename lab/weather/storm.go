@@ -60,8 +60,11 @@ type gaze struct {
 }
 
 // picture identifies what a command saw: places and what is always sent with them, and details that
-// end with distance.
-type picture struct{ places, details sum }
+// end with distance. none says that it did not run in the frame in which it was made.
+type picture struct {
+	places, details sum
+	none            bool
+}
 
 // storm is one match of the game, and what the harness asks of it.
 type storm struct {
@@ -89,7 +92,7 @@ type storm struct {
 	panics func(me game.ID, tick game.Tick) bool // whether Act panics
 	broken bool                                  // whether Referee panics
 
-	judged, foreseen map[gaze]picture // hashes of what the first run of each command with a press saw
+	judged, foreseen map[gaze]picture // what the first run of each command with a press saw
 	heard            func(from game.ID, l line)
 }
 
@@ -133,10 +136,9 @@ func (s *storm) act(w *game.World, me game.ID, c wish) {
 	p := s.walkers.Get(w, me)
 	p.Face, p.Vel = c.Aim, p.Vel.Toward(c.Move.Mul(6), 40*w.Dt())
 	p.Pos = ground.Clamp(p.Pos.Add(p.Vel.Mul(w.Dt())))
-	if !c.Fire || w.Tick() < p.Ready {
+	if !c.Fire {
 		return
 	}
-	p.Ready, p.Shots = w.Tick()+1, (p.Shots+1)%65536
 	h, details := sum(firstSum), sum(firstSum)
 	var victim game.ID
 	best := 99.0
@@ -155,14 +157,18 @@ func (s *storm) act(w *game.World, me game.ID, c wish) {
 		h.add(float64(id), o.Pos.X, o.Pos.Y, o.Vel.X, o.Vel.Y, float64(o.Face), float64(o.Team))
 		details.text(o.Name)
 	}
-	s.shots.Emit(w, me, p.Pos, shot{victim})
+	if w.Tick() >= p.Ready {
+		p.Ready, p.Shots = w.Tick()+6, (p.Shots+1)%65536
+		s.shots.Emit(w, me, p.Pos, shot{victim})
+	}
+	// Later runs of a command are by newer records than its player had on the screen.
 	runs := s.foreseen
 	if w == s.servers {
 		runs = s.judged
 	}
 	k := gaze{me, w.Tick()}
 	if _, ok := runs[k]; !ok {
-		runs[k] = picture{h, details}
+		runs[k] = picture{places: h, details: details}
 	}
 }
 

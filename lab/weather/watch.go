@@ -23,6 +23,7 @@ type watched struct {
 	sum   int
 
 	command     clock.Tick // newest command
+	unseen      clock.Tick // commands up to this one are not compared
 	playout     clock.TickFrac
 	hangs       uint64
 	steps       uint64
@@ -278,7 +279,7 @@ func (s *seat) checkSight() {
 		return
 	}
 	foreseen, ok := w.storm.foreseen[k]
-	if !ok {
+	if !ok || foreseen.none || tick <= m.unseen {
 		return
 	}
 	if substituted {
@@ -298,11 +299,26 @@ func (s *seat) checkSight() {
 	}
 }
 
-// unsee forgets what the player saw when it made its commands.
+// unsee forgets what the player saw when it made its commands up to now.
 func (s *seat) unsee() {
 	if s.w.storm != nil {
 		me := s.w.sim.Server.Avatar(s.p.ID)
 		maps.DeleteFunc(s.w.storm.foreseen, func(k gaze, _ picture) bool { return k.me == me })
+		s.watched.unseen = s.p.Client.CommandTick()
+	}
+}
+
+// miss notes which of the newest commands did not run in the frame that made them: one that catches
+// up runs them later, by newer records.
+func (s *seat) miss(from, to clock.Tick) {
+	if s.w.storm == nil {
+		return
+	}
+	for t := max(from, to-min(to, 64)) + 1; t <= to; t++ {
+		k := gaze{s.p.Me(), game.Tick(t)}
+		if _, ok := s.w.storm.foreseen[k]; !ok {
+			s.w.storm.foreseen[k] = picture{none: true}
+		}
 	}
 }
 
@@ -319,6 +335,7 @@ func (s *seat) onFrame() {
 	if t := c.CommandTick(); t < m.command {
 		s.w.fail("monotone: the commands of player %d go back from %d to %d", s.i, m.command, t)
 	} else {
+		s.miss(m.command, t)
 		m.command = t
 	}
 	// Beyond the newest tick that it knows, a client only assumes that time goes on.
