@@ -57,6 +57,7 @@ type commands struct {
 	pressed clock.Tick     // where commands are timed: when the presses were made that run now
 	made    made           // what the client had made when the newest datagram with commands left
 	idle    bool           // the client announced that its commands stay as they are
+	idles   clock.Tick     // while idle: from here on. It may have moved in the ticks before, whose commands are lost
 	rests   clock.Tick     // up to here they stayed as they were, since it announced that
 	queue   queue          // where commands are queued
 
@@ -153,6 +154,9 @@ func (c *commands) announce(s *Server, cmds []packet.Command, idle, sparse bool)
 	}
 	if complete && c.idle && !idle {
 		c.rests = min(cmds[0].Tick-1, s.tick+MaxAhead)
+	}
+	if idle && !c.idle && len(cmds) > 0 {
+		c.idles = cmds[0].Tick
 	}
 	c.idle = idle
 	if complete {

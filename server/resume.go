@@ -75,7 +75,7 @@ func (s *Server) Suspend(id PlayerID, now clock.Time) {
 	p.down.log.Expire(clock.Time(1)<<62, p.down.resend)
 	p.commands.withdraw(s)
 	p.commands.late.Tick = 0
-	p.commands.idle = true
+	p.commands.idle, p.commands.idles = true, 0
 	packet.Neutral(s.rules.Command, p.commands.last.Vals)
 }
 

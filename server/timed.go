@@ -85,7 +85,7 @@ func (c *commands) repeatLast(s *Server, log *wire.Log, run *packet.Command) {
 	run.Tick, run.Seen, run.Moment, run.Eye, run.Claim = t, seen, 0, 0, 0
 	packet.ClearPresses(k, run.Vals)
 	long := time.Duration(t-c.last.Tick)*s.period > RepeatFor
-	if c.idle || t <= c.rests {
+	if c.idle && t >= c.idles || t <= c.rests {
 		c.stats.LastAssumed = t
 	} else {
 		c.stats.Starved++
