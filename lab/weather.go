@@ -23,7 +23,8 @@ time never go back without a reason, words arrive once and in order, events once
 commands arrive in time, pictures are fresh, and nobody holds what has left. At the end all stand still, and everybody
 holds exactly the server's state. Each row is a game: <b>seeds</b> plans, <b>failed</b> of them, <b>faults</b> in all,
 <b>virtual_s</b> played, <b>states_compared</b>, <b>pictures</b> of shots compared between client and server (places
-must be equal to the bit; of properties with far= <b>details_differ</b> in some), <b>words</b> that arrived,
+must be equal to the bit; of properties with far= <b>details_differ</b> in some; <b>older_than_allowed</b> are shots at
+states so old that a newer one was judged), <b>words</b> that arrived,
 <b>datagrams</b> to players. --seeds N runs N plans (100; 20 with
 --quick), from --seed S on; --plan TEXT runs one plan as a failure prints it.`,
 	takes: bySeeds,
@@ -72,7 +73,8 @@ func runWeather(r *run) error {
 		}
 		r.emit(Row{r.name, "", ours, plans[0].Seed, params, Values{{"failed", bad}, {"faults", sum.Faults},
 			{"virtual_s", sum.Played.Seconds()}, {"states_compared", sum.Compared}, {"pictures", sum.Sights},
-			{"details_differ", sum.Blurred}, {"older_than_allowed", sum.Substituted}, {"words", sum.Words}, {"datagrams", sum.Sent}}})
+			{"details_differ", sum.Blurred}, {"older_than_allowed", sum.Substituted}, {"words", sum.Words},
+			{"datagrams", sum.Sent}}})
 	}
 	if failed != nil {
 		return fmt.Errorf("%s", strings.Join(failed, "\n"))

@@ -292,7 +292,8 @@ func (s *seat) checkSight(calm time.Duration) {
 		// had gone on to the next one. Where records come in time none is too old.
 		w.result.Substituted++
 		if judged == foreseen && calm > calmFor && s.hasRoom() {
-			w.fail("substituted: the server says that player %d shot at another state in tick %d, but it was the same", s.i, tick)
+			w.fail("substituted: the server says that player %d shot at another state in tick %d, but it was the same", s.i,
+				tick)
 		}
 		return
 	}
