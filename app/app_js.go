@@ -56,7 +56,7 @@ func offer(e *engine) {
 func (e *engine) call(name string, args []js.Value) any {
 	switch name {
 	case "start":
-		return e.start(args[0], args[1], args[2])
+		return e.start(args[0], args[1], args[2], args[3])
 	case "hello":
 		return e.bytes(e.b.Hello(take(args[0]), text(args[1])))
 	case "welcome":
@@ -107,8 +107,9 @@ func (e *engine) call(name string, args []js.Value) any {
 }
 
 // start makes the engine from its configuration. send and message are the page's functions that send
-// a datagram, and a message on the reliable stream.
-func (e *engine) start(configuration, send, message js.Value) any {
+// a datagram, and a message on the reliable stream; clock returns milliseconds, by which frames are
+// timed.
+func (e *engine) start(configuration, send, message, clock js.Value) any {
 	refuse := func(err string) any { return map[string]any{"error": err, "layout": ""} }
 	if e.err != nil {
 		return refuse(e.err.Error())
@@ -119,7 +120,6 @@ func (e *engine) start(configuration, send, message js.Value) any {
 	}
 	e.send = send
 	crypto, console := js.Global().Get("crypto"), js.Global().Get("console")
-	performance := js.Global().Get("performance")
 	b, err := bridge.New(e.rules, bridge.Config{
 		Game: text(config.Get("game")), Room: text(config.Get("room")), Name: text(config.Get("name")),
 		Guest:  text(config.Get("guest")),
@@ -132,7 +132,7 @@ func (e *engine) start(configuration, send, message js.Value) any {
 		},
 		Message: func(m []byte) { message.Invoke(e.bytes(m)) },
 		Clock: func() time.Duration { // package time's own clock would make a larger program
-			return time.Duration(performance.Call("now").Float() * float64(time.Millisecond))
+			return time.Duration(clock.Invoke().Float() * float64(time.Millisecond))
 		},
 		Complain: func(s string) { console.Call("error", s) },
 		Warn:     func(s string) { console.Call("warn", s) },

@@ -2,7 +2,7 @@
 
 const HISTORY = 300, SAMPLE_MS = 100 // 30 s
 const OUTAGE_MS = 1000
-const REFUSED_MS = 8000 // for how long the page says what it did not understand
+const SAY_MS = 8000 // for how long the page says what it did, or did not understand
 const SETTLE_MS = 700 // after connecting, before the graphs begin
 
 /** The controls by id: the engine's setting, its default, and the text of a value. */
@@ -119,7 +119,36 @@ export class Panel {
     $("panel").addEventListener("pointerup", e => { if (e.target.tagName !== "SELECT") back() }) // the list would close
     for (const list of document.querySelectorAll("#panel select")) list.addEventListener("change", back)
     $("bot").addEventListener("click", () => { if (this.g) this.g.autopilot = !this.g.autopilot })
+    $("report").addEventListener("click", () => this.report())
+    document.addEventListener("keydown", e => {
+      if (e.code !== "F8" || e.repeat) return
+      e.preventDefault()
+      this.report()
+    })
     this.show()
+  }
+
+  /** Reports this moment, and says where it is saved. */
+  async report() {
+    const { g } = this, button = $("report")
+    if (!g || button.disabled) return
+    button.disabled = true
+    let answer
+    try {
+      const { name, log } = await g.report()
+      answer = `Saved as ${name}${log ? "" : ", without this page's own log, which was too long"}.`
+    } catch (e) {
+      answer = e.message
+    }
+    button.disabled = false
+    this.say(answer)
+  }
+
+  /** Shows a sentence for a while. */
+  say(text) {
+    const { notice } = this.g
+    notice.show("banner", text)
+    setTimeout(() => { if (notice.text === text) notice.hide() }, SAY_MS)
   }
 
   /** Connects the panel to the engine, which brings better networks to choose from. */
@@ -135,8 +164,7 @@ export class Panel {
     const refused = this.state.profile && g.set("profile", this.state.profile)
     if (refused) { // the address names a network that there is not
       this.state.profile = ""
-      g.notice.show("banner", refused)
-      setTimeout(() => { if (g.notice.text === refused) g.notice.hide() }, REFUSED_MS)
+      this.say(refused)
     }
     const { b } = this.chip("1 s outage", () => {
       g.set("outageMs", OUTAGE_MS)

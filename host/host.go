@@ -171,6 +171,7 @@ type Host struct {
 	opening *transport.Rates[origin] // of rooms
 	guesses *transport.Rates[origin] // of codes of private rooms
 	bans    bans
+	reports *transport.Rates[struct{}]
 
 	restored []*restoredWorld // until Run
 	base     clock.Time       // where the clock begins: after the newest tick of all restored worlds
@@ -261,7 +262,8 @@ func New(cfg Config) (*Host, error) {
 		alive: make(map[*room]struct{}), from: make(map[netip.Addr]int),
 		opened:  make(map[origin]int),
 		opening: transport.NewRates[origin](cfg.RoomsPerAddress, time.Duration(cfg.RoomsPerAddress)*RoomRefill),
-		guesses: transport.NewRates[origin](CodeTries, CodeRefill), seats: make(map[*player]*room)}
+		guesses: transport.NewRates[origin](CodeTries, CodeRefill), reports: newReports(),
+		seats: make(map[*player]*room)}
 	h.total.total, h.total.usual = int64(cfg.TotalBudget), int64(cfg.Budget)
 	if cfg.Budget == 0 {
 		h.total.usual = server.DefaultBudget

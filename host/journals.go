@@ -29,6 +29,7 @@ import (
 //
 //	rooms/NAME.TIME/00000007.journal  the newest segments: a checkpoint each, and what followed
 //	moments/NAME-...                  copies of segments that were saved, see Host.Save
+//	reports/NAME-.../                 the same, and logs of the players who asked for it, see Host.Report
 //	lost/NAME/                        of a room that could not be restored
 //	run                               what resume keys begin with
 const (
@@ -214,9 +215,6 @@ func segmentsOf(dir string) []string {
 
 // save copies the segments into one file, and returns its name. It runs in the goroutine.
 func (a *archive) save(why string) (string, error) {
-	if a.file != nil {
-		_ = a.file.Sync()
-	}
 	dir := filepath.Join(a.root, momentsDir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -229,9 +227,17 @@ func (a *archive) save(why string) (string, error) {
 	}
 	at := time.Now().UTC().Format("20060102-150405.000")
 	name := filepath.Join(dir, a.name+"-"+at+"-"+why+JournalSuffix)
+	return name, a.copyTo(name)
+}
+
+// copyTo copies the segments into one new file. It runs in the goroutine.
+func (a *archive) copyTo(name string) error {
+	if a.file != nil {
+		_ = a.file.Sync()
+	}
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return "", err
+		return err
 	}
 	for _, s := range a.segments() {
 		b, err := os.ReadFile(s)
@@ -241,10 +247,10 @@ func (a *archive) save(why string) (string, error) {
 		if err != nil {
 			_ = f.Close()
 			_ = os.Remove(name)
-			return "", err
+			return err
 		}
 	}
-	return name, errors.Join(f.Sync(), f.Close())
+	return errors.Join(f.Sync(), f.Close())
 }
 
 func modified(path string) time.Time {
@@ -323,13 +329,11 @@ func (r *room) record(now clock.Time) {
 func (r *room) saveMoment(why string, done func(path string, err error)) {
 	if r.archive == nil {
 		if done != nil {
-			done("", errNotRecorded)
+			done("", ErrNotRecorded)
 		}
 		return
 	}
-	r.srv.Flush()
-	a := r.archive
-	do := func() {
+	err := r.saveTo(func(a *archive) {
 		path, err := a.save(why)
 		if err != nil {
 			a.log.Error("a moment could not be saved", "error", err)
@@ -339,18 +343,24 @@ func (r *room) saveMoment(why string, done func(path string, err error)) {
 		if done != nil {
 			done(path, err)
 		}
-	}
-	select {
-	case a.work <- archived{do: do}:
-	default:
-		if done != nil {
-			done("", errors.New("host: the disk is too slow"))
-		}
+	})
+	if err != nil && done != nil {
+		done("", err)
 	}
 }
 
-// errNotRecorded is an error of Save.
-var errNotRecorded = errors.New("host: rooms are not recorded")
+// saveTo lets do copy what was recorded up to now, in the goroutine of the archive. It runs in the
+// room's loop.
+func (r *room) saveTo(do func(a *archive)) error {
+	r.srv.Flush()
+	a := r.archive
+	select {
+	case a.work <- archived{do: func() { do(a) }}:
+		return nil
+	default:
+		return errors.New("host: the disk is too slow")
+	}
+}
 
 // Save saves what was recorded of the last minutes of a room, for replays, and returns the name of
 // the file; an empty name is the default room.
@@ -365,7 +375,7 @@ func (h *Host) Save(name string) (path string, err error) {
 		return "", fmt.Errorf("%w: %q", ErrNoRoom, name)
 	}
 	if r.archive == nil {
-		return "", errNotRecorded
+		return "", ErrNotRecorded
 	}
 	type result struct {
 		path string

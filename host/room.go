@@ -103,8 +103,9 @@ type player struct {
 	share *share         // of the host's budget; nil: there is none
 	now   int64          // the share's cap that is in force
 
-	back  resumption
-	visit int // which of its connections is the present one, from 0
+	back     resumption
+	reported clock.Time // when it reported a moment; 0: never
+	visit    int        // which of its connections is the present one, from 0
 
 	in              *transport.Queue
 	sent, sentBytes atomic.Uint64

@@ -177,6 +177,8 @@ export interface Game<T extends GameTypes = GameTypes> {
   readonly packets: readonly Packet[]
   /** Texts about the newest wrong predictions, at most 64 and the newest first: both states, the command, the likely cause. */
   desyncs(): string[]
+  /** Saves this moment on the server, so that it can be replayed: where, and whether with this page's log. Fails with a sentence. */
+  report(): Promise<{ name: string, log: boolean }>
   /** How many datagrams the page's transport dropped, by reason. */
   readonly dropped: Readonly<Record<string, number>>
   readonly transport: "" | "webtransport" | "websocket"

@@ -43,7 +43,7 @@
 //   g.send(name, fields)              sends a message to the rules, once and in order; returns "" or why it was not sent
 //   await g.request(name, fields)     asks the rules: returns the answer's fields, or fails with the sentence of a refusal
 //   g.set(name, value) g.leave()      changes a setting, returns "" or why it was refused; leaves for good
-//   g.desyncs()                       texts about the newest wrong predictions: both states, the command, the likely cause
+//   g.desyncs() await g.report()      texts about wrong predictions; saves this moment on the server for replays: {name, log}
 //
 // An entity has its properties and id, mine, predicted (drawn at command time), cut (teleported since the last frame),
 // stalled (drawn without a newer record: it stands still), lateMs (drawn later than the others by this much, because its

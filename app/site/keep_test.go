@@ -211,6 +211,13 @@ func TestReplayRefusals(t *testing.T) {
 	if err := os.WriteFile(other, zap, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	log, torn := filepath.Join(dir, "log"), filepath.Join(dir, "torn")
+	const head = `{"game":"zap"}`
+	for name, text := range map[string]string{log: "\x0e" + head, torn: "\x0e" + head[1:]} {
+		if err := os.WriteFile(name, []byte("meanwhile page log 1\n"+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, c := range []struct {
 		args []string
 		want string
@@ -221,6 +228,9 @@ func TestReplayRefusals(t *testing.T) {
 		{[]string{t.TempDir()}, "no journal is in"},
 		{[]string{other}, "it is of game zap"},
 		{[]string{other, "--at", "soon"}, "it is of game zap"},
+		{[]string{other, "--frame", "last"}, "has no log of a page"},
+		{[]string{log}, "it is of game zap"},
+		{[]string{torn}, "malformed"},
 	} {
 		var out, errs bytes.Buffer
 		code := ReplayGame(t.Context(), rules, c.args, &out, &errs)

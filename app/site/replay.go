@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"meanwhile/app/internal/rerun"
 	"meanwhile/game"
 	"meanwhile/host"
 	"meanwhile/host/journal"
@@ -22,7 +23,7 @@ import (
 
 // replayFlags are those of the command replay.
 type replayFlags struct {
-	File string `arg:"" help:"A journal, or the folder of a room with several."`
+	File string `arg:"" help:"A journal, the folder of a room with several, or that of a report."`
 
 	At    string `placeholder:"TICK|TIME" help:"Show the world at a tick, or at a time such as 12.5s after the first."`
 	Until string `placeholder:"TICK|TIME" help:"Stop there."`
@@ -36,7 +37,12 @@ type replayFlags struct {
 	Kbit        int           `help:"What if: send each player at most so many kbit/s."`
 	Rewind      time.Duration `help:"What if: judge shots by pictures at most so much older than the path asks for."`
 	RewindTotal time.Duration `help:"What if: judge shots by pictures at most so old."`
+
+	pageFlags
 }
+
+// page reports whether it is only asked for what a page drew.
+func (o *replayFlags) page() bool { return o.Frame != "" || o.Picture != "" || len(o.Playout) > 0 }
 
 // changes reports whether settings are to differ from what was recorded.
 func (o *replayFlags) changes() bool { return o.Kbit != 0 || o.Rewind != 0 || o.RewindTotal != 0 }
@@ -55,10 +61,28 @@ func Replay(
 	}
 	out := bufio.NewWriter(stdout)
 	defer out.Flush()
-	r, err := openReplay(&o, find, out)
+	page, err := readLog(o.File)
+	if err == nil && page == nil && o.page() {
+		err = fmt.Errorf("%s has no log of a page, which --frame, --picture and --playout are about", o.File)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, Sentence(name, err))
 		return 2
+	}
+	r, err := openReplay(&o, find, page, out)
+	if err != nil {
+		fmt.Fprintln(stderr, Sentence(name, err))
+		return 2
+	}
+	if r.page != nil {
+		if err := r.page.run(); err != nil {
+			out.Flush()
+			fmt.Fprintln(stderr, Sentence(name, err))
+			return 1
+		}
+	}
+	if r.file == nil || r.page != nil && o.page() {
+		return 0
 	}
 	if r.file.Torn != nil {
 		fmt.Fprintln(stderr, Sentence(name, fmt.Errorf("the end is missing: %w", r.file.Torn)))
@@ -89,6 +113,7 @@ type replay struct {
 	at, until clock.Tick
 	first     clock.Tick
 	out       *bufio.Writer
+	page      *playback // of the player who reported; nil: nobody did
 
 	totals   [2]totals
 	parted   *journal.Tick // the first tick in which other sent something else
@@ -133,7 +158,21 @@ func readJournal(path string) (files [][]byte, err error) {
 	return files, nil
 }
 
-func openReplay(o *replayFlags, find func(string) (*game.Rules, error), out *bufio.Writer) (*replay, error) {
+// openReplay opens a journal, and the log of a page with it; or that alone, where the file is one.
+func openReplay(
+	o *replayFlags, find func(string) (*game.Rules, error), page *rerun.Log, out *bufio.Writer,
+) (*replay, error) {
+	r := &replay{o: o, out: out}
+	if page != nil {
+		rules, err := find(page.Header.Game)
+		if err != nil {
+			return nil, err
+		}
+		r.page = &playback{o: o, rules: rules, log: page, print: r.print}
+		if info, err := os.Stat(o.File); err != nil || !info.IsDir() {
+			return r, err
+		}
+	}
 	files, err := readJournal(o.File)
 	if err != nil {
 		return nil, err
@@ -146,7 +185,10 @@ func openReplay(o *replayFlags, find func(string) (*game.Rules, error), out *buf
 	if err != nil {
 		return nil, err
 	}
-	r := &replay{o: o, file: f, out: out}
+	r.file = f
+	if r.page != nil {
+		r.page.room = f
+	}
 	if r.real, err = journal.NewReplay(rules, f); err != nil {
 		return nil, err
 	}

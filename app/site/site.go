@@ -41,7 +41,7 @@ import (
 // Limits of HTTP.
 const (
 	headerTimeout = 5 * time.Second
-	readTimeout   = 10 * time.Second // of a whole request: nothing that is asked for here has a body
+	readTimeout   = 10 * time.Second // of a whole request; only reports have large bodies, see reportTimeout
 	idleTimeout   = 60 * time.Second
 	writeTimeout  = 5 * time.Minute // of an answer that is not written in pieces, see StallTimeout
 	maxHeader     = 16 << 10
@@ -451,6 +451,8 @@ func (s *Site) handler() http.Handler {
 	mux.HandleFunc("GET /"+name+".wasm", s.part(func(p *Program) *asset { return p.wasm }))
 	mux.HandleFunc("GET /wasm_exec.js", s.part(func(p *Program) *asset { return p.exec }))
 	mux.Handle(transport.Path, s.ws)
+	reports := newReports()
+	mux.HandleFunc("POST "+reportPath, func(w http.ResponseWriter, r *http.Request) { reports.answer(s, w, r) })
 	if s.cfg.Authenticate != nil {
 		mux.HandleFunc("POST "+tokenPath, s.token)
 		mux.HandleFunc("OPTIONS "+tokenPath, s.mayAsk)

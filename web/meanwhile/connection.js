@@ -344,13 +344,17 @@ function startWorker(script) {
   return new Worker(own, { type: "module" })
 }
 
+/** The address of the server's answers to pages.
+ * @param {JoinOptions} options */
+export const configURL = options => new URL(options.config ?? new URL("/meanwhile.json", import.meta.url), location.href)
+
 /**
  * Asks the server what to load and where to connect. Every address of the answer is whole.
  * @param {JoinOptions} options
  * @returns {Promise<Config>}
  */
 export async function loadConfig(options) {
-  const url = new URL(options.config ?? new URL("/meanwhile.json", import.meta.url), location.href)
+  const url = configURL(options)
   if (options.room) url.searchParams.set("room", options.room)
   let response
   try {

@@ -22,7 +22,7 @@ import { Sentence } from "./notice.js"
 /**
  * The engine's side of the bridge.
  * @typedef {object} Engine
- * @property {(config: string, send: Send, message: (bytes: Uint8Array) => void) => {error: string, layout: string}} start
+ * @property {(config: string, send: Send, message: (bytes: Uint8Array) => void, clock?: () => number) => {error: string, layout: string}} start
  * @property {(token: Uint8Array, code: string) => Uint8Array} hello
  * @property {(bytes: Uint8Array, transport: string, nowMs: number) => {error: string, retryMs: number, needsToken: boolean, needsCode: boolean, note: string, resume: string}} welcome
  * @property {(bytes: Uint8Array) => {goodbye: string, notice: string, inMs: number, to: string}} message

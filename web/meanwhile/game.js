@@ -6,6 +6,7 @@ import { startEngine } from "./engine.js"
 import { guestKey } from "./guest.js"
 import { Input } from "./input.js"
 import { BRIDGE, Fields, World } from "./layout.js"
+import { Log, sendReport } from "./log.js"
 import { Notice, Sentence } from "./notice.js"
 import { Resume } from "./resume.js"
 import { Words } from "./words.js"
@@ -73,6 +74,7 @@ export class PageGame {
     /** @type {Connection | null} */
     this.connection = null
     this.resume = new Resume(options.config ?? "/meanwhile.json")
+    this.log = new Log()
     // Set by begin():
     this.config = /** @type {import("./engine.js").Config} */ (/** @type {unknown} */ (null))
     this.engine = /** @type {import("./engine.js").Engine} */ (/** @type {unknown} */ (null))
@@ -123,6 +125,12 @@ export class PageGame {
   desyncs() { return JSON.parse(this.call("desyncs") || "[]") }
 
   /**
+   * Saves this moment on the server, with this page's log, so that it can be replayed.
+   * @returns {Promise<{name: string, log: boolean}>} fails with a sentence
+   */
+  report() { return sendReport(this.log, this.resume.key, this.options) }
+
+  /**
    * Sends a message to the rules.
    * @param {string} name
    * @param {Record<string, any>} [fields]
@@ -160,7 +168,7 @@ export class PageGame {
       config.saves ? guestKey() : "",
       connection?.compareClocks(),
     ])
-    this.engine = engine
+    this.engine = this.log.record(engine, config.schema)
     const settings = { autopilot: options.autopilot ? 1 : 0, ...options.settings }
     const { error, layout } = this.call("start",
       JSON.stringify({ bridge: BRIDGE, game: config.game, room: options.room, name: options.name, guest, resume: this.resume.take(options.room), epochMs, settings }),

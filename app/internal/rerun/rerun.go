@@ -1,0 +1,235 @@
+package rerun
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"meanwhile/app/internal/bridge"
+	"meanwhile/game"
+	"meanwhile/netcode/wire"
+	"meanwhile/session"
+)
+
+// A Rerun is a page's engine that gets again what it got. See New.
+type Rerun struct {
+	// Layout says what the floats of a Frame mean.
+	Layout *Layout
+
+	b       *bridge.Bridge
+	in      reader
+	frame   int
+	ms      float64
+	playout *time.Duration
+	fault   error // of a panic's cause, or the clock's
+}
+
+// A Frame is what the page drew once.
+type Frame struct {
+	Number int     // from 1 on
+	Ms     float64 // the page's clock
+	// Same says that the floats are the page's own, bit for bit.
+	Same bool
+	// Reported says that the player reported the moment with this frame on the screen.
+	Reported bool
+	// Floats are what was drawn, see docs/BRIDGE.md. They are valid until the next frame.
+	Floats []float64
+}
+
+// New returns a Rerun that begins with the first frame of a log. playout is another playout delay
+// than the page had, in place of its setting playoutMs; nil: that.
+func New(rules *game.Rules, l *Log, playout *time.Duration) (*Rerun, error) {
+	if l.Header.Game != rules.Name {
+		return nil, fmt.Errorf("rerun: it is of game %s, not of %s", l.Header.Game, rules.Name)
+	}
+	if l.Header.Bridge != bridge.Version {
+		return nil, fmt.Errorf("rerun: it speaks version %d of the bridge, this program %d", l.Header.Bridge, bridge.Version)
+	}
+	// See site.Site.config: the version of the protocol, the hash of the rules, that of the
+	// program.
+	if want := fmt.Sprintf("%d-%016x-", session.Version, rules.Hash); !strings.HasPrefix(l.Header.Schema, want) {
+		return nil, fmt.Errorf("rerun: it is of other rules of %s: %s, not %s", rules.Name, l.Header.Schema, want)
+	}
+	r := &Rerun{in: reader{b: l.entries}, playout: playout}
+	b, err := bridge.New(rules, bridge.Config{
+		Game: rules.Name,
+		Random: func([]byte) {
+			// Nothing that is drawn follows from a nonce.
+		},
+		Send:  func([]byte, float64, bool) {},
+		Clock: r.clock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.b = b
+	if playout != nil {
+		if refused := b.Set("playoutMs", ms(*playout)); refused != "" {
+			return nil, fmt.Errorf("rerun: %s", refused)
+		}
+	}
+	r.Layout = &Layout{}
+	return r, json.Unmarshal([]byte(b.Layout()), r.Layout)
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// clock is what the page's clock said when the engine asked.
+func (r *Rerun) clock() time.Duration {
+	if len(r.in.b) == 0 || r.in.b[0] != entryClock {
+		r.in.fail("an instant is missing")
+		return 0
+	}
+	r.in.byte()
+	r.in.clock += r.in.signed()
+	return time.Duration(float64(r.in.clock) / 1000 * float64(time.Millisecond)) // as package app has it
+}
+
+// Next replays up to the next frame that the page drew, and io.EOF follows the last one.
+func (r *Rerun) Next() (f Frame, err error) {
+	defer func() {
+		if v := recover(); v != nil { // of rules, or of a log that nobody wrote
+			err = fmt.Errorf("rerun: the engine failed after frame %d: %v", r.frame, v)
+		}
+	}()
+	for len(r.in.b) > 0 && r.in.err == nil {
+		if f, ok := r.entry(); ok && r.in.err == nil {
+			return f, nil
+		}
+	}
+	if r.in.err != nil {
+		return Frame{}, r.in.err
+	}
+	return Frame{}, io.EOF
+}
+
+// entry replays one entry, and reports whether it is a frame.
+func (r *Rerun) entry() (Frame, bool) {
+	in, b := &r.in, r.b
+	switch kind := in.byte(); kind {
+	case entrySetting:
+		r.setting(string(in.bytes(wire.MaxDatagram)), in.bytes(wire.MaxDatagram))
+	case entryWelcome:
+		at, m := in.instant(), in.bytes(session.MaxMessage)
+		if in.err == nil {
+			b.Welcome(m, at)
+		}
+	case entryMessage:
+		b.Message(in.bytes(session.MaxMessage))
+	case entryLost:
+		b.Lost()
+	case entryDropped:
+		b.Dropped(wire.Seq(in.number()))
+	case entryReceive:
+		at, d := in.instant(), in.bytes(math.MaxUint16)
+		if in.err == nil {
+			b.Receive(d, at)
+		}
+	case entryFrame:
+		r.ms = in.instant()
+		shown := in.instant()
+		if in.err == nil {
+			b.Frame(r.ms, shown)
+		}
+	case entryMe:
+		b.Me(in.pressed())
+	case entryTick:
+		pressed, floats := in.pressed(), in.floats()
+		if in.err == nil {
+			b.Tick(floats, pressed)
+		}
+	case entryDraw:
+		return r.draw()
+	case entryTexts:
+		b.Texts()
+	case entryHeard:
+		b.Heard()
+	case entrySay:
+		message, floats, texts := in.number(), in.bytes(math.MaxUint16), in.bytes(math.MaxUint16)
+		if in.err == nil {
+			b.Say(int(min(message, math.MaxInt32)), floatsOf(floats), string(texts))
+		}
+	case entryLeave:
+		b.Leave()
+	case entryReport:
+		in.bytes(MaxLog)
+	default:
+		in.fail("there is no entry %d", kind)
+	}
+	return Frame{}, false
+}
+
+// setting changes a setting to a value in JSON.
+func (r *Rerun) setting(name string, value []byte) {
+	var v any
+	if err := json.Unmarshal(value, &v); r.in.err == nil && err != nil {
+		r.in.fail("the setting %q: %v", name, err)
+	}
+	if r.playout != nil && name == "playoutMs" {
+		return
+	}
+	switch v := v.(type) {
+	case bool:
+		n := 0.0
+		if v {
+			n = 1
+		}
+		r.b.Set(name, n)
+	case float64:
+		r.b.Set(name, v)
+	case string:
+		r.b.SetText(name, v)
+	}
+}
+
+// draw draws, as the page did. A page whose array was too small has drawn nothing, and does it
+// again.
+func (r *Rerun) draw() (Frame, bool) {
+	in := &r.in
+	if in.byte() == 0 {
+		r.b.Draw()
+		return Frame{}, false
+	}
+	n := in.number()
+	if len(in.b) < 4 {
+		in.fail("a sum is cut off")
+		return Frame{}, false
+	}
+	sum := uint32(in.b[0]) | uint32(in.b[1])<<8 | uint32(in.b[2])<<16 | uint32(in.b[3])<<24
+	in.b = in.b[4:]
+	f := r.b.Draw()
+	r.b.Drawn()
+	r.frame++
+	out := Frame{Number: r.frame, Ms: r.ms, Floats: f, Same: uint64(len(f)) == n && sumOf(f) == sum}
+	if reported, ok := r.reported(); ok {
+		out.Reported = true
+		out.Same = out.Same && slices.EqualFunc(reported, f, func(x, y float64) bool {
+			return math.Float64bits(x) == math.Float64bits(y)
+		})
+	}
+	return out, true
+}
+
+// reported returns what the page had on the screen at a report, if that comes next but for what
+// draws nothing.
+func (r *Rerun) reported() ([]float64, bool) {
+	next := r.in // a copy: the entries are read again
+	for len(next.b) > 0 && next.err == nil {
+		switch next.byte() {
+		case entryTexts, entryHeard:
+		case entryReport:
+			b := next.bytes(MaxLog)
+			return floatsOf(b), next.err == nil
+		case entryReceive:
+			next.signed()
+			next.bytes(math.MaxUint16)
+		default:
+			return nil, false
+		}
+	}
+	return nil, false
+}

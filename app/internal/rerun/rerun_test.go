@@ -1,0 +1,387 @@
+package rerun
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"meanwhile/app/internal/bridge"
+	"meanwhile/examples/zap"
+	"meanwhile/game"
+	"meanwhile/internal/verify/golden"
+	"meanwhile/netcode/clock"
+	"meanwhile/server"
+	"meanwhile/session"
+)
+
+// A pen writes a log as web/meanwhile/log.js does.
+type pen struct {
+	b       []byte
+	us      int64
+	clock   int64
+	command []float64
+}
+
+func (p *pen) number(n int)   { p.b = binary.AppendUvarint(p.b, uint64(n)) }
+func (p *pen) entry(k byte)   { p.b = append(p.b, k) }
+func (p *pen) bytes(b []byte) { p.number(len(b)); p.b = append(p.b, b...) }
+
+func (p *pen) instant(ms float64) float64 {
+	us := int64(math.Round(ms * 1000))
+	p.b = binary.AppendVarint(p.b, us-p.us)
+	p.us = us
+	return float64(us) / 1000
+}
+
+func (p *pen) tick() time.Duration { // of a machine on which everything takes a tenth of a millisecond
+	p.entry(entryClock)
+	p.b = binary.AppendVarint(p.b, 100)
+	p.clock += 100
+	return time.Duration(float64(p.clock) / 1000 * float64(time.Millisecond))
+}
+
+func (p *pen) floats(f []float64) {
+	if len(p.command) != len(f) {
+		p.command = make([]float64, len(f))
+	}
+	p.number(len(f))
+	for i := 0; i < len(f); i += 8 {
+		at := len(p.b)
+		p.b = append(p.b, 0)
+		for j := i; j < min(len(f), i+8); j++ {
+			if math.Float64bits(f[j]) != math.Float64bits(p.command[j]) {
+				p.b[at] |= 1 << (j - i)
+				p.b = binary.LittleEndian.AppendUint64(p.b, math.Float64bits(f[j]))
+			}
+		}
+	}
+	copy(p.command, f)
+}
+
+func (p *pen) draw(f []float64) {
+	p.entry(entryDraw)
+	p.entry(1)
+	p.number(len(f))
+	p.b = binary.LittleEndian.AppendUint32(p.b, sumOf(f))
+}
+
+func (p *pen) report(f []float64) {
+	p.entry(entryReport)
+	p.number(8 * len(f))
+	for _, v := range f {
+		p.b = binary.LittleEndian.AppendUint64(p.b, math.Float64bits(v))
+	}
+}
+
+func zapRules(t testing.TB) *game.Rules {
+	t.Helper()
+	rules, err := zap.Game.Rules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// record plays a page for some frames over 20 ms each way, and returns its log.
+func record(t testing.TB, rules *game.Rules, frames int) []byte {
+	t.Helper()
+	p := &pen{b: []byte(magic)}
+	head, err := json.Marshal(Header{Bridge: bridge.Version, Game: rules.Name, Agent: "a test",
+		Schema: fmt.Sprintf("%d-%016x-0", session.Version, rules.Hash)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.bytes(head)
+	srv, err := server.New(rules, server.Config{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, w, err := srv.Connect(0, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type flight struct {
+		at   clock.Time
+		data []byte
+	}
+	var up, down []flight
+	now := 1000.0
+	b, err := bridge.New(
+		rules,
+		bridge.Config{Clock: p.tick, Random: func([]byte) {}, Send: func(d []byte, _ float64, _ bool) {
+			up = append(up, flight{clock.Time(now*1e6) + 20e6, bytes.Clone(d)})
+		}},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.entry(entrySetting)
+	p.bytes([]byte("packets"))
+	p.bytes([]byte("1"))
+	b.Set("packets", 1)
+	welcome, err := w.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.entry(entryWelcome)
+	at := p.instant(now)
+	p.bytes(welcome)
+	b.Welcome(welcome, at)
+	var out server.Outbox
+	for i := range frames {
+		now = 1000 + 16.6667*float64(i+1)
+		for until := clock.Time((now - 1000) * 1e6); srv.Now().Add(srv.Period()) <= until; {
+			when := srv.Now().Add(srv.Period())
+			for len(up) > 0 && up[0].at-1000e6 <= when {
+				srv.Receive(id, up[0].at-1000e6, up[0].data)
+				up = up[1:]
+			}
+			srv.Begin(when)
+			out.Reset()
+			srv.Encode(0, srv.Clients(), &out)
+			srv.End()
+			for j := range out.Len() {
+				_, d := out.At(j)
+				down = append(down, flight{when + 1000e6 + 20e6, bytes.Clone(d)})
+			}
+		}
+		for len(down) > 0 && float64(down[0].at)/1e6 <= now {
+			p.entry(entryReceive)
+			at := p.instant(float64(down[0].at) / 1e6)
+			p.bytes(down[0].data)
+			b.Receive(down[0].data, at)
+			down = down[1:]
+		}
+		p.entry(entryFrame)
+		at := p.instant(now)
+		shown := p.instant(now - 5)
+		for range b.Frame(at, shown) {
+			p.entry(entryMe)
+			p.entry(1)
+			b.Me(p.instant(now - 3))
+			command := []float64{1, 0, 0.5, float64(i % 7 / 6)}
+			p.entry(entryTick)
+			p.entry(1)
+			pressed := p.instant(now - 3)
+			p.floats(command)
+			b.Tick(command, pressed)
+		}
+		f := b.Draw()
+		p.draw(f)
+		if i == frames-1 {
+			p.report(f)
+		}
+		b.Drawn()
+		p.entry(entryTexts)
+		b.Texts()
+		p.entry(entryHeard)
+		b.Heard()
+	}
+	return p.b
+}
+
+// play replays a log to its end.
+func play(t testing.TB, rules *game.Rules, b []byte, playout *time.Duration) (frames []Frame, err error) {
+	t.Helper()
+	l, err := Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	r, err := New(rules, l, playout)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		f, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return frames, nil
+		} else if err != nil {
+			return frames, err
+		}
+		f.Floats = slices.Clone(f.Floats)
+		frames = append(frames, f)
+	}
+}
+
+// A page's log is replayed to the floats that the page drew, in each frame.
+func TestSamePicture(t *testing.T) {
+	rules := zapRules(t)
+	log := record(t, rules, 120)
+	frames, err := play(t, rules, log, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(frames) != 120 || !frames[119].Reported || frames[0].Reported {
+		t.Fatalf("%d frames", len(frames))
+	}
+	for _, f := range frames {
+		if !f.Same {
+			t.Fatalf("frame %d is another one", f.Number)
+		}
+	}
+	r := mustNew(t, rules, log)
+	pic, err := r.Layout.Read(frames[119].Floats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := slices.IndexFunc(pic.Entities, func(e Entity) bool { return e.Mine })
+	if mine < 0 || pic.Entities[mine].ID != pic.Me || !pic.Entities[mine].Placed || pic.Stats["delayMs"] <= 0 {
+		t.Errorf("%+v", pic)
+	}
+	for n := range frames[119].Floats {
+		if _, err := r.Layout.Read(frames[119].Floats[:n]); err == nil && n < len(frames[119].Floats)-4*64 {
+			t.Errorf("%d of %d floats are a picture", n, len(frames[119].Floats))
+		}
+	}
+}
+
+func mustNew(t testing.TB, rules *game.Rules, log []byte) *Rerun {
+	t.Helper()
+	l, err := Parse(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(rules, l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A page that drew something else is found out, at the first such frame: by its sum, and by what it
+// sent with the report.
+func TestAnotherPicture(t *testing.T) {
+	rules := zapRules(t)
+	log := record(t, rules, 60)
+	draws := 0
+	for i := bytes.LastIndexByte(log, entryDraw); draws == 0; i = bytes.LastIndexByte(log[:i], entryDraw) {
+		other := slices.Clone(log)
+		other[i+4] ^= 1
+		frames, err := play(t, rules, other, nil)
+		if err == nil && len(frames) == 60 && !frames[59].Same && frames[58].Same {
+			draws++
+		}
+	}
+	log[len(log)-20] ^= 1 // of what was sent with the report
+	if frames, err := play(t, rules, log, nil); err == nil && frames[59].Same {
+		t.Error("what the page had on the screen is not compared")
+	}
+}
+
+// What if the page had another playout delay? It draws others later, and does the same otherwise.
+func TestAnotherPlayout(t *testing.T) {
+	rules := zapRules(t)
+	log := record(t, rules, 120)
+	delay := func(playout *time.Duration) float64 {
+		frames, err := play(t, rules, log, playout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pic, err := mustNew(t, rules, log).Layout.Read(frames[len(frames)-1].Floats)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pic.Stats["delayMs"]
+	}
+	late := 300 * time.Millisecond
+	if own, other := delay(nil), delay(&late); other < 300 || other-own < 100 {
+		t.Errorf("%v ms, with another delay %v ms", own, other)
+	}
+	late = time.Hour
+	l, _ := Parse(log)
+	if _, err := New(rules, l, &late); err == nil {
+		t.Error("a playout delay of an hour")
+	}
+}
+
+// No part of a log does anything but end: with an error that says so, or where an entry ends.
+func TestCutOff(t *testing.T) {
+	rules := zapRules(t)
+	log := record(t, rules, 6)
+	whole := 0
+	for n := range log {
+		frames, err := play(t, rules, log[:n], nil)
+		switch {
+		case err == nil:
+			whole++
+		case !errors.Is(err, ErrMalformed):
+			t.Fatalf("%d of %d bytes: %v", n, len(log), err)
+		}
+		if len(frames) > 6 {
+			t.Fatalf("%d frames", len(frames))
+		}
+	}
+	if whole == 0 || whole > len(log)/4 {
+		t.Errorf("%d of %d parts are whole", whole, len(log))
+	}
+}
+
+// Logs of other games, rules and bridges are refused.
+func TestOtherLogs(t *testing.T) {
+	rules := zapRules(t)
+	log := record(t, rules, 2)
+	for _, c := range [][2]string{
+		{`"Game":"zap"`, `"Game":"zip"`}, {`"Schema":"`, `"Schema":"9`}, {`"Bridge":1`, `"Bridge":2`},
+		{magic, "xeanwhile page log 1\n"},
+	} {
+		other := bytes.Replace(log, []byte(c[0]), []byte(c[1]), 1)
+		if len(other) != len(log) { // the header's length
+			other[len(magic)]++
+		}
+		l, err := Parse(other)
+		if err == nil {
+			_, err = New(rules, l, nil)
+		}
+		if err == nil || bytes.Equal(other, log) {
+			t.Errorf("%s for %s is not refused", c[1], c[0])
+		}
+	}
+	if _, err := Parse(make([]byte, MaxLog+1)); err == nil {
+		t.Error("a log that is too long")
+	}
+}
+
+// The bytes of a log, kept: who changes their form changes web/meanwhile/log.js with it.
+func TestLogGolden(t *testing.T) {
+	rules := zapRules(t)
+	var b strings.Builder
+	for line := range slices.Chunk(record(t, rules, 10), 40) {
+		fmt.Fprintf(&b, "%x\n", line)
+	}
+	kept, err := hex.DecodeString(strings.ReplaceAll(golden.Check(t, "testdata/page.txt", b.String()), "\n", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames, err := play(t, rules, kept, nil)
+	if err != nil || len(frames) != 10 || !frames[9].Same || !frames[9].Reported {
+		t.Errorf("%d frames, %v", len(frames), err)
+	}
+}
+
+// No log makes a replay fail otherwise than with an error.
+func FuzzNext(f *testing.F) {
+	rules := zapRules(f)
+	log := record(f, rules, 8)
+	f.Add(log)
+	head := len(log) - len(mustNew(f, rules, log).in.b)
+	for _, entries := range [][]byte{
+		{entryLost, entryLeave, entryDropped, 3, entryTexts, entryHeard},
+		{entryMessage, 2, 1, 2, entrySay, 0, 0, 0, entrySetting, 4, 'a', 'w', 'a', 'y', 1, '1'},
+		{entryDraw, 0, entryMe, 0, entryTick, 0, 0, entryReport, 0},
+	} {
+		f.Add(append(slices.Clone(log[:head]), entries...))
+		f.Add(append(slices.Clone(log), entries...))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = play(t, rules, b, nil)
+	})
+}

@@ -1,0 +1,109 @@
+package site
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"meanwhile/app/internal/rerun"
+	"meanwhile/host"
+	"meanwhile/session"
+	"meanwhile/transport"
+)
+
+const (
+	// reportPath is where players report a moment, see docs/BRIDGE.md.
+	reportPath = "/report"
+	// reportTimeout bounds a report, in which a player's log is sent.
+	reportTimeout = time.Minute
+	// reportsAtOnce is how many are received at once.
+	reportsAtOnce = 4
+	// reportTries is how many times one address may ask, and so many again in reportRefill.
+	reportTries, reportRefill = 10, time.Minute
+)
+
+// reports receives what players report.
+type reports struct {
+	rates *transport.Rates[netip.Addr]
+	busy  chan struct{}
+}
+
+func newReports() *reports {
+	return &reports{transport.NewRates[netip.Addr](reportTries, reportRefill), make(chan struct{}, reportsAtOnce)}
+}
+
+// answer answers POST /report of a player, whose body is one of its resume keys and the log of its
+// page: it saves both the room's journal and the log in one folder, and says its name.
+func (p *reports) answer(s *Site, w http.ResponseWriter, r *http.Request) {
+	if !s.origins.Allow(r.Header.Get("Origin"), r.Host) {
+		http.Error(w, "This page may not report here.", http.StatusForbidden)
+		return
+	}
+	tooMany := func() { http.Error(w, "Too many reports; try again in a minute.", http.StatusTooManyRequests) }
+	if from, counted := transport.Origin(r.RemoteAddr); counted && !p.rates.Take(from) {
+		tooMany()
+		return
+	}
+	select {
+	case p.busy <- struct{}{}:
+		defer func() { <-p.busy }()
+	default:
+		tooMany()
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(reportTimeout))
+	name, log, err := p.save(s, r.URL.Query().Get("room"), http.MaxBytesReader(w, r.Body, session.KeySize+rerun.MaxLog))
+	if err == nil {
+		w.Header().Set("Content-Type", types[".json"])
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "log": log})
+		return
+	}
+	status := http.StatusForbidden
+	switch {
+	case errors.Is(err, host.ErrTooOften):
+		status = http.StatusTooManyRequests
+	case errors.Is(err, host.ErrNotRecorded), errors.Is(err, host.ErrNoRoom):
+		status = http.StatusNotFound
+	}
+	http.Error(w, sentence(strings.TrimPrefix(err.Error(), "host: ")), status)
+}
+
+// save saves a report, and returns its name and whether it has a log.
+func (p *reports) save(s *Site, room string, body io.Reader) (name string, log bool, err error) {
+	var key [session.KeySize]byte
+	if _, err := io.ReadFull(body, key[:]); err != nil {
+		return "", false, host.ErrStranger
+	}
+	dir, by, err := s.host.Report(room, key)
+	if err != nil {
+		if !errors.Is(err, host.ErrStranger) {
+			_, _ = io.Copy(io.Discard, body) // browsers read no answer before all is sent
+		}
+		return "", false, err
+	}
+	name = filepath.Base(dir)
+	path := filepath.Join(dir, host.ReportLog)
+	n, err := receive(path, body)
+	if err != nil || n == 0 {
+		_ = os.Remove(path)
+	}
+	s.log.Warn("a player reported a moment", "room", room, "player", by, "folder", dir, "log_bytes", n, "error", err)
+	return name, err == nil && n > 0, nil
+}
+
+// receive writes what it reads to a new file.
+func receive(path string, from io.Reader) (n int64, err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, fmt.Errorf("site: a report: %w", err)
+	}
+	n, err = io.Copy(f, from)
+	return n, errors.Join(err, f.Close())
+}

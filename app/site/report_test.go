@@ -1,0 +1,133 @@
+package site
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"meanwhile/app/internal/rerun"
+	"meanwhile/host"
+	"meanwhile/session"
+	"meanwhile/transport"
+	"meanwhile/transport/websocket"
+)
+
+// Who has a session's key may report, from pages that may play here, with a log of bounded size;
+// nobody else gets the server to write anything.
+func TestReportRequests(t *testing.T) {
+	state := t.TempDir()
+	s := serve(t, Config{Door: Door{State: state, KeepRooms: true}, Host: host.Config{Rules: rules(t)}}, fake(t))
+	key := join(t, s)
+	report := func(origin, room string, body []byte) (int, string) {
+		r, err := http.NewRequest(http.MethodPost, s.URL()+"report?room="+room, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		b, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(b)
+	}
+	all := filepath.Join(state, "journal", "reports")
+	wrong := bytes.Repeat([]byte{7}, session.KeySize)
+	for _, c := range []struct {
+		origin, room string
+		body         []byte
+		status       int
+		text         string
+	}{
+		{"https://evil.example", "lobby", key, http.StatusForbidden, "This page may not report here."},
+		{"", "lobby", nil, http.StatusForbidden, "Nobody in this room reports with this key."},
+		{"", "lobby", key[1:], http.StatusForbidden, "Nobody in this room"},
+		{"", "lobby", wrong, http.StatusForbidden, "Nobody in this room"},
+		{"", "elsewhere", key, http.StatusNotFound, "There is no such room"},
+	} {
+		if status, text := report(c.origin, c.room, c.body); status != c.status || !strings.Contains(text, c.text) {
+			t.Errorf("from %q for %s with %d bytes: %d %s", c.origin, c.room, len(c.body), status, text)
+		}
+	}
+	if list, _ := os.ReadDir(all); len(list) != 0 {
+		t.Errorf("%d reports by nobody", len(list))
+	}
+	log := []byte("what a page kept")
+	status, text := report("", "lobby", append(bytes.Clone(key), log...))
+	var saved struct {
+		Name string
+		Log  bool
+	}
+	if err := json.Unmarshal([]byte(text), &saved); status != http.StatusOK || err != nil || !saved.Log {
+		t.Fatalf("%d %s", status, text)
+	}
+	if b, err := os.ReadFile(filepath.Join(all, saved.Name, host.ReportLog)); err != nil || !bytes.Equal(b, log) {
+		t.Errorf("%q was saved: %v", b, err)
+	}
+	if status, text := report("", "lobby", key); status != http.StatusTooManyRequests || !strings.Contains(text, "too often") {
+		t.Errorf("at once again: %d %s", status, text)
+	}
+	// Another player, who sends too much, and then a third who has no log.
+	large := append(bytes.Clone(join(t, s)), make([]byte, rerun.MaxLog+1)...)
+	if status, text := report("", "lobby", large); status != http.StatusOK || !strings.Contains(text, `"log":false`) {
+		t.Errorf("a log that is too large: %d %s", status, text)
+	}
+	if status, text := report("", "lobby", join(t, s)); status != http.StatusOK || !strings.Contains(text, `"log":false`) {
+		t.Errorf("no log: %d %s", status, text)
+	}
+	if logs, _ := filepath.Glob(filepath.Join(all, "*", host.ReportLog)); len(logs) != 1 {
+		t.Errorf("logs: %q", logs)
+	}
+}
+
+// join joins a site as a player, and returns its session's key.
+func join(t *testing.T, s *Site) []byte {
+	t.Helper()
+	url := "ws" + strings.TrimPrefix(s.URL(), "http") + strings.TrimPrefix(transport.Path, "/")
+	conn, err := websocket.Dial(t.Context(), url, websocket.DialConfig{Clock: s.host.Clock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(session.Goodbye) })
+	hello, err := session.Hello{Schema: s.cfg.Host.Rules.Hash, Name: "ann"}.Append(nil)
+	if err == nil {
+		err = conn.SendMessage(hello)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := conn.ReceiveMessage(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := session.DecodeWelcome(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Resume[:]
+}
+
+// A server that records nothing says so.
+func TestReportWithoutJournals(t *testing.T) {
+	s := serve(t, Config{Host: host.Config{Rules: rules(t)}}, fake(t))
+	answer, err := http.Post(s.URL()+"report?room=lobby", "", bytes.NewReader(join(t, s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	b, _ := io.ReadAll(answer.Body)
+	if answer.StatusCode != http.StatusNotFound || !strings.Contains(string(b), "does not record its rooms") {
+		t.Errorf("%d %s", answer.StatusCode, b)
+	}
+}

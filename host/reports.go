@@ -1,0 +1,111 @@
+package host
+
+import (
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"meanwhile/server"
+	"meanwhile/session"
+	"meanwhile/transport"
+)
+
+const (
+	// ReportLog is the name of a player's own log in the folder of a report, beside the room's
+	// journal.
+	ReportLog = "player.log"
+
+	reportsDir = "reports"
+	// keptReports is how many reports of players there are at most; the oldest go first.
+	keptReports = 20
+	// reportSpacing is the least time between two reports of a player.
+	reportSpacing = 10 * time.Second
+	// reportsAtOnce is how many reports all players together may make at once, and so many again in
+	// reportsRefill: each copies the journal of a room.
+	reportsAtOnce, reportsRefill = 6, time.Minute
+)
+
+// Errors of Report, as sentences for the player.
+var (
+	ErrNotRecorded = errors.New("host: this server does not record its rooms, so it keeps no reports")
+	ErrStranger    = errors.New("host: nobody in this room reports with this key")
+	ErrTooOften    = errors.New("host: moments are reported too often; try again in a few seconds")
+)
+
+// newReports returns the rate of all reports.
+func newReports() *transport.Rates[struct{}] {
+	return transport.NewRates[struct{}](reportsAtOnce, reportsRefill)
+}
+
+// Report saves what was recorded of the last minutes of a room, as Save does, because a player who
+// has one of its resume keys reports the moment. It returns the folder that it made, which has the
+// journal, and to which the caller may add ReportLog; and who the player is.
+func (h *Host) Report(room string, key [session.KeySize]byte) (dir string, by server.PlayerID, err error) {
+	if h.cfg.Journal == "" {
+		return "", 0, ErrNotRecorded
+	}
+	h.mu.Lock()
+	r := h.rooms[room]
+	h.mu.Unlock()
+	if r == nil {
+		return "", 0, fmt.Errorf("%w: %q", ErrNoRoom, room)
+	}
+	saved := make(chan error, 1)
+	var p *player
+	ran := r.call(func() {
+		if p, err = r.reporter(key); err == nil {
+			err = r.saveTo(func(a *archive) {
+				var err error
+				dir, err = a.report(p.id)
+				saved <- err
+			})
+		}
+	})
+	switch {
+	case !ran:
+		return "", 0, fmt.Errorf("%w: %q", ErrNoRoom, room)
+	case err != nil:
+		return "", 0, err
+	}
+	return dir, p.id, <-saved
+}
+
+// reporter returns the player who may report now with a resume key.
+func (r *room) reporter(key [session.KeySize]byte) (*player, error) {
+	i := slices.IndexFunc(r.order, func(p *player) bool {
+		return slices.ContainsFunc(p.back.keys, func(k issuedKey) bool { // bots have none
+			return subtle.ConstantTimeCompare(k.key[:], key[:]) == 1
+		})
+	})
+	if i < 0 {
+		return nil, ErrStranger
+	}
+	p, now := r.order[i], r.h.clock()
+	if p.reported != 0 && now.Sub(p.reported) < reportSpacing || !r.h.reports.Take(struct{}{}) {
+		return nil, ErrTooOften
+	}
+	p.reported = max(now, 1)
+	return p, nil
+}
+
+// report copies the segments into a folder of its own, and returns its name. It runs in the
+// goroutine.
+func (a *archive) report(by server.PlayerID) (string, error) {
+	all := filepath.Join(a.root, reportsDir)
+	old, _ := filepath.Glob(filepath.Join(all, "*")) // the pattern is sound
+	slices.SortFunc(old, func(x, y string) int { return modified(x).Compare(modified(y)) })
+	for len(old) >= keptReports {
+		_ = os.RemoveAll(old[0])
+		old = old[1:]
+	}
+	at := time.Now().UTC().Format("20060102-150405.000")
+	dir := filepath.Join(all, fmt.Sprintf("%s-%s-p%d", a.name, at, by))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	return dir, a.copyTo(filepath.Join(dir, "room"+JournalSuffix))
+}
